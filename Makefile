@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+# Makefile - build, test, check and install mlgen; V=1 prints the commands.
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+# Everything but cleaning needs to know what configure found.
+ifneq ($(filter-out clean distclean,$(or $(MAKECMDGOALS),all)),)
+-include config.mk
+# An engine that came or went is news for configure.
+ifneq ($(strip $(ENGINE_FILES)),$(sort $(wildcard engines/*.c)))
+config.mk: engines-changed
+endif
+endif
+
+config.mk: configure
+	$(if $(wildcard config.mk),@echo "  CONFIG  ./configure $(value CONFIGURE_ARGS)")
+	@./configure $(CONFIGURE_ARGS)
+
+config.h: config.mk ;
+
+V ?= 0
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),@:,@printf '  %-7s %s\n' $(1) $(2))
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion \
+	-Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wundef -Wvla \
+	-Wformat=2 -Wwrite-strings -Wdouble-promotion
+
+# What the sources rely on, whatever CFLAGS says.
+LANGUAGE := -std=gnu11 -D_GNU_SOURCE -ffp-contract=off -pthread
+INCLUDES := -Isrc -Iinclude -I.
+COMPILE = $(LANGUAGE) $(INCLUDES) $(CFLAGS) $(WARNINGS) $(WERROR) \
+	$(SANITIZE_FLAGS) $(LIB_CFLAGS)
+# An engine sees the public headers and nothing else.
+COMPILE_ENGINE = $(filter-out -Isrc -I.,$(COMPILE))
+LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) -pthread
+
+LIBRARY := build/libmlgen.a
+LIBRARY_SRC = $(sort $(wildcard src/*/*.c)) $(ENGINES)
+LIBRARY_OBJ = $(LIBRARY_SRC:%.c=build/%.o)
+UNIT_SRC := $(sort $(wildcard t/unit/test_*.c))
+UNIT_OBJ := build/t/unit/main.o $(UNIT_SRC:%.c=build/%.o)
+UNIT_NAMES := $(UNIT_SRC:t/unit/test_%.c=%)
+BENCH := $(patsubst %.c,build/%,$(sort $(wildcard t/bench/*.c)))
+OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
+	$(BENCH:%=%.o)
+
+.PHONY: all check check-slow lint bench demo man install uninstall clean \
+	distclean engines-changed always
+
+all: mlgen
+
+mlgen: build/src/main.o $(LIBRARY)
+build/unit-tests: $(UNIT_OBJ) $(LIBRARY)
+build/manlists: build/t/lint/manlists.o $(LIBRARY)
+$(BENCH): %: %.o $(LIBRARY)
+
+build/unit-tests: private LIBS += $(CHECK_LIBS)
+$(UNIT_OBJ): private COMPILE += $(CHECK_CFLAGS)
+$(UNIT_OBJ): | build/unit-suites.h
+
+mlgen build/unit-tests build/manlists $(BENCH):
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LINK) -o $@ $^ $(LIBS) -lm
+
+# Made anew, so that an object whose source is gone leaves it.
+$(LIBRARY): $(LIBRARY_OBJ) build/objects
+	$(call say,AR,$@)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $(LIBRARY_OBJ)
+
+build/engines/%.o: engines/%.c build/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(COMPILE_ENGINE) -MMD -MP -c -o $@ $<
+
+build/%.o: %.c build/flags | config.h
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(COMPILE) -MMD -MP -c -o $@ $<
+
+-include $(OBJ:.o=.d)
+
+# Files that change only when what they say does: other flags or another list
+# of sources rebuild, the same ones do not.
+define update
+$(shell mkdir -p $(@D))$(file >$@.new,$(1))@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+endef
+
+build/flags: always
+	$(call update,$(CC) $(COMPILE) $(LINK) $(LIBS))
+
+build/objects: always
+	$(call update,$(LIBRARY_OBJ))
+
+build/unit-suites.h: always
+	$(call update,#define UNIT_SUITES(X) $(foreach name,$(UNIT_NAMES),X($(name))))
+
+# ---- tests ------------------------------------------------------------------
+
+# Under AddressSanitizer, too, memory that cannot be had is a NULL to be met.
+RUN = SANITIZE='$(SANITIZERS)' \
+	ASAN_OPTIONS=allocator_may_return_null=1:$$ASAN_OPTIONS \
+	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-30} \
+	t/func/run $(if $(SANITIZERS),-t 600)
+
+ifeq ($(HAVE_CHECK),yes)
+check: mlgen build/unit-tests
+	$(Q)$(RUN) -u build/unit-tests $(sort $(wildcard t/func/[0-9]*.sh))
+else
+check:
+	@echo "make check needs libcheck, and configure was told to build" \
+		"--without-check" >&2
+	@exit 1
+endif
+
+check-slow: mlgen
+	$(Q)$(RUN) -t 1200 $(sort $(wildcard t/func/slow/*.sh))
+
+lint: mlgen build/manlists build/unit-suites.h
+	$(Q)CC='$(CC)' COMPILE='$(COMPILE)' t/lint/run
+
+bench: mlgen $(BENCH)
+	$(Q)status=0; for script in $(sort $(wildcard t/bench/*.sh)); do \
+		echo "  BENCH   $$script"; \
+		MLGEN='$(CURDIR)/mlgen' BENCH='$(CURDIR)/build/t/bench' \
+			$$script || status=1; \
+	done; exit $$status
+
+demo: mlgen
+	$(Q)./mlgen quickstart.job
+
+# The lists of options and metrics in man/, from the tables in the program.
+man: build/manlists
+	$(Q)t/lint/man --update
+
+# ---- install ----------------------------------------------------------------
+
+INSTALL ?= install
+JOBS := $(sort $(wildcard jobs/*.job))
+HEADERS := $(sort $(wildcard include/mlgen/*.h))
+PAGES := $(sort $(wildcard man/*.[1-8]))
+page_dir = $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(1)))
+
+install: mlgen
+	$(call say,INSTALL,$(DESTDIR)$(prefix))
+	$(Q)$(INSTALL) -D -m 755 mlgen $(DESTDIR)$(bindir)/mlgen
+	$(Q)$(foreach f,$(JOBS),$(INSTALL) -D -m 644 $(f) \
+		$(DESTDIR)$(datadir)/mlgen/$(f) &&) :
+	$(Q)$(foreach f,$(HEADERS),$(INSTALL) -D -m 644 $(f) \
+		$(DESTDIR)$(includedir)/mlgen/$(notdir $(f)) &&) :
+	$(Q)$(foreach f,$(PAGES),$(INSTALL) -D -m 644 $(f) \
+		$(call page_dir,$(f))/$(notdir $(f)) &&) :
+
+uninstall:
+	$(call say,REMOVE,$(DESTDIR)$(prefix))
+	$(Q)rm -f $(DESTDIR)$(bindir)/mlgen \
+		$(JOBS:%=$(DESTDIR)$(datadir)/mlgen/%) \
+		$(HEADERS:include/%=$(DESTDIR)$(includedir)/%) \
+		$(foreach f,$(PAGES),$(call page_dir,$(f))/$(notdir $(f)))
+	$(Q)for dir in $(DESTDIR)$(datadir)/mlgen/jobs \
+		$(DESTDIR)$(datadir)/mlgen $(DESTDIR)$(includedir)/mlgen; do \
+		[ ! -d $$dir ] || rmdir --ignore-fail-on-non-empty $$dir; done
+
+clean:
+	$(Q)rm -rf build mlgen
+
+distclean: clean
+	$(Q)rm -f config.mk config.h config.log

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine.h - what an engine is: a const table of functions that moves bytes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include <mlgen/err.h>
+#include <mlgen/field.h>
+
+/*
+ * An engine knows no job, dataset or statistic and contains no measurement
+ * code: the io layer above takes every time and counts every byte. One worker
+ * thread owns one `struct mlgen_ctx`; nothing in it is shared, so an engine
+ * needs no locks. What workers of one job do share is in `struct
+ * mlgen_engine_job`. Tables are const; the program exports no symbols to an
+ * engine: everything it needs comes through ctx.
+ */
+#define MLGEN_ENGINE_ABI 1
+
+/* Metadata operations are ordinary operations; caps say which are taken. */
+enum mlgen_op {
+	MLGEN_OPEN,     /* file->path with file->flags, mode; sets fd */
+	MLGEN_STAT,     /* file->path; fills `size_bytes` */
+	MLGEN_READ,     /* iov, off */
+	MLGEN_WRITE,    /* iov, off */
+	MLGEN_ALLOCATE, /* off, len_bytes */
+	MLGEN_FSYNC,
+	MLGEN_FDATASYNC,
+	MLGEN_ADVISE, /* off, len_bytes, advice */
+	MLGEN_CLOSE,
+	MLGEN_RENAME, /* file->path to path2 */
+	MLGEN_UNLINK, /* file->path */
+	MLGEN_MKDIR,  /* file->path, file->mode */
+	MLGEN_RMDIR,  /* file->path */
+	MLGEN_OPS
+};
+
+#define MLGEN_CAP(op) (1u << (op))
+#define MLGEN_CAP_DIRECT (1u << 16)   /* moves files opened with O_DIRECT */
+#define MLGEN_CAP_NO_FILES (1u << 17) /* touches no file at all */
+
+enum mlgen_io_flags {
+	MLGEN_IO_LINK = 1, /* the next io runs only after this one */
+};
+
+struct mlgen_file {
+	const char *path; /* owned by the caller until closed */
+	int fd;           /* -1 when closed, or kept elsewhere */
+	int flags;        /* for open(2) */
+	unsigned mode;
+	uint64_t word; /* the engine's own: a slot, a handle, ... */
+};
+
+/* One operation. The caller owns it; an engine writes only `result` (and
+ * file->fd, file->word, size_bytes where the operation says so). */
+struct mlgen_io {
+	enum mlgen_op op;
+	unsigned flags;
+	struct mlgen_file *file;
+	const struct iovec *iov; /* parts may repeat over one buffer */
+	int iovcnt;
+	uint64_t off;       /* bytes */
+	uint64_t len_bytes; /* of READ, WRITE: the sum of iov */
+	int advice;         /* ADVISE: POSIX_FADV_... */
+	const char *path2;
+	uint64_t size_bytes; /* STAT: result */
+	int64_t result;      /* bytes or 0; -errno */
+	void *owner;         /* the caller's; engines leave it */
+};
+
+struct mlgen_engine;
+
+struct mlgen_engine_job {
+	const struct mlgen_engine *engine;
+	const void *opts; /* opts_size bytes, by engine->opts */
+	unsigned workers;
+	void *priv; /* the engine's */
+};
+
+struct mlgen_ctx {
+	struct mlgen_engine_job *job;
+	const void *opts; /* as job->opts */
+	unsigned iodepth; /* most operations in flight */
+	void *buf;        /* the worker's buffer, aligned, touched */
+	size_t buf_bytes;
+	/* The run's clock; real or virtual. */
+	uint64_t (*now_ns)(const struct mlgen_ctx *ctx);
+	void (*sleep_until)(const struct mlgen_ctx *ctx, uint64_t ns);
+	const void *clock; /* for the two above only */
+	void *priv;        /* the engine's */
+};
+
+/*
+ * Synchronous or asynchronous is one fact: is `reap` NULL. Then n is 1 and
+ * the operation is complete when submit returns.
+ */
+struct mlgen_engine {
+	unsigned abi; /* MLGEN_ENGINE_ABI */
+	size_t size;  /* sizeof(struct mlgen_engine) */
+	const char *name;
+	const char *help; /* one clause for --enghelp */
+	unsigned caps;
+	const struct mlgen_field *opts; /* or NULL */
+	size_t opts_size;
+
+	/* Optional, on the main thread, around all workers of a job. */
+	int (*job_init)(struct mlgen_engine_job *job, struct mlgen_err *err);
+	void (*job_fini)(struct mlgen_engine_job *job);
+	/* Optional, on the worker's own thread. fini takes a failed init. */
+	int (*init)(struct mlgen_ctx *ctx, struct mlgen_err *err);
+	void (*fini)(struct mlgen_ctx *ctx);
+	/*
+	 * Hand over n operations. The number accepted from the front, or
+	 * -errno where nothing could be taken; 0 = full, reap first. What an
+	 * operation itself meets goes into its result, never here: -errno
+	 * from an asynchronous engine ends its worker.
+	 */
+	int (*submit)(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n);
+	/*
+	 * Collect at least min, at most max completed operations. Waits until
+	 * timeout_ns have passed (UINT64_MAX: for ever). Their number, or
+	 * -errno; fewer than min only after the timeout.
+	 */
+	int (*reap)(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
+		    unsigned max, uint64_t timeout_ns);
+	/* Optional: memory that this engine likes. NULL = out of memory. */
+	void *(*buf_alloc)(struct mlgen_ctx *ctx, size_t bytes);
+	void (*buf_free)(struct mlgen_ctx *ctx, void *buf, size_t bytes);
+};

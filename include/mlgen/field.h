@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* field.h - one descriptor for anything with a name, a type, a unit and a sentence. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Options are writable fields, metrics read-only ones. A table of fields
+ * describes the members of one struct and ends with a zeroed row; the parser,
+ * range checks, --help, the man pages and all JSON walk the same tables, so a
+ * fact is declared once. Rows hold no callbacks. The constructors below
+ * compare the member's C type at compile time: a wrong row does not build.
+ */
+enum mlgen_type {
+	MLGEN_NONE, /* ends a table */
+	/* options and metrics */
+	MLGEN_BOOL,    /* bool */
+	MLGEN_U64,     /* uint64_t, a count */
+	MLGEN_F64,     /* double; NaN = unset, JSON null */
+	MLGEN_SIZE,    /* uint64_t bytes, written with k m g t p */
+	MLGEN_TIME,    /* uint64_t ns, a bare number is in `unit` */
+	MLGEN_PERCENT, /* double, 0..100, written 2 or 2% */
+	MLGEN_ENUM,    /* int, one of `choices` */
+	MLGEN_STR,     /* char *, NULL = unset */
+	/* options only; the structs live in the program */
+	MLGEN_SIZE_DIST, /* struct dist of bytes */
+	MLGEN_TIME_DIST, /* struct dist of ns */
+	MLGEN_F64_LIST,  /* struct f64_list, a:b:c */
+	/* metrics only */
+	MLGEN_HIST,      /* struct hist *, a latency object */
+	MLGEN_OBJECT,    /* a struct, described by `sub` */
+	MLGEN_LIST,      /* struct metric_list of structs like `sub` */
+	MLGEN_F64_ARRAY, /* struct metric_list of double */
+	MLGEN_MAP,       /* struct metric_list of metric_pair */
+};
+
+enum mlgen_field_flags {
+	MLGEN_FIO = 1,      /* an option of fio, with fio's meaning */
+	MLGEN_SELECTS = 2,  /* has [option=value] sections */
+	MLGEN_NULLABLE = 4, /* metric: UINT64_MAX or NaN prints as null */
+	MLGEN_REPEATS = 8,  /* command line: may be given several times */
+};
+
+struct mlgen_choice {
+	const char *name; /* NULL ends the list */
+	int value;
+	const char *help; /* one clause, lower case, no full stop */
+};
+
+struct mlgen_field {
+	const char *name; /* NULL ends a table */
+	enum mlgen_type type;
+	size_t off;        /* of the member; 0 is as good as any */
+	const char *def;   /* default as text; NULL = unset */
+	double min, max;   /* inclusive; both 0 = no limits */
+	const char *unit;  /* "samples", "s", "bytes", ... or NULL */
+	const char *help;  /* one full sentence, with its full stop */
+	const char *group; /* heading in help and man page */
+	const char *alias; /* a second accepted spelling, or NULL */
+	const struct mlgen_choice *choices;
+	const struct mlgen_field *sub; /* OBJECT, LIST: the rows inside */
+	size_t stride;                 /* LIST: sizeof one element */
+	unsigned flags;
+};
+
+#define MLGEN_MEMBER(s, m, t)                                                  \
+	(offsetof(s, m) +                                                      \
+	 0 * sizeof(struct {                                                   \
+		 _Static_assert(_Generic(((s *)0)->m, t : 1, default : 0),     \
+				#m " is not a " #t);                           \
+		 char unused;                                                  \
+	 }))
+
+/* A string: options own theirs (char *), metrics may point to a constant. */
+#define MLGEN_MEMBER_STR(s, m)                                                 \
+	(offsetof(s, m) +                                                      \
+	 0 * sizeof(struct {                                                   \
+		 _Static_assert(_Generic(((s *)0)->m, char * : 1,              \
+					 const char * : 1, default : 0),       \
+				#m " is not a string");                        \
+		 char unused;                                                  \
+	 }))
+
+/* clang-format off */
+#define MLGEN_F_BOOL(s, m)  .type = MLGEN_BOOL, .off = MLGEN_MEMBER(s, m, bool)
+#define MLGEN_F_U64(s, m)   .type = MLGEN_U64, .off = MLGEN_MEMBER(s, m, uint64_t)
+#define MLGEN_F_F64(s, m)   .type = MLGEN_F64, .off = MLGEN_MEMBER(s, m, double)
+#define MLGEN_F_SIZE(s, m)  .type = MLGEN_SIZE, .off = MLGEN_MEMBER(s, m, uint64_t)
+#define MLGEN_F_TIME(s, m)  .type = MLGEN_TIME, .off = MLGEN_MEMBER(s, m, uint64_t)
+#define MLGEN_F_PERCENT(s, m) .type = MLGEN_PERCENT, .off = MLGEN_MEMBER(s, m, double)
+#define MLGEN_F_ENUM(s, m, c) .type = MLGEN_ENUM, .off = MLGEN_MEMBER(s, m, int), .choices = (c)
+#define MLGEN_F_STR(s, m)   .type = MLGEN_STR, .off = MLGEN_MEMBER_STR(s, m)
+/* clang-format on */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clock.c - all waiting and all waking of a run, in real or in virtual time. */
+#include "base/clock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#define NS_PER_SEC UINT64_C(1000000000)
+
+/* Early waking never spins longer than this. */
+#define LATE_MAX_NS UINT64_C(1000000)
+
+/* A thread that waits in virtual time; lives on that thread's stack. */
+struct waiter {
+	struct waiter *next;
+	const void *word; /* NULL: only the deadline ends it */
+	uint64_t deadline_ns;
+	pthread_cond_t woken;
+	bool waits;
+	int result;
+};
+
+struct clock {
+	bool is_virtual;
+	/* The rest is of the virtual clock, under `lock`. */
+	pthread_mutex_t lock;
+	uint64_t now_ns; /* written under lock, read without */
+	unsigned expected, joined, waiting;
+	struct waiter *first, **end; /* in the order they came */
+};
+
+/* Real time */
+
+static uint64_t real_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_SEC),
+				  .tv_nsec = (long)(ns % NS_PER_SEC) };
+}
+
+static void real_sleep_until(uint64_t deadline_ns)
+{
+	struct timespec ts = to_timespec(deadline_ns);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) ==
+	       EINTR)
+		;
+}
+
+static inline void spin_hint(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns)
+{
+	uint64_t now = real_now();
+	uint64_t early = *late_ns < deadline_ns ? deadline_ns - *late_ns : 0;
+
+	if (now < early) {
+		real_sleep_until(early);
+		now = real_now();
+		uint64_t late = now > early ? now - early : 0;
+		if (late > LATE_MAX_NS)
+			late = LATE_MAX_NS;
+		*late_ns = (*late_ns * 9 + late) / 10;
+	}
+	while (now < deadline_ns) {
+		spin_hint();
+		now = real_now();
+	}
+	return now;
+}
+
+static int real_wait(_Atomic uint32_t *word, uint32_t seen,
+		     uint64_t deadline_ns)
+{
+	/* Of the futex calls only the BITSET one takes an absolute time. */
+	struct timespec ts = to_timespec(deadline_ns);
+	long rc =
+		syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
+			seen, deadline_ns == CLOCK_NEVER ? NULL : &ts, NULL,
+			FUTEX_BITSET_MATCH_ANY);
+	/* EAGAIN (the word differs) and EINTR: the caller looks again. */
+	return rc < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
+}
+
+/* Virtual time; `lock` is held in all of these */
+
+static void wake_one(struct clock *c, struct waiter **at, int result)
+{
+	struct waiter *w = *at;
+	*at = w->next;
+	if (!w->next)
+		c->end = at;
+	w->waits = false;
+	w->result = result;
+	c->waiting--; /* here, not when it runs: time must stand from now */
+	pthread_cond_signal(&w->woken);
+}
+
+/* The first to come among those with the nearest deadline. */
+static struct waiter **nearest(struct clock *c)
+{
+	struct waiter **best = &c->first;
+	for (struct waiter **at = &c->first; *at; at = &(*at)->next)
+		if ((*at)->deadline_ns < (*best)->deadline_ns)
+			best = at;
+	return best;
+}
+
+/*
+ * If nobody runs, time jumps and one thread wakes. Others with the same
+ * deadline wake when that one waits again: the order is always the same.
+ */
+static void advance(struct clock *c)
+{
+	if (c->waiting == 0 || c->expected + c->joined > c->waiting)
+		return;
+	struct waiter **at = nearest(c);
+	uint64_t deadline = (*at)->deadline_ns;
+	if (deadline == CLOCK_NEVER) {
+		log_error("virtual clock: deadlock at %llu ns: all %u threads "
+			  "wait without a deadline",
+			  (unsigned long long)c->now_ns, c->waiting);
+		abort();
+	}
+	if (deadline > c->now_ns)
+		__atomic_store_n(&c->now_ns, deadline, __ATOMIC_RELEASE);
+	wake_one(c, at, -ETIMEDOUT);
+}
+
+static int virtual_wait_locked(struct clock *c, const void *word,
+			       uint64_t deadline_ns)
+{
+	struct waiter w = { .word = word,
+			    .deadline_ns = deadline_ns,
+			    .woken = PTHREAD_COND_INITIALIZER,
+			    .waits = true };
+	assert(c->waiting < c->joined);
+	*c->end = &w;
+	c->end = &w.next;
+	c->waiting++;
+	advance(c);
+	while (w.waits)
+		pthread_cond_wait(&w.woken, &c->lock);
+	pthread_cond_destroy(&w.woken);
+	return w.result;
+}
+
+static int virtual_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
+			uint64_t deadline_ns)
+{
+	int rc = 0;
+	pthread_mutex_lock(&c->lock);
+	/*
+	 * A waker changes the word before it takes the lock: either the change
+	 * is seen here, or its search for waiters comes after this one queued.
+	 */
+	if (atomic_load_explicit(word, memory_order_acquire) == seen)
+		rc = deadline_ns <= c->now_ns
+			     ? -ETIMEDOUT
+			     : virtual_wait_locked(c, word, deadline_ns);
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+static void virtual_sleep_until(struct clock *c, uint64_t deadline_ns)
+{
+	pthread_mutex_lock(&c->lock);
+	if (deadline_ns > c->now_ns)
+		virtual_wait_locked(c, NULL, deadline_ns);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void virtual_wake(struct clock *c, const void *word)
+{
+	pthread_mutex_lock(&c->lock);
+	struct waiter **at = &c->first;
+	while (*at) {
+		if ((*at)->word == word)
+			wake_one(c, at, 0);
+		else
+			at = &(*at)->next;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+struct clock *clock_new_real(void)
+{
+	struct clock *c = mem_zalloc(sizeof(*c));
+	c->end = &c->first;
+	return c;
+}
+
+struct clock *clock_new_virtual(uint64_t start_ns)
+{
+	struct clock *c = clock_new_real();
+	c->is_virtual = true;
+	c->now_ns = start_ns;
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+void clock_free(struct clock *c)
+{
+	if (c && c->is_virtual)
+		pthread_mutex_destroy(&c->lock);
+	mem_free(c);
+}
+
+void clock_expect(struct clock *c, unsigned threads)
+{
+	if (!c->is_virtual)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->expected += threads;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_join(struct clock *c)
+{
+	if (!c->is_virtual) {
+		/* Late by 30 us instead of 85 without (Linux, hrtimers). */
+		prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+		return;
+	}
+	pthread_mutex_lock(&c->lock);
+	if (c->expected > 0)
+		c->expected--;
+	c->joined++;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void clock_leave(struct clock *c)
+{
+	if (!c->is_virtual)
+		return;
+	pthread_mutex_lock(&c->lock);
+	assert(c->joined > c->waiting);
+	c->joined--;
+	advance(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+uint64_t clock_now(const struct clock *c)
+{
+	/* Pairs with the release in advance(). */
+	return c->is_virtual ? __atomic_load_n(&c->now_ns, __ATOMIC_ACQUIRE)
+			     : real_now();
+}
+
+void clock_sleep_until(struct clock *c, uint64_t deadline_ns)
+{
+	if (c->is_virtual)
+		virtual_sleep_until(c, deadline_ns);
+	else
+		real_sleep_until(deadline_ns);
+}
+
+uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns,
+			     uint64_t *late_ns)
+{
+	if (!c->is_virtual)
+		return real_sleep_exactly(deadline_ns, late_ns);
+	virtual_sleep_until(c, deadline_ns);
+	return clock_now(c);
+}
+
+int clock_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
+	       uint64_t deadline_ns)
+{
+	return c->is_virtual ? virtual_wait(c, word, seen, deadline_ns)
+			     : real_wait(word, seen, deadline_ns);
+}
+
+void clock_wake(struct clock *c, _Atomic uint32_t *word)
+{
+	if (c->is_virtual)
+		virtual_wake(c, word);
+	else
+		syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
+			INT_MAX);
+}

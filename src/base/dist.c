@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dist.c - a constant or a distribution, of bytes or of nanoseconds. */
+#include "base/dist.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/quantile.h"
+#include "base/rng.h"
+#include "base/units.h"
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Nothing drawn is larger: 4 EiB, 146 years. */
+#define VALUE_MAX 0x1p62
+
+/* Longest parameter; every number that makes sense is shorter. */
+#define PARAMETER_BYTES 48
+
+struct form {
+	const char *name;
+	unsigned parameters;
+	const char *text; /* the right form, for messages */
+};
+
+static const struct form forms[] = {
+	[DIST_CONST] = { "", 0, "a plain value" },
+	[DIST_NORMAL] = { "normal", 2, "normal:MEAN:STDEV" },
+	[DIST_UNIFORM] = { "uniform", 2, "uniform:MIN:MAX" },
+	[DIST_LOGNORMAL] = { "lognormal", 2, "lognormal:MEAN:STDEV" },
+	[DIST_EXPONENTIAL] = { "exponential", 1, "exponential:MEAN" },
+	[DIST_GAMMA] = { "gamma", 2, "gamma:SHAPE:SCALE" },
+	[DIST_DLIO] = { "dlio", 2, "dlio:MEAN:STDEV" },
+};
+
+/* How plain values of this distribution are read. */
+struct reading {
+	enum dist_unit unit;
+	const char *default_unit;
+	unsigned kb_base;
+};
+
+static int read_value(const char *text, const struct reading *how, double *out,
+		      struct mlgen_err *err)
+{
+	uint64_t v;
+	int rc = how->unit == DIST_BYTES
+			 ? units_size(text, how->kb_base, &v, err)
+			 : units_time(text, how->default_unit, &v, err);
+	if (rc < 0)
+		return rc;
+	/* A double holds whole numbers up to 2^53 and every larger one that
+	 * ends in enough zero bits; never another one than was written. */
+	double as_double = (double)v;
+	if (as_double > VALUE_MAX || (uint64_t)as_double != v)
+		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
+	*out = as_double;
+	return 0;
+}
+
+/* dlio: takes 114660.07 beside 112k: a bare number may have a fraction. */
+static int read_dlio(const char *text, const struct reading *how, double *out,
+		     struct mlgen_err *err)
+{
+	if (text[strspn(text, "0123456789.")] != '\0')
+		return read_value(text, how, out, err);
+	double v;
+	int rc = units_f64(text, &v, err);
+	if (rc < 0)
+		return rc;
+	if (v > VALUE_MAX)
+		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
+	*out = v;
+	return 0;
+}
+
+static int read_parameter(const char *text, enum dist_kind kind, unsigned nth,
+			  const struct reading *how, double *out,
+			  struct mlgen_err *err)
+{
+	if (kind == DIST_GAMMA && nth == 0)
+		return units_f64(text, out, err);
+	if (kind == DIST_DLIO)
+		return read_dlio(text, how, out, err);
+	return read_value(text, how, out, err);
+}
+
+/* What is wrong with the parameters, NULL if nothing is. */
+static const char *check_parameters(const struct dist *d)
+{
+	switch (d->kind) {
+	case DIST_UNIFORM:
+		return d->a > d->b ? "MIN is above MAX" : NULL;
+	case DIST_GAMMA:
+		if (!(d->a >= QUANTILE_SHAPE_MIN && d->a <= QUANTILE_SHAPE_MAX))
+			return "SHAPE must lie between 0.001 and 1e9";
+		return d->b > 0 ? NULL : "SCALE must be above 0";
+	default:
+		return d->a > 0 ? NULL : "MEAN must be above 0";
+	}
+}
+
+/* The next of the parameters behind *at into out[]; false at the end. */
+static bool next_parameter(const char **at, char *out)
+{
+	if (**at != ':')
+		return false;
+	const char *begin = *at + 1;
+	size_t len = strcspn(begin, ":");
+	*at = begin + len;
+	snprintf(out, PARAMETER_BYTES, "%.*s",
+		 len < PARAMETER_BYTES ? (int)len : 0, begin);
+	return true;
+}
+
+static int parse_parameters(struct dist *d, const char *text, const char *at,
+			    const struct reading *how, struct mlgen_err *err)
+{
+	const struct form *form = &forms[d->kind];
+	double *const to[2] = { &d->a, &d->b };
+	char parameter[PARAMETER_BYTES];
+
+	for (unsigned i = 0; i < form->parameters; i++) {
+		struct mlgen_err why = { 0 };
+		if (!next_parameter(&at, parameter) || !*parameter)
+			return mlgen_fail(err, -EINVAL,
+					  "'%s': half a distribution; write %s",
+					  text, form->text);
+		int rc =
+			read_parameter(parameter, d->kind, i, how, to[i], &why);
+		if (rc < 0)
+			return mlgen_fail(err, rc, "%s, in '%s'; write %s",
+					  why.text, text, form->text);
+	}
+	if (*at)
+		return mlgen_fail(err, -EINVAL,
+				  "'%s': too many parameters; write %s", text,
+				  form->text);
+	const char *fault = check_parameters(d);
+	if (fault)
+		return mlgen_fail(err, -EINVAL, "'%s': %s; write %s", text,
+				  fault, form->text);
+	return 0;
+}
+
+static int fail_unknown(const char *text, size_t name_len, enum dist_unit unit,
+			struct mlgen_err *err)
+{
+	return mlgen_fail(
+		err, -EINVAL,
+		"'%s': '%.*s' is no distribution; write a plain value, "
+		"normal:MEAN:STDEV, uniform:MIN:MAX, lognormal:MEAN:STDEV, "
+		"exponential:MEAN%s gamma:SHAPE:SCALE%s",
+		text, (int)(name_len < 64 ? name_len : 64), text,
+		unit == DIST_BYTES ? "," : " or",
+		unit == DIST_BYTES ? " or dlio:MEAN:STDEV" : "");
+}
+
+/* The kind whose name is the first name_len bytes; CONST: none. */
+static enum dist_kind find_kind(const char *text, size_t name_len)
+{
+	for (size_t i = 1; i < ARRAY_LEN(forms); i++)
+		if (strlen(forms[i].name) == name_len &&
+		    !memcmp(forms[i].name, text, name_len))
+			return (enum dist_kind)i;
+	return DIST_CONST;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static void add_value(struct buf *out, double v, enum dist_unit unit)
+{
+	char text[UNITS_TEXT_BYTES];
+	if (floor(v) < v)
+		units_put_f64(text, v);
+	else if (unit == DIST_BYTES)
+		units_put_size(text, (uint64_t)v);
+	else
+		units_put_time(text, (uint64_t)v);
+	buf_add(out, text);
+}
+
+/* To the nearest whole number, 1 at least. */
+static uint64_t whole(double v)
+{
+	if (!(v >= 1))
+		return 1;
+	return v < VALUE_MAX ? (uint64_t)(v + 0.5) : (uint64_t)VALUE_MAX;
+}
+
+/* mu and sigma of the logarithm from mean and stdev of the values. */
+static double lognormal(double p, double mean, double stdev)
+{
+	double ratio = stdev / mean;
+	double variance = quantile_log(1 + ratio * ratio);
+	return mean *
+	       quantile_exp(sqrt(variance) * quantile_normal(p) - variance / 2);
+}
+
+/* MIN .. MAX, both ends as likely as any other. */
+static double uniform(double p, double min, double max)
+{
+	double v = min + floor(p * (max - min + 1));
+	return v < max ? v : max;
+}
+
+/* DLIO utils/config.py: the side's stdev is STDEV / 2 / sqrt(MEAN). */
+static void dlio_side(const struct dist *d, double *mean, double *stdev)
+{
+	*mean = sqrt(d->a);
+	*stdev = d->b / 2 / *mean;
+}
+
+static uint64_t draw_side(const struct dist *d, uint64_t seed, uint64_t stream,
+			  uint64_t index)
+{
+	double mean, stdev;
+	dlio_side(d, &mean, &stdev);
+	if (stdev > 0)
+		mean += stdev * quantile_normal(rng_f64(seed, stream, index));
+	/* Cut, not rounded; the product of two must fit. */
+	if (!(mean >= 1))
+		return 1;
+	return mean < 0x1p31 ? (uint64_t)mean : UINT64_C(1) << 31;
+}
+
+/* Mean and variance of a side as drawn. Cutting takes half a unit off the
+ * mean and adds the variance of what is cut off, 1/12. */
+static void dlio_drawn_side(const struct dist *d, double *mean,
+			    double *variance)
+{
+	double stdev;
+	dlio_side(d, mean, &stdev);
+	if (stdev > 0) {
+		*mean -= 0.5;
+		*variance = stdev * stdev + 1.0 / 12;
+	} else {
+		*mean = floor(*mean);
+		*variance = 0;
+	}
+}
+
+static double dlio_stdev(const struct dist *d)
+{
+	double mean, variance;
+	dlio_drawn_side(d, &mean, &variance);
+	return sqrt(variance * (2 * mean * mean + variance));
+}
+
+int dist_parse(struct dist *d, const char *text, enum dist_unit unit,
+	       const char *default_unit, unsigned kb_base,
+	       struct mlgen_err *err)
+{
+	const struct reading how = { unit, default_unit, kb_base };
+	size_t name_len = strcspn(text, ":");
+	struct dist parsed = { .kind = find_kind(text, name_len) };
+	int rc;
+
+	if (parsed.kind == DIST_DLIO && unit != DIST_BYTES)
+		return mlgen_fail(err, -EINVAL,
+				  "'%s': dlio: is for sizes only; write %s",
+				  text, forms[DIST_NORMAL].text);
+	if (parsed.kind != DIST_CONST)
+		rc = parse_parameters(&parsed, text, text + name_len, &how,
+				      err);
+	else if (text[name_len] || is_letter(*text))
+		rc = fail_unknown(text, strcspn(text, ":("), unit, err);
+	else
+		rc = read_value(text, &how, &parsed.a, err);
+	if (rc == 0)
+		*d = parsed;
+	return rc;
+}
+
+void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit)
+{
+	char number[UNITS_TEXT_BYTES];
+	if (d->kind == DIST_CONST) {
+		add_value(out, d->a, unit);
+		return;
+	}
+	buf_addf(out, "%s:", forms[d->kind].name);
+	if (d->kind == DIST_GAMMA)
+		buf_add(out, units_put_f64(number, d->a));
+	else
+		add_value(out, d->a, unit);
+	if (forms[d->kind].parameters > 1) {
+		buf_addc(out, ':');
+		add_value(out, d->b, unit);
+	}
+}
+
+uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,
+		   uint64_t index)
+{
+	uint64_t sides[2];
+	dist_draw_sides(d, seed, stream, index, sides);
+	return sides[0] * sides[1];
+}
+
+void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream,
+		     uint64_t index, uint64_t sides[2])
+{
+	sides[0] = 1;
+	if (d->kind == DIST_CONST) {
+		sides[1] = (uint64_t)d->a;
+		return;
+	}
+	if (d->kind == DIST_DLIO) {
+		sides[0] = draw_side(d, seed, stream, 2 * index);
+		sides[1] = draw_side(d, seed, stream, 2 * index + 1);
+		return;
+	}
+	double p = rng_f64(seed, stream, index), v = 0;
+	switch (d->kind) {
+	case DIST_NORMAL:
+		v = d->a + d->b * quantile_normal(p);
+		break;
+	case DIST_UNIFORM:
+		v = uniform(p, d->a, d->b);
+		break;
+	case DIST_LOGNORMAL:
+		v = lognormal(p, d->a, d->b);
+		break;
+	case DIST_EXPONENTIAL:
+		v = d->a * quantile_exponential(p);
+		break;
+	case DIST_GAMMA:
+		v = d->b * quantile_gamma(p, d->a);
+		break;
+	case DIST_CONST:
+	case DIST_DLIO:
+		break;
+	}
+	sides[1] = whole(v);
+}
+
+double dist_mean(const struct dist *d)
+{
+	switch (d->kind) {
+	case DIST_UNIFORM:
+		return (d->a + d->b) / 2;
+	case DIST_GAMMA:
+		return d->a * d->b;
+	default:
+		return d->a;
+	}
+}
+
+double dist_expectation(const struct dist *d)
+{
+	if (d->kind != DIST_DLIO)
+		return dist_mean(d);
+	double mean, variance;
+	dlio_drawn_side(d, &mean, &variance);
+	return mean * mean;
+}
+
+double dist_stdev(const struct dist *d)
+{
+	switch (d->kind) {
+	case DIST_CONST:
+		return 0;
+	case DIST_UNIFORM:
+		return sqrt(((d->b - d->a + 1) * (d->b - d->a + 1) - 1) / 12);
+	case DIST_EXPONENTIAL:
+		return d->a;
+	case DIST_GAMMA:
+		return sqrt(d->a) * d->b;
+	case DIST_DLIO:
+		return dlio_stdev(d);
+	default:
+		return d->b;
+	}
+}
+
+bool dist_is_const(const struct dist *d)
+{
+	return d->kind == DIST_CONST;
+}
+
+double dist_normal_quantile(double p)
+{
+	return quantile_normal(p);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.c - sentences for the person at the terminal, on stderr. */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An err of include/mlgen/err.h, a path and a few words fit. */
+#define LINE_BYTES 8192
+
+/* Back to column 1 and clear what the status line has left there (ECMA-48). */
+#define CLEAR_LINE "\r\033[K"
+
+static void write_all(const char *s, size_t n)
+{
+	while (n > 0) {
+		ssize_t done = write(STDERR_FILENO, s, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return; /* nobody is left to be told */
+		s += done;
+		n -= (size_t)done;
+	}
+}
+
+/* On the stack: memory may be short, and threads must not wait here. */
+__attribute__((format(printf, 2, 0))) static void log_line(const char *prefix,
+							   const char *fmt,
+							   va_list ap)
+{
+	int saved_errno = errno;
+	char line[LINE_BYTES];
+	const char *clear = isatty(STDERR_FILENO) ? CLEAR_LINE : "";
+	size_t len =
+		(size_t)snprintf(line, sizeof(line), "%s%s", clear, prefix);
+	size_t room = sizeof(line) - len - 1;
+	int text = vsnprintf(line + len, room, fmt, ap);
+	if (text > 0)
+		len += (size_t)text < room ? (size_t)text : room - 1;
+	line[len++] = '\n';
+	write_all(line, len);
+	errno = saved_errno;
+}
+
+void log_error(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	log_line("mlgen: ", fmt, ap);
+	va_end(ap);
+}
+
+void log_warn(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	log_line("mlgen: warning: ", fmt, ap);
+	va_end(ap);
+}
+
+void log_note(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	log_line("mlgen: note: ", fmt, ap);
+	va_end(ap);
+}
+
+void log_plain(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	log_line("", fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.h - sentences for the person at the terminal, on stderr. */
+#pragma once
+
+/*
+ * Each call is one line and one write(2), so lines of threads never mix. On a
+ * terminal the line first clears what the status line has drawn there.
+ */
+
+/* "mlgen: ..." */
+__attribute__((format(printf, 1, 2))) void log_error(const char *fmt, ...);
+/* "mlgen: warning: ..." */
+__attribute__((format(printf, 1, 2))) void log_warn(const char *fmt, ...);
+/* "mlgen: note: ..." */
+__attribute__((format(printf, 1, 2))) void log_note(const char *fmt, ...);
+/* The text as it is, with a newline; for messages that begin file:line. */
+__attribute__((format(printf, 1, 2))) void log_plain(const char *fmt, ...);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mem.h - memory for set-up: zeroed, and never NULL. */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * Memory is taken while a run is set up, never while it runs. A program that
+ * cannot even be set up has nothing to report: these print one line and exit
+ * with status 1 when memory is short. Everything is freed with mem_free().
+ * This is the only file that calls malloc and its kin.
+ */
+
+/* `bytes` zeroed bytes; 0 gives a valid pointer too. */
+void *mem_zalloc(size_t bytes);
+
+/* An array of n zeroed elements; a product that overflows is out of memory. */
+void *mem_array(size_t n, size_t element_bytes);
+
+/* Resize; what is new is not zeroed. */
+void *mem_realloc(void *p, size_t bytes);
+
+char *mem_strdup(const char *s);
+char *mem_strndup(const char *s, size_t n);
+
+/* NULL is fine. */
+void mem_free(void *p);
+
+/* Free `*p` and set it to a copy of `s`; s may be NULL. */
+void mem_replace(char **p, const char *s);
+
+/*
+ * Page-aligned memory whose pages have been touched (first use of a page is
+ * slow, and must not happen inside the measured part). NULL when out of
+ * memory: buffers are large and the caller names the option to lower.
+ */
+void *mem_buffer(size_t bytes);
+void mem_buffer_free(void *p, size_t bytes);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rng.h - random numbers as a pure function of (seed, stream, index). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * No state, no lock: the same three numbers give the same result whatever the
+ * thread order, the compiler or the number of nodes. A stream is one use of
+ * randomness, so that two uses never share numbers.
+ */
+enum rng_stream {
+	RNG_SHUFFLE = 1, /* permutations, one per epoch */
+	RNG_SAMPLE_SIZE,
+	RNG_COMPUTE,
+	RNG_CONTENT,
+	RNG_TEST,
+};
+
+/* 64 uniform bits. */
+uint64_t rng_u64(uint64_t seed, uint64_t stream, uint64_t index);
+
+/* Uniform in the open interval (0, 1), 53 bits. */
+double rng_f64(uint64_t seed, uint64_t stream, uint64_t index);
+
+/*
+ * `bytes` of incompressible content that starts `offset` bytes into the
+ * endless string named by (seed, stream); any cut gives the same string.
+ */
+void rng_fill(void *to, size_t bytes, uint64_t seed, uint64_t stream,
+	      uint64_t offset);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - run the unit tests: all suites, or the one that is named. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suites.h"
+
+struct entry {
+	const char *name;
+	Suite *(*make)(void);
+};
+
+/* clang-format off */
+static const struct entry suites[] = {
+#define SUITE_ENTRY(name) { #name, suite_##name },
+	UNIT_SUITES(SUITE_ENTRY)
+#undef SUITE_ENTRY
+	{ NULL, NULL },
+};
+/* clang-format on */
+
+static int usage(const char *program, const char *unknown)
+{
+	if (unknown)
+		fprintf(stderr, "no suite '%s'\n", unknown);
+	fprintf(stderr, "usage: %s [SUITE]\nsuites:", program);
+	for (const struct entry *e = suites; e->name; e++)
+		fprintf(stderr, " %s", e->name);
+	fputc('\n', stderr);
+	return 2;
+}
+
+/* Add the suites that are wanted; their number. */
+static unsigned add(SRunner *runner, const char *only)
+{
+	unsigned added = 0;
+	for (const struct entry *e = suites; e->name; e++) {
+		if (only && strcmp(only, e->name) != 0)
+			continue;
+		srunner_add_suite(runner, e->make());
+		added++;
+	}
+	return added;
+}
+
+int main(int argc, char **argv)
+{
+	const char *only = argc > 1 ? argv[1] : NULL;
+	if (argc > 2)
+		return usage(argv[0], NULL);
+
+	SRunner *runner = srunner_create(NULL);
+	if (add(runner, only) == 0 && only) {
+		srunner_free(runner);
+		return usage(argv[0], only);
+	}
+	/* Not CK_ENV: the closing line must stay visible. */
+	srunner_run_all(runner, CK_NORMAL);
+	int ran = srunner_ntests_run(runner);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	if (ran == 0)
+		fprintf(stderr, "no checks ran\n");
+	return ran == 0 || failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
