@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opstat.c - what one worker counts of its operations, and how they add up. */
+#include "stat/opstat.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+static const char *const names[MLGEN_OPS] = {
+	[MLGEN_OPEN] = "open",           [MLGEN_STAT] = "stat",
+	[MLGEN_READ] = "read",           [MLGEN_WRITE] = "write",
+	[MLGEN_ALLOCATE] = "allocate",   [MLGEN_FSYNC] = "fsync",
+	[MLGEN_FDATASYNC] = "fdatasync", [MLGEN_ADVISE] = "advise",
+	[MLGEN_CLOSE] = "close",         [MLGEN_RENAME] = "rename",
+	[MLGEN_UNLINK] = "unlink",       [MLGEN_MKDIR] = "mkdir",
+	[MLGEN_RMDIR] = "rmdir",
+};
+
+/* One writer, so no read-modify-write; the status line only reads. */
+static void set(_Atomic uint64_t *counter, uint64_t value)
+{
+	atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static uint64_t timeval_ns(struct timeval tv)
+{
+	return (uint64_t)tv.tv_sec * 1000000000 + (uint64_t)tv.tv_usec * 1000;
+}
+
+static struct usage usage_now(void)
+{
+	struct rusage ru = { 0 };
+	getrusage(RUSAGE_THREAD, &ru);
+	return (struct usage){
+		.user_ns = timeval_ns(ru.ru_utime),
+		.system_ns = timeval_ns(ru.ru_stime),
+		.context_switches = (uint64_t)(ru.ru_nvcsw + ru.ru_nivcsw),
+		.major_faults = (uint64_t)ru.ru_majflt,
+		.minor_faults = (uint64_t)ru.ru_minflt,
+	};
+}
+
+void usage_begin(struct usage *u)
+{
+	*u = usage_now();
+}
+
+void usage_end(struct usage *u)
+{
+	struct usage now = usage_now();
+	u->user_ns = now.user_ns - u->user_ns;
+	u->system_ns = now.system_ns - u->system_ns;
+	u->context_switches = now.context_switches - u->context_switches;
+	u->major_faults = now.major_faults - u->major_faults;
+	u->minor_faults = now.minor_faults - u->minor_faults;
+}
+
+void usage_add(struct usage *to, const struct usage *from)
+{
+	to->user_ns += from->user_ns;
+	to->system_ns += from->system_ns;
+	to->context_switches += from->context_switches;
+	to->major_faults += from->major_faults;
+	to->minor_faults += from->minor_faults;
+}
+
+static void merge_hists(struct opstat *to, const struct opstat *from)
+{
+	for (unsigned i = 0; i < MLGEN_OPS; i++)
+		hist_merge(to->lat[i], from->lat[i]);
+	hist_merge(to->sample, from->sample);
+}
+
+void opstat_init(struct opstat *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (unsigned i = 0; i < MLGEN_OPS; i++)
+		s->lat[i] = hist_new();
+	s->sample = hist_new();
+}
+
+void opstat_fini(struct opstat *s)
+{
+	for (unsigned i = 0; i < MLGEN_OPS; i++)
+		hist_free(s->lat[i]);
+	hist_free(s->sample);
+	memset(s, 0, sizeof(*s));
+}
+
+void opstat_reset(struct opstat *s)
+{
+	for (unsigned i = 0; i < MLGEN_OPS; i++) {
+		hist_reset(s->lat[i]);
+		s->blocked_ns[i] = 0;
+	}
+	hist_reset(s->sample);
+	for (unsigned i = 0; i < 2; i++) {
+		set(&s->io_bytes[i], 0);
+		s->short_ios[i] = 0;
+	}
+	s->errors = 0;
+	s->reap_ns = 0;
+	s->idle_ns = 0;
+	s->wall_ns = 0;
+	s->usage = (struct usage){ 0 };
+}
+
+void opstat_merge(struct opstat *to, const struct opstat *from)
+{
+	merge_hists(to, from);
+	for (unsigned i = 0; i < MLGEN_OPS; i++)
+		to->blocked_ns[i] += from->blocked_ns[i];
+	for (unsigned i = 0; i < 2; i++) {
+		set(&to->io_bytes[i],
+		    get(&to->io_bytes[i]) + get(&from->io_bytes[i]));
+		to->short_ios[i] += from->short_ios[i];
+	}
+	to->errors += from->errors;
+	to->reap_ns += from->reap_ns;
+	to->idle_ns += from->idle_ns;
+	to->wall_ns += from->wall_ns;
+	usage_add(&to->usage, &from->usage);
+}
+
+const char *opstat_name(enum mlgen_op op)
+{
+	return names[op];
+}
