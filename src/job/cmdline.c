@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmdline.c - a command line as written: files, jobs, options, settings. */
+#include "job/cmdline.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "job/job.h"
+
+/* A script may well pass more options than one section has. */
+#define PARTS_MAX 1000
+
+static const struct diag_place on_command_line;
+
+/* One --option[=value], taken apart. */
+struct arg {
+	char *section; /* before the last '.', or NULL */
+	char *key;
+	const char *value; /* NULL when there is no '=' */
+};
+
+static void arg_init(struct arg *a, const char *text)
+{
+	size_t len = strcspn(text, "=");
+	char *name = mem_strndup(text, len);
+	const char *dot = strrchr(name, '.');
+
+	a->value = text[len] ? text + len + 1 : NULL;
+	a->section = dot ? mem_strndup(name, (size_t)(dot - name)) : NULL;
+	a->key = mem_strdup(dot ? dot + 1 : name);
+	mem_free(name);
+}
+
+static void arg_fini(struct arg *a)
+{
+	mem_free(a->section);
+	mem_free(a->key);
+}
+
+static struct cmdline_part *find_part(struct cmdline_part *parts, size_t count,
+				      const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(parts[i].name, name) == 0)
+			return &parts[i];
+	}
+	return NULL;
+}
+
+static struct cmdline_part *add_part(struct cmdline_part **parts, size_t *count,
+				     const char *name)
+{
+	struct cmdline_part *part = NULL;
+
+	*parts = mem_realloc(*parts, (*count + 1) * sizeof(**parts));
+	part = &(*parts)[(*count)++];
+	memset(part, 0, sizeof(*part));
+	part->name = mem_strdup(name);
+	return part;
+}
+
+static void free_parts(struct cmdline_part *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		mem_free(parts[i].name);
+		optlist_fini(&parts[i].opts);
+	}
+	mem_free(parts);
+}
+
+static void fail_no_value(struct diag *d, const char *key)
+{
+	diag_add(d, DIAG_ERROR, on_command_line,
+		 "%s: no value; write --%s=VALUE", key, key);
+}
+
+/* What a general option means when it stands alone; NULL = it cannot. */
+static const char *bare_setting(const struct mlgen_field *f)
+{
+	if (f->type == MLGEN_BOOL)
+		return "1";
+	if (strcmp(f->name, "enghelp") == 0 || strcmp(f->name, "cmdhelp") == 0)
+		return "";
+	return NULL;
+}
+
+/* Several requirements are one text with commas. */
+static void append_value(struct settings *s, const struct mlgen_field *f,
+			 const char *value, struct diag *d)
+{
+	struct buf text = { 0 };
+	struct mlgen_err err = { 0 };
+
+	field_format(&text, f, s);
+	if (text.len)
+		buf_addc(&text, ',');
+	buf_add(&text, value);
+	if (field_parse(f, s, buf_str(&text), 1024, &err))
+		diag_add(d, DIAG_ERROR, on_command_line, "%s", err.text);
+	buf_fini(&text);
+}
+
+static void set_setting(struct settings *s, const struct mlgen_field *f,
+			const struct arg *a, struct diag *d)
+{
+	const char *value = a->value ? a->value : bare_setting(f);
+	struct mlgen_err err = { 0 };
+
+	if (a->section)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s.%s: %s is of the program, not of a job; write "
+			 "--%s",
+			 a->section, a->key, f->name, f->name);
+	else if (!value || (a->value && !*value && !bare_setting(f)))
+		fail_no_value(d, f->name);
+	else if (strcmp(f->name, "enghelp") == 0)
+		mem_replace(&s->enghelp, value);
+	else if (strcmp(f->name, "cmdhelp") == 0)
+		mem_replace(&s->cmdhelp, *value ? value : "all");
+	else if (f->flags & MLGEN_REPEATS)
+		append_value(s, f, value, d);
+	else if (field_parse(f, s, value, 1024, &err))
+		diag_add(d, DIAG_ERROR, on_command_line, "%s", err.text);
+}
+
+/* The last one counts, as with any tool that scripts call. */
+static void set_option(struct optlist *list, const struct arg *a,
+		       struct diag *d)
+{
+	const char *value = a->value ? a->value : "1";
+	struct opt *o = optlist_find(list, a->key);
+
+	if (o)
+		optlist_replace(o, value, !a->value, on_command_line);
+	else if (!optlist_add(list, a->key, value, !a->value, on_command_line))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "more than %d options for one job", OPTLIST_MAX);
+}
+
+static void start_job(struct cmdline *c, const struct arg *a, struct diag *d)
+{
+	const char *name = a->value ? a->value : "";
+
+	if (!*name)
+		fail_no_value(d, "name");
+	else if (*name == '.' || strchr(name, '/') || strpbrk(name, "[]\n"))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "name=%s: a name is part of paths; it cannot begin "
+			 "with '.' or hold '/', '[', ']'",
+			 name);
+	else if (find_part(c->jobs, c->job_count, name))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "name=%s: there is a job of that name already", name);
+	else if (c->job_count == PARTS_MAX)
+		diag_add(d, DIAG_ERROR, on_command_line, "more than %d jobs",
+			 PARTS_MAX);
+	else
+		add_part(&c->jobs, &c->job_count, name);
+}
+
+static void set_section_option(struct cmdline *c, const struct arg *a,
+			       struct diag *d)
+{
+	struct cmdline_part *part =
+		find_part(c->sections, c->section_count, a->section);
+
+	if (!part && c->section_count == PARTS_MAX) {
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "more than %d jobs named", PARTS_MAX);
+		return;
+	}
+	if (!part)
+		part = add_part(&c->sections, &c->section_count, a->section);
+	set_option(&part->opts, a, d);
+}
+
+static void read_option(struct cmdline *c, struct settings *s, const char *text,
+			struct diag *d)
+{
+	struct arg a;
+	const struct mlgen_field *f = NULL;
+
+	arg_init(&a, text);
+	f = field_find(settings_fields, a.key);
+	if (f)
+		set_setting(s, f, &a, d);
+	else if (a.section)
+		set_section_option(c, &a, d);
+	else if (strcmp(a.key, "name") == 0)
+		start_job(c, &a, d);
+	else if (c->job_count)
+		set_option(&c->jobs[c->job_count - 1].opts, &a, d);
+	else
+		set_option(&c->all, &a, d);
+	arg_fini(&a);
+}
+
+static void add_file(struct cmdline *c, const char *name)
+{
+	c->files =
+		mem_realloc(c->files, (c->file_count + 1) * sizeof(*c->files));
+	c->files[c->file_count++] = mem_strdup(name);
+}
+
+void cmdline_read(struct cmdline *c, struct settings *s, int argc,
+		  char *const argv[], struct diag *d)
+{
+	bool only_files = false;
+
+	memset(c, 0, sizeof(*c));
+	memset(s, 0, sizeof(*s));
+	field_defaults(settings_fields, s);
+	for (int i = 1; i < argc; i++) {
+		const char *arg = argv[i];
+
+		if (only_files || arg[0] != '-' || !arg[1])
+			add_file(c, arg);
+		else if (arg[1] != '-')
+			diag_add(d, DIAG_ERROR, on_command_line,
+				 "%s: options begin with two dashes; --help "
+				 "lists them",
+				 arg);
+		else if (!arg[2])
+			only_files = true;
+		else
+			read_option(c, s, arg + 2, d);
+	}
+}
+
+void cmdline_fini(struct cmdline *c)
+{
+	for (size_t i = 0; i < c->file_count; i++)
+		mem_free(c->files[i]);
+	mem_free(c->files);
+	optlist_fini(&c->all);
+	free_parts(c->sections, c->section_count);
+	free_parts(c->jobs, c->job_count);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diag.h - all faults of a job file and a command line, collected, told once. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Where a fault is: file NULL = the command line, line 0 = none. */
+struct diag_place {
+	const char *file; /* not owned; lives as long as the jobset */
+	unsigned line;
+};
+
+enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
+
+struct diag_entry {
+	enum diag_level level;
+	struct diag_place at;
+	char *text;
+};
+
+/* A file of noise has a fault a line: the first hundred tell enough. */
+#define DIAG_MAX 100
+
+/* At most DIAG_MAX entries of each level are kept; `errors` counts all. */
+struct diag {
+	struct diag_entry *entries;
+	size_t count, errors;
+};
+
+void diag_init(struct diag *d);
+void diag_fini(struct diag *d);
+
+/*
+ * Add one; the same text at the same place is kept once. Control characters
+ * of what a user wrote become '?'.
+ */
+__attribute__((format(printf, 4, 5))) void diag_add(struct diag *d,
+						    enum diag_level level,
+						    struct diag_place at,
+						    const char *fmt, ...);
+
+/*
+ * Print all, in the order file, line: "unet3d.job:12: prefetch: ..." for
+ * errors, "unet3d.job:12: warning: ..." and "...: note: ..." for the others;
+ * of the command line "mlgen: ...". After a hundred errors the rest is
+ * counted in one line, and warnings and notes are left out.
+ */
+void diag_print(const struct diag *d, FILE *to);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fields.h - walk field tables: default, parse, check, format, suggest, describe. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mlgen/err.h>
+#include <mlgen/field.h>
+
+#include "base/buf.h"
+#include "base/dist.h"
+
+/* Member type of MLGEN_F64_LIST. */
+#define F64_LIST_MAX 20
+struct f64_list {
+	unsigned count;
+	double values[F64_LIST_MAX];
+};
+
+/* clang-format off */
+#define FIELD_SIZE_DIST(s, m) .type = MLGEN_SIZE_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
+#define FIELD_TIME_DIST(s, m) .type = MLGEN_TIME_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
+#define FIELD_F64_LIST(s, m)  .type = MLGEN_F64_LIST, .off = MLGEN_MEMBER(s, m, struct f64_list)
+/* clang-format on */
+
+/* Number of rows before the end row. */
+size_t field_count(const struct mlgen_field *table);
+
+/* By name or alias; '-' and '_' are alike; no abbreviations. NULL = none. */
+const struct mlgen_field *field_find(const struct mlgen_field *table,
+				     const char *name);
+
+/* Are two option names the same, '-' and '_' alike? */
+bool field_name_equal(const char *a, const char *b);
+
+/* Set every member to its default. Before the first time `base` is zeroed. */
+void field_defaults(const struct mlgen_field *table, void *base);
+
+/* Free what the members own (strings) and zero them. */
+void field_fini(const struct mlgen_field *table, void *base);
+
+/*
+ * Parse text into the member, with range check; of an option without default
+ * an empty text unsets it. 0, or -EINVAL / -ERANGE with
+ * "name: what is wrong, what would be right": "batch_size: 0 is below the
+ * minimum 1", "loader: 'pytroch' is none of pytorch plain; did you mean
+ * 'pytorch'?". The member is unchanged on error.
+ */
+int field_parse(const struct mlgen_field *f, void *base, const char *text,
+		unsigned kb_base, struct mlgen_err *err);
+
+/* Append the value as text that field_parse reads back to the same value. An
+ * unset value appends nothing. */
+void field_format(struct buf *out, const struct mlgen_field *f,
+		  const void *base);
+
+/* Is the member equal to its default? */
+bool field_is_default(const struct mlgen_field *f, const void *base);
+
+/*
+ * The nearest of the names (and aliases) in several tables within the allowed
+ * distance (Damerau-Levenshtein <= 2 and <= len/3 rounded up), or NULL.
+ * `tables` ends with NULL.
+ */
+const char *field_nearest(const struct mlgen_field *const *tables,
+			  const char *name);
+/* The same over a NULL-ended list of words. */
+const char *field_nearest_word(const char *const *words, const char *name);
+
+/* "INT", "SIZE", "TIME", "pytorch|plain", ... */
+void field_type_text(struct buf *out, const struct mlgen_field *f);
+/* A limit in the notation of the field: "1024", "1g", "1d". */
+void field_limit_text(struct buf *out, const struct mlgen_field *f,
+		      double limit);
+/* Is the choice a second spelling of one before it (fio's "1" for "run")? */
+bool field_is_spelling(const struct mlgen_field *f,
+		       const struct mlgen_choice *choice);
+/* "default 4, 1 to 1024" */
+void field_range_text(struct buf *out, const struct mlgen_field *f);

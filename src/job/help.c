@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* help.c - --help, --cmdhelp, --showjob and the lists of the man pages, all from the tables. */
+#include "job/help.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "job/fio_options.h"
+
+#define WIDTH 90
+#define HELP_INDENT 33   /* of the sentences of --help */
+#define OPTION_INDENT 19 /* of those of --cmdhelp */
+#define RANGE_COLUMN 62
+
+/* ---- pieces ---- */
+
+/* The first line of a help text, as a clause: no capital, no full stop. */
+static void add_clause(struct buf *out, const char *help)
+{
+	size_t len = strcspn(help, "\n");
+	bool is_word = len > 1 && islower((unsigned char)help[1]);
+
+	if (len && help[len - 1] == '.')
+		len--;
+	if (!len)
+		return;
+	buf_addc(out, is_word ? (char)tolower((unsigned char)*help) : *help);
+	buf_addn(out, help + 1, len - 1);
+}
+
+static bool is_setting(const struct mlgen_field *f)
+{
+	return f >= settings_fields &&
+	       f < settings_fields + field_count(settings_fields);
+}
+
+static void add_usage(struct buf *out, const struct mlgen_field *f)
+{
+	buf_addf(out, "%s%s", is_setting(f) ? "--" : "", f->name);
+	if (is_setting(f) && f->type == MLGEN_BOOL)
+		return;
+	buf_addc(out, '=');
+	field_type_text(out, f);
+}
+
+/*
+ * Print words from column `column` on, each further line at `indent`. Ends
+ * with a newline.
+ */
+static void print_wrapped(FILE *to, const char *text, size_t column,
+			  size_t indent)
+{
+	if (column >= indent) {
+		fputc('\n', to);
+		column = 0;
+	}
+	fprintf(to, "%*s", (int)(indent - column), "");
+	column = indent;
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (column > indent && column + 1 + len > WIDTH) {
+			fprintf(to, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			fputc(' ', to);
+			column++;
+		}
+		fwrite(text, 1, len, to);
+		column += len;
+		text += len + strspn(text + len, " ");
+	}
+	fputc('\n', to);
+}
+
+/* ---- --help ---- */
+
+static void print_short(FILE *to, const struct mlgen_field *f)
+{
+	struct buf usage = { 0 }, text = { 0 };
+
+	buf_addf(&usage, "  %s", is_setting(f) ? "" : "--");
+	add_usage(&usage, f);
+	add_clause(&text, f->help);
+	if (f->def && f->type != MLGEN_BOOL)
+		buf_addf(&text, " [%s]", f->def);
+	if (f->def && f->type == MLGEN_BOOL && strcmp(f->def, "0") != 0)
+		buf_add(&text, " [on]");
+	fputs(buf_str(&usage), to);
+	print_wrapped(to, buf_str(&text), usage.len, HELP_INDENT);
+	buf_fini(&usage);
+	buf_fini(&text);
+}
+
+static void print_table(FILE *to, const struct mlgen_field *table)
+{
+	const char *group = "";
+
+	for (const struct mlgen_field *f = table; f->name; f++) {
+		if (strcmp(group, f->group) != 0)
+			fprintf(to, "\n%s\n", f->group);
+		group = f->group;
+		print_short(to, f);
+	}
+}
+
+/* ---- --cmdhelp ---- */
+
+static void print_first_line(FILE *to, const struct mlgen_field *f)
+{
+	struct buf usage = { 0 }, text = { 0 }, range = { 0 };
+
+	add_usage(&usage, f);
+	add_clause(&text, f->help);
+	field_range_text(&range, f);
+	fputs(buf_str(&usage), to);
+	if (usage.len < OPTION_INDENT &&
+	    OPTION_INDENT + text.len < RANGE_COLUMN &&
+	    RANGE_COLUMN + range.len <= WIDTH) {
+		fprintf(to, "%*s%-*s%s\n", (int)(OPTION_INDENT - usage.len), "",
+			RANGE_COLUMN - OPTION_INDENT, buf_str(&text),
+			buf_str(&range));
+	} else {
+		print_wrapped(to, buf_str(&text), usage.len, OPTION_INDENT);
+		fprintf(to, "%*s%s\n", OPTION_INDENT, "", buf_str(&range));
+	}
+	buf_fini(&usage);
+	buf_fini(&text);
+	buf_fini(&range);
+}
+
+/* Names of other tools and the like. */
+static void print_more_lines(FILE *to, const char *help)
+{
+	const char *line = strchr(help, '\n');
+
+	while (line) {
+		size_t len = strcspn(++line, "\n");
+
+		fprintf(to, "%*s%.*s\n", OPTION_INDENT, "", (int)len, line);
+		line = strchr(line, '\n');
+	}
+}
+
+static void print_choices(FILE *to, const struct mlgen_field *f)
+{
+	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
+		int column =
+			fprintf(to, "%*s%-10s ", OPTION_INDENT, "", c->name);
+
+		print_wrapped(to, c->help, (size_t)column, OPTION_INDENT + 12);
+	}
+}
+
+static void print_option(FILE *to, const struct mlgen_field *f)
+{
+	print_first_line(to, f);
+	print_choices(to, f);
+	print_more_lines(to, f->help);
+	if (f->alias)
+		fprintf(to, "%*salso written %s\n", OPTION_INDENT, "",
+			f->alias);
+	if (f->flags & MLGEN_SELECTS)
+		fprintf(to, "%*s[%s=VALUE] sections hold what differs\n",
+			OPTION_INDENT, "", f->name);
+}
+
+static void print_all_options(FILE *to)
+{
+	const char *group = "";
+
+	for (const struct mlgen_field *f = job_fields; f->name; f++) {
+		if (strcmp(group, f->group) != 0)
+			fprintf(to, "%s%s\n\n", *group ? "\n" : "", f->group);
+		group = f->group;
+		print_option(to, f);
+	}
+}
+
+static const struct mlgen_field *
+find_option(const char *name, const struct mlgen_engine *const *engines)
+{
+	const struct mlgen_field *f = field_find(job_fields, name);
+
+	if (!f)
+		f = field_find(settings_fields, name);
+	for (; !f && *engines; engines++)
+		f = field_find((*engines)->opts, name);
+	return f;
+}
+
+/* ---- --showjob ---- */
+
+static void print_origin(FILE *to, const struct job_origin *o)
+{
+	if (o->at.file)
+		fprintf(to, "# %s:%u %s\n", o->at.file, o->at.line, o->how);
+	else
+		fprintf(to, "# %s\n", o->how);
+}
+
+static void show_option(FILE *to, const struct job *j,
+			const struct mlgen_field *f, const void *base,
+			const struct job_origin *origin)
+{
+	struct buf value = { 0 };
+
+	job_field_text(j, f, base, &value);
+	print_origin(to, origin);
+	if (value.len)
+		fprintf(to, "%s=%s\n", f->name, buf_str(&value));
+	else
+		fprintf(to, "# %s is not set\n", f->name);
+	buf_fini(&value);
+}
+
+static void show_job(FILE *to, const struct job *j)
+{
+	const struct mlgen_field *table = j->engine ? j->engine->opts : NULL;
+
+	fprintf(to, "[%s]\n", j->name);
+	for (const struct mlgen_field *f = job_fields; f->name; f++)
+		show_option(to, j, f, j, &j->origins[f - job_fields]);
+	for (const struct mlgen_field *f = table; f && f->name; f++)
+		show_option(to, j, f, j->engine_opts,
+			    &j->engine_origins[f - table]);
+}
+
+/* ---- man pages ---- */
+
+/* One line of mdoc text: what roff would take for its own is escaped. */
+static void print_mdoc_words(FILE *to, const char *text, size_t len)
+{
+	size_t column = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		bool is_end = text[i] == '.' && i + 1 < len &&
+			      text[i + 1] == ' ' &&
+			      !(i >= 2 && strchr(" .", text[i - 2]));
+
+		if (column == 0 && (text[i] == '.' || text[i] == '\''))
+			fputs("\\&", to);
+		if (text[i] == ' ' && column > 60) {
+			fputc('\n', to);
+			column = 0;
+			continue;
+		}
+		if (text[i] == '\\')
+			fputs("\\e", to);
+		else
+			fputc(text[i], to);
+		column++;
+		/* mdoc wants a new sentence on a new line. */
+		if (is_end) {
+			fputc('\n', to);
+			column = 0;
+			i++;
+		}
+	}
+	fputc('\n', to);
+}
+
+static void print_mdoc_lines(FILE *to, const char *text)
+{
+	for (;;) {
+		size_t len = strcspn(text, "\n");
+
+		print_mdoc_words(to, text, len);
+		if (!text[len])
+			return;
+		text += len + 1;
+	}
+}
+
+/* What can be set stands in a group; metrics are read only. */
+static bool is_metric(const struct mlgen_field *f)
+{
+	return !f->group;
+}
+
+static void print_mdoc_head(FILE *to, const struct mlgen_field *f)
+{
+	struct buf type = { 0 };
+
+	if (is_metric(f)) {
+		fprintf(to, ".It Va %s\n", f->name);
+		return;
+	}
+	field_type_text(&type, f);
+	if (!is_setting(f))
+		fprintf(to, ".It Cm %s Ns = Ns Ar %s\n", f->name,
+			buf_str(&type));
+	else if (f->type == MLGEN_BOOL)
+		fprintf(to, ".It Fl -%s\n", f->name);
+	else
+		fprintf(to, ".It Fl -%s Ns = Ns Ar %s\n", f->name,
+			buf_str(&type));
+	buf_fini(&type);
+}
+
+static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
+{
+	if (!f->choices)
+		return;
+	fputs(".Bl -tag -width contiguous -compact\n", to);
+	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
+		fprintf(to, ".It Cm %s\n", c->name);
+		print_mdoc_lines(to, c->help);
+	}
+	fputs(".El\n", to);
+}
+
+/* "(default 4, 1 to 1024; as in fio)" */
+static void add_option_note(struct buf *out, const struct mlgen_field *f)
+{
+	if (is_setting(f) && f->type == MLGEN_BOOL)
+		return;
+	buf_addc(out, '(');
+	field_range_text(out, f);
+	if (f->flags & MLGEN_FIO)
+		buf_add(out, "; as in fio");
+	buf_addc(out, ')');
+}
+
+/* "(bytes/s, or null)" */
+static void add_metric_note(struct buf *out, const struct mlgen_field *f)
+{
+	bool is_nullable = f->flags & MLGEN_NULLABLE;
+
+	if (!f->unit && !is_nullable)
+		return;
+	buf_addf(out, "(%s%s%s)", f->unit ? f->unit : "",
+		 f->unit && is_nullable ? ", " : "",
+		 is_nullable ? "or null" : "");
+}
+
+static void print_mdoc_option(FILE *to, const struct mlgen_field *f)
+{
+	struct buf note = { 0 };
+
+	print_mdoc_head(to, f);
+	print_mdoc_lines(to, f->help);
+	print_mdoc_choices(to, f);
+	if (f->alias)
+		fprintf(to, "Also written\n.Cm %s .\n", f->alias);
+	if (is_metric(f))
+		add_metric_note(&note, f);
+	else
+		add_option_note(&note, f);
+	if (note.len)
+		print_mdoc_lines(to, buf_str(&note));
+	buf_fini(&note);
+}
+
+void help_all(FILE *to)
+{
+	fputs("usage: mlgen [OPTION...] JOB.job...\n"
+	      "       mlgen [OPTION...] --name=NAME [OPTION...]\n"
+	      "\n"
+	      "Does the I/O of a training job against real storage, sleeps "
+	      "where the accelerator\n"
+	      "would compute, and reports what the storage was worth. Start "
+	      "with: mlgen quickstart.job\n",
+	      to);
+	print_table(to, settings_fields);
+	fputs("\nThe options of a job, in a job file or here for all its jobs "
+	      "(--JOB.option=VALUE for one)\n"
+	      "  --name=TEXT                    start a job of this name, "
+	      "made of the options behind it\n",
+	      to);
+	print_table(to, job_fields);
+	fputs("\n--cmdhelp=OPTION says more about one option, man mlgen-job "
+	      "about all.\n",
+	      to);
+}
+
+int help_option(FILE *to, const char *name,
+		const struct mlgen_engine *const *engines,
+		struct mlgen_err *err)
+{
+	static const struct mlgen_field *const tables[] = {
+		job_fields,
+		settings_fields,
+		NULL,
+	};
+	const struct mlgen_field *f = find_option(name, engines);
+	const struct fio_option *fio = fio_option_find(name);
+	const char *nearest = field_nearest(tables, name);
+
+	if (strcmp(name, "all") == 0) {
+		print_all_options(to);
+		return 0;
+	}
+	if (f) {
+		print_option(to, f);
+		return 0;
+	}
+	if (fio)
+		return mlgen_fail(
+			err, -ENOENT, "%s: fio option, not in mlgen%s%s", name,
+			fio->hint ? ": " : "", fio->hint ? fio->hint : "");
+	return mlgen_fail(err, -ENOENT, "%s: unknown option%s%s%s", name,
+			  nearest ? "; did you mean '" : "",
+			  nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+void help_showjob(FILE *to, const struct jobset *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		const struct job *j = set->jobs[i];
+
+		if (i)
+			fputc('\n', to);
+		if (i && j->group != set->jobs[i - 1]->group && !j->stonewall)
+			fputs("# starts after the jobs above: another job "
+			      "file\n",
+			      to);
+		show_job(to, j);
+	}
+}
+
+void help_mdoc(FILE *to, const struct mlgen_field *table)
+{
+	const char *group = "";
+
+	for (const struct mlgen_field *f = table; f->name; f++) {
+		const char *heading = f->group ? f->group : "";
+
+		if (f == table || strcmp(group, heading) != 0) {
+			if (f != table)
+				fputs(".El\n", to);
+			if (*heading)
+				fprintf(to, ".Ss %s\n", heading);
+			fputs(".Bl -tag -width Ds\n", to);
+		}
+		group = heading;
+		print_mdoc_option(to, f);
+	}
+	if (table->name)
+		fputs(".El\n", to);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job.h - one section of a job file: its options, declared once, and their rules. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/engine.h>
+#include <mlgen/field.h>
+
+#include "base/dist.h"
+#include "job/diag.h"
+#include "job/fields.h"
+
+enum job_phase { PHASE_TRAIN, PHASE_PREPARE };
+enum job_format { FORMAT_NPZ, FORMAT_RAW };
+enum job_loader { LOADER_PYTORCH, LOADER_PLAIN };
+enum job_shuffle { SHUFFLE_NONE, SHUFFLE_SAMPLE, SHUFFLE_FILE };
+enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS };
+enum job_barrier { BARRIER_NONE, BARRIER_STEP, BARRIER_EPOCH };
+enum job_access { ACCESS_PLAIN };
+enum job_invalidate { INVALIDATE_NONE, INVALIDATE_RUN, INVALIDATE_EPOCH };
+/* Which errors are counted instead of ending the run. */
+enum job_continue {
+	CONTINUE_NONE,
+	CONTINUE_READ,
+	CONTINUE_WRITE,
+	CONTINUE_IO,
+	CONTINUE_ALL
+};
+
+/* Validated as a whole, immutable once loaded. Times are ns, sizes bytes. */
+struct job {
+	char *name; /* of the section */
+
+	int phase;
+	char *directory;
+	uint64_t startdelay_ns;
+	bool stonewall;
+	uint64_t runtime_ns; /* 0 = no limit */
+	bool time_based;
+	uint64_t ramp_time_ns;
+
+	int format;
+	uint64_t num_files;
+	uint64_t samples_per_file;
+	uint64_t subfolders;
+	struct dist sample_size;
+	double scale;         /* percent of num_files */
+	double dataset_ratio; /* x memory; 0 = use num_files */
+
+	char *accelerator; /* NULL = none named */
+	uint64_t accelerators;
+	uint64_t batch_size;
+	struct dist compute_time;
+	int barrier;
+	uint64_t epochs;
+	uint64_t steps;   /* 0 = no limit; per rank, over all epochs */
+	double target_au; /* percent; NaN = none */
+
+	int loader;
+	uint64_t read_threads;
+	uint64_t prefetch;
+	int shuffle;
+	int shard;
+	bool drop_last;
+	int access;
+
+	char *ioengine;
+	bool direct;
+	uint64_t bs_bytes;
+	int invalidate;
+
+	uint64_t randseed;
+	char *cpus_allowed; /* NULL = no change */
+	int continue_on_error;
+	struct f64_list percentile_list;
+	bool group_reporting;
+	int kb_base; /* 1024 or 1000 */
+
+	/* Not options. */
+	unsigned group; /* jobs of one group start together */
+	const struct mlgen_engine *engine; /* of `ioengine` */
+	void *engine_opts;          /* engine->opts_size bytes, or NULL */
+	struct job_origin *origins; /* one per row of job_fields */
+	struct job_origin *engine_origins; /* ... of engine->opts, or NULL */
+	struct diag_place at;              /* the section's header */
+};
+
+/* Where a value came from, for --showjob and messages. */
+struct job_origin {
+	struct diag_place at; /* file NULL: default or command line */
+	char *how;            /* "default", "[global]", "[NAME]",
+				   "[accelerator=h100]", "command line" */
+	char *raw;            /* the text as written, NULL for a default */
+};
+
+/* Every option of a job. The index of a row is the index of its origin. */
+extern const struct mlgen_field job_fields[];
+
+struct job *job_new(const char *name); /* all defaults */
+void job_free(struct job *j);          /* NULL is fine */
+
+/* Give the job its engine, with that engine's options at their defaults. */
+void job_set_engine(struct job *j, const struct mlgen_engine *engine);
+
+/*
+ * What relates two options, as a list of plain ifs; each fault goes to `d` at
+ * the place of the option that is wrong.
+ */
+void job_check(const struct job *j, struct diag *d);
+
+/* Where the option was set, for a message. */
+struct diag_place job_place(const struct job *j, const char *option);
+
+/*
+ * The value of one option as text that a section of this job reads back to the
+ * same value, whatever its kb_base; appended.
+ */
+struct buf;
+void job_option_text(const struct job *j, const char *option, struct buf *out);
+/* The same of any field, of job_fields (base: the job) or of engine->opts. */
+void job_field_text(const struct job *j, const struct mlgen_field *f,
+		    const void *base, struct buf *out);

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobset.c - from argv and job files to a list of validated jobs. */
+#include "job/jobset.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "job/cmdline.h"
+#include "job/jobfile.h"
+#include "job/resolve.h"
+
+static const struct diag_place on_command_line;
+
+struct load {
+	struct jobset *set;
+	struct resolver r;
+	struct cmdline cmd;
+	char **names; /* of all jobs there are, also not selected */
+	size_t name_count;
+	bool has_section;  /* --section was met */
+	bool is_new_group; /* the next job does not start with the last */
+};
+
+/* ---- job files by name ---- */
+
+static char *try_path(const char *dir, const char *sub, const char *name)
+{
+	struct buf path = { 0 };
+
+	if (!dir || !*dir)
+		return NULL;
+	buf_addf(&path, "%s/%s%s", dir, sub, name);
+	if (access(buf_str(&path), F_OK) == 0)
+		return buf_take(&path);
+	buf_fini(&path);
+	return NULL;
+}
+
+static void fail_missing_file(struct load *l, const char *name)
+{
+	const struct jobset_env *env = l->r.env;
+	const char *dir = getenv("MLGEN_JOBS");
+	struct buf with_suffix = { 0 };
+	struct buf text = { 0 };
+	char *nearest = NULL;
+
+	buf_addf(&with_suffix, "%s.job", name);
+	if (!strchr(name, '='))
+		nearest = jobset_find_file(buf_str(&with_suffix), env);
+	if (nearest)
+		buf_addf(&text, "; did you mean %s?", buf_str(&with_suffix));
+	else if (strchr(name, '='))
+		buf_addf(&text, "; as an option: --%s", name);
+	else if (!strchr(name, '/'))
+		buf_addf(&text, " here, %s%s or among the installed jobs",
+			 dir && *dir ? "in $MLGEN_JOBS=" : "beside mlgen",
+			 dir && *dir ? dir : "");
+	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no such job file%s",
+		 name, buf_str(&text));
+	mem_free(nearest);
+	buf_fini(&with_suffix);
+	buf_fini(&text);
+}
+
+/* ---- jobs ---- */
+
+static void keep_paths(struct jobset *set, struct jobfile *f)
+{
+	set->paths = mem_realloc(set->paths, (set->path_count + f->path_count) *
+						     sizeof(*set->paths));
+	for (size_t i = 0; i < f->path_count; i++)
+		set->paths[set->path_count++] = f->paths[i];
+	mem_free(f->paths);
+	f->paths = NULL;
+	f->path_count = 0;
+}
+
+static void add_job(struct jobset *set, struct job *j)
+{
+	set->jobs =
+		mem_realloc(set->jobs, (set->count + 1) * sizeof(*set->jobs));
+	set->jobs[set->count++] = j;
+}
+
+static bool is_selected(struct load *l, const char *name)
+{
+	const char *section = l->set->settings.section;
+	bool is_it = !section || strcmp(section, name) == 0;
+
+	l->names =
+		mem_realloc(l->names, (l->name_count + 1) * sizeof(*l->names));
+	l->names[l->name_count++] = mem_strdup(name);
+	l->has_section |= is_it;
+	return is_it;
+}
+
+static void put_in_group(struct load *l, struct job *j)
+{
+	struct jobset *set = l->set;
+
+	if (set->count)
+		j->group = set->jobs[set->count - 1]->group +
+			   (j->stonewall || l->is_new_group);
+	l->is_new_group = false;
+}
+
+static void load_job(struct load *l, const struct job_source *src)
+{
+	bool is_whole = false;
+	struct job *j = NULL;
+
+	if (!is_selected(l, src->name))
+		return;
+	j = resolve_job(&l->r, src, &is_whole);
+	put_in_group(l, j);
+	add_job(l->set, j);
+	if (is_whole)
+		job_check(j, l->r.d);
+}
+
+/* A later [global] adds to and overrides those above it. */
+static void merge(struct optlist *into, const struct optlist *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		const struct opt *o = &from->opts[i];
+		struct opt *there = optlist_find(into, o->key);
+
+		if (there)
+			optlist_replace(there, o->value, o->is_bare, o->at);
+		else
+			optlist_add(into, o->key, o->value, o->is_bare, o->at);
+	}
+}
+
+static void load_sections(struct load *l, const struct jobfile *f)
+{
+	struct optlist globals = { 0 };
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct section *s = &f->sections[i];
+
+		resolve_check(&l->r, &s->opts, s->selector);
+		if (s->kind == SECTION_GLOBAL)
+			merge(&globals, &s->opts);
+		if (s->kind == SECTION_JOB)
+			load_job(l, &(struct job_source){
+					    .name = s->name,
+					    .at = s->at,
+					    .file = f,
+					    .section = i,
+					    .globals = &globals,
+					    .opts = &s->opts,
+				    });
+	}
+	optlist_fini(&globals);
+}
+
+static void load_file(struct load *l, const char *name)
+{
+	struct jobfile file;
+	char *path = strcmp(name, "-") == 0 ? mem_strdup(name)
+					    : jobset_find_file(name, l->r.env);
+
+	if (!path) {
+		fail_missing_file(l, name);
+		return;
+	}
+	jobfile_read(&file, path, l->r.d);
+	l->is_new_group = true;
+	load_sections(l, &file);
+	keep_paths(l->set, &file);
+	jobfile_fini(&file);
+	mem_free(path);
+}
+
+static void load_named_jobs(struct load *l)
+{
+	l->is_new_group = true;
+	for (size_t i = 0; i < l->cmd.job_count; i++) {
+		const struct cmdline_part *part = &l->cmd.jobs[i];
+
+		resolve_check(&l->r, &part->opts, NULL);
+		load_job(l, &(struct job_source){
+				    .name = part->name,
+				    .opts = &part->opts,
+			    });
+	}
+}
+
+/* ---- what only the whole command line shows ---- */
+
+static bool is_named(const struct load *l, const char *name)
+{
+	for (size_t i = 0; i < l->name_count; i++) {
+		if (strcmp(l->names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The first names are enough to see what was meant. */
+static void fail_name(struct load *l, const char *option, const char *name)
+{
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < l->name_count && names.len < 400; i++)
+		buf_addf(&names, " %s", l->names[i]);
+	diag_add(l->r.d, DIAG_ERROR, on_command_line,
+		 "%s: there is no job '%s'; there is%s", option, name,
+		 buf_str(&names));
+	buf_fini(&names);
+}
+
+static void check_names(struct load *l)
+{
+	const struct cmdline *c = &l->cmd;
+
+	if (!l->name_count)
+		return;
+	if (!l->has_section)
+		fail_name(l, "section", l->set->settings.section);
+	for (size_t i = 0; i < c->section_count; i++) {
+		const struct cmdline_part *part = &c->sections[i];
+
+		if (!is_named(l, part->name))
+			fail_name(l, part->opts.opts[0].key, part->name);
+	}
+}
+
+static void check_requirements(struct load *l)
+{
+	struct requirement list[REQUIREMENTS_MAX];
+	struct mlgen_err err = { 0 };
+	const char *text = l->set->settings.require;
+
+	if (text && jobset_requirements(text, list, REQUIREMENTS_MAX, &err) < 0)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s", err.text);
+}
+
+static bool is_request(const struct settings *s)
+{
+	return s->help || s->version || s->list_jobs || s->cmdhelp ||
+	       s->enghelp;
+}
+
+static void load_jobs(struct load *l)
+{
+	const struct cmdline *c = &l->cmd;
+
+	resolve_check(&l->r, &c->all, NULL);
+	for (size_t i = 0; i < c->section_count; i++)
+		resolve_check(&l->r, &c->sections[i].opts, NULL);
+	for (size_t i = 0; i < c->file_count; i++)
+		load_file(l, c->files[i]);
+	load_named_jobs(l);
+	check_names(l);
+	check_requirements(l);
+	if (!c->file_count && !c->job_count && !l->r.d->errors)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "no job; name a job file, such as quickstart.job, or "
+			 "see --help");
+}
+
+static void free_names(struct load *l)
+{
+	for (size_t i = 0; i < l->name_count; i++)
+		mem_free(l->names[i]);
+	mem_free(l->names);
+}
+
+/* ---- requirements ---- */
+
+static int fail_comparison(const char *part, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "require=%s: no comparison. Quote it: "
+			  "--require='%s>=90' (the shell took '>' as a "
+			  "redirection)",
+			  part, *part ? part : "au");
+}
+
+static int read_requirement(const char *part, struct requirement *out,
+			    struct mlgen_err *err)
+{
+	size_t len = strspn(part, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+	size_t op_len = strspn(part + len, "<>=");
+	const char *value = part + len + op_len;
+	struct mlgen_err why = { 0 };
+
+	if (!part[len])
+		return fail_comparison(part, err);
+	memset(out, 0, sizeof(*out));
+	if (len && len < sizeof(out->metric) && op_len &&
+	    op_len < sizeof(out->op)) {
+		memcpy(out->metric, part, len);
+		memcpy(out->op, part + len, op_len);
+	}
+	if (strcmp(out->op, "=") == 0)
+		memcpy(out->op, "==", 3);
+	if (!out->op[0] || !strstr(" >= <= > < == ", out->op))
+		return mlgen_fail(err, -EINVAL,
+				  "require=%s: not a comparison; write "
+				  "METRIC>=NUMBER, with one of >= <= > < ==",
+				  part);
+	if (units_percent(value, &out->value, &why))
+		return mlgen_fail(err, -EINVAL, "require=%s: %s", part,
+				  why.text);
+	return 0;
+}
+
+int jobset_load(struct jobset *set, int argc, char *const argv[],
+		const struct jobset_env *env, struct diag *d)
+{
+	struct load l = { .set = set };
+
+	memset(set, 0, sizeof(*set));
+	l.r = (struct resolver){ .env = env, .cmd = &l.cmd, .d = d };
+	cmdline_read(&l.cmd, &set->settings, argc, argv, d);
+	if (!is_request(&set->settings))
+		load_jobs(&l);
+	cmdline_fini(&l.cmd);
+	free_names(&l);
+	return d->errors ? -EINVAL : 0;
+}
+
+void jobset_fini(struct jobset *set)
+{
+	field_fini(settings_fields, &set->settings);
+	for (size_t i = 0; i < set->count; i++)
+		job_free(set->jobs[i]);
+	mem_free(set->jobs);
+	for (size_t i = 0; i < set->path_count; i++)
+		mem_free(set->paths[i]);
+	mem_free(set->paths);
+	memset(set, 0, sizeof(*set));
+}
+
+char *jobset_find_file(const char *name, const struct jobset_env *env)
+{
+	char *path = NULL;
+
+	if (!*name || access(name, F_OK) == 0)
+		return *name ? mem_strdup(name) : NULL;
+	if (strchr(name, '/'))
+		return NULL;
+	path = try_path(getenv("MLGEN_JOBS"), "", name);
+	if (!path)
+		path = try_path(env->binary_dir, "jobs/", name);
+	if (!path)
+		path = try_path(env->installed_dir, "", name);
+	return path;
+}
+
+int jobset_requirements(const char *text, struct requirement *out, unsigned max,
+			struct mlgen_err *err)
+{
+	unsigned n = 0;
+
+	for (const char *at = text;; at++) {
+		size_t len = strcspn(at, ",");
+		char *part = mem_strndup(at, len);
+		int rc = 0;
+
+		if (n == max)
+			rc = mlgen_fail(err, -EINVAL,
+					"require: more than %u comparisons",
+					max);
+		else
+			rc = read_requirement(part, &out[n++], err);
+		mem_free(part);
+		if (rc)
+			return rc;
+		at += len;
+		if (!*at)
+			return (int)n;
+	}
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobset.h - from argv and job files to a list of validated jobs. */
+#pragma once
+
+#include <stddef.h>
+
+#include "job/diag.h"
+#include "job/job.h"
+#include "job/settings.h"
+
+/* What the loader has to know of the program around it. */
+struct jobset_env {
+	const struct mlgen_engine *const *engines; /* NULL-ended */
+	const char *binary_dir;    /* jobs/ beside it is searched */
+	const char *installed_dir; /* PREFIX/share/mlgen/jobs */
+	/* Why a known engine was not built in, NULL = not known; optional. */
+	const char *(*why_absent)(const char *engine);
+};
+
+struct jobset {
+	struct settings settings;
+	struct job **jobs;
+	size_t count;
+	char **paths; /* the job files read, for messages; owned */
+	size_t path_count;
+};
+
+/*
+ * Read the command line and every job file it names; faults of all of them go
+ * to `d`. 0 with the jobs validated (or a general request such as --help in
+ * settings and no jobs), -EINVAL when `d` has errors; fini in any case, after
+ * `d` was printed: its places point to the paths here. Precedence: defaults <
+ * [global] above < section < [option=value] < command line.
+ */
+int jobset_load(struct jobset *set, int argc, char *const argv[],
+		const struct jobset_env *env, struct diag *d);
+void jobset_fini(struct jobset *set);
+
+/*
+ * The path of a job file: NAME.job as the command line means it: here, in
+ * $MLGEN_JOBS, in jobs/ beside the binary, among the installed. NULL = none.
+ * An argument with a slash is a path. The result is the caller's (mem_free).
+ */
+char *jobset_find_file(const char *name, const struct jobset_env *env);
+
+/* One of the comma-separated parts of --require: "au>=90". */
+#define REQUIREMENTS_MAX 16
+
+struct requirement {
+	char metric[32]; /* "au", "samples_per_sec", ... */
+	char op[3];      /* >= <= > < == */
+	double value;
+};
+/* Up to max comma-separated ones; their number or -EINVAL. */
+int jobset_requirements(const char *text, struct requirement *out, unsigned max,
+			struct mlgen_err *err);

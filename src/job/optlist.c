@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* optlist.c - options as written, before anything is known about them. */
+#include "job/optlist.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "job/job.h"
+
+void optlist_fini(struct optlist *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		mem_free(list->opts[i].key);
+		mem_free(list->opts[i].value);
+	}
+	mem_free(list->opts);
+	memset(list, 0, sizeof(*list));
+}
+
+struct opt *optlist_add(struct optlist *list, const char *key,
+			const char *value, bool is_bare, struct diag_place at)
+{
+	struct opt *o = NULL;
+
+	if (list->count == OPTLIST_MAX)
+		return NULL;
+	list->opts = mem_realloc(list->opts,
+				 (list->count + 1) * sizeof(*list->opts));
+	o = &list->opts[list->count++];
+	*o = (struct opt){
+		.key = mem_strdup(key),
+		.value = mem_strdup(value),
+		.field = field_find(job_fields, key),
+		.at = at,
+		.is_bare = is_bare,
+	};
+	return o;
+}
+
+struct opt *optlist_find(const struct optlist *list, const char *key)
+{
+	const struct mlgen_field *f = field_find(job_fields, key);
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct opt *o = &list->opts[i];
+
+		if (f ? o->field == f : field_name_equal(o->key, key))
+			return o;
+	}
+	return NULL;
+}
+
+void optlist_replace(struct opt *o, const char *value, bool is_bare,
+		     struct diag_place at)
+{
+	mem_replace(&o->value, value);
+	o->is_bare = is_bare;
+	o->at = at;
+}

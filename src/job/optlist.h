@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* optlist.h - options as written, before anything is known about them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mlgen/field.h>
+
+#include "job/diag.h"
+
+/* No section has more options than this; what follows is noise. */
+#define OPTLIST_MAX 256
+
+struct opt {
+	char *key, *value;
+	const struct mlgen_field *field; /* of job_fields, or NULL */
+	struct diag_place at;
+	bool is_bare; /* a key alone; value is "1" */
+};
+
+/* In the order written. Zeroed is empty. */
+struct optlist {
+	struct opt *opts;
+	size_t count;
+};
+
+void optlist_fini(struct optlist *list);
+
+/* Append copies; NULL when the list is full. */
+struct opt *optlist_add(struct optlist *list, const char *key,
+			const char *value, bool is_bare, struct diag_place at);
+
+/* The option of that name, '-' and '_' and aliases of job options alike. */
+struct opt *optlist_find(const struct optlist *list, const char *key);
+
+/* Another value for one that is there. */
+void optlist_replace(struct opt *o, const char *value, bool is_bare,
+		     struct diag_place at);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settings.c - options of the program as a whole, command line only. */
+#include "job/settings.h"
+
+/* clang-format off */
+static const struct mlgen_choice formats[] = {
+	{ "text", OUTPUT_TEXT, "the report for people" },
+	{ "json", OUTPUT_JSON, "one JSON document" },
+	{ "normal", OUTPUT_TEXT, "as text" },
+	{ 0 },
+};
+
+static const struct mlgen_choice etas[] = {
+	{ "auto", ETA_AUTO, "a status line on a terminal" },
+	{ "always", ETA_ALWAYS, "a status line in any case" },
+	{ "never", ETA_NEVER, "none" },
+	{ 0 },
+};
+
+#define NS_PER_S 1e9
+#define NS_PER_DAY (86400 * NS_PER_S)
+
+const struct mlgen_field settings_fields[] = {
+	{ "help", MLGEN_F_BOOL(struct settings, help), .def = "0", .group = "Help", .flags = MLGEN_FIO,
+	  .help = "List all options." },
+	{ "cmdhelp", MLGEN_F_STR(struct settings, cmdhelp), .group = "Help", .flags = MLGEN_FIO,
+	  .help = "Explain one option of a job, or all." },
+	{ "enghelp", MLGEN_F_STR(struct settings, enghelp), .group = "Help", .flags = MLGEN_FIO,
+	  .help = "List the engines, or the options of one." },
+	{ "list-jobs", MLGEN_F_BOOL(struct settings, list_jobs), .def = "0", .group = "Help",
+	  .help = "List the jobs that come with mlgen and those in $MLGEN_JOBS." },
+	{ "version", MLGEN_F_BOOL(struct settings, version), .def = "0", .group = "Help", .flags = MLGEN_FIO,
+	  .help = "Print the version." },
+
+	{ "parse-only", MLGEN_F_BOOL(struct settings, parse_only), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
+	  .help = "Check the job files and run nothing." },
+	{ "dry-run", MLGEN_F_BOOL(struct settings, dry_run), .def = "0", .group = "Before a run",
+	  .help = "Print the plan and what would stop the run; nothing is touched." },
+	{ "showjob", MLGEN_F_BOOL(struct settings, showjob), .def = "0", .group = "Before a run",
+	  .help = "Print every option of the job, its value and where it came from." },
+	{ "section", MLGEN_F_STR(struct settings, section), .group = "Before a run", .flags = MLGEN_FIO,
+	  .help = "Run only the job of this name." },
+	{ "readonly", MLGEN_F_BOOL(struct settings, readonly), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
+	  .help = "Refuse whatever writes, also the preparation of a dataset." },
+	{ "allow_fill", MLGEN_F_BOOL(struct settings, allow_fill), .def = "0", .group = "Before a run",
+	  .help = "Let the preparation use more than half of the free space." },
+	{ "replace", MLGEN_F_BOOL(struct settings, replace), .def = "0", .group = "Before a run",
+	  .help = "With phase=prepare: delete a dataset that was made with other options and make it anew." },
+
+	{ "output-format", MLGEN_F_ENUM(struct settings, output_format, formats), .def = "text", .group = "Output", .flags = MLGEN_FIO,
+	  .help = "What is printed." },
+	{ "output", MLGEN_F_STR(struct settings, output), .group = "Output", .flags = MLGEN_FIO,
+	  .help = "Write the report to this file instead of standard output." },
+	{ "json", MLGEN_F_STR(struct settings, json), .group = "Output",
+	  .help = "Write a JSON document to this file beside the report." },
+	{ "log", MLGEN_F_STR(struct settings, log), .group = "Output",
+	  .help = "Write one CSV row per log_interval to this file." },
+	{ "log_interval", MLGEN_F_TIME(struct settings, log_interval_ns), .def = "1s",
+	  .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "Output",
+	  .help = "Time between two rows of the log." },
+	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
+	  .help = "Whether there is a status line." },
+	{ "status-interval", MLGEN_F_TIME(struct settings, status_interval_ns), .def = "0",
+	  .max = NS_PER_DAY, .unit = "s", .group = "Output", .flags = MLGEN_FIO,
+	  .help = "Print a status line that stays this often; 0 is never." },
+	{ "quiet", MLGEN_F_BOOL(struct settings, quiet), .def = "0", .group = "Output",
+	  .help = "Print only the first line of the report." },
+	{ "require", MLGEN_F_STR(struct settings, require), .group = "Output", .flags = MLGEN_REPEATS,
+	  .help = "Exit with status 3 unless this holds, such as 'au>=90'; several with commas." },
+	{ 0 },
+};
+/* clang-format on */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settings.h - options of the program as a whole, command line only. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/field.h>
+
+enum settings_format { OUTPUT_TEXT, OUTPUT_JSON };
+enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
+
+struct settings {
+	bool help, version, list_jobs;
+	char *cmdhelp; /* an option, or "all" */
+	char *enghelp; /* an engine, or "" for all */
+	bool parse_only, dry_run, showjob;
+	char *section; /* run only this one */
+	bool readonly; /* refuse anything that writes */
+	bool allow_fill; /* preparation may use more than half of the free space */
+	bool replace; /* phase=prepare: delete a dataset made otherwise, make it anew */
+	int output_format;
+	char *output, *json, *log;
+	uint64_t log_interval_ns;
+	int eta;
+	uint64_t status_interval_ns; /* 0 = never */
+	bool quiet;
+	char *require; /* "au>=90"; several joined with ',' */
+};
+
+extern const struct mlgen_field settings_fields[];

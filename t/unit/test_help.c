@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_help.c - what the tables print: help, man page lists, and jobs that read back. */
+#include "suites.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "job/help.h"
+
+#define TEXT_BYTES 65536
+
+struct null_opts {
+	uint64_t null_size;
+};
+
+/* clang-format off */
+static const struct mlgen_field null_fields[] = {
+	{ "null_size", MLGEN_F_SIZE(struct null_opts, null_size), .def = "4k", .help = "Some size.", .group = "null" },
+	{ 0 },
+};
+
+/* As a table of metrics: no groups, no defaults. */
+static const struct mlgen_field metrics[] = {
+	{ "null_size", MLGEN_F_U64(struct null_opts, null_size), .unit = "bytes", .help = "Some figure.", .flags = MLGEN_NULLABLE },
+	{ 0 },
+};
+/* clang-format on */
+
+static const struct mlgen_engine psync_engine = {
+	.name = "psync",
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
+		MLGEN_CAP_DIRECT,
+};
+static const struct mlgen_engine null_engine = {
+	.name = "null",
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP_NO_FILES,
+	.opts = null_fields,
+	.opts_size = sizeof(struct null_opts),
+};
+static const struct mlgen_engine *const engines[] = { &psync_engine,
+						      &null_engine, NULL };
+
+static char path[] = "/tmp/mlgen-unit.XXXXXX";
+static char *text;
+static FILE *to;
+
+static void setup(void)
+{
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	text = mem_zalloc(TEXT_BYTES);
+	to = fmemopen(text, TEXT_BYTES, "w");
+	ck_assert_ptr_nonnull(to);
+}
+
+static void teardown(void)
+{
+	fclose(to);
+	mem_free(text);
+	unlink(path);
+}
+
+static const char *printed(void)
+{
+	fflush(to);
+	return text;
+}
+
+/* The longest line. */
+static size_t width(const char *s)
+{
+	size_t most = 0;
+
+	while (*s) {
+		size_t len = strcspn(s, "\n");
+
+		most = len > most ? len : most;
+		s += len + (s[len] == '\n');
+	}
+	return most;
+}
+
+START_TEST(help_has_every_option_in_ninety_columns)
+{
+	help_all(to);
+	ck_assert_uint_le(width(printed()), 90);
+	for (const struct mlgen_field *f = job_fields; f->name; f++) {
+		char want[80];
+
+		snprintf(want, sizeof(want), "\n  --%s=", f->name);
+		ck_assert_msg(strstr(text, want), "%s", f->name);
+	}
+	for (const struct mlgen_field *f = settings_fields; f->name; f++) {
+		char want[80];
+
+		snprintf(want, sizeof(want), "\n  --%s", f->name);
+		ck_assert_msg(strstr(text, want), "%s", f->name);
+	}
+}
+END_TEST
+
+START_TEST(cmdhelp_fits_ninety_columns)
+{
+	ck_assert_int_eq(help_option(to, "all", engines, NULL), 0);
+	ck_assert_uint_le(width(printed()), 90);
+	for (const struct mlgen_field *f = job_fields; f->name; f++)
+		ck_assert_msg(strstr(text, f->name), "%s", f->name);
+}
+END_TEST
+
+START_TEST(cmdhelp_of_one_option_is_as_shown_in_the_manual)
+{
+	ck_assert_int_eq(help_option(to, "read-threads", engines, NULL), 0);
+	ck_assert_str_eq(printed(),
+			 "read_threads=INT   threads that read for one "
+			 "accelerator      default 4, 1 to 1024\n"
+			 "                   PyTorch: num_workers. MLPerf "
+			 "Storage: reader.read_threads (up to 32).\n");
+}
+END_TEST
+
+START_TEST(cmdhelp_knows_aliases_engines_and_the_program)
+{
+	ck_assert_int_eq(help_option(to, "blocksize", engines, NULL), 0);
+	ck_assert_int_eq(help_option(to, "null_size", engines, NULL), 0);
+	ck_assert_int_eq(help_option(to, "dry_run", engines, NULL), 0);
+	ck_assert_int_eq(strncmp(printed(), "bs=SIZE ", 8), 0);
+	ck_assert_ptr_nonnull(strstr(text, "\nnull_size=SIZE "));
+	ck_assert_ptr_nonnull(strstr(text, "\n--dry-run "));
+}
+END_TEST
+
+START_TEST(cmdhelp_of_no_option_names_the_nearest)
+{
+	struct mlgen_err err = { 0 };
+
+	ck_assert_int_eq(help_option(to, "epoch", engines, &err), -ENOENT);
+	ck_assert_str_eq(err.text,
+			 "epoch: unknown option; did you mean 'epochs'?");
+	memset(&err, 0, sizeof(err));
+	ck_assert_int_eq(help_option(to, "loops", engines, &err), -ENOENT);
+	ck_assert_str_eq(err.text,
+			 "loops: fio option, not in mlgen: use epochs");
+}
+END_TEST
+
+START_TEST(lists_for_man_pages_are_balanced)
+{
+	size_t begun = 0, ended = 0;
+
+	help_mdoc(to, job_fields);
+	help_mdoc(to, settings_fields);
+	ck_assert_uint_le(width(printed()), 80);
+	for (const char *c = text; (c = strstr(c, ".Bl ")); c++)
+		begun++;
+	for (const char *c = text; (c = strstr(c, ".El\n")); c++)
+		ended++;
+	ck_assert_uint_gt(begun, 0);
+	ck_assert_uint_eq(begun, ended);
+	ck_assert_ptr_nonnull(strstr(text, ".It Cm bs Ns = Ns Ar SIZE\n"));
+	ck_assert_ptr_nonnull(strstr(text, ".It Fl -quiet\n"));
+}
+END_TEST
+
+START_TEST(a_metric_has_no_default)
+{
+	help_mdoc(to, metrics);
+	ck_assert_str_eq(printed(), ".Bl -tag -width Ds\n"
+				    ".It Va null_size\n"
+				    "Some figure.\n"
+				    "(bytes, or null)\n"
+				    ".El\n");
+}
+END_TEST
+
+static void load(struct jobset *set, struct diag *d, const char *line)
+{
+	const struct jobset_env env = { .engines = engines };
+	char *words = mem_strdup(line), *at = words;
+	char *argv[64] = { words };
+	int argc = 1;
+
+	while (*at && argc < 63) {
+		argv[argc++] = at;
+		at += strcspn(at, " ");
+		if (*at)
+			*at++ = '\0';
+	}
+	diag_init(d);
+	jobset_load(set, argc, argv, &env, d);
+	ck_assert_msg(!d->errors, "%s", d->count ? d->entries[0].text : "");
+	mem_free(words);
+}
+
+static void assert_same(const struct job *a, const struct job *b)
+{
+	for (const struct mlgen_field *f = job_fields; f->name; f++) {
+		struct buf x = { 0 }, y = { 0 };
+
+		field_format(&x, f, a);
+		field_format(&y, f, b);
+		ck_assert_msg(strcmp(buf_str(&x), buf_str(&y)) == 0,
+			      "%s: %s, %s", f->name, buf_str(&x), buf_str(&y));
+		buf_fini(&x);
+		buf_fini(&y);
+	}
+	ck_assert_str_eq(a->name, b->name);
+	ck_assert_ptr_eq(a->engine, b->engine);
+	if (a->engine_opts)
+		ck_assert_int_eq(memcmp(a->engine_opts, b->engine_opts,
+					a->engine->opts_size),
+				 0);
+}
+
+/* Between them every option stands away from its default. */
+static const char *const jobs[] = {
+	"--name=x",
+	"--name=x --phase=prepare --directory=/d/x --startdelay=1500ms "
+	"--stonewall --runtime=1h --time_based --ramp_time=90 --randseed=7 "
+	"--cpus_allowed=0-3,8 --continue_on_error=read --format=raw "
+	"--num_files=12345 --samples_per_file=3 --subfolders=5",
+	"--name=x --sample_size=dlio:114660.07:0 --scale=2.5% "
+	"--dataset_ratio=0.1 --accelerator=h100 --accelerators=8 "
+	"--batch_size=400 --compute_time=1360.4ms --barrier=epoch --epochs=5 "
+	"--steps=9 --target_au=90 --loader=plain --read_threads=9 --prefetch=1",
+	"--name=x --shuffle=file --shard=contiguous --drop_last=0 "
+	"--ioengine=null --null_size=12k --bs=252k --direct "
+	"--invalidate=epoch --percentile_list=1:99.999 --group_reporting",
+	("--name=x --kb_base=1000 --bs=64kib --sample_size=uniform:1m:2mib "
+	 "--ioengine=null --null_size=8kib --invalidate=0"),
+	"--name=x --compute_time=lognormal:0.323:1ns --sample_size=gamma:2:1k",
+};
+
+START_TEST(a_job_that_is_shown_reads_back)
+{
+	struct jobset set, again;
+	struct diag d, d_again;
+	FILE *f = fopen(path, "w");
+
+	load(&set, &d, jobs[_i]);
+	ck_assert_uint_eq(set.count, 1);
+	ck_assert_ptr_nonnull(f);
+	help_showjob(f, &set);
+	fclose(f);
+	load(&again, &d_again, path);
+	ck_assert_uint_eq(again.count, 1);
+	assert_same(set.jobs[0], again.jobs[0]);
+	diag_fini(&d);
+	diag_fini(&d_again);
+	jobset_fini(&set);
+	jobset_fini(&again);
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
+
+START_TEST(the_jobs_of_this_test_set_every_option)
+{
+	for (const struct mlgen_field *f = job_fields; f->name; f++) {
+		char want[80];
+		bool is_set = false;
+
+		/* This one has a single value. */
+		if (strcmp(f->name, "access") == 0)
+			continue;
+		snprintf(want, sizeof(want), " --%s", f->name);
+		for (int i = 0; i < ROWS(jobs); i++)
+			is_set |= strstr(jobs[i], want) != NULL;
+		ck_assert_msg(is_set, "%s", f->name);
+	}
+}
+END_TEST
+
+Suite *suite_help(void)
+{
+	Suite *s = suite_create("help");
+	TCase *t = tcase_create("help");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, help_has_every_option_in_ninety_columns);
+	tcase_add_test(t, cmdhelp_fits_ninety_columns);
+	tcase_add_test(t, cmdhelp_of_one_option_is_as_shown_in_the_manual);
+	tcase_add_test(t, cmdhelp_knows_aliases_engines_and_the_program);
+	tcase_add_test(t, cmdhelp_of_no_option_names_the_nearest);
+	tcase_add_test(t, lists_for_man_pages_are_balanced);
+	tcase_add_test(t, a_metric_has_no_default);
+	tcase_add_loop_test(t, a_job_that_is_shown_reads_back, 0, ROWS(jobs));
+	tcase_add_test(t, the_jobs_of_this_test_set_every_option);
+	suite_add_tcase(s, t);
+	return s;
+}

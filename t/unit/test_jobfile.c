@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_jobfile.c - a file becomes sections and options, each with its line. */
+#include "suites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "job/jobfile.h"
+#include "job/words.h"
+
+static char dir[] = "/tmp/mlgen-unit.XXXXXX";
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(chdir(dir), 0);
+	setenv("MLGEN_TEST_SET", "seven", 1);
+	setenv("MLGEN_TEST_EMPTY", "", 1);
+	setenv("MLGEN_TEST_LINES", "a\nb=1", 1);
+	unsetenv("MLGEN_TEST_UNSET");
+}
+
+static void teardown(void)
+{
+	unlink("a.job");
+	unlink("b.inc");
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+
+static void write_file(const char *name, const void *bytes, size_t n)
+{
+	FILE *f = fopen(name, "w");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
+	fclose(f);
+}
+
+/* "[name]@line key=value@line ..." */
+static void describe(struct buf *out, const struct jobfile *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct section *s = &f->sections[i];
+
+		buf_addf(out, "%s%s%s@%u", i ? " " : "",
+			 s->kind == SECTION_VARIANT ? "?" : "", s->name,
+			 s->at.line);
+		for (size_t k = 0; k < s->opts.count; k++) {
+			const struct opt *o = &s->opts.opts[k];
+
+			buf_addf(out, " %s%s%s@%u", o->key,
+				 o->is_bare ? "" : "=",
+				 o->is_bare ? "" : o->value, o->at.line);
+		}
+	}
+}
+
+static const struct {
+	const char *text, *want;
+	const char *fault; /* the first, or NULL */
+} files[] = {
+	{ "[a]\nbs=1", "a@1 bs=1@2", NULL },
+	{ "[a]\r\nbs=1\r\n\r\n[b]\r\n", "a@1 bs=1@2 b@4", NULL },
+	{ "\xef\xbb\xbf[a]\n", "a@1", NULL },
+	{ "# x\n; y\n\n  [ a b ]  \n", "a b@4", NULL },
+	/* an indented line is no continuation */
+	{ "[a]\nbs=1\n\tdirect=1\n   epochs = 2  \n",
+	  "a@1 bs=1@2 direct=1@3 epochs=2@4", NULL },
+	{ "[a]\nstonewall\ntime_based\n", "a@1 stonewall@2 time_based@3",
+	  NULL },
+	{ "[a]\ndirectory=/a:b=c d\n", "a@1 directory=/a:b=c d@2", NULL },
+	{ "[a]\nx=a;b\ny=a#b\n", "a@1 x=a;b@2 y=a#b@3", NULL },
+	/* empty and repeated sections are seen */
+	{ "[a]\n[b]\n[global]\n[global]\n", "a@1 b@2 global@3 global@4", NULL },
+	{ "[global]\n[a=b]\n[accelerator=x]\n[accelerator = y]\n",
+	  "global@1 a=b@2 ?accelerator=x@3 ?accelerator = y@4", NULL },
+	{ "[a]\nbs=${MLGEN_TEST_SET}\nb=${MLGEN_TEST_UNSET:-}${MLGEN_TEST_"
+	  "EMPTY:-3}\n",
+	  "a@1 bs=seven@2 b=3@3", NULL },
+	{ "[a]\ninclude b.inc\nepochs=2\n", "a@1 bs=9@1 epochs=2@3", NULL },
+	{ "[a]\nbs=1\nbs=2\n", "a@1 bs=2@3", "bs: set in line 2 already" },
+	{ "[a]\nbs=1\nblocksize=2\n", "a@1 bs=2@3", "bs: set in line 2" },
+	{ "[a]\nread-threads=1\nread_threads=2\n", "a@1 read-threads=2@3",
+	  "read-threads: set in line 2" },
+	{ "bs=1\n[a]\n", "a@2", "bs: option before any section" },
+	{ "[a\nbs=1\n", "a@1 bs=1@2", "[a: ']' is missing" },
+	{ "[a]\n[b]\n[a]\n", "a@1 b@2 a@3", "[a]: there is a section" },
+	{ "[a]\n[accelerator=x]\n[b]\n[accelerator=x]\n",
+	  "a@1 ?accelerator=x@2 b@3 ?accelerator=x@4", NULL },
+	{ "[a]\nbs=1 # x\nepochs=2\n", "a@1 epochs=2@3", "'#' behind a value" },
+	{ "[a]\nbs=${MLGEN_TEST_UNSET}\n", "a@1",
+	  "${MLGEN_TEST_UNSET} is not set" },
+	{ "[a]\nbs=${MLGEN_TEST_LINES}\n", "a@1", "byte 0x0a is no text" },
+	{ "[a]\nx:1\n", "a@1", "x:1: ':' in the name" },
+	{ "", "", "no job" },
+	{ "[global]\n", "global@1", "no job" },
+};
+
+START_TEST(files_are_read_as_they_stand)
+{
+	struct jobfile f;
+	struct diag d;
+	struct buf got = { 0 };
+
+	diag_init(&d);
+	write_file("b.inc", "bs=9\n", 5);
+	write_file("a.job", files[_i].text, strlen(files[_i].text));
+	jobfile_read(&f, "a.job", &d);
+	describe(&got, &f);
+	ck_assert_str_eq(buf_str(&got), files[_i].want);
+	ck_assert_msg((d.count > 0) == (files[_i].fault != NULL), "%s",
+		      d.count ? d.entries[0].text : "no fault");
+	if (files[_i].fault)
+		ck_assert_msg(strncmp(d.entries[0].text, files[_i].fault,
+				      strlen(files[_i].fault)) == 0,
+			      "%s", d.entries[0].text);
+	buf_fini(&got);
+	jobfile_fini(&f);
+	diag_fini(&d);
+}
+END_TEST
+
+/* Around the length that libinih takes nothing is cut and nothing split. */
+START_TEST(a_line_arrives_whole_or_is_refused)
+{
+	for (size_t n = 180; n < 230; n++) {
+		struct buf text = { 0 };
+		struct jobfile f;
+		struct diag d;
+
+		diag_init(&d);
+		buf_add(&text, "[a]\nx=");
+		for (size_t i = 0; i < n; i++)
+			buf_addc(&text, i == 195 ? '=' : 'v');
+		buf_add(&text, "\nbs=1\n");
+		write_file("a.job", buf_str(&text), text.len);
+		jobfile_read(&f, "a.job", &d);
+		if (d.errors)
+			ck_assert_uint_eq(f.sections[0].opts.count, 1);
+		else
+			ck_assert_uint_eq(
+				strlen(f.sections[0].opts.opts[0].value), n);
+		ck_assert_uint_eq(d.errors, n + 2 > 198);
+		jobfile_fini(&f);
+		diag_fini(&d);
+		buf_fini(&text);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *text, *want; /* NULL = refused */
+} words[] = {
+	{ "a$b", NULL },
+	{ "$jobname/$jobname.x", "j/j.x" },
+	{ "$", "$" },
+	{ "$5 $ $-", "$5 $ $-" },
+	{ "$jobnames", NULL },
+	{ "${x}", NULL },
+	{ "", "" },
+};
+
+START_TEST(words_are_replaced)
+{
+	struct mlgen_err err = { 0 };
+	struct buf got = { 0 };
+	int rc = words_expand(&got, words[_i].text, "j", &err);
+
+	ck_assert_int_eq(rc == 0, words[_i].want != NULL);
+	if (words[_i].want)
+		ck_assert_str_eq(buf_str(&got), words[_i].want);
+	buf_fini(&got);
+}
+END_TEST
+
+START_TEST(words_of_the_machine_are_its_own)
+{
+	struct buf got = { 0 };
+
+	ck_assert_int_eq(
+		words_expand(&got, "$pagesize $ncpus $mb_memory", "j", NULL),
+		0);
+	ck_assert_int_eq(strtol(buf_str(&got), NULL, 10),
+			 sysconf(_SC_PAGESIZE));
+	ck_assert_ptr_null(strchr(buf_str(&got), '$'));
+	ck_assert_ptr_null(strstr(buf_str(&got), " 0"));
+	buf_fini(&got);
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
+
+Suite *suite_jobfile(void)
+{
+	Suite *s = suite_create("jobfile");
+	TCase *t = tcase_create("jobfile");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, files_are_read_as_they_stand, 0, ROWS(files));
+	tcase_add_test(t, a_line_arrives_whole_or_is_refused);
+	tcase_add_loop_test(t, words_are_replaced, 0, ROWS(words));
+	tcase_add_test(t, words_of_the_machine_are_its_own);
+	suite_add_tcase(s, t);
+	return s;
+}
