@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache.h - the page cache of this host: drop a file from it, see what is in it. */
+#pragma once
+
+#include <stdint.h>
+
+/* Open, fadvise(DONTNEED), close. 0 or -errno. Dirty pages stay. */
+int cache_drop(const char *path);
+
+/*
+ * How much of a file is resident, by mincore of a mapping that is never
+ * touched. 0 or -errno; both in bytes.
+ */
+int cache_resident(const char *path, uint64_t *resident_bytes,
+		   uint64_t *file_bytes);

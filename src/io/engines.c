@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engines.c - the engines that were built in, and why others were not. */
+
+#include "io/engines.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "config.h"
+#include "job/fields.h"
+
+/* config.h, which configure writes, names the engines and nothing else. */
+/* clang-format off */
+#define DECLARE(engine) extern const struct mlgen_engine mlgen_engine_##engine;
+#define BUILT(engine)	&mlgen_engine_##engine,
+#define ABSENT(engine, reason) { .name = #engine, .why = reason },
+
+CONFIG_ENGINES(DECLARE)
+
+const struct mlgen_engine *const engines_built[] = {
+	CONFIG_ENGINES(BUILT)
+	NULL
+};
+
+const struct engine_absent engines_absent[] = {
+	CONFIG_ENGINES_ABSENT(ABSENT)
+	{ .name = NULL }
+};
+/* clang-format on */
+
+static void option_help(FILE *to, const struct mlgen_field *f)
+{
+	struct buf text = { 0 };
+
+	buf_addf(&text, "    %s=", f->name);
+	field_type_text(&text, f);
+	buf_add(&text, "  (");
+	field_range_text(&text, f);
+	buf_add(&text, ")");
+	fprintf(to, "%s\n        %s\n", buf_str(&text), f->help);
+	buf_fini(&text);
+}
+
+static void engine_help(FILE *to, const struct mlgen_engine *e)
+{
+	fprintf(to, "%-10s  %s\n", e->name, e->help);
+	for (const struct mlgen_field *f = e->opts; f && f->name; f++)
+		option_help(to, f);
+}
+
+static void all_help(FILE *to)
+{
+	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
+		engine_help(to, *e);
+	for (const struct engine_absent *a = engines_absent; a->name; a++)
+		fprintf(to, "%-10s  not built: %s\n", a->name, a->why);
+}
+
+static int unknown(const char *name, struct mlgen_err *err)
+{
+	struct buf names = { 0 };
+
+	for (const struct engine_absent *a = engines_absent; a->name; a++)
+		if (strcmp(a->name, name) == 0)
+			return mlgen_fail(err, -ENOENT,
+					  "ioengine=%s: not built: %s", name,
+					  a->why);
+	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
+		buf_addf(&names, " %s", (*e)->name);
+	mlgen_fail(err, -ENOENT, "ioengine=%s: no such engine; there are%s",
+		   name, buf_str(&names));
+	buf_fini(&names);
+	return -ENOENT;
+}
+
+const struct mlgen_engine *engines_find(const char *name)
+{
+	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
+		if (strcmp((*e)->name, name) == 0)
+			return *e;
+	return NULL;
+}
+
+const char *engines_why_absent(const char *name)
+{
+	for (const struct engine_absent *a = engines_absent; a->name; a++)
+		if (strcmp(a->name, name) == 0)
+			return a->why;
+	return NULL;
+}
+
+int engines_help(FILE *to, const char *name, struct mlgen_err *err)
+{
+	const struct mlgen_engine *e = engines_find(name);
+
+	if (!name[0])
+		all_help(to);
+	else if (e)
+		engine_help(to, e);
+	else
+		return unknown(name, err);
+	return 0;
+}

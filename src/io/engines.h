@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engines.h - the engines that were built in, and why others were not. */
+#pragma once
+
+#include <stdio.h>
+
+#include <mlgen/engine.h>
+
+/* NULL-ended, in the order of --enghelp. */
+extern const struct mlgen_engine *const engines_built[];
+
+/* Known engines that configure left out; ends with a NULL name. */
+struct engine_absent {
+	const char *name;
+	const char *why; /* "libaio not found: install libaio-dev ..." */
+};
+extern const struct engine_absent engines_absent[];
+
+/* By name; NULL = not built. */
+const struct mlgen_engine *engines_find(const char *name);
+
+/* Why a known engine was not built; NULL = no such engine is known. */
+const char *engines_why_absent(const char *name);
+
+/* --enghelp (name "") or --enghelp=ENGINE. 0, or -ENOENT with err. */
+int engines_help(FILE *to, const char *name, struct mlgen_err *err);

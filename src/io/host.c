@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host.c - this machine: CPUs, memory, kernel, limits, CPU time used. */
+
+#include "io/host.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "io/sysfile.h"
+
+#define CPUS_MAX 8192u /* NR_CPUS of the largest kernels */
+
+/* More than glibc's 1024, and without its allocation. */
+union cpus {
+	cpu_set_t set;
+	unsigned char bytes[CPUS_MAX / 8];
+};
+
+static bool has_cpu(const union cpus *c, unsigned cpu)
+{
+	return cpu < CPUS_MAX && (c->bytes[cpu / 8] >> (cpu % 8)) & 1;
+}
+
+static void add_cpu(union cpus *c, unsigned cpu)
+{
+	c->bytes[cpu / 8] |= (unsigned char)(1u << (cpu % 8));
+}
+
+/* Of the main thread: workers may have bound themselves already. */
+static unsigned allowed_cpus(union cpus *c)
+{
+	memset(c, 0, sizeof(*c));
+	if (sched_getaffinity(getpid(), sizeof(*c), &c->set))
+		return 0;
+	return (unsigned)CPU_COUNT_S(sizeof(*c), &c->set);
+}
+
+static void lower(uint64_t *to, uint64_t limit)
+{
+	if (limit < *to)
+		*to = limit;
+}
+
+static void lower_cpus(uint64_t *cpus, uint64_t quota, uint64_t period)
+{
+	if (period && quota)
+		lower(cpus, (quota + period - 1) / period);
+}
+
+/* One group of version 2: "max 100000" or "150000 100000". */
+static void v2_group(const char *root, const char *group, uint64_t *cpus,
+		     uint64_t *memory_bytes)
+{
+	uint64_t quota, period, bytes;
+	char path[PATH_MAX], line[64];
+
+	snprintf(path, sizeof(path), "%s/cpu.max", group);
+	if (sysfile_line(line, sizeof(line), root, path) == 0 &&
+	    sscanf(line, "%" SCNu64 " %" SCNu64, &quota, &period) == 2)
+		lower_cpus(cpus, quota, period);
+	snprintf(path, sizeof(path), "%s/memory.max", group);
+	if (sysfile_u64(&bytes, root, path) == 0)
+		lower(memory_bytes, bytes);
+}
+
+/* One group of version 1; a quota of -1 is none. */
+static void v1_group(const char *root, const char *group, uint64_t *cpus,
+		     uint64_t *memory_bytes)
+{
+	uint64_t quota, period, bytes;
+	char path[PATH_MAX];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", group);
+	rc = sysfile_u64(&quota, root, path);
+	snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", group);
+	if (rc == 0 && sysfile_u64(&period, root, path) == 0)
+		lower_cpus(cpus, quota, period);
+	snprintf(path, sizeof(path), "%s/memory.limit_in_bytes", group);
+	if (sysfile_u64(&bytes, root, path) == 0)
+		lower(memory_bytes, bytes);
+}
+
+/*
+ * A group and all above it: each can limit. Inside a container the path is
+ * often the host's and not visible; its top directory is the container's own.
+ */
+static void group_and_above(const char *root, const char *mount, char *group,
+			    bool is_v2, uint64_t *cpus, uint64_t *memory_bytes)
+{
+	char path[PATH_MAX / 2];
+	char *slash;
+
+	do {
+		slash = strrchr(group, '/');
+		snprintf(path, sizeof(path), "%s%s", mount, group);
+		if (is_v2)
+			v2_group(root, path, cpus, memory_bytes);
+		else
+			v1_group(root, path, cpus, memory_bytes);
+		if (slash)
+			*slash = '\0';
+	} while (slash);
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *list; list += strcspn(list, ","), list += *list == ',')
+		if (strncmp(list, word, len) == 0 && strchr(",", list[len]))
+			return true;
+	return false;
+}
+
+/* A line of /proc/self/cgroup: "4:memory:/a/b", version 2: "0::/a/b". */
+static void cgroup_line(const char *root, char *line, uint64_t *cpus,
+			uint64_t *memory_bytes)
+{
+	static const char *const v1[] = { "cpu", "memory" };
+	static const char *const v2[] = { "", "/unified" };
+	char *kinds = strchr(line, ':');
+	char *group = kinds ? strchr(kinds + 1, ':') : NULL;
+	char mount[64], copy[PATH_MAX / 4];
+
+	if (!group)
+		return;
+	*group++ = '\0';
+	kinds++;
+	group[strcspn(group, "\n")] = '\0';
+	for (unsigned i = 0; i < 2; i++) {
+		bool is_v2 = kinds[0] == '\0';
+		if (!is_v2 && !has_word(kinds, v1[i]))
+			continue;
+		snprintf(mount, sizeof(mount), "/sys/fs/cgroup%s%s",
+			 is_v2 ? v2[i] : "/", is_v2 ? "" : v1[i]);
+		snprintf(copy, sizeof(copy), "%s", group);
+		group_and_above(root, mount, copy, is_v2, cpus, memory_bytes);
+	}
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+/* "cpu3 user nice system idle iowait irq softirq steal ..." in ticks. */
+static uint64_t busy_ticks(const char *line, const union cpus *allowed)
+{
+	uint64_t t[8] = { 0 };
+	unsigned cpu;
+
+	if (sscanf(line,
+		   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		   &cpu, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
+		   &t[7]) < 5 ||
+	    !has_cpu(allowed, cpu))
+		return 0;
+	return t[0] + t[1] + t[2] + t[5] + t[6] + t[7];
+}
+
+static uint64_t busy_ns(void)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+	FILE *f = fopen("/proc/stat", "re");
+	union cpus allowed;
+	uint64_t ticks = 0;
+	char line[512];
+
+	if (!f)
+		return 0;
+	allowed_cpus(&allowed);
+	/* The lines of the CPUs stand first. */
+	while (fgets(line, sizeof(line), f) && strncmp(line, "cpu", 3) == 0)
+		ticks += busy_ticks(line, &allowed);
+	fclose(f);
+	return hz > 0 ? ticks * (1000000000u / (uint64_t)hz) : 0;
+}
+
+/* A CPU number at *text, which moves on. False: there is none. */
+static bool cpu_number(const char **text, unsigned *out)
+{
+	unsigned long v;
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	v = strtoul(*text, &end, 10);
+	*text = end;
+	*out = v < CPUS_MAX ? (unsigned)v : CPUS_MAX;
+	return true;
+}
+
+static int not_a_list(const char *list, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "cpus_allowed: '%s': must be CPU numbers and ranges, "
+			  "such as 0-3,8",
+			  list);
+}
+
+static int not_allowed(unsigned cpu, const union cpus *allowed,
+		       struct mlgen_err *err)
+{
+	char text[256] = "";
+	size_t at = 0;
+
+	for (unsigned i = 0, end; i < CPUS_MAX && at < 200; i = end + 1) {
+		for (end = i; has_cpu(allowed, end); end++)
+			;
+		if (end == i)
+			continue;
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       end - i > 1 ? "%s%u-%u" : "%s%u",
+				       at ? "," : "", i, end - 1);
+	}
+	return mlgen_fail(err, -EINVAL,
+			  "cpus_allowed: CPU %u is not one that this process "
+			  "may use; it has %s",
+			  cpu, text);
+}
+
+static int add_range(union cpus *c, const union cpus *allowed, unsigned first,
+		     unsigned last, struct mlgen_err *err)
+{
+	if (last < first)
+		return mlgen_fail(err, -EINVAL,
+				  "cpus_allowed: %u-%u runs backwards; write "
+				  "%u-%u",
+				  first, last, last, first);
+	for (unsigned cpu = first; cpu <= last; cpu++) {
+		if (!has_cpu(allowed, cpu))
+			return not_allowed(cpu, allowed, err);
+		add_cpu(c, cpu);
+	}
+	return 0;
+}
+
+static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
+{
+	const char *at = list;
+	union cpus allowed;
+	unsigned first, last;
+	int rc;
+
+	memset(c, 0, sizeof(*c));
+	if (allowed_cpus(&allowed) == 0)
+		return mlgen_fail(err, -ENOSYS,
+				  "cpus_allowed: this system does not tell "
+				  "which CPUs may be used; leave it out");
+	do {
+		if (!cpu_number(&at, &first))
+			return not_a_list(list, err);
+		last = first;
+		if (*at == '-' && (at++, !cpu_number(&at, &last)))
+			return not_a_list(list, err);
+		rc = add_range(c, &allowed, first, last, err);
+		if (rc)
+			return rc;
+	} while (*at == ',' && at++);
+	return *at ? not_a_list(list, err) : 0;
+}
+
+void host_read(struct host *h)
+{
+	struct utsname u;
+	struct rlimit files;
+	union cpus allowed;
+
+	memset(h, 0, sizeof(*h));
+	h->cpus_online = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	h->cpus = allowed_cpus(&allowed);
+	if (h->cpus == 0)
+		h->cpus = h->cpus_online;
+	if (sysfile_keyed(&h->memory_bytes, "", "/proc/meminfo", "MemTotal"))
+		h->memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+				  (uint64_t)sysconf(_SC_PAGESIZE);
+	host_cgroup_limits("", &h->cpus, &h->memory_bytes);
+	if (uname(&u) == 0) {
+		snprintf(h->hostname, sizeof(h->hostname), "%.63s", u.nodename);
+		snprintf(h->kernel, sizeof(h->kernel), "%.30s %.64s", u.sysname,
+			 u.release);
+	}
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+		h->open_files = files.rlim_cur;
+}
+
+void host_cgroup_limits(const char *root, uint64_t *cpus,
+			uint64_t *memory_bytes)
+{
+	char path[PATH_MAX], line[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f))
+		cgroup_line(root, line, cpus, memory_bytes);
+	fclose(f);
+}
+
+uint64_t host_resident_bytes(void)
+{
+	uint64_t bytes;
+
+	if (sysfile_keyed(&bytes, "", "/proc/self/status", "VmRSS"))
+		return 0;
+	return bytes;
+}
+
+uint64_t host_page_cache_bytes(void)
+{
+	uint64_t bytes;
+
+	if (sysfile_keyed(&bytes, "", "/proc/meminfo", "Cached"))
+		return 0;
+	return bytes;
+}
+
+void host_cpu_read(struct host_cpu *c)
+{
+	struct rusage u;
+
+	memset(c, 0, sizeof(*c));
+	if (getrusage(RUSAGE_SELF, &u) == 0) {
+		c->process_user_ns = timeval_ns(&u.ru_utime);
+		c->process_system_ns = timeval_ns(&u.ru_stime);
+		c->switches = (uint64_t)(u.ru_nvcsw + u.ru_nivcsw);
+	}
+	c->busy_ns = busy_ns();
+}
+
+int host_set_cpus(const char *list, bool apply, struct mlgen_err *err)
+{
+	union cpus c;
+	int rc = parse_cpus(&c, list, err);
+
+	if (rc || !apply)
+		return rc;
+	if (sched_setaffinity(0, sizeof(c), &c.set)) {
+		rc = -errno;
+		return mlgen_fail(err, rc, "cpus_allowed: '%s': %s", list,
+				  strerror(-rc));
+	}
+	return 0;
+}

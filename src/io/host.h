@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host.h - this machine: CPUs, memory, kernel, limits, CPU time used. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+struct host {
+	char hostname[64];
+	char kernel[96]; /* "Linux 6.1.0" */
+	uint64_t cpus;   /* allowed (affinity, cgroup quota rounded up) */
+	uint64_t cpus_online;
+	uint64_t
+		memory_bytes; /* the smaller of MemTotal and the cgroup limit */
+	uint64_t open_files;  /* RLIMIT_NOFILE, soft */
+};
+
+void host_read(struct host *h);
+
+/*
+ * Lower the two to the limits of this process's control groups (v2 cpu.max and
+ * memory.max, v1 cfs quota and limit_in_bytes; its own group and all above).
+ * `root` is "" for this machine; tests put a tree of their own there.
+ */
+void host_cgroup_limits(const char *root, uint64_t *cpus,
+			uint64_t *memory_bytes);
+
+/* Resident memory of this process, and the page cache of the host ("Cached" of
+ * /proc/meminfo), bytes; 0 = unknown. */
+uint64_t host_resident_bytes(void);
+uint64_t host_page_cache_bytes(void);
+
+/* CPU time so far in ns: of this process (getrusage), and busy time of the
+ * allowed CPUs from /proc/stat (user+nice+system+irq+softirq+steal). */
+struct host_cpu {
+	uint64_t process_user_ns, process_system_ns;
+	uint64_t busy_ns;  /* sum over the allowed CPUs */
+	uint64_t switches; /* context switches of this process */
+};
+void host_cpu_read(struct host_cpu *c);
+
+/* fio's list "0-1,3" to the affinity of the calling thread. Also checks only,
+ * with apply=false. CPUs must be among those the main thread may use. 0, or
+ * -EINVAL (of the system: -errno) with err ("cpus_allowed: ..."). */
+int host_set_cpus(const char *list, bool apply, struct mlgen_err *err);

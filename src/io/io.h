@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* io.h - one worker's way to its engine: the only caller of submit and reap. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/engine.h>
+
+#include "base/clock.h"
+#include "stat/opstat.h"
+
+/*
+ * The io layer takes the times, resumes short transfers (EINTR and EAGAIN
+ * included), counts bytes and records the latency of every operation. It is
+ * the same for synchronous and asynchronous engines: io_submit hands one
+ * operation over, io_reap gives completed ones back. On a synchronous engine
+ * an operation is complete when io_submit returns and io_reap never waits.
+ *
+ * Metadata operations that the engine does not take are done here, timed as
+ * such; READ and WRITE never are (-EOPNOTSUPP).
+ *
+ * A READ or WRITE may be larger than the buffer: its iovec repeats over it.
+ * Contents of reads are dropped; writes take theirs from the buffer's start,
+ * again and again, however many are under way.
+ *
+ * An asynchronous engine gets operations in batches: io_submit may keep them
+ * back until io_room is 0 or io_reap is called (min 0 is enough), and an
+ * operation starts when its batch goes out. Time inside the engine's submit is
+ * blocked_ns of the batch's first kind, time inside its reap is reap_ns.
+ *
+ * MLGEN_IO_LINK is the engine's: link only operations that an asynchronous
+ * engine takes itself. A linked operation is not resumed.
+ *
+ * Every operation counts in its histogram, also one that failed.
+ *
+ * One thread owns an io. Nothing here allocates after io_new.
+ */
+struct io;
+
+struct io_op {
+	struct mlgen_io io; /* op, file, off, len_bytes, ... from the caller */
+	bool eof_ok;        /* READ: may end early (rounded up past the end) */
+	void *owner;        /* the caller's */
+	/* For the caller to read, once it is given back. */
+	uint64_t done_bytes;
+	uint64_t start_ns, end_ns; /* submitted, completed */
+	/* The io layer's. */
+	uint64_t want_bytes, first_off; /* as submitted */
+	struct iovec iov;               /* where one part is enough */
+	struct io_op *next;
+	unsigned slot, tries;
+	bool is_started, was_short;
+};
+
+struct io_config {
+	struct mlgen_engine_job *job;
+	struct clock *clock;
+	struct opstat *stat;
+	unsigned iodepth;
+	size_t buf_bytes; /* multiple of 4096 */
+};
+
+/* On the worker's thread: buffer, engine ctx. 0 or -errno with err. */
+int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err);
+
+/* On the worker's thread, when it ends: the engine goes, and the buffer. What
+ * is left is for io_look, until io_free on whichever thread. */
+void io_stop(struct io *io);
+void io_free(struct io *io); /* NULL is fine; stops it if need be */
+
+/* The buffer, for filling before a WRITE. */
+void *io_buffer(struct io *io, size_t *bytes);
+
+/*
+ * Start one operation; at most iodepth may be under way. result is in
+ * op->io.result once io_reap has given it back: bytes, 0 or -errno; a READ
+ * that met the end of the file before len_bytes without eof_ok has -ENODATA
+ * and done_bytes says how far it came.
+ */
+void io_submit(struct io *io, struct io_op *op);
+
+/* How many more operations io_submit takes now. */
+unsigned io_room(const struct io *io);
+
+/*
+ * Completed operations, at most max; waits until there are min (<= what is
+ * under way). Their number, or -errno when the engine itself failed: then and
+ * ever after; what was under way does not come back. What completed before it
+ * failed is given first, be it fewer than min.
+ */
+int io_reap(struct io *io, struct io_op **done, unsigned min, unsigned max);
+
+/* Submit, wait, return the result: for preparation and other one-at-a-time
+ * users. Nothing else may be under way. */
+int64_t io_do(struct io *io, struct io_op *op);
+
+/*
+ * The worker was idle: the next operation's start is read from the clock
+ * anew, not taken from the end of the one before.
+ */
+void io_wake(struct io *io);
+
+/* Time of the last completion, ns (no clock read). */
+uint64_t io_last_ns(const struct io *io);
+
+/* What is outstanding longest; for another thread to look at, may be torn by
+ * one operation. start_ns 0 = nothing. */
+struct io_outstanding {
+	uint64_t start_ns, off;
+	enum mlgen_op op;
+	char path[512]; /* may be cut */
+};
+void io_look(const struct io *io, struct io_outstanding *out);

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mount.c - what lies under a path: filesystem, device, space, alignment, counters. */
+
+#include "io/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/sysfile.h"
+
+#define SECTOR_BYTES 512u /* of sysfs, whatever the device's own is */
+
+/* One line of /proc/self/mountinfo, cut in place. */
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+struct line {
+	unsigned dev_major, dev_minor;
+	char *target, *options;      /* of this mount */
+	char *type, *source, *super; /* of the filesystem */
+};
+
+/* What fits of a text; an option list is better cut than refused. */
+static void put(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+/* The kernel writes blanks, tabs, newlines and backslashes as \ooo. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; to++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' &&
+		    s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+			*to = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
+				     (s[3] - '0'));
+			s += 4;
+		} else {
+			*to = *s++;
+		}
+	}
+	*to = '\0';
+}
+
+/* id parent MAJ:MIN root TARGET OPTIONS [tags] - TYPE SOURCE SUPER (proc(5)) */
+static bool cut_line(struct line *l, char *text)
+{
+	char *at = text, *dev, *word;
+
+	text[strcspn(text, "\n")] = '\0';
+	strsep(&at, " ");
+	strsep(&at, " ");
+	dev = strsep(&at, " ");
+	strsep(&at, " ");
+	l->target = strsep(&at, " ");
+	l->options = strsep(&at, " ");
+	do
+		word = strsep(&at, " ");
+	while (word && strcmp(word, "-") != 0);
+	l->type = strsep(&at, " ");
+	l->source = strsep(&at, " ");
+	l->super = strsep(&at, " ");
+	if (!l->super ||
+	    sscanf(dev, "%u:%u", &l->dev_major, &l->dev_minor) != 2)
+		return false;
+	unescape(l->target);
+	unescape(l->source);
+	return true;
+}
+
+/* Does `path` lie at or below the mount point? Its length, or 0. */
+static size_t covers(const char *target, const char *path)
+{
+	size_t len = strlen(target);
+
+	if (len == 1)
+		return *path == '/';
+	if (strncmp(target, path, len) != 0)
+		return 0;
+	return path[len] == '/' || path[len] == '\0' ? len : 0;
+}
+
+static bool has_option(const char *list, const char *word, size_t len)
+{
+	for (; *list; list += strcspn(list, ","), list += *list == ',')
+		if (strncmp(list, word, len) == 0 &&
+		    (list[len] == ',' || list[len] == '\0'))
+			return true;
+	return false;
+}
+
+/* The mount's own options, then those of the filesystem that are new. */
+static void put_options(struct mount *m, const struct line *l)
+{
+	size_t at, len;
+
+	put(m->options, sizeof(m->options), l->options);
+	m->read_only = has_option(l->options, "ro", 2) ||
+		       has_option(l->super, "ro", 2);
+	for (const char *o = l->super; *o; o += len, o += *o == ',') {
+		len = strcspn(o, ",");
+		at = strlen(m->options);
+		if (has_option(l->options, o, len) ||
+		    at + len + 2 > sizeof(m->options))
+			continue;
+		snprintf(m->options + at, sizeof(m->options) - at, ",%.*s",
+			 (int)len, o);
+	}
+}
+
+static void put_line(struct mount *m, const struct line *l)
+{
+	put(m->type, sizeof(m->type), l->type);
+	put(m->source, sizeof(m->source), l->source);
+	put(m->target, sizeof(m->target), l->target);
+	put_options(m, l);
+	m->is_memory =
+		strcmp(l->type, "tmpfs") == 0 || strcmp(l->type, "ramfs") == 0;
+	m->dev_major = l->dev_major;
+	m->dev_minor = l->dev_minor;
+}
+
+/*
+ * The longest mount point above the path, of equals the last (it hides the
+ * others). Those with the path's own device number win: of btrfs and overlay
+ * there may be none, their files have device numbers of no mount.
+ */
+static int find_line(struct mount *m, FILE *f, const char *path, dev_t dev)
+{
+	size_t best = 0, size = 64 * 1024; /* overlay lines are long */
+	char *text = mem_zalloc(size);
+	bool best_is_ours = false;
+	struct line l;
+
+	while (fgets(text, (int)size, f)) {
+		bool is_ours;
+		size_t len;
+		if (!cut_line(&l, text))
+			continue;
+		is_ours = makedev(l.dev_major, l.dev_minor) == dev;
+		len = covers(l.target, path);
+		if (len == 0 || is_ours < best_is_ours ||
+		    (is_ours == best_is_ours && len < best))
+			continue;
+		best = len;
+		best_is_ours = is_ours;
+		put_line(m, &l);
+	}
+	mem_free(text);
+	return best ? 0 : -ENODATA;
+}
+
+/* The last component of the link `dir`/`name`. "" where there is none. */
+static void link_name(char *out, size_t size, const char *dir, const char *name)
+{
+	char path[PATH_MAX + 64], to[PATH_MAX];
+	const char *slash;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	n = readlink(path, to, sizeof(to) - 1);
+	to[n > 0 ? n : 0] = '\0';
+	slash = strrchr(to, '/');
+	put(out, size, slash ? slash + 1 : to);
+}
+
+static bool has_entry(const char *dir, const char *name)
+{
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* The bus the disk hangs on; what has none is named by its driver. */
+static void put_kind(struct mount *m, const char *disk)
+{
+	static const char *const stacked[][2] = {
+		{ "dm", "device-mapper" },
+		{ "md", "md" },
+		{ "loop", "loop" },
+	};
+	char transport[16];
+
+	link_name(m->device_kind, sizeof(m->device_kind), disk,
+		  "device/subsystem");
+	if (strncmp(m->device_kind, "nvme", 4) == 0) {
+		put(m->device_kind, sizeof(m->device_kind), "nvme");
+		if (sysfile_line(transport, sizeof(transport), disk,
+				 "/device/transport") == 0 &&
+		    strcmp(transport, "pcie") != 0)
+			snprintf(m->device_kind, sizeof(m->device_kind),
+				 "nvme-%s", transport);
+	}
+	for (size_t i = 0; !m->device_kind[0] && i < 3; i++)
+		if (has_entry(disk, stacked[i][0]))
+			put(m->device_kind, sizeof(m->device_kind),
+			    stacked[i][1]);
+}
+
+/* "mq-deadline [none]": the one in brackets; a lone word is it, too. */
+static void put_scheduler(struct mount *m, const char *disk)
+{
+	char line[128], *open, *close;
+
+	if (sysfile_line(line, sizeof(line), disk, "/queue/scheduler"))
+		return;
+	open = strchr(line, '[');
+	close = open ? strchr(open, ']') : NULL;
+	if (close)
+		*close = '\0';
+	put(m->scheduler, sizeof(m->scheduler), close ? open + 1 : line);
+}
+
+/* The sysfs directory of the whole disk. False: no block device. */
+static bool find_disk(char *disk, const char *root, unsigned dev_major,
+		      unsigned dev_minor)
+{
+	char path[PATH_MAX];
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, dev_major,
+		 dev_minor);
+	if (dev_major == 0 || !realpath(path, disk))
+		return false;
+	slash = strrchr(disk, '/');
+	if (slash && has_entry(disk, "partition"))
+		*slash = '\0';
+	return true;
+}
+
+/* Network filesystems have a read-ahead without a disk. */
+static void put_bdi(struct mount *m, const char *root)
+{
+	char path[96];
+	uint64_t kib;
+
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
+		 m->dev_major, m->dev_minor);
+	if (sysfile_u64(&kib, root, path) == 0)
+		m->read_ahead_bytes = kib * 1024;
+}
+
+/* Of m->dev_major and dev_minor, which become the whole disk's or 0. */
+static void put_device(struct mount *m, const char *root)
+{
+	char disk[PATH_MAX], line[32];
+	uint64_t kib;
+
+	if (!find_disk(disk, root, m->dev_major, m->dev_minor)) {
+		put_bdi(m, root);
+		m->dev_major = m->dev_minor = 0;
+		return;
+	}
+	put(m->device, sizeof(m->device), strrchr(disk, '/') + 1);
+	if (sysfile_line(line, sizeof(line), disk, "/dev") ||
+	    sscanf(line, "%u:%u", &m->dev_major, &m->dev_minor) != 2)
+		m->dev_major = m->dev_minor = 0;
+	put_kind(m, disk);
+	put_scheduler(m, disk);
+	if (sysfile_u64(&kib, disk, "/queue/read_ahead_kb") == 0)
+		m->read_ahead_bytes = kib * 1024;
+}
+
+/* Cut the last component off; false: nothing is left to cut. */
+static bool to_parent(char *path)
+{
+	size_t len = strlen(path);
+	char *slash;
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+	slash = strrchr(path, '/');
+	if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0)
+		return false;
+	if (!slash)
+		put(path, 2, ".");
+	else
+		slash[slash == path] = '\0';
+	return true;
+}
+
+static int cannot_look(const char *path, int rc, struct mlgen_err *err)
+{
+	return mlgen_fail(err, rc, "%s: %s", path, strerror(-rc));
+}
+
+/* The path, or its nearest parent that exists, without links. */
+static int find_existing(char *out, const char *path, struct mlgen_err *err)
+{
+	char at[PATH_MAX];
+
+	if (strlen(path) >= sizeof(at))
+		return cannot_look(path, -ENAMETOOLONG, err);
+	put(at, sizeof(at), path[0] ? path : ".");
+	while (!realpath(at, out)) {
+		int rc = -errno;
+		if (rc != -ENOENT || !to_parent(at))
+			return cannot_look(at, rc, err);
+	}
+	return 0;
+}
+
+static int put_space(struct mount *m, const char *path, struct mlgen_err *err)
+{
+	struct statvfs v;
+
+	if (statvfs(path, &v))
+		return cannot_look(path, -errno, err);
+	m->free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
+	m->total_bytes = (uint64_t)v.f_blocks * v.f_frsize;
+	m->read_only |= !!(v.f_flag & ST_RDONLY);
+	return 0;
+}
+
+static void put_block_device(struct mount *m, const char *path, dev_t dev)
+{
+	char size[64];
+	uint64_t sectors;
+
+	put(m->type, sizeof(m->type), "block device");
+	put(m->source, sizeof(m->source), path);
+	put(m->target, sizeof(m->target), path);
+	snprintf(size, sizeof(size), "/sys/dev/block/%u:%u/size", major(dev),
+		 minor(dev));
+	if (sysfile_u64(&sectors, "", size) == 0)
+		m->total_bytes = sectors * SECTOR_BYTES;
+	m->dev_major = major(dev);
+	m->dev_minor = minor(dev);
+	put_device(m, "");
+}
+
+/*
+ * In a chroot the mount table does not list what its root lies on. The type is
+ * then what statfs tells (linux/magic.h); where it is mounted stays unknown.
+ */
+static void put_unlisted(struct mount *m, const char *path, dev_t dev)
+{
+	static const struct {
+		unsigned long magic;
+		const char *type;
+		bool is_memory;
+	} known[] = {
+		{ 0xef53, "ext4", false },
+		{ 0x58465342, "xfs", false },
+		{ 0x9123683e, "btrfs", false },
+		{ 0x01021994, "tmpfs", true },
+		{ 0x858458f6, "ramfs", true },
+		{ 0x794c7630, "overlay", false },
+		{ 0x6969, "nfs", false },
+		{ 0x0bd00bd0, "lustre", false },
+	};
+	struct statfs v;
+
+	put(m->type, sizeof(m->type), "unknown");
+	for (size_t i = 0; statfs(path, &v) == 0 && i < ARRAY_LEN(known); i++)
+		if ((unsigned long)v.f_type == known[i].magic) {
+			put(m->type, sizeof(m->type), known[i].type);
+			m->is_memory = known[i].is_memory;
+		}
+	m->dev_major = major(dev);
+	m->dev_minor = minor(dev);
+}
+
+/* O_DIRECT. */
+
+/*
+ * STATX_DIOALIGN is Linux 6.1; headers may be older than the kernel, so the
+ * two words are taken by their place in the system call's answer.
+ */
+#define ASK_DIOALIGN 0x2000u
+
+union statx_answer {
+	struct statx x;
+	struct {
+		unsigned char head[0x98];
+		uint32_t mem_align, offset_align;
+	} dio;
+};
+
+_Static_assert(sizeof(struct statx) == 0x100, "statx is 256 bytes for ever");
+
+static int refuses(const struct mount *m, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "direct=1: %s at %s does not take O_DIRECT here: %s; "
+			  "use direct=0 or another filesystem",
+			  m->type, m->target, strerror(EINVAL));
+}
+
+static uint64_t logical_block(const struct mount *m)
+{
+	char path[128];
+	uint64_t bytes;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/queue/logical_block_size",
+		 m->device);
+	if (!m->device[0] || sysfile_u64(&bytes, "", path) || bytes == 0)
+		return 4096;
+	return bytes;
+}
+
+static int ask_alignment(const struct mount *m, int fd, uint64_t *align_bytes,
+			 struct mlgen_err *err)
+{
+	union statx_answer a;
+
+	memset(&a, 0, sizeof(a));
+	*align_bytes = logical_block(m);
+	if (statx(fd, "", AT_EMPTY_PATH, ASK_DIOALIGN, &a.x) ||
+	    !(a.x.stx_mask & ASK_DIOALIGN))
+		return 0;
+	if (a.dio.offset_align == 0)
+		return refuses(m, err);
+	*align_bytes = a.dio.offset_align > a.dio.mem_align ? a.dio.offset_align
+							    : a.dio.mem_align;
+	return 0;
+}
+
+/* A file to ask; -errno, of which -EINVAL is the filesystem's refusal. */
+static int open_direct(const char *path, const struct stat *st)
+{
+	int flags = S_ISDIR(st->st_mode) ? O_TMPFILE | O_WRONLY : O_RDONLY;
+	int fd = open(path, flags | O_DIRECT | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int mount_read(struct mount *m, const char *path, struct mlgen_err *err)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	rc = find_existing(real, path, err);
+	if (rc)
+		return rc;
+	if (stat(real, &st))
+		return cannot_look(real, -errno, err);
+	if (S_ISBLK(st.st_mode)) {
+		put_block_device(m, real, st.st_rdev);
+		return 0;
+	}
+	mount_read_at(m, "", real, st.st_dev);
+	return put_space(m, real, err);
+}
+
+void mount_read_at(struct mount *m, const char *root, const char *path,
+		   dev_t dev)
+{
+	char table[PATH_MAX];
+	FILE *f;
+
+	memset(m, 0, sizeof(*m));
+	snprintf(table, sizeof(table), "%s/proc/self/mountinfo", root);
+	f = fopen(table, "re");
+	if (!f || find_line(m, f, path, dev))
+		put_unlisted(m, path, dev);
+	if (f)
+		fclose(f);
+	put_device(m, root);
+}
+
+int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
+			   struct mlgen_err *err)
+{
+	char real[PATH_MAX];
+	struct mount m;
+	struct stat st;
+	int fd, rc = find_existing(real, file_or_directory, err);
+
+	if (rc == 0)
+		rc = mount_read(&m, real, err);
+	if (rc)
+		return rc;
+	if (m.is_memory)
+		return mlgen_fail(err, -EINVAL,
+				  "direct=1: %s at %s keeps files in memory; "
+				  "O_DIRECT would mean nothing here",
+				  m.type, m.target);
+	if (stat(real, &st))
+		return cannot_look(real, -errno, err);
+	fd = open_direct(real, &st);
+	if (fd == -EINVAL)
+		return refuses(&m, err);
+	*align_bytes = logical_block(&m);
+	if (fd < 0)
+		return S_ISDIR(st.st_mode) ? 0 : cannot_look(real, fd, err);
+	rc = ask_alignment(&m, fd, align_bytes, err);
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mount.h - what lies under a path: filesystem, device, space, alignment, counters. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <mlgen/err.h>
+
+struct mount {
+	char type[32];    /* "ext4", "nfs4", "tmpfs" */
+	char source[256]; /* "/dev/vda1", "192.0.2.1:/ai" */
+	char target[256]; /* mount point */
+	char options[512];
+	char device[64];      /* whole disk, "vda"; "" = no block device */
+	char device_kind[32]; /* "virtio", "nvme", "nvme-rdma", "scsi", "md",
+				 * ...; "" = unknown */
+	char scheduler[32];   /* "none", "mq-deadline", "" = unknown */
+	uint64_t read_ahead_bytes;     /* 0 = unknown */
+	unsigned dev_major, dev_minor; /* of the whole disk, for counters */
+	bool is_memory;                /* tmpfs, ramfs: files lie in memory */
+	uint64_t free_bytes, total_bytes; /* for this user */
+	bool read_only;
+};
+
+/*
+ * Look at the nearest existing parent of `path` (the directory itself may not
+ * exist yet). A block device is its own mount: type "block device", source and
+ * target its path. 0 or -errno with err.
+ */
+int mount_read(struct mount *m, const char *path, struct mlgen_err *err);
+
+/*
+ * The part of mount_read that reads /proc and /sys, of a resolved path and its
+ * st_dev; space is not filled. A path that no line of the mount table holds
+ * (in a chroot) has its type from statfs and no source or target. For tests, which put a tree at `root` ("" is
+ * this machine).
+ */
+void mount_read_at(struct mount *m, const char *root, const char *path,
+		   dev_t dev);
+
+/*
+ * The alignment O_DIRECT needs (statx STATX_DIOALIGN where the kernel tells,
+ * else the logical block size, else 4096). Asks the regular file or block
+ * device that it is given, or an unnamed file (O_TMPFILE) in the directory or
+ * its nearest existing parent; where none can be made, trusts the filesystem.
+ * One that refuses O_DIRECT, and tmpfs where it would mean nothing, is an
+ * error that says so.
+ */
+int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
+			   struct mlgen_err *err);

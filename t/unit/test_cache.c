@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cache.c - what of a file is in the page cache, and dropping it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "io/cache.h"
+#include "suites.h"
+
+#define TMPFS 0x01021994
+
+static char path[300];
+
+/* A file of `bytes`, written to storage, so that its pages can be dropped. */
+static void make_file(size_t bytes)
+{
+	const char *tmp = getenv("TMPDIR");
+	char block[4096];
+
+	memset(block, 'x', sizeof(block));
+	snprintf(path, sizeof(path), "%.200s/mlgen-cache-XXXXXX",
+		 tmp ? tmp : "/tmp");
+	int fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	for (size_t n; bytes; bytes -= n) {
+		n = bytes < sizeof(block) ? bytes : sizeof(block);
+		ck_assert_int_eq(write(fd, block, n), (ssize_t)n);
+	}
+	ck_assert_int_eq(fsync(fd), 0);
+	close(fd);
+}
+
+static bool is_tmpfs(void)
+{
+	struct statfs s;
+
+	return statfs(path, &s) == 0 && s.f_type == TMPFS;
+}
+
+static uint64_t resident(uint64_t file_bytes)
+{
+	uint64_t in = UINT64_MAX, size = UINT64_MAX;
+
+	ck_assert_int_eq(cache_resident(path, &in, &size), 0);
+	ck_assert_uint_eq(size, file_bytes);
+	return in;
+}
+
+START_TEST(a_written_file_is_resident_to_the_byte)
+{
+	static const size_t sizes[] = { 0,       1,       4096, 10001,
+					1 << 20, 65 << 20 /* two windows */ };
+
+	make_file(sizes[_i]);
+	ck_assert_uint_eq(resident(sizes[_i]), sizes[_i]);
+	unlink(path);
+}
+END_TEST
+
+START_TEST(a_dropped_file_is_not_resident)
+{
+	const size_t bytes = 300000;
+
+	make_file(bytes);
+	ck_assert_int_eq(cache_drop(path), 0);
+	if (!is_tmpfs()) /* which is its own storage */
+		ck_assert_uint_eq(resident(bytes), 0);
+	unlink(path);
+}
+END_TEST
+
+START_TEST(what_is_no_file_is_refused)
+{
+	uint64_t in, size;
+
+	ck_assert_int_eq(cache_drop("/no/such/file"), -ENOENT);
+	ck_assert_int_eq(cache_resident("/no/such/file", &in, &size), -ENOENT);
+	ck_assert_int_eq(cache_resident("/", &in, &size), -EINVAL);
+}
+END_TEST
+
+Suite *suite_cache(void)
+{
+	Suite *s = suite_create("cache");
+	TCase *t = tcase_create("residency");
+
+	tcase_add_loop_test(t, a_written_file_is_resident_to_the_byte, 0, 6);
+	tcase_add_test(t, a_dropped_file_is_not_resident);
+	tcase_add_test(t, what_is_no_file_is_refused);
+	suite_add_tcase(s, t);
+	return s;
+}

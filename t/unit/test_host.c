@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_host.c - CPUs, memory and limits of the host, from trees of the test's own. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/host.h"
+#include "io/sysfile.h"
+#include "suites.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static char root[256];
+
+static void make_root(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(root, sizeof(root), "%.200s/mlgen-host-XXXXXX",
+		 tmp ? tmp : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(root));
+}
+
+static void remove_root(void)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* A file below the root, with the directories above it. */
+static void put_file(const char *path, const char *text)
+{
+	char name[600];
+
+	snprintf(name, sizeof(name), "%s%s", root, path);
+	for (char *s = name + strlen(root) + 1; (s = strchr(s, '/')); s++) {
+		*s = '\0';
+		mkdir(name, 0755);
+		*s = '/';
+	}
+	FILE *f = fopen(name, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+struct entry {
+	const char *path, *text;
+};
+
+/* clang-format off */
+static const struct limit_case {
+	const char *what;
+	struct entry files[7];
+	uint64_t cpus, memory_mib;	/* of 64 and 65536 */
+} limit_cases[] = {
+	{ "no groups", { { 0 } }, 64, 65536 },
+	{ "v2, no limits",
+	  { { "/proc/self/cgroup", "0::/a\n" },
+	    { "/sys/fs/cgroup/a/cpu.max", "max 100000\n" },
+	    { "/sys/fs/cgroup/a/memory.max", "max\n" } },
+	  64, 65536 },
+	{ "v2, own group, rounded up",
+	  { { "/proc/self/cgroup", "0::/a/b\n" },
+	    { "/sys/fs/cgroup/a/b/cpu.max", "250000 100000\n" },
+	    { "/sys/fs/cgroup/a/b/memory.max", "1073741824\n" } },
+	  3, 1024 },
+	{ "v2, the group above is tighter",
+	  { { "/proc/self/cgroup", "0::/a/b\n" },
+	    { "/sys/fs/cgroup/a/b/cpu.max", "800000 100000\n" },
+	    { "/sys/fs/cgroup/a/cpu.max", "50000 100000\n" },
+	    { "/sys/fs/cgroup/a/memory.max", "536870912\n" },
+	    { "/sys/fs/cgroup/a/b/memory.max", "max\n" } },
+	  1, 512 },
+	{ "v2, container's own root",
+	  { { "/proc/self/cgroup", "0::/\n" },
+	    { "/sys/fs/cgroup/cpu.max", "400000 100000\n" },
+	    { "/sys/fs/cgroup/memory.max", "2147483648\n" } },
+	  4, 2048 },
+	{ "v1",
+	  { { "/proc/self/cgroup",
+	      "4:memory:/m\n3:cpuset:/c\n1:cpuacct,cpu:/c\n" },
+	    { "/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "150000\n" },
+	    { "/sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n" },
+	    { "/sys/fs/cgroup/memory/m/memory.limit_in_bytes",
+	      "268435456\n" } },
+	  2, 256 },
+	{ "v1, no quota and the largest limit",
+	  { { "/proc/self/cgroup", "4:memory:/\n1:cpu:/\n" },
+	    { "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n" },
+	    { "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n" },
+	    { "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+	      "9223372036854771712\n" } },
+	  64, 65536 },
+	{ "v1, path of the host inside a container",
+	  { { "/proc/self/cgroup", "4:memory:/docker/0123\n" },
+	    { "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+	      "134217728\n" } },
+	  64, 128 },
+	{ "both versions at once",
+	  { { "/proc/self/cgroup", "4:memory:/m\n0::/u\n" },
+	    { "/sys/fs/cgroup/memory/m/memory.limit_in_bytes",
+	      "134217728\n" },
+	    { "/sys/fs/cgroup/unified/u/cpu.max", "700000 100000\n" } },
+	  7, 128 },
+	{ "nonsense",
+	  { { "/proc/self/cgroup", "what\n:\n0::\n" },
+	    { "/sys/fs/cgroup/cpu.max", "\n" },
+	    { "/sys/fs/cgroup/memory.max", "much\n" } },
+	  64, 65536 },
+};
+/* clang-format on */
+
+START_TEST(control_groups_limit_cpus_and_memory)
+{
+	const struct limit_case *c = &limit_cases[_i];
+	uint64_t cpus = 64, memory = 65536 * MIB;
+
+	make_root();
+	for (const struct entry *e = c->files; e->path; e++)
+		put_file(e->path, e->text);
+	host_cgroup_limits(root, &cpus, &memory);
+	ck_assert_msg(cpus == c->cpus, "%s: %llu cpus", c->what,
+		      (unsigned long long)cpus);
+	ck_assert_msg(memory == c->memory_mib * MIB, "%s: %llu bytes", c->what,
+		      (unsigned long long)memory);
+	remove_root();
+}
+END_TEST
+
+START_TEST(small_system_files_are_read_as_they_are_written)
+{
+	uint64_t v = 7;
+	char line[8];
+
+	make_root();
+	put_file("/word", "none  \nsecond\n");
+	put_file("/empty", "");
+	put_file("/number", "128\n");
+	put_file("/keyed", "MemTotalish: 1 kB\nMemTotal:    24 kB\nRss 5\n");
+	ck_assert_int_eq(sysfile_line(line, sizeof(line), root, "/word"), 0);
+	ck_assert_str_eq(line, "none");
+	ck_assert_int_eq(sysfile_line(line, sizeof(line), root, "/empty"),
+			 -ENODATA);
+	ck_assert_int_eq(sysfile_line(line, sizeof(line), root, "/absent"),
+			 -ENOENT);
+	ck_assert_int_eq(sysfile_u64(&v, root, "/word"), -EINVAL);
+	ck_assert_uint_eq(v, 7);
+	ck_assert_int_eq(sysfile_u64(&v, root, "/number"), 0);
+	ck_assert_uint_eq(v, 128);
+	ck_assert_int_eq(sysfile_keyed(&v, root, "/keyed", "MemTotal"), 0);
+	ck_assert_uint_eq(v, 24 * 1024);
+	ck_assert_int_eq(sysfile_keyed(&v, root, "/keyed", "Rss"), 0);
+	ck_assert_uint_eq(v, 5);
+	ck_assert_int_eq(sysfile_keyed(&v, root, "/keyed", "Mem"), -ENODATA);
+	remove_root();
+}
+END_TEST
+
+START_TEST(this_host_has_cpus_memory_and_a_kernel)
+{
+	struct host h;
+
+	host_read(&h);
+	ck_assert_uint_ge(h.cpus, 1);
+	ck_assert_uint_le(h.cpus, h.cpus_online);
+	ck_assert_uint_gt(h.memory_bytes, 16 * MIB);
+	ck_assert_uint_gt(h.open_files, 8);
+	ck_assert_uint_gt(strlen(h.hostname), 0);
+	ck_assert_int_eq(strncmp(h.kernel, "Linux ", 6), 0);
+	ck_assert_uint_gt(host_resident_bytes(), 100000);
+	ck_assert_uint_lt(host_resident_bytes(), h.memory_bytes);
+	ck_assert_uint_gt(host_page_cache_bytes(), 0);
+}
+END_TEST
+
+START_TEST(cpu_time_grows_with_work)
+{
+	struct host_cpu before, after;
+
+	host_cpu_read(&before);
+	do {
+		for (volatile uint64_t i = 0; i < 1000000;)
+			i++;
+		host_cpu_read(&after);
+	} while (after.process_user_ns < before.process_user_ns + 30000000);
+	ck_assert_uint_gt(after.busy_ns, before.busy_ns);
+	ck_assert_uint_ge(after.switches, before.switches);
+}
+END_TEST
+
+/* The first CPU this process may use. */
+static unsigned first_cpu(void)
+{
+	cpu_set_t set;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(set), &set), 0);
+	for (unsigned i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &set))
+			return i;
+	ck_abort_msg("no CPU");
+	return 0;
+}
+
+START_TEST(a_list_of_cpus_is_applied_only_if_asked)
+{
+	struct mlgen_err err = { 0 };
+	struct host before, after;
+	unsigned cpu = first_cpu();
+	char list[64];
+
+	host_read(&before);
+	snprintf(list, sizeof(list), "%u,%u-%u", cpu, cpu, cpu);
+	ck_assert_msg(host_set_cpus(list, false, &err) == 0, "%s", err.text);
+	host_read(&after);
+	ck_assert_uint_eq(after.cpus, before.cpus);
+	ck_assert_int_eq(host_set_cpus(list, true, &err), 0);
+	host_read(&after);
+	ck_assert_uint_eq(after.cpus, 1);
+	ck_assert_uint_eq(first_cpu(), cpu);
+}
+END_TEST
+
+START_TEST(a_wrong_list_of_cpus_is_refused_in_words)
+{
+	/* clang-format off */
+	static const struct {
+		const char *list, *text;
+	} cases[] = {
+		{ "", "cpus_allowed: '': must be CPU numbers and ranges, such as 0-3,8" },
+		{ "a", "cpus_allowed: 'a': must be" },
+		{ "-1", "cpus_allowed: '-1': must be" },
+		{ "0,", "cpus_allowed: '0,': must be" },
+		{ "0-", "cpus_allowed: '0-': must be" },
+		{ "0 1", "cpus_allowed: '0 1': must be" },
+		{ "0x1", "cpus_allowed: '0x1': must be" },
+		{ "3-1", "cpus_allowed: 3-1 runs backwards; write 1-3" },
+		{ "8191", "cpus_allowed: CPU 8191 is not one that this process may use; it has " },
+		{ "99999999999999999999", "cpus_allowed: CPU 8192 is not" },
+	};
+	/* clang-format on */
+	struct mlgen_err err = { 0 };
+
+	ck_assert_int_eq(host_set_cpus(cases[_i].list, true, &err), -EINVAL);
+	ck_assert_msg(
+		strncmp(err.text, cases[_i].text, strlen(cases[_i].text)) == 0,
+		"%s", err.text);
+}
+END_TEST
+
+Suite *suite_host(void)
+{
+	Suite *s = suite_create("host");
+	TCase *t = tcase_create("host");
+
+	tcase_add_loop_test(t, control_groups_limit_cpus_and_memory, 0,
+			    sizeof(limit_cases) / sizeof(limit_cases[0]));
+	tcase_add_test(t, small_system_files_are_read_as_they_are_written);
+	tcase_add_test(t, this_host_has_cpus_memory_and_a_kernel);
+	tcase_add_test(t, cpu_time_grows_with_work);
+	tcase_add_test(t, a_list_of_cpus_is_applied_only_if_asked);
+	tcase_add_loop_test(t, a_wrong_list_of_cpus_is_refused_in_words, 0, 10);
+	suite_add_tcase(s, t);
+	return s;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_mount.c - filesystem and device under a path, from trees of the test's own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "io/devstat.h"
+#include "io/mount.h"
+#include "suites.h"
+
+static char root[256];
+
+static void make_parents(const char *path)
+{
+	char name[600];
+
+	snprintf(name, sizeof(name), "%s%s", root, path);
+	for (char *s = name + strlen(root) + 1; (s = strchr(s, '/')); s++) {
+		*s = '\0';
+		mkdir(name, 0755);
+		*s = '/';
+	}
+}
+
+static void put_file(const char *path, const char *text)
+{
+	char name[600];
+
+	make_parents(path);
+	snprintf(name, sizeof(name), "%s%s", root, path);
+	FILE *f = fopen(name, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+static void put_link(const char *path, const char *to)
+{
+	char name[600];
+
+	make_parents(path);
+	snprintf(name, sizeof(name), "%s%s", root, path);
+	ck_assert_int_eq(symlink(to, name), 0);
+}
+
+#define VDA "/sys/devices/pci0/virtio1/block/vda"
+#define NVME "/sys/devices/pci0/nvme/nvme1/nvme1n1"
+
+static const char mountinfo[] =
+	"22 27 0:21 / /proc rw - proc proc rw\n"
+	"27 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw,discard\n"
+	"30 27 0:27 / /tmp rw,nosuid - tmpfs tmpfs rw,size=4k\n"
+	"31 27 0:45 / /mnt/array rw,relatime shared:3 master:1 - nfs4 "
+	"192.0.2.1:/ai rw,vers=4.2,rsize=1048576\n"
+	"32 27 259:3 / /mnt/nvme ro,noatime - xfs /dev/nvme1n1 rw,attr2\n"
+	"33 27 0:50 / /mnt/with\\040blank\\011tab rw - btrfs /dev/vdb rw\n"
+	"34 27 253:0 / /mnt/lv rw - ext4 /dev/mapper/vg-lv ro\n"
+	"35 27 0:60 / /over rw - overlay overlay rw,lowerdir=/a:/b\n"
+	"36 27 0:61 / /stack rw - tmpfs first rw\n"
+	"37 36 0:62 / /stack rw - tmpfs second rw\n"
+	"a line that is none\n";
+
+static void make_root(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(root, sizeof(root), "%.200s/mlgen-mount-XXXXXX",
+		 tmp ? tmp : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	put_file("/proc/self/mountinfo", mountinfo);
+	put_file(VDA "/dev", "254:0\n");
+	put_file(VDA "/queue/scheduler", "mq-deadline kyber [none]\n");
+	put_file(VDA "/queue/read_ahead_kb", "128\n");
+	put_link(VDA "/device", "../../../virtio1");
+	put_link("/sys/devices/pci0/virtio1/subsystem", "../../bus/virtio");
+	put_file(VDA "/vda1/partition", "1\n");
+	put_link("/sys/dev/block/254:1",
+		 "../../devices/pci0/virtio1/block/vda/vda1");
+	put_file("/sys/block/vda/stat",
+		 "  100 5 2000 7 1 2 3 4 5 6 7 0 0 0 0\n");
+	put_file(NVME "/dev", "259:3\n");
+	put_file(NVME "/queue/scheduler", "none\n");
+	put_file(NVME "/queue/read_ahead_kb", "4096\n");
+	put_file(NVME "/device/transport", "rdma\n");
+	put_link(NVME "/device/subsystem", "../../../class/nvme");
+	put_link("/sys/dev/block/259:3",
+		 "../../devices/pci0/nvme/nvme1/nvme1n1");
+	put_file("/sys/devices/virtual/block/dm-0/dev", "253:0\n");
+	put_file("/sys/devices/virtual/block/dm-0/dm/name", "vg-lv\n");
+	put_link("/sys/dev/block/253:0", "../../devices/virtual/block/dm-0");
+	put_file("/sys/class/bdi/0:45/read_ahead_kb", "15360\n");
+}
+
+static void remove_root(void)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* clang-format off */
+static const struct mount_case {
+	const char *path;
+	unsigned dev_major, dev_minor;	/* of the path, as stat tells */
+	const char *type, *source, *target, *options;
+	const char *device, *kind, *scheduler;
+	uint64_t read_ahead_kib;
+	bool is_memory, read_only;
+} cases[] = {
+	{ "/home/me", 254, 1, "ext4", "/dev/vda1", "/", "rw,relatime,discard",
+	  "vda", "virtio", "none", 128, false, false },
+	{ "/", 254, 1, "ext4", "/dev/vda1", "/", "rw,relatime,discard",
+	  "vda", "virtio", "none", 128, false, false },
+	{ "/tmp/x", 0, 27, "tmpfs", "tmpfs", "/tmp", "rw,nosuid,size=4k",
+	  "", "", "", 0, true, false },
+	{ "/tmpfile", 254, 1, "ext4", "/dev/vda1", "/", "rw,relatime,discard",
+	  "vda", "virtio", "none", 128, false, false },
+	{ "/mnt/array/unet3d", 0, 45, "nfs4", "192.0.2.1:/ai", "/mnt/array",
+	  "rw,relatime,vers=4.2,rsize=1048576", "", "", "", 15360, false, false },
+	{ "/mnt/nvme", 259, 3, "xfs", "/dev/nvme1n1", "/mnt/nvme",
+	  "ro,noatime,rw,attr2", "nvme1n1", "nvme-rdma", "none", 4096, false, true },
+	/* of btrfs, files have device numbers of no mount */
+	{ "/mnt/with blank\ttab/f", 0, 99, "btrfs", "/dev/vdb",
+	  "/mnt/with blank\ttab", "rw", "", "", "", 0, false, false },
+	{ "/mnt/lv/f", 253, 0, "ext4", "/dev/mapper/vg-lv", "/mnt/lv", "rw,ro",
+	  "dm-0", "device-mapper", "", 0, false, true },
+	{ "/over/f", 0, 60, "overlay", "overlay", "/over",
+	  "rw,lowerdir=/a:/b", "", "", "", 0, false, false },
+	{ "/stack/f", 0, 62, "tmpfs", "second", "/stack", "rw", "", "", "", 0, true, false },
+	{ "/stack/f", 0, 61, "tmpfs", "first", "/stack", "rw", "", "", "", 0, true, false },
+	{ "/stack/f", 0, 99, "tmpfs", "second", "/stack", "rw", "", "", "", 0, true, false },
+};
+/* clang-format on */
+
+START_TEST(a_path_is_known_by_its_mount_and_its_disk)
+{
+	const struct mount_case *c = &cases[_i];
+	struct mount m;
+
+	make_root();
+	mount_read_at(&m, root, c->path, makedev(c->dev_major, c->dev_minor));
+	ck_assert_str_eq(m.type, c->type);
+	ck_assert_str_eq(m.source, c->source);
+	ck_assert_str_eq(m.target, c->target);
+	ck_assert_str_eq(m.options, c->options);
+	ck_assert_str_eq(m.device, c->device);
+	ck_assert_str_eq(m.device_kind, c->kind);
+	ck_assert_str_eq(m.scheduler, c->scheduler);
+	ck_assert_uint_eq(m.read_ahead_bytes, c->read_ahead_kib * 1024);
+	ck_assert_int_eq(m.is_memory, c->is_memory);
+	ck_assert_int_eq(m.read_only, c->read_only);
+	remove_root();
+}
+END_TEST
+
+START_TEST(a_partition_counts_at_its_whole_disk)
+{
+	struct mount m;
+	struct devstat s;
+
+	make_root();
+	mount_read_at(&m, root, "/f", makedev(254, 1));
+	ck_assert_uint_eq(m.dev_major, 254);
+	ck_assert_uint_eq(m.dev_minor, 0);
+	ck_assert_int_eq(devstat_read(&s, root, m.device), 0);
+	ck_assert_uint_eq(s.read_sectors, 2000);
+	remove_root();
+}
+END_TEST
+
+START_TEST(without_a_disk_nothing_can_tell_what_was_read)
+{
+	struct mount m;
+	struct devstat s;
+
+	make_root();
+	mount_read_at(&m, root, "/mnt/array", makedev(0, 45));
+	ck_assert_int_eq(devstat_read(&s, root, m.device), -ENODATA);
+	/* a disk, but no counters */
+	mount_read_at(&m, root, "/mnt/nvme", makedev(259, 3));
+	ck_assert_int_eq(devstat_read(&s, root, m.device), -ENODATA);
+	remove_root();
+}
+END_TEST
+
+/* As in a chroot: the type is what statfs tells, the device is known. */
+START_TEST(without_a_mount_table_the_device_is_still_known)
+{
+	struct mount m;
+
+	make_root();
+	mount_read_at(&m, root, "/proc", makedev(254, 1));
+	ck_assert_str_eq(m.device, "vda");
+	mount_read_at(&m, "/no/such/root", "/proc", makedev(254, 1));
+	ck_assert_str_eq(m.type, "unknown");
+	ck_assert_str_eq(m.target, "");
+	remove_root();
+}
+END_TEST
+
+START_TEST(a_directory_to_be_made_is_looked_at_where_it_will_be)
+{
+	struct mlgen_err err = { 0 };
+	struct mount there, above;
+	char path[400];
+
+	make_root();
+	ck_assert_msg(mount_read(&above, root, &err) == 0, "%s", err.text);
+	snprintf(path, sizeof(path), "%s/new//below/", root);
+	ck_assert_msg(mount_read(&there, path, &err) == 0, "%s", err.text);
+	ck_assert_str_eq(there.target, above.target);
+	ck_assert_str_eq(there.type, above.type);
+	ck_assert_uint_gt(there.total_bytes, 0);
+	ck_assert_uint_le(there.free_bytes, there.total_bytes);
+	ck_assert_int_eq(mount_read(&there, "relative/new", &err), 0);
+	ck_assert_int_eq(mount_read(&there, "new", &err), 0);
+	ck_assert_int_eq(mount_read(&there, "/nowhere", &err), 0);
+	ck_assert_str_eq(there.target, "/");
+	/* a file is no directory to make another in */
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo/x", root);
+	ck_assert_int_eq(mount_read(&there, path, &err), -ENOTDIR);
+	ck_assert_ptr_nonnull(strstr(err.text, path));
+	remove_root();
+}
+END_TEST
+
+/* Can this directory's filesystem do it? By trying. */
+static bool direct_works(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_DIRECT | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+START_TEST(direct_alignment_is_told_or_refused_in_words)
+{
+	struct mlgen_err err = { 0 };
+	uint64_t of_file = 0, of_directory = 0;
+	struct mount m;
+	char file[400];
+
+	make_root();
+	snprintf(file, sizeof(file), "%s/proc/self/mountinfo", root);
+	ck_assert_int_eq(mount_read(&m, root, &err), 0);
+	int rc = mount_direct_alignment(file, &of_file, &err);
+	if (m.is_memory || !direct_works(file)) {
+		ck_assert_int_eq(rc, -EINVAL);
+		ck_assert_int_eq(strncmp(err.text, "direct=1: ", 10), 0);
+	} else {
+		ck_assert_msg(rc == 0, "%s", err.text);
+		ck_assert_uint_ge(of_file, 1);
+		ck_assert_uint_eq(of_file & (of_file - 1), 0);
+		ck_assert_int_eq(
+			mount_direct_alignment(root, &of_directory, &err), 0);
+		ck_assert_uint_eq(of_directory, of_file);
+	}
+	remove_root();
+}
+END_TEST
+
+START_TEST(direct_in_memory_is_refused)
+{
+	struct mlgen_err err = { 0 };
+	uint64_t align;
+	struct mount m;
+
+	if (mount_read(&m, "/dev/shm", &err) || !m.is_memory)
+		return; /* no tmpfs there */
+	ck_assert_int_eq(mount_direct_alignment("/dev/shm", &align, &err),
+			 -EINVAL);
+	ck_assert_str_eq(err.text,
+			 "direct=1: tmpfs at /dev/shm keeps files in memory; "
+			 "O_DIRECT would mean nothing here");
+}
+END_TEST
+
+Suite *suite_mount(void)
+{
+	Suite *s = suite_create("mount");
+	TCase *t = tcase_create("mount");
+
+	tcase_add_loop_test(t, a_path_is_known_by_its_mount_and_its_disk, 0,
+			    sizeof(cases) / sizeof(cases[0]));
+	tcase_add_test(t, a_partition_counts_at_its_whole_disk);
+	tcase_add_test(t, without_a_disk_nothing_can_tell_what_was_read);
+	tcase_add_test(t, without_a_mount_table_the_device_is_still_known);
+	tcase_add_test(t, a_directory_to_be_made_is_looked_at_where_it_will_be);
+	tcase_add_test(t, direct_alignment_is_told_or_refused_in_words);
+	tcase_add_test(t, direct_in_memory_is_refused);
+	suite_add_tcase(s, t);
+	return s;
+}
