@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format.c - find a format, and what all formats share. */
+#include "data/format.h"
+
+#include <string.h>
+
+#include "base/rng.h"
+
+static const struct format *const formats[] = {
+	[FORMAT_NPZ] = &format_npz,
+	[FORMAT_RAW] = &format_raw,
+};
+
+const struct format *format_of(enum job_format f)
+{
+	return formats[f];
+}
+
+const struct format *format_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	return NULL;
+}
+
+void format_shape(const struct dataset *ds, uint64_t file,
+		  struct file_shape *shape)
+{
+	shape->samples = ds->samples_per_file;
+	shape->two_sides = ds->sample_size.kind == DIST_DLIO;
+	dist_draw_sides(&ds->sample_size, DATASET_SEED, RNG_SAMPLE_SIZE, file,
+			shape->sides);
+}
+
+uint64_t format_sample_bytes(const struct file_shape *shape)
+{
+	return shape->sides[0] * shape->sides[1];
+}
+
+void format_content(void *to, size_t bytes, uint64_t seed_index,
+		    uint64_t offset)
+{
+	/* One stream per file; the low byte keeps them apart from all other
+	 * uses of randomness. */
+	rng_fill(to, bytes, DATASET_SEED, seed_index << 8 | RNG_CONTENT,
+		 offset);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* manifest.h - what a dataset directory was made from and whether it is complete. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "data/dataset.h"
+
+/*
+ * DIRECTORY/mlgen-dataset.json holds the parameters and `complete`. It is
+ * replaced atomically and synced. Complete is trusted: nothing is listed or
+ * stat'ed. Files are written under a temporary name and renamed when whole, so
+ * an incomplete dataset is resumed by looking for names that are missing.
+ */
+#define MANIFEST_NAME "mlgen-dataset.json"
+
+enum manifest_state { MANIFEST_ABSENT, MANIFEST_INCOMPLETE, MANIFEST_COMPLETE };
+
+/*
+ * Read the manifest of ds->directory and compare: sets ds->files_named from it
+ * (fewer files in the job = a subset). A mismatch is -EINVAL that names both
+ * values and the way out (another directory, or --phase=prepare --replace);
+ * a directory that has foreign files and no manifest is no error here. A cut,
+ * unreadable or newer-version manifest is -EINVAL with its path.
+ */
+int manifest_read(struct dataset *ds, enum manifest_state *state,
+		  struct mlgen_err *err);
+int manifest_write(const struct dataset *ds, bool complete,
+		   struct mlgen_err *err);
+
+/*
+ * The dataset that a manifest describes whatever the job says, for --replace
+ * (its files are the ones to delete). -ENOENT without a manifest.
+ */
+int manifest_describe(const char *directory, struct dataset *ds,
+		      struct mlgen_err *err);
+
+/*
+ * Files of ds that are there with their full size: all when complete, none
+ * without a manifest (what lies there is not ours); else each is looked at,
+ * above a million files a sample of them, *estimate = true.
+ */
+int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,
+		     bool *estimate, struct mlgen_err *err);

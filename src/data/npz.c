@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npz.c - format=npz: what numpy.savez(x=..., y=...) writes, a stored zip of two arrays. */
+#include "data/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+/*
+ * x.npy holds the samples, y.npy one label (zero, as DLIO writes) for each.
+ * The layout is that of PKWARE's APPNOTE 6.3: two stored members, central
+ * directory, end record. NumPy forces the zip64 extra field into every local
+ * header; sizes and offsets of 4 GiB and more stand only in such fields.
+ */
+enum {
+	LOCAL_BYTES = 55, /* 30 + "x.npy" + extra of 20 */
+	NPY_BYTES = 128,  /* header of an array, padded to 64 */
+	HEAD_BYTES = LOCAL_BYTES + NPY_BYTES,
+	CENTRAL_BYTES = 51, /* 46 + "x.npy", without extra */
+	END_BYTES = 22,
+	END64_BYTES = 56,
+	LOCATOR_BYTES = 20,
+	TAIL_MAX = 256,
+};
+
+#define MAX32 UINT64_C(0xffffffff) /* "look into the zip64 field" */
+#define DOS_DATE 0x21              /* 1980-01-01, the zero of zip */
+
+enum { STREAM, HEADER_AGAIN, DONE }; /* format_writer.part */
+
+struct layout {
+	uint64_t x_bytes, y_bytes; /* the members: header and data */
+	uint64_t y_off;            /* local header of y.npy */
+	uint64_t dir_off, dir_bytes;
+	uint64_t end; /* of the file */
+};
+
+/* Bytes of the zip64 extra field of a central entry. */
+static unsigned extra_bytes(uint64_t size, uint64_t off)
+{
+	unsigned n = (size >= MAX32 ? 16u : 0u) + (off >= MAX32 ? 8u : 0u);
+
+	return n ? n + 4 : 0;
+}
+
+static struct layout layout_of(const struct file_shape *shape)
+{
+	struct layout l;
+
+	l.x_bytes = NPY_BYTES + shape->samples * format_sample_bytes(shape);
+	l.y_bytes = NPY_BYTES + 8 * shape->samples;
+	l.y_off = LOCAL_BYTES + l.x_bytes;
+	l.dir_off = l.y_off + LOCAL_BYTES + l.y_bytes;
+	l.dir_bytes = 2 * CENTRAL_BYTES + extra_bytes(l.x_bytes, 0) +
+		      extra_bytes(l.y_bytes, l.y_off);
+	l.end = l.dir_off + l.dir_bytes + END_BYTES;
+	if (l.dir_off >= MAX32)
+		l.end += END64_BYTES + LOCATOR_BYTES;
+	return l;
+}
+
+/* Little endian, `bytes` wide. */
+static void put(uint8_t **at, unsigned bytes, uint64_t v)
+{
+	for (; bytes; bytes--, v >>= 8)
+		*(*at)++ = (uint8_t)v;
+}
+
+static void put_text(uint8_t **at, const char *s, size_t n)
+{
+	memcpy(*at, s, n);
+	*at += n;
+}
+
+static uint64_t cap32(uint64_t v)
+{
+	return v < MAX32 ? v : MAX32;
+}
+
+static void put_local(uint8_t **at, char array, uint32_t crc, uint64_t size)
+{
+	put_text(at, "PK\3\4", 4);
+	put(at, 2, size < MAX32 ? 20 : 45); /* version needed: 4.5 = zip64 */
+	put(at, 2, 0);                      /* flags */
+	put(at, 2, 0);                      /* method: stored */
+	put(at, 2, 0);                      /* time */
+	put(at, 2, DOS_DATE);
+	put(at, 4, crc);
+	put(at, 4, cap32(size));
+	put(at, 4, cap32(size));
+	put(at, 2, 5);
+	put(at, 2, 20);
+	put_text(at, (const char[]){ array }, 1);
+	put_text(at, ".npy", 4);
+	put(at, 2, 1); /* extra field: zip64 */
+	put(at, 2, 16);
+	put(at, 8, size);
+	put(at, 8, size);
+}
+
+static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size,
+			uint64_t off)
+{
+	unsigned extra = extra_bytes(size, off);
+
+	put_text(at, "PK\1\2", 4);
+	put(at, 2, 0x0300 | (extra ? 45 : 20)); /* made by: Unix */
+	put(at, 2, extra ? 45 : 20);
+	put(at, 2, 0);
+	put(at, 2, 0);
+	put(at, 2, 0);
+	put(at, 2, DOS_DATE);
+	put(at, 4, crc);
+	put(at, 4, cap32(size));
+	put(at, 4, cap32(size));
+	put(at, 2, 5);
+	put(at, 2, extra);
+	put(at, 2, 0);          /* comment */
+	put(at, 2, 0);          /* disk */
+	put(at, 2, 0);          /* internal attributes */
+	put(at, 4, 0x01800000); /* mode 0600, as NumPy's */
+	put(at, 4, cap32(off));
+	put_text(at, (const char[]){ array }, 1);
+	put_text(at, ".npy", 4);
+	if (extra == 0)
+		return;
+	put(at, 2, 1);
+	put(at, 2, extra - 4);
+	if (size >= MAX32) {
+		put(at, 8, size);
+		put(at, 8, size);
+	}
+	if (off >= MAX32)
+		put(at, 8, off);
+}
+
+/* zip64 end record and locator; needed once the directory lies beyond 4 GiB. */
+static void put_end64(uint8_t **at, const struct layout *l)
+{
+	put_text(at, "PK\6\6", 4);
+	put(at, 8, END64_BYTES - 12);
+	put(at, 2, 45);
+	put(at, 2, 45);
+	put(at, 4, 0);
+	put(at, 4, 0);
+	put(at, 8, 2);
+	put(at, 8, 2);
+	put(at, 8, l->dir_bytes);
+	put(at, 8, l->dir_off);
+	put_text(at, "PK\6\7", 4);
+	put(at, 4, 0);
+	put(at, 8, l->dir_off + l->dir_bytes);
+	put(at, 4, 1);
+}
+
+static void put_tail(uint8_t **at, const struct layout *l,
+		     const uint32_t crc[2])
+{
+	put_central(at, 'x', crc[0], l->x_bytes, 0);
+	put_central(at, 'y', crc[1], l->y_bytes, l->y_off);
+	if (l->dir_off >= MAX32)
+		put_end64(at, l);
+	put_text(at, "PK\5\6", 4);
+	put(at, 2, 0);
+	put(at, 2, 0);
+	put(at, 2, 2);
+	put(at, 2, 2);
+	put(at, 4, l->dir_bytes);
+	put(at, 4, cap32(l->dir_off));
+	put(at, 2, 0);
+}
+
+/* Version 1.0 of the npy header: magic, length, a Python dict, spaces. */
+static void npy_header(uint8_t out[NPY_BYTES], const char *descr,
+		       const char *shape)
+{
+	char text[NPY_BYTES];
+	int n = snprintf(text, sizeof(text),
+			 "{'descr': '%s', 'fortran_order': False, "
+			 "'shape': (%s), }",
+			 descr, shape);
+
+	memset(out, ' ', NPY_BYTES);
+	memcpy(out, "\x93NUMPY\1\0\x76\0", 10); /* 0x76 = 128 - 10 */
+	memcpy(out + 10, text, (size_t)n);
+	out[NPY_BYTES - 1] = '\n';
+}
+
+static void x_header(uint8_t out[NPY_BYTES], const struct file_shape *s)
+{
+	char shape[72];
+
+	if (s->two_sides)
+		snprintf(shape, sizeof(shape),
+			 "%" PRIu64 ", %" PRIu64 ", %" PRIu64, s->samples,
+			 s->sides[0], s->sides[1]);
+	else
+		snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64,
+			 s->samples, format_sample_bytes(s));
+	npy_header(out, "|u1", shape);
+}
+
+static void y_header(uint8_t out[NPY_BYTES], const struct file_shape *s)
+{
+	char shape[24];
+
+	snprintf(shape, sizeof(shape), "%" PRIu64 ",", s->samples);
+	npy_header(out, "<i8", shape);
+}
+
+static uint32_t crc_add(uint32_t crc, const void *data, size_t bytes)
+{
+	return (uint32_t)crc32_z(crc, data, bytes);
+}
+
+static uint32_t crc_add_zeros(uint32_t crc, uint64_t bytes)
+{
+	static const uint8_t zeros[4096];
+
+	while (bytes) {
+		size_t n =
+			bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros);
+		crc = crc_add(crc, zeros, n);
+		bytes -= n;
+	}
+	return crc;
+}
+
+/* The pieces below fill `to` at w->pos and give the number of bytes, 0 where
+ * a piece that is not to be cut finds too little room. */
+static size_t fill_x_head(struct format_writer *w, const struct layout *l,
+			  uint8_t *to, size_t room)
+{
+	uint8_t *at = to;
+
+	if (room < HEAD_BYTES)
+		return 0;
+	put_local(&at, 'x', 0, l->x_bytes);
+	x_header(at, &w->shape);
+	w->crc[0] = crc_add(0, at, NPY_BYTES);
+	return HEAD_BYTES;
+}
+
+static size_t fill_x_data(struct format_writer *w, const struct layout *l,
+			  uint8_t *to, size_t room)
+{
+	uint64_t left = l->y_off - w->pos;
+	size_t n = left < room ? (size_t)left : room;
+
+	format_content(to, n, w->seed_index, w->pos - HEAD_BYTES);
+	w->crc[0] = crc_add(w->crc[0], to, n);
+	return n;
+}
+
+static size_t fill_y_head(struct format_writer *w, const struct layout *l,
+			  uint8_t *to, size_t room)
+{
+	uint8_t header[NPY_BYTES];
+	uint8_t *at = to;
+
+	if (room < HEAD_BYTES)
+		return 0;
+	y_header(header, &w->shape);
+	w->crc[1] = crc_add_zeros(crc_add(0, header, NPY_BYTES),
+				  8 * w->shape.samples);
+	put_local(&at, 'y', w->crc[1], l->y_bytes);
+	memcpy(at, header, NPY_BYTES);
+	return HEAD_BYTES;
+}
+
+static size_t fill_y_data(const struct format_writer *w, const struct layout *l,
+			  uint8_t *to, size_t room)
+{
+	uint64_t left = l->dir_off - w->pos;
+	size_t n = left < room ? (size_t)left : room;
+
+	memset(to, 0, n);
+	return n;
+}
+
+static size_t fill_tail(const struct format_writer *w, const struct layout *l,
+			uint8_t *to, size_t room)
+{
+	uint8_t *at = to;
+
+	if (room < TAIL_MAX)
+		return 0;
+	put_tail(&at, l, w->crc);
+	return (size_t)(at - to);
+}
+
+static size_t fill_piece(struct format_writer *w, const struct layout *l,
+			 uint8_t *to, size_t room)
+{
+	if (w->pos == 0)
+		return fill_x_head(w, l, to, room);
+	if (w->pos < l->y_off)
+		return fill_x_data(w, l, to, room);
+	if (w->pos == l->y_off)
+		return fill_y_head(w, l, to, room);
+	if (w->pos < l->dir_off)
+		return fill_y_data(w, l, to, room);
+	return fill_tail(w, l, to, room);
+}
+
+static uint64_t npz_file_bytes(const struct file_shape *shape)
+{
+	return layout_of(shape).end;
+}
+
+static void npz_sample_range(const struct file_shape *shape, uint64_t first,
+			     uint64_t n, uint64_t *off, uint64_t *len)
+{
+	*off = HEAD_BYTES + first * format_sample_bytes(shape);
+	*len = n * format_sample_bytes(shape);
+}
+
+/* The local header of x.npy, with the checksum of what has been written. */
+static void write_header_again(const struct format_writer *w,
+			       const struct layout *l, uint8_t *to)
+{
+	put_local(&to, 'x', w->crc[0], l->x_bytes);
+}
+
+static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
+			   uint64_t *off, size_t *len)
+{
+	const struct layout l = layout_of(&w->shape);
+	size_t n;
+
+	if (w->part == DONE)
+		return false;
+	*len = 0;
+	if (w->part == HEADER_AGAIN) {
+		write_header_again(w, &l, buf);
+		*off = 0;
+		*len = LOCAL_BYTES;
+		w->part = DONE;
+		return true;
+	}
+	*off = w->pos;
+	while (w->pos < l.end &&
+	       (n = fill_piece(w, &l, (uint8_t *)buf + *len, bytes - *len))) {
+		w->pos += n;
+		*len += n;
+	}
+	if (w->pos < l.end)
+		return true;
+	/* A file that is a single chunk is patched before it is written. */
+	if (*off == 0)
+		write_header_again(w, &l, buf);
+	w->part = *off == 0 ? DONE : HEADER_AGAIN;
+	return true;
+}
+
+const struct format format_npz = {
+	.name = "npz",
+	.file_bytes = npz_file_bytes,
+	.sample_range = npz_sample_range,
+	.write_next = npz_write_next,
+};
