@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* collect.c - see collect.h. DESIGN.md, "What the numbers mean". */
+#include "run/collect.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/demand.h"
+
+/* Fewer counted steps of a rank than this say little (MLPerf asks for 500). */
+#define FEW_STEPS 50
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : (double)NAN;
+}
+
+static double per_second(uint64_t n, double seconds)
+{
+	return seconds > 0 ? (double)n / seconds : 0;
+}
+
+static char *or_null(char *s)
+{
+	return *s ? s : NULL;
+}
+
+static void merge_loaders(struct slot *s)
+{
+	const struct job *j = s->job;
+	opstat_fini(&s->total);
+	opstat_init(&s->total);
+	for (uint64_t i = 0; i < j->accelerators; i++)
+		for (uint64_t w = 0; w < j->read_threads; w++)
+			opstat_merge(&s->total,
+				     &s->train.ranks[i].loaders[w].stat);
+}
+
+/* The ranks' histograms are merged into the first rank's: after this there
+ * is nobody else who wants them. */
+static struct hist *merge_ranks(struct slot *s, size_t member_off)
+{
+	struct rank *ranks = s->train.ranks;
+	struct hist *to = *(struct hist **)((char *)&ranks[0] + member_off);
+	for (uint64_t i = 1; i < s->job->accelerators; i++)
+		hist_merge(to,
+			   *(struct hist **)((char *)&ranks[i] + member_off));
+	return to;
+}
+
+static void collect_ranks(struct ml_result *ml, struct slot *s)
+{
+	uint64_t n = s->job->accelerators;
+	double *au = mem_array(n, sizeof(*au)), au_sum = 0;
+	uint64_t au_ranks = 0, wall_ns = 0;
+	bool has_compute = dist_mean(&s->job->compute_time) > 0;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct rank *r = &s->train.ranks[i];
+		const struct rank_count *c = &r->count;
+		ml->samples += count_get(&c->samples);
+		ml->sample_bytes += count_get(&c->sample_bytes);
+		ml->counted_steps += r->counted_steps;
+		if (count_get(&c->steps) > ml->steps)
+			ml->steps = count_get(&c->steps);
+		if (count_get(&c->step_ns) > wall_ns)
+			wall_ns = count_get(&c->step_ns);
+		au[i] = has_compute ? percent((double)r->counted_compute_ns,
+					      (double)r->counted_wall_ns)
+				    : (double)NAN;
+		if (!isnan(au[i])) {
+			au_sum += au[i];
+			au_ranks++;
+		}
+	}
+	ml->au_percent_per_accelerator = (struct metric_list){ au, n };
+	ml->au_percent = au_ranks ? au_sum / (double)au_ranks : (double)NAN;
+	ml->too_short = ml->counted_steps < FEW_STEPS * n;
+	ml->wall_seconds = (double)wall_ns / 1e9;
+}
+
+static void collect_time(struct time_percent *p, const struct slot *s)
+{
+	double wall = 0, compute = 0, stall = 0, barrier = 0, oversleep = 0;
+	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+		const struct rank_count *c = &s->train.ranks[i].count;
+		wall += (double)count_get(&c->step_ns);
+		compute += (double)count_get(&c->compute_ns);
+		stall += (double)count_get(&c->stall_ns);
+		barrier += (double)count_get(&c->barrier_ns);
+		oversleep += (double)count_get(&c->oversleep_ns);
+	}
+	double known = compute + stall + barrier + oversleep;
+	*p = (struct time_percent){
+		.compute = percent(compute, wall),
+		.stall = percent(stall, wall),
+		.barrier = percent(barrier, wall),
+		.oversleep = percent(oversleep, wall),
+		.other = percent(wall > known ? wall - known : 0, wall),
+	};
+}
+
+/* What is neither inside a call nor idle is the loader's own: as much of it
+ * as the thread spent in user mode is its CPU time, the rest is other. */
+static void collect_loader_time(struct loader_percent *p,
+				const struct opstat *t)
+{
+	const uint64_t *b = t->blocked_ns;
+	double wall = (double)t->wall_ns, inside = (double)t->reap_ns;
+	for (unsigned i = 0; i < MLGEN_OPS; i++)
+		inside += (double)b[i];
+	double rest = wall - inside - (double)t->idle_ns;
+	if (rest < 0)
+		rest = 0;
+	double cpu = (double)t->usage.user_ns < rest ? (double)t->usage.user_ns
+						     : rest;
+	*p = (struct loader_percent){
+		.open = percent((double)b[MLGEN_OPEN], wall),
+		.stat = percent((double)b[MLGEN_STAT], wall),
+		.read = percent((double)b[MLGEN_READ], wall),
+		.write = percent((double)b[MLGEN_WRITE], wall),
+		.fsync = percent((double)(b[MLGEN_FSYNC] + b[MLGEN_FDATASYNC]),
+				 wall),
+		.close = percent((double)b[MLGEN_CLOSE], wall),
+		.reap = percent((double)t->reap_ns, wall),
+		.cpu = percent(cpu, wall),
+		.idle = percent((double)t->idle_ns, wall),
+	};
+	p->other = 100 - p->open - p->stat - p->read - p->write - p->fsync -
+		   p->close - p->reap - p->cpu - p->idle;
+	if (p->other < 0)
+		p->other = 0;
+}
+
+static struct op_result op_result(const struct opstat *t, enum mlgen_op op)
+{
+	return (struct op_result){ .total = t->lat[op]->count,
+				   .lat_ns = t->lat[op] };
+}
+
+static void collect_ops(struct ml_result *ml, struct opstat *t)
+{
+	ml->sample_ns = t->sample;
+	ml->errors = t->errors;
+	ml->io_bytes = count_get(&t->io_bytes[0]);
+	hist_merge(t->lat[MLGEN_FSYNC], t->lat[MLGEN_FDATASYNC]);
+	ml->ops = (struct ops_result){
+		.open = op_result(t, MLGEN_OPEN),
+		.stat = op_result(t, MLGEN_STAT),
+		.read = op_result(t, MLGEN_READ),
+		.write = op_result(t, MLGEN_WRITE),
+		.fsync = op_result(t, MLGEN_FSYNC),
+		.close = op_result(t, MLGEN_CLOSE),
+	};
+}
+
+static void collect_storage(struct storage_result *st, struct slot *s)
+{
+	struct mount *m = &s->mount;
+	*st = (struct storage_result){
+		.directory = s->dataset.directory,
+		.filesystem = or_null(m->type),
+		.mount_source = or_null(m->source),
+		.mount_target = or_null(m->target),
+		.mount_options = or_null(m->options),
+		.device = or_null(m->device),
+		.device_kind = or_null(m->device_kind),
+		.scheduler = or_null(m->scheduler),
+		.read_ahead_bytes =
+			m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX,
+		.is_memory = m->is_memory,
+		.device_read_bytes = UINT64_MAX,
+		.memory_percent = (double)NAN,
+		.resident_before_percent = s->resident_before_percent,
+	};
+}
+
+static void collect_host(struct host_result *h, struct slot *s,
+			 const struct host *host)
+{
+	const struct host_cpu *a = &s->cpu_before, *b = &s->cpu_after;
+	double ns = (double)(s->train_end_ns - s->train_begin_ns);
+	h->cpu_percent = percent((double)(b->busy_ns - a->busy_ns),
+				 ns * (double)host->cpus);
+	if (h->cpu_percent > 100) /* /proc/stat counts in ticks of 10 ms */
+		h->cpu_percent = 100;
+	h->user_percent =
+		percent((double)(b->process_user_ns - a->process_user_ns),
+			ns * (double)host->cpus);
+	h->system_percent =
+		percent((double)(b->process_system_ns - a->process_system_ns),
+			ns * (double)host->cpus);
+	h->switches_per_sec = per_second(b->switches - a->switches, ns / 1e9);
+	h->oversleep_ns = merge_ranks(s, offsetof(struct rank, oversleep));
+}
+
+static void collect_rates(struct ml_result *ml)
+{
+	double t = ml->wall_seconds;
+	ml->samples_per_sec = per_second(ml->samples, t);
+	ml->sample_bytes_per_sec = per_second(ml->sample_bytes, t);
+	ml->io_bytes_per_sec = per_second(ml->io_bytes, t);
+}
+
+static void collect_target(struct ml_result *ml, const struct job *j)
+{
+	ml->target_au_percent = j->target_au;
+	if (isnan(j->target_au) || isnan(ml->au_percent))
+		return;
+	ml->target_met = ml->au_percent >= j->target_au;
+	/* The published rule compares their own AU. */
+	ml->mlperf.train_au_meet_expectation =
+		ml->mlperf.v2_0.train_au_mean_percentage >= j->target_au
+			? "success"
+			: "fail";
+}
+
+static void collect_ml(struct ml_result *ml, struct slot *s,
+		       const struct host *host)
+{
+	const struct job *j = s->job;
+	struct demand demand;
+	merge_loaders(s);
+	ml->accelerators = j->accelerators;
+	ml->accelerator = j->accelerator;
+	collect_ranks(ml, s);
+	collect_time(&ml->time_percent, s);
+	collect_loader_time(&ml->loader_percent, &s->total);
+	collect_ops(ml, &s->total);
+	collect_rates(ml);
+	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
+	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
+	ml->stall_ns = merge_ranks(s, offsetof(struct rank, stall));
+	epochs_result(s->train.epochs, ml);
+	demand_of(&demand, j, &s->train.plan);
+	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
+	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
+	collect_storage(&ml->storage, s);
+	collect_host(&ml->host, s, host);
+	collect_target(ml, j);
+	ml->interrupted = atomic_load(s->train.interrupted);
+	ml->complete = !ml->interrupted && !atomic_load(&s->train.closed) &&
+		       atomic_load(&s->train.finished);
+}
+
+static struct interval_stat interval(const struct rate_series *r, double unit)
+{
+	return (struct interval_stat){
+		.min = r->min / unit,
+		.max = r->max / unit,
+		.mean = r->mean / unit,
+		.dev = r->samples ? sqrt(r->m2 / (double)r->samples) / unit : 0,
+		.samples = r->samples,
+	};
+}
+
+static void collect_direction(struct direction_result *d, struct slot *s,
+			      unsigned which, enum mlgen_op op)
+{
+	*d = (struct direction_result){
+		.io_bytes = count_get(&s->total.io_bytes[which]),
+		.total_ios = s->total.lat[op]->count,
+		.short_ios = s->total.short_ios[which],
+		.lat_ns = s->total.lat[op],
+		.bw_kib = interval(&s->bytes[which], 1024),
+		.iops = interval(&s->ios[which], 1),
+	};
+}
+
+static void collect_usage(struct job_result *out, const struct slot *s)
+{
+	struct usage u = s->total.usage;
+	for (uint64_t i = 0; i < s->job->accelerators; i++)
+		usage_add(&u, &s->train.ranks[i].usage);
+	double ns = out->elapsed_seconds * 1e9;
+	out->usr_cpu_percent = ns > 0 ? 100 * (double)u.user_ns / ns : 0;
+	out->sys_cpu_percent = ns > 0 ? 100 * (double)u.system_ns / ns : 0;
+	out->ctx = u.context_switches;
+	out->majf = u.major_faults;
+	out->minf = u.minor_faults;
+}
+
+void collect_job(struct job_result *out, struct slot *s,
+		 const struct host *host)
+{
+	*out = (struct job_result){ .job = s->job,
+				    .dataset = &s->dataset,
+				    .group = s->job->group,
+				    .prepare = s->prepare,
+				    .read_align_bytes = s->align_bytes,
+				    .members = 1 };
+	dataset_totals(&s->dataset, &out->totals);
+	if (s->begin_ns)
+		out->elapsed_seconds = (double)(s->end_ns - s->begin_ns) / 1e9;
+	if (s->train.ranks && s->train_begin_ns) {
+		out->kind = RESULT_TRAIN;
+		collect_ml(&out->ml, s, host);
+		collect_direction(&out->read, s, 0, MLGEN_READ);
+		collect_direction(&out->write, s, 1, MLGEN_WRITE);
+		collect_usage(out, s);
+	} else if (s->is_prepared) {
+		/* Also a training that came no further. */
+		out->kind = RESULT_PREPARE;
+		collect_storage(&out->ml.storage, s);
+	}
+}
+
+/* Bytes that jobs together with slot i have read from the same device. */
+static double bytes_on_device(const struct job_result *results,
+			      const struct slot *slots, size_t count, size_t i)
+{
+	double sum = 0;
+	for (size_t k = 0; k < count; k++)
+		if (results[k].kind == RESULT_TRAIN &&
+		    slots[k].job->group == slots[i].job->group &&
+		    !strcmp(slots[k].mount.device, slots[i].mount.device))
+			sum += (double)results[k].ml.io_bytes;
+	return sum;
+}
+
+void collect_memory(struct job_result *results, struct slot *slots,
+		    size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct storage_result *st = &results[i].ml.storage;
+		st->source = "unknown";
+		if (results[i].kind != RESULT_TRAIN)
+			continue;
+		double bytes = bytes_on_device(results, slots, count, i);
+		struct devstat d = slots[i].device_after;
+		devstat_subtract(&d, &slots[i].device_before);
+		if (!slot_touches_files(&slots[i])) {
+			st->source = "ioengine=null reads nothing";
+		} else if (st->is_memory) {
+			st->source = "files lie in memory";
+			st->memory_percent = bytes > 0 ? 100 : (double)NAN;
+		} else if (slots[i].has_device && bytes > 0) {
+			st->source = "device counters";
+			st->device_read_bytes =
+				d.read_sectors * DEVSTAT_SECTOR_BYTES;
+			double p = 100 *
+				   (1 - (double)st->device_read_bytes / bytes);
+			st->memory_percent = p > 0 ? p : 0;
+		}
+	}
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* crew.c - threads that take one index after the other. */
+#include "run/crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "job/fields.h"
+
+#define BUFFER_BYTES (1u << 20)
+
+struct crew {
+	struct crew_config config;
+	struct crew_task task;
+	struct mlgen_engine_job job;
+	void *opts;
+	pthread_t *threads;
+	unsigned started;
+
+	_Atomic uint64_t next;
+	_Atomic bool failed;
+	_Atomic uint32_t left; /* workers that are through */
+	int code;              /* of the first error; err beside it */
+	struct mlgen_err err;
+};
+
+/* Read after join only, so the flag is all the ordering that is needed. */
+static void fail(struct crew *c, int code, const struct mlgen_err *err)
+{
+	if (atomic_exchange_explicit(&c->failed, true, memory_order_relaxed))
+		return;
+	c->code = code;
+	c->err = *err;
+}
+
+static int work(struct crew_worker *w, struct mlgen_err *err)
+{
+	struct crew *c = w->crew;
+
+	while (!crew_stopped(w)) {
+		uint64_t i = atomic_fetch_add_explicit(&c->next, 1,
+						       memory_order_relaxed);
+		int r = i < c->task.count ? c->task.each(w, i, err) : 0;
+
+		if (r || i >= c->task.count)
+			return r;
+	}
+	return 0;
+}
+
+static void serve(struct crew_worker *w)
+{
+	struct crew *c = w->crew;
+	const struct io_config cfg = { .job = &c->job,
+				       .clock = c->config.clock,
+				       .stat = &w->stat,
+				       .iodepth = 1,
+				       .buf_bytes = BUFFER_BYTES };
+	struct mlgen_err err = { 0 };
+	int r;
+
+	opstat_init(&w->stat);
+	r = io_new(&w->io, &cfg, &err);
+	if (r == 0)
+		r = work(w, &err);
+	if (r && r != -ECANCELED)
+		fail(c, r, &err);
+	io_free(w->io);
+	opstat_fini(&w->stat);
+}
+
+static void *thread_main(void *arg)
+{
+	struct crew *c = arg;
+	struct crew_worker *w = mem_zalloc(sizeof(*w));
+
+	clock_join(c->config.clock);
+	w->crew = c;
+	w->owner = c->task.owner;
+	serve(w);
+	mem_free(w);
+	/* Pairs with the acquire in wait_left. */
+	atomic_fetch_add_explicit(&c->left, 1, memory_order_release);
+	clock_wake(c->config.clock, &c->left);
+	clock_leave(c->config.clock);
+	return NULL;
+}
+
+static int start_thread(struct crew *c, struct mlgen_err *err)
+{
+	int r;
+
+	clock_expect(c->config.clock, 1);
+	r = pthread_create(&c->threads[c->started], NULL, thread_main, c);
+	if (r == 0) {
+		c->started++;
+		return 0;
+	}
+	clock_join(c->config.clock); /* in the place of the expected one */
+	clock_leave(c->config.clock);
+	return mlgen_fail(err, -r, "cannot start a thread: %s", strerror(r));
+}
+
+static int start_engine(struct crew *c, unsigned workers, struct mlgen_err *err)
+{
+	const struct mlgen_engine *e = c->config.engine;
+
+	if (e->opts_size) {
+		c->opts = mem_zalloc(e->opts_size);
+		field_defaults(e->opts, c->opts);
+	}
+	c->job = (struct mlgen_engine_job){ .engine = e,
+					    .opts = c->opts,
+					    .workers = workers };
+	return e->job_init ? e->job_init(&c->job, err) : 0;
+}
+
+static void free_crew(struct crew *c)
+{
+	const struct mlgen_engine *e = c->config.engine;
+
+	if (e->job_fini)
+		e->job_fini(&c->job);
+	if (c->opts)
+		field_fini(e->opts, c->opts);
+	mem_free(c->opts);
+	mem_free(c->threads);
+	mem_free(c);
+}
+
+static void wait_left(struct crew *c, uint64_t deadline_ns)
+{
+	uint32_t seen;
+
+	/* Pairs with the release in thread_main. */
+	while ((seen = atomic_load_explicit(&c->left, memory_order_acquire)) <
+	       c->started)
+		if (clock_wait(c->config.clock, &c->left, seen, deadline_ns) ==
+		    -ETIMEDOUT)
+			return;
+}
+
+static void join_threads(struct crew *c)
+{
+	wait_left(c, CLOCK_NEVER);
+	clock_leave(c->config.clock);
+	for (unsigned i = 0; i < c->started; i++)
+		pthread_join(c->threads[i], NULL);
+	clock_expect(c->config.clock, 1);
+	clock_join(c->config.clock);
+}
+
+int crew_start(struct crew **out, const struct crew_config *cfg,
+	       const struct crew_task *task, struct mlgen_err *err)
+{
+	struct crew *c = mem_zalloc(sizeof(*c));
+	unsigned workers = cfg->workers;
+	int r;
+
+	if (workers > task->count)
+		workers = (unsigned)task->count;
+	c->config = *cfg;
+	c->task = *task;
+	c->threads = mem_array(workers, sizeof(*c->threads));
+	r = start_engine(c, workers, err);
+	for (unsigned i = 0; r == 0 && i < workers; i++)
+		r = start_thread(c, err);
+	if (r) {
+		atomic_store_explicit(&c->failed, true, memory_order_relaxed);
+		join_threads(c);
+		free_crew(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+void crew_wait(struct crew *c, uint64_t deadline_ns)
+{
+	wait_left(c, deadline_ns);
+}
+
+int crew_finish(struct crew *c, struct mlgen_err *err)
+{
+	int r;
+
+	join_threads(c);
+	r = c->code;
+	if (r)
+		mlgen_fail(err, r, "%s", c->err.text);
+	else if (atomic_load_explicit(c->config.stop, memory_order_relaxed))
+		r = -EINTR;
+	free_crew(c);
+	return r;
+}
+
+int crew_run(const struct crew_config *cfg, const struct crew_task *task,
+	     struct mlgen_err *err)
+{
+	struct crew *c;
+	int r = crew_start(&c, cfg, task, err);
+
+	return r ? r : crew_finish(c, err);
+}
+
+bool crew_stopped(const struct crew_worker *w)
+{
+	const struct crew *c = w->crew;
+
+	return atomic_load_explicit(&c->failed, memory_order_relaxed) ||
+	       atomic_load_explicit(c->config.stop, memory_order_relaxed);
+}
+
+int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file)
+{
+	struct io_op o = { .io = { .op = op, .file = file } };
+
+	return (int)io_do(w->io, &o);
+}
+
+int crew_do_path(struct crew_worker *w, enum mlgen_op op, const char *path)
+{
+	struct mlgen_file file = { .path = path, .fd = -1, .mode = 0777 };
+
+	return crew_do(w, op, &file);
+}

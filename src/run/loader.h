@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader.h - a thread that reads samples ahead of its accelerator. */
+#pragma once
+
+#include <stdint.h>
+
+#include "run/train.h"
+
+/*
+ * What distinguishes the loader models (loader=): who reads which batch, in
+ * which order they are delivered, and how far ahead. One row a model.
+ */
+struct loader_model {
+	/* Read until the run ends; called on the loader's thread. */
+	void (*work)(struct loader *l);
+	/* Move tokens from the loaders' rings into rank->have until it holds
+	 * `need` samples of batch `batch` or nothing has arrived. */
+	void (*collect)(struct rank *r, uint64_t batch, uint64_t need);
+	/* Batches that may be read ahead per rank. */
+	uint64_t (*window)(const struct job *job);
+};
+
+const struct loader_model *loader_model(const struct job *job);
+
+/* Tokens that can be on one loader's ring. */
+uint64_t loader_ring_tokens(const struct train *t);
+
+void *loader_main(void *arg);

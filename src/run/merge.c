@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge.c - see merge.h. */
+#include "run/merge.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+/* A mean of two, weighted; NaN = not known, counts for nothing. */
+static double mean(double a, double weight_a, double b, double weight_b)
+{
+	if (isnan(a))
+		return b;
+	if (isnan(b) || weight_a + weight_b <= 0)
+		return a;
+	return (a * weight_a + b * weight_b) / (weight_a + weight_b);
+}
+
+/* Structs that are nothing but doubles, member by member. */
+static void mean_all(void *to, double weight_to, const void *from,
+		     double weight_from, size_t bytes)
+{
+	double *a = to;
+	const double *b = from;
+	for (size_t i = 0; i < bytes / sizeof(*a); i++)
+		a[i] = mean(a[i], weight_to, b[i], weight_from);
+}
+
+static void merge_hist(struct hist *to, const struct hist *from)
+{
+	if (to && from)
+		hist_merge(to, from);
+}
+
+static void merge_op(struct op_result *to, const struct op_result *from)
+{
+	to->total += from->total;
+	merge_hist(to->lat_ns, from->lat_ns);
+}
+
+static void merge_ops(struct ops_result *to, const struct ops_result *from)
+{
+	merge_op(&to->open, &from->open);
+	merge_op(&to->stat, &from->stat);
+	merge_op(&to->read, &from->read);
+	merge_op(&to->write, &from->write);
+	merge_op(&to->fsync, &from->fsync);
+	merge_op(&to->close, &from->close);
+}
+
+static void merge_epoch(struct epoch_result *to, double weight_to,
+			const struct epoch_result *from, double weight_from)
+{
+	double stalls = (double)(to->stall_count + from->stall_count);
+	to->stall_mean_ns =
+		mean(to->stall_mean_ns, (double)to->stall_count,
+		     from->stall_mean_ns, stalls - (double)to->stall_count);
+	to->stall_p99_ns = (double)NAN; /* percentiles are never averaged */
+	to->stall_count += from->stall_count;
+	to->samples += from->samples;
+	to->sample_bytes += from->sample_bytes;
+	if (from->seconds > to->seconds)
+		to->seconds = from->seconds;
+	to->samples_per_sec = (double)to->samples / to->seconds;
+	to->sample_bytes_per_sec = (double)to->sample_bytes / to->seconds;
+	to->au_percent =
+		mean(to->au_percent, weight_to, from->au_percent, weight_from);
+	to->first_step_ns = mean(to->first_step_ns, weight_to,
+				 from->first_step_ns, weight_from);
+}
+
+static void merge_epochs(struct ml_result *to, const struct ml_result *from)
+{
+	struct epoch_result *a = to->epochs.items;
+	const struct epoch_result *b = from->epochs.items;
+	for (size_t i = 0; i < to->epochs.count && i < from->epochs.count; i++)
+		merge_epoch(&a[i], (double)to->accelerators, &b[i],
+			    (double)from->accelerators);
+	if (from->epochs.count <= to->epochs.count)
+		return;
+	a = mem_realloc(a, from->epochs.count * sizeof(*a));
+	for (size_t i = to->epochs.count; i < from->epochs.count; i++)
+		a[i] = b[i];
+	to->epochs = (struct metric_list){ a, from->epochs.count };
+	to->epochs_total = from->epochs_total;
+}
+
+static void append_au(struct ml_result *to, const struct ml_result *from)
+{
+	struct metric_list *a = &to->au_percent_per_accelerator;
+	const struct metric_list *b = &from->au_percent_per_accelerator;
+	const double *items = b->items;
+	double *all =
+		mem_realloc(a->items, (a->count + b->count) * sizeof(*all));
+	for (size_t i = 0; i < b->count; i++)
+		all[a->count + i] = items[i];
+	*a = (struct metric_list){ all, a->count + b->count };
+}
+
+static void forget_windows(struct mlperf_result *m)
+{
+	double *all = (double *)m;
+	for (size_t i = 0; i < 3 * sizeof(m->v1_0) / sizeof(*all); i++)
+		all[i] = (double)NAN;
+	m->train_au_meet_expectation = NULL;
+}
+
+static void merge_ml(struct ml_result *to, const struct ml_result *from)
+{
+	double a = to->wall_seconds * (double)to->accelerators;
+	double b = from->wall_seconds * (double)from->accelerators;
+	mean_all(&to->time_percent, a, &from->time_percent, b,
+		 sizeof(to->time_percent));
+	mean_all(&to->loader_percent, a, &from->loader_percent, b,
+		 sizeof(to->loader_percent));
+	to->storage.memory_percent =
+		mean(to->storage.memory_percent, (double)to->io_bytes,
+		     from->storage.memory_percent, (double)from->io_bytes);
+	to->au_percent = mean(to->au_percent, (double)to->accelerators,
+			      from->au_percent, (double)from->accelerators);
+	merge_epochs(to, from);
+	append_au(to, from);
+	forget_windows(&to->mlperf);
+	to->accelerators += from->accelerators;
+	to->steps += from->steps;
+	to->counted_steps += from->counted_steps;
+	to->too_short |= from->too_short;
+	to->samples += from->samples;
+	to->sample_bytes += from->sample_bytes;
+	to->io_bytes += from->io_bytes;
+	if (from->wall_seconds > to->wall_seconds)
+		to->wall_seconds = from->wall_seconds;
+	to->samples_per_sec += from->samples_per_sec;
+	to->sample_bytes_per_sec += from->sample_bytes_per_sec;
+	to->io_bytes_per_sec += from->io_bytes_per_sec;
+	to->demand_bytes_per_sec += from->demand_bytes_per_sec;
+	to->demand_io_bytes_per_sec += from->demand_io_bytes_per_sec;
+	merge_hist(to->sample_ns, from->sample_ns);
+	merge_hist(to->step_ns, from->step_ns);
+	merge_hist(to->first_step_ns, from->first_step_ns);
+	merge_hist(to->stall_ns, from->stall_ns);
+	merge_hist(to->host.oversleep_ns, from->host.oversleep_ns);
+	merge_ops(&to->ops, &from->ops);
+	to->errors += from->errors;
+	to->complete &= from->complete;
+	to->interrupted |= from->interrupted;
+	to->target_met = !isnan(to->target_au_percent) &&
+			 to->au_percent >= to->target_au_percent;
+}
+
+/* Latencies of a direction are those of its operation: merged already. */
+static void merge_direction(struct direction_result *to,
+			    const struct direction_result *from)
+{
+	to->io_bytes += from->io_bytes;
+	to->total_ios += from->total_ios;
+	to->short_ios += from->short_ios;
+	to->bw_kib.mean += from->bw_kib.mean;
+	to->bw_kib.min += from->bw_kib.min;
+	to->bw_kib.max += from->bw_kib.max;
+	to->iops.mean += from->iops.mean;
+	to->iops.min += from->iops.min;
+	to->iops.max += from->iops.max;
+}
+
+static void merge_job(struct job_result *to, const struct job_result *from)
+{
+	merge_ml(&to->ml, &from->ml);
+	merge_direction(&to->read, &from->read);
+	merge_direction(&to->write, &from->write);
+	if (from->elapsed_seconds > to->elapsed_seconds)
+		to->elapsed_seconds = from->elapsed_seconds;
+	to->usr_cpu_percent += from->usr_cpu_percent;
+	to->sys_cpu_percent += from->sys_cpu_percent;
+	to->ctx += from->ctx;
+	to->majf += from->majf;
+	to->minf += from->minf;
+	if (!to->err.code)
+		to->err = from->err;
+	to->members++;
+}
+
+/* The earlier training of the same group that reports for it, or NULL. */
+static struct job_result *leader_of(struct run_result *r, size_t i)
+{
+	const struct job_result *job = &r->jobs[i];
+	bool asks = job->job->group_reporting;
+	if (job->kind != RESULT_TRAIN)
+		return NULL;
+	for (size_t k = 0; k < i; k++) {
+		struct job_result *other = &r->jobs[k];
+		if (other->kind == RESULT_TRAIN && other->group == job->group &&
+		    (asks || other->job->group_reporting))
+			return other;
+	}
+	return NULL;
+}
+
+void merge_groups(struct run_result *r)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < r->job_count; i++) {
+		struct job_result *leader = leader_of(r, i);
+		if (!leader) {
+			r->jobs[kept++] = r->jobs[i];
+			continue;
+		}
+		merge_job(leader, &r->jobs[i]);
+		mem_free(r->jobs[i].ml.au_percent_per_accelerator.items);
+		mem_free(r->jobs[i].ml.epochs.items);
+	}
+	r->job_count = kept;
+}

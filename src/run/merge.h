@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge.h - group_reporting: the jobs of a group as one result. */
+#pragma once
+
+#include "run/results.h"
+
+/*
+ * Fold the jobs of each group in which any job asks for group_reporting into
+ * the group's first; the others leave the list. Counts and rates add up,
+ * latencies merge exactly, percentages are means weighted by what they are
+ * percentages of. Published windows (mlperf{}) are of one training and are
+ * null in a merged result.
+ */
+void merge_groups(struct run_result *r);

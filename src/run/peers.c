@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peers.c - the barrier of ranks that are threads of one process. */
+#include "run/peers.h"
+
+#include <errno.h>
+
+void peers_init(struct peers *p, struct clock *clock, uint64_t ranks)
+{
+	*p = (struct peers){
+		.local = ranks, .total = ranks, .clock = clock, .members = ranks
+	};
+	pthread_mutex_init(&p->lock, NULL);
+}
+
+void peers_fini(struct peers *p)
+{
+	if (p->clock)
+		pthread_mutex_destroy(&p->lock);
+}
+
+/* With the lock held: everyone is there. */
+static void pass(struct peers *p, void (*decide)(void *arg), void *arg)
+{
+	p->arrived = 0;
+	if (decide)
+		decide(arg);
+	atomic_fetch_add(&p->round, 1);
+}
+
+static int wait_for_round(struct peers *p, uint32_t round)
+{
+	for (;;) {
+		uint32_t seen = bell_look(&p->bell);
+		if (atomic_load(&p->round) != round)
+			return 0;
+		if (atomic_load(&p->closed))
+			return -EPIPE;
+		bell_wait(&p->bell, p->clock, seen, CLOCK_NEVER);
+	}
+}
+
+int peers_barrier(struct peers *p, void (*decide)(void *arg), void *arg)
+{
+	if (atomic_load(&p->closed))
+		return -EPIPE;
+	pthread_mutex_lock(&p->lock);
+	uint32_t round = atomic_load(&p->round);
+	bool is_last = ++p->arrived == p->members;
+	if (is_last)
+		pass(p, decide, arg);
+	pthread_mutex_unlock(&p->lock);
+	if (!is_last)
+		return wait_for_round(p, round);
+	bell_ring(&p->bell, p->clock);
+	return 0;
+}
+
+void peers_leave(struct peers *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->members--;
+	bool is_last = p->members > 0 && p->arrived == p->members;
+	if (is_last)
+		pass(p, NULL, NULL);
+	pthread_mutex_unlock(&p->lock);
+	if (is_last)
+		bell_ring(&p->bell, p->clock);
+}
+
+void peers_close(struct peers *p)
+{
+	atomic_store(&p->closed, true);
+	bell_ring(&p->bell, p->clock);
+}

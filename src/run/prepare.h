@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prepare.h - write the files of datasets that are missing, before any clock starts. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "base/clock.h"
+#include "data/dataset.h"
+
+/* Progress, for the status line; single numbers, relaxed. */
+struct prepare_progress {
+	_Atomic uint64_t files_done, bytes_done; /* present ones included */
+	_Atomic uint64_t files_total, bytes_total;
+	_Atomic bool stop; /* set by the main thread: leave soon */
+	const char *name;  /* of the job */
+};
+
+struct prepare_result {
+	uint64_t files_written, bytes_written;
+	uint64_t files_kept;
+	uint64_t wall_ns;
+	double resident_percent; /* of the dataset, in this host's page
+					   cache after it (a sample of at most
+					   256 files); NaN = unknown */
+	bool interrupted;
+};
+
+struct prepare_request {
+	const char *job_name;
+	struct dataset *dataset;
+	bool check_all; /* phase=prepare: look at every file even when complete */
+	bool readonly, allow_fill, replace;
+	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
+	struct clock *clock;
+	struct prepare_progress *progress;
+};
+
+/*
+ * Bring one dataset to completion: reads the manifest, refuses what must be
+ * refused (mismatch, more than half of the free space without allow_fill,
+ * readonly, a read-only directory: -EINVAL/-ENOSPC/-EROFS/-EACCES before the
+ * first byte is written; err->code tells), says on stderr in one line how
+ * much, where and how long, writes what is missing in parallel (each file
+ * synced, dropped from the page cache, renamed into place) and marks the
+ * manifest complete. Runs on the main thread; starts and joins its own
+ * workers. With progress->stop: -EINTR, the dataset is incomplete and resumed
+ * next time. The worker count is the number of CPUs x 2, at least 8 (each
+ * waits for its own fsync), at most 16.
+ *
+ * The calling thread has joined the clock. Files of an incomplete or mended
+ * dataset that have the wrong size are replaced; where no manifest says that
+ * mlgen wrote it, a file in the way is an error. One process at a time works
+ * in a directory (-EBUSY).
+ *
+ * *started is set once the first byte was written (exit status 1 instead of 2).
+ */
+int prepare_dataset(const struct prepare_request *req,
+		    struct prepare_result *result, bool *started,
+		    struct mlgen_err *err);

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank.c - see rank.h. */
+#include "run/rank.h"
+
+#include <errno.h>
+
+#include "base/rng.h"
+#include "io/host.h"
+#include "run/loader.h"
+
+/* The times of one step, ns. begin + stall + compute + late + barrier = end. */
+struct step {
+	uint64_t begin_ns, taken_ns, compute_ns, woken_ns, end_ns;
+	struct token token;
+};
+
+static uint64_t end_of_ramp_ns(const struct train *t)
+{
+	return atomic_load(&t->start_ns) + t->job->ramp_time_ns;
+}
+
+/* Has one of the limits been reached? */
+static bool wants_stop(const struct train *t, uint64_t steps)
+{
+	const struct job *j = t->job;
+	if (atomic_load(t->interrupted))
+		return true;
+	if (j->steps && steps >= j->steps)
+		return true;
+	return j->runtime_ns &&
+	       clock_now(t->clock) >= end_of_ramp_ns(t) + j->runtime_ns;
+}
+
+/* By the last at the first barrier: time zero. */
+static void decide_start(void *arg)
+{
+	struct train *t = arg;
+	atomic_store(&t->start_ns, clock_now(t->clock));
+	atomic_store(&t->counting, t->job->ramp_time_ns == 0);
+}
+
+/* By the last at a step barrier, for a step that all finish. */
+static void decide_step(void *arg)
+{
+	struct train *t = arg;
+	t->barrier_steps++;
+	if (wants_stop(t, t->barrier_steps))
+		atomic_store(&t->stop, true);
+}
+
+static bool is_closed(const struct train *t)
+{
+	return atomic_load(&t->closed);
+}
+
+/* Wait until `counter`, which all loaders of this rank raise, is `value`. */
+static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
+			 uint64_t value)
+{
+	for (;;) {
+		uint32_t seen = bell_look(&r->filled);
+		if (is_closed(r->train))
+			return -EPIPE;
+		if (atomic_load(counter) >= value)
+			return 0;
+		bell_wait(&r->filled, r->train->clock, seen, CLOCK_NEVER);
+	}
+}
+
+/* All ranks meet, their loaders empty the cache, all meet again. */
+static int drop_cache(struct rank *r)
+{
+	struct train *t = r->train;
+	if (peers_barrier(&t->peers, NULL, NULL) < 0)
+		return -EPIPE;
+	atomic_store(&t->dropping, true);
+	atomic_store(&r->dropped, 0);
+	atomic_fetch_add(&r->drop, 1);
+	bell_ring(&r->go, t->clock);
+	if (await_loaders(r, &r->dropped, t->job->read_threads) < 0)
+		return -EPIPE;
+	int rc = peers_barrier(&t->peers, NULL, NULL);
+	atomic_store(&t->dropping, false);
+	return rc;
+}
+
+/* Batches taken so far allow the loaders to go on to here. */
+static void publish_limit(struct rank *r, uint64_t epoch, uint64_t batches)
+{
+	struct train *t = r->train;
+	uint64_t ahead = batches + t->window;
+	uint64_t steps = t->sampler.steps;
+	atomic_store(&r->limit,
+		     epoch * steps + (ahead < steps ? ahead : steps));
+	bell_ring(&r->go, t->clock);
+}
+
+static int take_batch(struct rank *r, uint64_t batch, struct token *out)
+{
+	struct train *t = r->train;
+	const struct loader_model *model = loader_model(t->job);
+	uint64_t need = sampler_batch_samples(&t->sampler, batch);
+	int rc = 0;
+	for (bool waits = false;; waits = true) {
+		uint32_t seen = bell_look(&r->filled);
+		model->collect(r, batch, need);
+		if (r->have.samples >= need)
+			break;
+		if (is_closed(t)) {
+			rc = -EPIPE;
+			break;
+		}
+		if (!waits)
+			count_set(&r->count.waiting_since_ns,
+				  clock_now(t->clock));
+		bell_wait(&r->filled, t->clock, seen, CLOCK_NEVER);
+	}
+	count_set(&r->count.waiting_since_ns, 0);
+	token_take(&r->have, need, out);
+	return rc;
+}
+
+static uint64_t draw_compute_ns(const struct rank *r, uint64_t step)
+{
+	const struct job *j = r->train->job;
+	return dist_draw(&j->compute_time, j->randseed,
+			 ((uint64_t)RNG_COMPUTE << 32) + r->index, step);
+}
+
+static void add_counted_step(struct rank *r, struct epoch_account *a,
+			     const struct step *s)
+{
+	uint64_t wall = s->end_ns - s->begin_ns;
+	uint64_t stall = s->taken_ns - s->begin_ns;
+	hist_add(r->step, wall);
+	hist_add(r->stall, stall);
+	hist_add(r->epoch_stall, stall);
+	r->counted_steps++;
+	r->counted_compute_ns += s->compute_ns;
+	r->counted_wall_ns += wall;
+	a->counted_steps++;
+	a->counted_compute_ns += s->compute_ns;
+	a->counted_wall_ns += wall;
+}
+
+/* The first step of an epoch stands apart: it waits for a pipeline to fill. */
+static void add_step(struct rank *r, struct epoch_account *a,
+		     const struct step *s)
+{
+	struct rank_count *c = &r->count;
+	uint64_t late = s->woken_ns - s->taken_ns - s->compute_ns;
+	count_add(&c->compute_ns, s->compute_ns);
+	count_add(&c->stall_ns, s->taken_ns - s->begin_ns);
+	count_add(&c->oversleep_ns, late);
+	count_add(&c->barrier_ns, s->end_ns - s->woken_ns);
+	count_add(&c->step_ns, s->end_ns - s->begin_ns);
+	count_add(&c->samples, s->token.samples);
+	count_add(&c->sample_bytes, s->token.sample_bytes);
+	count_add(&c->steps, 1);
+	if (s->compute_ns)
+		hist_add(r->oversleep, late);
+	a->samples += s->token.samples;
+	a->sample_bytes += s->token.sample_bytes;
+	a->extents += s->token.extents;
+	a->id_sum += s->token.id_sum;
+	a->wall_ns += s->end_ns - s->begin_ns;
+	if (a->steps++ > 0) {
+		a->measured_compute_ns += s->woken_ns - s->taken_ns;
+		add_counted_step(r, a, s);
+	} else {
+		a->first_wait_compute_ns = s->woken_ns - s->begin_ns;
+		a->first_step_ns = s->end_ns - s->begin_ns;
+		hist_add(r->first_step, a->first_step_ns);
+	}
+}
+
+/* ramp_time is over: what was counted until now is forgotten. What was
+ * delivered (extents, id_sum) is kept: it is still checked. */
+static void start_counting(struct rank *r, struct epoch_account *a)
+{
+	struct rank_count *c = &r->count;
+	_Atomic uint64_t *const counters[] = {
+		&c->steps,      &c->samples,      &c->sample_bytes,
+		&c->compute_ns, &c->stall_ns,     &c->barrier_ns,
+		&c->step_ns,    &c->oversleep_ns,
+	};
+	for (unsigned i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		count_set(counters[i], 0);
+	struct hist *const hists[] = { r->step, r->first_step, r->stall,
+				       r->oversleep, r->epoch_stall };
+	for (unsigned i = 0; i < sizeof(hists) / sizeof(*hists); i++)
+		hist_reset(hists[i]);
+	r->counted_steps = r->counted_compute_ns = r->counted_wall_ns = 0;
+	*a = (struct epoch_account){ .epoch = a->epoch,
+				     .stall = r->epoch_stall,
+				     .extents = a->extents,
+				     .id_sum = a->id_sum };
+	r->counts = true;
+	atomic_store(&r->train->counting, true);
+}
+
+/* One step. 0, or -EPIPE once closed. */
+static int run_step(struct rank *r, uint64_t epoch, uint64_t batch,
+		    struct step *s)
+{
+	struct train *t = r->train;
+	count_set(&r->count.step, batch + 1);
+	if (take_batch(r, batch, &s->token) < 0)
+		return -EPIPE;
+	s->taken_ns = s->woken_ns = clock_now(t->clock);
+	publish_limit(r, epoch, batch + 1);
+	s->compute_ns = draw_compute_ns(r, epoch * t->sampler.steps + batch);
+	if (s->compute_ns)
+		s->woken_ns = clock_sleep_exactly(
+			t->clock, s->taken_ns + s->compute_ns, &r->late_ns);
+	s->end_ns = s->woken_ns;
+	if (t->job->barrier != BARRIER_STEP)
+		return 0;
+	int rc = peers_barrier(&t->peers, decide_step, t);
+	s->end_ns = clock_now(t->clock);
+	return rc;
+}
+
+/* All steps of an epoch, or until a limit is reached (*stopped). 0, or
+ * -EPIPE once closed. */
+static int run_epoch(struct rank *r, struct epoch_account *a, bool *stopped)
+{
+	struct train *t = r->train;
+	struct step s = { .end_ns = clock_now(t->clock) };
+	uint64_t before = a->epoch * t->sampler.steps;
+	publish_limit(r, a->epoch, 0);
+	for (uint64_t b = 0; b < t->sampler.steps && !*stopped; b++) {
+		s.begin_ns = s.end_ns;
+		if (run_step(r, a->epoch, b, &s) < 0)
+			return -EPIPE;
+		add_step(r, a, &s);
+		if (!r->counts && s.end_ns >= end_of_ramp_ns(t))
+			start_counting(r, a);
+		*stopped = t->job->barrier == BARRIER_STEP
+				   ? atomic_load(&t->stop)
+				   : wants_stop(t, before + b + 1);
+		a->is_whole = b + 1 == t->sampler.steps;
+	}
+	return 0;
+}
+
+/* Hand the epoch in; an account within ramp_time shows no counts. */
+static int end_epoch(struct rank *r, struct epoch_account *a)
+{
+	struct mlgen_err err = { 0 };
+	if (!r->counts) {
+		*a = (struct epoch_account){ .epoch = a->epoch,
+					     .stall = a->stall,
+					     .extents = a->extents,
+					     .id_sum = a->id_sum,
+					     .is_whole = a->is_whole };
+		hist_reset(r->epoch_stall);
+	}
+	int rc = epochs_add(r->train->epochs, a, &err);
+	if (rc < 0)
+		failure_set(r->train->failure, &err);
+	return rc;
+}
+
+static bool is_last_epoch(const struct train *t, uint64_t epoch)
+{
+	return !t->job->time_based && epoch + 1 >= t->job->epochs;
+}
+
+static void train_loop(struct rank *r)
+{
+	struct train *t = r->train;
+	bool stopped = false;
+	r->counts = t->job->ramp_time_ns == 0;
+	for (uint64_t epoch = 0; !stopped; epoch++) {
+		struct epoch_account a = { .epoch = epoch,
+					   .stall = r->epoch_stall };
+		count_set(&r->count.epoch, epoch + 1);
+		hist_reset(r->epoch_stall);
+		if (train_drops_before(t, epoch) && drop_cache(r) < 0)
+			return;
+		if (epoch == 0 && peers_barrier(&t->peers, decide_start, t) < 0)
+			return;
+		if (run_epoch(r, &a, &stopped) < 0 || end_epoch(r, &a) < 0)
+			return;
+		if (is_last_epoch(t, epoch))
+			return;
+		if (t->job->barrier == BARRIER_EPOCH && !stopped &&
+		    peers_barrier(&t->peers, NULL, NULL) < 0)
+			return;
+	}
+}
+
+static void get_ready(struct rank *r)
+{
+	struct train *t = r->train;
+	struct mlgen_err err = { 0 };
+	if (t->job->cpus_allowed &&
+	    host_set_cpus(t->job->cpus_allowed, true, &err) < 0)
+		failure_set(t->failure, &err);
+	if (await_loaders(r, &r->ready, t->job->read_threads) == 0)
+		clock_sleep_until(t->clock, t->start_after_ns);
+}
+
+/* The last rank to leave sends the loaders home. */
+static void leave(struct rank *r)
+{
+	struct train *t = r->train;
+	peers_leave(&t->peers);
+	if (atomic_fetch_sub(&t->ranks_left, 1) != 1)
+		return;
+	atomic_store(&t->end_ns, clock_now(t->clock));
+	atomic_store(&t->finished, true);
+	for (uint64_t i = 0; i < t->job->accelerators; i++)
+		bell_ring(&t->ranks[i].go, t->clock);
+}
+
+void *rank_main(void *arg)
+{
+	struct rank *r = arg;
+	clock_join(r->train->clock);
+	get_ready(r);
+	usage_begin(&r->usage);
+	if (!is_closed(r->train))
+		train_loop(r);
+	usage_end(&r->usage);
+	leave(r);
+	clock_leave(r->train->clock);
+	return NULL;
+}

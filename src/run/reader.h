@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reader.h - read extents by their plans, several at a time where the engine can. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "data/plan.h"
+#include "io/io.h"
+
+/*
+ * A task is one extent on its way: its plan, its file, what of it is under
+ * way. A plan says which operations have to wait for those before them; all
+ * others fill the engine's queue. One thread owns a reader.
+ */
+struct reader;
+
+struct read_task {
+	struct extent extent;
+	int error; /* 0 or -errno of the first operation that failed */
+	enum mlgen_op error_op;
+	uint64_t error_off, error_done; /* of the request; bytes it still got */
+	const char *path;
+};
+
+/* Reads up to `tasks` extents at a time over io (depth `iodepth`). */
+struct reader *reader_new(struct io *io, struct opstat *stat,
+			  const struct plan_config *config, unsigned tasks,
+			  unsigned iodepth);
+void reader_free(struct reader *r); /* NULL is fine */
+
+/* Is there room for one more extent, and is any under way? */
+bool reader_has_room(const struct reader *r);
+bool reader_is_busy(const struct reader *r);
+
+void reader_start(struct reader *r, const struct extent *x);
+
+/*
+ * Go on until an extent is finished; only with reader_is_busy. Its task is
+ * valid until the next call here. NULL with *rc = -errno when the engine
+ * failed.
+ */
+const struct read_task *reader_finish_one(struct reader *r, int *rc);
+
+/* Word the failure of a task: path, operation, offset, the system's words. */
+void reader_describe(const struct reader *r, const struct read_task *t,
+		     const char *where, struct mlgen_err *err);

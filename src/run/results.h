@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* results.h - what a run measured, as plain data that the reports print. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "data/dataset.h"
+#include "io/host.h"
+#include "io/mount.h"
+#include "job/job.h"
+#include "run/prepare.h"
+#include "stat/metric.h"
+#include "stat/opstat.h"
+
+/*
+ * Filled once, after all threads were joined; nothing in here is shared then.
+ * Units are in the names; percents are 0..100. NaN = does not apply or could
+ * not be measured: JSON null, text `-` or `unknown`, never 0. Definitions:
+ * DESIGN.md, "What the numbers mean".
+ */
+
+/* Accelerator time: percent of the accelerators' whole wall time; sum 100. */
+struct time_percent {
+	double compute, stall, barrier, checkpoint, evaluation, oversleep,
+		other;
+};
+
+/* Loader time: percent of the loader threads' wall time; sum 100. */
+struct loader_percent {
+	double open, stat, read, write, fsync, close, reap, cpu, idle, other;
+};
+
+struct epoch_result {
+	uint64_t epoch; /* from 1 */
+	uint64_t samples, sample_bytes;
+	double seconds; /* start to the end of the last step */
+	double samples_per_sec, sample_bytes_per_sec;
+	double au_percent;    /* NaN: an epoch of one step, or no compute */
+	uint64_t stall_count; /* counted stalls */
+	double stall_mean_ns, stall_p99_ns;
+	double first_step_ns; /* mean over ranks */
+};
+
+struct op_result {
+	uint64_t total;      /* operations completed */
+	struct hist *lat_ns; /* submit to completion */
+};
+
+struct ops_result {
+	struct op_result open, stat, read, write, fsync, close;
+};
+
+struct storage_result {
+	char *directory;
+	char *filesystem, *mount_source, *mount_target, *mount_options;
+	char *device, *device_kind, *scheduler; /* NULL = unknown */
+	uint64_t read_ahead_bytes;              /* UINT64_MAX = unknown */
+	bool is_memory;                         /* tmpfs */
+	uint64_t device_read_bytes; /* during the run; UINT64_MAX = unknown */
+	double memory_percent;      /* of the bytes read; NaN = unknown */
+	const char *source;         /* of that figure, or "unknown" */
+	double resident_before_percent; /* of the dataset, after preparation; NaN */
+};
+
+struct host_result {
+	double cpu_percent; /* busy, of the allowed CPUs, all processes */
+	double user_percent, system_percent; /* of this process */
+	double switches_per_sec;
+	struct hist *oversleep_ns; /* lateness of every compute sleep */
+};
+
+/* One way in which published results count (facts: DLIO statscounter.py). */
+struct mlperf_window {
+	double train_au_mean_percentage, train_au_stdev_percentage;
+	double train_throughput_mean_samples_per_second,
+		train_throughput_stdev_samples_per_second;
+	double train_io_mean_MB_per_second, train_io_stdev_MB_per_second;
+};
+
+struct mlperf_result {
+	struct mlperf_window v1_0, v2_0, v3_0;
+	const char *
+		train_au_meet_expectation; /* "success", "fail"; NULL: no target */
+};
+
+struct verdict_result {
+	char *name; /* memory network host compute storage unclear; NULL = no verdict */
+	char *headline; /* "8 x h100 ask for 23.67 GiB/s; storage delivered ..." */
+	char *because;
+	char *try_next; /* NULL = none */
+};
+
+struct ml_result {
+	uint64_t accelerators;
+	char *accelerator;      /* NULL = unnamed */
+	uint64_t steps;         /* of one rank, over all epochs */
+	uint64_t counted_steps; /* of all ranks: what step, stall and AU hold */
+	bool too_short;         /* fewer than 50 counted steps of a rank */
+	uint64_t samples, sample_bytes, io_bytes;
+	double wall_seconds; /* the epochs, without what lies between */
+	double samples_per_sec, sample_bytes_per_sec, io_bytes_per_sec;
+	double au_percent;
+	struct metric_list au_percent_per_accelerator; /* double */
+	double target_au_percent;
+	bool target_met; /* where there is a target and an AU */
+	struct time_percent time_percent;
+	struct loader_percent loader_percent;
+	struct metric_list epochs; /* struct epoch_result, the first 1024 */
+	uint64_t epochs_total;
+	struct hist *sample_ns, *step_ns, *first_step_ns, *stall_ns;
+	struct ops_result ops;
+	double demand_bytes_per_sec,
+		demand_io_bytes_per_sec; /* NaN: compute_time=0 */
+	struct storage_result storage;
+	struct host_result host;
+	struct mlperf_result mlperf;
+	struct verdict_result verdict; /* filled by report/verdict.c */
+	uint64_t errors;               /* counted by continue_on_error */
+	bool interrupted;
+	bool complete; /* reached its epochs, steps or runtime */
+};
+
+/* min, max, mean, stdev over the seconds of a run, as fio's bw_* and iops_*. */
+struct interval_stat {
+	double min, max, mean, dev;
+	uint64_t samples;
+};
+
+struct direction_result {
+	uint64_t io_bytes, total_ios, short_ios;
+	struct hist *lat_ns;
+	struct interval_stat bw_kib, iops;
+};
+
+struct job_result {
+	const struct job *job;
+	const struct dataset *dataset;
+	struct dataset_totals totals;
+	unsigned group;
+	enum { RESULT_NONE, RESULT_TRAIN, RESULT_PREPARE } kind;
+	struct ml_result ml;
+	struct prepare_result prepare; /* also of a training that prepared */
+	struct direction_result read, write;
+	double elapsed_seconds; /* with startdelay and preparation */
+	double usr_cpu_percent, sys_cpu_percent; /* of the elapsed time */
+	uint64_t ctx, majf, minf;
+	struct mlgen_err err;      /* code 0 = fine */
+	uint64_t read_align_bytes; /* direct=1; 0 = buffered */
+	unsigned members; /* jobs merged by group_reporting; 1 = itself */
+};
+
+struct disk_util {
+	char name[64];
+	uint64_t read_ios, write_ios, read_sectors, write_sectors, read_merges,
+		write_merges, read_ticks, write_ticks, in_queue;
+	double util; /* percent of the time */
+};
+
+struct run_result {
+	struct host host;
+	uint64_t timestamp_ms; /* wall clock at the start */
+	struct job_result *jobs;
+	size_t job_count;
+	struct disk_util *disks;
+	size_t disk_count;
+	bool interrupted;
+	struct mlgen_err err; /* the first of any job */
+};
+
+void run_result_fini(struct run_result *r);

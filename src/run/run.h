@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.h - everything between validated jobs and a result: prepare, train, measure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mlgen/err.h>
+
+#include "base/clock.h"
+#include "io/host.h"
+#include "job/job.h"
+#include "run/live.h"
+#include "run/results.h"
+
+/*
+ * A run owns everything: made in main, handed down, destroyed in main. Jobs of
+ * one group start together, after all of them have been prepared; groups run
+ * one after the other. One thread, the conductor, calls run_execute; the main
+ * thread may meanwhile look, tick and stop.
+ */
+struct run;
+
+struct run_config {
+	struct job *const *jobs;
+	size_t count;
+	const struct host *host;
+	struct clock *clock;
+	bool readonly, allow_fill, replace;
+};
+
+/* Check what can be checked before the first byte: 0, or -errno with err. */
+int run_new(struct run **out, const struct run_config *cfg,
+	    struct mlgen_err *err);
+void run_free(struct run *r); /* NULL is fine */
+
+/* Prepare and run all groups. Returns when everything has ended. */
+void run_execute(struct run *r);
+
+/* From the main thread, while run_execute runs: */
+
+/* Stop at the next step that all can finish. */
+void run_interrupt(struct run *r);
+/* Nobody waits for anybody any more; threads in the kernel stay there. */
+void run_abandon(struct run *r);
+/* Look at job number i. live->stall may be NULL. */
+void run_look(const struct run *r, size_t i, struct live *live);
+/* Once a second: the series behind fio's bw_min, iops_max, ... */
+void run_tick(struct run *r);
+
+/* Was anything read or written yet? (exit status 1 instead of 2) */
+bool run_has_started(const struct run *r);
+
+/* What was measured; after run_execute, or after run_abandon from what there
+ * is. The result belongs to the run. */
+struct run_result *run_collect(struct run *r);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train.c - see train.h. */
+#include "run/train.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "run/loader.h"
+#include "run/rank.h"
+#include "run/reader.h"
+
+/* Threads need little: their buffers are on the heap. */
+#define STACK_BYTES (512u << 10)
+
+static bool touches_files(const struct train *t)
+{
+	return !(t->job->engine->caps & MLGEN_CAP_NO_FILES);
+}
+
+bool train_drops_before(const struct train *t, uint64_t epoch)
+{
+	int how = t->job->invalidate;
+	return touches_files(t) && (how == INVALIDATE_EPOCH ||
+				    (how == INVALIDATE_RUN && epoch == 0));
+}
+
+static void init_rank(struct train *t, struct rank *r, uint64_t index)
+{
+	r->train = t;
+	r->index = index;
+	r->step = hist_new();
+	r->first_step = hist_new();
+	r->stall = hist_new();
+	r->oversleep = hist_new();
+	r->epoch_stall = hist_new();
+	r->loaders = mem_array(t->job->read_threads, sizeof(*r->loaders));
+	for (uint64_t i = 0; i < t->job->read_threads; i++) {
+		struct loader *l = &r->loaders[i];
+		l->rank = r;
+		l->index = i;
+		l->ring = ring_new(loader_ring_tokens(t));
+		opstat_init(&l->stat);
+	}
+}
+
+static void fini_rank(struct rank *r)
+{
+	for (uint64_t i = 0; r->loaders && i < r->train->job->read_threads;
+	     i++) {
+		struct loader *l = &r->loaders[i];
+		reader_free(l->reader);
+		io_free(l->io);
+		ring_free(l->ring);
+		opstat_fini(&l->stat);
+	}
+	mem_free(r->loaders);
+	hist_free(r->step);
+	hist_free(r->first_step);
+	hist_free(r->stall);
+	hist_free(r->oversleep);
+	hist_free(r->epoch_stall);
+}
+
+int train_init(struct train *t, const struct job *job,
+	       const struct dataset *dataset, uint64_t align_bytes,
+	       struct clock *clock, struct failure *failure,
+	       const _Atomic bool *interrupted, struct mlgen_err *err)
+{
+	*t = (struct train){ .job = job,
+			     .dataset = dataset,
+			     .clock = clock,
+			     .failure = failure,
+			     .interrupted = interrupted };
+	t->plan = (struct plan_config){ .dataset = dataset,
+					.access = (enum job_access)job->access,
+					.bs_bytes = job->bs_bytes,
+					.align_bytes = align_bytes };
+	t->engine_job = (struct mlgen_engine_job){
+		.engine = job->engine,
+		.opts = job->engine_opts,
+		.workers = (unsigned)(job->accelerators * job->read_threads),
+	};
+	int rc =
+		sampler_init(&t->sampler, job, dataset, job->accelerators, err);
+	if (rc == 0 && job->engine->job_init)
+		rc = job->engine->job_init(&t->engine_job, err);
+	if (rc < 0)
+		return rc;
+	peers_init(&t->peers, clock, job->accelerators);
+	t->window = loader_model(job)->window(job);
+	t->epochs = epochs_new(job->accelerators, job->batch_size,
+			       dist_mean(&job->sample_size), &t->sampler);
+	t->ranks = mem_array(job->accelerators, sizeof(*t->ranks));
+	for (uint64_t i = 0; i < job->accelerators; i++)
+		init_rank(t, &t->ranks[i], i);
+	return 0;
+}
+
+void train_fini(struct train *t)
+{
+	if (!t->ranks)
+		return;
+	for (uint64_t i = 0; i < t->job->accelerators; i++)
+		fini_rank(&t->ranks[i]);
+	mem_free(t->ranks);
+	epochs_free(t->epochs);
+	peers_fini(&t->peers);
+	if (t->job->engine->job_fini)
+		t->job->engine->job_fini(&t->engine_job);
+	*t = (struct train){ 0 };
+}
+
+static int start_thread(struct train *t, pthread_t *thread,
+			void *(*main)(void *), void *arg, struct mlgen_err *err)
+{
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	clock_expect(t->clock, 1);
+	int rc = pthread_create(thread, &attr, main, arg);
+	pthread_attr_destroy(&attr);
+	if (rc == 0)
+		return 0;
+	*thread = 0;
+	clock_join(t->clock); /* in the place of the one that is not */
+	clock_leave(t->clock);
+	return mlgen_fail(err, -rc,
+			  "cannot start a thread: %s; fewer accelerators or "
+			  "read_threads, or a higher limit (ulimit -u)",
+			  strerror(rc));
+}
+
+int train_start(struct train *t, struct mlgen_err *err)
+{
+	const struct job *j = t->job;
+	int rc = 0;
+	atomic_store(&t->ranks_left, j->accelerators);
+	for (uint64_t i = 0; i < j->accelerators && rc == 0; i++) {
+		struct rank *r = &t->ranks[i];
+		for (uint64_t w = 0; w < j->read_threads && rc == 0; w++)
+			rc = start_thread(t, &r->loaders[w].thread, loader_main,
+					  &r->loaders[w], err);
+		if (rc == 0)
+			rc = start_thread(t, &r->thread, rank_main, r, err);
+	}
+	if (rc < 0)
+		train_close(t);
+	return rc;
+}
+
+static void join(pthread_t *thread)
+{
+	if (*thread)
+		pthread_join(*thread, NULL);
+	*thread = 0;
+}
+
+void train_join(struct train *t)
+{
+	for (uint64_t i = 0; t->ranks && i < t->job->accelerators; i++) {
+		join(&t->ranks[i].thread);
+		for (uint64_t w = 0; w < t->job->read_threads; w++)
+			join(&t->ranks[i].loaders[w].thread);
+	}
+}
+
+void train_close(struct train *t)
+{
+	if (!t->ranks)
+		return;
+	atomic_store(&t->closed, true);
+	peers_close(&t->peers);
+	for (uint64_t i = 0; i < t->job->accelerators; i++) {
+		bell_ring(&t->ranks[i].go, t->clock);
+		bell_ring(&t->ranks[i].filled, t->clock);
+	}
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train.h - one training while it runs: what its ranks and loaders share. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/plan.h"
+#include "data/sampler.h"
+#include "io/io.h"
+#include "run/bell.h"
+#include "run/epochs.h"
+#include "run/failure.h"
+#include "run/peers.h"
+#include "run/ring.h"
+
+/*
+ * A rank is an accelerator thread with read_threads loader threads of its own.
+ * Between them pass, in one direction, tokens over a ring per loader, and in
+ * the other `limit`, the number of the first batch that may not be read yet:
+ * batches are numbered through all epochs (epoch x steps + batch), and limit
+ * grows by one whenever the accelerator takes a batch, up to the epoch's end.
+ */
+struct train;
+
+/* Where a loader keeps what is its own. Made before the threads start. */
+struct loader {
+	struct rank *rank;
+	uint64_t index; /* within the rank */
+	pthread_t thread;
+	struct ring *ring;
+	struct opstat stat;    /* private until joined */
+	struct io *_Atomic io; /* for io_look; set by the loader itself */
+	struct reader *reader;
+	uint64_t dropped;  /* requests of rank->drop it has carried out */
+	bool counts;       /* past ramp_time */
+	uint64_t begin_ns; /* of its wall time */
+};
+
+/* Counters of one writer that others may look at. */
+struct rank_count {
+	_Atomic uint64_t epoch, step; /* where it is, from 1 */
+	_Atomic uint64_t steps, samples, sample_bytes;
+	_Atomic uint64_t compute_ns, stall_ns, barrier_ns, oversleep_ns;
+	_Atomic uint64_t step_ns;          /* of finished steps */
+	_Atomic uint64_t waiting_since_ns; /* 0 = not waiting */
+};
+
+struct rank {
+	struct train *train;
+	uint64_t index;
+	pthread_t thread;
+	struct loader *loaders;
+	/* To the loaders, who wait on `go`. */
+	struct bell go;
+	_Atomic uint64_t limit;
+	_Atomic uint64_t drop;  /* times the cache was to be dropped */
+	_Atomic uint64_t claim; /* loader=plain: next position to read */
+	/* From the loaders; the rank waits on `filled`. */
+	struct bell filled;
+	_Atomic uint64_t ready;   /* loaders that are set up */
+	_Atomic uint64_t dropped; /* loaders done with the last drop */
+	/* The accelerator's own, read by others after it was joined. */
+	struct rank_count count;
+	struct token have; /* delivered, not yet taken */
+	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
+	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
+	bool counts;      /* past ramp_time */
+	uint64_t late_ns; /* see clock_sleep_exactly */
+	struct usage usage;
+};
+
+struct train {
+	const struct job *job;
+	const struct dataset *dataset;
+	struct sampler sampler;
+	struct plan_config plan;
+	struct mlgen_engine_job engine_job;
+	struct clock *clock;
+	struct failure *failure;
+	const _Atomic bool *interrupted;
+	struct peers peers;
+	struct epochs *epochs;
+	struct rank *ranks;
+	uint64_t window;           /* batches ahead of a rank */
+	uint64_t start_after_ns;   /* startdelay */
+	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
+	_Atomic uint64_t end_ns;
+	uint64_t barrier_steps; /* decided on, by the last at the barrier */
+	_Atomic bool stop;      /* the decision */
+	_Atomic bool counting;  /* ramp_time is over */
+	_Atomic bool closed;    /* an error: leave everything */
+	_Atomic bool finished;  /* ranks are done: loaders, leave */
+	_Atomic uint64_t ranks_left; /* still running */
+	_Atomic bool dropping;       /* for the status line */
+};
+
+/* Does the page cache lose the dataset before this epoch? */
+bool train_drops_before(const struct train *t, uint64_t epoch);
+
+/*
+ * Set up for a validated job with its dataset attached; no thread runs yet.
+ * 0 or -errno. Undone by train_fini, which takes a zeroed struct.
+ */
+int train_init(struct train *t, const struct job *job,
+	       const struct dataset *dataset, uint64_t align_bytes,
+	       struct clock *clock, struct failure *failure,
+	       const _Atomic bool *interrupted, struct mlgen_err *err);
+void train_fini(struct train *t);
+
+/* Start all threads; join them. On the conductor's thread (run.c). */
+int train_start(struct train *t, struct mlgen_err *err);
+void train_join(struct train *t);
+
+/* Any thread: an error somewhere; nobody waits any more. */
+void train_close(struct train *t);
+
+/* Add to a counter with a single writer (others only look). */
+static inline void count_add(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c,
+			      atomic_load_explicit(c, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+static inline void count_set(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c, n, memory_order_relaxed);
+}
+
+static inline uint64_t count_get(const _Atomic uint64_t *c)
+{
+	return atomic_load_explicit(c, memory_order_relaxed);
+}

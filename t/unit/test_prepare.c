@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_prepare.c - what is missing is written, and nothing else is touched. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/dist.h"
+#include "base/mem.h"
+#include "data/format.h"
+#include "data/manifest.h"
+#include "io/engines.h"
+#include "run/prepare.h"
+#include "suites.h"
+
+static char top[64], directory[96];
+static struct clock *the_clock;
+static struct dataset ds;
+static struct prepare_progress progress;
+static struct prepare_request request;
+static struct prepare_result result;
+static struct mlgen_err err;
+static bool started;
+
+static void make(const char *format, const char *size, uint64_t files,
+		 uint64_t subfolders)
+{
+	struct job job = { .directory = directory,
+			   .format = strcmp(format, "npz") == 0 ? FORMAT_NPZ
+								: FORMAT_RAW,
+			   .phase = PHASE_PREPARE,
+			   .num_files = files,
+			   .samples_per_file = 1,
+			   .subfolders = subfolders,
+			   .scale = 100,
+			   .accelerators = 1,
+			   .batch_size = 1 };
+
+	dataset_fini(&ds);
+	ck_assert_int_eq(dist_parse(&job.sample_size, size, DIST_BYTES, NULL,
+				    1024, NULL),
+			 0);
+	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
+}
+
+/* What is said on stderr goes to a file that tests may read. */
+static void set_up(void)
+{
+	char path[96];
+	int fd;
+
+	snprintf(top, sizeof(top), "/tmp/mlgen-unit.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(top));
+	snprintf(directory, sizeof(directory), "%s/a/b", top);
+	snprintf(path, sizeof(path), "%s/stderr", top);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+	close(fd);
+	the_clock = clock_new_real();
+	clock_join(the_clock);
+	request = (struct prepare_request){ .job_name = "j",
+					    .dataset = &ds,
+					    .engine = engines_find("psync"),
+					    .clock = the_clock,
+					    .progress = &progress };
+	make("raw", "100000", 20, 0);
+}
+
+static void tear_down(void)
+{
+	char command[256];
+
+	dataset_fini(&ds);
+	clock_leave(the_clock);
+	clock_free(the_clock);
+	snprintf(command, sizeof(command), "chmod -R u+w '%s'; rm -rf '%s'",
+		 top, top);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static int prepare(void)
+{
+	memset(&err, 0, sizeof(err));
+	started = false;
+	return prepare_dataset(&request, &result, &started, &err);
+}
+
+static void prepare_ok(uint64_t written, uint64_t kept)
+{
+	int r = prepare();
+
+	ck_assert_msg(r == 0, "%s", err.text);
+	ck_assert_uint_eq(result.files_written, written);
+	ck_assert_uint_eq(result.files_kept, kept);
+	ck_assert(started == (written > 0));
+	ck_assert(!result.interrupted);
+}
+
+static void prepare_fails(int code, const char *words)
+{
+	ck_assert_int_eq(prepare(), code);
+	ck_assert_int_eq(err.code, code);
+	ck_assert_msg(strstr(err.text, words), "%s", err.text);
+}
+
+static char *file_path(uint64_t i)
+{
+	static char path[256];
+
+	ck_assert_int_gt(dataset_path(&ds, i, path, sizeof(path)), 0);
+	return path;
+}
+
+static char *path_in(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return path;
+}
+
+static void put_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : UINT64_MAX;
+}
+
+/* How many names lie below the directory: files, and temporary ones. */
+static int count_names(const char *pattern)
+{
+	char command[256];
+	int n = -1;
+	FILE *f;
+
+	snprintf(command, sizeof(command),
+		 "find '%s' -type f -name '%s' | wc -l", directory, pattern);
+	f = popen(command, "r");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_eq(fscanf(f, "%d", &n), 1);
+	pclose(f);
+	return n;
+}
+
+static bool file_is_right(uint64_t i)
+{
+	static char want[4 << 20], got[4 << 20], chunk[1 << 20];
+	struct format_writer w = { .seed_index = i };
+	uint64_t bytes = dataset_file_bytes(&ds, i), off;
+	int fd = open(file_path(i), O_RDONLY);
+	ssize_t n = read(fd, got, sizeof(got));
+	size_t len;
+
+	close(fd);
+	format_shape(&ds, i, &w.shape);
+	while (ds.format->write_next(&w, chunk, sizeof(chunk), &off, &len))
+		memcpy(want + off, chunk, len);
+	return n == (ssize_t)bytes && memcmp(want, got, bytes) == 0;
+}
+
+static void expect_whole(void)
+{
+	enum manifest_state state;
+
+	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
+	ck_assert_int_eq(state, MANIFEST_COMPLETE);
+	for (uint64_t i = 0; i < ds.files; i++)
+		ck_assert_msg(file_is_right(i), "%s", file_path(i));
+	ck_assert_int_eq(count_names("img_*"), (int)ds.files_named);
+	ck_assert_int_eq(count_names(".*"), 0);
+}
+
+START_TEST(a_dataset_is_made_whole)
+{
+	static const struct {
+		const char *format, *size;
+		uint64_t files, subfolders;
+	} cases[] = {
+		{ "raw", "100000", 20, 0 },
+		{ "npz", "100000", 20, 0 },
+		{ "npz", "3m", 3, 0 },
+		{ "npz", "dlio:200k:90k", 30, 7 },
+		{ "raw", "normal:1k:300", 100, 20 },
+		{ "raw", "1", 1, 5 },
+	};
+
+	make(cases[_i].format, cases[_i].size, cases[_i].files,
+	     cases[_i].subfolders);
+	prepare_ok(cases[_i].files, 0);
+	ck_assert_uint_eq(progress.files_done, cases[_i].files);
+	ck_assert_uint_eq(progress.bytes_done, progress.bytes_total);
+	ck_assert_uint_eq(progress.bytes_done, result.bytes_written);
+	expect_whole();
+}
+END_TEST
+
+START_TEST(a_complete_dataset_is_trusted_without_a_look)
+{
+	prepare_ok(20, 0);
+	ck_assert_int_eq(unlink(file_path(3)), 0);
+	prepare_ok(0, 20);
+	request.readonly = true;
+	prepare_ok(0, 20);
+}
+END_TEST
+
+START_TEST(phase_prepare_mends_a_complete_dataset)
+{
+	prepare_ok(20, 0);
+	ck_assert_int_eq(unlink(file_path(3)), 0);
+	ck_assert_int_eq(truncate(file_path(4), 10), 0);
+	request.check_all = true;
+	prepare_ok(2, 18);
+	expect_whole();
+	prepare_ok(0, 20);
+}
+END_TEST
+
+START_TEST(an_incomplete_dataset_is_resumed)
+{
+	prepare_ok(20, 0);
+	ck_assert_int_eq(manifest_write(&ds, false, NULL), 0);
+	for (uint64_t i = 0; i < 20; i += 2)
+		ck_assert_int_eq(unlink(file_path(i)), 0);
+	/* what a killed run leaves */
+	put_text(path_in("train/.img_02_of_20.raw.part"), "half");
+	prepare_ok(10, 10);
+	expect_whole();
+}
+END_TEST
+
+START_TEST(a_subset_is_no_reason_to_call_the_whole_complete)
+{
+	enum manifest_state state;
+
+	prepare_ok(20, 0);
+	ck_assert_int_eq(manifest_write(&ds, false, NULL), 0);
+	ck_assert_int_eq(unlink(file_path(1)), 0);
+	ck_assert_int_eq(unlink(file_path(15)), 0);
+	make("raw", "100000", 8, 0);
+	prepare_ok(1, 7);
+	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
+	ck_assert_int_eq(state, MANIFEST_INCOMPLETE);
+	make("raw", "100000", 20, 0);
+	prepare_ok(1, 19);
+	expect_whole();
+}
+END_TEST
+
+START_TEST(what_mlgen_did_not_write_is_never_overwritten)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "mkdir -p '%s/train'", directory);
+	ck_assert_int_eq(system(command), 0);
+	put_text(path_in("notes"), "mine");
+	prepare_ok(20, 0); /* other names are in nobody's way */
+	ck_assert_int_eq(unlink(path_in(MANIFEST_NAME)), 0);
+	put_text(file_path(5), "mine");
+	prepare_fails(-EEXIST, "/train/img_");
+	ck_assert(!started);
+	ck_assert_uint_eq(size_of(file_path(5)), 4);
+	ck_assert_uint_eq(size_of(path_in("notes")), 4);
+	ck_assert_int_eq(access(path_in(MANIFEST_NAME), F_OK), -1);
+}
+END_TEST
+
+START_TEST(a_temporary_name_of_others_stays_too)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "mkdir -p '%s/train'", directory);
+	ck_assert_int_eq(system(command), 0);
+	put_text(path_in("train/.img_02_of_20.raw.part"), "mine");
+	prepare_fails(-EEXIST, ".img_02_of_20.raw.part: is in the way");
+	ck_assert_uint_eq(size_of(path_in("train/.img_02_of_20.raw.part")), 4);
+}
+END_TEST
+
+START_TEST(readonly_refuses_to_write_and_writes_nothing)
+{
+	request.readonly = true;
+	prepare_fails(-EROFS, "readonly: 20 of the 20 files");
+	ck_assert(!started);
+	ck_assert_int_eq(access(directory, F_OK), -1);
+}
+END_TEST
+
+START_TEST(readonly_runs_where_all_files_are_there)
+{
+	enum manifest_state state;
+
+	prepare_ok(20, 0);
+	ck_assert_int_eq(manifest_write(&ds, false, NULL), 0);
+	request.readonly = true;
+	prepare_ok(0, 20);
+	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
+	ck_assert_int_eq(state, MANIFEST_INCOMPLETE);
+}
+END_TEST
+
+START_TEST(too_little_space_is_refused_before_anything_is_written)
+{
+	make("raw", "1t", 1000000, 0);
+	prepare_fails(-ENOSPC, "of which half may be used");
+	ck_assert_ptr_nonnull(strstr(err.text, "to write"));
+	request.allow_fill = true;
+	prepare_fails(-ENOSPC, "free; another directory");
+	make("raw", "1m", 100000000, 0);
+	request.allow_fill = false;
+	prepare_fails(-ENOSPC, "--num_files=");
+	ck_assert_ptr_nonnull(strstr(err.text, "would fit"));
+	ck_assert_ptr_null(strstr(err.text, "allow_fill"));
+	ck_assert(!started);
+	ck_assert_int_eq(access(directory, F_OK), -1);
+}
+END_TEST
+
+START_TEST(a_mismatch_is_passed_on_and_nothing_is_touched)
+{
+	prepare_ok(20, 0);
+	make("raw", "5000", 20, 0);
+	prepare_fails(-EINVAL, "sample_size=100000, the job says 5000");
+	ck_assert_uint_eq(size_of(file_path(0)), 100000);
+}
+END_TEST
+
+START_TEST(replace_deletes_what_the_manifest_describes_and_no_more)
+{
+	make("npz", "100000", 20, 4);
+	prepare_ok(20, 0);
+	put_text(path_in("train/2/mine"), "mine");
+	put_text(path_in("mine"), "mine");
+	make("raw", "5000", 10, 0);
+	request.replace = true;
+	request.check_all = true;
+	prepare_ok(10, 0);
+	expect_whole();
+	ck_assert_uint_eq(size_of(path_in("train/2/mine")), 4);
+	ck_assert_uint_eq(size_of(path_in("mine")), 4);
+	ck_assert_int_eq(access(path_in("train/1"), F_OK), -1);
+	/* the same again: nothing to replace */
+	prepare_ok(0, 10);
+}
+END_TEST
+
+START_TEST(replace_obeys_readonly)
+{
+	prepare_ok(20, 0);
+	make("raw", "5000", 10, 0);
+	request.replace = true;
+	request.readonly = true;
+	prepare_fails(-EROFS, "readonly");
+	ck_assert_int_eq(count_names("img_*"), 20);
+}
+END_TEST
+
+START_TEST(two_at_once_are_refused)
+{
+	int fd;
+
+	prepare_ok(20, 0);
+	ck_assert_int_eq(manifest_write(&ds, false, NULL), 0);
+	ck_assert_int_eq(unlink(file_path(1)), 0);
+	fd = open(path_in(".mlgen-dataset.lock"), O_RDWR | O_CREAT, 0600);
+	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+	prepare_fails(-EBUSY, "another mlgen is preparing");
+	ck_assert_int_eq(access(file_path(1), F_OK), -1);
+	close(fd);
+	prepare_ok(1, 19);
+	expect_whole();
+}
+END_TEST
+
+START_TEST(a_stopped_one_leaves_no_temporary_file_and_is_resumed)
+{
+	enum manifest_state state;
+
+	progress.stop = true;
+	prepare_fails(-EINTR, "the next run goes on from there");
+	ck_assert(result.interrupted);
+	ck_assert_int_eq(count_names("*.part"), 0);
+	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
+	ck_assert_int_eq(state, MANIFEST_INCOMPLETE);
+	progress.stop = false;
+	prepare_ok(20, 0);
+	expect_whole();
+}
+END_TEST
+
+START_TEST(an_engine_without_files_needs_none)
+{
+	request.engine = engines_find("null");
+	prepare_ok(0, 0);
+	ck_assert(isnan(result.resident_percent));
+	ck_assert_int_eq(access(directory, F_OK), -1);
+}
+END_TEST
+
+START_TEST(one_line_says_how_much_where_and_how_long)
+{
+	char path[96], text[512], want[256];
+	size_t n;
+	FILE *f;
+
+	make("npz", "100000", 20, 0);
+	prepare_ok(20, 0);
+	prepare_ok(0, 20); /* nothing to do, nothing to say */
+	snprintf(path, sizeof(path), "%s/stderr", top);
+	f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	snprintf(want, sizeof(want),
+		 "j: writing 20 npz files, 1.92 MiB to %s "
+		 "(about ",
+		 directory);
+	ck_assert_msg(strstr(text, want), "%s", text);
+	ck_assert_ptr_nonnull(strstr(text, ", estimate)\n"));
+	ck_assert_uint_eq(strcspn(text, "\n") + 1, n);
+}
+END_TEST
+
+/* A disk that is full after so many writes. */
+static _Atomic unsigned writes_left;
+
+static int faulty_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
+			 unsigned n)
+{
+	(void)ctx;
+	(void)n;
+	struct mlgen_io *op = io[0];
+	ssize_t done = -1;
+
+	errno = ENOSPC;
+	if (writes_left > 0 && writes_left-- > 0)
+		done = pwrite(op->file->fd, op->iov->iov_base, op->iov->iov_len,
+			      (off_t)op->off);
+	op->result = done < 0 ? -errno : done;
+	return 1;
+}
+
+static const struct mlgen_engine faulty = {
+	.abi = MLGEN_ENGINE_ABI,
+	.size = sizeof(struct mlgen_engine),
+	.name = "faulty",
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE),
+	.submit = faulty_submit,
+};
+
+START_TEST(a_full_disk_names_the_file_and_what_is_missing)
+{
+	for (unsigned n = 0; n < 20; n += 4) {
+		char *left;
+
+		writes_left = n;
+		request.engine = &faulty;
+		prepare_fails(-ENOSPC, "/train/img_");
+		left = strstr(err.text, "No space left on device; ");
+		ck_assert_msg(left != NULL, "%s", err.text);
+		ck_assert_ptr_nonnull(strstr(left, "still to be written"));
+		ck_assert(started);
+		ck_assert_int_eq(count_names("*.part"), 0);
+		ck_assert_int_eq(count_names(".*"), 0);
+		ck_assert_uint_eq(result.files_written,
+				  (uint64_t)count_names("img_*"));
+		for (uint64_t i = 0; i < 20; i++)
+			unlink(file_path(i));
+	}
+	request.engine = engines_find("psync");
+	prepare_ok(20, 0);
+	expect_whole();
+}
+END_TEST
+
+START_TEST(a_file_in_the_place_of_the_directory_is_an_error)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/a", top);
+	put_text(path, "mine");
+	prepare_fails(-ENOTDIR, "Not a directory");
+	ck_assert(!started);
+	ck_assert_uint_eq(size_of(path), 4);
+}
+END_TEST
+
+START_TEST(files_do_not_stay_in_the_page_cache)
+{
+	make("raw", "3m", 8, 0);
+	prepare_ok(8, 0);
+	/* tmpfs keeps what it has, elsewhere all of it has gone */
+	ck_assert(result.resident_percent < 1 || result.resident_percent > 99);
+}
+END_TEST
+
+Suite *suite_prepare(void)
+{
+	Suite *s = suite_create("prepare");
+	TCase *t = tcase_create("prepare");
+
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_loop_test(t, a_dataset_is_made_whole, 0, 6);
+	tcase_add_test(t, a_complete_dataset_is_trusted_without_a_look);
+	tcase_add_test(t, phase_prepare_mends_a_complete_dataset);
+	tcase_add_test(t, an_incomplete_dataset_is_resumed);
+	tcase_add_test(t, a_subset_is_no_reason_to_call_the_whole_complete);
+	tcase_add_test(t, what_mlgen_did_not_write_is_never_overwritten);
+	tcase_add_test(t, a_temporary_name_of_others_stays_too);
+	tcase_add_test(t, readonly_refuses_to_write_and_writes_nothing);
+	tcase_add_test(t, readonly_runs_where_all_files_are_there);
+	tcase_add_test(t,
+		       too_little_space_is_refused_before_anything_is_written);
+	tcase_add_test(t, a_mismatch_is_passed_on_and_nothing_is_touched);
+	tcase_add_test(t,
+		       replace_deletes_what_the_manifest_describes_and_no_more);
+	tcase_add_test(t, replace_obeys_readonly);
+	tcase_add_test(t, two_at_once_are_refused);
+	tcase_add_test(t,
+		       a_stopped_one_leaves_no_temporary_file_and_is_resumed);
+	tcase_add_test(t, an_engine_without_files_needs_none);
+	tcase_add_test(t, one_line_says_how_much_where_and_how_long);
+	tcase_add_test(t, a_full_disk_names_the_file_and_what_is_missing);
+	tcase_add_test(t, a_file_in_the_place_of_the_directory_is_an_error);
+	tcase_add_test(t, files_do_not_stay_in_the_page_cache);
+	suite_add_tcase(s, t);
+	return s;
+}
