@@ -1,11 +1,267 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - from argv to an exit status. */
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "config.h"
+#include "io/engines.h"
+#include "io/host.h"
+#include "job/help.h"
+#include "job/jobset.h"
+#include "report/json.h"
+#include "report/listjobs.h"
+#include "report/output.h"
+#include "report/plan_report.h"
+#include "report/require.h"
+#include "report/text.h"
+#include "report/verdict.h"
+#include "report/watch.h"
+#include "run/run.h"
 
-int main(void)
+/* The whole of what a script can branch on. */
+enum {
+	EXIT_RAN = 0,
+	EXIT_FAILED = 1, /* results so far are reported */
+	EXIT_USAGE = 2,  /* before the first byte */
+	EXIT_MISSED = 3, /* a stated requirement */
+	EXIT_INTERRUPTED = 130,
+};
+
+struct program {
+	struct jobset set;
+	struct jobset_env env;
+	char binary_dir[PATH_MAX];
+	struct host host;
+	struct output text, json; /* opened before the run */
+};
+
+static int usage(const struct mlgen_err *err)
 {
-	printf("mlgen %s\n", MLGEN_VERSION);
-	return 0;
+	log_error("%s", err->text);
+	return EXIT_USAGE;
+}
+
+/* argv[0] is for where /proc is not mounted. */
+static void find_binary_dir(struct program *p, const char *argv0)
+{
+	ssize_t n = readlink("/proc/self/exe", p->binary_dir,
+			     sizeof(p->binary_dir) - 1);
+	if (n < 0)
+		snprintf(p->binary_dir, sizeof(p->binary_dir), "%s", argv0);
+	char *slash = strrchr(p->binary_dir, '/');
+	if (slash)
+		*slash = '\0';
+	p->env = (struct jobset_env){ .engines = engines_built,
+				      .why_absent = engines_why_absent,
+				      .binary_dir = p->binary_dir,
+				      .installed_dir = MLGEN_JOBS_DIR };
+}
+
+/* Requests that need no job. -1: there are none. */
+static int answer(struct program *p)
+{
+	const struct settings *set = &p->set.settings;
+	struct mlgen_err err = { 0 };
+	if (set->help)
+		help_all(stdout);
+	else if (set->version)
+		printf("mlgen %s\n", MLGEN_VERSION);
+	else if (set->cmdhelp) {
+		if (help_option(stdout, set->cmdhelp, engines_built, &err) < 0)
+			return usage(&err);
+	} else if (set->enghelp) {
+		if (engines_help(stdout, set->enghelp, &err) < 0)
+			return usage(&err);
+	} else if (set->list_jobs) {
+		if (listjobs(stdout, &p->env, &err) < 0)
+			return usage(&err);
+	} else
+		return -1;
+	return EXIT_RAN;
+}
+
+static void fini_outputs(struct program *p)
+{
+	output_abandon(&p->text);
+	output_abandon(&p->json);
+}
+
+/* Where to write is checked before anything runs. */
+static int open_outputs(struct program *p, struct mlgen_err *err)
+{
+	const struct settings *set = &p->set.settings;
+	int rc = output_open(&p->text, set->output, err);
+	if (rc == 0 && set->json)
+		rc = output_open(&p->json, set->json, err);
+	return rc;
+}
+
+static int write_reports(struct program *p, struct run_result *result,
+			 const struct plan_report *plans)
+{
+	const struct settings *set = &p->set.settings;
+	struct mlgen_err err = { 0 };
+	/* The file first: a reader of the text that has gone (head -1) ends
+	 * the program. */
+	int rc = 0;
+	if (p->json.to) {
+		json_report(p->json.to, result, &p->set, plans);
+		rc = output_close(&p->json, &err);
+	}
+	if (set->output_format == OUTPUT_JSON)
+		json_report(p->text.to, result, &p->set, plans);
+	else if (!plans)
+		text_report(p->text.to, result, set->quiet);
+	for (size_t i = 0;
+	     plans && set->output_format == OUTPUT_TEXT && i < p->set.count;
+	     i++)
+		plan_text(p->text.to, &plans[i]);
+	if (output_close(&p->text, &err) < 0)
+		rc = -1;
+	if (rc < 0)
+		log_error("%s", err.text);
+	return rc < 0 ? EXIT_FAILED : EXIT_RAN;
+}
+
+static int dry_run(struct program *p)
+{
+	struct mlgen_err err = { 0 };
+	struct run_result none = { .host = p->host };
+	struct plan_report *plans = mem_array(p->set.count, sizeof(*plans));
+	int status = EXIT_RAN;
+	for (size_t i = 0; i < p->set.count && status == EXIT_RAN; i++)
+		if (plan_make(&plans[i], p->set.jobs[i], &p->host,
+			      &p->set.settings, &err) < 0)
+			status = usage(&err);
+	if (status == EXIT_RAN)
+		status = open_outputs(p, &err) < 0
+				 ? usage(&err)
+				 : write_reports(p, &none, plans);
+	for (size_t i = 0; i < p->set.count; i++)
+		plan_fini(&plans[i]);
+	mem_free(plans);
+	return status;
+}
+
+static int exit_status(struct program *p, struct run *run,
+		       const struct run_result *result)
+{
+	struct mlgen_err err = { 0 };
+	const char *require = p->set.settings.require;
+	if (result->interrupted)
+		return EXIT_INTERRUPTED;
+	if (result->err.code)
+		return run_has_started(run) ? EXIT_FAILED : EXIT_USAGE;
+	if (require && require_check(require, result, &err) != 0)
+		return EXIT_MISSED;
+	return EXIT_RAN;
+}
+
+static int run_jobs(struct program *p, struct run *run, bool *abandoned)
+{
+	struct mlgen_err err = { 0 };
+	if (watch_run(run, p->set.count, &p->set.settings, abandoned, &err) < 0)
+		log_error("%s", err.text);
+	if (err.code && !run_has_started(run))
+		return EXIT_USAGE;
+	struct run_result *result = run_collect(run);
+	if (result->err.code)
+		log_error("%s%s", result->err.text,
+			  run_has_started(run)
+				  ? ". The report covers what ran before"
+				  : "");
+	int status = exit_status(p, run, result);
+	if (status == EXIT_USAGE)
+		return status;
+	verdict_fill(result);
+	int written = write_reports(p, result, NULL);
+	if (status == EXIT_RAN && (written != EXIT_RAN || err.code))
+		status = EXIT_FAILED;
+	return status;
+}
+
+static int set_up_and_run(struct program *p)
+{
+	const struct settings *set = &p->set.settings;
+	struct mlgen_err err = { 0 };
+	struct run *run = NULL;
+	bool abandoned = false;
+	int status;
+	struct clock *clock = clock_new_real();
+	struct run_config cfg = { .jobs = p->set.jobs,
+				  .count = p->set.count,
+				  .host = &p->host,
+				  .clock = clock,
+				  .readonly = set->readonly,
+				  .allow_fill = set->allow_fill,
+				  .replace = set->replace };
+	if (run_new(&run, &cfg, &err) < 0 || open_outputs(p, &err) < 0)
+		status = usage(&err);
+	else
+		status = run_jobs(p, run, &abandoned);
+	if (abandoned) {
+		/* Threads that hang in the kernel still use all of it. */
+		fflush(stdout);
+		_exit(status);
+	}
+	run_free(run);
+	clock_free(clock);
+	return status;
+}
+
+static int run_program(struct program *p, int argc, char **argv)
+{
+	struct diag diag;
+	diag_init(&diag);
+	int rc = jobset_load(&p->set, argc, argv, &p->env, &diag);
+	diag_print(&diag, stderr);
+	diag_fini(&diag);
+	if (rc < 0)
+		return EXIT_USAGE;
+	int status = answer(p);
+	if (status >= 0)
+		return status;
+	struct mlgen_err err = { 0 };
+	if (p->set.settings.require &&
+	    require_check(p->set.settings.require, NULL, &err) < 0)
+		return usage(&err);
+	host_read(&p->host);
+	if (p->set.settings.showjob)
+		help_showjob(stdout, &p->set);
+	if (p->set.settings.showjob || p->set.settings.parse_only)
+		return EXIT_RAN;
+	if (p->set.settings.dry_run)
+		return dry_run(p);
+	return set_up_and_run(p);
+}
+
+/* A closed standard descriptor would be given to the next file opened, which
+ * then got the report or the messages. */
+static void fill_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+			_exit(EXIT_USAGE);
+}
+
+int main(int argc, char **argv)
+{
+	fill_standard_files();
+	struct program *p = mem_zalloc(sizeof(*p));
+	watch_signals();
+	find_binary_dir(p, argc > 0 ? argv[0] : "");
+	int status = run_program(p, argc, argv);
+	fini_outputs(p);
+	jobset_fini(&p->set);
+	mem_free(p);
+	if (fflush(stdout) != 0 && status == EXIT_RAN)
+		status = EXIT_FAILED;
+	return status;
 }

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* csv.c - --log: one row per interval and job. */
+#include "report/csv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/host.h"
+
+#define NS_PER_SEC 1e9
+
+struct csv {
+	FILE *to;
+	struct buf row;
+	char *path;
+	bool was_made; /* by csv_open: there was none */
+	int failed;    /* -errno of the first failed write */
+	bool started;
+	uint64_t start_ns; /* of the column `seconds` */
+	uint64_t cpus;
+	/* The CPUs are those of the host: read once per interval, however many
+	 * jobs have a row for it. */
+	uint64_t cpu_at_ns;
+	uint64_t cpu_wall_ns; /* CLOCK_MONOTONIC of that reading */
+	struct host_cpu cpu;
+	double cpu_percent;
+};
+
+struct csv_interval {
+	const struct live *now, *before;
+	struct timespec wall;
+	double seconds;
+	double cpu_percent;
+	uint64_t resident_bytes, page_cache_bytes;
+};
+
+/* The interval in which a job ends still holds what it did last. */
+static bool was_in(const struct csv_interval *i, enum live_phase phase)
+{
+	return i->now->phase == phase ||
+	       (i->now->phase == LIVE_DONE && i->before->phase == phase);
+}
+
+static bool is_train(const struct csv_interval *i)
+{
+	return was_in(i, LIVE_TRAIN);
+}
+
+static bool is_prepare(const struct csv_interval *i)
+{
+	return was_in(i, LIVE_PREPARE);
+}
+
+static void put_u64(struct buf *out, uint64_t v)
+{
+	buf_addf(out, "%" PRIu64, v);
+}
+
+/* Counters only grow; a look that lags behind the other is no progress. */
+static uint64_t gained(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* Percent of the steps that were finished in the interval; 0 without one. */
+static void put_step_share(struct buf *out, const struct csv_interval *i,
+			   uint64_t now_ns, uint64_t before_ns)
+{
+	uint64_t steps_ns = gained(i->now->step_ns, i->before->step_ns);
+	double part = (double)gained(now_ns, before_ns);
+	double percent = steps_ns ? part / (double)steps_ns * 100 : 0;
+	buf_addf(out, "%.2f", percent < 100 ? percent : 100.0);
+}
+
+static void put_time(struct buf *out, const struct csv_interval *i)
+{
+	char text[32] = "";
+	struct tm utc;
+	if (gmtime_r(&i->wall.tv_sec, &utc))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	buf_addf(out, "%s.%03ldZ", text, i->wall.tv_nsec / 1000000);
+}
+
+static void put_seconds(struct buf *out, const struct csv_interval *i)
+{
+	buf_addf(out, "%.3f", i->seconds);
+}
+
+/* Quoted only where a comma, quote or line break in the name asks for it. */
+static void put_job(struct buf *out, const struct csv_interval *i)
+{
+	const char *name = i->now->job_name;
+	if (!strpbrk(name, ",\"\r\n")) {
+		buf_add(out, name);
+		return;
+	}
+	buf_addc(out, '"');
+	for (; *name; name++) {
+		if (*name == '"')
+			buf_addc(out, '"');
+		buf_addc(out, *name);
+	}
+	buf_addc(out, '"');
+}
+
+static void put_phase(struct buf *out, const struct csv_interval *i)
+{
+	static const char *const names[] = {
+		[LIVE_WAIT] = "wait", [LIVE_PREPARE] = "prepare",
+		[LIVE_DROP] = "drop", [LIVE_TRAIN] = "train",
+		[LIVE_DONE] = "done",
+	};
+	buf_add(out, names[i->now->phase]);
+}
+
+static void put_epoch(struct buf *out, const struct csv_interval *i)
+{
+	if (is_train(i))
+		put_u64(out, i->now->epoch);
+}
+
+static void put_step(struct buf *out, const struct csv_interval *i)
+{
+	if (is_train(i))
+		put_u64(out, i->now->step);
+}
+
+static void put_samples(struct buf *out, const struct csv_interval *i)
+{
+	if (is_train(i))
+		put_u64(out, gained(i->now->samples, i->before->samples));
+}
+
+static void put_sample_bytes(struct buf *out, const struct csv_interval *i)
+{
+	if (is_train(i))
+		put_u64(out,
+			gained(i->now->sample_bytes, i->before->sample_bytes));
+}
+
+static void put_io_bytes(struct buf *out, const struct csv_interval *i)
+{
+	if (is_train(i))
+		put_u64(out, gained(i->now->io_bytes, i->before->io_bytes));
+	else if (is_prepare(i))
+		put_u64(out, gained(i->now->bytes_done, i->before->bytes_done));
+}
+
+static void put_au(struct buf *out, const struct csv_interval *i)
+{
+	/* Steps, and none of them computes: there is no AU. */
+	if (is_train(i) && (i->now->compute_ns > 0 || i->now->step_ns == 0))
+		put_step_share(out, i, i->now->compute_ns,
+			       i->before->compute_ns);
+}
+
+static void put_stall(struct buf *out, const struct csv_interval *i)
+{
+	if (is_train(i))
+		put_step_share(out, i, i->now->stall_ns, i->before->stall_ns);
+}
+
+static void put_cpu(struct buf *out, const struct csv_interval *i)
+{
+	buf_addf(out, "%.2f", i->cpu_percent);
+}
+
+static void put_resident(struct buf *out, const struct csv_interval *i)
+{
+	put_u64(out, i->resident_bytes);
+}
+
+static void put_page_cache(struct buf *out, const struct csv_interval *i)
+{
+	put_u64(out, i->page_cache_bytes);
+}
+
+const struct csv_column csv_columns[] = {
+	{ "time", "End of the interval, ISO 8601, UTC.", put_time },
+	{ "seconds", "The same in seconds since the start of the log.",
+	  put_seconds },
+	{ "job", "Name of the job.", put_job },
+	{ "phase",
+	  "What the job is at: wait, prepare, drop (its files leave "
+	  "the page cache), train or done.",
+	  put_phase },
+	{ "epoch", "The epoch under way, from 1.", put_epoch },
+	{ "step", "The step of this epoch that rank 0 is at, from 1.",
+	  put_step },
+	{ "samples", "Samples taken by accelerators in the interval.",
+	  put_samples },
+	{ "sample_bytes", "Their payload, in bytes.", put_sample_bytes },
+	{ "io_bytes",
+	  "Bytes read in the interval as transferred; of a "
+	  "preparation, bytes written.",
+	  put_io_bytes },
+	{ "au_percent",
+	  "Compute as a percentage of the steps that ended in "
+	  "the interval; 0 when none did, empty where nothing is "
+	  "computed.",
+	  put_au },
+	{ "stall_percent", "Stall as a percentage of the same steps.",
+	  put_stall },
+	{ "cpu_percent",
+	  "How busy the allowed CPUs of this host were, with "
+	  "all processes.",
+	  put_cpu },
+	{ "resident_bytes", "Memory that mlgen holds.", put_resident },
+	{ "page_cache_bytes", "Page cache of this host.", put_page_cache },
+	{ 0 },
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void read_cpu(struct csv *c, uint64_t now_ns)
+{
+	struct host_cpu cpu;
+	uint64_t wall_ns = monotonic_ns();
+	host_cpu_read(&cpu);
+	double room = (double)gained(wall_ns, c->cpu_wall_ns) * (double)c->cpus;
+	double busy = (double)gained(cpu.busy_ns, c->cpu.busy_ns);
+	c->cpu_percent = room > 0 ? busy / room * 100 : 0;
+	/* The kernel counts in ticks, so a short interval can exceed it. */
+	if (c->cpu_percent > 100)
+		c->cpu_percent = 100;
+	c->cpu = cpu;
+	c->cpu_wall_ns = wall_ns;
+	c->cpu_at_ns = now_ns;
+}
+
+/* Rows of several jobs come right behind each other. */
+static bool cpu_is_recent(const struct csv *c, uint64_t now_ns,
+			  uint64_t before_ns)
+{
+	return c->cpu_at_ns != 0 &&
+	       gained(now_ns, c->cpu_at_ns) * 2 < gained(now_ns, before_ns);
+}
+
+/* A row goes out whole or not at all; what fails first is kept. */
+static void write_row(struct csv *c)
+{
+	buf_addc(&c->row, '\n');
+	errno = 0;
+	if ((fputs(buf_str(&c->row), c->to) < 0 || fflush(c->to) != 0) &&
+	    c->failed == 0)
+		c->failed = errno ? -errno : -EIO;
+	buf_reset(&c->row);
+}
+
+/* What was there stays until the first row. */
+static int open_kept(const char *path, bool *was_made)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	*was_made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd;
+}
+
+static void start(struct csv *c, uint64_t now_ns)
+{
+	struct stat st;
+	c->started = true;
+	c->start_ns = now_ns;
+	if (fstat(fileno(c->to), &st) == 0 && S_ISREG(st.st_mode) &&
+	    ftruncate(fileno(c->to), 0) < 0)
+		c->failed = -errno;
+	buf_reset(&c->row);
+	for (const struct csv_column *col = csv_columns; col->name; col++)
+		buf_addf(&c->row, "%s%s", col == csv_columns ? "" : ",",
+			 col->name);
+	write_row(c);
+}
+
+int csv_open(struct csv **out, const char *path, struct mlgen_err *err)
+{
+	struct host host;
+	bool was_made;
+	int fd = open_kept(path, &was_made);
+	FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
+	*out = NULL;
+	if (!to) {
+		int rc = -errno;
+		return mlgen_fail(err, rc, "log=%s: %s", path, strerror(-rc));
+	}
+	struct csv *c = mem_zalloc(sizeof(*c));
+	c->to = to;
+	c->path = mem_strdup(path);
+	c->was_made = was_made;
+	buf_init(&c->row);
+	host_read(&host);
+	c->cpus = host.cpus;
+	host_cpu_read(&c->cpu);
+	c->cpu_wall_ns = monotonic_ns();
+	*out = c;
+	return 0;
+}
+
+void csv_row(struct csv *c, const struct live *now, const struct live *before)
+{
+	struct csv_interval i = { .now = now, .before = before };
+	if (!c->started)
+		start(c, before->now_ns);
+	if (!cpu_is_recent(c, now->now_ns, before->now_ns))
+		read_cpu(c, now->now_ns);
+	clock_gettime(CLOCK_REALTIME, &i.wall);
+	i.seconds = (double)gained(now->now_ns, c->start_ns) / NS_PER_SEC;
+	i.cpu_percent = c->cpu_percent;
+	i.resident_bytes = host_resident_bytes();
+	i.page_cache_bytes = host_page_cache_bytes();
+	for (const struct csv_column *col = csv_columns; col->name; col++) {
+		if (col != csv_columns)
+			buf_addc(&c->row, ',');
+		col->put(&c->row, &i);
+	}
+	write_row(c);
+}
+
+int csv_close(struct csv *c)
+{
+	if (!c)
+		return 0;
+	int rc = c->failed;
+	if (fclose(c->to) != 0 && rc == 0)
+		rc = -errno;
+	if (c->was_made && !c->started)
+		unlink(c->path);
+	buf_fini(&c->row);
+	mem_free(c->path);
+	mem_free(c);
+	return rc;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* csv.h - --log: one row per interval and job. */
+#pragma once
+
+#include <mlgen/err.h>
+
+#include "base/buf.h"
+#include "run/live.h"
+
+struct csv;
+struct csv_interval;
+
+/* A column: its header, its sentence in the man page, its cell. */
+struct csv_column {
+	const char *name; /* NULL ends the table */
+	const char *help;
+	void (*put)(struct buf *out, const struct csv_interval *i);
+};
+extern const struct csv_column csv_columns[];
+
+/*
+ * Open the file for writing, or make it. It is emptied and gets its header with
+ * the first row; without any, what was there stays and nothing is left. Rows are written as they
+ * come, so that the file can be followed, and a run that is killed leaves what
+ * it had. 0, or -errno with err.
+ */
+int csv_open(struct csv **out, const char *path, struct mlgen_err *err);
+
+/*
+ * The interval between two looks at a job. The first row's `before` is where
+ * the column `seconds` begins. Without progress a row is zeros; an empty cell
+ * does not apply to this phase.
+ */
+void csv_row(struct csv *c, const struct live *now, const struct live *before);
+
+/* 0 or -errno of the first failed write; NULL is fine. */
+int csv_close(struct csv *c);

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json.c - a result or a plan as one JSON document. */
+#include "report/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/metrics.h"
+#include "stat/hist.h"
+#include "stat/metric.h"
+
+/* 15 digits: every one printed is true, and 63.1 stays 63.1. */
+#define DUMP_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
+
+/* Which members of a table to write; NULL = all. */
+struct walk {
+	const struct f64_list *percentiles;
+	const char *const *only;
+};
+
+static json_t *text_value(const char *s)
+{
+	if (!s)
+		return json_null();
+	json_t *value = json_string(s);
+	if (value)
+		return value;
+	/* A path may be any bytes, JSON may not. */
+	char *clean = mem_strdup(s);
+	for (char *p = clean; *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	value = json_string(clean);
+	mem_free(clean);
+	return value;
+}
+
+static json_t *count_value(uint64_t v)
+{
+	return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
+}
+
+static json_t *real_value(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *percentile_object(const struct hist *h,
+				 const struct f64_list *list)
+{
+	json_t *o = json_object();
+	for (unsigned i = 0; list && i < list->count; i++) {
+		char key[40];
+		snprintf(key, sizeof(key), "%f", list->values[i]);
+		uint64_t ns = h ? hist_percentile(h, list->values[i]) : 0;
+		json_object_set_new(o, key, count_value(ns));
+	}
+	return o;
+}
+
+static json_t *bins_object(const struct hist *h)
+{
+	json_t *o = json_object();
+	for (unsigned b = 0; h && b < HIST_BUCKETS; b++) {
+		if (!h->buckets[b])
+			continue;
+		char key[24];
+		snprintf(key, sizeof(key), "%" PRIu64, hist_bucket_midpoint(b));
+		json_object_set_new(o, key, count_value(h->buckets[b]));
+	}
+	return o;
+}
+
+static json_t *hist_object(const struct hist *h,
+			   const struct f64_list *percentiles)
+{
+	if (h && h->count == 0)
+		h = NULL;
+	json_t *o = json_object();
+	json_object_set_new(o, "min", count_value(h ? h->min_ns : 0));
+	json_object_set_new(o, "max", count_value(h ? h->max_ns : 0));
+	json_object_set_new(o, "mean", real_value(h ? hist_mean(h) : 0));
+	json_object_set_new(o, "stddev", real_value(h ? hist_stddev(h) : 0));
+	json_object_set_new(o, "N", count_value(h ? h->count : 0));
+	json_object_set_new(o, "percentile", percentile_object(h, percentiles));
+	json_object_set_new(o, "bins", bins_object(h));
+	return o;
+}
+
+static json_t *map_object(const struct metric_list *l)
+{
+	const struct metric_pair *pairs = l->items;
+	json_t *o = json_object();
+	for (size_t i = 0; i < l->count; i++)
+		json_object_set_new(o, pairs[i].key,
+				    text_value(pairs[i].value));
+	return o;
+}
+
+static json_t *f64_array(const struct metric_list *l)
+{
+	const double *values = l->items;
+	json_t *a = json_array();
+	for (size_t i = 0; i < l->count; i++)
+		json_array_append_new(a, real_value(values[i]));
+	return a;
+}
+
+static json_t *enum_value(const struct mlgen_field *f, int v)
+{
+	for (const struct mlgen_choice *c = f->choices; c->name; c++)
+		if (c->value == v)
+			return json_string(c->name);
+	return json_null();
+}
+
+static json_t *u64_value(const struct mlgen_field *f, const void *at)
+{
+	uint64_t v = *(const uint64_t *)at;
+	bool is_null = (f->flags & MLGEN_NULLABLE) && v == UINT64_MAX;
+	return is_null ? json_null() : count_value(v);
+}
+
+/* What points to text is read as bytes: some members may not write through. */
+static json_t *text_member(const void *at)
+{
+	const char *s;
+	memcpy(&s, at, sizeof(s));
+	return text_value(s);
+}
+
+static bool is_wanted(const char *const *only, const char *name)
+{
+	for (; only && *only; only++)
+		if (strcmp(*only, name) == 0)
+			return true;
+	return !only;
+}
+
+static json_t *struct_object(const struct mlgen_field *table, const void *base,
+			     const struct walk *walk);
+
+static json_t *struct_array(const struct mlgen_field *f,
+			    const struct metric_list *l,
+			    const struct walk *walk)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < l->count; i++) {
+		const char *item = (const char *)l->items + i * f->stride;
+		json_array_append_new(a, struct_object(f->sub, item, walk));
+	}
+	return a;
+}
+
+static json_t *member_value(const struct mlgen_field *f, const void *at,
+			    const struct walk *walk)
+{
+	switch (f->type) {
+	case MLGEN_BOOL:
+		return json_boolean(*(const bool *)at);
+	case MLGEN_U64:
+	case MLGEN_SIZE:
+	case MLGEN_TIME:
+		return u64_value(f, at);
+	case MLGEN_F64:
+	case MLGEN_PERCENT:
+		return real_value(*(const double *)at);
+	case MLGEN_ENUM:
+		return enum_value(f, *(const int *)at);
+	case MLGEN_STR:
+		return text_member(at);
+	case MLGEN_HIST:
+		return hist_object(*(struct hist *const *)at,
+				   walk->percentiles);
+	case MLGEN_OBJECT:
+		return struct_object(f->sub, at, walk);
+	case MLGEN_LIST:
+		return struct_array(f, at, walk);
+	case MLGEN_F64_ARRAY:
+		return f64_array(at);
+	case MLGEN_MAP:
+		return map_object(at);
+	default: /* types that only options have */
+		return json_null();
+	}
+}
+
+static json_t *struct_object(const struct mlgen_field *table, const void *base,
+			     const struct walk *walk)
+{
+	const struct walk inner = { .percentiles = walk->percentiles };
+	json_t *o = json_object();
+	for (const struct mlgen_field *f = table; f->name; f++)
+		if (is_wanted(walk->only, f->name))
+			json_object_set_new(
+				o, f->name,
+				member_value(f, (const char *)base + f->off,
+					     &inner));
+	return o;
+}
+
+static void add_dataset(json_t *o, const struct dataset *ds,
+			const struct dataset_totals *totals,
+			const struct walk *walk)
+{
+	struct metrics_dataset m;
+	if (metrics_dataset_init(&m, ds, totals))
+		json_object_set_new(
+			o, "dataset",
+			struct_object(metrics_dataset_fields, &m, walk));
+}
+
+/* fio's part of a job, which results and plans have alike. */
+static json_t *job_object(const struct job_result *r, const struct jobset *set,
+			  const struct walk *walk)
+{
+	struct metrics_job m;
+	metrics_job_init(&m, r, set);
+	json_t *o = struct_object(metrics_job_fields, &m, walk);
+	metrics_job_fini(&m);
+	return o;
+}
+
+static bool has_prepared(const struct job_result *r)
+{
+	return r->kind == RESULT_PREPARE || r->prepare.files_written ||
+	       r->prepare.files_kept;
+}
+
+static json_t *result_object(const struct job_result *r,
+			     const struct jobset *set)
+{
+	const struct walk walk = { .percentiles = &r->job->percentile_list };
+	json_t *o = job_object(r, set, &walk);
+	add_dataset(o, r->dataset, &r->totals, &walk);
+	if (has_prepared(r))
+		json_object_set_new(o, "prepare",
+				    struct_object(metrics_prepare_fields,
+						  &r->prepare, &walk));
+	if (r->kind == RESULT_TRAIN)
+		json_object_set_new(
+			o, "ml",
+			struct_object(metrics_ml_fields, &r->ml, &walk));
+	return o;
+}
+
+static json_t *plan_object(const struct plan_report *p,
+			   const struct jobset *set)
+{
+	const struct job_result none = { .job = p->job,
+					 .group = p->job->group,
+					 .members = 1 };
+	const struct walk all = { .percentiles = &p->job->percentile_list };
+	const struct walk planned = { all.percentiles, metrics_ml_planned };
+	json_t *o = job_object(&none, set, &all);
+	add_dataset(o, &p->dataset, &p->totals, &all);
+	if (p->job->phase == PHASE_TRAIN) {
+		struct ml_result ml;
+		metrics_planned(&ml, p);
+		json_object_set_new(
+			o, "ml",
+			struct_object(metrics_ml_fields, &ml, &planned));
+	}
+	json_object_set_new(o, "plan",
+			    struct_object(metrics_plan_fields, p, &all));
+	return o;
+}
+
+static int dump(json_t *root, FILE *to)
+{
+	int rc = json_dumpf(root, to, DUMP_FLAGS);
+	json_decref(root);
+	if (rc || fputc('\n', to) == EOF)
+		return -EIO;
+	return 0;
+}
+
+int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
+		const struct plan_report *plans)
+{
+	const struct walk walk = { 0 };
+	struct metrics_top top;
+	metrics_top_init(&top, r, set);
+	json_t *root = struct_object(metrics_top_fields, &top, &walk);
+	metrics_top_fini(&top);
+	/* Each job has percentiles of its own; its place in the order stays. */
+	json_t *jobs = json_array();
+	for (size_t i = 0; !plans && i < r->job_count; i++)
+		json_array_append_new(jobs, result_object(&r->jobs[i], set));
+	for (size_t i = 0; plans && i < set->count; i++)
+		json_array_append_new(jobs, plan_object(&plans[i], set));
+	json_object_set_new(root, "jobs", jobs);
+	return dump(root, to);
+}
+
+int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
+		const struct f64_list *percentiles)
+{
+	const struct walk walk = { .percentiles = percentiles };
+	return dump(struct_object(table, base, &walk), to);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json.h - a result or a plan as one JSON document. */
+#pragma once
+
+#include <stdio.h>
+
+#include <mlgen/field.h>
+
+#include "job/fields.h"
+#include "job/jobset.h"
+#include "report/plan_report.h"
+#include "run/results.h"
+
+/*
+ * One valid document and nothing else: numbers are never inf or nan, text is
+ * UTF-8 (any other byte becomes '?'), counts are whole numbers.
+ */
+
+/*
+ * The report of r's jobs, or with `plans` (plans[i] of set->jobs[i]) the plan
+ * of set's jobs; of `r` then only host, time and interruption are read. 0, or
+ * -EIO when it could not be written whole.
+ */
+int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
+		const struct plan_report *plans);
+
+/* One struct as one object, by its table. 0 or -EIO. */
+int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
+		const struct f64_list *percentiles);

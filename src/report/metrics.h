@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics.h - every figure of the JSON document, declared once. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/field.h>
+
+#include "job/jobset.h"
+#include "report/plan_report.h"
+#include "run/results.h"
+
+/*
+ * The JSON document is what these tables say, in their order: json.c walks
+ * them, man/mlgen-json.5 is made from them. Where fio has a figure, it has
+ * fio's name and unit; figures of training stand in objects of their own.
+ *
+ * The structs below stand between a result and its tables: they hold what fio
+ * counts in another way than a result does. They borrow from the result, the
+ * jobset and the plan they were made from, which must outlive them.
+ */
+
+/* A table and the place of its object in the document, "" = the top. */
+struct metrics_section {
+	const char *path;
+	const struct mlgen_field *table;
+};
+
+/* Every table, in the order of the document; ends with a NULL table. */
+extern const struct metrics_section metrics_sections[];
+
+extern const struct mlgen_field metrics_top_fields[];
+extern const struct mlgen_field metrics_job_fields[];
+extern const struct mlgen_field metrics_dataset_fields[];
+extern const struct mlgen_field metrics_ml_fields[];      /* struct ml_result */
+extern const struct mlgen_field metrics_prepare_fields[]; /* prepare_result */
+extern const struct mlgen_field metrics_plan_fields[];    /* plan_report */
+
+/* The rows of metrics_ml_fields that a dry run knows; ends with NULL. */
+extern const char *const metrics_ml_planned[];
+
+/* This program, for the document and the report. */
+const char *metrics_version(void);
+
+/* Shares in percent, of latencies or depths; the tables name the limits. */
+struct metrics_shares {
+	double percent[12];
+};
+
+/* Reads, writes or trims, as fio counts them. */
+struct metrics_direction {
+	uint64_t io_bytes, io_kbytes, bw_bytes, bw;
+	double iops;
+	uint64_t runtime_ms, total_ios, short_ios, drop_ios;
+	struct hist *slat_ns, *clat_ns, *lat_ns;
+	uint64_t bw_min, bw_max, bw_samples;
+	double bw_mean, bw_dev;
+	uint64_t iops_min, iops_max, iops_samples;
+	double iops_mean, iops_stddev;
+};
+
+struct metrics_job {
+	const char *jobname;
+	uint64_t groupid, error;
+	const char *error_text;
+	uint64_t elapsed, job_runtime_ms;
+	struct metric_list members; /* metric_pair: jobname, - */
+	struct metric_list options; /* metric_pair, the value is owned */
+	struct metric_list options_resolved, options_origin;
+	double usr_cpu, sys_cpu;
+	uint64_t ctx, majf, minf, read_align_bytes;
+	struct metrics_direction read, write, trim;
+	struct metrics_shares latency_ns, latency_us, latency_ms, iodepth_level;
+};
+
+/* What lies on storage, as a run or a plan has it. */
+struct metrics_dataset {
+	struct dataset dataset;
+	struct dataset_totals totals;
+	uint64_t samples;
+};
+
+struct metrics_machine {
+	const char *hostname, *kernel;
+	uint64_t cpus, cpus_online, memory_bytes, open_files;
+};
+
+struct metrics_disk {
+	const char *name;
+	struct disk_util util;
+};
+
+struct metrics_top {
+	const char *version;
+	uint64_t schema_version, timestamp, timestamp_ms;
+	char *time; /* owned */
+	bool interrupted;
+	struct metrics_machine machine;
+	struct metric_list global_options; /* metric_pair, the value is owned */
+	struct metric_list jobs;           /* stays empty: json.c adds them */
+	struct metric_list disk_util;      /* metrics_disk, owned */
+};
+
+void metrics_top_init(struct metrics_top *t, const struct run_result *r,
+		      const struct jobset *set);
+void metrics_top_fini(struct metrics_top *t);
+
+/* A job merged by group_reporting lists its members and the options they share. */
+void metrics_job_init(struct metrics_job *m, const struct job_result *r,
+		      const struct jobset *set);
+void metrics_job_fini(struct metrics_job *m);
+
+/* Nothing owned; false when the result has no dataset. */
+bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
+			  const struct dataset_totals *totals);
+
+/* What of a run's figures a plan knows; all others are empty. Nothing owned. */
+void metrics_planned(struct ml_result *ml, const struct plan_report *p);

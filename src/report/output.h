@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output.h - a file that appears whole or not at all. */
+#pragma once
+
+#include <stdio.h>
+
+#include <mlgen/err.h>
+
+/*
+ * What is printed is kept in memory and written when closed, so that a full
+ * disk is told as what it is. A regular or absent file is written beside its
+ * place and renamed over it: a reader sees the old file or the new one, and a
+ * program that is stopped leaves the old one. A symbolic link stays and its
+ * target is replaced. Anything else (/dev/null, a pipe) is written in place.
+ */
+struct output {
+	FILE *to; /* print here; NULL = not open */
+	char *text;
+	size_t bytes;
+	int fd;
+	char *path;      /* NULL = stdout */
+	char *temporary; /* NULL = written in place */
+};
+
+/* path NULL = stdout. 0, or -errno with err. */
+int output_open(struct output *o, const char *path, struct mlgen_err *err);
+
+/* Write, check, rename into place. 0, or -errno with err and the old file. */
+int output_close(struct output *o, struct mlgen_err *err);
+
+/* Write nothing, leave the old file; takes a zeroed or closed one. */
+void output_abandon(struct output *o);

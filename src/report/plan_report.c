@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_report.c - what a dry run computes; plan_text.c prints it. */
+#include "report/plan_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "data/demand.h"
+#include "data/manifest.h"
+#include "data/sampler.h"
+
+/* MLPerf Storage rules, section 7: dataset and steps of a run that counts. */
+#define MEMORIES_WANTED 5
+#define STEPS_WANTED 500
+
+/* Files of the program's own: streams, reports, counters, libraries. */
+#define OWN_FILES 32
+
+/* Memory of the program: about so much at rest, per accelerator and per read
+ * thread beside its buffer (stack, the pages of its histograms in use). */
+#define BASE_BYTES (4u << 20)
+#define RANK_BYTES (256u << 10)
+#define THREAD_BYTES (256u << 10)
+#define BUFFER_MAX_BYTES (1u << 20)
+
+/* Extents that stand for all in the calls per sample, as in data/demand.c. */
+#define LOOKED_AT 1000
+
+struct plan_input {
+	const struct job *job;
+	const struct host *host;
+	const struct settings *set;
+};
+
+__attribute__((format(printf, 4, 5))) static void
+add_check(struct plan_report *p, const char *name, enum plan_state state,
+	  const char *fmt, ...)
+{
+	char text[MLGEN_ERR_MAX];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	struct metric_list *l = &p->checks;
+	l->items = mem_realloc(l->items,
+			       (l->count + 1) * sizeof(struct plan_check));
+	struct plan_check *checks = l->items;
+	checks[l->count++] = (struct plan_check){
+		.name = mem_strdup(name),
+		.state = (int)state,
+		.text = *text ? mem_strdup(text) : NULL,
+	};
+}
+
+static bool is_training(const struct plan_report *p)
+{
+	return p->job->phase == PHASE_TRAIN;
+}
+
+static uint64_t saturated_product(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* Files that are there, and what is left to write. False = a mismatch. */
+static bool look_at_files(struct plan_report *p, const struct plan_input *in)
+{
+	struct mlgen_err err = { 0 };
+	enum manifest_state state = MANIFEST_ABSENT;
+	bool renew = in->set->replace && !is_training(p);
+	int rc = manifest_read(&p->dataset, &state, &err);
+	if (!rc && state != MANIFEST_ABSENT)
+		rc = manifest_present(&p->dataset, &p->present_files,
+				      &p->present_bytes, &p->present_estimate,
+				      &err);
+	if (rc && !renew) {
+		add_check(p, "dataset", PLAN_FAIL, "%s", err.text);
+		return false;
+	}
+	if (rc) {
+		p->present_files = p->present_bytes = 0;
+		add_check(p, "dataset", PLAN_WARNING,
+			  "--replace deletes the dataset that is there, "
+			  "which was made otherwise");
+	}
+	p->write_files = p->dataset.files - p->present_files;
+	if (p->write_files && p->totals.bytes > p->present_bytes)
+		p->write_bytes = p->totals.bytes - p->present_bytes;
+	return true;
+}
+
+/* The first part of a path that exists is where a new one would begin. */
+static bool is_writable(const char *path)
+{
+	char *part = mem_strdup(path);
+	while (access(part, F_OK) && strcmp(part, ".") && strcmp(part, "/")) {
+		char *slash = strrchr(part, '/');
+		if (slash == part)
+			slash++;
+		if (slash)
+			*slash = '\0';
+		else
+			mem_replace(&part, ".");
+	}
+	bool writable = access(part, W_OK | X_OK) == 0;
+	mem_free(part);
+	return writable;
+}
+
+static void check_writing(struct plan_report *p, const struct plan_input *in)
+{
+	char n[UNITS_TEXT_BYTES];
+	const char *dir = p->dataset.directory;
+	units_human_count(n, p->write_files);
+	if (in->set->readonly)
+		add_check(p, "dataset", PLAN_FAIL,
+			  "--readonly: %s files of the dataset are missing in "
+			  "%s and nothing may be written; prepare them first, "
+			  "with --phase=prepare and without --readonly",
+			  n, dir);
+	else if (p->mount.read_only)
+		add_check(p, "dataset", PLAN_FAIL,
+			  "%s: %s files are missing and %s is mounted "
+			  "read-only; choose another --directory",
+			  dir, n, p->mount.target);
+	else if (!is_writable(dir))
+		add_check(p, "dataset", PLAN_FAIL,
+			  "%s: %s files are missing and the directory is not "
+			  "writable for this user; choose another --directory",
+			  dir, n);
+	else if (!plan_find_check(p, "dataset"))
+		add_check(p, "dataset", PLAN_OK, "%s", "");
+}
+
+/* Preparation takes at most half of what is free, unless it is allowed more. */
+static void check_space(struct plan_report *p, const struct plan_input *in)
+{
+	char need[UNITS_TEXT_BYTES], room[UNITS_TEXT_BYTES];
+	char remedy[80] = "Choose another --directory";
+	const char *dir = p->dataset.directory;
+	bool fill = in->set->allow_fill;
+	uint64_t usable = fill ? p->free_bytes : p->free_bytes / 2;
+	if (p->write_bytes <= usable) {
+		add_check(p, "space", PLAN_OK, "%s", "");
+		return;
+	}
+	double fit = (double)p->present_files +
+		     floor((double)usable / p->totals.mean_file_bytes);
+	units_human_bytes(need, (double)p->write_bytes);
+	units_human_bytes(room, (double)p->free_bytes);
+	if (fit >= 1)
+		snprintf(remedy, sizeof(remedy), "--num_files=%.0f would fit%s",
+			 fit,
+			 p->write_bytes <= p->free_bytes ? " (or --allow_fill)"
+							 : "");
+	add_check(p, "space", PLAN_FAIL, "%s: %s to write, %s free%s. %s", dir,
+		  need, room, fill ? "" : ", of which half may be used",
+		  remedy);
+}
+
+static void check_mount(struct plan_report *p, const struct plan_input *in)
+{
+	struct mlgen_err err = { 0 };
+	bool is_matching = look_at_files(p, in);
+	if (mount_read(&p->mount, p->dataset.directory, &err)) {
+		add_check(p, "space", PLAN_FAIL, "%s", err.text);
+		return;
+	}
+	p->free_bytes = p->mount.free_bytes;
+	if (is_matching && p->write_files)
+		check_writing(p, in);
+	else if (is_matching)
+		add_check(p, "dataset", PLAN_OK, "%s", "");
+	if (is_matching)
+		check_space(p, in);
+	if (p->mount.is_memory)
+		add_check(p, "storage", PLAN_WARNING,
+			  "%s at %s is memory: nothing of a disk is measured "
+			  "there",
+			  p->mount.type, p->mount.target);
+}
+
+static void check_direct(struct plan_report *p)
+{
+	struct mlgen_err err = { 0 };
+	char path[4096], size[UNITS_TEXT_BYTES];
+	const char *probe = p->dataset.directory;
+	if (p->present_files &&
+	    dataset_path(&p->dataset, 0, path, sizeof(path)) > 0 &&
+	    access(path, F_OK) == 0)
+		probe = path;
+	if (mount_direct_alignment(probe, &p->direct_align_bytes, &err)) {
+		p->direct_align_bytes = 0;
+		add_check(p, "direct", PLAN_FAIL, "%s", err.text);
+		return;
+	}
+	units_human_bytes(size, (double)p->direct_align_bytes);
+	add_check(p, "direct", PLAN_OK, "requests are rounded to %s", size);
+}
+
+static void check_memory(struct plan_report *p)
+{
+	double memory = (double)p->memory_bytes;
+	p->dataset_memory_ratio =
+		memory > 0 ? (double)p->totals.bytes / memory : (double)NAN;
+	if (!(p->dataset_memory_ratio < MEMORIES_WANTED))
+		add_check(p, "memory", PLAN_OK, "%d x", MEMORIES_WANTED);
+	else if (p->job->direct || p->job->invalidate == INVALIDATE_EPOCH)
+		add_check(p, "memory", PLAN_OK, "%s", "");
+	else
+		add_check(p, "memory", PLAN_WARNING,
+			  "this host can keep much of the dataset in memory; "
+			  "MLPerf Storage asks for %d x: --dataset_ratio=%d, "
+			  "or direct=1",
+			  MEMORIES_WANTED, MEMORIES_WANTED);
+}
+
+static void check_steps(struct plan_report *p)
+{
+	const struct job *j = p->job;
+	if (p->steps_per_epoch >= STEPS_WANTED) {
+		add_check(p, "steps", PLAN_OK, "%d", STEPS_WANTED);
+		return;
+	}
+	uint64_t samples = saturated_product(j->batch_size * j->accelerators,
+					     STEPS_WANTED);
+	uint64_t files = samples / j->samples_per_file +
+			 (samples % j->samples_per_file > 0);
+	add_check(p, "steps", PLAN_WARNING,
+		  "MLPerf Storage asks for %d steps per epoch: "
+		  "--num_files=%" PRIu64,
+		  STEPS_WANTED, files);
+}
+
+static void check_open_files(struct plan_report *p, const struct host *host)
+{
+	uint64_t need = p->open_files;
+	p->open_files_limit = host->open_files;
+	if (need <= host->open_files)
+		add_check(p, "files", PLAN_OK, "%s", "");
+	else
+		add_check(p, "files", PLAN_FAIL,
+			  "%" PRIu64 " files open at once, %" PRIu64
+			  " allowed: ulimit -n %" PRIu64
+			  ", or fewer --read_threads or --accelerators",
+			  need, host->open_files, need);
+}
+
+/* How long an epoch and the run are. */
+static int count_steps(struct plan_report *p, struct mlgen_err *err)
+{
+	const struct job *j = p->job;
+	struct sampler s;
+	int rc = sampler_init(&s, j, &p->dataset, j->accelerators, err);
+	if (rc)
+		return rc;
+	uint64_t samples = dataset_samples(&p->dataset);
+	uint64_t taken = s.steps * j->accelerators * j->batch_size;
+	p->steps_per_epoch = s.steps;
+	p->left_over_samples = taken < samples ? samples - taken : 0;
+	p->total_steps = j->time_based ? UINT64_MAX
+				       : saturated_product(j->epochs, s.steps);
+	if (j->steps && j->steps < p->total_steps)
+		p->total_steps = j->steps;
+	return 0;
+}
+
+static void add_calls(struct plan_calls *to, const struct plan_counts *c)
+{
+	to->open += (double)c->ops[MLGEN_OPEN];
+	to->stat += (double)c->ops[MLGEN_STAT];
+	to->read += (double)c->ops[MLGEN_READ];
+	to->write += (double)c->ops[MLGEN_WRITE];
+	to->fsync += (double)c->ops[MLGEN_FSYNC];
+	to->close += (double)c->ops[MLGEN_CLOSE];
+}
+
+static void count_calls(struct plan_report *p, const struct plan_config *plan)
+{
+	uint64_t extents = dataset_extents(&p->dataset);
+	uint64_t step = extents / LOOKED_AT ? extents / LOOKED_AT : 1;
+	struct plan_calls *c = &p->calls_per_sample;
+	double samples = 0, bytes = 0;
+	for (uint64_t i = 0, id = 0; i < LOOKED_AT && id < extents;
+	     i++, id += step) {
+		struct plan_counts counts;
+		struct extent x;
+		dataset_extent(&p->dataset, id, &x);
+		plan_count(plan, &x, &counts);
+		add_calls(c, &counts);
+		bytes += (double)counts.io_bytes;
+		samples += x.samples;
+	}
+	double share = samples > 0 ? 1 / samples : 0;
+	*c = (struct plan_calls){
+		c->open * share,  c->stat * share,  c->read * share,
+		c->write * share, c->fsync * share, c->close * share,
+	};
+	p->io_bytes_per_sample = bytes * share;
+}
+
+static void compute_demand(struct plan_report *p)
+{
+	const struct job *j = p->job;
+	const struct plan_config plan = {
+		.dataset = &p->dataset,
+		.access = (enum job_access)j->access,
+		.bs_bytes = j->bs_bytes,
+		.align_bytes = p->direct_align_bytes,
+	};
+	struct demand d;
+	demand_of(&d, j, &plan);
+	p->samples_per_sec_one = d.samples_per_sec;
+	p->bytes_per_sec_one = d.bytes_per_sec;
+	p->demand_bytes_per_sec = d.all_bytes_per_sec;
+	p->demand_io_bytes_per_sec = d.all_io_bytes_per_sec;
+	count_calls(p, &plan);
+}
+
+/* The least time is that of accelerators which never wait. */
+static void compute_length(struct plan_report *p)
+{
+	const struct job *j = p->job;
+	double step_seconds = dist_mean(&j->compute_time) / 1e9;
+	double runtime =
+		j->runtime_ns ? (double)j->runtime_ns / 1e9 : (double)INFINITY;
+	double seconds = runtime, samples = (double)NAN;
+	if (p->total_steps != UINT64_MAX) {
+		samples = (double)p->total_steps * (double)j->accelerators *
+			  (double)j->batch_size;
+		seconds = fmin(runtime, (double)p->total_steps * step_seconds);
+	}
+	p->read_bytes = samples * p->io_bytes_per_sample;
+	p->least_seconds =
+		seconds > 0 && isfinite(seconds) ? seconds : (double)NAN;
+}
+
+static void compute_memory(struct plan_report *p)
+{
+	const struct job *j = p->job;
+	uint64_t threads = p->reads_in_flight;
+	uint64_t buffer =
+		j->bs_bytes < BUFFER_MAX_BYTES ? j->bs_bytes : BUFFER_MAX_BYTES;
+	/* PyTorch's prefetch is per worker, that of `plain` per rank. */
+	double batches = (double)j->accelerators * (double)j->prefetch;
+	if (j->loader == LOADER_PYTORCH)
+		batches *= (double)j->read_threads;
+	p->program_bytes = BASE_BYTES + j->accelerators * RANK_BYTES +
+			   threads * (THREAD_BYTES + buffer);
+	p->framework_bytes =
+		batches * (double)j->batch_size * p->totals.mean_sample_bytes;
+}
+
+static int plan_training(struct plan_report *p, const struct host *host,
+			 struct mlgen_err *err)
+{
+	const struct job *j = p->job;
+	int rc = count_steps(p, err);
+	if (rc)
+		return rc;
+	p->reads_in_flight =
+		saturated_product(j->accelerators, j->read_threads);
+	if (p->touches_files) {
+		p->open_files = p->reads_in_flight + OWN_FILES;
+		check_memory(p);
+		if (j->direct)
+			check_direct(p);
+		check_open_files(p, host);
+	}
+	check_steps(p);
+	compute_demand(p);
+	compute_length(p);
+	compute_memory(p);
+	return 0;
+}
+
+static void list_blockers(struct plan_report *p)
+{
+	const struct plan_check *checks = p->checks.items;
+	struct plan_check *blockers =
+		mem_array(p->checks.count, sizeof(*blockers));
+	size_t n = 0;
+	for (size_t i = 0; i < p->checks.count; i++)
+		if (checks[i].state == PLAN_FAIL)
+			blockers[n++] = checks[i];
+	p->blockers = (struct metric_list){ blockers, n };
+}
+
+static void set_unknown(struct plan_report *p)
+{
+	p->free_bytes = p->total_steps = UINT64_MAX;
+	p->dataset_memory_ratio = p->read_bytes = (double)NAN;
+	p->least_seconds = p->framework_bytes = (double)NAN;
+	p->samples_per_sec_one = p->bytes_per_sec_one = (double)NAN;
+	p->demand_bytes_per_sec = p->demand_io_bytes_per_sec = (double)NAN;
+	p->io_bytes_per_sample = (double)NAN;
+}
+
+int plan_make(struct plan_report *p, const struct job *job,
+	      const struct host *host, const struct settings *set,
+	      struct mlgen_err *err)
+{
+	const struct plan_input in = { job, host, set };
+	memset(p, 0, sizeof(*p));
+	set_unknown(p);
+	p->job = job;
+	p->memory_bytes = host->memory_bytes;
+	p->touches_files =
+		!(job->engine && (job->engine->caps & MLGEN_CAP_NO_FILES));
+	int rc = dataset_init(&p->dataset, job, host->memory_bytes, err);
+	if (rc)
+		return rc;
+	dataset_totals(&p->dataset, &p->totals);
+	if (p->touches_files)
+		check_mount(p, &in);
+	if (is_training(p))
+		rc = plan_training(p, host, err);
+	if (rc)
+		plan_fini(p);
+	else
+		list_blockers(p);
+	return rc;
+}
+
+void plan_fini(struct plan_report *p)
+{
+	struct plan_check *checks = p->checks.items;
+	for (size_t i = 0; i < p->checks.count; i++) {
+		mem_free(checks[i].name);
+		mem_free(checks[i].text);
+	}
+	mem_free(p->checks.items);
+	mem_free(p->blockers.items);
+	dataset_fini(&p->dataset);
+	memset(p, 0, sizeof(*p));
+}
+
+const struct plan_check *plan_find_check(const struct plan_report *p,
+					 const char *name)
+{
+	const struct plan_check *checks = p->checks.items;
+	for (size_t i = 0; i < p->checks.count; i++)
+		if (strcmp(checks[i].name, name) == 0)
+			return &checks[i];
+	return NULL;
+}

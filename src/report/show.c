@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show.c - figures as every line of a report shows them. */
+#include "report/show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MIB 1048576.0
+#define GIB 1073741824.0
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+struct part {
+	const char *name;
+	double percent;
+};
+
+/* What lacks to 1000 tenths after rounding down goes to the parts that lost
+ * most by it. */
+static void round_shares(const struct part *parts, unsigned n,
+			 struct show_shares *s)
+{
+	double sum = 0;
+	double lost[SHOW_SHARES];
+	unsigned left = 1000;
+	for (unsigned i = 0; i < n; i++)
+		sum += parts[i].percent > 0 ? parts[i].percent : 0;
+	s->count = sum > 0 ? n : 0;
+	for (unsigned i = 0; i < s->count; i++) {
+		double p = parts[i].percent > 0 ? parts[i].percent : 0;
+		double tenths = p / sum * 1000;
+		/* 62.8 of 100 is 628, though the quotient lies just below. */
+		double whole = floor(tenths + 1e-9);
+		s->of[i].name = parts[i].name;
+		s->of[i].tenths = (unsigned)whole;
+		lost[i] = tenths - whole;
+		left -= s->of[i].tenths;
+	}
+	for (; s->count > 0 && left > 0; left--) {
+		unsigned most = 0;
+		for (unsigned i = 1; i < s->count; i++)
+			if (lost[i] > lost[most])
+				most = i;
+		s->of[most].tenths++;
+		lost[most] = -1;
+	}
+}
+
+struct rate_unit show_rate_unit(double bytes_per_sec)
+{
+	if (bytes_per_sec >= GIB)
+		return (struct rate_unit){ "GiB/s", GIB };
+	return (struct rate_unit){ "MiB/s", MIB };
+}
+
+struct rate_unit show_report_unit(const struct ml_result *ml)
+{
+	return show_rate_unit(isnan(ml->demand_bytes_per_sec)
+				      ? ml->sample_bytes_per_sec
+				      : ml->demand_bytes_per_sec);
+}
+
+int show_rate_decimals(const struct rate_unit *u, double largest)
+{
+	int most = u->bytes > MIB ? 2 : largest < 9.95 ? 2 : 1;
+	if (!(largest > 0))
+		return 0;
+	if (largest >= 999.5)
+		return 0;
+	if (largest >= 99.5)
+		return most - 1;
+	for (double limit = 0.0995; largest < limit && most < 8; limit /= 10)
+		most++;
+	return most;
+}
+
+char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec)
+{
+	double v = bytes_per_sec / u->bytes;
+	if (isnan(v))
+		snprintf(out, UNITS_TEXT_BYTES, "unknown");
+	else
+		snprintf(out, UNITS_TEXT_BYTES, "%.*f %s",
+			 show_rate_decimals(u, v), v, u->name);
+	return out;
+}
+
+char *show_percent(char *out, double percent)
+{
+	if (isnan(percent))
+		snprintf(out, UNITS_TEXT_BYTES, "unknown");
+	else
+		snprintf(out, UNITS_TEXT_BYTES, "%.1f%%", percent);
+	return out;
+}
+
+char *show_accelerators(char *out, uint64_t n, const char *name)
+{
+	if (name)
+		snprintf(out, SHOW_ACCELERATORS_BYTES, "%" PRIu64 " x %s", n,
+			 name);
+	else
+		snprintf(out, SHOW_ACCELERATORS_BYTES,
+			 "%" PRIu64 " accelerator%s", n, n == 1 ? "" : "s");
+	return out;
+}
+
+void show_accelerator_time(const struct time_percent *t, struct show_shares *s)
+{
+	const struct part parts[] = {
+		{ "compute", t->compute },
+		{ "stall", t->stall },
+		{ "barrier", t->barrier },
+		{ "checkpoint", t->checkpoint },
+		{ "evaluation", t->evaluation },
+		{ "oversleep", t->oversleep },
+		{ "other", t->other },
+	};
+	round_shares(parts, ARRAY_LEN(parts), s);
+}
+
+void show_loader_time(const struct loader_percent *l, struct show_shares *s)
+{
+	const struct part parts[] = {
+		{ "read", l->read },   { "write", l->write },
+		{ "open", l->open },   { "stat", l->stat },
+		{ "fsync", l->fsync }, { "close", l->close },
+		{ "reap", l->reap },   { "cpu", l->cpu },
+		{ "other", l->other }, { "idle", l->idle },
+	};
+	_Static_assert(ARRAY_LEN(parts) <= SHOW_SHARES, "room for every part");
+	round_shares(parts, ARRAY_LEN(parts), s);
+}
+
+double show_share(const struct show_shares *s, const char *name)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		if (!strcmp(s->of[i].name, name))
+			return s->of[i].tenths / 10.0;
+	return 0;
+}
+
+double show_io_percent(const struct loader_percent *l)
+{
+	return l->open + l->stat + l->read + l->write + l->fsync + l->close +
+	       l->reap;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show.h - figures as every line of a report shows them. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/units.h"
+#include "run/results.h"
+
+/* Throughput is in one unit throughout the report of a job. */
+struct rate_unit {
+	const char *name; /* "GiB/s" */
+	double bytes;
+};
+
+/* GiB/s from one GiB/s on, else MiB/s; NaN is MiB/s. */
+struct rate_unit show_rate_unit(double bytes_per_sec);
+
+/* The unit of a training's report: by its demand, else by its result. */
+struct rate_unit show_report_unit(const struct ml_result *ml);
+
+/* Digits after the point for a column whose largest value is `largest`, in
+ * the unit: 14.86 GiB/s, 312 MiB/s, 0.12 MiB/s. */
+int show_rate_decimals(const struct rate_unit *u, double largest);
+
+/* "14.86 GiB/s", "unknown" for NaN; `out` holds UNITS_TEXT_BYTES. */
+char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec);
+
+/* "11.2%", "unknown" for NaN. */
+char *show_percent(char *out, double percent);
+
+/* "8 x h100", "2 accelerators"; `name` NULL = unnamed. */
+#define SHOW_ACCELERATORS_BYTES 96
+char *show_accelerators(char *out, uint64_t n, const char *name);
+
+/*
+ * The parts of a whole, in the order in which they are printed, rounded to
+ * tenths of a percent by largest remainder: what is printed adds up to 100.0.
+ */
+#define SHOW_SHARES 10
+struct show_share {
+	const char *name; /* as in JSON */
+	unsigned tenths;
+};
+struct show_shares {
+	struct show_share of[SHOW_SHARES];
+	unsigned count; /* 0: nothing was measured */
+};
+void show_accelerator_time(const struct time_percent *t, struct show_shares *s);
+void show_loader_time(const struct loader_percent *l, struct show_shares *s);
+
+/* One of them as printed, in percent; 0 when it is not there. */
+double show_share(const struct show_shares *s, const char *name);
+
+/* Percent of the loaders' time inside I/O calls: every kind, and reap. */
+double show_io_percent(const struct loader_percent *l);

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.c - the report that people read. */
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "report/show.h"
+#include "report/text_block.h"
+#include "report/text_evidence.h"
+#include "report/text_settings.h"
+#include "report/text_tables.h"
+#include "report/verdict.h"
+
+#define LINES 45
+#define NS_PER_SEC 1e9
+
+#define ANSWER_INDENT 18 /* where the text begins, beside the labels */
+
+static unsigned lines_of(const struct buf *b)
+{
+	unsigned n = 0;
+	for (const char *s = buf_str(b); *s; s++)
+		n += *s == '\n';
+	return n;
+}
+
+/* Names come from users: no control character reaches a terminal. */
+static void put_out(FILE *to, const struct buf *b)
+{
+	for (const char *s = buf_str(b); *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		fputc(c == '\n' || (c >= ' ' && c != 0x7f) ? c : '?', to);
+	}
+}
+
+/* Why a training ended early; NULL = it did not. */
+static const char *early_end(const struct text_block *b)
+{
+	if (b->result->err.code != 0)
+		return "stopped by an error";
+	if (b->ml->interrupted)
+		return "interrupted";
+	if (b->run->err.code != 0 && !b->ml->complete)
+		return "another job failed";
+	return NULL;
+}
+
+static bool is_memory(const struct text_block *b)
+{
+	return b->ml->verdict.name && !strcmp(b->ml->verdict.name, "memory");
+}
+
+static bool is_storage(const struct text_block *b)
+{
+	return b->ml->verdict.name && !strcmp(b->ml->verdict.name, "storage");
+}
+
+/* "63.1% AU (target 90%: missed), "; `brief` drops what stands in brackets. */
+static void put_au(struct buf *out, const struct text_block *b, bool brief)
+{
+	const struct ml_result *ml = b->ml;
+	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
+	uint64_t counted = ml->counted_steps / ranks;
+	if (isnan(ml->demand_bytes_per_sec) && isnan(ml->au_percent))
+		return;
+	if (isnan(ml->au_percent))
+		buf_add(out, "AU unknown");
+	else
+		buf_addf(out, "%.1f%% AU", ml->au_percent);
+	if (ml->too_short && brief)
+		buf_add(out, " (too short)");
+	else if (ml->too_short)
+		buf_addf(out, " (too short: %" PRIu64 " counted step%s)",
+			 counted, counted == 1 ? "" : "s");
+	else if (!brief && !isnan(ml->au_percent) &&
+		 !isnan(ml->target_au_percent) && !early_end(b) &&
+		 !is_memory(b))
+		buf_addf(out, " (target %g%%: %s)", ml->target_au_percent,
+			 ml->target_met ? "met" : "missed");
+	buf_add(out, ", ");
+}
+
+/* What goes into the mail; of three lengths the first that fits. */
+static void put_answer(struct buf *out, const struct text_block *b,
+		       unsigned attempt)
+{
+	const struct ml_result *ml = b->ml;
+	const char *end = early_end(b);
+	char rate[UNITS_TEXT_BYTES], samples[UNITS_TEXT_BYTES];
+	buf_addf(out, "%s: ", b->job->name);
+	if (ml->steps == 0) {
+		buf_addf(out, "no step was finished%s%s%s\n", end ? " (" : "",
+			 end ? end : "", end ? ")" : "");
+		return;
+	}
+	if (attempt < 2)
+		put_au(out, b, attempt > 0);
+	buf_addf(out, "%s, %s samples/s",
+		 show_rate(rate, &b->unit, ml->sample_bytes_per_sec),
+		 units_sig4(samples, ml->samples_per_sec));
+	if (end)
+		buf_addf(out, " (%s after %" PRIu64 " step%s)", end, ml->steps,
+			 ml->steps == 1 ? "" : "s");
+	if (is_memory(b))
+		buf_add(out, "      MEMORY, NOT STORAGE");
+	buf_addc(out, '\n');
+}
+
+static void train_answer(struct buf *out, const struct text_block *b)
+{
+	for (unsigned attempt = 0; attempt < 3; attempt++) {
+		buf_reset(out);
+		put_answer(out, b, attempt);
+		if (out->len <= TEXT_COLUMNS + 1)
+			return;
+	}
+}
+
+static void put_enough(struct buf *out, const struct text_block *b)
+{
+	double au;
+	uint64_t n = verdict_enough(b->result, &au);
+	const char *name = b->ml->accelerator;
+	char who[SHOW_ACCELERATORS_BYTES], text[160];
+	if (n == UINT64_MAX)
+		return;
+	if (n == 0)
+		snprintf(text, sizeof(text),
+			 "less than one %s at %g%% AU (estimate)",
+			 name ? name : "accelerator", au);
+	else
+		snprintf(text, sizeof(text), "about %s at %g%% AU (estimate)",
+			 show_accelerators(who, n, name), au);
+	text_put(out, "  enough for", ANSWER_INDENT, text);
+}
+
+static void put_verdict(struct buf *out, const struct text_block *b)
+{
+	const struct verdict_result *v = &b->ml->verdict;
+	const char *name = verdict_label(v->name);
+	char label[64];
+	if (!name)
+		return;
+	snprintf(label, sizeof(label), "  %s", name);
+	text_put(out, label, ANSWER_INDENT, v->headline ? v->headline : "");
+	if (v->because)
+		text_put(out, "  because", ANSWER_INDENT, v->because);
+	if (is_storage(b))
+		put_enough(out, b);
+	if (v->try_next)
+		text_put(out, "  try next", ANSWER_INDENT, v->try_next);
+}
+
+/* The epoch table comes last: it takes the lines that are left. */
+static void train_report(FILE *to, const struct text_block *b, bool quiet)
+{
+	struct buf parts[5];
+	enum { ANSWER, SETTINGS, EPOCHS, LATENCY, EVIDENCE };
+	unsigned lines = 0;
+	for (unsigned i = 0; i < 5; i++)
+		buf_init(&parts[i]);
+	train_answer(&parts[ANSWER], b);
+	if (!quiet) {
+		put_verdict(&parts[ANSWER], b);
+		text_settings(&parts[SETTINGS], b);
+		if (b->ml->steps > 0)
+			text_evidence(&parts[EVIDENCE], b);
+		text_latency(&parts[LATENCY], b->ml, &b->job->percentile_list);
+	}
+	for (unsigned i = 0; i < 5; i++)
+		lines += lines_of(&parts[i]) + (i > 0);
+	if (!quiet)
+		text_epochs(&parts[EPOCHS], b->ml, &b->unit,
+			    lines < LINES ? LINES - lines : 0);
+	for (unsigned i = 0; i < 5; i++) {
+		if (i > 0 && parts[i].len > 0)
+			fputc('\n', to);
+		put_out(to, &parts[i]);
+		buf_fini(&parts[i]);
+	}
+}
+
+static void put_prepare_answer(struct buf *out, const struct text_block *b)
+{
+	const struct prepare_result *p = &b->result->prepare;
+	double seconds = (double)p->wall_ns / NS_PER_SEC;
+	double rate =
+		seconds > 0 ? (double)p->bytes_written / seconds : (double)NAN;
+	struct rate_unit unit = show_rate_unit(rate);
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES],
+		time[UNITS_TEXT_BYTES], text[UNITS_TEXT_BYTES];
+	buf_addf(out, "%s: ", b->job->name);
+	if (p->files_written == 0)
+		buf_addf(out, "nothing written, %s files are there",
+			 units_human_count(files, p->files_kept));
+	else
+		buf_addf(out, "%s file%s, %s written in %s",
+			 units_human_count(files, p->files_written),
+			 p->files_written == 1 ? "" : "s",
+			 units_human_bytes(bytes, (double)p->bytes_written),
+			 units_human_time(time, p->wall_ns));
+	if (p->files_written > 0 && seconds > 0) {
+		buf_addf(out, ", %s", show_rate(text, &unit, rate));
+		buf_addf(out, ", %s files/s",
+			 units_sig4(text, (double)p->files_written / seconds));
+	}
+	if (b->result->err.code != 0)
+		buf_add(out, " (stopped by an error)");
+	else if (p->interrupted)
+		buf_add(out, " (interrupted)");
+	buf_addc(out, '\n');
+}
+
+static void prepare_report(FILE *to, const struct text_block *b, bool quiet)
+{
+	const struct prepare_result *p = &b->result->prepare;
+	struct buf out, text;
+	char number[UNITS_TEXT_BYTES];
+	buf_init(&out);
+	buf_init(&text);
+	put_prepare_answer(&out, b);
+	if (!quiet) {
+		buf_add(&text, show_percent(number, p->resident_percent));
+		if (p->files_written > 0)
+			buf_add(&text, ": each file was synced and dropped "
+				       "from the page cache");
+		text_put(&out, "  in memory now", ANSWER_INDENT,
+			 buf_str(&text));
+	}
+	if (!quiet && p->files_kept > 0 && p->files_written > 0)
+		buf_addf(&out,
+			 "  %s files were there already, complete, and "
+			 "were kept\n",
+			 units_human_count(number, p->files_kept));
+	if (!quiet && (p->interrupted || b->result->err.code != 0))
+		buf_add(&out, "  the dataset is incomplete; the next run goes "
+			      "on where this one ended\n");
+	put_out(to, &out);
+	buf_fini(&text);
+	buf_fini(&out);
+}
+
+static void job_report(FILE *to, const struct run_result *r,
+		       const struct job_result *j, bool quiet)
+{
+	struct text_block b = {
+		.run = r, .result = j, .job = j->job, .ml = &j->ml
+	};
+	if (j->kind == RESULT_NONE) {
+		fprintf(to, "%s: did not run\n", j->job->name);
+		return;
+	}
+	if (j->kind == RESULT_PREPARE) {
+		prepare_report(to, &b, quiet);
+		return;
+	}
+	b.unit = show_report_unit(&j->ml);
+	show_accelerator_time(&j->ml.time_percent, &b.time);
+	show_loader_time(&j->ml.loader_percent, &b.loader);
+	train_report(to, &b, quiet);
+}
+
+void text_report(FILE *to, const struct run_result *r, bool quiet)
+{
+	for (size_t i = 0; i < r->job_count; i++) {
+		if (i > 0 && !quiet)
+			fputc('\n', to);
+		job_report(to, r, &r->jobs[i], quiet);
+	}
+}

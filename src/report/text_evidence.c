@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_evidence.c - the lines below the tables: where time and bytes went. */
+#include "report/text_evidence.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/verdict.h"
+
+#define EVIDENCE_INDENT 19
+
+/* Lines that sum to 100 % have their "= 100%" below each other here. */
+#define SUM_COLUMN 78
+
+static bool is_set(const char *s)
+{
+	return s && *s;
+}
+
+/* The column after the last entry of a line of shares; too many entries go on
+ * in a second line. */
+static void put_shares(struct buf *out, const char *label,
+		       const struct show_shares *s)
+{
+	struct buf line;
+	char entry[64];
+	bool any = false;
+	if (s->count == 0)
+		return;
+	buf_init(&line);
+	buf_addf(&line, "%-*s", EVIDENCE_INDENT, label);
+	for (unsigned i = 0; i < s->count; i++) {
+		unsigned t = s->of[i].tenths;
+		if (t == 0)
+			continue;
+		int len = snprintf(entry, sizeof(entry), "%s %u.%u%%",
+				   s->of[i].name, t / 10, t % 10);
+		if (line.len + 2 + (size_t)len > TEXT_COLUMNS - 8) {
+			buf_addf(out, "%s\n", buf_str(&line));
+			buf_reset(&line);
+			buf_addf(&line, "%*s", EVIDENCE_INDENT, "");
+			any = false;
+		}
+		buf_addf(&line, "%s%s", any ? "  " : "", entry);
+		any = true;
+	}
+	int pad = line.len + 2 < SUM_COLUMN ? SUM_COLUMN - (int)line.len : 2;
+	buf_addf(out, "%s%*s= 100%%\n", buf_str(&line), pad, "");
+	buf_fini(&line);
+}
+
+static void put_read_sizes(struct buf *out, const struct text_block *b)
+{
+	const struct direction_result *r = &b->result->read;
+	char called[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES], text[128];
+	if (r->total_ios == 0)
+		return;
+	units_human_bytes(called, (double)b->job->bs_bytes);
+	units_human_bytes(mean, (double)r->io_bytes / (double)r->total_ios);
+	if (!strcmp(called, mean))
+		snprintf(text, sizeof(text), "%s as called (bs)", called);
+	else
+		snprintf(text, sizeof(text), "up to %s as called (bs), %s mean",
+			 called, mean);
+	text_put(out, "read sizes", EVIDENCE_INDENT, text);
+}
+
+static void put_invalidate(struct buf *text, const struct job *job)
+{
+	static const char *const when[] = {
+		[INVALIDATE_NONE] = "invalidate=0 dropped nothing",
+		[INVALIDATE_RUN] = "invalidate=run dropped its files before "
+				   "the run",
+		[INVALIDATE_EPOCH] = "invalidate=epoch dropped its files "
+				     "before each epoch",
+	};
+	buf_addf(text, "; %s", when[job->invalidate]);
+}
+
+/* What this host cannot tell, whatever it counts. */
+static void put_unseen(struct buf *text, const struct storage_result *s)
+{
+	if (!is_set(s->device))
+		buf_add(text, "; caches inside the array cannot be seen");
+	else if (is_set(s->device_kind) && !strcmp(s->device_kind, "virtio"))
+		buf_add(text, "; caches below this virtual machine cannot be "
+			      "seen");
+}
+
+static void put_from_memory(struct buf *out, const struct text_block *b)
+{
+	const struct storage_result *s = &b->ml->storage;
+	struct buf text;
+	char percent[UNITS_TEXT_BYTES];
+	if (verdict_without_storage(b->job))
+		return;
+	buf_init(&text);
+	if (s->is_memory)
+		buf_addf(&text, "all of it: %s is memory",
+			 is_set(s->filesystem) ? s->filesystem : "this");
+	else if (isnan(s->memory_percent))
+		buf_add(&text, "unknown: nothing here counts what storage "
+			       "delivered");
+	else
+		buf_addf(&text, "%s of the bytes read",
+			 show_percent(percent, s->memory_percent));
+	if (!s->is_memory && !isnan(s->memory_percent) && is_set(s->source))
+		buf_addf(&text, " (%s)", s->source);
+	if (!s->is_memory && !isnan(s->resident_before_percent))
+		buf_addf(&text, "; %s of the dataset was cached before",
+			 show_percent(percent, s->resident_before_percent));
+	if (!s->is_memory) {
+		put_invalidate(&text, b->job);
+		put_unseen(&text, s);
+	}
+	text_put(out, "from memory", EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* 412,318 is known to four digits at best. */
+static uint64_t four_digits(double v)
+{
+	double step = 1;
+	while (v / step >= 9999.5)
+		step *= 10;
+	return (uint64_t)(floor(v / step + 0.5) * step);
+}
+
+static void put_host(struct buf *out, const struct text_block *b)
+{
+	const struct host_result *h = &b->ml->host;
+	struct buf text;
+	char number[UNITS_TEXT_BYTES];
+	buf_init(&text);
+	buf_addf(&text, "CPU %s", show_percent(number, h->cpu_percent));
+	if (!isnan(h->user_percent) && !isnan(h->system_percent))
+		buf_addf(&text, " (mlgen: usr %.1f, sys %.1f)", h->user_percent,
+			 h->system_percent);
+	if (!isnan(h->switches_per_sec))
+		buf_addf(&text, ", %s switches/s",
+			 units_human_count(number,
+					   four_digits(h->switches_per_sec)));
+	if (h->oversleep_ns && h->oversleep_ns->count > 0) {
+		buf_addf(&text, ", sleeps late by %s ms",
+			 units_human_ms(number, hist_mean(h->oversleep_ns)));
+		if (hist_beyond(h->oversleep_ns, 99) >= 10)
+			buf_addf(&text, " (p99 %s)",
+				 units_human_ms(number,
+						(double)hist_percentile(
+							h->oversleep_ns, 99)));
+	}
+	text_put(out, "host", EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* By how much epochs from the second on differ; a last one that was cut short
+ * does not count. False where there are no two of them. */
+static bool epochs_differ(const struct ml_result *ml, double *percent,
+			  uint64_t *last)
+{
+	const struct epoch_result *e = ml->epochs.items;
+	size_t n = ml->epochs.count;
+	if (n >= 2 && e[n - 1].samples != e[n - 2].samples)
+		n--;
+	if (n < 3)
+		return false;
+	double least = e[1].sample_bytes_per_sec, most = least;
+	for (size_t i = 2; i < n; i++) {
+		least = fmin(least, e[i].sample_bytes_per_sec);
+		most = fmax(most, e[i].sample_bytes_per_sec);
+	}
+	*percent = least > 0 ? (most - least) / least * 100 : (double)NAN;
+	*last = e[n - 1].epoch;
+	return !isnan(*percent);
+}
+
+static void put_steady(struct buf *out, const struct text_block *b)
+{
+	const struct ml_result *ml = b->ml;
+	double percent;
+	uint64_t last;
+	struct buf text;
+	char number[UNITS_TEXT_BYTES];
+	buf_init(&text);
+	if (epochs_differ(ml, &percent, &last))
+		buf_addf(&text, "epochs 2-%" PRIu64 " differ by %s", last,
+			 show_percent(number, percent));
+	else
+		buf_add(&text, "unknown (takes 3 whole epochs)");
+	if (ml->errors > 0)
+		buf_addf(&text, "; %s error%s counted, the run went on",
+			 units_human_count(number, ml->errors),
+			 ml->errors == 1 ? "" : "s");
+	else if (b->result->err.code != 0)
+		buf_add(&text, "; stopped by an error");
+	else
+		buf_add(&text, "; no errors");
+	if (b->result->read.short_ios > 0)
+		buf_addf(&text, ", %s short reads resumed",
+			 units_human_count(number, b->result->read.short_ios));
+	text_put(out, "steady", EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+void text_evidence(struct buf *out, const struct text_block *b)
+{
+	put_shares(out, "accelerator time", &b->time);
+	put_shares(out, "loader time", &b->loader);
+	put_read_sizes(out, b);
+	put_from_memory(out, b);
+	put_host(out, b);
+	put_steady(out, b);
+}

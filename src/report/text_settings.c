@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_settings.c - the lines that say what ran, on what: job to host. */
+#include "report/text_settings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/dist.h"
+#include "config.h"
+#include "data/format.h"
+#include "report/verdict.h"
+
+#define SETTING_INDENT 10
+
+static bool is_set(const char *s)
+{
+	return s && *s;
+}
+
+static void put_job(struct buf *out, const struct text_block *b)
+{
+	static const char *const barriers[] = {
+		[BARRIER_NONE] = "no barrier",
+		[BARRIER_STEP] = "barrier after every step",
+		[BARRIER_EPOCH] = "barrier after every epoch",
+	};
+	const struct job *job = b->job;
+	struct buf text;
+	char who[SHOW_ACCELERATORS_BYTES], time[UNITS_TEXT_BYTES];
+	buf_init(&text);
+	buf_addf(
+		&text, "%s, batch %" PRIu64 ", ",
+		show_accelerators(who, b->ml->accelerators, b->ml->accelerator),
+		job->batch_size);
+	if (!(dist_mean(&job->compute_time) > 0)) {
+		buf_add(&text, "no compute");
+	} else if (dist_is_const(&job->compute_time)) {
+		units_human_time(time, (uint64_t)job->compute_time.a);
+		buf_addf(&text, "compute %s per step", time);
+	} else {
+		buf_add(&text, "compute ");
+		dist_format(&text, &job->compute_time, DIST_NS);
+		buf_add(&text, " per step");
+	}
+	buf_addf(&text, ", %s", barriers[job->barrier]);
+	if (b->result->members > 1)
+		buf_addf(&text, "; %u jobs together", b->result->members);
+	text_put(out, "job", SETTING_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+static void put_readers(struct buf *out, const struct text_block *b)
+{
+	const struct job *job = b->job;
+	struct buf text;
+	char number[UNITS_TEXT_BYTES];
+	buf_init(&text);
+	buf_addf(&text, "%s threads",
+		 units_human_count(number,
+				   b->ml->accelerators * job->read_threads));
+	buf_addf(&text,
+		 " (%" PRIu64 " per accelerator), ioengine=%s, direct=%d",
+		 job->read_threads, job->ioengine ? job->ioengine : "unknown",
+		 job->direct);
+	if (job->direct && b->result->read_align_bytes > 0)
+		buf_addf(&text, " (aligned to %s)",
+			 units_human_bytes(
+				 number, (double)b->result->read_align_bytes));
+	buf_addf(&text, ", %s reads",
+		 units_human_bytes(number, (double)job->bs_bytes));
+	text_put(out, "readers", SETTING_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* "146.6 MB (mean)"; "2 MiB" where all files have one, round, size. */
+static void put_file_size(struct buf *text, const struct dataset_totals *t)
+{
+	char size[UNITS_TEXT_BYTES];
+	bool varies = t->stdev_file_bytes > 0;
+	if (!varies && fmod(t->mean_file_bytes, 1024) <= 0)
+		units_human_bytes(size, t->mean_file_bytes);
+	else
+		units_human_mb(size, t->mean_file_bytes);
+	buf_addf(text, "%s%s", size, varies ? " (mean)" : "");
+}
+
+static void put_dataset(struct buf *out, const struct text_block *b)
+{
+	const struct dataset *ds = b->result->dataset;
+	const struct dataset_totals *t = &b->result->totals;
+	double ram = (double)b->run->host.memory_bytes;
+	double ratio = ram > 0 ? (double)t->bytes / ram : (double)NAN;
+	struct buf text;
+	char number[UNITS_TEXT_BYTES];
+	if (!ds)
+		return;
+	buf_init(&text);
+	buf_addf(&text, "%s %s file%s of ",
+		 units_human_count(number, ds->files), ds->format->name,
+		 ds->files == 1 ? "" : "s");
+	put_file_size(&text, t);
+	if (ds->samples_per_file > 1)
+		buf_addf(&text, ", %s samples each",
+			 units_human_count(number, ds->samples_per_file));
+	buf_addf(&text, ", %s", units_human_bytes(number, (double)t->bytes));
+	if (t->estimate)
+		buf_add(&text, " (estimate)");
+	if (ratio >= 0.0005)
+		buf_addf(&text, " = %.*f x this host's memory",
+			 ratio >= 0.995     ? 1
+			 : ratio >= 0.00995 ? 2
+					    : 3,
+			 ratio);
+	else if (!isnan(ratio))
+		buf_add(&text, ", less than 0.001 x this host's memory");
+	text_put(out, "dataset", SETTING_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* One more in the brackets: "(", then ", " between them. */
+static void put_item(struct buf *text, bool *any, const char *item)
+{
+	buf_addf(text, "%s%s", *any ? ", " : " (", item);
+	*any = true;
+}
+
+/* "rsize=1048576" is rsize=1m. */
+static void put_mount_option(struct buf *text, const char *option, size_t len)
+{
+	const char *value = option + strcspn(option, "=") + 1;
+	char size[UNITS_TEXT_BYTES];
+	uint64_t bytes;
+	buf_addn(text, option, (size_t)(value - option));
+	snprintf(size, sizeof(size), "%.*s", (int)(option + len - value),
+		 value);
+	if (!strncmp(option, "rsize=", 6) && units_u64(size, &bytes, NULL) == 0)
+		units_put_size(size, bytes);
+	buf_add(text, size);
+}
+
+/* Of an NFS mount, what decides its speed. */
+static void put_mount_options(struct buf *text, const char *options)
+{
+	static const char *const wanted[] = { "vers=", "proto=", "nconnect=",
+					      "rsize=" };
+	bool any = false;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		size_t len;
+		for (const char *o = options; *o; o += len + (o[len] == ',')) {
+			len = strcspn(o, ",");
+			if (strncmp(o, wanted[i], strlen(wanted[i])))
+				continue;
+			buf_add(text, any ? "," : " (");
+			put_mount_option(text, o, len);
+			any = true;
+		}
+	}
+	if (any)
+		buf_addc(text, ')');
+}
+
+static void put_device(struct buf *text, const struct storage_result *s)
+{
+	bool any = false;
+	char item[96], size[UNITS_TEXT_BYTES];
+	if (is_set(s->device_kind))
+		put_item(text, &any, s->device_kind);
+	if (is_set(s->scheduler)) {
+		snprintf(item, sizeof(item), "scheduler %s", s->scheduler);
+		put_item(text, &any, item);
+	}
+	if (s->read_ahead_bytes != UINT64_MAX) {
+		snprintf(item, sizeof(item), "read_ahead %s",
+			 units_human_bytes(size, (double)s->read_ahead_bytes));
+		put_item(text, &any, item);
+	}
+	if (any)
+		buf_addc(text, ')');
+}
+
+static void put_storage(struct buf *out, const struct text_block *b)
+{
+	const struct storage_result *s = &b->ml->storage;
+	struct buf text;
+	buf_init(&text);
+	if (verdict_without_storage(b->job)) {
+		buf_add(&text, "none: ioengine=null touches no file");
+		text_put(out, "storage", SETTING_INDENT, buf_str(&text));
+		buf_fini(&text);
+		return;
+	}
+	buf_add(&text, is_set(s->filesystem) ? s->filesystem : "unknown");
+	/* "tmpfs on tmpfs" says nothing. */
+	if (is_set(s->mount_source) && strcmp(s->mount_source, "none") &&
+	    (!s->filesystem || strcmp(s->mount_source, s->filesystem)))
+		buf_addf(&text, " %s%s", s->mount_source[0] == '/' ? "on " : "",
+			 s->mount_source);
+	if (is_set(s->mount_target))
+		buf_addf(&text, " at %s", s->mount_target);
+	if (s->is_memory)
+		buf_add(&text, ": this is memory");
+	else if (is_set(s->device))
+		put_device(&text, s);
+	else if (is_set(s->filesystem) && !strncmp(s->filesystem, "nfs", 3) &&
+		 s->mount_options)
+		put_mount_options(&text, s->mount_options);
+	text_put(out, "storage", SETTING_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+static void put_machine(struct buf *out, const struct text_block *b)
+{
+	const struct host *h = &b->run->host;
+	time_t start = (time_t)(b->run->timestamp_ms / 1000);
+	struct tm utc;
+	struct buf text;
+	char memory[UNITS_TEXT_BYTES], when[32] = "";
+	buf_init(&text);
+	buf_addf(&text, "%s, %" PRIu64, h->hostname, h->cpus);
+	if (h->cpus_online > h->cpus)
+		buf_addf(&text, " of %" PRIu64, h->cpus_online);
+	buf_addf(&text, " CPU%s, %s, %s, mlgen " MLGEN_VERSION,
+		 h->cpus_online > 1 ? "s" : "",
+		 units_human_bytes(memory, (double)h->memory_bytes), h->kernel);
+	if (gmtime_r(&start, &utc) &&
+	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &utc) > 0)
+		buf_addf(&text, ", %s", when);
+	text_put(out, "host", SETTING_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+void text_settings(struct buf *out, const struct text_block *b)
+{
+	put_job(out, b);
+	put_readers(out, b);
+	put_dataset(out, b);
+	put_storage(out, b);
+	put_machine(out, b);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_tables.h - the two tables of the text report: epochs and latencies. */
+#pragma once
+
+#include "base/buf.h"
+#include "job/fields.h"
+#include "report/show.h"
+#include "report/text_block.h"
+#include "run/results.h"
+
+/*
+ * One line per epoch and one for all, under a header. Where that is more than
+ * `most_lines`, the first epochs and the last stay, with `...` between them.
+ */
+void text_epochs(struct buf *out, const struct ml_result *ml,
+		 const struct rate_unit *unit, unsigned most_lines);
+
+/*
+ * One line per operation, sample, stall and step that occurred. Of a long list
+ * of percentiles those that fit: the usual ones, then the highest.
+ */
+void text_latency(struct buf *out, const struct ml_result *ml,
+		  const struct f64_list *percentiles);

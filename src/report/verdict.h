@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verdict.h - what limits a training, the figures that decide it, what to try next. */
+#pragma once
+
+#include "run/results.h"
+
+/*
+ * The verdicts stand in one table; the first that holds is taken:
+ *   memory   more than 10 % of the bytes came from this host's memory
+ *   host     the CPUs are busy for 90 % or more, or oversleep takes 1 % or more
+ *   compute  accelerators stall for 5 % of their time or less
+ *   storage  loaders spend 80 % or more of their time inside I/O calls
+ *   unclear  none of these
+ * A figure that could not be measured decides nothing. A training that
+ * finished no step has no verdict.
+ */
+
+/* Fill ml.verdict of every training job; its strings belong to the result. */
+void verdict_fill(struct run_result *r);
+
+/* "STORAGE-BOUND" for "storage"; NULL where there is no such verdict. */
+const char *verdict_label(const char *name);
+
+/*
+ * Of a storage-bound training: how many such accelerators what was delivered
+ * is enough for at `*au_percent` (the target, else 90). Never more than ran
+ * where these missed it. UINT64_MAX without a demand.
+ */
+uint64_t verdict_enough(const struct job_result *j, double *au_percent);
+
+/* Does this job move no bytes at all (ioengine=null)? Its verdicts are about
+ * the host and never about storage. */
+bool verdict_without_storage(const struct job *job);

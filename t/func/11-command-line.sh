@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 11-command-line - where a job comes from, and which of several values counts.
+
+. "$(dirname "$0")/tap.sh"
+
+unset MLGEN_JOBS
+
+# value OPTION ARGUMENT...: the option's values as --showjob prints them, on
+# one line; and its origins.
+value()
+{
+	option=$1
+	shift
+	"$MLGEN" --showjob "$@" 2>&1 | sed -n "s/^$option=//p" | paste -sd' ' -
+}
+
+origin()
+{
+	option=$1
+	shift
+	"$MLGEN" --showjob "$@" 2>&1 | grep -B1 -E "^(# )?$option( is|=)" |
+		sed -n '1s/^# //p'
+}
+
+cat >a.job <<'END'
+[global]
+epochs=2
+prefetch=5
+[one]
+epochs=3
+[global]
+prefetch=6
+batch_size=9
+[accelerator=fast]
+compute_time=1ms
+[two]
+accelerator=slow
+[accelerator=slow]
+compute_time=7ms
+batch_size=4
+END
+
+# ---- precedence
+is "a section overrides [global], a default stands elsewhere" \
+	"$(value epochs a.job --accelerator=fast)" "3 2"
+is "a second [global] adds to the first for the jobs below it" \
+	"$(value prefetch a.job --accelerator=fast)" "5 6"
+is "a selected section overrides [global]" \
+	"$(value batch_size a.job)" "1 4"
+is "one under [global] serves the jobs below it" \
+	"$(value compute_time a.job --accelerator=fast)" "0 1ms"
+is "the command line overrides all of them" \
+	"$(value batch_size a.job --batch_size=8)" "8 8"
+is "for one job with its name in front" \
+	"$(value epochs a.job --two.epochs=7 --epochs=5)" "5 7"
+is "dashes and underscores are alike" \
+	"$(value batch_size a.job --batch-size=8 --two.batch-size=2)" "8 2"
+is "the last of two values on the command line counts" \
+	"$(value epochs a.job --epochs=5 --epochs=6)" "6 6"
+is "an empty value unsets an option without default" \
+	"$(value target_au --name=x --target_au=90 --target_au=)" ""
+
+# ---- origins
+is "an origin is a default" "$(origin bs a.job)" "default"
+is "or a line of [global]" "$(origin prefetch a.job --section=one)" \
+	"a.job:3 [global]"
+is "or of the section" "$(origin epochs a.job --section=one)" \
+	"a.job:5 [one]"
+is "or of a selected section" "$(origin compute_time a.job --section=two)" \
+	"a.job:14 [accelerator=slow]"
+is "or the command line" "$(origin epochs a.job --epochs=1)" "command line"
+
+# ---- the echo
+"$MLGEN" --showjob a.job --kb_base=1000 --bs=64k --sample_size=normal:2m:1k \
+	--percentile_list=5:99.99 --time_based --runtime=90m >echo.job
+"$MLGEN" --showjob echo.job >echo2.job
+is "a job that was shown parses to the same job" \
+	"$(grep -v '^#' echo2.job)" "$(grep -v '^#' echo.job)"
+is "sizes of kb_base=1000 too" "$(value bs echo.job)" "64000 64000"
+
+# ---- jobs without a file
+is "--name starts a job, with the options behind it" \
+	"$(value epochs --epochs=4 --name=x --name=y --epochs=5)" "4 5"
+is "its name goes into its directory" "$(value directory --name=x)" \
+	"mlgen-data/x"
+# shellcheck disable=SC2016 # mlgen replaces it
+is "words are replaced" "$(value directory --name=x --directory='/d/$jobname-1')" \
+	"/d/x-1"
+is "a flag needs no value" "$(value stonewall --name=x --stonewall)" "1"
+is "--section selects one" \
+	"$(value epochs a.job --section=two)" "2"
+
+# ---- files
+mkdir lib
+printf '[lib]\nepochs=11\n' >lib/only.job
+printf '[lib]\nepochs=12\n' >lib/a.job
+MLGEN_JOBS=$T/lib
+export MLGEN_JOBS
+is "a job file is found in MLGEN_JOBS" "$(value epochs only.job)" "11"
+is "but one here comes first" "$(value epochs a.job --section=one)" "3"
+is "a name with a slash is a path" "$(value epochs lib/a.job)" "12"
+unset MLGEN_JOBS
+exits "a job file without its suffix is not guessed" 2 "$MLGEN" --parse-only a
+is "but asked back" "$(cat "$T/err")" \
+	"mlgen: a: no such job file; did you mean a.job?"
+is "- is standard input" \
+	"$(printf '\357\273\277[in]\r\n\t epochs = 9 \r\n' |
+		"$MLGEN" --showjob - | grep '^epochs=')" "epochs=9"
+like "and named so in a message" \
+	"$(printf '[in]\nbs=1' | "$MLGEN" --parse-only - 2>&1)" \
+	'^stdin:2: bs: 1 is below'
+is "several files run one after the other" \
+	"$(value epochs lib/a.job lib/only.job)" "12 11"
+# shellcheck disable=SC2016 # mlgen replaces it
+printf 'epochs=${EPOCHS:-8}\n' >lib/x.inc
+printf '[inc]\ninclude x.inc\n' >lib/inc.job
+is "include is relative to the file it stands in" \
+	"$(value epochs lib/inc.job)" "8"
+is "\${VAR} comes from the environment" \
+	"$(EPOCHS=6; export EPOCHS; value epochs lib/inc.job)" "6"
+
+# ---- refusals that are no golden files
+exits "no job at all is a usage error" 2 "$MLGEN"
+exits "an engine that is not there is refused" 2 \
+	"$MLGEN" --parse-only --name=x --ioengine=psynk
+like "with those that are, and the nearest" "$(cat "$T/err")" \
+	"^mlgen: ioengine: 'psynk' is not built in; there is .*psync.*; did you mean 'psync'\\?$"
+exits "an abbreviation is refused" 2 "$MLGEN" --name=x --ioengin=null
+exits "general options may stand anywhere" 0 \
+	"$MLGEN" a.job --parse-only --epochs=1
+is "and a good file is passed in silence" "$(cat "$T/out" "$T/err")" ""
+exits "a target without compute_time is allowed" 0 \
+	"$MLGEN" --parse-only --name=x --target_au=90
+like "and noted" "$(cat "$T/err")" '^mlgen: note: compute_time: 0 '
+
+# ---- help
+exits "--help succeeds" 0 "$MLGEN" --help
+cp "$T/out" help
+ok "its lines are at most 90 wide" awk 'length > 90 { exit 1 }' help
+for option in $("$MLGEN" --showjob --name=x | sed -n 's/^\([a-z_]*\)=.*/\1/p'); do
+	like "--help has $option" "$(cat help)" "^  --$option="
+done
+exits "--cmdhelp explains one option" 0 "$MLGEN" --cmdhelp=read_threads
+is "as the manual has it" "$(cat "$T/out")" \
+"read_threads=INT   threads that read for one accelerator      default 4, 1 to 1024
+                   PyTorch: num_workers. MLPerf Storage: reader.read_threads (up to 32)."
+exits "and all" 0 "$MLGEN" --cmdhelp
+like "with their values" "$(cat "$T/out")" '^ +contiguous  accelerator r of n'
+exits "but not one that is misspelt" 2 "$MLGEN" --cmdhelp=read_thread
+like "whose nearest it names" "$(cat "$T/err")" "did you mean 'read_threads'"
+
+ok "nothing was written" test ! -e "$T/mlgen-data"
+done_testing

@@ -1,0 +1,159 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 24-refusals.sh - what cannot run is told in one line, before anything is written.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+# refused TITLE LINE OPTION...: status 2, exactly this line, nothing on stdout,
+# no dataset, and reports of earlier runs stay.
+refused()
+{
+	title=$1 line=$2
+	shift 2
+	rm -rf data
+	echo before >kept.json
+	echo before >kept.csv
+	exits "$title" 2 "$MLGEN" --name=x --directory=data --num_files=24 \
+		--sample_size=1k --format=raw --json=kept.json --log=kept.csv "$@"
+	is "$title: says why" "$(cat err)" "$line"
+	is "$title: nothing is reported" "$(cat out)" ""
+	is "$title: nothing is lost" "$(head -qn 2 kept.json kept.csv)" "before
+before"
+	not_ok "$title: nothing is written" test -e data
+}
+
+refused "more accelerators than samples" \
+	"mlgen: accelerators: 25 need at least 25 x batch_size 1 = 25 samples per step, the dataset has 24; more num_files or fewer accelerators" \
+	--accelerators=25
+refused "a batch larger than a shard" \
+	"mlgen: batch_size: 2 is more than the 1 samples of one accelerator's shard (24 samples / 24 accelerators); more num_files or a smaller batch_size" \
+	--accelerators=24 --batch_size=2 --drop_last=0
+refused "a batch larger than the dataset" \
+	"mlgen: batch_size: 25 is more than the 24 samples of the dataset; more num_files or a smaller batch_size" \
+	--batch_size=25
+refused "time_based without runtime" \
+	"mlgen: time_based: needs a runtime; set runtime=60s, or drop time_based" \
+	--time_based
+for zero in num_files samples_per_file sample_size batch_size accelerators \
+	epochs read_threads prefetch; do
+	refused "$zero=0" "mlgen: $zero: 0 is below the minimum 1" --$zero=0
+done
+refused "an invalid list of CPUs" \
+	"mlgen: cpus_allowed: '0-' is no list of CPUs; write numbers and ranges with commas, such as 0-3,8" \
+	--cpus_allowed=0-
+refused "a CPU that is not there" \
+	"mlgen: cpus_allowed: CPU 1000 is not one that this process may use; it has $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)" \
+	--cpus_allowed=1000
+
+# ---- requirements
+refused "a requirement without comparison" \
+	"mlgen: require=au: no comparison. Quote it: --require='au>=90' (the shell took '>' as a redirection)" \
+	--require=au
+refused "a requirement of something unknown" \
+	"mlgen: require=aux>=90: no such metric 'aux'; any number of ml{} in the JSON report, or au" \
+	--require='aux>=90'
+rm -rf data
+not_ok "even when nothing is to run" "$MLGEN" --name=x --directory=data \
+	--num_files=4 --dry-run --require='aux>=90'
+
+# ---- where to write
+for option in json output log; do
+	rm -rf data
+	exits "$option in a folder that is not there is refused" 2 "$MLGEN" \
+		--name=x --directory=data --num_files=4 --sample_size=1k \
+		--$option=none/file
+	like "$option: with the path" "$(cat err)" \
+		'^mlgen: .*none/file: .*No such file or directory$'
+	is "$option: with nothing else" "$(cat out)" ""
+	not_ok "$option: before anything is written" test -e data
+done
+mkdir folder
+exits "a report cannot replace a folder" 2 "$MLGEN" --name=x --directory=data \
+	--num_files=4 --sample_size=1k --json=folder
+is "and says so" "$(cat err)" "mlgen: folder: cannot be written: Is a directory"
+
+# ---- open files
+few_files()
+{
+	(
+		ulimit -n "$1" || exit 77
+		shift
+		exec "$MLGEN" --name=x --directory=data --num_files=24 \
+			--sample_size=1k --read_threads=8 --quiet "$@"
+	)
+}
+exits "too few open files are refused" 2 few_files 39
+is "with the number that is needed" "$(cat err)" \
+	"mlgen: 40 files may be open at once (one for each of accelerators x read_threads), the limit is 39; raise it with ulimit -n 40"
+not_ok "before anything is written" test -e data
+exits "which a dry run knows" 0 few_files 39 --dry-run
+like "as what would stop the run" "$(cat out)" \
+	'^files     40 open at once; limit 39 +FAIL$'
+exits "and just enough are enough" 0 few_files 40
+rm -rf data
+
+# ---- space
+echo before >kept.csv
+exits "a dataset larger than the filesystem is refused" 2 "$MLGEN" --name=x \
+	--directory=data --num_files=1000000000 --sample_size=1g --format=raw \
+	--log=kept.csv
+like "with what there is and a way out" "$(cat err)" \
+	'^mlgen: data: 953\.7 PiB to write, [0-9.]+ .iB free, of which half may be used; --num_files=[0-9]+ would fit'
+is "a log that was there stays" "$(cat kept.csv)" before
+not_ok "and nothing is written" test -e data
+refused "readonly without a dataset" \
+	"mlgen: readonly: 24 of the 24 files of data are not there; write them once without --readonly (--phase=prepare)" \
+	--readonly
+
+# ---- directories
+# nowhere TITLE DIRECTORY REGEX [RUNNER]
+nowhere()
+{
+	title=$1 directory=$2 regex=$3
+	shift 3
+	exits "$title is refused" 2 "$@" "$MLGEN" --name=x --num_files=4 \
+		--sample_size=1k --directory="$directory"
+	like "$title: with the directory and the reason" "$(cat err)" "$regex"
+	is "$title: in one line" "$(wc -l <err)" 1
+}
+echo content >file
+nowhere "a file as directory" file \
+	'^mlgen: file.*: Not a directory'
+nowhere "a directory below a file" file/below '^mlgen: file/below.*: Not a directory'
+is "and the file is as it was" "$(cat file)" content
+nowhere "a filesystem that holds no files" /proc/mlgen '^mlgen: /proc/mlgen: '
+nowhere "a name that is too long" "$(printf '%0300d' 0)" \
+	'^mlgen: 0+.*: File name too long'
+mkdir private
+chmod 755 "$T"
+chmod 555 private
+if as_nobody test ! -w private && as_nobody "$MLGEN" --version >out 2>&1; then
+	nowhere "a directory without permission" "$T/private" \
+		"^mlgen: $T/private: .*Permission denied" as_nobody
+	nowhere "or one to be made there" "$T/private/new" \
+		"^mlgen: $T/private/new: .*Permission denied" as_nobody
+else
+	skip "a directory without permission is refused" "no other user to be"
+fi
+
+# ---- read-only filesystems: a mount in a namespace of its own, as root
+read_only()
+{
+	unshare -m sh -c 'mount -t tmpfs -o ro none "$1" || exit 77
+		shift; exec "$@"' sh "$T/ro" "$@"
+}
+mkdir ro
+if read_only true 2>/dev/null; then
+	nowhere "a read-only filesystem" "$T/ro" \
+		"^mlgen: $T/ro: .*Read-only file system" read_only
+	nowhere "or a directory to be made there" "$T/ro/new" \
+		"^mlgen: $T/ro/new: .*Read-only file system" read_only
+	exits "which a dry run knows" 0 read_only "$MLGEN" --name=x \
+		--num_files=4 --directory="$T/ro/new" --dry-run
+	like "as what would stop the run" "$(cat out)" 'is mounted read-only'
+else
+	skip "a read-only filesystem is refused" "may not mount one"
+fi
+
+done_testing

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# runs.sh - what tests that run jobs share: looking into a report, waiting, what the host has.
+# shellcheck shell=sh
+#
+# Sourced after tap.sh.
+#
+#	json FILE KEY.0.KEY...	values of a JSON document, on one line; keys and
+#				places in a list with dots between them
+#	ml FILE KEY...		the same of jobs.0.ml
+#	is_json TITLE FILE	a parser other than mlgen's reads FILE
+#	background PROGRAM...	run it, its output in $T/out and $T/err; no shell
+#				function, so that $pid is the program
+#	finish			wait for that; its status is in $status
+#	poll COMMAND...		until COMMAND succeeds; fails after a minute
+#	is_memory DIRECTORY	the filesystem there keeps files in memory
+#	traced FILE COMMAND...	run it, its system calls go to FILE
+#	as_nobody COMMAND...	run it without root's powers
+
+# Only what mlgen prints, with two blanks a level: jq may not be there.
+json()
+{
+	json_file=$1
+	shift
+	# A report that was not written has none of them.
+	[ -f "$json_file" ] || json_file=/dev/null
+	json_wanted=$(printf '%s\n' "$@") awk '
+	BEGIN { n = split(ENVIRON["json_wanted"], wanted, "\n") }
+	{
+		match($0, /^ */)
+		depth = RLENGTH / 2
+		text = substr($0, RLENGTH + 1)
+		sub(/,$/, "", text)
+		if (depth == 0 || text ~ /^[]}]/)
+			next
+		if (match(text, /^"([^"\\]|\\.)*": /)) {
+			key = substr(text, 2, RLENGTH - 4)
+			text = substr(text, RLENGTH + 1)
+		} else
+			key = item[depth] + 0
+		item[depth]++
+		item[depth + 1] = 0
+		path[depth] = key
+		whole = path[1]
+		for (i = 2; i <= depth; i++)
+			whole = whole "." path[i]
+		gsub(/^"|"$/, "", text)
+		value[whole] = text
+	}
+	END {
+		for (i = 1; i <= n; i++)
+			printf "%s%s", (i == 1 ? "" : " "), \
+				((wanted[i] in value) ? value[wanted[i]] : \
+				 "absent")
+		print ""
+	}' "$json_file"
+}
+
+ml()
+{
+	ml_file=$1
+	shift
+	# shellcheck disable=SC2046 # one word for each key
+	json "$ml_file" $(printf 'jobs.0.ml.%s\n' "$@")
+}
+
+is_json()
+{
+	if command -v jq >/dev/null; then
+		ok "$1" jq -es 'length == 1' "$2"
+	elif command -v python3 >/dev/null; then
+		ok "$1" python3 -m json.tool "$2"
+	else
+		skip "$1" "neither jq nor python3 is here"
+	fi
+}
+
+background()
+{
+	"$@" >"$T/out" 2>"$T/err" </dev/null &
+	pid=$!
+}
+
+# shellcheck disable=SC2034 # for the caller
+finish()
+{
+	wait "$pid"
+	status=$?
+}
+
+poll()
+{
+	poll_left=6000
+	until "$@"; do
+		poll_left=$((poll_left - 1))
+		[ "$poll_left" -gt 0 ] || return 1
+		sleep 0.01
+	done
+}
+
+is_memory()
+{
+	case $(stat -f -c %T "$1") in
+	tmpfs | ramfs)	return 0 ;;
+	*)		return 1 ;;
+	esac
+}
+
+# The leak checker cannot work under a tracer.
+traced()
+{
+	traced_file=$1
+	shift
+	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
+		strace -f -qq -o "$traced_file" "$@"
+}
+
+as_nobody()
+{
+	if [ "$(id -u)" -eq 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_json.c - structs become valid JSON by their tables. */
+#include <check.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json.h"
+#include "stat/hist.h"
+#include "stat/metric.h"
+#include "suites.h"
+
+struct inner {
+	uint64_t n;
+};
+
+struct all {
+	bool yes;
+	uint64_t count, bytes, ns, unknown, huge;
+	double share, nothing, endless;
+	int word, no_word;
+	char *text, *absent, *odd;
+	struct hist *hist, *no_hist;
+	struct inner inner;
+	struct metric_list list, doubles, map;
+};
+
+static const struct mlgen_choice words[] = {
+	{ "none", 0, "" },
+	{ "some", 3, "" },
+	{ 0 },
+};
+
+static const struct mlgen_field inner_fields[] = {
+	{ "n", MLGEN_F_U64(struct inner, n) },
+	{ 0 },
+};
+
+/* clang-format off */
+static const struct mlgen_field all_fields[] = {
+	{ "yes", MLGEN_F_BOOL(struct all, yes) },
+	{ "count", MLGEN_F_U64(struct all, count) },
+	{ "bytes", MLGEN_F_SIZE(struct all, bytes) },
+	{ "ns", MLGEN_F_TIME(struct all, ns) },
+	{ "unknown", MLGEN_F_U64(struct all, unknown), .flags = MLGEN_NULLABLE },
+	{ "huge", MLGEN_F_U64(struct all, huge) },
+	{ "share", MLGEN_F_PERCENT(struct all, share) },
+	{ "nothing", MLGEN_F_F64(struct all, nothing), .flags = MLGEN_NULLABLE },
+	{ "endless", MLGEN_F_F64(struct all, endless) },
+	{ "word", MLGEN_F_ENUM(struct all, word, words) },
+	{ "no_word", MLGEN_F_ENUM(struct all, no_word, words) },
+	{ "text", MLGEN_F_STR(struct all, text) },
+	{ "absent", MLGEN_F_STR(struct all, absent) },
+	{ "odd", MLGEN_F_STR(struct all, odd) },
+	{ "hist", METRIC_HIST(struct all, hist) },
+	{ "no_hist", METRIC_HIST(struct all, no_hist) },
+	{ "inner", METRIC_OBJECT(struct all, inner, struct inner, inner_fields) },
+	{ "list", METRIC_LIST(struct all, list, struct inner, inner_fields) },
+	{ "doubles", METRIC_F64S(struct all, doubles) },
+	{ "map", METRIC_MAP(struct all, map) },
+	{ 0 },
+};
+/* clang-format on */
+
+static json_t *parse(char *text)
+{
+	json_error_t error;
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+	ck_assert_msg(root != NULL, "%s at %d:\n%s", error.text, error.line,
+		      text);
+	free(text);
+	return root;
+}
+
+static json_t *written(const struct all *a, const struct f64_list *percentiles)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	ck_assert_int_eq(json_struct(to, all_fields, a, percentiles), 0);
+	fclose(to);
+	return parse(text);
+}
+
+static double real_at(const json_t *o, const char *key)
+{
+	ck_assert_msg(json_is_real(json_object_get(o, key)), "%s", key);
+	return json_real_value(json_object_get(o, key));
+}
+
+static long long int_at(const json_t *o, const char *key)
+{
+	ck_assert_msg(json_is_integer(json_object_get(o, key)), "%s", key);
+	return json_integer_value(json_object_get(o, key));
+}
+
+START_TEST(every_type_has_its_form)
+{
+	struct all a = { .yes = true,
+			 .count = 7,
+			 .bytes = 146600628,
+			 .ns = 323000000,
+			 .share = 63.1,
+			 .word = 3,
+			 .no_word = 2,
+			 .inner.n = 5 };
+	char text[] = "a \"quote\"";
+	a.text = text;
+	json_t *o = written(&a, NULL);
+
+	ck_assert(json_is_true(json_object_get(o, "yes")));
+	ck_assert_int_eq(int_at(o, "count"), 7);
+	ck_assert_int_eq(int_at(o, "bytes"), 146600628);
+	ck_assert_int_eq(int_at(o, "ns"), 323000000);
+	ck_assert_double_eq(real_at(o, "share"), 63.1);
+	ck_assert_str_eq(json_string_value(json_object_get(o, "word")), "some");
+	ck_assert(json_is_null(json_object_get(o, "no_word")));
+	ck_assert_str_eq(json_string_value(json_object_get(o, "text")), text);
+	ck_assert(json_is_null(json_object_get(o, "absent")));
+	ck_assert_int_eq(int_at(json_object_get(o, "inner"), "n"), 5);
+	json_decref(o);
+}
+END_TEST
+
+START_TEST(what_json_cannot_say_is_null_or_the_nearest)
+{
+	char odd[] = "/data/\xff\xfe";
+	struct all a = { .unknown = UINT64_MAX,
+			 .huge = UINT64_MAX,
+			 .nothing = (double)NAN,
+			 .endless = (double)INFINITY,
+			 .odd = odd };
+	json_t *o = written(&a, NULL);
+
+	ck_assert(json_is_null(json_object_get(o, "unknown")));
+	ck_assert(int_at(o, "huge") == INT64_MAX);
+	ck_assert(json_is_null(json_object_get(o, "nothing")));
+	ck_assert(json_is_null(json_object_get(o, "endless")));
+	ck_assert_str_eq(json_string_value(json_object_get(o, "odd")),
+			 "/data/?\?");
+	json_decref(o);
+}
+END_TEST
+
+START_TEST(keys_stand_in_the_order_of_the_table)
+{
+	struct all a = { 0 };
+	json_t *o = written(&a, NULL);
+	const struct mlgen_field *f = all_fields;
+
+	for (void *i = json_object_iter(o); i; i = json_object_iter_next(o, i))
+		ck_assert_str_eq(json_object_iter_key(i), (f++)->name);
+	ck_assert_ptr_null(f->name);
+	json_decref(o);
+}
+END_TEST
+
+START_TEST(lists_are_arrays_and_maps_are_objects)
+{
+	struct inner items[] = { { 1 }, { 2 } };
+	double doubles[] = { 99.5, (double)NAN };
+	struct metric_pair pairs[] = { { "bs", "1m" }, { "log", NULL } };
+	struct all a = { .list = { items, 2 },
+			 .doubles = { doubles, 2 },
+			 .map = { pairs, 2 } };
+	json_t *o = written(&a, NULL);
+	json_t *list = json_object_get(o, "list");
+	json_t *values = json_object_get(o, "doubles");
+	json_t *map = json_object_get(o, "map");
+
+	ck_assert_uint_eq(json_array_size(list), 2);
+	ck_assert_int_eq(int_at(json_array_get(list, 1), "n"), 2);
+	ck_assert_uint_eq(json_array_size(values), 2);
+	ck_assert_double_eq(json_real_value(json_array_get(values, 0)), 99.5);
+	ck_assert(json_is_null(json_array_get(values, 1)));
+	ck_assert_str_eq(json_string_value(json_object_get(map, "bs")), "1m");
+	ck_assert(json_is_null(json_object_get(map, "log")));
+	json_decref(o);
+}
+END_TEST
+
+static void expect_empty(const json_t *h)
+{
+	const json_t *p = json_object_get(h, "percentile");
+
+	ck_assert_int_eq(int_at(h, "min"), 0);
+	ck_assert_int_eq(int_at(h, "max"), 0);
+	ck_assert_int_eq(int_at(h, "N"), 0);
+	ck_assert_double_eq(real_at(h, "mean"), 0);
+	ck_assert_double_eq(real_at(h, "stddev"), 0);
+	ck_assert_uint_eq(json_object_size(p), 2);
+	ck_assert_int_eq(int_at(p, "99.000000"), 0);
+	ck_assert_uint_eq(json_object_size(json_object_get(h, "bins")), 0);
+}
+
+START_TEST(an_empty_histogram_is_zeros)
+{
+	struct f64_list list = { 2, { 50, 99 } };
+	struct all a = { .hist = hist_new() };
+	json_t *o = written(&a, &list);
+
+	expect_empty(json_object_get(o, "hist"));
+	expect_empty(json_object_get(o, "no_hist"));
+	json_decref(o);
+	hist_free(a.hist);
+}
+END_TEST
+
+START_TEST(a_histogram_has_its_percentiles_and_bins)
+{
+	struct f64_list list = { 3, { 50, 99.95, 100 } };
+	struct all a = { .hist = hist_new() };
+
+	for (unsigned i = 0; i < 3; i++)
+		hist_add(a.hist, 100);
+	hist_add(a.hist, 1000000);
+	json_t *o = written(&a, &list);
+	json_t *h = json_object_get(o, "hist");
+	json_t *p = json_object_get(h, "percentile");
+	json_t *bins = json_object_get(h, "bins");
+	char midpoint[32];
+
+	snprintf(midpoint, sizeof(midpoint), "%llu",
+		 (unsigned long long)hist_bucket_midpoint(
+			 hist_bucket_of(1000000)));
+	ck_assert_int_eq(int_at(h, "min"), 100);
+	ck_assert_int_eq(int_at(h, "max"), 1000000);
+	ck_assert_int_eq(int_at(h, "N"), 4);
+	ck_assert_double_eq_tol(real_at(h, "mean"), 250075, 1e-6);
+	ck_assert_int_eq(int_at(p, "50.000000"), 100);
+	ck_assert_int_eq(int_at(p, "99.950000"),
+			 (long long)hist_percentile(a.hist, 99.95));
+	ck_assert_int_eq(int_at(p, "100.000000"), 1000000);
+	ck_assert_uint_eq(json_object_size(bins), 2);
+	ck_assert_int_eq(int_at(bins, "100"), 3);
+	ck_assert_int_eq(int_at(bins, midpoint), 1);
+	json_decref(o);
+	hist_free(a.hist);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_an_error)
+{
+	struct all a = { 0 };
+	FILE *to = fopen("/dev/full", "w");
+
+	ck_assert_ptr_nonnull(to);
+	setvbuf(to, NULL, _IONBF, 0);
+	ck_assert_int_eq(json_struct(to, all_fields, &a, NULL), -EIO);
+	fclose(to);
+}
+END_TEST
+
+/* ---- the document ---- */
+
+/* A job of its own, as the only one of a set. */
+struct one_job {
+	struct job *job;
+	struct jobset set;
+};
+
+static void set_up_job(struct one_job *one)
+{
+	memset(one, 0, sizeof(*one));
+	one->job = job_new("train");
+	one->set.jobs = &one->job;
+	one->set.count = 1;
+}
+
+static json_t *document(const struct run_result *r, const struct jobset *set,
+			const struct plan_report *plans)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	ck_assert_int_eq(json_report(to, r, set, plans), 0);
+	fclose(to);
+	return parse(text);
+}
+
+static void expect_keys(const json_t *o, const char *const *keys)
+{
+	for (; *keys; keys++)
+		ck_assert_msg(json_object_get(o, *keys) != NULL,
+			      "%s is missing", *keys);
+}
+
+/* facts: every key that programs read from fio's documents. */
+static const char *const top_keys[] = {
+	"timestamp", "timestamp_ms", "time",          "global options", "jobs",
+	"disk_util", "machine",      "mlgen version", "schema_version", NULL
+};
+static const char *const job_keys[] = { "jobname",
+					"groupid",
+					"error",
+					"elapsed",
+					"job_runtime",
+					"job options",
+					"usr_cpu",
+					"sys_cpu",
+					"ctx",
+					"majf",
+					"minf",
+					"read",
+					"write",
+					"trim",
+					"latency_us",
+					"latency_ms",
+					"ml",
+					"latency_ns",
+					"error_text",
+					"iodepth_level",
+					"options_resolved",
+					NULL };
+static const char *const direction_keys[] = {
+	"io_bytes",    "io_kbytes",    "bw_bytes",  "bw",       "iops",
+	"runtime",     "total_ios",    "short_ios", "drop_ios", "slat_ns",
+	"clat_ns",     "lat_ns",       "bw_min",    "bw_max",   "bw_mean",
+	"bw_dev",      "bw_samples",   "iops_min",  "iops_max", "iops_mean",
+	"iops_stddev", "iops_samples", NULL
+};
+static const char *const disk_keys[] = {
+	"name",          "read_ios", "write_ios", "read_sectors",
+	"write_sectors", "util",     NULL
+};
+
+START_TEST(a_report_has_every_key_of_fio)
+{
+	struct one_job one;
+	set_up_job(&one);
+	struct job_result job = { .job = one.job,
+				  .kind = RESULT_TRAIN,
+				  .members = 1 };
+	struct disk_util disk = { .name = "vda" };
+	struct run_result r = {
+		.jobs = &job, .job_count = 1, .disks = &disk, .disk_count = 1
+	};
+	json_t *o = document(&r, &one.set, NULL);
+	json_t *j = json_array_get(json_object_get(o, "jobs"), 0);
+	json_t *d = json_array_get(json_object_get(o, "disk_util"), 0);
+
+	expect_keys(o, top_keys);
+	expect_keys(j, job_keys);
+	expect_keys(json_object_get(j, "read"), direction_keys);
+	expect_keys(json_object_get(j, "write"), direction_keys);
+	expect_keys(json_object_get(j, "trim"), direction_keys);
+	expect_keys(d, disk_keys);
+	ck_assert_str_eq(json_string_value(json_object_get(d, "name")), "vda");
+	ck_assert_ptr_null(json_object_get(j, "plan"));
+	json_decref(o);
+	job_free(one.job);
+}
+END_TEST
+
+START_TEST(lists_that_are_empty_are_there)
+{
+	struct jobset set = { 0 };
+	struct run_result r = { 0 };
+	json_t *o = document(&r, &set, NULL);
+
+	ck_assert(json_is_array(json_object_get(o, "jobs")));
+	ck_assert(json_is_array(json_object_get(o, "disk_util")));
+	ck_assert(json_is_object(json_object_get(o, "global options")));
+	json_decref(o);
+}
+END_TEST
+
+START_TEST(percentiles_are_those_of_the_job)
+{
+	struct one_job one;
+	set_up_job(&one);
+	one.job->percentile_list = (struct f64_list){ 1, { 12.5 } };
+	struct job_result job = { .job = one.job,
+				  .kind = RESULT_TRAIN,
+				  .members = 1 };
+	struct run_result r = { .jobs = &job, .job_count = 1 };
+	json_t *o = document(&r, &one.set, NULL);
+	json_t *j = json_array_get(json_object_get(o, "jobs"), 0);
+	json_t *stall = json_object_get(json_object_get(j, "ml"), "stall_ns");
+	json_t *p = json_object_get(stall, "percentile");
+
+	ck_assert_uint_eq(json_object_size(p), 1);
+	ck_assert_int_eq(int_at(p, "12.500000"), 0);
+	json_decref(o);
+	job_free(one.job);
+}
+END_TEST
+
+START_TEST(a_dry_run_has_a_plan_and_the_figures_it_knows)
+{
+	struct one_job one;
+	char name[] = "space", why[] = "no room";
+	struct plan_check check = { name, PLAN_FAIL, why };
+	set_up_job(&one);
+	struct plan_report plan = { .job = one.job,
+				    .demand_bytes_per_sec = 1e9,
+				    .total_steps = 4,
+				    .checks = { &check, 1 },
+				    .blockers = { &check, 1 } };
+	struct run_result r = { 0 };
+	one.job->accelerators = 2;
+	one.job->batch_size = 3;
+	json_t *o = document(&r, &one.set, &plan);
+	json_t *j = json_array_get(json_object_get(o, "jobs"), 0);
+	json_t *ml = json_object_get(j, "ml");
+	json_t *blocker = json_array_get(
+		json_object_get(json_object_get(j, "plan"), "blockers"), 0);
+
+	ck_assert_int_eq(int_at(ml, "samples"), 24);
+	ck_assert_double_eq(real_at(ml, "demand_bytes_per_sec"), 1e9);
+	ck_assert_ptr_null(json_object_get(ml, "au_percent"));
+	ck_assert_ptr_nonnull(json_object_get(ml, "storage"));
+	ck_assert_str_eq(json_string_value(json_object_get(blocker, "name")),
+			 "space");
+	ck_assert_str_eq(json_string_value(json_object_get(blocker, "text")),
+			 "no room");
+	json_decref(o);
+	job_free(one.job);
+}
+END_TEST
+
+Suite *suite_json(void)
+{
+	Suite *s = suite_create("json");
+	TCase *t = tcase_create("json");
+
+	tcase_add_test(t, every_type_has_its_form);
+	tcase_add_test(t, what_json_cannot_say_is_null_or_the_nearest);
+	tcase_add_test(t, keys_stand_in_the_order_of_the_table);
+	tcase_add_test(t, lists_are_arrays_and_maps_are_objects);
+	tcase_add_test(t, an_empty_histogram_is_zeros);
+	tcase_add_test(t, a_histogram_has_its_percentiles_and_bins);
+	tcase_add_test(t, a_full_disk_is_an_error);
+	tcase_add_test(t, a_report_has_every_key_of_fio);
+	tcase_add_test(t, lists_that_are_empty_are_there);
+	tcase_add_test(t, percentiles_are_those_of_the_job);
+	tcase_add_test(t, a_dry_run_has_a_plan_and_the_figures_it_knows);
+	suite_add_tcase(s, t);
+	return s;
+}

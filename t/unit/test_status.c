@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_status.c - the status line: what it shows, how wide, how it is drawn. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "report/status.h"
+#include "suites.h"
+
+#define SEC UINT64_C(1000000000)
+#define MS UINT64_C(1000000)
+#define GIB (UINT64_C(1) << 30)
+#define CLEAR "\r\033[K"
+
+/* A status line that draws into memory. */
+struct screen {
+	int fd;
+	struct status *status;
+	char text[8192];
+};
+
+/* 14:02:11 UTC */
+static time_t some_time(void)
+{
+	return 1795269731;
+}
+
+static void screen_init(struct screen *s, int eta, unsigned columns,
+			uint64_t interval_ns)
+{
+	struct settings set = { .eta = eta, .status_interval_ns = interval_ns };
+	s->fd = memfd_create("screen", 0);
+	ck_assert_int_ge(s->fd, 0);
+	struct status_screen on = { .fd = s->fd,
+				    .columns = columns,
+				    .wall_clock = some_time };
+	s->status = status_new_on(&set, &on);
+}
+
+static void screen_fini(struct screen *s)
+{
+	status_free(s->status);
+	close(s->fd);
+}
+
+/* What was written since the last call. */
+static const char *seen(struct screen *s)
+{
+	ssize_t n = pread(s->fd, s->text, sizeof(s->text) - 1, 0);
+	ck_assert_int_ge(n, 0);
+	s->text[n] = '\0';
+	ck_assert_int_eq(ftruncate(s->fd, 0), 0);
+	ck_assert_int_eq(lseek(s->fd, 0, SEEK_SET), 0);
+	return s->text;
+}
+
+/* A second of it: 14.9 GiB/s, 63.2 % AU, stalls of which 2 in 100 are long. */
+static void train(struct live *l, struct hist *stall, uint64_t second)
+{
+	*l = (struct live){
+		.job_name = "unet3d",
+		.phase = LIVE_TRAIN,
+		.now_ns = (1000 + second) * SEC,
+		.epoch = 2,
+		.epochs = 5,
+		.step = 118,
+		.steps = 500,
+		.samples = 100 * second,
+		.sample_bytes = 149 * GIB / 10 * second,
+		.compute_ns = 632 * MS * 8 * second,
+		.step_ns = SEC * 8 * second,
+		.left_ns = 964 * SEC,
+		.stall = stall,
+	};
+	hist_reset(stall);
+	for (uint64_t i = 0; i < 100 * second; i++)
+		hist_add(stall, i % 50 ? 150 * MS : 611 * MS);
+}
+
+static void run_seconds(struct screen *s, struct live *l, struct hist *stall,
+			uint64_t from, uint64_t to)
+{
+	for (uint64_t second = from; second <= to; second++) {
+		train(l, stall, second);
+		seen(s);
+		status_update(s->status, l, 1);
+	}
+}
+
+START_TEST(training_shows_the_last_seconds_in_one_line)
+{
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	screen_init(&s, ETA_AUTO, 80, 0);
+	run_seconds(&s, &l, stall, 1, 15);
+	ck_assert_str_eq(seen(&s),
+			 CLEAR "unet3d epoch 2/5 step 118/500 14.9 GiB/s AU "
+			       "63.2% stall p99 610 ms left 16m04s");
+	status_erase(s.status);
+	ck_assert_str_eq(seen(&s), CLEAR);
+	status_erase(s.status);
+	ck_assert_str_eq(seen(&s), "");
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+/* What was fast before does not hide that it is slow now. */
+START_TEST(au_throughput_and_percentile_forget_after_ten_seconds)
+{
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	screen_init(&s, ETA_AUTO, 80, 0);
+	run_seconds(&s, &l, stall, 1, 20);
+	for (unsigned i = 0; i < 10; i++) {
+		l.now_ns += SEC;
+		l.sample_bytes += GIB / 2;
+		l.compute_ns += 100 * MS;
+		l.step_ns += SEC;
+		hist_add(stall, 1500 * MS);
+		seen(&s);
+		status_update(s.status, &l, 1);
+	}
+	const char *line = seen(&s);
+	ck_assert_ptr_nonnull(strstr(line, " 512 MiB/s "));
+	ck_assert_ptr_nonnull(strstr(line, " AU 10.0% "));
+	ck_assert_ptr_nonnull(strstr(line, " stall p99 1497 ms "));
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+START_TEST(updates_more_often_than_once_a_second_look_back_as_far)
+{
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	screen_init(&s, ETA_AUTO, 80, 0);
+	run_seconds(&s, &l, stall, 1, 12);
+	for (unsigned i = 0; i < 50; i++) {
+		l.now_ns += SEC / 100;
+		seen(&s);
+		status_update(s.status, &l, 1);
+	}
+	/* 149 GiB of the ten seconds, in 10.5 s at most. */
+	const char *line = seen(&s);
+	ck_assert_msg(strstr(line, " 14.2 GiB/s ") != NULL ||
+			      strstr(line, " 14.1 GiB/s ") != NULL,
+		      "%s", line);
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+START_TEST(a_stall_in_progress_takes_the_place_of_the_throughput)
+{
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	screen_init(&s, ETA_AUTO, 80, 0);
+	run_seconds(&s, &l, stall, 1, 3);
+	l.now_ns += SEC;
+	l.waiting_ns = 2 * SEC;
+	status_update(s.status, &l, 1);
+	ck_assert_ptr_nonnull(strstr(seen(&s), "GiB/s"));
+	l.now_ns += SEC;
+	l.waiting_ns = 12 * SEC + 900 * MS;
+	status_update(s.status, &l, 1);
+	const char *line = seen(&s);
+	ck_assert_ptr_nonnull(strstr(line, " waiting 12 s "));
+	ck_assert_ptr_null(strstr(line, "GiB/s"));
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+START_TEST(an_operation_outstanding_for_ten_seconds_is_named)
+{
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	screen_init(&s, ETA_AUTO, 80, 0);
+	run_seconds(&s, &l, stall, 1, 3);
+	l.oldest = (struct io_outstanding){ .start_ns = l.now_ns - 9 * SEC,
+					    .op = MLGEN_READ };
+	snprintf(l.oldest.path, sizeof(l.oldest.path),
+		 "/mnt/array/unet3d/train/img_00117_of_28000.npz");
+	l.waiting_ns = 9 * SEC;
+	status_update(s.status, &l, 1);
+	ck_assert_ptr_null(strstr(seen(&s), "img_00117"));
+	l.now_ns += SEC;
+	l.waiting_ns += SEC;
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s),
+			 CLEAR "unet3d  epoch 2/5  read for 10 s: "
+			       "...et3d/train/img_00117_of_28000.npz");
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+START_TEST(preparation_shows_files_bytes_rate_and_time_left)
+{
+	struct screen s;
+	struct live l = {
+		.job_name = "unet3d",
+		.phase = LIVE_PREPARE,
+		.now_ns = SEC,
+		.files_done = 12000,
+		.files_total = 28000,
+		.bytes_done = 1600 * GIB,
+		.bytes_total = 3823 * GIB,
+		.left_ns = UINT64_MAX,
+	};
+	screen_init(&s, ETA_AUTO, 80, 0);
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s), CLEAR "prepare   12,000/28,000 files  "
+					 "1.56 of 3.73 TiB");
+	l.now_ns += SEC;
+	l.files_done = 12480;
+	l.bytes_done += 481 * GIB / 100;
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s),
+			 CLEAR "prepare   12,480/28,000 files  "
+			       "1.57 of 3.73 TiB  4.81 GiB/s  left 7m41s");
+	screen_fini(&s);
+}
+END_TEST
+
+START_TEST(jobs_that_do_not_read_yet_say_what_they_are_at)
+{
+	static const struct {
+		enum live_phase phase;
+		const char *expected;
+	} rows[] = {
+		{ LIVE_WAIT, CLEAR "unet3d  waits for its start" },
+		{ LIVE_DROP,
+		  CLEAR "unet3d  drops its files from the page cache" },
+		{ LIVE_DONE, CLEAR "unet3d  done" },
+	};
+	struct screen s;
+	struct live l = { .job_name = "unet3d",
+			  .phase = rows[_i].phase,
+			  .now_ns = SEC,
+			  .left_ns = UINT64_MAX };
+	screen_init(&s, ETA_AUTO, 80, 0);
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s), rows[_i].expected);
+	screen_fini(&s);
+}
+END_TEST
+
+START_TEST(eta_decides_whether_a_line_is_drawn)
+{
+	static const struct {
+		int eta;
+		unsigned columns;
+		bool draws;
+	} rows[] = {
+		{ ETA_AUTO, 80, true },   { ETA_AUTO, 0, false },
+		{ ETA_ALWAYS, 80, true }, { ETA_ALWAYS, 0, true },
+		{ ETA_NEVER, 80, false }, { ETA_NEVER, 0, false },
+	};
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	screen_init(&s, rows[_i].eta, rows[_i].columns, 0);
+	train(&l, stall, 1);
+	status_update(s.status, &l, 1);
+	ck_assert_int_eq(seen(&s)[0] != '\0', rows[_i].draws);
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+START_TEST(status_interval_prints_whole_lines_with_the_time)
+{
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	unsigned lines = 0;
+	screen_init(&s, ETA_NEVER, 0, 30 * SEC);
+	for (uint64_t second = 1; second <= 100; second++) {
+		train(&l, stall, second);
+		status_update(s.status, &l, 1);
+		const char *line = seen(&s);
+		if (!*line)
+			continue;
+		lines++;
+		ck_assert_str_eq(line,
+				 "14:02:11  unet3d  epoch 2/5  14.9 GiB/s  "
+				 "AU 63.2%  stall p99 610 ms  left "
+				 "16m04s\n");
+	}
+	ck_assert_uint_eq(lines, 3);
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+START_TEST(a_signal_prints_one_line_per_job_at_once)
+{
+	struct screen s;
+	struct live l[2];
+	struct hist *a = hist_new(), *b = hist_new();
+	screen_init(&s, ETA_NEVER, 0, 0);
+	train(&l[0], a, 1);
+	train(&l[1], b, 1);
+	l[1].job_name = "resnet50";
+	status_print(s.status, l, 2);
+	ck_assert_str_eq(seen(&s),
+			 "14:02:11  unet3d  epoch 2/5  step 118/500  left "
+			 "16m04s\n"
+			 "14:02:11  resnet50  epoch 2/5  step 118/500  left "
+			 "16m04s\n");
+	screen_fini(&s);
+	hist_free(a);
+	hist_free(b);
+}
+END_TEST
+
+START_TEST(several_jobs_share_the_drawn_line)
+{
+	static const char *const names[] = { "unet3d", "resnet50", "cosmoflow",
+					     "retinanet" };
+	struct screen s;
+	struct live l[4];
+	struct hist *stall[4];
+	screen_init(&s, ETA_AUTO, 80, 0);
+	for (unsigned i = 0; i < 4; i++)
+		stall[i] = hist_new();
+	for (uint64_t second = 1; second < 4; second++) {
+		for (unsigned i = 0; i < 4; i++) {
+			train(&l[i], stall[i], second);
+			l[i].job_name = names[i];
+		}
+		seen(&s);
+		status_update(s.status, l, 2);
+	}
+	ck_assert_str_eq(seen(&s), CLEAR "unet3d 14.9 GiB/s AU 63.2% | "
+					 "resnet50 14.9 GiB/s AU 63.2%");
+	status_update(s.status, l, 4);
+	ck_assert_str_eq(seen(&s), CLEAR "unet3d 14.9 GiB/s AU 63.2% | "
+					 "resnet50 14.9 GiB/s AU 63.2%  +2 "
+					 "more");
+	screen_fini(&s);
+	for (unsigned i = 0; i < 4; i++)
+		hist_free(stall[i]);
+}
+END_TEST
+
+START_TEST(jobs_that_wait_or_are_done_give_way_to_the_one_that_works)
+{
+	struct screen s;
+	struct live l[3];
+	struct hist *stall = hist_new();
+	screen_init(&s, ETA_AUTO, 80, 0);
+	for (unsigned i = 0; i < 3; i++)
+		l[i] = (struct live){ .job_name = "other",
+				      .phase = i ? LIVE_WAIT : LIVE_DONE,
+				      .now_ns = SEC };
+	train(&l[1], stall, 1);
+	status_update(s.status, l, 3);
+	ck_assert_str_eq(seen(&s), CLEAR "unet3d  epoch 2/5  step 118/500  "
+					 "left 16m04s");
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+/* Whatever the names and numbers, a line never wraps. */
+START_TEST(no_line_is_wider_than_the_screen)
+{
+	static const unsigned columns[] = { 80, 200, 40, 2 };
+	static const char name[] =
+		"a-job-with-a-name-that-is-by-itself-longer-than-a-line-of-"
+		"eighty-columns-and-then-some";
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	size_t most = columns[_i] < 80 ? columns[_i] - 1 : 79;
+	screen_init(&s, ETA_AUTO, columns[_i], 0);
+	for (uint64_t second = 1; second < 40; second++) {
+		train(&l, stall, second);
+		l.epoch = second * 1000003;
+		l.epochs = l.steps = UINT64_MAX;
+		l.step = UINT64_C(1) << second;
+		l.job_name = name + (second * 7) % (sizeof(name) - 1);
+		if (second % 3 == 0) {
+			l.oldest.start_ns = 1;
+			l.oldest.op = MLGEN_OPEN;
+			memset(l.oldest.path, 'x', 511);
+		}
+		status_update(s.status, &l, 1);
+		const char *line = seen(&s);
+		ck_assert_uint_le(strlen(line), most + strlen(CLEAR));
+		status_print(s.status, &l, 1);
+		line = seen(&s);
+		if (!strncmp(line, CLEAR, strlen(CLEAR)))
+			line += strlen(CLEAR);
+		ck_assert_uint_le(strlen(line), 81); /* with its newline */
+	}
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
+START_TEST(names_cannot_move_the_cursor)
+{
+	struct screen s;
+	struct live l = { .job_name = "a\033[2J\nb",
+			  .phase = LIVE_DONE,
+			  .now_ns = SEC };
+	screen_init(&s, ETA_AUTO, 80, 0);
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s), CLEAR "a?[2J?b  done");
+	screen_fini(&s);
+}
+END_TEST
+
+Suite *suite_status(void)
+{
+	Suite *s = suite_create("status");
+	TCase *t = tcase_create("status");
+	tcase_add_test(t, training_shows_the_last_seconds_in_one_line);
+	tcase_add_test(t,
+		       au_throughput_and_percentile_forget_after_ten_seconds);
+	tcase_add_test(t,
+		       updates_more_often_than_once_a_second_look_back_as_far);
+	tcase_add_test(t,
+		       a_stall_in_progress_takes_the_place_of_the_throughput);
+	tcase_add_test(t, an_operation_outstanding_for_ten_seconds_is_named);
+	tcase_add_test(t, preparation_shows_files_bytes_rate_and_time_left);
+	tcase_add_loop_test(t, jobs_that_do_not_read_yet_say_what_they_are_at,
+			    0, 3);
+	tcase_add_loop_test(t, eta_decides_whether_a_line_is_drawn, 0, 6);
+	tcase_add_test(t, status_interval_prints_whole_lines_with_the_time);
+	tcase_add_test(t, a_signal_prints_one_line_per_job_at_once);
+	tcase_add_test(t, several_jobs_share_the_drawn_line);
+	tcase_add_test(
+		t, jobs_that_wait_or_are_done_give_way_to_the_one_that_works);
+	tcase_add_loop_test(t, no_line_is_wider_than_the_screen, 0, 4);
+	tcase_add_test(t, names_cannot_move_the_cursor);
+	suite_add_tcase(s, t);
+	return s;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_verdict.c - the first verdict that holds, its figures, its experiment. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/verdict.h"
+#include "suites.h"
+
+#define GIB 1073741824.0
+#define NONE ((double)NAN)
+
+/* A run with nothing remarkable, changed by one row of a table. */
+struct world {
+	struct job job;
+	struct job_result result;
+	struct run_result run;
+};
+
+static const struct mlgen_engine null_engine = {
+	.abi = MLGEN_ENGINE_ABI,
+	.size = sizeof(struct mlgen_engine),
+	.name = "null",
+	.caps = MLGEN_CAP_NO_FILES,
+};
+
+static void world_init(struct world *w)
+{
+	struct ml_result *ml = &w->result.ml;
+	memset(w, 0, sizeof(*w));
+	w->job.accelerators = ml->accelerators = 8;
+	w->job.batch_size = 7;
+	w->job.read_threads = 4;
+	w->job.num_files = 168;
+	w->result.job = &w->job;
+	w->result.kind = RESULT_TRAIN;
+	w->result.totals.bytes = UINT64_C(23) << 30;
+	w->result.totals.mean_file_bytes = 146600628;
+	ml->steps = 2500;
+	ml->sample_bytes_per_sec = 14.86 * GIB;
+	ml->demand_bytes_per_sec = 23.67 * GIB;
+	ml->au_percent = 63;
+	ml->target_au_percent = 90;
+	ml->storage.memory_percent = 0;
+	ml->host.cpu_percent = 11;
+	ml->time_percent = (struct time_percent){ .compute = 63, .stall = 37 };
+	ml->loader_percent = (struct loader_percent){ .read = 50, .idle = 50 };
+	w->run.jobs = &w->result;
+	w->run.job_count = 1;
+	w->run.host.cpus = 64;
+	w->run.host.memory_bytes = UINT64_C(256) << 30;
+}
+
+static void world_fini(struct world *w)
+{
+	struct verdict_result *v = &w->result.ml.verdict;
+	mem_free(v->name);
+	mem_free(v->headline);
+	mem_free(v->because);
+	mem_free(v->try_next);
+}
+
+static void check_has(const char *text, const char *part)
+{
+	ck_assert_ptr_nonnull(text);
+	ck_assert_msg(strstr(text, part) != NULL, "no '%s' in: %s", part, text);
+}
+
+/* No text may send anybody to an option that is not there. */
+static void check_options(const char *text)
+{
+	static const char *const built[] = { "accelerators",  "read_threads",
+					     "dataset_ratio", "direct",
+					     "directory",     "ioengine" };
+	for (const char *o = text; o && (o = strstr(o, "--"));) {
+		size_t len = strcspn(o += 2, "= ");
+		bool known = false;
+		for (size_t i = 0; i < sizeof(built) / sizeof(*built); i++)
+			known |= strlen(built[i]) == len &&
+				 !strncmp(o, built[i], len);
+		ck_assert_msg(known, "unknown option in: %s", text);
+	}
+}
+
+static const struct threshold {
+	const char *name; /* expected */
+	double memory, cpu, oversleep, stall, read, open, reap;
+	bool no_demand, no_files, is_memory;
+} thresholds[] = {
+	/* the order: what comes first wins though all others hold too */
+	{ "memory", 10.1, 99, 5, 1, 90, 0, 0, false, false, false },
+	{ "host", 10.0, 90, 0, 1, 90, 0, 0, false, false, false },
+	{ "compute", 10.0, 89.9, .99, 5, 90, 0, 0, false, false, false },
+	{ "storage", 10.0, 89.9, .99, 5.1, 80, 0, 0, false, false, false },
+	{ "unclear", 10.0, 89.9, .99, 5.1, 79.9, 0, 0, false, false, false },
+	/* each limit on its own */
+	{ "host", 0, 11, 1, 37, 50, 0, 0, false, false, false },
+	{ "storage", 0, 11, 0, 37, 40, 40, 0, false, false, false },
+	{ "storage", 0, 11, 0, 37, 0, 10, 75, false, false, false },
+	{ "unclear", 0, 11, 0, 37, 40, 0, 39, false, false, false },
+	/* what was not measured decides nothing */
+	{ "compute", NONE, NONE, 0, 1, 90, 0, 0, false, false, false },
+	{ "storage", NONE, NONE, 0, 37, 90, 0, 0, false, false, false },
+	/* compute_time=0 has no demand: stall says nothing */
+	{ "storage", 0, 11, 0, 1, 90, 0, 0, true, false, false },
+	{ "unclear", 0, 11, 0, 1, 50, 0, 0, true, false, false },
+	/* ioengine=null has no storage */
+	{ "compute", NONE, 11, 0, 1, 90, 0, 0, false, true, false },
+	{ "host", NONE, 95, 0, 37, 90, 0, 0, false, true, false },
+	{ "unclear", NONE, 11, 0, 37, 90, 0, 0, false, true, false },
+	/* tmpfs is memory, whatever the counters say */
+	{ "memory", NONE, 11, 0, 37, 90, 0, 0, false, false, true },
+};
+
+START_TEST(the_first_verdict_that_holds_is_taken)
+{
+	const struct threshold *t = &thresholds[_i];
+	struct world w;
+	world_init(&w);
+	struct ml_result *ml = &w.result.ml;
+	ml->storage.memory_percent = t->memory;
+	ml->storage.is_memory = t->is_memory;
+	ml->host.cpu_percent = t->cpu;
+	ml->time_percent = (struct time_percent){
+		.compute = 100 - t->stall - t->oversleep,
+		.stall = t->stall,
+		.oversleep = t->oversleep,
+	};
+	ml->loader_percent = (struct loader_percent){
+		.read = t->read,
+		.open = t->open,
+		.reap = t->reap,
+		.idle = 100 - t->read - t->open - t->reap,
+	};
+	if (t->no_demand)
+		ml->demand_bytes_per_sec = ml->au_percent = NONE;
+	if (t->no_files)
+		w.job.engine = &null_engine;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(ml->verdict.name, t->name);
+	ck_assert_ptr_nonnull(verdict_label(ml->verdict.name));
+	ck_assert_ptr_nonnull(ml->verdict.headline);
+	ck_assert_ptr_nonnull(ml->verdict.because);
+	ck_assert_ptr_nonnull(ml->verdict.try_next);
+	check_options(ml->verdict.headline);
+	check_options(ml->verdict.because);
+	check_options(ml->verdict.try_next);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(storage_bound_names_the_call_that_readers_wait_in)
+{
+	static const struct {
+		struct loader_percent loader;
+		const char *expected;
+	} rows[] = {
+		{ { .read = 99, .idle = 1 },
+		  "99.0% of their time waiting in "
+		  "read(); " },
+		{ { .open = 95, .idle = 5 },
+		  "95.0% of their time waiting in "
+		  "open(); " },
+		{ { .reap = 95, .idle = 5 },
+		  "95.0% of their time waiting for "
+		  "completions; " },
+		{ { .open = 50, .read = 40, .stat = 2, .idle = 8 },
+		  "92.0% of their time in I/O calls, open 50.0%, read 40.0%" },
+		{ { .read = 50, .stat = 40, .close = 2, .idle = 8 },
+		  "92.0% of their time in I/O calls, read 50.0%, stat 40.0%" },
+	};
+	struct world w;
+	world_init(&w);
+	w.result.ml.loader_percent = rows[_i].loader;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.name, "storage");
+	check_has(w.result.ml.verdict.because, rows[_i].expected);
+	check_has(w.result.ml.verdict.because, "host CPU 11.0%, wake-ups on "
+					       "time");
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(storage_bound_asks_for_more_reads_until_that_is_no_experiment)
+{
+	static const struct {
+		uint64_t threads;
+		const char *expected;
+	} rows[] = {
+		{ 1, "--read_threads=2 : is it bandwidth, or too few reads in "
+		     "flight (8 now)?" },
+		{ 4, "--read_threads=8 : is it bandwidth, or too few reads in "
+		     "flight (32 now)?" },
+		{ 64, "--accelerators=5 : does storage keep up with fewer?" },
+	};
+	struct world w;
+	world_init(&w);
+	w.job.read_threads = rows[_i].threads;
+	w.result.ml.loader_percent.read = 95;
+	w.result.ml.loader_percent.idle = 5;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.try_next, rows[_i].expected);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(memory_advice_depends_on_what_was_tried)
+{
+	static const struct {
+		uint64_t dataset_gib;
+		bool direct;
+		const char *because, *try_next;
+	} rows[] = {
+		{ 23, false,
+		  "the dataset (168 files, 23 GiB) fits into memory "
+		  "(256 GiB)",
+		  "--dataset_ratio=5 : 9,376 files, or direct=1" },
+		{ 23, true, "fits into memory",
+		  "--dataset_ratio=5 : 9,376 files" },
+		{ 512, false,
+		  "(168 files, 512 GiB) is only 2.0 x memory (256 "
+		  "GiB)",
+		  "--dataset_ratio=5 : 9,376 files, or direct=1" },
+		{ 1280, false, "is only 5.0 x memory",
+		  "--direct=1 : reads that pass by the page cache" },
+	};
+	struct world w;
+	world_init(&w);
+	w.result.totals.bytes = rows[_i].dataset_gib << 30;
+	w.job.direct = rows[_i].direct;
+	w.result.ml.storage.memory_percent = 96;
+	verdict_fill(&w.run);
+	check_has(w.result.ml.verdict.headline, "96.0% of the bytes");
+	check_has(w.result.ml.verdict.because, rows[_i].because);
+	ck_assert_str_eq(w.result.ml.verdict.try_next, rows[_i].try_next);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(compute_bound_asks_for_no_more_than_the_dataset_feeds)
+{
+	static const struct {
+		uint64_t files;
+		const char *expected;
+	} rows[] = {
+		{ 28000, "--accelerators=16 : storage keeps up, ask for more" },
+		{ 84, "--accelerators=12 : storage keeps up, ask for more" },
+		{ 60, "--dataset_ratio=5 : these files are too few for more "
+		      "accelerators" },
+	};
+	struct dataset ds = { .files = rows[_i].files, .samples_per_file = 1 };
+	struct world w;
+	world_init(&w);
+	w.result.dataset = &ds;
+	w.result.ml.time_percent =
+		(struct time_percent){ .compute = 98, .stall = 2 };
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.try_next, rows[_i].expected);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(host_bound_halves_what_can_be_halved)
+{
+	static const struct {
+		uint64_t accelerators, threads;
+		bool direct;
+		double mine;
+		const char *expected;
+	} rows[] = {
+		{ 8, 4, false, 40,
+		  "the same while nothing else runs on these CPUs" },
+		{ 8, 4, false, 60,
+		  "--accelerators=4 : half the load here; this is "
+		  "not a statement about storage" },
+		{ 1, 4, false, 60,
+		  "--read_threads=2 : fewer threads on these CPUs" },
+		{ 1, 1, false, 60, "--direct=1 : less copying on these CPUs" },
+		{ 1, 1, true, 60, NULL },
+	};
+	struct world w;
+	world_init(&w);
+	w.job.accelerators = rows[_i].accelerators;
+	w.job.read_threads = rows[_i].threads;
+	w.job.direct = rows[_i].direct;
+	w.result.ml.host.cpu_percent = 97;
+	w.result.ml.host.system_percent = rows[_i].mine;
+	verdict_fill(&w.run);
+	if (rows[_i].expected)
+		ck_assert_str_eq(w.result.ml.verdict.try_next,
+				 rows[_i].expected);
+	else
+		ck_assert_ptr_null(w.result.ml.verdict.try_next);
+	world_fini(&w);
+}
+END_TEST
+
+/* Delivered / (one accelerator's demand x target), on the side of what AU
+ * showed. */
+START_TEST(enough_for_is_an_estimate_that_agrees_with_au)
+{
+	static const struct {
+		double got_gib, demand_gib, au, target;
+		uint64_t expected;
+		double at;
+	} rows[] = {
+		{ 14.86, 23.67, 63.1, 90, 5, 90 },
+		{ 14.86, 23.67, 63.1, NONE, 5, 90 },
+		{ 14.86, 23.67, 63.1, 50, 10, 50 },
+		{ 1, 23.67, 5, 90, 0, 90 },
+		{ 21.4, 23.67, 89.9, 90, 7, 90 }, /* 8.04, but it missed */
+		{ 21.0, 23.67, 90.1, 90, 8, 90 }, /* 7.9, but it met */
+		{ 14.86, NONE, NONE, 90, UINT64_MAX, 90 },
+	};
+	struct world w;
+	double at;
+	world_init(&w);
+	w.result.ml.sample_bytes_per_sec = rows[_i].got_gib * GIB;
+	w.result.ml.demand_bytes_per_sec = rows[_i].demand_gib * GIB;
+	w.result.ml.au_percent = rows[_i].au;
+	w.result.ml.target_au_percent = rows[_i].target;
+	ck_assert_uint_eq(verdict_enough(&w.result, &at), rows[_i].expected);
+	ck_assert_double_eq(at, rows[_i].at);
+}
+END_TEST
+
+START_TEST(only_a_training_that_finished_a_step_has_a_verdict)
+{
+	struct world w;
+	world_init(&w);
+	w.result.ml.steps = 0;
+	verdict_fill(&w.run);
+	ck_assert_ptr_null(w.result.ml.verdict.name);
+	ck_assert_ptr_null(verdict_label(w.result.ml.verdict.name));
+	w.result.ml.steps = 10;
+	w.result.kind = RESULT_PREPARE;
+	verdict_fill(&w.run);
+	ck_assert_ptr_null(w.result.ml.verdict.name);
+}
+END_TEST
+
+START_TEST(filling_twice_gives_the_same_and_leaks_nothing)
+{
+	struct world w;
+	world_init(&w);
+	verdict_fill(&w.run);
+	char *first = mem_strdup(w.result.ml.verdict.headline);
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.headline, first);
+	mem_free(first);
+	world_fini(&w);
+}
+END_TEST
+
+Suite *suite_verdict(void)
+{
+	Suite *s = suite_create("verdict");
+	TCase *t = tcase_create("verdict");
+	tcase_add_loop_test(t, the_first_verdict_that_holds_is_taken, 0,
+			    sizeof(thresholds) / sizeof(*thresholds));
+	tcase_add_loop_test(
+		t, storage_bound_names_the_call_that_readers_wait_in, 0, 5);
+	tcase_add_loop_test(
+		t,
+		storage_bound_asks_for_more_reads_until_that_is_no_experiment,
+		0, 3);
+	tcase_add_loop_test(t, memory_advice_depends_on_what_was_tried, 0, 4);
+	tcase_add_loop_test(
+		t, compute_bound_asks_for_no_more_than_the_dataset_feeds, 0, 3);
+	tcase_add_loop_test(t, host_bound_halves_what_can_be_halved, 0, 5);
+	tcase_add_loop_test(t, enough_for_is_an_estimate_that_agrees_with_au, 0,
+			    7);
+	tcase_add_test(t, only_a_training_that_finished_a_step_has_a_verdict);
+	tcase_add_test(t, filling_twice_gives_the_same_and_leaks_nothing);
+	suite_add_tcase(s, t);
+	return s;
+}
