@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -167,19 +168,27 @@ static void put_stall(struct buf *out, const struct csv_interval *i)
 		put_step_share(out, i, i->now->stall_ns, i->before->stall_ns);
 }
 
+/* 0: /proc is not mounted. */
+static void put_known(struct buf *out, uint64_t bytes)
+{
+	if (bytes)
+		put_u64(out, bytes);
+}
+
 static void put_cpu(struct buf *out, const struct csv_interval *i)
 {
-	buf_addf(out, "%.2f", i->cpu_percent);
+	if (!isnan(i->cpu_percent))
+		buf_addf(out, "%.2f", i->cpu_percent);
 }
 
 static void put_resident(struct buf *out, const struct csv_interval *i)
 {
-	put_u64(out, i->resident_bytes);
+	put_known(out, i->resident_bytes);
 }
 
 static void put_page_cache(struct buf *out, const struct csv_interval *i)
 {
-	put_u64(out, i->page_cache_bytes);
+	put_known(out, i->page_cache_bytes);
 }
 
 const struct csv_column csv_columns[] = {
@@ -232,6 +241,8 @@ static void read_cpu(struct csv *c, uint64_t now_ns)
 	double room = (double)gained(wall_ns, c->cpu_wall_ns) * (double)c->cpus;
 	double busy = (double)gained(cpu.busy_ns, c->cpu.busy_ns);
 	c->cpu_percent = room > 0 ? busy / room * 100 : 0;
+	if (cpu.busy_ns == 0)
+		c->cpu_percent = (double)NAN; /* nothing tells */
 	/* The kernel counts in ticks, so a short interval can exceed it. */
 	if (c->cpu_percent > 100)
 		c->cpu_percent = 100;

@@ -182,6 +182,8 @@ static void collect_host(struct host_result *h, struct slot *s,
 	double ns = (double)(s->train_end_ns - s->train_begin_ns);
 	h->cpu_percent = percent((double)(b->busy_ns - a->busy_ns),
 				 ns * (double)host->cpus);
+	if (b->busy_ns == 0)
+		h->cpu_percent = (double)NAN; /* /proc is not mounted */
 	if (h->cpu_percent > 100) /* /proc/stat counts in ticks of 10 ms */
 		h->cpu_percent = 100;
 	h->user_percent =

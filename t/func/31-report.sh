@@ -35,7 +35,7 @@ like "the job" "$(cat report)" \
 like "the readers" "$(cat report)" \
 	'^readers   8 threads \(4 per accelerator\), ioengine=psync, direct=0, 1 MiB reads$'
 like "the dataset" "$(cat report)" '^dataset   64 npz files of '
-like "the storage" "$(cat report)" '^storage   .+ at /'
+like "the storage" "$(cat report)" '^storage   .+'
 like "and the host" "$(cat report)" \
 	"^host      .*$(nproc) CPUs?, .*Linux $(uname -r), mlgen "
 is "each epoch has a line, and all of them" \

@@ -146,6 +146,8 @@ START_TEST(a_row_of_training_holds_what_the_interval_gained)
 	ck_assert_int_eq(when[10], 'T');
 	ck_assert_int_eq(when[19], '.');
 	ck_assert_int_eq(when[23], 'Z');
+	if (access("/proc/stat", R_OK) != 0)
+		return; /* empty cells */
 	ck_assert_double_ge(strtod(cells[column("cpu_percent")], NULL), 0);
 	ck_assert_double_le(strtod(cells[column("cpu_percent")], NULL), 100);
 	ck_assert_double_gt(strtod(cells[column("resident_bytes")], NULL), 0);

@@ -174,6 +174,8 @@ START_TEST(this_host_has_cpus_memory_and_a_kernel)
 	ck_assert_uint_gt(h.open_files, 8);
 	ck_assert_uint_gt(strlen(h.hostname), 0);
 	ck_assert_int_eq(strncmp(h.kernel, "Linux ", 6), 0);
+	if (access("/proc/self", X_OK) != 0)
+		return;
 	ck_assert_uint_gt(host_resident_bytes(), 100000);
 	ck_assert_uint_lt(host_resident_bytes(), h.memory_bytes);
 	ck_assert_uint_gt(host_page_cache_bytes(), 0);
@@ -190,7 +192,8 @@ START_TEST(cpu_time_grows_with_work)
 			i++;
 		host_cpu_read(&after);
 	} while (after.process_user_ns < before.process_user_ns + 30000000);
-	ck_assert_uint_gt(after.busy_ns, before.busy_ns);
+	if (access("/proc/stat", R_OK) == 0)
+		ck_assert_uint_gt(after.busy_ns, before.busy_ns);
 	ck_assert_uint_ge(after.switches, before.switches);
 }
 END_TEST

@@ -195,9 +195,9 @@ START_TEST(without_a_mount_table_the_device_is_still_known)
 	struct mount m;
 
 	make_root();
-	mount_read_at(&m, root, "/proc", makedev(254, 1));
+	mount_read_at(&m, root, "/no/such/file", makedev(254, 1));
 	ck_assert_str_eq(m.device, "vda");
-	mount_read_at(&m, "/no/such/root", "/proc", makedev(254, 1));
+	mount_read_at(&m, "/no/such/root", "/no/such/file", makedev(254, 1));
 	ck_assert_str_eq(m.type, "unknown");
 	ck_assert_str_eq(m.target, "");
 	remove_root();
@@ -221,7 +221,8 @@ START_TEST(a_directory_to_be_made_is_looked_at_where_it_will_be)
 	ck_assert_int_eq(mount_read(&there, "relative/new", &err), 0);
 	ck_assert_int_eq(mount_read(&there, "new", &err), 0);
 	ck_assert_int_eq(mount_read(&there, "/nowhere", &err), 0);
-	ck_assert_str_eq(there.target, "/");
+	if (above.target[0]) /* not in a chroot */
+		ck_assert_str_eq(there.target, "/");
 	/* a file is no directory to make another in */
 	snprintf(path, sizeof(path), "%s/proc/self/mountinfo/x", root);
 	ck_assert_int_eq(mount_read(&there, path, &err), -ENOTDIR);
