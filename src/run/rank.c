@@ -291,15 +291,31 @@ static void train_loop(struct rank *r)
 	}
 }
 
-static void get_ready(struct rank *r)
+/* startdelay, which an interruption cuts short. */
+static void await_start(struct rank *r)
+{
+	struct train *t = r->train;
+	for (;;) {
+		uint32_t seen = bell_look(&r->filled);
+		if (is_closed(t) || atomic_load(t->interrupted) ||
+		    clock_now(t->clock) >= t->start_after_ns)
+			return;
+		bell_wait(&r->filled, t->clock, seen, t->start_after_ns);
+	}
+}
+
+/* False: there is nothing to do any more. */
+static bool get_ready(struct rank *r)
 {
 	struct train *t = r->train;
 	struct mlgen_err err = { 0 };
 	if (t->job->cpus_allowed &&
 	    host_set_cpus(t->job->cpus_allowed, true, &err) < 0)
 		failure_set(t->failure, &err);
-	if (await_loaders(r, &r->ready, t->job->read_threads) == 0)
-		clock_sleep_until(t->clock, t->start_after_ns);
+	if (await_loaders(r, &r->ready, t->job->read_threads) < 0)
+		return false;
+	await_start(r);
+	return !is_closed(t) && !atomic_load(t->interrupted);
 }
 
 /* The last rank to leave sends the loaders home. */
@@ -319,9 +335,8 @@ void *rank_main(void *arg)
 {
 	struct rank *r = arg;
 	clock_join(r->train->clock);
-	get_ready(r);
 	usage_begin(&r->usage);
-	if (!is_closed(r->train))
+	if (get_ready(r))
 		train_loop(r);
 	usage_end(&r->usage);
 	leave(r);

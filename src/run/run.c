@@ -33,6 +33,12 @@ bool slot_touches_files(const struct slot *s)
 	return !(s->job->engine->caps & MLGEN_CAP_NO_FILES);
 }
 
+/* Its training is set up: other threads may touch it. */
+static bool slot_is_training(const struct slot *s)
+{
+	return atomic_load(&s->phase) == LIVE_TRAIN;
+}
+
 uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 {
 	uint64_t n = 0;
@@ -61,8 +67,10 @@ static void stop_all(void *arg)
 {
 	struct run *r = arg;
 	for (size_t i = 0; i < r->cfg.count; i++) {
-		train_close(&r->slots[i].train);
-		atomic_store(&r->slots[i].progress.stop, true);
+		struct slot *s = &r->slots[i];
+		if (slot_is_training(s))
+			train_close(&s->train);
+		atomic_store(&s->progress.stop, true);
 	}
 }
 
@@ -242,7 +250,11 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 	host_cpu_read(&s->cpu_before);
 	atomic_store(&s->train_begin_ns, clock_now(r->cfg.clock));
 	atomic_store(&s->phase, LIVE_TRAIN);
-	return train_start(&s->train, err);
+	rc = train_start(&s->train, err);
+	/* An error elsewhere may have come before this one could be told. */
+	if (atomic_load(&r->failure.is_set))
+		train_close(&s->train);
+	return rc;
 }
 
 static void finish_slot(struct run *r, struct slot *s)
@@ -333,8 +345,11 @@ void run_execute(struct run *r)
 void run_interrupt(struct run *r)
 {
 	atomic_store(&r->interrupted, true);
-	for (size_t i = 0; i < r->cfg.count; i++)
+	for (size_t i = 0; i < r->cfg.count; i++) {
 		atomic_store(&r->slots[i].progress.stop, true);
+		if (slot_is_training(&r->slots[i]))
+			train_wake(&r->slots[i].train);
+	}
 }
 
 void run_abandon(struct run *r)

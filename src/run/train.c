@@ -165,14 +165,17 @@ void train_join(struct train *t)
 	}
 }
 
-void train_close(struct train *t)
+void train_wake(struct train *t)
 {
-	if (!t->ranks)
-		return;
-	atomic_store(&t->closed, true);
-	peers_close(&t->peers);
 	for (uint64_t i = 0; i < t->job->accelerators; i++) {
 		bell_ring(&t->ranks[i].go, t->clock);
 		bell_ring(&t->ranks[i].filled, t->clock);
 	}
+}
+
+void train_close(struct train *t)
+{
+	atomic_store(&t->closed, true);
+	peers_close(&t->peers);
+	train_wake(t);
 }

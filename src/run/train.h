@@ -117,6 +117,9 @@ void train_join(struct train *t);
 /* Any thread: an error somewhere; nobody waits any more. */
 void train_close(struct train *t);
 
+/* Any thread: look again at what you wait for (an interruption). */
+void train_wake(struct train *t);
+
 /* Add to a counter with a single writer (others only look). */
 static inline void count_add(_Atomic uint64_t *c, uint64_t n)
 {
