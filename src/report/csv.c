@@ -51,7 +51,8 @@ static bool was_in(const struct csv_interval *i, enum live_phase phase)
 
 static bool is_train(const struct csv_interval *i)
 {
-	return was_in(i, LIVE_TRAIN);
+	/* Between epochs as well: what the last one did is in this interval. */
+	return was_in(i, LIVE_TRAIN) || was_in(i, LIVE_DROP);
 }
 
 static bool is_prepare(const struct csv_interval *i)
