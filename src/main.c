@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - from argv to an exit status. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -93,10 +95,32 @@ static void fini_outputs(struct program *p)
 	output_abandon(&p->json);
 }
 
+static int check_output(const char *option, const char *path,
+			struct mlgen_err *err)
+{
+	if (!path || strcmp(path, "-") != 0)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "%s=-: name a file; standard output has the report, "
+			  "with --output-format=json as JSON",
+			  option);
+}
+
 /* Where to write is checked before anything runs. */
 static int open_outputs(struct program *p, struct mlgen_err *err)
 {
 	const struct settings *set = &p->set.settings;
+	if (check_output("json", set->json, err) < 0 ||
+	    check_output("output", set->output, err) < 0)
+		return -EINVAL;
+	struct stat st;
+	bool same =
+		set->json && set->output && strcmp(set->json, set->output) == 0;
+	if (same && (stat(set->json, &st) < 0 || S_ISREG(st.st_mode)))
+		return mlgen_fail(err, -EINVAL,
+				  "output=%s: is also --json's file; one of "
+				  "them needs another name",
+				  set->output);
 	int rc = output_open(&p->text, set->output, err);
 	if (rc == 0 && set->json)
 		rc = output_open(&p->json, set->json, err);

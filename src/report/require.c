@@ -67,6 +67,14 @@ static int check_job(const struct job_result *r, const struct requirement *q)
 	return 1;
 }
 
+static bool has_training(const struct run_result *r)
+{
+	for (size_t i = 0; i < r->job_count; i++)
+		if (r->jobs[i].kind == RESULT_TRAIN)
+			return true;
+	return false;
+}
+
 int require_check(const char *text, const struct run_result *r,
 		  struct mlgen_err *err)
 {
@@ -83,6 +91,10 @@ int require_check(const char *text, const struct run_result *r,
 		for (size_t k = 0; r && k < r->job_count; k++)
 			if (r->jobs[k].kind == RESULT_TRAIN)
 				missed += check_job(&r->jobs[k], &q[i]);
+	}
+	if (n > 0 && r && !has_training(r)) {
+		log_error("require=%s: nothing was trained", text);
+		missed = n;
 	}
 	return n < 0 ? n : missed;
 }

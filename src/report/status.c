@@ -545,7 +545,9 @@ void status_update(struct status *s, const struct live *jobs, size_t n)
 	uint64_t now_ns = jobs[0].now_ns;
 	if (s->next_line_ns == 0)
 		s->next_line_ns = now_ns + s->interval_ns;
-	if (s->interval_ns > 0 && now_ns >= s->next_line_ns) {
+	/* Looks come a little early or late; a line waits for none of them. */
+	if (s->interval_ns > 0 &&
+	    now_ns + s->interval_ns / 10 >= s->next_line_ns) {
 		status_print(s, jobs, n);
 		s->next_line_ns += s->interval_ns;
 		/* Never two in a row, also after the program was stopped. */

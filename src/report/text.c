@@ -83,9 +83,13 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 	buf_add(out, ", ");
 }
 
-/* What goes into the mail; of three lengths the first that fits. */
+/* What a first line that is too long goes without, one after the other; never
+ * without an AU that is known. */
+enum { NO_BRACKETS = 1, NO_SAMPLES, NO_COUNT, LENGTHS };
+
+/* What goes into the mail; the first of these lengths that fits. */
 static void put_answer(struct buf *out, const struct text_block *b,
-		       unsigned attempt)
+		       unsigned length)
 {
 	const struct ml_result *ml = b->ml;
 	const char *end = early_end(b);
@@ -96,14 +100,18 @@ static void put_answer(struct buf *out, const struct text_block *b,
 			 end ? end : "", end ? ")" : "");
 		return;
 	}
-	if (attempt < 2)
-		put_au(out, b, attempt > 0);
-	buf_addf(out, "%s, %s samples/s",
-		 show_rate(rate, &b->unit, ml->sample_bytes_per_sec),
-		 units_sig4(samples, ml->samples_per_sec));
-	if (end)
+	bool is_short = length >= NO_SAMPLES;
+	if (!is_short || !isnan(ml->au_percent))
+		put_au(out, b, length >= NO_BRACKETS);
+	buf_add(out, show_rate(rate, &b->unit, ml->sample_bytes_per_sec));
+	if (!is_short || isnan(ml->au_percent))
+		buf_addf(out, ", %s samples/s",
+			 units_sig4(samples, ml->samples_per_sec));
+	if (end && length < NO_COUNT)
 		buf_addf(out, " (%s after %" PRIu64 " step%s)", end, ml->steps,
 			 ml->steps == 1 ? "" : "s");
+	else if (end)
+		buf_addf(out, " (%s)", end);
 	if (is_memory(b))
 		buf_add(out, "      MEMORY, NOT STORAGE");
 	buf_addc(out, '\n');
@@ -111,9 +119,9 @@ static void put_answer(struct buf *out, const struct text_block *b,
 
 static void train_answer(struct buf *out, const struct text_block *b)
 {
-	for (unsigned attempt = 0; attempt < 3; attempt++) {
+	for (unsigned length = 0; length < LENGTHS; length++) {
 		buf_reset(out);
-		put_answer(out, b, attempt);
+		put_answer(out, b, length);
 		if (out->len <= TEXT_COLUMNS + 1)
 			return;
 	}
@@ -224,7 +232,10 @@ static void prepare_report(FILE *to, const struct text_block *b, bool quiet)
 	put_prepare_answer(&out, b);
 	if (!quiet) {
 		buf_add(&text, show_percent(number, p->resident_percent));
-		if (p->files_written > 0)
+		if (b->ml->storage.is_memory)
+			buf_add(&text,
+				": this filesystem keeps files in memory");
+		else if (p->files_written > 0 && p->resident_percent <= 1)
 			buf_add(&text, ": each file was synced and dropped "
 				       "from the page cache");
 		text_put(&out, "  in memory now", ANSWER_INDENT,

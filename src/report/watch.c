@@ -18,7 +18,7 @@
 #define GRACE_NS 1000000000ull /* for threads, after a second SIGINT */
 
 /* SIGUSR2 is the conductor's word that it is done. */
-static const int taken[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2 };
+static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 
 struct watch {
 	struct run *run;
@@ -30,7 +30,7 @@ struct watch {
 	pthread_t main;
 	_Atomic bool is_done;
 	unsigned interrupts;
-	uint64_t next_tick_ns, next_row_ns;
+	uint64_t tick_ns, next_tick_ns, next_row_ns;
 };
 
 static sigset_t taken_set(void)
@@ -46,9 +46,11 @@ void watch_signals(void)
 {
 	sigset_t set = taken_set();
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	/* A blocked signal that is ignored is dropped, not kept. */
+	/* A blocked signal that is ignored is dropped, not kept. SIGHUP is
+	 * ignored on purpose (nohup). */
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-		signal(taken[i], SIG_DFL);
+		if (taken[i] != SIGHUP)
+			signal(taken[i], SIG_DFL);
 	signal(SIGXFSZ, SIG_IGN); /* EFBIG is clearer */
 }
 
@@ -104,7 +106,7 @@ static void tick(struct watch *w)
 		run_tick(w->run);
 		status_update(w->status, w->now, w->jobs);
 		while (w->next_tick_ns <= ns)
-			w->next_tick_ns += TICK_NS;
+			w->next_tick_ns += w->tick_ns;
 	}
 }
 
@@ -144,7 +146,7 @@ static void loop(struct watch *w)
 					    ? w->next_tick_ns
 					    : w->next_row_ns;
 		int sig = wait_signal(until_ns);
-		if (sig == SIGINT || sig == SIGTERM)
+		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
 			interrupt(w);
 		else if (sig == SIGUSR1) {
 			look(w);
@@ -168,7 +170,10 @@ static void watch_init(struct watch *w)
 		w->logged[i] = w->now[i];
 		w->logged[i].stall = NULL;
 	}
-	w->next_tick_ns = now_ns() + TICK_NS;
+	w->tick_ns = TICK_NS;
+	if (w->set->status_interval_ns && w->set->status_interval_ns < TICK_NS)
+		w->tick_ns = w->set->status_interval_ns;
+	w->next_tick_ns = now_ns() + w->tick_ns;
 	w->next_row_ns =
 		w->csv ? now_ns() + w->set->log_interval_ns : UINT64_MAX;
 }

@@ -17,7 +17,8 @@
 void watch_signals(void);
 
 /*
- * Run to the end on a thread of its own. The first SIGINT or SIGTERM stops at
+ * Run to the end on a thread of its own. The first SIGINT, SIGTERM or SIGHUP
+ * stops at
  * the next step, the second leaves within a second, whatever threads hang in
  * the kernel: then *abandoned is set, and the caller reports and exits without
  * freeing what those threads may still touch. SIGUSR1 prints a status line.
