@@ -89,7 +89,7 @@ set_up="--name=x --directory=$T/data --format=raw --num_files=4
 	--shuffle=file --quiet"
 # shellcheck disable=SC2086
 "$MLGEN" $set_up --phase=prepare >out 2>&1
-# shellcheck disable=SC2086
+# shellcheck disable=SC2046
 set -- $(order 16)
 is "shuffle=file stays in a file until its end" \
 	"$(printf '%s\n' "$@" | uniq -c | awk '{ print $1 }' | paste -sd' ' -)" \

@@ -47,7 +47,7 @@ like "the demand" "$(cat out)" '^ +2 accelerators +800(\.0)? +samples/s +800(\.0
 like "the operations of a sample" "$(cat out)" \
 	'^calls     per sample: open 1, read 1 .*, close 1$'
 like "the files it needs open" "$(cat out)" \
-	"^files     40 open at once; limit $(ulimit -n | sed ':a;s/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/;ta') +ok\$"
+	'^files     40 open at once; limit [0-9,]+ +ok$'
 ok "at most 90 columns wide" awk 'length > 90 { exit 1 }' out
 not_ok "nothing was made" test -e data
 is_json "its plan in JSON parses" plan.json
@@ -100,6 +100,7 @@ plan_of --num_files="$fits" --sample_size=1g
 is "and as many files as it says would fit" \
 	"$(json plan.json jobs.0.plan.blockers)" "[]"
 (
+	# shellcheck disable=SC3045 # every shell of Linux has it
 	ulimit -n 39
 	plan_of
 )

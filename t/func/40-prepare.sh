@@ -16,6 +16,7 @@ prepare()
 	"$MLGEN" $job --directory=data --phase=prepare "$@"
 }
 
+# shellcheck disable=SC2120 # and without any
 train()
 {
 	rm -f run.json

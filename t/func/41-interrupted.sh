@@ -6,7 +6,7 @@
 . "$(dirname "$0")/runs.sh"
 
 # Enough files that it cannot be done before it is interrupted.
-all=4000
+all=1500
 is_memory "$T" && all=40000
 job="--name=x --format=npz --num_files=$all --sample_size=3k --subfolders=2
 	--epochs=1 --steps=5 --directory=data"
@@ -21,9 +21,10 @@ files()
 	find data/train -name 'img_*' 2>/dev/null | wc -l
 }
 
-has_files()
+# They are written in the order of their numbers, several at a time.
+has_begun()
 {
-	[ "$(files)" -ge "$1" ]
+	[ -e "data/train/0/img_$(printf "%0${#all}d" 40)_of_$all.npz" ]
 }
 
 # shellcheck disable=SC2086 # several options
@@ -34,7 +35,7 @@ rm -rf data
 # ---- SIGINT
 # shellcheck disable=SC2086
 background "$MLGEN" $job --json=run.json
-poll has_files 50
+poll has_begun
 kill -INT "$pid"
 finish
 is "SIGINT ends a preparation with status 130" "$status" 130
@@ -45,7 +46,7 @@ is "and says how far it is" \
 	"$(json run.json interrupted jobs.0.prepare.interrupted \
 		jobs.0.prepare.files_written)" "true true $some"
 like "as the text does" "$(cat out err)" "$(printf '%s' "$some" |
-	sed 's/\([0-9]\)\([0-9]\{3\}\)$/\1,?\2/') "
+	sed 's/\([0-9]\)\([0-9]\{3\}\)$/\1,?\2/')[ /]"
 like "and that the next run goes on" "$(cat out err)" 'goes on'
 is "nothing half-written is left" \
 	"$(find data -name '*part*' -o -name '*lock*' -o -name '*tmp*')" ""
@@ -62,7 +63,7 @@ rm -rf data
 # ---- kill -9
 # shellcheck disable=SC2086
 background "$MLGEN" $job
-poll has_files 50
+poll has_begun
 kill -9 "$pid"
 finish
 is "a killed one" "$status" 137
@@ -77,7 +78,7 @@ rm -rf data
 # ---- with another number of files, in the middle
 # shellcheck disable=SC2086
 background "$MLGEN" $job --phase=prepare
-poll has_files 50
+poll has_begun
 kill -TERM "$pid"
 finish
 is "SIGTERM is an interruption too" "$status" 130
@@ -94,11 +95,7 @@ is "and the same" "$(sums)" "$(cat whole)"
 # ---- --replace, in the middle
 # shellcheck disable=SC2086
 background "$MLGEN" $job --phase=prepare --replace --format=raw
-replaced()
-{
-	[ "$(find data/train -name '*.raw' 2>/dev/null | wc -l)" -ge 50 ]
-}
-poll replaced
+poll test -e "data/train/0/img_$(printf "%0${#all}d" 40)_of_$all.raw"
 kill -9 "$pid"
 finish
 # shellcheck disable=SC2086

@@ -11,7 +11,8 @@
 #	background PROGRAM...	run it, its output in $T/out and $T/err; no shell
 #				function, so that $pid is the program
 #	finish			wait for that; its status is in $status
-#	poll COMMAND...		until COMMAND succeeds; fails after a minute
+#	is_gone			it has ended, or is about to be waited for
+#	poll COMMAND...		until COMMAND succeeds; fails after half a minute
 #	is_memory DIRECTORY	the filesystem there keeps files in memory
 #	traced FILE COMMAND...	run it, its system calls go to FILE
 #	as_nobody COMMAND...	run it without root's powers
@@ -87,9 +88,14 @@ finish()
 	status=$?
 }
 
+is_gone()
+{
+	[ ! -d "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+}
+
 poll()
 {
-	poll_left=6000
+	poll_left=2000
 	until "$@"; do
 		poll_left=$((poll_left - 1))
 		[ "$poll_left" -gt 0 ] || return 1

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 34-log.sh - the CSV log and the status line while jobs run.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+job="--name=x --directory=$T/data --format=raw --num_files=40 --sample_size=2k
+	--accelerators=2 --batch_size=2 --compute_time=10ms --quiet"
+
+train()
+{
+	# shellcheck disable=SC2086 # several options
+	"$MLGEN" $job "$@"
+}
+
+# column NAME [FILE]: of the rows in training.
+column()
+{
+	awk -F, -v name="$1" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+		$4 == "train" { print $at }' "${2:-log.csv}"
+}
+
+# Of all rows: what the last step took may stand in the one that says done.
+sum()
+{
+	sed 's/,done,/,train,/' log.csv >all.csv
+	column "$1" all.csv | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+exits "--log writes a table" 0 \
+	train --epochs=3 --log=log.csv --log_interval=50ms
+is "with a name for each column" "$(head -n 1 log.csv)" \
+	"time,seconds,job,phase,epoch,step,samples,sample_bytes,io_bytes,au_percent,stall_percent,cpu_percent,resident_bytes,page_cache_bytes"
+is "and as many values in each row" "$(awk -F, '{ print NF }' log.csv | uniq)" 14
+ok "a row for each interval" test "$(column time | wc -l)" -ge 4
+not_ok "in UTC" grep -qvE '^(time|20[0-9-]{8}T[0-9:]{8}\.[0-9]{3}Z),' log.csv
+is "time does not go back" \
+	"$(column seconds)" "$(column seconds | sort -n)"
+is "nor do epochs" "$(column epoch)" "$(column epoch | sort -n)"
+is "all samples of the run are in one row or another" "$(sum samples)" 120
+is "and their bytes" "$(sum sample_bytes) $(sum io_bytes)" "245760 245760"
+not_ok "AU and stall are percentages" \
+	awk -F, '$4 == "train" && ($10 > 100 || $11 > 100 || $10 + $11 > 100.1) \
+		{ bad = 1 } END { exit !bad }' log.csv
+ok "memory is not nothing" test "$(column resident_bytes | head -n 1)" -gt 9999
+ok "nor is the page cache" test "$(column page_cache_bytes | head -n 1)" -gt 0
+
+rm -rf data
+exits "a preparation is logged too" 0 \
+	train --phase=prepare --num_files=3000 --log=log.csv --log_interval=10ms
+like "as such" "$(cut -d, -f4 log.csv | uniq | paste -sd' ' -)" \
+	'^phase (wait )?prepare done$'
+is "with the bytes that it wrote" \
+	"$(awk -F, '$4 == "prepare" || $4 == "done" { sum += $9 }
+		END { print sum }' log.csv)" 6144000
+rm -rf data
+exits "a comma in a name is quoted" 0 "$MLGEN" --name='a,"b' --steps=1 \
+	--directory="$T/data" --num_files=4 --sample_size=1k --log=log.csv
+like "as CSV wants it" "$(tail -n 1 log.csv)" '^[^,]*,[^,]*,"a,""b",'
+rm -rf data
+
+# ---- the status line
+train >out 2>err
+is "without a terminal there is no status line" \
+	"$(grep -vc 'writing' err)" 0
+train --eta=never --epochs=2 >out 2>err
+is "nor with --eta=never" "$(cat err)" ""
+# shellcheck disable=SC2086 # several options
+background "$MLGEN" $job --status-interval=1s --epochs=9999
+ok "--status-interval prints lines that stay" \
+	poll sh -c 'test "$(wc -l <err)" -ge 2'
+kill -INT "$pid"
+finish
+sed -i '/note: interrupted/d' err
+not_ok "each with a time and where the job is" grep -qvE \
+	'^[0-9]{2}:[0-9]{2}:[0-9]{2}  x +epoch [0-9]+/9999 ' err
+not_ok "without anything that moves a cursor" grep -q "$(printf '\033\|\r')" err
+like "and throughput, AU and what is left" "$(tail -n 1 err)" \
+	' [0-9.]+ .iB/s +AU [0-9.]+% +stall .* ms +left '
+
+# shellcheck disable=SC2086
+background "$MLGEN" $job --eta=always --epochs=9999
+ok "--eta=always draws one" poll sh -c "tr '\\r' '\\n' <err |
+	grep -qE 'x  epoch [0-9]+/9999  step [0-9]+/10 '"
+kill -INT "$pid"
+finish
+not_ok "of at most 80 columns" awk 'BEGIN { RS = "\r" } !/note: interrupted/ && \
+	length > 84 { bad = 1 } END { exit !bad }' err
+like "and erases it before anything else is printed" "$(cat err)" \
+	"$(printf '\r\033')\\[Kmlgen: note: interrupted"
+is "so that stdout has the report only" "$(wc -l <out)" 1
+
+rm -f log.csv
+# shellcheck disable=SC2086
+background "$MLGEN" $job --epochs=9999 --log=log.csv --log_interval=10ms
+poll grep -qsE ',train,[1-9]' log.csv
+kill -USR1 "$pid"
+ok "SIGUSR1 prints a status line" poll grep -q . err
+kill -USR1 "$pid"
+ok "each time" poll sh -c 'test "$(wc -l <err)" -ge 2'
+kill -INT "$pid"
+finish
+like "of the job" "$(head -n 1 err)" \
+	'^[0-9]{2}:[0-9]{2}:[0-9]{2}  x +epoch [0-9]+/9999( |$)'
+
+done_testing

@@ -1,0 +1,139 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 35-json-keys.sh - a report has every key that its readers look for, with figures that agree.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+exits "a run with all that is reported" 0 "$MLGEN" --name=x --directory=data \
+	--format=npz --num_files=48 --sample_size=5000 --accelerators=2 \
+	--batch_size=3 --epochs=3 --compute_time=2ms --target_au=1 --bs=4k \
+	--json=run.json
+
+# has PLACE KEY...: each is there.
+has()
+{
+	place=$1
+	shift
+	missing=
+	for key; do
+		case $(json run.json "$place$key") in
+		absent)	missing="$missing $key" ;;
+		esac
+	done
+	is "${place:-the top }has its keys" "$missing" ""
+}
+
+latency="min max mean stddev N percentile bins"
+figures="percentile.50.000000 percentile.90.000000 percentile.99.000000 percentile.99.900000"
+
+# shellcheck disable=SC2086 # several keys
+{
+	has "" "mlgen version" schema_version timestamp timestamp_ms time \
+		"global options" jobs disk_util machine.hostname machine.kernel \
+		machine.cpus machine.memory_bytes
+	has jobs.0. jobname groupid error elapsed job_runtime "job options" \
+		options_resolved options_origin usr_cpu sys_cpu ctx majf minf \
+		read write trim latency_us latency_ms iodepth_level
+	for way in read write trim; do
+		has jobs.0.$way. io_bytes io_kbytes bw_bytes bw iops runtime \
+			total_ios short_ios drop_ios bw_min bw_max bw_mean \
+			bw_dev bw_samples iops_min iops_max iops_mean \
+			iops_stddev iops_samples
+		for kind in slat clat lat; do
+			has jobs.0.$way.${kind}_ns. $latency $figures
+		done
+	done
+	has jobs.0.ml. accelerators steps samples sample_bytes samples_per_sec \
+		sample_bytes_per_sec au_percent au_percent_per_accelerator.1 \
+		demand_bytes_per_sec demand_io_bytes_per_sec \
+		storage.memory_percent storage.source storage.filesystem \
+		storage.mount_target storage.device storage.scheduler \
+		host.cpu_percent host.oversleep_ns mlperf verdict.name \
+		verdict.headline verdict.because
+	has jobs.0.ml.time_percent. compute stall barrier checkpoint evaluation \
+		oversleep other
+	has jobs.0.ml.loader_percent. open stat read write fsync close cpu idle \
+		other
+	for epoch in 0 1 2; do
+		has jobs.0.ml.epochs.$epoch. epoch samples sample_bytes seconds \
+			samples_per_sec au_percent
+	done
+	for kind in sample step first_step stall; do
+		has jobs.0.ml.${kind}_ns. $latency $figures
+	done
+	for op in open stat read write fsync close; do
+		has jobs.0.ml.ops.$op. total
+		has jobs.0.ml.ops.$op.lat_ns. $latency $figures
+	done
+}
+
+# sum PLACE KEY...
+sum()
+{
+	place=$1
+	shift
+	# shellcheck disable=SC2046 # one word each
+	json run.json $(printf "$place%s\n" "$@") | tr ' ' '\n' |
+		awk '{ sum += $1 } END { printf "%.3f\n", sum }'
+}
+
+is "accelerator time sums to 100" "$(sum jobs.0.ml.time_percent. compute stall \
+	barrier checkpoint evaluation oversleep other)" 100.000
+is "loader time sums to 100" "$(sum jobs.0.ml.loader_percent. open stat read \
+	write fsync close reap cpu idle other)" 100.000
+is "epochs sum to the whole" "$(sum jobs.0.ml.epochs. 0.samples 1.samples \
+	2.samples) $(sum jobs.0.ml.epochs. 0.sample_bytes 1.sample_bytes \
+	2.sample_bytes)" "144.000 720000.000"
+is "counts of operations agree" \
+	"$(ml run.json ops.open.total ops.open.lat_ns.N ops.read.total \
+		ops.read.lat_ns.N ops.close.total sample_ns.N)" \
+	"144 144 288 288 144 144"
+is "steps are in one table or the other" \
+	"$(ml run.json step_ns.N stall_ns.N first_step_ns.N counted_steps)" \
+	"42 42 6 42"
+is "the read object has the same" \
+	"$(json run.json jobs.0.read.total_ios jobs.0.read.io_bytes)" \
+	"288 $(ml run.json io_bytes)"
+is "demand is batch by size by accelerators by rate of steps" \
+	"$(ml run.json demand_bytes_per_sec)" 15000000.0
+# bins KEY: of a latency of ml, their counts summed.
+bins()
+{
+	awk -v key="\"$1\": {" '
+		index($0, key) { inside = 1 }
+		inside && /"bins": \{/ { counting = 1; next }
+		counting && /\}/ { print sum + 0; exit }
+		counting { sub(/.*: /, ""); sum += $0 }' run.json
+}
+is "bins hold what was counted" "$(bins sample_ns) $(bins step_ns)" "144 42"
+is "options as written and as resolved" \
+	"$(json run.json "jobs.0.job options.bs" jobs.0.options_resolved.bs \
+		jobs.0.options_origin.bs jobs.0.options_origin.direct)" \
+	"4k 4k command line default"
+is "the time is now" "$(($(date +%s) - $(json run.json timestamp) < 100))" 1
+is "the version is the program's" \
+	"mlgen $(json run.json 'mlgen version')" "$("$MLGEN" --version)"
+
+# ---- jobs reported as one
+cat >two.job <<'JOB'
+[global]
+ioengine=null
+group_reporting
+compute_time=1ms
+num_files=12
+sample_size=1k
+[a]
+[b]
+[c]
+stonewall
+JOB
+exits "group_reporting" 0 "$MLGEN" two.job --json=run.json --quiet
+is "reports jobs that start together as one" \
+	"$(json run.json jobs.0.members.0.jobname jobs.0.members.1.jobname \
+		jobs.1.members.0.jobname jobs.2.jobname)" "a b c absent"
+is "with the sum of their counts" \
+	"$(json run.json jobs.0.ml.samples jobs.1.ml.samples)" "24 12"
+is "on one line" "$(wc -l <out)" 2
+
+done_testing
