@@ -23,7 +23,7 @@
 /* Metadata operations are ordinary operations; caps say which are taken. */
 enum mlgen_op {
 	MLGEN_OPEN,     /* file->path with file->flags, mode; sets fd */
-	MLGEN_STAT,     /* file->path; fills `size_bytes` */
+	MLGEN_STAT,     /* file->fd if open, else path; fills `size_bytes` */
 	MLGEN_READ,     /* iov, off */
 	MLGEN_WRITE,    /* iov, off */
 	MLGEN_ALLOCATE, /* off, len_bytes */
@@ -78,6 +78,8 @@ struct mlgen_engine_job {
 	const void *opts; /* opts_size bytes, by engine->opts */
 	unsigned workers;
 	void *priv; /* the engine's */
+	/* For an engine that wraps another: by name; NULL = not built. */
+	const struct mlgen_engine *(*find)(const char *name);
 };
 
 struct mlgen_ctx {

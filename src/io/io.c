@@ -121,7 +121,8 @@ static int64_t meta_stat(struct mlgen_io *op)
 {
 	struct stat st;
 
-	if (stat(op->file->path, &st))
+	if (op->file->fd < 0 ? stat(op->file->path, &st)
+			     : fstat(op->file->fd, &st))
 		return -errno;
 	op->size_bytes = (uint64_t)st.st_size;
 	return 0;
@@ -305,16 +306,21 @@ static bool met_end(const struct io_op *op)
 
 	if (e->result == 0 || (e->flags & MLGEN_IO_LINK))
 		return true;
+	if (op->eof_ok && op->eof_bytes && op->done_bytes >= op->eof_bytes)
+		return true;
 	if (e->op == MLGEN_WRITE || !(e->file->flags & O_DIRECT))
 		return false;
-	return op->eof_ok || op->done_bytes % DIRECT_BYTES;
+	return op->done_bytes % DIRECT_BYTES ||
+	       (op->eof_ok && op->eof_bytes == 0);
 }
 
 static int64_t end_result(const struct io_op *op)
 {
 	if (op->io.op == MLGEN_WRITE)
 		return -EIO; /* takes nothing, and says no reason */
-	return op->eof_ok ? (int64_t)op->done_bytes : -ENODATA;
+	if (!op->eof_ok || op->done_bytes < op->eof_bytes)
+		return -ENODATA;
+	return (int64_t)op->done_bytes;
 }
 
 /* After a part of a transfer: true = aimed at the rest of it. */
@@ -366,8 +372,11 @@ static void begin(struct io *io, struct io_op *op)
 	op->tries = 0;
 	op->is_started = false;
 	op->was_short = false;
-	if (moves_bytes(op))
-		aim(io, op);
+	if (!moves_bytes(op))
+		return;
+	sizes_add(&io->stat->sizes[op->io.op == MLGEN_WRITE], op->want_bytes,
+		  1);
+	aim(io, op);
 }
 
 static void finish(struct io *io, struct io_op *op, uint64_t now)

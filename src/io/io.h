@@ -41,7 +41,8 @@ struct io;
 
 struct io_op {
 	struct mlgen_io io; /* op, file, off, len_bytes, ... from the caller */
-	bool eof_ok;        /* READ: may end early (rounded up past the end) */
+	bool eof_ok;        /* READ: may end early (reaches past the end) */
+	uint64_t eof_bytes; /* ... after so many bytes; 0 = not known */
 	void *owner;        /* the caller's */
 	/* For the caller to read, once it is given back. */
 	uint64_t done_bytes;
@@ -77,7 +78,8 @@ void *io_buffer(struct io *io, size_t *bytes);
  * Start one operation; at most iodepth may be under way. result is in
  * op->io.result once io_reap has given it back: bytes, 0 or -errno; a READ
  * that met the end of the file before len_bytes without eof_ok has -ENODATA
- * and done_bytes says how far it came.
+ * and done_bytes says how far it came. With eof_ok it is complete when it has
+ * eof_bytes (nobody asks for more), and has -ENODATA when it ended before them.
  */
 void io_submit(struct io *io, struct io_op *op);
 

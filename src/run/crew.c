@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/engines.h"
 #include "job/fields.h"
 
 #define BUFFER_BYTES (1u << 20)
@@ -108,13 +109,16 @@ static int start_engine(struct crew *c, unsigned workers, struct mlgen_err *err)
 {
 	const struct mlgen_engine *e = c->config.engine;
 
-	if (e->opts_size) {
+	if (e->opts_size && !c->config.engine_opts) {
 		c->opts = mem_zalloc(e->opts_size);
 		field_defaults(e->opts, c->opts);
 	}
-	c->job = (struct mlgen_engine_job){ .engine = e,
-					    .opts = c->opts,
-					    .workers = workers };
+	c->job = (struct mlgen_engine_job){
+		.engine = e,
+		.opts = c->opts ? c->opts : c->config.engine_opts,
+		.workers = workers,
+		.find = engines_find,
+	};
 	return e->job_init ? e->job_init(&c->job, err) : 0;
 }
 

@@ -13,7 +13,8 @@
 #include "io/io.h"
 
 struct crew_config {
-	const struct mlgen_engine *engine; /* with its default options */
+	const struct mlgen_engine *engine;
+	const void *engine_opts; /* NULL = its defaults */
 	struct clock *clock;
 	const _Atomic bool *stop; /* set elsewhere: leave soon */
 	unsigned workers;         /* at most; never more than the count */

@@ -100,6 +100,7 @@ void opstat_reset(struct opstat *s)
 	hist_reset(s->sample);
 	for (unsigned i = 0; i < 2; i++) {
 		set(&s->io_bytes[i], 0);
+		s->sizes[i] = (struct sizes){ 0 };
 		s->short_ios[i] = 0;
 	}
 	s->errors = 0;
@@ -117,6 +118,7 @@ void opstat_merge(struct opstat *to, const struct opstat *from)
 	for (unsigned i = 0; i < 2; i++) {
 		set(&to->io_bytes[i],
 		    get(&to->io_bytes[i]) + get(&from->io_bytes[i]));
+		sizes_merge(&to->sizes[i], &from->sizes[i]);
 		to->short_ios[i] += from->short_ios[i];
 	}
 	to->errors += from->errors;

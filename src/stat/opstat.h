@@ -8,6 +8,7 @@
 #include <mlgen/engine.h>
 
 #include "stat/hist.h"
+#include "stat/sizes.h"
 
 /* CPU and faults of one thread. */
 struct usage {
@@ -29,6 +30,7 @@ struct opstat {
 	struct hist *lat[MLGEN_OPS];  /* submit to completion, per kind */
 	struct hist *sample;          /* first submitted to last completed */
 	_Atomic uint64_t io_bytes[2]; /* as transferred: 0 read, 1 written */
+	struct sizes sizes[2];        /* as asked for: 0 read, 1 written */
 	uint64_t short_ios[2];        /* resumed short transfers */
 	uint64_t errors;              /* counted by continue_on_error */
 	/* Where the worker's wall time went. */

@@ -315,30 +315,47 @@ static const struct resume_case {
 	uint64_t done;
 	unsigned calls;
 	uint64_t shorts;
+	uint64_t eof_bytes;
 } resume_cases[] = {
-	{ "in one go", MLGEN_READ, { ALL }, 1, false, 0, 0, 4096, 4096, 4096, 1, 0 },
-	{ "nothing asked for", MLGEN_READ, { ALL }, 1, false, 0, 0, 0, 0, 0, 1, 0 },
-	{ "short", MLGEN_READ, { 1000, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 1 },
-	{ "short thrice", MLGEN_READ, { 1, 1, 1, ALL }, 4, true, 0, 0, 4096, 4096, 4096, 4, 3 },
-	{ "short write", MLGEN_WRITE, { 1000, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 1 },
-	{ "EINTR", MLGEN_READ, { -EINTR, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 0 },
-	{ "EAGAIN", MLGEN_WRITE, { -EAGAIN, -EAGAIN, ALL }, 3, false, 0, 0, 4096, 4096, 4096, 3, 0 },
-	{ "EAGAIN for ever", MLGEN_READ, { -EAGAIN }, 1, false, 0, 0, 4096, -EAGAIN, 0, 101, 0 },
-	{ "short, then EINTR", MLGEN_READ, { 96, -EINTR, ALL }, 3, false, 0, 0, 4096, 4096, 4096, 3, 1 },
-	{ "error", MLGEN_READ, { -EIO }, 1, true, 0, 0, 4096, -EIO, 0, 1, 0 },
-	{ "short, then error", MLGEN_WRITE, { 1000, -ENOSPC }, 2, false, 0, 0, 4096, -ENOSPC, 1000, 2, 0 },
-	{ "early end", MLGEN_READ, { 1000, 0 }, 2, false, 0, 0, 4096, -ENODATA, 1000, 2, 0 },
-	{ "early end allowed", MLGEN_READ, { 1000, 0 }, 2, true, 0, 0, 4096, 1000, 1000, 2, 0 },
-	{ "empty file", MLGEN_READ, { 0 }, 1, false, 0, 0, 4096, -ENODATA, 0, 1, 0 },
-	{ "empty file allowed", MLGEN_READ, { 0 }, 1, true, 0, 0, 4096, 0, 0, 1, 0 },
-	{ "write takes nothing", MLGEN_WRITE, { 0 }, 1, false, 0, 0, 4096, -EIO, 0, 1, 0 },
-	{ "direct, end allowed", MLGEN_READ, { 1024 }, 1, true, O_DIRECT, 0, 4096, 1024, 1024, 1, 0 },
-	{ "direct, unaligned end", MLGEN_READ, { 1000 }, 1, false, O_DIRECT, 0, 4096, -ENODATA, 1000, 1, 0 },
-	{ "direct, aligned short", MLGEN_READ, { 1024, ALL }, 2, false, O_DIRECT, 0, 4096, 4096, 4096, 2, 1 },
-	{ "linked, short", MLGEN_READ, { 1000 }, 1, true, 0, MLGEN_IO_LINK, 4096, 1000, 1000, 1, 0 },
-	{ "linked, EINTR", MLGEN_READ, { -EINTR }, 1, true, 0, MLGEN_IO_LINK, 4096, -EINTR, 0, 1, 0 },
+	{ "in one go", MLGEN_READ, { ALL }, 1, false, 0, 0, 4096, 4096, 4096, 1, 0, 0 },
+	{ "nothing asked for", MLGEN_READ, { ALL }, 1, false, 0, 0, 0, 0, 0, 1, 0, 0 },
+	{ "short", MLGEN_READ, { 1000, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 1, 0 },
+	{ "short thrice", MLGEN_READ, { 1, 1, 1, ALL }, 4, true, 0, 0, 4096, 4096, 4096, 4, 3, 0 },
+	{ "short write", MLGEN_WRITE, { 1000, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 1, 0 },
+	{ "EINTR", MLGEN_READ, { -EINTR, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 0, 0 },
+	{ "EAGAIN", MLGEN_WRITE, { -EAGAIN, -EAGAIN, ALL }, 3, false, 0, 0, 4096, 4096, 4096, 3, 0, 0 },
+	{ "EAGAIN for ever", MLGEN_READ, { -EAGAIN }, 1, false, 0, 0, 4096, -EAGAIN, 0, 101, 0, 0 },
+	{ "short, then EINTR", MLGEN_READ, { 96, -EINTR, ALL }, 3, false, 0, 0, 4096, 4096, 4096, 3, 1, 0 },
+	{ "error", MLGEN_READ, { -EIO }, 1, true, 0, 0, 4096, -EIO, 0, 1, 0, 0 },
+	{ "short, then error", MLGEN_WRITE, { 1000, -ENOSPC }, 2, false, 0, 0, 4096, -ENOSPC, 1000, 2, 0, 0 },
+	{ "early end", MLGEN_READ, { 1000, 0 }, 2, false, 0, 0, 4096, -ENODATA, 1000, 2, 0, 0 },
+	{ "early end allowed", MLGEN_READ, { 1000, 0 }, 2, true, 0, 0, 4096, 1000, 1000, 2, 0, 0 },
+	{ "empty file", MLGEN_READ, { 0 }, 1, false, 0, 0, 4096, -ENODATA, 0, 1, 0, 0 },
+	{ "empty file allowed", MLGEN_READ, { 0 }, 1, true, 0, 0, 4096, 0, 0, 1, 0, 0 },
+	{ "write takes nothing", MLGEN_WRITE, { 0 }, 1, false, 0, 0, 4096, -EIO, 0, 1, 0, 0 },
+	{ "direct, end allowed", MLGEN_READ, { 1024 }, 1, true, O_DIRECT, 0, 4096, 1024, 1024, 1, 0, 0 },
+	{ "direct, unaligned end", MLGEN_READ, { 1000 }, 1, false, O_DIRECT, 0, 4096, -ENODATA, 1000, 1, 0, 0 },
+	{ "direct, aligned short", MLGEN_READ, { 1024, ALL }, 2, false, O_DIRECT, 0, 4096, 4096, 4096, 2, 1, 0 },
+	{ "known end", MLGEN_READ, { 1000 }, 1, true, 0, 0, 4096, 1000, 1000, 1, 0, 1000 },
+	{ "short of a known end", MLGEN_READ, { 400, 600 }, 2, true, 0, 0, 4096, 1000, 1000, 2, 1, 1000 },
+	{ "ends before it", MLGEN_READ, { 400, 0 }, 2, true, 0, 0, 4096, -ENODATA, 400, 2, 0, 1000 },
+	{ "nothing before it", MLGEN_READ, { 0 }, 1, true, 0, 0, 4096, -ENODATA, 0, 1, 0, 1000 },
+	{ "more than was known", MLGEN_READ, { 1200 }, 1, true, 0, 0, 4096, 1200, 1200, 1, 0, 1000 },
+	{ "direct, known end", MLGEN_READ, { 1000 }, 1, true, O_DIRECT, 0, 4096, 1000, 1000, 1, 0, 1000 },
+	{ "direct, ends before it", MLGEN_READ, { 400 }, 1, true, O_DIRECT, 0, 4096, -ENODATA, 400, 1, 0, 1000 },
+	{ "linked, short", MLGEN_READ, { 1000 }, 1, true, 0, MLGEN_IO_LINK, 4096, 1000, 1000, 1, 0, 0 },
+	{ "linked, EINTR", MLGEN_READ, { -EINTR }, 1, true, 0, MLGEN_IO_LINK, 4096, -EINTR, 0, 1, 0, 0 },
 };
 /* clang-format on */
+
+static uint64_t sizes_total(const struct sizes *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < SIZES_CLASSES; i++)
+		n += s->count[i];
+	return n;
+}
 
 static void check_resume(const struct resume_case *c,
 			 const struct mlgen_engine *e)
@@ -351,6 +368,7 @@ static void check_resume(const struct resume_case *c,
 	memcpy(f.mock.steps, c->steps, sizeof(c->steps));
 	f.mock.step_count = c->step_count;
 	op.eof_ok = c->eof_ok;
+	op.eof_bytes = c->eof_bytes;
 	op.io.flags = c->io_flags;
 	int64_t result = io_do(f.io, &op);
 	ck_assert_msg(result == c->result, "%s: result %lld", c->what,
@@ -362,6 +380,7 @@ static void check_resume(const struct resume_case *c,
 	ck_assert_uint_eq(f.stat.short_ios[c->op != MLGEN_WRITE], 0);
 	ck_assert_uint_eq(f.stat.io_bytes[c->op == MLGEN_WRITE], c->done);
 	/* one operation, whatever became of it, and the caller's again */
+	ck_assert_uint_eq(sizes_total(&f.stat.sizes[c->op == MLGEN_WRITE]), 1);
 	ck_assert_uint_eq(f.stat.lat[c->op]->count, 1);
 	ck_assert_uint_eq(op.end_ns - op.start_ns, c->calls * OP_NS);
 	ck_assert_uint_eq(op.io.off, 7000);
@@ -672,7 +691,7 @@ END_TEST
 
 START_TEST(what_is_under_way_can_be_seen_and_what_is_done_cannot)
 {
-	struct mlgen_file file = { .path = "dir/first" };
+	struct mlgen_file file = { .path = "dir/first", .fd = -1 };
 	struct io_op op = transfer(MLGEN_READ, &file, 8192, 4096);
 	struct io_outstanding after;
 	struct fixture f;
@@ -914,8 +933,13 @@ START_TEST(metadata_that_the_engine_leaves_is_done_here)
 	struct io_op op = transfer(MLGEN_STAT, &file, 0, 0);
 	ck_assert_int_eq(io_do(f.io, &op), 0);
 	ck_assert_uint_eq(op.io.size_bytes, 10000);
+	/* of what is open, whatever its name leads to by now */
+	file.path = p.b;
+	ck_assert_int_eq(meta_op(&f, MLGEN_STAT, &file, 0), 0);
+	file.path = p.a;
 	ck_assert_int_eq(meta_op(&f, MLGEN_CLOSE, &file, 0), 0);
 	ck_assert_int_eq(file.fd, -1);
+	ck_assert_int_eq(meta_op(&f, MLGEN_STAT, &file, 0), 0);
 	ck_assert_int_eq(meta_op(&f, MLGEN_CLOSE, &file, 0), -EBADF);
 	struct io_op move = transfer(MLGEN_RENAME, &file, 0, 0);
 	move.io.path2 = p.b;

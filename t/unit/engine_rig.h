@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_rig.h - one engine with its options below an io layer, and a file to move. */
+#pragma once
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/engines.h"
+#include "io/io.h"
+#include "job/fields.h"
+
+#define RIG_OPTIONS 6
+
+/*
+ * Time is virtual and stands still unless an engine sleeps on it. The file
+ * holds rig_byte(offset) at each offset.
+ */
+struct rig {
+	struct clock *clock;
+	struct opstat stat;
+	struct mlgen_engine_job job;
+	void *opts;
+	struct io *io;
+	struct mlgen_err err;
+	char dir[256], path[300];
+	struct mlgen_file file;
+};
+
+static inline unsigned char rig_byte(uint64_t off)
+{
+	return (unsigned char)((off * 31 + off / 4096 * 7) % 251);
+}
+
+static inline void rig_option(struct rig *r, const struct mlgen_engine *e,
+			      const char *option)
+{
+	char name[32] = { 0 };
+	const char *value = strchr(option, '=');
+
+	ck_assert_ptr_nonnull(value);
+	memcpy(name, option, (size_t)(value - option));
+	const struct mlgen_field *f = field_find(e->opts, name);
+	ck_assert_msg(f != NULL, "%s has no option %s", e->name, name);
+	ck_assert_msg(field_parse(f, r->opts, value + 1, 1024, &r->err) == 0,
+		      "%s", r->err.text);
+}
+
+/* Engine and options ("name=value", up to a NULL); 0 or the error of job_init. */
+static inline int rig_job(struct rig *r, const char *engine,
+			  const char *const *options)
+{
+	const struct mlgen_engine *e = engines_find(engine);
+
+	memset(r, 0, sizeof(*r));
+	r->clock = clock_new_virtual(1000);
+	clock_join(r->clock);
+	opstat_init(&r->stat);
+	ck_assert_msg(e != NULL, "%s is not built in", engine);
+	r->opts = mem_zalloc(e->opts_size);
+	field_defaults(e->opts, r->opts);
+	for (int i = 0; options && i < RIG_OPTIONS && options[i]; i++)
+		rig_option(r, e, options[i]);
+	r->job = (struct mlgen_engine_job){
+		.engine = e, .opts = r->opts, .workers = 1, .find = engines_find
+	};
+	return e->job_init ? e->job_init(&r->job, &r->err) : 0;
+}
+
+static inline int rig_io(struct rig *r, unsigned depth, size_t buf_bytes)
+{
+	const struct io_config cfg = { .job = &r->job,
+				       .clock = r->clock,
+				       .stat = &r->stat,
+				       .iodepth = depth,
+				       .buf_bytes = buf_bytes };
+
+	return io_new(&r->io, &cfg, &r->err);
+}
+
+static inline void rig_end(struct rig *r)
+{
+	io_free(r->io);
+	if (r->job.engine->job_fini)
+		r->job.engine->job_fini(&r->job);
+	field_fini(r->job.engine->opts, r->opts);
+	mem_free(r->opts);
+	opstat_fini(&r->stat);
+	clock_leave(r->clock);
+	clock_free(r->clock);
+	if (r->file.fd > 0)
+		close(r->file.fd);
+	if (r->dir[0]) {
+		unlink(r->path);
+		ck_assert_int_eq(rmdir(r->dir), 0);
+	}
+}
+
+/* False, with the reason on stderr and the rig ended, where this host does not
+ * allow io_uring; any other error is a failure. */
+static inline bool rig_start(struct rig *r, const char *engine,
+			     const char *const *options, unsigned depth,
+			     size_t buf_bytes)
+{
+	int rc = rig_job(r, engine, options);
+
+	if (rc == 0)
+		rc = rig_io(r, depth, buf_bytes);
+	if (rc == 0)
+		return true;
+	ck_assert_msg((rc == -EPERM || rc == -ENOSYS) &&
+			      strstr(r->err.text, "io_uring"),
+		      "%s: %s", engine, r->err.text);
+	fprintf(stderr, "skipped: %s\n", r->err.text);
+	rig_end(r);
+	return false;
+}
+
+/* A file of so many bytes, open with those flags beside O_CLOEXEC. */
+static inline void rig_file(struct rig *r, uint64_t bytes, int flags)
+{
+	const char *tmp = getenv("TMPDIR");
+	unsigned char *content = mem_zalloc((size_t)bytes);
+	int fd;
+
+	snprintf(r->dir, sizeof(r->dir), "%.200s/mlgen-engine-XXXXXX",
+		 tmp ? tmp : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(r->dir));
+	snprintf(r->path, sizeof(r->path), "%s/data", r->dir);
+	for (uint64_t i = 0; i < bytes; i++)
+		content[i] = rig_byte(i);
+	fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, content, (size_t)bytes), (ssize_t)bytes);
+	close(fd);
+	mem_free(content);
+	r->file = (struct mlgen_file){ .path = r->path, .flags = flags };
+	r->file.fd = open(r->path, flags | O_CLOEXEC);
+}
+
+static inline struct io_op rig_op(struct rig *r, enum mlgen_op kind,
+				  uint64_t off, uint64_t bytes)
+{
+	return (struct io_op){ .io = { .op = kind,
+				       .file = &r->file,
+				       .off = off,
+				       .len_bytes = bytes } };
+}
+
+/* Wait until n more have come back, in `done`. */
+static inline void rig_reap(struct rig *r, struct io_op **done, unsigned n)
+{
+	for (unsigned got = 0; got < n;) {
+		int rc = io_reap(r->io, done + got, 1, n - got);
+		ck_assert_int_gt(rc, 0);
+		got += (unsigned)rc;
+	}
+}
