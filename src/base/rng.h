@@ -16,6 +16,7 @@ enum rng_stream {
 	RNG_COMPUTE,
 	RNG_CONTENT,
 	RNG_TEST,
+	RNG_RESIDENCY, /* where in a file the page cache is looked at */
 };
 
 /* 64 uniform bits. */

@@ -10,7 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rng.h"
+
 #define WINDOW_PAGES 16384u /* a byte each, on the stack */
+#define LOOKS 4u            /* of cache_sample, in a large file */
 
 /*
  * Since Linux 5.2 mincore tells only those who own the file or may write it;
@@ -45,36 +48,73 @@ static int window_resident(int fd, uint64_t off, size_t bytes, size_t page,
 	return rc;
 }
 
-static int fd_resident(int fd, const char *path, uint64_t *resident_bytes,
-		       uint64_t *file_bytes)
+/* From `off`, which is a page's, to `end`. */
+static int range_resident(int fd, uint64_t off, uint64_t end,
+			  uint64_t *resident_bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t window = page * WINDOW_PAGES;
-	uint64_t found = 0, size;
-	struct stat st;
 	int rc = 0;
 
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	rc = may_ask(path, &st);
-	size = (uint64_t)st.st_size;
-	for (uint64_t off = 0; rc == 0 && off < size; off += window) {
+	for (; rc == 0 && off < end; off += window) {
 		size_t bytes =
-			size - off < window ? (size_t)(size - off) : window;
-		rc = window_resident(fd, off, bytes, page, &found);
+			end - off < window ? (size_t)(end - off) : window;
+		rc = window_resident(fd, off, bytes, page, resident_bytes);
 	}
+	return rc;
+}
+
+/* A part of each quarter, at a place of its own. */
+static int looks_resident(int fd, uint64_t size, uint64_t seed,
+			  uint64_t *resident_bytes)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t quarter = size / LOOKS / page;
+	uint64_t look = CACHE_LOOK_BYTES / LOOKS / page;
+	int rc = 0;
+
+	for (uint64_t i = 0; rc == 0 && i < LOOKS; i++) {
+		uint64_t room = quarter - look + 1;
+		uint64_t first =
+			i * quarter + rng_u64(seed, RNG_RESIDENCY, i) % room;
+		rc = range_resident(fd, first * page, (first + look) * page,
+				    resident_bytes);
+	}
+	return rc;
+}
+
+/* All of it, or with a seed at most CACHE_LOOK_BYTES. */
+static int look(const char *path, const uint64_t *seed,
+		uint64_t *resident_bytes, uint64_t *looked_bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint64_t found = 0, size;
+	struct stat st;
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	if (rc == 0)
+		rc = may_ask(path, &st);
+	size = rc == 0 ? (uint64_t)st.st_size : 0;
+	if (seed && size > CACHE_LOOK_BYTES) {
+		rc = looks_resident(fd, size, *seed, &found);
+		size = CACHE_LOOK_BYTES;
+	} else if (rc == 0) {
+		rc = range_resident(fd, 0, size, &found);
+	}
+	close(fd);
 	if (rc == 0) {
 		*resident_bytes = found;
-		*file_bytes = size;
+		*looked_bytes = size;
 	}
 	return rc;
 }
 
 int cache_drop(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int rc;
 
 	if (fd < 0)
@@ -87,12 +127,11 @@ int cache_drop(const char *path)
 int cache_resident(const char *path, uint64_t *resident_bytes,
 		   uint64_t *file_bytes)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc;
+	return look(path, NULL, resident_bytes, file_bytes);
+}
 
-	if (fd < 0)
-		return -errno;
-	rc = fd_resident(fd, path, resident_bytes, file_bytes);
-	close(fd);
-	return rc;
+int cache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
+		 uint64_t *looked_bytes)
+{
+	return look(path, &seed, resident_bytes, looked_bytes);
 }

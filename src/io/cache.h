@@ -13,3 +13,11 @@ int cache_drop(const char *path);
  */
 int cache_resident(const char *path, uint64_t *resident_bytes,
 		   uint64_t *file_bytes);
+
+/*
+ * The same in a bounded time: of a file of more than CACHE_LOOK_BYTES, so many
+ * are looked at, in places that `seed` chooses, one in each quarter of it.
+ */
+#define CACHE_LOOK_BYTES (UINT64_C(1) << 20)
+int cache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
+		 uint64_t *looked_bytes);

@@ -17,13 +17,15 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "io/devstat.h"
+#include "io/lustre.h"
 #include "io/sysfile.h"
 
 #define SECTOR_BYTES 512u /* of sysfs, whatever the device's own is */
 
-/* One line of /proc/self/mountinfo, cut in place. */
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* One line of /proc/self/mountinfo, cut in place. */
 struct line {
 	unsigned dev_major, dev_minor;
 	char *target, *options;      /* of this mount */
@@ -37,24 +39,6 @@ static void put(char *to, size_t size, const char *from)
 
 	memcpy(to, from, len);
 	to[len] = '\0';
-}
-
-/* The kernel writes blanks, tabs, newlines and backslashes as \ooo. */
-static void unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s; to++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' &&
-		    s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
-			*to = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
-				     (s[3] - '0'));
-			s += 4;
-		} else {
-			*to = *s++;
-		}
-	}
-	*to = '\0';
 }
 
 /* id parent MAJ:MIN root TARGET OPTIONS [tags] - TYPE SOURCE SUPER (proc(5)) */
@@ -78,8 +62,8 @@ static bool cut_line(struct line *l, char *text)
 	if (!l->super ||
 	    sscanf(dev, "%u:%u", &l->dev_major, &l->dev_minor) != 2)
 		return false;
-	unescape(l->target);
-	unescape(l->source);
+	sysfile_unescape(l->target);
+	sysfile_unescape(l->source);
 	return true;
 }
 
@@ -131,6 +115,8 @@ static void put_line(struct mount *m, const struct line *l)
 	put_options(m, l);
 	m->is_memory =
 		strcmp(l->type, "tmpfs") == 0 || strcmp(l->type, "ramfs") == 0;
+	m->has_own_cache =
+		strcmp(l->type, "zfs") == 0 || strcmp(l->type, "gpfs") == 0;
 	m->dev_major = l->dev_major;
 	m->dev_minor = l->dev_minor;
 }
@@ -187,6 +173,19 @@ static bool has_entry(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
+/* "nvme", over a fabric "nvme-rdma". */
+static void put_nvme_kind(struct mount *m, const char *disk)
+{
+	char transport[16];
+
+	put(m->device_kind, sizeof(m->device_kind), "nvme");
+	if (sysfile_line(transport, sizeof(transport), disk,
+			 "/device/transport") == 0 &&
+	    strcmp(transport, "pcie") != 0)
+		snprintf(m->device_kind, sizeof(m->device_kind), "nvme-%s",
+			 transport);
+}
+
 /* The bus the disk hangs on; what has none is named by its driver. */
 static void put_kind(struct mount *m, const char *disk)
 {
@@ -195,22 +194,34 @@ static void put_kind(struct mount *m, const char *disk)
 		{ "md", "md" },
 		{ "loop", "loop" },
 	};
-	char transport[16];
 
 	link_name(m->device_kind, sizeof(m->device_kind), disk,
 		  "device/subsystem");
-	if (strncmp(m->device_kind, "nvme", 4) == 0) {
-		put(m->device_kind, sizeof(m->device_kind), "nvme");
-		if (sysfile_line(transport, sizeof(transport), disk,
-				 "/device/transport") == 0 &&
-		    strcmp(transport, "pcie") != 0)
-			snprintf(m->device_kind, sizeof(m->device_kind),
-				 "nvme-%s", transport);
-	}
+	if (strncmp(m->device_kind, "nvme", 4) == 0)
+		put_nvme_kind(m, disk);
 	for (size_t i = 0; !m->device_kind[0] && i < 3; i++)
 		if (has_entry(disk, stacked[i][0]))
 			put(m->device_kind, sizeof(m->device_kind),
 			    stacked[i][1]);
+}
+
+/* Of NVMe the paths are disks of their own, which know the transport; of dm
+ * the parts are paths if its table is one of multipath. */
+static void put_paths(struct mount *m, const char *root, const char *disk)
+{
+	struct devset below = { 0 };
+	char path[PATH_MAX], uuid[16] = "";
+
+	sysfile_line(uuid, sizeof(uuid), disk, "/dm/uuid");
+	if (!strncmp(m->device, "nvme", 4) || !strncmp(uuid, "mpath-", 6))
+		devset_below(&below, root, m->device);
+	m->paths = (unsigned)below.count;
+	if (below.count && !uuid[0]) {
+		snprintf(path, sizeof(path), "%s/sys/block/%s", root,
+			 below.names[0]);
+		put_nvme_kind(m, path);
+	}
+	devset_fini(&below);
 }
 
 /* "mq-deadline [none]": the one in brackets; a lone word is it, too. */
@@ -272,9 +283,20 @@ static void put_device(struct mount *m, const char *root)
 	    sscanf(line, "%u:%u", &m->dev_major, &m->dev_minor) != 2)
 		m->dev_major = m->dev_minor = 0;
 	put_kind(m, disk);
+	put_paths(m, root, disk);
 	put_scheduler(m, disk);
 	if (sysfile_u64(&kib, disk, "/queue/read_ahead_kb") == 0)
 		m->read_ahead_bytes = kib * 1024;
+}
+
+static void put_lustre(struct mount *m, const char *root)
+{
+	struct lustre_stat s;
+	char name[64];
+
+	lustre_name(name, sizeof(name), m->source);
+	lustre_read(&s, root, name); /* as root only; the targets are public */
+	m->osts = s.osts;
 }
 
 /* Cut the last component off; false: nothing is left to cut. */
@@ -475,6 +497,8 @@ void mount_read_at(struct mount *m, const char *root, const char *path,
 	if (f)
 		fclose(f);
 	put_device(m, root);
+	if (!strcmp(m->type, "lustre"))
+		put_lustre(m, root);
 }
 
 int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,

@@ -83,3 +83,20 @@ int sysfile_keyed(uint64_t *out, const char *root, const char *path,
 	fclose(f);
 	return rc;
 }
+
+void sysfile_unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; to++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' &&
+		    s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+			*to = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
+				     (s[3] - '0'));
+			s += 4;
+		} else {
+			*to = *s++;
+		}
+	}
+	*to = '\0';
+}

@@ -21,3 +21,7 @@ int sysfile_u64(uint64_t *out, const char *root, const char *path);
  * -ENODATA where no line has the key. */
 int sysfile_keyed(uint64_t *out, const char *root, const char *path,
 		  const char *key);
+
+/* In place: the kernel writes blanks, tabs, newlines and backslashes of names
+ * as \ooo, for example in /proc/self/mountinfo. */
+void sysfile_unescape(char *s);

@@ -74,6 +74,29 @@ START_TEST(a_dropped_file_is_not_resident)
 }
 END_TEST
 
+/* Of a large file no more than so much, at any place it may begin. */
+START_TEST(a_look_at_a_file_is_bounded)
+{
+	static const size_t sizes[] = { 0, 10001, CACHE_LOOK_BYTES,
+					CACHE_LOOK_BYTES + 1, 11 << 20 };
+	uint64_t in, looked;
+	size_t bytes = sizes[_i];
+	size_t most = bytes < CACHE_LOOK_BYTES ? bytes : CACHE_LOOK_BYTES;
+
+	make_file(bytes);
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		ck_assert_int_eq(cache_sample(path, seed, &in, &looked), 0);
+		ck_assert_uint_eq(looked, most);
+		ck_assert_uint_eq(in, most);
+	}
+	ck_assert_int_eq(cache_drop(path), 0);
+	ck_assert_int_eq(cache_sample(path, 0, &in, &looked), 0);
+	if (!is_tmpfs())
+		ck_assert_uint_eq(in, 0);
+	unlink(path);
+}
+END_TEST
+
 START_TEST(what_is_no_file_is_refused)
 {
 	uint64_t in, size;
@@ -81,6 +104,8 @@ START_TEST(what_is_no_file_is_refused)
 	ck_assert_int_eq(cache_drop("/no/such/file"), -ENOENT);
 	ck_assert_int_eq(cache_resident("/no/such/file", &in, &size), -ENOENT);
 	ck_assert_int_eq(cache_resident("/", &in, &size), -EINVAL);
+	ck_assert_int_eq(cache_sample("/no/such/file", 0, &in, &size), -ENOENT);
+	ck_assert_int_eq(cache_sample("/", 0, &in, &size), -EINVAL);
 }
 END_TEST
 
@@ -91,6 +116,7 @@ Suite *suite_cache(void)
 
 	tcase_add_loop_test(t, a_written_file_is_resident_to_the_byte, 0, 6);
 	tcase_add_test(t, a_dropped_file_is_not_resident);
+	tcase_add_loop_test(t, a_look_at_a_file_is_bounded, 0, 5);
 	tcase_add_test(t, what_is_no_file_is_refused);
 	suite_add_tcase(s, t);
 	return s;

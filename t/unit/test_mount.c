@@ -51,6 +51,8 @@ static void put_link(const char *path, const char *to)
 #define VDA "/sys/devices/pci0/virtio1/block/vda"
 #define NVME "/sys/devices/pci0/nvme/nvme1/nvme1n1"
 
+#define HEAD "/sys/devices/virtual/nvme-subsystem/nvme-subsys7/nvme7n1"
+
 static const char mountinfo[] =
 	"22 27 0:21 / /proc rw - proc proc rw\n"
 	"27 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw,discard\n"
@@ -63,6 +65,10 @@ static const char mountinfo[] =
 	"35 27 0:60 / /over rw - overlay overlay rw,lowerdir=/a:/b\n"
 	"36 27 0:61 / /stack rw - tmpfs first rw\n"
 	"37 36 0:62 / /stack rw - tmpfs second rw\n"
+	"38 27 259:9 / /mnt/paths rw - xfs /dev/nvme7n1 rw\n"
+	"39 27 253:5 / /mnt/mpath rw - xfs /dev/mapper/mpatha rw\n"
+	"40 27 0:70 / /mnt/lfs rw - lustre 192.0.2.5@tcp:/fs rw,flock\n"
+	"41 27 0:71 / /tank rw - zfs tank rw,xattr\n"
 	"a line that is none\n";
 
 static void make_root(void)
@@ -94,6 +100,23 @@ static void make_root(void)
 	put_file("/sys/devices/virtual/block/dm-0/dm/name", "vg-lv\n");
 	put_link("/sys/dev/block/253:0", "../../devices/virtual/block/dm-0");
 	put_file("/sys/class/bdi/0:45/read_ahead_kb", "15360\n");
+	/* NVMe multipath: the paths know the transport */
+	put_file(HEAD "/dev", "259:9\n");
+	put_link(HEAD "/device", "../../nvme-subsys7");
+	put_link("/sys/devices/virtual/nvme-subsystem/nvme-subsys7/subsystem",
+		 "../../../../class/nvme-subsystem");
+	put_link("/sys/dev/block/259:9",
+		 "../../devices/virtual/nvme-subsystem/nvme-subsys7/nvme7n1");
+	put_file("/sys/block/nvme7c0n1/device/transport", "tcp\n");
+	put_file("/sys/block/nvme7c1n1/device/transport", "tcp\n");
+	/* dm: multipath by its table */
+	put_file("/sys/devices/virtual/block/dm-5/dev", "253:5\n");
+	put_file("/sys/devices/virtual/block/dm-5/dm/uuid", "mpath-3600\n");
+	put_link("/sys/dev/block/253:5", "../../devices/virtual/block/dm-5");
+	put_link("/sys/block/dm-5/slaves/sda", "nowhere");
+	put_link("/sys/block/dm-5/slaves/sdb", "nowhere");
+	put_link("/sys/block/dm-0/slaves/sdc", "nowhere");
+	put_file("/sys/fs/lustre/osc/fs-OST0000-osc-ffff/active", "1\n");
 }
 
 static void remove_root(void)
@@ -170,6 +193,37 @@ START_TEST(a_partition_counts_at_its_whole_disk)
 	ck_assert_uint_eq(m.dev_minor, 0);
 	ck_assert_int_eq(devstat_read(&s, root, m.device), 0);
 	ck_assert_uint_eq(s.read_sectors, 2000);
+	remove_root();
+}
+END_TEST
+
+START_TEST(what_lies_behind_a_mount_is_counted)
+{
+	static const struct {
+		const char *path;
+		unsigned dev_major, dev_minor;
+		const char *device, *kind;
+		unsigned paths, osts;
+		bool has_own_cache;
+	} rows[] = {
+		{ "/mnt/paths", 259, 9, "nvme7n1", "nvme-tcp", 2, 0, false },
+		{ "/mnt/mpath", 253, 5, "dm-5", "device-mapper", 2, 0, false },
+		/* an LVM volume has parts, no paths */
+		{ "/mnt/lv", 253, 0, "dm-0", "device-mapper", 0, 0, false },
+		{ "/mnt/nvme", 259, 3, "nvme1n1", "nvme-rdma", 0, 0, false },
+		{ "/mnt/lfs", 0, 70, "", "", 0, 1, false },
+		{ "/tank", 0, 71, "", "", 0, 0, true },
+	};
+	struct mount m;
+
+	make_root();
+	mount_read_at(&m, root, rows[_i].path,
+		      makedev(rows[_i].dev_major, rows[_i].dev_minor));
+	ck_assert_str_eq(m.device, rows[_i].device);
+	ck_assert_str_eq(m.device_kind, rows[_i].kind);
+	ck_assert_uint_eq(m.paths, rows[_i].paths);
+	ck_assert_uint_eq(m.osts, rows[_i].osts);
+	ck_assert_int_eq(m.has_own_cache, rows[_i].has_own_cache);
 	remove_root();
 }
 END_TEST
@@ -291,6 +345,7 @@ Suite *suite_mount(void)
 	tcase_add_loop_test(t, a_path_is_known_by_its_mount_and_its_disk, 0,
 			    sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(t, a_partition_counts_at_its_whole_disk);
+	tcase_add_loop_test(t, what_lies_behind_a_mount_is_counted, 0, 6);
 	tcase_add_test(t, without_a_disk_nothing_can_tell_what_was_read);
 	tcase_add_test(t, without_a_mount_table_the_device_is_still_known);
 	tcase_add_test(t, a_directory_to_be_made_is_looked_at_where_it_will_be);

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topology.c - NUMA: the node of a disk, the CPUs of a node, where a thread runs. */
+
+#include "io/topology.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <hwloc.h>
+#include <hwloc/linux.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/sysfile.h"
+
+/* Disks upon disks, such as dm on md on NVMe; against links that go round. */
+#define DEEPEST 8
+
+/* What /sys tells of one disk, instead of a node. */
+enum {
+	NO_AFFINITY = -1, /* as numa_node has it: near to no node */
+	NOT_TOLD = -2,
+	DIFFERENT = -3, /* its parts lie at several nodes */
+};
+
+struct topology {
+	hwloc_topology_t hwloc;
+	hwloc_bitmap_t allowed;
+};
+
+/* The disk's node. */
+
+static bool read_node(const char *dir, int *node)
+{
+	char line[32], *end;
+	long v;
+
+	if (sysfile_line(line, sizeof(line), dir, "/numa_node"))
+		return false;
+	v = strtol(line, &end, 10);
+	if (end == line || v >= (long)TOPOLOGY_NODES)
+		return false;
+	*node = v < 0 ? NO_AFFINITY : (int)v;
+	return true;
+}
+
+/* A disk has no such file itself: the controller has, or the PCI device. */
+static int node_above(const char *disk, size_t root_len)
+{
+	char dir[PATH_MAX], *slash;
+	int node = NOT_TOLD;
+
+	snprintf(dir, sizeof(dir), "%s", disk);
+	while (node < 0 && (slash = strrchr(dir, '/')) &&
+	       slash > dir + root_len) {
+		read_node(dir, &node);
+		*slash = '\0';
+	}
+	return node;
+}
+
+/* One more part; parts that agree have a node together. */
+static int both(int a, int b)
+{
+	if (a == NOT_TOLD || a == b)
+		return b;
+	if (b == NOT_TOLD)
+		return a;
+	return DIFFERENT;
+}
+
+static int node_of(const char *disk, size_t root_len, unsigned depth);
+
+/* The directory `dir` holds a link to each part, named like `prefix`. */
+static int node_of_parts(const char *dir, const char *prefix, size_t root_len,
+			 unsigned depth)
+{
+	char path[PATH_MAX], part[PATH_MAX];
+	int node = NOT_TOLD;
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+
+	while (d && (entry = readdir(d))) {
+		int n = snprintf(path, sizeof(path), "%s/%s", dir,
+				 entry->d_name);
+		if (entry->d_type != DT_LNK || n >= (int)sizeof(path) ||
+		    strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+		    !realpath(path, part))
+			continue;
+		node = both(node, node_of(part, root_len, depth + 1));
+	}
+	if (d)
+		closedir(d);
+	return node;
+}
+
+/* An NVMe disk with several paths stands in the directory of its subsystem,
+ * which links to the controllers: "nvme0". */
+static int node_of_paths(const char *disk, size_t root_len, unsigned depth)
+{
+	char dir[PATH_MAX], *slash;
+
+	snprintf(dir, sizeof(dir), "%s", disk);
+	slash = strrchr(dir, '/');
+	if (!strstr(dir, "/nvme-subsystem/") || !slash)
+		return NOT_TOLD;
+	*slash = '\0';
+	return node_of_parts(dir, "nvme", root_len, depth);
+}
+
+static int node_of(const char *disk, size_t root_len, unsigned depth)
+{
+	char slaves[PATH_MAX];
+	int node = node_above(disk, root_len);
+
+	if (node != NOT_TOLD || depth == DEEPEST)
+		return node;
+	snprintf(slaves, sizeof(slaves), "%.*s/slaves", (int)sizeof(slaves) - 8,
+		 disk);
+	node = node_of_parts(slaves, "", root_len, depth);
+	return node != NOT_TOLD ? node : node_of_paths(disk, root_len, depth);
+}
+
+static int unknown_node(const struct mount *m, int node, struct mlgen_err *why)
+{
+	static const char *const texts[] = {
+		[-NO_AFFINITY] = "is near to no NUMA node in particular "
+				 "(numa_node is -1)",
+		[-NOT_TOLD] = "does not tell its NUMA node",
+		[-DIFFERENT] = "has parts at different NUMA nodes",
+	};
+
+	return mlgen_fail(why, -ENODATA, "disk %s %s", m->device, texts[-node]);
+}
+
+/* The plan. */
+
+static void put_list(struct buf *out, hwloc_const_bitmap_t set)
+{
+	size_t size = (size_t)hwloc_bitmap_list_snprintf(NULL, 0, set) + 1;
+	char *text = mem_zalloc(size);
+
+	hwloc_bitmap_list_snprintf(text, size, set);
+	buf_add(out, text);
+	mem_free(text);
+}
+
+static char *list_text(hwloc_const_bitmap_t set)
+{
+	struct buf text = { 0 };
+
+	put_list(&text, set);
+	return buf_take(&text);
+}
+
+/* Needs a list that job_check has passed; hwloc takes more than those. */
+static hwloc_bitmap_t read_list(const char *list)
+{
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+	if (!set || hwloc_bitmap_list_sscanf(set, list) ||
+	    hwloc_bitmap_weight(set) < 0) {
+		hwloc_bitmap_free(set);
+		return NULL;
+	}
+	return set;
+}
+
+static int no_memory(struct mlgen_err *err)
+{
+	return mlgen_fail(err, -ENOMEM, "hwloc: %s", strerror(ENOMEM));
+}
+
+static int missing_node(const struct topology *t, unsigned node,
+			struct mlgen_err *err)
+{
+	char *nodes = list_text(hwloc_topology_get_complete_nodeset(t->hwloc));
+
+	mlgen_fail(err, -EINVAL,
+		   "numa_cpu_nodes: node %u does not exist; this host has %s",
+		   node, nodes);
+	mem_free(nodes);
+	return -EINVAL;
+}
+
+/* The CPUs of these nodes, allowed or not. */
+static int cpus_of_nodes(const struct topology *t, const char *list,
+			 hwloc_bitmap_t cpus, struct mlgen_err *err)
+{
+	hwloc_const_bitmap_t all =
+		hwloc_topology_get_complete_nodeset(t->hwloc);
+	hwloc_bitmap_t nodes = strcmp(list, "all") == 0 ? hwloc_bitmap_dup(all)
+							: read_list(list);
+	int rc = 0;
+
+	if (!nodes)
+		return mlgen_fail(err, -EINVAL,
+				  "numa_cpu_nodes: '%s' is no list of nodes",
+				  list);
+	hwloc_bitmap_zero(cpus);
+	for (int n = hwloc_bitmap_first(nodes); n >= 0 && rc == 0;
+	     n = hwloc_bitmap_next(nodes, n)) {
+		hwloc_obj_t o = hwloc_get_numanode_obj_by_os_index(t->hwloc,
+								   (unsigned)n);
+		if (o)
+			hwloc_bitmap_or(cpus, cpus, o->cpuset);
+		else
+			rc = missing_node(t, (unsigned)n, err);
+	}
+	hwloc_bitmap_free(nodes);
+	return rc;
+}
+
+/* `nodes` is the beginning of the sentence: which nodes, and why those. */
+static int none_left(const char *nodes, hwloc_const_bitmap_t cpus,
+		     hwloc_const_bitmap_t usable, struct mlgen_err *err)
+{
+	char *has, *may;
+
+	if (hwloc_bitmap_iszero(cpus))
+		return mlgen_fail(err, -EINVAL, "%s without a CPU", nodes);
+	has = list_text(cpus);
+	may = list_text(usable);
+	mlgen_fail(err, -EINVAL,
+		   "%s whose CPUs (%s) are none of those that this job may use "
+		   "(%s)",
+		   nodes, has, may);
+	mem_free(has);
+	mem_free(may);
+	return -EINVAL;
+}
+
+static int apply_nodes(const struct topology *t, const char *nodes,
+		       hwloc_bitmap_t usable, struct mlgen_err *err)
+{
+	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	char text[160];
+	int rc;
+
+	if (!cpus)
+		return no_memory(err);
+	rc = cpus_of_nodes(t, nodes, cpus, err);
+	snprintf(text, sizeof(text), "numa_cpu_nodes: %.100s: NUMA nodes",
+		 nodes);
+	if (rc == 0 && !hwloc_bitmap_intersects(cpus, usable))
+		rc = none_left(text, cpus, usable, err);
+	hwloc_bitmap_and(usable, usable, cpus);
+	hwloc_bitmap_free(cpus);
+	return rc;
+}
+
+static int apply_disk(const struct topology *t, const struct topology_wish *w,
+		      hwloc_bitmap_t usable, struct mlgen_err *err)
+{
+	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+	hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(
+		t->hwloc, (unsigned)w->disk_node);
+	char text[160];
+	int rc = 0;
+
+	if (!cpus)
+		return no_memory(err);
+	if (node)
+		hwloc_bitmap_copy(cpus, node->cpuset);
+	snprintf(text, sizeof(text),
+		 "numa=device: disk %.64s is at NUMA node %d,", w->disk,
+		 w->disk_node);
+	if (!hwloc_bitmap_intersects(cpus, usable))
+		rc = none_left(text, cpus, usable, err);
+	hwloc_bitmap_and(usable, usable, cpus);
+	hwloc_bitmap_free(cpus);
+	return rc;
+}
+
+static int apply_cpus(const char *list, hwloc_bitmap_t usable,
+		      struct mlgen_err *err)
+{
+	hwloc_bitmap_t cpus = read_list(list);
+	int rc = 0;
+
+	if (!cpus || !hwloc_bitmap_intersects(cpus, usable))
+		rc = mlgen_fail(err, -EINVAL,
+				"cpus_allowed: %s: none of these is a CPU that "
+				"this process may use",
+				list);
+	else
+		hwloc_bitmap_and(usable, usable, cpus);
+	hwloc_bitmap_free(cpus);
+	return rc;
+}
+
+static int fill_allowed(struct topology *t, const char *allowed,
+			struct mlgen_err *err)
+{
+	if (allowed)
+		t->allowed = read_list(allowed);
+	else
+		t->allowed = hwloc_bitmap_alloc();
+	if (!t->allowed)
+		return no_memory(err);
+	/* Of the main thread: workers may have bound themselves already. */
+	if (!allowed &&
+	    hwloc_linux_get_tid_cpubind(t->hwloc, getpid(), t->allowed))
+		return mlgen_fail(err, -errno,
+				  "numa: this system does not tell which CPUs "
+				  "may be used: %s",
+				  strerror(errno));
+	return 0;
+}
+
+bool topology_has_nodes(const char *root)
+{
+	char line[256];
+
+	if (sysfile_line(line, sizeof(line), root,
+			 "/sys/devices/system/node/online"))
+		return false;
+	return strpbrk(line, "-,") != NULL;
+}
+
+int topology_disk_node(const char *root, const struct mount *m,
+		       struct mlgen_err *why)
+{
+	char path[PATH_MAX], disk[PATH_MAX], top[PATH_MAX];
+	int node;
+
+	if (!m->device[0])
+		return mlgen_fail(why, -ENODATA,
+				  "%s lies on no disk whose NUMA node could be "
+				  "known",
+				  m->type);
+	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root,
+		 m->dev_major, m->dev_minor);
+	if (!realpath(path, disk) || !realpath(root[0] ? root : "/", top))
+		return unknown_node(m, NOT_TOLD, why);
+	node = node_of(disk, strlen(top), 0);
+	return node >= 0 ? node : unknown_node(m, node, why);
+}
+
+int topology_new(struct topology **out, const char *allowed,
+		 struct mlgen_err *err)
+{
+	struct topology *t = mem_zalloc(sizeof(*t));
+	int rc;
+
+	*out = t;
+	if (hwloc_topology_init(&t->hwloc)) {
+		t->hwloc = NULL;
+		return no_memory(err);
+	}
+	/*
+	 * A node whose CPUs are forbidden exists nevertheless, and the message
+	 * differs. Packages stay, too: without them hwloc 2.9 gives the nodes
+	 * of a synthetic machine all CPUs each.
+	 */
+	hwloc_topology_set_flags(t->hwloc,
+				 HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+	if (hwloc_topology_load(t->hwloc)) {
+		rc = -errno;
+		return mlgen_fail(err, rc,
+				  "numa: hwloc cannot look at this host: %s",
+				  strerror(-rc));
+	}
+	return fill_allowed(t, allowed, err);
+}
+
+void topology_free(struct topology *t)
+{
+	if (!t)
+		return;
+	hwloc_bitmap_free(t->allowed);
+	if (t->hwloc)
+		hwloc_topology_destroy(t->hwloc);
+	mem_free(t);
+}
+
+int topology_plan(const struct topology *t, const struct topology_wish *w,
+		  char **thread_cpus, char **loader_cpus, struct mlgen_err *err)
+{
+	hwloc_bitmap_t usable = hwloc_bitmap_dup(t->allowed);
+	int rc = 0;
+
+	*thread_cpus = *loader_cpus = NULL;
+	if (!usable)
+		return no_memory(err);
+	if (w->cpus)
+		rc = apply_cpus(w->cpus, usable, err);
+	if (rc == 0 && w->nodes)
+		rc = apply_nodes(t, w->nodes, usable, err);
+	if (rc == 0)
+		*thread_cpus = list_text(usable);
+	if (rc == 0 && w->disk_node >= 0)
+		rc = apply_disk(t, w, usable, err);
+	if (rc == 0)
+		*loader_cpus = list_text(usable);
+	hwloc_bitmap_free(usable);
+	if (rc == 0)
+		return 0;
+	mem_free(*thread_cpus);
+	*thread_cpus = NULL;
+	return rc;
+}
+
+void node_set_add(struct node_set *s, unsigned node)
+{
+	if (node < TOPOLOGY_NODES)
+		s->bits[node / 64] |= (uint64_t)1 << (node % 64);
+}
+
+void node_set_merge(struct node_set *to, const struct node_set *from)
+{
+	for (unsigned i = 0; i < TOPOLOGY_NODES / 64; i++)
+		to->bits[i] |= from->bits[i];
+}
+
+unsigned node_set_count(const struct node_set *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < TOPOLOGY_NODES / 64; i++)
+		n += (unsigned)__builtin_popcountll(s->bits[i]);
+	return n;
+}
+
+static bool has_node(const struct node_set *s, unsigned node)
+{
+	return node < TOPOLOGY_NODES && (s->bits[node / 64] >> (node % 64)) & 1;
+}
+
+void node_set_text(const struct node_set *s, struct buf *out)
+{
+	const char *comma = "";
+
+	for (unsigned i = 0, end; i < TOPOLOGY_NODES; i = end + 1) {
+		for (end = i; has_node(s, end); end++)
+			;
+		if (end == i)
+			continue;
+		buf_addf(out, "%s%u", comma, i);
+		if (end - i > 1)
+			buf_addf(out, "-%u", end - 1);
+		comma = ",";
+	}
+}
+
+int topology_here(void)
+{
+	unsigned cpu, node;
+
+	return getcpu(&cpu, &node) ? -errno : (int)node;
+}
+
+void node_watch_add(struct node_watch *w, int here, int disk_node)
+{
+	if (here < 0)
+		return;
+	node_set_add(&w->seen, (unsigned)here);
+	w->looks++;
+	w->far += disk_node >= 0 && here != disk_node;
+}
+
+void node_watch_merge(struct node_watch *to, const struct node_watch *from)
+{
+	node_set_merge(&to->seen, &from->seen);
+	to->looks += from->looks;
+	to->far += from->far;
+}
