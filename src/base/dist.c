@@ -62,11 +62,14 @@ static int read_value(const char *text, const struct reading *how, double *out,
 	return 0;
 }
 
-/* dlio: takes 114660.07 beside 112k: a bare number may have a fraction. */
+/*
+ * dlio: takes 114660.07 beside 112k: a bare number may have a fraction. With an
+ * exponent, too: that is how dist_format writes a very small one.
+ */
 static int read_dlio(const char *text, const struct reading *how, double *out,
 		     struct mlgen_err *err)
 {
-	if (text[strspn(text, "0123456789.")] != '\0')
+	if (*text == '-' || text[strspn(text, "0123456789.e+-")] != '\0')
 		return read_value(text, how, out, err);
 	double v;
 	int rc = units_f64(text, &v, err);

@@ -8,7 +8,7 @@
 /*
  * At 100 % utilisation: batch_size samples per mean compute_time. Sizes as the
  * published tables have them (the nominal mean of sample_size), and beside it
- * the bytes that the plan really reads for a sample (mean over at most 1,000
+ * the bytes that the plan really reads for a sample (mean over at most 32,768
  * evenly spaced extents). NaN with compute_time=0.
  */
 struct demand {

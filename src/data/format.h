@@ -29,6 +29,8 @@ struct format_writer {
 	uint32_t crc[2];
 };
 
+struct plan_kind;
+
 struct format {
 	const char *name; /* also the suffix of its files */
 	uint64_t (*file_bytes)(const struct file_shape *shape);
@@ -38,6 +40,9 @@ struct format {
 	/* The next chunk into buf (>= 64 KiB): true, or false when done. */
 	bool (*write_next)(struct format_writer *w, void *buf, size_t bytes,
 			   uint64_t *off, size_t *len);
+	/* access=framework, buffered and with direct=1 (data/plan.h); NULL: no
+	 * framework reads it so, and job_check refuses. */
+	const struct plan_kind *framework[2];
 };
 
 extern const struct format format_npz, format_raw;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npz.c - format=npz: what numpy.savez(x=..., y=...) writes, a stored zip of two arrays. */
-#include "data/format.h"
+#include "data/npz.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
+
+#include "data/plan.h"
 
 /*
  * x.npy holds the samples, y.npy one label (zero, as DLIO writes) for each.
@@ -14,13 +16,7 @@
  * header; sizes and offsets of 4 GiB and more stand only in such fields.
  */
 enum {
-	LOCAL_BYTES = 55, /* 30 + "x.npy" + extra of 20 */
-	NPY_BYTES = 128,  /* header of an array, padded to 64 */
-	HEAD_BYTES = LOCAL_BYTES + NPY_BYTES,
 	CENTRAL_BYTES = 51, /* 46 + "x.npy", without extra */
-	END_BYTES = 22,
-	END64_BYTES = 56,
-	LOCATOR_BYTES = 20,
 	TAIL_MAX = 256,
 };
 
@@ -29,35 +25,12 @@ enum {
 
 enum { STREAM, HEADER_AGAIN, DONE }; /* format_writer.part */
 
-struct layout {
-	uint64_t x_bytes, y_bytes; /* the members: header and data */
-	uint64_t y_off;            /* local header of y.npy */
-	uint64_t dir_off, dir_bytes;
-	uint64_t end; /* of the file */
-};
-
 /* Bytes of the zip64 extra field of a central entry. */
 static unsigned extra_bytes(uint64_t size, uint64_t off)
 {
 	unsigned n = (size >= MAX32 ? 16u : 0u) + (off >= MAX32 ? 8u : 0u);
 
 	return n ? n + 4 : 0;
-}
-
-static struct layout layout_of(const struct file_shape *shape)
-{
-	struct layout l;
-
-	l.x_bytes = NPY_BYTES + shape->samples * format_sample_bytes(shape);
-	l.y_bytes = NPY_BYTES + 8 * shape->samples;
-	l.y_off = LOCAL_BYTES + l.x_bytes;
-	l.dir_off = l.y_off + LOCAL_BYTES + l.y_bytes;
-	l.dir_bytes = 2 * CENTRAL_BYTES + extra_bytes(l.x_bytes, 0) +
-		      extra_bytes(l.y_bytes, l.y_off);
-	l.end = l.dir_off + l.dir_bytes + END_BYTES;
-	if (l.dir_off >= MAX32)
-		l.end += END64_BYTES + LOCATOR_BYTES;
-	return l;
 }
 
 /* Little endian, `bytes` wide. */
@@ -136,10 +109,10 @@ static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size,
 }
 
 /* zip64 end record and locator; needed once the directory lies beyond 4 GiB. */
-static void put_end64(uint8_t **at, const struct layout *l)
+static void put_end64(uint8_t **at, const struct npz_layout *l)
 {
 	put_text(at, "PK\6\6", 4);
-	put(at, 8, END64_BYTES - 12);
+	put(at, 8, NPZ_END64_BYTES - 12);
 	put(at, 2, 45);
 	put(at, 2, 45);
 	put(at, 4, 0);
@@ -154,12 +127,12 @@ static void put_end64(uint8_t **at, const struct layout *l)
 	put(at, 4, 1);
 }
 
-static void put_tail(uint8_t **at, const struct layout *l,
+static void put_tail(uint8_t **at, const struct npz_layout *l,
 		     const uint32_t crc[2])
 {
 	put_central(at, 'x', crc[0], l->x_bytes, 0);
 	put_central(at, 'y', crc[1], l->y_bytes, l->y_off);
-	if (l->dir_off >= MAX32)
+	if (l->has_end64)
 		put_end64(at, l);
 	put_text(at, "PK\5\6", 4);
 	put(at, 2, 0);
@@ -172,22 +145,22 @@ static void put_tail(uint8_t **at, const struct layout *l,
 }
 
 /* Version 1.0 of the npy header: magic, length, a Python dict, spaces. */
-static void npy_header(uint8_t out[NPY_BYTES], const char *descr,
+static void npy_header(uint8_t out[NPZ_NPY_BYTES], const char *descr,
 		       const char *shape)
 {
-	char text[NPY_BYTES];
+	char text[NPZ_NPY_BYTES];
 	int n = snprintf(text, sizeof(text),
 			 "{'descr': '%s', 'fortran_order': False, "
 			 "'shape': (%s), }",
 			 descr, shape);
 
-	memset(out, ' ', NPY_BYTES);
+	memset(out, ' ', NPZ_NPY_BYTES);
 	memcpy(out, "\x93NUMPY\1\0\x76\0", 10); /* 0x76 = 128 - 10 */
 	memcpy(out + 10, text, (size_t)n);
-	out[NPY_BYTES - 1] = '\n';
+	out[NPZ_NPY_BYTES - 1] = '\n';
 }
 
-static void x_header(uint8_t out[NPY_BYTES], const struct file_shape *s)
+static void x_header(uint8_t out[NPZ_NPY_BYTES], const struct file_shape *s)
 {
 	char shape[72];
 
@@ -201,7 +174,7 @@ static void x_header(uint8_t out[NPY_BYTES], const struct file_shape *s)
 	npy_header(out, "|u1", shape);
 }
 
-static void y_header(uint8_t out[NPY_BYTES], const struct file_shape *s)
+static void y_header(uint8_t out[NPZ_NPY_BYTES], const struct file_shape *s)
 {
 	char shape[24];
 
@@ -229,48 +202,48 @@ static uint32_t crc_add_zeros(uint32_t crc, uint64_t bytes)
 
 /* The pieces below fill `to` at w->pos and give the number of bytes, 0 where
  * a piece that is not to be cut finds too little room. */
-static size_t fill_x_head(struct format_writer *w, const struct layout *l,
+static size_t fill_x_head(struct format_writer *w, const struct npz_layout *l,
 			  uint8_t *to, size_t room)
 {
 	uint8_t *at = to;
 
-	if (room < HEAD_BYTES)
+	if (room < NPZ_HEAD_BYTES)
 		return 0;
 	put_local(&at, 'x', 0, l->x_bytes);
 	x_header(at, &w->shape);
-	w->crc[0] = crc_add(0, at, NPY_BYTES);
-	return HEAD_BYTES;
+	w->crc[0] = crc_add(0, at, NPZ_NPY_BYTES);
+	return NPZ_HEAD_BYTES;
 }
 
-static size_t fill_x_data(struct format_writer *w, const struct layout *l,
+static size_t fill_x_data(struct format_writer *w, const struct npz_layout *l,
 			  uint8_t *to, size_t room)
 {
 	uint64_t left = l->y_off - w->pos;
 	size_t n = left < room ? (size_t)left : room;
 
-	format_content(to, n, w->seed_index, w->pos - HEAD_BYTES);
+	format_content(to, n, w->seed_index, w->pos - NPZ_HEAD_BYTES);
 	w->crc[0] = crc_add(w->crc[0], to, n);
 	return n;
 }
 
-static size_t fill_y_head(struct format_writer *w, const struct layout *l,
+static size_t fill_y_head(struct format_writer *w, const struct npz_layout *l,
 			  uint8_t *to, size_t room)
 {
-	uint8_t header[NPY_BYTES];
+	uint8_t header[NPZ_NPY_BYTES];
 	uint8_t *at = to;
 
-	if (room < HEAD_BYTES)
+	if (room < NPZ_HEAD_BYTES)
 		return 0;
 	y_header(header, &w->shape);
-	w->crc[1] = crc_add_zeros(crc_add(0, header, NPY_BYTES),
+	w->crc[1] = crc_add_zeros(crc_add(0, header, NPZ_NPY_BYTES),
 				  8 * w->shape.samples);
 	put_local(&at, 'y', w->crc[1], l->y_bytes);
-	memcpy(at, header, NPY_BYTES);
-	return HEAD_BYTES;
+	memcpy(at, header, NPZ_NPY_BYTES);
+	return NPZ_HEAD_BYTES;
 }
 
-static size_t fill_y_data(const struct format_writer *w, const struct layout *l,
-			  uint8_t *to, size_t room)
+static size_t fill_y_data(const struct format_writer *w,
+			  const struct npz_layout *l, uint8_t *to, size_t room)
 {
 	uint64_t left = l->dir_off - w->pos;
 	size_t n = left < room ? (size_t)left : room;
@@ -279,8 +252,8 @@ static size_t fill_y_data(const struct format_writer *w, const struct layout *l,
 	return n;
 }
 
-static size_t fill_tail(const struct format_writer *w, const struct layout *l,
-			uint8_t *to, size_t room)
+static size_t fill_tail(const struct format_writer *w,
+			const struct npz_layout *l, uint8_t *to, size_t room)
 {
 	uint8_t *at = to;
 
@@ -290,7 +263,7 @@ static size_t fill_tail(const struct format_writer *w, const struct layout *l,
 	return (size_t)(at - to);
 }
 
-static size_t fill_piece(struct format_writer *w, const struct layout *l,
+static size_t fill_piece(struct format_writer *w, const struct npz_layout *l,
 			 uint8_t *to, size_t room)
 {
 	if (w->pos == 0)
@@ -306,19 +279,19 @@ static size_t fill_piece(struct format_writer *w, const struct layout *l,
 
 static uint64_t npz_file_bytes(const struct file_shape *shape)
 {
-	return layout_of(shape).end;
+	return npz_layout(shape).end;
 }
 
 static void npz_sample_range(const struct file_shape *shape, uint64_t first,
 			     uint64_t n, uint64_t *off, uint64_t *len)
 {
-	*off = HEAD_BYTES + first * format_sample_bytes(shape);
+	*off = NPZ_HEAD_BYTES + first * format_sample_bytes(shape);
 	*len = n * format_sample_bytes(shape);
 }
 
 /* The local header of x.npy, with the checksum of what has been written. */
 static void write_header_again(const struct format_writer *w,
-			       const struct layout *l, uint8_t *to)
+			       const struct npz_layout *l, uint8_t *to)
 {
 	put_local(&to, 'x', w->crc[0], l->x_bytes);
 }
@@ -326,7 +299,7 @@ static void write_header_again(const struct format_writer *w,
 static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
 			   uint64_t *off, size_t *len)
 {
-	const struct layout l = layout_of(&w->shape);
+	const struct npz_layout l = npz_layout(&w->shape);
 	size_t n;
 
 	if (w->part == DONE)
@@ -335,7 +308,7 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
 	if (w->part == HEADER_AGAIN) {
 		write_header_again(w, &l, buf);
 		*off = 0;
-		*len = LOCAL_BYTES;
+		*len = NPZ_LOCAL_BYTES;
 		w->part = DONE;
 		return true;
 	}
@@ -354,9 +327,27 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
 	return true;
 }
 
+struct npz_layout npz_layout(const struct file_shape *shape)
+{
+	struct npz_layout l;
+
+	l.x_bytes = NPZ_NPY_BYTES + shape->samples * format_sample_bytes(shape);
+	l.y_bytes = NPZ_NPY_BYTES + 8 * shape->samples;
+	l.y_off = NPZ_LOCAL_BYTES + l.x_bytes;
+	l.dir_off = l.y_off + NPZ_LOCAL_BYTES + l.y_bytes;
+	l.dir_bytes = 2 * CENTRAL_BYTES + extra_bytes(l.x_bytes, 0) +
+		      extra_bytes(l.y_bytes, l.y_off);
+	l.has_end64 = l.dir_off >= MAX32;
+	l.end = l.dir_off + l.dir_bytes + NPZ_END_BYTES;
+	if (l.has_end64)
+		l.end += NPZ_END64_BYTES + NPZ_LOCATOR_BYTES;
+	return l;
+}
+
 const struct format format_npz = {
 	.name = "npz",
 	.file_bytes = npz_file_bytes,
 	.sample_range = npz_sample_range,
 	.write_next = npz_write_next,
+	.framework = { &plan_numpy, &plan_whole_file },
 };

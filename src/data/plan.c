@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - access=plain: open, the bytes in bs requests, close. */
+/* plan.c - what all plans share, and those that fit every format. */
 #include "data/plan.h"
 
 #include <string.h>
 
 #include "data/format.h"
+
+#define PART_MAX_BYTES (1ull << 20)
+#define BUFFER_MAX_BYTES (16ull << 20)
+
+/* DLIO rounds the read of a file up to this (npz_reader_odirect.py). */
+#define WHOLE_FILE_ALIGN 4096
 
 enum { STEP_OPEN, STEP_FIRST_READ, STEP_READ, STEP_CLOSED };
 
@@ -27,35 +33,26 @@ static void next_read(struct plan *p, struct plan_op *op)
 	op->off = p->off;
 	op->len_bytes = left < bs ? left : bs;
 	op->after = p->step == STEP_FIRST_READ;
-	op->eof_ok = op->off + op->len_bytes > p->file_bytes;
 	p->off += op->len_bytes;
 	p->step = STEP_READ;
 }
 
-void plan_init(struct plan *p, const struct plan_config *config,
-	       const struct extent *x)
+static void plain_init(struct plan *p, const struct file_shape *shape,
+		       const struct extent *x)
 {
-	const struct dataset *ds = config->dataset;
-	struct file_shape shape;
 	uint64_t len;
 
-	format_shape(ds, x->file, &shape);
-	p->config = config;
-	p->step = STEP_OPEN;
-	p->file_bytes = ds->format->file_bytes(&shape);
-	p->off = 0;
 	p->end = p->file_bytes;
-	if (shape.samples > 1) {
-		ds->format->sample_range(&shape, x->first_sample, x->samples,
-					 &p->off, &len);
+	if (shape->samples > 1) {
+		p->config->dataset->format->sample_range(
+			shape, x->first_sample, x->samples, &p->off, &len);
 		p->end = p->off + len;
 	}
-	align_range(p, config->align_bytes);
+	align_range(p, p->config->align_bytes);
 }
 
-bool plan_next(struct plan *p, struct plan_op *op)
+static bool plain_next(struct plan *p, struct plan_op *op)
 {
-	memset(op, 0, sizeof(*op));
 	if (p->step == STEP_CLOSED)
 		return false;
 	if (p->step == STEP_OPEN) {
@@ -72,20 +69,129 @@ bool plan_next(struct plan *p, struct plan_op *op)
 	return true;
 }
 
+/* All requests but the last: only that one can be short. */
+static void plain_skip(struct plan *p, struct plan_counts *c)
+{
+	uint64_t bs = p->config->bs_bytes;
+	uint64_t n = p->end > p->off ? (p->end - p->off - 1) / bs : 0;
+
+	c->ops[MLGEN_READ] += n;
+	sizes_add(&c->reads, bs, n);
+	c->io_bytes += n * bs;
+	p->off += n * bs;
+}
+
+static uint64_t plain_largest_read(const struct plan_config *config)
+{
+	return config->bs_bytes;
+}
+
+static void whole_init(struct plan *p, const struct file_shape *shape,
+		       const struct extent *x)
+{
+	uint64_t align = p->config->align_bytes;
+
+	(void)shape;
+	(void)x;
+	p->end = p->file_bytes;
+	align_range(p, align > WHOLE_FILE_ALIGN ? align : WHOLE_FILE_ALIGN);
+}
+
+static bool whole_next(struct plan *p, struct plan_op *op)
+{
+	static const enum mlgen_op calls[] = { MLGEN_OPEN, MLGEN_STAT,
+					       MLGEN_READ, MLGEN_CLOSE };
+
+	if (p->step == sizeof(calls) / sizeof(calls[0]))
+		return false;
+	op->op = calls[p->step++];
+	op->after = true;
+	if (op->op == MLGEN_READ)
+		op->len_bytes = p->end;
+	return true;
+}
+
+static uint64_t whole_largest_read(const struct plan_config *config)
+{
+	(void)config;
+	return UINT64_MAX;
+}
+
+static const struct plan_kind *kind_of(const struct plan_config *config)
+{
+	const struct format *f = config->dataset->format;
+
+	return config->access == ACCESS_PLAIN ? &plan_plain
+					      : f->framework[config->direct];
+}
+
+const struct plan_kind plan_plain = {
+	.init = plain_init,
+	.next = plain_next,
+	.skip = plain_skip,
+	.largest_read = plain_largest_read,
+};
+
+const struct plan_kind plan_whole_file = {
+	.init = whole_init,
+	.next = whole_next,
+	.largest_read = whole_largest_read,
+};
+
+void plan_init(struct plan *p, const struct plan_config *config,
+	       const struct extent *x)
+{
+	struct file_shape shape;
+
+	format_shape(config->dataset, x->file, &shape);
+	*p = (struct plan){
+		.config = config,
+		.kind = kind_of(config),
+		.file_bytes = config->dataset->format->file_bytes(&shape),
+	};
+	p->kind->init(p, &shape, x);
+}
+
+bool plan_next(struct plan *p, struct plan_op *op)
+{
+	uint64_t there;
+
+	memset(op, 0, sizeof(*op));
+	if (!p->kind->next(p, op))
+		return false;
+	there = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
+	op->got_bytes = op->len_bytes < there ? op->len_bytes : there;
+	return true;
+}
+
 void plan_count(const struct plan_config *config, const struct extent *x,
 		struct plan_counts *c)
 {
 	struct plan p;
-	uint64_t bytes;
+	struct plan_op op;
 
 	memset(c, 0, sizeof(*c));
 	plan_init(&p, config, x);
-	bytes = p.end - p.off;
-	c->ops[MLGEN_OPEN] = 1;
-	c->ops[MLGEN_READ] =
-		bytes / config->bs_bytes + (bytes % config->bs_bytes != 0);
-	c->ops[MLGEN_CLOSE] = 1;
-	if (p.end > p.file_bytes)
-		p.end = p.file_bytes;
-	c->io_bytes = p.end - p.off;
+	if (p.kind->skip)
+		p.kind->skip(&p, c);
+	while (plan_next(&p, &op)) {
+		c->ops[op.op]++;
+		if (op.op == MLGEN_READ)
+			sizes_add(&c->reads, op.len_bytes, 1);
+		c->io_bytes += op.got_bytes;
+	}
+}
+
+uint64_t plan_largest_read(const struct plan_config *config)
+{
+	return kind_of(config)->largest_read(config);
+}
+
+size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth)
+{
+	uint64_t one = plan_largest_read(config);
+	one = one < PART_MAX_BYTES ? (one + 4095) / 4096 * 4096
+				   : PART_MAX_BYTES;
+	uint64_t all = one * depth;
+	return (size_t)(all < BUFFER_MAX_BYTES ? all : BUFFER_MAX_BYTES);
 }

@@ -8,41 +8,86 @@
 #include <mlgen/engine.h>
 
 #include "data/dataset.h"
+#include "data/format.h"
+#include "stat/sizes.h"
 
 struct plan_config {
 	const struct dataset *dataset;
 	enum job_access access;
 	uint64_t bs_bytes;
-	uint64_t align_bytes; /* of direct=1; 0 = buffered */
+	bool direct;
+	uint64_t align_bytes; /* of direct=1; 0 = none is needed */
 };
 
 struct plan_op {
 	enum mlgen_op op;
-	bool after;  /* only when all earlier ones are complete */
-	bool eof_ok; /* READ rounded up past the end of the file */
-	uint64_t off, len_bytes;
+	bool after; /* only when all earlier ones are complete */
+	/* READ: what is asked for, and what of it the file has; less where a
+	 * request reaches past the end. */
+	uint64_t off, len_bytes, got_bytes;
 };
 
 /* An iterator; a plain struct, no memory behind it. */
 struct plan {
 	const struct plan_config *config;
+	const struct plan_kind *kind;
 	uint64_t off, end; /* still to read */
 	uint64_t file_bytes;
+	uint64_t dir_off; /* plan_numpy: of the zip's directory */
+	unsigned has;     /* plan_numpy: which of its steps this file has */
 	unsigned step;
+};
+
+/* What one extent takes: operations by kind, reads by size, and the bytes that
+ * are transferred. */
+struct plan_counts {
+	uint64_t ops[MLGEN_OPS];
+	struct sizes reads;
+	uint64_t io_bytes;
+};
+
+/*
+ * One way of reading a file. plan_init has set config, kind and file_bytes,
+ * and the rest to zero.
+ */
+struct plan_kind {
+	void (*init)(struct plan *p, const struct file_shape *shape,
+		     const struct extent *x);
+	/* The next operation into a zeroed op, without got_bytes. */
+	bool (*next)(struct plan *p, struct plan_op *op);
+	/* Optional: reads that are all alike are counted in one go and left
+	 * out of what follows; a large file has millions. */
+	void (*skip)(struct plan *p, struct plan_counts *c);
+	/* No read is larger, whatever the extent. */
+	uint64_t (*largest_read)(const struct plan_config *config);
 };
 
 /* access=plain: open; the whole file (one sample per file) or the samples'
  * bytes in bs requests, rounded to align_bytes; close. */
+extern const struct plan_kind plan_plain;
+/* DLIO's way with direct=1: open; stat, for the size of its buffer; the whole
+ * file in one aligned read; close. */
+extern const struct plan_kind plan_whole_file;
+/* numpy.load(file)['x'] of an npz file; plan_numpy.c. */
+extern const struct plan_kind plan_numpy;
+
+/* access=framework is what the dataset's format says (format.h). */
 void plan_init(struct plan *p, const struct plan_config *config,
 	       const struct extent *x);
 
 /* The next operation, or false when there is none. */
 bool plan_next(struct plan *p, struct plan_op *op);
 
-/* Counts per sample for the dry run: operations by kind and bytes. */
-struct plan_counts {
-	uint64_t ops[MLGEN_OPS];
-	uint64_t io_bytes;
-};
+/* The same summed up, without going through all of them. */
 void plan_count(const struct plan_config *config, const struct extent *x,
 		struct plan_counts *c);
+
+/* The most that one READ asks for; UINT64_MAX where a file's size decides. */
+uint64_t plan_largest_read(const struct plan_config *config);
+
+/*
+ * The buffer of a worker with `depth` requests under way: each has a part of
+ * its own of at most 1 MiB (larger requests repeat over it), together at most
+ * 16 MiB; deeper queues share.
+ */
+size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth);

@@ -143,10 +143,10 @@ static void start_job(struct cmdline *c, const struct arg *a, struct diag *d)
 
 	if (!*name)
 		fail_no_value(d, "name");
-	else if (*name == '.' || strchr(name, '/') || strpbrk(name, "[]\n"))
+	else if (*name == '.' || strchr(name, '/') || strpbrk(name, "[]$\n"))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "name=%s: a name is part of paths; it cannot begin "
-			 "with '.' or hold '/', '[', ']'",
+			 "with '.' or hold '/', '[', ']', '$'",
 			 name);
 	else if (find_part(c->jobs, c->job_count, name))
 		diag_add(d, DIAG_ERROR, on_command_line,

@@ -87,7 +87,7 @@ const struct fio_option fio_options[] = {
 	{ "io_limit", "use sample_size and num_files" },
 	{ "io_size", "use sample_size and num_files" },
 	{ "io_submit_mode", NULL },
-	{ "iodepth", "use read_threads" },
+	{ "iodepth", NULL },
 	{ "iodepth_batch", NULL },
 	{ "iodepth_batch_complete", NULL },
 	{ "iodepth_batch_complete_max", NULL },

@@ -50,6 +50,7 @@ static const struct mlgen_choice barriers[] = {
 
 static const struct mlgen_choice accesses[] = {
 	{ "plain", ACCESS_PLAIN, "open, the bytes in requests of bs, close" },
+	{ "framework", ACCESS_FRAMEWORK, "the opens, stats, reads and closes of the framework, with its sizes and in its order: NumPy's for npz" },
 	{ 0 },
 };
 
@@ -58,6 +59,12 @@ static const struct mlgen_choice invalidates[] = {
 	{ "run", INVALIDATE_RUN, "the job's files leave the page cache before the run" },
 	{ "epoch", INVALIDATE_EPOCH, "they leave it before every epoch" },
 	{ "1", INVALIDATE_RUN, "as run" },
+	{ 0 },
+};
+
+static const struct mlgen_choice numas[] = {
+	{ "none", NUMA_NONE, "wherever the kernel puts them" },
+	{ "device", NUMA_DEVICE, "on the CPUs of the node that the dataset's disk is attached to; their buffers lie there, too" },
 	{ 0 },
 };
 
@@ -125,6 +132,12 @@ const struct mlgen_field job_fields[] = {
 	{ "cpus_allowed", MLGEN_F_STR(struct job, cpus_allowed),
 	  .group = "Job", .flags = MLGEN_FIO,
 	  .help = "Run the job's threads on these CPUs only, such as 0-3,8." },
+	{ "numa_cpu_nodes", MLGEN_F_STR(struct job, numa_cpu_nodes),
+	  .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Run the job's threads on the CPUs of these NUMA nodes only, such as 0,2-3; all is every node." },
+	{ "numa", MLGEN_F_ENUM(struct job, numa, numas),
+	  .def = "none", .group = "Job",
+	  .help = "On which NUMA node read threads run." },
 	{ "continue_on_error", MLGEN_F_ENUM(struct job, continue_on_error, continues),
 	  .def = "none", .group = "Job", .flags = MLGEN_FIO,
 	  .help = "Which I/O errors are counted instead of ending the run." },
@@ -232,6 +245,9 @@ const struct mlgen_field job_fields[] = {
 	{ "bs", MLGEN_F_SIZE(struct job, bs_bytes),
 	  .def = "1m", .min = 512, .max = GI, .unit = "bytes", .group = "I/O", .alias = "blocksize", .flags = MLGEN_FIO,
 	  .help = "Bytes of one read or write request." },
+	{ "iodepth", MLGEN_F_U64(struct job, iodepth),
+	  .def = "1", .min = 1, .max = 4096, .unit = "requests", .group = "I/O", .flags = MLGEN_FIO,
+	  .help = "Requests that one read thread has under way; more than one needs an asynchronous engine." },
 	{ "invalidate", MLGEN_F_ENUM(struct job, invalidate, invalidates),
 	  .def = "run", .group = "I/O", .flags = MLGEN_FIO,
 	  .help = "When the job's files are dropped from the page cache, so that storage answers and not memory." },
@@ -332,6 +348,16 @@ void job_set_engine(struct job *j, const struct mlgen_engine *engine)
 	j->engine_opts = mem_zalloc(engine->opts_size);
 	j->engine_origins = origins_new(field_count(engine->opts));
 	field_defaults(engine->opts, j->engine_opts);
+}
+
+unsigned job_depth(const struct job *j)
+{
+	return j->engine && j->engine->reap ? (unsigned)j->iodepth : 1;
+}
+
+unsigned job_samples_at_once(const struct job *j)
+{
+	return j->loader == LOADER_PLAIN ? job_depth(j) : 1;
 }
 
 struct diag_place job_place(const struct job *j, const char *option)

@@ -18,7 +18,8 @@ enum job_loader { LOADER_PYTORCH, LOADER_PLAIN };
 enum job_shuffle { SHUFFLE_NONE, SHUFFLE_SAMPLE, SHUFFLE_FILE };
 enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS };
 enum job_barrier { BARRIER_NONE, BARRIER_STEP, BARRIER_EPOCH };
-enum job_access { ACCESS_PLAIN };
+enum job_access { ACCESS_PLAIN, ACCESS_FRAMEWORK };
+enum job_numa { NUMA_NONE, NUMA_DEVICE };
 enum job_invalidate { INVALIDATE_NONE, INVALIDATE_RUN, INVALIDATE_EPOCH };
 /* Which errors are counted instead of ending the run. */
 enum job_continue {
@@ -69,10 +70,13 @@ struct job {
 	char *ioengine;
 	bool direct;
 	uint64_t bs_bytes;
+	uint64_t iodepth;
 	int invalidate;
 
 	uint64_t randseed;
 	char *cpus_allowed; /* NULL = no change */
+	int numa;
+	char *numa_cpu_nodes; /* NULL = no change; a list or "all" */
 	int continue_on_error;
 	struct f64_list percentile_list;
 	bool group_reporting;
@@ -109,6 +113,14 @@ void job_set_engine(struct job *j, const struct mlgen_engine *engine);
  * the place of the option that is wrong.
  */
 void job_check(const struct job *j, struct diag *d);
+
+/*
+ * Requests that one read thread has under way: iodepth, and 1 on a synchronous
+ * engine. Samples it reads at the same time: as many with loader=plain, one
+ * with the framework's own.
+ */
+unsigned job_depth(const struct job *j);
+unsigned job_samples_at_once(const struct job *j);
 
 /* Where the option was set, for a message. */
 struct diag_place job_place(const struct job *j, const char *option);

@@ -14,7 +14,7 @@
 #define READY_MAX 2147483648.0
 /* Offsets are off_t. */
 #define BYTES_MAX 9223372036854775807.0
-/* Above any machine's CPUs, and against overflow of the number. */
+/* Above any machine's CPUs and nodes, and against overflow of the number. */
 #define CPUS_MAX 8192
 
 #define FAULT(d, j, option, ...)                                               \
@@ -73,10 +73,33 @@ static void check_direct(const struct job *j, struct diag *d)
 		      "ioengine=%s cannot move files opened with O_DIRECT; "
 		      "use direct=0 or ioengine=psync",
 		      e->name);
-	if (j->bs_bytes % 512)
+	if (j->access == ACCESS_PLAIN && j->bs_bytes % 512)
 		FAULT(d, j, "bs",
 		      "%" PRIu64 " is no multiple of 512, which direct=1 needs",
 		      j->bs_bytes);
+}
+
+static bool is_set(const struct job *j, const char *option)
+{
+	const struct mlgen_field *f = field_find(job_fields, option);
+
+	return j->origins[f - job_fields].raw != NULL;
+}
+
+/* Only for formats that a framework reads. */
+static void check_access(const struct job *j, struct diag *d)
+{
+	if (j->access != ACCESS_FRAMEWORK)
+		return;
+	if (j->format == FORMAT_RAW)
+		FAULT(d, j, "access",
+		      "framework means the calls of what reads a format, and "
+		      "no framework has calls for format=raw; use "
+		      "access=plain, or format=npz");
+	else if (is_set(j, "bs"))
+		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
+			 "bs: access=framework has sizes of its own; bs counts "
+			 "with access=plain");
 }
 
 /* The io layer does metadata operations itself, but never these. */
@@ -88,6 +111,12 @@ static void check_engine(const struct job *j, struct diag *d)
 		FAULT(d, j, "ioengine",
 		      "%s cannot read; phase=train needs an engine that can",
 		      e->name);
+	if (!e->reap && j->iodepth > 1)
+		diag_add(
+			d, DIAG_NOTE, job_place(j, "iodepth"),
+			"iodepth: ioengine=%s does one request at a time; 1 is "
+			"used, and more read_threads do more at once",
+			e->name);
 	if (j->phase == PHASE_PREPARE && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
 		FAULT(d, j, "ioengine",
 		      "%s cannot write; phase=prepare needs an engine that can",
@@ -109,7 +138,7 @@ static void check_percentiles(const struct job *j, struct diag *d)
 	}
 }
 
-/* A CPU's number; the rest of the text, or NULL. */
+/* The number of a CPU or node; the rest of the text, or NULL. */
 static const char *read_cpu(const char *s, unsigned *cpu)
 {
 	*cpu = 0;
@@ -123,7 +152,7 @@ static const char *read_cpu(const char *s, unsigned *cpu)
 	return s;
 }
 
-static bool is_cpu_list(const char *s)
+static bool is_number_list(const char *s)
 {
 	for (;; s++) {
 		unsigned first = 0, last = 0;
@@ -142,11 +171,17 @@ static bool is_cpu_list(const char *s)
 
 static void check_cpus(const struct job *j, struct diag *d)
 {
-	if (j->cpus_allowed && !is_cpu_list(j->cpus_allowed))
+	if (j->cpus_allowed && !is_number_list(j->cpus_allowed))
 		FAULT(d, j, "cpus_allowed",
 		      "'%s' is no list of CPUs; write numbers and ranges with "
 		      "commas, such as 0-3,8",
 		      j->cpus_allowed);
+	if (j->numa_cpu_nodes && strcmp(j->numa_cpu_nodes, "all") != 0 &&
+	    !is_number_list(j->numa_cpu_nodes))
+		FAULT(d, j, "numa_cpu_nodes",
+		      "'%s' is no list of NUMA nodes; write numbers and ranges "
+		      "with commas, such as 0,2-3, or all",
+		      j->numa_cpu_nodes);
 }
 
 static void check_target(const struct job *j, struct diag *d)
@@ -162,6 +197,7 @@ void job_check(const struct job *j, struct diag *d)
 	check_times(j, d);
 	check_dataset(j, d);
 	check_loader(j, d);
+	check_access(j, d);
 	check_percentiles(j, d);
 	check_cpus(j, d);
 	check_target(j, d);

@@ -50,9 +50,11 @@ static void check_name(struct parse *p, const char *name)
 			 "[%s]: a name is part of paths; it cannot begin with "
 			 "'.' or hold '/'",
 			 name);
-	else if (strstr(name, "${"))
+	else if (strchr(name, '$'))
 		diag_add(p->d, DIAG_ERROR, at,
-			 "[%s]: variables are not replaced in a name", name);
+			 "[%s]: a name cannot hold '$'; variables are not "
+			 "replaced there",
+			 name);
 }
 
 static char *trimmed(const char *s, size_t len)

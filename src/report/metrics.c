@@ -339,17 +339,29 @@ static const struct mlgen_field storage_fields[] = {
 	{ "scheduler", MLGEN_F_STR(S, scheduler),
 	  .help = "I/O scheduler of that disk; null = unknown." },
 	{ "read_ahead_bytes", MLGEN_F_U64(S, read_ahead_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Read-ahead of that disk; null = unknown." },
+	  .help = "Read-ahead of that disk, or of a network filesystem; null = unknown." },
+	{ "device_paths", MLGEN_F_U64(S, device_paths), .unit = "paths", .flags = MLGEN_NULLABLE,
+	  .help = "Paths to that disk, of NVMe or device-mapper multipath; null = it is none." },
+	{ "osts", MLGEN_F_U64(S, osts), .unit = "targets", .flags = MLGEN_NULLABLE,
+	  .help = "Storage targets of a Lustre filesystem; null = another filesystem, or unknown." },
 	{ "is_memory", MLGEN_F_BOOL(S, is_memory),
 	  .help = "The filesystem keeps its files in memory." },
+	{ "has_own_cache", MLGEN_F_BOOL(S, has_own_cache),
+	  .help = "The filesystem caches in memory beside the page cache, where mlgen neither sees nor drops it." },
 	{ "device_read_bytes", MLGEN_F_U64(S, device_read_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Bytes that the disk delivered during the run, to anyone; null = unknown." },
+	  .help = "Bytes that storage delivered during the run, as the source below counts them: a disk to anyone, the servers of a mount to this host, or to this process; null = unknown." },
+	{ "device_reads", MLGEN_F_U64(S, device_reads), .unit = "requests", .flags = MLGEN_NULLABLE,
+	  .help = "Requests in which it did so, at the disk or the servers; null = unknown." },
 	{ "memory_percent", MLGEN_F_PERCENT(S, memory_percent), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "Percent of the bytes read that came from this host's memory; null = unknown." },
 	{ "source", MLGEN_F_STR(S, source),
-	  .help = "Where that figure comes from." },
+	  .help = "What counted the bytes that storage delivered: device counters, NFS mountstats, Lustre osc statistics or /proc/self/io; unknown = nothing." },
 	{ "resident_before_percent", MLGEN_F_PERCENT(S, resident_before_percent), .unit = "%", .flags = MLGEN_NULLABLE,
-	  .help = "Percent of the dataset in this host's page cache before the run; null = unknown." },
+	  .help = "Percent of the dataset in this host's page cache before the run, and before invalidate drops it; null = unknown." },
+	{ "resident_files", MLGEN_F_U64(S, resident_files), .unit = "files",
+	  .help = "Files that were looked at for that, at most 256." },
+	{ "cache_drops", MLGEN_F_U64(S, cache_drops), .unit = "passes",
+	  .help = "How often read threads dropped the dataset from the page cache, as invalidate asks; where a sample of files finds nothing there, they do not." },
 	{ 0 },
 };
 #undef S
@@ -369,6 +381,36 @@ static const struct mlgen_field host_fields[] = {
 	{ 0 },
 };
 #undef H
+
+#define N struct network_result
+static const struct mlgen_field network_fields[] = {
+	{ "interface", TEXT(N, interface),
+	  .help = "Interface that routes to the server of a remote mount; null = the mount is local, over RDMA, or its server is not known by address." },
+	{ "line_rate_bits_per_sec", MLGEN_F_U64(N, line_rate_bits_per_sec), .unit = "bits/s", .flags = MLGEN_NULLABLE,
+	  .help = "What it can carry in one direction; null = unknown." },
+	{ "received_bytes", MLGEN_F_U64(N, received_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes that it received during the epochs, from anyone." },
+	{ "received_bits_per_sec", MLGEN_F_F64(N, received_bits_per_sec), .unit = "bits/s", .flags = MLGEN_NULLABLE,
+	  .help = "The same per second, and in bits." },
+	{ "percent", MLGEN_F_PERCENT(N, percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "The same as a share of the line rate; null = unknown." },
+	{ 0 },
+};
+#undef N
+
+#define N struct numa_result
+static const struct mlgen_field numa_fields[] = {
+	{ "device_node", MLGEN_F_U64(N, device_node), .flags = MLGEN_NULLABLE,
+	  .help = "NUMA node that the disk below the dataset is attached to; null = unknown, or of several disks." },
+	{ "loader_nodes", MLGEN_F_STR(N, loader_nodes),
+	  .help = "NUMA nodes on which read threads ran, as numa_cpu_nodes has them; null = this host has one." },
+	{ "far_percent", MLGEN_F_PERCENT(N, far_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the batches, with loader=plain of the samples, that were begun on another node than the disk's; null = unknown, or this host has one node." },
+	{ "unbound", TEXT(N, unbound),
+	  .help = "Why numa=device did not bind the read threads; null = it did, or is not set." },
+	{ 0 },
+};
+#undef N
 
 #define W struct mlperf_window
 static const struct mlgen_field mlperf_window_fields[] = {
@@ -420,6 +462,8 @@ static const struct mlgen_field verdict_fields[] = {
 const struct mlgen_field metrics_ml_fields[] = {
 	{ "accelerators", MLGEN_F_U64(R, accelerators), .unit = "accelerators",
 	  .help = "Simulated accelerators." },
+	{ "iodepth_used", MLGEN_F_U64(R, iodepth_used), .unit = "requests",
+	  .help = "Requests that one read thread had under way at most: iodepth, and 1 on a synchronous engine." },
 	{ "accelerator", MLGEN_F_STR(R, accelerator),
 	  .help = "Kind of accelerator; null = unnamed." },
 	{ "steps", MLGEN_F_U64(R, steps), .unit = "steps",
@@ -476,6 +520,10 @@ const struct mlgen_field metrics_ml_fields[] = {
 	  .help = "What was measured." },
 	{ "host", METRIC_OBJECT(R, host, struct host_result, host_fields),
 	  .help = "Load of this host during the run." },
+	{ "network", METRIC_OBJECT(R, network, struct network_result, network_fields),
+	  .help = "What the network carried during the run, of a remote mount." },
+	{ "numa", METRIC_OBJECT(R, numa, struct numa_result, numa_fields),
+	  .help = "How near the read threads were to the disk." },
 	{ "mlperf", METRIC_OBJECT(R, mlperf, struct mlperf_result, mlperf_fields),
 	  .help = "The same run as published results would count it." },
 	{ "verdict", METRIC_OBJECT(R, verdict, struct verdict_result, verdict_fields),
@@ -507,7 +555,9 @@ const struct mlgen_field metrics_prepare_fields[] = {
 	{ "wall_ns", MLGEN_F_TIME(R, wall_ns), .unit = "ns",
 	  .help = "Time that the preparation took." },
 	{ "resident_percent", MLGEN_F_PERCENT(R, resident_percent), .unit = "%", .flags = MLGEN_NULLABLE,
-	  .help = "Percent of the dataset in this host's page cache after it, of at most 256 files; null = unknown." },
+	  .help = "Percent of the dataset in this host's page cache after it; null = unknown." },
+	{ "resident_files", MLGEN_F_U64(R, resident_files), .unit = "files",
+	  .help = "Files that were looked at for that, at most 256." },
 	{ "interrupted", MLGEN_F_BOOL(R, interrupted),
 	  .help = "It was stopped by a signal; the next run resumes it." },
 	{ 0 },
@@ -701,6 +751,8 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.ops.KIND", op_fields },
 	{ "jobs[].ml.storage", storage_fields },
 	{ "jobs[].ml.host", host_fields },
+	{ "jobs[].ml.network", network_fields },
+	{ "jobs[].ml.numa", numa_fields },
 	{ "jobs[].ml.mlperf", mlperf_fields },
 	{ "jobs[].ml.mlperf.VERSION", mlperf_window_fields },
 	{ "jobs[].ml.verdict", verdict_fields },
@@ -1019,8 +1071,12 @@ static void plan_storage(struct storage_result *s, const struct plan_report *p)
 	s->scheduler = text_or_null(m->scheduler);
 	s->read_ahead_bytes =
 		m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX;
+	s->device_paths = m->paths ? m->paths : UINT64_MAX;
+	s->osts = m->osts ? m->osts : UINT64_MAX;
 	s->is_memory = m->is_memory;
+	s->has_own_cache = m->has_own_cache;
 	s->device_read_bytes = UINT64_MAX;
+	s->device_reads = UINT64_MAX;
 	s->memory_percent = (double)NAN;
 	s->resident_before_percent = (double)NAN;
 }

@@ -27,10 +27,9 @@
 #define BASE_BYTES (4u << 20)
 #define RANK_BYTES (256u << 10)
 #define THREAD_BYTES (256u << 10)
-#define BUFFER_MAX_BYTES (1u << 20)
 
 /* Extents that stand for all in the calls per sample, as in data/demand.c. */
-#define LOOKED_AT 1000
+#define LOOKED_AT 32768
 
 struct plan_input {
 	const struct job *job;
@@ -295,6 +294,7 @@ static void count_calls(struct plan_report *p, const struct plan_config *plan)
 		dataset_extent(&p->dataset, id, &x);
 		plan_count(plan, &x, &counts);
 		add_calls(c, &counts);
+		sizes_merge(&p->read_sizes, &counts.reads);
 		bytes += (double)counts.io_bytes;
 		samples += x.samples;
 	}
@@ -306,17 +306,22 @@ static void count_calls(struct plan_report *p, const struct plan_config *plan)
 	p->io_bytes_per_sample = bytes * share;
 }
 
-static void compute_demand(struct plan_report *p)
+static struct plan_config plan_of(const struct plan_report *p)
 {
-	const struct job *j = p->job;
-	const struct plan_config plan = {
+	return (struct plan_config){
 		.dataset = &p->dataset,
-		.access = (enum job_access)j->access,
-		.bs_bytes = j->bs_bytes,
+		.access = (enum job_access)p->job->access,
+		.bs_bytes = p->job->bs_bytes,
+		.direct = p->job->direct,
 		.align_bytes = p->direct_align_bytes,
 	};
+}
+
+static void compute_demand(struct plan_report *p)
+{
+	const struct plan_config plan = plan_of(p);
 	struct demand d;
-	demand_of(&d, j, &plan);
+	demand_of(&d, p->job, &plan);
 	p->samples_per_sec_one = d.samples_per_sec;
 	p->bytes_per_sec_one = d.bytes_per_sec;
 	p->demand_bytes_per_sec = d.all_bytes_per_sec;
@@ -345,9 +350,9 @@ static void compute_length(struct plan_report *p)
 static void compute_memory(struct plan_report *p)
 {
 	const struct job *j = p->job;
-	uint64_t threads = p->reads_in_flight;
-	uint64_t buffer =
-		j->bs_bytes < BUFFER_MAX_BYTES ? j->bs_bytes : BUFFER_MAX_BYTES;
+	uint64_t threads = saturated_product(j->accelerators, j->read_threads);
+	const struct plan_config plan = plan_of(p);
+	uint64_t buffer = plan_buffer_bytes(&plan, job_depth(j));
 	/* PyTorch's prefetch is per worker, that of `plain` per rank. */
 	double batches = (double)j->accelerators * (double)j->prefetch;
 	if (j->loader == LOADER_PYTORCH)
@@ -365,10 +370,12 @@ static int plan_training(struct plan_report *p, const struct host *host,
 	int rc = count_steps(p, err);
 	if (rc)
 		return rc;
-	p->reads_in_flight =
-		saturated_product(j->accelerators, j->read_threads);
+	uint64_t threads = saturated_product(j->accelerators, j->read_threads);
+	p->reads_in_flight = saturated_product(threads, job_depth(j));
 	if (p->touches_files) {
-		p->open_files = p->reads_in_flight + OWN_FILES;
+		p->open_files =
+			saturated_product(threads, job_samples_at_once(j)) +
+			OWN_FILES;
 		check_memory(p);
 		if (j->direct)
 			check_direct(p);

@@ -13,6 +13,7 @@
 #include "io/mount.h"
 #include "job/jobset.h"
 #include "stat/metric.h"
+#include "stat/sizes.h"
 
 /* One line of the checklist; FAIL is what would stop the run. */
 enum plan_state { PLAN_OK, PLAN_WARNING, PLAN_FAIL };
@@ -53,6 +54,7 @@ struct plan_report {
 	uint64_t open_files, open_files_limit; /* need at once, allowed */
 	uint64_t direct_align_bytes;           /* 0 = buffered */
 	struct plan_calls calls_per_sample;
+	struct sizes read_sizes; /* of the samples looked at */
 	double io_bytes_per_sample;
 	uint64_t program_bytes; /* estimate of mlgen's own memory */
 	double framework_bytes; /* what the framework would hold */

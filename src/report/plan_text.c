@@ -332,10 +332,14 @@ static void put_readers(FILE *to, const struct plan_report *p)
 	start_line(&line, "in flight");
 	buf_addf(&line,
 		 "%s read%s (%" PRIu64 " accelerator%s x %" PRIu64
-		 " read_threads, one read each)",
+		 " read_threads, ",
 		 units_human_count(n, p->reads_in_flight),
 		 plural(p->reads_in_flight), j->accelerators,
 		 plural(j->accelerators), j->read_threads);
+	if (job_depth(j) == 1)
+		buf_add(&line, "one read each)");
+	else
+		buf_addf(&line, "iodepth %u)", job_depth(j));
 	put_line(to, &line);
 	const struct plan_check *direct = plan_find_check(p, "direct");
 	if (!direct)
@@ -361,18 +365,31 @@ static void add_call(struct buf *line, const char *name, double n)
 	buf_addf(line, "%s%s %s", end[-1] == ':' ? " " : ", ", name, text);
 }
 
+/* How large they are. */
+static void add_read_sizes(struct buf *line, const struct plan_report *p)
+{
+	char n[UNITS_TEXT_BYTES];
+	buf_add(line, " (");
+	if (p->job->access == ACCESS_PLAIN)
+		buf_addf(line, "of up to %s",
+			 units_human_bytes(n, (double)p->job->bs_bytes));
+	else if (p->job->direct)
+		buf_add(line, "the whole file");
+	else
+		show_sizes(line, &p->read_sizes);
+	buf_addc(line, ')');
+}
+
 static void put_calls(FILE *to, const struct plan_report *p)
 {
 	const struct plan_calls *c = &p->calls_per_sample;
-	char n[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
 	start_line(&line, "calls");
 	buf_add(&line, "per sample:");
 	add_call(&line, "open", c->open);
 	add_call(&line, "stat", c->stat);
 	add_call(&line, "read", c->read);
-	buf_addf(&line, " (of up to %s)",
-		 units_human_bytes(n, (double)p->job->bs_bytes));
+	add_read_sizes(&line, p);
 	add_call(&line, "close", c->close);
 	put_line(to, &line);
 }

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Classes of request sizes on one line. */
+#define SIZES_SHOWN 4
+
 #define MIB 1048576.0
 #define GIB 1073741824.0
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -95,6 +98,14 @@ char *show_percent(char *out, double percent)
 	return out;
 }
 
+char *show_gigabits(char *out, double bits_per_sec)
+{
+	double gigabits = bits_per_sec / 1e9;
+	snprintf(out, UNITS_TEXT_BYTES, gigabits < 100 ? "%.3g" : "%.0f",
+		 gigabits);
+	return out;
+}
+
 char *show_accelerators(char *out, uint64_t n, const char *name)
 {
 	if (name)
@@ -139,6 +150,16 @@ double show_share(const struct show_shares *s, const char *name)
 		if (!strcmp(s->of[i].name, name))
 			return s->of[i].tenths / 10.0;
 	return 0;
+}
+
+void show_sizes(struct buf *out, const struct sizes *s)
+{
+	struct sizes_share shares[SIZES_SHOWN];
+	char size[UNITS_TEXT_BYTES];
+	unsigned n = sizes_shares(s, shares, SIZES_SHOWN);
+	for (unsigned i = 0; i < n; i++)
+		buf_addf(out, "%s%.0f%% %s", i ? ", " : "", shares[i].percent,
+			 units_human_bytes(size, (double)shares[i].bytes));
 }
 
 double show_io_percent(const struct loader_percent *l)

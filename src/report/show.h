@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/units.h"
 #include "run/results.h"
 
@@ -29,6 +30,9 @@ char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec);
 /* "11.2%", "unknown" for NaN. */
 char *show_percent(char *out, double percent);
 
+/* Of a link, in Gb/s: "92", "0.941", "200". */
+char *show_gigabits(char *out, double bits_per_sec);
+
 /* "8 x h100", "2 accelerators"; `name` NULL = unnamed. */
 #define SHOW_ACCELERATORS_BYTES 96
 char *show_accelerators(char *out, uint64_t n, const char *name);
@@ -51,6 +55,9 @@ void show_loader_time(const struct loader_percent *l, struct show_shares *s);
 
 /* One of them as printed, in percent; 0 when it is not there. */
 double show_share(const struct show_shares *s, const char *name);
+
+/* "50% 4 KiB, 50% 252 KiB", appended: the most frequent classes of sizes. */
+void show_sizes(struct buf *out, const struct sizes *s);
 
 /* Percent of the loaders' time inside I/O calls: every kind, and reap. */
 double show_io_percent(const struct loader_percent *l);

@@ -51,23 +51,51 @@ static void put_shares(struct buf *out, const char *label,
 	buf_fini(&line);
 }
 
+/* What the client of a network filesystem made of these reads. */
+static void put_sizes_at_server(struct buf *text,
+				const struct storage_result *s)
+{
+	const char *type = is_set(s->filesystem) ? s->filesystem : "";
+	const char *server = !strncmp(type, "nfs", 3)  ? "NFS server"
+			     : !strcmp(type, "lustre") ? "Lustre servers"
+						       : NULL;
+	char mean[UNITS_TEXT_BYTES];
+	if (!server || s->device_reads == UINT64_MAX || s->device_reads == 0)
+		return;
+	buf_addf(text, "; %s mean at the %s",
+		 units_human_bytes(mean, (double)s->device_read_bytes /
+						 (double)s->device_reads),
+		 server);
+}
+
 static void put_read_sizes(struct buf *out, const struct text_block *b)
 {
 	const struct direction_result *r = &b->result->read;
-	char called[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES], text[128];
+	bool is_plain = b->job->access == ACCESS_PLAIN;
+	char called[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
+	struct buf text;
 	if (r->total_ios == 0)
 		return;
+	buf_init(&text);
 	units_human_bytes(called, (double)b->job->bs_bytes);
 	units_human_bytes(mean, (double)r->io_bytes / (double)r->total_ios);
-	if (!strcmp(called, mean))
-		snprintf(text, sizeof(text), "%s as called (bs)", called);
-	else
-		snprintf(text, sizeof(text), "up to %s as called (bs), %s mean",
-			 called, mean);
-	text_put(out, "read sizes", EVIDENCE_INDENT, text);
+	if (is_plain && !strcmp(called, mean))
+		buf_addf(&text, "%s as called (bs)", called);
+	else if (is_plain)
+		buf_addf(&text, "up to %s as called (bs), %s mean", called,
+			 mean);
+	else if (b->job->direct)
+		buf_addf(&text, "whole files as called, %s mean", mean);
+	else {
+		show_sizes(&text, &r->sizes);
+		buf_addf(&text, " as called, %s mean", mean);
+	}
+	put_sizes_at_server(&text, &b->ml->storage);
+	text_put(out, "read sizes", EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
 }
 
-static void put_invalidate(struct buf *text, const struct job *job)
+static void put_invalidate(struct buf *text, const struct text_block *b)
 {
 	static const char *const when[] = {
 		[INVALIDATE_NONE] = "invalidate=0 dropped nothing",
@@ -76,7 +104,13 @@ static void put_invalidate(struct buf *text, const struct job *job)
 		[INVALIDATE_EPOCH] = "invalidate=epoch dropped its files "
 				     "before each epoch",
 	};
-	buf_addf(text, "; %s", when[job->invalidate]);
+	if (b->job->invalidate != INVALIDATE_NONE &&
+	    b->ml->storage.cache_drops == 0)
+		buf_addf(text, "; invalidate=%s found nothing to drop",
+			 b->job->invalidate == INVALIDATE_RUN ? "run"
+							      : "epoch");
+	else
+		buf_addf(text, "; %s", when[b->job->invalidate]);
 }
 
 /* What this host cannot tell, whatever it counts. */
@@ -109,10 +143,13 @@ static void put_from_memory(struct buf *out, const struct text_block *b)
 	if (!s->is_memory && !isnan(s->memory_percent) && is_set(s->source))
 		buf_addf(&text, " (%s)", s->source);
 	if (!s->is_memory && !isnan(s->resident_before_percent))
-		buf_addf(&text, "; %s of the dataset was cached before",
-			 show_percent(percent, s->resident_before_percent));
+		buf_addf(&text,
+			 "; %s of the dataset was cached before (%" PRIu64
+			 " file%s sampled)",
+			 show_percent(percent, s->resident_before_percent),
+			 s->resident_files, s->resident_files == 1 ? "" : "s");
 	if (!s->is_memory) {
-		put_invalidate(&text, b->job);
+		put_invalidate(&text, b);
 		put_unseen(&text, s);
 	}
 	text_put(out, "from memory", EVIDENCE_INDENT, buf_str(&text));
@@ -126,6 +163,22 @@ static uint64_t four_digits(double v)
 	while (v / step >= 9999.5)
 		step *= 10;
 	return (uint64_t)(floor(v / step + 0.5) * step);
+}
+
+/* "bond0 130 of 200 Gb/s", where a remote mount's bytes come through it. */
+static void put_network(struct buf *text, const struct network_result *n)
+{
+	char carried[UNITS_TEXT_BYTES], line[UNITS_TEXT_BYTES];
+	if (!is_set(n->interface))
+		return;
+	show_gigabits(carried, n->received_bits_per_sec);
+	if (isnan(n->percent))
+		buf_addf(text, "; %s %s Gb/s, line rate unknown", n->interface,
+			 carried);
+	else
+		buf_addf(
+			text, "; %s %s of %s Gb/s", n->interface, carried,
+			show_gigabits(line, (double)n->line_rate_bits_per_sec));
 }
 
 static void put_host(struct buf *out, const struct text_block *b)
@@ -151,7 +204,63 @@ static void put_host(struct buf *out, const struct text_block *b)
 						(double)hist_percentile(
 							h->oversleep_ns, 99)));
 	}
+	put_network(&text, &b->ml->network);
 	text_put(out, "host", EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* What has put loaders where they are, or would put them near. */
+static void put_numa_cause(struct buf *text, const struct job *job)
+{
+	if (job->numa_cpu_nodes)
+		buf_addf(text, " (with numa_cpu_nodes=%s)",
+			 job->numa_cpu_nodes);
+	else if (job->cpus_allowed)
+		buf_addf(text, " (with cpus_allowed=%s)", job->cpus_allowed);
+	else
+		buf_add(text, " (numa=device binds them)");
+}
+
+static void put_far(struct buf *text, const struct text_block *b)
+{
+	const struct numa_result *n = &b->ml->numa;
+	const char *what =
+		b->job->loader == LOADER_PLAIN ? "samples" : "batches";
+	char percent[UNITS_TEXT_BYTES];
+	buf_addf(text, ", disk %s on node %" PRIu64 ": ",
+		 is_set(b->ml->storage.device) ? b->ml->storage.device : "",
+		 n->device_node);
+	if (!(n->far_percent > 0)) {
+		buf_add(text, "near");
+		return;
+	}
+	if (n->far_percent < 100)
+		buf_addf(text, "%s of the %s ",
+			 show_percent(percent, n->far_percent), what);
+	buf_add(text, "far");
+	put_numa_cause(text, b->job);
+}
+
+/* Of a host with one node there is nothing to say, unless it was asked. */
+static void put_numa(struct buf *out, const struct text_block *b)
+{
+	const struct numa_result *n = &b->ml->numa;
+	bool is_known = is_set(n->loader_nodes) && n->device_node != UINT64_MAX;
+	struct buf text;
+	if (!is_known && !n->unbound)
+		return;
+	buf_init(&text);
+	buf_add(&text, "loaders");
+	if (is_set(n->loader_nodes))
+		buf_addf(&text, " on node%s %s",
+			 node_set_count(&n->seen) == 1 ? "" : "s",
+			 n->loader_nodes);
+	if (is_known)
+		put_far(&text, b);
+	if (n->unbound)
+		buf_addf(&text, "%s not bound: %s",
+			 is_set(n->loader_nodes) ? "," : "", n->unbound);
+	text_put(out, "numa", EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -211,5 +320,6 @@ void text_evidence(struct buf *out, const struct text_block *b)
 	put_read_sizes(out, b);
 	put_from_memory(out, b);
 	put_host(out, b);
+	put_numa(out, b);
 	put_steady(out, b);
 }

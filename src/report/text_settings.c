@@ -65,12 +65,18 @@ static void put_readers(struct buf *out, const struct text_block *b)
 		 " (%" PRIu64 " per accelerator), ioengine=%s, direct=%d",
 		 job->read_threads, job->ioengine ? job->ioengine : "unknown",
 		 job->direct);
+	if (job_depth(job) > 1)
+		buf_addf(&text, ", iodepth=%u", job_depth(job));
 	if (job->direct && b->result->read_align_bytes > 0)
 		buf_addf(&text, " (aligned to %s)",
 			 units_human_bytes(
 				 number, (double)b->result->read_align_bytes));
-	buf_addf(&text, ", %s reads",
-		 units_human_bytes(number, (double)job->bs_bytes));
+	if (job->access == ACCESS_PLAIN)
+		buf_addf(&text, ", %s reads",
+			 units_human_bytes(number, (double)job->bs_bytes));
+	else
+		buf_addf(&text, ", reads as %s does",
+			 job->direct ? "DLIO" : "NumPy");
 	text_put(out, "readers", SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
@@ -162,12 +168,18 @@ static void put_mount_options(struct buf *text, const char *options)
 		buf_addc(text, ')');
 }
 
-static void put_device(struct buf *text, const struct storage_result *s)
+static void put_device(struct buf *text, const struct storage_result *s,
+		       const struct numa_result *numa)
 {
 	bool any = false;
 	char item[96], size[UNITS_TEXT_BYTES];
 	if (is_set(s->device_kind))
 		put_item(text, &any, s->device_kind);
+	if (s->device_paths != UINT64_MAX) {
+		snprintf(item, sizeof(item), "%" PRIu64 " path%s",
+			 s->device_paths, s->device_paths == 1 ? "" : "s");
+		put_item(text, &any, item);
+	}
 	if (is_set(s->scheduler)) {
 		snprintf(item, sizeof(item), "scheduler %s", s->scheduler);
 		put_item(text, &any, item);
@@ -177,8 +189,26 @@ static void put_device(struct buf *text, const struct storage_result *s)
 			 units_human_bytes(size, (double)s->read_ahead_bytes));
 		put_item(text, &any, item);
 	}
+	if (is_set(numa->loader_nodes) && numa->device_node != UINT64_MAX) {
+		snprintf(item, sizeof(item), "NUMA node %" PRIu64,
+			 numa->device_node);
+		put_item(text, &any, item);
+	}
 	if (any)
 		buf_addc(text, ')');
+}
+
+/* What decides the speed of a filesystem without a disk of this host. */
+static void put_remote(struct buf *text, const struct storage_result *s)
+{
+	const char *type = is_set(s->filesystem) ? s->filesystem : "";
+	if (!strncmp(type, "nfs", 3) && s->mount_options)
+		put_mount_options(text, s->mount_options);
+	else if (!strcmp(type, "lustre") && s->osts != UINT64_MAX)
+		buf_addf(text, " (%" PRIu64 " OST%s)", s->osts,
+			 s->osts == 1 ? "" : "s");
+	else if (s->has_own_cache)
+		buf_add(text, " (own cache: bytes from memory unknown)");
 }
 
 static void put_storage(struct buf *out, const struct text_block *b)
@@ -203,10 +233,9 @@ static void put_storage(struct buf *out, const struct text_block *b)
 	if (s->is_memory)
 		buf_add(&text, ": this is memory");
 	else if (is_set(s->device))
-		put_device(&text, s);
-	else if (is_set(s->filesystem) && !strncmp(s->filesystem, "nfs", 3) &&
-		 s->mount_options)
-		put_mount_options(&text, s->mount_options);
+		put_device(&text, s, &b->ml->numa);
+	else
+		put_remote(&text, s);
 	text_put(out, "storage", SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
 }

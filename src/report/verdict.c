@@ -12,7 +12,8 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-#define MEMORY_PERCENT 10.0 /* of the bytes, above this */
+#define MEMORY_PERCENT 10.0  /* of the bytes, above this */
+#define NETWORK_PERCENT 90.0 /* of the line rate */
 #define HOST_CPU_PERCENT 90.0
 #define OVERSLEEP_PERCENT 1.0
 #define STALL_PERCENT 5.0
@@ -46,7 +47,7 @@ static const char *const io_kinds[] = { "read",  "write", "open", "stat",
 
 static uint64_t reads_in_flight(const struct findings *f)
 {
-	return f->ml->accelerators * f->job->read_threads;
+	return f->ml->accelerators * f->job->read_threads * job_depth(f->job);
 }
 
 /* Inside I/O calls, as the line `loader time` prints it. */
@@ -191,6 +192,38 @@ static void memory_try(struct buf *out, const struct findings *f)
 							  t->mean_file_bytes)));
 	if (!f->job->direct)
 		buf_add(out, ", or direct=1");
+}
+
+static bool network_holds(const struct findings *f)
+{
+	return f->ml->network.percent >= NETWORK_PERCENT;
+}
+
+static void network_headline(struct buf *out, const struct findings *f)
+{
+	const struct network_result *n = &f->ml->network;
+	char carried[UNITS_TEXT_BYTES], line[UNITS_TEXT_BYTES];
+	buf_addf(out, "%s carried %s of %s Gb/s", n->interface,
+		 show_gigabits(carried, n->received_bits_per_sec),
+		 show_gigabits(line, (double)n->line_rate_bits_per_sec));
+}
+
+static void network_because(struct buf *out, const struct findings *f)
+{
+	char percent[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
+	buf_addf(out, "that is %s of its line rate, for %s of samples; ",
+		 show_percent(percent, f->ml->network.percent),
+		 show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
+	buf_addf(out, "host CPU %s, ",
+		 show_percent(percent, f->ml->host.cpu_percent));
+	put_wakeups(out, f);
+}
+
+static void network_try(struct buf *out, const struct findings *f)
+{
+	(void)f;
+	buf_add(out, "a faster link, or more hosts; not a statement about "
+		     "storage");
 }
 
 static bool host_is_full(const struct findings *f)
@@ -424,6 +457,8 @@ static void unclear_try(struct buf *out, const struct findings *f)
 static const struct verdict verdicts[] = {
 	{ "memory", "NOT A STORAGE RESULT", memory_holds, memory_headline,
 	  memory_because, memory_try },
+	{ "network", "NETWORK-BOUND", network_holds, network_headline,
+	  network_because, network_try },
 	{ "host", "HOST-BOUND", host_holds, host_headline, host_because,
 	  host_try },
 	{ "compute", "COMPUTE-BOUND", compute_holds, compute_headline,

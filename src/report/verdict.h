@@ -7,6 +7,8 @@
 /*
  * The verdicts stand in one table; the first that holds is taken:
  *   memory   more than 10 % of the bytes came from this host's memory
+ *   network  the interface of a remote mount carried 90 % of its line rate or
+ *            more
  *   host     the CPUs are busy for 90 % or more, or oversleep takes 1 % or more
  *   compute  accelerators stall for 5 % of their time or less
  *   storage  loaders spend 80 % or more of their time inside I/O calls

@@ -5,11 +5,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "data/demand.h"
 
 /* Fewer counted steps of a rank than this say little (MLPerf asks for 500). */
 #define FEW_STEPS 50
+
+/* Percent; bytes are counted when they are taken from the adapter. */
+#define MOST_OF_LINE_RATE 105
 
 static double percent(double part, double whole)
 {
@@ -168,11 +172,39 @@ static void collect_storage(struct storage_result *st, struct slot *s)
 		.scheduler = or_null(m->scheduler),
 		.read_ahead_bytes =
 			m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX,
+		.device_paths = m->paths ? m->paths : UINT64_MAX,
+		.osts = m->osts ? m->osts : UINT64_MAX,
 		.is_memory = m->is_memory,
+		.has_own_cache = m->has_own_cache,
 		.device_read_bytes = UINT64_MAX,
+		.device_reads = UINT64_MAX,
 		.memory_percent = (double)NAN,
 		.resident_before_percent = s->resident_before_percent,
+		.resident_files = s->prepare.resident_files,
+		.cache_drops = s->train.drops,
 	};
+}
+
+/* What carried more than its line rate has another one (a virtual adapter). */
+static void collect_network(struct network_result *n, const struct slot *s)
+{
+	const struct gauge *g = &s->gauge;
+	uint64_t line = g->network.line_rate_bits_per_sec;
+	double seconds = (double)g->network_ns / 1e9;
+	*n = (struct network_result){ .line_rate_bits_per_sec = UINT64_MAX,
+				      .received_bytes = UINT64_MAX,
+				      .received_bits_per_sec = (double)NAN,
+				      .percent = (double)NAN };
+	if (!g->network.name[0] || !(seconds > 0))
+		return;
+	n->interface = g->network.name;
+	n->received_bytes = g->received_bytes;
+	n->received_bits_per_sec = 8 * (double)g->received_bytes / seconds;
+	double of_line = percent(n->received_bits_per_sec, (double)line);
+	if (!(of_line <= MOST_OF_LINE_RATE))
+		return;
+	n->line_rate_bits_per_sec = line;
+	n->percent = of_line;
 }
 
 static void collect_host(struct host_result *h, struct slot *s,
@@ -194,6 +226,29 @@ static void collect_host(struct host_result *h, struct slot *s,
 			ns * (double)host->cpus);
 	h->switches_per_sec = per_second(b->switches - a->switches, ns / 1e9);
 	h->oversleep_ns = merge_ranks(s, offsetof(struct rank, oversleep));
+}
+
+static void collect_numa(struct numa_result *n, struct slot *s)
+{
+	const struct placement *p = &s->place;
+	struct node_watch all = { 0 };
+	struct buf text = { 0 };
+	for (uint64_t i = 0; i < s->job->accelerators; i++)
+		for (uint64_t w = 0; w < s->job->read_threads; w++)
+			node_watch_merge(&all,
+					 &s->train.ranks[i].loaders[w].watch);
+	node_set_text(&all.seen, &text);
+	*n = (struct numa_result){
+		.device_node =
+			p->disk_node < 0 ? UINT64_MAX : (uint64_t)p->disk_node,
+		.seen = all.seen,
+		.loader_nodes = all.looks ? buf_take(&text) : NULL,
+		.far_percent = p->disk_node < 0 ? (double)NAN
+						: percent((double)all.far,
+							  (double)all.looks),
+		.unbound = p->unbound,
+	};
+	buf_fini(&text);
 }
 
 static void collect_rates(struct ml_result *ml)
@@ -225,6 +280,7 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	merge_loaders(s);
 	ml->accelerators = j->accelerators;
 	ml->accelerator = j->accelerator;
+	ml->iodepth_used = job_depth(j);
 	collect_ranks(ml, s);
 	collect_time(&ml->time_percent, s);
 	collect_loader_time(&ml->loader_percent, &s->total);
@@ -239,6 +295,8 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
 	collect_storage(&ml->storage, s);
 	collect_host(&ml->host, s, host);
+	collect_network(&ml->network, s);
+	collect_numa(&ml->numa, s);
 	collect_target(ml, j);
 	ml->interrupted = atomic_load(s->train.interrupted);
 	ml->complete = !ml->interrupted && !atomic_load(&s->train.closed) &&
@@ -262,6 +320,7 @@ static void collect_direction(struct direction_result *d, struct slot *s,
 	*d = (struct direction_result){
 		.io_bytes = count_get(&s->total.io_bytes[which]),
 		.total_ios = s->total.lat[op]->count,
+		.sizes = s->total.sizes[which],
 		.short_ios = s->total.short_ios[which],
 		.lat_ns = s->total.lat[op],
 		.bw_kib = interval(&s->bytes[which], 1024),
@@ -307,17 +366,63 @@ void collect_job(struct job_result *out, struct slot *s,
 	}
 }
 
-/* Bytes that jobs together with slot i have read from the same device. */
-static double bytes_on_device(const struct job_result *results,
-			      const struct slot *slots, size_t count, size_t i)
+/* Does the source of slot i count what slot k has read? */
+static bool is_counted(const struct slot *slots, size_t i, size_t k)
 {
-	double sum = 0;
+	return slots[k].job->group == slots[i].job->group &&
+	       slots[k].gauge.has_memory_end && slot_touches_files(&slots[k]) &&
+	       memsource_counts(&slots[i].gauge.memory, &slots[k].gauge.memory);
+}
+
+/* What a source has counted while any of the jobs that it counts ran, and what
+ * these have read. */
+struct delivery {
+	struct memsource_count begin, end;
+	double job_bytes;
+};
+
+static void add_delivery(struct delivery *d, const struct slot *of,
+			 const struct slot *s)
+{
+	const struct gauge *g = &s->gauge;
+	d->job_bytes += (double)slot_read_bytes(s);
+	/* Another source than ours has other numbers. */
+	if (g->memory.kind != of->gauge.memory.kind)
+		return;
+	if (g->memory_begin.read_bytes < d->begin.read_bytes)
+		d->begin = g->memory_begin;
+	if (g->memory_end.read_bytes > d->end.read_bytes)
+		d->end = g->memory_end;
+}
+
+static bool find_delivery(struct delivery *d, const struct slot *slots,
+			  size_t count, size_t i)
+{
+	const struct gauge *g = &slots[i].gauge;
+	*d = (struct delivery){ g->memory_begin, g->memory_end, 0 };
+	if (!g->has_memory_begin || !g->has_memory_end)
+		return false;
 	for (size_t k = 0; k < count; k++)
-		if (results[k].kind == RESULT_TRAIN &&
-		    slots[k].job->group == slots[i].job->group &&
-		    !strcmp(slots[k].mount.device, slots[i].mount.device))
-			sum += (double)results[k].ml.io_bytes;
-	return sum;
+		if (is_counted(slots, i, k) && slots[k].gauge.has_memory_begin)
+			add_delivery(d, &slots[i], &slots[k]);
+	/* Counters can be cleared. */
+	if (d->end.read_bytes < d->begin.read_bytes || !(d->job_bytes > 0))
+		return false;
+	double bytes = (double)(d->end.read_bytes - d->begin.read_bytes);
+	return g->memory.is_sure || bytes >= d->job_bytes / 2;
+}
+
+static void put_delivery(struct storage_result *st, const struct delivery *d,
+			 const char *source)
+{
+	st->source = source;
+	st->device_read_bytes = d->end.read_bytes - d->begin.read_bytes;
+	if (d->end.reads != UINT64_MAX)
+		st->device_reads = d->end.reads - d->begin.reads;
+	st->memory_percent =
+		100 * (1 - (double)st->device_read_bytes / d->job_bytes);
+	if (st->memory_percent < 0)
+		st->memory_percent = 0;
 }
 
 void collect_memory(struct job_result *results, struct slot *slots,
@@ -325,24 +430,18 @@ void collect_memory(struct job_result *results, struct slot *slots,
 {
 	for (size_t i = 0; i < count; i++) {
 		struct storage_result *st = &results[i].ml.storage;
+		struct delivery d;
 		st->source = "unknown";
 		if (results[i].kind != RESULT_TRAIN)
 			continue;
-		double bytes = bytes_on_device(results, slots, count, i);
-		struct devstat d = slots[i].device_after;
-		devstat_subtract(&d, &slots[i].device_before);
 		if (!slot_touches_files(&slots[i])) {
 			st->source = "ioengine=null reads nothing";
 		} else if (st->is_memory) {
 			st->source = "files lie in memory";
-			st->memory_percent = bytes > 0 ? 100 : (double)NAN;
-		} else if (slots[i].has_device && bytes > 0) {
-			st->source = "device counters";
-			st->device_read_bytes =
-				d.read_sectors * DEVSTAT_SECTOR_BYTES;
-			double p = 100 *
-				   (1 - (double)st->device_read_bytes / bytes);
-			st->memory_percent = p > 0 ? p : 0;
+			st->memory_percent =
+				results[i].ml.io_bytes ? 100 : (double)NAN;
+		} else if (find_delivery(&d, slots, count, i)) {
+			put_delivery(st, &d, slots[i].gauge.memory.name);
 		}
 	}
 }

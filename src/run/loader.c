@@ -11,9 +11,6 @@
 #include "io/host.h"
 #include "run/reader.h"
 
-/* Requests of more bytes than this repeat over one buffer (DESIGN.md). */
-#define BUFFER_MAX_BYTES (1u << 20)
-
 static void fail(struct loader *l, const struct mlgen_err *err)
 {
 	failure_set(l->rank->train->failure, err);
@@ -24,10 +21,26 @@ static uint64_t now(const struct loader *l)
 	return clock_now(l->rank->train->clock);
 }
 
+/* On which node is the batch that begins read? */
+static void watch_node(struct loader *l)
+{
+	const struct placement *p = l->rank->train->place;
+	if (p->has_nodes)
+		node_watch_add(&l->watch, topology_here(), p->disk_node);
+}
+
+/* But for its bytes, of which storage has delivered some. */
+static void forget_counts(struct loader *l)
+{
+	l->uncounted_bytes += count_get(&l->stat.io_bytes[0]);
+	opstat_reset(&l->stat);
+}
+
 /* Time zero, or ramp_time is over: forget what was counted so far. */
 static void start_counting(struct loader *l)
 {
-	opstat_reset(&l->stat);
+	forget_counts(l);
+	l->watch = (struct node_watch){ 0 };
 	usage_begin(&l->stat.usage);
 	l->begin_ns = now(l);
 	l->counts = true;
@@ -69,8 +82,10 @@ static bool await_batch(struct loader *l, uint64_t number)
 	struct train *t = r->train;
 	uint64_t begin_ns = 0;
 	bool allowed;
+	/* Pairs with rank_call: it sees this, or the limit is seen here. */
+	atomic_store(&l->awaits, number);
 	for (;;) {
-		uint32_t seen = bell_look(&r->go);
+		uint32_t seen = bell_look(&l->go);
 		allowed = false;
 		if (is_over(t))
 			break;
@@ -86,7 +101,7 @@ static bool await_batch(struct loader *l, uint64_t number)
 			break;
 		if (!begin_ns)
 			begin_ns = now(l);
-		bell_wait(&r->go, t->clock, seen, CLOCK_NEVER);
+		bell_wait(&l->go, t->clock, seen, CLOCK_NEVER);
 	}
 	if (begin_ns) {
 		l->stat.idle_ns += now(l) - begin_ns;
@@ -94,6 +109,8 @@ static bool await_batch(struct loader *l, uint64_t number)
 	}
 	if (!l->counts && atomic_load(&t->counting))
 		start_counting(l);
+	if (allowed)
+		watch_node(l);
 	return allowed;
 }
 
@@ -140,8 +157,9 @@ static bool finish_extent(struct loader *l, struct token *token)
 	return true;
 }
 
-static void push(struct loader *l, const struct token *token)
+static void push(struct loader *l, struct token *token)
 {
+	token->ready_ns = io_last_ns(l->io);
 	ring_push(l->ring, token);
 	bell_ring(&l->rank->filled, l->rank->train->clock);
 }
@@ -270,26 +288,26 @@ uint64_t loader_ring_tokens(const struct train *t)
 static int open_io(struct loader *l, struct mlgen_err *err)
 {
 	struct train *t = l->rank->train;
-	if (t->job->cpus_allowed) {
-		int rc = host_set_cpus(t->job->cpus_allowed, true, err);
+	/* First of all: buffers lie on the node that touches them first. */
+	if (t->place->loader_cpus) {
+		int rc = host_set_cpus(t->place->loader_cpus, true, err);
 		if (rc < 0)
 			return rc;
 	}
-	uint64_t bytes = (t->job->bs_bytes + 4095) / 4096 * 4096;
 	struct io_config cfg = {
 		.job = &t->engine_job,
 		.clock = t->clock,
 		.stat = &l->stat,
-		.iodepth = 1,
-		.buf_bytes =
-			bytes < BUFFER_MAX_BYTES ? bytes : BUFFER_MAX_BYTES,
+		.iodepth = job_depth(t->job),
+		.buf_bytes = plan_buffer_bytes(&t->plan, job_depth(t->job)),
 	};
 	struct io *io = NULL;
 	int rc = io_new(&io, &cfg, err);
 	if (rc < 0)
 		return rc;
 	atomic_store(&l->io, io);
-	l->reader = reader_new(io, &l->stat, &t->plan, 1, 1);
+	l->reader = reader_new(io, &l->stat, &t->plan,
+			       job_samples_at_once(t->job), job_depth(t->job));
 	return 0;
 }
 
@@ -308,7 +326,7 @@ void *loader_main(void *arg)
 	if (l->counts)
 		stop_counting(l);
 	else
-		opstat_reset(&l->stat);
+		forget_counts(l);
 	if (l->io)
 		io_stop(l->io);
 	clock_leave(t->clock);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 /* A mean of two, weighted; NaN = not known, counts for nothing. */
@@ -105,6 +106,22 @@ static void forget_windows(struct mlperf_result *m)
 	m->train_au_meet_expectation = NULL;
 }
 
+static void merge_numa(struct ml_result *to_ml, const struct ml_result *from_ml)
+{
+	struct numa_result *to = &to_ml->numa;
+	const struct numa_result *from = &from_ml->numa;
+	struct buf text = { 0 };
+	if (to->device_node != from->device_node)
+		to->device_node = UINT64_MAX; /* several disks */
+	node_set_merge(&to->seen, &from->seen);
+	node_set_text(&to->seen, &text);
+	if (text.len)
+		mem_replace(&to->loader_nodes, buf_str(&text));
+	to->far_percent = mean(to->far_percent, (double)to_ml->io_bytes,
+			       from->far_percent, (double)from_ml->io_bytes);
+	buf_fini(&text);
+}
+
 static void merge_ml(struct ml_result *to, const struct ml_result *from)
 {
 	double a = to->wall_seconds * (double)to->accelerators;
@@ -116,6 +133,7 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	to->storage.memory_percent =
 		mean(to->storage.memory_percent, (double)to->io_bytes,
 		     from->storage.memory_percent, (double)from->io_bytes);
+	merge_numa(to, from);
 	to->au_percent = mean(to->au_percent, (double)to->accelerators,
 			      from->au_percent, (double)from->accelerators);
 	merge_epochs(to, from);
@@ -155,6 +173,7 @@ static void merge_direction(struct direction_result *to,
 	to->io_bytes += from->io_bytes;
 	to->total_ios += from->total_ios;
 	to->short_ios += from->short_ios;
+	sizes_merge(&to->sizes, &from->sizes);
 	to->bw_kib.mean += from->bw_kib.mean;
 	to->bw_kib.min += from->bw_kib.min;
 	to->bw_kib.max += from->bw_kib.max;
@@ -208,6 +227,7 @@ void merge_groups(struct run_result *r)
 		merge_job(leader, &r->jobs[i]);
 		mem_free(r->jobs[i].ml.au_percent_per_accelerator.items);
 		mem_free(r->jobs[i].ml.epochs.items);
+		mem_free(r->jobs[i].ml.numa.loader_nodes);
 	}
 	r->job_count = kept;
 }

@@ -24,6 +24,8 @@ static void pass(struct peers *p, void (*decide)(void *arg), void *arg)
 	p->arrived = 0;
 	if (decide)
 		decide(arg);
+	/* Before `round`, which those who wait look at. */
+	atomic_store(&p->passed_ns, clock_now(p->clock));
 	atomic_fetch_add(&p->round, 1);
 }
 
@@ -53,6 +55,11 @@ int peers_barrier(struct peers *p, void (*decide)(void *arg), void *arg)
 		return wait_for_round(p, round);
 	bell_ring(&p->bell, p->clock);
 	return 0;
+}
+
+uint64_t peers_passed_ns(const struct peers *p)
+{
+	return atomic_load(&p->passed_ns);
 }
 
 void peers_leave(struct peers *p)

@@ -20,6 +20,7 @@ struct peers {
 	pthread_mutex_t lock;
 	uint64_t members, arrived;
 	_Atomic uint32_t round; /* barriers passed; written under the lock */
+	_Atomic uint64_t passed_ns; /* the last of them; written likewise */
 	_Atomic bool closed;
 	struct bell bell;
 };
@@ -33,6 +34,12 @@ void peers_fini(struct peers *p);
  * closed.
  */
 int peers_barrier(struct peers *p, void (*decide)(void *arg), void *arg);
+
+/*
+ * When the last to arrive opened the barrier that this rank went through last:
+ * the same for all of them, however long each took to wake.
+ */
+uint64_t peers_passed_ns(const struct peers *p);
 
 /* This rank is done: barriers wait for one less from now on. */
 void peers_leave(struct peers *p);

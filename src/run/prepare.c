@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/perm.h"
 #include "base/units.h"
 #include "data/format.h"
 #include "data/manifest.h"
@@ -24,6 +23,7 @@
 #include "run/crew.h"
 #include "run/datafile.h"
 #include "run/dirlock.h"
+#include "run/residency.h"
 
 #define LEAST_WORKERS 8u
 #define MOST_WORKERS 16u
@@ -31,8 +31,7 @@
 /* The first line waits so long, to have measured the speed it tells. */
 #define ANNOUNCE_NS UINT64_C(500000000)
 
-#define RESIDENT_FILES 256u
-/* mincore costs some ms per GB; a start that writes nothing is not held up. */
+/* A start that writes nothing is not held up by looking at the page cache. */
 #define RESIDENT_NS UINT64_C(20000000)
 
 struct prepare {
@@ -506,28 +505,39 @@ static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 	return r;
 }
 
-/* Files in random order, so that the first few are a fair sample. */
-static double resident_percent(const struct prepare *p)
+static int drop_file(struct crew_worker *w, uint64_t index,
+		     struct mlgen_err *err)
 {
-	bool hurry = !p->req->check_all && get(&p->files.written_files) == 0;
-	uint64_t end_ns = clock_now(p->req->clock) + RESIDENT_NS;
-	uint64_t resident = 0, total = 0;
-	struct perm order;
+	struct prepare *p = w->owner;
+	int r = datafile_path(p->ds, index, w->path, err);
 
-	perm_init(&order, p->ds->files, DATASET_SEED, 0);
-	for (uint64_t i = 0; i < p->ds->files && i < RESIDENT_FILES; i++) {
-		char path[PATH_MAX];
-		uint64_t in_memory, bytes;
+	if (r == 0)
+		cache_drop(w->path); /* what fails costs only memory */
+	return r;
+}
 
-		if (hurry && clock_now(p->req->clock) >= end_ns)
-			break;
-		if (datafile_path(p->ds, perm_at(&order, i), path, NULL) ||
-		    cache_resident(path, &in_memory, &bytes))
-			continue;
-		resident += in_memory;
-		total += bytes;
+/* Files are dropped as they are written; those that were there may be in the
+ * page cache. */
+static int look_at_cache(struct prepare *p, struct prepare_result *result,
+			 struct mlgen_err *err)
+{
+	const struct crew_task task = { drop_file, p, p->ds->files };
+	bool leaves_none =
+		p->req->check_all || get(&p->files.written_files) > 0;
+	uint64_t end_ns = leaves_none ? CLOCK_NEVER
+				      : clock_now(p->req->clock) + RESIDENT_NS;
+	struct residency found;
+	int r = 0;
+
+	residency_sample(&found, p->ds, p->req->clock, end_ns);
+	if (leaves_none && !found.is_nothing) {
+		r = crew_run(&p->crew, &task, err);
+		residency_sample(&found, p->ds, p->req->clock, end_ns);
 	}
-	return total ? 100 * (double)resident / (double)total : (double)NAN;
+	result->resident_percent = found.percent;
+	result->resident_files = found.files;
+	result->is_nothing_resident = found.is_nothing;
+	return r;
 }
 
 static void fill_result(const struct prepare *p, struct prepare_result *result)
@@ -580,6 +590,8 @@ int prepare_dataset(const struct prepare_request *req,
 	p.files.dataset = p.ds;
 	p.files.bytes_done = &p.progress->bytes_done;
 	p.crew.engine = writer_of(req->engine);
+	if (p.crew.engine == req->engine)
+		p.crew.engine_opts = req->engine_opts;
 	p.crew.clock = req->clock;
 	p.crew.stop = &req->progress->stop;
 	p.crew.workers = worker_count();
@@ -588,7 +600,7 @@ int prepare_dataset(const struct prepare_request *req,
 		r = work(&p, started, err);
 	fill_result(&p, result);
 	if (r == 0)
-		result->resident_percent = resident_percent(&p);
+		r = look_at_cache(&p, result, err);
 	result->wall_ns = clock_now(req->clock) - start_ns;
 	result->interrupted = r == -EINTR;
 	return r == -EINTR ? interrupted(&p, err) : r;

@@ -23,18 +23,22 @@ struct prepare_result {
 	uint64_t files_written, bytes_written;
 	uint64_t files_kept;
 	uint64_t wall_ns;
-	double resident_percent; /* of the dataset, in this host's page
+	double resident_percent;  /* of the dataset, in this host's page
 					   cache after it (a sample of at most
 					   256 files); NaN = unknown */
+	uint64_t resident_files;  /* of that sample */
+	bool is_nothing_resident; /* a whole sample found none of it */
 	bool interrupted;
 };
 
 struct prepare_request {
 	const char *job_name;
 	struct dataset *dataset;
-	bool check_all; /* phase=prepare: look at every file even when complete */
+	bool check_all; /* phase=prepare: look at every file even when complete,
+			 * and leave none in the page cache */
 	bool readonly, allow_fill, replace;
 	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
+	const void *engine_opts;           /* its options in the job */
 	struct clock *clock;
 	struct prepare_progress *progress;
 };
@@ -50,6 +54,9 @@ struct prepare_request {
  * workers. With progress->stop: -EINTR, the dataset is incomplete and resumed
  * next time. The worker count is the number of CPUs x 2, at least 8 (each
  * waits for its own fsync), at most 16.
+ *
+ * Files that were kept leave the page cache, too, where a sample finds some
+ * there; but not for a training that writes nothing: its invalidate= decides.
  *
  * The calling thread has joined the clock. Files of an incomplete or mended
  * dataset that have the wrong size are replaced; where no manifest says that

@@ -7,6 +7,10 @@
 #include "base/rng.h"
 #include "io/host.h"
 #include "run/loader.h"
+#include "run/residency.h"
+
+/* A sample on a slow mount ends after so long, and counts as found. */
+#define SAMPLE_NS UINT64_C(1000000000)
 
 /* The times of one step, ns. begin + stall + compute + late + barrier = end. */
 struct step {
@@ -20,23 +24,38 @@ static uint64_t end_of_ramp_ns(const struct train *t)
 }
 
 /* Has one of the limits been reached? */
-static bool wants_stop(const struct train *t, uint64_t steps)
+static bool wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
 {
 	const struct job *j = t->job;
 	if (atomic_load(t->interrupted))
 		return true;
 	if (j->steps && steps >= j->steps)
 		return true;
-	return j->runtime_ns &&
-	       clock_now(t->clock) >= end_of_ramp_ns(t) + j->runtime_ns;
+	return j->runtime_ns && now_ns >= end_of_ramp_ns(t) + j->runtime_ns;
 }
 
 /* By the last at the first barrier: time zero. */
 static void decide_start(void *arg)
 {
 	struct train *t = arg;
+	if (t->watch.begin)
+		t->watch.begin(t->watch.arg);
 	atomic_store(&t->start_ns, clock_now(t->clock));
 	atomic_store(&t->counting, t->job->ramp_time_ns == 0);
+}
+
+/* By the last before an epoch: is there anything to drop? Preparation has
+ * just looked. */
+static void decide_drop(void *arg)
+{
+	struct train *t = arg;
+	uint64_t end_ns = clock_now(t->clock) + SAMPLE_NS;
+	if (!t->is_dropped)
+		t->is_dropped = residency_is_nothing(t->dataset, t->drops,
+						     t->clock, end_ns);
+	atomic_store(&t->dropping, !t->is_dropped);
+	t->drops += !t->is_dropped;
+	t->is_dropped = false;
 }
 
 /* By the last at a step barrier, for a step that all finish. */
@@ -44,13 +63,18 @@ static void decide_step(void *arg)
 {
 	struct train *t = arg;
 	t->barrier_steps++;
-	if (wants_stop(t, t->barrier_steps))
+	if (wants_stop(t, t->barrier_steps, clock_now(t->clock)))
 		atomic_store(&t->stop, true);
 }
 
 static bool is_closed(const struct train *t)
 {
 	return atomic_load(&t->closed);
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 /* Wait until `counter`, which all loaders of this rank raise, is `value`. */
@@ -71,12 +95,13 @@ static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
 static int drop_cache(struct rank *r)
 {
 	struct train *t = r->train;
-	if (peers_barrier(&t->peers, NULL, NULL) < 0)
+	if (peers_barrier(&t->peers, decide_drop, t) < 0)
 		return -EPIPE;
-	atomic_store(&t->dropping, true);
+	if (!atomic_load(&t->dropping))
+		return 0;
 	atomic_store(&r->dropped, 0);
 	atomic_fetch_add(&r->drop, 1);
-	bell_ring(&r->go, t->clock);
+	rank_call(r, UINT64_MAX);
 	if (await_loaders(r, &r->dropped, t->job->read_threads) < 0)
 		return -EPIPE;
 	int rc = peers_barrier(&t->peers, NULL, NULL);
@@ -90,18 +115,21 @@ static void publish_limit(struct rank *r, uint64_t epoch, uint64_t batches)
 	struct train *t = r->train;
 	uint64_t ahead = batches + t->window;
 	uint64_t steps = t->sampler.steps;
-	atomic_store(&r->limit,
-		     epoch * steps + (ahead < steps ? ahead : steps));
-	bell_ring(&r->go, t->clock);
+	uint64_t limit = epoch * steps + (ahead < steps ? ahead : steps);
+	atomic_store(&r->limit, limit);
+	rank_call(r, limit);
 }
 
-static int take_batch(struct rank *r, uint64_t batch, struct token *out)
+/* Its time is the later of begin_ns and when it was ready, if it was there when
+ * this thread looked: how long the thread took to wake is no stall. */
+static int take_batch(struct rank *r, uint64_t batch, struct step *s)
 {
 	struct train *t = r->train;
 	const struct loader_model *model = loader_model(t->job);
 	uint64_t need = sampler_batch_samples(&t->sampler, batch);
+	bool waits = false;
 	int rc = 0;
-	for (bool waits = false;; waits = true) {
+	for (;; waits = true) {
 		uint32_t seen = bell_look(&r->filled);
 		model->collect(r, batch, need);
 		if (r->have.samples >= need)
@@ -116,7 +144,11 @@ static int take_batch(struct rank *r, uint64_t batch, struct token *out)
 		bell_wait(&r->filled, t->clock, seen, CLOCK_NEVER);
 	}
 	count_set(&r->count.waiting_since_ns, 0);
-	token_take(&r->have, need, out);
+	token_take(&r->have, need, &s->token);
+	if (waits)
+		s->taken_ns = clock_now(t->clock);
+	else
+		s->taken_ns = later(s->begin_ns, s->token.ready_ns);
 	return rc;
 }
 
@@ -174,9 +206,8 @@ static void add_step(struct rank *r, struct epoch_account *a,
 	}
 }
 
-/* ramp_time is over: what was counted until now is forgotten. What was
- * delivered (extents, id_sum) is kept: it is still checked. */
-static void start_counting(struct rank *r, struct epoch_account *a)
+/* Of what was counted until now nothing is left. */
+static void forget(struct rank *r)
 {
 	struct rank_count *c = &r->count;
 	_Atomic uint64_t *const counters[] = {
@@ -191,6 +222,13 @@ static void start_counting(struct rank *r, struct epoch_account *a)
 	for (unsigned i = 0; i < sizeof(hists) / sizeof(*hists); i++)
 		hist_reset(hists[i]);
 	r->counted_steps = r->counted_compute_ns = r->counted_wall_ns = 0;
+}
+
+/* ramp_time is over. What was delivered (extents, id_sum) stays in the
+ * account: it is still checked. */
+static void start_counting(struct rank *r, struct epoch_account *a)
+{
+	forget(r);
 	*a = (struct epoch_account){ .epoch = a->epoch,
 				     .stall = r->epoch_stall,
 				     .extents = a->extents,
@@ -205,11 +243,11 @@ static int run_step(struct rank *r, uint64_t epoch, uint64_t batch,
 {
 	struct train *t = r->train;
 	count_set(&r->count.step, batch + 1);
-	if (take_batch(r, batch, &s->token) < 0)
+	if (take_batch(r, batch, s) < 0)
 		return -EPIPE;
-	s->taken_ns = s->woken_ns = clock_now(t->clock);
 	publish_limit(r, epoch, batch + 1);
 	s->compute_ns = draw_compute_ns(r, epoch * t->sampler.steps + batch);
+	s->woken_ns = s->taken_ns;
 	if (s->compute_ns)
 		s->woken_ns = clock_sleep_exactly(
 			t->clock, s->taken_ns + s->compute_ns, &r->late_ns);
@@ -217,8 +255,16 @@ static int run_step(struct rank *r, uint64_t epoch, uint64_t batch,
 	if (t->job->barrier != BARRIER_STEP)
 		return 0;
 	int rc = peers_barrier(&t->peers, decide_step, t);
-	s->end_ns = clock_now(t->clock);
+	s->end_ns = rc < 0 ? clock_now(t->clock) : peers_passed_ns(&t->peers);
 	return rc;
+}
+
+/* Where the last epoch ended, or behind what all waited for in between. */
+static uint64_t begin_of_epoch_ns(const struct rank *r, uint64_t epoch)
+{
+	const struct train *t = r->train;
+	return epoch ? later(r->end_ns, peers_passed_ns(&t->peers))
+		     : atomic_load(&t->start_ns);
 }
 
 /* All steps of an epoch, or until a limit is reached (*stopped). 0, or
@@ -226,7 +272,7 @@ static int run_step(struct rank *r, uint64_t epoch, uint64_t batch,
 static int run_epoch(struct rank *r, struct epoch_account *a, bool *stopped)
 {
 	struct train *t = r->train;
-	struct step s = { .end_ns = clock_now(t->clock) };
+	struct step s = { .end_ns = begin_of_epoch_ns(r, a->epoch) };
 	uint64_t before = a->epoch * t->sampler.steps;
 	publish_limit(r, a->epoch, 0);
 	for (uint64_t b = 0; b < t->sampler.steps && !*stopped; b++) {
@@ -238,9 +284,10 @@ static int run_epoch(struct rank *r, struct epoch_account *a, bool *stopped)
 			start_counting(r, a);
 		*stopped = t->job->barrier == BARRIER_STEP
 				   ? atomic_load(&t->stop)
-				   : wants_stop(t, before + b + 1);
+				   : wants_stop(t, before + b + 1, s.end_ns);
 		a->is_whole = b + 1 == t->sampler.steps;
 	}
+	r->end_ns = s.end_ns;
 	return 0;
 }
 
@@ -309,8 +356,8 @@ static bool get_ready(struct rank *r)
 {
 	struct train *t = r->train;
 	struct mlgen_err err = { 0 };
-	if (t->job->cpus_allowed &&
-	    host_set_cpus(t->job->cpus_allowed, true, &err) < 0)
+	if (t->place->rank_cpus &&
+	    host_set_cpus(t->place->rank_cpus, true, &err) < 0)
 		failure_set(t->failure, &err);
 	if (await_loaders(r, &r->ready, t->job->read_threads) < 0)
 		return false;
@@ -326,9 +373,20 @@ static void leave(struct rank *r)
 	if (atomic_fetch_sub(&t->ranks_left, 1) != 1)
 		return;
 	atomic_store(&t->end_ns, clock_now(t->clock));
+	if (t->watch.end)
+		t->watch.end(t->watch.arg);
 	atomic_store(&t->finished, true);
 	for (uint64_t i = 0; i < t->job->accelerators; i++)
-		bell_ring(&t->ranks[i].go, t->clock);
+		rank_call(&t->ranks[i], UINT64_MAX);
+}
+
+void rank_call(struct rank *r, uint64_t limit)
+{
+	for (uint64_t i = 0; i < r->train->job->read_threads; i++) {
+		struct loader *l = &r->loaders[i];
+		if (limit == UINT64_MAX || atomic_load(&l->awaits) < limit)
+			bell_ring(&l->go, r->train->clock);
+	}
 }
 
 void *rank_main(void *arg)
@@ -338,6 +396,8 @@ void *rank_main(void *arg)
 	usage_begin(&r->usage);
 	if (get_ready(r))
 		train_loop(r);
+	if (!r->counts)
+		forget(r); /* it was over before ramp_time was */
 	usage_end(&r->usage);
 	leave(r);
 	clock_leave(r->train->clock);

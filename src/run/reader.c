@@ -106,7 +106,8 @@ static void submit_next(struct reader *r, struct task *t)
 	op->io.file = &t->file;
 	op->io.off = t->next.off;
 	op->io.len_bytes = t->next.len_bytes;
-	op->eof_ok = t->next.eof_ok;
+	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
+	op->eof_bytes = t->next.got_bytes;
 	op->owner = t;
 	t->in_flight++;
 	io_submit(r->io, op);

@@ -9,6 +9,7 @@ static void fini_job(struct job_result *r)
 	struct ml_result *ml = &r->ml;
 	mem_free(ml->au_percent_per_accelerator.items);
 	mem_free(ml->epochs.items);
+	mem_free(ml->numa.loader_nodes);
 	mem_free(ml->verdict.name);
 	mem_free(ml->verdict.headline);
 	mem_free(ml->verdict.because);

@@ -10,6 +10,7 @@
 #include "data/dataset.h"
 #include "io/host.h"
 #include "io/mount.h"
+#include "io/topology.h"
 #include "job/job.h"
 #include "run/prepare.h"
 #include "stat/metric.h"
@@ -58,11 +59,25 @@ struct storage_result {
 	char *filesystem, *mount_source, *mount_target, *mount_options;
 	char *device, *device_kind, *scheduler; /* NULL = unknown */
 	uint64_t read_ahead_bytes;              /* UINT64_MAX = unknown */
-	bool is_memory;                         /* tmpfs */
-	uint64_t device_read_bytes; /* during the run; UINT64_MAX = unknown */
-	double memory_percent;      /* of the bytes read; NaN = unknown */
-	const char *source;         /* of that figure, or "unknown" */
+	uint64_t device_paths; /* UINT64_MAX = one, or unknown */
+	uint64_t osts;         /* of Lustre; UINT64_MAX */
+	bool is_memory;        /* tmpfs */
+	bool has_own_cache;    /* ZFS, GPFS */
+	/* What the source counted during the run; UINT64_MAX = unknown. */
+	uint64_t device_read_bytes, device_reads;
+	double memory_percent;          /* of the bytes read; NaN = unknown */
+	const char *source;             /* of that figure, or "unknown" */
 	double resident_before_percent; /* of the dataset, after preparation; NaN */
+	uint64_t resident_files;        /* of the sample for that */
+	uint64_t cache_drops;           /* passes of invalidate */
+};
+
+/* The interface that a remote mount's bytes come through. */
+struct network_result {
+	const char *interface;           /* borrowed; NULL = none, or unknown */
+	uint64_t line_rate_bits_per_sec; /* UINT64_MAX = unknown */
+	uint64_t received_bytes;         /* from time zero to the last step */
+	double received_bits_per_sec, percent; /* of the line rate; NaN */
 };
 
 struct host_result {
@@ -70,6 +85,16 @@ struct host_result {
 	double user_percent, system_percent; /* of this process */
 	double switches_per_sec;
 	struct hist *oversleep_ns; /* lateness of every compute sleep */
+};
+
+/* Where loaders ran, seen at the start of each batch (loader=plain: sample). */
+struct numa_result {
+	uint64_t device_node; /* of the storage's disk; UINT64_MAX = unknown */
+	struct node_set seen; /* nodes where loaders were */
+	char *loader_nodes;   /* as text; NULL: the host has one node */
+	double far_percent;   /* of these looks at another node; NaN */
+	/* numa=device could not bind; borrowed; NULL: it did or is not set. */
+	const char *unbound;
 };
 
 /* One way in which published results count (facts: DLIO statscounter.py). */
@@ -95,6 +120,7 @@ struct verdict_result {
 
 struct ml_result {
 	uint64_t accelerators;
+	uint64_t iodepth_used;  /* 1 on a synchronous engine */
 	char *accelerator;      /* NULL = unnamed */
 	uint64_t steps;         /* of one rank, over all epochs */
 	uint64_t counted_steps; /* of all ranks: what step, stall and AU hold */
@@ -116,6 +142,8 @@ struct ml_result {
 		demand_io_bytes_per_sec; /* NaN: compute_time=0 */
 	struct storage_result storage;
 	struct host_result host;
+	struct network_result network;
+	struct numa_result numa;
 	struct mlperf_result mlperf;
 	struct verdict_result verdict; /* filled by report/verdict.c */
 	uint64_t errors;               /* counted by continue_on_error */
@@ -131,6 +159,7 @@ struct interval_stat {
 
 struct direction_result {
 	uint64_t io_bytes, total_ios, short_ios;
+	struct sizes sizes; /* of the requests, as called */
 	struct hist *lat_ns;
 	struct interval_stat bw_kib, iops;
 };

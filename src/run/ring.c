@@ -23,6 +23,8 @@ void token_add(struct token *to, const struct token *t)
 	to->sample_bytes += t->sample_bytes;
 	to->id_sum += t->id_sum;
 	to->extents += t->extents;
+	if (to->ready_ns < t->ready_ns)
+		to->ready_ns = t->ready_ns;
 }
 
 void token_take(struct token *t, uint64_t samples, struct token *out)
@@ -31,6 +33,7 @@ void token_take(struct token *t, uint64_t samples, struct token *out)
 	*t = (struct token){ 0 };
 	if (out->samples <= samples)
 		return;
+	t->ready_ns = out->ready_ns;
 	t->samples = out->samples - samples;
 	t->sample_bytes = out->sample_bytes / out->samples * t->samples;
 	out->samples = samples;

@@ -5,15 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counts, never data. */
+/* Counts and a time, never data. */
 struct token {
 	uint64_t samples;
 	uint64_t sample_bytes; /* payload */
 	uint64_t id_sum;       /* of the extents' ids, modulo 2^64 */
 	uint64_t extents;
+	uint64_t ready_ns; /* the last of it was read */
 };
 
-/* to += t. */
+/* to += t; ready when both are. */
 void token_add(struct token *to, const struct token *t);
 
 /* Cut `samples` of t's samples off into `out`, bytes in proportion; ids and

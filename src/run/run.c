@@ -10,7 +10,9 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "io/engines.h"
 #include "run/collect.h"
 #include "run/merge.h"
 #include "run/slot.h"
@@ -50,6 +52,16 @@ uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 	return n;
 }
 
+uint64_t slot_read_bytes(const struct slot *s)
+{
+	uint64_t n = slot_io_bytes(s, 0);
+	const struct rank *ranks = s->train.ranks;
+	for (uint64_t i = 0; ranks && i < s->job->accelerators; i++)
+		for (uint64_t w = 0; w < s->job->read_threads; w++)
+			n += ranks[i].loaders[w].uncounted_bytes;
+	return n;
+}
+
 uint64_t slot_ios(const struct slot *s, unsigned direction)
 {
 	uint64_t n = 0;
@@ -80,7 +92,8 @@ static int check_open_files(const struct run *r, struct mlgen_err *err)
 	for (size_t i = 0; i < r->cfg.count; i++) {
 		const struct job *j = r->cfg.jobs[i];
 		if (j->phase == PHASE_TRAIN)
-			need += j->accelerators * j->read_threads;
+			need += j->accelerators * j->read_threads *
+				job_samples_at_once(j);
 	}
 	if (need <= r->cfg.host->open_files)
 		return 0;
@@ -141,6 +154,46 @@ static int find_shared(struct run *r, struct mlgen_err *err)
 	return 0;
 }
 
+static int place_slot(struct slot *s, const struct mount *m,
+		      struct mlgen_err *err)
+{
+	const struct placement_request req = { .job = s->job,
+					       .mount = m,
+					       .root = "" };
+	int rc = placement_init(&s->place, &req, err);
+	if (s->place.unbound)
+		log_note("%s: numa=device: %s; its read threads are not bound",
+			 s->job->name, s->place.unbound);
+	return rc;
+}
+
+/* An engine that cannot run here, or not with its options, says so before
+ * anything is read or written: one worker is set up and taken down. */
+static int check_engine(const struct run *r, const struct job *j,
+			struct mlgen_err *err)
+{
+	struct mlgen_engine_job trial = { .engine = j->engine,
+					  .opts = j->engine_opts,
+					  .workers = 1,
+					  .find = engines_find };
+	struct opstat stat;
+	struct io_config cfg = { .job = &trial,
+				 .clock = r->cfg.clock,
+				 .stat = &stat,
+				 .iodepth = job_depth(j),
+				 .buf_bytes = 4096 };
+	struct io *io = NULL;
+	int rc = j->engine->job_init ? j->engine->job_init(&trial, err) : 0;
+	opstat_init(&stat);
+	if (rc == 0)
+		rc = io_new(&io, &cfg, err);
+	io_free(io);
+	opstat_fini(&stat);
+	if (j->engine->job_fini)
+		j->engine->job_fini(&trial);
+	return rc;
+}
+
 static int check_slot(struct run *r, struct slot *s, struct mlgen_err *err)
 {
 	const struct job *j = s->job;
@@ -149,11 +202,15 @@ static int check_slot(struct run *r, struct slot *s, struct mlgen_err *err)
 	if (rc == 0 && j->phase == PHASE_TRAIN)
 		rc = sampler_init(&sampler, j, &s->dataset, j->accelerators,
 				  err);
-	if (rc == 0 && j->cpus_allowed)
-		rc = host_set_cpus(j->cpus_allowed, false, err);
-	if (rc < 0 || !slot_touches_files(s))
+	if (rc == 0)
+		rc = check_engine(r, j, err);
+	if (rc < 0)
 		return rc;
+	if (!slot_touches_files(s))
+		return place_slot(s, NULL, err);
 	rc = mount_read(&s->mount, s->dataset.directory, err);
+	if (rc == 0)
+		rc = place_slot(s, &s->mount, err);
 	if (rc == 0 && j->direct)
 		rc = mount_direct_alignment(s->dataset.directory,
 					    &s->align_bytes, err);
@@ -193,7 +250,9 @@ void run_free(struct run *r)
 	run_result_fini(&r->result);
 	for (size_t i = 0; i < r->cfg.count; i++) {
 		train_fini(&r->slots[i].train);
+		gauge_close(&r->slots[i].gauge);
 		opstat_fini(&r->slots[i].total);
+		placement_fini(&r->slots[i].place);
 		dataset_fini(&r->slots[i].dataset);
 	}
 	mem_free(r->slots);
@@ -221,12 +280,15 @@ static int prepare_slot(struct run *r, struct slot *s, struct mlgen_err *err)
 		.allow_fill = r->cfg.allow_fill,
 		.replace = r->cfg.replace && s->job->phase == PHASE_PREPARE,
 		.engine = s->job->engine,
+		.engine_opts = s->job->engine_opts,
 		.clock = r->cfg.clock,
 		.progress = &s->progress,
 	};
 	bool started = false;
 	atomic_store(&s->phase, LIVE_PREPARE);
 	int rc = prepare_dataset(&req, &s->prepare, &started, err);
+	if (s->mount.has_own_cache) /* and the page cache says nothing of it */
+		s->prepare.resident_percent = (double)NAN;
 	s->is_prepared = true;
 	if (started)
 		atomic_store(&r->has_started, true);
@@ -243,10 +305,17 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 			    r->cfg.clock, &r->failure, &r->interrupted, err);
 	if (rc < 0)
 		return rc;
+	s->train.place = &s->place;
 	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
+	/* It was looked at just now. */
+	s->train.is_dropped =
+		s->prepare.is_nothing_resident && !s->job->startdelay_ns;
 	s->resident_before_percent = s->prepare.resident_percent;
-	s->has_device =
-		devstat_read(&s->device_before, "", s->mount.device) == 0;
+	gauge_open(&s->gauge, &s->mount, r->cfg.clock);
+	s->train.watch =
+		(struct train_watch){ gauge_begin, gauge_end, &s->gauge };
+	s->has_device = devset_read(&s->device_before, &s->gauge.memory.devices,
+				    "") == 0;
 	host_cpu_read(&s->cpu_before);
 	atomic_store(&s->train_begin_ns, clock_now(r->cfg.clock));
 	atomic_store(&s->phase, LIVE_TRAIN);
@@ -257,14 +326,26 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 	return rc;
 }
 
+static void read_after(struct slot *s)
+{
+	host_cpu_read(&s->cpu_after);
+	if (s->gauge.clock)
+		gauge_finish(&s->gauge);
+	if (s->has_device)
+		devset_read(&s->device_after, &s->gauge.memory.devices, "");
+}
+
 static void finish_slot(struct run *r, struct slot *s)
 {
 	train_join(&s->train);
+	if (s->job->ramp_time_ns && !atomic_load(&s->train.counting) &&
+	    !is_stopping(r))
+		log_warn("%s: the run was over before ramp_time was; nothing "
+			 "of it is counted",
+			 s->job->name);
 	s->end_ns = clock_now(r->cfg.clock);
 	atomic_store(&s->train_end_ns, s->end_ns);
-	host_cpu_read(&s->cpu_after);
-	if (s->has_device)
-		devstat_read(&s->device_after, "", s->mount.device);
+	read_after(s);
 	atomic_store(&s->phase, LIVE_DONE);
 }
 
@@ -306,10 +387,8 @@ static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 	int rc = 0;
 	struct slot *s = NULL;
 	while (rc == 0 && !is_stopping(r) && (s = next_in_group(r, group, s)))
-		if (s->job->phase == PHASE_TRAIN) {
-			atomic_store(&r->has_started, true);
+		if (s->job->phase == PHASE_TRAIN)
 			rc = start_slot(r, s, now_ns, err);
-		}
 	return rc;
 }
 
@@ -359,7 +438,11 @@ void run_abandon(struct run *r)
 
 bool run_has_started(const struct run *r)
 {
-	return atomic_load(&r->has_started);
+	bool has = atomic_load(&r->has_started);
+	/* Whatever a thread meets while it is set up comes before the start. */
+	for (size_t i = 0; i < r->cfg.count; i++)
+		has |= atomic_load(&r->slots[i].train.start_ns) != 0;
+	return has;
 }
 
 static uint64_t left_ns(const struct slot *s, const struct live *live)
@@ -432,6 +515,8 @@ static void look_at_train(const struct slot *s, struct live *live)
 		}
 	}
 	hist_free(one);
+	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
+		live->phase = LIVE_WAIT; /* startdelay */
 	live->left_ns = left_ns(s, live);
 	if (atomic_load(&t->dropping))
 		live->phase = LIVE_DROP;
@@ -530,9 +615,7 @@ static void close_books(struct run *r, struct slot *s)
 		return;
 	s->end_ns = clock_now(r->cfg.clock);
 	atomic_store(&s->train_end_ns, s->end_ns);
-	host_cpu_read(&s->cpu_after);
-	if (s->has_device)
-		devstat_read(&s->device_after, "", s->mount.device);
+	read_after(s);
 }
 
 struct run_result *run_collect(struct run *r)

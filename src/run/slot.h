@@ -7,7 +7,9 @@
 #include "io/devstat.h"
 #include "io/host.h"
 #include "io/mount.h"
+#include "run/gauge.h"
 #include "run/live.h"
+#include "run/placement.h"
 #include "run/prepare.h"
 #include "run/results.h"
 #include "run/train.h"
@@ -24,6 +26,7 @@ struct slot {
 	struct dataset dataset;
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
+	struct placement place;
 	struct prepare_progress progress;
 	struct prepare_result prepare;
 	double resident_before_percent;
@@ -37,6 +40,7 @@ struct slot {
 	uint64_t begin_ns, end_ns;       /* of the whole job */
 	_Atomic uint64_t train_begin_ns; /* 0 = not reached */
 	_Atomic uint64_t train_end_ns;
+	struct gauge gauge;
 	struct devstat device_before, device_after;
 	bool has_device;
 	struct host_cpu cpu_before, cpu_after;
@@ -47,6 +51,10 @@ struct slot {
 
 /* Does the job's engine touch files at all? */
 bool slot_touches_files(const struct slot *s);
+
+/* Bytes read since time zero, also those that ramp_time leaves out. After the
+ * loaders were joined. */
+uint64_t slot_read_bytes(const struct slot *s);
 
 /* Bytes and operations so far, from counters that are still being written. */
 uint64_t slot_io_bytes(const struct slot *s, unsigned direction);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/engines.h"
 #include "run/loader.h"
 #include "run/rank.h"
 #include "run/reader.h"
@@ -75,10 +76,12 @@ int train_init(struct train *t, const struct job *job,
 	t->plan = (struct plan_config){ .dataset = dataset,
 					.access = (enum job_access)job->access,
 					.bs_bytes = job->bs_bytes,
+					.direct = job->direct,
 					.align_bytes = align_bytes };
 	t->engine_job = (struct mlgen_engine_job){
 		.engine = job->engine,
 		.opts = job->engine_opts,
+		.find = engines_find,
 		.workers = (unsigned)(job->accelerators * job->read_threads),
 	};
 	int rc =
@@ -168,7 +171,7 @@ void train_join(struct train *t)
 void train_wake(struct train *t)
 {
 	for (uint64_t i = 0; i < t->job->accelerators; i++) {
-		bell_ring(&t->ranks[i].go, t->clock);
+		rank_call(&t->ranks[i], UINT64_MAX);
 		bell_ring(&t->ranks[i].filled, t->clock);
 	}
 }

@@ -10,10 +10,12 @@
 #include "data/plan.h"
 #include "data/sampler.h"
 #include "io/io.h"
+#include "io/topology.h"
 #include "run/bell.h"
 #include "run/epochs.h"
 #include "run/failure.h"
 #include "run/peers.h"
+#include "run/placement.h"
 #include "run/ring.h"
 
 /*
@@ -31,12 +33,17 @@ struct loader {
 	uint64_t index; /* within the rank */
 	pthread_t thread;
 	struct ring *ring;
-	struct opstat stat;    /* private until joined */
-	struct io *_Atomic io; /* for io_look; set by the loader itself */
+	struct opstat stat;      /* private until joined */
+	struct node_watch watch; /* likewise; of its batches */
+	struct io *_Atomic io;   /* for io_look; set by the loader itself */
 	struct reader *reader;
-	uint64_t dropped;  /* requests of rank->drop it has carried out */
-	bool counts;       /* past ramp_time */
-	uint64_t begin_ns; /* of its wall time */
+	/* From its rank; it waits on `go`. */
+	struct bell go;
+	_Atomic uint64_t awaits; /* a batch: waits for rank->limit above it */
+	uint64_t dropped;        /* requests of rank->drop it has carried out */
+	bool counts;             /* past ramp_time */
+	uint64_t begin_ns;       /* of its wall time */
+	uint64_t uncounted_bytes; /* read before that */
 };
 
 /* Counters of one writer that others may look at. */
@@ -53,8 +60,7 @@ struct rank {
 	uint64_t index;
 	pthread_t thread;
 	struct loader *loaders;
-	/* To the loaders, who wait on `go`. */
-	struct bell go;
+	/* To the loaders, who wait on their `go`. */
 	_Atomic uint64_t limit;
 	_Atomic uint64_t drop;  /* times the cache was to be dropped */
 	_Atomic uint64_t claim; /* loader=plain: next position to read */
@@ -69,12 +75,22 @@ struct rank {
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
 	bool counts;      /* past ramp_time */
 	uint64_t late_ns; /* see clock_sleep_exactly */
+	uint64_t end_ns;  /* of its last step */
 	struct usage usage;
+};
+
+/* Told by the last rank, with all others waiting: at time zero, before the
+ * first read; and when all ranks are through. NULL = nobody. */
+struct train_watch {
+	void (*begin)(void *arg);
+	void (*end)(void *arg);
+	void *arg;
 };
 
 struct train {
 	const struct job *job;
 	const struct dataset *dataset;
+	const struct placement *place; /* set before train_start */
 	struct sampler sampler;
 	struct plan_config plan;
 	struct mlgen_engine_job engine_job;
@@ -84,8 +100,12 @@ struct train {
 	struct peers peers;
 	struct epochs *epochs;
 	struct rank *ranks;
-	uint64_t window;           /* batches ahead of a rank */
-	uint64_t start_after_ns;   /* startdelay */
+	uint64_t window;          /* batches ahead of a rank */
+	uint64_t start_after_ns;  /* startdelay */
+	struct train_watch watch; /* set before train_start */
+	/* Set before train_start: there is nothing to drop at first. */
+	bool is_dropped;
+	uint64_t drops;            /* passes that dropped the page cache */
 	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
 	_Atomic uint64_t end_ns;
 	uint64_t barrier_steps; /* decided on, by the last at the barrier */
@@ -97,7 +117,8 @@ struct train {
 	_Atomic bool dropping;       /* for the status line */
 };
 
-/* Does the page cache lose the dataset before this epoch? */
+/* Is the page cache to lose the dataset before this epoch? (Where a sample
+ * finds nothing there, it has.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
 
 /*

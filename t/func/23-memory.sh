@@ -50,6 +50,9 @@ like "which the report says" "$(cat out)" \
 train --invalidate=0
 like "so that the first epoch finds nothing there" \
 	"$(ml run.json storage.resident_before_percent)" '^0(\.[0-9]*)?$'
+is "of all files, which are few" \
+	"$(json run.json jobs.0.prepare.resident_files) $(ml run.json \
+		storage.resident_files)" "32 32"
 source=$(ml run.json storage.source)
 from_device()
 {
@@ -75,6 +78,8 @@ if [ "$source" = "device counters" ]; then
 		'^  NOT A STORAGE RESULT   [0-9.]+% of the bytes came from this host'
 	like "everything was there before" \
 		"$(ml run.json storage.resident_before_percent)" '^100(\.0)?$'
+	like "as a sample of files showed" "$(cat out)" \
+		'100.0% of the dataset was cached before \([0-9]+ files? sampled\)'
 else
 	train --invalidate=0
 	like "a second run may read memory, and says so" \
@@ -92,6 +97,123 @@ for invalidate in run epoch 1; do
 		skip "invalidate=$invalidate" "bytes from memory: $source"
 	fi
 done
+
+# below PERCENT KEY: a share that is told, and no larger.
+below()
+{
+	ml run.json "$2" | awk -v most="$1" \
+		'{ exit !($1 ~ /^[0-9.]+$/ && $1 <= most) }'
+}
+from_storage()
+{
+	train "$@"
+	below 10 storage.memory_percent
+}
+if [ "$source" = "device counters" ]; then
+	ok "invalidate=epoch leaves nothing to memory, and tells so" \
+		poll from_storage --invalidate=epoch --epochs=3
+fi
+
+# ---- dropped only where there is something
+drops()
+{
+	ml run.json storage.cache_drops
+}
+train --invalidate=0
+is "invalidate=0 drops nothing" "$(drops)" 0
+train --invalidate=run --epochs=2
+is "invalidate=run drops before the first epoch" "$(drops)" 1
+train --invalidate=epoch --epochs=3
+is "invalidate=epoch before each" "$(drops)" 3
+train --phase=prepare
+like "a preparation that has nothing to write leaves nothing there, too" \
+	"$(json run.json jobs.0.prepare.files_written \
+		jobs.0.prepare.resident_percent)" '^0 0(\.[0-9]*)?$'
+train --invalidate=run
+is "so that there is nothing to drop" "$(drops)" 0
+like "as the report says" "$(cat out)" 'invalidate=run found nothing to drop'
+rm data/train/img_07_of_32.raw
+cat data/train/*.raw >/dev/null
+train --phase=prepare
+like "nor does one that completes a dataset which was read before" \
+	"$(json run.json jobs.0.prepare.files_written \
+		jobs.0.prepare.resident_percent)" '^1 0(\.[0-9]*)?$'
+
+many="--directory=$T/many --num_files=300 --sample_size=4k"
+# shellcheck disable=SC2086 # several options
+train $many --phase=prepare
+is "of many files, 256 are looked at" \
+	"$(json run.json jobs.0.prepare.resident_files)" 256
+cat many/train/*.raw >/dev/null
+# shellcheck disable=SC2086
+train $many --phase=prepare
+like "all of them are dropped" \
+	"$(json run.json jobs.0.prepare.resident_percent)" '^0(\.[0-9]*)?$'
+rm -rf many
+
+# ---- jobs on one device, and bytes that do not count
+if [ "$source" = "device counters" ]; then
+	two()
+	{
+		cat data/train/*.raw >/dev/null
+		rm -f run.json
+		"$MLGEN" --format=raw --num_files=32 --sample_size=256k \
+			--batch_size=4 --epochs=3 --json=run.json \
+			--name=cached --directory="$T/data" --invalidate=0 \
+			--name=stored --directory="$T/other" --invalidate=epoch \
+			>out 2>err </dev/null
+		both=$(json run.json jobs.0.ml.storage.memory_percent \
+			jobs.1.ml.storage.memory_percent)
+		echo "$both" | awk '{ exit !($1 == $2 && $1 > 30 && $1 < 70) }'
+	}
+	ok "jobs on one device share the figure" poll two
+	note "memory_percent $both"
+	ramped()
+	{
+		train --invalidate=epoch --epochs=20 --compute_time=1ms \
+			--ramp_time=50ms
+		below 10 storage.memory_percent &&
+			[ "$(ml run.json io_bytes)" -lt "$(ml run.json \
+				storage.device_read_bytes)" ]
+	}
+	cached_ramped()
+	{
+		train --invalidate=0 --epochs=20 --compute_time=1ms \
+			--ramp_time=50ms
+		! below 90 storage.memory_percent
+	}
+	ok "what ramp_time leaves out is in neither part" poll ramped
+	train --invalidate=0
+	ok "or in both" poll cached_ramped
+	rm -rf other
+else
+	skip "jobs on one device share the figure" "bytes from memory: $source"
+fi
+
+# ---- where no device counts
+mkdir -p lower upper work merged
+if [ "$(id -u)" -eq 0 ] && mount -t overlay overlay -o \
+	"lowerdir=$T/lower,upperdir=$T/upper,workdir=$T/work" \
+	"$T/merged" 2>/dev/null; then
+	over="--directory=$T/merged/data"
+	# shellcheck disable=SC2086
+	train $over --phase=prepare
+	train "$over" --invalidate=epoch --epochs=2
+	is "on overlay the process counts" \
+		"$(ml run.json storage.filesystem storage.source \
+			storage.device_reads)" "overlay /proc/self/io null"
+	ok "what storage delivered" below 10 storage.memory_percent
+	train "$over" --invalidate=0
+	train "$over" --invalidate=0
+	like "and what memory did" "$(ml run.json verdict.name \
+		storage.memory_percent)" '^memory (100|9[0-9])(\.|$)'
+	umount "$T/merged"
+else
+	skip "on overlay the process counts" "no overlay can be mounted in $T"
+fi
+is "a local mount has no network" \
+	"$(ml run.json network.interface network.received_bytes \
+		network.percent)" "null null null"
 
 # ---- past it
 if dd if=/dev/zero of=probe bs=4096 count=1 oflag=direct 2>/dev/null; then

@@ -46,6 +46,7 @@ static const struct good_row good[] = {
 	{ "gamma:2.5:1ms", DIST_NS, { DIST_GAMMA, 2.5, 1e6 }, "gamma:2.5:1ms" },
 	{ "dlio:146600628:68341808", DIST_BYTES, { DIST_DLIO, 146600628, 68341808 }, "dlio:146600628:68341808" },
 	{ "dlio:114660.07:0", DIST_BYTES, { DIST_DLIO, 114660.07, 0 }, "dlio:114660.07:0" },
+	{ "dlio:2:0.0000000001", DIST_BYTES, { DIST_DLIO, 2, 1e-10 }, "dlio:2:1e-10" },
 	{ "dlio:1.5m:1k", DIST_BYTES, { DIST_DLIO, 1572864, 1024 }, "dlio:1536k:1k" },
 };
 /* clang-format on */
@@ -101,6 +102,7 @@ static const struct bad_row bad[] = {
 	{ "gamma:2:0", DIST_NS, "SCALE must be above 0; write gamma:SHAPE:SCALE" },
 	{ "lognormal:0:1", DIST_NS, "MEAN must be above 0; write lognormal:MEAN:STDEV" },
 	{ "dlio:1:2", DIST_NS, "for sizes only" },
+	{ "dlio:5:-1", DIST_BYTES, "not below 0" },
 	{ "dlio:1.2.3:1", DIST_BYTES, "write dlio:MEAN:STDEV" },
 	{ "dlio:0:1", DIST_BYTES, "MEAN must be above 0; write dlio:MEAN:STDEV" },
 	{ "foo:1", DIST_BYTES, "'foo' is no distribution; write a plain value, normal:MEAN:STDEV" },

@@ -169,10 +169,6 @@ static const struct {
 	  "epochs",
 	  { "2", "3" } },
 	{ "[a]\n[b]\nepochs=2\n", "a.job --section=b", "epochs", { "2" } },
-	{ "[a]\n",
-	  "--name=$jobname --directory=$jobname --name=c",
-	  "directory",
-	  { "$jobname", "mlgen-data/c" } },
 	{ "[a]\n", "--name=a --invalidate", "invalidate", { "run" } },
 };
 

@@ -43,6 +43,8 @@ static void world_init(struct world *w)
 	ml->au_percent = 63;
 	ml->target_au_percent = 90;
 	ml->storage.memory_percent = 0;
+	ml->network =
+		(struct network_result){ .interface = "bond0", .percent = 65 };
 	ml->host.cpu_percent = 11;
 	ml->time_percent = (struct time_percent){ .compute = 63, .stall = 37 };
 	ml->loader_percent = (struct loader_percent){ .read = 50, .idle = 50 };
@@ -87,30 +89,33 @@ static const struct threshold {
 	const char *name; /* expected */
 	double memory, cpu, oversleep, stall, read, open, reap;
 	bool no_demand, no_files, is_memory;
+	double network;
 } thresholds[] = {
 	/* the order: what comes first wins though all others hold too */
-	{ "memory", 10.1, 99, 5, 1, 90, 0, 0, false, false, false },
-	{ "host", 10.0, 90, 0, 1, 90, 0, 0, false, false, false },
-	{ "compute", 10.0, 89.9, .99, 5, 90, 0, 0, false, false, false },
-	{ "storage", 10.0, 89.9, .99, 5.1, 80, 0, 0, false, false, false },
-	{ "unclear", 10.0, 89.9, .99, 5.1, 79.9, 0, 0, false, false, false },
+	{ "memory", 10.1, 99, 5, 1, 90, 0, 0, false, false, false, 99 },
+	{ "network", 10.0, 99, 5, 1, 90, 0, 0, false, false, false, 90 },
+	{ "host", 10.0, 90, 0, 1, 90, 0, 0, false, false, false, 89.9 },
+	{ "compute", 10.0, 89.9, .99, 5, 90, 0, 0, false, false, false, 0 },
+	{ "storage", 10.0, 89.9, .99, 5.1, 80, 0, 0, false, false, false, 0 },
+	{ "unclear", 10.0, 89.9, .99, 5.1, 79.9, 0, 0, false, false, false, 0 },
 	/* each limit on its own */
-	{ "host", 0, 11, 1, 37, 50, 0, 0, false, false, false },
-	{ "storage", 0, 11, 0, 37, 40, 40, 0, false, false, false },
-	{ "storage", 0, 11, 0, 37, 0, 10, 75, false, false, false },
-	{ "unclear", 0, 11, 0, 37, 40, 0, 39, false, false, false },
+	{ "host", 0, 11, 1, 37, 50, 0, 0, false, false, false, 0 },
+	{ "storage", 0, 11, 0, 37, 40, 40, 0, false, false, false, 0 },
+	{ "storage", 0, 11, 0, 37, 0, 10, 75, false, false, false, 0 },
+	{ "unclear", 0, 11, 0, 37, 40, 0, 39, false, false, false, 0 },
 	/* what was not measured decides nothing */
-	{ "compute", NONE, NONE, 0, 1, 90, 0, 0, false, false, false },
-	{ "storage", NONE, NONE, 0, 37, 90, 0, 0, false, false, false },
+	{ "compute", NONE, NONE, 0, 1, 90, 0, 0, false, false, false, 0 },
+	{ "storage", NONE, NONE, 0, 37, 90, 0, 0, false, false, false, 0 },
+	{ "storage", 0, 11, 0, 37, 90, 0, 0, false, false, false, NONE },
 	/* compute_time=0 has no demand: stall says nothing */
-	{ "storage", 0, 11, 0, 1, 90, 0, 0, true, false, false },
-	{ "unclear", 0, 11, 0, 1, 50, 0, 0, true, false, false },
+	{ "storage", 0, 11, 0, 1, 90, 0, 0, true, false, false, 0 },
+	{ "unclear", 0, 11, 0, 1, 50, 0, 0, true, false, false, 0 },
 	/* ioengine=null has no storage */
-	{ "compute", NONE, 11, 0, 1, 90, 0, 0, false, true, false },
-	{ "host", NONE, 95, 0, 37, 90, 0, 0, false, true, false },
-	{ "unclear", NONE, 11, 0, 37, 90, 0, 0, false, true, false },
+	{ "compute", NONE, 11, 0, 1, 90, 0, 0, false, true, false, 0 },
+	{ "host", NONE, 95, 0, 37, 90, 0, 0, false, true, false, 0 },
+	{ "unclear", NONE, 11, 0, 37, 90, 0, 0, false, true, false, 0 },
 	/* tmpfs is memory, whatever the counters say */
-	{ "memory", NONE, 11, 0, 37, 90, 0, 0, false, false, true },
+	{ "memory", NONE, 11, 0, 37, 90, 0, 0, false, false, true, 0 },
 };
 
 START_TEST(the_first_verdict_that_holds_is_taken)
@@ -121,6 +126,7 @@ START_TEST(the_first_verdict_that_holds_is_taken)
 	struct ml_result *ml = &w.result.ml;
 	ml->storage.memory_percent = t->memory;
 	ml->storage.is_memory = t->is_memory;
+	ml->network.percent = t->network;
 	ml->host.cpu_percent = t->cpu;
 	ml->time_percent = (struct time_percent){
 		.compute = 100 - t->stall - t->oversleep,
@@ -146,6 +152,39 @@ START_TEST(the_first_verdict_that_holds_is_taken)
 	check_options(ml->verdict.headline);
 	check_options(ml->verdict.because);
 	check_options(ml->verdict.try_next);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(network_bound_names_the_interface_and_its_rate)
+{
+	static const struct {
+		uint64_t line;
+		double bits, percent;
+		const char *expected;
+	} rows[] = {
+		{ UINT64_C(100000000000), 92.04e9, 92.04,
+		  "bond0 carried 92 of 100 Gb/s" },
+		{ UINT64_C(1000000000), .9412e9, 94.12,
+		  "bond0 carried 0.941 of 1 Gb/s" },
+		{ UINT64_C(2500000000), 2.3e9, 92,
+		  "bond0 carried 2.3 of 2.5 Gb/s" },
+		{ UINT64_C(1600000000000), 1500.4e9, 93.8,
+		  "bond0 carried 1500 of 1600 Gb/s" },
+	};
+	struct world w;
+	world_init(&w);
+	struct network_result *n = &w.result.ml.network;
+	n->line_rate_bits_per_sec = rows[_i].line;
+	n->received_bits_per_sec = rows[_i].bits;
+	n->percent = rows[_i].percent;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.name, "network");
+	ck_assert_str_eq(verdict_label("network"), "NETWORK-BOUND");
+	ck_assert_str_eq(w.result.ml.verdict.headline, rows[_i].expected);
+	check_has(w.result.ml.verdict.because, "% of its line rate");
+	check_has(w.result.ml.verdict.because, "host CPU 11.0%, wake-ups on "
+					       "time");
 	world_fini(&w);
 }
 END_TEST
@@ -359,6 +398,8 @@ Suite *suite_verdict(void)
 	TCase *t = tcase_create("verdict");
 	tcase_add_loop_test(t, the_first_verdict_that_holds_is_taken, 0,
 			    sizeof(thresholds) / sizeof(*thresholds));
+	tcase_add_loop_test(t, network_bound_names_the_interface_and_its_rate,
+			    0, 4);
 	tcase_add_loop_test(
 		t, storage_bound_names_the_call_that_readers_wait_in, 0, 5);
 	tcase_add_loop_test(
