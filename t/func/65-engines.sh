@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 65-engines.sh - the same job on every engine reads the same samples and the same bytes.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+job="--name=x --directory=$T/data --format=npz --num_files=28
+	--sample_size=uniform:60k:300k --batch_size=3 --accelerators=2
+	--read_threads=2 --epochs=2 --bs=32k --json=run.json --quiet"
+
+# shellcheck disable=SC2086 # several options
+"$MLGEN" $job --phase=prepare >out 2>&1
+
+# run NAME=VALUE...: its counts, or why there are none.
+counts()
+{
+	# shellcheck disable=SC2086
+	if "$MLGEN" $job "$@" >out 2>err; then
+		json run.json jobs.0.ml.steps jobs.0.ml.samples \
+			jobs.0.ml.sample_bytes jobs.0.ml.io_bytes \
+			jobs.0.ml.ops.open.total jobs.0.ml.ops.read.total
+	else
+		echo "status $?: $(cat err)"
+	fi
+}
+
+# What psync reads is the measure: 4 steps an epoch.
+for access in plain framework; do
+	want=$(counts --ioengine=psync --access=$access)
+	like "psync, $access: 4 steps of 3 samples for 2 accelerators, twice" \
+		"$want" '^8 48 '
+	for loader in pytorch plain; do
+		for engine in io_uring libaio fault; do
+			for depth in 1 8; do
+				how="--access=$access --loader=$loader --iodepth=$depth"
+				got=$(counts --ioengine=$engine \
+					--access=$access --loader=$loader \
+					--iodepth=$depth)
+				case $got in
+				*io_uring_setup* | *aio-max-nr*)
+					skip "$engine $how" "$(cat err)"
+					;;
+				*)
+					is "$engine $how" "$got" "$want"
+					;;
+				esac
+			done
+		done
+	done
+done
+
+# ---- past the page cache
+want=$(counts --ioengine=psync --direct=1 | cut -d' ' -f1-4)
+case $want in
+status*)
+	skip "every engine with direct=1" "$(cat err)"
+	;;
+*)
+	for engine in io_uring libaio fault; do
+		is "$engine, direct=1, iodepth=8" "$(counts --ioengine=$engine \
+			--direct=1 --iodepth=8 | cut -d' ' -f1-4)" "$want"
+	done
+	;;
+esac
+
+# ---- the samples themselves, not only their number
+if command -v strace >/dev/null && traced trace true; then
+	# shellcheck disable=SC2086
+	opened()
+	{
+		traced trace -e trace=openat "$MLGEN" $job --accelerators=1 \
+			--read_threads=1 --epochs=1 --access=plain "$@" \
+			>out 2>&1
+		# what looks for cached pages opens with O_NONBLOCK
+		sed -n '/O_NONBLOCK/d; s/.*img_\([0-9]*\)_of.*/\1/p' trace | paste -sd' ' -
+	}
+	want=$(opened --ioengine=psync --invalidate=0)
+	is "psync opens 27 files, each once" \
+		"$(printf '%s\n' $want | sort -u | wc -l)" 27
+	for engine in io_uring libaio; do
+		is "$engine opens the same files in the same order" \
+			"$(opened --ioengine=$engine --iodepth=4 \
+				--invalidate=0)" "$want"
+	done
+else
+	skip "the order of files on every engine" "strace is not here"
+fi
+plan "$tap_count"
