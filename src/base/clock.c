@@ -138,6 +138,7 @@ static void advance(struct clock *c)
 	if (c->waiting == 0 || c->expected + c->joined > c->waiting)
 		return;
 	struct waiter **at = nearest(c);
+	assert(*at); /* somebody waits */
 	uint64_t deadline = (*at)->deadline_ns;
 	if (deadline == CLOCK_NEVER) {
 		log_error("virtual clock: deadlock at %llu ns: all %u threads "

@@ -2,7 +2,6 @@
 /* dist.c - a constant or a distribution, of bytes or of nanoseconds. */
 #include "base/dist.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -124,8 +123,7 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 			    const struct reading *how, struct mlgen_err *err)
 {
 	const struct form *form = &forms[d->kind];
-	double *const to[2] = { &d->a, &d->b };
-	char parameter[PARAMETER_BYTES];
+	char parameter[PARAMETER_BYTES] = "";
 
 	for (unsigned i = 0; i < form->parameters; i++) {
 		struct mlgen_err why = { 0 };
@@ -133,8 +131,8 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 			return mlgen_fail(err, -EINVAL,
 					  "'%s': half a distribution; write %s",
 					  text, form->text);
-		int rc =
-			read_parameter(parameter, d->kind, i, how, to[i], &why);
+		int rc = read_parameter(parameter, d->kind, i, how,
+					i ? &d->b : &d->a, &why);
 		if (rc < 0)
 			return mlgen_fail(err, rc, "%s, in '%s'; write %s",
 					  why.text, text, form->text);

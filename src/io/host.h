@@ -36,7 +36,7 @@ uint64_t host_page_cache_bytes(void);
  * allowed CPUs from /proc/stat (user+nice+system+irq+softirq+steal). */
 struct host_cpu {
 	uint64_t process_user_ns, process_system_ns;
-	uint64_t busy_ns; /* sum over the allowed CPUs; 0 = unknown */
+	uint64_t busy_ns;  /* sum over the allowed CPUs; 0 = unknown */
 	uint64_t switches; /* context switches of this process */
 };
 void host_cpu_read(struct host_cpu *c);

@@ -196,7 +196,7 @@ int netif_route(char name[IFNAMSIZ], const char *address)
 	const struct addrinfo numeric = { .ai_flags = AI_NUMERICHOST |
 						      AI_NUMERICSERV,
 					  .ai_socktype = SOCK_DGRAM };
-	struct sockaddr_storage local;
+	struct sockaddr_storage local = { 0 };
 	struct addrinfo *server;
 	int rc;
 

@@ -69,7 +69,7 @@ int sysfile_keyed(uint64_t *out, const char *root, const char *path,
 	size_t len = strlen(key);
 	int rc = -ENODATA;
 	char line[256];
-	const char *end;
+	const char *end = "";
 
 	if (!f)
 		return -errno;
