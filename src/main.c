@@ -62,6 +62,7 @@ static void find_binary_dir(struct program *p, const char *argv0)
 		*slash = '\0';
 	p->env = (struct jobset_env){ .engines = engines_built,
 				      .why_absent = engines_why_absent,
+				      .load = engines_load,
 				      .binary_dir = p->binary_dir,
 				      .installed_dir = MLGEN_JOBS_DIR };
 }

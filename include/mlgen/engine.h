@@ -17,8 +17,22 @@
  * needs no locks. What workers of one job do share is in `struct
  * mlgen_engine_job`. Tables are const; the program exports no symbols to an
  * engine: everything it needs comes through ctx.
+ * An engine is built in, as engines/NAME.c with the table mlgen_engine_NAME, or
+ * is a shared object of its own: see MLGEN_ENGINE_ABI.
  */
 #define MLGEN_ENGINE_ABI 1
+
+/*
+ * A shared object exports its table as `mlgen_engine` and is loaded by
+ * ioengine=PATH, with a '/' in the path; it needs no library of mlgen's:
+ *
+ *	cc -shared -fPIC -o my.so my.c
+ *	mlgen --ioengine=./my.so ...
+ *
+ * One built with headers of another ABI is refused, not guessed at.
+ */
+extern const struct mlgen_engine mlgen_engine
+	__attribute__((visibility("default")));
 
 /* Metadata operations are ordinary operations; caps say which are taken. */
 enum mlgen_op {

@@ -3,12 +3,15 @@
 
 #include "io/engines.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "config.h"
 #include "job/fields.h"
+#include "job/jobset.h"
 
 /* config.h, which configure writes, names the engines and nothing else. */
 /* clang-format off */
@@ -74,12 +77,82 @@ static int unknown(const char *name, struct mlgen_err *err)
 	return -ENOENT;
 }
 
+/* The loader would look for a bare name in the system's folders, and would
+ * wait for a writer of a FIFO. */
+static int check_path(const char *path, struct mlgen_err *err)
+{
+	struct stat st;
+
+	if (!strchr(path, '/'))
+		return mlgen_fail(err, -EINVAL,
+				  "ioengine=%s: a path needs a '/': write "
+				  "./%s",
+				  path, path);
+	if (stat(path, &st) < 0)
+		return mlgen_fail(err, -errno, "ioengine=%s: %s", path,
+				  strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return mlgen_fail(err, -EINVAL,
+				  "ioengine=%s: is not a regular file", path);
+	return 0;
+}
+
+/* Nothing behind `abi` is looked at before it is known to be ours. */
+static int check_table(const struct mlgen_engine *e, const char *path,
+		       struct mlgen_err *err)
+{
+	if (e->abi != MLGEN_ENGINE_ABI)
+		return mlgen_fail(err, -EINVAL,
+				  "ioengine=%s: built for engine ABI %u, this "
+				  "mlgen has %u; compile it with the headers "
+				  "of this mlgen",
+				  path, e->abi, (unsigned)MLGEN_ENGINE_ABI);
+	if (e->size != sizeof(*e))
+		return mlgen_fail(err, -EINVAL,
+				  "ioengine=%s: its table has %zu bytes, not "
+				  "%zu; compile it with the headers of this "
+				  "mlgen",
+				  path, e->size, sizeof(*e));
+	if (!e->name || !e->help || !e->submit || (e->opts && !e->opts_size))
+		return mlgen_fail(err, -EINVAL,
+				  "ioengine=%s: its table needs name, help and "
+				  "submit, and opts_size with opts",
+				  path);
+	return 0;
+}
+
 const struct mlgen_engine *engines_find(const char *name)
 {
+	if (jobset_is_path(name))
+		return engines_load(name, NULL);
 	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
 		if (strcmp((*e)->name, name) == 0)
 			return *e;
 	return NULL;
+}
+
+const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err)
+{
+	const struct mlgen_engine *e = NULL;
+	void *object = NULL;
+
+	if (strncmp(path, "external:", 9) == 0)
+		path += 9;
+	if (check_path(path, err) < 0)
+		return NULL;
+	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!object) {
+		mlgen_fail(err, -ENOEXEC, "ioengine=%s: cannot be loaded: %s",
+			   path, dlerror());
+		return NULL;
+	}
+	e = dlsym(object, "mlgen_engine");
+	if (!e)
+		mlgen_fail(err, -ENOENT,
+			   "ioengine=%s: has no symbol mlgen_engine; see "
+			   "mlgen-engine(7)",
+			   path);
+	return e && check_table(e, path, err) == 0 ? e : NULL;
 }
 
 const char *engines_why_absent(const char *name)
@@ -92,8 +165,14 @@ const char *engines_why_absent(const char *name)
 
 int engines_help(FILE *to, const char *name, struct mlgen_err *err)
 {
-	const struct mlgen_engine *e = engines_find(name);
+	const struct mlgen_engine *e = NULL;
 
+	if (jobset_is_path(name)) {
+		e = engines_load(name, err);
+		if (!e)
+			return err->code;
+	} else
+		e = engines_find(name);
 	if (!name[0])
 		all_help(to);
 	else if (e)

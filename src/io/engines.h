@@ -16,11 +16,19 @@ struct engine_absent {
 };
 extern const struct engine_absent engines_absent[];
 
-/* By name; NULL = not built. */
+/* By name; NULL = not built. A path loads; NULL = engines_load says why. */
 const struct mlgen_engine *engines_find(const char *name);
+
+/*
+ * The engine of a shared object, fio's "external:PATH" also; NULL with err.
+ * It stays loaded until the program ends: jobs and their threads, which can
+ * hang in it, hold its tables and functions.
+ */
+const struct mlgen_engine *engines_load(const char *path,
+					struct mlgen_err *err);
 
 /* Why a known engine was not built; NULL = no such engine is known. */
 const char *engines_why_absent(const char *name);
 
-/* --enghelp (name "") or --enghelp=ENGINE. 0, or -ENOENT with err. */
+/* --enghelp (name "") or --enghelp=ENGINE. 0, or -errno with err. */
 int engines_help(FILE *to, const char *name, struct mlgen_err *err);

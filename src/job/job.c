@@ -238,7 +238,8 @@ const struct mlgen_field job_fields[] = {
 
 	{ "ioengine", MLGEN_F_STR(struct job, ioengine),
 	  .def = "psync", .group = "I/O", .flags = MLGEN_FIO,
-	  .help = "How bytes are moved; --enghelp lists the engines." },
+	  .help = "How bytes are moved; --enghelp lists the engines.\n"
+		  "With a slash in it, the path of an engine that is a shared object." },
 	{ "direct", MLGEN_F_BOOL(struct job, direct),
 	  .def = "0", .group = "I/O", .flags = MLGEN_FIO,
 	  .help = "Read past the page cache, with O_DIRECT." },

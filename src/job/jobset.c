@@ -20,7 +20,8 @@ struct load {
 	struct jobset *set;
 	struct resolver r;
 	struct cmdline cmd;
-	char **names; /* of all jobs there are, also not selected */
+	struct jobfile *files; /* as many as cmd has */
+	char **names;          /* of all jobs there are, also not selected */
 	size_t name_count;
 	bool has_section;  /* --section was met */
 	bool is_new_group; /* the next job does not start with the last */
@@ -160,9 +161,9 @@ static void load_sections(struct load *l, const struct jobfile *f)
 	optlist_fini(&globals);
 }
 
-static void load_file(struct load *l, const char *name)
+/* One that is missing is left empty. */
+static void read_file(struct load *l, const char *name, struct jobfile *file)
 {
-	struct jobfile file;
 	char *path = strcmp(name, "-") == 0 ? mem_strdup(name)
 					    : jobset_find_file(name, l->r.env);
 
@@ -170,12 +171,16 @@ static void load_file(struct load *l, const char *name)
 		fail_missing_file(l, name);
 		return;
 	}
-	jobfile_read(&file, path, l->r.d);
-	l->is_new_group = true;
-	load_sections(l, &file);
-	keep_paths(l->set, &file);
-	jobfile_fini(&file);
+	jobfile_read(file, path, l->r.d);
 	mem_free(path);
+}
+
+static void load_file(struct load *l, struct jobfile *f)
+{
+	l->is_new_group = true;
+	load_sections(l, f);
+	keep_paths(l->set, f);
+	jobfile_fini(f);
 }
 
 static void load_named_jobs(struct load *l)
@@ -248,15 +253,41 @@ static bool is_request(const struct settings *s)
 	       s->enghelp;
 }
 
+static void read_files(struct load *l)
+{
+	const struct cmdline *c = &l->cmd;
+
+	l->files = mem_array(c->file_count, sizeof(*l->files));
+	for (size_t i = 0; i < c->file_count; i++)
+		read_file(l, c->files[i], &l->files[i]);
+}
+
+/* Of the command line and all files, before any option is looked at. */
+static void load_engines(struct load *l)
+{
+	const struct cmdline *c = &l->cmd;
+
+	resolve_load(&l->r, &c->all);
+	for (size_t i = 0; i < c->section_count; i++)
+		resolve_load(&l->r, &c->sections[i].opts);
+	for (size_t i = 0; i < c->job_count; i++)
+		resolve_load(&l->r, &c->jobs[i].opts);
+	for (size_t i = 0; i < c->file_count; i++)
+		for (size_t k = 0; k < l->files[i].count; k++)
+			resolve_load(&l->r, &l->files[i].sections[k].opts);
+}
+
 static void load_jobs(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
 
+	read_files(l);
+	load_engines(l);
 	resolve_check(&l->r, &c->all, NULL);
 	for (size_t i = 0; i < c->section_count; i++)
 		resolve_check(&l->r, &c->sections[i].opts, NULL);
 	for (size_t i = 0; i < c->file_count; i++)
-		load_file(l, c->files[i]);
+		load_file(l, &l->files[i]);
 	load_named_jobs(l);
 	check_names(l);
 	check_requirements(l);
@@ -313,6 +344,11 @@ static int read_requirement(const char *part, struct requirement *out,
 	return 0;
 }
 
+bool jobset_is_path(const char *ioengine)
+{
+	return strchr(ioengine, '/') || strncmp(ioengine, "external:", 9) == 0;
+}
+
 int jobset_load(struct jobset *set, int argc, char *const argv[],
 		const struct jobset_env *env, struct diag *d)
 {
@@ -324,6 +360,8 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 	if (!is_request(&set->settings))
 		load_jobs(&l);
 	cmdline_fini(&l.cmd);
+	resolve_fini(&l.r);
+	mem_free(l.files);
 	free_names(&l);
 	return d->errors ? -EINVAL : 0;
 }

@@ -2,6 +2,7 @@
 /* jobset.h - from argv and job files to a list of validated jobs. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "job/diag.h"
@@ -15,7 +16,16 @@ struct jobset_env {
 	const char *installed_dir; /* PREFIX/share/mlgen/jobs */
 	/* Why a known engine was not built in, NULL = not known; optional. */
 	const char *(*why_absent)(const char *engine);
+	/*
+	 * The engine of a shared object, which stays loaded; NULL with err.
+	 * Asked for what jobset_is_path says; optional.
+	 */
+	const struct mlgen_engine *(*load)(const char *path,
+					   struct mlgen_err *err);
 };
+
+/* Is ioengine= the path of a shared object? "./my.so", "external:my.so". */
+bool jobset_is_path(const char *ioengine);
 
 struct jobset {
 	struct settings settings;

@@ -22,7 +22,7 @@ struct layers {
 
 /* A job in the making. */
 struct build {
-	const struct resolver *r;
+	struct resolver *r;
 	const struct job_source *src;
 	struct job *job;
 	struct layers layers;
@@ -31,9 +31,43 @@ struct build {
 
 /* ---- engines ---- */
 
-static const struct mlgen_engine *find_engine(const struct resolver *r,
+static const struct loaded_engine *find_loaded(const struct resolver *r,
+					       const char *path)
+{
+	for (size_t i = 0; i < r->loaded_count; i++) {
+		if (strcmp(r->loaded[i].path, path) == 0)
+			return &r->loaded[i];
+	}
+	return NULL;
+}
+
+/* Each once: what failed is remembered, too. */
+static const struct loaded_engine *load_engine(struct resolver *r,
+					       const char *path)
+{
+	const struct loaded_engine *there = find_loaded(r, path);
+	struct loaded_engine *new = NULL;
+
+	if (there)
+		return there;
+	r->loaded = mem_realloc(r->loaded,
+				(r->loaded_count + 1) * sizeof(*r->loaded));
+	new = &r->loaded[r->loaded_count++];
+	*new = (struct loaded_engine){ .path = mem_strdup(path) };
+	new->engine = r->env->load(path, &new->err);
+	return new;
+}
+
+static bool is_loadable(const struct resolver *r, const char *name)
+{
+	return r->env->load && jobset_is_path(name);
+}
+
+static const struct mlgen_engine *find_engine(struct resolver *r,
 					      const char *name)
 {
+	if (is_loadable(r, name))
+		return load_engine(r, name)->engine;
 	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++) {
 		if (strcmp((*e)->name, name) == 0)
 			return *e;
@@ -48,6 +82,22 @@ static const struct mlgen_engine *engine_with(const struct resolver *r,
 	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++) {
 		if (field_find((*e)->opts, option))
 			return *e;
+	}
+	for (size_t i = 0; i < r->loaded_count; i++) {
+		const struct mlgen_engine *e = r->loaded[i].engine;
+
+		if (e && field_find(e->opts, option))
+			return e;
+	}
+	return NULL;
+}
+
+/* An engine whose options nobody knows; NULL = none. */
+static const struct loaded_engine *failed_engine(const struct resolver *r)
+{
+	for (size_t i = 0; i < r->loaded_count; i++) {
+		if (!r->loaded[i].engine)
+			return &r->loaded[i];
 	}
 	return NULL;
 }
@@ -79,8 +129,13 @@ static void fail_engine(const struct resolver *r, struct diag_place at,
 {
 	const char *why = r->env->why_absent ? r->env->why_absent(name) : NULL;
 	const char *nearest = why ? NULL : nearest_engine(r, name);
+	const struct loaded_engine *failed = find_loaded(r, name);
 	struct buf text = { 0 };
 
+	if (failed) {
+		diag_add(r->d, DIAG_ERROR, at, "%s", failed->err.text);
+		return;
+	}
 	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++)
 		buf_addf(&text, " %s", (*e)->name);
 	if (why)
@@ -115,6 +170,7 @@ static const char *nearest_option(const struct resolver *r, const char *key)
 static void fail_unknown(const struct resolver *r, const struct opt *o)
 {
 	const struct fio_option *fio = fio_option_find(o->key);
+	const struct loaded_engine *failed = failed_engine(r);
 	const char *nearest = NULL;
 
 	/* Past what is printed they are only counted: noise must be quick. */
@@ -131,6 +187,11 @@ static void fail_unknown(const struct resolver *r, const struct opt *o)
 	else if (strcmp(o->key, "include") == 0)
 		diag_add(r->d, DIAG_ERROR, o->at,
 			 "include: written without '=': include FILE");
+	else if (failed)
+		diag_add(r->d, DIAG_ERROR, o->at,
+			 "%s: unknown option, unless one of ioengine=%s, which "
+			 "cannot be loaded",
+			 o->key, failed->path);
 	else
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: unknown option%s%s%s",
 			 o->key, nearest ? "; did you mean '" : "",
@@ -440,6 +501,27 @@ static void apply_engine(struct build *b)
 	}
 }
 
+void resolve_load(struct resolver *r, const struct optlist *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct opt *o = &list->opts[i];
+
+		/* With a word in it, the job that it stands for is needed. */
+		if (o->field && strcmp(o->field->name, "ioengine") == 0 &&
+		    is_loadable(r, o->value) && !strchr(o->value, '$'))
+			load_engine(r, o->value);
+	}
+}
+
+void resolve_fini(struct resolver *r)
+{
+	for (size_t i = 0; i < r->loaded_count; i++)
+		mem_free(r->loaded[i].path);
+	mem_free(r->loaded);
+	r->loaded = NULL;
+	r->loaded_count = 0;
+}
+
 void resolve_check(const struct resolver *r, const struct optlist *list,
 		   const struct mlgen_field *selector)
 {
@@ -464,7 +546,7 @@ void resolve_check(const struct resolver *r, const struct optlist *list,
 	job_free(scratch);
 }
 
-struct job *resolve_job(const struct resolver *r, const struct job_source *src,
+struct job *resolve_job(struct resolver *r, const struct job_source *src,
 			bool *is_whole)
 {
 	struct build b = { .r = r, .src = src, .is_whole = true };

@@ -7,10 +7,19 @@
 #include "job/jobfile.h"
 #include "job/jobset.h"
 
+/* An engine that was loaded, or could not be, as ioengine= names it. */
+struct loaded_engine {
+	char *path;
+	const struct mlgen_engine *engine; /* NULL: see err */
+	struct mlgen_err err;
+};
+
 struct resolver {
 	const struct jobset_env *env;
 	const struct cmdline *cmd;
 	struct diag *d;
+	struct loaded_engine *loaded; /* owned, by resolve_fini */
+	size_t loaded_count;
 };
 
 /* Where a job comes from: a section of a file, or the command line alone. */
@@ -24,6 +33,13 @@ struct job_source {
 };
 
 /*
+ * Load the engines that these options name by path. All lists come first: an
+ * option of an engine can stand where the engine is not named.
+ */
+void resolve_load(struct resolver *r, const struct optlist *list);
+void resolve_fini(struct resolver *r);
+
+/*
  * Check each option by itself, also where no job will use it. `selector` is
  * that of a variant's section, which cannot be set inside it, or NULL.
  */
@@ -34,5 +50,5 @@ void resolve_check(const struct resolver *r, const struct optlist *list,
  * Defaults < globals < the job's own < its selected variants < command line.
  * Always gives a job; `*is_whole` says whether all of it was understood.
  */
-struct job *resolve_job(const struct resolver *r, const struct job_source *src,
+struct job *resolve_job(struct resolver *r, const struct job_source *src,
 			bool *is_whole);
