@@ -67,8 +67,8 @@ static double mean_file_bytes(const struct dataset *ds)
 	       (double)per_file;
 }
 
-static int check_bytes(const struct dataset *ds, double files,
-		       struct mlgen_err *err)
+int dataset_check_bytes(const struct dataset *ds, double files,
+			struct mlgen_err *err)
 {
 	char text[UNITS_TEXT_BYTES];
 	double bytes = mean_file_bytes(ds) * files;
@@ -127,7 +127,7 @@ static int choose_files(struct dataset *ds, const struct job *job,
 
 	if (job->dataset_ratio > 0)
 		files = files_by_ratio(ds, job, memory_bytes);
-	r = check_bytes(ds, files, err);
+	r = dataset_check_bytes(ds, files, err);
 	if (r)
 		return r;
 	ds->files = job->dataset_ratio > 0 ? (uint64_t)files : job->num_files;

@@ -49,6 +49,10 @@ int dataset_init(struct dataset *ds, const struct job *job,
 		 uint64_t memory_bytes, struct mlgen_err *err);
 void dataset_fini(struct dataset *ds);
 
+/* -EINVAL when so many files would be more bytes than offsets can count. */
+int dataset_check_bytes(const struct dataset *ds, double files,
+			struct mlgen_err *err);
+
 /* Whether so many ranks get a batch each: 0, or -EINVAL with err. Part of
  * dataset_init (but for phase=prepare) and of sampler_init. */
 int dataset_check_ranks(const struct dataset *ds, const struct job *job,

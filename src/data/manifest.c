@@ -356,12 +356,14 @@ int manifest_describe(const char *directory, struct dataset *ds,
 		       err);
 	if (r)
 		return r;
-	ds->directory = mem_strdup(directory);
 	ds->files = m.num_files;
 	ds->files_named = m.num_files;
 	ds->samples_per_file = m.samples_per_file;
 	ds->subfolders = m.subfolders;
-	return 0;
+	r = dataset_check_bytes(ds, (double)ds->files, err);
+	if (r == 0)
+		ds->directory = mem_strdup(directory);
+	return r;
 }
 
 int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,
