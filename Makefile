@@ -44,10 +44,14 @@ UNIT_SRC := $(sort $(wildcard t/unit/test_*.c))
 UNIT_OBJ := build/t/unit/main.o $(UNIT_SRC:%.c=build/%.o)
 UNIT_NAMES := $(UNIT_SRC:t/unit/test_%.c=%)
 BENCH := $(patsubst %.c,build/%,$(sort $(wildcard t/bench/*.c)))
+# What the tests meet mlgen with; faultfs only where libfuse is.
+FUSE_LIBS := $(shell pkg-config --libs fuse3 2>/dev/null)
+TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
+	$(patsubst %.c,build/%,$(sort $(wildcard t/tools/*.c))))
 OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
-	$(BENCH:%=%.o)
+	$(BENCH:%=%.o) $(TOOLS:%=%.o)
 
-.PHONY: all check check-slow lint bench demo man install uninstall clean \
+.PHONY: all check check-slow fuzz lint bench demo man install uninstall clean \
 	distclean engines-changed always
 
 all: mlgen
@@ -56,12 +60,14 @@ mlgen: build/src/main.o $(LIBRARY)
 build/unit-tests: $(UNIT_OBJ) $(LIBRARY)
 build/manlists: build/t/lint/manlists.o $(LIBRARY)
 $(BENCH): %: %.o $(LIBRARY)
+$(TOOLS): %: %.o
 
+build/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 build/unit-tests: private LIBS += $(CHECK_LIBS)
 $(UNIT_OBJ): private COMPILE += $(CHECK_CFLAGS)
 $(UNIT_OBJ): | build/unit-suites.h
 
-mlgen build/unit-tests build/manlists $(BENCH):
+mlgen build/unit-tests build/manlists $(BENCH) $(TOOLS):
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LINK) -o $@ $^ $(LIBS) -lm
 
@@ -107,7 +113,7 @@ RUN = SANITIZE='$(SANITIZERS)' \
 	t/func/run $(if $(SANITIZERS),-t 600)
 
 ifeq ($(HAVE_CHECK),yes)
-check: mlgen build/unit-tests
+check: mlgen build/unit-tests $(TOOLS)
 	$(Q)$(RUN) -u build/unit-tests $(sort $(wildcard t/func/[0-9]*.sh))
 else
 check:
@@ -116,8 +122,14 @@ check:
 	@exit 1
 endif
 
-check-slow: mlgen
+check-slow: mlgen $(TOOLS)
 	$(Q)$(RUN) -t 1200 $(sort $(wildcard t/func/slow/*.sh))
+
+# Seconds for each target.
+FUZZ_SECONDS ?= 20
+
+fuzz: mlgen
+	$(Q)t/fuzz/run $(FUZZ_SECONDS)
 
 lint: mlgen build/manlists build/unit-suites.h
 	$(Q)CC='$(CC)' COMPILE='$(COMPILE)' t/lint/run

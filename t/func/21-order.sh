@@ -102,6 +102,11 @@ is "and reads it front to back" \
 	"0 512 1024 1536 0 512 1024 1536 0 512 1024 1536 0 512 1024 1536"
 
 # ---- what is left alone
+# changes REGEX: calls in the trace, but those of ThreadSanitizer's runtime.
+changes()
+{
+	grep -v '/tsan\.rodata\.' trace | grep -cE "$1"
+}
 # shellcheck disable=SC2086
 traced trace -e trace=file "$MLGEN" $set_up --ioengine=null \
 	--directory="$T/nowhere" >out 2>&1
@@ -112,12 +117,11 @@ traced trace -e trace=file,ftruncate,fallocate "$MLGEN" $set_up --dry-run \
 	--num_files=9 --directory="$T/nowhere" >out 2>&1
 ok "a dry run looks at the directory" grep -q nowhere trace
 is "but opens nothing to write, and makes nothing" \
-	"$(grep -cE 'O_CREAT|O_WRONLY|O_RDWR|mkdir|unlink|rename|truncate|fallocate' \
-		trace)" 0
+	"$(changes 'O_CREAT|O_WRONLY|O_RDWR|mkdir|unlink|rename|truncate|fallocate')" 0
 # shellcheck disable=SC2086
 traced trace -e trace=file "$MLGEN" $set_up --readonly >out 2>&1
 is "a read-only run neither" \
-	"$(grep -cE 'O_CREAT|O_WRONLY|O_RDWR|mkdir|unlink|rename' trace)" 0
+	"$(changes 'O_CREAT|O_WRONLY|O_RDWR|mkdir|unlink|rename')" 0
 is "and is as good as any" "$(wc -l <out)" 1
 
 done_testing

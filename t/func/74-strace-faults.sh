@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 74-strace-faults.sh - system calls that are interrupted or fail, on each engine.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+command -v strace >/dev/null || skip_all "strace is not here"
+strace -qq -o trace -e inject=getpid:error=EIO true 2>out ||
+	skip_all "strace cannot trace here: $(head -n 1 out)"
+
+# Absolute: strace would tell on stderr what it takes a relative one for.
+job="--name=x --directory=$T/data --format=raw --num_files=4 --sample_size=16k
+	--bs=4k --read_threads=1 --shuffle=none --json=run.json"
+
+# shellcheck disable=SC2086 # several options
+"$MLGEN" $job --phase=prepare --quiet >out 2>&1
+file=$T/data/train/img_2_of_4.raw
+
+# faulty CALLS:FAULT FILE|- ENGINE: calls on that file only, or all.
+faulty()
+{
+	inject=$1 on=$2 engine=$3
+	shift 3
+	[ "$on" = - ] || set -- -P "$on" "$@"
+	rm -f run.json
+	# The leak checker cannot work under a tracer.
+	# shellcheck disable=SC2086
+	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
+		strace -f -qq -o trace "$@" -e inject="$inject" \
+		"$MLGEN" $job --ioengine="$engine"
+}
+# goes_on TITLE...: all samples are read, and the fault was met.
+goes_on()
+{
+	title=$1
+	shift
+	exits "$title: the run goes on" 0 faulty "$@"
+	like "$title: it was met" "$(cat trace)" 'INJECTED'
+	is "$title: all samples are read" \
+		"$(ml run.json samples sample_bytes io_bytes)" "4 65536 65536"
+	is "$title: without a word" "$(cat err)" ""
+}
+
+reads=pread64,preadv,preadv2
+goes_on "psync: an interrupted read" $reads:error=EINTR:when=2 $file psync
+goes_on "psync: every second read interrupted" $reads:error=EINTR:when=1+2 \
+	$file psync
+exits "psync: reads that are interrupted for ever end" 1 \
+	faulty $reads:error=EINTR $file psync
+like "psync: and are named" "$(cat err)" \
+	"^mlgen: $file: read at 0: Interrupted system call"
+exits "psync: a read that fails" 1 faulty $reads:error=EIO:when=3 $file psync
+like "psync: is named with its offset" "$(cat err)" \
+	"^mlgen: $file: read at 8192: Input/output error \(epoch 1, step 3, accelerator 1\)"
+exits "psync: an open that fails" 1 faulty openat:error=EMFILE $file psync
+like "psync: is named" "$(cat err)" "^mlgen: $file: open: Too many open files"
+
+# usable ENGINE
+usable()
+{
+	# shellcheck disable=SC2086
+	"$MLGEN" $job --ioengine="$1" --quiet >out 2>&1
+}
+if usable io_uring; then
+	goes_on "io_uring: an interrupted io_uring_enter" \
+		io_uring_enter:error=EINTR:when=1+2 - io_uring
+	exits "io_uring: one that fails ends the run" 1 \
+		faulty io_uring_enter:error=ENOMEM:when=5 - io_uring
+	like "io_uring: and the engine is named" "$(cat err)" \
+		'^mlgen: ioengine=io_uring: cannot go on: Cannot allocate memory'
+else
+	skip "io_uring: an interrupted io_uring_enter" "it may not be used here"
+fi
+if usable libaio; then
+	# The library's own wait looks at the ring first.
+	goes_on "libaio: an interrupted io_submit" \
+		io_submit:error=EINTR:when=1+2 - libaio
+	exits "libaio: a request that is refused ends the run" 1 \
+		faulty io_submit:error=EIO:when=5 - libaio
+	like "libaio: and is named" "$(cat err)" \
+		'/data/train/img_[0-9]_of_4\.raw: read at [0-9]+: Input/output error'
+	# shellcheck disable=SC2086
+	strace -f -qq -o trace -e trace=io_getevents "$MLGEN" $job \
+		--ioengine=libaio --direct=1 >out 2>&1
+	if grep -q io_getevents trace; then
+		job="$job --direct=1"
+		goes_on "libaio: an interrupted io_getevents" \
+			io_getevents:error=EINTR:when=1+2 - libaio
+	else
+		skip "libaio: an interrupted io_getevents" \
+			"nothing waits there: no real O_DIRECT"
+	fi
+else
+	skip "libaio: an interrupted io_submit" "it may not be used here"
+fi
+
+done_testing

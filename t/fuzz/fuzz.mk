@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# fuzz.mk - build the fuzz targets, and all they need under the fuzzer's flags; see run.
+
+include config.mk
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+
+FUZZ_CC ?= clang
+DIR := build/fuzz
+TARGETS := $(patsubst t/fuzz/%.c,$(DIR)/%,$(sort $(wildcard t/fuzz/fuzz_*.c)))
+# What lies to the right of these rooms reads no one's input.
+SRC := $(sort $(foreach room,base stat job io data,$(wildcard src/$(room)/*.c))) \
+	$(ENGINES)
+OBJ := $(SRC:%.c=$(DIR)/%.o)
+SANITIZE := -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all -fno-omit-frame-pointer
+COMPILE := -std=gnu11 -D_GNU_SOURCE -ffp-contract=off -pthread -O1 -g \
+	-Wall -Wextra -Isrc -Iinclude -I. -It/fuzz $(SANITIZE) $(LIB_CFLAGS)
+
+all: $(TARGETS)
+
+$(TARGETS): $(DIR)/%: $(DIR)/t/fuzz/%.o $(OBJ)
+	@echo "  LD      $@"
+	@$(FUZZ_CC) $(SANITIZE) -fsanitize=fuzzer -pthread -o $@ $^ $(LIBS) -lm
+
+$(DIR)/%.o: %.c config.mk
+	@mkdir -p $(@D)
+	@$(FUZZ_CC) $(COMPILE) -MMD -MP -c -o $@ $<
+
+.SECONDARY:
+-include $(OBJ:.o=.d) $(TARGETS:$(DIR)/%=$(DIR)/t/fuzz/%.d)
