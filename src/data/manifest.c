@@ -356,6 +356,11 @@ int manifest_describe(const char *directory, struct dataset *ds,
 		       err);
 	if (r)
 		return r;
+	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s/%s: sample_size=%s is below the minimum 1",
+			directory, MANIFEST_NAME, m.sample_size);
 	ds->files = m.num_files;
 	ds->files_named = m.num_files;
 	ds->samples_per_file = m.samples_per_file;
