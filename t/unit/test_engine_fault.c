@@ -21,7 +21,8 @@ static unsigned open_files(void)
 	DIR *dir = opendir("/proc/self/fd");
 	unsigned n = 0;
 
-	ck_assert_ptr_nonnull(dir);
+	if (!dir)
+		return 0; /* /proc is not mounted */
 	while (readdir(dir))
 		n++;
 	closedir(dir);
