@@ -140,7 +140,7 @@ static int write_reports(struct program *p, struct run_result *result,
 		json_report(p->json.to, result, &p->set, plans);
 		rc = output_close(&p->json, &err);
 	}
-	if (set->output_format == OUTPUT_JSON)
+	if (set->output_format != OUTPUT_TEXT)
 		json_report(p->text.to, result, &p->set, plans);
 	else if (!plans)
 		text_report(p->text.to, result, set->quiet);
@@ -226,6 +226,7 @@ static int set_up_and_run(struct program *p)
 				  .clock = clock,
 				  .readonly = set->readonly,
 				  .allow_fill = set->allow_fill,
+				  .allow_device = set->allow_device,
 				  .replace = set->replace };
 	if (run_new(&run, &cfg, &err) < 0 || open_outputs(p, &err) < 0)
 		status = usage(&err);

@@ -20,7 +20,7 @@
  * An engine is built in, as engines/NAME.c with the table mlgen_engine_NAME, or
  * is a shared object of its own: see MLGEN_ENGINE_ABI.
  */
-#define MLGEN_ENGINE_ABI 1
+#define MLGEN_ENGINE_ABI 2
 
 /*
  * A shared object exports its table as `mlgen_engine` and is loaded by
@@ -56,6 +56,11 @@ enum mlgen_op {
 #define MLGEN_CAP_DIRECT (1u << 16)   /* moves files opened with O_DIRECT */
 #define MLGEN_CAP_NO_FILES (1u << 17) /* touches no file at all */
 
+/*
+ * A chain is handed over in one submit. An OPEN that fails cancels the rest
+ * (-ECANCELED); behind a READ or WRITE, short or failed, the next one runs all
+ * the same, so that the CLOSE is never lost.
+ */
 enum mlgen_io_flags {
 	MLGEN_IO_LINK = 1, /* the next io runs only after this one */
 };
@@ -65,7 +70,7 @@ struct mlgen_file {
 	int fd;           /* -1 when closed, or kept elsewhere */
 	int flags;        /* for open(2) */
 	unsigned mode;
-	uint64_t word; /* the engine's own: a slot, a handle, ... */
+	uint64_t word; /* the engine's own: a slot, a handle; 0 = none */
 };
 
 /* One operation. The caller owns it; an engine writes only `result` (and
@@ -91,6 +96,9 @@ struct mlgen_engine_job {
 	const struct mlgen_engine *engine;
 	const void *opts; /* opts_size bytes, by engine->opts */
 	unsigned workers;
+	/* Files are made, nothing is measured: what asks for a kind of path to
+	 * the device (polled, not cached, not waiting) does not count. */
+	bool is_preparing;
 	void *priv; /* the engine's */
 	/* For an engine that wraps another: by name; NULL = not built. */
 	const struct mlgen_engine *(*find)(const char *name);
@@ -100,8 +108,19 @@ struct mlgen_ctx {
 	struct mlgen_engine_job *job;
 	const void *opts; /* as job->opts */
 	unsigned iodepth; /* most operations in flight */
+	unsigned files;   /* most files that are open at once */
 	void *buf;        /* the worker's buffer, aligned, touched */
 	size_t buf_bytes;
+	/*
+	 * What init says of itself. can_link: takes chains, OPEN to CLOSE of
+	 * one file with MLGEN_IO_LINK on all but the last. in_use: which of
+	 * the optional means are in use, in a few words with commas, for the
+	 * report ("" = nothing to say). note: a sentence for the user where
+	 * something that is only faster could not be had ("" = none).
+	 */
+	bool can_link;
+	char in_use[192];
+	char note[256];
 	/* The run's clock; real or virtual. */
 	uint64_t (*now_ns)(const struct mlgen_ctx *ctx);
 	void (*sleep_until)(const struct mlgen_ctx *ctx, uint64_t ns);

@@ -25,9 +25,12 @@ enum mlgen_type {
 	MLGEN_ENUM,    /* int, one of `choices` */
 	MLGEN_STR,     /* char *, NULL = unset */
 	/* options only; the structs live in the program */
-	MLGEN_SIZE_DIST, /* struct dist of bytes */
-	MLGEN_TIME_DIST, /* struct dist of ns */
-	MLGEN_F64_LIST,  /* struct f64_list, a:b:c */
+	MLGEN_SIZE_DIST,  /* struct dist of bytes */
+	MLGEN_TIME_DIST,  /* struct dist of ns */
+	MLGEN_F64_LIST,   /* struct f64_list, a:b:c */
+	MLGEN_SIZE_PAIR,  /* struct u64_pair of bytes: read,write or both */
+	MLGEN_U64_PAIR,   /* struct u64_pair of counts, likewise */
+	MLGEN_SIZE_SHARE, /* struct size_share: bytes, or 20% */
 	/* metrics only */
 	MLGEN_HIST,      /* struct hist *, a latency object */
 	MLGEN_OBJECT,    /* a struct, described by `sub` */

@@ -2,7 +2,9 @@
 /* mem.c - memory for set-up: zeroed, and never NULL. */
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -71,21 +73,69 @@ void mem_replace(char **p, const char *s)
 	*p = copy;
 }
 
-void *mem_buffer(size_t bytes)
+size_t mem_huge_page_bytes(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	unsigned long kib = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Hugepagesize: %lu kB", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return (size_t)kib << 10;
+}
+
+/* What of it is mapped; 0 = more than there can be. */
+static size_t mapped_bytes(size_t bytes, enum mem_kind kind)
+{
+	size_t huge = kind == MEM_HUGEPAGE ? mem_huge_page_bytes() : 0;
+	size_t unit = huge ? huge : (size_t)sysconf(_SC_PAGESIZE);
+
+	if (bytes > SIZE_MAX - unit)
+		return 0;
+	return bytes ? (bytes + unit - 1) / unit * unit : unit;
+}
+
+/* As malloc does it, page-aligned; the C library may keep what is freed. */
+static char *take_heap(size_t bytes)
+{
+	void *p = NULL;
+	int rc = posix_memalign(&p, (size_t)sysconf(_SC_PAGESIZE), bytes);
+
+	errno = rc;
+	return rc ? NULL : p;
+}
+
+static char *take_map(size_t bytes, enum mem_kind kind)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS |
+		    (kind == MEM_HUGEPAGE ? MAP_HUGETLB : 0);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void *mem_buffer(size_t bytes, enum mem_kind kind)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
+	size_t all = mapped_bytes(bytes, kind);
+	char *p = NULL;
+
+	errno = ENOMEM;
+	if (all)
+		p = kind == MEM_MALLOC ? take_heap(all) : take_map(all, kind);
 	/* Written, not read: a read would map the one shared zero page. */
-	for (size_t at = 0; at < bytes; at += page)
+	for (size_t at = 0; p && at < bytes; at += page)
 		*(volatile char *)(p + at) = 0;
 	return p;
 }
 
-void mem_buffer_free(void *p, size_t bytes)
+void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind)
 {
-	if (p)
-		munmap(p, bytes ? bytes : 1);
+	if (kind == MEM_MALLOC)
+		free(p);
+	else if (p)
+		munmap(p, mapped_bytes(bytes, kind));
 }

@@ -32,7 +32,12 @@ void mem_replace(char **p, const char *s);
 /*
  * Page-aligned memory whose pages have been touched (first use of a page is
  * slow, and must not happen inside the measured part). NULL when out of
- * memory: buffers are large and the caller names the option to lower.
+ * memory: buffers are large and the caller names the option to lower, or that
+ * huge pages have to be reserved (vm.nr_hugepages). errno says why.
  */
-void *mem_buffer(size_t bytes);
-void mem_buffer_free(void *p, size_t bytes);
+enum mem_kind { MEM_MALLOC, MEM_MMAP, MEM_HUGEPAGE };
+void *mem_buffer(size_t bytes, enum mem_kind kind);
+void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind);
+
+/* Of the host's default huge page (Hugepagesize of /proc/meminfo); 0 = none. */
+size_t mem_huge_page_bytes(void);

@@ -17,6 +17,9 @@ enum rng_stream {
 	RNG_CONTENT,
 	RNG_TEST,
 	RNG_RESIDENCY, /* where in a file the page cache is looked at */
+	RNG_WORKER,    /* seeds of the workers of a plain job, and their ... */
+	RNG_DIRECTION, /* read or write */
+	RNG_REQUEST,   /* size, and place where one may come twice */
 };
 
 /* 64 uniform bits. */

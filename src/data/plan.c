@@ -164,6 +164,17 @@ bool plan_next(struct plan *p, struct plan_op *op)
 	return true;
 }
 
+bool plan_is_chain(const struct plan *p, struct plan_op *read)
+{
+	struct plan rest = *p;
+	struct plan_op other;
+
+	return plan_next(&rest, &other) && other.op == MLGEN_OPEN &&
+	       plan_next(&rest, read) && read->op == MLGEN_READ &&
+	       plan_next(&rest, &other) && other.op == MLGEN_CLOSE &&
+	       !plan_next(&rest, &other);
+}
+
 void plan_count(const struct plan_config *config, const struct extent *x,
 		struct plan_counts *c)
 {

@@ -78,6 +78,10 @@ void plan_init(struct plan *p, const struct plan_config *config,
 /* The next operation, or false when there is none. */
 bool plan_next(struct plan *p, struct plan_op *op);
 
+/* Is what is still to come an open, one read and the close, and nothing else?
+ * Then they can be handed over as a chain. The read, if so, in *read. */
+bool plan_is_chain(const struct plan *p, struct plan_op *read);
+
 /* The same summed up, without going through all of them. */
 void plan_count(const struct plan_config *config, const struct extent *x,
 		struct plan_counts *c);

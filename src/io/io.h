@@ -9,6 +9,7 @@
 #include <mlgen/engine.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "stat/opstat.h"
 
 /*
@@ -23,17 +24,27 @@
  *
  * A READ or WRITE may be larger than the buffer: its iovec repeats over it.
  * Contents of reads are dropped; writes take theirs from the buffer's start,
- * again and again, however many are under way.
+ * again and again, however many are under way. With `stamp` each operation
+ * that fits has a slice of the buffer to itself, and a write gets, at the start
+ * of every 4 KiB of it, its offset there and the stamp plus the number of the
+ * write, so that no two blocks written are alike (arrays deduplicate).
  *
  * An asynchronous engine gets operations in batches: io_submit may keep them
  * back until io_room is 0 or io_reap is called (min 0 is enough), and an
  * operation starts when its batch goes out. Time inside the engine's submit is
  * blocked_ns of the batch's first kind, time inside its reap is reap_ns.
  *
- * MLGEN_IO_LINK is the engine's: link only operations that an asynchronous
- * engine takes itself. A linked operation is not resumed.
+ * A worker does I/O all the time unless it says otherwise: what follows starts
+ * where the last call of the engine ended. After any wait call io_wake.
  *
- * Every operation counts in its histogram, also one that failed.
+ * MLGEN_IO_LINK is the engine's: link only where io_can_link says so. A chain
+ * is submitted one operation after the other, with room for all of it and no
+ * other call between; it goes out whole. A linked operation is not resumed:
+ * a short one has its bytes as result, and those behind an OPEN that failed
+ * have -ECANCELED. Each comes back by itself. They are counted in
+ * opstat.linked and have no latency of their own: they are seen together.
+ *
+ * Every other operation counts in its histogram, also one that failed.
  *
  * One thread owns an io. Nothing here allocates after io_new.
  */
@@ -48,19 +59,26 @@ struct io_op {
 	uint64_t done_bytes;
 	uint64_t start_ns, end_ns; /* submitted, completed */
 	/* The io layer's. */
-	uint64_t want_bytes, first_off; /* as submitted */
-	struct iovec iov;               /* where one part is enough */
+	uint64_t want_bytes; /* as submitted */
+	struct iovec iov;    /* where one part is enough */
+	uint64_t first_off;  /* as submitted */
 	struct io_op *next;
 	unsigned slot, tries;
-	bool is_started, was_short;
+	bool is_started, is_linked;
+	bool is_cut; /* io.off and io.len_bytes are those of a part */
+	bool was_short;
 };
 
 struct io_config {
 	struct mlgen_engine_job *job;
 	struct clock *clock;
 	struct opstat *stat;
-	unsigned iodepth;
-	size_t buf_bytes; /* multiple of 4096 */
+	unsigned iodepth;   /* operations; a chain of three counts three */
+	unsigned transfers; /* of them READ and WRITE; 0 = all may be */
+	unsigned files;     /* most files open at once; 0 = as iodepth */
+	size_t buf_bytes;   /* multiple of 4096 */
+	enum mem_kind mem;  /* of the buffer */
+	uint64_t stamp;     /* of what is written; 0 = none */
 };
 
 /* On the worker's thread: buffer, engine ctx. 0 or -errno with err. */
@@ -86,6 +104,14 @@ void io_submit(struct io *io, struct io_op *op);
 /* How many more operations io_submit takes now. */
 unsigned io_room(const struct io *io);
 
+/* Hand over what io_submit has kept back. An error comes from io_reap. */
+void io_flush(struct io *io);
+
+/* May operations be linked? What the engine says of itself: mlgen_ctx. */
+bool io_can_link(const struct io *io);
+const char *io_in_use(const struct io *io);
+const char *io_note(const struct io *io);
+
 /*
  * Completed operations, at most max; waits until there are min (<= what is
  * under way). Their number, or -errno when the engine itself failed: then and
@@ -94,13 +120,18 @@ unsigned io_room(const struct io *io);
  */
 int io_reap(struct io *io, struct io_op **done, unsigned min, unsigned max);
 
-/* Submit, wait, return the result: for preparation and other one-at-a-time
- * users. Nothing else may be under way. */
+/* The same, but gives up waiting at deadline_ns (CLOCK_NEVER: does not): then
+ * it is fewer than min. */
+int io_reap_until(struct io *io, struct io_op **done, unsigned min,
+		  unsigned max, uint64_t deadline_ns);
+
+/* Submit, wait, return the result. Nothing else may be under way. On a
+ * synchronous engine this is the cheapest way. */
 int64_t io_do(struct io *io, struct io_op *op);
 
 /*
  * The worker was idle: the next operation's start is read from the clock
- * anew, not taken from the end of the one before.
+ * anew, not taken from the end of the call before.
  */
 void io_wake(struct io *io);
 

@@ -501,6 +501,33 @@ void mount_read_at(struct mount *m, const char *root, const char *path,
 		put_lustre(m, root);
 }
 
+bool mount_of_device(char *target, size_t size, const char *root, dev_t dev)
+{
+	size_t bytes = 64 * 1024;
+	char path[PATH_MAX], *text = mem_zalloc(bytes);
+	bool found = false;
+	struct stat st;
+	struct line l;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
+	f = fopen(path, "re");
+	while (f && !found && fgets(text, (int)bytes, f)) {
+		if (!cut_line(&l, text))
+			continue;
+		/* btrfs has a device number of its own; its source tells. */
+		found = makedev(l.dev_major, l.dev_minor) == dev ||
+			(l.source[0] == '/' && stat(l.source, &st) == 0 &&
+			 S_ISBLK(st.st_mode) && st.st_rdev == dev);
+		if (found)
+			put(target, size, l.target);
+	}
+	if (f)
+		fclose(f);
+	mem_free(text);
+	return found;
+}
+
 int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
 			   struct mlgen_err *err)
 {

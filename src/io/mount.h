@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -42,6 +43,12 @@ int mount_read(struct mount *m, const char *path, struct mlgen_err *err);
  */
 void mount_read_at(struct mount *m, const char *root, const char *path,
 		   dev_t dev);
+
+/*
+ * Is a block device mounted itself? Then where, cut to `size`. `root` is as
+ * above.
+ */
+bool mount_of_device(char *target, size_t size, const char *root, dev_t dev);
 
 /*
  * The alignment O_DIRECT needs (statx STATX_DIOALIGN where the kernel tells,

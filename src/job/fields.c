@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "job/pair.h"
 
 /* Any member an option can have, but for strings, which own memory. */
 union value {
@@ -19,6 +20,8 @@ union value {
 	int choice;
 	struct dist dist;
 	struct f64_list list;
+	struct u64_pair pair;
+	struct size_share share;
 };
 
 static void *member(const struct mlgen_field *f, void *base)
@@ -50,6 +53,11 @@ static size_t value_bytes(enum mlgen_type type)
 		return sizeof(struct dist);
 	case MLGEN_F64_LIST:
 		return sizeof(struct f64_list);
+	case MLGEN_SIZE_PAIR:
+	case MLGEN_U64_PAIR:
+		return sizeof(struct u64_pair);
+	case MLGEN_SIZE_SHARE:
+		return sizeof(struct size_share);
 	default:
 		return 0;
 	}
@@ -167,7 +175,7 @@ static int parse_value(const struct mlgen_field *f, union value *v,
 	case MLGEN_F64:
 		return units_f64(text, &v->f64, err);
 	case MLGEN_SIZE:
-		return units_size(text, kb_base, &v->u64, err);
+		return size_parse(&v->u64, text, kb_base, err);
 	case MLGEN_TIME:
 		return units_time(text, unit, &v->u64, err);
 	case MLGEN_PERCENT:
@@ -181,6 +189,12 @@ static int parse_value(const struct mlgen_field *f, union value *v,
 		return dist_parse(&v->dist, text, DIST_NS, unit, kb_base, err);
 	case MLGEN_F64_LIST:
 		return parse_list(text, &v->list, err);
+	case MLGEN_SIZE_PAIR:
+	case MLGEN_U64_PAIR:
+		return pair_parse(&v->pair, text, f->type == MLGEN_SIZE_PAIR,
+				  kb_base, err);
+	case MLGEN_SIZE_SHARE:
+		return share_parse(&v->share, text, kb_base, err);
 	default:
 		return mlgen_fail(err, -EINVAL, "cannot be set");
 	}
@@ -200,9 +214,24 @@ static int check_list(const struct mlgen_field *f, const struct f64_list *list,
 	return 0;
 }
 
+static int check_half(const struct mlgen_field *f, uint64_t half,
+		      struct mlgen_err *err)
+{
+	struct u64_pair both = { half, half };
+	struct buf text = { 0 };
+	int rc = 0;
+
+	pair_format(&text, &both, f->type == MLGEN_SIZE_PAIR);
+	rc = check_range(f, (double)half, buf_str(&text), err);
+	buf_fini(&text);
+	return rc;
+}
+
 static int check_value(const struct mlgen_field *f, const union value *v,
 		       const char *text, struct mlgen_err *err)
 {
+	int rc = 0;
+
 	switch (f->type) {
 	case MLGEN_U64:
 	case MLGEN_SIZE:
@@ -216,6 +245,12 @@ static int check_value(const struct mlgen_field *f, const union value *v,
 		return check_range(f, dist_mean(&v->dist), text, err);
 	case MLGEN_F64_LIST:
 		return check_list(f, &v->list, err);
+	case MLGEN_SIZE_PAIR:
+	case MLGEN_U64_PAIR:
+		rc = check_half(f, v->pair.read, err);
+		return rc ? rc : check_half(f, v->pair.write, err);
+	case MLGEN_SIZE_SHARE:
+		return check_range(f, (double)v->share.bytes, text, err);
 	default:
 		return 0;
 	}
@@ -327,6 +362,13 @@ static void format_value(struct buf *out, const struct mlgen_field *f,
 	case MLGEN_F64_LIST:
 		format_list(out, &v->list);
 		break;
+	case MLGEN_SIZE_PAIR:
+	case MLGEN_U64_PAIR:
+		pair_format(out, &v->pair, f->type == MLGEN_SIZE_PAIR);
+		break;
+	case MLGEN_SIZE_SHARE:
+		share_format(out, &v->share);
+		break;
 	default:
 		break;
 	}
@@ -405,7 +447,8 @@ int field_parse(const struct mlgen_field *f, void *base, const char *text,
 		put_string(f, base, text);
 		return 0;
 	}
-	memset(&v, 0, sizeof(v));
+	/* A pair may name one half only: the other stays. */
+	get_value(f, base, &v);
 	if (parse_value(f, &v, text, kb_base, &why))
 		return fail_named(f, err, &why);
 	rc = check_value(f, &v, text, err);

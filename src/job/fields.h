@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <mlgen/err.h>
 #include <mlgen/field.h>
@@ -18,10 +19,25 @@ struct f64_list {
 	double values[F64_LIST_MAX];
 };
 
+/* Member type of MLGEN_SIZE_PAIR and MLGEN_U64_PAIR. */
+struct u64_pair {
+	uint64_t read, write;
+};
+
+/* Member type of MLGEN_SIZE_SHARE: bytes, or a percentage of something that is
+ * known later; both 0 = unset. */
+struct size_share {
+	uint64_t bytes;
+	double percent;
+};
+
 /* clang-format off */
 #define FIELD_SIZE_DIST(s, m) .type = MLGEN_SIZE_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
 #define FIELD_TIME_DIST(s, m) .type = MLGEN_TIME_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
 #define FIELD_F64_LIST(s, m)  .type = MLGEN_F64_LIST, .off = MLGEN_MEMBER(s, m, struct f64_list)
+#define FIELD_SIZE_PAIR(s, m) .type = MLGEN_SIZE_PAIR, .off = MLGEN_MEMBER(s, m, struct u64_pair)
+#define FIELD_U64_PAIR(s, m)  .type = MLGEN_U64_PAIR, .off = MLGEN_MEMBER(s, m, struct u64_pair)
+#define FIELD_SIZE_SHARE(s, m) .type = MLGEN_SIZE_SHARE, .off = MLGEN_MEMBER(s, m, struct size_share)
 /* clang-format on */
 
 /* Number of rows before the end row. */

@@ -111,6 +111,9 @@ static const char *type_word(enum mlgen_type type)
 		[MLGEN_SIZE_DIST] = "SIZE|DIST",
 		[MLGEN_TIME_DIST] = "TIME|DIST",
 		[MLGEN_F64_LIST] = "A:B:...",
+		[MLGEN_SIZE_PAIR] = "SIZE[,SIZE]",
+		[MLGEN_U64_PAIR] = "INT[,INT]",
+		[MLGEN_SIZE_SHARE] = "SIZE|PERCENT",
 	};
 
 	if ((size_t)type >= sizeof(words) / sizeof(*words) || !words[type])
@@ -175,10 +178,13 @@ void field_limit_text(struct buf *out, const struct mlgen_field *f,
 
 	switch (f->type) {
 	case MLGEN_U64:
+	case MLGEN_U64_PAIR:
 		buf_addf(out, "%" PRIu64, (uint64_t)limit);
 		break;
 	case MLGEN_SIZE:
 	case MLGEN_SIZE_DIST:
+	case MLGEN_SIZE_PAIR:
+	case MLGEN_SIZE_SHARE:
 		buf_add(out, units_put_size(text, (uint64_t)limit));
 		break;
 	case MLGEN_TIME:

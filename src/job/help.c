@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "job/fio_options.h"
+#include "job/phase.h"
 
 #define WIDTH 90
 #define HELP_INDENT 33   /* of the sentences of --help */
@@ -221,8 +222,10 @@ static void show_job(FILE *to, const struct job *j)
 	const struct mlgen_field *table = j->engine ? j->engine->opts : NULL;
 
 	fprintf(to, "[%s]\n", j->name);
-	for (const struct mlgen_field *f = job_fields; f->name; f++)
-		show_option(to, j, f, j, &j->origins[f - job_fields]);
+	for (const struct mlgen_field *f = job_fields; f->name; f++) {
+		if (phase_has(j->phase, f))
+			show_option(to, j, f, j, &j->origins[f - job_fields]);
+	}
 	for (const struct mlgen_field *f = table; f && f->name; f++)
 		show_option(to, j, f, j->engine_opts,
 			    &j->engine_origins[f - table]);
@@ -395,6 +398,11 @@ int help_option(FILE *to, const char *name,
 	}
 	if (f) {
 		print_option(to, f);
+		return 0;
+	}
+	if (fio && fio->note && !fio->when) {
+		fprintf(to, "%s: fio option, changes nothing here: %s\n", name,
+			fio->note);
 		return 0;
 	}
 	if (fio)

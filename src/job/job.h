@@ -12,7 +12,8 @@
 #include "job/diag.h"
 #include "job/fields.h"
 
-enum job_phase { PHASE_TRAIN, PHASE_PREPARE };
+enum job_phase { PHASE_TRAIN, PHASE_PREPARE, PHASE_IO };
+enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
 enum job_format { FORMAT_NPZ, FORMAT_RAW };
 enum job_loader { LOADER_PYTORCH, LOADER_PLAIN };
 enum job_shuffle { SHUFFLE_NONE, SHUFFLE_SAMPLE, SHUFFLE_FILE };
@@ -68,10 +69,31 @@ struct job {
 	int access;
 
 	char *ioengine;
-	bool direct;
-	uint64_t bs_bytes;
+	bool direct, buffered; /* one is the reverse of the other */
+	struct u64_pair bs;    /* bytes; a training reads with bs.read */
 	uint64_t iodepth;
 	int invalidate;
+	int mem; /* enum mem_kind */
+
+	/* phase=io: a plain job, as fio has it. */
+	int rw;
+	double rwmixread, rwmixwrite; /* percent; sum 100 */
+	char *bssplit;                /* NULL = bs; see job_sizes */
+	char *filename;               /* NULL = $jobname.$jobnum.0; a:b */
+	uint64_t filesize_bytes;      /* of each file; 0 = from size */
+	struct size_share size, io_size, offset;
+	uint64_t numjobs;
+	uint64_t loops;
+	bool norandommap;
+	uint64_t iodepth_batch_submit; /* 0 = all that is free */
+	uint64_t iodepth_batch_complete_min;
+	uint64_t iodepth_batch_complete_max; /* 0 = iodepth */
+	struct u64_pair rate;                /* bytes per second; 0 = none */
+	struct u64_pair rate_iops;
+	uint64_t thinktime_ns, thinktime_blocks;
+	uint64_t fsync, fdatasync; /* after so many writes; 0 = never */
+	bool end_fsync;
+	bool create_only;
 
 	uint64_t randseed;
 	char *cpus_allowed; /* NULL = no change */
@@ -113,6 +135,21 @@ void job_set_engine(struct job *j, const struct mlgen_engine *engine);
  * the place of the option that is wrong.
  */
 void job_check(const struct job *j, struct diag *d);
+
+/* What of it a plain job does. */
+bool job_reads(const struct job *j);
+bool job_writes(const struct job *j);
+bool job_is_random(const struct job *j);
+
+/* Sizes of requests of one direction (0 read, 1 write), by weight: bssplit, or
+ * bs alone. Their number, or -EINVAL with err where bssplit cannot be read. */
+#define JOB_SIZES_MAX 64
+struct job_size {
+	uint64_t bytes;
+	double percent; /* all of a direction sum to 100 */
+};
+int job_sizes(const struct job *j, unsigned direction,
+	      struct job_size sizes[JOB_SIZES_MAX], struct mlgen_err *err);
 
 /*
  * Requests that one read thread has under way: iodepth, and 1 on a synchronous

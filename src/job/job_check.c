@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "job/job_check_io.h"
 
 /* The kernel's own limit of threads: 2^22, pid_max in proc(5). */
 #define THREADS_MAX 4194304.0
@@ -73,10 +74,11 @@ static void check_direct(const struct job *j, struct diag *d)
 		      "ioengine=%s cannot move files opened with O_DIRECT; "
 		      "use direct=0 or ioengine=psync",
 		      e->name);
-	if (j->access == ACCESS_PLAIN && j->bs_bytes % 512)
+	if (j->phase != PHASE_IO && j->access == ACCESS_PLAIN &&
+	    j->bs.read % 512)
 		FAULT(d, j, "bs",
 		      "%" PRIu64 " is no multiple of 512, which direct=1 needs",
-		      j->bs_bytes);
+		      j->bs.read);
 }
 
 static bool is_set(const struct job *j, const char *option)
@@ -112,11 +114,11 @@ static void check_engine(const struct job *j, struct diag *d)
 		      "%s cannot read; phase=train needs an engine that can",
 		      e->name);
 	if (!e->reap && j->iodepth > 1)
-		diag_add(
-			d, DIAG_NOTE, job_place(j, "iodepth"),
-			"iodepth: ioengine=%s does one request at a time; 1 is "
-			"used, and more read_threads do more at once",
-			e->name);
+		diag_add(d, DIAG_NOTE, job_place(j, "iodepth"),
+			 "iodepth: ioengine=%s does one request at a time; 1 "
+			 "is used, and more %s do more at once",
+			 e->name,
+			 j->phase == PHASE_IO ? "numjobs" : "read_threads");
 	if (j->phase == PHASE_PREPARE && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
 		FAULT(d, j, "ioengine",
 		      "%s cannot write; phase=prepare needs an engine that can",
@@ -192,15 +194,23 @@ static void check_target(const struct job *j, struct diag *d)
 			 "compare with target_au");
 }
 
-void job_check(const struct job *j, struct diag *d)
+static void check_training(const struct job *j, struct diag *d)
 {
-	check_times(j, d);
 	check_dataset(j, d);
 	check_loader(j, d);
 	check_access(j, d);
+	check_target(j, d);
+}
+
+void job_check(const struct job *j, struct diag *d)
+{
+	check_times(j, d);
 	check_percentiles(j, d);
 	check_cpus(j, d);
-	check_target(j, d);
+	if (j->phase == PHASE_IO)
+		job_check_io(j, d);
+	else
+		check_training(j, d);
 	if (j->engine) {
 		check_direct(j, d);
 		check_engine(j, d);

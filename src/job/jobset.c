@@ -13,6 +13,7 @@
 #include "job/cmdline.h"
 #include "job/jobfile.h"
 #include "job/resolve.h"
+#include "job/resolve_engine.h"
 
 static const struct diag_place on_command_line;
 
@@ -267,14 +268,15 @@ static void load_engines(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
 
-	resolve_load(&l->r, &c->all);
+	resolve_engine_load(&l->r, &c->all);
 	for (size_t i = 0; i < c->section_count; i++)
-		resolve_load(&l->r, &c->sections[i].opts);
+		resolve_engine_load(&l->r, &c->sections[i].opts);
 	for (size_t i = 0; i < c->job_count; i++)
-		resolve_load(&l->r, &c->jobs[i].opts);
+		resolve_engine_load(&l->r, &c->jobs[i].opts);
 	for (size_t i = 0; i < c->file_count; i++)
 		for (size_t k = 0; k < l->files[i].count; k++)
-			resolve_load(&l->r, &l->files[i].sections[k].opts);
+			resolve_engine_load(&l->r,
+					    &l->files[i].sections[k].opts);
 }
 
 static void load_jobs(struct load *l)
@@ -360,7 +362,7 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 	if (!is_request(&set->settings))
 		load_jobs(&l);
 	cmdline_fini(&l.cmd);
-	resolve_fini(&l.r);
+	resolve_engine_fini(&l.r);
 	mem_free(l.files);
 	free_names(&l);
 	return d->errors ? -EINVAL : 0;

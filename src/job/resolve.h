@@ -18,7 +18,7 @@ struct resolver {
 	const struct jobset_env *env;
 	const struct cmdline *cmd;
 	struct diag *d;
-	struct loaded_engine *loaded; /* owned, by resolve_fini */
+	struct loaded_engine *loaded; /* owned, by resolve_engine_fini */
 	size_t loaded_count;
 };
 
@@ -31,13 +31,6 @@ struct job_source {
 	const struct optlist *globals; /* of the [global]s above */
 	const struct optlist *opts;    /* the job's own */
 };
-
-/*
- * Load the engines that these options name by path. All lists come first: an
- * option of an engine can stand where the engine is not named.
- */
-void resolve_load(struct resolver *r, const struct optlist *list);
-void resolve_fini(struct resolver *r);
 
 /*
  * Check each option by itself, also where no job will use it. `selector` is

@@ -7,6 +7,8 @@ static const struct mlgen_choice formats[] = {
 	{ "text", OUTPUT_TEXT, "the report for people" },
 	{ "json", OUTPUT_JSON, "one JSON document" },
 	{ "normal", OUTPUT_TEXT, "as text" },
+	{ "fio-json", OUTPUT_FIO_JSON, "as json, with the key 'fio version' that some readers demand" },
+	{ "json+", OUTPUT_JSON, "as json, which has all of fio's json+" },
 	{ 0 },
 };
 
@@ -44,6 +46,9 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Refuse whatever writes, also the preparation of a dataset." },
 	{ "allow_fill", MLGEN_F_BOOL(struct settings, allow_fill), .def = "0", .group = "Before a run",
 	  .help = "Let the preparation use more than half of the free space." },
+	{ "allow_device", MLGEN_F_STR(struct settings, allow_device), .group = "Before a run",
+	  .help = "Let jobs write to this block device, such as /dev/sdb; several with ':'.\n"
+		  "One that is mounted or in use is refused all the same." },
 	{ "replace", MLGEN_F_BOOL(struct settings, replace), .def = "0", .group = "Before a run",
 	  .help = "With phase=prepare: delete a dataset that was made with other options and make it anew." },
 

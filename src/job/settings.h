@@ -7,7 +7,7 @@
 
 #include <mlgen/field.h>
 
-enum settings_format { OUTPUT_TEXT, OUTPUT_JSON };
+enum settings_format { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_FIO_JSON };
 enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
 
 struct settings {
@@ -18,6 +18,7 @@ struct settings {
 	char *section; /* run only this one */
 	bool readonly; /* refuse anything that writes */
 	bool allow_fill; /* preparation may use more than half of the free space */
+	char *allow_device; /* may be written, a:b; NULL = none */
 	bool replace; /* phase=prepare: delete a dataset made otherwise, make it anew */
 	int output_format;
 	char *output, *json, *log;

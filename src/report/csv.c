@@ -55,6 +55,13 @@ static bool is_train(const struct csv_interval *i)
 	return was_in(i, LIVE_TRAIN) || was_in(i, LIVE_DROP);
 }
 
+/* Also one that began and ended within the interval. */
+static bool is_io(const struct csv_interval *i)
+{
+	return i->now->is_io &&
+	       (i->now->phase == LIVE_IO || i->now->phase == LIVE_DONE);
+}
+
 static bool is_prepare(const struct csv_interval *i)
 {
 	return was_in(i, LIVE_PREPARE);
@@ -117,7 +124,7 @@ static void put_phase(struct buf *out, const struct csv_interval *i)
 	static const char *const names[] = {
 		[LIVE_WAIT] = "wait", [LIVE_PREPARE] = "prepare",
 		[LIVE_DROP] = "drop", [LIVE_TRAIN] = "train",
-		[LIVE_DONE] = "done",
+		[LIVE_IO] = "io",     [LIVE_DONE] = "done",
 	};
 	buf_add(out, names[i->now->phase]);
 }
@@ -192,6 +199,33 @@ static void put_page_cache(struct buf *out, const struct csv_interval *i)
 	put_known(out, i->page_cache_bytes);
 }
 
+static void put_gained(struct buf *out, const struct csv_interval *i,
+		       uint64_t now, uint64_t before)
+{
+	if (is_io(i))
+		put_u64(out, gained(now, before));
+}
+
+static void put_read_ios(struct buf *out, const struct csv_interval *i)
+{
+	put_gained(out, i, i->now->io_ios[0], i->before->io_ios[0]);
+}
+
+static void put_write_ios(struct buf *out, const struct csv_interval *i)
+{
+	put_gained(out, i, i->now->io_ios[1], i->before->io_ios[1]);
+}
+
+static void put_read_bytes(struct buf *out, const struct csv_interval *i)
+{
+	put_gained(out, i, i->now->io_moved[0], i->before->io_moved[0]);
+}
+
+static void put_write_bytes(struct buf *out, const struct csv_interval *i)
+{
+	put_gained(out, i, i->now->io_moved[1], i->before->io_moved[1]);
+}
+
 const struct csv_column csv_columns[] = {
 	{ "time", "End of the interval, ISO 8601, UTC.", put_time },
 	{ "seconds", "The same in seconds since the start of the log.",
@@ -199,7 +233,7 @@ const struct csv_column csv_columns[] = {
 	{ "job", "Name of the job.", put_job },
 	{ "phase",
 	  "What the job is at: wait, prepare, drop (its files leave "
-	  "the page cache), train or done.",
+	  "the page cache), train, io (a plain job) or done.",
 	  put_phase },
 	{ "epoch", "The epoch under way, from 1.", put_epoch },
 	{ "step", "The step of this epoch that rank 0 is at, from 1.",
@@ -209,7 +243,7 @@ const struct csv_column csv_columns[] = {
 	{ "sample_bytes", "Their payload, in bytes.", put_sample_bytes },
 	{ "io_bytes",
 	  "Bytes read in the interval as transferred; of a "
-	  "preparation, bytes written.",
+	  "preparation or layout, bytes written.",
 	  put_io_bytes },
 	{ "au_percent",
 	  "Compute as a percentage of the steps that ended in "
@@ -224,6 +258,11 @@ const struct csv_column csv_columns[] = {
 	  put_cpu },
 	{ "resident_bytes", "Memory that mlgen holds.", put_resident },
 	{ "page_cache_bytes", "Page cache of this host.", put_page_cache },
+	{ "read_ios", "Reads that a plain job completed in the interval.",
+	  put_read_ios },
+	{ "write_ios", "Writes that it completed.", put_write_ios },
+	{ "read_bytes", "Bytes that it read.", put_read_bytes },
+	{ "write_bytes", "Bytes that it wrote.", put_write_bytes },
 	{ 0 },
 };
 

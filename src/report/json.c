@@ -75,7 +75,8 @@ static json_t *bins_object(const struct hist *h)
 	return o;
 }
 
-static json_t *hist_object(const struct hist *h,
+/* fio's converter of bins takes none for an error where the key is there. */
+static json_t *hist_object(const struct hist *h, bool is_fio,
 			   const struct f64_list *percentiles)
 {
 	if (h && h->count == 0)
@@ -87,7 +88,8 @@ static json_t *hist_object(const struct hist *h,
 	json_object_set_new(o, "stddev", real_value(h ? hist_stddev(h) : 0));
 	json_object_set_new(o, "N", count_value(h ? h->count : 0));
 	json_object_set_new(o, "percentile", percentile_object(h, percentiles));
-	json_object_set_new(o, "bins", bins_object(h));
+	if (h || !is_fio)
+		json_object_set_new(o, "bins", bins_object(h));
 	return o;
 }
 
@@ -175,7 +177,7 @@ static json_t *member_value(const struct mlgen_field *f, const void *at,
 		return text_member(at);
 	case MLGEN_HIST:
 		return hist_object(*(struct hist *const *)at,
-				   walk->percentiles);
+				   f->flags & MLGEN_FIO, walk->percentiles);
 	case MLGEN_OBJECT:
 		return struct_object(f->sub, at, walk);
 	case MLGEN_LIST:
@@ -215,11 +217,13 @@ static void add_dataset(json_t *o, const struct dataset *ds,
 }
 
 /* fio's part of a job, which results and plans have alike. */
-static json_t *job_object(const struct job_result *r, const struct jobset *set,
-			  const struct walk *walk)
+static json_t *job_object(const struct job_result *r,
+			  const struct run_result *run,
+			  const struct jobset *set, const struct walk *walk)
 {
 	struct metrics_job m;
 	metrics_job_init(&m, r, set);
+	metrics_job_share(&m, run);
 	json_t *o = struct_object(metrics_job_fields, &m, walk);
 	metrics_job_fini(&m);
 	return o;
@@ -232,10 +236,11 @@ static bool has_prepared(const struct job_result *r)
 }
 
 static json_t *result_object(const struct job_result *r,
+			     const struct run_result *run,
 			     const struct jobset *set)
 {
 	const struct walk walk = { .percentiles = &r->job->percentile_list };
-	json_t *o = job_object(r, set, &walk);
+	json_t *o = job_object(r, run, set, &walk);
 	add_dataset(o, r->dataset, &r->totals, &walk);
 	if (has_prepared(r))
 		json_object_set_new(o, "prepare",
@@ -245,28 +250,60 @@ static json_t *result_object(const struct job_result *r,
 		json_object_set_new(
 			o, "ml",
 			struct_object(metrics_ml_fields, &r->ml, &walk));
+	if (r->kind == RESULT_IO)
+		json_object_set_new(
+			o, "io",
+			struct_object(metrics_io_fields, &r->io, &walk));
 	return o;
 }
 
+static void add_planned(json_t *o, const struct plan_report *p)
+{
+	const struct f64_list *percentiles = &p->job->percentile_list;
+	const struct walk of_ml = { percentiles, metrics_ml_planned };
+	const struct walk of_io = { percentiles, metrics_io_planned };
+	struct ml_result ml;
+	struct io_result io;
+	switch ((enum job_phase)p->job->phase) {
+	case PHASE_TRAIN:
+		metrics_planned(&ml, p);
+		json_object_set_new(
+			o, "ml", struct_object(metrics_ml_fields, &ml, &of_ml));
+		break;
+	case PHASE_IO:
+		metrics_planned_io(&io, p);
+		json_object_set_new(
+			o, "io", struct_object(metrics_io_fields, &io, &of_io));
+		break;
+	case PHASE_PREPARE:
+		break;
+	}
+}
+
 static json_t *plan_object(const struct plan_report *p,
+			   const struct run_result *run,
 			   const struct jobset *set)
 {
 	const struct job_result none = { .job = p->job,
 					 .group = p->job->group,
 					 .members = 1 };
 	const struct walk all = { .percentiles = &p->job->percentile_list };
-	const struct walk planned = { all.percentiles, metrics_ml_planned };
-	json_t *o = job_object(&none, set, &all);
+	json_t *o = job_object(&none, run, set, &all);
 	add_dataset(o, &p->dataset, &p->totals, &all);
-	if (p->job->phase == PHASE_TRAIN) {
-		struct ml_result ml;
-		metrics_planned(&ml, p);
-		json_object_set_new(
-			o, "ml",
-			struct_object(metrics_ml_fields, &ml, &planned));
-	}
+	add_planned(o, p);
 	json_object_set_new(o, "plan",
 			    struct_object(metrics_plan_fields, p, &all));
+	return o;
+}
+
+/* Where fio says its own version: some of its readers ask for the key. */
+static json_t *as_fio(json_t *root)
+{
+	json_t *o = json_object();
+	json_object_set_new(o, "fio version",
+			    json_sprintf("mlgen-%s", metrics_version()));
+	json_object_update(o, root);
+	json_decref(root);
 	return o;
 }
 
@@ -287,12 +324,14 @@ int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 	metrics_top_init(&top, r, set);
 	json_t *root = struct_object(metrics_top_fields, &top, &walk);
 	metrics_top_fini(&top);
+	if (set->settings.output_format == OUTPUT_FIO_JSON)
+		root = as_fio(root);
 	/* Each job has percentiles of its own; its place in the order stays. */
 	json_t *jobs = json_array();
 	for (size_t i = 0; !plans && i < r->job_count; i++)
-		json_array_append_new(jobs, result_object(&r->jobs[i], set));
+		json_array_append_new(jobs, result_object(&r->jobs[i], r, set));
 	for (size_t i = 0; plans && i < set->count; i++)
-		json_array_append_new(jobs, plan_object(&plans[i], set));
+		json_array_append_new(jobs, plan_object(&plans[i], r, set));
 	json_object_set_new(root, "jobs", jobs);
 	return dump(root, to);
 }

@@ -18,8 +18,9 @@
 
 /*
  * The report of r's jobs, or with `plans` (plans[i] of set->jobs[i]) the plan
- * of set's jobs; of `r` then only host, time and interruption are read. 0, or
- * -EIO when it could not be written whole.
+ * of set's jobs; of `r` then only host, time and interruption are read. With
+ * output_format=fio-json it begins with "fio version", which some readers of
+ * fio's output ask for. 0, or -EIO when it could not be written whole.
  */
 int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 		const struct plan_report *plans);

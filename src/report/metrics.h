@@ -34,11 +34,13 @@ extern const struct mlgen_field metrics_top_fields[];
 extern const struct mlgen_field metrics_job_fields[];
 extern const struct mlgen_field metrics_dataset_fields[];
 extern const struct mlgen_field metrics_ml_fields[];      /* struct ml_result */
+extern const struct mlgen_field metrics_io_fields[];      /* struct io_result */
 extern const struct mlgen_field metrics_prepare_fields[]; /* prepare_result */
 extern const struct mlgen_field metrics_plan_fields[];    /* plan_report */
 
-/* The rows of metrics_ml_fields that a dry run knows; ends with NULL. */
+/* The rows of these that a dry run knows; end with NULL. */
 extern const char *const metrics_ml_planned[];
+extern const char *const metrics_io_planned[];
 
 /* This program, for the document and the report. */
 const char *metrics_version(void);
@@ -55,9 +57,14 @@ struct metrics_direction {
 	uint64_t runtime_ms, total_ios, short_ios, drop_ios;
 	struct hist *slat_ns, *clat_ns, *lat_ns;
 	uint64_t bw_min, bw_max, bw_samples;
-	double bw_mean, bw_dev;
+	double bw_agg, bw_mean, bw_dev;
 	uint64_t iops_min, iops_max, iops_samples;
 	double iops_mean, iops_stddev;
+};
+
+struct metrics_sync {
+	uint64_t total_ios;
+	struct hist *lat_ns;
 };
 
 struct metrics_job {
@@ -71,7 +78,11 @@ struct metrics_job {
 	double usr_cpu, sys_cpu;
 	uint64_t ctx, majf, minf, read_align_bytes;
 	struct metrics_direction read, write, trim;
-	struct metrics_shares latency_ns, latency_us, latency_ms, iodepth_level;
+	struct metrics_sync sync;
+	struct metrics_shares latency_ns, latency_us, latency_ms;
+	struct metrics_shares iodepth_level, iodepth_submit, iodepth_complete;
+	uint64_t latency_depth, latency_target, latency_window;
+	double latency_percentile;
 };
 
 /* What lies on storage, as a run or a plan has it. */
@@ -106,10 +117,17 @@ void metrics_top_init(struct metrics_top *t, const struct run_result *r,
 		      const struct jobset *set);
 void metrics_top_fini(struct metrics_top *t);
 
-/* A job merged by group_reporting lists its members and the options they share. */
+/* The figures alone, without options and members. Nothing owned. */
+void metrics_job_figures(struct metrics_job *m, const struct job_result *r);
+
+/* All of it. A job merged by group_reporting lists its members and the options
+ * they share. */
 void metrics_job_init(struct metrics_job *m, const struct job_result *r,
 		      const struct jobset *set);
 void metrics_job_fini(struct metrics_job *m);
+
+/* bw_agg, which takes the other jobs of the run. */
+void metrics_job_share(struct metrics_job *m, const struct run_result *r);
 
 /* Nothing owned; false when the result has no dataset. */
 bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
@@ -117,3 +135,4 @@ bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
 
 /* What of a run's figures a plan knows; all others are empty. Nothing owned. */
 void metrics_planned(struct ml_result *ml, const struct plan_report *p);
+void metrics_planned_io(struct io_result *io, const struct plan_report *p);

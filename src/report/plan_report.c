@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,19 +13,12 @@
 #include "data/demand.h"
 #include "data/manifest.h"
 #include "data/sampler.h"
+#include "report/plan_io.h"
+#include "report/plan_parts.h"
 
 /* MLPerf Storage rules, section 7: dataset and steps of a run that counts. */
 #define MEMORIES_WANTED 5
 #define STEPS_WANTED 500
-
-/* Files of the program's own: streams, reports, counters, libraries. */
-#define OWN_FILES 32
-
-/* Memory of the program: about so much at rest, per accelerator and per read
- * thread beside its buffer (stack, the pages of its histograms in use). */
-#define BASE_BYTES (4u << 20)
-#define RANK_BYTES (256u << 10)
-#define THREAD_BYTES (256u << 10)
 
 /* Extents that stand for all in the calls per sample, as in data/demand.c. */
 #define LOOKED_AT 32768
@@ -37,35 +29,9 @@ struct plan_input {
 	const struct settings *set;
 };
 
-__attribute__((format(printf, 4, 5))) static void
-add_check(struct plan_report *p, const char *name, enum plan_state state,
-	  const char *fmt, ...)
-{
-	char text[MLGEN_ERR_MAX];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	struct metric_list *l = &p->checks;
-	l->items = mem_realloc(l->items,
-			       (l->count + 1) * sizeof(struct plan_check));
-	struct plan_check *checks = l->items;
-	checks[l->count++] = (struct plan_check){
-		.name = mem_strdup(name),
-		.state = (int)state,
-		.text = *text ? mem_strdup(text) : NULL,
-	};
-}
-
 static bool is_training(const struct plan_report *p)
 {
 	return p->job->phase == PHASE_TRAIN;
-}
-
-static uint64_t saturated_product(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 /* Files that are there, and what is left to write. False = a mismatch. */
@@ -80,37 +46,19 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 				      &p->present_bytes, &p->present_estimate,
 				      &err);
 	if (rc && !renew) {
-		add_check(p, "dataset", PLAN_FAIL, "%s", err.text);
+		plan_add_check(p, "dataset", PLAN_FAIL, "%s", err.text);
 		return false;
 	}
 	if (rc) {
 		p->present_files = p->present_bytes = 0;
-		add_check(p, "dataset", PLAN_WARNING,
-			  "--replace deletes the dataset that is there, "
-			  "which was made otherwise");
+		plan_add_check(p, "dataset", PLAN_WARNING,
+			       "--replace deletes the dataset that is there, "
+			       "which was made otherwise");
 	}
 	p->write_files = p->dataset.files - p->present_files;
 	if (p->write_files && p->totals.bytes > p->present_bytes)
 		p->write_bytes = p->totals.bytes - p->present_bytes;
 	return true;
-}
-
-/* The first part of a path that exists is where a new one would begin. */
-static bool is_writable(const char *path)
-{
-	char *part = mem_strdup(path);
-	while (access(part, F_OK) && strcmp(part, ".") && strcmp(part, "/")) {
-		char *slash = strrchr(part, '/');
-		if (slash == part)
-			slash++;
-		if (slash)
-			*slash = '\0';
-		else
-			mem_replace(&part, ".");
-	}
-	bool writable = access(part, W_OK | X_OK) == 0;
-	mem_free(part);
-	return writable;
 }
 
 static void check_writing(struct plan_report *p, const struct plan_input *in)
@@ -119,23 +67,25 @@ static void check_writing(struct plan_report *p, const struct plan_input *in)
 	const char *dir = p->dataset.directory;
 	units_human_count(n, p->write_files);
 	if (in->set->readonly)
-		add_check(p, "dataset", PLAN_FAIL,
-			  "--readonly: %s files of the dataset are missing in "
-			  "%s and nothing may be written; prepare them first, "
-			  "with --phase=prepare and without --readonly",
-			  n, dir);
+		plan_add_check(
+			p, "dataset", PLAN_FAIL,
+			"--readonly: %s files of the dataset are missing in "
+			"%s and nothing may be written; prepare them first, "
+			"with --phase=prepare and without --readonly",
+			n, dir);
 	else if (p->mount.read_only)
-		add_check(p, "dataset", PLAN_FAIL,
-			  "%s: %s files are missing and %s is mounted "
-			  "read-only; choose another --directory",
-			  dir, n, p->mount.target);
-	else if (!is_writable(dir))
-		add_check(p, "dataset", PLAN_FAIL,
-			  "%s: %s files are missing and the directory is not "
-			  "writable for this user; choose another --directory",
-			  dir, n);
+		plan_add_check(p, "dataset", PLAN_FAIL,
+			       "%s: %s files are missing and %s is mounted "
+			       "read-only; choose another --directory",
+			       dir, n, p->mount.target);
+	else if (!plan_is_writable(dir))
+		plan_add_check(
+			p, "dataset", PLAN_FAIL,
+			"%s: %s files are missing and the directory is not "
+			"writable for this user; choose another --directory",
+			dir, n);
 	else if (!plan_find_check(p, "dataset"))
-		add_check(p, "dataset", PLAN_OK, "%s", "");
+		plan_add_check(p, "dataset", PLAN_OK, "%s", "");
 }
 
 /* Preparation takes at most half of what is free, unless it is allowed more. */
@@ -147,7 +97,7 @@ static void check_space(struct plan_report *p, const struct plan_input *in)
 	bool fill = in->set->allow_fill;
 	uint64_t usable = fill ? p->free_bytes : p->free_bytes / 2;
 	if (p->write_bytes <= usable) {
-		add_check(p, "space", PLAN_OK, "%s", "");
+		plan_add_check(p, "space", PLAN_OK, "%s", "");
 		return;
 	}
 	double fit = (double)p->present_files +
@@ -159,9 +109,9 @@ static void check_space(struct plan_report *p, const struct plan_input *in)
 			 fit,
 			 p->write_bytes <= p->free_bytes ? " (or --allow_fill)"
 							 : "");
-	add_check(p, "space", PLAN_FAIL, "%s: %s to write, %s free%s. %s", dir,
-		  need, room, fill ? "" : ", of which half may be used",
-		  remedy);
+	plan_add_check(p, "space", PLAN_FAIL, "%s: %s to write, %s free%s. %s",
+		       dir, need, room,
+		       fill ? "" : ", of which half may be used", remedy);
 }
 
 static void check_mount(struct plan_report *p, const struct plan_input *in)
@@ -169,21 +119,22 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 	struct mlgen_err err = { 0 };
 	bool is_matching = look_at_files(p, in);
 	if (mount_read(&p->mount, p->dataset.directory, &err)) {
-		add_check(p, "space", PLAN_FAIL, "%s", err.text);
+		plan_add_check(p, "space", PLAN_FAIL, "%s", err.text);
 		return;
 	}
 	p->free_bytes = p->mount.free_bytes;
 	if (is_matching && p->write_files)
 		check_writing(p, in);
 	else if (is_matching)
-		add_check(p, "dataset", PLAN_OK, "%s", "");
+		plan_add_check(p, "dataset", PLAN_OK, "%s", "");
 	if (is_matching)
 		check_space(p, in);
 	if (p->mount.is_memory)
-		add_check(p, "storage", PLAN_WARNING,
-			  "%s at %s is memory: nothing of a disk is measured "
-			  "there",
-			  p->mount.type, p->mount.target);
+		plan_add_check(
+			p, "storage", PLAN_WARNING,
+			"%s at %s is memory: nothing of a disk is measured "
+			"there",
+			p->mount.type, p->mount.target);
 }
 
 static void check_direct(struct plan_report *p)
@@ -197,11 +148,12 @@ static void check_direct(struct plan_report *p)
 		probe = path;
 	if (mount_direct_alignment(probe, &p->direct_align_bytes, &err)) {
 		p->direct_align_bytes = 0;
-		add_check(p, "direct", PLAN_FAIL, "%s", err.text);
+		plan_add_check(p, "direct", PLAN_FAIL, "%s", err.text);
 		return;
 	}
 	units_human_bytes(size, (double)p->direct_align_bytes);
-	add_check(p, "direct", PLAN_OK, "requests are rounded to %s", size);
+	plan_add_check(p, "direct", PLAN_OK, "requests are rounded to %s",
+		       size);
 }
 
 static void check_memory(struct plan_report *p)
@@ -210,46 +162,33 @@ static void check_memory(struct plan_report *p)
 	p->dataset_memory_ratio =
 		memory > 0 ? (double)p->totals.bytes / memory : (double)NAN;
 	if (!(p->dataset_memory_ratio < MEMORIES_WANTED))
-		add_check(p, "memory", PLAN_OK, "%d x", MEMORIES_WANTED);
+		plan_add_check(p, "memory", PLAN_OK, "%d x", MEMORIES_WANTED);
 	else if (p->job->direct || p->job->invalidate == INVALIDATE_EPOCH)
-		add_check(p, "memory", PLAN_OK, "%s", "");
+		plan_add_check(p, "memory", PLAN_OK, "%s", "");
 	else
-		add_check(p, "memory", PLAN_WARNING,
-			  "this host can keep much of the dataset in memory; "
-			  "MLPerf Storage asks for %d x: --dataset_ratio=%d, "
-			  "or direct=1",
-			  MEMORIES_WANTED, MEMORIES_WANTED);
+		plan_add_check(
+			p, "memory", PLAN_WARNING,
+			"this host can keep much of the dataset in memory; "
+			"MLPerf Storage asks for %d x: --dataset_ratio=%d, "
+			"or direct=1",
+			MEMORIES_WANTED, MEMORIES_WANTED);
 }
 
 static void check_steps(struct plan_report *p)
 {
 	const struct job *j = p->job;
 	if (p->steps_per_epoch >= STEPS_WANTED) {
-		add_check(p, "steps", PLAN_OK, "%d", STEPS_WANTED);
+		plan_add_check(p, "steps", PLAN_OK, "%d", STEPS_WANTED);
 		return;
 	}
-	uint64_t samples = saturated_product(j->batch_size * j->accelerators,
-					     STEPS_WANTED);
+	uint64_t samples =
+		plan_product(j->batch_size * j->accelerators, STEPS_WANTED);
 	uint64_t files = samples / j->samples_per_file +
 			 (samples % j->samples_per_file > 0);
-	add_check(p, "steps", PLAN_WARNING,
-		  "MLPerf Storage asks for %d steps per epoch: "
-		  "--num_files=%" PRIu64,
-		  STEPS_WANTED, files);
-}
-
-static void check_open_files(struct plan_report *p, const struct host *host)
-{
-	uint64_t need = p->open_files;
-	p->open_files_limit = host->open_files;
-	if (need <= host->open_files)
-		add_check(p, "files", PLAN_OK, "%s", "");
-	else
-		add_check(p, "files", PLAN_FAIL,
-			  "%" PRIu64 " files open at once, %" PRIu64
-			  " allowed: ulimit -n %" PRIu64
-			  ", or fewer --read_threads or --accelerators",
-			  need, host->open_files, need);
+	plan_add_check(p, "steps", PLAN_WARNING,
+		       "MLPerf Storage asks for %d steps per epoch: "
+		       "--num_files=%" PRIu64,
+		       STEPS_WANTED, files);
 }
 
 /* How long an epoch and the run are. */
@@ -264,8 +203,8 @@ static int count_steps(struct plan_report *p, struct mlgen_err *err)
 	uint64_t taken = s.steps * j->accelerators * j->batch_size;
 	p->steps_per_epoch = s.steps;
 	p->left_over_samples = taken < samples ? samples - taken : 0;
-	p->total_steps = j->time_based ? UINT64_MAX
-				       : saturated_product(j->epochs, s.steps);
+	p->total_steps =
+		j->time_based ? UINT64_MAX : plan_product(j->epochs, s.steps);
 	if (j->steps && j->steps < p->total_steps)
 		p->total_steps = j->steps;
 	return 0;
@@ -311,7 +250,7 @@ static struct plan_config plan_of(const struct plan_report *p)
 	return (struct plan_config){
 		.dataset = &p->dataset,
 		.access = (enum job_access)p->job->access,
-		.bs_bytes = p->job->bs_bytes,
+		.bs_bytes = p->job->bs.read,
 		.direct = p->job->direct,
 		.align_bytes = p->direct_align_bytes,
 	};
@@ -350,15 +289,15 @@ static void compute_length(struct plan_report *p)
 static void compute_memory(struct plan_report *p)
 {
 	const struct job *j = p->job;
-	uint64_t threads = saturated_product(j->accelerators, j->read_threads);
+	uint64_t threads = plan_product(j->accelerators, j->read_threads);
 	const struct plan_config plan = plan_of(p);
 	uint64_t buffer = plan_buffer_bytes(&plan, job_depth(j));
 	/* PyTorch's prefetch is per worker, that of `plain` per rank. */
 	double batches = (double)j->accelerators * (double)j->prefetch;
 	if (j->loader == LOADER_PYTORCH)
 		batches *= (double)j->read_threads;
-	p->program_bytes = BASE_BYTES + j->accelerators * RANK_BYTES +
-			   threads * (THREAD_BYTES + buffer);
+	p->program_bytes = PLAN_BASE_BYTES + j->accelerators * PLAN_RANK_BYTES +
+			   threads * (PLAN_THREAD_BYTES + buffer);
 	p->framework_bytes =
 		batches * (double)j->batch_size * p->totals.mean_sample_bytes;
 }
@@ -370,16 +309,16 @@ static int plan_training(struct plan_report *p, const struct host *host,
 	int rc = count_steps(p, err);
 	if (rc)
 		return rc;
-	uint64_t threads = saturated_product(j->accelerators, j->read_threads);
-	p->reads_in_flight = saturated_product(threads, job_depth(j));
+	uint64_t threads = plan_product(j->accelerators, j->read_threads);
+	p->reads_in_flight = plan_product(threads, job_depth(j));
 	if (p->touches_files) {
-		p->open_files =
-			saturated_product(threads, job_samples_at_once(j)) +
-			OWN_FILES;
+		p->open_files = plan_product(threads, job_samples_at_once(j)) +
+				PLAN_OWN_FILES;
 		check_memory(p);
 		if (j->direct)
 			check_direct(p);
-		check_open_files(p, host);
+		plan_check_open_files(p, host,
+				      "fewer --read_threads or --accelerators");
 	}
 	check_steps(p);
 	compute_demand(p);
@@ -408,6 +347,19 @@ static void set_unknown(struct plan_report *p)
 	p->samples_per_sec_one = p->bytes_per_sec_one = (double)NAN;
 	p->demand_bytes_per_sec = p->demand_io_bytes_per_sec = (double)NAN;
 	p->io_bytes_per_sample = (double)NAN;
+	p->io.move_bytes = UINT64_MAX;
+}
+
+static int plan_dataset(struct plan_report *p, const struct plan_input *in,
+			struct mlgen_err *err)
+{
+	int rc = dataset_init(&p->dataset, p->job, p->memory_bytes, err);
+	if (rc)
+		return rc;
+	dataset_totals(&p->dataset, &p->totals);
+	if (p->touches_files)
+		check_mount(p, in);
+	return is_training(p) ? plan_training(p, in->host, err) : 0;
 }
 
 int plan_make(struct plan_report *p, const struct job *job,
@@ -421,14 +373,8 @@ int plan_make(struct plan_report *p, const struct job *job,
 	p->memory_bytes = host->memory_bytes;
 	p->touches_files =
 		!(job->engine && (job->engine->caps & MLGEN_CAP_NO_FILES));
-	int rc = dataset_init(&p->dataset, job, host->memory_bytes, err);
-	if (rc)
-		return rc;
-	dataset_totals(&p->dataset, &p->totals);
-	if (p->touches_files)
-		check_mount(p, &in);
-	if (is_training(p))
-		rc = plan_training(p, host, err);
+	int rc = job->phase == PHASE_IO ? plan_io(p, host, set)
+					: plan_dataset(p, &in, err);
 	if (rc)
 		plan_fini(p);
 	else
@@ -445,6 +391,7 @@ void plan_fini(struct plan_report *p)
 	}
 	mem_free(p->checks.items);
 	mem_free(p->blockers.items);
+	mem_free(p->io.directory);
 	dataset_fini(&p->dataset);
 	memset(p, 0, sizeof(*p));
 }

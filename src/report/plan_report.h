@@ -19,7 +19,7 @@
 enum plan_state { PLAN_OK, PLAN_WARNING, PLAN_FAIL };
 
 struct plan_check {
-	char *name; /* dataset space storage memory direct files steps */
+	char *name; /* dataset data space storage memory direct files steps */
 	int state;
 	char *text; /* of OK the rule it keeps, else what is wrong; may be NULL */
 };
@@ -27,6 +27,15 @@ struct plan_check {
 /* Operations of an average sample. */
 struct plan_calls {
 	double open, stat, read, write, fsync, close;
+};
+
+/* What only a plain job has. */
+struct plan_io {
+	char *directory; /* of the first file; NULL = none, or unknown */
+	uint64_t files, file_bytes;
+	uint64_t move_bytes;   /* of all workers and loops; UINT64_MAX:
+				  until runtime, or unknown */
+	uint64_t buffer_bytes; /* of all workers */
 };
 
 /* Unknown figures are NaN or UINT64_MAX. */
@@ -50,6 +59,8 @@ struct plan_report {
 	double samples_per_sec_one, bytes_per_sec_one;
 	double demand_bytes_per_sec, demand_io_bytes_per_sec;
 
+	struct plan_io io; /* zeroed but for phase=io */
+
 	uint64_t reads_in_flight;
 	uint64_t open_files, open_files_limit; /* need at once, allowed */
 	uint64_t direct_align_bytes;           /* 0 = buffered */
@@ -64,8 +75,8 @@ struct plan_report {
 };
 
 /*
- * Compute; touches nothing: reads the manifest and asks for sizes, space and
- * limits. 0, or -EINVAL with err for a job that cannot be planned.
+ * Compute; touches nothing: reads the manifest, or looks at the files of a
+ * plain job, and asks for sizes, space and limits. 0, or -EINVAL with err for a job that cannot be planned.
  */
 int plan_make(struct plan_report *p, const struct job *job,
 	      const struct host *host, const struct settings *set,

@@ -167,3 +167,22 @@ double show_io_percent(const struct loader_percent *l)
 	return l->open + l->stat + l->read + l->write + l->fsync + l->close +
 	       l->reap;
 }
+
+char *show_fio_number(char *out, double v, bool is_binary)
+{
+	static const char *const units[] = { "", "k", "M", "G", "T", "P" };
+	static const char *const binary[] = {
+		"", "Ki", "Mi", "Gi", "Ti", "Pi"
+	};
+	double base = is_binary ? 1024 : 1000;
+	size_t unit = 0;
+	/* fio cuts off, then rounds what is left: 1023.9 MiB are 1024. */
+	while (floor(v) > 9999 && unit + 1 < ARRAY_LEN(units)) {
+		v /= base;
+		unit++;
+	}
+	int decimals = unit == 0 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
+	snprintf(out, UNITS_TEXT_BYTES, "%.*f%s", decimals, v,
+		 is_binary ? binary[unit] : units[unit]);
+	return out;
+}

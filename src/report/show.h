@@ -2,6 +2,7 @@
 /* show.h - figures as every line of a report shows them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -61,3 +62,9 @@ void show_sizes(struct buf *out, const struct sizes *s);
 
 /* Percent of the loaders' time inside I/O calls: every kind, and reap. */
 double show_io_percent(const struct loader_percent *l);
+
+/*
+ * A number as fio writes it: at most four digits, whole ones up to 9999, then
+ * the next unit: "203k", "12.3k", "2048Mi" with binary units.
+ */
+char *show_fio_number(char *out, double v, bool is_binary);

@@ -3,9 +3,6 @@
 #include "report/status.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,33 +10,21 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/units.h"
-#include "stat/opstat.h"
+#include "report/status_line.h"
 
-#define MIB 1048576.0
-#define GIB 1073741824.0
 #define NS_PER_SEC UINT64_C(1000000000)
 
-#define COLUMNS 80
+#define COLUMNS STATUS_COLUMNS
 #define CLEAR "\r\033[K"
 #define LOOKS 10 /* seconds that AU, throughput and p99 look back */
 #define LOOK_NS NS_PER_SEC
-#define WAITING_NS (2 * NS_PER_SEC)
-#define OUTSTANDING_NS (10 * NS_PER_SEC)
-#define PARTS 8
-#define PART_BYTES 96
-
-/* A job as it was at some second; what a difference needs, no more. */
-struct look {
-	uint64_t now_ns, sample_bytes, compute_ns, step_ns, bytes_done;
-	struct hist *stall;
-};
 
 /* The last seconds of one job: a ring, the oldest at `next` once it is full. */
 struct track {
 	char *job_name;
 	enum live_phase phase;
-	struct look looks[LOOKS];
+	uint64_t begin_ns; /* of the phase */
+	struct status_look looks[LOOKS];
 	unsigned next, count;
 };
 
@@ -52,17 +37,6 @@ struct status {
 	struct track *tracks;
 	size_t track_count;
 	struct hist *scratch; /* stalls of the last seconds */
-};
-
-/* The pieces of a line, from left to right, and what to do without first. */
-struct part {
-	char text[PART_BYTES];
-	unsigned worth; /* the least goes first; 0 stays */
-};
-
-struct line {
-	struct part parts[PARTS];
-	unsigned count;
 };
 
 static void write_all(int fd, const char *s, size_t n)
@@ -78,271 +52,9 @@ static void write_all(int fd, const char *s, size_t n)
 	}
 }
 
-__attribute__((format(printf, 3, 4))) static void add_part(struct line *l,
-							   unsigned worth,
-							   const char *fmt, ...)
-{
-	struct part *p = &l->parts[l->count++];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(p->text, sizeof(p->text), fmt, ap);
-	va_end(ap);
-	p->worth = worth;
-}
-
-/* Three digits are enough for something that changes every second. */
-static char *put_rate(char *out, double bytes_per_sec)
-{
-	bool is_gib = bytes_per_sec >= GIB;
-	double v = bytes_per_sec / (is_gib ? GIB : MIB);
-	int decimals = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
-	snprintf(out, UNITS_TEXT_BYTES, "%.*f %s", decimals, v,
-		 is_gib ? "GiB/s" : "MiB/s");
-	return out;
-}
-
-/* "1.66 of 3.73 TiB": both in the unit of the larger. */
-static void put_done_of(char *out, size_t size, uint64_t done, uint64_t total)
-{
-	char whole[UNITS_TEXT_BYTES];
-	double power = 1;
-	while ((double)total / power >= 1023.5)
-		power *= 1024;
-	double v = (double)done / power;
-	units_human_bytes(whole, (double)total);
-	snprintf(out, size, "%.*f of %s",
-		 power < 2    ? 0
-		 : v < 99.995 ? 2
-			      : v < 999.95,
-		 v, whole);
-}
-
-static const struct look *oldest_look(const struct track *t)
+static const struct status_look *oldest_look(const struct track *t)
 {
 	return &t->looks[t->count < LOOKS ? 0 : t->next];
-}
-
-/* Rate of a counter over the last seconds; NaN where there is no past. */
-static double rate_since(const struct live *now, const struct look *then,
-			 uint64_t gained)
-{
-	if (now->now_ns <= then->now_ns)
-		return (double)NAN;
-	return (double)gained * (double)NS_PER_SEC /
-	       (double)(now->now_ns - then->now_ns);
-}
-
-static void add_left(struct line *l, uint64_t left_ns)
-{
-	char text[UNITS_TEXT_BYTES];
-	uint64_t s = left_ns / NS_PER_SEC;
-	if (left_ns == UINT64_MAX)
-		return;
-	if (s < 60)
-		add_part(l, 2, "left %" PRIu64 "s", s);
-	else
-		add_part(l, 2, "left %s",
-			 units_human_time(text, s * NS_PER_SEC));
-}
-
-static void prepare_line(struct line *l, const struct live *now,
-			 const struct look *then)
-{
-	char done[UNITS_TEXT_BYTES], total[UNITS_TEXT_BYTES], bytes[64],
-		rate[UNITS_TEXT_BYTES];
-	uint64_t gained = now->bytes_done > then->bytes_done
-				  ? now->bytes_done - then->bytes_done
-				  : 0;
-	double per_sec = rate_since(now, then, gained);
-	uint64_t left_ns = now->left_ns;
-	add_part(l, 0, "prepare");
-	add_part(l, 0, " %s/%s files", units_human_count(done, now->files_done),
-		 units_human_count(total, now->files_total));
-	put_done_of(bytes, sizeof(bytes), now->bytes_done, now->bytes_total);
-	add_part(l, 1, "%s", bytes);
-	if (!isnan(per_sec))
-		add_part(l, 3, "%s", put_rate(rate, per_sec));
-	if (left_ns == UINT64_MAX && per_sec > 0 &&
-	    now->bytes_total >= now->bytes_done)
-		left_ns = (uint64_t)((double)(now->bytes_total -
-					      now->bytes_done) /
-				     per_sec * (double)NS_PER_SEC);
-	add_left(l, left_ns);
-}
-
-static bool is_outstanding(const struct live *now)
-{
-	return now->oldest.start_ns != 0 &&
-	       now->now_ns >= now->oldest.start_ns + OUTSTANDING_NS;
-}
-
-/* The end of a path names the file; its beginning goes first. */
-static void add_outstanding(struct line *l, const struct live *now, size_t room)
-{
-	const char *path = now->oldest.path;
-	size_t len = strlen(path);
-	char what[64];
-	int head =
-		snprintf(what, sizeof(what),
-			 "%s for %" PRIu64 " s: ", opstat_name(now->oldest.op),
-			 (now->now_ns - now->oldest.start_ns) / NS_PER_SEC);
-	if (room > PART_BYTES - 1)
-		room = PART_BYTES - 1;
-	room = room > (size_t)head + 16 ? room - (size_t)head : 16;
-	if (len > room)
-		add_part(l, 0, "%s...%s", what, path + len - (room - 3));
-	else
-		add_part(l, 0, "%s%s", what, path);
-}
-
-static void add_epoch(struct line *l, const struct live *now)
-{
-	if (now->epochs > 0)
-		add_part(l, 5, "epoch %" PRIu64 "/%" PRIu64, now->epoch,
-			 now->epochs);
-	else
-		add_part(l, 5, "epoch %" PRIu64, now->epoch);
-}
-
-static void add_step(struct line *l, const struct live *now)
-{
-	if (now->steps > 0)
-		add_part(l, 1, "step %" PRIu64 "/%" PRIu64, now->step,
-			 now->steps);
-	else
-		add_part(l, 1, "step %" PRIu64, now->step);
-}
-
-static void add_throughput(struct line *l, const struct live *now,
-			   const struct look *then)
-{
-	char rate[UNITS_TEXT_BYTES];
-	double per_sec =
-		rate_since(now, then, now->sample_bytes - then->sample_bytes);
-	if (now->waiting_ns > WAITING_NS)
-		add_part(l, 0, "waiting %" PRIu64 " s",
-			 now->waiting_ns / NS_PER_SEC);
-	else if (!isnan(per_sec))
-		add_part(l, 0, "%s", put_rate(rate, per_sec));
-}
-
-static void add_au(struct line *l, const struct live *now,
-		   const struct look *then)
-{
-	uint64_t steps_ns = now->step_ns - then->step_ns;
-	if (now->compute_ns == 0 || steps_ns == 0)
-		return;
-	double au = (double)(now->compute_ns - then->compute_ns) /
-		    (double)steps_ns * 100;
-	add_part(l, 4, "AU %.1f%%", au);
-}
-
-static void add_stall(struct line *l, const struct live *now,
-		      const struct look *then, struct hist *scratch)
-{
-	if (!now->stall || !then->stall)
-		return;
-	memcpy(scratch, now->stall, sizeof(*scratch));
-	hist_subtract(scratch, then->stall);
-	if (scratch->count == 0)
-		return;
-	double ms = (double)hist_percentile(scratch, 99) / 1e6;
-	add_part(l, 3, "stall p99 %.*f ms",
-		 ms < 0.995  ? 3
-		 : ms < 9.95 ? 2
-			     : ms < 99.5,
-		 ms);
-}
-
-static void train_line(struct line *l, const struct live *now,
-		       const struct look *then, struct hist *scratch)
-{
-	add_part(l, 0, "%s", now->job_name);
-	add_epoch(l, now);
-	if (is_outstanding(now)) {
-		size_t used = 0;
-		for (unsigned i = 0; i < l->count; i++)
-			used += strlen(l->parts[i].text) + 2;
-		add_outstanding(l, now, COLUMNS - 10 - used);
-		return;
-	}
-	add_step(l, now);
-	add_throughput(l, now, then);
-	add_au(l, now, then);
-	add_stall(l, now, then, scratch);
-	add_left(l, now->left_ns);
-}
-
-static void compose(struct line *l, const struct live *now,
-		    const struct look *then, struct hist *scratch)
-{
-	l->count = 0;
-	switch (now->phase) {
-	case LIVE_PREPARE:
-		prepare_line(l, now, then);
-		break;
-	case LIVE_TRAIN:
-		train_line(l, now, then, scratch);
-		break;
-	case LIVE_WAIT:
-		add_part(l, 0, "%s", now->job_name);
-		add_part(l, 0, "waits for its start");
-		break;
-	case LIVE_DROP:
-		add_part(l, 0, "%s", now->job_name);
-		add_part(l, 0, "drops its files from the page cache");
-		break;
-	case LIVE_DONE:
-		add_part(l, 0, "%s", now->job_name);
-		add_part(l, 0, "done");
-		break;
-	}
-}
-
-static size_t join(const struct line *l, const char *between, char *out,
-		   size_t size)
-{
-	size_t len = 0;
-	out[0] = '\0';
-	for (unsigned i = 0; i < l->count && len < size; i++)
-		len += (size_t)snprintf(out + len, size - len, "%s%s",
-					i ? between : "", l->parts[i].text);
-	return len;
-}
-
-static bool drop_least(struct line *l)
-{
-	unsigned least = PARTS;
-	for (unsigned i = 0; i < l->count; i++)
-		if (l->parts[i].worth > 0 &&
-		    (least == PARTS ||
-		     l->parts[i].worth < l->parts[least].worth))
-			least = i;
-	if (least == PARTS)
-		return false;
-	memmove(&l->parts[least], &l->parts[least + 1],
-		(l->count - least - 1) * sizeof(l->parts[0]));
-	l->count--;
-	return true;
-}
-
-/* Names and paths come from users: none of them moves the cursor. */
-static void make_printable(char *text)
-{
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-}
-
-/* In at most `columns`: closer together, then without the least important. */
-static void fit(struct line *l, size_t columns, char *out, size_t size)
-{
-	while (join(l, "  ", out, size) > columns &&
-	       join(l, " ", out, size) > columns && drop_least(l))
-		;
-	if (strlen(out) > columns)
-		out[columns] = '\0';
-	make_printable(out);
 }
 
 static struct track *track_of(struct status *s, const char *job_name)
@@ -365,16 +77,12 @@ static struct track *new_track(struct status *s, const char *job_name)
 
 static void remember(struct track *t, const struct live *now)
 {
-	struct look *l = &t->looks[t->next];
+	struct status_look *l = &t->looks[t->next];
 	struct hist *stall = l->stall;
 	if (now->stall && !stall)
 		stall = hist_new();
-	*l = (struct look){ .now_ns = now->now_ns,
-			    .sample_bytes = now->sample_bytes,
-			    .compute_ns = now->compute_ns,
-			    .step_ns = now->step_ns,
-			    .bytes_done = now->bytes_done,
-			    .stall = stall };
+	*l = status_look_of(now);
+	l->stall = stall;
 	if (now->stall)
 		memcpy(stall, now->stall, sizeof(*stall));
 	t->next = (t->next + 1) % LOOKS;
@@ -390,9 +98,11 @@ static void follow(struct status *s, const struct live *now)
 		t = new_track(s, now->job_name);
 	if (t->phase != now->phase) {
 		t->phase = now->phase;
+		t->begin_ns = now->now_ns;
 		t->next = t->count = 0;
 	}
-	const struct look *last = &t->looks[(t->next + LOOKS - 1) % LOOKS];
+	const struct status_look *last =
+		&t->looks[(t->next + LOOKS - 1) % LOOKS];
 	if (t->count == 0 || now->now_ns >= last->now_ns + LOOK_NS)
 		remember(t, now);
 }
@@ -401,37 +111,27 @@ static void follow(struct status *s, const struct live *now)
 static void job_line(struct status *s, const struct live *now, size_t columns,
 		     char *out, size_t size)
 {
-	struct line l;
 	const struct track *t = track_of(s, now->job_name);
-	struct look none = { .now_ns = now->now_ns,
-			     .sample_bytes = now->sample_bytes,
-			     .compute_ns = now->compute_ns,
-			     .step_ns = now->step_ns,
-			     .bytes_done = now->bytes_done };
+	const struct status_look none = status_look_of(now);
 	bool known = t && t->count > 0 && t->phase == now->phase;
-	compose(&l, now, known ? oldest_look(t) : &none, s->scratch);
-	fit(&l, columns, out, size);
+	const struct status_line_past past = {
+		.then = known ? oldest_look(t) : &none,
+		.begin_ns = known ? t->begin_ns : now->now_ns,
+		.scratch = s->scratch,
+	};
+	status_line(now, &past, columns, out, size);
 }
 
-/* Several jobs share the line: each its name, throughput or wait, and AU. */
+/* Several jobs share the line. */
 static void short_line(struct status *s, const struct live *now, char *out,
 		       size_t size)
 {
-	struct line l = { .count = 0 };
 	const struct track *t = track_of(s, now->job_name);
-	if (now->phase != LIVE_TRAIN || !t || t->count == 0 ||
-	    t->phase != now->phase) {
-		job_line(s, now, COLUMNS, out, size);
-		return;
-	}
-	add_part(&l, 0, "%s", now->job_name);
-	if (is_outstanding(now))
-		add_outstanding(&l, now, COLUMNS / 2);
+	bool is_measured = now->phase == LIVE_TRAIN || now->phase == LIVE_IO;
+	if (is_measured && t && t->count > 0 && t->phase == now->phase)
+		status_line_short(now, oldest_look(t), out, size);
 	else
-		add_throughput(&l, now, oldest_look(t));
-	add_au(&l, now, oldest_look(t));
-	join(&l, " ", out, size);
-	make_printable(out);
+		job_line(s, now, COLUMNS, out, size);
 }
 
 static bool is_busy(const struct live *l)

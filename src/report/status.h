@@ -13,7 +13,8 @@
  * Throughput, AU and stall percentile are those of the last ten seconds. An
  * accelerator that has waited for more than two seconds takes the place of the
  * throughput, an operation outstanding for ten is shown with its path: a
- * hung mount is visible at once. Main thread only.
+ * hung mount is visible at once. A plain job shows operations and bytes per
+ * second of each direction and how much of its time is over. Main thread only.
  *
  * --eta=auto draws on a terminal only; --status-interval adds whole lines with
  * the time (UTC) in front, one per job. No line is wider than 80 columns.

@@ -10,6 +10,7 @@
 #include "report/show.h"
 #include "report/text_block.h"
 #include "report/text_evidence.h"
+#include "report/text_io.h"
 #include "report/text_settings.h"
 #include "report/text_tables.h"
 #include "report/verdict.h"
@@ -17,45 +18,9 @@
 #define LINES 45
 #define NS_PER_SEC 1e9
 
-#define ANSWER_INDENT 18 /* where the text begins, beside the labels */
-
-static unsigned lines_of(const struct buf *b)
-{
-	unsigned n = 0;
-	for (const char *s = buf_str(b); *s; s++)
-		n += *s == '\n';
-	return n;
-}
-
-/* Names come from users: no control character reaches a terminal. */
-static void put_out(FILE *to, const struct buf *b)
-{
-	for (const char *s = buf_str(b); *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		fputc(c == '\n' || (c >= ' ' && c != 0x7f) ? c : '?', to);
-	}
-}
-
-/* Why a training ended early; NULL = it did not. */
-static const char *early_end(const struct text_block *b)
-{
-	if (b->result->err.code != 0)
-		return "stopped by an error";
-	if (b->ml->interrupted)
-		return "interrupted";
-	if (b->run->err.code != 0 && !b->ml->complete)
-		return "another job failed";
-	return NULL;
-}
-
 static bool is_memory(const struct text_block *b)
 {
-	return b->ml->verdict.name && !strcmp(b->ml->verdict.name, "memory");
-}
-
-static bool is_storage(const struct text_block *b)
-{
-	return b->ml->verdict.name && !strcmp(b->ml->verdict.name, "storage");
+	return b->verdict->name && !strcmp(b->verdict->name, "memory");
 }
 
 /* "63.1% AU (target 90%: missed), "; `brief` drops what stands in brackets. */
@@ -76,7 +41,7 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 		buf_addf(out, " (too short: %" PRIu64 " counted step%s)",
 			 counted, counted == 1 ? "" : "s");
 	else if (!brief && !isnan(ml->au_percent) &&
-		 !isnan(ml->target_au_percent) && !early_end(b) &&
+		 !isnan(ml->target_au_percent) && !text_early_end(b) &&
 		 !is_memory(b))
 		buf_addf(out, " (target %g%%: %s)", ml->target_au_percent,
 			 ml->target_met ? "met" : "missed");
@@ -92,7 +57,7 @@ static void put_answer(struct buf *out, const struct text_block *b,
 		       unsigned length)
 {
 	const struct ml_result *ml = b->ml;
-	const char *end = early_end(b);
+	const char *end = text_early_end(b);
 	char rate[UNITS_TEXT_BYTES], samples[UNITS_TEXT_BYTES];
 	buf_addf(out, "%s: ", b->job->name);
 	if (ml->steps == 0) {
@@ -127,41 +92,6 @@ static void train_answer(struct buf *out, const struct text_block *b)
 	}
 }
 
-static void put_enough(struct buf *out, const struct text_block *b)
-{
-	double au;
-	uint64_t n = verdict_enough(b->result, &au);
-	const char *name = b->ml->accelerator;
-	char who[SHOW_ACCELERATORS_BYTES], text[160];
-	if (n == UINT64_MAX)
-		return;
-	if (n == 0)
-		snprintf(text, sizeof(text),
-			 "less than one %s at %g%% AU (estimate)",
-			 name ? name : "accelerator", au);
-	else
-		snprintf(text, sizeof(text), "about %s at %g%% AU (estimate)",
-			 show_accelerators(who, n, name), au);
-	text_put(out, "  enough for", ANSWER_INDENT, text);
-}
-
-static void put_verdict(struct buf *out, const struct text_block *b)
-{
-	const struct verdict_result *v = &b->ml->verdict;
-	const char *name = verdict_label(v->name);
-	char label[64];
-	if (!name)
-		return;
-	snprintf(label, sizeof(label), "  %s", name);
-	text_put(out, label, ANSWER_INDENT, v->headline ? v->headline : "");
-	if (v->because)
-		text_put(out, "  because", ANSWER_INDENT, v->because);
-	if (is_storage(b))
-		put_enough(out, b);
-	if (v->try_next)
-		text_put(out, "  try next", ANSWER_INDENT, v->try_next);
-}
-
 /* The epoch table comes last: it takes the lines that are left. */
 static void train_report(FILE *to, const struct text_block *b, bool quiet)
 {
@@ -172,21 +102,21 @@ static void train_report(FILE *to, const struct text_block *b, bool quiet)
 		buf_init(&parts[i]);
 	train_answer(&parts[ANSWER], b);
 	if (!quiet) {
-		put_verdict(&parts[ANSWER], b);
+		text_verdict(&parts[ANSWER], b);
 		text_settings(&parts[SETTINGS], b);
 		if (b->ml->steps > 0)
 			text_evidence(&parts[EVIDENCE], b);
 		text_latency(&parts[LATENCY], b->ml, &b->job->percentile_list);
 	}
 	for (unsigned i = 0; i < 5; i++)
-		lines += lines_of(&parts[i]) + (i > 0);
+		lines += text_lines(&parts[i]) + (i > 0);
 	if (!quiet)
 		text_epochs(&parts[EPOCHS], b->ml, &b->unit,
 			    lines < LINES ? LINES - lines : 0);
 	for (unsigned i = 0; i < 5; i++) {
 		if (i > 0 && parts[i].len > 0)
 			fputc('\n', to);
-		put_out(to, &parts[i]);
+		text_print(to, &parts[i]);
 		buf_fini(&parts[i]);
 	}
 }
@@ -232,13 +162,13 @@ static void prepare_report(FILE *to, const struct text_block *b, bool quiet)
 	put_prepare_answer(&out, b);
 	if (!quiet) {
 		buf_add(&text, show_percent(number, p->resident_percent));
-		if (b->ml->storage.is_memory)
+		if (b->storage->is_memory)
 			buf_add(&text,
 				": this filesystem keeps files in memory");
 		else if (p->files_written > 0 && p->resident_percent <= 1)
 			buf_add(&text, ": each file was synced and dropped "
 				       "from the page cache");
-		text_put(&out, "  in memory now", ANSWER_INDENT,
+		text_put(&out, "  in memory now", TEXT_ANSWER_INDENT,
 			 buf_str(&text));
 	}
 	if (!quiet && p->files_kept > 0 && p->files_written > 0)
@@ -249,7 +179,7 @@ static void prepare_report(FILE *to, const struct text_block *b, bool quiet)
 	if (!quiet && (p->interrupted || b->result->err.code != 0))
 		buf_add(&out, "  the dataset is incomplete; the next run goes "
 			      "on where this one ended\n");
-	put_out(to, &out);
+	text_print(to, &out);
 	buf_fini(&text);
 	buf_fini(&out);
 }
@@ -257,13 +187,12 @@ static void prepare_report(FILE *to, const struct text_block *b, bool quiet)
 static void job_report(FILE *to, const struct run_result *r,
 		       const struct job_result *j, bool quiet)
 {
-	struct text_block b = {
-		.run = r, .result = j, .job = j->job, .ml = &j->ml
-	};
+	struct text_block b;
 	if (j->kind == RESULT_NONE) {
 		fprintf(to, "%s: did not run\n", j->job->name);
 		return;
 	}
+	text_block_init(&b, r, j);
 	if (j->kind == RESULT_PREPARE) {
 		prepare_report(to, &b, quiet);
 		return;
@@ -274,11 +203,33 @@ static void job_report(FILE *to, const struct run_result *r,
 	train_report(to, &b, quiet);
 }
 
+/* A plain job has a record of its own for each worker, unless it asks for
+ * group_reporting: they follow each other. */
+static size_t count_records(const struct run_result *r, size_t first)
+{
+	size_t n = 1;
+	while (first + n < r->job_count && r->jobs[first].kind == RESULT_IO &&
+	       r->jobs[first + n].kind == RESULT_IO &&
+	       r->jobs[first + n].job == r->jobs[first].job)
+		n++;
+	return n;
+}
+
 void text_report(FILE *to, const struct run_result *r, bool quiet)
 {
-	for (size_t i = 0; i < r->job_count; i++) {
+	bool any_io = false;
+	size_t n;
+	for (size_t i = 0; i < r->job_count; i += n) {
+		n = count_records(r, i);
 		if (i > 0 && !quiet)
 			fputc('\n', to);
-		job_report(to, r, &r->jobs[i], quiet);
+		if (r->jobs[i].kind != RESULT_IO) {
+			job_report(to, r, &r->jobs[i], quiet);
+			continue;
+		}
+		text_io_report(to, r, &r->jobs[i], n, quiet);
+		any_io = true;
 	}
+	if (any_io && !quiet)
+		text_io_disks(to, r);
 }

@@ -2,7 +2,13 @@
 /* text_block.c - one job's part of the text report, and how its lines are laid out. */
 #include "report/text_block.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "report/verdict.h"
+
+/* Lines that sum to 100 % have their "= 100%" below each other here. */
+#define SUM_COLUMN 78
 
 /* How much of the text goes on a line of `room`: whole words, and whole items
  * of a list where that leaves the line more than half full. */
@@ -35,6 +41,57 @@ static size_t first_length(const char *text, size_t room, size_t next_room)
 	return len;
 }
 
+static void put_enough(struct buf *out, const struct text_block *b)
+{
+	double au;
+	uint64_t n = verdict_enough(b->result, &au);
+	const char *name = b->ml->accelerator;
+	char who[SHOW_ACCELERATORS_BYTES], text[160];
+	if (n == UINT64_MAX)
+		return;
+	if (n == 0)
+		snprintf(text, sizeof(text),
+			 "less than one %s at %g%% AU (estimate)",
+			 name ? name : "accelerator", au);
+	else
+		snprintf(text, sizeof(text), "about %s at %g%% AU (estimate)",
+			 show_accelerators(who, n, name), au);
+	text_put(out, "  enough for", TEXT_ANSWER_INDENT, text);
+}
+
+void text_block_init(struct text_block *b, const struct run_result *run,
+		     const struct job_result *result)
+{
+	const struct ml_result *ml = &result->ml;
+	const struct io_result *io = &result->io;
+	bool is_plain = result->kind == RESULT_IO;
+	*b = (struct text_block){
+		.run = run,
+		.result = result,
+		.job = result->job,
+		.ml = ml,
+		.io = io,
+		.storage = is_plain ? &io->storage : &ml->storage,
+		.host = is_plain ? &io->host : &ml->host,
+		.network = is_plain ? &io->network : &ml->network,
+		.numa = is_plain ? &io->numa : &ml->numa,
+		.verdict = is_plain ? &io->verdict : &ml->verdict,
+	};
+}
+
+const char *text_early_end(const struct text_block *b)
+{
+	bool is_plain = b->result->kind == RESULT_IO;
+	bool is_complete = is_plain ? b->io->complete : b->ml->complete;
+	if (b->result->err.code != 0)
+		return "stopped by an error";
+	if (is_plain ? b->io->interrupted : b->ml->interrupted)
+		return "interrupted";
+	if (b->run->err.code != 0 && !is_complete)
+		return "another job failed";
+	return NULL;
+}
+
 void text_put(struct buf *out, const char *label, size_t indent,
 	      const char *text)
 {
@@ -52,5 +109,71 @@ void text_put(struct buf *out, const char *label, size_t indent,
 		buf_addf(out, "%*s", (int)indent, "");
 		buf_addn(out, text, len);
 		buf_addc(out, '\n');
+	}
+}
+
+void text_verdict(struct buf *out, const struct text_block *b)
+{
+	const struct verdict_result *v = b->verdict;
+	const char *name = verdict_label(v->name);
+	char label[64];
+	if (!name)
+		return;
+	snprintf(label, sizeof(label), "  %s", name);
+	text_put(out, label, TEXT_ANSWER_INDENT,
+		 v->headline ? v->headline : "");
+	if (v->because)
+		text_put(out, "  because", TEXT_ANSWER_INDENT, v->because);
+	if (!strcmp(v->name, "storage"))
+		put_enough(out, b);
+	if (v->try_next)
+		text_put(out, "  try next", TEXT_ANSWER_INDENT, v->try_next);
+}
+
+/* The column after the last entry of a line of shares; too many entries go on
+ * in a second line. */
+void text_shares(struct buf *out, const char *label,
+		 const struct show_shares *s)
+{
+	struct buf line;
+	char entry[64];
+	bool any = false;
+	if (s->count == 0)
+		return;
+	buf_init(&line);
+	buf_addf(&line, "%-*s", TEXT_EVIDENCE_INDENT, label);
+	for (unsigned i = 0; i < s->count; i++) {
+		unsigned t = s->of[i].tenths;
+		if (t == 0)
+			continue;
+		int len = snprintf(entry, sizeof(entry), "%s %u.%u%%",
+				   s->of[i].name, t / 10, t % 10);
+		if (line.len + 2 + (size_t)len > TEXT_COLUMNS - 8) {
+			buf_addf(out, "%s\n", buf_str(&line));
+			buf_reset(&line);
+			buf_addf(&line, "%*s", TEXT_EVIDENCE_INDENT, "");
+			any = false;
+		}
+		buf_addf(&line, "%s%s", any ? "  " : "", entry);
+		any = true;
+	}
+	int pad = line.len + 2 < SUM_COLUMN ? SUM_COLUMN - (int)line.len : 2;
+	buf_addf(out, "%s%*s= 100%%\n", buf_str(&line), pad, "");
+	buf_fini(&line);
+}
+
+unsigned text_lines(const struct buf *b)
+{
+	unsigned n = 0;
+	for (const char *s = buf_str(b); *s; s++)
+		n += *s == '\n';
+	return n;
+}
+
+void text_print(FILE *to, const struct buf *b)
+{
+	for (const char *s = buf_str(b); *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		fputc(c == '\n' || (c >= ' ' && c != 0x7f) ? c : '?', to);
 	}
 }

@@ -2,22 +2,53 @@
 /* text_block.h - one job's part of the text report, and how its lines are laid out. */
 #pragma once
 
+#include <stdio.h>
+
 #include "base/buf.h"
 #include "report/show.h"
 #include "run/results.h"
 
 #define TEXT_COLUMNS 90
+#define TEXT_ANSWER_INDENT 18
+#define TEXT_SETTING_INDENT 10
+#define TEXT_EVIDENCE_INDENT 19
 
 /* What the report of one job is made from. */
 struct text_block {
 	const struct run_result *run;
 	const struct job_result *result;
 	const struct job *job;
-	const struct ml_result *ml;
+	const struct ml_result *ml; /* a training, else empty */
+	const struct io_result *io; /* a plain job, else empty */
+	/* The ones of either. */
+	const struct storage_result *storage;
+	const struct host_result *host;
+	const struct network_result *network;
+	const struct numa_result *numa;
+	const struct verdict_result *verdict;
 	struct rate_unit unit;
 	struct show_shares time, loader;
 };
 
+/* All but unit and shares, from a result, which must outlive it. */
+void text_block_init(struct text_block *b, const struct run_result *run,
+		     const struct job_result *result);
+
+/* Why a job ended early; NULL = it did not. */
+const char *text_early_end(const struct text_block *b);
+
 /* A label, then text in as many lines as it takes, `indent` from the left. */
 void text_put(struct buf *out, const char *label, size_t indent,
 	      const char *text);
+
+/* The verdict and the figures that decide it, as far as there is one. */
+void text_verdict(struct buf *out, const struct text_block *b);
+
+/* "compute 62.8%  stall 33.9%  ...  = 100%" behind its label. */
+void text_shares(struct buf *out, const char *label,
+		 const struct show_shares *s);
+
+unsigned text_lines(const struct buf *b);
+
+/* Names come from users: no control character reaches a terminal. */
+void text_print(FILE *to, const struct buf *b);

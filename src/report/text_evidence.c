@@ -9,46 +9,14 @@
 
 #include "report/verdict.h"
 
-#define EVIDENCE_INDENT 19
-
-/* Lines that sum to 100 % have their "= 100%" below each other here. */
-#define SUM_COLUMN 78
-
 static bool is_set(const char *s)
 {
 	return s && *s;
 }
 
-/* The column after the last entry of a line of shares; too many entries go on
- * in a second line. */
-static void put_shares(struct buf *out, const char *label,
-		       const struct show_shares *s)
+static bool is_io_job(const struct text_block *b)
 {
-	struct buf line;
-	char entry[64];
-	bool any = false;
-	if (s->count == 0)
-		return;
-	buf_init(&line);
-	buf_addf(&line, "%-*s", EVIDENCE_INDENT, label);
-	for (unsigned i = 0; i < s->count; i++) {
-		unsigned t = s->of[i].tenths;
-		if (t == 0)
-			continue;
-		int len = snprintf(entry, sizeof(entry), "%s %u.%u%%",
-				   s->of[i].name, t / 10, t % 10);
-		if (line.len + 2 + (size_t)len > TEXT_COLUMNS - 8) {
-			buf_addf(out, "%s\n", buf_str(&line));
-			buf_reset(&line);
-			buf_addf(&line, "%*s", EVIDENCE_INDENT, "");
-			any = false;
-		}
-		buf_addf(&line, "%s%s", any ? "  " : "", entry);
-		any = true;
-	}
-	int pad = line.len + 2 < SUM_COLUMN ? SUM_COLUMN - (int)line.len : 2;
-	buf_addf(out, "%s%*s= 100%%\n", buf_str(&line), pad, "");
-	buf_fini(&line);
+	return b->result->kind == RESULT_IO;
 }
 
 /* What the client of a network filesystem made of these reads. */
@@ -77,7 +45,7 @@ static void put_read_sizes(struct buf *out, const struct text_block *b)
 	if (r->total_ios == 0)
 		return;
 	buf_init(&text);
-	units_human_bytes(called, (double)b->job->bs_bytes);
+	units_human_bytes(called, (double)b->job->bs.read);
 	units_human_bytes(mean, (double)r->io_bytes / (double)r->total_ios);
 	if (is_plain && !strcmp(called, mean))
 		buf_addf(&text, "%s as called (bs)", called);
@@ -90,8 +58,8 @@ static void put_read_sizes(struct buf *out, const struct text_block *b)
 		show_sizes(&text, &r->sizes);
 		buf_addf(&text, " as called, %s mean", mean);
 	}
-	put_sizes_at_server(&text, &b->ml->storage);
-	text_put(out, "read sizes", EVIDENCE_INDENT, buf_str(&text));
+	put_sizes_at_server(&text, b->storage);
+	text_put(out, "read sizes", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -105,7 +73,7 @@ static void put_invalidate(struct buf *text, const struct text_block *b)
 				     "before each epoch",
 	};
 	if (b->job->invalidate != INVALIDATE_NONE &&
-	    b->ml->storage.cache_drops == 0)
+	    b->storage->cache_drops == 0)
 		buf_addf(text, "; invalidate=%s found nothing to drop",
 			 b->job->invalidate == INVALIDATE_RUN ? "run"
 							      : "epoch");
@@ -123,9 +91,9 @@ static void put_unseen(struct buf *text, const struct storage_result *s)
 			      "seen");
 }
 
-static void put_from_memory(struct buf *out, const struct text_block *b)
+void text_from_memory(struct buf *out, const struct text_block *b)
 {
-	const struct storage_result *s = &b->ml->storage;
+	const struct storage_result *s = b->storage;
 	struct buf text;
 	char percent[UNITS_TEXT_BYTES];
 	if (verdict_without_storage(b->job))
@@ -144,15 +112,16 @@ static void put_from_memory(struct buf *out, const struct text_block *b)
 		buf_addf(&text, " (%s)", s->source);
 	if (!s->is_memory && !isnan(s->resident_before_percent))
 		buf_addf(&text,
-			 "; %s of the dataset was cached before (%" PRIu64
+			 "; %s of %s cached before (%" PRIu64
 			 " file%s sampled)",
 			 show_percent(percent, s->resident_before_percent),
+			 is_io_job(b) ? "its files was" : "the dataset was",
 			 s->resident_files, s->resident_files == 1 ? "" : "s");
 	if (!s->is_memory) {
 		put_invalidate(&text, b);
 		put_unseen(&text, s);
 	}
-	text_put(out, "from memory", EVIDENCE_INDENT, buf_str(&text));
+	text_put(out, "from memory", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -181,9 +150,9 @@ static void put_network(struct buf *text, const struct network_result *n)
 			show_gigabits(line, (double)n->line_rate_bits_per_sec));
 }
 
-static void put_host(struct buf *out, const struct text_block *b)
+void text_host(struct buf *out, const struct text_block *b)
 {
-	const struct host_result *h = &b->ml->host;
+	const struct host_result *h = b->host;
 	struct buf text;
 	char number[UNITS_TEXT_BYTES];
 	buf_init(&text);
@@ -204,8 +173,8 @@ static void put_host(struct buf *out, const struct text_block *b)
 						(double)hist_percentile(
 							h->oversleep_ns, 99)));
 	}
-	put_network(&text, &b->ml->network);
-	text_put(out, "host", EVIDENCE_INDENT, buf_str(&text));
+	put_network(&text, b->network);
+	text_put(out, "host", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -223,12 +192,13 @@ static void put_numa_cause(struct buf *text, const struct job *job)
 
 static void put_far(struct buf *text, const struct text_block *b)
 {
-	const struct numa_result *n = &b->ml->numa;
-	const char *what =
-		b->job->loader == LOADER_PLAIN ? "samples" : "batches";
+	const struct numa_result *n = b->numa;
+	const char *what = is_io_job(b)                     ? "time"
+			   : b->job->loader == LOADER_PLAIN ? "samples"
+							    : "batches";
 	char percent[UNITS_TEXT_BYTES];
 	buf_addf(text, ", disk %s on node %" PRIu64 ": ",
-		 is_set(b->ml->storage.device) ? b->ml->storage.device : "",
+		 is_set(b->storage->device) ? b->storage->device : "",
 		 n->device_node);
 	if (!(n->far_percent > 0)) {
 		buf_add(text, "near");
@@ -242,15 +212,15 @@ static void put_far(struct buf *text, const struct text_block *b)
 }
 
 /* Of a host with one node there is nothing to say, unless it was asked. */
-static void put_numa(struct buf *out, const struct text_block *b)
+void text_numa(struct buf *out, const struct text_block *b)
 {
-	const struct numa_result *n = &b->ml->numa;
+	const struct numa_result *n = b->numa;
 	bool is_known = is_set(n->loader_nodes) && n->device_node != UINT64_MAX;
 	struct buf text;
 	if (!is_known && !n->unbound)
 		return;
 	buf_init(&text);
-	buf_add(&text, "loaders");
+	buf_add(&text, is_io_job(b) ? "workers" : "loaders");
 	if (is_set(n->loader_nodes))
 		buf_addf(&text, " on node%s %s",
 			 node_set_count(&n->seen) == 1 ? "" : "s",
@@ -260,7 +230,7 @@ static void put_numa(struct buf *out, const struct text_block *b)
 	if (n->unbound)
 		buf_addf(&text, "%s not bound: %s",
 			 is_set(n->loader_nodes) ? "," : "", n->unbound);
-	text_put(out, "numa", EVIDENCE_INDENT, buf_str(&text));
+	text_put(out, "numa", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -309,17 +279,17 @@ static void put_steady(struct buf *out, const struct text_block *b)
 	if (b->result->read.short_ios > 0)
 		buf_addf(&text, ", %s short reads resumed",
 			 units_human_count(number, b->result->read.short_ios));
-	text_put(out, "steady", EVIDENCE_INDENT, buf_str(&text));
+	text_put(out, "steady", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
 void text_evidence(struct buf *out, const struct text_block *b)
 {
-	put_shares(out, "accelerator time", &b->time);
-	put_shares(out, "loader time", &b->loader);
+	text_shares(out, "accelerator time", &b->time);
+	text_shares(out, "loader time", &b->loader);
 	put_read_sizes(out, b);
-	put_from_memory(out, b);
-	put_host(out, b);
-	put_numa(out, b);
+	text_from_memory(out, b);
+	text_host(out, b);
+	text_numa(out, b);
 	put_steady(out, b);
 }

@@ -4,4 +4,11 @@
 
 #include "report/text_block.h"
 
+/* Of a training. */
 void text_evidence(struct buf *out, const struct text_block *b);
+
+/* Those of any job: what came from memory, load of the host and of the
+ * network, NUMA where there is something to say. */
+void text_from_memory(struct buf *out, const struct text_block *b);
+void text_host(struct buf *out, const struct text_block *b);
+void text_numa(struct buf *out, const struct text_block *b);

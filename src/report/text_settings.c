@@ -13,8 +13,6 @@
 #include "data/format.h"
 #include "report/verdict.h"
 
-#define SETTING_INDENT 10
-
 static bool is_set(const char *s)
 {
 	return s && *s;
@@ -48,7 +46,7 @@ static void put_job(struct buf *out, const struct text_block *b)
 	buf_addf(&text, ", %s", barriers[job->barrier]);
 	if (b->result->members > 1)
 		buf_addf(&text, "; %u jobs together", b->result->members);
-	text_put(out, "job", SETTING_INDENT, buf_str(&text));
+	text_put(out, "job", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -61,10 +59,11 @@ static void put_readers(struct buf *out, const struct text_block *b)
 	buf_addf(&text, "%s threads",
 		 units_human_count(number,
 				   b->ml->accelerators * job->read_threads));
-	buf_addf(&text,
-		 " (%" PRIu64 " per accelerator), ioengine=%s, direct=%d",
-		 job->read_threads, job->ioengine ? job->ioengine : "unknown",
-		 job->direct);
+	buf_addf(&text, " (%" PRIu64 " per accelerator), ioengine=%s",
+		 job->read_threads, job->ioengine ? job->ioengine : "unknown");
+	if (is_set(b->ml->in_use))
+		buf_addf(&text, " (%s)", b->ml->in_use);
+	buf_addf(&text, ", direct=%d", job->direct);
 	if (job_depth(job) > 1)
 		buf_addf(&text, ", iodepth=%u", job_depth(job));
 	if (job->direct && b->result->read_align_bytes > 0)
@@ -73,11 +72,11 @@ static void put_readers(struct buf *out, const struct text_block *b)
 				 number, (double)b->result->read_align_bytes));
 	if (job->access == ACCESS_PLAIN)
 		buf_addf(&text, ", %s reads",
-			 units_human_bytes(number, (double)job->bs_bytes));
+			 units_human_bytes(number, (double)job->bs.read));
 	else
 		buf_addf(&text, ", reads as %s does",
 			 job->direct ? "DLIO" : "NumPy");
-	text_put(out, "readers", SETTING_INDENT, buf_str(&text));
+	text_put(out, "readers", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -93,12 +92,25 @@ static void put_file_size(struct buf *text, const struct dataset_totals *t)
 	buf_addf(text, "%s%s", size, varies ? " (mean)" : "");
 }
 
+void text_memory_ratio(struct buf *text, const struct text_block *b,
+		       double bytes)
+{
+	double ram = (double)b->run->host.memory_bytes;
+	double ratio = ram > 0 ? bytes / ram : (double)NAN;
+	if (ratio >= 0.0005)
+		buf_addf(text, " = %.*f x this host's memory",
+			 ratio >= 0.995     ? 1
+			 : ratio >= 0.00995 ? 2
+					    : 3,
+			 ratio);
+	else if (!isnan(ratio))
+		buf_add(text, ", less than 0.001 x this host's memory");
+}
+
 static void put_dataset(struct buf *out, const struct text_block *b)
 {
 	const struct dataset *ds = b->result->dataset;
 	const struct dataset_totals *t = &b->result->totals;
-	double ram = (double)b->run->host.memory_bytes;
-	double ratio = ram > 0 ? (double)t->bytes / ram : (double)NAN;
 	struct buf text;
 	char number[UNITS_TEXT_BYTES];
 	if (!ds)
@@ -114,15 +126,8 @@ static void put_dataset(struct buf *out, const struct text_block *b)
 	buf_addf(&text, ", %s", units_human_bytes(number, (double)t->bytes));
 	if (t->estimate)
 		buf_add(&text, " (estimate)");
-	if (ratio >= 0.0005)
-		buf_addf(&text, " = %.*f x this host's memory",
-			 ratio >= 0.995     ? 1
-			 : ratio >= 0.00995 ? 2
-					    : 3,
-			 ratio);
-	else if (!isnan(ratio))
-		buf_add(&text, ", less than 0.001 x this host's memory");
-	text_put(out, "dataset", SETTING_INDENT, buf_str(&text));
+	text_memory_ratio(&text, b, (double)t->bytes);
+	text_put(out, "dataset", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -211,14 +216,14 @@ static void put_remote(struct buf *text, const struct storage_result *s)
 		buf_add(text, " (own cache: bytes from memory unknown)");
 }
 
-static void put_storage(struct buf *out, const struct text_block *b)
+void text_storage(struct buf *out, const struct text_block *b)
 {
-	const struct storage_result *s = &b->ml->storage;
+	const struct storage_result *s = b->storage;
 	struct buf text;
 	buf_init(&text);
 	if (verdict_without_storage(b->job)) {
 		buf_add(&text, "none: ioengine=null touches no file");
-		text_put(out, "storage", SETTING_INDENT, buf_str(&text));
+		text_put(out, "storage", TEXT_SETTING_INDENT, buf_str(&text));
 		buf_fini(&text);
 		return;
 	}
@@ -233,14 +238,14 @@ static void put_storage(struct buf *out, const struct text_block *b)
 	if (s->is_memory)
 		buf_add(&text, ": this is memory");
 	else if (is_set(s->device))
-		put_device(&text, s, &b->ml->numa);
+		put_device(&text, s, b->numa);
 	else
 		put_remote(&text, s);
-	text_put(out, "storage", SETTING_INDENT, buf_str(&text));
+	text_put(out, "storage", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
-static void put_machine(struct buf *out, const struct text_block *b)
+void text_machine(struct buf *out, const struct text_block *b)
 {
 	const struct host *h = &b->run->host;
 	time_t start = (time_t)(b->run->timestamp_ms / 1000);
@@ -257,7 +262,7 @@ static void put_machine(struct buf *out, const struct text_block *b)
 	if (gmtime_r(&start, &utc) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &utc) > 0)
 		buf_addf(&text, ", %s", when);
-	text_put(out, "host", SETTING_INDENT, buf_str(&text));
+	text_put(out, "host", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -266,6 +271,6 @@ void text_settings(struct buf *out, const struct text_block *b)
 	put_job(out, b);
 	put_readers(out, b);
 	put_dataset(out, b);
-	put_storage(out, b);
-	put_machine(out, b);
+	text_storage(out, b);
+	text_machine(out, b);
 }

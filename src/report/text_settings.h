@@ -4,4 +4,13 @@
 
 #include "report/text_block.h"
 
+/* Of a training. */
 void text_settings(struct buf *out, const struct text_block *b);
+
+/* Those of any job. */
+void text_storage(struct buf *out, const struct text_block *b);
+void text_machine(struct buf *out, const struct text_block *b);
+
+/* " = 14.9 x this host's memory", appended. */
+void text_memory_ratio(struct buf *text, const struct text_block *b,
+		       double bytes);

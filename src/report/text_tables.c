@@ -13,6 +13,8 @@
 
 /* A percentile is printed where this many values lie beyond it. */
 #define BEYOND 10
+/* Plain jobs: shorter means than this are shown in microseconds. */
+#define SHORT_NS 100e3
 /* Stalls an epoch needs for its p99. */
 #define STALLS_FOR_P99 1000
 
@@ -34,13 +36,10 @@ struct epoch_line {
 		first_step_seconds;
 };
 
-struct latency_row {
-	const char *name;
-	uint64_t count;
-	const struct hist *hist;
-};
-
 struct latency_columns {
+	const char *unit;
+	double unit_ns;
+	bool has_min;
 	int width;
 	unsigned count;
 	double percents[F64_LIST_MAX];
@@ -169,7 +168,8 @@ static void fit_percentiles(struct latency_columns *c,
 			    const struct f64_list *list)
 {
 	static const double usual[] = { 99, 50, 90, 99.9, 95, 99.99 };
-	unsigned room = (unsigned)((TEXT_COLUMNS - 25) / c->width) - 2;
+	unsigned room =
+		(unsigned)((TEXT_COLUMNS - 25) / c->width) - 2 - c->has_min;
 	bool taken[F64_LIST_MAX] = { false };
 	room = list->count < room ? list->count : room;
 	for (size_t u = 0; u < ARRAY_LEN(usual); u++) {
@@ -189,15 +189,16 @@ static void fit_percentiles(struct latency_columns *c,
 			c->percents[c->count++] = list->values[i];
 }
 
-/* Nine columns hold 9999.999 ms; a hung mount needs more. */
-static int latency_width(const struct latency_row *rows, size_t n)
+/* Nine columns hold 9999.999; a hung mount needs more. */
+static int latency_width(const struct text_latency_row *rows, size_t n,
+			 double unit_ns)
 {
 	int width = 9;
 	double largest = 0;
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hist)
 			largest = larger(largest, (double)rows[i].hist->max_ns);
-	for (double limit = 9999.5 * NS_PER_MS; largest >= limit; limit *= 10)
+	for (double limit = 9999.5 * unit_ns; largest >= limit; limit *= 10)
 		width++;
 	return width;
 }
@@ -211,10 +212,17 @@ static void put_aligned(struct buf *out, const char *number, int width)
 		 number + whole);
 }
 
-static void put_ms(struct buf *out, double ns, int width)
+/* NaN prints as `-`. */
+static void put_time(struct buf *out, const struct latency_columns *c,
+		     double ns)
 {
 	char number[UNITS_TEXT_BYTES];
-	put_aligned(out, units_human_ms(number, ns), width);
+	if (isnan(ns))
+		buf_addf(out, "%*s", c->width, "-");
+	else
+		put_aligned(out,
+			    units_human_ms(number, ns / c->unit_ns * NS_PER_MS),
+			    c->width);
 }
 
 static void trim_right(struct buf *out)
@@ -226,8 +234,11 @@ static void trim_right(struct buf *out)
 static void put_latency_header(struct buf *out, const struct latency_columns *c)
 {
 	char percent[UNITS_TEXT_BYTES], name[UNITS_TEXT_BYTES + 1];
-	buf_addf(out, "%-11s%14s%*s", "latency, ms", "count", c->width - 1,
-		 "mean");
+	buf_addf(out, "latency, %s%14s", c->unit, "count");
+	/* One further left than the others, as always. */
+	buf_addf(out, "%*s", c->width - 1, c->has_min ? "min" : "mean");
+	if (c->has_min)
+		buf_addf(out, "%*s", c->width, "mean");
 	for (unsigned i = 0; i < c->count; i++) {
 		snprintf(name, sizeof(name), "p%s",
 			 units_put_f64(percent, c->percents[i]));
@@ -237,31 +248,55 @@ static void put_latency_header(struct buf *out, const struct latency_columns *c)
 }
 
 static void put_latency(struct buf *out, const struct latency_columns *c,
-			const struct latency_row *row)
+			const struct text_latency_row *row)
 {
+	const double unknown = (double)NAN;
 	char count[UNITS_TEXT_BYTES];
 	const struct hist *h = row->hist;
-	bool empty = !h || h->count == 0;
-	buf_addf(out, "%-6s%19s", row->name,
+	/* Operations of a chain are counted, their latencies unknown: those of
+	 * the others would not stand for all. */
+	bool is_known = h && h->count > 0 && h->count >= row->count;
+	buf_addf(out, "%-11s%14s", row->name,
 		 units_human_count(count, row->count));
-	/* Completions of a chain are counted, their latencies unknown. */
-	if (empty)
-		buf_addf(out, "%*s", c->width, "-");
-	else
-		put_ms(out, hist_mean(h), c->width);
+	if (c->has_min)
+		put_time(out, c, is_known ? (double)h->min_ns : unknown);
+	put_time(out, c, is_known ? hist_mean(h) : unknown);
 	for (unsigned i = 0; i < c->count; i++) {
-		if (empty || hist_beyond(h, c->percents[i]) < BEYOND)
-			buf_addf(out, "%*s", c->width, "-");
-		else
-			put_ms(out, (double)hist_percentile(h, c->percents[i]),
-			       c->width);
+		bool is_sure =
+			is_known && hist_beyond(h, c->percents[i]) >= BEYOND;
+		put_time(out, c,
+			 is_sure ? (double)hist_percentile(h, c->percents[i])
+				 : unknown);
 	}
-	if (empty)
-		buf_addf(out, "%*s", c->width, "-");
-	else
-		put_ms(out, (double)h->max_ns, c->width);
+	put_time(out, c, is_known ? (double)h->max_ns : unknown);
 	trim_right(out);
 	buf_addc(out, '\n');
+}
+
+static void put_latencies(struct buf *out, struct latency_columns *c,
+			  const struct text_latency_row *rows, size_t n,
+			  const struct f64_list *percentiles)
+{
+	bool any = false;
+	c->width = latency_width(rows, n, c->unit_ns);
+	fit_percentiles(c, percentiles);
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].count == 0)
+			continue;
+		if (!any)
+			put_latency_header(out, c);
+		any = true;
+		put_latency(out, c, &rows[i]);
+	}
+}
+
+/* Is a microsecond the better unit: would the means lose their digits? */
+static bool is_short(const struct text_latency_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].hist && hist_mean(rows[i].hist) >= SHORT_NS)
+			return false;
+	return true;
 }
 
 void text_epochs(struct buf *out, const struct ml_result *ml,
@@ -302,7 +337,7 @@ void text_latency(struct buf *out, const struct ml_result *ml,
 		  const struct f64_list *percentiles)
 {
 	const struct ops_result *o = &ml->ops;
-	const struct latency_row rows[] = {
+	const struct text_latency_row rows[] = {
 		{ "open", o->open.total, o->open.lat_ns },
 		{ "stat", o->stat.total, o->stat.lat_ns },
 		{ "read", o->read.total, o->read.lat_ns },
@@ -315,16 +350,18 @@ void text_latency(struct buf *out, const struct ml_result *ml,
 		  ml->stall_ns },
 		{ "step", ml->step_ns ? ml->step_ns->count : 0, ml->step_ns },
 	};
-	struct latency_columns c = { 0 };
-	bool any = false;
-	c.width = latency_width(rows, ARRAY_LEN(rows));
-	fit_percentiles(&c, percentiles);
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (rows[i].count == 0)
-			continue;
-		if (!any)
-			put_latency_header(out, &c);
-		any = true;
-		put_latency(out, &c, &rows[i]);
-	}
+	struct latency_columns c = { .unit = "ms", .unit_ns = NS_PER_MS };
+	put_latencies(out, &c, rows, ARRAY_LEN(rows), percentiles);
+}
+
+const char *text_io_latency(struct buf *out,
+			    const struct text_latency_row *rows, size_t n,
+			    const struct f64_list *percentiles)
+{
+	bool is_us = is_short(rows, n);
+	struct latency_columns c = { .unit = is_us ? "us" : "ms",
+				     .unit_ns = is_us ? 1e3 : NS_PER_MS,
+				     .has_min = true };
+	put_latencies(out, &c, rows, n, percentiles);
+	return c.unit;
 }

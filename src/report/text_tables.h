@@ -21,3 +21,17 @@ void text_epochs(struct buf *out, const struct ml_result *ml,
  */
 void text_latency(struct buf *out, const struct ml_result *ml,
 		  const struct f64_list *percentiles);
+
+/*
+ * The same of a plain job, with the least latency, and in microseconds where
+ * every mean is below 100 of them: a read from the page cache takes one. Rows
+ * without a count are left out. The unit: "ms" or "us".
+ */
+struct text_latency_row {
+	const char *name;
+	uint64_t count;
+	const struct hist *hist;
+};
+const char *text_io_latency(struct buf *out,
+			    const struct text_latency_row *rows, size_t n,
+			    const struct f64_list *percentiles);

@@ -9,12 +9,11 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "report/show.h"
+#include "report/verdict_io.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-#define MEMORY_PERCENT 10.0  /* of the bytes, above this */
 #define NETWORK_PERCENT 90.0 /* of the line rate */
-#define HOST_CPU_PERCENT 90.0
 #define OVERSLEEP_PERCENT 1.0
 #define STALL_PERCENT 5.0
 #define STORAGE_PERCENT 80.0 /* of the loaders' time in I/O calls */
@@ -127,7 +126,7 @@ static bool memory_holds(const struct findings *f)
 	if (verdict_without_storage(f->job))
 		return false;
 	return f->ml->storage.is_memory ||
-	       f->ml->storage.memory_percent > MEMORY_PERCENT;
+	       f->ml->storage.memory_percent > VERDICT_MEMORY_PERCENT;
 }
 
 static void memory_headline(struct buf *out, const struct findings *f)
@@ -228,7 +227,7 @@ static void network_try(struct buf *out, const struct findings *f)
 
 static bool host_is_full(const struct findings *f)
 {
-	return f->ml->host.cpu_percent >= HOST_CPU_PERCENT;
+	return f->ml->host.cpu_percent >= VERDICT_CPU_PERCENT;
 }
 
 static bool host_holds(const struct findings *f)
@@ -499,9 +498,13 @@ static void decide(const struct run_result *r, struct job_result *j)
 
 void verdict_fill(struct run_result *r)
 {
-	for (size_t i = 0; i < r->job_count; i++)
-		if (r->jobs[i].kind == RESULT_TRAIN && r->jobs[i].ml.steps > 0)
-			decide(r, &r->jobs[i]);
+	for (size_t i = 0; i < r->job_count; i++) {
+		struct job_result *j = &r->jobs[i];
+		if (j->kind == RESULT_TRAIN && j->ml.steps > 0)
+			decide(r, j);
+		else if (j->kind == RESULT_IO)
+			verdict_fill_io(r, j);
+	}
 }
 
 const char *verdict_label(const char *name)

@@ -17,7 +17,11 @@
  * finished no step has no verdict.
  */
 
-/* Fill ml.verdict of every training job; its strings belong to the result. */
+#define VERDICT_MEMORY_PERCENT 10.0 /* of the bytes read, above this */
+#define VERDICT_CPU_PERCENT 90.0
+
+/* Fill ml.verdict of every training and, by verdict_io.h, io.verdict of every
+ * plain job; their strings belong to the result. */
 void verdict_fill(struct run_result *r);
 
 /* "STORAGE-BOUND" for "storage"; NULL where there is no such verdict. */

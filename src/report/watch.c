@@ -129,13 +129,22 @@ static void leave_at_once(struct watch *w)
 		wait_signal(until_ns);
 }
 
+/* What is under way is finished: a step, where there are any. */
+static const char *end_of(const struct watch *w)
+{
+	for (size_t i = 0; i < w->jobs; i++)
+		if (!w->now[i].is_io)
+			return "stopping at the end of this step";
+	return "stopping when what is under way is done";
+}
+
 static void interrupt(struct watch *w)
 {
 	if (++w->interrupts == 1) {
 		run_interrupt(w->run);
 		status_erase(w->status);
-		log_note("interrupted: stopping at the end of this step "
-			 "(once more to leave at once)");
+		log_note("interrupted: %s (once more to leave at once)",
+			 end_of(w));
 	}
 }
 

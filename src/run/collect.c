@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "data/demand.h"
+#include "run/activity.h"
 
 /* Fewer counted steps of a rank than this say little (MLPerf asks for 500). */
 #define FEW_STEPS 50
@@ -30,15 +31,14 @@ static char *or_null(char *s)
 	return *s ? s : NULL;
 }
 
-static void merge_loaders(struct slot *s)
+void collect_workers(struct slot *s)
 {
-	const struct job *j = s->job;
+	const struct worker *w;
+
 	opstat_fini(&s->total);
 	opstat_init(&s->total);
-	for (uint64_t i = 0; i < j->accelerators; i++)
-		for (uint64_t w = 0; w < j->read_threads; w++)
-			opstat_merge(&s->total,
-				     &s->train.ranks[i].loaders[w].stat);
+	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++)
+		opstat_merge(&s->total, &w->stat);
 }
 
 /* The ranks' histograms are merged into the first rank's: after this there
@@ -106,16 +106,16 @@ static void collect_time(struct time_percent *p, const struct slot *s)
 
 /* What is neither inside a call nor idle is the loader's own: as much of it
  * as the thread spent in user mode is its CPU time, the rest is other. */
-static void collect_loader_time(struct loader_percent *p,
-				const struct opstat *t)
+void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 {
 	const uint64_t *b = t->blocked_ns;
 	double wall = (double)t->wall_ns, inside = (double)t->reap_ns;
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		inside += (double)b[i];
+	/* Calls that were under way when counting began have their whole time. */
+	if (wall < inside + (double)t->idle_ns)
+		wall = inside + (double)t->idle_ns;
 	double rest = wall - inside - (double)t->idle_ns;
-	if (rest < 0)
-		rest = 0;
 	double cpu = (double)t->usage.user_ns < rest ? (double)t->usage.user_ns
 						     : rest;
 	*p = (struct loader_percent){
@@ -138,17 +138,15 @@ static void collect_loader_time(struct loader_percent *p,
 
 static struct op_result op_result(const struct opstat *t, enum mlgen_op op)
 {
-	return (struct op_result){ .total = t->lat[op]->count,
+	return (struct op_result){ .total = t->lat[op]->count + t->linked[op],
 				   .lat_ns = t->lat[op] };
 }
 
-static void collect_ops(struct ml_result *ml, struct opstat *t)
+void collect_ops(struct ops_result *ops, struct opstat *t)
 {
-	ml->sample_ns = t->sample;
-	ml->errors = t->errors;
-	ml->io_bytes = count_get(&t->io_bytes[0]);
 	hist_merge(t->lat[MLGEN_FSYNC], t->lat[MLGEN_FDATASYNC]);
-	ml->ops = (struct ops_result){
+	hist_reset(t->lat[MLGEN_FDATASYNC]);
+	*ops = (struct ops_result){
 		.open = op_result(t, MLGEN_OPEN),
 		.stat = op_result(t, MLGEN_STAT),
 		.read = op_result(t, MLGEN_READ),
@@ -158,11 +156,11 @@ static void collect_ops(struct ml_result *ml, struct opstat *t)
 	};
 }
 
-static void collect_storage(struct storage_result *st, struct slot *s)
+void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 {
 	struct mount *m = &s->mount;
 	*st = (struct storage_result){
-		.directory = s->dataset.directory,
+		.directory = directory,
 		.filesystem = or_null(m->type),
 		.mount_source = or_null(m->source),
 		.mount_target = or_null(m->target),
@@ -186,7 +184,7 @@ static void collect_storage(struct storage_result *st, struct slot *s)
 }
 
 /* What carried more than its line rate has another one (a virtual adapter). */
-static void collect_network(struct network_result *n, const struct slot *s)
+void collect_network(struct network_result *n, const struct slot *s)
 {
 	const struct gauge *g = &s->gauge;
 	uint64_t line = g->network.line_rate_bits_per_sec;
@@ -207,11 +205,11 @@ static void collect_network(struct network_result *n, const struct slot *s)
 	n->percent = of_line;
 }
 
-static void collect_host(struct host_result *h, struct slot *s,
-			 const struct host *host)
+void collect_host(struct host_result *h, const struct slot *s,
+		  const struct host *host)
 {
 	const struct host_cpu *a = &s->cpu_before, *b = &s->cpu_after;
-	double ns = (double)(s->train_end_ns - s->train_begin_ns);
+	double ns = (double)(s->work_end_ns - s->work_begin_ns);
 	h->cpu_percent = percent((double)(b->busy_ns - a->busy_ns),
 				 ns * (double)host->cpus);
 	if (b->busy_ns == 0)
@@ -225,18 +223,16 @@ static void collect_host(struct host_result *h, struct slot *s,
 		percent((double)(b->process_system_ns - a->process_system_ns),
 			ns * (double)host->cpus);
 	h->switches_per_sec = per_second(b->switches - a->switches, ns / 1e9);
-	h->oversleep_ns = merge_ranks(s, offsetof(struct rank, oversleep));
 }
 
-static void collect_numa(struct numa_result *n, struct slot *s)
+void collect_numa(struct numa_result *n, const struct slot *s)
 {
 	const struct placement *p = &s->place;
+	const struct worker *w;
 	struct node_watch all = { 0 };
 	struct buf text = { 0 };
-	for (uint64_t i = 0; i < s->job->accelerators; i++)
-		for (uint64_t w = 0; w < s->job->read_threads; w++)
-			node_watch_merge(&all,
-					 &s->train.ranks[i].loaders[w].watch);
+	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++)
+		node_watch_merge(&all, &w->watch);
 	node_set_text(&all.seen, &text);
 	*n = (struct numa_result){
 		.device_node =
@@ -277,14 +273,18 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 {
 	const struct job *j = s->job;
 	struct demand demand;
-	merge_loaders(s);
+	collect_workers(s);
 	ml->accelerators = j->accelerators;
 	ml->accelerator = j->accelerator;
 	ml->iodepth_used = job_depth(j);
+	ml->in_use = collect_in_use(s);
 	collect_ranks(ml, s);
 	collect_time(&ml->time_percent, s);
-	collect_loader_time(&ml->loader_percent, &s->total);
-	collect_ops(ml, &s->total);
+	collect_worker_time(&ml->loader_percent, &s->total);
+	ml->sample_ns = s->total.sample;
+	ml->errors = s->total.errors;
+	ml->io_bytes = count_get(&s->total.io_bytes[0]);
+	collect_ops(&ml->ops, &s->total);
 	collect_rates(ml);
 	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
 	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
@@ -293,8 +293,10 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	demand_of(&demand, j, &s->train.plan);
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
 	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
-	collect_storage(&ml->storage, s);
+	collect_storage(&ml->storage, s, s->dataset.directory);
 	collect_host(&ml->host, s, host);
+	ml->host.oversleep_ns =
+		merge_ranks(s, offsetof(struct rank, oversleep));
 	collect_network(&ml->network, s);
 	collect_numa(&ml->numa, s);
 	collect_target(ml, j);
@@ -314,64 +316,110 @@ static struct interval_stat interval(const struct rate_series *r, double unit)
 	};
 }
 
-static void collect_direction(struct direction_result *d, struct slot *s,
-			      unsigned which, enum mlgen_op op)
+void collect_direction(struct direction_result *d, const struct rate_set *rates,
+		       struct opstat *t, unsigned which)
 {
+	enum mlgen_op op = which ? MLGEN_WRITE : MLGEN_READ;
+	bool is_paced = t->total[which]->count > 0;
+
 	*d = (struct direction_result){
-		.io_bytes = count_get(&s->total.io_bytes[which]),
-		.total_ios = s->total.lat[op]->count,
-		.sizes = s->total.sizes[which],
-		.short_ios = s->total.short_ios[which],
-		.lat_ns = s->total.lat[op],
-		.bw_kib = interval(&s->bytes[which], 1024),
-		.iops = interval(&s->ios[which], 1),
+		.io_bytes = count_get(&t->io_bytes[which]),
+		.total_ios = t->lat[op]->count + t->linked[op],
+		.sizes = t->sizes[which],
+		.short_ios = t->short_ios[which],
+		.lat_ns = t->lat[op],
+		.slat_ns = is_paced ? t->slat[which] : NULL,
+		.total_ns = is_paced ? t->total[which] : NULL,
+		.bw_kib = interval(&rates->bytes[which], 1024),
+		.iops = interval(&rates->ios[which], 1),
 	};
 }
 
-static void collect_usage(struct job_result *out, const struct slot *s)
+static void shares(double out[OPSTAT_DEPTHS], const uint64_t n[OPSTAT_DEPTHS])
 {
-	struct usage u = s->total.usage;
-	for (uint64_t i = 0; i < s->job->accelerators; i++)
-		usage_add(&u, &s->train.ranks[i].usage);
-	double ns = out->elapsed_seconds * 1e9;
-	out->usr_cpu_percent = ns > 0 ? 100 * (double)u.user_ns / ns : 0;
-	out->sys_cpu_percent = ns > 0 ? 100 * (double)u.system_ns / ns : 0;
-	out->ctx = u.context_switches;
-	out->majf = u.major_faults;
-	out->minf = u.minor_faults;
+	double all = 0;
+
+	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++)
+		all += (double)n[i];
+	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++)
+		out[i] = all > 0 ? 100 * (double)n[i] / all : 0;
 }
 
-void collect_job(struct job_result *out, struct slot *s,
-		 const struct host *host)
+void collect_depths(struct depth_result *d, const struct opstat *t)
 {
-	*out = (struct job_result){ .job = s->job,
-				    .dataset = &s->dataset,
-				    .group = s->job->group,
-				    .prepare = s->prepare,
-				    .read_align_bytes = s->align_bytes,
-				    .members = 1 };
+	shares(d->depth, t->depth);
+	shares(d->submit, t->submits);
+	shares(d->complete, t->reaps);
+}
+
+void collect_usage(struct job_result *out, const struct usage *u)
+{
+	double ns = out->elapsed_seconds * 1e9;
+
+	out->usr_cpu_percent = ns > 0 ? 100 * (double)u->user_ns / ns : 0;
+	out->sys_cpu_percent = ns > 0 ? 100 * (double)u->system_ns / ns : 0;
+	out->ctx = u->context_switches;
+	out->majf = u->major_faults;
+	out->minf = u->minor_faults;
+}
+
+const char *collect_in_use(const struct slot *s)
+{
+	const struct worker *w = s->does->worker(s, 0);
+	const struct io *io = w ? atomic_load(&w->io) : NULL;
+
+	return io ? io_in_use(io) : "";
+}
+
+static void collect_trained(struct job_result *out, struct slot *s,
+			    const struct host *host)
+{
+	struct usage u;
+
+	out->kind = RESULT_TRAIN;
+	collect_ml(&out->ml, s, host);
+	collect_direction(&out->read, &s->rates, &s->total, 0);
+	collect_direction(&out->write, &s->rates, &s->total, 1);
+	collect_depths(&out->depths, &s->total);
+	u = s->total.usage;
+	for (uint64_t i = 0; i < s->job->accelerators; i++)
+		usage_add(&u, &s->train.ranks[i].usage);
+	collect_usage(out, &u);
+}
+
+void collect_train(struct job_result *out, struct slot *s,
+		   const struct host *host)
+{
+	out->dataset = &s->dataset;
+	out->prepare = s->prepare;
 	dataset_totals(&s->dataset, &out->totals);
-	if (s->begin_ns)
-		out->elapsed_seconds = (double)(s->end_ns - s->begin_ns) / 1e9;
-	if (s->train.ranks && s->train_begin_ns) {
-		out->kind = RESULT_TRAIN;
-		collect_ml(&out->ml, s, host);
-		collect_direction(&out->read, s, 0, MLGEN_READ);
-		collect_direction(&out->write, s, 1, MLGEN_WRITE);
-		collect_usage(out, s);
+	if (s->train.ranks && s->work_begin_ns) {
+		collect_trained(out, s, host);
 	} else if (s->is_prepared) {
 		/* Also a training that came no further. */
 		out->kind = RESULT_PREPARE;
-		collect_storage(&out->ml.storage, s);
+		collect_storage(&out->ml.storage, s, s->dataset.directory);
 	}
 }
 
-/* Does the source of slot i count what slot k has read? */
-static bool is_counted(const struct slot *slots, size_t i, size_t k)
+void collect_job(struct job_result *out, size_t record, struct slot *s,
+		 const struct host *host)
 {
-	return slots[k].job->group == slots[i].job->group &&
-	       slots[k].gauge.has_memory_end && slot_touches_files(&slots[k]) &&
-	       memsource_counts(&slots[i].gauge.memory, &slots[k].gauge.memory);
+	*out = (struct job_result){ .job = s->job,
+				    .group = s->job->group,
+				    .read_align_bytes = s->align_bytes,
+				    .members = 1 };
+	if (s->begin_ns)
+		out->elapsed_seconds = (double)(s->end_ns - s->begin_ns) / 1e9;
+	s->does->collect(out, record, s, host);
+}
+
+/* Does the source of slot `of` count what `s` has read? */
+static bool is_counted(const struct slot *of, const struct slot *s)
+{
+	return s->job->group == of->job->group && s->gauge.has_memory_end &&
+	       slot_touches_files(s) &&
+	       memsource_counts(&of->gauge.memory, &s->gauge.memory);
 }
 
 /* What a source has counted while any of the jobs that it counts ran, and what
@@ -395,16 +443,17 @@ static void add_delivery(struct delivery *d, const struct slot *of,
 		d->end = g->memory_end;
 }
 
-static bool find_delivery(struct delivery *d, const struct slot *slots,
-			  size_t count, size_t i)
+static bool find_delivery(struct delivery *d, const struct slot *of,
+			  const struct slot *slots, size_t count)
 {
-	const struct gauge *g = &slots[i].gauge;
+	const struct gauge *g = &of->gauge;
 	*d = (struct delivery){ g->memory_begin, g->memory_end, 0 };
 	if (!g->has_memory_begin || !g->has_memory_end)
 		return false;
 	for (size_t k = 0; k < count; k++)
-		if (is_counted(slots, i, k) && slots[k].gauge.has_memory_begin)
-			add_delivery(d, &slots[i], &slots[k]);
+		if (is_counted(of, &slots[k]) &&
+		    slots[k].gauge.has_memory_begin)
+			add_delivery(d, of, &slots[k]);
 	/* Counters can be cleared. */
 	if (d->end.read_bytes < d->begin.read_bytes || !(d->job_bytes > 0))
 		return false;
@@ -425,23 +474,22 @@ static void put_delivery(struct storage_result *st, const struct delivery *d,
 		st->memory_percent = 0;
 }
 
-void collect_memory(struct job_result *results, struct slot *slots,
-		    size_t count)
+void collect_memory(struct job_result *out, const struct slot *of,
+		    const struct slot *slots, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct storage_result *st = &results[i].ml.storage;
-		struct delivery d;
-		st->source = "unknown";
-		if (results[i].kind != RESULT_TRAIN)
-			continue;
-		if (!slot_touches_files(&slots[i])) {
-			st->source = "ioengine=null reads nothing";
-		} else if (st->is_memory) {
-			st->source = "files lie in memory";
-			st->memory_percent =
-				results[i].ml.io_bytes ? 100 : (double)NAN;
-		} else if (find_delivery(&d, slots, count, i)) {
-			put_delivery(st, &d, slots[i].gauge.memory.name);
-		}
+	struct storage_result *st =
+		out->kind == RESULT_IO ? &out->io.storage : &out->ml.storage;
+	struct delivery d;
+
+	st->source = "unknown";
+	if (out->kind != RESULT_TRAIN && out->kind != RESULT_IO)
+		return;
+	if (!slot_touches_files(of)) {
+		st->source = "ioengine=null reads nothing";
+	} else if (st->is_memory) {
+		st->source = "files lie in memory";
+		st->memory_percent = out->read.io_bytes ? 100 : (double)NAN;
+	} else if (find_delivery(&d, of, slots, count)) {
+		put_delivery(st, &d, of->gauge.memory.name);
 	}
 }

@@ -5,13 +5,35 @@
 #include "run/results.h"
 #include "run/slot.h"
 
-/* Fill the result of one job. Histograms stay the slot's. */
-void collect_job(struct job_result *out, struct slot *s,
+/* Fill a record of one job; its activity does what is its own. Histograms stay
+ * the slot's. */
+void collect_job(struct job_result *out, size_t record, struct slot *s,
 		 const struct host *host);
 
 /*
  * Jobs that ran on one device at the same time cannot tell their bytes from
- * memory apart: fill storage.memory_percent and its source for all of them.
+ * memory apart: fill storage.memory_percent and its source of a record of
+ * slot `of`.
  */
-void collect_memory(struct job_result *results, struct slot *slots,
-		    size_t count);
+void collect_memory(struct job_result *out, const struct slot *of,
+		    const struct slot *slots, size_t count);
+
+/* For the activities: a training, or the preparation that it came to. */
+void collect_train(struct job_result *out, struct slot *s,
+		   const struct host *host);
+
+/* For the activities: parts of a record. */
+void collect_workers(struct slot *s); /* into s->total */
+void collect_direction(struct direction_result *d, const struct rate_set *rates,
+		       struct opstat *t, unsigned which);
+void collect_ops(struct ops_result *ops, struct opstat *t);
+void collect_worker_time(struct loader_percent *p, const struct opstat *t);
+void collect_depths(struct depth_result *d, const struct opstat *t);
+void collect_usage(struct job_result *out, const struct usage *u);
+void collect_storage(struct storage_result *st, struct slot *s,
+		     char *directory);
+void collect_host(struct host_result *h, const struct slot *s,
+		  const struct host *host);
+void collect_network(struct network_result *n, const struct slot *s);
+void collect_numa(struct numa_result *n, const struct slot *s);
+const char *collect_in_use(const struct slot *s);

@@ -117,6 +117,7 @@ static int start_engine(struct crew *c, unsigned workers, struct mlgen_err *err)
 		.engine = e,
 		.opts = c->opts ? c->opts : c->config.engine_opts,
 		.workers = workers,
+		.is_preparing = true,
 		.find = engines_find,
 	};
 	return e->job_init ? e->job_init(&c->job, err) : 0;

@@ -31,7 +31,7 @@ void gauge_open(struct gauge *g, const struct mount *mount,
 		const struct clock *clock);
 void gauge_close(struct gauge *g);
 
-/* Any thread; `gauge` is a struct gauge (struct train_watch). */
+/* Any thread; `gauge` is a struct gauge (struct run_watch). */
 void gauge_begin(void *gauge);      /* time zero */
 void gauge_end(void *gauge);        /* the last step is done */
 void gauge_finish(struct gauge *g); /* nobody reads any more */

@@ -13,7 +13,14 @@
  * relaxed counters: subtract two looks to get an interval. May lag by one
  * operation.
  */
-enum live_phase { LIVE_WAIT, LIVE_PREPARE, LIVE_DROP, LIVE_TRAIN, LIVE_DONE };
+enum live_phase {
+	LIVE_WAIT,
+	LIVE_PREPARE,
+	LIVE_DROP,
+	LIVE_TRAIN,
+	LIVE_IO, /* a plain job; left_ns, oldest and what stands under io */
+	LIVE_DONE
+};
 
 struct live {
 	const char *job_name;
@@ -30,6 +37,9 @@ struct live {
 	uint64_t left_ns;    /* estimate; UINT64_MAX = unknown */
 	struct hist *stall; /* snapshot; allocated by the caller, may be NULL */
 	struct io_outstanding oldest;
-	/* prepare */
+	/* io: 0 read, 1 write */
+	bool is_io; /* the job is a plain one, whatever its phase now */
+	uint64_t io_ios[2], io_moved[2]; /* operations, bytes */
+	/* prepare, and the layout of a plain job's files */
 	uint64_t files_done, files_total, bytes_done, bytes_total;
 };

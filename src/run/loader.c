@@ -21,37 +21,6 @@ static uint64_t now(const struct loader *l)
 	return clock_now(l->rank->train->clock);
 }
 
-/* On which node is the batch that begins read? */
-static void watch_node(struct loader *l)
-{
-	const struct placement *p = l->rank->train->place;
-	if (p->has_nodes)
-		node_watch_add(&l->watch, topology_here(), p->disk_node);
-}
-
-/* But for its bytes, of which storage has delivered some. */
-static void forget_counts(struct loader *l)
-{
-	l->uncounted_bytes += count_get(&l->stat.io_bytes[0]);
-	opstat_reset(&l->stat);
-}
-
-/* Time zero, or ramp_time is over: forget what was counted so far. */
-static void start_counting(struct loader *l)
-{
-	forget_counts(l);
-	l->watch = (struct node_watch){ 0 };
-	usage_begin(&l->stat.usage);
-	l->begin_ns = now(l);
-	l->counts = true;
-}
-
-static void stop_counting(struct loader *l)
-{
-	l->stat.wall_ns = now(l) - l->begin_ns;
-	usage_end(&l->stat.usage);
-}
-
 /* This loader's share of the dataset leaves the page cache. A file that is
  * not there is for the read to report. */
 static void drop_share(struct loader *l)
@@ -104,13 +73,13 @@ static bool await_batch(struct loader *l, uint64_t number)
 		bell_wait(&l->go, t->clock, seen, CLOCK_NEVER);
 	}
 	if (begin_ns) {
-		l->stat.idle_ns += now(l) - begin_ns;
-		io_wake(l->io);
+		l->worker.stat.idle_ns += now(l) - begin_ns;
+		io_wake(l->worker.io);
 	}
-	if (!l->counts && atomic_load(&t->counting))
-		start_counting(l);
+	if (!l->worker.counts && atomic_load(&t->counting))
+		worker_start_counting(&l->worker, t->place, now(l));
 	if (allowed)
-		watch_node(l);
+		worker_watch_node(&l->worker, t->place);
 	return allowed;
 }
 
@@ -150,7 +119,7 @@ static bool finish_extent(struct loader *l, struct token *token)
 	token->id_sum += x->id;
 	token->samples += x->samples;
 	if (task->error)
-		l->stat.errors++;
+		l->worker.stat.errors++;
 	else
 		token->sample_bytes +=
 			x->samples * dataset_sample_bytes(t->dataset, x->file);
@@ -159,7 +128,7 @@ static bool finish_extent(struct loader *l, struct token *token)
 
 static void push(struct loader *l, struct token *token)
 {
-	token->ready_ns = io_last_ns(l->io);
+	token->ready_ns = io_last_ns(l->worker.io);
 	ring_push(l->ring, token);
 	bell_ring(&l->rank->filled, l->rank->train->clock);
 }
@@ -288,26 +257,26 @@ uint64_t loader_ring_tokens(const struct train *t)
 static int open_io(struct loader *l, struct mlgen_err *err)
 {
 	struct train *t = l->rank->train;
-	/* First of all: buffers lie on the node that touches them first. */
-	if (t->place->loader_cpus) {
-		int rc = host_set_cpus(t->place->loader_cpus, true, err);
-		if (rc < 0)
-			return rc;
-	}
-	struct io_config cfg = {
-		.job = &t->engine_job,
-		.clock = t->clock,
-		.stat = &l->stat,
-		.iodepth = job_depth(t->job),
-		.buf_bytes = plan_buffer_bytes(&t->plan, job_depth(t->job)),
+	unsigned depth = job_depth(t->job);
+	struct worker_config cfg = {
+		.place = t->place,
+		.io = { .job = &t->engine_job,
+			.clock = t->clock,
+			.iodepth = reader_ops(t->job),
+			.transfers = depth,
+			.files = job_samples_at_once(t->job),
+			.buf_bytes = plan_buffer_bytes(&t->plan, depth),
+			.mem = (enum mem_kind)t->job->mem },
 	};
-	struct io *io = NULL;
-	int rc = io_new(&io, &cfg, err);
+	int rc;
+
+	if (l->index == 0 && l->rank->index == 0)
+		cfg.job_name = t->job->name;
+	rc = worker_open(&l->worker, &cfg, err);
 	if (rc < 0)
 		return rc;
-	atomic_store(&l->io, io);
-	l->reader = reader_new(io, &l->stat, &t->plan,
-			       job_samples_at_once(t->job), job_depth(t->job));
+	l->reader = reader_new(l->worker.io, &l->worker.stat, &t->plan,
+			       job_samples_at_once(t->job), depth);
 	return 0;
 }
 
@@ -323,12 +292,8 @@ void *loader_main(void *arg)
 	bell_ring(&l->rank->filled, t->clock);
 	if (l->reader)
 		loader_model(t->job)->work(l);
-	if (l->counts)
-		stop_counting(l);
-	else
-		forget_counts(l);
-	if (l->io)
-		io_stop(l->io);
+	worker_stop_counting(&l->worker, now(l));
+	worker_close(&l->worker);
 	clock_leave(t->clock);
 	return NULL;
 }

@@ -106,10 +106,9 @@ static void forget_windows(struct mlperf_result *m)
 	m->train_au_meet_expectation = NULL;
 }
 
-static void merge_numa(struct ml_result *to_ml, const struct ml_result *from_ml)
+static void merge_numa(struct numa_result *to, double weight_to,
+		       const struct numa_result *from, double weight_from)
 {
-	struct numa_result *to = &to_ml->numa;
-	const struct numa_result *from = &from_ml->numa;
 	struct buf text = { 0 };
 	if (to->device_node != from->device_node)
 		to->device_node = UINT64_MAX; /* several disks */
@@ -117,8 +116,8 @@ static void merge_numa(struct ml_result *to_ml, const struct ml_result *from_ml)
 	node_set_text(&to->seen, &text);
 	if (text.len)
 		mem_replace(&to->loader_nodes, buf_str(&text));
-	to->far_percent = mean(to->far_percent, (double)to_ml->io_bytes,
-			       from->far_percent, (double)from_ml->io_bytes);
+	to->far_percent = mean(to->far_percent, weight_to, from->far_percent,
+			       weight_from);
 	buf_fini(&text);
 }
 
@@ -133,7 +132,8 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	to->storage.memory_percent =
 		mean(to->storage.memory_percent, (double)to->io_bytes,
 		     from->storage.memory_percent, (double)from->io_bytes);
-	merge_numa(to, from);
+	merge_numa(&to->numa, (double)to->io_bytes, &from->numa,
+		   (double)from->io_bytes);
 	to->au_percent = mean(to->au_percent, (double)to->accelerators,
 			      from->au_percent, (double)from->accelerators);
 	merge_epochs(to, from);
@@ -182,9 +182,115 @@ static void merge_direction(struct direction_result *to,
 	to->iops.max += from->iops.max;
 }
 
+/* Half of a pace is none: a part that asked for nothing adds nothing. */
+static double sum(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static void merge_rate(struct rate_result *to, const struct rate_result *from)
+{
+	to->asked_bytes_per_sec =
+		sum(to->asked_bytes_per_sec, from->asked_bytes_per_sec);
+	to->asked_iops = sum(to->asked_iops, from->asked_iops);
+	to->is_missed |= from->is_missed;
+}
+
+/* Without a pace the delay is none, and the total is the latency. Before the
+ * latencies themselves are merged. */
+static void merge_pace(struct direction_result *to,
+		       const struct direction_result *from)
+{
+	if (to->total_ns) {
+		merge_hist(to->total_ns,
+			   from->total_ns ? from->total_ns : from->lat_ns);
+	} else if (from->total_ns) {
+		to->total_ns = from->total_ns;
+		merge_hist(to->total_ns, to->lat_ns);
+	}
+	if (to->slat_ns)
+		merge_hist(to->slat_ns, from->slat_ns);
+	else
+		to->slat_ns = from->slat_ns;
+}
+
+static void add_files(uint64_t *to, uint64_t from, bool is_shared)
+{
+	if (!is_shared)
+		*to += from;
+	else if (from > *to)
+		*to = from;
+}
+
+/* Workers of one job have the files of filename= together, else each its own,
+ * and what was laid out is the job's; two jobs have nothing together. */
+static void merge_files(struct job_result *to_job,
+			const struct job_result *from_job)
+{
+	struct io_result *to = &to_job->io;
+	const struct io_result *from = &from_job->io;
+	bool is_same = to_job->job == from_job->job;
+	bool is_shared = is_same && to_job->job->filename;
+	add_files(&to->files, from->files, is_shared);
+	add_files(&to->file_bytes, from->file_bytes, is_shared);
+	add_files(&to->laid_out_files, from->laid_out_files, is_same);
+	add_files(&to->laid_out_bytes, from->laid_out_bytes, is_same);
+}
+
+static uint64_t ios_of(const struct job_result *r)
+{
+	return r->read.total_ios + r->write.total_ios;
+}
+
+static void merge_io(struct job_result *to_job,
+		     const struct job_result *from_job)
+{
+	struct io_result *to = &to_job->io;
+	const struct io_result *from = &from_job->io;
+	mean_all(&to->worker_percent, to->wall_seconds * (double)to->numjobs,
+		 &from->worker_percent,
+		 from->wall_seconds * (double)from->numjobs,
+		 sizeof(to->worker_percent));
+	to->storage.memory_percent = mean(
+		to->storage.memory_percent, (double)to_job->read.io_bytes,
+		from->storage.memory_percent, (double)from_job->read.io_bytes);
+	merge_numa(&to->numa, (double)ios_of(to_job), &from->numa,
+		   (double)ios_of(from_job));
+	mean_all(&to_job->depths, (double)ios_of(to_job), &from_job->depths,
+		 (double)ios_of(from_job), sizeof(to_job->depths));
+	merge_files(to_job, from_job);
+	to->numjobs += from->numjobs;
+	if (from->jobnum < to->jobnum)
+		to->jobnum = from->jobnum;
+	if (from->iodepth_used > to->iodepth_used)
+		to->iodepth_used = from->iodepth_used;
+	if (from->wall_seconds > to->wall_seconds || isnan(to->wall_seconds))
+		to->wall_seconds = from->wall_seconds;
+	merge_rate(&to->rate[0], &from->rate[0]);
+	merge_rate(&to->rate[1], &from->rate[1]);
+	merge_ops(&to->ops, &from->ops);
+	to->errors += from->errors;
+	to->complete &= from->complete;
+	to->interrupted |= from->interrupted;
+	/* What stands in ops as well is merged already. */
+	if (to_job->read.lat_ns != to->ops.read.lat_ns)
+		merge_hist(to_job->read.lat_ns, from_job->read.lat_ns);
+	if (to_job->write.lat_ns != to->ops.write.lat_ns)
+		merge_hist(to_job->write.lat_ns, from_job->write.lat_ns);
+	if (to_job->sync.lat_ns != to->ops.fsync.lat_ns)
+		merge_hist(to_job->sync.lat_ns, from_job->sync.lat_ns);
+	to_job->sync.total += from_job->sync.total;
+}
+
 static void merge_job(struct job_result *to, const struct job_result *from)
 {
-	merge_ml(&to->ml, &from->ml);
+	if (to->kind == RESULT_IO) {
+		merge_pace(&to->read, &from->read);
+		merge_pace(&to->write, &from->write);
+		merge_io(to, from);
+	} else {
+		merge_ml(&to->ml, &from->ml);
+	}
 	merge_direction(&to->read, &from->read);
 	merge_direction(&to->write, &from->write);
 	if (from->elapsed_seconds > to->elapsed_seconds)
@@ -196,19 +302,19 @@ static void merge_job(struct job_result *to, const struct job_result *from)
 	to->minf += from->minf;
 	if (!to->err.code)
 		to->err = from->err;
-	to->members++;
+	to->members += from->job != to->job;
 }
 
-/* The earlier training of the same group that reports for it, or NULL. */
+/* The earlier job of the same kind and group that reports for it, or NULL. */
 static struct job_result *leader_of(struct run_result *r, size_t i)
 {
 	const struct job_result *job = &r->jobs[i];
 	bool asks = job->job->group_reporting;
-	if (job->kind != RESULT_TRAIN)
+	if (job->kind != RESULT_TRAIN && job->kind != RESULT_IO)
 		return NULL;
 	for (size_t k = 0; k < i; k++) {
 		struct job_result *other = &r->jobs[k];
-		if (other->kind == RESULT_TRAIN && other->group == job->group &&
+		if (other->kind == job->kind && other->group == job->group &&
 		    (asks || other->job->group_reporting))
 			return other;
 	}
@@ -228,6 +334,12 @@ void merge_groups(struct run_result *r)
 		mem_free(r->jobs[i].ml.au_percent_per_accelerator.items);
 		mem_free(r->jobs[i].ml.epochs.items);
 		mem_free(r->jobs[i].ml.numa.loader_nodes);
+		mem_free(r->jobs[i].io.numa.loader_nodes);
 	}
 	r->job_count = kept;
+}
+
+void merge_workers(struct job_result *to, const struct job_result *from)
+{
+	merge_job(to, from);
 }

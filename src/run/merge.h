@@ -12,3 +12,9 @@
  * null in a merged result.
  */
 void merge_groups(struct run_result *r);
+
+/*
+ * Add a plain job's worker to another of the same job, whose record owns its
+ * histograms and text alone (a report may show both the sum and its parts).
+ */
+void merge_workers(struct job_result *to, const struct job_result *from);

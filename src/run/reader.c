@@ -10,15 +10,28 @@
 
 #include "base/mem.h"
 
+/* Larger ones gain nothing by a chain. */
+#define CHAIN_BYTES_MAX (1u << 20)
+#define CHAIN_OPS 3u
+
+/* A queue so deep needs no chains; and a ring has room for 32768. */
+#define CHAIN_DEPTH_MAX 4096u
+
 struct task {
 	struct read_task public;
+	struct task *next_task; /* free, or finished */
 	bool is_active;
 	bool has_next;
+	bool is_chain; /* is, or is to be, under way as a whole */
+	bool is_again; /* in single operations, after its chain */
 	unsigned in_flight;
+	/* Of a chain's read: wanted of the file, and got. */
+	uint64_t chain_bytes, got_bytes;
 	struct plan plan;
 	struct plan_op next;
 	struct mlgen_file file;
 	uint64_t first_ns; /* its first operation started; 0 = not known */
+	uint64_t last_ns;  /* its last one completed */
 	char path[PATH_MAX];
 };
 
@@ -28,28 +41,234 @@ struct reader {
 	const struct plan_config *config;
 	struct task *tasks;
 	unsigned task_count, active;
+	struct task *free_task; /* a stack */
+	struct task *finished, **last_finished;
 	struct io_op *ops;
 	struct io_op **free_ops; /* a stack */
 	struct io_op **done;
-	unsigned depth, free_count;
+	unsigned op_count, free_count;
+	unsigned depth, requests; /* under way; a chain is one */
+	bool can_chain;
 };
+
+/* Starting. */
+
+static void finish(struct reader *r, struct task *t)
+{
+	t->next_task = NULL;
+	*r->last_finished = t;
+	r->last_finished = &t->next_task;
+}
+
+static bool fits_chain(struct task *t)
+{
+	struct plan_op read;
+
+	if (!plan_is_chain(&t->plan, &read))
+		return false;
+	t->chain_bytes = read.got_bytes;
+	return read.len_bytes <= CHAIN_BYTES_MAX;
+}
+
+static void start_plan(struct reader *r, struct task *t)
+{
+	plan_init(&t->plan, r->config, &t->public.extent);
+	t->is_chain = r->can_chain && !t->is_again && fits_chain(t);
+	t->has_next = plan_next(&t->plan, &t->next);
+}
+
+/* What the chain has got is not read again, but for a block of which only a
+ * part came: direct reads begin at whole ones. */
+static void skip_got(const struct reader *r, struct task *t)
+{
+	uint64_t skip = t->got_bytes;
+
+	if (r->config->align_bytes)
+		skip -= skip % r->config->align_bytes;
+	t->next.off += skip;
+	t->next.len_bytes -= skip;
+	t->next.got_bytes -= skip;
+}
+
+static void submit_next(struct reader *r, struct task *t)
+{
+	struct io_op *op = r->free_ops[--r->free_count];
+	bool is_last = t->next.op == MLGEN_CLOSE;
+
+	if (t->is_again && t->next.op == MLGEN_READ)
+		skip_got(r, t);
+	op->io.op = t->next.op;
+	op->io.flags = t->is_chain && !is_last ? MLGEN_IO_LINK : 0;
+	op->io.file = &t->file;
+	op->io.off = t->next.off;
+	op->io.len_bytes = t->next.len_bytes;
+	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
+	op->eof_bytes = t->next.got_bytes;
+	op->owner = t;
+	t->in_flight++;
+	io_submit(r->io, op);
+	t->has_next = plan_next(&t->plan, &t->next);
+}
+
+static bool may_submit(const struct reader *r, const struct task *t)
+{
+	if (!t->has_next || r->requests == r->depth)
+		return false;
+	if (t->is_chain)
+		return io_room(r->io) >= CHAIN_OPS;
+	return io_room(r->io) && !(t->next.after && t->in_flight);
+}
+
+/* Hand over whatever may go now. */
+static void submit_ready(struct reader *r)
+{
+	for (unsigned i = 0; i < r->task_count; i++) {
+		struct task *t = &r->tasks[i];
+		while (t->is_active && may_submit(r, t)) {
+			r->requests++;
+			do {
+				submit_next(r, t);
+			} while (t->is_chain && t->has_next);
+		}
+	}
+}
+
+/* Completing. */
+
+/* After a failure only the close is left to do, if the file is open. */
+static void skip_to_close(struct task *t, bool is_open)
+{
+	while (t->has_next && (!is_open || t->next.op != MLGEN_CLOSE))
+		t->has_next = plan_next(&t->plan, &t->next);
+}
+
+static void take_error(struct task *t, const struct io_op *op)
+{
+	t->public.error = (int)op->io.result;
+	t->public.error_op = op->io.op;
+	t->public.error_off = op->io.off;
+	t->public.error_done = op->done_bytes;
+}
+
+static bool is_transient(int error)
+{
+	return error == -EINTR || error == -EAGAIN;
+}
+
+/* In single operations the io layer resumes what is short or interrupted, and
+ * tells a file that has been cut. */
+static void end_chain(struct reader *r, struct task *t)
+{
+	if (is_transient(t->public.error))
+		t->public.error = 0;
+	if (t->public.error || t->got_bytes >= t->chain_bytes)
+		return;
+	t->is_again = true;
+	start_plan(r, t);
+}
+
+/* The first operation that fails cancels others; in whichever order they come
+ * back, the cause counts. */
+static void complete_link(struct reader *r, struct task *t,
+			  const struct io_op *op)
+{
+	const struct read_task *p = &t->public;
+	int error = op->io.result < 0 ? (int)op->io.result : 0;
+
+	if (op->io.op == MLGEN_READ)
+		t->got_bytes = op->done_bytes;
+	if (error && (!p->error || p->error == -ECANCELED ||
+		      (error != -ECANCELED && op->io.op < p->error_op)))
+		take_error(t, op);
+	if (t->in_flight)
+		return;
+	r->requests--;
+	end_chain(r, t);
+}
+
+static void complete_single(struct reader *r, struct task *t,
+			    const struct io_op *op)
+{
+	r->requests--;
+	if (t->is_again && op->io.op == MLGEN_READ && op->done_bytes)
+		r->stat->short_ios[0]++;
+	if (op->io.result >= 0 || t->public.error)
+		return;
+	take_error(t, op);
+	skip_to_close(t, op->io.op != MLGEN_OPEN);
+}
+
+static void complete(struct reader *r, struct io_op *op)
+{
+	struct task *t = op->owner;
+
+	t->in_flight--;
+	r->free_ops[r->free_count++] = op;
+	/* Known only now: an asynchronous engine starts a batch when it is
+	 * handed over. */
+	if (!t->first_ns || op->start_ns < t->first_ns)
+		t->first_ns = op->start_ns;
+	t->last_ns = op->end_ns;
+	if (t->is_chain)
+		complete_link(r, t, op);
+	else
+		complete_single(r, t, op);
+	if (!t->has_next && !t->in_flight)
+		finish(r, t);
+}
+
+/* No extent is finished by fewer completions. */
+static unsigned least_missing(const struct reader *r)
+{
+	unsigned least = CHAIN_OPS;
+
+	for (unsigned i = 0; i < r->task_count && least > 1; i++) {
+		const struct task *t = &r->tasks[i];
+		unsigned n = t->is_chain ? t->in_flight : 1;
+		if (t->is_active && t->in_flight && n < least)
+			least = n;
+	}
+	return least;
+}
+
+unsigned reader_ops(const struct job *job)
+{
+	const unsigned chain = MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_READ) |
+			       MLGEN_CAP(MLGEN_CLOSE);
+	unsigned depth = job_depth(job);
+
+	if (!job->engine->reap || (job->engine->caps & chain) != chain ||
+	    depth > CHAIN_DEPTH_MAX)
+		return depth;
+	return depth + (CHAIN_OPS - 1) * job_samples_at_once(job);
+}
 
 struct reader *reader_new(struct io *io, struct opstat *stat,
 			  const struct plan_config *config, unsigned tasks,
 			  unsigned iodepth)
 {
 	struct reader *r = mem_zalloc(sizeof(*r));
+	unsigned ops = io_room(io);
+
 	*r = (struct reader){ .io = io,
 			      .stat = stat,
 			      .config = config,
 			      .task_count = tasks,
+			      .op_count = ops,
 			      .depth = iodepth };
+	r->can_chain =
+		io_can_link(io) && ops >= iodepth + (CHAIN_OPS - 1) * tasks;
+	r->last_finished = &r->finished;
 	r->tasks = mem_array(tasks, sizeof(*r->tasks));
-	r->ops = mem_array(iodepth, sizeof(*r->ops));
-	r->free_ops = mem_array(iodepth, sizeof(*r->free_ops));
-	r->done = mem_array(iodepth, sizeof(*r->done));
-	for (unsigned i = 0; i < iodepth; i++)
+	r->ops = mem_array(ops, sizeof(*r->ops));
+	r->free_ops = mem_array(ops, sizeof(*r->free_ops));
+	r->done = mem_array(ops, sizeof(*r->done));
+	for (unsigned i = 0; i < ops; i++)
 		r->free_ops[r->free_count++] = &r->ops[i];
+	for (unsigned i = tasks; i > 0; i--) {
+		r->tasks[i - 1].next_task = r->free_task;
+		r->free_task = &r->tasks[i - 1];
+	}
 	return r;
 }
 
@@ -76,96 +295,36 @@ bool reader_is_busy(const struct reader *r)
 
 void reader_start(struct reader *r, const struct extent *x)
 {
-	struct task *t = r->tasks;
-	while (t->is_active)
-		t++;
+	struct task *t = r->free_task;
+
+	r->free_task = t->next_task;
+	r->active++;
 	t->public = (struct read_task){ .extent = *x, .path = t->path };
 	t->is_active = true;
+	t->has_next = t->is_again = false;
 	t->in_flight = 0;
 	t->first_ns = 0;
+	t->got_bytes = 0;
 	t->file = (struct mlgen_file){ .path = t->path, .fd = -1 };
 	t->file.flags = O_RDONLY | O_CLOEXEC;
 	if (r->config->align_bytes)
 		t->file.flags |= O_DIRECT;
-	r->active++;
 	if (dataset_path(r->config->dataset, x->file, t->path,
 			 sizeof(t->path)) < 0) {
 		t->public.error = -ENAMETOOLONG;
-		t->has_next = false;
+		finish(r, t);
 		return;
 	}
-	plan_init(&t->plan, r->config, x);
-	t->has_next = plan_next(&t->plan, &t->next);
-}
-
-static void submit_next(struct reader *r, struct task *t)
-{
-	struct io_op *op = r->free_ops[--r->free_count];
-	op->io.op = t->next.op;
-	op->io.flags = 0;
-	op->io.file = &t->file;
-	op->io.off = t->next.off;
-	op->io.len_bytes = t->next.len_bytes;
-	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
-	op->eof_bytes = t->next.got_bytes;
-	op->owner = t;
-	t->in_flight++;
-	io_submit(r->io, op);
-	t->has_next = plan_next(&t->plan, &t->next);
-}
-
-/* Hand over whatever may go now. */
-static void submit_ready(struct reader *r)
-{
-	for (unsigned i = 0; i < r->task_count; i++) {
-		struct task *t = &r->tasks[i];
-		while (t->is_active && t->has_next && r->free_count &&
-		       io_room(r->io) && !(t->next.after && t->in_flight))
-			submit_next(r, t);
-	}
-}
-
-/* After a failure only the close is left to do, if the file is open. */
-static void skip_to_close(struct task *t, bool is_open)
-{
-	while (t->has_next && (!is_open || t->next.op != MLGEN_CLOSE))
-		t->has_next = plan_next(&t->plan, &t->next);
-}
-
-static void complete(struct reader *r, struct io_op *op)
-{
-	struct task *t = op->owner;
-	t->in_flight--;
-	r->free_ops[r->free_count++] = op;
-	/* Known only now: an asynchronous engine starts a batch when it is
-	 * handed over. */
-	if (!t->first_ns || op->start_ns < t->first_ns)
-		t->first_ns = op->start_ns;
-	if (op->io.result >= 0 || t->public.error)
-		return;
-	t->public.error = (int)op->io.result;
-	t->public.error_op = op->io.op;
-	t->public.error_off = op->io.off;
-	t->public.error_done = op->done_bytes;
-	skip_to_close(t, op->io.op != MLGEN_OPEN);
-}
-
-static struct task *finished(struct reader *r)
-{
-	for (unsigned i = 0; i < r->task_count; i++) {
-		struct task *t = &r->tasks[i];
-		if (t->is_active && !t->has_next && t->in_flight == 0)
-			return t;
-	}
-	return NULL;
+	start_plan(r, t);
 }
 
 const struct read_task *reader_finish_one(struct reader *r, int *rc)
 {
 	struct task *t;
-	while (!(t = finished(r))) {
+
+	while (!r->finished) {
 		submit_ready(r);
-		int n = io_reap(r->io, r->done, 1, r->depth);
+		int n = io_reap(r->io, r->done, least_missing(r), r->op_count);
 		if (n < 0) {
 			*rc = n;
 			return NULL;
@@ -173,10 +332,16 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 		for (int i = 0; i < n; i++)
 			complete(r, r->done[i]);
 	}
+	t = r->finished;
+	r->finished = t->next_task;
+	if (!r->finished)
+		r->last_finished = &r->finished;
 	t->is_active = false;
+	t->next_task = r->free_task;
+	r->free_task = t;
 	r->active--;
 	if (t->first_ns && !t->public.error)
-		hist_add(r->stat->sample, io_last_ns(r->io) - t->first_ns);
+		hist_add(r->stat->sample, t->last_ns - t->first_ns);
 	*rc = 0;
 	return &t->public;
 }

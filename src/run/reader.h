@@ -9,11 +9,17 @@
 
 #include "data/plan.h"
 #include "io/io.h"
+#include "job/job.h"
 
 /*
  * A task is one extent on its way: its plan, its file, what of it is under
  * way. A plan says which operations have to wait for those before them; all
  * others fill the engine's queue. One thread owns a reader.
+ *
+ * A small file that is one request, open, read and close, goes out as a chain
+ * where the engine takes chains. It counts as one request of iodepth, though
+ * it is three operations to the io. One that is short or interrupted is gone
+ * on with in single operations.
  */
 struct reader;
 
@@ -25,7 +31,12 @@ struct read_task {
 	const char *path;
 };
 
-/* Reads up to `tasks` extents at a time over io (depth `iodepth`). */
+/* How many operations at a time the io of a job's reader needs room for: its
+ * `iodepth`; job_depth of them are transfers. */
+unsigned reader_ops(const struct job *job);
+
+/* Reads up to `tasks` extents at a time over io, `iodepth` requests of them at
+ * a time. Nothing is under way yet. */
 struct reader *reader_new(struct io *io, struct opstat *stat,
 			  const struct plan_config *config, unsigned tasks,
 			  unsigned iodepth);

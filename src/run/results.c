@@ -4,16 +4,23 @@
 
 #include "base/mem.h"
 
+static void fini_verdict(struct verdict_result *v)
+{
+	mem_free(v->name);
+	mem_free(v->headline);
+	mem_free(v->because);
+	mem_free(v->try_next);
+}
+
 static void fini_job(struct job_result *r)
 {
 	struct ml_result *ml = &r->ml;
 	mem_free(ml->au_percent_per_accelerator.items);
 	mem_free(ml->epochs.items);
 	mem_free(ml->numa.loader_nodes);
-	mem_free(ml->verdict.name);
-	mem_free(ml->verdict.headline);
-	mem_free(ml->verdict.because);
-	mem_free(ml->verdict.try_next);
+	fini_verdict(&ml->verdict);
+	mem_free(r->io.numa.loader_nodes);
+	fini_verdict(&r->io.verdict);
 }
 
 void run_result_fini(struct run_result *r)

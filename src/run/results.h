@@ -46,7 +46,7 @@ struct epoch_result {
 };
 
 struct op_result {
-	uint64_t total;      /* operations completed */
+	uint64_t total;      /* operations completed, in chains too */
 	struct hist *lat_ns; /* submit to completion */
 };
 
@@ -121,6 +121,7 @@ struct verdict_result {
 struct ml_result {
 	uint64_t accelerators;
 	uint64_t iodepth_used;  /* 1 on a synchronous engine */
+	const char *in_use;     /* of the engine's means, in words; "" */
 	char *accelerator;      /* NULL = unnamed */
 	uint64_t steps;         /* of one rank, over all epochs */
 	uint64_t counted_steps; /* of all ranks: what step, stall and AU hold */
@@ -159,9 +160,46 @@ struct interval_stat {
 
 struct direction_result {
 	uint64_t io_bytes, total_ios, short_ios;
-	struct sizes sizes; /* of the requests, as called */
-	struct hist *lat_ns;
+	struct sizes sizes;  /* of the requests, as called */
+	struct hist *lat_ns; /* submit to completion; fio's clat */
+	/* Of a paced job: intended start to submit, and to completion. NULL:
+	 * nothing is paced, and lat_ns is all there is. */
+	struct hist *slat_ns, *total_ns;
 	struct interval_stat bw_kib, iops;
+};
+
+/* What rate= and rate_iops= asked of one direction. */
+struct rate_result {
+	double asked_bytes_per_sec, asked_iops; /* NaN = not paced */
+	bool is_missed; /* it had less than 99 % of that */
+};
+
+/* A plain job (phase=io), or one of its numjobs. */
+struct io_result {
+	uint64_t numjobs; /* workers in this record */
+	uint64_t jobnum;  /* of the first of them, from 0 */
+	uint64_t iodepth_used;
+	double wall_seconds;                     /* of the slowest worker */
+	uint64_t files, file_bytes;              /* it works on */
+	uint64_t laid_out_files, laid_out_bytes; /* made before, of the job */
+	struct rate_result rate[2];              /* 0 read, 1 write */
+	struct ops_result ops;
+	struct loader_percent worker_percent;
+	const char *in_use; /* of the engine's means, in words; "" */
+	struct storage_result storage;
+	struct host_result host;
+	struct network_result network;
+	struct numa_result numa;
+	struct verdict_result verdict; /* filled by report/verdict.c */
+	uint64_t errors;               /* counted by continue_on_error */
+	bool interrupted;
+	bool complete; /* moved all its bytes, or reached its runtime */
+};
+
+/* Operations by depth, and calls by operations: opstat.h. Percent. */
+struct depth_result {
+	double depth[OPSTAT_DEPTHS], submit[OPSTAT_DEPTHS],
+		complete[OPSTAT_DEPTHS];
 };
 
 struct job_result {
@@ -169,10 +207,13 @@ struct job_result {
 	const struct dataset *dataset;
 	struct dataset_totals totals;
 	unsigned group;
-	enum { RESULT_NONE, RESULT_TRAIN, RESULT_PREPARE } kind;
-	struct ml_result ml;
+	enum { RESULT_NONE, RESULT_TRAIN, RESULT_PREPARE, RESULT_IO } kind;
+	struct ml_result ml;           /* of RESULT_IO: empty */
+	struct io_result io;           /* of RESULT_IO only */
 	struct prepare_result prepare; /* also of a training that prepared */
 	struct direction_result read, write;
+	struct depth_result depths;
+	struct op_result sync;  /* fsync and fdatasync, of a plain job */
 	double elapsed_seconds; /* with startdelay and preparation */
 	double usr_cpu_percent, sys_cpu_percent; /* of the elapsed time */
 	uint64_t ctx, majf, minf;

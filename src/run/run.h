@@ -27,6 +27,7 @@ struct run_config {
 	const struct host *host;
 	struct clock *clock;
 	bool readonly, allow_fill, replace;
+	const char *allow_device; /* NULL = none */
 };
 
 /* Check what can be checked before the first byte: 0, or -errno with err. */

@@ -4,25 +4,33 @@
 
 #include <stdatomic.h>
 
+#include "io/blockdev.h"
 #include "io/devstat.h"
 #include "io/host.h"
 #include "io/mount.h"
+#include "run/failure.h"
 #include "run/gauge.h"
+#include "run/iofiles.h"
 #include "run/live.h"
 #include "run/placement.h"
 #include "run/prepare.h"
 #include "run/results.h"
+#include "run/run.h"
+#include "run/streams.h"
 #include "run/train.h"
 
-/* A series of one-second rates (run_tick). Welford's sums. */
-struct rate_series {
-	uint64_t last; /* counter at the last tick */
-	uint64_t samples;
-	double min, max, mean, m2;
+/* What all jobs of a run share. */
+struct run_shared {
+	struct run_config cfg;
+	struct failure failure;
+	_Atomic bool interrupted;
+	_Atomic bool has_started;      /* the first byte was written or read */
+	struct blockdev_guards guards; /* devices that jobs write */
 };
 
 struct slot {
 	const struct job *job;
+	const struct activity *does;
 	struct dataset dataset;
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
@@ -35,27 +43,48 @@ struct slot {
 	struct slot *largest;
 	bool is_prepared;
 	struct train train;
+	/* Of a plain job. */
+	struct iofiles files;
+	struct streams streams;
+	uint64_t made_files, made_bytes; /* laid out, in all groups */
+
 	_Atomic int phase; /* enum live_phase */
-	/* Around the training. */
-	uint64_t begin_ns, end_ns;       /* of the whole job */
-	_Atomic uint64_t train_begin_ns; /* 0 = not reached */
-	_Atomic uint64_t train_end_ns;
+	/* Around the training, or the plain job. */
+	uint64_t begin_ns, end_ns;      /* of the whole job */
+	_Atomic uint64_t work_begin_ns; /* 0 = not reached */
+	_Atomic uint64_t work_end_ns;
 	struct gauge gauge;
 	struct devstat device_before, device_after;
 	bool has_device;
 	struct host_cpu cpu_before, cpu_after;
-	struct rate_series bytes[2], ios[2];
+	struct rate_set rates;
 	uint64_t last_tick_ns;
-	struct opstat total; /* of all loaders; made by collect */
+	struct opstat total; /* of all workers; made by collect */
 };
+
+struct activity;
 
 /* Does the job's engine touch files at all? */
 bool slot_touches_files(const struct slot *s);
 
+/* Has it a dataset: is it a training, or the preparation of one? */
+bool slot_has_dataset(const struct slot *s);
+
 /* Bytes read since time zero, also those that ramp_time leaves out. After the
- * loaders were joined. */
+ * workers were joined. */
 uint64_t slot_read_bytes(const struct slot *s);
 
 /* Bytes and operations so far, from counters that are still being written. */
 uint64_t slot_io_bytes(const struct slot *s, unsigned direction);
 uint64_t slot_ios(const struct slot *s, unsigned direction);
+uint64_t slot_worker_bytes(const struct worker *w, unsigned direction);
+uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
+
+/* What a worker has had under way longest, into live->oldest. */
+void slot_look_at(const struct worker *w, struct live *live);
+
+/* What is measured around the work begins; it is in this phase from now on. */
+void slot_begin_work(struct slot *s, struct clock *clock, int phase);
+
+/* On which CPUs its threads run; `m` NULL: it touches no files. */
+int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err);

@@ -11,9 +11,6 @@
 #include "run/rank.h"
 #include "run/reader.h"
 
-/* Threads need little: their buffers are on the heap. */
-#define STACK_BYTES (512u << 10)
-
 static bool touches_files(const struct train *t)
 {
 	return !(t->job->engine->caps & MLGEN_CAP_NO_FILES);
@@ -41,7 +38,7 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 		l->rank = r;
 		l->index = i;
 		l->ring = ring_new(loader_ring_tokens(t));
-		opstat_init(&l->stat);
+		worker_init(&l->worker);
 	}
 }
 
@@ -51,9 +48,8 @@ static void fini_rank(struct rank *r)
 	     i++) {
 		struct loader *l = &r->loaders[i];
 		reader_free(l->reader);
-		io_free(l->io);
 		ring_free(l->ring);
-		opstat_fini(&l->stat);
+		worker_fini(&l->worker);
 	}
 	mem_free(r->loaders);
 	hist_free(r->step);
@@ -75,7 +71,7 @@ int train_init(struct train *t, const struct job *job,
 			     .interrupted = interrupted };
 	t->plan = (struct plan_config){ .dataset = dataset,
 					.access = (enum job_access)job->access,
-					.bs_bytes = job->bs_bytes,
+					.bs_bytes = job->bs.read,
 					.direct = job->direct,
 					.align_bytes = align_bytes };
 	t->engine_job = (struct mlgen_engine_job){
@@ -114,26 +110,6 @@ void train_fini(struct train *t)
 	*t = (struct train){ 0 };
 }
 
-static int start_thread(struct train *t, pthread_t *thread,
-			void *(*main)(void *), void *arg, struct mlgen_err *err)
-{
-	pthread_attr_t attr;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	clock_expect(t->clock, 1);
-	int rc = pthread_create(thread, &attr, main, arg);
-	pthread_attr_destroy(&attr);
-	if (rc == 0)
-		return 0;
-	*thread = 0;
-	clock_join(t->clock); /* in the place of the one that is not */
-	clock_leave(t->clock);
-	return mlgen_fail(err, -rc,
-			  "cannot start a thread: %s; fewer accelerators or "
-			  "read_threads, or a higher limit (ulimit -u)",
-			  strerror(rc));
-}
-
 int train_start(struct train *t, struct mlgen_err *err)
 {
 	const struct job *j = t->job;
@@ -142,29 +118,24 @@ int train_start(struct train *t, struct mlgen_err *err)
 	for (uint64_t i = 0; i < j->accelerators && rc == 0; i++) {
 		struct rank *r = &t->ranks[i];
 		for (uint64_t w = 0; w < j->read_threads && rc == 0; w++)
-			rc = start_thread(t, &r->loaders[w].thread, loader_main,
-					  &r->loaders[w], err);
+			rc = worker_start(&r->loaders[w].worker.thread,
+					  t->clock, loader_main, &r->loaders[w],
+					  err);
 		if (rc == 0)
-			rc = start_thread(t, &r->thread, rank_main, r, err);
+			rc = worker_start(&r->thread, t->clock, rank_main, r,
+					  err);
 	}
 	if (rc < 0)
 		train_close(t);
 	return rc;
 }
 
-static void join(pthread_t *thread)
-{
-	if (*thread)
-		pthread_join(*thread, NULL);
-	*thread = 0;
-}
-
 void train_join(struct train *t)
 {
 	for (uint64_t i = 0; t->ranks && i < t->job->accelerators; i++) {
-		join(&t->ranks[i].thread);
+		worker_join(&t->ranks[i].thread);
 		for (uint64_t w = 0; w < t->job->read_threads; w++)
-			join(&t->ranks[i].loaders[w].thread);
+			worker_join(&t->ranks[i].loaders[w].worker.thread);
 	}
 }
 

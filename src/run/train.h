@@ -9,14 +9,13 @@
 
 #include "data/plan.h"
 #include "data/sampler.h"
-#include "io/io.h"
-#include "io/topology.h"
 #include "run/bell.h"
 #include "run/epochs.h"
 #include "run/failure.h"
 #include "run/peers.h"
 #include "run/placement.h"
 #include "run/ring.h"
+#include "run/worker.h"
 
 /*
  * A rank is an accelerator thread with read_threads loader threads of its own.
@@ -31,19 +30,13 @@ struct train;
 struct loader {
 	struct rank *rank;
 	uint64_t index; /* within the rank */
-	pthread_t thread;
+	struct worker worker;
 	struct ring *ring;
-	struct opstat stat;      /* private until joined */
-	struct node_watch watch; /* likewise; of its batches */
-	struct io *_Atomic io;   /* for io_look; set by the loader itself */
 	struct reader *reader;
 	/* From its rank; it waits on `go`. */
 	struct bell go;
 	_Atomic uint64_t awaits; /* a batch: waits for rank->limit above it */
 	uint64_t dropped;        /* requests of rank->drop it has carried out */
-	bool counts;             /* past ramp_time */
-	uint64_t begin_ns;       /* of its wall time */
-	uint64_t uncounted_bytes; /* read before that */
 };
 
 /* Counters of one writer that others may look at. */
@@ -79,14 +72,6 @@ struct rank {
 	struct usage usage;
 };
 
-/* Told by the last rank, with all others waiting: at time zero, before the
- * first read; and when all ranks are through. NULL = nobody. */
-struct train_watch {
-	void (*begin)(void *arg);
-	void (*end)(void *arg);
-	void *arg;
-};
-
 struct train {
 	const struct job *job;
 	const struct dataset *dataset;
@@ -100,9 +85,9 @@ struct train {
 	struct peers peers;
 	struct epochs *epochs;
 	struct rank *ranks;
-	uint64_t window;          /* batches ahead of a rank */
-	uint64_t start_after_ns;  /* startdelay */
-	struct train_watch watch; /* set before train_start */
+	uint64_t window;         /* batches ahead of a rank */
+	uint64_t start_after_ns; /* startdelay */
+	struct run_watch watch;  /* set before train_start */
 	/* Set before train_start: there is nothing to drop at first. */
 	bool is_dropped;
 	uint64_t drops;            /* passes that dropped the page cache */

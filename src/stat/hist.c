@@ -12,7 +12,7 @@
  * loads and stores.
  */
 #define LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define STORE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+#define STORE(x, v) HIST_STORE(x, v)
 
 static inline double load_f64(const double *x)
 {
@@ -24,14 +24,6 @@ static inline double load_f64(const double *x)
 static inline void store_f64(double *x, double v)
 {
 	__atomic_store(x, &v, __ATOMIC_RELAXED);
-}
-
-static inline unsigned bucket_of(uint64_t ns)
-{
-	if (ns < 2u << HIST_BITS)
-		return (unsigned)ns;
-	unsigned shift = 63 - (unsigned)__builtin_clzll(ns) - HIST_BITS;
-	return (shift << HIST_BITS) + (unsigned)(ns >> shift);
 }
 
 /* The rank of a percentile, 1 .. count; 0 when empty. */
@@ -61,6 +53,8 @@ void hist_free(struct hist *h)
 
 void hist_reset(struct hist *h)
 {
+	if (h->count == 0)
+		return;
 	STORE(h->count, 0);
 	STORE(h->sum_ns, 0);
 	STORE(h->min_ns, UINT64_MAX);
@@ -73,25 +67,10 @@ void hist_reset(struct hist *h)
 			STORE(h->buckets[i], 0);
 }
 
-void hist_add(struct hist *h, uint64_t ns)
-{
-	unsigned bucket = HIST_BUCKETS - 1;
-	if (ns < UINT64_C(1) << HIST_RANGE_BITS)
-		bucket = bucket_of(ns);
-	else
-		STORE(h->saturated, h->saturated + 1);
-	STORE(h->buckets[bucket], h->buckets[bucket] + 1);
-	STORE(h->count, h->count + 1);
-	STORE(h->sum_ns, h->sum_ns + ns);
-	store_f64(&h->sum_squares, h->sum_squares + (double)ns * (double)ns);
-	if (ns < h->min_ns)
-		STORE(h->min_ns, ns);
-	if (ns > h->max_ns)
-		STORE(h->max_ns, ns);
-}
-
 void hist_merge(struct hist *to, const struct hist *from)
 {
+	if (from->count == 0)
+		return; /* its pages stay untouched, a thousand workers' */
 	to->count += from->count;
 	to->sum_ns += from->sum_ns;
 	to->saturated += from->saturated;
@@ -168,11 +147,6 @@ double hist_stddev(const struct hist *h)
 	return variance > 0 ? sqrt(variance) : 0;
 }
 
-unsigned hist_bucket_of(uint64_t ns)
-{
-	return ns >> HIST_RANGE_BITS ? HIST_BUCKETS - 1 : bucket_of(ns);
-}
-
 uint64_t hist_bucket_midpoint(unsigned bucket)
 {
 	if (bucket < 2u << HIST_BITS)
@@ -180,4 +154,14 @@ uint64_t hist_bucket_midpoint(unsigned bucket)
 	unsigned shift = (bucket >> HIST_BITS) - 1;
 	uint64_t low = (uint64_t)(bucket - (shift << HIST_BITS)) << shift;
 	return low + (UINT64_C(1) << shift) / 2;
+}
+
+void hist_add_extreme(struct hist *h, uint64_t ns)
+{
+	if (ns < h->min_ns)
+		STORE(h->min_ns, ns);
+	if (ns > h->max_ns)
+		STORE(h->max_ns, ns);
+	if (ns >> HIST_RANGE_BITS)
+		STORE(h->saturated, h->saturated + 1);
 }

@@ -30,9 +30,6 @@ struct hist *hist_new(void);
 void hist_free(struct hist *h); /* NULL is fine */
 void hist_reset(struct hist *h);
 
-/* Count one value: O(1), about 2 ns. The writer only. */
-void hist_add(struct hist *h, uint64_t ns);
-
 /* to += from. Exact, in any order. */
 void hist_merge(struct hist *to, const struct hist *from);
 
@@ -55,5 +52,38 @@ double hist_mean(const struct hist *h);   /* 0 when empty */
 double hist_stddev(const struct hist *h); /* population */
 
 /* Bucket geometry, for readers of bins. */
-unsigned hist_bucket_of(uint64_t ns);
 uint64_t hist_bucket_midpoint(unsigned bucket);
+
+static inline unsigned hist_bucket_of(uint64_t ns)
+{
+	unsigned shift;
+
+	if (ns < 2u << HIST_BITS)
+		return (unsigned)ns;
+	if (ns >> HIST_RANGE_BITS)
+		return HIST_BUCKETS - 1;
+	shift = 63 - (unsigned)__builtin_clzll(ns) - HIST_BITS;
+	return (shift << HIST_BITS) + (unsigned)(ns >> shift);
+}
+
+/* A word of a histogram, whole: on a 64-bit machine a plain store. */
+#define HIST_STORE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+
+/* A value beyond all before it, or beyond the range: hist_add's, and seldom. */
+void hist_add_extreme(struct hist *h, uint64_t ns) __attribute__((cold));
+
+/* Count one value: O(1), about 2 ns. The writer only. */
+static inline void hist_add(struct hist *h, uint64_t ns)
+{
+	uint64_t *bucket = &h->buckets[hist_bucket_of(ns)];
+	/* Signed is one instruction, and its square is the same. */
+	double value = (double)(int64_t)ns;
+	double squares = h->sum_squares + value * value;
+
+	HIST_STORE(*bucket, *bucket + 1);
+	HIST_STORE(h->count, h->count + 1);
+	HIST_STORE(h->sum_ns, h->sum_ns + ns);
+	__atomic_store(&h->sum_squares, &squares, __ATOMIC_RELAXED);
+	if (ns < h->min_ns || ns > h->max_ns || ns >> HIST_RANGE_BITS)
+		hist_add_extreme(h, ns);
+}

@@ -73,6 +73,19 @@ static void merge_hists(struct opstat *to, const struct opstat *from)
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		hist_merge(to->lat[i], from->lat[i]);
 	hist_merge(to->sample, from->sample);
+	for (unsigned i = 0; i < 2; i++) {
+		hist_merge(to->slat[i], from->slat[i]);
+		hist_merge(to->total[i], from->total[i]);
+	}
+}
+
+static void merge_depths(struct opstat *to, const struct opstat *from)
+{
+	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++) {
+		to->depth[i] += from->depth[i];
+		to->submits[i] += from->submits[i];
+		to->reaps[i] += from->reaps[i];
+	}
 }
 
 void opstat_init(struct opstat *s)
@@ -81,6 +94,10 @@ void opstat_init(struct opstat *s)
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		s->lat[i] = hist_new();
 	s->sample = hist_new();
+	for (unsigned i = 0; i < 2; i++) {
+		s->slat[i] = hist_new();
+		s->total[i] = hist_new();
+	}
 }
 
 void opstat_fini(struct opstat *s)
@@ -88,6 +105,10 @@ void opstat_fini(struct opstat *s)
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		hist_free(s->lat[i]);
 	hist_free(s->sample);
+	for (unsigned i = 0; i < 2; i++) {
+		hist_free(s->slat[i]);
+		hist_free(s->total[i]);
+	}
 	memset(s, 0, sizeof(*s));
 }
 
@@ -96,9 +117,14 @@ void opstat_reset(struct opstat *s)
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		hist_reset(s->lat[i]);
 		s->blocked_ns[i] = 0;
+		s->linked[i] = 0;
 	}
 	hist_reset(s->sample);
+	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++)
+		s->depth[i] = s->submits[i] = s->reaps[i] = 0;
 	for (unsigned i = 0; i < 2; i++) {
+		hist_reset(s->slat[i]);
+		hist_reset(s->total[i]);
 		set(&s->io_bytes[i], 0);
 		s->sizes[i] = (struct sizes){ 0 };
 		s->short_ios[i] = 0;
@@ -113,8 +139,11 @@ void opstat_reset(struct opstat *s)
 void opstat_merge(struct opstat *to, const struct opstat *from)
 {
 	merge_hists(to, from);
-	for (unsigned i = 0; i < MLGEN_OPS; i++)
+	merge_depths(to, from);
+	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		to->blocked_ns[i] += from->blocked_ns[i];
+		to->linked[i] += from->linked[i];
+	}
 	for (unsigned i = 0; i < 2; i++) {
 		set(&to->io_bytes[i],
 		    get(&to->io_bytes[i]) + get(&from->io_bytes[i]));

@@ -22,13 +22,42 @@ void usage_end(struct usage *u);
 void usage_add(struct usage *to, const struct usage *from);
 
 /*
+ * Classes as fio has them. Of depths, from 1 on: 1, 2, 4, 8, 16, 32, 64, each
+ * that many and more up to the next. Of batch sizes, from 0 on: 0, 4, 8, 16,
+ * 32, 64, more, each that many and fewer down to the one before.
+ */
+#define OPSTAT_DEPTHS 8
+
+static inline unsigned opstat_depth_class(unsigned n)
+{
+	unsigned class = n ? 32 - (unsigned)__builtin_clz(n) : 0;
+
+	return class < OPSTAT_DEPTHS ? class : OPSTAT_DEPTHS - 1;
+}
+
+static inline unsigned opstat_batch_class(unsigned n)
+{
+	unsigned class = n > 4 ? 31 - (unsigned)__builtin_clz(n - 1) : n > 0;
+
+	return class < 6 ? class : 6;
+}
+
+/*
  * Private to one worker; merged after it has been joined. `io_bytes` and
  * `samples` are also read by the status line while the worker runs, hence
  * relaxed atomics with a single writer.
  */
 struct opstat {
-	struct hist *lat[MLGEN_OPS];  /* submit to completion, per kind */
-	struct hist *sample;          /* first submitted to last completed */
+	struct hist *lat[MLGEN_OPS]; /* submit to completion, per kind */
+	struct hist *sample;         /* first submitted to last completed */
+	uint64_t linked[MLGEN_OPS];  /* done in chains: counted, not timed */
+	/* Paced streams, 0 read, 1 write: intended start to submit, and to
+	 * completion; empty where nothing is paced. */
+	struct hist *slat[2], *total[2];
+	/* Operations by how many were in flight with them, and calls of
+	 * submit and reap by how many operations they moved. */
+	uint64_t depth[OPSTAT_DEPTHS], submits[OPSTAT_DEPTHS],
+		reaps[OPSTAT_DEPTHS];
 	_Atomic uint64_t io_bytes[2]; /* as transferred: 0 read, 1 written */
 	struct sizes sizes[2];        /* as asked for: 0 read, 1 written */
 	uint64_t short_ios[2];        /* resumed short transfers */

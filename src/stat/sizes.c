@@ -5,12 +5,6 @@
 /* Below this share a class says nothing about a workload. */
 #define LEAST_PERCENT 1.0
 
-/* The exponent of the next power of two: 1 is class 0, 4096 is class 12. */
-static unsigned class_of(uint64_t bytes)
-{
-	return bytes > 1 ? 64 - (unsigned)__builtin_clzll(bytes - 1) : 0;
-}
-
 static double total(const struct sizes *s)
 {
 	double n = 0;
@@ -36,15 +30,6 @@ static unsigned insert(struct sizes_share *out, unsigned n, unsigned max,
 		out[i] = out[i - 1];
 	out[at] = share;
 	return n;
-}
-
-void sizes_add(struct sizes *s, uint64_t bytes, uint64_t n)
-{
-	unsigned i = class_of(bytes);
-
-	s->count[i] += n;
-	if (n && bytes > s->largest[i])
-		s->largest[i] = bytes;
 }
 
 void sizes_merge(struct sizes *to, const struct sizes *from)

@@ -16,8 +16,21 @@ struct sizes {
 	uint64_t largest[SIZES_CLASSES]; /* bytes */
 };
 
+/* The exponent of the next power of two: 1 is class 0, 4096 is class 12. */
+static inline unsigned sizes_class_of(uint64_t bytes)
+{
+	return bytes > 1 ? 64 - (unsigned)__builtin_clzll(bytes - 1) : 0;
+}
+
 /* n requests of so many bytes. */
-void sizes_add(struct sizes *s, uint64_t bytes, uint64_t n);
+static inline void sizes_add(struct sizes *s, uint64_t bytes, uint64_t n)
+{
+	unsigned i = sizes_class_of(bytes);
+
+	s->count[i] += n;
+	if (n && bytes > s->largest[i])
+		s->largest[i] = bytes;
+}
 
 /* to += from; in any order. */
 void sizes_merge(struct sizes *to, const struct sizes *from);

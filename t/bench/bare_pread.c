@@ -75,7 +75,7 @@ static int start(struct reader *r, char **files, int count,
 	*r = (struct reader){ .files = files,
 			      .count = count,
 			      .passes = passes,
-			      .buf = mem_buffer(REQUEST_BYTES) };
+			      .buf = mem_buffer(REQUEST_BYTES, MEM_MMAP) };
 	return r->buf ? pthread_create(&r->thread, NULL, read_all, r) : ENOMEM;
 }
 

@@ -79,6 +79,53 @@ is "a job that was shown parses to the same job" \
 	"$(grep -v '^#' echo2.job)" "$(grep -v '^#' echo.job)"
 is "sizes of kb_base=1000 too" "$(value bs echo.job)" "64000 64000"
 
+# ---- plain jobs
+cat >plain.job <<'END'
+[global]
+bs=,64k
+size=20%
+thread
+accelerators=8
+[log]
+readwrite=write
+kb_base=1000
+rate=1m
+thinktime=50
+[mixed]
+stonewall
+rw=randrw
+rwmixwrite=30
+bssplit=4k/60:8k,16k
+iodepth_batch=4
+[train]
+phase=train
+END
+is "rw= makes a plain job of a section" "$(value phase plain.job)" \
+	"io io train"
+is "and its origin says so" "$(origin phase plain.job --section=log)" \
+	"from rw"
+is "a plain job has fio's defaults" "$(value bs plain.job)" \
+	"4kib,64000 4k,64k 1m,64k"
+is "in its directory, too" "$(value directory plain.job)" \
+	". . mlgen-data/train"
+is "with their origin" "$(origin directory plain.job --section=log)" \
+	"default of phase=io"
+is "a bare thinktime is in microseconds" "$(value thinktime plain.job)" \
+	"50us 0"
+is "rwmixwrite says rwmixread" "$(value rwmixread plain.job)" "50% 70%"
+is "only a training has accelerators" "$(value accelerators plain.job)" "8"
+is "and each is shown its own options" \
+	"$(value size plain.job) $(value epochs plain.job)" "20% 20% 1"
+is "iodepth can be swept" \
+	"$(value iodepth_batch_submit plain.job --iodepth=2)" "0 2"
+"$MLGEN" --showjob plain.job >echo.job 2>err
+like "what a job goes without is noted" "$(cat err)" \
+	'^plain.job:5: note: accelerators: an option of phase=train; jobs of phase=io go without it$'
+"$MLGEN" --showjob echo.job >echo2.job 2>err
+is "plain jobs that were shown parse to the same jobs" \
+	"$(grep -v '^#' echo2.job)" "$(grep -v '^#' echo.job)"
+is "without a word" "$(grep -v 'note: iodepth_batch_submit' err)" ""
+
 # ---- jobs without a file
 is "--name starts a job, with the options behind it" \
 	"$(value epochs --epochs=4 --name=x --name=y --epochs=5)" "4 5"
@@ -138,7 +185,7 @@ like "and noted" "$(cat "$T/err")" '^mlgen: note: compute_time: 0 '
 exits "--help succeeds" 0 "$MLGEN" --help
 cp "$T/out" help
 ok "its lines are at most 90 wide" awk 'length > 90 { exit 1 }' help
-for option in $("$MLGEN" --showjob --name=x | sed -n 's/^\([a-z_]*\)=.*/\1/p'); do
+for option in $("$MLGEN" --cmdhelp | sed -n 's/^\([a-z_]*\)=.*/\1/p'); do
 	like "--help has $option" "$(cat help)" "^  --$option="
 done
 exits "--cmdhelp explains one option" 0 "$MLGEN" --cmdhelp=read_threads
@@ -149,6 +196,10 @@ exits "and all" 0 "$MLGEN" --cmdhelp
 like "with their values" "$(cat "$T/out")" '^ +contiguous  accelerator r of n'
 exits "but not one that is misspelt" 2 "$MLGEN" --cmdhelp=read_thread
 like "whose nearest it names" "$(cat "$T/err")" "did you mean 'read_threads'"
+exits "an option of fio that changes nothing is explained" 0 \
+	"$MLGEN" --cmdhelp=thread
+is "with the reason" "$(cat "$T/out")" \
+	"thread: fio option, changes nothing here: workers are always threads"
 
 ok "nothing was written" test ! -e "$T/mlgen-data"
 done_testing

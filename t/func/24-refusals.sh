@@ -55,7 +55,7 @@ refused "a requirement without comparison" \
 	"mlgen: require=au: no comparison. Quote it: --require='au>=90' (the shell took '>' as a redirection)" \
 	--require=au
 refused "a requirement of something unknown" \
-	"mlgen: require=aux>=90: no such metric 'aux'; any number of ml{} in the JSON report, or au" \
+	"mlgen: require=aux>=90: no such metric 'aux'; any number of ml{} or io{} in the JSON report or of the job itself, such as read.iops or read.clat_ns.p99, or au" \
 	--require='aux>=90'
 rm -rf data
 not_ok "even when nothing is to run" "$MLGEN" --name=x --directory=data \
@@ -90,7 +90,7 @@ few_files()
 }
 exits "too few open files are refused" 2 few_files 39
 is "with the number that is needed" "$(cat err)" \
-	"mlgen: 40 files may be open at once (one for each of accelerators x read_threads), the limit is 39; raise it with ulimit -n 40"
+	"mlgen: 40 files may be open at once (by each of accelerators x read_threads, or of numjobs), the limit is 39; raise it with ulimit -n 40"
 not_ok "before anything is written" test -e data
 exits "which a dry run knows" 0 few_files 39 --dry-run
 like "as what would stop the run" "$(cat out)" \

@@ -142,4 +142,48 @@ is "but four batches for every accelerator" \
 
 not_ok "nothing was made by any of them" test -e data
 
+# ---- plain jobs
+# io_plan OPTION...: into out and plan.json, in a folder of its own.
+mkdir io
+io_plan()
+{
+	"$MLGEN" --name=p --directory=io --rw=randrw --bs=4k,16k --size=8m \
+		--numjobs=2 --dry-run --json=plan.json "$@" >out 2>err
+}
+io_plan
+is "a plain job is planned" $? 0
+like "what it does" "$(cat out)" \
+	'^pattern   randrw \(50% reads\), 4 KiB reads, 16 KiB writes, 2 workers$'
+like "its files" "$(cat out)" '^data      2 files in io +16(\.00)? MiB$'
+like "what is missing" "$(cat out)" \
+	'^          present 0 files; to write 2 +16(\.00)? MiB +ok$'
+like "what it moves" "$(cat out)" '^run       16(\.00)? MiB read and written$'
+ok "at most 90 columns wide" awk 'length > 90 { exit 1 }' out
+is "nothing was made" "$(ls io)" ""
+is_json "its plan in JSON parses" plan.json
+is "with the same figures" \
+	"$(json plan.json jobs.0.plan.write_files jobs.0.plan.write_bytes \
+		jobs.0.plan.move_bytes jobs.0.io.numjobs jobs.0.io.files \
+		jobs.0.plan.blockers)" "2 16777216 16777216 2 2 []"
+"$MLGEN" --name=p --directory=io --rw=write --size=8m --create_only \
+	>out 2>&1
+io_plan
+like "what is there is counted" "$(cat out)" \
+	'^          present 1 file; to write 1 +8(\.00)? MiB +ok$'
+io_plan --rw=randread --readonly
+is "a job that may not write is no error of a dry run" $? 0
+like "but a blocker" "$(json plan.json jobs.0.plan.blockers.0.text)" 'readonly'
+rm io/*
+io_plan --size=900t
+like "nor one without room" "$(json plan.json jobs.0.plan.blockers.0.text)" \
+	'io: .* to lay out, .* free'
+io_plan --rate=1m,2m --time_based --runtime=30s --loops=3
+like "a pace and a time are said" "$(cat out)" \
+	'^rate      reads 2 MiB/s; writes 4 MiB/s$'
+like "for as long as it takes" "$(cat out)" '^run       for 30 s$'
+is "which is no number of bytes" "$(json plan.json jobs.0.plan.move_bytes)" \
+	null
+io_plan --ioengine=null
+like "ioengine=null needs none" "$(cat out)" 'ioengine=null touches no file'
+
 done_testing

@@ -32,8 +32,8 @@ sum()
 exits "--log writes a table" 0 \
 	train --epochs=3 --log=log.csv --log_interval=50ms
 is "with a name for each column" "$(head -n 1 log.csv)" \
-	"time,seconds,job,phase,epoch,step,samples,sample_bytes,io_bytes,au_percent,stall_percent,cpu_percent,resident_bytes,page_cache_bytes"
-is "and as many values in each row" "$(awk -F, '{ print NF }' log.csv | uniq)" 14
+	"time,seconds,job,phase,epoch,step,samples,sample_bytes,io_bytes,au_percent,stall_percent,cpu_percent,resident_bytes,page_cache_bytes,read_ios,write_ios,read_bytes,write_bytes"
+is "and as many values in each row" "$(awk -F, '{ print NF }' log.csv | uniq)" 18
 ok "a row for each interval" test "$(column time | wc -l)" -ge 4
 not_ok "in UTC" grep -qvE '^(time|20[0-9-]{8}T[0-9:]{8}\.[0-9]{3}Z),' log.csv
 is "time does not go back" \
@@ -60,6 +60,37 @@ exits "a comma in a name is quoted" 0 "$MLGEN" --name='a,"b' --steps=1 \
 	--directory="$T/data" --num_files=4 --sample_size=1k --log=log.csv
 like "as CSV wants it" "$(tail -n 1 log.csv)" '^[^,]*,[^,]*,"a,""b",'
 rm -rf data
+
+# ---- plain jobs
+plain()
+{
+	"$MLGEN" --name=p --directory=. --size=2m --bs=4k "$@"
+}
+exits "a plain job is logged" 0 \
+	plain --rw=randrw --log=log.csv --log_interval=10ms --quiet
+is "with all its operations and bytes in one row or another" \
+	"$(awk -F, '$4 == "io" || $4 == "done" {
+			n += $15 + $16; bytes += $17 + $18 }
+		END { print n, bytes }' log.csv)" "512 2097152"
+is "and no figure of a training" \
+	"$(awk -F, '$4 == "io" || $4 == "done" {
+			print $5 $6 $7 $8 $9 $10 $11 }' log.csv | sort -u)" ""
+is "its layout is a preparation" \
+	"$(awk -F, '$4 == "prepare" || $9 { sum += $9 } END { print sum + 0 }' \
+		log.csv | grep -cE '^(0|2097152)$')" 1
+
+background "$MLGEN" --name=p --directory=. --size=2m --bs=4k --rw=randread \
+	--time_based --runtime=600s --status-interval=1s
+ok "its status line is printed" poll sh -c 'test "$(grep -c "r=" err)" -ge 2'
+kill -USR1 "$pid"
+kill -INT "$pid"
+finish
+is "until it is interrupted" "$status" 130
+like "with operations, throughput and time" "$(grep 'r=' err | tail -n 1)" \
+	'^[0-9:]{8}  p  r=[0-9.]+[kM]? IOPS [0-9.]+ .iB/s  [0-9]+%  left '
+like "and the interruption is called so" "$(cat err)" \
+	'note: interrupted: stopping when what is under way is done'
+rm -f p.*
 
 # ---- the status line
 train >out 2>err

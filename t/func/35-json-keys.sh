@@ -24,7 +24,8 @@ has()
 	is "${place:-the top }has its keys" "$missing" ""
 }
 
-latency="min max mean stddev N percentile bins"
+empty="min max mean stddev N percentile"
+latency="$empty bins"
 figures="percentile.50.000000 percentile.90.000000 percentile.99.000000 percentile.99.900000"
 
 # shellcheck disable=SC2086 # several keys
@@ -41,7 +42,7 @@ figures="percentile.50.000000 percentile.90.000000 percentile.99.000000 percenti
 			bw_dev bw_samples iops_min iops_max iops_mean \
 			iops_stddev iops_samples
 		for kind in slat clat lat; do
-			has jobs.0.$way.${kind}_ns. $latency $figures
+			has jobs.0.$way.${kind}_ns. $empty $figures
 		done
 	done
 	has jobs.0.ml. accelerators steps samples sample_bytes samples_per_sec \
@@ -114,6 +115,78 @@ is "options as written and as resolved" \
 is "the time is now" "$(($(date +%s) - $(json run.json timestamp) < 100))" 1
 is "the version is the program's" \
 	"mlgen $(json run.json 'mlgen version')" "$("$MLGEN" --version)"
+
+# ---- a plain job
+exits "a plain job" 0 "$MLGEN" --name=p --directory=. --rw=randrw --bs=4k \
+	--size=1m --fsync=16 --rate=100m --json=run.json --quiet
+# shellcheck disable=SC2086 # several keys
+{
+	has "" "mlgen version" jobs disk_util
+	has jobs.0. jobname groupid error elapsed job_runtime "job options" \
+		usr_cpu sys_cpu ctx majf minf read write trim sync latency_ns \
+		latency_us latency_ms iodepth_level iodepth_submit \
+		iodepth_complete latency_depth latency_target \
+		latency_percentile latency_window io
+	for way in read write trim; do
+		has jobs.0.$way. io_bytes io_kbytes bw_bytes bw iops runtime \
+			total_ios short_ios drop_ios bw_min bw_max bw_agg \
+			bw_mean bw_dev bw_samples iops_min iops_max iops_mean \
+			iops_stddev iops_samples
+		for kind in slat clat lat; do
+			has jobs.0.$way.${kind}_ns. $empty $figures
+		done
+	done
+	has jobs.0.sync. total_ios lat_ns.N
+	has jobs.0.io. numjobs jobnum iodepth_used wall_seconds files \
+		file_bytes laid_out_files laid_out_bytes in_use errors \
+		rate_read.asked_bytes_per_sec rate_write.is_missed \
+		storage.memory_percent host.cpu_percent worker_percent.read \
+		ops.read.total complete
+}
+is "has nothing of a training" \
+	"$(json run.json jobs.0.ml jobs.0.dataset jobs.0.prepare)" \
+	"absent absent absent"
+is "moves all its bytes" "$(sum jobs.0. read.io_bytes write.io_bytes)" \
+	1048576.000
+is "has every latency of a paced one" \
+	"$(json run.json jobs.0.read.slat_ns.N jobs.0.read.clat_ns.N \
+		jobs.0.read.lat_ns.N)" \
+	"$(json run.json jobs.0.read.total_ios jobs.0.read.total_ios \
+		jobs.0.read.total_ios)"
+is "with bins where there are values" "$(json run.json \
+	jobs.0.trim.clat_ns.bins jobs.0.read.clat_ns.bins jobs.0.io.ops.open.lat_ns.bins |
+	sed 's/{}/empty/; s/{/some/')" "absent some empty"
+if command -v fio_jsonplus_clat2csv >/dev/null; then
+	ok "fio's converter of bins reads it" \
+		fio_jsonplus_clat2csv run.json bins.csv
+	ok "and finds them right" \
+		fio_jsonplus_clat2csv --validate run.json bins.csv
+else
+	skip "fio's converter of bins reads it" "fio_jsonplus_clat2csv is not here"
+	skip "and finds them right" "fio_jsonplus_clat2csv is not here"
+fi
+is "its flushes are counted" "$(json run.json jobs.0.sync.total_ios)" \
+	"$(json run.json jobs.0.sync.lat_ns.N)"
+is "depths sum to 100" "$(sum jobs.0.iodepth_level. 1 2 4 8 16 32 '>=64')" \
+	100.000
+is "and so does worker time" "$(sum jobs.0.io.worker_percent. open stat read \
+	write fsync close reap cpu idle other)" 100.000
+exits "without a pace" 0 "$MLGEN" --name=p --directory=. --rw=randread \
+	--size=1m --json=run.json --quiet
+is "there is no delay, and one latency" \
+	"$(json run.json jobs.0.read.slat_ns.N jobs.0.read.clat_ns.N \
+		jobs.0.read.lat_ns.N jobs.0.read.lat_ns.max)" \
+	"0 256 256 $(json run.json jobs.0.read.clat_ns.max)"
+is "which is said to be no pace" \
+	"$(json run.json jobs.0.io.rate_read.asked_bytes_per_sec \
+		jobs.0.io.rate_read.is_missed)" "null false"
+exits "--output-format=fio-json" 0 "$MLGEN" --name=p --directory=. \
+	--rw=randread --size=1m --output-format=fio-json
+is_json "is a document" out
+like "that begins as fio's does" "$(sed -n 2p out)" \
+	'^  "fio version": "mlgen-[0-9.]+",$'
+is "and no other does" "$(json run.json 'fio version')" absent
+rm -f p.*
 
 # ---- jobs reported as one
 cat >two.job <<'JOB'

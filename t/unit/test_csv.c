@@ -92,7 +92,8 @@ START_TEST(the_header_names_every_column)
 	static const char header[] =
 		"time,seconds,job,phase,epoch,step,samples,"
 		"sample_bytes,io_bytes,au_percent,stall_percent,"
-		"cpu_percent,resident_bytes,page_cache_bytes\n";
+		"cpu_percent,resident_bytes,page_cache_bytes,"
+		"read_ios,write_ios,read_bytes,write_bytes\n";
 	struct live before = train(10), now = train(11);
 	struct log l;
 	log_open(&l);
@@ -151,6 +152,67 @@ START_TEST(a_row_of_training_holds_what_the_interval_gained)
 	ck_assert_double_ge(strtod(cells[column("cpu_percent")], NULL), 0);
 	ck_assert_double_le(strtod(cells[column("cpu_percent")], NULL), 100);
 	ck_assert_double_gt(strtod(cells[column("resident_bytes")], NULL), 0);
+}
+END_TEST
+
+static struct live plain(uint64_t seconds, enum live_phase phase)
+{
+	return (struct live){ .job_name = "rr",
+			      .phase = phase,
+			      .is_io = true,
+			      .now_ns = seconds * SEC,
+			      .io_ios = { 1000 * seconds, 10 * seconds },
+			      .io_moved = { 4096000 * seconds,
+					    81920 * seconds } };
+}
+
+START_TEST(a_row_of_a_plain_job_holds_both_directions)
+{
+	static const struct {
+		const char *name, *cell;
+	} expected[] = {
+		{ "job", "rr" },
+		{ "phase", "io" },
+		{ "epoch", "" },
+		{ "samples", "" },
+		{ "io_bytes", "" },
+		{ "au_percent", "" },
+		{ "read_ios", "2000" },
+		{ "write_ios", "20" },
+		{ "read_bytes", "8192000" },
+		{ "write_bytes", "163840" },
+	};
+	struct live before = plain(10, LIVE_IO), now = plain(12, LIVE_IO);
+	struct log l;
+	char *cells[CELLS];
+	one_row(&l, &now, &before, cells);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
+		ck_assert_str_eq(cells[column(expected[i].name)],
+				 expected[i].cell);
+}
+END_TEST
+
+START_TEST(a_plain_job_shorter_than_an_interval_is_in_it)
+{
+	struct live before = plain(0, LIVE_WAIT), now = plain(1, LIVE_DONE);
+	struct log l;
+	char *cells[CELLS];
+	one_row(&l, &now, &before, cells);
+	ck_assert_str_eq(cells[column("phase")], "done");
+	ck_assert_str_eq(cells[column("read_ios")], "1000");
+}
+END_TEST
+
+START_TEST(its_layout_is_a_preparation)
+{
+	struct live before = plain(0, LIVE_PREPARE),
+		    now = plain(1, LIVE_PREPARE);
+	struct log l;
+	char *cells[CELLS];
+	now.bytes_done = 4096;
+	one_row(&l, &now, &before, cells);
+	ck_assert_str_eq(cells[column("io_bytes")], "4096");
+	ck_assert_str_eq(cells[column("read_ios")], "");
 }
 END_TEST
 
@@ -323,6 +385,9 @@ Suite *suite_csv(void)
 	TCase *t = tcase_create("csv");
 	tcase_add_test(t, the_header_names_every_column);
 	tcase_add_test(t, a_row_of_training_holds_what_the_interval_gained);
+	tcase_add_test(t, a_row_of_a_plain_job_holds_both_directions);
+	tcase_add_test(t, a_plain_job_shorter_than_an_interval_is_in_it);
+	tcase_add_test(t, its_layout_is_a_preparation);
 	tcase_add_test(t, an_interval_without_progress_is_a_row_of_zeros);
 	tcase_add_test(t, without_compute_the_au_cell_is_empty);
 	tcase_add_test(t, a_row_of_preparation_leaves_training_empty);

@@ -16,6 +16,8 @@ struct all {
 	char *text;
 	struct dist size_dist, time_dist;
 	struct f64_list list;
+	struct u64_pair sizes, counts;
+	struct size_share share;
 };
 
 static const struct mlgen_choice colours[] = {
@@ -38,6 +40,9 @@ static const struct mlgen_field fields[] = {
 	{ "size_dist", FIELD_SIZE_DIST(struct all, size_dist), .def = "2m", .min = 1, .max = 1e9 },
 	{ "time_dist", FIELD_TIME_DIST(struct all, time_dist), .def = "0", .max = 1e12, .unit = "s" },
 	{ "list", FIELD_F64_LIST(struct all, list), .def = "50:99.9", .max = 100 },
+	{ "sizes", FIELD_SIZE_PAIR(struct all, sizes), .def = "4k", .min = 512, .max = 1024.0 * 1024 * 1024 },
+	{ "counts", FIELD_U64_PAIR(struct all, counts), .def = "0", .max = 1000 },
+	{ "share", FIELD_SIZE_SHARE(struct all, share), .def = "0", .max = 1024.0 * 1024 * 1024 },
 	{ 0 },
 };
 /* clang-format on */
@@ -66,7 +71,7 @@ START_TEST(defaults_are_set)
 	ck_assert_uint_eq(values.list.count, 2);
 	for (const struct mlgen_field *f = fields; f->name; f++)
 		ck_assert_msg(field_is_default(f, &values), "%s", f->name);
-	ck_assert_uint_eq(field_count(fields), 11);
+	ck_assert_uint_eq(field_count(fields), 14);
 }
 END_TEST
 
@@ -97,6 +102,21 @@ static const struct {
 	{ "time_dist", "uniform:1ms:2ms", NULL },
 	{ "time_dist", "gamma:2:5ms", NULL },
 	{ "list", "1:2.5:99", NULL },
+	{ "sizes", "64k", NULL },
+	{ "sizes", "64k,64k", "64k" },
+	{ "sizes", "4k,64k", NULL },
+	{ "sizes", ",64k", "4k,64k" },
+	{ "sizes", "8k,", "8k,4k" },
+	{ "sizes", "8k,16k,32k", "8k,16k" },
+	{ "sizes", "8k,,32k", "8k,4k" },
+	{ "sizes", "1.5m", "1536k" },
+	{ "counts", "7", NULL },
+	{ "counts", "0,5", NULL },
+	{ "counts", "1,1", "1" },
+	{ "share", "1g", NULL },
+	{ "share", "20%", NULL },
+	{ "share", "0.5%", NULL },
+	{ "share", "100%", NULL },
 };
 
 START_TEST(what_is_written_reads_back)
@@ -149,6 +169,20 @@ static const struct {
 	{ "list", "50:101", -ERANGE, "list: 101 is above the maximum 100" },
 	{ "list", "1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1:1", -EINVAL,
 	  "list: more than 20 numbers" },
+	{ "sizes", "4k,511", -ERANGE, "sizes: 511 is below the minimum" },
+	{ "sizes", "2g,4k", -ERANGE, "sizes: 2g is above the maximum 1g" },
+	{ "sizes", "4k-8k", -EINVAL, "sizes: '4k-8k' is a range" },
+	{ "sizes", ",", -EINVAL, "sizes: ',': write one value, or READ,WRITE" },
+	{ "sizes", "4k,4k,4k,", -EINVAL, "write one value, or READ,WRITE" },
+	{ "sizes", "4k,4k,x", -EINVAL, "sizes: 'x'" },
+	{ "sizes", "4k 8k", -EINVAL, "sizes: '4k 8k'" },
+	{ "counts", "1.5", -EINVAL, "counts: '1.5'" },
+	{ "counts", "1,1001", -ERANGE, "counts: 1001 is above" },
+	{ "share", "101%", -ERANGE, "share: 101% is not between" },
+	{ "share", "-1%", -ERANGE, "share: -1% is not between" },
+	{ "share", "%", -EINVAL, "share: '%'" },
+	{ "share", "2g", -ERANGE, "share: 2g is above the maximum 1g" },
+	{ "share", "20%k", -EINVAL, "share: '20%k'" },
 };
 
 START_TEST(what_is_wrong_is_refused_and_changes_nothing)
@@ -187,6 +221,33 @@ START_TEST(kb_base_reaches_the_sizes)
 	ck_assert_uint_eq(values.size, 1000000);
 	ck_assert_int_eq(field_parse(f, &values, "1mib", 1000, NULL), 0);
 	ck_assert_uint_eq(values.size, 1 << 20);
+}
+END_TEST
+
+START_TEST(half_a_pair_leaves_the_other_as_it_is)
+{
+	const struct mlgen_field *f = field_find(fields, "sizes");
+
+	ck_assert_int_eq(field_parse(f, &values, "8k,16k", 1024, NULL), 0);
+	ck_assert_int_eq(field_parse(f, &values, ",32k", 1024, NULL), 0);
+	ck_assert_int_eq(field_parse(f, &values, "1000,", 1024, NULL), 0);
+	ck_assert_uint_eq(values.sizes.read, 1000);
+	ck_assert_uint_eq(values.sizes.write, 32768);
+	ck_assert_int_eq(field_parse(f, &values, "1,", 1024, NULL), -ERANGE);
+	ck_assert_uint_eq(values.sizes.read, 1000);
+}
+END_TEST
+
+START_TEST(a_share_is_bytes_or_percent)
+{
+	const struct mlgen_field *f = field_find(fields, "share");
+
+	ck_assert_int_eq(field_parse(f, &values, "25%", 1024, NULL), 0);
+	ck_assert_double_eq(values.share.percent, 25);
+	ck_assert_uint_eq(values.share.bytes, 0);
+	ck_assert_int_eq(field_parse(f, &values, "1m", 1000, NULL), 0);
+	ck_assert_double_eq(values.share.percent, 0);
+	ck_assert_uint_eq(values.share.bytes, 1000000);
 }
 END_TEST
 
@@ -253,6 +314,9 @@ static const struct {
 	{ "number", "NUMBER", "not set by default" },
 	{ "percent", "PERCENT", "default 50%, 0% to 100%" },
 	{ "choice", "red|blue", "default blue" },
+	{ "sizes", "SIZE[,SIZE]", "default 4k, 512 to 1g" },
+	{ "counts", "INT[,INT]", "default 0, 0 to 1000" },
+	{ "share", "SIZE|PERCENT", "default 0, 0 to 1g" },
 };
 
 START_TEST(fields_describe_themselves)
@@ -283,6 +347,8 @@ Suite *suite_fields(void)
 			    ROWS(bad));
 	tcase_add_test(t, an_empty_text_unsets_what_has_no_default);
 	tcase_add_test(t, kb_base_reaches_the_sizes);
+	tcase_add_test(t, half_a_pair_leaves_the_other_as_it_is);
+	tcase_add_test(t, a_share_is_bytes_or_percent);
 	tcase_add_test(t, names_are_found_whole_or_not);
 	tcase_add_loop_test(t, the_nearest_name_is_offered, 0, ROWS(typos));
 	tcase_add_test(t, a_name_of_any_length_is_measured);

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "job/help.h"
 
-#define TEXT_BYTES 65536
+#define TEXT_BYTES 131072
 
 struct null_opts {
 	uint64_t null_size;
@@ -130,7 +130,7 @@ START_TEST(cmdhelp_knows_aliases_engines_and_the_program)
 	ck_assert_int_eq(help_option(to, "blocksize", engines, NULL), 0);
 	ck_assert_int_eq(help_option(to, "null_size", engines, NULL), 0);
 	ck_assert_int_eq(help_option(to, "dry_run", engines, NULL), 0);
-	ck_assert_int_eq(strncmp(printed(), "bs=SIZE ", 8), 0);
+	ck_assert_int_eq(strncmp(printed(), "bs=SIZE[,SIZE]", 14), 0);
 	ck_assert_ptr_nonnull(strstr(text, "\nnull_size=SIZE "));
 	ck_assert_ptr_nonnull(strstr(text, "\n--dry-run "));
 }
@@ -144,9 +144,17 @@ START_TEST(cmdhelp_of_no_option_names_the_nearest)
 	ck_assert_str_eq(err.text,
 			 "epoch: unknown option; did you mean 'epochs'?");
 	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(help_option(to, "loops", engines, &err), -ENOENT);
+	ck_assert_int_eq(help_option(to, "bsrange", engines, &err), -ENOENT);
 	ck_assert_str_eq(err.text,
-			 "loops: fio option, not in mlgen: use epochs");
+			 "bsrange: fio option, not in mlgen: use bssplit");
+}
+END_TEST
+
+START_TEST(cmdhelp_says_what_changes_nothing)
+{
+	ck_assert_int_eq(help_option(to, "thread", engines, NULL), 0);
+	ck_assert_str_eq(printed(), "thread: fio option, changes nothing here: "
+				    "workers are always threads\n");
 }
 END_TEST
 
@@ -163,7 +171,8 @@ START_TEST(lists_for_man_pages_are_balanced)
 		ended++;
 	ck_assert_uint_gt(begun, 0);
 	ck_assert_uint_eq(begun, ended);
-	ck_assert_ptr_nonnull(strstr(text, ".It Cm bs Ns = Ns Ar SIZE\n"));
+	ck_assert_ptr_nonnull(
+		strstr(text, ".It Cm bs Ns = Ns Ar SIZE[,SIZE]\n"));
 	ck_assert_ptr_nonnull(strstr(text, ".It Fl -quiet\n"));
 }
 END_TEST
@@ -237,6 +246,16 @@ static const char *const jobs[] = {
 	("--name=x --kb_base=1000 --bs=64kib --sample_size=uniform:1m:2mib "
 	 "--ioengine=null --null_size=8kib --invalidate=0"),
 	"--name=x --compute_time=lognormal:0.323:1ns --sample_size=gamma:2:1k",
+	"--name=x --rw=randrw --rwmixread=70 --bssplit=4k/60:8k,64k "
+	"--size=20% --io_size=1.5m --offset=1m --filename=/d/a:/d/b "
+	"--filesize=1g --numjobs=3 --loops=2 --norandommap --mem=mmaphuge "
+	"--buffered=0 --bs=,64k",
+	"--name=x --rw=write --iodepth=16 --iodepth_batch_submit=8 "
+	"--iodepth_batch_complete_min=2 --iodepth_batch_complete_max=9 "
+	"--rate=1m,2m --rate_iops=,500 --thinktime=20 --thinktime_blocks=5 "
+	"--fsync=8 --fdatasync=9 --end_fsync --create_only",
+	"--name=x --phase=io --kb_base=1000 --bs=64kib,1k --size=1m "
+	"--rate=1mib --rwmixwrite=20",
 };
 
 START_TEST(a_job_that_is_shown_reads_back)
@@ -287,6 +306,7 @@ Suite *suite_help(void)
 	tcase_add_test(t, cmdhelp_of_one_option_is_as_shown_in_the_manual);
 	tcase_add_test(t, cmdhelp_knows_aliases_engines_and_the_program);
 	tcase_add_test(t, cmdhelp_of_no_option_names_the_nearest);
+	tcase_add_test(t, cmdhelp_says_what_changes_nothing);
 	tcase_add_test(t, lists_for_man_pages_are_balanced);
 	tcase_add_test(t, a_metric_has_no_default);
 	tcase_add_loop_test(t, a_job_that_is_shown_reads_back, 0, ROWS(jobs));

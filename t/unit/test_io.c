@@ -309,7 +309,6 @@ static const struct resume_case {
 	unsigned step_count;
 	bool eof_ok;
 	int file_flags;
-	unsigned io_flags;
 	uint64_t want;
 	int64_t result;
 	uint64_t done;
@@ -317,34 +316,32 @@ static const struct resume_case {
 	uint64_t shorts;
 	uint64_t eof_bytes;
 } resume_cases[] = {
-	{ "in one go", MLGEN_READ, { ALL }, 1, false, 0, 0, 4096, 4096, 4096, 1, 0, 0 },
-	{ "nothing asked for", MLGEN_READ, { ALL }, 1, false, 0, 0, 0, 0, 0, 1, 0, 0 },
-	{ "short", MLGEN_READ, { 1000, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 1, 0 },
-	{ "short thrice", MLGEN_READ, { 1, 1, 1, ALL }, 4, true, 0, 0, 4096, 4096, 4096, 4, 3, 0 },
-	{ "short write", MLGEN_WRITE, { 1000, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 1, 0 },
-	{ "EINTR", MLGEN_READ, { -EINTR, ALL }, 2, false, 0, 0, 4096, 4096, 4096, 2, 0, 0 },
-	{ "EAGAIN", MLGEN_WRITE, { -EAGAIN, -EAGAIN, ALL }, 3, false, 0, 0, 4096, 4096, 4096, 3, 0, 0 },
-	{ "EAGAIN for ever", MLGEN_READ, { -EAGAIN }, 1, false, 0, 0, 4096, -EAGAIN, 0, 101, 0, 0 },
-	{ "short, then EINTR", MLGEN_READ, { 96, -EINTR, ALL }, 3, false, 0, 0, 4096, 4096, 4096, 3, 1, 0 },
-	{ "error", MLGEN_READ, { -EIO }, 1, true, 0, 0, 4096, -EIO, 0, 1, 0, 0 },
-	{ "short, then error", MLGEN_WRITE, { 1000, -ENOSPC }, 2, false, 0, 0, 4096, -ENOSPC, 1000, 2, 0, 0 },
-	{ "early end", MLGEN_READ, { 1000, 0 }, 2, false, 0, 0, 4096, -ENODATA, 1000, 2, 0, 0 },
-	{ "early end allowed", MLGEN_READ, { 1000, 0 }, 2, true, 0, 0, 4096, 1000, 1000, 2, 0, 0 },
-	{ "empty file", MLGEN_READ, { 0 }, 1, false, 0, 0, 4096, -ENODATA, 0, 1, 0, 0 },
-	{ "empty file allowed", MLGEN_READ, { 0 }, 1, true, 0, 0, 4096, 0, 0, 1, 0, 0 },
-	{ "write takes nothing", MLGEN_WRITE, { 0 }, 1, false, 0, 0, 4096, -EIO, 0, 1, 0, 0 },
-	{ "direct, end allowed", MLGEN_READ, { 1024 }, 1, true, O_DIRECT, 0, 4096, 1024, 1024, 1, 0, 0 },
-	{ "direct, unaligned end", MLGEN_READ, { 1000 }, 1, false, O_DIRECT, 0, 4096, -ENODATA, 1000, 1, 0, 0 },
-	{ "direct, aligned short", MLGEN_READ, { 1024, ALL }, 2, false, O_DIRECT, 0, 4096, 4096, 4096, 2, 1, 0 },
-	{ "known end", MLGEN_READ, { 1000 }, 1, true, 0, 0, 4096, 1000, 1000, 1, 0, 1000 },
-	{ "short of a known end", MLGEN_READ, { 400, 600 }, 2, true, 0, 0, 4096, 1000, 1000, 2, 1, 1000 },
-	{ "ends before it", MLGEN_READ, { 400, 0 }, 2, true, 0, 0, 4096, -ENODATA, 400, 2, 0, 1000 },
-	{ "nothing before it", MLGEN_READ, { 0 }, 1, true, 0, 0, 4096, -ENODATA, 0, 1, 0, 1000 },
-	{ "more than was known", MLGEN_READ, { 1200 }, 1, true, 0, 0, 4096, 1200, 1200, 1, 0, 1000 },
-	{ "direct, known end", MLGEN_READ, { 1000 }, 1, true, O_DIRECT, 0, 4096, 1000, 1000, 1, 0, 1000 },
-	{ "direct, ends before it", MLGEN_READ, { 400 }, 1, true, O_DIRECT, 0, 4096, -ENODATA, 400, 1, 0, 1000 },
-	{ "linked, short", MLGEN_READ, { 1000 }, 1, true, 0, MLGEN_IO_LINK, 4096, 1000, 1000, 1, 0, 0 },
-	{ "linked, EINTR", MLGEN_READ, { -EINTR }, 1, true, 0, MLGEN_IO_LINK, 4096, -EINTR, 0, 1, 0, 0 },
+	{ "in one go", MLGEN_READ, { ALL }, 1, false, 0, 4096, 4096, 4096, 1, 0, 0 },
+	{ "nothing asked for", MLGEN_READ, { ALL }, 1, false, 0, 0, 0, 0, 1, 0, 0 },
+	{ "short", MLGEN_READ, { 1000, ALL }, 2, false, 0, 4096, 4096, 4096, 2, 1, 0 },
+	{ "short thrice", MLGEN_READ, { 1, 1, 1, ALL }, 4, true, 0, 4096, 4096, 4096, 4, 3, 0 },
+	{ "short write", MLGEN_WRITE, { 1000, ALL }, 2, false, 0, 4096, 4096, 4096, 2, 1, 0 },
+	{ "EINTR", MLGEN_READ, { -EINTR, ALL }, 2, false, 0, 4096, 4096, 4096, 2, 0, 0 },
+	{ "EAGAIN", MLGEN_WRITE, { -EAGAIN, -EAGAIN, ALL }, 3, false, 0, 4096, 4096, 4096, 3, 0, 0 },
+	{ "EAGAIN for ever", MLGEN_READ, { -EAGAIN }, 1, false, 0, 4096, -EAGAIN, 0, 101, 0, 0 },
+	{ "short, then EINTR", MLGEN_READ, { 96, -EINTR, ALL }, 3, false, 0, 4096, 4096, 4096, 3, 1, 0 },
+	{ "error", MLGEN_READ, { -EIO }, 1, true, 0, 4096, -EIO, 0, 1, 0, 0 },
+	{ "short, then error", MLGEN_WRITE, { 1000, -ENOSPC }, 2, false, 0, 4096, -ENOSPC, 1000, 2, 0, 0 },
+	{ "early end", MLGEN_READ, { 1000, 0 }, 2, false, 0, 4096, -ENODATA, 1000, 2, 0, 0 },
+	{ "early end allowed", MLGEN_READ, { 1000, 0 }, 2, true, 0, 4096, 1000, 1000, 2, 0, 0 },
+	{ "empty file", MLGEN_READ, { 0 }, 1, false, 0, 4096, -ENODATA, 0, 1, 0, 0 },
+	{ "empty file allowed", MLGEN_READ, { 0 }, 1, true, 0, 4096, 0, 0, 1, 0, 0 },
+	{ "write takes nothing", MLGEN_WRITE, { 0 }, 1, false, 0, 4096, -EIO, 0, 1, 0, 0 },
+	{ "direct, end allowed", MLGEN_READ, { 1024 }, 1, true, O_DIRECT, 4096, 1024, 1024, 1, 0, 0 },
+	{ "direct, unaligned end", MLGEN_READ, { 1000 }, 1, false, O_DIRECT, 4096, -ENODATA, 1000, 1, 0, 0 },
+	{ "direct, aligned short", MLGEN_READ, { 1024, ALL }, 2, false, O_DIRECT, 4096, 4096, 4096, 2, 1, 0 },
+	{ "known end", MLGEN_READ, { 1000 }, 1, true, 0, 4096, 1000, 1000, 1, 0, 1000 },
+	{ "short of a known end", MLGEN_READ, { 400, 600 }, 2, true, 0, 4096, 1000, 1000, 2, 1, 1000 },
+	{ "ends before it", MLGEN_READ, { 400, 0 }, 2, true, 0, 4096, -ENODATA, 400, 2, 0, 1000 },
+	{ "nothing before it", MLGEN_READ, { 0 }, 1, true, 0, 4096, -ENODATA, 0, 1, 0, 1000 },
+	{ "more than was known", MLGEN_READ, { 1200 }, 1, true, 0, 4096, 1200, 1200, 1, 0, 1000 },
+	{ "direct, known end", MLGEN_READ, { 1000 }, 1, true, O_DIRECT, 4096, 1000, 1000, 1, 0, 1000 },
+	{ "direct, ends before it", MLGEN_READ, { 400 }, 1, true, O_DIRECT, 4096, -ENODATA, 400, 1, 0, 1000 },
 };
 /* clang-format on */
 
@@ -369,7 +366,6 @@ static void check_resume(const struct resume_case *c,
 	f.mock.step_count = c->step_count;
 	op.eof_ok = c->eof_ok;
 	op.eof_bytes = c->eof_bytes;
-	op.io.flags = c->io_flags;
 	int64_t result = io_do(f.io, &op);
 	ck_assert_msg(result == c->result, "%s: result %lld", c->what,
 		      (long long)result);

@@ -2,9 +2,11 @@
 /* test_job.c - the options of a job, their defaults and their rules. */
 #include "suites.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "job/fio_options.h"
 #include "job/job.h"
 #include "job/settings.h"
@@ -21,6 +23,28 @@ static const struct mlgen_engine cached_engine = {
 static const struct mlgen_engine no_files_engine = {
 	.name = "none",
 	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP_NO_FILES,
+};
+
+static const struct mlgen_engine writes_engine = {
+	.name = "writes",
+	.caps = MLGEN_CAP(MLGEN_WRITE),
+};
+static int no_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
+		   unsigned max, uint64_t timeout_ns)
+{
+	(void)ctx;
+	(void)io;
+	(void)min;
+	(void)max;
+	(void)timeout_ns;
+	return 0;
+}
+
+static const struct mlgen_engine libaio_engine = {
+	.name = "libaio",
+	.reap = no_reap,
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
+		MLGEN_CAP_DIRECT,
 };
 
 static const struct mlgen_field *const tables[] = { job_fields,
@@ -86,13 +110,19 @@ START_TEST(defaults_are_those_of_the_manual)
 	ck_assert_str_eq(j->directory, "mlgen-data/x");
 	ck_assert_uint_eq(j->num_files, 256);
 	ck_assert_uint_eq(j->read_threads, 4);
-	ck_assert_uint_eq(j->bs_bytes, 1 << 20);
+	ck_assert_uint_eq(j->bs.read, 1 << 20);
 	ck_assert_int_eq(j->kb_base, 1024);
 	ck_assert_int_eq(j->invalidate, INVALIDATE_RUN);
 	ck_assert(j->drop_last);
 	ck_assert(isnan(j->target_au));
 	ck_assert_ptr_null(j->accelerator);
 	ck_assert_uint_eq(j->percentile_list.count, 4);
+	ck_assert(j->direct != j->buffered);
+	ck_assert_double_eq(j->rwmixread + j->rwmixwrite, 100);
+	ck_assert_uint_eq(j->numjobs, 1);
+	ck_assert_uint_eq(j->iodepth_batch_submit, 0);
+	ck_assert_uint_eq(j->iodepth_batch_complete_min, 1);
+	ck_assert_uint_eq(j->thinktime_blocks, 1);
 	job_free(j);
 }
 END_TEST
@@ -125,7 +155,8 @@ static const struct {
 	{ "direct=1 bs=1000", &files_engine, "bs: 1000 is no multiple" },
 	{ "direct=1", &cached_engine, "direct: ioengine=cached cannot" },
 	{ "direct=1 bs=1000", &no_files_engine, NULL },
-	{ "direct=1 bs=1000 access=framework", &files_engine, NULL },
+	{ "direct=1 bs=1000 access=framework", &files_engine,
+	  "bs: access=framework has sizes of its own" },
 	{ "access=framework", &files_engine, NULL },
 	{ "access=framework format=raw", &files_engine,
 	  "access: framework means the calls" },
@@ -144,20 +175,77 @@ static const struct {
 	{ "cpus_allowed=99999999999", &files_engine, "cpus_allowed: " },
 	{ "target_au=90", &files_engine, "compute_time: 0 leaves" },
 	{ "target_au=90 compute_time=1ms", &files_engine, NULL },
+	/* plain jobs */
+	{ "phase=io", &files_engine, NULL },
+	{ "phase=io", &writes_engine, "ioengine: writes cannot read" },
+	{ "phase=io rw=randwrite", &writes_engine, NULL },
+	{ "phase=io rw=randwrite", &cached_engine,
+	  "ioengine: cached cannot write" },
+	{ "phase=io rw=rw", &cached_engine, "ioengine: cached cannot write" },
+	{ "phase=io", &no_files_engine, "size: ioengine=none has no files" },
+	{ "phase=io size=20%", &no_files_engine,
+	  "size: ioengine=none has no files" },
+	{ "phase=io size=1m", &no_files_engine, NULL },
+	{ "phase=io size=50% filesize=1m", &no_files_engine, NULL },
+	{ "phase=io size=1m create_only=1", &no_files_engine,
+	  "create_only: ioengine=none makes no files" },
+	{ "phase=io direct=1 bs=4k,1000", &files_engine, NULL },
+	{ "phase=io rw=rw direct=1 bs=4k,1000", &files_engine,
+	  "bs: 1000 is no multiple" },
+	{ "phase=io rw=write direct=1 bs=1000,4k", &files_engine, NULL },
+	{ "phase=io direct=1 bssplit=4k/50:1000/50", &files_engine,
+	  "bssplit: 1000 is no multiple" },
+	{ "phase=io direct=1 bs=1000 bssplit=4k", &files_engine, NULL },
+	{ "phase=io bs=1000", &files_engine, NULL },
+	{ "phase=io direct=1", &cached_engine, "direct: ioengine=cached" },
+	{ "phase=io bssplit=4k/60:8k/60", &files_engine,
+	  "bssplit: the percentages sum to 120" },
+	{ "phase=io bssplit=4k/60:8k", &files_engine, NULL },
+	{ "phase=io rwmixread=70", &files_engine, "rwmixread: counts with" },
+	{ "phase=io rw=randwrite rwmixwrite=70", &files_engine,
+	  "rwmixwrite: counts with" },
+	{ "phase=io rw=randrw rwmixread=70", &files_engine, NULL },
+	{ "phase=io norandommap=1", &files_engine, "norandommap: counts with" },
+	{ "phase=io rate=1m rate_iops=100", &files_engine, NULL },
+	{ "phase=io direct=1 iodepth=8 iodepth_batch_complete_min=4 "
+	  "iodepth_batch_complete_max=2",
+	  &libaio_engine, "iodepth_batch_complete_max: 2 is less" },
+	{ "phase=io numjobs=65536", &files_engine, NULL },
+	{ "phase=io direct=1 numjobs=65536 iodepth=65", &libaio_engine,
+	  "numjobs: 65536 of iodepth=65 are 4259840" },
+	{ "phase=io fsync=1", &files_engine, "fsync: this job writes" },
+	{ "phase=io fdatasync=1", &files_engine, "fdatasync: this job writes" },
+	{ "phase=io end_fsync=1", &files_engine, "end_fsync: this job writes" },
+	{ "phase=io rw=rw fsync=1 fdatasync=1 end_fsync=1", &files_engine,
+	  NULL },
+	{ "phase=io", &libaio_engine, "ioengine: libaio without direct=1" },
+	{ "phase=io direct=1", &libaio_engine, NULL },
+	{ "phase=io thinktime_blocks=2", &files_engine, "thinktime_blocks: " },
+	{ "phase=io thinktime_blocks=2 thinktime=1", &files_engine, NULL },
+	{ "phase=io loops=2", &files_engine, NULL },
+	{ "phase=io loops=2 time_based=1 runtime=1", &files_engine, "loops: " },
+	{ "phase=io time_based=1", &files_engine, "time_based: needs" },
+	{ "phase=io invalidate=epoch", &files_engine, "invalidate: a plain" },
+	{ "phase=io numa=device", &files_engine, NULL },
+	{ "phase=io percentile_list=50:50", &files_engine,
+	  "percentile_list: 50 stands" },
+	{ "phase=io cpus_allowed=x", &files_engine, "cpus_allowed: 'x'" },
 };
 
 static void set_options(struct job *j, const char *options)
 {
 	while (*options) {
 		char name[64] = "", value[64] = "";
+		const struct mlgen_field *f = NULL;
 		int used = 0;
 
 		ck_assert_int_eq(sscanf(options, "%63[^=]=%63[^ ]%n", name,
 					value, &used),
 				 2);
-		ck_assert_int_eq(field_parse(field_find(job_fields, name), j,
-					     value, 1024, NULL),
-				 0);
+		f = field_find(job_fields, name);
+		ck_assert_msg(f != NULL, "%s", name);
+		ck_assert_int_eq(field_parse(f, j, value, 1024, NULL), 0);
+		mem_replace(&j->origins[f - job_fields].raw, value);
 		options += used;
 		options += strspn(options, " ");
 	}
@@ -209,6 +297,161 @@ START_TEST(texts_read_back_whatever_kb_base_is)
 }
 END_TEST
 
+/* As fio reads them, beside bs=4k,8k. */
+static const struct {
+	const char *bssplit;
+	unsigned direction;
+	int count; /* -1 = refused */
+	struct job_size sizes[3];
+	const char *fault;
+} splits[] = {
+	{ "", 0, 1, { { 4096, 100 } }, NULL },
+	{ "", 1, 1, { { 8192, 100 } }, NULL },
+	{ "16k", 0, 1, { { 16384, 100 } }, NULL },
+	{ "16k", 1, 1, { { 16384, 100 } }, NULL },
+	{ "4k/10:64k/50:32k/40",
+	  0,
+	  3,
+	  { { 4096, 10 }, { 65536, 50 }, { 32768, 40 } },
+	  NULL },
+	{ "4k:64k", 0, 2, { { 4096, 50 }, { 65536, 50 } }, NULL },
+	{ "4k/50:64k/:32k",
+	  0,
+	  3,
+	  { { 4096, 50 }, { 65536, 25 }, { 32768, 25 } },
+	  NULL },
+	/* what is missing goes to the largest */
+	{ "64k/20:4k/10", 0, 2, { { 65536, 90 }, { 4096, 10 } }, NULL },
+	{ "4k/33.3:8k/66.7", 0, 2, { { 4096, 33.3 }, { 8192, 66.7 } }, NULL },
+	{ "4k/0:8k", 0, 2, { { 4096, 0 }, { 8192, 100 } }, NULL },
+	{ "4k/100,64k/100", 0, 1, { { 4096, 100 } }, NULL },
+	{ "4k/100,64k/100", 1, 1, { { 65536, 100 } }, NULL },
+	{ "4k/100,64k/100,1k", 1, 1, { { 65536, 100 } }, NULL },
+	{ ",64k/100", 0, 1, { { 4096, 100 } }, NULL },
+	{ "64k/100,", 1, 1, { { 8192, 100 } }, NULL },
+	{ "4k/60:64k/41", 0, -1, { { 0 } }, "sum to 101" },
+	{ "4k/101", 0, -1, { { 0 } }, "101 is not between" },
+	{ "4k/x", 0, -1, { { 0 } }, "bssplit: 'x'" },
+	{ "4k/10/20", 0, -1, { { 0 } }, "bssplit: '10/20'" },
+	{ "4k::8k", 0, -1, { { 0 } }, "bssplit: " },
+	{ "4k:", 0, -1, { { 0 } }, "bssplit: " },
+	{ "511/100", 0, -1, { { 0 } }, "511 is not between 512 and 1g" },
+	{ "2g", 0, -1, { { 0 } }, "2g is not between" },
+	{ "4j", 0, -1, { { 0 } }, "bssplit: '4j'" },
+};
+
+START_TEST(bssplit_is_read_as_by_fio)
+{
+	struct job *j = job_new("x");
+	struct job_size sizes[JOB_SIZES_MAX];
+	struct mlgen_err err = { 0 };
+	int n = 0;
+
+	set_options(j, "phase=io bs=4k,8k");
+	if (*splits[_i].bssplit)
+		mem_replace(&j->bssplit, splits[_i].bssplit);
+	n = job_sizes(j, splits[_i].direction, sizes, &err);
+	if (splits[_i].fault) {
+		ck_assert_int_eq(n, -EINVAL);
+		ck_assert_msg(strstr(err.text, splits[_i].fault), "%s",
+			      err.text);
+	} else {
+		ck_assert_str_eq(err.text, "");
+		ck_assert_int_eq(n, splits[_i].count);
+	}
+	for (int i = 0; i < n; i++) {
+		ck_assert_uint_eq(sizes[i].bytes, splits[_i].sizes[i].bytes);
+		ck_assert_double_eq_tol(sizes[i].percent,
+					splits[_i].sizes[i].percent, 1e-9);
+	}
+	job_free(j);
+}
+END_TEST
+
+START_TEST(bssplit_has_an_end)
+{
+	struct job *j = job_new("x");
+	struct job_size sizes[JOB_SIZES_MAX];
+	struct mlgen_err err = { 0 };
+	struct buf list = { 0 };
+
+	buf_add(&list, "4k");
+	for (int i = 1; i < JOB_SIZES_MAX; i++)
+		buf_add(&list, ":4k");
+	mem_replace(&j->bssplit, buf_str(&list));
+	ck_assert_int_eq(job_sizes(j, 0, sizes, &err), JOB_SIZES_MAX);
+	buf_add(&list, ":4k");
+	mem_replace(&j->bssplit, buf_str(&list));
+	ck_assert_int_eq(job_sizes(j, 0, sizes, &err), -EINVAL);
+	ck_assert_str_eq(err.text, "bssplit: more than 64 sizes");
+	buf_fini(&list);
+	job_free(j);
+}
+END_TEST
+
+START_TEST(what_a_job_does_follows_from_rw)
+{
+	static const struct {
+		const char *rw;
+		bool reads, writes, is_random;
+	} rows[] = {
+		{ "rw=read", true, false, false },
+		{ "rw=write", false, true, false },
+		{ "rw=rw", true, true, false },
+		{ "rw=readwrite", true, true, false },
+		{ "rw=randread", true, false, true },
+		{ "rw=randwrite", false, true, true },
+		{ "rw=randrw", true, true, true },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct job *j = job_new("x");
+
+		set_options(j, rows[i].rw);
+		ck_assert_int_eq(job_reads(j), rows[i].reads);
+		ck_assert_int_eq(job_writes(j), rows[i].writes);
+		ck_assert_int_eq(job_is_random(j), rows[i].is_random);
+		job_free(j);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *name, *value;
+	bool is_harmless;
+} harmless[] = {
+	{ "thread", "1", true },       { "gtod_reduce", "1", true },
+	{ "randrepeat", "0", true },   { "fallocate", "none", true },
+	{ "nrfiles", "1", true },      { "nrfiles", "10", false },
+	{ "nrfiles", "", false },      { "sync", "0", true },
+	{ "sync", "none", true },      { "sync", "non", false },
+	{ "sync", "0|none", false },   { "sync", "1", false },
+	{ "verify", "crc32c", false }, { "exitall", "1", false },
+	{ "force_async", "1", false }, { "rw", "read", false },
+};
+
+START_TEST(what_changes_nothing_is_harmless)
+{
+	const struct fio_option *o = fio_option_find(harmless[_i].name);
+
+	ck_assert_ptr_nonnull(o);
+	ck_assert_int_eq(fio_option_is_harmless(o, harmless[_i].value),
+			 harmless[_i].is_harmless);
+	ck_assert(!fio_option_is_harmless(NULL, harmless[_i].value));
+}
+END_TEST
+
+/* What mlgen has needs no hint, and is not waved through either. */
+START_TEST(an_option_that_is_there_is_not_excused)
+{
+	for (const struct fio_option *o = fio_options; o->name; o++) {
+		if (!field_find(job_fields, o->name))
+			continue;
+		ck_assert_msg(!o->hint && !o->note, "%s", o->name);
+	}
+}
+END_TEST
+
 /* A hint must not send anybody to an option that is not there. */
 START_TEST(hints_name_options_that_there_are)
 {
@@ -248,6 +491,12 @@ Suite *suite_job(void)
 	tcase_add_loop_test(t, options_that_do_not_fit_are_found, 0,
 			    ROWS(checks));
 	tcase_add_test(t, texts_read_back_whatever_kb_base_is);
+	tcase_add_loop_test(t, bssplit_is_read_as_by_fio, 0, ROWS(splits));
+	tcase_add_test(t, bssplit_has_an_end);
+	tcase_add_test(t, what_a_job_does_follows_from_rw);
+	tcase_add_loop_test(t, what_changes_nothing_is_harmless, 0,
+			    ROWS(harmless));
+	tcase_add_test(t, an_option_that_is_there_is_not_excused);
 	tcase_add_test(t, hints_name_options_that_there_are);
 	tcase_add_test(t, options_of_fio_have_its_names);
 	suite_add_tcase(s, t);

@@ -170,6 +170,83 @@ static const struct {
 	  { "2", "3" } },
 	{ "[a]\n[b]\nepochs=2\n", "a.job --section=b", "epochs", { "2" } },
 	{ "[a]\n", "--name=a --invalidate", "invalidate", { "run" } },
+	/* rw= makes a plain job, wherever it stands; phase= says it first */
+	{ "[a]\nrw=read\n[b]\nphase=io\n[c]\n",
+	  "a.job",
+	  "phase",
+	  { "io", "io", "train" } },
+	{ "[a]\n[global]\nrw=read\n[b]\n",
+	  "a.job",
+	  "phase",
+	  { "train", "io" } },
+	{ "[a]\n[b]\n",
+	  "a.job --a.readwrite=read",
+	  "phase",
+	  { "io", "train" } },
+	{ "[a]\n", "a.job --rw=read", "phase", { "io" } },
+	{ "", "--name=a --rw=read --name=b", "phase", { "io", "train" } },
+	{ "[global]\nrw=read\n[a]\nphase=train\n[b]\nphase=prepare\n[c]\n",
+	  "a.job",
+	  "phase",
+	  { "train", "prepare", "io" } },
+	/* defaults that differ */
+	{ "[a]\nrw=read\n[b]\n", "a.job", "bs", { "4k", "1m" } },
+	{ "[a]\nrw=read\nbs=,64k\n", "a.job", "bs", { "4k,64k" } },
+	{ "[global]\nbs=8k\n[a]\nrw=read\nbs=,64k\n",
+	  "a.job",
+	  "bs",
+	  { "8k,64k" } },
+	{ "[a]\nrw=read\n[b]\n",
+	  "a.job",
+	  "directory",
+	  { ".", "mlgen-data/b" } },
+	{ "[a]\nrw=read\n[b]\nrw=read\npercentile_list=99\n",
+	  "a.job",
+	  "percentile_list",
+	  { "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99",
+	    "99" } },
+	/* two names of one thing: the last counts */
+	{ "[a]\nrw=randrw\nrwmixwrite=30\n", "a.job", "rwmixread", { "70%" } },
+	{ "[a]\nrw=rw\nrwmixread=60\nrwmixwrite=30\n",
+	  "a.job",
+	  "rwmixread",
+	  { "70%" } },
+	{ "[a]\nrw=rw\nrwmixwrite=30\nrwmixread=60\n",
+	  "a.job",
+	  "rwmixwrite",
+	  { "40%" } },
+	{ "[global]\nrwmixwrite=30\n[a]\nrw=rw\nrwmixread=60\n",
+	  "a.job",
+	  "rwmixread",
+	  { "60%" } },
+	{ "[a]\nbuffered=0\n[b]\ndirect=1\nbuffered=1\n[c]\n",
+	  "a.job",
+	  "direct",
+	  { "1", "0", "0" } },
+	{ "[a]\nbuffered=0\n", "a.job --direct=0", "buffered", { "1" } },
+	/* what belongs to the others is left alone */
+	{ "[global]\nrw=read\nepochs=3\n[a]\n[b]\nphase=train\n",
+	  "a.job",
+	  "epochs",
+	  { "1", "3" } },
+	{ "[a]\nrw=read\n[b]\nepochs=1\n",
+	  "a.job --loops=3",
+	  "loops",
+	  { "3", "1" } },
+	{ "[global]\n[accelerator=x]\nepochs=3\n[a]\nrw=read\n",
+	  "a.job",
+	  "epochs",
+	  { "1" } },
+	{ "[a]\nrw=read\nthinktime=50\n", "a.job", "thinktime", { "50us" } },
+	/* as fio, so that iodepth can be swept */
+	{ "[a]\nrw=read\niodepth=4\niodepth_batch=16\n",
+	  "a.job",
+	  "iodepth_batch_submit",
+	  { "4" } },
+	{ "[a]\nrw=read\niodepth=32\niodepth_batch_complete=8\n",
+	  "a.job --iodepth=1",
+	  "iodepth_batch_complete_min",
+	  { "1" } },
 };
 
 START_TEST(the_value_that_counts_is_the_nearest)
@@ -262,7 +339,11 @@ static const struct {
 	{ "a.job --jsn=1", "jsn: unknown option; did you mean 'json'?" },
 	{ "a.job --ring_dept=1",
 	  "ring_dept: unknown option; did you mean 'ring_depth'?" },
-	{ "a.job --loops=1", "loops: fio option, not in mlgen: use epochs" },
+	{ "a.job --wait_for=a",
+	  "wait_for: fio option, not in mlgen: use stonewall" },
+	{ "a.job --nrfiles=4",
+	  "nrfiles=4: fio option, in mlgen only as nrfiles=1: use "
+	  "filename, " },
 	{ "a.job --ioengine=rnig",
 	  "ioengine: 'rnig' is not built in; there is psync ring; did you "
 	  "mean 'ring'?" },
@@ -284,6 +365,90 @@ START_TEST(what_cannot_be_run_is_refused)
 	ck_assert_msg(strncmp(first_fault(), refusals[_i].fault,
 			      strlen(refusals[_i].fault)) == 0,
 		      "%s", first_fault());
+}
+END_TEST
+
+/* A file, and the one fault, or the first note, that it has. */
+static const struct {
+	const char *file, *line;
+	enum diag_level level;
+	const char *text;
+} phases[] = {
+	{ "[a]\nrw=read\nbatch_size=4\n", "a.job", DIAG_ERROR,
+	  "batch_size: an option of phase=train; this job is phase=io" },
+	{ "[a]\nrw=read\n", "a.job --a.shuffle=none", DIAG_ERROR,
+	  "shuffle: an option of phase=train; this job is phase=io" },
+	{ "[a]\nbatch_size=4\nrate=1m\n", "a.job", DIAG_ERROR,
+	  "rate: an option of plain I/O jobs (phase=io, rw=...); this job is "
+	  "phase=train" },
+	{ "[a]\nphase=prepare\nsize=1m\n", "a.job", DIAG_ERROR,
+	  "size: an option of plain I/O jobs (phase=io, rw=...); this job is "
+	  "phase=prepare" },
+	{ "[a]\nsize=1m\n", "a.job", DIAG_ERROR,
+	  "size: an option of plain I/O jobs (phase=io, rw=...); say which "
+	  "one it is: add rw=read, which is fio's default" },
+	{ "[global]\nsize=1m\n[a]\n", "a.job", DIAG_ERROR,
+	  "size: an option of plain I/O jobs (phase=io, rw=...); say which " },
+	{ "[a]\nrw=read\n[b]\nepochs=2\n", "a.job --rate=1m", DIAG_NOTE,
+	  "rate: an option of plain I/O jobs (phase=io, rw=...); jobs of "
+	  "phase=train go without it" },
+	{ "[global]\nbatch_size=4\n[a]\nrw=read\n[b]\n", "a.job", DIAG_NOTE,
+	  "batch_size: an option of phase=train; jobs of phase=io go without "
+	  "it" },
+	{ "[a]\nphase=oi\nrw=read\nepochs=1\n", "a.job", DIAG_ERROR,
+	  "phase: 'oi' is none of train prepare io; did you mean 'io'?" },
+	{ "[a]\nrw=read\n[accelerator=x]\nepochs=3\n", "a.job", DIAG_ERROR,
+	  "accelerator: not set, but a.job has sections for x; " },
+	{ "[a]\nrw=read\nthread\n", "a.job", DIAG_NOTE,
+	  "thread: fio option, changes nothing here: workers are always "
+	  "threads" },
+	{ "[a]\nrw=read\nsync=0\n", "a.job", DIAG_NOTE,
+	  "sync: fio option, changes nothing here: it is so anyway" },
+	{ "[a]\nrw=read\nsync=1\n", "a.job", DIAG_ERROR,
+	  "sync=1: fio option, in mlgen only as sync=0: use fsync or" },
+	{ "[a]\nrw=read\nforce_async=2\n", "a.job", DIAG_ERROR,
+	  "force_async: fio option, not in mlgen: of fio's ioengine=io_uring" },
+	{ "[a]\nrw=read\niodepth_batch=2\n", "a.job", DIAG_NOTE,
+	  "iodepth_batch_submit: 2 is more than iodepth=1, which is used" },
+};
+
+START_TEST(options_of_another_phase_are_told)
+{
+	int want = phases[_i].level == DIAG_ERROR ? -EINVAL : 0;
+
+	write_file("a.job", phases[_i].file);
+	ck_assert_int_eq(load(phases[_i].line), want);
+	ck_assert_uint_eq(faults.count, 1);
+	ck_assert_int_eq(faults.entries[0].level, phases[_i].level);
+	ck_assert_msg(strncmp(first_fault(), phases[_i].text,
+			      strlen(phases[_i].text)) == 0,
+		      "%s", first_fault());
+}
+END_TEST
+
+START_TEST(origins_tell_what_a_phase_brought)
+{
+	static const char *const want[][2] = {
+		{ "phase", "from rw" },
+		{ "bs", "default of phase=io" },
+		{ "directory", "default of phase=io" },
+		{ "rwmixread", "from rwmixwrite" },
+		{ "rwmixwrite", "[a]" },
+		{ "numjobs", "default" },
+	};
+
+	write_file("a.job", "[global]\nrwmixread=9\n[a]\nrw=rw\n"
+			    "rwmixwrite=40\n");
+	ck_assert_int_eq(load("a.job"), 0);
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		const struct mlgen_field *f =
+			field_find(job_fields, want[i][0]);
+		const struct job_origin *o =
+			&set.jobs[0]->origins[f - job_fields];
+
+		ck_assert_str_eq(o->how, want[i][1]);
+		ck_assert_int_eq(o->raw != NULL, *want[i][1] == '[');
+	}
 }
 END_TEST
 
@@ -379,6 +544,9 @@ Suite *suite_jobset(void)
 	tcase_add_test(t, options_of_another_engine_are_checked_and_noted);
 	tcase_add_loop_test(t, what_cannot_be_run_is_refused, 0,
 			    ROWS(refusals));
+	tcase_add_loop_test(t, options_of_another_phase_are_told, 0,
+			    ROWS(phases));
+	tcase_add_test(t, origins_tell_what_a_phase_brought);
 	tcase_add_test(t, settings_are_read_anywhere);
 	tcase_add_test(t, a_request_needs_no_job);
 	tcase_add_loop_test(t, requirements_are_comparisons, 0,

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_mem.c - memory for set-up is zeroed, never NULL and page-aligned where asked. */
 #include <check.h>
+#include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -78,25 +81,137 @@ START_TEST(replace_takes_null_and_a_part_of_the_old_string)
 }
 END_TEST
 
-START_TEST(a_buffer_is_page_aligned_and_writable)
+/* clang-format off */
+static const struct kind_case {
+	enum mem_kind kind;
+	const char *name;
+} kinds[] = {
+	{ MEM_MALLOC, "malloc" },
+	{ MEM_MMAP, "mmap" },
+	{ MEM_HUGEPAGE, "hugepage" },
+};
+/* clang-format on */
+
+#define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
+#define RESERVED "/proc/sys/vm/nr_hugepages"
+
+static long reserved_pages(void)
+{
+	FILE *f = fopen(RESERVED, "re");
+	long n = -1;
+
+	if (f && fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* As far as this user may, and memory is not too fragmented. */
+static void reserve_pages(long pages)
+{
+	FILE *f = fopen(RESERVED, "we");
+
+	if (!f)
+		return;
+	fprintf(f, "%ld\n", pages);
+	fclose(f);
+}
+
+/* Every page that holds a byte of it is in memory before it is used. */
+static void check_touched(char *p, size_t bytes, size_t page)
+{
+	unsigned char in_memory[300];
+	size_t pages = (bytes + page - 1) / page;
+
+	ck_assert_uint_le(pages, sizeof(in_memory));
+	ck_assert_int_eq(mincore(p, bytes, in_memory), 0);
+	for (size_t i = 0; i < pages; i++)
+		ck_assert_uint_eq(in_memory[i] & 1, 1);
+}
+
+static void check_buffers(enum mem_kind kind)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	const size_t sizes[] = { 0, 1, page, page + 1, 1 << 20 };
+	const size_t sizes[] = { 0, 1, page, page + 1, 256 * page };
+
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		char *p = mem_buffer(sizes[i]);
-		ck_assert_ptr_nonnull(p);
+		char *p = mem_buffer(sizes[i], kind);
+		ck_assert_msg(p != NULL, "%zu bytes: %s", sizes[i],
+			      strerror(errno));
 		ck_assert_uint_eq((uintptr_t)p % page, 0);
+		check_touched(p, sizes[i], page);
 		memset(p, 1, sizes[i]);
-		mem_buffer_free(p, sizes[i]);
+		mem_buffer_free(p, sizes[i], kind);
 	}
-	mem_buffer_free(NULL, 0);
+}
+
+START_TEST(a_buffer_is_page_aligned_touched_and_writable)
+{
+	long before = reserved_pages();
+
+	if (kinds[_i].kind == MEM_HUGEPAGE) {
+		reserve_pages(before + 2);
+		if (before < 0 || reserved_pages() < before + 1) {
+			reserve_pages(before);
+			fprintf(stderr, "skipped: no huge page to be had\n");
+			return;
+		}
+	}
+	check_buffers(kinds[_i].kind);
+	if (kinds[_i].kind == MEM_HUGEPAGE) {
+		size_t huge = mem_huge_page_bytes();
+		char *p = mem_buffer(1, MEM_HUGEPAGE);
+		ck_assert_ptr_nonnull(p);
+		ck_assert_uint_eq((uintptr_t)p % huge, 0);
+		p[huge - 1] = 1; /* a whole one, whatever was asked for */
+		mem_buffer_free(p, 1, MEM_HUGEPAGE);
+		reserve_pages(before);
+	}
+}
+END_TEST
+
+START_TEST(no_buffer_is_nothing_to_free)
+{
+	mem_buffer_free(NULL, 0, kinds[_i].kind);
+	mem_buffer_free(NULL, 1 << 20, kinds[_i].kind);
 }
 END_TEST
 
 START_TEST(a_buffer_too_large_is_null)
 {
-	ck_assert_ptr_null(mem_buffer(SIZE_MAX - 1));
-	ck_assert_ptr_null(mem_buffer(SIZE_MAX / 2));
+#ifdef OWN_ALLOCATOR
+	if (kinds[_i].kind == MEM_MALLOC)
+		return;
+#endif
+	/* Sizes that the compiler cannot see, else it warns. */
+	volatile size_t most = SIZE_MAX, half = SIZE_MAX / 2;
+	ck_assert_ptr_null(mem_buffer(most, kinds[_i].kind));
+	ck_assert_ptr_null(mem_buffer(most - 1, kinds[_i].kind));
+	errno = 0;
+	ck_assert_ptr_null(mem_buffer(half, kinds[_i].kind));
+	ck_assert_msg(errno == ENOMEM || kinds[_i].kind == MEM_HUGEPAGE, "%s",
+		      strerror(errno));
+}
+END_TEST
+
+START_TEST(huge_pages_that_nobody_reserved_are_no_memory)
+{
+	/* More than any host has, and no size that overflows. */
+	size_t bytes = (size_t)1 << 46;
+
+	if (mem_huge_page_bytes() == 0) {
+		fprintf(stderr, "skipped: this kernel has no huge pages\n");
+		return;
+	}
+	ck_assert_uint_eq(mem_huge_page_bytes() % 4096, 0);
+	errno = 0;
+	ck_assert_ptr_null(mem_buffer(bytes, MEM_HUGEPAGE));
+	ck_assert_int_eq(errno, ENOMEM);
+	if (reserved_pages() == 0) {
+		ck_assert_ptr_null(mem_buffer(1, MEM_HUGEPAGE));
+		ck_assert_int_eq(errno, ENOMEM);
+	}
 }
 END_TEST
 
@@ -112,8 +227,11 @@ Suite *suite_mem(void)
 #endif
 	tcase_add_test(tc, strings_are_copied);
 	tcase_add_test(tc, replace_takes_null_and_a_part_of_the_old_string);
-	tcase_add_test(tc, a_buffer_is_page_aligned_and_writable);
-	tcase_add_test(tc, a_buffer_too_large_is_null);
+	tcase_add_loop_test(tc, a_buffer_is_page_aligned_touched_and_writable,
+			    0, KINDS);
+	tcase_add_loop_test(tc, no_buffer_is_nothing_to_free, 0, KINDS);
+	tcase_add_loop_test(tc, a_buffer_too_large_is_null, 0, KINDS);
+	tcase_add_test(tc, huge_pages_that_nobody_reserved_are_no_memory);
 	suite_add_tcase(s, tc);
 	return s;
 }

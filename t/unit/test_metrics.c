@@ -65,6 +65,9 @@ START_TEST(what_a_dry_run_knows_is_in_the_table)
 	for (const char *const *name = metrics_ml_planned; *name; name++)
 		ck_assert_msg(field_find(metrics_ml_fields, *name) != NULL,
 			      "%s", *name);
+	for (const char *const *name = metrics_io_planned; *name; name++)
+		ck_assert_msg(field_find(metrics_io_fields, *name) != NULL,
+			      "%s", *name);
 }
 END_TEST
 
@@ -172,6 +175,174 @@ START_TEST(errors_have_fios_sign_and_a_text)
 }
 END_TEST
 
+/* What fio 3.33 prints of a job, and its readers (fio-plot, the converter of
+ * bins, pbench, lkp-tests) look for. */
+static const char *const fio_keys[] = {
+	"jobname",
+	"groupid",
+	"error",
+	"elapsed",
+	"job options",
+	"job_runtime",
+	"usr_cpu",
+	"sys_cpu",
+	"ctx",
+	"majf",
+	"minf",
+	"read.io_bytes",
+	"read.io_kbytes",
+	"read.bw_bytes",
+	"read.bw",
+	"read.iops",
+	"read.runtime",
+	"read.total_ios",
+	"read.short_ios",
+	"read.drop_ios",
+	"read.slat_ns",
+	"read.clat_ns",
+	"read.lat_ns",
+	"read.bw_min",
+	"read.bw_max",
+	"read.bw_agg",
+	"read.bw_mean",
+	"read.bw_dev",
+	"read.bw_samples",
+	"read.iops_min",
+	"read.iops_max",
+	"read.iops_mean",
+	"read.iops_stddev",
+	"read.iops_samples",
+	"write.iops",
+	"trim.iops",
+	"sync.total_ios",
+	"sync.lat_ns",
+	"iodepth_level.1",
+	"iodepth_level.2",
+	"iodepth_level.4",
+	"iodepth_level.8",
+	"iodepth_level.16",
+	"iodepth_level.32",
+	"iodepth_level.>=64",
+	"iodepth_submit.0",
+	"iodepth_submit.4",
+	"iodepth_submit.8",
+	"iodepth_submit.16",
+	"iodepth_submit.32",
+	"iodepth_submit.64",
+	"iodepth_submit.>=64",
+	"iodepth_complete.0",
+	"iodepth_complete.>=64",
+	"latency_ns.2",
+	"latency_ns.1000",
+	"latency_us.2",
+	"latency_us.1000",
+	"latency_ms.2",
+	"latency_ms.2000",
+	"latency_ms.>=2000",
+	"latency_depth",
+	"latency_target",
+	"latency_percentile",
+	"latency_window",
+};
+
+START_TEST(a_job_has_every_key_of_fio)
+{
+	const struct mlgen_field *table = metrics_job_fields, *f = NULL;
+
+	for (const char *key = fio_keys[_i]; key; table = f->sub) {
+		const char *dot = strchr(key, '.');
+		size_t len = dot ? (size_t)(dot - key) : strlen(key);
+
+		for (f = table; f->name; f++)
+			if (strlen(f->name) == len &&
+			    strncmp(f->name, key, len) == 0)
+				break;
+		ck_assert_msg(f->name != NULL, "%s", fio_keys[_i]);
+		key = dot ? dot + 1 : NULL;
+	}
+}
+END_TEST
+
+START_TEST(a_plain_job_has_fios_three_latencies)
+{
+	struct job *job = job_new("rr");
+	struct hist *h[4];
+	struct job_result r = { .job = job,
+				.kind = RESULT_IO,
+				.members = 1,
+				.io.wall_seconds = 2,
+				.io.iodepth_used = 8,
+				.depths = { .depth = { 0, 10, 20, 30, 40 },
+					    .submit = { 1, 2, 3, 4, 5, 6,
+							79 } },
+				.read = { .io_bytes = 8192, .total_ios = 2 } };
+	struct metrics_job m;
+
+	for (unsigned i = 0; i < 4; i++)
+		h[i] = hist_new();
+	r.read.lat_ns = h[0];
+	r.sync = (struct op_result){ 7, h[3] };
+	fill(&m, &r);
+	ck_assert_uint_eq(m.job_runtime_ms, 2000);
+	ck_assert_uint_eq(m.read.bw_bytes, 4096);
+	ck_assert_ptr_null(m.read.slat_ns);
+	ck_assert_ptr_eq(m.read.clat_ns, h[0]);
+	ck_assert_ptr_eq(m.read.lat_ns, h[0]);
+	ck_assert_uint_eq(m.sync.total_ios, 7);
+	ck_assert_ptr_eq(m.sync.lat_ns, h[3]);
+	ck_assert_uint_eq(m.latency_depth, 8);
+	ck_assert_double_eq(m.iodepth_level.percent[0], 10);
+	ck_assert_double_eq(m.iodepth_level.percent[3], 40);
+	ck_assert_double_eq(m.iodepth_submit.percent[0], 1);
+	ck_assert_double_eq(m.iodepth_submit.percent[1], 2);
+	ck_assert_double_eq(m.iodepth_submit.percent[6], 79);
+	metrics_job_fini(&m);
+	r.read.slat_ns = h[1];
+	r.read.total_ns = h[2];
+	fill(&m, &r);
+	ck_assert_ptr_eq(m.read.slat_ns, h[1]);
+	ck_assert_ptr_eq(m.read.clat_ns, h[0]);
+	ck_assert_ptr_eq(m.read.lat_ns, h[2]);
+	metrics_job_fini(&m);
+	for (unsigned i = 0; i < 4; i++)
+		hist_free(h[i]);
+	job_free(job);
+}
+END_TEST
+
+START_TEST(bandwidth_has_its_share_of_the_group)
+{
+	struct job *job = job_new("rr");
+	struct job_result r[3] = {
+		{ .job = job,
+		  .kind = RESULT_IO,
+		  .io.wall_seconds = 1,
+		  .members = 1,
+		  .read.io_bytes = 3000 },
+		{ .job = job,
+		  .kind = RESULT_IO,
+		  .io.wall_seconds = 1,
+		  .members = 1,
+		  .read.io_bytes = 1000 },
+		{ .job = job,
+		  .kind = RESULT_IO,
+		  .io.wall_seconds = 1,
+		  .members = 1,
+		  .read.io_bytes = 9000,
+		  .group = 1 },
+	};
+	struct run_result run = { .jobs = r, .job_count = 3 };
+	struct metrics_job m;
+
+	fill(&m, &r[0]);
+	metrics_job_share(&m, &run);
+	ck_assert_double_eq(m.read.bw_agg, 75);
+	ck_assert_double_eq(m.write.bw_agg, 0);
+	metrics_job_fini(&m);
+	job_free(job);
+}
+END_TEST
+
 static const struct {
 	uint64_t ns;
 	char unit;   /* n, u or m */
@@ -209,7 +380,6 @@ START_TEST(latencies_fall_into_fios_buckets)
 	ck_assert_ptr_nonnull(f);
 	ck_assert_str_eq(f->sub[shares[_i].at].name, shares[_i].limit);
 	ck_assert_double_eq(s->percent[shares[_i].at], 100);
-	ck_assert_double_eq(m.iodepth_level.percent[0], 100);
 	metrics_job_fini(&m);
 	hist_free(lat);
 	job_free(job);
@@ -223,7 +393,7 @@ START_TEST(options_are_echoed_raw_resolved_and_with_origin)
 	struct metrics_job m;
 
 	set_option(job, "bs", "1024k", "command line");
-	job->bs_bytes = 1 << 20;
+	job->bs.read = 1 << 20;
 	fill(&m, &r);
 	ck_assert_str_eq(value_of(&m.options, "bs"), "1024k");
 	ck_assert_ptr_null(value_of(&m.options, "epochs"));
@@ -285,6 +455,28 @@ START_TEST(a_merged_record_lists_members_and_what_they_share)
 }
 END_TEST
 
+START_TEST(a_plan_of_a_plain_job_asks_for_all_workers)
+{
+	struct job *job = job_new("rr");
+	struct plan_report p = { .job = job };
+	struct io_result io;
+
+	job->phase = PHASE_IO;
+	job->numjobs = 4;
+	job->rate.read = 1000;
+	job->rate_iops.write = 10;
+	p.io = (struct plan_io){ .files = 4, .file_bytes = 4096 };
+	metrics_planned_io(&io, &p);
+	ck_assert_uint_eq(io.numjobs, 4);
+	ck_assert_uint_eq(io.file_bytes, 4096);
+	ck_assert_double_eq(io.rate[0].asked_bytes_per_sec, 4000);
+	ck_assert(isnan(io.rate[0].asked_iops));
+	ck_assert_double_eq(io.rate[1].asked_iops, 40);
+	ck_assert(io.storage.read_ahead_bytes == UINT64_MAX);
+	job_free(job);
+}
+END_TEST
+
 START_TEST(a_plan_until_runtime_has_no_samples)
 {
 	struct job *job = job_new("train");
@@ -311,12 +503,17 @@ Suite *suite_metrics(void)
 	tcase_add_test(t, what_a_dry_run_knows_is_in_the_table);
 	tcase_add_test(t, rates_are_those_of_the_measured_time);
 	tcase_add_test(t, a_run_that_did_not_start_divides_by_nothing);
+	tcase_add_loop_test(t, a_job_has_every_key_of_fio, 0,
+			    (int)(sizeof(fio_keys) / sizeof(fio_keys[0])));
+	tcase_add_test(t, a_plain_job_has_fios_three_latencies);
+	tcase_add_test(t, bandwidth_has_its_share_of_the_group);
 	tcase_add_test(t, errors_have_fios_sign_and_a_text);
 	tcase_add_loop_test(t, latencies_fall_into_fios_buckets, 0,
 			    (int)(sizeof(shares) / sizeof(shares[0])));
 	tcase_add_test(t, options_are_echoed_raw_resolved_and_with_origin);
 	tcase_add_test(t, what_global_says_to_all_stands_at_the_top);
 	tcase_add_test(t, a_merged_record_lists_members_and_what_they_share);
+	tcase_add_test(t, a_plan_of_a_plain_job_asks_for_all_workers);
 	tcase_add_test(t, a_plan_until_runtime_has_no_samples);
 	suite_add_tcase(s, t);
 	return s;

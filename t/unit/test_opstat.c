@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_opstat.c - the counters of workers add up, and nothing is left out. */
 #include <check.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -8,53 +9,75 @@
 #include "stat/opstat.h"
 #include "suites.h"
 
-/* Every member behind the histograms is made of 64-bit counters. */
-#define WORDS ((sizeof(struct opstat) - offsetof(struct opstat, io_bytes)) / 8)
+/* But for the histograms every member is made of 64-bit counters. */
+#define WORD(member) (offsetof(struct opstat, member) / 8)
+#define WORDS (sizeof(struct opstat) / 8)
 
-static uint64_t *words_of(struct opstat *s)
+static bool is_counter(size_t word)
 {
-	return (void *)((char *)s + offsetof(struct opstat, io_bytes));
-}
-
-/* Each counter gets another value. */
-static void fill(struct opstat *s, uint64_t from)
-{
-	uint64_t *words = words_of(s);
-	for (size_t i = 0; i < WORDS; i++)
-		words[i] = from + i;
-	for (unsigned i = 0; i < MLGEN_OPS; i++)
-		hist_add(s->lat[i], from + i);
-	hist_add(s->sample, from);
+	return (word >= WORD(linked) && word < WORD(slat)) ||
+	       word >= WORD(depth);
 }
 
 /* Of the largest sizes the larger one counts, everything else is a sum. */
 static bool is_largest(size_t word)
 {
-	size_t at = offsetof(struct opstat, io_bytes) + 8 * word;
-	size_t in = at - offsetof(struct opstat, sizes);
+	size_t in = 8 * (word - WORD(sizes));
 
-	return at >= offsetof(struct opstat, sizes) &&
-	       in < 2 * sizeof(struct sizes) &&
+	return word >= WORD(sizes) && in < 2 * sizeof(struct sizes) &&
 	       in % sizeof(struct sizes) >= offsetof(struct sizes, largest);
+}
+
+static uint64_t word_of(const struct opstat *s, size_t word)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)s + 8 * word, sizeof(value));
+	return value;
+}
+
+static void hists_of(struct opstat *s, struct hist *hists[MLGEN_OPS + 5])
+{
+	memcpy(hists, s->lat, sizeof(s->lat));
+	hists[MLGEN_OPS] = s->sample;
+	memcpy(hists + MLGEN_OPS + 1, s->slat, sizeof(s->slat));
+	memcpy(hists + MLGEN_OPS + 3, s->total, sizeof(s->total));
+}
+
+/* Each counter gets another value. */
+static void fill(struct opstat *s, uint64_t from)
+{
+	struct hist *hists[MLGEN_OPS + 5];
+
+	for (size_t i = 0; i < WORDS; i++) {
+		uint64_t value = from + i;
+		if (is_counter(i))
+			memcpy((char *)s + 8 * i, &value, sizeof(value));
+	}
+	hists_of(s, hists);
+	for (unsigned i = 0; i < MLGEN_OPS + 5; i++)
+		hist_add(hists[i], from + i);
 }
 
 START_TEST(a_merge_adds_every_field)
 {
+	struct hist *hists[MLGEN_OPS + 5];
 	struct opstat a, b;
 	opstat_init(&a);
 	opstat_init(&b);
 	fill(&a, 1000);
 	fill(&b, 5);
 	opstat_merge(&a, &b);
-	const uint64_t *words = words_of(&a);
 	for (size_t i = 0; i < WORDS; i++)
-		ck_assert_uint_eq(words[i],
-				  is_largest(i) ? 1000 + i : 1005 + 2 * i);
-	for (unsigned i = 0; i < MLGEN_OPS; i++) {
-		ck_assert_uint_eq(a.lat[i]->count, 2);
-		ck_assert_uint_eq(a.lat[i]->sum_ns, 1005 + 2 * i);
+		if (is_counter(i))
+			ck_assert_uint_eq(word_of(&a, i),
+					  is_largest(i) ? 1000 + i
+							: 1005 + 2 * i);
+	hists_of(&a, hists);
+	for (unsigned i = 0; i < MLGEN_OPS + 5; i++) {
+		ck_assert_uint_eq(hists[i]->count, 2);
+		ck_assert_uint_eq(hists[i]->sum_ns, 1005 + 2 * i);
 	}
-	ck_assert_uint_eq(a.sample->sum_ns, 1005);
 	opstat_fini(&a);
 	opstat_fini(&b);
 }
@@ -62,16 +85,17 @@ END_TEST
 
 START_TEST(a_reset_clears_every_field)
 {
+	struct hist *hists[MLGEN_OPS + 5];
 	struct opstat s;
 	opstat_init(&s);
 	fill(&s, 1000);
 	opstat_reset(&s);
-	const uint64_t *words = words_of(&s);
 	for (size_t i = 0; i < WORDS; i++)
-		ck_assert_uint_eq(words[i], 0);
-	for (unsigned i = 0; i < MLGEN_OPS; i++)
-		ck_assert_uint_eq(s.lat[i]->count, 0);
-	ck_assert_uint_eq(s.sample->count, 0);
+		if (is_counter(i))
+			ck_assert_uint_eq(word_of(&s, i), 0);
+	hists_of(&s, hists);
+	for (unsigned i = 0; i < MLGEN_OPS + 5; i++)
+		ck_assert_uint_eq(hists[i]->count, 0);
 	opstat_fini(&s);
 }
 END_TEST
@@ -107,6 +131,28 @@ START_TEST(usage_is_that_of_the_time_between)
 }
 END_TEST
 
+/* A depth is that many or more, a batch that many or fewer. */
+START_TEST(classes_of_depths_and_batches)
+{
+	static const struct {
+		unsigned n, depth, batch;
+	} cases[] = {
+		{ 0, 0, 0 },  { 1, 1, 1 },  { 2, 2, 1 },   { 3, 2, 1 },
+		{ 4, 3, 1 },  { 5, 3, 2 },  { 7, 3, 2 },   { 8, 4, 2 },
+		{ 9, 4, 3 },  { 15, 4, 3 }, { 16, 5, 3 },  { 17, 5, 4 },
+		{ 32, 6, 4 }, { 33, 6, 5 }, { 64, 7, 5 },  { 65, 7, 6 },
+		{ 63, 6, 5 }, { 31, 5, 4 }, { 128, 7, 6 }, { UINT_MAX, 7, 6 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ck_assert_uint_eq(opstat_depth_class(cases[i].n),
+				  cases[i].depth);
+		ck_assert_uint_eq(opstat_batch_class(cases[i].n),
+				  cases[i].batch);
+	}
+}
+END_TEST
+
 START_TEST(every_operation_has_its_own_name)
 {
 	ck_assert_str_eq(opstat_name(MLGEN_OPEN), "open");
@@ -129,6 +175,7 @@ Suite *suite_opstat(void)
 	tcase_add_test(tc, a_reset_clears_every_field);
 	tcase_add_test(tc, fini_takes_a_zeroed_struct);
 	tcase_add_test(tc, usage_is_that_of_the_time_between);
+	tcase_add_test(tc, classes_of_depths_and_batches);
 	tcase_add_test(tc, every_operation_has_its_own_name);
 	suite_add_tcase(s, tc);
 	return s;

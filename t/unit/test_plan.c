@@ -119,6 +119,47 @@ START_TEST(operations_come_in_order)
 }
 END_TEST
 
+START_TEST(a_chain_is_an_open_one_read_and_a_close)
+{
+	struct plan_config config;
+	struct plan_op read;
+	struct dataset ds;
+	struct extent x;
+	struct plan p;
+	const struct plan_case *c = set_up(_i, &ds, &config, &x);
+
+	plan_init(&p, &config, &x);
+	ck_assert_int_eq(plan_is_chain(&p, &read), c->reads[1].len == 0);
+	if (c->reads[1].len == 0) {
+		ck_assert_uint_eq(read.off, c->reads[0].off);
+		ck_assert_uint_eq(read.len_bytes, c->reads[0].len);
+	}
+	/* the plan has not moved, and from its read on it is none */
+	ck_assert(plan_next(&p, &read));
+	ck_assert_int_eq(read.op, MLGEN_OPEN);
+	ck_assert(!plan_is_chain(&p, &read));
+	dataset_fini(&ds);
+}
+END_TEST
+
+START_TEST(a_framework_waits_and_chains_nothing)
+{
+	struct plan_config config = { .access = ACCESS_FRAMEWORK,
+				      .direct = _i };
+	struct plan_op read;
+	struct dataset ds;
+	struct extent x;
+	struct plan p;
+
+	make(&ds, FORMAT_NPZ, 1, 1000);
+	config.dataset = &ds;
+	dataset_extent(&ds, 1, &x);
+	plan_init(&p, &config, &x);
+	ck_assert(!plan_is_chain(&p, &read));
+	dataset_fini(&ds);
+}
+END_TEST
+
 START_TEST(counts_are_those_of_the_operations)
 {
 	struct dataset ds;
@@ -543,6 +584,8 @@ Suite *suite_plan(void)
 	int n = (int)(sizeof(cases) / sizeof(cases[0]));
 
 	tcase_add_loop_test(t, operations_come_in_order, 0, n);
+	tcase_add_loop_test(t, a_chain_is_an_open_one_read_and_a_close, 0, n);
+	tcase_add_loop_test(t, a_framework_waits_and_chains_nothing, 0, 2);
 	tcase_add_loop_test(t, counts_are_those_of_the_operations, 0, n);
 	n = (int)(sizeof(arrays) / sizeof(arrays[0]));
 	tcase_add_loop_test(t, framework_reads_npz_as_python_does, 0, n);

@@ -36,7 +36,7 @@ static void set_up(void)
 	job->compute_time = (struct dist){ DIST_CONST, 100e6, 0 };
 	job->epochs = 5;
 	job->read_threads = 4;
-	job->bs_bytes = MIB / 4;
+	job->bs.read = MIB / 4;
 	job->target_au = (double)NAN;
 	memset(&settings, 0, sizeof(settings));
 	host = (struct host){ .memory_bytes = 100 * MIB, .open_files = 1024 };
@@ -377,7 +377,7 @@ static void fill(struct plan_report *p)
 	job->accelerators = 8;
 	job->batch_size = 7;
 	job->target_au = 90;
-	job->bs_bytes = MIB;
+	job->bs.read = MIB;
 }
 
 /* clang-format off */

@@ -68,7 +68,7 @@ static struct job *new_job(void)
 	struct job *j = job_new("t");
 	job_set_engine(j, &mock_engine);
 	j->sample_size = constant(4096);
-	j->bs_bytes = 4096;
+	j->bs.read = 4096;
 	j->format = FORMAT_RAW;
 	j->compute_time = constant(10 * MS);
 	j->accelerators = j->read_threads = j->prefetch = j->batch_size = 1;

@@ -157,6 +157,84 @@ START_TEST(updates_more_often_than_once_a_second_look_back_as_far)
 }
 END_TEST
 
+/* A second of a plain job: 203,000 reads of 4 KiB, 87 writes. */
+static struct live plain(uint64_t second)
+{
+	return (struct live){
+		.job_name = "rr",
+		.phase = LIVE_IO,
+		.is_io = true,
+		.now_ns = (1000 + second) * SEC,
+		.io_ios = { 203000 * second, 87 * second },
+		.io_moved = { 203000 * 4096 * second, 87 * 4096 * second },
+		.left_ns = (60 - second) * SEC,
+	};
+}
+
+START_TEST(a_plain_job_shows_both_directions_and_its_time)
+{
+	struct screen s;
+	screen_init(&s, ETA_AUTO, 80, 0);
+	for (uint64_t second = 0; second <= 12; second++) {
+		struct live l = plain(second);
+		seen(&s);
+		status_update(s.status, &l, 1);
+	}
+	ck_assert_str_eq(seen(&s),
+			 CLEAR "rr  r=203k IOPS 793 MiB/s  w=87 IOPS 0.34 MiB/s"
+			       "  20%  left 48s");
+	screen_fini(&s);
+}
+END_TEST
+
+START_TEST(a_direction_that_does_nothing_is_left_out)
+{
+	struct screen s;
+	screen_init(&s, ETA_AUTO, 80, 0);
+	for (uint64_t second = 0; second <= 3; second++) {
+		struct live l = plain(second);
+		l.io_ios[1] = 0;
+		l.left_ns = UINT64_MAX;
+		seen(&s);
+		status_update(s.status, &l, 1);
+	}
+	ck_assert_str_eq(seen(&s), CLEAR "rr  r=203k IOPS 793 MiB/s");
+	screen_fini(&s);
+}
+END_TEST
+
+START_TEST(a_plain_job_that_hangs_names_its_request)
+{
+	struct screen s;
+	struct live l = plain(3);
+	screen_init(&s, ETA_AUTO, 80, 0);
+	l.oldest = (struct io_outstanding){ .start_ns = l.now_ns - 12 * SEC,
+					    .op = MLGEN_READ };
+	snprintf(l.oldest.path, sizeof(l.oldest.path), "/mnt/array/rr.0.0");
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s),
+			 CLEAR "rr  read for 12 s: /mnt/array/rr.0.0");
+	screen_fini(&s);
+}
+END_TEST
+
+START_TEST(its_layout_is_called_so)
+{
+	struct screen s;
+	struct live l = plain(0);
+	screen_init(&s, ETA_AUTO, 80, 0);
+	l.phase = LIVE_PREPARE;
+	l.files_total = 4;
+	l.files_done = 1;
+	l.bytes_total = 4 * GIB;
+	l.bytes_done = GIB;
+	l.left_ns = UINT64_MAX;
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s), CLEAR "layout   1/4 files  1.00 of 4 GiB");
+	screen_fini(&s);
+}
+END_TEST
+
 START_TEST(a_stall_in_progress_takes_the_place_of_the_throughput)
 {
 	struct screen s;
@@ -432,6 +510,10 @@ Suite *suite_status(void)
 		       au_throughput_and_percentile_forget_after_ten_seconds);
 	tcase_add_test(t,
 		       updates_more_often_than_once_a_second_look_back_as_far);
+	tcase_add_test(t, a_plain_job_shows_both_directions_and_its_time);
+	tcase_add_test(t, a_direction_that_does_nothing_is_left_out);
+	tcase_add_test(t, a_plain_job_that_hangs_names_its_request);
+	tcase_add_test(t, its_layout_is_called_so);
 	tcase_add_test(t,
 		       a_stall_in_progress_takes_the_place_of_the_throughput);
 	tcase_add_test(t, an_operation_outstanding_for_ten_seconds_is_named);

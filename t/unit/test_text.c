@@ -146,7 +146,7 @@ static void fill_job(struct job *j)
 	j->read_threads = 4;
 	j->num_files = 28000;
 	j->ioengine = mem_strdup("psync");
-	j->bs_bytes = 1048576;
+	j->bs.read = 1048576;
 	j->invalidate = INVALIDATE_EPOCH;
 	j->percentile_list = (struct f64_list){ 4, { 50, 90, 99, 99.9 } };
 }
@@ -381,6 +381,35 @@ START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 	/* clang-format on */
 	check_shape(text);
 	check_text(text, expected);
+	free(text);
+	world_free(w);
+}
+END_TEST
+
+static void check_line_starts(const char *text, const char *line)
+{
+	size_t len = strlen(line);
+	while (*text && strncmp(text, line, len) != 0)
+		text += strcspn(text, "\n") + 1;
+	ck_assert_msg(*text != '\0', "no line '%s'", line);
+}
+
+/* Opened, read and closed in one submission: the read takes the time of all
+ * three, and none of them has a latency of its own. */
+START_TEST(an_engines_means_are_named_and_chains_have_no_latency)
+{
+	struct world *w = world_new();
+	mem_replace(&w->job.ioengine, "io_uring");
+	w->result.ml.in_use = "registered files, chains";
+	w->result.ml.ops.open.total++;
+	char *text = report_of(w, false);
+	check_shape(text);
+	check_line_starts(text,
+			  "readers   32 threads (4 per accelerator), "
+			  "ioengine=io_uring (registered files, chains),");
+	check_line_starts(text, "open              140,001        -        -"
+				"        -        -        -        -");
+	check_line_starts(text, "close             140,000    0.008");
 	free(text);
 	world_free(w);
 }
@@ -1199,6 +1228,8 @@ Suite *suite_text(void)
 	Suite *s = suite_create("text");
 	TCase *t = tcase_create("text");
 	tcase_add_test(t, a_storage_bound_run_reads_as_in_the_manual);
+	tcase_add_test(t,
+		       an_engines_means_are_named_and_chains_have_no_latency);
 	tcase_add_test(
 		t,
 		a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* iobuf.c - a worker's buffer, and how the operations under way share it. */
+#include "io/iobuf.h"
+
+#include "base/mem.h"
+
+/*
+ * One engine operation moves at most 1 GiB and 1024 parts: Linux cuts a
+ * transfer at 2 GiB less a page and refuses more parts (UIO_MAXIOV).
+ */
+#define ONE_CALL_BYTES (1ull << 30)
+#define ONE_CALL_PARTS 1024ull
+/* Part lists of all slots of a deep queue: 1 MiB, at least 16 parts each. */
+#define ALL_PARTS 65536ull
+#define LEAST_PARTS 16ull
+
+#define SLICE_BYTES 4096ull /* slices are multiples of it */
+
+static uint64_t parts_of_slot(uint64_t span_bytes, unsigned slots)
+{
+	uint64_t parts = ALL_PARTS / slots;
+
+	if (parts < LEAST_PARTS)
+		parts = LEAST_PARTS;
+	if (parts > ONE_CALL_PARTS)
+		parts = ONE_CALL_PARTS;
+	if (parts > ONE_CALL_BYTES / span_bytes)
+		parts = ONE_CALL_BYTES / span_bytes;
+	return parts;
+}
+
+/* It repeats over the buffer. */
+static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip,
+		      uint64_t rest)
+{
+	struct iovec *parts = &b->parts[op->slot * b->slot_parts];
+	uint64_t moved = 0, n = 0;
+
+	for (; n < b->slot_parts && moved < rest; n++, skip = 0) {
+		uint64_t len = b->span_bytes - skip;
+		if (len > rest - moved)
+			len = rest - moved;
+		parts[n].iov_base = b->base + skip;
+		parts[n].iov_len = (size_t)len;
+		moved += len;
+	}
+	op->io.iov = parts;
+	op->io.iovcnt = (int)n;
+	op->io.len_bytes = moved;
+}
+
+void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth,
+		unsigned transfers)
+{
+	uint64_t span = bytes < ONE_CALL_BYTES ? bytes : ONE_CALL_BYTES;
+	unsigned slices = transfers ? transfers : 1;
+
+	*b = (struct iobuf){
+		.span_bytes = span,
+		.slice_bytes = bytes / slices / SLICE_BYTES * SLICE_BYTES,
+		.slices = slices,
+		.slot_parts = parts_of_slot(span, depth + 1),
+	};
+	if (b->slice_bytes > span)
+		b->slice_bytes = span;
+	b->parts = mem_array((depth + 1) * b->slot_parts, sizeof(*b->parts));
+	b->transfers.slot = mem_array(transfers, sizeof(unsigned));
+	b->others.slot = mem_array(depth - transfers, sizeof(unsigned));
+	for (unsigned i = depth; i > 0; i--)
+		iobuf_give_slot(b, i - 1);
+}
+
+void iobuf_fini(struct iobuf *b)
+{
+	mem_free(b->parts);
+	mem_free(b->transfers.slot);
+	mem_free(b->others.slot);
+	*b = (struct iobuf){ 0 };
+}
+
+void iobuf_aim_rest(struct iobuf *b, struct io_op *op)
+{
+	uint64_t rest = op->want_bytes - op->done_bytes;
+	uint64_t skip = op->done_bytes ? op->done_bytes % b->span_bytes : 0;
+
+	op->is_cut = true;
+	op->io.off = op->first_off + op->done_bytes;
+	if (rest > b->span_bytes - skip) {
+		aim_parts(b, op, skip, rest);
+		return;
+	}
+	op->iov.iov_base = iobuf_at(b, op) + skip;
+	op->iov.iov_len = (size_t)rest;
+	op->io.iov = &op->iov;
+	op->io.iovcnt = 1;
+	op->io.len_bytes = rest;
+}

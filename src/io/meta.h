@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* meta.h - operations on files and names by plain system calls. */
+#pragma once
+
+#include <stdint.h>
+
+#include <mlgen/engine.h>
+
+/*
+ * For engines that leave an operation to the io layer: does it and sets its
+ * result, 0 or -errno, and what else the operation says (fd, size_bytes).
+ * READ and WRITE have -EOPNOTSUPP: those are the engine's.
+ */
+void meta_do(struct mlgen_io *op);

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_fields.c - every option of a job: name, type, limits, default, a sentence. */
+#include "job/job.h"
+
+#include "base/mem.h"
+
+/* clang-format off */
+static const struct mlgen_choice phases[] = {
+	{ "train", PHASE_TRAIN, "read the dataset as a training job does" },
+	{ "prepare", PHASE_PREPARE, "write or complete the dataset and check all of it" },
+	{ "io", PHASE_IO, "a plain I/O job as fio has them: rw=, bs=, size=" },
+	{ 0 },
+};
+
+static const struct mlgen_choice rws[] = {
+	{ "read", RW_READ, "reads from front to back" },
+	{ "write", RW_WRITE, "writes from front to back" },
+	{ "rw", RW_RW, "both from front to back, mixed by rwmixread" },
+	{ "randread", RW_RANDREAD, "reads in random order" },
+	{ "randwrite", RW_RANDWRITE, "writes in random order" },
+	{ "randrw", RW_RANDRW, "both in random order" },
+	{ "readwrite", RW_RW, "as rw" },
+	{ 0 },
+};
+
+static const struct mlgen_choice mems[] = {
+	{ "malloc", MEM_MALLOC, "ordinary memory" },
+	{ "mmap", MEM_MMAP, "a mapping of its own" },
+	{ "hugepage", MEM_HUGEPAGE, "a mapping of huge pages, which have to be reserved (vm.nr_hugepages)" },
+	{ "mmaphuge", MEM_HUGEPAGE, "as hugepage" },
+	{ 0 },
+};
+
+static const struct mlgen_choice formats[] = {
+	{ "npz", FORMAT_NPZ, "NumPy archives, uncompressed; NumPy loads them" },
+	{ "raw", FORMAT_RAW, "the samples' bytes and nothing else" },
+	{ 0 },
+};
+
+static const struct mlgen_choice loaders[] = {
+	{ "pytorch", LOADER_PYTORCH, "batch k of an accelerator is read by thread k modulo read_threads and delivered in order" },
+	{ "plain", LOADER_PLAIN, "each sample is read by whichever thread is free; a full batch is delivered" },
+	{ 0 },
+};
+
+static const struct mlgen_choice shuffles[] = {
+	{ "none", SHUFFLE_NONE, "in the order of the files" },
+	{ "sample", SHUFFLE_SAMPLE, "every sample in a new random order each epoch" },
+	{ "file", SHUFFLE_FILE, "files in a new random order each epoch, each read front to back" },
+	{ 0 },
+};
+
+static const struct mlgen_choice shards[] = {
+	{ "strided", SHARD_STRIDED, "accelerator r of n takes the samples r, r+n, r+2n, ..." },
+	{ "contiguous", SHARD_CONTIGUOUS, "accelerator r of n takes the r-th n-th of the order" },
+	{ 0 },
+};
+
+static const struct mlgen_choice barriers[] = {
+	{ "none", BARRIER_NONE, "nobody waits for anybody" },
+	{ "step", BARRIER_STEP, "all wait for the slowest after every step, as when gradients are summed" },
+	{ "epoch", BARRIER_EPOCH, "all wait for the slowest at the end of an epoch" },
+	{ 0 },
+};
+
+static const struct mlgen_choice accesses[] = {
+	{ "plain", ACCESS_PLAIN, "open, the bytes in requests of bs, close" },
+	{ "framework", ACCESS_FRAMEWORK, "the opens, stats, reads and closes of the framework, with its sizes and in its order: NumPy's for npz" },
+	{ 0 },
+};
+
+static const struct mlgen_choice invalidates[] = {
+	{ "0", INVALIDATE_NONE, "the page cache is left as it is" },
+	{ "run", INVALIDATE_RUN, "the job's files leave the page cache before the run" },
+	{ "epoch", INVALIDATE_EPOCH, "they leave it before every epoch" },
+	{ "1", INVALIDATE_RUN, "as run" },
+	{ 0 },
+};
+
+static const struct mlgen_choice numas[] = {
+	{ "none", NUMA_NONE, "wherever the kernel puts them" },
+	{ "device", NUMA_DEVICE, "on the CPUs of the node that the dataset's disk is attached to; their buffers lie there, too" },
+	{ 0 },
+};
+
+static const struct mlgen_choice continues[] = {
+	{ "none", CONTINUE_NONE, "the first error ends the run" },
+	{ "read", CONTINUE_READ, "errors of reads are counted, the run goes on" },
+	{ "write", CONTINUE_WRITE, "errors of writes are counted" },
+	{ "io", CONTINUE_IO, "errors of reads and writes are counted" },
+	{ "all", CONTINUE_ALL, "errors of every operation are counted" },
+	{ "0", CONTINUE_NONE, "as none" },
+	{ "1", CONTINUE_ALL, "as all" },
+	{ 0 },
+};
+
+static const struct mlgen_choice kb_bases[] = {
+	{ "1024", 1024, "k, kB and KiB are 1024 bytes" },
+	{ "1000", 1000, "k and kB are 1000 bytes, KiB stays 1024" },
+	{ 0 },
+};
+
+/* The units in which limits are held: ns and bytes. */
+#define NS_PER_S 1e9
+#define NS_PER_DAY (86400 * NS_PER_S)
+#define KI 1024.0
+#define MI (KI * KI)
+#define GI (KI * MI)
+#define TI (KI * GI)
+
+/* No test runs for longer than a year; a longer time is a slip of units. */
+#define LONGEST_RUN (366 * NS_PER_DAY)
+
+/* Exact in a double, and products of two counts fit uint64_t (job_check). */
+#define MOST_FILES 1e10
+#define MOST_SAMPLES_PER_FILE 1e8
+#define MOST_STEPS 1e15
+
+/* Of one file or device; sums over all workers of a job fit uint64_t. */
+#define MOST_BYTES (1024 * TI)
+
+const struct mlgen_field job_fields[] = {
+	{ "phase", MLGEN_F_ENUM(struct job, phase, phases),
+	  .def = "train", .group = "Job",
+	  .help = "What the job does.\n"
+		  "A section with rw= and without phase= is phase=io." },
+	{ "directory", MLGEN_F_STR(struct job, directory),
+	  .def = "mlgen-data/$jobname", .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Directory of the dataset, made when it is missing; of the files of a plain job, by default the current one.\n"
+		  "DLIO: dataset.data_folder." },
+	{ "startdelay", MLGEN_F_TIME(struct job, startdelay_ns),
+	  .def = "0", .max = LONGEST_RUN, .unit = "s", .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Wait this long before the job starts." },
+	{ "stonewall", MLGEN_F_BOOL(struct job, stonewall),
+	  .def = "0", .group = "Job", .alias = "wait_for_previous", .flags = MLGEN_FIO,
+	  .help = "Wait for all jobs above to end before this one starts." },
+	{ "runtime", MLGEN_F_TIME(struct job, runtime_ns),
+	  .def = "0", .max = LONGEST_RUN, .unit = "s", .group = "Job", .alias = "timeout", .flags = MLGEN_FIO,
+	  .help = "End the run after this time; 0 is no limit.\n"
+		  "Of runtime, steps and epochs the first that is reached ends the run." },
+	{ "time_based", MLGEN_F_BOOL(struct job, time_based),
+	  .def = "0", .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Repeat epochs, or a plain job's size, until runtime has passed." },
+	{ "ramp_time", MLGEN_F_TIME(struct job, ramp_time_ns),
+	  .def = "0", .max = LONGEST_RUN, .unit = "s", .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Run this long before anything is counted." },
+	{ "randseed", MLGEN_F_U64(struct job, randseed),
+	  .def = "123", .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Seed of everything random; the same seed reads the same samples in the same order.\n"
+		  "DLIO: train.seed." },
+	{ "cpus_allowed", MLGEN_F_STR(struct job, cpus_allowed),
+	  .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Run the job's threads on these CPUs only, such as 0-3,8." },
+	{ "numa_cpu_nodes", MLGEN_F_STR(struct job, numa_cpu_nodes),
+	  .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Run the job's threads on the CPUs of these NUMA nodes only, such as 0,2-3; all is every node." },
+	{ "numa", MLGEN_F_ENUM(struct job, numa, numas),
+	  .def = "none", .group = "Job",
+	  .help = "On which NUMA node read threads run." },
+	{ "continue_on_error", MLGEN_F_ENUM(struct job, continue_on_error, continues),
+	  .def = "none", .group = "Job", .flags = MLGEN_FIO,
+	  .help = "Which I/O errors are counted instead of ending the run." },
+	{ "kb_base", MLGEN_F_ENUM(struct job, kb_base, kb_bases),
+	  .def = "1024", .group = "Job", .flags = MLGEN_FIO,
+	  .help = "What k, m, g, t and p mean in the sizes of this job." },
+
+	{ "format", MLGEN_F_ENUM(struct job, format, formats),
+	  .def = "npz", .group = "Dataset",
+	  .help = "File format of the dataset.\n"
+		  "DLIO: dataset.format." },
+	{ "num_files", MLGEN_F_U64(struct job, num_files),
+	  .def = "256", .min = 1, .max = MOST_FILES, .unit = "files", .group = "Dataset",
+	  .help = "Files of the dataset.\n"
+		  "DLIO: dataset.num_files_train." },
+	{ "samples_per_file", MLGEN_F_U64(struct job, samples_per_file),
+	  .def = "1", .min = 1, .max = MOST_SAMPLES_PER_FILE, .unit = "samples", .group = "Dataset",
+	  .help = "Samples in each file; a sample is what is read and consumed as one.\n"
+		  "DLIO: dataset.num_samples_per_file." },
+	{ "subfolders", MLGEN_F_U64(struct job, subfolders),
+	  .def = "0", .max = 1e6, .unit = "folders", .group = "Dataset",
+	  .help = "Spread the files over this many folders; 0 is all in one.\n"
+		  "DLIO: dataset.num_subfolders_train." },
+	{ "sample_size", FIELD_SIZE_DIST(struct job, sample_size),
+	  .def = "2m", .min = 1, .max = TI, .unit = "bytes", .group = "Dataset",
+	  .help = "Bytes of one sample, without what the format adds; a size or a distribution.\n"
+		  "Distributions: normal:MEAN:STDEV, uniform:MIN:MAX,\n"
+		  "lognormal:MEAN:STDEV, exponential:MEAN,\n"
+		  "gamma:SHAPE:SCALE, dlio:MEAN:STDEV.\n"
+		  "DLIO: dataset.record_length_bytes and its stdev, drawn as dlio: does." },
+	{ "scale", MLGEN_F_PERCENT(struct job, scale),
+	  .def = "100%", .min = 0.001, .max = 100, .group = "Dataset",
+	  .help = "Use this part of num_files, but enough for four batches of every accelerator." },
+	{ "dataset_ratio", MLGEN_F_F64(struct job, dataset_ratio),
+	  .def = "0", .max = 1000, .unit = "x memory", .group = "Dataset",
+	  .help = "Choose num_files so that the dataset is this many times this host's memory; 0 keeps num_files.\n"
+		  "MLPerf Storage asks for 5, so that the page cache cannot hold it." },
+
+	{ "accelerator", MLGEN_F_STR(struct job, accelerator),
+	  .group = "Accelerator", .flags = MLGEN_SELECTS,
+	  .help = "Name of the simulated accelerator; selects the [accelerator=NAME] section of the job.\n"
+		  "Without such sections it is a label for the report." },
+	{ "accelerators", MLGEN_F_U64(struct job, accelerators),
+	  .def = "1", .min = 1, .max = 65536, .group = "Accelerator",
+	  .help = "Number of simulated accelerators on this host.\n"
+		  "PyTorch: ranks of this host." },
+	{ "batch_size", MLGEN_F_U64(struct job, batch_size),
+	  .def = "1", .min = 1, .max = 16 * MI, .unit = "samples", .group = "Accelerator",
+	  .help = "Samples that one accelerator consumes per step.\n"
+		  "DLIO: reader.batch_size." },
+	{ "compute_time", FIELD_TIME_DIST(struct job, compute_time),
+	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Accelerator",
+	  .help = "Time one step computes, spent asleep; a time or a distribution.\n"
+		  "Distributions: normal:MEAN:STDEV, uniform:MIN:MAX,\n"
+		  "lognormal:MEAN:STDEV, exponential:MEAN, gamma:SHAPE:SCALE.\n"
+		  "DLIO: train.computation_time." },
+	{ "barrier", MLGEN_F_ENUM(struct job, barrier, barriers),
+	  .def = "step", .group = "Accelerator",
+	  .help = "When the accelerators wait for each other." },
+	{ "epochs", MLGEN_F_U64(struct job, epochs),
+	  .def = "1", .min = 1, .max = 1e9, .group = "Accelerator",
+	  .help = "How often the dataset is read.\n"
+		  "DLIO: train.epochs." },
+	{ "steps", MLGEN_F_U64(struct job, steps),
+	  .def = "0", .max = MOST_STEPS, .group = "Accelerator",
+	  .help = "End the run after this many steps of each accelerator, over all epochs; 0 is no limit." },
+	{ "target_au", MLGEN_F_PERCENT(struct job, target_au),
+	  .min = 1, .max = 100, .group = "Accelerator",
+	  .help = "Accelerator utilisation at which the report calls the run good.\n"
+		  "MLPerf Storage asks for 90% of most workloads." },
+
+	{ "loader", MLGEN_F_ENUM(struct job, loader, loaders),
+	  .def = "pytorch", .group = "Loader",
+	  .help = "Which data loader's order of reads and deliveries is kept." },
+	{ "read_threads", MLGEN_F_U64(struct job, read_threads),
+	  .def = "4", .min = 1, .max = 1024, .unit = "threads", .group = "Loader",
+	  .help = "Threads that read for one accelerator.\n"
+		  "PyTorch: num_workers. MLPerf Storage: reader.read_threads (up to 32)." },
+	{ "prefetch", MLGEN_F_U64(struct job, prefetch),
+	  .def = "2", .min = 1, .max = 1024, .unit = "batches", .group = "Loader",
+	  .help = "Batches read ahead: by each thread with loader=pytorch, by all of an accelerator with loader=plain.\n"
+		  "PyTorch: prefetch_factor." },
+	{ "shuffle", MLGEN_F_ENUM(struct job, shuffle, shuffles),
+	  .def = "sample", .group = "Loader",
+	  .help = "The order in which samples are read.\n"
+		  "DLIO: reader.sample_shuffle, reader.file_shuffle." },
+	{ "shard", MLGEN_F_ENUM(struct job, shard, shards),
+	  .def = "strided", .group = "Loader",
+	  .help = "Which samples belong to which accelerator.\n"
+		  "PyTorch: DistributedSampler is strided." },
+	{ "drop_last", MLGEN_F_BOOL(struct job, drop_last),
+	  .def = "1", .group = "Loader",
+	  .help = "Leave out the last, incomplete batch of an epoch.\n"
+		  "PyTorch: drop_last." },
+	{ "access", MLGEN_F_ENUM(struct job, access, accesses),
+	  .def = "plain", .group = "Loader",
+	  .help = "By which calls a sample is read." },
+
+	{ "ioengine", MLGEN_F_STR(struct job, ioengine),
+	  .def = "psync", .group = "I/O", .flags = MLGEN_FIO,
+	  .help = "How bytes are moved; --enghelp lists the engines.\n"
+		  "With a slash in it, the path of an engine that is a shared object." },
+	{ "direct", MLGEN_F_BOOL(struct job, direct),
+	  .def = "0", .group = "I/O", .flags = MLGEN_FIO,
+	  .help = "Read and write past the page cache, with O_DIRECT." },
+	{ "buffered", MLGEN_F_BOOL(struct job, buffered),
+	  .def = "1", .group = "I/O", .flags = MLGEN_FIO,
+	  .help = "The reverse of direct; of the two the last that is set counts." },
+	{ "bs", FIELD_SIZE_PAIR(struct job, bs),
+	  .def = "1m", .min = 512, .max = GI, .unit = "bytes", .group = "I/O", .alias = "blocksize", .flags = MLGEN_FIO,
+	  .help = "Bytes of one read or write request; for reads and writes, or READ,WRITE.\n"
+		  "The default of phase=io is 4k, as in fio." },
+	{ "iodepth", MLGEN_F_U64(struct job, iodepth),
+	  .def = "1", .min = 1, .max = 4096, .unit = "requests", .group = "I/O", .flags = MLGEN_FIO,
+	  .help = "Requests that one read thread, or one of numjobs, has under way; more than one needs an asynchronous engine." },
+	{ "invalidate", MLGEN_F_ENUM(struct job, invalidate, invalidates),
+	  .def = "run", .group = "I/O", .flags = MLGEN_FIO,
+	  .help = "When the job's files are dropped from the page cache, so that storage answers and not memory." },
+	{ "mem", MLGEN_F_ENUM(struct job, mem, mems),
+	  .def = "malloc", .group = "I/O", .alias = "iomem", .flags = MLGEN_FIO,
+	  .help = "What memory the buffers are made of." },
+
+	{ "rw", MLGEN_F_ENUM(struct job, rw, rws),
+	  .def = "read", .group = "Plain I/O", .alias = "readwrite", .flags = MLGEN_FIO,
+	  .help = "Reads or writes, in order or at random; makes the section a plain I/O job." },
+	{ "rwmixread", MLGEN_F_PERCENT(struct job, rwmixread),
+	  .def = "50%", .max = 100, .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "With rw=rw and rw=randrw: percentage of the requests that read." },
+	{ "rwmixwrite", MLGEN_F_PERCENT(struct job, rwmixwrite),
+	  .def = "50%", .max = 100, .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "What rwmixread leaves to writes; of the two the last that is set counts." },
+	{ "bssplit", MLGEN_F_STR(struct job, bssplit),
+	  .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Requests of several sizes instead of bs, by percentages: 4k/10:64k/50:32k/40.\n"
+		  "With a comma for reads and writes apart. Sizes without a\n"
+		  "percentage share what is left." },
+	{ "size", FIELD_SIZE_SHARE(struct job, size),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Bytes that each of numjobs reads or writes, from offset on, or percent of the file; 0 is all of it.\n"
+		  "A file that is missing is made of this size." },
+	{ "io_size", FIELD_SIZE_SHARE(struct job, io_size),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .alias = "io_limit", .flags = MLGEN_FIO,
+	  .help = "Bytes to move before the job ends, less or more than size; 0 is size." },
+	{ "offset", FIELD_SIZE_SHARE(struct job, offset),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Where in the file the job begins." },
+	{ "filename", MLGEN_F_STR(struct job, filename),
+	  .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "File or block device, shared by all of numjobs; several with ':' between them.\n"
+		  "Without it each of numjobs has $jobname.N.0. A colon in a\n"
+		  "name is written \\:. To write a device, see --allow_device." },
+	{ "filesize", MLGEN_F_SIZE(struct job, filesize_bytes),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Bytes of each file that is made; 0 is what size needs." },
+	{ "numjobs", MLGEN_F_U64(struct job, numjobs),
+	  .def = "1", .min = 1, .max = 65536, .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "How many threads do this job, each all of it." },
+	{ "loops", MLGEN_F_U64(struct job, loops),
+	  .def = "1", .min = 1, .max = 1e9, .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "How often size is gone through." },
+	{ "norandommap", MLGEN_F_BOOL(struct job, norandommap),
+	  .def = "0", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Draw each random block anew instead of every block once." },
+	{ "iodepth_batch_submit", MLGEN_F_U64(struct job, iodepth_batch_submit),
+	  .def = "0", .max = 4096, .unit = "requests", .group = "Plain I/O", .alias = "iodepth_batch", .flags = MLGEN_FIO,
+	  .help = "Most requests handed over in one call; 0 is all that iodepth has free, where fio's default is 1." },
+	{ "iodepth_batch_complete_min", MLGEN_F_U64(struct job, iodepth_batch_complete_min),
+	  .def = "1", .max = 4096, .unit = "requests", .group = "Plain I/O", .alias = "iodepth_batch_complete", .flags = MLGEN_FIO,
+	  .help = "Requests to wait for when iodepth is full; 0 asks without waiting." },
+	{ "iodepth_batch_complete_max", MLGEN_F_U64(struct job, iodepth_batch_complete_max),
+	  .def = "0", .max = 4096, .unit = "requests", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Most completed requests taken in one call; 0 is iodepth." },
+	{ "rate", FIELD_SIZE_PAIR(struct job, rate),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Bytes per second of each of numjobs, for reads and writes or READ,WRITE; 0 is no limit.\n"
+		  "Latencies then count from when a request was due." },
+	{ "rate_iops", FIELD_U64_PAIR(struct job, rate_iops),
+	  .def = "0", .max = 1e9, .unit = "requests/s", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "The same in requests per second; with both the slower one counts." },
+	{ "thinktime", MLGEN_F_TIME(struct job, thinktime_ns),
+	  .def = "0", .max = NS_PER_DAY, .unit = "us", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Pause after every thinktime_blocks requests; a bare number is in microseconds." },
+	{ "thinktime_blocks", MLGEN_F_U64(struct job, thinktime_blocks),
+	  .def = "1", .min = 1, .max = 1e9, .unit = "requests", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Requests between two pauses of thinktime." },
+	{ "fsync", MLGEN_F_U64(struct job, fsync),
+	  .def = "0", .max = 1e9, .unit = "writes", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Call fsync after this many writes; 0 is never." },
+	{ "fdatasync", MLGEN_F_U64(struct job, fdatasync),
+	  .def = "0", .max = 1e9, .unit = "writes", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Call fdatasync after this many writes; 0 is never." },
+	{ "end_fsync", MLGEN_F_BOOL(struct job, end_fsync),
+	  .def = "0", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Call fsync on every file written when the job ends." },
+	{ "create_only", MLGEN_F_BOOL(struct job, create_only),
+	  .def = "0", .group = "Plain I/O", .flags = MLGEN_FIO,
+	  .help = "Make the files that are missing and do nothing else." },
+
+	{ "percentile_list", FIELD_F64_LIST(struct job, percentile_list),
+	  .def = "50:90:99:99.9", .min = 0, .max = 100, .group = "Report", .flags = MLGEN_FIO,
+	  .help = "Latency percentiles to report, at most 20.\n"
+		  "The default of phase=io is fio's list of seventeen." },
+	{ "group_reporting", MLGEN_F_BOOL(struct job, group_reporting),
+	  .def = "0", .group = "Report", .flags = MLGEN_FIO,
+	  .help = "Report the jobs that start together as one." },
+	{ 0 },
+};
+/* clang-format on */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pair.h - sizes as options have them: alone, for reads and writes, or a share. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "job/fields.h"
+
+/* As units_size; "1k-4k", from which fio would draw, is refused as a range. */
+int size_parse(uint64_t *out, const char *text, unsigned kb_base,
+	       struct mlgen_err *err);
+
+/*
+ * Read "4k", which is both, or "4k,64k", which is reads and writes. A half
+ * that is left out (",64k") stays as it is in `out`. fio's third value, of
+ * trims, is read and dropped: nothing here trims. 0, or -EINVAL, -ERANGE.
+ */
+int pair_parse(struct u64_pair *out, const char *text, bool is_size,
+	       unsigned kb_base, struct mlgen_err *err);
+void pair_format(struct buf *out, const struct u64_pair *pair, bool is_size);
+
+/* Read a size, or with a % behind it 0 to 100 percent. */
+int share_parse(struct size_share *out, const char *text, unsigned kb_base,
+		struct mlgen_err *err);
+void share_format(struct buf *out, const struct size_share *share);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_engine.c - the engines that jobs name, built in or loaded. */
+#include "job/resolve_engine.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+static const struct loaded_engine *find_loaded(const struct resolver *r,
+					       const char *path)
+{
+	for (size_t i = 0; i < r->loaded_count; i++) {
+		if (strcmp(r->loaded[i].path, path) == 0)
+			return &r->loaded[i];
+	}
+	return NULL;
+}
+
+/* Each once: what failed is remembered, too. */
+static const struct loaded_engine *load_engine(struct resolver *r,
+					       const char *path)
+{
+	const struct loaded_engine *there = find_loaded(r, path);
+	struct loaded_engine *new = NULL;
+
+	if (there)
+		return there;
+	r->loaded = mem_realloc(r->loaded,
+				(r->loaded_count + 1) * sizeof(*r->loaded));
+	new = &r->loaded[r->loaded_count++];
+	*new = (struct loaded_engine){ .path = mem_strdup(path) };
+	new->engine = r->env->load(path, &new->err);
+	return new;
+}
+
+static bool is_loadable(const struct resolver *r, const char *name)
+{
+	return r->env->load && jobset_is_path(name);
+}
+
+static const char *nearest_engine(const struct resolver *r, const char *name)
+{
+	size_t n = resolve_engine_count(r);
+	const char **names = mem_array(n + 1, sizeof(*names));
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = r->env->engines[i]->name;
+	nearest = field_nearest_word(names, name);
+	mem_free(names);
+	return nearest;
+}
+
+void resolve_engine_load(struct resolver *r, const struct optlist *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct opt *o = &list->opts[i];
+
+		/* With a word in it, the job that it stands for is needed. */
+		if (o->field && strcmp(o->field->name, "ioengine") == 0 &&
+		    is_loadable(r, o->value) && !strchr(o->value, '$'))
+			load_engine(r, o->value);
+	}
+}
+
+void resolve_engine_fini(struct resolver *r)
+{
+	for (size_t i = 0; i < r->loaded_count; i++)
+		mem_free(r->loaded[i].path);
+	mem_free(r->loaded);
+	r->loaded = NULL;
+	r->loaded_count = 0;
+}
+
+/* fio's engines that differ from one here in the name of the call alone. */
+static const char *own_name(const char *name)
+{
+	static const char *const same[][2] = {
+		{ "sync", "psync" },
+		{ "vsync", "psync" },
+		{ "pvsync", "psync" },
+		{ "pvsync2", "psync" },
+	};
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		if (strcmp(same[i][0], name) == 0)
+			return same[i][1];
+	}
+	return name;
+}
+
+const struct mlgen_engine *resolve_engine_find(struct resolver *r,
+					       const char *name)
+{
+	if (is_loadable(r, name))
+		return load_engine(r, name)->engine;
+	name = own_name(name);
+	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++) {
+		if (strcmp((*e)->name, name) == 0)
+			return *e;
+	}
+	return NULL;
+}
+
+const struct mlgen_engine *resolve_engine_with(const struct resolver *r,
+					       const char *option)
+{
+	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++) {
+		if (field_find((*e)->opts, option))
+			return *e;
+	}
+	for (size_t i = 0; i < r->loaded_count; i++) {
+		const struct mlgen_engine *e = r->loaded[i].engine;
+
+		if (e && field_find(e->opts, option))
+			return e;
+	}
+	return NULL;
+}
+
+const struct loaded_engine *resolve_engine_failed(const struct resolver *r)
+{
+	for (size_t i = 0; i < r->loaded_count; i++) {
+		if (!r->loaded[i].engine)
+			return &r->loaded[i];
+	}
+	return NULL;
+}
+
+void resolve_engine_fail(const struct resolver *r, struct diag_place at,
+			 const char *name)
+{
+	const char *why = r->env->why_absent ? r->env->why_absent(name) : NULL;
+	const char *nearest = why ? NULL : nearest_engine(r, name);
+	const struct loaded_engine *failed = find_loaded(r, name);
+	struct buf text = { 0 };
+
+	if (failed) {
+		diag_add(r->d, DIAG_ERROR, at, "%s", failed->err.text);
+		return;
+	}
+	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++)
+		buf_addf(&text, " %s", (*e)->name);
+	if (why)
+		buf_addf(&text, "; %s", why);
+	if (nearest)
+		buf_addf(&text, "; did you mean '%s'?", nearest);
+	diag_add(r->d, DIAG_ERROR, at,
+		 "ioengine: '%s' is not built in; there is%s", name,
+		 buf_str(&text));
+	buf_fini(&text);
+}
+
+size_t resolve_engine_count(const struct resolver *r)
+{
+	size_t n = 0;
+
+	while (r->env->engines[n])
+		n++;
+	return n;
+}

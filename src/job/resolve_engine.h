@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_engine.h - the engines that jobs name, built in or loaded. */
+#pragma once
+
+#include "job/resolve.h"
+
+/*
+ * Load the engines that these options name by path. All lists come first: an
+ * option of an engine can stand where the engine is not named.
+ */
+void resolve_engine_load(struct resolver *r, const struct optlist *list);
+void resolve_engine_fini(struct resolver *r);
+
+/* By its name or path, which is loaded; NULL = none, see _fail. */
+const struct mlgen_engine *resolve_engine_find(struct resolver *r,
+					       const char *name);
+/* The first that has an option of that name, or NULL. */
+const struct mlgen_engine *resolve_engine_with(const struct resolver *r,
+					       const char *option);
+/* One that could not be loaded, so that nobody knows its options; or NULL. */
+const struct loaded_engine *resolve_engine_failed(const struct resolver *r);
+/* Tell why there is no such engine, and which there are. */
+void resolve_engine_fail(const struct resolver *r, struct diag_place at,
+			 const char *name);
+
+/* Of those built in. */
+size_t resolve_engine_count(const struct resolver *r);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics_ml.c - what the JSON document has of a training and its dataset. */
+#include "report/metrics_tables.h"
+
+#include <string.h>
+
+/* clang-format off */
+
+#define M struct metrics_dataset
+const struct mlgen_field metrics_dataset_fields[] = {
+	{ "directory", MLGEN_F_STR(M, dataset.directory),
+	  .help = "Where the dataset lies." },
+	{ "files", MLGEN_F_U64(M, dataset.files), .unit = "files",
+	  .help = "Files that the job reads." },
+	{ "files_named", MLGEN_F_U64(M, dataset.files_named), .unit = "files",
+	  .help = "Files of the whole dataset, the number in their names." },
+	{ "samples_per_file", MLGEN_F_U64(M, dataset.samples_per_file), .unit = "samples",
+	  .help = "Samples in each file." },
+	{ "samples", MLGEN_F_U64(M, samples), .unit = "samples",
+	  .help = "Samples in all these files." },
+	{ "subfolders", MLGEN_F_U64(M, dataset.subfolders), .unit = "folders",
+	  .help = "Folders among which the files are spread; 0 and 1 = one." },
+	{ "bytes", MLGEN_F_U64(M, totals.bytes), .unit = "bytes",
+	  .help = "Size of all these files." },
+	{ "sample_bytes", MLGEN_F_U64(M, totals.sample_bytes), .unit = "bytes",
+	  .help = "Payload in them, without what the format adds." },
+	{ "mean_file_bytes", MLGEN_F_F64(M, totals.mean_file_bytes), .unit = "bytes",
+	  .help = "Mean size of a file." },
+	{ "stdev_file_bytes", MLGEN_F_F64(M, totals.stdev_file_bytes), .unit = "bytes",
+	  .help = "Standard deviation of the size of a file." },
+	{ "mean_sample_bytes", MLGEN_F_F64(M, totals.mean_sample_bytes), .unit = "bytes",
+	  .help = "Mean payload of a sample." },
+	{ "estimate", MLGEN_F_BOOL(M, totals.estimate),
+	  .help = "The sizes are expectations, not sums: there are more than a million files." },
+	{ 0 },
+};
+#undef M
+
+#define T struct time_percent
+const struct mlgen_field metrics_time_percent_fields[] = {
+	{ "compute", MLGEN_F_PERCENT(T, compute), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Computing, as long as compute_time asks." },
+	{ "stall", MLGEN_F_PERCENT(T, stall), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Waiting for the next batch." },
+	{ "barrier", MLGEN_F_PERCENT(T, barrier), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Waiting for the other accelerators." },
+	{ "checkpoint", MLGEN_F_PERCENT(T, checkpoint), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Waiting for checkpoints." },
+	{ "evaluation", MLGEN_F_PERCENT(T, evaluation), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Evaluating." },
+	{ "oversleep", MLGEN_F_PERCENT(T, oversleep), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Woken late by this host after computing." },
+	{ "other", MLGEN_F_PERCENT(T, other), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "The rest." },
+	{ 0 },
+};
+#undef T
+
+#define E struct epoch_result
+const struct mlgen_field metrics_epoch_fields[] = {
+	{ "epoch", MLGEN_F_U64(E, epoch),
+	  .help = "Number of the epoch, from 1." },
+	{ "samples", MLGEN_F_U64(E, samples), .unit = "samples",
+	  .help = "Samples that all accelerators took." },
+	{ "sample_bytes", MLGEN_F_U64(E, sample_bytes), .unit = "bytes",
+	  .help = "Payload of these samples." },
+	{ "seconds", MLGEN_F_F64(E, seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "From the start of the epoch to the end of its last step." },
+	{ "samples_per_sec", MLGEN_F_F64(E, samples_per_sec), .unit = "samples/s", .flags = MLGEN_NULLABLE,
+	  .help = "Samples per second of that time." },
+	{ "sample_bytes_per_sec", MLGEN_F_F64(E, sample_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "Payload per second of that time." },
+	{ "au_percent", MLGEN_F_PERCENT(E, au_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Accelerator utilisation from the end of the first step to the end of the last; null for an epoch of one step." },
+	{ "stall_count", MLGEN_F_U64(E, stall_count), .unit = "stalls",
+	  .help = "Counted stalls: one per step and accelerator but the first." },
+	{ "stall_mean_ns", MLGEN_F_F64(E, stall_mean_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
+	  .help = "Mean of the counted stalls." },
+	{ "stall_p99_ns", MLGEN_F_F64(E, stall_p99_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
+	  .help = "The 99th percentile of the counted stalls." },
+	{ "first_step_ns", MLGEN_F_F64(E, first_step_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
+	  .help = "First step of the epoch, mean of the accelerators." },
+	{ 0 },
+};
+#undef E
+
+#define W struct mlperf_window
+const struct mlgen_field metrics_mlperf_window_fields[] = {
+	{ "train_au_mean_percentage", MLGEN_F_F64(W, train_au_mean_percentage), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Accelerator utilisation as that version counts it, mean of the epochs." },
+	{ "train_au_stdev_percentage", MLGEN_F_F64(W, train_au_stdev_percentage), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Its standard deviation over the epochs." },
+	{ "train_throughput_mean_samples_per_second", MLGEN_F_F64(W, train_throughput_mean_samples_per_second), .unit = "samples/s", .flags = MLGEN_NULLABLE,
+	  .help = "Samples per second as that version counts them, mean of the epochs." },
+	{ "train_throughput_stdev_samples_per_second", MLGEN_F_F64(W, train_throughput_stdev_samples_per_second), .unit = "samples/s", .flags = MLGEN_NULLABLE,
+	  .help = "Their standard deviation over the epochs." },
+	{ "train_io_mean_MB_per_second", MLGEN_F_F64(W, train_io_mean_MB_per_second), .unit = "MiB/s", .flags = MLGEN_NULLABLE,
+	  .help = "Those samples times the nominal sample size, mean of the epochs; MB is MiB here." },
+	{ "train_io_stdev_MB_per_second", MLGEN_F_F64(W, train_io_stdev_MB_per_second), .unit = "MiB/s", .flags = MLGEN_NULLABLE,
+	  .help = "Its standard deviation over the epochs." },
+	{ 0 },
+};
+#undef W
+
+#define P struct mlperf_result
+const struct mlgen_field metrics_mlperf_fields[] = {
+	{ "v1_0", METRIC_OBJECT(P, v1_0, struct mlperf_window, metrics_mlperf_window_fields),
+	  .help = "The window of MLPerf Storage v1.0." },
+	{ "v2_0", METRIC_OBJECT(P, v2_0, struct mlperf_window, metrics_mlperf_window_fields),
+	  .help = "The window of MLPerf Storage v2.0." },
+	{ "v3_0", METRIC_OBJECT(P, v3_0, struct mlperf_window, metrics_mlperf_window_fields),
+	  .help = "The window of MLPerf Storage v3.0." },
+	{ "train_au_meet_expectation", MLGEN_F_STR(P, train_au_meet_expectation),
+	  .help = "Either success or fail, against target_au; null without a target." },
+	{ 0 },
+};
+#undef P
+
+#define R struct ml_result
+const struct mlgen_field metrics_ml_fields[] = {
+	{ "accelerators", MLGEN_F_U64(R, accelerators), .unit = "accelerators",
+	  .help = "Simulated accelerators." },
+	{ "iodepth_used", MLGEN_F_U64(R, iodepth_used), .unit = "requests",
+	  .help = "Requests that one read thread had under way at most: iodepth, and 1 on a synchronous engine." },
+	{ "in_use", MLGEN_F_STR(R, in_use),
+	  .help = "Which of its optional means the engine used, in words; empty = it has none." },
+	{ "accelerator", MLGEN_F_STR(R, accelerator),
+	  .help = "Kind of accelerator; null = unnamed." },
+	{ "steps", MLGEN_F_U64(R, steps), .unit = "steps",
+	  .help = "Steps of one accelerator, over all epochs." },
+	{ "counted_steps", MLGEN_F_U64(R, counted_steps), .unit = "steps",
+	  .help = "Steps of all accelerators that step_ns, stall_ns and au_percent hold: all but the first of each epoch." },
+	{ "too_short", MLGEN_F_BOOL(R, too_short),
+	  .help = "Fewer than 50 counted steps per accelerator: au_percent says little." },
+	{ "samples", MLGEN_F_U64(R, samples), .unit = "samples",
+	  .help = "Samples that all accelerators took." },
+	{ "sample_bytes", MLGEN_F_U64(R, sample_bytes), .unit = "bytes",
+	  .help = "Payload of these samples." },
+	{ "io_bytes", MLGEN_F_U64(R, io_bytes), .unit = "bytes",
+	  .help = "Bytes as transferred, with what was read ahead and not taken." },
+	{ "wall_seconds", MLGEN_F_F64(R, wall_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Time of the epochs, without what lies between them." },
+	{ "samples_per_sec", MLGEN_F_F64(R, samples_per_sec), .unit = "samples/s", .flags = MLGEN_NULLABLE,
+	  .help = "Samples per second of that time." },
+	{ "sample_bytes_per_sec", MLGEN_F_F64(R, sample_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "Payload per second of that time." },
+	{ "io_bytes_per_sec", MLGEN_F_F64(R, io_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes transferred per second of that time." },
+	{ "au_percent", MLGEN_F_PERCENT(R, au_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Accelerator utilisation: compute time asked for, of the time of the counted steps; null with compute_time=0." },
+	{ "au_percent_per_accelerator", METRIC_F64S(R, au_percent_per_accelerator), .unit = "%",
+	  .help = "The same of each accelerator." },
+	{ "target_au_percent", MLGEN_F_PERCENT(R, target_au_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "What the job asks for with target_au; null = none." },
+	{ "target_met", MLGEN_F_BOOL(R, target_met),
+	  .help = "Whether au_percent reaches that; false without either." },
+	{ "time_percent", METRIC_OBJECT(R, time_percent, struct time_percent, metrics_time_percent_fields),
+	  .help = "Where the time of the accelerators went; sums to 100." },
+	{ "loader_percent", METRIC_OBJECT(R, loader_percent, struct loader_percent, metrics_loader_percent_fields),
+	  .help = "Where the time of the read threads went; sums to 100." },
+	{ "epochs", METRIC_LIST(R, epochs, struct epoch_result, metrics_epoch_fields),
+	  .help = "Each epoch, the first 1,024 of them." },
+	{ "epochs_total", MLGEN_F_U64(R, epochs_total), .unit = "epochs",
+	  .help = "Epochs begun." },
+	{ "sample_ns", METRIC_HIST(R, sample_ns), .unit = "ns",
+	  .help = "Latency of a sample: its first operation submitted to its last completed." },
+	{ "step_ns", METRIC_HIST(R, step_ns), .unit = "ns",
+	  .help = "Counted steps: stall, compute, oversleep and barrier." },
+	{ "first_step_ns", METRIC_HIST(R, first_step_ns), .unit = "ns",
+	  .help = "The first step of each epoch, which is in none of the others." },
+	{ "stall_ns", METRIC_HIST(R, stall_ns), .unit = "ns",
+	  .help = "Waiting for the next batch, of counted steps." },
+	{ "ops", METRIC_OBJECT(R, ops, struct ops_result, metrics_ops_fields),
+	  .help = "Operations by kind." },
+	{ "demand_bytes_per_sec", MLGEN_F_F64(R, demand_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "What all accelerators ask for at 100 % utilisation: nominal sample size x batch / mean compute time; null with compute_time=0." },
+	{ "demand_io_bytes_per_sec", MLGEN_F_F64(R, demand_io_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "The same in the bytes that are really read for it." },
+	{ "storage", METRIC_OBJECT(R, storage, struct storage_result, metrics_storage_fields),
+	  .help = "What was measured." },
+	{ "host", METRIC_OBJECT(R, host, struct host_result, metrics_host_fields),
+	  .help = "Load of this host during the run." },
+	{ "network", METRIC_OBJECT(R, network, struct network_result, metrics_network_fields),
+	  .help = "What the network carried during the run, of a remote mount." },
+	{ "numa", METRIC_OBJECT(R, numa, struct numa_result, metrics_numa_fields),
+	  .help = "How near the read threads were to the disk." },
+	{ "mlperf", METRIC_OBJECT(R, mlperf, struct mlperf_result, metrics_mlperf_fields),
+	  .help = "The same run as published results would count it." },
+	{ "verdict", METRIC_OBJECT(R, verdict, struct verdict_result, metrics_verdict_fields),
+	  .help = "What limits this run." },
+	{ "errors", MLGEN_F_U64(R, errors), .unit = "errors",
+	  .help = "Errors that continue_on_error counted." },
+	{ "interrupted", MLGEN_F_BOOL(R, interrupted),
+	  .help = "The job was stopped by a signal." },
+	{ "complete", MLGEN_F_BOOL(R, complete),
+	  .help = "The job reached its epochs, steps or runtime." },
+	{ 0 },
+};
+#undef R
+
+const char *const metrics_ml_planned[] = {
+	"accelerators", "accelerator", "steps", "samples", "sample_bytes",
+	"target_au_percent", "demand_bytes_per_sec", "demand_io_bytes_per_sec",
+	"storage", NULL,
+};
+
+#define R struct prepare_result
+const struct mlgen_field metrics_prepare_fields[] = {
+	{ "files_written", MLGEN_F_U64(R, files_written), .unit = "files",
+	  .help = "Files that were missing and have been written." },
+	{ "bytes_written", MLGEN_F_U64(R, bytes_written), .unit = "bytes",
+	  .help = "Bytes of these files." },
+	{ "files_kept", MLGEN_F_U64(R, files_kept), .unit = "files",
+	  .help = "Files that were there already, complete." },
+	{ "wall_ns", MLGEN_F_TIME(R, wall_ns), .unit = "ns",
+	  .help = "Time that the preparation took." },
+	{ "resident_percent", MLGEN_F_PERCENT(R, resident_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the dataset in this host's page cache after it; null = unknown." },
+	{ "resident_files", MLGEN_F_U64(R, resident_files), .unit = "files",
+	  .help = "Files that were looked at for that, at most 256." },
+	{ "interrupted", MLGEN_F_BOOL(R, interrupted),
+	  .help = "It was stopped by a signal; the next run resumes it." },
+	{ 0 },
+};
+#undef R
+
+/* clang-format on */
+
+bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
+			  const struct dataset_totals *totals)
+{
+	memset(m, 0, sizeof(*m));
+	if (!ds || !ds->format)
+		return false;
+	m->dataset = *ds;
+	m->totals = *totals;
+	m->samples = dataset_samples(ds);
+	return true;
+}

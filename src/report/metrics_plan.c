@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics_plan.c - what the JSON document has of a dry run. */
+#include "report/metrics_tables.h"
+
+#include <math.h>
+#include <string.h>
+
+/* clang-format off */
+
+#define C struct plan_calls
+const struct mlgen_field metrics_calls_fields[] = {
+	{ "open", MLGEN_F_F64(C, open), .help = "Files opened." },
+	{ "stat", MLGEN_F_F64(C, stat), .help = "Sizes asked for." },
+	{ "read", MLGEN_F_F64(C, read), .help = "Reads." },
+	{ "write", MLGEN_F_F64(C, write), .help = "Writes." },
+	{ "fsync", MLGEN_F_F64(C, fsync), .help = "Flushes." },
+	{ "close", MLGEN_F_F64(C, close), .help = "Files closed." },
+	{ 0 },
+};
+#undef C
+
+static const struct mlgen_choice check_states[] = {
+	{ "ok", PLAN_OK, "as it should be" },
+	{ "warning", PLAN_WARNING, "the run works, its result says less" },
+	{ "fail", PLAN_FAIL, "the run would stop before its first byte" },
+	{ 0 },
+};
+
+#define C struct plan_check
+const struct mlgen_field metrics_check_fields[] = {
+	{ "name", MLGEN_F_STR(C, name), .help = "What was looked at." },
+	{ "state", MLGEN_F_ENUM(C, state, check_states),
+	  .help = "One of ok, warning and fail; a fail is what would stop the run." },
+	{ "text", MLGEN_F_STR(C, text),
+	  .help = "The rule that is kept, or what is wrong and what would be right." },
+	{ 0 },
+};
+
+const struct mlgen_field metrics_blocker_fields[] = {
+	{ "name", MLGEN_F_STR(C, name), .help = "Which of the checks failed." },
+	{ "text", MLGEN_F_STR(C, text), .help = "What would stop the run, and the way out." },
+	{ 0 },
+};
+#undef C
+
+#define P struct plan_report
+const struct mlgen_field metrics_plan_fields[] = {
+	{ "present_files", MLGEN_F_U64(P, present_files), .unit = "files",
+	  .help = "Files of the dataset, or of a plain job, that are there." },
+	{ "present_bytes", MLGEN_F_U64(P, present_bytes), .unit = "bytes",
+	  .help = "Bytes of these files." },
+	{ "present_estimate", MLGEN_F_BOOL(P, present_estimate),
+	  .help = "Only some of the files were looked for: there are more than a million." },
+	{ "write_files", MLGEN_F_U64(P, write_files), .unit = "files",
+	  .help = "Files that the run would write before it starts." },
+	{ "write_bytes", MLGEN_F_U64(P, write_bytes), .unit = "bytes",
+	  .help = "Bytes of these files." },
+	{ "free_bytes", MLGEN_F_U64(P, free_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Space that is free for this user; null = unknown." },
+	{ "memory_bytes", MLGEN_F_U64(P, memory_bytes), .unit = "bytes",
+	  .help = "Memory of this host." },
+	{ "dataset_memory_ratio", MLGEN_F_F64(P, dataset_memory_ratio), .flags = MLGEN_NULLABLE,
+	  .help = "Size of the dataset in memories of this host; MLPerf Storage asks for 5." },
+	{ "steps_per_epoch", MLGEN_F_U64(P, steps_per_epoch), .unit = "steps",
+	  .help = "Steps of an epoch; MLPerf Storage asks for 500." },
+	{ "left_over_samples", MLGEN_F_U64(P, left_over_samples), .unit = "samples",
+	  .help = "Samples that an epoch does not read, because they fill no batch." },
+	{ "total_steps", MLGEN_F_U64(P, total_steps), .unit = "steps", .flags = MLGEN_NULLABLE,
+	  .help = "Steps of the run; null = as many as runtime allows." },
+	{ "read_bytes", MLGEN_F_F64(P, read_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes that the run reads; null = as many as runtime allows." },
+	{ "least_seconds", MLGEN_F_F64(P, least_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Time of the run at 100 % utilisation; null = unknown." },
+	{ "samples_per_sec_one", MLGEN_F_F64(P, samples_per_sec_one), .unit = "samples/s", .flags = MLGEN_NULLABLE,
+	  .help = "What one accelerator takes at 100 % utilisation; null with compute_time=0." },
+	{ "bytes_per_sec_one", MLGEN_F_F64(P, bytes_per_sec_one), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "The same in payload." },
+	{ "demand_bytes_per_sec", MLGEN_F_F64(P, demand_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "What all accelerators ask for at 100 % utilisation." },
+	{ "demand_io_bytes_per_sec", MLGEN_F_F64(P, demand_io_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "The same in the bytes that would really be read for it." },
+	{ "move_bytes", MLGEN_F_U64(P, io.move_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes that a plain job reads and writes; null = as many as runtime allows." },
+	{ "reads_in_flight", MLGEN_F_U64(P, reads_in_flight), .unit = "reads",
+	  .help = "Requests in flight at once, of all threads." },
+	{ "calls_per_sample", METRIC_OBJECT(P, calls_per_sample, struct plan_calls, metrics_calls_fields),
+	  .help = "Operations for one sample, on average." },
+	{ "io_bytes_per_sample", MLGEN_F_F64(P, io_bytes_per_sample), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes read for one sample, on average." },
+	{ "direct_align_bytes", MLGEN_F_U64(P, direct_align_bytes), .unit = "bytes",
+	  .help = "Alignment to which direct=1 rounds; 0 = through the page cache." },
+	{ "open_files", MLGEN_F_U64(P, open_files), .unit = "files",
+	  .help = "Open files that the run needs at once." },
+	{ "open_files_limit", MLGEN_F_U64(P, open_files_limit), .unit = "files",
+	  .help = "Open files that this process may have." },
+	{ "program_bytes", MLGEN_F_U64(P, program_bytes), .unit = "bytes",
+	  .help = "Memory that mlgen will need; an estimate." },
+	{ "framework_bytes", MLGEN_F_F64(P, framework_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Memory in which the framework would hold samples read ahead; mlgen does not." },
+	{ "checks", METRIC_LIST(P, checks, struct plan_check, metrics_check_fields),
+	  .help = "Everything that was checked." },
+	{ "blockers", METRIC_LIST(P, blockers, struct plan_check, metrics_blocker_fields),
+	  .help = "What would stop the run; empty = it can start." },
+	{ 0 },
+};
+#undef P
+
+/* clang-format on */
+
+/* Texts of the plan's mount, as a result has them; "" there is NULL here. */
+static char *text_or_null(const char *s)
+{
+	char *out = NULL;
+	if (*s)
+		memcpy(&out, &s, sizeof(out));
+	return out;
+}
+
+static void plan_storage(struct storage_result *s, const struct plan_report *p)
+{
+	const struct mount *m = &p->mount;
+	s->directory = p->io.directory ? p->io.directory : p->dataset.directory;
+	s->filesystem = text_or_null(m->type);
+	s->mount_source = text_or_null(m->source);
+	s->mount_target = text_or_null(m->target);
+	s->mount_options = text_or_null(m->options);
+	s->device = text_or_null(m->device);
+	s->device_kind = text_or_null(m->device_kind);
+	s->scheduler = text_or_null(m->scheduler);
+	s->read_ahead_bytes =
+		m->read_ahead_bytes ? m->read_ahead_bytes : UINT64_MAX;
+	s->device_paths = m->paths ? m->paths : UINT64_MAX;
+	s->osts = m->osts ? m->osts : UINT64_MAX;
+	s->is_memory = m->is_memory;
+	s->has_own_cache = m->has_own_cache;
+	s->device_read_bytes = UINT64_MAX;
+	s->device_reads = UINT64_MAX;
+	s->memory_percent = (double)NAN;
+	s->resident_before_percent = (double)NAN;
+}
+
+void metrics_planned(struct ml_result *ml, const struct plan_report *p)
+{
+	const struct job *j = p->job;
+	memset(ml, 0, sizeof(*ml));
+	ml->accelerators = j->accelerators;
+	ml->accelerator = j->accelerator;
+	ml->target_au_percent = j->target_au;
+	ml->demand_bytes_per_sec = p->demand_bytes_per_sec;
+	ml->demand_io_bytes_per_sec = p->demand_io_bytes_per_sec;
+	if (p->total_steps != UINT64_MAX) {
+		ml->steps = p->total_steps;
+		ml->samples = p->total_steps * j->batch_size * j->accelerators;
+		ml->sample_bytes = (uint64_t)fmin(
+			(double)ml->samples * p->totals.mean_sample_bytes,
+			1e18);
+	}
+	plan_storage(&ml->storage, p);
+}
+
+/* Of all workers; the options say it of one. */
+static struct rate_result planned_rate(uint64_t bytes, uint64_t iops,
+				       uint64_t workers)
+{
+	const double n = (double)workers, none = (double)NAN;
+	return (struct rate_result){
+		.asked_bytes_per_sec = bytes ? (double)bytes * n : none,
+		.asked_iops = iops ? (double)iops * n : none,
+	};
+}
+
+void metrics_planned_io(struct io_result *io, const struct plan_report *p)
+{
+	const struct job *j = p->job;
+	memset(io, 0, sizeof(*io));
+	io->numjobs = j->numjobs;
+	io->iodepth_used = job_depth(j);
+	io->files = p->io.files;
+	io->file_bytes = p->io.file_bytes;
+	io->rate[0] = planned_rate(j->rate.read, j->rate_iops.read, j->numjobs);
+	io->rate[1] =
+		planned_rate(j->rate.write, j->rate_iops.write, j->numjobs);
+	plan_storage(&io->storage, p);
+}

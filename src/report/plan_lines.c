@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_lines.c - how the page of a dry run is laid out, and lines that every job has. */
+#include "report/plan_lines.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+void plan_pad_to(struct buf *line, size_t column)
+{
+	do
+		buf_addc(line, ' ');
+	while (line->len < column);
+}
+
+void plan_add_at_point(struct buf *line, const char *number, size_t point)
+{
+	size_t whole = strspn(number, "-0123456789,");
+	plan_pad_to(line, point > whole ? point - whole : 0);
+	buf_add(line, number);
+}
+
+void plan_add_figure(FILE *to, struct buf *line, const char *number)
+{
+	if (line->len + 4 > PLAN_POINT_AT) {
+		fprintf(to, "%s\n", buf_str(line));
+		buf_reset(line);
+	}
+	plan_add_at_point(line, number, PLAN_POINT_AT);
+}
+
+void plan_start_line(struct buf *line, const char *label)
+{
+	buf_reset(line);
+	buf_addf(line, "%-*s", PLAN_TEXT_AT, label);
+}
+
+void plan_put_line(FILE *to, struct buf *line)
+{
+	fprintf(to, "%s\n", buf_str(line));
+	buf_fini(line);
+}
+
+void plan_put_wrapped(FILE *to, struct buf *line, size_t indent,
+		      const char *text)
+{
+	while (*text) {
+		size_t word = strcspn(text, " ");
+		bool is_first = line->len <= indent;
+		if (!is_first && line->len + 1 + word > PLAN_LINE_END) {
+			fprintf(to, "%s\n", buf_str(line));
+			buf_reset(line);
+			buf_addf(line, "%*s", (int)indent, "");
+		} else if (!is_first) {
+			buf_addc(line, ' ');
+		}
+		buf_addn(line, text, word);
+		text += word;
+		text += strspn(text, " ");
+	}
+	plan_put_line(to, line);
+}
+
+void plan_put_sentence(FILE *to, const char *text)
+{
+	struct buf line = { 0 };
+	plan_start_line(&line, "");
+	plan_put_wrapped(to, &line, PLAN_TEXT_AT, text);
+}
+
+void plan_put_checked(FILE *to, struct buf *line,
+		      const struct plan_check *check)
+{
+	static const char *const states[] = { "ok", "WARNING", "FAIL" };
+	if (check && line->len >= PLAN_CHECK_AT) {
+		fprintf(to, "%s\n", buf_str(line));
+		buf_reset(line);
+	}
+	if (check) {
+		plan_pad_to(line, PLAN_CHECK_AT);
+		buf_add(line, states[check->state]);
+		if (check->state == PLAN_OK && check->text)
+			buf_addf(line, " (%s)", check->text);
+	}
+	plan_put_line(to, line);
+	if (check && check->state != PLAN_OK && check->text)
+		plan_put_sentence(to, check->text);
+}
+
+void plan_put_present(FILE *to, const struct plan_report *p, const char *check)
+{
+	char present[UNITS_TEXT_BYTES], missing[UNITS_TEXT_BYTES];
+	char bytes[UNITS_TEXT_BYTES];
+	struct buf line = { 0 };
+	plan_start_line(&line, "");
+	buf_addf(&line, "present %s file%s",
+		 units_human_count(present, p->present_files),
+		 plural(p->present_files));
+	buf_addf(&line, "; to write %s%s",
+		 units_human_count(missing, p->write_files),
+		 p->present_estimate ? " (estimate)" : "");
+	if (p->write_files)
+		plan_add_figure(
+			to, &line,
+			units_human_bytes(bytes, (double)p->write_bytes));
+	plan_put_checked(to, &line, plan_find_check(p, check));
+}
+
+void plan_put_free(FILE *to, const struct plan_report *p)
+{
+	const char *where =
+		p->io.directory ? p->io.directory : p->dataset.directory;
+	char bytes[UNITS_TEXT_BYTES];
+	struct buf line = { 0 };
+	plan_start_line(&line, "");
+	buf_addf(&line, "free in %s",
+		 p->mount.target[0] ? p->mount.target : where);
+	if (p->free_bytes != UINT64_MAX)
+		units_human_bytes(bytes, (double)p->free_bytes);
+	else
+		snprintf(bytes, sizeof(bytes), "unknown");
+	plan_add_figure(to, &line, bytes);
+	plan_put_checked(to, &line, plan_find_check(p, "space"));
+}
+
+void plan_put_storage(FILE *to, const struct plan_report *p)
+{
+	const struct plan_check *storage = plan_find_check(p, "storage");
+	struct buf line = { 0 };
+	if (!storage)
+		return;
+	plan_start_line(&line, "");
+	buf_addf(&line, "filesystem %s", p->mount.type);
+	plan_put_checked(to, &line, storage);
+}
+
+void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what)
+{
+	char bytes[UNITS_TEXT_BYTES], ratio[UNITS_TEXT_BYTES];
+	struct buf line = { 0 };
+	if (isnan(p->dataset_memory_ratio))
+		return;
+	plan_start_line(&line, "");
+	buf_addf(&line, "memory of this host %s; %s / memory",
+		 units_human_bytes(bytes, (double)p->memory_bytes), what);
+	double x = p->dataset_memory_ratio;
+	snprintf(ratio, sizeof(ratio), "%.*f x",
+		 x < 0.995   ? 2
+		 : x < 999.5 ? 1
+			     : 0,
+		 x);
+	plan_add_figure(to, &line, ratio);
+	plan_put_checked(to, &line, plan_find_check(p, "memory"));
+}
+
+void plan_put_direct(FILE *to, const struct plan_report *p)
+{
+	const struct plan_check plain = { .state = PLAN_OK };
+	const struct plan_check *direct = plan_find_check(p, "direct");
+	struct buf line = { 0 };
+	if (!direct)
+		return;
+	plan_start_line(&line, "direct");
+	buf_add(&line, "O_DIRECT, past the page cache");
+	if (direct->state == PLAN_OK)
+		buf_addf(&line, "; %s", direct->text);
+	plan_put_checked(to, &line, direct->state == PLAN_OK ? &plain : direct);
+}
+
+void plan_put_open_files(FILE *to, const struct plan_report *p)
+{
+	char n[UNITS_TEXT_BYTES], limit[UNITS_TEXT_BYTES];
+	struct buf line = { 0 };
+	if (!plan_find_check(p, "files"))
+		return;
+	plan_start_line(&line, "files");
+	buf_addf(&line, "%s open at once; limit %s",
+		 units_human_count(n, p->open_files),
+		 units_human_count(limit, p->open_files_limit));
+	plan_put_checked(to, &line, plan_find_check(p, "files"));
+}

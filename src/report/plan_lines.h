@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_lines.h - how the page of a dry run is laid out, and lines that every job has. */
+#pragma once
+
+#include "base/buf.h"
+#include "report/plan_report.h"
+
+/* Columns, from 0: where text begins, where the points of figures stand, where
+ * the checklist begins, and where a line ends. */
+#define PLAN_TEXT_AT 10
+#define PLAN_POINT_AT 74
+#define PLAN_CHECK_AT 82
+#define PLAN_LINE_END 90
+
+/* A new line with its label. plan_put_line prints it and frees it. */
+void plan_start_line(struct buf *line, const char *label);
+void plan_put_line(FILE *to, struct buf *line);
+
+/* Blanks up to a column, at least one. */
+void plan_pad_to(struct buf *line, size_t column);
+
+/* A number with its point, or its end, at a column. */
+void plan_add_at_point(struct buf *line, const char *number, size_t point);
+
+/* The same in the column of figures; below a line that is too long for it. */
+void plan_add_figure(FILE *to, struct buf *line, const char *number);
+
+/* Words between the indent and the end of the line; ends the line. */
+void plan_put_wrapped(FILE *to, struct buf *line, size_t indent,
+		      const char *text);
+void plan_put_sentence(FILE *to, const char *text);
+
+/* The end of a line: what the check found, and its sentence below. */
+void plan_put_checked(FILE *to, struct buf *line,
+		      const struct plan_check *check);
+
+/* What is there and what is to be written, with the check of that name. */
+void plan_put_present(FILE *to, const struct plan_report *p, const char *check);
+void plan_put_free(FILE *to, const struct plan_report *p);
+void plan_put_storage(FILE *to, const struct plan_report *p);
+void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what);
+void plan_put_direct(FILE *to, const struct plan_report *p);
+void plan_put_open_files(FILE *to, const struct plan_report *p);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_parts.h - what plans of trainings and of plain jobs have in common. */
+#pragma once
+
+#include "report/plan_report.h"
+
+/* Files of the program's own: streams, reports, counters, libraries. */
+#define PLAN_OWN_FILES 32
+
+/* Memory of the program: about so much at rest, per accelerator and per read
+ * thread beside its buffer (stack, the pages of its histograms in use). */
+#define PLAN_BASE_BYTES (4u << 20)
+#define PLAN_RANK_BYTES (256u << 10)
+#define PLAN_THREAD_BYTES (256u << 10)
+
+/* One more line of the checklist; "%s" with "" = no text. */
+__attribute__((format(printf, 4, 5))) void plan_add_check(struct plan_report *p,
+							  const char *name,
+							  enum plan_state state,
+							  const char *fmt, ...);
+
+/* The check `files`, from p->open_files; `fewer` says what to lower. */
+void plan_check_open_files(struct plan_report *p, const struct host *host,
+			   const char *fewer);
+
+/* Could this user make a file there? The first part of the path that exists
+ * is where a new one would begin. */
+bool plan_is_writable(const char *path);
+
+/* a * b, or UINT64_MAX. */
+uint64_t plan_product(uint64_t a, uint64_t b);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_io_parts.h - the parts of a plain job's report below its answer. */
+#pragma once
+
+#include "report/text_block.h"
+
+/* What ran, on what: job, workers, files, storage, host. */
+void text_io_settings(struct buf *out, const struct text_block *b);
+
+/*
+ * A line for each worker of a job that has a record of each; of more than
+ * eight the slowest, the median and the fastest. `unit` of the latencies is
+ * "ms" or "us". Nothing for one record.
+ */
+void text_io_workers(struct buf *out, const struct text_block *b,
+		     const struct job_result *records, size_t n,
+		     const char *unit);
+
+/* Where time and bytes went. */
+void text_io_evidence(struct buf *out, const struct text_block *b);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* activity.h - what a job does in a run: one row of functions per phase. */
+#pragma once
+
+#include "run/results.h"
+#include "run/slot.h"
+
+/*
+ * The run (run.c) knows groups, threads that are joined, and signals; what a
+ * phase is made of stands in its row. Rows work on what is theirs in the slot.
+ */
+struct activity {
+	/* Before the first byte: 0, or -errno with err. Changes nothing. */
+	int (*check)(struct slot *s, struct run_shared *run,
+		     struct mlgen_err *err);
+	/* Descriptors that it needs at once. */
+	uint64_t (*open_files)(const struct slot *s);
+	/* Make what is missing, on the conductor's thread. */
+	int (*prepare)(struct slot *s, struct run_shared *run,
+		       struct mlgen_err *err);
+
+	/* NULL from here on: there is nothing but the preparation. */
+
+	/* Set up and start its threads; join them. */
+	int (*start)(struct slot *s, struct run_shared *run, uint64_t now_ns,
+		     struct mlgen_err *err);
+	void (*join)(struct slot *s);
+	void (*fini)(struct slot *s); /* also where it never started */
+	/* Any thread, once started. An error somewhere: nobody waits any more;
+	 * an interruption: look again at what you wait for. */
+	void (*close)(struct slot *s);
+	void (*wake)(struct slot *s);
+	/* Time zero of its clock, 0 = not yet. */
+	uint64_t (*start_ns)(const struct slot *s);
+	/* Its workers, by number; NULL = no more. */
+	struct worker *(*worker)(const struct slot *s, uint64_t i);
+	/* What the status line and the log show. */
+	void (*look)(const struct slot *s, struct live *live);
+	/* After join: its records in the report, and what stands in them. */
+	size_t (*records)(const struct slot *s);
+	void (*collect)(struct job_result *out, size_t record, struct slot *s,
+			const struct host *host);
+};
+
+/* Of the job's phase. */
+const struct activity *activity_of(const struct job *job);
+
+extern const struct activity activity_train, activity_prepare, activity_io;
+
+/* One worker with the job's engine and options is set up and taken down, so
+ * that an engine that cannot run here says so before anything is moved. */
+int activity_try_engine(const struct job *job, struct clock *clock,
+			struct mlgen_err *err);

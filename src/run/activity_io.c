@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* activity_io.c - in a run: a plain job, as fio has them. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/cache.h"
+#include "run/activity.h"
+#include "run/collect.h"
+#include "run/stream.h"
+
+/* Less than so much of the rate that was asked for is a rate missed. */
+#define RATE_MET 0.99
+
+static struct iofiles_request request_of(const struct slot *s,
+					 struct run_shared *run)
+{
+	const struct run_config *cfg = &run->cfg;
+
+	return (struct iofiles_request){ .job = s->job,
+					 .readonly = cfg->readonly,
+					 .allow_fill = cfg->allow_fill,
+					 .allow_device = cfg->allow_device,
+					 .guards = &run->guards };
+}
+
+static int look_at_mount(struct slot *s, struct mlgen_err *err)
+{
+	const char *directory = s->files.directory;
+	int rc;
+
+	if (!slot_touches_files(s))
+		return slot_place(s, NULL, err);
+	rc = mount_read(&s->mount, directory, err);
+	if (rc == 0)
+		rc = slot_place(s, &s->mount, err);
+	if (rc == 0 && s->job->direct)
+		rc = mount_direct_alignment(directory, &s->align_bytes, err);
+	return rc;
+}
+
+static int check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	struct iofiles_request req = request_of(s, run);
+	int rc = iofiles_init(&s->files, &req, err);
+
+	if (rc == 0)
+		rc = activity_try_engine(s->job, run->cfg.clock, err);
+	if (rc == 0)
+		rc = look_at_mount(s, err);
+	return rc;
+}
+
+static uint64_t open_files(const struct slot *s)
+{
+	size_t n = 0;
+
+	iofiles_of(&s->files, 0, &n);
+	return n * s->job->numjobs;
+}
+
+/* Jobs before it may have made its files: they are looked at anew. */
+static int prepare(struct slot *s, struct run_shared *run,
+		   struct mlgen_err *err)
+{
+	struct iofiles_request req = request_of(s, run);
+	struct iofiles_layout layout = { .req = &req,
+					 .clock = run->cfg.clock,
+					 .progress = &s->progress };
+	int rc;
+
+	iofiles_fini(&s->files);
+	atomic_store(&s->phase, LIVE_PREPARE);
+	rc = iofiles_init(&s->files, &req, err);
+	if (rc == 0)
+		rc = iofiles_lay_out(&s->files, &layout, err);
+	s->made_files += layout.made_files;
+	s->made_bytes += layout.made_bytes;
+	if (layout.started)
+		atomic_store(&run->has_started, true);
+	s->end_ns = clock_now(run->cfg.clock);
+	atomic_store(&s->phase, s->job->create_only ? LIVE_DONE : LIVE_WAIT);
+	return rc;
+}
+
+/* Once, before the job: what invalidate=1 of fio does. */
+static void drop_cache(const struct slot *s)
+{
+	if (s->job->invalidate == INVALIDATE_NONE || !slot_touches_files(s))
+		return;
+	for (size_t i = 0; i < s->files.count; i++)
+		if (s->files.files[i].kind != IOFILE_CHAR)
+			cache_drop(s->files.files[i].path);
+}
+
+static int start(struct slot *s, struct run_shared *run, uint64_t now_ns,
+		 struct mlgen_err *err)
+{
+	int rc;
+
+	if (s->job->create_only)
+		return 0;
+	rc = streams_init(&s->streams, s->job, &s->files, run->cfg.clock,
+			  &run->failure, &run->interrupted, err);
+	if (rc < 0)
+		return rc;
+	s->streams.place = &s->place;
+	s->streams.start_after_ns =
+		s->job->startdelay_ns ? now_ns + s->job->startdelay_ns : 0;
+	s->streams.watch =
+		(struct run_watch){ gauge_begin, gauge_end, &s->gauge };
+	drop_cache(s);
+	slot_begin_work(s, run->cfg.clock, LIVE_IO);
+	return streams_start(&s->streams, err);
+}
+
+static void join_threads(struct slot *s)
+{
+	streams_join(&s->streams);
+}
+
+static void fini(struct slot *s)
+{
+	streams_fini(&s->streams);
+	iofiles_fini(&s->files);
+}
+
+static void close_all(struct slot *s)
+{
+	streams_close(&s->streams);
+}
+
+static void wake_all(struct slot *s)
+{
+	streams_wake(&s->streams);
+}
+
+static uint64_t start_ns(const struct slot *s)
+{
+	return atomic_load(&s->streams.start_ns);
+}
+
+static struct worker *worker_at(const struct slot *s, uint64_t i)
+{
+	if (!s->streams.streams || i >= s->streams.count)
+		return NULL;
+	return &s->streams.streams[i].worker;
+}
+
+/* Until all bytes are moved, at the speed so far, or runtime is over. */
+static uint64_t left_ns(const struct slot *s, const struct live *live)
+{
+	const struct job *j = s->job;
+	uint64_t start = start_ns(s), left = UINT64_MAX;
+	uint64_t all = atomic_load(&s->streams.bytes);
+	uint64_t done = live->io_moved[0] + live->io_moved[1];
+
+	if (!start || live->now_ns <= start)
+		return left;
+	if (j->runtime_ns) {
+		uint64_t end = start + j->ramp_time_ns + j->runtime_ns;
+		left = end > live->now_ns ? end - live->now_ns : 0;
+	}
+	if (all != UINT64_MAX && done && done <= all) {
+		double ns = (double)(live->now_ns - start) / (double)done *
+			    (double)(all - done);
+		if (ns < (double)left)
+			left = (uint64_t)ns;
+	}
+	return left;
+}
+
+static void look(const struct slot *s, struct live *live)
+{
+	const struct worker *w;
+
+	for (unsigned d = 0; d < 2; d++) {
+		live->io_ios[d] = slot_ios(s, d);
+		live->io_moved[d] = slot_io_bytes(s, d);
+	}
+	live->io_bytes = live->io_moved[0] + live->io_moved[1];
+	for (uint64_t i = 0; (w = worker_at(s, i)); i++)
+		slot_look_at(w, live);
+	live->left_ns = left_ns(s, live);
+	if (live->phase == LIVE_IO && !start_ns(s))
+		live->phase = LIVE_WAIT; /* startdelay */
+}
+
+/* One record a worker, as fio has it, unless the group reports as one. */
+static bool is_one_record(const struct slot *s)
+{
+	return s->job->group_reporting || !s->streams.streams;
+}
+
+static size_t records(const struct slot *s)
+{
+	return is_one_record(s) ? 1 : s->streams.count;
+}
+
+static struct rate_result rate_of(const struct job *j, unsigned d,
+				  uint64_t workers)
+{
+	const struct u64_pair *bytes = &j->rate, *ios = &j->rate_iops;
+	uint64_t b = d ? bytes->write : bytes->read;
+	uint64_t n = d ? ios->write : ios->read;
+	double w = (double)workers;
+
+	return (struct rate_result){
+		.asked_bytes_per_sec = b ? (double)b * w : (double)NAN,
+		.asked_iops = n ? (double)n * w : (double)NAN,
+	};
+}
+
+/* Below what was asked, and not because the mix held this direction back. */
+static void judge_rate(struct rate_result *r, const struct direction_result *d,
+		       double seconds, bool was_late)
+{
+	double bytes = (double)d->io_bytes / seconds;
+	double ios = (double)d->total_ios / seconds;
+
+	if (!(seconds > 0) || !was_late || d->total_ios == 0)
+		return;
+	r->is_missed =
+		!(bytes >= RATE_MET * r->asked_bytes_per_sec ||
+		  isnan(r->asked_bytes_per_sec)) ||
+		!(ios >= RATE_MET * r->asked_iops || isnan(r->asked_iops));
+}
+
+/* The part of a record that is the sum of some workers, first to last. */
+static void collect_some(struct job_result *out, struct slot *s,
+			 struct opstat *t, uint64_t first, uint64_t n)
+{
+	struct io_result *io = &out->io;
+	const struct rate_set *rates =
+		is_one_record(s) ? &s->rates
+				 : &s->streams.streams[first].worker.rates;
+	bool was_late = false;
+
+	io->complete = true;
+	io->jobnum = first;
+	io->numjobs = n;
+	for (uint64_t i = first; i < first + n; i++) {
+		const struct stream *st = &s->streams.streams[i];
+		double seconds = (double)st->wall_ns / 1e9;
+		if (seconds > io->wall_seconds)
+			io->wall_seconds = seconds;
+		io->complete &= st->is_complete;
+		was_late |= st->was_late;
+	}
+	collect_direction(&out->read, rates, t, 0);
+	collect_direction(&out->write, rates, t, 1);
+	for (unsigned d = 0; d < 2; d++) {
+		io->rate[d] = rate_of(s->job, d, n);
+		judge_rate(&io->rate[d], d ? &out->write : &out->read,
+			   io->wall_seconds, was_late);
+	}
+	collect_depths(&out->depths, t);
+	collect_ops(&io->ops, t);
+	out->sync = io->ops.fsync;
+	collect_worker_time(&io->worker_percent, t);
+	collect_usage(out, &t->usage);
+	io->errors = t->errors;
+}
+
+static void collect_files(struct io_result *io, const struct slot *s,
+			  uint64_t first, uint64_t n)
+{
+	uint64_t last = s->files.is_shared ? first + 1 : first + n;
+
+	for (uint64_t w = first; w < last; w++) {
+		size_t count = 0;
+		const struct iofile *f = iofiles_of(&s->files, w, &count);
+		io->files += count;
+		for (size_t i = 0; i < count; i++)
+			io->file_bytes += f[i].region.bytes;
+	}
+	io->laid_out_files = s->made_files;
+	io->laid_out_bytes = s->made_bytes;
+}
+
+static void collect_streams(struct job_result *out, size_t record,
+			    struct slot *s, const struct host *host)
+{
+	struct io_result *io = &out->io;
+	bool is_one = is_one_record(s);
+	uint64_t n = is_one ? s->streams.count : 1;
+	struct opstat *t = &s->streams.streams[record].worker.stat;
+
+	if (is_one) {
+		collect_workers(s);
+		t = &s->total;
+	}
+	collect_some(out, s, t, record, n);
+	collect_files(io, s, record, n);
+	io->iodepth_used = job_depth(s->job);
+	io->in_use = collect_in_use(s);
+	collect_storage(&io->storage, s, s->files.directory);
+	collect_host(&io->host, s, host);
+	collect_network(&io->network, s);
+	collect_numa(&io->numa, s);
+	io->interrupted = atomic_load(s->streams.interrupted);
+	io->complete &= !io->interrupted && !atomic_load(&s->streams.closed);
+}
+
+static void collect(struct job_result *out, size_t record, struct slot *s,
+		    const struct host *host)
+{
+	if (!s->begin_ns)
+		return;
+	if (s->streams.streams && s->work_begin_ns) {
+		out->kind = RESULT_IO;
+		collect_streams(out, record, s, host);
+		return;
+	}
+	/* create_only, or it came no further than the layout. */
+	out->kind = RESULT_IO;
+	out->io.numjobs = s->job->numjobs;
+	out->io.in_use = "";
+	out->io.complete = s->job->create_only;
+	collect_files(&out->io, s, 0, s->job->numjobs);
+	collect_storage(&out->io.storage, s, s->files.directory);
+	for (unsigned d = 0; d < 2; d++)
+		out->io.rate[d] = rate_of(s->job, d, 1);
+}
+
+const struct activity activity_io = {
+	.check = check,
+	.open_files = open_files,
+	.prepare = prepare,
+	.start = start,
+	.join = join_threads,
+	.fini = fini,
+	.close = close_all,
+	.wake = wake_all,
+	.start_ns = start_ns,
+	.worker = worker_at,
+	.look = look,
+	.records = records,
+	.collect = collect,
+};

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* activity_train.c - in a run: a training, and the preparation of its dataset. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "run/activity.h"
+#include "run/collect.h"
+
+static int check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	const struct run_config *cfg = &run->cfg;
+
+	const struct job *j = s->job;
+	struct sampler sampler;
+	int rc = dataset_init(&s->dataset, j, cfg->host->memory_bytes, err);
+	if (rc == 0 && j->phase == PHASE_TRAIN)
+		rc = sampler_init(&sampler, j, &s->dataset, j->accelerators,
+				  err);
+	if (rc == 0)
+		rc = activity_try_engine(j, cfg->clock, err);
+	if (rc < 0)
+		return rc;
+	if (!slot_touches_files(s))
+		return slot_place(s, NULL, err);
+	rc = mount_read(&s->mount, s->dataset.directory, err);
+	if (rc == 0)
+		rc = slot_place(s, &s->mount, err);
+	if (rc == 0 && j->direct)
+		rc = mount_direct_alignment(s->dataset.directory,
+					    &s->align_bytes, err);
+	return rc;
+}
+
+static uint64_t open_files(const struct slot *s)
+{
+	const struct job *j = s->job;
+
+	return j->phase == PHASE_TRAIN ? j->accelerators * j->read_threads *
+						 job_samples_at_once(j)
+				       : 0;
+}
+
+static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
+{
+	if (s->is_prepared && s->job->phase == PHASE_PREPARE)
+		return 0;
+	if (!s->largest->is_prepared && s->largest != s) {
+		int rc = prepare(s->largest, r, err);
+		if (rc < 0)
+			return rc;
+	}
+	struct prepare_request req = {
+		.job_name = s->job->name,
+		.dataset = &s->dataset,
+		.check_all = s->job->phase == PHASE_PREPARE,
+		.readonly = r->cfg.readonly,
+		.allow_fill = r->cfg.allow_fill,
+		.replace = r->cfg.replace && s->job->phase == PHASE_PREPARE,
+		.engine = s->job->engine,
+		.engine_opts = s->job->engine_opts,
+		.clock = r->cfg.clock,
+		.progress = &s->progress,
+	};
+	bool started = false;
+	atomic_store(&s->phase, LIVE_PREPARE);
+	int rc = prepare_dataset(&req, &s->prepare, &started, err);
+	if (s->mount.has_own_cache) /* and the page cache says nothing of it */
+		s->prepare.resident_percent = (double)NAN;
+	s->is_prepared = true;
+	if (started)
+		atomic_store(&r->has_started, true);
+	atomic_store(&s->phase,
+		     s->job->phase == PHASE_TRAIN ? LIVE_WAIT : LIVE_DONE);
+	s->end_ns = clock_now(r->cfg.clock);
+	return rc;
+}
+
+static int start(struct slot *s, struct run_shared *r, uint64_t now_ns,
+		 struct mlgen_err *err)
+{
+	int rc = train_init(&s->train, s->job, &s->dataset, s->align_bytes,
+			    r->cfg.clock, &r->failure, &r->interrupted, err);
+	if (rc < 0)
+		return rc;
+	s->train.place = &s->place;
+	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
+	/* It was looked at just now. */
+	s->train.is_dropped =
+		s->prepare.is_nothing_resident && !s->job->startdelay_ns;
+	s->resident_before_percent = s->prepare.resident_percent;
+	s->train.watch =
+		(struct run_watch){ gauge_begin, gauge_end, &s->gauge };
+	slot_begin_work(s, r->cfg.clock, LIVE_TRAIN);
+	return train_start(&s->train, err);
+}
+
+static void join_threads(struct slot *s)
+{
+	train_join(&s->train);
+}
+
+static void fini(struct slot *s)
+{
+	train_fini(&s->train);
+}
+
+static void close_all(struct slot *s)
+{
+	train_close(&s->train);
+}
+
+static void wake_all(struct slot *s)
+{
+	train_wake(&s->train);
+}
+
+static uint64_t start_ns(const struct slot *s)
+{
+	return atomic_load(&s->train.start_ns);
+}
+
+static struct worker *worker_at(const struct slot *s, uint64_t i)
+{
+	uint64_t threads = s->job->read_threads;
+
+	if (!s->train.ranks || i >= s->job->accelerators * threads)
+		return NULL;
+	return &s->train.ranks[i / threads].loaders[i % threads].worker;
+}
+
+static uint64_t left_ns(const struct slot *s, const struct live *live)
+{
+	const struct job *j = s->job;
+	uint64_t start = atomic_load(&s->train.start_ns), left = UINT64_MAX;
+	if (!start)
+		return left;
+	if (j->runtime_ns) {
+		uint64_t end = start + j->ramp_time_ns + j->runtime_ns;
+		left = end > live->now_ns ? end - live->now_ns : 0;
+	}
+	uint64_t done =
+		(live->epoch - 1) * s->train.sampler.steps + live->step - 1;
+	uint64_t all = j->steps;
+	if (!j->time_based &&
+	    (!all || j->epochs * s->train.sampler.steps < all))
+		all = j->epochs * s->train.sampler.steps;
+	if (all > done && done > 0) {
+		double ns = (double)(live->now_ns - start) / (double)done *
+			    (double)(all - done);
+		if (ns < (double)left)
+			left = (uint64_t)ns;
+	}
+	return left;
+}
+
+static void look_at_rank(const struct rank *r, struct live *live)
+{
+	const struct rank_count *c = &r->count;
+	uint64_t since = count_get(&c->waiting_since_ns);
+	live->samples += count_get(&c->samples);
+	live->sample_bytes += count_get(&c->sample_bytes);
+	live->compute_ns += count_get(&c->compute_ns);
+	live->step_ns += count_get(&c->step_ns);
+	live->stall_ns += count_get(&c->stall_ns);
+	if (since && live->now_ns > since &&
+	    live->now_ns - since > live->waiting_ns)
+		live->waiting_ns = live->now_ns - since;
+}
+
+static void look(const struct slot *s, struct live *live)
+{
+	const struct train *t = &s->train;
+	struct hist *one = live->stall ? hist_new() : NULL;
+	live->epoch = count_get(&t->ranks[0].count.epoch);
+	live->epochs = s->job->time_based ? 0 : s->job->epochs;
+	live->step = count_get(&t->ranks[0].count.step);
+	live->steps = t->sampler.steps;
+	live->io_bytes = slot_io_bytes(s, 0) + slot_io_bytes(s, 1);
+	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+		look_at_rank(&t->ranks[i], live);
+		for (uint64_t w = 0; w < s->job->read_threads; w++)
+			slot_look_at(&t->ranks[i].loaders[w].worker, live);
+		if (one) {
+			hist_snapshot(one, t->ranks[i].stall);
+			hist_merge(live->stall, one);
+		}
+	}
+	hist_free(one);
+	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
+		live->phase = LIVE_WAIT; /* startdelay */
+	live->left_ns = left_ns(s, live);
+	if (atomic_load(&t->dropping))
+		live->phase = LIVE_DROP;
+}
+
+static size_t one_record(const struct slot *s)
+{
+	(void)s;
+	return 1;
+}
+
+static void collect(struct job_result *out, size_t record, struct slot *s,
+		    const struct host *host)
+{
+	(void)record;
+	collect_train(out, s, host);
+}
+
+const struct activity activity_train = {
+	.check = check,
+	.open_files = open_files,
+	.prepare = prepare,
+	.start = start,
+	.join = join_threads,
+	.fini = fini,
+	.close = close_all,
+	.wake = wake_all,
+	.start_ns = start_ns,
+	.worker = worker_at,
+	.look = look,
+	.records = one_record,
+	.collect = collect,
+};
+
+const struct activity activity_prepare = {
+	.check = check,
+	.open_files = open_files,
+	.prepare = prepare,
+	.records = one_record,
+	.collect = collect,
+};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* iofiles.h - the files of a plain job: which, how large, may they be written, made where missing. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "base/clock.h"
+#include "data/pattern.h"
+#include "io/blockdev.h"
+#include "job/job.h"
+#include "run/prepare.h"
+
+enum iofile_kind { IOFILE_REGULAR, IOFILE_BLOCK, IOFILE_CHAR };
+
+struct iofile {
+	char *path;
+	enum iofile_kind kind;
+	bool is_missing; /* made before the run */
+	dev_t device;    /* of IOFILE_BLOCK */
+	uint64_t bytes;  /* its size, or the size it is made with */
+	struct pattern_region region;
+};
+
+/*
+ * With filename= all workers share the files named there, else each has one of
+ * its own, directory/$jobname.$jobnum.0. Owned here.
+ */
+struct iofiles {
+	struct iofile *files;
+	size_t count;
+	bool is_shared;
+	uint64_t missing_files, missing_bytes;
+	/* For mount_read: the folder of the first file, or the device that it
+	 * is; "" where no file is touched. */
+	char *directory;
+	/* Block devices that are written: held exclusively until fini, so that
+	 * nobody can mount them meanwhile. */
+	struct blockdev_guards own_guards, *guards;
+	dev_t *held;
+	size_t held_count;
+};
+
+struct iofiles_request {
+	const struct job *job;
+	bool readonly, allow_fill;
+	const char *allow_device; /* settings.allow_device */
+	/* Of all jobs of a run, so that two may write one device; NULL: this
+	 * job's alone. It outlives the iofiles. */
+	struct blockdev_guards *guards;
+};
+
+/*
+ * Look at what is there, change nothing: 0, or -errno with err for what must
+ * not be (readonly, a block device that is not allowed or in use, no size for
+ * a file that is missing, a file too small that may not be extended, a
+ * directory, a device that is neither null nor zero nor full, ...). An engine
+ * that touches no files gets regions from size= alone. iofiles_fini takes a
+ * failed or zeroed one, and comes before the next init.
+ *
+ * size= is the total of a job, so each of its files has its part; filesize= is
+ * each file's. With both, regions are what filesize= and offset= leave and
+ * size= is a limit of what all of them move, which is the pattern's.
+ */
+int iofiles_init(struct iofiles *f, const struct iofiles_request *req,
+		 struct mlgen_err *err);
+void iofiles_fini(struct iofiles *f);
+
+/* The files of one worker, from 0; their number. */
+const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker,
+				size_t *count);
+
+/* Is there room for what is missing: 0, or -ENOSPC with err. For a dry run;
+ * iofiles_lay_out asks, too. */
+int iofiles_check_space(const struct iofiles *f,
+			const struct iofiles_request *req,
+			struct mlgen_err *err);
+
+/*
+ * Make the files that are missing: says on stderr how much and where, checks
+ * the space, writes in parallel through the job's engine under a temporary
+ * name and renames when whole. Jobs that read get content, synced and dropped
+ * from the page cache; those that only write get space (fallocate where the
+ * filesystem can). 0 or -errno with err; -EINTR with progress->stop. *started
+ * once something was made. The calling thread has joined the clock.
+ */
+struct iofiles_layout {
+	const struct iofiles_request *req;
+	struct clock *clock;
+	struct prepare_progress *progress;
+	uint64_t made_files, made_bytes; /* out */
+	bool started;                    /* out */
+};
+int iofiles_lay_out(struct iofiles *f, struct iofiles_layout *l,
+		    struct mlgen_err *err);

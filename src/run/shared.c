@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shared.c - see shared.h. */
+#include "run/shared.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+static bool has_files(const struct slot *s)
+{
+	return slot_has_dataset(s) && slot_touches_files(s);
+}
+
+/* One directory holds one dataset, or parts of it. */
+static int check_shared(const struct slot *a, const struct slot *b,
+			struct mlgen_err *err)
+{
+	static const char *const same[] = { "format", "samples_per_file",
+					    "subfolders", "sample_size" };
+	struct buf of_a = { 0 }, of_b = { 0 };
+	int rc = 0;
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same) && rc == 0; i++) {
+		buf_reset(&of_a);
+		buf_reset(&of_b);
+		job_option_text(a->job, same[i], &of_a);
+		job_option_text(b->job, same[i], &of_b);
+		if (strcmp(buf_str(&of_a), buf_str(&of_b)) != 0)
+			rc = mlgen_fail(
+				err, -EINVAL,
+				"%s: dataset %s is that of %s too, with "
+				"%s=%s, this job says %s; use another "
+				"directory for one of them",
+				b->job->name, b->dataset.directory,
+				a->job->name, same[i], buf_str(&of_a),
+				buf_str(&of_b));
+	}
+	buf_fini(&of_a);
+	buf_fini(&of_b);
+	return rc;
+}
+
+int shared_find(struct slot *slots, size_t count, struct mlgen_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct slot *s = &slots[i];
+		s->largest = s;
+		for (size_t k = 0; k < count; k++) {
+			struct slot *other = &slots[k];
+			if (k == i || !has_files(s) || !has_files(other) ||
+			    strcmp(s->dataset.directory,
+				   other->dataset.directory) != 0)
+				continue;
+			if (k < i && check_shared(other, s, err) < 0)
+				return -EINVAL;
+			if (other->dataset.files > s->largest->dataset.files)
+				s->largest = other;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.c - see worker.h. */
+#include "run/worker.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "io/host.h"
+
+#define STACK_BYTES (512u << 10)
+
+void worker_init(struct worker *w)
+{
+	opstat_init(&w->stat);
+}
+
+void worker_fini(struct worker *w)
+{
+	io_free(w->io);
+	opstat_fini(&w->stat);
+}
+
+int worker_open(struct worker *w, const struct worker_config *cfg,
+		struct mlgen_err *err)
+{
+	struct io_config io_cfg = cfg->io;
+	struct io *io = NULL;
+	const char *cpus = cfg->place ? cfg->place->loader_cpus : NULL;
+	int rc = cpus ? host_set_cpus(cpus, true, err) : 0;
+
+	io_cfg.stat = &w->stat;
+	if (rc == 0)
+		rc = io_new(&io, &io_cfg, err);
+	if (rc < 0)
+		return rc;
+	if (cfg->job_name && io_note(io)[0])
+		log_note("%s: %s", cfg->job_name, io_note(io));
+	atomic_store(&w->io, io);
+	return 0;
+}
+
+void worker_close(struct worker *w)
+{
+	if (w->io)
+		io_stop(w->io);
+}
+
+/* But for its bytes, of which storage has delivered some. */
+static void forget_counts(struct worker *w)
+{
+	w->uncounted_bytes += atomic_load_explicit(&w->stat.io_bytes[0],
+						   memory_order_relaxed);
+	opstat_reset(&w->stat);
+}
+
+void worker_start_counting(struct worker *w, const struct placement *place,
+			   uint64_t now_ns)
+{
+	forget_counts(w);
+	w->watch = (struct node_watch){ 0 };
+	worker_watch_node(w, place);
+	usage_begin(&w->stat.usage);
+	w->begin_ns = now_ns;
+	w->counts = true;
+}
+
+void worker_stop_counting(struct worker *w, uint64_t now_ns)
+{
+	if (!w->counts) {
+		forget_counts(w);
+		return;
+	}
+	w->stat.wall_ns = now_ns - w->begin_ns;
+	usage_end(&w->stat.usage);
+}
+
+void worker_watch_node(struct worker *w, const struct placement *place)
+{
+	if (place && place->has_nodes)
+		node_watch_add(&w->watch, topology_here(), place->disk_node);
+}
+
+int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *),
+		 void *arg, struct mlgen_err *err)
+{
+	pthread_attr_t attr;
+	int rc;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	clock_expect(clock, 1);
+	rc = pthread_create(thread, &attr, main, arg);
+	pthread_attr_destroy(&attr);
+	if (rc == 0)
+		return 0;
+	*thread = 0;
+	clock_join(clock); /* in the place of the one that is not */
+	clock_leave(clock);
+	return mlgen_fail(err, -rc,
+			  "cannot start a thread: %s; fewer accelerators, "
+			  "read_threads or numjobs, or a higher limit (ulimit "
+			  "-u)",
+			  strerror(rc));
+}
+
+void worker_join(pthread_t *thread)
+{
+	if (*thread)
+		pthread_join(*thread, NULL);
+	*thread = 0;
+}

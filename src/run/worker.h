@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.h - a thread that moves bytes: its engine, buffer and private statistics. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "io/io.h"
+#include "io/topology.h"
+#include "run/placement.h"
+
+/* A series of one-second rates (run_tick). Welford's sums. */
+struct rate_series {
+	uint64_t last; /* counter at the last tick */
+	uint64_t samples;
+	double min, max, mean, m2;
+};
+
+/* Of one worker, or of a job: 0 read, 1 write. */
+struct rate_set {
+	struct rate_series bytes[2], ios[2];
+};
+
+/*
+ * Loaders of a training and streams of a plain job are workers; so will be
+ * whoever writes checkpoints. Made before the thread starts, by worker_init;
+ * what it counts is read by others after it was joined, but for what is atomic.
+ */
+struct worker {
+	pthread_t thread;
+	struct opstat stat;
+	struct node_watch watch;
+	struct io *_Atomic io;    /* for io_look; set by the worker itself */
+	bool counts;              /* past ramp_time */
+	uint64_t begin_ns;        /* of its wall time */
+	uint64_t uncounted_bytes; /* read before that */
+	struct rate_set rates;    /* by run_tick, on the main thread */
+};
+
+/* Told by the last of a job's threads, with all others waiting: at time zero,
+ * before the first byte; and when all are through. NULL = nobody. */
+struct run_watch {
+	void (*begin)(void *arg);
+	void (*end)(void *arg);
+	void *arg;
+};
+
+void worker_init(struct worker *w);
+void worker_fini(struct worker *w); /* after join; takes a zeroed one */
+
+/* On its own thread, below. */
+
+struct worker_config {
+	const char *job_name; /* to tell the engine's note with; NULL = not */
+	const struct placement *place;
+	struct io_config io; /* `stat` is the worker's */
+};
+
+/* On the right CPUs, then io_new: buffers lie on the node that touches them
+ * first. 0 or -errno with err. */
+int worker_open(struct worker *w, const struct worker_config *cfg,
+		struct mlgen_err *err);
+
+/* The engine goes; what is left stays for io_look. */
+void worker_close(struct worker *w);
+
+/* Time zero, or ramp_time is over: forget what was counted so far. */
+void worker_start_counting(struct worker *w, const struct placement *place,
+			   uint64_t now_ns);
+
+/* What is counted ends; a worker that never counted has counted nothing. */
+void worker_stop_counting(struct worker *w, uint64_t now_ns);
+
+/* On which node is what begins now read? */
+void worker_watch_node(struct worker *w, const struct placement *place);
+
+/* Start its thread with a small stack: buffers are on the heap. The clock
+ * expects it. 0 or -errno with err; then w->thread is 0. */
+int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *),
+		 void *arg, struct mlgen_err *err);
+void worker_join(pthread_t *thread); /* 0 = not started */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_merge.c - plain jobs of a group, and workers of a job, as one result. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "run/merge.h"
+#include "suites.h"
+
+#define NONE ((double)NAN)
+
+static struct job *jobs[3];
+static struct run_result run;
+
+/* A result borrows its histograms. */
+static struct hist *hists[16];
+static unsigned hist_count;
+
+static struct hist *hist_of(uint64_t n, uint64_t ns)
+{
+	struct hist *h = hists[hist_count++] = hist_new();
+	for (uint64_t i = 0; i < n; i++)
+		hist_add(h, ns);
+	return h;
+}
+
+static void fill(struct job_result *r, struct job *j, uint64_t reads)
+{
+	*r = (struct job_result){
+		.job = j,
+		.kind = RESULT_IO,
+		.members = 1,
+		.elapsed_seconds = 3,
+		.read = { .io_bytes = reads * 4096,
+			  .total_ios = reads,
+			  .lat_ns = hist_of(reads, 1000) },
+		.depths.depth = { 0, 100 },
+		.sync = { 2, hist_of(2, 5000) },
+		.io = { .numjobs = 1,
+			.iodepth_used = 1,
+			.wall_seconds = 2,
+			.files = 1,
+			.file_bytes = 1 << 20,
+			.rate = { { 1000, NONE, false },
+				  { NONE, NONE, false } },
+			.worker_percent = { .read = 100 },
+			.storage.memory_percent = 0,
+			.numa = { .device_node = 0, .far_percent = NONE },
+			.complete = true },
+	};
+	r->io.ops.read = (struct op_result){ reads, r->read.lat_ns };
+	r->io.ops.fsync = r->sync;
+}
+
+static void set_up(void)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	run.jobs = mem_array(3, sizeof(*run.jobs));
+	run.job_count = 3;
+	for (unsigned i = 0; i < 3; i++) {
+		jobs[i] = job_new(names[i]);
+		jobs[i]->phase = PHASE_IO;
+		fill(&run.jobs[i], jobs[i], 100 * (i + 1));
+	}
+}
+
+static void tear_down(void)
+{
+	for (unsigned i = 0; i < 3; i++)
+		job_free(jobs[i]);
+	while (hist_count > 0)
+		hist_free(hists[--hist_count]);
+	run_result_fini(&run);
+}
+
+START_TEST(jobs_of_a_group_add_up)
+{
+	struct job_result *r = &run.jobs[0];
+	jobs[0]->group_reporting = jobs[1]->group_reporting = true;
+	run.jobs[2].group = 1;
+	run.jobs[1].io.wall_seconds = 4;
+	run.jobs[1].io.rate[0].is_missed = true;
+	run.jobs[1].io.storage.memory_percent = 30;
+	run.jobs[1].io.worker_percent = (struct loader_percent){ .write = 100 };
+	run.jobs[1].depths.depth[1] = 0;
+	run.jobs[1].depths.depth[2] = 100;
+	run.jobs[1].io.complete = false;
+	merge_groups(&run);
+	ck_assert_uint_eq(run.job_count, 2);
+	ck_assert_uint_eq(r->members, 2);
+	ck_assert_uint_eq(r->io.numjobs, 2);
+	ck_assert_uint_eq(r->read.total_ios, 300);
+	ck_assert_uint_eq(r->read.io_bytes, 300 * 4096);
+	/* One histogram in two places is added to once. */
+	ck_assert_uint_eq(r->read.lat_ns->count, 300);
+	ck_assert_uint_eq(r->sync.total, 4);
+	ck_assert_uint_eq(r->sync.lat_ns->count, 4);
+	ck_assert_double_eq(r->io.wall_seconds, 4);
+	ck_assert_double_eq(r->io.rate[0].asked_bytes_per_sec, 2000);
+	ck_assert(isnan(r->io.rate[0].asked_iops));
+	ck_assert(r->io.rate[0].is_missed);
+	ck_assert(!r->io.complete);
+	ck_assert_double_eq(r->io.storage.memory_percent, 20);
+	ck_assert_double_eq_tol(r->io.worker_percent.read, 100 / 3.0, 1e-9);
+	ck_assert_double_eq_tol(r->depths.depth[2], 200 / 3.0, 1e-9);
+	ck_assert_uint_eq(r->io.files, 2);
+	ck_assert_uint_eq(run.jobs[1].read.total_ios, 300);
+}
+END_TEST
+
+START_TEST(without_group_reporting_they_stay)
+{
+	merge_groups(&run);
+	ck_assert_uint_eq(run.job_count, 3);
+}
+END_TEST
+
+START_TEST(a_training_of_the_same_group_stays_on_its_own)
+{
+	jobs[0]->group_reporting = jobs[2]->group_reporting = true;
+	run.jobs[1].kind = RESULT_TRAIN;
+	merge_groups(&run);
+	ck_assert_uint_eq(run.job_count, 2);
+	ck_assert_uint_eq(run.jobs[0].read.total_ios, 400);
+	ck_assert_int_eq(run.jobs[1].kind, RESULT_TRAIN);
+}
+END_TEST
+
+/* Workers that share their files do not have them twice. */
+START_TEST(workers_of_one_job_share_what_filename_names)
+{
+	struct job_result *r = &run.jobs[0];
+	run.jobs[1].job = jobs[0];
+	mem_replace(&jobs[0]->filename, "/data/x");
+	merge_workers(r, &run.jobs[1]);
+	ck_assert_uint_eq(r->io.files, 1);
+	ck_assert_uint_eq(r->io.file_bytes, 1 << 20);
+	ck_assert_uint_eq(r->io.numjobs, 2);
+	ck_assert_uint_eq(r->members, 1);
+}
+END_TEST
+
+/* Without a pace the total is the latency, and there is no delay. */
+START_TEST(a_paced_job_and_one_without_keep_all_latencies)
+{
+	struct job_result *paced = &run.jobs[1];
+	jobs[0]->group_reporting = jobs[1]->group_reporting = true;
+	run.jobs[2].group = 1;
+	paced->read.slat_ns = hist_of(200, 7000);
+	paced->read.total_ns = hist_of(200, 8000);
+	merge_groups(&run);
+	const struct direction_result *d = &run.jobs[0].read;
+	ck_assert_uint_eq(d->lat_ns->count, 300);
+	ck_assert_uint_eq(d->total_ns->count, 300);
+	ck_assert_uint_eq(d->total_ns->sum_ns, 100 * 1000 + 200 * 8000);
+	ck_assert_uint_eq(d->slat_ns->count, 200);
+}
+END_TEST
+
+Suite *suite_merge(void)
+{
+	Suite *s = suite_create("merge");
+	TCase *t = tcase_create("merge");
+
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, jobs_of_a_group_add_up);
+	tcase_add_test(t, without_group_reporting_they_stay);
+	tcase_add_test(t, a_training_of_the_same_group_stays_on_its_own);
+	tcase_add_test(t, workers_of_one_job_share_what_filename_names);
+	tcase_add_test(t, a_paced_job_and_one_without_keep_all_latencies);
+	suite_add_tcase(s, t);
+	return s;
+}
