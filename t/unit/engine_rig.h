@@ -161,3 +161,78 @@ static inline void rig_reap(struct rig *r, struct io_op **done, unsigned n)
 		got += (unsigned)rc;
 	}
 }
+
+/* A worker's context and its engine, without the io layer. */
+struct bare_rig {
+	const struct mlgen_engine *engine;
+	struct mlgen_engine_job job;
+	struct mlgen_ctx ctx;
+	struct mlgen_err err;
+	void *opts;
+	int rc;
+};
+
+/* Options as rig_job has them; NULL = none at all, not even the defaults. */
+static inline void bare_prepare(struct bare_rig *b, const char *engine,
+				const char *const *options, unsigned depth)
+{
+	struct rig r = { 0 };
+
+	memset(b, 0, sizeof(*b));
+	b->engine = engines_find(engine);
+	ck_assert_msg(b->engine != NULL, "%s is not built in", engine);
+	if (options) {
+		r.opts = b->opts = mem_zalloc(b->engine->opts_size);
+		field_defaults(b->engine->opts, b->opts);
+	}
+	for (int i = 0; options && options[i]; i++)
+		rig_option(&r, b->engine, options[i]);
+	b->job = (struct mlgen_engine_job){ .engine = b->engine,
+					    .opts = b->opts,
+					    .workers = 4 };
+	b->ctx = (struct mlgen_ctx){ .job = &b->job,
+				     .opts = b->opts,
+				     .iodepth = depth };
+}
+
+static inline void bare_buffer(struct bare_rig *b, size_t bytes)
+{
+	b->ctx.buf = mem_buffer(bytes, MEM_MALLOC);
+	b->ctx.buf_bytes = bytes;
+}
+
+static inline void bare_end(struct bare_rig *b)
+{
+	b->engine->fini(&b->ctx);
+	ck_assert_ptr_null(b->ctx.priv);
+	if (b->ctx.buf)
+		mem_buffer_free(b->ctx.buf, b->ctx.buf_bytes, MEM_MALLOC);
+	if (b->opts)
+		field_fini(b->engine->opts, b->opts);
+	mem_free(b->opts);
+}
+
+/* False, with the reason on stderr and the rig ended, where this host does not
+ * allow io_uring. */
+static inline bool bare_init(struct bare_rig *b)
+{
+	b->rc = b->engine->init(&b->ctx, &b->err);
+	if (b->rc == 0)
+		return true;
+	ck_assert_msg(b->rc == -EPERM || b->rc == -ENOSYS, "%s", b->err.text);
+	fprintf(stderr, "skipped: %s\n", b->err.text);
+	bare_end(b);
+	return false;
+}
+
+/* One operation, alone: its result. */
+static inline int64_t bare_do(struct bare_rig *b, struct mlgen_io *op)
+{
+	struct mlgen_io *done = NULL;
+
+	op->result = 77;
+	ck_assert_int_eq(b->engine->submit(&b->ctx, &op, 1), 1);
+	ck_assert_int_eq(b->engine->reap(&b->ctx, &done, 1, 1, UINT64_MAX), 1);
+	ck_assert_ptr_eq(done, op);
+	return op->result;
+}
