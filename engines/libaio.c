@@ -4,18 +4,56 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libaio.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <mlgen/engine.h>
 
 #define SAYS "ioengine=libaio: io_setup: "
 
+struct aio_opts {
+	bool userspace_reap;
+	bool nowait;
+	bool libaio_vectored;
+};
+
+/* clang-format off */
+static const struct mlgen_field aio_fields[] = {
+	{ "userspace_reap", MLGEN_F_BOOL(struct aio_opts, userspace_reap),
+	  .def = "0", .group = "libaio", .flags = MLGEN_FIO,
+	  .help = "Take completions from the context's memory, and call the kernel only to wait for more." },
+	{ "nowait", MLGEN_F_BOOL(struct aio_opts, nowait),
+	  .def = "0", .group = "libaio", .flags = MLGEN_FIO,
+	  .help = "A request that would have to wait fails with EAGAIN (RWF_NOWAIT)." },
+	{ "libaio_vectored", MLGEN_F_BOOL(struct aio_opts, libaio_vectored),
+	  .def = "0", .group = "libaio", .flags = MLGEN_FIO,
+	  .help = "Use preadv and pwritev for requests of one part, too." },
+	{ 0 },
+};
+/* clang-format on */
+
+/*
+ * A context is the address at which the kernel has mapped this (fs/aio.c). It
+ * appends at tail, whoever reaps moves head; both wrap at nr.
+ */
+struct aio_ring {
+	unsigned id, nr;
+	_Atomic unsigned head, tail;
+	unsigned magic, compat_features, incompat_features, header_length;
+};
+
+#define RING_MAGIC 0xa10a10a1u
+
 struct queue {
 	io_context_t context;
+	struct aio_ring *ring; /* NULL = reap by io_getevents alone */
+	unsigned rw_flags;
+	int inline_parts; /* up to so many without a vector: 0 or 1 */
 	unsigned in_kernel;
 	struct iocb *iocbs; /* one batch; the kernel copies them */
 	struct iocb **batch;
@@ -85,6 +123,36 @@ static int allocate(struct queue *q, unsigned depth)
 	return 0;
 }
 
+/* Only as far as the kernel says that it is laid out in this way. */
+static void find_ring(struct mlgen_ctx *ctx, struct queue *q)
+{
+	struct aio_ring *ring = (struct aio_ring *)q->context;
+
+	if (ring->magic != RING_MAGIC || ring->incompat_features != 0 ||
+	    ring->header_length != sizeof(*ring)) {
+		snprintf(ctx->note, sizeof(ctx->note),
+			 "userspace_reap: this kernel keeps completions in a "
+			 "form that is not known; they are taken by "
+			 "io_getevents");
+		return;
+	}
+	q->ring = ring;
+	snprintf(ctx->in_use, sizeof(ctx->in_use), "userspace reap");
+}
+
+/* Options may be absent where another engine wraps this one. */
+static void follow_options(struct mlgen_ctx *ctx, struct queue *q)
+{
+	static const struct aio_opts none;
+	const struct aio_opts *opts =
+		ctx->opts && !ctx->job->is_preparing ? ctx->opts : &none;
+
+	q->rw_flags = opts->nowait ? RWF_NOWAIT : 0;
+	q->inline_parts = opts->libaio_vectored ? 0 : 1;
+	if (opts->userspace_reap)
+		find_ring(ctx, q);
+}
+
 static int libaio_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
 	struct queue *q = calloc(1, sizeof(*q));
@@ -96,6 +164,7 @@ static int libaio_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 	rc = io_setup((int)ctx->iodepth, &q->context);
 	if (rc < 0)
 		return refused_set_up(ctx, rc, err);
+	follow_options(ctx, q);
 	return allocate(q, ctx->iodepth);
 }
 
@@ -115,39 +184,48 @@ static void libaio_fini(struct mlgen_ctx *ctx)
 	ctx->priv = NULL;
 }
 
-static void prep_read(struct iocb *cb, const struct mlgen_io *op)
+static void prep_read(const struct queue *q, struct iocb *cb,
+		      const struct mlgen_io *op)
 {
-	if (op->iovcnt == 1)
+	if (op->iovcnt <= q->inline_parts)
 		io_prep_pread(cb, op->file->fd, op->iov->iov_base,
 			      op->iov->iov_len, (long long)op->off);
 	else
 		io_prep_preadv(cb, op->file->fd, op->iov, op->iovcnt,
 			       (long long)op->off);
+	cb->aio_rw_flags = q->rw_flags;
 }
 
-static void prep_write(struct iocb *cb, const struct mlgen_io *op)
+static void prep_write(const struct queue *q, struct iocb *cb,
+		       const struct mlgen_io *op)
 {
-	if (op->iovcnt == 1)
+	if (op->iovcnt <= q->inline_parts)
 		io_prep_pwrite(cb, op->file->fd, op->iov->iov_base,
 			       op->iov->iov_len, (long long)op->off);
 	else
 		io_prep_pwritev(cb, op->file->fd, op->iov, op->iovcnt,
 				(long long)op->off);
+	cb->aio_rw_flags = q->rw_flags;
 }
 
-static void prep_fsync(struct iocb *cb, const struct mlgen_io *op)
+static void prep_fsync(const struct queue *q, struct iocb *cb,
+		       const struct mlgen_io *op)
 {
+	(void)q;
 	io_prep_fsync(cb, op->file->fd);
 }
 
-static void prep_fdatasync(struct iocb *cb, const struct mlgen_io *op)
+static void prep_fdatasync(const struct queue *q, struct iocb *cb,
+			   const struct mlgen_io *op)
 {
+	(void)q;
 	io_prep_fdsync(cb, op->file->fd);
 }
 
 /* A row here is a cap below. Without OPEN there are no chains to link. */
 /* clang-format off */
-static void (*const prep[MLGEN_OPS])(struct iocb *, const struct mlgen_io *) = {
+static void (*const prep[MLGEN_OPS])(const struct queue *, struct iocb *,
+				     const struct mlgen_io *) = {
 	[MLGEN_READ] = prep_read,
 	[MLGEN_WRITE] = prep_write,
 	[MLGEN_FSYNC] = prep_fsync,
@@ -182,7 +260,7 @@ static int libaio_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	if (n > room)
 		n = room;
 	for (unsigned i = 0; i < n; i++) {
-		prep[io[i]->op](&q->iocbs[i], io[i]);
+		prep[io[i]->op](q, &q->iocbs[i], io[i]);
 		q->iocbs[i].data = io[i];
 	}
 	while (at < n) {
@@ -210,14 +288,59 @@ static unsigned take_refused(struct queue *q, struct mlgen_io **io,
 	return n;
 }
 
-static void take(struct queue *q, struct mlgen_io **io, unsigned n)
+static struct mlgen_io *take(struct queue *q, const struct io_event *event)
 {
-	for (unsigned i = 0; i < n; i++) {
-		io[i] = q->events[i].data;
-		/* An error stands in the unsigned field as a negative. */
-		io[i]->result = (long)q->events[i].res;
+	struct mlgen_io *op = event->data;
+
+	/* An error stands in the unsigned field as a negative. */
+	op->result = (long)event->res;
+	q->in_kernel--;
+	return op;
+}
+
+/*
+ * What lies in the ring already. Acquire, the kernel's release of tail is the
+ * partner: an event is whole once tail has passed it. Head's release tells the
+ * kernel that the place can be used again.
+ */
+static unsigned take_ring(struct queue *q, struct mlgen_io **io, unsigned max)
+{
+	struct aio_ring *ring = q->ring;
+	const struct io_event *events;
+	unsigned head, tail, n = 0;
+
+	if (!ring)
+		return 0;
+	events = (const struct io_event *)(ring + 1);
+	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+	for (; n < max && head != tail; n++) {
+		io[n] = take(q, &events[head]);
+		head = head + 1 == ring->nr ? 0 : head + 1;
 	}
-	q->in_kernel -= n;
+	if (n)
+		atomic_store_explicit(&ring->head, head, memory_order_release);
+	return n;
+}
+
+/* At least `need` by the kernel, or none until the time is up. */
+static int get_events(struct queue *q, struct mlgen_io **io, unsigned need,
+		      unsigned max, uint64_t timeout_ns)
+{
+	uint64_t wait_ns = need && timeout_ns != UINT64_MAX ? timeout_ns : 0;
+	struct timespec ts = {
+		.tv_sec = (time_t)(wait_ns / 1000000000u),
+		.tv_nsec = (long)(wait_ns % 1000000000u),
+	};
+	bool is_endless = need && timeout_ns == UINT64_MAX;
+	int n = io_getevents(q->context, (long)need, (long)max, q->events,
+			     is_endless ? NULL : &ts);
+
+	if (n < 0)
+		return n == -EINTR ? 0 : n;
+	for (int i = 0; i < n; i++)
+		io[i] = take(q, &q->events[i]);
+	return n;
 }
 
 /* A signal ends the wait early; only one without end is taken up again. */
@@ -226,27 +349,17 @@ static int libaio_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
 {
 	struct queue *q = ctx->priv;
 	unsigned got = take_refused(q, io, max);
-	bool is_endless = timeout_ns == UINT64_MAX;
 
-	if (got == max)
+	got += take_ring(q, io + got, max - got);
+	if (got == max || (q->ring && got >= min))
 		return (int)got;
 	do {
-		unsigned need = got < min ? min - got : 0;
-		uint64_t wait_ns = need && !is_endless ? timeout_ns : 0;
-		struct timespec ts = {
-			.tv_sec = (time_t)(wait_ns / 1000000000u),
-			.tv_nsec = (long)(wait_ns % 1000000000u),
-		};
-		int rc = io_getevents(q->context, (long)need, (long)(max - got),
-				      q->events,
-				      need && is_endless ? NULL : &ts);
-		if (rc < 0 && rc != -EINTR)
-			return rc;
-		if (rc > 0) {
-			take(q, io + got, (unsigned)rc);
-			got += (unsigned)rc;
-		}
-	} while (got < min && is_endless);
+		int n = get_events(q, io + got, got < min ? min - got : 0,
+				   max - got, timeout_ns);
+		if (n < 0)
+			return n;
+		got += (unsigned)n;
+	} while (got < min && timeout_ns == UINT64_MAX);
 	return (int)got;
 }
 
@@ -258,6 +371,8 @@ const struct mlgen_engine mlgen_engine_libaio = {
 	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
 		MLGEN_CAP(MLGEN_FSYNC) | MLGEN_CAP(MLGEN_FDATASYNC) |
 		MLGEN_CAP_DIRECT,
+	.opts = aio_fields,
+	.opts_size = sizeof(struct aio_opts),
 	.init = libaio_init,
 	.fini = libaio_fini,
 	.submit = libaio_submit,

@@ -7,6 +7,15 @@
 
 #define DEPTH 4u
 
+/* clang-format off */
+static const struct reap_case {
+	const char *option, *in_use;
+} reap_cases[] = {
+	{ "userspace_reap=0", "" },
+	{ "userspace_reap=1", "userspace reap" },
+};
+/* clang-format on */
+
 struct aio_rig {
 	const struct mlgen_engine *engine;
 	struct mlgen_engine_job job;
@@ -23,9 +32,11 @@ static void prepare(struct aio_rig *r, unsigned depth)
 	r->ctx = (struct mlgen_ctx){ .job = &r->job, .iodepth = depth };
 }
 
-static void begin(struct aio_rig *r, unsigned depth)
+/* With the options of a file's rig; NULL = none. */
+static void begin(struct aio_rig *r, unsigned depth, const struct rig *with)
 {
 	prepare(r, depth);
+	r->ctx.opts = with ? with->opts : NULL;
 	ck_assert_msg(r->engine->init(&r->ctx, &r->err) == 0, "%s",
 		      r->err.text);
 }
@@ -89,14 +100,17 @@ static void make_batch(struct batch *b, int fd, unsigned bad)
 
 START_TEST(no_more_than_iodepth_are_taken_until_some_are_reaped)
 {
+	const char *const options[] = { reap_cases[_i].option, NULL };
 	struct aio_rig r;
 	struct batch b;
 	struct rig file;
 
-	rig_job(&file, "libaio", NULL);
+	rig_job(&file, "libaio", options);
 	rig_file(&file, 4096, O_RDONLY);
 	make_batch(&b, file.file.fd, 0);
-	begin(&r, DEPTH);
+	begin(&r, DEPTH, &file);
+	ck_assert_str_eq(r.ctx.in_use, reap_cases[_i].in_use);
+	ck_assert_str_eq(r.ctx.note, "");
 	ck_assert_int_eq(r.engine->submit(&r.ctx, b.io, 16), DEPTH);
 	ck_assert_int_eq(r.engine->submit(&r.ctx, b.io + DEPTH, 12), 0);
 	ck_assert_int_eq(r.engine->reap(&r.ctx, b.done, 1, 1, UINT64_MAX), 1);
@@ -125,7 +139,7 @@ START_TEST(a_refused_request_does_not_hold_up_those_behind_it)
 	rig_job(&file, "libaio", NULL);
 	rig_file(&file, 4096, O_RDONLY);
 	make_batch(&b, file.file.fd, bad);
-	begin(&r, DEPTH);
+	begin(&r, DEPTH, NULL);
 	for (unsigned round = 0; round < 3; round++) {
 		ck_assert_int_eq(r.engine->submit(&r.ctx, b.io, DEPTH), DEPTH);
 		unsigned got = 0;
@@ -139,6 +153,58 @@ START_TEST(a_refused_request_does_not_hold_up_those_behind_it)
 			ck_assert_int_eq(b.ios[i].result,
 					 bad & 1u << i ? -EBADF : 1);
 	}
+	r.engine->fini(&r.ctx);
+	rig_end(&file);
+}
+END_TEST
+
+START_TEST(the_ring_is_gone_round_many_times)
+{
+	const char *const options[] = { "userspace_reap=1", NULL };
+	struct aio_rig r;
+	struct batch b;
+	struct rig file;
+
+	rig_job(&file, "libaio", options);
+	rig_file(&file, 4096, O_RDONLY);
+	make_batch(&b, file.file.fd, 0);
+	begin(&r, DEPTH, &file);
+	for (unsigned i = 0; i < 2000; i++) {
+		unsigned n = 1 + i % DEPTH, got = 0;
+		for (unsigned k = 0; k < n; k++)
+			b.ios[k].result = -1;
+		ck_assert_int_eq(r.engine->submit(&r.ctx, b.io, n), (int)n);
+		while (got < n) {
+			int more = r.engine->reap(&r.ctx, b.done, 1, 1 + i % 3,
+						  UINT64_MAX);
+			ck_assert_int_gt(more, 0);
+			got += (unsigned)more;
+		}
+		ck_assert_uint_eq(got, n);
+		for (unsigned k = 0; k < n; k++)
+			ck_assert_int_eq(b.ios[k].result, 1);
+	}
+	r.engine->fini(&r.ctx);
+	rig_end(&file);
+}
+END_TEST
+
+START_TEST(nowait_reads_at_once_or_says_eagain)
+{
+	const char *const options[] = { "nowait=1", NULL };
+	struct aio_rig r;
+	struct batch b;
+	struct rig file;
+
+	rig_job(&file, "libaio", options);
+	rig_file(&file, 4096, O_RDONLY);
+	make_batch(&b, file.file.fd, 0);
+	begin(&r, DEPTH, &file);
+	ck_assert_int_eq(r.engine->submit(&r.ctx, b.io, 1), 1);
+	ck_assert_int_eq(r.engine->reap(&r.ctx, b.done, 1, 1, UINT64_MAX), 1);
+	/* tmpfs and others have no reads that do not wait */
+	ck_assert(b.ios[0].result == 1 || b.ios[0].result == -EAGAIN ||
+		  b.ios[0].result == -EOPNOTSUPP);
 	r.engine->fini(&r.ctx);
 	rig_end(&file);
 }
@@ -169,7 +235,11 @@ Suite *suite_engine_libaio(void)
 	TCase *t = tcase_create("context");
 
 	tcase_add_test(t, too_few_requests_for_the_host_names_sysctl_and_need);
-	tcase_add_test(t, no_more_than_iodepth_are_taken_until_some_are_reaped);
+	tcase_add_loop_test(
+		t, no_more_than_iodepth_are_taken_until_some_are_reaped, 0,
+		sizeof(reap_cases) / sizeof(reap_cases[0]));
+	tcase_add_test(t, the_ring_is_gone_round_many_times);
+	tcase_add_test(t, nowait_reads_at_once_or_says_eagain);
 	tcase_add_loop_test(
 		t, a_refused_request_does_not_hold_up_those_behind_it, 0, 5);
 	tcase_add_test(t, an_unaligned_direct_read_is_its_own_fault);
