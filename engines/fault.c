@@ -141,6 +141,7 @@ static int find_inner(struct mlgen_engine_job *job, struct shared *s,
 				  opts->engine);
 	s->inner = (struct mlgen_engine_job){ .engine = e,
 					      .workers = job->workers,
+					      .is_preparing = job->is_preparing,
 					      .find = job->find };
 	return 0;
 }
@@ -229,7 +230,12 @@ static int fault_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 	if (rc < 0)
 		return rc;
 	f->is_init = true;
-	return f->engine->init ? f->engine->init(&f->inner, err) : 0;
+	rc = f->engine->init ? f->engine->init(&f->inner, err) : 0;
+	/* What the wrapped engine says of itself holds for both. */
+	ctx->can_link = f->inner.can_link;
+	memcpy(ctx->in_use, f->inner.in_use, sizeof(ctx->in_use));
+	memcpy(ctx->note, f->inner.note, sizeof(ctx->note));
+	return rc;
 }
 
 static void fault_fini(struct mlgen_ctx *ctx)
@@ -366,8 +372,10 @@ static void finish(struct fault *f, struct shadow *s)
 /* Not done at all. */
 static void fail(struct fault *f, struct shadow *s, int error)
 {
-	if (s->io.op == MLGEN_OPEN)
+	if (s->io.op == MLGEN_OPEN) {
 		s->io.file->fd = -1;
+		s->io.file->word = 0;
+	}
 	s->error = error;
 	finish(f, s);
 }

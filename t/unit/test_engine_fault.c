@@ -11,10 +11,12 @@
 
 /* Engines that fault wraps; _i of the loops below. */
 static const char *const inners[] = { "engine=psync", "engine=io_uring",
-				      "engine=libaio", "engine=null" };
+				      "engine=libaio", "engine=mmap",
+				      "engine=null" };
 
 #define INNERS (int)(sizeof(inners) / sizeof(inners[0]))
-#define NULL_INNER 3
+#define MOVERS 4 /* the first of them, that open files */
+#define NULL_INNER 4
 
 static unsigned open_files(void)
 {
@@ -213,11 +215,11 @@ static const struct short_case {
 
 START_TEST(a_short_transfer_is_real_and_resumed)
 {
-	const struct short_case *c = &short_cases[_i / 3];
+	const struct short_case *c = &short_cases[_i / MOVERS];
 	struct rig r;
 	size_t span;
 
-	if (!begin(&r, _i % 3, 1, c->option, NULL, NULL))
+	if (!begin(&r, _i % MOVERS, 1, c->option, NULL, NULL))
 		return;
 	rig_file(&r, 65536 + 5, O_RDONLY);
 	const unsigned char *buf = io_buffer(r.io, &span);
@@ -328,13 +330,13 @@ static const struct chain_case {
 
 START_TEST(a_chain_runs_in_order_and_ends_with_an_open_that_failed)
 {
-	const struct chain_case *c = &chain_cases[_i / 3];
+	const struct chain_case *c = &chain_cases[_i / MOVERS];
 	struct mlgen_file file = { .flags = O_RDONLY, .fd = -1 };
 	unsigned before = open_files();
 	struct io_op ops[3];
 	struct rig r;
 
-	if (!begin(&r, _i % 3, 4, c->option, NULL, NULL))
+	if (!begin(&r, _i % MOVERS, 4, c->option, NULL, NULL))
 		return;
 	rig_file(&r, 100, O_RDONLY);
 	file.path = c->path ? c->path : r.path;
@@ -347,15 +349,55 @@ START_TEST(a_chain_runs_in_order_and_ends_with_an_open_that_failed)
 }
 END_TEST
 
+/* What an engine says of itself, alone or wrapped; false = it may not run. */
+static bool says(const char *name, const char *inner, struct mlgen_ctx *ctx)
+{
+	const char *const options[] = { inner, NULL };
+	struct rig r;
+	bool runs = rig_job(&r, name, inner ? options : NULL) == 0;
+
+	*ctx = (struct mlgen_ctx){ .job = &r.job,
+				   .opts = r.opts,
+				   .iodepth = 4,
+				   .files = 4,
+				   .buf = mem_buffer(BLOCK, MEM_MMAP),
+				   .buf_bytes = BLOCK };
+	ck_assert_ptr_nonnull(ctx->buf);
+	if (runs && r.job.engine->init)
+		runs = r.job.engine->init(ctx, &r.err) == 0;
+	if (r.job.engine->fini)
+		r.job.engine->fini(ctx);
+	mem_buffer_free(ctx->buf, BLOCK, MEM_MMAP);
+	rig_end(&r);
+	return runs;
+}
+
+START_TEST(what_the_wrapped_engine_says_of_itself_is_handed_on)
+{
+	const char *name = strchr(inners[_i], '=') + 1;
+	struct mlgen_ctx alone, wrapped;
+
+	if (!says(name, NULL, &alone))
+		return;
+	ck_assert(says("fault", inners[_i], &wrapped));
+	ck_assert_int_eq(wrapped.can_link, alone.can_link);
+	ck_assert_str_eq(wrapped.in_use, alone.in_use);
+	ck_assert_str_eq(wrapped.note, alone.note);
+}
+END_TEST
+
 static TCase *fault_case(void)
 {
 	TCase *t = tcase_create("faults");
 
 	tcase_add_loop_test(t, the_operation_of_that_number_fails_and_no_other,
-			    0, 3);
+			    0, MOVERS);
 	tcase_add_loop_test(
 		t, the_same_operation_of_a_full_queue_fails_in_every_run, 0,
 		INNERS);
+	tcase_add_loop_test(t,
+			    what_the_wrapped_engine_says_of_itself_is_handed_on,
+			    0, INNERS);
 	tcase_add_test(t, workers_of_a_job_count_together);
 	tcase_add_loop_test(t, the_error_is_named_or_numbered, 0,
 			    sizeof(errno_cases) / sizeof(errno_cases[0]));
@@ -364,14 +406,16 @@ static TCase *fault_case(void)
 			    sizeof(refusal_cases) / sizeof(refusal_cases[0]));
 	tcase_add_test(t, the_wrapped_engine_may_refuse_to_start);
 	tcase_add_loop_test(t, a_short_transfer_is_real_and_resumed, 0,
-			    3 * sizeof(short_cases) / sizeof(short_cases[0]));
-	tcase_add_loop_test(t, a_direct_transfer_is_cut_at_whole_blocks, 0, 3);
+			    MOVERS * sizeof(short_cases) /
+				    sizeof(short_cases[0]));
+	tcase_add_loop_test(t, a_direct_transfer_is_cut_at_whole_blocks, 0,
+			    MOVERS);
 	tcase_add_loop_test(t, a_delayed_operation_holds_up_no_other, 0,
 			    INNERS);
 	tcase_add_loop_test(t, a_failure_can_be_late_too, 0, INNERS);
 	tcase_add_loop_test(
 		t, a_chain_runs_in_order_and_ends_with_an_open_that_failed, 0,
-		3 * sizeof(chain_cases) / sizeof(chain_cases[0]));
+		MOVERS * sizeof(chain_cases) / sizeof(chain_cases[0]));
 	return t;
 }
 
