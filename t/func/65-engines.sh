@@ -31,7 +31,7 @@ for access in plain framework; do
 	like "psync, $access: 4 steps of 3 samples for 2 accelerators, twice" \
 		"$want" '^8 48 '
 	for loader in pytorch plain; do
-		for engine in io_uring libaio fault; do
+		for engine in io_uring libaio mmap fault; do
 			for depth in 1 8; do
 				how="--access=$access --loader=$loader --iodepth=$depth"
 				got=$(counts --ioengine=$engine \
@@ -64,6 +64,36 @@ status*)
 	;;
 esac
 
+exits "mmap with direct=1 is refused" 2 "$MLGEN" $job --ioengine=mmap --direct=1
+like "with a way out" "$(cat err)" 'ioengine=mmap.*direct=0'
+
+# ---- what is written
+# made NAME=VALUE...: prepared anew; the sum of all files.
+made()
+{
+	rm -rf "$T/made"
+	# shellcheck disable=SC2086
+	"$MLGEN" $job --phase=prepare --directory="$T/made" "$@" >out 2>err ||
+		echo "status $?: $(cat err)"
+	(cd "$T/made" && find . -name 'img*' -exec cksum {} + | sort)
+}
+want=$(made --ioengine=psync)
+is "psync writes 28 files" "$(printf '%s\n' "$want" | wc -l)" 28
+for engine in io_uring libaio mmap fault; do
+	got=$(made --ioengine=$engine)
+	case $got in
+	*io_uring_setup* | *aio-max-nr*)
+		skip "$engine writes the same files" "$(cat err)"
+		;;
+	*)
+		is "$engine writes the same files" "$got" "$want"
+		;;
+	esac
+done
+ok "mmap under short writes and interruptions writes the same files" \
+	test "$(made --ioengine=fault --engine=mmap --short_every=3 \
+		--fail_after=20 --fail_errno=EINTR)" = "$want"
+
 # ---- the samples themselves, not only their number
 if command -v strace >/dev/null && traced trace true; then
 	# shellcheck disable=SC2086
@@ -78,11 +108,27 @@ if command -v strace >/dev/null && traced trace true; then
 	want=$(opened --ioengine=psync --invalidate=0)
 	is "psync opens 27 files, each once" \
 		"$(printf '%s\n' $want | sort -u | wc -l)" 27
-	for engine in io_uring libaio; do
+	# io_uring opens on its ring, where strace does not look
+	for engine in libaio mmap; do
 		is "$engine opens the same files in the same order" \
 			"$(opened --ioengine=$engine --iodepth=4 \
 				--invalidate=0)" "$want"
 	done
+
+	# flags NAME=VALUE...: the words of psync's calls that have flags
+	flags()
+	{
+		# shellcheck disable=SC2086
+		traced trace -e trace=preadv2 "$MLGEN" $job --steps=1 \
+			--access=plain --ioengine=psync "$@" >out 2>&1
+		grep -o 'RWF_[A-Z]\+\|\<0x80\>' trace | sort -u | paste -sd' ' -
+	}
+	is "psync without options has no flags" "$(flags)" ""
+	is "and hipri=0 has none" "$(flags --hipri=0)" ""
+	is "hipri is RWF_HIPRI" "$(flags --hipri=1)" RWF_HIPRI
+	is "nowait is RWF_NOWAIT" "$(flags --nowait=1)" RWF_NOWAIT
+	like "uncached is RWF_DONTCACHE" "$(flags --uncached=1)" \
+		'^(0x80|RWF_DONTCACHE|RWF_UNCACHED)$'
 else
 	skip "the order of files on every engine" "strace is not here"
 fi
