@@ -23,35 +23,10 @@
 #define HAS_TSAN 0
 #endif
 
-/* A worker's context, without the io layer. */
-struct ring_rig {
-	const struct mlgen_engine *engine;
-	struct mlgen_engine_job job;
-	struct mlgen_ctx ctx;
-	struct mlgen_err err;
-	int rc;
-};
-
-static void prepare(struct ring_rig *r, unsigned depth)
+static bool begin(struct bare_rig *r, unsigned depth)
 {
-	memset(r, 0, sizeof(*r));
-	r->engine = engines_find("io_uring");
-	ck_assert_ptr_nonnull(r->engine);
-	r->job = (struct mlgen_engine_job){ .engine = r->engine, .workers = 4 };
-	r->ctx = (struct mlgen_ctx){ .job = &r->job, .iodepth = depth };
-}
-
-/* False, with the reason on stderr, where this host does not allow it. */
-static bool begin(struct ring_rig *r, unsigned depth)
-{
-	prepare(r, depth);
-	r->rc = r->engine->init(&r->ctx, &r->err);
-	if (r->rc == 0)
-		return true;
-	ck_assert_msg(r->rc == -EPERM || r->rc == -ENOSYS, "%s", r->err.text);
-	fprintf(stderr, "skipped: %s\n", r->err.text);
-	r->engine->fini(&r->ctx);
-	return false;
+	bare_prepare(r, "io_uring", NULL, depth);
+	return bare_init(r);
 }
 
 /* From here on this thread's io_uring_setup meets that error. */
@@ -87,7 +62,7 @@ static const struct refusal_case {
 
 static void *init_refused(void *arg)
 {
-	struct ring_rig *r = arg;
+	struct bare_rig *r = arg;
 
 	refuse_set_up((unsigned)r->rc);
 	r->rc = r->engine->init(&r->ctx, &r->err);
@@ -98,10 +73,10 @@ static void *init_refused(void *arg)
 START_TEST(a_refusal_says_why_and_what_to_do)
 {
 	const struct refusal_case *c = &refusal_cases[_i];
-	struct ring_rig r;
+	struct bare_rig r;
 	pthread_t thread; /* a filter stays with its thread */
 
-	prepare(&r, 32);
+	bare_prepare(&r, "io_uring", NULL, 32);
 	r.rc = c->error;
 	ck_assert_int_eq(pthread_create(&thread, NULL, init_refused, &r), 0);
 	pthread_join(thread, NULL);
@@ -128,10 +103,10 @@ static int sysctl_disabled(void)
 
 START_TEST(not_permitted_names_the_sysctl_or_the_seccomp_profile)
 {
-	struct ring_rig r;
+	struct bare_rig r;
 	pthread_t thread;
 
-	prepare(&r, 32);
+	bare_prepare(&r, "io_uring", NULL, 32);
 	r.rc = EPERM;
 	ck_assert_int_eq(pthread_create(&thread, NULL, init_refused, &r), 0);
 	pthread_join(thread, NULL);
@@ -146,22 +121,22 @@ END_TEST
 
 START_TEST(a_queue_deeper_than_a_ring_is_refused)
 {
-	struct ring_rig r;
+	struct bare_rig r;
 
-	prepare(&r, 32769);
+	bare_prepare(&r, "io_uring", NULL, 32769);
 	ck_assert_int_eq(r.engine->init(&r.ctx, &r.err), -EINVAL);
 	ck_assert_str_eq(r.err.text, "iodepth: 32769 is more than a ring of "
 				     "io_uring holds, 32768");
-	r.engine->fini(&r.ctx);
+	bare_end(&r);
 }
 END_TEST
 
 START_TEST(the_deepest_queue_can_be_had)
 {
-	struct ring_rig r;
+	struct bare_rig r;
 
 	if (begin(&r, 32768))
-		r.engine->fini(&r.ctx);
+		bare_end(&r);
 }
 END_TEST
 
@@ -187,7 +162,7 @@ START_TEST(what_completes_first_comes_first)
 {
 	struct mlgen_io *batch[2], *done[4] = { NULL };
 	struct byte_read slow, fast;
-	struct ring_rig r;
+	struct bare_rig r;
 	int ends[2], zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
 	if (!begin(&r, 4)) {
@@ -210,7 +185,7 @@ START_TEST(what_completes_first_comes_first)
 	ck_assert_ptr_eq(done[0], &slow.io);
 	ck_assert_int_eq(slow.io.result, 1);
 	ck_assert_int_eq(slow.byte, 'x');
-	r.engine->fini(&r.ctx);
+	bare_end(&r);
 	close(ends[0]);
 	close(ends[1]);
 	close(zero);
@@ -221,7 +196,7 @@ START_TEST(reap_without_a_minimum_sees_what_has_completed)
 {
 	struct mlgen_io *batch[1], *done[4];
 	struct byte_read slow;
-	struct ring_rig r;
+	struct bare_rig r;
 	int ends[2], n = 0;
 
 	if (!begin(&r, 4))
@@ -236,7 +211,7 @@ START_TEST(reap_without_a_minimum_sees_what_has_completed)
 		n = r.engine->reap(&r.ctx, done, 0, 4, 0);
 	ck_assert_int_eq(n, 1);
 	ck_assert_ptr_eq(done[0], &slow.io);
-	r.engine->fini(&r.ctx);
+	bare_end(&r);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -246,7 +221,7 @@ START_TEST(reap_gives_up_after_its_time)
 {
 	struct mlgen_io *batch[1], *done[4];
 	struct byte_read slow;
-	struct ring_rig r;
+	struct bare_rig r;
 	int ends[2];
 
 	if (!begin(&r, 4))
@@ -260,7 +235,7 @@ START_TEST(reap_gives_up_after_its_time)
 	ck_assert_int_eq(write(ends[1], "x", 1), 1);
 	ck_assert_int_eq(r.engine->reap(&r.ctx, done, 1, 4, 10000000000), 1);
 	ck_assert_ptr_eq(done[0], &slow.io);
-	r.engine->fini(&r.ctx);
+	bare_end(&r);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -276,7 +251,7 @@ START_TEST(reap_waits_for_no_more_than_the_minimum)
 {
 	struct mlgen_io *batch[1], *done[4];
 	struct byte_read slow;
-	struct ring_rig r;
+	struct bare_rig r;
 	pthread_t writer;
 	int ends[2];
 
@@ -291,7 +266,7 @@ START_TEST(reap_waits_for_no_more_than_the_minimum)
 	ck_assert_int_eq(r.engine->reap(&r.ctx, done, 1, 4, UINT64_MAX), 1);
 	ck_assert_ptr_eq(done[0], &slow.io);
 	pthread_join(writer, NULL);
-	r.engine->fini(&r.ctx);
+	bare_end(&r);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -314,7 +289,7 @@ START_TEST(a_signal_does_not_end_the_wait)
 	const struct itimerval never = { 0 };
 	struct mlgen_io *batch[1], *done[4];
 	struct byte_read slow;
-	struct ring_rig r;
+	struct bare_rig r;
 	int ends[2];
 
 	/* That one holds handlers back until the thread calls something. */
@@ -331,7 +306,7 @@ START_TEST(a_signal_does_not_end_the_wait)
 	ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
 	ck_assert_int_ge(alarms, 3);
 	ck_assert_int_eq(slow.io.result, 1);
-	r.engine->fini(&r.ctx);
+	bare_end(&r);
 	close(ends[0]);
 	close(ends[1]);
 }
