@@ -90,30 +90,41 @@ static bool is_counted_error(const struct job *j)
 	       j->continue_on_error == CONTINUE_ALL;
 }
 
+static bool fail_engine(struct loader *l, int rc)
+{
+	struct mlgen_err err = { 0 };
+
+	mlgen_fail(&err, rc, "ioengine=%s: cannot go on: %s",
+		   l->rank->train->job->engine->name, strerror(-rc));
+	fail(l, &err);
+	return false;
+}
+
+static bool fail_task(struct loader *l, const struct read_task *task)
+{
+	struct mlgen_err err = { 0 };
+	char where[96];
+
+	snprintf(where, sizeof(where),
+		 "epoch %" PRIu64 ", step %" PRIu64 ", accelerator %" PRIu64,
+		 count_get(&l->rank->count.epoch),
+		 count_get(&l->rank->count.step), l->rank->index + 1);
+	reader_describe(l->reader, task, where, &err);
+	fail(l, &err);
+	return false;
+}
+
 /* Finish one extent and add it to the token. False: the run is over. */
 static bool finish_extent(struct loader *l, struct token *token)
 {
 	struct train *t = l->rank->train;
-	struct mlgen_err err = { 0 };
 	int rc;
 	const struct read_task *task = reader_finish_one(l->reader, &rc);
-	if (!task) {
-		mlgen_fail(&err, rc, "ioengine=%s: cannot go on: %s",
-			   t->job->engine->name, strerror(-rc));
-		fail(l, &err);
-		return false;
-	}
-	if (task->error && !is_counted_error(t->job)) {
-		char where[96];
-		snprintf(where, sizeof(where),
-			 "epoch %" PRIu64 ", step %" PRIu64
-			 ", accelerator %" PRIu64,
-			 count_get(&l->rank->count.epoch),
-			 count_get(&l->rank->count.step), l->rank->index + 1);
-		reader_describe(l->reader, task, where, &err);
-		fail(l, &err);
-		return false;
-	}
+
+	if (!task)
+		return fail_engine(l, rc);
+	if (task->error && !is_counted_error(t->job))
+		return fail_task(l, task);
 	const struct extent *x = &task->extent;
 	token->extents++;
 	token->id_sum += x->id;

@@ -168,6 +168,7 @@ static void complete(struct stream *s, struct io_op *op)
 		stream_take_error(s, op);
 }
 
+/* Hand it over; a synchronous engine has then done it. */
 static void submit(struct stream *s, enum mlgen_op kind,
 		   struct mlgen_file *file, uint64_t due_ns)
 {
@@ -179,6 +180,12 @@ static void submit(struct stream *s, enum mlgen_op kind,
 	op->io.off = s->next.off;
 	op->io.len_bytes = s->next.len_bytes;
 	so->due_ns = due_ns;
+	if (s->is_sync) {
+		io_do(stream_io(s), op);
+		complete(s, op);
+		s->has_done = true;
+		return;
+	}
 	io_submit(stream_io(s), op);
 	s->kept_back++;
 	if (s->kept_back == s->all->job->iodepth_batch_submit) {
@@ -274,10 +281,19 @@ static uint64_t fill(struct stream *s)
 		}
 		submit_next(s, due_ns);
 		s->since_thought++;
-		if (s->depth == 1)
-			break; /* a synchronous engine has done it by now */
+		if (s->is_sync)
+			break; /* the time is looked at between any two */
 	}
 	return UINT64_MAX;
+}
+
+static int engine_failed(struct stream *s, int rc)
+{
+	struct mlgen_err err = { 0 };
+
+	stream_fail_engine(s->all->job->engine->name, rc, &err);
+	fail(s, &err);
+	return rc;
 }
 
 /* Wait for requests: how many are complete, or -errno: the engine failed. */
@@ -287,7 +303,6 @@ static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 	unsigned max = j->iodepth_batch_complete_max
 			       ? (unsigned)j->iodepth_batch_complete_max
 			       : s->depth;
-	struct mlgen_err err = { 0 };
 	int n;
 
 	if (min > stream_in_flight(s))
@@ -298,11 +313,7 @@ static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 	s->kept_back = 0;
 	for (int i = 0; i < n; i++)
 		complete(s, s->done[i]);
-	if (n >= 0)
-		return n;
-	stream_fail_engine(j->engine->name, n, &err);
-	fail(s, &err);
-	return n;
+	return n < 0 ? engine_failed(s, n) : n;
 }
 
 /* Sleep, but for no longer than the run lasts. */
@@ -342,8 +353,12 @@ static unsigned least(const struct stream *s)
  */
 static uint64_t turn(struct stream *s)
 {
-	uint64_t due_ns = fill(s);
+	uint64_t due_ns;
 
+	s->has_done = false;
+	due_ns = fill(s);
+	if (s->has_done)
+		return io_last_ns(stream_io(s));
 	if (stream_in_flight(s)) {
 		int n = reap(s, least(s),
 			     due_ns < s->end_ns ? due_ns : s->end_ns);

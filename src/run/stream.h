@@ -25,6 +25,8 @@ struct stream {
 	struct stream_op **free_ops; /* a stack */
 	struct io_op **done;
 	unsigned depth, free_count;
+	bool is_sync;  /* the engine: nothing is ever in flight */
+	bool has_done; /* ... it did something in this turn */
 	struct pace pace;
 	/* Where it is. */
 	struct pattern_op next; /* with has_next: drawn, not yet submitted */

@@ -156,6 +156,7 @@ int stream_set_up(struct stream *s, struct mlgen_err *err)
 	int rc;
 
 	s->depth = job_depth(j);
+	s->is_sync = !j->engine->reap;
 	iofiles_of(s->all->files, s->index, &s->file_count);
 	pace_init(&s->pace, j);
 	rc = make_pattern(s, err);

@@ -59,7 +59,8 @@ struct worker_config {
 };
 
 /* On the right CPUs, then io_new: buffers lie on the node that touches them
- * first. 0 or -errno with err. */
+ * first. Files that the thread opens from here on are its own: no other thread
+ * sees their descriptors. 0 or -errno with err. */
 int worker_open(struct worker *w, const struct worker_config *cfg,
 		struct mlgen_err *err);
 

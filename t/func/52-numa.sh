@@ -35,7 +35,7 @@ case $nodes in
 	near=null ;;
 esac
 is "but leaves a note" "$(cat err)" \
-	"mlgen: note: x: numa=device: $why; its read threads are not bound"
+	"mlgen: note: x: numa=device: $why; its threads are not bound"
 is "and a word in the document" "$(ml run.json numa.unbound)" "$why"
 like "and one in the report" "$(cat out)" "^numa  .*not bound: ${why%%,*}"
 [ -z "$near" ] ||
