@@ -791,8 +791,6 @@ static void closed(struct ring *r, struct mlgen_io *op)
 	if (file->word)
 		free_slot(r, file);
 	file->fd = -1;
-	if (op->result == -EINTR)
-		op->result = 0; /* Linux has closed it by then */
 }
 
 /* A polled ring's first answer says whether the device can be polled. */
@@ -860,7 +858,7 @@ static int64_t close_here(struct ring *r, struct mlgen_file *file)
 		free_slot(r, file);
 	}
 	file->fd = -1;
-	return rc == -EINTR ? 0 : rc;
+	return rc;
 }
 
 static int64_t do_here(struct ring *r, struct mlgen_io *op)

@@ -472,7 +472,7 @@ static int64_t do_close(struct table *t, struct mlgen_io *op)
 	detach(t, op->file);
 	rc = status(close(op->file->fd));
 	op->file->fd = -1;
-	return rc == -EINTR ? 0 : rc; /* Linux has closed it by then */
+	return rc;
 }
 
 /* On Linux it writes back what was stored into mappings, too: one flush of the

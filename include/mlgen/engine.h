@@ -44,7 +44,7 @@ enum mlgen_op {
 	MLGEN_FSYNC,
 	MLGEN_FDATASYNC,
 	MLGEN_ADVISE, /* off, len_bytes, advice */
-	MLGEN_CLOSE,
+	MLGEN_CLOSE,  /* -EINTR counts as closed */
 	MLGEN_RENAME, /* file->path to path2 */
 	MLGEN_UNLINK, /* file->path */
 	MLGEN_MKDIR,  /* file->path, file->mode */

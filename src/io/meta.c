@@ -58,7 +58,7 @@ static int64_t meta_close(struct mlgen_io *op)
 	int64_t rc = status(close(op->file->fd));
 
 	op->file->fd = -1;
-	return rc == -EINTR ? 0 : rc; /* Linux has closed it by then */
+	return rc;
 }
 
 static int64_t meta_rename(struct mlgen_io *op)

@@ -54,6 +54,8 @@ bool transfer_try_again(struct io_op *op)
 {
 	if (op->io.result != -EINTR && op->io.result != -EAGAIN)
 		return false;
+	if (op->io.op == MLGEN_CLOSE && op->io.result == -EINTR)
+		op->io.result = 0; /* Linux has closed it by then */
 	if (op->io.op == MLGEN_CLOSE || op->is_linked)
 		return false;
 	return op->tries++ < TRIES_MAX;

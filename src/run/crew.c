@@ -67,7 +67,7 @@ static void serve(struct crew_worker *w)
 	r = io_new(&w->io, &cfg, &err);
 	if (r == 0)
 		r = work(w, &err);
-	if (r && r != -ECANCELED)
+	if (r < 0)
 		fail(c, r, &err);
 	io_free(w->io);
 	opstat_fini(&w->stat);
@@ -197,7 +197,7 @@ int crew_finish(struct crew *c, struct mlgen_err *err)
 	if (r)
 		mlgen_fail(err, r, "%s", c->err.text);
 	else if (atomic_load_explicit(c->config.stop, memory_order_relaxed))
-		r = -EINTR;
+		r = CREW_STOPPED;
 	free_crew(c);
 	return r;
 }

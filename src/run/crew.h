@@ -20,6 +20,10 @@ struct crew_config {
 	unsigned workers;         /* at most; never more than the count */
 };
 
+/* Told to stop, in the middle of its work: no failure, and of no errno's value,
+ * since an operation may fail with any of them. */
+enum { CREW_STOPPED = 1 };
+
 /* One thread, with what it needs to work on files. */
 struct crew_worker {
 	struct crew *crew;
@@ -30,7 +34,7 @@ struct crew_worker {
 };
 
 struct crew_task {
-	/* 0, -ECANCELED when crew_stopped, or -errno with err, which ends all. */
+	/* 0, CREW_STOPPED, or -errno with err, which ends all. */
 	int (*each)(struct crew_worker *w, uint64_t index,
 		    struct mlgen_err *err);
 	void *owner;
@@ -46,7 +50,7 @@ int crew_start(struct crew **out, const struct crew_config *cfg,
 /* Until all is done, or deadline_ns. */
 void crew_wait(struct crew *c, uint64_t deadline_ns);
 
-/* Wait for all, free everything: 0, the first error, or -EINTR when stopped. */
+/* Wait for all, free everything: 0, the first error, or CREW_STOPPED. */
 int crew_finish(struct crew *c, struct mlgen_err *err);
 
 /* crew_start and crew_finish. */

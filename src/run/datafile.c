@@ -167,7 +167,7 @@ static int write_content(struct writing *x, uint64_t index,
 	format_shape(x->d->dataset, index, &writer.shape);
 	while (r == 0 && format->write_next(&writer, buf, bytes, &off, &len)) {
 		if (crew_stopped(x->w))
-			return -ECANCELED;
+			return CREW_STOPPED;
 		r = write_chunk(x, off, len, err);
 		if (r == 0 && off == x->end) /* not the header again */
 			count(x, len);

@@ -44,7 +44,7 @@ int datafile_look(const struct datafiles *d, struct crew_worker *w,
 /*
  * Write it under a temporary name, sync it, drop it from the page cache and
  * rename it into place; makes its folder. Nothing is left behind on failure.
- * 0, -ECANCELED when the crew was stopped, or -errno.
+ * 0, CREW_STOPPED, or -errno.
  */
 int datafile_write(struct datafiles *d, struct crew_worker *w, uint64_t index,
 		   struct mlgen_err *err);

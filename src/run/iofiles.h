@@ -84,7 +84,7 @@ int iofiles_check_space(const struct iofiles *f,
  * the space, writes in parallel through the job's engine under a temporary
  * name and renames when whole. Jobs that read get content, synced and dropped
  * from the page cache; those that only write get space (fallocate where the
- * filesystem can). 0 or -errno with err; -EINTR with progress->stop. *started
+ * filesystem can). 0 or -errno with err; CREW_STOPPED with progress->stop. *started
  * once something was made. The calling thread has joined the clock.
  */
 struct iofiles_layout {

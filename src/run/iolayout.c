@@ -382,7 +382,7 @@ static unsigned worker_count(void)
 
 static int interrupted(const struct layout *x, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EINTR,
+	return mlgen_fail(err, CREW_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files laid out; the next run makes the others",
 			  x->folders[0].path, x->l->made_files, x->asked_files);
@@ -407,7 +407,7 @@ int iolayout_run(struct iofiles *f, struct iofiles_layout *l,
 	x.asked_files = f->missing_files;
 	x.folder_count = list_folders(&x.folders, f);
 	r = work(&x, err);
-	if (r == -EINTR)
+	if (r == CREW_STOPPED)
 		interrupted(&x, err);
 	free_folders(x.folders, x.folder_count);
 	return r;

@@ -228,7 +228,7 @@ static int fill_range(struct filling *x, uint64_t end, struct mlgen_err *err)
 		size_t len =
 			end - off < buf_bytes ? (size_t)(end - off) : buf_bytes;
 		if (crew_stopped(x->w))
-			return -ECANCELED;
+			return CREW_STOPPED;
 		rng_fill(buf, len, x->seed, RNG_CONTENT, off);
 		r = write_at(x, off, len, err);
 		if (r)

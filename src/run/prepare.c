@@ -549,7 +549,7 @@ static void fill_result(const struct prepare *p, struct prepare_result *result)
 
 static int interrupted(const struct prepare *p, struct mlgen_err *err)
 {
-	return mlgen_fail(err, -EINTR,
+	return mlgen_fail(err, CREW_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files written; the next run goes on from there",
 			  p->ds->directory,
@@ -602,6 +602,6 @@ int prepare_dataset(const struct prepare_request *req,
 	if (r == 0)
 		r = look_at_cache(&p, result, err);
 	result->wall_ns = clock_now(req->clock) - start_ns;
-	result->interrupted = r == -EINTR;
-	return r == -EINTR ? interrupted(&p, err) : r;
+	result->interrupted = r == CREW_STOPPED;
+	return r == CREW_STOPPED ? interrupted(&p, err) : r;
 }

@@ -51,7 +51,7 @@ struct prepare_request {
  * much, where and how long, writes what is missing in parallel (each file
  * synced, dropped from the page cache, renamed into place) and marks the
  * manifest complete. Runs on the main thread; starts and joins its own
- * workers. With progress->stop: -EINTR, the dataset is incomplete and resumed
+ * workers. With progress->stop: CREW_STOPPED, the dataset is incomplete and resumed
  * next time. The worker count is the number of CPUs x 2, at least 8 (each
  * waits for its own fsync), at most 16.
  *

@@ -151,7 +151,7 @@ static void finish_slot(struct run *r, struct slot *s)
 
 static void fail(struct run *r, int rc, struct mlgen_err *err)
 {
-	if (rc < 0 && rc != -EINTR)
+	if (rc < 0)
 		failure_set(&r->shared.failure, err);
 }
 

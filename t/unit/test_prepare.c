@@ -17,6 +17,7 @@
 #include "data/format.h"
 #include "data/manifest.h"
 #include "io/engines.h"
+#include "run/crew.h"
 #include "run/prepare.h"
 #include "suites.h"
 
@@ -393,7 +394,7 @@ START_TEST(a_stopped_one_leaves_no_temporary_file_and_is_resumed)
 	enum manifest_state state;
 
 	progress.stop = true;
-	prepare_fails(-EINTR, "the next run goes on from there");
+	prepare_fails(CREW_STOPPED, "the next run goes on from there");
 	ck_assert(result.interrupted);
 	ck_assert_int_eq(count_names("*.part"), 0);
 	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
