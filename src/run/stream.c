@@ -188,7 +188,7 @@ static void submit(struct stream *s, enum mlgen_op kind,
 	}
 	io_submit(stream_io(s), op);
 	s->kept_back++;
-	if (s->kept_back == s->all->job->iodepth_batch_submit) {
+	if (s->kept_back == s->batch_submit) {
 		io_flush(stream_io(s));
 		s->kept_back = 0;
 	}

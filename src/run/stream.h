@@ -35,10 +35,10 @@ struct stream {
 	uint64_t unsynced_data; /* ... fdatasync */
 	bool has_written;
 	uint64_t since_thought; /* requests since the last thinktime */
-	unsigned kept_back;     /* submitted, not flushed */
-	uint64_t end_ns;        /* of runtime; UINT64_MAX = none */
-	uint64_t count_from_ns; /* end of ramp_time */
-	uint64_t late_ns;       /* see clock_sleep_exactly */
+	unsigned kept_back, batch_submit; /* submitted, not flushed */
+	uint64_t end_ns;                  /* of runtime; UINT64_MAX = none */
+	uint64_t count_from_ns;           /* end of ramp_time */
+	uint64_t late_ns;                 /* see clock_sleep_exactly */
 	/* For others, after join. */
 	bool is_complete; /* all bytes moved, or runtime reached */
 	uint64_t lag_ns;  /* of the last paced request, behind its due time */

@@ -102,13 +102,23 @@ int stream_fail_engine(const char *name, int rc, struct mlgen_err *err)
 			  strerror(-rc));
 }
 
+static int try_open(struct stream *s, struct mlgen_file *file, struct io_op *op)
+{
+	*op = (struct io_op){ .io = { .op = MLGEN_OPEN, .file = file } };
+	return (int)io_do(stream_io(s), op);
+}
+
 static int open_one(struct stream *s, struct mlgen_file *file,
 		    struct mlgen_err *err)
 {
 	const char *engine = s->all->job->engine->name;
-	struct io_op op = { .io = { .op = MLGEN_OPEN, .file = file } };
-	int rc = (int)io_do(stream_io(s), &op);
+	struct io_op op;
+	int rc = try_open(s, file, &op);
 
+	if (rc == -EPERM && (file->flags & O_NOATIME)) { /* of others */
+		file->flags &= ~O_NOATIME;
+		rc = try_open(s, file, &op);
+	}
 	if (rc >= 0)
 		return 0;
 	if (op.io.result >= 0)
@@ -137,17 +147,33 @@ static int open_files(struct stream *s, struct mlgen_err *err)
 	for (size_t i = 0; i < s->file_count && rc == 0; i++) {
 		struct mlgen_file *f = &s->files[i];
 
-		/* A mapping that is written has to be readable, too. */
+		/* A mapping that is written has to be readable, too. To note
+		 * the time of a read costs 2 % of it when it comes from memory;
+		 * fio does without as well. */
 		*f = (struct mlgen_file){
 			.path = files[i].path,
 			.fd = -1,
 			.flags = (job_writes(j) ? O_RDWR : O_RDONLY) |
-				 O_CLOEXEC | (j->direct ? O_DIRECT : 0),
+				 O_CLOEXEC | O_NOATIME |
+				 (j->direct ? O_DIRECT : 0),
 		};
 		rc = open_one(s, f, err);
 		s->open_files += rc == 0;
 	}
 	return rc;
+}
+
+/*
+ * 0 = all that is free: one system call for many requests. But a device that
+ * gets them all at once is done with them all at once, and idle until the
+ * next: 4 KiB at iodepth=32 on a virtio disk, 82 thousand IOPS one by one, as
+ * fio does it, and 70 all at once.
+ */
+static unsigned batch_submit(const struct job *j)
+{
+	if (j->iodepth_batch_submit)
+		return (unsigned)j->iodepth_batch_submit;
+	return j->direct ? 1 : 0;
 }
 
 int stream_set_up(struct stream *s, struct mlgen_err *err)
@@ -156,6 +182,7 @@ int stream_set_up(struct stream *s, struct mlgen_err *err)
 	int rc;
 
 	s->depth = job_depth(j);
+	s->batch_submit = batch_submit(j);
 	s->is_sync = !j->engine->reap;
 	iofiles_of(s->all->files, s->index, &s->file_count);
 	pace_init(&s->pace, j);
