@@ -5,8 +5,9 @@
  *	measure FILE COMMAND [ARGUMENT...]
  *
  * One line: seconds from its start to its end, seconds of CPU (user and
- * system), and the most memory it had resident, MiB. Exits as the command
- * does. Small itself: what is resident before exec counts as the command's.
+ * system), the most memory it had resident, MiB, and the seconds of CPU once
+ * more, user's and system's apart. Exits as the command does. Small itself:
+ * what is resident before exec counts as the command's.
  */
 
 #include <errno.h>
@@ -38,13 +39,14 @@ static int fail(const char *what)
 
 static int append(const char *path, double wall, const struct rusage *used)
 {
+	double user = seconds(used->ru_utime);
+	double system = seconds(used->ru_stime);
 	FILE *f = fopen(path, "a");
 
 	if (!f)
 		return fail(path);
-	fprintf(f, "%.6f %.6f %.2f\n", wall,
-		seconds(used->ru_utime) + seconds(used->ru_stime),
-		(double)used->ru_maxrss / 1024);
+	fprintf(f, "%.6f %.6f %.2f %.6f %.6f\n", wall, user + system,
+		(double)used->ru_maxrss / 1024, user, system);
 	return fclose(f) ? fail(path) : 0;
 }
 

@@ -2,7 +2,8 @@
 # figures.sh - what the benchmarks share: measuring a command, and figures beside their bounds.
 # shellcheck shell=sh
 #
-#	measure FILE COMMAND...		run it; FILE gets "wall_s cpu_s rss_mib"
+#	measure FILE COMMAND...		run it; FILE gets a line of "wall_s cpu_s rss_mib
+#					user_s system_s"
 #	column N FILE			its Nth words, a line each
 #	median, most			of the numbers on standard input
 #	calc EXPRESSION			in floating point, as awk has it
