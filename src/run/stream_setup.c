@@ -115,7 +115,8 @@ static int open_one(struct stream *s, struct mlgen_file *file,
 	struct io_op op;
 	int rc = try_open(s, file, &op);
 
-	if (rc == -EPERM && (file->flags & O_NOATIME)) { /* of others */
+	/* Files of others; the engine's own error is another matter. */
+	if (op.io.result == -EPERM && (file->flags & O_NOATIME)) {
 		file->flags &= ~O_NOATIME;
 		rc = try_open(s, file, &op);
 	}
