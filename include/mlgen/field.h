@@ -47,8 +47,8 @@ enum mlgen_field_flags {
 };
 
 struct mlgen_choice {
-	const char *name; /* NULL ends the list */
-	int value;
+	const char *name; /* NULL ends the list; "NAME:" takes a number ... */
+	int value;        /* ... that is added to this; it is the highest */
 	const char *help; /* one clause, lower case, no full stop */
 };
 

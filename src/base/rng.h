@@ -20,6 +20,8 @@ enum rng_stream {
 	RNG_WORKER,    /* seeds of the workers of a plain job, and their ... */
 	RNG_DIRECTION, /* read or write */
 	RNG_REQUEST,   /* size, and place where one may come twice */
+	RNG_PREPROCESS,
+	RNG_EVAL, /* compute times of an evaluation */
 };
 
 /* 64 uniform bits. */

@@ -10,15 +10,16 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/units.h"
+#include "data/dataset_scan.h"
 #include "data/format.h"
+#include "data/scan.h"
 
-/* Up to here totals are summed up file by file. */
-#define EXACT_FILES UINT64_C(1000000)
-/* No filesystem holds more, and sums of sizes stay within 64 bits. */
-#define MOST_BYTES 0x1p62
+#define TRAIN_FOLDER "train"
+#define EVAL_FOLDER "valid"
 /* What the name of a file gets while it is written: "." and ".part". */
 #define TEMPORARY_EXTRA 6
+/* Of every rank, that scale leaves. */
+#define SCALED_BATCHES 4
 
 static unsigned digits(uint64_t v)
 {
@@ -47,71 +48,37 @@ static char *directory_of(const struct job *job)
 	return mem_strndup(d, n);
 }
 
-static uint64_t file_bytes_of(const struct dataset *ds,
-			      const struct file_shape *shape)
-{
-	return ds->format->file_bytes(shape);
-}
-
-/* Of a file whose samples are as large as the distribution's mean. */
-static double mean_file_bytes(const struct dataset *ds)
-{
-	struct file_shape one = { .samples = 1, .sides = { 1, 1 } };
-	struct file_shape two = { .samples = 2, .sides = { 1, 1 } };
-	uint64_t per_sample =
-		file_bytes_of(ds, &two) - file_bytes_of(ds, &one) - 1;
-	uint64_t per_file = file_bytes_of(ds, &one) - 1 - per_sample;
-
-	return (dist_mean(&ds->sample_size) + (double)per_sample) *
-		       (double)ds->samples_per_file +
-	       (double)per_file;
-}
-
-int dataset_check_bytes(const struct dataset *ds, double files,
-			struct mlgen_err *err)
-{
-	char text[UNITS_TEXT_BYTES];
-	double bytes = mean_file_bytes(ds) * files;
-
-	if (bytes < MOST_BYTES)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "num_files: the dataset would have %s; lower "
-			  "num_files, samples_per_file or sample_size",
-			  units_human_bytes(text, bytes));
-}
-
 static double files_by_ratio(const struct dataset *ds, const struct job *job,
 			     uint64_t memory_bytes)
 {
 	double want = job->dataset_ratio * (double)memory_bytes;
-	double files = ceil(want / mean_file_bytes(ds));
+	double files = ceil(want / dataset_mean_file_bytes(ds));
 	struct dataset trial = *ds;
 	struct dataset_totals totals;
 
 	/* Sizes that are drawn may add up to a little less than their mean
 	 * says: a few files more then. */
-	for (unsigned i = 0; i < 3 && files <= (double)EXACT_FILES; i++) {
+	for (unsigned i = 0; i < 3 && files <= (double)DATASET_EXACT_FILES;
+	     i++) {
 		trial.files = files < 1 ? 1 : (uint64_t)files;
 		dataset_totals(&trial, &totals);
 		if ((double)totals.bytes >= want)
 			break;
 		files += ceil((want - (double)totals.bytes) /
-			      mean_file_bytes(ds));
+			      dataset_mean_file_bytes(ds));
 	}
 	return files < 1 ? 1 : files;
 }
 
-/* A part of the files, but enough for four batches of every rank. */
+/* A part of the files, but enough for so many batches of every rank. */
 static uint64_t files_by_scale(const struct dataset *ds, const struct job *job,
-			       uint64_t files)
+			       uint64_t files, uint64_t batch, uint64_t batches)
 {
 	uint64_t part = (uint64_t)ceil((double)files * (job->scale / 100));
 	uint64_t samples, least;
 
-	if (__builtin_mul_overflow(job->batch_size, job->accelerators,
-				   &samples) ||
-	    __builtin_mul_overflow(samples, 4, &samples))
+	if (__builtin_mul_overflow(batch, job->accelerators, &samples) ||
+	    __builtin_mul_overflow(samples, batches, &samples))
 		return files;
 	least = divide_up(samples, ds->samples_per_file);
 	if (part < least)
@@ -132,16 +99,33 @@ static int choose_files(struct dataset *ds, const struct job *job,
 		return r;
 	ds->files = job->dataset_ratio > 0 ? (uint64_t)files : job->num_files;
 	if (job->scale < 100)
-		ds->files = files_by_scale(ds, job, ds->files);
+		ds->files = files_by_scale(ds, job, ds->files, job->batch_size,
+					   SCALED_BATCHES);
 	ds->files_named = ds->files;
 	return 0;
+}
+
+static uint64_t eval_batch(const struct job *job)
+{
+	return job->eval_batch_size ? job->eval_batch_size : job->batch_size;
+}
+
+/* What is evaluated in a step is at least left. */
+static uint64_t eval_files(const struct dataset *ds, const struct job *job)
+{
+	return job->scale < 100 ? files_by_scale(ds, job, job->eval_files,
+						 eval_batch(job), 1)
+				: job->eval_files;
 }
 
 static int check_names(const struct dataset *ds, struct mlgen_err *err)
 {
 	char path[PATH_MAX - TEMPORARY_EXTRA];
+	int r = 0;
 
-	if (dataset_path(ds, ds->files - 1, path, sizeof(path)) > 0)
+	for (uint64_t part = 1; part <= ds->parts && r >= 0; part++)
+		r = dataset_path(ds, part * ds->files - 1, path, sizeof(path));
+	if (r >= 0)
 		return 0;
 	return mlgen_fail(err, -ENAMETOOLONG,
 			  "directory: %.60s... is too long for the names of "
@@ -169,6 +153,21 @@ static int check_full_batches(uint64_t samples, uint64_t batch, uint64_t ranks,
 		ranks, ranks, batch, (double)ranks * (double)batch, samples);
 }
 
+static int check_eval(const struct dataset *eval, const struct job *job,
+		      struct mlgen_err *err)
+{
+	uint64_t samples = dataset_samples(eval), batch = eval_batch(job);
+
+	if (samples / batch / job->accelerators > 0)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "eval_files: %" PRIu64 " with %" PRIu64
+			  " samples are not one eval_batch_size of %" PRIu64
+			  " for each of %" PRIu64 " accelerators; more "
+			  "eval_files or a smaller eval_batch_size",
+			  eval->files, samples, batch, job->accelerators);
+}
+
 /* drop_last=0: the last batch may be short, but never all of them. */
 static int check_shard(uint64_t samples, uint64_t batch, uint64_t ranks,
 		       struct mlgen_err *err)
@@ -192,60 +191,83 @@ static int check_shard(uint64_t samples, uint64_t batch, uint64_t ranks,
 	return 0;
 }
 
-/* Mean and variance as they grow (Welford): exact where sums of squares of
- * large sizes would lose the difference. */
-struct moments {
-	uint64_t n;
-	double mean, squares;
-};
-
-static void moments_add(struct moments *m, double v)
+static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
+			size_t size)
 {
-	double delta = v - m->mean;
+	int n = snprintf(out, size, "%s/", ds->directory);
+	int r;
 
-	m->n++;
-	m->mean += delta / (double)m->n;
-	m->squares += delta * (v - m->mean);
+	if (n < 0 || (size_t)n >= size)
+		return -ENAMETOOLONG;
+	r = scan_name(ds->scan, file, out + n, size - (size_t)n);
+	return r < 0 ? r : n + r;
 }
 
-static void totals_same(const struct dataset *ds, struct dataset_totals *t)
+int dataset_init_format(struct dataset *ds, struct mlgen_err *err)
 {
-	t->bytes = ds->files * dataset_file_bytes(ds, 0);
-	t->sample_bytes = dataset_samples(ds) * dataset_sample_bytes(ds, 0);
-	t->mean_file_bytes = (double)dataset_file_bytes(ds, 0);
-	t->mean_sample_bytes = (double)dataset_sample_bytes(ds, 0);
+	const struct format *f = ds->format;
+
+	ds->parts = 1;
+	ds->extent_samples = 1;
+	ds->split = TRAIN_FOLDER;
+	if (f->needs)
+		return mlgen_fail(
+			err, -EINVAL,
+			"format: %s was left out of this mlgen, which "
+			"was built without %s; install it (./configure "
+			"--install-deps) and build again",
+			f->name, f->needs);
+	if (ds->options.label_size_bytes && f != &format_npy)
+		return mlgen_fail(err, -EINVAL,
+				  "label_size: only format=npy has files of "
+				  "labels, format=%s has none; drop label_size",
+				  f->name);
+	return f->init ? f->init(ds, err) : 0;
 }
 
-static void totals_expected(const struct dataset *ds, struct dataset_totals *t)
+static struct format_options options_of(const struct job *job)
 {
-	t->estimate = true;
-	t->mean_sample_bytes = dist_mean(&ds->sample_size);
-	t->mean_file_bytes = mean_file_bytes(ds);
-	t->stdev_file_bytes =
-		dist_stdev(&ds->sample_size) * (double)ds->samples_per_file;
-	t->bytes = (uint64_t)((double)ds->files * t->mean_file_bytes);
-	t->sample_bytes =
-		(uint64_t)((double)dataset_samples(ds) * t->mean_sample_bytes);
+	return (struct format_options){
+		.label_size_bytes = job->label_size_bytes,
+		.row_group_size = job->row_group_size,
+		.columns = job->columns ? mem_strdup(job->columns) : NULL,
+		.read_columns = job->read_columns
+					? mem_strdup(job->read_columns)
+					: NULL,
+	};
 }
 
-static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
+static int init_made(struct dataset *ds, const struct job *job,
+		     uint64_t memory_bytes, struct mlgen_err *err)
 {
-	struct moments files = { 0 };
+	int r;
 
-	for (uint64_t i = 0; i < ds->files; i++) {
-		struct file_shape shape;
-		uint64_t bytes;
+	ds->samples_per_file = job->samples_per_file;
+	ds->subfolders = job->subfolders ? job->subfolders : 1;
+	ds->sample_size = job->sample_size;
+	ds->options = options_of(job);
+	r = dataset_init_format(ds, err);
+	if (r == 0)
+		r = choose_files(ds, job, memory_bytes, err);
+	return r ? r : check_names(ds, err);
+}
 
-		format_shape(ds, i, &shape);
-		bytes = file_bytes_of(ds, &shape);
-		t->bytes += bytes;
-		t->sample_bytes += shape.samples * format_sample_bytes(&shape);
-		moments_add(&files, (double)bytes);
-	}
-	t->mean_file_bytes = files.mean;
-	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
-	t->mean_sample_bytes =
-		(double)t->sample_bytes / (double)dataset_samples(ds);
+static int init_found(struct dataset *ds, const struct job *job,
+		      struct mlgen_err *err)
+{
+	int r;
+
+	ds->samples_per_file = 1;
+	ds->subfolders = 1;
+	r = dataset_scan(ds, job, err);
+	if (r)
+		return r;
+	if (job->scale < 100)
+		ds->files = files_by_scale(ds, job, ds->files, job->batch_size,
+					   SCALED_BATCHES);
+	ds->files_named = ds->files;
+	dataset_scan_mean(ds);
+	return dataset_init_format(ds, err);
 }
 
 int dataset_init(struct dataset *ds, const struct job *job,
@@ -256,12 +278,9 @@ int dataset_init(struct dataset *ds, const struct job *job,
 	memset(ds, 0, sizeof(*ds));
 	ds->format = format_of((enum job_format)job->format);
 	ds->directory = directory_of(job);
-	ds->samples_per_file = job->samples_per_file;
-	ds->subfolders = job->subfolders ? job->subfolders : 1;
-	ds->sample_size = job->sample_size;
-	r = choose_files(ds, job, memory_bytes, err);
-	if (r == 0)
-		r = check_names(ds, err);
+	r = job->dataset == DATASET_SCAN
+		    ? init_found(ds, job, err)
+		    : init_made(ds, job, memory_bytes, err);
 	if (r == 0 && job->phase != PHASE_PREPARE)
 		r = dataset_check_ranks(ds, job, job->accelerators, err);
 	if (r)
@@ -271,8 +290,67 @@ int dataset_init(struct dataset *ds, const struct job *job,
 
 void dataset_fini(struct dataset *ds)
 {
+	if (ds->format && ds->format->fini)
+		ds->format->fini(ds);
+	mem_free(ds->options.columns);
+	mem_free(ds->options.read_columns);
 	mem_free(ds->directory);
+	scan_free(ds->scan);
 	memset(ds, 0, sizeof(*ds));
+}
+
+int dataset_init_eval(struct dataset *eval, const struct dataset *train,
+		      const struct job *job, struct mlgen_err *err)
+{
+	int r = dataset_init_split(eval, train, eval_files(train, job), err);
+
+	if (r == 0 && eval->files && job->phase != PHASE_PREPARE)
+		r = check_eval(eval, job, err);
+	if (r)
+		dataset_fini(eval);
+	return r;
+}
+
+int dataset_init_split(struct dataset *eval, const struct dataset *train,
+		       uint64_t files, struct mlgen_err *err)
+{
+	const struct format_options *o = &train->options;
+	int r;
+
+	memset(eval, 0, sizeof(*eval));
+	if (files == 0)
+		return 0;
+	*eval = (struct dataset){
+		.format = train->format,
+		.directory = mem_strdup(train->directory),
+		.files = files,
+		.samples_per_file = train->samples_per_file,
+		.subfolders = train->subfolders,
+		.sample_size = train->sample_size,
+		.options = *o,
+	};
+	if (o->columns)
+		eval->options.columns = mem_strdup(o->columns);
+	if (o->read_columns)
+		eval->options.read_columns = mem_strdup(o->read_columns);
+	r = dataset_init_format(eval, err);
+	if (r == 0)
+		r = dataset_check_bytes(eval, (double)files, err);
+	eval->split = EVAL_FOLDER;
+	dataset_place_eval(eval, train, files);
+	if (r == 0)
+		r = check_names(eval, err);
+	if (r)
+		dataset_fini(eval);
+	return r;
+}
+
+void dataset_place_eval(struct dataset *eval, const struct dataset *train,
+			uint64_t files_named)
+{
+	eval->files_named = files_named;
+	eval->first_size = train->files_named;
+	eval->first_content = train->files_named * train->parts;
 }
 
 int dataset_check_ranks(const struct dataset *ds, const struct job *job,
@@ -286,6 +364,11 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 		       : check_shard(samples, job->batch_size, ranks, err);
 }
 
+uint64_t dataset_all_files(const struct dataset *ds)
+{
+	return ds->files * ds->parts;
+}
+
 uint64_t dataset_samples(const struct dataset *ds)
 {
 	return ds->files * ds->samples_per_file;
@@ -293,32 +376,53 @@ uint64_t dataset_samples(const struct dataset *ds)
 
 uint64_t dataset_extents(const struct dataset *ds)
 {
-	return dataset_samples(ds); /* npz and raw: a sample is an extent */
+	return dataset_samples(ds) / ds->extent_samples;
 }
 
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x)
 {
+	uint64_t per_file = ds->samples_per_file / ds->extent_samples;
+
 	x->id = id;
-	x->file = id / ds->samples_per_file;
-	x->first_sample = id % ds->samples_per_file;
-	x->samples = 1;
+	x->file = id / per_file;
+	x->first_sample = id % per_file * ds->extent_samples;
+	x->samples = (uint32_t)ds->extent_samples;
+}
+
+int dataset_folder(const struct dataset *ds, unsigned part, char *out,
+		   size_t size)
+{
+	const char *folder = ds->format->parts[part].folder;
+	int n = snprintf(out, size, "%s%s%s/%s", ds->directory,
+			 folder ? "/" : "", folder ? folder : "", ds->split);
+
+	return n > 0 && (size_t)n < size ? n : -ENAMETOOLONG;
 }
 
 int dataset_path(const struct dataset *ds, uint64_t file, char *out,
 		 size_t size)
 {
+	unsigned part = (unsigned)(file / ds->files);
+	const char *suffix = ds->format->parts[part].suffix;
 	char sub[24] = "";
-	int n;
+	int n, name;
 
+	if (ds->scan)
+		return path_of_scan(ds, file, out, size);
+	n = dataset_folder(ds, part, out, size);
+	if (n < 0)
+		return n;
+	file %= ds->files;
 	if (ds->subfolders > 1)
 		snprintf(sub, sizeof(sub), "/%0*" PRIu64,
 			 (int)digits(ds->subfolders - 1),
 			 file % ds->subfolders);
-	n = snprintf(out, size,
-		     "%s/train%s/img_%0*" PRIu64 "_of_%" PRIu64 ".%s",
-		     ds->directory, sub, (int)digits(ds->files_named), file,
-		     ds->files_named, ds->format->name);
-	return n > 0 && (size_t)n < size ? n : -ENAMETOOLONG;
+	name = snprintf(out + n, size - (size_t)n,
+			"%s/img_%0*" PRIu64 "_of_%" PRIu64 ".%s", sub,
+			(int)digits(ds->files_named), file, ds->files_named,
+			suffix ? suffix : ds->format->name);
+	return name > 0 && (size_t)name < size - (size_t)n ? n + name
+							   : -ENAMETOOLONG;
 }
 
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file)
@@ -333,17 +437,14 @@ uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file)
 {
 	struct file_shape shape;
 
+	if (ds->scan)
+		return scan_size(ds->scan, file);
 	format_shape(ds, file, &shape);
-	return file_bytes_of(ds, &shape);
+	return ds->format->file_bytes(&shape);
 }
 
-void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
+uint64_t dataset_content(const struct dataset *ds, uint64_t file)
 {
-	memset(t, 0, sizeof(*t));
-	if (dist_is_const(&ds->sample_size))
-		totals_same(ds, t);
-	else if (ds->files > EXACT_FILES)
-		totals_expected(ds, t);
-	else
-		totals_exact(ds, t);
+	return ds->first_content + file / ds->files * ds->files_named +
+	       file % ds->files;
 }

@@ -28,15 +28,39 @@ struct extent {
 };
 
 struct format;
+struct scan;
 
+/* Of some formats: as in struct job. */
+struct format_options {
+	uint64_t label_size_bytes;
+	uint64_t row_group_size;
+	char *columns, *read_columns; /* owned; NULL = none given */
+};
+
+/*
+ * A format has one file for its samples, or several (an index beside it):
+ * its parts. Files are numbered part by part, 0 .. parts x files - 1, and
+ * only those of part 0 hold samples.
+ */
 struct dataset {
 	const struct format *format;
 	char *directory;      /* owned */
-	uint64_t files;       /* that this job reads */
+	uint64_t files;       /* that this job reads; of each part */
 	uint64_t files_named; /* the N in the names; the manifest's */
 	uint64_t samples_per_file;
 	uint64_t subfolders;
 	struct dist sample_size;
+	struct format_options options;
+	unsigned parts;          /* 1 or more */
+	uint64_t extent_samples; /* divides samples_per_file */
+	void *common;            /* the format's; see format->init */
+	const char *split;       /* the folder: "train" or "valid" */
+	uint64_t first_size;     /* of its file 0 among all sizes drawn */
+	uint64_t first_content;  /* of its file 0 among all contents */
+	uint64_t eval_files;     /* beside it, as in the manifest; 0 = none */
+	/* dataset=scan: names and sizes come from here; owned. The first
+	 * `files` of it, and sample_size is the constant that is their mean. */
+	struct scan *scan;
 };
 
 /*
@@ -44,10 +68,37 @@ struct dataset {
  * size, rounded up) if set, then scale: max(ceil(scale x N), 4 batches for
  * every rank). 0, or -EINVAL with err (more accelerators than samples, batch
  * larger than a shard: each names the numbers and the way out).
+ *
+ * With dataset=scan the directory is listed, which takes its time, and the
+ * files are those that are there (scan.h; -errno as there, too). What only
+ * made files can have is refused.
  */
 int dataset_init(struct dataset *ds, const struct job *job,
 		 uint64_t memory_bytes, struct mlgen_err *err);
 void dataset_fini(struct dataset *ds);
+
+/*
+ * The files that a job evaluates with, job->eval_files of them (a part of them
+ * with scale), in the folder "valid": a dataset of its own with the train
+ * dataset's directory, format and options. Sizes and contents go on where the
+ * train dataset's end (DLIO draws them in this order). With eval_files=0 it is
+ * zeroed: no files, no format.
+ */
+int dataset_init_eval(struct dataset *eval, const struct dataset *train,
+		      const struct job *job, struct mlgen_err *err);
+
+/* The same for so many files. */
+int dataset_init_split(struct dataset *eval, const struct dataset *train,
+		       uint64_t files, struct mlgen_err *err);
+
+/* Its files are the first of so many, beside a train dataset whose files_named
+ * is known: a manifest says both. */
+void dataset_place_eval(struct dataset *eval, const struct dataset *train,
+			uint64_t files_named);
+
+/* Of a dataset with format, sizes and options: what the format makes of them.
+ * Part of dataset_init. 0, or -EINVAL with err. */
+int dataset_init_format(struct dataset *ds, struct mlgen_err *err);
 
 /* -EINVAL when so many files would be more bytes than offsets can count. */
 int dataset_check_bytes(const struct dataset *ds, double files,
@@ -58,21 +109,38 @@ int dataset_check_bytes(const struct dataset *ds, double files,
 int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 			uint64_t ranks, struct mlgen_err *err);
 
+uint64_t dataset_all_files(const struct dataset *ds); /* of all parts */
 uint64_t dataset_samples(const struct dataset *ds);
 uint64_t dataset_extents(const struct dataset *ds);
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x);
 
+/* "DIR[/FOLDER]/train", without a subfolder: where the files of a part are.
+ * Its length, or -ENAMETOOLONG. */
+int dataset_folder(const struct dataset *ds, unsigned part, char *out,
+		   size_t size);
+
 /*
- * Full path of a file, "DIR/train[/SUB]/img_III_of_N.npz" as DLIO names them
- * (III padded to the digits of N, from 0; subfolder index % subfolders when
- * subfolders > 1). Its length, or -ENAMETOOLONG.
+ * Full path of a file, "DIR[/FOLDER]/train[/SUB]/img_III_of_N.npz" as DLIO
+ * names them (III padded to the digits of N, from 0; subfolder index %
+ * subfolders when subfolders > 1; FOLDER and suffix as the format's part has
+ * them). Its length, or -ENAMETOOLONG; of a scan also -errno, where its names
+ * cannot be read back.
  */
 int dataset_path(const struct dataset *ds, uint64_t file, char *out,
 		 size_t size);
 
-/* Payload of one sample of a file, and the whole file, in bytes. */
+/* Payload of one sample of a file (of part 0), and the whole file, bytes. */
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file);
+
+/* Names of contents, no two alike in a directory: format_writer.seed_index. */
+uint64_t dataset_content(const struct dataset *ds, uint64_t file);
+
+/* Of all parts of a file whose samples are as large as the mean. */
+double dataset_mean_file_bytes(const struct dataset *ds);
+
+/* Up to here totals are summed up file by file. */
+#define DATASET_EXACT_FILES UINT64_C(1000000)
 
 struct dataset_totals {
 	uint64_t bytes;        /* of all files on disk */

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "data/format.h"
+
 /* As many as a dry run has time for; MLPerf-sized datasets are looked at
  * whole. */
 #define LOOKED_AT 32768
@@ -24,6 +26,12 @@ static double io_bytes_per_sample(const struct plan_config *plan)
 	return samples > 0 ? bytes / samples : 0;
 }
 
+double demand_sample_bytes(const struct dataset *ds)
+{
+	return ds->format->read_bytes ? ds->format->read_bytes(ds)
+				      : dist_mean(&ds->sample_size);
+}
+
 void demand_of(struct demand *d, const struct job *job,
 	       const struct plan_config *plan)
 {
@@ -32,7 +40,8 @@ void demand_of(struct demand *d, const struct job *job,
 	d->samples_per_sec = step_seconds > 0
 				     ? (double)job->batch_size / step_seconds
 				     : (double)NAN;
-	d->bytes_per_sec = d->samples_per_sec * dist_mean(&job->sample_size);
+	d->bytes_per_sec =
+		d->samples_per_sec * demand_sample_bytes(plan->dataset);
 	d->all_bytes_per_sec = d->bytes_per_sec * all;
 	d->all_io_bytes_per_sec =
 		d->samples_per_sec * all * io_bytes_per_sample(plan);

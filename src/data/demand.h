@@ -18,5 +18,9 @@ struct demand {
 	double all_io_bytes_per_sec;
 };
 
+/* The nominal bytes of a sample: the mean of sample_size; of column projection
+ * the declared widths that are read. */
+double demand_sample_bytes(const struct dataset *ds);
+
 void demand_of(struct demand *d, const struct job *job,
 	       const struct plan_config *plan);

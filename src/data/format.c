@@ -5,10 +5,19 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "data/scan.h"
 
 static const struct format *const formats[] = {
 	[FORMAT_NPZ] = &format_npz,
+	[FORMAT_NPY] = &format_npy,
 	[FORMAT_RAW] = &format_raw,
+	[FORMAT_TFRECORD] = &format_tfrecord,
+	[FORMAT_JPEG] = &format_jpeg,
+	[FORMAT_INDEXED_BINARY] = &format_indexed_binary,
+	[FORMAT_MMAP_INDEXED_BINARY] = &format_mmap_indexed_binary,
+	[FORMAT_HDF5] = &format_hdf5,
+	[FORMAT_PARQUET] = &format_parquet,
+	[FORMAT_TAR] = &format_tar,
 };
 
 const struct format *format_of(enum job_format f)
@@ -27,10 +36,17 @@ const struct format *format_find(const char *name)
 void format_shape(const struct dataset *ds, uint64_t file,
 		  struct file_shape *shape)
 {
+	shape->part = (unsigned)(file / ds->files);
+	shape->common = ds->common;
 	shape->samples = ds->samples_per_file;
 	shape->two_sides = ds->sample_size.kind == DIST_DLIO;
-	dist_draw_sides(&ds->sample_size, DATASET_SEED, RNG_SAMPLE_SIZE, file,
-			shape->sides);
+	if (ds->scan) {
+		shape->sides[0] = 1;
+		shape->sides[1] = scan_size(ds->scan, file);
+		return;
+	}
+	dist_draw_sides(&ds->sample_size, DATASET_SEED, RNG_SAMPLE_SIZE,
+			ds->first_size + file % ds->files, shape->sides);
 }
 
 uint64_t format_sample_bytes(const struct file_shape *shape)

@@ -13,6 +13,8 @@ struct file_shape {
 	uint64_t samples;
 	uint64_t sides[2]; /* of one sample; {1, bytes} unless dlio: */
 	bool two_sides; /* dlio: shape (samples, d1, d2), else (samples, bytes) */
+	unsigned part;      /* which of the format's files (dataset.h) */
+	const void *common; /* the dataset's; format->init made it */
 };
 
 /*
@@ -25,14 +27,38 @@ struct format_writer {
 	struct file_shape shape;
 	uint64_t seed_index; /* of the content: the file's index */
 	uint64_t pos;
-	unsigned part;
+	unsigned stage; /* the format's own */
 	uint32_t crc[2];
 };
 
 struct plan_kind;
 
+/* Names of the files of one part: FOLDER/train/img_III_of_N.SUFFIX. */
+struct format_part {
+	const char *folder; /* NULL = the dataset's directory itself */
+	const char *suffix;
+};
+
+#define FORMAT_PARTS 3
+
 struct format {
 	const char *name; /* also the suffix of its files */
+	/* NULL = it is built in; else the library that configure missed. */
+	const char *needs;
+	/*
+	 * Optional: what all files have in common, from ds->options and the
+	 * sizes; in ds->common (NULL is fine for fini), with ds->parts and
+	 * ds->extent_samples where they are not 1. ds has all else but the
+	 * number of files. 0, or -EINVAL with err: "OPTION: what is wrong,
+	 * what would be right".
+	 */
+	int (*init)(struct dataset *ds, struct mlgen_err *err);
+	void (*fini)(struct dataset *ds);
+	/* suffix NULL for a part 0 means `name`. */
+	struct format_part parts[FORMAT_PARTS];
+	/* What every file of part 0 begins with; NULL = nothing is known. */
+	const char *magic;
+	size_t magic_bytes;
 	uint64_t (*file_bytes)(const struct file_shape *shape);
 	/* Where samples first .. first+n-1 lie. */
 	void (*sample_range)(const struct file_shape *shape, uint64_t first,
@@ -43,14 +69,26 @@ struct format {
 	/* access=framework, buffered and with direct=1 (data/plan.h); NULL: no
 	 * framework reads it so, and job_check refuses. */
 	const struct plan_kind *framework[2];
+	const char *reader; /* whose calls these are: "NumPy" */
+	/* Optional: bytes of a sample that are asked for; NULL = all. */
+	double (*read_bytes)(const struct dataset *ds);
+	/* Optional: what a framework's worker reads of every file before its
+	 * first sample (an index). Its extents have no samples. */
+	const struct plan_kind *at_start;
+	/* access=framework goes through a file from its beginning to its end:
+	 * extents in order, the file stays open between them. */
+	bool is_forward;
 };
 
-extern const struct format format_npz, format_raw;
+extern const struct format format_hdf5, format_indexed_binary, format_jpeg,
+	format_mmap_indexed_binary, format_npy, format_npz, format_parquet,
+	format_raw, format_tar, format_tfrecord;
 
 const struct format *format_of(enum job_format f);
 /* By name; NULL = none. */
 const struct format *format_find(const char *name);
 
+/* `file` counts through all parts: part x ds->files + file. */
 void format_shape(const struct dataset *ds, uint64_t file,
 		  struct file_shape *shape);
 /* Payload of one sample. */

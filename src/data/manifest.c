@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manifest.c - the manifest of a dataset directory, a small JSON document. */
+/* manifest.c - what a dataset directory was made from, compared with what a job wants. */
 #include "data/manifest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,131 +13,15 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "data/format.h"
-
-#define MANIFEST_VERSION 1
-#define MANIFEST_TEMPORARY "." MANIFEST_NAME ".part"
+#include "data/manifest_file.h"
 
 /* More files than this are not looked at one by one. */
 #define LOOK_FILES UINT64_C(1000000)
 #define LOOK_SAMPLE UINT64_C(4096)
 
-/* The parameters as they are written. */
-struct manifest {
-	uint64_t num_files, samples_per_file, subfolders;
-	char format[16];
-	char sample_size[128];
-	bool complete;
-};
-
-static void join(char out[PATH_MAX], const char *directory, const char *name)
-{
-	/* dataset_init has made sure that longer names than these fit. */
-	snprintf(out, PATH_MAX, "%s/%s", directory, name);
-}
-
-static int bad(const char *path, const char *what, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EINVAL,
-			  "%s: %s; another directory, or remove this dataset "
-			  "by hand",
-			  path, what);
-}
-
-static bool get_count(const json_t *root, const char *key, uint64_t *out)
-{
-	const json_t *v = json_object_get(root, key);
-
-	if (!json_is_integer(v) || json_integer_value(v) < 1)
-		return false;
-	*out = (uint64_t)json_integer_value(v);
-	return true;
-}
-
-static bool get_text(const json_t *root, const char *key, char *out,
-		     size_t size)
-{
-	const char *s = json_string_value(json_object_get(root, key));
-
-	return s && (size_t)snprintf(out, size, "%s", s) < size;
-}
-
-static int check_version(const json_t *root, const char *path,
-			 struct mlgen_err *err)
-{
-	uint64_t version;
-
-	if (!get_count(root, "version", &version))
-		return bad(path, "this is no manifest of a dataset", err);
-	if (version == MANIFEST_VERSION)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%s: version %" PRIu64 " was written by another "
-			  "mlgen, this one knows version %d; another "
-			  "directory, or that mlgen",
-			  path, version, MANIFEST_VERSION);
-}
-
-static int decode(const json_t *root, const char *path, struct manifest *m,
-		  struct mlgen_err *err)
-{
-	const json_t *complete = json_object_get(root, "complete");
-	int r = check_version(root, path, err);
-
-	if (r)
-		return r;
-	if (!get_count(root, "num_files", &m->num_files) ||
-	    !get_count(root, "samples_per_file", &m->samples_per_file) ||
-	    !get_count(root, "subfolders", &m->subfolders) ||
-	    !get_text(root, "format", m->format, sizeof(m->format)) ||
-	    !get_text(root, "sample_size", m->sample_size,
-		      sizeof(m->sample_size)) ||
-	    !json_is_boolean(complete))
-		return bad(path, "a parameter is missing or not understood",
-			   err);
-	m->complete = json_is_true(complete);
-	return 0;
-}
-
-static int parse(FILE *from, const char *path, struct manifest *m,
-		 struct mlgen_err *err)
-{
-	json_error_t why;
-	json_t *root = json_loadf(from, JSON_REJECT_DUPLICATES, &why);
-	char what[JSON_ERROR_TEXT_LENGTH + 32];
-	int r;
-
-	if (!root) {
-		snprintf(what, sizeof(what), "cut short or damaged (%s)",
-			 why.text);
-		return bad(path, what, err);
-	}
-	r = decode(root, path, m, err);
-	json_decref(root);
-	return r;
-}
-
-/* 0, -ENOENT without err, or another -errno with it. */
-static int load(const char *directory, struct manifest *m,
-		struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-	FILE *f;
-	int r;
-
-	memset(m, 0, sizeof(*m));
-	join(path, directory, MANIFEST_NAME);
-	f = fopen(path, "re");
-	if (!f && errno == ENOENT)
-		return -ENOENT;
-	if (!f)
-		return mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
-	r = parse(f, path, m, err);
-	fclose(f);
-	return r;
-}
-
 static void describe(const struct dataset *ds, struct manifest *m)
 {
+	const struct format_options *o = &ds->options;
 	struct buf size;
 
 	buf_init(&size);
@@ -150,117 +32,157 @@ static void describe(const struct dataset *ds, struct manifest *m)
 	snprintf(m->format, sizeof(m->format), "%s", ds->format->name);
 	snprintf(m->sample_size, sizeof(m->sample_size), "%s", buf_str(&size));
 	buf_fini(&size);
+	m->eval_files = ds->eval_files;
+	m->label_size = o->label_size_bytes;
+	m->row_group_size = MANIFEST_ROW_GROUP_SIZE;
+	/* Other formats make nothing of what a job may have all the same. */
+	if (ds->format != &format_parquet)
+		return;
+	if (o->row_group_size)
+		m->row_group_size = o->row_group_size;
+	if (o->columns)
+		m->columns = mem_strdup(o->columns);
 }
 
-static int differs(const struct dataset *ds, const struct manifest *m,
-		   const char *option, const char *made, const char *job,
-		   struct mlgen_err *err)
+static int describe_sizes(struct dataset *ds, const struct manifest *m,
+			  const char *directory, struct mlgen_err *err)
 {
+	int r = dist_parse(&ds->sample_size, m->sample_size, DIST_BYTES, NULL,
+			   1024, err);
+
+	if (r)
+		return r;
+	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s/%s: sample_size=%s is below the minimum 1",
+			directory, MANIFEST_NAME, m->sample_size);
+	return 0;
+}
+
+static int describe_dataset(struct dataset *ds, struct manifest *m,
+			    const char *directory, struct mlgen_err *err)
+{
+	int r;
+
+	ds->format = format_find(m->format);
+	if (!ds->format)
+		return mlgen_fail(err, -EINVAL,
+				  "%s/%s: format '%s' is not known to this "
+				  "mlgen",
+				  directory, MANIFEST_NAME, m->format);
+	ds->directory = mem_strdup(directory);
+	ds->files = m->num_files;
+	ds->files_named = m->num_files;
+	ds->samples_per_file = m->samples_per_file;
+	ds->subfolders = m->subfolders;
+	ds->eval_files = m->eval_files;
+	ds->options.label_size_bytes = m->label_size;
+	ds->options.row_group_size = m->row_group_size;
+	ds->options.columns = m->columns;
+	m->columns = NULL;
+	r = describe_sizes(ds, m, directory, err);
+	if (r == 0)
+		r = dataset_init_format(ds, err);
+	return r ? r : dataset_check_bytes(ds, (double)ds->files, err);
+}
+
+/* What --replace would delete. */
+static uint64_t files_made(const char *directory)
+{
+	struct dataset made;
+	struct manifest m;
+	uint64_t files;
+
+	if (manifest_load(directory, &m, NULL) != 0)
+		return 0;
+	files = m.num_files; /* at least, of a format that is not known */
+	memset(&made, 0, sizeof(made));
+	if (describe_dataset(&made, &m, directory, NULL) == 0)
+		files = (made.files + made.eval_files) * made.parts;
+	dataset_fini(&made);
+	manifest_fini(&m);
+	return files;
+}
+
+static int differs(const struct dataset *ds, const char *option,
+		   const char *made, const char *job, struct mlgen_err *err)
+{
+	uint64_t files = files_made(ds->directory);
+
 	return mlgen_fail(err, -EINVAL,
 			  "dataset %s was made with %s=%s, the job says %s; "
 			  "another directory, or --phase=prepare --replace to "
 			  "make it anew (deletes %" PRIu64 " file%s)",
-			  ds->directory, option, made, job, m->num_files,
-			  m->num_files == 1 ? "" : "s");
+			  ds->directory, option, made, job, files,
+			  files == 1 ? "" : "s");
 }
 
-static int differs_count(const struct dataset *ds, const struct manifest *m,
-			 const char *option, uint64_t made, uint64_t job,
-			 struct mlgen_err *err)
+static int differs_count(const struct dataset *ds, const char *option,
+			 uint64_t made, uint64_t job, struct mlgen_err *err)
 {
 	char a[24], b[24];
 
 	snprintf(a, sizeof(a), "%" PRIu64, made);
 	snprintf(b, sizeof(b), "%" PRIu64, job);
-	return differs(ds, m, option, a, b, err);
+	return differs(ds, option, a, b, err);
+}
+
+static int compare_columns(const struct dataset *ds, const struct manifest *m,
+			   const struct manifest *job, struct mlgen_err *err)
+{
+	const char *made = m->columns ? m->columns : "(none)";
+	const char *wanted = job->columns ? job->columns : "(none)";
+
+	return strcmp(made, wanted) == 0
+		       ? 0
+		       : differs(ds, "columns", made, wanted, err);
+}
+
+/* Numbers that have to be the same. */
+static int compare_counts(const struct dataset *ds, const struct manifest *m,
+			  const struct manifest *job, struct mlgen_err *err)
+{
+	const struct {
+		const char *option;
+		uint64_t made, job;
+	} counts[] = {
+		{ "samples_per_file", m->samples_per_file,
+		  job->samples_per_file },
+		{ "subfolders", m->subfolders, job->subfolders },
+		{ "label_size", m->label_size, job->label_size },
+		{ "row_group_size", m->row_group_size, job->row_group_size },
+	};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (counts[i].made != counts[i].job)
+			return differs_count(ds, counts[i].option,
+					     counts[i].made, counts[i].job,
+					     err);
+	return 0;
 }
 
 static int compare(const struct dataset *ds, const struct manifest *m,
 		   struct mlgen_err *err)
 {
-	struct manifest job;
+	struct manifest job = { 0 };
+	int r = 0;
 
 	describe(ds, &job);
 	if (strcmp(m->format, job.format) != 0)
-		return differs(ds, m, "format", m->format, job.format, err);
-	if (strcmp(m->sample_size, job.sample_size) != 0)
-		return differs(ds, m, "sample_size", m->sample_size,
-			       job.sample_size, err);
-	if (m->samples_per_file != job.samples_per_file)
-		return differs_count(ds, m, "samples_per_file",
-				     m->samples_per_file, job.samples_per_file,
-				     err);
-	if (m->subfolders != job.subfolders)
-		return differs_count(ds, m, "subfolders", m->subfolders,
-				     job.subfolders, err);
-	if (m->num_files < ds->files)
-		return differs_count(ds, m, "num_files", m->num_files,
-				     ds->files, err);
-	return 0;
-}
-
-static json_t *encode(const struct dataset *ds, bool complete)
-{
-	struct manifest m;
-
-	describe(ds, &m);
-	/* clang-format off */
-	return json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:b}",
-			 "version", MANIFEST_VERSION,
-			 "format", m.format,
-			 "num_files", (json_int_t)m.num_files,
-			 "samples_per_file", (json_int_t)m.samples_per_file,
-			 "subfolders", (json_int_t)m.subfolders,
-			 "sample_size", m.sample_size,
-			 "complete", (int)complete);
-	/* clang-format on */
-}
-
-static int write_synced(const char *path, const json_t *root)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	int r = 0;
-
-	if (fd < 0)
-		return -errno;
-	errno = 0;
-	if (json_dumpfd(root, fd, JSON_INDENT(2)) != 0)
-		r = errno ? -errno : -EIO;
-	else if (write(fd, "\n", 1) != 1 || fsync(fd) != 0)
-		r = -errno;
-	if (close(fd) != 0 && r == 0)
-		r = -errno;
+		r = differs(ds, "format", m->format, job.format, err);
+	else if (strcmp(m->sample_size, job.sample_size) != 0)
+		r = differs(ds, "sample_size", m->sample_size, job.sample_size,
+			    err);
+	if (r == 0)
+		r = compare_counts(ds, m, &job, err);
+	if (r == 0)
+		r = compare_columns(ds, m, &job, err);
+	if (r == 0 && m->num_files < ds->files)
+		r = differs_count(ds, "num_files", m->num_files, ds->files,
+				  err);
+	manifest_fini(&job);
 	return r;
-}
-
-/* So that the new name is there after a power failure. */
-static int sync_directory(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = 0;
-
-	if (fd < 0)
-		return -errno;
-	/* EINVAL: a filesystem that knows no such thing. */
-	if (fsync(fd) != 0 && errno != EINVAL)
-		r = -errno;
-	close(fd);
-	return r;
-}
-
-static int replace(const char *directory, const json_t *root)
-{
-	char temporary[PATH_MAX], path[PATH_MAX];
-	int r;
-
-	join(temporary, directory, MANIFEST_TEMPORARY);
-	join(path, directory, MANIFEST_NAME);
-	r = write_synced(temporary, root);
-	if (r == 0 && rename(temporary, path) != 0)
-		r = -errno;
-	if (r)
-		unlink(temporary);
-	return r ? r : sync_directory(directory);
 }
 
 static bool is_whole(const struct dataset *ds, uint64_t file)
@@ -273,17 +195,17 @@ static bool is_whole(const struct dataset *ds, uint64_t file)
 	       (uint64_t)st.st_size == dataset_file_bytes(ds, file);
 }
 
-/* Look at `n` files, evenly spread, and scale up to all. */
+/* Look at `n` files, evenly spread over all parts, and scale up to all. */
 static void look(const struct dataset *ds, uint64_t n, uint64_t *files,
 		 uint64_t *bytes)
 {
-	double each = (double)ds->files / (double)n;
+	uint64_t all = dataset_all_files(ds);
+	double each = (double)all / (double)n;
 	double present_bytes = 0;
 	uint64_t present = 0;
 
 	for (uint64_t i = 0; i < n; i++) {
-		uint64_t file =
-			n == ds->files ? i : (uint64_t)((double)i * each);
+		uint64_t file = n == all ? i : (uint64_t)((double)i * each);
 
 		if (!is_whole(ds, file))
 			continue;
@@ -294,105 +216,127 @@ static void look(const struct dataset *ds, uint64_t n, uint64_t *files,
 	*bytes = (uint64_t)(present_bytes * each);
 }
 
-static bool has_files(const struct dataset *ds)
+/* Without the folders of its files there is nothing to look for. */
+static bool has_folder(const struct dataset *ds)
 {
 	char path[PATH_MAX];
 
-	join(path, ds->directory, "train");
-	return access(path, F_OK) == 0;
+	for (unsigned part = 0; part < ds->parts; part++)
+		if (dataset_folder(ds, part, path, sizeof(path)) > 0 &&
+		    access(path, F_OK) == 0)
+			return true;
+	return false;
+}
+
+static bool is_eval(const struct dataset *ds)
+{
+	return ds->first_content > 0;
+}
+
+static void all_present(const struct dataset *ds, uint64_t *files,
+			uint64_t *bytes, bool *estimate)
+{
+	struct dataset_totals t;
+
+	dataset_totals(ds, &t);
+	*files = dataset_all_files(ds);
+	*bytes = t.bytes;
+	*estimate = t.estimate;
 }
 
 int manifest_read(struct dataset *ds, enum manifest_state *state,
 		  struct mlgen_err *err)
 {
 	struct manifest m;
-	int r = load(ds->directory, &m, err);
+	int r;
+
+	*state = ds->scan ? MANIFEST_COMPLETE : MANIFEST_ABSENT;
+	if (ds->scan)
+		return 0;
+	r = manifest_load(ds->directory, &m, err);
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	r = compare(ds, &m, err);
+	if (r == 0) {
+		ds->files_named = m.num_files;
+		ds->eval_files = m.eval_files;
+		*state = m.complete ? MANIFEST_COMPLETE : MANIFEST_INCOMPLETE;
+	}
+	manifest_fini(&m);
+	return r;
+}
+
+int manifest_read_eval(struct dataset *eval, const struct dataset *train,
+		       enum manifest_state *state, struct mlgen_err *err)
+{
+	struct manifest m;
+	int r = manifest_load(eval->directory, &m, err);
 
 	*state = MANIFEST_ABSENT;
-	if (r == -ENOENT)
+	if (r == -ENOENT) {
+		dataset_place_eval(eval, train, eval->files);
 		return 0;
-	if (r == 0)
-		r = compare(ds, &m, err);
+	}
 	if (r)
 		return r;
-	ds->files_named = m.num_files;
-	*state = m.complete ? MANIFEST_COMPLETE : MANIFEST_INCOMPLETE;
-	return 0;
+	if (m.eval_files)
+		*state = m.complete ? MANIFEST_COMPLETE : MANIFEST_INCOMPLETE;
+	if (m.eval_files && m.eval_files < eval->files)
+		r = differs_count(train, "eval_files", m.eval_files,
+				  eval->files, err);
+	dataset_place_eval(eval, train,
+			   m.eval_files ? m.eval_files : eval->files);
+	manifest_fini(&m);
+	return r;
 }
 
 int manifest_write(const struct dataset *ds, bool complete,
 		   struct mlgen_err *err)
 {
-	json_t *root = encode(ds, complete);
+	struct manifest m = { 0 };
 	int r;
 
-	if (!root)
-		return mlgen_fail(err, -ENOMEM, "%s: out of memory",
-				  MANIFEST_NAME);
-	r = replace(ds->directory, root);
-	json_decref(root);
-	if (r)
-		return mlgen_fail(err, r, "%s/%s: %s", ds->directory,
-				  MANIFEST_NAME, strerror(-r));
-	return 0;
+	describe(ds, &m);
+	m.complete = complete;
+	r = manifest_store(ds->directory, &m, err);
+	manifest_fini(&m);
+	return r;
 }
 
 int manifest_describe(const char *directory, struct dataset *ds,
 		      struct mlgen_err *err)
 {
 	struct manifest m;
-	int r = load(directory, &m, err);
+	int r = manifest_load(directory, &m, err);
 
 	memset(ds, 0, sizeof(*ds));
 	if (r)
 		return r;
-	ds->format = format_find(m.format);
-	if (!ds->format)
-		return mlgen_fail(err, -EINVAL,
-				  "%s/%s: format '%s' is not known to this "
-				  "mlgen",
-				  directory, MANIFEST_NAME, m.format);
-	r = dist_parse(&ds->sample_size, m.sample_size, DIST_BYTES, NULL, 1024,
-		       err);
+	r = describe_dataset(ds, &m, directory, err);
+	manifest_fini(&m);
 	if (r)
-		return r;
-	if (dist_is_const(&ds->sample_size) && ds->sample_size.a < 1)
-		return mlgen_fail(
-			err, -EINVAL,
-			"%s/%s: sample_size=%s is below the minimum 1",
-			directory, MANIFEST_NAME, m.sample_size);
-	ds->files = m.num_files;
-	ds->files_named = m.num_files;
-	ds->samples_per_file = m.samples_per_file;
-	ds->subfolders = m.subfolders;
-	r = dataset_check_bytes(ds, (double)ds->files, err);
-	if (r == 0)
-		ds->directory = mem_strdup(directory);
+		dataset_fini(ds);
 	return r;
 }
 
 int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,
 		     bool *estimate, struct mlgen_err *err)
 {
-	struct dataset_totals t;
-	struct manifest m;
-	int r = load(ds->directory, &m, err);
+	uint64_t all = dataset_all_files(ds);
+	struct manifest m = { 0 };
+	int r = ds->scan ? 0 : manifest_load(ds->directory, &m, err);
 
 	*files = 0;
 	*bytes = 0;
 	*estimate = false;
-	if (r == -ENOENT)
-		return 0;
 	if (r)
-		return r;
-	if (m.complete) {
-		dataset_totals(ds, &t);
-		*files = ds->files;
-		*bytes = t.bytes;
-		*estimate = t.estimate;
-	} else if (has_files(ds)) {
-		*estimate = ds->files > LOOK_FILES;
-		look(ds, *estimate ? LOOK_SAMPLE : ds->files, files, bytes);
+		return r == -ENOENT ? 0 : r;
+	if (ds->scan || (m.complete && (m.eval_files || !is_eval(ds)))) {
+		all_present(ds, files, bytes, estimate);
+	} else if (has_folder(ds)) {
+		*estimate = all > LOOK_FILES;
+		look(ds, *estimate ? LOOK_SAMPLE : all, files, bytes);
 	}
+	manifest_fini(&m);
 	return 0;
 }

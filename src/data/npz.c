@@ -23,7 +23,7 @@ enum {
 #define MAX32 UINT64_C(0xffffffff) /* "look into the zip64 field" */
 #define DOS_DATE 0x21              /* 1980-01-01, the zero of zip */
 
-enum { STREAM, HEADER_AGAIN, DONE }; /* format_writer.part */
+enum { STREAM, HEADER_AGAIN, DONE }; /* format_writer.stage */
 
 /* Bytes of the zip64 extra field of a central entry. */
 static unsigned extra_bytes(uint64_t size, uint64_t off)
@@ -144,37 +144,7 @@ static void put_tail(uint8_t **at, const struct npz_layout *l,
 	put(at, 2, 0);
 }
 
-/* Version 1.0 of the npy header: magic, length, a Python dict, spaces. */
-static void npy_header(uint8_t out[NPZ_NPY_BYTES], const char *descr,
-		       const char *shape)
-{
-	char text[NPZ_NPY_BYTES];
-	int n = snprintf(text, sizeof(text),
-			 "{'descr': '%s', 'fortran_order': False, "
-			 "'shape': (%s), }",
-			 descr, shape);
-
-	memset(out, ' ', NPZ_NPY_BYTES);
-	memcpy(out, "\x93NUMPY\1\0\x76\0", 10); /* 0x76 = 128 - 10 */
-	memcpy(out + 10, text, (size_t)n);
-	out[NPZ_NPY_BYTES - 1] = '\n';
-}
-
-static void x_header(uint8_t out[NPZ_NPY_BYTES], const struct file_shape *s)
-{
-	char shape[72];
-
-	if (s->two_sides)
-		snprintf(shape, sizeof(shape),
-			 "%" PRIu64 ", %" PRIu64 ", %" PRIu64, s->samples,
-			 s->sides[0], s->sides[1]);
-	else
-		snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64,
-			 s->samples, format_sample_bytes(s));
-	npy_header(out, "|u1", shape);
-}
-
-static void y_header(uint8_t out[NPZ_NPY_BYTES], const struct file_shape *s)
+static void y_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *s)
 {
 	char shape[24];
 
@@ -210,8 +180,8 @@ static size_t fill_x_head(struct format_writer *w, const struct npz_layout *l,
 	if (room < NPZ_HEAD_BYTES)
 		return 0;
 	put_local(&at, 'x', 0, l->x_bytes);
-	x_header(at, &w->shape);
-	w->crc[0] = crc_add(0, at, NPZ_NPY_BYTES);
+	npy_samples_header(at, &w->shape);
+	w->crc[0] = crc_add(0, at, NPY_HEADER_BYTES);
 	return NPZ_HEAD_BYTES;
 }
 
@@ -229,16 +199,16 @@ static size_t fill_x_data(struct format_writer *w, const struct npz_layout *l,
 static size_t fill_y_head(struct format_writer *w, const struct npz_layout *l,
 			  uint8_t *to, size_t room)
 {
-	uint8_t header[NPZ_NPY_BYTES];
+	uint8_t header[NPY_HEADER_BYTES];
 	uint8_t *at = to;
 
 	if (room < NPZ_HEAD_BYTES)
 		return 0;
 	y_header(header, &w->shape);
-	w->crc[1] = crc_add_zeros(crc_add(0, header, NPZ_NPY_BYTES),
+	w->crc[1] = crc_add_zeros(crc_add(0, header, NPY_HEADER_BYTES),
 				  8 * w->shape.samples);
 	put_local(&at, 'y', w->crc[1], l->y_bytes);
-	memcpy(at, header, NPZ_NPY_BYTES);
+	memcpy(at, header, NPY_HEADER_BYTES);
 	return NPZ_HEAD_BYTES;
 }
 
@@ -302,14 +272,14 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
 	const struct npz_layout l = npz_layout(&w->shape);
 	size_t n;
 
-	if (w->part == DONE)
+	if (w->stage == DONE)
 		return false;
 	*len = 0;
-	if (w->part == HEADER_AGAIN) {
+	if (w->stage == HEADER_AGAIN) {
 		write_header_again(w, &l, buf);
 		*off = 0;
 		*len = NPZ_LOCAL_BYTES;
-		w->part = DONE;
+		w->stage = DONE;
 		return true;
 	}
 	*off = w->pos;
@@ -323,7 +293,7 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
 	/* A file that is a single chunk is patched before it is written. */
 	if (*off == 0)
 		write_header_again(w, &l, buf);
-	w->part = *off == 0 ? DONE : HEADER_AGAIN;
+	w->stage = *off == 0 ? DONE : HEADER_AGAIN;
 	return true;
 }
 
@@ -331,8 +301,9 @@ struct npz_layout npz_layout(const struct file_shape *shape)
 {
 	struct npz_layout l;
 
-	l.x_bytes = NPZ_NPY_BYTES + shape->samples * format_sample_bytes(shape);
-	l.y_bytes = NPZ_NPY_BYTES + 8 * shape->samples;
+	l.x_bytes =
+		NPY_HEADER_BYTES + shape->samples * format_sample_bytes(shape);
+	l.y_bytes = NPY_HEADER_BYTES + 8 * shape->samples;
 	l.y_off = NPZ_LOCAL_BYTES + l.x_bytes;
 	l.dir_off = l.y_off + NPZ_LOCAL_BYTES + l.y_bytes;
 	l.dir_bytes = 2 * CENTRAL_BYTES + extra_bytes(l.x_bytes, 0) +
@@ -346,8 +317,11 @@ struct npz_layout npz_layout(const struct file_shape *shape)
 
 const struct format format_npz = {
 	.name = "npz",
+	.magic = "PK\3\4",
+	.magic_bytes = 4,
 	.file_bytes = npz_file_bytes,
 	.sample_range = npz_sample_range,
 	.write_next = npz_write_next,
 	.framework = { &plan_numpy, &plan_whole_file },
+	.reader = "NumPy",
 };

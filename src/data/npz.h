@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 #include "data/format.h"
+#include "data/npy.h"
 
 enum {
 	NPZ_LOCAL_BYTES = 55, /* 30 + "x.npy" + extra of 20 */
-	NPZ_NPY_BYTES = 128,  /* header of an array, padded to 64 */
-	NPZ_HEAD_BYTES = NPZ_LOCAL_BYTES + NPZ_NPY_BYTES,
+	NPZ_HEAD_BYTES = NPZ_LOCAL_BYTES + NPY_HEADER_BYTES,
 	NPZ_END_BYTES = 22,
 	NPZ_END64_BYTES = 56,
 	NPZ_LOCATOR_BYTES = 20,

@@ -117,10 +117,13 @@ static uint64_t whole_largest_read(const struct plan_config *config)
 	return UINT64_MAX;
 }
 
-static const struct plan_kind *kind_of(const struct plan_config *config)
+static const struct plan_kind *kind_of(const struct plan_config *config,
+				       const struct extent *x)
 {
 	const struct format *f = config->dataset->format;
 
+	if (x && x->samples == 0)
+		return f->at_start;
 	return config->access == ACCESS_PLAIN ? &plan_plain
 					      : f->framework[config->direct];
 }
@@ -141,15 +144,19 @@ const struct plan_kind plan_whole_file = {
 void plan_init(struct plan *p, const struct plan_config *config,
 	       const struct extent *x)
 {
-	struct file_shape shape;
+	*p = (struct plan){ .config = config,
+			    .kind = kind_of(config, x),
+			    .extent = *x };
+	format_shape(config->dataset, x->file, &p->shape);
+	p->file_bytes = config->dataset->format->file_bytes(&p->shape);
+	p->kind->init(p, &p->shape, x);
+}
 
-	format_shape(config->dataset, x->file, &shape);
-	*p = (struct plan){
-		.config = config,
-		.kind = kind_of(config),
-		.file_bytes = config->dataset->format->file_bytes(&shape),
-	};
-	p->kind->init(p, &shape, x);
+/* What is read from here on is of that part. */
+static void begin_part(struct plan *p, unsigned part)
+{
+	p->shape.part = part;
+	p->file_bytes = p->config->dataset->format->file_bytes(&p->shape);
 }
 
 bool plan_next(struct plan *p, struct plan_op *op)
@@ -159,6 +166,8 @@ bool plan_next(struct plan *p, struct plan_op *op)
 	memset(op, 0, sizeof(*op));
 	if (!p->kind->next(p, op))
 		return false;
+	if (op->op == MLGEN_OPEN && op->part != p->shape.part)
+		begin_part(p, op->part);
 	there = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
 	op->got_bytes = op->len_bytes < there ? op->len_bytes : there;
 	return true;
@@ -195,7 +204,7 @@ void plan_count(const struct plan_config *config, const struct extent *x,
 
 uint64_t plan_largest_read(const struct plan_config *config)
 {
-	return kind_of(config)->largest_read(config);
+	return kind_of(config, NULL)->largest_read(config);
 }
 
 size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth)

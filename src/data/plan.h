@@ -22,6 +22,8 @@ struct plan_config {
 struct plan_op {
 	enum mlgen_op op;
 	bool after; /* only when all earlier ones are complete */
+	unsigned
+		part; /* OPEN, STAT without one: of which of the sample's files */
 	/* READ: what is asked for, and what of it the file has; less where a
 	 * request reaches past the end. */
 	uint64_t off, len_bytes, got_bytes;
@@ -36,6 +38,8 @@ struct plan {
 	uint64_t dir_off; /* plan_numpy: of the zip's directory */
 	unsigned has;     /* plan_numpy: which of its steps this file has */
 	unsigned step;
+	struct extent extent;
+	struct file_shape shape;
 };
 
 /* What one extent takes: operations by kind, reads by size, and the bytes that
@@ -47,8 +51,9 @@ struct plan_counts {
 };
 
 /*
- * One way of reading a file. plan_init has set config, kind and file_bytes,
- * and the rest to zero.
+ * One way of reading a file. plan_init has set config, kind, extent, shape and
+ * file_bytes (of part 0), and the rest to zero. An OPEN of another part makes
+ * file_bytes that part's.
  */
 struct plan_kind {
 	void (*init)(struct plan *p, const struct file_shape *shape,
@@ -70,8 +75,17 @@ extern const struct plan_kind plan_plain;
 extern const struct plan_kind plan_whole_file;
 /* numpy.load(file)['x'] of an npz file; plan_numpy.c. */
 extern const struct plan_kind plan_numpy;
+/* The others of access=framework, a file each: plan_npy.c (numpy.load of an
+ * array; with direct=1 as plan_whole_file), plan_pillow.c, plan_forward.c (a
+ * buffered stream from a file's beginning to its end), plan_index.c (at the
+ * start index files, and with plan_map the samples' file mapped; then one read
+ * a sample, or none), plan_hdf5.c, plan_parquet.c. */
+extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow,
+	plan_forward, plan_indexes, plan_map, plan_indexed, plan_mapped,
+	plan_hdf5, plan_parquet;
 
-/* access=framework is what the dataset's format says (format.h). */
+/* access=framework is what the dataset's format says (format.h); an extent
+ * without samples is what is read of a file at the start (format->at_start). */
 void plan_init(struct plan *p, const struct plan_config *config,
 	       const struct extent *x);
 

@@ -2,6 +2,8 @@
 /* sampler.c - the order of an epoch and the part of each rank. */
 #include "data/sampler.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* drop_last: the first extent of a shard of floor or ceil(N / ranks). */
@@ -33,68 +35,229 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
 	return a / b + (a % b != 0);
 }
 
-int sampler_init(struct sampler *s, const struct job *job,
-		 const struct dataset *ds, uint64_t ranks,
-		 struct mlgen_err *err)
+static bool shards_files(const struct sampler *s)
 {
-	int r = dataset_check_ranks(ds, job, ranks, err);
+	return s->lanes || s->shard == SHARD_FILE;
+}
 
-	memset(s, 0, sizeof(*s));
+/* The rank's n-th file in the order of the files. */
+static uint64_t file_index(const struct sampler *s, uint64_t rank, uint64_t n)
+{
+	uint64_t files = s->dataset->files;
+	uint64_t at = s->shard == SHARD_CONTIGUOUS ? rank * s->rank_files + n
+						   : n * s->ranks + rank;
+
+	return at < files ? at : at % files;
+}
+
+/* tf.data's interleave, backwards: the last round may have fewer files. */
+static void of_lanes(const struct sampler *s, uint64_t position, uint64_t *file,
+		     uint64_t *extent)
+{
+	uint64_t round_extents = s->lanes * s->file_extents;
+	uint64_t round = position / round_extents;
+	uint64_t left = s->rank_files - round * s->lanes;
+	uint64_t lanes = left < s->lanes ? left : s->lanes;
+	uint64_t at = position % round_extents;
+
+	*file = round * s->lanes + at % lanes;
+	*extent = at / lanes;
+}
+
+static uint64_t at_file(const struct sampler_epoch *e, uint64_t rank,
+			uint64_t position)
+{
+	const struct sampler *s = e->sampler;
+	uint64_t file, extent;
+
+	if (s->shuffle == SHUFFLE_SAMPLE)
+		position = perm_at(&e->perm, position);
+	file = position / s->file_extents;
+	extent = position % s->file_extents;
+	if (s->lanes)
+		of_lanes(s, position, &file, &extent);
+	file = file_index(s, rank, file);
+	if (s->shuffle == SHUFFLE_FILE)
+		file = perm_at(&e->perm, file);
+	return file * s->file_extents + extent;
+}
+
+static const char *prefix(const struct sampler *s)
+{
+	return s->is_eval ? "eval_" : "";
+}
+
+static const char *files_option(const struct sampler *s)
+{
+	return s->is_eval ? "eval_files" : "num_files";
+}
+
+static int check_files(const struct sampler *s, struct mlgen_err *err)
+{
+	if (s->ranks <= s->dataset->files)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "accelerators: %" PRIu64 " are more than the %" PRIu64
+			  " files of the %s, of which each takes whole "
+			  "ones; more %s, or shard=strided%s",
+			  s->ranks, s->dataset->files,
+			  s->is_eval ? "evaluation" : "dataset",
+			  files_option(s),
+			  s->lanes ? " with loader=pytorch" : "");
+}
+
+/* The extents of a rank before the last batch cuts them. */
+static uint64_t shard_extents(struct sampler *s)
+{
+	uint64_t files = s->dataset->files;
+
+	if (!shards_files(s))
+		return s->drop_last ? s->extents / s->ranks
+				    : divide_up(s->extents, s->ranks);
+	s->rank_files =
+		s->drop_last ? files / s->ranks : divide_up(files, s->ranks);
+	return s->rank_files * s->file_extents;
+}
+
+static int check_batch(const struct sampler *s, uint64_t samples,
+		       struct mlgen_err *err)
+{
+	if (samples >= s->batch)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "%sbatch_size: %" PRIu64 " is more than the %" PRIu64
+			  " samples of one accelerator's shard (%" PRIu64
+			  " file%s, %" PRIu64 " accelerator%s); more %s, a "
+			  "smaller %sbatch_size or fewer accelerators",
+			  prefix(s), s->batch, samples, s->dataset->files,
+			  s->dataset->files == 1 ? "" : "s", s->ranks,
+			  s->ranks == 1 ? "" : "s", files_option(s), prefix(s));
+}
+
+static int cut_batches(struct sampler *s, struct mlgen_err *err)
+{
+	uint64_t extents = shard_extents(s);
+	uint64_t samples = extents * s->extent_samples;
+	int r = check_batch(s, samples, err);
+
 	if (r)
 		return r;
-	s->dataset = ds;
-	s->shuffle = (enum job_shuffle)job->shuffle;
-	s->shard = (enum job_shard)job->shard;
-	s->drop_last = job->drop_last;
-	s->seed = job->randseed;
-	s->extents = dataset_extents(ds);
-	s->ranks = ranks;
-	s->batch = job->batch_size;
+	s->rank_extents = extents;
+	s->steps = divide_up(samples, s->batch);
 	if (s->drop_last) {
-		s->steps = s->extents / s->batch / ranks;
-		s->rank_extents = s->steps * s->batch;
-	} else {
-		s->rank_extents = divide_up(s->extents, ranks);
-		s->steps = divide_up(s->rank_extents, s->batch);
+		s->steps = samples / s->batch;
+		s->rank_extents =
+			divide_up(s->steps * s->batch, s->extent_samples);
 	}
-	s->is_whole = s->rank_extents * ranks == s->extents;
+	s->is_whole = s->rank_extents * s->ranks == s->extents &&
+		      (!s->drop_last || s->steps * s->batch == samples);
 	return 0;
+}
+
+struct sampler_config sampler_config(const struct job *job, uint64_t ranks)
+{
+	return (struct sampler_config){
+		.ranks = ranks,
+		.batch = job->batch_size,
+		.lanes = job->loader == LOADER_TFDATA ? job->read_threads : 0,
+		.seed = job->randseed,
+		.shuffle = job->shuffle,
+		.shard = job->shard,
+		.drop_last = job->drop_last,
+	};
+}
+
+int sampler_init(struct sampler *s, const struct sampler_config *cfg,
+		 const struct dataset *ds, struct mlgen_err *err)
+{
+	int r;
+
+	*s = (struct sampler){
+		.dataset = ds,
+		/* A buffer changes nothing of what is read. */
+		.shuffle = cfg->shuffle >= SHUFFLE_BUFFER
+				   ? SHUFFLE_NONE
+				   : (enum job_shuffle)cfg->shuffle,
+		.shard = (enum job_shard)cfg->shard,
+		.drop_last = cfg->drop_last,
+		.is_eval = cfg->is_eval,
+		.seed = cfg->seed,
+		.extents = dataset_extents(ds),
+		.ranks = cfg->ranks,
+		.batch = cfg->batch,
+		.extent_samples = ds->extent_samples,
+		.file_extents = ds->samples_per_file / ds->extent_samples,
+		.lanes = cfg->lanes,
+	};
+	r = shards_files(s) ? check_files(s, err) : 0;
+	return r ? r : cut_batches(s, err);
 }
 
 void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
 		   uint64_t epoch)
 {
+	uint64_t n = s->extents;
+
 	memset(e, 0, sizeof(*e));
 	e->sampler = s;
-	if (s->shuffle == SHUFFLE_SAMPLE)
-		perm_init(&e->perm, s->extents, s->seed, epoch);
-	else if (s->shuffle == SHUFFLE_FILE)
-		perm_init(&e->perm, s->dataset->files, s->seed, epoch);
+	if (s->shuffle == SHUFFLE_FILE)
+		n = s->dataset->files;
+	else if (shards_files(s))
+		n = s->rank_files * s->file_extents;
+	if (s->shuffle != SHUFFLE_NONE)
+		perm_init(&e->perm, n, s->seed, epoch);
 }
 
 uint64_t sampler_at(const struct sampler_epoch *e, uint64_t rank,
 		    uint64_t position)
 {
 	const struct sampler *s = e->sampler;
-	uint64_t at = order_index(s, rank, position);
-	uint64_t per_file = s->extents / s->dataset->files;
+	uint64_t at;
 
-	switch (s->shuffle) {
-	case SHUFFLE_SAMPLE:
+	if (shards_files(s))
+		return at_file(e, rank, position);
+	at = order_index(s, rank, position);
+	if (s->shuffle == SHUFFLE_SAMPLE)
 		return perm_at(&e->perm, at);
-	case SHUFFLE_FILE:
-		return perm_at(&e->perm, at / per_file) * per_file +
-		       at % per_file;
-	case SHUFFLE_NONE:
-		break;
-	}
+	if (s->shuffle == SHUFFLE_FILE)
+		return perm_at(&e->perm, at / s->file_extents) *
+			       s->file_extents +
+		       at % s->file_extents;
 	return at;
+}
+
+uint64_t sampler_batch_of(const struct sampler *s, uint64_t position)
+{
+	return position * s->extent_samples / s->batch;
+}
+
+uint64_t sampler_batch_start(const struct sampler *s, uint64_t step)
+{
+	uint64_t at = divide_up(step * s->batch, s->extent_samples);
+
+	return at < s->rank_extents ? at : s->rank_extents;
+}
+
+uint64_t sampler_lane_position(const struct sampler *s, uint64_t file,
+			       uint64_t extent)
+{
+	uint64_t round = file / s->lanes;
+	uint64_t left = s->rank_files - round * s->lanes;
+	uint64_t lanes = left < s->lanes ? left : s->lanes;
+
+	return round * s->lanes * s->file_extents + extent * lanes +
+	       file % s->lanes;
+}
+
+uint64_t sampler_rank_samples(const struct sampler *s)
+{
+	return s->drop_last ? s->steps * s->batch
+			    : s->rank_extents * s->extent_samples;
 }
 
 uint64_t sampler_batch_samples(const struct sampler *s, uint64_t step)
 {
-	uint64_t before = step * s->batch;
-	uint64_t left = s->rank_extents - before;
+	uint64_t left = sampler_rank_samples(s) - step * s->batch;
 
 	return left < s->batch ? left : s->batch;
 }

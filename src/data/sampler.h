@@ -13,22 +13,40 @@
 /*
  * The order of an epoch is a permutation of all extents (shuffle=sample), of
  * the files with their extents in order (shuffle=file), or none; a shard cuts
- * that order among the ranks: strided (rank r takes r, r+P, ...) or
- * contiguous. With drop_last every rank has floor(N / (P x batch)) full
- * batches; without, the order is padded by repetition from its start to
- * ceil(N / P) for each rank, as PyTorch's DistributedSampler does, and the
- * last batch is short. Read-only after init, shared by all threads.
+ * that order among the ranks: strided (rank r takes r, r+P, ...), contiguous,
+ * or whole files, strided. With drop_last every rank has the same number of
+ * full batches, floor(N / (P x batch)) where an extent is a sample; without,
+ * the order is padded by repetition from its start to ceil(N / P) for each
+ * rank, as PyTorch's DistributedSampler does, and the last batch is short.
+ *
+ * loader=tfdata reads `lanes` files at a time, an extent of each in turn, as
+ * tf.data's interleave does; its shards are of whole files, too.
+ *
+ * An extent that straddles two batches belongs to the one with its first
+ * sample. Read-only after init, shared by all threads.
  */
 struct sampler {
 	const struct dataset *dataset;
 	enum job_shuffle shuffle;
 	enum job_shard shard;
-	bool drop_last;
+	bool drop_last, is_eval;
 	uint64_t seed;
 	uint64_t extents, ranks, batch;
-	uint64_t rank_extents; /* each rank reads so many per epoch */
-	uint64_t steps;        /* per epoch, the same for every rank */
-	bool is_whole;         /* an epoch reads every extent exactly once */
+	uint64_t extent_samples; /* of each */
+	uint64_t file_extents;   /* of a file */
+	uint64_t lanes;          /* files read side by side; 0 = not tfdata */
+	uint64_t rank_files;     /* of a rank, where shards are of files */
+	uint64_t rank_extents;   /* each rank reads so many per epoch */
+	uint64_t steps;          /* per epoch, the same for every rank */
+	bool is_whole;           /* an epoch reads every extent exactly once */
+};
+
+/* What sampler_init takes of a job; an evaluation has some of its own. */
+struct sampler_config {
+	uint64_t ranks, batch, lanes, seed;
+	int shuffle, shard; /* as in struct job */
+	bool drop_last;
+	bool is_eval; /* for the names of options in messages */
 };
 
 /* The order of one epoch; a private copy per thread. */
@@ -37,15 +55,29 @@ struct sampler_epoch {
 	struct perm perm;
 };
 
-int sampler_init(struct sampler *s, const struct job *job,
-		 const struct dataset *ds, uint64_t ranks,
-		 struct mlgen_err *err);
+struct sampler_config sampler_config(const struct job *job, uint64_t ranks);
+/* 0, or -EINVAL with err: a rank gets no batch. */
+int sampler_init(struct sampler *s, const struct sampler_config *cfg,
+		 const struct dataset *ds, struct mlgen_err *err);
 void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
 		   uint64_t epoch);
 
 /* The id of the extent at `position` (< rank_extents) of a rank's order. */
 uint64_t sampler_at(const struct sampler_epoch *e, uint64_t rank,
 		    uint64_t position);
+
+/* The batch that a position belongs to. */
+uint64_t sampler_batch_of(const struct sampler *s, uint64_t position);
+/* The first position of a batch; of batch `steps` the end. */
+uint64_t sampler_batch_start(const struct sampler *s, uint64_t step);
+
+/* Where extent `extent` of the rank's `file`-th file stands in its order, with
+ * lanes; rank_extents or more: it is not read. */
+uint64_t sampler_lane_position(const struct sampler *s, uint64_t file,
+			       uint64_t extent);
+
+/* Samples of a rank's epoch. */
+uint64_t sampler_rank_samples(const struct sampler *s);
 
 /* Samples in batch `step` (< steps) of a rank: `batch`, or fewer in a last one. */
 uint64_t sampler_batch_samples(const struct sampler *s, uint64_t step);

@@ -23,11 +23,12 @@
  * such; READ and WRITE never are (-EOPNOTSUPP).
  *
  * A READ or WRITE may be larger than the buffer: its iovec repeats over it.
- * Contents of reads are dropped; writes take theirs from the buffer's start,
- * again and again, however many are under way. With `stamp` each operation
- * that fits has a slice of the buffer to itself, and a write gets, at the start
- * of every 4 KiB of it, its offset there and the stamp plus the number of the
- * write, so that no two blocks written are alike (arrays deduplicate).
+ * Contents of reads are dropped, but where the caller has room of its own for
+ * them (`into`); writes take theirs from the buffer's start, again and again,
+ * however many are under way. With `stamp` each operation that fits has a slice
+ * of the buffer to itself, and a write gets, at the start of every 4 KiB of it,
+ * its offset there and the stamp plus the number of the write, so that no two
+ * blocks written are alike (arrays deduplicate).
  *
  * An asynchronous engine gets operations in batches: io_submit may keep them
  * back until io_room is 0 or io_reap is called (min 0 is enough), and an
@@ -55,6 +56,7 @@ struct io_op {
 	bool eof_ok;        /* READ: may end early (reaches past the end) */
 	uint64_t eof_bytes; /* ... after so many bytes; 0 = not known */
 	void *owner;        /* the caller's */
+	void *into;         /* READ: room for all of it; NULL = the buffer */
 	/* For the caller to read, once it is given back. */
 	uint64_t done_bytes;
 	uint64_t start_ns, end_ns; /* submitted, completed */

@@ -29,6 +29,16 @@ static uint64_t parts_of_slot(uint64_t span_bytes, unsigned slots)
 	return parts;
 }
 
+/* In one part. */
+static void aim_at(struct io_op *op, void *at, uint64_t bytes)
+{
+	op->iov.iov_base = at;
+	op->iov.iov_len = (size_t)bytes;
+	op->io.iov = &op->iov;
+	op->io.iovcnt = 1;
+	op->io.len_bytes = bytes;
+}
+
 /* It repeats over the buffer. */
 static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip,
 		      uint64_t rest)
@@ -85,13 +95,11 @@ void iobuf_aim_rest(struct iobuf *b, struct io_op *op)
 
 	op->is_cut = true;
 	op->io.off = op->first_off + op->done_bytes;
-	if (rest > b->span_bytes - skip) {
+	if (op->into)
+		aim_at(op, (unsigned char *)op->into + op->done_bytes,
+		       rest < ONE_CALL_BYTES ? rest : ONE_CALL_BYTES);
+	else if (rest > b->span_bytes - skip)
 		aim_parts(b, op, skip, rest);
-		return;
-	}
-	op->iov.iov_base = iobuf_at(b, op) + skip;
-	op->iov.iov_len = (size_t)rest;
-	op->io.iov = &op->iov;
-	op->io.iovcnt = 1;
-	op->io.len_bytes = rest;
+	else
+		aim_at(op, iobuf_at(b, op) + skip, rest);
 }

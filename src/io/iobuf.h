@@ -21,7 +21,8 @@ struct iobuf_slots {
  * it. A READ that fits has the slice of its slot to itself, a WRITE too where
  * there is a stamp; else it starts where the buffer does. Resumed, it goes on
  * in the buffer where it stopped, so that what is written is the same as in one
- * go.
+ * go. A READ into the caller's own room is one part there, however large, but
+ * for what is too large for one call.
  */
 struct iobuf {
 	unsigned char *base;
@@ -44,7 +45,7 @@ void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth,
 		unsigned transfers);
 void iobuf_fini(struct iobuf *b); /* not the base; a zeroed one is fine */
 
-/* Point what is left of a transfer at the buffer: io.off and io.len_bytes
+/* Point what is left of a transfer at where it goes: io.off and io.len_bytes
  * become those of the rest, or of as much as goes into one call. */
 void iobuf_aim_rest(struct iobuf *b, struct io_op *op) __attribute__((cold));
 
@@ -84,7 +85,7 @@ static inline unsigned char *iobuf_at(const struct iobuf *b,
 /* Point a transfer that begins at the buffer. */
 static inline void iobuf_aim(struct iobuf *b, struct io_op *op)
 {
-	if (op->want_bytes > b->span_bytes) {
+	if (op->want_bytes > b->span_bytes || op->into) {
 		iobuf_aim_rest(b, op);
 		return;
 	}

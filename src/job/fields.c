@@ -29,6 +29,8 @@ static void *member(const struct mlgen_field *f, void *base)
 	return (char *)base + f->off;
 }
 
+#define CHOICE_NUMBER_MAX 1000000000u
+
 static const void *const_member(const struct mlgen_field *f, const void *base)
 {
 	return (const char *)base + f->off;
@@ -90,7 +92,8 @@ static int check_range(const struct mlgen_field *f, double value,
 static void list_choices(struct buf *out, const struct mlgen_choice *choices)
 {
 	for (const struct mlgen_choice *c = choices; c->name; c++)
-		buf_addf(out, " %s", c->name);
+		buf_addf(out, " %s%s", c->name,
+			 field_takes_number(c) ? "N" : "");
 }
 
 static const char *nearest_choice(const struct mlgen_choice *choices,
@@ -105,6 +108,23 @@ static const char *nearest_choice(const struct mlgen_choice *choices,
 	return field_nearest_word(words, text);
 }
 
+/* "NAME:" takes a number from 1 on, which is added to its value. */
+static int parse_number(const struct mlgen_choice *c, const char *text,
+			int *out, struct mlgen_err *err)
+{
+	uint64_t n;
+	int rc = units_u64(text, &n, err);
+
+	if (rc)
+		return rc;
+	if (n < 1 || n > CHOICE_NUMBER_MAX)
+		return mlgen_fail(err, -ERANGE,
+				  "'%s%s': write a number from 1 to %u",
+				  c->name, text, CHOICE_NUMBER_MAX);
+	*out = c->value + (int)n;
+	return 0;
+}
+
 static int parse_choice(const struct mlgen_field *f, const char *text, int *out,
 			struct mlgen_err *err)
 {
@@ -113,6 +133,10 @@ static int parse_choice(const struct mlgen_field *f, const char *text, int *out,
 	int rc = 0;
 
 	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
+		if (field_takes_number(c) &&
+		    strncmp(c->name, text, strlen(c->name)) == 0)
+			return parse_number(c, text + strlen(c->name), out,
+					    err);
 		if (strcmp(c->name, text) == 0) {
 			*out = c->value;
 			return 0;
@@ -317,6 +341,10 @@ static void format_choice(struct buf *out, const struct mlgen_field *f,
 			  int value)
 {
 	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
+		if (field_takes_number(c) && value > c->value) {
+			buf_addf(out, "%s%d", c->name, value - c->value);
+			return;
+		}
 		if (c->value == value) {
 			buf_add(out, c->name);
 			return;

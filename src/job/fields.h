@@ -84,7 +84,14 @@ const char *field_nearest(const struct mlgen_field *const *tables,
 /* The same over a NULL-ended list of words. */
 const char *field_nearest_word(const char *const *words, const char *name);
 
-/* "INT", "SIZE", "TIME", "pytorch|plain", ... */
+/* Is the choice one that a number follows, as in "buffer:64"? */
+bool field_takes_number(const struct mlgen_choice *c);
+/* The choices of an enum with `between` between them: "none|file|buffer:N". */
+void field_choices_text(struct buf *out, const struct mlgen_field *f,
+			const char *between);
+/* Would these be too long for a usage line? */
+bool field_has_long_choices(const struct mlgen_field *f);
+/* "INT", "SIZE", "TIME", "pytorch|plain", "FORMAT" for long choices, ... */
 void field_type_text(struct buf *out, const struct mlgen_field *f);
 /* A limit in the notation of the field: "1024", "1g", "1d". */
 void field_limit_text(struct buf *out, const struct mlgen_field *f,

@@ -11,6 +11,9 @@
 /* Longer names are no misspelt options. */
 #define NAME_MAX_LEN 48
 
+/* Longer lists of choices do not stand in a usage line. */
+#define CHOICES_MAX_LEN 48
+
 /* Above this an upper limit is only the width of the type. */
 #define NO_UPPER_LIMIT 1e18
 
@@ -158,17 +161,42 @@ bool field_is_spelling(const struct mlgen_field *f,
 	return false;
 }
 
+bool field_takes_number(const struct mlgen_choice *c)
+{
+	return c->name[strlen(c->name) - 1] == ':';
+}
+
+void field_choices_text(struct buf *out, const struct mlgen_field *f,
+			const char *between)
+{
+	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
+		if (!field_is_spelling(f, c))
+			buf_addf(out, "%s%s%s", c == f->choices ? "" : between,
+				 c->name, field_takes_number(c) ? "N" : "");
+	}
+}
+
+bool field_has_long_choices(const struct mlgen_field *f)
+{
+	size_t len = 0;
+
+	for (const struct mlgen_choice *c = f->choices; c && c->name; c++)
+		len += field_is_spelling(f, c) ? 0 : strlen(c->name) + 1;
+	return len > CHOICES_MAX_LEN;
+}
+
 void field_type_text(struct buf *out, const struct mlgen_field *f)
 {
 	if (f->type != MLGEN_ENUM) {
 		buf_add(out, type_word(f->type));
 		return;
 	}
-	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
-		if (!field_is_spelling(f, c))
-			buf_addf(out, "%s%s", c == f->choices ? "" : "|",
-				 c->name);
+	if (!field_has_long_choices(f)) {
+		field_choices_text(out, f, "|");
+		return;
 	}
+	for (const char *c = f->name; *c; c++)
+		buf_addc(out, (char)toupper((unsigned char)*c));
 }
 
 void field_limit_text(struct buf *out, const struct mlgen_field *f,

@@ -14,6 +14,7 @@
 #define HELP_INDENT 33   /* of the sentences of --help */
 #define OPTION_INDENT 19 /* of those of --cmdhelp */
 #define RANGE_COLUMN 62
+#define CHOICE_WIDTH 10
 
 /* ---- pieces ---- */
 
@@ -85,6 +86,10 @@ static void print_short(FILE *to, const struct mlgen_field *f)
 	buf_addf(&usage, "  %s", is_setting(f) ? "" : "--");
 	add_usage(&usage, f);
 	add_clause(&text, f->help);
+	if (field_has_long_choices(f)) {
+		buf_add(&text, ": ");
+		field_choices_text(&text, f, ", ");
+	}
 	if (f->def && f->type != MLGEN_BOOL)
 		buf_addf(&text, " [%s]", f->def);
 	if (f->def && f->type == MLGEN_BOOL && strcmp(f->def, "0") != 0)
@@ -148,10 +153,15 @@ static void print_more_lines(FILE *to, const char *help)
 static void print_choices(FILE *to, const struct mlgen_field *f)
 {
 	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
-		int column =
-			fprintf(to, "%*s%-10s ", OPTION_INDENT, "", c->name);
+		char name[64];
+		int column = 0;
 
-		print_wrapped(to, c->help, (size_t)column, OPTION_INDENT + 12);
+		snprintf(name, sizeof(name), "%s%s", c->name,
+			 field_takes_number(c) ? "N" : "");
+		column = fprintf(to, "%*s%-*s ", OPTION_INDENT, "",
+				 CHOICE_WIDTH, name);
+		print_wrapped(to, c->help, (size_t)column,
+			      OPTION_INDENT + CHOICE_WIDTH + 2);
 	}
 }
 
@@ -309,7 +319,10 @@ static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
 		return;
 	fputs(".Bl -tag -width contiguous -compact\n", to);
 	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
-		fprintf(to, ".It Cm %s\n", c->name);
+		size_t len = strlen(c->name) - field_takes_number(c);
+
+		fprintf(to, ".It Cm %.*s%s\n", (int)len, c->name,
+			field_takes_number(c) ? " : Ns Ar N" : "");
 		print_mdoc_lines(to, c->help);
 	}
 	fputs(".El\n", to);

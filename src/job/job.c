@@ -122,6 +122,13 @@ unsigned job_samples_at_once(const struct job *j)
 	return j->loader == LOADER_PLAIN ? job_depth(j) : 1;
 }
 
+uint64_t job_shuffle_buffer(const struct job *j)
+{
+	return j->shuffle > SHUFFLE_BUFFER
+		       ? (uint64_t)(j->shuffle - SHUFFLE_BUFFER)
+		       : 0;
+}
+
 struct diag_place job_place(const struct job *j, const char *option)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);

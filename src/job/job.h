@@ -14,10 +14,29 @@
 
 enum job_phase { PHASE_TRAIN, PHASE_PREPARE, PHASE_IO };
 enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
-enum job_format { FORMAT_NPZ, FORMAT_RAW };
-enum job_loader { LOADER_PYTORCH, LOADER_PLAIN };
-enum job_shuffle { SHUFFLE_NONE, SHUFFLE_SAMPLE, SHUFFLE_FILE };
-enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS };
+enum job_format {
+	FORMAT_NPZ,
+	FORMAT_NPY,
+	FORMAT_RAW,
+	FORMAT_TFRECORD,
+	FORMAT_JPEG,
+	FORMAT_INDEXED_BINARY,
+	FORMAT_MMAP_INDEXED_BINARY,
+	FORMAT_HDF5,
+	FORMAT_PARQUET,
+	FORMAT_TAR
+};
+enum job_loader { LOADER_PYTORCH, LOADER_TFDATA, LOADER_PLAIN };
+enum job_shuffle {
+	SHUFFLE_NONE,
+	SHUFFLE_SAMPLE,
+	SHUFFLE_FILE,
+	SHUFFLE_BUFFER /* + the samples that the buffer holds */
+};
+enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS, SHARD_FILE };
+enum job_dataset { DATASET_MADE, DATASET_SCAN };
+enum job_scan_errors { SCAN_REFUSE, SCAN_SKIP };
+enum job_preprocess { PREPROCESS_SLEEP, PREPROCESS_BURN };
 enum job_barrier { BARRIER_NONE, BARRIER_STEP, BARRIER_EPOCH };
 enum job_access { ACCESS_PLAIN, ACCESS_FRAMEWORK };
 enum job_numa { NUMA_NONE, NUMA_DEVICE };
@@ -50,6 +69,11 @@ struct job {
 	struct dist sample_size;
 	double scale;         /* percent of num_files */
 	double dataset_ratio; /* x memory; 0 = use num_files */
+	int dataset;
+	int scan_errors;
+	uint64_t label_size_bytes; /* of a second file per sample; 0 = none */
+	uint64_t row_group_size;   /* rows */
+	char *columns, *read_columns; /* NULL = one column; all of them */
 
 	char *accelerator; /* NULL = none named */
 	uint64_t accelerators;
@@ -59,6 +83,12 @@ struct job {
 	uint64_t epochs;
 	uint64_t steps;   /* 0 = no limit; per rank, over all epochs */
 	double target_au; /* percent; NaN = none */
+	char *guess;      /* options whose values are guesses; NULL = none */
+
+	uint64_t eval_files;
+	uint64_t eval_batch_size; /* 0 = batch_size */
+	struct dist eval_time;
+	uint64_t eval_every, eval_after; /* epochs */
 
 	int loader;
 	uint64_t read_threads;
@@ -67,6 +97,10 @@ struct job {
 	int shard;
 	bool drop_last;
 	int access;
+	uint64_t decode_threads;
+	struct dist preprocess_time; /* of one sample */
+	int preprocess;
+	bool hold_samples;
 
 	char *ioengine;
 	bool direct, buffered; /* one is the reverse of the other */
@@ -158,6 +192,8 @@ int job_sizes(const struct job *j, unsigned direction,
  */
 unsigned job_depth(const struct job *j);
 unsigned job_samples_at_once(const struct job *j);
+/* Samples of shuffle=buffer:N; 0 = no buffer. */
+uint64_t job_shuffle_buffer(const struct job *j);
 
 /* Where the option was set, for a message. */
 struct diag_place job_place(const struct job *j, const char *option);

@@ -6,15 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "job/job_check_io.h"
+#include "job/job_check_train.h"
 
-/* The kernel's own limit of threads: 2^22, pid_max in proc(5). */
-#define THREADS_MAX 4194304.0
-/* Samples that loaders may hold ready; each costs a token. */
-#define READY_MAX 2147483648.0
-/* Offsets are off_t. */
-#define BYTES_MAX 9223372036854775807.0
 /* Above any machine's CPUs and nodes, and against overflow of the number. */
 #define CPUS_MAX 8192
 
@@ -26,41 +20,6 @@ static void check_times(const struct job *j, struct diag *d)
 	if (j->time_based && !j->runtime_ns)
 		FAULT(d, j, "time_based",
 		      "needs a runtime; set runtime=60s, or drop time_based");
-}
-
-static void check_dataset(const struct job *j, struct diag *d)
-{
-	double bytes = (double)j->num_files * (double)j->samples_per_file *
-		       dist_mean(&j->sample_size);
-
-	if (bytes > BYTES_MAX)
-		FAULT(d, j, "sample_size",
-		      "the dataset would have more than 8 EiB; lower "
-		      "sample_size, num_files or samples_per_file");
-	if (j->subfolders > j->num_files)
-		FAULT(d, j, "subfolders",
-		      "%" PRIu64 " folders for %" PRIu64 " files; some would "
-		      "be empty",
-		      j->subfolders, j->num_files);
-}
-
-static void check_loader(const struct job *j, struct diag *d)
-{
-	double threads = (double)j->accelerators * (double)j->read_threads;
-	double per_batch =
-		j->loader == LOADER_PYTORCH ? threads : (double)j->accelerators;
-	double ready = (double)j->prefetch * (double)j->batch_size * per_batch;
-
-	if (threads > THREADS_MAX)
-		FAULT(d, j, "read_threads",
-		      "%" PRIu64 " for each of %" PRIu64 " accelerators are "
-		      "more than the %.0f threads that Linux can have",
-		      j->read_threads, j->accelerators, THREADS_MAX);
-	if (ready > READY_MAX)
-		FAULT(d, j, "prefetch",
-		      "%.0f samples would be ready at once, at most %.0f can "
-		      "be; lower prefetch, batch_size or read_threads",
-		      ready, READY_MAX);
 }
 
 static void check_direct(const struct job *j, struct diag *d)
@@ -79,29 +38,6 @@ static void check_direct(const struct job *j, struct diag *d)
 		FAULT(d, j, "bs",
 		      "%" PRIu64 " is no multiple of 512, which direct=1 needs",
 		      j->bs.read);
-}
-
-static bool is_set(const struct job *j, const char *option)
-{
-	const struct mlgen_field *f = field_find(job_fields, option);
-
-	return j->origins[f - job_fields].raw != NULL;
-}
-
-/* Only for formats that a framework reads. */
-static void check_access(const struct job *j, struct diag *d)
-{
-	if (j->access != ACCESS_FRAMEWORK)
-		return;
-	if (j->format == FORMAT_RAW)
-		FAULT(d, j, "access",
-		      "framework means the calls of what reads a format, and "
-		      "no framework has calls for format=raw; use "
-		      "access=plain, or format=npz");
-	else if (is_set(j, "bs"))
-		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
-			 "bs: access=framework has sizes of its own; bs counts "
-			 "with access=plain");
 }
 
 /* The io layer does metadata operations itself, but never these. */
@@ -186,22 +122,6 @@ static void check_cpus(const struct job *j, struct diag *d)
 		      j->numa_cpu_nodes);
 }
 
-static void check_target(const struct job *j, struct diag *d)
-{
-	if (j->target_au > 0 && dist_mean(&j->compute_time) <= 0)
-		diag_add(d, DIAG_NOTE, job_place(j, "compute_time"),
-			 "compute_time: 0 leaves no accelerator utilisation to "
-			 "compare with target_au");
-}
-
-static void check_training(const struct job *j, struct diag *d)
-{
-	check_dataset(j, d);
-	check_loader(j, d);
-	check_access(j, d);
-	check_target(j, d);
-}
-
 void job_check(const struct job *j, struct diag *d)
 {
 	check_times(j, d);
@@ -210,7 +130,7 @@ void job_check(const struct job *j, struct diag *d)
 	if (j->phase == PHASE_IO)
 		job_check_io(j, d);
 	else
-		check_training(j, d);
+		job_check_train(j, d);
 	if (j->engine) {
 		check_direct(j, d);
 		check_engine(j, d);

@@ -33,12 +33,21 @@ static const struct mlgen_choice mems[] = {
 
 static const struct mlgen_choice formats[] = {
 	{ "npz", FORMAT_NPZ, "NumPy archives, uncompressed; NumPy loads them" },
+	{ "npy", FORMAT_NPY, "NumPy arrays" },
 	{ "raw", FORMAT_RAW, "the samples' bytes and nothing else" },
+	{ "tfrecord", FORMAT_TFRECORD, "TensorFlow's records, each a tf.train.Example, and their index files" },
+	{ "jpeg", FORMAT_JPEG, "grey images; sample_size is the encoded file" },
+	{ "indexed_binary", FORMAT_INDEXED_BINARY, "samples back to back, with files of offsets and sizes beside them" },
+	{ "mmap_indexed_binary", FORMAT_MMAP_INDEXED_BINARY, "the same files, mapped by the framework instead of read" },
+	{ "hdf5", FORMAT_HDF5, "HDF5, one contiguous dataset of all samples of a file" },
+	{ "parquet", FORMAT_PARQUET, "Parquet, plain pages in row groups; see columns" },
+	{ "tar", FORMAT_TAR, "tar shards, as WebDataset writes them" },
 	{ 0 },
 };
 
 static const struct mlgen_choice loaders[] = {
 	{ "pytorch", LOADER_PYTORCH, "batch k of an accelerator is read by thread k modulo read_threads and delivered in order" },
+	{ "tfdata", LOADER_TFDATA, "each of read_threads reads a file of its own from front to back, its samples delivered as they arrive; it runs on across epochs" },
 	{ "plain", LOADER_PLAIN, "each sample is read by whichever thread is free; a full batch is delivered" },
 	{ 0 },
 };
@@ -47,12 +56,32 @@ static const struct mlgen_choice shuffles[] = {
 	{ "none", SHUFFLE_NONE, "in the order of the files" },
 	{ "sample", SHUFFLE_SAMPLE, "every sample in a new random order each epoch" },
 	{ "file", SHUFFLE_FILE, "files in a new random order each epoch, each read front to back" },
+	{ "buffer:", SHUFFLE_BUFFER, "as read, through a buffer of so many samples from which one is drawn; it fills before the first batch, as tf.data's does" },
 	{ 0 },
 };
 
 static const struct mlgen_choice shards[] = {
 	{ "strided", SHARD_STRIDED, "accelerator r of n takes the samples r, r+n, r+2n, ..." },
 	{ "contiguous", SHARD_CONTIGUOUS, "accelerator r of n takes the r-th n-th of the order" },
+	{ "file", SHARD_FILE, "accelerator r of n takes whole files: r, r+n, r+2n, ..." },
+	{ 0 },
+};
+
+static const struct mlgen_choice datasets[] = {
+	{ "made", DATASET_MADE, "mlgen writes the files that are missing" },
+	{ "scan", DATASET_SCAN, "the files that are in directory, of any name and size; they are only read" },
+	{ 0 },
+};
+
+static const struct mlgen_choice scan_errors[] = {
+	{ "refuse", SCAN_REFUSE, "the job does not run" },
+	{ "skip", SCAN_SKIP, "it is counted, reported and left out" },
+	{ 0 },
+};
+
+static const struct mlgen_choice preprocesses[] = {
+	{ "sleep", PREPROCESS_SLEEP, "asleep, as if another CPU did it" },
+	{ "burn", PREPROCESS_BURN, "busy on a CPU of this host" },
 	{ 0 },
 };
 
@@ -113,7 +142,7 @@ static const struct mlgen_choice kb_bases[] = {
 
 /* Exact in a double, and products of two counts fit uint64_t (job_check). */
 #define MOST_FILES 1e10
-#define MOST_SAMPLES_PER_FILE 1e8
+#define MOST_SAMPLES_PER_FILE 1e9
 #define MOST_STEPS 1e15
 
 /* Of one file or device; sums over all workers of a job fit uint64_t. */
@@ -195,6 +224,31 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Choose num_files so that the dataset is this many times this host's memory; 0 keeps num_files.\n"
 		  "MLPerf Storage asks for 5, so that the page cache cannot hold it." },
 
+	{ "dataset", MLGEN_F_ENUM(struct job, dataset, datasets),
+	  .def = "made", .group = "Dataset",
+	  .help = "Where the files come from." },
+	{ "scan_errors", MLGEN_F_ENUM(struct job, scan_errors, scan_errors),
+	  .def = "refuse", .group = "Dataset",
+	  .help = "What happens when dataset=scan meets a directory that it cannot read, a socket, a loop of links." },
+	{ "label_size", MLGEN_F_SIZE(struct job, label_size_bytes),
+	  .def = "0", .max = TI, .unit = "bytes", .group = "Dataset",
+	  .help = "With format=npy: a second file for each sample, a label of this size beside the image, as 3D U-Net's reference has it; 0 is none.\n"
+		  "It is read with access=framework." },
+	{ "row_group_size", MLGEN_F_U64(struct job, row_group_size),
+	  .def = "1024", .min = 1, .max = MOST_SAMPLES_PER_FILE, .unit = "rows", .group = "Dataset",
+	  .help = "Rows of a Parquet row group, which is what is read at a time.\n"
+		  "DLIO: dataset.parquet.row_group_size." },
+	{ "columns", MLGEN_F_STR(struct job, columns),
+	  .group = "Dataset",
+	  .help = "Columns of a Parquet file: NAME:TYPE, with commas; without it one column of sample_size bytes.\n"
+		  "A NAME may be a range, such as feature_000..026. TYPE is\n"
+		  "int8, int32, int64, float16, float32 or float64, with [N]\n"
+		  "behind it for a list of N such values.\n"
+		  "DLIO: dataset.parquet.columns." },
+	{ "read_columns", MLGEN_F_STR(struct job, read_columns),
+	  .group = "Dataset",
+	  .help = "Which of columns are read, names and ranges with commas; without it all are." },
+
 	{ "accelerator", MLGEN_F_STR(struct job, accelerator),
 	  .group = "Accelerator", .flags = MLGEN_SELECTS,
 	  .help = "Name of the simulated accelerator; selects the [accelerator=NAME] section of the job.\n"
@@ -228,6 +282,31 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Accelerator utilisation at which the report calls the run good.\n"
 		  "MLPerf Storage asks for 90% of most workloads." },
 
+	{ "guess", MLGEN_F_STR(struct job, guess),
+	  .group = "Accelerator",
+	  .help = "Options, with commas, whose values their source has guessed; dry run and report say so." },
+
+	{ "eval_files", MLGEN_F_U64(struct job, eval_files),
+	  .def = "0", .max = MOST_FILES, .unit = "files", .group = "Evaluation",
+	  .help = "Files that are read to evaluate the model between epochs, beside those of num_files; 0 is no evaluation.\n"
+		  "DLIO: dataset.num_files_eval." },
+	{ "eval_batch_size", MLGEN_F_U64(struct job, eval_batch_size),
+	  .def = "0", .max = 16 * MI, .unit = "samples", .group = "Evaluation",
+	  .help = "Samples of a step of evaluation; 0 is batch_size.\n"
+		  "DLIO: reader.batch_size_eval." },
+	{ "eval_time", FIELD_TIME_DIST(struct job, eval_time),
+	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Evaluation",
+	  .help = "Time that a step of evaluation computes; a time or a distribution.\n"
+		  "DLIO: evaluation.eval_time." },
+	{ "eval_every", MLGEN_F_U64(struct job, eval_every),
+	  .def = "1", .min = 1, .max = 1e9, .unit = "epochs", .group = "Evaluation",
+	  .help = "Evaluate after every so many epochs.\n"
+		  "DLIO: evaluation.epochs_between_evals." },
+	{ "eval_after", MLGEN_F_U64(struct job, eval_after),
+	  .def = "1", .min = 1, .max = 1e9, .unit = "epochs", .group = "Evaluation",
+	  .help = "The first epoch after which it is done.\n"
+		  "DLIO: evaluation.eval_after_epoch." },
+
 	{ "loader", MLGEN_F_ENUM(struct job, loader, loaders),
 	  .def = "pytorch", .group = "Loader",
 	  .help = "Which data loader's order of reads and deliveries is kept." },
@@ -254,6 +333,20 @@ const struct mlgen_field job_fields[] = {
 	{ "access", MLGEN_F_ENUM(struct job, access, accesses),
 	  .def = "plain", .group = "Loader",
 	  .help = "By which calls a sample is read." },
+	{ "decode_threads", MLGEN_F_U64(struct job, decode_threads),
+	  .def = "1", .min = 1, .max = 1024, .unit = "threads", .group = "Loader",
+	  .help = "With loader=tfdata: batches of an accelerator that are preprocessed at the same time.\n"
+		  "DLIO: reader.computation_threads." },
+	{ "preprocess_time", FIELD_TIME_DIST(struct job, preprocess_time),
+	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Loader",
+	  .help = "Time it takes to decode one sample after it was read; a time or a distribution.\n"
+		  "DLIO: reader.preprocess_time." },
+	{ "preprocess", MLGEN_F_ENUM(struct job, preprocess, preprocesses),
+	  .def = "sleep", .group = "Loader",
+	  .help = "How preprocess_time is spent." },
+	{ "hold_samples", MLGEN_F_BOOL(struct job, hold_samples),
+	  .def = "0", .group = "Loader",
+	  .help = "Keep what is read ahead in memory until its batch is taken, as a framework does; without it mlgen reads into the same buffer again and again." },
 
 	{ "ioengine", MLGEN_F_STR(struct job, ioengine),
 	  .def = "psync", .group = "I/O", .flags = MLGEN_FIO,
@@ -322,7 +415,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Draw each random block anew instead of every block once." },
 	{ "iodepth_batch_submit", MLGEN_F_U64(struct job, iodepth_batch_submit),
 	  .def = "0", .max = 4096, .unit = "requests", .group = "Plain I/O", .alias = "iodepth_batch", .flags = MLGEN_FIO,
-	  .help = "Most requests handed over in one call; 0 is all that iodepth has free, where fio's default is 1." },
+	  .help = "Most requests handed over in one call; 0 is all that iodepth has free, or 1 with direct=1, which keeps a device busier." },
 	{ "iodepth_batch_complete_min", MLGEN_F_U64(struct job, iodepth_batch_complete_min),
 	  .def = "1", .max = 4096, .unit = "requests", .group = "Plain I/O", .alias = "iodepth_batch_complete", .flags = MLGEN_FIO,
 	  .help = "Requests to wait for when iodepth is full; 0 asks without waiting." },

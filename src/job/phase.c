@@ -19,6 +19,7 @@ static const struct {
 } groups[] = {
 	{ "Dataset", IN_TRAINING, "an option of phase=train" },
 	{ "Accelerator", IN_TRAINING, "an option of phase=train" },
+	{ "Evaluation", IN_TRAINING, "an option of phase=train" },
 	{ "Loader", IN_TRAINING, "an option of phase=train" },
 	{ "Plain I/O", IN(PHASE_IO),
 	  "an option of plain I/O jobs (phase=io, rw=...)" },

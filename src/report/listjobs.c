@@ -12,24 +12,27 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/dataset.h"
+#include "data/demand.h"
 #include "io/host.h"
 #include "report/show.h"
 
 #define SUFFIX ".job"
-#define STORAGE_COMMENT "# storage: "
+#define SEES_COMMENT "# What storage sees: "
 #define VARIANT_HEADER "[accelerator="
+/* Of the column; what is longer is cut. */
+#define SEES_MAX 40
 
 struct entry {
 	char *name; /* without the suffix */
 	char *path;
 	char *sees;     /* what storage sees; NULL = not said */
-	char *variants; /* " v100 a100 h100", NULL = none */
-	unsigned variant_count;
+	char *variants; /* "v100 a100 h100", NULL = none */
 };
 
 struct list {
 	struct entry *entries;
 	size_t count;
+	size_t name_width, sees_width;
 };
 
 static bool has_name(const struct list *l, const char *name)
@@ -105,18 +108,35 @@ static void free_jobs(struct list *l)
 	mem_free(l->entries);
 }
 
+/* The first sentence, as a clause; a dot inside a number ends none. */
+static char *first_sentence(const char *text)
+{
+	size_t len = strcspn(text, "\r\n");
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '.' && (i + 1 == len || text[i + 1] == ' '))
+			len = i;
+	if (len <= SEES_MAX)
+		return mem_strndup(text, len);
+	len = SEES_MAX - strlen("...");
+	while (len && text[len] != ' ')
+		len--;
+	struct buf cut = { 0 };
+	buf_addn(&cut, text, len);
+	buf_add(&cut, "...");
+	return buf_take(&cut);
+}
+
 static void read_line(struct entry *e, const char *line, struct buf *variants)
 {
-	size_t storage = strlen(STORAGE_COMMENT);
+	size_t sees = strlen(SEES_COMMENT);
 	size_t header = strlen(VARIANT_HEADER);
-	if (!e->sees && strncmp(line, STORAGE_COMMENT, storage) == 0)
-		e->sees = mem_strndup(line + storage,
-				      strcspn(line + storage, "\r\n"));
+	if (!e->sees && strncmp(line, SEES_COMMENT, sees) == 0)
+		e->sees = first_sentence(line + sees);
 	if (strncmp(line, VARIANT_HEADER, header) == 0) {
-		buf_addc(variants, ' ');
+		if (variants->len)
+			buf_addc(variants, ' ');
 		buf_addn(variants, line + header,
 			 strcspn(line + header, "]\r\n"));
-		e->variant_count++;
 	}
 }
 
@@ -138,41 +158,88 @@ static void read_comments(struct entry *e)
 	buf_fini(&variants);
 }
 
-static double need_of(const struct job *j)
+static void widen(size_t *width, const char *text)
 {
-	double seconds = dist_mean(&j->compute_time) / 1e9;
-	return seconds > 0 ? dist_mean(&j->sample_size) *
-				     (double)j->batch_size / seconds
-			   : (double)NAN;
+	size_t len = text ? strlen(text) : 0;
+	if (len > *width)
+		*width = len;
 }
 
-/* The figures of a loaded job: dataset, need of one, accelerator. */
-static void put_figures(FILE *to, const struct entry *e, const struct job *j,
-			const struct host *host)
+static void read_all(struct list *l)
 {
-	char size[UNITS_TEXT_BYTES] = "-", need[UNITS_TEXT_BYTES] = "-";
-	double rate = need_of(j);
+	l->sees_width = strlen("what storage sees");
+	for (size_t i = 0; i < l->count; i++) {
+		read_comments(&l->entries[i]);
+		widen(&l->name_width, l->entries[i].name);
+		widen(&l->sees_width, l->entries[i].sees);
+	}
+}
+
+/* Of a dataset and one accelerator, as text; "-" where there is none. */
+struct figures {
+	char size[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
+};
+
+static void compute_figures(struct figures *f, const struct job *j,
+			    const struct host *host)
+{
 	struct mlgen_err err = { 0 };
+	struct dataset_totals t;
 	struct dataset ds;
-	if (dataset_init(&ds, j, host->memory_bytes, &err) == 0) {
-		struct dataset_totals t;
-		dataset_totals(&ds, &t);
-		units_human_bytes(size, (double)t.bytes);
-		dataset_fini(&ds);
+	struct demand d;
+	memcpy(f->size, "-", 2);
+	memcpy(f->need, "-", 2);
+	if (j->phase == PHASE_IO ||
+	    dataset_init(&ds, j, host->memory_bytes, &err))
+		return;
+	const struct plan_config plan = {
+		.dataset = &ds,
+		.access = (enum job_access)j->access,
+		.bs_bytes = j->bs.read,
+	};
+	dataset_totals(&ds, &t);
+	units_human_bytes(f->size, (double)t.bytes);
+	demand_of(&d, j, &plan);
+	if (!isnan(d.bytes_per_sec)) {
+		struct rate_unit u = show_rate_unit(d.bytes_per_sec);
+		show_rate(f->need, &u, d.bytes_per_sec);
 	}
-	if (!isnan(rate)) {
-		struct rate_unit u = show_rate_unit(rate);
-		show_rate(need, &u, rate);
+	dataset_fini(&ds);
+}
+
+/* "h100 (v100 a100 b200)": the default one, and the others. */
+static void put_accelerators(FILE *to, const struct entry *e,
+			     const char *accelerator)
+{
+	const char *between = " (";
+	if (!accelerator)
+		return;
+	fprintf(to, "  %s", accelerator);
+	for (const char *name = e->variants; name && *name;) {
+		size_t len = strcspn(name, " ");
+		if (strlen(accelerator) != len ||
+		    strncmp(name, accelerator, len) != 0) {
+			fprintf(to, "%s%.*s", between, (int)len, name);
+			between = " ";
+		}
+		name += len + (name[len] == ' ');
 	}
-	fprintf(to, "%-20s  %-34.34s  %8s  %10s", e->name,
-		e->sees ? e->sees : "-", size, need);
-	if (j->accelerator)
-		fprintf(to, "  %s%s", j->accelerator,
-			e->variant_count > 1 ? " *" : "");
+	if (between[1] == '\0')
+		fputc(')', to);
+}
+
+static void put_loaded(FILE *to, const struct list *l, const struct entry *e,
+		       const struct job *j, const struct host *host)
+{
+	struct figures f;
+	compute_figures(&f, j, host);
+	fprintf(to, "%-*s  %-*s  %9s  %10s", (int)l->name_width, e->name,
+		(int)l->sees_width, e->sees ? e->sees : "-", f.size, f.need);
+	put_accelerators(to, e, j->accelerator);
 	fputc('\n', to);
 }
 
-static void put_job(FILE *to, const struct entry *e,
+static void put_job(FILE *to, const struct list *l, const struct entry *e,
 		    const struct jobset_env *env, const struct host *host)
 {
 	char program[] = "mlgen";
@@ -181,52 +248,53 @@ static void put_job(FILE *to, const struct entry *e,
 	struct diag d;
 	diag_init(&d);
 	if (jobset_load(&set, 2, argv, env, &d) == 0 && set.count)
-		put_figures(to, e, set.jobs[0], host);
+		put_loaded(to, l, e, set.jobs[0], host);
 	else
 		fprintf(to,
-			"%-20s  cannot be loaded; mlgen %s --parse-only says "
+			"%-*s  cannot be loaded; mlgen %s --parse-only says "
 			"why\n",
-			e->name, e->path);
+			(int)l->name_width, e->name, e->path);
 	jobset_fini(&set);
 	diag_fini(&d);
 }
 
-static void put_variants(FILE *to, const struct list *l)
+static bool has_choice(const struct list *l)
 {
-	bool is_first = true;
-	for (size_t i = 0; i < l->count; i++) {
-		const struct entry *e = &l->entries[i];
-		if (e->variant_count < 2)
-			continue;
-		if (is_first)
-			fprintf(to, "* --accelerator=NAME picks another:\n");
-		is_first = false;
-		fprintf(to, "  %-18s %s\n", e->name, e->variants);
-	}
+	for (size_t i = 0; i < l->count; i++)
+		if (l->entries[i].variants &&
+		    strchr(l->entries[i].variants, ' '))
+			return true;
+	return false;
+}
+
+static void put_list(FILE *to, struct list *l, const struct jobset_env *env)
+{
+	struct host host;
+	host_read(&host);
+	read_all(l);
+	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job",
+		(int)l->sees_width, "what storage sees", "dataset",
+		"one accelerator needs");
+	for (size_t i = 0; i < l->count; i++)
+		put_job(to, l, &l->entries[i], env, &host);
+	if (has_choice(l))
+		fprintf(to, "--accelerator=NAME picks one in brackets; "
+			    "--dry-run shows what a job means here\n");
 }
 
 int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
 {
 	struct buf looked = { 0 };
 	struct list list = { 0 };
-	struct host host;
 	int rc = 0;
 	find_jobs(&list, env, &looked);
-	host_read(&host);
 	if (list.count)
-		fprintf(to, "%-20s  %-34s  %8s  %s\n", "job",
-			"what storage sees", "dataset",
-			"one accelerator needs");
+		put_list(to, &list, env);
 	else
 		rc = mlgen_fail(err, -ENOENT,
 				"no NAME.job in %s; set MLGEN_JOBS to a folder "
 				"of job files",
 				looked.len ? buf_str(&looked) : "any folder");
-	for (size_t i = 0; i < list.count; i++) {
-		read_comments(&list.entries[i]);
-		put_job(to, &list.entries[i], env, &host);
-	}
-	put_variants(to, &list);
 	free_jobs(&list);
 	buf_fini(&looked);
 	return rc;

@@ -109,6 +109,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.numa, jobs[].io.numa", metrics_numa_fields },
 	{ "jobs[].ml.mlperf", metrics_mlperf_fields },
 	{ "jobs[].ml.mlperf.VERSION", metrics_mlperf_window_fields },
+	{ "jobs[].ml.eval", metrics_eval_fields },
 	{ "jobs[].ml.verdict, jobs[].io.verdict", metrics_verdict_fields },
 	{ "jobs[].io", metrics_io_fields },
 	{ "jobs[].io.rate_read, jobs[].io.rate_write", metrics_rate_fields },

@@ -116,6 +116,24 @@ const struct mlgen_field metrics_mlperf_fields[] = {
 };
 #undef P
 
+#define V struct eval_result
+const struct mlgen_field metrics_eval_fields[] = {
+	{ "steps", MLGEN_F_U64(V, steps), .unit = "steps",
+	  .help = "Steps of one accelerator, over all evaluations." },
+	{ "samples", MLGEN_F_U64(V, samples), .unit = "samples",
+	  .help = "Samples that all accelerators took." },
+	{ "sample_bytes", MLGEN_F_U64(V, sample_bytes), .unit = "bytes",
+	  .help = "Payload of these samples." },
+	{ "seconds", MLGEN_F_F64(V, seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Time of all evaluations." },
+	{ "samples_per_sec", MLGEN_F_F64(V, samples_per_sec), .unit = "samples/s", .flags = MLGEN_NULLABLE,
+	  .help = "Samples per second of that time." },
+	{ "sample_bytes_per_sec", MLGEN_F_F64(V, sample_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "Payload per second of that time." },
+	{ 0 },
+};
+#undef V
+
 #define R struct ml_result
 const struct mlgen_field metrics_ml_fields[] = {
 	{ "accelerators", MLGEN_F_U64(R, accelerators), .unit = "accelerators",
@@ -186,6 +204,8 @@ const struct mlgen_field metrics_ml_fields[] = {
 	  .help = "How near the read threads were to the disk." },
 	{ "mlperf", METRIC_OBJECT(R, mlperf, struct mlperf_result, metrics_mlperf_fields),
 	  .help = "The same run as published results would count it." },
+	{ "eval", METRIC_OBJECT(R, eval, struct eval_result, metrics_eval_fields),
+	  .help = "What was done between epochs; zeros without eval_files." },
 	{ "verdict", METRIC_OBJECT(R, verdict, struct verdict_result, metrics_verdict_fields),
 	  .help = "What limits this run." },
 	{ "errors", MLGEN_F_U64(R, errors), .unit = "errors",

@@ -34,6 +34,7 @@ extern const struct mlgen_field metrics_time_percent_fields[];
 extern const struct mlgen_field metrics_epoch_fields[];
 extern const struct mlgen_field metrics_mlperf_window_fields[];
 extern const struct mlgen_field metrics_mlperf_fields[];
+extern const struct mlgen_field metrics_eval_fields[];
 
 /* metrics_io.c */
 extern const struct mlgen_field metrics_rate_fields[];

@@ -15,6 +15,8 @@
 #include "data/sampler.h"
 #include "report/plan_io.h"
 #include "report/plan_parts.h"
+#include "run/hold.h"
+#include "run/loader.h"
 
 /* MLPerf Storage rules, section 7: dataset and steps of a run that counts. */
 #define MEMORIES_WANTED 5
@@ -55,7 +57,7 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 			       "--replace deletes the dataset that is there, "
 			       "which was made otherwise");
 	}
-	p->write_files = p->dataset.files - p->present_files;
+	p->write_files = dataset_all_files(&p->dataset) - p->present_files;
 	if (p->write_files && p->totals.bytes > p->present_bytes)
 		p->write_bytes = p->totals.bytes - p->present_bytes;
 	return true;
@@ -100,7 +102,7 @@ static void check_space(struct plan_report *p, const struct plan_input *in)
 		plan_add_check(p, "space", PLAN_OK, "%s", "");
 		return;
 	}
-	double fit = (double)p->present_files +
+	double fit = floor((double)p->present_files / p->dataset.parts) +
 		     floor((double)usable / p->totals.mean_file_bytes);
 	units_human_bytes(need, (double)p->write_bytes);
 	units_human_bytes(room, (double)p->free_bytes);
@@ -191,12 +193,36 @@ static void check_steps(struct plan_report *p)
 		       STEPS_WANTED, files);
 }
 
+static int count_eval(struct plan_report *p, struct mlgen_err *err)
+{
+	struct sampler_config cfg =
+		sampler_config(p->job, p->job->accelerators);
+	struct dataset_totals totals;
+	struct dataset eval;
+	struct sampler s;
+	int rc = dataset_init_eval(&eval, &p->dataset, p->job, err);
+	if (p->job->eval_batch_size)
+		cfg.batch = p->job->eval_batch_size;
+	cfg.is_eval = true;
+	if (rc == 0)
+		rc = sampler_init(&s, &cfg, &eval, err);
+	if (rc == 0) {
+		dataset_totals(&eval, &totals);
+		p->eval_files = dataset_all_files(&eval);
+		p->eval_bytes = totals.bytes;
+		p->eval_steps = s.steps;
+	}
+	dataset_fini(&eval);
+	return rc;
+}
+
 /* How long an epoch and the run are. */
 static int count_steps(struct plan_report *p, struct mlgen_err *err)
 {
 	const struct job *j = p->job;
 	struct sampler s;
-	int rc = sampler_init(&s, j, &p->dataset, j->accelerators, err);
+	struct sampler_config cfg = sampler_config(j, j->accelerators);
+	int rc = sampler_init(&s, &cfg, &p->dataset, err);
 	if (rc)
 		return rc;
 	uint64_t samples = dataset_samples(&p->dataset);
@@ -207,7 +233,7 @@ static int count_steps(struct plan_report *p, struct mlgen_err *err)
 		j->time_based ? UINT64_MAX : plan_product(j->epochs, s.steps);
 	if (j->steps && j->steps < p->total_steps)
 		p->total_steps = j->steps;
-	return 0;
+	return j->eval_files ? count_eval(p, err) : 0;
 }
 
 static void add_calls(struct plan_calls *to, const struct plan_counts *c)
@@ -292,14 +318,28 @@ static void compute_memory(struct plan_report *p)
 	uint64_t threads = plan_product(j->accelerators, j->read_threads);
 	const struct plan_config plan = plan_of(p);
 	uint64_t buffer = plan_buffer_bytes(&plan, job_depth(j));
-	/* PyTorch's prefetch is per worker, that of `plain` per rank. */
-	double batches = (double)j->accelerators * (double)j->prefetch;
-	if (j->loader == LOADER_PYTORCH)
-		batches *= (double)j->read_threads;
+	double batches =
+		(double)j->accelerators * (double)loader_model(j)->window(j);
 	p->program_bytes = PLAN_BASE_BYTES + j->accelerators * PLAN_RANK_BYTES +
 			   threads * (PLAN_THREAD_BYTES + buffer);
 	p->framework_bytes =
 		batches * (double)j->batch_size * p->totals.mean_sample_bytes;
+}
+
+/* What the job itself holds of that. */
+static void check_hold(struct plan_report *p)
+{
+	struct mlgen_err err = { 0 };
+	struct pass pass;
+	if (!p->job->hold_samples || !p->touches_files ||
+	    train_pass(&pass, p->job, &p->dataset, false, p->direct_align_bytes,
+		       &err) < 0)
+		return;
+	p->held_bytes = hold_bytes(p->job, &pass);
+	if (hold_check(p->job, &pass, p->memory_bytes, &err) < 0)
+		plan_add_check(p, "hold", PLAN_FAIL, "%s", err.text);
+	else
+		plan_add_check(p, "hold", PLAN_OK, "%s", "");
 }
 
 static int plan_training(struct plan_report *p, const struct host *host,
@@ -324,6 +364,7 @@ static int plan_training(struct plan_report *p, const struct host *host,
 	compute_demand(p);
 	compute_length(p);
 	compute_memory(p);
+	check_hold(p);
 	return 0;
 }
 

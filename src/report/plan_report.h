@@ -19,7 +19,8 @@
 enum plan_state { PLAN_OK, PLAN_WARNING, PLAN_FAIL };
 
 struct plan_check {
-	char *name; /* dataset data space storage memory direct files steps */
+	char *name; /* dataset data space storage memory direct files steps
+		       hold */
 	int state;
 	char *text; /* of OK the rule it keeps, else what is wrong; may be NULL */
 };
@@ -52,6 +53,8 @@ struct plan_report {
 	double dataset_memory_ratio;
 
 	uint64_t steps_per_epoch, left_over_samples;
+	/* Of the evaluation; zeros without. */
+	uint64_t eval_files, eval_bytes, eval_steps;
 	uint64_t total_steps; /* of one rank; UINT64_MAX: until runtime */
 	double read_bytes, least_seconds;
 
@@ -69,6 +72,7 @@ struct plan_report {
 	double io_bytes_per_sample;
 	uint64_t program_bytes; /* estimate of mlgen's own memory */
 	double framework_bytes; /* what the framework would hold */
+	double held_bytes;      /* with hold_samples, beside program_bytes */
 
 	struct metric_list checks;   /* struct plan_check */
 	struct metric_list blockers; /* those that are PLAN_FAIL, borrowed */

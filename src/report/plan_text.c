@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/format.h"
+#include "job/guess.h"
 #include "report/plan_io.h"
 #include "report/plan_lines.h"
 #include "report/show.h"
@@ -85,6 +86,29 @@ static void put_epoch(FILE *to, const struct plan_report *p)
 	plan_put_checked(to, &line, plan_find_check(p, "steps"));
 }
 
+/* Only of a job that has one. */
+static void put_evaluation(FILE *to, const struct plan_report *p)
+{
+	const struct job *j = p->job;
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES],
+		n[UNITS_TEXT_BYTES];
+	struct buf line = { 0 };
+	if (p->eval_files == 0)
+		return;
+	plan_start_line(&line, "eval");
+	buf_addf(&line, "%s more file%s, %s; %s step%s after ",
+		 units_human_count(files, p->eval_files), plural(p->eval_files),
+		 units_human_bytes(bytes, (double)p->eval_bytes),
+		 units_human_count(n, p->eval_steps), plural(p->eval_steps));
+	if (j->eval_every == 1)
+		buf_add(&line, "every epoch");
+	else
+		buf_addf(&line, "every %" PRIu64 " epochs", j->eval_every);
+	if (j->eval_after > 1)
+		buf_addf(&line, ", from %" PRIu64 " on", j->eval_after);
+	plan_put_line(to, &line);
+}
+
 static uint64_t in_ns(double seconds)
 {
 	return (uint64_t)fmin(seconds * 1e9, 1e19);
@@ -145,13 +169,23 @@ static void put_demand_line(FILE *to, const char *label, const char *who,
 	plan_put_line(to, &line);
 }
 
-static void put_demand(FILE *to, const struct plan_report *p)
+/* Three digits, as many as the published tables have. */
+static int demand_decimals(const struct rate_unit *u, double rate)
+{
+	int decimals = show_rate_decimals(u, rate);
+	for (double first = rate * pow(10, decimals);
+	     first > 0 && first < 99.5 && decimals < 8; first *= 10)
+		decimals++;
+	return decimals;
+}
+
+static void put_demand_lines(FILE *to, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 	char who[SHOW_ACCELERATORS_BYTES];
 	double all = p->demand_bytes_per_sec;
 	struct rate_unit u = show_rate_unit(all);
-	int decimals = show_rate_decimals(&u, all / u.bytes);
+	int decimals = demand_decimals(&u, p->bytes_per_sec_one / u.bytes);
 	struct buf target = { 0 };
 	if (isnan(all)) {
 		fprintf(to, "%-*s%s\n", PLAN_TEXT_AT, "demand",
@@ -176,6 +210,16 @@ static void put_demand(FILE *to, const struct plan_report *p)
 	put_demand_line(to, "", buf_str(&target), (double)NAN, &u, decimals,
 			all * j->target_au / 100);
 	buf_fini(&target);
+}
+
+static void put_demand(FILE *to, const struct plan_report *p)
+{
+	struct buf guesses = { 0 };
+	put_demand_lines(to, p);
+	guess_text(p->job, &guesses);
+	if (guesses.len)
+		plan_put_sentence(to, buf_str(&guesses));
+	buf_fini(&guesses);
 }
 
 static void put_readers(FILE *to, const struct plan_report *p)
@@ -229,28 +273,59 @@ static void add_read_sizes(struct buf *line, const struct plan_report *p)
 static void put_calls(FILE *to, const struct plan_report *p)
 {
 	const struct plan_calls *c = &p->calls_per_sample;
-	struct buf line = { 0 };
+	struct buf line = { 0 }, text = { 0 };
 	plan_start_line(&line, "calls");
-	buf_add(&line, "per sample:");
-	add_call(&line, "open", c->open);
-	add_call(&line, "stat", c->stat);
-	add_call(&line, "read", c->read);
-	add_read_sizes(&line, p);
-	add_call(&line, "close", c->close);
-	plan_put_line(to, &line);
+	buf_add(&text, "per sample:");
+	add_call(&text, "open", c->open);
+	add_call(&text, "stat", c->stat);
+	add_call(&text, "read", c->read);
+	if (c->read > 0)
+		add_read_sizes(&text, p);
+	add_call(&text, "close", c->close);
+	if (!(c->open > 0 || c->stat > 0 || c->read > 0 || c->close > 0))
+		buf_add(&text, " none; files are mapped, and not touched");
+	plan_put_wrapped(to, &line, PLAN_TEXT_AT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* Whose samples are read ahead; NULL = of no framework. */
+static const char *framework_of(const struct job *j)
+{
+	return j->loader == LOADER_PYTORCH  ? "PyTorch"
+	       : j->loader == LOADER_TFDATA ? "TensorFlow"
+					    : NULL;
+}
+
+static void put_held(FILE *to, const struct plan_report *p)
+{
+	const char *framework = framework_of(p->job);
+	char n[UNITS_TEXT_BYTES];
+	struct buf line = { 0 };
+	plan_start_line(&line, "");
+	buf_add(&line, "prefetched samples, held");
+	if (framework)
+		buf_addf(&line, " as %s does", framework);
+	plan_add_figure(to, &line, units_human_bytes(n, p->held_bytes));
+	plan_put_checked(to, &line, plan_find_check(p, "hold"));
 }
 
 static void put_memory(FILE *to, const struct plan_report *p)
 {
+	const char *framework = framework_of(p->job);
 	char n[UNITS_TEXT_BYTES];
-	uint64_t mib = (p->program_bytes >> 20) + 1;
-	fprintf(to, "%-*s%" PRIu64 " MiB for mlgen (estimate)\n", PLAN_TEXT_AT,
-		"memory", mib);
-	if (p->job->loader == LOADER_PYTORCH && p->framework_bytes > 0)
-		fprintf(to,
-			"%*sPyTorch would also hold %s of prefetched samples\n",
-			PLAN_TEXT_AT, "",
-			units_human_bytes(n, p->framework_bytes));
+	struct buf line = { 0 }, text = { 0 };
+	plan_start_line(&line, "memory");
+	buf_addf(&text, "%" PRIu64 " MiB for mlgen (estimate)",
+		 (p->program_bytes >> 20) + 1);
+	if (!p->job->hold_samples && framework && p->framework_bytes > 0)
+		buf_addf(&text,
+			 ". %s would also hold %s of prefetched samples: "
+			 "hold_samples=1 takes that from the page cache, too",
+			 framework, units_human_bytes(n, p->framework_bytes));
+	plan_put_wrapped(to, &line, PLAN_TEXT_AT, buf_str(&text));
+	buf_fini(&text);
+	if (p->held_bytes > 0)
+		put_held(to, p);
 }
 
 static bool is_how(const struct job_origin *o, const char *how)
@@ -322,6 +397,7 @@ void plan_text(FILE *to, const struct plan_report *p)
 		put_dataset(to, p);
 	if (p->job->phase == PHASE_TRAIN) {
 		put_epoch(to, p);
+		put_evaluation(to, p);
 		put_run(to, p);
 		put_demand(to, p);
 		put_readers(to, p);

@@ -283,6 +283,25 @@ static void put_steady(struct buf *out, const struct text_block *b)
 	buf_fini(&text);
 }
 
+/* Only of a job that has one. */
+static void put_evaluation(struct buf *out, const struct text_block *b)
+{
+	const struct eval_result *e = &b->ml->eval;
+	char steps[UNITS_TEXT_BYTES], samples[UNITS_TEXT_BYTES],
+		rate[UNITS_TEXT_BYTES];
+	struct buf text;
+	if (b->job->eval_files == 0)
+		return;
+	buf_init(&text);
+	buf_addf(&text, "%s step%s, %s samples, %s samples/s, ",
+		 units_human_count(steps, e->steps), e->steps == 1 ? "" : "s",
+		 units_human_count(samples, e->samples),
+		 units_sig4(rate, e->samples_per_sec));
+	buf_add(&text, show_rate(rate, &b->unit, e->sample_bytes_per_sec));
+	text_put(out, "evaluation", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
 void text_evidence(struct buf *out, const struct text_block *b)
 {
 	text_shares(out, "accelerator time", &b->time);
@@ -291,5 +310,6 @@ void text_evidence(struct buf *out, const struct text_block *b)
 	text_from_memory(out, b);
 	text_host(out, b);
 	text_numa(out, b);
+	put_evaluation(out, b);
 	put_steady(out, b);
 }

@@ -11,11 +11,22 @@
 #include "base/dist.h"
 #include "config.h"
 #include "data/format.h"
+#include "job/guess.h"
 #include "report/verdict.h"
 
 static bool is_set(const char *s)
 {
 	return s && *s;
+}
+
+/* "; compute_time is a guess of its source" */
+static void put_guesses(struct buf *text, const struct job *job)
+{
+	struct buf guesses = { 0 };
+	guess_text(job, &guesses);
+	if (guesses.len)
+		buf_addf(text, "; %s", buf_str(&guesses));
+	buf_fini(&guesses);
 }
 
 static void put_job(struct buf *out, const struct text_block *b)
@@ -44,10 +55,19 @@ static void put_job(struct buf *out, const struct text_block *b)
 		buf_add(&text, " per step");
 	}
 	buf_addf(&text, ", %s", barriers[job->barrier]);
+	put_guesses(&text, job);
 	if (b->result->members > 1)
 		buf_addf(&text, "; %u jobs together", b->result->members);
 	text_put(out, "job", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
+}
+
+/* Whose calls access=framework makes. */
+static const char *reader_of(const struct text_block *b)
+{
+	const struct dataset *ds = b->result->dataset;
+	return ds && ds->format && ds->format->reader ? ds->format->reader
+						      : "its framework";
 }
 
 static void put_readers(struct buf *out, const struct text_block *b)
@@ -75,7 +95,7 @@ static void put_readers(struct buf *out, const struct text_block *b)
 			 units_human_bytes(number, (double)job->bs.read));
 	else
 		buf_addf(&text, ", reads as %s does",
-			 job->direct ? "DLIO" : "NumPy");
+			 job->direct ? "DLIO" : reader_of(b));
 	text_put(out, "readers", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* activity_train.c - in a run: a training, and the preparation of its dataset. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -7,16 +8,36 @@
 #include "run/activity.h"
 #include "run/collect.h"
 
+/* A directory is asked with a file that is made in it for a moment; into that
+ * of a scan nothing is written. */
+static int find_alignment(struct slot *s, struct mlgen_err *err)
+{
+	const struct dataset *ds = &s->dataset;
+	char path[PATH_MAX];
+	int n = ds->scan ? dataset_path(ds, 0, path, sizeof(path)) : 0;
+
+	if (n < 0)
+		return mlgen_fail(err, n, "%s: %s", ds->directory,
+				  strerror(-n));
+	return mount_direct_alignment(n ? path : ds->directory, &s->align_bytes,
+				      err);
+}
+
 static int check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct run_config *cfg = &run->cfg;
 
 	const struct job *j = s->job;
-	struct sampler sampler;
+	struct pass pass;
 	int rc = dataset_init(&s->dataset, j, cfg->host->memory_bytes, err);
 	if (rc == 0 && j->phase == PHASE_TRAIN)
-		rc = sampler_init(&sampler, j, &s->dataset, j->accelerators,
-				  err);
+		rc = train_pass(&pass, j, &s->dataset, false, 0, err);
+	if (rc == 0 && j->eval_files)
+		rc = dataset_init_eval(&s->eval, &s->dataset, j, err);
+	if (rc == 0 && s->eval.files && j->phase == PHASE_TRAIN)
+		rc = train_pass(&pass, j, &s->eval, true, 0, err);
+	if (rc == 0 && j->phase == PHASE_TRAIN)
+		rc = hold_check(j, &pass, cfg->host->memory_bytes, err);
 	if (rc == 0)
 		rc = activity_try_engine(j, cfg->clock, err);
 	if (rc < 0)
@@ -27,9 +48,13 @@ static int check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 	if (rc == 0)
 		rc = slot_place(s, &s->mount, err);
 	if (rc == 0 && j->direct)
-		rc = mount_direct_alignment(s->dataset.directory,
-					    &s->align_bytes, err);
+		rc = find_alignment(s, err);
 	return rc;
+}
+
+static struct dataset *eval_of(struct slot *s)
+{
+	return s->eval.files ? &s->eval : NULL;
 }
 
 static uint64_t open_files(const struct slot *s)
@@ -53,6 +78,7 @@ static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 	struct prepare_request req = {
 		.job_name = s->job->name,
 		.dataset = &s->dataset,
+		.eval = eval_of(s),
 		.check_all = s->job->phase == PHASE_PREPARE,
 		.readonly = r->cfg.readonly,
 		.allow_fill = r->cfg.allow_fill,
@@ -79,8 +105,9 @@ static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 static int start(struct slot *s, struct run_shared *r, uint64_t now_ns,
 		 struct mlgen_err *err)
 {
-	int rc = train_init(&s->train, s->job, &s->dataset, s->align_bytes,
-			    r->cfg.clock, &r->failure, &r->interrupted, err);
+	int rc = train_init(&s->train, s->job, &s->dataset, eval_of(s),
+			    s->align_bytes, r->cfg.clock, &r->failure,
+			    &r->interrupted, err);
 	if (rc < 0)
 		return rc;
 	s->train.place = &s->place;
@@ -129,6 +156,11 @@ static struct worker *worker_at(const struct slot *s, uint64_t i)
 	return &s->train.ranks[i / threads].loaders[i % threads].worker;
 }
 
+static uint64_t epoch_steps(const struct slot *s)
+{
+	return s->train.stages.train.sampler.steps;
+}
+
 static uint64_t left_ns(const struct slot *s, const struct live *live)
 {
 	const struct job *j = s->job;
@@ -139,12 +171,10 @@ static uint64_t left_ns(const struct slot *s, const struct live *live)
 		uint64_t end = start + j->ramp_time_ns + j->runtime_ns;
 		left = end > live->now_ns ? end - live->now_ns : 0;
 	}
-	uint64_t done =
-		(live->epoch - 1) * s->train.sampler.steps + live->step - 1;
+	uint64_t done = (live->epoch - 1) * epoch_steps(s) + live->step - 1;
 	uint64_t all = j->steps;
-	if (!j->time_based &&
-	    (!all || j->epochs * s->train.sampler.steps < all))
-		all = j->epochs * s->train.sampler.steps;
+	if (!j->time_based && (!all || j->epochs * epoch_steps(s) < all))
+		all = j->epochs * epoch_steps(s);
 	if (all > done && done > 0) {
 		double ns = (double)(live->now_ns - start) / (double)done *
 			    (double)(all - done);
@@ -175,7 +205,7 @@ static void look(const struct slot *s, struct live *live)
 	live->epoch = count_get(&t->ranks[0].count.epoch);
 	live->epochs = s->job->time_based ? 0 : s->job->epochs;
 	live->step = count_get(&t->ranks[0].count.step);
-	live->steps = t->sampler.steps;
+	live->steps = epoch_steps(s);
 	live->io_bytes = slot_io_bytes(s, 0) + slot_io_bytes(s, 1);
 	for (uint64_t i = 0; i < s->job->accelerators; i++) {
 		look_at_rank(&t->ranks[i], live);

@@ -86,19 +86,23 @@ static void collect_ranks(struct ml_result *ml, struct slot *s)
 static void collect_time(struct time_percent *p, const struct slot *s)
 {
 	double wall = 0, compute = 0, stall = 0, barrier = 0, oversleep = 0;
+	double evaluation = 0;
 	for (uint64_t i = 0; i < s->job->accelerators; i++) {
 		const struct rank_count *c = &s->train.ranks[i].count;
 		wall += (double)count_get(&c->step_ns);
+		evaluation += (double)count_get(&c->eval_ns);
 		compute += (double)count_get(&c->compute_ns);
 		stall += (double)count_get(&c->stall_ns);
 		barrier += (double)count_get(&c->barrier_ns);
 		oversleep += (double)count_get(&c->oversleep_ns);
 	}
-	double known = compute + stall + barrier + oversleep;
+	double known = compute + stall + barrier + oversleep + evaluation;
+	wall += evaluation;
 	*p = (struct time_percent){
 		.compute = percent(compute, wall),
 		.stall = percent(stall, wall),
 		.barrier = percent(barrier, wall),
+		.evaluation = percent(evaluation, wall),
 		.oversleep = percent(oversleep, wall),
 		.other = percent(wall > known ? wall - known : 0, wall),
 	};
@@ -247,6 +251,22 @@ void collect_numa(struct numa_result *n, const struct slot *s)
 	buf_fini(&text);
 }
 
+static void collect_eval(struct eval_result *e, const struct slot *s)
+{
+	uint64_t ns = 0;
+	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+		const struct rank_count *c = &s->train.ranks[i].count;
+		uint64_t steps = count_get(&c->eval_steps);
+		e->samples += count_get(&c->eval_samples);
+		e->sample_bytes += count_get(&c->eval_sample_bytes);
+		e->steps = steps > e->steps ? steps : e->steps;
+		ns = count_get(&c->eval_ns) > ns ? count_get(&c->eval_ns) : ns;
+	}
+	e->seconds = (double)ns / 1e9;
+	e->samples_per_sec = per_second(e->samples, e->seconds);
+	e->sample_bytes_per_sec = per_second(e->sample_bytes, e->seconds);
+}
+
 static void collect_rates(struct ml_result *ml)
 {
 	double t = ml->wall_seconds;
@@ -286,11 +306,12 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	ml->io_bytes = count_get(&s->total.io_bytes[0]);
 	collect_ops(&ml->ops, &s->total);
 	collect_rates(ml);
+	collect_eval(&ml->eval, s);
 	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
 	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
 	ml->stall_ns = merge_ranks(s, offsetof(struct rank, stall));
 	epochs_result(s->train.epochs, ml);
-	demand_of(&demand, j, &s->train.plan);
+	demand_of(&demand, j, &s->train.stages.train.plan);
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
 	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
 	collect_storage(&ml->storage, s, s->dataset.directory);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "data/format.h"
 #include "data/manifest.h"
+#include "run/firstbytes.h"
 
 /* So much of a file is written before it is synced and dropped: bounds the
  * page cache that large files take, and the wait after a SIGINT. */
@@ -19,6 +20,9 @@
 /* What the statics below work on, all of one file. */
 struct writing {
 	struct datafiles *d;
+	const struct dataset *dataset;
+	uint64_t index; /* in it */
+	bool ours;      /* what is there of it */
 	struct crew_worker *w;
 	struct mlgen_file file; /* under its temporary name */
 	uint64_t end, unsynced; /* bytes so far */
@@ -60,7 +64,7 @@ static int remove_name(struct crew_worker *w, const char *path,
 static int make_folders(struct writing *x, struct mlgen_err *err)
 {
 	char *path = x->w->path;
-	char *slash = path + strlen(x->d->dataset->directory) + 1;
+	char *slash = path + strlen(x->dataset->directory) + 1;
 
 	while ((slash = strchr(slash, '/'))) {
 		int r;
@@ -85,7 +89,7 @@ static int open_part(struct writing *x, struct mlgen_err *err)
 			return r;
 		r = crew_do(x->w, MLGEN_OPEN, &x->file);
 	}
-	if (r == -EEXIST && x->d->ours) {
+	if (r == -EEXIST && x->ours) {
 		crew_do(x->w, MLGEN_UNLINK, &x->file);
 		r = crew_do(x->w, MLGEN_OPEN, &x->file);
 	}
@@ -154,17 +158,17 @@ static void count(struct writing *x, uint64_t bytes)
 	x->unsynced += bytes;
 }
 
-static int write_content(struct writing *x, uint64_t index,
-			 struct mlgen_err *err)
+static int write_content(struct writing *x, struct mlgen_err *err)
 {
-	const struct format *format = x->d->dataset->format;
-	struct format_writer writer = { .seed_index = index };
+	const struct format *format = x->dataset->format;
+	struct format_writer writer = { .seed_index = dataset_content(
+						x->dataset, x->index) };
 	uint64_t off;
 	size_t bytes, len;
 	void *buf = io_buffer(x->w->io, &bytes);
 	int r = 0;
 
-	format_shape(x->d->dataset, index, &writer.shape);
+	format_shape(x->dataset, x->index, &writer.shape);
 	while (r == 0 && format->write_next(&writer, buf, bytes, &off, &len)) {
 		if (crew_stopped(x->w))
 			return CREW_STOPPED;
@@ -188,14 +192,14 @@ static int rename_part(struct crew_worker *w, struct mlgen_err *err)
 	return r ? datafile_failed(w->path, MLGEN_RENAME, r, err) : 0;
 }
 
-static int write_part(struct writing *x, uint64_t index, struct mlgen_err *err)
+static int write_part(struct writing *x, struct mlgen_err *err)
 {
 	int r = open_part(x, err);
 	int closed;
 
 	if (r)
 		return r;
-	r = write_content(x, index, err);
+	r = write_content(x, err);
 	closed = crew_do(x->w, MLGEN_CLOSE, &x->file);
 	if (r == 0 && closed < 0)
 		r = datafile_failed(x->w->path, MLGEN_CLOSE, closed, err);
@@ -206,20 +210,72 @@ static int write_part(struct writing *x, uint64_t index, struct mlgen_err *err)
 	return r;
 }
 
-int datafile_path(const struct dataset *ds, uint64_t index, char path[PATH_MAX],
-		  struct mlgen_err *err)
+/* The folders of a dataset: of each part those of its files, the one above
+ * them and the part's own. */
+static uint64_t subfolders(const struct dataset *ds)
 {
-	int n = dataset_path(ds, index, path, PATH_MAX);
+	return ds->subfolders < ds->files ? ds->subfolders : ds->files;
+}
 
+static uint64_t folders(const struct dataset *ds)
+{
+	return ds ? ds->parts * (subfolders(ds) + 2) : 0;
+}
+
+/* The folder of a path, in place. */
+static void cut_name(char path[PATH_MAX])
+{
+	*strrchr(path, '/') = '\0';
+}
+
+static int folder_of(const struct dataset *ds, uint64_t index,
+		     char path[PATH_MAX])
+{
+	uint64_t each = subfolders(ds) + 2;
+	unsigned part = (unsigned)(index / each);
+	int n;
+
+	index %= each;
+	if (index < subfolders(ds))
+		n = dataset_path(ds, part * ds->files + index, path, PATH_MAX);
+	else
+		n = dataset_folder(ds, part, path, PATH_MAX);
+	if (n > 0 && (index < subfolders(ds) ||
+		      (index == each - 1 && ds->format->parts[part].folder)))
+		cut_name(path);
+	return n;
+}
+
+static int path_failed(const struct dataset *ds, int n, struct mlgen_err *err)
+{
 	return n > 0 ? 0
 		     : mlgen_fail(err, -ENAMETOOLONG,
 				  "%s: names of its files are too long",
 				  ds->directory);
 }
 
-void datafile_folder(char path[PATH_MAX])
+uint64_t datafiles_count(const struct datafiles *d)
 {
-	*strrchr(path, '/') = '\0';
+	return dataset_all_files(d->sets[0]) +
+	       (d->sets[1] ? dataset_all_files(d->sets[1]) : 0);
+}
+
+unsigned datafiles_set(const struct datafiles *d, uint64_t *index)
+{
+	uint64_t first = dataset_all_files(d->sets[0]);
+
+	if (*index < first)
+		return 0;
+	*index -= first;
+	return 1;
+}
+
+int datafile_path(const struct datafiles *d, uint64_t index,
+		  char path[PATH_MAX], struct mlgen_err *err)
+{
+	const struct dataset *ds = d->sets[datafiles_set(d, &index)];
+
+	return path_failed(ds, dataset_path(ds, index, path, PATH_MAX), err);
 }
 
 int datafile_failed(const char *path, enum mlgen_op op, int code,
@@ -234,7 +290,8 @@ int datafile_look(const struct datafiles *d, struct crew_worker *w,
 {
 	struct mlgen_file file = { .path = w->path, .fd = -1 };
 	struct io_op op = { .io = { .op = MLGEN_STAT, .file = &file } };
-	int r = datafile_path(d->dataset, index, w->path, err);
+	int r = datafile_path(d, index, w->path, err);
+	unsigned set = datafiles_set(d, &index);
 
 	if (r)
 		return r;
@@ -243,9 +300,20 @@ int datafile_look(const struct datafiles *d, struct crew_worker *w,
 		return 0;
 	if (r < 0)
 		return datafile_failed(w->path, MLGEN_STAT, r, err);
-	if (!d->ours)
+	if (!d->ours[set])
 		return foreign(w->path, err);
-	return op.io.size_bytes == dataset_file_bytes(d->dataset, index);
+	if (op.io.size_bytes != dataset_file_bytes(d->sets[set], index))
+		return 0;
+	return !d->looks_inside || firstbytes_match(w, d->sets[set], index);
+}
+
+int datafile_check(const struct datafiles *d, struct crew_worker *w,
+		   uint64_t index, struct mlgen_err *err)
+{
+	int r = datafile_path(d, index, w->path, err);
+	unsigned set = datafiles_set(d, &index);
+
+	return r ? r : firstbytes_check(w, d->sets[set], index, err);
 }
 
 int datafile_write(struct datafiles *d, struct crew_worker *w, uint64_t index,
@@ -253,32 +321,53 @@ int datafile_write(struct datafiles *d, struct crew_worker *w, uint64_t index,
 {
 	struct writing x = { .d = d,
 			     .w = w,
+			     .index = index,
 			     .file = { .path = w->part,
 				       .fd = -1,
 				       .flags = O_WRONLY | O_CREAT | O_EXCL |
 						O_NOFOLLOW | O_CLOEXEC,
 				       .mode = 0666 } };
-	int r = datafile_path(d->dataset, index, w->path, err);
+	int r = datafile_path(d, index, w->path, err);
+	unsigned set;
 
 	if (r)
 		return r;
+	set = datafiles_set(d, &x.index);
+	x.dataset = d->sets[set];
+	x.ours = d->ours[set];
 	part_of(w->part, w->path);
-	r = write_part(&x, index, err);
+	r = write_part(&x, err);
 	if (r)
 		return r;
 	add(&d->written_files, 1);
-	add(&d->written_bytes, dataset_file_bytes(d->dataset, index));
+	add(&d->written_bytes, dataset_file_bytes(x.dataset, x.index));
 	return 0;
 }
 
-int datafile_remove(const struct dataset *ds, struct crew_worker *w,
+int datafile_remove(const struct datafiles *d, struct crew_worker *w,
 		    uint64_t index, struct mlgen_err *err)
 {
-	int r = datafile_path(ds, index, w->path, err);
+	int r = datafile_path(d, index, w->path, err);
 
 	if (r)
 		return r;
 	part_of(w->part, w->path);
 	r = remove_name(w, w->path, err);
 	return r ? r : remove_name(w, w->part, err);
+}
+
+uint64_t datafiles_folders(const struct datafiles *d)
+{
+	return folders(d->sets[0]) + folders(d->sets[1]);
+}
+
+int datafiles_folder(const struct datafiles *d, uint64_t index,
+		     char path[PATH_MAX], struct mlgen_err *err)
+{
+	uint64_t first = folders(d->sets[0]);
+	const struct dataset *ds = d->sets[index >= first];
+
+	return path_failed(
+		ds, folder_of(ds, index < first ? index : index - first, path),
+		err);
 }

@@ -13,22 +13,29 @@
 #include "data/dataset.h"
 #include "run/crew.h"
 
-/* What the workers that write one dataset share. */
+/*
+ * What the workers that write one dataset share. Its files are counted through
+ * both sets: those to train with, then those to evaluate with.
+ */
 struct datafiles {
-	const struct dataset *dataset;
-	bool ours; /* a manifest says that mlgen wrote what is there */
+	const struct dataset *sets[2]; /* the second may be NULL */
+	/* A manifest says that mlgen wrote what is there of them. */
+	bool ours[2];
+	bool looks_inside;            /* at the first bytes, too */
 	_Atomic uint64_t *bytes_done; /* counted up chunk by chunk */
 	uint64_t missing_bytes;       /* before the first one was written */
 	/* Whole files, and bytes known to be on the device. */
 	_Atomic uint64_t written_files, written_bytes, synced_bytes;
 };
 
-/* Its path: 0, or -ENAMETOOLONG with err. */
-int datafile_path(const struct dataset *ds, uint64_t index, char path[PATH_MAX],
-		  struct mlgen_err *err);
+uint64_t datafiles_count(const struct datafiles *d);
 
-/* The folder of a path, in place. */
-void datafile_folder(char path[PATH_MAX]);
+/* Which set a file is in; *index becomes its index there. */
+unsigned datafiles_set(const struct datafiles *d, uint64_t *index);
+
+/* Its path: 0, or -errno with err. */
+int datafile_path(const struct datafiles *d, uint64_t index,
+		  char path[PATH_MAX], struct mlgen_err *err);
 
 /* "PATH: OPERATION: what strerror says"; gives `code` back. */
 int datafile_failed(const char *path, enum mlgen_op op, int code,
@@ -36,10 +43,19 @@ int datafile_failed(const char *path, enum mlgen_op op, int code,
 
 /*
  * Is it there with its full size? 1, 0 when it is missing or, being ours, has
- * another size; -EEXIST when it is not ours. Leaves its path in w->path.
+ * another size (or, where d->looks_inside, other first bytes than its format);
+ * -EEXIST when it is not ours. Leaves its path in w->path.
  */
 int datafile_look(const struct datafiles *d, struct crew_worker *w,
 		  uint64_t index, struct mlgen_err *err);
+
+/*
+ * Before a complete dataset is trusted, of one file: can it be read, is it as
+ * long as it should be, does it begin as its format does? -EILSEQ if not so;
+ * each error names the way out. Leaves the page cache as it was.
+ */
+int datafile_check(const struct datafiles *d, struct crew_worker *w,
+		   uint64_t index, struct mlgen_err *err);
 
 /*
  * Write it under a temporary name, sync it, drop it from the page cache and
@@ -50,5 +66,13 @@ int datafile_write(struct datafiles *d, struct crew_worker *w, uint64_t index,
 		   struct mlgen_err *err);
 
 /* Remove it and its temporary name, where they exist. */
-int datafile_remove(const struct dataset *ds, struct crew_worker *w,
+int datafile_remove(const struct datafiles *d, struct crew_worker *w,
 		    uint64_t index, struct mlgen_err *err);
+
+/*
+ * The folders that files are in, and those above them up to the directory's
+ * own; one below another comes first. Some come twice.
+ */
+uint64_t datafiles_folders(const struct datafiles *d);
+int datafiles_folder(const struct datafiles *d, uint64_t index,
+		     char path[PATH_MAX], struct mlgen_err *err);

@@ -2,6 +2,7 @@
 /* loader.h - a thread that reads samples ahead of its accelerator. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "run/train.h"
@@ -14,13 +15,20 @@ struct loader_model {
 	/* Read until the run ends; called on the loader's thread. */
 	void (*work)(struct loader *l);
 	/* Move tokens from the loaders' rings into rank->have until it holds
-	 * `need` samples of batch `batch` or nothing has arrived. */
-	void (*collect)(struct rank *r, uint64_t batch, uint64_t need);
+	 * `need` samples of batch `batch` of a stage or nothing has arrived. */
+	void (*collect)(struct rank *r, const struct stage *at, uint64_t batch,
+			uint64_t need);
 	/* Batches that may be read ahead per rank. */
 	uint64_t (*window)(const struct job *job);
+	/* ... of the next epoch, too, while this one is not over. */
+	bool runs_on;
 };
 
 const struct loader_model *loader_model(const struct job *job);
+
+/* Does preprocess_time pass batch by batch, decode_threads of them at a time,
+ * behind the loaders? Else each of them spends it on what it has read. */
+bool loader_decodes_batches(const struct job *job);
 
 /* Tokens that can be on one loader's ring. */
 uint64_t loader_ring_tokens(const struct train *t);

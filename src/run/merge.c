@@ -121,6 +121,17 @@ static void merge_numa(struct numa_result *to, double weight_to,
 	buf_fini(&text);
 }
 
+static void merge_eval(struct eval_result *to, const struct eval_result *from)
+{
+	to->steps += from->steps;
+	to->samples += from->samples;
+	to->sample_bytes += from->sample_bytes;
+	if (from->seconds > to->seconds)
+		to->seconds = from->seconds;
+	to->samples_per_sec += from->samples_per_sec;
+	to->sample_bytes_per_sec += from->sample_bytes_per_sec;
+}
+
 static void merge_ml(struct ml_result *to, const struct ml_result *from)
 {
 	double a = to->wall_seconds * (double)to->accelerators;
@@ -159,6 +170,7 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	merge_hist(to->stall_ns, from->stall_ns);
 	merge_hist(to->host.oversleep_ns, from->host.oversleep_ns);
 	merge_ops(&to->ops, &from->ops);
+	merge_eval(&to->eval, &from->eval);
 	to->errors += from->errors;
 	to->complete &= from->complete;
 	to->interrupted |= from->interrupted;

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -19,10 +18,11 @@
 #include "io/cache.h"
 #include "io/engines.h"
 #include "io/host.h"
-#include "io/mount.h"
 #include "run/crew.h"
 #include "run/datafile.h"
+#include "run/dataremove.h"
 #include "run/dirlock.h"
+#include "run/prepare_place.h"
 #include "run/residency.h"
 
 #define LEAST_WORKERS 8u
@@ -36,12 +36,13 @@
 
 struct prepare {
 	const struct prepare_request *req;
-	struct dataset *ds;
+	struct dataset *ds, *eval; /* eval NULL: none */
 	struct prepare_progress *progress;
 	struct crew_config crew;
-	enum manifest_state state;
-	bool replacing; /* a dataset made otherwise is to go first */
-	bool is_fresh;  /* there is no train folder: nothing to look at */
+	enum manifest_state state, eval_state;
+	bool replacing;  /* a dataset made otherwise is to go first */
+	bool is_fresh;   /* there is no folder of it: nothing to look at */
+	bool trusted[2]; /* of files.sets */
 	struct dirlock lock;
 	uint64_t start_ns;
 	/* Found by the survey. */
@@ -71,8 +72,10 @@ static int survey_file(struct crew_worker *w, uint64_t index,
 		       struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
-	uint64_t bytes = dataset_file_bytes(p->ds, index);
-	int r = datafile_look(&p->files, w, index, err);
+	uint64_t in_set = index;
+	unsigned set = datafiles_set(&p->files, &in_set);
+	uint64_t bytes = dataset_file_bytes(p->files.sets[set], in_set);
+	int r = p->trusted[set] ? 1 : datafile_look(&p->files, w, index, err);
 
 	if (r < 0)
 		return r;
@@ -81,40 +84,47 @@ static int survey_file(struct crew_worker *w, uint64_t index,
 	return 0;
 }
 
+static uint64_t bytes_of(const struct dataset *ds)
+{
+	struct dataset_totals t = { 0 };
+
+	if (ds)
+		dataset_totals(ds, &t);
+	return t.bytes;
+}
+
 static void all_missing(struct prepare *p)
 {
-	struct dataset_totals t;
-
-	dataset_totals(p->ds, &t);
-	set(&p->missing_files, p->ds->files);
-	set(&p->missing_bytes, t.bytes);
+	set(&p->missing_files, datafiles_count(&p->files));
+	set(&p->missing_bytes, bytes_of(p->ds) + bytes_of(p->eval));
 }
 
-static bool is_trusted(const struct prepare *p)
-{
-	return p->state == MANIFEST_COMPLETE && !p->req->check_all;
-}
-
-static bool has_train_folder(const struct prepare *p)
+/* What cannot be asked for is there. */
+static bool has_folder(const struct dataset *ds)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/train", p->ds->directory);
-	return access(path, F_OK) == 0 || errno != ENOENT;
+	for (unsigned part = 0; ds && part < ds->parts; part++)
+		if (dataset_folder(ds, part, path, sizeof(path)) > 0 &&
+		    (access(path, F_OK) == 0 || errno != ENOENT))
+			return true;
+	return false;
 }
 
 static int survey(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task task = { survey_file, p, p->ds->files };
+	const struct crew_task task = { survey_file, p,
+					datafiles_count(&p->files) };
+	bool trusts_all = p->trusted[0] && (p->trusted[1] || !p->eval);
 
 	set(&p->missing_files, 0);
 	set(&p->missing_bytes, 0);
 	set(&p->present_files, 0);
 	set(&p->present_bytes, 0);
-	p->files.ours = p->state != MANIFEST_ABSENT;
-	p->is_fresh = !is_trusted(p) && !has_train_folder(p);
-	if (is_trusted(p))
-		set(&p->present_files, p->ds->files);
+	p->is_fresh = !p->trusted[0] && !p->trusted[1] && !has_folder(p->ds) &&
+		      !has_folder(p->eval);
+	if (trusts_all)
+		set(&p->present_files, datafiles_count(&p->files));
 	else if (p->is_fresh || p->replacing)
 		all_missing(p);
 	else
@@ -122,215 +132,116 @@ static int survey(struct prepare *p, struct mlgen_err *err)
 	return 0;
 }
 
+static int check_file(struct crew_worker *w, uint64_t index,
+		      struct mlgen_err *err)
+{
+	struct prepare *p = w->owner;
+	uint64_t first = index ? dataset_all_files(p->ds) : 0;
+	struct mlgen_err why = { 0 };
+	int r = datafile_check(&p->files, w, first, &why);
+
+	if (r && p->trusted[index])
+		return mlgen_fail(err, r, "%s", why.text);
+	p->files.looks_inside |= r == -EILSEQ;
+	return 0;
+}
+
+/* The first file, and the first to evaluate with: what is wrong with all is
+ * wrong with them. */
+static int check_first(struct prepare *p, struct mlgen_err *err)
+{
+	struct crew_task task = { check_file, p, 1 };
+	struct crew_config one = p->crew;
+	int r;
+
+	/* With plain calls: what an engine does is for the run to see. */
+	one.engine = engines_find("psync");
+	one.engine_opts = NULL;
+	one.workers = 1;
+	if (p->files.ours[1])
+		task.count = 2;
+	r = crew_run(&one, &task, err);
+	return r == CREW_STOPPED ? 0 : r; /* what comes next sees it, too */
+}
+
+static int read_manifests(struct prepare *p, struct mlgen_err *mismatch)
+{
+	int r = manifest_read(p->ds, &p->state, mismatch);
+
+	p->eval_state = MANIFEST_ABSENT;
+	if (r == 0 && p->eval)
+		r = manifest_read_eval(p->eval, p->ds, &p->eval_state,
+				       mismatch);
+	p->replacing = r != 0;
+	p->files.ours[0] = p->state != MANIFEST_ABSENT;
+	p->files.ours[1] = p->eval_state != MANIFEST_ABSENT;
+	p->files.looks_inside = false;
+	p->trusted[0] = p->state == MANIFEST_COMPLETE && !p->req->check_all;
+	p->trusted[1] =
+		p->eval_state == MANIFEST_COMPLETE && !p->req->check_all;
+	return r;
+}
+
 /* The manifest, then the files. A dataset made otherwise is an error, or with
  * `replace` the one to remove. */
 static int examine(struct prepare *p, struct mlgen_err *err)
 {
 	struct mlgen_err mismatch = { 0 };
-	int r = manifest_read(p->ds, &p->state, &mismatch);
+	int r = read_manifests(p, &mismatch);
 
-	p->replacing = r != 0;
 	if (r && !p->req->replace)
 		return mlgen_fail(err, r, "%s", mismatch.text);
-	return survey(p, err);
+	if (r == 0 && p->files.ours[0])
+		r = check_first(p, err);
+	else
+		r = 0;
+	return r ? r : survey(p, err);
 }
 
-/* Removing a dataset that was made otherwise */
-
-static int remove_file(struct crew_worker *w, uint64_t index,
-		       struct mlgen_err *err)
-{
-	return datafile_remove(w->owner, w, index, err);
-}
-
-static uint64_t folders(const struct dataset *ds)
-{
-	return ds->subfolders < ds->files_named ? ds->subfolders
-						: ds->files_named;
-}
-
-/* What holds files of others stays, hence no look at the results. */
-static void remove_folders(const struct dataset *ds)
-{
-	char path[PATH_MAX];
-
-	for (uint64_t i = 0; i < folders(ds); i++) {
-		if (datafile_path(ds, i, path, NULL))
-			continue;
-		datafile_folder(path);
-		rmdir(path);
-	}
-	snprintf(path, sizeof(path), "%s/train", ds->directory);
-	rmdir(path);
-}
-
-static int remove_manifest(const struct dataset *ds, struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s", ds->directory, MANIFEST_NAME);
-	return unlink(path) == 0
-		       ? 0
-		       : datafile_failed(path, MLGEN_UNLINK, -errno, err);
-}
-
-/* Stopped half-way, the old manifest still describes what is left. */
-static int remove_all(const struct prepare *p, struct dataset *old,
-		      struct mlgen_err *err)
-{
-	const struct crew_task task = { remove_file, old, old->files };
-	int r = manifest_write(old, false, err);
-
-	if (r == 0)
-		r = crew_run(&p->crew, &task, err);
-	if (r == 0) {
-		remove_folders(old);
-		r = remove_manifest(old, err);
-	}
-	return r;
-}
+/* In the place of one that was made otherwise */
 
 static int remove_old(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	struct dataset old;
-	int r = manifest_describe(p->ds->directory, &old, err);
+	int r = dataremove_all(&p->crew, p->ds->directory, started, err);
 
-	if (r == 0) {
-		*started = true;
-		r = remove_all(p, &old, err);
-		dataset_fini(&old);
-	}
 	if (r)
 		return r;
-	p->replacing = false;
-	p->state = MANIFEST_ABSENT;
-	return survey(p, err);
-}
-
-/* What it will give back to the filesystem. */
-static int old_bytes(const struct prepare *p, uint64_t *bytes,
-		     struct mlgen_err *err)
-{
-	struct dataset old;
-	uint64_t files;
-	bool estimate;
-	int r;
-
-	*bytes = 0;
-	if (!p->replacing)
-		return 0;
-	r = manifest_describe(p->ds->directory, &old, err);
-	if (r)
-		return r;
-	r = manifest_present(&old, &files, bytes, &estimate, err);
-	dataset_fini(&old);
-	return r;
+	/* Nothing of it is left to be a part of. */
+	p->ds->files_named = p->ds->files;
+	p->ds->eval_files = 0;
+	return examine(p, err);
 }
 
 /* Refusing, before anything is written */
 
-/* So many files would go into `room`; three digits are what such a number is
- * good for. */
-static uint64_t files_for(const struct prepare *p, uint64_t room)
+static int check_place(const struct prepare *p, struct mlgen_err *err)
 {
-	double each =
-		(double)get(&p->missing_bytes) / (double)get(&p->missing_files);
-	uint64_t files =
-		get(&p->present_files) + (uint64_t)((double)room / each);
-	uint64_t unit = 1;
+	struct prepare_need need = {
+		.dataset = p->ds,
+		.readonly = p->req->readonly,
+		.allow_fill = p->req->allow_fill,
+		.all_files = datafiles_count(&p->files),
+		.missing_files = get(&p->missing_files),
+		.missing_bytes = get(&p->missing_bytes),
+		.present_bytes = get(&p->present_bytes),
+		.eval_bytes = bytes_of(p->eval),
+	};
+	int r = prepare_check_readonly(&need, err);
 
-	while (files / unit >= 1000)
-		unit *= 10;
-	return files - files % unit;
-}
-
-static int no_space(const struct prepare *p, uint64_t free_bytes,
-		    struct mlgen_err *err)
-{
-	bool half = !p->req->allow_fill;
-	uint64_t missing = get(&p->missing_bytes);
-	uint64_t files = files_for(p, half ? free_bytes / 2 : free_bytes);
-	const char *fill = half && missing <= free_bytes ? "--allow_fill" : "";
-	char need[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES], way_out[96];
-
-	if (files)
-		snprintf(way_out, sizeof(way_out),
-			 "--num_files=%" PRIu64 " would fit%s%s%s", files,
-			 *fill ? " (or " : "", fill, *fill ? ")" : "");
-	else
-		snprintf(way_out, sizeof(way_out), "another directory%s%s",
-			 *fill ? ", or " : "", fill);
-	return mlgen_fail(err, -ENOSPC, "%s: %s to write, %s free%s; %s",
-			  p->ds->directory,
-			  units_human_bytes(need, (double)missing),
-			  units_human_bytes(have, (double)free_bytes),
-			  half ? ", of which half may be used" : "", way_out);
-}
-
-static int check_space(const struct prepare *p, struct mlgen_err *err)
-{
-	uint64_t missing = get(&p->missing_bytes);
-	uint64_t freed, room;
-	struct mount m;
-	int r = old_bytes(p, &freed, err);
-
-	if (r == 0)
-		r = mount_read(&m, p->ds->directory, err);
-	if (r)
-		return r;
-	room = m.free_bytes + freed;
-	if (missing <= (p->req->allow_fill ? room : room / 2))
-		return 0;
-	return no_space(p, room, err);
-}
-
-static int check_readonly(const struct prepare *p, struct mlgen_err *err)
-{
-	if (!p->req->readonly)
-		return 0;
-	return mlgen_fail(err, -EROFS,
-			  "readonly: %" PRIu64 " of the %" PRIu64 " files of "
-			  "%s are not there; write them once without "
-			  "--readonly (--phase=prepare)",
-			  get(&p->missing_files), p->ds->files,
-			  p->ds->directory);
-}
-
-/* The directory and who may write in it */
-
-static int cannot_make(const char *path, int code, struct mlgen_err *err)
-{
-	return mlgen_fail(err, code,
-			  "%s: mkdir: %s; make it, or another directory=", path,
-			  strerror(-code));
-}
-
-static int make_directory(const char *directory, struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-	char *slash = path;
-
-	snprintf(path, sizeof(path), "%s", directory);
-	do {
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		/* Of one that exists, a read-only filesystem may say EROFS. */
-		if (access(path, F_OK) != 0 && mkdir(path, 0777) != 0 &&
-		    errno != EEXIST)
-			return cannot_make(path, -errno, err);
-		if (slash)
-			*slash = '/';
-	} while (slash);
-	return 0;
+	if (r == 0 && p->replacing)
+		r = dataremove_bytes(p->ds->directory, &need.freed_bytes, err);
+	return r ? r : prepare_check_space(&need, err);
 }
 
 static int write_file(struct crew_worker *w, uint64_t index,
 		      struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
-	int r = p->is_fresh ? 0 : datafile_look(&p->files, w, index, err);
+	uint64_t in_set = index;
+	int r = p->trusted[datafiles_set(&p->files, &in_set)];
 
+	if (r == 0 && !p->is_fresh)
+		r = datafile_look(&p->files, w, index, err);
 	if (r)
 		return r < 0 ? r : 0;
 	r = datafile_write(&p->files, w, index, err);
@@ -346,19 +257,12 @@ static int sync_folder(struct crew_worker *w, uint64_t index,
 	struct mlgen_file folder = { .path = w->path,
 				     .fd = -1,
 				     .flags = O_RDONLY | O_DIRECTORY };
-	int r;
+	int r = datafiles_folder(&p->files, index, w->path, err);
 
-	if (index < folders(p->ds)) {
-		r = datafile_path(p->ds, index, w->path, err);
-		if (r)
-			return r;
-		datafile_folder(w->path);
-	} else {
-		snprintf(w->path, sizeof(w->path), "%s/train",
-			 p->ds->directory);
-	}
+	if (r)
+		return r;
 	r = crew_do(w, MLGEN_OPEN, &folder);
-	if (r < 0) /* a subset need not have filled every folder */
+	if (r < 0) /* one of a dataset that was trusted may have gone */
 		return r == -ENOENT
 			       ? 0
 			       : datafile_failed(w->path, MLGEN_OPEN, r, err);
@@ -410,11 +314,12 @@ static void announce(const struct prepare *p)
 
 static int write_files(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task task = { write_file, p, p->ds->files };
+	const struct crew_task task = { write_file, p,
+					datafiles_count(&p->files) };
 	struct crew *crew;
 	int r;
 
-	set(&p->progress->files_total, p->ds->files);
+	set(&p->progress->files_total, datafiles_count(&p->files));
 	set(&p->progress->bytes_total,
 	    get(&p->present_bytes) + get(&p->missing_bytes));
 	set(&p->progress->files_done, get(&p->present_files));
@@ -431,20 +336,32 @@ static int write_files(struct prepare *p, struct mlgen_err *err)
 
 static int sync_folders(struct prepare *p, struct mlgen_err *err)
 {
-	const struct crew_task task = { sync_folder, p, folders(p->ds) + 1 };
+	const struct crew_task task = { sync_folder, p,
+					datafiles_folders(&p->files) };
 
 	return crew_run(&p->crew, &task, err);
+}
+
+/* Are the job's files all that its manifest speaks of? */
+static bool covers_all(const struct prepare *p)
+{
+	uint64_t eval = p->eval ? p->eval->files : 0;
+
+	return p->ds->files == p->ds->files_named &&
+	       (p->ds->eval_files == eval || !p->ds->eval_files);
 }
 
 /* From here on the directory changes. */
 static int write_missing(struct prepare *p, bool *started,
 			 struct mlgen_err *err)
 {
-	bool will_be_complete = p->state == MANIFEST_COMPLETE ||
-				p->ds->files == p->ds->files_named;
+	bool will_be_complete = p->state == MANIFEST_COMPLETE || covers_all(p);
+	bool adds_eval = p->eval && p->eval_state == MANIFEST_ABSENT;
 	int r = 0;
 
-	if (p->state != MANIFEST_INCOMPLETE)
+	if (adds_eval)
+		p->ds->eval_files = p->eval->files_named;
+	if (p->state != MANIFEST_INCOMPLETE || adds_eval)
 		r = manifest_write(p->ds, false, err);
 	if (r == 0 && get(&p->missing_files)) {
 		*started = true;
@@ -460,7 +377,7 @@ static int write_missing(struct prepare *p, bool *started,
 static bool has_work(const struct prepare *p)
 {
 	bool unmarked = p->state != MANIFEST_COMPLETE && !p->req->readonly &&
-			p->ds->files == p->ds->files_named;
+			covers_all(p);
 
 	return p->replacing || get(&p->missing_files) || unmarked;
 }
@@ -468,12 +385,14 @@ static bool has_work(const struct prepare *p)
 /* Another mlgen may have been at work before the lock was ours. */
 static int examine_again(struct prepare *p, struct mlgen_err *err)
 {
-	struct dataset now = *p->ds;
-	enum manifest_state state;
+	enum manifest_state state = p->state, eval_state = p->eval_state;
+	bool replacing = p->replacing, looks_inside = p->files.looks_inside;
 	struct mlgen_err mismatch = { 0 };
-	int r = manifest_read(&now, &state, &mismatch);
+	int r = read_manifests(p, &mismatch);
 
-	if ((r != 0) == p->replacing && (r != 0 || state == p->state))
+	p->files.looks_inside = looks_inside;
+	if (p->replacing == replacing &&
+	    (r || (p->state == state && p->eval_state == eval_state)))
 		return 0;
 	return examine(p, err);
 }
@@ -491,12 +410,10 @@ static int work_locked(struct prepare *p, bool *started, struct mlgen_err *err)
 
 static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	int r = check_readonly(p, err);
+	int r = check_place(p, err);
 
 	if (r == 0)
-		r = check_space(p, err);
-	if (r == 0)
-		r = make_directory(p->ds->directory, err);
+		r = prepare_make_directory(p->ds->directory, err);
 	if (r == 0)
 		r = dirlock_take(&p->lock, p->ds->directory, err);
 	if (r == 0)
@@ -505,15 +422,40 @@ static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 	return r;
 }
 
+static int complete(struct prepare *p, bool *started, struct mlgen_err *err)
+{
+	int r = examine(p, err);
+
+	return r == 0 && has_work(p) ? work(p, started, err) : r;
+}
+
+static int found_all(struct prepare *p)
+{
+	set(&p->present_files, datafiles_count(&p->files));
+	return 0;
+}
+
 static int drop_file(struct crew_worker *w, uint64_t index,
 		     struct mlgen_err *err)
 {
 	struct prepare *p = w->owner;
-	int r = datafile_path(p->ds, index, w->path, err);
+	int r = datafile_path(&p->files, index, w->path, err);
 
 	if (r == 0)
 		cache_drop(w->path); /* what fails costs only memory */
 	return r;
+}
+
+static void sample_cache(const struct prepare *p, uint64_t end_ns,
+			 struct residency *found)
+{
+	struct residency eval;
+
+	residency_sample(found, p->ds, p->req->clock, end_ns);
+	if (!p->eval)
+		return;
+	residency_sample(&eval, p->eval, p->req->clock, end_ns);
+	found->is_nothing &= eval.is_nothing;
 }
 
 /* Files are dropped as they are written; those that were there may be in the
@@ -521,7 +463,8 @@ static int drop_file(struct crew_worker *w, uint64_t index,
 static int look_at_cache(struct prepare *p, struct prepare_result *result,
 			 struct mlgen_err *err)
 {
-	const struct crew_task task = { drop_file, p, p->ds->files };
+	const struct crew_task task = { drop_file, p,
+					datafiles_count(&p->files) };
 	bool leaves_none =
 		p->req->check_all || get(&p->files.written_files) > 0;
 	uint64_t end_ns = leaves_none ? CLOCK_NEVER
@@ -529,10 +472,10 @@ static int look_at_cache(struct prepare *p, struct prepare_result *result,
 	struct residency found;
 	int r = 0;
 
-	residency_sample(&found, p->ds, p->req->clock, end_ns);
+	sample_cache(p, end_ns, &found);
 	if (leaves_none && !found.is_nothing) {
 		r = crew_run(&p->crew, &task, err);
-		residency_sample(&found, p->ds, p->req->clock, end_ns);
+		sample_cache(p, end_ns, &found);
 	}
 	result->resident_percent = found.percent;
 	result->resident_files = found.files;
@@ -554,7 +497,7 @@ static int interrupted(const struct prepare *p, struct mlgen_err *err)
 			  " files written; the next run goes on from there",
 			  p->ds->directory,
 			  get(&p->present_files) + get(&p->files.written_files),
-			  p->ds->files);
+			  datafiles_count(&p->files));
 }
 
 /* The job's engine if it can write at all. */
@@ -587,7 +530,10 @@ int prepare_dataset(const struct prepare_request *req,
 	*result = (struct prepare_result){ .resident_percent = (double)NAN };
 	if (req->engine->caps & MLGEN_CAP_NO_FILES)
 		return 0;
-	p.files.dataset = p.ds;
+	if (req->eval && req->eval->files)
+		p.eval = req->eval;
+	p.files.sets[0] = p.ds;
+	p.files.sets[1] = p.eval;
 	p.files.bytes_done = &p.progress->bytes_done;
 	p.crew.engine = writer_of(req->engine);
 	if (p.crew.engine == req->engine)
@@ -595,9 +541,7 @@ int prepare_dataset(const struct prepare_request *req,
 	p.crew.clock = req->clock;
 	p.crew.stop = &req->progress->stop;
 	p.crew.workers = worker_count();
-	r = examine(&p, err);
-	if (r == 0 && has_work(&p))
-		r = work(&p, started, err);
+	r = p.ds->scan ? found_all(&p) : complete(&p, started, err);
 	fill_result(&p, result);
 	if (r == 0)
 		r = look_at_cache(&p, result, err);

@@ -34,6 +34,7 @@ struct prepare_result {
 struct prepare_request {
 	const char *job_name;
 	struct dataset *dataset;
+	struct dataset *eval; /* to evaluate with; NULL or no files = none */
 	bool check_all; /* phase=prepare: look at every file even when complete,
 			 * and leave none in the page cache */
 	bool readonly, allow_fill, replace;
@@ -44,7 +45,7 @@ struct prepare_request {
 };
 
 /*
- * Bring one dataset to completion: reads the manifest, refuses what must be
+ * Bring one dataset, and the one to evaluate with, to completion: reads the manifest, refuses what must be
  * refused (mismatch, more than half of the free space without allow_fill,
  * readonly, a read-only directory: -EINVAL/-ENOSPC/-EROFS/-EACCES before the
  * first byte is written; err->code tells), says on stderr in one line how
@@ -54,6 +55,13 @@ struct prepare_request {
  * workers. With progress->stop: CREW_STOPPED, the dataset is incomplete and resumed
  * next time. The worker count is the number of CPUs x 2, at least 8 (each
  * waits for its own fsync), at most 16.
+ *
+ * A complete dataset is trusted but for its first file: one that is missing,
+ * unreadable, short, long, or does not begin as its format does is an error.
+ * With check_all, or where the dataset is incomplete, a first file that begins
+ * otherwise makes all files looked into, and those that are wrong written anew.
+ *
+ * Of a scan nothing is checked or written.
  *
  * Files that were kept leave the page cache, too, where a sample finds some
  * there; but not for a training that writes nothing: its invalidate= decides.

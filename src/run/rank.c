@@ -44,6 +44,12 @@ static void decide_start(void *arg)
 	atomic_store(&t->counting, t->job->ramp_time_ns == 0);
 }
 
+static bool is_nothing_cached(const struct train *t, const struct dataset *ds,
+			      uint64_t end_ns)
+{
+	return residency_is_nothing(ds, t->drops, t->clock, end_ns);
+}
+
 /* By the last before an epoch: is there anything to drop? Preparation has
  * just looked. */
 static void decide_drop(void *arg)
@@ -51,8 +57,9 @@ static void decide_drop(void *arg)
 	struct train *t = arg;
 	uint64_t end_ns = clock_now(t->clock) + SAMPLE_NS;
 	if (!t->is_dropped)
-		t->is_dropped = residency_is_nothing(t->dataset, t->drops,
-						     t->clock, end_ns);
+		t->is_dropped =
+			is_nothing_cached(t, t->dataset, end_ns) &&
+			(!t->eval || is_nothing_cached(t, t->eval, end_ns));
 	atomic_store(&t->dropping, !t->is_dropped);
 	t->drops += !t->is_dropped;
 	t->is_dropped = false;
@@ -63,6 +70,14 @@ static void decide_step(void *arg)
 {
 	struct train *t = arg;
 	t->barrier_steps++;
+	if (wants_stop(t, t->barrier_steps, clock_now(t->clock)))
+		atomic_store(&t->stop, true);
+}
+
+/* By the last behind an evaluation: time may be up. */
+static void decide_after_eval(void *arg)
+{
+	struct train *t = arg;
 	if (wants_stop(t, t->barrier_steps, clock_now(t->clock)))
 		atomic_store(&t->stop, true);
 }
@@ -109,54 +124,113 @@ static int drop_cache(struct rank *r)
 	return rc;
 }
 
-/* Batches taken so far allow the loaders to go on to here. */
-static void publish_limit(struct rank *r, uint64_t epoch, uint64_t batches)
+static bool is_last_epoch(const struct train *t, uint64_t epoch)
 {
-	struct train *t = r->train;
-	uint64_t ahead = batches + t->window;
-	uint64_t steps = t->sampler.steps;
-	uint64_t limit = epoch * steps + (ahead < steps ? ahead : steps);
+	return !t->job->time_based && epoch + 1 >= t->job->epochs;
+}
+
+/* May the next stage be read while this one is not over? */
+static bool runs_on(const struct train *t, const struct stage *at)
+{
+	return loader_model(t->job)->runs_on && stage_runs_on(&t->stages, at) &&
+	       !is_last_epoch(t, at->epoch) &&
+	       !train_drops_before(t, at->epoch + 1);
+}
+
+/* The first batch that may not be read yet, when so many of a stage have been
+ * taken. An epoch can be shorter than what is read ahead. */
+static uint64_t limit_of(const struct train *t, const struct stage *at,
+			 uint64_t batches)
+{
+	uint64_t limit = at->first_batch + batches + t->window;
+	struct stage last = *at;
+	while (limit > stage_end_batch(&last) && runs_on(t, &last))
+		stage_next(&t->stages, &last);
+	return limit < stage_end_batch(&last) ? limit : stage_end_batch(&last);
+}
+
+static void publish_limit(struct rank *r, const struct stage *at,
+			  uint64_t batches)
+{
+	uint64_t limit = limit_of(r->train, at, batches);
 	atomic_store(&r->limit, limit);
 	rank_call(r, limit);
 }
 
+/* A buffer that shuffles is full, or holds all that is left, when a batch is
+ * drawn from it. An evaluation needs no other order than that of the files. */
+static uint64_t samples_to_draw_from(const struct rank *r,
+				     const struct stage *at, uint64_t batch)
+{
+	const struct sampler *s = &at->pass->sampler;
+	uint64_t need = sampler_batch_samples(s, batch);
+	uint64_t buffer =
+		at->pass->is_eval ? 0 : job_shuffle_buffer(r->train->job);
+	uint64_t left = sampler_rank_samples(s) - batch * s->batch;
+	return need + buffer < left ? need + buffer : left;
+}
+
+/* decode_threads batches are decoded at a time, each from when it was whole
+ * and a thread was free. When this one is done. */
+static uint64_t decode(struct rank *r, const struct stage *at, uint64_t batch,
+		       const struct token *token)
+{
+	const struct job *j = r->train->job;
+	uint64_t number = at->first_batch + batch;
+	uint64_t *free_ns = &r->decoded_ns[number % j->decode_threads];
+	if (!loader_decodes_batches(j))
+		return token->ready_ns;
+	*free_ns = later(*free_ns, token->ready_ns) +
+		   token->samples * dist_draw(&j->preprocess_time, j->randseed,
+					      RNG_PREPROCESS, number);
+	return *free_ns;
+}
+
 /* Its time is the later of begin_ns and when it was ready, if it was there when
  * this thread looked: how long the thread took to wake is no stall. */
-static int take_batch(struct rank *r, uint64_t batch, struct step *s)
+static int take_batch(struct rank *r, const struct stage *at, uint64_t batch,
+		      struct step *s)
 {
 	struct train *t = r->train;
 	const struct loader_model *model = loader_model(t->job);
-	uint64_t need = sampler_batch_samples(&t->sampler, batch);
+	uint64_t need = samples_to_draw_from(r, at, batch), decoded_ns;
 	bool waits = false;
-	int rc = 0;
 	for (;; waits = true) {
 		uint32_t seen = bell_look(&r->filled);
-		model->collect(r, batch, need);
+		model->collect(r, at, batch, need);
 		if (r->have.samples >= need)
 			break;
-		if (is_closed(t)) {
-			rc = -EPIPE;
-			break;
-		}
+		if (is_closed(t))
+			return -EPIPE;
 		if (!waits)
 			count_set(&r->count.waiting_since_ns,
 				  clock_now(t->clock));
 		bell_wait(&r->filled, t->clock, seen, CLOCK_NEVER);
 	}
+	token_take(&r->have, sampler_batch_samples(&at->pass->sampler, batch),
+		   &s->token);
+	decoded_ns = decode(r, at, batch, &s->token);
+	if (decoded_ns > clock_now(t->clock)) {
+		clock_sleep_until(t->clock, decoded_ns);
+		waits = true;
+	}
 	count_set(&r->count.waiting_since_ns, 0);
-	token_take(&r->have, need, &s->token);
 	if (waits)
 		s->taken_ns = clock_now(t->clock);
 	else
-		s->taken_ns = later(s->begin_ns, s->token.ready_ns);
-	return rc;
+		s->taken_ns = later(s->begin_ns, decoded_ns);
+	return 0;
 }
 
-static uint64_t draw_compute_ns(const struct rank *r, uint64_t step)
+static uint64_t draw_compute_ns(const struct rank *r, const struct stage *at,
+				uint64_t batch)
 {
 	const struct job *j = r->train->job;
-	return dist_draw(&j->compute_time, j->randseed,
-			 ((uint64_t)RNG_COMPUTE << 32) + r->index, step);
+	const struct dist *d =
+		at->pass->is_eval ? &j->eval_time : &j->compute_time;
+	uint64_t stream = at->pass->is_eval ? RNG_EVAL : RNG_COMPUTE;
+	return dist_draw(d, j->randseed, (stream << 32) + r->index,
+			 at->epoch * at->pass->sampler.steps + batch);
 }
 
 static void add_counted_step(struct rank *r, struct epoch_account *a,
@@ -213,7 +287,8 @@ static void forget(struct rank *r)
 	_Atomic uint64_t *const counters[] = {
 		&c->steps,      &c->samples,      &c->sample_bytes,
 		&c->compute_ns, &c->stall_ns,     &c->barrier_ns,
-		&c->step_ns,    &c->oversleep_ns,
+		&c->step_ns,    &c->oversleep_ns, &c->eval_steps,
+		&c->eval_ns,    &c->eval_samples, &c->eval_sample_bytes,
 	};
 	for (unsigned i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		count_set(counters[i], 0);
@@ -237,21 +312,31 @@ static void start_counting(struct rank *r, struct epoch_account *a)
 	atomic_store(&r->train->counting, true);
 }
 
-/* One step. 0, or -EPIPE once closed. */
-static int run_step(struct rank *r, uint64_t epoch, uint64_t batch,
-		    struct step *s)
+/* Take a batch and compute. 0, or -EPIPE once closed. */
+static int compute_batch(struct rank *r, const struct stage *at, uint64_t batch,
+			 struct step *s)
 {
 	struct train *t = r->train;
 	count_set(&r->count.step, batch + 1);
-	if (take_batch(r, batch, s) < 0)
+	if (take_batch(r, at, batch, s) < 0)
 		return -EPIPE;
-	publish_limit(r, epoch, batch + 1);
-	s->compute_ns = draw_compute_ns(r, epoch * t->sampler.steps + batch);
+	publish_limit(r, at, batch + 1);
+	s->compute_ns = draw_compute_ns(r, at, batch);
 	s->woken_ns = s->taken_ns;
 	if (s->compute_ns)
 		s->woken_ns = clock_sleep_exactly(
 			t->clock, s->taken_ns + s->compute_ns, &r->late_ns);
 	s->end_ns = s->woken_ns;
+	return 0;
+}
+
+/* One step. 0, or -EPIPE once closed. */
+static int run_step(struct rank *r, const struct stage *at, uint64_t batch,
+		    struct step *s)
+{
+	struct train *t = r->train;
+	if (compute_batch(r, at, batch, s) < 0)
+		return -EPIPE;
 	if (t->job->barrier != BARRIER_STEP)
 		return 0;
 	int rc = peers_barrier(&t->peers, decide_step, t);
@@ -269,15 +354,17 @@ static uint64_t begin_of_epoch_ns(const struct rank *r, uint64_t epoch)
 
 /* All steps of an epoch, or until a limit is reached (*stopped). 0, or
  * -EPIPE once closed. */
-static int run_epoch(struct rank *r, struct epoch_account *a, bool *stopped)
+static int run_epoch(struct rank *r, const struct stage *at,
+		     struct epoch_account *a, bool *stopped)
 {
 	struct train *t = r->train;
 	struct step s = { .end_ns = begin_of_epoch_ns(r, a->epoch) };
-	uint64_t before = a->epoch * t->sampler.steps;
-	publish_limit(r, a->epoch, 0);
-	for (uint64_t b = 0; b < t->sampler.steps && !*stopped; b++) {
+	uint64_t steps = at->pass->sampler.steps, before = a->epoch * steps;
+	r->have = (struct token){ 0 };
+	publish_limit(r, at, 0);
+	for (uint64_t b = 0; b < steps && !*stopped; b++) {
 		s.begin_ns = s.end_ns;
-		if (run_step(r, a->epoch, b, &s) < 0)
+		if (run_step(r, at, b, &s) < 0)
 			return -EPIPE;
 		add_step(r, a, &s);
 		if (!r->counts && s.end_ns >= end_of_ramp_ns(t))
@@ -285,7 +372,7 @@ static int run_epoch(struct rank *r, struct epoch_account *a, bool *stopped)
 		*stopped = t->job->barrier == BARRIER_STEP
 				   ? atomic_load(&t->stop)
 				   : wants_stop(t, before + b + 1, s.end_ns);
-		a->is_whole = b + 1 == t->sampler.steps;
+		a->is_whole = b + 1 == steps;
 	}
 	r->end_ns = s.end_ns;
 	return 0;
@@ -309,31 +396,87 @@ static int end_epoch(struct rank *r, struct epoch_account *a)
 	return rc;
 }
 
-static bool is_last_epoch(const struct train *t, uint64_t epoch)
+static void add_eval_step(struct rank *r, const struct step *s)
 {
-	return !t->job->time_based && epoch + 1 >= t->job->epochs;
+	struct rank_count *c = &r->count;
+	count_add(&c->eval_steps, 1);
+	count_add(&c->eval_samples, s->token.samples);
+	count_add(&c->eval_sample_bytes, s->token.sample_bytes);
+}
+
+/* All its steps, or until time is up, each rank for itself; then they wait for
+ * each other. 0, or -EPIPE once closed. */
+static int evaluate(struct rank *r, const struct stage *at, bool *stopped)
+{
+	struct train *t = r->train;
+	struct step s = { .end_ns = later(r->end_ns,
+					  peers_passed_ns(&t->peers)) };
+	uint64_t begin_ns = s.end_ns;
+	r->have = (struct token){ 0 };
+	publish_limit(r, at, 0);
+	for (uint64_t b = 0; b < at->pass->sampler.steps; b++) {
+		if (wants_stop(t, 0, s.end_ns))
+			break;
+		s.begin_ns = s.end_ns;
+		if (compute_batch(r, at, b, &s) < 0)
+			return -EPIPE;
+		add_eval_step(r, &s);
+	}
+	if (t->job->barrier != BARRIER_NONE &&
+	    peers_barrier(&t->peers, decide_after_eval, t) < 0)
+		return -EPIPE;
+	r->end_ns = later(s.end_ns, peers_passed_ns(&t->peers));
+	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
+	*stopped = t->job->barrier != BARRIER_NONE
+			   ? atomic_load(&t->stop)
+			   : wants_stop(t, 0, r->end_ns);
+	return 0;
+}
+
+/* An epoch of training: 0, 1 when the run is over, or -EPIPE once closed. */
+static int train_epoch(struct rank *r, const struct stage *at)
+{
+	struct train *t = r->train;
+	struct epoch_account a = { .epoch = at->epoch,
+				   .stall = r->epoch_stall };
+	bool stopped = false;
+	count_set(&r->count.epoch, at->epoch + 1);
+	hist_reset(r->epoch_stall);
+	if (train_drops_before(t, at->epoch) && drop_cache(r) < 0)
+		return -EPIPE;
+	if (at->epoch == 0 && peers_barrier(&t->peers, decide_start, t) < 0)
+		return -EPIPE;
+	if (run_epoch(r, at, &a, &stopped) < 0 || end_epoch(r, &a) < 0)
+		return -EPIPE;
+	if (stopped)
+		return 1;
+	if (t->job->barrier == BARRIER_EPOCH && !is_last_epoch(t, at->epoch) &&
+	    peers_barrier(&t->peers, NULL, NULL) < 0)
+		return -EPIPE;
+	return 0;
+}
+
+/* Evaluations belong to the epoch before them, of the last one, too. */
+static bool is_over(const struct train *t, const struct stage *next)
+{
+	return !next->pass->is_eval && is_last_epoch(t, next->epoch - 1);
 }
 
 static void train_loop(struct rank *r)
 {
 	struct train *t = r->train;
+	struct stage at = stage_first(&t->stages);
 	bool stopped = false;
 	r->counts = t->job->ramp_time_ns == 0;
-	for (uint64_t epoch = 0; !stopped; epoch++) {
-		struct epoch_account a = { .epoch = epoch,
-					   .stall = r->epoch_stall };
-		count_set(&r->count.epoch, epoch + 1);
-		hist_reset(r->epoch_stall);
-		if (train_drops_before(t, epoch) && drop_cache(r) < 0)
+	while (!stopped) {
+		if (at.pass->is_eval) {
+			if (evaluate(r, &at, &stopped) < 0)
+				return;
+		} else if (train_epoch(r, &at) != 0) {
 			return;
-		if (epoch == 0 && peers_barrier(&t->peers, decide_start, t) < 0)
-			return;
-		if (run_epoch(r, &a, &stopped) < 0 || end_epoch(r, &a) < 0)
-			return;
-		if (is_last_epoch(t, epoch))
-			return;
-		if (t->job->barrier == BARRIER_EPOCH && !stopped &&
-		    peers_barrier(&t->peers, NULL, NULL) < 0)
+		}
+		stage_next(&t->stages, &at);
+		if (is_over(t, &at))
 			return;
 	}
 }

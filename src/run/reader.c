@@ -23,10 +23,13 @@ struct task {
 	bool is_active;
 	bool has_next;
 	bool is_chain; /* is, or is to be, under way as a whole */
+	bool is_open;  /* its file, between one operation and the next */
 	bool is_again; /* in single operations, after its chain */
 	unsigned in_flight;
+	unsigned part; /* whose path it has */
 	/* Of a chain's read: wanted of the file, and got. */
 	uint64_t chain_bytes, got_bytes;
+	const struct plan_config *config;
 	struct plan plan;
 	struct plan_op next;
 	struct mlgen_file file;
@@ -38,7 +41,7 @@ struct task {
 struct reader {
 	struct io *io;
 	struct opstat *stat;
-	const struct plan_config *config;
+	struct task *last_task; /* that was started */
 	struct task *tasks;
 	unsigned task_count, active;
 	struct task *free_task; /* a stack */
@@ -72,22 +75,55 @@ static bool fits_chain(struct task *t)
 
 static void start_plan(struct reader *r, struct task *t)
 {
-	plan_init(&t->plan, r->config, &t->public.extent);
+	plan_init(&t->plan, t->config, &t->public.extent);
 	t->is_chain = r->can_chain && !t->is_again && fits_chain(t);
 	t->has_next = plan_next(&t->plan, &t->next);
 }
 
 /* What the chain has got is not read again, but for a block of which only a
  * part came: direct reads begin at whole ones. */
-static void skip_got(const struct reader *r, struct task *t)
+static void skip_got(struct task *t)
 {
 	uint64_t skip = t->got_bytes;
 
-	if (r->config->align_bytes)
-		skip -= skip % r->config->align_bytes;
+	if (t->config->align_bytes)
+		skip -= skip % t->config->align_bytes;
 	t->next.off += skip;
 	t->next.len_bytes -= skip;
 	t->next.got_bytes -= skip;
+	t->public.into_used += skip;
+}
+
+/* Behind the requests before it. */
+static void *take_room(struct task *t)
+{
+	struct read_task *p = &t->public;
+	uint64_t align = t->config->align_bytes;
+	unsigned char *at = p->into;
+
+	if (!at || t->next.len_bytes > p->into_bytes - p->into_used)
+		return NULL;
+	at += p->into_used;
+	p->into_used += t->next.got_bytes;
+	if (align)
+		p->into_used += (align - p->into_used % align) % align;
+	return at;
+}
+
+/* Another of the sample's files; the one before it is closed. */
+static void turn_to_part(struct task *t, unsigned part)
+{
+	const struct dataset *ds = t->config->dataset;
+
+	t->part = part;
+	dataset_path(ds, part * ds->files + t->public.extent.file, t->path,
+		     sizeof(t->path)); /* dataset_init made sure it fits */
+}
+
+static bool is_by_path(const struct task *t)
+{
+	return t->next.op == MLGEN_OPEN ||
+	       (t->next.op == MLGEN_STAT && !t->is_open);
 }
 
 static void submit_next(struct reader *r, struct task *t)
@@ -96,18 +132,22 @@ static void submit_next(struct reader *r, struct task *t)
 	bool is_last = t->next.op == MLGEN_CLOSE;
 
 	if (t->is_again && t->next.op == MLGEN_READ)
-		skip_got(r, t);
+		skip_got(t);
+	if (is_by_path(t) && t->next.part != t->part)
+		turn_to_part(t, t->next.part);
 	op->io.op = t->next.op;
 	op->io.flags = t->is_chain && !is_last ? MLGEN_IO_LINK : 0;
 	op->io.file = &t->file;
 	op->io.off = t->next.off;
 	op->io.len_bytes = t->next.len_bytes;
+	op->into = t->next.op == MLGEN_READ ? take_room(t) : NULL;
 	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
 	op->eof_bytes = t->next.got_bytes;
 	op->owner = t;
 	t->in_flight++;
 	io_submit(r->io, op);
-	t->has_next = plan_next(&t->plan, &t->next);
+	/* After a failure that was the close, and no other file is begun. */
+	t->has_next = !t->public.error && plan_next(&t->plan, &t->next);
 }
 
 static bool may_submit(const struct reader *r, const struct task *t)
@@ -136,9 +176,9 @@ static void submit_ready(struct reader *r)
 /* Completing. */
 
 /* After a failure only the close is left to do, if the file is open. */
-static void skip_to_close(struct task *t, bool is_open)
+static void skip_to_close(struct task *t)
 {
-	while (t->has_next && (!is_open || t->next.op != MLGEN_CLOSE))
+	while (t->has_next && (!t->is_open || t->next.op != MLGEN_CLOSE))
 		t->has_next = plan_next(&t->plan, &t->next);
 }
 
@@ -164,6 +204,7 @@ static void end_chain(struct reader *r, struct task *t)
 	if (t->public.error || t->got_bytes >= t->chain_bytes)
 		return;
 	t->is_again = true;
+	t->public.into_used = 0;
 	start_plan(r, t);
 }
 
@@ -192,10 +233,12 @@ static void complete_single(struct reader *r, struct task *t,
 	r->requests--;
 	if (t->is_again && op->io.op == MLGEN_READ && op->done_bytes)
 		r->stat->short_ios[0]++;
+	if (op->io.op == MLGEN_OPEN || op->io.op == MLGEN_CLOSE)
+		t->is_open = op->io.op == MLGEN_OPEN && op->io.result >= 0;
 	if (op->io.result >= 0 || t->public.error)
 		return;
 	take_error(t, op);
-	skip_to_close(t, op->io.op != MLGEN_OPEN);
+	skip_to_close(t);
 }
 
 static void complete(struct reader *r, struct io_op *op)
@@ -243,8 +286,7 @@ unsigned reader_ops(const struct job *job)
 	return depth + (CHAIN_OPS - 1) * job_samples_at_once(job);
 }
 
-struct reader *reader_new(struct io *io, struct opstat *stat,
-			  const struct plan_config *config, unsigned tasks,
+struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
 			  unsigned iodepth)
 {
 	struct reader *r = mem_zalloc(sizeof(*r));
@@ -252,7 +294,6 @@ struct reader *reader_new(struct io *io, struct opstat *stat,
 
 	*r = (struct reader){ .io = io,
 			      .stat = stat,
-			      .config = config,
 			      .task_count = tasks,
 			      .op_count = ops,
 			      .depth = iodepth };
@@ -293,29 +334,98 @@ bool reader_is_busy(const struct reader *r)
 	return r->active > 0;
 }
 
-void reader_start(struct reader *r, const struct extent *x)
+/* The file that the task has open goes on to be read. */
+static bool continues(const struct task *t, const struct plan_config *config,
+		      const struct extent *x)
+{
+	return t->is_open && t->config == config &&
+	       t->public.extent.file == x->file && x->first_sample > 0;
+}
+
+static void take_file(struct reader *r, struct task *t)
+{
+	int n;
+
+	t->part = 0;
+	t->file = (struct mlgen_file){ .path = t->path, .fd = -1 };
+	t->file.flags = O_RDONLY | O_CLOEXEC;
+	if (t->config->align_bytes)
+		t->file.flags |= O_DIRECT;
+	n = dataset_path(t->config->dataset, t->public.extent.file, t->path,
+			 sizeof(t->path));
+	if (n >= 0)
+		return;
+	t->public.error = n;
+	t->public.error_op = MLGEN_OPEN;
+	finish(r, t);
+}
+
+/* The open was for the file's first extent, and it failed. */
+static bool misses_open(const struct plan_config *config,
+			const struct extent *x)
+{
+	return config->access == ACCESS_FRAMEWORK &&
+	       config->dataset->format->is_forward && x->first_sample > 0;
+}
+
+bool reader_does_io(const struct reader *r)
+{
+	return r->last_task && r->last_task->has_next;
+}
+
+void reader_close(struct reader *r)
+{
+	struct task *t = r->last_task;
+	struct io_op op;
+
+	if (!t || !t->is_open || t->is_active)
+		return;
+	t->is_open = false;
+	op = (struct io_op){ .io = { .op = MLGEN_CLOSE, .file = &t->file } };
+	io_do(r->io, &op);
+}
+
+void reader_start(struct reader *r, const struct plan_config *config,
+		  const struct extent *x)
 {
 	struct task *t = r->free_task;
+	bool goes_on = continues(t, config, x);
 
+	if (!goes_on)
+		reader_close(r);
 	r->free_task = t->next_task;
 	r->active++;
-	t->public = (struct read_task){ .extent = *x, .path = t->path };
+	r->last_task = t;
+	t->public = (struct read_task){ .extent = *x,
+					.path = t->path,
+					.dataset = config->dataset };
+	t->config = config;
 	t->is_active = true;
 	t->has_next = t->is_again = false;
 	t->in_flight = 0;
 	t->first_ns = 0;
 	t->got_bytes = 0;
-	t->file = (struct mlgen_file){ .path = t->path, .fd = -1 };
-	t->file.flags = O_RDONLY | O_CLOEXEC;
-	if (r->config->align_bytes)
-		t->file.flags |= O_DIRECT;
-	if (dataset_path(r->config->dataset, x->file, t->path,
-			 sizeof(t->path)) < 0) {
-		t->public.error = -ENAMETOOLONG;
+	if (!goes_on)
+		take_file(r, t);
+	if (t->public.error)
+		return;
+	if (!goes_on && misses_open(config, x)) {
+		t->public.error = -EBADF;
+		t->public.error_op = MLGEN_READ;
 		finish(r, t);
 		return;
 	}
 	start_plan(r, t);
+	if (!t->has_next)
+		finish(r, t);
+}
+
+void reader_into(struct reader *r, void *into, uint64_t bytes)
+{
+	struct read_task *p = &r->last_task->public;
+
+	p->into = into;
+	p->into_bytes = bytes;
 }
 
 const struct read_task *reader_finish_one(struct reader *r, int *rc)
@@ -340,17 +450,30 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 	t->next_task = r->free_task;
 	r->free_task = t;
 	r->active--;
-	if (t->first_ns && !t->public.error)
+	if (t->first_ns && !t->public.error && t->public.extent.samples)
 		hist_add(r->stat->sample, t->last_ns - t->first_ns);
 	*rc = 0;
 	return &t->public;
 }
 
-static void describe_short(const struct reader *r, const struct read_task *t,
-			   const char *where, struct mlgen_err *err)
+static const struct task *task_of(const struct read_task *t)
+{
+	return (const struct task *)t; /* its first member */
+}
+
+/* Among the files of all parts. */
+static uint64_t file_of(const struct read_task *t)
+{
+	const struct task *task = task_of(t);
+
+	return task->part * task->config->dataset->files + t->extent.file;
+}
+
+static void describe_short(const struct read_task *t, const char *where,
+			   struct mlgen_err *err)
 {
 	uint64_t expected =
-		dataset_file_bytes(r->config->dataset, t->extent.file);
+		dataset_file_bytes(task_of(t)->config->dataset, file_of(t));
 	mlgen_fail(err, -ENODATA,
 		   "%s: the file ends at %" PRIu64 " of %" PRIu64
 		   " bytes; it was truncated or replaced (%s); "
@@ -358,12 +481,12 @@ static void describe_short(const struct reader *r, const struct read_task *t,
 		   t->path, t->error_off + t->error_done, expected, where);
 }
 
-void reader_describe(const struct reader *r, const struct read_task *t,
-		     const char *where, struct mlgen_err *err)
+void reader_describe(const struct read_task *t, const char *where,
+		     struct mlgen_err *err)
 {
 	const char *what = opstat_name(t->error_op);
 	if (t->error == -ENODATA)
-		describe_short(r, t, where, err);
+		describe_short(t, where, err);
 	else if (t->error_op == MLGEN_READ)
 		mlgen_fail(err, t->error, "%s: %s at %" PRIu64 ": %s (%s)",
 			   t->path, what, t->error_off, strerror(-t->error),

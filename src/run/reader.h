@@ -29,6 +29,10 @@ struct read_task {
 	enum mlgen_op error_op;
 	uint64_t error_off, error_done; /* of the request; bytes it still got */
 	const char *path;
+	const struct dataset *dataset;
+	/* Where its reads lie, one behind the other: reader_into. */
+	void *into;
+	uint64_t into_bytes, into_used;
 };
 
 /* How many operations at a time the io of a job's reader needs room for: its
@@ -37,8 +41,7 @@ unsigned reader_ops(const struct job *job);
 
 /* Reads up to `tasks` extents at a time over io, `iodepth` requests of them at
  * a time. Nothing is under way yet. */
-struct reader *reader_new(struct io *io, struct opstat *stat,
-			  const struct plan_config *config, unsigned tasks,
+struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
 			  unsigned iodepth);
 void reader_free(struct reader *r); /* NULL is fine */
 
@@ -46,7 +49,21 @@ void reader_free(struct reader *r); /* NULL is fine */
 bool reader_has_room(const struct reader *r);
 bool reader_is_busy(const struct reader *r);
 
-void reader_start(struct reader *r, const struct extent *x);
+/*
+ * Of a plan that goes forward through a file (format->is_forward), the file
+ * stays open from one extent to the next: with one task at a time, and the
+ * extents in order. reader_close ends that early.
+ */
+void reader_start(struct reader *r, const struct plan_config *config,
+		  const struct extent *x);
+void reader_close(struct reader *r);
+
+/* Right after reader_start: that extent is read to here, as far as there is
+ * room, and the rest into the io's buffer. NULL = all of it. */
+void reader_into(struct reader *r, void *into, uint64_t bytes);
+
+/* Has the extent that was started last any operation? */
+bool reader_does_io(const struct reader *r);
 
 /*
  * Go on until an extent is finished; only with reader_is_busy. Its task is
@@ -56,5 +73,5 @@ void reader_start(struct reader *r, const struct extent *x);
 const struct read_task *reader_finish_one(struct reader *r, int *rc);
 
 /* Word the failure of a task: path, operation, offset, the system's words. */
-void reader_describe(const struct reader *r, const struct read_task *t,
-		     const char *where, struct mlgen_err *err);
+void reader_describe(const struct read_task *t, const char *where,
+		     struct mlgen_err *err);

@@ -21,7 +21,7 @@ struct sampling {
 
 static void sample(struct residency *r, const struct sampling *s)
 {
-	uint64_t files = s->ds->files;
+	uint64_t files = dataset_all_files(s->ds);
 	uint64_t wanted = files < RESIDENCY_FILES ? files : RESIDENCY_FILES;
 	double resident = 0, total = 0;
 	struct perm order;

@@ -118,6 +118,14 @@ struct verdict_result {
 	char *try_next; /* NULL = none */
 };
 
+/* What was done between the epochs. */
+struct eval_result {
+	uint64_t steps; /* of one rank, over all evaluations */
+	uint64_t samples, sample_bytes;
+	double seconds; /* of the slowest rank */
+	double samples_per_sec, sample_bytes_per_sec;
+};
+
 struct ml_result {
 	uint64_t accelerators;
 	uint64_t iodepth_used;  /* 1 on a synchronous engine */
@@ -146,6 +154,7 @@ struct ml_result {
 	struct network_result network;
 	struct numa_result numa;
 	struct mlperf_result mlperf;
+	struct eval_result eval;
 	struct verdict_result verdict; /* filled by report/verdict.c */
 	uint64_t errors;               /* counted by continue_on_error */
 	bool interrupted;

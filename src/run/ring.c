@@ -69,13 +69,20 @@ void ring_push(struct ring *r, const struct token *t)
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
 }
 
-bool ring_pop(struct ring *r, struct token *t)
+bool ring_pop(struct ring *r, uint64_t stage, struct token *t)
 {
-	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-	if (tail == atomic_load_explicit(&r->head, memory_order_acquire))
-		return false;
-	*t = r->tokens[tail & r->mask];
-	/* Gives the slot back to ring_push. */
-	atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
-	return true;
+	for (;;) {
+		uint64_t tail =
+			atomic_load_explicit(&r->tail, memory_order_relaxed);
+		if (tail ==
+		    atomic_load_explicit(&r->head, memory_order_acquire))
+			return false;
+		*t = r->tokens[tail & r->mask];
+		if (t->stage > stage)
+			return false;
+		/* Gives the slot back to ring_push. */
+		atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+		if (t->stage == stage)
+			return true;
+	}
 }

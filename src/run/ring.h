@@ -12,6 +12,7 @@ struct token {
 	uint64_t id_sum;       /* of the extents' ids, modulo 2^64 */
 	uint64_t extents;
 	uint64_t ready_ns; /* the last of it was read */
+	uint64_t stage;    /* it belongs to (stages.h) */
 };
 
 /* to += t; ready when both are. */
@@ -34,5 +35,6 @@ void ring_free(struct ring *r); /* NULL is fine */
 /* Producer only. */
 void ring_push(struct ring *r, const struct token *t);
 
-/* Consumer only. False when empty. */
-bool ring_pop(struct ring *r, struct token *t);
+/* Consumer only. The next one of this stage; those of stages before, which
+ * nobody took, are dropped. False when there is none. */
+bool ring_pop(struct ring *r, uint64_t stage, struct token *t);

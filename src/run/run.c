@@ -104,6 +104,7 @@ void run_free(struct run *r)
 		gauge_close(&s->gauge);
 		opstat_fini(&s->total);
 		placement_fini(&s->place);
+		dataset_fini(&s->eval);
 		dataset_fini(&s->dataset);
 	}
 	mem_free(r->slots);

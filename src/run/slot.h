@@ -31,7 +31,7 @@ struct run_shared {
 struct slot {
 	const struct job *job;
 	const struct activity *does;
-	struct dataset dataset;
+	struct dataset dataset, eval; /* eval.format NULL = none */
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
 	struct placement place;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/demand.h"
 #include "io/engines.h"
 #include "run/loader.h"
 #include "run/rank.h"
@@ -32,6 +33,8 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 	r->stall = hist_new();
 	r->oversleep = hist_new();
 	r->epoch_stall = hist_new();
+	r->decoded_ns =
+		mem_array(t->job->decode_threads, sizeof(*r->decoded_ns));
 	r->loaders = mem_array(t->job->read_threads, sizeof(*r->loaders));
 	for (uint64_t i = 0; i < t->job->read_threads; i++) {
 		struct loader *l = &r->loaders[i];
@@ -51,7 +54,9 @@ static void fini_rank(struct rank *r)
 		ring_free(l->ring);
 		worker_fini(&l->worker);
 	}
+	hold_free(r->hold);
 	mem_free(r->loaders);
+	mem_free(r->decoded_ns);
 	hist_free(r->step);
 	hist_free(r->first_step);
 	hist_free(r->stall);
@@ -59,29 +64,73 @@ static void fini_rank(struct rank *r)
 	hist_free(r->epoch_stall);
 }
 
+int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
+	       bool is_eval, uint64_t align_bytes, struct mlgen_err *err)
+{
+	struct sampler_config cfg = sampler_config(job, job->accelerators);
+
+	cfg.is_eval = is_eval;
+	if (is_eval && job->eval_batch_size)
+		cfg.batch = job->eval_batch_size;
+	*p = (struct pass){
+		.is_eval = is_eval,
+		.dataset = ds,
+		.plan = { .dataset = ds,
+			  .access = (enum job_access)job->access,
+			  .bs_bytes = job->bs.read,
+			  .direct = job->direct,
+			  .align_bytes = align_bytes },
+	};
+	return sampler_init(&p->sampler, &cfg, ds, err);
+}
+
+static int init_stages(struct stages *s, const struct job *job,
+		       const struct dataset *dataset,
+		       const struct dataset *eval, uint64_t align_bytes,
+		       struct mlgen_err *err)
+{
+	int rc = train_pass(&s->train, job, dataset, false, align_bytes, err);
+
+	s->has_eval = eval != NULL;
+	s->eval_after = job->eval_after;
+	s->eval_every = job->eval_every;
+	if (rc == 0 && eval)
+		rc = train_pass(&s->eval, job, eval, true, align_bytes, err);
+	return rc;
+}
+
+/* With hold_samples. */
+static int init_holds(struct train *t, struct mlgen_err *err)
+{
+	struct hold_config cfg;
+	int rc = 0;
+
+	hold_plan(&cfg, t->job, &t->stages);
+	for (uint64_t i = 0; cfg.slots && i < t->job->accelerators && rc == 0;
+	     i++)
+		rc = hold_new(&t->ranks[i].hold, &cfg, err);
+	return rc;
+}
+
 int train_init(struct train *t, const struct job *job,
-	       const struct dataset *dataset, uint64_t align_bytes,
-	       struct clock *clock, struct failure *failure,
-	       const _Atomic bool *interrupted, struct mlgen_err *err)
+	       const struct dataset *dataset, const struct dataset *eval,
+	       uint64_t align_bytes, struct clock *clock,
+	       struct failure *failure, const _Atomic bool *interrupted,
+	       struct mlgen_err *err)
 {
 	*t = (struct train){ .job = job,
 			     .dataset = dataset,
+			     .eval = eval,
 			     .clock = clock,
 			     .failure = failure,
 			     .interrupted = interrupted };
-	t->plan = (struct plan_config){ .dataset = dataset,
-					.access = (enum job_access)job->access,
-					.bs_bytes = job->bs.read,
-					.direct = job->direct,
-					.align_bytes = align_bytes };
 	t->engine_job = (struct mlgen_engine_job){
 		.engine = job->engine,
 		.opts = job->engine_opts,
 		.find = engines_find,
 		.workers = (unsigned)(job->accelerators * job->read_threads),
 	};
-	int rc =
-		sampler_init(&t->sampler, job, dataset, job->accelerators, err);
+	int rc = init_stages(&t->stages, job, dataset, eval, align_bytes, err);
 	if (rc == 0 && job->engine->job_init)
 		rc = job->engine->job_init(&t->engine_job, err);
 	if (rc < 0)
@@ -89,11 +138,12 @@ int train_init(struct train *t, const struct job *job,
 	peers_init(&t->peers, clock, job->accelerators);
 	t->window = loader_model(job)->window(job);
 	t->epochs = epochs_new(job->accelerators, job->batch_size,
-			       dist_mean(&job->sample_size), &t->sampler);
+			       demand_sample_bytes(dataset),
+			       &t->stages.train.sampler);
 	t->ranks = mem_array(job->accelerators, sizeof(*t->ranks));
 	for (uint64_t i = 0; i < job->accelerators; i++)
 		init_rank(t, &t->ranks[i], i);
-	return 0;
+	return init_holds(t, err);
 }
 
 void train_fini(struct train *t)
@@ -136,6 +186,8 @@ void train_join(struct train *t)
 		worker_join(&t->ranks[i].thread);
 		for (uint64_t w = 0; w < t->job->read_threads; w++)
 			worker_join(&t->ranks[i].loaders[w].worker.thread);
+		hold_free(t->ranks[i].hold);
+		t->ranks[i].hold = NULL;
 	}
 }
 

@@ -7,22 +7,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/plan.h"
-#include "data/sampler.h"
 #include "run/bell.h"
 #include "run/epochs.h"
 #include "run/failure.h"
+#include "run/hold.h"
 #include "run/peers.h"
 #include "run/placement.h"
 #include "run/ring.h"
+#include "run/stages.h"
 #include "run/worker.h"
 
 /*
  * A rank is an accelerator thread with read_threads loader threads of its own.
  * Between them pass, in one direction, tokens over a ring per loader, and in
  * the other `limit`, the number of the first batch that may not be read yet:
- * batches are numbered through all epochs (epoch x steps + batch), and limit
- * grows by one whenever the accelerator takes a batch, up to the epoch's end.
+ * batches are numbered through all stages (stages.h), and limit grows by one
+ * whenever the accelerator takes a batch, up to the stage's end, or beyond it
+ * where the loader model runs on.
  */
 struct train;
 
@@ -33,6 +34,7 @@ struct loader {
 	struct worker worker;
 	struct ring *ring;
 	struct reader *reader;
+	uint64_t decoded_ns; /* end of the last preprocess_time */
 	/* From its rank; it waits on `go`. */
 	struct bell go;
 	_Atomic uint64_t awaits; /* a batch: waits for rank->limit above it */
@@ -43,6 +45,7 @@ struct loader {
 struct rank_count {
 	_Atomic uint64_t epoch, step; /* where it is, from 1 */
 	_Atomic uint64_t steps, samples, sample_bytes;
+	_Atomic uint64_t eval_steps, eval_samples, eval_sample_bytes, eval_ns;
 	_Atomic uint64_t compute_ns, stall_ns, barrier_ns, oversleep_ns;
 	_Atomic uint64_t step_ns;          /* of finished steps */
 	_Atomic uint64_t waiting_since_ns; /* 0 = not waiting */
@@ -53,17 +56,19 @@ struct rank {
 	uint64_t index;
 	pthread_t thread;
 	struct loader *loaders;
+	struct hold *hold; /* until they are joined; NULL = none */
 	/* To the loaders, who wait on their `go`. */
 	_Atomic uint64_t limit;
 	_Atomic uint64_t drop;  /* times the cache was to be dropped */
-	_Atomic uint64_t claim; /* loader=plain: next position to read */
+	_Atomic uint64_t claim; /* loader=plain: next extent to read, in all */
 	/* From the loaders; the rank waits on `filled`. */
 	struct bell filled;
 	_Atomic uint64_t ready;   /* loaders that are set up */
 	_Atomic uint64_t dropped; /* loaders done with the last drop */
 	/* The accelerator's own, read by others after it was joined. */
 	struct rank_count count;
-	struct token have; /* delivered, not yet taken */
+	struct token have;    /* delivered of this stage, not yet taken */
+	uint64_t *decoded_ns; /* when each of decode_threads is free */
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
 	bool counts;      /* past ramp_time */
@@ -74,10 +79,9 @@ struct rank {
 
 struct train {
 	const struct job *job;
-	const struct dataset *dataset;
-	const struct placement *place; /* set before train_start */
-	struct sampler sampler;
-	struct plan_config plan;
+	const struct dataset *dataset, *eval; /* eval NULL = none */
+	const struct placement *place;        /* set before train_start */
+	struct stages stages;
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
 	struct failure *failure;
@@ -102,18 +106,24 @@ struct train {
 	_Atomic bool dropping;       /* for the status line */
 };
 
+/* One pass over a dataset as a job asks for it: 0, or -EINVAL with err. */
+int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
+	       bool is_eval, uint64_t align_bytes, struct mlgen_err *err);
+
 /* Is the page cache to lose the dataset before this epoch? (Where a sample
  * finds nothing there, it has.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
 
 /*
- * Set up for a validated job with its dataset attached; no thread runs yet.
+ * Set up for a validated job with its dataset attached, and that of its
+ * evaluation (NULL = it has none); no thread runs yet.
  * 0 or -errno. Undone by train_fini, which takes a zeroed struct.
  */
 int train_init(struct train *t, const struct job *job,
-	       const struct dataset *dataset, uint64_t align_bytes,
-	       struct clock *clock, struct failure *failure,
-	       const _Atomic bool *interrupted, struct mlgen_err *err);
+	       const struct dataset *dataset, const struct dataset *eval,
+	       uint64_t align_bytes, struct clock *clock,
+	       struct failure *failure, const _Atomic bool *interrupted,
+	       struct mlgen_err *err);
 void train_fini(struct train *t);
 
 /* Start all threads; join them. On the conductor's thread (run.c). */

@@ -18,12 +18,28 @@ struct all {
 	struct f64_list list;
 	struct u64_pair sizes, counts;
 	struct size_share share;
+	int order, word;
 };
 
 static const struct mlgen_choice colours[] = {
 	{ "red", 1, "warm" },
 	{ "blue", 2, "cold" },
 	{ "rouge", 1, "as red" },
+	{ 0 },
+};
+
+/* "NAME:" takes a number; it is the highest. */
+static const struct mlgen_choice orders[] = {
+	{ "none", 0, "as it is" },
+	{ "turned", 1, "from the end" },
+	{ "pool:", 2, "from a pool of so many" },
+	{ 0 },
+};
+
+static const struct mlgen_choice words[] = {
+	{ "one_word_of_sixteen", 0, "long" },
+	{ "two_words_of_fifteen", 1, "long, too" },
+	{ "the_third", 2, "does not fit" },
 	{ 0 },
 };
 
@@ -43,6 +59,8 @@ static const struct mlgen_field fields[] = {
 	{ "sizes", FIELD_SIZE_PAIR(struct all, sizes), .def = "4k", .min = 512, .max = 1024.0 * 1024 * 1024 },
 	{ "counts", FIELD_U64_PAIR(struct all, counts), .def = "0", .max = 1000 },
 	{ "share", FIELD_SIZE_SHARE(struct all, share), .def = "0", .max = 1024.0 * 1024 * 1024 },
+	{ "order", MLGEN_F_ENUM(struct all, order, orders), .def = "none" },
+	{ "word", MLGEN_F_ENUM(struct all, word, words), .def = "the_third" },
 	{ 0 },
 };
 /* clang-format on */
@@ -71,7 +89,7 @@ START_TEST(defaults_are_set)
 	ck_assert_uint_eq(values.list.count, 2);
 	for (const struct mlgen_field *f = fields; f->name; f++)
 		ck_assert_msg(field_is_default(f, &values), "%s", f->name);
-	ck_assert_uint_eq(field_count(fields), 14);
+	ck_assert_uint_eq(field_count(fields), 16);
 }
 END_TEST
 
@@ -117,6 +135,11 @@ static const struct {
 	{ "share", "20%", NULL },
 	{ "share", "0.5%", NULL },
 	{ "share", "100%", NULL },
+	{ "order", "turned", NULL },
+	{ "order", "pool:1", NULL },
+	{ "order", "pool:64", NULL },
+	{ "order", "pool:2k", "pool:2048" },
+	{ "order", "pool:1000000000", NULL },
 };
 
 START_TEST(what_is_written_reads_back)
@@ -183,6 +206,16 @@ static const struct {
 	{ "share", "%", -EINVAL, "share: '%'" },
 	{ "share", "2g", -ERANGE, "share: 2g is above the maximum 1g" },
 	{ "share", "20%k", -EINVAL, "share: '20%k'" },
+	{ "order", "pool", -EINVAL,
+	  "order: 'pool' is none of none turned pool:N" },
+	{ "order", "pools:4", -EINVAL, "order: 'pools:4' is none of" },
+	{ "order", "pool:", -EINVAL, "order: " },
+	{ "order", "pool:x", -EINVAL, "order: 'x'" },
+	{ "order", "pool:4:4", -EINVAL, "order: '4:4'" },
+	{ "order", "pool:-1", -EINVAL, "order: '-1'" },
+	{ "order", "pool:0", -ERANGE,
+	  "order: 'pool:0': write a number from 1 to 1000000000" },
+	{ "order", "pool:1000000001", -ERANGE, "write a number from 1 to" },
 };
 
 START_TEST(what_is_wrong_is_refused_and_changes_nothing)
@@ -314,6 +347,8 @@ static const struct {
 	{ "number", "NUMBER", "not set by default" },
 	{ "percent", "PERCENT", "default 50%, 0% to 100%" },
 	{ "choice", "red|blue", "default blue" },
+	{ "order", "none|turned|pool:N", "default none" },
+	{ "word", "WORD", "default the_third" },
 	{ "sizes", "SIZE[,SIZE]", "default 4k, 512 to 1g" },
 	{ "counts", "INT[,INT]", "default 0, 0 to 1000" },
 	{ "share", "SIZE|PERCENT", "default 0, 0 to 1g" },

@@ -8,54 +8,25 @@
 #include "base/mem.h"
 #include "data/format.h"
 #include "suites.h"
+#include "written.h"
 
-#define LEAST_BUFFER 65536u
-
-/* Little endian. */
-static uint64_t number(const uint8_t *at, unsigned bytes)
-{
-	uint64_t v = 0;
-
-	while (bytes--)
-		v = v << 8 | at[bytes];
-	return v;
-}
-
-/* The whole file, written in chunks of at most `chunk` bytes. */
-static uint8_t *whole(const struct format *f, const struct file_shape *shape,
-		      uint64_t index, size_t chunk)
-{
-	struct format_writer w = { .shape = *shape, .seed_index = index };
-	uint64_t total = f->file_bytes(shape), end = 0, off;
-	uint8_t *file = mem_zalloc(total), *buf = mem_zalloc(chunk);
-	size_t len;
-
-	while (f->write_next(&w, buf, chunk, &off, &len)) {
-		ck_assert_uint_gt(len, 0);
-		ck_assert_uint_le(len, chunk);
-		ck_assert_uint_le(off + len, total);
-		ck_assert(off == end || off == 0);
-		memcpy(file + off, buf, len);
-		if (off + len > end)
-			end = off + len;
+#define SHAPE(n, d1, d2, two)                                                  \
+	{                                                                      \
+		.samples = (n), .sides = { (d1), (d2) }, .two_sides = (two)    \
 	}
-	ck_assert_uint_eq(end, total);
-	mem_free(buf);
-	return file;
-}
 
 static const struct shape_case {
 	struct file_shape shape;
 	uint64_t npz_bytes;
 } shapes[] = {
-	{ { 1, { 1, 1 }, false }, 499 },
-	{ { 1, { 1, 100 }, false }, 598 },
-	{ { 1, { 338, 338 }, true }, 114742 }, /* as measured of DLIO */
-	{ { 4, { 1, 30000 }, false }, 120000 + 490 + 32 },
-	{ { 1, { 1, 65536 - 183 }, false }, 65353 + 498 },
-	{ { 1, { 1, 65536 - 183 - 10 }, false }, 65343 + 498 },
-	{ { 3, { 1000, 700 }, true }, 2100000 + 490 + 24 },
-	{ { 50000, { 1, 3 }, false }, 150000 + 490 + 400000 },
+	{ SHAPE(1, 1, 1, false), 499 },
+	{ SHAPE(1, 1, 100, false), 598 },
+	{ SHAPE(1, 338, 338, true), 114742 }, /* as measured of DLIO */
+	{ SHAPE(4, 1, 30000, false), 120000 + 490 + 32 },
+	{ SHAPE(1, 1, 65536 - 183, false), 65353 + 498 },
+	{ SHAPE(1, 1, 65536 - 183 - 10, false), 65343 + 498 },
+	{ SHAPE(3, 1000, 700, true), 2100000 + 490 + 24 },
+	{ SHAPE(50000, 1, 3, false), 150000 + 490 + 400000 },
 };
 #define SHAPES ((int)(sizeof(shapes) / sizeof(shapes[0])))
 
@@ -69,11 +40,12 @@ END_TEST
 
 START_TEST(content_does_not_depend_on_the_buffer)
 {
-	static const struct format *const formats[] = { &format_npz,
-							&format_raw };
+	static const struct format *const formats[] = {
+		&format_npz, &format_raw, &format_npy, &format_indexed_binary
+	};
 	const struct file_shape *shape = &shapes[_i].shape;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		const struct format *f = formats[i];
 		uint8_t *a = whole(f, shape, 3, LEAST_BUFFER);
 		uint8_t *b = whole(f, shape, 3, 1 << 20);
@@ -140,7 +112,7 @@ END_TEST
 
 START_TEST(npz_samples_lie_where_sample_range_says)
 {
-	static const struct file_shape shape = { 4, { 1, 30000 }, false };
+	static const struct file_shape shape = SHAPE(4, 1, 30000, false);
 	uint8_t *file = whole(&format_npz, &shape, 7, 1 << 20);
 	uint8_t *content = mem_zalloc(120000);
 	uint64_t off, len;
@@ -165,10 +137,10 @@ START_TEST(npz_headers_tell_the_shape)
 		struct file_shape shape;
 		const char *x;
 	} cases[] = {
-		{ { 4, { 1, 300 }, false },
+		{ SHAPE(4, 1, 300, false),
 		  "{'descr': '|u1', 'fortran_order': False, "
 		  "'shape': (4, 300), } " },
-		{ { 1, { 15865, 14125 }, true },
+		{ SHAPE(1, 15865, 14125, true),
 		  "{'descr': '|u1', 'fortran_order': False, "
 		  "'shape': (1, 15865, 14125), } " },
 	};
@@ -204,9 +176,8 @@ static size_t tail_of(const struct file_shape *shape, uint8_t *buf,
 
 START_TEST(npz_beyond_4_gib_is_zip64)
 {
-	static const struct file_shape shape = { 1,
-						 { 1, UINT64_C(5) << 30 },
-						 false };
+	static const struct file_shape shape =
+		SHAPE(1, 1, UINT64_C(5) << 30, false);
 	uint64_t member = (UINT64_C(5) << 30) + 128, off;
 	struct format_writer w;
 	uint8_t buf[LEAST_BUFFER];
@@ -246,9 +217,8 @@ END_TEST
 
 START_TEST(npz_writes_the_first_header_again_with_the_checksum)
 {
-	static const struct file_shape shape = { 1,
-						 { 1, UINT64_C(5) << 30 },
-						 false };
+	static const struct file_shape shape =
+		SHAPE(1, 1, UINT64_C(5) << 30, false);
 	struct format_writer w;
 	uint8_t buf[LEAST_BUFFER];
 	uint64_t off;
@@ -279,7 +249,7 @@ START_TEST(npz_grows_by_zip64_fields_where_numbers_need_them)
 	};
 
 	for (size_t i = 0; i < 4; i++) {
-		struct file_shape shape = { 1, { 1, cases[i].payload }, false };
+		struct file_shape shape = SHAPE(1, 1, cases[i].payload, false);
 
 		ck_assert_uint_eq(format_npz.file_bytes(&shape),
 				  cases[i].payload + 498 + cases[i].extra);
@@ -289,7 +259,7 @@ END_TEST
 
 START_TEST(raw_is_nothing_but_samples)
 {
-	static const struct file_shape shape = { 5, { 1, 77777 }, false };
+	static const struct file_shape shape = SHAPE(5, 1, 77777, false);
 	uint8_t *file = whole(&format_raw, &shape, 9, LEAST_BUFFER);
 	uint8_t *content = mem_zalloc(5 * 77777);
 	uint64_t off, len;
@@ -321,8 +291,14 @@ START_TEST(formats_are_found_by_name)
 {
 	ck_assert_ptr_eq(format_find("npz"), &format_npz);
 	ck_assert_ptr_eq(format_find("raw"), &format_raw);
-	ck_assert_ptr_null(format_find("hdf5"));
+	ck_assert_ptr_eq(format_find("hdf5"), &format_hdf5);
+	ck_assert_ptr_eq(format_find("indexed_binary"), &format_indexed_binary);
+	ck_assert_ptr_null(format_find("csv"));
 	ck_assert_ptr_eq(format_of(FORMAT_RAW), &format_raw);
+	for (int f = FORMAT_NPZ; f <= FORMAT_TAR; f++)
+		ck_assert_ptr_eq(
+			format_find(format_of((enum job_format)f)->name),
+			format_of((enum job_format)f));
 }
 END_TEST
 

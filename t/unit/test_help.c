@@ -254,6 +254,14 @@ static const char *const jobs[] = {
 	"--iodepth_batch_complete_min=2 --iodepth_batch_complete_max=9 "
 	"--rate=1m,2m --rate_iops=,500 --thinktime=20 --thinktime_blocks=5 "
 	"--fsync=8 --fdatasync=9 --end_fsync --create_only",
+	"--name=x --format=parquet --columns=a_0..9:int8,b:float32[7] "
+	"--read_columns=a_3..5,b --row_group_size=288 --eval_files=8 "
+	"--eval_batch_size=2 --eval_time=uniform:1s:2s --eval_every=2 "
+	"--eval_after=3 --guess=compute_time,batch_size --loader=tfdata "
+	"--shuffle=buffer:64 --shard=file --decode_threads=8 "
+	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples",
+	"--name=x --dataset=scan --scan_errors=skip --format=jpeg",
+	"--name=x --format=npy --label_size=2k",
 	"--name=x --phase=io --kb_base=1000 --bs=64kib,1k --size=1m "
 	"--rate=1mib --rwmixwrite=20",
 };

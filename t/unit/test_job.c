@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "job/fio_options.h"
+#include "job/guess.h"
 #include "job/job.h"
 #include "job/settings.h"
 
@@ -175,6 +176,91 @@ static const struct {
 	{ "cpus_allowed=99999999999", &files_engine, "cpus_allowed: " },
 	{ "target_au=90", &files_engine, "compute_time: 0 leaves" },
 	{ "target_au=90 compute_time=1ms", &files_engine, NULL },
+	{ "target_au=90 compute_time=1ms guess=compute_time", &files_engine,
+	  NULL },
+	{ "guess=compute_time,batch-size", &files_engine, NULL },
+	{ "guess=compute_tme", &files_engine,
+	  "guess: 'compute_tme': unknown option; did you mean 'compute_time'" },
+	{ "guess=colour_of_the_box", &files_engine,
+	  "guess: 'colour_of_the_box': unknown option" },
+	{ "guess=compute_time,", &files_engine, "guess: 'compute_time,': a" },
+	/* the dataset's own */
+	{ "num_files=9000000000 eval_files=2000000000 sample_size=1g",
+	  &files_engine, "sample_size: the dataset would" },
+	{ "num_files=9000000000 label_size=1g sample_size=1k format=npy",
+	  &files_engine, "sample_size: the dataset would" },
+	{ "dataset=scan", &files_engine, NULL },
+	{ "dataset=scan scan_errors=skip", &files_engine, NULL },
+	{ "dataset=scan phase=prepare", &files_engine, "dataset: scan reads" },
+	{ "scan_errors=skip", &files_engine,
+	  "scan_errors: counts with dataset=scan only" },
+	{ "format=parquet columns=a:int8 read_columns=a row_group_size=2",
+	  &files_engine, NULL },
+	{ "columns=a:int8", &files_engine,
+	  "columns: counts with format=parquet only" },
+	{ "read_columns=a", &files_engine,
+	  "read_columns: counts with format=parquet only" },
+	{ "row_group_size=2", &files_engine,
+	  "row_group_size: counts with format=parquet only" },
+	{ "row_group_size=1024", &files_engine, NULL },
+	{ "format=npy label_size=1k", &files_engine, NULL },
+	{ "label_size=1k", &files_engine,
+	  "label_size: counts with format=npy only" },
+	/* tf.data's loader */
+	{ "loader=tfdata shuffle=none", &files_engine, NULL },
+	{ "loader=tfdata shuffle=file", &files_engine, NULL },
+	{ "loader=tfdata shuffle=buffer:64", &files_engine, NULL },
+	{ "loader=tfdata", &files_engine, "shuffle: sample is no order of" },
+	{ "shuffle=buffer:1", &files_engine, "shuffle: only loader=tfdata" },
+	{ "loader=plain shuffle=buffer:64", &files_engine,
+	  "shuffle: only loader=tfdata" },
+	{ "loader=tfdata shuffle=buffer:1000000000 accelerators=2",
+	  &files_engine, NULL },
+	{ "loader=tfdata shuffle=buffer:1000000000 accelerators=3",
+	  &files_engine, "shuffle: 3000000006 samples would be ready" },
+	{ "loader=tfdata shuffle=none decode_threads=8", &files_engine, NULL },
+	{ "decode_threads=8", &files_engine,
+	  "decode_threads: counts with loader=tfdata only" },
+	{ "decode_threads=1", &files_engine, NULL },
+	{ "loader=tfdata shuffle=none access=framework format=tfrecord",
+	  &files_engine, NULL },
+	{ "loader=tfdata shuffle=none access=framework format=npz",
+	  &files_engine, NULL },
+	{ "access=framework format=tfrecord", &files_engine,
+	  "access: framework reads format=tfrecord from the beginning" },
+	{ "access=framework format=tar loader=plain", &files_engine,
+	  "access: framework reads format=tar from the beginning" },
+	{ "format=tfrecord", &files_engine, NULL },
+	/* more ranks than files */
+	{ "shard=file num_files=8 accelerators=8", &files_engine, NULL },
+	{ "shard=file num_files=8 accelerators=9", &files_engine,
+	  "shard: file gives every accelerator" },
+	{ "shard=strided num_files=8 accelerators=9", &files_engine, NULL },
+	{ "shard=file num_files=8 accelerators=9 dataset_ratio=5",
+	  &files_engine, NULL },
+	{ "shard=file num_files=8 accelerators=9 phase=prepare", &files_engine,
+	  NULL },
+	/* what takes time, or memory */
+	{ "preprocess=burn preprocess_time=1ms", &files_engine, NULL },
+	{ "preprocess=burn", &files_engine,
+	  "preprocess: counts with preprocess_time only" },
+	{ "hold_samples=1", &files_engine, NULL },
+	{ "hold_samples=1 phase=prepare", &files_engine,
+	  "hold_samples: counts with phase=train only" },
+	/* evaluation */
+	{ "eval_files=8 eval_batch_size=2 eval_time=1s eval_every=2",
+	  &files_engine, NULL },
+	{ "eval_files=8 eval_after=2", &files_engine, NULL },
+	{ "eval_batch_size=2", &files_engine,
+	  "eval_batch_size: counts with eval_files only" },
+	{ "eval_time=1s", &files_engine,
+	  "eval_time: counts with eval_files only" },
+	{ "eval_every=2", &files_engine,
+	  "eval_every: counts with eval_files only" },
+	{ "eval_after=2", &files_engine,
+	  "eval_after: counts with eval_files only" },
+	{ "eval_files=8 prefetch=1024 eval_batch_size=16777216", &files_engine,
+	  "prefetch: " },
 	/* plain jobs */
 	{ "phase=io", &files_engine, NULL },
 	{ "phase=io", &writes_engine, "ioengine: writes cannot read" },
@@ -266,6 +352,37 @@ START_TEST(options_that_do_not_fit_are_found)
 				      strlen(checks[_i].fault)) == 0,
 			      "%s", d.entries[0].text);
 	diag_fini(&d);
+	job_free(j);
+}
+END_TEST
+
+/* What a report says of `guess`, and options of the command line. */
+static const struct {
+	const char *guess, *typed, *text;
+} guesses[] = {
+	{ NULL, "", "" },
+	{ "compute_time", "", "compute_time is a guess of its source" },
+	{ "compute_time, batch-size", "",
+	  "compute_time is a guess of its source; "
+	  "batch-size is a guess of its source" },
+	{ "compute_time,batch_size", "compute_time=1s",
+	  "batch_size is a guess of its source" },
+	{ "compute_time", "compute_time=1s", "" },
+	{ "compute_time", "compute_time=1s guess=compute_time",
+	  "compute_time is a guess of its source" },
+};
+
+START_TEST(a_guess_is_told_until_the_user_knows_better)
+{
+	struct job *j = job_new("x");
+	struct buf text = { 0 };
+
+	set_options(j, guesses[_i].typed);
+	if (guesses[_i].guess)
+		mem_replace(&j->guess, guesses[_i].guess);
+	guess_text(j, &text);
+	ck_assert_str_eq(buf_str(&text), guesses[_i].text);
+	buf_fini(&text);
 	job_free(j);
 }
 END_TEST
@@ -490,6 +607,8 @@ Suite *suite_job(void)
 	tcase_add_test(t, defaults_are_those_of_the_manual);
 	tcase_add_loop_test(t, options_that_do_not_fit_are_found, 0,
 			    ROWS(checks));
+	tcase_add_loop_test(t, a_guess_is_told_until_the_user_knows_better, 0,
+			    ROWS(guesses));
 	tcase_add_test(t, texts_read_back_whatever_kb_base_is);
 	tcase_add_loop_test(t, bssplit_is_read_as_by_fio, 0, ROWS(splits));
 	tcase_add_test(t, bssplit_has_an_end);

@@ -23,19 +23,26 @@
 
 static char top[64], directory[96];
 static struct clock *the_clock;
-static struct dataset ds;
+static struct dataset ds, eval;
 static struct prepare_progress progress;
 static struct prepare_request request;
 static struct prepare_result result;
 static struct mlgen_err err;
 static bool started;
 
+static int format_named(const char *name)
+{
+	for (int f = FORMAT_NPZ; f <= FORMAT_TAR; f++)
+		if (strcmp(format_of((enum job_format)f)->name, name) == 0)
+			return f;
+	ck_abort_msg("%s", name);
+}
+
 static void make(const char *format, const char *size, uint64_t files,
 		 uint64_t subfolders)
 {
 	struct job job = { .directory = directory,
-			   .format = strcmp(format, "npz") == 0 ? FORMAT_NPZ
-								: FORMAT_RAW,
+			   .format = format_named(format),
 			   .phase = PHASE_PREPARE,
 			   .num_files = files,
 			   .samples_per_file = 1,
@@ -78,6 +85,7 @@ static void tear_down(void)
 {
 	char command[256];
 
+	dataset_fini(&eval);
 	dataset_fini(&ds);
 	clock_leave(the_clock);
 	clock_free(the_clock);
@@ -162,7 +170,7 @@ static int count_names(const char *pattern)
 static bool file_is_right(uint64_t i)
 {
 	static char want[4 << 20], got[4 << 20], chunk[1 << 20];
-	struct format_writer w = { .seed_index = i };
+	struct format_writer w = { .seed_index = dataset_content(&ds, i) };
 	uint64_t bytes = dataset_file_bytes(&ds, i), off;
 	int fd = open(file_path(i), O_RDONLY);
 	ssize_t n = read(fd, got, sizeof(got));
@@ -181,9 +189,10 @@ static void expect_whole(void)
 
 	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
 	ck_assert_int_eq(state, MANIFEST_COMPLETE);
-	for (uint64_t i = 0; i < ds.files; i++)
+	for (uint64_t i = 0; i < dataset_all_files(&ds); i++)
 		ck_assert_msg(file_is_right(i), "%s", file_path(i));
-	ck_assert_int_eq(count_names("img_*"), (int)ds.files_named);
+	ck_assert_int_eq(count_names("img_*"),
+			 (int)(ds.files_named * ds.parts + ds.eval_files));
 	ck_assert_int_eq(count_names(".*"), 0);
 }
 
@@ -512,6 +521,250 @@ START_TEST(files_do_not_stay_in_the_page_cache)
 }
 END_TEST
 
+/* Formats that this build has, with what other libraries they need. */
+static bool make_of_parts(const char *format, uint64_t files)
+{
+	if (format_find(format)->needs)
+		return false;
+	make(format, "30000", files, 3);
+	return true;
+}
+
+START_TEST(all_parts_of_a_format_are_made_mended_and_replaced)
+{
+	static const char *const formats[] = { "tfrecord", "indexed_binary",
+					       "mmap_indexed_binary" };
+	uint64_t all;
+
+	if (!make_of_parts(formats[_i], 7))
+		return;
+	all = dataset_all_files(&ds);
+	ck_assert_uint_ge(all, 14);
+	prepare_ok(all, 0);
+	expect_whole();
+	ck_assert_uint_eq(progress.bytes_done, progress.bytes_total);
+	/* the last part's last file */
+	ck_assert_int_eq(unlink(file_path(all - 1)), 0);
+	ck_assert_int_eq(truncate(file_path(7), 1), 0);
+	request.check_all = true;
+	prepare_ok(2, all - 2);
+	expect_whole();
+	/* a part of it */
+	make(formats[_i], "30000", 3, 3);
+	prepare_ok(0, dataset_all_files(&ds));
+	make("raw", "5000", 4, 0);
+	request.replace = true;
+	prepare_ok(4, 0);
+	expect_whole();
+	ck_assert_int_eq(access(path_in("index"), F_OK), -1);
+	ck_assert_int_eq(access(path_in("train/1"), F_OK), -1);
+}
+END_TEST
+
+START_TEST(what_others_have_in_its_folders_stays)
+{
+	if (!make_of_parts("tfrecord", 7))
+		return;
+	prepare_ok(14, 0);
+	put_text(path_in("index/mine"), "mine");
+	put_text(path_in("index/train/1/mine"), "mine");
+	make("raw", "5000", 4, 0);
+	request.replace = request.check_all = true;
+	prepare_ok(4, 0);
+	ck_assert_uint_eq(size_of(path_in("index/mine")), 4);
+	ck_assert_uint_eq(size_of(path_in("index/train/1/mine")), 4);
+	ck_assert_int_eq(access(path_in("index/train/0"), F_OK), -1);
+}
+END_TEST
+
+START_TEST(a_folder_of_any_part_may_be_of_others)
+{
+	char command[256];
+
+	if (!make_of_parts("tfrecord", 7))
+		return;
+	snprintf(command, sizeof(command), "mkdir -p '%s/index/train/2'",
+		 directory);
+	ck_assert_int_eq(system(command), 0);
+	put_text(file_path(7 + 2), "mine");
+	prepare_fails(-EEXIST, "/index/train/2/img_2_of_7");
+	ck_assert(!started);
+}
+END_TEST
+
+START_TEST(files_to_evaluate_with_are_made_too)
+{
+	ck_assert_int_eq(dataset_init_split(&eval, &ds, 5, NULL), 0);
+	request.eval = &eval;
+	prepare_ok(25, 0);
+	expect_whole();
+	ck_assert_uint_eq(size_of(path_in("valid/img_4_of_5.raw")), 100000);
+	ck_assert_int_eq(unlink(path_in("valid/img_4_of_5.raw")), 0);
+	prepare_ok(0, 25);
+	request.check_all = true;
+	prepare_ok(1, 24);
+	ck_assert_uint_eq(size_of(path_in("valid/img_4_of_5.raw")), 100000);
+	ck_assert_int_eq(count_names("img_*"), 25);
+	make("raw", "5000", 4, 0);
+	request.replace = true;
+	dataset_fini(&eval);
+	ck_assert_int_eq(dataset_init_split(&eval, &ds, 2, NULL), 0);
+	prepare_ok(6, 0);
+	expect_whole();
+	request.eval = NULL;
+	make("raw", "4000", 4, 0);
+	prepare_ok(4, 0);
+	ck_assert_int_eq(access(path_in("valid"), F_OK), -1);
+	expect_whole();
+}
+END_TEST
+
+START_TEST(an_evaluation_is_added_to_a_dataset)
+{
+	enum manifest_state state;
+
+	prepare_ok(20, 0);
+	ck_assert_int_eq(unlink(file_path(3)), 0); /* trusted all the same */
+	ck_assert_int_eq(dataset_init_split(&eval, &ds, 5, NULL), 0);
+	request.eval = &eval;
+	prepare_ok(5, 20);
+	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
+	ck_assert_int_eq(state, MANIFEST_COMPLETE);
+	ck_assert_uint_eq(ds.eval_files, 5);
+	prepare_ok(0, 25);
+	/* who does not evaluate does not forget it, nor calls it complete */
+	request.eval = NULL;
+	make("raw", "100000", 20, 0);
+	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
+	ck_assert_int_eq(manifest_write(&ds, false, NULL), 0);
+	prepare_ok(1, 19);
+	ck_assert_int_eq(manifest_read(&ds, &state, NULL), 0);
+	ck_assert_int_eq(state, MANIFEST_INCOMPLETE);
+	ck_assert_uint_eq(ds.eval_files, 5);
+}
+END_TEST
+
+START_TEST(files_to_evaluate_with_of_others_are_not_touched)
+{
+	char command[256];
+
+	prepare_ok(20, 0);
+	ck_assert_int_eq(dataset_init_split(&eval, &ds, 5, NULL), 0);
+	request.eval = &eval;
+	snprintf(command, sizeof(command), "mkdir -p '%s/valid'", directory);
+	ck_assert_int_eq(system(command), 0);
+	put_text(path_in("valid/img_3_of_5.raw"), "mine");
+	prepare_fails(-EEXIST, "valid/img_3_of_5.raw: is in the way");
+	ck_assert_uint_eq(size_of(path_in("valid/img_3_of_5.raw")), 4);
+}
+END_TEST
+
+/* What a run that trusts a dataset looks at: its first file. */
+START_TEST(a_first_file_that_is_wrong_is_found_before_the_run)
+{
+	static const struct {
+		const char *command, *words;
+		int code;
+	} cases[] = {
+		{ "rm -f $f",
+		  "open: No such file or directory; the dataset "
+		  "was complete: --phase=prepare writes",
+		  -ENOENT },
+		{ "truncate -s 99 $f",
+		  "has 99 bytes instead of 100000; it was truncated or "
+		  "replaced; --phase=prepare writes it again",
+		  -EINVAL },
+		{ "truncate -s 0 $f", "has 0 bytes instead of 100000",
+		  -EINVAL },
+		{ "truncate -s 100001 $f", "has 100001 bytes instead of",
+		  -EINVAL },
+		{ "rm $f; mkdir $f",
+		  "read: Is a directory; the dataset was complete: remove it",
+		  -EISDIR },
+		{ "rm $f; ln -s $f $f",
+		  "open: Too many levels of symbolic links", -ELOOP },
+	};
+	char command[512], fill[256];
+
+	prepare_ok(20, 0);
+	snprintf(fill, sizeof(fill), "%s", file_path(0));
+	snprintf(command, sizeof(command), "f='%s'; %s", fill,
+		 cases[_i].command);
+	ck_assert_int_eq(system(command), 0);
+	prepare_fails(cases[_i].code, cases[_i].words);
+	ck_assert_ptr_eq(strstr(err.text, fill), err.text);
+	ck_assert(!started);
+	if (cases[_i].code == -EISDIR || cases[_i].code == -ELOOP)
+		return;
+	request.check_all = true;
+	prepare_ok(1, 19);
+	expect_whole();
+}
+END_TEST
+
+static void overwrite(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	ck_assert_int_eq(pwrite(fd, text, strlen(text), 0),
+			 (ssize_t)strlen(text));
+	close(fd);
+}
+
+START_TEST(files_of_another_format_are_found_and_written_anew)
+{
+	make("jpeg", "100000", 20, 0);
+	prepare_ok(20, 0);
+	overwrite(file_path(0), "GIF89a");
+	overwrite(file_path(7), "GIF89a");
+	prepare_fails(-EILSEQ, "begins with the bytes 47 49 46, and "
+			       "format=jpeg with ff d8 ff");
+	ck_assert_ptr_eq(strstr(err.text, file_path(0)), err.text);
+	ck_assert_ptr_nonnull(strstr(err.text, "--phase=prepare writes"));
+	request.check_all = true;
+	prepare_ok(2, 18);
+	expect_whole();
+	request.check_all = false;
+	prepare_ok(0, 20);
+}
+END_TEST
+
+START_TEST(of_an_evaluation_the_first_file_is_looked_at_too)
+{
+	ck_assert_int_eq(dataset_init_split(&eval, &ds, 5, NULL), 0);
+	request.eval = &eval;
+	prepare_ok(25, 0);
+	ck_assert_int_eq(truncate(path_in("valid/img_0_of_5.raw"), 9), 0);
+	prepare_fails(-EINVAL, "valid/img_0_of_5.raw: has 9 bytes");
+}
+END_TEST
+
+START_TEST(a_scan_is_left_alone)
+{
+	struct job job = { .directory = top,
+			   .dataset = DATASET_SCAN,
+			   .format = FORMAT_RAW,
+			   .samples_per_file = 1,
+			   .scale = 100,
+			   .accelerators = 1,
+			   .batch_size = 1 };
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/one", top);
+	put_text(path, "12345");
+	dataset_fini(&ds);
+	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
+	ck_assert_uint_eq(ds.files, 1);
+	prepare_ok(0, 1);
+	ck_assert_uint_eq(result.resident_files, 1);
+	request.readonly = true;
+	prepare_ok(0, 1);
+	snprintf(directory, sizeof(directory), "%s", top);
+	ck_assert_int_eq(access(path_in(MANIFEST_NAME), F_OK), -1);
+	ck_assert_uint_eq(size_of(path), 5);
+}
+END_TEST
+
 Suite *suite_prepare(void)
 {
 	Suite *s = suite_create("prepare");
@@ -541,6 +794,18 @@ Suite *suite_prepare(void)
 	tcase_add_test(t, a_full_disk_names_the_file_and_what_is_missing);
 	tcase_add_test(t, a_file_in_the_place_of_the_directory_is_an_error);
 	tcase_add_test(t, files_do_not_stay_in_the_page_cache);
+	tcase_add_loop_test(
+		t, all_parts_of_a_format_are_made_mended_and_replaced, 0, 3);
+	tcase_add_test(t, what_others_have_in_its_folders_stays);
+	tcase_add_test(t, a_folder_of_any_part_may_be_of_others);
+	tcase_add_test(t, files_to_evaluate_with_are_made_too);
+	tcase_add_test(t, an_evaluation_is_added_to_a_dataset);
+	tcase_add_test(t, files_to_evaluate_with_of_others_are_not_touched);
+	tcase_add_loop_test(
+		t, a_first_file_that_is_wrong_is_found_before_the_run, 0, 6);
+	tcase_add_test(t, files_of_another_format_are_found_and_written_anew);
+	tcase_add_test(t, of_an_evaluation_the_first_file_is_looked_at_too);
+	tcase_add_test(t, a_scan_is_left_alone);
 	suite_add_tcase(s, t);
 	return s;
 }

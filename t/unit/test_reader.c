@@ -66,7 +66,7 @@ static void set_up(struct fixture *f, const struct set_up *s)
 	f->plan = (struct plan_config){ .dataset = &f->dataset,
 					.bs_bytes = s->bs,
 					.align_bytes = s->align };
-	f->reader = reader_new(f->io, &f->stat, &f->plan, s->tasks, s->iodepth);
+	f->reader = reader_new(f->io, &f->stat, s->tasks, s->iodepth);
 }
 
 static void tear_down(struct fixture *f)
@@ -87,7 +87,7 @@ static void start(struct fixture *f, uint64_t id)
 
 	ck_assert(reader_has_room(f->reader));
 	dataset_extent(&f->dataset, id, &x);
-	reader_start(f->reader, &x);
+	reader_start(f->reader, &f->plan, &x);
 }
 
 static const struct read_task *finish(struct fixture *f)
@@ -299,7 +299,7 @@ static void check_failure(const struct failure *c, const struct set_up *like,
 	start(&f, 3);
 	const struct read_task *t = finish(&f);
 	ck_assert_int_eq(t->error, c->error);
-	reader_describe(f.reader, t, "there", err);
+	reader_describe(t, "there", err);
 	ck_assert_uint_eq(f.stat.sample->count, 0);
 	tear_down(&f);
 }

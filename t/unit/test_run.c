@@ -1,81 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_run.c - trainings on the virtual clock: utilisation exact to the nanosecond. */
-#include <check.h>
 #include <errno.h>
-#include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "run/run.h"
-
-#define MS 1000000ull
-
-/*
- * An engine without files whose reads take read_ns of virtual time, as many
- * at once as there are workers; read number fail_at fails.
- */
-struct mock {
-	uint64_t read_ns;
-	uint64_t fail_at;
-};
-
-static const struct mlgen_field mock_fields[] = {
-	{ "read_ns", MLGEN_F_U64(struct mock, read_ns), .def = "0" },
-	{ "fail_at", MLGEN_F_U64(struct mock, fail_at), .def = "1t" },
-	{ 0 },
-};
-
-static _Atomic uint64_t reads;
-
-static int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
-{
-	const struct mock *m = ctx->opts;
-	(void)n;
-	io[0]->result = 0;
-	if (io[0]->op != MLGEN_READ)
-		return 1;
-	uint64_t number = atomic_fetch_add(&reads, 1);
-	if (m->read_ns)
-		ctx->sleep_until(ctx, ctx->now_ns(ctx) + m->read_ns);
-	io[0]->result = number == m->fail_at ? -EIO : (int64_t)io[0]->len_bytes;
-	return 1;
-}
-
-static const struct mlgen_engine mock_engine = {
-	.abi = MLGEN_ENGINE_ABI,
-	.size = sizeof(struct mlgen_engine),
-	.name = "mock",
-	.help = "takes its time",
-	.caps = ((1u << MLGEN_OPS) - 1) | MLGEN_CAP_NO_FILES,
-	.opts = mock_fields,
-	.opts_size = sizeof(struct mock),
-	.submit = mock_submit,
-};
-
-static struct mock *mock_of(struct job *j)
-{
-	return j->engine_opts;
-}
-
-static struct dist constant(uint64_t v)
-{
-	return (struct dist){ .kind = DIST_CONST, .a = (double)v };
-}
-
-/* One accelerator, one loader, batch 1, 10 ms of compute. */
-static struct job *new_job(void)
-{
-	struct job *j = job_new("t");
-	job_set_engine(j, &mock_engine);
-	j->sample_size = constant(4096);
-	j->bs.read = 4096;
-	j->format = FORMAT_RAW;
-	j->compute_time = constant(10 * MS);
-	j->accelerators = j->read_threads = j->prefetch = j->batch_size = 1;
-	j->num_files = 4;
-	j->epochs = 1;
-	return j;
-}
+#include "train_rig.h"
 
 struct ran {
 	struct clock *clock;
@@ -109,12 +38,6 @@ static void end(struct ran *r, struct job **jobs, size_t count)
 	clock_free(r->clock);
 	for (size_t i = 0; i < count; i++)
 		job_free(jobs[i]);
-}
-
-static void assert_near(double got, double want)
-{
-	ck_assert_msg(fabs(got - want) < 1e-6, "got %.9f, want %.9f", got,
-		      want);
 }
 
 /*
@@ -183,7 +106,7 @@ START_TEST(loaders_read_side_by_side)
 }
 END_TEST
 
-static const int loaders[] = { LOADER_PYTORCH, LOADER_PLAIN };
+static const int loaders[] = { LOADER_PYTORCH, LOADER_PLAIN, LOADER_TFDATA };
 
 START_TEST(every_sample_is_delivered_exactly_once)
 {
@@ -194,6 +117,7 @@ START_TEST(every_sample_is_delivered_exactly_once)
 	j->prefetch = 2;
 	j->batch_size = 4;
 	j->num_files = 120;
+	j->shuffle = SHUFFLE_FILE;
 	j->epochs = 3;
 	mock_of(j)->read_ns = 3 * MS;
 	struct ran r = go(&j, 1);
@@ -207,12 +131,12 @@ START_TEST(every_sample_is_delivered_exactly_once)
 }
 END_TEST
 
-/* A slow pytorch batch holds back later ones; plain takes what is there. */
 START_TEST(steps_limit_stops_all_ranks_at_the_same_step)
 {
 	struct job *j = new_job();
 	j->loader = loaders[_i];
 	j->accelerators = 2;
+	j->shuffle = SHUFFLE_NONE;
 	j->num_files = 40;
 	j->steps = 7;
 	j->epochs = 10;
@@ -278,6 +202,7 @@ START_TEST(an_error_stops_the_run_and_names_the_read)
 	j->read_threads = 3;
 	j->accelerators = 2;
 	j->num_files = 40;
+	j->shuffle = SHUFFLE_FILE;
 	mock_of(j)->fail_at = 17;
 	struct ran r = go(&j, 1);
 	ck_assert_int_eq(r.result->err.code, -EIO);
@@ -360,14 +285,14 @@ Suite *suite_run(void)
 			    (int)(sizeof(overlap) / sizeof(*overlap)));
 	tcase_add_test(tc, accelerator_time_adds_up);
 	tcase_add_test(tc, loaders_read_side_by_side);
-	tcase_add_loop_test(tc, every_sample_is_delivered_exactly_once, 0, 2);
+	tcase_add_loop_test(tc, every_sample_is_delivered_exactly_once, 0, 3);
 	tcase_add_loop_test(tc, steps_limit_stops_all_ranks_at_the_same_step, 0,
-			    2);
+			    3);
 	tcase_add_test(tc, runtime_repeats_epochs_when_time_based);
 	tcase_add_test(tc, ramp_time_delays_what_is_counted);
 	tcase_add_test(tc, a_step_barrier_waits_for_the_slowest);
 	tcase_add_loop_test(tc, an_error_stops_the_run_and_names_the_read, 0,
-			    2);
+			    3);
 	tcase_add_test(tc, a_counted_error_does_not_stop_the_run);
 	tcase_add_loop_test(tc, two_jobs_run_together_and_one_after_the_other,
 			    0, 2);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dataset_scan.c - a dataset of the files that are there. */
+#include "data/dataset_scan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "data/format.h"
+#include "data/scan.h"
+
+/* --showjob writes defaults, too: they are no opinion. */
+static bool is_set(const struct job *j, const char *option)
+{
+	const struct mlgen_field *f = field_find(job_fields, option);
+
+	return j->origins && j->origins[f - job_fields].raw &&
+	       !field_is_default(f, j);
+}
+
+static int check_format(const struct dataset *ds, const struct job *j,
+			struct mlgen_err *err)
+{
+	const char *name = ds->format->name;
+
+	if (j->format != FORMAT_RAW && j->format != FORMAT_JPEG)
+		return mlgen_fail(err, -EINVAL,
+				  "format: dataset=scan reads files as they "
+				  "are, of which it knows the sizes alone; "
+				  "format=raw instead of %s (or jpeg, for "
+				  "access=framework)",
+				  name);
+	if (j->samples_per_file == 1)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "samples_per_file: with dataset=scan each file is "
+			  "one sample, not %" PRIu64 "; samples_per_file=1",
+			  j->samples_per_file);
+}
+
+static int check_options(const struct dataset *ds, const struct job *j,
+			 struct mlgen_err *err)
+{
+	if (j->phase == PHASE_PREPARE)
+		return mlgen_fail(err, -EINVAL,
+				  "phase: prepare writes files, and "
+				  "dataset=scan reads those that are there; "
+				  "phase=train, or dataset=made");
+	if (j->dataset_ratio > 0)
+		return mlgen_fail(err, -EINVAL,
+				  "dataset_ratio: %g x memory is for files "
+				  "that are written, dataset=scan reads those "
+				  "that are there; leave it out",
+				  j->dataset_ratio);
+	if (j->eval_files)
+		return mlgen_fail(err, -EINVAL,
+				  "eval_files: dataset=scan has all its files "
+				  "in the training; eval_files=0");
+	return check_format(ds, j, err);
+}
+
+static int check_count(const struct dataset *ds, const struct job *j,
+		       struct mlgen_err *err)
+{
+	if (!is_set(j, "num_files") || j->num_files == ds->files)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "num_files: %" PRIu64 ", but dataset=scan found "
+			  "%" PRIu64 " in %s; leave it out (scale= takes a "
+			  "part of them)",
+			  j->num_files, ds->files, ds->directory);
+}
+
+static void note_unused(const struct job *j)
+{
+	static const char *const options[] = { "sample_size", "subfolders" };
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (is_set(j, options[i]))
+			log_note("%s: not used; dataset=scan takes the files "
+				 "as they are",
+				 options[i]);
+}
+
+int dataset_scan(struct dataset *ds, const struct job *job,
+		 struct mlgen_err *err)
+{
+	int r = check_options(ds, job, err);
+
+	if (r == 0)
+		r = scan_new(&ds->scan, ds->directory,
+			     (enum job_scan_errors)job->scan_errors, err);
+	if (r)
+		return r;
+	ds->files = scan_files(ds->scan);
+	note_unused(job);
+	return check_count(ds, job, err);
+}
+
+void dataset_scan_mean(struct dataset *ds)
+{
+	double bytes = 0;
+
+	for (uint64_t i = 0; i < ds->files; i++)
+		bytes += (double)scan_size(ds->scan, i);
+	ds->sample_size = (struct dist){ .kind = DIST_CONST,
+					 .a = bytes / (double)ds->files };
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dataset_scan.h - a dataset of the files that are there (dataset=scan). */
+#pragma once
+
+#include "data/dataset.h"
+
+/*
+ * Refuse what of the job only made files can have, list ds->directory into
+ * ds->scan and count: ds->files is all of them. 0 or -errno with err. Part of
+ * dataset_init.
+ */
+int dataset_scan(struct dataset *ds, const struct job *job,
+		 struct mlgen_err *err);
+
+/* The first ds->files of the scan are the dataset: their mean is its
+ * sample_size. */
+void dataset_scan_mean(struct dataset *ds);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dataset_totals.c - bytes of all files of a dataset, counted or expected. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "data/dataset.h"
+#include "data/format.h"
+#include "data/scan.h"
+
+/* No filesystem holds more, and sums of sizes stay within 64 bits. */
+#define MOST_BYTES 0x1p62
+
+/* Of all parts. */
+static uint64_t file_bytes_of(const struct dataset *ds,
+			      const struct file_shape *shape)
+{
+	struct file_shape part = *shape;
+	uint64_t bytes = 0;
+
+	for (part.part = 0; part.part < ds->parts; part.part++)
+		bytes += ds->format->file_bytes(&part);
+	return bytes;
+}
+
+/* Mean and variance as they grow (Welford): exact where sums of squares of
+ * large sizes would lose the difference. */
+struct moments {
+	uint64_t n;
+	double mean, squares;
+};
+
+static void moments_add(struct moments *m, double v)
+{
+	double delta = v - m->mean;
+
+	m->n++;
+	m->mean += delta / (double)m->n;
+	m->squares += delta * (v - m->mean);
+}
+
+static uint64_t all_parts_bytes(const struct dataset *ds, uint64_t file)
+{
+	struct file_shape shape;
+
+	format_shape(ds, file, &shape);
+	return file_bytes_of(ds, &shape);
+}
+
+static void totals_same(const struct dataset *ds, struct dataset_totals *t)
+{
+	t->bytes = ds->files * all_parts_bytes(ds, 0);
+	t->sample_bytes = dataset_samples(ds) * dataset_sample_bytes(ds, 0);
+	t->mean_file_bytes = (double)all_parts_bytes(ds, 0);
+	t->mean_sample_bytes = (double)dataset_sample_bytes(ds, 0);
+}
+
+static void totals_expected(const struct dataset *ds, struct dataset_totals *t)
+{
+	t->estimate = true;
+	t->mean_sample_bytes = dist_mean(&ds->sample_size);
+	t->mean_file_bytes = dataset_mean_file_bytes(ds);
+	t->stdev_file_bytes =
+		dist_stdev(&ds->sample_size) * (double)ds->samples_per_file;
+	t->bytes = (uint64_t)((double)ds->files * t->mean_file_bytes);
+	t->sample_bytes =
+		(uint64_t)((double)dataset_samples(ds) * t->mean_sample_bytes);
+}
+
+static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
+{
+	struct moments files = { 0 };
+
+	for (uint64_t i = 0; i < ds->files; i++) {
+		struct file_shape shape;
+		uint64_t bytes;
+
+		format_shape(ds, i, &shape);
+		bytes = file_bytes_of(ds, &shape);
+		t->bytes += bytes;
+		t->sample_bytes += shape.samples * format_sample_bytes(&shape);
+		moments_add(&files, (double)bytes);
+	}
+	t->mean_file_bytes = files.mean;
+	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
+	t->mean_sample_bytes =
+		(double)t->sample_bytes / (double)dataset_samples(ds);
+}
+
+/* Counted whatever their number: no sizes are drawn, they are at hand. */
+static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
+{
+	struct moments files = { 0 };
+
+	for (uint64_t i = 0; i < ds->files; i++) {
+		t->bytes += scan_size(ds->scan, i);
+		moments_add(&files, (double)scan_size(ds->scan, i));
+	}
+	t->sample_bytes = t->bytes;
+	t->mean_file_bytes = (double)t->bytes / (double)ds->files;
+	t->mean_sample_bytes = t->mean_file_bytes;
+	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
+}
+
+int dataset_check_bytes(const struct dataset *ds, double files,
+			struct mlgen_err *err)
+{
+	char text[UNITS_TEXT_BYTES];
+	double bytes = dataset_mean_file_bytes(ds) * files;
+
+	if (bytes < MOST_BYTES)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "num_files: the dataset would have %s; lower "
+			  "num_files, samples_per_file or sample_size",
+			  units_human_bytes(text, bytes));
+}
+
+double dataset_mean_file_bytes(const struct dataset *ds)
+{
+	double mean = dist_mean(&ds->sample_size);
+	struct file_shape shape = {
+		.samples = ds->samples_per_file,
+		.sides = { 1, mean < 1 ? 1 : (uint64_t)mean },
+		.common = ds->common,
+	};
+	double rest = mean - (double)shape.sides[1];
+
+	return (double)file_bytes_of(ds, &shape) +
+	       rest * (double)ds->samples_per_file;
+}
+
+void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
+{
+	memset(t, 0, sizeof(*t));
+	if (ds->scan)
+		totals_of_scan(ds, t);
+	else if (dist_is_const(&ds->sample_size))
+		totals_same(ds, t);
+	else if (ds->files > DATASET_EXACT_FILES)
+		totals_expected(ds, t);
+	else
+		totals_exact(ds, t);
+}

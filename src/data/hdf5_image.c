@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hdf5_image.c - all that mlgen asks of libhdf5: a file's metadata, and what is read of it. */
+#include "data/hdf5_image.h"
+
+#include "config.h"
+
+#ifdef HAVE_HDF5
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <hdf5.h>
+#if H5_VERSION_GE(1, 14, 0)
+#include <H5FDdevelop.h>
+#endif
+
+#include "base/mem.h"
+
+/*
+ * The numbers that depend on the shape: each side, and behind them the bytes
+ * of all samples and the file's end. All of them take 8 bytes, little endian
+ * (HDF5 file format, "sizes of lengths and offsets").
+ */
+enum { PAYLOAD, END, NUMBERS };
+
+struct numbers {
+	unsigned count;
+	uint64_t values[HDF5_RANK_MAX + NUMBERS];
+};
+
+/*
+ * Sides that stand out, as no other number of the metadata is like them. The
+ * payload is no smaller than 2048 bytes: libhdf5 sets so much aside for small
+ * datasets, and gives the rest back only when the file is closed.
+ */
+static const uint64_t marks[HDF5_RANK_MAX] = { 1009, 113, 11 };
+/* A second file, to compare with. */
+static const uint64_t others[HDF5_RANK_MAX] = { 23, 1571, 3 };
+
+static uint64_t payload_of(unsigned rank, const uint64_t *sides)
+{
+	uint64_t bytes = 1;
+
+	assert(rank <= HDF5_RANK_MAX);
+	for (unsigned i = 0; i < rank; i++)
+		bytes *= sides[i];
+	return bytes;
+}
+
+static void numbers_of(struct numbers *n, const struct hdf5_image *im,
+		       const uint64_t *sides)
+{
+	uint64_t payload = payload_of(im->rank, sides);
+
+	memcpy(n->values, sides, im->rank * sizeof(*sides));
+	n->values[im->rank + PAYLOAD] = payload;
+	n->values[im->rank + END] = im->head_bytes + payload;
+	n->count = im->rank + NUMBERS;
+}
+
+static uint64_t get64(const uint8_t *at)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 8; i--;)
+		v = v << 8 | at[i];
+	return v;
+}
+
+static void put64(uint8_t *at, uint64_t v)
+{
+	for (unsigned i = 0; i < 8; i++, v >>= 8)
+		at[i] = (uint8_t)v;
+}
+
+/* Making a file in memory */
+
+static bool write_a_byte(hid_t dataset, hid_t space)
+{
+	static const hsize_t first[HDF5_RANK_MAX] = { 0 };
+	const uint8_t byte = 0;
+	hid_t one = H5Screate(H5S_SCALAR);
+	bool ok = one >= 0 &&
+		  H5Sselect_elements(space, H5S_SELECT_SET, 1, first) >= 0 &&
+		  H5Dwrite(dataset, H5T_NATIVE_UINT8, one, space, H5P_DEFAULT,
+			   &byte) >= 0;
+
+	if (one >= 0)
+		H5Sclose(one);
+	return ok;
+}
+
+/* The samples get their place with the first byte that is written. */
+static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
+{
+	haddr_t place = HADDR_UNDEF;
+	hid_t space, dataset = H5I_INVALID_HID;
+	hsize_t dims[HDF5_RANK_MAX];
+
+	for (unsigned i = 0; i < HDF5_RANK_MAX; i++)
+		dims[i] = sides[i];
+	space = H5Screate_simple((int)rank, dims, NULL);
+	/* Files must not differ by the time they were made, and h5py's say
+	 * nothing about it either. */
+	hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+	if (space >= 0 && plist >= 0 && H5Pset_obj_track_times(plist, 0) >= 0)
+		dataset = H5Dcreate2(file, "records", H5T_STD_U8LE, space,
+				     H5P_DEFAULT, plist, H5P_DEFAULT);
+	if (dataset >= 0 && write_a_byte(dataset, space))
+		place = H5Dget_offset(dataset);
+	if (dataset >= 0)
+		H5Dclose(dataset);
+	if (plist >= 0)
+		H5Pclose(plist);
+	if (space >= 0)
+		H5Sclose(space);
+	return place;
+}
+
+/* The oldest version of the layout, which is the default of h5py, and of
+ * libhdf5 up to 1.14; all of them read it. */
+static hid_t create_file(void)
+{
+	hid_t file = H5I_INVALID_HID;
+	hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+
+	if (access < 0)
+		return file;
+	if (H5Pset_fapl_core(access, 65536, 0) >= 0 &&
+	    H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST,
+				 H5F_LIBVER_LATEST) >= 0)
+		file = H5Fcreate("mlgen", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+	H5Pclose(access);
+	return file;
+}
+
+/* What lies before the samples, into `head`: its size, or 0. */
+static unsigned read_head(hid_t file, haddr_t place, uint64_t payload,
+			  uint8_t *head)
+{
+	size_t bytes = (size_t)(place + payload);
+	uint8_t *all;
+	ssize_t got;
+
+	if (place > HDF5_IMAGE_MAX || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
+		return 0;
+	all = mem_zalloc(bytes);
+	/* The samples are the last thing in the file, or it does not fit. */
+	got = H5Fget_file_image(file, all, bytes);
+	if (got == (ssize_t)bytes)
+		memcpy(head, all, (size_t)place);
+	mem_free(all);
+	return got == (ssize_t)bytes ? (unsigned)place : 0;
+}
+
+static unsigned make_head(unsigned rank, const uint64_t *sides, uint8_t *head)
+{
+	hid_t file = create_file();
+	unsigned bytes = 0;
+	haddr_t place;
+
+	if (file < 0)
+		return 0;
+	place = add_dataset(file, rank, sides);
+	if (place != HADDR_UNDEF)
+		bytes = read_head(file, place, payload_of(rank, sides), head);
+	H5Fclose(file);
+	return bytes;
+}
+
+static bool find_places(struct hdf5_image *im)
+{
+	struct numbers n;
+
+	numbers_of(&n, im, marks);
+	for (unsigned off = 0; off + 8 <= im->head_bytes; off++) {
+		uint64_t v = get64(im->head + off);
+
+		for (unsigned i = 0; i < n.count; i++) {
+			if (n.values[i] != v)
+				continue;
+			if (im->place_count == HDF5_PLACES_MAX)
+				return false;
+			im->places[im->place_count++] =
+				(struct hdf5_place){ off, i };
+		}
+	}
+	return true;
+}
+
+/* Is a file of another shape what libhdf5 would have made of it? */
+static bool is_right(const struct hdf5_image *im)
+{
+	uint8_t *two = mem_zalloc((size_t)2 * HDF5_IMAGE_MAX);
+	uint8_t *mine = two + HDF5_IMAGE_MAX;
+	bool same = make_head(im->rank, others, two) == im->head_bytes;
+
+	hdf5_image_fill(im, others, mine);
+	same = same && memcmp(two, mine, im->head_bytes) == 0;
+	mem_free(two);
+	return same;
+}
+
+/*
+ * Seeing what is read
+ *
+ * A driver below libhdf5 that has the metadata in memory, says that a file
+ * goes on behind it, and takes notes. It claims to be able to do what the
+ * driver for files does (H5FDsec2.c), as that decides about what is kept, read
+ * ahead and merged. libhdf5 has only the property list to hand things to it.
+ */
+struct recorder {
+	H5FD_t pub; /* first, as libhdf5 wants it */
+	struct hdf5_image *image;
+	uint8_t head[HDF5_IMAGE_MAX];
+	haddr_t end_of_file, end_of_allocation;
+};
+
+struct recorder_info {
+	struct recorder *recorder;
+};
+
+static H5FD_t *recorder_open(const char *name, unsigned flags, hid_t access,
+			     haddr_t max)
+{
+	const struct recorder_info *info = H5Pget_driver_info(access);
+
+	(void)name;
+	(void)flags;
+	(void)max;
+	return info ? &info->recorder->pub : NULL;
+}
+
+static herr_t recorder_close(H5FD_t *file)
+{
+	(void)file;
+	return 0;
+}
+
+static herr_t recorder_query(const H5FD_t *file, unsigned long *flags)
+{
+	(void)file;
+	*flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
+		 H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA |
+		 H5FD_FEAT_SUPPORTS_SWMR_IO | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+	return 0;
+}
+
+static haddr_t recorder_get_eoa(const H5FD_t *file, H5FD_mem_t type)
+{
+	(void)type;
+	return ((const struct recorder *)file)->end_of_allocation;
+}
+
+static herr_t recorder_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t end)
+{
+	(void)type;
+	((struct recorder *)file)->end_of_allocation = end;
+	return 0;
+}
+
+static haddr_t recorder_get_eof(const H5FD_t *file, H5FD_mem_t type)
+{
+	(void)type;
+	return ((const struct recorder *)file)->end_of_file;
+}
+
+/* None that reaches into the samples is expected: it would depend on the
+ * file's size. */
+static herr_t recorder_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer,
+			    haddr_t off, size_t bytes, void *to)
+{
+	struct recorder *r = (struct recorder *)file;
+	struct hdf5_image *im = r->image;
+
+	(void)type;
+	(void)transfer;
+	if (off > im->head_bytes || bytes > im->head_bytes - off ||
+	    im->read_count == HDF5_READS_MAX)
+		return -1;
+	im->reads[im->read_count++] =
+		(struct hdf5_read){ (unsigned)off, (unsigned)bytes };
+	memcpy(to, r->head + off, bytes);
+	return 0;
+}
+
+static herr_t recorder_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer,
+			     haddr_t off, size_t bytes, const void *from)
+{
+	(void)file;
+	(void)type;
+	(void)transfer;
+	(void)off;
+	(void)bytes;
+	(void)from;
+	return -1;
+}
+
+static const H5FD_class_t recorder_class = {
+#if H5_VERSION_GE(1, 14, 0)
+	.version = H5FD_CLASS_VERSION,
+	.value = (H5FD_class_value_t)499, /* up to 255: libhdf5's own */
+#endif
+	.name = "recorder",
+	.maxaddr = INT64_MAX,
+	.fc_degree = H5F_CLOSE_WEAK,
+	.fapl_size = sizeof(struct recorder_info),
+	.open = recorder_open,
+	.close = recorder_close,
+	.query = recorder_query,
+	.get_eoa = recorder_get_eoa,
+	.set_eoa = recorder_set_eoa,
+	.get_eof = recorder_get_eof,
+	.read = recorder_read,
+	.write = recorder_write,
+};
+
+/* As h5py: its property list has this in it, then f['records'], then what
+ * the type and the shape of the dataset are. */
+static bool look_at(hid_t access)
+{
+	hid_t dataset = H5I_INVALID_HID, space = H5I_INVALID_HID;
+	hid_t file;
+
+	if (H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) < 0)
+		return false;
+	file = H5Fopen("mlgen", H5F_ACC_RDONLY, access);
+	if (file >= 0)
+		dataset = H5Oopen(file, "records", H5P_DEFAULT);
+	if (dataset >= 0)
+		space = H5Dget_space(dataset);
+	if (space >= 0)
+		H5Sclose(space);
+	if (dataset >= 0)
+		H5Oclose(dataset);
+	if (file >= 0)
+		H5Fclose(file);
+	return space >= 0;
+}
+
+static bool record(struct recorder *r)
+{
+	const struct recorder_info info = { r };
+	hid_t driver = H5FDregister(&recorder_class);
+	hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+	size_t sieve = 0;
+	bool ok = driver >= 0 && access >= 0 &&
+		  H5Pset_driver(access, driver, &info) >= 0 &&
+		  H5Pget_sieve_buf_size(access, &sieve) >= 0 && look_at(access);
+
+	r->image->sieve_bytes = sieve;
+	if (access >= 0)
+		H5Pclose(access);
+	if (driver >= 0)
+		H5FDunregister(driver);
+	return ok;
+}
+
+static int unknown_layout(struct mlgen_err *err)
+{
+	unsigned v[3] = { 0 };
+
+	H5get_libversion(&v[0], &v[1], &v[2]);
+	return mlgen_fail(err, -EINVAL,
+			  "format: hdf5: libhdf5 %u.%u.%u lays out files in a "
+			  "way that mlgen does not know; versions 1.10 to 1.14 "
+			  "are known",
+			  v[0], v[1], v[2]);
+}
+
+int hdf5_image_init(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
+{
+	assert(rank <= HDF5_RANK_MAX);
+	*im = (struct hdf5_image){ .rank = rank };
+	/* No handler of its own at exit, whichever thread that is in; nothing
+	 * on stderr. */
+	H5dont_atexit();
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	im->head_bytes = make_head(rank, marks, im->head);
+	if (im->head_bytes == 0 || !find_places(im) || !is_right(im) ||
+	    hdf5_image_learn(im, marks))
+		return unknown_layout(err);
+	return 0;
+}
+
+void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides,
+		     uint8_t *to)
+{
+	struct numbers n;
+
+	numbers_of(&n, im, sides);
+	memcpy(to, im->head, im->head_bytes);
+	for (unsigned i = 0; i < im->place_count; i++)
+		put64(to + im->places[i].off, n.values[im->places[i].number]);
+}
+
+int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides)
+{
+	struct recorder *r = mem_zalloc(sizeof(*r));
+	bool ok;
+
+	im->read_count = 0;
+	r->image = im;
+	r->end_of_file = im->head_bytes + payload_of(im->rank, sides);
+	hdf5_image_fill(im, sides, r->head);
+	ok = record(r);
+	mem_free(r);
+	return ok ? 0 : -EINVAL;
+}
+
+#endif

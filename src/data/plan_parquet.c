@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_parquet.c - pyarrow's read_row_group of some columns, call by call. */
+#include "data/parquet.h"
+#include "data/plan.h"
+
+/*
+ * pyarrow's ParquetFile asks for the last 64 KiB of the file, and for the
+ * footer once more, whole, where that was not all of it. read_row_group
+ * (without pre_buffer, which is how DLIO calls it) reads the chunk of each
+ * column in one request, one after the other, also where they lie side by side.
+ *
+ * DLIO keeps the footer of a file for the epoch, so it is read once however
+ * many row groups follow. Row groups are shuffled over the threads here: each
+ * opens and closes the file by itself, and the footer is read with the first
+ * one of its file.
+ */
+#define FIRST_READ_BYTES 65536
+
+enum {
+	STEP_OPEN,
+	STEP_STAT,
+	STEP_FOOTER,
+	STEP_FOOTER_AGAIN,
+	STEP_CHUNKS,
+	STEP_CLOSED,
+};
+
+static const struct parquet *parquet_of(const struct plan *p)
+{
+	return p->shape.common;
+}
+
+static bool is_footer_longer(const struct parquet *f)
+{
+	return f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES;
+}
+
+/* p->off and p->end count the columns that are still to be read. */
+static void arrow_init(struct plan *p, const struct file_shape *shape,
+		       const struct extent *x)
+{
+	const struct parquet *f = shape->common;
+
+	(void)x;
+	p->end = f->read_count;
+}
+
+static void read_footer(struct plan *p, struct plan_op *op)
+{
+	const struct parquet *f = parquet_of(p);
+
+	op->op = MLGEN_READ;
+	if (p->step == STEP_FOOTER) {
+		op->len_bytes = f->file_bytes < FIRST_READ_BYTES
+					? f->file_bytes
+					: FIRST_READ_BYTES;
+		op->off = f->file_bytes - op->len_bytes;
+		p->step = is_footer_longer(f) ? STEP_FOOTER_AGAIN : STEP_CHUNKS;
+	} else {
+		op->len_bytes = f->footer_bytes;
+		op->off = f->footer_off;
+		p->step = STEP_CHUNKS;
+	}
+}
+
+static void read_chunk(struct plan *p, struct plan_op *op)
+{
+	const struct parquet *f = parquet_of(p);
+	const struct parquet_chunk *c = &f->chunks[f->reads[p->off++]];
+	uint64_t group = p->extent.first_sample / f->group_rows;
+
+	op->op = MLGEN_READ;
+	op->off = PARQUET_MAGIC_BYTES + group * f->group_bytes + c->off;
+	op->len_bytes = c->bytes;
+}
+
+static bool arrow_next(struct plan *p, struct plan_op *op)
+{
+	op->after = true;
+	switch (p->step) {
+	case STEP_OPEN:
+		op->op = MLGEN_OPEN;
+		p->step = p->extent.first_sample == 0 ? STEP_STAT : STEP_CHUNKS;
+		return true;
+	case STEP_STAT:
+		op->op = MLGEN_STAT;
+		p->step = STEP_FOOTER;
+		return true;
+	case STEP_FOOTER:
+	case STEP_FOOTER_AGAIN:
+		read_footer(p, op);
+		return true;
+	case STEP_CHUNKS:
+		if (p->off < p->end) {
+			read_chunk(p, op);
+		} else {
+			op->op = MLGEN_CLOSE;
+			p->step = STEP_CLOSED;
+		}
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* All row groups are alike. */
+static void arrow_skip(struct plan *p, struct plan_counts *c)
+{
+	const struct parquet *f = parquet_of(p);
+
+	c->ops[MLGEN_READ] += f->read_count;
+	sizes_merge(&c->reads, &f->read_sizes);
+	c->io_bytes += f->read_bytes;
+	p->off = p->end;
+}
+
+static uint64_t arrow_largest_read(const struct plan_config *config)
+{
+	const struct parquet *f = config->dataset->common;
+	uint64_t most =
+		is_footer_longer(f) ? f->footer_bytes : FIRST_READ_BYTES;
+
+	return most > f->largest_read ? most : f->largest_read;
+}
+
+const struct plan_kind plan_parquet = {
+	.init = arrow_init,
+	.next = arrow_next,
+	.skip = arrow_skip,
+	.largest_read = arrow_largest_read,
+};

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hold.c - memory in which loaders keep what they have read ahead (hold_samples=1). */
+#include "run/hold.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "run/loader.h"
+
+/* Slots begin at multiples of it; those that direct=1 reads into at whole
+ * pages. */
+#define SLOT_ALIGN 64ull
+#define DIRECT_ALIGN 4096ull
+
+/* Giving less back is not worth the call. */
+#define GIVE_BACK_BYTES 65536ull
+
+/* Files among which the largest is looked for, its extents, and those that
+ * stand for all. */
+#define FILES_LOOKED_AT 1000000u
+#define EXTENTS_LOOKED_AT 32768u
+#define MEAN_OF 1024u
+
+#define NO_SLOT UINT64_MAX
+
+struct slot {
+	uint64_t batch;   /* whose extent it has */
+	uint64_t touched; /* bytes from its beginning that are in use */
+	uint64_t next;
+};
+
+struct hold {
+	unsigned char *base;
+	size_t bytes;
+	uint64_t slot_bytes, slots, page_bytes;
+	pthread_mutex_t lock; /* of what follows */
+	struct slot *slot;
+	uint64_t free_slots; /* a stack */
+	uint64_t taken;      /* batches */
+	uint64_t window;
+	uint64_t *kept; /* stacks: of batch b from `taken` on, b % window */
+};
+
+/* How much there is to hold. */
+
+static bool is_held(const struct job *j)
+{
+	return j->hold_samples && !(j->engine->caps & MLGEN_CAP_NO_FILES);
+}
+
+static uint64_t divide_up(uint64_t n, uint64_t by)
+{
+	return (n + by - 1) / by;
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return divide_up(n, to) * to;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Its requests one behind the other; the last one may ask for more than there
+ * is. */
+static uint64_t room_of(const struct plan_config *config,
+			const struct extent *x)
+{
+	struct plan_counts skipped = { 0 };
+	struct plan p;
+	struct plan_op op;
+	uint64_t at, room;
+
+	plan_init(&p, config, x);
+	if (p.kind->skip)
+		p.kind->skip(&p, &skipped);
+	at = room = skipped.io_bytes;
+	while (plan_next(&p, &op)) {
+		if (op.op != MLGEN_READ)
+			continue;
+		room = larger(room, at + op.len_bytes);
+		at += op.got_bytes;
+	}
+	return room;
+}
+
+static uint64_t largest_file(const struct dataset *ds)
+{
+	uint64_t step = divide_up(ds->files, FILES_LOOKED_AT);
+	uint64_t largest = 0, most = 0;
+
+	for (uint64_t i = 0; i < ds->files; i += step) {
+		uint64_t bytes = dataset_file_bytes(ds, i);
+		if (bytes > most) {
+			most = bytes;
+			largest = i;
+		}
+	}
+	return largest;
+}
+
+static uint64_t largest_room(const struct pass *pass)
+{
+	const struct dataset *ds = pass->dataset;
+	uint64_t n = ds->samples_per_file / ds->extent_samples;
+	uint64_t first = largest_file(ds) * n, room = 0;
+	struct extent x;
+
+	for (uint64_t i = 0; i < n; i += divide_up(n, EXTENTS_LOOKED_AT)) {
+		dataset_extent(ds, first + i, &x);
+		room = larger(room, room_of(&pass->plan, &x));
+	}
+	return round_up(room, pass->plan.direct ? DIRECT_ALIGN : SLOT_ALIGN);
+}
+
+/* What is still being read when its batch has been taken, of whatever else
+ * arrived, is none of the window's. */
+static uint64_t slots_of(const struct job *j, const struct pass *pass)
+{
+	const struct sampler *s = &pass->sampler;
+	uint64_t extents = divide_up(s->batch, s->extent_samples);
+
+	return loader_model(j)->window(j) * extents +
+	       j->read_threads * job_samples_at_once(j);
+}
+
+static void add_pass(struct hold_config *c, const struct job *j,
+		     const struct pass *pass)
+{
+	c->slots = larger(c->slots, slots_of(j, pass));
+	c->slot_bytes = larger(c->slot_bytes, largest_room(pass));
+}
+
+static double mean_bytes(const struct plan_config *plan)
+{
+	uint64_t n = dataset_extents(plan->dataset);
+	double bytes = 0, samples = 0;
+
+	for (uint64_t id = 0; id < n; id += divide_up(n, MEAN_OF)) {
+		struct plan_counts c;
+		struct extent x;
+		dataset_extent(plan->dataset, id, &x);
+		plan_count(plan, &x, &c);
+		bytes += (double)c.io_bytes;
+		samples += x.samples;
+	}
+	return samples > 0 ? bytes / samples : 0;
+}
+
+/* Memory. */
+
+static int map(struct hold *h)
+{
+	size_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(h->slots, h->slot_bytes, &bytes))
+		return -ENOMEM;
+	/* Not reserved: extents are smaller than the largest. */
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	h->base = p;
+	h->bytes = bytes;
+	return 0;
+}
+
+/* Whole pages behind what is still needed; others lie in the next slot, too. */
+static void give_back(const struct hold *h, uint64_t slot, uint64_t needed,
+		      uint64_t touched)
+{
+	uint64_t from = round_up(slot + needed, h->page_bytes);
+	uint64_t to = slot + touched;
+
+	to -= to % h->page_bytes;
+	if (to > from && to - from >= GIVE_BACK_BYTES)
+		madvise(h->base + from, (size_t)(to - from), MADV_DONTNEED);
+}
+
+static void put(struct hold *h, uint64_t *stack, uint64_t slot)
+{
+	h->slot[slot].next = *stack;
+	*stack = slot;
+}
+
+static void release_all(struct hold *h, uint64_t *stack)
+{
+	while (*stack != NO_SLOT) {
+		uint64_t slot = *stack;
+		*stack = h->slot[slot].next;
+		put(h, &h->free_slots, slot);
+	}
+}
+
+static void release(struct hold *h, uint64_t taken)
+{
+	uint64_t n = taken > h->taken ? taken - h->taken : 0;
+
+	for (uint64_t i = 0; i < n && i < h->window; i++)
+		release_all(h, &h->kept[(h->taken + i) % h->window]);
+	h->taken += n;
+}
+
+static void make_slots(struct hold *h)
+{
+	h->slot = mem_array(h->slots, sizeof(*h->slot));
+	h->kept = mem_array(h->window, sizeof(*h->kept));
+	h->free_slots = NO_SLOT;
+	for (uint64_t i = 0; i < h->window; i++)
+		h->kept[i] = NO_SLOT;
+	for (uint64_t i = h->slots; i > 0; i--)
+		put(h, &h->free_slots, i - 1);
+}
+
+void hold_plan(struct hold_config *c, const struct job *job,
+	       const struct stages *stages)
+{
+	*c = (struct hold_config){ 0 };
+	if (!is_held(job))
+		return;
+	c->window = loader_model(job)->window(job);
+	add_pass(c, job, &stages->train);
+	if (stages->has_eval)
+		add_pass(c, job, &stages->eval);
+	if (c->slot_bytes == 0)
+		c->slots = 0; /* files are mapped, not read */
+}
+
+double hold_bytes(const struct job *job, const struct pass *pass)
+{
+	const struct loader_model *model = loader_model(job);
+	double samples =
+		(double)model->window(job) * (double)pass->sampler.batch;
+	double all = (double)sampler_rank_samples(&pass->sampler);
+
+	if (!model->runs_on && samples > all)
+		samples = all;
+	return samples * (double)job->accelerators * mean_bytes(&pass->plan);
+}
+
+int hold_check(const struct job *job, const struct pass *pass,
+	       uint64_t memory_bytes, struct mlgen_err *err)
+{
+	char need[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES];
+	double bytes = is_held(job) ? hold_bytes(job, pass) : 0;
+
+	if (bytes <= (double)memory_bytes)
+		return 0;
+	return mlgen_fail(err, -ENOMEM,
+			  "hold_samples: samples read ahead would take %s, and "
+			  "the memory of this host is %s; lower prefetch, "
+			  "read_threads, batch_size or accelerators, or set "
+			  "hold_samples=0",
+			  units_human_bytes(need, bytes),
+			  units_human_bytes(have, (double)memory_bytes));
+}
+
+int hold_new(struct hold **out, const struct hold_config *c,
+	     struct mlgen_err *err)
+{
+	double bytes = (double)c->slots * (double)c->slot_bytes;
+	struct hold *h = mem_zalloc(sizeof(*h));
+	char text[UNITS_TEXT_BYTES];
+
+	*out = NULL;
+	h->slots = c->slots;
+	h->slot_bytes = c->slot_bytes;
+	h->window = c->window;
+	h->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	if (map(h) < 0) {
+		mem_free(h);
+		return mlgen_fail(err, -ENOMEM,
+				  "hold_samples: %s of address space for what "
+				  "an accelerator has ahead cannot be had; "
+				  "lower prefetch or batch_size, raise ulimit "
+				  "-v, or set hold_samples=0",
+				  units_human_bytes(text, bytes));
+	}
+	pthread_mutex_init(&h->lock, NULL);
+	make_slots(h);
+	*out = h;
+	return 0;
+}
+
+void hold_free(struct hold *h)
+{
+	if (!h)
+		return;
+	munmap(h->base, h->bytes);
+	pthread_mutex_destroy(&h->lock);
+	mem_free(h->slot);
+	mem_free(h->kept);
+	mem_free(h);
+}
+
+void *hold_take(struct hold *h, uint64_t batch, uint64_t taken, uint64_t *bytes)
+{
+	uint64_t slot;
+
+	*bytes = h->slot_bytes;
+	pthread_mutex_lock(&h->lock);
+	release(h, taken);
+	slot = h->free_slots;
+	if (slot != NO_SLOT) {
+		h->free_slots = h->slot[slot].next;
+		h->slot[slot].batch = batch;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return slot == NO_SLOT ? NULL : h->base + slot * h->slot_bytes;
+}
+
+void hold_keep(struct hold *h, void *at, uint64_t bytes)
+{
+	uint64_t begin = (uint64_t)((unsigned char *)at - h->base);
+	struct slot *s = &h->slot[begin / h->slot_bytes];
+
+	/* Nobody else has it. */
+	if (bytes < s->touched)
+		give_back(h, begin, bytes, s->touched);
+	s->touched = bytes;
+	pthread_mutex_lock(&h->lock);
+	put(h,
+	    s->batch < h->taken ? &h->free_slots
+				: &h->kept[s->batch % h->window],
+	    begin / h->slot_bytes);
+	pthread_mutex_unlock(&h->lock);
+}

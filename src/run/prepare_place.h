@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prepare_place.h - is there room for the files of a dataset, and may they be written. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "data/dataset.h"
+
+/* What is to be written, and what is there. */
+struct prepare_need {
+	const struct dataset *dataset;
+	bool readonly, allow_fill;
+	uint64_t all_files; /* those to evaluate with, too */
+	uint64_t missing_files, missing_bytes;
+	uint64_t present_bytes;
+	uint64_t eval_bytes;  /* of files to evaluate with, all of them */
+	uint64_t freed_bytes; /* of what is removed first */
+};
+
+/* 0, or -EROFS with err. */
+int prepare_check_readonly(const struct prepare_need *n, struct mlgen_err *err);
+
+/* Half of what is free is enough, or all of it with allow_fill. 0, -ENOSPC with
+ * err, which says how many files would fit, or -errno. */
+int prepare_check_space(const struct prepare_need *n, struct mlgen_err *err);
+
+/* With those above it. 0 or -errno with err. */
+int prepare_make_directory(const char *directory, struct mlgen_err *err);

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_parquet.c - layout, content and plan of Parquet files. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/format.h"
+#include "data/parquet.h"
+#include "data/plan.h"
+#include "suites.h"
+
+#define LEAST_BUFFER 65536u
+
+struct table {
+	uint64_t rows, group;
+	double bytes;
+	const char *columns, *read;
+};
+
+static int try_table(struct dataset *ds, const struct table *t,
+		     struct mlgen_err *err)
+{
+	static char directory[] = "d";
+	char *columns = t->columns ? mem_strdup(t->columns) : NULL;
+	char *read = t->read ? mem_strdup(t->read) : NULL;
+	const struct job job = { .directory = directory,
+				 .format = FORMAT_PARQUET,
+				 .num_files = 10,
+				 .samples_per_file = t->rows,
+				 .row_group_size = t->group,
+				 .columns = columns,
+				 .read_columns = read,
+				 .sample_size = { .a = t->bytes },
+				 .scale = 100,
+				 .accelerators = 1,
+				 .batch_size = 1 };
+	int r = dataset_init(ds, &job, 0, err);
+
+	mem_free(columns);
+	mem_free(read);
+	return r;
+}
+
+static const struct parquet *make(struct dataset *ds, const struct table *t)
+{
+	struct mlgen_err err = { 0 };
+
+	ck_assert_msg(try_table(ds, t, &err) == 0, "%s", err.text);
+	return ds->common;
+}
+
+static uint32_t number32(const uint8_t *at)
+{
+	return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+	       (uint32_t)at[3] << 24;
+}
+
+/* A whole file, written in chunks of at most `chunk` bytes. */
+static uint8_t *whole(const struct dataset *ds, uint64_t index, size_t chunk)
+{
+	struct format_writer w = { .seed_index = index };
+	uint64_t total = dataset_file_bytes(ds, index), end = 0, off;
+	uint8_t *file = mem_zalloc(total), *buf = mem_zalloc(chunk);
+	size_t len;
+
+	format_shape(ds, index, &w.shape);
+	while (format_parquet.write_next(&w, buf, chunk, &off, &len)) {
+		ck_assert_uint_gt(len, 0);
+		ck_assert_uint_le(len, chunk);
+		ck_assert_uint_eq(off, end);
+		ck_assert_uint_le(off + len, total);
+		memcpy(file + off, buf, len);
+		end += len;
+	}
+	ck_assert_uint_eq(end, total);
+	mem_free(buf);
+	return file;
+}
+
+/* clang-format off */
+static const struct table tables[] = {
+	{ 1, 1024, 1, NULL, NULL },
+	{ 5, 1024, 100000, NULL, NULL },
+	{ 12, 4, 1000, NULL, NULL },
+	{ 2, 1, 3000000, NULL, NULL },
+	{ 6000, 1000, 27,
+	  "a:int8,b:int32,c:int64,d:float16,e:float32,f:float64", "b,d" },
+	{ 300000, 300000, 9, "a:int8,b:int64", NULL },
+	{ 262144, 262144, 4, "b:float32", NULL },
+	{ 262145, 262145, 4, "b:float32", NULL },
+	{ 20, 10, 1048577, "a:int8,b:int8[1048576]", "a" },
+	{ 900, 1, 120, "c_0..9:float64,d_00..39:int8", "c_3,d_07..09" },
+};
+#define TABLES ((int)(sizeof(tables) / sizeof(tables[0])))
+
+/* As wide as MLPerf's: 40 of 200 columns are read, 160 of 761 bytes. */
+#define DLRM_COLUMNS \
+	"feature_000..026:float32, feature_027..031:float64," \
+	"feature_032..035:float16, feature_036..039:int8," \
+	"feature_040..146:float32, feature_147..161:float64," \
+	"feature_162..176:float16, feature_177..199:int8"
+static const struct table dlrm = {
+	4718592, 6144, 761, DLRM_COLUMNS, "feature_000..039",
+};
+/* clang-format on */
+
+START_TEST(a_file_is_as_long_as_it_says_whatever_the_buffer)
+{
+	struct dataset ds;
+	const struct parquet *p = make(&ds, &tables[_i]);
+	uint8_t *a = whole(&ds, 3, LEAST_BUFFER);
+	uint8_t *b = whole(&ds, 3, LEAST_BUFFER + 13);
+	uint8_t *c = whole(&ds, 3, 1 << 20);
+	uint64_t n = p->file_bytes;
+
+	ck_assert(memcmp(a, b, n) == 0);
+	ck_assert(memcmp(a, c, n) == 0);
+	ck_assert(memcmp(a, "PAR1", 4) == 0);
+	ck_assert(memcmp(a + n - 4, "PAR1", 4) == 0);
+	ck_assert_uint_eq(number32(a + n - 8), p->footer_bytes);
+	ck_assert_uint_eq(p->footer_off + p->footer_bytes + 8, n);
+	mem_free(a);
+	mem_free(b);
+	mem_free(c);
+	dataset_fini(&ds);
+}
+END_TEST
+
+/* Half of the bits are set in what is random. */
+static void looks_random(const uint8_t *at, uint64_t bytes)
+{
+	uint64_t set = 0;
+
+	for (uint64_t i = 0; i < bytes; i++)
+		set += (unsigned)__builtin_popcount(at[i]);
+	if (bytes > 1000) {
+		ck_assert_uint_gt(set, 4 * bytes - bytes / 4);
+		ck_assert_uint_lt(set, 4 * bytes + bytes / 4);
+	}
+}
+
+/* Page by page: the header is the one that is said, int8 are small numbers. */
+static void check_chunk(const uint8_t *at, const struct parquet_chunk *c,
+			const struct column *column)
+{
+	const uint8_t *end = at + c->bytes;
+	uint8_t head[PARQUET_PIECE_MAX];
+
+	for (uint64_t page = 0; page < c->pages; page++) {
+		size_t n = parquet_page_header(c, page, head);
+		uint64_t values =
+			page < c->pages - 1 ? c->page_values : c->last_values;
+
+		ck_assert(memcmp(at, head, n) == 0);
+		at += n;
+		ck_assert(values == 1 || values * c->value_bytes <= 1 << 20);
+		for (uint64_t i = 0; i < values && c->value_bytes == 4 &&
+				     column->kind == COLUMN_INT8;
+		     i++) {
+			int32_t v = (int32_t)number32(at + 4 * i);
+
+			ck_assert_msg(v >= -128 && v <= 127, "%d", v);
+		}
+		if (column->kind != COLUMN_INT8 || column->is_list)
+			looks_random(at, values * c->value_bytes);
+		at += values * c->value_bytes;
+	}
+	ck_assert(at == end);
+}
+
+START_TEST(chunks_are_pages_of_values)
+{
+	struct dataset ds;
+	const struct parquet *p = make(&ds, &tables[_i]);
+	uint8_t *file = whole(&ds, 0, 1 << 20);
+
+	for (uint64_t g = 0; g < p->groups; g++) {
+		for (unsigned i = 0; i < p->columns.count; i++)
+			check_chunk(file + 4 + g * p->group_bytes +
+					    p->chunks[i].off,
+				    &p->chunks[i], &p->columns.list[i]);
+	}
+	mem_free(file);
+	dataset_fini(&ds);
+}
+END_TEST
+
+START_TEST(a_page_header_has_the_bytes_of_its_specification)
+{
+	/* type 0, twice 2400 bytes, then 600 values, PLAIN, RLE, RLE */
+	static const uint8_t want[] = { 0x15, 0,    0x15, 0xc0, 0x25,
+					0x15, 0xc0, 0x25, 0x2c, 0x15,
+					0xb0, 0x09, 0x15, 0,    0x15,
+					6,    0x15, 6,    0,    0 };
+	const struct parquet_chunk c = { .value_bytes = 4,
+					 .last_values = 600,
+					 .pages = 1 };
+	uint8_t got[PARQUET_PIECE_MAX];
+
+	ck_assert_uint_eq(parquet_page_header(&c, 0, got), sizeof(want));
+	ck_assert_mem_eq(got, want, sizeof(want));
+}
+END_TEST
+
+START_TEST(files_differ_in_all_but_their_frame)
+{
+	struct dataset ds;
+	const struct parquet *p = make(&ds, &tables[1]);
+	uint8_t *a = whole(&ds, 0, 1 << 20), *b = whole(&ds, 1, 1 << 20);
+
+	ck_assert(memcmp(a + 64, b + 64, 4096) != 0);
+	ck_assert(memcmp(a + p->footer_off, b + p->footer_off,
+			 p->footer_bytes) == 0);
+	mem_free(a);
+	mem_free(b);
+	dataset_fini(&ds);
+}
+END_TEST
+
+/* The data would be 4 GB: the footer alone, as if all before was written. */
+START_TEST(dlrm_has_a_footer_of_megabytes_of_the_length_computed)
+{
+	struct dataset ds;
+	const struct parquet *p = make(&ds, &dlrm);
+	struct format_writer w = { .pos = p->footer_off };
+	uint8_t *buf = mem_zalloc(LEAST_BUFFER), tail[8];
+	uint64_t off, end = p->footer_off;
+	size_t len;
+
+	ck_assert_uint_eq(p->columns.count, 200);
+	ck_assert_uint_eq(p->read_count, 40);
+	ck_assert_uint_eq(p->groups, 768);
+	ck_assert_double_eq(parquet_read_bytes(&ds), 160);
+	ck_assert_uint_eq(ds.extent_samples, 6144);
+	ck_assert_uint_eq(dataset_extents(&ds), 7680);
+	ck_assert_uint_eq(p->chunks[0].pages, 1);
+	ck_assert_uint_eq(p->chunks[0].bytes - p->chunks[0].last_head_bytes,
+			  24576);
+	/* more than 32 bits of offset, and chunks by the thousand */
+	ck_assert_uint_gt(p->footer_off, UINT64_C(1) << 31);
+	ck_assert_uint_gt(p->footer_bytes, 768 * 200 * 40);
+	format_shape(&ds, 0, &w.shape);
+	while (format_parquet.write_next(&w, buf, LEAST_BUFFER, &off, &len)) {
+		ck_assert_uint_eq(off, end);
+		end += len;
+		memcpy(tail, buf + len - 8, 8);
+	}
+	ck_assert_uint_eq(end, p->file_bytes);
+	ck_assert_uint_eq(number32(tail), p->footer_bytes);
+	mem_free(buf);
+	dataset_fini(&ds);
+}
+END_TEST
+
+START_TEST(all_columns_are_read_where_none_are_named)
+{
+	struct table t = dlrm;
+	struct dataset ds;
+
+	t.read = NULL;
+	ck_assert_uint_eq(make(&ds, &t)->read_count, 200);
+	ck_assert_double_eq(parquet_read_bytes(&ds), 761);
+	dataset_fini(&ds);
+}
+END_TEST
+
+START_TEST(a_sample_lies_where_its_row_group_does)
+{
+	static const struct range_case {
+		uint64_t first, n, group, groups;
+	} cases[] = {
+		{ 0, 1, 0, 1 },       { 0, 1000, 0, 1 }, { 999, 1, 0, 1 },
+		{ 1000, 1000, 1, 1 }, { 999, 2, 0, 2 },  { 5000, 1000, 5, 1 },
+	};
+	struct file_shape shape;
+	struct dataset ds;
+	const struct parquet *p = make(&ds, &tables[4]);
+
+	format_shape(&ds, 0, &shape);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t off, len;
+
+		format_parquet.sample_range(&shape, cases[i].first, cases[i].n,
+					    &off, &len);
+		ck_assert_uint_eq(off, 4 + cases[i].group * p->group_bytes);
+		ck_assert_uint_eq(len, cases[i].groups * p->group_bytes);
+	}
+	dataset_fini(&ds);
+}
+END_TEST
+
+static void next_is(struct plan *p, enum mlgen_op op, uint64_t off,
+		    uint64_t len)
+{
+	struct plan_op got;
+
+	ck_assert(plan_next(p, &got));
+	ck_assert_int_eq(got.op, op);
+	ck_assert_uint_eq(got.off, off);
+	ck_assert_uint_eq(got.len_bytes, len);
+	ck_assert_uint_eq(got.got_bytes, len);
+	ck_assert(got.after);
+}
+
+static void chunks_are_next(struct plan *plan, const struct parquet *p,
+			    uint64_t group)
+{
+	for (unsigned i = 0; i < p->columns.count; i++)
+		if (p->columns.list[i].is_read)
+			next_is(plan, MLGEN_READ,
+				4 + group * p->group_bytes + p->chunks[i].off,
+				p->chunks[i].bytes);
+}
+
+static void is_over(struct plan *plan)
+{
+	struct plan_op op;
+
+	next_is(plan, MLGEN_CLOSE, 0, 0);
+	ck_assert(!plan_next(plan, &op));
+	ck_assert(!plan_next(plan, &op));
+}
+
+static void begin(struct plan *plan, const struct plan_config *config,
+		  uint64_t id)
+{
+	struct extent x;
+
+	dataset_extent(config->dataset, id, &x);
+	plan_init(plan, config, &x);
+}
+
+START_TEST(the_first_row_group_of_a_file_reads_its_footer)
+{
+	struct dataset ds;
+	const struct plan_config config = { .dataset = &ds,
+					    .access = ACCESS_FRAMEWORK };
+	const struct parquet *p = make(&ds, &tables[_i]);
+	uint64_t tail = p->file_bytes < 65536 ? p->file_bytes : 65536;
+	struct plan plan;
+
+	begin(&plan, &config, 2 * p->groups); /* of file 2 */
+	next_is(&plan, MLGEN_OPEN, 0, 0);
+	next_is(&plan, MLGEN_STAT, 0, 0);
+	next_is(&plan, MLGEN_READ, p->file_bytes - tail, tail);
+	if (p->footer_bytes + 8 > 65536)
+		next_is(&plan, MLGEN_READ, p->footer_off, p->footer_bytes);
+	chunks_are_next(&plan, p, 0);
+	is_over(&plan);
+	dataset_fini(&ds);
+}
+END_TEST
+
+/* A file whose footer and tail have `least` to `least` + 7 bytes together: by
+ * the length of a name and the number of row groups. */
+static void make_footer(struct dataset *ds, uint64_t least)
+{
+	for (uint64_t rows = 600; rows < 1500; rows++) {
+		for (int letters = 1; letters < 50; letters++) {
+			char column[64];
+			const struct table t = { rows, 1, 8, column, NULL };
+			uint64_t bytes;
+
+			snprintf(column, sizeof(column), "%0*d:int64", letters,
+				 1);
+			bytes = make(ds, &t)->footer_bytes + 8;
+			if (bytes >= least && bytes < least + 8)
+				return;
+			dataset_fini(ds);
+		}
+	}
+	ck_abort_msg("no footer of %lu bytes", (unsigned long)least);
+}
+
+START_TEST(only_a_footer_that_did_not_fit_is_read_again)
+{
+	struct dataset ds;
+	const struct plan_config config = { .dataset = &ds,
+					    .access = ACCESS_FRAMEWORK };
+	/* The one column makes one read more. */
+	static const struct {
+		uint64_t least;
+		unsigned reads;
+	} cases[] = { { 65536 - 7, 2 }, { 65536 + 1, 3 } };
+	struct plan_counts c;
+	struct extent x;
+
+	make_footer(&ds, cases[_i].least);
+	dataset_extent(&ds, 0, &x);
+	plan_count(&config, &x, &c);
+	ck_assert_uint_eq(c.ops[MLGEN_READ], cases[_i].reads);
+	dataset_fini(&ds);
+}
+END_TEST
+
+START_TEST(other_row_groups_read_only_their_columns)
+{
+	struct dataset ds;
+	const struct plan_config config = { .dataset = &ds,
+					    .access = ACCESS_FRAMEWORK };
+	const struct parquet *p = make(&ds, &dlrm);
+	struct plan plan;
+	struct plan_op op;
+
+	begin(&plan, &config, 768 + 5);
+	next_is(&plan, MLGEN_OPEN, 0, 0);
+	chunks_are_next(&plan, p, 5);
+	is_over(&plan);
+	begin(&plan, &config, 768);
+	for (int i = 0; i < 4; i++)
+		ck_assert(plan_next(&plan, &op)); /* the last: whole footer */
+	ck_assert_uint_eq(op.off, p->footer_off);
+	ck_assert_uint_eq(op.len_bytes, p->footer_bytes);
+	ck_assert_uint_eq(plan_largest_read(&config), p->footer_bytes);
+	dataset_fini(&ds);
+}
+END_TEST
+
+START_TEST(counting_is_going_through_all_of_them)
+{
+	struct dataset ds;
+	const struct plan_config config = { .dataset = &ds,
+					    .access = ACCESS_FRAMEWORK };
+	const struct parquet *p = make(&ds, _i < TABLES ? &tables[_i] : &dlrm);
+	uint64_t last = p->groups - 1;
+
+	for (uint64_t id = 0; id <= last; id += last ? last : 1) {
+		struct plan_counts sum = { 0 }, c;
+		uint64_t largest = 0;
+		struct extent x;
+		struct plan plan;
+		struct plan_op op;
+
+		begin(&plan, &config, id);
+		while (plan_next(&plan, &op)) {
+			sum.ops[op.op]++;
+			if (op.op == MLGEN_READ)
+				sizes_add(&sum.reads, op.len_bytes, 1);
+			sum.io_bytes += op.got_bytes;
+			if (op.len_bytes > largest)
+				largest = op.len_bytes;
+		}
+		dataset_extent(&ds, id, &x);
+		plan_count(&config, &x, &c);
+		ck_assert_mem_eq(&c, &sum, sizeof(c));
+		ck_assert_uint_le(largest, plan_largest_read(&config));
+	}
+	dataset_fini(&ds);
+}
+END_TEST
+
+/* clang-format off */
+static const struct refused_case {
+	struct table table;
+	const char *err;
+} refused[] = {
+	{ { 10, 10, 760, DLRM_COLUMNS, NULL },
+	  "sample_size: 761 bytes is what the columns add up to, not 760" },
+	{ { 10, 10, 4, "x:int3", NULL }, "columns: 'x:int3'" },
+	{ { 10, 10, 4, "x:int32", "y" }, "read_columns: there is no column 'y'" },
+	{ { 10, 10, 4, NULL, "y" }, "read_columns: there is no column 'y'" },
+	{ { 10000, 4096, 4, NULL, NULL },
+	  "row_group_size: 4096 does not divide samples_per_file, which is "
+	  "10000; use one that does, or samples_per_file=8192 or 12288" },
+	{ { 1000001, 1, 4, NULL, NULL }, "row_group_size: 1 makes 1000001 row "
+	  "groups" },
+	{ { 1000000, 1, 8000, "x0..999:float64", NULL }, "make a footer of" },
+	{ { 100000000, 1024, 3e9, NULL, NULL }, "sample_size: 3000000000 bytes" },
+	{ { 100000000, 100000000, 2e9 * 40, "x0..39:int8[2000000000]", NULL },
+	  "samples_per_file: 100000000 rows would be" },
+};
+/* clang-format on */
+
+START_TEST(what_no_file_can_hold_is_refused_in_words)
+{
+	const struct refused_case *c = &refused[_i];
+	struct mlgen_err err = { 0 };
+	struct dataset ds;
+
+	ck_assert_int_eq(try_table(&ds, &c->table, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, c->err), "%s", err.text);
+}
+END_TEST
+
+START_TEST(sizes_that_differ_are_refused)
+{
+	struct mlgen_err err = { 0 };
+	struct dataset ds = {
+		.format = &format_parquet,
+		.samples_per_file = 1,
+		.sample_size = { .kind = DIST_NORMAL, .a = 1000, .b = 10 }
+	};
+
+	ck_assert_int_eq(dataset_init_format(&ds, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, "sample_size: the rows"), "%s",
+		      err.text);
+	format_parquet.fini(&ds);
+	format_parquet.fini(&ds);
+}
+END_TEST
+
+static void add_plans(TCase *t)
+{
+	tcase_add_loop_test(t, the_first_row_group_of_a_file_reads_its_footer,
+			    0, TABLES);
+	tcase_add_loop_test(t, only_a_footer_that_did_not_fit_is_read_again, 0,
+			    2);
+	tcase_add_test(t, other_row_groups_read_only_their_columns);
+	tcase_add_loop_test(t, counting_is_going_through_all_of_them, 0,
+			    TABLES + 1);
+}
+
+Suite *suite_parquet(void)
+{
+	Suite *s = suite_create("parquet");
+	TCase *t = tcase_create("parquet");
+
+	tcase_add_loop_test(t, a_file_is_as_long_as_it_says_whatever_the_buffer,
+			    0, TABLES);
+	tcase_add_loop_test(t, chunks_are_pages_of_values, 0, TABLES);
+	tcase_add_test(t, a_page_header_has_the_bytes_of_its_specification);
+	tcase_add_test(t, files_differ_in_all_but_their_frame);
+	tcase_add_test(t,
+		       dlrm_has_a_footer_of_megabytes_of_the_length_computed);
+	tcase_add_test(t, all_columns_are_read_where_none_are_named);
+	tcase_add_test(t, a_sample_lies_where_its_row_group_does);
+	add_plans(t);
+	tcase_add_loop_test(t, what_no_file_can_hold_is_refused_in_words, 0,
+			    (int)(sizeof(refused) / sizeof(refused[0])));
+	tcase_add_test(t, sizes_that_differ_are_refused);
+	suite_add_tcase(s, t);
+	return s;
+}

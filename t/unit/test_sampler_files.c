@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sampler_files.c - extents of several samples, shards of whole files, and the lanes of tf.data. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/sampler.h"
+#include "suites.h"
+
+/* What one case is made of. */
+struct setting {
+	uint64_t files, per_file, extent_samples, ranks, batch, lanes;
+	int shard, shuffle;
+	bool drop_last, is_eval;
+};
+
+static void make_dataset(struct dataset *ds, const struct setting *c)
+{
+	static char directory[] = "d";
+	const struct job job = { .directory = directory,
+				 .format = FORMAT_RAW,
+				 .phase = PHASE_PREPARE,
+				 .num_files = c->files,
+				 .samples_per_file = c->per_file,
+				 .sample_size = { .a = 1 },
+				 .scale = 100,
+				 .accelerators = 1,
+				 .batch_size = 1 };
+
+	ck_assert_int_eq(dataset_init(ds, &job, 0, NULL), 0);
+	ds->extent_samples = c->extent_samples;
+}
+
+static int make(struct sampler *s, struct dataset *ds, const struct setting *c,
+		struct mlgen_err *err)
+{
+	const struct sampler_config cfg = { .ranks = c->ranks,
+					    .batch = c->batch,
+					    .lanes = c->lanes,
+					    .seed = 7,
+					    .shuffle = c->shuffle,
+					    .shard = c->shard,
+					    .drop_last = c->drop_last,
+					    .is_eval = c->is_eval };
+
+	make_dataset(ds, c);
+	return sampler_init(s, &cfg, ds, err);
+}
+
+static const char *name_of(const struct setting *c)
+{
+	static char text[200];
+
+	snprintf(text, sizeof(text),
+		 "files %lu of %lu by %lu, ranks %lu, batch %lu, lanes %lu, "
+		 "shard %d, shuffle %d, drop_last %d",
+		 (unsigned long)c->files, (unsigned long)c->per_file,
+		 (unsigned long)c->extent_samples, (unsigned long)c->ranks,
+		 (unsigned long)c->batch, (unsigned long)c->lanes, c->shard,
+		 c->shuffle, c->drop_last);
+	return text;
+}
+
+/* How often each extent is read in an epoch. */
+static void check_epoch(const struct sampler *s, uint64_t epoch,
+			const struct setting *c)
+{
+	uint64_t read = s->ranks * s->rank_extents, missing = 0, more = 0;
+	unsigned *seen = mem_array(s->extents, sizeof(*seen));
+	struct sampler_epoch e;
+
+	sampler_epoch(&e, s, epoch);
+	for (uint64_t i = 0; i < read; i++) {
+		uint64_t id = sampler_at(&e, i / s->rank_extents,
+					 i % s->rank_extents);
+
+		ck_assert_msg(id < s->extents, "%s", name_of(c));
+		more += seen[id]++ > 0;
+	}
+	for (uint64_t i = 0; i < s->extents; i++)
+		missing += seen[i] == 0;
+	ck_assert_msg(missing == (s->drop_last ? s->extents - read : 0), "%s",
+		      name_of(c));
+	ck_assert_msg(more == (s->drop_last ? 0 : read - s->extents), "%s",
+		      name_of(c));
+	ck_assert_msg(!s->is_whole || (missing == 0 && more == 0), "%s",
+		      name_of(c));
+	/* The last extent may be one that is not used up. */
+	ck_assert_msg(s->is_whole || missing || more ||
+			      s->steps * s->batch * s->ranks <
+				      s->extents * s->extent_samples,
+		      "%s", name_of(c));
+	mem_free(seen);
+}
+
+/* Batches lie one behind the other and hold what they say. */
+static void check_batches(const struct sampler *s, const struct setting *c)
+{
+	uint64_t samples = 0;
+
+	ck_assert_msg(s->steps > 0 && sampler_batch_start(s, 0) == 0 &&
+			      sampler_batch_start(s, s->steps) ==
+				      s->rank_extents,
+		      "%s", name_of(c));
+	for (uint64_t b = 0; b < s->steps; b++) {
+		uint64_t end = sampler_batch_start(s, b + 1);
+
+		for (uint64_t i = sampler_batch_start(s, b); i < end; i++)
+			ck_assert_msg(sampler_batch_of(s, i) == b, "%s",
+				      name_of(c));
+		samples += sampler_batch_samples(s, b);
+		ck_assert_msg(end * s->extent_samples >= samples, "%s",
+			      name_of(c));
+		ck_assert_msg(b + 1 == s->steps ||
+				      sampler_batch_samples(s, b) == s->batch,
+			      "%s", name_of(c));
+	}
+	ck_assert_msg(samples == sampler_rank_samples(s), "%s", name_of(c));
+	ck_assert_msg(samples <= s->rank_extents * s->extent_samples &&
+			      samples + s->extent_samples >
+				      s->rank_extents * s->extent_samples,
+		      "%s", name_of(c));
+}
+
+/* True: it was one that can be. */
+static bool check_setting(const struct setting *c)
+{
+	struct dataset ds;
+	struct sampler s;
+	bool can = make(&s, &ds, c, NULL) == 0;
+
+	if (can) {
+		check_batches(&s, c);
+		check_epoch(&s, 0, c);
+		check_epoch(&s, 3, c);
+	}
+	dataset_fini(&ds);
+	return can;
+}
+
+static unsigned check_orders(struct setting *c)
+{
+	static const int shuffles[] = { SHUFFLE_NONE, SHUFFLE_FILE,
+					SHUFFLE_SAMPLE, SHUFFLE_BUFFER + 9 };
+	static const uint64_t lanes[] = { 0, 1, 2, 3, 8 };
+	unsigned done = 0;
+
+	for (unsigned k = 0; k < 4 * 5 * 3 * 2; k++) {
+		c->shuffle = shuffles[k % 4];
+		c->lanes = lanes[k / 4 % 5];
+		c->shard = (int)(k / 20 % 3);
+		c->drop_last = k / 60;
+		done += check_setting(c);
+	}
+	return done;
+}
+
+START_TEST(every_extent_is_read_once_whatever_the_order)
+{
+	static const uint64_t files[] = { 1, 2, 5, 8, 13 };
+	static const uint64_t shapes[][2] = {
+		{ 1, 1 }, { 4, 1 }, { 4, 4 }, { 12, 3 }, { 12, 6 }
+	};
+	static const uint64_t batches[] = { 1, 3, 4, 16 };
+	unsigned done = 0;
+
+	for (unsigned k = 0; k < 5 * 5 * 4 * 4; k++) {
+		struct setting c = { .files = files[k % 5],
+				     .per_file = shapes[k / 5 % 5][0],
+				     .extent_samples = shapes[k / 5 % 5][1],
+				     .batch = batches[k / 25 % 4],
+				     .ranks = 1 + k / 100 };
+
+		done += check_orders(&c);
+	}
+	ck_assert_uint_gt(done, 15000);
+}
+END_TEST
+
+/* 6144 rows are read together: dlrm's row groups, batches of 16384. */
+START_TEST(a_batch_begins_with_the_first_extent_that_begins_in_it)
+{
+	/* clang-format off */
+	static const struct {
+		uint64_t extent, batch, steps, starts[6];
+	} cases[] = {
+		{ 6144, 16384, 3, { 0, 3, 6, 8 } },
+		{ 6144, 6144, 10, { 0, 1, 2, 3, 4, 5 } },
+		{ 6144, 2048, 30, { 0, 1, 1, 1, 2, 2 } },
+		{ 6144, 4000, 15, { 0, 1, 2, 2, 3, 4 } },
+		{ 61440, 16384, 3, { 0, 1, 1, 1 } },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct setting c = { .files = 1,
+				     .per_file = 61440,
+				     .extent_samples = cases[i].extent,
+				     .ranks = 1,
+				     .batch = cases[i].batch,
+				     .drop_last = true };
+		struct dataset ds;
+		struct sampler s;
+
+		ck_assert_int_eq(make(&s, &ds, &c, NULL), 0);
+		ck_assert_uint_eq(s.steps, cases[i].steps);
+		for (uint64_t b = 0; b < 6 && b <= s.steps; b++)
+			ck_assert_uint_eq(sampler_batch_start(&s, b),
+					  cases[i].starts[b]);
+		dataset_fini(&ds);
+	}
+}
+END_TEST
+
+START_TEST(what_no_batch_needs_is_not_read)
+{
+	struct setting c = { .files = 4,
+			     .per_file = 6,
+			     .extent_samples = 2,
+			     .ranks = 1,
+			     .batch = 5,
+			     .drop_last = true };
+	struct dataset ds;
+	struct sampler s;
+
+	/* 24 samples: 4 batches are 20, or 10 of 12 extents. */
+	ck_assert_int_eq(make(&s, &ds, &c, NULL), 0);
+	ck_assert_uint_eq(s.rank_extents, 10);
+	ck_assert(!s.is_whole);
+	dataset_fini(&ds);
+	c.drop_last = false;
+	ck_assert_int_eq(make(&s, &ds, &c, NULL), 0);
+	ck_assert_uint_eq(s.rank_extents, 12);
+	ck_assert_uint_eq(sampler_batch_samples(&s, 4), 4);
+	ck_assert(s.is_whole);
+	dataset_fini(&ds);
+}
+END_TEST
+
+/* Whole files: strided, or where lanes ask for them, contiguous too. */
+START_TEST(shards_of_files)
+{
+	/* clang-format off */
+	static const struct {
+		struct setting c;
+		uint64_t rank_extents;
+		uint64_t files[3][3]; /* of the ranks, in order */
+	} cases[] = {
+		{ { 7, 2, 1, 3, 1, 0, SHARD_FILE, SHUFFLE_NONE, true, false }, 4,
+		  { { 0, 3 }, { 1, 4 }, { 2, 5 } } },
+		{ { 7, 2, 1, 3, 1, 0, SHARD_FILE, SHUFFLE_NONE, false, false }, 6,
+		  { { 0, 3, 6 }, { 1, 4, 0 }, { 2, 5, 1 } } },
+		{ { 7, 2, 1, 3, 1, 1, SHARD_STRIDED, SHUFFLE_NONE, true, false }, 4,
+		  { { 0, 3 }, { 1, 4 }, { 2, 5 } } },
+		{ { 7, 2, 1, 3, 1, 1, SHARD_CONTIGUOUS, SHUFFLE_NONE, true, false }, 4,
+		  { { 0, 1 }, { 2, 3 }, { 4, 5 } } },
+		{ { 7, 2, 1, 3, 1, 1, SHARD_CONTIGUOUS, SHUFFLE_NONE, false, false }, 6,
+		  { { 0, 1, 2 }, { 3, 4, 5 }, { 6, 0, 1 } } },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sampler_epoch e;
+		struct dataset ds;
+		struct sampler s;
+
+		ck_assert_int_eq(make(&s, &ds, &cases[i].c, NULL), 0);
+		ck_assert_uint_eq(s.rank_extents, cases[i].rank_extents);
+		sampler_epoch(&e, &s, 0);
+		for (uint64_t r = 0; r < 3; r++)
+			for (uint64_t k = 0; k < s.rank_extents; k++)
+				ck_assert_msg(
+					sampler_at(&e, r, k) ==
+						cases[i].files[r][k / 2] * 2 +
+							k % 2,
+					"case %zu rank %lu at %lu", i,
+					(unsigned long)r, (unsigned long)k);
+		dataset_fini(&ds);
+	}
+}
+END_TEST
+
+/* shuffle=file moves files among the ranks from epoch to epoch, and each is
+ * read from its front to its back. */
+START_TEST(shuffled_files_are_read_front_to_back)
+{
+	struct setting c = { .files = 30,
+			     .per_file = 5,
+			     .extent_samples = 1,
+			     .ranks = 3,
+			     .batch = 1,
+			     .shard = SHARD_FILE,
+			     .shuffle = SHUFFLE_FILE };
+	struct sampler_epoch a, b;
+	unsigned moved = 0;
+	struct dataset ds;
+	struct sampler s;
+
+	ck_assert_int_eq(make(&s, &ds, &c, NULL), 0);
+	sampler_epoch(&a, &s, 0);
+	sampler_epoch(&b, &s, 1);
+	for (uint64_t k = 0; k < s.rank_extents; k++) {
+		uint64_t id = sampler_at(&a, 1, k);
+
+		ck_assert_uint_eq(id % 5, k % 5);
+		if (k % 5)
+			ck_assert_uint_eq(id, sampler_at(&a, 1, k - 1) + 1);
+		moved += id != sampler_at(&b, 1, k);
+	}
+	ck_assert_uint_gt(moved, 25);
+	dataset_fini(&ds);
+}
+END_TEST
+
+/*
+ * tf.data's interleave with block_length=1: `cycle` places are visited in turn,
+ * each gives an element of its file; a place whose file has ended takes the
+ * next one when it is visited, and is passed over when there is none.
+ */
+struct interleave {
+	uint64_t files, per_file, cycle, next_file, at;
+	struct {
+		bool is_open;
+		uint64_t file, next;
+	} places[16];
+};
+
+static bool interleave_next(struct interleave *v, uint64_t *file,
+			    uint64_t *element)
+{
+	for (uint64_t passed = 0; passed < v->cycle; passed++) {
+		uint64_t i = v->at;
+
+		v->at = (v->at + 1) % v->cycle;
+		if (v->places[i].is_open && v->places[i].next == v->per_file)
+			v->places[i].is_open = false;
+		if (!v->places[i].is_open && v->next_file < v->files) {
+			v->places[i].is_open = true;
+			v->places[i].file = v->next_file++;
+			v->places[i].next = 0;
+		}
+		if (!v->places[i].is_open)
+			continue;
+		*file = v->places[i].file;
+		*element = v->places[i].next++;
+		return true;
+	}
+	return false;
+}
+
+static void check_lanes(const struct setting *c)
+{
+	struct interleave v = { .files = c->files / c->ranks,
+				.per_file = c->per_file,
+				.cycle = c->lanes };
+	uint64_t file, element, k = 0;
+	struct sampler_epoch e;
+	struct dataset ds;
+	struct sampler s;
+
+	ck_assert_int_eq(make(&s, &ds, c, NULL), 0);
+	sampler_epoch(&e, &s, 0);
+	for (; interleave_next(&v, &file, &element); k++) {
+		uint64_t rank = c->ranks - 1;
+
+		ck_assert_msg(sampler_at(&e, rank, k) ==
+				      (file * c->ranks + rank) * c->per_file +
+					      element,
+			      "%s", name_of(c));
+		ck_assert_msg(sampler_lane_position(&s, file, element) == k,
+			      "%s", name_of(c));
+	}
+	ck_assert_uint_eq(k, s.rank_extents);
+	dataset_fini(&ds);
+}
+
+START_TEST(lanes_are_those_of_tf_data)
+{
+	unsigned done = 0;
+
+	for (uint64_t files = 1; files <= 17; files++)
+		for (uint64_t per_file = 1; per_file <= 4; per_file++)
+			for (uint64_t lanes = 1; lanes <= 9; lanes++) {
+				struct setting c = { .files = files * 2,
+						     .per_file = per_file,
+						     .extent_samples = 1,
+						     .ranks = 2,
+						     .batch = 1,
+						     .lanes = lanes,
+						     .drop_last = true };
+
+				check_lanes(&c);
+				done++;
+			}
+	ck_assert_uint_eq(done, 17 * 4 * 9);
+}
+END_TEST
+
+/* clang-format off */
+static const struct {
+	struct setting c;
+	const char *text;
+} refused[] = {
+	{ { 4, 8, 1, 5, 1, 0, SHARD_FILE, SHUFFLE_NONE, true, false },
+	  "accelerators: 5 are more than the 4 files of the dataset, of which each takes whole ones; more num_files, or shard=strided" },
+	{ { 4, 8, 1, 5, 1, 2, SHARD_STRIDED, SHUFFLE_NONE, false, false },
+	  "accelerators: 5 are more than the 4 files of the dataset, of which each takes whole ones; more num_files, or shard=strided with loader=pytorch" },
+	{ { 4, 8, 1, 5, 1, 2, SHARD_STRIDED, SHUFFLE_NONE, true, true },
+	  "accelerators: 5 are more than the 4 files of the evaluation, of which each takes whole ones; more eval_files, or shard=strided with loader=pytorch" },
+	{ { 4, 8, 1, 3, 9, 0, SHARD_FILE, SHUFFLE_NONE, true, false },
+	  "batch_size: 9 is more than the 8 samples of one accelerator's shard (4 files, 3 accelerators); more num_files, a smaller batch_size or fewer accelerators" },
+	{ { 1, 8, 8, 1, 9, 0, SHARD_STRIDED, SHUFFLE_NONE, false, true },
+	  "eval_batch_size: 9 is more than the 8 samples of one accelerator's shard (1 file, 1 accelerator); more eval_files, a smaller eval_batch_size or fewer accelerators" },
+	{ { 1, 8, 8, 2, 1, 0, SHARD_STRIDED, SHUFFLE_NONE, true, false },
+	  "batch_size: 1 is more than the 0 samples of one accelerator's shard (1 file, 2 accelerators); more num_files, a smaller batch_size or fewer accelerators" },
+};
+/* clang-format on */
+
+START_TEST(a_rank_without_a_file_or_batch_is_an_error)
+{
+	struct mlgen_err err = { 0 };
+	struct dataset ds;
+	struct sampler s;
+
+	ck_assert_int_eq(make(&s, &ds, &refused[_i].c, &err), -EINVAL);
+	ck_assert_str_eq(err.text, refused[_i].text);
+	dataset_fini(&ds);
+}
+END_TEST
+
+START_TEST(as_many_ranks_as_files_are_fine)
+{
+	struct setting c = { .files = 5,
+			     .per_file = 2,
+			     .extent_samples = 2,
+			     .ranks = 5,
+			     .batch = 2,
+			     .lanes = 4,
+			     .drop_last = true };
+	struct dataset ds;
+	struct sampler s;
+
+	ck_assert_int_eq(make(&s, &ds, &c, NULL), 0);
+	ck_assert(s.is_whole);
+	ck_assert_uint_eq(s.steps, 1);
+	dataset_fini(&ds);
+}
+END_TEST
+
+START_TEST(ten_billion_files_are_no_larger_than_ten)
+{
+	struct setting c = { .files = 10000000000,
+			     .per_file = 1000,
+			     .extent_samples = 10,
+			     .ranks = 1000,
+			     .batch = 1024,
+			     .lanes = 32,
+			     .shuffle = SHUFFLE_FILE,
+			     .drop_last = true };
+	struct sampler_epoch e;
+	struct dataset ds;
+	struct sampler s;
+
+	ck_assert_int_eq(make(&s, &ds, &c, NULL), 0);
+	sampler_epoch(&e, &s, 3);
+	ck_assert_uint_lt(sampler_at(&e, 999, s.rank_extents - 1),
+			  1000000000000);
+	ck_assert_uint_eq(sampler_lane_position(&s, s.rank_files - 1, 99),
+			  s.rank_files * 100 - 1);
+	dataset_fini(&ds);
+}
+END_TEST
+
+Suite *suite_sampler_files(void)
+{
+	Suite *s = suite_create("sampler_files");
+	TCase *t = tcase_create("sampler_files");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, every_extent_is_read_once_whatever_the_order);
+	tcase_add_test(t,
+		       a_batch_begins_with_the_first_extent_that_begins_in_it);
+	tcase_add_test(t, what_no_batch_needs_is_not_read);
+	tcase_add_test(t, shards_of_files);
+	tcase_add_test(t, shuffled_files_are_read_front_to_back);
+	tcase_add_test(t, lanes_are_those_of_tf_data);
+	tcase_add_loop_test(t, a_rank_without_a_file_or_batch_is_an_error, 0,
+			    (int)(sizeof(refused) / sizeof(refused[0])));
+	tcase_add_test(t, as_many_ranks_as_files_are_fine);
+	tcase_add_test(t, ten_billion_files_are_no_larger_than_ten);
+	suite_add_tcase(s, t);
+	return s;
+}
