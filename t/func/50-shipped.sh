@@ -36,19 +36,191 @@ for path in "$TOP"/jobs/*.job "$TOP"/examples/*.job; do
 done
 not_ok "nothing was written by any" test -e mlgen-data -o -e data
 
-# What the first lines of unet3d.job promise to a reader.
-demand_of()
+ok "the list fits 100 columns" awk 'length > 100 { exit 1 }' list
+is "and has nothing that cannot be loaded" "$(grep 'cannot be' list)" ""
+like "it names the other accelerators" "$(cat list)" \
+	'^unet3d .* GiB/s  h100 \(v100 a100 b200\)$'
+is "and what storage sees, of every job" "$(awk '$2 == "-"' list)" ""
+
+# ---- demand
+# What one accelerator takes at 100%, samples/s and MiB/s, as a dry run prints
+# it: demand JOB [ACCELERATOR].
+demand()
 {
-	"$MLGEN" unet3d.job --dry-run --accelerator="$1" |
-		sed -n "s/^demand  *one $1 .*samples\/s *//p"
+	"$MLGEN" "$1.job" --dry-run ${2:+"--accelerator=$2"} |
+		awk '$1 == "demand" {
+			for (i = 2; $i != "samples/s"; i++)
+				;
+			print $(i - 1), $(i + 1) * ($(i + 2) == "GiB/s" ? 1024 : 1)
+		}'
 }
-is "unet3d.job: one accelerator needs what it says" \
-	"$(sed -n 's/^# One accelerator at 100% needs: *//p' "$TOP/jobs/unet3d.job" |
-		tr -s ' ')" \
-	"v100 $(demand_of v100 | sed 's/ GiB.*//;s/^411.* MiB.*/0.40/') a100 $(demand_of a100 |
-		sed 's/ GiB.*//') h100 $(demand_of h100 | sed 's/ GiB.*//') b200 $(demand_of b200)"
+
+# near TITLE GOT WANT: numbers that are the same to three digits.
+near()
+{
+	if awk -v got="$2" -v want="$3" 'BEGIN {
+		n = split(got, g)
+		if (n == 0 || n != split(want, w))
+			exit 1
+		for (i = 1; i <= n; i++)
+			if (g[i] < w[i] * 0.995 || g[i] > w[i] * 1.005)
+				exit 1
+	}'; then
+		tap_pass "$1"
+	else
+		tap_fail "$1" "got:  $2" "want: $3"
+	fi
+}
+
+# As published: batch x record / compute time; of dlrm the columns that are
+# read, 160 bytes of a row. "-" is a job without a name for its accelerator.
+published='
+	unet3d		v100	2.940	411.1
+	unet3d		a100	11.006	1538.8
+	unet3d		h100	21.672	3029.9
+	unet3d		b200	43.210	6041.1
+	resnet50	tf	653.1	71.4
+	resnet50	v100	328.2	35.9
+	resnet50	a100	919.5	100.5
+	resnet50	h100	1785.7	195.3
+	cosmoflow	v100	106.8	288.2
+	cosmoflow	a100	181.5	489.6
+	cosmoflow	h100	285.7	770.7
+	bert		v100	49.59	0.118
+	retinanet	a100	76.2	11.2
+	retinanet	h100	88.9	13.0
+	retinanet	b200	504.7	155.5
+	retinanet	mi355	504.7	155.5
+	flux-jpeg	a100	7.27	2.13
+	flux-jpeg	h100	9.41	2.76
+	flux		b200	35.56	73.4
+	flux		mi355	35.56	73.4
+	dlrm-npz	a100	1170286	571.4
+	dlrm-npz	h100	1638400	800.0
+	dlrm		b200	43690667 6666.7
+	dlrm		mi355	29127111 4444.4
+	dlrm-dlio	-	15.55	9954
+	megatron	-	6.56	0.0128
+	dlio-default	-	4	0.015625'
+while read -r job accelerator samples mib; do
+	[ -n "$job" ] || continue
+	[ "$accelerator" != - ] || accelerator=
+	near "$job $accelerator needs what was published" \
+		"$(demand "$job" $accelerator)" "$samples $mib"
+done <<-END
+	$published
+END
+for path in "$TOP"/jobs/*.job; do
+	job=$(basename "$path" .job)
+	for accelerator in $(sed -n 's/^\[accelerator=\(.*\)\]/\1/p' "$path"); do
+		like "$job $accelerator is in that table" "$published" \
+			"^	$job	+$accelerator	"
+	done
+done
+
+# What the first lines of a job promise to a reader: "v100 0.40 a100 1.50 GiB/s".
+for path in "$TOP"/jobs/*.job; do
+	job=$(basename "$path" .job)
+	# shellcheck disable=SC2046 # several words
+	set -- $(sed -n 's/^# One accelerator at 100% needs: *//p' "$path")
+	[ $# -gt 0 ] || continue
+	for unit; do :; done
+	factor=1
+	[ "$unit" != GiB/s ] || factor=1024
+	if [ $# -eq 2 ]; then
+		near "$job needs what it says" "$(demand "$job" | cut -d' ' -f2)" \
+			"$(echo "$1 $factor" | awk '{ print $1 * $2 }')"
+	fi
+	while [ $# -gt 2 ]; do
+		near "$job $1 needs what it says" \
+			"$(demand "$job" "$1" | cut -d' ' -f2)" \
+			"$(echo "$2 $factor" | awk '{ print $1 * $2 }')"
+		shift 2
+	done
+done
 exits "unet3d.job --scale=2%" 0 "$MLGEN" unet3d.job --scale=2% --dry-run
 like "is 28 files, as it says" "$(cat out)" '^dataset   28 npz files'
+
+# ---- guesses
+for guess in unet3d:b200 retinanet:mi355 flux:mi355 dlrm:mi355; do
+	"$MLGEN" "${guess%:*}.job" --accelerator="${guess#*:}" --dry-run >out 2>&1
+	like "$guess is called a guess" "$(cat out)" \
+		'^ +compute_time is a guess of its source$'
+done
+unlike "unet3d on an h100 is none" "$("$MLGEN" unet3d.job --dry-run)" 'a guess'
+unlike "nor is what the user says" "$("$MLGEN" unet3d.job --dry-run \
+	--accelerator=b200 --compute_time=170ms)" 'a guess'
+exits "a guess of no option is refused" 2 "$MLGEN" unet3d.job --guess=compute_tme \
+	--parse-only
+like "with the nearest" "$(cat err)" \
+	"guess: 'compute_tme': unknown option; did you mean 'compute_time'"
+"$MLGEN" unet3d.job --ioengine=null --accelerator=b200 --num_files=28 \
+	--epochs=1 --steps=1 --json=run.json >out 2>err
+like "the report of a run says it, too" "$(tr -s '\n ' ' ' <out)" \
+	'compute 162 ms per step, barrier after every step; compute_time is a guess of its source '
+is "and the JSON has the option" \
+	"$(json run.json jobs.0.options_resolved.guess)" "compute_time"
+
+# ---- every job runs
+# Without storage, as it is but for its compute time.
+for path in "$TOP"/jobs/*.job; do
+	job=$(basename "$path" .job)
+	batch=$("$MLGEN" "$job.job" --showjob |
+		sed -n 's/^\(batch_size\|accelerators\)=//p' |
+		awk 'BEGIN { n = 2 } { n *= $1 } END { print n }')
+	exits "$job.job runs without storage" 0 "$MLGEN" "$job.job" \
+		--ioengine=null --steps=2 --compute_time=1ms --eval_files=0 \
+		--json=run.json
+	is "$job.job: two steps" "$(ml run.json steps samples)" "2 $batch"
+done
+
+# On storage, made small: JOB OPTION...
+small='
+	quickstart	--num_files=64 --sample_size=2k
+	unet3d		--num_files=28 --sample_size=2k
+	resnet50	--num_files=16 --samples_per_file=25 --sample_size=900 --batch_size=8
+	cosmoflow	--num_files=64 --sample_size=2k
+	bert		--num_files=4 --samples_per_file=100 --sample_size=900 --batch_size=8
+	retinanet	--num_files=96 --sample_size=8k
+	flux-jpeg	--num_files=64 --sample_size=8k
+	flux		--num_files=4 --samples_per_file=8 --row_group_size=4 --batch_size=4 --columns=a:float32[64],b:float32[16] --sample_size=320
+	dlrm		--num_files=4 --samples_per_file=64 --row_group_size=16 --batch_size=16
+	dlrm-npz	--num_files=64 --batch_size=8
+	dlrm-dlio	--samples_per_file=16 --sample_size=2k
+	megatron	--samples_per_file=128
+	dlio-default	--eval_time=1ms'
+run_small()
+{
+	engine=$1
+	shift
+	"$MLGEN" "$@" --ioengine="$engine" --compute_time=1ms --epochs=1 \
+		--invalidate=0 --json=run.json --directory="$T/small/${1%.job}"
+}
+while read -r job options; do
+	[ -n "$job" ] || continue
+	set -f
+	# shellcheck disable=SC2086 # several options
+	exits "$job.job runs on psync" 0 run_small psync "$job.job" $options
+	want=$(ml run.json steps samples sample_bytes io_bytes)
+	unlike "$job.job: something" "$want" '(^| )(absent|0|null)( |$)|^$'
+	for engine in io_uring libaio; do
+		if ! "$MLGEN" --enghelp=$engine >/dev/null 2>&1; then
+			skip "$job.job on $engine" "$engine is not built in"
+			continue
+		fi
+		# shellcheck disable=SC2086
+		run_small $engine "$job.job" $options >out 2>err
+		is "$job.job on $engine: the same" \
+			"$(ml run.json steps samples sample_bytes io_bytes)" "$want"
+	done
+	set +f
+done <<-END
+	$small
+END
+for path in "$TOP"/jobs/*.job; do
+	job=$(basename "$path" .job)
+	like "$job is among these" "$small" "^	$job	"
+done
 
 exits "quickstart.job runs, made small" 0 "$MLGEN" quickstart.job \
 	--sample_size=2k --compute_time=1ms --num_files=32 --epochs=2 \
