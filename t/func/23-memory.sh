@@ -35,6 +35,128 @@ else
 	skip "tmpfs is called memory" "there is no tmpfs at /dev/shm"
 fi
 
+# ---- hold_samples: what is read ahead stays in memory
+ahead="--name=x --directory=$T/held --format=raw --num_files=64
+	--sample_size=2m --batch_size=2 --accelerators=2 --read_threads=2
+	--prefetch=4"
+held=$((2 * 2 * 4 * 2 * 2048))	# KiB: all that may be ahead
+# shellcheck disable=SC2086 # several options
+"$MLGEN" $ahead --phase=prepare >out 2>&1
+
+# shellcheck disable=SC2086
+counts()
+{
+	rm -f run.json
+	if "$MLGEN" $ahead --epochs=2 --json=run.json "$@" >out 2>err; then
+		ml run.json steps samples sample_bytes io_bytes
+	else
+		echo "status $?: $(cat err)"
+	fi
+}
+
+for how in "--loader=pytorch" "--loader=plain --iodepth=8" \
+	"--loader=tfdata --shuffle=buffer:10" "--bs=64k" "--direct=1"; do
+	# shellcheck disable=SC2086
+	want=$(counts $how)
+	case $want in
+	status*)
+		skip "the same is read when it is held: $how" "$(cat err)"
+		continue
+		;;
+	esac
+	for engine in psync io_uring libaio; do
+		# shellcheck disable=SC2086
+		got=$(counts $how --hold_samples=1 --ioengine=$engine)
+		case $got in
+		*io_uring_setup* | *aio-max-nr*)
+			skip "the same is read when it is held: $how, $engine" \
+				"$(cat err)"
+			;;
+		*)
+			is "the same is read when it is held: $how, $engine" \
+				"$got" "$want"
+			;;
+		esac
+	done
+done
+
+# The most that was resident, KiB; nothing once it is gone.
+most()
+{
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB$/\1/p' "/proc/$pid/status"
+}
+reaches()
+{
+	[ "$(most)" -ge "$1" ]
+}
+# A batch takes so long that all that may be ahead is there soon; then epochs
+# pass.
+under_way()
+{
+	rm -f log.csv
+	# shellcheck disable=SC2086
+	background "$MLGEN" $ahead --compute_time="$1" --epochs=1000000 \
+		--log=log.csv --log_interval=10ms --hold_samples="$2"
+	poll grep -qsE ",train,$3" log.csv
+}
+stop()
+{
+	kill -INT "$pid"
+	finish
+	is "$1" "$status" 130
+}
+if [ -z "${SANITIZE-}" ]; then
+	under_way 2ms 0 '([5-9]|[1-9][0-9])'
+	without=$(most)
+	ok "without, little is resident" test "$without" -lt $((held / 2))
+	stop "and the run ends"
+	under_way 1s 1 1
+	ok "with hold_samples, all that is ahead is" \
+		poll reaches $((without + held * 9 / 10))
+	stop "in the first epoch, too, the run ends"
+	under_way 2ms 1 '([5-9]|[1-9][0-9])'
+	ok "epochs later it is no more" \
+		test "$(most)" -lt $((without + held * 5 / 4))
+	note "resident: $without KiB without, $(most) KiB with hold_samples=1," \
+		"$held KiB ahead"
+	stop "and that one ends"
+else
+	skip "with hold_samples, all that is ahead is resident" \
+		"sanitizers have memory of their own"
+fi
+
+# shellcheck disable=SC2086
+"$MLGEN" $ahead --dry-run >out 2>&1
+like "a dry run tells what a framework would hold" "$(cat out)" \
+	'PyTorch would also hold 64 MiB of prefetched'
+like "and how to do the same" "$(cat out)" \
+	'hold_samples=1 takes that from the page cache, too'
+# shellcheck disable=SC2086
+"$MLGEN" $ahead --dry-run --hold_samples=1 >out 2>&1
+like "or what is held" "$(cat out)" \
+	'^ +prefetched samples, held as PyTorch does +64 MiB +ok$'
+unlike "which is not told twice" "$(cat out)" 'would also'
+
+large="--name=x --directory=$T/large --format=raw --num_files=40000
+	--sample_size=4g --prefetch=1024 --batch_size=4 --read_threads=1
+	--hold_samples=1"
+# shellcheck disable=SC2086
+exits "more than this host's memory is refused" 2 "$MLGEN" $large
+like "with the number and the way out" "$(cat err)" \
+	'^mlgen: hold_samples: samples read ahead would take 16 TiB, and the memory of this host is .*; lower prefetch, .* or set hold_samples=0$'
+ok "and nothing is made" test ! -e large
+# shellcheck disable=SC2086
+exits "a dry run of it is no failure" 0 "$MLGEN" $large --dry-run \
+	--json=plan.json
+like "but tells that it would be" "$(cat out)" \
+	'prefetched samples, held as PyTorch does +16 TiB +FAIL$'
+like "in JSON, too" "$(json plan.json jobs.0.plan.blockers.0.text \
+	jobs.0.plan.blockers.1.text)" 'hold_samples: samples read ahead'
+# shellcheck disable=SC2086
+exits "an engine that moves nothing holds nothing" 0 "$MLGEN" $large \
+	--ioengine=null --steps=2
+rm -rf held
+
 # ---- the page cache
 if is_memory "$T"; then
 	skip "the page cache is told from storage" "$T is in memory"

@@ -186,4 +186,11 @@ is "which is no number of bytes" "$(json plan.json jobs.0.plan.move_bytes)" \
 io_plan --ioengine=null
 like "ioengine=null needs none" "$(cat out)" 'ioengine=null touches no file'
 
+# ---- an evaluation has files and steps of its own
+exits "a job that evaluates" 0 "$MLGEN" --name=x --directory="$T/none" \
+	--num_files=64 --batch_size=4 --eval_files=8 --eval_every=2 \
+	--eval_after=3 --epochs=9 --sample_size=4k --format=raw --dry-run
+like "tells its files and steps" "$(cat out)" \
+	'^eval +8 more files, 32 KiB; 2 steps after every 2 epochs, from 3 on$'
+
 done_testing

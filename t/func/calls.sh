@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# calls.sh - what a program asks of its files, as strace sees it: opens, stats, reads with their places, closes.
+# shellcheck shell=sh
+#
+# Sourced after tap.sh.
+#
+#	can_trace		strace is here and allowed
+#	trace COMMAND...	run it; its calls go to trace.*, one file a thread,
+#				so that no call is cut in two
+#	calls FILE [each]	those of the last time that FILE was opened, or of
+#				each time
+#	calls_of FILE...	the same of several, each behind its name
+#
+# A read is "read LENGTH @OFFSET = GOT", wherever the offset comes from: pread,
+# or the place where seeks and reads before have left the file. A copy of a
+# descriptor is the descriptor. Seeks, copies and terminal probes move no data
+# and are left out.
+
+can_trace()
+{
+	command -v strace >/dev/null && strace -qq -o /dev/null true 2>/dev/null
+}
+
+# The leak checker cannot work under a tracer. -s: parts of an iovec.
+trace()
+{
+	rm -f trace.*
+	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
+		strace -ff -qq -s 64 -o trace -e trace="openat,fstat,newfstatat,\
+read,pread64,preadv,lseek,fcntl,close" "$@"
+}
+
+calls()
+{
+	cat trace.* | awk -v file="$1" -v each="${2:-}" '
+	function argument(n,	i, rest) {
+		rest = $0
+		sub(/^[a-z0-9]*\(/, "", rest)
+		for (i = 1; i < n; i++)
+			sub(/^[^,]*, /, "", rest)
+		sub(/[,)].*/, "", rest)
+		return rest
+	}
+	function result(	text) {
+		text = $0
+		sub(/.*\) += /, "", text)
+		sub(/ .*/, "", text)
+		return text
+	}
+	# What is read may look like anything: from the end.
+	function last_argument(n,	rest, parts, count) {
+		rest = $0
+		sub(/\) += [^)]*$/, "", rest)
+		count = split(rest, parts, ", ")
+		return parts[count - n]
+	}
+	function read(length_bytes, off) {
+		seen = seen "read " length_bytes " @" off " = " result() "\n"
+	}
+	/^openat\(/ {
+		if (index($0, "\"" file "\"") && result() >= 0) {
+			if (each != "")
+				printf "%s", seen
+			fd = result()
+			copy = ""
+			seen = "open" (/O_DIRECT/ ? " direct" : "") "\n"
+			at = 0
+		}
+		next
+	}
+	fd == "" || (argument(1) != fd && argument(1) != copy) { next }
+	/^close\(/ {
+		if (argument(1) == fd) {
+			seen = seen "close\n"
+			fd = ""
+		}
+		copy = ""
+	}
+	/^(fstat|newfstatat)\(/ { seen = seen "stat\n" }
+	/^fcntl\(/ && /F_DUPFD/ { copy = result() }
+	/^lseek\(/ { at = result() }
+	/^read\(/ {
+		read(last_argument(0), at)
+		at += result()
+	}
+	/^pread64\(/ { read(last_argument(1), last_argument(0)) }
+	/^preadv\(/ {
+		off = last_argument(0)
+		bytes = 0
+		rest = $0
+		while (match(rest, /iov_len=[0-9]+/)) {
+			bytes += substr(rest, RSTART + 8, RLENGTH - 8)
+			rest = substr(rest, RSTART + RLENGTH)
+		}
+		read(bytes, off)
+	}
+	END { printf "%s", seen }'
+}
+
+calls_of()
+{
+	for calls_file; do
+		echo "$calls_file"
+		calls "$calls_file"
+	done
+}
