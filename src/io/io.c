@@ -321,6 +321,13 @@ static int make_buffer(struct io *io, struct mlgen_err *err)
 	io->buf.base = io->ctx.buf;
 	if (io->ctx.buf)
 		return 0;
+	if (io->mem == MEM_HUGEPAGE && !io->engine->buf_alloc)
+		return mlgen_fail(err, -ENOMEM,
+				  "mem=hugepage: no huge pages for a buffer of "
+				  "%s, one of %u; reserve them (sysctl -w "
+				  "vm.nr_hugepages=N) or use mem=malloc",
+				  units_human_bytes(text, (double)bytes),
+				  io->ctx.job->workers);
 	return mlgen_fail(err, -ENOMEM,
 			  "no memory for a buffer of %s, one of %u; lower the "
 			  "request size, the iodepth or the number of threads",

@@ -156,6 +156,8 @@ static void check_loader(const struct job *j, struct diag *d)
 	check_shard(j, d);
 	if (j->loader != LOADER_TFDATA)
 		note_unused(j, "decode_threads", "loader=tfdata", d);
+	else if (j->preprocess == PREPROCESS_BURN)
+		note_unused(j, "decode_threads", "preprocess=sleep", d);
 	if (dist_mean(&j->preprocess_time) <= 0)
 		note_unused(j, "preprocess", "preprocess_time", d);
 	if (j->phase == PHASE_PREPARE)

@@ -316,7 +316,7 @@ const struct mlgen_field job_fields[] = {
 		  "PyTorch: num_workers. MLPerf Storage: reader.read_threads (up to 32)." },
 	{ "prefetch", MLGEN_F_U64(struct job, prefetch),
 	  .def = "2", .min = 1, .max = 1024, .unit = "batches", .group = "Loader",
-	  .help = "Batches read ahead: by each thread with loader=pytorch, by all of an accelerator with loader=plain.\n"
+	  .help = "Batches read ahead: by each thread with loader=pytorch, by all of an accelerator with loader=plain and loader=tfdata.\n"
 		  "PyTorch: prefetch_factor." },
 	{ "shuffle", MLGEN_F_ENUM(struct job, shuffle, shuffles),
 	  .def = "sample", .group = "Loader",

@@ -96,7 +96,7 @@ const struct mlgen_field metrics_plan_fields[] = {
 	{ "program_bytes", MLGEN_F_U64(P, program_bytes), .unit = "bytes",
 	  .help = "Memory that mlgen will need; an estimate." },
 	{ "framework_bytes", MLGEN_F_F64(P, framework_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Memory in which the framework would hold samples read ahead; mlgen does not." },
+	  .help = "Memory in which the framework would hold samples read ahead; mlgen does so with hold_samples=1." },
 	{ "checks", METRIC_LIST(P, checks, struct plan_check, metrics_check_fields),
 	  .help = "Everything that was checked." },
 	{ "blockers", METRIC_LIST(P, blockers, struct plan_check, metrics_blocker_fields),

@@ -469,6 +469,12 @@ static uint64_t file_of(const struct read_task *t)
 	return task->part * task->config->dataset->files + t->extent.file;
 }
 
+/* Files of a scan are not for mlgen to write. */
+static bool is_ours(const struct read_task *t)
+{
+	return !task_of(t)->config->dataset->scan;
+}
+
 static void describe_short(const struct read_task *t, const char *where,
 			   struct mlgen_err *err)
 {
@@ -476,9 +482,9 @@ static void describe_short(const struct read_task *t, const char *where,
 		dataset_file_bytes(task_of(t)->config->dataset, file_of(t));
 	mlgen_fail(err, -ENODATA,
 		   "%s: the file ends at %" PRIu64 " of %" PRIu64
-		   " bytes; it was truncated or replaced (%s); "
-		   "--phase=prepare writes it again",
-		   t->path, t->error_off + t->error_done, expected, where);
+		   " bytes; it was truncated or replaced (%s)%s",
+		   t->path, t->error_off + t->error_done, expected, where,
+		   is_ours(t) ? "; --phase=prepare writes it again" : "");
 }
 
 void reader_describe(const struct read_task *t, const char *where,
@@ -492,10 +498,11 @@ void reader_describe(const struct read_task *t, const char *where,
 			   t->path, what, t->error_off, strerror(-t->error),
 			   where);
 	else if (t->error == -ENOENT)
-		mlgen_fail(err, t->error,
-			   "%s: %s: %s (%s); the dataset was complete: "
-			   "--phase=prepare writes what is missing",
-			   t->path, what, strerror(ENOENT), where);
+		mlgen_fail(err, t->error, "%s: %s: %s (%s)%s", t->path, what,
+			   strerror(ENOENT), where,
+			   is_ours(t) ? "; the dataset was complete: "
+					"--phase=prepare writes what is missing"
+				      : "");
 	else
 		mlgen_fail(err, t->error, "%s: %s: %s (%s)", t->path, what,
 			   strerror(-t->error), where);

@@ -16,8 +16,10 @@ static bool has_files(const struct slot *s)
 static int check_shared(const struct slot *a, const struct slot *b,
 			struct mlgen_err *err)
 {
-	static const char *const same[] = { "format", "samples_per_file",
-					    "subfolders", "sample_size" };
+	static const char *const same[] = { "format",     "samples_per_file",
+					    "subfolders", "sample_size",
+					    "dataset",    "label_size",
+					    "columns",    "row_group_size" };
 	struct buf of_a = { 0 }, of_b = { 0 };
 	int rc = 0;
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same) && rc == 0; i++) {
