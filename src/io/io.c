@@ -67,7 +67,7 @@ static inline void finish(struct io *io, struct io_op *op, uint64_t now)
 	}
 	seen_end(&io->seen, op);
 	if (op->is_linked)
-		io->stat->linked[op->io.op]++;
+		opstat_add_linked(io->stat, op->io.op);
 	else
 		hist_add(io->stat->lat[op->io.op], now - op->start_ns);
 }

@@ -31,7 +31,7 @@ uint64_t slot_worker_ios(const struct worker *w, unsigned direction)
 	enum mlgen_op op = direction ? MLGEN_WRITE : MLGEN_READ;
 
 	return __atomic_load_n(&w->stat.lat[op]->count, __ATOMIC_RELAXED) +
-	       __atomic_load_n(&w->stat.linked[op], __ATOMIC_RELAXED);
+	       count_get(&w->stat.linked[op]);
 }
 
 uint64_t slot_io_bytes(const struct slot *s, unsigned direction)

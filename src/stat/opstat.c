@@ -117,7 +117,7 @@ void opstat_reset(struct opstat *s)
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		hist_reset(s->lat[i]);
 		s->blocked_ns[i] = 0;
-		s->linked[i] = 0;
+		set(&s->linked[i], 0);
 	}
 	hist_reset(s->sample);
 	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++)
@@ -142,7 +142,8 @@ void opstat_merge(struct opstat *to, const struct opstat *from)
 	merge_depths(to, from);
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		to->blocked_ns[i] += from->blocked_ns[i];
-		to->linked[i] += from->linked[i];
+		set(&to->linked[i],
+		    get(&to->linked[i]) + get(&from->linked[i]));
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		set(&to->io_bytes[i],

@@ -43,14 +43,15 @@ static inline unsigned opstat_batch_class(unsigned n)
 }
 
 /*
- * Private to one worker; merged after it has been joined. `io_bytes` and
- * `samples` are also read by the status line while the worker runs, hence
- * relaxed atomics with a single writer.
+ * Private to one worker; merged after it has been joined. `io_bytes`, `linked`
+ * and the counts of `lat` are also read by the status line while the worker
+ * runs, hence relaxed atomics with a single writer.
  */
 struct opstat {
 	struct hist *lat[MLGEN_OPS]; /* submit to completion, per kind */
 	struct hist *sample;         /* first submitted to last completed */
-	uint64_t linked[MLGEN_OPS];  /* done in chains: counted, not timed */
+	/* Done in chains: counted, not timed. */
+	_Atomic uint64_t linked[MLGEN_OPS];
 	/* Paced streams, 0 read, 1 write: intended start to submit, and to
 	 * completion; empty where nothing is paced. */
 	struct hist *slat[2], *total[2];
@@ -69,6 +70,14 @@ struct opstat {
 	uint64_t wall_ns;
 	struct usage usage; /* filled by the worker, see usage_begin */
 };
+
+/* One more that was done in a chain. The worker only. */
+static inline void opstat_add_linked(struct opstat *s, enum mlgen_op op)
+{
+	uint64_t n = atomic_load_explicit(&s->linked[op], memory_order_relaxed);
+
+	atomic_store_explicit(&s->linked[op], n + 1, memory_order_relaxed);
+}
 
 void opstat_init(struct opstat *s); /* allocates the histograms */
 void opstat_fini(struct opstat *s);
