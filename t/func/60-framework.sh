@@ -4,6 +4,7 @@
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+. "$(dirname "$0")/calls.sh"
 
 # shellcheck disable=SC2016 # for mlgen, which knows $jobname
 job='--directory=data/$jobname --format=npz --access=framework --invalidate=0
@@ -83,16 +84,14 @@ command -v strace >/dev/null || {
 parts=0
 trace()
 {
-	rm -f trace.*
-	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
-		strace -ff -qq -s $parts -o trace \
-		-e trace=openat,fstat,newfstatat,read,pread64,preadv,close "$@"
+	trace_only openat,fstat,newfstatat,read,pread64,preadv,close \
+		$parts "$@"
 }
 
 # calls FILE: those of each time that something was read from it.
 calls()
 {
-	cat trace.* | awk -v file="$1" '
+	awk -v file="$1" '
 	/^openat\(/ && index($0, "\"" file "\"") {
 		fd = $NF
 		seen = "open" (/O_DIRECT/ ? " direct" : "") "\n"
@@ -129,7 +128,7 @@ calls()
 		sub(/^[^,]*,[^,]*, /, "", bytes)
 		sub(/[,)].*/, "", bytes)
 	}
-	{ reads++; seen = seen "read " bytes " = " $NF "\n" }'
+	{ reads++; seen = seen "read " bytes " = " $NF "\n" }' trace
 }
 
 for path in "$TOP"/t/func/traces/npz-*.txt; do

@@ -4,6 +4,7 @@
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+. "$(dirname "$0")/calls.sh"
 
 "$MLGEN" --name=t --format=tfrecord --parse-only >out 2>&1 &&
 	"$MLGEN" --name=t --format=tfrecord --directory=none --dry-run >out 2>&1
@@ -214,15 +215,12 @@ command -v strace >/dev/null || {
 }
 
 dataset --num_files=2 --samples_per_file=6 --sample_size=100000
-# One trace a thread, so that no call is cut in two.
 # shellcheck disable=SC2086
-ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
-	strace -ff -qq -s 0 -o trace \
-	-e trace=openat,fstat,newfstatat,pread64,close \
+trace_only openat,fstat,newfstatat,pread64,close 0 \
 	"$MLGEN" $job --loader=tfdata --read_threads=1 --access=framework \
 	--shuffle=none >out 2>&1
 is "the calls are those of TensorFlow" \
-	"$(cat trace.* | awk '
+	"$(awk '
 		/^openat/ {
 			seen = reads = 0
 			if (/img_1_of_2\.tfrecord"/)
@@ -241,7 +239,7 @@ is "the calls are those of TensorFlow" \
 			if (reads)
 				printf "%sclose\n", seen
 			seen = 0
-		}')" \
+		}' trace)" \
 	"open
 262144, 0 = 262144
 262144, 262144 = 262144

@@ -4,6 +4,7 @@
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+. "$(dirname "$0")/calls.sh"
 
 # ---- read by others
 python=/usr/bin/python3
@@ -148,7 +149,7 @@ END
 # is looked at before.
 calls()
 {
-	cat trace.* | awk '
+	awk '
 	/^openat\(/ {
 		fd = /\.tar"/ ? $NF : ""
 		name = $2
@@ -182,15 +183,12 @@ calls()
 	END {
 		for (i = 1; i <= count; i++)
 			printf "%s", last[names[i]]
-	}'
+	}' trace
 }
 
 trace()
 {
-	rm -f trace.*
-	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
-		strace -ff -qq -s 0 -o trace -e \
-		trace=openat,fstat,newfstatat,read,pread64,close "$@"
+	trace_only openat,fstat,newfstatat,read,pread64,close 0 "$@"
 }
 
 # alike TITLE OPTION...

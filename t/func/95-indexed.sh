@@ -68,7 +68,7 @@ reads "but for access=plain" "40 200000 40 0 40 40"
 # opened: the files of the dataset, in the order in which they are read.
 opened()
 {
-	cat trace.* | sed -n 's/.*"data.train.img_\([^"]*\)", O_RDONLY.*/\1/p'
+	sed -n 's/.*"data.train.img_\([^"]*\)", O_RDONLY.*/\1/p' trace
 }
 
 if can_trace; then

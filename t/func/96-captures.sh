@@ -155,9 +155,9 @@ if here numpy python3-numpy; then
 	alike "labels are read as arrays" 12 --name=f --format=npy \
 		--num_files=6 --sample_size=50k --label_size=7777
 	is "each after its image" \
-		"$(cat trace.* | sed -n \
-			's/.*"data.f.train.img_\([^"]*\)", O_RDONLY.*/\1/p' |
-			tail -n 4)" "$(printf '%s\n' \
+		"$(sed -n \
+			's/.*"data.f.train.img_\([^"]*\)", O_RDONLY.*/\1/p' \
+			trace | tail -n 4)" "$(printf '%s\n' \
 			4_of_6.npy 4_of_6.label.npy 5_of_6.npy 5_of_6.label.npy)"
 else
 	skip "archives and arrays are read as NumPy reads them" "$reason"

@@ -5,8 +5,10 @@
 # Sourced after tap.sh.
 #
 #	can_trace		strace is here and allowed
-#	trace COMMAND...	run it; its calls go to trace.*, one file a thread,
-#				so that no call is cut in two
+#	trace COMMAND...	run it; its calls go to the file "trace", thread
+#				after thread, so that no call is cut in two
+#	trace_only CALLS BYTES COMMAND...
+#				the same of those calls, of iovecs so many parts
 #	calls FILE [each]	those of the last time that FILE was opened, or of
 #				each time
 #	calls_of FILE...	the same of several, each behind its name
@@ -21,18 +23,35 @@ can_trace()
 	command -v strace >/dev/null && strace -qq -o /dev/null true 2>/dev/null
 }
 
-# The leak checker cannot work under a tracer. -s: parts of an iovec.
+# The leak checker cannot work under a tracer. The threads come in the order of
+# their first calls: their numbers start again from below at pid_max.
+trace_only()
+{
+	trace_calls=$1 trace_parts=$2
+	shift 2
+	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
+		strace -ff -ttt -qq -s "$trace_parts" -o trace \
+		-e trace="$trace_calls" "$@"
+	trace_status=$?
+	for trace_thread in trace.*; do
+		read -r trace_at _ <"$trace_thread" &&
+			echo "$trace_at $trace_thread"
+	done | sort -n | while read -r trace_at trace_thread; do
+		sed 's/^[0-9.]* //' "$trace_thread"
+	done >trace
+	rm -f trace.*
+	return $trace_status
+}
+
 trace()
 {
-	rm -f trace.*
-	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
-		strace -ff -qq -s 64 -o trace -e trace="openat,fstat,newfstatat,\
-read,pread64,preadv,lseek,fcntl,close" "$@"
+	trace_only openat,fstat,newfstatat,read,pread64,preadv,lseek,fcntl,close \
+		64 "$@"
 }
 
 calls()
 {
-	cat trace.* | awk -v file="$1" -v each="${2:-}" '
+	awk -v file="$1" -v each="${2:-}" '
 	function argument(n,	i, rest) {
 		rest = $0
 		sub(/^[a-z0-9]*\(/, "", rest)
@@ -94,7 +113,7 @@ calls()
 		}
 		read(bytes, off)
 	}
-	END { printf "%s", seen }'
+	END { printf "%s", seen }' trace
 }
 
 calls_of()
