@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - run the unit tests: all suites, or the one that is named. */
+/* main.c - run the unit tests: all suites, the one that is named, or list them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +24,18 @@ static int usage(const char *program, const char *unknown)
 {
 	if (unknown)
 		fprintf(stderr, "no suite '%s'\n", unknown);
-	fprintf(stderr, "usage: %s [SUITE]\nsuites:", program);
+	fprintf(stderr, "usage: %s [SUITE | --list]\nsuites:", program);
 	for (const struct entry *e = suites; e->name; e++)
 		fprintf(stderr, " %s", e->name);
 	fputc('\n', stderr);
 	return 2;
+}
+
+static int list(void)
+{
+	for (const struct entry *e = suites; e->name; e++)
+		puts(e->name);
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* Add the suites that are wanted; their number. */
@@ -49,6 +56,8 @@ int main(int argc, char **argv)
 	const char *only = argc > 1 ? argv[1] : NULL;
 	if (argc > 2)
 		return usage(argv[0], NULL);
+	if (only && strcmp(only, "--list") == 0)
+		return list();
 
 	SRunner *runner = srunner_create(NULL);
 	if (add(runner, only) == 0 && only) {
