@@ -3,19 +3,17 @@
 #include "data/manifest_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "data/jsonfile.h"
 #include "data/manifest.h"
 
 #define MANIFEST_VERSION 1
-#define MANIFEST_TEMPORARY "." MANIFEST_NAME ".part"
 
 static void join(char out[PATH_MAX], const char *directory, const char *name)
 {
@@ -168,53 +166,6 @@ static json_t *encode(const struct manifest *m)
 	return root;
 }
 
-static int write_synced(const char *path, const json_t *root)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	int r = 0;
-
-	if (fd < 0)
-		return -errno;
-	errno = 0;
-	if (json_dumpfd(root, fd, JSON_INDENT(2)) != 0)
-		r = errno ? -errno : -EIO;
-	else if (write(fd, "\n", 1) != 1 || fsync(fd) != 0)
-		r = -errno;
-	if (close(fd) != 0 && r == 0)
-		r = -errno;
-	return r;
-}
-
-/* So that the new name is there after a power failure. */
-static int sync_directory(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = 0;
-
-	if (fd < 0)
-		return -errno;
-	/* EINVAL: a filesystem that knows no such thing. */
-	if (fsync(fd) != 0 && errno != EINVAL)
-		r = -errno;
-	close(fd);
-	return r;
-}
-
-static int replace(const char *directory, const json_t *root)
-{
-	char temporary[PATH_MAX], path[PATH_MAX];
-	int r;
-
-	join(temporary, directory, MANIFEST_TEMPORARY);
-	join(path, directory, MANIFEST_NAME);
-	r = write_synced(temporary, root);
-	if (r == 0 && rename(temporary, path) != 0)
-		r = -errno;
-	if (r)
-		unlink(temporary);
-	return r ? r : sync_directory(directory);
-}
-
 void manifest_fini(struct manifest *m)
 {
 	mem_free(m->columns);
@@ -251,7 +202,7 @@ int manifest_store(const char *directory, const struct manifest *m,
 	if (!root)
 		return mlgen_fail(err, -ENOMEM, "%s: out of memory",
 				  MANIFEST_NAME);
-	r = replace(directory, root);
+	r = jsonfile_replace(directory, MANIFEST_NAME, root, true);
 	json_decref(root);
 	if (r)
 		return mlgen_fail(err, r, "%s/%s: %s", directory, MANIFEST_NAME,

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/dirs.h"
 #include "base/units.h"
 #include "io/mount.h"
 
@@ -88,19 +89,9 @@ int prepare_check_space(const struct prepare_need *n, struct mlgen_err *err)
 int prepare_make_directory(const char *directory, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
-	char *slash = path;
+	int r;
 
 	snprintf(path, sizeof(path), "%s", directory);
-	do {
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		/* Of one that exists, a read-only filesystem may say EROFS. */
-		if (access(path, F_OK) != 0 && mkdir(path, 0777) != 0 &&
-		    errno != EEXIST)
-			return cannot_make(path, -errno, err);
-		if (slash)
-			*slash = '/';
-	} while (slash);
-	return 0;
+	r = dirs_make(path);
+	return r ? cannot_make(path, r, err) : 0;
 }
