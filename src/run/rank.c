@@ -4,35 +4,13 @@
 
 #include <errno.h>
 
-#include "base/rng.h"
 #include "io/host.h"
-#include "run/loader.h"
+#include "run/rank_eval.h"
+#include "run/rank_step.h"
 #include "run/residency.h"
 
 /* A sample on a slow mount ends after so long, and counts as found. */
 #define SAMPLE_NS UINT64_C(1000000000)
-
-/* The times of one step, ns. begin + stall + compute + late + barrier = end. */
-struct step {
-	uint64_t begin_ns, taken_ns, compute_ns, woken_ns, end_ns;
-	struct token token;
-};
-
-static uint64_t end_of_ramp_ns(const struct train *t)
-{
-	return atomic_load(&t->start_ns) + t->job->ramp_time_ns;
-}
-
-/* Has one of the limits been reached? */
-static bool wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
-{
-	const struct job *j = t->job;
-	if (atomic_load(t->interrupted))
-		return true;
-	if (j->steps && steps >= j->steps)
-		return true;
-	return j->runtime_ns && now_ns >= end_of_ramp_ns(t) + j->runtime_ns;
-}
 
 /* By the last at the first barrier: time zero. */
 static void decide_start(void *arg)
@@ -70,26 +48,8 @@ static void decide_step(void *arg)
 {
 	struct train *t = arg;
 	t->barrier_steps++;
-	if (wants_stop(t, t->barrier_steps, clock_now(t->clock)))
+	if (train_wants_stop(t, t->barrier_steps, clock_now(t->clock)))
 		atomic_store(&t->stop, true);
-}
-
-/* By the last behind an evaluation: time may be up. */
-static void decide_after_eval(void *arg)
-{
-	struct train *t = arg;
-	if (wants_stop(t, t->barrier_steps, clock_now(t->clock)))
-		atomic_store(&t->stop, true);
-}
-
-static bool is_closed(const struct train *t)
-{
-	return atomic_load(&t->closed);
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 /* Wait until `counter`, which all loaders of this rank raise, is `value`. */
@@ -98,7 +58,7 @@ static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
 {
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
-		if (is_closed(r->train))
+		if (train_is_closed(r->train))
 			return -EPIPE;
 		if (atomic_load(counter) >= value)
 			return 0;
@@ -122,115 +82,6 @@ static int drop_cache(struct rank *r)
 	int rc = peers_barrier(&t->peers, NULL, NULL);
 	atomic_store(&t->dropping, false);
 	return rc;
-}
-
-static bool is_last_epoch(const struct train *t, uint64_t epoch)
-{
-	return !t->job->time_based && epoch + 1 >= t->job->epochs;
-}
-
-/* May the next stage be read while this one is not over? */
-static bool runs_on(const struct train *t, const struct stage *at)
-{
-	return loader_model(t->job)->runs_on && stage_runs_on(&t->stages, at) &&
-	       !is_last_epoch(t, at->epoch) &&
-	       !train_drops_before(t, at->epoch + 1);
-}
-
-/* The first batch that may not be read yet, when so many of a stage have been
- * taken. An epoch can be shorter than what is read ahead. */
-static uint64_t limit_of(const struct train *t, const struct stage *at,
-			 uint64_t batches)
-{
-	uint64_t limit = at->first_batch + batches + t->window;
-	struct stage last = *at;
-	while (limit > stage_end_batch(&last) && runs_on(t, &last))
-		stage_next(&t->stages, &last);
-	return limit < stage_end_batch(&last) ? limit : stage_end_batch(&last);
-}
-
-static void publish_limit(struct rank *r, const struct stage *at,
-			  uint64_t batches)
-{
-	uint64_t limit = limit_of(r->train, at, batches);
-	atomic_store(&r->limit, limit);
-	rank_call(r, limit);
-}
-
-/* A buffer that shuffles is full, or holds all that is left, when a batch is
- * drawn from it. An evaluation needs no other order than that of the files. */
-static uint64_t samples_to_draw_from(const struct rank *r,
-				     const struct stage *at, uint64_t batch)
-{
-	const struct sampler *s = &at->pass->sampler;
-	uint64_t need = sampler_batch_samples(s, batch);
-	uint64_t buffer =
-		at->pass->is_eval ? 0 : job_shuffle_buffer(r->train->job);
-	uint64_t left = sampler_rank_samples(s) - batch * s->batch;
-	return need + buffer < left ? need + buffer : left;
-}
-
-/* decode_threads batches are decoded at a time, each from when it was whole
- * and a thread was free. When this one is done. */
-static uint64_t decode(struct rank *r, const struct stage *at, uint64_t batch,
-		       const struct token *token)
-{
-	const struct job *j = r->train->job;
-	uint64_t number = at->first_batch + batch;
-	uint64_t *free_ns = &r->decoded_ns[number % j->decode_threads];
-	if (!loader_decodes_batches(j))
-		return token->ready_ns;
-	*free_ns = later(*free_ns, token->ready_ns) +
-		   token->samples * dist_draw(&j->preprocess_time, j->randseed,
-					      RNG_PREPROCESS, number);
-	return *free_ns;
-}
-
-/* Its time is the later of begin_ns and when it was ready, if it was there when
- * this thread looked: how long the thread took to wake is no stall. */
-static int take_batch(struct rank *r, const struct stage *at, uint64_t batch,
-		      struct step *s)
-{
-	struct train *t = r->train;
-	const struct loader_model *model = loader_model(t->job);
-	uint64_t need = samples_to_draw_from(r, at, batch), decoded_ns;
-	bool waits = false;
-	for (;; waits = true) {
-		uint32_t seen = bell_look(&r->filled);
-		model->collect(r, at, batch, need);
-		if (r->have.samples >= need)
-			break;
-		if (is_closed(t))
-			return -EPIPE;
-		if (!waits)
-			count_set(&r->count.waiting_since_ns,
-				  clock_now(t->clock));
-		bell_wait(&r->filled, t->clock, seen, CLOCK_NEVER);
-	}
-	token_take(&r->have, sampler_batch_samples(&at->pass->sampler, batch),
-		   &s->token);
-	decoded_ns = decode(r, at, batch, &s->token);
-	if (decoded_ns > clock_now(t->clock)) {
-		clock_sleep_until(t->clock, decoded_ns);
-		waits = true;
-	}
-	count_set(&r->count.waiting_since_ns, 0);
-	if (waits)
-		s->taken_ns = clock_now(t->clock);
-	else
-		s->taken_ns = later(s->begin_ns, decoded_ns);
-	return 0;
-}
-
-static uint64_t draw_compute_ns(const struct rank *r, const struct stage *at,
-				uint64_t batch)
-{
-	const struct job *j = r->train->job;
-	const struct dist *d =
-		at->pass->is_eval ? &j->eval_time : &j->compute_time;
-	uint64_t stream = at->pass->is_eval ? RNG_EVAL : RNG_COMPUTE;
-	return dist_draw(d, j->randseed, (stream << 32) + r->index,
-			 at->epoch * at->pass->sampler.steps + batch);
 }
 
 static void add_counted_step(struct rank *r, struct epoch_account *a,
@@ -312,30 +163,12 @@ static void start_counting(struct rank *r, struct epoch_account *a)
 	atomic_store(&r->train->counting, true);
 }
 
-/* Take a batch and compute. 0, or -EPIPE once closed. */
-static int compute_batch(struct rank *r, const struct stage *at, uint64_t batch,
-			 struct step *s)
-{
-	struct train *t = r->train;
-	count_set(&r->count.step, batch + 1);
-	if (take_batch(r, at, batch, s) < 0)
-		return -EPIPE;
-	publish_limit(r, at, batch + 1);
-	s->compute_ns = draw_compute_ns(r, at, batch);
-	s->woken_ns = s->taken_ns;
-	if (s->compute_ns)
-		s->woken_ns = clock_sleep_exactly(
-			t->clock, s->taken_ns + s->compute_ns, &r->late_ns);
-	s->end_ns = s->woken_ns;
-	return 0;
-}
-
 /* One step. 0, or -EPIPE once closed. */
 static int run_step(struct rank *r, const struct stage *at, uint64_t batch,
 		    struct step *s)
 {
 	struct train *t = r->train;
-	if (compute_batch(r, at, batch, s) < 0)
+	if (rank_step_compute(r, at, batch, s) < 0)
 		return -EPIPE;
 	if (t->job->barrier != BARRIER_STEP)
 		return 0;
@@ -348,7 +181,7 @@ static int run_step(struct rank *r, const struct stage *at, uint64_t batch,
 static uint64_t begin_of_epoch_ns(const struct rank *r, uint64_t epoch)
 {
 	const struct train *t = r->train;
-	return epoch ? later(r->end_ns, peers_passed_ns(&t->peers))
+	return epoch ? later_ns(r->end_ns, peers_passed_ns(&t->peers))
 		     : atomic_load(&t->start_ns);
 }
 
@@ -361,17 +194,18 @@ static int run_epoch(struct rank *r, const struct stage *at,
 	struct step s = { .end_ns = begin_of_epoch_ns(r, a->epoch) };
 	uint64_t steps = at->pass->sampler.steps, before = a->epoch * steps;
 	r->have = (struct token){ 0 };
-	publish_limit(r, at, 0);
+	rank_step_limit(r, at, 0);
 	for (uint64_t b = 0; b < steps && !*stopped; b++) {
 		s.begin_ns = s.end_ns;
 		if (run_step(r, at, b, &s) < 0)
 			return -EPIPE;
 		add_step(r, a, &s);
-		if (!r->counts && s.end_ns >= end_of_ramp_ns(t))
+		if (!r->counts && s.end_ns >= train_ramp_end_ns(t))
 			start_counting(r, a);
-		*stopped = t->job->barrier == BARRIER_STEP
-				   ? atomic_load(&t->stop)
-				   : wants_stop(t, before + b + 1, s.end_ns);
+		*stopped =
+			t->job->barrier == BARRIER_STEP
+				? atomic_load(&t->stop)
+				: train_wants_stop(t, before + b + 1, s.end_ns);
 		a->is_whole = b + 1 == steps;
 	}
 	r->end_ns = s.end_ns;
@@ -396,43 +230,6 @@ static int end_epoch(struct rank *r, struct epoch_account *a)
 	return rc;
 }
 
-static void add_eval_step(struct rank *r, const struct step *s)
-{
-	struct rank_count *c = &r->count;
-	count_add(&c->eval_steps, 1);
-	count_add(&c->eval_samples, s->token.samples);
-	count_add(&c->eval_sample_bytes, s->token.sample_bytes);
-}
-
-/* All its steps, or until time is up, each rank for itself; then they wait for
- * each other. 0, or -EPIPE once closed. */
-static int evaluate(struct rank *r, const struct stage *at, bool *stopped)
-{
-	struct train *t = r->train;
-	struct step s = { .end_ns = later(r->end_ns,
-					  peers_passed_ns(&t->peers)) };
-	uint64_t begin_ns = s.end_ns;
-	r->have = (struct token){ 0 };
-	publish_limit(r, at, 0);
-	for (uint64_t b = 0; b < at->pass->sampler.steps; b++) {
-		if (wants_stop(t, 0, s.end_ns))
-			break;
-		s.begin_ns = s.end_ns;
-		if (compute_batch(r, at, b, &s) < 0)
-			return -EPIPE;
-		add_eval_step(r, &s);
-	}
-	if (t->job->barrier != BARRIER_NONE &&
-	    peers_barrier(&t->peers, decide_after_eval, t) < 0)
-		return -EPIPE;
-	r->end_ns = later(s.end_ns, peers_passed_ns(&t->peers));
-	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
-	*stopped = t->job->barrier != BARRIER_NONE
-			   ? atomic_load(&t->stop)
-			   : wants_stop(t, 0, r->end_ns);
-	return 0;
-}
-
 /* An epoch of training: 0, 1 when the run is over, or -EPIPE once closed. */
 static int train_epoch(struct rank *r, const struct stage *at)
 {
@@ -450,7 +247,8 @@ static int train_epoch(struct rank *r, const struct stage *at)
 		return -EPIPE;
 	if (stopped)
 		return 1;
-	if (t->job->barrier == BARRIER_EPOCH && !is_last_epoch(t, at->epoch) &&
+	if (t->job->barrier == BARRIER_EPOCH &&
+	    !train_is_last_epoch(t, at->epoch) &&
 	    peers_barrier(&t->peers, NULL, NULL) < 0)
 		return -EPIPE;
 	return 0;
@@ -459,7 +257,7 @@ static int train_epoch(struct rank *r, const struct stage *at)
 /* Evaluations belong to the epoch before them, of the last one, too. */
 static bool is_over(const struct train *t, const struct stage *next)
 {
-	return !next->pass->is_eval && is_last_epoch(t, next->epoch - 1);
+	return !next->pass->is_eval && train_is_last_epoch(t, next->epoch - 1);
 }
 
 static void train_loop(struct rank *r)
@@ -470,7 +268,7 @@ static void train_loop(struct rank *r)
 	r->counts = t->job->ramp_time_ns == 0;
 	while (!stopped) {
 		if (at.pass->is_eval) {
-			if (evaluate(r, &at, &stopped) < 0)
+			if (rank_eval(r, &at, &stopped) < 0)
 				return;
 		} else if (train_epoch(r, &at) != 0) {
 			return;
@@ -487,7 +285,7 @@ static void await_start(struct rank *r)
 	struct train *t = r->train;
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
-		if (is_closed(t) || atomic_load(t->interrupted) ||
+		if (train_is_closed(t) || atomic_load(t->interrupted) ||
 		    clock_now(t->clock) >= t->start_after_ns)
 			return;
 		bell_wait(&r->filled, t->clock, seen, t->start_after_ns);
@@ -505,7 +303,7 @@ static bool get_ready(struct rank *r)
 	if (await_loaders(r, &r->ready, t->job->read_threads) < 0)
 		return false;
 	await_start(r);
-	return !is_closed(t) && !atomic_load(t->interrupted);
+	return !train_is_closed(t) && !atomic_load(t->interrupted);
 }
 
 /* The last rank to leave sends the loaders home. */

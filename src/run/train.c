@@ -24,6 +24,33 @@ bool train_drops_before(const struct train *t, uint64_t epoch)
 				    (how == INVALIDATE_RUN && epoch == 0));
 }
 
+uint64_t train_ramp_end_ns(const struct train *t)
+{
+	return atomic_load(&t->start_ns) + t->job->ramp_time_ns;
+}
+
+bool train_is_last_epoch(const struct train *t, uint64_t epoch)
+{
+	return !t->job->time_based && epoch + 1 >= t->job->epochs;
+}
+
+bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
+{
+	const struct job *j = t->job;
+	if (atomic_load(t->interrupted))
+		return true;
+	if (j->steps && steps >= j->steps)
+		return true;
+	return j->runtime_ns && now_ns >= train_ramp_end_ns(t) + j->runtime_ns;
+}
+
+void train_decide_stop(void *train)
+{
+	struct train *t = train;
+	if (train_wants_stop(t, t->barrier_steps, clock_now(t->clock)))
+		atomic_store(&t->stop, true);
+}
+
 static void init_rank(struct train *t, struct rank *r, uint64_t index)
 {
 	r->train = t;

@@ -114,6 +114,18 @@ int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
  * finds nothing there, it has.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
 
+/* Where ramp_time ends; from time zero on. */
+uint64_t train_ramp_end_ns(const struct train *t);
+
+/* Epochs from 0; with time_based there is none. */
+bool train_is_last_epoch(const struct train *t, uint64_t epoch);
+
+/* Has one of the limits been reached, after so many steps? */
+bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns);
+
+/* By the last at a barrier behind something else than a step: time may be up. */
+void train_decide_stop(void *train);
+
 /*
  * Set up for a validated job with its dataset attached, and that of its
  * evaluation (NULL = it has none); no thread runs yet.
@@ -135,6 +147,16 @@ void train_close(struct train *t);
 
 /* Any thread: look again at what you wait for (an interruption). */
 void train_wake(struct train *t);
+
+static inline bool train_is_closed(const struct train *t)
+{
+	return atomic_load(&t->closed);
+}
+
+static inline uint64_t later_ns(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 /* Add to a counter with a single writer (others only look). */
 static inline void count_add(_Atomic uint64_t *c, uint64_t n)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_eval.c - see rank_eval.h. */
+#include "run/rank_eval.h"
+
+#include <errno.h>
+
+#include "run/rank_step.h"
+
+static void add_eval_step(struct rank *r, const struct step *s)
+{
+	struct rank_count *c = &r->count;
+	count_add(&c->eval_steps, 1);
+	count_add(&c->eval_samples, s->token.samples);
+	count_add(&c->eval_sample_bytes, s->token.sample_bytes);
+}
+
+int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
+{
+	struct train *t = r->train;
+	struct step s = { .end_ns = later_ns(r->end_ns,
+					     peers_passed_ns(&t->peers)) };
+	uint64_t begin_ns = s.end_ns;
+	r->have = (struct token){ 0 };
+	rank_step_limit(r, at, 0);
+	for (uint64_t b = 0; b < at->pass->sampler.steps; b++) {
+		if (train_wants_stop(t, 0, s.end_ns))
+			break;
+		s.begin_ns = s.end_ns;
+		if (rank_step_compute(r, at, b, &s) < 0)
+			return -EPIPE;
+		add_eval_step(r, &s);
+	}
+	if (t->job->barrier != BARRIER_NONE &&
+	    peers_barrier(&t->peers, train_decide_stop, t) < 0)
+		return -EPIPE;
+	r->end_ns = later_ns(s.end_ns, peers_passed_ns(&t->peers));
+	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
+	*stopped = t->job->barrier != BARRIER_NONE
+			   ? atomic_load(&t->stop)
+			   : train_wants_stop(t, 0, r->end_ns);
+	return 0;
+}
