@@ -19,11 +19,11 @@ void peers_fini(struct peers *p)
 }
 
 /* With the lock held: everyone is there. */
-static void pass(struct peers *p, void (*decide)(void *arg), void *arg)
+static void pass(struct peers *p)
 {
 	p->arrived = 0;
-	if (decide)
-		decide(arg);
+	if (p->decide && !atomic_load(&p->closed))
+		p->decide(p->arg);
 	/* Before `round`, which those who wait look at. */
 	atomic_store(&p->passed_ns, clock_now(p->clock));
 	atomic_fetch_add(&p->round, 1);
@@ -48,8 +48,10 @@ int peers_barrier(struct peers *p, void (*decide)(void *arg), void *arg)
 	pthread_mutex_lock(&p->lock);
 	uint32_t round = atomic_load(&p->round);
 	bool is_last = ++p->arrived == p->members;
+	p->decide = decide;
+	p->arg = arg;
 	if (is_last)
-		pass(p, decide, arg);
+		pass(p);
 	pthread_mutex_unlock(&p->lock);
 	if (!is_last)
 		return wait_for_round(p, round);
@@ -68,7 +70,7 @@ void peers_leave(struct peers *p)
 	p->members--;
 	bool is_last = p->members > 0 && p->arrived == p->members;
 	if (is_last)
-		pass(p, NULL, NULL);
+		pass(p);
 	pthread_mutex_unlock(&p->lock);
 	if (is_last)
 		bell_ring(&p->bell, p->clock);

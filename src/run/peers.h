@@ -19,6 +19,8 @@ struct peers {
 	/* Below: under `lock`, which no one holds while waiting. */
 	pthread_mutex_t lock;
 	uint64_t members, arrived;
+	void (*decide)(void *arg); /* of those who have arrived */
+	void *arg;
 	_Atomic uint32_t round; /* barriers passed; written under the lock */
 	_Atomic uint64_t passed_ns; /* the last of them; written likewise */
 	_Atomic bool closed;
@@ -29,9 +31,9 @@ void peers_init(struct peers *p, struct clock *clock, uint64_t ranks);
 void peers_fini(struct peers *p);
 
 /*
- * Wait for all members. The last to arrive calls decide(arg) before anyone
- * goes on, so a decision is taken once and seen by all. 0, or -EPIPE once
- * closed.
+ * Wait for all members. The last to arrive, or who leaves where only he was
+ * missing, calls decide(arg) before anyone goes on, so a decision is taken once
+ * and seen by all. Members give the same. 0, or -EPIPE once closed.
  */
 int peers_barrier(struct peers *p, void (*decide)(void *arg), void *arg);
 

@@ -84,6 +84,8 @@ START_TEST(a_member_that_leaves_is_not_waited_for)
 	struct world w = { .leaves = true };
 	run_world(&w, RANKS - 1, true);
 	ck_assert_uint_eq(w.passed, (RANKS - 1) * ROUNDS);
+	/* where all others waited it decides for them */
+	ck_assert_uint_eq(w.decisions, ROUNDS);
 }
 END_TEST
 
@@ -93,6 +95,7 @@ START_TEST(closing_wakes_those_who_wait)
 	run_world(&w, RANKS - 1, true);
 	ck_assert_uint_eq(w.passed, 0);
 	ck_assert_uint_eq(w.refused, (RANKS - 1) * ROUNDS);
+	ck_assert_uint_eq(w.decisions, 0);
 }
 END_TEST
 
