@@ -25,10 +25,12 @@
  * A READ or WRITE may be larger than the buffer: its iovec repeats over it.
  * Contents of reads are dropped, but where the caller has room of its own for
  * them (`into`); writes take theirs from the buffer's start, again and again,
- * however many are under way. With `stamp` each operation that fits has a slice
- * of the buffer to itself, and a write gets, at the start of every 4 KiB of it,
- * its offset there and the stamp plus the number of the write, so that no two
- * blocks written are alike (arrays deduplicate).
+ * however many are under way, or from where the caller has it (`from`: parts
+ * and their list stay as they are until the operation is given back). With
+ * `stamp` each operation that fits has a slice of the buffer to itself, and a
+ * write from there gets, at the start of every 4 KiB of it, its offset there
+ * and the stamp plus the number of the write, so that no two blocks written are
+ * alike (arrays deduplicate).
  *
  * An asynchronous engine gets operations in batches: io_submit may keep them
  * back until io_room is 0 or io_reap is called (min 0 is enough), and an
@@ -57,6 +59,10 @@ struct io_op {
 	uint64_t eof_bytes; /* ... after so many bytes; 0 = not known */
 	void *owner;        /* the caller's */
 	void *into;         /* READ: room for all of it; NULL = the buffer */
+	/* WRITE: what is written, in parts that sum up to len_bytes, at most
+	 * 1024 and what goes into one call; NULL = the buffer. */
+	const struct iovec *from;
+	unsigned from_parts;
 	/* For the caller to read, once it is given back. */
 	uint64_t done_bytes;
 	uint64_t start_ns, end_ns; /* submitted, completed */

@@ -59,6 +59,31 @@ static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip,
 	op->io.len_bytes = moved;
 }
 
+/* The caller's own parts: as they are, then what is left of them. */
+static void aim_from(struct iobuf *b, struct io_op *op, uint64_t rest)
+{
+	struct iovec *parts = &b->parts[op->slot * b->slot_parts];
+	const struct iovec *from = op->from;
+	uint64_t skip = op->done_bytes, moved = 0, n = 0;
+
+	if (skip == 0) {
+		op->io.iov = from;
+		op->io.iovcnt = (int)op->from_parts;
+		op->io.len_bytes = rest;
+		return;
+	}
+	for (; skip >= from->iov_len; from++)
+		skip -= from->iov_len;
+	for (; n < b->slot_parts && moved < rest; n++, from++, skip = 0) {
+		parts[n].iov_base = (unsigned char *)from->iov_base + skip;
+		parts[n].iov_len = from->iov_len - (size_t)skip;
+		moved += parts[n].iov_len;
+	}
+	op->io.iov = parts;
+	op->io.iovcnt = (int)n;
+	op->io.len_bytes = moved;
+}
+
 void iobuf_init(struct iobuf *b, uint64_t bytes, unsigned depth,
 		unsigned transfers)
 {
@@ -95,7 +120,9 @@ void iobuf_aim_rest(struct iobuf *b, struct io_op *op)
 
 	op->is_cut = true;
 	op->io.off = op->first_off + op->done_bytes;
-	if (op->into)
+	if (op->from)
+		aim_from(b, op, rest);
+	else if (op->into)
 		aim_at(op, (unsigned char *)op->into + op->done_bytes,
 		       rest < ONE_CALL_BYTES ? rest : ONE_CALL_BYTES);
 	else if (rest > b->span_bytes - skip)

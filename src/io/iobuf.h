@@ -22,7 +22,8 @@ struct iobuf_slots {
  * there is a stamp; else it starts where the buffer does. Resumed, it goes on
  * in the buffer where it stopped, so that what is written is the same as in one
  * go. A READ into the caller's own room is one part there, however large, but
- * for what is too large for one call.
+ * for what is too large for one call. A WRITE from the caller's own parts has
+ * those; resumed, as many of the rest as a slot has room for.
  */
 struct iobuf {
 	unsigned char *base;
@@ -85,7 +86,7 @@ static inline unsigned char *iobuf_at(const struct iobuf *b,
 /* Point a transfer that begins at the buffer. */
 static inline void iobuf_aim(struct iobuf *b, struct io_op *op)
 {
-	if (op->want_bytes > b->span_bytes || op->into) {
+	if (op->want_bytes > b->span_bytes || op->into || op->from) {
 		iobuf_aim_rest(b, op);
 		return;
 	}
@@ -101,7 +102,7 @@ static inline void iobuf_stamp(struct iobuf *b, const struct io_op *op)
 	uint64_t words[2] = { op->first_off, b->stamp };
 	unsigned char *at = iobuf_at(b, op);
 
-	if (!b->stamp || !iobuf_has_slice(b, op))
+	if (!b->stamp || !iobuf_has_slice(b, op) || op->from)
 		return;
 	words[1] += b->writes++;
 	for (uint64_t i = 0; i < op->want_bytes; i += IOBUF_STAMP_EVERY) {

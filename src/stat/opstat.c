@@ -132,6 +132,7 @@ void opstat_reset(struct opstat *s)
 	s->errors = 0;
 	s->reap_ns = 0;
 	s->idle_ns = 0;
+	s->data_ns = 0;
 	s->wall_ns = 0;
 	s->usage = (struct usage){ 0 };
 }
@@ -154,6 +155,7 @@ void opstat_merge(struct opstat *to, const struct opstat *from)
 	to->errors += from->errors;
 	to->reap_ns += from->reap_ns;
 	to->idle_ns += from->idle_ns;
+	to->data_ns += from->data_ns;
 	to->wall_ns += from->wall_ns;
 	usage_add(&to->usage, &from->usage);
 }

@@ -67,6 +67,7 @@ struct opstat {
 	uint64_t blocked_ns[MLGEN_OPS]; /* inside calls of each kind */
 	uint64_t reap_ns;               /* waiting in reap, async engines */
 	uint64_t idle_ns;               /* waiting for room or for work */
+	uint64_t data_ns; /* making, or checking, what is written or read */
 	uint64_t wall_ns;
 	struct usage usage; /* filled by the worker, see usage_begin */
 };
