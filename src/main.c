@@ -160,15 +160,12 @@ static int dry_run(struct program *p)
 	struct mlgen_err err = { 0 };
 	struct run_result none = { .host = p->host };
 	struct plan_report *plans = mem_array(p->set.count, sizeof(*plans));
-	int status = EXIT_RAN;
-	for (size_t i = 0; i < p->set.count && status == EXIT_RAN; i++)
-		if (plan_make(&plans[i], p->set.jobs[i], &p->host,
-			      &p->set.settings, &err) < 0)
-			status = usage(&err);
-	if (status == EXIT_RAN)
-		status = open_outputs(p, &err) < 0
-				 ? usage(&err)
-				 : write_reports(p, &none, plans);
+	int status;
+	if (plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
+	    open_outputs(p, &err) < 0)
+		status = usage(&err);
+	else
+		status = write_reports(p, &none, plans);
 	for (size_t i = 0; i < p->set.count; i++)
 		plan_fini(&plans[i]);
 	mem_free(plans);

@@ -319,7 +319,7 @@ const struct fio_option fio_options[] = {
 	{ "uri", "of fio's ioengine=nbd", NULL, NULL },
 	{ "userspace_reap", "of fio's ioengine=libaio", NULL, NULL },
 	{ "verb", "of fio's ioengine=rdma", NULL, NULL },
-	{ "verify", NULL, "it is so anyway", "0" },
+	{ "verify", NULL, NULL, NULL },
 	{ "verify_async", NULL, NULL, NULL },
 	{ "verify_async_cpus", NULL, NULL, NULL },
 	{ "verify_backlog", NULL, NULL, NULL },

@@ -12,7 +12,13 @@
 #include "job/diag.h"
 #include "job/fields.h"
 
-enum job_phase { PHASE_TRAIN, PHASE_PREPARE, PHASE_IO };
+enum job_phase {
+	PHASE_TRAIN,
+	PHASE_PREPARE,
+	PHASE_IO,
+	PHASE_CHECKPOINT,
+	PHASE_RESTORE
+};
 enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
 enum job_format {
 	FORMAT_NPZ,
@@ -39,6 +45,21 @@ enum job_scan_errors { SCAN_REFUSE, SCAN_SKIP };
 enum job_preprocess { PREPROCESS_SLEEP, PREPROCESS_BURN };
 enum job_barrier { BARRIER_NONE, BARRIER_STEP, BARRIER_EPOCH };
 enum job_access { ACCESS_PLAIN, ACCESS_FRAMEWORK };
+enum job_layout {
+	LAYOUT_TORCH,
+	LAYOUT_DEEPSPEED,
+	LAYOUT_STREAM,
+	LAYOUT_PATTERN
+};
+enum job_pattern { PATTERN_UNET3D, PATTERN_BERT, PATTERN_DLRM };
+enum job_checkpoint_mode { CHECKPOINT_SYNC, CHECKPOINT_ASYNC };
+enum job_checkpoint_fsync {
+	CHECKPOINT_FSYNC_NONE,
+	CHECKPOINT_FSYNC_FILE,
+	CHECKPOINT_FSYNC_END
+};
+enum job_verify { VERIFY_NONE, VERIFY_CRC32C };
+enum job_drop_caches { DROP_CACHES_NO, DROP_CACHES_RUN };
 enum job_numa { NUMA_NONE, NUMA_DEVICE };
 enum job_invalidate { INVALIDATE_NONE, INVALIDATE_RUN, INVALIDATE_EPOCH };
 /* Which errors are counted instead of ending the run. */
@@ -102,11 +123,40 @@ struct job {
 	int preprocess;
 	bool hold_samples;
 
+	/* The state of a model: data/state.h makes sizes of it. */
+	char *model; /* NULL = none named */
+	uint64_t model_layers, model_hidden, model_ffn, model_heads,
+		model_kv_heads, model_vocabulary;
+	uint64_t model_bytes, optimizer_bytes; /* of one value */
+	uint64_t ranks; /* 0 = of the parallelism, or the accelerators */
+	uint64_t tensor_parallel, pipeline_parallel;
+	uint64_t data_parallel; /* 0 = what ranks leave */
+	uint64_t zero_stage;
+	uint64_t checkpoint_size_bytes; /* instead of a model; 0 = the model */
+	char *tensor_sizes; /* a file, instead of a model; NULL = none */
+
+	uint64_t checkpoints;   /* to save, or to restore */
+	uint64_t pause_ns;      /* before each but the first */
+	char *checkpoint_every; /* NULL = never; see job_checkpoint_every */
+	int checkpoint_mode;
+	uint64_t snapshot_bandwidth; /* bytes per second; 0 = takes no time */
+	char *checkpoint_ranks;      /* "all", "zero", "0-7,16" */
+	uint64_t checkpoint_threads; /* writers, or readers, of a rank */
+	uint64_t checkpoint_keep;    /* 0 = all */
+	char *checkpoint_directory;  /* NULL: see job_checkpoint_directory */
+	int checkpoint_layout;
+	int checkpoint_pattern;
+	int checkpoint_fsync;
+	bool rename_commit;
+	uint64_t restore_shift; /* ranks */
+	int verify;
+
 	char *ioengine;
 	bool direct, buffered; /* one is the reverse of the other */
 	struct u64_pair bs;    /* bytes; a training reads with bs.read */
 	uint64_t iodepth;
 	int invalidate;
+	int drop_caches;
 	int mem; /* enum mem_kind */
 
 	/* phase=io: a plain job, as fio has it. */
@@ -194,6 +244,19 @@ unsigned job_depth(const struct job *j);
 unsigned job_samples_at_once(const struct job *j);
 /* Samples of shuffle=buffer:N; 0 = no buffer. */
 uint64_t job_shuffle_buffer(const struct job *j);
+
+/* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read;
+ * count 0 = never. */
+struct checkpoint_every {
+	enum { EVERY_STEPS, EVERY_EPOCHS, EVERY_TIME } unit;
+	uint64_t count; /* of steps or epochs; ns */
+};
+int job_checkpoint_every(const struct job *j, struct checkpoint_every *e,
+			 struct mlgen_err *err);
+/* Does this job save or restore a model's state, be it besides something else? */
+bool job_has_checkpoints(const struct job *j);
+/* checkpoint_directory, or the default of the phase; to be freed. */
+char *job_checkpoint_directory(const struct job *j);
 
 /* Where the option was set, for a message. */
 struct diag_place job_place(const struct job *j, const char *option);

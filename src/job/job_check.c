@@ -6,8 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "job/job_check_checkpoint.h"
 #include "job/job_check_io.h"
 #include "job/job_check_train.h"
+#include "job/phase.h"
 
 /* Above any machine's CPUs and nodes, and against overflow of the number. */
 #define CPUS_MAX 8192
@@ -22,6 +24,11 @@ static void check_times(const struct job *j, struct diag *d)
 		      "needs a runtime; set runtime=60s, or drop time_based");
 }
 
+static bool is_of_dataset(const struct job *j)
+{
+	return j->phase == PHASE_TRAIN || j->phase == PHASE_PREPARE;
+}
+
 static void check_direct(const struct job *j, struct diag *d)
 {
 	const struct mlgen_engine *e = j->engine;
@@ -33,31 +40,50 @@ static void check_direct(const struct job *j, struct diag *d)
 		      "ioengine=%s cannot move files opened with O_DIRECT; "
 		      "use direct=0 or ioengine=psync",
 		      e->name);
-	if (j->phase != PHASE_IO && j->access == ACCESS_PLAIN &&
-	    j->bs.read % 512)
+	/* Checkpoints ask for more than that. */
+	if (is_of_dataset(j) && !job_has_checkpoints(j) &&
+	    j->access == ACCESS_PLAIN && j->bs.read % 512)
 		FAULT(d, j, "bs",
 		      "%" PRIu64 " is no multiple of 512, which direct=1 needs",
 		      j->bs.read);
+}
+
+static const char *more_at_once(const struct job *j)
+{
+	if (j->phase == PHASE_IO)
+		return "numjobs";
+	return is_of_dataset(j) ? "read_threads" : "checkpoint_threads";
+}
+
+static void check_depth(const struct job *j, struct diag *d)
+{
+	if (!j->engine->reap && j->iodepth > 1)
+		diag_add(d, DIAG_NOTE, job_place(j, "iodepth"),
+			 "iodepth: ioengine=%s does one request at a time; 1 "
+			 "is used, and more %s do more at once",
+			 j->engine->name, more_at_once(j));
 }
 
 /* The io layer does metadata operations itself, but never these. */
 static void check_engine(const struct job *j, struct diag *d)
 {
 	const struct mlgen_engine *e = j->engine;
+	bool reads = j->phase == PHASE_TRAIN || j->phase == PHASE_RESTORE;
+	bool writes = j->phase == PHASE_PREPARE || j->phase == PHASE_CHECKPOINT;
 
-	if (j->phase == PHASE_TRAIN && !(e->caps & MLGEN_CAP(MLGEN_READ)))
+	if (reads && !(e->caps & MLGEN_CAP(MLGEN_READ)))
 		FAULT(d, j, "ioengine",
-		      "%s cannot read; phase=train needs an engine that can",
-		      e->name);
-	if (!e->reap && j->iodepth > 1)
-		diag_add(d, DIAG_NOTE, job_place(j, "iodepth"),
-			 "iodepth: ioengine=%s does one request at a time; 1 "
-			 "is used, and more %s do more at once",
-			 e->name,
-			 j->phase == PHASE_IO ? "numjobs" : "read_threads");
-	if (j->phase == PHASE_PREPARE && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
+		      "%s cannot read; phase=%s needs an engine that can",
+		      e->name, phase_name(j->phase));
+	if (writes && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
 		FAULT(d, j, "ioengine",
-		      "%s cannot write; phase=prepare needs an engine that can",
+		      "%s cannot write; phase=%s needs an engine that can",
+		      e->name, phase_name(j->phase));
+	if (j->phase == PHASE_TRAIN && job_has_checkpoints(j) &&
+	    !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
+		FAULT(d, j, "ioengine",
+		      "%s cannot write; checkpoint_every needs an engine that "
+		      "can",
 		      e->name);
 }
 
@@ -129,10 +155,13 @@ void job_check(const struct job *j, struct diag *d)
 	check_cpus(j, d);
 	if (j->phase == PHASE_IO)
 		job_check_io(j, d);
-	else
+	if (is_of_dataset(j))
 		job_check_train(j, d);
+	if (j->phase != PHASE_IO && j->phase != PHASE_PREPARE)
+		job_check_checkpoint(j, d);
 	if (j->engine) {
 		check_direct(j, d);
 		check_engine(j, d);
+		check_depth(j, d);
 	}
 }

@@ -124,6 +124,15 @@ static void check_syncs(const struct job *j, struct diag *d)
 		NOTE(d, j, "end_fsync", "this job writes nothing");
 }
 
+/* fio's jobs may say verify=0. */
+static void check_verify(const struct job *j, struct diag *d)
+{
+	if (j->verify != VERIFY_NONE)
+		FAULT(d, j, "verify",
+		      "a plain job does not check what it reads; use verify=0, "
+		      "or phase=restore");
+}
+
 static void check_pace(const struct job *j, struct diag *d)
 {
 	if (is_set(j, "thinktime_blocks") && !j->thinktime_ns)
@@ -142,6 +151,7 @@ void job_check_io(const struct job *j, struct diag *d)
 	check_depth(j, d);
 	check_syncs(j, d);
 	check_pace(j, d);
+	check_verify(j, d);
 	if (!j->engine)
 		return;
 	check_engine(j, d);

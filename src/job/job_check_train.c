@@ -238,5 +238,6 @@ void job_check_train(const struct job *j, struct diag *d)
 		check_framework(j, d);
 	check_target(j, d);
 	check_eval(j, d);
+	note_unused(j, "verify", "phase=restore", d);
 	guess_check(j, d);
 }

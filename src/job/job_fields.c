@@ -9,6 +9,8 @@ static const struct mlgen_choice phases[] = {
 	{ "train", PHASE_TRAIN, "read the dataset as a training job does" },
 	{ "prepare", PHASE_PREPARE, "write or complete the dataset and check all of it" },
 	{ "io", PHASE_IO, "a plain I/O job as fio has them: rw=, bs=, size=" },
+	{ "checkpoint", PHASE_CHECKPOINT, "save the state of a model, checkpoints times" },
+	{ "restore", PHASE_RESTORE, "read back what phase=checkpoint has saved" },
 	{ 0 },
 };
 
@@ -95,6 +97,49 @@ static const struct mlgen_choice barriers[] = {
 static const struct mlgen_choice accesses[] = {
 	{ "plain", ACCESS_PLAIN, "open, the bytes in requests of bs, close" },
 	{ "framework", ACCESS_FRAMEWORK, "the opens, stats, reads and closes of the framework, with its sizes and in its order: NumPy's for npz" },
+	{ 0 },
+};
+
+static const struct mlgen_choice layouts[] = {
+	{ "torch", LAYOUT_TORCH, "one file a rank, as torch.save writes it: a zip archive with a record per tensor" },
+	{ "deepspeed", LAYOUT_DEEPSPEED, "files of model and optimizer states by rank and layer, as DLIO writes them, each as torch.save to an open file does" },
+	{ "stream", LAYOUT_STREAM, "the same files, the tensors' bytes back to back in chunks of 32 MiB, dropped from the page cache behind the writer" },
+	{ "pattern", LAYOUT_PATTERN, "one file a rank, in the mix of write sizes that was measured of checkpoint_pattern" },
+	{ 0 },
+};
+
+static const struct mlgen_choice patterns[] = {
+	{ "unet3d", PATTERN_UNET3D, "1,280 bytes and about 2.2 MB in turn, 499,153,191 bytes, by rank 0" },
+	{ "bert", PATTERN_BERT, "4,096 and 8,384,512 bytes in turn, 4,034,713,312 bytes, by every rank" },
+	{ "dlrm", PATTERN_DLRM, "7,348 bytes and about 518 MB in turn, 27,129,166,561 bytes, by rank 0" },
+	{ 0 },
+};
+
+static const struct mlgen_choice checkpoint_modes[] = {
+	{ "sync", CHECKPOINT_SYNC, "accelerators stand still until it is written" },
+	{ "async", CHECKPOINT_ASYNC, "they stand still for a snapshot in memory; it is written while they go on" },
+	{ 0 },
+};
+
+static const struct mlgen_choice checkpoint_fsyncs[] = {
+	{ "none", CHECKPOINT_FSYNC_NONE, "nothing is flushed; the report says how much was not durable" },
+	{ "file", CHECKPOINT_FSYNC_FILE, "each file before it is closed" },
+	{ "end", CHECKPOINT_FSYNC_END, "all files of a rank when the last one is written" },
+	{ "0", CHECKPOINT_FSYNC_NONE, "as none" },
+	{ "1", CHECKPOINT_FSYNC_FILE, "as file" },
+	{ 0 },
+};
+
+static const struct mlgen_choice verifies[] = {
+	{ "none", VERIFY_NONE, "what is read is dropped" },
+	{ "crc32c", VERIFY_CRC32C, "each block of 4 KiB against the checksum that was written with it" },
+	{ "0", VERIFY_NONE, "as none" },
+	{ 0 },
+};
+
+static const struct mlgen_choice drops[] = {
+	{ "no", DROP_CACHES_NO, "the caches are left as they are" },
+	{ "run", DROP_CACHES_RUN, "before the job begins; where that is not permitted it does not run" },
 	{ 0 },
 };
 
@@ -193,6 +238,13 @@ const struct mlgen_field job_fields[] = {
 	  .def = "1024", .group = "Job", .flags = MLGEN_FIO,
 	  .help = "What k, m, g, t and p mean in the sizes of this job." },
 
+	{ "scale", MLGEN_F_PERCENT(struct job, scale),
+	  .def = "100%", .min = 0.001, .max = 100, .group = "Workload",
+	  .help = "Use this part of num_files, but enough for four batches of every accelerator; of a checkpoint, this part of every tensor's bytes." },
+	{ "access", MLGEN_F_ENUM(struct job, access, accesses),
+	  .def = "plain", .group = "Workload",
+	  .help = "By which calls a sample is read, or a checkpoint written and read." },
+
 	{ "format", MLGEN_F_ENUM(struct job, format, formats),
 	  .def = "npz", .group = "Dataset",
 	  .help = "File format of the dataset.\n"
@@ -216,9 +268,6 @@ const struct mlgen_field job_fields[] = {
 		  "lognormal:MEAN:STDEV, exponential:MEAN,\n"
 		  "gamma:SHAPE:SCALE, dlio:MEAN:STDEV.\n"
 		  "DLIO: dataset.record_length_bytes and its stdev, drawn as dlio: does." },
-	{ "scale", MLGEN_F_PERCENT(struct job, scale),
-	  .def = "100%", .min = 0.001, .max = 100, .group = "Dataset",
-	  .help = "Use this part of num_files, but enough for four batches of every accelerator." },
 	{ "dataset_ratio", MLGEN_F_F64(struct job, dataset_ratio),
 	  .def = "0", .max = 1000, .unit = "x memory", .group = "Dataset",
 	  .help = "Choose num_files so that the dataset is this many times this host's memory; 0 keeps num_files.\n"
@@ -330,9 +379,6 @@ const struct mlgen_field job_fields[] = {
 	  .def = "1", .group = "Loader",
 	  .help = "Leave out the last, incomplete batch of an epoch.\n"
 		  "PyTorch: drop_last." },
-	{ "access", MLGEN_F_ENUM(struct job, access, accesses),
-	  .def = "plain", .group = "Loader",
-	  .help = "By which calls a sample is read." },
 	{ "decode_threads", MLGEN_F_U64(struct job, decode_threads),
 	  .def = "1", .min = 1, .max = 1024, .unit = "threads", .group = "Loader",
 	  .help = "With loader=tfdata: batches of an accelerator that are preprocessed at the same time.\n"
@@ -347,6 +393,118 @@ const struct mlgen_field job_fields[] = {
 	{ "hold_samples", MLGEN_F_BOOL(struct job, hold_samples),
 	  .def = "0", .group = "Loader",
 	  .help = "Keep what is read ahead in memory until its batch is taken, as a framework does; without it mlgen reads into the same buffer again and again." },
+
+	{ "model", MLGEN_F_STR(struct job, model),
+	  .group = "Model", .flags = MLGEN_SELECTS,
+	  .help = "Name of the model; selects the [model=NAME] section of the job." },
+	{ "model_layers", MLGEN_F_U64(struct job, model_layers),
+	  .def = "0", .max = 1e6, .unit = "layers", .group = "Model",
+	  .help = "Layers of a transformer, whose state is saved.\n"
+		  "DLIO: model.num_layers." },
+	{ "model_hidden", MLGEN_F_U64(struct job, model_hidden),
+	  .def = "2048", .min = 1, .max = 1e7, .group = "Model",
+	  .help = "Hidden size of the model.\n"
+		  "DLIO: model.transformer.hidden_size." },
+	{ "model_ffn", MLGEN_F_U64(struct job, model_ffn),
+	  .def = "8192", .min = 1, .max = 1e8, .group = "Model",
+	  .help = "Hidden size of its feed-forward layers.\n"
+		  "DLIO: model.transformer.ffn_hidden_size." },
+	{ "model_heads", MLGEN_F_U64(struct job, model_heads),
+	  .def = "32", .min = 1, .max = 1e6, .unit = "heads", .group = "Model",
+	  .help = "Attention heads.\n"
+		  "DLIO: model.transformer.num_attention_heads." },
+	{ "model_kv_heads", MLGEN_F_U64(struct job, model_kv_heads),
+	  .def = "8", .min = 1, .max = 1e6, .unit = "heads", .group = "Model",
+	  .help = "Heads of keys and values.\n"
+		  "DLIO: model.transformer.num_kv_heads." },
+	{ "model_vocabulary", MLGEN_F_U64(struct job, model_vocabulary),
+	  .def = "32000", .min = 1, .max = 1e9, .unit = "tokens", .group = "Model",
+	  .help = "Size of the vocabulary.\n"
+		  "DLIO: model.transformer.vocab_size." },
+	{ "model_bytes", MLGEN_F_U64(struct job, model_bytes),
+	  .def = "2", .min = 1, .max = 16, .unit = "bytes", .group = "Model",
+	  .help = "Bytes of one parameter of the model.\n"
+		  "DLIO: model.model_datatype; fp16 is 2." },
+	{ "optimizer_bytes", MLGEN_F_U64(struct job, optimizer_bytes),
+	  .def = "4", .max = 16, .unit = "bytes", .group = "Model",
+	  .help = "Bytes of one value of the optimizer, which has three for each parameter; 0 is no optimizer.\n"
+		  "DLIO: model.optimizer_datatype; fp32 is 4." },
+	{ "checkpoint_size", MLGEN_F_SIZE(struct job, checkpoint_size_bytes),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Model",
+	  .help = "Instead of a model: one tensor of this size in each rank.\n"
+		  "DLIO: model.model_size_bytes." },
+	{ "tensor_sizes", MLGEN_F_STR(struct job, tensor_sizes),
+	  .group = "Model",
+	  .help = "Instead of a model: a file with the tensors of each rank, one a line: BYTES, or NAME BYTES." },
+
+	{ "ranks", MLGEN_F_U64(struct job, ranks),
+	  .def = "0", .max = 1e6, .unit = "ranks", .group = "Checkpoint",
+	  .help = "Ranks of the whole job, on all its hosts; 0 is what the parallelism says, or accelerators." },
+	{ "tensor_parallel", MLGEN_F_U64(struct job, tensor_parallel),
+	  .def = "1", .min = 1, .max = 1e6, .unit = "ranks", .group = "Checkpoint",
+	  .help = "Ranks that share each layer.\n"
+		  "DLIO: model.parallelism.tensor." },
+	{ "pipeline_parallel", MLGEN_F_U64(struct job, pipeline_parallel),
+	  .def = "1", .min = 1, .max = 1e6, .unit = "stages", .group = "Checkpoint",
+	  .help = "Stages among which the layers are dealt out.\n"
+		  "DLIO: model.parallelism.pipeline." },
+	{ "data_parallel", MLGEN_F_U64(struct job, data_parallel),
+	  .def = "0", .max = 1e6, .unit = "ranks", .group = "Checkpoint",
+	  .help = "Copies of the model; 0 is ranks divided by tensor_parallel and pipeline_parallel.\n"
+		  "DLIO: model.parallelism.data." },
+	{ "zero_stage", MLGEN_F_U64(struct job, zero_stage),
+	  .def = "0", .max = 3, .group = "Checkpoint",
+	  .help = "What the copies share among them: from 1 on the optimizer, with 3 the model, too.\n"
+		  "DLIO: model.parallelism.zero_stage." },
+	{ "checkpoints", MLGEN_F_U64(struct job, checkpoints),
+	  .def = "1", .min = 1, .max = 1e6, .unit = "checkpoints", .group = "Checkpoint",
+	  .help = "How many phase=checkpoint saves, or phase=restore restores, the newest ones.\n"
+		  "DLIO: checkpoint.num_checkpoints_write, num_checkpoints_read." },
+	{ "pause", MLGEN_F_TIME(struct job, pause_ns),
+	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Checkpoint",
+	  .help = "Time between two of them.\n"
+		  "DLIO: checkpoint.time_between_checkpoints." },
+	{ "checkpoint_every", MLGEN_F_STR(struct job, checkpoint_every),
+	  .group = "Checkpoint",
+	  .help = "With phase=train: save a checkpoint every so often: 500 steps, 2 epochs, 10 minutes.\n"
+		  "Steps count through all epochs; a time may be written 90s or 10m.\n"
+		  "DLIO: checkpoint.steps_between_checkpoints, epochs_between_checkpoints." },
+	{ "checkpoint_mode", MLGEN_F_ENUM(struct job, checkpoint_mode, checkpoint_modes),
+	  .def = "sync", .group = "Checkpoint",
+	  .help = "Whether training waits until a checkpoint is written." },
+	{ "snapshot_bandwidth", MLGEN_F_SIZE(struct job, snapshot_bandwidth),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Checkpoint",
+	  .help = "With checkpoint_mode=async: bytes per second at which each rank copies its state to host memory; 0 takes no time." },
+	{ "checkpoint_ranks", MLGEN_F_STR(struct job, checkpoint_ranks),
+	  .def = "all", .group = "Checkpoint",
+	  .help = "The ranks that this host plays: all, zero, or numbers and ranges with commas, such as 0-7,64." },
+	{ "checkpoint_threads", MLGEN_F_U64(struct job, checkpoint_threads),
+	  .def = "1", .min = 1, .max = 1024, .unit = "threads", .group = "Checkpoint",
+	  .help = "Threads that write, or read, the files of one rank." },
+	{ "checkpoint_keep", MLGEN_F_U64(struct job, checkpoint_keep),
+	  .def = "0", .max = 1e6, .unit = "checkpoints", .group = "Checkpoint",
+	  .help = "Delete older checkpoints that mlgen wrote once there are more than so many; 0 keeps all." },
+	{ "checkpoint_directory", MLGEN_F_STR(struct job, checkpoint_directory),
+	  .group = "Checkpoint",
+	  .help = "Where checkpoints lie; by default directory, and with phase=train checkpoints in it.\n"
+		  "DLIO: checkpoint.checkpoint_folder." },
+	{ "checkpoint_layout", MLGEN_F_ENUM(struct job, checkpoint_layout, layouts),
+	  .def = "torch", .group = "Checkpoint",
+	  .help = "The files of a checkpoint, and with access=framework the calls by which they are written and read." },
+	{ "checkpoint_pattern", MLGEN_F_ENUM(struct job, checkpoint_pattern, patterns),
+	  .def = "unet3d", .group = "Checkpoint",
+	  .help = "With checkpoint_layout=pattern: whose write sizes." },
+	{ "checkpoint_fsync", MLGEN_F_ENUM(struct job, checkpoint_fsync, checkpoint_fsyncs),
+	  .def = "file", .group = "Checkpoint",
+	  .help = "When files are flushed to storage.\n"
+		  "DLIO: checkpoint.fsync, which it accepts and does not do." },
+	{ "rename_commit", MLGEN_F_BOOL(struct job, rename_commit),
+	  .def = "0", .group = "Checkpoint",
+	  .help = "Write under a temporary name, and rename when all ranks are done." },
+	{ "restore_shift", MLGEN_F_U64(struct job, restore_shift),
+	  .def = "0", .max = 1e6, .unit = "ranks", .group = "Checkpoint",
+	  .help = "With phase=restore: each rank reads what the one so many behind it has written, which another client's cache does not hold.\n"
+		  "DLIO: checkpoint.recovery_rank_shift." },
 
 	{ "ioengine", MLGEN_F_STR(struct job, ioengine),
 	  .def = "psync", .group = "I/O", .flags = MLGEN_FIO,
@@ -368,6 +526,12 @@ const struct mlgen_field job_fields[] = {
 	{ "invalidate", MLGEN_F_ENUM(struct job, invalidate, invalidates),
 	  .def = "run", .group = "I/O", .flags = MLGEN_FIO,
 	  .help = "When the job's files are dropped from the page cache, so that storage answers and not memory." },
+	{ "drop_caches", MLGEN_F_ENUM(struct job, drop_caches, drops),
+	  .def = "no", .group = "I/O",
+	  .help = "When this host's page cache is emptied of everything, which takes root (vm.drop_caches)." },
+	{ "verify", MLGEN_F_ENUM(struct job, verify, verifies),
+	  .def = "none", .group = "I/O", .flags = MLGEN_FIO,
+	  .help = "With phase=restore: how what is read is checked." },
 	{ "mem", MLGEN_F_ENUM(struct job, mem, mems),
 	  .def = "malloc", .group = "I/O", .alias = "iomem", .flags = MLGEN_FIO,
 	  .help = "What memory the buffers are made of." },

@@ -10,6 +10,7 @@
 
 #define IN(phase) (1u << (phase))
 #define IN_TRAINING (IN(PHASE_TRAIN) | IN(PHASE_PREPARE))
+#define IN_SAVING (IN(PHASE_CHECKPOINT) | IN(PHASE_RESTORE))
 
 /* Groups that are not here belong to every phase. */
 static const struct {
@@ -17,6 +18,11 @@ static const struct {
 	unsigned phases;
 	const char *of;
 } groups[] = {
+	{ "Workload", IN_TRAINING | IN_SAVING, "an option of phase=train" },
+	/* phase=prepare of a training that saves takes them, and needs none. */
+	{ "Model", IN_TRAINING | IN_SAVING, "an option of phase=checkpoint" },
+	{ "Checkpoint", IN_TRAINING | IN_SAVING,
+	  "an option of phase=checkpoint" },
 	{ "Dataset", IN_TRAINING, "an option of phase=train" },
 	{ "Accelerator", IN_TRAINING, "an option of phase=train" },
 	{ "Evaluation", IN_TRAINING, "an option of phase=train" },

@@ -7,7 +7,7 @@
 /* Has a job of this phase that option? Of job_fields. */
 bool phase_has(int phase, const struct mlgen_field *f);
 
-/* "train", "prepare" or "io". */
+/* "train", "prepare", "io", "checkpoint" or "restore". */
 const char *phase_name(int phase);
 
 /* "an option of phase=train"; of one that not every phase has. */

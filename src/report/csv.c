@@ -62,6 +62,11 @@ static bool is_io(const struct csv_interval *i)
 	       (i->now->phase == LIVE_IO || i->now->phase == LIVE_DONE);
 }
 
+static bool is_checkpoint(const struct csv_interval *i)
+{
+	return was_in(i, LIVE_CHECKPOINT);
+}
+
 static bool is_prepare(const struct csv_interval *i)
 {
 	return was_in(i, LIVE_PREPARE);
@@ -122,9 +127,13 @@ static void put_job(struct buf *out, const struct csv_interval *i)
 static void put_phase(struct buf *out, const struct csv_interval *i)
 {
 	static const char *const names[] = {
-		[LIVE_WAIT] = "wait", [LIVE_PREPARE] = "prepare",
-		[LIVE_DROP] = "drop", [LIVE_TRAIN] = "train",
-		[LIVE_IO] = "io",     [LIVE_DONE] = "done",
+		[LIVE_WAIT] = "wait",
+		[LIVE_PREPARE] = "prepare",
+		[LIVE_DROP] = "drop",
+		[LIVE_TRAIN] = "train",
+		[LIVE_IO] = "io",
+		[LIVE_DONE] = "done",
+		[LIVE_CHECKPOINT] = "checkpoint",
 	};
 	buf_add(out, names[i->now->phase]);
 }
@@ -226,6 +235,27 @@ static void put_write_bytes(struct buf *out, const struct csv_interval *i)
 	put_gained(out, i, i->now->io_moved[1], i->before->io_moved[1]);
 }
 
+/* Of a training only while one is under way. */
+static void put_checkpoint(struct buf *out, const struct csv_interval *i)
+{
+	if (is_checkpoint(i) || i->now->is_checkpointing)
+		put_u64(out, i->now->checkpoint);
+}
+
+/* All checkpoints are alike: so far, of those before and of this one. */
+static uint64_t checkpoint_bytes(const struct live *l)
+{
+	uint64_t before = l->checkpoint > 0 ? l->checkpoint - 1 : 0;
+	return before * l->checkpoint_bytes + l->checkpoint_done;
+}
+
+static void put_checkpoint_bytes(struct buf *out, const struct csv_interval *i)
+{
+	if (is_checkpoint(i) || i->now->checkpoint > 0)
+		put_u64(out, gained(checkpoint_bytes(i->now),
+				    checkpoint_bytes(i->before)));
+}
+
 const struct csv_column csv_columns[] = {
 	{ "time", "End of the interval, ISO 8601, UTC.", put_time },
 	{ "seconds", "The same in seconds since the start of the log.",
@@ -233,7 +263,8 @@ const struct csv_column csv_columns[] = {
 	{ "job", "Name of the job.", put_job },
 	{ "phase",
 	  "What the job is at: wait, prepare, drop (its files leave "
-	  "the page cache), train, io (a plain job) or done.",
+	  "the page cache), train, io (a plain job), checkpoint (one is "
+	  "saved or restored) or done.",
 	  put_phase },
 	{ "epoch", "The epoch under way, from 1.", put_epoch },
 	{ "step", "The step of this epoch that rank 0 is at, from 1.",
@@ -263,6 +294,10 @@ const struct csv_column csv_columns[] = {
 	{ "write_ios", "Writes that it completed.", put_write_ios },
 	{ "read_bytes", "Bytes that it read.", put_read_bytes },
 	{ "write_bytes", "Bytes that it wrote.", put_write_bytes },
+	{ "checkpoint", "The checkpoint under way, from 1.", put_checkpoint },
+	{ "checkpoint_bytes",
+	  "Bytes of checkpoints that were written, or read, in the interval.",
+	  put_checkpoint_bytes },
 	{ 0 },
 };
 

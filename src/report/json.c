@@ -20,6 +20,7 @@
 struct walk {
 	const struct f64_list *percentiles;
 	const char *const *only;
+	const struct job_result *ml_of; /* those that its ml{} has */
 };
 
 static json_t *text_value(const char *s)
@@ -135,12 +136,21 @@ static json_t *text_member(const void *at)
 	return text_value(s);
 }
 
-static bool is_wanted(const char *const *only, const char *name)
+/* Text in the struct itself (METRICS_CHARS). */
+static json_t *chars_member(const char *at)
 {
+	return *at ? text_value(at) : json_null();
+}
+
+static bool is_wanted(const struct walk *walk, const char *name)
+{
+	const char *const *only = walk->only;
+	if (walk->ml_of && !metrics_ml_has(walk->ml_of, name))
+		return false;
 	for (; only && *only; only++)
 		if (strcmp(*only, name) == 0)
 			return true;
-	return !only;
+	return !walk->only;
 }
 
 static json_t *struct_object(const struct mlgen_field *table, const void *base,
@@ -174,7 +184,7 @@ static json_t *member_value(const struct mlgen_field *f, const void *at,
 	case MLGEN_ENUM:
 		return enum_value(f, *(const int *)at);
 	case MLGEN_STR:
-		return text_member(at);
+		return f->stride ? chars_member(at) : text_member(at);
 	case MLGEN_HIST:
 		return hist_object(*(struct hist *const *)at,
 				   f->flags & MLGEN_FIO, walk->percentiles);
@@ -197,7 +207,7 @@ static json_t *struct_object(const struct mlgen_field *table, const void *base,
 	const struct walk inner = { .percentiles = walk->percentiles };
 	json_t *o = json_object();
 	for (const struct mlgen_field *f = table; f->name; f++)
-		if (is_wanted(walk->only, f->name))
+		if (is_wanted(walk, f->name))
 			json_object_set_new(
 				o, f->name,
 				member_value(f, (const char *)base + f->off,
@@ -240,16 +250,18 @@ static json_t *result_object(const struct job_result *r,
 			     const struct jobset *set)
 {
 	const struct walk walk = { .percentiles = &r->job->percentile_list };
+	const struct walk of_ml = { .percentiles = walk.percentiles,
+				    .ml_of = r };
 	json_t *o = job_object(r, run, set, &walk);
 	add_dataset(o, r->dataset, &r->totals, &walk);
 	if (has_prepared(r))
 		json_object_set_new(o, "prepare",
 				    struct_object(metrics_prepare_fields,
 						  &r->prepare, &walk));
-	if (r->kind == RESULT_TRAIN)
+	if (r->kind == RESULT_TRAIN || r->kind == RESULT_CHECKPOINT)
 		json_object_set_new(
 			o, "ml",
-			struct_object(metrics_ml_fields, &r->ml, &walk));
+			struct_object(metrics_ml_fields, &r->ml, &of_ml));
 	if (r->kind == RESULT_IO)
 		json_object_set_new(
 			o, "io",
@@ -257,18 +269,29 @@ static json_t *result_object(const struct job_result *r,
 	return o;
 }
 
+static void add_planned_ml(json_t *o, const struct plan_report *p,
+			   const char *const *only)
+{
+	const struct walk walk = { .percentiles = &p->job->percentile_list,
+				   .only = only };
+	struct ml_result ml;
+	metrics_planned(&ml, p);
+	json_object_set_new(o, "ml",
+			    struct_object(metrics_ml_fields, &ml, &walk));
+}
+
 static void add_planned(json_t *o, const struct plan_report *p)
 {
-	const struct f64_list *percentiles = &p->job->percentile_list;
-	const struct walk of_ml = { percentiles, metrics_ml_planned };
-	const struct walk of_io = { percentiles, metrics_io_planned };
-	struct ml_result ml;
+	const struct walk of_io = { .percentiles = &p->job->percentile_list,
+				    .only = metrics_io_planned };
 	struct io_result io;
 	switch ((enum job_phase)p->job->phase) {
 	case PHASE_TRAIN:
-		metrics_planned(&ml, p);
-		json_object_set_new(
-			o, "ml", struct_object(metrics_ml_fields, &ml, &of_ml));
+		add_planned_ml(o, p, metrics_ml_planned);
+		break;
+	case PHASE_CHECKPOINT:
+	case PHASE_RESTORE:
+		add_planned_ml(o, p, metrics_checkpoint_planned);
 		break;
 	case PHASE_IO:
 		metrics_planned_io(&io, p);

@@ -13,14 +13,17 @@
 #include "base/units.h"
 #include "data/dataset.h"
 #include "data/demand.h"
+#include "data/state.h"
 #include "io/host.h"
 #include "report/show.h"
 
 #define SUFFIX ".job"
 #define SEES_COMMENT "# What storage sees: "
 #define VARIANT_HEADER "[accelerator="
-/* Of the column; what is longer is cut. */
+/* Of the columns; what storage sees is cut, and a longer name goes on in its
+ * column. */
 #define SEES_MAX 40
+#define NAME_MAX_WIDTH 14
 
 struct entry {
 	char *name; /* without the suffix */
@@ -170,7 +173,8 @@ static void read_all(struct list *l)
 	l->sees_width = strlen("what storage sees");
 	for (size_t i = 0; i < l->count; i++) {
 		read_comments(&l->entries[i]);
-		widen(&l->name_width, l->entries[i].name);
+		if (strlen(l->entries[i].name) <= NAME_MAX_WIDTH)
+			widen(&l->name_width, l->entries[i].name);
 		widen(&l->sees_width, l->entries[i].sees);
 	}
 }
@@ -178,19 +182,17 @@ static void read_all(struct list *l)
 /* Of a dataset and one accelerator, as text; "-" where there is none. */
 struct figures {
 	char size[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
+	char who[UNITS_TEXT_BYTES]; /* "" = the accelerator */
 };
 
-static void compute_figures(struct figures *f, const struct job *j,
+static void compute_dataset(struct figures *f, const struct job *j,
 			    const struct host *host)
 {
 	struct mlgen_err err = { 0 };
 	struct dataset_totals t;
 	struct dataset ds;
 	struct demand d;
-	memcpy(f->size, "-", 2);
-	memcpy(f->need, "-", 2);
-	if (j->phase == PHASE_IO ||
-	    dataset_init(&ds, j, host->memory_bytes, &err))
+	if (dataset_init(&ds, j, host->memory_bytes, &err))
 		return;
 	const struct plan_config plan = {
 		.dataset = &ds,
@@ -205,6 +207,36 @@ static void compute_figures(struct figures *f, const struct job *j,
 		show_rate(f->need, &u, d.bytes_per_sec);
 	}
 	dataset_fini(&ds);
+}
+
+/* One checkpoint of all ranks; it is wanted as fast as can be. */
+static void compute_checkpoint(struct figures *f, const struct job *j)
+{
+	struct mlgen_err err = { 0 };
+	struct state_bytes all;
+	struct state s;
+	char n[UNITS_TEXT_BYTES];
+	if (state_init(&s, j, &err) == 0) {
+		state_all_bytes(&s, &all);
+		units_human_bytes(f->size, (double)all.total);
+		snprintf(f->need, sizeof(f->need), "checkpoint");
+		snprintf(f->who, sizeof(f->who), "%.16s rank%s",
+			 units_human_count(n, s.ranks),
+			 s.ranks == 1 ? "" : "s");
+	}
+	state_fini(&s);
+}
+
+static void compute_figures(struct figures *f, const struct job *j,
+			    const struct host *host)
+{
+	memcpy(f->size, "-", 2);
+	memcpy(f->need, "-", 2);
+	f->who[0] = '\0';
+	if (j->phase == PHASE_CHECKPOINT || j->phase == PHASE_RESTORE)
+		compute_checkpoint(f, j);
+	else if (j->phase != PHASE_IO)
+		compute_dataset(f, j, host);
 }
 
 /* "h100 (v100 a100 b200)": the default one, and the others. */
@@ -231,12 +263,20 @@ static void put_accelerators(FILE *to, const struct entry *e,
 static void put_loaded(FILE *to, const struct list *l, const struct entry *e,
 		       const struct job *j, const struct host *host)
 {
+	size_t left = l->name_width + 2 + l->sees_width;
+	struct buf line = { 0 };
 	struct figures f;
 	compute_figures(&f, j, host);
-	fprintf(to, "%-*s  %-*s  %9s  %10s", (int)l->name_width, e->name,
-		(int)l->sees_width, e->sees ? e->sees : "-", f.size, f.need);
-	put_accelerators(to, e, j->accelerator);
+	buf_addf(&line, "%-*s  %s", (int)l->name_width, e->name,
+		 e->sees ? e->sees : "-");
+	fprintf(to, "%-*s  %9s  %10s", (int)left, buf_str(&line), f.size,
+		f.need);
+	if (f.who[0])
+		fprintf(to, "  %s", f.who);
+	else
+		put_accelerators(to, e, j->accelerator);
 	fputc('\n', to);
+	buf_fini(&line);
 }
 
 static void put_job(FILE *to, const struct list *l, const struct entry *e,
@@ -273,7 +313,7 @@ static void put_list(FILE *to, struct list *l, const struct jobset_env *env)
 	host_read(&host);
 	read_all(l);
 	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job",
-		(int)l->sees_width, "what storage sees", "dataset",
+		(int)l->sees_width, "what storage sees", "size",
 		"one accelerator needs");
 	for (size_t i = 0; i < l->count; i++)
 		put_job(to, l, &l->entries[i], env, &host);

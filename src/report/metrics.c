@@ -110,11 +110,16 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.mlperf", metrics_mlperf_fields },
 	{ "jobs[].ml.mlperf.VERSION", metrics_mlperf_window_fields },
 	{ "jobs[].ml.eval", metrics_eval_fields },
+	{ "jobs[].ml.checkpoints[], jobs[].ml.restore[]", metrics_checkpoint_fields },
+	{ "jobs[].ml.saves, jobs[].ml.restores", metrics_checkpoints_fields },
+	{ "jobs[].ml.saves.rank_percent, jobs[].ml.restores.rank_percent", metrics_rank_percent_fields },
 	{ "jobs[].ml.verdict, jobs[].io.verdict", metrics_verdict_fields },
 	{ "jobs[].io", metrics_io_fields },
 	{ "jobs[].io.rate_read, jobs[].io.rate_write", metrics_rate_fields },
 	{ "jobs[].plan", metrics_plan_fields },
 	{ "jobs[].plan.calls_per_sample", metrics_calls_fields },
+	{ "jobs[].plan.checkpoint", metrics_plan_checkpoint_fields },
+	{ "jobs[].plan.checkpoint.classes[]", metrics_plan_ranks_fields },
 	{ "jobs[].plan.checks[]", metrics_check_fields },
 	{ "jobs[].plan.blockers[]", metrics_blocker_fields },
 	{ "disk_util[]", disk_fields },
@@ -323,10 +328,24 @@ static void fill_depths(struct metrics_job *m, const struct job_result *r)
 	m->latency_percentile = 100;
 }
 
+/* While checkpoints were under way, those that were not completed, too. */
+static double checkpoint_seconds(const struct checkpoints_result *c)
+{
+	const struct checkpoint_result *k = c->items.items;
+	double seconds =
+		c->completed ? c->seconds_mean * (double)c->completed : 0;
+	for (size_t i = 0; i < c->items.count; i++)
+		if (!k[i].complete && k[i].seconds > 0)
+			seconds += k[i].seconds;
+	return seconds > 0 ? seconds : 0;
+}
+
 static double measured_seconds(const struct job_result *r)
 {
 	if (r->kind == RESULT_PREPARE)
 		return (double)r->prepare.wall_ns / 1e9;
+	if (r->kind == RESULT_CHECKPOINT)
+		return checkpoint_seconds(job_result_checkpoints(r));
 	double wall =
 		r->kind == RESULT_IO ? r->io.wall_seconds : r->ml.wall_seconds;
 	return wall > 0 ? wall : 0;

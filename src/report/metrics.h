@@ -38,8 +38,13 @@ extern const struct mlgen_field metrics_io_fields[];      /* struct io_result */
 extern const struct mlgen_field metrics_prepare_fields[]; /* prepare_result */
 extern const struct mlgen_field metrics_plan_fields[];    /* plan_report */
 
+/* Which rows of metrics_ml_fields stand in the document of this result: a job
+ * that saves or restores has no accelerators, others mostly no checkpoints. */
+bool metrics_ml_has(const struct job_result *r, const char *name);
+
 /* The rows of these that a dry run knows; end with NULL. */
 extern const char *const metrics_ml_planned[];
+extern const char *const metrics_checkpoint_planned[]; /* of ml, too */
 extern const char *const metrics_io_planned[];
 
 /* This program, for the document and the report. */

@@ -186,7 +186,7 @@ const struct mlgen_field metrics_job_fields[] = {
 	{ "trim", METRIC_OBJECT(J, trim, struct metrics_direction, metrics_direction_fields),
 	  .help = "All zeros: mlgen does not trim; programs that read fio's output expect it." },
 	{ "sync", METRIC_OBJECT(J, sync, struct metrics_sync, metrics_sync_fields),
-	  .help = "Flushes of a plain job." },
+	  .help = "Flushes of a plain job, or of the checkpoints that one saves." },
 	{ "latency_ns", METRIC_OBJECT(J, latency_ns, struct metrics_shares, metrics_latency_ns_fields),
 	  .help = "How many reads and writes took less than a microsecond." },
 	{ "latency_us", METRIC_OBJECT(J, latency_us, struct metrics_shares, metrics_latency_us_fields),

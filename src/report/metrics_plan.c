@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/plan_parts.h"
+
 /* clang-format off */
 
 #define C struct plan_calls
@@ -42,6 +44,60 @@ const struct mlgen_field metrics_blocker_fields[] = {
 	{ 0 },
 };
 #undef C
+
+#define R struct plan_ranks
+const struct mlgen_field metrics_plan_ranks_fields[] = {
+	{ "ranks", MLGEN_F_STR(R, ranks), .help = "Their numbers, as ranges: 0-7,256-263." },
+	{ "count", MLGEN_F_U64(R, count), .unit = "ranks", .help = "How many they are." },
+	{ "model_bytes", MLGEN_F_U64(R, model_bytes), .unit = "bytes",
+	  .help = "What each of them saves of the model, or of what stands for it." },
+	{ "optimizer_bytes", MLGEN_F_U64(R, optimizer_bytes), .unit = "bytes",
+	  .help = "What each of them saves of the optimizer." },
+	{ "bytes", MLGEN_F_U64(R, bytes), .unit = "bytes", .help = "Their sum." },
+	{ "files", MLGEN_F_U64(R, files), .unit = "files", .help = "Files of each." },
+	{ 0 },
+};
+#undef R
+
+#define K struct plan_checkpoint
+const struct mlgen_field metrics_plan_checkpoint_fields[] = {
+	{ "directory", MLGEN_F_STR(K, directory), .help = "Where checkpoints lie." },
+	{ "parameters", MLGEN_F_U64(K, parameters), .unit = "parameters",
+	  .help = "Of the model; 0 = its state is given by size." },
+	{ "ranks", MLGEN_F_U64(K, ranks), .unit = "ranks",
+	  .help = "Ranks of the whole job, on all its hosts; 0 = this job has no checkpoints." },
+	{ "tensor_parallel", MLGEN_F_U64(K, tensor_parallel), .unit = "ranks", .help = "Ranks that share each layer." },
+	{ "pipeline_parallel", MLGEN_F_U64(K, pipeline_parallel), .unit = "stages", .help = "Stages among which the layers are dealt out." },
+	{ "data_parallel", MLGEN_F_U64(K, data_parallel), .unit = "ranks", .help = "Copies of the model." },
+	{ "classes", METRIC_LIST(K, classes, struct plan_ranks, metrics_plan_ranks_fields),
+	  .help = "All ranks of the job; those that save the same are one entry." },
+	{ "model_bytes", MLGEN_F_U64(K, model_bytes), .unit = "bytes",
+	  .help = "What one checkpoint of all ranks of the job has of the model." },
+	{ "optimizer_bytes", MLGEN_F_U64(K, optimizer_bytes), .unit = "bytes", .help = "And of the optimizer." },
+	{ "bytes", MLGEN_F_U64(K, bytes), .unit = "bytes",
+	  .help = "Their sum: tensors, without what the layout of the files adds." },
+	{ "files", MLGEN_F_U64(K, files), .unit = "files", .help = "Files of one checkpoint of all ranks." },
+	{ "local_ranks", MLGEN_F_U64(K, local_ranks), .unit = "ranks", .help = "Ranks that this host plays." },
+	{ "local_bytes", MLGEN_F_U64(K, local_bytes), .unit = "bytes", .help = "What these have of one checkpoint." },
+	{ "local_files", MLGEN_F_U64(K, local_files), .unit = "files", .help = "Files of these." },
+	{ "checkpoints", MLGEN_F_U64(K, checkpoints), .unit = "checkpoints", .flags = MLGEN_NULLABLE,
+	  .help = "How many are saved, or restored; null = as many as runtime allows." },
+	{ "checkpoints_estimate", MLGEN_F_BOOL(K, is_estimate),
+	  .help = "That is how many there would be at 100 % utilisation, because they come by the clock." },
+	{ "present", MLGEN_F_U64(K, present), .unit = "checkpoints", .help = "Complete ones that are there." },
+	{ "first", MLGEN_F_STR(K, first), .help = "The next one to be saved, or the first to be restored; null = not known yet." },
+	{ "last", MLGEN_F_STR(K, last), .help = "The last one to be restored." },
+	{ "saved_by", MLGEN_F_STR(K, saved_by), .help = "Job of this run that saves what is restored; null = none does." },
+	{ "move_bytes", MLGEN_F_U64(K, move_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "What this host writes, or reads, in all; null = as much as runtime allows." },
+	{ "free_bytes", MLGEN_F_U64(K, free_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Space that is free there for this user; null = unknown." },
+	{ "in_flight", MLGEN_F_U64(K, in_flight), .unit = "requests", .help = "Requests in flight at once, of all threads." },
+	{ "program_bytes", MLGEN_F_U64(K, program_bytes), .unit = "bytes",
+	  .help = "Memory of the threads that write or read them; an estimate, part of that of the job." },
+	{ 0 },
+};
+#undef K
 
 #define P struct plan_report
 const struct mlgen_field metrics_plan_fields[] = {
@@ -97,6 +153,8 @@ const struct mlgen_field metrics_plan_fields[] = {
 	  .help = "Memory that mlgen will need; an estimate." },
 	{ "framework_bytes", MLGEN_F_F64(P, framework_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
 	  .help = "Memory in which the framework would hold samples read ahead; mlgen does so with hold_samples=1." },
+	{ "checkpoint", METRIC_OBJECT(P, checkpoint, struct plan_checkpoint, metrics_plan_checkpoint_fields),
+	  .help = "What is saved or restored of a model's state." },
 	{ "checks", METRIC_LIST(P, checks, struct plan_check, metrics_check_fields),
 	  .help = "Everything that was checked." },
 	{ "blockers", METRIC_LIST(P, blockers, struct plan_check, metrics_blocker_fields),
@@ -106,6 +164,8 @@ const struct mlgen_field metrics_plan_fields[] = {
 #undef P
 
 /* clang-format on */
+
+const char *const metrics_checkpoint_planned[] = { "storage", NULL };
 
 /* Texts of the plan's mount, as a result has them; "" there is NULL here. */
 static char *text_or_null(const char *s)
@@ -119,7 +179,7 @@ static char *text_or_null(const char *s)
 static void plan_storage(struct storage_result *s, const struct plan_report *p)
 {
 	const struct mount *m = &p->mount;
-	s->directory = p->io.directory ? p->io.directory : p->dataset.directory;
+	s->directory = plan_directory(p);
 	s->filesystem = text_or_null(m->type);
 	s->mount_source = text_or_null(m->source);
 	s->mount_target = text_or_null(m->target);

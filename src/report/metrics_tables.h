@@ -9,6 +9,12 @@
 #define METRICS_TEXT(s, m)                                                     \
 	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, const char *)
 
+/* Text that stands in the struct itself, so that `stride` says its size; "" is
+ * null. */
+#define METRICS_CHARS(s, m)                                                    \
+	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, char *),                  \
+	.stride = sizeof(((s *)0)->m)
+
 /* metrics_job.c */
 extern const struct mlgen_field metrics_member_fields[];
 extern const struct mlgen_field metrics_direction_fields[];
@@ -36,10 +42,17 @@ extern const struct mlgen_field metrics_mlperf_window_fields[];
 extern const struct mlgen_field metrics_mlperf_fields[];
 extern const struct mlgen_field metrics_eval_fields[];
 
+/* metrics_checkpoint.c */
+extern const struct mlgen_field metrics_rank_percent_fields[];
+extern const struct mlgen_field metrics_checkpoint_fields[];
+extern const struct mlgen_field metrics_checkpoints_fields[];
+
 /* metrics_io.c */
 extern const struct mlgen_field metrics_rate_fields[];
 
 /* metrics_plan.c */
 extern const struct mlgen_field metrics_calls_fields[];
+extern const struct mlgen_field metrics_plan_checkpoint_fields[];
+extern const struct mlgen_field metrics_plan_ranks_fields[];
 extern const struct mlgen_field metrics_check_fields[];
 extern const struct mlgen_field metrics_blocker_fields[];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/plan_parts.h"
 
 static const char *plural(uint64_t n)
 {
@@ -114,8 +115,7 @@ void plan_put_present(FILE *to, const struct plan_report *p, const char *check)
 
 void plan_put_free(FILE *to, const struct plan_report *p)
 {
-	const char *where =
-		p->io.directory ? p->io.directory : p->dataset.directory;
+	const char *where = plan_directory(p);
 	char bytes[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
 	plan_start_line(&line, "");

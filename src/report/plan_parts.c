@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 
 void plan_add_check(struct plan_report *p, const char *name,
 		    enum plan_state state, const char *fmt, ...)
@@ -43,6 +44,20 @@ void plan_check_open_files(struct plan_report *p, const struct host *host,
 			       need, host->open_files, need, fewer);
 }
 
+void plan_check_direct(struct plan_report *p, const char *probe)
+{
+	struct mlgen_err err = { 0 };
+	char size[UNITS_TEXT_BYTES];
+	if (mount_direct_alignment(probe, &p->direct_align_bytes, &err)) {
+		p->direct_align_bytes = 0;
+		plan_add_check(p, "direct", PLAN_FAIL, "%s", err.text);
+		return;
+	}
+	units_human_bytes(size, (double)p->direct_align_bytes);
+	plan_add_check(p, "direct", PLAN_OK, "requests are rounded to %s",
+		       size);
+}
+
 bool plan_is_writable(const char *path)
 {
 	char *part = mem_strdup(path);
@@ -58,6 +73,21 @@ bool plan_is_writable(const char *path)
 	bool writable = access(part, W_OK | X_OK) == 0;
 	mem_free(part);
 	return writable;
+}
+
+char *plan_directory(const struct plan_report *p)
+{
+	switch ((enum job_phase)p->job->phase) {
+	case PHASE_IO:
+		return p->io.directory;
+	case PHASE_CHECKPOINT:
+	case PHASE_RESTORE:
+		return p->checkpoint.directory;
+	case PHASE_TRAIN:
+	case PHASE_PREPARE:
+		break;
+	}
+	return p->dataset.directory;
 }
 
 uint64_t plan_product(uint64_t a, uint64_t b)

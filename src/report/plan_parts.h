@@ -23,9 +23,15 @@ __attribute__((format(printf, 4, 5))) void plan_add_check(struct plan_report *p,
 void plan_check_open_files(struct plan_report *p, const struct host *host,
 			   const char *fewer);
 
+/* The check `direct`: what O_DIRECT asks for at `probe`, a file or a directory. */
+void plan_check_direct(struct plan_report *p, const char *probe);
+
 /* Could this user make a file there? The first part of the path that exists
  * is where a new one would begin. */
 bool plan_is_writable(const char *path);
+
+/* Where the files of the job's phase lie; NULL = not known. */
+char *plan_directory(const struct plan_report *p);
 
 /* a * b, or UINT64_MAX. */
 uint64_t plan_product(uint64_t a, uint64_t b);

@@ -13,6 +13,7 @@
 #include "data/demand.h"
 #include "data/manifest.h"
 #include "data/sampler.h"
+#include "report/plan_checkpoint.h"
 #include "report/plan_io.h"
 #include "report/plan_parts.h"
 #include "run/hold.h"
@@ -141,21 +142,13 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 
 static void check_direct(struct plan_report *p)
 {
-	struct mlgen_err err = { 0 };
-	char path[4096], size[UNITS_TEXT_BYTES];
+	char path[4096];
 	const char *probe = p->dataset.directory;
 	if (p->present_files &&
 	    dataset_path(&p->dataset, 0, path, sizeof(path)) > 0 &&
 	    access(path, F_OK) == 0)
 		probe = path;
-	if (mount_direct_alignment(probe, &p->direct_align_bytes, &err)) {
-		p->direct_align_bytes = 0;
-		plan_add_check(p, "direct", PLAN_FAIL, "%s", err.text);
-		return;
-	}
-	units_human_bytes(size, (double)p->direct_align_bytes);
-	plan_add_check(p, "direct", PLAN_OK, "requests are rounded to %s",
-		       size);
+	plan_check_direct(p, probe);
 }
 
 static void check_memory(struct plan_report *p)
@@ -342,7 +335,7 @@ static void check_hold(struct plan_report *p)
 		plan_add_check(p, "hold", PLAN_OK, "%s", "");
 }
 
-static int plan_training(struct plan_report *p, const struct host *host,
+static int plan_training(struct plan_report *p, const struct plan_input *in,
 			 struct mlgen_err *err)
 {
 	const struct job *j = p->job;
@@ -357,15 +350,18 @@ static int plan_training(struct plan_report *p, const struct host *host,
 		check_memory(p);
 		if (j->direct)
 			check_direct(p);
-		plan_check_open_files(p, host,
-				      "fewer --read_threads or --accelerators");
 	}
 	check_steps(p);
 	compute_demand(p);
 	compute_length(p);
 	compute_memory(p);
 	check_hold(p);
-	return 0;
+	if (job_has_checkpoints(j))
+		rc = plan_checkpoint(p, in->host, in->set, err);
+	if (p->touches_files)
+		plan_check_open_files(p, in->host,
+				      "fewer --read_threads or --accelerators");
+	return rc;
 }
 
 static void list_blockers(struct plan_report *p)
@@ -374,6 +370,7 @@ static void list_blockers(struct plan_report *p)
 	struct plan_check *blockers =
 		mem_array(p->checks.count, sizeof(*blockers));
 	size_t n = 0;
+	mem_free(p->blockers.items);
 	for (size_t i = 0; i < p->checks.count; i++)
 		if (checks[i].state == PLAN_FAIL)
 			blockers[n++] = checks[i];
@@ -400,7 +397,23 @@ static int plan_dataset(struct plan_report *p, const struct plan_input *in,
 	dataset_totals(&p->dataset, &p->totals);
 	if (p->touches_files)
 		check_mount(p, in);
-	return is_training(p) ? plan_training(p, in->host, err) : 0;
+	return is_training(p) ? plan_training(p, in, err) : 0;
+}
+
+static int plan_phase(struct plan_report *p, const struct plan_input *in,
+		      struct mlgen_err *err)
+{
+	switch ((enum job_phase)p->job->phase) {
+	case PHASE_IO:
+		return plan_io(p, in->host, in->set);
+	case PHASE_CHECKPOINT:
+	case PHASE_RESTORE:
+		return plan_checkpoint(p, in->host, in->set, err);
+	case PHASE_TRAIN:
+	case PHASE_PREPARE:
+		break;
+	}
+	return plan_dataset(p, in, err);
 }
 
 int plan_make(struct plan_report *p, const struct job *job,
@@ -414,8 +427,7 @@ int plan_make(struct plan_report *p, const struct job *job,
 	p->memory_bytes = host->memory_bytes;
 	p->touches_files =
 		!(job->engine && (job->engine->caps & MLGEN_CAP_NO_FILES));
-	int rc = job->phase == PHASE_IO ? plan_io(p, host, set)
-					: plan_dataset(p, &in, err);
+	int rc = plan_phase(p, &in, err);
 	if (rc)
 		plan_fini(p);
 	else
@@ -433,8 +445,23 @@ void plan_fini(struct plan_report *p)
 	mem_free(p->checks.items);
 	mem_free(p->blockers.items);
 	mem_free(p->io.directory);
+	plan_checkpoint_fini(p);
 	dataset_fini(&p->dataset);
 	memset(p, 0, sizeof(*p));
+}
+
+int plan_make_all(struct plan_report *plans, const struct jobset *set,
+		  const struct host *host, struct mlgen_err *err)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		int rc = plan_make(&plans[i], set->jobs[i], host,
+				   &set->settings, err);
+		if (rc)
+			return rc;
+		plan_checkpoint_expect(&plans[i], plans, i);
+		list_blockers(&plans[i]);
+	}
+	return 0;
 }
 
 const struct plan_check *plan_find_check(const struct plan_report *p,

@@ -9,6 +9,7 @@
 #include <mlgen/err.h>
 
 #include "data/dataset.h"
+#include "data/state.h"
 #include "io/host.h"
 #include "io/mount.h"
 #include "job/jobset.h"
@@ -20,7 +21,7 @@ enum plan_state { PLAN_OK, PLAN_WARNING, PLAN_FAIL };
 
 struct plan_check {
 	char *name; /* dataset data space storage memory direct files steps
-		       hold */
+		       hold checkpoints room durable verify caches writers */
 	int state;
 	char *text; /* of OK the rule it keeps, else what is wrong; may be NULL */
 };
@@ -37,6 +38,39 @@ struct plan_io {
 	uint64_t move_bytes;   /* of all workers and loops; UINT64_MAX:
 				  until runtime, or unknown */
 	uint64_t buffer_bytes; /* of all workers */
+};
+
+/* Ranks that save the same. */
+struct plan_ranks {
+	char *ranks; /* "0-7,256-263" */
+	uint64_t count;
+	uint64_t model_bytes, optimizer_bytes, bytes, files; /* of each */
+};
+
+/* What a job that saves or restores a model's state has besides; ranks 0 = this
+ * one does not. */
+struct plan_checkpoint {
+	char *directory;
+	char *first, *last; /* names of those to save, or to restore; NULL =
+			       none, or not known */
+	char *saved_by; /* of a restore: the job before it, whose ones it reads;
+			   NULL = those that are there */
+	char *file, *last_file; /* of the first rank here; NULL = no files */
+	uint64_t parameters;    /* 0 = the state is no transformer's */
+	uint64_t ranks, tensor_parallel, pipeline_parallel, data_parallel;
+	struct metric_list classes; /* plan_ranks, of all ranks */
+	/* One checkpoint: of all ranks of the job, of those of this host. */
+	uint64_t model_bytes, optimizer_bytes, bytes, files;
+	uint64_t local_ranks, local_bytes, local_files;
+	uint64_t checkpoints; /* to save, or to restore; UINT64_MAX unknown */
+	bool is_estimate;     /* of a training that saves by the clock */
+	uint64_t present;     /* complete ones that are there */
+	uint64_t move_bytes;  /* by this host, in all of them */
+	uint64_t in_flight, most_write_bytes;
+	struct mount mount; /* of directory; zeroed: could not be read */
+	uint64_t free_bytes;
+	uint64_t program_bytes; /* of the threads that write or read */
+	uint64_t open_files;
 };
 
 /* Unknown figures are NaN or UINT64_MAX. */
@@ -63,6 +97,7 @@ struct plan_report {
 	double demand_bytes_per_sec, demand_io_bytes_per_sec;
 
 	struct plan_io io; /* zeroed but for phase=io */
+	struct plan_checkpoint checkpoint;
 
 	uint64_t reads_in_flight;
 	uint64_t open_files, open_files_limit; /* need at once, allowed */
@@ -79,13 +114,19 @@ struct plan_report {
 };
 
 /*
- * Compute; touches nothing: reads the manifest, or looks at the files of a
- * plain job, and asks for sizes, space and limits. 0, or -EINVAL with err for a job that cannot be planned.
+ * Compute; touches nothing: reads manifests, or looks at the files of a plain
+ * job, and asks for sizes, space and limits. 0, or -EINVAL with err for a job
+ * that cannot be planned.
  */
 int plan_make(struct plan_report *p, const struct job *job,
 	      const struct host *host, const struct settings *set,
 	      struct mlgen_err *err);
 void plan_fini(struct plan_report *p); /* takes a zeroed struct */
+
+/* The same for all jobs of a run, into `plans`: what a restore reads may be what
+ * a job before it saves. plan_fini of each, also where it fails. */
+int plan_make_all(struct plan_report *plans, const struct jobset *set,
+		  const struct host *host, struct mlgen_err *err);
 
 /* The check of this name, or NULL. */
 const struct plan_check *plan_find_check(const struct plan_report *p,

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "data/format.h"
 #include "job/guess.h"
+#include "report/plan_checkpoint.h"
 #include "report/plan_io.h"
 #include "report/plan_lines.h"
 #include "report/show.h"
@@ -393,8 +394,11 @@ void plan_text(FILE *to, const struct plan_report *p)
 		p->job->name);
 	if (p->job->phase == PHASE_IO)
 		plan_io_text(to, p);
-	else
+	else if (p->job->phase != PHASE_CHECKPOINT &&
+		 p->job->phase != PHASE_RESTORE)
 		put_dataset(to, p);
+	else
+		plan_checkpoint_text(to, p);
 	if (p->job->phase == PHASE_TRAIN) {
 		put_epoch(to, p);
 		put_evaluation(to, p);
@@ -402,6 +406,7 @@ void plan_text(FILE *to, const struct plan_report *p)
 		put_demand(to, p);
 		put_readers(to, p);
 		put_calls(to, p);
+		plan_checkpoint_text(to, p);
 		put_memory(to, p);
 		plan_put_open_files(to, p);
 	}

@@ -141,6 +141,19 @@ static bool holds(double value, const struct requirement *q)
 	}
 }
 
+/* A job with checkpoints alone has no accelerators; not all have checkpoints. */
+static bool ml_has(const struct job_result *r, const char *metric)
+{
+	const char *path = strcmp(metric, "au") ? metric : "au_percent";
+	char name[64];
+	size_t len = strcspn(path, ".");
+	if (len >= sizeof(name))
+		return false;
+	memcpy(name, path, len);
+	name[len] = '\0';
+	return metrics_ml_has(r, name);
+}
+
 /* Is the requirement about jobs of this kind? Then *missed grows if it is
  * not met. */
 static bool check_job(const struct job_result *r, const struct requirement *q,
@@ -148,13 +161,15 @@ static bool check_job(const struct job_result *r, const struct requirement *q,
 {
 	char got[UNITS_TEXT_BYTES], want[UNITS_TEXT_BYTES];
 	struct metrics_job m;
-	struct root roots[ROOTS] = { { 0 }, { metrics_job_fields, &m } };
+	struct root roots[ROOTS] = { { metrics_job_fields, &m },
+				     { metrics_job_fields, &m } };
 	double value;
-	if (r->kind == RESULT_TRAIN)
+	bool is_ml = r->kind == RESULT_TRAIN || r->kind == RESULT_CHECKPOINT;
+	if (is_ml && ml_has(r, q->metric))
 		roots[0] = (struct root){ metrics_ml_fields, &r->ml };
 	else if (r->kind == RESULT_IO)
 		roots[0] = (struct root){ metrics_io_fields, &r->io };
-	else
+	else if (!is_ml)
 		return false;
 	metrics_job_figures(&m, r);
 	if (!look_up_any(roots, ROOTS, q->metric, &value))

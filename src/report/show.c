@@ -89,6 +89,37 @@ char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec)
 	return out;
 }
 
+/* "41.2", "1047", "8": no digit before the point is lost. */
+static char *three_digits(char *out, double v)
+{
+	snprintf(out, UNITS_TEXT_BYTES, v < 999.5 ? "%.3g" : "%.0f", v);
+	return out;
+}
+
+char *show_part_of(char *out, double part, double whole)
+{
+	char a[UNITS_TEXT_BYTES], b[UNITS_TEXT_BYTES];
+	static const char *const units[] = { "B",   "KiB", "MiB",
+					     "GiB", "TiB", "PiB" };
+	unsigned u = 0;
+	double unit = 1;
+	while (whole / unit >= 1023.5 && u + 1 < ARRAY_LEN(units)) {
+		unit *= 1024;
+		u++;
+	}
+	/* 41.2 of 1047 GiB, not 0.0402 of 1.02 TiB. */
+	if (u > 0 && whole / unit < 9.7 && part / unit < 1) {
+		unit /= 1024;
+		u--;
+	}
+	double p = part / unit;
+	if (p > 0 && p < 0.001)
+		p = 0.001;
+	snprintf(out, SHOW_PART_BYTES, "%s of %s %s", three_digits(a, p),
+		 three_digits(b, whole / unit), units[u]);
+	return out;
+}
+
 char *show_percent(char *out, double percent)
 {
 	if (isnan(percent))
@@ -141,6 +172,17 @@ void show_loader_time(const struct loader_percent *l, struct show_shares *s)
 		{ "other", l->other }, { "idle", l->idle },
 	};
 	_Static_assert(ARRAY_LEN(parts) <= SHOW_SHARES, "room for every part");
+	round_shares(parts, ARRAY_LEN(parts), s);
+}
+
+void show_rank_time(const struct rank_percent *r, struct show_shares *s)
+{
+	const struct part parts[] = {
+		{ "write", r->write }, { "read", r->read },
+		{ "fsync", r->fsync }, { "open", r->open },
+		{ "close", r->close }, { "data", r->data },
+		{ "other", r->other },
+	};
 	round_shares(parts, ARRAY_LEN(parts), s);
 }
 

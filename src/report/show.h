@@ -28,6 +28,10 @@ int show_rate_decimals(const struct rate_unit *u, double largest);
 /* "14.86 GiB/s", "unknown" for NaN; `out` holds UNITS_TEXT_BYTES. */
 char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec);
 
+/* "41.2 of 1047 GiB": both in one unit. */
+#define SHOW_PART_BYTES (3 * UNITS_TEXT_BYTES)
+char *show_part_of(char *out, double part, double whole);
+
 /* "11.2%", "unknown" for NaN. */
 char *show_percent(char *out, double percent);
 
@@ -53,6 +57,7 @@ struct show_shares {
 };
 void show_accelerator_time(const struct time_percent *t, struct show_shares *s);
 void show_loader_time(const struct loader_percent *l, struct show_shares *s);
+void show_rank_time(const struct rank_percent *r, struct show_shares *s);
 
 /* One of them as printed, in percent; 0 when it is not there. */
 double show_share(const struct show_shares *s, const char *name);

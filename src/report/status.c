@@ -127,7 +127,8 @@ static void short_line(struct status *s, const struct live *now, char *out,
 		       size_t size)
 {
 	const struct track *t = track_of(s, now->job_name);
-	bool is_measured = now->phase == LIVE_TRAIN || now->phase == LIVE_IO;
+	bool is_measured = now->phase == LIVE_TRAIN || now->phase == LIVE_IO ||
+			   now->phase == LIVE_CHECKPOINT;
 	if (is_measured && t && t->count > 0 && t->phase == now->phase)
 		status_line_short(now, oldest_look(t), out, size);
 	else

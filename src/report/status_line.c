@@ -203,6 +203,89 @@ static void add_stall(struct line *l, const struct live *now,
 		 ms);
 }
 
+/* Of all checkpoints so far: they are alike. */
+static uint64_t checkpoint_moved(const struct live *now)
+{
+	uint64_t before = now->checkpoint > 0 ? now->checkpoint - 1 : 0;
+	return before * now->checkpoint_bytes + now->checkpoint_done;
+}
+
+static double checkpoint_rate(const struct live *now,
+			      const struct status_look *then)
+{
+	uint64_t moved = checkpoint_moved(now);
+	if (moved <= then->checkpoint_moved)
+		return now->now_ns > then->now_ns ? 0 : (double)NAN;
+	return rate_since(now, then, moved - then->checkpoint_moved);
+}
+
+static void add_checkpoint(struct line *l, const struct live *now)
+{
+	if (now->checkpoints > 0)
+		add_part(l, 0, "checkpoint %" PRIu64 "/%" PRIu64,
+			 now->checkpoint, now->checkpoints);
+	else
+		add_part(l, 0, "checkpoint %" PRIu64, now->checkpoint);
+}
+
+/* By the rate of the last seconds, where nothing better is known. */
+static uint64_t checkpoints_left_ns(const struct live *now, double per_sec)
+{
+	if (now->left_ns != UINT64_MAX || !(per_sec > 0) ||
+	    now->checkpoints == 0)
+		return now->left_ns;
+	double all = (double)now->checkpoints * (double)now->checkpoint_bytes;
+	double left = all - (double)checkpoint_moved(now);
+	return left > 0 ? (uint64_t)(left / per_sec * (double)NS_PER_SEC) : 0;
+}
+
+static void checkpoint_line(struct line *l, const struct live *now,
+			    const struct status_look *then)
+{
+	double per_sec = checkpoint_rate(now, then);
+	char bytes[64], rate[UNITS_TEXT_BYTES];
+	add_part(l, 0, "%s", now->job_name);
+	if (is_outstanding(now)) {
+		add_outstanding(l, now,
+				COLUMNS - 12 - strlen(l->parts[0].text));
+		return;
+	}
+	add_checkpoint(l, now);
+	if (now->is_checkpointing) {
+		put_done_of(bytes, sizeof(bytes), now->checkpoint_done,
+			    now->checkpoint_bytes);
+		add_part(l, 1, "%s", bytes);
+	} else {
+		add_part(l, 1, "%s",
+			 now->checkpoint == now->checkpoints ? "done"
+							     : "pause");
+	}
+	if (now->is_checkpointing && !isnan(per_sec))
+		add_part(l, 3, "%s", put_rate(rate, per_sec));
+	add_left(l, checkpoints_left_ns(now, per_sec));
+}
+
+static void add_short_checkpoint(struct line *l, const struct live *now,
+				 const struct status_look *then)
+{
+	double per_sec = checkpoint_rate(now, then);
+	char rate[UNITS_TEXT_BYTES];
+	add_checkpoint(l, now);
+	if (now->is_checkpointing && !isnan(per_sec))
+		add_part(l, 0, "%s", put_rate(rate, per_sec));
+}
+
+/* One that is under way beside a training, or for which it stands still. */
+static void add_saving(struct line *l, const struct live *now)
+{
+	char bytes[64];
+	if (!now->is_checkpointing)
+		return;
+	put_done_of(bytes, sizeof(bytes), now->checkpoint_done,
+		    now->checkpoint_bytes);
+	add_part(l, 4, "checkpoint %" PRIu64 " %s", now->checkpoint, bytes);
+}
+
 static void train_line(struct line *l, const struct live *now,
 		       const struct status_look *then, struct hist *scratch)
 {
@@ -216,6 +299,7 @@ static void train_line(struct line *l, const struct live *now,
 		return;
 	}
 	add_step(l, now);
+	add_saving(l, now);
 	add_throughput(l, now, then);
 	add_au(l, now, then);
 	add_stall(l, now, then, scratch);
@@ -293,6 +377,9 @@ static void compose(struct line *l, const struct live *now,
 	case LIVE_IO:
 		io_line(l, now, then, begin_ns);
 		break;
+	case LIVE_CHECKPOINT:
+		checkpoint_line(l, now, then);
+		break;
 	case LIVE_WAIT:
 		add_part(l, 0, "%s", now->job_name);
 		add_part(l, 0, "waits for its start");
@@ -364,6 +451,7 @@ struct status_look status_look_of(const struct live *now)
 		.bytes_done = now->bytes_done,
 		.io_ios = { now->io_ios[0], now->io_ios[1] },
 		.io_moved = { now->io_moved[0], now->io_moved[1] },
+		.checkpoint_moved = checkpoint_moved(now),
 	};
 }
 
@@ -384,6 +472,8 @@ void status_line_short(const struct live *now, const struct status_look *then,
 		add_outstanding(&l, now, COLUMNS / 2);
 	else if (now->phase == LIVE_IO)
 		add_directions(&l, now, then);
+	else if (now->phase == LIVE_CHECKPOINT)
+		add_short_checkpoint(&l, now, then);
 	else
 		add_throughput(&l, now, then);
 	add_au(&l, now, then);

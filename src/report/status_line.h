@@ -14,6 +14,7 @@
 struct status_look {
 	uint64_t now_ns, sample_bytes, compute_ns, step_ns, bytes_done;
 	uint64_t io_ios[2], io_moved[2];
+	uint64_t checkpoint_moved; /* of all so far, bytes */
 	struct hist *stall;
 };
 struct status_look status_look_of(const struct live *now); /* stall: NULL */

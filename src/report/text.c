@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "report/show.h"
 #include "report/text_block.h"
+#include "report/text_checkpoint.h"
+#include "report/text_checkpoint_parts.h"
 #include "report/text_evidence.h"
 #include "report/text_io.h"
 #include "report/text_settings.h"
@@ -50,7 +52,29 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 
 /* What a first line that is too long goes without, one after the other; never
  * without an AU that is known. */
-enum { NO_BRACKETS = 1, NO_SAMPLES, NO_COUNT, LENGTHS };
+enum {
+	NO_BRACKETS = 1,
+	NO_SAMPLES,
+	NO_COUNT,
+	FEWER_WORDS,
+	FEWEST_WORDS,
+	LENGTHS
+};
+
+/* Checkpoints without fsync are no result of storage, the rest may be one. */
+static void put_reserve(struct buf *out, const struct text_block *b,
+			unsigned length)
+{
+	unsigned brevity = length >= FEWEST_WORDS  ? 2
+			   : length >= FEWER_WORDS ? 1
+						   : 0;
+	struct buf text = { 0 };
+	if (text_not_durable(&text, b->job, &b->ml->saves, brevity))
+		buf_addf(out, "; %s", buf_str(&text));
+	buf_fini(&text);
+	if (is_memory(b))
+		buf_add(out, "      MEMORY, NOT STORAGE");
+}
 
 /* What goes into the mail; the first of these lengths that fits. */
 static void put_answer(struct buf *out, const struct text_block *b,
@@ -77,8 +101,7 @@ static void put_answer(struct buf *out, const struct text_block *b,
 			 ml->steps == 1 ? "" : "s");
 	else if (end)
 		buf_addf(out, " (%s)", end);
-	if (is_memory(b))
-		buf_add(out, "      MEMORY, NOT STORAGE");
+	put_reserve(out, b, length);
 	buf_addc(out, '\n');
 }
 
@@ -92,32 +115,64 @@ static void train_answer(struct buf *out, const struct text_block *b)
 	}
 }
 
+enum { ANSWER, SETTINGS, EPOCHS, LATENCY, SAVES, EVIDENCE, PARTS };
+
+/* A report of a training in the making. */
+struct parts {
+	struct buf of[PARTS];
+	bool is_tight; /* both tables of latencies follow each other */
+};
+
+/* Is there a blank line before it? */
+static bool is_apart(const struct parts *p, unsigned part)
+{
+	return part > 0 && p->of[part].len > 0 &&
+	       !(p->is_tight && part == SAVES);
+}
+
+/* Also the blank line of the epochs, which are not there yet. */
+static unsigned count_lines(const struct parts *p)
+{
+	unsigned lines = 1;
+	for (unsigned i = 0; i < PARTS; i++)
+		lines += text_lines(&p->of[i]) + is_apart(p, i);
+	return lines;
+}
+
 /* The epoch table comes last: it takes the lines that are left. */
+static void fill_parts(struct parts *p, const struct text_block *b)
+{
+	const struct ml_result *ml = b->ml;
+	text_verdict(&p->of[ANSWER], b);
+	text_settings(&p->of[SETTINGS], b);
+	if (ml->steps > 0)
+		text_evidence(&p->of[EVIDENCE], b);
+	text_latency(&p->of[LATENCY], ml, &b->job->percentile_list);
+	text_saves_latency(&p->of[SAVES], b, false);
+	if (p->of[SAVES].len > 0 &&
+	    count_lines(p) + TEXT_EPOCHS_LEAST > LINES) {
+		p->is_tight = true;
+		buf_reset(&p->of[SAVES]);
+		text_saves_latency(&p->of[SAVES], b, true);
+	}
+	unsigned lines = count_lines(p);
+	text_epochs(&p->of[EPOCHS], ml, &b->unit,
+		    lines < LINES ? LINES - lines : 0);
+}
+
 static void train_report(FILE *to, const struct text_block *b, bool quiet)
 {
-	struct buf parts[5];
-	enum { ANSWER, SETTINGS, EPOCHS, LATENCY, EVIDENCE };
-	unsigned lines = 0;
-	for (unsigned i = 0; i < 5; i++)
-		buf_init(&parts[i]);
-	train_answer(&parts[ANSWER], b);
-	if (!quiet) {
-		text_verdict(&parts[ANSWER], b);
-		text_settings(&parts[SETTINGS], b);
-		if (b->ml->steps > 0)
-			text_evidence(&parts[EVIDENCE], b);
-		text_latency(&parts[LATENCY], b->ml, &b->job->percentile_list);
-	}
-	for (unsigned i = 0; i < 5; i++)
-		lines += text_lines(&parts[i]) + (i > 0);
+	struct parts p = { .is_tight = false };
+	for (unsigned i = 0; i < PARTS; i++)
+		buf_init(&p.of[i]);
+	train_answer(&p.of[ANSWER], b);
 	if (!quiet)
-		text_epochs(&parts[EPOCHS], b->ml, &b->unit,
-			    lines < LINES ? LINES - lines : 0);
-	for (unsigned i = 0; i < 5; i++) {
-		if (i > 0 && parts[i].len > 0)
+		fill_parts(&p, b);
+	for (unsigned i = 0; i < PARTS; i++) {
+		if (is_apart(&p, i))
 			fputc('\n', to);
-		text_print(to, &parts[i]);
-		buf_fini(&parts[i]);
+		text_print(to, &p.of[i]);
+		buf_fini(&p.of[i]);
 	}
 }
 
@@ -195,6 +250,10 @@ static void job_report(FILE *to, const struct run_result *r,
 	text_block_init(&b, r, j);
 	if (j->kind == RESULT_PREPARE) {
 		prepare_report(to, &b, quiet);
+		return;
+	}
+	if (j->kind == RESULT_CHECKPOINT) {
+		text_checkpoint_report(to, &b, quiet);
 		return;
 	}
 	b.unit = show_report_unit(&j->ml);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/text_checkpoint_parts.h"
 #include "report/verdict.h"
 
 static bool is_set(const char *s)
@@ -82,7 +83,7 @@ static void put_invalidate(struct buf *text, const struct text_block *b)
 }
 
 /* What this host cannot tell, whatever it counts. */
-static void put_unseen(struct buf *text, const struct storage_result *s)
+void text_unseen(struct buf *text, const struct storage_result *s)
 {
 	if (!is_set(s->device))
 		buf_add(text, "; caches inside the array cannot be seen");
@@ -119,7 +120,7 @@ void text_from_memory(struct buf *out, const struct text_block *b)
 			 s->resident_files, s->resident_files == 1 ? "" : "s");
 	if (!s->is_memory) {
 		put_invalidate(&text, b);
-		put_unseen(&text, s);
+		text_unseen(&text, s);
 	}
 	text_put(out, "from memory", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
@@ -173,7 +174,9 @@ void text_host(struct buf *out, const struct text_block *b)
 						(double)hist_percentile(
 							h->oversleep_ns, 99)));
 	}
-	put_network(&text, b->network);
+	/* What it received says nothing about what was saved. */
+	if (b->job->phase != PHASE_CHECKPOINT)
+		put_network(&text, b->network);
 	text_put(out, "host", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
@@ -193,7 +196,8 @@ static void put_numa_cause(struct buf *text, const struct job *job)
 static void put_far(struct buf *text, const struct text_block *b)
 {
 	const struct numa_result *n = b->numa;
-	const char *what = is_io_job(b)                     ? "time"
+	const char *what = is_io_job(b) || b->result->kind == RESULT_CHECKPOINT
+				   ? "time"
 			   : b->job->loader == LOADER_PLAIN ? "samples"
 							    : "batches";
 	char percent[UNITS_TEXT_BYTES];
@@ -220,7 +224,9 @@ void text_numa(struct buf *out, const struct text_block *b)
 	if (!is_known && !n->unbound)
 		return;
 	buf_init(&text);
-	buf_add(&text, is_io_job(b) ? "workers" : "loaders");
+	buf_add(&text, is_io_job(b)                           ? "workers"
+		       : b->result->kind == RESULT_CHECKPOINT ? "threads"
+							      : "loaders");
 	if (is_set(n->loader_nodes))
 		buf_addf(&text, " on node%s %s",
 			 node_set_count(&n->seen) == 1 ? "" : "s",
@@ -311,5 +317,6 @@ void text_evidence(struct buf *out, const struct text_block *b)
 	text_host(out, b);
 	text_numa(out, b);
 	put_evaluation(out, b);
+	text_saves_evidence(out, b);
 	put_steady(out, b);
 }

@@ -7,8 +7,10 @@
 /* Of a training. */
 void text_evidence(struct buf *out, const struct text_block *b);
 
-/* Those of any job: what came from memory, load of the host and of the
- * network, NUMA where there is something to say. */
+/* Those of any job: what came from memory, and, appended to such a line, which
+ * caches cannot be seen; load of the host and of the network, NUMA where there
+ * is something to say. */
 void text_from_memory(struct buf *out, const struct text_block *b);
 void text_host(struct buf *out, const struct text_block *b);
+void text_unseen(struct buf *text, const struct storage_result *s);
 void text_numa(struct buf *out, const struct text_block *b);

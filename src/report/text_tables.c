@@ -19,7 +19,8 @@
 #define STALLS_FOR_P99 1000
 
 #define EPOCHS_AT_START 3
-#define EPOCHS_LEAST 5 /* lines of epochs, however little room there is */
+/* Lines of epochs, without the header and the one for all. */
+#define EPOCHS_LEAST (TEXT_EPOCHS_LEAST - 2)
 
 /* Digits after the point in each column: one number for the whole column. */
 struct epoch_columns {
@@ -37,6 +38,7 @@ struct epoch_line {
 };
 
 struct latency_columns {
+	const char *title; /* NULL = "latency" */
 	const char *unit;
 	double unit_ns;
 	bool has_min;
@@ -233,8 +235,10 @@ static void trim_right(struct buf *out)
 
 static void put_latency_header(struct buf *out, const struct latency_columns *c)
 {
-	char percent[UNITS_TEXT_BYTES], name[UNITS_TEXT_BYTES + 1];
-	buf_addf(out, "latency, %s%14s", c->unit, "count");
+	char percent[UNITS_TEXT_BYTES], name[UNITS_TEXT_BYTES + 1], title[32];
+	int len = snprintf(title, sizeof(title), "%s, %s",
+			   c->title ? c->title : "latency", c->unit);
+	buf_addf(out, "%s%*s", title, 25 - len, "count");
 	/* One further left than the others, as always. */
 	buf_addf(out, "%*s", c->width - 1, c->has_min ? "min" : "mean");
 	if (c->has_min)
@@ -320,7 +324,7 @@ void text_epochs(struct buf *out, const struct ml_result *ml,
 		/* The last ones were not kept: what there is, then `...`. */
 		head = kept < room ? kept : room - 1;
 	} else if (kept > room) {
-		head = EPOCHS_AT_START;
+		head = room > EPOCHS_AT_START + 1 ? EPOCHS_AT_START : 1;
 		tail = kept - (room - 1 - head);
 	}
 	for (size_t i = 0; i < head; i++)
@@ -364,4 +368,14 @@ const char *text_io_latency(struct buf *out,
 				     .has_min = true };
 	put_latencies(out, &c, rows, n, percentiles);
 	return c.unit;
+}
+
+void text_rows_latency(struct buf *out, const char *title,
+		       const struct text_latency_row *rows, size_t n,
+		       const struct f64_list *percentiles)
+{
+	struct latency_columns c = { .title = title,
+				     .unit = "ms",
+				     .unit_ns = NS_PER_MS };
+	put_latencies(out, &c, rows, n, percentiles);
 }

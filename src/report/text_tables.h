@@ -10,8 +10,10 @@
 
 /*
  * One line per epoch and one for all, under a header. Where that is more than
- * `most_lines`, the first epochs and the last stay, with `...` between them.
+ * `most_lines`, the first epochs and the last stay, with `...` between them;
+ * never less than TEXT_EPOCHS_LEAST lines.
  */
+#define TEXT_EPOCHS_LEAST 5
 void text_epochs(struct buf *out, const struct ml_result *ml,
 		 const struct rate_unit *unit, unsigned most_lines);
 
@@ -35,3 +37,9 @@ struct text_latency_row {
 const char *text_io_latency(struct buf *out,
 			    const struct text_latency_row *rows, size_t n,
 			    const struct f64_list *percentiles);
+
+/* Such rows in milliseconds, under a title of up to seven letters, in place
+ * of `latency`; nothing where none has a count. */
+void text_rows_latency(struct buf *out, const char *title,
+		       const struct text_latency_row *rows, size_t n,
+		       const struct f64_list *percentiles);

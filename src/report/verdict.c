@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "report/show.h"
+#include "report/verdict_checkpoint.h"
 #include "report/verdict_io.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -504,6 +505,8 @@ void verdict_fill(struct run_result *r)
 			decide(r, j);
 		else if (j->kind == RESULT_IO)
 			verdict_fill_io(r, j);
+		else if (j->kind == RESULT_CHECKPOINT)
+			verdict_fill_checkpoint(r, j);
 	}
 }
 

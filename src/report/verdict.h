@@ -20,8 +20,9 @@
 #define VERDICT_MEMORY_PERCENT 10.0 /* of the bytes read, above this */
 #define VERDICT_CPU_PERCENT 90.0
 
-/* Fill ml.verdict of every training and, by verdict_io.h, io.verdict of every
- * plain job; their strings belong to the result. */
+/* Fill ml.verdict of every training and, by verdict_checkpoint.h, of every job
+ * that saves or restores; by verdict_io.h, io.verdict of every plain job. Their
+ * strings belong to the result. */
 void verdict_fill(struct run_result *r);
 
 /* "STORAGE-BOUND" for "storage"; NULL where there is no such verdict. */

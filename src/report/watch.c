@@ -133,7 +133,7 @@ static void leave_at_once(struct watch *w)
 static const char *end_of(const struct watch *w)
 {
 	for (size_t i = 0; i < w->jobs; i++)
-		if (!w->now[i].is_io)
+		if (!w->now[i].is_io && w->now[i].phase != LIVE_CHECKPOINT)
 			return "stopping at the end of this step";
 	return "stopping when what is under way is done";
 }

@@ -10,6 +10,8 @@ const struct activity *activity_of(const struct job *job)
 		[PHASE_TRAIN] = &activity_train,
 		[PHASE_PREPARE] = &activity_prepare,
 		[PHASE_IO] = &activity_io,
+		[PHASE_CHECKPOINT] = &activity_checkpoint,
+		[PHASE_RESTORE] = &activity_checkpoint,
 	};
 
 	return rows[job->phase];

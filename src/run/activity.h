@@ -45,7 +45,8 @@ struct activity {
 /* Of the job's phase. */
 const struct activity *activity_of(const struct job *job);
 
-extern const struct activity activity_train, activity_prepare, activity_io;
+extern const struct activity activity_train, activity_prepare, activity_io,
+	activity_checkpoint;
 
 /* One worker with the job's engine and options is set up and taken down, so
  * that an engine that cannot run here says so before anything is moved. */

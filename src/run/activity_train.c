@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "run/activity.h"
 #include "run/collect.h"
+#include "run/setup_checkpoints.h"
 
 /* A directory is asked with a file that is made in it for a moment; into that
  * of a scan nothing is written. */
@@ -40,6 +41,8 @@ static int check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 		rc = hold_check(j, &pass, cfg->host->memory_bytes, err);
 	if (rc == 0)
 		rc = activity_try_engine(j, cfg->clock, err);
+	if (rc == 0)
+		rc = setup_checkpoints_check(s, run, err);
 	if (rc < 0)
 		return rc;
 	if (!slot_touches_files(s))
@@ -61,17 +64,19 @@ static uint64_t open_files(const struct slot *s)
 {
 	const struct job *j = s->job;
 
-	return j->phase == PHASE_TRAIN ? j->accelerators * j->read_threads *
-						 job_samples_at_once(j)
-				       : 0;
+	if (j->phase != PHASE_TRAIN)
+		return 0;
+	return j->accelerators * j->read_threads * job_samples_at_once(j) +
+	       setup_checkpoints_files(s);
 }
 
-static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
+static int prepare_dataset_of(struct slot *s, struct run_shared *r,
+			      struct mlgen_err *err)
 {
 	if (s->is_prepared && s->job->phase == PHASE_PREPARE)
 		return 0;
 	if (!s->largest->is_prepared && s->largest != s) {
-		int rc = prepare(s->largest, r, err);
+		int rc = prepare_dataset_of(s->largest, r, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -102,12 +107,68 @@ static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 	return rc;
 }
 
+/* Checkpoints that it will save; 1 where only time will tell. */
+static uint64_t count_saves(const struct slot *s)
+{
+	const struct job *j = s->job;
+	struct checkpoint_every every;
+	struct pass pass;
+	uint64_t steps;
+
+	if (job_checkpoint_every(j, &every, NULL) < 0 || !every.count)
+		return 0;
+	if (every.unit == EVERY_TIME)
+		return j->runtime_ns > every.count ? j->runtime_ns / every.count
+						   : 1;
+	if (j->time_based ||
+	    train_pass(&pass, j, &s->dataset, false, 0, NULL) < 0)
+		return 1;
+	if (every.unit == EVERY_EPOCHS)
+		return j->epochs / every.count;
+	steps = j->epochs * pass.sampler.steps;
+	return (j->steps && j->steps < steps ? j->steps : steps) / every.count;
+}
+
+static int open_checkpoints(struct slot *s, struct mlgen_err *err)
+{
+	int rc = setup_checkpoints_open(s, err);
+
+	return rc == 0 ? setup_checkpoints_place(s, count_saves(s), err) : rc;
+}
+
+static bool has_checkpoints(const struct slot *s)
+{
+	return s->shards.state != NULL;
+}
+
+static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
+{
+	int rc = prepare_dataset_of(s, r, err);
+
+	return rc == 0 && has_checkpoints(s) ? open_checkpoints(s, err) : rc;
+}
+
+static int make_saver(struct slot *s, struct run_shared *r,
+		      struct mlgen_err *err)
+{
+	/* ioengine=null prepares nothing. */
+	int rc = s->content ? 0 : open_checkpoints(s, err);
+
+	if (rc == 0)
+		rc = setup_checkpoints_saver(s, r, err);
+	s->train.saver = s->saver;
+	s->train.state = &s->state;
+	return rc;
+}
+
 static int start(struct slot *s, struct run_shared *r, uint64_t now_ns,
 		 struct mlgen_err *err)
 {
 	int rc = train_init(&s->train, s->job, &s->dataset, eval_of(s),
 			    s->align_bytes, r->cfg.clock, &r->failure,
 			    &r->interrupted, err);
+	if (rc == 0 && has_checkpoints(s))
+		rc = make_saver(s, r, err);
 	if (rc < 0)
 		return rc;
 	s->train.place = &s->place;
@@ -125,11 +186,13 @@ static int start(struct slot *s, struct run_shared *r, uint64_t now_ns,
 static void join_threads(struct slot *s)
 {
 	train_join(&s->train);
+	setup_checkpoints_end(s);
 }
 
 static void fini(struct slot *s)
 {
 	train_fini(&s->train);
+	setup_checkpoints_fini(s);
 }
 
 static void close_all(struct slot *s)
@@ -220,6 +283,7 @@ static void look(const struct slot *s, struct live *live)
 	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
 		live->phase = LIVE_WAIT; /* startdelay */
 	live->left_ns = left_ns(s, live);
+	train_look_at_saves(t, live);
 	if (atomic_load(&t->dropping))
 		live->phase = LIVE_DROP;
 }
@@ -235,6 +299,7 @@ static void collect(struct job_result *out, size_t record, struct slot *s,
 {
 	(void)record;
 	collect_train(out, s, host);
+	out->ml.saves.caches_dropped = s->has_dropped_caches;
 }
 
 const struct activity activity_train = {

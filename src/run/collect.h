@@ -2,6 +2,8 @@
 /* collect.h - from what threads counted to the figures of a report. */
 #pragma once
 
+#include <math.h>
+
 #include "run/results.h"
 #include "run/slot.h"
 
@@ -37,3 +39,14 @@ void collect_host(struct host_result *h, const struct slot *s,
 void collect_network(struct network_result *n, const struct slot *s);
 void collect_numa(struct numa_result *n, const struct slot *s);
 const char *collect_in_use(const struct slot *s);
+
+/* NaN of nothing. */
+static inline double collect_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : (double)NAN;
+}
+
+static inline double collect_per_second(uint64_t n, double seconds)
+{
+	return seconds > 0 ? (double)n / seconds : 0;
+}

@@ -18,6 +18,7 @@ enum live_phase {
 	LIVE_PREPARE,
 	LIVE_DROP,
 	LIVE_TRAIN,
+	LIVE_CHECKPOINT, /* phase=checkpoint, phase=restore; checkpoint_* */
 	LIVE_IO, /* a plain job; left_ns, oldest and what stands under io */
 	LIVE_DONE
 };
@@ -40,6 +41,10 @@ struct live {
 	/* io: 0 read, 1 write */
 	bool is_io; /* the job is a plain one, whatever its phase now */
 	uint64_t io_ios[2], io_moved[2]; /* operations, bytes */
+	/* checkpoints, also beside a training; count 0 = none */
+	uint64_t checkpoint, checkpoints; /* from 1; checkpoints 0 = unknown */
+	uint64_t checkpoint_done, checkpoint_bytes; /* of the one under way */
+	bool is_checkpointing, is_restore;
 	/* prepare, and the layout of a plain job's files */
 	uint64_t files_done, files_total, bytes_done, bytes_total;
 };

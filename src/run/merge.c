@@ -17,6 +17,12 @@ static double mean(double a, double weight_a, double b, double weight_b)
 	return (a * weight_a + b * weight_b) / (weight_a + weight_b);
 }
 
+/* What is not known, or was not asked for, adds nothing. */
+static double sum(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
 /* Structs that are nothing but doubles, member by member. */
 static void mean_all(void *to, double weight_to, const void *from,
 		     double weight_from, size_t bytes)
@@ -132,6 +138,94 @@ static void merge_eval(struct eval_result *to, const struct eval_result *from)
 	to->sample_bytes_per_sec += from->sample_bytes_per_sec;
 }
 
+static void append_checkpoints(struct checkpoints_result *to,
+			       const struct checkpoints_result *from)
+{
+	const struct checkpoint_result *more = from->items.items;
+	size_t room = CHECKPOINTS_KEPT - to->items.count;
+	size_t n = from->items.count < room ? from->items.count : room;
+	struct checkpoint_result *all = mem_realloc(
+		to->items.items, (to->items.count + n) * sizeof(*all));
+	for (size_t i = 0; i < n; i++)
+		all[to->items.count + i] = more[i];
+	to->items = (struct metric_list){ all, to->items.count + n };
+}
+
+/* Jobs write at the same time: their rates add up, as those of samples do. */
+static void merge_checkpoint_times(struct checkpoints_result *to,
+				   const struct checkpoints_result *from)
+{
+	double a = (double)to->completed, b = (double)from->completed;
+	mean_all(&to->rank_percent, a > 0 ? a * to->seconds_mean : 0,
+		 &from->rank_percent, b > 0 ? b * from->seconds_mean : 0,
+		 sizeof(to->rank_percent));
+	to->seconds_mean = mean(to->seconds_mean, a, from->seconds_mean, b);
+	to->seconds_min = fmin(to->seconds_min, from->seconds_min);
+	to->seconds_max = fmax(to->seconds_max, from->seconds_max);
+	to->first_seconds = fmax(to->first_seconds, from->first_seconds);
+	to->later_seconds =
+		mean(to->later_seconds, a - 1, from->later_seconds, b - 1);
+	to->bytes_per_sec = sum(to->bytes_per_sec, from->bytes_per_sec);
+	to->stall_seconds = sum(to->stall_seconds, from->stall_seconds);
+	to->snapshot_seconds =
+		sum(to->snapshot_seconds, from->snapshot_seconds);
+	to->wait_seconds = sum(to->wait_seconds, from->wait_seconds);
+	to->delete_seconds = sum(to->delete_seconds, from->delete_seconds);
+	to->wall_seconds = fmax(to->wall_seconds, from->wall_seconds);
+}
+
+/* Histograms are those of somebody else: what one has not it takes over. */
+static void merge_or_take(struct hist **to, struct hist *from)
+{
+	if (*to)
+		merge_hist(*to, from);
+	else
+		*to = from;
+}
+
+static void merge_checkpoints(struct checkpoints_result *to,
+			      const struct checkpoints_result *from)
+{
+	if (from->count == 0)
+		return;
+	if (to->count == 0) {
+		void *items = to->items.items;
+		*to = *from;
+		to->items = (struct metric_list){ items, 0 };
+		append_checkpoints(to, from);
+		return;
+	}
+	if (from->slowest_rank_bytes_per_sec < to->slowest_rank_bytes_per_sec) {
+		to->slowest_rank_bytes_per_sec =
+			from->slowest_rank_bytes_per_sec;
+		to->slowest_rank = from->slowest_rank;
+		to->slowest_checkpoint = from->slowest_checkpoint;
+	}
+	append_checkpoints(to, from);
+	merge_checkpoint_times(to, from);
+	to->count += from->count;
+	to->completed += from->completed;
+	to->ranks += from->ranks;
+	to->threads += from->threads;
+	to->job_ranks += from->job_ranks;
+	to->bytes += from->bytes;
+	to->bytes_per_checkpoint =
+		to->completed ? to->bytes / to->completed : 0;
+	to->deleted_checkpoints += from->deleted_checkpoints;
+	to->deleted_files += from->deleted_files;
+	merge_or_take(&to->open_ns, from->open_ns);
+	merge_or_take(&to->write_ns, from->write_ns);
+	merge_or_take(&to->read_ns, from->read_ns);
+	merge_or_take(&to->fsync_ns, from->fsync_ns);
+	merge_or_take(&to->close_ns, from->close_ns);
+	merge_or_take(&to->rename_ns, from->rename_ns);
+	merge_or_take(&to->unlink_ns, from->unlink_ns);
+	to->durable &= from->durable;
+	/* Each saw the whole host's. */
+	if (from->in_memory_bytes > to->in_memory_bytes)
+		to->in_memory_bytes = from->in_memory_bytes;
+}
+
 static void merge_ml(struct ml_result *to, const struct ml_result *from)
 {
 	double a = to->wall_seconds * (double)to->accelerators;
@@ -171,6 +265,7 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	merge_hist(to->host.oversleep_ns, from->host.oversleep_ns);
 	merge_ops(&to->ops, &from->ops);
 	merge_eval(&to->eval, &from->eval);
+	merge_checkpoints(&to->saves, &from->saves);
 	to->errors += from->errors;
 	to->complete &= from->complete;
 	to->interrupted |= from->interrupted;
@@ -192,12 +287,6 @@ static void merge_direction(struct direction_result *to,
 	to->iops.mean += from->iops.mean;
 	to->iops.min += from->iops.min;
 	to->iops.max += from->iops.max;
-}
-
-/* Half of a pace is none: a part that asked for nothing adds nothing. */
-static double sum(double a, double b)
-{
-	return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
 static void merge_rate(struct rate_result *to, const struct rate_result *from)
@@ -302,6 +391,8 @@ static void merge_job(struct job_result *to, const struct job_result *from)
 		merge_io(to, from);
 	} else {
 		merge_ml(&to->ml, &from->ml);
+		if (to->ml.saves.count)
+			to->write.lat_ns = to->ml.saves.write_ns;
 	}
 	merge_direction(&to->read, &from->read);
 	merge_direction(&to->write, &from->write);
@@ -345,6 +436,7 @@ void merge_groups(struct run_result *r)
 		merge_job(leader, &r->jobs[i]);
 		mem_free(r->jobs[i].ml.au_percent_per_accelerator.items);
 		mem_free(r->jobs[i].ml.epochs.items);
+		mem_free(r->jobs[i].ml.saves.items.items);
 		mem_free(r->jobs[i].ml.numa.loader_nodes);
 		mem_free(r->jobs[i].io.numa.loader_nodes);
 	}

@@ -5,9 +5,11 @@
 #include <errno.h>
 
 #include "io/host.h"
+#include "run/rank_checkpoint.h"
 #include "run/rank_eval.h"
 #include "run/rank_step.h"
 #include "run/residency.h"
+#include "run/saver.h"
 
 /* A sample on a slow mount ends after so long, and counts as found. */
 #define SAMPLE_NS UINT64_C(1000000000)
@@ -136,10 +138,11 @@ static void forget(struct rank *r)
 {
 	struct rank_count *c = &r->count;
 	_Atomic uint64_t *const counters[] = {
-		&c->steps,      &c->samples,      &c->sample_bytes,
-		&c->compute_ns, &c->stall_ns,     &c->barrier_ns,
-		&c->step_ns,    &c->oversleep_ns, &c->eval_steps,
-		&c->eval_ns,    &c->eval_samples, &c->eval_sample_bytes,
+		&c->steps,         &c->samples,      &c->sample_bytes,
+		&c->compute_ns,    &c->stall_ns,     &c->barrier_ns,
+		&c->step_ns,       &c->oversleep_ns, &c->eval_steps,
+		&c->eval_ns,       &c->eval_samples, &c->eval_sample_bytes,
+		&c->checkpoint_ns,
 	};
 	for (unsigned i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		count_set(counters[i], 0);
@@ -202,6 +205,8 @@ static int run_epoch(struct rank *r, const struct stage *at,
 		add_step(r, a, &s);
 		if (!r->counts && s.end_ns >= train_ramp_end_ns(t))
 			start_counting(r, a);
+		if (rank_checkpoint(r, at, b, &s.end_ns) < 0)
+			return -EPIPE;
 		*stopped =
 			t->job->barrier == BARRIER_STEP
 				? atomic_load(&t->stop)
@@ -302,11 +307,14 @@ static bool get_ready(struct rank *r)
 		failure_set(t->failure, &err);
 	if (await_loaders(r, &r->ready, t->job->read_threads) < 0)
 		return false;
+	if (t->saver && saver_await_ready(t->saver) < 0)
+		return false;
 	await_start(r);
 	return !train_is_closed(t) && !atomic_load(t->interrupted);
 }
 
-/* The last rank to leave sends the loaders home. */
+/* The last rank to leave sends the loaders home, and the saver, when it has
+ * finished. */
 static void leave(struct rank *r)
 {
 	struct train *t = r->train;
@@ -319,6 +327,8 @@ static void leave(struct rank *r)
 	atomic_store(&t->finished, true);
 	for (uint64_t i = 0; i < t->job->accelerators; i++)
 		rank_call(&t->ranks[i], UINT64_MAX);
+	if (t->saver)
+		saver_finish(t->saver);
 }
 
 void rank_call(struct rank *r, uint64_t limit)

@@ -2,6 +2,8 @@
 /* results.c - give back what a result owns. */
 #include "run/results.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 
 static void fini_verdict(struct verdict_result *v)
@@ -17,10 +19,39 @@ static void fini_job(struct job_result *r)
 	struct ml_result *ml = &r->ml;
 	mem_free(ml->au_percent_per_accelerator.items);
 	mem_free(ml->epochs.items);
+	mem_free(ml->saves.items.items);
+	mem_free(ml->restores.items.items);
 	mem_free(ml->numa.loader_nodes);
 	fini_verdict(&ml->verdict);
 	mem_free(r->io.numa.loader_nodes);
 	fini_verdict(&r->io.verdict);
+}
+
+void checkpoints_result_init(struct checkpoints_result *r)
+{
+	const double none = (double)NAN;
+	*r = (struct checkpoints_result){
+		.seconds_mean = none,
+		.seconds_min = none,
+		.seconds_max = none,
+		.first_seconds = none,
+		.later_seconds = none,
+		.bytes_per_sec = none,
+		.slowest_rank_bytes_per_sec = none,
+		.stall_seconds = none,
+		.snapshot_seconds = none,
+		.wait_seconds = none,
+		.delete_seconds = none,
+		.rank_percent = { none, none, none, none, none, none, none },
+		.in_memory_bytes = UINT64_MAX,
+		.wall_seconds = none,
+	};
+}
+
+const struct checkpoints_result *
+job_result_checkpoints(const struct job_result *r)
+{
+	return r->job->phase == PHASE_RESTORE ? &r->ml.restores : &r->ml.saves;
 }
 
 void run_result_fini(struct run_result *r)

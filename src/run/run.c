@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "io/engines.h"
+#include "io/dropcaches.h"
 #include "run/activity.h"
 #include "run/collect.h"
 #include "run/merge.h"
@@ -34,7 +34,8 @@ static bool is_working(const struct slot *s)
 {
 	int phase = atomic_load(&s->phase);
 
-	return phase == LIVE_TRAIN || phase == LIVE_IO;
+	return phase == LIVE_TRAIN || phase == LIVE_CHECKPOINT ||
+	       phase == LIVE_IO;
 }
 
 static void stop_all(void *arg)
@@ -48,6 +49,12 @@ static void stop_all(void *arg)
 	}
 }
 
+static bool drops_caches(const struct slot *s)
+{
+	return s->job->drop_caches == DROP_CACHES_RUN && s->does->start &&
+	       slot_touches_files(s);
+}
+
 static int check_open_files(const struct run *r, struct mlgen_err *err)
 {
 	const struct run_config *cfg = &r->shared.cfg;
@@ -59,9 +66,9 @@ static int check_open_files(const struct run *r, struct mlgen_err *err)
 		return 0;
 	return mlgen_fail(err, -EMFILE,
 			  "%" PRIu64 " files may be open at once (by each of "
-			  "accelerators x read_threads, or of numjobs), the "
-			  "limit is %" PRIu64 "; raise it with ulimit -n "
-			  "%" PRIu64,
+			  "accelerators x read_threads, of numjobs, or of what "
+			  "writes checkpoints), the limit is %" PRIu64
+			  "; raise it with ulimit -n %" PRIu64,
 			  need, cfg->host->open_files, need);
 }
 
@@ -85,6 +92,8 @@ int run_new(struct run **out, const struct run_config *cfg,
 		s->prepare.resident_percent = (double)NAN;
 		s->resident_before_percent = (double)NAN;
 		int rc = s->does->check(s, &r->shared, err);
+		if (rc == 0 && drops_caches(s))
+			rc = dropcaches_check("", err);
 		if (rc < 0)
 			return rc;
 	}
@@ -192,10 +201,28 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 	return rc;
 }
 
+/* Once for all of a group, before any of them has begun. */
+static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
+{
+	struct slot *s = NULL;
+	bool is_done = false;
+	int rc = 0;
+
+	while (rc == 0 && (s = next_in_group(r, group, s))) {
+		if (!drops_caches(s))
+			continue;
+		if (!is_done)
+			rc = dropcaches_run("", err);
+		is_done = true;
+		s->has_dropped_caches = rc == 0;
+	}
+	return rc;
+}
+
 static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
+	int rc = is_stopping(r) ? 0 : drop_caches(r, group, err);
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
-	int rc = 0;
 	struct slot *s = NULL;
 	while (rc == 0 && !is_stopping(r) && (s = next_in_group(r, group, s)))
 		if (s->does->start)

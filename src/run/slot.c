@@ -12,7 +12,7 @@ bool slot_touches_files(const struct slot *s)
 
 bool slot_has_dataset(const struct slot *s)
 {
-	return s->job->phase != PHASE_IO;
+	return s->job->phase == PHASE_TRAIN || s->job->phase == PHASE_PREPARE;
 }
 
 /* While the job works, or after: before, there are none. */

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "data/checkpoints.h"
 #include "io/blockdev.h"
 #include "io/devstat.h"
 #include "io/host.h"
@@ -28,6 +29,9 @@ struct run_shared {
 	struct blockdev_guards guards; /* devices that jobs write */
 };
 
+struct driver;
+struct saver;
+
 struct slot {
 	const struct job *job;
 	const struct activity *does;
@@ -47,6 +51,18 @@ struct slot {
 	struct iofiles files;
 	struct streams streams;
 	uint64_t made_files, made_bytes; /* laid out, in all groups */
+	/* Of a job with checkpoints; saver NULL = it has none. */
+	struct state state;
+	struct content *content;
+	struct shard_set shards;
+	char *checkpoint_directory;
+	struct mount checkpoint_mount;
+	uint64_t checkpoint_align_bytes; /* as align_bytes */
+	struct checkpoints checkpoints;
+	struct saver *saver;
+	struct checkpoint *restores; /* phase=restore: those to read */
+	struct driver *driver;       /* phase=checkpoint and phase=restore */
+	bool has_dropped_caches;
 
 	_Atomic int phase; /* enum live_phase */
 	/* Around the training, or the plain job. */

@@ -8,9 +8,11 @@
 #include "base/mem.h"
 #include "data/demand.h"
 #include "io/engines.h"
+#include "run/live.h"
 #include "run/loader.h"
 #include "run/rank.h"
 #include "run/reader.h"
+#include "run/saver.h"
 
 static bool touches_files(const struct train *t)
 {
@@ -158,11 +160,15 @@ int train_init(struct train *t, const struct job *job,
 		.workers = (unsigned)(job->accelerators * job->read_threads),
 	};
 	int rc = init_stages(&t->stages, job, dataset, eval, align_bytes, err);
+	if (rc == 0)
+		rc = job_checkpoint_every(job, &t->saves.every, err);
 	if (rc == 0 && job->engine->job_init)
 		rc = job->engine->job_init(&t->engine_job, err);
 	if (rc < 0)
 		return rc;
 	peers_init(&t->peers, clock, job->accelerators);
+	pthread_mutex_init(&t->saves.lock, NULL);
+	t->saves.from_ns = UINT64_MAX;
 	t->window = loader_model(job)->window(job);
 	t->epochs = epochs_new(job->accelerators, job->batch_size,
 			       demand_sample_bytes(dataset),
@@ -182,6 +188,7 @@ void train_fini(struct train *t)
 	mem_free(t->ranks);
 	epochs_free(t->epochs);
 	peers_fini(&t->peers);
+	pthread_mutex_destroy(&t->saves.lock);
 	if (t->job->engine->job_fini)
 		t->job->engine->job_fini(&t->engine_job);
 	*t = (struct train){ 0 };
@@ -190,7 +197,7 @@ void train_fini(struct train *t)
 int train_start(struct train *t, struct mlgen_err *err)
 {
 	const struct job *j = t->job;
-	int rc = 0;
+	int rc = t->saver ? saver_start(t->saver, err) : 0;
 	atomic_store(&t->ranks_left, j->accelerators);
 	for (uint64_t i = 0; i < j->accelerators && rc == 0; i++) {
 		struct rank *r = &t->ranks[i];
@@ -216,6 +223,8 @@ void train_join(struct train *t)
 		hold_free(t->ranks[i].hold);
 		t->ranks[i].hold = NULL;
 	}
+	if (t->ranks && t->saver)
+		saver_join(t->saver);
 }
 
 void train_wake(struct train *t)
@@ -224,6 +233,8 @@ void train_wake(struct train *t)
 		rank_call(&t->ranks[i], UINT64_MAX);
 		bell_ring(&t->ranks[i].filled, t->clock);
 	}
+	if (t->saver)
+		saver_wake(t->saver);
 }
 
 void train_close(struct train *t)
@@ -231,4 +242,19 @@ void train_close(struct train *t)
 	atomic_store(&t->closed, true);
 	peers_close(&t->peers);
 	train_wake(t);
+	if (t->saver)
+		saver_close(t->saver);
+}
+
+void train_look_at_saves(const struct train *t, struct live *live)
+{
+	struct saver_look look;
+
+	if (!t->saver)
+		return;
+	saver_look(t->saver, &look);
+	live->checkpoint = look.count;
+	live->checkpoint_done = look.bytes_done;
+	live->checkpoint_bytes = look.bytes_total;
+	live->is_checkpointing = look.is_busy;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/state.h"
 #include "run/bell.h"
 #include "run/epochs.h"
 #include "run/failure.h"
@@ -26,6 +27,8 @@
  * where the loader model runs on.
  */
 struct train;
+struct live;
+struct saver;
 
 /* Where a loader keeps what is its own. Made before the threads start. */
 struct loader {
@@ -47,6 +50,7 @@ struct rank_count {
 	_Atomic uint64_t steps, samples, sample_bytes;
 	_Atomic uint64_t eval_steps, eval_samples, eval_sample_bytes, eval_ns;
 	_Atomic uint64_t compute_ns, stall_ns, barrier_ns, oversleep_ns;
+	_Atomic uint64_t checkpoint_ns;    /* between steps */
 	_Atomic uint64_t step_ns;          /* of finished steps */
 	_Atomic uint64_t waiting_since_ns; /* 0 = not waiting */
 };
@@ -77,10 +81,31 @@ struct rank {
 	struct usage usage;
 };
 
+/*
+ * Where the ranks are with checkpoints, which all of them save after the same
+ * step. Written under `lock`, or by the last of them at a barrier.
+ */
+struct train_saves {
+	struct checkpoint_every every; /* count 0 = never */
+	pthread_mutex_t lock;
+	/* Of a time: when the next is due (0 = the first one), the steps that
+	 * some rank has gone beyond, and the one they have agreed on. */
+	uint64_t due_ns, passed, agreed; /* agreed 0 = not yet */
+	/* The one at hand: where it stands, since when a rank stands still, and
+	 * the longest that one of them did for a part of it. */
+	uint64_t epoch, step, from_ns, wait_ns, snapshot_ns;
+	bool has_begun;
+};
+
 struct train {
 	const struct job *job;
 	const struct dataset *dataset, *eval; /* eval NULL = none */
-	const struct placement *place;        /* set before train_start */
+	/* Set before train_start, and not the training's, but it starts and
+	 * joins the saver. saver NULL = no checkpoints; state: its model's. */
+	const struct placement *place;
+	struct saver *saver;
+	const struct state *state;
+	struct train_saves saves;
 	struct stages stages;
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
@@ -138,7 +163,8 @@ int train_init(struct train *t, const struct job *job,
 	       struct mlgen_err *err);
 void train_fini(struct train *t);
 
-/* Start all threads; join them. On the conductor's thread (run.c). */
+/* Start all threads, the saver's, too; join them: a checkpoint that is under way
+ * when the ranks are done is finished. On the conductor's thread (run.c). */
 int train_start(struct train *t, struct mlgen_err *err);
 void train_join(struct train *t);
 
@@ -147,6 +173,9 @@ void train_close(struct train *t);
 
 /* Any thread: look again at what you wait for (an interruption). */
 void train_wake(struct train *t);
+
+/* The part of a look (live.h) that is about checkpoints. */
+void train_look_at_saves(const struct train *t, struct live *live);
 
 static inline bool train_is_closed(const struct train *t)
 {

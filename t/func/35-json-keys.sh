@@ -188,6 +188,97 @@ like "that begins as fio's does" "$(sed -n 2p out)" \
 is "and no other does" "$(json run.json 'fio version')" absent
 rm -f p.*
 
+# ---- checkpoints
+cat >saves.job <<'JOB'
+[global]
+directory=ckpt
+ranks=2
+checkpoint_size=300k
+checkpoint_layout=torch
+checkpoints=3
+[save]
+phase=checkpoint
+checkpoint_keep=2
+rename_commit=1
+[restore]
+stonewall
+phase=restore
+checkpoints=2
+verify=none
+[train]
+stonewall
+directory=data
+ranks=1
+num_files=48
+sample_size=5000
+batch_size=4
+epochs=2
+compute_time=1ms
+checkpoint_every=4 steps
+checkpoint_fsync=none
+JOB
+exits "a save, a restore and a training that saves" 0 "$MLGEN" saves.job \
+	--json=run.json --quiet
+# shellcheck disable=SC2086 # several keys
+{
+	for at in 0.ml.checkpoints.2 1.ml.restore.1 2.ml.checkpoints.0; do
+		has jobs.$at. number epoch step name complete error seconds \
+			bytes files ranks bytes_per_sec slowest_rank \
+			slowest_rank_seconds slowest_rank_bytes_per_sec \
+			commit_seconds deleted_checkpoints deleted_files \
+			delete_seconds snapshot_seconds wait_seconds \
+			stall_seconds
+	done
+	for at in 0.ml.saves 1.ml.restores 2.ml.saves; do
+		has jobs.$at. directory count completed ranks threads \
+			job_ranks bytes bytes_per_checkpoint seconds_mean \
+			seconds_min seconds_max first_seconds later_seconds \
+			bytes_per_sec slowest_rank_bytes_per_sec slowest_rank \
+			slowest_checkpoint stall_seconds snapshot_seconds \
+			wait_seconds deleted_checkpoints deleted_files \
+			delete_seconds durable in_memory_bytes verified \
+			caches_dropped wall_seconds
+		for kind in open write read fsync close rename unlink; do
+			has jobs.$at.${kind}_ns. $latency
+		done
+		is "$at: rank time sums to 100" \
+			"$(sum jobs.$at.rank_percent. data open write read \
+				fsync close other)" 100.000
+	done
+	has jobs.0.ml. storage.filesystem host.cpu_percent verdict.name \
+		interrupted complete errors iodepth_used in_use
+}
+is "what saves has no accelerators, what restores has not saved" \
+	"$(json run.json jobs.0.ml.au_percent jobs.0.ml.epochs \
+		jobs.0.ml.restores jobs.1.ml.saves jobs.2.ml.restores)" \
+	"absent absent absent absent absent"
+is "all were completed, two are kept" \
+	"$(json run.json jobs.0.ml.saves.completed jobs.1.ml.restores.completed \
+		jobs.0.ml.saves.deleted_checkpoints)" "3 2 1"
+is "bytes of each add up" "$(sum jobs.0.ml.checkpoints. 0.bytes 1.bytes 2.bytes)" \
+	"$(json run.json jobs.0.ml.saves.bytes).000"
+is "fio's directions have them" \
+	"$(json run.json jobs.0.write.io_bytes jobs.1.read.io_bytes \
+		jobs.0.read.io_bytes jobs.2.write.io_bytes)" \
+	"$(json run.json jobs.0.ml.saves.bytes jobs.1.ml.restores.bytes) 0 \
+$(json run.json jobs.2.ml.saves.bytes)"
+is "and its writes and flushes" \
+	"$(json run.json jobs.0.write.total_ios jobs.0.sync.total_ios \
+		jobs.2.write.total_ios jobs.2.sync.total_ios)" \
+	"$(json run.json jobs.0.ml.saves.write_ns.N jobs.0.ml.saves.fsync_ns.N \
+		jobs.2.ml.saves.write_ns.N) 0"
+is "a flush per file makes it durable, without one it is not" \
+	"$(json run.json jobs.0.ml.saves.durable jobs.0.ml.saves.fsync_ns.N \
+		jobs.2.ml.saves.durable)" "true 6 false"
+like "the first line of a training says so" "$(sed -n 3p out)" \
+	'^train: .*NOT DURABLE: .* in (this host.s )?memory'
+is "a line for each" "$(wc -l <out)" 3
+# Each is asked what it has.
+exits "--require on checkpoints" 3 "$MLGEN" saves.job --quiet \
+	--require='saves.bytes_per_sec>=1,restores.seconds_max<0'
+like "only the restore misses" "$(cat err)" \
+	'^mlgen: restore: restores.seconds_max is [0-9.]+, required <0$'
+
 # ---- jobs reported as one
 cat >two.job <<'JOB'
 [global]

@@ -93,7 +93,8 @@ START_TEST(the_header_names_every_column)
 		"time,seconds,job,phase,epoch,step,samples,"
 		"sample_bytes,io_bytes,au_percent,stall_percent,"
 		"cpu_percent,resident_bytes,page_cache_bytes,"
-		"read_ios,write_ios,read_bytes,write_bytes\n";
+		"read_ios,write_ios,read_bytes,write_bytes,"
+		"checkpoint,checkpoint_bytes\n";
 	struct live before = train(10), now = train(11);
 	struct log l;
 	log_open(&l);
@@ -189,6 +190,51 @@ START_TEST(a_row_of_a_plain_job_holds_both_directions)
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
 		ck_assert_str_eq(cells[column(expected[i].name)],
 				 expected[i].cell);
+}
+END_TEST
+
+START_TEST(a_row_of_a_save_holds_what_was_written)
+{
+	struct live before = { .job_name = "save",
+			       .phase = LIVE_CHECKPOINT,
+			       .now_ns = 10 * SEC,
+			       .checkpoint = 2,
+			       .checkpoints = 10,
+			       .checkpoint_bytes = 1000,
+			       .checkpoint_done = 900,
+			       .is_checkpointing = true };
+	struct live now = before;
+	struct log l;
+	char *cells[CELLS];
+	/* The end of the second, and the begin of the third. */
+	now.now_ns = 11 * SEC;
+	now.checkpoint = 3;
+	now.checkpoint_done = 250;
+	one_row(&l, &now, &before, cells);
+	ck_assert_str_eq(cells[column("phase")], "checkpoint");
+	ck_assert_str_eq(cells[column("checkpoint")], "3");
+	ck_assert_str_eq(cells[column("checkpoint_bytes")], "350");
+	ck_assert_str_eq(cells[column("samples")], "");
+	ck_assert_str_eq(cells[column("write_bytes")], "");
+}
+END_TEST
+
+START_TEST(a_training_has_checkpoints_while_one_is_under_way)
+{
+	struct live before = train(10), now = train(11);
+	struct log l;
+	char *cells[CELLS];
+	one_row(&l, &now, &before, cells);
+	ck_assert_str_eq(cells[column("checkpoint")], "");
+	ck_assert_str_eq(cells[column("checkpoint_bytes")], "");
+	now.checkpoint = 1;
+	now.checkpoint_bytes = 1000;
+	now.checkpoint_done = 70;
+	now.is_checkpointing = true;
+	one_row(&l, &now, &before, cells);
+	ck_assert_str_eq(cells[column("phase")], "train");
+	ck_assert_str_eq(cells[column("checkpoint")], "1");
+	ck_assert_str_eq(cells[column("checkpoint_bytes")], "70");
 }
 END_TEST
 
@@ -387,6 +433,8 @@ Suite *suite_csv(void)
 	tcase_add_test(t, a_row_of_training_holds_what_the_interval_gained);
 	tcase_add_test(t, a_row_of_a_plain_job_holds_both_directions);
 	tcase_add_test(t, a_plain_job_shorter_than_an_interval_is_in_it);
+	tcase_add_test(t, a_row_of_a_save_holds_what_was_written);
+	tcase_add_test(t, a_training_has_checkpoints_while_one_is_under_way);
 	tcase_add_test(t, its_layout_is_a_preparation);
 	tcase_add_test(t, an_interval_without_progress_is_a_row_of_zeros);
 	tcase_add_test(t, without_compute_the_au_cell_is_empty);

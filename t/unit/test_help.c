@@ -264,6 +264,21 @@ static const char *const jobs[] = {
 	"--name=x --format=npy --label_size=2k",
 	"--name=x --phase=io --kb_base=1000 --bs=64kib,1k --size=1m "
 	"--rate=1mib --rwmixwrite=20",
+	"--name=x --phase=checkpoint --model=m --model_layers=4 "
+	"--model_hidden=64 --model_ffn=128 --model_heads=4 --model_kv_heads=2 "
+	"--model_vocabulary=100 --model_bytes=4 --optimizer_bytes=8 --ranks=8 "
+	"--tensor_parallel=2 --pipeline_parallel=2 --data_parallel=2 "
+	"--zero_stage=1 --checkpoints=10 --pause=1500ms --checkpoint_threads=2 "
+	"--checkpoint_ranks=0-3,7 --checkpoint_keep=3 --checkpoint_fsync=end "
+	"--checkpoint_directory=/d/x --checkpoint_layout=deepspeed "
+	"--rename_commit --drop_caches=run",
+	"--name=x --phase=restore --kb_base=1000 --checkpoint_size=1mib "
+	"--ranks=4 --restore_shift=1 --verify=crc32c --scale=1%",
+	"--name=x --phase=restore --tensor_sizes=/d/x --access=framework",
+	"--name=x --phase=checkpoint --checkpoint_layout=pattern "
+	"--checkpoint_pattern=dlrm",
+	"--name=x --checkpoint_every=10m --checkpoint_mode=async "
+	"--snapshot_bandwidth=1g --checkpoint_size=1g",
 };
 
 START_TEST(a_job_that_is_shown_reads_back)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job.c - the options of a job, their defaults and their rules. */
+#include "job_options.h"
 #include "suites.h"
 
 #include <errno.h>
@@ -316,26 +317,13 @@ static const struct {
 	{ "phase=io percentile_list=50:50", &files_engine,
 	  "percentile_list: 50 stands" },
 	{ "phase=io cpus_allowed=x", &files_engine, "cpus_allowed: 'x'" },
+	{ "phase=io verify=0", &files_engine, NULL },
+	{ "phase=io verify=crc32c", &files_engine, "verify: a plain job" },
+	{ "phase=prepare verify=crc32c", &files_engine,
+	  "verify: counts with phase=restore only" },
+	{ "verify=crc32c", &files_engine,
+	  "verify: counts with phase=restore only" },
 };
-
-static void set_options(struct job *j, const char *options)
-{
-	while (*options) {
-		char name[64] = "", value[64] = "";
-		const struct mlgen_field *f = NULL;
-		int used = 0;
-
-		ck_assert_int_eq(sscanf(options, "%63[^=]=%63[^ ]%n", name,
-					value, &used),
-				 2);
-		f = field_find(job_fields, name);
-		ck_assert_msg(f != NULL, "%s", name);
-		ck_assert_int_eq(field_parse(f, j, value, 1024, NULL), 0);
-		mem_replace(&j->origins[f - job_fields].raw, value);
-		options += used;
-		options += strspn(options, " ");
-	}
-}
 
 START_TEST(options_that_do_not_fit_are_found)
 {
@@ -346,7 +334,9 @@ START_TEST(options_that_do_not_fit_are_found)
 	job_set_engine(j, checks[_i].engine);
 	set_options(j, checks[_i].options);
 	job_check(j, &d);
-	ck_assert_uint_eq(d.count, checks[_i].fault ? 1 : 0);
+	ck_assert_msg(d.count == (checks[_i].fault ? 1 : 0), "%s: %s",
+		      checks[_i].options,
+		      d.count ? d.entries[d.count - 1].text : "no fault");
 	if (checks[_i].fault)
 		ck_assert_msg(strncmp(d.entries[0].text, checks[_i].fault,
 				      strlen(checks[_i].fault)) == 0,
@@ -537,14 +527,14 @@ static const struct {
 	const char *name, *value;
 	bool is_harmless;
 } harmless[] = {
-	{ "thread", "1", true },       { "gtod_reduce", "1", true },
-	{ "randrepeat", "0", true },   { "fallocate", "none", true },
-	{ "nrfiles", "1", true },      { "nrfiles", "10", false },
-	{ "nrfiles", "", false },      { "sync", "0", true },
-	{ "sync", "none", true },      { "sync", "non", false },
-	{ "sync", "0|none", false },   { "sync", "1", false },
-	{ "verify", "crc32c", false }, { "exitall", "1", false },
-	{ "force_async", "1", false }, { "rw", "read", false },
+	{ "thread", "1", true },     { "gtod_reduce", "1", true },
+	{ "randrepeat", "0", true }, { "fallocate", "none", true },
+	{ "nrfiles", "1", true },    { "nrfiles", "10", false },
+	{ "nrfiles", "", false },    { "sync", "0", true },
+	{ "sync", "none", true },    { "sync", "non", false },
+	{ "sync", "0|none", false }, { "sync", "1", false },
+	{ "exitall", "1", false },   { "force_async", "1", false },
+	{ "rw", "read", false },
 };
 
 START_TEST(what_changes_nothing_is_harmless)

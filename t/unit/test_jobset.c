@@ -396,7 +396,8 @@ static const struct {
 	  "batch_size: an option of phase=train; jobs of phase=io go without "
 	  "it" },
 	{ "[a]\nphase=oi\nrw=read\nepochs=1\n", "a.job", DIAG_ERROR,
-	  "phase: 'oi' is none of train prepare io; did you mean 'io'?" },
+	  "phase: 'oi' is none of train prepare io checkpoint restore; did you "
+	  "mean 'io'?" },
 	{ "[a]\nrw=read\n[accelerator=x]\nepochs=3\n", "a.job", DIAG_ERROR,
 	  "accelerator: not set, but a.job has sections for x; " },
 	{ "[a]\nrw=read\nthread\n", "a.job", DIAG_NOTE,

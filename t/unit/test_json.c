@@ -424,6 +424,65 @@ START_TEST(a_dry_run_has_a_plan_and_the_figures_it_knows)
 }
 END_TEST
 
+/* Also text that stands in the struct itself: "" is null. */
+START_TEST(a_job_that_saves_has_its_checkpoints)
+{
+	struct one_job one;
+	set_up_job(&one);
+	one.job->phase = PHASE_CHECKPOINT;
+	struct checkpoint_result items[2] = {
+		{ .number = 7,
+		  .name = "global_epoch1_step7",
+		  .seconds = 1.5,
+		  .bytes = 4096,
+		  .complete = true },
+		{ .number = 8,
+		  .seconds = (double)NAN,
+		  .commit_seconds = (double)NAN,
+		  .error = "no space" },
+	};
+	struct job_result job = { .job = one.job,
+				  .kind = RESULT_CHECKPOINT,
+				  .members = 1,
+				  .ml.au_percent = (double)NAN };
+	checkpoints_result_init(&job.ml.saves);
+	job.ml.saves.items = (struct metric_list){ items, 2 };
+	job.ml.saves.count = 2;
+	job.ml.saves.completed = 1;
+	struct run_result r = { .jobs = &job, .job_count = 1 };
+	json_t *o = document(&r, &one.set, NULL);
+	json_t *j = json_array_get(json_object_get(o, "jobs"), 0);
+	json_t *ml = json_object_get(j, "ml");
+	json_t *list = json_object_get(ml, "checkpoints");
+	json_t *good = json_array_get(list, 0), *bad = json_array_get(list, 1);
+	json_t *saves = json_object_get(ml, "saves");
+
+	ck_assert_uint_eq(json_array_size(list), 2);
+	ck_assert_int_eq(int_at(good, "number"), 7);
+	ck_assert_str_eq(json_string_value(json_object_get(good, "name")),
+			 "global_epoch1_step7");
+	ck_assert(json_is_null(json_object_get(good, "error")));
+	ck_assert_double_eq(real_at(good, "seconds"), 1.5);
+	ck_assert_str_eq(json_string_value(json_object_get(bad, "error")),
+			 "no space");
+	ck_assert(json_is_null(json_object_get(bad, "name")));
+	ck_assert(json_is_null(json_object_get(bad, "seconds")));
+	ck_assert(json_is_null(json_object_get(bad, "commit_seconds")));
+	ck_assert_int_eq(int_at(saves, "completed"), 1);
+	ck_assert(json_is_null(json_object_get(saves, "in_memory_bytes")));
+	ck_assert(json_is_object(json_object_get(saves, "unlink_ns")));
+	ck_assert(json_is_null(json_object_get(
+		json_object_get(saves, "rank_percent"), "fsync")));
+	ck_assert_uint_eq(json_array_size(json_object_get(ml, "restore")), 0);
+	ck_assert_ptr_null(json_object_get(ml, "restores"));
+	ck_assert_ptr_null(json_object_get(ml, "au_percent"));
+	ck_assert_ptr_null(json_object_get(ml, "epochs"));
+	ck_assert_ptr_nonnull(json_object_get(ml, "storage"));
+	json_decref(o);
+	job_free(one.job);
+}
+END_TEST
+
 Suite *suite_json(void)
 {
 	Suite *s = suite_create("json");
@@ -440,6 +499,7 @@ Suite *suite_json(void)
 	tcase_add_test(t, lists_that_are_empty_are_there);
 	tcase_add_test(t, percentiles_are_those_of_the_job);
 	tcase_add_test(t, a_dry_run_has_a_plan_and_the_figures_it_knows);
+	tcase_add_test(t, a_job_that_saves_has_its_checkpoints);
 	suite_add_tcase(s, t);
 	return s;
 }

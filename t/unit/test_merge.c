@@ -158,6 +158,86 @@ START_TEST(a_paced_job_and_one_without_keep_all_latencies)
 }
 END_TEST
 
+static struct checkpoint_result *one_checkpoint(double seconds)
+{
+	struct checkpoint_result *k = mem_zalloc(sizeof(*k));
+	k->seconds = seconds;
+	k->complete = true;
+	return k;
+}
+
+static void fill_saves(struct job_result *r, double seconds)
+{
+	struct checkpoints_result *c = &r->ml.saves;
+	r->kind = RESULT_TRAIN;
+	checkpoints_result_init(c);
+	c->items = (struct metric_list){ one_checkpoint(seconds), 1 };
+	c->count = c->completed = 1;
+	c->bytes = 1000;
+	c->seconds_mean = c->seconds_min = c->seconds_max = c->first_seconds =
+		seconds;
+	c->bytes_per_sec = c->slowest_rank_bytes_per_sec = 1000 / seconds;
+	c->rank_percent = (struct rank_percent){ .write = 100 };
+	c->durable = true;
+	c->write_ns = hist_of(10, 1000);
+}
+
+START_TEST(checkpoints_of_trainings_add_up)
+{
+	struct checkpoints_result *c = &run.jobs[0].ml.saves;
+	jobs[0]->group_reporting = jobs[1]->group_reporting = true;
+	run.jobs[2].group = 1;
+	fill_saves(&run.jobs[0], 1);
+	fill_saves(&run.jobs[1], 4);
+	run.jobs[1].ml.saves.durable = false;
+	run.jobs[1].ml.saves.slowest_rank = 5;
+	run.jobs[1].ml.saves.rank_percent =
+		(struct rank_percent){ .fsync = 100 };
+	merge_groups(&run);
+	ck_assert_uint_eq(run.job_count, 2);
+	ck_assert_uint_eq(c->count, 2);
+	ck_assert_uint_eq(c->items.count, 2);
+	ck_assert_uint_eq(c->bytes, 2000);
+	ck_assert_double_eq(c->seconds_mean, 2.5);
+	ck_assert_double_eq(c->seconds_min, 1);
+	ck_assert_double_eq(c->seconds_max, 4);
+	ck_assert_double_eq(c->bytes_per_sec, 1250);
+	ck_assert_double_eq(c->slowest_rank_bytes_per_sec, 250);
+	ck_assert_uint_eq(c->slowest_rank, 5);
+	ck_assert_double_eq(c->rank_percent.write, 20);
+	ck_assert_double_eq(c->rank_percent.fsync, 80);
+	ck_assert_uint_eq(c->write_ns->count, 20);
+	ck_assert(!c->durable);
+	ck_assert(isnan(c->stall_seconds));
+}
+END_TEST
+
+/* One without checkpoints has those of the others. */
+START_TEST(checkpoints_of_one_training_are_the_sum)
+{
+	struct checkpoints_result *c = &run.jobs[0].ml.saves;
+	jobs[0]->group_reporting = jobs[1]->group_reporting = true;
+	run.jobs[2].group = 1;
+	run.jobs[0].kind = RESULT_TRAIN;
+	checkpoints_result_init(c);
+	fill_saves(&run.jobs[1], 4);
+	merge_groups(&run);
+	ck_assert_uint_eq(c->count, 1);
+	ck_assert_uint_eq(c->items.count, 1);
+	ck_assert_double_eq(c->seconds_mean, 4);
+}
+END_TEST
+
+/* Checkpoints are scored one by one: what saves is never merged. */
+START_TEST(jobs_that_save_stay_on_their_own)
+{
+	jobs[0]->group_reporting = jobs[1]->group_reporting = true;
+	run.jobs[0].kind = run.jobs[1].kind = RESULT_CHECKPOINT;
+	merge_groups(&run);
+	ck_assert_uint_eq(run.job_count, 3);
+}
+END_TEST
+
 Suite *suite_merge(void)
 {
 	Suite *s = suite_create("merge");
@@ -169,6 +249,9 @@ Suite *suite_merge(void)
 	tcase_add_test(t, a_training_of_the_same_group_stays_on_its_own);
 	tcase_add_test(t, workers_of_one_job_share_what_filename_names);
 	tcase_add_test(t, a_paced_job_and_one_without_keep_all_latencies);
+	tcase_add_test(t, checkpoints_of_trainings_add_up);
+	tcase_add_test(t, checkpoints_of_one_training_are_the_sum);
+	tcase_add_test(t, jobs_that_save_stay_on_their_own);
 	suite_add_tcase(s, t);
 	return s;
 }

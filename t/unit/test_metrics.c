@@ -310,6 +310,70 @@ START_TEST(a_plain_job_has_fios_three_latencies)
 }
 END_TEST
 
+/* Also the time of what was begun and not completed. */
+START_TEST(a_save_is_measured_while_checkpoints_are_under_way)
+{
+	struct job *job = job_new("save");
+	struct checkpoint_result items[] = {
+		{ .complete = true, .seconds = 1 },
+		{ .complete = true, .seconds = 3 },
+		{ .complete = false, .seconds = 4 },
+		{ .complete = false, .seconds = (double)NAN },
+	};
+	struct job_result r = {
+		.job = job,
+		.kind = RESULT_CHECKPOINT,
+		.members = 1,
+		.elapsed_seconds = 60,
+		.write = { .io_bytes = 80000, .total_ios = 80 },
+		.ml.saves = { .count = 4,
+			      .completed = 2,
+			      .seconds_mean = 2,
+			      .items = { items, 4 } },
+	};
+	struct metrics_job m;
+
+	job->phase = PHASE_CHECKPOINT;
+	fill(&m, &r);
+	ck_assert_uint_eq(m.job_runtime_ms, 8000);
+	ck_assert_uint_eq(m.write.bw_bytes, 10000);
+	ck_assert_double_eq(m.write.iops, 10);
+	ck_assert_uint_eq(m.read.runtime_ms, 0);
+	metrics_job_fini(&m);
+	r.ml.saves = (struct checkpoints_result){ .seconds_mean = (double)NAN };
+	fill(&m, &r);
+	ck_assert_uint_eq(m.job_runtime_ms, 0);
+	ck_assert_uint_eq(m.write.bw_bytes, 0);
+	metrics_job_fini(&m);
+	job_free(job);
+}
+END_TEST
+
+START_TEST(only_what_makes_sense_stands_in_ml)
+{
+	struct job *job = job_new("save");
+	struct job_result r = { .job = job, .kind = RESULT_CHECKPOINT };
+
+	job->phase = PHASE_CHECKPOINT;
+	ck_assert(metrics_ml_has(&r, "checkpoints"));
+	ck_assert(metrics_ml_has(&r, "saves"));
+	ck_assert(metrics_ml_has(&r, "storage"));
+	ck_assert(!metrics_ml_has(&r, "restores"));
+	ck_assert(!metrics_ml_has(&r, "au_percent"));
+	job->phase = PHASE_RESTORE;
+	ck_assert(metrics_ml_has(&r, "restores"));
+	ck_assert(!metrics_ml_has(&r, "saves"));
+	job->phase = PHASE_TRAIN;
+	r.kind = RESULT_TRAIN;
+	ck_assert(metrics_ml_has(&r, "au_percent"));
+	ck_assert(metrics_ml_has(&r, "checkpoints"));
+	ck_assert(!metrics_ml_has(&r, "saves"));
+	r.ml.saves.count = 1;
+	ck_assert(metrics_ml_has(&r, "saves"));
+	job_free(job);
+}
+END_TEST
+
 START_TEST(bandwidth_has_its_share_of_the_group)
 {
 	struct job *job = job_new("rr");
@@ -506,6 +570,8 @@ Suite *suite_metrics(void)
 	tcase_add_loop_test(t, a_job_has_every_key_of_fio, 0,
 			    (int)(sizeof(fio_keys) / sizeof(fio_keys[0])));
 	tcase_add_test(t, a_plain_job_has_fios_three_latencies);
+	tcase_add_test(t, a_save_is_measured_while_checkpoints_are_under_way);
+	tcase_add_test(t, only_what_makes_sense_stands_in_ml);
 	tcase_add_test(t, bandwidth_has_its_share_of_the_group);
 	tcase_add_test(t, errors_have_fios_sign_and_a_text);
 	tcase_add_loop_test(t, latencies_fall_into_fios_buckets, 0,

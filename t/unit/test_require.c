@@ -115,6 +115,38 @@ START_TEST(a_training_has_its_own_and_others_are_not_asked)
 }
 END_TEST
 
+/* Accelerators are none of its business, and checkpoints not that of others. */
+START_TEST(a_job_with_checkpoints_has_what_they_have)
+{
+	struct mlgen_err err = { 0 };
+	results[0] = (struct job_result){ .job = job,
+					  .kind = RESULT_CHECKPOINT,
+					  .ml.au_percent = (double)NAN };
+	job->phase = PHASE_CHECKPOINT;
+	results[0].ml.saves = (struct checkpoints_result){
+		.count = 2,
+		.bytes_per_sec = 5e8,
+		.rank_percent.data = 3,
+		.write_ns = lat,
+	};
+	results[1] = (struct job_result){ .job = job,
+					  .kind = RESULT_TRAIN,
+					  .ml.au_percent = 95 };
+	run.job_count = 2;
+	ck_assert_int_eq(require_check("saves.bytes_per_sec>=5e8", &run, &err),
+			 0);
+	ck_assert_int_eq(require_check("saves.bytes_per_sec>=6e8", &run, &err),
+			 1);
+	ck_assert_int_eq(
+		require_check("saves.rank_percent.data<=5", &run, &err), 0);
+	ck_assert_int_eq(
+		require_check("saves.write_ns.max=5000000", &run, &err), 0);
+	ck_assert_int_eq(require_check("au>=90", &run, &err), 0);
+	ck_assert_int_eq(require_check("restores.bytes_per_sec>1", &run, &err),
+			 1);
+}
+END_TEST
+
 START_TEST(where_nothing_was_measured_nothing_is_met)
 {
 	struct mlgen_err err = { 0 };
@@ -132,6 +164,7 @@ Suite *suite_require(void)
 	tcase_add_loop_test(t, figures_are_found_below_io_then_in_the_job, 0,
 			    (int)(sizeof(rows) / sizeof(*rows)));
 	tcase_add_test(t, a_training_has_its_own_and_others_are_not_asked);
+	tcase_add_test(t, a_job_with_checkpoints_has_what_they_have);
 	tcase_add_test(t, where_nothing_was_measured_nothing_is_met);
 	suite_add_tcase(s, t);
 	return s;

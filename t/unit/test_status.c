@@ -218,6 +218,85 @@ START_TEST(a_plain_job_that_hangs_names_its_request)
 }
 END_TEST
 
+/* The third of ten, 41.2 of 104.7 GiB, at 8.7 GiB/s. */
+static void save(struct live *l, uint64_t second)
+{
+	*l = (struct live){
+		.job_name = "save",
+		.phase = LIVE_CHECKPOINT,
+		.now_ns = (1000 + second) * SEC,
+		.checkpoint = 3,
+		.checkpoints = 10,
+		.checkpoint_bytes = 1047 * GIB / 10,
+		.checkpoint_done =
+			412 * GIB / 10 - (5 - second) * 87 * GIB / 10,
+		.left_ns = UINT64_MAX,
+		.is_checkpointing = true,
+	};
+}
+
+START_TEST(a_save_shows_how_far_its_checkpoint_is)
+{
+	struct screen s;
+	struct live l;
+	screen_init(&s, ETA_AUTO, 80, 0);
+	for (uint64_t second = 1; second < 5; second++) {
+		save(&l, second);
+		status_update(s.status, &l, 1);
+	}
+	seen(&s);
+	save(&l, 5);
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s),
+			 CLEAR "save  checkpoint 3/10  41.20 of 104.7 GiB  "
+			       "8.70 GiB/s  left 1m31s");
+	l.left_ns = 72 * SEC; /* what knows of pauses is better */
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s),
+			 CLEAR "save  checkpoint 3/10  41.20 of 104.7 GiB  "
+			       "8.70 GiB/s  left 1m12s");
+	screen_fini(&s);
+}
+END_TEST
+
+/* The next one begins with less: that is no rate below nothing. */
+START_TEST(between_two_checkpoints_it_pauses)
+{
+	struct screen s;
+	struct live l;
+	screen_init(&s, ETA_AUTO, 80, 0);
+	save(&l, 5);
+	status_update(s.status, &l, 1);
+	l.is_checkpointing = false;
+	l.checkpoint_done = 0;
+	l.now_ns += SEC;
+	seen(&s);
+	status_update(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s), CLEAR "save  checkpoint 3/10  pause");
+	screen_fini(&s);
+}
+END_TEST
+
+START_TEST(a_training_shows_the_checkpoint_under_way)
+{
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	screen_init(&s, ETA_NEVER, 0, 0);
+	train(&l, stall, 1);
+	l.checkpoint = 4;
+	l.checkpoint_bytes = 40 * GIB;
+	l.checkpoint_done = 10 * GIB;
+	l.is_checkpointing = true;
+	status_print(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s),
+			 "14:02:11  unet3d epoch 2/5 step 118/500 checkpoint 4 "
+			 "10.00 of 40 GiB left 16m04s\n");
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
 START_TEST(its_layout_is_called_so)
 {
 	struct screen s;
@@ -513,6 +592,9 @@ Suite *suite_status(void)
 	tcase_add_test(t, a_plain_job_shows_both_directions_and_its_time);
 	tcase_add_test(t, a_direction_that_does_nothing_is_left_out);
 	tcase_add_test(t, a_plain_job_that_hangs_names_its_request);
+	tcase_add_test(t, a_save_shows_how_far_its_checkpoint_is);
+	tcase_add_test(t, between_two_checkpoints_it_pauses);
+	tcase_add_test(t, a_training_shows_the_checkpoint_under_way);
 	tcase_add_test(t, its_layout_is_called_so);
 	tcase_add_test(t,
 		       a_stall_in_progress_takes_the_place_of_the_throughput);

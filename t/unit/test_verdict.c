@@ -72,9 +72,14 @@ static void check_has(const char *text, const char *part)
 /* No text may send anybody to an option that is not there. */
 static void check_options(const char *text)
 {
-	static const char *const built[] = { "accelerators",  "read_threads",
-					     "dataset_ratio", "direct",
-					     "directory",     "ioengine" };
+	static const char *const built[] = {
+		"accelerators",       "read_threads",
+		"dataset_ratio",      "direct",
+		"directory",          "ioengine",
+		"checkpoint_threads", "checkpoint_directory",
+		"checkpoint_fsync",   "drop_caches",
+		"restore_shift",      "verify"
+	};
 	for (const char *o = text; o && (o = strstr(o, "--"));) {
 		size_t len = strcspn(o += 2, "= ");
 		bool known = false;
@@ -392,6 +397,132 @@ START_TEST(filling_twice_gives_the_same_and_leaks_nothing)
 }
 END_TEST
 
+/* ---- saving and restoring ---- */
+
+static const struct saving {
+	const char *name, *try_next; /* expected */
+	bool is_restore, direct, is_memory, no_files, is_durable;
+	double memory; /* percent from it, or still in it */
+	double cpu, network, data, write, fsync, read;
+} savings[] = {
+	{ "storage", "direct", .is_durable = true, .write = 30, .fsync = 65 },
+	{ "storage", "checkpoint_threads", .is_durable = true, .write = 90 },
+	{ "storage", "checkpoint_threads", .is_durable = true, .direct = true,
+	  .write = 30, .fsync = 65 },
+	{ "storage", "checkpoint_threads", .is_restore = true, .read = 80 },
+	{ "unclear", "checkpoint_threads", .is_restore = true, .read = 79.8 },
+	{ "unclear", "ioengine", .no_files = true, .write = 99 },
+	/* memory comes first */
+	{ "memory", "checkpoint_fsync", .memory = 10.1, .cpu = 99,
+	  .write = 99 },
+	{ "memory", "checkpoint_fsync", .memory = NONE, .write = 99 },
+	{ "storage", "checkpoint_threads", .memory = 10, .write = 99 },
+	{ "storage", "checkpoint_threads", .direct = true, .memory = 50,
+	  .write = 99 },
+	{ "memory", "checkpoint_directory", .is_memory = true,
+	  .is_durable = true, .write = 99 },
+	{ "memory", "drop_caches", .is_restore = true, .memory = 10.1,
+	  .read = 99 },
+	{ "storage", "checkpoint_threads", .is_restore = true, .memory = NONE,
+	  .read = 99 },
+	{ "storage", "checkpoint_threads", .is_restore = true, .direct = true,
+	  .memory = 99, .read = 99 },
+	/* then the network, of what was received */
+	{ "network", NULL, .is_restore = true, .network = 90, .cpu = 99,
+	  .read = 99 },
+	{ "storage", NULL, .is_durable = true, .network = 95, .write = 99 },
+	/* then the host */
+	{ "host", NULL, .is_durable = true, .cpu = 90, .write = 99 },
+	{ "host", NULL, .is_durable = true, .data = 20, .write = 80 },
+	{ "storage", NULL, .is_durable = true, .data = 19.9, .write = 80.1 },
+};
+
+static void fill_saving(struct world *w, const struct saving *t)
+{
+	struct ml_result *ml = &w->result.ml;
+	struct checkpoints_result *c =
+		t->is_restore ? &ml->restores : &ml->saves;
+	w->job.phase = t->is_restore ? PHASE_RESTORE : PHASE_CHECKPOINT;
+	w->job.checkpoint_threads = 1;
+	w->job.iodepth = 1;
+	w->job.direct = t->direct;
+	w->job.engine = t->no_files ? &null_engine : NULL;
+	w->result.kind = RESULT_CHECKPOINT;
+	ml->storage.is_memory = t->is_memory;
+	ml->storage.memory_percent = t->is_restore ? t->memory : NONE;
+	ml->network.percent = t->network;
+	ml->host.cpu_percent = t->cpu;
+	*c = (struct checkpoints_result){
+		.completed = 2,
+		.ranks = 8,
+		.threads = 8,
+		.bytes = 100000,
+		.bytes_per_sec = GIB,
+		.durable = t->is_durable,
+		.in_memory_bytes = isnan(t->memory)
+					   ? UINT64_MAX
+					   : (uint64_t)(t->memory * 1000),
+		.rank_percent = { .data = t->data,
+				  .write = t->write,
+				  .read = t->read,
+				  .fsync = t->fsync,
+				  .other = 100 - t->data - t->write - t->read -
+					   t->fsync },
+	};
+}
+
+START_TEST(a_checkpoint_job_has_the_first_that_holds)
+{
+	const struct saving *t = &savings[_i];
+	struct world w;
+	world_init(&w);
+	const struct verdict_result *v = &w.result.ml.verdict;
+	fill_saving(&w, t);
+	verdict_fill(&w.run);
+	ck_assert_str_eq(v->name, t->name);
+	ck_assert_ptr_nonnull(verdict_label(v->name));
+	ck_assert_ptr_nonnull(v->headline);
+	ck_assert_ptr_nonnull(v->because);
+	check_options(v->headline);
+	check_options(v->because);
+	check_options(v->try_next);
+	if (t->try_next)
+		check_has(v->try_next, t->try_next);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(without_a_checkpoint_there_is_no_verdict)
+{
+	struct world w;
+	world_init(&w);
+	fill_saving(&w, &savings[0]);
+	w.result.ml.saves.completed = 0;
+	verdict_fill(&w.run);
+	ck_assert_ptr_null(w.result.ml.verdict.name);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_restore_from_memory_goes_on_to_another_experiment)
+{
+	static const struct saving from_memory = { .is_restore = true,
+						   .memory = 90,
+						   .read = 99 };
+	struct world w;
+	world_init(&w);
+	fill_saving(&w, &from_memory);
+	w.result.ml.restores.caches_dropped = true;
+	verdict_fill(&w.run);
+	check_has(w.result.ml.verdict.try_next, "--restore_shift=1");
+	w.job.restore_shift = 1;
+	w.job.access = ACCESS_PLAIN;
+	verdict_fill(&w.run);
+	check_has(w.result.ml.verdict.try_next, "--direct=1");
+	world_fini(&w);
+}
+END_TEST
+
 Suite *suite_verdict(void)
 {
 	Suite *s = suite_create("verdict");
@@ -414,6 +545,10 @@ Suite *suite_verdict(void)
 			    7);
 	tcase_add_test(t, only_a_training_that_finished_a_step_has_a_verdict);
 	tcase_add_test(t, filling_twice_gives_the_same_and_leaks_nothing);
+	tcase_add_loop_test(t, a_checkpoint_job_has_the_first_that_holds, 0,
+			    (int)(sizeof(savings) / sizeof(*savings)));
+	tcase_add_test(t, without_a_checkpoint_there_is_no_verdict);
+	tcase_add_test(t, a_restore_from_memory_goes_on_to_another_experiment);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "job/job.h"
+#include "run/saver.h"
 #include "run/train.h"
 
 #define MS 1000000ull
@@ -21,20 +22,25 @@
 
 /*
  * An engine without files whose reads take read_ns of virtual time, as many
- * at once as there are workers; read number fail_at fails.
+ * at once as there are workers; read number fail_at fails. Writes likewise.
  */
 struct mock {
 	uint64_t read_ns;
 	uint64_t fail_at;
+	uint64_t write_ns;
+	uint64_t fail_write_at;
 };
 
 static const struct mlgen_field mock_fields[] = {
 	{ "read_ns", MLGEN_F_U64(struct mock, read_ns), .def = "0" },
 	{ "fail_at", MLGEN_F_U64(struct mock, fail_at), .def = "1t" },
+	{ "write_ns", MLGEN_F_U64(struct mock, write_ns), .def = "0" },
+	{ "fail_write_at", MLGEN_F_U64(struct mock, fail_write_at),
+	  .def = "1t" },
 	{ 0 },
 };
 
-static _Atomic uint64_t reads;
+static _Atomic uint64_t reads, writes;
 
 /* Of the first of them: which file, where, and when it was done. */
 static struct {
@@ -59,6 +65,17 @@ static inline void mock_note(uint64_t number, const struct mlgen_ctx *ctx,
 	read_log[number].end_ns = ctx->now_ns(ctx);
 }
 
+static inline int64_t mock_write(struct mlgen_ctx *ctx,
+				 const struct mlgen_io *op)
+{
+	const struct mock *m = ctx->opts;
+	uint64_t number = atomic_fetch_add(&writes, 1);
+
+	if (m->write_ns)
+		ctx->sleep_until(ctx, ctx->now_ns(ctx) + m->write_ns);
+	return number == m->fail_write_at ? -EIO : (int64_t)op->len_bytes;
+}
+
 static inline int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 			      unsigned n)
 {
@@ -66,6 +83,8 @@ static inline int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 
 	(void)n;
 	io[0]->result = 0;
+	if (io[0]->op == MLGEN_WRITE)
+		io[0]->result = mock_write(ctx, io[0]);
 	if (io[0]->op != MLGEN_READ)
 		return 1;
 	uint64_t number = atomic_fetch_add(&reads, 1);
@@ -131,6 +150,12 @@ struct rig {
 	_Atomic bool interrupted;
 	struct placement place;
 	struct train train;
+	/* With checkpoint_every; what was saved, after rig_go. */
+	struct state state;
+	struct shard_set set;
+	struct content *content;
+	struct checkpoints checkpoints;
+	struct checkpoints_result saves;
 	pthread_t interrupter;
 	uint64_t elapsed_ns; /* time zero to the end */
 	struct mlgen_err err;
@@ -169,12 +194,50 @@ static inline void rig_datasets(struct rig *r)
 	r->eval.files = r->eval.files_named = j->eval_files;
 }
 
+/* Each rank saves one file of checkpoint_size, which the engine does not. */
+static inline void rig_saver(struct rig *r)
+{
+	const struct job *j = r->job;
+	struct saver_config cfg = { .job = j,
+				    .set = &r->set,
+				    .checkpoints = &r->checkpoints,
+				    .place = &r->place,
+				    .clock = r->clock,
+				    .failure = &r->failure,
+				    .interrupted = &r->interrupted };
+
+	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s",
+		      r->err.text);
+	r->content = content_new(saver_span_bytes(j), j->randseed);
+	r->set = (struct shard_set){ .state = &r->state,
+				     .layout = layout_of(j),
+				     .content = r->content,
+				     .is_plain = true,
+				     .bs = j->bs.write };
+	ck_assert_msg(checkpoints_open(&r->checkpoints, "nowhere", &r->set,
+				       &r->err) == 0,
+		      "%s", r->err.text);
+	ck_assert_msg(saver_new(&r->train.saver, &cfg, &r->err) == 0, "%s",
+		      r->err.text);
+	r->train.state = &r->state;
+}
+
+static inline void rig_saver_fini(struct rig *r)
+{
+	mem_free((void *)r->saves.items.items);
+	saver_free(r->train.saver);
+	checkpoints_fini(&r->checkpoints);
+	content_free(r->content);
+	state_fini(&r->state);
+}
+
 /* From the first thread to the last. */
 static inline void rig_go(struct rig *r)
 {
 	struct job *j = r->job;
 
 	atomic_store(&reads, 0);
+	atomic_store(&writes, 0);
 	r->place.disk_node = -1;
 	rig_datasets(r);
 	r->clock = clock_new_virtual(RIG_BEGIN_NS);
@@ -184,6 +247,8 @@ static inline void rig_go(struct rig *r)
 				 &r->failure, &r->interrupted, &r->err) == 0,
 		      "%s", r->err.text);
 	r->train.place = &r->place;
+	if (j->checkpoint_every)
+		rig_saver(r);
 	clock_expect(r->clock, 1);
 	clock_join(r->clock);
 	if (r->interrupt_at_ns)
@@ -197,6 +262,8 @@ static inline void rig_go(struct rig *r)
 		worker_join(&r->interrupter);
 	r->elapsed_ns =
 		atomic_load(&r->train.end_ns) - atomic_load(&r->train.start_ns);
+	if (r->train.saver)
+		saver_collect(r->train.saver, &r->saves);
 	if (atomic_load(&r->failure.is_set))
 		r->err = r->failure.err;
 }
@@ -208,6 +275,8 @@ static inline struct rank *rig_rank(struct rig *r)
 
 static inline void rig_end(struct rig *r)
 {
+	if (r->train.saver)
+		rig_saver_fini(r);
 	train_fini(&r->train);
 	failure_fini(&r->failure);
 	clock_free(r->clock);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ranges.c - see ranges.h. */
+#include "base/ranges.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static const char *skip_blanks(const char *s)
+{
+	while (is_blank(*s))
+		s++;
+	return s;
+}
+
+/* What is behind the number at `s`, or NULL. Above UINT64_MAX it stays there:
+ * no `end` is higher. */
+static const char *read_number(const char *s, uint64_t *number)
+{
+	const char *from = s = skip_blanks(s);
+
+	for (*number = 0; *s >= '0' && *s <= '9'; s++) {
+		if (__builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, (uint64_t)(*s - '0'),
+					   number))
+			*number = UINT64_MAX;
+	}
+	return s == from ? NULL : skip_blanks(s);
+}
+
+/* What is behind the range at `s`, or NULL. */
+static const char *read_range(const char *s, struct range *range)
+{
+	s = read_number(s, &range->first);
+	range->last = range->first;
+	if (s && *s == '-')
+		s = read_number(s + 1, &range->last);
+	return s && (!*s || *s == ',') ? s : NULL;
+}
+
+static void add(struct ranges *r, const struct range *range)
+{
+	/* Powers of two: room doubles when it is used up. */
+	if ((r->count & (r->count - 1)) == 0)
+		r->items = mem_realloc(r->items, (r->count ? r->count * 2 : 1) *
+							 sizeof(*r->items));
+	r->items[r->count++] = *range;
+}
+
+static int check_range(const struct range *range, uint64_t end,
+		       const char *what, struct mlgen_err *err)
+{
+	if (range->last < range->first)
+		return mlgen_fail(err, -EINVAL,
+				  "'%" PRIu64 "-%" PRIu64
+				  "' runs backwards; write the smaller number "
+				  "first",
+				  range->first, range->last);
+	if (range->last >= end)
+		return mlgen_fail(err, -ERANGE,
+				  "%" PRIu64 " is not among the %" PRIu64
+				  " %s, which are numbered from 0",
+				  range->last, end, what);
+	return 0;
+}
+
+static int read_all(struct ranges *r, const char *text, uint64_t end,
+		    const char *what, struct mlgen_err *err)
+{
+	const char *s = text;
+	int rc = 0;
+
+	while (rc == 0) {
+		struct range range = { 0 };
+
+		s = read_range(s, &range);
+		if (!s)
+			return mlgen_fail(err, -EINVAL,
+					  "'%.200s' is no list of %s; write "
+					  "numbers and ranges with commas, "
+					  "such as 0-7,64",
+					  text, what);
+		rc = check_range(&range, end, what, err);
+		add(r, &range);
+		if (!*s++)
+			break;
+	}
+	return rc;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Of sorted ranges make those that do not touch. */
+static int join(struct ranges *r, struct mlgen_err *err)
+{
+	size_t n = 1;
+
+	for (size_t i = 1; i < r->count; i++) {
+		struct range *last = &r->items[n - 1];
+
+		if (r->items[i].first <= last->last)
+			return mlgen_fail(err, -EINVAL,
+					  "%" PRIu64 " stands in it twice",
+					  r->items[i].first);
+		if (r->items[i].first == last->last + 1)
+			last->last = r->items[i].last;
+		else
+			r->items[n++] = r->items[i];
+	}
+	r->count = n;
+	return 0;
+}
+
+static void number(struct ranges *r)
+{
+	r->numbers = 0;
+	for (size_t i = 0; i < r->count; i++) {
+		r->items[i].before = r->numbers;
+		r->numbers += r->items[i].last - r->items[i].first + 1;
+	}
+}
+
+int ranges_parse(struct ranges *r, const char *text, uint64_t end,
+		 const char *what, struct mlgen_err *err)
+{
+	int rc;
+
+	*r = (struct ranges){ 0 };
+	rc = read_all(r, text, end, what, err);
+	if (rc == 0) {
+		qsort(r->items, r->count, sizeof(*r->items), by_first);
+		rc = join(r, err);
+	}
+	if (rc)
+		ranges_fini(r);
+	number(r);
+	return rc;
+}
+
+void ranges_all(struct ranges *r, uint64_t end)
+{
+	const struct range all = { .first = 0, .last = end - 1 };
+
+	*r = (struct ranges){ 0 };
+	if (end)
+		add(r, &all);
+	number(r);
+}
+
+void ranges_fini(struct ranges *r)
+{
+	mem_free(r->items);
+	*r = (struct ranges){ 0 };
+}
+
+void ranges_cut(struct ranges *r, uint64_t end)
+{
+	while (r->count && r->items[r->count - 1].first >= end)
+		r->count--;
+	if (r->count && r->items[r->count - 1].last >= end)
+		r->items[r->count - 1].last = end - 1;
+	number(r);
+}
+
+/* The last range of which `key` (first or before) is no more than `value`. */
+static const struct range *find(const struct ranges *r, uint64_t value,
+				bool by_before)
+{
+	size_t low = 0, high = r->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct range *at = &r->items[middle];
+
+		if ((by_before ? at->before : at->first) <= value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &r->items[low - 1] : NULL;
+}
+
+uint64_t ranges_at(const struct ranges *r, uint64_t i)
+{
+	const struct range *at = find(r, i, true);
+
+	assert(i < r->numbers);
+	return at->first + (i - at->before);
+}
+
+bool ranges_has(const struct ranges *r, uint64_t value)
+{
+	const struct range *at = find(r, value, false);
+
+	return at && value <= at->last;
+}

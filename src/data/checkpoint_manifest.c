@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint_manifest.c - see checkpoint_manifest.h. */
+#include "data/checkpoint_manifest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "data/jsonfile.h"
+#include "data/layout.h"
+
+#define CHECKPOINT_VERSION 1
+#define FILE_NAME_BYTES 256
+
+/* Keys are the options' names: differences are told by them. */
+
+static int put_count(json_t *to, const char *key, uint64_t n)
+{
+	return json_object_set_new(to, key, json_integer((json_int_t)n));
+}
+
+static int put_transformer(json_t *to, const struct job *j)
+{
+	return put_count(to, "model_layers", j->model_layers) |
+	       put_count(to, "model_hidden", j->model_hidden) |
+	       put_count(to, "model_ffn", j->model_ffn) |
+	       put_count(to, "model_heads", j->model_heads) |
+	       put_count(to, "model_kv_heads", j->model_kv_heads) |
+	       put_count(to, "model_vocabulary", j->model_vocabulary) |
+	       put_count(to, "model_bytes", j->model_bytes) |
+	       put_count(to, "optimizer_bytes", j->optimizer_bytes);
+}
+
+/* A list is as long as it likes: its bytes and a checksum stand for it. */
+static int put_list(json_t *to, const struct state *s)
+{
+	char text[64];
+	struct state_group g;
+	struct state_tensor t;
+	uLong crc = crc32(0, NULL, 0);
+
+	state_group(s, state_local(s, 0), 0, &g);
+	for (uint64_t i = 0; i < g.tensors; i++) {
+		int n;
+		state_tensor(s, &g, i, &t);
+		n = snprintf(text, sizeof(text), " %" PRIu64, t.bytes);
+		crc = crc32(crc, (const Bytef *)t.name, (uInt)strlen(t.name));
+		crc = crc32(crc, (const Bytef *)text, (uInt)n);
+	}
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 " tensors of %" PRIu64 " bytes (%08lx)", g.tensors,
+		 g.bytes, crc);
+	return json_object_set_new(to, "tensor_sizes", json_string(text));
+}
+
+static int put_pattern(json_t *to, const struct job *j)
+{
+	static const char *const names[] = { [PATTERN_UNET3D] = "unet3d",
+					     [PATTERN_BERT] = "bert",
+					     [PATTERN_DLRM] = "dlrm" };
+
+	return json_object_set_new(to, "checkpoint_pattern",
+				   json_string(names[j->checkpoint_pattern])) |
+	       put_count(to, "checkpoint_size", j->checkpoint_size_bytes);
+}
+
+static int put_model(json_t *to, const struct state *s)
+{
+	switch (s->kind) {
+	case STATE_TRANSFORMER:
+		return put_transformer(to, s->job);
+	case STATE_SIZE:
+		return put_count(to, "checkpoint_size",
+				 s->job->checkpoint_size_bytes);
+	case STATE_LIST:
+		return put_list(to, s);
+	case STATE_PATTERN:
+		return put_pattern(to, s->job);
+	}
+	return -1;
+}
+
+/* What the files' names and sizes, and the order of calls, follow from. */
+static json_t *structure_of(const struct shard_set *set)
+{
+	const struct state *s = set->state;
+	json_t *to = json_object();
+	int r = put_model(to, s) | put_count(to, "ranks", s->ranks) |
+		put_count(to, "tensor_parallel", s->tensor_parallel) |
+		put_count(to, "pipeline_parallel", s->pipeline_parallel) |
+		put_count(to, "data_parallel", s->data_parallel) |
+		put_count(to, "zero_stage", s->zero_stage) |
+		json_object_set_new(to, "scale", json_real(s->job->scale)) |
+		json_object_set_new(to, "checkpoint_layout",
+				    json_string(set->layout->name)) |
+		json_object_set_new(
+			to, "access",
+			json_string(set->is_plain ? "plain" : "framework"));
+
+	if (r == 0)
+		return to;
+	json_decref(to);
+	return NULL;
+}
+
+/* What the bytes in them follow from besides. */
+static json_t *content_of(const struct shard_set *set)
+{
+	json_t *to = json_object();
+	int r = put_count(to, "randseed", set->state->job->randseed);
+
+	if (set->is_plain)
+		r |= put_count(to, "bs", set->bs);
+	else
+		r |= put_count(to, "direct", set->direct);
+	r |= put_count(to, "span_bytes", content_span_bytes(set->content));
+	if (r == 0)
+		return to;
+	json_decref(to);
+	return NULL;
+}
+
+/* "0-7,64" */
+static json_t *ranks_of(const struct state *s)
+{
+	struct buf text = { 0 };
+	json_t *to;
+
+	for (size_t i = 0; i < s->local.count; i++) {
+		const struct range *r = &s->local.items[i];
+		buf_addf(&text, "%s%" PRIu64, i ? "," : "", r->first);
+		if (r->last > r->first)
+			buf_addf(&text, "-%" PRIu64, r->last);
+	}
+	to = json_string(buf_str(&text));
+	buf_fini(&text);
+	return to;
+}
+
+static json_t *files_of(const struct shard_set *set, const struct checkpoint *k)
+{
+	json_t *list = json_array();
+	char name[FILE_NAME_BYTES];
+	struct shard f;
+
+	for (uint64_t i = 0; i < state_locals(set->state); i++) {
+		uint64_t rank = state_local(set->state, i);
+		uint64_t n = shard_files(set, rank);
+		for (uint64_t file = 0; file < n; file++) {
+			shard_init(&f, set, rank, file, k->number);
+			shard_name(&f, name, sizeof(name));
+			json_array_append_new(list, json_string(name));
+		}
+	}
+	return list;
+}
+
+static json_t *encode(const struct shard_set *set, const struct checkpoint *k,
+		      bool is_complete)
+{
+	/* clang-format off */
+	return json_pack("{s:i, s:b, s:I, s:I, s:o, s:o, s:o, s:o}",
+			 "version", CHECKPOINT_VERSION,
+			 "complete", (int)is_complete,
+			 "number", (json_int_t)k->number,
+			 "bytes", (json_int_t)k->bytes,
+			 "made_from", structure_of(set),
+			 "content", content_of(set),
+			 "ranks", ranks_of(set->state),
+			 "files", files_of(set, k));
+	/* clang-format on */
+}
+
+int checkpoint_manifest_store(const char *directory,
+			      const struct shard_set *set,
+			      const struct checkpoint *k, bool is_complete)
+{
+	json_t *root = encode(set, k, is_complete);
+	int r = root ? jsonfile_replace(directory, CHECKPOINT_MANIFEST, root,
+					is_complete)
+		     : -ENOMEM;
+
+	json_decref(root);
+	return r;
+}
+
+/* Reading */
+
+static int fail(char *why, size_t why_bytes, int rc, const char *what)
+{
+	snprintf(why, why_bytes, "%s", what);
+	return rc;
+}
+
+static bool get_count(const json_t *root, const char *key, uint64_t *out)
+{
+	const json_t *v = json_object_get(root, key);
+
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		return false;
+	*out = (uint64_t)json_integer_value(v);
+	return true;
+}
+
+static bool has_all(const json_t *root)
+{
+	uint64_t n;
+
+	return get_count(root, "number", &n) && get_count(root, "bytes", &n) &&
+	       json_is_boolean(json_object_get(root, "complete")) &&
+	       json_is_object(json_object_get(root, "made_from")) &&
+	       json_is_object(json_object_get(root, "content")) &&
+	       json_is_string(json_object_get(root, "ranks")) &&
+	       json_is_array(json_object_get(root, "files"));
+}
+
+static int parse(FILE *from, json_t **out, char *why, size_t why_bytes)
+{
+	json_error_t error;
+	json_t *root = json_loadf(from, JSON_REJECT_DUPLICATES, &error);
+	uint64_t version;
+	int rc = 0;
+
+	if (!root)
+		return fail(why, why_bytes, -EINVAL,
+			    CHECKPOINT_MANIFEST " is cut short or damaged");
+	if (!get_count(root, "version", &version))
+		rc = fail(why, why_bytes, -EINVAL,
+			  CHECKPOINT_MANIFEST " is no manifest");
+	else if (version != CHECKPOINT_VERSION)
+		rc = fail(why, why_bytes, -EINVAL,
+			  CHECKPOINT_MANIFEST " was written by another mlgen");
+	else if (!has_all(root))
+		rc = fail(why, why_bytes, -EINVAL,
+			  CHECKPOINT_MANIFEST " lacks a value");
+	if (rc < 0)
+		json_decref(root);
+	else
+		*out = root;
+	return rc;
+}
+
+static int load(const char *directory, json_t **out, char *why,
+		size_t why_bytes)
+{
+	char path[PATH_MAX];
+	FILE *f;
+	int rc;
+
+	*out = NULL;
+	if (snprintf(path, sizeof(path), "%s/%s", directory,
+		     CHECKPOINT_MANIFEST) >= PATH_MAX)
+		return fail(why, why_bytes, -ENAMETOOLONG,
+			    strerror(ENAMETOOLONG));
+	f = fopen(path, "re");
+	if (!f && (errno == ENOENT || errno == ENOTDIR))
+		return fail(why, why_bytes, -ENOENT,
+			    "it has no " CHECKPOINT_MANIFEST);
+	if (!f) {
+		rc = -errno;
+		snprintf(why, why_bytes, "%s: %s", CHECKPOINT_MANIFEST,
+			 strerror(-rc));
+		return rc;
+	}
+	rc = parse(f, out, why, why_bytes);
+	fclose(f);
+	return rc;
+}
+
+int checkpoint_manifest_look(const char *directory, struct checkpoint *k,
+			     char *why, size_t why_bytes)
+{
+	json_t *root;
+	int rc = load(directory, &root, why, why_bytes);
+
+	if (rc < 0)
+		return rc;
+	get_count(root, "number", &k->number);
+	get_count(root, "bytes", &k->bytes);
+	k->is_complete = json_is_true(json_object_get(root, "complete"));
+	json_decref(root);
+	return 0;
+}
+
+/* A value for a message. */
+static void put_text(char *out, size_t bytes, const json_t *v)
+{
+	if (json_is_string(v))
+		snprintf(out, bytes, "%s", json_string_value(v));
+	else if (json_is_integer(v))
+		snprintf(out, bytes, "%" JSON_INTEGER_FORMAT,
+			 json_integer_value(v));
+	else if (json_is_real(v))
+		snprintf(out, bytes, "%g", json_real_value(v));
+	else
+		snprintf(out, bytes, "none");
+}
+
+static bool is_equal(json_t *ours, const json_t *theirs, char *how,
+		     size_t how_bytes)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(ours, key, value)
+	{
+		json_t *other = json_object_get(theirs, key);
+		char here[128], there[128];
+		if (other && json_equal(value, other))
+			continue;
+		put_text(here, sizeof(here), value);
+		put_text(there, sizeof(there), other);
+		snprintf(how, how_bytes, "%s: %s there, %s in the job", key,
+			 there, here);
+		return false;
+	}
+	return true;
+}
+
+/* Takes `ours` over. */
+static bool is_same(json_t *ours, const json_t *theirs, char *how,
+		    size_t how_bytes)
+{
+	bool same = ours && is_equal(ours, theirs, how, how_bytes);
+
+	json_decref(ours);
+	return same;
+}
+
+static bool has_ranks(const char *list, const struct state *s, char *how,
+		      size_t how_bytes)
+{
+	struct ranges saved = { 0 };
+	bool has = ranges_parse(&saved, list, s->ranks, "ranks", NULL) == 0;
+
+	for (uint64_t i = 0; has && i < state_locals(s); i++)
+		has = ranges_has(&saved, state_local(s, i));
+	if (!has)
+		snprintf(how, how_bytes,
+			 "checkpoint_ranks: %s there, others in the job", list);
+	ranges_fini(&saved);
+	return has;
+}
+
+bool checkpoint_manifest_fits(const char *directory,
+			      const struct shard_set *set, char *how,
+			      size_t how_bytes)
+{
+	json_t *root;
+	bool fits;
+
+	if (load(directory, &root, how, how_bytes) < 0)
+		return false;
+	fits = is_same(structure_of(set), json_object_get(root, "made_from"),
+		       how, how_bytes) &&
+	       has_ranks(json_string_value(json_object_get(root, "ranks")),
+			 set->state, how, how_bytes);
+	if (fits && set->state->job->verify != VERIFY_NONE)
+		fits = is_same(content_of(set),
+			       json_object_get(root, "content"), how,
+			       how_bytes);
+	json_decref(root);
+	return fits;
+}
+
+int checkpoint_manifest_mark(const char *directory)
+{
+	char why[128];
+	json_t *root;
+	int rc = load(directory, &root, why, sizeof(why));
+
+	if (rc < 0)
+		return rc;
+	rc = json_object_set_new(root, "complete", json_false());
+	rc = rc ? -ENOMEM
+		: jsonfile_replace(directory, CHECKPOINT_MANIFEST, root, false);
+	json_decref(root);
+	return rc;
+}
+
+static bool is_file_name(const char *s)
+{
+	return s && *s && !strchr(s, '/') && strcmp(s, ".") != 0 &&
+	       strcmp(s, "..") != 0 && strcmp(s, CHECKPOINT_MANIFEST) != 0;
+}
+
+int checkpoint_manifest_files(const char *directory,
+			      struct checkpoint_files *files)
+{
+	char why[128];
+	json_t *root, *list;
+	int rc = load(directory, &root, why, sizeof(why));
+
+	*files = (struct checkpoint_files){ 0 };
+	if (rc < 0)
+		return rc;
+	list = json_object_get(root, "files");
+	files->names = mem_array(json_array_size(list), sizeof(char *));
+	for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+		if (is_file_name(s))
+			files->names[files->count++] = mem_strdup(s);
+		else
+			rc = -EINVAL;
+	}
+	json_decref(root);
+	if (rc < 0)
+		checkpoint_files_fini(files);
+	return rc;
+}

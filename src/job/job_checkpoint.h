@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_checkpoint.h - what follows from a job's options of checkpoints; see also job.h. */
+#pragma once
+
+#include "base/ranges.h"
+#include "job/job.h"
+
+/* Ranks of the whole job: `ranks`, or what the parallelism says. Those of a job
+ * whose parallelism is wrong mean nothing. */
+uint64_t job_ranks(const struct job *j);
+
+/* Of these this host plays: checkpoint_ranks, in a training those below its
+ * accelerators. 0, or -errno with err; *out is the caller's (ranges_fini). */
+int job_local_ranks(const struct job *j, struct ranges *out,
+		    struct mlgen_err *err);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* activity_checkpoint.c - in a run: saving checkpoints, and restoring them. */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/cache.h"
+#include "run/activity.h"
+#include "run/collect.h"
+#include "run/driver.h"
+#include "run/saver.h"
+#include "run/setup_checkpoints.h"
+
+#define FILE_NAME_BYTES 256
+
+static bool is_restore(const struct slot *s)
+{
+	return s->job->phase == PHASE_RESTORE;
+}
+
+static int check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	int rc = setup_checkpoints_check(s, run, err);
+
+	if (rc == 0)
+		rc = activity_try_engine(s->job, run->cfg.clock, err);
+	if (rc < 0)
+		return rc;
+	s->mount = s->checkpoint_mount;
+	s->align_bytes = s->checkpoint_align_bytes;
+	return slot_place(s, slot_touches_files(s) ? &s->mount : NULL, err);
+}
+
+/* Which ones to restore is seen here and not before: jobs of earlier groups
+ * may have saved them. */
+static int choose(struct slot *s, struct mlgen_err *err)
+{
+	size_t n = s->job->checkpoints;
+
+	s->restores = mem_array(n, sizeof(*s->restores));
+	return checkpoints_to_restore(&s->checkpoints, n, s->restores, err);
+}
+
+static int prepare(struct slot *s, struct run_shared *run,
+		   struct mlgen_err *err)
+{
+	int rc = setup_checkpoints_open(s, err);
+
+	if (rc == 0)
+		rc = is_restore(s) ? choose(s, err)
+				   : setup_checkpoints_place(
+					     s, s->job->checkpoints, err);
+	s->end_ns = clock_now(run->cfg.clock);
+	return rc;
+}
+
+/* Files of one that is going to be read. */
+static void drop_one(const struct slot *s, const struct checkpoint *k)
+{
+	char name[FILE_NAME_BYTES], path[PATH_MAX];
+	struct shard f;
+
+	for (uint64_t i = 0; i < state_locals(&s->state); i++) {
+		uint64_t rank = state_local(&s->state, i);
+		uint64_t n = shard_files(&s->shards, rank);
+		for (uint64_t file = 0; file < n; file++) {
+			shard_init(&f, &s->shards, rank, file, k->number);
+			shard_name(&f, name, sizeof(name));
+			if (checkpoint_path(&s->checkpoints, k, name, path) ==
+			    0)
+				cache_drop(path);
+		}
+	}
+}
+
+/* What is missing is found when it is read. */
+static bool drops(const struct slot *s)
+{
+	return is_restore(s) && s->job->invalidate != INVALIDATE_NONE &&
+	       slot_touches_files(s);
+}
+
+static void drop_cache(const struct slot *s)
+{
+	for (uint64_t i = 0; i < s->job->checkpoints && drops(s); i++)
+		drop_one(s, &s->restores[i]);
+}
+
+static void make_driver(struct slot *s, struct run_shared *run, uint64_t now_ns)
+{
+	const struct job *j = s->job;
+
+	s->driver = mem_zalloc(sizeof(*s->driver));
+	*s->driver = (struct driver){
+		.job = j,
+		.saver = s->saver,
+		.restore = s->restores,
+		.count = j->checkpoints,
+		.clock = run->cfg.clock,
+		.failure = &run->failure,
+		.interrupted = &run->interrupted,
+		.watch = { gauge_begin, gauge_end, &s->gauge },
+		.start_after_ns =
+			j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
+	};
+}
+
+static int start(struct slot *s, struct run_shared *run, uint64_t now_ns,
+		 struct mlgen_err *err)
+{
+	/* ioengine=null prepares nothing. */
+	int rc = s->content ? 0 : prepare(s, run, err);
+
+	if (rc == 0)
+		rc = setup_checkpoints_saver(s, run, err);
+	if (rc < 0)
+		return rc;
+	make_driver(s, run, now_ns);
+	drop_cache(s);
+	slot_begin_work(s, run->cfg.clock, LIVE_CHECKPOINT);
+	rc = saver_start(s->saver, err);
+	if (rc == 0)
+		rc = driver_start(s->driver, err);
+	else
+		driver_close(s->driver);
+	return rc;
+}
+
+static void join_threads(struct slot *s)
+{
+	driver_join(s->driver);
+	saver_join(s->saver);
+	setup_checkpoints_end(s);
+}
+
+static void fini(struct slot *s)
+{
+	mem_free(s->driver);
+	s->driver = NULL;
+	setup_checkpoints_fini(s);
+}
+
+static uint64_t open_files(const struct slot *s)
+{
+	return setup_checkpoints_files(s);
+}
+
+static void close_all(struct slot *s)
+{
+	driver_close(s->driver);
+}
+
+static void wake_all(struct slot *s)
+{
+	driver_wake(s->driver);
+}
+
+static uint64_t start_ns(const struct slot *s)
+{
+	return s->driver ? atomic_load(&s->driver->start_ns) : 0;
+}
+
+static struct worker *worker_at(const struct slot *s, uint64_t i)
+{
+	return s->saver ? saver_worker(s->saver, i) : NULL;
+}
+
+/* Until all are done, at the speed so far, or runtime is over. */
+static uint64_t left_ns(const struct slot *s, const struct live *live)
+{
+	const struct job *j = s->job;
+	uint64_t start = start_ns(s), left = UINT64_MAX;
+	double done = live->checkpoint ? (double)live->checkpoint - 1 : 0;
+
+	if (!start || live->now_ns <= start)
+		return left;
+	if (j->runtime_ns)
+		left = start + j->runtime_ns > live->now_ns
+			       ? start + j->runtime_ns - live->now_ns
+			       : 0;
+	if (!live->is_checkpointing && live->checkpoint)
+		done++;
+	else if (live->checkpoint_bytes)
+		done += (double)live->checkpoint_done /
+			(double)live->checkpoint_bytes;
+	if (done > 0) {
+		double ns = (double)(live->now_ns - start) / done *
+			    ((double)j->checkpoints - done);
+		if (ns < (double)left)
+			left = ns > 0 ? (uint64_t)ns : 0;
+	}
+	return left;
+}
+
+static void look(const struct slot *s, struct live *live)
+{
+	const struct worker *w;
+	struct saver_look l;
+
+	saver_look(s->saver, &l);
+	live->checkpoint = l.count;
+	live->checkpoints = s->job->checkpoints;
+	live->checkpoint_done = l.bytes_done;
+	live->checkpoint_bytes = l.bytes_total;
+	live->is_checkpointing = l.is_busy;
+	live->is_restore = is_restore(s);
+	live->io_bytes = slot_io_bytes(s, 0) + slot_io_bytes(s, 1);
+	for (uint64_t i = 0; (w = worker_at(s, i)); i++)
+		slot_look_at(w, live);
+	live->left_ns = left_ns(s, live);
+	if (live->phase == LIVE_CHECKPOINT && !start_ns(s))
+		live->phase = LIVE_WAIT; /* startdelay */
+}
+
+static size_t one_record(const struct slot *s)
+{
+	(void)s;
+	return 1;
+}
+
+/* What a training would have. */
+static void leave_out(struct ml_result *ml)
+{
+	const double none = (double)NAN;
+
+	ml->au_percent = none;
+	ml->target_au_percent = none;
+	ml->demand_bytes_per_sec = none;
+	ml->demand_io_bytes_per_sec = none;
+}
+
+static void collect_ml(struct ml_result *ml, struct slot *s,
+		       const struct host *host)
+{
+	struct checkpoints_result *r =
+		is_restore(s) ? &ml->restores : &ml->saves;
+
+	leave_out(ml);
+	saver_collect(s->saver, r);
+	r->caches_dropped = s->has_dropped_caches;
+	ml->iodepth_used = job_depth(s->job);
+	ml->in_use = collect_in_use(s);
+	collect_ops(&ml->ops, &s->total);
+	collect_worker_time(&ml->loader_percent, &s->total);
+	ml->io_bytes = count_get(&s->total.io_bytes[is_restore(s) ? 0 : 1]);
+	ml->wall_seconds = r->wall_seconds;
+	ml->io_bytes_per_sec = ml->wall_seconds > 0
+				       ? (double)ml->io_bytes / ml->wall_seconds
+				       : 0;
+	ml->errors = s->total.errors;
+	collect_storage(&ml->storage, s, s->checkpoint_directory);
+	ml->storage.cache_drops = drops(s);
+	collect_host(&ml->host, s, host);
+	collect_network(&ml->network, s);
+	collect_numa(&ml->numa, s);
+	ml->interrupted = atomic_load(s->driver->interrupted);
+	ml->complete = s->driver->is_complete;
+}
+
+static void collect(struct job_result *out, size_t record, struct slot *s,
+		    const struct host *host)
+{
+	(void)record;
+	if (!s->driver || !atomic_load(&s->work_begin_ns))
+		return;
+	out->kind = RESULT_CHECKPOINT;
+	collect_workers(s);
+	collect_ml(&out->ml, s, host);
+	collect_direction(&out->read, &s->rates, &s->total, 0);
+	collect_direction(&out->write, &s->rates, &s->total, 1);
+	collect_depths(&out->depths, &s->total);
+	collect_usage(out, &s->total.usage);
+}
+
+const struct activity activity_checkpoint = {
+	.check = check,
+	.open_files = open_files,
+	.prepare = prepare,
+	.start = start,
+	.join = join_threads,
+	.fini = fini,
+	.close = close_all,
+	.wake = wake_all,
+	.start_ns = start_ns,
+	.worker = worker_at,
+	.look = look,
+	.records = one_record,
+	.collect = collect,
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* collect_train.c - what a training counted; see collect.h, and DESIGN.md, "What the numbers mean". */
+#include <math.h>
+
+#include "base/mem.h"
+#include "data/demand.h"
+#include "run/activity.h"
+#include "run/collect.h"
+#include "run/saver.h"
+
+/* Fewer counted steps of a rank than this say little (MLPerf asks for 500). */
+#define FEW_STEPS 50
+
+/* The ranks' histograms are merged into the first rank's: after this there
+ * is nobody else who wants them. */
+static struct hist *merge_ranks(struct slot *s, size_t member_off)
+{
+	struct rank *ranks = s->train.ranks;
+	struct hist *to = *(struct hist **)((char *)&ranks[0] + member_off);
+	for (uint64_t i = 1; i < s->job->accelerators; i++)
+		hist_merge(to,
+			   *(struct hist **)((char *)&ranks[i] + member_off));
+	return to;
+}
+
+static void collect_ranks(struct ml_result *ml, struct slot *s)
+{
+	uint64_t n = s->job->accelerators;
+	double *au = mem_array(n, sizeof(*au)), au_sum = 0;
+	uint64_t au_ranks = 0, wall_ns = 0;
+	bool has_compute = dist_mean(&s->job->compute_time) > 0;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct rank *r = &s->train.ranks[i];
+		const struct rank_count *c = &r->count;
+		ml->samples += count_get(&c->samples);
+		ml->sample_bytes += count_get(&c->sample_bytes);
+		ml->counted_steps += r->counted_steps;
+		if (count_get(&c->steps) > ml->steps)
+			ml->steps = count_get(&c->steps);
+		if (count_get(&c->step_ns) > wall_ns)
+			wall_ns = count_get(&c->step_ns);
+		au[i] = has_compute
+				? collect_percent((double)r->counted_compute_ns,
+						  (double)r->counted_wall_ns)
+				: (double)NAN;
+		if (!isnan(au[i])) {
+			au_sum += au[i];
+			au_ranks++;
+		}
+	}
+	ml->au_percent_per_accelerator = (struct metric_list){ au, n };
+	ml->au_percent = au_ranks ? au_sum / (double)au_ranks : (double)NAN;
+	ml->too_short = ml->counted_steps < FEW_STEPS * n;
+	ml->wall_seconds = (double)wall_ns / 1e9;
+}
+
+static void collect_time(struct time_percent *p, const struct slot *s)
+{
+	double wall = 0, compute = 0, stall = 0, barrier = 0, oversleep = 0;
+	double evaluation = 0, checkpoint = 0;
+	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+		const struct rank_count *c = &s->train.ranks[i].count;
+		wall += (double)count_get(&c->step_ns);
+		evaluation += (double)count_get(&c->eval_ns);
+		checkpoint += (double)count_get(&c->checkpoint_ns);
+		compute += (double)count_get(&c->compute_ns);
+		stall += (double)count_get(&c->stall_ns);
+		barrier += (double)count_get(&c->barrier_ns);
+		oversleep += (double)count_get(&c->oversleep_ns);
+	}
+	double known =
+		compute + stall + barrier + oversleep + evaluation + checkpoint;
+	wall += evaluation + checkpoint;
+	*p = (struct time_percent){
+		.compute = collect_percent(compute, wall),
+		.stall = collect_percent(stall, wall),
+		.barrier = collect_percent(barrier, wall),
+		.checkpoint = collect_percent(checkpoint, wall),
+		.evaluation = collect_percent(evaluation, wall),
+		.oversleep = collect_percent(oversleep, wall),
+		.other = collect_percent(wall > known ? wall - known : 0, wall),
+	};
+}
+
+static void collect_eval(struct eval_result *e, const struct slot *s)
+{
+	uint64_t ns = 0;
+	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+		const struct rank_count *c = &s->train.ranks[i].count;
+		uint64_t steps = count_get(&c->eval_steps);
+		e->samples += count_get(&c->eval_samples);
+		e->sample_bytes += count_get(&c->eval_sample_bytes);
+		e->steps = steps > e->steps ? steps : e->steps;
+		ns = count_get(&c->eval_ns) > ns ? count_get(&c->eval_ns) : ns;
+	}
+	e->seconds = (double)ns / 1e9;
+	e->samples_per_sec = collect_per_second(e->samples, e->seconds);
+	e->sample_bytes_per_sec =
+		collect_per_second(e->sample_bytes, e->seconds);
+}
+
+static void collect_rates(struct ml_result *ml)
+{
+	double t = ml->wall_seconds;
+	ml->samples_per_sec = collect_per_second(ml->samples, t);
+	ml->sample_bytes_per_sec = collect_per_second(ml->sample_bytes, t);
+	ml->io_bytes_per_sec = collect_per_second(ml->io_bytes, t);
+}
+
+static void collect_target(struct ml_result *ml, const struct job *j)
+{
+	ml->target_au_percent = j->target_au;
+	if (isnan(j->target_au) || isnan(ml->au_percent))
+		return;
+	ml->target_met = ml->au_percent >= j->target_au;
+	/* The published rule compares their own AU. */
+	ml->mlperf.train_au_meet_expectation =
+		ml->mlperf.v2_0.train_au_mean_percentage >= j->target_au
+			? "success"
+			: "fail";
+}
+
+static void collect_ml(struct ml_result *ml, struct slot *s,
+		       const struct host *host)
+{
+	const struct job *j = s->job;
+	struct demand demand;
+	collect_workers(s);
+	ml->accelerators = j->accelerators;
+	ml->accelerator = j->accelerator;
+	ml->iodepth_used = job_depth(j);
+	ml->in_use = collect_in_use(s);
+	collect_ranks(ml, s);
+	collect_time(&ml->time_percent, s);
+	collect_worker_time(&ml->loader_percent, &s->total);
+	ml->sample_ns = s->total.sample;
+	ml->errors = s->total.errors;
+	ml->io_bytes = count_get(&s->total.io_bytes[0]);
+	collect_ops(&ml->ops, &s->total);
+	collect_rates(ml);
+	collect_eval(&ml->eval, s);
+	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
+	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
+	ml->stall_ns = merge_ranks(s, offsetof(struct rank, stall));
+	epochs_result(s->train.epochs, ml);
+	if (s->train.saver)
+		saver_collect(s->train.saver, &ml->saves);
+	demand_of(&demand, j, &s->train.stages.train.plan);
+	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
+	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
+	collect_storage(&ml->storage, s, s->dataset.directory);
+	collect_host(&ml->host, s, host);
+	ml->host.oversleep_ns =
+		merge_ranks(s, offsetof(struct rank, oversleep));
+	collect_network(&ml->network, s);
+	collect_numa(&ml->numa, s);
+	collect_target(ml, j);
+	ml->interrupted = atomic_load(s->train.interrupted);
+	ml->complete = !ml->interrupted && !atomic_load(&s->train.closed) &&
+		       atomic_load(&s->train.finished);
+}
+
+static void collect_trained(struct job_result *out, struct slot *s,
+			    const struct host *host)
+{
+	struct usage u;
+
+	out->kind = RESULT_TRAIN;
+	collect_ml(&out->ml, s, host);
+	collect_direction(&out->read, &s->rates, &s->total, 0);
+	collect_direction(&out->write, &s->rates, &s->total, 1);
+	collect_depths(&out->depths, &s->total);
+	u = s->total.usage;
+	for (uint64_t i = 0; i < s->job->accelerators; i++)
+		usage_add(&u, &s->train.ranks[i].usage);
+	collect_usage(out, &u);
+}
+
+void collect_train(struct job_result *out, struct slot *s,
+		   const struct host *host)
+{
+	out->dataset = &s->dataset;
+	out->prepare = s->prepare;
+	dataset_totals(&s->dataset, &out->totals);
+	if (s->train.ranks && s->work_begin_ns) {
+		collect_trained(out, s, host);
+	} else if (s->is_prepared) {
+		/* Also a training that came no further. */
+		out->kind = RESULT_PREPARE;
+		collect_storage(&out->ml.storage, s, s->dataset.directory);
+	}
+}

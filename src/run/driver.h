@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver.h - what a training is to its checkpoints, where there is none: it begins one after the other. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/bell.h"
+#include "run/failure.h"
+#include "run/saver.h"
+
+/*
+ * A thread that begins `count` checkpoints, or restores those of a list, with
+ * `pause` between the end of one and the begin of the next. runtime= ends it
+ * between two of them. Made by the caller, who sets what stands above `thread`
+ * and has zeroed the rest.
+ */
+struct driver {
+	const struct job *job;
+	struct saver *saver;
+	const struct checkpoint *restore; /* `count` of them; NULL = saves */
+	uint64_t count;
+	struct clock *clock;
+	struct failure *failure;
+	const _Atomic bool *interrupted;
+	struct run_watch watch;
+	uint64_t start_after_ns; /* startdelay */
+
+	pthread_t thread;
+	struct bell go;
+	_Atomic bool closed;
+	_Atomic uint64_t start_ns; /* time zero, 0 = not yet */
+	_Atomic uint64_t begun;
+	/* After join. */
+	bool is_complete; /* all of them, or until runtime was over */
+};
+
+/* The saver was started. 0 or -errno with err; then it is closed. */
+int driver_start(struct driver *d, struct mlgen_err *err);
+void driver_join(struct driver *d); /* takes one that never started */
+
+/* Any thread: an error somewhere; or look again (an interruption). */
+void driver_close(struct driver *d);
+void driver_wake(struct driver *d);

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saver.c - see saver.h: threads, rounds, and who waits for whom. */
+#include "run/saver.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "io/engines.h"
+#include "run/saver_inside.h"
+
+#define CALL_SPAN_BYTES (UINT64_C(2) << 20)
+#define CHUNK_SPAN_BYTES (UINT64_C(32) << 20)
+
+static unsigned depth_of(const struct job *job)
+{
+	return job->access == ACCESS_FRAMEWORK ? 1 : job_depth(job);
+}
+
+/* Ranks. */
+
+static void init_rank(struct saver *s, struct saver_rank *r)
+{
+	uint64_t bs = s->span_bytes;
+	struct shard f;
+
+	r->files = mem_array(r->file_count, sizeof(*r->files));
+	for (uint64_t i = 0; i < r->file_count; i++) {
+		struct saver_file *file = &r->files[i];
+		uint64_t parts;
+
+		shard_init(&f, s->cfg.set, r->rank, i, 1);
+		file->bytes = f.bytes;
+		parts = saver_is_framework(s) || f.bytes == 0
+				? 1
+				: (f.bytes + bs - 1) / bs;
+		file->writers = parts < s->threads_each ? (uint32_t)parts
+							: s->threads_each;
+		r->bytes += f.bytes;
+	}
+	s->bytes += r->bytes;
+	s->files += r->file_count;
+}
+
+/* Those that save something, in order. */
+static int find_ranks(struct saver *s, struct mlgen_err *err)
+{
+	const struct state *state = s->cfg.set->state;
+	uint64_t locals = state_locals(state), shift;
+
+	s->ranks = mem_array(locals, sizeof(*s->ranks));
+	for (uint64_t i = 0; i < locals; i++) {
+		struct saver_rank *r = &s->ranks[s->rank_count];
+
+		r->rank = state_local(state, i);
+		r->file_count = shard_files(s->cfg.set, r->rank);
+		if (r->file_count == 0)
+			continue;
+		init_rank(s, r);
+		s->rank_count++;
+	}
+	if (s->rank_count == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "checkpoint_ranks: none of them saves "
+				  "anything of this state; --dry-run lists "
+				  "those that do");
+	shift = s->cfg.is_restore ? s->cfg.job->restore_shift : 0;
+	for (uint64_t i = 0; i < s->rank_count; i++)
+		s->ranks[i].source = &s->ranks[(i + shift) % s->rank_count];
+	return 0;
+}
+
+/* Threads. */
+
+/* With checkpoint_fsync=end files stay open. */
+static uint64_t slots_of(const struct job *job, uint64_t files)
+{
+	uint64_t each = job->checkpoint_threads;
+
+	if (job->checkpoint_fsync != CHECKPOINT_FSYNC_END ||
+	    job->phase == PHASE_RESTORE)
+		return 1;
+	return job->access == ACCESS_FRAMEWORK ? (files + each - 1) / each
+					       : files;
+}
+
+static void init_threads(struct saver *s)
+{
+	const struct job *job = s->cfg.job;
+
+	s->thread_count = s->rank_count * s->threads_each;
+	s->threads = mem_array(s->thread_count, sizeof(*s->threads));
+	for (uint64_t i = 0; i < s->thread_count; i++) {
+		struct saver_thread *t = &s->threads[i];
+
+		t->saver = s;
+		t->rank = &s->ranks[i / s->threads_each];
+		t->index = (unsigned)(i % s->threads_each);
+		t->depth = depth_of(job);
+		t->file_slots = slots_of(job, t->rank->file_count);
+		worker_init(&t->worker);
+	}
+	atomic_store(&s->unready, s->thread_count);
+}
+
+static int start_engine(struct saver *s, struct mlgen_err *err)
+{
+	const struct job *job = s->cfg.job;
+
+	s->engine_job = (struct mlgen_engine_job){
+		.engine = job->engine,
+		.opts = job->engine_opts,
+		.find = engines_find,
+		.workers = (unsigned)s->thread_count,
+	};
+	return job->engine->job_init
+		       ? job->engine->job_init(&s->engine_job, err)
+		       : 0;
+}
+
+/* Waiting. */
+
+void saver_ring(struct saver *s)
+{
+	bell_ring(&s->go, s->cfg.clock);
+	bell_ring(&s->over, s->cfg.clock);
+	for (uint64_t i = 0; i < s->rank_count; i++)
+		bell_ring(&s->ranks[i].written, s->cfg.clock);
+}
+
+void saver_fail(struct saver *s, const struct mlgen_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	if (!s->newest.error[0])
+		snprintf(s->newest.error, sizeof(s->newest.error), "%.*s",
+			 (int)sizeof(s->newest.error) - 1, err->text);
+	pthread_mutex_unlock(&s->lock);
+	atomic_store(&s->has_failed, true);
+	saver_ring(s);
+	failure_set(s->cfg.failure, err);
+}
+
+/* Rounds. */
+
+static void reset_rank(struct saver *s, struct saver_rank *r)
+{
+	atomic_store(&r->writing, s->threads_each);
+	for (uint64_t i = 0; i < r->file_count; i++)
+		atomic_store(&r->files[i].left, r->files[i].writers);
+}
+
+/* With all threads waiting, under the lock. */
+static void begin_round(struct saver *s, const struct checkpoint *k)
+{
+	s->now = *k;
+	atomic_store(&s->has_failed, false);
+	atomic_store(&s->is_cut, false);
+	for (uint64_t i = 0; i < s->rank_count; i++)
+		reset_rank(s, &s->ranks[i]);
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		atomic_store(&s->threads[i].moved_bytes, 0);
+	atomic_store(&s->left, s->thread_count);
+	atomic_store(&s->number, k->number);
+	atomic_fetch_add(&s->begun, 1);
+	atomic_store(&s->is_busy, true);
+	s->begin_ns = clock_now(s->cfg.clock);
+	if (!s->first_ns)
+		s->first_ns = s->begin_ns;
+	/* Who sees this sees all of the above. */
+	atomic_fetch_add(&s->round, 1);
+}
+
+/* 0, or -EPIPE: some of its threads have gone. */
+static int begin(struct saver *s, const struct checkpoint *k)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->gone || atomic_load(&s->closed)) {
+		rc = -EPIPE;
+	} else {
+		saver_record_new(s, k);
+		begin_round(s, k);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (rc == 0)
+		bell_ring(&s->go, s->cfg.clock);
+	return rc;
+}
+
+/* It has not even begun, and is counted. */
+static void record_failed(struct saver *s, const struct checkpoint *k,
+			  const struct mlgen_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	saver_record_new(s, k);
+	snprintf(s->newest.error, sizeof(s->newest.error), "%.*s",
+		 (int)sizeof(s->newest.error) - 1, err->text);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static uint64_t round_up(uint64_t bytes, uint64_t unit)
+{
+	return (bytes + unit - 1) / unit * unit;
+}
+
+uint64_t saver_span_bytes(const struct job *job)
+{
+	if (job->access == ACCESS_PLAIN)
+		return round_up(job->bs.write, CONTENT_BLOCK);
+	return job->direct ? CHUNK_SPAN_BYTES : CALL_SPAN_BYTES;
+}
+
+uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
+{
+	uint64_t locals = state_locals(set->state), sum = 0;
+
+	for (uint64_t i = 0; i < locals; i++) {
+		uint64_t files = shard_files(set, state_local(set->state, i));
+
+		if (files)
+			sum += job->checkpoint_threads *
+			       (slots_of(job, files) + job->direct);
+	}
+	return sum;
+}
+
+int saver_new(struct saver **out, const struct saver_config *cfg,
+	      struct mlgen_err *err)
+{
+	struct saver *s = mem_zalloc(sizeof(*s));
+	int rc;
+
+	*out = NULL;
+	s->cfg = *cfg;
+	s->threads_each = (unsigned)cfg->job->checkpoint_threads;
+	s->span_bytes = content_span_bytes(cfg->set->content);
+	s->slice_bytes = s->span_bytes + CONTENT_SLACK;
+	pthread_mutex_init(&s->lock, NULL);
+	saver_record_init(s);
+	rc = find_ranks(s, err);
+	if (rc == 0) {
+		init_threads(s);
+		rc = start_engine(s, err);
+	}
+	if (rc < 0) {
+		s->engine_job.engine = NULL;
+		saver_free(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void saver_free(struct saver *s)
+{
+	if (!s)
+		return;
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		saver_thread_fini(&s->threads[i]);
+	mem_free(s->threads);
+	for (uint64_t i = 0; i < s->rank_count; i++)
+		mem_free(s->ranks[i].files);
+	mem_free(s->ranks);
+	if (s->engine_job.engine && s->engine_job.engine->job_fini)
+		s->engine_job.engine->job_fini(&s->engine_job);
+	opstat_fini(&s->total);
+	mem_free(s->sum.items.items);
+	pthread_mutex_destroy(&s->lock);
+	mem_free(s);
+}
+
+int saver_start(struct saver *s, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (uint64_t i = 0; i < s->thread_count && rc == 0; i++)
+		rc = worker_start(&s->threads[i].worker.thread, s->cfg.clock,
+				  saver_main, &s->threads[i], err);
+	if (rc < 0)
+		saver_close(s);
+	return rc;
+}
+
+int saver_await_ready(struct saver *s)
+{
+	for (;;) {
+		uint32_t seen = bell_look(&s->over);
+
+		if (atomic_load(&s->closed))
+			return -EPIPE;
+		if (atomic_load(&s->unready) == 0)
+			return 0;
+		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+	}
+}
+
+void saver_finish(struct saver *s)
+{
+	atomic_store(&s->is_finishing, true);
+	bell_ring(&s->go, s->cfg.clock);
+}
+
+void saver_join(struct saver *s)
+{
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		worker_join(&s->threads[i].worker.thread);
+}
+
+void saver_close(struct saver *s)
+{
+	atomic_store(&s->closed, true);
+	saver_ring(s);
+}
+
+void saver_wake(struct saver *s)
+{
+	saver_ring(s);
+}
+
+int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step,
+		     struct mlgen_err *err)
+{
+	struct checkpoint k = { .epoch = epoch, .step = step };
+	int rc;
+
+	if (atomic_load(&s->closed))
+		return -EPIPE;
+	rc = saver_make(s, epoch, step, &k, err);
+	if (rc < 0) {
+		record_failed(s, &k, err);
+		return rc;
+	}
+	rc = begin(s, &k);
+	if (rc < 0)
+		saver_unmake(s, &k);
+	return rc;
+}
+
+void saver_begin_restore(struct saver *s, const struct checkpoint *k)
+{
+	begin(s, k); /* once closed saver_await says so */
+}
+
+int saver_await(struct saver *s)
+{
+	for (;;) {
+		uint32_t seen = bell_look(&s->over);
+
+		if (atomic_load(&s->closed))
+			return -EPIPE;
+		if (!atomic_load(&s->is_busy))
+			return atomic_load(s->cfg.interrupted) ? -ECANCELED : 0;
+		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
+	}
+}
+
+bool saver_is_busy(const struct saver *s)
+{
+	return atomic_load(&s->is_busy);
+}
+
+void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns,
+		      uint64_t stall_ns)
+{
+	pthread_mutex_lock(&s->lock);
+	s->newest.snapshot_seconds = (double)snapshot_ns / 1e9;
+	s->newest.wait_seconds = (double)wait_ns / 1e9;
+	s->newest.stall_seconds = (double)stall_ns / 1e9;
+	pthread_mutex_unlock(&s->lock);
+}
+
+struct worker *saver_worker(const struct saver *s, uint64_t i)
+{
+	return i < s->thread_count ? &s->threads[i].worker : NULL;
+}
+
+void saver_look(const struct saver *s, struct saver_look *look)
+{
+	*look = (struct saver_look){
+		.number = atomic_load(&s->number),
+		.count = atomic_load(&s->begun),
+		.bytes_total = s->bytes,
+		.is_busy = atomic_load(&s->is_busy),
+	};
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		look->bytes_done += atomic_load_explicit(
+			&s->threads[i].moved_bytes, memory_order_relaxed);
+	/* A framework reads some of it twice. */
+	if (look->bytes_done > look->bytes_total)
+		look->bytes_done = look->bytes_total;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saver.h - the local ranks' writers: save and restore checkpoints, one after the other. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/checkpoints.h"
+#include "run/failure.h"
+#include "run/results.h"
+#include "run/worker.h"
+
+/*
+ * checkpoint_threads workers for each local rank, as many ranks as
+ * state_locals. They sleep until saver_begin, do their part of one checkpoint,
+ * and sleep again; the last of them to end commits it (manifest, rename, and the
+ * deletion of old ones), on its own io, so that nobody else need wait for that.
+ * One checkpoint at a time is under way.
+ *
+ * access=plain: a file is cut into checkpoint_threads parts of whole bs, one for
+ * each of the rank's threads, iodepth requests at a time. access=framework: a
+ * rank's files are dealt out to its threads, one call at a time.
+ *
+ * A failure is the checkpoint's, with rank, path, operation and offset, and the
+ * run's. What was written of it is removed; what cannot be removed stays
+ * recognisably incomplete.
+ */
+struct saver;
+
+struct saver_config {
+	const struct job *job;
+	const struct shard_set *set;
+	struct checkpoints *checkpoints; /* the saver's while it lives */
+	const struct placement *place;
+	struct clock *clock;
+	struct failure *failure;
+	const _Atomic bool *interrupted;
+	bool is_restore;
+	uint64_t align_bytes; /* direct=1; 0 = buffered */
+};
+
+/* The span that its slices need content of (content_new): a request, or what
+ * long calls repeat over. */
+uint64_t saver_span_bytes(const struct job *job);
+/* Descriptors that its threads have open at once. */
+uint64_t saver_open_files(const struct job *job, const struct shard_set *set);
+
+/* No thread runs yet. 0 or -errno with err. */
+int saver_new(struct saver **out, const struct saver_config *cfg,
+	      struct mlgen_err *err);
+void saver_free(struct saver *s); /* after join; NULL is fine */
+
+int saver_start(struct saver *s, struct mlgen_err *err);
+/* Wait until all its threads are set up: 0, or -EPIPE once closed. */
+int saver_await_ready(struct saver *s);
+/* There is nothing more to do: they leave when the last one is over. */
+void saver_finish(struct saver *s);
+void saver_join(struct saver *s);
+
+/* Any thread: an error somewhere; or look again (an interruption: the checkpoint
+ * under way is given up). */
+void saver_close(struct saver *s);
+void saver_wake(struct saver *s);
+
+/* One thread at a time; none is under way (saver_await). Of a restore: the
+ * checkpoint to read. 0 or -errno with err. */
+int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step,
+		     struct mlgen_err *err);
+void saver_begin_restore(struct saver *s, const struct checkpoint *k);
+/* Until none is under way: 0; -EPIPE once closed; -ECANCELED: interrupted. */
+int saver_await(struct saver *s);
+bool saver_is_busy(const struct saver *s);
+
+/* What a training knows of the newest one: its accelerators stood still for the
+ * snapshot, for the one before (wait), and in all. The last to tell counts. */
+void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns,
+		      uint64_t stall_ns);
+
+struct worker *saver_worker(const struct saver *s,
+			    uint64_t i); /* NULL = no more */
+
+/* For the status line; any thread. */
+struct saver_look {
+	uint64_t number, count;           /* of those begun; from 1 */
+	uint64_t bytes_done, bytes_total; /* of the one under way */
+	bool is_busy;
+};
+void saver_look(const struct saver *s, struct saver_look *look);
+
+/* After join: records and what stands for all of them (results.h). */
+void saver_collect(struct saver *s, struct checkpoints_result *r);

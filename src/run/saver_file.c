@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saver_file.c - files of a checkpoint: open, flush, close, and how what fails is worded. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "run/saver_inside.h"
+
+int saver_failed_as(struct saver_thread *t, int code, const char *fmt, ...)
+{
+	struct mlgen_err err = { 0 };
+	char text[MLGEN_ERR_MAX - 64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	mlgen_fail(&err, code, "checkpoint %" PRIu64 ", rank %" PRIu64 ": %s",
+		   t->saver->now.number, t->rank->rank, text);
+	saver_fail(t->saver, &err);
+	return code;
+}
+
+/* The filesystem is full: how much more it would have taken. */
+static void word_shortfall(const struct saver *s, char *to, size_t bytes)
+{
+	char text[UNITS_TEXT_BYTES];
+	uint64_t moved = 0;
+
+	for (uint64_t i = 0; i < s->thread_count; i++)
+		moved += atomic_load_explicit(&s->threads[i].moved_bytes,
+					      memory_order_relaxed);
+	units_human_bytes(text,
+			  (double)(moved < s->bytes ? s->bytes - moved : 0));
+	snprintf(to, bytes,
+		 "; %s of this checkpoint were still to be written%s", text,
+		 s->cfg.checkpoints->count ? ", the older ones are kept" : "");
+}
+
+/* What the operation itself does not tell. */
+static void word_advice(struct saver_thread *t, const struct io_op *op,
+			char *to, size_t bytes)
+{
+	const struct mlgen_io *io = &op->io;
+	bool is_direct = io->file->flags & O_DIRECT;
+
+	to[0] = '\0';
+	if (io->result == -ENOSPC || io->result == -EDQUOT)
+		word_shortfall(t->saver, to, bytes);
+	else if (io->result == -EINVAL && is_direct && io->op == MLGEN_OPEN)
+		snprintf(to, bytes,
+			 "; this filesystem has no O_DIRECT, use direct=0");
+	else if (io->result == -EINVAL && is_direct)
+		snprintf(to, bytes,
+			 "; direct=1 needs bs in multiples of the device's "
+			 "block");
+	else if (io->result == -EOPNOTSUPP && io_note(saver_io(t))[0])
+		snprintf(to, bytes, "; %s", io_note(saver_io(t)));
+}
+
+int saver_failed(struct saver_thread *t, const struct io_op *op)
+{
+	const struct mlgen_io *io = &op->io;
+	int code = (int)io->result;
+	char at[32] = "", advice[384];
+
+	if (io->op == MLGEN_WRITE || io->op == MLGEN_READ)
+		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
+	word_advice(t, op, advice, sizeof(advice));
+	return saver_failed_as(t, code, "%s: %s%s: %s%s", io->file->path,
+			       opstat_name(io->op), at, strerror(-code),
+			       advice);
+}
+
+/*
+ * An asynchronous engine may wait in its reap, which is of no kind: with one
+ * operation under way it is that one's.
+ */
+int64_t saver_do(struct saver_thread *t, struct io_op *op)
+{
+	struct opstat *stat = &t->worker.stat;
+	uint64_t before_ns = stat->reap_ns;
+	int64_t rc;
+
+	io_wake(saver_io(t));
+	rc = io_do(saver_io(t), op);
+	stat->blocked_ns[op->io.op] += stat->reap_ns - before_ns;
+	stat->reap_ns = before_ns;
+	if (rc < 0 && op->io.result >= 0) {
+		t->is_dead = true;
+		op->io.result = rc;
+	}
+	return op->io.result;
+}
+
+static int do_to(struct saver_thread *t, enum mlgen_op kind,
+		 struct saver_open *f)
+{
+	struct io_op op = { .io = { .op = kind, .file = &f->io } };
+
+	return saver_do(t, &op) < 0 ? saver_failed(t, &op) : 0;
+}
+
+int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index,
+	       int flags)
+{
+	char name[NAME_MAX + 1], path[PATH_MAX];
+	int rc;
+
+	shard_name(&t->shard, name, sizeof(name));
+	rc = checkpoint_path(t->saver->cfg.checkpoints, &t->saver->now, name,
+			     path);
+	if (rc < 0)
+		return saver_failed_as(t, rc, "%s: the name is too long", name);
+	memcpy(f->path, path, strlen(path) + 1);
+	f->index = index;
+	f->io = (struct mlgen_file){ .path = f->path,
+				     .fd = -1,
+				     .flags = flags | O_CLOEXEC,
+				     .mode = 0666 };
+	return do_to(t, MLGEN_OPEN, f);
+}
+
+int saver_stat(struct saver_thread *t, struct saver_open *f)
+{
+	return do_to(t, MLGEN_STAT, f);
+}
+
+int saver_sync(struct saver_thread *t, struct saver_open *f)
+{
+	return do_to(t, MLGEN_FSYNC, f);
+}
+
+int saver_close_file(struct saver_thread *t, struct saver_open *f)
+{
+	return do_to(t, MLGEN_CLOSE, f);
+}
+
+void saver_moved(struct saver_thread *t, uint64_t bytes)
+{
+	uint64_t seen =
+		atomic_load_explicit(&t->moved_bytes, memory_order_relaxed);
+
+	/* One writer. */
+	atomic_store_explicit(&t->moved_bytes, seen + bytes,
+			      memory_order_relaxed);
+}

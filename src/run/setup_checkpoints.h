@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setup_checkpoints.h - what saving, restoring and a training with checkpoints set up alike. */
+#pragma once
+
+#include "run/slot.h"
+
+/*
+ * In this order, on the conductor's thread: check; open; saver; and end once
+ * its threads were joined. fini takes a slot in any state. Of a job without
+ * checkpoints check is all there is to call, and it does nothing.
+ */
+
+/* Before the first byte: the state, what the host and the mount can do. 0 or
+ * -errno with err. */
+int setup_checkpoints_check(struct slot *s, struct run_shared *run,
+			    struct mlgen_err *err);
+
+/* Descriptors that it needs at once. */
+uint64_t setup_checkpoints_files(const struct slot *s);
+
+/* The contents of files, and a look into the directory, which tells of those
+ * that are broken. */
+int setup_checkpoints_open(struct slot *s, struct mlgen_err *err);
+
+/* Before saving `count` of them: is there room, and may it be written there?
+ * Makes the directory. */
+int setup_checkpoints_place(struct slot *s, uint64_t count,
+			    struct mlgen_err *err);
+
+/* s->saver, not started. */
+int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
+			    struct mlgen_err *err);
+
+void setup_checkpoints_end(struct slot *s);
+void setup_checkpoints_fini(struct slot *s);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saver_rig.h - checkpoints of a small model in a directory of the test's own, by the saver's threads. */
+#pragma once
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "data/layout.h"
+#include "io/engines.h"
+#include "run/saver.h"
+
+#define MS 1000000ull
+
+/* Two ranks whose tensors are no multiples of anything. */
+#define SMALL                                                                  \
+	"model_layers=2 model_hidden=96 model_ffn=301 model_heads=4 "          \
+	"model_kv_heads=2 model_vocabulary=333 ranks=2 zero_stage=3 "          \
+	"bs=16384 iodepth=3 "
+
+static char directory[64];
+
+/* Where O_DIRECT may be, or where a flush costs nothing. */
+static inline void make_directory_in(const char *folder)
+{
+	if (access(folder, W_OK) != 0)
+		folder = "/var/tmp";
+	snprintf(directory, sizeof(directory), "%s/mlgen-unit.XXXXXX", folder);
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+}
+
+static inline __attribute__((unused)) void make_directory(void)
+{
+	make_directory_in("/var/tmp");
+}
+
+static inline void remove_directory(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* One job: a zeroed struct, then rig_open; rig_go starts its threads. */
+struct rig {
+	struct job *job;
+	struct state state;
+	struct content *content;
+	struct shard_set set;
+	struct checkpoints checkpoints;
+	struct clock *clock;
+	struct failure failure;
+	_Atomic bool interrupted;
+	struct placement place;
+	struct saver *saver;
+	struct checkpoints_result result;
+	struct mlgen_err err;
+};
+
+static inline void rig_options(const struct mlgen_field *fields, void *base,
+			       const char *options)
+{
+	while (*options) {
+		char name[64] = "", value[200] = "";
+		const struct mlgen_field *f;
+		int used = 0;
+
+		ck_assert_int_eq(sscanf(options, " %63[^=]=%199[^ ]%n", name,
+					value, &used),
+				 2);
+		f = field_find(fields, name);
+		ck_assert_msg(f != NULL, "no option %s", name);
+		ck_assert_int_eq(field_parse(f, base, value, 1024, NULL), 0);
+		options += used;
+		options += strspn(options, " ");
+	}
+}
+
+static inline void rig_stop(void *arg)
+{
+	struct rig *r = arg;
+
+	if (r->saver)
+		saver_close(r->saver);
+}
+
+/* `options` of the job, `engine_options` of its engine. */
+static inline void rig_open(struct rig *r, const struct mlgen_engine *engine,
+			    const char *options, const char *engine_options)
+{
+	struct job *j = job_new("x");
+
+	*r = (struct rig){ .job = j, .place.disk_node = -1 };
+	j->phase = PHASE_CHECKPOINT;
+	rig_options(job_fields, j, SMALL);
+	rig_options(job_fields, j, options);
+	job_set_engine(j, engine);
+	rig_options(engine->opts, j->engine_opts, engine_options);
+	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s",
+		      r->err.text);
+	r->content = content_new(saver_span_bytes(j), j->randseed);
+	r->set = (struct shard_set){ .state = &r->state,
+				     .layout = layout_of(j),
+				     .content = r->content,
+				     .is_plain = j->access == ACCESS_PLAIN,
+				     .bs = j->bs.write,
+				     .direct = j->direct };
+	ck_assert_msg(checkpoints_open(&r->checkpoints, directory, &r->set,
+				       &r->err) == 0,
+		      "%s", r->err.text);
+	failure_init(&r->failure, rig_stop, r);
+}
+
+static inline void rig_start(struct rig *r, struct clock *clock)
+{
+	const struct saver_config cfg = {
+		.job = r->job,
+		.set = &r->set,
+		.checkpoints = &r->checkpoints,
+		.place = &r->place,
+		.clock = clock,
+		.failure = &r->failure,
+		.interrupted = &r->interrupted,
+		.is_restore = r->job->phase == PHASE_RESTORE,
+		.align_bytes = r->job->direct ? 4096 : 0,
+	};
+
+	r->clock = clock;
+	clock_expect(clock, 1);
+	clock_join(clock);
+	ck_assert_msg(saver_new(&r->saver, &cfg, &r->err) == 0, "%s",
+		      r->err.text);
+	ck_assert_int_eq(saver_start(r->saver, &r->err), 0);
+	ck_assert_int_eq(saver_await_ready(r->saver), 0);
+}
+
+/* The threads end; what they have counted is in the result. */
+static inline void rig_finish(struct rig *r)
+{
+	saver_finish(r->saver);
+	clock_leave(r->clock);
+	saver_join(r->saver);
+	checkpoints_result_init(&r->result);
+	saver_collect(r->saver, &r->result);
+	if (atomic_load(&r->failure.is_set) && !r->err.code)
+		r->err = r->failure.err;
+}
+
+static inline void rig_end(struct rig *r)
+{
+	mem_free(r->result.items.items);
+	saver_free(r->saver);
+	failure_fini(&r->failure);
+	checkpoints_fini(&r->checkpoints);
+	content_free(r->content);
+	state_fini(&r->state);
+	clock_free(r->clock);
+	job_free(r->job);
+}
+
+static inline const struct checkpoint_result *rig_record(const struct rig *r,
+							 size_t i)
+{
+	const struct checkpoint_result *items = r->result.items.items;
+
+	ck_assert_uint_lt(i, r->result.items.count);
+	return &items[i];
+}
+
+/* Save so many, one after the other; 0, or what saver_await says. */
+static inline int rig_save(struct rig *r, unsigned count)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < count && rc == 0; i++) {
+		rc = saver_begin_save(r->saver, 1, UINT64_MAX, &r->err);
+		if (rc == 0)
+			rc = saver_await(r->saver);
+	}
+	return rc;
+}
+
+/* A whole life of a job that saves. */
+static inline int rig_saves(struct rig *r, const struct mlgen_engine *engine,
+			    const char *options, unsigned count)
+{
+	int rc;
+
+	rig_open(r, engine, options, "");
+	rig_start(r, clock_new_real());
+	rc = rig_save(r, count);
+	rig_finish(r);
+	return rc;
+}
+
+/* The newest one is read by a job of the same options; 0 or an error. */
+static inline int rig_restores(struct rig *r, const struct mlgen_engine *engine,
+			       const char *options)
+{
+	struct checkpoint k;
+	int rc;
+
+	rig_open(r, engine, options, "");
+	r->job->phase = PHASE_RESTORE;
+	ck_assert_msg(checkpoints_to_restore(&r->checkpoints, 1, &k, &r->err) ==
+			      0,
+		      "%s", r->err.text);
+	rig_start(r, clock_new_real());
+	saver_begin_restore(r->saver, &k);
+	rc = saver_await(r->saver);
+	rig_finish(r);
+	return rc;
+}
+
+/* Of the newest checkpoint. */
+static inline void rig_path(const struct rig *r, uint64_t rank, uint64_t file,
+			    struct shard *f, char path[PATH_MAX])
+{
+	const struct checkpoints *c = &r->checkpoints;
+	const struct checkpoint *k = &c->items[c->count - 1];
+	char name[256];
+
+	ck_assert_uint_gt(c->count, 0);
+	shard_init(f, &r->set, rank, file, k->number);
+	shard_name(f, name, sizeof(name));
+	ck_assert_int_eq(checkpoint_path(c, k, name, path), 0);
+}
