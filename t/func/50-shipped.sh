@@ -20,7 +20,8 @@ for path in "$TOP"/jobs/*.job "$TOP"/examples/*.job; do
 	exits "$job: dry run" 0 "$MLGEN" "$path" --dry-run --json=plan.json
 	ok "$job: at most 90 columns" awk 'length > 90 { exit 1 }' out
 	is_json "$job: its plan parses" plan.json
-	like "$job: says how it is run" "$(cat "$path")" "^#   mlgen $job"
+	like "$job: says how it is run" "$(cat "$path")" \
+		"^#   mlgen (examples/)?$job"
 	case $path in
 	*/jobs/*)
 		like "$job: is listed" "$(cat list)" "^${job%.job} "
@@ -41,6 +42,9 @@ is "and has nothing that cannot be loaded" "$(grep 'cannot be' list)" ""
 like "it names the other accelerators" "$(cat list)" \
 	'^unet3d .* GiB/s  h100 \(v100 a100 b200\)$'
 is "and what storage sees, of every job" "$(awk '$2 == "-"' list)" ""
+
+like "and one checkpoint of those that save" "$(cat list)" \
+	'^llama3-8b-checkpoint  .* 104\.7 GiB  checkpoint  8 ranks$'
 
 # ---- demand
 # What one accelerator takes at 100%, samples/s and MiB/s, as a dry run prints
@@ -162,9 +166,19 @@ is "and the JSON has the option" \
 	"$(json run.json jobs.0.options_resolved.guess)" "compute_time"
 
 # ---- every job runs
+# Pairs that save and restore run in 103-checkpoint-plan.sh.
+is_training()
+{
+	case $1 in
+	*-checkpoint)	return 1 ;;
+	*)		return 0 ;;
+	esac
+}
+
 # Without storage, as it is but for its compute time.
 for path in "$TOP"/jobs/*.job; do
 	job=$(basename "$path" .job)
+	is_training "$job" || continue
 	batch=$("$MLGEN" "$job.job" --showjob |
 		sed -n 's/^\(batch_size\|accelerators\)=//p' |
 		awk 'BEGIN { n = 2 } { n *= $1 } END { print n }')
@@ -219,6 +233,7 @@ done <<-END
 END
 for path in "$TOP"/jobs/*.job; do
 	job=$(basename "$path" .job)
+	is_training "$job" || continue
 	like "$job is among these" "$small" "^	$job	"
 done
 
@@ -235,6 +250,11 @@ is "four steps an epoch" "$(ml run.json steps samples sample_bytes)" \
 like "as an h100" "$(cat out)" '^job       .*h100, batch 7'
 
 # ---- examples
+exits "train-with-checkpoints.job runs, made small" 0 \
+	"$MLGEN" "$TOP/examples/train-with-checkpoints.job" --sample_size=2k \
+	--compute_time=1ms --checkpoint_size=1m --json=run.json
+is "three checkpoints each" "$(json run.json jobs.0.ml.saves.completed \
+	jobs.1.ml.saves.completed)" "3 3"
 sweep="$TOP/examples/sweep.sh"
 set -- "$T/swept" quickstart.job --num_files=32 --sample_size=1k \
 	--compute_time=1ms --epochs=1
