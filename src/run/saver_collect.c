@@ -127,7 +127,9 @@ static void describe(const struct saver *s, struct checkpoints_result *r)
 		!is_restore && job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE;
 	r->verified = is_restore && job->verify == VERIFY_CRC32C &&
 		      r->completed == r->count && r->count > 0;
-	r->in_memory_bytes = r->durable ? 0 : s->in_memory_bytes;
+	r->in_memory_bytes = is_restore   ? UINT64_MAX
+			     : r->durable ? 0
+					  : s->in_memory_bytes;
 	if (r->in_memory_bytes != UINT64_MAX && r->in_memory_bytes > r->bytes)
 		r->in_memory_bytes = r->bytes;
 }
