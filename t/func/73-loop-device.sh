@@ -57,9 +57,12 @@ exits "another cannot be made there" 2 train --directory=mnt/other
 like "which is told" "$(cat err)" '^mlgen: mnt/other: .*Read-only file system'
 mount -o remount,rw mnt
 
-# ---- blocks that are gone: the file that lies there is named
-lost=$(filefrag -b1024 -e mnt/data/train/img_5_of_8.raw 2>/dev/null |
-	awk '$1 == "0:" { sub(/\.\./, "", $4); print $4 + 0 }')
+# ---- blocks that are gone: the file that lies there is named. It is the one that
+# begins last: the first bytes of all others are there to be looked at.
+lost=$(filefrag -b1024 -e mnt/data/train/*.raw 2>/dev/null |
+	awk '$1 == "0:" { sub(/\.\./, "", $4)
+		if ($4 + 0 > most) most = $4 + 0 }
+		END { if (most) print most }')
 if [ -n "$lost" ]; then
 	sync mnt/data/train/*
 	cp image whole
