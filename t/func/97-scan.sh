@@ -62,7 +62,7 @@ if command -v strace >/dev/null; then
 	is "every folder is listed once" "$(grep -c 'O_DIRECTORY' trace) \
 $(grep 'O_DIRECTORY' trace | sed 's/^[0-9]* *//' | sort | uniq -d)" \
 		"$(find data -type d | wc -l) "
-	sed -n 's/.*openat(AT_FDCWD, "data\/\([^"\]*[^/"\]\)", O_RDONLY|O_CLOEXEC).*/\1/p' \
+	sed -n 's/.*openat(AT_FDCWD, "data\/\([^"\]*[^/"\]\)", O_RDONLY|O_CLOEXEC[) ].*/\1/p' \
 		trace >order
 	LC_ALL=C sort order >sorted
 	ok "files are read in the order of their paths" cmp order sorted
