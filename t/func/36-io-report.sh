@@ -38,7 +38,7 @@ like "which it made" "$(cat report)" 'laid out before'
 like "the storage" "$(cat report)" '^storage   .+'
 like "and the host" "$(cat report)" "^host      .*Linux $(uname -r), mlgen "
 like "the latencies" "$(cat report)" \
-	'^latency, [mu]s +count +min +mean +p50 +p90 +p99 +p99\.9 +max$'
+	'^latency, [mu]s +count +min +mean +p50 +p90 +p99( +p99\.9)? +max$'
 like "of every read" "$(cat report)" '^read +1,024 '
 like "where the time went" "$(cat report)" '^worker time .*= 100%$'
 like "what came from memory" "$(cat report)" '^from memory '

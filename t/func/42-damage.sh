@@ -27,7 +27,7 @@ damaged()
 	like "$title: naming file, fault and place" "$(cat err)" "$regex"
 	is "$title: in one line" "$(wc -l <err)" 1
 	like "$title: what ran before is reported" "$(head -n 1 out)" \
-		'samples/s \(stopped by an error after [0-9,]+ steps\)'
+		'/s.* \(stopped by an error( after [0-9,]+ steps)?\)'
 	is_json "$title: as JSON too" run.json
 	like "$title: with the error" "$(json run.json jobs.0.error_text)" \
 		"^data/train/img_40_of_60.raw: "
