@@ -75,9 +75,13 @@ is "with all its operations and bytes in one row or another" \
 is "and no figure of a training" \
 	"$(awk -F, '$4 == "io" || $4 == "done" {
 			print $5 $6 $7 $8 $9 $10 $11 }' log.csv | sort -u)" ""
-is "its layout is a preparation" \
-	"$(awk -F, '$4 == "prepare" || $9 { sum += $9 } END { print sum + 0 }' \
-		log.csv | grep -cE '^(0|2097152)$')" 1
+rm -f p.*
+exits "its layout is logged" 0 plain --rw=read --create_only=1 \
+	--ioengine=fault --engine=psync --delay_every=1 --delay=50ms \
+	--log=log.csv --log_interval=10ms --quiet
+is "... as a preparation" \
+	"$(awk -F, '$4 == "prepare" { sum += $9 } END { print sum + 0 }' \
+		log.csv)" 2097152
 
 background "$MLGEN" --name=p --directory=. --size=2m --bs=4k --rw=randread \
 	--time_based --runtime=600s --status-interval=1s
