@@ -55,7 +55,7 @@ static struct fault fail_at(unsigned number, const char *options)
 
 static const char *const words[] = {
 	".pt: open: Input/output error",
-	".pt: write at 0: Input/output error",
+	".pt: write at ", /* of several threads any may be the one */
 	".pt: fsync: Input/output error",
 	".pt: close: Input/output error",
 	"rename to global_epoch1_step1: Input/output error",
