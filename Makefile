@@ -112,9 +112,12 @@ RUN = SANITIZE='$(SANITIZERS)' \
 	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-30} \
 	t/func/run $(if $(SANITIZERS),-t 600)
 
+# Which scripts, beside the unit tests.
+CHECKS ?= $(sort $(wildcard t/func/[0-9]*.sh))
+
 ifeq ($(HAVE_CHECK),yes)
 check: mlgen build/unit-tests $(TOOLS)
-	$(Q)$(RUN) -u build/unit-tests $(sort $(wildcard t/func/[0-9]*.sh))
+	$(Q)$(RUN) -u build/unit-tests $(CHECKS)
 else
 check:
 	@echo "make check needs libcheck, and configure was told to build" \
