@@ -30,3 +30,24 @@ static inline void set_options(struct job *j, const char *options)
 		options += strspn(options, " ");
 	}
 }
+
+/* The one fault of such a job begins with `fault`; NULL = it has none. */
+static inline void check_options(const struct mlgen_engine *engine,
+				 const char *options, const char *fault)
+{
+	struct job *j = job_new("x");
+	struct diag d;
+
+	diag_init(&d);
+	job_set_engine(j, engine);
+	set_options(j, options);
+	job_check(j, &d);
+	ck_assert_msg(d.count == (fault ? 1 : 0), "%s: %s", options,
+		      d.count ? d.entries[d.count - 1].text : "no fault");
+	if (fault)
+		ck_assert_msg(
+			strncmp(d.entries[0].text, fault, strlen(fault)) == 0,
+			"%s", d.entries[0].text);
+	diag_fini(&d);
+	job_free(j);
+}

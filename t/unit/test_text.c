@@ -10,8 +10,7 @@
 #include "base/mem.h"
 #include "config.h"
 #include "data/format.h"
-#include "report/text.h"
-#include "report/verdict.h"
+#include "report_text.h"
 #include "suites.h"
 
 #define MS 1000000
@@ -268,36 +267,10 @@ static void world_free(struct world *w)
 	mem_free(w);
 }
 
-/* The report as a string; freed with free(). */
-static char *report_of(struct world *w, bool quiet)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *to = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(to);
-	verdict_fill(&w->run);
-	text_report(to, &w->run, quiet);
-	ck_assert_int_eq(fclose(to), 0);
-	return text;
-}
-
-/* Line by line: the one that differs says more than both texts. */
-static void check_text(const char *text, const char *expected)
-{
-	for (unsigned line = 1; *text || *expected; line++) {
-		size_t is = strcspn(text, "\n"), was = strcspn(expected, "\n");
-		ck_assert_msg(is == was && !memcmp(text, expected, is),
-			      "line %u is\n%.*s\nnot\n%.*s", line, (int)is,
-			      text, (int)was, expected);
-		text += is + (text[is] == '\n');
-		expected += was + (expected[was] == '\n');
-	}
-}
-
 /* The lines before the first empty one. */
 static void check_head(struct world *w, const char *expected)
 {
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	char *end = strstr(text, "\n\n");
 	ck_assert_ptr_nonnull(end);
 	end[1] = '\0';
@@ -316,27 +289,10 @@ static void check_lacks(const char *text, const char *part)
 	ck_assert_msg(strstr(text, part) == NULL, "'%s' in:\n%s", part, text);
 }
 
-/* 45 lines, 90 columns, plain ASCII, nothing at the ends of lines. */
-static void check_shape(const char *text)
-{
-	unsigned lines = 0;
-	for (const char *s = text; *s; lines++) {
-		size_t len = strcspn(s, "\n");
-		ck_assert_msg(len <= 90, "%zu columns: %.*s", len, (int)len, s);
-		ck_assert_msg(len == 0 || s[len - 1] != ' ',
-			      "blank at the end: %.*s|", (int)len, s);
-		for (size_t i = 0; i < len; i++)
-			ck_assert_msg(s[i] >= ' ' && s[i] < 0x7f,
-				      "not ASCII: %.*s", (int)len, s);
-		s += len + (s[len] == '\n');
-	}
-	ck_assert_msg(lines <= 45, "%u lines:\n%s", lines, text);
-}
-
 START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 {
 	struct world *w = world_new();
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	/* clang-format off */
 	static const char expected[] =
 		"unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n"
@@ -402,7 +358,7 @@ START_TEST(an_engines_means_are_named_and_chains_have_no_latency)
 	mem_replace(&w->job.ioengine, "io_uring");
 	w->result.ml.in_use = "registered files, chains";
 	w->result.ml.ops.open.total++;
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_line_starts(text,
 			  "readers   32 threads (4 per accelerator), "
@@ -550,7 +506,7 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 		"steady             epochs 2-5 differ by 0.6%; no errors\n";
 	/* clang-format on */
 	make_laptop(w);
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_text(text, expected);
 	free(text);
@@ -607,7 +563,7 @@ START_TEST(without_compute_there_is_no_au_and_no_demand)
 	w->job.compute_time.a = 0;
 	ml->au_percent = ml->demand_bytes_per_sec = NONE;
 	ml->time_percent = (struct time_percent){ .stall = 99, .other = 1 };
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, "no compute, barrier");
 	free(text);
@@ -628,7 +584,7 @@ START_TEST(the_null_engine_is_never_taken_for_storage)
 	struct world *w = world_new();
 	w->job.engine = &null_engine;
 	mem_replace(&w->job.ioengine, "null");
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, "\nstorage   none: ioengine=null touches no file\n");
 	check_lacks(text, "STORAGE-BOUND");
@@ -708,9 +664,9 @@ START_TEST(quiet_prints_the_first_line_and_marks_what_is_not_whole)
 	w->run.err.code = l->failed || l->other_failed ? -EIO : 0;
 	if (l->memory)
 		ml->storage.memory_percent = 96;
-	char *quiet = report_of(w, true);
+	char *quiet = report_text(&w->run, true);
 	ck_assert_msg(!strcmp(quiet, l->expected), "%s: %s", l->what, quiet);
-	char *full = report_of(w, false);
+	char *full = report_text(&w->run, false);
 	ck_assert_msg(!strncmp(full, quiet, strlen(quiet)), "%s: %s", l->what,
 		      full);
 	check_shape(full);
@@ -725,7 +681,7 @@ START_TEST(many_epochs_are_cut_to_fit_one_screen)
 	struct world *w = world_new();
 	mem_free(w->result.ml.epochs.items);
 	fill_epochs(&w->result.ml, 100);
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, "\n    3     255.1");
 	check_has(text, "\n  ...\n");
@@ -744,7 +700,7 @@ START_TEST(epochs_that_were_not_kept_are_marked_at_the_end)
 	mem_free(w->result.ml.epochs.items);
 	fill_epochs(&w->result.ml, 1024);
 	w->result.ml.epochs_total = 5000;
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, "\n    4  ");
 	check_has(text, "\n  ...\n  all ");
@@ -759,7 +715,7 @@ START_TEST(as_many_epochs_as_fit_are_all_shown)
 	struct world *w = world_new();
 	mem_free(w->result.ml.epochs.items);
 	fill_epochs(&w->result.ml, _i ? 12 : 11);
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	if (_i) {
 		check_lacks(text, "\n    4  ");
@@ -794,7 +750,7 @@ START_TEST(shares_add_up_to_100_as_printed)
 		.idle = 9.97,
 		.other = 10.03,
 	};
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, "compute 33.4%  stall 33.3%  barrier 33.3%");
 	check_lacks(text, "oversleep");
@@ -819,7 +775,7 @@ START_TEST(a_stall_of_minutes_and_a_long_percentile_list_keep_their_columns)
 	hist_free(ml->stall_ns);
 	ml->stall_ns =
 		hist_of(19960, SPREAD({ 50, 12000 }, { 99, 61000 }), 182000);
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text,
 		  "\nlatency, ms         count      mean        p50        "
@@ -837,7 +793,7 @@ START_TEST(an_outage_in_the_middle_shows_in_the_steady_line)
 	struct epoch_result *e = w->result.ml.epochs.items;
 	e[3].sample_bytes_per_sec /= 2;
 	w->result.ml.errors = 3;
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, "\nsteady             epochs 2-5 differ by 100.8%; "
 			"3 errors counted, the run went on\n");
@@ -850,7 +806,7 @@ START_TEST(two_epochs_tell_nothing_about_steadiness)
 {
 	struct world *w = world_new();
 	w->result.ml.epochs.count = w->result.ml.epochs_total = 2;
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_has(text, "\nsteady             unknown (takes 3 whole epochs); "
 			"no errors\n");
 	free(text);
@@ -862,7 +818,7 @@ START_TEST(control_characters_of_a_name_never_reach_the_terminal)
 {
 	struct world *w = world_new();
 	mem_replace(&w->job.name, "a\033[2Jb");
-	char *text = report_of(w, true);
+	char *text = report_text(&w->run, true);
 	ck_assert_int_eq(strncmp(text, "a?[2Jb: 63.1% AU", 16), 0);
 	free(text);
 	world_free(w);
@@ -880,10 +836,10 @@ START_TEST(each_job_has_its_block)
 	both[1] = b->result;
 	a->run.jobs = both;
 	a->run.job_count = 2;
-	char *text = report_of(a, false);
+	char *text = report_text(&a->run, false);
 	check_has(text, "; no errors\n\nquickstart: 98.1% AU, 312 MiB/s");
 	free(text);
-	text = report_of(a, true);
+	text = report_text(&a->run, true);
 	ck_assert_str_eq(text,
 			 "unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, "
 			 "108.8 samples/s\n"
@@ -963,7 +919,7 @@ START_TEST(storage_is_described_by_what_lies_under_the_directory)
 		mem_replace(&s->scheduler, "none");
 		s->read_ahead_bytes = 131072;
 	}
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	snprintf(line, sizeof(line), "\nstorage   %s\n", mounts[_i].expected);
 	check_has(text, line);
@@ -1026,7 +982,7 @@ START_TEST(loaders_far_from_their_disk_are_reported)
 	mem_replace(&w->job.numa_cpu_nodes, numa_lines[_i].numa_cpu_nodes);
 	mem_replace(&w->job.cpus_allowed, numa_lines[_i].cpus_allowed);
 	fill_numa(&ml->numa, (size_t)_i);
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	if (numa_lines[_i].expected) {
 		snprintf(line, sizeof(line), "\n%-19s%s\n", "numa",
@@ -1062,7 +1018,7 @@ START_TEST(the_network_stands_with_the_host)
 	};
 	struct world *w = world_new();
 	w->result.ml.network = rows[_i].network;
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	if (rows[_i].expected)
 		check_has(text, rows[_i].expected);
@@ -1096,7 +1052,7 @@ START_TEST(servers_see_reads_of_another_size)
 	mem_replace(&s->filesystem, rows[_i].filesystem);
 	s->device_read_bytes = rows[_i].bytes;
 	s->device_reads = rows[_i].reads;
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	if (rows[_i].expected)
 		check_has(text, rows[_i].expected);
@@ -1139,7 +1095,7 @@ START_TEST(dropping_is_reported_as_it_happened)
 	w->job.invalidate = rows[_i].invalidate;
 	w->result.ml.storage.cache_drops = rows[_i].drops;
 	w->result.ml.storage.resident_files = rows[_i].files;
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, rows[_i].expected[0]);
 	check_has(text, rows[_i].expected[1]);
@@ -1159,7 +1115,7 @@ START_TEST(a_preparation_reports_what_it_wrote_and_kept)
 		.wall_ns = UINT64_C(441000000000),
 		.resident_percent = 0,
 	};
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_shape(text);
 	ck_assert_str_eq(
 		text, "unet3d: 15,520 files, 2.07 TiB written in 7m21s, "
@@ -1182,7 +1138,7 @@ START_TEST(a_preparation_with_nothing_to_do_says_so)
 		.wall_ns = 12 * MS,
 		.resident_percent = NONE,
 	};
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	ck_assert_str_eq(text, "unet3d: nothing written, 28,000 files are "
 			       "there\n"
 			       "  in memory now   unknown\n");
@@ -1202,7 +1158,7 @@ START_TEST(a_preparation_cut_short_says_how_it_goes_on)
 		.resident_percent = 0,
 		.interrupted = true,
 	};
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	check_has(text, "unet3d: 1 file, 3 MiB written in 1.50 s, 2.00 MiB/s, "
 			"0.667 files/s (interrupted)\n");
 	check_has(text, "\n  the dataset is incomplete; the next run goes on "
@@ -1216,7 +1172,7 @@ START_TEST(a_job_that_never_began_has_one_line)
 {
 	struct world *w = world_new();
 	w->result.kind = RESULT_NONE;
-	char *text = report_of(w, false);
+	char *text = report_text(&w->run, false);
 	ck_assert_str_eq(text, "unet3d: did not run\n");
 	free(text);
 	world_free(w);

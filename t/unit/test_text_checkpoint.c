@@ -9,8 +9,7 @@
 
 #include "base/mem.h"
 #include "config.h"
-#include "report/text.h"
-#include "report/verdict.h"
+#include "report_text.h"
 #include "suites.h"
 
 #define NONE ((double)NAN)
@@ -227,93 +226,13 @@ static void world_free(struct world *w)
 	mem_free(w);
 }
 
-/* The report as a string; freed with free(). */
-static char *report_of(struct world *w, bool quiet)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *to = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(to);
-	verdict_fill(&w->run);
-	text_report(to, &w->run, quiet);
-	ck_assert_int_eq(fclose(to), 0);
-	return text;
-}
-
-/* Line by line: the one that differs says more than both texts. */
-static void check_text(const char *text, const char *expected)
-{
-	for (unsigned line = 1; *text || *expected; line++) {
-		size_t is = strcspn(text, "\n"), was = strcspn(expected, "\n");
-		ck_assert_msg(is == was && !memcmp(text, expected, is),
-			      "line %u is\n%.*s\nnot\n%.*s", line, (int)is,
-			      text, (int)was, expected);
-		text += is + (text[is] == '\n');
-		expected += was + (expected[was] == '\n');
-	}
-}
-
-/* 45 lines, 90 columns, plain ASCII, nothing at the ends of lines. */
-static void check_shape(const char *text)
-{
-	unsigned lines = 0;
-	for (const char *s = text; *s; lines++) {
-		size_t len = strcspn(s, "\n");
-		ck_assert_msg(len <= 90, "%zu columns: %.*s", len, (int)len, s);
-		ck_assert_msg(len == 0 || s[len - 1] != ' ',
-			      "blank at the end: %.*s|", (int)len, s);
-		for (size_t i = 0; i < len; i++)
-			ck_assert_msg(s[i] >= ' ' && s[i] < 0x7f,
-				      "not ASCII: %.*s", (int)len, s);
-		s += len + (s[len] == '\n');
-	}
-	ck_assert_msg(lines <= 45, "%u lines:\n%s", lines, text);
-}
-
-static void check_report(struct world *w, const char *expected)
-{
-	char *text = report_of(w, false);
-	check_shape(text);
-	check_text(text, expected);
-	free(text);
-}
-
-/* A line of the report is this, to the letter. */
-static void check_line(struct world *w, const char *line)
-{
-	char *text = report_of(w, false);
-	const char *at = text;
-	size_t len = strlen(line);
-	check_shape(text);
-	while (*at && (strcspn(at, "\n") != len || memcmp(at, line, len) != 0))
-		at += strcspn(at, "\n") + 1;
-	ck_assert_msg(*at != '\0', "no line '%s' in:\n%s", line, text);
-	free(text);
-}
-
-static void check_lacks(struct world *w, const char *part)
-{
-	char *text = report_of(w, false);
-	ck_assert_msg(!strstr(text, part), "'%s' in:\n%s", part, text);
-	free(text);
-}
-
-/* Quiet: the first line, and no other. */
-static void check_first(struct world *w, const char *line)
-{
-	char *text = report_of(w, true);
-	check_text(text, line);
-	ck_assert_uint_le(strlen(text), 91);
-	free(text);
-}
-
 /* ---- goldens ---- */
 
 START_TEST(a_save)
 {
 	struct world *w = world_new();
 	/* clang-format off */
-	check_report(w,
+	check_report(&w->run,
 		"save: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 GiB, 8 ranks)\n"
 		"  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores this one\n"
 		"  spread          checkpoints 11.8 to 12.4 s; first 12.4, later 11.9\n"
@@ -363,7 +282,7 @@ START_TEST(a_restore)
 	w->result.ml.restores.later_seconds = NONE;
 	w->result.ml.restores.items.count = 1;
 	/* clang-format off */
-	check_report(w,
+	check_report(&w->run,
 		"restore: 8.71 GiB/s, 12.0 s per checkpoint (1 of 104.7 GiB, 8 ranks)\n"
 		"  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); MLPerf scores this one\n"
 		"  caches          emptied before the first one (drop_caches=run)\n"
@@ -413,20 +332,24 @@ START_TEST(without_fsync_the_first_line_says_it)
 {
 	struct world *w = world_new();
 	without_fsync(w);
-	check_first(w, "save: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB were "
-		       "still in this host's memory at the end\n");
+	check_first(&w->run,
+		    "save: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB were "
+		    "still in this host's memory at the end\n");
 	mem_replace(&w->job->name, "a_long_name");
-	check_first(w, "a_long_name: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB "
-		       "were still in memory at the end\n");
+	check_first(&w->run,
+		    "a_long_name: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB "
+		    "were still in memory at the end\n");
 	mem_replace(&w->job->name, "a_name_that_is_longer_than_others");
-	check_first(w, "a_name_that_is_longer_than_others: 8.71 GiB/s; "
-		       "NOT DURABLE: 412 of 1047 GiB in memory\n");
-	check_line(w, "  fsync           none (checkpoint_fsync=none): 412 of "
-		      "1047 GiB were still in this host's");
-	check_line(w, "  NOT A STORAGE RESULT   checkpoint_fsync=none: this is "
-		      "how fast memory took them");
-	check_line(w, "  try next        --checkpoint_fsync=file : until "
-		      "storage has the bytes");
+	check_first(&w->run, "a_name_that_is_longer_than_others: 8.71 GiB/s; "
+			     "NOT DURABLE: 412 of 1047 GiB in memory\n");
+	check_line(&w->run,
+		   "  fsync           none (checkpoint_fsync=none): 412 of "
+		   "1047 GiB were still in this host's");
+	check_line(&w->run,
+		   "  NOT A STORAGE RESULT   checkpoint_fsync=none: this is "
+		   "how fast memory took them");
+	check_line(&w->run, "  try next        --checkpoint_fsync=file : until "
+			    "storage has the bytes");
 	world_free(w);
 }
 END_TEST
@@ -435,11 +358,13 @@ START_TEST(a_little_in_memory_leaves_a_storage_result)
 {
 	struct world *w = world_new();
 	without_fsync(w)->in_memory_bytes = GIB;
-	check_first(w, "save: 8.71 GiB/s; NOT DURABLE: 1 of 1047 GiB were "
-		       "still in this host's memory at the end\n");
-	check_line(w, "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; "
-		      "nothing was flushed");
-	check_line(w, "                  (checkpoint_fsync=none)");
+	check_first(&w->run,
+		    "save: 8.71 GiB/s; NOT DURABLE: 1 of 1047 GiB were "
+		    "still in this host's memory at the end\n");
+	check_line(&w->run,
+		   "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; "
+		   "nothing was flushed");
+	check_line(&w->run, "                  (checkpoint_fsync=none)");
 	world_free(w);
 }
 END_TEST
@@ -448,8 +373,9 @@ START_TEST(what_nobody_knows_is_unknown)
 {
 	struct world *w = world_new();
 	without_fsync(w)->in_memory_bytes = UINT64_MAX;
-	check_first(w, "save: 8.71 GiB/s; NOT DURABLE: an unknown part of 1.02 "
-		       "TiB were still in memory at the end\n");
+	check_first(&w->run,
+		    "save: 8.71 GiB/s; NOT DURABLE: an unknown part of 1.02 "
+		    "TiB were still in memory at the end\n");
 	world_free(w);
 }
 END_TEST
@@ -459,12 +385,15 @@ START_TEST(o_direct_leaves_the_cache_of_the_device)
 	struct world *w = world_new();
 	without_fsync(w)->in_memory_bytes = 0;
 	w->job->direct = true;
-	check_first(w, "save: 8.71 GiB/s; NOT DURABLE: 0 of 1047 GiB were "
-		       "still in this host's memory at the end\n");
-	check_line(w, "  fsync           none (checkpoint_fsync=none): what "
-		      "the device's own cache holds is not");
-	check_line(w, "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; "
-		      "nothing was flushed");
+	check_first(&w->run,
+		    "save: 8.71 GiB/s; NOT DURABLE: 0 of 1047 GiB were "
+		    "still in this host's memory at the end\n");
+	check_line(&w->run,
+		   "  fsync           none (checkpoint_fsync=none): what "
+		   "the device's own cache holds is not");
+	check_line(&w->run,
+		   "  STORAGE-BOUND   storage took 8.71 GiB/s of 8 ranks; "
+		   "nothing was flushed");
 	world_free(w);
 }
 END_TEST
@@ -476,17 +405,20 @@ START_TEST(a_restore_from_memory_is_no_storage_result)
 	struct world *w = restore_new();
 	w->result.ml.storage.memory_percent = 96;
 	w->result.ml.restores.caches_dropped = false;
-	check_line(w, "restore: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 "
-		      "GiB)      MEMORY, NOT STORAGE");
-	check_line(w, "  NOT A STORAGE RESULT   96.0% of the bytes came from "
-		      "this host's page cache");
-	check_line(w,
+	check_line(&w->run,
+		   "restore: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 "
+		   "GiB)      MEMORY, NOT STORAGE");
+	check_line(&w->run,
+		   "  NOT A STORAGE RESULT   96.0% of the bytes came from "
+		   "this host's page cache");
+	check_line(&w->run,
 		   "from memory        96.0% of the bytes read, 1005 of 1047 "
 		   "GiB (NFS mountstats);");
-	check_line(w, "  try next        --drop_caches=run : the same from "
-		      "empty caches");
+	check_line(&w->run,
+		   "  try next        --drop_caches=run : the same from "
+		   "empty caches");
 	w->result.ml.storage.memory_percent = 10;
-	check_lacks(w, "NOT STORAGE");
+	check_report_lacks(&w->run, "NOT STORAGE");
 	world_free(w);
 }
 END_TEST
@@ -495,11 +427,12 @@ START_TEST(caches_that_were_not_emptied_are_said)
 {
 	struct world *w = restore_new();
 	w->result.ml.restores.caches_dropped = false;
-	check_line(w, "  caches          NOT EMPTIED (drop_caches=no): only "
-		      "the files left this host's page cache");
+	check_line(&w->run,
+		   "  caches          NOT EMPTIED (drop_caches=no): only "
+		   "the files left this host's page cache");
 	w->job->direct = true;
-	check_line(w, "  caches          NOT EMPTIED (drop_caches=no); "
-		      "direct=1 passes by this host's page cache");
+	check_line(&w->run, "  caches          NOT EMPTIED (drop_caches=no); "
+			    "direct=1 passes by this host's page cache");
 	world_free(w);
 }
 END_TEST
@@ -508,8 +441,8 @@ START_TEST(what_was_verified_is_said)
 {
 	struct world *w = restore_new();
 	w->result.ml.restores.verified = true;
-	check_line(w, "  verified        every byte is what was saved "
-		      "(verify=crc32c)");
+	check_line(&w->run, "  verified        every byte is what was saved "
+			    "(verify=crc32c)");
 	world_free(w);
 }
 END_TEST
@@ -526,11 +459,12 @@ START_TEST(without_storage_nothing_is_said_of_it)
 	struct world *w = world_new();
 	w->job->engine = &null_engine;
 	w->result.ml.saves.durable = false;
-	check_line(w, "storage   none: ioengine=null touches no file");
-	check_line(w, "  try next        --ioengine=psync : the same with "
-		      "storage");
-	check_lacks(w, "NOT DURABLE");
-	check_lacks(w, "STORAGE-BOUND");
+	check_line(&w->run, "storage   none: ioengine=null touches no file");
+	check_line(&w->run,
+		   "  try next        --ioengine=psync : the same with "
+		   "storage");
+	check_report_lacks(&w->run, "NOT DURABLE");
+	check_report_lacks(&w->run, "STORAGE-BOUND");
 	w->job->engine = NULL;
 	world_free(w);
 }
@@ -543,14 +477,18 @@ START_TEST(a_part_of_the_ranks_and_of_the_bytes_is_said_early)
 	struct world *w = world_new();
 	w->result.ml.saves.job_ranks = 64;
 	w->job->scale = 1;
-	check_line(w, "save: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 "
-		      "GiB, scale=1%, 8 of 64 ranks)");
-	check_line(w, "  part of it      8 of 64 ranks are played by this "
-		      "host;");
-	check_line(w, "                  scale=1%: each tensor has that part "
-		      "of its bytes");
-	check_line(w, "  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); "
-		      "MLPerf scores the slowest of all");
+	check_line(&w->run,
+		   "save: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 "
+		   "GiB, scale=1%, 8 of 64 ranks)");
+	check_line(&w->run,
+		   "  part of it      8 of 64 ranks are played by this "
+		   "host;");
+	check_line(&w->run,
+		   "                  scale=1%: each tensor has that part "
+		   "of its bytes");
+	check_line(&w->run,
+		   "  slowest rank    1.055 GiB/s (rank 5, checkpoint 7); "
+		   "MLPerf scores the slowest of all");
 	world_free(w);
 }
 END_TEST
@@ -572,13 +510,15 @@ START_TEST(a_failed_checkpoint_is_said_early)
 	struct world *w = world_new();
 	fail_fourth(w);
 	mlgen_fail(&w->result.err, -EIO, "fsync");
-	check_line(w, "save: 8.71 GiB/s, 12.0 s per checkpoint; stopped by an "
-		      "error in checkpoint 4 of 10");
-	check_line(w,
+	check_line(&w->run,
+		   "save: 8.71 GiB/s, 12.0 s per checkpoint; stopped by an "
+		   "error in checkpoint 4 of 10");
+	check_line(&w->run,
 		   "  error           /mnt/array/ckpt/x: fsync: Input/output "
 		   "error");
-	check_line(w, "         4   not complete: /mnt/array/ckpt/x: fsync: "
-		      "Input/output error");
+	check_line(&w->run,
+		   "         4   not complete: /mnt/array/ckpt/x: fsync: "
+		   "Input/output error");
 	world_free(w);
 }
 END_TEST
@@ -589,10 +529,11 @@ START_TEST(an_interrupted_one_is_said_early)
 	fail_fourth(w);
 	snprintf(w->items[3].error, sizeof(w->items[3].error), "interrupted");
 	w->result.ml.interrupted = true;
-	check_line(w, "save: 8.71 GiB/s, 12.0 s per checkpoint; interrupted in "
-		      "checkpoint 4 of 10");
-	check_line(w, "         4   not complete: interrupted");
-	check_lacks(w, "  error  ");
+	check_line(&w->run,
+		   "save: 8.71 GiB/s, 12.0 s per checkpoint; interrupted in "
+		   "checkpoint 4 of 10");
+	check_line(&w->run, "         4   not complete: interrupted");
+	check_report_lacks(&w->run, "  error  ");
 	world_free(w);
 }
 END_TEST
@@ -608,12 +549,13 @@ START_TEST(none_is_said_to_be_none)
 	c->completed = 0;
 	c->bytes_per_sec = c->seconds_mean = NONE;
 	mlgen_fail(&w->result.err, -EIO, "fsync");
-	check_first(w, "save: no checkpoint was saved (stopped by an error in "
-		       "checkpoint 1 of 10)\n");
-	check_line(w,
+	check_first(&w->run,
+		    "save: no checkpoint was saved (stopped by an error in "
+		    "checkpoint 1 of 10)\n");
+	check_line(&w->run,
 		   "  error           /mnt/array/ckpt/x: fsync: Input/output "
 		   "error");
-	check_lacks(w, "nan");
+	check_report_lacks(&w->run, "nan");
 	world_free(w);
 }
 END_TEST
@@ -627,13 +569,13 @@ START_TEST(of_many_checkpoints_the_first_and_the_last_stay)
 	for (uint64_t i = 0; i < 1000; i++)
 		fill_item(&w->items[i], i);
 	c->count = c->completed = c->items.count = 1000;
-	check_line(w, "       ...");
-	check_line(w, "         2     11.82     104.7    8.86     1.107 "
-		      "(rank 1)");
-	check_lacks(w, "\n         3 ");
-	check_lacks(w, "\n       900 ");
+	check_line(&w->run, "       ...");
+	check_line(&w->run, "         2     11.82     104.7    8.86     1.107 "
+			    "(rank 1)");
+	check_report_lacks(&w->run, "\n         3 ");
+	check_report_lacks(&w->run, "\n       900 ");
 	c->count = c->completed = 5000;
-	check_lacks(w, "\n      1000 ");
+	check_report_lacks(&w->run, "\n      1000 ");
 	world_free(w);
 }
 END_TEST
@@ -650,16 +592,21 @@ START_TEST(renames_and_deletions_have_their_columns)
 	w->items[9].delete_seconds = c->delete_seconds = 0.412;
 	c->rename_ns = hist_of(10, MS);
 	c->unlink_ns = hist_of(16, 20 * MS);
-	check_line(w, "checkpoint   seconds       GiB   GiB/s   slowest rank, "
-		      "GiB/s  commit, s  delete, s");
-	check_line(w, "        10     11.98     104.7    8.74     1.092 (rank "
-		      "1)         0.004      0.412");
-	check_line(w, "deleted            1 older checkpoint, 16 files, in "
-		      "0.412 s (checkpoint_keep=10)");
-	check_line(w, "rename                 10   16.18         -        -    "
-		      "    -        -   65.95");
-	check_line(w, "unlink                 16  356.7          -        -    "
-		      "    -        - 1550");
+	check_line(&w->run,
+		   "checkpoint   seconds       GiB   GiB/s   slowest rank, "
+		   "GiB/s  commit, s  delete, s");
+	check_line(&w->run,
+		   "        10     11.98     104.7    8.74     1.092 (rank "
+		   "1)         0.004      0.412");
+	check_line(&w->run,
+		   "deleted            1 older checkpoint, 16 files, in "
+		   "0.412 s (checkpoint_keep=10)");
+	check_line(&w->run,
+		   "rename                 10   16.18         -        -    "
+		   "    -        -   65.95");
+	check_line(&w->run,
+		   "unlink                 16  356.7          -        -    "
+		   "    -        - 1550");
 	world_free(w);
 }
 END_TEST
@@ -700,18 +647,21 @@ static struct world *training_new(void)
 START_TEST(a_training_says_what_its_checkpoints_cost)
 {
 	struct world *w = training_new();
-	check_line(w, "checkpoints        10 of 104.7 GiB, 12.0 s each (first "
-		      "12.4, later 11.9), 8.71 GiB/s");
-	check_line(w, "checkpoint stall   120 s of training, async: 3.20 for "
-		      "snapshots, 0.400 for the one before");
-	check_line(w, "checkpoint time    write 37.3%  fsync 62.0%  open 0.1%  "
-		      "data 0.4%  other 0.2%  = 100%");
-	check_line(w, "accelerator time   compute 50.0%  stall 40.0%  "
-		      "checkpoint 10.0%               = 100%");
-	check_line(w,
+	check_line(&w->run,
+		   "checkpoints        10 of 104.7 GiB, 12.0 s each (first "
+		   "12.4, later 11.9), 8.71 GiB/s");
+	check_line(&w->run,
+		   "checkpoint stall   120 s of training, async: 3.20 for "
+		   "snapshots, 0.400 for the one before");
+	check_line(&w->run,
+		   "checkpoint time    write 37.3%  fsync 62.0%  open 0.1%  "
+		   "data 0.4%  other 0.2%  = 100%");
+	check_line(&w->run, "accelerator time   compute 50.0%  stall 40.0%  "
+			    "checkpoint 10.0%               = 100%");
+	check_line(&w->run,
 		   "saves, ms           count    mean      p50      p90      "
 		   "p99    p99.9      max");
-	check_line(w,
+	check_line(&w->run,
 		   "fsync                 160 1639      551.6   5117         "
 		   "   -        - 7804");
 	world_free(w);
@@ -747,11 +697,12 @@ START_TEST(a_training_with_checkpoints_fits_on_a_screen)
 	ml->saves.unlink_ns = hist_of(16, 20 * MS);
 	ml->saves.deleted_checkpoints = 1;
 	ml->saves.delete_seconds = 0.4;
-	check_line(w, "accelerator time   compute 50.0%  stall 40.0%  "
-		      "checkpoint 10.0%               = 100%");
-	check_line(w, "   20     250.0    28,000      0.000       0    0.0%  "
-		      "        0.000           0.000");
-	check_lacks(w, "\n   10 ");
+	check_line(&w->run, "accelerator time   compute 50.0%  stall 40.0%  "
+			    "checkpoint 10.0%               = 100%");
+	check_line(&w->run,
+		   "   20     250.0    28,000      0.000       0    0.0%  "
+		   "        0.000           0.000");
+	check_report_lacks(&w->run, "\n   10 ");
 	for (unsigned i = 0; i < 8; i++)
 		hist_free(all[i]);
 	world_free(w);
@@ -762,8 +713,9 @@ START_TEST(a_training_says_that_its_checkpoints_are_not_durable)
 {
 	struct world *w = training_new();
 	without_fsync(w);
-	check_first(w, "unet3d: 63.1% AU, 14.86 GiB/s; NOT DURABLE: 412 of "
-		       "1047 GiB in memory\n");
+	check_first(&w->run,
+		    "unet3d: 63.1% AU, 14.86 GiB/s; NOT DURABLE: 412 of "
+		    "1047 GiB in memory\n");
 	world_free(w);
 }
 END_TEST
@@ -773,12 +725,13 @@ START_TEST(a_training_without_checkpoints_says_nothing_of_them)
 	struct world *w = training_new();
 	free_hists(&w->result.ml.saves);
 	checkpoints_result_init(&w->result.ml.saves);
-	check_line(w, "checkpoints        none: the run was over before the "
-		      "first was due");
+	check_line(&w->run,
+		   "checkpoints        none: the run was over before the "
+		   "first was due");
 	mem_replace(&w->job->checkpoint_every, NULL);
-	check_lacks(w, "checkpoints");
-	check_lacks(w, "saves");
-	check_lacks(w, "DURABLE");
+	check_report_lacks(&w->run, "checkpoints");
+	check_report_lacks(&w->run, "saves");
+	check_report_lacks(&w->run, "DURABLE");
 	world_free(w);
 }
 END_TEST

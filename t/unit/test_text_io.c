@@ -10,8 +10,7 @@
 #include "base/mem.h"
 #include "config.h"
 #include "report/show.h"
-#include "report/text.h"
-#include "report/verdict.h"
+#include "report_text.h"
 #include "suites.h"
 
 #define NONE ((double)NAN)
@@ -170,84 +169,6 @@ static void world_free(struct world *w)
 	mem_free(w);
 }
 
-/* The report as a string; freed with free(). */
-static char *report_of(struct world *w, bool quiet)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *to = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(to);
-	verdict_fill(&w->run);
-	text_report(to, &w->run, quiet);
-	ck_assert_int_eq(fclose(to), 0);
-	return text;
-}
-
-/* Line by line: the one that differs says more than both texts. */
-static void check_text(const char *text, const char *expected)
-{
-	for (unsigned line = 1; *text || *expected; line++) {
-		size_t is = strcspn(text, "\n"), was = strcspn(expected, "\n");
-		ck_assert_msg(is == was && !memcmp(text, expected, is),
-			      "line %u is\n%.*s\nnot\n%.*s", line, (int)is,
-			      text, (int)was, expected);
-		text += is + (text[is] == '\n');
-		expected += was + (expected[was] == '\n');
-	}
-}
-
-/* 45 lines, 90 columns, plain ASCII, nothing at the ends of lines. */
-static void check_shape(const char *text)
-{
-	unsigned lines = 0;
-	for (const char *s = text; *s; lines++) {
-		size_t len = strcspn(s, "\n");
-		ck_assert_msg(len <= 90, "%zu columns: %.*s", len, (int)len, s);
-		ck_assert_msg(len == 0 || s[len - 1] != ' ',
-			      "blank at the end: %.*s|", (int)len, s);
-		for (size_t i = 0; i < len; i++)
-			ck_assert_msg(s[i] >= ' ' && s[i] < 0x7f,
-				      "not ASCII: %.*s", (int)len, s);
-		s += len + (s[len] == '\n');
-	}
-	ck_assert_msg(lines <= 45, "%u lines:\n%s", lines, text);
-}
-
-static void check_report(struct world *w, const char *expected)
-{
-	char *text = report_of(w, false);
-	check_shape(text);
-	check_text(text, expected);
-	free(text);
-}
-
-/* A line of the report is this, to the letter. */
-static void check_line(struct world *w, const char *line)
-{
-	char *text = report_of(w, false);
-	const char *at = text;
-	size_t len = strlen(line);
-	check_shape(text);
-	while (*at && (strcspn(at, "\n") != len || memcmp(at, line, len) != 0))
-		at += strcspn(at, "\n") + 1;
-	ck_assert_msg(*at != '\0', "no line '%s' in:\n%s", line, text);
-	free(text);
-}
-
-static void check_lacks(struct world *w, const char *part)
-{
-	char *text = report_of(w, false);
-	ck_assert_msg(!strstr(text, part), "'%s' in:\n%s", part, text);
-	free(text);
-}
-
-static void check_first(struct world *w, const char *line)
-{
-	char *text = report_of(w, true);
-	check_text(text, line);
-	free(text);
-}
-
 /* ---- numbers as fio writes them ---- */
 
 static const struct {
@@ -289,7 +210,7 @@ START_TEST(an_unpaced_read_job)
 {
 	struct world *w = world_new();
 	/* clang-format off */
-	check_report(w,
+	check_report(&w->run,
 		"rr: read 203k IOPS, 792 MiB/s\n"
 		"  read: IOPS=203k, BW=792MiB/s (830MB/s)(2048MiB/2586msec)\n"
 		"\n"
@@ -355,7 +276,7 @@ START_TEST(a_mixed_job_that_missed_its_rate)
 	struct world *w = world_new();
 	make_mixed(w);
 	/* clang-format off */
-	check_report(w,
+	check_report(&w->run,
 		"rr: read 21.3k IOPS, 83.1 MiB/s; write 1000 IOPS, 15.6 MiB/s; rate NOT MET\n"
 		"  read: IOPS=21.3k, BW=83.1MiB/s (87.1MB/s)(831MiB/10000msec)\n"
 		"  write: IOPS=1000, BW=15.6MiB/s (16.4MB/s)(156MiB/10000msec)\n"
@@ -398,9 +319,10 @@ START_TEST(a_direction_that_the_mix_holds_back_missed_nothing)
 	struct world *w = world_new();
 	make_mixed(w);
 	w->results[0].io.rate[0].is_missed = false;
-	check_line(w, "  rate            read asked 100 MiB/s, had 83.1 MiB/s: "
-		      "below, held back by the mix;");
-	check_lacks(w, "NOT MET");
+	check_line(&w->run,
+		   "  rate            read asked 100 MiB/s, had 83.1 MiB/s: "
+		   "below, held back by the mix;");
+	check_report_lacks(&w->run, "NOT MET");
 	world_free(w);
 }
 END_TEST
@@ -410,7 +332,7 @@ START_TEST(four_workers_share_a_block)
 	struct world *w = world_new();
 	add_workers(w, 4);
 	/* clang-format off */
-	check_report(w,
+	check_report(&w->run,
 		"rr: read 727k IOPS, 2.77 GiB/s (4 workers)\n"
 		"  read: IOPS=727k, BW=2839MiB/s (2976MB/s)(8192MiB/2885msec)\n"
 		"\n"
@@ -446,9 +368,9 @@ START_TEST(of_many_workers_three_stand_for_all)
 {
 	struct world *w = world_new();
 	add_workers(w, 64);
-	check_line(w, "slowest 63        59.0k      230    3.940");
-	check_line(w, "median 31         92.2k      360    3.940");
-	check_line(w, "fastest 0          203k      792    3.940");
+	check_line(&w->run, "slowest 63        59.0k      230    3.940");
+	check_line(&w->run, "median 31         92.2k      360    3.940");
+	check_line(&w->run, "fastest 0          203k      792    3.940");
 	world_free(w);
 }
 END_TEST
@@ -459,7 +381,7 @@ START_TEST(an_interrupted_job_says_how_long_it_ran)
 	w->results[0].io.interrupted = true;
 	w->results[0].io.complete = false;
 	check_first(
-		w,
+		&w->run,
 		"rr: read 203k IOPS, 792 MiB/s (interrupted after 2.59 s)\n");
 	world_free(w);
 }
@@ -469,10 +391,12 @@ START_TEST(an_error_and_nothing_moved_are_said)
 {
 	struct world *w = world_new();
 	mlgen_fail(&w->results[0].err, -EIO, "read /data/f17");
-	check_first(w, "rr: read 203k IOPS, 792 MiB/s (stopped by an error "
-		       "after 2.59 s)\n");
+	check_first(&w->run,
+		    "rr: read 203k IOPS, 792 MiB/s (stopped by an error "
+		    "after 2.59 s)\n");
 	w->results[0].read.total_ios = 0;
-	check_first(w, "rr: no operation was finished (stopped by an error)\n");
+	check_first(&w->run,
+		    "rr: no operation was finished (stopped by an error)\n");
 	world_free(w);
 }
 END_TEST
@@ -482,10 +406,10 @@ START_TEST(create_only_says_what_it_made)
 	struct world *w = world_new();
 	w->job->create_only = true;
 	w->results[0].read.total_ios = 0;
-	check_first(w, "rr: nothing to lay out, 1 file is there\n");
+	check_first(&w->run, "rr: nothing to lay out, 1 file is there\n");
 	w->results[0].io.laid_out_files = 1;
 	w->results[0].io.laid_out_bytes = 2 * GIB;
-	check_first(w, "rr: 1 file, 2 GiB laid out\n");
+	check_first(&w->run, "rr: 1 file, 2 GiB laid out\n");
 	world_free(w);
 }
 END_TEST
@@ -497,11 +421,14 @@ START_TEST(reads_from_the_page_cache_are_no_storage)
 	struct world *w = world_new();
 	w->job->direct = false;
 	w->results[0].io.storage.memory_percent = 98.2;
-	check_line(w, "rr: read 203k IOPS, 792 MiB/s      MEMORY, NOT STORAGE");
-	check_line(w, "  NOT A STORAGE RESULT   98.2% of the bytes read came "
-		      "from this host's page cache");
-	check_line(w, "  because         the files (2 GiB) fit into memory "
-		      "(256 GiB)");
+	check_line(&w->run,
+		   "rr: read 203k IOPS, 792 MiB/s      MEMORY, NOT STORAGE");
+	check_line(&w->run,
+		   "  NOT A STORAGE RESULT   98.2% of the bytes read came "
+		   "from this host's page cache");
+	check_line(&w->run,
+		   "  because         the files (2 GiB) fit into memory "
+		   "(256 GiB)");
 	world_free(w);
 }
 END_TEST
@@ -510,7 +437,7 @@ START_TEST(with_o_direct_a_counter_that_saw_less_decides_nothing)
 {
 	struct world *w = world_new();
 	w->results[0].io.storage.memory_percent = 98.2;
-	check_lacks(w, "NOT STORAGE");
+	check_report_lacks(&w->run, "NOT STORAGE");
 	world_free(w);
 }
 END_TEST
@@ -518,10 +445,11 @@ END_TEST
 START_TEST(a_full_host_is_said_and_nothing_else_is)
 {
 	struct world *w = world_new();
-	check_lacks(w, "because");
+	check_report_lacks(&w->run, "because");
 	w->results[0].io.host.cpu_percent = 97;
-	check_line(w, "  HOST-BOUND      CPU 97.0% busy (64 CPUs): this host "
-		      "may be the limit, not storage");
+	check_line(&w->run,
+		   "  HOST-BOUND      CPU 97.0% busy (64 CPUs): this host "
+		   "may be the limit, not storage");
 	world_free(w);
 }
 END_TEST
@@ -536,12 +464,12 @@ START_TEST(writes_that_nothing_waited_for_are_said)
 	r->io.ops.write = r->io.ops.read;
 	r->read = (struct direction_result){ 0 };
 	r->io.ops.read = (struct op_result){ 0 };
-	check_line(w,
+	check_line(&w->run,
 		   "writes             went to the page cache: nothing waited "
 		   "until storage had them (direct,");
-	check_lacks(w, "from memory");
+	check_report_lacks(&w->run, "from memory");
 	r->sync.total = 1;
-	check_lacks(w, "went to the page cache");
+	check_report_lacks(&w->run, "went to the page cache");
 	world_free(w);
 }
 END_TEST
@@ -551,8 +479,9 @@ START_TEST(latencies_of_a_part_are_not_those_of_all)
 {
 	struct world *w = world_new();
 	w->results[0].read.total_ios++;
-	check_line(w, "read              524,289        -        -        -"
-		      "        -        -        -        -");
+	check_line(&w->run,
+		   "read              524,289        -        -        -"
+		   "        -        -        -        -");
 	world_free(w);
 }
 END_TEST
@@ -566,8 +495,9 @@ START_TEST(what_the_disks_did_stands_once_below_all_jobs)
 				      .util = 98.2 };
 	w->run.disks = &w->disk;
 	w->run.disk_count = 1;
-	check_line(w, "disk      nvme1n1: 98.2% busy, 524,288 reads (2 GiB), "
-		      "0 writes (0 B),");
+	check_line(&w->run,
+		   "disk      nvme1n1: 98.2% busy, 524,288 reads (2 GiB), "
+		   "0 writes (0 B),");
 	world_free(w);
 }
 END_TEST
