@@ -103,3 +103,12 @@ void meta_do(struct mlgen_io *op)
 
 	op->result = does ? does(op) : -EOPNOTSUPP;
 }
+
+uint64_t meta_end_before(const char *path, uint64_t off)
+{
+	struct mlgen_file file = { .path = path, .fd = -1 };
+	struct mlgen_io op = { .op = MLGEN_STAT, .file = &file };
+
+	meta_do(&op);
+	return op.result == 0 && op.size_bytes < off ? op.size_bytes : off;
+}

@@ -12,3 +12,7 @@
  * READ and WRITE have -EOPNOTSUPP: those are the engine's.
  */
 void meta_do(struct mlgen_io *op);
+
+/* Where a file ends that has nothing at `off`: before that, as far as can be
+ * told. */
+uint64_t meta_end_before(const char *path, uint64_t off);

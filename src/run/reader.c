@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/meta.h"
 
 /* Larger ones gain nothing by a chain. */
 #define CHAIN_BYTES_MAX (1u << 20)
@@ -480,10 +481,15 @@ static void describe_short(const struct read_task *t, const char *where,
 {
 	uint64_t expected =
 		dataset_file_bytes(task_of(t)->config->dataset, file_of(t));
+	uint64_t end = t->error_off + t->error_done;
+
+	/* It may end long before what was asked for. */
+	if (t->error_done == 0)
+		end = meta_end_before(t->path, end);
 	mlgen_fail(err, -ENODATA,
 		   "%s: the file ends at %" PRIu64 " of %" PRIu64
 		   " bytes; it was truncated or replaced (%s)%s",
-		   t->path, t->error_off + t->error_done, expected, where,
+		   t->path, end, expected, where,
 		   is_ours(t) ? "; --phase=prepare writes it again" : "");
 }
 

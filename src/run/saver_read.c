@@ -42,14 +42,10 @@ int saver_failed_short(struct saver_thread *t, const struct io_op *op)
 {
 	struct mlgen_file *file = op->io.file;
 	uint64_t end = op->io.off + op->done_bytes;
-	struct mlgen_file named = { .path = file->path, .fd = -1 };
-	struct mlgen_io stat = { .op = MLGEN_STAT, .file = &named };
 
 	/* Not by the engine, which may have others under way. */
 	if (op->done_bytes == 0 && saver_touches_files(t->saver))
-		meta_do(&stat);
-	if (stat.size_bytes)
-		end = stat.size_bytes;
+		end = meta_end_before(file->path, end);
 	return saver_failed_as(t, -ENODATA,
 			       "%s: the file ends at %" PRIu64 " of %" PRIu64
 			       " bytes",
