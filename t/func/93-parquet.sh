@@ -125,7 +125,7 @@ for (const e of columns) {
 			FLOAT16: () => typeof v === 'number',
 		}[kind(e)] ?? (() => v.length === e.type_length)
 		if (!good()) fail(`${e.name} has ${v}`)
-		seen.add(v instanceof Uint8Array ? Buffer.from(v).toString('latin1') : v)
+		seen.add(v instanceof Uint8Array ? Buffer.from(v).toString('hex') : v)
 	}
 	// As many different values as random ones of that width would be; NaNs
 	// are one.
