@@ -20,7 +20,7 @@
  * An engine is built in, as engines/NAME.c with the table mlgen_engine_NAME, or
  * is a shared object of its own: see MLGEN_ENGINE_ABI.
  */
-#define MLGEN_ENGINE_ABI 2
+#define MLGEN_ENGINE_ABI 3
 
 /*
  * A shared object exports its table as `mlgen_engine` and is loaded by
@@ -100,6 +100,9 @@ struct mlgen_engine_job {
 	 * the device (polled, not cached, not waiting) does not count. */
 	bool is_preparing;
 	void *priv; /* the engine's */
+	/* Other workers of the same job, set up before these: a training's,
+	 * for those that save its checkpoints. NULL = none. */
+	const struct mlgen_engine_job *beside;
 	/* For an engine that wraps another: by name; NULL = not built. */
 	const struct mlgen_engine *(*find)(const char *name);
 };
@@ -124,7 +127,11 @@ struct mlgen_ctx {
 	/* The run's clock; real or virtual. */
 	uint64_t (*now_ns)(const struct mlgen_ctx *ctx);
 	void (*sleep_until)(const struct mlgen_ctx *ctx, uint64_t ns);
-	const void *clock; /* for the two above only */
+	/* Value number `index` of a distribution: this worker's own, and the
+	 * same in every run of the same randseed. */
+	uint64_t (*draw)(const struct mlgen_ctx *ctx,
+			 const struct mlgen_dist *dist, uint64_t index);
+	const void *clock; /* for the three above only */
 	void *priv;        /* the engine's */
 };
 

@@ -24,9 +24,9 @@ enum mlgen_type {
 	MLGEN_PERCENT, /* double, 0..100, written 2 or 2% */
 	MLGEN_ENUM,    /* int, one of `choices` */
 	MLGEN_STR,     /* char *, NULL = unset */
-	/* options only; the structs live in the program */
-	MLGEN_SIZE_DIST,  /* struct dist of bytes */
-	MLGEN_TIME_DIST,  /* struct dist of ns */
+	/* options only; of the structs, only mlgen_dist is for engines */
+	MLGEN_SIZE_DIST,  /* struct mlgen_dist of bytes */
+	MLGEN_TIME_DIST,  /* struct mlgen_dist of ns */
 	MLGEN_F64_LIST,   /* struct f64_list, a:b:c */
 	MLGEN_SIZE_PAIR,  /* struct u64_pair of bytes: read,write or both */
 	MLGEN_U64_PAIR,   /* struct u64_pair of counts, likewise */
@@ -44,6 +44,15 @@ enum mlgen_field_flags {
 	MLGEN_SELECTS = 2,  /* has [option=value] sections */
 	MLGEN_NULLABLE = 4, /* metric: UINT64_MAX or NaN prints as null */
 	MLGEN_REPEATS = 8,  /* command line: may be given several times */
+};
+
+/*
+ * A constant, `a`, where kind is 0; else a distribution, whose values ctx->draw
+ * gives. Parsed, checked and written by the program.
+ */
+struct mlgen_dist {
+	int kind;
+	double a, b;
 };
 
 struct mlgen_choice {
@@ -95,4 +104,6 @@ struct mlgen_field {
 #define MLGEN_F_PERCENT(s, m) .type = MLGEN_PERCENT, .off = MLGEN_MEMBER(s, m, double)
 #define MLGEN_F_ENUM(s, m, c) .type = MLGEN_ENUM, .off = MLGEN_MEMBER(s, m, int), .choices = (c)
 #define MLGEN_F_STR(s, m)   .type = MLGEN_STR, .off = MLGEN_MEMBER_STR(s, m)
+#define MLGEN_F_SIZE_DIST(s, m) .type = MLGEN_SIZE_DIST, .off = MLGEN_MEMBER(s, m, struct mlgen_dist)
+#define MLGEN_F_TIME_DIST(s, m) .type = MLGEN_TIME_DIST, .off = MLGEN_MEMBER(s, m, struct mlgen_dist)
 /* clang-format on */

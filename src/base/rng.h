@@ -21,7 +21,8 @@ enum rng_stream {
 	RNG_DIRECTION, /* read or write */
 	RNG_REQUEST,   /* size, and place where one may come twice */
 	RNG_PREPROCESS,
-	RNG_EVAL, /* compute times of an evaluation */
+	RNG_EVAL,   /* compute times of an evaluation */
+	RNG_ENGINE, /* what an engine draws, and the seeds of its workers */
 };
 
 /* 64 uniform bits. */

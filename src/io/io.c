@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/dist.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/units.h"
 #include "io/iobuf.h"
 #include "io/meta.h"
@@ -37,6 +39,7 @@ struct io {
 	struct seen seen;
 	struct mlgen_ctx ctx;
 	enum mem_kind mem;
+	uint64_t seed;
 };
 
 static uint64_t ctx_now(const struct mlgen_ctx *ctx)
@@ -51,6 +54,26 @@ static void ctx_sleep_until(const struct mlgen_ctx *ctx, uint64_t ns)
 	const struct io *io = ctx->clock;
 
 	clock_sleep_until(io->clock, ns);
+}
+
+/* An engine's option is parsed into the one and read as the other. */
+_Static_assert(sizeof(struct dist) == sizeof(struct mlgen_dist) &&
+		       offsetof(struct dist, a) ==
+			       offsetof(struct mlgen_dist, a) &&
+		       offsetof(struct dist, b) ==
+			       offsetof(struct mlgen_dist, b) &&
+		       DIST_CONST == 0,
+	       "mlgen/field.h and base/dist.h differ");
+
+static uint64_t ctx_draw(const struct mlgen_ctx *ctx,
+			 const struct mlgen_dist *dist, uint64_t index)
+{
+	const struct io *io = ctx->clock;
+	const struct dist own = { .kind = (enum dist_kind)dist->kind,
+				  .a = dist->a,
+				  .b = dist->b };
+
+	return dist_draw(&own, io->seed, RNG_ENGINE, index);
 }
 
 static bool engine_takes(const struct io *io, const struct io_op *op)
@@ -370,6 +393,7 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 	io->stat = cfg->stat;
 	io->iodepth = cfg->iodepth;
 	io->mem = cfg->mem;
+	io->seed = cfg->seed;
 	io->last = &io->first;
 	io->ctx = (struct mlgen_ctx){
 		.job = cfg->job,
@@ -379,6 +403,7 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 		.buf_bytes = cfg->buf_bytes,
 		.now_ns = ctx_now,
 		.sleep_until = ctx_sleep_until,
+		.draw = ctx_draw,
 		.clock = io,
 	};
 	make_queue(io, cfg);

@@ -87,6 +87,7 @@ struct io_config {
 	size_t buf_bytes;   /* multiple of 4096 */
 	enum mem_kind mem;  /* of the buffer */
 	uint64_t stamp;     /* of what is written; 0 = none */
+	uint64_t seed;      /* of what the engine draws: the worker's own */
 };
 
 /* On the worker's thread: buffer, engine ctx. 0 or -errno with err. */

@@ -502,7 +502,10 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 			.files = job_samples_at_once(t->job),
 			.buf_bytes =
 				plan_buffer_bytes(&t->stages.train.plan, depth),
-			.mem = (enum mem_kind)t->job->mem },
+			.mem = (enum mem_kind)t->job->mem,
+			.seed = rng_u64(t->job->randseed, RNG_ENGINE,
+					l->rank->index * t->job->read_threads +
+						l->index) },
 	};
 	int rc;
 

@@ -111,6 +111,7 @@ static int start_engine(struct saver *s, struct mlgen_err *err)
 		.opts = job->engine_opts,
 		.find = engines_find,
 		.workers = (unsigned)s->thread_count,
+		.beside = s->cfg.beside,
 	};
 	return job->engine->job_init
 		       ? job->engine->job_init(&s->engine_job, err)

@@ -38,6 +38,8 @@ struct saver_config {
 	const _Atomic bool *interrupted;
 	bool is_restore;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
+	/* Of the training that it saves for; NULL = it is alone. */
+	const struct mlgen_engine_job *beside;
 };
 
 /* The span that its slices need content of (content_new): a request, or what

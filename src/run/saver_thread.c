@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "run/saver_inside.h"
 
 static bool saves(const struct saver *s)
@@ -74,7 +75,11 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 			.iodepth = t->depth,
 			.files = (unsigned)t->file_slots + 1,
 			.buf_bytes = t->depth * s->slice_bytes,
-			.mem = (enum mem_kind)s->cfg.job->mem },
+			.mem = (enum mem_kind)s->cfg.job->mem,
+			/* From the other end: loaders count from 0. */
+			.seed = rng_u64(s->cfg.job->randseed, RNG_ENGINE,
+					UINT64_MAX -
+						(uint64_t)(t - s->threads)) },
 	};
 	int rc = worker_open(&t->worker, &cfg, err);
 

@@ -195,6 +195,8 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
 		.interrupted = &run->interrupted,
 		.is_restore = s->job->phase == PHASE_RESTORE,
 		.align_bytes = s->checkpoint_align_bytes,
+		.beside = s->job->phase == PHASE_TRAIN ? &s->train.engine_job
+						       : NULL,
 	};
 
 	return saver_new(&s->saver, &cfg, err);

@@ -51,6 +51,9 @@ void stream_fini(struct stream *s);
 
 void *stream_main(void *arg); /* a struct stream */
 
+/* What each has for its requests. */
+size_t stream_buffer_bytes(const struct job *j, unsigned depth);
+
 /* On its own thread: everything up to the first request, and what is left to
  * do behind the last. 0 or -errno with err. */
 int stream_set_up(struct stream *s, struct mlgen_err *err);

@@ -12,15 +12,6 @@
 #define BUFFER_BYTES (UINT64_C(256) << 20)
 #define PAGE_BYTES UINT64_C(4096)
 
-static size_t buffer_bytes(const struct job *j, unsigned depth)
-{
-	uint64_t one = pattern_largest_bytes(j), all;
-
-	one = (one + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-	all = one < BUFFER_BYTES / depth ? one * depth : BUFFER_BYTES;
-	return (size_t)all;
-}
-
 /* What is written cannot be compressed, and every worker writes its own. */
 static void fill_buffer(struct stream *s)
 {
@@ -41,8 +32,9 @@ static int open_io(struct stream *s, struct mlgen_err *err)
 			.clock = s->all->clock,
 			.iodepth = s->depth,
 			.files = (unsigned)s->file_count,
-			.buf_bytes = buffer_bytes(j, s->depth),
-			.mem = (enum mem_kind)j->mem },
+			.buf_bytes = stream_buffer_bytes(j, s->depth),
+			.mem = (enum mem_kind)j->mem,
+			.seed = rng_u64(j->randseed, RNG_ENGINE, s->index) },
 	};
 	int rc;
 
@@ -175,6 +167,15 @@ static unsigned batch_submit(const struct job *j)
 	if (j->iodepth_batch_submit)
 		return (unsigned)j->iodepth_batch_submit;
 	return j->direct ? 1 : 0;
+}
+
+size_t stream_buffer_bytes(const struct job *j, unsigned depth)
+{
+	uint64_t one = pattern_largest_bytes(j), all;
+
+	one = (one + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	all = one < BUFFER_BYTES / depth ? one * depth : BUFFER_BYTES;
+	return (size_t)all;
 }
 
 int stream_set_up(struct stream *s, struct mlgen_err *err)

@@ -204,7 +204,8 @@ static inline void rig_saver(struct rig *r)
 				    .place = &r->place,
 				    .clock = r->clock,
 				    .failure = &r->failure,
-				    .interrupted = &r->interrupted };
+				    .interrupted = &r->interrupted,
+				    .beside = &r->train.engine_job };
 
 	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s",
 		      r->err.text);
