@@ -93,7 +93,6 @@ struct ring {
 	struct mlgen_ctx *ctx;
 	const struct uring_opts *opts;
 	bool is_open;
-	const char *task_work; /* the way completions are worked off */
 	bool takes[MLGEN_OPS]; /* this ring does it; others are done here */
 	unsigned in_kernel;
 	int rw_flags;
@@ -265,20 +264,44 @@ __attribute__((format(printf, 2, 3))) static void note(struct mlgen_ctx *ctx,
 	       text);
 }
 
+/* Those that the ring has been set up with, as the kernel names them; IOPOLL
+ * has words of its own. */
+static void put_flags(const struct ring *r, char *text, size_t size)
+{
+	static const struct {
+		unsigned flag;
+		const char *name;
+	} names[] = {
+		{ IORING_SETUP_SQPOLL, "SQPOLL" },
+		{ IORING_SETUP_SINGLE_ISSUER, "SINGLE_ISSUER" },
+		{ IORING_SETUP_DEFER_TASKRUN, "DEFER_TASKRUN" },
+		{ IORING_SETUP_COOP_TASKRUN, "COOP_TASKRUN" },
+		{ IORING_SETUP_TASKRUN_FLAG, "TASKRUN_FLAG" },
+		{ IORING_SETUP_SUBMIT_ALL, "SUBMIT_ALL" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (r->uring.flags & names[i].flag)
+			append(text, size, "%s%s", *text ? "|" : "",
+			       names[i].name);
+}
+
 static void say_in_use(struct ring *r)
 {
 	struct mlgen_ctx *ctx = r->ctx;
+	char flags[96] = "";
 	const char *const means[] = {
 		r->slots && r->fixed_bytes ? "registered files and buffers"
 		: r->slots                 ? "registered files"
 		: r->fixed_bytes           ? "registered buffers"
 					   : "",
-		r->task_work,
+		flags,
 		r->opts->hipri ? "polled completions" : "",
 		r->opts->uncached ? "RWF_DONTCACHE" : "",
 		r->opts->nowait ? "RWF_NOWAIT" : "",
 	};
 
+	put_flags(r, flags, sizeof(flags));
 	for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++)
 		if (*means[i])
 			append(ctx->in_use, sizeof(ctx->in_use), "%s%s",
@@ -295,21 +318,15 @@ static void say_in_use(struct ring *r)
  * IORING_SETUP_NO_SQARRAY is not for this list: a liburing that does not know
  * it returns completions that are none.
  */
-static const struct {
-	unsigned flags;
-	const char *name;
-} set_ups[] = {
-	{ IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
-		  IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
-	  "DEFER_TASKRUN" },
-	{ IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
-		  IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
-	  "COOP_TASKRUN" },
-	{ IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN |
-		  IORING_SETUP_TASKRUN_FLAG,
-	  "COOP_TASKRUN" },
-	{ IORING_SETUP_SUBMIT_ALL, "" },
-	{ 0, "" },
+static const unsigned set_ups[] = {
+	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
+		IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
+	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
+		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
+	IORING_SETUP_SUBMIT_ALL | IORING_SETUP_COOP_TASKRUN |
+		IORING_SETUP_TASKRUN_FLAG,
+	IORING_SETUP_SUBMIT_ALL,
+	0,
 };
 
 /* Of no use where another thread submits, and refused. */
@@ -326,12 +343,10 @@ static int set_up(struct ring *r)
 	if (r->opts->sqthread_poll)
 		entries *= 2;
 	for (size_t i = 0; i < sizeof(set_ups) / sizeof(set_ups[0]); i++) {
-		flags = set_ups[i].flags;
-		r->task_work = set_ups[i].name;
+		flags = set_ups[i];
 		if (r->opts->sqthread_poll) {
 			flags &= ~NOT_WITH_SQPOLL;
 			flags |= IORING_SETUP_SQPOLL;
-			r->task_work = "SQPOLL";
 		}
 		if (r->opts->hipri)
 			flags |= IORING_SETUP_IOPOLL;

@@ -369,6 +369,12 @@ uint64_t dataset_all_files(const struct dataset *ds)
 	return ds->files * ds->parts;
 }
 
+uint64_t dataset_file_of(const struct dataset *ds, uint64_t file)
+{
+	file %= ds->files;
+	return ds->distinct_files ? file % ds->distinct_files : file;
+}
+
 uint64_t dataset_samples(const struct dataset *ds)
 {
 	return ds->files * ds->samples_per_file;
@@ -408,11 +414,11 @@ int dataset_path(const struct dataset *ds, uint64_t file, char *out,
 	int n, name;
 
 	if (ds->scan)
-		return path_of_scan(ds, file, out, size);
+		return path_of_scan(ds, dataset_file_of(ds, file), out, size);
 	n = dataset_folder(ds, part, out, size);
 	if (n < 0)
 		return n;
-	file %= ds->files;
+	file = dataset_file_of(ds, file);
 	if (ds->subfolders > 1)
 		snprintf(sub, sizeof(sub), "/%0*" PRIu64,
 			 (int)digits(ds->subfolders - 1),
@@ -438,7 +444,7 @@ uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file)
 	struct file_shape shape;
 
 	if (ds->scan)
-		return scan_size(ds->scan, file);
+		return scan_size(ds->scan, dataset_file_of(ds, file));
 	format_shape(ds, file, &shape);
 	return ds->format->file_bytes(&shape);
 }

@@ -47,6 +47,9 @@ struct dataset {
 	char *directory;      /* owned */
 	uint64_t files;       /* that this job reads; of each part */
 	uint64_t files_named; /* the N in the names; the manifest's */
+	/* Names and sizes repeat after so many files; 0 = they do not. Of a
+	 * dataset that is only read. */
+	uint64_t distinct_files;
 	uint64_t samples_per_file;
 	uint64_t subfolders;
 	struct dist sample_size;
@@ -110,6 +113,11 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 			uint64_t ranks, struct mlgen_err *err);
 
 uint64_t dataset_all_files(const struct dataset *ds); /* of all parts */
+
+/* Within its part, the file that stands for this one: itself, but with
+ * distinct_files. */
+uint64_t dataset_file_of(const struct dataset *ds, uint64_t file);
+
 uint64_t dataset_samples(const struct dataset *ds);
 uint64_t dataset_extents(const struct dataset *ds);
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x);

@@ -42,11 +42,13 @@ void format_shape(const struct dataset *ds, uint64_t file,
 	shape->two_sides = ds->sample_size.kind == DIST_DLIO;
 	if (ds->scan) {
 		shape->sides[0] = 1;
-		shape->sides[1] = scan_size(ds->scan, file);
+		shape->sides[1] =
+			scan_size(ds->scan, dataset_file_of(ds, file));
 		return;
 	}
 	dist_draw_sides(&ds->sample_size, DATASET_SEED, RNG_SAMPLE_SIZE,
-			ds->first_size + file % ds->files, shape->sides);
+			ds->first_size + dataset_file_of(ds, file),
+			shape->sides);
 }
 
 uint64_t format_sample_bytes(const struct file_shape *shape)

@@ -16,9 +16,13 @@ static int fail(int code, struct mlgen_err *err)
 {
 	return mlgen_fail(err, code,
 			  "drop_caches: " DROP_PATH
-			  ": %s; this host's caches are emptied by root only; "
-			  "--drop_caches=no leaves them as they are",
-			  strerror(-code));
+			  ": %s; %s. --drop_caches=no leaves this host's "
+			  "caches as they are, and what they hold is then not "
+			  "read from storage",
+			  strerror(-code),
+			  code == -EROFS ? "a container mostly has it "
+					   "read-only: run mlgen outside"
+					 : "it takes root");
 }
 
 static int open_it(const char *root, struct mlgen_err *err)

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "io/cgroup.h"
 #include "io/sysfile.h"
 
 #define CPUS_MAX 8192u /* NR_CPUS of the largest kernels */
@@ -89,62 +90,18 @@ static void v1_group(const char *root, const char *group, uint64_t *cpus,
 		lower(memory_bytes, bytes);
 }
 
-/*
- * A group and all above it: each can limit. Inside a container the path is
- * often the host's and not visible; its top directory is the container's own.
- */
-static void group_and_above(const char *root, const char *mount, char *group,
-			    bool is_v2, uint64_t *cpus, uint64_t *memory_bytes)
+struct limits {
+	uint64_t *cpus, *memory_bytes;
+};
+
+static void see_limits(void *arg, const char *root, const char *dir, bool is_v2)
 {
-	char path[PATH_MAX / 2];
-	char *slash;
+	struct limits *l = arg;
 
-	do {
-		slash = strrchr(group, '/');
-		snprintf(path, sizeof(path), "%s%s", mount, group);
-		if (is_v2)
-			v2_group(root, path, cpus, memory_bytes);
-		else
-			v1_group(root, path, cpus, memory_bytes);
-		if (slash)
-			*slash = '\0';
-	} while (slash);
-}
-
-static bool has_word(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (; *list; list += strcspn(list, ","), list += *list == ',')
-		if (strncmp(list, word, len) == 0 && strchr(",", list[len]))
-			return true;
-	return false;
-}
-
-/* A line of /proc/self/cgroup: "4:memory:/a/b", version 2: "0::/a/b". */
-static void cgroup_line(const char *root, char *line, uint64_t *cpus,
-			uint64_t *memory_bytes)
-{
-	static const char *const v1[] = { "cpu", "memory" };
-	static const char *const v2[] = { "", "/unified" };
-	char *kinds = strchr(line, ':');
-	char *group = kinds ? strchr(kinds + 1, ':') : NULL;
-	char mount[64], copy[PATH_MAX / 4];
-
-	if (!group)
-		return;
-	*group++ = '\0';
-	kinds++;
-	group[strcspn(group, "\n")] = '\0';
-	for (unsigned i = 0; i < 2; i++) {
-		bool is_v2 = kinds[0] == '\0';
-		if (!is_v2 && !has_word(kinds, v1[i]))
-			continue;
-		snprintf(mount, sizeof(mount), "/sys/fs/cgroup%s%s",
-			 is_v2 ? v2[i] : "/", is_v2 ? "" : v1[i]);
-		snprintf(copy, sizeof(copy), "%s", group);
-		group_and_above(root, mount, copy, is_v2, cpus, memory_bytes);
-	}
+	if (is_v2)
+		v2_group(root, dir, l->cpus, l->memory_bytes);
+	else
+		v1_group(root, dir, l->cpus, l->memory_bytes);
 }
 
 static uint64_t timeval_ns(const struct timeval *t)
@@ -158,6 +115,9 @@ static uint64_t busy_ticks(const char *line, const union cpus *allowed)
 	uint64_t t[8] = { 0 };
 	unsigned cpu;
 
+	/* The sum of all has a blank there, which %u would skip. */
+	if (line[3] == ' ')
+		return 0;
 	if (sscanf(line,
 		   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
 		   " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
@@ -270,6 +230,115 @@ static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 	return *at ? not_a_list(list, err) : 0;
 }
 
+/* Up to `end`, quoted if a shell would take it apart. False: no room. */
+static bool put_argument(char *out, size_t size, const char *arg)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-_=+./,:@%^";
+	size_t at = strlen(out);
+	bool quoted = !arg[0] || arg[strspn(arg, plain)];
+
+	/* Each of its bytes takes four at most: '\'' */
+	if (at + 4 * strlen(arg) + 8 > size)
+		return false;
+	if (at)
+		out[at++] = ' ';
+	if (quoted)
+		out[at++] = '\'';
+	for (; *arg; arg++) {
+		if (*arg == '\'') {
+			memcpy(out + at, "'\\'", 3);
+			at += 3;
+		}
+		out[at++] = *arg;
+	}
+	if (quoted)
+		out[at++] = '\'';
+	out[at] = '\0';
+	return true;
+}
+
+void host_read_command(struct host *h, const char *root)
+{
+	char path[PATH_MAX], *text = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	h->command[0] = '\0';
+	snprintf(path, sizeof(path), "%s/proc/self/cmdline", root);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (getdelim(&text, &size, '\0', f) >= 0) {
+		/* "..." always has room: arguments leave eight bytes. */
+		if (put_argument(h->command, sizeof(h->command), text))
+			continue;
+		strncat(h->command, " ...",
+			sizeof(h->command) - strlen(h->command) - 1);
+		break;
+	}
+	free(text);
+	fclose(f);
+}
+
+/* "model name : AMD EPYC", of POWER "cpu : POWER9"; ARM has no name here. */
+static bool model_of(const char *line, char *out, size_t size)
+{
+	static const char *const keys[] = { "model name", "cpu\t" };
+	const char *value = strchr(line, ':');
+
+	for (size_t i = 0; value && i < sizeof(keys) / sizeof(*keys); i++)
+		if (strncmp(line, keys[i], strlen(keys[i])) == 0) {
+			value += 1 + strspn(value + 1, " \t");
+			snprintf(out, size, "%.*s", (int)strcspn(value, "\n"),
+				 value);
+			return true;
+		}
+	return false;
+}
+
+/* "0-1,3" are three. */
+static uint64_t count_list(const char *list)
+{
+	uint64_t n = 0;
+	unsigned first, last;
+	int len;
+
+	for (; *list; list += *list == ',') {
+		if (sscanf(list, "%u%n", &first, &len) != 1)
+			return 0;
+		list += len;
+		last = first;
+		if (*list == '-' && sscanf(list + 1, "%u%n", &last, &len) == 1)
+			list += 1 + len;
+		n += last - first + 1;
+	}
+	return n;
+}
+
+void host_read_model(struct host *h, const char *root)
+{
+	char path[PATH_MAX], line[512];
+	struct utsname u;
+	FILE *f;
+
+	h->cpu_model[0] = '\0';
+	snprintf(path, sizeof(path), "%s/proc/cpuinfo", root);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) &&
+	       !model_of(line, h->cpu_model, sizeof(h->cpu_model)))
+		;
+	if (f)
+		fclose(f);
+	if (!h->cpu_model[0] && uname(&u) == 0)
+		snprintf(h->cpu_model, sizeof(h->cpu_model), "%.64s",
+			 u.machine);
+	if (sysfile_line(line, sizeof(line), root,
+			 "/sys/devices/system/node/online") == 0)
+		h->numa_nodes = count_list(line);
+}
+
 void host_read(struct host *h)
 {
 	struct utsname u;
@@ -292,21 +361,17 @@ void host_read(struct host *h)
 	}
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
 		h->open_files = files.rlim_cur;
+	host_read_model(h, "");
+	host_read_command(h, "");
 }
 
 void host_cgroup_limits(const char *root, uint64_t *cpus,
 			uint64_t *memory_bytes)
 {
-	char path[PATH_MAX], line[1024];
-	FILE *f;
+	struct limits l = { cpus, memory_bytes };
 
-	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	while (fgets(line, sizeof(line), f))
-		cgroup_line(root, line, cpus, memory_bytes);
-	fclose(f);
+	cgroup_walk(root, "cpu", see_limits, &l);
+	cgroup_walk(root, "memory", see_limits, &l);
 }
 
 uint64_t host_resident_bytes(void)

@@ -14,10 +14,19 @@ struct host {
 	uint64_t cpus_online;
 	uint64_t
 		memory_bytes; /* the smaller of MemTotal and the cgroup limit */
-	uint64_t open_files;  /* RLIMIT_NOFILE, soft */
+	uint64_t memory_limit_bytes; /* of memory_limit; 0 = none */
+	uint64_t open_files;         /* RLIMIT_NOFILE, soft */
+	char cpu_model[96];          /* "" = unknown */
+	uint64_t numa_nodes;         /* 0 = unknown */
+	/* This process's, quoted for a shell; ends in "..." if it is longer. */
+	char command[4096];
 };
 
 void host_read(struct host *h);
+
+/* The parts of it that are read from files; `root` as below. */
+void host_read_model(struct host *h, const char *root);
+void host_read_command(struct host *h, const char *root);
 
 /*
  * Lower the two to the limits of this process's control groups (v2 cpu.max and

@@ -238,6 +238,15 @@ static void put_scheduler(struct mount *m, const char *disk)
 	put(m->scheduler, sizeof(m->scheduler), close ? open + 1 : line);
 }
 
+/* Of SCSI and NVMe disks; what has none is no piece of hardware. */
+static void put_model(struct mount *m, const char *disk)
+{
+	char line[sizeof(m->device_model)];
+
+	if (sysfile_line(line, sizeof(line), disk, "/device/model") == 0)
+		put(m->device_model, sizeof(m->device_model), line);
+}
+
 /* The sysfs directory of the whole disk. False: no block device. */
 static bool find_disk(char *disk, const char *root, unsigned dev_major,
 		      unsigned dev_minor)
@@ -285,6 +294,7 @@ static void put_device(struct mount *m, const char *root)
 	put_kind(m, disk);
 	put_paths(m, root, disk);
 	put_scheduler(m, disk);
+	put_model(m, disk);
 	if (sysfile_u64(&kib, disk, "/queue/read_ahead_kb") == 0)
 		m->read_ahead_bytes = kib * 1024;
 }

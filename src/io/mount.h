@@ -14,10 +14,11 @@ struct mount {
 	char source[256]; /* "/dev/vda1", "192.0.2.1:/ai" */
 	char target[256]; /* mount point */
 	char options[512];
-	char device[64];      /* whole disk, "vda"; "" = no block device */
-	char device_kind[32]; /* "virtio", "nvme", "nvme-rdma", "scsi", "md",
+	char device[64];       /* whole disk, "vda"; "" = no block device */
+	char device_kind[32];  /* "virtio", "nvme", "nvme-rdma", "scsi", "md",
 				 * ...; "" = unknown */
-	char scheduler[32];   /* "none", "mq-deadline", "" = unknown */
+	char device_model[64]; /* "SAMSUNG MZQL21T9"; "" = unknown */
+	char scheduler[32];    /* "none", "mq-deadline", "" = unknown */
 	uint64_t read_ahead_bytes;     /* 0 = unknown */
 	unsigned dev_major, dev_minor; /* of the whole disk, for counters */
 	unsigned paths;                /* of a multipath disk; 0 = it is none */

@@ -88,8 +88,9 @@ struct job {
 	uint64_t samples_per_file;
 	uint64_t subfolders;
 	struct dist sample_size;
-	double scale;         /* percent of num_files */
-	double dataset_ratio; /* x memory; 0 = use num_files */
+	double scale;            /* percent of num_files */
+	double dataset_ratio;    /* x memory; 0 = use num_files */
+	uint64_t distinct_files; /* that are read; 0 = all */
 	int dataset;
 	int scan_errors;
 	uint64_t label_size_bytes; /* of a second file per sample; 0 = none */
@@ -179,6 +180,8 @@ struct job {
 	bool end_fsync;
 	bool create_only;
 
+	uint64_t memory_limit; /* bytes; 0 = none; the same in all jobs */
+	bool memory_limit_required;
 	uint64_t randseed;
 	char *cpus_allowed; /* NULL = no change */
 	int numa;

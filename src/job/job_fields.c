@@ -185,9 +185,10 @@ static const struct mlgen_choice kb_bases[] = {
 /* No test runs for longer than a year; a longer time is a slip of units. */
 #define LONGEST_RUN (366 * NS_PER_DAY)
 
-/* Exact in a double, and products of two counts fit uint64_t (job_check). */
+/* Exact in a double. As a sample has a byte, a dataset of 8 EiB at most keeps
+ * their product in uint64_t (job_check_train.c). */
 #define MOST_FILES 1e10
-#define MOST_SAMPLES_PER_FILE 1e9
+#define MOST_SAMPLES_PER_FILE 1e10
 #define MOST_STEPS 1e15
 
 /* Of one file or device; sums over all workers of a job fit uint64_t. */
@@ -222,6 +223,13 @@ const struct mlgen_field job_fields[] = {
 	  .def = "123", .group = "Job", .flags = MLGEN_FIO,
 	  .help = "Seed of everything random; the same seed reads the same samples in the same order.\n"
 		  "DLIO: train.seed." },
+	{ "memory_limit", MLGEN_F_SIZE(struct job, memory_limit),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Job",
+	  .help = "Memory that mlgen and the page cache of what it reads may take, by a control group of its own; 0 is all there is.\n"
+		  "The same for all jobs. dataset_ratio counts from it." },
+	{ "memory_limit_required", MLGEN_F_BOOL(struct job, memory_limit_required),
+	  .def = "1", .group = "Job",
+	  .help = "Refuse to run where memory_limit cannot be had; with 0 a warning is enough." },
 	{ "cpus_allowed", MLGEN_F_STR(struct job, cpus_allowed),
 	  .group = "Job", .flags = MLGEN_FIO,
 	  .help = "Run the job's threads on these CPUs only, such as 0-3,8." },
@@ -272,6 +280,10 @@ const struct mlgen_field job_fields[] = {
 	  .def = "0", .max = 1000, .unit = "x memory", .group = "Dataset",
 	  .help = "Choose num_files so that the dataset is this many times this host's memory; 0 keeps num_files.\n"
 		  "MLPerf Storage asks for 5, so that the page cache cannot hold it." },
+	{ "distinct_files", MLGEN_F_U64(struct job, distinct_files),
+	  .def = "0", .max = MOST_FILES, .unit = "files", .group = "Dataset",
+	  .help = "Read only so many files, the first of the dataset, over and over in place of all the others; 0 reads all.\n"
+		  "Few enough stay in the page cache: --ceiling does so." },
 
 	{ "dataset", MLGEN_F_ENUM(struct job, dataset, datasets),
 	  .def = "made", .group = "Dataset",

@@ -232,9 +232,10 @@ static void collect_some(struct job_result *out, struct slot *s,
 			 struct opstat *t, uint64_t first, uint64_t n)
 {
 	struct io_result *io = &out->io;
+	/* Of one worker alone the job's are kept, as run_tick does. */
 	const struct rate_set *rates =
-		is_one_record(s) ? &s->rates
-				 : &s->streams.streams[first].worker.rates;
+		records(s) > 1 ? &s->streams.streams[first].worker.rates
+			       : &s->rates;
 	bool was_late = false;
 
 	io->complete = true;

@@ -164,6 +164,8 @@ static int make_saver(struct slot *s, struct run_shared *r,
 static int start(struct slot *s, struct run_shared *r, uint64_t now_ns,
 		 struct mlgen_err *err)
 {
+	/* From here on it is only read. */
+	s->dataset.distinct_files = s->job->distinct_files;
 	int rc = train_init(&s->train, s->job, &s->dataset, eval_of(s),
 			    s->align_bytes, r->cfg.clock, &r->failure,
 			    &r->interrupted, err);
@@ -171,6 +173,7 @@ static int start(struct slot *s, struct run_shared *r, uint64_t now_ns,
 		rc = make_saver(s, r, err);
 	if (rc < 0)
 		return rc;
+	train_give_up_below(&s->train, r->cfg.au_floor);
 	s->train.place = &s->place;
 	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
 	/* It was looked at just now. */

@@ -2,7 +2,9 @@
 /* collect.c - see collect.h. DESIGN.md, "What the numbers mean". */
 #include "run/collect.h"
 
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "run/activity.h"
@@ -101,6 +103,9 @@ void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 		.resident_before_percent = s->resident_before_percent,
 		.resident_files = s->prepare.resident_files,
 		.cache_drops = s->train.drops,
+		.caches_dropped = s->has_dropped_caches,
+		.device_model = or_null(m->device_model),
+		.slowest_sample_ns = (double)NAN,
 	};
 }
 
@@ -127,6 +132,37 @@ void collect_network(struct network_result *n, const struct slot *s)
 	n->percent = of_line;
 }
 
+/* The sample that took longest of all, where there are samples. */
+void collect_slowest(struct storage_result *st, const struct opstat *t)
+{
+	const struct dataset *ds = t->slowest.of;
+	char path[PATH_MAX];
+	size_t len, cut = 0;
+
+	if (!ds || dataset_path(ds, t->slowest.file, path, sizeof(path)) < 0)
+		return;
+	len = strlen(path);
+	if (len >= sizeof(st->slowest_file)) {
+		cut = len + 1 - sizeof(st->slowest_file);
+		memcpy(path + cut, "...", 3);
+	}
+	memcpy(st->slowest_file, path + cut, len - cut + 1);
+	st->slowest_sample_ns = (double)t->slowest.ns;
+	st->slowest_file_bytes = dataset_file_bytes(ds, t->slowest.file);
+}
+
+static void collect_noise(struct noise *n, const struct slot *s, double ns)
+{
+	const struct host_cpu *a = &s->cpu_before, *b = &s->cpu_after;
+	uint64_t own = b->process_user_ns + b->process_system_ns -
+		       a->process_user_ns - a->process_system_ns;
+
+	noise_between(n, &s->noise_before, &s->noise_after, ns, (double)own);
+	if (s->mhz_looks)
+		n->clock_mhz = s->mhz_sum / (double)s->mhz_looks;
+	n->most_mhz = noise_most_mhz("");
+}
+
 void collect_host(struct host_result *h, const struct slot *s,
 		  const struct host *host)
 {
@@ -146,6 +182,7 @@ void collect_host(struct host_result *h, const struct slot *s,
 		ns * (double)host->cpus);
 	h->switches_per_sec =
 		collect_per_second(b->switches - a->switches, ns / 1e9);
+	collect_noise(&h->noise, s, ns);
 }
 
 void collect_numa(struct numa_result *n, const struct slot *s)
@@ -256,6 +293,7 @@ void collect_job(struct job_result *out, size_t record, struct slot *s,
 				    .group = s->job->group,
 				    .read_align_bytes = s->align_bytes,
 				    .members = 1 };
+	ceiling_result_init(&out->ml.ceiling);
 	checkpoints_result_init(&out->ml.saves);
 	checkpoints_result_init(&out->ml.restores);
 	if (s->begin_ns)

@@ -34,6 +34,7 @@ void collect_depths(struct depth_result *d, const struct opstat *t);
 void collect_usage(struct job_result *out, const struct usage *u);
 void collect_storage(struct storage_result *st, struct slot *s,
 		     char *directory);
+void collect_slowest(struct storage_result *st, const struct opstat *t);
 void collect_host(struct host_result *h, const struct slot *s,
 		  const struct host *host);
 void collect_network(struct network_result *n, const struct slot *s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* collect_train.c - what a training counted; see collect.h, and DESIGN.md, "What the numbers mean". */
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 #include "data/demand.h"
@@ -52,6 +53,37 @@ static void collect_ranks(struct ml_result *ml, struct slot *s)
 	ml->au_percent = au_ranks ? au_sum / (double)au_ranks : (double)NAN;
 	ml->too_short = ml->counted_steps < FEW_STEPS * n;
 	ml->wall_seconds = (double)wall_ns / 1e9;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of the ranks' mean stalls, while each still has its own histogram. */
+static void collect_slowest_rank(struct slowest_rank *out, const struct slot *s)
+{
+	uint64_t n = 0, all = s->job->accelerators;
+	double *means = mem_array(all, sizeof(*means));
+
+	*out = (struct slowest_rank){ UINT64_MAX, (double)NAN, (double)NAN };
+	for (uint64_t i = 0; i < all; i++) {
+		const struct hist *stall = s->train.ranks[i].stall;
+		if (stall->count == 0)
+			continue;
+		means[n] = hist_mean(stall);
+		if (n == 0 || means[n] > out->stall_mean_ns) {
+			out->rank = i;
+			out->stall_mean_ns = means[n];
+		}
+		n++;
+	}
+	qsort(means, n, sizeof(*means), by_value);
+	if (n > 0)
+		out->stall_median_ns = (means[(n - 1) / 2] + means[n / 2]) / 2;
+	mem_free(means);
 }
 
 static void collect_time(struct time_percent *p, const struct slot *s)
@@ -139,6 +171,7 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	collect_ops(&ml->ops, &s->total);
 	collect_rates(ml);
 	collect_eval(&ml->eval, s);
+	collect_slowest_rank(&ml->slowest_rank, s);
 	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
 	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
 	ml->stall_ns = merge_ranks(s, offsetof(struct rank, stall));
@@ -149,6 +182,7 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
 	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
 	collect_storage(&ml->storage, s, s->dataset.directory);
+	collect_slowest(&ml->storage, &s->total);
 	collect_host(&ml->host, s, host);
 	ml->host.oversleep_ns =
 		merge_ranks(s, offsetof(struct rank, oversleep));
@@ -157,6 +191,7 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	collect_target(ml, j);
 	ml->interrupted = atomic_load(s->train.interrupted);
 	ml->complete = !ml->interrupted && !atomic_load(&s->train.closed) &&
+		       atomic_load(&s->train.hopeless) < j->accelerators &&
 		       atomic_load(&s->train.finished);
 }
 

@@ -245,6 +245,24 @@ static void epoch_result(const struct epochs *e, const struct record *r,
 	};
 }
 
+/* Those that the mean is of; see close_epoch. */
+static void list_published(const struct epochs *e, uint64_t n,
+			   struct metric_list *to)
+{
+	struct mlperf_epoch *list = mem_array(n, sizeof(*list));
+	size_t count = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct record *r = &e->kept[i];
+		const double *rate = r->published_samples_per_sec;
+		if (r->ranks == e->ranks && rate[V1_0] > 0)
+			list[count++] =
+				(struct mlperf_epoch){ r->published_au_sum /
+							       (double)e->ranks,
+						       rate[V1_0], rate[V2_0] };
+	}
+	*to = (struct metric_list){ list, count };
+}
+
 static void window_result(const struct epochs *e, unsigned which,
 			  struct mlperf_window *out)
 {
@@ -274,6 +292,7 @@ void epochs_result(const struct epochs *e, struct ml_result *ml)
 			epoch_result(e, &e->kept[i], i, &list[filled++]);
 	ml->epochs = (struct metric_list){ list, filled };
 	ml->epochs_total = e->total;
+	list_published(e, n, &ml->mlperf_epochs);
 	window_result(e, V1_0, &ml->mlperf.v1_0);
 	window_result(e, V2_0, &ml->mlperf.v2_0);
 	window_result(e, V3_0, &ml->mlperf.v3_0);

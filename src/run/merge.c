@@ -3,6 +3,7 @@
 #include "run/merge.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -226,6 +227,22 @@ static void merge_checkpoints(struct checkpoints_result *to,
 		to->in_memory_bytes = from->in_memory_bytes;
 }
 
+/* Ranks of several jobs have numbers in common. */
+static void merge_slowest(struct ml_result *to, const struct ml_result *from)
+{
+	struct storage_result *a = &to->storage;
+	const struct storage_result *b = &from->storage;
+	if (isnan(a->slowest_sample_ns) ||
+	    b->slowest_sample_ns > a->slowest_sample_ns) {
+		memcpy(a->slowest_file, b->slowest_file,
+		       sizeof(a->slowest_file));
+		a->slowest_sample_ns = b->slowest_sample_ns;
+		a->slowest_file_bytes = b->slowest_file_bytes;
+	}
+	to->slowest_rank =
+		(struct slowest_rank){ UINT64_MAX, (double)NAN, (double)NAN };
+}
+
 static void merge_ml(struct ml_result *to, const struct ml_result *from)
 {
 	double a = to->wall_seconds * (double)to->accelerators;
@@ -237,6 +254,7 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	to->storage.memory_percent =
 		mean(to->storage.memory_percent, (double)to->io_bytes,
 		     from->storage.memory_percent, (double)from->io_bytes);
+	merge_slowest(to, from);
 	merge_numa(&to->numa, (double)to->io_bytes, &from->numa,
 		   (double)from->io_bytes);
 	to->au_percent = mean(to->au_percent, (double)to->accelerators,
@@ -244,6 +262,7 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	merge_epochs(to, from);
 	append_au(to, from);
 	forget_windows(&to->mlperf);
+	to->mlperf_epochs.count = 0;
 	to->accelerators += from->accelerators;
 	to->steps += from->steps;
 	to->counted_steps += from->counted_steps;
@@ -436,6 +455,7 @@ void merge_groups(struct run_result *r)
 		merge_job(leader, &r->jobs[i]);
 		mem_free(r->jobs[i].ml.au_percent_per_accelerator.items);
 		mem_free(r->jobs[i].ml.epochs.items);
+		mem_free(r->jobs[i].ml.mlperf_epochs.items);
 		mem_free(r->jobs[i].ml.saves.items.items);
 		mem_free(r->jobs[i].ml.numa.loader_nodes);
 		mem_free(r->jobs[i].io.numa.loader_nodes);

@@ -102,6 +102,18 @@ static void add_counted_step(struct rank *r, struct epoch_account *a,
 	a->counted_wall_ns += wall;
 }
 
+/* One whole epoch is run in any case: what is known then is known of all
+ * files. */
+static void look_for_hope(struct rank *r, uint64_t epoch)
+{
+	double lost =
+		(double)r->counted_wall_ns - (double)r->counted_compute_ns;
+	if (r->is_hopeless || epoch == 0 || lost <= r->train->loss_most_ns)
+		return;
+	r->is_hopeless = true;
+	atomic_fetch_add(&r->train->hopeless, 1);
+}
+
 /* The first step of an epoch stands apart: it waits for a pipeline to fill. */
 static void add_step(struct rank *r, struct epoch_account *a,
 		     const struct step *s)
@@ -203,6 +215,7 @@ static int run_epoch(struct rank *r, const struct stage *at,
 		if (run_step(r, at, b, &s) < 0)
 			return -EPIPE;
 		add_step(r, a, &s);
+		look_for_hope(r, a->epoch);
 		if (!r->counts && s.end_ns >= train_ramp_end_ns(t))
 			start_counting(r, a);
 		if (rank_checkpoint(r, at, b, &s.end_ns) < 0)

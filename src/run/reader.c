@@ -429,6 +429,18 @@ void reader_into(struct reader *r, void *into, uint64_t bytes)
 	p->into_bytes = bytes;
 }
 
+static void count_sample(struct opstat *s, const struct task *t)
+{
+	uint64_t ns = t->last_ns - t->first_ns;
+
+	hist_add(s->sample, ns);
+	if (ns <= s->slowest.ns)
+		return;
+	s->slowest.ns = ns;
+	s->slowest.file = t->public.extent.file;
+	s->slowest.of = t->config->dataset;
+}
+
 const struct read_task *reader_finish_one(struct reader *r, int *rc)
 {
 	struct task *t;
@@ -452,7 +464,7 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 	r->free_task = t;
 	r->active--;
 	if (t->first_ns && !t->public.error && t->public.extent.samples)
-		hist_add(r->stat->sample, t->last_ns - t->first_ns);
+		count_sample(r->stat, t);
 	*rc = 0;
 	return &t->public;
 }

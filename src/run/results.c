@@ -17,6 +17,8 @@ static void fini_verdict(struct verdict_result *v)
 static void fini_job(struct job_result *r)
 {
 	struct ml_result *ml = &r->ml;
+	mlperf_rules_fini(&ml->mlperf_check);
+	mem_free(ml->mlperf_epochs.items);
 	mem_free(ml->au_percent_per_accelerator.items);
 	mem_free(ml->epochs.items);
 	mem_free(ml->saves.items.items);
@@ -25,6 +27,19 @@ static void fini_job(struct job_result *r)
 	fini_verdict(&ml->verdict);
 	mem_free(r->io.numa.loader_nodes);
 	fini_verdict(&r->io.verdict);
+}
+
+void ceiling_result_init(struct ceiling_result *r)
+{
+	const double none = (double)NAN;
+	*r = (struct ceiling_result){
+		.null_au_percent = none,
+		.null_samples_per_sec = none,
+		.null_seconds = none,
+		.cached_au_percent = none,
+		.cached_samples_per_sec = none,
+		.cached_seconds = none,
+	};
 }
 
 void checkpoints_result_init(struct checkpoints_result *r)
@@ -61,4 +76,12 @@ void run_result_fini(struct run_result *r)
 	mem_free(r->jobs);
 	mem_free(r->disks);
 	*r = (struct run_result){ 0 };
+}
+
+void mlperf_rules_fini(struct metric_list *l)
+{
+	struct mlperf_rule *rules = l->items;
+	for (size_t i = 0; i < l->count; i++)
+		mem_free(rules[i].text);
+	mem_free(rules);
 }

@@ -10,6 +10,7 @@
 #include "data/dataset.h"
 #include "io/host.h"
 #include "io/mount.h"
+#include "io/noise.h"
 #include "io/topology.h"
 #include "job/job.h"
 #include "run/prepare.h"
@@ -70,6 +71,19 @@ struct storage_result {
 	double resident_before_percent; /* of the dataset, after preparation; NaN */
 	uint64_t resident_files;        /* of the sample for that */
 	uint64_t cache_drops;           /* passes of invalidate */
+	bool caches_dropped;            /* drop_caches=run was done */
+	char *device_model;             /* borrowed; NULL = unknown */
+	/* The sample that took longest, and its file; "" = none. */
+	char slowest_file[256];   /* a longer name lacks its beginning */
+	double slowest_sample_ns; /* NaN */
+	uint64_t slowest_file_bytes;
+};
+
+/* The accelerator that waited longest for a batch, on the mean. */
+struct slowest_rank {
+	uint64_t rank;        /* UINT64_MAX = none */
+	double stall_mean_ns; /* its own, and the median of all; NaN */
+	double stall_median_ns;
 };
 
 /* The interface that a remote mount's bytes come through. */
@@ -85,6 +99,7 @@ struct host_result {
 	double user_percent, system_percent; /* of this process */
 	double switches_per_sec;
 	struct hist *oversleep_ns; /* lateness of every compute sleep */
+	struct noise noise;
 };
 
 /* Where loaders ran, seen at the start of each batch (loader=plain: sample). */
@@ -109,6 +124,17 @@ struct mlperf_result {
 	struct mlperf_window v1_0, v2_0, v3_0;
 	const char *
 		train_au_meet_expectation; /* "success", "fail"; NULL: no target */
+};
+
+/* One epoch in these windows; those of one step have none. */
+struct mlperf_epoch {
+	double au_percent, v1_0_samples_per_sec, v2_0_samples_per_sec;
+};
+
+/* A rule of MLPerf Storage, and whether this run keeps it. */
+struct mlperf_rule {
+	const char *rule, *state; /* "ok", "broken", "not checked" */
+	char *text;               /* owned */
 };
 
 struct verdict_result {
@@ -184,6 +210,20 @@ struct checkpoints_result {
 	double wall_seconds; /* from the first begin to the last end */
 };
 
+/*
+ * What this host reaches without storage: the same job again for a few seconds,
+ * by itself. null: no byte is read. cached: a few of its files, out of the page
+ * cache, over and over. NaN = not measured.
+ */
+struct ceiling_result {
+	bool is_tried;
+	double null_au_percent, null_samples_per_sec, null_seconds;
+	double cached_au_percent, cached_samples_per_sec, cached_seconds;
+	uint64_t cached_files, cached_bytes;
+	uint64_t jobs_beside; /* ran with the job, and are not in here */
+	char unmeasured[256]; /* why something is missing; "" */
+};
+
 struct ml_result {
 	uint64_t accelerators;
 	uint64_t iodepth_used;  /* 1 on a synchronous engine */
@@ -197,6 +237,7 @@ struct ml_result {
 	double samples_per_sec, sample_bytes_per_sec, io_bytes_per_sec;
 	double au_percent;
 	struct metric_list au_percent_per_accelerator; /* double */
+	struct slowest_rank slowest_rank;
 	double target_au_percent;
 	bool target_met; /* where there is a target and an AU */
 	struct time_percent time_percent;
@@ -212,8 +253,11 @@ struct ml_result {
 	struct network_result network;
 	struct numa_result numa;
 	struct mlperf_result mlperf;
+	struct metric_list mlperf_epochs; /* mlperf_epoch; owned */
+	struct metric_list mlperf_check;  /* mlperf_rule, of --check; owned */
 	struct eval_result eval;
 	struct checkpoints_result saves, restores; /* count 0 = none */
+	struct ceiling_result ceiling;             /* filled by ask/ceiling.c */
 	struct verdict_result verdict; /* filled by report/verdict.c */
 	uint64_t errors;               /* counted by continue_on_error */
 	bool interrupted;
@@ -314,6 +358,8 @@ struct run_result {
 	struct mlgen_err err; /* the first of any job */
 };
 
+/* Nothing was tried. */
+void ceiling_result_init(struct ceiling_result *r);
 /* None yet: count 0, and nothing is known. */
 void checkpoints_result_init(struct checkpoints_result *r);
 /* Of a job that saves or restores: the ones that it was for. */
@@ -321,3 +367,4 @@ const struct checkpoints_result *
 job_result_checkpoints(const struct job_result *r);
 
 void run_result_fini(struct run_result *r);
+void mlperf_rules_fini(struct metric_list *l); /* of mlperf_rule */

@@ -15,6 +15,7 @@
 #include "io/dropcaches.h"
 #include "run/activity.h"
 #include "run/collect.h"
+#include "run/memlimit.h"
 #include "run/merge.h"
 #include "run/shared.h"
 #include "run/slot.h"
@@ -24,6 +25,8 @@
 
 struct run {
 	struct run_shared shared;
+	struct host host; /* with what memory_limit leaves of it */
+	struct memlimit memory;
 	struct slot *slots;
 	uint64_t timestamp_ms;
 	struct run_result result;
@@ -72,6 +75,19 @@ static int check_open_files(const struct run *r, struct mlgen_err *err)
 			  need, cfg->host->open_files, need);
 }
 
+/* Before anything is sized by the memory that there is. */
+static int limit_memory(struct run *r, struct mlgen_err *err)
+{
+	struct run_config *cfg = &r->shared.cfg;
+	int rc = memlimit_check(cfg->jobs, cfg->count, cfg->host, err);
+
+	r->host = *cfg->host;
+	cfg->host = &r->host;
+	return rc < 0 ? rc
+		      : memlimit_set(&r->memory, cfg->jobs, cfg->count,
+				     &r->host, err);
+}
+
 int run_new(struct run **out, const struct run_config *cfg,
 	    struct mlgen_err *err)
 {
@@ -84,6 +100,9 @@ int run_new(struct run **out, const struct run_config *cfg,
 		(uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 	failure_init(&r->shared.failure, stop_all, r);
 	r->slots = mem_array(cfg->count, sizeof(*r->slots));
+	int rc = limit_memory(r, err);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < cfg->count; i++) {
 		struct slot *s = &r->slots[i];
 		s->job = cfg->jobs[i];
@@ -91,13 +110,15 @@ int run_new(struct run **out, const struct run_config *cfg,
 		s->progress.name = s->job->name;
 		s->prepare.resident_percent = (double)NAN;
 		s->resident_before_percent = (double)NAN;
-		int rc = s->does->check(s, &r->shared, err);
+		rc = s->does->check(s, &r->shared, err);
 		if (rc == 0 && drops_caches(s))
 			rc = dropcaches_check("", err);
 		if (rc < 0)
 			return rc;
 	}
-	int rc = shared_find(r->slots, cfg->count, err);
+	rc = memlimit_fits(r->slots, cfg->count, err);
+	if (rc == 0)
+		rc = shared_find(r->slots, cfg->count, err);
 	return rc < 0 ? rc : check_open_files(r, err);
 }
 
@@ -105,6 +126,7 @@ void run_free(struct run *r)
 {
 	if (!r)
 		return;
+	memlimit_lift(&r->memory);
 	run_result_fini(&r->result);
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
 		struct slot *s = &r->slots[i];
@@ -130,6 +152,7 @@ static bool is_stopping(const struct run *r)
 static void read_after(struct slot *s)
 {
 	host_cpu_read(&s->cpu_after);
+	noise_read(&s->noise_after, "");
 	if (s->gauge.clock)
 		gauge_finish(&s->gauge);
 	if (s->has_device)
@@ -257,6 +280,7 @@ void run_execute(struct run *r)
 	for (unsigned g = 0; g < groups && !is_stopping(r); g++)
 		run_group(r, g);
 	clock_leave(r->shared.cfg.clock);
+	memlimit_lift(&r->memory);
 }
 
 void run_interrupt(struct run *r)
@@ -272,6 +296,7 @@ void run_interrupt(struct run *r)
 void run_abandon(struct run *r)
 {
 	stop_all(r);
+	memlimit_lift(&r->memory); /* threads that hang go along */
 }
 
 /* Is its time zero past? */
@@ -353,9 +378,19 @@ static void tick_workers(const struct slot *s, double seconds)
 	}
 }
 
+/* While its CPUs work: later they are idle, and slower. */
+static void tick_clock(struct slot *s, double mhz)
+{
+	if (isnan(mhz))
+		return;
+	s->mhz_sum += mhz;
+	s->mhz_looks++;
+}
+
 void run_tick(struct run *r)
 {
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
+	double mhz = noise_clock_mhz("");
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
 		struct slot *s = &r->slots[i];
 		if (!is_working(s) || !has_begun(s))
@@ -367,6 +402,7 @@ void run_tick(struct run *r)
 		add_rates(&s->rates, bytes, ios, seconds, !s->last_tick_ns);
 		if (s->does->records(s) > 1)
 			tick_workers(s, seconds);
+		tick_clock(s, mhz);
 		s->last_tick_ns = now_ns;
 	}
 }

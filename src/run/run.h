@@ -27,6 +27,9 @@ struct run_config {
 	const struct host *host;
 	struct clock *clock;
 	bool readonly, allow_fill, replace;
+	/* A training of known length ends, behind its first epoch, where its AU
+	 * cannot reach so many percent any more, whatever comes; 0 = never. */
+	double au_floor;
 	const char *allow_device; /* NULL = none */
 };
 

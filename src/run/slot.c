@@ -81,6 +81,7 @@ void slot_begin_work(struct slot *s, struct clock *clock, int phase)
 	gauge_open(&s->gauge, &s->mount, clock);
 	s->has_device = devset_read(&s->device_before, &s->gauge.memory.devices,
 				    "") == 0;
+	noise_read(&s->noise_before, "");
 	host_cpu_read(&s->cpu_before);
 	atomic_store(&s->work_begin_ns, clock_now(clock));
 	atomic_store(&s->phase, phase);

@@ -9,6 +9,7 @@
 #include "io/devstat.h"
 #include "io/host.h"
 #include "io/mount.h"
+#include "io/noise.h"
 #include "run/failure.h"
 #include "run/gauge.h"
 #include "run/iofiles.h"
@@ -73,6 +74,9 @@ struct slot {
 	struct devstat device_before, device_after;
 	bool has_device;
 	struct host_cpu cpu_before, cpu_after;
+	struct noise_counts noise_before, noise_after;
+	double mhz_sum; /* of so many looks, by run_tick */
+	uint64_t mhz_looks;
 	struct rate_set rates;
 	uint64_t last_tick_ns;
 	struct opstat total; /* of all workers; made by collect */

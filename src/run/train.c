@@ -3,6 +3,7 @@
 #include "run/train.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -42,6 +43,8 @@ bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
 	if (atomic_load(t->interrupted))
 		return true;
 	if (j->steps && steps >= j->steps)
+		return true;
+	if (atomic_load(&t->hopeless) == j->accelerators)
 		return true;
 	return j->runtime_ns && now_ns >= train_ramp_end_ns(t) + j->runtime_ns;
 }
@@ -152,7 +155,8 @@ int train_init(struct train *t, const struct job *job,
 			     .eval = eval,
 			     .clock = clock,
 			     .failure = failure,
-			     .interrupted = interrupted };
+			     .interrupted = interrupted,
+			     .loss_most_ns = (double)INFINITY };
 	t->engine_job = (struct mlgen_engine_job){
 		.engine = job->engine,
 		.opts = job->engine_opts,
@@ -192,6 +196,23 @@ void train_fini(struct train *t)
 	if (t->job->engine->job_fini)
 		t->job->engine->job_fini(&t->engine_job);
 	*t = (struct train){ 0 };
+}
+
+void train_give_up_below(struct train *t, double au_percent)
+{
+	const struct job *j = t->job;
+	uint64_t of_epoch = t->stages.train.sampler.steps;
+	uint64_t steps = j->epochs * of_epoch;
+
+	/* Of unknown length, or what was lost may be forgotten. */
+	if (j->time_based || j->ramp_time_ns || !(au_percent > 0))
+		return;
+	if (j->steps && j->steps < steps)
+		steps = j->steps;
+	/* The first one of an epoch is not counted. */
+	steps -= (steps + of_epoch - 1) / of_epoch;
+	t->loss_most_ns = (double)steps * dist_mean(&j->compute_time) *
+			  (100 / au_percent - 1);
 }
 
 int train_start(struct train *t, struct mlgen_err *err)

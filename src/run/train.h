@@ -76,6 +76,7 @@ struct rank {
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
 	bool counts;      /* past ramp_time */
+	bool is_hopeless; /* train->loss_most_ns is lost */
 	uint64_t late_ns; /* see clock_sleep_exactly */
 	uint64_t end_ns;  /* of its last step */
 	struct usage usage;
@@ -123,10 +124,15 @@ struct train {
 	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
 	_Atomic uint64_t end_ns;
 	uint64_t barrier_steps; /* decided on, by the last at the barrier */
-	_Atomic bool stop;      /* the decision */
-	_Atomic bool counting;  /* ramp_time is over */
-	_Atomic bool closed;    /* an error: leave everything */
-	_Atomic bool finished;  /* ranks are done: loaders, leave */
+	/* What a rank's counted steps may take beyond their compute time before
+	 * the AU that is asked for is out of its reach, and the ranks for which
+	 * it is: the training ends when it is so for all. */
+	double loss_most_ns;
+	_Atomic uint64_t hopeless;
+	_Atomic bool stop;           /* the decision */
+	_Atomic bool counting;       /* ramp_time is over */
+	_Atomic bool closed;         /* an error: leave everything */
+	_Atomic bool finished;       /* ranks are done: loaders, leave */
 	_Atomic uint64_t ranks_left; /* still running */
 	_Atomic bool dropping;       /* for the status line */
 };
@@ -162,6 +168,9 @@ int train_init(struct train *t, const struct job *job,
 	       struct failure *failure, const _Atomic bool *interrupted,
 	       struct mlgen_err *err);
 void train_fini(struct train *t);
+
+/* End it where this AU is out of reach; before train_start. */
+void train_give_up_below(struct train *t, double au_percent);
 
 /* Start all threads, the saver's, too; join them: a checkpoint that is under way
  * when the ranks are done is finished. On the conductor's thread (run.c). */

@@ -73,6 +73,8 @@ static void merge_hists(struct opstat *to, const struct opstat *from)
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		hist_merge(to->lat[i], from->lat[i]);
 	hist_merge(to->sample, from->sample);
+	if (from->slowest.ns > to->slowest.ns)
+		to->slowest = from->slowest;
 	for (unsigned i = 0; i < 2; i++) {
 		hist_merge(to->slat[i], from->slat[i]);
 		hist_merge(to->total[i], from->total[i]);
@@ -120,6 +122,7 @@ void opstat_reset(struct opstat *s)
 		set(&s->linked[i], 0);
 	}
 	hist_reset(s->sample);
+	memset(&s->slowest, 0, sizeof(s->slowest));
 	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++)
 		s->depth[i] = s->submits[i] = s->reaps[i] = 0;
 	for (unsigned i = 0; i < 2; i++) {

@@ -63,6 +63,11 @@ struct opstat {
 	struct sizes sizes[2];        /* as asked for: 0 read, 1 written */
 	uint64_t short_ios[2];        /* resumed short transfers */
 	uint64_t errors;              /* counted by continue_on_error */
+	/* The longest of `sample`, and what it was of; of = NULL: none. */
+	struct {
+		uint64_t ns, file;
+		const void *of; /* the reader's dataset */
+	} slowest;
 	/* Where the worker's wall time went. */
 	uint64_t blocked_ns[MLGEN_OPS]; /* inside calls of each kind */
 	uint64_t reap_ns;               /* waiting in reap, async engines */

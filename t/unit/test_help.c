@@ -233,11 +233,13 @@ static const char *const jobs[] = {
 	"--name=x --phase=prepare --directory=/d/x --startdelay=1500ms "
 	"--stonewall --runtime=1h --time_based --ramp_time=90 --randseed=7 "
 	"--cpus_allowed=0-3,8 --numa_cpu_nodes=0,2-3 --numa=device "
+	"--memory_limit=1g --memory_limit_required=0 "
 	"--continue_on_error=read --format=raw "
 	"--num_files=12345 --samples_per_file=3 --subfolders=5",
 	"--name=x --sample_size=dlio:114660.07:0 --scale=2.5% "
-	"--dataset_ratio=0.1 --accelerator=h100 --accelerators=8 "
-	"--batch_size=400 --compute_time=1360.4ms --barrier=epoch --epochs=5 "
+	"--dataset_ratio=0.1 --distinct_files=8 --accelerator=h100 "
+	"--accelerators=8 --batch_size=400 --compute_time=1360.4ms "
+	"--barrier=epoch --epochs=5 "
 	"--access=framework "
 	"--steps=9 --target_au=90 --loader=plain --read_threads=9 --prefetch=1",
 	"--name=x --shuffle=file --shard=contiguous --drop_last=0 "

@@ -257,6 +257,78 @@ START_TEST(a_wrong_list_of_cpus_is_refused_in_words)
 }
 END_TEST
 
+START_TEST(a_command_line_can_be_given_to_a_shell_again)
+{
+	/* Without the zero bytes between, which C strings cannot have. */
+	/* clang-format off */
+	static const struct {
+		const char *arguments, *command;
+	} cases[] = {
+		{ "mlgen", "mlgen" },
+		{ "/a/mlgen|x.job|--require=au>=90", "/a/mlgen x.job '--require=au>=90'" },
+		{ "mlgen||--name=it's", "mlgen '' '--name=it'\\''s'" },
+		{ "mlgen|--filename=a b|-x=$y", "mlgen '--filename=a b' '-x=$y'" },
+	};
+	/* clang-format on */
+	char text[128], name[600];
+	struct host h;
+	size_t len = strlen(cases[_i].arguments);
+
+	make_root();
+	put_file("/proc/self/cmdline", "");
+	snprintf(text, sizeof(text), "%s", cases[_i].arguments);
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '|')
+			text[i] = '\0';
+	snprintf(name, sizeof(name), "%s/proc/self/cmdline", root);
+	FILE *f = fopen(name, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(text, 1, len + 1, f), len + 1);
+	ck_assert_int_eq(fclose(f), 0);
+	host_read_command(&h, root);
+	ck_assert_str_eq(h.command, cases[_i].command);
+	remove_root();
+}
+END_TEST
+
+START_TEST(a_command_line_that_is_too_long_ends_in_dots)
+{
+	static char text[3 * sizeof(((struct host *)0)->command)];
+	struct host h;
+	size_t len;
+
+	memset(text, 'x', sizeof(text) - 1);
+	make_root();
+	put_file("/proc/self/cmdline", text);
+	host_read_command(&h, root);
+	len = strlen(h.command);
+	ck_assert_str_eq(h.command + len - 3, "...");
+	remove_root();
+}
+END_TEST
+
+START_TEST(cpus_and_nodes_are_named)
+{
+	struct host h = { .numa_nodes = 0 };
+
+	make_root();
+	put_file("/proc/cpuinfo", "processor\t: 0\nmodel\t\t: 1\n"
+				  "model name\t: Fast CPU 9000\n");
+	put_file("/sys/devices/system/node/online", "0-1,4\n");
+	host_read_model(&h, root);
+	ck_assert_str_eq(h.cpu_model, "Fast CPU 9000");
+	ck_assert_uint_eq(h.numa_nodes, 3);
+	put_file("/proc/cpuinfo", "processor\t: 0\ncpu\t\t: POWER9\n");
+	host_read_model(&h, root);
+	ck_assert_str_eq(h.cpu_model, "POWER9");
+	/* ARM has numbers only: then it is the architecture. */
+	put_file("/proc/cpuinfo", "processor\t: 0\nCPU part\t: 0xd0c\n");
+	host_read_model(&h, root);
+	ck_assert_str_ne(h.cpu_model, "");
+	remove_root();
+}
+END_TEST
+
 Suite *suite_host(void)
 {
 	Suite *s = suite_create("host");
@@ -267,6 +339,10 @@ Suite *suite_host(void)
 	tcase_add_test(t, small_system_files_are_read_as_they_are_written);
 	tcase_add_test(t, this_host_has_cpus_memory_and_a_kernel);
 	tcase_add_test(t, cpu_time_grows_with_work);
+	tcase_add_loop_test(t, a_command_line_can_be_given_to_a_shell_again, 0,
+			    4);
+	tcase_add_test(t, a_command_line_that_is_too_long_ends_in_dots);
+	tcase_add_test(t, cpus_and_nodes_are_named);
 	tcase_add_test(t, a_list_of_cpus_is_applied_only_if_asked);
 	tcase_add_loop_test(t, a_wrong_list_of_cpus_is_refused_in_words, 0, 10);
 	suite_add_tcase(s, t);

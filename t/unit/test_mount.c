@@ -93,6 +93,7 @@ static void make_root(void)
 	put_file(NVME "/queue/scheduler", "none\n");
 	put_file(NVME "/queue/read_ahead_kb", "4096\n");
 	put_file(NVME "/device/transport", "rdma\n");
+	put_file(NVME "/device/model", "FAST DISK 3000            \n");
 	put_link(NVME "/device/subsystem", "../../../class/nvme");
 	put_link("/sys/dev/block/259:3",
 		 "../../devices/pci0/nvme/nvme1/nvme1n1");
@@ -174,6 +175,9 @@ START_TEST(a_path_is_known_by_its_mount_and_its_disk)
 	ck_assert_str_eq(m.options, c->options);
 	ck_assert_str_eq(m.device, c->device);
 	ck_assert_str_eq(m.device_kind, c->kind);
+	ck_assert_str_eq(m.device_model, strcmp(c->device, "nvme1n1") == 0
+						 ? "FAST DISK 3000"
+						 : "");
 	ck_assert_str_eq(m.scheduler, c->scheduler);
 	ck_assert_uint_eq(m.read_ahead_bytes, c->read_ahead_kib * 1024);
 	ck_assert_int_eq(m.is_memory, c->is_memory);

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cgroup.c - see cgroup.h; the kernel's cgroup-v1/memory.rst and cgroup-v2.rst. */
+#include "io/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/sysfile.h"
+
+#define MOUNTS "/sys/fs/cgroup"
+#define PREFIX "mlgen-" /* and the number of the process */
+#define OPTION "memory_limit: "
+
+/* Is this word in the list? */
+static bool has_word(const char *list, const char *word, char between)
+{
+	const char all[] = { between, '\0' };
+	size_t len = strlen(word);
+
+	for (; *list; list += strcspn(list, all), list += *list == between)
+		if (strncmp(list, word, len) == 0 &&
+		    (list[len] == between || list[len] == '\0'))
+			return true;
+	return false;
+}
+
+/* A line of /proc/self/cgroup, cut in place: "4:memory:/a/b", of version 2
+ * "0::/a/b". */
+static bool cut_line(char *line, char **kinds, char **group)
+{
+	char *at = strchr(line, ':');
+
+	*kinds = at ? at + 1 : NULL;
+	*group = *kinds ? strchr(*kinds, ':') : NULL;
+	if (!*group)
+		return false;
+	*(*group)++ = '\0';
+	(*group)[strcspn(*group, "\n")] = '\0';
+	return true;
+}
+
+/* The group and all above it, the top of the hierarchy last. */
+static void walk_up(const char *root, const char *mount, const char *group,
+		    bool is_v2, cgroup_visit *visit, void *arg)
+{
+	char at[PATH_MAX / 4], dir[PATH_MAX / 2];
+	char *slash;
+
+	snprintf(at, sizeof(at), "%s", group);
+	do {
+		slash = strrchr(at, '/');
+		snprintf(dir, sizeof(dir), "%s%s", mount, at);
+		visit(arg, root, dir, is_v2);
+		if (slash)
+			*slash = '\0';
+	} while (slash);
+}
+
+static FILE *open_groups(const char *root)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+	return fopen(path, "re");
+}
+
+void cgroup_walk(const char *root, const char *controller, cgroup_visit *visit,
+		 void *arg)
+{
+	FILE *f = open_groups(root);
+	char line[PATH_MAX / 4], mount[64], *kinds, *group;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!cut_line(line, &kinds, &group))
+			continue;
+		if (kinds[0] == '\0') {
+			walk_up(root, MOUNTS, group, true, visit, arg);
+			walk_up(root, MOUNTS "/unified", group, true, visit,
+				arg);
+		} else if (has_word(kinds, controller, ',')) {
+			snprintf(mount, sizeof(mount), MOUNTS "/%s",
+				 controller);
+			walk_up(root, mount, group, false, visit, arg);
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
+/* Small files of a group. */
+
+static void join_path(char *out, const char *dir, const char *name)
+{
+	snprintf(out, CGROUP_PATH_BYTES, "%.*s/%s", CGROUP_PATH_BYTES - 64, dir,
+		 name);
+}
+
+static bool has_file(const char *root, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s%s/%s", root, dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static int put(const char *root, const char *dir, const char *name,
+	       const char *text)
+{
+	char path[PATH_MAX];
+	int fd, rc = 0;
+
+	snprintf(path, sizeof(path), "%s%s/%s", root, dir, name);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/* This process, whatever its number is outside of a container. */
+static int enter(const char *root, const char *dir)
+{
+	return put(root, dir, "cgroup.procs", "0\n");
+}
+
+/* Is the value of this limit "no limit", or is there no such file? */
+static bool is_unlimited(const char *root, const char *dir, const char *name)
+{
+	char path[CGROUP_PATH_BYTES], line[256];
+
+	join_path(path, dir, name);
+	return sysfile_line(line, sizeof(line), root, path) ||
+	       line[0] == '\0' || strncmp(line, "max", 3) == 0;
+}
+
+/* Finding where a group may be made. */
+
+struct home {
+	char dir[CGROUP_PATH_BYTES];
+	bool is_found, is_v2;
+};
+
+/* The first group of version 1 is the one to take: where that has the memory
+ * controller, version 2 has not. Nearest comes first. */
+static void see_home(void *arg, const char *root, const char *dir, bool is_v2)
+{
+	struct home *h = arg;
+
+	if (!has_file(root, dir, "cgroup.procs") ||
+	    (h->is_found && (is_v2 || !h->is_v2)))
+		return;
+	*h = (struct home){ .is_found = true, .is_v2 = is_v2 };
+	snprintf(h->dir, sizeof(h->dir), "%.*s", CGROUP_PATH_BYTES - 64, dir);
+}
+
+static bool gives_memory(const char *root, const char *dir)
+{
+	char path[CGROUP_PATH_BYTES], line[256];
+
+	join_path(path, dir, "cgroup.subtree_control");
+	return sysfile_line(line, sizeof(line), root, path) == 0 &&
+	       has_word(line, "memory", ' ');
+}
+
+static bool could_give_memory(const char *root, const char *dir)
+{
+	char path[CGROUP_PATH_BYTES], line[256];
+
+	join_path(path, dir, "cgroup.controllers");
+	return sysfile_line(line, sizeof(line), root, path) == 0 &&
+	       has_word(line, "memory", ' ');
+}
+
+static bool has_own_limits(const char *root, const char *dir)
+{
+	static const char *const files[] = { "cpu.max", "memory.max",
+					     "memory.high", "io.max",
+					     "cpuset.cpus" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!is_unlimited(root, dir, files[i]))
+			return true;
+	return false;
+}
+
+/* Making, entering, leaving. */
+
+/* Of processes that are gone: the kernel keeps a group that is in use. */
+static void remove_left_behind(const char *root, const char *parent)
+{
+	char path[PATH_MAX], process[64];
+	const struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s%s", root, parent);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		const char *number = e->d_name + strlen(PREFIX);
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) ||
+		    strlen(number) > 10 ||
+		    strspn(number, "0123456789") != strlen(number))
+			continue;
+		snprintf(process, sizeof(process), "/proc/%.10s", number);
+		if (access(process, F_OK) == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s%s/%s", root, parent,
+			 e->d_name);
+		rmdir(path);
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool has_processes(const char *root, const char *dir)
+{
+	char path[CGROUP_PATH_BYTES], line[64];
+
+	join_path(path, dir, "cgroup.procs");
+	return sysfile_line(line, sizeof(line), root, path) == 0 && line[0];
+}
+
+/* One of our own number is a dead process's, with its counts, or, with
+ * processes in it, of another container. */
+static int make(struct cgroup *g, const char *root, const char *parent)
+{
+	char path[PATH_MAX], name[32];
+
+	snprintf(g->parent, sizeof(g->parent), "%s", parent);
+	snprintf(name, sizeof(name), PREFIX "%ld", (long)getpid());
+	join_path(g->path, parent, name);
+	remove_left_behind(root, parent);
+	snprintf(path, sizeof(path), "%s%s", root, g->path);
+	rmdir(path);
+	if (mkdir(path, 0755) &&
+	    (errno != EEXIST || has_processes(root, g->path)))
+		return -errno;
+	g->is_made = true;
+	return 0;
+}
+
+static int join(struct cgroup *g, const char *root)
+{
+	int rc = enter(root, g->path);
+
+	g->is_joined = rc == 0;
+	return rc;
+}
+
+/* The limit, and what the kernel made of it (whole pages). */
+static int set_limit(struct cgroup *g, const char *root, uint64_t bytes)
+{
+	const char *name = g->is_v2 ? "memory.max" : "memory.limit_in_bytes";
+	char text[32], path[CGROUP_PATH_BYTES];
+	int rc;
+
+	snprintf(text, sizeof(text), "%" PRIu64 "\n", bytes);
+	rc = put(root, g->path, name, text);
+	join_path(path, g->path, name);
+	if (rc == 0)
+		rc = sysfile_u64(&g->limit_bytes, root, path);
+	return rc;
+}
+
+/* First the limit: nothing is charged to a group without one. */
+static int limit_and_join(struct cgroup *g, const char *root,
+			  const char *parent, uint64_t bytes)
+{
+	int rc = make(g, root, parent);
+
+	if (rc == 0)
+		rc = set_limit(g, root, bytes);
+	return rc ? rc : join(g, root);
+}
+
+/* A group of version 2 that has processes gives no controller to its children:
+ * it takes one once this one, the last, has left it. */
+static int leave_home_empty(struct cgroup *g, const char *root, uint64_t bytes)
+{
+	int rc = make(g, root, g->home);
+
+	if (rc == 0)
+		rc = join(g, root);
+	if (rc == 0)
+		rc = put(root, g->home, "cgroup.subtree_control", "+memory");
+	g->has_enabled = rc == 0;
+	return rc ? rc : set_limit(g, root, bytes);
+}
+
+int cgroup_leave(struct cgroup *g, const char *root)
+{
+	char path[PATH_MAX];
+	int rc = 0, first = 0;
+
+	/* As long as it gives controllers, nobody may go back there. */
+	if (g->has_enabled)
+		first = put(root, g->home, "cgroup.subtree_control", "-memory");
+	if (g->is_joined)
+		rc = enter(root, g->home);
+	first = first ? first : rc;
+	snprintf(path, sizeof(path), "%s%s", root, g->path);
+	if (g->is_made && rmdir(path) && !first)
+		first = -errno;
+	*g = (struct cgroup){ 0 };
+	return first;
+}
+
+/* Undo what there is of it, and keep where it is to be. */
+static void undo(struct cgroup *g, const char *root)
+{
+	struct cgroup kept = { .is_v2 = g->is_v2 };
+
+	snprintf(kept.home, sizeof(kept.home), "%s", g->home);
+	cgroup_leave(g, root);
+	*g = kept;
+}
+
+/* Cut the last name off; false: it is the top. */
+static bool to_parent(char *dir)
+{
+	char *slash = strrchr(dir, '/');
+
+	if (!slash || strcmp(dir, MOUNTS) == 0 ||
+	    strcmp(dir, MOUNTS "/unified") == 0)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static int try_sibling(struct cgroup *g, const char *root, uint64_t bytes)
+{
+	char parent[CGROUP_PATH_BYTES];
+
+	snprintf(parent, sizeof(parent), "%s", g->home);
+	if (!to_parent(parent) || !gives_memory(root, parent) ||
+	    has_own_limits(root, g->home))
+		return -EBUSY;
+	return limit_and_join(g, root, parent, bytes);
+}
+
+static int try_v2(struct cgroup *g, const char *root, uint64_t bytes)
+{
+	int rc;
+
+	if (gives_memory(root, g->home))
+		return limit_and_join(g, root, g->home, bytes);
+	if (!could_give_memory(root, g->home))
+		return -EOPNOTSUPP;
+	rc = leave_home_empty(g, root, bytes);
+	if (rc == 0)
+		return 0;
+	undo(g, root);
+	/* What the first way met says more, but for the one it is made for. */
+	int second = try_sibling(g, root, bytes);
+	return second == -EBUSY ? rc : second;
+}
+
+static int find_home(struct cgroup *g, const char *root, struct mlgen_err *err)
+{
+	struct home h = { .is_found = false };
+
+	cgroup_walk(root, "memory", see_home, &h);
+	if (!h.is_found)
+		return mlgen_fail(err, -ENOENT,
+				  OPTION "no control groups at " MOUNTS
+					 "; this system cannot limit the page "
+					 "cache of one process");
+	g->is_v2 = h.is_v2;
+	snprintf(g->home, sizeof(g->home), "%s", h.dir);
+	return 0;
+}
+
+static const char *remedy(int rc)
+{
+	switch (rc) {
+	case -EBUSY:
+		return "; other processes share it: start mlgen with "
+		       "systemd-run --scope -p MemoryMax=SIZE instead";
+	case -EOPNOTSUPP:
+		return "; it has no memory controller: start mlgen with "
+		       "systemd-run --scope -p MemoryMax=SIZE instead";
+	case -EROFS:
+		return "; a container mostly has it so: limit the container "
+		       "instead, such as by docker run --memory=SIZE";
+	case -EACCES:
+	case -EPERM:
+		return "; it takes root, or systemd-run --user --scope -p "
+		       "MemoryMax=SIZE around mlgen";
+	default:
+		return "";
+	}
+}
+
+int cgroup_limit_memory(struct cgroup *g, const char *root, uint64_t bytes,
+			struct mlgen_err *err)
+{
+	int rc;
+
+	*g = (struct cgroup){ 0 };
+	rc = find_home(g, root, err);
+	if (rc)
+		return rc;
+	rc = g->is_v2 ? try_v2(g, root, bytes)
+		      : limit_and_join(g, root, g->home, bytes);
+	if (rc == 0)
+		return 0;
+	mlgen_fail(err, rc, OPTION "no control group could be made in %s: %s%s",
+		   g->home, strerror(-rc), remedy(rc));
+	undo(g, root);
+	*g = (struct cgroup){ 0 };
+	return rc;
+}
+
+uint64_t cgroup_kills(const struct cgroup *g, const char *root)
+{
+	char path[CGROUP_PATH_BYTES];
+	uint64_t kills;
+
+	join_path(path, g->path,
+		  g->is_v2 ? "memory.events" : "memory.oom_control");
+	return sysfile_keyed(&kills, root, path, "oom_kill") ? 0 : kills;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memlimit.c - see memlimit.h. */
+#include "run/memlimit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "data/plan.h"
+#include "run/stream.h"
+
+/*
+ * The program at rest takes 4 to 6 MiB, and a thread or an accelerator about
+ * 200 KiB beside its buffer (measured); the rest is for the kernel's own and
+ * for as much page cache as reading takes.
+ */
+#define PROGRAM_BYTES (UINT64_C(12) << 20)
+#define THREAD_BYTES (UINT64_C(256) << 10)
+
+static uint64_t training_bytes(const struct slot *s)
+{
+	const struct job *j = s->job;
+	const struct plan_config plan = {
+		.dataset = &s->dataset,
+		.access = (enum job_access)j->access,
+		.bs_bytes = j->bs.read,
+		.direct = j->direct,
+		.align_bytes = s->align_bytes,
+	};
+
+	return j->accelerators * THREAD_BYTES +
+	       j->accelerators * j->read_threads *
+		       (THREAD_BYTES + plan_buffer_bytes(&plan, job_depth(j)));
+}
+
+/* Kept for the run; page cache is what is left. Writers of checkpoints are
+ * checked by themselves. */
+static uint64_t own_bytes(const struct slot *s)
+{
+	const struct job *j = s->job;
+
+	switch (j->phase) {
+	case PHASE_TRAIN:
+		return training_bytes(s);
+	case PHASE_IO:
+		return j->numjobs *
+		       (THREAD_BYTES + stream_buffer_bytes(j, job_depth(j)));
+	default:
+		return 0;
+	}
+}
+
+static const char *limit_text(char text[UNITS_TEXT_BYTES], const struct job *j)
+{
+	if (j->memory_limit == 0)
+		return "none";
+	return units_human_bytes(text, (double)j->memory_limit);
+}
+
+static int differ(const struct job *a, const struct job *b,
+		  struct mlgen_err *err)
+{
+	char one[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
+
+	return mlgen_fail(
+		err, -EINVAL,
+		"memory_limit: is %s in %s and %s in %s, but it is of "
+		"the whole process; set it once, in [global] or on "
+		"the command line",
+		limit_text(one, a), a->name, limit_text(other, b), b->name);
+}
+
+static int too_little(uint64_t limit, uint64_t need, struct mlgen_err *err)
+{
+	char have[UNITS_TEXT_BYTES], text[UNITS_TEXT_BYTES];
+
+	return mlgen_fail(err, -EINVAL,
+			  "memory_limit: %s is too little: mlgen with its "
+			  "threads and their buffers takes about %s of it, and "
+			  "the kernel kills who needs more; raise it, or lower "
+			  "accelerators, read_threads, numjobs, bs or iodepth",
+			  units_human_bytes(have, (double)limit),
+			  units_human_bytes(text, (double)need));
+}
+
+/* At all, before there is a limit to stay below. */
+static int check_range(uint64_t want, const struct host *host,
+		       struct mlgen_err *err)
+{
+	char limit[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
+
+	if (want < PROGRAM_BYTES)
+		return too_little(want, PROGRAM_BYTES, err);
+	if (want <= host->memory_bytes)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "memory_limit: %s is more than this process has, "
+			  "%s; take less, or leave it out",
+			  units_human_bytes(limit, (double)want),
+			  units_human_bytes(other, (double)host->memory_bytes));
+}
+
+int memlimit_check(struct job *const *jobs, size_t count,
+		   const struct host *host, struct mlgen_err *err)
+{
+	uint64_t want = count ? jobs[0]->memory_limit : 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (jobs[i]->memory_limit != want)
+			return differ(jobs[0], jobs[i], err);
+	return want ? check_range(want, host, err) : 0;
+}
+
+/* Pages are charged to whoever read them first, for as long as they stay. */
+static void warn_of_cached(struct job *const *jobs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (jobs[i]->invalidate == INVALIDATE_NONE &&
+		    jobs[i]->drop_caches == DROP_CACHES_NO && !jobs[i]->direct)
+			log_warn("%s: memory_limit: what of its files is in "
+				 "the page cache already stays there beside "
+				 "the limit; invalidate=run drops it first",
+				 jobs[i]->name);
+}
+
+int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
+		 struct host *host, struct mlgen_err *err)
+{
+	struct mlgen_err why = { 0 };
+	char memory[UNITS_TEXT_BYTES];
+	int rc;
+
+	if (count == 0 || jobs[0]->memory_limit == 0)
+		return 0;
+	rc = cgroup_limit_memory(&m->group, "", jobs[0]->memory_limit, &why);
+	units_human_bytes(memory, (double)host->memory_bytes);
+	if (rc < 0 && jobs[0]->memory_limit_required)
+		return mlgen_fail(err, rc,
+				  "%s. Without it the page cache may take all "
+				  "of the %s here; --memory_limit_required=0 "
+				  "runs it so",
+				  why.text, memory);
+	if (rc < 0) {
+		log_warn("%s. It runs without: the page cache may take all of "
+			 "the %s here, and more of the files may come from "
+			 "memory than with the limit",
+			 why.text, memory);
+		return 0;
+	}
+	memlimit_watch_start(&m->watch, &m->group);
+	atomic_store(&m->is_set, true);
+	host->memory_bytes = m->group.limit_bytes;
+	host->memory_limit_bytes = m->group.limit_bytes;
+	warn_of_cached(jobs, count);
+	return 0;
+}
+
+int memlimit_fits(const struct slot *slots, size_t count, struct mlgen_err *err)
+{
+	uint64_t need = PROGRAM_BYTES;
+	uint64_t have = count ? slots->job->memory_limit : 0;
+
+	for (size_t i = 0; i < count; i++)
+		need += own_bytes(&slots[i]);
+	return have && have < need ? too_little(have, need, err) : 0;
+}
+
+void memlimit_lift(struct memlimit *m)
+{
+	char path[CGROUP_PATH_BYTES];
+	int rc;
+
+	if (!atomic_exchange(&m->is_set, false))
+		return;
+	memlimit_watch_end(&m->watch);
+	memcpy(path, m->group.path, sizeof(path));
+	rc = cgroup_leave(&m->group, "");
+	if (rc < 0)
+		log_warn("memory_limit: %s could not be removed: %s", path,
+			 strerror(-rc));
+}
