@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
+#include "ask/probe.h"
+#include "ask/require.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -21,20 +24,10 @@
 #include "report/listjobs.h"
 #include "report/output.h"
 #include "report/plan_report.h"
-#include "report/require.h"
 #include "report/text.h"
 #include "report/verdict.h"
 #include "report/watch.h"
 #include "run/run.h"
-
-/* The whole of what a script can branch on. */
-enum {
-	EXIT_RAN = 0,
-	EXIT_FAILED = 1, /* results so far are reported */
-	EXIT_USAGE = 2,  /* before the first byte */
-	EXIT_MISSED = 3, /* a stated requirement */
-	EXIT_INTERRUPTED = 130,
-};
 
 struct program {
 	struct jobset set;
@@ -42,6 +35,7 @@ struct program {
 	char binary_dir[PATH_MAX];
 	struct host host;
 	struct output text, json; /* opened before the run */
+	struct ask ask;           /* all of this, for the questions */
 };
 
 static int usage(const struct mlgen_err *err)
@@ -128,31 +122,42 @@ static int open_outputs(struct program *p, struct mlgen_err *err)
 	return rc;
 }
 
-static int write_reports(struct program *p, struct run_result *result,
-			 const struct plan_report *plans)
+static int close_outputs(struct program *p)
 {
-	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
 	/* The file first: a reader of the text that has gone (head -1) ends
 	 * the program. */
-	int rc = 0;
-	if (p->json.to) {
-		json_report(p->json.to, result, &p->set, plans);
-		rc = output_close(&p->json, &err);
-	}
-	if (set->output_format != OUTPUT_TEXT)
-		json_report(p->text.to, result, &p->set, plans);
-	else if (!plans)
-		text_report(p->text.to, result, set->quiet);
-	for (size_t i = 0;
-	     plans && set->output_format == OUTPUT_TEXT && i < p->set.count;
-	     i++)
-		plan_text(p->text.to, &plans[i]);
+	int rc = p->json.to ? output_close(&p->json, &err) : 0;
 	if (output_close(&p->text, &err) < 0)
 		rc = -1;
 	if (rc < 0)
 		log_error("%s", err.text);
 	return rc < 0 ? EXIT_FAILED : EXIT_RAN;
+}
+
+static void write_text(struct program *p, struct run_result *result,
+		       const struct plan_report *plans)
+{
+	const struct settings *set = &p->set.settings;
+	if (!plans)
+		text_report(p->text.to, result, set->quiet);
+	for (size_t i = 0; plans && i < p->set.count; i++)
+		plan_text(p->text.to, &plans[i]);
+}
+
+static int write_reports(struct program *p, struct run_result *result,
+			 const struct plan_report *plans)
+{
+	int format = p->set.settings.output_format;
+	int rc = 0;
+	if (p->json.to)
+		json_report(p->json.to, result, &p->set, plans);
+	if (format == OUTPUT_TEXT)
+		write_text(p, result, plans);
+	else
+		json_report(p->text.to, result, &p->set, plans);
+	int status = close_outputs(p);
+	return rc < 0 ? EXIT_FAILED : status;
 }
 
 static int dry_run(struct program *p)
@@ -162,28 +167,31 @@ static int dry_run(struct program *p)
 	struct plan_report *plans = mem_array(p->set.count, sizeof(*plans));
 	int status;
 	if (plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
-	    open_outputs(p, &err) < 0)
+	    open_outputs(p, &err) < 0) {
 		status = usage(&err);
-	else
+	} else {
 		status = write_reports(p, &none, plans);
+	}
 	for (size_t i = 0; i < p->set.count; i++)
 		plan_fini(&plans[i]);
 	mem_free(plans);
 	return status;
 }
 
-static int exit_status(struct program *p, struct run *run,
-		       const struct run_result *result)
+static int exit_status(struct run *run, const struct run_result *result)
 {
-	struct mlgen_err err = { 0 };
-	const char *require = p->set.settings.require;
 	if (result->interrupted)
 		return EXIT_INTERRUPTED;
 	if (result->err.code)
 		return run_has_started(run) ? EXIT_FAILED : EXIT_USAGE;
-	if (require && require_check(require, result, &err) != 0)
-		return EXIT_MISSED;
 	return EXIT_RAN;
+}
+
+static bool is_missed(struct program *p, const struct run_result *result)
+{
+	struct mlgen_err err = { 0 };
+	const char *require = p->set.settings.require;
+	return require && require_check(require, result, &err) != 0;
 }
 
 static int run_jobs(struct program *p, struct run *run, bool *abandoned)
@@ -199,10 +207,12 @@ static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 			  run_has_started(run)
 				  ? ". The report covers what ran before"
 				  : "");
-	int status = exit_status(p, run, result);
+	int status = exit_status(run, result);
 	if (status == EXIT_USAGE)
 		return status;
 	verdict_fill(result);
+	if (status == EXIT_RAN && is_missed(p, result))
+		status = EXIT_MISSED;
 	int written = write_reports(p, result, NULL);
 	if (status == EXIT_RAN && (written != EXIT_RAN || err.code))
 		status = EXIT_FAILED;
@@ -211,21 +221,14 @@ static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 
 static int set_up_and_run(struct program *p)
 {
-	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
 	struct run *run = NULL;
 	bool abandoned = false;
 	int status;
 	struct clock *clock = clock_new_real();
-	struct run_config cfg = { .jobs = p->set.jobs,
-				  .count = p->set.count,
-				  .host = &p->host,
-				  .clock = clock,
-				  .readonly = set->readonly,
-				  .allow_fill = set->allow_fill,
-				  .allow_device = set->allow_device,
-				  .replace = set->replace };
-	if (run_new(&run, &cfg, &err) < 0 || open_outputs(p, &err) < 0)
+	struct run_config cfg = probe_config(&p->set, &p->host, clock);
+	if (run_new(&run, &cfg, &err) < 0 ||
+	    open_outputs(p, &err) < 0)
 		status = usage(&err);
 	else
 		status = run_jobs(p, run, &abandoned);
@@ -237,6 +240,32 @@ static int set_up_and_run(struct program *p)
 	run_free(run);
 	clock_free(clock);
 	return status;
+}
+
+typedef int question(const struct ask *a);
+
+/* Of files that are no jobs. NULL: there is none. */
+static question *question_of_files(const struct settings *set)
+{
+	return set->table                   ? ask_table
+	       : set->compare               ? ask_compare
+	       : set->merge                 ? ask_merge
+					    : NULL;
+}
+
+static int put(struct program *p, question *q)
+{
+	struct mlgen_err err = { 0 };
+	if (open_outputs(p, &err) < 0)
+		return usage(&err);
+	struct ask a = p->ask;
+	a.to = p->text.to;
+	a.json = p->json.to;
+	int status = q(&a);
+	if (status == EXIT_USAGE)
+		return status;
+	int written = close_outputs(p);
+	return status == EXIT_RAN ? written : status;
 }
 
 static int run_program(struct program *p, int argc, char **argv)
@@ -251,16 +280,24 @@ static int run_program(struct program *p, int argc, char **argv)
 	int status = answer(p);
 	if (status >= 0)
 		return status;
+	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
-	if (p->set.settings.require &&
-	    require_check(p->set.settings.require, NULL, &err) < 0)
-		return usage(&err);
 	host_read(&p->host);
-	if (p->set.settings.showjob)
+	p->ask = (struct ask){ .set = &p->set,
+			       .env = &p->env,
+			       .host = &p->host,
+			       .argc = argc,
+			       .argv = argv };
+	question *q = p->set.file_count ? question_of_files(set) : NULL;
+	if (q)
+		return put(p, q);
+	if (set->require && require_check(set->require, NULL, &err) < 0)
+		return usage(&err);
+	if (set->showjob)
 		help_showjob(stdout, &p->set);
-	if (p->set.settings.showjob || p->set.settings.parse_only)
+	if (set->showjob || set->parse_only)
 		return EXIT_RAN;
-	if (p->set.settings.dry_run)
+	if (set->dry_run)
 		return dry_run(p);
 	return set_up_and_run(p);
 }
@@ -282,6 +319,11 @@ int main(int argc, char **argv)
 	find_binary_dir(p, argc > 0 ? argv[0] : "");
 	int status = run_program(p, argc, argv);
 	fini_outputs(p);
+	if (status == EXIT_INTERRUPTED) {
+		/* Threads that hang in the kernel may still use all of it. */
+		fflush(stdout);
+		_exit(status);
+	}
 	jobset_fini(&p->set);
 	mem_free(p);
 	if (fflush(stdout) != 0 && status == EXIT_RAN)

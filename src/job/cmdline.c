@@ -77,7 +77,7 @@ static void fail_no_value(struct diag *d, const char *key)
 /* What a general option means when it stands alone; NULL = it cannot. */
 static const char *bare_setting(const struct mlgen_field *f)
 {
-	if (f->type == MLGEN_BOOL)
+	if (f->type == MLGEN_BOOL || strcmp(f->name, "ceiling") == 0)
 		return "1";
 	if (strcmp(f->name, "enghelp") == 0 || strcmp(f->name, "cmdhelp") == 0)
 		return "";
@@ -100,13 +100,25 @@ static void append_value(struct settings *s, const struct mlgen_field *f,
 	buf_fini(&text);
 }
 
+/* --JOB.find-max=OPTION is --find-max=JOB.OPTION. */
+static void set_find_max(struct settings *s, const struct arg *a)
+{
+	struct buf text = { 0 };
+
+	buf_addf(&text, "%s.%s", a->section, a->value);
+	mem_replace(&s->find_max, buf_str(&text));
+	buf_fini(&text);
+}
+
 static void set_setting(struct settings *s, const struct mlgen_field *f,
 			const struct arg *a, struct diag *d)
 {
 	const char *value = a->value ? a->value : bare_setting(f);
 	struct mlgen_err err = { 0 };
 
-	if (a->section)
+	if (a->section && a->value && strcmp(f->name, "find-max") == 0)
+		set_find_max(s, a);
+	else if (a->section)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s.%s: %s is of the program, not of a job; write "
 			 "--%s",

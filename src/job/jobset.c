@@ -3,17 +3,21 @@
 #include "job/jobset.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/units.h"
 #include "job/cmdline.h"
 #include "job/jobfile.h"
 #include "job/resolve.h"
 #include "job/resolve_engine.h"
+
+/* No Linux runs in less: a unit was forgotten. */
+#define LEAST_MEMORY (UINT64_C(16) << 20)
 
 static const struct diag_place on_command_line;
 
@@ -299,51 +303,139 @@ static void load_jobs(struct load *l)
 			 "see --help");
 }
 
+/* ---- questions about files that are no jobs ---- */
+
+/* What a run wrote, and no job? */
+static bool is_document(const char *file)
+{
+	size_t len = strlen(file);
+
+	return len > 5 && strcmp(file + len - 5, ".json") == 0;
+}
+
+/* The first that is asked; *count of them. NULL = none. */
+static const char *question_of_files(const struct settings *s,
+				     const struct cmdline *c, unsigned *count)
+{
+	bool is_of_files =
+		s->table || s->compare || s->merge || s->import != IMPORT_NONE;
+
+	for (size_t i = 0; i < c->file_count; i++)
+		is_of_files |= is_document(c->files[i]);
+	const struct {
+		const char *name;
+		bool is_asked;
+	} all[] = {
+		{ "table", s->table != NULL },
+		{ "compare", s->compare },
+		{ "merge", s->merge },
+		{ "import", s->import != IMPORT_NONE },
+		{ "check", s->check != CHECK_NONE && is_of_files },
+	};
+	const char *first = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!all[i].is_asked)
+			continue;
+		first = first ? first : all[i].name;
+		(*count)++;
+	}
+	return first;
+}
+
+/* An option of a job would change nothing. */
+static void refuse_options(struct load *l, const char *question)
+{
+	const struct cmdline *c = &l->cmd;
+	const struct optlist *first = c->all.count ? &c->all : NULL;
+
+	resolve_check(&l->r, &c->all, NULL);
+	if (!first && c->section_count)
+		first = &c->sections[0].opts;
+	if (l->r.d->errors || (!first && !c->job_count))
+		return;
+	diag_add(l->r.d, DIAG_ERROR, on_command_line,
+		 "%s: is of a job, and --%s looks at files that are there",
+		 first ? first->opts[0].key : "name", question);
+}
+
+static void fail_few_files(struct load *l, const char *question)
+{
+	bool is_yaml = strcmp(question, "import") == 0;
+
+	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no file; name %s",
+		 question,
+		 is_yaml ? "the YAML file of a workload"
+			 : "what --json=FILE of a run wrote, such as *.json");
+}
+
+static void take_files(struct load *l, const char *question, unsigned questions)
+{
+	struct cmdline *c = &l->cmd;
+
+	if (questions > 1)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "%s: one of table, compare, merge, import and check "
+			 "at a time",
+			 question);
+	/* It would be emptied, and nothing put into it. */
+	if (l->set->settings.json && strcmp(question, "merge") != 0)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "json: is of a run; --output=%s is where --%s prints",
+			 l->set->settings.json, question);
+	refuse_options(l, question);
+	if (!c->file_count)
+		fail_few_files(l, question);
+	else if (c->file_count == 1 && strcmp(question, "compare") == 0)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "compare: '%s' alone; name two files or more, the "
+			 "one to compare with first",
+			 c->files[0]);
+	l->set->files = c->files;
+	l->set->file_count = c->file_count;
+	c->files = NULL;
+	c->file_count = 0;
+}
+
+/* What goes with one question only. */
+static void check_questions(struct load *l)
+{
+	const struct settings *s = &l->set->settings;
+
+	if (s->output_format == OUTPUT_CSV && !s->table)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "output-format=csv: goes with --table; --log=FILE "
+			 "writes the intervals of a run as CSV");
+	if (!isnan(s->tolerance) && !s->compare)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "tolerance: goes with --compare");
+	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "%s: datasize prints text, and runs nothing; put it "
+			 "behind the command line that datasize prints",
+			 s->json ? "json" : "output-format");
+	if (s->find_max && s->check != CHECK_NONE)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "check: is of a run, and --find-max has many; check "
+			 "the answer with a run of its own");
+	if ((s->memory_bytes || s->hosts > 1) && !s->datasize &&
+	    s->check == CHECK_NONE)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "%s: goes with --datasize and --check",
+			 s->memory_bytes ? "memory" : "hosts");
+	if (s->memory_bytes && s->memory_bytes < LEAST_MEMORY)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "memory: %" PRIu64 " bytes are no host's; a size "
+			 "has a unit, as in --memory=256g",
+			 s->memory_bytes);
+}
+
 static void free_names(struct load *l)
 {
 	for (size_t i = 0; i < l->name_count; i++)
 		mem_free(l->names[i]);
 	mem_free(l->names);
-}
-
-/* ---- requirements ---- */
-
-static int fail_comparison(const char *part, struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EINVAL,
-			  "require=%s: no comparison. Quote it: "
-			  "--require='%s>=90' (the shell took '>' as a "
-			  "redirection)",
-			  part, *part ? part : "au");
-}
-
-static int read_requirement(const char *part, struct requirement *out,
-			    struct mlgen_err *err)
-{
-	size_t len = strspn(part, "abcdefghijklmnopqrstuvwxyz0123456789_.");
-	size_t op_len = strspn(part + len, "<>=");
-	const char *value = part + len + op_len;
-	struct mlgen_err why = { 0 };
-
-	if (!part[len])
-		return fail_comparison(part, err);
-	memset(out, 0, sizeof(*out));
-	if (len && len < sizeof(out->metric) && op_len &&
-	    op_len < sizeof(out->op)) {
-		memcpy(out->metric, part, len);
-		memcpy(out->op, part + len, op_len);
-	}
-	if (strcmp(out->op, "=") == 0)
-		memcpy(out->op, "==", 3);
-	if (!out->op[0] || !strstr(" >= <= > < == ", out->op))
-		return mlgen_fail(err, -EINVAL,
-				  "require=%s: not a comparison; write "
-				  "METRIC>=NUMBER, with one of >= <= > < ==",
-				  part);
-	if (units_percent(value, &out->value, &why))
-		return mlgen_fail(err, -EINVAL, "require=%s: %s", part,
-				  why.text);
-	return 0;
 }
 
 bool jobset_is_path(const char *ioengine)
@@ -355,11 +447,17 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 		const struct jobset_env *env, struct diag *d)
 {
 	struct load l = { .set = set };
+	const char *question = NULL;
+	unsigned questions = 0;
 
 	memset(set, 0, sizeof(*set));
 	l.r = (struct resolver){ .env = env, .cmd = &l.cmd, .d = d };
 	cmdline_read(&l.cmd, &set->settings, argc, argv, d);
-	if (!is_request(&set->settings))
+	question = question_of_files(&set->settings, &l.cmd, &questions);
+	check_questions(&l);
+	if (question && !is_request(&set->settings))
+		take_files(&l, question, questions);
+	else if (!is_request(&set->settings))
 		load_jobs(&l);
 	cmdline_fini(&l.cmd);
 	resolve_engine_fini(&l.r);
@@ -377,6 +475,9 @@ void jobset_fini(struct jobset *set)
 	for (size_t i = 0; i < set->path_count; i++)
 		mem_free(set->paths[i]);
 	mem_free(set->paths);
+	for (size_t i = 0; i < set->file_count; i++)
+		mem_free(set->files[i]);
+	mem_free(set->files);
 	memset(set, 0, sizeof(*set));
 }
 
@@ -394,29 +495,4 @@ char *jobset_find_file(const char *name, const struct jobset_env *env)
 	if (!path)
 		path = try_path(env->installed_dir, "", name);
 	return path;
-}
-
-int jobset_requirements(const char *text, struct requirement *out, unsigned max,
-			struct mlgen_err *err)
-{
-	unsigned n = 0;
-
-	for (const char *at = text;; at++) {
-		size_t len = strcspn(at, ",");
-		char *part = mem_strndup(at, len);
-		int rc = 0;
-
-		if (n == max)
-			rc = mlgen_fail(err, -EINVAL,
-					"require: more than %u comparisons",
-					max);
-		else
-			rc = read_requirement(part, &out[n++], err);
-		mem_free(part);
-		if (rc)
-			return rc;
-		at += len;
-		if (!*at)
-			return (int)n;
-	}
 }

@@ -33,6 +33,10 @@ struct jobset {
 	size_t count;
 	char **paths; /* the job files read, for messages; owned */
 	size_t path_count;
+	/* With table, compare, merge or import: the arguments, which are no
+	 * jobs, and there are none; owned. */
+	char **files;
+	size_t file_count;
 };
 
 /*
@@ -53,14 +57,14 @@ void jobset_fini(struct jobset *set);
  */
 char *jobset_find_file(const char *name, const struct jobset_env *env);
 
-/* One of the comma-separated parts of --require: "au>=90". */
+/* One of the parts of --require: "au>=90". */
 #define REQUIREMENTS_MAX 16
 
 struct requirement {
-	char metric[32]; /* "au", "samples_per_sec", ... */
+	char metric[64]; /* "au", "samples_per_sec", ... */
 	char op[3];      /* >= <= > < == */
 	double value;
 };
-/* Up to max comma-separated ones; their number or -EINVAL. */
+/* Up to max of them, with commas or "and" between; their number or -EINVAL. */
 int jobset_requirements(const char *text, struct requirement *out, unsigned max,
 			struct mlgen_err *err);

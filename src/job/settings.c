@@ -8,6 +8,7 @@ static const struct mlgen_choice formats[] = {
 	{ "json", OUTPUT_JSON, "one JSON document" },
 	{ "normal", OUTPUT_TEXT, "as text" },
 	{ "fio-json", OUTPUT_FIO_JSON, "as json, with the key 'fio version' that some readers demand" },
+	{ "csv", OUTPUT_CSV, "with --table: comma-separated values" },
 	{ "json+", OUTPUT_JSON, "as json, which has all of fio's json+" },
 	{ 0 },
 };
@@ -72,6 +73,20 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Print only the first line of the report." },
 	{ "require", MLGEN_F_STR(struct settings, require), .group = "Output", .flags = MLGEN_REPEATS,
 	  .help = "Exit with status 3 unless this holds, such as 'au>=90'; several with commas." },
+
+	{ "table", MLGEN_F_STR(struct settings, table), .group = "Questions",
+	  .help = "Print figures of the JSON documents that are named, a row for each job: keys with commas between them.\n"
+		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file.\n"
+		  "With --output-format=csv or json in bytes, seconds and ns, to the last digit." },
+	{ "compare", MLGEN_F_BOOL(struct settings, compare), .def = "0", .group = "Questions",
+	  .help = "Print two or more JSON documents side by side, with the difference of each to the first.\n"
+		  "Noise is what the epochs, seconds or checkpoints of both differ by, of a percentile also what chance allows; never less than 2%, or a point of AU.\n"
+		  "The status is 3 where AU, a rate, the time of checkpoints or, of plain jobs, a p99 of any of them is worse beyond it." },
+	{ "tolerance", MLGEN_F_PERCENT(struct settings, tolerance), .max = 100, .group = "Questions",
+	  .help = "With --compare: how far figures may be apart, instead of the noise; of AU in points." },
+	{ "merge", MLGEN_F_BOOL(struct settings, merge), .def = "0", .group = "Questions",
+	  .help = "Print one report of several clients, or repetitions, from their JSON documents; latencies are merged exactly.\n"
+		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },
 	{ 0 },
 };
 /* clang-format on */

@@ -7,7 +7,16 @@
 
 #include <mlgen/field.h>
 
-enum settings_format { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_FIO_JSON };
+enum settings_format {
+	OUTPUT_TEXT,
+	OUTPUT_JSON,
+	OUTPUT_FIO_JSON,
+	OUTPUT_DLIO,
+	OUTPUT_CSV /* of --table */
+};
+enum settings_check { CHECK_NONE, CHECK_MLPERF_V1, CHECK_MLPERF_V2 };
+enum settings_import { IMPORT_NONE, IMPORT_DLIO };
+enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
 enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
 
 struct settings {
@@ -27,6 +36,18 @@ struct settings {
 	uint64_t status_interval_ns; /* 0 = never */
 	bool quiet;
 	char *require; /* "au>=90"; several joined with ',' */
+	/* Questions (src/ask): */
+	char *find_max; /* an integer option; NULL = not asked */
+	int ceiling;
+	char *table;      /* keys, a,b,c; the arguments are results */
+	bool compare;     /* the arguments are results */
+	double tolerance; /* percent; NaN = what the noise says */
+	bool merge;       /* the arguments are results */
+	int check;
+	bool datasize;
+	uint64_t memory_bytes; /* of one host; 0 = of this one */
+	uint64_t hosts;
+	int import;
 };
 
 extern const struct mlgen_field settings_fields[];

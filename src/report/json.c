@@ -339,8 +339,8 @@ static int dump(json_t *root, FILE *to)
 	return 0;
 }
 
-int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
-		const struct plan_report *plans)
+static json_t *document(const struct run_result *r, const struct jobset *set,
+			const struct plan_report *plans)
 {
 	const struct walk walk = { 0 };
 	struct metrics_top top;
@@ -356,6 +356,27 @@ int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 	for (size_t i = 0; plans && i < set->count; i++)
 		json_array_append_new(jobs, plan_object(&plans[i], r, set));
 	json_object_set_new(root, "jobs", jobs);
+	return root;
+}
+
+json_t *json_document(const struct run_result *r, const struct jobset *set)
+{
+	return document(r, set, NULL);
+}
+
+int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
+		const struct plan_report *plans)
+{
+	return dump(document(r, set, plans), to);
+}
+
+int json_report_with(FILE *to, const struct run_result *r,
+		     const struct jobset *set, const struct json_extra *extra)
+{
+	const struct walk walk = { 0 };
+	json_t *root = json_document(r, set);
+	json_object_set_new(root, extra->key,
+			    struct_object(extra->table, extra->base, &walk));
 	return dump(root, to);
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include <mlgen/field.h>
 
 #include "job/fields.h"
@@ -16,6 +18,10 @@
  * UTF-8 (any other byte becomes '?'), counts are whole numbers.
  */
 
+/* The report of r's jobs in memory, to be released. A set without jobs will do
+ * for figures; options are then not told apart from those of [global]. */
+json_t *json_document(const struct run_result *r, const struct jobset *set);
+
 /*
  * The report of r's jobs, or with `plans` (plans[i] of set->jobs[i]) the plan
  * of set's jobs; of `r` then only host, time and interruption are read. With
@@ -24,6 +30,16 @@
  */
 int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 		const struct plan_report *plans);
+
+/* The same with one more object at its end: what a question came to, by its
+ * table. `r` may have no jobs. */
+struct json_extra {
+	const char *key;
+	const struct mlgen_field *table;
+	const void *base;
+};
+int json_report_with(FILE *to, const struct run_result *r,
+		     const struct jobset *set, const struct json_extra *extra);
 
 /* One struct as one object, by its table. 0 or -EIO. */
 int json_struct(FILE *to, const struct mlgen_field *table, const void *base,

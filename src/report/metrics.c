@@ -7,9 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "config.h"
+#include "report/metrics_find_max.h"
+#include "report/metrics_merged.h"
+#include "report/metrics_options.h"
 #include "report/metrics_tables.h"
 
 #define SCHEMA_VERSION 1
@@ -28,6 +30,18 @@ static const struct mlgen_field machine_fields[] = {
 	  .help = "Memory of this host, or of this process's control group if that is less." },
 	{ "open_files", MLGEN_F_U64(M, open_files), .unit = "files",
 	  .help = "Open files that this process may have." },
+	{ "memory_limit_bytes", MLGEN_F_U64(M, memory_limit_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "What memory_limit left of this host's memory, which then is memory_bytes; null = all of it." },
+	{ "cpu_model", METRICS_TEXT(M, cpu_model),
+	  .help = "Model of the CPUs, or their architecture; null = unknown." },
+	{ "numa_nodes", MLGEN_F_U64(M, numa_nodes), .flags = MLGEN_NULLABLE,
+	  .help = "NUMA nodes of this host; null = unknown." },
+	{ "command", METRICS_TEXT(M, command),
+	  .help = "The command line, quoted for a shell; one of more than 4,000 bytes ends in dots." },
+	{ "liburing", METRICS_TEXT(M, liburing),
+	  .help = "Version of liburing that io_uring was built with; null = without, or unknown." },
+	{ "libaio", METRICS_TEXT(M, libaio),
+	  .help = "File of the libaio it was built with, whose name has the version; null as above." },
 	{ 0 },
 };
 #undef M
@@ -98,6 +112,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].dataset", metrics_dataset_fields },
 	{ "jobs[].prepare", metrics_prepare_fields },
 	{ "jobs[].ml", metrics_ml_fields },
+	{ "jobs[].ml.slowest_rank", metrics_slowest_rank_fields },
 	{ "jobs[].ml.time_percent", metrics_time_percent_fields },
 	{ "jobs[].ml.loader_percent, jobs[].io.worker_percent", metrics_loader_percent_fields },
 	{ "jobs[].ml.epochs[]", metrics_epoch_fields },
@@ -105,11 +120,14 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.ops.KIND, jobs[].io.ops.KIND", metrics_op_fields },
 	{ "jobs[].ml.storage, jobs[].io.storage", metrics_storage_fields },
 	{ "jobs[].ml.host, jobs[].io.host", metrics_host_fields },
+	{ "jobs[].ml.host.noise, jobs[].io.host.noise", metrics_noise_fields },
 	{ "jobs[].ml.network, jobs[].io.network", metrics_network_fields },
 	{ "jobs[].ml.numa, jobs[].io.numa", metrics_numa_fields },
 	{ "jobs[].ml.mlperf", metrics_mlperf_fields },
 	{ "jobs[].ml.mlperf.VERSION", metrics_mlperf_window_fields },
+	{ "jobs[].ml.mlperf_check[]", metrics_mlperf_rule_fields },
 	{ "jobs[].ml.eval", metrics_eval_fields },
+	{ "jobs[].ml.ceiling", metrics_ceiling_fields },
 	{ "jobs[].ml.checkpoints[], jobs[].ml.restore[]", metrics_checkpoint_fields },
 	{ "jobs[].ml.saves, jobs[].ml.restores", metrics_checkpoints_fields },
 	{ "jobs[].ml.saves.rank_percent, jobs[].ml.restores.rank_percent", metrics_rank_percent_fields },
@@ -123,6 +141,10 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].plan.checks[]", metrics_check_fields },
 	{ "jobs[].plan.blockers[]", metrics_blocker_fields },
 	{ "disk_util[]", disk_fields },
+	{ "find_max", metrics_find_max_fields },
+	{ "find_max.probes[]", metrics_probe_fields },
+	{ "merged", metrics_merged_fields },
+	{ "merged.runs[]", metrics_merged_run_fields },
 	{ 0 },
 };
 
@@ -131,113 +153,6 @@ const struct metrics_section metrics_sections[] = {
 const char *metrics_version(void)
 {
 	return MLGEN_VERSION;
-}
-
-/* A map of options in the making; keys are borrowed, values are owned. */
-static void pair_add(struct metric_list *l, const char *key, char *value)
-{
-	l->items = mem_realloc(l->items,
-			       (l->count + 1) * sizeof(struct metric_pair));
-	struct metric_pair *pairs = l->items;
-	pairs[l->count++] = (struct metric_pair){ key, value };
-}
-
-static void pairs_fini(struct metric_list *l, bool owns_values)
-{
-	struct metric_pair *pairs = l->items;
-	for (size_t i = 0; owns_values && i < l->count; i++) {
-		char *value;
-		memcpy(&value, &pairs[i].value, sizeof(value));
-		mem_free(value);
-	}
-	mem_free(l->items);
-	memset(l, 0, sizeof(*l));
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool is_global(const struct job *j, size_t option)
-{
-	const char *how = j->origins[option].how;
-	return how && strcmp(how, "[global]") == 0;
-}
-
-/* Set by [global], and for every job of the set to the same text. */
-static bool is_global_everywhere(const struct jobset *set, size_t option)
-{
-	for (size_t i = 0; i < set->count; i++) {
-		const struct job *j = set->jobs[i];
-		if (!is_global(j, option) ||
-		    !same_text(j->origins[option].raw,
-			       set->jobs[0]->origins[option].raw))
-			return false;
-	}
-	return set->count > 0;
-}
-
-/* The jobs whose figures are merged in the record of `j`. */
-static bool is_member(const struct job *other, const struct job *j,
-		      unsigned members)
-{
-	return other == j ||
-	       (members > 1 && other->group_reporting &&
-		other->group == j->group && other->phase == j->phase);
-}
-
-static bool is_shared(const struct jobset *set, const struct job *j,
-		      unsigned members, size_t option)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (is_member(set->jobs[i], j, members) &&
-		    !same_text(set->jobs[i]->origins[option].raw,
-			       j->origins[option].raw))
-			return false;
-	return true;
-}
-
-static void fill_members(struct metrics_job *m, const struct job *j,
-			 const struct jobset *set, unsigned members)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (is_member(set->jobs[i], j, members))
-			pair_add(&m->members, set->jobs[i]->name, NULL);
-}
-
-/* "unet3d.job:12 [global]" */
-static char *origin_text(const struct job_origin *o)
-{
-	struct buf text = { 0 };
-	if (o->at.file)
-		buf_addf(&text, "%s:%u ", o->at.file, o->at.line);
-	buf_add(&text, o->how ? o->how : "default");
-	return buf_take(&text);
-}
-
-static char *resolved_text(const struct job *j, const char *option)
-{
-	struct buf text = { 0 };
-	job_option_text(j, option, &text);
-	if (text.len)
-		return buf_take(&text);
-	buf_fini(&text);
-	return NULL;
-}
-
-static void fill_options(struct metrics_job *m, const struct job *j,
-			 const struct jobset *set, unsigned members)
-{
-	for (size_t i = 0; job_fields[i].name; i++) {
-		const char *name = job_fields[i].name;
-		const struct job_origin *o = &j->origins[i];
-		if (o->raw && !is_global_everywhere(set, i) &&
-		    is_shared(set, j, members, i))
-			pair_add(&m->options, name, mem_strdup(o->raw));
-		pair_add(&m->options_resolved, name, resolved_text(j, name));
-		pair_add(&m->options_origin, name, origin_text(o));
-	}
 }
 
 static uint64_t rate(uint64_t n, double seconds)
@@ -351,6 +266,16 @@ static double measured_seconds(const struct job_result *r)
 	return wall > 0 ? wall : 0;
 }
 
+static const char *or_null(const char *s)
+{
+	return *s ? s : NULL;
+}
+
+static uint64_t or_unknown(uint64_t n)
+{
+	return n ? n : UINT64_MAX;
+}
+
 void metrics_top_init(struct metrics_top *t, const struct run_result *r,
 		      const struct jobset *set)
 {
@@ -373,11 +298,14 @@ void metrics_top_init(struct metrics_top *t, const struct run_result *r,
 		.cpus_online = r->host.cpus_online,
 		.memory_bytes = r->host.memory_bytes,
 		.open_files = r->host.open_files,
+		.cpu_model = or_null(r->host.cpu_model),
+		.command = or_null(r->host.command),
+		.liburing = or_null(MLGEN_LIBURING),
+		.libaio = or_null(MLGEN_LIBAIO),
+		.numa_nodes = or_unknown(r->host.numa_nodes),
+		.memory_limit_bytes = or_unknown(r->host.memory_limit_bytes),
 	};
-	for (size_t i = 0; job_fields[i].name; i++)
-		if (is_global_everywhere(set, i))
-			pair_add(&t->global_options, job_fields[i].name,
-				 mem_strdup(set->jobs[0]->origins[i].raw));
+	metrics_options_global(&t->global_options, set);
 	struct metrics_disk *disks = mem_array(r->disk_count, sizeof(*disks));
 	for (size_t i = 0; i < r->disk_count; i++) {
 		disks[i].util = r->disks[i];
@@ -389,12 +317,13 @@ void metrics_top_init(struct metrics_top *t, const struct run_result *r,
 void metrics_top_fini(struct metrics_top *t)
 {
 	mem_free(t->time);
-	pairs_fini(&t->global_options, true);
+	metrics_options_fini(&t->global_options);
 	mem_free(t->disk_util.items);
 	memset(t, 0, sizeof(*t));
 }
 
-void metrics_job_figures(struct metrics_job *m, const struct job_result *r)
+void metrics_job_init(struct metrics_job *m, const struct job_result *r,
+		      const struct jobset *set)
 {
 	double seconds = measured_seconds(r);
 	memset(m, 0, sizeof(*m));
@@ -415,22 +344,15 @@ void metrics_job_figures(struct metrics_job *m, const struct job_result *r)
 	m->sync = (struct metrics_sync){ r->sync.total, r->sync.lat_ns };
 	fill_shares(m, r);
 	fill_depths(m, r);
-}
-
-void metrics_job_init(struct metrics_job *m, const struct job_result *r,
-		      const struct jobset *set)
-{
-	metrics_job_figures(m, r);
-	fill_members(m, r->job, set, r->members);
-	fill_options(m, r->job, set, r->members);
+	metrics_options_fill(m, r->job, set, r->members);
 }
 
 void metrics_job_fini(struct metrics_job *m)
 {
-	pairs_fini(&m->members, false);
-	pairs_fini(&m->options, true);
-	pairs_fini(&m->options_resolved, true);
-	pairs_fini(&m->options_origin, true);
+	metrics_options_fini(&m->members);
+	metrics_options_fini(&m->options);
+	metrics_options_fini(&m->options_resolved);
+	metrics_options_fini(&m->options_origin);
 	memset(m, 0, sizeof(*m));
 }
 

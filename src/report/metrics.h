@@ -100,6 +100,8 @@ struct metrics_dataset {
 struct metrics_machine {
 	const char *hostname, *kernel;
 	uint64_t cpus, cpus_online, memory_bytes, open_files;
+	const char *cpu_model, *command, *liburing, *libaio;
+	uint64_t numa_nodes, memory_limit_bytes; /* UINT64_MAX = null */
 };
 
 struct metrics_disk {
@@ -122,10 +124,7 @@ void metrics_top_init(struct metrics_top *t, const struct run_result *r,
 		      const struct jobset *set);
 void metrics_top_fini(struct metrics_top *t);
 
-/* The figures alone, without options and members. Nothing owned. */
-void metrics_job_figures(struct metrics_job *m, const struct job_result *r);
-
-/* All of it. A job merged by group_reporting lists its members and the options
+/* A job merged by group_reporting lists its members and the options
  * they share. */
 void metrics_job_init(struct metrics_job *m, const struct job_result *r,
 		      const struct jobset *set);

@@ -158,7 +158,7 @@ const struct mlgen_field metrics_checkpoints_fields[] = {
 static const char *const of_checkpoints[] = {
 	"iodepth_used", "in_use",  "checkpoints", "saves",    "restore",
 	"restores",     "storage", "host",        "network",  "numa",
-	"verdict",      "errors",  "interrupted", "complete",
+	"verdict",      "errors",  "interrupted", "complete", "mlperf_check",
 };
 
 static bool is_one_of(const char *name, const char *const *names, size_t n)

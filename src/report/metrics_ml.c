@@ -116,6 +116,28 @@ const struct mlgen_field metrics_mlperf_fields[] = {
 };
 #undef P
 
+#define C struct mlperf_rule
+const struct mlgen_field metrics_mlperf_rule_fields[] = {
+	{ "rule", METRICS_TEXT(C, rule), .help = "Name of the rule." },
+	{ "state", METRICS_TEXT(C, state), .help = "One of ok, broken and not checked." },
+	{ "text", MLGEN_F_STR(C, text),
+	  .help = "What was found; of a broken rule the option that breaks it and what would be right." },
+	{ 0 },
+};
+#undef C
+
+#define L struct slowest_rank
+const struct mlgen_field metrics_slowest_rank_fields[] = {
+	{ "rank", MLGEN_F_U64(L, rank), .flags = MLGEN_NULLABLE,
+	  .help = "Number of the accelerator whose counted stalls are longest on the mean, from 0; null = none was counted." },
+	{ "stall_mean_ns", MLGEN_F_F64(L, stall_mean_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
+	  .help = "Their mean." },
+	{ "stall_median_ns", MLGEN_F_F64(L, stall_median_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
+	  .help = "The median of these means, of all accelerators." },
+	{ 0 },
+};
+#undef L
+
 #define V struct eval_result
 const struct mlgen_field metrics_eval_fields[] = {
 	{ "steps", MLGEN_F_U64(V, steps), .unit = "steps",
@@ -133,6 +155,32 @@ const struct mlgen_field metrics_eval_fields[] = {
 	{ 0 },
 };
 #undef V
+
+#define C struct ceiling_result
+const struct mlgen_field metrics_ceiling_fields[] = {
+	{ "null_au_percent", MLGEN_F_PERCENT(C, null_au_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Accelerator utilisation with ioengine=null, which reads nothing; null = not measured." },
+	{ "null_samples_per_sec", MLGEN_F_F64(C, null_samples_per_sec), .unit = "samples/s", .flags = MLGEN_NULLABLE,
+	  .help = "Samples per second of its counted steps." },
+	{ "null_seconds", MLGEN_F_F64(C, null_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Time that was measured for that." },
+	{ "cached_au_percent", MLGEN_F_PERCENT(C, cached_au_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Accelerator utilisation with samples that are copied from this host's page cache; null = not measured." },
+	{ "cached_samples_per_sec", MLGEN_F_F64(C, cached_samples_per_sec), .unit = "samples/s", .flags = MLGEN_NULLABLE,
+	  .help = "Samples per second of its counted steps." },
+	{ "cached_seconds", MLGEN_F_F64(C, cached_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Time that was measured for that." },
+	{ "cached_files", MLGEN_F_U64(C, cached_files), .unit = "files",
+	  .help = "Files of the dataset that were read for it, over and over." },
+	{ "cached_bytes", MLGEN_F_U64(C, cached_bytes), .unit = "bytes",
+	  .help = "Size of these files." },
+	{ "jobs_beside", MLGEN_F_U64(C, jobs_beside), .unit = "jobs",
+	  .help = "Jobs that ran at the same time as this one; it was measured without them." },
+	{ "unmeasured", METRICS_CHARS(C, unmeasured),
+	  .help = "Why a figure could not be measured; null = none is missing, or nothing was tried." },
+	{ 0 },
+};
+#undef C
 
 #define R struct ml_result
 const struct mlgen_field metrics_ml_fields[] = {
@@ -168,6 +216,8 @@ const struct mlgen_field metrics_ml_fields[] = {
 	  .help = "Accelerator utilisation: compute time asked for, of the time of the counted steps; null with compute_time=0." },
 	{ "au_percent_per_accelerator", METRIC_F64S(R, au_percent_per_accelerator), .unit = "%",
 	  .help = "The same of each accelerator." },
+	{ "slowest_rank", METRIC_OBJECT(R, slowest_rank, struct slowest_rank, metrics_slowest_rank_fields),
+	  .help = "The one that waits longest for its batches." },
 	{ "target_au_percent", MLGEN_F_PERCENT(R, target_au_percent), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "What the job asks for with target_au; null = none." },
 	{ "target_met", MLGEN_F_BOOL(R, target_met),
@@ -204,6 +254,8 @@ const struct mlgen_field metrics_ml_fields[] = {
 	  .help = "How near the read threads were to the disk." },
 	{ "mlperf", METRIC_OBJECT(R, mlperf, struct mlperf_result, metrics_mlperf_fields),
 	  .help = "The same run as published results would count it." },
+	{ "mlperf_check", METRIC_LIST(R, mlperf_check, struct mlperf_rule, metrics_mlperf_rule_fields),
+	  .help = "The rules of MLPerf Storage that --check asks for; empty without." },
 	{ "eval", METRIC_OBJECT(R, eval, struct eval_result, metrics_eval_fields),
 	  .help = "What was done between epochs; zeros without eval_files." },
 	{ "checkpoints", METRIC_LIST(R, saves.items, struct checkpoint_result, metrics_checkpoint_fields),
@@ -214,6 +266,8 @@ const struct mlgen_field metrics_ml_fields[] = {
 	  .help = "Each checkpoint that was restored, the first 1,024 of them." },
 	{ "restores", METRIC_OBJECT(R, restores, struct checkpoints_result, metrics_checkpoints_fields),
 	  .help = "All of these; absent where nothing was restored." },
+	{ "ceiling", METRIC_OBJECT(R, ceiling, struct ceiling_result, metrics_ceiling_fields),
+	  .help = "What this host reaches without storage; measured with --ceiling, and where the verdict is host or unclear." },
 	{ "verdict", METRIC_OBJECT(R, verdict, struct verdict_result, metrics_verdict_fields),
 	  .help = "What limits this run, or makes it no result of storage." },
 	{ "errors", MLGEN_F_U64(R, errors), .unit = "errors",
@@ -229,7 +283,7 @@ const struct mlgen_field metrics_ml_fields[] = {
 const char *const metrics_ml_planned[] = {
 	"accelerators", "accelerator", "steps", "samples", "sample_bytes",
 	"target_au_percent", "demand_bytes_per_sec", "demand_io_bytes_per_sec",
-	"storage", NULL,
+	"storage", "mlperf_check", NULL,
 };
 
 #define R struct prepare_result

@@ -72,6 +72,8 @@ const struct mlgen_field metrics_storage_fields[] = {
 	  .help = "Disk below the filesystem; null = none, or unknown." },
 	{ "device_kind", MLGEN_F_STR(S, device_kind),
 	  .help = "How that disk is attached; null = unknown." },
+	{ "device_model", MLGEN_F_STR(S, device_model),
+	  .help = "Model of that disk, as it says itself; null = a virtual one, or unknown." },
 	{ "scheduler", MLGEN_F_STR(S, scheduler),
 	  .help = "I/O scheduler of that disk; null = unknown." },
 	{ "read_ahead_bytes", MLGEN_F_U64(S, read_ahead_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
@@ -98,9 +100,45 @@ const struct mlgen_field metrics_storage_fields[] = {
 	  .help = "Files that were looked at for that, at most 256." },
 	{ "cache_drops", MLGEN_F_U64(S, cache_drops), .unit = "passes",
 	  .help = "How often read threads dropped the dataset from the page cache, as invalidate asks; where a sample of files finds nothing there, they do not." },
+	{ "caches_dropped", MLGEN_F_BOOL(S, caches_dropped),
+	  .help = "Whether drop_caches=run emptied this host's caches before the job began." },
+	{ "slowest_file", METRICS_CHARS(S, slowest_file),
+	  .help = "File of the sample that took longest of all; null = there are no samples." },
+	{ "slowest_sample_ns", MLGEN_F_F64(S, slowest_sample_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
+	  .help = "How long that one took." },
+	{ "slowest_file_bytes", MLGEN_F_U64(S, slowest_file_bytes), .unit = "bytes",
+	  .help = "Size of that file." },
 	{ 0 },
 };
 #undef S
+
+#define N struct noise
+const struct mlgen_field metrics_noise_fields[] = {
+	{ "steal_percent", MLGEN_F_PERCENT(N, steal_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Time of the allowed CPUs that the hypervisor gave to others; null = unknown, as all of these." },
+	{ "guest_percent", MLGEN_F_PERCENT(N, guest_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Their time that virtual machines of this host had." },
+	{ "other_percent", MLGEN_F_PERCENT(N, other_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Their time that other processes and threads of the kernel had; guests are in it." },
+	{ "throttled", MLGEN_F_U64(N, throttled), .unit = "times", .flags = MLGEN_NULLABLE,
+	  .help = "How often the CPU quota of a control group was used up." },
+	{ "throttled_percent", MLGEN_F_PERCENT(N, throttled_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the time in which threads stood still for that, at most 100." },
+	{ "hot", MLGEN_F_U64(N, hot), .unit = "times", .flags = MLGEN_NULLABLE,
+	  .help = "How often heat slowed one of the CPUs down." },
+	{ "pressure_cpu_percent", MLGEN_F_PERCENT(N, pressure_cpu_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the time in which some thread of this host, mlgen's included, waited for a CPU." },
+	{ "pressure_io_percent", MLGEN_F_PERCENT(N, pressure_io_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "The same of I/O." },
+	{ "pressure_memory_percent", MLGEN_F_PERCENT(N, pressure_memory_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "The same of memory." },
+	{ "clock_mhz", MLGEN_F_F64(N, clock_mhz), .unit = "MHz", .flags = MLGEN_NULLABLE,
+	  .help = "Mean clock of up to eight of the CPUs, looked at once a second." },
+	{ "most_mhz", MLGEN_F_F64(N, most_mhz), .unit = "MHz", .flags = MLGEN_NULLABLE,
+	  .help = "The highest clock that they have." },
+	{ 0 },
+};
+#undef N
 
 #define H struct host_result
 const struct mlgen_field metrics_host_fields[] = {
@@ -114,6 +152,8 @@ const struct mlgen_field metrics_host_fields[] = {
 	  .help = "Context switches of mlgen per second." },
 	{ "oversleep_ns", METRIC_HIST(H, oversleep_ns), .unit = "ns",
 	  .help = "How late each simulated computation ended." },
+	{ "noise", METRIC_OBJECT(H, noise, struct noise, metrics_noise_fields),
+	  .help = "What else this machine did meanwhile." },
 	{ 0 },
 };
 #undef H

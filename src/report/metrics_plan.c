@@ -165,7 +165,8 @@ const struct mlgen_field metrics_plan_fields[] = {
 
 /* clang-format on */
 
-const char *const metrics_checkpoint_planned[] = { "storage", NULL };
+const char *const metrics_checkpoint_planned[] = { "storage", "mlperf_check",
+						   NULL };
 
 /* Texts of the plan's mount, as a result has them; "" there is NULL here. */
 static char *text_or_null(const char *s)
@@ -203,6 +204,7 @@ void metrics_planned(struct ml_result *ml, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 	memset(ml, 0, sizeof(*ml));
+	ml->mlperf_check = p->mlperf_check;
 	ml->accelerators = j->accelerators;
 	ml->accelerator = j->accelerator;
 	ml->target_au_percent = j->target_au;

@@ -30,6 +30,7 @@ extern const struct mlgen_field metrics_loader_percent_fields[];
 extern const struct mlgen_field metrics_op_fields[];
 extern const struct mlgen_field metrics_ops_fields[];
 extern const struct mlgen_field metrics_storage_fields[];
+extern const struct mlgen_field metrics_noise_fields[];
 extern const struct mlgen_field metrics_host_fields[];
 extern const struct mlgen_field metrics_network_fields[];
 extern const struct mlgen_field metrics_numa_fields[];
@@ -40,7 +41,10 @@ extern const struct mlgen_field metrics_time_percent_fields[];
 extern const struct mlgen_field metrics_epoch_fields[];
 extern const struct mlgen_field metrics_mlperf_window_fields[];
 extern const struct mlgen_field metrics_mlperf_fields[];
+extern const struct mlgen_field metrics_mlperf_rule_fields[];
 extern const struct mlgen_field metrics_eval_fields[];
+extern const struct mlgen_field metrics_slowest_rank_fields[];
+extern const struct mlgen_field metrics_ceiling_fields[];
 
 /* metrics_checkpoint.c */
 extern const struct mlgen_field metrics_rank_percent_fields[];

@@ -425,6 +425,8 @@ int plan_make(struct plan_report *p, const struct job *job,
 	set_unknown(p);
 	p->job = job;
 	p->memory_bytes = host->memory_bytes;
+	if (job->memory_limit && job->memory_limit < p->memory_bytes)
+		p->memory_bytes = job->memory_limit;
 	p->touches_files =
 		!(job->engine && (job->engine->caps & MLGEN_CAP_NO_FILES));
 	int rc = plan_phase(p, &in, err);
@@ -444,6 +446,7 @@ void plan_fini(struct plan_report *p)
 	}
 	mem_free(p->checks.items);
 	mem_free(p->blockers.items);
+	mlperf_rules_fini(&p->mlperf_check);
 	mem_free(p->io.directory);
 	plan_checkpoint_fini(p);
 	dataset_fini(&p->dataset);

@@ -111,6 +111,7 @@ struct plan_report {
 
 	struct metric_list checks;   /* struct plan_check */
 	struct metric_list blockers; /* those that are PLAN_FAIL, borrowed */
+	struct metric_list mlperf_check; /* mlperf_rule, of --check; owned */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/text_evidence.h"
+#include "report/text_noise.h"
 #include "report/text_settings.h"
 #include "report/text_tables.h"
 #include "report/verdict.h"
@@ -446,6 +447,7 @@ void text_checkpoint_evidence(struct buf *out, const struct text_block *b)
 	put_deleted(out, b, result_of(b));
 	put_from_memory(out, b);
 	text_host(out, b);
+	text_noise(out, b);
 	text_numa(out, b);
 	put_errors(out, b);
 }

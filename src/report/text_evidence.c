@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/text_checkpoint_parts.h"
+#include "report/text_noise.h"
 #include "report/verdict.h"
 
 static bool is_set(const char *s)
@@ -56,8 +57,9 @@ static void put_read_sizes(struct buf *out, const struct text_block *b)
 	else if (b->job->direct)
 		buf_addf(&text, "whole files as called, %s mean", mean);
 	else {
-		show_sizes(&text, &r->sizes);
-		buf_addf(&text, " as called, %s mean", mean);
+		show_sizes(&text, &r->sizes); /* none of a merged result */
+		buf_addf(&text, "%s%s mean", text.len ? " as called, " : "",
+			 mean);
 	}
 	put_sizes_at_server(&text, b->storage);
 	text_put(out, "read sizes", TEXT_EVIDENCE_INDENT, buf_str(&text));
@@ -73,8 +75,11 @@ static void put_invalidate(struct buf *text, const struct text_block *b)
 		[INVALIDATE_EPOCH] = "invalidate=epoch dropped its files "
 				     "before each epoch",
 	};
-	if (b->job->invalidate != INVALIDATE_NONE &&
-	    b->storage->cache_drops == 0)
+	if (b->storage->caches_dropped)
+		buf_add(text, "; drop_caches=run emptied this host's caches "
+			      "before the run");
+	else if (b->job->invalidate != INVALIDATE_NONE &&
+		 b->storage->cache_drops == 0)
 		buf_addf(text, "; invalidate=%s found nothing to drop",
 			 b->job->invalidate == INVALIDATE_RUN ? "run"
 							      : "epoch");
@@ -118,6 +123,11 @@ void text_from_memory(struct buf *out, const struct text_block *b)
 			 show_percent(percent, s->resident_before_percent),
 			 is_io_job(b) ? "its files was" : "the dataset was",
 			 s->resident_files, s->resident_files == 1 ? "" : "s");
+	if (b->job->distinct_files && !is_io_job(b))
+		buf_addf(&text,
+			 "; only %" PRIu64 " of the files were read, over and "
+			 "over (distinct_files)",
+			 b->job->distinct_files);
 	if (!s->is_memory) {
 		put_invalidate(&text, b);
 		text_unseen(&text, s);
@@ -178,6 +188,52 @@ void text_host(struct buf *out, const struct text_block *b)
 	if (b->job->phase != PHASE_CHECKPOINT)
 		put_network(&text, b->network);
 	text_put(out, "host", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+static void put_ceiling_figure(struct buf *text, bool is_rate, double au,
+			       double rate)
+{
+	char number[UNITS_TEXT_BYTES];
+	double figure = is_rate ? rate : au;
+	if (isnan(figure))
+		buf_add(text, "unknown");
+	else if (is_rate)
+		buf_addf(text, "%s samples/s", units_sig4(number, rate));
+	else
+		buf_addf(text, "%.1f%% AU", au);
+}
+
+/* What this host reaches when storage costs nothing. */
+static void put_ceiling(struct buf *out, const struct text_block *b)
+{
+	const struct ceiling_result *c = &b->ml->ceiling;
+	bool is_rate = isnan(b->ml->au_percent);
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+	if (!c->is_tried)
+		return;
+	put_ceiling_figure(&text, is_rate, c->null_au_percent,
+			   c->null_samples_per_sec);
+	buf_add(&text, " without storage");
+	if (!verdict_without_storage(b->job)) {
+		buf_add(&text, ", ");
+		put_ceiling_figure(&text, is_rate, c->cached_au_percent,
+				   c->cached_samples_per_sec);
+		buf_add(&text, " from memory");
+	}
+	if (c->cached_seconds > 0)
+		buf_addf(&text, " (%s file%s, %s, over and over%s)",
+			 units_human_count(files, c->cached_files),
+			 c->cached_files == 1 ? "" : "s",
+			 units_human_bytes(bytes, (double)c->cached_bytes),
+			 b->job->direct ? ", direct=0" : "");
+	if (c->jobs_beside)
+		buf_addf(&text, "; without the %" PRIu64 " job%s beside it",
+			 c->jobs_beside, c->jobs_beside == 1 ? "" : "s");
+	if (c->unmeasured[0])
+		buf_addf(&text, "; %s", c->unmeasured);
+	text_put(out, "ceiling", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -315,8 +371,11 @@ void text_evidence(struct buf *out, const struct text_block *b)
 	put_read_sizes(out, b);
 	text_from_memory(out, b);
 	text_host(out, b);
+	text_noise(out, b);
+	put_ceiling(out, b);
 	text_numa(out, b);
 	put_evaluation(out, b);
 	text_saves_evidence(out, b);
+	text_slowest(out, b);
 	put_steady(out, b);
 }

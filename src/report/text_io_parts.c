@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "report/text_evidence.h"
+#include "report/text_noise.h"
 #include "report/text_settings.h"
 #include "report/verdict.h"
 
@@ -350,6 +351,7 @@ void text_io_evidence(struct buf *out, const struct text_block *b)
 		text_from_memory(out, b);
 	put_written(out, b);
 	text_host(out, b);
+	text_noise(out, b);
 	put_cpu(out, b);
 	text_numa(out, b);
 	put_steady(out, b);

@@ -11,8 +11,13 @@
 #include "base/dist.h"
 #include "config.h"
 #include "data/format.h"
+#include "job/fields.h"
 #include "job/guess.h"
+#include "report/text_noise.h"
 #include "report/verdict.h"
+
+/* Characters of mount options: those of overlays would fill the screen. */
+#define OPTIONS_SHOWN 100
 
 static bool is_set(const char *s)
 {
@@ -115,16 +120,19 @@ static void put_file_size(struct buf *text, const struct dataset_totals *t)
 void text_memory_ratio(struct buf *text, const struct text_block *b,
 		       double bytes)
 {
-	double ram = (double)b->run->host.memory_bytes;
+	const struct host *host = &b->run->host;
+	const char *memory = host->memory_limit_bytes ? "memory_limit"
+						      : "this host's memory";
+	double ram = (double)host->memory_bytes;
 	double ratio = ram > 0 ? bytes / ram : (double)NAN;
 	if (ratio >= 0.0005)
-		buf_addf(text, " = %.*f x this host's memory",
+		buf_addf(text, " = %.*f x %s",
 			 ratio >= 0.995     ? 1
 			 : ratio >= 0.00995 ? 2
 					    : 3,
-			 ratio);
+			 ratio, memory);
 	else if (!isnan(ratio))
-		buf_add(text, ", less than 0.001 x this host's memory");
+		buf_addf(text, ", less than 0.001 x %s", memory);
 }
 
 static void put_dataset(struct buf *out, const struct text_block *b)
@@ -200,6 +208,8 @@ static void put_device(struct buf *text, const struct storage_result *s,
 	char item[96], size[UNITS_TEXT_BYTES];
 	if (is_set(s->device_kind))
 		put_item(text, &any, s->device_kind);
+	if (is_set(s->device_model))
+		put_item(text, &any, s->device_model);
 	if (s->device_paths != UINT64_MAX) {
 		snprintf(item, sizeof(item), "%" PRIu64 " path%s",
 			 s->device_paths, s->device_paths == 1 ? "" : "s");
@@ -236,13 +246,64 @@ static void put_remote(struct buf *text, const struct storage_result *s)
 		buf_add(text, " (own cache: bytes from memory unknown)");
 }
 
+/* Of an engine that touches no file: what it plays, as its options say it. */
+static void put_played(struct buf *text, const struct job *job)
+{
+	const struct mlgen_field *f = job->engine->opts;
+	if (!verdict_is_model(job)) {
+		buf_addf(text, "none: ioengine=%s touches no file",
+			 job->engine->name);
+		return;
+	}
+	buf_addf(text, "a model: ioengine=%s", job->engine->name);
+	for (; f->name; f++) {
+		if (field_is_default(f, job->engine_opts))
+			continue;
+		buf_addf(text, ", %s=", f->name);
+		field_format(text, f, job->engine_opts);
+	}
+	buf_add(text, "; touches no file");
+}
+
+static bool is_usual(const char *option, size_t len)
+{
+	static const char *const usual[] = { "rw", "relatime" };
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+		if (strlen(usual[i]) == len && !strncmp(usual[i], option, len))
+			return true;
+	return false;
+}
+
+/* Those that are not everywhere; NFS has its own choice above. */
+static void put_mounted(struct buf *text, const struct storage_result *s)
+{
+	const char *type = is_set(s->filesystem) ? s->filesystem : "";
+	const char *o = is_set(s->mount_options) ? s->mount_options : "";
+	const char *before = ", mounted ";
+	size_t len, shown = 0;
+	if (!strncmp(type, "nfs", 3) || s->is_memory)
+		return;
+	for (; *o; o += len + (o[len] == ',')) {
+		len = strcspn(o, ",");
+		if (is_usual(o, len) || shown > OPTIONS_SHOWN)
+			continue;
+		shown += len + 1;
+		buf_add(text, before);
+		before = ",";
+		if (shown > OPTIONS_SHOWN)
+			buf_add(text, "... (all in JSON)");
+		else
+			buf_addn(text, o, len);
+	}
+}
+
 void text_storage(struct buf *out, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
 	struct buf text;
 	buf_init(&text);
 	if (verdict_without_storage(b->job)) {
-		buf_add(&text, "none: ioengine=null touches no file");
+		put_played(&text, b->job);
 		text_put(out, "storage", TEXT_SETTING_INDENT, buf_str(&text));
 		buf_fini(&text);
 		return;
@@ -261,8 +322,52 @@ void text_storage(struct buf *out, const struct text_block *b)
 		put_device(&text, s, b->numa);
 	else
 		put_remote(&text, s);
+	put_mounted(&text, s);
 	text_put(out, "storage", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
+}
+
+/* "2 CPUs (AMD EPYC, 1 NUMA node)" */
+static void put_cpus(struct buf *text, const struct host *h)
+{
+	bool any = false;
+	char nodes[48];
+	buf_addf(text, "%" PRIu64, h->cpus);
+	if (h->cpus_online > h->cpus)
+		buf_addf(text, " of %" PRIu64, h->cpus_online);
+	buf_addf(text, " CPU%s", h->cpus_online > 1 ? "s" : "");
+	if (h->cpu_model[0])
+		put_item(text, &any, h->cpu_model);
+	if (h->numa_nodes) {
+		snprintf(nodes, sizeof(nodes), "%" PRIu64 " NUMA node%s",
+			 h->numa_nodes, h->numa_nodes == 1 ? "" : "s");
+		put_item(text, &any, nodes);
+	}
+	if (any)
+		buf_addc(text, ')');
+}
+
+static void put_memory(struct buf *text, const struct text_block *b)
+{
+	const struct host *h = &b->run->host;
+	char size[UNITS_TEXT_BYTES];
+	buf_add(text, units_human_bytes(size, (double)h->memory_bytes));
+	if (h->memory_limit_bytes)
+		buf_add(text, " (memory_limit)");
+	else if (b->job->memory_limit)
+		buf_addf(text, " (memory_limit=%s could not be had)",
+			 units_put_size(size, b->job->memory_limit));
+}
+
+/* Of mlgen, and of the library that moved the bytes. */
+static void put_versions(struct buf *text, const struct job *job)
+{
+	const char *engine = job->ioengine ? job->ioengine : "";
+	buf_add(text, "mlgen " MLGEN_VERSION);
+	if (!strcmp(engine, "io_uring") && is_set(MLGEN_LIBURING))
+		buf_add(text, ", liburing " MLGEN_LIBURING);
+	if (!strcmp(engine, "libaio") && is_set(MLGEN_LIBAIO))
+		buf_add(text, ", " MLGEN_LIBAIO);
 }
 
 void text_machine(struct buf *out, const struct text_block *b)
@@ -271,19 +376,20 @@ void text_machine(struct buf *out, const struct text_block *b)
 	time_t start = (time_t)(b->run->timestamp_ms / 1000);
 	struct tm utc;
 	struct buf text;
-	char memory[UNITS_TEXT_BYTES], when[32] = "";
+	char when[32] = "";
 	buf_init(&text);
-	buf_addf(&text, "%s, %" PRIu64, h->hostname, h->cpus);
-	if (h->cpus_online > h->cpus)
-		buf_addf(&text, " of %" PRIu64, h->cpus_online);
-	buf_addf(&text, " CPU%s, %s, %s, mlgen " MLGEN_VERSION,
-		 h->cpus_online > 1 ? "s" : "",
-		 units_human_bytes(memory, (double)h->memory_bytes), h->kernel);
+	buf_addf(&text, "%s, ", h->hostname);
+	put_cpus(&text, h);
+	buf_add(&text, ", ");
+	put_memory(&text, b);
+	buf_addf(&text, ", %s, ", h->kernel);
+	put_versions(&text, b->job);
 	if (gmtime_r(&start, &utc) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &utc) > 0)
 		buf_addf(&text, ", %s", when);
 	text_put(out, "host", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);
+	text_command(out, b);
 }
 
 void text_settings(struct buf *out, const struct text_block *b)

@@ -10,48 +10,43 @@
 #include "base/mem.h"
 #include "report/show.h"
 #include "report/verdict_checkpoint.h"
+#include "report/verdict_host.h"
 #include "report/verdict_io.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 #define NETWORK_PERCENT 90.0 /* of the line rate */
-#define OVERSLEEP_PERCENT 1.0
-#define STALL_PERCENT 5.0
 #define STORAGE_PERCENT 80.0 /* of the loaders' time in I/O calls */
 #define DATASET_RATIO 5      /* x memory: what MLPerf Storage asks for */
 #define MOST_READS 512       /* more in flight are no experiment any more */
 #define MOST_READ_THREADS 1024
 #define USUAL_AU_PERCENT 90.0 /* where a job states no target */
 
-/* All that a verdict is made from. */
-struct findings {
-	const struct run_result *run;
-	const struct job_result *result;
-	const struct job *job;
-	const struct ml_result *ml;
-	struct show_shares time, loader;
-	struct rate_unit unit;
-};
-
 /* Each appends its sentence; nothing appended = nothing to say. */
-typedef void sentence(struct buf *out, const struct findings *f);
+typedef void sentence(struct buf *out, const struct verdict_findings *f);
 
 struct verdict {
 	const char *name, *label;
-	bool (*holds)(const struct findings *f);
+	bool (*holds)(const struct verdict_findings *f);
 	sentence *headline, *because, *try_next;
 };
 
 static const char *const io_kinds[] = { "read",  "write", "open", "stat",
 					"fsync", "close", "reap" };
 
-static uint64_t reads_in_flight(const struct findings *f)
+/* No byte is moved, and no storage is played either. */
+static bool lacks_storage(const struct verdict_findings *f)
+{
+	return verdict_without_storage(f->job) && !verdict_is_model(f->job);
+}
+
+static uint64_t reads_in_flight(const struct verdict_findings *f)
 {
 	return f->ml->accelerators * f->job->read_threads * job_depth(f->job);
 }
 
 /* Inside I/O calls, as the line `loader time` prints it. */
-static double io_share(const struct findings *f)
+static double io_share(const struct verdict_findings *f)
 {
 	double sum = 0;
 	for (size_t i = 0; i < ARRAY_LEN(io_kinds); i++)
@@ -60,7 +55,8 @@ static double io_share(const struct findings *f)
 }
 
 /* The kinds that took most of the loaders' time, most first. */
-static void largest_kinds(const struct findings *f, const char *largest[2])
+static void largest_kinds(const struct verdict_findings *f,
+			  const char *largest[2])
 {
 	largest[0] = largest[1] = io_kinds[0];
 	for (size_t i = 1; i < ARRAY_LEN(io_kinds); i++) {
@@ -75,18 +71,9 @@ static void largest_kinds(const struct findings *f, const char *largest[2])
 	}
 }
 
-static void put_wakeups(struct buf *out, const struct findings *f)
-{
-	double late = show_share(&f->time, "oversleep");
-	if (late < 0.1)
-		buf_add(out, "wake-ups on time");
-	else
-		buf_addf(out, "oversleep %.1f%% of accelerator time", late);
-}
-
 /* Twice the reads in flight: the experiment that tells bandwidth from
  * latency. False where so many are in flight that it would tell nothing. */
-static bool put_more_threads(struct buf *out, const struct findings *f,
+static bool put_more_threads(struct buf *out, const struct verdict_findings *f,
 			     const char *question)
 {
 	uint64_t threads = f->job->read_threads * 2;
@@ -98,7 +85,7 @@ static bool put_more_threads(struct buf *out, const struct findings *f,
 }
 
 /* "stall p99 0.412 ms in steps of 224.0 ms", as far as it was measured. */
-static void put_stall_table(struct buf *out, const struct findings *f)
+static void put_stall_table(struct buf *out, const struct verdict_findings *f)
 {
 	static const double percents[] = { 99, 90 };
 	const struct hist *stall = f->ml->stall_ns;
@@ -122,7 +109,7 @@ static void put_stall_table(struct buf *out, const struct findings *f)
 		 units_human_ms(ms, hist_mean(f->ml->step_ns)));
 }
 
-static bool memory_holds(const struct findings *f)
+static bool memory_holds(const struct verdict_findings *f)
 {
 	if (verdict_without_storage(f->job))
 		return false;
@@ -130,7 +117,7 @@ static bool memory_holds(const struct findings *f)
 	       f->ml->storage.memory_percent > VERDICT_MEMORY_PERCENT;
 }
 
-static void memory_headline(struct buf *out, const struct findings *f)
+static void memory_headline(struct buf *out, const struct verdict_findings *f)
 {
 	const struct storage_result *s = &f->ml->storage;
 	char percent[UNITS_TEXT_BYTES];
@@ -143,7 +130,7 @@ static void memory_headline(struct buf *out, const struct findings *f)
 			 show_percent(percent, s->memory_percent));
 }
 
-static void memory_because(struct buf *out, const struct findings *f)
+static void memory_because(struct buf *out, const struct verdict_findings *f)
 {
 	const struct storage_result *s = &f->ml->storage;
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES],
@@ -154,6 +141,13 @@ static void memory_because(struct buf *out, const struct findings *f)
 		buf_addf(out, "%s is %s: no storage was read",
 			 s->mount_target ? s->mount_target : "the directory",
 			 s->filesystem ? s->filesystem : "memory");
+		return;
+	}
+	if (f->job->distinct_files) {
+		buf_addf(out,
+			 "%" PRIu64 " of the files were read over and over "
+			 "(distinct_files)",
+			 f->job->distinct_files);
 		return;
 	}
 	units_human_count(files, f->result->dataset ? f->result->dataset->files
@@ -171,13 +165,17 @@ static void memory_because(struct buf *out, const struct findings *f)
 			 files, bytes, size / ram, memory);
 }
 
-static void memory_try(struct buf *out, const struct findings *f)
+static void memory_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct dataset_totals *t = &f->result->totals;
 	double ram = (double)f->run->host.memory_bytes;
 	char files[UNITS_TEXT_BYTES];
 	if (f->ml->storage.is_memory) {
 		buf_add(out, "--directory=PATH : a directory on storage");
+		return;
+	}
+	if (f->job->distinct_files) {
+		buf_add(out, "--distinct_files=0 : all of the dataset");
 		return;
 	}
 	if ((double)t->bytes >= DATASET_RATIO * ram && !f->job->direct) {
@@ -194,12 +192,12 @@ static void memory_try(struct buf *out, const struct findings *f)
 		buf_add(out, ", or direct=1");
 }
 
-static bool network_holds(const struct findings *f)
+static bool network_holds(const struct verdict_findings *f)
 {
 	return f->ml->network.percent >= NETWORK_PERCENT;
 }
 
-static void network_headline(struct buf *out, const struct findings *f)
+static void network_headline(struct buf *out, const struct verdict_findings *f)
 {
 	const struct network_result *n = &f->ml->network;
 	char carried[UNITS_TEXT_BYTES], line[UNITS_TEXT_BYTES];
@@ -208,7 +206,7 @@ static void network_headline(struct buf *out, const struct findings *f)
 		 show_gigabits(line, (double)n->line_rate_bits_per_sec));
 }
 
-static void network_because(struct buf *out, const struct findings *f)
+static void network_because(struct buf *out, const struct verdict_findings *f)
 {
 	char percent[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
 	buf_addf(out, "that is %s of its line rate, for %s of samples; ",
@@ -216,111 +214,42 @@ static void network_because(struct buf *out, const struct findings *f)
 		 show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
 	buf_addf(out, "host CPU %s, ",
 		 show_percent(percent, f->ml->host.cpu_percent));
-	put_wakeups(out, f);
+	verdict_put_wakeups(out, f);
 }
 
-static void network_try(struct buf *out, const struct findings *f)
+static void network_try(struct buf *out, const struct verdict_findings *f)
 {
 	(void)f;
 	buf_add(out, "a faster link, or more hosts; not a statement about "
 		     "storage");
 }
 
-static bool host_is_full(const struct findings *f)
+static void compute_headline(struct buf *out, const struct verdict_findings *f)
 {
-	return f->ml->host.cpu_percent >= VERDICT_CPU_PERCENT;
-}
-
-static bool host_holds(const struct findings *f)
-{
-	return host_is_full(f) ||
-	       f->ml->time_percent.oversleep >= OVERSLEEP_PERCENT;
-}
-
-static void host_headline(struct buf *out, const struct findings *f)
-{
-	if (host_is_full(f))
-		buf_addf(out,
-			 "CPU %.1f%% busy (%" PRIu64 " CPUs); stall is "
-			 "%.1f%% of accelerator time",
-			 f->ml->host.cpu_percent, f->run->host.cpus,
-			 show_share(&f->time, "stall"));
-	else
-		buf_addf(out,
-			 "oversleep is %.1f%% of accelerator time: this "
-			 "host wakes late",
-			 show_share(&f->time, "oversleep"));
-}
-
-/* CPU time of the host that is not mlgen's own. */
-static double cpu_of_others(const struct host_result *h)
-{
-	double others = h->cpu_percent - h->user_percent - h->system_percent;
-	return others > 0 ? others : 0;
-}
-
-static void host_because(struct buf *out, const struct findings *f)
-{
-	const struct host_result *h = &f->ml->host;
-	char percent[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
-	if (host_is_full(f) || !h->oversleep_ns)
-		buf_addf(out,
-			 "mlgen itself took usr %.1f%%, sys %.1f%%, other "
-			 "processes %.1f%%",
-			 h->user_percent, h->system_percent, cpu_of_others(h));
-	else
-		buf_addf(out, "sleeps ended %s ms late on average, CPU %s busy",
-			 units_human_ms(mean, hist_mean(h->oversleep_ns)),
-			 show_percent(percent, h->cpu_percent));
-}
-
-static void host_try(struct buf *out, const struct findings *f)
-{
-	const struct job *job = f->job;
-	const struct host_result *h = &f->ml->host;
-	if (host_is_full(f) && cpu_of_others(h) > h->cpu_percent / 2)
-		buf_add(out, "the same while nothing else runs on these CPUs");
-	else if (job->accelerators > 1)
-		buf_addf(out,
-			 "--accelerators=%" PRIu64 " : half the load here; "
-			 "this is not a statement about storage",
-			 job->accelerators / 2);
-	else if (job->read_threads > 1)
-		buf_addf(out,
-			 "--read_threads=%" PRIu64 " : fewer threads on "
-			 "these CPUs",
-			 job->read_threads / 2);
-	else if (!job->direct)
-		buf_add(out, "--direct=1 : less copying on these CPUs");
-}
-
-static bool compute_holds(const struct findings *f)
-{
-	return !isnan(f->ml->demand_bytes_per_sec) &&
-	       f->ml->time_percent.stall <= STALL_PERCENT;
-}
-
-static void compute_headline(struct buf *out, const struct findings *f)
-{
-	buf_add(out, verdict_without_storage(f->job)
-			     ? "no storage in this (ioengine=null): "
+	buf_add(out, lacks_storage(f) ? "no storage in this (ioengine=null): "
+		     : verdict_is_model(f->job)
+			     ? "the modelled storage keeps up: "
 			     : "storage keeps up: ");
 	put_stall_table(out, f);
 }
 
-static void compute_because(struct buf *out, const struct findings *f)
+static void compute_because(struct buf *out, const struct verdict_findings *f)
 {
+	if (f->ceiling.says == CEILING_NEAR) {
+		verdict_ceiling_put(out, &f->ceiling);
+		buf_add(out, "; ");
+	}
 	buf_addf(out, "stall is %.1f%% of accelerator time; ",
 		 show_share(&f->time, "stall"));
 	buf_addf(out, "read threads idle %.1f%% of theirs",
 		 show_share(&f->loader, "idle"));
 }
 
-static void compute_try(struct buf *out, const struct findings *f)
+static void compute_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct dataset *ds = f->result->dataset;
 	uint64_t wanted = f->job->accelerators * 2;
-	if (verdict_without_storage(f->job)) {
+	if (lacks_storage(f)) {
 		buf_add(out, "--ioengine=psync : the same with storage");
 		return;
 	}
@@ -340,35 +269,48 @@ static void compute_try(struct buf *out, const struct findings *f)
 			 DATASET_RATIO);
 }
 
-static bool storage_holds(const struct findings *f)
+static bool storage_holds(const struct verdict_findings *f)
 {
-	return !verdict_without_storage(f->job) &&
-	       show_io_percent(&f->ml->loader_percent) >= STORAGE_PERCENT;
+	return !lacks_storage(f) &&
+	       (f->ceiling.says == CEILING_ABOVE ||
+		show_io_percent(&f->ml->loader_percent) >= STORAGE_PERCENT);
 }
 
-static void storage_headline(struct buf *out, const struct findings *f)
+static void storage_headline(struct buf *out, const struct verdict_findings *f)
 {
 	const struct ml_result *ml = f->ml;
 	char who[SHOW_ACCELERATORS_BYTES], asked[UNITS_TEXT_BYTES],
 		got[UNITS_TEXT_BYTES];
+	const char *who_gave =
+		verdict_is_model(f->job) ? "the modelled storage" : "storage";
 	show_rate(got, &f->unit, ml->sample_bytes_per_sec);
 	if (isnan(ml->demand_bytes_per_sec)) {
 		buf_addf(out,
-			 "storage delivered %s; compute_time=0 takes all "
-			 "there is",
-			 got);
+			 "%s delivered %s; compute_time=0 takes all there is",
+			 who_gave, got);
 		return;
 	}
-	buf_addf(out, "%s ask%s for %s; storage delivered %s",
+	buf_addf(out, "%s ask%s for %s; %s delivered %s",
 		 show_accelerators(who, ml->accelerators, ml->accelerator),
 		 ml->accelerators == 1 ? "s" : "",
-		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec), got);
+		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec), who_gave,
+		 got);
 }
 
-static void storage_because(struct buf *out, const struct findings *f)
+/* What the storage costs was measured. */
+static void put_ceiling_above(struct buf *out, const struct ceiling_gap *g)
+{
+	verdict_ceiling_put(out, g);
+	buf_addf(out, ", %.1f%s more; ", g->points,
+		 g->is_rate ? "%" : " points");
+}
+
+static void storage_because(struct buf *out, const struct verdict_findings *f)
 {
 	const char *most[2];
 	char cpu[UNITS_TEXT_BYTES];
+	if (f->ceiling.says == CEILING_ABOVE)
+		put_ceiling_above(out, &f->ceiling);
 	largest_kinds(f, most);
 	double first = show_share(&f->loader, most[0]);
 	double all = io_share(f);
@@ -390,10 +332,10 @@ static void storage_because(struct buf *out, const struct findings *f)
 			 first, most[0]);
 	buf_addf(out, "host CPU %s, ",
 		 show_percent(cpu, f->ml->host.cpu_percent));
-	put_wakeups(out, f);
+	verdict_put_wakeups(out, f);
 }
 
-static void storage_try(struct buf *out, const struct findings *f)
+static void storage_try(struct buf *out, const struct verdict_findings *f)
 {
 	double au;
 	uint64_t enough = verdict_enough(f->result, &au);
@@ -408,17 +350,17 @@ static void storage_try(struct buf *out, const struct findings *f)
 			 enough);
 }
 
-static bool unclear_holds(const struct findings *f)
+static bool unclear_holds(const struct verdict_findings *f)
 {
 	(void)f;
 	return true;
 }
 
-static void unclear_headline(struct buf *out, const struct findings *f)
+static void unclear_headline(struct buf *out, const struct verdict_findings *f)
 {
 	char cpu[UNITS_TEXT_BYTES];
 	show_percent(cpu, f->ml->host.cpu_percent);
-	if (verdict_without_storage(f->job))
+	if (lacks_storage(f))
 		buf_addf(out,
 			 "no storage in this (ioengine=null), and CPU %s "
 			 "does not decide",
@@ -430,7 +372,7 @@ static void unclear_headline(struct buf *out, const struct findings *f)
 			 io_share(f), cpu);
 }
 
-static void unclear_because(struct buf *out, const struct findings *f)
+static void unclear_because(struct buf *out, const struct verdict_findings *f)
 {
 	if (isnan(f->ml->demand_bytes_per_sec))
 		buf_add(out, "compute_time=0 asks for no throughput that could "
@@ -440,13 +382,15 @@ static void unclear_because(struct buf *out, const struct findings *f)
 			 show_share(&f->time, "stall"));
 	buf_addf(out, "read threads idle %.1f%% of theirs, ",
 		 show_share(&f->loader, "idle"));
-	put_wakeups(out, f);
+	verdict_put_wakeups(out, f);
 }
 
-static void unclear_try(struct buf *out, const struct findings *f)
+static void unclear_try(struct buf *out, const struct verdict_findings *f)
 {
-	if (verdict_without_storage(f->job))
-		buf_addf(out, "--ioengine=psync : the same with storage");
+	if (lacks_storage(f))
+		buf_add(out, "--ioengine=psync : the same with storage");
+	else if (!f->ml->ceiling.is_tried && !verdict_is_model(f->job))
+		buf_add(out, "--ceiling : what this host could do at best");
 	else
 		put_more_threads(out, f,
 				 "is less time lost with more reads in "
@@ -459,9 +403,9 @@ static const struct verdict verdicts[] = {
 	  memory_because, memory_try },
 	{ "network", "NETWORK-BOUND", network_holds, network_headline,
 	  network_because, network_try },
-	{ "host", "HOST-BOUND", host_holds, host_headline, host_because,
-	  host_try },
-	{ "compute", "COMPUTE-BOUND", compute_holds, compute_headline,
+	{ "host", "HOST-BOUND", verdict_host_holds, verdict_host_headline,
+	  verdict_host_because, verdict_host_try },
+	{ "compute", "COMPUTE-BOUND", verdict_keeps_up, compute_headline,
 	  compute_because, compute_try },
 	{ "storage", "STORAGE-BOUND", storage_holds, storage_headline,
 	  storage_because, storage_try },
@@ -470,7 +414,7 @@ static const struct verdict verdicts[] = {
 };
 
 /* The sentence for *to; NULL where there is nothing to say. */
-static void say(char **to, sentence *what, const struct findings *f)
+static void say(char **to, sentence *what, const struct verdict_findings *f)
 {
 	struct buf b;
 	buf_init(&b);
@@ -481,7 +425,7 @@ static void say(char **to, sentence *what, const struct findings *f)
 
 static void decide(const struct run_result *r, struct job_result *j)
 {
-	struct findings f = {
+	struct verdict_findings f = {
 		.run = r, .result = j, .job = j->job, .ml = &j->ml
 	};
 	const struct verdict *v = verdicts;
@@ -489,6 +433,7 @@ static void decide(const struct run_result *r, struct job_result *j)
 	show_accelerator_time(&j->ml.time_percent, &f.time);
 	show_loader_time(&j->ml.loader_percent, &f.loader);
 	f.unit = show_report_unit(&j->ml);
+	verdict_ceiling(&f.ceiling, j->job, &j->ml);
 	while (!v->holds(&f))
 		v++;
 	mem_replace(&out->name, v->name);
@@ -540,4 +485,15 @@ uint64_t verdict_enough(const struct job_result *j, double *au_percent)
 bool verdict_without_storage(const struct job *job)
 {
 	return job->engine && (job->engine->caps & MLGEN_CAP_NO_FILES);
+}
+
+bool verdict_is_model(const struct job *job)
+{
+	const struct mlgen_field *f = job->engine ? job->engine->opts : NULL;
+	if (!verdict_without_storage(job) || !job->engine_opts)
+		return false;
+	for (; f && f->name; f++)
+		if (!field_is_default(f, job->engine_opts))
+			return true;
+	return false;
 }

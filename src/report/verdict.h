@@ -9,9 +9,14 @@
  *   memory   more than 10 % of the bytes came from this host's memory
  *   network  the interface of a remote mount carried 90 % of its line rate or
  *            more
- *   host     the CPUs are busy for 90 % or more, or oversleep takes 1 % or more
- *   compute  accelerators stall for 5 % of their time or less
- *   storage  loaders spend 80 % or more of their time inside I/O calls
+ *   host     the CPUs are busy for 90 % or more, or oversleep takes 1 % or more;
+ *            where a ceiling was measured (verdict_ceiling.h): it is near, or
+ *            CPUs are full of others. Not where AU is 95 % or more and compute
+ *            holds
+ *   compute  accelerators stall for 5 % of their time or less, or AU is 95 % or
+ *            more and near the ceiling
+ *   storage  loaders spend 80 % or more of their time inside I/O calls, or the
+ *            ceiling is clearly above
  *   unclear  none of these
  * A figure that could not be measured decides nothing. A training that
  * finished no step has no verdict.
@@ -38,3 +43,6 @@ uint64_t verdict_enough(const struct job_result *j, double *au_percent);
 /* Does this job move no bytes at all (ioengine=null)? Its verdicts are about
  * the host and never about storage. */
 bool verdict_without_storage(const struct job *job);
+
+/* Does it play a storage all the same (latency=, bandwidth= of that engine)? */
+bool verdict_is_model(const struct job *job);

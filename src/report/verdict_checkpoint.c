@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "report/show.h"
 #include "report/verdict.h"
+#include "report/verdict_host.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -221,27 +222,16 @@ static void host_headline(struct buf *out, const struct findings *f)
 			 show_share(&f->ranks, "data"));
 }
 
-static double cpu_of_others(const struct host_result *h)
-{
-	double others = h->cpu_percent - h->user_percent - h->system_percent;
-	return others > 0 ? others : 0;
-}
-
 static void host_because(struct buf *out, const struct findings *f)
 {
-	const struct host_result *h = &f->ml->host;
-	buf_addf(out,
-		 "mlgen itself took usr %.1f%%, sys %.1f%%, other processes "
-		 "%.1f%%",
-		 h->user_percent, h->system_percent, cpu_of_others(h));
+	verdict_put_cpu(out, &f->ml->host);
 	buf_addf(out, "; data %.1f%% of rank time",
 		 show_share(&f->ranks, "data"));
 }
 
 static void host_try(struct buf *out, const struct findings *f)
 {
-	const struct host_result *h = &f->ml->host;
-	if (host_is_full(f) && cpu_of_others(h) > h->cpu_percent / 2)
+	if (host_is_full(f) && verdict_cpu_is_of_others(&f->ml->host))
 		buf_add(out, "the same while nothing else runs on these CPUs");
 	else if (f->is_restore && f->c->verified)
 		buf_add(out, "--verify=none : the same without checking");

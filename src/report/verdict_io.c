@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "report/show.h"
 #include "report/verdict.h"
+#include "report/verdict_host.h"
 
 static bool is_memory(const struct job_result *j)
 {
@@ -59,8 +60,6 @@ static void say_host(struct verdict_result *v, const struct run_result *run,
 		     const struct job_result *j)
 {
 	const struct host_result *h = &j->io.host;
-	double own = h->user_percent + h->system_percent;
-	double others = h->cpu_percent > own ? h->cpu_percent - own : 0;
 	struct buf text = { 0 };
 	mem_replace(&v->name, "host");
 	buf_addf(&text,
@@ -70,12 +69,9 @@ static void say_host(struct verdict_result *v, const struct run_result *run,
 		 run->host.cpus == 1 ? "" : "s");
 	mem_replace(&v->headline, buf_str(&text));
 	buf_reset(&text);
-	buf_addf(&text,
-		 "mlgen itself took usr %.1f%%, sys %.1f%%, other processes "
-		 "%.1f%%",
-		 h->user_percent, h->system_percent, others);
+	verdict_put_cpu(&text, h);
 	mem_replace(&v->because, buf_str(&text));
-	if (others > h->cpu_percent / 2)
+	if (verdict_cpu_is_of_others(h))
 		mem_replace(&v->try_next, "the same while nothing else runs "
 					  "on these CPUs");
 	buf_fini(&text);

@@ -316,7 +316,7 @@ exits "drop_caches=run without root does not start" 2 \
 	as_nobody "$MLGEN" --name=x --checkpoint_size=64k --directory=w/d \
 	--checkpoint_layout=stream --bs=16k --phase=restore --drop_caches=run
 like "... and names the way out" "$(cat err)" \
-	'^mlgen: drop_caches: /proc/sys/vm/drop_caches: .*; this host.s caches are emptied by root only; --drop_caches=no leaves them as they are$'
+	'^mlgen: drop_caches: /proc/sys/vm/drop_caches: .*; it takes root. --drop_caches=no leaves this host.s caches as they are, '
 exits "... which helps" 0 as_nobody "$MLGEN" --name=x --checkpoint_size=64k \
 	--directory=w/d --checkpoint_layout=stream --bs=16k --phase=restore \
 	--drop_caches=no --quiet

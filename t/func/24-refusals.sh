@@ -55,7 +55,7 @@ refused "a requirement without comparison" \
 	"mlgen: require=au: no comparison. Quote it: --require='au>=90' (the shell took '>' as a redirection)" \
 	--require=au
 refused "a requirement of something unknown" \
-	"mlgen: require=aux>=90: no such metric 'aux'; any number of ml{} or io{} in the JSON report or of the job itself, such as read.iops or read.clat_ns.p99, or au" \
+	"mlgen: require=aux>=90: aux: no run measures it; ask for a metric such as au, read.iops or stall_ns.p99; man mlgen-json has all metrics" \
 	--require='aux>=90'
 rm -rf data
 not_ok "even when nothing is to run" "$MLGEN" --name=x --directory=data \

@@ -36,8 +36,8 @@ like "the readers" "$(cat report)" \
 	'^readers   8 threads \(4 per accelerator\), ioengine=psync, direct=0, 1 MiB reads$'
 like "the dataset" "$(cat report)" '^dataset   64 npz files of '
 like "the storage" "$(cat report)" '^storage   .+'
-like "and the host" "$(cat report)" \
-	"^host      .*$(nproc) CPUs?, .*Linux $(uname -r), mlgen "
+like "and the host" "$(tr -s '\n ' ' ' <report)" \
+	" host [^ ]+, .*$(nproc) CPUs? .*Linux $(uname -r), mlgen "
 is "each epoch has a line, and all of them" \
 	"$(sed -n '/^epoch /,/^$/p' report | awk 'NF { print $1 }' | paste -sd' ' -)" \
 	"epoch 1 2 3 4 all"
@@ -103,8 +103,12 @@ like "with the figure" "$(cat err)" \
 	'^mlgen: x: samples is 256(\.0)?, required >256$'
 is "after the report" "$(wc -l <out)" 1
 is_json "and beside a JSON document" run.json
-exits "one of several is enough" 3 train --quiet --require='steps=64,au>100'
-like "which is named" "$(cat err)" '^mlgen: x: au is [0-9.]+, required >100$'
+exits "one of several is enough" 3 train --quiet --require='steps=64,au<=0.01'
+like "which is named" "$(cat err)" '^mlgen: x: au is [0-9.]+, required <=0\.01$'
+exits "an epoch has figures of its own" 3 train --quiet \
+	--require='epochs.0.samples>0 and epochs.0.seconds<=0'
+like "named by the same path as in the document" "$(cat err)" \
+	'^mlgen: x: epochs\.0\.seconds is [0-9.]+, required <=0$'
 exits "what cannot be known is not met" 3 \
 	train --quiet --compute_time=0 --require='au>=0'
 

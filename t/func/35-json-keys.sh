@@ -275,9 +275,9 @@ like "the first line of a training says so" "$(sed -n 3p out)" \
 is "a line for each" "$(wc -l <out)" 3
 # Each is asked what it has.
 exits "--require on checkpoints" 3 "$MLGEN" saves.job --quiet \
-	--require='saves.bytes_per_sec>=1,restores.seconds_max<0'
+	--require='saves.bytes_per_sec>=1,restores.seconds_max<=0'
 like "only the restore misses" "$(cat err)" \
-	'^mlgen: restore: restores.seconds_max is [0-9.]+, required <0$'
+	'^mlgen: restore: restores.seconds_max is [0-9.]+, required <=0$'
 
 # ---- jobs reported as one
 cat >two.job <<'JOB'

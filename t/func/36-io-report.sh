@@ -36,7 +36,8 @@ like "its workers" "$(cat report)" \
 like "its files" "$(cat report)" '^files     1 file, 4(\.00)? MiB'
 like "which it made" "$(cat report)" 'laid out before'
 like "the storage" "$(cat report)" '^storage   .+'
-like "and the host" "$(cat report)" "^host      .*Linux $(uname -r), mlgen "
+like "and the host" "$(tr -s '\n ' ' ' <report)" \
+	" host [^ ]+, .*Linux $(uname -r), mlgen "
 like "the latencies" "$(cat report)" \
 	'^latency, [mu]s +count +min +mean +p50 +p90 +p99( +p99\.9)? +max$'
 like "of every read" "$(cat report)" '^read +1,024 '

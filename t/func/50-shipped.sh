@@ -255,27 +255,6 @@ exits "train-with-checkpoints.job runs, made small" 0 \
 	--compute_time=1ms --checkpoint_size=1m --json=run.json
 is "three checkpoints each" "$(json run.json jobs.0.ml.saves.completed \
 	jobs.1.ml.saves.completed)" "3 3"
-sweep="$TOP/examples/sweep.sh"
-set -- "$T/swept" quickstart.job --num_files=32 --sample_size=1k \
-	--compute_time=1ms --epochs=1
-exits "sweep.sh runs" 0 env ACCELERATORS="1 2" READ_THREADS="1 3" \
-	sh "$sweep" "$@"
-is "with a line for each combination" \
-	"$(sed 's/quickstart: .*samples.s.*/q/' out | tr -s ' ' | paste -sd, -)" \
-	" 1 accelerators 1 read_threads q, 1 accelerators 3 read_threads q, 2 accelerators 1 read_threads q, 2 accelerators 3 read_threads q"
-for n in 1 2; do
-	for t in 1 3; do
-		is "and a report of $n and $t" \
-			"$(json quickstart-$n-$t.json jobs.0.options_resolved.accelerators \
-				jobs.0.options_resolved.read_threads)" "$n $t"
-	done
-done
-exits "sweep.sh goes on when a target is missed" 0 \
-	env ACCELERATORS="1 2" READ_THREADS=1 sh "$sweep" "$@" --target_au=100
-is "to its end" "$(wc -l <out)" 2
-exits "and ends at the first run that fails" 2 \
-	env ACCELERATORS="1 2" READ_THREADS=1 sh "$sweep" "$@" --num_files=64
-not_ok "sweep.sh needs a directory" sh "$sweep"
 
 # ---- about the program
 exits "--version" 0 "$MLGEN" --version

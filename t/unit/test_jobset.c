@@ -493,6 +493,11 @@ static const struct {
 } requirements[] = {
 	{ "au>=90", 1, { "au", ">=", 90 } },
 	{ "au>=90%", 1, { "au", ">=", 90 } },
+	{ "stall_ns.p99<1.5ms", 1, { "stall_ns.p99", "<", 1.5e6 } },
+	{ "stall_ns.p99<1e6", 1, { "stall_ns.p99", "<", 1e6 } },
+	{ "stall_ns.p99<1mm", -1, { "", "", 0 } },
+	{ "io_bytes>=2m", 1, { "io_bytes", ">=", 2097152 } },
+	{ "read.iops>=2m", -1, { "", "", 0 } },
 	{ "au>=90,read.p99<5", 2, { "read.p99", "<", 5 } },
 	{ "au==1", 1, { "au", "==", 1 } },
 	{ "au=1", 1, { "au", "==", 1 } },
@@ -505,9 +510,19 @@ static const struct {
 	{ "au>=<=90", -1, { "", "", 0 } },
 	{ ">=90", -1, { "", "", 0 } },
 	{ "au>=", -1, { "", "", 0 } },
-	{ "AU>=1", -1, { "", "", 0 } },
+	{ "AU>=1", 1, { "AU", ">=", 1 } },
+	{ " au >= 90 ", 1, { "au", ">=", 90 } },
+	{ "au>=90 and read.p99<5", 2, { "read.p99", "<", 5 } },
+	{ "au>=90 and", -1, { "", "", 0 } },
+	{ "and au>=90", -1, { "", "", 0 } },
+	{ "au>=90 andante>1", -1, { "", "", 0 } },
+	{ "au>=90 read.p99<5", -1, { "", "", 0 } },
+	{ "au > = 90", -1, { "", "", 0 } },
 	{ "au>=1,au>=1,au>=1", -1, { "", "", 0 } },
-	{ "a_name_of_more_than_thirty_one_bytes>1", -1, { "", "", 0 } },
+	{ "a_name_of_more_than_thirty_one_bytes"
+	  "_and_then_of_more_than_sixty_three>1",
+	  -1,
+	  { "", "", 0 } },
 };
 
 START_TEST(requirements_are_comparisons)

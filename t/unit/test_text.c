@@ -120,11 +120,22 @@ static void fill_epochs(struct ml_result *ml, unsigned n)
 	ml->epochs_total = n;
 }
 
+struct null_opts {
+	uint64_t delay_ns;
+};
+
+static const struct mlgen_field null_fields[] = {
+	{ "delay", MLGEN_F_TIME(struct null_opts, delay_ns), .def = "0" },
+	{ 0 },
+};
+
 static const struct mlgen_engine null_engine = {
 	.abi = MLGEN_ENGINE_ABI,
 	.size = sizeof(struct mlgen_engine),
 	.name = "null",
 	.caps = MLGEN_CAP_NO_FILES,
+	.opts = null_fields,
+	.opts_size = sizeof(struct null_opts),
 };
 
 /* All that one report needs; the fixture of every test. */
@@ -447,6 +458,7 @@ static void make_laptop(struct world *w)
 	mem_replace(&ml->storage.filesystem, "ext4");
 	mem_replace(&ml->storage.mount_source, "/dev/nvme0n1p2");
 	mem_replace(&ml->storage.mount_target, "/");
+	mem_replace(&ml->storage.mount_options, "rw,relatime");
 	mem_replace(&ml->storage.device, "nvme0n1");
 	mem_replace(&ml->storage.scheduler, "none");
 	ml->storage.read_ahead_bytes = 131072;
@@ -549,9 +561,57 @@ START_TEST(a_full_host_is_no_statement_about_storage)
 		"unet3d: 63.1% AU (target 60%: met), 14.86 GiB/s, 108.8 samples/s\n"
 		"  HOST-BOUND      CPU 98.0% busy (64 CPUs); stall is 33.9% of accelerator time\n"
 		"  because         mlgen itself took usr 20.5%, sys 70.2%, other processes 7.2%\n"
-		"  try next        --accelerators=4 : half the load here;\n"
-		"                  this is not a statement about storage\n");
+		"  try next        --ceiling : what this host could do at best\n");
 	/* clang-format on */
+	world_free(w);
+}
+END_TEST
+
+START_TEST(a_ceiling_of_direct_reads_says_that_it_was_buffered)
+{
+	struct world *w = world_new();
+	struct ceiling_result *c = &w->result.ml.ceiling;
+	c->is_tried = true;
+	c->null_au_percent = 64.5;
+	c->cached_au_percent = 63.7;
+	c->cached_seconds = 3;
+	c->cached_files = 12;
+	c->cached_bytes = UINT64_C(1) << 30;
+	w->job.direct = true;
+	char *text = report_text(&w->run, false);
+	check_shape(text);
+	check_has(text, "over and over, direct=0)\n");
+	free(text);
+	world_free(w);
+}
+END_TEST
+
+START_TEST(a_ceiling_has_a_line_and_decides)
+{
+	struct world *w = world_new();
+	struct ceiling_result *c = &w->result.ml.ceiling;
+	ceiling_result_init(c);
+	c->is_tried = true;
+	c->null_au_percent = 64.5;
+	c->cached_au_percent = 63.7;
+	c->cached_seconds = 3;
+	c->cached_files = 12;
+	c->cached_bytes = UINT64_C(1) << 30;
+	w->result.ml.host.cpu_percent = 98;
+	w->result.ml.host.system_percent = 90;
+	/* clang-format off */
+	check_head(w,
+		"unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n"
+		"  HOST-BOUND      CPU 98.0% busy; with storage taken away this host reaches 63.7% AU\n"
+		"  because         the ceiling is 0.6 points above the result: storage hardly matters\n"
+		"  try next        fewer accelerators here, or more hosts; not a statement about storage\n");
+	/* clang-format on */
+	char *text = report_text(&w->run, false);
+	check_shape(text);
+	check_has(text, "\nceiling            64.5% AU without storage, 63.7% "
+			"AU from memory (12 files, 1 GiB,\n"
+			"                   over and over)\n");
+	free(text);
 	world_free(w);
 }
 END_TEST
@@ -575,6 +635,28 @@ START_TEST(without_compute_there_is_no_au_and_no_demand)
 		"                  host CPU 11.2%, wake-ups on time\n"
 		"  try next        --read_threads=8 : is it bandwidth, or too few reads in flight (32 now)?\n");
 	/* clang-format on */
+	world_free(w);
+}
+END_TEST
+
+START_TEST(a_model_of_storage_is_named_by_what_it_plays)
+{
+	struct world *w = world_new();
+	struct ceiling_result *c = &w->result.ml.ceiling;
+	struct null_opts opts = { .delay_ns = 20000000 };
+	w->job.engine = &null_engine;
+	w->job.engine_opts = &opts;
+	mem_replace(&w->job.ioengine, "null");
+	c->is_tried = true;
+	c->null_au_percent = 99.6;
+	strcpy(c->unmeasured, "from memory: ioengine=null reads no file");
+	char *text = report_text(&w->run, false);
+	check_shape(text);
+	check_has(text, "\nstorage   a model: ioengine=null, delay=20ms; "
+			"touches no file\n");
+	check_has(text, "\nceiling            99.6% AU without storage; from "
+			"memory: ioengine=null reads no file\n");
+	free(text);
 	world_free(w);
 }
 END_TEST
@@ -880,6 +962,12 @@ START_TEST(storage_is_described_by_what_lies_under_the_directory)
 		  "nfs4 192.0.2.1:/ai at /mnt/array "
 		  "(vers=4.2,proto=tcp,nconnect=16,rsize=1m)",
 		  0, 0, false },
+		{ "ext4", "/dev/vda1", "/", "rw,relatime,sync,data=journal",
+		  "vda", NULL, false,
+		  "ext4 on /dev/vda1 at / (scheduler none, read_ahead 128 "
+		  "KiB),\n"
+		  "          mounted sync,data=journal",
+		  0, 0, false },
 		{ "xfs", "/dev/nvme1n1", "/mnt/nvme", "rw", "nvme1n1",
 		  "nvme-rdma", false,
 		  "xfs on /dev/nvme1n1 at /mnt/nvme (nvme-rdma, 2 paths, "
@@ -887,7 +975,8 @@ START_TEST(storage_is_described_by_what_lies_under_the_directory)
 		  .paths = 2 },
 		{ "lustre", "192.0.2.5@o2ib:/scratch", "/scratch",
 		  "rw,flock,lazystatfs", NULL, NULL, false,
-		  "lustre 192.0.2.5@o2ib:/scratch at /scratch (12 OSTs)",
+		  "lustre 192.0.2.5@o2ib:/scratch at /scratch (12 OSTs), "
+		  "mounted flock,lazystatfs",
 		  .osts = 12 },
 		{ "lustre", "192.0.2.5@tcp:/scratch", "/scratch", "rw", NULL,
 		  NULL, false, "lustre 192.0.2.5@tcp:/scratch at /scratch", 0,
@@ -1191,7 +1280,10 @@ Suite *suite_text(void)
 		a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out);
 	tcase_add_test(t, a_result_from_memory_says_so_in_its_first_line);
 	tcase_add_test(t, a_full_host_is_no_statement_about_storage);
+	tcase_add_test(t, a_ceiling_has_a_line_and_decides);
+	tcase_add_test(t, a_ceiling_of_direct_reads_says_that_it_was_buffered);
 	tcase_add_test(t, without_compute_there_is_no_au_and_no_demand);
+	tcase_add_test(t, a_model_of_storage_is_named_by_what_it_plays);
 	tcase_add_test(t, the_null_engine_is_never_taken_for_storage);
 	tcase_add_loop_test(
 		t, quiet_prints_the_first_line_and_marks_what_is_not_whole, 0,

@@ -113,7 +113,8 @@ static struct world *world_new(void)
 	w->job->numjobs = 1;
 	w->job->iodepth = 32;
 	w->job->direct = true;
-	mem_replace(&w->job->ioengine, "io_uring");
+	/* The line `host` has no version of a library then. */
+	mem_replace(&w->job->ioengine, "uring_cmd");
 	w->job->percentile_list =
 		(struct f64_list){ 17,
 				   { 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90,
@@ -215,7 +216,7 @@ START_TEST(an_unpaced_read_job)
 		"  read: IOPS=203k, BW=792MiB/s (830MB/s)(2048MiB/2586msec)\n"
 		"\n"
 		"job       randread, 4 KiB requests\n"
-		"workers   1, ioengine=io_uring (registered files, fixed buffers), iodepth=32,\n"
+		"workers   1, ioengine=uring_cmd (registered files, fixed buffers), iodepth=32,\n"
 		"          direct=1 (aligned to 512 B)\n"
 		"files     1 file, 2 GiB = 0.008 x this host's memory, in /mnt/nvme/t\n"
 		"storage   xfs on /dev/nvme1n1 at /mnt/nvme (nvme, scheduler none, read_ahead 128 KiB)\n"
@@ -285,7 +286,7 @@ START_TEST(a_mixed_job_that_missed_its_rate)
 		"\n"
 		"job       randrw (70% reads), 4 KiB reads, 16 KiB writes, for 10 s,\n"
 		"          fsync after every 32 writes\n"
-		"workers   1, ioengine=io_uring (registered files, fixed buffers), iodepth=32,\n"
+		"workers   1, ioengine=uring_cmd (registered files, fixed buffers), iodepth=32,\n"
 		"          direct=0: through the page cache\n"
 		"files     1 file, 2 GiB = 0.008 x this host's memory, in /mnt/nvme/t;\n"
 		"          laid out before the run\n"
@@ -337,7 +338,7 @@ START_TEST(four_workers_share_a_block)
 		"  read: IOPS=727k, BW=2839MiB/s (2976MB/s)(8192MiB/2885msec)\n"
 		"\n"
 		"job       randread, 4 KiB requests\n"
-		"workers   4, ioengine=io_uring (registered files, fixed buffers), iodepth=32 each,\n"
+		"workers   4, ioengine=uring_cmd (registered files, fixed buffers), iodepth=32 each,\n"
 		"          direct=1 (aligned to 512 B)\n"
 		"files     4 files, 8 GiB = 0.03 x this host's memory, in /mnt/nvme/t\n"
 		"storage   xfs on /dev/nvme1n1 at /mnt/nvme (nvme, scheduler none, read_ahead 128 KiB)\n"

@@ -41,6 +41,7 @@ static void world_init(struct world *w)
 	ml->sample_bytes_per_sec = 14.86 * GIB;
 	ml->demand_bytes_per_sec = 23.67 * GIB;
 	ml->au_percent = 63;
+	ceiling_result_init(&ml->ceiling);
 	ml->target_au_percent = 90;
 	ml->storage.memory_percent = 0;
 	ml->network =
@@ -78,7 +79,8 @@ static void check_options(const char *text)
 		"directory",          "ioengine",
 		"checkpoint_threads", "checkpoint_directory",
 		"checkpoint_fsync",   "drop_caches",
-		"restore_shift",      "verify"
+		"restore_shift",      "verify",
+		"distinct_files",     "ceiling"
 	};
 	for (const char *o = text; o && (o = strstr(o, "--"));) {
 		size_t len = strcspn(o += 2, "= ");
@@ -330,12 +332,177 @@ START_TEST(host_bound_halves_what_can_be_halved)
 	w.job.direct = rows[_i].direct;
 	w.result.ml.host.cpu_percent = 97;
 	w.result.ml.host.system_percent = rows[_i].mine;
+	w.result.ml.ceiling.is_tried = true; /* and could not be measured */
 	verdict_fill(&w.run);
 	if (rows[_i].expected)
 		ck_assert_str_eq(w.result.ml.verdict.try_next,
 				 rows[_i].expected);
 	else
 		ck_assert_ptr_null(w.result.ml.verdict.try_next);
+	world_fini(&w);
+}
+END_TEST
+
+static const struct under_ceiling {
+	const char *name; /* expected */
+	double au, stall, cpu, read, null_au, cached_au;
+	const char *headline, *because, *try_next;
+} under_ceilings[] = {
+	/* the host, measured: with a full CPU and without */
+	{ "host", 71.4, 28, 98, 50, 73, 72,
+	  "CPU 98.0% busy; with storage "
+	  "taken away this host reaches 72.0% AU",
+	  "the ceiling is 0.6 points above the result: storage hardly matters",
+	  "fewer accelerators here, or more hosts; not a statement about "
+	  "storage" },
+	{ "host", 71.4, 28, 84, 95, 73, 71,
+	  "CPU 84.0% busy; with storage "
+	  "taken away this host reaches 71.0% AU",
+	  "the ceiling is no higher than the result: storage hardly matters",
+	  "fewer accelerators here" },
+	{ "host", 71.4, 28, NONE, 50, 99, 72, "with storage taken away",
+	  "0.6 points",
+	  "--direct=1 : less copying on these CPUs, which costs "
+	  "27.0 points" },
+	/* the storage, though the CPU is full or nobody waits in calls */
+	{ "storage", 63, 37, 98, 50, 99.9, 98.9, "storage delivered",
+	  "with storage taken away this host reaches 98.9% AU, 35.9 points "
+	  "more; read threads spent 50.0%",
+	  "--read_threads=8" },
+	/* it keeps up: what is left is no question of host or storage */
+	{ "compute", 97, 3, 11, 50, 98, 98, "storage keeps up", "stall is",
+	  "--accelerators=16" },
+	/* busy, but for first steps of epochs, on CPUs that others fill */
+	{ "compute", 99.6, 7, 98, 50, 99.8, 98, "storage keeps up",
+	  "with storage taken away this host reaches 98.0% AU; stall is 7.0%",
+	  "--accelerators=16" },
+	{ "host", 94.9, 3, 98, 50, 96, 95, "CPU 98.0% busy", "0.1 points",
+	  "fewer accelerators here" },
+	/* not measured */
+	{ "compute", 97, 3, 98, 50, NONE, NONE, "storage keeps up", "stall is",
+	  "--accelerators=16" },
+	{ "host", 97, 7, 98, 50, NONE, NONE, "CPU 98.0% busy (64 CPUs)",
+	  "mlgen itself", "--accelerators=4" },
+	{ "unclear", 63, 37, 84, 50, NONE, NONE, "neither decides", "stall is",
+	  "--read_threads=8" },
+	{ "host", 63, 37, 98, 50, NONE, NONE, "CPU 98.0% busy (64 CPUs)",
+	  "mlgen itself", "--accelerators=4" },
+};
+
+START_TEST(a_measured_ceiling_decides_between_host_and_storage)
+{
+	const struct under_ceiling *u = &under_ceilings[_i];
+	struct world w;
+	world_init(&w);
+	struct ml_result *ml = &w.result.ml;
+	ml->au_percent = u->au;
+	ml->host.cpu_percent = ml->host.user_percent = u->cpu;
+	ml->time_percent = (struct time_percent){ .compute = 100 - u->stall,
+						  .stall = u->stall };
+	ml->loader_percent = (struct loader_percent){ .read = u->read,
+						      .idle = 100 - u->read };
+	ml->ceiling.is_tried = true;
+	ml->ceiling.null_au_percent = u->null_au;
+	ml->ceiling.cached_au_percent = u->cached_au;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(ml->verdict.name, u->name);
+	check_has(ml->verdict.headline, u->headline);
+	check_has(ml->verdict.because, u->because);
+	check_has(ml->verdict.try_next, u->try_next);
+	check_options(ml->verdict.try_next);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(others_on_the_cpus_may_be_what_a_ceiling_was_above)
+{
+	static const struct {
+		double cpu, mine;
+		const char *name;
+	} rows[] = {
+		{ 98, 40, "host" },
+		{ 98, 60, "storage" },
+		{ 89, 40, "storage" },
+	};
+	struct world w;
+	world_init(&w);
+	struct ml_result *ml = &w.result.ml;
+	ml->host.cpu_percent = rows[_i].cpu;
+	ml->host.user_percent = rows[_i].mine;
+	ml->ceiling.is_tried = true;
+	ml->ceiling.null_au_percent = ml->ceiling.cached_au_percent = 99;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(ml->verdict.name, rows[_i].name);
+	if (_i == 0)
+		ck_assert_str_eq(ml->verdict.try_next,
+				 "the same while nothing else runs on these "
+				 "CPUs");
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(in_doubt_the_ceiling_is_what_to_try)
+{
+	static const double cpus[] = { 84, 98 };
+	struct world w;
+	world_init(&w);
+	w.result.ml.host.cpu_percent = cpus[_i];
+	w.result.ml.host.user_percent = cpus[_i];
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.name, _i ? "host" : "unclear");
+	ck_assert_str_eq(w.result.ml.verdict.try_next,
+			 "--ceiling : what this host could do at best");
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_few_files_over_and_over_are_memory)
+{
+	struct world w;
+	world_init(&w);
+	w.job.distinct_files = 9;
+	w.result.ml.storage.memory_percent = 96;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.name, "memory");
+	check_has(w.result.ml.verdict.because,
+		  "9 of the files were read over and over");
+	check_has(w.result.ml.verdict.try_next, "--distinct_files=0");
+	world_fini(&w);
+}
+END_TEST
+
+struct model_opts {
+	uint64_t bandwidth;
+};
+
+static const struct mlgen_field model_fields[] = {
+	{ "bandwidth", MLGEN_F_U64(struct model_opts, bandwidth), .def = "0" },
+	{ 0 },
+};
+
+/* ioengine=null with a bandwidth is a storage, though none of this host. */
+START_TEST(a_model_of_storage_is_storage)
+{
+	struct model_opts opts = { .bandwidth = 50 };
+	struct mlgen_engine model = null_engine;
+	struct world w;
+	world_init(&w);
+	model.opts = model_fields;
+	model.opts_size = sizeof(opts);
+	w.job.engine = &model;
+	w.job.engine_opts = &opts;
+	w.result.ml.storage.memory_percent = NONE;
+	w.result.ml.loader_percent =
+		(struct loader_percent){ .read = 95, .idle = 5 };
+	ck_assert(verdict_without_storage(&w.job));
+	ck_assert(verdict_is_model(&w.job));
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.name, "storage");
+	check_has(w.result.ml.verdict.headline, "the modelled storage");
+	opts.bandwidth = 0;
+	ck_assert(!verdict_is_model(&w.job));
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.ml.verdict.name, "unclear");
 	world_fini(&w);
 }
 END_TEST
@@ -541,6 +708,14 @@ Suite *suite_verdict(void)
 	tcase_add_loop_test(
 		t, compute_bound_asks_for_no_more_than_the_dataset_feeds, 0, 3);
 	tcase_add_loop_test(t, host_bound_halves_what_can_be_halved, 0, 5);
+	tcase_add_loop_test(
+		t, a_measured_ceiling_decides_between_host_and_storage, 0,
+		(int)(sizeof(under_ceilings) / sizeof(*under_ceilings)));
+	tcase_add_loop_test(
+		t, others_on_the_cpus_may_be_what_a_ceiling_was_above, 0, 3);
+	tcase_add_loop_test(t, in_doubt_the_ceiling_is_what_to_try, 0, 2);
+	tcase_add_test(t, a_few_files_over_and_over_are_memory);
+	tcase_add_test(t, a_model_of_storage_is_storage);
 	tcase_add_loop_test(t, enough_for_is_an_estimate_that_agrees_with_au, 0,
 			    7);
 	tcase_add_test(t, only_a_training_that_finished_a_step_has_a_verdict);

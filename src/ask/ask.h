@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ask.h - questions that are answered in one command: a function each. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "io/host.h"
+#include "job/jobset.h"
+
+/* What a program does with its exit status. */
+enum {
+	EXIT_RAN = 0,
+	EXIT_FAILED = 1, /* results so far are reported */
+	EXIT_USAGE = 2,  /* before the first byte */
+	EXIT_MISSED = 3, /* a stated requirement */
+	EXIT_INTERRUPTED = 130,
+};
+
+/* The program around a question; borrowed. */
+struct ask {
+	const struct jobset *set; /* as the command line has it */
+	const struct jobset_env *env;
+	const struct host *host;
+	int argc;
+	char *const *argv;
+	FILE *to;   /* the answer */
+	FILE *json; /* of --json; NULL = none */
+};
+
+/* Each prints its answer to a->to, faults to stderr, and gives the exit
+ * status. */
+int ask_find_max(const struct ask *a);
+int ask_table(const struct ask *a);
+int ask_compare(const struct ask *a);
+int ask_merge(const struct ask *a);
+int ask_datasize(const struct ask *a);
+int ask_check(const struct ask *a); /* of documents */
+int ask_import_dlio(const struct ask *a);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* comparison_text.c - a comparison as people read it, and as programs do. */
+#include <math.h>
+#include <string.h>
+
+#include "ask/column.h"
+#include "ask/comparison.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+#define LABEL_WIDTH 20
+#define VALUE_WIDTH 12
+#define STACKED_WIDTH 14 /* "worse +100.0%" */
+/* Names and options: what is longer shows its end. */
+#define VALUE_MOST 26
+/* More of a difference is told as "12 x". */
+#define PERCENT_MOST 999.5
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* What differs between two results beside options, and may be why. */
+static const char *const circumstances[] = {
+	"mlgen version",
+	"machine.hostname",
+	"machine.kernel",
+	"machine.cpus",
+	"machine.memory_bytes",
+	"storage.filesystem",
+	"storage.mount_source",
+	"storage.device",
+	"storage.scheduler",
+	"verdict.name",
+	"complete",
+};
+
+/* Something that differs between the results beside their figures. */
+struct line {
+	char *label;
+	char *cells[COMPARISON_FILES];
+};
+
+/* The table in the making. */
+struct sheet {
+	FILE *to;
+	const struct comparison *c;
+	int label, value;
+	bool is_stacked; /* differences stand below, one for each column */
+	struct line *lines;
+	size_t line_count;
+};
+
+static const char *document_name(const struct comparison *c, size_t i)
+{
+	for (size_t k = 0; k < c->count; k++)
+		if (k != i && strcmp(c->docs[k].name, c->docs[i].name) == 0)
+			return c->docs[i].path;
+	return c->docs[i].name;
+}
+
+static void put_value(const struct sheet *s, const char *text)
+{
+	size_t len = strlen(text), most = (size_t)s->value;
+	if (len > most)
+		fprintf(s->to, "  ...%s", text + len - (most - 3));
+	else
+		fprintf(s->to, "  %*s", s->value, text);
+}
+
+static void widen(struct sheet *s, const char *text)
+{
+	int len = (int)strlen(text);
+	if (len > s->value)
+		s->value = len < VALUE_MOST ? len : VALUE_MOST;
+}
+
+static void put_header(const struct sheet *s)
+{
+	const char *name =
+		results_job_name(results_job(&s->c->docs[0], s->c->job[0]));
+	fprintf(s->to, "%-*.*s", s->label, s->label,
+		s->c->is_one_of_many ? name : "");
+	for (size_t i = 0; i < s->c->count; i++)
+		put_value(s, document_name(s->c, i));
+	fputc('\n', s->to);
+}
+
+/* ---- what differs beside the figures ---- */
+
+/* Its cells are the caller's to fill, with owned text. */
+static struct line *add_line(struct sheet *s, const char *label)
+{
+	s->lines =
+		mem_realloc(s->lines, (s->line_count + 1) * sizeof(*s->lines));
+	struct line *l = &s->lines[s->line_count++];
+	*l = (struct line){ .label = mem_strdup(label) };
+	return l;
+}
+
+static void add_options(struct sheet *s)
+{
+	json_t *options = comparison_options(s->c), *values;
+	const char *option;
+	json_object_foreach(options, option, values)
+	{
+		struct line *l = add_line(s, option);
+		for (size_t i = 0; i < s->c->count; i++) {
+			const char *text =
+				json_string_value(json_array_get(values, i));
+			l->cells[i] = mem_strdup(text ? text : "-");
+		}
+	}
+	json_decref(options);
+}
+
+struct cells {
+	struct figure figure;
+	struct figure_value values[COMPARISON_FILES];
+};
+
+static void read_cells(struct cells *cells, const struct comparison *c,
+		       const char *key)
+{
+	struct mlgen_err err = { 0 };
+	memset(cells, 0, sizeof(*cells));
+	if (figure_init(&cells->figure, key, &err) < 0)
+		return;
+	for (size_t i = 0; i < c->count; i++)
+		figure_value(&cells->figure, &c->docs[i], c->job[i],
+			     &cells->values[i], &err);
+}
+
+static bool is_equal(const struct figure_value *a, const struct figure_value *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == VALUE_TEXT)
+		return strcmp(a->text, b->text) == 0;
+	return a->kind == VALUE_NONE || a->whole == b->whole;
+}
+
+static void add_circumstance(struct sheet *s, const char *key)
+{
+	struct cells cells;
+	struct column column;
+	bool differs = false;
+	read_cells(&cells, s->c, key);
+	for (size_t i = 1; i < s->c->count; i++)
+		differs |= !is_equal(&cells.values[i], &cells.values[0]);
+	if (differs) {
+		column_init(&column, &cells.figure, cells.values, s->c->count,
+			    1, false);
+		struct line *l = add_line(s, column.title);
+		for (size_t i = 0; i < s->c->count; i++) {
+			struct buf cell = { 0 };
+			column_cell(&column, &cells.values[i], &cell);
+			l->cells[i] = buf_take(&cell);
+		}
+	}
+	for (size_t i = 0; i < s->c->count; i++)
+		figure_value_fini(&cells.values[i]);
+}
+
+static void put_lines(const struct sheet *s)
+{
+	for (size_t k = 0; k < s->line_count; k++) {
+		fprintf(s->to, "%-*s", s->label, s->lines[k].label);
+		for (size_t i = 0; i < s->c->count; i++)
+			put_value(s, s->lines[k].cells[i]);
+		fputc('\n', s->to);
+	}
+}
+
+static void sheet_init(struct sheet *s, FILE *to, const struct comparison *c)
+{
+	*s = (struct sheet){ .to = to,
+			     .c = c,
+			     .label = LABEL_WIDTH,
+			     .value =
+				     c->count > 2 ? STACKED_WIDTH : VALUE_WIDTH,
+			     .is_stacked = c->count > 2 };
+	add_options(s);
+	for (size_t i = 0; i < ARRAY_LEN(circumstances); i++)
+		add_circumstance(s, circumstances[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		widen(s, document_name(c, i));
+		for (size_t k = 0; k < s->line_count; k++)
+			widen(s, s->lines[k].cells[i]);
+	}
+}
+
+static void sheet_fini(struct sheet *s)
+{
+	for (size_t k = 0; k < s->line_count; k++) {
+		mem_free(s->lines[k].label);
+		for (size_t i = 0; i < s->c->count; i++)
+			mem_free(s->lines[k].cells[i]);
+	}
+	mem_free(s->lines);
+}
+
+/* ---- figures ---- */
+
+/* "+0.3", "-1.3%", "+102%", "22,255 x" */
+static void put_difference(struct buf *out, const struct comparison_row *row,
+			   size_t i)
+{
+	double d = fmin(row->difference[i], 1e12);
+	char times[UNITS_TEXT_BYTES];
+	if (isnan(row->difference[i]))
+		buf_addc(out, '-');
+	else if (row->is_points)
+		buf_addf(out, "%+.1f", fabs(d) < 0.05 ? 0 : d);
+	else if (d >= PERCENT_MOST)
+		buf_addf(out, "%s x",
+			 units_human_count(times, (uint64_t)(1 + d / 100)));
+	else
+		buf_addf(out, "%+.*f%%", fabs(d) < 99.95 ? 1 : 0,
+			 fabs(d) < 0.05 ? 0 : d);
+}
+
+static void put_limit(struct buf *out, const struct comparison *c,
+		      const struct comparison_row *row, size_t i)
+{
+	const char *percent = row->is_points ? "" : "%";
+	if (!isnan(c->tolerance))
+		buf_addf(out, " (%g%s)", c->tolerance, percent);
+	else
+		buf_addf(out, " (%s%.*f%s)",
+			 isnan(row->noise[i]) ? "unknown: " : "",
+			 row->limit[i] < 99.95 ? 1 : 0, row->limit[i], percent);
+}
+
+/* Two results: behind their values. */
+static void put_aside(const struct sheet *s, const struct comparison_row *row)
+{
+	struct buf text = { 0 };
+	put_difference(&text, row, 1);
+	fprintf(s->to, "%10s", buf_str(&text));
+	buf_reset(&text);
+	if (row->marks[1] == MARK_SAME && !isnan(s->c->tolerance))
+		buf_add(&text, "within tolerance");
+	else if (row->marks[1])
+		buf_add(&text, comparison_mark_word(row->marks[1]));
+	if (row->marks[1] == MARK_SAME)
+		put_limit(&text, s->c, row, 1);
+	fprintf(s->to, "%s%s\n", text.len ? "   " : "", buf_str(&text));
+	buf_fini(&text);
+}
+
+/* More of them: below their values; what is not marked is within the noise. */
+static void put_below(const struct sheet *s, const struct comparison_row *row)
+{
+	struct buf text = { 0 };
+	fprintf(s->to, "\n%*s", s->label + 2 + s->value, "");
+	for (size_t i = 1; i < s->c->count; i++) {
+		buf_reset(&text);
+		if (row->marks[i] > MARK_SAME)
+			buf_addf(&text, "%s ",
+				 comparison_mark_word(row->marks[i]));
+		put_difference(&text, row, i);
+		put_value(s, buf_str(&text));
+	}
+	fputc('\n', s->to);
+	buf_fini(&text);
+}
+
+static void put_row(const struct sheet *s, const struct comparison_row *row)
+{
+	struct column column;
+	char label[128];
+	column_init(&column, &row->figure, row->values, s->c->count, 1, true);
+	const char *unit = strrchr(column.title, ' ');
+	bool is_scaled = column.kind == COLUMN_SCALED && column.scale > 1;
+	if (!row->label || !is_scaled)
+		snprintf(label, sizeof(label), "%s",
+			 row->label ? row->label : column.title);
+	else
+		snprintf(label, sizeof(label), "%s, %s", row->label,
+			 unit ? unit + 1 : column.title);
+	fprintf(s->to, "%-*s", s->label, label);
+	for (size_t i = 0; i < s->c->count; i++) {
+		struct buf cell = { 0 };
+		column_cell(&column, &row->values[i], &cell);
+		if (column.kind == COLUMN_PERCENT && cell.len > 1)
+			buf_addc(&cell, '%');
+		put_value(s, buf_str(&cell));
+		buf_fini(&cell);
+	}
+	if (s->is_stacked)
+		put_below(s, row);
+	else
+		put_aside(s, row);
+}
+
+void comparison_print(FILE *to, const struct comparison *c,
+		      const struct comparison_rows *rows)
+{
+	struct sheet s;
+	sheet_init(&s, to, c);
+	put_header(&s);
+	put_lines(&s);
+	for (size_t i = 0; i < rows->count; i++)
+		put_row(&s, &rows->of[i]);
+	sheet_fini(&s);
+}

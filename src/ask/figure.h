@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* figure.h - one figure of a result by its key: a metric, a percentile, an option. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <mlgen/field.h>
+
+#include "ask/results_file.h"
+#include "base/buf.h"
+
+/*
+ * A key is looked for below jobs[].ml, jobs[].io, jobs[] and at the top of the
+ * document, in this order, then among the options of jobs and of the engines
+ * that are built in. Objects are entered with a dot, elements of a list by
+ * their number from 0. Of a latency min, max, mean, stddev, N and any
+ * percentile, exactly from its bins ("stall_ns.p99"). `au` is au_percent, `file`
+ * the name of the document.
+ */
+struct figure {
+	const char *key;  /* as given; borrowed */
+	const char *path; /* what it stands for */
+	enum {
+		FIGURE_METRIC,
+		FIGURE_OPTION,
+		FIGURE_FILE,
+	} kind;
+	const struct mlgen_field *row; /* of the metric, or of the option */
+	bool is_measured;              /* by figure_init_measured() */
+};
+
+/* 0, or -EINVAL with err: no document has such a key; it names the nearest. */
+int figure_init(struct figure *f, const char *key, struct mlgen_err *err);
+/* The same of what a run measures, which is a number: of the metrics below
+ * jobs[].ml, jobs[].io and jobs[] alone. */
+int figure_init_measured(struct figure *f, const char *key,
+			 struct mlgen_err *err);
+
+struct figure_value {
+	enum {
+		VALUE_NONE,
+		VALUE_WHOLE,
+		VALUE_BOOL,
+		VALUE_REAL,
+		VALUE_TEXT,
+	} kind;
+	uint64_t whole; /* BOOL: 0 or 1 */
+	double real;    /* of a whole number, too */
+	char *text;     /* owned; an option's also where it is a number */
+	/* A metric: the job has the key, be it null. */
+	bool is_there;
+	/* A percentile with fewer than ten values beyond it. */
+	bool is_unsure;
+};
+
+/*
+ * What a job of a document has of it; VALUE_NONE: null, or nothing. 0, or
+ * -EINVAL with err where the document is damaged.
+ */
+int figure_value(const struct figure *f, const struct results_file *doc,
+		 size_t job, struct figure_value *v, struct mlgen_err *err);
+void figure_value_fini(struct figure_value *v);
+
+/* Is it a time in ns: of a latency, or by its row? */
+bool figure_is_ns(const struct figure *f);
+/* Does its row have this unit ("bytes/s")? */
+bool figure_has_unit(const struct figure *f, const char *unit);

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge_files.c - runs of several clients, or repetitions, as one. */
+#include "ask/merge_files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask/combine.h"
+#include "ask/require.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "report/verdict.h"
+
+/* ---- the least and the most ---- */
+
+static void spread_init(struct merge_spread *s)
+{
+	*s = (struct merge_spread){ .least = (double)NAN, .most = (double)NAN };
+}
+
+static void spread_add(struct merge_spread *s, double v, const char *of)
+{
+	if (isnan(v))
+		return;
+	if (!(s->least <= v)) {
+		s->least = v;
+		s->least_of = of;
+	}
+	if (!(s->most >= v)) {
+		s->most = v;
+		s->most_of = of;
+	}
+}
+
+static double rate_of(const struct job_result *r)
+{
+	double wall = r->io.wall_seconds;
+	if (r->kind == RESULT_TRAIN)
+		return r->ml.sample_bytes_per_sec;
+	if (r->kind == RESULT_CHECKPOINT)
+		return job_result_checkpoints(r)->bytes_per_sec;
+	if (r->kind != RESULT_IO || !(wall > 0))
+		return (double)NAN;
+	return (double)(r->read.io_bytes + r->write.io_bytes) / wall;
+}
+
+static void note_spreads(struct merge *m, const struct run_result *run,
+			 const char *of)
+{
+	for (size_t i = 0; i < run->job_count; i++) {
+		const struct job_result *r = &run->jobs[i];
+		double au = r->kind == RESULT_TRAIN ? r->ml.au_percent
+						    : (double)NAN;
+		spread_add(&m->jobs[i].au_percent, au, of);
+		spread_add(&m->jobs[i].bytes_per_sec, rate_of(r), of);
+	}
+}
+
+/* ---- one by one ---- */
+
+static void fold(struct result_doc *to, const struct result_doc *from,
+		 enum combine_how how)
+{
+	for (size_t i = 0; i < to->run.job_count; i++)
+		combine_jobs(&to->store, &to->run.jobs[i], &from->run.jobs[i],
+			     how);
+	to->run.interrupted |= from->run.interrupted;
+	if (!to->run.err.code)
+		to->run.err = from->run.err;
+}
+
+static int read_run(struct merge *m, const struct merge_run *run,
+		    struct result_doc *d, struct mlgen_err *err)
+{
+	struct results_file f;
+	memset(d, 0, sizeof(*d));
+	int rc = results_open(&f, run->path, err);
+	if (rc < 0)
+		return rc;
+	rc = result_read(d, &f, m->ask->env, err);
+	results_close(&f);
+	return rc;
+}
+
+static void start_jobs(struct merge *m, size_t count)
+{
+	m->jobs = mem_array(count, sizeof(*m->jobs));
+	for (size_t i = 0; i < count; i++) {
+		spread_init(&m->jobs[i].au_percent);
+		spread_init(&m->jobs[i].bytes_per_sec);
+	}
+}
+
+/* All runs of a turn; *next goes behind them. */
+static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
+		     struct mlgen_err *err)
+{
+	const struct merge_run *first = &m->runs[*next];
+	int rc = read_run(m, first, turn, err);
+	if (rc < 0)
+		return rc;
+	if (!m->jobs)
+		start_jobs(m, turn->run.job_count);
+	note_spreads(m, &turn->run, first->name);
+	while (++*next < m->count && m->runs[*next].turn == first->turn) {
+		const struct merge_run *run = &m->runs[*next];
+		struct result_doc one;
+		rc = read_run(m, run, &one, err);
+		/* The file may have changed since it was looked at. */
+		if (rc == 0 && one.run.job_count != turn->run.job_count)
+			rc = mlgen_fail(err, -EINVAL,
+					"%s: was written anew meanwhile",
+					run->path);
+		if (rc == 0) {
+			note_spreads(m, &one.run, run->name);
+			fold(turn, &one, SIDE_BY_SIDE);
+		}
+		result_fini(&one);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* What runs at once, whatever the kind of job. */
+static uint64_t workers_of(const struct job_result *r, const char **what)
+{
+	switch (r->kind) {
+	case RESULT_TRAIN:
+		*what = "accelerators";
+		return r->ml.accelerators;
+	case RESULT_IO:
+		*what = "workers";
+		return r->io.numjobs;
+	default:
+		*what = "ranks";
+		return r->ml.saves.ranks + r->ml.restores.ranks;
+	}
+}
+
+/* Clients may have unlike shares of a turn; turns as a whole are repetitions. */
+static int check_repetition(const struct run_result *first,
+			    const struct run_result *turn, const char *path,
+			    struct mlgen_err *err)
+{
+	if (turn->job_count != first->job_count)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: was written anew meanwhile", path);
+	for (size_t i = 0; i < turn->job_count; i++) {
+		const char *what;
+		uint64_t before = workers_of(&first->jobs[i], &what);
+		uint64_t now = workers_of(&turn->jobs[i], &what);
+		if (before != now)
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: job '%s' ran after the others, and with "
+				"%" PRIu64 " in place of %" PRIu64
+				" %s: no repetition; --compare puts them side "
+				"by side",
+				path, turn->jobs[i].job->name, now, before,
+				what);
+	}
+	return 0;
+}
+
+static int read_turns(struct merge *m, struct mlgen_err *err)
+{
+	size_t next = 0;
+	int rc = read_turn(m, &next, &m->result, err);
+	while (rc == 0 && next < m->count) {
+		struct result_doc turn;
+		const char *path = m->runs[next].path;
+		rc = read_turn(m, &next, &turn, err);
+		if (rc == 0)
+			rc = check_repetition(&m->result.run, &turn.run, path,
+					      err);
+		if (rc == 0)
+			fold(&m->result, &turn, ONE_AFTER_THE_OTHER);
+		result_fini(&turn);
+	}
+	return rc;
+}
+
+/* CPUs and memory stay those of one host: that is what a dataset is compared
+ * with. What disks of several hosts did has no meaning together. */
+static void name_hosts(struct merge *m)
+{
+	struct host *h = &m->result.run.host;
+	if (m->count > 1) {
+		m->result.run.disk_count = 0;
+		h->command[0] = '\0';
+	}
+	if (m->hosts > 1)
+		snprintf(h->hostname, sizeof(h->hostname),
+			 "%.30s and %" PRIu64 " other%s", m->runs[0].hostname,
+			 m->hosts - 1, m->hosts == 2 ? "" : "s");
+}
+
+static int check_request(const struct ask *a, struct mlgen_err *err)
+{
+	const struct settings *set = &a->set->settings;
+	if (set->output_format != OUTPUT_TEXT &&
+	    set->output_format != OUTPUT_JSON)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format: merged results are text or "
+				  "json");
+	return set->require ? require_check(set->require, NULL, err) : 0;
+}
+
+static int write_all(const struct merge *m)
+{
+	const struct ask *a = m->ask;
+	const struct settings *set = &a->set->settings;
+	struct mlgen_err err = { 0 };
+	int rc = a->json ? merge_print_json(a->json, m) : 0;
+	if (rc == 0 && set->output_format == OUTPUT_JSON)
+		rc = merge_print_json(a->to, m);
+	else if (rc == 0)
+		merge_print(a->to, m, set->quiet);
+	if (rc < 0)
+		return EXIT_FAILED;
+	if (set->require &&
+	    require_check(set->require, &m->result.run, &err) != 0)
+		return EXIT_MISSED;
+	return EXIT_RAN;
+}
+
+static void fini_verdicts(struct run_result *run)
+{
+	for (size_t i = 0; i < run->job_count; i++) {
+		struct verdict_result *v[] = { &run->jobs[i].ml.verdict,
+					       &run->jobs[i].io.verdict };
+		for (size_t k = 0; k < 2; k++) {
+			mem_free(v[k]->name);
+			mem_free(v[k]->headline);
+			mem_free(v[k]->because);
+			mem_free(v[k]->try_next);
+		}
+	}
+}
+
+static void merge_fini(struct merge *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		mem_free(m->runs[i].hostname);
+	mem_free(m->runs);
+	mem_free(m->jobs);
+	result_fini(&m->result);
+}
+
+int ask_merge(const struct ask *a)
+{
+	struct merge m = { .ask = a };
+	struct mlgen_err err = { 0 };
+	int status = EXIT_USAGE;
+	int rc = check_request(a, &err);
+	if (rc == 0)
+		rc = merge_look(&m, &err);
+	if (rc == 0)
+		rc = read_turns(&m, &err);
+	if (rc < 0) {
+		log_error("%s", err.text);
+	} else {
+		name_hosts(&m);
+		verdict_fill(&m.result.run);
+		status = write_all(&m);
+		fini_verdicts(&m.result.run);
+	}
+	merge_fini(&m);
+	return status;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge_report.c - the report of merged runs. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask/merge_files.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "report/json.h"
+#include "report/show.h"
+#include "report/text.h"
+#include "report/text_block.h"
+
+/* Below that, sums of rates say more than storage did at once. */
+#define OVERLAP_PERCENT 90.0
+/* Starts and ends are known to a second: shorter runs show nothing. */
+#define LONG_MS 20000
+
+/* ---- "4 hosts, 32 x h100" ---- */
+
+static void put_workers(struct buf *out, const struct job_result *r)
+{
+	char who[SHOW_ACCELERATORS_BYTES], n[UNITS_TEXT_BYTES];
+	const char *comma = out->len ? ", " : "";
+	if (r->kind == RESULT_TRAIN)
+		buf_addf(out, "%s%s", comma,
+			 show_accelerators(who, r->ml.accelerators,
+					   r->ml.accelerator));
+	else if (r->kind == RESULT_IO && r->io.numjobs > 1)
+		buf_addf(out, "%s%s workers", comma,
+			 units_human_count(n, r->io.numjobs));
+}
+
+static void put_of_whom(struct buf *out, const struct merge *m,
+			const struct job_result *r)
+{
+	if (m->count == 1)
+		return;
+	if (m->hosts > 1)
+		buf_addf(out, "%" PRIu64 " hosts", m->hosts);
+	if (m->count > m->hosts)
+		buf_addf(out, "%s%zu runs", out->len ? ", " : "", m->count);
+	put_workers(out, r);
+}
+
+/* Behind the first line, or where it is full, and not the only one, below. */
+static void print_answer(FILE *to, const char *text, size_t len,
+			 const struct merge *m, const struct job_result *r,
+			 bool quiet)
+{
+	struct buf who = { 0 };
+	put_of_whom(&who, m, r);
+	fwrite(text, 1, len, to);
+	if (who.len && (quiet || len + 6 + who.len <= TEXT_COLUMNS))
+		fprintf(to, "      %s\n", buf_str(&who));
+	else if (who.len)
+		fprintf(to, "\n  %s\n", buf_str(&who));
+	else
+		fputc('\n', to);
+	buf_fini(&who);
+}
+
+/* ---- how they were merged ---- */
+
+/* What rates are of runs at the same time (combine.h). */
+static const char *sum_word(const struct job_result *r)
+{
+	switch (r->kind) {
+	case RESULT_TRAIN:
+		return "rates and accelerators are their sums";
+	case RESULT_IO:
+		return "rates are the bytes of all over the time of the "
+		       "longest";
+	default:
+		return "a checkpoint takes as long as its slowest host";
+	}
+}
+
+static void put_how(struct buf *out, const struct merge *m,
+		    const struct job_result *r)
+{
+	char hosts[UNITS_TEXT_BYTES];
+	buf_addf(out, "%zu runs on %s host%s, ", m->count,
+		 units_human_count(hosts, m->hosts), m->hosts == 1 ? "" : "s");
+	if (m->turns == 1)
+		buf_addf(out, "side by side: %s", sum_word(r));
+	else if (m->turns == m->count)
+		buf_add(out, "one after the other: rates are their mean, "
+			     "weighted by time");
+	else
+		buf_addf(out,
+			 "in %" PRIu64 " turns, side by side in each: %s, and "
+			 "the mean of the turns",
+			 m->turns, sum_word(r));
+	if (r->kind == RESULT_TRAIN)
+		buf_add(out, ", AU is the mean of the accelerators");
+}
+
+static bool is_long(const struct merge *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->runs[i].end_ms - m->runs[i].start_ms < LONG_MS)
+			return false;
+	return true;
+}
+
+static void put_overlap(struct buf *out, const struct merge *m)
+{
+	if (m->overlap_percent < OVERLAP_PERCENT && is_long(m))
+		buf_addf(out,
+			 "; they ran all together for %.0f%% of the time "
+			 "only, so storage never had to deliver that sum "
+			 "for long",
+			 m->overlap_percent);
+}
+
+/* Where they are not the same as printed. */
+static void put_spread(struct buf *out, const struct merge_job *j)
+{
+	const struct merge_spread *au = &j->au_percent;
+	const struct merge_spread *rate = &j->bytes_per_sec;
+	struct rate_unit unit = show_rate_unit(rate->most);
+	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
+	if (au->most - au->least >= 0.1)
+		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least,
+			 au->least_of, au->most, au->most_of);
+	if (isnan(rate->most))
+		return;
+	show_rate(least, &unit, rate->least);
+	show_rate(most, &unit, rate->most);
+	if (strcmp(least, most) != 0)
+		buf_addf(out, "%s%s (%s) to %s (%s)", out->len ? "; " : "",
+			 least, rate->least_of, most, rate->most_of);
+}
+
+static void print_merged(FILE *to, const struct merge *m, size_t job)
+{
+	const struct merge_job *j = &m->jobs[job];
+	struct buf out = { 0 }, text = { 0 };
+	if (m->count == 1)
+		return;
+	put_how(&text, m, &m->result.run.jobs[job]);
+	put_overlap(&text, m);
+	text_put(&out, "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	buf_reset(&text);
+	put_spread(&text, j);
+	if (text.len)
+		text_put(&out, "least to most", TEXT_EVIDENCE_INDENT,
+			 buf_str(&text));
+	text_print(to, &out);
+	buf_fini(&text);
+	buf_fini(&out);
+}
+
+/* ---- the report ---- */
+
+/* Records of one plain job, without group_reporting, are reported together. */
+static size_t records_of(const struct run_result *run, size_t first)
+{
+	size_t n = 1;
+	while (first + n < run->job_count &&
+	       run->jobs[first].kind == RESULT_IO &&
+	       run->jobs[first + n].job == run->jobs[first].job)
+		n++;
+	return n;
+}
+
+static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
+			bool quiet)
+{
+	struct run_result part = m->result.run;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	if (!memory)
+		return;
+	part.jobs = &m->result.run.jobs[first];
+	part.job_count = n;
+	text_report(memory, &part, quiet);
+	fclose(memory);
+	size_t len = strcspn(text, "\n");
+	print_answer(to, text, len, m, part.jobs, quiet);
+	if (text[len])
+		fputs(text + len + 1, to);
+	if (!quiet)
+		print_merged(to, m, first);
+	free(text);
+}
+
+void merge_print(FILE *to, const struct merge *m, bool quiet)
+{
+	const struct run_result *run = &m->result.run;
+	size_t n;
+	for (size_t i = 0; i < run->job_count; i += n) {
+		n = records_of(run, i);
+		if (i > 0 && !quiet)
+			fputc('\n', to);
+		print_block(to, m, i, n, quiet);
+	}
+}
+
+int merge_print_json(FILE *to, const struct merge *m)
+{
+	struct jobset set = { .settings.output_format = OUTPUT_JSON,
+			      .jobs = m->result.jobs,
+			      .count = m->result.job_count };
+	struct metrics_merged_run *runs = mem_array(m->count, sizeof(*runs));
+	struct metrics_merged merged = {
+		.hosts = m->hosts,
+		.turns = m->turns,
+		.overlap_percent = m->overlap_percent,
+		.runs = { runs, m->count },
+	};
+	const struct json_extra extra = { "merged", metrics_merged_fields,
+					  &merged };
+	for (size_t i = 0; i < m->count; i++)
+		runs[i] = (struct metrics_merged_run){ m->runs[i].name,
+						       m->runs[i].hostname,
+						       m->runs[i].start_ms,
+						       m->runs[i].turn };
+	int rc = m->count > 1
+			 ? json_report_with(to, &m->result.run, &set, &extra)
+			 : json_report(to, &m->result.run, &set, NULL);
+	mem_free(runs);
+	return rc;
+}

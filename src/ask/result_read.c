@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* result_read.c - see result_read.h. */
+#include "ask/result_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/format.h"
+#include "job/fields.h"
+#include "report/metrics.h"
+
+/* A document in the making of a result. */
+struct reading {
+	struct result_doc *d;
+	const struct results_file *f;
+	const struct jobset_env *env;
+	struct json_reader r;
+	struct metrics_top top; /* its jobs: struct metrics_job */
+};
+
+static const struct metrics_job *figures_of(const struct reading *g, size_t i)
+{
+	return (const struct metrics_job *)g->top.jobs.items + i;
+}
+
+/* ---- the job ---- */
+
+static const char *pair_value(const struct metric_list *map, const char *key)
+{
+	const struct metric_pair *pairs = map->items;
+	for (size_t i = 0; i < map->count; i++)
+		if (strcmp(pairs[i].key, key) == 0)
+			return pairs[i].value;
+	return NULL;
+}
+
+static void set_engine(struct job *j, const struct jobset_env *env)
+{
+	for (const struct mlgen_engine *const *e = env->engines; *e; e++)
+		if (j->ioengine && strcmp((*e)->name, j->ioengine) == 0)
+			job_set_engine(j, *e);
+}
+
+/* Options that this program does not have are of another version of it, and
+ * those that the document does not have are at their defaults. */
+static int set_options(const struct reading *g, const struct metrics_job *m,
+		       const struct mlgen_field *table, void *base,
+		       struct job_origin *origins, struct mlgen_err *err)
+{
+	for (size_t i = 0; table && table[i].name; i++) {
+		const char *name = table[i].name;
+		const char *value = pair_value(&m->options_resolved, name);
+		const char *written = pair_value(&m->options, name);
+		const char *how = pair_value(&m->options_origin, name);
+		struct mlgen_err why = { 0 };
+		if (!value && table[i].def)
+			continue;
+		if (field_parse(&table[i], base, value ? value : "", 1024,
+				&why) < 0 &&
+		    value)
+			return mlgen_fail(err, -EINVAL,
+					  "%s: options_resolved of job '%s': "
+					  "%s",
+					  g->f->path, m->jobname, why.text);
+		if (!written)
+			written = pair_value(&g->top.global_options, name);
+		if (written)
+			mem_replace(&origins[i].raw, written);
+		if (how)
+			mem_replace(&origins[i].how, how);
+	}
+	return 0;
+}
+
+static struct job *find_job(const struct result_doc *d, const char *name)
+{
+	for (size_t i = 0; i < d->job_count; i++)
+		if (strcmp(d->jobs[i]->name, name) == 0)
+			return d->jobs[i];
+	return NULL;
+}
+
+static int read_job(struct reading *g, const struct metrics_job *m,
+		    const struct job **out, struct mlgen_err *err)
+{
+	struct result_doc *d = g->d;
+	struct job *j = find_job(d, m->jobname);
+	*out = j;
+	if (j)
+		return 0;
+	j = job_new(m->jobname);
+	d->jobs = mem_realloc(d->jobs, (d->job_count + 1) * sizeof(*d->jobs));
+	d->jobs[d->job_count++] = j;
+	*out = j;
+	if (set_options(g, m, job_fields, j, j->origins, err) < 0)
+		return -EINVAL;
+	j->group = (unsigned)m->groupid;
+	set_engine(j, g->env);
+	return set_options(g, m, j->engine ? j->engine->opts : NULL,
+			   j->engine_opts, j->engine_origins, err);
+}
+
+/* ---- figures, as metrics.c puts them into the document ---- */
+
+static void read_direction(struct direction_result *r,
+			   const struct metrics_direction *m)
+{
+	*r = (struct direction_result){
+		.io_bytes = m->io_bytes,
+		.total_ios = m->total_ios,
+		.short_ios = m->short_ios,
+		.lat_ns = m->clat_ns,
+		.slat_ns = m->slat_ns,
+		/* Of an unpaced job it is the latency once more. */
+		.total_ns = m->slat_ns ? m->lat_ns : NULL,
+		.bw_kib = { (double)m->bw_min, (double)m->bw_max, m->bw_mean,
+			    m->bw_dev, m->bw_samples },
+		.iops = { (double)m->iops_min, (double)m->iops_max,
+			  m->iops_mean, m->iops_stddev, m->iops_samples },
+	};
+}
+
+static void read_depths(struct depth_result *r, const struct metrics_job *m)
+{
+	for (unsigned i = 1; i < OPSTAT_DEPTHS; i++)
+		r->depth[i] = m->iodepth_level.percent[i - 1];
+	for (unsigned i = 0; i < OPSTAT_DEPTHS; i++) {
+		r->submit[i] = m->iodepth_submit.percent[i];
+		r->complete[i] = m->iodepth_complete.percent[i];
+	}
+}
+
+static void read_figures(struct job_result *r, const struct metrics_job *m)
+{
+	r->group = (unsigned)m->groupid;
+	r->members = m->members.count ? (unsigned)m->members.count : 1;
+	r->elapsed_seconds = (double)m->elapsed;
+	r->usr_cpu_percent = m->usr_cpu;
+	r->sys_cpu_percent = m->sys_cpu;
+	r->ctx = m->ctx;
+	r->majf = m->majf;
+	r->minf = m->minf;
+	r->read_align_bytes = m->read_align_bytes;
+	r->sync = (struct op_result){ m->sync.total_ios, m->sync.lat_ns };
+	if (m->error)
+		mlgen_fail(&r->err, -(int)m->error, "%s",
+			   m->error_text ? m->error_text : "unknown");
+	read_direction(&r->read, &m->read);
+	read_direction(&r->write, &m->write);
+	read_depths(&r->depths, m);
+}
+
+static int read_part(struct reading *g, size_t i, const char *key,
+		     const struct mlgen_field *table, void *base,
+		     struct mlgen_err *err)
+{
+	char path[64];
+	json_t *o = json_object_get(results_job(g->f, i), key);
+	snprintf(path, sizeof(path), "jobs[%zu].%s", i, key);
+	return json_read_struct(&g->r, o, table, base, path, err);
+}
+
+static int read_dataset(struct reading *g, size_t i, struct job_result *r,
+			struct mlgen_err *err)
+{
+	if (!json_object_get(results_job(g->f, i), "dataset"))
+		return 0;
+	struct metrics_dataset *m = json_store_alloc(g->r.store, sizeof(*m));
+	if (read_part(g, i, "dataset", metrics_dataset_fields, m, err) < 0)
+		return -EINVAL;
+	m->dataset.format = format_of((enum job_format)r->job->format);
+	m->dataset.parts = 1;
+	r->dataset = &m->dataset;
+	r->totals = m->totals;
+	return 0;
+}
+
+static void set_kind(struct job_result *r, json_t *o)
+{
+	int phase = r->job->phase;
+	bool saves = phase == PHASE_CHECKPOINT || phase == PHASE_RESTORE;
+	r->kind = RESULT_NONE;
+	if (json_object_get(o, "ml"))
+		r->kind = saves ? RESULT_CHECKPOINT : RESULT_TRAIN;
+	else if (json_object_get(o, "io"))
+		r->kind = RESULT_IO;
+	else if (json_object_get(o, "prepare"))
+		r->kind = RESULT_PREPARE;
+}
+
+/* The document has whole seconds, rounded up: the wall time is nearer where it
+ * is of the same second. */
+static void guess_elapsed(struct job_result *r)
+{
+	double wall =
+		r->kind == RESULT_IO ? r->io.wall_seconds : r->ml.wall_seconds;
+	double whole = r->elapsed_seconds;
+	if (wall > whole - 1 && wall <= whole)
+		r->elapsed_seconds = wall;
+	else if (whole > 0)
+		r->elapsed_seconds = whole - 0.5;
+}
+
+/* Verdicts are made anew from the figures. */
+static void forget_verdicts(struct job_result *r)
+{
+	r->ml.verdict = (struct verdict_result){ 0 };
+	r->io.verdict = (struct verdict_result){ 0 };
+	r->ml.restores.is_restore = true;
+}
+
+static int read_record(struct reading *g, size_t i, struct job_result *r,
+		       struct mlgen_err *err)
+{
+	json_t *o = results_job(g->f, i);
+	const struct metrics_job *m = figures_of(g, i);
+	if (read_job(g, m, &r->job, err) < 0)
+		return -EINVAL;
+	set_kind(r, o);
+	read_figures(r, m);
+	if (read_part(g, i, "ml", metrics_ml_fields, &r->ml, err) < 0 ||
+	    read_part(g, i, "io", metrics_io_fields, &r->io, err) < 0 ||
+	    read_part(g, i, "prepare", metrics_prepare_fields, &r->prepare,
+		      err) < 0 ||
+	    read_dataset(g, i, r, err) < 0)
+		return -EINVAL;
+	guess_elapsed(r);
+	forget_verdicts(r);
+	return 0;
+}
+
+/* ---- the run ---- */
+
+static void read_text(char *out, size_t size, const char *text)
+{
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+static uint64_t or_none(uint64_t n)
+{
+	return n == UINT64_MAX ? 0 : n;
+}
+
+static void read_machine(struct host *h, const struct metrics_machine *m)
+{
+	read_text(h->hostname, sizeof(h->hostname), m->hostname);
+	read_text(h->kernel, sizeof(h->kernel), m->kernel);
+	h->cpus = m->cpus;
+	h->cpus_online = m->cpus_online;
+	h->memory_bytes = m->memory_bytes;
+	h->memory_limit_bytes = or_none(m->memory_limit_bytes);
+	h->open_files = m->open_files;
+	h->numa_nodes = or_none(m->numa_nodes);
+	read_text(h->cpu_model, sizeof(h->cpu_model), m->cpu_model);
+	read_text(h->command, sizeof(h->command), m->command);
+}
+
+static void read_disks(struct reading *g)
+{
+	const struct metrics_disk *m = g->top.disk_util.items;
+	struct run_result *run = &g->d->run;
+	run->disk_count = g->top.disk_util.count;
+	if (run->disk_count)
+		run->disks = json_store_alloc(
+			g->r.store, run->disk_count * sizeof(*run->disks));
+	for (size_t i = 0; i < run->disk_count; i++) {
+		run->disks[i] = m[i].util;
+		read_text(run->disks[i].name, sizeof(run->disks[i].name),
+			  m[i].name);
+	}
+}
+
+static int read_run(struct reading *g, struct mlgen_err *err)
+{
+	struct run_result *run = &g->d->run;
+	if (json_read_struct(&g->r, g->f->root, metrics_top_fields, &g->top, "",
+			     err) < 0)
+		return -EINVAL;
+	read_machine(&run->host, &g->top.machine);
+	run->timestamp_ms = g->top.timestamp_ms;
+	run->interrupted = g->top.interrupted;
+	read_disks(g);
+	run->job_count = g->top.jobs.count;
+	run->jobs = json_store_alloc(g->r.store,
+				     run->job_count * sizeof(*run->jobs));
+	for (size_t i = 0; i < run->job_count; i++) {
+		if (read_record(g, i, &run->jobs[i], err) < 0)
+			return -EINVAL;
+		if (!run->err.code)
+			run->err = run->jobs[i].err;
+	}
+	return 0;
+}
+
+int result_read(struct result_doc *d, const struct results_file *f,
+		const struct jobset_env *env, struct mlgen_err *err)
+{
+	struct reading *g = mem_zalloc(sizeof(*g));
+	memset(d, 0, sizeof(*d));
+	g->d = d;
+	g->f = f;
+	g->env = env;
+	g->r = (struct json_reader){ &d->store, f->path };
+	int rc = read_run(g, err);
+	mem_free(g);
+	return rc;
+}
+
+void result_fini(struct result_doc *d)
+{
+	for (size_t i = 0; i < d->job_count; i++)
+		job_free(d->jobs[i]);
+	mem_free(d->jobs);
+	json_store_fini(&d->store);
+	memset(d, 0, sizeof(*d));
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table.c - figures of many results, a row each: text, CSV or JSON lines. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "ask/column.h"
+#include "ask/figure.h"
+#include "ask/results_file.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define KEYS_MAX 64
+/* Files that cannot be read are named, up to so many. */
+#define FAULTS_SHOWN 10
+
+struct table {
+	char *keys; /* what the figures point into */
+	struct figure figures[KEYS_MAX];
+	size_t columns;
+	struct figure_value *cells; /* row by row */
+	size_t rows, room;
+};
+
+static bool is_there(const struct table *t, const char *key)
+{
+	for (size_t i = 0; i < t->columns; i++)
+		if (strcmp(t->figures[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+static int add_key(struct table *t, char *key, struct mlgen_err *err)
+{
+	key += strspn(key, " \t");
+	for (size_t len = strlen(key); len && strchr(" \t", key[len - 1]);)
+		key[--len] = '\0';
+	if (!*key)
+		return mlgen_fail(err, -EINVAL,
+				  "a key is missing; write keys with commas "
+				  "between them: accelerators,au_percent");
+	if (is_there(t, key))
+		return mlgen_fail(err, -EINVAL, "%s: stands there twice", key);
+	if (t->columns == KEYS_MAX)
+		return mlgen_fail(err, -EINVAL, "more than %d keys", KEYS_MAX);
+	return figure_init(&t->figures[t->columns++], key, err);
+}
+
+static int read_keys(struct table *t, const char *keys, struct mlgen_err *err)
+{
+	t->keys = mem_strdup(keys);
+	for (char *key = t->keys, *next; key; key = next) {
+		next = strchr(key, ',');
+		if (next)
+			*next++ = '\0';
+		if (add_key(t, key, err) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static void fini(struct table *t)
+{
+	for (size_t i = 0; i < t->rows * t->columns; i++)
+		figure_value_fini(&t->cells[i]);
+	mem_free(t->cells);
+	mem_free(t->keys);
+}
+
+/* The cells of a new row, empty. */
+static struct figure_value *add_row(struct table *t)
+{
+	size_t bytes = t->columns * sizeof(*t->cells);
+	if (t->rows == t->room) {
+		t->room = t->room ? t->room * 2 : 16;
+		t->cells = mem_realloc(t->cells, t->room * bytes);
+	}
+	struct figure_value *row = &t->cells[t->rows++ * t->columns];
+	memset(row, 0, bytes);
+	return row;
+}
+
+static int add_document(struct table *t, const struct results_file *doc,
+			struct mlgen_err *err)
+{
+	for (size_t j = 0; j < json_array_size(doc->jobs); j++) {
+		struct figure_value *row = add_row(t);
+		for (size_t i = 0; i < t->columns; i++)
+			if (figure_value(&t->figures[i], doc, j, &row[i], err) <
+			    0)
+				return -EINVAL;
+	}
+	return 0;
+}
+
+/* One file at a time is in memory. Each that is no result is named. */
+static int read_files(struct table *t, char *const *files, size_t count)
+{
+	size_t faults = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct results_file doc;
+		struct mlgen_err err = { 0 };
+		int rc = results_open(&doc, files[i], &err);
+		if (rc == 0)
+			rc = add_document(t, &doc, &err);
+		if (rc < 0 && ++faults <= FAULTS_SHOWN)
+			log_error("%s", err.text);
+		results_close(&doc);
+	}
+	if (faults > FAULTS_SHOWN)
+		log_error("and %zu more of %zu files", faults - FAULTS_SHOWN,
+			  count);
+	return faults ? -EINVAL : 0;
+}
+
+/* ---- as text ---- */
+
+static bool is_alone(const struct table *t)
+{
+	unsigned rates = 0;
+	for (size_t i = 0; i < t->columns; i++)
+		rates += figure_has_unit(&t->figures[i], "bytes/s");
+	return rates == 1;
+}
+
+static void put_padded(struct buf *line, const char *text, int width)
+{
+	buf_addf(line, "%s%*s", line->len ? "  " : "", width, text);
+}
+
+static void print_line(FILE *to, const struct buf *line)
+{
+	fprintf(to, "%s\n", buf_str(line));
+}
+
+static void print_text(FILE *to, const struct table *t)
+{
+	struct column columns[KEYS_MAX];
+	struct buf line = { 0 }, cell = { 0 };
+	for (size_t i = 0; i < t->columns; i++) {
+		column_init(&columns[i], &t->figures[i], &t->cells[i], t->rows,
+			    t->columns, is_alone(t));
+		put_padded(&line, columns[i].title, columns[i].width);
+	}
+	print_line(to, &line);
+	for (size_t r = 0; r < t->rows; r++) {
+		buf_reset(&line);
+		for (size_t i = 0; i < t->columns; i++) {
+			buf_reset(&cell);
+			column_cell(&columns[i], &t->cells[r * t->columns + i],
+				    &cell);
+			put_padded(&line, buf_str(&cell), columns[i].width);
+		}
+		print_line(to, &line);
+	}
+	buf_fini(&line);
+	buf_fini(&cell);
+}
+
+/* ---- for programs ---- */
+
+static void put_quoted(FILE *to, const char *text)
+{
+	if (!strpbrk(text, ",\"\r\n")) {
+		fputs(text, to);
+		return;
+	}
+	fputc('"', to);
+	for (; *text; text++)
+		fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
+	fputc('"', to);
+}
+
+static void put_csv(FILE *to, const struct figure_value *v)
+{
+	if (v->kind == VALUE_WHOLE)
+		fprintf(to, "%" PRIu64, v->whole);
+	else if (v->kind == VALUE_BOOL)
+		fputs(v->whole ? "true" : "false", to);
+	else if (v->kind == VALUE_REAL)
+		fprintf(to, "%.15g", v->real);
+	else if (v->kind == VALUE_TEXT)
+		put_quoted(to, v->text);
+}
+
+static void print_csv(FILE *to, const struct table *t)
+{
+	for (size_t i = 0; i < t->columns; i++) {
+		fputs(i ? "," : "", to);
+		put_quoted(to, t->figures[i].key);
+	}
+	fputc('\n', to);
+	for (size_t c = 0; c < t->rows * t->columns; c++) {
+		put_csv(to, &t->cells[c]);
+		fputc((c + 1) % t->columns ? ',' : '\n', to);
+	}
+}
+
+static json_t *json_value(const struct figure_value *v)
+{
+	switch (v->kind) {
+	case VALUE_WHOLE:
+		return json_integer((json_int_t)v->whole);
+	case VALUE_BOOL:
+		return json_boolean(v->whole);
+	case VALUE_REAL:
+		return json_real(v->real);
+	case VALUE_TEXT:
+		return json_string(v->text);
+	case VALUE_NONE:
+		break;
+	}
+	return json_null();
+}
+
+static void print_json(FILE *to, const struct table *t)
+{
+	for (size_t r = 0; r < t->rows; r++) {
+		json_t *row = json_object();
+		for (size_t i = 0; i < t->columns; i++)
+			json_object_set_new(
+				row, t->figures[i].key,
+				json_value(&t->cells[r * t->columns + i]));
+		json_dumpf(row, to, JSON_REAL_PRECISION(15));
+		json_decref(row);
+		fputc('\n', to);
+	}
+}
+
+static int print(FILE *to, const struct table *t, int format)
+{
+	switch (format) {
+	case OUTPUT_TEXT:
+		print_text(to, t);
+		return EXIT_RAN;
+	case OUTPUT_CSV:
+		print_csv(to, t);
+		return EXIT_RAN;
+	case OUTPUT_JSON:
+		print_json(to, t);
+		return EXIT_RAN;
+	default:
+		log_error("output-format: a table is text, csv or json");
+		return EXIT_USAGE;
+	}
+}
+
+int ask_table(const struct ask *a)
+{
+	struct table t = { .keys = NULL };
+	struct mlgen_err err = { 0 };
+	int status = EXIT_USAGE;
+	if (read_keys(&t, a->set->settings.table, &err) < 0)
+		log_error("table: %s", err.text);
+	else if (read_files(&t, a->set->files, a->set->file_count) == 0)
+		status = print(a->to, &t, a->set->settings.output_format);
+	fini(&t);
+	return status;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_read.c - see json_read.h. */
+#include "report/json_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "stat/hist.h"
+#include "stat/metric.h"
+
+#define PATH_BYTES 512
+
+/* One value, and where it stands. */
+struct place {
+	const struct json_reader *r;
+	json_t *value; /* NULL = null, or missing */
+	char path[PATH_BYTES];
+	struct mlgen_err *err;
+};
+
+static void keep(struct json_store *s, void *p)
+{
+	if (s->count == s->room) {
+		s->room = s->room ? s->room * 2 : 64;
+		s->items = mem_realloc(s->items, s->room * sizeof(*s->items));
+	}
+	s->items[s->count++] = p;
+}
+
+void json_store_fini(struct json_store *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		mem_free(s->items[i]);
+	mem_free(s->items);
+	memset(s, 0, sizeof(*s));
+}
+
+void *json_store_alloc(struct json_store *s, size_t bytes)
+{
+	void *p = mem_zalloc(bytes);
+	keep(s, p);
+	return p;
+}
+
+char *json_store_text(struct json_store *s, const char *text)
+{
+	char *copy = mem_strdup(text);
+	keep(s, copy);
+	return copy;
+}
+
+struct hist *json_store_hist(struct json_store *s)
+{
+	struct hist *h = hist_new();
+	keep(s, h);
+	return h;
+}
+
+static int fail(const struct place *p, const char *what)
+{
+	return mlgen_fail(p->err, -EINVAL, "%s: %s: %s", p->r->file, p->path,
+			  what);
+}
+
+static void init_place(struct place *p, const struct place *outer,
+		       const char *key, json_t *value)
+{
+	const char *dot = outer->path[0] ? "." : "";
+	p->r = outer->r;
+	p->err = outer->err;
+	p->value = value;
+	snprintf(p->path, sizeof(p->path), "%.*s%s%s", PATH_BYTES - 160,
+		 outer->path, dot, key);
+}
+
+static void init_item(struct place *p, const struct place *list, size_t i)
+{
+	p->r = list->r;
+	p->err = list->err;
+	p->value = json_array_get(list->value, i);
+	snprintf(p->path, sizeof(p->path), "%.*s[%zu]", PATH_BYTES - 32,
+		 list->path, i);
+}
+
+static int read_count(const struct place *p, uint64_t *out)
+{
+	json_int_t v = json_integer_value(p->value);
+	if (!json_is_integer(p->value) || v < 0)
+		return fail(p, "must be a whole number from 0");
+	*out = (uint64_t)v;
+	return 0;
+}
+
+static int read_u64(const struct place *p, const struct mlgen_field *f,
+		    uint64_t *out)
+{
+	*out = f->flags & MLGEN_NULLABLE ? UINT64_MAX : 0;
+	return p->value ? read_count(p, out) : 0;
+}
+
+static int read_f64(const struct place *p, double *out)
+{
+	*out = (double)NAN;
+	if (!p->value)
+		return 0;
+	if (!json_is_number(p->value))
+		return fail(p, "must be a number");
+	*out = json_number_value(p->value);
+	return 0;
+}
+
+static int read_bool(const struct place *p, bool *out)
+{
+	*out = json_is_true(p->value);
+	if (p->value && !json_is_boolean(p->value))
+		return fail(p, "must be true or false");
+	return 0;
+}
+
+static int read_enum(const struct place *p, const struct mlgen_field *f,
+		     int *out)
+{
+	const char *name = json_string_value(p->value);
+	*out = 0;
+	if (!p->value)
+		return 0;
+	for (const struct mlgen_choice *c = f->choices; name && c->name; c++)
+		if (strcmp(c->name, name) == 0) {
+			*out = c->value;
+			return 0;
+		}
+	return fail(p, "is no word that is known here");
+}
+
+/* Text in the struct itself, or what a pointer points to. */
+static int read_text(const struct place *p, const struct mlgen_field *f,
+		     char *member)
+{
+	const char *text = json_string_value(p->value);
+	char *copy = NULL;
+	if (p->value && !text)
+		return fail(p, "must be text");
+	if (f->stride) {
+		snprintf(member, f->stride, "%s", text ? text : "");
+		return 0;
+	}
+	if (text)
+		copy = json_store_text(p->r->store, text);
+	memcpy(member, &copy, sizeof(copy));
+	return 0;
+}
+
+/* ---- latencies ---- */
+
+static int read_bin(const struct place *bins, struct hist *h, const char *key,
+		    json_t *value)
+{
+	struct place p;
+	uint64_t ns, n;
+	init_place(&p, bins, key, value);
+	if (units_u64(key, &ns, NULL) < 0 ||
+	    hist_bucket_midpoint(hist_bucket_of(ns)) != ns)
+		return fail(&p, "is no bin of mlgen's histograms");
+	if (read_count(&p, &n) < 0)
+		return -EINVAL;
+	if (n > UINT64_MAX - h->count)
+		return fail(&p, "is more than can be counted");
+	h->buckets[hist_bucket_of(ns)] += n;
+	h->count += n;
+	return 0;
+}
+
+static int read_bins(const struct place *outer, struct hist *h)
+{
+	struct place p;
+	json_t *bins = json_object_get(outer->value, "bins");
+	init_place(&p, outer, "bins", bins);
+	if (!json_is_object(bins))
+		return fail(&p, "must be an object");
+	void *at = json_object_iter(bins);
+	for (; at; at = json_object_iter_next(bins, at))
+		if (read_bin(&p, h, json_object_iter_key(at),
+			     json_object_iter_value(at)) < 0)
+			return -EINVAL;
+	return 0;
+}
+
+static int read_member_count(const struct place *outer, const char *key,
+			     uint64_t *out)
+{
+	struct place p;
+	init_place(&p, outer, key, json_object_get(outer->value, key));
+	return read_count(&p, out);
+}
+
+static int read_member_f64(const struct place *outer, const char *key,
+			   double *out)
+{
+	struct place p;
+	init_place(&p, outer, key, json_object_get(outer->value, key));
+	if (read_f64(&p, out) < 0)
+		return -EINVAL;
+	return isnan(*out) || *out < 0 || *out > 1e19
+		       ? fail(&p, "must be a number of nanoseconds")
+		       : 0;
+}
+
+/* Sums are not in the document: the mean has 15 digits of them. */
+static int read_sums(const struct place *p, struct hist *h)
+{
+	double mean, stddev;
+	if (read_member_f64(p, "mean", &mean) < 0 ||
+	    read_member_f64(p, "stddev", &stddev) < 0)
+		return -EINVAL;
+	double n = (double)h->count, sum = rint(mean * n);
+	h->sum_ns = sum < 1.8e19 ? (uint64_t)sum : UINT64_MAX;
+	h->sum_squares = (stddev * stddev + mean * mean) * n;
+	return 0;
+}
+
+static int read_hist(const struct place *p, struct hist **out)
+{
+	uint64_t n;
+	*out = NULL;
+	if (!p->value)
+		return 0;
+	if (!json_is_object(p->value))
+		return fail(p, "must be an object");
+	if (read_member_count(p, "N", &n) < 0)
+		return -EINVAL;
+	if (n == 0)
+		return 0;
+	struct hist *h = json_store_hist(p->r->store);
+	if (read_bins(p, h) < 0 ||
+	    read_member_count(p, "min", &h->min_ns) < 0 ||
+	    read_member_count(p, "max", &h->max_ns) < 0 || read_sums(p, h) < 0)
+		return -EINVAL;
+	if (h->count != n)
+		return fail(p, "its bins do not add up to N");
+	if (h->min_ns > h->max_ns)
+		return fail(p, "min is above max");
+	*out = h;
+	return 0;
+}
+
+/* ---- what holds others ---- */
+
+static int read_object(const struct place *p, const struct mlgen_field *table,
+		       char *base);
+
+static bool is_list(const struct place *p)
+{
+	return !p->value || json_is_array(p->value);
+}
+
+static int read_list(const struct place *p, const struct mlgen_field *f,
+		     struct metric_list *out)
+{
+	size_t n = json_array_size(p->value);
+	*out = (struct metric_list){ 0 };
+	if (!is_list(p))
+		return fail(p, "must be a list");
+	if (n == 0)
+		return 0;
+	char *items = json_store_alloc(p->r->store, n * f->stride);
+	for (size_t i = 0; i < n; i++) {
+		struct place item;
+		init_item(&item, p, i);
+		if (read_object(&item, f->sub, items + i * f->stride) < 0)
+			return -EINVAL;
+	}
+	*out = (struct metric_list){ items, n };
+	return 0;
+}
+
+static int read_f64s(const struct place *p, struct metric_list *out)
+{
+	size_t n = json_array_size(p->value);
+	*out = (struct metric_list){ 0 };
+	if (!is_list(p))
+		return fail(p, "must be a list");
+	if (n == 0)
+		return 0;
+	double *items = json_store_alloc(p->r->store, n * sizeof(*items));
+	for (size_t i = 0; i < n; i++) {
+		struct place item;
+		init_item(&item, p, i);
+		if (json_is_null(item.value))
+			item.value = NULL;
+		if (read_f64(&item, &items[i]) < 0)
+			return -EINVAL;
+	}
+	*out = (struct metric_list){ items, n };
+	return 0;
+}
+
+static int read_map(const struct place *p, struct metric_list *out)
+{
+	size_t n = json_object_size(p->value), i = 0;
+	*out = (struct metric_list){ 0 };
+	if (p->value && !json_is_object(p->value))
+		return fail(p, "must be an object");
+	if (n == 0)
+		return 0;
+	struct metric_pair *pairs =
+		json_store_alloc(p->r->store, n * sizeof(*pairs));
+	const char *key;
+	json_t *value;
+	json_object_foreach(p->value, key, value)
+	{
+		struct place item;
+		init_place(&item, p, key, value);
+		if (!json_is_string(value) && !json_is_null(value))
+			return fail(&item, "must be text");
+		pairs[i].key = json_store_text(p->r->store, key);
+		if (json_is_string(value))
+			pairs[i].value = json_store_text(
+				p->r->store, json_string_value(value));
+		i++;
+	}
+	*out = (struct metric_list){ pairs, n };
+	return 0;
+}
+
+static int read_member(const struct place *p, const struct mlgen_field *f,
+		       char *member)
+{
+	void *at = member;
+	switch (f->type) {
+	case MLGEN_BOOL:
+		return read_bool(p, at);
+	case MLGEN_U64:
+	case MLGEN_SIZE:
+	case MLGEN_TIME:
+		return read_u64(p, f, at);
+	case MLGEN_F64:
+	case MLGEN_PERCENT:
+		return read_f64(p, at);
+	case MLGEN_ENUM:
+		return read_enum(p, f, at);
+	case MLGEN_STR:
+		return read_text(p, f, member);
+	case MLGEN_HIST:
+		return read_hist(p, at);
+	case MLGEN_OBJECT:
+		return read_object(p, f->sub, member);
+	case MLGEN_LIST:
+		return read_list(p, f, at);
+	case MLGEN_F64_ARRAY:
+		return read_f64s(p, at);
+	case MLGEN_MAP:
+		return read_map(p, at);
+	default: /* types that only options have */
+		return 0;
+	}
+}
+
+static int read_object(const struct place *p, const struct mlgen_field *table,
+		       char *base)
+{
+	if (p->value && !json_is_object(p->value))
+		return fail(p, "must be an object");
+	for (const struct mlgen_field *f = table; f->name; f++) {
+		struct place member;
+		json_t *value = json_object_get(p->value, f->name);
+		init_place(&member, p, f->name,
+			   json_is_null(value) ? NULL : value);
+		if (read_member(&member, f, base + f->off) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static void init_root(struct place *p, const struct json_reader *r, json_t *o,
+		      const char *path, struct mlgen_err *err)
+{
+	p->r = r;
+	p->value = json_is_null(o) ? NULL : o;
+	p->err = err;
+	snprintf(p->path, sizeof(p->path), "%s", path);
+}
+
+int json_read_struct(const struct json_reader *r, json_t *o,
+		     const struct mlgen_field *table, void *base,
+		     const char *path, struct mlgen_err *err)
+{
+	struct place p;
+	init_root(&p, r, o, path, err);
+	return read_object(&p, table, base);
+}
+
+int json_read_hist(const struct json_reader *r, json_t *o, const char *path,
+		   struct hist **out, struct mlgen_err *err)
+{
+	struct place p;
+	init_root(&p, r, o, path, err);
+	return read_hist(&p, out);
+}

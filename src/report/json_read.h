@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_read.h - structs from the JSON that json.h made of them. */
+#pragma once
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include <mlgen/err.h>
+#include <mlgen/field.h>
+
+struct hist;
+
+/* What is read belongs to a store, and is freed with it. A zeroed one is
+ * empty. */
+struct json_store {
+	void **items;
+	size_t count, room;
+};
+
+void json_store_fini(struct json_store *s);
+/* Zeroed, as mem_zalloc. */
+void *json_store_alloc(struct json_store *s, size_t bytes);
+char *json_store_text(struct json_store *s, const char *text);
+struct hist *json_store_hist(struct json_store *s); /* empty */
+
+/* The document, for messages: "c1.json: jobs[0].ml.steps: ...". */
+struct json_reader {
+	struct json_store *store;
+	const char *file;
+};
+
+/*
+ * Fill a struct by the table that it was written by. A key that is null or
+ * missing (an older program wrote the document) is what is not known: NaN,
+ * UINT64_MAX where the row is nullable, else 0; NULL; no elements. Keys that no
+ * row has are passed over. Latencies without values are NULL; all others are
+ * whole: count and buckets, least and largest are those that were counted, sums
+ * are as exact as the mean in the document.
+ * `o` may be NULL: nothing is known. `path` is where it stands. 0, or -EINVAL
+ * with err where a value is of another type than its row.
+ */
+int json_read_struct(const struct json_reader *r, json_t *o,
+		     const struct mlgen_field *table, void *base,
+		     const char *path, struct mlgen_err *err);
+
+/* The latency object of fio and of mlgen, alone; *out NULL where it is empty. */
+int json_read_hist(const struct json_reader *r, json_t *o, const char *path,
+		   struct hist **out, struct mlgen_err *err);

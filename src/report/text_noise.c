@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_noise.c - see text_noise.h. */
+#include "report/text_noise.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "Slowest" is named from twice the median on. */
+#define STANDS_OUT 2.0
+
+/* So far beyond the others: more than the histogram's error. */
+#define BEYOND 1.01
+
+/* Fewer stalls of a rank than this say little of its mean; and what is less
+ * than so much of a step is not to be seen in AU. */
+#define ENOUGH_STALLS 10
+#define SHARE_OF_STEP 0.01
+
+/* Percent of the accelerators' time: AU is given to a tenth of that. */
+#define LATE_LEAST 1.0
+
+/* Of the 45 that a report has. */
+#define COMMAND_LINES 2
+
+/* "; " between what is said. */
+static void say(struct buf *text, const char *what)
+{
+	if (text->len)
+		buf_add(text, "; ");
+	buf_add(text, what);
+}
+
+static void put_others(struct buf *text, const struct noise *n)
+{
+	char number[UNITS_TEXT_BYTES];
+
+	say(text, "other processes and the kernel had ");
+	buf_addf(text, "%s of the CPUs",
+		 show_percent(number, n->other_percent));
+	if (n->guest_percent >= 1)
+		buf_addf(text, ", virtual machines %s",
+			 show_percent(number, n->guest_percent));
+	if (!isnan(n->pressure_cpu_percent))
+		buf_addf(text, ", threads waited for one %s of the time",
+			 show_percent(number, n->pressure_cpu_percent));
+}
+
+static void put_throttled(struct buf *text, const struct noise *n)
+{
+	char times[UNITS_TEXT_BYTES], percent[UNITS_TEXT_BYTES];
+
+	say(text, "the CPU quota of its control group stopped it ");
+	buf_addf(text, "%s time%s, %s of the time",
+		 units_human_count(times, n->throttled),
+		 n->throttled == 1 ? "" : "s",
+		 show_percent(percent, n->throttled_percent));
+}
+
+void text_noise(struct buf *out, const struct text_block *b)
+{
+	const struct noise *n = &b->host->noise;
+	unsigned kinds = noise_touches(n, b->host->cpu_percent);
+	char number[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+
+	if (kinds & NOISE_STEAL) {
+		say(&text, "the hypervisor took ");
+		buf_addf(&text, "%s of the CPUs",
+			 show_percent(number, n->steal_percent));
+	}
+	if (kinds & NOISE_OTHER)
+		put_others(&text, n);
+	if (kinds & NOISE_THROTTLED)
+		put_throttled(&text, n);
+	if (kinds & NOISE_HOT) {
+		say(&text, "heat slowed CPUs down ");
+		buf_addf(&text, "%s time%s", units_human_count(number, n->hot),
+			 n->hot == 1 ? "" : "s");
+	}
+	if (kinds & NOISE_MEMORY) {
+		say(&text, "threads waited for memory ");
+		buf_addf(&text, "%s of the time",
+			 show_percent(number, n->pressure_memory_percent));
+		if (b->run->host.memory_limit_bytes)
+			buf_add(&text, " (of memory_limit)");
+	}
+	if (b->ml->time_percent.oversleep >= LATE_LEAST) {
+		say(&text, "late wake-ups were ");
+		buf_addf(&text, "%s of accelerator time",
+			 show_percent(number, b->ml->time_percent.oversleep));
+	}
+	if (text.len)
+		text_put(out, "noise", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* The highest percentile that so many values know: what is not beyond it is one
+ * of many. */
+static double highest_percentile(uint64_t count)
+{
+	return count >= 1000 ? 99.9 : count >= 100 ? 99 : 90;
+}
+
+static bool sample_stands_out(const struct text_block *b, double *median_ns)
+{
+	const struct hist *h = b->ml->sample_ns;
+	double ns = b->storage->slowest_sample_ns;
+
+	if (!b->storage->slowest_file[0] || !h || h->count == 0)
+		return false;
+	*median_ns = (double)hist_percentile(h, 50);
+	return ns > STANDS_OUT * *median_ns &&
+	       ns > BEYOND * (double)hist_percentile(
+				     h, highest_percentile(h->count));
+}
+
+static bool rank_stands_out(const struct text_block *b)
+{
+	const struct ml_result *ml = b->ml;
+	const struct slowest_rank *s = &ml->slowest_rank;
+	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
+
+	return s->rank != UINT64_MAX &&
+	       ml->counted_steps >= ENOUGH_STALLS * ranks && ml->step_ns &&
+	       s->stall_mean_ns > STANDS_OUT * s->stall_median_ns &&
+	       s->stall_mean_ns - s->stall_median_ns >
+		       SHARE_OF_STEP * hist_mean(ml->step_ns);
+}
+
+void text_slowest(struct buf *out, const struct text_block *b)
+{
+	const struct storage_result *s = b->storage;
+	const struct slowest_rank *r = &b->ml->slowest_rank;
+	char one[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+	double median_ns;
+
+	if (sample_stands_out(b, &median_ns)) {
+		buf_addf(&text, "sample in %s (%s): ", s->slowest_file,
+			 units_human_bytes(one, (double)s->slowest_file_bytes));
+		buf_addf(&text, "%s ms, p50 %s",
+			 units_human_ms(one, s->slowest_sample_ns),
+			 units_human_ms(other, median_ns));
+	}
+	if (rank_stands_out(b)) {
+		say(&text, "accelerator ");
+		buf_addf(&text,
+			 "%" PRIu64 ": stall %s ms on the mean, median of all "
+			 "%s",
+			 r->rank, units_human_ms(one, r->stall_mean_ns),
+			 units_human_ms(other, r->stall_median_ns));
+	}
+	if (text.len)
+		text_put(out, "slowest", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* Blanks in quotes are its own; see host_read_command. */
+static size_t argument_length(const char *at)
+{
+	bool is_quoted = false;
+	size_t n = 0;
+
+	for (; at[n] && (is_quoted || at[n] != ' '); n++)
+		if (at[n] == '\'')
+			is_quoted = !is_quoted;
+		else if (!is_quoted && at[n] == '\\' && at[n + 1])
+			n++;
+	return n;
+}
+
+void text_command(struct buf *out, const struct text_block *b)
+{
+	static const char cut[] = "... (whole in JSON)";
+	const char *at = b->run->host.command;
+	unsigned lines = 1;
+	size_t used = 0;
+
+	if (!*at)
+		return;
+	buf_addf(out, "%-*s", TEXT_SETTING_INDENT, "command");
+	while (*at) {
+		/* A blank, and what goes on behind the line. */
+		size_t len = argument_length(at), more = 2;
+		if (lines == COMMAND_LINES)
+			more = TEXT_SETTING_INDENT + used + 1 + strlen(at) <=
+					       TEXT_COLUMNS
+				       ? 0
+				       : sizeof(cut);
+		if (used && TEXT_SETTING_INDENT + used + 1 + len + more >
+				    TEXT_COLUMNS) {
+			if (++lines > COMMAND_LINES)
+				break;
+			buf_addf(out, " \\\n%*s", TEXT_SETTING_INDENT, "");
+			used = 0;
+		}
+		buf_add(out, used ? " " : "");
+		buf_addn(out, at, len);
+		used += len + (used > 0);
+		at += len + (at[len] == ' ');
+	}
+	if (*at)
+		buf_addf(out, " %s", cut);
+	buf_addc(out, '\n');
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text_noise.h - the lines for what is out of the ordinary: a noisy host, one slow file or rank. */
+#pragma once
+
+#include "report/text_block.h"
+
+/* What else the host did, where it touches the result; else nothing. */
+void text_noise(struct buf *out, const struct text_block *b);
+
+/* The slowest sample's file, and the slowest accelerator, where they stand out;
+ * else nothing. */
+void text_slowest(struct buf *out, const struct text_block *b);
+
+/* The command line, to be copied into a shell; of a very long one the
+ * beginning. */
+void text_command(struct buf *out, const struct text_block *b);

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_results_file.c - documents are checked, figures are found by their keys. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/figure.h"
+#include "ask/results_file.h"
+#include "report/metrics.h"
+#include "suites.h"
+
+#define HEAD "\"mlgen version\": \"1.0\", \"schema_version\": 1, "
+
+static char path[] = "/tmp/mlgen-results.XXXXXX";
+static struct results_file file;
+static struct mlgen_err err;
+
+static void setup(void)
+{
+	int fd;
+
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	memset(&file, 0, sizeof(file));
+	memset(&err, 0, sizeof(err));
+}
+
+static void teardown(void)
+{
+	results_close(&file);
+	unlink(path);
+}
+
+static int open_text(const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+	return results_open(&file, path, &err);
+}
+
+static const struct {
+	const char *text, *fault;
+} bad[] = {
+	{ "", ": is empty" },
+	{ "{", ":1:1: no JSON: " },
+	{ "{\n \"a\": [1,\n", "the file ends too early" },
+	{ "{\n\"a\": 1 \"b\"}", ":2:10: no JSON: " },
+	{ "{\"a\": 1, \"a\": 2}", "no JSON: duplicate object key" },
+	{ "{\"a\": 1e999}", "no JSON: " },
+	{ "{\"a\": 99999999999999999999}", "no JSON: " },
+	{ "[]", ": is no report of mlgen; --json=FILE of a run writes one" },
+	{ "{}", ": is no report of mlgen" },
+	{ "{\"fio version\": \"fio-3.33\", \"jobs\": []}",
+	  ": is no report of mlgen but of fio" },
+	{ "{\"mlgen version\": \"1\", \"schema_version\": \"1\"}",
+	  ": is no report of mlgen" },
+	{ "{\"mlgen version\": \"3.1\", \"schema_version\": 2}",
+	  ": has schema_version 2 (mlgen 3.1), this program reads 1" },
+	{ "{" HEAD "\"jobs\": {}}", ": jobs: must be a list" },
+	{ "{" HEAD "\"jobs\": []}", ": there is no job in it" },
+	{ "{" HEAD "\"jobs\": [{\"jobname\": \"a\"}, {}]}",
+	  ": jobs[1]: has no jobname" },
+	{ "{" HEAD "\"jobs\": [7]}", ": jobs[0]: has no jobname" },
+};
+
+START_TEST(what_is_no_result_is_refused)
+{
+	ck_assert_int_lt(open_text(bad[_i].text), 0);
+	ck_assert_msg(strstr(err.text, bad[_i].fault), "%s: %s", bad[_i].text,
+		      err.text);
+	ck_assert_msg(strncmp(err.text, path, strlen(path)) == 0, "%s",
+		      err.text);
+}
+END_TEST
+
+START_TEST(a_directory_is_refused)
+{
+	ck_assert_int_eq(results_open(&file, "/tmp", &err), -EISDIR);
+	ck_assert_msg(strstr(err.text, "/tmp: is a directory"), "%s", err.text);
+	memset(&err, 0, sizeof(err));
+	ck_assert_int_eq(results_open(&file, "/tmp/no/such", &err), -ENOENT);
+}
+END_TEST
+
+/* The version is stated in two places. */
+START_TEST(the_version_is_the_one_that_is_written)
+{
+	const struct run_result r = { .job_count = 0 };
+	const struct jobset set = { .count = 0 };
+	struct metrics_top top;
+
+	metrics_top_init(&top, &r, &set);
+	ck_assert_uint_eq(top.schema_version, RESULTS_SCHEMA_VERSION);
+	metrics_top_fini(&top);
+}
+END_TEST
+
+static const char document[] =
+	"{" HEAD "\"find_max\": {\"answer\": 3}, \"merged\": {\"turns\": 2},"
+	"\"timestamp_ms\": 5000, \"machine\": {\"hostname\": \"h1\"},"
+	"\"jobs\": [{\"jobname\": \"t\", \"elapsed\": 3,"
+	" \"options_resolved\": {\"batch_size\": \"7\", \"bs\": \"1m\","
+	"  \"compute_time\": \"323ms\", \"direct\": \"1\", \"epochs\": \"5\","
+	"  \"directory\": \"/a b\", \"runtime\": null,"
+	"  \"bandwidth\": \"500m\"},"
+	" \"read\": {\"iops\": 12.5, \"clat_ns\": {\"N\": 0, \"min\": 0,"
+	"  \"max\": 0, \"mean\": 0, \"stddev\": 0}},"
+	" \"dataset\": {\"bytes\": 1024},"
+	" \"ml\": {\"accelerators\": 8, \"au_percent\": 63.1,"
+	"  \"sample_bytes_per_sec\": null, \"target_met\": true,"
+	"  \"verdict\": {\"name\": \"storage\"},"
+	"  \"au_percent_per_accelerator\": [60, 70],"
+	"  \"epochs\": [{\"au_percent\": 61}, {\"au_percent\": 62}],"
+	"  \"stall_ns\": {\"N\": 20, \"min\": 1, \"max\": 260,"
+	"   \"mean\": 27, \"stddev\": 56,"
+	"   \"bins\": {\"1\": 10, \"30\": 9, \"261\": 1}}}}]}";
+
+static const struct {
+	const char *key;
+	int kind;
+	double number;
+	const char *text;
+} known[] = {
+	{ "au", VALUE_REAL, 63.1, NULL },
+	{ "au_percent", VALUE_REAL, 63.1, NULL },
+	{ "accelerators", VALUE_WHOLE, 8, NULL },
+	{ "sample_bytes_per_sec", VALUE_NONE, 0, NULL },
+	{ "wall_seconds", VALUE_NONE, 0, NULL },
+	{ "target_met", VALUE_BOOL, 1, NULL },
+	{ "verdict.name", VALUE_TEXT, 0, "storage" },
+	{ "au_percent_per_accelerator.1", VALUE_WHOLE, 70, NULL },
+	{ "au_percent_per_accelerator.2", VALUE_NONE, 0, NULL },
+	{ "epochs.1.au_percent", VALUE_WHOLE, 62, NULL },
+	{ "stall_ns.p50", VALUE_WHOLE, 1, NULL },
+	{ "stall_ns.p50.1", VALUE_WHOLE, 30, NULL },
+	{ "stall_ns.p95", VALUE_WHOLE, 30, NULL },
+	{ "stall_ns.p99.99", VALUE_WHOLE, 260, NULL },
+	{ "stall_ns.p100", VALUE_WHOLE, 260, NULL },
+	{ "stall_ns.p0", VALUE_WHOLE, 1, NULL },
+	{ "stall_ns.mean", VALUE_WHOLE, 27, NULL },
+	{ "stall_ns.N", VALUE_WHOLE, 20, NULL },
+	{ "read.clat_ns.p99", VALUE_NONE, 0, NULL },
+	{ "read.clat_ns.mean", VALUE_NONE, 0, NULL },
+	{ "read.clat_ns.N", VALUE_WHOLE, 0, NULL },
+	{ "read.iops", VALUE_REAL, 12.5, NULL },
+	{ "elapsed", VALUE_WHOLE, 3, NULL },
+	{ "jobname", VALUE_TEXT, 0, "t" },
+	{ "dataset.bytes", VALUE_WHOLE, 1024, NULL },
+	{ "machine.hostname", VALUE_TEXT, 0, "h1" },
+	{ "timestamp_ms", VALUE_WHOLE, 5000, NULL },
+	{ "options_resolved.bs", VALUE_TEXT, 0, "1m" },
+	{ "options_resolved.none", VALUE_NONE, 0, NULL },
+	{ "batch_size", VALUE_WHOLE, 7, "7" },
+	{ "batch-size", VALUE_WHOLE, 7, "7" },
+	{ "epochs", VALUE_WHOLE, 5, "5" },
+	{ "bs", VALUE_WHOLE, 1048576, "1m" },
+	{ "compute_time", VALUE_REAL, 0.323, "323ms" },
+	{ "direct", VALUE_WHOLE, 1, "1" },
+	{ "directory", VALUE_TEXT, 0, "/a b" },
+	{ "runtime", VALUE_NONE, 0, NULL },
+	{ "bandwidth", VALUE_WHOLE, 524288000, "500m" },
+	{ "latency", VALUE_NONE, 0, NULL },
+	{ "find_max.answer", VALUE_WHOLE, 3, NULL },
+	{ "merged.turns", VALUE_WHOLE, 2, NULL },
+};
+
+START_TEST(a_key_finds_its_figure)
+{
+	struct figure f;
+	struct figure_value v;
+
+	ck_assert_msg(open_text(document) == 0, "%s", err.text);
+	ck_assert_msg(figure_init(&f, known[_i].key, &err) == 0, "%s",
+		      err.text);
+	ck_assert_msg(figure_value(&f, &file, 0, &v, &err) == 0, "%s",
+		      err.text);
+	ck_assert_msg((int)v.kind == known[_i].kind, "%s: %d", f.key,
+		      (int)v.kind);
+	ck_assert_double_eq_tol(v.real, known[_i].number, 1e-12);
+	ck_assert_pstr_eq(v.text, known[_i].text);
+	figure_value_fini(&v);
+}
+END_TEST
+
+static const struct {
+	const char *key, *fault;
+} unknown[] = {
+	{ "stal_ns.p99", "did you mean 'stall_ns.p99'?" },
+	{ "read_thread", "did you mean 'read_threads'?" },
+	{ "storage.drectory", "did you mean 'storage.directory'?" },
+	{ "dataset.bites", "did you mean 'dataset.bytes'?" },
+	{ "ops.raed.lat_ns.p99", "did you mean 'ops.read.lat_ns.p99'?" },
+	{ "stall_ns", "is a latency; ask for one figure of it: stall_ns.p99," },
+	{ "stall_ns.q99", "ask for one figure of it: stall_ns.p99," },
+	{ "stall_ns.p101", "is a latency" },
+	{ "stall_ns.p", "is a latency" },
+	{ "storage", "ask for one, such as storage.read_ahead_bytes" },
+	{ "storage.", "ask for one, such as storage.read_ahead_bytes" },
+	{ "machine", "ask for one, such as machine.cpus" },
+	{ "verdict", "ask for one, such as verdict.name" },
+	{ "options_resolved", "such as options_resolved.NAME" },
+	{ "memory_percent", "did you mean 'storage.memory_percent'?" },
+	{ "hostname", "did you mean 'machine.hostname'?" },
+	{ "au_percent.x", "there is nothing inside of 'au_percent'" },
+	{ "epochs.0", "ask for one of it, from 0: epochs.0.epoch" },
+	{ "epochs.x.au_percent", "from 0: epochs.0.epoch" },
+	{ "epochs.0x", "from 0: epochs.0.epoch" },
+	{ "au_percent_per_accelerator",
+	  "from 0: au_percent_per_accelerator.0" },
+	{ "au_percent_per_accelerator.0.x", "is a list" },
+	{ "au_percent.", "there is nothing inside of 'au_percent'" },
+	{ "stall_ns.", "ask for one figure of it: stall_ns.p99," },
+	{ "nothing_like_it_at_all",
+	  "no result has it; ask for a metric such as" },
+	{ "", "no result has it" },
+};
+
+START_TEST(a_key_that_nothing_has_names_the_nearest)
+{
+	struct figure f;
+
+	ck_assert_int_eq(figure_init(&f, unknown[_i].key, &err), -EINVAL);
+	ck_assert_msg(strstr(err.text, unknown[_i].fault), "%s: %s",
+		      unknown[_i].key, err.text);
+}
+END_TEST
+
+/* A key that is null is there, one of another kind of job is not. */
+START_TEST(what_a_run_measures_is_told_from_what_it_has_not)
+{
+	static const struct {
+		const char *key;
+		bool is_there;
+		int kind;
+	} keys[] = {
+		{ "au", true, VALUE_REAL },
+		{ "sample_bytes_per_sec", true, VALUE_NONE },
+		{ "epochs.1.au_percent", true, VALUE_WHOLE },
+		{ "epochs.9.au_percent", true, VALUE_NONE },
+		{ "read.clat_ns.p99", true, VALUE_NONE },
+		{ "write.clat_ns.p99", false, VALUE_NONE },
+		{ "wall_seconds", false, VALUE_NONE },
+		{ "numjobs", false, VALUE_NONE },
+	};
+	static const char *const others[] = { "file",       "jobname",
+					      "target_met", "batch_size",
+					      "timestamp",  "dataset.bytes" };
+	struct figure f;
+	struct figure_value v;
+
+	ck_assert_int_eq(open_text(document), 0);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		ck_assert_int_eq(figure_init_measured(&f, keys[i].key, &err),
+				 0);
+		ck_assert_int_eq(figure_value(&f, &file, 0, &v, &err), 0);
+		ck_assert_msg(v.is_there == keys[i].is_there &&
+				      (int)v.kind == keys[i].kind,
+			      "%s", keys[i].key);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		ck_assert_int_eq(figure_init_measured(&f, others[i], NULL),
+				 -EINVAL);
+}
+END_TEST
+
+START_TEST(a_percentile_of_few_values_is_unsure)
+{
+	static const struct {
+		const char *key;
+		bool is_unsure;
+	} keys[] = {
+		{ "stall_ns.p50", false }, { "stall_ns.p51", true },
+		{ "stall_ns.p99", true },  { "stall_ns.p100", false },
+		{ "stall_ns.max", false },
+	};
+	struct figure f;
+	struct figure_value v;
+
+	ck_assert_int_eq(open_text(document), 0);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		ck_assert_int_eq(figure_init(&f, keys[i].key, &err), 0);
+		ck_assert_int_eq(figure_value(&f, &file, 0, &v, &err), 0);
+		ck_assert_msg(v.is_unsure == keys[i].is_unsure, "%s",
+			      keys[i].key);
+	}
+}
+END_TEST
+
+#define LOOP(t, test, list)                                                    \
+	tcase_add_loop_test(t, test, 0, sizeof(list) / sizeof(*(list)))
+
+Suite *suite_results_file(void)
+{
+	Suite *s = suite_create("results_file");
+	TCase *t = tcase_create("results_file");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	LOOP(t, what_is_no_result_is_refused, bad);
+	tcase_add_test(t, a_directory_is_refused);
+	tcase_add_test(t, the_version_is_the_one_that_is_written);
+	LOOP(t, a_key_finds_its_figure, known);
+	LOOP(t, a_key_that_nothing_has_names_the_nearest, unknown);
+	tcase_add_test(t, what_a_run_measures_is_told_from_what_it_has_not);
+	tcase_add_test(t, a_percentile_of_few_values_is_unsure);
+	suite_add_tcase(s, t);
+	return s;
+}
