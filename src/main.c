@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ask/ask.h"
+#include "ask/ceiling.h"
 #include "ask/probe.h"
 #include "ask/require.h"
 #include "base/clock.h"
@@ -194,6 +195,17 @@ static bool is_missed(struct program *p, const struct run_result *result)
 	return require && require_check(require, result, &err) != 0;
 }
 
+/* Of a run that is still there. False: a signal ended it. */
+static bool measure_ceiling(struct program *p, struct run_result *result)
+{
+	struct mlgen_err err = { 0 };
+	bool only_unclear = p->set.settings.ceiling != CEILING_ON;
+	if (ceiling_measure(&p->ask, result, only_unclear, &err) == 0)
+		return true;
+	log_error("%s", err.text);
+	return false;
+}
+
 static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 {
 	struct mlgen_err err = { 0 };
@@ -211,6 +223,8 @@ static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 	if (status == EXIT_USAGE)
 		return status;
 	verdict_fill(result);
+	if (!*abandoned && !measure_ceiling(p, result))
+		status = EXIT_INTERRUPTED;
 	if (status == EXIT_RAN && is_missed(p, result))
 		status = EXIT_MISSED;
 	int written = write_reports(p, result, NULL);
@@ -253,13 +267,22 @@ static question *question_of_files(const struct settings *set)
 					    : NULL;
 }
 
+static question *question_of_jobs(const struct settings *set)
+{
+	return set->find_max ? ask_find_max : NULL;
+}
+
 static int put(struct program *p, question *q)
 {
+	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
 	if (open_outputs(p, &err) < 0)
 		return usage(&err);
 	struct ask a = p->ask;
-	a.to = p->text.to;
+	/* Its table appears while it runs. */
+	bool is_live = q == ask_find_max && !set->output &&
+		       set->output_format == OUTPUT_TEXT;
+	a.to = is_live ? stdout : p->text.to;
 	a.json = p->json.to;
 	int status = q(&a);
 	if (status == EXIT_USAGE)
@@ -299,7 +322,8 @@ static int run_program(struct program *p, int argc, char **argv)
 		return EXIT_RAN;
 	if (set->dry_run)
 		return dry_run(p);
-	return set_up_and_run(p);
+	q = question_of_jobs(set);
+	return q ? put(p, q) : set_up_and_run(p);
 }
 
 /* A closed standard descriptor would be given to the next file opened, which

@@ -13,6 +13,14 @@ static const struct mlgen_choice formats[] = {
 	{ 0 },
 };
 
+static const struct mlgen_choice ceilings[] = {
+	{ "auto", CEILING_AUTO, "briefly, after a run of 5 s or more whose verdict is host or unclear" },
+	{ "no", CEILING_OFF, "never" },
+	{ "0", CEILING_OFF, "as no" },
+	{ "1", CEILING_ON, "of every training; so does --ceiling alone" },
+	{ 0 },
+};
+
 static const struct mlgen_choice etas[] = {
 	{ "auto", ETA_AUTO, "a status line on a terminal" },
 	{ "always", ETA_ALWAYS, "a status line in any case" },
@@ -74,6 +82,11 @@ const struct mlgen_field settings_fields[] = {
 	{ "require", MLGEN_F_STR(struct settings, require), .group = "Output", .flags = MLGEN_REPEATS,
 	  .help = "Exit with status 3 unless this holds, such as 'au>=90'; several with commas." },
 
+	{ "find-max", MLGEN_F_STR(struct settings, find_max), .group = "Questions",
+	  .help = "Find the largest value of this option, such as accelerators, for which --require still holds.\n"
+		  "--JOB.find-max=OPTION varies it for one job while the others run." },
+	{ "ceiling", MLGEN_F_ENUM(struct settings, ceiling, ceilings), .def = "auto", .group = "Questions",
+	  .help = "Run the job without storage, and from memory, too: what this host could reach at best." },
 	{ "table", MLGEN_F_STR(struct settings, table), .group = "Questions",
 	  .help = "Print figures of the JSON documents that are named, a row for each job: keys with commas between them.\n"
 		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file.\n"

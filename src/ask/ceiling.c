@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ceiling.c - see ceiling.h. */
+#include "ask/ceiling.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask/ceiling_files.h"
+#include "ask/probe.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "report/verdict.h"
+#include "report/verdict_ceiling.h"
+
+#define NS_PER_SEC 1e9
+
+/* A ceiling that was asked for: fifty counted steps, within these limits. */
+#define ASKED_STEPS 50
+#define ASKED_LEAST 3.0
+#define ASKED_MOST 30.0
+/* One that comes by itself: never longer than the run was by this part. */
+#define BRIEF_STEPS 5
+#define BRIEF_LEAST 1.0
+#define BRIEF_MOST 3.0
+#define BRIEF_PART 0.2
+/* Of each run, before anything counts: a loader's first batches come at once. */
+#define RAMP_PART 0.25
+
+/* Less than this of the files still in memory, and it was no run from memory. */
+#define CACHED_PERCENT 90.0
+
+/* Longer than any run: no epoch to evaluate after. */
+#define NEVER_EPOCHS "1000000000"
+
+#define ARGS_MAX 24
+
+struct args {
+	char *of[ARGS_MAX];
+	size_t count;
+};
+
+/* One training and its ceilings. */
+struct measure {
+	const struct ask *a;
+	const struct job_result *result;
+	const struct job *job;
+	struct ceiling_result *to;
+	const struct clock *clock;
+	double seconds;
+	bool is_brief;
+};
+
+/* ---- the command line of a probe ---- */
+
+__attribute__((format(printf, 2, 3))) static void add_arg(struct args *args,
+							  const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (args->count < ARGS_MAX)
+		args->of[args->count++] = mem_strdup(text);
+}
+
+static void free_args(struct args *args)
+{
+	for (size_t i = 0; i < args->count; i++)
+		mem_free(args->of[i]);
+}
+
+static const struct mlgen_engine *null_engine(const struct ask *a)
+{
+	const struct mlgen_engine *const *e = a->env->engines;
+	while (*e && strcmp((*e)->name, "null") != 0)
+		e++;
+	return *e;
+}
+
+/* Pages stay charged to whoever read them: under a limit of memory, files that
+ * are to come from memory would be there beside it. What follows from the limit
+ * stays as it was. */
+static void add_no_limit(struct args *args, const struct measure *m)
+{
+	const struct job *job = m->job;
+	if (!job->memory_limit)
+		return;
+	add_arg(args, "--%s.memory_limit=0", job->name);
+	if (!(job->dataset_ratio > 0))
+		return;
+	add_arg(args, "--%s.dataset_ratio=0", job->name);
+	add_arg(args, "--%s.num_files=%" PRIu64, job->name,
+		m->result->dataset->files);
+}
+
+/* The same job for so long, and nothing else that it does. */
+static void add_common(struct args *args, const struct measure *m)
+{
+	const struct job *job = m->job;
+	const char *name = job->name;
+	double ramp_ms = m->seconds * RAMP_PART * 1e3;
+	double run_ms = m->seconds * 1e3 - ramp_ms;
+	add_arg(args, "--section=%s", name);
+	add_arg(args, "--%s.time_based=1", name);
+	add_arg(args, "--%s.ramp_time=%.0fms", name, ramp_ms);
+	add_arg(args, "--%s.runtime=%.0fms", name, run_ms);
+	add_arg(args, "--%s.steps=0", name);
+	add_arg(args, "--%s.startdelay=0", name);
+	add_arg(args, "--%s.invalidate=0", name);
+	if (job->drop_caches != DROP_CACHES_NO)
+		add_arg(args, "--%s.drop_caches=no", name);
+	if (job->checkpoint_every)
+		add_arg(args, "--%s.checkpoint_every=0", name);
+	if (job->eval_files) {
+		add_arg(args, "--%s.eval_after=" NEVER_EPOCHS, name);
+		add_arg(args, "--%s.eval_every=" NEVER_EPOCHS, name);
+	}
+	add_no_limit(args, m);
+}
+
+/* Without the model of a storage that the job may have. */
+static void add_null(struct args *args, const struct measure *m)
+{
+	const struct mlgen_field *f = null_engine(m->a)->opts;
+	add_arg(args, "--%s.ioengine=null", m->job->name);
+	for (; f && f->name; f++)
+		if (f->def)
+			add_arg(args, "--%s.%s=%s", m->job->name, f->name,
+				f->def);
+}
+
+static void add_cached(struct args *args, const struct measure *m,
+		       uint64_t files)
+{
+	if (m->job->direct)
+		add_arg(args, "--%s.direct=0", m->job->name);
+	add_arg(args, "--%s.distinct_files=%" PRIu64, m->job->name, files);
+}
+
+/* ---- one probe ---- */
+
+/* The first thing that is missing is what people want to know. */
+__attribute__((format(printf, 2, 3))) static void
+cannot(struct ceiling_result *to, const char *fmt, ...)
+{
+	va_list ap;
+	if (to->unmeasured[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(to->unmeasured, sizeof(to->unmeasured), fmt, ap);
+	va_end(ap);
+}
+
+static const struct job_result *trained(const struct probe *p, const char *name)
+{
+	const struct run_result *r = p->result;
+	for (size_t i = 0; r && i < r->job_count; i++)
+		if (r->jobs[i].kind == RESULT_TRAIN &&
+		    strcmp(r->jobs[i].job->name, name) == 0)
+			return &r->jobs[i];
+	return NULL;
+}
+
+struct figures {
+	double au_percent, samples_per_sec, seconds;
+	bool is_memory, has_own_cache; /* as in storage_result */
+};
+
+/* False: nothing was measured. */
+static bool take_figures(struct figures *f, const struct job_result *j)
+{
+	const struct ml_result *ml = &j->ml;
+	f->au_percent = ml->au_percent;
+	f->samples_per_sec = verdict_steady_rate(j->job, ml);
+	f->seconds = ml->wall_seconds;
+	f->is_memory = ml->storage.is_memory;
+	f->has_own_cache = ml->storage.has_own_cache;
+	return !isnan(f->samples_per_sec);
+}
+
+/* 1 with figures, 0 without, -EINTR. */
+static int probe_figures(struct figures *f, const struct measure *m,
+			 const struct args *args, const char *what)
+{
+	struct mlgen_err err = { 0 };
+	struct probe p;
+	const char *const *extra = (const char *const *)args->of;
+	int rc = probe_run(&p, m->a, extra, args->count, &err);
+	const struct job_result *j =
+		rc == 0 && !p.interrupted ? trained(&p, m->job->name) : NULL;
+	bool is_measured = j && take_figures(f, j);
+	bool was_interrupted = p.interrupted;
+	if (!was_interrupted && !is_measured)
+		cannot(m->to, "%s: %s", what,
+		       rc < 0 ? err.text : "no step was counted in that time");
+	probe_fini(&p);
+	return was_interrupted ? -EINTR : is_measured;
+}
+
+static int measure_null(struct measure *m)
+{
+	struct args args = { .count = 0 };
+	struct figures f;
+	if (!null_engine(m->a)) {
+		cannot(m->to, "without storage: ioengine=null is not here");
+		return 0;
+	}
+	add_common(&args, m);
+	add_null(&args, m);
+	int rc = probe_figures(&f, m, &args, "without storage");
+	if (rc > 0) {
+		m->to->null_au_percent = f.au_percent;
+		m->to->null_samples_per_sec = f.samples_per_sec;
+		m->to->null_seconds = f.seconds;
+	}
+	free_args(&args);
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- from memory ---- */
+
+static void take_cached(struct measure *m, const struct figures *f,
+			const struct ceiling_warm *w)
+{
+	double percent = ceiling_kept_percent(m->result->dataset, w);
+	if (percent < CACHED_PERCENT && !f->is_memory && !f->has_own_cache) {
+		cannot(m->to,
+		       "from memory: this host's page cache kept %.1f%% of "
+		       "what had just been read",
+		       percent);
+		return;
+	}
+	m->to->cached_au_percent = f->au_percent;
+	m->to->cached_samples_per_sec = f->samples_per_sec;
+	m->to->cached_seconds = f->seconds;
+	m->to->cached_files = w->files;
+	m->to->cached_bytes = w->bytes;
+}
+
+static int probe_cached(struct measure *m, const struct ceiling_warm *w)
+{
+	struct args args = { .count = 0 };
+	struct figures f;
+	add_common(&args, m);
+	add_cached(&args, m, w->files);
+	int rc = probe_figures(&f, m, &args, "from memory");
+	if (rc > 0)
+		take_cached(m, &f, w);
+	free_args(&args);
+	return rc < 0 ? rc : 0;
+}
+
+static int measure_cached(struct measure *m)
+{
+	const struct dataset *ds = m->result->dataset;
+	struct mlgen_err err = { 0 };
+	struct ceiling_warm w;
+	double limit = m->is_brief ? m->seconds : ASKED_MOST;
+	if (verdict_without_storage(m->job)) {
+		cannot(m->to, "from memory: ioengine=%s reads no file",
+		       m->job->engine->name);
+		return 0;
+	}
+	uint64_t files = ceiling_files(m->result, ceiling_memory(m->a->host));
+	uint64_t end_ns = clock_now(m->clock) + (uint64_t)(limit * NS_PER_SEC);
+	int rc = ceiling_warm(&w, ds, files, m->clock, end_ns, &err);
+	if (rc == -EINTR)
+		return rc;
+	if (rc == 0 && w.files > 0)
+		return probe_cached(m, &w);
+	if (rc < 0)
+		cannot(m->to, "from memory: %s", err.text);
+	else
+		cannot(m->to, "from memory: not one file was read in %.0f s",
+		       limit);
+	return 0;
+}
+
+/* ---- which, and for how long ---- */
+
+static bool is_unclear(const struct job_result *j)
+{
+	const char *name = j->ml.verdict.name;
+	return name && (!strcmp(name, "host") || !strcmp(name, "unclear"));
+}
+
+/* NULL: it has one. */
+static const char *why_none(const struct job_result *j)
+{
+	if (j->kind != RESULT_TRAIN)
+		return "only a training has one";
+	if (j->members > 1)
+		return "jobs that are reported as one have none; "
+		       "group_reporting=0";
+	if (verdict_without_storage(j->job) && !verdict_is_model(j->job))
+		return "its own result is it: nothing was read";
+	if (j->ml.steps == 0 || !j->dataset || j->err.code || j->ml.interrupted)
+		return "the run did not come to its end";
+	return NULL;
+}
+
+static double seconds_briefly(const struct job_result *j, double compute)
+{
+	const struct ml_result *ml = &j->ml;
+	double seconds = fmin(ml->wall_seconds * BRIEF_PART, BRIEF_MOST);
+	bool is_long_enough =
+		seconds >= BRIEF_LEAST &&
+		seconds * (1 - RAMP_PART) >= BRIEF_STEPS * compute;
+	return is_unclear(j) && !ml->too_short && is_long_enough &&
+			       !verdict_without_storage(j->job)
+		       ? seconds
+		       : 0;
+}
+
+double ceiling_seconds(const struct job_result *j, bool only_unclear)
+{
+	if (why_none(j))
+		return 0;
+	double compute = dist_mean(&j->job->compute_time) / NS_PER_SEC;
+	if (only_unclear)
+		return seconds_briefly(j, compute);
+	double seconds = (ASKED_STEPS + 1) * compute / (1 - RAMP_PART);
+	return fmin(fmax(seconds, ASKED_LEAST), ASKED_MOST);
+}
+
+uint64_t ceiling_jobs_beside(const struct run_result *r,
+			     const struct job_result *j)
+{
+	const struct job *last = NULL;
+	uint64_t n = 0;
+	for (size_t i = 0; i < r->job_count; i++) {
+		const struct job_result *other = &r->jobs[i];
+		/* Workers of a plain job have records behind each other. */
+		n += other->group == j->group && other->job != j->job &&
+		     other->job != last && other->kind != RESULT_NONE &&
+		     other->kind != RESULT_PREPARE;
+		last = other->job;
+	}
+	return n;
+}
+
+static void announce(const struct job_result *j, double seconds, bool is_brief)
+{
+	const char *what = "measuring what this host could reach without "
+			   "storage";
+	if (is_brief)
+		log_plain("mlgen: %s: %s, up to %.0f s more: the verdict is "
+			  "%s (--ceiling=no leaves it out)",
+			  j->job->name, what, ceil(3 * seconds),
+			  j->ml.verdict.name);
+	else
+		log_plain("mlgen: %s: %s, about %.0f s more", j->job->name,
+			  what, ceil(2 * seconds));
+}
+
+static int measure_job(const struct ask *a, const struct run_result *r,
+		       struct job_result *j, double seconds, bool is_brief)
+{
+	struct clock *clock = clock_new_real();
+	struct measure m = { .a = a,
+			     .result = j,
+			     .job = j->job,
+			     .to = &j->ml.ceiling,
+			     .clock = clock,
+			     .seconds = seconds,
+			     .is_brief = is_brief };
+	announce(j, seconds, is_brief);
+	ceiling_result_init(m.to);
+	m.to->jobs_beside = ceiling_jobs_beside(r, j);
+	m.to->is_tried = true;
+	int rc = measure_null(&m);
+	if (rc == 0)
+		rc = measure_cached(&m);
+	if (rc == -EINTR)
+		cannot(m.to, "interrupted");
+	clock_free(clock);
+	return rc;
+}
+
+/* Asked for, and there is none: once, whatever there is of it. */
+static void note_others(const struct run_result *r)
+{
+	const struct job *last = NULL;
+	for (size_t i = 0; i < r->job_count; i++) {
+		const struct job_result *j = &r->jobs[i];
+		if (j->job != last && why_none(j))
+			log_note("ceiling: %s: %s", j->job->name, why_none(j));
+		last = j->job;
+	}
+}
+
+int ceiling_measure(const struct ask *a, struct run_result *r,
+		    bool only_unclear, struct mlgen_err *err)
+{
+	int rc = 0;
+	bool is_off = a->set->settings.ceiling == CEILING_OFF;
+	if (is_off || r->interrupted || r->err.code)
+		return 0;
+	verdict_fill(r);
+	if (!only_unclear)
+		note_others(r);
+	for (size_t i = 0; rc == 0 && i < r->job_count; i++) {
+		double seconds = ceiling_seconds(&r->jobs[i], only_unclear);
+		if (seconds > 0)
+			rc = measure_job(a, r, &r->jobs[i], seconds,
+					 only_unclear);
+	}
+	verdict_fill(r);
+	return rc < 0 ? mlgen_fail(err, rc, "ceiling: interrupted") : 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max.c - --find-max: the largest value of an option for which --require holds. */
+#include "ask/find_max.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/ceiling.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "report/verdict.h"
+
+/* ---- one probe ---- */
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+	snprintf(to, size, "%.*s", (int)size - 1, from ? from : "");
+}
+
+static void fill_probe(struct metrics_probe *p, const struct job_result *r)
+{
+	const struct ml_result *ml = &r->ml;
+	if (r->kind == RESULT_IO) {
+		p->seconds = r->io.wall_seconds;
+		p->sample_bytes_per_sec =
+			(double)(r->read.io_bytes + r->write.io_bytes) /
+			r->io.wall_seconds;
+		copy_text(p->verdict, sizeof(p->verdict), r->io.verdict.name);
+		return;
+	}
+	copy_text(p->verdict, sizeof(p->verdict), ml->verdict.name);
+	p->seconds = r->elapsed_seconds;
+	if (r->kind != RESULT_TRAIN)
+		return;
+	p->seconds = ml->wall_seconds;
+	p->au_percent = ml->au_percent;
+	p->sample_bytes_per_sec = ml->sample_bytes_per_sec;
+	p->steps = ml->steps;
+	p->cut_short = p->full && !ml->complete;
+	if (ml->stall_ns && ml->stall_ns->count)
+		p->stall_p99_ns = (double)hist_percentile(ml->stall_ns, 99);
+}
+
+static struct metrics_probe *add_probe(struct find_max *f, uint64_t value,
+				       bool is_full)
+{
+	f->probes = mem_realloc(f->probes,
+				(f->probe_count + 1) * sizeof(*f->probes));
+	struct metrics_probe *p = &f->probes[f->probe_count++];
+	*p = (struct metrics_probe){ .value = value,
+				     .full = is_full,
+				     .margin_percent = (double)NAN,
+				     .au_percent = (double)NAN,
+				     .sample_bytes_per_sec = (double)NAN,
+				     .seconds = (double)NAN,
+				     .stall_p99_ns = (double)NAN,
+				     .supply_percent = (double)NAN,
+				     .steps = UINT64_MAX };
+	return p;
+}
+
+/* Epochs behind the first, which warms up: how far they are apart, and how
+ * well their mean is known (standard error), both in points of AU. */
+static double epochs_differ(const struct ml_result *ml, double *error)
+{
+	const struct epoch_result *e = ml->epochs.items;
+	double least = (double)INFINITY, most = 0, sum = 0, squares = 0, n = 0;
+	*error = 0;
+	for (size_t i = 1; i < ml->epochs.count; i++) {
+		if (isnan(e[i].au_percent))
+			continue;
+		least = fmin(least, e[i].au_percent);
+		most = fmax(most, e[i].au_percent);
+		sum += e[i].au_percent;
+		squares += e[i].au_percent * e[i].au_percent;
+		n++;
+	}
+	if (n < 2)
+		return (double)NAN;
+	*error = sqrt(fmax(0, squares / n - sum * sum / n / n) / n);
+	return most - least;
+}
+
+/* Points of AU within which the run knows its own. */
+static double fill_side(struct find_max *f, const struct run_result *run,
+			const struct job_result *r,
+			const struct metrics_probe *p)
+{
+	const struct verdict_result *v =
+		r->kind == RESULT_IO ? &r->io.verdict : &r->ml.verdict;
+	struct find_side *s = p->holds ? &f->held : &f->missed;
+	double error = 0, differ = epochs_differ(&r->ml, &error);
+	bool is_nearer = p->holds ? p->value >= s->value : p->value <= s->value;
+	if (s->value && !is_nearer)
+		return error;
+	s->value = p->value;
+	copy_text(s->verdict, sizeof(s->verdict), v->name);
+	mem_replace(&s->headline, v->headline);
+	s->memory_percent = r->kind == RESULT_IO ? r->io.storage.memory_percent
+						 : r->ml.storage.memory_percent;
+	s->demand_bytes_per_sec = s->bytes_per_sec = (double)NAN;
+	s->epochs_differ = differ;
+	if (r->kind == RESULT_TRAIN) {
+		s->bytes_per_sec = r->ml.sample_bytes_per_sec;
+		s->demand_bytes_per_sec = r->ml.demand_bytes_per_sec;
+		s->epochs = r->ml.epochs_total;
+		s->is_at_ceiling = !isnan(r->ml.ceiling.cached_au_percent);
+	}
+	s->is_cut = p->cut_short;
+	mem_free(s->beside);
+	s->beside = find_beside(f, run);
+	return error;
+}
+
+/* The document is about the largest full run that held, else about the last. */
+static void keep_best(struct find_max *f, struct probe *run,
+		      const struct metrics_probe *p)
+{
+	const struct settings *set = &f->ask->set->settings;
+	bool is_asked = set->json || set->output_format != OUTPUT_TEXT;
+	bool is_better =
+		!f->held.value ? true : p->holds && p->value >= f->held.value;
+	if (!is_asked || !is_better || run->abandoned) {
+		probe_fini(run);
+		return;
+	}
+	if (f->has_best)
+		probe_fini(&f->best);
+	f->best = *run;
+	f->has_best = true;
+}
+
+static bool is_unclear(const struct metrics_probe *p)
+{
+	return !strcmp(p->verdict, "host") || !strcmp(p->verdict, "unclear");
+}
+
+/* Of a full run that failed: is it the host? */
+static void measure_ceiling(struct find_max *f, struct probe *run,
+			    struct metrics_probe *p)
+{
+	struct mlgen_err err = { 0 };
+	struct ask a = probe_ask(run, f->ask);
+	const struct job_result *r = find_result(f, run->result);
+	if (!p->full || p->holds || !is_unclear(p))
+		return;
+	if (ceiling_measure(&a, run->result, true, &err) < 0)
+		f->interrupted = true;
+	fill_probe(p, r);
+}
+
+/* What the run came to, told to the search. */
+static void take_result(struct find_max *f, struct probe *run,
+			struct search_step step, struct metrics_probe *p)
+{
+	const struct job_result *r = find_result(f, run->result);
+	double noise = 0;
+	p->possible = true;
+	if (r)
+		fill_probe(p, r);
+	if (r && r->dataset) {
+		f->files = r->dataset->files;
+		f->samples_per_file = r->dataset->samples_per_file;
+	}
+	double margin = find_judge(f, r, p);
+	measure_ceiling(f, run, p);
+	if (r && p->full)
+		noise = fill_side(f, run->result, r, p) / 100;
+	search_tell(&f->search, step, margin, noise);
+	if (p->full && step.what == SEARCH_SHORT)
+		search_tell(&f->search,
+			    (struct search_step){ .what = SEARCH_FULL,
+						  .value = step.value },
+			    margin, noise);
+}
+
+/* A limit of the system is one of this value; anything else ends the search. */
+static bool is_about_value(const struct probe *run, const struct mlgen_err *err)
+{
+	return !run->run || !run_has_started(run->run) ||
+	       err->code == -EAGAIN || err->code == -ENOMEM ||
+	       err->code == -EMFILE || err->code == -ENFILE;
+}
+
+static void take_failure(struct find_max *f, const struct probe *run,
+			 struct search_step step, struct metrics_probe *p,
+			 const struct mlgen_err *err)
+{
+	copy_text(p->error, sizeof(p->error), err->text);
+	if (is_about_value(run, err))
+		search_tell_impossible(&f->search, step);
+	else
+		f->err = *err;
+}
+
+/* A run that has missed it, whatever comes, is not run to its end. */
+static double au_floor(const struct find_max *f, bool is_full)
+{
+	double limit = find_au_limit(f);
+	bool is_alone = f->ask->set->count == 1;
+	return is_full && is_alone && limit > 0 ? limit : 0;
+}
+
+/* The job cannot run at all: what a run of it would have said. */
+static bool is_refused(const struct find_max *f)
+{
+	return f->probe_count == 1 && !f->probes[0].possible && !f->err.code &&
+	       !f->interrupted;
+}
+
+static void probe(struct find_max *f, struct search_step step)
+{
+	struct find_args args = { 0 };
+	struct probe run = { 0 };
+	struct mlgen_err err = { 0 };
+	bool is_full = false;
+	int rc = find_length(f, step, &args, &is_full, &err);
+	if (rc == 0)
+		rc = probe_run_above(&run, au_floor(f, is_full), f->ask,
+				     (const char *const *)args.list, args.count,
+				     &err);
+	find_args_fini(&args);
+	f->interrupted |= run.interrupted;
+	f->abandoned |= run.abandoned;
+	if (f->interrupted) {
+		probe_fini(&run);
+		return;
+	}
+	struct metrics_probe *p = add_probe(f, step.value, is_full);
+	if (rc < 0)
+		take_failure(f, &run, step, p, &err);
+	else
+		take_result(f, &run, step, p);
+	if (!is_refused(f))
+		find_text_probe(f, p);
+	if (rc == 0 && p->full)
+		keep_best(f, &run, p);
+	else
+		probe_fini(&run);
+}
+
+/* ---- the whole ---- */
+
+static void find(struct find_max *f)
+{
+	struct search_step step;
+	if (f->table)
+		find_text_head(f);
+	while (!f->interrupted && !f->err.code &&
+	       (step = search_next(&f->search)).what != SEARCH_END)
+		probe(f, step);
+	f->answer = search_answer(&f->search);
+	if (!f->interrupted && !f->err.code)
+		find_limit(f);
+}
+
+static int report(struct find_max *f)
+{
+	const struct settings *set = &f->ask->set->settings;
+	bool is_json = set->output_format != OUTPUT_TEXT;
+	if (f->ask->json)
+		find_json(f, f->ask->json);
+	if (is_json)
+		find_json(f, f->ask->to);
+	else
+		find_text_answer(f, f->ask->to, set->quiet);
+	if (f->interrupted)
+		return EXIT_INTERRUPTED;
+	if (f->err.code) {
+		log_error("%s", f->err.text);
+		return EXIT_FAILED;
+	}
+	return f->answer.found ? EXIT_RAN : EXIT_MISSED;
+}
+
+static void find_fini(struct find_max *f)
+{
+	if (f->has_best)
+		probe_fini(&f->best);
+	search_fini(&f->search);
+	mem_free(f->probes);
+	mem_free(f->held.headline);
+	mem_free(f->held.beside);
+	mem_free(f->missed.headline);
+	mem_free(f->missed.beside);
+	mem_free(f->requirement);
+}
+
+int ask_find_max(const struct ask *a)
+{
+	const struct settings *set = &a->set->settings;
+	struct find_max f = { .ask = a, .without_storage = (double)NAN };
+	struct mlgen_err err = { 0 };
+	int status = EXIT_USAGE;
+	if (!set->quiet && set->output_format == OUTPUT_TEXT)
+		f.table = a->to;
+	if (find_question(&f, &err) < 0) {
+		log_error("%s", err.text);
+	} else {
+		find(&f);
+		if (is_refused(&f))
+			log_error("%s", f.probes[0].error);
+		else
+			status = report(&f);
+	}
+	find_fini(&f);
+	return status;
+}

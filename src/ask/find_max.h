@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max.h - --find-max in its parts: how long a probe is, what is printed. */
+#pragma once
+
+#include "ask/ask.h"
+#include "ask/probe.h"
+#include "ask/search.h"
+#include "base/buf.h"
+#include "job/jobset.h"
+#include "report/metrics_find_max.h"
+#include "report/show.h"
+
+/* What is known of the run on one side of the limit, its last full one. */
+struct find_side {
+	uint64_t value; /* 0 = there was none */
+	char verdict[16];
+	char *headline; /* of the verdict; owned */
+	double bytes_per_sec, demand_bytes_per_sec;
+	double memory_percent, epochs_differ; /* points of AU; NaN */
+	uint64_t epochs;
+	/* The host was measured from memory, too, and reached no more. */
+	bool is_at_ceiling;
+	bool is_cut;  /* it ended when the AU required was out of reach */
+	char *beside; /* of the jobs at its side; owned, NULL = none */
+};
+
+struct find_max {
+	const struct ask *ask;
+	FILE *table; /* NULL = quiet, or JSON */
+
+	/* The question. */
+	const struct job *job; /* that is varied, as the command line has it */
+	const struct mlgen_field *option;
+	struct requirement required[REQUIREMENTS_MAX];
+	unsigned required_count;
+	char *requirement; /* as given, or the default; owned */
+
+	struct search search;
+	struct metrics_probe *probes;
+	size_t probe_count;
+	struct find_side held, missed;
+
+	/* The run that the JSON document is about. */
+	struct probe best;
+	bool has_best;
+
+	/* The answer. */
+	struct search_answer answer;
+	double without_storage; /* AU at answer.limited_by; NaN = not tried */
+	const char *limit;      /* as metrics_find_max has it */
+	bool interrupted, abandoned;
+	struct mlgen_err err; /* a run failed: the search ended there */
+	uint64_t files,
+		samples_per_file; /* of the last dataset that was read */
+	struct rate_unit unit;
+};
+
+/* ---- find_max_question.c ---- */
+
+/* Option, job, requirement and the limits of the search, from the command line.
+ * 0 or -EINVAL with err. */
+int find_question(struct find_max *f, struct mlgen_err *err);
+
+/* ---- find_max_length.c ---- */
+
+/* Arguments of a probe; owned. */
+struct find_args {
+	char **list;
+	size_t count;
+};
+void find_args_add(struct find_args *a, const char *job, const char *option,
+		   const char *value);
+void find_args_add_count(struct find_args *a, const char *job,
+			 const char *option, uint64_t n);
+void find_args_fini(struct find_args *a);
+
+/*
+ * The arguments by which the option gets its value, and of a short probe those
+ * that end it early. *is_full: it is as long as the job is anyway. -EINVAL with
+ * err where the job cannot have this value.
+ */
+int find_length(const struct find_max *f, struct search_step step,
+		struct find_args *args, bool *is_full, struct mlgen_err *err);
+
+/* Is so much of an epoch read before its first step, which AU leaves out, that
+ * the rest says little? `r` is a training. */
+bool find_epochs_are_short(const struct job_result *r);
+
+/* ---- find_max_judge.c ---- */
+
+/* Fills figures, margin_percent and holds of `p`, whose `full` is set; r NULL:
+ * it was not measured. What there is to spare of the part that is met least, as
+ * a part of its limit. */
+double find_judge(const struct find_max *f, const struct job_result *r,
+		  struct metrics_probe *p);
+
+/* ---- find_max_limit.c ---- */
+
+/* Behind the search: f->limit and f->without_storage. Runs a short probe. */
+void find_limit(struct find_max *f);
+
+/* ---- find_max_beside.c ---- */
+
+/* Jobs that ran at the side of the one that is varied: what they came to, or
+ * that they were not there to the end. Owned by the caller; NULL: it is alone. */
+char *find_beside(const struct find_max *f, const struct run_result *r);
+
+/* ---- find_max_look.c ---- */
+
+/* A job of the result: the one that is varied. NULL: it did not run. */
+const struct job_result *find_result(const struct find_max *f,
+				     const struct run_result *r);
+
+bool find_is_au(const struct requirement *q);
+/* The least AU that is asked for. NaN: none. */
+double find_au_limit(const struct find_max *f);
+
+bool find_trains(const struct find_max *f);
+bool find_counts_accelerators(const struct find_max *f);
+
+/* AU holds, but only because epochs are short. */
+bool find_is_hidden(const struct find_max *f, const struct metrics_probe *p);
+
+/* Is it in ns? */
+bool find_is_time(const struct requirement *q);
+/* A figure of that metric, with the unit that people use: "12.40 ms",
+ * "14.86 GiB/s", "1286"; NaN is "-". */
+#define FIND_FIGURE_BYTES (UNITS_TEXT_BYTES + 8)
+const char *find_figure_text(char *out, const struct requirement *q, double v);
+
+/* "94.6%", "-"; `out` holds UNITS_TEXT_BYTES. */
+const char *find_au_text(char *out, double au);
+
+/* ---- find_max_table.c ---- */
+
+void find_text_head(struct find_max *f);
+void find_text_probe(struct find_max *f, const struct metrics_probe *p);
+
+/* ---- find_max_text.c ---- */
+
+/* ANSWER and what it rests on; the first line alone with `quiet`. */
+void find_text_answer(const struct find_max *f, FILE *to, bool quiet);
+
+/* ---- find_max_mlperf.c ---- */
+
+/* "valid for MLPerf Storage up to 8 accelerators ..."; nothing where the job is
+ * none of theirs. */
+void find_text_mlperf(struct buf *out, const struct find_max *f);
+
+/* ---- find_max_json.c ---- */
+
+void find_json(const struct find_max *f, FILE *to);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max_length.c - how long a probe of --find-max runs. */
+#include "ask/find_max.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/plan_report.h"
+
+/*
+ * A short probe: so many steps that most of what it takes was not read ahead
+ * before the first one. AU would want more; what read threads bring while they
+ * have to read (find_max_judge.c) does not.
+ */
+#define SHORT_STEPS_LEAST 12
+#define SHORT_STEPS_PER_BATCH_AHEAD 3
+#define SHORT_SECONDS 2.0
+#define SHORT_SECONDS_MOST 60.0
+/* Slower than this and it has failed, however many steps there are. */
+#define SLOWER_MOST 2.0
+/* A full run of so few times the steps is run at once: one that fails ends
+ * early, and one that holds may be needed anyway. */
+#define HARDLY_LONGER 5
+/* Of a full run: one more or less changes nothing that is near a limit. */
+#define STEPS_LEAST 50
+#define STEPS_PER_BATCH_AHEAD 10
+/* A plain job, and jobs side by side: the same time for all. */
+#define TIMED_SECONDS 3.0
+
+void find_args_add(struct find_args *a, const char *job, const char *option,
+		   const char *value)
+{
+	struct buf text = { 0 };
+	buf_addf(&text, "--%s.%s=%s", job, option, value);
+	a->list = mem_realloc(a->list, (a->count + 1) * sizeof(*a->list));
+	a->list[a->count++] = buf_take(&text);
+}
+
+void find_args_add_count(struct find_args *a, const char *job,
+			 const char *option, uint64_t n)
+{
+	char value[24];
+	snprintf(value, sizeof(value), "%" PRIu64, n);
+	find_args_add(a, job, option, value);
+}
+
+static void add_runtime(struct find_args *a, const struct job *j,
+			double seconds)
+{
+	char value[UNITS_TEXT_BYTES];
+	uint64_t ns = (uint64_t)(seconds * 1e9);
+	if (j->runtime_ns == 0 || ns < j->runtime_ns)
+		find_args_add(a, j->name, "runtime", units_put_time(value, ns));
+}
+
+void find_args_fini(struct find_args *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		mem_free(a->list[i]);
+	mem_free(a->list);
+	memset(a, 0, sizeof(*a));
+}
+
+static double step_seconds(const struct job *j)
+{
+	return dist_mean(&j->compute_time) / 1e9;
+}
+
+/* Of one accelerator, before its first step. */
+static uint64_t batches_ahead(const struct job *j)
+{
+	uint64_t n = j->prefetch;
+	if (j->loader == LOADER_PYTORCH)
+		n *= j->read_threads;
+	return n + job_shuffle_buffer(j) / j->batch_size;
+}
+
+static uint64_t short_steps(const struct job *j)
+{
+	double ahead = (double)batches_ahead(j) * SHORT_STEPS_PER_BATCH_AHEAD;
+	double steps = fmax(ahead, SHORT_SECONDS / step_seconds(j));
+	steps = fmin(steps, SHORT_SECONDS_MOST / step_seconds(j));
+	return (uint64_t)ceil(fmax(SHORT_STEPS_LEAST, steps));
+}
+
+/* May epochs be added to a run that is too short to count much? Not where they
+ * would come from memory, or where somebody has said how long it is. */
+static bool can_be_longer(const struct job *j)
+{
+	return j->steps == 0 && j->runtime_ns == 0 &&
+	       (j->invalidate == INVALIDATE_EPOCH || j->direct ||
+		(j->engine->caps & MLGEN_CAP_NO_FILES));
+}
+
+/* A run of this long is not made longer. */
+#define LONG_SECONDS 10.0
+
+/* At the best rate that was seen so far. */
+static double least_seconds(const struct find_max *f,
+			    const struct plan_report *plan)
+{
+	double seconds = plan->least_seconds, most = 0;
+	for (size_t i = 0; i < f->probe_count; i++)
+		most = fmax(most, f->probes[i].sample_bytes_per_sec);
+	return most > 0 ? fmax(seconds, plan->read_bytes / most) : seconds;
+}
+
+/* The first step of each epoch is not counted. */
+static void make_longer(struct find_args *args, const struct find_max *f,
+			const struct job *j, const struct plan_report *plan)
+{
+	if (plan->steps_per_epoch < 2 || plan->total_steps > STEPS_LEAST ||
+	    !can_be_longer(j) || least_seconds(f, plan) > LONG_SECONDS)
+		return;
+	uint64_t counted = plan->steps_per_epoch - 1;
+	uint64_t epochs = (STEPS_LEAST + counted - 1) / counted;
+	if (epochs > j->epochs)
+		find_args_add_count(args, j->name, "epochs", epochs);
+}
+
+static void limit_steps(struct find_args *args, const struct job *j)
+{
+	uint64_t steps = short_steps(j);
+	find_args_add_count(args, j->name, "steps", steps);
+	add_runtime(args, j,
+		    SLOWER_MOST * (double)steps * step_seconds(j) +
+			    SHORT_SECONDS);
+}
+
+static bool is_alone(const struct jobset *set, const struct job *j)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->jobs[i] != j && set->jobs[i]->group == j->group)
+			return false;
+	return true;
+}
+
+static bool is_timed(const struct job *j, uint64_t ns)
+{
+	return j->time_based && j->runtime_ns == ns;
+}
+
+/* What runs beside it is there from its beginning to its end. */
+static void run_for(struct find_args *args, const struct jobset *set,
+		    const struct job *j, uint64_t ns)
+{
+	char runtime[UNITS_TEXT_BYTES];
+	units_put_time(runtime, ns);
+	for (size_t i = 0; i < set->count; i++) {
+		const struct job *other = set->jobs[i];
+		if (other->group != j->group || is_timed(other, ns))
+			continue;
+		if (other->phase == PHASE_TRAIN || other->phase == PHASE_IO)
+			find_args_add(args, other->name, "time_based", "1");
+		find_args_add(args, other->name, "runtime", runtime);
+	}
+}
+
+/* A plain job, one that lasts for a time, or one that is not alone. */
+static void limit_time(struct find_args *args, const struct jobset *set,
+		       const struct job *j, double least_seconds, bool *is_full)
+{
+	double seconds = fmax(TIMED_SECONDS, STEPS_LEAST * step_seconds(j));
+	double whole = (double)j->runtime_ns / 1e9;
+	seconds = fmin(seconds, SHORT_SECONDS_MOST);
+	if (!is_alone(set, j) && !j->runtime_ns)
+		whole = fmax(least_seconds, seconds);
+	*is_full |= whole > 0 && whole <= seconds;
+	if (*is_full && is_alone(set, j))
+		return;
+	run_for(args, set, j, (uint64_t)(1e9 * (*is_full ? whole : seconds)));
+}
+
+/* Options that say themselves how long a run is. */
+static bool is_length(const struct mlgen_field *option)
+{
+	static const char *const names[] = { "steps", "epochs", "loops",
+					     "checkpoints" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(option->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* AU counts from the second step of an epoch on. */
+static int check_steps(const struct find_max *f, const struct job *j,
+		       uint64_t steps_per_epoch, struct mlgen_err *err)
+{
+	if (isnan(find_au_limit(f)) || steps_per_epoch >= 2)
+		return 0;
+	return mlgen_fail(
+		err, -EINVAL,
+		"an epoch has %" PRIu64 " step%s, and AU counts from "
+		"the second on; it takes %.0f files or more "
+		"(num_files)",
+		steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
+		ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
+		     (double)j->samples_per_file));
+}
+
+static int set_length(const struct find_max *f, const struct jobset *set,
+		      const struct job *j, struct find_args *args,
+		      bool *is_full, struct mlgen_err *err)
+{
+	struct plan_report plan;
+	if (plan_make(&plan, j, f->ask->host, &set->settings, err) < 0)
+		return -EINVAL;
+	int rc = 0;
+	bool counts = j->phase == PHASE_TRAIN && step_seconds(j) > 0 &&
+		      !j->time_based && is_alone(set, j);
+	if (counts && plan.total_steps <= HARDLY_LONGER * short_steps(j))
+		*is_full = true;
+	if (is_length(f->option) || j->phase == PHASE_CHECKPOINT ||
+	    j->phase == PHASE_RESTORE)
+		*is_full = true;
+	else if (*is_full && counts)
+		make_longer(args, f, j, &plan);
+	else if (!*is_full && counts)
+		limit_steps(args, j);
+	else if (!counts)
+		limit_time(args, set, j, plan.least_seconds, is_full);
+	if (j->phase == PHASE_TRAIN)
+		rc = check_steps(f, j, plan.steps_per_epoch, err);
+	plan_fini(&plan);
+	return rc;
+}
+
+bool find_epochs_are_short(const struct job_result *r)
+{
+	double epochs = (double)r->ml.epochs_total;
+	return (double)r->ml.steps <
+	       epochs * (double)batches_ahead(r->job) * STEPS_PER_BATCH_AHEAD;
+}
+
+int find_length(const struct find_max *f, struct search_step step,
+		struct find_args *args, bool *is_full, struct mlgen_err *err)
+{
+	struct jobset set;
+	const struct job *j = NULL;
+	find_args_add_count(args, f->job->name, f->option->name, step.value);
+	int rc = probe_load(&set, f->ask, (const char *const *)args->list,
+			    args->count, err);
+	*is_full = step.what == SEARCH_FULL;
+	/* Its figures are those of all numjobs together. */
+	if (f->job->phase == PHASE_IO)
+		find_args_add(args, f->job->name, "group_reporting", "1");
+	for (size_t i = 0; rc == 0 && i < set.count; i++)
+		if (strcmp(set.jobs[i]->name, f->job->name) == 0)
+			j = set.jobs[i];
+	if (j)
+		rc = set_length(f, &set, j, args, is_full, err);
+	jobset_fini(&set);
+	return rc;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max_question.c - what --find-max asks: which option, of which job, for what. */
+#include "ask/find_max.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* MLPerf Storage's, for most workloads. */
+#define USUAL_REQUIREMENT "au>=90"
+
+/* Where the option itself has no limit. */
+#define MOST (1ull << 40)
+
+/* The first few: enough to see what is meant. */
+static int fail_option(const char *text, const char *name,
+		       struct mlgen_err *err)
+{
+	const struct mlgen_field *const tables[] = { job_fields, NULL };
+	const char *nearest = field_nearest(tables, name);
+	const struct mlgen_field *f = field_find(job_fields, name);
+	if (f)
+		return mlgen_fail(err, -EINVAL,
+				  "find-max=%s: %s is no whole number, as "
+				  "accelerators, read_threads, prefetch, "
+				  "batch_size, iodepth and numjobs are",
+				  text, f->name);
+	if (nearest)
+		return mlgen_fail(err, -EINVAL,
+				  "find-max=%s: no such option; did you mean "
+				  "'%s'?",
+				  text, nearest);
+	return mlgen_fail(err, -EINVAL,
+			  "find-max=%s: no such option; name one that is a "
+			  "whole number, such as accelerators, or JOB.OPTION",
+			  text);
+}
+
+static int fail_job(const struct jobset *set, const char *text,
+		    const char *option, const char *job, struct mlgen_err *err)
+{
+	struct buf names = { 0 };
+	for (size_t i = 0; i < set->count && names.len < 400; i++)
+		buf_addf(&names, " %s", set->jobs[i]->name);
+	if (job)
+		mlgen_fail(err, -EINVAL,
+			   "find-max=%s: there is no job '%s'; there is%s",
+			   text, job, buf_str(&names));
+	else
+		mlgen_fail(err, -EINVAL,
+			   "find-max=%s: of which job? There is%s; write "
+			   "--%s.find-max=%s",
+			   text, buf_str(&names), set->jobs[0]->name, option);
+	buf_fini(&names);
+	return -EINVAL;
+}
+
+/* "accelerators", or "unet3d.accelerators": a name may have dots itself. */
+static int find_option(struct find_max *f, const struct jobset *set,
+		       struct mlgen_err *err)
+{
+	const char *text = set->settings.find_max;
+	const char *dot = strrchr(text, '.');
+	const char *name = dot ? dot + 1 : text;
+	const struct mlgen_field *option = field_find(job_fields, name);
+	if (!option || option->type != MLGEN_U64)
+		return fail_option(text, name, err);
+	f->option = option;
+	char *job = dot ? mem_strndup(text, (size_t)(dot - text)) : NULL;
+	size_t at = set->count;
+	for (size_t i = 0; i < set->count; i++)
+		if (job ? strcmp(set->jobs[i]->name, job) == 0
+			: set->count == 1)
+			at = i;
+	int rc = 0;
+	if (at < set->count)
+		f->job = set->jobs[at];
+	else
+		rc = fail_job(set, text, option->name, job, err);
+	mem_free(job);
+	return rc;
+}
+
+static int find_requirement(struct find_max *f, const struct settings *set,
+			    struct mlgen_err *err)
+{
+	struct buf text = { 0 };
+	const struct job *j = f->job;
+	if (set->require)
+		buf_add(&text, set->require);
+	else if (j->phase == PHASE_TRAIN && !isnan(j->target_au))
+		buf_addf(&text, "au>=%g", j->target_au);
+	else if (j->phase == PHASE_TRAIN)
+		buf_add(&text, USUAL_REQUIREMENT);
+	else
+		return mlgen_fail(err, -EINVAL,
+				  "find-max=%s: what has to hold? Say it with "
+				  "--require, such as --require='%s'",
+				  set->find_max,
+				  j->phase == PHASE_IO ? "read.iops>=1000"
+						       : "saves.bytes_per_sec"
+							 ">=1e9");
+	f->requirement = buf_take(&text);
+	int n = jobset_requirements(f->requirement, f->required,
+				    REQUIREMENTS_MAX, err);
+	f->required_count = n > 0 ? (unsigned)n : 0;
+	return n < 0 ? n : 0;
+}
+
+static bool is_possible(const struct find_max *f, uint64_t value)
+{
+	struct search_step step = { .what = SEARCH_SHORT, .value = value };
+	struct find_args args = { 0 };
+	struct mlgen_err err = { 0 };
+	bool is_full = false;
+	int rc = find_length(f, step, &args, &is_full, &err);
+	find_args_fini(&args);
+	return rc == 0;
+}
+
+/* The least, or what the job says: one file, say, is too few for any. */
+static uint64_t first_value(const struct find_max *f)
+{
+	const struct mlgen_field *o = f->option;
+	uint64_t least = o->min > 1 ? (uint64_t)o->min : 1, own;
+	memcpy(&own, (const char *)f->job + o->off, sizeof(own));
+	return own > least && !is_possible(f, least) && is_possible(f, own)
+		       ? own
+		       : least;
+}
+
+int find_question(struct find_max *f, struct mlgen_err *err)
+{
+	const struct jobset *set = f->ask->set;
+	if (set->settings.log)
+		return mlgen_fail(err, -EINVAL,
+				  "log: --find-max runs the job many times, "
+				  "and a log is of one run; leave out --log");
+	if (set->settings.output_format == OUTPUT_DLIO)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format=dlio: has no place for what "
+				  "--find-max finds; use json");
+	if (find_option(f, set, err) < 0 ||
+	    find_requirement(f, &set->settings, err) < 0)
+		return -EINVAL;
+	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
+		return mlgen_fail(err, -EINVAL,
+				  "find-max=%s: ioengine=%s has one request "
+				  "under way, whatever iodepth says; use "
+				  "io_uring or libaio, or vary numjobs",
+				  set->settings.find_max, f->job->engine->name);
+	if (f->job->phase == PHASE_PREPARE)
+		return mlgen_fail(err, -EINVAL,
+				  "find-max=%s: phase=prepare measures "
+				  "nothing; use phase=train",
+				  set->settings.find_max);
+	if (!isnan(find_au_limit(f)) && dist_mean(&f->job->compute_time) <= 0)
+		return mlgen_fail(err, -EINVAL,
+				  "require=%s: compute_time=0 leaves no "
+				  "accelerator utilisation; set compute_time, "
+				  "or require something else",
+				  f->requirement);
+	const struct mlgen_field *o = f->option;
+	search_init(&f->search, first_value(f),
+		    o->max > 0 && o->max < (double)MOST ? (uint64_t)o->max
+							: MOST);
+	return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max_table.c - the table of --find-max, a row as each run ends. */
+#include "ask/find_max.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/text_block.h"
+#include "report/verdict.h"
+
+/* "au >= 90 and stall_ns.p99 < 1e+06" */
+static void put_requirement(struct buf *out, const struct find_max *f)
+{
+	for (unsigned i = 0; i < f->required_count; i++) {
+		char value[UNITS_TEXT_BYTES];
+		const struct requirement *q = &f->required[i];
+		if (find_is_time(q))
+			units_put_time(value, (uint64_t)q->value);
+		else
+			units_put_f64(value, q->value);
+		buf_addf(out, "%s%s %s %s", i ? " and " : "", q->metric, q->op,
+			 value);
+	}
+}
+
+static int option_width(const struct find_max *f)
+{
+	int len = (int)strlen(f->option->name);
+	return len > 12 ? len : 12;
+}
+
+static int metric_width(const struct requirement *q)
+{
+	int len = (int)strlen(q->metric);
+	return len > 11 ? len : 11; /* "14.86 GiB/s" */
+}
+
+/* In a training AU and stalls have a column anyway. */
+static bool has_column(const struct find_max *f, unsigned i)
+{
+	const struct requirement *q = &f->required[i];
+	return !find_trains(f) ||
+	       (!find_is_au(q) && strcmp(q->metric, "stall_ns.p99") != 0);
+}
+
+static void put_columns(struct buf *out, const struct find_max *f)
+{
+	buf_addf(out, "%5s  %*s", "probe", option_width(f), f->option->name);
+	if (find_trains(f))
+		buf_addf(out, "  %6s", "AU");
+	for (unsigned i = 0; i < f->required_count; i++)
+		if (has_column(f, i))
+			buf_addf(out, "  %*s", metric_width(&f->required[i]),
+				 f->required[i].metric);
+	if (find_trains(f) || f->job->phase == PHASE_IO)
+		buf_addf(out, "  %6s", f->unit.name);
+	if (find_trains(f))
+		buf_addf(out, "  %13s  %6s", "stall p99, ms", "steps");
+	buf_addc(out, '\n');
+}
+
+static void put_rate(struct buf *out, const struct find_max *f, double rate)
+{
+	if (isnan(rate))
+		buf_addf(out, "  %6s", "-");
+	else
+		buf_addf(out, "  %6.*f",
+			 show_rate_decimals(&f->unit, rate / f->unit.bytes),
+			 rate / f->unit.bytes);
+}
+
+static void put_training(struct buf *out, const struct metrics_probe *p)
+{
+	char ms[UNITS_TEXT_BYTES], steps[UNITS_TEXT_BYTES];
+	buf_addf(out, "  %13s  %6s", units_human_ms(ms, p->stall_p99_ns),
+		 units_human_count(steps, p->steps));
+}
+
+/* "storage-bound" */
+static void put_verdict(struct buf *out, const struct metrics_probe *p)
+{
+	const char *label = verdict_label(p->verdict);
+	if (strcmp(p->verdict, "memory") == 0)
+		label = "from memory";
+	for (const char *c = label; c && *c; c++)
+		buf_addc(out, (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c));
+}
+
+static void put_row(struct buf *out, const struct find_max *f,
+		    const struct metrics_probe *p)
+{
+	char figure[FIND_FIGURE_BYTES];
+	if (find_trains(f))
+		buf_addf(out, "  %6s", find_au_text(figure, p->au_percent));
+	for (unsigned i = 0; i < f->required_count; i++)
+		if (has_column(f, i))
+			buf_addf(out, "  %*s", metric_width(&f->required[i]),
+				 find_figure_text(figure, &f->required[i],
+						  p->figures[i]));
+	if (find_trains(f) || f->job->phase == PHASE_IO)
+		put_rate(out, f, p->sample_bytes_per_sec);
+	if (find_trains(f))
+		put_training(out, p);
+	buf_add(out, p->holds ? "   pass   " : "   fail   ");
+	if (find_is_hidden(f, p))
+		buf_addf(out, "readers bring %.0f%%  ", p->supply_percent);
+	/* Without storage a verdict is about the host, or about its model. */
+	if (!verdict_without_storage(f->job) &&
+	    (!p->holds || strcmp(p->verdict, "memory") == 0))
+		put_verdict(out, p);
+	if (p->cut_short)
+		buf_addf(out, "%sended early",
+			 out->s[out->len - 1] == ' ' ? "" : ", ");
+}
+
+static void print_line(FILE *to, const struct buf *line)
+{
+	size_t len = line->len;
+	while (len && line->s[len - 1] == ' ')
+		len--;
+	struct buf whole = { 0 };
+	buf_addn(&whole, buf_str(line), len);
+	buf_addc(&whole, '\n');
+	text_print(to, &whole);
+	buf_fini(&whole);
+	fflush(to);
+}
+
+/* The first one shows how large rates are. */
+static void choose_unit(struct find_max *f, const struct metrics_probe *p)
+{
+	struct buf out = { 0 };
+	f->unit = show_rate_unit(p->sample_bytes_per_sec);
+	if (!f->table)
+		return;
+	buf_addc(&out, '\n');
+	put_columns(&out, f);
+	text_print(f->table, &out);
+	buf_fini(&out);
+}
+
+void find_text_head(struct find_max *f)
+{
+	struct buf out = { 0 };
+	buf_addf(&out, "%s: most %s with ", f->job->name, f->option->name);
+	put_requirement(&out, f);
+	buf_add(&out, "\n");
+	text_print(f->table, &out);
+	fflush(f->table);
+	buf_fini(&out);
+}
+
+void find_text_probe(struct find_max *f, const struct metrics_probe *p)
+{
+	struct buf line = { 0 };
+	char number[24];
+	if (!f->unit.name)
+		choose_unit(f, p);
+	if (!f->table)
+		return;
+	snprintf(number, sizeof(number), "%zu", f->probe_count);
+	buf_addf(&line, "%5s  %*" PRIu64, p->full ? "full" : number,
+		 option_width(f), p->value);
+	if (p->possible)
+		put_row(&line, f, p);
+	else
+		buf_addf(&line, "  %s: %s",
+			 f->err.code ? "failed" : "not possible", p->error);
+	print_line(f->table, &line);
+	buf_fini(&line);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_max_text.c - the answer of --find-max, and what it rests on. */
+#include "ask/find_max.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/text_block.h"
+#include "report/verdict.h"
+
+#define INDENT 10
+
+/* "5 x h100", "read_threads=5" */
+static void put_value(struct buf *out, const struct find_max *f, uint64_t n)
+{
+	char text[SHOW_ACCELERATORS_BYTES];
+	if (find_counts_accelerators(f))
+		buf_add(out, show_accelerators(text, n, f->job->accelerator));
+	else
+		buf_addf(out, "%s=%" PRIu64, f->option->name, n);
+}
+
+static void put_figure(struct buf *out, const struct find_max *f,
+		       const struct metrics_probe *p)
+{
+	char rate[UNITS_TEXT_BYTES], text[FIND_FIGURE_BYTES];
+	for (unsigned i = 0; i < f->required_count; i++) {
+		const struct requirement *q = &f->required[i];
+		if (i)
+			buf_add(out, ", ");
+		if (find_is_au(q))
+			buf_addf(out, "%s AU",
+				 find_au_text(text, p->figures[i]));
+		else
+			buf_addf(out, "%s %s", q->metric,
+				 find_figure_text(text, q, p->figures[i]));
+	}
+	if (!isnan(p->sample_bytes_per_sec))
+		buf_addf(out, ", %s",
+			 show_rate(rate, &f->unit, p->sample_bytes_per_sec));
+}
+
+/* Of the runs of a value the last one of the longest kind. */
+static const struct metrics_probe *probe_of(const struct find_max *f,
+					    uint64_t value)
+{
+	const struct metrics_probe *found = NULL;
+	for (size_t i = 0; i < f->probe_count; i++) {
+		const struct metrics_probe *p = &f->probes[i];
+		if (p->value == value && (!found || p->full >= found->full))
+			found = p;
+	}
+	return found;
+}
+
+static const char *ordinal(uint64_t n)
+{
+	if (n / 10 % 10 == 1)
+		return "th";
+	return n % 10 == 1   ? "st"
+	       : n % 10 == 2 ? "nd"
+	       : n % 10 == 3 ? "rd"
+			     : "th";
+}
+
+static void put_neighbour(struct buf *out, const struct find_max *f,
+			  uint64_t value)
+{
+	char au[UNITS_TEXT_BYTES];
+	const struct metrics_probe *p = probe_of(f, value);
+	if (!p)
+		return;
+	buf_add(out, ". ");
+	if (find_counts_accelerators(f))
+		buf_addf(out, "The %" PRIu64 "%s ", value, ordinal(value));
+	else
+		buf_addf(out, "%s=%" PRIu64 " ", f->option->name, value);
+	if (!p->possible) {
+		buf_add(out, "is not possible");
+		return;
+	}
+	if (f->required_count == 1 && find_is_au(&f->required[0])) {
+		buf_addf(out, "reached %s", find_au_text(au, p->au_percent));
+		if (find_is_hidden(f, p))
+			buf_addf(out, ", but readers bring only %.0f%%",
+				 p->supply_percent);
+		return;
+	}
+	buf_add(out, "had ");
+	put_figure(out, f, p);
+}
+
+static void put_hidden(struct buf *out, const struct find_max *f)
+{
+	const struct metrics_probe *p =
+		f->answer.is_limited ? probe_of(f, f->answer.limited_by) : NULL;
+	if (!p || !find_is_hidden(f, p))
+		return;
+	buf_addf(out,
+		 "epochs are short: most of one is read before its first "
+		 "step, which AU leaves out. Readers that never idle "
+		 "would bring %.0f%% of what ",
+		 p->supply_percent);
+	put_value(out, f, p->value);
+	buf_add(out, " need; num_files= makes epochs longer");
+}
+
+static void put_known(struct buf *out, const struct find_max *f,
+		      const char *before)
+{
+	const struct search_answer *a = &f->answer;
+	const struct metrics_probe *p = probe_of(f, a->value);
+	buf_add(out, before);
+	put_value(out, f, a->value);
+	if (p) {
+		buf_add(out, " (");
+		put_figure(out, f, p);
+		buf_addc(out, ')');
+	}
+	if (a->is_limited)
+		put_neighbour(out, f, a->limited_by);
+}
+
+/* "5 or 6 x h100: full runs of 6 gave 88.9, 90.6 and 89.7% (noise 1.9%)" */
+static void put_unsure(struct buf *out, const struct find_max *f)
+{
+	const struct search_answer *a = &f->answer;
+	const struct search_trial *t =
+		search_find(&f->search, a->at_most, true);
+	char noise[UNITS_TEXT_BYTES];
+	const char *word = a->at_most > a->value + 1 ? "to" : "or";
+	if (!a->found) {
+		buf_add(out, "none or ");
+		put_value(out, f, a->at_most);
+	} else if (find_counts_accelerators(f)) {
+		buf_addf(out, "%" PRIu64 " %s ", a->value, word);
+		put_value(out, f, a->at_most);
+	} else {
+		put_value(out, f, a->value);
+		buf_addf(out, " %s %" PRIu64, word, a->at_most);
+	}
+	buf_addf(out, ": %u full runs of %" PRIu64 " were by", t ? t->runs : 0,
+		 a->at_most);
+	for (unsigned i = 0; t && i < t->runs; i++)
+		buf_addf(out, "%s%+.1f",
+			 i == 0            ? " "
+			 : i + 1 < t->runs ? ", "
+					   : " and ",
+			 100 * t->margins[i]);
+	buf_addf(out, "%% off what is required (noise %s%%)",
+		 units_sig4(noise, 100 * search_noise(&f->search)));
+}
+
+/* "One needs 2.66 GiB/s for 90%, storage gave 2.11" */
+static void put_need(struct buf *out, const struct find_max *f,
+		     const struct find_side *s, const char *verb)
+{
+	char need[UNITS_TEXT_BYTES];
+	double au = find_au_limit(f);
+	if (isnan(au) || !(s->demand_bytes_per_sec > 0))
+		return;
+	buf_addf(out, "%s %s for %g%%", verb,
+		 show_rate(need, &f->unit, s->demand_bytes_per_sec * au / 100),
+		 au);
+}
+
+static void put_none(struct buf *out, const struct find_max *f)
+{
+	char rate[UNITS_TEXT_BYTES];
+	const struct find_side *s = &f->missed;
+	const struct metrics_probe *p = probe_of(f, s->value);
+	if (!p) {
+		buf_add(out, "none was found");
+		return;
+	}
+	buf_add(out, "none: ");
+	put_value(out, f, s->value);
+	buf_add(out, p->possible ? " gave " : " could not run");
+	put_figure(out, f, p);
+	if (find_counts_accelerators(f) && s->demand_bytes_per_sec > 0 &&
+	    !isnan(find_au_limit(f))) {
+		buf_add(out, s->value == 1 ? ". One" : ". They");
+		put_need(out, f, s, s->value == 1 ? " needs" : " need");
+		buf_addf(out, ", got %s",
+			 show_rate(rate, &f->unit, s->bytes_per_sec));
+	}
+}
+
+static bool is_limit(const struct find_max *f, const char *name)
+{
+	return f->limit && strcmp(f->limit, name) == 0;
+}
+
+static void put_answer(struct buf *out, const struct find_max *f)
+{
+	const struct search_answer *a = &f->answer;
+	if (a->at_most > a->value)
+		put_unsure(out, f);
+	else if (!a->found && (f->interrupted || f->err.code))
+		buf_add(out, "not known: the search did not come that far");
+	else if (!a->found)
+		put_none(out, f);
+	else if (f->interrupted || f->err.code || !a->is_limited)
+		put_known(out, f, "at least ");
+	else if (is_limit(f, "host"))
+		put_known(out, f,
+			  "not reached: the host, not the storage, is the "
+			  "limit. At least ");
+	else
+		put_known(out, f, "");
+}
+
+/* What the failed side asks for and got. */
+static void put_storage_limit(struct buf *out, const struct find_max *f)
+{
+	char rate[UNITS_TEXT_BYTES];
+	const struct find_side *s = &f->missed;
+	buf_add(out, verdict_without_storage(f->job)
+			     ? "the storage that ioengine=null plays"
+			     : "storage");
+	if (isnan(s->bytes_per_sec))
+		return;
+	buf_addf(out, ", at about %s",
+		 show_rate(rate, &f->unit, s->bytes_per_sec));
+	if (find_counts_accelerators(f) && s->demand_bytes_per_sec > 0 &&
+	    !isnan(find_au_limit(f))) {
+		buf_add(out, ": ");
+		put_value(out, f, s->value);
+		put_need(out, f, s, s->value == 1 ? " needs" : " need");
+	}
+}
+
+static void put_limit(struct buf *out, const struct find_max *f)
+{
+	const struct search_answer *a = &f->answer;
+	const struct metrics_probe *p =
+		a->is_limited ? probe_of(f, a->limited_by) : NULL;
+	if (is_limit(f, "not possible"))
+		buf_addf(out, "%" PRIu64 " is not possible: %s", a->limited_by,
+			 p ? p->error : "");
+	else if (is_limit(f, "option"))
+		buf_addf(out,
+			 "not found: %" PRIu64 " is the most that %s can "
+			 "be",
+			 f->search.most, f->option->name);
+	else if (is_limit(f, "storage"))
+		put_storage_limit(out, f);
+	else if (is_limit(f, "host"))
+		buf_add(out, "this host; what storage could feed was not "
+			     "found");
+	else if (f->limit && f->missed.headline)
+		buf_addf(out, "%s: %s", f->limit, f->missed.headline);
+}
+
+static void put_host(struct buf *out, const struct find_max *f)
+{
+	char au[UNITS_TEXT_BYTES];
+	if (isnan(f->without_storage))
+		return;
+	buf_addf(out, "%s: with storage taken away, ",
+		 is_limit(f, "host") ? "the limit" : "not the limit");
+	put_value(out, f, f->answer.limited_by);
+	buf_addf(out, " reach%s %s here",
+		 f->answer.limited_by == 1 || !find_counts_accelerators(f)
+			 ? "es"
+			 : "",
+		 find_au_text(au, f->without_storage));
+}
+
+static void put_sure(struct buf *out, const struct find_max *f)
+{
+	const struct find_side *s = f->held.value ? &f->held : &f->missed;
+	bool is_confirmed = search_is_confirmed(&f->search);
+	if (!is_confirmed) {
+		buf_add(out, "no: not confirmed by full runs");
+		return;
+	}
+	buf_add(out, f->held.value && f->missed.value ? "each side confirmed "
+							"by a full run"
+						      : "confirmed by a full "
+							"run");
+	if (find_trains(f) && s->epochs && !s->is_cut)
+		buf_addf(out, " of %" PRIu64 " epoch%s", s->epochs,
+			 s->epochs == 1 ? "" : "s");
+	if (!isnan(s->epochs_differ))
+		buf_addf(out, "; epochs differ by %.1f points of AU",
+			 s->epochs_differ);
+	if (!f->missed.is_cut)
+		return;
+	if (f->held.value)
+		buf_addf(out, "; that of %" PRIu64, f->missed.value);
+	else
+		buf_add(out, ", which");
+	buf_addf(out, " ended when %g%% was out of reach", find_au_limit(f));
+}
+
+/* "with 5: volumes 99.1% AU, checkpoints 31.2 MiB/s; with 6: ..." */
+static void put_beside(struct buf *out, const struct find_max *f)
+{
+	const struct find_side *const sides[] = { &f->held, &f->missed };
+	for (size_t i = 0; i < 2; i++)
+		if (sides[i]->beside)
+			buf_addf(out, "%swith %" PRIu64 ": %s",
+				 out->len ? "; " : "", sides[i]->value,
+				 sides[i]->beside);
+}
+
+static void put_memory(struct buf *out, const struct find_max *f)
+{
+	char percent[UNITS_TEXT_BYTES];
+	const struct find_side *s = f->held.value ? &f->held : &f->missed;
+	if (strcmp(s->verdict, "memory") != 0)
+		return;
+	buf_add(out, "NOT A STORAGE RESULT: ");
+	if (isnan(s->memory_percent))
+		buf_add(out, s->headline);
+	else
+		buf_addf(out,
+			 "%s of the bytes came from this host's page cache; "
+			 "use %sdirect=1",
+			 show_percent(percent, s->memory_percent),
+			 find_trains(f) ? "--dataset_ratio=5, "
+					  "invalidate=epoch or "
+					: "");
+}
+
+typedef void part(struct buf *out, const struct find_max *f);
+
+static void put_part(struct buf *out, const char *label, part *what,
+		     const struct find_max *f)
+{
+	struct buf text = { 0 };
+	what(&text, f);
+	if (text.len)
+		text_put(out, label, INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+void find_text_answer(const struct find_max *f, FILE *to, bool quiet)
+{
+	struct buf out = { 0 };
+	if (quiet) {
+		buf_addf(&out, "%s: ", f->job->name);
+		put_answer(&out, f);
+		buf_addc(&out, '\n');
+	} else {
+		buf_addc(&out, '\n');
+		put_part(&out, "ANSWER", put_answer, f);
+		put_part(&out, "limit", put_limit, f);
+		put_part(&out, "host", put_host, f);
+		put_part(&out, "beside", put_beside, f);
+		put_part(&out, "sure", put_sure, f);
+		put_part(&out, "but", put_hidden, f);
+		put_part(&out, "but", put_memory, f);
+		find_text_mlperf(&out, f);
+	}
+	text_print(to, &out);
+	fflush(to);
+	buf_fini(&out);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mlperf_rules.c - see mlperf_rules.h. */
+#include "ask/mlperf_rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/dist.h"
+
+/* clang-format off */
+static const struct mlperf_workload workloads[] = {
+	{ "unet3d",    true, true, true, 90, 0 },
+	{ "resnet50",  true, true, true, 90, 0 },
+	{ "cosmoflow", true, true, true, 70, 0 },
+	{ "llama3-8b-checkpoint",   false, false, true, 0, 8 },
+	{ "llama3-70b-checkpoint",  false, false, true, 0, 64 },
+	{ "llama3-405b-checkpoint", false, false, true, 0, 512 },
+	{ "llama3-1t-checkpoint",   false, false, true, 0, 1024 },
+	{ 0 },
+};
+
+static const char *const accelerators[] = { "a100", "h100", NULL };
+
+/* Theirs: dataset.num_files_train, num_subfolders_train, data_folder,
+ * reader.read_threads, computation_threads, transfer_size, prefetch_size,
+ * odirect, checkpoint.checkpoint_folder, storage.storage_root. How a dataset's
+ * size is chosen does not matter: it has a rule of its own. */
+static const char *const of_trainings[] = {
+	"num_files", "dataset_ratio", "scale", "subfolders", "directory",
+	"read_threads", "decode_threads", "bs", "checkpoint_directory",
+	"accelerator", "accelerators", "epochs", "hold_samples", NULL,
+};
+
+/* Number of hosts, and folder. */
+static const char *const of_checkpoints[] = {
+	"directory", "checkpoint_directory", "checkpoint_ranks",
+	"checkpoint_keep", "checkpoints", "checkpoint_fsync", "ranks",
+	"verify", NULL,
+};
+
+/* What is run stays what it is: where and when, and how it is reported; and
+ * what only takes caches away. */
+static const char *const neutral[] = {
+	"startdelay", "stonewall", "randseed", "cpus_allowed",
+	"numa_cpu_nodes", "numa", "kb_base", "mem", "percentile_list",
+	"group_reporting", "target_au", "guess", "buffered", "invalidate",
+	"drop_caches", "memory_limit", "memory_limit_required", NULL,
+};
+
+static const char *const of_open[] = {
+	"format", "samples_per_file", "loader", NULL,
+};
+/* clang-format on */
+
+static bool is_listed(const char *const *list, const char *name)
+{
+	for (; *list; list++)
+		if (strcmp(*list, name) == 0)
+			return true;
+	return false;
+}
+
+/* Is it NAME.job, in whatever folder, with a line behind it or not? */
+static bool is_file_of(const char *path, const char *name)
+{
+	char file[64];
+	size_t len = (size_t)snprintf(file, sizeof(file), "%s.job", name);
+	for (const char *at = path; at && (at = strstr(at, file)); at++)
+		if ((at == path || at[-1] == '/') &&
+		    (at[len] == '\0' || at[len] == ':'))
+			return true;
+	return false;
+}
+
+/* Where the phase was said: "/jobs/unet3d.job:17 [unet3d]". */
+static const char *origin_of_phase(const struct job *j)
+{
+	size_t i = 0;
+	while (strcmp(job_fields[i].name, "phase") != 0)
+		i++;
+	return j->origins[i].how;
+}
+
+/* DLIO's unet3d saves its model while it trains, so these have a rule. */
+static bool is_of_training_saves(const struct mlperf_workload *w,
+				 const struct mlgen_field *f)
+{
+	return strcmp(w->name, "unet3d") == 0 &&
+	       (strcmp(f->group, "Model") == 0 ||
+		strcmp(f->group, "Checkpoint") == 0);
+}
+
+const char *mlperf_version(int check)
+{
+	return check == CHECK_MLPERF_V1 ? "v1.0" : "v2.0";
+}
+
+const struct mlperf_workload *mlperf_find_workload(const struct job *j)
+{
+	bool is_training = j->phase == PHASE_TRAIN;
+	if (!is_training && j->phase != PHASE_CHECKPOINT &&
+	    j->phase != PHASE_RESTORE)
+		return NULL;
+	for (const struct mlperf_workload *w = workloads; w->name; w++)
+		if (w->is_training == is_training &&
+		    (strcmp(j->name, w->name) == 0 ||
+		     is_file_of(j->at.file, w->name) ||
+		     is_file_of(origin_of_phase(j), w->name)))
+			return w;
+	return NULL;
+}
+
+bool mlperf_has_workload(const struct mlperf_workload *w, int check)
+{
+	return check == CHECK_MLPERF_V1 ? w->has_v1 : w->has_v2;
+}
+
+bool mlperf_has_accelerator(const char *name)
+{
+	return name && is_listed(accelerators, name);
+}
+
+void mlperf_need(struct mlperf_need *n, const struct job *j,
+		 double sample_bytes, uint64_t hosts, uint64_t memory_bytes)
+{
+	double per_file = (double)j->samples_per_file;
+	n->sample_bytes = sample_bytes;
+	n->steps_samples = (double)MLPERF_STEPS * (double)j->batch_size *
+			   (double)j->accelerators * (double)hosts;
+	n->memory_samples = ceil((double)MLPERF_MEMORIES * (double)hosts *
+				 (double)memory_bytes / sample_bytes);
+	n->samples = fmax(n->steps_samples, n->memory_samples);
+	n->files = ceil(n->samples / per_file);
+	n->bytes = n->files * per_file * sample_bytes;
+	n->steps_passes = floor(n->steps_samples / per_file) * per_file;
+	n->memory_passes =
+		floor((double)MLPERF_MEMORIES * (double)hosts *
+		      (double)memory_bytes / (sample_bytes * per_file)) *
+		per_file;
+}
+
+bool mlperf_is_closed_option(const struct mlperf_workload *w, int check,
+			     const struct job *j, const struct mlgen_field *f)
+{
+	if (is_listed(neutral, f->name))
+		return true;
+	/* The shipped jobs of checkpoints have plain requests; DLIO has none of
+	 * them. */
+	if (strcmp(f->name, "access") == 0)
+		return j->access == ACCESS_FRAMEWORK;
+	if (!w->is_training)
+		return is_listed(of_checkpoints, f->name);
+	/* reader.odirect, allowed since v2.0 */
+	if (strcmp(f->name, "direct") == 0)
+		return check != CHECK_MLPERF_V1 &&
+		       strcmp(w->name, "unet3d") == 0;
+	if (strcmp(f->name, "prefetch") == 0)
+		return j->prefetch <= MLPERF_PREFETCH;
+	return is_listed(of_trainings, f->name) || is_of_training_saves(w, f);
+}
+
+bool mlperf_is_open_option(const struct mlgen_field *f)
+{
+	return is_listed(of_open, f->name);
+}
