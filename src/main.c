@@ -11,6 +11,7 @@
 
 #include "ask/ask.h"
 #include "ask/ceiling.h"
+#include "ask/mlperf_check.h"
 #include "ask/probe.h"
 #include "ask/require.h"
 #include "base/clock.h"
@@ -21,6 +22,7 @@
 #include "io/host.h"
 #include "job/help.h"
 #include "job/jobset.h"
+#include "report/dlio_summary.h"
 #include "report/json.h"
 #include "report/listjobs.h"
 #include "report/output.h"
@@ -123,6 +125,13 @@ static int open_outputs(struct program *p, struct mlgen_err *err)
 	return rc;
 }
 
+static int check_format(struct program *p, struct mlgen_err *err)
+{
+	return p->set.settings.output_format == OUTPUT_DLIO
+		       ? dlio_summary_check(&p->set, err)
+		       : 0;
+}
+
 static int close_outputs(struct program *p)
 {
 	struct mlgen_err err = { 0 };
@@ -144,6 +153,8 @@ static void write_text(struct program *p, struct run_result *result,
 		text_report(p->text.to, result, set->quiet);
 	for (size_t i = 0; plans && i < p->set.count; i++)
 		plan_text(p->text.to, &plans[i]);
+	if (set->check != CHECK_NONE)
+		mlperf_check(p->text.to, &p->ask, plans ? NULL : result);
 }
 
 static int write_reports(struct program *p, struct run_result *result,
@@ -151,14 +162,26 @@ static int write_reports(struct program *p, struct run_result *result,
 {
 	int format = p->set.settings.output_format;
 	int rc = 0;
+	if (p->set.settings.check != CHECK_NONE && !plans)
+		mlperf_fill(result, &p->ask);
 	if (p->json.to)
 		json_report(p->json.to, result, &p->set, plans);
 	if (format == OUTPUT_TEXT)
 		write_text(p, result, plans);
+	else if (format == OUTPUT_DLIO)
+		rc = dlio_summary(p->text.to, result, &p->set);
 	else
 		json_report(p->text.to, result, &p->set, plans);
 	int status = close_outputs(p);
 	return rc < 0 ? EXIT_FAILED : status;
+}
+
+static void check_plans(struct program *p, struct plan_report *plans)
+{
+	for (size_t i = 0; i < p->set.count; i++)
+		if (p->set.settings.check != CHECK_NONE)
+			mlperf_plan(&plans[i].mlperf_check, plans[i].job,
+				    &p->ask);
 }
 
 static int dry_run(struct program *p)
@@ -167,10 +190,12 @@ static int dry_run(struct program *p)
 	struct run_result none = { .host = p->host };
 	struct plan_report *plans = mem_array(p->set.count, sizeof(*plans));
 	int status;
-	if (plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
+	if (check_format(p, &err) < 0 ||
+	    plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
 	    open_outputs(p, &err) < 0) {
 		status = usage(&err);
 	} else {
+		check_plans(p, plans);
 		status = write_reports(p, &none, plans);
 	}
 	for (size_t i = 0; i < p->set.count; i++)
@@ -241,7 +266,7 @@ static int set_up_and_run(struct program *p)
 	int status;
 	struct clock *clock = clock_new_real();
 	struct run_config cfg = probe_config(&p->set, &p->host, clock);
-	if (run_new(&run, &cfg, &err) < 0 ||
+	if (check_format(p, &err) < 0 || run_new(&run, &cfg, &err) < 0 ||
 	    open_outputs(p, &err) < 0)
 		status = usage(&err);
 	else
@@ -264,12 +289,15 @@ static question *question_of_files(const struct settings *set)
 	return set->table                   ? ask_table
 	       : set->compare               ? ask_compare
 	       : set->merge                 ? ask_merge
+	       : set->check != CHECK_NONE   ? ask_check
 					    : NULL;
 }
 
 static question *question_of_jobs(const struct settings *set)
 {
-	return set->find_max ? ask_find_max : NULL;
+	return set->datasize   ? ask_datasize
+	       : set->find_max ? ask_find_max
+			       : NULL;
 }
 
 static int put(struct program *p, question *q)
@@ -320,7 +348,7 @@ static int run_program(struct program *p, int argc, char **argv)
 		help_showjob(stdout, &p->set);
 	if (set->showjob || set->parse_only)
 		return EXIT_RAN;
-	if (set->dry_run)
+	if (set->dry_run && !set->datasize)
 		return dry_run(p);
 	q = question_of_jobs(set);
 	return q ? put(p, q) : set_up_and_run(p);

@@ -8,6 +8,7 @@ static const struct mlgen_choice formats[] = {
 	{ "json", OUTPUT_JSON, "one JSON document" },
 	{ "normal", OUTPUT_TEXT, "as text" },
 	{ "fio-json", OUTPUT_FIO_JSON, "as json, with the key 'fio version' that some readers demand" },
+	{ "dlio", OUTPUT_DLIO, "the keys of the summary.json that DLIO writes" },
 	{ "csv", OUTPUT_CSV, "with --table: comma-separated values" },
 	{ "json+", OUTPUT_JSON, "as json, which has all of fio's json+" },
 	{ 0 },
@@ -25,6 +26,13 @@ static const struct mlgen_choice etas[] = {
 	{ "auto", ETA_AUTO, "a status line on a terminal" },
 	{ "always", ETA_ALWAYS, "a status line in any case" },
 	{ "never", ETA_NEVER, "none" },
+	{ 0 },
+};
+
+static const struct mlgen_choice checks[] = {
+	{ "none", CHECK_NONE, "no rules" },
+	{ "mlperf-v1", CHECK_MLPERF_V1, "those of MLPerf Storage v1.0" },
+	{ "mlperf-v2", CHECK_MLPERF_V2, "those of MLPerf Storage v2.0" },
 	{ 0 },
 };
 
@@ -87,6 +95,15 @@ const struct mlgen_field settings_fields[] = {
 		  "--JOB.find-max=OPTION varies it for one job while the others run." },
 	{ "ceiling", MLGEN_F_ENUM(struct settings, ceiling, ceilings), .def = "auto", .group = "Questions",
 	  .help = "Run the job without storage, and from memory, too: what this host could reach at best." },
+	{ "datasize", MLGEN_F_BOOL(struct settings, datasize), .def = "0", .group = "Questions",
+	  .help = "Print how large the dataset has to be for MLPerf Storage, and the command line to use." },
+	{ "memory", MLGEN_F_SIZE(struct settings, memory_bytes), .def = "0", .unit = "bytes", .group = "Questions",
+	  .help = "With --datasize and --check: memory of a host, if it is not this one." },
+	{ "hosts", MLGEN_F_U64(struct settings, hosts), .def = "1", .min = 1, .max = 65536, .group = "Questions",
+	  .help = "With --datasize and --check: number of hosts, each with the accelerators of the job." },
+	{ "check", MLGEN_F_ENUM(struct settings, check, checks), .def = "none", .group = "Questions",
+	  .help = "Say rule by rule whether the run, or the plan of --dry-run, would be valid; the exit status stays that of the run.\n"
+		  "Of JSON documents of runs in place of a job (--check=mlperf-v2 r*.json): whether they make a result together; the status is 3 if not." },
 	{ "table", MLGEN_F_STR(struct settings, table), .group = "Questions",
 	  .help = "Print figures of the JSON documents that are named, a row for each job: keys with commas between them.\n"
 		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file.\n"

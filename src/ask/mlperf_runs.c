@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mlperf_runs.c - MLPerf Storage's rule of repetitions: so many runs, so far apart. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "ask/mlperf_inside.h"
+#include "base/units.h"
+
+bool mlperf_is_v1(const struct mlperf_subject *s)
+{
+	return s->ask->set->settings.check == CHECK_MLPERF_V1;
+}
+
+const struct mlperf_window *mlperf_window(const struct mlperf_subject *s)
+{
+	const struct mlperf_result *m = &s->result->ml.mlperf;
+	return mlperf_is_v1(s) ? &m->v1_0 : &m->v2_0;
+}
+
+double mlperf_rate(const struct mlperf_subject *s)
+{
+	if (!s->run)
+		return (double)NAN;
+	if (s->result->kind == RESULT_TRAIN)
+		return mlperf_window(s)
+			->train_throughput_mean_samples_per_second;
+	return s->result->kind == RESULT_CHECKPOINT
+		       ? job_result_checkpoints(s->result)->bytes_per_sec
+		       : (double)NAN;
+}
+
+/* The runs that count. */
+struct runs {
+	unsigned count; /* of those with a rate */
+	double least, most, sum;
+};
+
+/* Hosts that ran together are one run. */
+static struct runs count_runs(const struct mlperf_group *g)
+{
+	struct runs runs = { 0 };
+	for (unsigned turn = g->warm_ups; turn < g->turns; turn++) {
+		double rate = 0;
+		for (size_t i = 0; i < g->count; i++)
+			if (g->of[i].turn == turn)
+				rate += mlperf_rate(&g->of[i]);
+		if (isnan(rate))
+			continue;
+		runs.least = runs.count ? fmin(runs.least, rate) : rate;
+		runs.most = fmax(runs.most, rate);
+		runs.sum += rate;
+		runs.count++;
+	}
+	return runs;
+}
+
+/* v2.0: the storage must not have seen the order before. Of a saved checkpoint
+ * nothing is random. */
+static const struct mlperf_subject *find_double(const struct mlperf_group *g)
+{
+	if (mlperf_is_v1(&g->of[0]) || g->of[0].job->phase != PHASE_TRAIN)
+		return NULL;
+	for (size_t i = 0; i < g->count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (g->of[i].turn != g->of[k].turn &&
+			    g->of[i].job->randseed == g->of[k].job->randseed)
+				return &g->of[i];
+	return NULL;
+}
+
+static void add_mean(struct buf *text, const struct mlperf_subject *s,
+		     double mean)
+{
+	if (s->job->phase == PHASE_TRAIN)
+		buf_addf(text, "mean %.2f samples/s", mean);
+	else
+		buf_addf(text, "mean %.2f GiB/s", mean / (1 << 30));
+}
+
+/* Their text asks for one since v2.0, and for trainings only. */
+static bool needs_warm_up(const struct mlperf_subject *s)
+{
+	return !mlperf_is_v1(s) && s->job->phase == PHASE_TRAIN;
+}
+
+static void add_wanted(struct buf *text, const struct mlperf_subject *s)
+{
+	buf_addf(text, "a result is the mean of %d", MLPERF_RUNS);
+	if (needs_warm_up(s))
+		buf_add(text, " behind one to warm up, each with another "
+			      "--randseed");
+}
+
+static enum mlperf_state say_few(const struct mlperf_subject *s,
+				 struct buf *text)
+{
+	buf_add(text, "one run; ");
+	add_wanted(text, s);
+	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json",
+		 mlperf_is_v1(s) ? "v1" : "v2", !needs_warm_up(s), MLPERF_RUNS);
+	return MLPERF_UNCHECKED;
+}
+
+static bool is_short_of_hosts(const struct mlperf_group *g, unsigned *parts)
+{
+	for (unsigned turn = 0; turn < g->turns; turn++) {
+		*parts = 0;
+		for (size_t i = 0; i < g->count; i++)
+			*parts += g->of[i].turn == turn;
+		if (*parts != g->of[0].hosts)
+			return true;
+	}
+	return false;
+}
+
+static enum mlperf_state judge(const struct mlperf_subject *s,
+			       const struct runs *runs, struct buf *text)
+{
+	const struct mlperf_group *g = s->group;
+	const struct mlperf_subject *twice = find_double(g);
+	double mean = runs->sum / runs->count;
+	double spread = 100 * (runs->most - runs->least) / mean;
+	unsigned parts;
+	buf_addf(text, "%u runs within %.1f%%%s, ", runs->count, spread,
+		 g->warm_ups ? ", without the first, which warmed up" : "");
+	add_mean(text, s, mean);
+	if (spread > MLPERF_SPREAD)
+		buf_addf(text, "; the rules ask for %d%%", MLPERF_SPREAD);
+	if (twice)
+		buf_addf(text,
+			 "; randseed=%" PRIu64 " twice, each run asks for "
+			 "another",
+			 twice->job->randseed);
+	if (twice || spread > MLPERF_SPREAD)
+		return MLPERF_BROKEN;
+	if (is_short_of_hosts(g, &parts)) {
+		buf_addf(text,
+			 "; %u of %" PRIu64 " hosts in one of them: name the "
+			 "documents of all hosts",
+			 parts, s->hosts);
+		return MLPERF_UNCHECKED;
+	}
+	if (runs->count >= MLPERF_RUNS && (g->warm_ups || !needs_warm_up(s)))
+		return MLPERF_OK;
+	buf_add(text, "; ");
+	add_wanted(text, s);
+	return MLPERF_UNCHECKED;
+}
+
+enum mlperf_state mlperf_check_runs(const struct mlperf_subject *s,
+				    struct buf *text)
+{
+	if (!s->workload)
+		return MLPERF_NONE;
+	struct runs runs = count_runs(s->group);
+	return runs.count < 2 ? say_few(s, text) : judge(s, &runs, text);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dlio_summary.c - see dlio_summary.h. */
+#include "report/dlio_summary.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "base/log.h"
+
+#define DUMP_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
+
+#define GIB ((double)(1u << 30))
+#define MIB ((double)(1u << 20))
+
+/* What DLIO compares with where a job names no target (metric.au). */
+#define DEFAULT_AU 90
+
+/* The jobs that the summary is of; NULL = there is none. */
+struct subject {
+	const struct job_result *training, *save, *restore;
+	bool is_v1;
+};
+
+static json_t *real(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static void set_real(json_t *o, const char *key, double v)
+{
+	json_object_set_new(o, key, real(v));
+}
+
+static void set_count(json_t *o, const char *key, uint64_t n)
+{
+	json_object_set_new(o, key, json_integer((json_int_t)n));
+}
+
+/* Of bytes that may be no UTF-8. */
+static void set_text(json_t *o, const char *key, const char *text)
+{
+	json_t *value = json_string(text);
+	json_object_set_new(o, key, value ? value : json_string("?"));
+}
+
+/* ---- a series: its list, mean and population deviation ---- */
+
+struct series {
+	json_t *list;
+	double sum, sum_squares;
+	size_t n;
+};
+
+static struct series series_new(void)
+{
+	return (struct series){ .list = json_array() };
+}
+
+static void series_add(struct series *s, double v)
+{
+	if (isnan(v))
+		return;
+	json_array_append_new(s->list, real(v));
+	s->sum += v;
+	s->sum_squares += v * v;
+	s->n++;
+}
+
+static double series_mean(const struct series *s)
+{
+	return s->n ? s->sum / (double)s->n : (double)NAN;
+}
+
+static double series_stdev(const struct series *s)
+{
+	double mean = series_mean(s);
+	return s->n ? sqrt(fmax(0, s->sum_squares / (double)s->n - mean * mean))
+		    : (double)NAN;
+}
+
+/* ---- what DLIO says of the run and its host ---- */
+
+/* "2026-11-21T09:12:40.123000", local time. */
+static void set_time(json_t *o, const char *key, uint64_t ms)
+{
+	char date[32], text[64];
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+	localtime_r(&seconds, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%06u", date,
+		 (unsigned)(ms % 1000) * 1000);
+	set_text(o, key, text);
+}
+
+static uint64_t elapsed_ms(const struct run_result *r)
+{
+	double most = 0;
+	for (size_t i = 0; i < r->job_count; i++)
+		most = fmax(most, r->jobs[i].elapsed_seconds);
+	return (uint64_t)(most * 1e3);
+}
+
+static char *trimmed(char *s)
+{
+	s += strspn(s, " \t");
+	size_t len = strcspn(s, "\n");
+	while (len && strchr(" \t", s[len - 1]))
+		len--;
+	s[len] = '\0';
+	return s;
+}
+
+/* "key : value" lines; of several CPUs the last, as DLIO has it. */
+static void set_lines(json_t *o, const char *key, const char *path)
+{
+	char line[4096];
+	FILE *from = fopen(path, "re");
+	if (!from)
+		return;
+	json_t *values = json_object();
+	while (fgets(line, sizeof(line), from)) {
+		char *colon = strchr(line, ':');
+		if (!colon)
+			continue;
+		*colon = '\0';
+		const char *name = trimmed(line);
+		if (strcmp(name, "processor") != 0)
+			set_text(values, name, trimmed(colon + 1));
+	}
+	fclose(from);
+	json_object_set_new(o, key, values);
+}
+
+static json_t *list_of(json_t *value)
+{
+	json_t *list = json_array();
+	json_array_append_new(list, value);
+	return list;
+}
+
+static void add_host(json_t *o, const struct host *host)
+{
+	struct utsname uts;
+	json_object_set_new(o, "host_memory_GB",
+			    list_of(real((double)host->memory_bytes / GIB)));
+	json_object_set_new(
+		o, "host_cpu_count",
+		list_of(json_integer((json_int_t)host->cpus_online)));
+	if (uname(&uts) == 0)
+		set_text(o, "host_processor_name", uts.machine);
+	set_lines(o, "host_cpuinfo", "/proc/cpuinfo");
+	set_lines(o, "host_meminfo", "/proc/meminfo");
+}
+
+/* ---- the data set ---- */
+
+/* r NULL: checkpoints need none, and DLIO has the keys all the same. */
+static void add_dataset(json_t *o, const struct job_result *r,
+			const struct host *host)
+{
+	const struct dataset *ds = r ? r->dataset : NULL;
+	double bytes =
+		ds ? (double)dataset_samples(ds) * dist_mean(&ds->sample_size)
+		   : 0;
+	set_count(o, "num_files_train", ds ? ds->files : 0);
+	set_count(o, "num_files_eval", r ? r->job->eval_files : 0);
+	set_count(o, "num_samples_per_file", ds ? ds->samples_per_file : 1);
+	set_real(o, "data_size_per_host_GB", bytes / GIB);
+	json_object_set_new(
+		o, "potential_caching",
+		list_of(json_integer((double)host->memory_bytes > bytes)));
+}
+
+/* ---- metric ---- */
+
+/* "train_au_percentage" and its mean and deviation; the list is given away. */
+static void set_series(json_t *o, const char *const keys[3], struct series *s)
+{
+	json_object_set_new(o, keys[0], s->list);
+	set_real(o, keys[1], series_mean(s));
+	set_real(o, keys[2], series_stdev(s));
+}
+
+static double target_of(const struct job *j)
+{
+	return isnan(j->target_au) ? DEFAULT_AU : j->target_au;
+}
+
+static size_t add_training(json_t *metric, const struct subject *s)
+{
+	static const char *const au_keys[] = { "train_au_percentage",
+					       "train_au_mean_percentage",
+					       "train_au_stdev_percentage" };
+	static const char *const rate_keys[] = {
+		"train_throughput_samples_per_second",
+		"train_throughput_mean_samples_per_second",
+		"train_throughput_stdev_samples_per_second"
+	};
+	const struct job_result *r = s->training;
+	const struct mlperf_epoch *epochs = r->ml.mlperf_epochs.items;
+	struct series au = series_new(), rate = series_new();
+	double mb = dist_mean(&r->dataset->sample_size) / MIB;
+	for (size_t i = 0; i < r->ml.mlperf_epochs.count; i++) {
+		series_add(&au, epochs[i].au_percent);
+		series_add(&rate, s->is_v1 ? epochs[i].v1_0_samples_per_sec
+					   : epochs[i].v2_0_samples_per_sec);
+	}
+	set_series(metric, au_keys, &au);
+	set_text(metric, "train_au_meet_expectation",
+		 series_mean(&au) >= target_of(r->job) ? "success" : "fail");
+	set_series(metric, rate_keys, &rate);
+	set_real(metric, "train_io_mean_MB_per_second",
+		 series_mean(&rate) * mb);
+	set_real(metric, "train_io_stdev_MB_per_second",
+		 series_stdev(&rate) * mb);
+	return au.n;
+}
+
+/* All evaluations are one figure here. */
+static void add_eval(json_t *metric, const struct job_result *r)
+{
+	double mb = dist_mean(&r->dataset->sample_size) / MIB;
+	double rate = r->ml.eval.samples_per_sec;
+	if (!r->job->eval_files)
+		return;
+	set_real(metric, "eval_throughput_mean_samples_per_second", rate);
+	set_real(metric, "eval_io_mean_MB_per_second", rate * mb);
+}
+
+/* `keys`: mean and deviation of GiB/s, then of seconds. */
+static void add_checkpoints(json_t *metric, const char *const keys[4],
+			    const struct checkpoints_result *c)
+{
+	const struct checkpoint_result *items = c->items.items;
+	struct series rate = series_new(), seconds = series_new();
+	for (size_t i = 0; i < c->items.count; i++)
+		if (items[i].complete) {
+			series_add(&rate, items[i].bytes_per_sec / GIB);
+			series_add(&seconds, items[i].seconds);
+		}
+	set_real(metric, keys[0], series_mean(&rate));
+	set_real(metric, keys[1], series_stdev(&rate));
+	set_real(metric, keys[2], series_mean(&seconds));
+	set_real(metric, keys[3], series_stdev(&seconds));
+	set_real(metric, "checkpoint_size_GB",
+		 (double)c->bytes_per_checkpoint / GIB);
+	json_decref(rate.list);
+	json_decref(seconds.list);
+}
+
+static void add_saves(json_t *metric, const struct checkpoints_result *c)
+{
+	static const char *const keys[] = {
+		"save_checkpoint_io_mean_GB_per_second",
+		"save_checkpoint_io_stdev_GB_per_second",
+		"save_checkpoint_duration_mean_seconds",
+		"save_checkpoint_duration_stdev_seconds"
+	};
+	if (c->count)
+		add_checkpoints(metric, keys, c);
+}
+
+static void add_restores(json_t *metric, const struct checkpoints_result *c)
+{
+	static const char *const keys[] = {
+		"load_checkpoint_io_mean_GB_per_second",
+		"load_checkpoint_io_stdev_GB_per_second",
+		"load_checkpoint_duration_mean_seconds",
+		"load_checkpoint_duration_stdev_seconds"
+	};
+	if (c->count)
+		add_checkpoints(metric, keys, c);
+}
+
+/* The number of its epochs. */
+static size_t add_metric(json_t *o, const struct subject *s)
+{
+	json_t *metric = json_object();
+	size_t epochs = 0;
+	if (s->training) {
+		epochs = add_training(metric, s);
+		add_eval(metric, s->training);
+		add_saves(metric, &s->training->ml.saves);
+	}
+	if (s->save)
+		add_saves(metric, &s->save->ml.saves);
+	if (s->restore)
+		add_restores(metric, &s->restore->ml.restores);
+	json_object_set_new(o, "metric", metric);
+	return epochs;
+}
+
+/* ---- which jobs ---- */
+
+static bool find(struct subject *s, const struct run_result *r,
+		 const struct jobset *set)
+{
+	*s = (struct subject){ .is_v1 =
+				       set->settings.check == CHECK_MLPERF_V1 };
+	for (size_t i = 0; i < r->job_count; i++) {
+		const struct job_result *j = &r->jobs[i];
+		bool is_restore = j->job->phase == PHASE_RESTORE;
+		const struct job_result **to =
+			j->kind == RESULT_TRAIN        ? &s->training
+			: j->kind != RESULT_CHECKPOINT ? NULL
+			: is_restore                   ? &s->restore
+						       : &s->save;
+		if (to && !*to)
+			*to = j;
+	}
+	if (s->training)
+		s->save = s->restore = NULL;
+	return s->training || s->save || s->restore;
+}
+
+static uint64_t ranks_of(const struct subject *s)
+{
+	if (s->training)
+		return s->training->ml.accelerators;
+	return s->save ? s->save->ml.saves.ranks
+		       : s->restore->ml.restores.ranks;
+}
+
+int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
+{
+	if (set->settings.dry_run)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format=dlio: a dry run has no "
+				  "results; --output-format=json has the plan");
+	for (size_t i = 0; i < set->count; i++) {
+		int phase = set->jobs[i]->phase;
+		if (phase == PHASE_TRAIN || phase == PHASE_CHECKPOINT ||
+		    phase == PHASE_RESTORE)
+			return 0;
+	}
+	return mlgen_fail(err, -EINVAL,
+			  "output-format=dlio: DLIO has a summary of a "
+			  "training, or of checkpoints, and there is none; "
+			  "--output-format=json has all jobs");
+}
+
+int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
+{
+	struct subject s;
+	if (!find(&s, r, set)) {
+		log_error("output-format=dlio: no training and no checkpoint "
+			  "came far enough to have a summary");
+		return -EINVAL;
+	}
+	json_t *o = json_object();
+	set_time(o, "start", r->timestamp_ms);
+	set_count(o, "num_accelerators", ranks_of(&s));
+	set_count(o, "num_hosts", 1);
+	set_text(o, "hostname", r->host.hostname);
+	size_t epochs = add_metric(o, &s);
+	add_dataset(o, s.training, &r->host);
+	add_host(o, &r->host);
+	set_count(o, "epochs", epochs);
+	set_time(o, "end", r->timestamp_ms + elapsed_ms(r));
+	int rc = json_dumpf(o, to, DUMP_FLAGS);
+	json_decref(o);
+	return rc || fputc('\n', to) == EOF ? -EIO : 0;
+}
