@@ -289,6 +289,7 @@ static question *question_of_files(const struct settings *set)
 	return set->table                   ? ask_table
 	       : set->compare               ? ask_compare
 	       : set->merge                 ? ask_merge
+	       : set->import == IMPORT_DLIO ? ask_import_dlio
 	       : set->check != CHECK_NONE   ? ask_check
 					    : NULL;
 }

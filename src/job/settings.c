@@ -36,6 +36,12 @@ static const struct mlgen_choice checks[] = {
 	{ 0 },
 };
 
+static const struct mlgen_choice imports[] = {
+	{ "none", IMPORT_NONE, "nothing" },
+	{ "dlio", IMPORT_DLIO, "a workload of DLIO, as YAML" },
+	{ 0 },
+};
+
 #define NS_PER_S 1e9
 #define NS_PER_DAY (86400 * NS_PER_S)
 
@@ -117,6 +123,8 @@ const struct mlgen_field settings_fields[] = {
 	{ "merge", MLGEN_F_BOOL(struct settings, merge), .def = "0", .group = "Questions",
 	  .help = "Print one report of several clients, or repetitions, from their JSON documents; latencies are merged exactly.\n"
 		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },
+	{ "import", MLGEN_F_ENUM(struct settings, import, imports), .def = "none", .group = "Questions",
+	  .help = "Print the job file of another program's configuration." },
 	{ 0 },
 };
 /* clang-format on */

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dlio_config.c - the values of a workload's YAML, and what is wrong with them. */
+#include "ask/dlio_config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Of a text in a message. */
+#define SHOWN 60
+
+/* ---- faults ---- */
+
+void dlio_clean(struct buf *out, const char *text, size_t most)
+{
+	for (size_t i = 0; text[i]; i++) {
+		unsigned char ch = (unsigned char)text[i];
+
+		if (i == most) {
+			buf_add(out, "...");
+			return;
+		}
+		buf_addc(out, ch < 0x20 || ch == 0x7f ? '?' : (char)ch);
+	}
+}
+
+void dlio_fault(struct dlio_config *c, const struct yaml_node *n,
+		const char *path, const char *fmt, ...)
+{
+	struct buf line = { 0 };
+	char sentence[512];
+	va_list ap;
+
+	if (c->fault_count++ >= DLIO_TOLD_MAX)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	if (n)
+		yaml_place(&line, n);
+	buf_addf(&line, "%s%.80s: %s", n ? ": " : "", path, sentence);
+	dlio_clean(&c->faults, buf_str(&line), SIZE_MAX);
+	buf_addc(&c->faults, '\n');
+	buf_fini(&line);
+}
+
+/* ---- texts that are numbers ---- */
+
+/* YAML lets digits be grouped: 1_000. */
+static bool ungroup(char *to, size_t room, const char *from)
+{
+	size_t n = 0;
+
+	for (; *from; from++) {
+		if (*from == '_')
+			continue;
+		if (n + 1 == room)
+			return false;
+		to[n++] = *from;
+	}
+	to[n] = '\0';
+	return n > 0;
+}
+
+bool dlio_number(const struct yaml_node *n, double *number)
+{
+	char text[64], *end;
+	const char *s;
+
+	if (n->kind != YAML_TEXT || !n->is_plain ||
+	    !ungroup(text, sizeof(text), n->text))
+		return false;
+	s = text + (*text == '-' || *text == '+');
+	if (s[strspn(s, "0123456789.eE+-")])
+		return false;
+	if (s[0] == '0' && s[1] && !s[strspn(s, "0123456789")])
+		return false; /* 010 is octal */
+	*number = strtod(text, &end);
+	return end != text && !*end && isfinite(*number);
+}
+
+static bool boolean(const struct yaml_node *n, bool *yes)
+{
+	static const char *const no = "false False FALSE no No NO off Off OFF";
+	static const char *const ja = "true True TRUE yes Yes YES on On ON";
+
+	if (n->kind != YAML_TEXT || !n->is_plain)
+		return false;
+	*yes = dlio_has_word(ja, n->text);
+	return *yes || dlio_has_word(no, n->text);
+}
+
+/* ---- values ---- */
+
+static const char *kind_of(const struct yaml_node *n)
+{
+	return n->kind == YAML_MAP ? "a map" : "a list";
+}
+
+/* Says what stands there, and what should. */
+static void wrong(struct dlio_config *c, const struct yaml_node *n,
+		  const char *path, const char *wanted)
+{
+	const char *text = n->text ? n->text : "";
+	struct yaml_node bare = *n;
+	double number;
+	bool yes;
+
+	bare.is_plain = true;
+	if (n->kind != YAML_TEXT)
+		dlio_fault(c, n, path, "%s, where %s is needed", kind_of(n),
+			   wanted);
+	else if (strstr(text, "${"))
+		dlio_fault(c, n, path,
+			   "'%.*s' is for Hydra to resolve; write the value, "
+			   "or add ++workload.%.80s=VALUE",
+			   SHOWN, text, path);
+	else if (!n->is_plain &&
+		 (dlio_number(&bare, &number) || boolean(&bare, &yes)))
+		dlio_fault(c, n, path,
+			   "'%.*s' in quotes is a text, where %s is needed",
+			   SHOWN, text, wanted);
+	else
+		dlio_fault(c, n, path, "'%.*s' is not %s", SHOWN, text, wanted);
+}
+
+static bool in_range(struct dlio_config *c, const struct dlio_key *k,
+		     const struct yaml_node *n, double number)
+{
+	if (number < k->min)
+		dlio_fault(c, n, k->path, "%.*s is less than %.10g", SHOWN,
+			   n->text, k->min);
+	else if (number > k->max)
+		dlio_fault(c, n, k->path,
+			   "%.*s is more than %.16g, the most that mlgen "
+			   "takes; add ++workload.%s=VALUE for another one",
+			   SHOWN, n->text, k->max, k->path);
+	else
+		return true;
+	return false;
+}
+
+static bool read_number(struct dlio_config *c, const struct dlio_key *k,
+			const struct yaml_node *n, double *number)
+{
+	bool is_whole = k->type == DLIO_WHOLE || k->type == DLIO_WHOLES;
+
+	if (!dlio_number(n, number) || (is_whole && *number != floor(*number)))
+		wrong(c, n, k->path, is_whole ? "a whole number" : "a number");
+	else
+		return in_range(c, k, n, *number);
+	*number = 0;
+	return false;
+}
+
+/* Older formats and loaders are called dlio_npz, dali_npz, dlio_pytorch. */
+static const char *without_prefix(const char *word)
+{
+	if (strncmp(word, "dlio_", 5) == 0 || strncmp(word, "dali_", 5) == 0)
+		return word + 5;
+	return strncmp(word, "tf_", 3) == 0 ? word + 3 : word;
+}
+
+static void read_word(struct dlio_config *c, const struct dlio_key *k,
+		      const struct yaml_node *n, struct dlio_value *v)
+{
+	bool yes;
+
+	if (n->kind != YAML_TEXT) {
+		wrong(c, n, k->path, "a text");
+	} else if (dlio_has_word(k->words, without_prefix(n->text))) {
+		v->text = without_prefix(n->text);
+	} else if (boolean(n, &yes) && !yes && dlio_has_word(k->words, "off")) {
+		v->text = "off"; /* which YAML takes for False */
+	} else {
+		dlio_fault(c, n, k->path, "'%.*s' is none of: %s", SHOWN,
+			   n->text, k->words);
+	}
+}
+
+/* One parameter of a distribution; `absent` where there is none, NaN: needed. */
+static double parameter(struct dlio_config *c, const struct dlio_key *k,
+			const struct yaml_node *map, const char *name,
+			double absent)
+{
+	const struct yaml_node *n = yaml_find(map, name);
+	double number;
+
+	if (n)
+		return read_number(c, k, n, &number) ? number : 0;
+	if (isnan(absent))
+		dlio_fault(c, map, k->path, "%s is missing", name);
+	return isnan(absent) ? 0 : absent;
+}
+
+static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
+			      const struct yaml_node *n, struct dlio_time *t)
+{
+	static const struct {
+		const char *type;
+		enum dlio_kind kind;
+		const char *a, *b;
+	} kinds[] = {
+		{ "normal", DLIO_NORMAL, "mean", "stdev" },
+		{ "uniform", DLIO_UNIFORM, "min", "max" },
+		{ "gamma", DLIO_GAMMA, "shape", "scale" },
+		{ "exponential", DLIO_EXPONENTIAL, "scale", NULL },
+		{ "poisson", DLIO_POISSON, "lam", NULL },
+	};
+	const struct yaml_node *type = yaml_find(n, "type");
+
+	if (!type) {
+		t->kind = DLIO_NORMAL;
+		t->a = n->count ? parameter(c, k, n, "mean", (double)NAN) : 0;
+		t->b = parameter(c, k, n, "stdev", 0);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (type->kind != YAML_TEXT ||
+		    strcmp(type->text, kinds[i].type) != 0)
+			continue;
+		t->kind = kinds[i].kind;
+		t->a = parameter(c, k, n, kinds[i].a, (double)NAN);
+		if (kinds[i].b)
+			t->b = parameter(c, k, n, kinds[i].b, (double)NAN);
+		return;
+	}
+	wrong(c, type, k->path,
+	      "one of: normal uniform gamma exponential poisson");
+}
+
+static void read_time(struct dlio_config *c, const struct dlio_key *k,
+		      const struct yaml_node *n, struct dlio_time *t)
+{
+	*t = (struct dlio_time){ 0 };
+	if (n->kind == YAML_MAP)
+		read_distribution(c, k, n, t);
+	else if (!dlio_number(n, &t->a))
+		wrong(c, n, k->path,
+		      "a number of seconds, or a map with mean or type");
+	else
+		in_range(c, k, n, t->a);
+}
+
+static void read_list(struct dlio_config *c, const struct dlio_key *k,
+		      const struct yaml_node *n)
+{
+	double number;
+
+	if (n->kind != YAML_LIST) {
+		wrong(c, n, k->path, "a list");
+		return;
+	}
+	for (size_t i = 0; i < n->count; i++) {
+		const struct yaml_node *item = n->items[i];
+
+		if (k->type == DLIO_WHOLES)
+			read_number(c, k, item, &number);
+		else if (item->kind != YAML_MAP)
+			wrong(c, item, k->path, "a map");
+	}
+}
+
+static void read_value(struct dlio_config *c, const struct dlio_key *k,
+		       const struct yaml_node *n)
+{
+	struct dlio_value *v = &c->values[k->id];
+
+	switch (k->type) {
+	case DLIO_ANY:
+		break;
+	case DLIO_TEXT:
+		if (n->kind == YAML_TEXT && !strstr(n->text, "${"))
+			v->text = n->text;
+		else
+			wrong(c, n, k->path, "a text");
+		break;
+	case DLIO_WORD:
+		read_word(c, k, n, v);
+		break;
+	case DLIO_BOOL:
+		if (!boolean(n, &v->yes))
+			wrong(c, n, k->path, "True or False");
+		break;
+	case DLIO_WHOLE:
+	case DLIO_NUMBER:
+		read_number(c, k, n, &v->number);
+		break;
+	case DLIO_TIME:
+		read_time(c, k, n, &v->time);
+		break;
+	case DLIO_WHOLES:
+	case DLIO_MAPS:
+		read_list(c, k, n);
+		break;
+	}
+}
+
+static void set_defaults(struct dlio_config *c)
+{
+	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+		struct yaml_node n = { .kind = YAML_TEXT, .is_plain = true };
+
+		if (k->id == DLIO_USED || !k->def)
+			continue;
+		n.text = mem_strdup(k->def);
+		read_value(c, k, &n);
+		if (c->values[k->id].text)
+			c->values[k->id].text = k->def;
+		mem_free(n.text);
+	}
+}
+
+/* ---- the tree ---- */
+
+static void add_extra(struct dlio_config *c, const char *path,
+		      const struct yaml_node *n, const char *why)
+{
+	if ((c->extra_count & (c->extra_count - 1)) == 0)
+		c->extras = mem_realloc(
+			c->extras, (c->extra_count ? 2 * c->extra_count : 1) *
+					   sizeof(*c->extras));
+	c->extras[c->extra_count++] = (struct dlio_extra){
+		.path = mem_strdup(path), .node = n, .why = why
+	};
+}
+
+/* Both spellings may be there; DLIO of today reads the newer. */
+static void take_value(struct dlio_config *c, const struct dlio_key *k,
+		       const char *path, const struct yaml_node *key,
+		       const struct yaml_node *n)
+{
+	struct dlio_value *v = &c->values[k->id];
+	bool is_newer = strcmp(path, k->path) == 0;
+
+	if (v->node && !is_newer) {
+		add_extra(c, path, n, "its newer spelling is there, too");
+		return;
+	}
+	if (v->node)
+		add_extra(c, "(older spelling)", v->node,
+			  "the newer one is there, too");
+	read_value(c, k, n);
+	v->node = n;
+	v->key = key;
+}
+
+static void take_entry(struct dlio_config *c, const char *path,
+		       const struct yaml_node *key, const struct yaml_node *n);
+
+static void take_map(struct dlio_config *c, const char *prefix,
+		     const struct yaml_node *map)
+{
+	struct buf path = { 0 };
+
+	for (size_t i = 0; i < map->count; i++) {
+		buf_reset(&path);
+		buf_addf(&path, "%s%s%s", prefix, *prefix ? "." : "",
+			 map->keys[i]->text);
+		take_entry(c, buf_str(&path), map->keys[i], map->items[i]);
+	}
+	buf_fini(&path);
+}
+
+/* The recursion goes as deep as the table of keys. */
+static void take_entry(struct dlio_config *c, const char *path,
+		       const struct yaml_node *key, const struct yaml_node *n)
+{
+	const struct dlio_key *k = dlio_key_find(path);
+	bool is_group = dlio_is_group(path);
+
+	/* model: NAME was all there was of a model. */
+	if (k && !(is_group && n->kind == YAML_MAP)) {
+		c->known += k->id != DLIO_USED && strcmp(k->path, path) == 0;
+		if (k->id == DLIO_USED)
+			add_extra(c, path, n, k->without);
+		else if (!yaml_is_null(n))
+			take_value(c, k, path, key, n);
+	} else if (is_group && n->kind == YAML_MAP) {
+		take_map(c, path, n);
+	} else if (is_group && !yaml_is_null(n)) {
+		wrong(c, n, path, "a map of keys");
+	} else if (!is_group) {
+		add_extra(c, path, n, NULL);
+	}
+}
+
+void dlio_config_read(struct dlio_config *c, const struct yaml_node *root)
+{
+	const struct yaml_node *workload = yaml_find(root, "workload");
+
+	*c = (struct dlio_config){ 0 };
+	set_defaults(c);
+	if (!workload || workload->kind != YAML_MAP) {
+		take_map(c, "", root);
+		return;
+	}
+	take_map(c, "", workload);
+	for (size_t i = 0; i < root->count; i++)
+		if (root->items[i] != workload)
+			add_extra(c, root->keys[i]->text, root->items[i],
+				  "beside the workload");
+}
+
+void dlio_config_fini(struct dlio_config *c)
+{
+	for (size_t i = 0; i < c->extra_count; i++)
+		mem_free(c->extras[i].path);
+	mem_free(c->extras);
+	buf_fini(&c->faults);
+}
+
+bool dlio_is_set(const struct dlio_config *c, enum dlio_id id)
+{
+	return c->values[id].node != NULL;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dlio_dataset.c - files, samples and evaluation of an imported workload. */
+#include "ask/dlio_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_format(const struct dlio_writer *w, const char *words)
+{
+	return dlio_has_word(words, w->c->values[DLIO_FORMAT].text);
+}
+
+static void write_format(struct dlio_writer *w)
+{
+	const char *format = dlio_take(w, DLIO_FORMAT)->text;
+
+	if (strcmp(format, "png") == 0) {
+		dlio_say(w, "The YAML says png: an image a file, read by the "
+			    "same library as jpeg.");
+		format = "jpeg";
+	} else if (strcmp(format, "hdf5_opt") == 0) {
+		dlio_say(w, "The YAML says hdf5_opt, which DLIO itself has no "
+			    "reader for.");
+		format = "hdf5";
+	} else if (dlio_has_word("bin dcm", format)) {
+		dlio_say(w,
+			 "The YAML says %s, which mlgen has not: files of the "
+			 "same bytes, without a header.",
+			 format);
+		format = "raw";
+	} else if (strcmp(format, "csv") == 0) {
+		dlio_say(w, "The YAML says csv, which mlgen has not: files of "
+			    "the same bytes. DLIO writes each as a text of 1 "
+			    "to 3 digits and a comma, so that its files are "
+			    "some 3.6 times as large.");
+		format = "raw";
+	} else if (strcmp(format, "synthetic") == 0) {
+		dlio_say(w, "The YAML says synthetic: no files are read. The "
+			    "null engine reads none either.");
+		format = "raw";
+	}
+	dlio_option(w, "format=%s", format);
+}
+
+/* ---- the size of a sample ---- */
+
+static double element_bytes(struct dlio_writer *w)
+{
+	static const struct {
+		const char *types;
+		double bytes;
+	} sizes[] = {
+		{ "uint8 int8 bool", 1 },
+		{ "uint16 int16 float16", 2 },
+		{ "uint32 int32 float32", 4 },
+		{ "uint64 int64 float64", 8 },
+	};
+	const struct dlio_value *v = dlio_take(w, DLIO_ELEMENT_TYPE);
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (dlio_has_word(sizes[i].types, v->text))
+			return sizes[i].bytes;
+	dlio_fault(w->c, v->node, "dataset.record_element_type",
+		   "'%.40s' is none of: uint8 int8 uint16 int16 uint32 int32 "
+		   "uint64 int64 float16 float32 float64",
+		   v->text);
+	return 1;
+}
+
+/* A record of these sides; 0 = the YAML has none. */
+static double record_bytes(struct dlio_writer *w)
+{
+	const struct dlio_value *dims = dlio_take(w, DLIO_RECORD_DIMS);
+	double bytes = 1, side;
+
+	if (!dims->node || !dims->node->count)
+		return 0;
+	for (size_t i = 0; i < dims->node->count; i++) {
+		if (!dlio_number(dims->node->items[i], &side))
+			return 0;
+		bytes *= side;
+	}
+	return bytes * element_bytes(w);
+}
+
+static void write_bytes(struct dlio_writer *w, double bytes)
+{
+	if (bytes < 1 || bytes > 1099511627776.0)
+		dlio_fault(w->c, w->c->values[DLIO_RECORD_DIMS].node,
+			   "dataset.record_dims",
+			   "a sample of %.0f bytes; 1 to 1 TiB can be", bytes);
+	dlio_option(w, "sample_size=%.0f", floor(bytes));
+}
+
+/* DLIO makes squares of numbers that are none. */
+static bool is_square(double bytes)
+{
+	double side = floor(sqrt(bytes));
+
+	return side * side == bytes;
+}
+
+static void write_law(struct dlio_writer *w, double mean, double stdev)
+{
+	double side = floor(sqrt(mean));
+
+	if (stdev > 0)
+		dlio_say(w, "Mean and stdev as in the YAML. DLIO draws the two "
+			    "sides of a sample, so that its files have less "
+			    "of a stdev; dlio: follows the same law.");
+	else
+		dlio_say(w,
+			 "The YAML says %.12g bytes; DLIO makes a square of "
+			 "it, %.0f x %.0f = %s bytes, and dlio: does, too.",
+			 mean, side, side, dlio_digits(side * side).s);
+	dlio_option(w, "sample_size=dlio:%.12g:%.12g", mean, stdev);
+}
+
+static void write_sample_size(struct dlio_writer *w, double row_bytes)
+{
+	double dims = record_bytes(w);
+	double mean, stdev;
+
+	if (row_bytes > 0 || dims > 0) {
+		write_bytes(w, row_bytes > 0 ? row_bytes : dims);
+		return;
+	}
+	mean = dlio_take(w, DLIO_RECORD_LENGTH)->number;
+	stdev = dlio_take(w, DLIO_RECORD_STDEV)->number;
+	if (stdev > 0 && is_format(w, "parquet")) {
+		dlio_say(w,
+			 "The YAML says a stdev of %.12g; the rows of a "
+			 "Parquet file are all of one size.",
+			 stdev);
+		stdev = 0;
+	}
+	if (stdev > 0) {
+		write_law(w, mean, stdev);
+	} else if (is_format(w, "jpeg png")) {
+		dlio_say(w, "The number is that of the decoded image in DLIO; "
+			    "here the file has it.");
+		dlio_option(w, "sample_size=%.0f", floor(mean));
+	} else if (is_square(mean) || is_format(w, "parquet")) {
+		dlio_option(w, "sample_size=%.0f", floor(mean));
+	} else {
+		write_law(w, mean, 0);
+	}
+}
+
+/* ---- files ---- */
+
+static void write_files(struct dlio_writer *w)
+{
+	double files = dlio_take(w, DLIO_FILES)->number;
+	double folders = dlio_take(w, DLIO_SUBFOLDERS)->number;
+
+	dlio_option(w, "num_files=%.0f", files);
+	if (folders > files) {
+		dlio_say(w,
+			 "%.0f subfolders for %.0f files: the others would "
+			 "be empty.",
+			 folders, files);
+		folders = files;
+	}
+	if (folders > 1)
+		dlio_option(w, "subfolders=%.0f", folders);
+}
+
+static void write_samples(struct dlio_writer *w)
+{
+	const struct dlio_value *samples = dlio_take(w, DLIO_SAMPLES);
+
+	if (samples->number > 1 && is_format(w, "jpeg png"))
+		dlio_fault(w->c, samples->node, "dataset.num_samples_per_file",
+			   "%.0f in a file that is one image; add "
+			   "++workload.dataset.num_samples_per_file=1",
+			   samples->number);
+	dlio_option(w, "samples_per_file=%.0f", samples->number);
+}
+
+void dlio_write_dataset(struct dlio_writer *w)
+{
+	double row_bytes = 0;
+
+	write_format(w);
+	write_files(w);
+	write_samples(w);
+	if (is_format(w, "parquet"))
+		row_bytes = dlio_write_columns(w);
+	write_sample_size(w, row_bytes);
+	dlio_block(w, "what lies on storage");
+}
+
+void dlio_write_evaluation(struct dlio_writer *w)
+{
+	double files = dlio_take(w, DLIO_EVAL_FILES)->number;
+
+	/* An evaluation is asked for, so the key is there. */
+	if (strcmp(w->c->values[DLIO_EVALUATION].key->text, "do_eval") == 0)
+		dlio_say(w, "The YAML says do_eval, which DLIO does not read: "
+			    "it would not evaluate.");
+	if (files == 0) {
+		dlio_say(w, "The YAML evaluates, and has no files to do it "
+			    "with: num_files_eval is 0.");
+		dlio_block(w, "evaluation");
+		return;
+	}
+	dlio_say(w, "Accelerators do not wait for each other meanwhile.");
+	dlio_option(w, "eval_files=%.0f", files);
+	dlio_option_whole(w, "eval_batch_size", DLIO_EVAL_BATCH);
+	dlio_option_time(w, "eval_time", DLIO_EVAL_TIME, DLIO_EVAL_STDEV);
+	/* To DLIO 0 is every epoch, and from the first on. */
+	dlio_option(w, "eval_every=%.0f",
+		    fmax(dlio_take(w, DLIO_EVAL_EVERY)->number, 1));
+	dlio_option(w, "eval_after=%.0f",
+		    fmax(dlio_take(w, DLIO_EVAL_AFTER)->number, 1));
+	dlio_block(w, "evaluation");
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dlio_job.c - the job file that does what a workload of DLIO says. */
+#include "ask/dlio_job.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "ask/dlio_parts.h"
+
+#define NAME_MAX_BYTES 64
+
+/* ---- names ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Of a section, and of a path. */
+static void make_name(struct buf *name, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len && i < NAME_MAX_BYTES; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (isalnum(c) || c == '_' || c == '-' || (c == '.' && i))
+			buf_addc(name, (char)c);
+		else
+			buf_addc(name, '-');
+	}
+	if (!name->len || strcmp(buf_str(name), "global") == 0)
+		buf_add(name, "workload");
+}
+
+/* "unet3d_h100.yaml" was measured on one of these. */
+static const char *find_accelerator(const char *file)
+{
+	static const char *const known[] = { "v100", "a100",  "h100", "h200",
+					     "b200", "mi300", "mi355" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		const char *at = strstr(file, known[i]);
+		size_t len = strlen(known[i]);
+
+		if (at && at > file && at[-1] == '_' &&
+		    (!at[len] || strchr("._", at[len])))
+			return known[i];
+	}
+	return NULL;
+}
+
+/* ---- directories ---- */
+
+#define FILE_URL "file://"
+
+/* Object storage, and what DLIO's plug-ins speak to. */
+static bool is_foreign(const struct dlio_writer *w, const char *folder)
+{
+	const char *type = w->c->values[DLIO_STORAGE_TYPE].text;
+
+	if (strncmp(folder, FILE_URL, strlen(FILE_URL)) == 0)
+		return false;
+	return dlio_has_word(DLIO_FOREIGN, type) || strstr(folder, "://");
+}
+
+static void add_root(struct dlio_writer *w, struct buf *path,
+		     const char *folder)
+{
+	const char *root = w->c->values[DLIO_STORAGE_ROOT].text;
+
+	w->used[DLIO_STORAGE_ROOT] = true;
+	if (*folder == '/' || strstr(folder, "://") || !root ||
+	    dlio_has_word(". ./", root))
+		return;
+	buf_add(path, root);
+	if (*root && root[strlen(root) - 1] != '/')
+		buf_addc(path, '/');
+}
+
+/* DLIO's own path, but for the dots and slashes that mean nothing. */
+static void add_folder(struct buf *path, const char *folder)
+{
+	size_t len;
+
+	if (strncmp(folder, FILE_URL, strlen(FILE_URL)) == 0)
+		folder += strlen(FILE_URL);
+	if (folder[0] == '.' && folder[1] == '/' && folder[2])
+		folder += 2;
+	len = strlen(folder);
+	while (len > 1 && folder[len - 1] == '/')
+		len--;
+	buf_addn(path, folder, len);
+}
+
+void dlio_write_directory(struct dlio_writer *w, const char *option,
+			  enum dlio_id id)
+{
+	const char *text = dlio_take(w, id)->text;
+	const char *folder = text ? text : "";
+	struct buf path = { 0 };
+	bool fits = false;
+
+	if (is_foreign(w, folder)) {
+		const char *type = dlio_take(w, DLIO_STORAGE_TYPE)->text;
+		const char *root = dlio_take(w, DLIO_STORAGE_ROOT)->text;
+
+		dlio_say(w,
+			 "The YAML says %.80s in %.80s (%s), and mlgen speaks "
+			 "to file systems only: a directory stands for it.",
+			 folder, root, type);
+	} else {
+		add_root(w, &path, folder);
+		add_folder(&path, folder);
+		fits = dlio_option_text(w, option, buf_str(&path));
+		if (!fits)
+			dlio_say(w,
+				 "The YAML says '%.80s', which no line of a "
+				 "job file can hold.",
+				 folder);
+	}
+	if (!fits)
+		dlio_option(w, "%s=${MLGEN_DIR:-mlgen-data}/%s%s", option,
+			    w->name, id == DLIO_FOLDER ? "-checkpoints" : "");
+	buf_fini(&path);
+}
+
+/* ---- what it does ---- */
+
+enum purpose { TRAINS, PREPARES, SAVES };
+
+static bool yes(const struct dlio_config *c, enum dlio_id id)
+{
+	return c->values[id].yes;
+}
+
+static bool has_dataset(const struct dlio_config *c)
+{
+	for (const struct dlio_key *k = dlio_keys; k->path; k++)
+		if (k->id != DLIO_USED && dlio_is_set(c, k->id) &&
+		    (strncmp(k->path, "dataset.", 8) == 0 ||
+		     strncmp(k->path, "reader.", 7) == 0 ||
+		     strncmp(k->path, "train.", 6) == 0))
+			return true;
+	return false;
+}
+
+/* One of DLIO's own saves and restores only, and says that it trains. */
+static bool is_slip(const struct dlio_config *c)
+{
+	return yes(c, DLIO_TRAIN) && yes(c, DLIO_CHECKPOINT) &&
+	       (dlio_is_set(c, DLIO_WRITES) || dlio_is_set(c, DLIO_READS)) &&
+	       !has_dataset(c);
+}
+
+static enum purpose find_purpose(struct dlio_writer *w)
+{
+	struct dlio_config *c = w->c;
+	bool trains = dlio_take(w, DLIO_TRAIN)->yes;
+	bool generates = dlio_take(w, DLIO_GENERATE)->yes;
+	bool saves = dlio_take(w, DLIO_CHECKPOINT)->yes;
+
+	dlio_take(w, DLIO_EVALUATION);
+	if (is_slip(c) || (saves && !trains))
+		return SAVES;
+	if (trains)
+		return TRAINS;
+	if (!generates)
+		dlio_fault(c, c->values[DLIO_TRAIN].node, "workflow.train",
+			   "False, and neither generate_data nor checkpoint is "
+			   "True: there is nothing to do");
+	return PREPARES;
+}
+
+/* ---- blocks ---- */
+
+static void write_head(struct dlio_writer *w, enum purpose purpose)
+{
+	static const char *const size[] = {
+		[TRAINS] = "--accelerators=8",
+		[PREPARES] = "--num_files=1000",
+		[SAVES] = "--scale=1%",
+	};
+
+	dlio_say(w, "%.80s: what DLIO's %.80s says, imported by mlgen.",
+		 w->name, w->file);
+	buf_add(&w->block, "#\n");
+	buf_addf(&w->block,
+		 "#   mlgen %s.job --dry-run            what it needs, and "
+		 "whether it fits here\n"
+		 "#   mlgen %s.job --directory=/mnt/array/%s %s",
+		 w->name, w->name, w->name, size[purpose]);
+	/* Or they would lie where mlgen is started. */
+	if (purpose == TRAINS && yes(w->c, DLIO_CHECKPOINT))
+		buf_addf(&w->block,
+			 " \\\n#      --checkpoint_directory=/mnt/array/"
+			 "%s-checkpoints",
+			 w->name);
+	buf_add(&w->block, "\n#\n");
+	dlio_say(w, "What the YAML says is what stands here; where DLIO's code "
+		    "does something else, a comment says so.");
+	if (is_slip(w->c))
+		dlio_say(w, "The YAML says train: True and has no dataset, "
+			    "unlike its siblings: it saves and restores only.");
+	buf_reset(&w->defaults);
+	dlio_block(w, NULL);
+}
+
+static void write_accelerators(struct dlio_writer *w)
+{
+	const char *accelerator = find_accelerator(w->file);
+
+	dlio_write_directory(w, "directory", DLIO_DATA_FOLDER);
+	dlio_option(w, "phase=train");
+	if (accelerator)
+		dlio_option(w, "accelerator=%s", accelerator);
+	dlio_say(w, "DLIO has one for each rank that mpirun starts.");
+	dlio_option(w, "accelerators=1");
+	dlio_block(w, NULL);
+}
+
+static void write_steps(struct dlio_writer *w)
+{
+	double steps = dlio_take(w, DLIO_STEPS)->number;
+	double epochs = w->c->values[DLIO_EPOCHS].number;
+
+	if (steps < 1)
+		return;
+	if (epochs > 1)
+		dlio_say(w, "total_training_steps; DLIO ends each epoch after "
+			    "so many.");
+	dlio_option(w, "steps=%.0f", steps);
+}
+
+static void write_training(struct dlio_writer *w)
+{
+	dlio_option_whole(w, "batch_size", DLIO_BATCH);
+	dlio_option_time(w, "compute_time", DLIO_COMPUTATION,
+			 DLIO_COMPUTATION_STDEV);
+	dlio_option(w, "barrier=step");
+	dlio_option_whole(w, "epochs", DLIO_EPOCHS);
+	write_steps(w);
+	if (dlio_is_set(w->c, DLIO_AU))
+		dlio_option(w, "target_au=%.6g",
+			    100 * dlio_take(w, DLIO_AU)->number);
+	dlio_block(w, "what an accelerator does with it");
+}
+
+static void write_train_job(struct dlio_writer *w)
+{
+	bool saves = yes(w->c, DLIO_CHECKPOINT);
+
+	buf_addf(w->out, "\n[%s]\n", w->name);
+	write_accelerators(w);
+	dlio_write_dataset(w);
+	write_training(w);
+	if (yes(w->c, DLIO_EVALUATION))
+		dlio_write_evaluation(w);
+	dlio_write_reader(w, saves);
+	if (saves)
+		dlio_write_saving(w);
+}
+
+static void write_prepare_job(struct dlio_writer *w)
+{
+	buf_addf(w->out, "\n[%s]\n", w->name);
+	dlio_write_directory(w, "directory", DLIO_DATA_FOLDER);
+	dlio_option(w, "phase=prepare");
+	dlio_block(w, NULL);
+	dlio_write_dataset(w);
+}
+
+static void write_save_job(struct dlio_writer *w)
+{
+	buf_add(w->out, "\n[global]\n");
+	dlio_write_directory(w, "directory", DLIO_FOLDER);
+	dlio_block(w, NULL);
+	dlio_write_checkpoints(w);
+}
+
+void dlio_job(struct dlio_config *c, const char *file, struct buf *out)
+{
+	static void (*const parts[])(struct dlio_writer *) = {
+		[TRAINS] = write_train_job,
+		[PREPARES] = write_prepare_job,
+		[SAVES] = write_save_job,
+	};
+	struct dlio_writer w = { .c = c, .file = base_name(file), .out = out };
+	struct buf name = { 0 };
+	const char *text = dlio_take(&w, DLIO_MODEL_NAME)->text;
+	enum purpose purpose;
+
+	if (!text || !*text)
+		text = w.file;
+	make_name(&name, text, strcspn(text, "."));
+	w.name = buf_str(&name);
+	purpose = find_purpose(&w);
+	write_head(&w, purpose);
+	parts[purpose](&w);
+	dlio_write_unused(&w);
+	dlio_writer_fini(&w);
+	buf_fini(&name);
+}

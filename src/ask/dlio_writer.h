@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dlio_writer.h - the lines of a job file that is made of DLIO's configuration. */
+#pragma once
+
+#include "ask/dlio_config.h"
+
+/*
+ * Options and what there is to say of them are gathered in a block, which gets
+ * its heading when it is done, and beside that the names of the keys whose
+ * values are DLIO's defaults.
+ */
+struct dlio_writer {
+	struct dlio_config *c;
+	const char *file; /* the YAML's, without its folders */
+	const char *name; /* of the job; fit for a section and a path */
+	struct buf *out;
+	struct buf block, defaults;
+	bool used[DLIO_USED];
+};
+
+/* The value of a key that becomes an option now. */
+const struct dlio_value *dlio_take(struct dlio_writer *w, enum dlio_id id);
+
+/* One option: "num_files=%.0f". */
+__attribute__((format(printf, 2, 3))) void dlio_option(struct dlio_writer *w,
+						       const char *fmt, ...);
+
+/* NAME=TEXT; false where no line of a job file can hold it, and then nothing
+ * is written. */
+bool dlio_option_text(struct dlio_writer *w, const char *name,
+		      const char *text);
+
+/* NAME=NUMBER, of a whole number's key. */
+void dlio_option_whole(struct dlio_writer *w, const char *name,
+		       enum dlio_id id);
+
+void dlio_option_seconds(struct dlio_writer *w, const char *name, double s);
+
+/* NAME=TIME, or a distribution of it; in the YAML `stdev` is a key of its own
+ * that replaces the one of a normal `time`. */
+void dlio_option_time(struct dlio_writer *w, const char *name,
+		      enum dlio_id time, enum dlio_id stdev);
+
+/* A comment, in lines of readable length. */
+__attribute__((format(printf, 2, 3))) void dlio_say(struct dlio_writer *w,
+						    const char *fmt, ...);
+
+/* 1024 as "1,024", for a comment. */
+struct dlio_digits {
+	char s[48];
+};
+struct dlio_digits dlio_digits(double whole);
+
+/* The block is done: it stands under this heading; NULL = none. */
+void dlio_block(struct dlio_writer *w, const char *heading);
+
+void dlio_writer_fini(struct dlio_writer *w);

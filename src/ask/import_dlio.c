@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* import_dlio.c - --import=dlio: a workload of DLIO's as a job file. */
+#include "ask/ask.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ask/dlio_job.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "job/diag.h"
+#include "job/fields.h"
+
+/* Unknown keys that are told one by one; all stand in the job file. */
+#define NOTES_MAX 20
+
+static int refuse(const struct mlgen_err *err)
+{
+	struct buf text = { 0 };
+
+	dlio_clean(&text, err->text, sizeof(err->text));
+	log_error("%s", buf_str(&text));
+	buf_fini(&text);
+	return EXIT_USAGE;
+}
+
+/* ---- overrides ---- */
+
+/* "++workload.train.epochs=3", as DLIO has them on its command line. */
+static bool is_override(const char *arg)
+{
+	return *arg == '+' || strncmp(arg, "workload.", 9) == 0 ||
+	       strncmp(arg, "workload=", 9) == 0;
+}
+
+static struct yaml_node *workload_of(struct yaml_node *root)
+{
+	for (size_t i = 0; i < root->count; i++)
+		if (strcmp(root->keys[i]->text, "workload") == 0 &&
+		    root->items[i]->kind == YAML_MAP)
+			return root->items[i];
+	return root;
+}
+
+static int override(struct yaml_tree *t, struct yaml_node *root,
+		    const char *arg, struct mlgen_err *err)
+{
+	const char *path = arg + strspn(arg, "+");
+	const char *equal = strchr(path, '=');
+	struct yaml_node *value;
+	char *keys;
+	int rc;
+
+	if (strncmp(path, "workload.", 9) == 0)
+		path += 9;
+	if (!equal || equal <= path)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: an override is written "
+				  "++workload.GROUP.KEY=VALUE",
+				  arg);
+	rc = yaml_tree_parse(t, arg, false, equal + 1, strlen(equal + 1),
+			     &value, err);
+	if (rc < 0)
+		return rc;
+	if (!value)
+		return mlgen_fail(err, -EINVAL, "%s: a value is missing", arg);
+	keys = mem_strndup(path, (size_t)(equal - path));
+	rc = yaml_tree_set(t, workload_of(root), keys, value, err);
+	mem_free(keys);
+	return rc;
+}
+
+/* ---- the YAML ---- */
+
+static int check_root(const char *file, const struct yaml_node *root,
+		      struct mlgen_err *err)
+{
+	if (!root || yaml_is_null(root))
+		return mlgen_fail(err, -EINVAL, "%s: nothing is in it", file);
+	if (root->kind != YAML_MAP)
+		return mlgen_fail(err, -EINVAL,
+				  "%s:%u:%u: no workload of DLIO: a map of "
+				  "keys is needed, such as model, dataset, "
+				  "reader, train",
+				  file, root->line, root->column);
+	return 0;
+}
+
+/* Hydra's own file names the others. */
+static int check_known(const char *file, const struct yaml_node *root,
+		       const struct dlio_config *c, struct mlgen_err *err)
+{
+	const struct yaml_node *defaults = yaml_find(root, "defaults");
+
+	if (c->known || c->fault_count)
+		return 0;
+	if (defaults)
+		return mlgen_fail(err, -EINVAL,
+				  "%s:%u:%u: defaults names other files, which "
+				  "Hydra puts together; import the workload's "
+				  "own, such as configs/workload/NAME.yaml",
+				  file, defaults->line, defaults->column);
+	return mlgen_fail(err, -EINVAL,
+			  "%s: no workload of DLIO: no key in it says what "
+			  "one reads or writes (framework, model.name, "
+			  "workflow.train, dataset.format ...)",
+			  file);
+}
+
+static int read_tree(struct yaml_tree *t, char *const *args, size_t count,
+		     struct yaml_node **root, struct mlgen_err *err)
+{
+	int rc = yaml_tree_read(t, args[0], root, err);
+
+	if (rc == 0)
+		rc = check_root(args[0], *root, err);
+	for (size_t i = 1; i < count && rc == 0; i++) {
+		if (is_override(args[i]))
+			rc = override(t, *root, args[i], err);
+		else
+			rc = mlgen_fail(err, -EINVAL,
+					"%s: one YAML file at a time, and "
+					"behind it ++workload.GROUP.KEY=VALUE",
+					args[i]);
+	}
+	return rc;
+}
+
+/* ---- the answer ---- */
+
+static void print_lines(const char *text)
+{
+	while (*text) {
+		int len = (int)strcspn(text, "\n");
+
+		log_plain("%.*s", len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void tell_faults(const struct dlio_config *c)
+{
+	print_lines(buf_str(&c->faults));
+	if (c->fault_count > DLIO_TOLD_MAX)
+		log_error("%zu more faults",
+			  c->fault_count - (size_t)DLIO_TOLD_MAX);
+}
+
+/* The key that is meant, of today's spellings and the older ones; or NULL. */
+static const char *nearest(const char *path)
+{
+	const char *words[2 * DLIO_ROWS_MAX + 1] = { 0 };
+	size_t count = 0;
+
+	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+		assert(count + 2 < sizeof(words) / sizeof(*words));
+		words[count++] = k->path;
+		if (k->older && !strchr(k->older, ' '))
+			words[count++] = k->older;
+	}
+	return field_nearest_word(words, path);
+}
+
+static void note(const struct dlio_extra *x, const char *what)
+{
+	const char *meant = x->why ? NULL : nearest(x->path);
+	struct buf line = { 0 }, clean = { 0 };
+
+	yaml_place(&line, x->node);
+	buf_addf(&line, ": note: %.80s: %s", x->path, what);
+	if (meant)
+		buf_addf(&line, "; did you mean %s?", meant);
+	dlio_clean(&clean, buf_str(&line), SIZE_MAX);
+	log_plain("%s", buf_str(&clean));
+	buf_fini(&line);
+	buf_fini(&clean);
+}
+
+static void note_unknown(const struct dlio_config *c)
+{
+	size_t unknown = 0;
+
+	for (size_t i = 0; i < c->extra_count; i++) {
+		const struct dlio_extra *x = &c->extras[i];
+
+		if (strcmp(x->path, "defaults") == 0)
+			note(x, "names other files, whose values are not here");
+		else if (!x->why && ++unknown <= NOTES_MAX)
+			note(x, "not a key of DLIO that mlgen knows");
+	}
+	if (unknown > NOTES_MAX)
+		log_note("%zu more keys that mlgen does not know; the job file "
+			 "names all",
+			 unknown - NOTES_MAX);
+}
+
+static void tell_refusals(const struct diag *d, const char *file)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (d->entries[i].level == DIAG_ERROR)
+			log_error("%s: mlgen refuses the job of it: %s", file,
+				  d->entries[i].text);
+}
+
+/* What relates several options is for the job's own checks to say. Without
+ * memory files or /proc nothing is known, and that is no fault. */
+static int check_job(const struct ask *a, const struct buf *job,
+		     const char *file)
+{
+	char program[] = "mlgen", path[64];
+	char *const argv[] = { program, path, NULL };
+	struct jobset set = { 0 };
+	struct diag d;
+	int rc = 0, fd = memfd_create("job", MFD_CLOEXEC);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	diag_init(&d);
+	if (fd >= 0 && access(path, R_OK) == 0 &&
+	    write(fd, buf_str(job), job->len) == (ssize_t)job->len)
+		rc = jobset_load(&set, 2, argv, a->env, &d);
+	tell_refusals(&d, file);
+	diag_fini(&d);
+	jobset_fini(&set);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int print_job(const struct ask *a, const struct dlio_config *c,
+		     const struct buf *job)
+{
+	note_unknown(c);
+	if (fputs(buf_str(job), a->to) >= 0 && fflush(a->to) == 0)
+		return EXIT_RAN;
+	log_error("the job file cannot be written: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+static int answer(const struct ask *a, struct dlio_config *c, const char *file)
+{
+	struct buf job = { 0 };
+	int status = EXIT_USAGE;
+
+	if (c->fault_count == 0)
+		dlio_job(c, file, &job);
+	if (c->fault_count)
+		tell_faults(c);
+	else if (check_job(a, &job, file) == 0)
+		status = print_job(a, c, &job);
+	buf_fini(&job);
+	return status;
+}
+
+static int import(const struct ask *a, char *const *args, size_t count)
+{
+	struct mlgen_err err = { 0 };
+	struct yaml_tree tree = { 0 };
+	struct yaml_node *root;
+	int status;
+
+	if (read_tree(&tree, args, count, &root, &err) < 0) {
+		status = refuse(&err);
+	} else {
+		struct dlio_config config;
+
+		dlio_config_read(&config, root);
+		if (check_known(args[0], root, &config, &err) < 0)
+			status = refuse(&err);
+		else
+			status = answer(a, &config, args[0]);
+		dlio_config_fini(&config);
+	}
+	yaml_tree_fini(&tree);
+	return status;
+}
+
+int ask_import_dlio(const struct ask *a)
+{
+	char *const *files = a->set->files;
+
+	if (!a->set->file_count || is_override(files[0])) {
+		log_error("--import=dlio: name the YAML file of a workload: "
+			  "mlgen --import=dlio unet3d_h100.yaml");
+		return EXIT_USAGE;
+	}
+	return import(a, files, a->set->file_count);
+}
