@@ -9,9 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 FUZZ_CC ?= clang
 DIR := build/fuzz
 TARGETS := $(patsubst t/fuzz/%.c,$(DIR)/%,$(sort $(wildcard t/fuzz/fuzz_*.c)))
-# What lies to the right of these rooms reads no one's input.
-SRC := $(sort $(foreach room,base stat job io data,$(wildcard src/$(room)/*.c))) \
-	$(ENGINES)
+SRC := $(sort $(filter-out src/main.c,$(wildcard src/*/*.c))) $(ENGINES)
 OBJ := $(SRC:%.c=$(DIR)/%.o)
 SANITIZE := -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer
