@@ -112,12 +112,13 @@ RUN = SANITIZE='$(SANITIZERS)' \
 	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-30} \
 	t/func/run $(if $(SANITIZERS),-t 600)
 
-# Which scripts, beside the unit tests.
+# Which scripts, and which suites of the unit tests: a pattern of grep -E.
 CHECKS ?= $(sort $(wildcard t/func/[0-9]*.sh))
+SUITES ?= .*
 
 ifeq ($(HAVE_CHECK),yes)
 check: mlgen build/unit-tests $(TOOLS)
-	$(Q)$(RUN) -u build/unit-tests $(CHECKS)
+	$(Q)$(RUN) -u build/unit-tests -s '$(SUITES)' $(CHECKS)
 else
 check:
 	@echo "make check needs libcheck, and configure was told to build" \

@@ -119,8 +119,10 @@ static void check_written(struct fixture *f, const struct io_op *op)
 	ck_assert_uint_eq(op->done_bytes, op->io.len_bytes);
 	check_content(op, f->fake.content + op->io.off);
 	ck_assert_int_eq(memcmp(f->kept, f->parts, sizeof(f->kept)), 0);
-	for (unsigned i = 0; i < TEXT; i++)
-		ck_assert_uint_eq(f->text[i], rig_byte(i));
+	unsigned same = 0;
+	while (same < TEXT && f->text[same] == rig_byte(same))
+		same++;
+	ck_assert_uint_eq(same, TEXT);
 }
 
 static const unsigned counts[] = { 1, 2, 3, 17, PARTS };
@@ -250,8 +252,10 @@ START_TEST(they_are_not_stamped_and_the_next_write_is)
 	struct io_op op = kept_op(&f, 17, 200, 0);
 	io_do(f.io, &op);
 	check_written(&f, &op);
-	for (size_t i = 0; i < bytes; i++)
-		ck_assert_uint_eq(buf[i], 0x5a);
+	size_t same = 0;
+	while (same < bytes && buf[same] == 0x5a)
+		same++;
+	ck_assert_uint_eq(same, bytes);
 	op.from = NULL;
 	op.from_parts = 0;
 	ck_assert_int_eq(io_do(f.io, &op), (int64_t)op.io.len_bytes);

@@ -74,7 +74,9 @@ static void check_epoch(const struct sampler *s, uint64_t epoch,
 		uint64_t id = sampler_at(&e, i / s->rank_extents,
 					 i % s->rank_extents);
 
-		ck_assert_msg(id < s->extents, "%s", name_of(c));
+		/* Not for each: libcheck writes down what holds, too. */
+		if (id >= s->extents)
+			ck_abort_msg("%s", name_of(c));
 		more += seen[id]++ > 0;
 	}
 	for (uint64_t i = 0; i < s->extents; i++)
@@ -105,9 +107,10 @@ static void check_batches(const struct sampler *s, const struct setting *c)
 	for (uint64_t b = 0; b < s->steps; b++) {
 		uint64_t end = sampler_batch_start(s, b + 1);
 
-		for (uint64_t i = sampler_batch_start(s, b); i < end; i++)
-			ck_assert_msg(sampler_batch_of(s, i) == b, "%s",
-				      name_of(c));
+		uint64_t i = sampler_batch_start(s, b);
+		while (i < end && sampler_batch_of(s, i) == b)
+			i++;
+		ck_assert_msg(i == end, "%s", name_of(c));
 		samples += sampler_batch_samples(s, b);
 		ck_assert_msg(end * s->extent_samples >= samples, "%s",
 			      name_of(c));
