@@ -36,13 +36,6 @@
 /* Longer than any run: no epoch to evaluate after. */
 #define NEVER_EPOCHS "1000000000"
 
-#define ARGS_MAX 24
-
-struct args {
-	char *of[ARGS_MAX];
-	size_t count;
-};
-
 /* One training and its ceilings. */
 struct measure {
 	const struct ask *a;
@@ -56,90 +49,54 @@ struct measure {
 
 /* ---- the command line of a probe ---- */
 
-__attribute__((format(printf, 2, 3))) static void add_arg(struct args *args,
-							  const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (args->count < ARGS_MAX)
-		args->of[args->count++] = mem_strdup(text);
-}
-
-static void free_args(struct args *args)
-{
-	for (size_t i = 0; i < args->count; i++)
-		mem_free(args->of[i]);
-}
-
-static const struct mlgen_engine *null_engine(const struct ask *a)
-{
-	const struct mlgen_engine *const *e = a->env->engines;
-	while (*e && strcmp((*e)->name, "null") != 0)
-		e++;
-	return *e;
-}
-
 /* Pages stay charged to whoever read them: under a limit of memory, files that
  * are to come from memory would be there beside it. What follows from the limit
  * stays as it was. */
-static void add_no_limit(struct args *args, const struct measure *m)
+static void add_no_limit(struct probe_args *args, const struct measure *m)
 {
 	const struct job *job = m->job;
 	if (!job->memory_limit)
 		return;
-	add_arg(args, "--%s.memory_limit=0", job->name);
+	probe_args_add(args, "--%s.memory_limit=0", job->name);
 	if (!(job->dataset_ratio > 0))
 		return;
-	add_arg(args, "--%s.dataset_ratio=0", job->name);
-	add_arg(args, "--%s.num_files=%" PRIu64, job->name,
-		m->result->dataset->files);
+	probe_args_add(args, "--%s.dataset_ratio=0", job->name);
+	probe_args_add(args, "--%s.num_files=%" PRIu64, job->name,
+		       m->result->dataset->files);
 }
 
 /* The same job for so long, and nothing else that it does. */
-static void add_common(struct args *args, const struct measure *m)
+static void add_common(struct probe_args *args, const struct measure *m)
 {
 	const struct job *job = m->job;
 	const char *name = job->name;
 	double ramp_ms = m->seconds * RAMP_PART * 1e3;
 	double run_ms = m->seconds * 1e3 - ramp_ms;
-	add_arg(args, "--section=%s", name);
-	add_arg(args, "--%s.time_based=1", name);
-	add_arg(args, "--%s.ramp_time=%.0fms", name, ramp_ms);
-	add_arg(args, "--%s.runtime=%.0fms", name, run_ms);
-	add_arg(args, "--%s.steps=0", name);
-	add_arg(args, "--%s.startdelay=0", name);
-	add_arg(args, "--%s.invalidate=0", name);
+	probe_args_add(args, "--section=%s", name);
+	probe_args_add(args, "--%s.time_based=1", name);
+	probe_args_add(args, "--%s.ramp_time=%.0fms", name, ramp_ms);
+	probe_args_add(args, "--%s.runtime=%.0fms", name, run_ms);
+	probe_args_add(args, "--%s.steps=0", name);
+	probe_args_add(args, "--%s.startdelay=0", name);
+	probe_args_add(args, "--%s.invalidate=0", name);
 	if (job->drop_caches != DROP_CACHES_NO)
-		add_arg(args, "--%s.drop_caches=no", name);
+		probe_args_add(args, "--%s.drop_caches=no", name);
 	if (job->checkpoint_every)
-		add_arg(args, "--%s.checkpoint_every=0", name);
+		probe_args_add(args, "--%s.checkpoint_every=0", name);
 	if (job->eval_files) {
-		add_arg(args, "--%s.eval_after=" NEVER_EPOCHS, name);
-		add_arg(args, "--%s.eval_every=" NEVER_EPOCHS, name);
+		probe_args_add(args, "--%s.eval_after=" NEVER_EPOCHS, name);
+		probe_args_add(args, "--%s.eval_every=" NEVER_EPOCHS, name);
 	}
 	add_no_limit(args, m);
 }
 
-/* Without the model of a storage that the job may have. */
-static void add_null(struct args *args, const struct measure *m)
-{
-	const struct mlgen_field *f = null_engine(m->a)->opts;
-	add_arg(args, "--%s.ioengine=null", m->job->name);
-	for (; f && f->name; f++)
-		if (f->def)
-			add_arg(args, "--%s.%s=%s", m->job->name, f->name,
-				f->def);
-}
-
-static void add_cached(struct args *args, const struct measure *m,
+static void add_cached(struct probe_args *args, const struct measure *m,
 		       uint64_t files)
 {
 	if (m->job->direct)
-		add_arg(args, "--%s.direct=0", m->job->name);
-	add_arg(args, "--%s.distinct_files=%" PRIu64, m->job->name, files);
+		probe_args_add(args, "--%s.direct=0", m->job->name);
+	probe_args_add(args, "--%s.distinct_files=%" PRIu64, m->job->name,
+		       files);
 }
 
 /* ---- one probe ---- */
@@ -185,12 +142,11 @@ static bool take_figures(struct figures *f, const struct job_result *j)
 
 /* 1 with figures, 0 without, -EINTR. */
 static int probe_figures(struct figures *f, const struct measure *m,
-			 const struct args *args, const char *what)
+			 const struct probe_args *args, const char *what)
 {
 	struct mlgen_err err = { 0 };
 	struct probe p;
-	const char *const *extra = (const char *const *)args->of;
-	int rc = probe_run(&p, m->a, extra, args->count, &err);
+	int rc = probe_run(&p, m->a, args, &err);
 	const struct job_result *j =
 		rc == 0 && !p.interrupted ? trained(&p, m->job->name) : NULL;
 	bool is_measured = j && take_figures(f, j);
@@ -204,21 +160,17 @@ static int probe_figures(struct figures *f, const struct measure *m,
 
 static int measure_null(struct measure *m)
 {
-	struct args args = { .count = 0 };
+	struct probe_args args = { 0 };
 	struct figures f;
-	if (!null_engine(m->a)) {
-		cannot(m->to, "without storage: ioengine=null is not here");
-		return 0;
-	}
 	add_common(&args, m);
-	add_null(&args, m);
+	probe_args_take_storage_away(&args, m->a, m->job);
 	int rc = probe_figures(&f, m, &args, "without storage");
 	if (rc > 0) {
 		m->to->null_au_percent = f.au_percent;
 		m->to->null_samples_per_sec = f.samples_per_sec;
 		m->to->null_seconds = f.seconds;
 	}
-	free_args(&args);
+	probe_args_fini(&args);
 	return rc < 0 ? rc : 0;
 }
 
@@ -244,14 +196,14 @@ static void take_cached(struct measure *m, const struct figures *f,
 
 static int probe_cached(struct measure *m, const struct ceiling_warm *w)
 {
-	struct args args = { .count = 0 };
+	struct probe_args args = { 0 };
 	struct figures f;
 	add_common(&args, m);
 	add_cached(&args, m, w->files);
 	int rc = probe_figures(&f, m, &args, "from memory");
 	if (rc > 0)
 		take_cached(m, &f, w);
-	free_args(&args);
+	probe_args_fini(&args);
 	return rc < 0 ? rc : 0;
 }
 

@@ -211,16 +211,15 @@ static bool is_refused(const struct find_max *f)
 
 static void probe(struct find_max *f, struct search_step step)
 {
-	struct find_args args = { 0 };
+	struct probe_args args = { 0 };
 	struct probe run = { 0 };
 	struct mlgen_err err = { 0 };
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
+	args.au_floor = au_floor(f, is_full);
 	if (rc == 0)
-		rc = probe_run_above(&run, au_floor(f, is_full), f->ask,
-				     (const char *const *)args.list, args.count,
-				     &err);
-	find_args_fini(&args);
+		rc = probe_run(&run, f->ask, &args, &err);
+	probe_args_fini(&args);
 	f->interrupted |= run.interrupted;
 	f->abandoned |= run.abandoned;
 	if (f->interrupted) {

@@ -63,24 +63,13 @@ int find_question(struct find_max *f, struct mlgen_err *err);
 
 /* ---- find_max_length.c ---- */
 
-/* Arguments of a probe; owned. */
-struct find_args {
-	char **list;
-	size_t count;
-};
-void find_args_add(struct find_args *a, const char *job, const char *option,
-		   const char *value);
-void find_args_add_count(struct find_args *a, const char *job,
-			 const char *option, uint64_t n);
-void find_args_fini(struct find_args *a);
-
 /*
  * The arguments by which the option gets its value, and of a short probe those
  * that end it early. *is_full: it is as long as the job is anyway. -EINVAL with
  * err where the job cannot have this value.
  */
 int find_length(const struct find_max *f, struct search_step step,
-		struct find_args *args, bool *is_full, struct mlgen_err *err);
+		struct probe_args *args, bool *is_full, struct mlgen_err *err);
 
 /* Is so much of an epoch read before its first step, which AU leaves out, that
  * the rest says little? `r` is a training. */

@@ -30,38 +30,20 @@
 /* A plain job, and jobs side by side: the same time for all. */
 #define TIMED_SECONDS 3.0
 
-void find_args_add(struct find_args *a, const char *job, const char *option,
-		   const char *value)
+static void add(struct probe_args *args, const struct job *j,
+		const char *option, uint64_t value)
 {
-	struct buf text = { 0 };
-	buf_addf(&text, "--%s.%s=%s", job, option, value);
-	a->list = mem_realloc(a->list, (a->count + 1) * sizeof(*a->list));
-	a->list[a->count++] = buf_take(&text);
+	probe_args_add(args, "--%s.%s=%" PRIu64, j->name, option, value);
 }
 
-void find_args_add_count(struct find_args *a, const char *job,
-			 const char *option, uint64_t n)
-{
-	char value[24];
-	snprintf(value, sizeof(value), "%" PRIu64, n);
-	find_args_add(a, job, option, value);
-}
-
-static void add_runtime(struct find_args *a, const struct job *j,
+static void add_runtime(struct probe_args *a, const struct job *j,
 			double seconds)
 {
 	char value[UNITS_TEXT_BYTES];
 	uint64_t ns = (uint64_t)(seconds * 1e9);
 	if (j->runtime_ns == 0 || ns < j->runtime_ns)
-		find_args_add(a, j->name, "runtime", units_put_time(value, ns));
-}
-
-void find_args_fini(struct find_args *a)
-{
-	for (size_t i = 0; i < a->count; i++)
-		mem_free(a->list[i]);
-	mem_free(a->list);
-	memset(a, 0, sizeof(*a));
+		probe_args_add(a, "--%s.runtime=%s", j->name,
+			       units_put_time(value, ns));
 }
 
 static double step_seconds(const struct job *j)
@@ -109,7 +91,7 @@ static double least_seconds(const struct find_max *f,
 }
 
 /* The first step of each epoch is not counted. */
-static void make_longer(struct find_args *args, const struct find_max *f,
+static void make_longer(struct probe_args *args, const struct find_max *f,
 			const struct job *j, const struct plan_report *plan)
 {
 	if (plan->steps_per_epoch < 2 || plan->total_steps > STEPS_LEAST ||
@@ -118,13 +100,13 @@ static void make_longer(struct find_args *args, const struct find_max *f,
 	uint64_t counted = plan->steps_per_epoch - 1;
 	uint64_t epochs = (STEPS_LEAST + counted - 1) / counted;
 	if (epochs > j->epochs)
-		find_args_add_count(args, j->name, "epochs", epochs);
+		add(args, j, "epochs", epochs);
 }
 
-static void limit_steps(struct find_args *args, const struct job *j)
+static void limit_steps(struct probe_args *args, const struct job *j)
 {
 	uint64_t steps = short_steps(j);
-	find_args_add_count(args, j->name, "steps", steps);
+	add(args, j, "steps", steps);
 	add_runtime(args, j,
 		    SLOWER_MOST * (double)steps * step_seconds(j) +
 			    SHORT_SECONDS);
@@ -144,7 +126,7 @@ static bool is_timed(const struct job *j, uint64_t ns)
 }
 
 /* What runs beside it is there from its beginning to its end. */
-static void run_for(struct find_args *args, const struct jobset *set,
+static void run_for(struct probe_args *args, const struct jobset *set,
 		    const struct job *j, uint64_t ns)
 {
 	char runtime[UNITS_TEXT_BYTES];
@@ -154,13 +136,13 @@ static void run_for(struct find_args *args, const struct jobset *set,
 		if (other->group != j->group || is_timed(other, ns))
 			continue;
 		if (other->phase == PHASE_TRAIN || other->phase == PHASE_IO)
-			find_args_add(args, other->name, "time_based", "1");
-		find_args_add(args, other->name, "runtime", runtime);
+			add(args, other, "time_based", 1);
+		probe_args_add(args, "--%s.runtime=%s", other->name, runtime);
 	}
 }
 
 /* A plain job, one that lasts for a time, or one that is not alone. */
-static void limit_time(struct find_args *args, const struct jobset *set,
+static void limit_time(struct probe_args *args, const struct jobset *set,
 		       const struct job *j, double least_seconds, bool *is_full)
 {
 	double seconds = fmax(TIMED_SECONDS, STEPS_LEAST * step_seconds(j));
@@ -202,7 +184,7 @@ static int check_steps(const struct find_max *f, const struct job *j,
 }
 
 static int set_length(const struct find_max *f, const struct jobset *set,
-		      const struct job *j, struct find_args *args,
+		      const struct job *j, struct probe_args *args,
 		      bool *is_full, struct mlgen_err *err)
 {
 	struct plan_report plan;
@@ -236,17 +218,16 @@ bool find_epochs_are_short(const struct job_result *r)
 }
 
 int find_length(const struct find_max *f, struct search_step step,
-		struct find_args *args, bool *is_full, struct mlgen_err *err)
+		struct probe_args *args, bool *is_full, struct mlgen_err *err)
 {
 	struct jobset set;
 	const struct job *j = NULL;
-	find_args_add_count(args, f->job->name, f->option->name, step.value);
-	int rc = probe_load(&set, f->ask, (const char *const *)args->list,
-			    args->count, err);
+	add(args, f->job, f->option->name, step.value);
+	int rc = probe_load(&set, f->ask, args, err);
 	*is_full = step.what == SEARCH_FULL;
 	/* Its figures are those of all numjobs together. */
 	if (f->job->phase == PHASE_IO)
-		find_args_add(args, f->job->name, "group_reporting", "1");
+		add(args, f->job, "group_reporting", 1);
 	for (size_t i = 0; rc == 0 && i < set.count; i++)
 		if (strcmp(set.jobs[i]->name, f->job->name) == 0)
 			j = set.jobs[i];

@@ -2,21 +2,11 @@
 /* find_max_limit.c - what stands in the way of more: storage, this host, or the option itself. */
 #include "ask/find_max.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "report/verdict.h"
-
-static void take_storage_away(struct find_args *args, const struct job *j)
-{
-	const struct mlgen_field *option =
-		verdict_without_storage(j) ? j->engine->opts : NULL;
-	for (; option && option->name; option++)
-		if (!field_is_default(option, j->engine_opts))
-			find_args_add(args, j->name, option->name, option->def);
-	if (!option)
-		find_args_add(args, j->name, "ioengine", "null");
-}
 
 /* Nothing is read ahead that would have to be waited out, and every step is
  * like the next. */
@@ -32,17 +22,16 @@ static void try_without_storage(struct find_max *f)
 {
 	struct search_step step = { .what = SEARCH_SHORT,
 				    .value = f->answer.limited_by };
-	struct find_args args = { 0 };
+	struct probe_args args = { 0 };
 	struct probe run = { 0 };
 	struct mlgen_err err = { 0 };
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
-	take_storage_away(&args, f->job);
-	find_args_add_count(&args, f->job->name, "steps",
-			    steps_without(f->job));
+	probe_args_take_storage_away(&args, f->ask, f->job);
+	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name,
+		       steps_without(f->job));
 	if (rc == 0)
-		rc = probe_run(&run, f->ask, (const char *const *)args.list,
-			       args.count, &err);
+		rc = probe_run(&run, f->ask, &args, &err);
 	const struct job_result *r =
 		rc == 0 ? find_result(f, run.result) : NULL;
 	if (r && !run.interrupted)
@@ -50,7 +39,7 @@ static void try_without_storage(struct find_max *f)
 	f->interrupted |= run.interrupted;
 	f->abandoned |= run.abandoned;
 	probe_fini(&run);
-	find_args_fini(&args);
+	probe_args_fini(&args);
 }
 
 static const char *known_limit(const char *verdict)

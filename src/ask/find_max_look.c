@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ask/figure.h"
+
 const struct job_result *find_result(const struct find_max *f,
 				     const struct run_result *r)
 {
@@ -45,17 +47,22 @@ bool find_is_hidden(const struct find_max *f, const struct metrics_probe *p)
 	return p->supply_percent < limit && p->au_percent >= limit;
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool is_figure(struct figure *out, const struct requirement *q)
 {
-	size_t len = strlen(text), n = strlen(end);
-	return len >= n && strcmp(text + len - n, end) == 0;
+	struct mlgen_err err = { 0 };
+	return figure_init_measured(out, q->metric, &err) == 0;
 }
 
-/* Of a latency a percentile stands behind the name, be it p99.9. */
 bool find_is_time(const struct requirement *q)
 {
-	const char *ns = strstr(q->metric, "_ns");
-	return ns && (!ns[3] || ns[3] == '.');
+	struct figure figure;
+	return is_figure(&figure, q) && figure_is_ns(&figure);
+}
+
+static bool is_rate(const struct requirement *q)
+{
+	struct figure figure;
+	return is_figure(&figure, q) && figure_has_unit(&figure, "bytes/s");
 }
 
 const char *find_figure_text(char *out, const struct requirement *q, double v)
@@ -66,7 +73,7 @@ const char *find_figure_text(char *out, const struct requirement *q, double v)
 	else if (find_is_time(q))
 		snprintf(out, FIND_FIGURE_BYTES, "%s ms",
 			 units_human_ms(text, v));
-	else if (ends_with(q->metric, "bytes_per_sec")) {
+	else if (is_rate(q)) {
 		const struct rate_unit unit = show_rate_unit(v);
 		show_rate(out, &unit, v);
 	} else

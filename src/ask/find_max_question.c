@@ -112,11 +112,11 @@ static int find_requirement(struct find_max *f, const struct settings *set,
 static bool is_possible(const struct find_max *f, uint64_t value)
 {
 	struct search_step step = { .what = SEARCH_SHORT, .value = value };
-	struct find_args args = { 0 };
+	struct probe_args args = { 0 };
 	struct mlgen_err err = { 0 };
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
-	find_args_fini(&args);
+	probe_args_fini(&args);
 	return rc == 0;
 }
 

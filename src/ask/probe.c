@@ -3,6 +3,8 @@
 #include "ask/probe.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,17 +12,16 @@
 #include "report/watch.h"
 
 /* Behind "--" all arguments are files: what is added goes before it. */
-static char **whole_argv(const struct ask *a, const char *const *extra,
-			 size_t extra_count)
+static char **whole_argv(const struct ask *a, const struct probe_args *args)
 {
 	char **argv =
-		mem_array((size_t)a->argc + extra_count + 1, sizeof(*argv));
+		mem_array((size_t)a->argc + args->count + 1, sizeof(*argv));
 	size_t n = 0;
 	int i = 0;
 	while (i < a->argc && strcmp(a->argv[i], "--") != 0)
 		argv[n++] = mem_strdup(a->argv[i++]);
-	for (size_t k = 0; k < extra_count; k++)
-		argv[n++] = mem_strdup(extra[k]);
+	for (size_t k = 0; k < args->count; k++)
+		argv[n++] = mem_strdup(args->list[k]);
 	while (i < a->argc)
 		argv[n++] = mem_strdup(a->argv[i++]);
 	return argv;
@@ -70,35 +71,61 @@ static int run_it(struct probe *p, struct mlgen_err *err)
 	return p->result->err.code;
 }
 
-int probe_load(struct jobset *set, const struct ask *a,
-	       const char *const *extra, size_t extra_count,
-	       struct mlgen_err *err)
+void probe_args_add(struct probe_args *args, const char *fmt, ...)
 {
-	char **argv = whole_argv(a, extra, extra_count);
-	int rc = load(set, a, a->argc + (int)extra_count, argv, err);
+	char text[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	args->list = mem_realloc(args->list,
+				 (args->count + 1) * sizeof(*args->list));
+	args->list[args->count++] = mem_strdup(text);
+}
+
+void probe_args_take_storage_away(struct probe_args *args, const struct ask *a,
+				  const struct job *job)
+{
+	const struct mlgen_engine *const *e = a->env->engines;
+	while (*e && strcmp((*e)->name, "null") != 0)
+		e++;
+	probe_args_add(args, "--%s.ioengine=null", job->name);
+	const struct mlgen_field *f = *e ? (*e)->opts : NULL;
+	for (; f && f->name; f++)
+		if (f->def)
+			probe_args_add(args, "--%s.%s=%s", job->name, f->name,
+				       f->def);
+}
+
+void probe_args_fini(struct probe_args *args)
+{
+	for (size_t i = 0; i < args->count; i++)
+		mem_free(args->list[i]);
+	mem_free(args->list);
+	memset(args, 0, sizeof(*args));
+}
+
+int probe_load(struct jobset *set, const struct ask *a,
+	       const struct probe_args *args, struct mlgen_err *err)
+{
+	char **argv = whole_argv(a, args);
+	int rc = load(set, a, a->argc + (int)args->count, argv, err);
 	free_argv(argv);
 	return rc;
 }
 
-int probe_run(struct probe *p, const struct ask *a, const char *const *extra,
-	      size_t extra_count, struct mlgen_err *err)
-{
-	return probe_run_above(p, 0, a, extra, extra_count, err);
-}
-
-int probe_run_above(struct probe *p, double au_floor, const struct ask *a,
-		    const char *const *extra, size_t extra_count,
-		    struct mlgen_err *err)
+int probe_run(struct probe *p, const struct ask *a,
+	      const struct probe_args *args, struct mlgen_err *err)
 {
 	memset(p, 0, sizeof(*p));
-	p->argv = whole_argv(a, extra, extra_count);
-	p->argc = a->argc + (int)extra_count;
+	p->argv = whole_argv(a, args);
+	p->argc = a->argc + (int)args->count;
 	int rc = load(&p->set, a, p->argc, p->argv, err);
 	if (rc < 0)
 		return rc;
 	p->clock = clock_new_real();
 	struct run_config cfg = probe_config(&p->set, a->host, p->clock);
-	cfg.au_floor = au_floor;
+	cfg.au_floor = args->au_floor;
 	rc = run_new(&p->run, &cfg, err);
 	return rc < 0 ? rc : run_it(p, err);
 }

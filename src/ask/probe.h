@@ -7,15 +7,30 @@
 #include "run/results.h"
 #include "run/run.h"
 
+/* What a probe has more than the command line. A zeroed one has nothing. */
+struct probe_args {
+	char **list; /* owned */
+	size_t count;
+	/* Trainings end where so many percent of AU are out of reach. */
+	double au_floor;
+};
+
+/* "--%s.epochs=%d" */
+__attribute__((format(printf, 2, 3))) void
+probe_args_add(struct probe_args *args, const char *fmt, ...);
+/* The job on the null engine, which plays no storage then. */
+void probe_args_take_storage_away(struct probe_args *args, const struct ask *a,
+				  const struct job *job);
+void probe_args_fini(struct probe_args *args);
+
 /*
  * A probe is a whole run in this process: the command line is read again with
- * `extra` arguments behind it ("--accelerators=6", "--unet3d.epochs=1"), its
- * jobs prepare what is missing, run, and leave a result. SIGINT ends it as it
- * ends any run. --log is not written.
+ * these arguments behind it, its jobs prepare what is missing, run, and leave a
+ * result. SIGINT ends it as it ends any run. --log is not written.
  */
 struct probe {
 	struct jobset set;
-	char **argv; /* with `extra` */
+	char **argv; /* with the arguments */
 	int argc;
 	struct run *run;
 	struct run_result *result; /* of the run; verdicts are filled */
@@ -26,20 +41,15 @@ struct probe {
 	bool abandoned;
 };
 
-/* The same without a run: the jobs of the command line with `extra`, checked.
- * 0, or -EINVAL with err; jobset_fini in any case. */
+/* The same without a run: the jobs of the command line with args, checked. 0,
+ * or -EINVAL with err; jobset_fini in any case. */
 int probe_load(struct jobset *set, const struct ask *a,
-	       const char *const *extra, size_t extra_count,
-	       struct mlgen_err *err);
+	       const struct probe_args *args, struct mlgen_err *err);
 
 /* 0; -errno with err where it could not run, or failed: then there may be a
  * result all the same. probe_fini in any case. */
-int probe_run(struct probe *p, const struct ask *a, const char *const *extra,
-	      size_t extra_count, struct mlgen_err *err);
-/* The same, and trainings end where so many percent are out of reach. */
-int probe_run_above(struct probe *p, double au_floor, const struct ask *a,
-		    const char *const *extra, size_t extra_count,
-		    struct mlgen_err *err);
+int probe_run(struct probe *p, const struct ask *a,
+	      const struct probe_args *args, struct mlgen_err *err);
 void probe_fini(struct probe *p); /* takes a zeroed one */
 
 /* As if the command line had been that of the probe. */
