@@ -165,14 +165,14 @@ cp out every.job
 is "and each is known" "$(cat err)" ""
 exits "the job loads" 0 "$MLGEN" every.job --parse-only
 is "without a word" "$(cat out err)" ""
-for option in directory=/mnt/root/data format=npz num_files=100 subfolders=3 \
+for option in directory=/mnt/array/data format=npz num_files=100 subfolders=3 \
 	samples_per_file=4 sample_size=2048 batch_size=5 epochs=6 steps=40 \
 	compute_time=normal:250ms:50ms target_au=90 eval_files=10 \
 	eval_batch_size=2 eval_time=exponential:500ms eval_every=3 \
 	eval_after=2 loader=tfdata read_threads=3 decode_threads=2 prefetch=6 \
 	preprocess_time=uniform:1ms:2ms shuffle=buffer:17 shard=file \
 	randseed=77 'checkpoint_every=2 epochs' checkpoint_size=1048576 \
-	checkpoint_directory=/mnt/root/saved checkpoint_ranks=all \
+	checkpoint_directory=/mnt/array/saved checkpoint_ranks=all \
 	checkpoint_fsync=file; do
 	ok "a key became $option" grep -qxF "$option" every.job
 done

@@ -12,29 +12,12 @@
 #include "ask/ceiling_files.h"
 #include "report/verdict_ceiling.h"
 #include "stat/hist.h"
+#include "null_engine.h"
 #include "suites.h"
 #include "tree.h"
 
 #define NONE ((double)NAN)
 #define MIB 1048576.0
-
-struct null_opts {
-	uint64_t delay;
-};
-
-static const struct mlgen_field null_fields[] = {
-	{ "delay", MLGEN_F_U64(struct null_opts, delay), .def = "0" },
-	{ 0 },
-};
-
-static const struct mlgen_engine null_engine = {
-	.abi = MLGEN_ENGINE_ABI,
-	.size = sizeof(struct mlgen_engine),
-	.name = "null",
-	.caps = MLGEN_CAP_NO_FILES,
-	.opts = null_fields,
-	.opts_size = sizeof(struct null_opts),
-};
 
 /* A long training of 8 accelerators that ended as it should. */
 struct world {
@@ -171,7 +154,7 @@ END_TEST
 
 START_TEST(a_model_of_storage_has_one_when_asked)
 {
-	struct null_opts opts = { .delay = 5 };
+	struct null_opts opts = { .delay_ns = 5 };
 	struct world w;
 	world_init(&w);
 	w.job.engine = &null_engine;
@@ -285,7 +268,7 @@ START_TEST(of_a_model_the_null_figure_is_the_ceiling)
 		double null_au;
 		int says;
 	} rows[] = { { 72, CEILING_NEAR }, { 99, CEILING_ABOVE } };
-	struct null_opts opts = { .delay = 5 };
+	struct null_opts opts = { .delay_ns = 5 };
 	struct ceiling_gap g;
 	struct world w;
 	world_init(&w);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "config.h"
 #include "data/format.h"
+#include "null_engine.h"
 #include "report_text.h"
 #include "suites.h"
 
@@ -119,24 +120,6 @@ static void fill_epochs(struct ml_result *ml, unsigned n)
 	ml->epochs = (struct metric_list){ .items = e, .count = n };
 	ml->epochs_total = n;
 }
-
-struct null_opts {
-	uint64_t delay_ns;
-};
-
-static const struct mlgen_field null_fields[] = {
-	{ "delay", MLGEN_F_TIME(struct null_opts, delay_ns), .def = "0" },
-	{ 0 },
-};
-
-static const struct mlgen_engine null_engine = {
-	.abi = MLGEN_ENGINE_ABI,
-	.size = sizeof(struct mlgen_engine),
-	.name = "null",
-	.caps = MLGEN_CAP_NO_FILES,
-	.opts = null_fields,
-	.opts_size = sizeof(struct null_opts),
-};
 
 /* All that one report needs; the fixture of every test. */
 struct world {
