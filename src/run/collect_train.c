@@ -182,7 +182,9 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
 	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
 	collect_storage(&ml->storage, s, s->dataset.directory);
-	collect_slowest(&ml->storage, &s->total);
+	/* An engine without files has read none that could be named. */
+	if (!(j->engine->caps & MLGEN_CAP_NO_FILES))
+		collect_slowest(&ml->storage, &s->total);
 	collect_host(&ml->host, s, host);
 	ml->host.oversleep_ns =
 		merge_ranks(s, offsetof(struct rank, oversleep));

@@ -120,4 +120,11 @@ within "reads and writes together no faster than that" 1 \
 		awk '{ print $1 + $2 }')" $((4 * 1048576 * 101 / 100))
 is "of all their requests" "$(json plain.json jobs.0.read.total_ios \
 	jobs.0.write.total_ios | awk '{ print $1 + $2 }')" 64
+# ---- it has read nothing that could be slow
+exits "a run of it" 0 "$MLGEN" --name=x --ioengine=null --latency=5ms \
+	--format=raw --num_files=8 --sample_size=1k --compute_time=0 \
+	--json=run.json --quiet
+is "names no file that was never read" \
+	"$(json run.json jobs.0.ml.storage.slowest_file)" null
+
 done_testing
