@@ -76,12 +76,14 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 
 static bool nearest_init(struct nearest *n, const char *name)
 {
-	size_t third = 0;
+	size_t third = 0, most = 0;
 
 	memset(n, 0, sizeof(*n));
 	n->len = normalize(n->name, name);
 	third = (n->len + 2) / 3;
-	n->best = (third < 2 ? third : 2) + 1;
+	/* samples_per_second is samples_per_sec. */
+	most = n->len < 14 ? 2 : 3;
+	n->best = (third < most ? third : most) + 1;
 	return n->len > 0;
 }
 

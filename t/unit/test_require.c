@@ -100,6 +100,7 @@ static const struct {
 static const struct {
 	const char *text, *says;
 } refused[] = {
+	{ "samples_per_second>=9", "did you mean 'samples_per_sec'?" },
 	{ "au_percnt>=90", "did you mean 'au_percent'?" },
 	{ "AU>=90", "AU: no run measures it; ask for a metric such as au, " },
 	{ "read.iop>=90", "did you mean 'read.iops'?" },
