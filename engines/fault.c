@@ -104,6 +104,7 @@ struct fault {
 	struct shadow **done;   /* first to last */
 	struct mlgen_io **reaped;
 	unsigned unused_count, done_count, in_engine;
+	bool is_cut; /* the job ends before what is delayed */
 };
 
 /* Setting up. */
@@ -181,6 +182,9 @@ static int fault_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 		free(s);
 		return rc;
 	}
+	/* What the wrapped engine says holds for both. */
+	job->shares_fds = s->inner.shares_fds ||
+			  !(s->inner.engine->caps & MLGEN_CAP_PRIVATE_FDS);
 	job->priv = s;
 	return 0;
 }
@@ -263,8 +267,9 @@ static int64_t status(int rc)
 
 static int64_t do_open(struct mlgen_io *op)
 {
-	op->file->fd = open(op->file->path, op->file->flags | O_CLOEXEC,
-			    op->file->mode);
+	op->file->fd =
+		openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
+		       op->file->flags | O_CLOEXEC, op->file->mode);
 	return status(op->file->fd);
 }
 
@@ -272,7 +277,8 @@ static int64_t do_stat(struct mlgen_io *op)
 {
 	struct stat st;
 
-	if (op->file->fd < 0 ? stat(op->file->path, &st)
+	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file),
+				       mlgen_file_name(op->file), &st, 0)
 			     : fstat(op->file->fd, &st))
 		return -errno;
 	op->size_bytes = (uint64_t)st.st_size;
@@ -291,6 +297,8 @@ static int64_t do_here(struct mlgen_io *op)
 {
 	const struct mlgen_file *file = op->file;
 	off_t off = (off_t)op->off, len = (off_t)op->len_bytes;
+	const char *name = mlgen_file_name(file);
+	int at = mlgen_file_dir(file);
 
 	switch (op->op) {
 	case MLGEN_OPEN:
@@ -308,13 +316,13 @@ static int64_t do_here(struct mlgen_io *op)
 	case MLGEN_CLOSE:
 		return do_close(op);
 	case MLGEN_RENAME:
-		return status(rename(file->path, op->path2));
+		return status(renameat(at, name, at, op->path2));
 	case MLGEN_UNLINK:
-		return status(unlink(file->path));
+		return status(unlinkat(at, name, 0));
 	case MLGEN_MKDIR:
-		return status(mkdir(file->path, file->mode));
+		return status(mkdirat(at, name, file->mode));
 	case MLGEN_RMDIR:
-		return status(rmdir(file->path));
+		return status(unlinkat(at, name, AT_REMOVEDIR));
 	case MLGEN_READ:
 	case MLGEN_WRITE:
 	case MLGEN_OPS:
@@ -513,10 +521,12 @@ static unsigned give_due(struct fault *f, struct mlgen_io **io, unsigned max,
 
 	for (unsigned i = 0; i < f->done_count; i++) {
 		struct shadow *s = f->done[i];
-		if (given == max || s->due_ns > now) {
+		if (given == max || (s->due_ns > now && !f->is_cut)) {
 			f->done[kept++] = s;
 			continue;
 		}
+		if (s->due_ns > now)
+			s->outer->result = -ECANCELED;
 		io[given++] = s->outer;
 		f->unused[f->unused_count++] = s;
 	}
@@ -543,7 +553,7 @@ static int wait_until(struct fault *f, uint64_t now, uint64_t until)
 	rc = pull(f, 1, until - now);
 	/* Its own time-out is real time, and this may not be. */
 	if (rc == 0 && f->done_count == before)
-		f->inner.sleep_until(&f->inner, until);
+		f->is_cut |= !f->inner.sleep_until(&f->inner, until);
 	return rc;
 }
 
@@ -572,7 +582,8 @@ const struct mlgen_engine mlgen_engine_fault = {
 	.name = "fault",
 	.help = "wraps another engine and fails, shortens or delays its "
 		"operations",
-	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT,
+	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT |
+		MLGEN_CAP_PRIVATE_FDS,
 	.opts = fault_fields,
 	.opts_size = sizeof(struct fault_opts),
 	.job_init = fault_job_init,

@@ -652,20 +652,33 @@ static void prep_transfer(struct ring *r, struct io_uring_sqe *sqe,
 
 /* The other operations. */
 
+/*
+ * Without O_NONBLOCK: of a filesystem that cannot read without waiting, the
+ * ring would take it for one that can, and wait in the submission instead of
+ * handing such reads to threads of its own.
+ */
+static int open_flags(const struct mlgen_file *file)
+{
+	return file->flags & ~O_NONBLOCK;
+}
+
 static void prep_open(struct ring *r, struct io_uring_sqe *sqe,
 		      struct mlgen_file *file)
 {
+	const char *name = mlgen_file_name(file);
+	int at = mlgen_file_dir(file);
+
 	file->fd = -1;
 	file->word = 0;
 	if (r->free_slots.count) {
 		hold_slot(r, file);
 		/* No program run from here inherits it: the flag is refused. */
-		io_uring_prep_openat_direct(sqe, AT_FDCWD, file->path,
-					    file->flags & ~O_CLOEXEC,
+		io_uring_prep_openat_direct(sqe, at, name,
+					    open_flags(file) & ~O_CLOEXEC,
 					    file->mode, slot_of(file));
 	} else {
-		io_uring_prep_openat(sqe, AT_FDCWD, file->path,
-				     file->flags | O_CLOEXEC, file->mode);
+		io_uring_prep_openat(sqe, at, name,
+				     open_flags(file) | O_CLOEXEC, file->mode);
 	}
 }
 
@@ -677,9 +690,10 @@ static void prep_stat(struct ring *r, struct io_uring_sqe *sqe,
 	bool by_fd = file->fd >= 0;
 
 	op->size_bytes = pop(&r->free_stats);
-	io_uring_prep_statx(sqe, by_fd ? file->fd : AT_FDCWD,
-			    by_fd ? "" : file->path, by_fd ? AT_EMPTY_PATH : 0,
-			    STATX_SIZE, &r->stats[op->size_bytes]);
+	io_uring_prep_statx(sqe, by_fd ? file->fd : mlgen_file_dir(file),
+			    by_fd ? "" : mlgen_file_name(file),
+			    by_fd ? AT_EMPTY_PATH : 0, STATX_SIZE,
+			    &r->stats[op->size_bytes]);
 }
 
 static void prep_close(struct io_uring_sqe *sqe, const struct mlgen_file *file)
@@ -706,6 +720,8 @@ static void prep_other(struct ring *r, struct io_uring_sqe *sqe,
 {
 	struct mlgen_file *file = op->file;
 	int fd = file->word ? (int)slot_of(file) : file->fd;
+	const char *name = mlgen_file_name(file);
+	int at = mlgen_file_dir(file);
 
 	switch (op->op) {
 	case MLGEN_OPEN:
@@ -718,17 +734,16 @@ static void prep_other(struct ring *r, struct io_uring_sqe *sqe,
 		prep_close(sqe, file);
 		return;
 	case MLGEN_RENAME:
-		io_uring_prep_renameat(sqe, AT_FDCWD, file->path, AT_FDCWD,
-				       op->path2, 0);
+		io_uring_prep_renameat(sqe, at, name, at, op->path2, 0);
 		return;
 	case MLGEN_UNLINK:
-		io_uring_prep_unlinkat(sqe, AT_FDCWD, file->path, 0);
+		io_uring_prep_unlinkat(sqe, at, name, 0);
 		return;
 	case MLGEN_RMDIR:
-		io_uring_prep_unlinkat(sqe, AT_FDCWD, file->path, AT_REMOVEDIR);
+		io_uring_prep_unlinkat(sqe, at, name, AT_REMOVEDIR);
 		return;
 	case MLGEN_MKDIR:
-		io_uring_prep_mkdirat(sqe, AT_FDCWD, file->path, file->mode);
+		io_uring_prep_mkdirat(sqe, at, name, file->mode);
 		return;
 	case MLGEN_ALLOCATE:
 		io_uring_prep_fallocate(sqe, fd, 0, (off_t)op->off,
@@ -839,7 +854,8 @@ static int64_t status(int rc)
 static int64_t open_here(struct ring *r, struct mlgen_file *file)
 {
 	file->word = 0;
-	file->fd = open(file->path, file->flags | O_CLOEXEC, file->mode);
+	file->fd = openat(mlgen_file_dir(file), mlgen_file_name(file),
+			  open_flags(file) | O_CLOEXEC, file->mode);
 	if (file->fd < 0)
 		return -errno;
 	if (r->free_slots.count) {
@@ -855,7 +871,8 @@ static int64_t stat_here(struct mlgen_io *op)
 {
 	struct stat st;
 
-	if (op->file->fd < 0 ? stat(op->file->path, &st)
+	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file),
+				       mlgen_file_name(op->file), &st, 0)
 			     : fstat(op->file->fd, &st))
 		return -errno;
 	op->size_bytes = (uint64_t)st.st_size;
@@ -880,6 +897,8 @@ static int64_t do_here(struct ring *r, struct mlgen_io *op)
 {
 	struct mlgen_file *file = op->file;
 	off_t off = (off_t)op->off, len = (off_t)op->len_bytes;
+	const char *name = mlgen_file_name(file);
+	int at = mlgen_file_dir(file);
 
 	switch (op->op) {
 	case MLGEN_OPEN:
@@ -897,13 +916,13 @@ static int64_t do_here(struct ring *r, struct mlgen_io *op)
 	case MLGEN_CLOSE:
 		return close_here(r, file);
 	case MLGEN_RENAME:
-		return status(rename(file->path, op->path2));
+		return status(renameat(at, name, at, op->path2));
 	case MLGEN_UNLINK:
-		return status(unlink(file->path));
+		return status(unlinkat(at, name, 0));
 	case MLGEN_MKDIR:
-		return status(mkdir(file->path, file->mode));
+		return status(mkdirat(at, name, file->mode));
 	case MLGEN_RMDIR:
-		return status(rmdir(file->path));
+		return status(unlinkat(at, name, AT_REMOVEDIR));
 	case MLGEN_READ:
 	case MLGEN_WRITE:
 	case MLGEN_OPS:
@@ -1114,51 +1133,72 @@ static uint64_t now_ns(void)
 }
 
 /* A polled ring knows no timeout: the kernel polls on until there are n. */
-static int poll_until(struct ring *r, unsigned n, uint64_t timeout_ns)
+static int poll_until(struct ring *r, unsigned n, uint64_t end_ns)
 {
-	uint64_t begin = now_ns();
 	int rc = 0;
 
 	while (rc >= 0 && io_uring_cq_ready(&r->uring) < n) {
-		if (now_ns() - begin >= timeout_ns)
+		if (now_ns() >= end_ns)
 			return -ETIME;
 		rc = io_uring_get_events(&r->uring);
 	}
 	return rc;
 }
 
-/* Until there are n completions. 0, -ETIME, -EINTR or the ring's failure. */
-static int await(struct ring *r, unsigned n, uint64_t timeout_ns)
+/* Until there are n completions, or it is end_ns (UINT64_MAX: for ever). 0,
+ * -ETIME, -EINTR or the ring's failure; 0, too, when time is up and some of
+ * the n are there. */
+static int await(struct ring *r, unsigned n, uint64_t end_ns)
 {
-	struct __kernel_timespec ts = {
-		.tv_sec = (int64_t)(timeout_ns / 1000000000u),
-		.tv_nsec = (int64_t)(timeout_ns % 1000000000u),
-	};
 	struct io_uring_cqe *first;
+	struct __kernel_timespec ts;
+	uint64_t now, left_ns;
 	int rc;
 
-	if (timeout_ns == UINT64_MAX)
+	if (end_ns == UINT64_MAX) {
 		rc = io_uring_submit_and_wait(&r->uring, n);
-	else if (r->opts->hipri)
-		rc = poll_until(r, n, timeout_ns);
-	else
+	} else if (r->opts->hipri) {
+		rc = poll_until(r, n, end_ns);
+	} else {
+		now = now_ns();
+		left_ns = now < end_ns ? end_ns - now : 0;
+		ts.tv_sec = (int64_t)(left_ns / 1000000000u);
+		ts.tv_nsec = (int64_t)(left_ns % 1000000000u);
 		rc = io_uring_wait_cqes(&r->uring, &first, n, &ts, NULL);
+	}
 	return rc < 0 ? rc : 0;
 }
 
+static uint64_t end_of(uint64_t timeout_ns)
+{
+	uint64_t now = timeout_ns == UINT64_MAX ? 0 : now_ns();
+
+	return timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+}
+
+static bool is_past(uint64_t end_ns)
+{
+	return end_ns != UINT64_MAX && now_ns() >= end_ns;
+}
+
+/* The time counts from here, however often a signal or a part of what is
+ * waited for ends the wait. */
 static int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
 		      unsigned max, uint64_t timeout_ns)
 {
 	struct ring *r = ctx->priv;
 	unsigned got = r->done_count ? take_done(r, io, max) : 0;
-	int rc = 0;
+	bool is_late = false;
+	uint64_t end_ns;
 
 	got += min > got ? take(r, io + got, max - got)
 			 : look(r, io + got, max - got);
-	while (got < min && rc != -ETIME) {
-		rc = await(r, min - got, timeout_ns);
+	end_ns = got < min ? end_of(timeout_ns) : 0;
+	while (got < min && !is_late) {
+		int rc = await(r, min - got, end_ns);
 		if (rc < 0 && rc != -ETIME && rc != -EINTR)
 			return rc;
+		is_late = rc == -ETIME || is_past(end_ns);
 		got += take(r, io + got, max - got);
 	}
 	return (int)got;
@@ -1175,7 +1215,8 @@ const struct mlgen_engine mlgen_engine_io_uring = {
 		MLGEN_CAP(MLGEN_FDATASYNC) | MLGEN_CAP(MLGEN_ADVISE) |
 		MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP(MLGEN_RENAME) |
 		MLGEN_CAP(MLGEN_UNLINK) | MLGEN_CAP(MLGEN_MKDIR) |
-		MLGEN_CAP(MLGEN_RMDIR) | MLGEN_CAP_DIRECT,
+		MLGEN_CAP(MLGEN_RMDIR) | MLGEN_CAP_DIRECT |
+		MLGEN_CAP_PRIVATE_FDS,
 	.opts = uring_fields,
 	.opts_size = sizeof(struct uring_opts),
 	.init = uring_init,

@@ -370,7 +370,7 @@ const struct mlgen_engine mlgen_engine_libaio = {
 	.help = "Linux native AIO; asynchronous with direct=1 only",
 	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
 		MLGEN_CAP(MLGEN_FSYNC) | MLGEN_CAP(MLGEN_FDATASYNC) |
-		MLGEN_CAP_DIRECT,
+		MLGEN_CAP_DIRECT | MLGEN_CAP_PRIVATE_FDS,
 	.opts = aio_fields,
 	.opts_size = sizeof(struct aio_opts),
 	.init = libaio_init,

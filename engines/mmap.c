@@ -454,7 +454,8 @@ static int64_t do_open(struct table *t, struct mlgen_io *op)
 	int rc;
 
 	file->word = 0;
-	file->fd = open(file->path, open_flags(file->flags), file->mode);
+	file->fd = openat(mlgen_file_dir(file), mlgen_file_name(file),
+			  open_flags(file->flags), file->mode);
 	if (file->fd < 0)
 		return -errno;
 	rc = attach(t, file, file->flags);
@@ -557,7 +558,7 @@ const struct mlgen_engine mlgen_engine_mmap = {
 	.caps = MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_READ) |
 		MLGEN_CAP(MLGEN_WRITE) | MLGEN_CAP(MLGEN_FSYNC) |
 		MLGEN_CAP(MLGEN_FDATASYNC) | MLGEN_CAP(MLGEN_ADVISE) |
-		MLGEN_CAP(MLGEN_CLOSE),
+		MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP_PRIVATE_FDS,
 	.opts = mmap_fields,
 	.opts_size = sizeof(struct mmap_opts),
 	.job_init = mmap_job_init,

@@ -117,7 +117,7 @@ const struct mlgen_engine mlgen_engine_psync = {
 	.name = "psync",
 	.help = "pread and pwrite; one request at a time per worker",
 	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP(MLGEN_WRITE) |
-		MLGEN_CAP_DIRECT,
+		MLGEN_CAP_DIRECT | MLGEN_CAP_PRIVATE_FDS,
 	.opts = psync_fields,
 	.opts_size = sizeof(struct psync_opts),
 	.init = psync_init,

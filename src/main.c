@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ask/ask.h"
@@ -17,6 +16,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
+#include "base/thread.h"
 #include "config.h"
 #include "io/engines.h"
 #include "io/host.h"
@@ -26,10 +27,13 @@
 #include "report/json.h"
 #include "report/listjobs.h"
 #include "report/output.h"
+#include "report/outputs.h"
 #include "report/plan_report.h"
 #include "report/text.h"
 #include "report/verdict.h"
+#include "report/verdict_errors.h"
 #include "report/watch.h"
+#include "run/failed.h"
 #include "run/run.h"
 
 struct program {
@@ -38,6 +42,7 @@ struct program {
 	char binary_dir[PATH_MAX];
 	struct host host;
 	struct output text, json; /* opened before the run */
+	struct csv *log;          /* the same; closed by watch_run */
 	struct ask ask;           /* all of this, for the questions */
 };
 
@@ -60,69 +65,82 @@ static void find_binary_dir(struct program *p, const char *argv0)
 	p->env = (struct jobset_env){ .engines = engines_built,
 				      .why_absent = engines_why_absent,
 				      .load = engines_load,
+				      .look = engines_look,
 				      .binary_dir = p->binary_dir,
 				      .installed_dir = MLGEN_JOBS_DIR };
+}
+
+/* Print what was asked for by `put` as text for people, to standard output. */
+static int print_text(struct program *p, int (*put)(struct program *p, FILE *to,
+						    struct mlgen_err *err))
+{
+	struct mlgen_err err = { 0 };
+	if (output_open(&p->text, NULL, &err) < 0)
+		return usage(&err);
+	p->text.is_text = true;
+	if (put(p, p->text.to, &err) < 0)
+		return usage(&err);
+	if (output_close(&p->text, &err) == 0)
+		return EXIT_RAN;
+	log_error("%s", err.text);
+	return EXIT_FAILED;
+}
+
+static int put_request(struct program *p, FILE *to, struct mlgen_err *err)
+{
+	const struct settings *set = &p->set.settings;
+	if (set->help)
+		help_all(to);
+	else if (set->version)
+		fprintf(to, "mlgen %s\n", MLGEN_VERSION);
+	else if (set->cmdhelp)
+		return help_option(to, set->cmdhelp, engines_built, err);
+	else if (set->enghelp)
+		return engines_help(to, set->enghelp, err);
+	else
+		return listjobs(to, &p->env, err);
+	return 0;
+}
+
+static int put_jobs(struct program *p, FILE *to, struct mlgen_err *err)
+{
+	(void)err;
+	help_showjob(to, &p->set);
+	return 0;
 }
 
 /* Requests that need no job. -1: there are none. */
 static int answer(struct program *p)
 {
 	const struct settings *set = &p->set.settings;
-	struct mlgen_err err = { 0 };
-	if (set->help)
-		help_all(stdout);
-	else if (set->version)
-		printf("mlgen %s\n", MLGEN_VERSION);
-	else if (set->cmdhelp) {
-		if (help_option(stdout, set->cmdhelp, engines_built, &err) < 0)
-			return usage(&err);
-	} else if (set->enghelp) {
-		if (engines_help(stdout, set->enghelp, &err) < 0)
-			return usage(&err);
-	} else if (set->list_jobs) {
-		if (listjobs(stdout, &p->env, &err) < 0)
-			return usage(&err);
-	} else
-		return -1;
-	return EXIT_RAN;
+	if (set->help || set->version || set->cmdhelp || set->enghelp ||
+	    set->list_jobs)
+		return print_text(p, put_request);
+	return -1;
 }
 
 static void fini_outputs(struct program *p)
 {
 	output_abandon(&p->text);
 	output_abandon(&p->json);
+	csv_close(p->log);
 }
 
-static int check_output(const char *option, const char *path,
-			struct mlgen_err *err)
+/* What could not be written is no answer, whatever it was. */
+static int with_output(int status, int written)
 {
-	if (!path || strcmp(path, "-") != 0)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "%s=-: name a file; standard output has the report, "
-			  "with --output-format=json as JSON",
-			  option);
+	return status == EXIT_RAN || status == EXIT_MISSED
+		       ? (written == EXIT_RAN ? status : written)
+		       : status;
 }
 
-/* Where to write is checked before anything runs. */
-static int open_outputs(struct program *p, struct mlgen_err *err)
+/* Where to write is checked before anything runs. A plan has no log. */
+static int open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 {
-	const struct settings *set = &p->set.settings;
-	if (check_output("json", set->json, err) < 0 ||
-	    check_output("output", set->output, err) < 0)
-		return -EINVAL;
-	struct stat st;
-	bool same =
-		set->json && set->output && strcmp(set->json, set->output) == 0;
-	if (same && (stat(set->json, &st) < 0 || S_ISREG(st.st_mode)))
-		return mlgen_fail(err, -EINVAL,
-				  "output=%s: is also --json's file; one of "
-				  "them needs another name",
-				  set->output);
-	int rc = output_open(&p->text, set->output, err);
-	if (rc == 0 && set->json)
-		rc = output_open(&p->json, set->json, err);
-	return rc;
+	const struct outputs o = { .text = &p->text,
+				   .json = &p->json,
+				   .log = is_run ? &p->log : NULL };
+	return outputs_open(&o, &p->set, err);
 }
 
 static int check_format(struct program *p, struct mlgen_err *err)
@@ -135,12 +153,11 @@ static int check_format(struct program *p, struct mlgen_err *err)
 static int close_outputs(struct program *p)
 {
 	struct mlgen_err err = { 0 };
-	/* The file first: a reader of the text that has gone (head -1) ends
-	 * the program. */
 	int rc = p->json.to ? output_close(&p->json, &err) : 0;
 	if (output_close(&p->text, &err) < 0)
 		rc = -1;
-	if (rc < 0)
+	/* A reader that has gone (head -1) knows. */
+	if (rc < 0 && err.code != -EPIPE)
 		log_error("%s", err.text);
 	return rc < 0 ? EXIT_FAILED : EXIT_RAN;
 }
@@ -192,7 +209,7 @@ static int dry_run(struct program *p)
 	int status;
 	if (check_format(p, &err) < 0 ||
 	    plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
-	    open_outputs(p, &err) < 0) {
+	    open_outputs(p, false, &err) < 0) {
 		status = usage(&err);
 	} else {
 		check_plans(p, plans);
@@ -211,6 +228,28 @@ static int exit_status(struct run *run, const struct run_result *result)
 	if (result->err.code)
 		return run_has_started(run) ? EXIT_FAILED : EXIT_USAGE;
 	return EXIT_RAN;
+}
+
+/* More failed than max_errors allows, in jobs that went on. */
+static bool has_failed(const struct run_result *result)
+{
+	const struct job *last = NULL;
+	for (size_t i = 0; i < result->job_count; i++) {
+		const struct job_result *j = &result->jobs[i];
+		struct buf text = { 0 };
+		/* Workers of a plain job have records behind each other. */
+		if (!failed_of(j)->is_too_many || j->job == last)
+			continue;
+		last = j->job;
+		verdict_put_failed(&text, j);
+		buf_add(&text, "; ");
+		verdict_put_allowance(&text, j);
+		if (failed_of(j)->first[0])
+			buf_addf(&text, ". The first: %s", failed_of(j)->first);
+		log_error("%s: %s", j->job->name, buf_str(&text));
+		buf_fini(&text);
+	}
+	return last != NULL;
 }
 
 static bool is_missed(struct program *p, const struct run_result *result)
@@ -234,9 +273,13 @@ static bool measure_ceiling(struct program *p, struct run_result *result)
 static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 {
 	struct mlgen_err err = { 0 };
-	if (watch_run(run, p->set.count, &p->set.settings, abandoned, &err) < 0)
+	struct csv *log = p->log;
+	p->log = NULL;
+	int rc = watch_run(run, p->set.count, &p->set.settings, log, abandoned,
+			   &err);
+	if (rc != 0)
 		log_error("%s", err.text);
-	if (err.code && !run_has_started(run))
+	if (rc < 0)
 		return EXIT_USAGE;
 	struct run_result *result = run_collect(run);
 	if (result->err.code)
@@ -250,12 +293,13 @@ static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 	verdict_fill(result);
 	if (!*abandoned && !measure_ceiling(p, result))
 		status = EXIT_INTERRUPTED;
+	bool failed = status == EXIT_RAN && has_failed(result);
 	if (status == EXIT_RAN && is_missed(p, result))
 		status = EXIT_MISSED;
-	int written = write_reports(p, result, NULL);
-	if (status == EXIT_RAN && (written != EXIT_RAN || err.code))
+	if (failed)
 		status = EXIT_FAILED;
-	return status;
+	status = with_output(status, write_reports(p, result, NULL));
+	return with_output(status, rc == WATCH_NO_LOG ? EXIT_FAILED : EXIT_RAN);
 }
 
 static int set_up_and_run(struct program *p)
@@ -267,7 +311,7 @@ static int set_up_and_run(struct program *p)
 	struct clock *clock = clock_new_real();
 	struct run_config cfg = probe_config(&p->set, &p->host, clock);
 	if (check_format(p, &err) < 0 || run_new(&run, &cfg, &err) < 0 ||
-	    open_outputs(p, &err) < 0)
+	    open_outputs(p, true, &err) < 0)
 		status = usage(&err);
 	else
 		status = run_jobs(p, run, &abandoned);
@@ -305,7 +349,7 @@ static int put(struct program *p, question *q)
 {
 	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
-	if (open_outputs(p, &err) < 0)
+	if (open_outputs(p, false, &err) < 0)
 		return usage(&err);
 	struct ask a = p->ask;
 	/* Its table appears while it runs. */
@@ -316,8 +360,7 @@ static int put(struct program *p, question *q)
 	int status = q(&a);
 	if (status == EXIT_USAGE)
 		return status;
-	int written = close_outputs(p);
-	return status == EXIT_RAN ? written : status;
+	return with_output(status, close_outputs(p));
 }
 
 static int run_program(struct program *p, int argc, char **argv)
@@ -346,8 +389,8 @@ static int run_program(struct program *p, int argc, char **argv)
 	if (set->require && require_check(set->require, NULL, &err) < 0)
 		return usage(&err);
 	if (set->showjob)
-		help_showjob(stdout, &p->set);
-	if (set->showjob || set->parse_only)
+		return print_text(p, put_jobs);
+	if (set->parse_only)
 		return EXIT_RAN;
 	if (set->dry_run && !set->datasize)
 		return dry_run(p);
@@ -364,11 +407,23 @@ static void fill_standard_files(void)
 			_exit(EXIT_USAGE);
 }
 
-int main(int argc, char **argv)
+/* A signal that nothing can be reported of, or that nobody came to. */
+static void leave(void *arg)
+{
+	struct program *p = arg;
+	output_discard(&p->text);
+	output_discard(&p->json);
+	log_error("interrupted");
+	_exit(EXIT_INTERRUPTED);
+}
+
+/* Not in main, whose frame would be that of all that the compiler puts here. */
+static __attribute__((noinline)) int run_main(int argc, char **argv)
 {
 	fill_standard_files();
+	mem_share_heap();
 	struct program *p = mem_zalloc(sizeof(*p));
-	watch_signals();
+	signals_begin(leave, p);
 	find_binary_dir(p, argc > 0 ? argv[0] : "");
 	int status = run_program(p, argc, argv);
 	fini_outputs(p);
@@ -378,8 +433,18 @@ int main(int argc, char **argv)
 		_exit(status);
 	}
 	jobset_fini(&p->set);
+	int written =
+		fflush(stdout) != 0 || ferror(stdout) ? EXIT_FAILED : EXIT_RAN;
+	signals_attend(SIGNALS_IGNORED);
 	mem_free(p);
-	if (fflush(stdout) != 0 && status == EXIT_RAN)
-		status = EXIT_FAILED;
-	return status;
+	return with_output(status, written);
+}
+
+int main(int argc, char **argv)
+{
+	const char *line = thread_too_small_stack();
+	if (!line)
+		return run_main(argc, argv);
+	return write(STDERR_FILENO, line, strlen(line)) < 0 ? EXIT_FAILED
+							    : EXIT_USAGE;
 }

@@ -82,7 +82,8 @@ const struct mlgen_engine mlgen_engine = {
 	.size = sizeof(struct mlgen_engine),
 	.name = "skeleton",
 	.help = "pread, in pieces of split=; an example",
-	.caps = MLGEN_CAP(MLGEN_READ),
+	/* No thread of its own opens files, so workers need not share them. */
+	.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP_PRIVATE_FDS,
 	.opts = skeleton_fields,
 	.opts_size = sizeof(struct skeleton_opts),
 	.init = skeleton_init,

@@ -2,6 +2,7 @@
 /* engine.h - what an engine is: a const table of functions that moves bytes. */
 #pragma once
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +21,7 @@
  * An engine is built in, as engines/NAME.c with the table mlgen_engine_NAME, or
  * is a shared object of its own: see MLGEN_ENGINE_ABI.
  */
-#define MLGEN_ENGINE_ABI 3
+#define MLGEN_ENGINE_ABI 4
 
 /*
  * A shared object exports its table as `mlgen_engine` and is loaded by
@@ -36,25 +37,33 @@ extern const struct mlgen_engine mlgen_engine
 
 /* Metadata operations are ordinary operations; caps say which are taken. */
 enum mlgen_op {
-	MLGEN_OPEN,     /* file->path with file->flags, mode; sets fd */
-	MLGEN_STAT,     /* file->fd if open, else path; fills `size_bytes` */
-	MLGEN_READ,     /* iov, off */
-	MLGEN_WRITE,    /* iov, off */
+	MLGEN_OPEN,  /* the file's name with file->flags, mode; sets fd */
+	MLGEN_STAT,  /* file->fd if open, else its name; fills `size_bytes` */
+	MLGEN_READ,  /* iov, off */
+	MLGEN_WRITE, /* iov, off */
 	MLGEN_ALLOCATE, /* off, len_bytes */
 	MLGEN_FSYNC,
 	MLGEN_FDATASYNC,
 	MLGEN_ADVISE, /* off, len_bytes, advice */
 	MLGEN_CLOSE,  /* -EINTR counts as closed */
-	MLGEN_RENAME, /* file->path to path2 */
-	MLGEN_UNLINK, /* file->path */
-	MLGEN_MKDIR,  /* file->path, file->mode */
-	MLGEN_RMDIR,  /* file->path */
+	MLGEN_RENAME, /* the file's name to path2, in the same folder */
+	MLGEN_UNLINK, /* its name */
+	MLGEN_MKDIR,  /* its name, file->mode */
+	MLGEN_RMDIR,  /* its name */
 	MLGEN_OPS
 };
 
 #define MLGEN_CAP(op) (1u << (op))
 #define MLGEN_CAP_DIRECT (1u << 16)   /* moves files opened with O_DIRECT */
 #define MLGEN_CAP_NO_FILES (1u << 17) /* touches no file at all */
+/*
+ * Each worker may have a table of descriptors of its own (unshare(2),
+ * CLONE_FILES), which makes calls on files cheaper. What another thread opens
+ * once the workers have begun is not in it, and nobody else sees what a worker
+ * opens: not for an engine whose library has threads that open or close files
+ * or connections.
+ */
+#define MLGEN_CAP_PRIVATE_FDS (1u << 18)
 
 /*
  * A chain is handed over in one submit. An OPEN that fails cancels the rest
@@ -65,13 +74,32 @@ enum mlgen_io_flags {
 	MLGEN_IO_LINK = 1, /* the next io runs only after this one */
 };
 
+/*
+ * What is written or removed is named within a folder that the caller holds
+ * open, so that nobody can put a link or another folder on the way there: an
+ * engine hands mlgen_file_dir() and mlgen_file_name() to openat(2) and its kin.
+ * What is only read has a path and no name.
+ */
 struct mlgen_file {
-	const char *path; /* owned by the caller until closed */
+	const char *path; /* owned by the caller until closed; for messages */
+	const char *name; /* in the folder of dir_fd; NULL = by `path` */
+	int dir_fd;       /* with a name */
 	int fd;           /* -1 when closed, or kept elsewhere */
 	int flags;        /* for open(2) */
 	unsigned mode;
 	uint64_t word; /* the engine's own: a slot, a handle; 0 = none */
 };
+
+/* The first two arguments of openat(2), unlinkat(2), fstatat(2) ... */
+static inline int mlgen_file_dir(const struct mlgen_file *file)
+{
+	return file->name ? file->dir_fd : AT_FDCWD;
+}
+
+static inline const char *mlgen_file_name(const struct mlgen_file *file)
+{
+	return file->name ? file->name : file->path;
+}
 
 /* One operation. The caller owns it; an engine writes only `result` (and
  * file->fd, file->word, size_bytes where the operation says so). */
@@ -81,10 +109,10 @@ struct mlgen_io {
 	struct mlgen_file *file;
 	const struct iovec *iov; /* parts may repeat over one buffer */
 	int iovcnt;
-	uint64_t off;       /* bytes */
-	uint64_t len_bytes; /* of READ, WRITE: the sum of iov */
-	int advice;         /* ADVISE: POSIX_FADV_... */
-	const char *path2;
+	uint64_t off;        /* bytes */
+	uint64_t len_bytes;  /* of READ, WRITE: the sum of iov */
+	int advice;          /* ADVISE: POSIX_FADV_... */
+	const char *path2;   /* RENAME: a name where the file has one */
 	uint64_t size_bytes; /* STAT: result */
 	int64_t result;      /* bytes or 0; -errno */
 	void *owner;         /* the caller's; engines leave it */
@@ -105,6 +133,9 @@ struct mlgen_engine_job {
 	const struct mlgen_engine_job *beside;
 	/* For an engine that wraps another: by name; NULL = not built. */
 	const struct mlgen_engine *(*find)(const char *name);
+	/* job_init says that MLGEN_CAP_PRIVATE_FDS does not hold for this job:
+	 * the engine that is wrapped does not have it. */
+	bool shares_fds;
 };
 
 struct mlgen_ctx {
@@ -112,7 +143,7 @@ struct mlgen_ctx {
 	const void *opts; /* as job->opts */
 	unsigned iodepth; /* most operations in flight */
 	unsigned files;   /* most files that are open at once */
-	void *buf;        /* the worker's buffer, aligned, touched */
+	void *buf; /* the worker's buffer, aligned; touched, if files are */
 	size_t buf_bytes;
 	/*
 	 * What init says of itself. can_link: takes chains, OPEN to CLOSE of
@@ -124,9 +155,10 @@ struct mlgen_ctx {
 	bool can_link;
 	char in_use[192];
 	char note[256];
-	/* The run's clock; real or virtual. */
+	/* The run's clock; real or virtual. A sleep returns false where the job
+	 * ends before that time: the operation it was for gets -ECANCELED. */
 	uint64_t (*now_ns)(const struct mlgen_ctx *ctx);
-	void (*sleep_until)(const struct mlgen_ctx *ctx, uint64_t ns);
+	bool (*sleep_until)(const struct mlgen_ctx *ctx, uint64_t ns);
 	/* Value number `index` of a distribution: this worker's own, and the
 	 * same in every run of the same randseed. */
 	uint64_t (*draw)(const struct mlgen_ctx *ctx,

@@ -31,6 +31,7 @@ enum mlgen_type {
 	MLGEN_SIZE_PAIR,  /* struct u64_pair of bytes: read,write or both */
 	MLGEN_U64_PAIR,   /* struct u64_pair of counts, likewise */
 	MLGEN_SIZE_SHARE, /* struct size_share: bytes, or 20% */
+	MLGEN_U64_SHARE,  /* struct u64_share: a count, or 20% */
 	/* metrics only */
 	MLGEN_HIST,      /* struct hist *, a latency object */
 	MLGEN_OBJECT,    /* a struct, described by `sub` */

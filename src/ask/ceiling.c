@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "report/verdict.h"
 #include "report/verdict_ceiling.h"
+#include "report/verdict_errors.h"
 
 #define NS_PER_SEC 1e9
 
@@ -149,11 +150,14 @@ static int probe_figures(struct figures *f, const struct measure *m,
 	int rc = probe_run(&p, m->a, args, &err);
 	const struct job_result *j =
 		rc == 0 && !p.interrupted ? trained(&p, m->job->name) : NULL;
-	bool is_measured = j && take_figures(f, j);
+	bool has_errors = j && verdict_is_errors(j);
+	bool is_measured = j && !has_errors && take_figures(f, j);
 	bool was_interrupted = p.interrupted;
 	if (!was_interrupted && !is_measured)
 		cannot(m->to, "%s: %s", what,
-		       rc < 0 ? err.text : "no step was counted in that time");
+		       rc < 0       ? err.text
+		       : has_errors ? "too many samples failed"
+				    : "no step was counted in that time");
 	probe_fini(&p);
 	return was_interrupted ? -EINTR : is_measured;
 }

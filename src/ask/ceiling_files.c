@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/signals.h"
 #include "io/cache.h"
 #include "io/sysfile.h"
 
@@ -21,19 +21,6 @@
 #define CHUNK_BYTES ((size_t)1 << 20)
 
 #define MOST_LOOKS 256 /* at files, whether they are still there */
-
-/* A signal that watch_signals blocked, and that nobody took yet. */
-static bool is_interrupted(void)
-{
-	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
-	sigset_t pending;
-	if (sigpending(&pending) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		if (sigismember(&pending, ending[i]) == 1)
-			return true;
-	return false;
-}
 
 /* 1: to its end; 0: the time is over; -errno. */
 static int read_through(int fd, char *chunk, const struct clock *clock,
@@ -46,7 +33,7 @@ static int read_through(int fd, char *chunk, const struct clock *clock,
 	while ((n = read(fd, chunk, CHUNK_BYTES)) != 0) {
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		if (is_interrupted())
+		if (signals_taken())
 			return -EINTR;
 		if (clock_now(clock) >= deadline_ns)
 			return 0;
@@ -64,7 +51,7 @@ static int warm_file(const struct dataset *ds, uint64_t file, char *chunk,
 	if (n < 0)
 		return mlgen_fail(err, n, "%s: %s", ds->directory,
 				  strerror(-n));
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
 	int rc = read_through(fd, chunk, clock, deadline_ns, bytes);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/units.h"
 #include "report/show.h"
 
@@ -129,21 +130,15 @@ void column_init(struct column *c, const struct figure *f,
 	choose(c, largest, is_alone);
 	c->decimals =
 		c->kind == COLUMN_PERCENT ? 1 : decimals_of(largest / c->scale);
-	c->width = (int)strlen(c->title);
+	c->width = (int)printable_columns(c->title);
 	for (size_t i = 0; i < count; i++) {
 		buf_reset(&cell);
 		column_cell(c, &values[i * stride], &cell);
-		if ((int)cell.len > c->width)
-			c->width = (int)cell.len;
+		int width = (int)printable_columns(buf_str(&cell));
+		if (width > c->width)
+			c->width = width;
 	}
 	buf_fini(&cell);
-}
-
-/* It may be a path: any bytes, but no control characters. */
-static void put_text(struct buf *out, const char *text)
-{
-	for (; *text; text++)
-		buf_addc(out, (unsigned char)*text < ' ' ? '?' : *text);
 }
 
 void column_cell(const struct column *c, const struct figure_value *v,
@@ -152,12 +147,12 @@ void column_cell(const struct column *c, const struct figure_value *v,
 	char count[UNITS_TEXT_BYTES];
 	bool is_whole = v->kind == VALUE_WHOLE && c->scale <= 1 &&
 			c->kind == COLUMN_SCALED;
-	if (v->kind == VALUE_NONE || v->is_unsure)
+	if (figure_told(v) == VALUE_NONE)
 		buf_addc(out, '-');
 	else if (v->kind == VALUE_BOOL)
 		buf_add(out, v->whole ? "true" : "false");
 	else if (v->text)
-		put_text(out, *v->text ? v->text : "-");
+		printable_add(out, *v->text ? v->text : "-");
 	else if (is_whole)
 		buf_add(out, units_human_count(count, v->whole));
 	else

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "run/failed.h"
+
 #define EPOCHS_KEPT 1024
 /* Fewer counted steps of a rank say little (struct ml_result). */
 #define STEPS_LEAST 50
@@ -22,6 +24,7 @@ static void join_epoch(const struct combine *c, struct epoch_result *to,
 	to->stall_p99_ns = (double)NAN; /* percentiles are never averaged */
 	to->stall_count += from->stall_count;
 	to->samples += from->samples;
+	to->failed_samples += from->failed_samples;
 	to->sample_bytes += from->sample_bytes;
 	to->seconds = fmax(to->seconds, from->seconds);
 	to->samples_per_sec =
@@ -104,12 +107,21 @@ static void combine_eval(const struct combine *c, struct eval_result *to,
 {
 	to->steps = combine_turns(c, to->steps, from->steps);
 	to->samples += from->samples;
+	to->failed_samples += from->failed_samples;
 	to->sample_bytes += from->sample_bytes;
 	to->samples_per_sec =
 		combine_rate(c, to->samples_per_sec, from->samples_per_sec);
 	to->sample_bytes_per_sec = combine_rate(c, to->sample_bytes_per_sec,
 						from->sample_bytes_per_sec);
+	to->io_bytes += from->io_bytes;
+	to->io_bytes_per_sec =
+		combine_rate(c, to->io_bytes_per_sec, from->io_bytes_per_sec);
 	to->seconds = combine_span(c, to->seconds, from->seconds);
+}
+
+static double all_bytes(const struct ml_result *ml)
+{
+	return (double)ml->io_bytes + (double)ml->eval.io_bytes;
 }
 
 static void combine_shares(const struct combine *c, struct ml_result *to,
@@ -126,10 +138,9 @@ static void combine_shares(const struct combine *c, struct ml_result *to,
 		      sizeof(to->loader_percent));
 	to->au_percent = combine_mean(to->au_percent, steps_to,
 				      from->au_percent, steps_from);
-	combine_storage(&to->storage, (double)to->io_bytes, &from->storage,
-			(double)from->io_bytes);
-	combine_numa(&to->numa, (double)to->io_bytes, &from->numa,
-		     (double)from->io_bytes);
+	combine_storage(&to->storage, all_bytes(to), &from->storage,
+			all_bytes(from));
+	combine_numa(&to->numa, all_bytes(to), &from->numa, all_bytes(from));
 }
 
 static void combine_rates(const struct combine *c, struct ml_result *to,
@@ -156,13 +167,17 @@ static void combine_counts(const struct combine *c, struct ml_result *to,
 	to->counted_steps += from->counted_steps;
 	to->too_short = to->counted_steps < STEPS_LEAST * to->accelerators;
 	to->samples += from->samples;
+	to->failed_samples += from->failed_samples;
 	to->sample_bytes += from->sample_bytes;
 	to->io_bytes += from->io_bytes;
 	to->epochs_total =
 		combine_turns(c, to->epochs_total, from->epochs_total);
 	to->wall_seconds =
 		combine_span(c, to->wall_seconds, from->wall_seconds);
+	to->runtime_seconds =
+		combine_span(c, to->runtime_seconds, from->runtime_seconds);
 	to->errors += from->errors;
+	failed_merge(&to->failed, &from->failed);
 	to->complete &= from->complete;
 	to->interrupted |= from->interrupted;
 	to->target_met = !isnan(to->target_au_percent) &&
@@ -177,12 +192,15 @@ static void combine_ml(const struct combine *c, struct ml_result *to,
 	combine_accelerators(c, to, from);
 	combine_rates(c, to, from);
 	combine_hist(c, &to->sample_ns, from->sample_ns);
+	if (to->samples_per_extent != from->samples_per_extent)
+		to->samples_per_extent = UINT64_MAX;
 	combine_hist(c, &to->step_ns, from->step_ns);
 	combine_hist(c, &to->first_step_ns, from->first_step_ns);
 	combine_hist(c, &to->stall_ns, from->stall_ns);
 	combine_ops(c, &to->ops, &from->ops);
 	combine_eval(c, &to->eval, &from->eval);
 	combine_host(c, &to->host, &from->host);
+	to->window = (struct window_result){ NULL, (double)NAN, (double)NAN };
 	combine_network(c, &to->network, &from->network);
 	combine_checkpoints(c, &to->saves, &from->saves);
 	combine_checkpoints(c, &to->restores, &from->restores);
@@ -261,6 +279,7 @@ static void combine_io(const struct combine *c, struct job_result *to_job,
 	combine_pace(c, &to->rate[1], &from->rate[1]);
 	combine_ops(c, &to->ops, &from->ops);
 	combine_host(c, &to->host, &from->host);
+	to->window = (struct window_result){ NULL, (double)NAN, (double)NAN };
 	combine_network(c, &to->network, &from->network);
 	to->numjobs = combine_parts(c, to->numjobs, from->numjobs);
 	to->files = combine_parts(c, to->files, from->files);
@@ -270,6 +289,7 @@ static void combine_io(const struct combine *c, struct job_result *to_job,
 	to->wall_seconds =
 		combine_span(c, to->wall_seconds, from->wall_seconds);
 	to->errors += from->errors;
+	failed_merge(&to->failed, &from->failed);
 	to->complete &= from->complete;
 	to->interrupted |= from->interrupted;
 }
@@ -335,4 +355,5 @@ void combine_jobs(struct json_store *s, struct job_result *to,
 	to->minf += from->minf;
 	if (!to->err.code)
 		to->err = from->err;
+	failed_fill(to);
 }

@@ -140,6 +140,7 @@ static void combine_noise(const struct combine *c, struct noise *to,
 	to->steal_percent = fmax(to->steal_percent, from->steal_percent);
 	to->guest_percent = fmax(to->guest_percent, from->guest_percent);
 	to->other_percent = fmax(to->other_percent, from->other_percent);
+	to->busy_percent = fmax(to->busy_percent, from->busy_percent);
 	to->throttled = larger_known(to->throttled, from->throttled);
 	to->throttled_percent =
 		fmax(to->throttled_percent, from->throttled_percent);
@@ -154,11 +155,22 @@ static void combine_noise(const struct combine *c, struct noise *to,
 	to->most_mhz = fmax(to->most_mhz, from->most_mhz);
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
 /* Load is the mean of the hosts; of what disturbs, the worst is told. */
 void combine_host(const struct combine *c, struct host_result *to,
 		  const struct host_result *from)
 {
 	double a = c->weight_to, b = c->weight_from;
+	/* Several hosts: no more than the mean of their percents is known. */
+	if (!(to->cpus == from->cpus) ||
+	    !is_same_text(to->cpu_percent_of, from->cpu_percent_of)) {
+		to->cpus = (double)NAN;
+		to->cpu_percent_of = NULL;
+	}
 	to->cpu_percent =
 		combine_mean(to->cpu_percent, a, from->cpu_percent, b);
 	to->user_percent =

@@ -154,14 +154,22 @@ static double number_of(const struct comparison *c, size_t i, const char *key)
 	return n;
 }
 
+/* Without read_threads an accelerator reads itself. */
+static double readers_of(const struct comparison *c, size_t i)
+{
+	double n = number_of(c, i, "read_threads");
+
+	return n > 0 || isnan(n) ? n : 1;
+}
+
 /* Requests that the job has under way. */
 static double in_flight(const struct comparison *c, size_t i)
 {
 	bool is_io = comparison_kind(results_job(&c->docs[i], c->job[i])) ==
 		     COMPARE_IO;
-	double workers = is_io ? number_of(c, i, "numjobs")
-			       : number_of(c, i, "accelerators") *
-					 number_of(c, i, "read_threads");
+	double workers =
+		is_io ? number_of(c, i, "numjobs")
+		      : number_of(c, i, "accelerators") * readers_of(c, i);
 	return workers * number_of(c, i, "iodepth_used");
 }
 
@@ -183,6 +191,16 @@ static bool asks_alike(const struct comparison *c)
 	return !(fabs(last - first) > first * ALIKE_PERCENT / 100);
 }
 
+/* A rate with holes in it explains nothing. */
+static bool has_errors(const struct comparison *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (results_has_too_many_errors(
+			    results_job(&c->docs[i], c->job[i])))
+			return true;
+	return false;
+}
+
 /* More in flight tells bandwidth from latency, where nothing else differs. */
 static void explain(FILE *to, const struct comparison *c,
 		    const struct comparison_rows *rows)
@@ -194,6 +212,8 @@ static void explain(FILE *to, const struct comparison *c,
 	const char *latency = is_io ? "read.lat_ns.p50" : "ops.read.lat_ns.p50";
 	double times = in_flight(c, last) / in_flight(c, 0);
 	enum comparison_mark of_rate = mark_of(rows, last, rate);
+	if (has_errors(c))
+		return;
 	if (c->count > 2 || !(times >= MORE_IN_FLIGHT) || !asks_alike(c))
 		return;
 	if (of_rate == MARK_SAME &&

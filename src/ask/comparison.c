@@ -14,6 +14,8 @@ static const struct {
 	enum comparison_noise noise_of;
 	bool is_lower_better, decides;
 } all_figures[] = {
+	{ COMPARE_TRAIN | COMPARE_IO, "errors", "errors", SPREAD_NONE, true,
+	  true },
 	{ COMPARE_TRAIN, "AU", "au_percent", SPREAD_AU, false, true },
 	{ COMPARE_TRAIN, "samples/s", "samples_per_sec", SPREAD_EPOCHS, false,
 	  true },
@@ -27,9 +29,9 @@ static const struct {
 	  false },
 	{ COMPARE_TRAIN, "read p99", "ops.read.lat_ns.p99", SPREAD_EPOCHS, true,
 	  false },
-	{ COMPARE_TRAIN, "sample p50", "sample_ns.p50", SPREAD_EPOCHS, true,
+	{ COMPARE_TRAIN, "extent p50", "sample_ns.p50", SPREAD_EPOCHS, true,
 	  false },
-	{ COMPARE_TRAIN, "sample p99", "sample_ns.p99", SPREAD_EPOCHS, true,
+	{ COMPARE_TRAIN, "extent p99", "sample_ns.p99", SPREAD_EPOCHS, true,
 	  false },
 	{ COMPARE_IO, "read IOPS", "read.iops", SPREAD_READ, false, true },
 	{ COMPARE_IO, "read", "read.bw_bytes", SPREAD_READ, false, true },
@@ -122,7 +124,7 @@ static bool is_shown(const struct comparison_row *row, size_t count)
 
 static bool is_known(const struct figure_value *v)
 {
-	return v->kind != VALUE_NONE && !v->is_unsure;
+	return figure_told(v) != VALUE_NONE;
 }
 
 static enum comparison_mark mark(const struct comparison_row *row, size_t i)
@@ -133,6 +135,16 @@ static enum comparison_mark mark(const struct comparison_row *row, size_t i)
 	if (fabs(d) <= row->limit[i])
 		return MARK_SAME;
 	return (d > 0) == row->is_lower_better ? MARK_WORSE : MARK_BETTER;
+}
+
+/* More of them are worse where they are more than allowed, fewer are better
+ * where they were. */
+static double errors_limit(const struct comparison_row *row, size_t i,
+			   const struct comparison *c)
+{
+	size_t larger = row->difference[i] > 0 ? i : 0;
+	json_t *job = results_job(&c->docs[larger], c->job[larger]);
+	return results_has_too_many_errors(job) ? 0 : fabs(row->difference[i]);
 }
 
 /* The noise of both: whichever varies more says what can be told apart. */
@@ -146,6 +158,12 @@ static int weigh(struct comparison_row *row, size_t i,
 		row->difference[i] = b->real - a->real;
 	else if (is_known(a) && is_known(b) && a->real > 0)
 		row->difference[i] = (b->real - a->real) / a->real * 100;
+	if (row->noise_of == SPREAD_NONE) {
+		row->noise[i] = 0;
+		row->limit[i] = errors_limit(row, i, c);
+		row->marks[i] = mark(row, i);
+		return 0;
+	}
 	if (comparison_noise(row, &c->docs[0], c->job[0], &first, err) < 0 ||
 	    comparison_noise(row, &c->docs[i], c->job[i], &own, err) < 0)
 		return -EINVAL;
@@ -193,7 +211,8 @@ int comparison_rows(struct comparison_rows *rows, const struct comparison *c,
 			.label = all_figures[k].label,
 			.noise_of = all_figures[k].noise_of,
 			.is_lower_better = all_figures[k].is_lower_better,
-			.is_points = all_figures[k].noise_of == SPREAD_AU,
+			.is_points = all_figures[k].noise_of == SPREAD_AU ||
+				     all_figures[k].noise_of == SPREAD_NONE,
 			.decides = all_figures[k].decides,
 		};
 		if (figure_init(&row->figure, all_figures[k].key, err) < 0 ||

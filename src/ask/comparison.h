@@ -45,6 +45,7 @@ enum comparison_noise {
 	SPREAD_WRITE,  /* ... its writes */
 	SPREAD_SAVES,  /* between checkpoints */
 	SPREAD_RESTORES,
+	SPREAD_NONE, /* errors: each counts, but those allowed */
 };
 
 enum comparison_mark { MARK_NONE, MARK_SAME, MARK_BETTER, MARK_WORSE };
@@ -53,8 +54,9 @@ enum comparison_mark { MARK_NONE, MARK_SAME, MARK_BETTER, MARK_WORSE };
 struct comparison_row {
 	const char *label;
 	enum comparison_noise noise_of;
-	bool is_lower_better, is_points;
-	bool decides; /* the exit status */
+	bool is_lower_better,
+		is_points; /* differences: of figures, no percent */
+	bool decides;      /* the exit status */
 	struct figure figure;
 	struct figure_value values[COMPARISON_FILES];
 	/* To the first: percent, points of an AU; NaN = not known. */

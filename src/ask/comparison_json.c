@@ -33,7 +33,7 @@ static json_t *row_object(const struct comparison *c,
 	for (size_t i = 0; i < c->count; i++) {
 		const char *word =
 			i ? comparison_mark_word(row->marks[i]) : NULL;
-		bool is_known = row->values[i].kind != VALUE_NONE;
+		bool is_known = figure_told(&row->values[i]) != VALUE_NONE;
 		json_array_append_new(
 			values, real_or_null(is_known ? row->values[i].real
 						      : (double)NAN));

@@ -22,6 +22,13 @@ static double number_at(json_t *o, const char *key)
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* Samples of an epoch, read or not. */
+static double taken(json_t *epoch)
+{
+	double failed = number_at(epoch, "failed_samples");
+	return number_at(epoch, "samples") + (failed > 0 ? failed : 0);
+}
+
 /* Of all whole epochs but the first, which fills caches, where there are three
  * of them: what lies between the least and the most, in its unit or percent. */
 static double epochs_spread(json_t *job, const char *key, bool is_points)
@@ -29,8 +36,8 @@ static double epochs_spread(json_t *job, const char *key, bool is_points)
 	json_t *epochs = json_object_get(json_object_get(job, "ml"), "epochs");
 	size_t n = json_array_size(epochs), from;
 	double least = (double)INFINITY, most = -least;
-	if (n >= 2 && number_at(json_array_get(epochs, n - 1), "samples") <
-			      number_at(json_array_get(epochs, 0), "samples"))
+	if (n >= 2 && taken(json_array_get(epochs, n - 1)) <
+			      taken(json_array_get(epochs, 0)))
 		n--;
 	from = n >= 3;
 	if (n < 2)
@@ -83,6 +90,8 @@ static double run_spread(enum comparison_noise kind, json_t *job)
 		return checkpoints_spread(job, "saves");
 	case SPREAD_RESTORES:
 		return checkpoints_spread(job, "restores");
+	case SPREAD_NONE:
+		break;
 	}
 	return (double)NAN;
 }

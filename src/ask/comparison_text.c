@@ -6,6 +6,7 @@
 #include "ask/column.h"
 #include "ask/comparison.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/units.h"
 
 #define LABEL_WIDTH 20
@@ -52,22 +53,30 @@ static const char *document_name(const struct comparison *c, size_t i)
 {
 	for (size_t k = 0; k < c->count; k++)
 		if (k != i && strcmp(c->docs[k].name, c->docs[i].name) == 0)
-			return c->docs[i].path;
+			return c->docs[i].shown;
 	return c->docs[i].name;
 }
 
 static void put_value(const struct sheet *s, const char *text)
 {
-	size_t len = strlen(text), most = (size_t)s->value;
-	if (len > most)
-		fprintf(s->to, "  ...%s", text + len - (most - 3));
-	else
-		fprintf(s->to, "  %*s", s->value, text);
+	size_t most = (size_t)s->value;
+	struct buf cell = { 0 };
+	if (printable_columns(text) <= most) {
+		printable_pad(&cell, text, s->value);
+		fprintf(s->to, "  %s", buf_str(&cell));
+		buf_fini(&cell);
+		return;
+	}
+	/* Never inside a letter of UTF-8. */
+	while (printable_columns(text) > most - 3 ||
+	       ((unsigned char)*text & 0xc0) == 0x80)
+		text++;
+	fprintf(s->to, "  ...%s", text);
 }
 
 static void widen(struct sheet *s, const char *text)
 {
-	int len = (int)strlen(text);
+	int len = (int)printable_columns(text);
 	if (len > s->value)
 		s->value = len < VALUE_MOST ? len : VALUE_MOST;
 }
@@ -76,8 +85,14 @@ static void put_header(const struct sheet *s)
 {
 	const char *name =
 		results_job_name(results_job(&s->c->docs[0], s->c->job[0]));
-	fprintf(s->to, "%-*.*s", s->label, s->label,
-		s->c->is_one_of_many ? name : "");
+	struct buf cell = { 0 };
+	char *cut = mem_strdup(s->c->is_one_of_many ? name : "");
+	while ((int)printable_columns(cut) > s->label)
+		cut[strlen(cut) - 1] = '\0';
+	printable_pad(&cell, cut, -s->label);
+	fputs(buf_str(&cell), s->to);
+	buf_fini(&cell);
+	mem_free(cut);
 	for (size_t i = 0; i < s->c->count; i++)
 		put_value(s, document_name(s->c, i));
 	fputc('\n', s->to);
@@ -208,7 +223,8 @@ static void put_difference(struct buf *out, const struct comparison_row *row,
 	if (isnan(row->difference[i]))
 		buf_addc(out, '-');
 	else if (row->is_points)
-		buf_addf(out, "%+.1f", fabs(d) < 0.05 ? 0 : d);
+		buf_addf(out, "%+.*f", row->noise_of == SPREAD_NONE ? 0 : 1,
+			 fabs(d) < 0.05 ? 0 : d);
 	else if (d >= PERCENT_MOST)
 		buf_addf(out, "%s x",
 			 units_human_count(times, (uint64_t)(1 + d / 100)));
@@ -236,6 +252,11 @@ static void put_aside(const struct sheet *s, const struct comparison_row *row)
 	put_difference(&text, row, 1);
 	fprintf(s->to, "%10s", buf_str(&text));
 	buf_reset(&text);
+	if (row->marks[1] == MARK_SAME && row->noise_of == SPREAD_NONE) {
+		fputs(row->limit[1] > 0 ? "   allowed\n" : "\n", s->to);
+		buf_fini(&text);
+		return;
+	}
 	if (row->marks[1] == MARK_SAME && !isnan(s->c->tolerance))
 		buf_add(&text, "within tolerance");
 	else if (row->marks[1])

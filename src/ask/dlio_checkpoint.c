@@ -101,8 +101,9 @@ static void write_shift(struct dlio_writer *w)
 	dlio_say(w, "The YAML says recovery_rank_shift: True: each rank reads "
 		    "what one of the next host has saved. DLIO looks for it "
 		    "under another name, and does not shift. Nor does this "
-		    "job until it knows how many ranks a host has: "
-		    "--restore_shift=8.");
+		    "job, whose restore_shift goes around the ranks of one "
+		    "host: to read what another host has saved, restore "
+		    "with its checkpoint_ranks and checkpoint_directory.");
 }
 
 static void write_restore(struct dlio_writer *w, double count, bool is_second)

@@ -67,18 +67,13 @@ static void write_pytorch(struct dlio_writer *w)
 	double each = ceil(ahead / at_least_one(threads));
 
 	dlio_option(w, "loader=pytorch");
-	if (threads == 0)
-		dlio_say(w,
-			 "The YAML says read_threads: 0, so that DLIO's main "
-			 "process reads, and nothing ahead; here one thread "
-			 "reads, one batch ahead.");
-	dlio_option(w, "read_threads=%.0f", at_least_one(threads));
+	dlio_option(w, "read_threads=%.0f", threads);
 	if (threads > 1 && ahead > 0 && fmod(ahead, threads) != 0)
 		dlio_say(w,
 			 "prefetch_size=%.0f is shared by %.0f workers, "
 			 "rounded up.",
 			 ahead, threads);
-	dlio_option(w, "prefetch=%.0f", threads == 0 ? 1 : each < 1 ? 2 : each);
+	dlio_option(w, "prefetch=%.0f", threads == 0 ? 0 : each < 1 ? 2 : each);
 }
 
 /* ---- the order ---- */

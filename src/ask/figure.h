@@ -37,7 +37,7 @@ int figure_init_measured(struct figure *f, const char *key,
 			 struct mlgen_err *err);
 
 struct figure_value {
-	enum {
+	enum figure_kind {
 		VALUE_NONE,
 		VALUE_WHOLE,
 		VALUE_BOOL,
@@ -52,6 +52,12 @@ struct figure_value {
 	/* A percentile with fewer than ten values beyond it. */
 	bool is_unsure;
 };
+
+/* What is told of it: nothing where it is unsure, in text as for programs. */
+static inline enum figure_kind figure_told(const struct figure_value *v)
+{
+	return v->is_unsure ? VALUE_NONE : v->kind;
+}
 
 /*
  * What a job of a document has of it; VALUE_NONE: null, or nothing. 0, or

@@ -9,7 +9,10 @@
 #include "ask/ceiling.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "report/verdict.h"
+#include "report/verdict_errors.h"
+#include "run/failed.h"
 
 /* ---- one probe ---- */
 
@@ -82,6 +85,22 @@ static double epochs_differ(const struct ml_result *ml, double *error)
 	return most - least;
 }
 
+/* Of the job that had them, be it another one. */
+static void take_error_headline(struct find_side *s,
+				const struct run_result *run)
+{
+	size_t i = 0;
+	struct buf text = { 0 };
+	while (!failed_of(&run->jobs[i])->is_too_many)
+		i++;
+	buf_addf(&text, "%s: ", run->jobs[i].job->name);
+	verdict_put_failed(&text, &run->jobs[i]);
+	buf_add(&text, "; ");
+	verdict_put_allowance(&text, &run->jobs[i]);
+	mem_replace(&s->headline, buf_str(&text));
+	buf_fini(&text);
+}
+
 /* Points of AU within which the run knows its own. */
 static double fill_side(struct find_max *f, const struct run_result *run,
 			const struct job_result *r,
@@ -95,8 +114,10 @@ static double fill_side(struct find_max *f, const struct run_result *run,
 	if (s->value && !is_nearer)
 		return error;
 	s->value = p->value;
-	copy_text(s->verdict, sizeof(s->verdict), v->name);
+	copy_text(s->verdict, sizeof(s->verdict), p->verdict);
 	mem_replace(&s->headline, v->headline);
+	if (p->too_many_errors)
+		take_error_headline(s, run);
 	s->memory_percent = r->kind == RESULT_IO ? r->io.storage.memory_percent
 						 : r->ml.storage.memory_percent;
 	s->demand_bytes_per_sec = s->bytes_per_sec = (double)NAN;
@@ -150,6 +171,19 @@ static void measure_ceiling(struct find_max *f, struct probe *run,
 	fill_probe(p, r);
 }
 
+/* Of all jobs: of one beside this one they spoil the run, too. */
+static void take_errors(struct metrics_probe *p, const struct run_result *r)
+{
+	p->errors = 0;
+	for (size_t i = 0; r && i < r->job_count; i++)
+		p->errors += r->jobs[i].kind == RESULT_IO
+				     ? r->jobs[i].io.errors
+				     : r->jobs[i].ml.errors;
+	p->too_many_errors = r && failed_in_any(r);
+	if (p->too_many_errors)
+		copy_text(p->verdict, sizeof(p->verdict), "errors");
+}
+
 /* What the run came to, told to the search. */
 static void take_result(struct find_max *f, struct probe *run,
 			struct search_step step, struct metrics_probe *p)
@@ -163,6 +197,7 @@ static void take_result(struct find_max *f, struct probe *run,
 		f->files = r->dataset->files;
 		f->samples_per_file = r->dataset->samples_per_file;
 	}
+	take_errors(p, run->result);
 	double margin = find_judge(f, r, p);
 	measure_ceiling(f, run, p);
 	if (r && p->full)
@@ -244,11 +279,14 @@ static void probe(struct find_max *f, struct search_step step)
 static void find(struct find_max *f)
 {
 	struct search_step step;
+	signals_attend(SIGNALS_LOOKED);
 	if (f->table)
 		find_text_head(f);
 	while (!f->interrupted && !f->err.code &&
-	       (step = search_next(&f->search)).what != SEARCH_END)
+	       (step = search_next(&f->search)).what != SEARCH_END) {
 		probe(f, step);
+		f->interrupted |= signals_taken() > 0;
+	}
 	f->answer = search_answer(&f->search);
 	if (!f->interrupted && !f->err.code)
 		find_limit(f);

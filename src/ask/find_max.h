@@ -77,8 +77,8 @@ bool find_epochs_are_short(const struct job_result *r);
 
 /* ---- find_max_judge.c ---- */
 
-/* Fills figures, margin_percent and holds of `p`, whose `full` is set; r NULL:
- * it was not measured. What there is to spare of the part that is met least, as
+/* Fills figures, margin_percent and holds of `p`, whose `full` and `errors` are
+ * set; r NULL: it was not measured. A run with too many errors holds nothing. What there is to spare of the part that is met least, as
  * a part of its limit. */
 double find_judge(const struct find_max *f, const struct job_result *r,
 		  struct metrics_probe *p);

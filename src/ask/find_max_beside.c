@@ -4,6 +4,9 @@
 
 #include <math.h>
 
+#include "report/verdict_errors.h"
+#include "run/failed.h"
+
 /* Between epochs the page cache is dropped, which is in no epoch's time. */
 #define SAME_TIME 0.8
 
@@ -59,6 +62,11 @@ char *find_beside(const struct find_max *f, const struct run_result *r)
 			continue;
 		buf_addf(&out, "%s%s ", out.len ? ", " : "", other->job->name);
 		put_figure(&out, other);
+		if (failed_of(other)->is_too_many) {
+			buf_add(&out, " (");
+			verdict_put_failed(&out, other);
+			buf_addc(&out, ')');
+		}
 		if (has_left(other, varied))
 			buf_addf(&out,
 				 " (gone after %.1f of %.1f s: the rest ran "

@@ -62,6 +62,8 @@ double find_judge(const struct find_max *f, const struct job_result *r,
 		least = fmin(least, margin_of(&f->required[i], *value));
 	}
 	least = fmin(least, supply_margin(f, r, p));
+	if (p->too_many_errors)
+		least = -1;
 	p->margin_percent = 100 * least;
 	p->holds = least >= 0;
 	return least;

@@ -45,7 +45,8 @@ static void try_without_storage(struct find_max *f)
 static const char *known_limit(const char *verdict)
 {
 	static const char *const names[] = { "storage", "network", "host",
-					     "memory",  "compute", "unclear" };
+					     "memory",  "compute", "errors",
+					     "unclear" };
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(verdict, names[i]) == 0)
 			return names[i];
@@ -75,8 +76,8 @@ void find_limit(struct find_max *f)
 		   : p               ? known_limit(p->verdict)
 				     : NULL;
 	bool moves_nothing = verdict_without_storage(f->job);
-	if (!p || !p->possible || isnan(au) || f->interrupted ||
-	    (moves_nothing && !verdict_is_model(f->job)))
+	if (!p || !p->possible || p->too_many_errors || isnan(au) ||
+	    f->interrupted || (moves_nothing && !verdict_is_model(f->job)))
 		return;
 	try_without_storage(f);
 	if (f->without_storage < au)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "report/verdict.h"
+#include "run/failed.h"
 
 /* ---- the least and the most ---- */
 
@@ -222,10 +223,11 @@ static int write_all(const struct merge *m)
 		merge_print(a->to, m, set->quiet);
 	if (rc < 0)
 		return EXIT_FAILED;
-	if (set->require &&
-	    require_check(set->require, &m->result.run, &err) != 0)
-		return EXIT_MISSED;
-	return EXIT_RAN;
+	bool is_missed = set->require &&
+			 require_check(set->require, &m->result.run, &err) != 0;
+	if (failed_in_any(&m->result.run))
+		return EXIT_FAILED;
+	return is_missed ? EXIT_MISSED : EXIT_RAN;
 }
 
 static void fini_verdicts(struct run_result *run)
@@ -244,8 +246,10 @@ static void fini_verdicts(struct run_result *run)
 
 static void merge_fini(struct merge *m)
 {
-	for (size_t i = 0; i < m->count; i++)
+	for (size_t i = 0; i < m->count; i++) {
+		mem_free(m->runs[i].name);
 		mem_free(m->runs[i].hostname);
+	}
 	mem_free(m->runs);
 	mem_free(m->jobs);
 	result_fini(&m->result);

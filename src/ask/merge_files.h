@@ -10,8 +10,8 @@
 
 /* A document, as the first look at it found it. */
 struct merge_run {
-	const char *path, *name; /* borrowed */
-	char *hostname;
+	const char *path; /* borrowed */
+	char *name, *hostname;
 	uint64_t start_ms, end_ms; /* at least until then */
 	uint64_t turn;             /* from 1 */
 	uint64_t fingerprint;

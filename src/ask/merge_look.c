@@ -167,7 +167,7 @@ static int look_at(struct merge *m, size_t i, struct results_file *first,
 		results_note_incomplete(doc);
 	*run = (struct merge_run){
 		.path = doc->path,
-		.name = doc->name,
+		.name = mem_strdup(doc->name),
 		.hostname = mem_strdup(doc->hostname),
 		.start_ms = doc->timestamp_ms,
 		.end_ms = doc->timestamp_ms + least_ms(doc),

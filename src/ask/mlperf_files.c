@@ -33,10 +33,10 @@ static int check_document(const struct results_file *f, struct mlgen_err *err)
 }
 
 /* The same run again would be within 0% of itself. */
-static int check_doubles(const struct documents *d, const char *path,
+static int check_doubles(const struct documents *d,
+			 const struct run_result *new, const char *path,
 			 struct mlgen_err *err)
 {
-	const struct run_result *new = d->sources[d->count].run;
 	for (size_t i = 0; i < d->count; i++) {
 		const struct run_result *old = d->sources[i].run;
 		if (old->timestamp_ms == new->timestamp_ms &&
@@ -61,11 +61,11 @@ static int read_one(struct documents *d, const struct ask *a, const char *path,
 	rc = check_document(&f, err);
 	if (rc == 0)
 		rc = result_read(doc, &f, a->env, err);
-	d->sources[d->count] = (struct mlperf_source){ &doc->run, f.name };
 	if (rc == 0)
-		rc = check_doubles(d, path, err);
+		rc = check_doubles(d, &doc->run, path, err);
 	if (rc == 0)
-		d->count++;
+		d->sources[d->count++] =
+			(struct mlperf_source){ &doc->run, mem_strdup(f.name) };
 	else
 		result_fini(doc);
 	results_close(&f);
@@ -88,6 +88,8 @@ static void documents_fini(struct documents *d)
 {
 	for (size_t i = 0; i < d->count; i++)
 		result_fini(&d->of[i]);
+	for (size_t i = 0; i < d->count; i++)
+		mem_free(d->sources[i].name);
 	mem_free(d->of);
 	mem_free(d->sources);
 }

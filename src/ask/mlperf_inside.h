@@ -48,7 +48,7 @@ struct mlperf_groups {
 /* A run, and the name of its document; NULL = it is the one just done. */
 struct mlperf_source {
 	const struct run_result *run;
-	const char *name;
+	char *name; /* of the document, owned; NULL: there is none */
 };
 
 /* Of no source: of the jobs as they are planned. */

@@ -113,6 +113,10 @@ static enum mlperf_state check_au(const struct mlperf_subject *s,
 		return MLPERF_NONE;
 	const struct mlperf_subject *least = find_least_au(s->group, &most);
 	double au = au_of(least);
+	if (isnan(au) && least->result->ml.errors) {
+		buf_add(text, "samples failed, and none may");
+		return MLPERF_BROKEN;
+	}
 	if (isnan(au)) {
 		buf_add(text, "no epoch has a second step, which is the first "
 			      "that counts");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/signals.h"
 #include "report/verdict.h"
 #include "report/watch.h"
 
@@ -59,7 +60,7 @@ static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 
 static int run_it(struct probe *p, struct mlgen_err *err)
 {
-	int rc = watch_run(p->run, p->set.count, &p->set.settings,
+	int rc = watch_run(p->run, p->set.count, &p->set.settings, NULL,
 			   &p->abandoned, err);
 	if (rc < 0)
 		return rc;
@@ -127,7 +128,11 @@ int probe_run(struct probe *p, const struct ask *a,
 	struct run_config cfg = probe_config(&p->set, a->host, p->clock);
 	cfg.au_floor = args->au_floor;
 	rc = run_new(&p->run, &cfg, err);
-	return rc < 0 ? rc : run_it(p, err);
+	if (rc == 0)
+		rc = run_it(p, err);
+	/* Also where it came before there was a run to end. */
+	p->interrupted |= signals_taken() > 0;
+	return rc;
 }
 
 void probe_fini(struct probe *p)

@@ -36,7 +36,7 @@ struct probe {
 	struct run_result *result; /* of the run; verdicts are filled */
 	struct clock *clock;
 	bool interrupted;
-	/* By a second SIGINT: threads still use it, so that probe_fini leaves it
+	/* Threads hang in it after a signal and still use it, so that probe_fini leaves it
 	 * all where it is, and the program has to end without freeing. */
 	bool abandoned;
 };

@@ -10,6 +10,7 @@
 #include "data/format.h"
 #include "job/fields.h"
 #include "report/metrics.h"
+#include "run/failed.h"
 
 /* A document in the making of a result. */
 struct reading {
@@ -203,12 +204,33 @@ static void guess_elapsed(struct job_result *r)
 		r->elapsed_seconds = whole - 0.5;
 }
 
+/* The document has whole milliseconds, of merged runs those of them all. */
+static void guess_runtime(struct job_result *r, uint64_t ms)
+{
+	double sum = ml_runtime_seconds(&r->ml), read = (double)ms / 1e3;
+	bool is_same = sum >= read && sum < read + 1e-3;
+
+	r->ml.runtime_seconds = is_same ? sum : read;
+}
+
 /* Verdicts are made anew from the figures. */
 static void forget_verdicts(struct job_result *r)
 {
 	r->ml.verdict = (struct verdict_result){ 0 };
 	r->io.verdict = (struct verdict_result){ 0 };
 	r->ml.restores.is_restore = true;
+}
+
+/* Documents of before there was max_errors do not say that it was none. */
+static void read_failed(struct job_result *r, const struct metrics_job *m,
+			json_t *o)
+{
+	struct failed_result *f =
+		r->kind == RESULT_IO ? &r->io.failed : &r->ml.failed;
+	f->first_errno = m->first_error;
+	failed_count(r);
+	if (!json_object_get(results_figures(o), "too_many_errors"))
+		f->is_too_many = failed_exceeds(r->job, f->count, f->of);
 }
 
 static int read_record(struct reading *g, size_t i, struct job_result *r,
@@ -226,8 +248,10 @@ static int read_record(struct reading *g, size_t i, struct job_result *r,
 		      err) < 0 ||
 	    read_dataset(g, i, r, err) < 0)
 		return -EINVAL;
+	guess_runtime(r, m->job_runtime_ms);
 	guess_elapsed(r);
 	forget_verdicts(r);
+	read_failed(r, m, o);
 	return 0;
 }
 

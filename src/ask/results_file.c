@@ -7,7 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ask/results_older.h"
+#include "base/buf.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/printable.h"
+#include "report/metrics.h"
 
 /* A thousand jobs with all their histograms are not that large. */
 #define BYTES_MAX (INT64_C(256) << 20)
@@ -28,6 +33,12 @@ static int fail_at(const struct results_file *f, const json_error_t *e,
 			  e->line, e->column, e->text, hint);
 }
 
+static int too_large(const struct results_file *f, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EFBIG, "%s: is larger than any report of mlgen",
+			  f->path);
+}
+
 static int check_file(const struct results_file *f, FILE *from,
 		      struct mlgen_err *err)
 {
@@ -40,11 +51,21 @@ static int check_file(const struct results_file *f, FILE *from,
 				  "%s: is a directory; name the JSON documents "
 				  "in it: %s/*.json",
 				  f->path, f->path);
-	if (st.st_size > BYTES_MAX)
-		return mlgen_fail(err, -EFBIG,
-				  "%s: is larger than any report of mlgen",
-				  f->path);
-	return 0;
+	return st.st_size > BYTES_MAX ? too_large(f, err) : 0;
+}
+
+/* A pipe has no size that could be asked for. */
+struct bounded {
+	FILE *from;
+	int64_t bytes;
+};
+
+static size_t read_bounded(void *to, size_t most, void *data)
+{
+	struct bounded *b = data;
+	size_t n = b->bytes > BYTES_MAX ? 0 : fread(to, 1, most, b->from);
+	b->bytes += (int64_t)n;
+	return n;
 }
 
 static int parse(struct results_file *f, FILE *from, struct mlgen_err *err)
@@ -53,7 +74,11 @@ static int parse(struct results_file *f, FILE *from, struct mlgen_err *err)
 	int rc = check_file(f, from, err);
 	if (rc < 0)
 		return rc;
-	f->root = json_loadf(from, JSON_REJECT_DUPLICATES, &e);
+	struct bounded b = { .from = from };
+	f->root = json_load_callback(read_bounded, &b, JSON_REJECT_DUPLICATES,
+				     &e);
+	if (b.bytes > BYTES_MAX)
+		return too_large(f, err);
 	return f->root ? 0 : fail_at(f, &e, err);
 }
 
@@ -70,6 +95,44 @@ static int load(struct results_file *f, struct mlgen_err *err)
 	return rc;
 }
 
+/* Another host wrote it: its texts are shown, in columns too, and none of them
+ * may be an order to a terminal or a line of its own. */
+static json_t *printable_of(json_t *text)
+{
+	struct buf shown = { 0 };
+	json_t *new = NULL;
+	if (!printable_is(json_string_value(text))) {
+		printable_add(&shown, json_string_value(text));
+		new = json_string(buf_str(&shown));
+	}
+	buf_fini(&shown);
+	return new;
+}
+
+static void make_printable(json_t *v)
+{
+	const char *key;
+	json_t *one, *shown;
+	void *next;
+	size_t i;
+	json_array_foreach(v, i, one)
+	{
+		if (json_is_string(one) && (shown = printable_of(one)))
+			json_array_set_new(v, i, shown);
+		else
+			make_printable(one);
+	}
+	json_object_foreach_safe(v, next, key, one)
+	{
+		if (!printable_is(key))
+			json_object_del(v, key); /* no key of mlgen's */
+		else if (json_is_string(one) && (shown = printable_of(one)))
+			json_object_set_new(v, key, shown);
+		else
+			make_printable(one);
+	}
+}
+
 static int check_version(const struct results_file *f, struct mlgen_err *err)
 {
 	const json_t *version = json_object_get(f->root, "schema_version");
@@ -81,13 +144,14 @@ static int check_version(const struct results_file *f, struct mlgen_err *err)
 				? " but of fio; mlgen runs fio's job files, "
 				  "with --json=FILE"
 				: "; --json=FILE of a run writes one");
-	if (is != RESULTS_SCHEMA_VERSION)
+	if (is != METRICS_SCHEMA_VERSION && is != METRICS_SCHEMA_VERSION - 1)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: has schema_version %lld (mlgen %s), "
-				  "this program reads %d; use the version that "
-				  "wrote it",
+				  "this program reads %d and %d; use the "
+				  "version that wrote it",
 				  f->path, (long long)is, f->version,
-				  RESULTS_SCHEMA_VERSION);
+				  METRICS_SCHEMA_VERSION - 1,
+				  METRICS_SCHEMA_VERSION);
 	return 0;
 }
 
@@ -125,17 +189,26 @@ static void look_around(struct results_file *f)
 int results_open(struct results_file *f, const char *path,
 		 struct mlgen_err *err)
 {
-	const char *slash = strrchr(path, '/');
+	struct buf shown = { 0 };
+	const char *slash;
 	memset(f, 0, sizeof(*f));
+	printable_add(&shown, path);
 	f->path = path;
-	f->name = slash && slash[1] ? slash + 1 : path;
+	f->shown = buf_take(&shown);
+	slash = strrchr(f->shown, '/');
+	f->name = slash && slash[1] ? slash + 1 : f->shown;
 	int rc = load(f, err);
-	if (rc < 0)
+	if (rc < 0) {
+		results_close(f);
 		return rc;
+	}
+	make_printable(f->root);
 	look_around(f);
 	rc = check_version(f, err);
 	if (rc == 0)
 		rc = check_jobs(f, err);
+	for (size_t i = 0; rc == 0 && i < json_array_size(f->jobs); i++)
+		results_older_job(results_job(f, i));
 	if (rc < 0)
 		results_close(f);
 	return rc;
@@ -144,6 +217,7 @@ int results_open(struct results_file *f, const char *path,
 void results_close(struct results_file *f)
 {
 	json_decref(f->root);
+	mem_free(f->shown);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -212,6 +286,14 @@ void results_note_incomplete(const struct results_file *f)
 				 f->path, results_job_name(job),
 				 error ? ": " : "", error ? error : "");
 	}
+}
+
+bool results_has_too_many_errors(json_t *job)
+{
+	json_t *figures = results_figures(job);
+	json_t *is_so = json_object_get(figures, "too_many_errors");
+	json_t *errors = json_object_get(figures, "errors");
+	return is_so ? json_is_true(is_so) : json_integer_value(errors) > 0;
 }
 
 bool results_is_plan(json_t *job)

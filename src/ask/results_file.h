@@ -9,12 +9,10 @@
 
 #include <mlgen/err.h>
 
-/* The one version of the document that this program understands. */
-#define RESULTS_SCHEMA_VERSION 1
-
 struct results_file {
 	const char *path; /* borrowed */
-	const char *name; /* its last part */
+	char *shown;      /* the path, printable; owned */
+	const char *name; /* the last part of that */
 	json_t *root;     /* owned */
 	/* Borrowed from it: */
 	json_t *jobs; /* a list of objects, each with a jobname */
@@ -25,6 +23,8 @@ struct results_file {
 /*
  * Read a file, "-" for standard input. 0, or -errno with err: it cannot be
  * read, is no JSON (line and column), not mlgen's, of another schema version.
+ * All texts in it are made printable (printable.h), and all figures have the
+ * meaning that they have today (results_older.h).
  */
 int results_open(struct results_file *f, const char *path,
 		 struct mlgen_err *err);
@@ -51,6 +51,10 @@ uint64_t results_fingerprint(const struct results_file *f);
 /* A note on stderr where a job failed or was stopped: figures cover what ran
  * before. */
 void results_note_incomplete(const struct results_file *f);
+
+/* Did more fail in this job than its max_errors allows? Of a document of before
+ * there was such an option: did anything? */
+bool results_has_too_many_errors(json_t *job);
 
 /* Was nothing run: a dry run's document? */
 bool results_is_plan(json_t *job);

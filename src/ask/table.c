@@ -12,6 +12,7 @@
 #include "ask/results_file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/printable.h"
 
 #define KEYS_MAX 64
 /* Files that cannot be read are named, up to so many. */
@@ -22,6 +23,7 @@ struct table {
 	struct figure figures[KEYS_MAX];
 	size_t columns;
 	struct figure_value *cells; /* row by row */
+	size_t with_errors;
 	size_t rows, room;
 };
 
@@ -83,11 +85,23 @@ static struct figure_value *add_row(struct table *t)
 	return row;
 }
 
+/* Its figures are of what did not fail, and look like any others. */
+static void note_errors(struct table *t, const struct results_file *doc,
+			size_t job)
+{
+	json_t *j = results_job(doc, job);
+	if (results_has_too_many_errors(j) && ++t->with_errors <= FAULTS_SHOWN)
+		log_note("%s: job '%s' had more errors than max_errors allows; "
+			 "its figures are of what did not fail",
+			 doc->path, results_job_name(j));
+}
+
 static int add_document(struct table *t, const struct results_file *doc,
 			struct mlgen_err *err)
 {
 	for (size_t j = 0; j < json_array_size(doc->jobs); j++) {
 		struct figure_value *row = add_row(t);
+		note_errors(t, doc, j);
 		for (size_t i = 0; i < t->columns; i++)
 			if (figure_value(&t->figures[i], doc, j, &row[i], err) <
 			    0)
@@ -110,6 +124,9 @@ static int read_files(struct table *t, char *const *files, size_t count)
 			log_error("%s", err.text);
 		results_close(&doc);
 	}
+	if (t->with_errors > FAULTS_SHOWN)
+		log_note("and %zu more jobs with errors",
+			 t->with_errors - FAULTS_SHOWN);
 	if (faults > FAULTS_SHOWN)
 		log_error("and %zu more of %zu files", faults - FAULTS_SHOWN,
 			  count);
@@ -128,7 +145,9 @@ static bool is_alone(const struct table *t)
 
 static void put_padded(struct buf *line, const char *text, int width)
 {
-	buf_addf(line, "%s%*s", line->len ? "  " : "", width, text);
+	if (line->len)
+		buf_add(line, "  ");
+	printable_pad(line, text, width);
 }
 
 static void print_line(FILE *to, const struct buf *line)
@@ -176,13 +195,14 @@ static void put_quoted(FILE *to, const char *text)
 
 static void put_csv(FILE *to, const struct figure_value *v)
 {
-	if (v->kind == VALUE_WHOLE)
+	enum figure_kind kind = figure_told(v);
+	if (kind == VALUE_WHOLE)
 		fprintf(to, "%" PRIu64, v->whole);
-	else if (v->kind == VALUE_BOOL)
+	else if (kind == VALUE_BOOL)
 		fputs(v->whole ? "true" : "false", to);
-	else if (v->kind == VALUE_REAL)
+	else if (kind == VALUE_REAL)
 		fprintf(to, "%.15g", v->real);
-	else if (v->kind == VALUE_TEXT)
+	else if (kind == VALUE_TEXT)
 		put_quoted(to, v->text);
 }
 
@@ -201,7 +221,7 @@ static void print_csv(FILE *to, const struct table *t)
 
 static json_t *json_value(const struct figure_value *v)
 {
-	switch (v->kind) {
+	switch (figure_told(v)) {
 	case VALUE_WHOLE:
 		return json_integer((json_int_t)v->whole);
 	case VALUE_BOOL:

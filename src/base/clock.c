@@ -35,7 +35,8 @@ struct clock {
 	bool is_virtual;
 	/* The rest is of the virtual clock, under `lock`. */
 	pthread_mutex_t lock;
-	uint64_t now_ns; /* written under lock, read without */
+	uint64_t now_ns;  /* written under lock, read without */
+	uint64_t late_ns; /* of sleeps that are not exact */
 	unsigned expected, joined, waiting;
 	struct waiter *first, **end; /* in the order they came */
 };
@@ -55,14 +56,6 @@ static struct timespec to_timespec(uint64_t ns)
 				  .tv_nsec = (long)(ns % NS_PER_SEC) };
 }
 
-static void real_sleep_until(uint64_t deadline_ns)
-{
-	struct timespec ts = to_timespec(deadline_ns);
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) ==
-	       EINTR)
-		;
-}
-
 static inline void spin_hint(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -70,26 +63,6 @@ static inline void spin_hint(void)
 #elif defined(__aarch64__)
 	__asm__ volatile("yield");
 #endif
-}
-
-static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns)
-{
-	uint64_t now = real_now();
-	uint64_t early = *late_ns < deadline_ns ? deadline_ns - *late_ns : 0;
-
-	if (now < early) {
-		real_sleep_until(early);
-		now = real_now();
-		uint64_t late = now > early ? now - early : 0;
-		if (late > LATE_MAX_NS)
-			late = LATE_MAX_NS;
-		*late_ns = (*late_ns * 9 + late) / 10;
-	}
-	while (now < deadline_ns) {
-		spin_hint();
-		now = real_now();
-	}
-	return now;
 }
 
 static int real_wait(_Atomic uint32_t *word, uint32_t seen,
@@ -103,6 +76,38 @@ static int real_wait(_Atomic uint32_t *word, uint32_t seen,
 			FUTEX_BITSET_MATCH_ANY);
 	/* EAGAIN (the word differs) and EINTR: the caller looks again. */
 	return rc < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
+}
+
+/* A sleep is a wait for a word that nobody wakes, or a stop does: as punctual
+ * as clock_nanosleep, by the same timers. */
+static void real_sleep(uint64_t deadline_ns, _Atomic uint32_t *word)
+{
+	while (atomic_load_explicit(word, memory_order_acquire) == 0 &&
+	       real_wait(word, 0, deadline_ns) != -ETIMEDOUT)
+		;
+}
+
+static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns,
+				   _Atomic uint32_t *word)
+{
+	uint64_t now = real_now();
+	uint64_t early = *late_ns < deadline_ns ? deadline_ns - *late_ns : 0;
+
+	if (now < early) {
+		real_sleep(early, word);
+		now = real_now();
+		if (now < early)
+			return now;
+		uint64_t late = now - early;
+		if (late > LATE_MAX_NS)
+			late = LATE_MAX_NS;
+		*late_ns = (*late_ns * 9 + late) / 10;
+	}
+	while (now < deadline_ns) {
+		spin_hint();
+		now = real_now();
+	}
+	return now;
 }
 
 /* Virtual time; `lock` is held in all of these */
@@ -186,12 +191,12 @@ static int virtual_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
 	return rc;
 }
 
-static void virtual_sleep_until(struct clock *c, uint64_t deadline_ns)
+static void virtual_sleep(struct clock *c, uint64_t deadline_ns,
+			  _Atomic uint32_t *word)
 {
-	pthread_mutex_lock(&c->lock);
-	if (deadline_ns > c->now_ns)
-		virtual_wait_locked(c, NULL, deadline_ns);
-	pthread_mutex_unlock(&c->lock);
+	while (atomic_load_explicit(word, memory_order_acquire) == 0 &&
+	       virtual_wait(c, word, 0, deadline_ns) != -ETIMEDOUT)
+		;
 }
 
 static void virtual_wake(struct clock *c, const void *word)
@@ -264,6 +269,13 @@ void clock_leave(struct clock *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
+void clock_set_late(struct clock *c, uint64_t late_ns)
+{
+	pthread_mutex_lock(&c->lock);
+	c->late_ns = late_ns;
+	pthread_mutex_unlock(&c->lock);
+}
+
 uint64_t clock_now(const struct clock *c)
 {
 	/* Pairs with the release in advance(). */
@@ -273,18 +285,38 @@ uint64_t clock_now(const struct clock *c)
 
 void clock_sleep_until(struct clock *c, uint64_t deadline_ns)
 {
-	if (c->is_virtual)
-		virtual_sleep_until(c, deadline_ns);
-	else
-		real_sleep_until(deadline_ns);
+	clock_sleep_unless(c, deadline_ns, NULL);
 }
 
 uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns,
 			     uint64_t *late_ns)
 {
+	return clock_sleep_exactly_unless(c, deadline_ns, late_ns, NULL);
+}
+
+void clock_sleep_unless(struct clock *c, uint64_t deadline_ns,
+			_Atomic uint32_t *word)
+{
+	_Atomic uint32_t own = 0;
+
+	if (!word)
+		word = &own;
 	if (!c->is_virtual)
-		return real_sleep_exactly(deadline_ns, late_ns);
-	virtual_sleep_until(c, deadline_ns);
+		real_sleep(deadline_ns, word);
+	else if (deadline_ns > clock_now(c))
+		virtual_sleep(c, deadline_ns + c->late_ns, word);
+}
+
+uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns,
+				    uint64_t *late_ns, _Atomic uint32_t *word)
+{
+	_Atomic uint32_t own = 0;
+
+	if (!word)
+		word = &own;
+	if (!c->is_virtual)
+		return real_sleep_exactly(deadline_ns, late_ns, word);
+	virtual_sleep(c, deadline_ns, word);
 	return clock_now(c);
 }
 

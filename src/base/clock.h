@@ -25,6 +25,10 @@ struct clock *clock_new_real(void);
 struct clock *clock_new_virtual(uint64_t start_ns);
 void clock_free(struct clock *c);
 
+/* Of a virtual one, before its threads start: sleeps, but for exact ones, end
+ * so much late, as on a busy host. */
+void clock_set_late(struct clock *c, uint64_t late_ns);
+
 /*
  * Before a thread is started call clock_expect (on the starting thread), so
  * that virtual time cannot move before the new thread has joined.
@@ -52,6 +56,15 @@ void clock_sleep_until(struct clock *c, uint64_t deadline_ns);
  */
 uint64_t clock_sleep_exactly(struct clock *c, uint64_t deadline_ns,
 			     uint64_t *late_ns);
+
+/*
+ * The same, only while *word is 0: whoever sets it calls clock_wake. The second
+ * one then returns a time before the deadline. word NULL = nobody does.
+ */
+void clock_sleep_unless(struct clock *c, uint64_t deadline_ns,
+			_Atomic uint32_t *word);
+uint64_t clock_sleep_exactly_unless(struct clock *c, uint64_t deadline_ns,
+				    uint64_t *late_ns, _Atomic uint32_t *word);
 
 /*
  * Wait while *word == seen, until deadline_ns. 0 when woken or when the word

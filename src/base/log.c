@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/printable.h"
+
 /* An err of include/mlgen/err.h, a path and a few words fit. */
 #define LINE_BYTES 8192
 
@@ -34,14 +36,14 @@ __attribute__((format(printf, 2, 0))) static void log_line(const char *prefix,
 							   va_list ap)
 {
 	int saved_errno = errno;
-	char line[LINE_BYTES];
+	char text[LINE_BYTES], line[LINE_BYTES];
 	const char *clear = isatty(STDERR_FILENO) ? CLEAR_LINE : "";
 	size_t len =
 		(size_t)snprintf(line, sizeof(line), "%s%s", clear, prefix);
-	size_t room = sizeof(line) - len - 1;
-	int text = vsnprintf(line + len, room, fmt, ap);
-	if (text > 0)
-		len += (size_t)text < room ? (size_t)text : room - 1;
+	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
+		text[0] = '\0';
+	/* Room for the newline, which is the only one. */
+	len += printable_copy(line + len, sizeof(line) - len - 1, text);
 	line[len++] = '\n';
 	write_all(line, len);
 	errno = saved_errno;

@@ -4,7 +4,8 @@
 
 /*
  * Each call is one line and one write(2), so lines of threads never mix. On a
- * terminal the line first clears what the status line has drawn there.
+ * terminal the line first clears what the status line has drawn there. The
+ * text is made printable (printable.h).
  */
 
 /* "mlgen: ..." */

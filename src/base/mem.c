@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,14 @@ __attribute__((noreturn)) static void out_of_memory(size_t bytes)
 	else
 		log_error("out of memory: %zu bytes could not be had", bytes);
 	exit(1);
+}
+
+void mem_share_heap(void)
+{
+#ifdef M_ARENA_MAX /* of the GNU C library */
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TOP_PAD, 0);
+#endif
 }
 
 void *mem_zalloc(size_t bytes)
@@ -120,16 +129,22 @@ static char *take_map(size_t bytes, enum mem_kind kind)
 void *mem_buffer(size_t bytes, enum mem_kind kind)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t all = mapped_bytes(bytes, kind);
-	char *p = NULL;
+	char *p = mem_reserve(bytes, kind);
 
-	errno = ENOMEM;
-	if (all)
-		p = kind == MEM_MALLOC ? take_heap(all) : take_map(all, kind);
 	/* Written, not read: a read would map the one shared zero page. */
 	for (size_t at = 0; p && at < bytes; at += page)
 		*(volatile char *)(p + at) = 0;
 	return p;
+}
+
+void *mem_reserve(size_t bytes, enum mem_kind kind)
+{
+	size_t all = mapped_bytes(bytes, kind);
+
+	errno = ENOMEM;
+	if (!all)
+		return NULL;
+	return kind == MEM_MALLOC ? take_heap(all) : take_map(all, kind);
 }
 
 void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind)

@@ -11,6 +11,15 @@
  * This is the only file that calls malloc and its kin.
  */
 
+/*
+ * First of all: one heap for all threads. The C library would give several of
+ * them one each, of 64 MiB of address space, so that they need not wait for
+ * each other; but nobody takes memory while that counts. The heap grows by
+ * what is asked for and no more: what comes from the kernel is zero, and pages
+ * of it need not be touched to make them so.
+ */
+void mem_share_heap(void);
+
 /* `bytes` zeroed bytes; 0 gives a valid pointer too. */
 void *mem_zalloc(size_t bytes);
 
@@ -37,6 +46,10 @@ void mem_replace(char **p, const char *s);
  */
 enum mem_kind { MEM_MALLOC, MEM_MMAP, MEM_HUGEPAGE };
 void *mem_buffer(size_t bytes, enum mem_kind kind);
+/* The same without touching them: of what an engine that moves no byte leaves
+ * alone, no page comes into use. */
+void *mem_reserve(size_t bytes, enum mem_kind kind);
+/* Either of them. */
 void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind);
 
 /* Of the host's default huge page (Hugepagesize of /proc/meminfo); 0 = none. */

@@ -1,121 +1,196 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_dir.c - make, mark and clear away the directory of one checkpoint; see checkpoints.h. */
-#include <dirent.h>
+/* checkpoint_dir.c - make the directory of one checkpoint; see checkpoints.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/dirs.h"
-#include "base/mem.h"
+#include "base/below.h"
+#include "data/checkpoint_inside.h"
 #include "data/checkpoint_manifest.h"
-#include "data/jsonfile.h"
+#include "data/checkpoint_name.h"
 
-static int fail_at(const char *path, const char *what, int rc,
-		   struct mlgen_err *err)
+#define TRIES 100
+
+int checkpoint_fail(const struct checkpoints *c, const struct checkpoint *k,
+		    const char *what, int rc, struct mlgen_err *err)
 {
-	return mlgen_fail(err, rc, "%s: %s%s", path, what, strerror(-rc));
+	return mlgen_fail(err, rc, "%s/%s: %s%s", c->directory, k->name, what,
+			  strerror(-rc));
 }
 
-static int fail_manifest(const struct checkpoints *c,
-			 const struct checkpoint *k, int rc,
-			 struct mlgen_err *err)
+int checkpoint_fail_manifest(const struct checkpoints *c,
+			     const struct checkpoint *k, int rc,
+			     struct mlgen_err *err)
 {
 	return mlgen_fail(err, rc, "%s/%s/%s: %s", c->directory, k->name,
 			  CHECKPOINT_MANIFEST, strerror(-rc));
 }
 
-static bool is_of_manifest(const char *name)
+int checkpoint_folder(const struct checkpoints *c, const struct checkpoint *k)
 {
-	return strcmp(name, CHECKPOINT_MANIFEST) == 0 ||
-	       strcmp(name, JSONFILE_PART(CHECKPOINT_MANIFEST)) == 0;
+	int fd = below_folder(c->dir_fd, k->name);
+	struct stat st;
+
+	if (fd < 0 || k->ino == 0)
+		return fd;
+	if (fstat(fd, &st) == 0 && st.st_dev == k->dev && st.st_ino == k->ino)
+		return fd;
+	close(fd);
+	return -ESTALE;
 }
 
-/* Anything but a manifest? */
-static bool holds_files(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	bool holds = false;
-
-	if (!dir)
-		return false;
-	while (!holds && (entry = readdir(dir)))
-		holds = strcmp(entry->d_name, ".") != 0 &&
-			strcmp(entry->d_name, "..") != 0 &&
-			!is_of_manifest(entry->d_name);
-	closedir(dir);
-	return holds;
-}
-
-static int refuse(const char *path, struct mlgen_err *err)
+static int refuse(const struct checkpoints *c, const char *name,
+		  struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
-			  "%s: is there already, and not as a checkpoint that "
-			  "this job may replace; another "
+			  "%s/%s: is there already, and not as a checkpoint "
+			  "that this job may replace; another "
 			  "checkpoint_directory=, or remove it by hand",
-			  path);
+			  c->directory, name);
 }
 
-/* Would the rename find something? */
-static int check_final(const struct checkpoints *c, const struct checkpoint *k,
+static bool is_there(const struct checkpoints *c, const char *name)
+{
+	struct stat st;
+
+	return fstatat(c->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Which folder it is, and whose: nobody has put another one in its place. */
+static int know_folder(const struct checkpoints *c, struct checkpoint *k)
+{
+	int fd = checkpoint_folder(c, k);
+	int rc = fd < 0 ? fd : 0;
+	struct stat st;
+
+	if (rc == 0 && fstat(fd, &st) != 0)
+		rc = -errno;
+	if (rc == 0 && !below_is_trusted(fd, c->maker))
+		rc = -ESTALE;
+	if (rc == 0) {
+		k->dev = st.st_dev;
+		k->ino = st.st_ino;
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* mkdir decides which run has a name. */
+static int make_folder(const struct checkpoints *c, struct checkpoint *k,
 		       struct mlgen_err *err)
 {
-	struct checkpoint final = *k;
-	char path[PATH_MAX];
-	int rc;
+	int rc = mkdirat(c->dir_fd, k->name, 0777) == 0 ? 0 : -errno;
 
-	checkpoint_final_name(k, final.name);
-	rc = checkpoint_path(c, &final, NULL, path);
+	if (rc == -EEXIST && checkpoint_drop_bare(c, k))
+		rc = mkdirat(c->dir_fd, k->name, 0777) == 0 ? 0 : -errno;
+	if (rc == -EEXIST)
+		return refuse(c, k->name, err);
 	if (rc < 0)
-		return fail_at(c->directory, "", rc, err);
-	if (strcmp(final.name, k->name) != 0 && access(path, F_OK) == 0)
-		return refuse(path, err);
-	return 0;
+		return checkpoint_fail(c, k, "mkdir: ", rc, err);
+	k->ino = 0;
+	rc = know_folder(c, k);
+	return rc < 0 ? checkpoint_fail(c, k, "", rc, err) : 0;
 }
 
-/* One that was left before its manifest was written may be had. */
-static int make_directory(const struct checkpoints *c,
-			  const struct checkpoint *k, struct mlgen_err *err)
+/* With a manifest in it. Another run may take a folder that has none yet for one
+ * that was left so, and take it away. */
+static int make_part(const struct checkpoints *c, struct checkpoint *k,
+		     struct mlgen_err *err)
 {
-	char path[PATH_MAX], manifest[PATH_MAX];
-	int rc = checkpoint_path(c, k, NULL, path);
+	struct mlgen_err found = { 0 };
+	int rc = -ENOENT;
 
-	if (rc == 0)
-		rc = checkpoint_path(c, k, CHECKPOINT_MANIFEST, manifest);
-	if (rc < 0)
-		return fail_at(c->directory, "", rc, err);
-	if (mkdir(path, 0777) == 0)
-		return 0;
-	if (errno != EEXIST)
-		return fail_at(path, "mkdir: ", -errno, err);
-	if (access(manifest, F_OK) != 0 && !holds_files(path))
-		return 0;
-	return refuse(path, err);
+	for (unsigned tries = 0;
+	     (rc == -ENOENT || rc == -ESTALE) && tries < TRIES; tries++) {
+		found = (struct mlgen_err){ 0 };
+		rc = make_folder(c, k, &found);
+		if (rc == 0)
+			rc = checkpoint_write_manifest(c, k, false, &found);
+	}
+	if (rc < 0 && rc != -EEXIST)
+		unlinkat(c->dir_fd, k->name, AT_REMOVEDIR);
+	return rc < 0 ? mlgen_fail(err, rc, "%s", found.text) : 0;
 }
 
-int checkpoint_create(const struct checkpoints *c, const struct checkpoint *k,
+static void undo_part(const struct checkpoints *c, const struct checkpoint *k)
+{
+	int fd = checkpoint_folder(c, k);
+
+	if (fd < 0)
+		return;
+	unlinkat(fd, CHECKPOINT_MANIFEST, 0);
+	close(fd);
+	unlinkat(c->dir_fd, k->name, AT_REMOVEDIR);
+}
+
+/* It will be renamed: what is there has to be what it replaces, and there has to
+ * be a name to put that aside. */
+static int check_names(const struct checkpoints *c, const struct checkpoint *k,
+		       const char *final, struct mlgen_err *err)
+{
+	struct checkpoint old = *k;
+
+	if (!is_there(c, final))
+		return 0;
+	if (!checkpoints_replaced(c, k->epoch, k->step))
+		return refuse(c, final, err);
+	checkpoint_move(&old, CHECKPOINT_OLD);
+	return checkpoint_drop_bare(c, &old) ? 0 : refuse(c, old.name, err);
+}
+
+/* A rename finds out whether there is something, and takes an empty folder. Some
+ * filesystems rename no folders; nobody else makes one while we have .part. */
+static int take_final(const struct checkpoints *c,
+		      const struct checkpoint *part, struct checkpoint *k,
 		      struct mlgen_err *err)
 {
-	char path[PATH_MAX];
+	int rc;
+
+	if (renameat(c->dir_fd, part->name, c->dir_fd, k->name) == 0) {
+		k->dev = part->dev;
+		k->ino = part->ino;
+		return 0;
+	}
+	if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
+		return refuse(c, k->name, err);
+	rc = make_folder(c, k, err);
+	if (rc == 0)
+		rc = checkpoint_write_manifest(c, k, false, err);
+	if (rc == 0)
+		undo_part(c, part);
+	return rc;
+}
+
+/*
+ * It is made under the .part name and has a manifest before it has another one:
+ * so nobody meets a checkpoint of which it cannot be told who writes it.
+ */
+int checkpoint_create(const struct checkpoints *c, struct checkpoint *k,
+		      struct mlgen_err *err)
+{
+	struct checkpoint part = *k;
+	char final[CHECKPOINT_NAME_BYTES];
 	int rc;
 
 	if (c->touches_nothing)
 		return 0;
-	if (snprintf(path, sizeof(path), "%s", c->directory) >= PATH_MAX)
-		return fail_at(c->directory, "", -ENAMETOOLONG, err);
-	rc = dirs_make(path);
-	if (rc < 0)
-		return fail_at(path, "mkdir: ", rc, err);
-	rc = check_final(c, k, err);
-	if (rc == 0)
-		rc = make_directory(c, k, err);
+	checkpoint_move(&part, CHECKPOINT_PART);
+	rc = make_part(c, &part, err);
 	if (rc < 0)
 		return rc;
-	rc = checkpoint_write_manifest(c, k, false, err);
-	if (rc < 0 && checkpoint_path(c, k, NULL, path) == 0)
-		rmdir(path);
+	if (k->place == CHECKPOINT_FINAL) {
+		rc = take_final(c, &part, k, err);
+	} else {
+		checkpoint_final_name(k, final);
+		rc = check_names(c, k, final, err);
+		*k = part;
+	}
+	if (rc < 0)
+		undo_part(c, &part);
 	return rc;
 }
 
@@ -123,85 +198,25 @@ int checkpoint_write_manifest(const struct checkpoints *c,
 			      const struct checkpoint *k, bool is_complete,
 			      struct mlgen_err *err)
 {
-	char path[PATH_MAX];
-	int rc;
+	int fd, rc;
 
 	if (c->touches_nothing)
 		return 0;
-	rc = checkpoint_path(c, k, NULL, path);
-	if (rc == 0)
-		rc = checkpoint_manifest_store(path, c->set, k, is_complete);
-	if (rc < 0)
-		return fail_manifest(c, k, rc, err);
-	rc = is_complete ? jsonfile_sync_directory(c->directory) : 0;
-	return rc < 0 ? fail_at(c->directory, "fsync: ", rc, err) : 0;
-}
-
-int checkpoint_mark(const struct checkpoints *c, const struct checkpoint *k,
-		    struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-	int rc;
-
-	if (c->touches_nothing)
-		return 0;
-	rc = checkpoint_path(c, k, NULL, path);
-	if (rc == 0)
-		rc = checkpoint_manifest_mark(path);
-	return rc < 0 ? fail_manifest(c, k, rc, err) : 0;
-}
-
-int checkpoint_files_read(struct checkpoint_files *f,
-			  const struct checkpoints *c,
-			  const struct checkpoint *k, struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-	int rc;
-
-	*f = (struct checkpoint_files){ 0 };
-	if (c->touches_nothing)
-		return 0;
-	rc = checkpoint_path(c, k, NULL, path);
-	if (rc == 0)
-		rc = checkpoint_manifest_files(path, f);
-	return rc < 0 ? fail_manifest(c, k, rc, err) : 0;
-}
-
-void checkpoint_files_fini(struct checkpoint_files *f)
-{
-	for (size_t i = 0; i < f->count; i++)
-		mem_free(f->names[i]);
-	mem_free(f->names);
-	*f = (struct checkpoint_files){ 0 };
-}
-
-/* The manifest of a directory that has to stay stays, too: it says whose it is. */
-int checkpoint_clear(const struct checkpoints *c, const struct checkpoint *k,
-		     struct mlgen_err *err)
-{
-	static const char *const names[] = { JSONFILE_PART(CHECKPOINT_MANIFEST),
-					     CHECKPOINT_MANIFEST };
-	char path[PATH_MAX], file[PATH_MAX];
-	int rc;
-
-	if (c->touches_nothing)
-		return 0;
-	rc = checkpoint_path(c, k, NULL, path);
-	if (rc < 0)
-		return fail_at(c->directory, "", rc, err);
-	if (holds_files(path))
-		return mlgen_fail(err, -ENOTEMPTY,
-				  "%s: stays, with files that mlgen did not "
-				  "write",
-				  path);
-	for (unsigned i = 0; i < 2; i++) {
-		rc = checkpoint_path(c, k, names[i], file);
-		if (rc < 0)
-			return fail_at(path, "", rc, err);
-		if (unlink(file) != 0 && errno != ENOENT)
-			return fail_at(file, "unlink: ", -errno, err);
+	fd = rc = checkpoint_folder(c, k);
+	if (fd >= 0) {
+		rc = checkpoint_manifest_store(fd, c->set, k, is_complete);
+		close(fd);
 	}
-	if (rmdir(path) != 0 && errno != ENOENT)
-		return fail_at(path, "rmdir: ", -errno, err);
-	return 0;
+	if (rc < 0)
+		return checkpoint_fail_manifest(c, k, rc, err);
+	return is_complete ? checkpoints_sync(c, err) : 0;
+}
+
+int checkpoints_sync(const struct checkpoints *c, struct mlgen_err *err)
+{
+	int rc = below_sync(c->dir_fd);
+
+	return rc < 0 ? mlgen_fail(err, rc, "%s: fsync: %s", c->directory,
+				   strerror(-rc))
+		      : 0;
 }

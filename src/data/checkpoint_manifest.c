@@ -3,17 +3,24 @@
 #include "data/checkpoint_manifest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/buf.h"
+#include "base/filekind.h"
 #include "base/mem.h"
+#include "data/checkpoint_inside.h"
 #include "data/jsonfile.h"
 #include "data/layout.h"
 
 #define CHECKPOINT_VERSION 1
+/* It names the files of a million ranks, if need be. */
+#define BYTES_MAX (UINT64_C(1) << 30)
 #define FILE_NAME_BYTES 256
 
 /* Keys are the options' names: differences are told by them. */
@@ -163,11 +170,12 @@ static json_t *encode(const struct shard_set *set, const struct checkpoint *k,
 		      bool is_complete)
 {
 	/* clang-format off */
-	return json_pack("{s:i, s:b, s:I, s:I, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
 			 "version", CHECKPOINT_VERSION,
 			 "complete", (int)is_complete,
 			 "number", (json_int_t)k->number,
 			 "bytes", (json_int_t)k->bytes,
+			 "writer", checkpoint_writer_encode(k),
 			 "made_from", structure_of(set),
 			 "content", content_of(set),
 			 "ranks", ranks_of(set->state),
@@ -175,12 +183,11 @@ static json_t *encode(const struct shard_set *set, const struct checkpoint *k,
 	/* clang-format on */
 }
 
-int checkpoint_manifest_store(const char *directory,
-			      const struct shard_set *set,
+int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
 			      const struct checkpoint *k, bool is_complete)
 {
 	json_t *root = encode(set, k, is_complete);
-	int r = root ? jsonfile_replace(directory, CHECKPOINT_MANIFEST, root,
+	int r = root ? jsonfile_replace(folder_fd, CHECKPOINT_MANIFEST, root,
 					is_complete)
 		     : -ENOMEM;
 
@@ -244,46 +251,27 @@ static int parse(FILE *from, json_t **out, char *why, size_t why_bytes)
 	return rc;
 }
 
-static int load(const char *directory, json_t **out, char *why,
+/* With more flags for open(2). */
+static int load(int folder_fd, int flags, json_t **out, char *why,
 		size_t why_bytes)
 {
-	char path[PATH_MAX];
+	const char *wrong;
 	FILE *f;
-	int rc;
+	int rc = filekind_open(&f, folder_fd, CHECKPOINT_MANIFEST, flags,
+			       BYTES_MAX, &wrong);
 
 	*out = NULL;
-	if (snprintf(path, sizeof(path), "%s/%s", directory,
-		     CHECKPOINT_MANIFEST) >= PATH_MAX)
-		return fail(why, why_bytes, -ENAMETOOLONG,
-			    strerror(ENAMETOOLONG));
-	f = fopen(path, "re");
-	if (!f && (errno == ENOENT || errno == ENOTDIR))
+	if (rc == -ENOENT || rc == -ENOTDIR)
 		return fail(why, why_bytes, -ENOENT,
 			    "it has no " CHECKPOINT_MANIFEST);
-	if (!f) {
-		rc = -errno;
-		snprintf(why, why_bytes, "%s: %s", CHECKPOINT_MANIFEST,
-			 strerror(-rc));
+	if (rc < 0) {
+		snprintf(why, why_bytes, "%s%s%s", CHECKPOINT_MANIFEST,
+			 wrong ? " " : ": ", wrong ? wrong : strerror(-rc));
 		return rc;
 	}
 	rc = parse(f, out, why, why_bytes);
 	fclose(f);
 	return rc;
-}
-
-int checkpoint_manifest_look(const char *directory, struct checkpoint *k,
-			     char *why, size_t why_bytes)
-{
-	json_t *root;
-	int rc = load(directory, &root, why, why_bytes);
-
-	if (rc < 0)
-		return rc;
-	get_count(root, "number", &k->number);
-	get_count(root, "bytes", &k->bytes);
-	k->is_complete = json_is_true(json_object_get(root, "complete"));
-	json_decref(root);
-	return 0;
 }
 
 /* A value for a message. */
@@ -346,14 +334,56 @@ static bool has_ranks(const char *list, const struct state *s, char *how,
 	return has;
 }
 
-bool checkpoint_manifest_fits(const char *directory,
-			      const struct shard_set *set, char *how,
-			      size_t how_bytes)
+/* Is none of the local ranks in a list that is of the same state? */
+static bool is_of_others(const json_t *root, const struct shard_set *set)
+{
+	const char *list = json_string_value(json_object_get(root, "ranks"));
+	const struct state *s = set->state;
+	struct ranges saved = { 0 };
+	char how[256];
+	bool is_one;
+
+	if (!is_same(structure_of(set), json_object_get(root, "made_from"), how,
+		     sizeof(how)) ||
+	    ranges_parse(&saved, list, s->ranks, "ranks", NULL) < 0)
+		return false;
+	is_one = true;
+	for (uint64_t i = 0; is_one && i < state_locals(s); i++)
+		is_one = !ranges_has(&saved, state_local(s, i));
+	ranges_fini(&saved);
+	return is_one;
+}
+
+static void decode(const json_t *root, const struct shard_set *set,
+		   struct checkpoint *k)
+{
+	get_count(root, "number", &k->number);
+	get_count(root, "bytes", &k->bytes);
+	k->is_complete = json_is_true(json_object_get(root, "complete"));
+	k->is_of_other_ranks = is_of_others(root, set);
+	checkpoint_writer_decode(json_object_get(root, "writer"), k);
+}
+
+int checkpoint_manifest_look(int folder_fd, const struct shard_set *set,
+			     struct checkpoint *k, char *why, size_t why_bytes)
+{
+	json_t *root;
+	int rc = load(folder_fd, 0, &root, why, why_bytes);
+
+	if (rc < 0)
+		return rc;
+	decode(root, set, k);
+	json_decref(root);
+	return 0;
+}
+
+bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set,
+			      char *how, size_t how_bytes)
 {
 	json_t *root;
 	bool fits;
 
-	if (load(directory, &root, how, how_bytes) < 0)
+	if (load(folder_fd, 0, &root, how, how_bytes) < 0)
 		return false;
 	fits = is_same(structure_of(set), json_object_get(root, "made_from"),
 		       how, how_bytes) &&
@@ -367,48 +397,54 @@ bool checkpoint_manifest_fits(const char *directory,
 	return fits;
 }
 
-int checkpoint_manifest_mark(const char *directory)
+int checkpoint_manifest_mark(int folder_fd, const struct process *by)
 {
+	struct checkpoint k = { 0 };
 	char why[128];
 	json_t *root;
-	int rc = load(directory, &root, why, sizeof(why));
+	int rc = load(folder_fd, O_NOFOLLOW, &root, why, sizeof(why));
 
 	if (rc < 0)
 		return rc;
-	rc = json_object_set_new(root, "complete", json_false());
+	checkpoint_sign(&k, by);
+	rc = json_object_set_new(root, "complete", json_false()) |
+	     json_object_set_new(root, "writer", checkpoint_writer_encode(&k));
 	rc = rc ? -ENOMEM
-		: jsonfile_replace(directory, CHECKPOINT_MANIFEST, root, false);
+		: jsonfile_replace(folder_fd, CHECKPOINT_MANIFEST, root, false);
 	json_decref(root);
 	return rc;
 }
 
-static bool is_file_name(const char *s)
+static int take_names(struct checkpoint_removal *r, const json_t *list,
+		      char *why, size_t why_bytes)
 {
-	return s && *s && !strchr(s, '/') && strcmp(s, ".") != 0 &&
-	       strcmp(s, "..") != 0 && strcmp(s, CHECKPOINT_MANIFEST) != 0;
+	r->names = mem_array(json_array_size(list), sizeof(char *));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+
+		if (!s || !shard_is_name(s)) {
+			snprintf(why, why_bytes,
+				 "%s names '%.60s', which is no file of a "
+				 "checkpoint",
+				 CHECKPOINT_MANIFEST, s ? s : "");
+			return -EPERM;
+		}
+		r->names[r->count++] = mem_strdup(s);
+	}
+	return 0;
 }
 
-int checkpoint_manifest_files(const char *directory,
-			      struct checkpoint_files *files)
+int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
+			      struct checkpoint_removal *r, char *why,
+			      size_t why_bytes)
 {
-	char why[128];
-	json_t *root, *list;
-	int rc = load(directory, &root, why, sizeof(why));
+	json_t *root;
+	int rc = load(folder_fd, O_NOFOLLOW, &root, why, why_bytes);
 
-	*files = (struct checkpoint_files){ 0 };
 	if (rc < 0)
-		return rc;
-	list = json_object_get(root, "files");
-	files->names = mem_array(json_array_size(list), sizeof(char *));
-	for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-		if (is_file_name(s))
-			files->names[files->count++] = mem_strdup(s);
-		else
-			rc = -EINVAL;
-	}
+		return rc == -ENOENT ? rc : -EPERM;
+	decode(root, set, &r->now);
+	rc = take_names(r, json_object_get(root, "files"), why, why_bytes);
 	json_decref(root);
-	if (rc < 0)
-		checkpoint_files_fini(files);
 	return rc;
 }

@@ -4,60 +4,21 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/below.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "data/checkpoint_inside.h"
 #include "data/checkpoint_manifest.h"
+#include "data/checkpoint_name.h"
 #include "io/mount.h"
-
-/* Names */
-
-#define FINAL_NAME "global_epoch%" PRIu64 "_step%" PRIu64
-#define PART_NAME "." FINAL_NAME ".part"
-
-static void put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch,
-		     uint64_t step, bool is_part)
-{
-	if (is_part)
-		snprintf(to, CHECKPOINT_NAME_BYTES, PART_NAME, epoch, step);
-	else
-		snprintf(to, CHECKPOINT_NAME_BYTES, FINAL_NAME, epoch, step);
-}
-
-static const char *read_number(const char *s, const char *before, uint64_t *out)
-{
-	char *end;
-
-	if (strncmp(s, before, strlen(before)) != 0)
-		return NULL;
-	s += strlen(before);
-	errno = 0;
-	*out = strtoull(s, &end, 10);
-	return *s >= '0' && *s <= '9' && errno == 0 ? end : NULL;
-}
-
-/* Is it a name as we give them? With *is_part: before rename_commit. */
-static bool read_name(const char *name, struct checkpoint *k, bool *is_part)
-{
-	char same[CHECKPOINT_NAME_BYTES];
-	const char *s;
-
-	*is_part = *name == '.';
-	s = read_number(name + *is_part, "global_epoch", &k->epoch);
-	s = s ? read_number(s, "_step", &k->step) : NULL;
-	if (!s)
-		return false;
-	put_name(same, k->epoch, k->step, *is_part);
-	if (strcmp(same, name) != 0)
-		return false;
-	memcpy(k->name, same, sizeof(same));
-	return true;
-}
 
 /* The list */
 
@@ -79,27 +40,37 @@ static void add_foreign(struct checkpoints *c, const struct checkpoint *k,
 	snprintf(f->why, sizeof(f->why), "%s", why);
 }
 
-static int look_at(struct checkpoints *c, const char *name,
-		   struct mlgen_err *err)
+/* To read what is in it, through links. */
+static int folder_to_read(const struct checkpoints *c,
+			  const struct checkpoint *k)
 {
-	char path[PATH_MAX], why[sizeof(c->foreign->why)];
-	struct checkpoint k = { 0 };
-	bool is_partial;
-	int rc;
+	int fd = openat(c->dir_fd, k->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (!read_name(name, &k, &is_partial))
-		return 0;
-	rc = checkpoint_path(c, &k, NULL, path);
-	if (rc < 0)
-		return mlgen_fail(err, rc, "%s/%s: %s", c->directory, name,
-				  strerror(-rc));
-	if (checkpoint_manifest_look(path, &k, why, sizeof(why)) < 0) {
+	return fd < 0 ? -errno : fd;
+}
+
+static void look_at(struct checkpoints *c, const char *name)
+{
+	char why[sizeof(c->foreign->why)];
+	struct checkpoint k = { 0 };
+	int fd;
+
+	if (!checkpoint_read_name(name, &k) ||
+	    k.epoch == CHECKPOINT_PROBE_EPOCH)
+		return;
+	fd = folder_to_read(c, &k);
+	if (fd < 0)
+		snprintf(why, sizeof(why), "%s", strerror(-fd));
+	else if (checkpoint_manifest_look(fd, c->set, &k, why, sizeof(why)) ==
+		 0)
+		why[0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	k.is_complete &= k.place != CHECKPOINT_PART;
+	if (why[0])
 		add_foreign(c, &k, why);
-		return 0;
-	}
-	k.is_complete &= !is_partial;
-	add(c, &k);
-	return 0;
+	else
+		add(c, &k);
 }
 
 static int by_age(const void *a, const void *b)
@@ -120,6 +91,50 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+const struct checkpoint *checkpoints_at(const struct checkpoints *c,
+					uint64_t epoch, uint64_t step,
+					enum checkpoint_place place)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].epoch == epoch && c->items[i].step == step &&
+		    c->items[i].place == place)
+			return &c->items[i];
+	return NULL;
+}
+
+const struct checkpoint *checkpoints_replaced(const struct checkpoints *c,
+					      uint64_t epoch, uint64_t step)
+{
+	const struct checkpoint *k =
+		checkpoints_at(c, epoch, step, CHECKPOINT_FINAL);
+
+	return k && k->is_complete ? k : NULL;
+}
+
+/* It was put aside, and what replaced it is there: whoever did that deletes it. */
+static void supersede(const struct checkpoints *c, struct checkpoint *k)
+{
+	const struct checkpoint *by =
+		checkpoints_at(c, k->epoch, k->step, CHECKPOINT_FINAL);
+
+	if (k->place != CHECKPOINT_OLD || !by || !by->is_complete)
+		return;
+	k->is_complete = false;
+	k->writer = by->writer;
+}
+
+static int fail_here(const struct checkpoints *c, int rc, struct mlgen_err *err)
+{
+	return mlgen_fail(err, rc, "%s: %s", c->directory, strerror(-rc));
+}
+
+int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err)
+{
+	c->dir_fd = below_hold(c->directory);
+	c->is_held = c->dir_fd >= 0;
+	return c->is_held ? 0 : fail_here(c, c->dir_fd, err);
+}
+
 static int look(struct checkpoints *c, struct mlgen_err *err)
 {
 	DIR *dir = opendir(c->directory);
@@ -129,14 +144,16 @@ static int look(struct checkpoints *c, struct mlgen_err *err)
 	if (!dir && errno == ENOENT)
 		return 0;
 	if (!dir)
-		return mlgen_fail(err, -errno, "%s: %s", c->directory,
-				  strerror(errno));
+		return fail_here(c, -errno, err);
+	if (!c->is_held)
+		rc = checkpoints_reach(c, err);
 	while (rc == 0 && (errno = 0, entry = readdir(dir)))
-		rc = look_at(c, entry->d_name, err);
+		look_at(c, entry->d_name);
 	if (rc == 0 && errno)
-		rc = mlgen_fail(err, -errno, "%s: %s", c->directory,
-				strerror(errno));
+		rc = fail_here(c, -errno, err);
 	closedir(dir);
+	for (size_t i = 0; i < c->count; i++)
+		supersede(c, &c->items[i]);
 	if (c->count)
 		qsort(c->items, c->count, sizeof(*c->items), by_age);
 	if (c->foreign_count)
@@ -169,12 +186,21 @@ int checkpoints_open(struct checkpoints *c, const char *directory,
 	*c = (struct checkpoints){ .directory = mem_strdup(directory),
 				   .set = set,
 				   .local_bytes = local_bytes(set) };
+	process_self(&c->self);
 	c->touches_nothing = e && e->caps & MLGEN_CAP_NO_FILES;
+	return c->touches_nothing ? 0 : look(c, err);
+}
+
+int checkpoints_refresh(struct checkpoints *c, struct mlgen_err *err)
+{
+	c->count = c->foreign_count = 0;
 	return c->touches_nothing ? 0 : look(c, err);
 }
 
 void checkpoints_fini(struct checkpoints *c)
 {
+	if (c->is_held)
+		close(c->dir_fd);
 	mem_free(c->directory);
 	mem_free(c->items);
 	mem_free(c->foreign);
@@ -193,8 +219,8 @@ static uint64_t free_step(const struct checkpoints *c)
 			step = c->items[i].step;
 	for (size_t i = 0; i < c->foreign_count; i++) {
 		struct checkpoint k;
-		bool part;
-		if (read_name(c->foreign[i].name, &k, &part) && k.step > step)
+		if (checkpoint_read_name(c->foreign[i].name, &k) &&
+		    k.step > step)
 			step = k.step;
 	}
 	return step + 1;
@@ -210,25 +236,14 @@ void checkpoints_next(const struct checkpoints *c, uint64_t epoch,
 	for (size_t i = 0; i < c->count; i++)
 		if (c->items[i].number >= next->number)
 			next->number = c->items[i].number + 1;
+	checkpoint_sign(next, &c->self);
 	if (step == UINT64_MAX)
 		next->step = free_step(c);
-	put_name(next->name, epoch, next->step,
-		 c->set->state->job->rename_commit);
-}
-
-void checkpoint_final_name(const struct checkpoint *c,
-			   char to[CHECKPOINT_NAME_BYTES])
-{
-	put_name(to, c->epoch, c->step, false);
-}
-
-const struct checkpoint *checkpoints_at(const struct checkpoints *c,
-					uint64_t epoch, uint64_t step)
-{
-	for (size_t i = 0; i < c->count; i++)
-		if (c->items[i].epoch == epoch && c->items[i].step == step)
-			return &c->items[i];
-	return NULL;
+	next->place = c->set->state->job->rename_commit ||
+				      checkpoints_replaced(c, epoch, next->step)
+			      ? CHECKPOINT_PART
+			      : CHECKPOINT_FINAL;
+	checkpoint_put_name(next->name, epoch, next->step, next->place);
 }
 
 int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k,
@@ -245,12 +260,12 @@ void checkpoints_add(struct checkpoints *c, const struct checkpoint *k)
 	add(c, k);
 }
 
-void checkpoints_remove(struct checkpoints *c, uint64_t number)
+void checkpoints_remove(struct checkpoints *c, const char *name)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->count; i++)
-		if (c->items[i].number != number)
+		if (strcmp(c->items[i].name, name) != 0)
 			c->items[n++] = c->items[i];
 	c->count = n;
 }
@@ -280,17 +295,24 @@ static void end_excuses(struct excuses *x)
 static bool is_restorable(const struct checkpoints *c,
 			  const struct checkpoint *k, struct excuses *x)
 {
-	char path[PATH_MAX], how[256];
+	char how[256];
+	bool fits;
+	int fd;
 
 	if (!k->is_complete) {
 		excuse(x, k->name, "not complete");
 		return false;
 	}
-	if (checkpoint_path(c, k, NULL, path) == 0 &&
-	    checkpoint_manifest_fits(path, c->set, how, sizeof(how)))
-		return true;
-	excuse(x, k->name, how);
-	return false;
+	fd = folder_to_read(c, k);
+	if (fd < 0) {
+		excuse(x, k->name, strerror(-fd));
+		return false;
+	}
+	fits = checkpoint_manifest_fits(fd, c->set, how, sizeof(how));
+	close(fd);
+	if (!fits)
+		excuse(x, k->name, how);
+	return fits;
 }
 
 static int too_few(const struct checkpoints *c, size_t count, size_t found,
@@ -323,7 +345,7 @@ static void imagine(size_t count, struct checkpoint *to)
 					     .epoch = 1,
 					     .step = i + 1,
 					     .is_complete = true };
-		put_name(to[i].name, 1, i + 1, false);
+		checkpoint_put_name(to[i].name, 1, i + 1, CHECKPOINT_FINAL);
 	}
 }
 

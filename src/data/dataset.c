@@ -433,6 +433,12 @@ int dataset_path(const struct dataset *ds, uint64_t file, char *out,
 
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file)
 {
+	return ds->format->read_bytes ? ds->format->read_bytes(ds)
+				      : dataset_row_bytes(ds, file);
+}
+
+uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file)
+{
 	struct file_shape shape;
 
 	format_shape(ds, file, &shape);

@@ -137,9 +137,14 @@ int dataset_folder(const struct dataset *ds, unsigned part, char *out,
 int dataset_path(const struct dataset *ds, uint64_t file, char *out,
 		 size_t size);
 
-/* Payload of one sample of a file (of part 0), and the whole file, bytes. */
+/* Of one sample of a file (of part 0): payload that is asked for (of columns
+ * those that are read), all of its payload; and the whole file. Bytes. */
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file);
+uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file);
+
+/* The largest of up to a million of its files (of part 0), evenly spaced. */
+uint64_t dataset_largest_file(const struct dataset *ds);
 
 /* Names of contents, no two alike in a directory: format_writer.seed_index. */
 uint64_t dataset_content(const struct dataset *ds, uint64_t file);
@@ -152,9 +157,10 @@ double dataset_mean_file_bytes(const struct dataset *ds);
 
 struct dataset_totals {
 	uint64_t bytes;        /* of all files on disk */
-	uint64_t sample_bytes; /* payload */
+	uint64_t sample_bytes; /* payload that is asked for */
+	uint64_t row_bytes;    /* all payload */
 	double mean_file_bytes, stdev_file_bytes;
-	double mean_sample_bytes; /* of what is drawn */
+	double mean_sample_bytes; /* of what is drawn, and asked for */
 	bool estimate;            /* above a million files: expectation */
 };
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t);

@@ -19,10 +19,9 @@ static bool is_set(const struct job *j, const char *option)
 	       !field_is_default(f, j);
 }
 
-static int check_format(const struct dataset *ds, const struct job *j,
-			struct mlgen_err *err)
+static int check_format(const struct job *j, struct mlgen_err *err)
 {
-	const char *name = ds->format->name;
+	const char *name = format_of((enum job_format)j->format)->name;
 
 	if (j->format != FORMAT_RAW && j->format != FORMAT_JPEG)
 		return mlgen_fail(err, -EINVAL,
@@ -37,27 +36,6 @@ static int check_format(const struct dataset *ds, const struct job *j,
 			  "samples_per_file: with dataset=scan each file is "
 			  "one sample, not %" PRIu64 "; samples_per_file=1",
 			  j->samples_per_file);
-}
-
-static int check_options(const struct dataset *ds, const struct job *j,
-			 struct mlgen_err *err)
-{
-	if (j->phase == PHASE_PREPARE)
-		return mlgen_fail(err, -EINVAL,
-				  "phase: prepare writes files, and "
-				  "dataset=scan reads those that are there; "
-				  "phase=train, or dataset=made");
-	if (j->dataset_ratio > 0)
-		return mlgen_fail(err, -EINVAL,
-				  "dataset_ratio: %g x memory is for files "
-				  "that are written, dataset=scan reads those "
-				  "that are there; leave it out",
-				  j->dataset_ratio);
-	if (j->eval_files)
-		return mlgen_fail(err, -EINVAL,
-				  "eval_files: dataset=scan has all its files "
-				  "in the training; eval_files=0");
-	return check_format(ds, j, err);
 }
 
 static int check_count(const struct dataset *ds, const struct job *j,
@@ -83,10 +61,30 @@ static void note_unused(const struct job *j)
 				 options[i]);
 }
 
+int dataset_scan_check(const struct job *job, struct mlgen_err *err)
+{
+	if (job->phase == PHASE_PREPARE)
+		return mlgen_fail(err, -EINVAL,
+				  "phase: prepare writes files, and "
+				  "dataset=scan reads those that are there; "
+				  "phase=train, or dataset=made");
+	if (job->dataset_ratio > 0)
+		return mlgen_fail(err, -EINVAL,
+				  "dataset_ratio: %g x memory is for files "
+				  "that are written, dataset=scan reads those "
+				  "that are there; leave it out",
+				  job->dataset_ratio);
+	if (job->eval_files)
+		return mlgen_fail(err, -EINVAL,
+				  "eval_files: dataset=scan has all its files "
+				  "in the training; eval_files=0");
+	return check_format(job, err);
+}
+
 int dataset_scan(struct dataset *ds, const struct job *job,
 		 struct mlgen_err *err)
 {
-	int r = check_options(ds, job, err);
+	int r = dataset_scan_check(job, err);
 
 	if (r == 0)
 		r = scan_new(&ds->scan, ds->directory,

@@ -4,6 +4,9 @@
 
 #include "data/dataset.h"
 
+/* What of the job's options only made files can have: 0, or -EINVAL with err. */
+int dataset_scan_check(const struct job *job, struct mlgen_err *err);
+
 /*
  * Refuse what of the job only made files can have, list ds->directory into
  * ds->scan and count: ds->files is all of them. 0 or -errno with err. Part of

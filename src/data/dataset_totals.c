@@ -52,6 +52,7 @@ static void totals_same(const struct dataset *ds, struct dataset_totals *t)
 {
 	t->bytes = ds->files * all_parts_bytes(ds, 0);
 	t->sample_bytes = dataset_samples(ds) * dataset_sample_bytes(ds, 0);
+	t->row_bytes = dataset_samples(ds) * dataset_row_bytes(ds, 0);
 	t->mean_file_bytes = (double)all_parts_bytes(ds, 0);
 	t->mean_sample_bytes = (double)dataset_sample_bytes(ds, 0);
 }
@@ -64,7 +65,7 @@ static void totals_expected(const struct dataset *ds, struct dataset_totals *t)
 	t->stdev_file_bytes =
 		dist_stdev(&ds->sample_size) * (double)ds->samples_per_file;
 	t->bytes = (uint64_t)((double)ds->files * t->mean_file_bytes);
-	t->sample_bytes =
+	t->sample_bytes = t->row_bytes =
 		(uint64_t)((double)dataset_samples(ds) * t->mean_sample_bytes);
 }
 
@@ -82,6 +83,7 @@ static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
 		t->sample_bytes += shape.samples * format_sample_bytes(&shape);
 		moments_add(&files, (double)bytes);
 	}
+	t->row_bytes = t->sample_bytes;
 	t->mean_file_bytes = files.mean;
 	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
 	t->mean_sample_bytes =
@@ -97,7 +99,7 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 		t->bytes += scan_size(ds->scan, i);
 		moments_add(&files, (double)scan_size(ds->scan, i));
 	}
-	t->sample_bytes = t->bytes;
+	t->sample_bytes = t->row_bytes = t->bytes;
 	t->mean_file_bytes = (double)t->bytes / (double)ds->files;
 	t->mean_sample_bytes = t->mean_file_bytes;
 	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
@@ -115,6 +117,23 @@ int dataset_check_bytes(const struct dataset *ds, double files,
 			  "num_files: the dataset would have %s; lower "
 			  "num_files, samples_per_file or sample_size",
 			  units_human_bytes(text, bytes));
+}
+
+uint64_t dataset_largest_file(const struct dataset *ds)
+{
+	uint64_t step = 1 + (ds->files - 1) / DATASET_EXACT_FILES;
+	uint64_t largest = 0, most = 0;
+
+	if (!ds->scan && dist_is_const(&ds->sample_size))
+		return 0; /* they are all alike */
+	for (uint64_t i = 0; i < ds->files; i += step) {
+		uint64_t bytes = dataset_file_bytes(ds, i);
+		if (bytes > most) {
+			most = bytes;
+			largest = i;
+		}
+	}
+	return largest;
 }
 
 double dataset_mean_file_bytes(const struct dataset *ds)

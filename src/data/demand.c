@@ -26,9 +26,10 @@ static double io_bytes_per_sample(const struct plan_config *plan)
 	return samples > 0 ? bytes / samples : 0;
 }
 
-double demand_sample_bytes(const struct dataset *ds)
+/* Nominal: the mean of sample_size; of columns the widths that are read. */
+static double sample_bytes(const struct dataset *ds)
 {
-	return ds->format->read_bytes ? ds->format->read_bytes(ds)
+	return ds->format->read_bytes ? (double)ds->format->read_bytes(ds)
 				      : dist_mean(&ds->sample_size);
 }
 
@@ -40,8 +41,7 @@ void demand_of(struct demand *d, const struct job *job,
 	d->samples_per_sec = step_seconds > 0
 				     ? (double)job->batch_size / step_seconds
 				     : (double)NAN;
-	d->bytes_per_sec =
-		d->samples_per_sec * demand_sample_bytes(plan->dataset);
+	d->bytes_per_sec = d->samples_per_sec * sample_bytes(plan->dataset);
 	d->all_bytes_per_sec = d->bytes_per_sec * all;
 	d->all_io_bytes_per_sec =
 		d->samples_per_sec * all * io_bytes_per_sample(plan);

@@ -7,7 +7,8 @@
 
 /*
  * At 100 % utilisation: batch_size samples per mean compute_time. Sizes as the
- * published tables have them (the nominal mean of sample_size), and beside it
+ * published tables have them (the nominal mean of sample_size; of columns the
+ * declared widths of those that are read), and beside it
  * the bytes that the plan really reads for a sample (mean over at most 32,768
  * evenly spaced extents). NaN with compute_time=0.
  */
@@ -17,10 +18,6 @@ struct demand {
 	double all_bytes_per_sec; /* of all accelerators */
 	double all_io_bytes_per_sec;
 };
-
-/* The nominal bytes of a sample: the mean of sample_size; of column projection
- * the declared widths that are read. */
-double demand_sample_bytes(const struct dataset *ds);
 
 void demand_of(struct demand *d, const struct job *job,
 	       const struct plan_config *plan);

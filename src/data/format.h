@@ -70,8 +70,9 @@ struct format {
 	 * framework reads it so, and job_check refuses. */
 	const struct plan_kind *framework[2];
 	const char *reader; /* whose calls these are: "NumPy" */
-	/* Optional: bytes of a sample that are asked for; NULL = all. */
-	double (*read_bytes)(const struct dataset *ds);
+	/* Optional, where samples are all of one size: bytes of one that are
+	 * asked for, as declared; NULL = all. */
+	uint64_t (*read_bytes)(const struct dataset *ds);
 	/* Optional: what a framework's worker reads of every file before its
 	 * first sample (an index). Its extents have no samples. */
 	const struct plan_kind *at_start;
@@ -91,7 +92,7 @@ const struct format *format_find(const char *name);
 /* `file` counts through all parts: part x ds->files + file. */
 void format_shape(const struct dataset *ds, uint64_t file,
 		  struct file_shape *shape);
-/* Payload of one sample. */
+/* Payload of one sample, whole. */
 uint64_t format_sample_bytes(const struct file_shape *shape);
 
 /* Payload of a file, from `offset` bytes into it: incompressible, and no two

@@ -8,10 +8,8 @@
 /* The temporary name of NAME, a literal. */
 #define JSONFILE_PART(name) "." name ".part"
 
-/* DIRECTORY/NAME becomes `root`, by way of DIRECTORY/.NAME.part. Synced, with
- * its directory: it is there after a power failure, too. 0 or -errno. */
-int jsonfile_replace(const char *directory, const char *name,
-		     const json_t *root, bool is_synced);
-
-/* Names made or renamed in it are there after a power failure. 0 or -errno. */
-int jsonfile_sync_directory(const char *path);
+/* NAME in the folder (below.h) becomes `root`, by way of .NAME.part, a file that
+ * is new: nothing is written through a link of either name. Synced, with the
+ * folder: it is there after a power failure, too. 0 or -errno. */
+int jsonfile_replace(int folder_fd, const char *name, const json_t *root,
+		     bool is_synced);

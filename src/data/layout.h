@@ -13,6 +13,8 @@ struct layout {
 	/* Then its bytes; NULL = those of its tensors. */
 	void (*init)(struct shard *f);
 	void (*name_of)(const struct shard *f, char *to, size_t bytes);
+	/* All that name_of can give, # for a number; NULL ends them. */
+	const char *const *names;
 	bool (*next)(const struct shard *f, struct shard_piece *p);
 	/* Of pieces that are no tensors; NULL = there are none. */
 	void (*meta)(const struct shard *f, const struct shard_piece *p,
@@ -40,6 +42,7 @@ extern const struct layout layout_torch, layout_deepspeed, layout_stream,
 uint64_t deepspeed_files(const struct shard_set *set, uint64_t rank);
 void deepspeed_groups(struct shard *f);
 void deepspeed_name(const struct shard *f, char *to, size_t bytes);
+extern const char *const deepspeed_names[];
 
 /* One file with all groups of a rank, if it has any. */
 uint64_t layout_one_file(const struct shard_set *set, uint64_t rank);

@@ -120,12 +120,22 @@ void deepspeed_name(const struct shard *f, char *to, size_t bytes)
 		snprintf(to, bytes, "model_states-%" PRIu64 ".pt", f->rank);
 }
 
+const char *const deepspeed_names[] = {
+	"layer_#-model_#_model_states.pt",
+	"model_#_model_states.pt",
+	"zero_pp_rank_#_mp_rank_#_model_states.pt",
+	"zero_pp_rank_#_mp_rank_#_optim_states.pt",
+	"model_states-#.pt",
+	NULL,
+};
+
 const struct layout layout_deepspeed = {
 	.name = "deepspeed",
 	.files = deepspeed_files,
 	.groups = deepspeed_groups,
 	.init = deepspeed_init,
 	.name_of = deepspeed_name,
+	.names = deepspeed_names,
 	.next = torch_zip_next,
 	.meta = torch_zip_meta,
 	.describe = torch_zip_describe,

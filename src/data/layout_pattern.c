@@ -93,6 +93,7 @@ const struct layout layout_pattern = {
 	.files = layout_one_file,
 	.groups = layout_all_groups,
 	.name_of = deepspeed_name,
+	.names = deepspeed_names,
 	.next = pattern_next,
 	.write_next = pattern_write_next,
 	.read_next = pattern_read_next,

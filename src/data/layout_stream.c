@@ -47,6 +47,7 @@ const struct layout layout_stream = {
 	.files = deepspeed_files,
 	.groups = deepspeed_groups,
 	.name_of = deepspeed_name,
+	.names = deepspeed_names,
 	.next = stream_next,
 	.write_next = stream_write_next,
 	.read_next = stream_read_next,

@@ -30,12 +30,15 @@ void layout_all_groups(struct shard *f)
 	f->groups = state_groups(f->set->state, f->rank);
 }
 
+static const char *const torch_names[] = { "rank_#.pt", NULL };
+
 const struct layout layout_torch = {
 	.name = "torch",
 	.files = layout_one_file,
 	.groups = layout_all_groups,
 	.init = torch_init,
 	.name_of = torch_name,
+	.names = torch_names,
 	.next = torch_zip_next,
 	.meta = torch_zip_meta,
 	.describe = torch_zip_describe,

@@ -3,17 +3,23 @@
 #include "data/manifest_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/below.h"
+#include "base/filekind.h"
 #include "base/mem.h"
 #include "data/jsonfile.h"
 #include "data/manifest.h"
 
 #define MANIFEST_VERSION 1
+/* Its longest part is a list of columns. */
+#define BYTES_MAX (UINT64_C(16) << 20)
 
 static void join(char out[PATH_MAX], const char *directory, const char *name)
 {
@@ -176,20 +182,35 @@ int manifest_load(const char *directory, struct manifest *m,
 		  struct mlgen_err *err)
 {
 	char path[PATH_MAX];
+	const char *wrong;
 	FILE *f;
 	int r;
 
 	memset(m, 0, sizeof(*m));
 	join(path, directory, MANIFEST_NAME);
-	f = fopen(path, "re");
-	if (!f && errno == ENOENT)
-		return -ENOENT;
-	if (!f)
-		return mlgen_fail(err, -errno, "%s: %s", path, strerror(errno));
+	r = filekind_open(&f, AT_FDCWD, path, 0, BYTES_MAX, &wrong);
+	if (wrong)
+		return bad(path, wrong, err);
+	if (r)
+		return r == -ENOENT ? r
+				    : mlgen_fail(err, r, "%s: %s", path,
+						 strerror(-r));
 	r = parse(f, path, m, err);
 	fclose(f);
 	if (r)
 		manifest_fini(m);
+	return r;
+}
+
+static int replace(const char *directory, const json_t *root)
+{
+	int fd = below_hold(directory);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = jsonfile_replace(fd, MANIFEST_NAME, root, true);
+	close(fd);
 	return r;
 }
 
@@ -202,7 +223,7 @@ int manifest_store(const char *directory, const struct manifest *m,
 	if (!root)
 		return mlgen_fail(err, -ENOMEM, "%s: out of memory",
 				  MANIFEST_NAME);
-	r = jsonfile_replace(directory, MANIFEST_NAME, root, true);
+	r = replace(directory, root);
 	json_decref(root);
 	if (r)
 		return mlgen_fail(err, r, "%s/%s: %s", directory, MANIFEST_NAME,

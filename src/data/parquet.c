@@ -145,6 +145,7 @@ static int init_footer(struct parquet *p, struct mlgen_err *err)
 static void init_reads(struct parquet *p)
 {
 	p->reads = mem_array(p->columns.count, sizeof(*p->reads));
+	p->row_read_bytes = columns_read_bytes(&p->columns);
 	for (unsigned i = 0; i < p->columns.count; i++) {
 		uint64_t bytes = p->chunks[i].bytes;
 
@@ -334,11 +335,11 @@ static bool parquet_write_next(struct format_writer *w, void *buf, size_t bytes,
 	return *len > 0;
 }
 
-double parquet_read_bytes(const struct dataset *ds)
+uint64_t parquet_read_bytes(const struct dataset *ds)
 {
 	const struct parquet *p = ds->common;
 
-	return (double)columns_read_bytes(&p->columns);
+	return p->row_read_bytes;
 }
 
 const struct format format_parquet = {

@@ -43,12 +43,13 @@ struct parquet {
 	uint64_t file_bytes;
 	unsigned *reads; /* the columns that are read, in the file's order */
 	unsigned read_count;
+	uint64_t row_read_bytes;           /* declared, of a row */
 	struct sizes read_sizes;           /* of a row group's reads, and ... */
 	uint64_t read_bytes, largest_read; /* ... their bytes in all, at most */
 };
 
 /* Declared bytes of the columns that are read of a row. */
-double parquet_read_bytes(const struct dataset *ds);
+uint64_t parquet_read_bytes(const struct dataset *ds);
 
 /* Header of a page of a chunk, into PARQUET_PIECE_MAX bytes: its length. */
 size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page,

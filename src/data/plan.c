@@ -6,8 +6,12 @@
 
 #include "data/format.h"
 
+#define PART_MIN_BYTES 4096ull
 #define PART_MAX_BYTES (1ull << 20)
 #define BUFFER_MAX_BYTES (16ull << 20)
+
+/* Of the largest file; a request that is larger all the same repeats. */
+#define EXTENTS_LOOKED_AT 1024u
 
 /* DLIO rounds the read of a file up to this (npz_reader_odirect.py). */
 #define WHOLE_FILE_ALIGN 4096
@@ -207,9 +211,57 @@ uint64_t plan_largest_read(const struct plan_config *config)
 	return kind_of(config, NULL)->largest_read(config);
 }
 
+static uint64_t largest_of(const struct plan_config *config,
+			   const struct extent *x)
+{
+	struct plan_counts c;
+	unsigned i = SIZES_CLASSES;
+
+	plan_count(config, x, &c);
+	while (i > 0 && c.reads.count[i - 1] == 0)
+		i--;
+	return i ? c.reads.largest[i - 1] : 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* What its plan asks for in the largest file. */
+static uint64_t largest_in_files(const struct plan_config *config)
+{
+	const struct dataset *ds = config->dataset;
+	uint64_t n = ds->samples_per_file / ds->extent_samples;
+	uint64_t step = 1 + (n - 1) / EXTENTS_LOOKED_AT;
+	struct extent x = { .file = dataset_largest_file(ds) };
+	uint64_t first = x.file * n, most = 0;
+
+	if (config->access == ACCESS_FRAMEWORK && ds->format->at_start)
+		most = largest_of(config, &x);
+	for (uint64_t i = 0; i < n; i += step) {
+		dataset_extent(ds, first + i, &x);
+		most = larger(most, largest_of(config, &x));
+	}
+	return most;
+}
+
+/* Most extents of a forward plan read nothing: those looked at would not stand
+ * for all. */
+static uint64_t largest_request(const struct plan_config *config)
+{
+	uint64_t most = plan_largest_read(config), seen;
+
+	if (config->access == ACCESS_FRAMEWORK &&
+	    config->dataset->format->is_forward)
+		return most;
+	seen = largest_in_files(config);
+	return seen < most ? seen : most;
+}
+
 size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth)
 {
-	uint64_t one = plan_largest_read(config);
+	uint64_t one = larger(largest_request(config), PART_MIN_BYTES);
 	one = one < PART_MAX_BYTES ? (one + 4095) / 4096 * 4096
 				   : PART_MAX_BYTES;
 	uint64_t all = one * depth;

@@ -105,7 +105,8 @@ uint64_t plan_largest_read(const struct plan_config *config);
 
 /*
  * The buffer of a worker with `depth` requests under way: each has a part of
- * its own of at most 1 MiB (larger requests repeat over it), together at most
- * 16 MiB; deeper queues share.
+ * its own, as large as the largest request for the largest file, but at most
+ * 1 MiB (larger requests repeat over it), together at most 16 MiB; deeper
+ * queues share. Looks at the sizes of up to a million files.
  */
 size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth);

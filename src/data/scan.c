@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "data/manifest.h"
 
@@ -196,24 +197,12 @@ static int add(struct walk *w, size_t name, uint64_t size_bytes)
 
 /* What is left out */
 
-/* A name may hold anything, and a note is one line. */
-static void printable(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = '?';
-}
-
 static void skip(struct walk *w, uint64_t *counter, const char *why)
 {
-	char shown[PATH_MAX];
-
 	++*counter;
 	if (w->told++ >= TOLD_MAX)
 		return;
-	memcpy(shown, w->path, sizeof(shown));
-	printable(shown);
-	log_note("%s: %s%s", shown, why,
+	log_note("%s: %s%s", w->path, why,
 		 w->errors == SCAN_SKIP ? "; left out" : "");
 }
 
@@ -330,7 +319,10 @@ static int list(struct walk *w, DIR *dir)
 	int r = 0;
 
 	while (r == 0 && (errno = 0, d = readdir(dir))) {
-		if (!is_of_no_interest(d->d_name))
+		if (signals_taken())
+			r = mlgen_fail(w->err, -EINTR, "%.*s: interrupted",
+				       (int)w->top_length - 1, w->path);
+		else if (!is_of_no_interest(d->d_name))
 			r = look(w, dirfd(dir), d->d_name);
 		w->path[w->length] = '\0';
 	}

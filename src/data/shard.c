@@ -161,6 +161,39 @@ void shard_name(const struct shard *f, char *to, size_t bytes)
 	f->set->layout->name_of(f, to, bytes);
 }
 
+/* Digits, as printf writes them; NULL = there is no such number. */
+static const char *skip_number(const char *s)
+{
+	size_t digits = strspn(s, "0123456789");
+
+	if (digits == 0 || digits > 20 || (digits > 1 && *s == '0'))
+		return NULL;
+	return s + digits;
+}
+
+/* Each # stands for a number. */
+static bool is_like(const char *name, const char *pattern)
+{
+	for (; *pattern; pattern++) {
+		if (*pattern == '#')
+			name = skip_number(name);
+		else if (*name++ != *pattern)
+			return false;
+		if (!name)
+			return false;
+	}
+	return *name == '\0';
+}
+
+bool shard_is_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		for (const char *const *p = layouts[i]->names; *p; p++)
+			if (is_like(name, *p))
+				return true;
+	return false;
+}
+
 bool shard_next(const struct shard *f, struct shard_piece *p)
 {
 	return f->set->layout->next(f, p);

@@ -65,6 +65,8 @@ void shard_init(struct shard *f, const struct shard_set *set, uint64_t rank,
 /* Its name within the checkpoint's directory; fewer than SHARD_NAME_BYTES. */
 #define SHARD_NAME_BYTES 200
 void shard_name(const struct shard *f, char *to, size_t bytes);
+/* Could a file of any layout, of any state, have this name? */
+bool shard_is_name(const char *name);
 
 struct shard_piece {
 	uint64_t off, bytes; /* at least one */

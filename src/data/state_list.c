@@ -3,6 +3,7 @@
 #include "data/state_list.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,11 +11,14 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/filekind.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/state.h"
 
 #define LINE_BYTES 512
+/* More tensors than any model has. */
+#define BYTES_MAX (UINT64_C(1) << 30)
 #define BLANKS " \t\r\n"
 
 struct list_tensor {
@@ -222,13 +226,14 @@ int state_list_new(struct state_list **out, const char *path, unsigned kb_base,
 	struct reading r = {
 		.path = path, .kb_base = kb_base, .scale = scale, .err = err
 	};
-	FILE *f = fopen(path, "re");
-	int rc;
+	const char *wrong;
+	FILE *f;
+	int rc = filekind_open(&f, AT_FDCWD, path, 0, BYTES_MAX, &wrong);
 
 	*out = NULL;
-	if (!f)
-		return mlgen_fail(err, -errno, "tensor_sizes: %s: %s", path,
-				  strerror(errno));
+	if (rc)
+		return mlgen_fail(err, rc, "tensor_sizes: %s: %s", path,
+				  wrong ? wrong : strerror(-rc));
 	r.list = mem_zalloc(sizeof(*r.list));
 	rc = read_lines(&r, f);
 	fclose(f);

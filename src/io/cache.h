@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Open, fadvise(DONTNEED), close. 0 or -errno. Dirty pages stay. */
+/* Open, write dirty pages to storage, fadvise(DONTNEED), close. 0 or -errno.
+ * What another process has mapped or locked stays. */
 int cache_drop(const char *path);
 
 /*

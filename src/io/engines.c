@@ -77,6 +77,11 @@ static int unknown(const char *name, struct mlgen_err *err)
 	return -ENOENT;
 }
 
+static const char *without_prefix(const char *path)
+{
+	return strncmp(path, "external:", 9) == 0 ? path + 9 : path;
+}
+
 /* The loader would look for a bare name in the system's folders, and would
  * wait for a writer of a FIFO. */
 static int check_path(const char *path, struct mlgen_err *err)
@@ -136,8 +141,7 @@ const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err)
 	const struct mlgen_engine *e = NULL;
 	void *object = NULL;
 
-	if (strncmp(path, "external:", 9) == 0)
-		path += 9;
+	path = without_prefix(path);
 	if (check_path(path, err) < 0)
 		return NULL;
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -153,6 +157,11 @@ const struct mlgen_engine *engines_load(const char *path, struct mlgen_err *err)
 			   "mlgen-engine(7)",
 			   path);
 	return e && check_table(e, path, err) == 0 ? e : NULL;
+}
+
+int engines_look(const char *path, struct mlgen_err *err)
+{
+	return check_path(without_prefix(path), err);
 }
 
 const char *engines_why_absent(const char *name)

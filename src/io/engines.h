@@ -27,6 +27,10 @@ const struct mlgen_engine *engines_find(const char *name);
 const struct mlgen_engine *engines_load(const char *path,
 					struct mlgen_err *err);
 
+/* Is there a file that could be one? Nothing of it is run. 0, or -errno with
+ * err. */
+int engines_look(const char *path, struct mlgen_err *err);
+
 /* Why a known engine was not built; NULL = no such engine is known. */
 const char *engines_why_absent(const char *name);
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "io/cgroup.h"
+#include "io/cpuquota.h"
 #include "io/sysfile.h"
 
 #define CPUS_MAX 8192u /* NR_CPUS of the largest kernels */
@@ -50,58 +52,23 @@ static void lower(uint64_t *to, uint64_t limit)
 		*to = limit;
 }
 
-static void lower_cpus(uint64_t *cpus, uint64_t quota, uint64_t period)
-{
-	if (period && quota)
-		lower(cpus, (quota + period - 1) / period);
-}
-
-/* One group of version 2: "max 100000" or "150000 100000". */
-static void v2_group(const char *root, const char *group, uint64_t *cpus,
-		     uint64_t *memory_bytes)
-{
-	uint64_t quota, period, bytes;
-	char path[PATH_MAX], line[64];
-
-	snprintf(path, sizeof(path), "%s/cpu.max", group);
-	if (sysfile_line(line, sizeof(line), root, path) == 0 &&
-	    sscanf(line, "%" SCNu64 " %" SCNu64, &quota, &period) == 2)
-		lower_cpus(cpus, quota, period);
-	snprintf(path, sizeof(path), "%s/memory.max", group);
-	if (sysfile_u64(&bytes, root, path) == 0)
-		lower(memory_bytes, bytes);
-}
-
-/* One group of version 1; a quota of -1 is none. */
-static void v1_group(const char *root, const char *group, uint64_t *cpus,
-		     uint64_t *memory_bytes)
-{
-	uint64_t quota, period, bytes;
-	char path[PATH_MAX];
-	int rc;
-
-	snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", group);
-	rc = sysfile_u64(&quota, root, path);
-	snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", group);
-	if (rc == 0 && sysfile_u64(&period, root, path) == 0)
-		lower_cpus(cpus, quota, period);
-	snprintf(path, sizeof(path), "%s/memory.limit_in_bytes", group);
-	if (sysfile_u64(&bytes, root, path) == 0)
-		lower(memory_bytes, bytes);
-}
-
 struct limits {
 	uint64_t *cpus, *memory_bytes;
 };
 
 static void see_limits(void *arg, const char *root, const char *dir, bool is_v2)
 {
+	const char *name = is_v2 ? "memory.max" : "memory.limit_in_bytes";
+	double cpus = cpuquota_of(root, dir, is_v2);
 	struct limits *l = arg;
+	char path[PATH_MAX];
+	uint64_t bytes;
 
-	if (is_v2)
-		v2_group(root, dir, l->cpus, l->memory_bytes);
-	else
-		v1_group(root, dir, l->cpus, l->memory_bytes);
+	if (!isinf(cpus))
+		lower(l->cpus, (uint64_t)ceil(cpus));
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (sysfile_u64(&bytes, root, path) == 0)
+		lower(l->memory_bytes, bytes);
 }
 
 static uint64_t timeval_ns(const struct timeval *t)
@@ -392,9 +359,25 @@ uint64_t host_page_cache_bytes(void)
 	return bytes;
 }
 
+void host_cpu_limit(struct host_cpu *c, const char *root)
+{
+	struct cpuquota q;
+
+	cpuquota_read(&q, root);
+	if (!(q.cpus < c->cpus))
+		return;
+	c->cpus = q.cpus;
+	c->of = q.used_ns == UINT64_MAX ? HOST_CPU_OF_QUOTA_ALONE
+					: HOST_CPU_OF_QUOTA;
+	c->busy_ns = q.used_ns == UINT64_MAX
+			     ? c->process_user_ns + c->process_system_ns
+			     : q.used_ns;
+}
+
 void host_cpu_read(struct host_cpu *c)
 {
 	struct rusage u;
+	union cpus allowed;
 
 	memset(c, 0, sizeof(*c));
 	if (getrusage(RUSAGE_SELF, &u) == 0) {
@@ -402,7 +385,24 @@ void host_cpu_read(struct host_cpu *c)
 		c->process_system_ns = timeval_ns(&u.ru_stime);
 		c->switches = (uint64_t)(u.ru_nvcsw + u.ru_nivcsw);
 	}
+	c->cpus = allowed_cpus(&allowed);
+	if (!(c->cpus > 0))
+		c->cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
 	c->busy_ns = busy_ns();
+	host_cpu_limit(c, "");
+}
+
+double host_cpu_percent(const struct host_cpu *before,
+			const struct host_cpu *after, uint64_t wall_ns)
+{
+	double room_ns = (double)wall_ns * after->cpus;
+
+	/* /proc is not mounted, or somebody gave or took the quota. */
+	if (after->busy_ns == 0 || after->busy_ns < before->busy_ns ||
+	    after->of != before->of || !(room_ns > 0))
+		return (double)NAN;
+	return fmin(100 * (double)(after->busy_ns - before->busy_ns) / room_ns,
+		    100);
 }
 
 int host_set_cpus(const char *list, bool apply, struct mlgen_err *err)

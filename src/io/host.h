@@ -41,14 +41,32 @@ void host_cgroup_limits(const char *root, uint64_t *cpus,
 uint64_t host_resident_bytes(void);
 uint64_t host_page_cache_bytes(void);
 
-/* CPU time so far in ns: of this process (getrusage), and busy time of the
- * allowed CPUs from /proc/stat (user+nice+system+irq+softirq+steal). */
+/* What CPU time is a share of. */
+enum host_cpu_of {
+	HOST_CPU_OF_ALLOWED,     /* the allowed CPUs, all processes */
+	HOST_CPU_OF_QUOTA,       /* a control group's quota, all of the group */
+	HOST_CPU_OF_QUOTA_ALONE, /* a quota, this process: no more is told */
+};
+
+/* CPU time so far in ns: of this process (getrusage), and of all that share
+ * `cpus` with it: busy time of the allowed CPUs from /proc/stat (user+nice+
+ * system+irq+softirq+steal), or what was used of a quota that is less. */
 struct host_cpu {
 	uint64_t process_user_ns, process_system_ns;
-	uint64_t busy_ns;  /* sum over the allowed CPUs; 0 = unknown */
+	uint64_t busy_ns; /* sum over CPUs; 0 = unknown */
+	double cpus;      /* of a quota: a fraction, too */
+	enum host_cpu_of of;
 	uint64_t switches; /* context switches of this process */
 };
 void host_cpu_read(struct host_cpu *c);
+
+/* Its part: down to the quota of this process's control groups, if that is less
+ * than c->cpus; `root` as above. */
+void host_cpu_limit(struct host_cpu *c, const char *root);
+
+/* How busy they were, 0..100, ticks of 10 ms rounded off; NaN = unknown. */
+double host_cpu_percent(const struct host_cpu *before,
+			const struct host_cpu *after, uint64_t wall_ns);
 
 /* fio's list "0-1,3" to the affinity of the calling thread. Also checks only,
  * with apply=false. CPUs must be among those the main thread may use. 0, or

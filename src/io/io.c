@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/dist.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/units.h"
@@ -16,18 +17,25 @@
 #include "io/seen.h"
 #include "io/transfer.h"
 
+/* A storage that takes longer for an answer is looked at in vain. */
+#define FIFO_LOOK_NS UINT64_C(1000000000)
+
 struct io {
 	/* What every operation needs, together. */
 	const struct mlgen_engine *engine;
 	struct clock *clock;
 	struct opstat *stat;
 	uint64_t mark_ns; /* next start; 0 = read the clock */
+	struct stop *stop;
 	unsigned iodepth;
 	unsigned under_way; /* queued + in_engine + done */
 	unsigned queued, in_engine;
 	bool is_sync, is_init;
 	bool in_chain; /* the last one submitted is linked to the next */
-	int error;     /* the engine's own failure, for ever */
+	bool may_meet_fifos;
+	unsigned fifo_looks; /* that found one */
+	bool ends_in_time;   /* with stop->at_ns */
+	int error;           /* the engine's own failure, for ever */
 	uint64_t last_ns;
 	/* Done in place, first to last. */
 	struct io_op *first, **last;
@@ -49,11 +57,11 @@ static uint64_t ctx_now(const struct mlgen_ctx *ctx)
 	return clock_now(io->clock);
 }
 
-static void ctx_sleep_until(const struct mlgen_ctx *ctx, uint64_t ns)
+static bool ctx_sleep_until(const struct mlgen_ctx *ctx, uint64_t ns)
 {
 	const struct io *io = ctx->clock;
 
-	clock_sleep_until(io->clock, ns);
+	return stop_sleep_until(io->stop, io->clock, ns);
 }
 
 /* An engine's option is parsed into the one and read as the other. */
@@ -81,6 +89,37 @@ static bool engine_takes(const struct io *io, const struct io_op *op)
 	return io->engine->caps & MLGEN_CAP(op->io.op);
 }
 
+#define GIVE_BACK (MLGEN_CAP(MLGEN_CLOSE) | MLGEN_CAP(MLGEN_UNLINK))
+#define FLUSH (MLGEN_CAP(MLGEN_FSYNC) | MLGEN_CAP(MLGEN_FDATASYNC))
+
+/* The stop is set, or its time over where that is the io's, too. */
+static inline bool has_ended(const struct io *io, uint64_t now)
+{
+	return stop_is_set(io->stop) ||
+	       (io->ends_in_time && now >= stop_at_ns(io->stop));
+}
+
+static __attribute__((cold)) bool is_refused(const struct io *io,
+					     const struct io_op *op)
+{
+	unsigned kind = MLGEN_CAP(op->io.op);
+
+	if (op->is_linked) /* a chain goes out whole */
+		return true;
+	return !(kind & GIVE_BACK) &&
+	       (stop_is_set(io->stop) || !(kind & FLUSH));
+}
+
+/* Of one that goes on: the rest of it is left. */
+static __attribute__((cold)) bool goes_no_further(const struct io *io,
+						  struct io_op *op)
+{
+	if (!has_ended(io, clock_now(io->clock)) || !is_refused(io, op))
+		return false;
+	op->io.result = -ECANCELED;
+	return true;
+}
+
 static inline void finish(struct io *io, struct io_op *op, uint64_t now)
 {
 	op->end_ns = now;
@@ -89,6 +128,8 @@ static inline void finish(struct io *io, struct io_op *op, uint64_t now)
 		op->io.len_bytes = op->want_bytes;
 	}
 	seen_end(&io->seen, op);
+	if (op->io.result < 0)
+		return; /* an error is quick, and no operation done */
 	if (op->is_linked)
 		opstat_add_linked(io->stat, op->io.op);
 	else
@@ -120,7 +161,8 @@ static void engine_does(struct io *io, struct io_op *op)
 		int rc = io->engine->submit(&io->ctx, &e, 1);
 		if (rc != 1)
 			e->result = rc < 0 ? rc : -EIO;
-	} while (transfer_goes_on(&io->buf, io->stat, op));
+	} while (transfer_goes_on(&io->buf, io->stat, op) &&
+		 !goes_no_further(io, op));
 }
 
 static __attribute__((cold)) void we_do(struct io_op *op)
@@ -130,6 +172,14 @@ static __attribute__((cold)) void we_do(struct io_op *op)
 	} while (transfer_try_again(op));
 }
 
+static __attribute__((cold)) int64_t refuse(struct io_op *op)
+{
+	op->done_bytes = 0;
+	op->end_ns = op->start_ns;
+	op->io.result = -ECANCELED;
+	return -ECANCELED;
+}
+
 /* Its result. */
 static int64_t do_in_place(struct io *io, struct io_op *op)
 {
@@ -137,8 +187,10 @@ static int64_t do_in_place(struct io *io, struct io_op *op)
 
 	op->slot = io->place;
 	op->is_linked = false;
-	transfer_begin(&io->buf, io->stat, op);
 	op->start_ns = start_of_call(io);
+	if (has_ended(io, op->start_ns) && is_refused(io, op))
+		return refuse(op);
+	transfer_begin(&io->buf, io->stat, op);
 	seen_begin(&io->seen, op);
 	if (engine_takes(io, op))
 		engine_does(io, op);
@@ -190,6 +242,27 @@ static void start_queued(struct io *io, uint64_t now)
 		started;
 }
 
+/* What is refused of the queue is done with; the rest stays. */
+static __attribute__((cold)) void cancel_queued(struct io *io, uint64_t now)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < io->queued; i++) {
+		struct io_op *op = (struct io_op *)io->queue[i];
+		if (!is_refused(io, op)) {
+			io->queue[kept++] = io->queue[i];
+			continue;
+		}
+		if (!op->is_started)
+			op->start_ns = now;
+		op->io.result = -ECANCELED;
+		iobuf_give_slot(&io->buf, op->slot);
+		finish(io, op, now);
+		add_done(io, op);
+	}
+	io->queued = kept;
+}
+
 /* Hand the queue over, as far as the engine takes it. 0 or -errno. */
 static int push_queued(struct io *io)
 {
@@ -222,8 +295,12 @@ static int flush(struct io *io)
 	assert(!io->in_chain); /* a chain goes out whole */
 	if (io->error || io->queued == 0)
 		return io->error;
-	kind = io->queue[0]->op;
 	before = start_of_call(io);
+	if (has_ended(io, before))
+		cancel_queued(io, before);
+	if (io->queued == 0)
+		return 0;
+	kind = io->queue[0]->op;
 	start_queued(io, before);
 	io->error = push_queued(io);
 	now = clock_now(io->clock);
@@ -267,20 +344,38 @@ struct reaping {
 	bool is_late;
 };
 
+static uint64_t timeout_of(const struct io *io, const struct reaping *r,
+			   uint64_t now)
+{
+	if (r->deadline_ns != CLOCK_NEVER)
+		return r->deadline_ns > now ? r->deadline_ns - now : 0;
+	return io->may_meet_fifos ? FIFO_LOOK_NS : UINT64_MAX;
+}
+
+/* Nothing came for so long: is it a fifo that it waits for? One that somebody
+ * else writes to cannot be ended. */
+static __attribute__((cold)) void look_at_oldest(struct io *io)
+{
+	const struct mlgen_file *file = seen_oldest(&io->seen);
+
+	if (file && meta_end_fifo(file->path) && io->fifo_looks++ == 1)
+		log_warn("%s: is a fifo, and no regular file; who writes to it "
+			 "keeps it open, and it is waited for",
+			 file->path);
+}
+
 /* 0 or -errno. */
 static int collect(struct io *io, struct reaping *r)
 {
 	unsigned max = r->max - r->n, min = r->min > r->n ? r->min - r->n : 0;
-	uint64_t before = start_of_call(io), timeout_ns = UINT64_MAX, now;
+	uint64_t before = start_of_call(io), now;
+	uint64_t timeout_ns = timeout_of(io, r, before);
 	int n;
 
 	if (max > io->in_engine)
 		max = io->in_engine;
 	if (min > max)
 		min = max;
-	if (r->deadline_ns != CLOCK_NEVER)
-		timeout_ns =
-			r->deadline_ns > before ? r->deadline_ns - before : 0;
 	if (timeout_ns == 0)
 		min = 0;
 	n = io->engine->reap(&io->ctx, io->reaped, min, max,
@@ -291,8 +386,10 @@ static int collect(struct io *io, struct reaping *r)
 	if (n < 0)
 		return n == -EINTR ? 0 : n;
 	io->stat->reaps[opstat_batch_class((unsigned)n)]++;
-	r->is_late = timeout_ns == 0 ||
-		     (timeout_ns != UINT64_MAX && (unsigned)n < min);
+	r->is_late = r->deadline_ns != CLOCK_NEVER &&
+		     (timeout_ns == 0 || (unsigned)n < min);
+	if (io->may_meet_fifos && n == 0 && min)
+		look_at_oldest(io);
 	for (int i = 0; i < n; i++) {
 		struct io_op *op = (struct io_op *)io->reaped[i];
 		if (completed(io, op, now))
@@ -307,6 +404,7 @@ static int turn(struct io *io, struct reaping *r)
 {
 	do {
 		int rc = flush(io);
+		r->n += take_done(io, r->done + r->n, r->max - r->n);
 		if (rc)
 			return rc;
 		if (io->in_engine == 0 || r->n >= r->max)
@@ -338,9 +436,12 @@ static int make_buffer(struct io *io, struct mlgen_err *err)
 	char text[UNITS_TEXT_BYTES];
 	size_t bytes = io->ctx.buf_bytes;
 
-	io->ctx.buf = io->engine->buf_alloc
-			      ? io->engine->buf_alloc(&io->ctx, bytes)
-			      : mem_buffer(bytes, io->mem);
+	if (io->engine->buf_alloc)
+		io->ctx.buf = io->engine->buf_alloc(&io->ctx, bytes);
+	else if (io->engine->caps & MLGEN_CAP_NO_FILES)
+		io->ctx.buf = mem_reserve(bytes, io->mem);
+	else
+		io->ctx.buf = mem_buffer(bytes, io->mem);
 	io->buf.base = io->ctx.buf;
 	if (io->ctx.buf)
 		return 0;
@@ -394,6 +495,11 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 	io->iodepth = cfg->iodepth;
 	io->mem = cfg->mem;
 	io->seed = cfg->seed;
+	io->may_meet_fifos =
+		cfg->may_meet_fifos && !(io->engine->caps & MLGEN_CAP_NO_FILES);
+	io->stop = cfg->stop;
+	io->ends_in_time =
+		cfg->ends_in_time || io->engine->caps & MLGEN_CAP_NO_FILES;
 	io->last = &io->first;
 	io->ctx = (struct mlgen_ctx){
 		.job = cfg->job,

@@ -10,11 +10,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "stat/opstat.h"
 
 /*
- * The io layer takes the times, resumes short transfers (EINTR and EAGAIN
- * included), counts bytes and records the latency of every operation. It is
+ * The io layer takes the times, resumes short transfers (EINTR
+ * included; EAGAIN of a READ or WRITE is an error), counts bytes and records the latency of every operation. It is
  * the same for synchronous and asynchronous engines: io_submit hands one
  * operation over, io_reap gives completed ones back. On a synchronous engine
  * an operation is complete when io_submit returns and io_reap never waits.
@@ -48,6 +49,13 @@
  * opstat.linked and have no latency of their own: they are seen together.
  *
  * Every other operation counts in its histogram, also one that failed.
+ *
+ * Once the stop is set no call is begun: what is submitted, and the rest of what
+ * goes in parts, comes back with -ECANCELED and is not counted. What is in the
+ * engine is waited for, but for what it only sleeps for. A CLOSE or UNLINK gives
+ * back what is there, and is done all the same. Where everything is played (an
+ * engine without files), or with `ends_in_time`, the time of the stop does the
+ * same, but for a flush.
  *
  * One thread owns an io. Nothing here allocates after io_new.
  */
@@ -88,6 +96,12 @@ struct io_config {
 	enum mem_kind mem;  /* of the buffer */
 	uint64_t stamp;     /* of what is written; 0 = none */
 	uint64_t seed;      /* of what the engine draws: the worker's own */
+	/* Files to be read may be something else (base/filekind.h), and an
+	 * engine that opens them by itself does not know O_NONBLOCK: what has
+	 * waited for a second is looked at, and a fifo is ended. */
+	bool may_meet_fifos;
+	struct stop *stop; /* of the job; NULL = none */
+	bool ends_in_time;
 };
 
 /* On the worker's thread: buffer, engine ctx. 0 or -errno with err. */

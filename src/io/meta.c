@@ -15,8 +15,9 @@ static int64_t status(int rc)
 
 static int64_t meta_open(struct mlgen_io *op)
 {
-	op->file->fd = open(op->file->path, op->file->flags | O_CLOEXEC,
-			    op->file->mode);
+	op->file->fd =
+		openat(mlgen_file_dir(op->file), mlgen_file_name(op->file),
+		       op->file->flags | O_CLOEXEC, op->file->mode);
 	return status(op->file->fd);
 }
 
@@ -24,7 +25,8 @@ static int64_t meta_stat(struct mlgen_io *op)
 {
 	struct stat st;
 
-	if (op->file->fd < 0 ? stat(op->file->path, &st)
+	if (op->file->fd < 0 ? fstatat(mlgen_file_dir(op->file),
+				       mlgen_file_name(op->file), &st, 0)
 			     : fstat(op->file->fd, &st))
 		return -errno;
 	op->size_bytes = (uint64_t)st.st_size;
@@ -63,22 +65,27 @@ static int64_t meta_close(struct mlgen_io *op)
 
 static int64_t meta_rename(struct mlgen_io *op)
 {
-	return status(rename(op->file->path, op->path2));
+	return status(renameat(mlgen_file_dir(op->file),
+			       mlgen_file_name(op->file),
+			       mlgen_file_dir(op->file), op->path2));
 }
 
 static int64_t meta_unlink(struct mlgen_io *op)
 {
-	return status(unlink(op->file->path));
+	return status(unlinkat(mlgen_file_dir(op->file),
+			       mlgen_file_name(op->file), 0));
 }
 
 static int64_t meta_mkdir(struct mlgen_io *op)
 {
-	return status(mkdir(op->file->path, op->file->mode));
+	return status(mkdirat(mlgen_file_dir(op->file),
+			      mlgen_file_name(op->file), op->file->mode));
 }
 
 static int64_t meta_rmdir(struct mlgen_io *op)
 {
-	return status(rmdir(op->file->path));
+	return status(unlinkat(mlgen_file_dir(op->file),
+			       mlgen_file_name(op->file), AT_REMOVEDIR));
 }
 
 /* clang-format off */
@@ -111,4 +118,17 @@ uint64_t meta_end_before(const char *path, uint64_t off)
 
 	meta_do(&op);
 	return op.result == 0 && op.size_bytes < off ? op.size_bytes : off;
+}
+
+bool meta_end_fifo(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
+		return false;
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return true;
 }

@@ -107,14 +107,24 @@ static void put_options(struct mount *m, const struct line *l)
 	}
 }
 
+static bool keeps_files_in_memory(const char *type)
+{
+	static const char *const types[] = { "tmpfs", "devtmpfs", "ramfs",
+					     "hugetlbfs" };
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return false;
+}
+
 static void put_line(struct mount *m, const struct line *l)
 {
 	put(m->type, sizeof(m->type), l->type);
 	put(m->source, sizeof(m->source), l->source);
 	put(m->target, sizeof(m->target), l->target);
 	put_options(m, l);
-	m->is_memory =
-		strcmp(l->type, "tmpfs") == 0 || strcmp(l->type, "ramfs") == 0;
+	m->is_memory = keeps_files_in_memory(l->type);
 	m->has_own_cache =
 		strcmp(l->type, "zfs") == 0 || strcmp(l->type, "gpfs") == 0;
 	m->dev_major = l->dev_major;
@@ -386,25 +396,20 @@ static void put_unlisted(struct mount *m, const char *path, dev_t dev)
 	static const struct {
 		unsigned long magic;
 		const char *type;
-		bool is_memory;
 	} known[] = {
-		{ 0xef53, "ext4", false },
-		{ 0x58465342, "xfs", false },
-		{ 0x9123683e, "btrfs", false },
-		{ 0x01021994, "tmpfs", true },
-		{ 0x858458f6, "ramfs", true },
-		{ 0x794c7630, "overlay", false },
-		{ 0x6969, "nfs", false },
-		{ 0x0bd00bd0, "lustre", false },
+		{ 0xef53, "ext4" },        { 0x58465342, "xfs" },
+		{ 0x9123683e, "btrfs" },   { 0x01021994, "tmpfs" },
+		{ 0x858458f6, "ramfs" },   { 0x958458f6, "hugetlbfs" },
+		{ 0x794c7630, "overlay" }, { 0x6969, "nfs" },
+		{ 0x0bd00bd0, "lustre" },
 	};
 	struct statfs v;
 
 	put(m->type, sizeof(m->type), "unknown");
 	for (size_t i = 0; statfs(path, &v) == 0 && i < ARRAY_LEN(known); i++)
-		if ((unsigned long)v.f_type == known[i].magic) {
+		if ((unsigned long)v.f_type == known[i].magic)
 			put(m->type, sizeof(m->type), known[i].type);
-			m->is_memory = known[i].is_memory;
-		}
+	m->is_memory = keeps_files_in_memory(m->type);
 	m->dev_major = major(dev);
 	m->dev_minor = minor(dev);
 }
@@ -467,7 +472,8 @@ static int ask_alignment(const struct mount *m, int fd, uint64_t *align_bytes,
 /* A file to ask; -errno, of which -EINVAL is the filesystem's refusal. */
 static int open_direct(const char *path, const struct stat *st)
 {
-	int flags = S_ISDIR(st->st_mode) ? O_TMPFILE | O_WRONLY : O_RDONLY;
+	int flags = S_ISDIR(st->st_mode) ? O_TMPFILE | O_WRONLY
+					 : O_RDONLY | O_NONBLOCK;
 	int fd = open(path, flags | O_DIRECT | O_CLOEXEC, 0600);
 
 	return fd < 0 ? -errno : fd;

@@ -23,7 +23,7 @@ struct mount {
 	unsigned dev_major, dev_minor; /* of the whole disk, for counters */
 	unsigned paths;                /* of a multipath disk; 0 = it is none */
 	unsigned osts;      /* Lustre: storage targets; 0 = unknown */
-	bool is_memory;     /* tmpfs, ramfs: files lie in memory */
+	bool is_memory;     /* tmpfs and its kin: files lie in memory */
 	bool has_own_cache; /* in memory, but not the page cache (ZFS, GPFS) */
 	uint64_t free_bytes, total_bytes; /* for this user */
 	bool read_only;

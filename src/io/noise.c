@@ -89,6 +89,7 @@ static void add_cpu(struct noise_counts *c, const struct cpus *allowed,
 		return;
 	c->cpus++;
 	add(&c->program_ns, (t[0] + t[1] + t[2]) * tick_ns);
+	add(&c->busy_ns, (t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) * tick_ns);
 	add(&c->steal_ns, t[7] * tick_ns);
 	add(&c->guest_ns, (t[8] + t[9]) * tick_ns);
 	add_hot(c, root, cpu);
@@ -149,7 +150,7 @@ void noise_read(struct noise_counts *c, const char *root)
 {
 	const uint64_t none = UINT64_MAX;
 
-	*c = (struct noise_counts){ 0,    none, none, none, none,
+	*c = (struct noise_counts){ 0,    none, none, none, none, none,
 				    none, none, none, none, none };
 	read_cpus(c, root);
 	cgroup_walk(root, "cpu", see_quota, c);
@@ -225,6 +226,7 @@ void noise_between(struct noise *n, const struct noise_counts *before,
 		.steal_percent = percent(a->steal_ns, b->steal_ns, cpus_ns),
 		.guest_percent = percent(a->guest_ns, b->guest_ns, cpus_ns),
 		.other_percent = percent(a->program_ns, b->program_ns, cpus_ns),
+		.busy_percent = percent(a->busy_ns, b->busy_ns, cpus_ns),
 		.throttled = difference(a->throttled, b->throttled),
 		.throttled_percent =
 			percent(a->throttled_ns, b->throttled_ns, wall_ns),
@@ -247,12 +249,12 @@ void noise_between(struct noise *n, const struct noise_counts *before,
 unsigned noise_touches(const struct noise *n, double cpu_percent)
 {
 	unsigned kinds = 0;
+	double busy = isnan(n->busy_percent) ? cpu_percent : n->busy_percent;
 
 	if (n->steal_percent >= STEAL_LEAST)
 		kinds |= NOISE_STEAL;
 	if (n->other_percent >= OTHER_LEAST &&
-	    (cpu_percent >= OTHER_BUSY ||
-	     n->pressure_cpu_percent >= OTHER_PRESSURE))
+	    (busy >= OTHER_BUSY || n->pressure_cpu_percent >= OTHER_PRESSURE))
 		kinds |= NOISE_OTHER;
 	if (n->throttled_percent >= THROTTLED_LEAST)
 		kinds |= NOISE_THROTTLED;

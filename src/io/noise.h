@@ -14,6 +14,7 @@ struct noise_counts {
 	uint64_t cpus;
 	uint64_t steal_ns, guest_ns;
 	uint64_t program_ns; /* of all processes, the kernel's own too */
+	uint64_t busy_ns;    /* that, interrupts and what was stolen */
 	uint64_t throttled, throttled_ns; /* by quotas of our groups */
 	uint64_t hot;                     /* times that heat slowed a CPU */
 	uint64_t waits_cpu_ns, waits_io_ns, waits_memory_ns; /* pressure */
@@ -33,6 +34,8 @@ struct noise {
 	/* Neither mlgen nor interrupts: other processes, threads of the
 	 * kernel. Guests are in it. */
 	double other_percent;
+	/* By anyone, this process included; a quota changes nothing of it. */
+	double busy_percent;
 	uint64_t throttled;
 	double throttled_percent; /* of the time, summed over CPUs */
 	uint64_t hot;
@@ -58,5 +61,6 @@ enum noise_kind {
 	NOISE_HOT = 8,
 	NOISE_MEMORY = 16,
 };
-/* `cpu_percent`: how busy the allowed CPUs were; NaN = unknown. */
+/* `cpu_percent`: how busy the allowed CPUs were, where the noise does not know
+ * it (an older program's documents); NaN = unknown. */
 unsigned noise_touches(const struct noise *n, double cpu_percent);

@@ -58,3 +58,19 @@ void seen_look(const struct seen *s, struct io_outstanding *out)
 		copy_slot(s, i, out);
 	}
 }
+
+const struct mlgen_file *seen_oldest(const struct seen *s)
+{
+	const struct mlgen_file *file = NULL;
+	uint64_t oldest = 0;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns,
+						      memory_order_relaxed);
+		if (start == 0 || (oldest && oldest <= start))
+			continue;
+		oldest = start;
+		file = s->slots[i].file;
+	}
+	return file;
+}

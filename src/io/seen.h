@@ -45,6 +45,9 @@ void seen_path(struct seen *s, unsigned slot, const char *path)
 /* The oldest of all; nothing is outstanding: start_ns 0. */
 void seen_look(const struct seen *s, struct io_outstanding *out);
 
+/* The worker's: whose operation is the oldest; NULL = nothing is outstanding. */
+const struct mlgen_file *seen_oldest(const struct seen *s);
+
 /* Operations after which the same file struct may have another path. */
 #define SEEN_NAMES                                                             \
 	(MLGEN_CAP(MLGEN_OPEN) | MLGEN_CAP(MLGEN_STAT) |                       \

@@ -50,9 +50,13 @@ static bool go_on(struct iobuf *buf, struct io_op *op, uint64_t got)
 	return true;
 }
 
+/* What would have to wait says so once (nowait): asked for again, it would be
+ * turned down as often as the CPU can ask. */
 bool transfer_try_again(struct io_op *op)
 {
-	if (op->io.result != -EINTR && op->io.result != -EAGAIN)
+	bool is_busy = op->io.result == -EAGAIN && !transfer_moves(op);
+
+	if (op->io.result != -EINTR && !is_busy)
 		return false;
 	if (op->io.op == MLGEN_CLOSE && op->io.result == -EINTR)
 		op->io.result = 0; /* Linux has closed it by then */

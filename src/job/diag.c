@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/printable.h"
 
 #define TEXT_MAX 2048
 
@@ -38,17 +40,6 @@ static size_t count_level(const struct diag *d, enum diag_level level)
 	return n;
 }
 
-/* A fault must not be able to redraw the terminal it is told on. */
-static void make_printable(char *text)
-{
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c < 0x20 || c == 0x7f)
-			*text = '?';
-	}
-}
-
 /* Files stand in the order in which they were first mentioned. */
 static size_t file_rank(const struct diag *d, const char *file)
 {
@@ -76,7 +67,11 @@ static bool is_after(const struct diag *d, const struct diag_entry *a,
 
 static void print_place(struct diag_place at, FILE *to)
 {
-	fputs(at.file ? at.file : "mlgen", to);
+	struct buf file = { 0 };
+
+	printable_add(&file, at.file ? at.file : "mlgen");
+	fputs(buf_str(&file), to);
+	buf_fini(&file);
 	if (at.file && at.line)
 		fprintf(to, ":%u", at.line);
 	fputs(": ", to);
@@ -110,13 +105,13 @@ void diag_fini(struct diag *d)
 void diag_add(struct diag *d, enum diag_level level, struct diag_place at,
 	      const char *fmt, ...)
 {
-	char text[TEXT_MAX];
+	char raw[TEXT_MAX], text[TEXT_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
-	make_printable(text);
+	printable_copy(text, sizeof(text), raw);
 	if (is_known(d, level, at, text))
 		return;
 	d->errors += level == DIAG_ERROR;

@@ -33,8 +33,8 @@ void diag_init(struct diag *d);
 void diag_fini(struct diag *d);
 
 /*
- * Add one; the same text at the same place is kept once. Control characters
- * of what a user wrote become '?'.
+ * Add one; the same text at the same place is kept once. It is made printable
+ * (printable.h), as the names of files are when they are printed.
  */
 __attribute__((format(printf, 4, 5))) void diag_add(struct diag *d,
 						    enum diag_level level,

@@ -22,6 +22,7 @@ union value {
 	struct f64_list list;
 	struct u64_pair pair;
 	struct size_share share;
+	struct u64_share u64_share;
 };
 
 static void *member(const struct mlgen_field *f, void *base)
@@ -60,6 +61,8 @@ static size_t value_bytes(enum mlgen_type type)
 		return sizeof(struct u64_pair);
 	case MLGEN_SIZE_SHARE:
 		return sizeof(struct size_share);
+	case MLGEN_U64_SHARE:
+		return sizeof(struct u64_share);
 	default:
 		return 0;
 	}
@@ -219,6 +222,8 @@ static int parse_value(const struct mlgen_field *f, union value *v,
 				  kb_base, err);
 	case MLGEN_SIZE_SHARE:
 		return share_parse(&v->share, text, kb_base, err);
+	case MLGEN_U64_SHARE:
+		return u64_share_parse(&v->u64_share, text, err);
 	default:
 		return mlgen_fail(err, -EINVAL, "cannot be set");
 	}
@@ -275,6 +280,8 @@ static int check_value(const struct mlgen_field *f, const union value *v,
 		return rc ? rc : check_half(f, v->pair.write, err);
 	case MLGEN_SIZE_SHARE:
 		return check_range(f, (double)v->share.bytes, text, err);
+	case MLGEN_U64_SHARE:
+		return check_range(f, (double)v->u64_share.count, text, err);
 	default:
 		return 0;
 	}
@@ -396,6 +403,9 @@ static void format_value(struct buf *out, const struct mlgen_field *f,
 		break;
 	case MLGEN_SIZE_SHARE:
 		share_format(out, &v->share);
+		break;
+	case MLGEN_U64_SHARE:
+		u64_share_format(out, &v->u64_share);
 		break;
 	default:
 		break;

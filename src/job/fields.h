@@ -31,6 +31,12 @@ struct size_share {
 	double percent;
 };
 
+/* Member type of MLGEN_U64_SHARE: the same of a count. */
+struct u64_share {
+	uint64_t count;
+	double percent;
+};
+
 /* clang-format off */
 #define FIELD_SIZE_DIST(s, m) .type = MLGEN_SIZE_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
 #define FIELD_TIME_DIST(s, m) .type = MLGEN_TIME_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
@@ -38,6 +44,7 @@ struct size_share {
 #define FIELD_SIZE_PAIR(s, m) .type = MLGEN_SIZE_PAIR, .off = MLGEN_MEMBER(s, m, struct u64_pair)
 #define FIELD_U64_PAIR(s, m)  .type = MLGEN_U64_PAIR, .off = MLGEN_MEMBER(s, m, struct u64_pair)
 #define FIELD_SIZE_SHARE(s, m) .type = MLGEN_SIZE_SHARE, .off = MLGEN_MEMBER(s, m, struct size_share)
+#define FIELD_U64_SHARE(s, m) .type = MLGEN_U64_SHARE, .off = MLGEN_MEMBER(s, m, struct u64_share)
 /* clang-format on */
 
 /* Number of rows before the end row. */

@@ -119,6 +119,7 @@ static const char *type_word(enum mlgen_type type)
 		[MLGEN_SIZE_PAIR] = "SIZE[,SIZE]",
 		[MLGEN_U64_PAIR] = "INT[,INT]",
 		[MLGEN_SIZE_SHARE] = "SIZE|PERCENT",
+		[MLGEN_U64_SHARE] = "INT|PERCENT",
 	};
 
 	if ((size_t)type >= sizeof(words) / sizeof(*words) || !words[type])
@@ -209,6 +210,7 @@ void field_limit_text(struct buf *out, const struct mlgen_field *f,
 	switch (f->type) {
 	case MLGEN_U64:
 	case MLGEN_U64_PAIR:
+	case MLGEN_U64_SHARE:
 		buf_addf(out, "%" PRIu64, (uint64_t)limit);
 		break;
 	case MLGEN_SIZE:

@@ -129,6 +129,11 @@ uint64_t job_shuffle_buffer(const struct job *j)
 		       : 0;
 }
 
+uint64_t job_readers(const struct job *j)
+{
+	return j->read_threads ? j->read_threads : 1;
+}
+
 struct diag_place job_place(const struct job *j, const char *option)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);

@@ -119,6 +119,7 @@ struct job {
 	int shard;
 	bool drop_last;
 	int access;
+	bool deterministic;
 	uint64_t decode_threads;
 	struct dist preprocess_time; /* of one sample */
 	int preprocess;
@@ -187,6 +188,8 @@ struct job {
 	int numa;
 	char *numa_cpu_nodes; /* NULL = no change; a list or "all" */
 	int continue_on_error;
+	char *ignore_error;          /* ignored.h; NULL = no list */
+	struct u64_share max_errors; /* that a good run may have */
 	struct f64_list percentile_list;
 	bool group_reporting;
 	int kb_base; /* 1024 or 1000 */
@@ -247,6 +250,9 @@ unsigned job_depth(const struct job *j);
 unsigned job_samples_at_once(const struct job *j);
 /* Samples of shuffle=buffer:N; 0 = no buffer. */
 uint64_t job_shuffle_buffer(const struct job *j);
+
+/* Readers of an accelerator: its read_threads, or with none its own thread. */
+uint64_t job_readers(const struct job *j);
 
 /* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read;
  * count 0 = never. */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "job/ignored.h"
 #include "job/job_check_checkpoint.h"
 #include "job/job_check_io.h"
 #include "job/job_check_train.h"
@@ -22,6 +23,28 @@ static void check_times(const struct job *j, struct diag *d)
 	if (j->time_based && !j->runtime_ns)
 		FAULT(d, j, "time_based",
 		      "needs a runtime; set runtime=60s, or drop time_based");
+}
+
+static void check_errors(const struct job *j, struct diag *d)
+{
+	const struct u64_share *most = &j->max_errors;
+	bool is_none = !most->count && !(most->percent > 0);
+	struct mlgen_err err = { 0 };
+	struct buf text = { 0 };
+
+	if (ignored_check(j->ignore_error, &err) < 0)
+		FAULT(d, j, "ignore_error", "%s", err.text);
+	if ((j->phase != PHASE_TRAIN && j->phase != PHASE_IO) || is_none ||
+	    ignored_any(j))
+		return;
+	job_option_text(j, "max_errors", &text);
+	buf_add(&text, " may fail, but continue_on_error=");
+	job_option_text(j, "continue_on_error", &text);
+	FAULT(d, j, "max_errors",
+	      "%s ends the run at the first; set continue_on_error=all, or "
+	      "drop max_errors",
+	      buf_str(&text));
+	buf_fini(&text);
 }
 
 static bool is_of_dataset(const struct job *j)
@@ -151,6 +174,7 @@ static void check_cpus(const struct job *j, struct diag *d)
 void job_check(const struct job *j, struct diag *d)
 {
 	check_times(j, d);
+	check_errors(j, d);
 	check_percentiles(j, d);
 	check_cpus(j, d);
 	if (j->phase == PHASE_IO)

@@ -71,6 +71,8 @@ static const struct {
 	{ "ramp_time", IN(PHASE_TRAIN), "phase=train and phase=io" },
 	{ "time_based", IN(PHASE_TRAIN), "phase=train and phase=io" },
 	{ "continue_on_error", IN(PHASE_TRAIN), "phase=train and phase=io" },
+	{ "ignore_error", IN(PHASE_TRAIN), "phase=train and phase=io" },
+	{ "max_errors", IN(PHASE_TRAIN), "phase=train and phase=io" },
 	{ "numa", IN(PHASE_TRAIN), "phase=train" },
 	{ "restore_shift", IN(PHASE_RESTORE), "phase=restore" },
 	{ "verify", IN(PHASE_RESTORE) | IN(PHASE_TRAIN), "phase=restore" },
@@ -164,9 +166,17 @@ static void check_threads(const struct job *j, uint64_t ranks, struct diag *d)
 
 static void check_shift(const struct job *j, uint64_t ranks, struct diag *d)
 {
-	if (j->phase != PHASE_RESTORE || j->restore_shift < ranks)
+	if (j->phase != PHASE_RESTORE || j->restore_shift == 0)
 		return;
-	if (ranks == 1)
+	if (j->restore_shift < ranks)
+		diag_add(d, DIAG_NOTE, job_place(j, "restore_shift"),
+			 "restore_shift: goes around the %" PRIu64
+			 " ranks that are played here, whose files this host "
+			 "may hold in memory; to read what another host has "
+			 "written, use its checkpoint_ranks and "
+			 "checkpoint_directory",
+			 ranks);
+	else if (ranks == 1)
 		FAULT(d, j, "restore_shift",
 		      "the one rank that is played here can read its own files "
 		      "only; use restore_shift=0, or more checkpoint_ranks");

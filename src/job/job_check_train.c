@@ -98,6 +98,25 @@ static void check_threads(const struct job *j, struct diag *d)
 		      j->read_threads, j->accelerators, THREADS_MAX);
 }
 
+static void check_prefetch(const struct job *j, struct diag *d)
+{
+	if (j->read_threads == 0 && j->loader != LOADER_PYTORCH)
+		FAULT(d, j, "read_threads",
+		      "without any the accelerator reads itself, as PyTorch "
+		      "does; use loader=pytorch, or 1 or more");
+	else if (j->read_threads == 0 && j->prefetch > 0)
+		FAULT(d, j, "prefetch",
+		      "%" PRIu64 " needs a thread to fetch ahead; use "
+		      "prefetch=0, or read_threads=1 or more",
+		      j->prefetch);
+	else if (j->read_threads > 0 && j->prefetch == 0)
+		FAULT(d, j, "prefetch",
+		      "0 reads nothing ahead, for which loader=pytorch has "
+		      "read_threads=0; with read_threads=%" PRIu64
+		      " use 1 or more",
+		      j->read_threads);
+}
+
 static void check_ready(const struct job *j, struct diag *d)
 {
 	double ranks = (double)j->accelerators;
@@ -151,13 +170,16 @@ static void check_shard(const struct job *j, struct diag *d)
 static void check_loader(const struct job *j, struct diag *d)
 {
 	check_threads(j, d);
+	check_prefetch(j, d);
 	check_ready(j, d);
 	check_shuffle(j, d);
 	check_shard(j, d);
-	if (j->loader != LOADER_TFDATA)
+	if (j->loader != LOADER_TFDATA) {
+		note_unused(j, "deterministic", "loader=tfdata", d);
 		note_unused(j, "decode_threads", "loader=tfdata", d);
-	else if (j->preprocess == PREPROCESS_BURN)
+	} else if (j->preprocess == PREPROCESS_BURN) {
 		note_unused(j, "decode_threads", "preprocess=sleep", d);
+	}
 	if (dist_mean(&j->preprocess_time) <= 0)
 		note_unused(j, "preprocess", "preprocess_time", d);
 	if (j->phase == PHASE_PREPARE)

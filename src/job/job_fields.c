@@ -49,7 +49,7 @@ static const struct mlgen_choice formats[] = {
 
 static const struct mlgen_choice loaders[] = {
 	{ "pytorch", LOADER_PYTORCH, "batch k of an accelerator is read by thread k modulo read_threads and delivered in order" },
-	{ "tfdata", LOADER_TFDATA, "each of read_threads reads a file of its own from front to back, its samples delivered as they arrive; it runs on across epochs" },
+	{ "tfdata", LOADER_TFDATA, "each of read_threads reads a file of its own from front to back, and a sample of each is delivered in turn; it runs on across epochs" },
 	{ "plain", LOADER_PLAIN, "each sample is read by whichever thread is free; a full batch is delivered" },
 	{ 0 },
 };
@@ -212,7 +212,9 @@ const struct mlgen_field job_fields[] = {
 	{ "runtime", MLGEN_F_TIME(struct job, runtime_ns),
 	  .def = "0", .max = LONGEST_RUN, .unit = "s", .group = "Job", .alias = "timeout", .flags = MLGEN_FIO,
 	  .help = "End the run after this time; 0 is no limit.\n"
-		  "Of runtime, steps and epochs the first that is reached ends the run." },
+		  "Of runtime, steps and epochs the first that is reached ends the run.\n"
+		  "What is computed, and storage that is only played, is cut then.\n"
+		  "Real calls under way, and a checkpoint of them, are waited for." },
 	{ "time_based", MLGEN_F_BOOL(struct job, time_based),
 	  .def = "0", .group = "Job", .flags = MLGEN_FIO,
 	  .help = "Repeat epochs, or a plain job's size, until runtime has passed." },
@@ -241,7 +243,19 @@ const struct mlgen_field job_fields[] = {
 	  .help = "On which NUMA node read threads run." },
 	{ "continue_on_error", MLGEN_F_ENUM(struct job, continue_on_error, continues),
 	  .def = "none", .group = "Job", .flags = MLGEN_FIO,
-	  .help = "Which I/O errors are counted instead of ending the run." },
+	  .help = "Which I/O errors are counted instead of ending the run.\n"
+		  "What failed is in no throughput; status 1, unless max_errors allows it." },
+	{ "ignore_error", MLGEN_F_STR(struct job, ignore_error),
+	  .group = "Job", .flags = MLGEN_FIO,
+	  .help = "I/O errors that count instead of ending the run: of reads, of writes.\n"
+		  "EAGAIN:5,ENOSPC is two errors of reads and one of writes.\n"
+		  "A list takes the place of continue_on_error for its kind.\n"
+		  "To a training every operation is a read." },
+	{ "max_errors", FIELD_U64_SHARE(struct job, max_errors),
+	  .def = "0", .group = "Job",
+	  .help = "With continue_on_error or ignore_error: samples of a training, or operations of a plain job, that may fail in a run with status 0; a number, or a percentage of all.\n"
+		  "What was counted is judged when the job is over: it ends no run.\n"
+		  "A training in which more failed has no AU." },
 	{ "kb_base", MLGEN_F_ENUM(struct job, kb_base, kb_bases),
 	  .def = "1024", .group = "Job", .flags = MLGEN_FIO,
 	  .help = "What k, m, g, t and p mean in the sizes of this job." },
@@ -372,12 +386,13 @@ const struct mlgen_field job_fields[] = {
 	  .def = "pytorch", .group = "Loader",
 	  .help = "Which data loader's order of reads and deliveries is kept." },
 	{ "read_threads", MLGEN_F_U64(struct job, read_threads),
-	  .def = "4", .min = 1, .max = 1024, .unit = "threads", .group = "Loader",
+	  .def = "4", .max = 1024, .unit = "threads", .group = "Loader",
 	  .help = "Threads that read for one accelerator.\n"
+		  "With 0 it reads each batch itself, and that time is stall.\n"
 		  "PyTorch: num_workers. MLPerf Storage: reader.read_threads (up to 32)." },
 	{ "prefetch", MLGEN_F_U64(struct job, prefetch),
-	  .def = "2", .min = 1, .max = 1024, .unit = "batches", .group = "Loader",
-	  .help = "Batches read ahead: by each thread with loader=pytorch, by all of an accelerator with loader=plain and loader=tfdata.\n"
+	  .def = "2", .max = 1024, .unit = "batches", .group = "Loader",
+	  .help = "Batches read ahead: by each thread with loader=pytorch, by all of an accelerator with loader=plain and loader=tfdata. 0 with read_threads=0 only.\n"
 		  "PyTorch: prefetch_factor." },
 	{ "shuffle", MLGEN_F_ENUM(struct job, shuffle, shuffles),
 	  .def = "sample", .group = "Loader",
@@ -391,6 +406,10 @@ const struct mlgen_field job_fields[] = {
 	  .def = "1", .group = "Loader",
 	  .help = "Leave out the last, incomplete batch of an epoch.\n"
 		  "PyTorch: drop_last." },
+	{ "deterministic", MLGEN_F_BOOL(struct job, deterministic),
+	  .def = "1", .group = "Loader",
+	  .help = "With loader=tfdata: samples are delivered in order, so that a slow file holds up the others; 0 delivers them as they arrive.\n"
+		  "TensorFlow: interleave(deterministic=); TFRecordDataset has it." },
 	{ "decode_threads", MLGEN_F_U64(struct job, decode_threads),
 	  .def = "1", .min = 1, .max = 1024, .unit = "threads", .group = "Loader",
 	  .help = "With loader=tfdata: batches of an accelerator that are preprocessed at the same time.\n"
@@ -495,7 +514,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Threads that write, or read, the files of one rank." },
 	{ "checkpoint_keep", MLGEN_F_U64(struct job, checkpoint_keep),
 	  .def = "0", .max = 1e6, .unit = "checkpoints", .group = "Checkpoint",
-	  .help = "Delete older checkpoints that mlgen wrote once there are more than so many; 0 keeps all." },
+	  .help = "Delete older checkpoints that mlgen wrote once there are more than so many; 0 keeps all. What other runs still need does not count." },
 	{ "checkpoint_directory", MLGEN_F_STR(struct job, checkpoint_directory),
 	  .group = "Checkpoint",
 	  .help = "Where checkpoints lie; by default directory, and with phase=train checkpoints in it.\n"
@@ -515,7 +534,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Write under a temporary name, and rename when all ranks are done." },
 	{ "restore_shift", MLGEN_F_U64(struct job, restore_shift),
 	  .def = "0", .max = 1e6, .unit = "ranks", .group = "Checkpoint",
-	  .help = "With phase=restore: each rank reads what the one so many behind it has written, which another client's cache does not hold.\n"
+	  .help = "With phase=restore: each rank reads what the one so many behind it has written, of those that are played here. What another host has written is read with its checkpoint_ranks and checkpoint_directory.\n"
 		  "DLIO: checkpoint.recovery_rank_shift." },
 
 	{ "ioengine", MLGEN_F_STR(struct job, ioengine),
@@ -537,7 +556,8 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Requests that one read thread, or one of numjobs, has under way; more than one needs an asynchronous engine." },
 	{ "invalidate", MLGEN_F_ENUM(struct job, invalidate, invalidates),
 	  .def = "run", .group = "I/O", .flags = MLGEN_FIO,
-	  .help = "When the job's files are dropped from the page cache, so that storage answers and not memory." },
+	  .help = "When the job's files are dropped from the page cache, so that storage answers and not memory.\n"
+		  "What is not yet on storage is written there first." },
 	{ "drop_caches", MLGEN_F_ENUM(struct job, drop_caches, drops),
 	  .def = "no", .group = "I/O",
 	  .help = "When this host's page cache is emptied of everything, which takes root (vm.drop_caches)." },

@@ -3,10 +3,12 @@
 #include "job/jobreader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/firstlook.h"
 #include "base/mem.h"
 #include "job/words.h"
 
@@ -66,6 +68,44 @@ static void pop(struct jobreader *r)
 	r->depth--;
 }
 
+/* A device, but the one that is standard input already. */
+static bool is_other_device(const struct stat *st)
+{
+	struct stat in;
+
+	if (S_ISBLK(st->st_mode))
+		return true;
+	return S_ISCHR(st->st_mode) &&
+	       (fstat(STDIN_FILENO, &in) < 0 || !S_ISCHR(in.st_mode) ||
+		in.st_rdev != st->st_rdev);
+}
+
+/* What is wrong with it, or NULL. A FIFO is for `mlgen <(program)`. */
+static const char *wrong_kind(const struct stat *st, bool is_included)
+{
+	if (S_ISDIR(st->st_mode))
+		return "a directory, not a job file";
+	if (is_other_device(st))
+		return "a device, not a job file";
+	if (is_included && !S_ISREG(st->st_mode))
+		return "no regular file, which an included file has to be";
+	return NULL;
+}
+
+static int open_file(FILE **file, int looked_at, const char *path,
+		     const struct stat *st)
+{
+	int fd = firstlook_open(looked_at, path, st, O_RDONLY | O_NOCTTY);
+
+	if (fd < 0)
+		return fd;
+	*file = fdopen(fd, "r");
+	if (*file)
+		return 0;
+	close(fd);
+	return -errno;
+}
+
 /*
  * Open one more file. `at` is where it was asked for: an include line, or
  * nowhere, then the fault carries the path itself.
@@ -73,22 +113,25 @@ static void pop(struct jobreader *r)
 static int open_level(struct jobreader *r, const char *path,
 		      struct diag_place at)
 {
+	const char *before = at.line ? path : "", *colon = at.line ? ": " : "";
+	const char *wrong = NULL;
+	FILE *file = NULL;
 	struct stat st;
-	FILE *file = fopen(path, "re");
-	int rc = file ? 0 : -errno;
+	int looked_at = firstlook(path, &st);
+	int rc = looked_at < 0 ? looked_at : 0;
 
 	if (!at.line)
 		at.file = path;
-	if (!rc && fstat(fileno(file), &st))
-		rc = -errno;
-	if (rc)
-		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", at.line ? path : "",
-			 at.line ? ": " : "", strerror(-rc));
-	else if (S_ISDIR(st.st_mode) && (rc = -EISDIR))
-		diag_add(r->d, DIAG_ERROR, at,
-			 "%s%sa directory, not a job "
-			 "file",
-			 at.line ? path : "", at.line ? ": " : "");
+	if (!rc) {
+		wrong = wrong_kind(&st, at.line);
+		rc = wrong ? -EINVAL : open_file(&file, looked_at, path, &st);
+		close(looked_at);
+	}
+	if (wrong)
+		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", before, colon, wrong);
+	else if (rc)
+		diag_add(r->d, DIAG_ERROR, at, "%s%s%s", before, colon,
+			 strerror(-rc));
 	else if (find_open(r, &st) && (rc = -ELOOP))
 		diag_add(r->d, DIAG_ERROR, at,
 			 "include %s: this file is being read already, from "

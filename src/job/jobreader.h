@@ -43,7 +43,8 @@ struct jobreader {
 	struct diag_place at; /* of the line last handed out */
 };
 
-/* Open the file, "-" for stdin; 0 or -errno with the fault in `d`. */
+/* Open the file, "-" for stdin; 0 or -errno with the fault in `d`. A FIFO is
+ * one, too; devices are not, and an include is a regular file. */
 int jobreader_open(struct jobreader *r, const char *path, struct diag *d);
 /* Closes what is open and frees everything; the paths too. */
 void jobreader_close(struct jobreader *r);

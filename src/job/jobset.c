@@ -3,8 +3,6 @@
 #include "job/jobset.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,9 +13,7 @@
 #include "job/jobfile.h"
 #include "job/resolve.h"
 #include "job/resolve_engine.h"
-
-/* No Linux runs in less: a unit was forgotten. */
-#define LEAST_MEMORY (UINT64_C(16) << 20)
+#include "job/settings_check.h"
 
 static const struct diag_place on_command_line;
 
@@ -143,27 +139,41 @@ static void merge(struct optlist *into, const struct optlist *from)
 	}
 }
 
-static void load_sections(struct load *l, const struct jobfile *f)
+typedef void visit_job(struct load *l, const struct job_source *src);
+
+static void visit_sections(struct load *l, const struct jobfile *f,
+			   visit_job *visit)
 {
 	struct optlist globals = { 0 };
 
 	for (size_t i = 0; i < f->count; i++) {
 		const struct section *s = &f->sections[i];
 
-		resolve_check(&l->r, &s->opts, s->selector);
 		if (s->kind == SECTION_GLOBAL)
 			merge(&globals, &s->opts);
 		if (s->kind == SECTION_JOB)
-			load_job(l, &(struct job_source){
-					    .name = s->name,
-					    .at = s->at,
-					    .file = f,
-					    .section = i,
-					    .globals = &globals,
-					    .opts = &s->opts,
-				    });
+			visit(l, &(struct job_source){
+					 .name = s->name,
+					 .at = s->at,
+					 .file = f,
+					 .section = i,
+					 .globals = &globals,
+					 .opts = &s->opts,
+				 });
 	}
 	optlist_fini(&globals);
+}
+
+static void visit_named_jobs(struct load *l, visit_job *visit)
+{
+	for (size_t i = 0; i < l->cmd.job_count; i++) {
+		const struct cmdline_part *part = &l->cmd.jobs[i];
+
+		visit(l, &(struct job_source){
+				 .name = part->name,
+				 .opts = &part->opts,
+			 });
+	}
 }
 
 /* One that is missing is left empty. */
@@ -183,7 +193,10 @@ static void read_file(struct load *l, const char *name, struct jobfile *file)
 static void load_file(struct load *l, struct jobfile *f)
 {
 	l->is_new_group = true;
-	load_sections(l, f);
+	for (size_t i = 0; i < f->count; i++)
+		resolve_check(&l->r, &f->sections[i].opts,
+			      f->sections[i].selector);
+	visit_sections(l, f, load_job);
 	keep_paths(l->set, f);
 	jobfile_fini(f);
 }
@@ -191,15 +204,9 @@ static void load_file(struct load *l, struct jobfile *f)
 static void load_named_jobs(struct load *l)
 {
 	l->is_new_group = true;
-	for (size_t i = 0; i < l->cmd.job_count; i++) {
-		const struct cmdline_part *part = &l->cmd.jobs[i];
-
-		resolve_check(&l->r, &part->opts, NULL);
-		load_job(l, &(struct job_source){
-				    .name = part->name,
-				    .opts = &part->opts,
-			    });
-	}
+	for (size_t i = 0; i < l->cmd.job_count; i++)
+		resolve_check(&l->r, &l->cmd.jobs[i].opts, NULL);
+	visit_named_jobs(l, load_job);
 }
 
 /* ---- what only the whole command line shows ---- */
@@ -258,6 +265,11 @@ static bool is_request(const struct settings *s)
 	       s->enghelp;
 }
 
+static bool only_looks(const struct settings *s)
+{
+	return s->parse_only || s->showjob || s->dry_run || s->datasize;
+}
+
 static void read_files(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
@@ -267,20 +279,38 @@ static void read_files(struct load *l)
 		read_file(l, c->files[i], &l->files[i]);
 }
 
-/* Of the command line and all files, before any option is looked at. */
-static void load_engines(struct load *l)
+typedef void visit_list(struct resolver *r, const struct optlist *list);
+
+static void visit_lists(struct load *l, visit_list *visit)
 {
 	const struct cmdline *c = &l->cmd;
 
-	resolve_engine_load(&l->r, &c->all);
+	visit(&l->r, &c->all);
 	for (size_t i = 0; i < c->section_count; i++)
-		resolve_engine_load(&l->r, &c->sections[i].opts);
+		visit(&l->r, &c->sections[i].opts);
 	for (size_t i = 0; i < c->job_count; i++)
-		resolve_engine_load(&l->r, &c->jobs[i].opts);
+		visit(&l->r, &c->jobs[i].opts);
 	for (size_t i = 0; i < c->file_count; i++)
 		for (size_t k = 0; k < l->files[i].count; k++)
-			resolve_engine_load(&l->r,
-					    &l->files[i].sections[k].opts);
+			visit(&l->r, &l->files[i].sections[k].opts);
+}
+
+static void need_engine(struct load *l, const struct job_source *src)
+{
+	const char *section = l->set->settings.section;
+
+	if (!section || strcmp(section, src->name) == 0)
+		resolve_engine_need(&l->r, src);
+}
+
+/* Of the command line and all files, before any option is looked at. */
+static void load_engines(struct load *l)
+{
+	for (size_t i = 0; i < l->cmd.file_count; i++)
+		visit_sections(l, &l->files[i], need_engine);
+	visit_named_jobs(l, need_engine);
+	visit_lists(l, resolve_engine_skip);
+	visit_lists(l, resolve_engine_guess);
 }
 
 static void load_jobs(struct load *l)
@@ -398,39 +428,6 @@ static void take_files(struct load *l, const char *question, unsigned questions)
 	c->file_count = 0;
 }
 
-/* What goes with one question only. */
-static void check_questions(struct load *l)
-{
-	const struct settings *s = &l->set->settings;
-
-	if (s->output_format == OUTPUT_CSV && !s->table)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "output-format=csv: goes with --table; --log=FILE "
-			 "writes the intervals of a run as CSV");
-	if (!isnan(s->tolerance) && !s->compare)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "tolerance: goes with --compare");
-	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: datasize prints text, and runs nothing; put it "
-			 "behind the command line that datasize prints",
-			 s->json ? "json" : "output-format");
-	if (s->find_max && s->check != CHECK_NONE)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "check: is of a run, and --find-max has many; check "
-			 "the answer with a run of its own");
-	if ((s->memory_bytes || s->hosts > 1) && !s->datasize &&
-	    s->check == CHECK_NONE)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: goes with --datasize and --check",
-			 s->memory_bytes ? "memory" : "hosts");
-	if (s->memory_bytes && s->memory_bytes < LEAST_MEMORY)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "memory: %" PRIu64 " bytes are no host's; a size "
-			 "has a unit, as in --memory=256g",
-			 s->memory_bytes);
-}
-
 static void free_names(struct load *l)
 {
 	for (size_t i = 0; i < l->name_count; i++)
@@ -451,10 +448,13 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 	unsigned questions = 0;
 
 	memset(set, 0, sizeof(*set));
-	l.r = (struct resolver){ .env = env, .cmd = &l.cmd, .d = d };
+	l.r = (struct resolver){
+		.env = env, .cmd = &l.cmd, .d = d, .standins = &set->standins
+	};
 	cmdline_read(&l.cmd, &set->settings, argc, argv, d);
+	l.r.only_looks = only_looks(&set->settings);
 	question = question_of_files(&set->settings, &l.cmd, &questions);
-	check_questions(&l);
+	settings_check(&set->settings, d);
 	if (question && !is_request(&set->settings))
 		take_files(&l, question, questions);
 	else if (!is_request(&set->settings))
@@ -472,6 +472,7 @@ void jobset_fini(struct jobset *set)
 	for (size_t i = 0; i < set->count; i++)
 		job_free(set->jobs[i]);
 	mem_free(set->jobs);
+	standins_fini(&set->standins); /* behind the jobs that have options */
 	for (size_t i = 0; i < set->path_count; i++)
 		mem_free(set->paths[i]);
 	mem_free(set->paths);

@@ -8,6 +8,7 @@
 #include "job/diag.h"
 #include "job/job.h"
 #include "job/settings.h"
+#include "job/standin.h"
 
 /* What the loader has to know of the program around it. */
 struct jobset_env {
@@ -18,10 +19,14 @@ struct jobset_env {
 	const char *(*why_absent)(const char *engine);
 	/*
 	 * The engine of a shared object, which stays loaded; NULL with err.
-	 * Asked for what jobset_is_path says; optional.
+	 * Asked for what jobset_is_path says, and only for engines on which
+	 * jobs are going to run: to load it runs code of its own. Optional.
 	 */
 	const struct mlgen_engine *(*load)(const char *path,
 					   struct mlgen_err *err);
+	/* Could it be one? 0 or -errno with err; nothing of it is run.
+	 * Optional. */
+	int (*look)(const char *path, struct mlgen_err *err);
 };
 
 /* Is ioengine= the path of a shared object? "./my.so", "external:my.so". */
@@ -33,6 +38,9 @@ struct jobset {
 	size_t count;
 	char **paths; /* the job files read, for messages; owned */
 	size_t path_count;
+	/* In the place of shared objects that were not loaded: with
+	 * parse-only, showjob, dry-run and datasize, which run nothing. */
+	struct standins standins;
 	/* With table, compare, merge or import: the arguments, which are no
 	 * jobs, and there are none; owned. */
 	char **files;

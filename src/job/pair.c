@@ -84,21 +84,29 @@ void pair_format(struct buf *out, const struct u64_pair *pair, bool is_size)
 	put_half(out, pair->write, is_size);
 }
 
-int share_parse(struct size_share *out, const char *text, unsigned kb_base,
-		struct mlgen_err *err)
+static bool is_percent(const char *text)
 {
 	size_t len = strlen(text);
-	int rc = 0;
 
-	out->bytes = 0;
-	out->percent = 0;
-	if (!len || text[len - 1] != '%')
-		return size_parse(&out->bytes, text, kb_base, err);
-	rc = units_percent(text, &out->percent, err);
-	if (!rc && (out->percent < 0 || out->percent > 100))
+	return len && text[len - 1] == '%';
+}
+
+static int parse_percent(double *out, const char *text, struct mlgen_err *err)
+{
+	int rc = units_percent(text, out, err);
+
+	if (!rc && (*out < 0 || *out > 100))
 		rc = mlgen_fail(err, -ERANGE, "%s is not between 0%% and 100%%",
 				text);
 	return rc;
+}
+
+int share_parse(struct size_share *out, const char *text, unsigned kb_base,
+		struct mlgen_err *err)
+{
+	*out = (struct size_share){ 0 };
+	return is_percent(text) ? parse_percent(&out->percent, text, err)
+				: size_parse(&out->bytes, text, kb_base, err);
 }
 
 void share_format(struct buf *out, const struct size_share *share)
@@ -109,4 +117,22 @@ void share_format(struct buf *out, const struct size_share *share)
 		buf_addf(out, "%s%%", units_put_f64(text, share->percent));
 	else
 		buf_add(out, units_put_size(text, share->bytes));
+}
+
+int u64_share_parse(struct u64_share *out, const char *text,
+		    struct mlgen_err *err)
+{
+	*out = (struct u64_share){ 0 };
+	return is_percent(text) ? parse_percent(&out->percent, text, err)
+				: units_u64(text, &out->count, err);
+}
+
+void u64_share_format(struct buf *out, const struct u64_share *share)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	if (share->percent > 0)
+		buf_addf(out, "%s%%", units_put_f64(text, share->percent));
+	else
+		buf_addf(out, "%" PRIu64, share->count);
 }

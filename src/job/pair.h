@@ -24,3 +24,8 @@ void pair_format(struct buf *out, const struct u64_pair *pair, bool is_size);
 int share_parse(struct size_share *out, const char *text, unsigned kb_base,
 		struct mlgen_err *err);
 void share_format(struct buf *out, const struct size_share *share);
+
+/* The same with a count in place of a size. */
+int u64_share_parse(struct u64_share *out, const char *text,
+		    struct mlgen_err *err);
+void u64_share_format(struct buf *out, const struct u64_share *share);

@@ -134,6 +134,19 @@ static bool set_field(const struct resolver *r, const struct opt *o,
 	return rc == 0;
 }
 
+/* It may be one of a shared object that is not loaded, or a slip of the pen. */
+static void note_unchecked(const struct resolver *r, const struct opt *o,
+			   const struct mlgen_engine *e)
+{
+	const char *nearest = nearest_option(r, o->key);
+
+	diag_add(r->d, DIAG_NOTE, o->at,
+		 "%s: not checked; ioengine=%s, which is not loaded, may have "
+		 "it%s%s%s",
+		 o->key, e->name, nearest ? ", or did you mean '" : "",
+		 nearest ? nearest : "", nearest ? "'?" : "");
+}
+
 static void check_engine_option(const struct resolver *r, const struct opt *o,
 				const struct mlgen_engine *e)
 {
@@ -236,6 +249,8 @@ static void note_other_engine(struct build *b, const struct opt *o)
 {
 	const struct mlgen_engine *e = resolve_engine_with(b->r, o->key);
 
+	if (e && standins_have(b->r->standins, e))
+		return; /* resolve_check has told */
 	if (e)
 		diag_add(b->r->d, DIAG_NOTE, o->at,
 			 "%s: an option of ioengine=%s; ioengine=%s goes "
@@ -348,6 +363,16 @@ static void settle_batches(struct build *b)
 			 &j->iodepth_batch_complete_max);
 }
 
+/* Without threads nothing is read ahead. */
+static void settle_prefetch(struct build *b)
+{
+	struct job *j = b->job;
+	const struct mlgen_field *f = field_find(job_fields, "prefetch");
+
+	if (j->read_threads == 0 && !j->origins[f - job_fields].raw)
+		j->prefetch = 0;
+}
+
 static void apply_engine(struct build *b)
 {
 	struct job *j = b->job;
@@ -359,6 +384,11 @@ static void apply_engine(struct build *b)
 		diag_add(b->r->d, DIAG_NOTE, job_place(j, "ioengine"),
 			 "ioengine: %s is %s here, with its options",
 			 j->ioengine, e->name);
+	if (e && standins_have(b->r->standins, e))
+		diag_add(b->r->d, DIAG_NOTE, job_place(j, "ioengine"),
+			 "ioengine: %s is loaded by a run only; what it can do "
+			 "is not checked before",
+			 j->ioengine);
 	if (!e) {
 		resolve_engine_fail(b->r, job_place(j, "ioengine"),
 				    j->ioengine);
@@ -386,6 +416,8 @@ void resolve_check(const struct resolver *r, const struct optlist *list,
 			check_engine_option(r, o, e);
 		else
 			fail_unknown(r, o);
+		if (!o->field && e && standins_have(r->standins, e))
+			note_unchecked(r, o, e);
 	}
 	job_free(scratch);
 }
@@ -403,6 +435,7 @@ struct job *resolve_job(struct resolver *r, const struct job_source *src,
 	apply_engine(&b);
 	apply_layers(&b, false);
 	settle_batches(&b);
+	settle_prefetch(&b);
 	layers_fini(&b.layers);
 	*is_whole = b.is_whole;
 	return b.job;

@@ -6,8 +6,10 @@
 #include "job/job.h"
 #include "job/jobfile.h"
 #include "job/jobset.h"
+#include "job/standin.h"
 
-/* An engine that was loaded, or could not be, as ioengine= names it. */
+/* A shared object that was loaded, stood in for, or could not be had, as
+ * ioengine= names it. */
 struct loaded_engine {
 	char *path;
 	const struct mlgen_engine *engine; /* NULL: see err */
@@ -18,6 +20,8 @@ struct resolver {
 	const struct jobset_env *env;
 	const struct cmdline *cmd;
 	struct diag *d;
+	bool only_looks; /* nothing runs, so no shared object is loaded */
+	struct standins *standins;    /* those of the jobset */
 	struct loaded_engine *loaded; /* owned, by resolve_engine_fini */
 	size_t loaded_count;
 };

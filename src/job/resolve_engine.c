@@ -6,6 +6,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "job/fio_options.h"
+#include "job/layers.h"
+#include "job/words.h"
 
 static const struct loaded_engine *find_loaded(const struct resolver *r,
 					       const char *path)
@@ -17,6 +20,17 @@ static const struct loaded_engine *find_loaded(const struct resolver *r,
 	return NULL;
 }
 
+static struct loaded_engine *add_loaded(struct resolver *r, const char *path)
+{
+	struct loaded_engine *new = NULL;
+
+	r->loaded = mem_realloc(r->loaded,
+				(r->loaded_count + 1) * sizeof(*r->loaded));
+	new = &r->loaded[r->loaded_count++];
+	*new = (struct loaded_engine){ .path = mem_strdup(path) };
+	return new;
+}
+
 /* Each once: what failed is remembered, too. */
 static const struct loaded_engine *load_engine(struct resolver *r,
 					       const char *path)
@@ -26,11 +40,11 @@ static const struct loaded_engine *load_engine(struct resolver *r,
 
 	if (there)
 		return there;
-	r->loaded = mem_realloc(r->loaded,
-				(r->loaded_count + 1) * sizeof(*r->loaded));
-	new = &r->loaded[r->loaded_count++];
-	*new = (struct loaded_engine){ .path = mem_strdup(path) };
-	new->engine = r->env->load(path, &new->err);
+	new = add_loaded(r, path);
+	if (!r->only_looks)
+		new->engine = r->env->load(path, &new->err);
+	else if (!r->env->look || r->env->look(path, &new->err) == 0)
+		new->engine = standins_add(r->standins, path);
 	return new;
 }
 
@@ -52,16 +66,64 @@ static const char *nearest_engine(const struct resolver *r, const char *name)
 	return nearest;
 }
 
-void resolve_engine_load(struct resolver *r, const struct optlist *list)
+/* The strongest layer's; its faults are told when the job is built. */
+static void engine_of(struct buf *out, const struct resolver *r,
+		      const struct job_source *src)
+{
+	const struct mlgen_field *f = field_find(job_fields, "ioengine");
+	const struct opt *o = NULL;
+	struct mlgen_err unused = { 0 };
+	struct layers layers;
+
+	layers_init(&layers, r, src);
+	for (size_t i = layers.count; !o && i; i--)
+		o = optlist_find(layers.items[i - 1].opts, f->name);
+	if (o && words_expand(out, o->value, src->name, &unused) < 0)
+		buf_reset(out);
+	layers_fini(&layers);
+}
+
+void resolve_engine_need(struct resolver *r, const struct job_source *src)
+{
+	struct resolver quiet = *r;
+	struct buf name = { 0 };
+	struct diag unused;
+
+	diag_init(&unused);
+	quiet.d = &unused;
+	engine_of(&name, &quiet, src);
+	if (is_loadable(r, buf_str(&name)))
+		load_engine(r, buf_str(&name));
+	buf_fini(&name);
+	diag_fini(&unused);
+}
+
+void resolve_engine_skip(struct resolver *r, const struct optlist *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct opt *o = &list->opts[i];
 
-		/* With a word in it, the job that it stands for is needed. */
 		if (o->field && strcmp(o->field->name, "ioengine") == 0 &&
-		    is_loadable(r, o->value) && !strchr(o->value, '$'))
-			load_engine(r, o->value);
+		    is_loadable(r, o->value) && !find_loaded(r, o->value))
+			add_loaded(r, o->value)->engine =
+				standins_add(r->standins, o->value);
 	}
+}
+
+/* Of nobody who is known? */
+static bool is_strange(const struct resolver *r, const struct opt *o)
+{
+	return !o->field && !field_find(settings_fields, o->key) &&
+	       strcmp(o->key, "include") != 0 &&
+	       !fio_option_is_harmless(fio_option_find(o->key), o->value) &&
+	       !resolve_engine_with(r, o->key);
+}
+
+void resolve_engine_guess(struct resolver *r, const struct optlist *list)
+{
+	for (size_t i = 0; r->standins->count && i < list->count; i++)
+		if (is_strange(r, &list->opts[i]))
+			standins_add_option(r->standins, list->opts[i].key);
 }
 
 void resolve_engine_fini(struct resolver *r)

@@ -5,10 +5,17 @@
 #include "job/resolve.h"
 
 /*
- * Load the engines that these options name by path. All lists come first: an
+ * Three passes over all jobs or lists, before any option is looked at: an
  * option of an engine can stand where the engine is not named.
+ *
+ * need: load the shared object that this job runs on, and no other. A job that
+ * is only looked at gets a stand-in, if there is a file of that name.
+ * skip: those that these options name, but no job runs on, are stood in for.
+ * guess: what nobody knows in this list may be an option of a stand-in.
  */
-void resolve_engine_load(struct resolver *r, const struct optlist *list);
+void resolve_engine_need(struct resolver *r, const struct job_source *src);
+void resolve_engine_skip(struct resolver *r, const struct optlist *list);
+void resolve_engine_guess(struct resolver *r, const struct optlist *list);
 void resolve_engine_fini(struct resolver *r);
 
 /* By its name or path, which is loaded; NULL = none, see _fail. */

@@ -8,7 +8,7 @@ static const struct mlgen_choice formats[] = {
 	{ "json", OUTPUT_JSON, "one JSON document" },
 	{ "normal", OUTPUT_TEXT, "as text" },
 	{ "fio-json", OUTPUT_FIO_JSON, "as json, with the key 'fio version' that some readers demand" },
-	{ "dlio", OUTPUT_DLIO, "the keys of the summary.json that DLIO writes" },
+	{ "dlio", OUTPUT_DLIO, "the summary.json of DLIO, as DLIO counts: MB/s are of whole rows, see mlgen-json(5)" },
 	{ "csv", OUTPUT_CSV, "with --table: comma-separated values" },
 	{ "json+", OUTPUT_JSON, "as json, which has all of fio's json+" },
 	{ 0 },
@@ -73,7 +73,8 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Let jobs write to this block device, such as /dev/sdb; several with ':'.\n"
 		  "One that is mounted or in use is refused all the same." },
 	{ "replace", MLGEN_F_BOOL(struct settings, replace), .def = "0", .group = "Before a run",
-	  .help = "With phase=prepare: delete a dataset that was made with other options and make it anew." },
+	  .help = "With phase=prepare: delete a dataset that was made with other options and make it anew.\n"
+		  "Saving checkpoints: also delete those that are in the way or incomplete and that another run may still write." },
 
 	{ "output-format", MLGEN_F_ENUM(struct settings, output_format, formats), .def = "text", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "What is printed." },
@@ -113,11 +114,12 @@ const struct mlgen_field settings_fields[] = {
 	{ "table", MLGEN_F_STR(struct settings, table), .group = "Questions",
 	  .help = "Print figures of the JSON documents that are named, a row for each job: keys with commas between them.\n"
 		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file.\n"
-		  "With --output-format=csv or json in bytes, seconds and ns, to the last digit." },
+		  "With --output-format=csv or json in bytes, seconds and ns, to the last digit.\n"
+		  "A percentile that fewer than ten values lie beyond is -; nothing in CSV, null in JSON." },
 	{ "compare", MLGEN_F_BOOL(struct settings, compare), .def = "0", .group = "Questions",
 	  .help = "Print two or more JSON documents side by side, with the difference of each to the first.\n"
 		  "Noise is what the epochs, seconds or checkpoints of both differ by, of a percentile also what chance allows; never less than 2%, or a point of AU.\n"
-		  "The status is 3 where AU, a rate, the time of checkpoints or, of plain jobs, a p99 of any of them is worse beyond it." },
+		  "The status is 3 where AU, a rate, errors that max_errors does not allow, the time of checkpoints or, of plain jobs, a p99 of any of them is worse beyond it." },
 	{ "tolerance", MLGEN_F_PERCENT(struct settings, tolerance), .max = 100, .group = "Questions",
 	  .help = "With --compare: how far figures may be apart, instead of the noise; of AU in points." },
 	{ "merge", MLGEN_F_BOOL(struct settings, merge), .def = "0", .group = "Questions",

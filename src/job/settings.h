@@ -28,7 +28,7 @@ struct settings {
 	bool readonly; /* refuse anything that writes */
 	bool allow_fill; /* preparation may use more than half of the free space */
 	char *allow_device; /* may be written, a:b; NULL = none */
-	bool replace; /* phase=prepare: delete a dataset made otherwise, make it anew */
+	bool replace; /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
 	char *output, *json, *log;
 	uint64_t log_interval_ns;

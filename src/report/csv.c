@@ -3,7 +3,6 @@
 #include "report/csv.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/printable.h"
 #include "io/host.h"
 
 #define NS_PER_SEC 1e9
@@ -21,11 +21,11 @@ struct csv {
 	FILE *to;
 	struct buf row;
 	char *path;
-	bool was_made; /* by csv_open: there was none */
-	int failed;    /* -errno of the first failed write */
+	bool was_made;   /* by csv_open: there was none */
+	bool is_emptied; /* before the first row */
+	int failed;      /* -errno of the first failed write */
 	bool started;
 	uint64_t start_ns; /* of the column `seconds` */
-	uint64_t cpus;
 	/* The CPUs are those of the host: read once per interval, however many
 	 * jobs have a row for it. */
 	uint64_t cpu_at_ns;
@@ -107,21 +107,25 @@ static void put_seconds(struct buf *out, const struct csv_interval *i)
 	buf_addf(out, "%.3f", i->seconds);
 }
 
-/* Quoted only where a comma, quote or line break in the name asks for it. */
+/* Quoted only where a comma or quote in the name asks for it; a row is a line
+ * that can be followed on a terminal. */
 static void put_job(struct buf *out, const struct csv_interval *i)
 {
-	const char *name = i->now->job_name;
-	if (!strpbrk(name, ",\"\r\n")) {
-		buf_add(out, name);
+	struct buf shown = { 0 };
+	printable_add(&shown, i->now->job_name);
+	if (!strpbrk(buf_str(&shown), ",\"")) {
+		buf_add(out, buf_str(&shown));
+		buf_fini(&shown);
 		return;
 	}
 	buf_addc(out, '"');
-	for (; *name; name++) {
+	for (const char *name = buf_str(&shown); *name; name++) {
 		if (*name == '"')
 			buf_addc(out, '"');
 		buf_addc(out, *name);
 	}
 	buf_addc(out, '"');
+	buf_fini(&shown);
 }
 
 static void put_phase(struct buf *out, const struct csv_interval *i)
@@ -256,6 +260,12 @@ static void put_checkpoint_bytes(struct buf *out, const struct csv_interval *i)
 				    checkpoint_bytes(i->before)));
 }
 
+static void put_errors(struct buf *out, const struct csv_interval *i)
+{
+	if (is_train(i) || is_io(i))
+		put_u64(out, gained(i->now->errors, i->before->errors));
+}
+
 const struct csv_column csv_columns[] = {
 	{ "time", "End of the interval, ISO 8601, UTC.", put_time },
 	{ "seconds", "The same in seconds since the start of the log.",
@@ -269,7 +279,9 @@ const struct csv_column csv_columns[] = {
 	{ "epoch", "The epoch under way, from 1.", put_epoch },
 	{ "step", "The step of this epoch that rank 0 is at, from 1.",
 	  put_step },
-	{ "samples", "Samples taken by accelerators in the interval.",
+	{ "samples",
+	  "Samples taken by accelerators in the interval, without those "
+	  "that failed.",
 	  put_samples },
 	{ "sample_bytes", "Their payload, in bytes.", put_sample_bytes },
 	{ "io_bytes",
@@ -277,8 +289,9 @@ const struct csv_column csv_columns[] = {
 	  "preparation or layout, bytes written.",
 	  put_io_bytes },
 	{ "au_percent",
-	  "Compute as a percentage of the steps that ended in "
-	  "the interval; 0 when none did, empty where nothing is "
+	  "Compute, on samples that did not fail, as a percentage of the "
+	  "steps that ended in the interval; 0 when none did, empty where "
+	  "nothing is "
 	  "computed.",
 	  put_au },
 	{ "stall_percent", "Stall as a percentage of the same steps.",
@@ -298,6 +311,8 @@ const struct csv_column csv_columns[] = {
 	{ "checkpoint_bytes",
 	  "Bytes of checkpoints that were written, or read, in the interval.",
 	  put_checkpoint_bytes },
+	{ "errors", "Errors that continue_on_error counted in the interval.",
+	  put_errors },
 	{ 0 },
 };
 
@@ -313,14 +328,8 @@ static void read_cpu(struct csv *c, uint64_t now_ns)
 	struct host_cpu cpu;
 	uint64_t wall_ns = monotonic_ns();
 	host_cpu_read(&cpu);
-	double room = (double)gained(wall_ns, c->cpu_wall_ns) * (double)c->cpus;
-	double busy = (double)gained(cpu.busy_ns, c->cpu.busy_ns);
-	c->cpu_percent = room > 0 ? busy / room * 100 : 0;
-	if (cpu.busy_ns == 0)
-		c->cpu_percent = (double)NAN; /* nothing tells */
-	/* The kernel counts in ticks, so a short interval can exceed it. */
-	if (c->cpu_percent > 100)
-		c->cpu_percent = 100;
+	c->cpu_percent = host_cpu_percent(&c->cpu, &cpu,
+					  gained(wall_ns, c->cpu_wall_ns));
 	c->cpu = cpu;
 	c->cpu_wall_ns = wall_ns;
 	c->cpu_at_ns = now_ns;
@@ -345,23 +354,13 @@ static void write_row(struct csv *c)
 	buf_reset(&c->row);
 }
 
-/* What was there stays until the first row. */
-static int open_kept(const char *path, bool *was_made)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	*was_made = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-	return fd;
-}
-
 static void start(struct csv *c, uint64_t now_ns)
 {
 	struct stat st;
 	c->started = true;
 	c->start_ns = now_ns;
-	if (fstat(fileno(c->to), &st) == 0 && S_ISREG(st.st_mode) &&
-	    ftruncate(fileno(c->to), 0) < 0)
+	if (c->is_emptied && fstat(fileno(c->to), &st) == 0 &&
+	    S_ISREG(st.st_mode) && ftruncate(fileno(c->to), 0) < 0)
 		c->failed = -errno;
 	buf_reset(&c->row);
 	for (const struct csv_column *col = csv_columns; col->name; col++)
@@ -370,24 +369,39 @@ static void start(struct csv *c, uint64_t now_ns)
 	write_row(c);
 }
 
-int csv_open(struct csv **out, const char *path, struct mlgen_err *err)
+static int open_place(struct csv *c, struct place *p, struct mlgen_err *err)
 {
-	struct host host;
-	bool was_made;
-	int fd = open_kept(path, &was_made);
-	FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
-	*out = NULL;
-	if (!to) {
-		int rc = -errno;
-		return mlgen_fail(err, rc, "log=%s: %s", path, strerror(-rc));
-	}
+	int rc = 0;
+	c->path = mem_strdup(p->path ? p->path : p->given);
+	c->was_made = p->kind == PLACE_NEW;
+	/* A descriptor of another program's: what is before it is not ours. */
+	c->is_emptied = p->kind != PLACE_STREAM && !p->is_handed_over;
+	if (c->was_made)
+		rc = place_make(p, err);
+	else if (c->is_emptied)
+		rc = place_lock(p, err);
+	if (rc < 0)
+		return rc;
+	c->to = fdopen(p->fd, "w");
+	if (!c->to)
+		return mlgen_fail(err, -errno, "log=%s: %s", p->given,
+				  strerror(errno));
+	p->fd = -1;
+	return 0;
+}
+
+int csv_open(struct csv **out, struct place *p, struct mlgen_err *err)
+{
 	struct csv *c = mem_zalloc(sizeof(*c));
-	c->to = to;
-	c->path = mem_strdup(path);
-	c->was_made = was_made;
+	int rc = open_place(c, p, err);
+	place_close(p);
+	*out = NULL;
+	if (rc < 0) {
+		mem_free(c->path);
+		mem_free(c);
+		return rc;
+	}
 	buf_init(&c->row);
-	host_read(&host);
-	c->cpus = host.cpus;
 	host_cpu_read(&c->cpu);
 	c->cpu_wall_ns = monotonic_ns();
 	*out = c;

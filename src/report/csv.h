@@ -5,6 +5,7 @@
 #include <mlgen/err.h>
 
 #include "base/buf.h"
+#include "report/place.h"
 #include "run/live.h"
 
 struct csv;
@@ -19,12 +20,14 @@ struct csv_column {
 extern const struct csv_column csv_columns[];
 
 /*
- * Open the file for writing, or make it. It is emptied and gets its header with
- * the first row; without any, what was there stays and nothing is left. Rows are written as they
- * come, so that the file can be followed, and a run that is killed leaves what
- * it had. 0, or -errno with err.
+ * Write there, and make the file if need be. It is emptied and gets its header
+ * with the first row; without any, what was there stays and nothing is left.
+ * Rows are written as they come, so that the file can be followed, and a run
+ * that is killed leaves what it had. Meanwhile no other run takes the file for
+ * an output (-EBUSY). The place is closed, or taken over. 0, or -errno with
+ * err.
  */
-int csv_open(struct csv **out, const char *path, struct mlgen_err *err);
+int csv_open(struct csv **out, struct place *p, struct mlgen_err *err);
 
 /*
  * The interval between two looks at a job. The first row's `before` is where

@@ -4,17 +4,21 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/filekind.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/units.h"
 #include "data/dataset.h"
 #include "data/demand.h"
 #include "data/state.h"
 #include "io/host.h"
+#include "job/jobreader.h"
 #include "report/show.h"
 
 #define SUFFIX ".job"
@@ -28,8 +32,10 @@
 struct entry {
 	char *name; /* without the suffix */
 	char *path;
-	char *sees;     /* what storage sees; NULL = not said */
-	char *variants; /* "v100 a100 h100", NULL = none */
+	char *sees;        /* what storage sees; NULL = not said */
+	char *variants;    /* "v100 a100 h100", NULL = none */
+	int rc;            /* of opening it: what waits or has no end is not */
+	const char *wrong; /* what it is then, or NULL */
 };
 
 struct list {
@@ -57,7 +63,10 @@ static void add_entry(struct list *l, const char *dir, const char *file)
 		mem_free(name);
 		return;
 	}
-	struct buf path = { 0 };
+	struct buf path = { 0 }, shown = { 0 };
+	printable_add(&shown, name);
+	mem_free(name);
+	name = buf_take(&shown);
 	buf_addf(&path, "%s/%s", dir, file);
 	l->entries =
 		mem_realloc(l->entries, (l->count + 1) * sizeof(*l->entries));
@@ -114,7 +123,7 @@ static void free_jobs(struct list *l)
 /* The first sentence, as a clause; a dot inside a number ends none. */
 static char *first_sentence(const char *text)
 {
-	size_t len = strcspn(text, "\r\n");
+	size_t len = strlen(text);
 	for (size_t i = 0; i < len; i++)
 		if (text[i] == '.' && (i + 1 == len || text[i + 1] == ' '))
 			len = i;
@@ -129,6 +138,7 @@ static char *first_sentence(const char *text)
 	return buf_take(&cut);
 }
 
+/* Of a line that is printable: widths are counted of what is shown. */
 static void read_line(struct entry *e, const char *line, struct buf *variants)
 {
 	size_t sees = strlen(SEES_COMMENT);
@@ -138,22 +148,28 @@ static void read_line(struct entry *e, const char *line, struct buf *variants)
 	if (strncmp(line, VARIANT_HEADER, header) == 0) {
 		if (variants->len)
 			buf_addc(variants, ' ');
-		buf_addn(variants, line + header,
-			 strcspn(line + header, "]\r\n"));
+		buf_addn(variants, line + header, strcspn(line + header, "]"));
 	}
 }
 
 /* What the file says to people, and the accelerators it knows. */
 static void read_comments(struct entry *e)
 {
-	FILE *f = fopen(e->path, "re");
 	char *line = NULL;
 	size_t size = 0;
-	struct buf variants = { 0 };
-	if (!f)
+	struct buf variants = { 0 }, shown = { 0 };
+	FILE *f;
+	e->rc = filekind_open(&f, AT_FDCWD, e->path, 0, JOBREADER_BYTES_MAX,
+			      &e->wrong);
+	if (e->rc < 0)
 		return;
-	while (getline(&line, &size, f) >= 0)
-		read_line(e, line, &variants);
+	while (getline(&line, &size, f) >= 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		buf_reset(&shown);
+		printable_add(&shown, line);
+		read_line(e, buf_str(&shown), &variants);
+	}
+	buf_fini(&shown);
 	free(line);
 	fclose(f);
 	if (variants.len)
@@ -163,7 +179,7 @@ static void read_comments(struct entry *e)
 
 static void widen(size_t *width, const char *text)
 {
-	size_t len = text ? strlen(text) : 0;
+	size_t len = text ? printable_columns(text) : 0;
 	if (len > *width)
 		*width = len;
 }
@@ -173,7 +189,7 @@ static void read_all(struct list *l)
 	l->sees_width = strlen("what storage sees");
 	for (size_t i = 0; i < l->count; i++) {
 		read_comments(&l->entries[i]);
-		if (strlen(l->entries[i].name) <= NAME_MAX_WIDTH)
+		if (printable_columns(l->entries[i].name) <= NAME_MAX_WIDTH)
 			widen(&l->name_width, l->entries[i].name);
 		widen(&l->sees_width, l->entries[i].sees);
 	}
@@ -264,30 +280,38 @@ static void put_loaded(FILE *to, const struct list *l, const struct entry *e,
 		       const struct job *j, const struct host *host)
 {
 	size_t left = l->name_width + 2 + l->sees_width;
-	struct buf line = { 0 };
+	struct buf both = { 0 }, line = { 0 };
 	struct figures f;
 	compute_figures(&f, j, host);
-	buf_addf(&line, "%-*s  %s", (int)l->name_width, e->name,
-		 e->sees ? e->sees : "-");
-	fprintf(to, "%-*s  %9s  %10s", (int)left, buf_str(&line), f.size,
-		f.need);
+	printable_pad(&both, e->name, -(int)l->name_width);
+	buf_addf(&both, "  %s", e->sees ? e->sees : "-");
+	printable_pad(&line, buf_str(&both), -(int)left);
+	fprintf(to, "%s  %9s  %10s", buf_str(&line), f.size, f.need);
 	if (f.who[0])
 		fprintf(to, "  %s", f.who);
 	else
 		put_accelerators(to, e, j->accelerator);
 	fputc('\n', to);
+	buf_fini(&both);
 	buf_fini(&line);
 }
 
 static void put_job(FILE *to, const struct list *l, const struct entry *e,
 		    const struct jobset_env *env, const struct host *host)
 {
-	char program[] = "mlgen";
-	char *argv[] = { program, e->path, NULL };
+	/* A list runs nothing: not the code of an engine either. */
+	char program[] = "mlgen", only[] = "--parse-only";
+	char *argv[] = { program, only, e->path, NULL };
 	struct jobset set = { 0 };
 	struct diag d;
+	if (e->rc < 0) {
+		fprintf(to, "%-*s  cannot be loaded: %s: %s\n",
+			(int)l->name_width, e->name, e->path,
+			e->wrong ? e->wrong : strerror(-e->rc));
+		return;
+	}
 	diag_init(&d);
-	if (jobset_load(&set, 2, argv, env, &d) == 0 && set.count)
+	if (jobset_load(&set, 3, argv, env, &d) == 0 && set.count)
 		put_loaded(to, l, e, set.jobs[0], host);
 	else
 		fprintf(to,

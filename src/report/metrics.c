@@ -13,8 +13,7 @@
 #include "report/metrics_merged.h"
 #include "report/metrics_options.h"
 #include "report/metrics_tables.h"
-
-#define SCHEMA_VERSION 1
+#include "run/failed.h"
 
 /* clang-format off */
 
@@ -50,7 +49,7 @@ static const struct mlgen_field machine_fields[] = {
 static const struct mlgen_field disk_fields[] = {
 	{ "name", METRICS_TEXT(U, name), .help = "Name of the disk." },
 	{ "read_ios", MLGEN_F_U64(U, util.read_ios), .unit = "operations",
-	  .help = "Reads that the disk completed during the run, of anyone." },
+	  .help = "Reads that the disk completed during the whole run, preparation and all jobs, of anyone." },
 	{ "write_ios", MLGEN_F_U64(U, util.write_ios), .unit = "operations",
 	  .help = "Writes that the disk completed." },
 	{ "read_sectors", MLGEN_F_U64(U, util.read_sectors), .unit = "512 bytes",
@@ -119,6 +118,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.ops, jobs[].io.ops", metrics_ops_fields },
 	{ "jobs[].ml.ops.KIND, jobs[].io.ops.KIND", metrics_op_fields },
 	{ "jobs[].ml.storage, jobs[].io.storage", metrics_storage_fields },
+	{ "jobs[].ml.window, jobs[].io.window", metrics_window_fields },
 	{ "jobs[].ml.host, jobs[].io.host", metrics_host_fields },
 	{ "jobs[].ml.host.noise, jobs[].io.host.noise", metrics_noise_fields },
 	{ "jobs[].ml.network, jobs[].io.network", metrics_network_fields },
@@ -261,9 +261,9 @@ static double measured_seconds(const struct job_result *r)
 		return (double)r->prepare.wall_ns / 1e9;
 	if (r->kind == RESULT_CHECKPOINT)
 		return checkpoint_seconds(job_result_checkpoints(r));
-	double wall =
-		r->kind == RESULT_IO ? r->io.wall_seconds : r->ml.wall_seconds;
-	return wall > 0 ? wall : 0;
+	double seconds = r->kind == RESULT_IO ? r->io.wall_seconds
+					      : r->ml.runtime_seconds;
+	return seconds > 0 ? seconds : 0;
 }
 
 static const char *or_null(const char *s)
@@ -281,7 +281,7 @@ void metrics_top_init(struct metrics_top *t, const struct run_result *r,
 {
 	memset(t, 0, sizeof(*t));
 	t->version = metrics_version();
-	t->schema_version = SCHEMA_VERSION;
+	t->schema_version = METRICS_SCHEMA_VERSION;
 	t->timestamp_ms = r->timestamp_ms;
 	t->timestamp = r->timestamp_ms / 1000;
 	time_t seconds = (time_t)t->timestamp;
@@ -331,6 +331,8 @@ void metrics_job_init(struct metrics_job *m, const struct job_result *r,
 	m->groupid = r->group;
 	m->error = (uint64_t)(r->err.code < 0 ? -r->err.code : r->err.code);
 	m->error_text = r->err.code ? r->err.text : NULL;
+	m->total_err = r->kind == RESULT_IO ? r->io.errors : r->ml.errors;
+	m->first_error = failed_of(r)->first_errno;
 	m->elapsed = whole(ceil(r->elapsed_seconds));
 	m->job_runtime_ms = whole(seconds * 1e3);
 	m->usr_cpu = r->usr_cpu_percent;

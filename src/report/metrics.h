@@ -21,6 +21,15 @@
  * jobset and the plan they were made from, which must outlive them.
  */
 
+/*
+ * Of the document. It rises when a key has another meaning or goes; documents of
+ * the version before are read, too (ask/results_older.h).
+ * 2: bytes and rates of a training are without its evaluations, job_runtime with
+ * them; samples are the columns that are read; failed samples and operations are
+ * in no figure; host, CPU, network and disks have one window each record.
+ */
+#define METRICS_SCHEMA_VERSION 2
+
 /* A table and the place of its object in the document, "" = the top. */
 struct metrics_section {
 	const char *path;
@@ -76,6 +85,7 @@ struct metrics_job {
 	const char *jobname;
 	uint64_t groupid, error;
 	const char *error_text;
+	uint64_t total_err, first_error;
 	uint64_t elapsed, job_runtime_ms;
 	struct metric_list members; /* metric_pair: jobname, - */
 	struct metric_list options; /* metric_pair, the value is owned */

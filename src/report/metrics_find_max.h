@@ -21,7 +21,9 @@ struct metrics_probe {
 	double margin_percent;          /* of the limit, of what is met least */
 	double au_percent, sample_bytes_per_sec, seconds;
 	double stall_p99_ns, supply_percent;
-	uint64_t steps; /* of one rank */
+	uint64_t steps;  /* of one rank */
+	uint64_t errors; /* of all jobs of the run */
+	bool too_many_errors;
 	char verdict[16];
 	char error[512]; /* why it was not possible, or failed; "" */
 };
@@ -35,9 +37,9 @@ struct metrics_find_max {
 	bool confirmed;      /* both sides by full runs */
 	bool interrupted;
 	double noise_percent;
-	const char *limit;      /* storage network host memory compute unclear
+	const char *limit; /* storage network host memory compute errors unclear
 			      dataset option; NULL = not known */
-	double ceiling_percent; /* AU without storage at limited_by */
+	double ceiling_percent;    /* AU without storage at limited_by */
 	struct metric_list probes; /* metrics_probe, owned by the search */
 };
 

@@ -32,7 +32,7 @@ const struct mlgen_field metrics_loader_percent_fields[] = {
 
 const struct mlgen_field metrics_op_fields[] = {
 	{ "total", MLGEN_F_U64(struct op_result, total), .unit = "operations",
-	  .help = "Operations completed, in chains too." },
+	  .help = "Operations completed, in chains too, without those that failed." },
 	{ "lat_ns", METRIC_HIST(struct op_result, lat_ns), .unit = "ns",
 	  .help = "Latency from submission to completion; operations of a chain are seen together and are not in it." },
 	{ 0 },
@@ -103,7 +103,7 @@ const struct mlgen_field metrics_storage_fields[] = {
 	{ "caches_dropped", MLGEN_F_BOOL(S, caches_dropped),
 	  .help = "Whether drop_caches=run emptied this host's caches before the job began." },
 	{ "slowest_file", METRICS_CHARS(S, slowest_file),
-	  .help = "File of the sample that took longest of all; null = there are no samples." },
+	  .help = "File of the extent (see sample_ns) that took longest of all; null = there are none." },
 	{ "slowest_sample_ns", MLGEN_F_F64(S, slowest_sample_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
 	  .help = "How long that one took." },
 	{ "slowest_file_bytes", MLGEN_F_U64(S, slowest_file_bytes), .unit = "bytes",
@@ -111,6 +111,18 @@ const struct mlgen_field metrics_storage_fields[] = {
 	{ 0 },
 };
 #undef S
+
+#define W struct window_result
+const struct mlgen_field metrics_window_fields[] = {
+	{ "from", METRICS_TEXT(W, from),
+	  .help = "Where it begins: start, behind preparation and startdelay, or ramp_time, where that is over; null = it never did." },
+	{ "begin_seconds", MLGEN_F_F64(W, begin_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "When that was, since the preparation of the jobs of its group began." },
+	{ "seconds", MLGEN_F_F64(W, seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Its length: it ends with the last worker of the record." },
+	{ 0 },
+};
+#undef W
 
 #define N struct noise
 const struct mlgen_field metrics_noise_fields[] = {
@@ -120,6 +132,8 @@ const struct mlgen_field metrics_noise_fields[] = {
 	  .help = "Their time that virtual machines of this host had." },
 	{ "other_percent", MLGEN_F_PERCENT(N, other_percent), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "Their time that other processes and threads of the kernel had; guests are in it." },
+	{ "busy_percent", MLGEN_F_PERCENT(N, busy_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "How busy the allowed CPUs were, with all processes, whatever the quota." },
 	{ "throttled", MLGEN_F_U64(N, throttled), .unit = "times", .flags = MLGEN_NULLABLE,
 	  .help = "How often the CPU quota of a control group was used up." },
 	{ "throttled_percent", MLGEN_F_PERCENT(N, throttled_percent), .unit = "%", .flags = MLGEN_NULLABLE,
@@ -143,11 +157,15 @@ const struct mlgen_field metrics_noise_fields[] = {
 #define H struct host_result
 const struct mlgen_field metrics_host_fields[] = {
 	{ "cpu_percent", MLGEN_F_PERCENT(H, cpu_percent), .unit = "%", .flags = MLGEN_NULLABLE,
-	  .help = "How busy the allowed CPUs were, with all processes." },
+	  .help = "How busy the allowed CPUs were, with all processes; where a control group's CPU quota is less than these, how much of it the group used." },
+	{ "cpus", MLGEN_F_F64(H, cpus), .unit = "CPUs", .flags = MLGEN_NULLABLE,
+	  .help = "What this and the next two are percent of: the allowed CPUs, or the quota." },
+	{ "cpu_percent_of", METRICS_TEXT(H, cpu_percent_of),
+	  .help = "Which of these it is, allowed CPUs or quota; quota, mlgen alone = the kernel does not tell what the group used, and cpu_percent is mlgen's own; null = unknown." },
 	{ "user_percent", MLGEN_F_PERCENT(H, user_percent), .unit = "%", .flags = MLGEN_NULLABLE,
-	  .help = "Share of mlgen itself in user mode, of the allowed CPUs." },
+	  .help = "Share of mlgen itself in user mode." },
 	{ "system_percent", MLGEN_F_PERCENT(H, system_percent), .unit = "%", .flags = MLGEN_NULLABLE,
-	  .help = "Share of mlgen itself in the kernel, of the allowed CPUs." },
+	  .help = "Share of mlgen itself in the kernel." },
 	{ "switches_per_sec", MLGEN_F_F64(H, switches_per_sec), .unit = "1/s", .flags = MLGEN_NULLABLE,
 	  .help = "Context switches of mlgen per second." },
 	{ "oversleep_ns", METRIC_HIST(H, oversleep_ns), .unit = "ns",
@@ -191,7 +209,7 @@ const struct mlgen_field metrics_numa_fields[] = {
 #define V struct verdict_result
 const struct mlgen_field metrics_verdict_fields[] = {
 	{ "name", MLGEN_F_STR(V, name),
-	  .help = "What limits: memory, network, host, compute, storage or unclear; null = nothing was measured." },
+	  .help = "What limits: memory, network, host, compute, storage or unclear; errors = too much failed; null = nothing was measured." },
 	{ "headline", MLGEN_F_STR(V, headline),
 	  .help = "The verdict in one sentence." },
 	{ "because", MLGEN_F_STR(V, because),

@@ -31,6 +31,7 @@ extern const struct mlgen_field metrics_op_fields[];
 extern const struct mlgen_field metrics_ops_fields[];
 extern const struct mlgen_field metrics_storage_fields[];
 extern const struct mlgen_field metrics_noise_fields[];
+extern const struct mlgen_field metrics_window_fields[];
 extern const struct mlgen_field metrics_host_fields[];
 extern const struct mlgen_field metrics_network_fields[];
 extern const struct mlgen_field metrics_numa_fields[];

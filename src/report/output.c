@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/printable.h"
 
 static int fail(const char *path, int error, struct mlgen_err *err)
 {
@@ -18,76 +19,47 @@ static int fail(const char *path, int error, struct mlgen_err *err)
 			  path ? path : "standard output", strerror(error));
 }
 
-/* A device, a pipe, or a link to nothing yet. */
-static int open_in_place(struct output *o, struct mlgen_err *err)
-{
-	o->fd = open(o->path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
-	return o->fd < 0 ? fail(o->path, errno, err) : 0;
-}
-
 /* The mode of the file that is replaced, or what the umask leaves. */
-static mode_t wanted_mode(const struct stat *old)
+static mode_t wanted_mode(const struct place *p)
 {
-	if (old)
-		return old->st_mode & 07777;
+	struct stat old;
+	if (p->kind == PLACE_FILE && fstat(p->fd, &old) == 0)
+		return old.st_mode & 07777;
 	mode_t mask = umask(0);
 	umask(mask);
 	return 0666 & ~mask;
 }
 
-static int open_beside(struct output *o, const struct stat *old,
-		       struct mlgen_err *err)
+static int open_beside(struct output *o, struct place *p, struct mlgen_err *err)
 {
 	struct buf name = { 0 };
-	buf_addf(&name, "%s.XXXXXX", o->path);
-	o->temporary = buf_take(&name);
-	o->fd = mkostemp(o->temporary, O_CLOEXEC);
+	buf_addf(&name, "%s.XXXXXX", p->path);
+	o->target = mem_strdup(p->path);
+	char *path = buf_take(&name);
+	o->fd = mkostemp(path, O_CLOEXEC);
 	if (o->fd < 0) {
 		int error = errno;
-		mem_free(o->temporary);
-		o->temporary = NULL;
+		mem_free(path);
 		return fail(o->path, error, err);
 	}
-	if (fchmod(o->fd, wanted_mode(old)))
+	atomic_store(&o->temporary, path);
+	if (fchmod(o->fd, wanted_mode(p)))
 		return fail(o->path, errno, err);
 	return 0;
 }
 
-/* The file behind all links, so that the rename replaces that one. */
-static int resolve(struct output *o, struct mlgen_err *err)
+static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
 {
-	char *real = realpath(o->path, NULL);
-	if (!real)
-		return fail(o->path, errno, err);
-	mem_replace(&o->path, real);
-	free(real);
-	return 0;
-}
-
-static int open_existing(struct output *o, const struct stat *old,
-			 struct mlgen_err *err)
-{
-	if (S_ISDIR(old->st_mode))
-		return fail(o->path, EISDIR, err);
-	if (!S_ISREG(old->st_mode))
-		return open_in_place(o, err);
-	/* A rename would also replace what the user has protected. */
-	if (access(o->path, W_OK))
-		return fail(o->path, errno, err);
-	int rc = resolve(o, err);
-	return rc ? rc : open_beside(o, old, err);
-}
-
-static int open_path(struct output *o, struct mlgen_err *err)
-{
-	struct stat st;
-	if (stat(o->path, &st) == 0)
-		return open_existing(o, &st, err);
-	if (errno != ENOENT)
-		return fail(o->path, errno, err);
-	if (lstat(o->path, &st) == 0)
-		return open_in_place(o, err);
-	return open_beside(o, NULL, err);
+	int rc = 0;
+	o->path = mem_strdup(p->given);
+	if (p->kind == PLACE_STREAM || p->is_handed_over) {
+		o->fd = p->fd;
+		p->fd = -1;
+	} else {
+		rc = open_beside(o, p, err);
+	}
+	place_close(p);
+	return rc;
 }
 
 static int write_all(int fd, const char *text, size_t bytes)
@@ -104,39 +76,49 @@ static int write_all(int fd, const char *text, size_t bytes)
 	return 0;
 }
 
+/* The one place through which all text for people goes. */
+static int write_text(const struct output *o)
+{
+	struct buf shown = { 0 };
+	printable_add_lines(&shown, o->text, o->bytes);
+	int error = write_all(o->fd, buf_str(&shown), shown.len);
+	buf_fini(&shown);
+	return error;
+}
+
 /* Everything that was printed, to where it belongs; an errno. */
 static int deliver(struct output *o)
 {
 	int error = fclose(o->to) ? errno : 0;
 	o->to = NULL;
 	/* Others may have printed to stdout before. */
-	if (!error && !o->path && fflush(stdout))
-		error = errno;
+	if (!error && !o->path)
+		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
 	if (!error)
-		error = write_all(o->fd, o->text, o->bytes);
+		error = o->is_text ? write_text(o)
+				   : write_all(o->fd, o->text, o->bytes);
 	/* A server may tell only here that it had no room. */
 	if (o->path) {
 		if (close(o->fd) && !error)
 			error = errno;
 		o->fd = -1;
 	}
-	if (!error && o->temporary && rename(o->temporary, o->path))
+	char *temporary = atomic_load(&o->temporary);
+	if (!error && temporary && rename(temporary, o->target))
 		error = errno;
 	return error;
 }
 
-int output_open(struct output *o, const char *path, struct mlgen_err *err)
+int output_open(struct output *o, struct place *p, struct mlgen_err *err)
 {
 	int rc = 0;
 	memset(o, 0, sizeof(*o));
-	o->fd = path ? -1 : STDOUT_FILENO;
+	o->fd = p ? -1 : STDOUT_FILENO;
 	o->to = open_memstream(&o->text, &o->bytes);
 	if (!o->to)
-		return fail(path, errno, err);
-	if (path) {
-		o->path = mem_strdup(path);
-		rc = open_path(o, err);
-	}
+		return fail(p ? p->given : NULL, errno, err);
+	if (p)
+		rc = open_place(o, p, err);
 	if (rc)
 		output_abandon(o);
 	return rc;
@@ -146,10 +128,8 @@ int output_close(struct output *o, struct mlgen_err *err)
 {
 	int error = deliver(o);
 	int rc = error ? fail(o->path, error, err) : 0;
-	if (!error) {
-		mem_free(o->temporary);
-		o->temporary = NULL;
-	}
+	if (!error)
+		mem_free(atomic_exchange(&o->temporary, NULL));
 	output_abandon(o);
 	return rc;
 }
@@ -160,10 +140,18 @@ void output_abandon(struct output *o)
 		fclose(o->to);
 	if (o->path && o->fd >= 0)
 		close(o->fd);
-	if (o->temporary)
-		unlink(o->temporary);
+	output_discard(o);
 	free(o->text);
-	mem_free(o->temporary);
+	mem_free(o->target);
 	mem_free(o->path);
 	memset(o, 0, sizeof(*o));
+}
+
+void output_discard(struct output *o)
+{
+	/* Whoever gets it removes it. */
+	char *temporary = atomic_exchange(&o->temporary, NULL);
+	if (temporary)
+		unlink(temporary);
+	mem_free(temporary);
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/checkpoints.h"
+#include "data/foreign.h"
 #include "io/dropcaches.h"
 #include "report/plan_classes.h"
 #include "report/plan_parts.h"
@@ -106,26 +107,14 @@ static void count_work(struct look *l)
 	c->in_flight = plan_product(threads, depth);
 }
 
-static void add_memory(struct look *l, uint64_t each)
-{
-	uint64_t all =
-		plan_product(l->c->local_ranks, l->p->job->checkpoint_threads);
-	if (__builtin_add_overflow(l->c->program_bytes, plan_product(all, each),
-				   &l->c->program_bytes))
-		l->c->program_bytes = UINT64_MAX;
-}
-
 /* Each thread has a slice of the pool for every request, and room for what the
  * layout puts around tensors, which takes a look at all files. */
 static bool fits_memory(struct look *l)
 {
 	char need[UNITS_TEXT_BYTES], ranks[UNITS_TEXT_BYTES];
-	uint64_t span = content_span_bytes(l->content) + CONTENT_SLACK;
-	uint64_t depth = l->set.is_plain ? job_depth(l->p->job) : 1;
-	l->c->program_bytes = span;
-	add_memory(l, plan_product(depth, span) + PLAN_THREAD_BYTES);
-	if (l->c->program_bytes <= l->p->memory_bytes)
-		add_memory(l, shard_most_head(&l->set));
+	uint64_t before = l->p->need.bytes;
+	memneed_saver(&l->p->need, l->p->job, &l->set, l->p->memory_bytes);
+	l->c->program_bytes = l->p->need.bytes - before;
 	if (l->c->program_bytes <= l->p->memory_bytes)
 		return true;
 	units_human_bytes(need, (double)l->c->program_bytes);
@@ -167,6 +156,7 @@ static void check_caches(struct look *l)
 static void check_writing(struct look *l)
 {
 	struct plan_report *p = l->p;
+	struct mlgen_err err = { 0 };
 	const char *dir = l->c->directory;
 	if (l->settings->readonly)
 		plan_add_check(p, "checkpoints", PLAN_FAIL,
@@ -183,6 +173,8 @@ static void check_writing(struct look *l)
 			       "%s: the directory is not writable for this "
 			       "user; choose another --checkpoint_directory",
 			       dir);
+	else if (foreign_check_checkpoints(dir, p->job, &err))
+		plan_add_check(p, "checkpoints", PLAN_FAIL, "%s", err.text);
 	else
 		plan_add_check(p, "checkpoints", PLAN_OK, "%s", "");
 }
@@ -301,17 +293,13 @@ static void add_needs(struct look *l)
 	bool is_training = p->job->phase == PHASE_TRAIN;
 	if (!is_training) {
 		p->reads_in_flight = l->c->in_flight;
-		p->program_bytes = PLAN_BASE_BYTES;
+		p->program_bytes = MEMNEED_PROGRAM_BYTES;
 		p->open_files = p->touches_files ? PLAN_OWN_FILES : 0;
 	}
-	if (__builtin_add_overflow(p->program_bytes, l->c->program_bytes,
-				   &p->program_bytes))
-		p->program_bytes = UINT64_MAX;
+	p->program_bytes = plan_sum(p->program_bytes, l->c->program_bytes);
 	if (!p->touches_files)
 		return;
-	if (__builtin_add_overflow(p->open_files, l->c->open_files,
-				   &p->open_files))
-		p->open_files = UINT64_MAX;
+	p->open_files = plan_sum(p->open_files, l->c->open_files);
 	if (!is_training)
 		plan_check_open_files(p, l->host,
 				      "fewer --checkpoint_ranks or "

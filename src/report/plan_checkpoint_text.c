@@ -8,6 +8,7 @@
 #include "job/fields.h"
 #include "report/plan_checkpoint.h"
 #include "report/plan_lines.h"
+#include "report/plan_memory.h"
 
 /* Where the further lines of one thing begin. */
 #define INDENT (PLAN_TEXT_AT + 2)
@@ -368,17 +369,6 @@ static void put_in_flight(FILE *to, const struct plan_report *p)
 	plan_put_line(to, &line);
 }
 
-static void put_memory(FILE *to, const struct plan_report *p)
-{
-	const uint64_t mib = (p->program_bytes >> 20) + 1;
-	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-	plan_start_line(&line, "memory");
-	buf_addf(&line, "%s for mlgen (estimate)",
-		 units_human_bytes(n, (double)mib * (1u << 20)));
-	plan_put_checked(to, &line, plan_find_check(p, "writers"));
-}
-
 void plan_checkpoint_text(FILE *to, const struct plan_report *p)
 {
 	const bool is_training = p->job->phase == PHASE_TRAIN;
@@ -399,6 +389,6 @@ void plan_checkpoint_text(FILE *to, const struct plan_report *p)
 		return;
 	plan_put_direct(to, p);
 	put_in_flight(to, p);
-	put_memory(to, p);
+	plan_put_program(to, p, "");
 	plan_put_open_files(to, p);
 }

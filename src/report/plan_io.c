@@ -11,6 +11,7 @@
 #include "data/pattern.h"
 #include "report/plan_parts.h"
 #include "run/iofiles.h"
+#include "run/stream.h"
 
 static void count_files(struct plan_report *p, const struct iofiles *f)
 {
@@ -198,16 +199,19 @@ static void count_work(struct plan_report *p, const struct iofiles *f)
 	p->io.move_bytes = p->job->create_only ? 0 : all;
 }
 
-static void compute_memory(struct plan_report *p)
+static void compute_memory(struct plan_report *p, const struct iofiles *f)
 {
 	const struct job *j = p->job;
-	uint64_t each = plan_product(job_depth(j), pattern_largest_bytes(j));
+	size_t files = 0;
+	if (f->count)
+		iofiles_of(f, 0, &files);
 	p->reads_in_flight = plan_product(j->numjobs, job_depth(j));
-	p->io.buffer_bytes = plan_product(j->numjobs, each);
-	p->program_bytes = PLAN_BASE_BYTES + j->numjobs * PLAN_THREAD_BYTES;
-	if (__builtin_add_overflow(p->program_bytes, p->io.buffer_bytes,
-				   &p->program_bytes))
-		p->program_bytes = UINT64_MAX;
+	p->io.buffer_bytes =
+		plan_product(j->numjobs, stream_buffer_bytes(j, job_depth(j)));
+	memneed_prepare(&p->need, f->missing_files, iofiles_largest_missing(f));
+	if (!j->create_only)
+		memneed_io(&p->need, j, files);
+	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 }
 
 static void look_at_files(struct plan_report *p, const struct iofiles *f,
@@ -238,7 +242,7 @@ int plan_io(struct plan_report *p, const struct host *host,
 		plan_add_check(p, "data", PLAN_FAIL, "%s", err.text);
 	else
 		look_at_files(p, &f, host, set);
-	compute_memory(p);
+	compute_memory(p, &f);
 	iofiles_fini(&f);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "report/plan_io.h"
 #include "report/plan_lines.h"
+#include "report/plan_memory.h"
 
 static const char *plural(uint64_t n)
 {
@@ -152,14 +153,12 @@ static void put_in_flight(FILE *to, const struct plan_report *p)
 static void put_memory(FILE *to, const struct plan_report *p)
 {
 	char n[UNITS_TEXT_BYTES];
-	uint64_t mib = (p->program_bytes >> 20) + 1;
-	struct buf line = { 0 };
-	plan_start_line(&line, "memory");
-	buf_addf(&line, "%" PRIu64 " MiB for mlgen (estimate)", mib);
+	struct buf more = { 0 };
 	if (p->io.buffer_bytes)
-		buf_addf(&line, ", of which %s are buffers",
+		buf_addf(&more, ", of which %s are buffers",
 			 units_human_bytes(n, (double)p->io.buffer_bytes));
-	plan_put_line(to, &line);
+	plan_put_program(to, p, buf_str(&more));
+	buf_fini(&more);
 }
 
 void plan_io_text(FILE *to, const struct plan_report *p)

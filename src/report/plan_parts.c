@@ -90,6 +90,12 @@ char *plan_directory(const struct plan_report *p)
 	return p->dataset.directory;
 }
 
+uint64_t plan_sum(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 uint64_t plan_product(uint64_t a, uint64_t b)
 {
 	uint64_t product;

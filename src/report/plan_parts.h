@@ -7,12 +7,6 @@
 /* Files of the program's own: streams, reports, counters, libraries. */
 #define PLAN_OWN_FILES 32
 
-/* Memory of the program: about so much at rest, per accelerator and per read
- * thread beside its buffer (stack, the pages of its histograms in use). */
-#define PLAN_BASE_BYTES (4u << 20)
-#define PLAN_RANK_BYTES (256u << 10)
-#define PLAN_THREAD_BYTES (256u << 10)
-
 /* One more line of the checklist; "%s" with "" = no text. */
 __attribute__((format(printf, 4, 5))) void plan_add_check(struct plan_report *p,
 							  const char *name,
@@ -33,5 +27,6 @@ bool plan_is_writable(const char *path);
 /* Where the files of the job's phase lie; NULL = not known. */
 char *plan_directory(const struct plan_report *p);
 
-/* a * b, or UINT64_MAX. */
+/* a + b, and a * b, or UINT64_MAX. */
+uint64_t plan_sum(uint64_t a, uint64_t b);
 uint64_t plan_product(uint64_t a, uint64_t b);

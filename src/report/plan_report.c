@@ -11,13 +11,16 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/demand.h"
+#include "data/foreign.h"
 #include "data/manifest.h"
 #include "data/sampler.h"
 #include "report/plan_checkpoint.h"
 #include "report/plan_io.h"
+#include "report/plan_memory.h"
 #include "report/plan_parts.h"
 #include "run/hold.h"
 #include "run/loader.h"
+#include "run/train.h"
 
 /* MLPerf Storage rules, section 7: dataset and steps of a run that counts. */
 #define MEMORIES_WANTED 5
@@ -44,6 +47,11 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 	enum manifest_state state = MANIFEST_ABSENT;
 	bool renew = in->set->replace && !is_training(p);
 	int rc = manifest_read(&p->dataset, &state, &err);
+	if (!rc && state == MANIFEST_ABSENT && !in->set->readonly &&
+	    foreign_check_dataset(p->dataset.directory, p->job, &err)) {
+		plan_add_check(p, "dataset", PLAN_FAIL, "%s", err.text);
+		return false;
+	}
 	if (!rc && state != MANIFEST_ABSENT)
 		rc = manifest_present(&p->dataset, &p->present_files,
 				      &p->present_bytes, &p->present_estimate,
@@ -186,47 +194,31 @@ static void check_steps(struct plan_report *p)
 		       STEPS_WANTED, files);
 }
 
-static int count_eval(struct plan_report *p, struct mlgen_err *err)
+static void count_eval(struct plan_report *p, const struct pass *pass)
 {
-	struct sampler_config cfg =
-		sampler_config(p->job, p->job->accelerators);
 	struct dataset_totals totals;
-	struct dataset eval;
-	struct sampler s;
-	int rc = dataset_init_eval(&eval, &p->dataset, p->job, err);
-	if (p->job->eval_batch_size)
-		cfg.batch = p->job->eval_batch_size;
-	cfg.is_eval = true;
-	if (rc == 0)
-		rc = sampler_init(&s, &cfg, &eval, err);
-	if (rc == 0) {
-		dataset_totals(&eval, &totals);
-		p->eval_files = dataset_all_files(&eval);
-		p->eval_bytes = totals.bytes;
-		p->eval_steps = s.steps;
-	}
-	dataset_fini(&eval);
-	return rc;
+
+	dataset_totals(pass->dataset, &totals);
+	p->eval_files = dataset_all_files(pass->dataset);
+	p->eval_bytes = totals.bytes;
+	p->eval_steps = pass->sampler.steps;
 }
 
 /* How long an epoch and the run are. */
-static int count_steps(struct plan_report *p, struct mlgen_err *err)
+static void count_steps(struct plan_report *p, const struct stages *stages)
 {
 	const struct job *j = p->job;
-	struct sampler s;
-	struct sampler_config cfg = sampler_config(j, j->accelerators);
-	int rc = sampler_init(&s, &cfg, &p->dataset, err);
-	if (rc)
-		return rc;
+	uint64_t steps = stages->train.sampler.steps;
 	uint64_t samples = dataset_samples(&p->dataset);
-	uint64_t taken = s.steps * j->accelerators * j->batch_size;
-	p->steps_per_epoch = s.steps;
+	uint64_t taken = steps * j->accelerators * j->batch_size;
+	p->steps_per_epoch = steps;
 	p->left_over_samples = taken < samples ? samples - taken : 0;
 	p->total_steps =
-		j->time_based ? UINT64_MAX : plan_product(j->epochs, s.steps);
+		j->time_based ? UINT64_MAX : plan_product(j->epochs, steps);
 	if (j->steps && j->steps < p->total_steps)
 		p->total_steps = j->steps;
-	return j->eval_files ? count_eval(p, err) : 0;
+	if (stages->has_eval)
+		count_eval(p, &stages->eval);
 }
 
 static void add_calls(struct plan_calls *to, const struct plan_counts *c)
@@ -305,44 +297,37 @@ static void compute_length(struct plan_report *p)
 		seconds > 0 && isfinite(seconds) ? seconds : (double)NAN;
 }
 
-static void compute_memory(struct plan_report *p)
+static void compute_memory(struct plan_report *p, const struct stages *stages)
 {
 	const struct job *j = p->job;
-	uint64_t threads = plan_product(j->accelerators, j->read_threads);
-	const struct plan_config plan = plan_of(p);
-	uint64_t buffer = plan_buffer_bytes(&plan, job_depth(j));
-	double batches =
-		(double)j->accelerators * (double)loader_model(j)->window(j);
-	p->program_bytes = PLAN_BASE_BYTES + j->accelerators * PLAN_RANK_BYTES +
-			   threads * (PLAN_THREAD_BYTES + buffer);
+	double batches = (double)j->accelerators * (double)stages->train.window;
+	memneed_train(&p->need, j, stages);
+	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 	p->framework_bytes =
 		batches * (double)j->batch_size * p->totals.mean_sample_bytes;
 }
 
 /* What the job itself holds of that. */
-static void check_hold(struct plan_report *p)
+static void check_hold(struct plan_report *p, const struct stages *stages)
 {
 	struct mlgen_err err = { 0 };
-	struct pass pass;
-	if (!p->job->hold_samples || !p->touches_files ||
-	    train_pass(&pass, p->job, &p->dataset, false, p->direct_align_bytes,
-		       &err) < 0)
+	if (!p->job->hold_samples || !p->touches_files)
 		return;
-	p->held_bytes = hold_bytes(p->job, &pass);
-	if (hold_check(p->job, &pass, p->memory_bytes, &err) < 0)
+	p->held_bytes = hold_bytes(p->job, stages);
+	memneed_hold(&p->need, p->job, stages);
+	if (hold_check(p->job, stages, p->memory_bytes, &err) < 0)
 		plan_add_check(p, "hold", PLAN_FAIL, "%s", err.text);
 	else
 		plan_add_check(p, "hold", PLAN_OK, "%s", "");
 }
 
-static int plan_training(struct plan_report *p, const struct plan_input *in,
-			 struct mlgen_err *err)
+static int plan_stages(struct plan_report *p, const struct plan_input *in,
+		       struct stages *stages, struct mlgen_err *err)
 {
 	const struct job *j = p->job;
-	int rc = count_steps(p, err);
-	if (rc)
-		return rc;
-	uint64_t threads = plan_product(j->accelerators, j->read_threads);
+	uint64_t threads = plan_product(j->accelerators, job_readers(j));
+	int rc = 0;
+	count_steps(p, stages);
 	p->reads_in_flight = plan_product(threads, job_depth(j));
 	if (p->touches_files) {
 		p->open_files = plan_product(threads, job_samples_at_once(j)) +
@@ -351,16 +336,36 @@ static int plan_training(struct plan_report *p, const struct plan_input *in,
 		if (j->direct)
 			check_direct(p);
 	}
+	stages->train.plan.align_bytes = p->direct_align_bytes;
+	stages->eval.plan.align_bytes = p->direct_align_bytes;
 	check_steps(p);
 	compute_demand(p);
 	compute_length(p);
-	compute_memory(p);
-	check_hold(p);
+	compute_memory(p, stages);
+	check_hold(p, stages);
 	if (job_has_checkpoints(j))
 		rc = plan_checkpoint(p, in->host, in->set, err);
 	if (p->touches_files)
 		plan_check_open_files(p, in->host,
 				      "fewer --read_threads or --accelerators");
+	return rc;
+}
+
+static int plan_training(struct plan_report *p, const struct plan_input *in,
+			 struct mlgen_err *err)
+{
+	const struct job *j = p->job;
+	struct dataset eval = { 0 };
+	struct stages stages;
+	int rc = 0;
+	if (j->eval_files)
+		rc = dataset_init_eval(&eval, &p->dataset, j, err);
+	if (rc == 0)
+		rc = train_stages(&stages, j, &p->dataset,
+				  j->eval_files ? &eval : NULL, 0, err);
+	if (rc == 0)
+		rc = plan_stages(p, in, &stages, err);
+	dataset_fini(&eval);
 	return rc;
 }
 
@@ -397,6 +402,11 @@ static int plan_dataset(struct plan_report *p, const struct plan_input *in,
 	dataset_totals(&p->dataset, &p->totals);
 	if (p->touches_files)
 		check_mount(p, in);
+	if (p->write_files || !is_training(p))
+		memneed_prepare(
+			&p->need, dataset_all_files(&p->dataset),
+			dataset_file_bytes(&p->dataset,
+					   dataset_largest_file(&p->dataset)));
 	return is_training(p) ? plan_training(p, in, err) : 0;
 }
 
@@ -462,8 +472,10 @@ int plan_make_all(struct plan_report *plans, const struct jobset *set,
 		if (rc)
 			return rc;
 		plan_checkpoint_expect(&plans[i], plans, i);
-		list_blockers(&plans[i]);
 	}
+	plan_memory_check(plans, set);
+	for (size_t i = 0; i < set->count; i++)
+		list_blockers(&plans[i]);
 	return 0;
 }
 

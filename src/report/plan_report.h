@@ -13,6 +13,7 @@
 #include "io/host.h"
 #include "io/mount.h"
 #include "job/jobset.h"
+#include "run/memneed.h"
 #include "stat/metric.h"
 #include "stat/sizes.h"
 
@@ -21,7 +22,8 @@ enum plan_state { PLAN_OK, PLAN_WARNING, PLAN_FAIL };
 
 struct plan_check {
 	char *name; /* dataset data space storage memory direct files steps
-		       hold checkpoints room durable verify caches writers */
+		       hold checkpoints room durable verify caches writers
+		       program */
 	int state;
 	char *text; /* of OK the rule it keeps, else what is wrong; may be NULL */
 };
@@ -105,7 +107,8 @@ struct plan_report {
 	struct plan_calls calls_per_sample;
 	struct sizes read_sizes; /* of the samples looked at */
 	double io_bytes_per_sample;
-	uint64_t program_bytes; /* estimate of mlgen's own memory */
+	struct memneed need;    /* estimate of mlgen's own memory */
+	uint64_t program_bytes; /* in use, of that, and at rest */
 	double framework_bytes; /* what the framework would hold */
 	double held_bytes;      /* with hold_samples, beside program_bytes */
 

@@ -14,6 +14,7 @@
 #include "report/plan_checkpoint.h"
 #include "report/plan_io.h"
 #include "report/plan_lines.h"
+#include "report/plan_memory.h"
 #include "report/show.h"
 
 /* The same inside the table of demand. */
@@ -229,12 +230,15 @@ static void put_readers(FILE *to, const struct plan_report *p)
 	char n[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
 	plan_start_line(&line, "in flight");
-	buf_addf(&line,
-		 "%s read%s (%" PRIu64 " accelerator%s x %" PRIu64
-		 " read_threads, ",
+	buf_addf(&line, "%s read%s (%" PRIu64 " accelerator%s",
 		 units_human_count(n, p->reads_in_flight),
 		 plural(p->reads_in_flight), j->accelerators,
-		 plural(j->accelerators), j->read_threads);
+		 plural(j->accelerators));
+	if (j->read_threads)
+		buf_addf(&line, " x %" PRIu64 " read_threads, ",
+			 j->read_threads);
+	else
+		buf_add(&line, " without read_threads, ");
 	if (job_depth(j) == 1)
 		buf_add(&line, "one read each)");
 	else
@@ -314,16 +318,16 @@ static void put_memory(FILE *to, const struct plan_report *p)
 {
 	const char *framework = framework_of(p->job);
 	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 }, text = { 0 };
-	plan_start_line(&line, "memory");
-	buf_addf(&text, "%" PRIu64 " MiB for mlgen (estimate)",
-		 (p->program_bytes >> 20) + 1);
-	if (!p->job->hold_samples && framework && p->framework_bytes > 0)
+	struct buf text = { 0 };
+	plan_put_program(to, p, "");
+	if (!p->job->hold_samples && framework && p->framework_bytes > 0 &&
+	    p->job->read_threads) {
 		buf_addf(&text,
-			 ". %s would also hold %s of prefetched samples: "
+			 "%s would also hold %s of prefetched samples; "
 			 "hold_samples=1 takes that from the page cache, too",
 			 framework, units_human_bytes(n, p->framework_bytes));
-	plan_put_wrapped(to, &line, PLAN_TEXT_AT, buf_str(&text));
+		plan_put_sentence(to, buf_str(&text));
+	}
 	buf_fini(&text);
 	if (p->held_bytes > 0)
 		put_held(to, p);

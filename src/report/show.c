@@ -228,3 +228,8 @@ char *show_fio_number(char *out, double v, bool is_binary)
 		 is_binary ? binary[unit] : units[unit]);
 	return out;
 }
+
+bool show_is_of_quota(const struct host_result *h)
+{
+	return h->cpu_percent_of && strncmp(h->cpu_percent_of, "quota", 5) == 0;
+}

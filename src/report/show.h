@@ -35,6 +35,9 @@ char *show_part_of(char *out, double part, double whole);
 /* "11.2%", "unknown" for NaN. */
 char *show_percent(char *out, double percent);
 
+/* Is the CPU time of a quota of a control group, not of whole CPUs? */
+bool show_is_of_quota(const struct host_result *h);
+
 /* Of a link, in Gb/s: "92", "0.941", "200". */
 char *show_gigabits(char *out, double bits_per_sec);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/units.h"
 #include "stat/opstat.h"
 
@@ -18,7 +19,7 @@
 #define COLUMNS STATUS_COLUMNS
 #define WAITING_NS (2 * NS_PER_SEC)
 #define OUTSTANDING_NS (10 * NS_PER_SEC)
-#define PARTS 8
+#define PARTS 9
 #define PART_BYTES 96
 
 /* The pieces of a line, from left to right, and what to do without first. */
@@ -32,15 +33,24 @@ struct line {
 	unsigned count;
 };
 
+/* Of UTF-8: a text is not cut before this byte. */
+static bool is_inside(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
 __attribute__((format(printf, 3, 4))) static void add_part(struct line *l,
 							   unsigned worth,
 							   const char *fmt, ...)
 {
 	struct part *p = &l->parts[l->count++];
+	char text[sizeof(p->text)];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(p->text, sizeof(p->text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	/* Names and paths come from users: none of them moves the cursor. */
+	printable_copy(p->text, sizeof(p->text), text);
 	p->worth = worth;
 }
 
@@ -138,10 +148,14 @@ static void add_outstanding(struct line *l, const struct live *now, size_t room)
 	if (room > PART_BYTES - 1)
 		room = PART_BYTES - 1;
 	room = room > (size_t)head + 16 ? room - (size_t)head : 16;
-	if (len > room)
-		add_part(l, 0, "%s...%s", what, path + len - (room - 3));
-	else
+	if (len <= room) {
 		add_part(l, 0, "%s%s", what, path);
+		return;
+	}
+	path += len - (room - 3);
+	while (is_inside(*path))
+		path++;
+	add_part(l, 0, "%s...%s", what, path);
 }
 
 static void add_epoch(struct line *l, const struct live *now)
@@ -286,6 +300,14 @@ static void add_saving(struct line *l, const struct live *now)
 	add_part(l, 4, "checkpoint %" PRIu64 " %s", now->checkpoint, bytes);
 }
 
+static void add_errors(struct line *l, const struct live *now)
+{
+	char n[UNITS_TEXT_BYTES];
+	if (now->errors)
+		add_part(l, 0, "%s error%s", units_human_count(n, now->errors),
+			 now->errors == 1 ? "" : "s");
+}
+
 static void train_line(struct line *l, const struct live *now,
 		       const struct status_look *then, struct hist *scratch)
 {
@@ -299,6 +321,7 @@ static void train_line(struct line *l, const struct live *now,
 		return;
 	}
 	add_step(l, now);
+	add_errors(l, now);
 	add_saving(l, now);
 	add_throughput(l, now, then);
 	add_au(l, now, then);
@@ -358,6 +381,7 @@ static void io_line(struct line *l, const struct live *now,
 		return;
 	}
 	add_directions(l, now, then);
+	add_errors(l, now);
 	add_done(l, now, begin_ns);
 	add_left(l, now->left_ns);
 }
@@ -422,23 +446,17 @@ static bool drop_least(struct line *l)
 	return true;
 }
 
-/* Names and paths come from users: none of them moves the cursor. */
-static void make_printable(char *text)
-{
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-}
-
 /* In at most `columns`: closer together, then without the least important. */
 static void fit(struct line *l, size_t columns, char *out, size_t size)
 {
 	while (join(l, "  ", out, size) > columns &&
 	       join(l, " ", out, size) > columns && drop_least(l))
 		;
-	if (strlen(out) > columns)
-		out[columns] = '\0';
-	make_printable(out);
+	if (strlen(out) <= columns)
+		return;
+	while (columns && is_inside(out[columns]))
+		columns--;
+	out[columns] = '\0';
 }
 
 struct status_look status_look_of(const struct live *now)
@@ -477,6 +495,6 @@ void status_line_short(const struct live *now, const struct status_look *then,
 	else
 		add_throughput(&l, now, then);
 	add_au(&l, now, then);
+	add_errors(&l, now);
 	join(&l, " ", out, size);
-	make_printable(out);
 }

@@ -16,6 +16,7 @@
 #include "report/text_settings.h"
 #include "report/text_tables.h"
 #include "report/verdict.h"
+#include "report/verdict_errors.h"
 
 #define LINES 45
 #define NS_PER_SEC 1e9
@@ -33,6 +34,10 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 	uint64_t counted = ml->counted_steps / ranks;
 	if (isnan(ml->demand_bytes_per_sec) && isnan(ml->au_percent))
 		return;
+	if (isnan(ml->au_percent) && ml->failed.is_too_many) {
+		buf_add(out, "no AU, ");
+		return;
+	}
 	if (isnan(ml->au_percent))
 		buf_add(out, "AU unknown");
 	else
@@ -84,6 +89,7 @@ static void put_answer(struct buf *out, const struct text_block *b,
 	const char *end = text_early_end(b);
 	char rate[UNITS_TEXT_BYTES], samples[UNITS_TEXT_BYTES];
 	buf_addf(out, "%s: ", b->job->name);
+	text_errors(out, b);
 	if (ml->steps == 0) {
 		buf_addf(out, "no step was finished%s%s%s\n", end ? " (" : "",
 			 end ? end : "", end ? ")" : "");
@@ -101,6 +107,7 @@ static void put_answer(struct buf *out, const struct text_block *b,
 			 ml->steps == 1 ? "" : "s");
 	else if (end)
 		buf_addf(out, " (%s)", end);
+	text_allowed_errors(out, b);
 	put_reserve(out, b, length);
 	buf_addc(out, '\n');
 }

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "report/verdict.h"
+#include "report/verdict_errors.h"
+#include "run/failed.h"
 
 /* Lines that sum to 100 % have their "= 100%" below each other here. */
 #define SUM_COLUMN 78
@@ -92,6 +95,23 @@ const char *text_early_end(const struct text_block *b)
 	return NULL;
 }
 
+void text_errors(struct buf *out, const struct text_block *b)
+{
+	if (!verdict_is_errors(b->result))
+		return;
+	buf_add(out, "ERRORS: ");
+	verdict_put_failed(out, b->result);
+	buf_add(out, "; ");
+}
+
+void text_allowed_errors(struct buf *out, const struct text_block *b)
+{
+	if (verdict_is_errors(b->result) || !failed_of(b->result)->count)
+		return;
+	buf_add(out, "; ");
+	verdict_put_failed(out, b->result);
+}
+
 void text_put(struct buf *out, const char *label, size_t indent,
 	      const char *text)
 {
@@ -172,8 +192,8 @@ unsigned text_lines(const struct buf *b)
 
 void text_print(FILE *to, const struct buf *b)
 {
-	for (const char *s = buf_str(b); *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		fputc(c == '\n' || (c >= ' ' && c != 0x7f) ? c : '?', to);
-	}
+	struct buf shown = { 0 };
+	printable_add_lines(&shown, buf_str(b), b->len);
+	fputs(buf_str(&shown), to);
+	buf_fini(&shown);
 }

@@ -37,6 +37,12 @@ void text_block_init(struct text_block *b, const struct run_result *run,
 /* Why a job ended early; NULL = it did not. */
 const char *text_early_end(const struct text_block *b);
 
+/* What failed of a job belongs into its first line: "ERRORS: 100 of 128 samples
+ * failed; " before its figures, or "; 1 of 128 samples failed" behind them where
+ * they stand all the same. Nothing where nothing failed. */
+void text_errors(struct buf *out, const struct text_block *b);
+void text_allowed_errors(struct buf *out, const struct text_block *b);
+
 /* A label, then text in as many lines as it takes, `indent` from the left. */
 void text_put(struct buf *out, const char *label, size_t indent,
 	      const char *text);

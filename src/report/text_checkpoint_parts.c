@@ -70,8 +70,8 @@ static void put_job(struct buf *out, const struct text_block *b)
 		add_saving(&text, j);
 	else if (j->restore_shift)
 		buf_addf(&text,
-			 ", each rank reads what another one saved "
-			 "(restore_shift=%" PRIu64 ")",
+			 ", each rank reads what another one of this host "
+			 "saved (restore_shift=%" PRIu64 ")",
 			 j->restore_shift);
 	text_put(out, "job", TEXT_SETTING_INDENT, buf_str(&text));
 	buf_fini(&text);

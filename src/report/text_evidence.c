@@ -168,6 +168,8 @@ void text_host(struct buf *out, const struct text_block *b)
 	char number[UNITS_TEXT_BYTES];
 	buf_init(&text);
 	buf_addf(&text, "CPU %s", show_percent(number, h->cpu_percent));
+	if (show_is_of_quota(h))
+		buf_addf(&text, " of a quota of %.4g", h->cpus);
 	if (!isnan(h->user_percent) && !isnan(h->system_percent))
 		buf_addf(&text, " (mlgen: usr %.1f, sys %.1f)", h->user_percent,
 			 h->system_percent);
@@ -296,6 +298,11 @@ void text_numa(struct buf *out, const struct text_block *b)
 	buf_fini(&text);
 }
 
+static uint64_t taken(const struct epoch_result *e)
+{
+	return e->samples + e->failed_samples;
+}
+
 /* By how much epochs from the second on differ; a last one that was cut short
  * does not count. False where there are no two of them. */
 static bool epochs_differ(const struct ml_result *ml, double *percent,
@@ -303,7 +310,7 @@ static bool epochs_differ(const struct ml_result *ml, double *percent,
 {
 	const struct epoch_result *e = ml->epochs.items;
 	size_t n = ml->epochs.count;
-	if (n >= 2 && e[n - 1].samples != e[n - 2].samples)
+	if (n >= 2 && taken(&e[n - 1]) != taken(&e[n - 2]))
 		n--;
 	if (n < 3)
 		return false;

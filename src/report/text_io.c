@@ -155,6 +155,7 @@ static void put_end(struct buf *out, const struct text_block *b,
 	double ns = b->io->wall_seconds * 1e9;
 	if (b->io->numjobs > 1 && length < NO_WORKERS)
 		buf_addf(out, " (%" PRIu64 " workers)", b->io->numjobs);
+	text_allowed_errors(out, b);
 	if (b->io->rate[0].is_missed || b->io->rate[1].is_missed)
 		buf_add(out, "; rate NOT MET");
 	if (end && length < NO_TIME && ns > 0)
@@ -173,6 +174,7 @@ static void put_answer(struct buf *out, const struct text_block *b)
 	for (unsigned length = 0; length < LENGTHS; length++) {
 		buf_reset(out);
 		buf_addf(out, "%s: ", b->job->name);
+		text_errors(out, b);
 		if (ios_of(r) == 0) {
 			put_nothing(out, b);
 			return;

@@ -138,7 +138,7 @@ void text_slowest(struct buf *out, const struct text_block *b)
 	double median_ns;
 
 	if (sample_stands_out(b, &median_ns)) {
-		buf_addf(&text, "sample in %s (%s): ", s->slowest_file,
+		buf_addf(&text, "extent in %s (%s): ", s->slowest_file,
 			 units_human_bytes(one, (double)s->slowest_file_bytes));
 		buf_addf(&text, "%s ms, p50 %s",
 			 units_human_ms(one, s->slowest_sample_ns),

@@ -81,11 +81,15 @@ static void put_readers(struct buf *out, const struct text_block *b)
 	struct buf text;
 	char number[UNITS_TEXT_BYTES];
 	buf_init(&text);
-	buf_addf(&text, "%s threads",
-		 units_human_count(number,
-				   b->ml->accelerators * job->read_threads));
-	buf_addf(&text, " (%" PRIu64 " per accelerator), ioengine=%s",
-		 job->read_threads, job->ioengine ? job->ioengine : "unknown");
+	if (job->read_threads)
+		buf_addf(&text, "%s threads (%" PRIu64 " per accelerator)",
+			 units_human_count(number, b->ml->accelerators *
+							   job->read_threads),
+			 job->read_threads);
+	else
+		buf_add(&text, "each accelerator's own thread");
+	buf_addf(&text, ", ioengine=%s",
+		 job->ioengine ? job->ioengine : "unknown");
 	if (is_set(b->ml->in_use))
 		buf_addf(&text, " (%s)", b->ml->in_use);
 	buf_addf(&text, ", direct=%d", job->direct);

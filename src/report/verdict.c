@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "report/show.h"
 #include "report/verdict_checkpoint.h"
+#include "report/verdict_errors.h"
 #include "report/verdict_host.h"
 #include "report/verdict_io.h"
 
@@ -42,7 +43,7 @@ static bool lacks_storage(const struct verdict_findings *f)
 
 static uint64_t reads_in_flight(const struct verdict_findings *f)
 {
-	return f->ml->accelerators * f->job->read_threads * job_depth(f->job);
+	return f->ml->accelerators * job_readers(f->job) * job_depth(f->job);
 }
 
 /* Inside I/O calls, as the line `loader time` prints it. */
@@ -72,11 +73,17 @@ static void largest_kinds(const struct verdict_findings *f,
 }
 
 /* Twice the reads in flight: the experiment that tells bandwidth from
- * latency. False where so many are in flight that it would tell nothing. */
+ * latency. False where so many are in flight that it would tell nothing.
+ * Accelerators that read themselves get a thread first. */
 static bool put_more_threads(struct buf *out, const struct verdict_findings *f,
 			     const char *question)
 {
 	uint64_t threads = f->job->read_threads * 2;
+	if (!threads) {
+		buf_add(out, "--read_threads=1 --prefetch=1 : what does "
+			     "reading while accelerators compute save?");
+		return true;
+	}
 	if (threads > MOST_READ_THREADS || reads_in_flight(f) >= MOST_READS)
 		return false;
 	buf_addf(out, "--read_threads=%" PRIu64 " : %s (%" PRIu64 " now)?",
@@ -239,9 +246,12 @@ static void compute_because(struct buf *out, const struct verdict_findings *f)
 		verdict_ceiling_put(out, &f->ceiling);
 		buf_add(out, "; ");
 	}
-	buf_addf(out, "stall is %.1f%% of accelerator time; ",
+	buf_addf(out, "stall is %.1f%% of accelerator time",
 		 show_share(&f->time, "stall"));
-	buf_addf(out, "read threads idle %.1f%% of theirs",
+	if (verdict_has_long_first_steps(f))
+		buf_add(out, " with first steps of epochs, which AU leaves "
+			     "out");
+	buf_addf(out, "; read threads idle %.1f%% of theirs",
 		 show_share(&f->loader, "idle"));
 }
 
@@ -399,6 +409,8 @@ static void unclear_try(struct buf *out, const struct verdict_findings *f)
 
 /* In the order in which they are tried; the last always holds. */
 static const struct verdict verdicts[] = {
+	{ "errors", "ERRORS", verdict_errors_holds, verdict_errors_headline,
+	  verdict_errors_because, verdict_errors_try },
 	{ "memory", "NOT A STORAGE RESULT", memory_holds, memory_headline,
 	  memory_because, memory_try },
 	{ "network", "NETWORK-BOUND", network_holds, network_headline,

@@ -6,6 +6,7 @@
 
 /*
  * The verdicts stand in one table; the first that holds is taken:
+ *   errors   more failed than max_errors allows, or than 1 % (verdict_errors.h)
  *   memory   more than 10 % of the bytes came from this host's memory
  *   network  the interface of a remote mount carried 90 % of its line rate or
  *            more

@@ -79,5 +79,8 @@ double verdict_steady_rate(const struct job *job, const struct ml_result *ml)
 		return (double)NAN;
 	double step = hist_mean(ml->step_ns) / 1e9;
 	double samples = (double)(job->batch_size * ml->accelerators);
+	double taken = (double)(ml->samples + ml->failed_samples);
+	if (ml->failed_samples)
+		samples *= (double)ml->samples / taken;
 	return step > 0 ? samples / step : (double)NAN;
 }

@@ -39,5 +39,6 @@ void verdict_ceiling(struct ceiling_gap *g, const struct job *job,
 /* "with storage taken away this host reaches 72.0% AU", appended. */
 void verdict_ceiling_put(struct buf *out, const struct ceiling_gap *g);
 
-/* Samples per second of the counted steps; NaN without any. */
+/* Samples per second of the counted steps, without those that failed; NaN
+ * without any. */
 double verdict_steady_rate(const struct job *job, const struct ml_result *ml);

@@ -149,12 +149,13 @@ static void memory_try(struct buf *out, const struct findings *f)
 			     "bytes");
 	else if (!f->c->caches_dropped)
 		buf_add(out, "--drop_caches=run : the same from empty caches");
-	else if (f->job->restore_shift == 0 && f->c->ranks > 1)
-		buf_add(out, "--restore_shift=1 : each rank reads what another "
-			     "one saved");
 	else if (can_be_direct(f->job))
 		buf_add(out, "--direct=1 : requests that pass by the page "
 			     "cache");
+	else
+		buf_add(out, "--checkpoint_ranks=RANKS "
+			     "--checkpoint_directory=PATH : those of another "
+			     "host, whose files this one has not written");
 }
 
 /* ---- network ---- */
@@ -210,16 +211,14 @@ static bool host_holds(const struct findings *f)
 
 static void host_headline(struct buf *out, const struct findings *f)
 {
-	if (host_is_full(f))
-		buf_addf(out,
-			 "CPU %.1f%% busy (%" PRIu64 " CPU%s): this host may "
-			 "be the limit, not storage",
-			 f->ml->host.cpu_percent, f->run->host.cpus,
-			 f->run->host.cpus == 1 ? "" : "s");
-	else
+	if (!host_is_full(f)) {
 		buf_addf(out, "%s data took %.1f%% of the ranks' time",
 			 f->is_restore ? "checking" : "making",
 			 show_share(&f->ranks, "data"));
+		return;
+	}
+	verdict_put_full(out, &f->ml->host, &f->run->host);
+	buf_add(out, ": this host may be the limit, not storage");
 }
 
 static void host_because(struct buf *out, const struct findings *f)

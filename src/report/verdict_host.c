@@ -21,13 +21,12 @@ static bool wakes_late(const struct verdict_findings *f)
 	return f->ml->time_percent.oversleep >= OVERSLEEP_PERCENT;
 }
 
-/* Stalls hold first steps of epochs, which AU leaves out: where it is as high
- * as it gets here, they are not what the verdict is about. */
+/* Stalls hold first steps of epochs, which AU leaves out: where it is high,
+ * they are not what the verdict is about. */
 static bool hardly_waits(const struct verdict_findings *f)
 {
 	return f->ml->time_percent.stall <= STALL_PERCENT ||
-	       (f->ml->au_percent >= BUSY_AU_PERCENT &&
-		f->ceiling.says == CEILING_NEAR);
+	       f->ml->au_percent >= BUSY_AU_PERCENT;
 }
 
 /* CPU time of the host that is not mlgen's own. */
@@ -61,6 +60,13 @@ static void put_ceiling_because(struct buf *out, const struct ceiling_gap *g)
 		buf_addf(out, "the ceiling is %.1f points above the result: ",
 			 g->points);
 	buf_add(out, "storage hardly matters");
+}
+
+static void put_full_headline(struct buf *out, const struct verdict_findings *f)
+{
+	verdict_put_full(out, &f->ml->host, &f->run->host);
+	buf_addf(out, "; stall is %.1f%% of accelerator time",
+		 show_share(&f->time, "stall"));
 }
 
 /* Are the CPUs full of what is not mlgen? */
@@ -103,9 +109,26 @@ void verdict_put_cpu(struct buf *out, const struct host_result *h)
 		 h->user_percent, h->system_percent, cpu_of_others(h));
 }
 
+void verdict_put_full(struct buf *out, const struct host_result *h,
+		      const struct host *host)
+{
+	double cpus = h->cpus > 0 ? h->cpus : (double)host->cpus;
+
+	buf_addf(out,
+		 show_is_of_quota(h) ? "CPU quota %.1f%% used (%.4g CPU%s)"
+				     : "CPU %.1f%% busy (%.4g CPU%s)",
+		 h->cpu_percent, cpus, cpus > 0.99 && cpus < 1.01 ? "" : "s");
+}
+
 bool verdict_cpu_is_of_others(const struct host_result *h)
 {
 	return cpu_of_others(h) > h->cpu_percent / 2;
+}
+
+bool verdict_has_long_first_steps(const struct verdict_findings *f)
+{
+	return f->ml->time_percent.stall > STALL_PERCENT &&
+	       f->ml->au_percent >= BUSY_AU_PERCENT;
 }
 
 bool verdict_keeps_up(const struct verdict_findings *f)
@@ -132,11 +155,7 @@ void verdict_host_headline(struct buf *out, const struct verdict_findings *f)
 	if (f->ceiling.says == CEILING_NEAR)
 		put_ceiling_headline(out, f);
 	else if (is_full(f))
-		buf_addf(out,
-			 "CPU %.1f%% busy (%" PRIu64 " CPUs); stall is "
-			 "%.1f%% of accelerator time",
-			 f->ml->host.cpu_percent, f->run->host.cpus,
-			 show_share(&f->time, "stall"));
+		put_full_headline(out, f);
 	else
 		buf_addf(out,
 			 "oversleep is %.1f%% of accelerator time: this "

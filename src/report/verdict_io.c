@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "report/show.h"
 #include "report/verdict.h"
+#include "report/verdict_errors.h"
 #include "report/verdict_host.h"
 
 static bool is_memory(const struct job_result *j)
@@ -62,11 +63,8 @@ static void say_host(struct verdict_result *v, const struct run_result *run,
 	const struct host_result *h = &j->io.host;
 	struct buf text = { 0 };
 	mem_replace(&v->name, "host");
-	buf_addf(&text,
-		 "CPU %.1f%% busy (%" PRIu64 " CPU%s): this host may be the "
-		 "limit, not storage",
-		 h->cpu_percent, run->host.cpus,
-		 run->host.cpus == 1 ? "" : "s");
+	verdict_put_full(&text, h, &run->host);
+	buf_add(&text, ": this host may be the limit, not storage");
 	mem_replace(&v->headline, buf_str(&text));
 	buf_reset(&text);
 	verdict_put_cpu(&text, h);
@@ -77,9 +75,29 @@ static void say_host(struct verdict_result *v, const struct run_result *run,
 	buf_fini(&text);
 }
 
+static void say_errors(struct verdict_result *v, const struct job_result *j)
+{
+	const struct verdict_findings f = { .result = j, .job = j->job };
+	struct buf text = { 0 };
+	mem_replace(&v->name, "errors");
+	verdict_errors_headline(&text, &f);
+	mem_replace(&v->headline, buf_str(&text));
+	buf_reset(&text);
+	verdict_errors_because(&text, &f);
+	mem_replace(&v->because, text.len ? buf_str(&text) : NULL);
+	buf_reset(&text);
+	verdict_errors_try(&text, &f);
+	mem_replace(&v->try_next, buf_str(&text));
+	buf_fini(&text);
+}
+
 void verdict_fill_io(const struct run_result *run, struct job_result *j)
 {
 	struct verdict_result *v = &j->io.verdict;
+	if (verdict_is_errors(j)) {
+		say_errors(v, j);
+		return;
+	}
 	if (j->read.total_ios + j->write.total_ios == 0)
 		return;
 	if (is_memory(j))

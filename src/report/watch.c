@@ -11,14 +11,17 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
+#include "base/thread.h"
 #include "report/csv.h"
 #include "report/status.h"
 
 #define TICK_NS 1000000000ull
-#define GRACE_NS 1000000000ull /* for threads, after a second SIGINT */
+#define GRACE_NS 1000000000ull /* for threads, after a signal */
+#define HASTE_NS 100000000ull  /* after a second one */
 
-/* SIGUSR2 is the conductor's word that it is done. */
-static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+/* Of the threads that are left behind; the others are counted. */
+#define NAMED_MAX 8
 
 struct watch {
 	struct run *run;
@@ -29,30 +32,10 @@ struct watch {
 	struct live *now, *logged; /* per job; logged: at its last row */
 	pthread_t main;
 	_Atomic bool is_done;
-	unsigned interrupts;
+	uint64_t leave_ns; /* after a signal; UINT64_MAX = none came */
+	unsigned named;
 	uint64_t tick_ns, next_tick_ns, next_row_ns;
 };
-
-static sigset_t taken_set(void)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-		sigaddset(&set, taken[i]);
-	return set;
-}
-
-void watch_signals(void)
-{
-	sigset_t set = taken_set();
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	/* A blocked signal that is ignored is dropped, not kept. SIGHUP is
-	 * ignored on purpose (nohup). */
-	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-		if (taken[i] != SIGHUP)
-			signal(taken[i], SIG_DFL);
-	signal(SIGXFSZ, SIG_IGN); /* EFBIG is clearer */
-}
 
 static uint64_t now_ns(void)
 {
@@ -110,61 +93,73 @@ static void tick(struct watch *w)
 	}
 }
 
+/* SIGUSR2: the conductor is done. */
 static int wait_signal(uint64_t until_ns)
 {
-	sigset_t set = taken_set();
 	uint64_t ns = now_ns();
 	uint64_t left = until_ns > ns ? until_ns - ns : 0;
 	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000),
 			       .tv_nsec = (long)(left % 1000000000) };
-	return sigtimedwait(&set, NULL, &ts);
+	return signals_wait(&ts);
 }
 
-/* The second one: whoever does not come within the grace is left behind. */
-static void leave_at_once(struct watch *w)
+/* The first one: nothing is begun any more. The second: nor waited for. */
+static void look_for_signals(struct watch *w)
 {
-	uint64_t until_ns = now_ns() + GRACE_NS;
-	run_abandon(w->run);
-	while (!atomic_load(&w->is_done) && now_ns() < until_ns)
-		wait_signal(until_ns);
-}
-
-/* What is under way is finished: a step, where there are any. */
-static const char *end_of(const struct watch *w)
-{
-	for (size_t i = 0; i < w->jobs; i++)
-		if (!w->now[i].is_io && w->now[i].phase != LIVE_CHECKPOINT)
-			return "stopping at the end of this step";
-	return "stopping when what is under way is done";
-}
-
-static void interrupt(struct watch *w)
-{
-	if (++w->interrupts == 1) {
+	unsigned taken = signals_taken();
+	if (taken > 0 && w->leave_ns == UINT64_MAX) {
+		w->leave_ns = now_ns() + GRACE_NS;
 		run_interrupt(w->run);
 		status_erase(w->status);
-		log_note("interrupted: %s (once more to leave at once)",
-			 end_of(w));
+		log_note("interrupted: nothing more is begun, and the report "
+			 "comes within a second (once more to leave at once)");
 	}
+	if (taken > 1 && w->leave_ns > now_ns() + HASTE_NS)
+		w->leave_ns = now_ns() + HASTE_NS;
+}
+
+static uint64_t earliest(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 static void loop(struct watch *w)
 {
-	while (!atomic_load(&w->is_done) && w->interrupts < 2) {
-		uint64_t until_ns = w->next_tick_ns < w->next_row_ns
-					    ? w->next_tick_ns
-					    : w->next_row_ns;
-		int sig = wait_signal(until_ns);
-		if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
-			interrupt(w);
-		else if (sig == SIGUSR1) {
+	look_for_signals(w);
+	while (!atomic_load(&w->is_done) && now_ns() < w->leave_ns) {
+		uint64_t until_ns = earliest(w->next_tick_ns, w->next_row_ns);
+		int sig = wait_signal(earliest(until_ns, w->leave_ns));
+		if (sig == SIGUSR1) {
 			look(w);
 			status_print(w->status, w->now, w->jobs);
 		}
+		look_for_signals(w);
 		tick(w);
 	}
-	if (w->interrupts >= 2)
-		leave_at_once(w);
+}
+
+/* A thread that is left in the kernel. */
+static void name_call(void *arg, const char *job_name,
+		      const struct io_outstanding *call, uint64_t ns)
+{
+	struct watch *w = arg;
+	if (w->named++ < NAMED_MAX)
+		log_warn("%s: left behind in %s of %s for %.1f s", job_name,
+			 opstat_name(call->op), call->path, (double)ns / 1e9);
+}
+
+/* Whoever has not come by now does not come at all. */
+static void leave_behind(struct watch *w)
+{
+	status_erase(w->status);
+	run_each_call(w->run, name_call, w);
+	if (w->named > NAMED_MAX)
+		log_warn("and %u more threads in such calls",
+			 w->named - NAMED_MAX);
+	else if (w->named == 0)
+		log_warn("left behind in a call of the run's own, before or "
+			 "behind its operations");
+	run_abandon(w->run);
 }
 
 static void watch_init(struct watch *w)
@@ -198,38 +193,43 @@ static void watch_fini(struct watch *w)
 }
 
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
-	      bool *abandoned, struct mlgen_err *err)
+	      struct csv *log, bool *abandoned, struct mlgen_err *err)
 {
 	/* Not on the stack: an abandoned conductor may outlive this call. */
 	struct watch *w = mem_zalloc(sizeof(*w));
 	pthread_t conductor;
 	*w = (struct watch){
-		.run = run, .jobs = jobs, .set = set, .main = pthread_self()
+		.run = run,
+		.jobs = jobs,
+		.set = set,
+		.csv = log,
+		.main = pthread_self(),
+		.leave_ns = UINT64_MAX,
 	};
-	int rc = set->log ? csv_open(&w->csv, set->log, err) : 0;
-	if (rc < 0) {
-		mem_free(w);
-		return rc;
-	}
 	watch_init(w);
-	rc = -pthread_create(&conductor, NULL, conduct, w);
+	int rc = thread_start(&conductor, conduct, w);
 	if (rc < 0) {
+		csv_close(log);
 		watch_fini(w);
 		mem_free(w);
 		return mlgen_fail(err, rc, "cannot start a thread: %s",
 				  strerror(-rc));
 	}
+	signals_attend(SIGNALS_WATCHED);
 	loop(w);
+	*abandoned = !atomic_load(&w->is_done);
+	if (*abandoned)
+		leave_behind(w);
+	signals_attend(SIGNALS_LOOKED);
 	look(w);
 	write_rows(w);
 	rc = csv_close(w->csv);
 	if (rc < 0)
 		mlgen_fail(err, rc, "log=%s: %s", set->log, strerror(-rc));
 	watch_fini(w);
-	*abandoned = !atomic_load(&w->is_done);
 	if (!*abandoned) {
 		pthread_join(conductor, NULL);
 		mem_free(w);
 	}
-	return rc;
+	return rc < 0 ? WATCH_NO_LOG : 0;
 }

@@ -7,22 +7,20 @@
 #include <mlgen/err.h>
 
 #include "job/settings.h"
+#include "report/csv.h"
 #include "run/run.h"
 
-/*
- * Block the signals that watch_run takes. Before any thread is started, so
- * that all of them inherit it. SIGINT that was inherited as ignored (a shell's
- * background job) is taken all the same.
- */
-void watch_signals(void);
+/* It ran, but its log could not be written: err says why. */
+enum { WATCH_NO_LOG = 1 };
 
 /*
  * Run to the end on a thread of its own. The first SIGINT, SIGTERM or SIGHUP
- * stops at
- * the next step, the second leaves within a second, whatever threads hang in
- * the kernel: then *abandoned is set, and the caller reports and exits without
- * freeing what those threads may still touch. SIGUSR1 prints a status line.
- * 0, or -errno with err when the log could not be written.
+ * (signals.h), be it of before, ends the run: no call is begun and no sleep goes
+ * on, and who is still inside a call a second later, or sooner after a second
+ * signal, is named and left behind: then *abandoned is set, and the caller
+ * reports and exits without freeing what those threads may still touch. SIGUSR1
+ * prints a status line. The log (NULL: none) is closed in any case. 0,
+ * WATCH_NO_LOG, or -errno with err: nothing ran.
  */
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
-	      bool *abandoned, struct mlgen_err *err);
+	      struct csv *log, bool *abandoned, struct mlgen_err *err);

@@ -2,6 +2,7 @@
 /* activity.h - what a job does in a run: one row of functions per phase. */
 #pragma once
 
+#include "run/memneed.h"
 #include "run/results.h"
 #include "run/slot.h"
 
@@ -15,6 +16,10 @@ struct activity {
 		     struct mlgen_err *err);
 	/* Descriptors that it needs at once. */
 	uint64_t (*open_files)(const struct slot *s);
+	/* Memory that it needs, into a zeroed one; where there is only so much
+	 * room, no figure beyond it has to be exact. */
+	void (*need)(const struct slot *s, uint64_t room_bytes,
+		     struct memneed *n);
 	/* Make what is missing, on the conductor's thread. */
 	int (*prepare)(struct slot *s, struct run_shared *run,
 		       struct mlgen_err *err);
@@ -38,8 +43,7 @@ struct activity {
 	void (*look)(const struct slot *s, struct live *live);
 	/* After join: its records in the report, and what stands in them. */
 	size_t (*records)(const struct slot *s);
-	void (*collect)(struct job_result *out, size_t record, struct slot *s,
-			const struct host *host);
+	void (*collect)(struct job_result *out, size_t record, struct slot *s);
 };
 
 /* Of the job's phase. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/filekind.h"
 #include "base/mem.h"
 #include "io/cache.h"
 #include "run/activity.h"
@@ -45,33 +46,14 @@ static int choose(struct slot *s, struct mlgen_err *err)
 static int prepare(struct slot *s, struct run_shared *run,
 		   struct mlgen_err *err)
 {
-	int rc = setup_checkpoints_open(s, err);
+	int rc = setup_checkpoints_open(s, run, err);
 
 	if (rc == 0)
 		rc = is_restore(s) ? choose(s, err)
 				   : setup_checkpoints_place(
-					     s, s->job->checkpoints, err);
+					     s, run, s->job->checkpoints, err);
 	s->end_ns = clock_now(run->cfg.clock);
 	return rc;
-}
-
-/* Files of one that is going to be read. */
-static void drop_one(const struct slot *s, const struct checkpoint *k)
-{
-	char name[FILE_NAME_BYTES], path[PATH_MAX];
-	struct shard f;
-
-	for (uint64_t i = 0; i < state_locals(&s->state); i++) {
-		uint64_t rank = state_local(&s->state, i);
-		uint64_t n = shard_files(&s->shards, rank);
-		for (uint64_t file = 0; file < n; file++) {
-			shard_init(&f, &s->shards, rank, file, k->number);
-			shard_name(&f, name, sizeof(name));
-			if (checkpoint_path(&s->checkpoints, k, name, path) ==
-			    0)
-				cache_drop(path);
-		}
-	}
 }
 
 /* What is missing is found when it is read. */
@@ -81,10 +63,51 @@ static bool drops(const struct slot *s)
 	       slot_touches_files(s);
 }
 
-static void drop_cache(const struct slot *s)
+/* A file that is going to be read leaves the page cache. The first of all is
+ * looked at in any case, and so is what cannot be dropped: is it a file? */
+static int drop_file(const struct slot *s, const char *path, bool is_first,
+		     struct mlgen_err *err)
 {
-	for (uint64_t i = 0; i < s->job->checkpoints && drops(s); i++)
-		drop_one(s, &s->restores[i]);
+	bool has_failed = drops(s) && cache_drop(path) < 0;
+
+	return is_first || has_failed ? filekind_check(path, "", err) : 0;
+}
+
+static int drop_one(const struct slot *s, const struct checkpoint *k,
+		    struct mlgen_err *err)
+{
+	char name[FILE_NAME_BYTES], path[PATH_MAX];
+	bool is_first = true;
+	struct shard f;
+	int rc = 0;
+
+	for (uint64_t i = 0; i < state_locals(&s->state); i++) {
+		uint64_t rank = state_local(&s->state, i);
+		uint64_t n = shard_files(&s->shards, rank);
+		for (uint64_t file = 0; rc == 0 && file < n; file++) {
+			shard_init(&f, &s->shards, rank, file, k->number);
+			shard_name(&f, name, sizeof(name));
+			if (checkpoint_path(&s->checkpoints, k, name, path) < 0)
+				continue;
+			rc = drop_file(s, path, is_first, err);
+			is_first = false;
+			if (rc == 0 && !drops(s))
+				return 0;
+		}
+	}
+	return rc;
+}
+
+static int drop_cache(const struct slot *s, struct mlgen_err *err)
+{
+	bool reads = is_restore(s) && slot_touches_files(s);
+	int rc = 0;
+
+	for (uint64_t i = 0; i < s->job->checkpoints && reads && rc == 0 &&
+			     !stop_is_set(&s->progress.stop);
+	     i++)
+		rc = drop_one(s, &s->restores[i], err);
+	return rc;
 }
 
 static void make_driver(struct slot *s, struct run_shared *run, uint64_t now_ns)
@@ -100,7 +123,9 @@ static void make_driver(struct slot *s, struct run_shared *run, uint64_t now_ns)
 		.clock = run->cfg.clock,
 		.failure = &run->failure,
 		.interrupted = &run->interrupted,
-		.watch = { gauge_begin, gauge_end, &s->gauge },
+		.stop = &s->progress.stop,
+		.watch = &slot_watch,
+		.watched = s,
 		.start_after_ns =
 			j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
 	};
@@ -113,12 +138,13 @@ static int start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 	int rc = s->content ? 0 : prepare(s, run, err);
 
 	if (rc == 0)
+		rc = drop_cache(s, err);
+	if (rc == 0)
 		rc = setup_checkpoints_saver(s, run, err);
 	if (rc < 0)
 		return rc;
 	make_driver(s, run, now_ns);
-	drop_cache(s);
-	slot_begin_work(s, run->cfg.clock, LIVE_CHECKPOINT);
+	slot_begin_work(s, run->cfg.clock, LIVE_CHECKPOINT, 1);
 	rc = saver_start(s->saver, err);
 	if (rc == 0)
 		rc = driver_start(s->driver, err);
@@ -230,8 +256,7 @@ static void leave_out(struct ml_result *ml)
 	ml->demand_io_bytes_per_sec = none;
 }
 
-static void collect_ml(struct ml_result *ml, struct slot *s,
-		       const struct host *host)
+static void collect_ml(struct ml_result *ml, struct slot *s)
 {
 	struct checkpoints_result *r =
 		is_restore(s) ? &ml->restores : &ml->saves;
@@ -251,22 +276,22 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	ml->errors = s->total.errors;
 	collect_storage(&ml->storage, s, s->checkpoint_directory);
 	ml->storage.cache_drops = drops(s);
-	collect_host(&ml->host, s, host);
-	collect_network(&ml->network, s);
+	collect_window(&ml->window, s, 0);
+	collect_host(&ml->host, s, 0);
+	collect_network(&ml->network, s, 0);
 	collect_numa(&ml->numa, s);
 	ml->interrupted = atomic_load(s->driver->interrupted);
 	ml->complete = s->driver->is_complete;
 }
 
-static void collect(struct job_result *out, size_t record, struct slot *s,
-		    const struct host *host)
+static void collect(struct job_result *out, size_t record, struct slot *s)
 {
 	(void)record;
 	if (!s->driver || !atomic_load(&s->work_begin_ns))
 		return;
 	out->kind = RESULT_CHECKPOINT;
 	collect_workers(s);
-	collect_ml(&out->ml, s, host);
+	collect_ml(&out->ml, s);
 	collect_direction(&out->read, &s->rates, &s->total, 0);
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);
@@ -276,6 +301,7 @@ static void collect(struct job_result *out, size_t record, struct slot *s,
 const struct activity activity_checkpoint = {
 	.check = check,
 	.open_files = open_files,
+	.need = setup_checkpoints_need,
 	.prepare = prepare,
 	.start = start,
 	.join = join_threads,

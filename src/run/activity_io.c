@@ -8,6 +8,7 @@
 #include "io/cache.h"
 #include "run/activity.h"
 #include "run/collect.h"
+#include "run/failed.h"
 #include "run/stream.h"
 
 /* Less than so much of the rate that was asked for is a rate missed. */
@@ -60,6 +61,18 @@ static uint64_t open_files(const struct slot *s)
 	return n * s->job->numjobs;
 }
 
+static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
+{
+	size_t files = 0;
+
+	(void)room_bytes;
+	iofiles_of(&s->files, 0, &files);
+	memneed_prepare(n, s->files.missing_files,
+			iofiles_largest_missing(&s->files));
+	if (!s->job->create_only)
+		memneed_io(n, s->job, files);
+}
+
 /* Jobs before it may have made its files: they are looked at anew. */
 static int prepare(struct slot *s, struct run_shared *run,
 		   struct mlgen_err *err)
@@ -94,6 +107,17 @@ static void drop_cache(const struct slot *s)
 			cache_drop(s->files.files[i].path);
 }
 
+/* One record a worker, as fio has it, unless the group reports as one. */
+static bool is_one_record(const struct slot *s)
+{
+	return s->job->group_reporting || !s->streams.streams;
+}
+
+static size_t records(const struct slot *s)
+{
+	return is_one_record(s) ? 1 : s->streams.count;
+}
+
 static int start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		 struct mlgen_err *err)
 {
@@ -106,12 +130,13 @@ static int start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 	if (rc < 0)
 		return rc;
 	s->streams.place = &s->place;
+	s->streams.stop = &s->progress.stop;
 	s->streams.start_after_ns =
 		s->job->startdelay_ns ? now_ns + s->job->startdelay_ns : 0;
-	s->streams.watch =
-		(struct run_watch){ gauge_begin, gauge_end, &s->gauge };
+	s->streams.watch = &slot_watch;
+	s->streams.watched = s;
 	drop_cache(s);
-	slot_begin_work(s, run->cfg.clock, LIVE_IO);
+	slot_begin_work(s, run->cfg.clock, LIVE_IO, records(s));
 	return streams_start(&s->streams, err);
 }
 
@@ -187,17 +212,6 @@ static void look(const struct slot *s, struct live *live)
 		live->phase = LIVE_WAIT; /* startdelay */
 }
 
-/* One record a worker, as fio has it, unless the group reports as one. */
-static bool is_one_record(const struct slot *s)
-{
-	return s->job->group_reporting || !s->streams.streams;
-}
-
-static size_t records(const struct slot *s)
-{
-	return is_one_record(s) ? 1 : s->streams.count;
-}
-
 static struct rate_result rate_of(const struct job *j, unsigned d,
 				  uint64_t workers)
 {
@@ -261,7 +275,7 @@ static void collect_some(struct job_result *out, struct slot *s,
 	out->sync = io->ops.fsync;
 	collect_worker_time(&io->worker_percent, t);
 	collect_usage(out, &t->usage);
-	io->errors = t->errors;
+	io->errors = count_get(&t->errors);
 }
 
 static void collect_files(struct io_result *io, const struct slot *s,
@@ -280,8 +294,23 @@ static void collect_files(struct io_result *io, const struct slot *s,
 	io->laid_out_bytes = s->made_bytes;
 }
 
+/* max_errors is of the job, whoever of its workers met them. */
+static bool has_too_many_errors(const struct slot *s)
+{
+	const struct worker *w;
+	uint64_t errors = 0, all = slot_ios(s, 0) + slot_ios(s, 1);
+
+	for (uint64_t i = 0; (w = worker_at(s, i)); i++) {
+		const struct opstat *t = &w->stat;
+		errors += count_get(&t->errors);
+		all += count_get(&t->errors) + t->lat[MLGEN_FSYNC]->count +
+		       t->lat[MLGEN_FDATASYNC]->count;
+	}
+	return failed_exceeds(s->job, errors, all);
+}
+
 static void collect_streams(struct job_result *out, size_t record,
-			    struct slot *s, const struct host *host)
+			    struct slot *s)
 {
 	struct io_result *io = &out->io;
 	bool is_one = is_one_record(s);
@@ -294,24 +323,26 @@ static void collect_streams(struct job_result *out, size_t record,
 	}
 	collect_some(out, s, t, record, n);
 	collect_files(io, s, record, n);
+	collect_first_error(&io->failed, s, record, n);
+	io->failed.is_too_many = io->errors && has_too_many_errors(s);
 	io->iodepth_used = job_depth(s->job);
 	io->in_use = collect_in_use(s);
 	collect_storage(&io->storage, s, s->files.directory);
-	collect_host(&io->host, s, host);
-	collect_network(&io->network, s);
+	collect_window(&io->window, s, record);
+	collect_host(&io->host, s, record);
+	collect_network(&io->network, s, record);
 	collect_numa(&io->numa, s);
 	io->interrupted = atomic_load(s->streams.interrupted);
 	io->complete &= !io->interrupted && !atomic_load(&s->streams.closed);
 }
 
-static void collect(struct job_result *out, size_t record, struct slot *s,
-		    const struct host *host)
+static void collect(struct job_result *out, size_t record, struct slot *s)
 {
 	if (!s->begin_ns)
 		return;
 	if (s->streams.streams && s->work_begin_ns) {
 		out->kind = RESULT_IO;
-		collect_streams(out, record, s, host);
+		collect_streams(out, record, s);
 		return;
 	}
 	/* create_only, or it came no further than the layout. */
@@ -328,6 +359,7 @@ static void collect(struct job_result *out, size_t record, struct slot *s,
 const struct activity activity_io = {
 	.check = check,
 	.open_files = open_files,
+	.need = need,
 	.prepare = prepare,
 	.start = start,
 	.join = join_threads,

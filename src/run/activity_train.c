@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/foreign.h"
+#include "data/manifest.h"
 #include "run/activity.h"
 #include "run/collect.h"
 #include "run/setup_checkpoints.h"
@@ -24,21 +26,29 @@ static int find_alignment(struct slot *s, struct mlgen_err *err)
 				      err);
 }
 
+/* Before any job of the run has made something. */
+static int check_foreign(const struct slot *s, const struct run_shared *run,
+			 struct mlgen_err *err)
+{
+	if (s->dataset.scan || run->cfg.readonly)
+		return 0;
+	return foreign_check_dataset(s->dataset.directory, s->job, err);
+}
+
 static int check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	const struct run_config *cfg = &run->cfg;
 
 	const struct job *j = s->job;
-	struct pass pass;
+	struct stages stages;
 	int rc = dataset_init(&s->dataset, j, cfg->host->memory_bytes, err);
-	if (rc == 0 && j->phase == PHASE_TRAIN)
-		rc = train_pass(&pass, j, &s->dataset, false, 0, err);
 	if (rc == 0 && j->eval_files)
 		rc = dataset_init_eval(&s->eval, &s->dataset, j, err);
-	if (rc == 0 && s->eval.files && j->phase == PHASE_TRAIN)
-		rc = train_pass(&pass, j, &s->eval, true, 0, err);
 	if (rc == 0 && j->phase == PHASE_TRAIN)
-		rc = hold_check(j, &pass, cfg->host->memory_bytes, err);
+		rc = train_stages(&stages, j, &s->dataset,
+				  s->eval.files ? &s->eval : NULL, 0, err);
+	if (rc == 0 && j->phase == PHASE_TRAIN)
+		rc = hold_check(j, &stages, cfg->host->memory_bytes, err);
 	if (rc == 0)
 		rc = activity_try_engine(j, cfg->clock, err);
 	if (rc == 0)
@@ -47,7 +57,9 @@ static int check(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 		return rc;
 	if (!slot_touches_files(s))
 		return slot_place(s, NULL, err);
-	rc = mount_read(&s->mount, s->dataset.directory, err);
+	rc = check_foreign(s, run, err);
+	if (rc == 0)
+		rc = mount_read(&s->mount, s->dataset.directory, err);
 	if (rc == 0)
 		rc = slot_place(s, &s->mount, err);
 	if (rc == 0 && j->direct)
@@ -66,8 +78,39 @@ static uint64_t open_files(const struct slot *s)
 
 	if (j->phase != PHASE_TRAIN)
 		return 0;
-	return j->accelerators * j->read_threads * job_samples_at_once(j) +
+	return j->accelerators * job_readers(j) * job_samples_at_once(j) +
 	       setup_checkpoints_files(s);
+}
+
+/* Is there something to write, or, with phase=prepare, to look at? */
+static bool prepares(const struct slot *s)
+{
+	enum manifest_state state = MANIFEST_ABSENT;
+	struct dataset ds = s->dataset;
+
+	if (!slot_touches_files(s) || ds.scan)
+		return false;
+	return s->job->phase == PHASE_PREPARE ||
+	       manifest_read(&ds, &state, NULL) < 0 ||
+	       state != MANIFEST_COMPLETE;
+}
+
+static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
+{
+	const struct dataset *ds = &s->dataset;
+	struct stages stages;
+
+	if (prepares(s))
+		memneed_prepare(
+			n, dataset_all_files(ds),
+			dataset_file_bytes(ds, dataset_largest_file(ds)));
+	if (s->job->phase != PHASE_TRAIN ||
+	    train_stages(&stages, s->job, ds, s->eval.files ? &s->eval : NULL,
+			 s->align_bytes, NULL) < 0)
+		return;
+	memneed_train(n, s->job, &stages);
+	memneed_hold(n, s->job, &stages);
+	setup_checkpoints_need(s, room_bytes, n);
 }
 
 static int prepare_dataset_of(struct slot *s, struct run_shared *r,
@@ -129,11 +172,13 @@ static uint64_t count_saves(const struct slot *s)
 	return (j->steps && j->steps < steps ? j->steps : steps) / every.count;
 }
 
-static int open_checkpoints(struct slot *s, struct mlgen_err *err)
+static int open_checkpoints(struct slot *s, const struct run_shared *r,
+			    struct mlgen_err *err)
 {
-	int rc = setup_checkpoints_open(s, err);
+	int rc = setup_checkpoints_open(s, r, err);
 
-	return rc == 0 ? setup_checkpoints_place(s, count_saves(s), err) : rc;
+	return rc == 0 ? setup_checkpoints_place(s, r, count_saves(s), err)
+		       : rc;
 }
 
 static bool has_checkpoints(const struct slot *s)
@@ -145,14 +190,14 @@ static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
 {
 	int rc = prepare_dataset_of(s, r, err);
 
-	return rc == 0 && has_checkpoints(s) ? open_checkpoints(s, err) : rc;
+	return rc == 0 && has_checkpoints(s) ? open_checkpoints(s, r, err) : rc;
 }
 
 static int make_saver(struct slot *s, struct run_shared *r,
 		      struct mlgen_err *err)
 {
 	/* ioengine=null prepares nothing. */
-	int rc = s->content ? 0 : open_checkpoints(s, err);
+	int rc = s->content ? 0 : open_checkpoints(s, r, err);
 
 	if (rc == 0)
 		rc = setup_checkpoints_saver(s, r, err);
@@ -175,14 +220,15 @@ static int start(struct slot *s, struct run_shared *r, uint64_t now_ns,
 		return rc;
 	train_give_up_below(&s->train, r->cfg.au_floor);
 	s->train.place = &s->place;
+	s->train.stop = &s->progress.stop;
 	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
 	/* It was looked at just now. */
 	s->train.is_dropped =
 		s->prepare.is_nothing_resident && !s->job->startdelay_ns;
 	s->resident_before_percent = s->prepare.resident_percent;
-	s->train.watch =
-		(struct run_watch){ gauge_begin, gauge_end, &s->gauge };
-	slot_begin_work(s, r->cfg.clock, LIVE_TRAIN);
+	s->train.watch = &slot_watch;
+	s->train.watched = s;
+	slot_begin_work(s, r->cfg.clock, LIVE_TRAIN, 1);
 	return train_start(&s->train, err);
 }
 
@@ -215,7 +261,7 @@ static uint64_t start_ns(const struct slot *s)
 
 static struct worker *worker_at(const struct slot *s, uint64_t i)
 {
-	uint64_t threads = s->job->read_threads;
+	uint64_t threads = job_readers(s->job);
 
 	if (!s->train.ranks || i >= s->job->accelerators * threads)
 		return NULL;
@@ -256,7 +302,7 @@ static void look_at_rank(const struct rank *r, struct live *live)
 	uint64_t since = count_get(&c->waiting_since_ns);
 	live->samples += count_get(&c->samples);
 	live->sample_bytes += count_get(&c->sample_bytes);
-	live->compute_ns += count_get(&c->compute_ns);
+	live->compute_ns += count_get(&c->useful_ns);
 	live->step_ns += count_get(&c->step_ns);
 	live->stall_ns += count_get(&c->stall_ns);
 	if (since && live->now_ns > since &&
@@ -275,7 +321,7 @@ static void look(const struct slot *s, struct live *live)
 	live->io_bytes = slot_io_bytes(s, 0) + slot_io_bytes(s, 1);
 	for (uint64_t i = 0; i < s->job->accelerators; i++) {
 		look_at_rank(&t->ranks[i], live);
-		for (uint64_t w = 0; w < s->job->read_threads; w++)
+		for (uint64_t w = 0; w < job_readers(s->job); w++)
 			slot_look_at(&t->ranks[i].loaders[w].worker, live);
 		if (one) {
 			hist_snapshot(one, t->ranks[i].stall);
@@ -297,17 +343,17 @@ static size_t one_record(const struct slot *s)
 	return 1;
 }
 
-static void collect(struct job_result *out, size_t record, struct slot *s,
-		    const struct host *host)
+static void collect(struct job_result *out, size_t record, struct slot *s)
 {
 	(void)record;
-	collect_train(out, s, host);
+	collect_train(out, s);
 	out->ml.saves.caches_dropped = s->has_dropped_caches;
 }
 
 const struct activity activity_train = {
 	.check = check,
 	.open_files = open_files,
+	.need = need,
 	.prepare = prepare,
 	.start = start,
 	.join = join_threads,
@@ -324,6 +370,7 @@ const struct activity activity_train = {
 const struct activity activity_prepare = {
 	.check = check,
 	.open_files = open_files,
+	.need = need,
 	.prepare = prepare,
 	.records = one_record,
 	.collect = collect,

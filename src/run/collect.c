@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "run/activity.h"
+#include "run/failed.h"
 
 /* Percent; bytes are counted when they are taken from the adapter. */
 #define MOST_OF_LINE_RATE 105
@@ -110,20 +111,26 @@ void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 }
 
 /* What carried more than its line rate has another one (a virtual adapter). */
-void collect_network(struct network_result *n, const struct slot *s)
+void collect_network(struct network_result *n, const struct slot *s,
+		     size_t record)
 {
-	const struct gauge *g = &s->gauge;
-	uint64_t line = g->network.line_rate_bits_per_sec;
-	double seconds = (double)g->network_ns / 1e9;
+	const struct span *p = &s->span;
+	uint64_t line = p->network.line_rate_bits_per_sec;
+	double seconds = (double)span_ns(p, record) / 1e9;
+	uint64_t begin = p->begin.received_bytes, end;
+
 	*n = (struct network_result){ .line_rate_bits_per_sec = UINT64_MAX,
 				      .received_bytes = UINT64_MAX,
 				      .received_bits_per_sec = (double)NAN,
 				      .percent = (double)NAN };
-	if (!g->network.name[0] || !(seconds > 0))
+	if (!p->network.name[0] || !(seconds > 0))
 		return;
-	n->interface = g->network.name;
-	n->received_bytes = g->received_bytes;
-	n->received_bits_per_sec = 8 * (double)g->received_bytes / seconds;
+	end = p->ends[record].received_bytes;
+	if (begin == UINT64_MAX || end == UINT64_MAX || end < begin)
+		return;
+	n->interface = p->network.name;
+	n->received_bytes = end - begin;
+	n->received_bits_per_sec = 8 * (double)n->received_bytes / seconds;
 	double of_line =
 		collect_percent(n->received_bits_per_sec, (double)line);
 	if (!(of_line <= MOST_OF_LINE_RATE))
@@ -151,38 +158,75 @@ void collect_slowest(struct storage_result *st, const struct opstat *t)
 	st->slowest_file_bytes = dataset_file_bytes(ds, t->slowest.file);
 }
 
-static void collect_noise(struct noise *n, const struct slot *s, double ns)
+static void collect_noise(struct noise *n, const struct slot *s, size_t record)
 {
-	const struct host_cpu *a = &s->cpu_before, *b = &s->cpu_after;
-	uint64_t own = b->process_user_ns + b->process_system_ns -
-		       a->process_user_ns - a->process_system_ns;
+	const struct span_mark *a = &s->span.begin, *b = &s->span.ends[record];
+	uint64_t own = b->cpu.process_user_ns + b->cpu.process_system_ns -
+		       a->cpu.process_user_ns - a->cpu.process_system_ns;
 
-	noise_between(n, &s->noise_before, &s->noise_after, ns, (double)own);
+	noise_between(n, &a->noise, &b->noise,
+		      (double)span_ns(&s->span, record), (double)own);
 	if (s->mhz_looks)
 		n->clock_mhz = s->mhz_sum / (double)s->mhz_looks;
 	n->most_mhz = noise_most_mhz("");
 }
 
-void collect_host(struct host_result *h, const struct slot *s,
-		  const struct host *host)
+/* Nothing was measured. */
+static void leave_host_out(struct host_result *h)
 {
-	const struct host_cpu *a = &s->cpu_before, *b = &s->cpu_after;
-	double ns = (double)(s->work_end_ns - s->work_begin_ns);
-	h->cpu_percent = collect_percent((double)(b->busy_ns - a->busy_ns),
-					 ns * (double)host->cpus);
-	if (b->busy_ns == 0)
-		h->cpu_percent = (double)NAN; /* /proc is not mounted */
-	if (h->cpu_percent > 100) /* /proc/stat counts in ticks of 10 ms */
-		h->cpu_percent = 100;
+	const double none = (double)NAN;
+	const struct noise_counts c = { .throttled = UINT64_MAX,
+					.hot = UINT64_MAX };
+
+	*h = (struct host_result){ .cpus = none,
+				   .cpu_percent = none,
+				   .user_percent = none,
+				   .system_percent = none,
+				   .switches_per_sec = none };
+	noise_between(&h->noise, &c, &c, 0, 0);
+}
+
+void collect_window(struct window_result *w, const struct slot *s,
+		    size_t record)
+{
+	const struct span *p = &s->span;
+	uint64_t ns = span_ns(p, record);
+
+	*w = (struct window_result){ NULL, (double)NAN, (double)NAN };
+	if (!ns)
+		return;
+	w->from = p->is_behind_ramp ? "ramp_time" : "start";
+	w->begin_seconds = (double)(p->begin.ns - s->begin_ns) / 1e9;
+	w->seconds = (double)ns / 1e9;
+}
+
+void collect_host(struct host_result *h, const struct slot *s, size_t record)
+{
+	static const char *const of[] = {
+		[HOST_CPU_OF_ALLOWED] = "allowed CPUs",
+		[HOST_CPU_OF_QUOTA] = "quota",
+		[HOST_CPU_OF_QUOTA_ALONE] = "quota, mlgen alone",
+	};
+	const struct host_cpu *a = &s->span.begin.cpu;
+	uint64_t wall_ns = span_ns(&s->span, record);
+
+	if (!wall_ns) {
+		leave_host_out(h);
+		return;
+	}
+	const struct host_cpu *b = &s->span.ends[record].cpu;
+	double ns = (double)wall_ns, room_ns = ns * b->cpus;
+
+	h->cpus = b->cpus;
+	h->cpu_percent_of = of[b->of];
+	h->cpu_percent = host_cpu_percent(a, b, wall_ns);
 	h->user_percent = collect_percent(
-		(double)(b->process_user_ns - a->process_user_ns),
-		ns * (double)host->cpus);
+		(double)(b->process_user_ns - a->process_user_ns), room_ns);
 	h->system_percent = collect_percent(
-		(double)(b->process_system_ns - a->process_system_ns),
-		ns * (double)host->cpus);
+		(double)(b->process_system_ns - a->process_system_ns), room_ns);
 	h->switches_per_sec =
 		collect_per_second(b->switches - a->switches, ns / 1e9);
-	collect_noise(&h->noise, s, ns);
+	collect_noise(&h->noise, s, record);
 }
 
 void collect_numa(struct numa_result *n, const struct slot *s)
@@ -266,6 +310,25 @@ void collect_usage(struct job_result *out, const struct usage *u)
 	out->minf = u->minor_faults;
 }
 
+void collect_first_error(struct failed_result *f, const struct slot *s,
+			 uint64_t first, uint64_t n)
+{
+	const struct worker *w, *earliest = NULL;
+
+	for (uint64_t i = first; i - first < n; i++) {
+		w = s->does->worker(s, i);
+		if (!w)
+			break;
+		if (worker_has_error(w) &&
+		    (!earliest || w->first_error_ns < earliest->first_error_ns))
+			earliest = w;
+	}
+	if (!earliest)
+		return;
+	memcpy(f->first, earliest->first_error, sizeof(f->first));
+	f->first_errno = earliest->first_errno;
+}
+
 const char *collect_in_use(const struct slot *s)
 {
 	const struct worker *w = s->does->worker(s, 0);
@@ -286,8 +349,13 @@ static void add_saves(struct job_result *out)
 	out->sync = (struct op_result){ c->fsync_ns->count, c->fsync_ns };
 }
 
-void collect_job(struct job_result *out, size_t record, struct slot *s,
-		 const struct host *host)
+/* Of a record: of a plain job, when its worker left. */
+static uint64_t end_of(const struct slot *s, size_t record)
+{
+	return s->span.records > 1 ? s->span.ends[record].ns : s->end_ns;
+}
+
+void collect_job(struct job_result *out, size_t record, struct slot *s)
 {
 	*out = (struct job_result){ .job = s->job,
 				    .group = s->job->group,
@@ -297,8 +365,10 @@ void collect_job(struct job_result *out, size_t record, struct slot *s,
 	checkpoints_result_init(&out->ml.saves);
 	checkpoints_result_init(&out->ml.restores);
 	if (s->begin_ns)
-		out->elapsed_seconds = (double)(s->end_ns - s->begin_ns) / 1e9;
-	s->does->collect(out, record, s, host);
+		out->elapsed_seconds =
+			(double)(end_of(s, record) - s->begin_ns) / 1e9;
+	s->does->collect(out, record, s);
+	failed_count(out);
 	if (out->kind == RESULT_CHECKPOINT)
 		out->sync = out->ml.ops.fsync;
 	else if (out->kind == RESULT_TRAIN)

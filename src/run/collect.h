@@ -9,8 +9,7 @@
 
 /* Fill a record of one job; its activity does what is its own. Histograms stay
  * the slot's. */
-void collect_job(struct job_result *out, size_t record, struct slot *s,
-		 const struct host *host);
+void collect_job(struct job_result *out, size_t record, struct slot *s);
 
 /*
  * Jobs that ran on one device at the same time cannot tell their bytes from
@@ -21,8 +20,7 @@ void collect_memory(struct job_result *out, const struct slot *of,
 		    const struct slot *slots, size_t count);
 
 /* For the activities: a training, or the preparation that it came to. */
-void collect_train(struct job_result *out, struct slot *s,
-		   const struct host *host);
+void collect_train(struct job_result *out, struct slot *s);
 
 /* For the activities: parts of a record. */
 void collect_workers(struct slot *s); /* into s->total */
@@ -35,10 +33,15 @@ void collect_usage(struct job_result *out, const struct usage *u);
 void collect_storage(struct storage_result *st, struct slot *s,
 		     char *directory);
 void collect_slowest(struct storage_result *st, const struct opstat *t);
-void collect_host(struct host_result *h, const struct slot *s,
-		  const struct host *host);
-void collect_network(struct network_result *n, const struct slot *s);
+void collect_window(struct window_result *w, const struct slot *s,
+		    size_t record);
+void collect_host(struct host_result *h, const struct slot *s, size_t record);
+void collect_network(struct network_result *n, const struct slot *s,
+		     size_t record);
 void collect_numa(struct numa_result *n, const struct slot *s);
+/* The first of the errors that n workers, from number `first` on, counted. */
+void collect_first_error(struct failed_result *f, const struct slot *s,
+			 uint64_t first, uint64_t n);
 const char *collect_in_use(const struct slot *s);
 
 /* NaN of nothing. */

@@ -7,6 +7,7 @@
 #include "data/demand.h"
 #include "run/activity.h"
 #include "run/collect.h"
+#include "run/failed.h"
 #include "run/saver.h"
 
 /* Fewer counted steps of a rank than this say little (MLPerf asks for 500). */
@@ -28,18 +29,21 @@ static void collect_ranks(struct ml_result *ml, struct slot *s)
 {
 	uint64_t n = s->job->accelerators;
 	double *au = mem_array(n, sizeof(*au)), au_sum = 0;
-	uint64_t au_ranks = 0, wall_ns = 0;
+	uint64_t au_ranks = 0, wall_ns = 0, cut_ns = 0;
 	bool has_compute = dist_mean(&s->job->compute_time) > 0;
 	for (uint64_t i = 0; i < n; i++) {
 		const struct rank *r = &s->train.ranks[i];
 		const struct rank_count *c = &r->count;
 		ml->samples += count_get(&c->samples);
+		ml->failed_samples += count_get(&c->failed_samples);
 		ml->sample_bytes += count_get(&c->sample_bytes);
 		ml->counted_steps += r->counted_steps;
 		if (count_get(&c->steps) > ml->steps)
 			ml->steps = count_get(&c->steps);
 		if (count_get(&c->step_ns) > wall_ns)
 			wall_ns = count_get(&c->step_ns);
+		if (r->counts && r->cut_ns > cut_ns)
+			cut_ns = r->cut_ns;
 		au[i] = has_compute
 				? collect_percent((double)r->counted_compute_ns,
 						  (double)r->counted_wall_ns)
@@ -51,8 +55,12 @@ static void collect_ranks(struct ml_result *ml, struct slot *s)
 	}
 	ml->au_percent_per_accelerator = (struct metric_list){ au, n };
 	ml->au_percent = au_ranks ? au_sum / (double)au_ranks : (double)NAN;
+	if (!au_ranks)
+		ml->au_unmeasured =
+			has_compute ? "no step was counted" : "compute_time=0";
 	ml->too_short = ml->counted_steps < FEW_STEPS * n;
 	ml->wall_seconds = (double)wall_ns / 1e9;
+	ml->cut_seconds = (double)cut_ns / 1e9;
 }
 
 static int by_value(const void *a, const void *b)
@@ -121,6 +129,7 @@ static void collect_eval(struct eval_result *e, const struct slot *s)
 		const struct rank_count *c = &s->train.ranks[i].count;
 		uint64_t steps = count_get(&c->eval_steps);
 		e->samples += count_get(&c->eval_samples);
+		e->failed_samples += count_get(&c->eval_failed_samples);
 		e->sample_bytes += count_get(&c->eval_sample_bytes);
 		e->steps = steps > e->steps ? steps : e->steps;
 		ns = count_get(&c->eval_ns) > ns ? count_get(&c->eval_ns) : ns;
@@ -129,6 +138,8 @@ static void collect_eval(struct eval_result *e, const struct slot *s)
 	e->samples_per_sec = collect_per_second(e->samples, e->seconds);
 	e->sample_bytes_per_sec =
 		collect_per_second(e->sample_bytes, e->seconds);
+	e->io_bytes = s->total.eval_bytes;
+	e->io_bytes_per_sec = collect_per_second(e->io_bytes, e->seconds);
 }
 
 static void collect_rates(struct ml_result *ml)
@@ -136,13 +147,15 @@ static void collect_rates(struct ml_result *ml)
 	double t = ml->wall_seconds;
 	ml->samples_per_sec = collect_per_second(ml->samples, t);
 	ml->sample_bytes_per_sec = collect_per_second(ml->sample_bytes, t);
-	ml->io_bytes_per_sec = collect_per_second(ml->io_bytes, t);
+	ml->io_bytes_per_sec =
+		collect_per_second(ml->io_bytes, t + ml->cut_seconds);
 }
 
 static void collect_target(struct ml_result *ml, const struct job *j)
 {
 	ml->target_au_percent = j->target_au;
-	if (isnan(j->target_au) || isnan(ml->au_percent))
+	if (isnan(j->target_au) ||
+	    (isnan(ml->au_percent) && !ml->failed_samples))
 		return;
 	ml->target_met = ml->au_percent >= j->target_au;
 	/* The published rule compares their own AU. */
@@ -152,8 +165,7 @@ static void collect_target(struct ml_result *ml, const struct job *j)
 			: "fail";
 }
 
-static void collect_ml(struct ml_result *ml, struct slot *s,
-		       const struct host *host)
+static void collect_ml(struct ml_result *ml, struct slot *s)
 {
 	const struct job *j = s->job;
 	struct demand demand;
@@ -166,11 +178,12 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	collect_time(&ml->time_percent, s);
 	collect_worker_time(&ml->loader_percent, &s->total);
 	ml->sample_ns = s->total.sample;
-	ml->errors = s->total.errors;
-	ml->io_bytes = count_get(&s->total.io_bytes[0]);
+	ml->samples_per_extent = s->dataset.extent_samples;
+	ml->errors = count_get(&s->total.errors);
 	collect_ops(&ml->ops, &s->total);
-	collect_rates(ml);
 	collect_eval(&ml->eval, s);
+	ml->io_bytes = count_get(&s->total.io_bytes[0]) - ml->eval.io_bytes;
+	collect_rates(ml);
 	collect_slowest_rank(&ml->slowest_rank, s);
 	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));
 	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
@@ -178,6 +191,7 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	epochs_result(s->train.epochs, ml);
 	if (s->train.saver)
 		saver_collect(s->train.saver, &ml->saves);
+	ml->runtime_seconds = ml_runtime_seconds(ml);
 	demand_of(&demand, j, &s->train.stages.train.plan);
 	ml->demand_bytes_per_sec = demand.all_bytes_per_sec;
 	ml->demand_io_bytes_per_sec = demand.all_io_bytes_per_sec;
@@ -185,42 +199,59 @@ static void collect_ml(struct ml_result *ml, struct slot *s,
 	/* An engine without files has read none that could be named. */
 	if (!(j->engine->caps & MLGEN_CAP_NO_FILES))
 		collect_slowest(&ml->storage, &s->total);
-	collect_host(&ml->host, s, host);
+	collect_window(&ml->window, s, 0);
+	collect_host(&ml->host, s, 0);
 	ml->host.oversleep_ns =
 		merge_ranks(s, offsetof(struct rank, oversleep));
-	collect_network(&ml->network, s);
+	collect_network(&ml->network, s, 0);
 	collect_numa(&ml->numa, s);
-	collect_target(ml, j);
 	ml->interrupted = atomic_load(s->train.interrupted);
 	ml->complete = !ml->interrupted && !atomic_load(&s->train.closed) &&
 		       atomic_load(&s->train.hopeless) < j->accelerators &&
 		       atomic_load(&s->train.finished);
 }
 
-static void collect_trained(struct job_result *out, struct slot *s,
-			    const struct host *host)
+/* An accelerator to which samples were missing has no AU either. */
+static void judge_errors(struct job_result *out, const struct slot *s)
 {
-	struct usage u;
+	struct failed_result *f = &out->ml.failed;
+	double *au = out->ml.au_percent_per_accelerator.items;
+
+	collect_first_error(f, s, 0, UINT64_MAX);
+	failed_count(out);
+	f->is_too_many = failed_exceeds(s->job, f->count, f->of);
+	failed_fill(out);
+	for (uint64_t i = 0; f->is_too_many && i < s->job->accelerators; i++)
+		if (count_get(&s->train.ranks[i].count.failed_samples))
+			au[i] = (double)NAN;
+}
+
+static void collect_trained(struct job_result *out, struct slot *s)
+{
+	struct usage u = { 0 };
 
 	out->kind = RESULT_TRAIN;
-	collect_ml(&out->ml, s, host);
+	collect_ml(&out->ml, s);
+	judge_errors(out, s);
+	collect_target(&out->ml, s->job);
 	collect_direction(&out->read, &s->rates, &s->total, 0);
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);
-	u = s->total.usage;
+	/* Without read_threads that of the loaders is within the ranks'. */
+	if (s->job->read_threads)
+		u = s->total.usage;
 	for (uint64_t i = 0; i < s->job->accelerators; i++)
 		usage_add(&u, &s->train.ranks[i].usage);
 	collect_usage(out, &u);
 }
 
-void collect_train(struct job_result *out, struct slot *s,
-		   const struct host *host)
+void collect_train(struct job_result *out, struct slot *s)
 {
 	out->dataset = &s->dataset;
 	out->prepare = s->prepare;
 	dataset_totals(&s->dataset, &out->totals);
 	if (s->train.ranks && s->work_begin_ns) {
-		collect_trained(out, s, host);
+		collect_trained(out, s);
 	} else if (s->is_prepared) {
 		/* Also a training that came no further. */
 		out->kind = RESULT_PREPARE;

@@ -6,12 +6,19 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "io/engines.h"
+#include "io/host.h"
 #include "job/fields.h"
 
-#define BUFFER_BYTES (1u << 20)
+#define LEAST_WRITERS 8u
+#define MOST_WRITERS 16u
+#define LEAST_BUFFER_BYTES UINT64_C(65536)
+#define MOST_BUFFER_BYTES (UINT64_C(1) << 20)
+#define PAGE_BYTES UINT64_C(4096)
 
 struct crew {
 	struct crew_config config;
@@ -19,8 +26,10 @@ struct crew {
 	struct mlgen_engine_job job;
 	void *opts;
 	pthread_t *threads;
-	unsigned started;
+	struct io **ios; /* of its workers; under the view's lock */
+	unsigned started, most;
 
+	_Atomic unsigned begun; /* workers; each takes a number */
 	_Atomic uint64_t next;
 	_Atomic bool failed;
 	_Atomic uint32_t left; /* workers that are through */
@@ -35,6 +44,29 @@ static void fail(struct crew *c, int code, const struct mlgen_err *err)
 		return;
 	c->code = code;
 	c->err = *err;
+}
+
+static void show_crew(struct crew *c, const struct crew *shown)
+{
+	struct crew_view *v = c->config.view;
+
+	if (!v)
+		return;
+	pthread_mutex_lock(&v->lock);
+	v->crew = shown;
+	pthread_mutex_unlock(&v->lock);
+}
+
+/* NULL = it has gone. */
+static void show_io(struct crew *c, unsigned index, struct io *io)
+{
+	struct crew_view *v = c->config.view;
+
+	if (!v)
+		return;
+	pthread_mutex_lock(&v->lock);
+	c->ios[index] = io;
+	pthread_mutex_unlock(&v->lock);
 }
 
 static int work(struct crew_worker *w, struct mlgen_err *err)
@@ -59,15 +91,19 @@ static void serve(struct crew_worker *w)
 				       .clock = c->config.clock,
 				       .stat = &w->stat,
 				       .iodepth = 1,
-				       .buf_bytes = BUFFER_BYTES };
+				       .buf_bytes = c->config.buf_bytes,
+				       .stop = c->config.stop };
 	struct mlgen_err err = { 0 };
 	int r;
 
 	opstat_init(&w->stat);
 	r = io_new(&w->io, &cfg, &err);
+	show_io(c, w->index, w->io);
 	if (r == 0)
 		r = work(w, &err);
-	if (r < 0)
+	show_io(c, w->index, NULL);
+	/* What was not even begun (io.h) has not failed. */
+	if (r < 0 && !(r == -ECANCELED && stop_is_set(c->config.stop)))
 		fail(c, r, &err);
 	io_free(w->io);
 	opstat_fini(&w->stat);
@@ -80,8 +116,13 @@ static void *thread_main(void *arg)
 
 	clock_join(c->config.clock);
 	w->crew = c;
+	w->index =
+		atomic_fetch_add_explicit(&c->begun, 1, memory_order_relaxed);
 	w->owner = c->task.owner;
+	w->folder_fd = -1;
 	serve(w);
+	if (w->folder_fd >= 0)
+		close(w->folder_fd);
 	mem_free(w);
 	/* Pairs with the acquire in wait_left. */
 	atomic_fetch_add_explicit(&c->left, 1, memory_order_release);
@@ -95,14 +136,14 @@ static int start_thread(struct crew *c, struct mlgen_err *err)
 	int r;
 
 	clock_expect(c->config.clock, 1);
-	r = pthread_create(&c->threads[c->started], NULL, thread_main, c);
+	r = thread_start(&c->threads[c->started], thread_main, c);
 	if (r == 0) {
 		c->started++;
 		return 0;
 	}
 	clock_join(c->config.clock); /* in the place of the expected one */
 	clock_leave(c->config.clock);
-	return mlgen_fail(err, -r, "cannot start a thread: %s", strerror(r));
+	return mlgen_fail(err, r, "cannot start a thread: %s", strerror(-r));
 }
 
 static int start_engine(struct crew *c, unsigned workers, struct mlgen_err *err)
@@ -131,7 +172,9 @@ static void free_crew(struct crew *c)
 		e->job_fini(&c->job);
 	if (c->opts)
 		field_fini(e->opts, c->opts);
+	show_crew(c, NULL);
 	mem_free(c->opts);
+	mem_free(c->ios);
 	mem_free(c->threads);
 	mem_free(c);
 }
@@ -158,6 +201,29 @@ static void join_threads(struct crew *c)
 	clock_join(c->config.clock);
 }
 
+unsigned crew_writers(void)
+{
+	struct host host;
+	unsigned n;
+
+	host_read(&host);
+	n = (unsigned)host.cpus * 2;
+	return n < LEAST_WRITERS  ? LEAST_WRITERS
+	       : n > MOST_WRITERS ? MOST_WRITERS
+				  : n;
+}
+
+size_t crew_writer_bytes(uint64_t largest_file_bytes)
+{
+	uint64_t n = largest_file_bytes;
+
+	if (n > MOST_BUFFER_BYTES)
+		n = MOST_BUFFER_BYTES;
+	if (n < LEAST_BUFFER_BYTES)
+		n = LEAST_BUFFER_BYTES;
+	return (size_t)((n + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+}
+
 int crew_start(struct crew **out, const struct crew_config *cfg,
 	       const struct crew_task *task, struct mlgen_err *err)
 {
@@ -170,6 +236,9 @@ int crew_start(struct crew **out, const struct crew_config *cfg,
 	c->config = *cfg;
 	c->task = *task;
 	c->threads = mem_array(workers, sizeof(*c->threads));
+	c->ios = mem_array(workers, sizeof(struct io *));
+	c->most = workers;
+	show_crew(c, c);
 	r = start_engine(c, workers, err);
 	for (unsigned i = 0; r == 0 && i < workers; i++)
 		r = start_thread(c, err);
@@ -196,7 +265,7 @@ int crew_finish(struct crew *c, struct mlgen_err *err)
 	r = c->code;
 	if (r)
 		mlgen_fail(err, r, "%s", c->err.text);
-	else if (atomic_load_explicit(c->config.stop, memory_order_relaxed))
+	else if (stop_is_set(c->config.stop))
 		r = CREW_STOPPED;
 	free_crew(c);
 	return r;
@@ -211,12 +280,22 @@ int crew_run(const struct crew_config *cfg, const struct crew_task *task,
 	return r ? r : crew_finish(c, err);
 }
 
+void crew_look(struct crew_view *v,
+	       void (*look)(void *arg, const struct io *io), void *arg)
+{
+	pthread_mutex_lock(&v->lock);
+	for (unsigned i = 0; v->crew && i < v->crew->most; i++)
+		if (v->crew->ios[i])
+			look(arg, v->crew->ios[i]);
+	pthread_mutex_unlock(&v->lock);
+}
+
 bool crew_stopped(const struct crew_worker *w)
 {
 	const struct crew *c = w->crew;
 
 	return atomic_load_explicit(&c->failed, memory_order_relaxed) ||
-	       atomic_load_explicit(c->config.stop, memory_order_relaxed);
+	       stop_is_set(c->config.stop);
 }
 
 int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file)
@@ -224,11 +303,4 @@ int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file)
 	struct io_op o = { .io = { .op = op, .file = file } };
 
 	return (int)io_do(w->io, &o);
-}
-
-int crew_do_path(struct crew_worker *w, enum mlgen_op op, const char *path)
-{
-	struct mlgen_file file = { .path = path, .fd = -1, .mode = 0777 };
-
-	return crew_do(w, op, &file);
 }

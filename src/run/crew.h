@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,13 +13,29 @@
 #include "base/clock.h"
 #include "io/io.h"
 
+struct crew;
+
+/* For others to look at the crew that is at work; a zeroed one has none. */
+struct crew_view {
+	pthread_mutex_t lock;
+	const struct crew *crew;
+};
+
 struct crew_config {
 	const struct mlgen_engine *engine;
 	const void *engine_opts; /* NULL = its defaults */
 	struct clock *clock;
-	const _Atomic bool *stop; /* set elsewhere: leave soon */
-	unsigned workers;         /* at most; never more than the count */
+	struct stop *stop;
+	struct crew_view *view; /* NULL = nobody looks */
+	unsigned workers;       /* at most; never more than the count */
+	size_t buf_bytes;       /* of each */
 };
+
+/* To write files, of which the largest has so many bytes: twice the CPUs, but 8
+ * to 16 of them, since each waits for its own fsync; with 64 KiB (what formats
+ * want) to 1 MiB each. */
+unsigned crew_writers(void);
+size_t crew_writer_bytes(uint64_t largest_file_bytes);
 
 /* Told to stop, in the middle of its work: no failure, and of no errno's value,
  * since an operation may fail with any of them. */
@@ -27,10 +44,14 @@ enum { CREW_STOPPED = 1 };
 /* One thread, with what it needs to work on files. */
 struct crew_worker {
 	struct crew *crew;
+	unsigned index;
 	void *owner; /* the task's */
 	struct io *io;
 	struct opstat stat;
-	char path[PATH_MAX], part[PATH_MAX]; /* for the task to use */
+	/* For the task to use; the folder that it holds (below.h; -1 = none)
+	 * is closed behind it. */
+	char path[PATH_MAX], part[PATH_MAX], folder[PATH_MAX];
+	int folder_fd;
 };
 
 struct crew_task {
@@ -40,8 +61,6 @@ struct crew_task {
 	void *owner;
 	uint64_t count;
 };
-
-struct crew;
 
 /* The calling thread has joined the clock. 0 or -errno with err. */
 int crew_start(struct crew **out, const struct crew_config *cfg,
@@ -57,10 +76,12 @@ int crew_finish(struct crew *c, struct mlgen_err *err);
 int crew_run(const struct crew_config *cfg, const struct crew_task *task,
 	     struct mlgen_err *err);
 
+/* Any thread: each of its workers, where there are any. */
+void crew_look(struct crew_view *v,
+	       void (*look)(void *arg, const struct io *io), void *arg);
+
 /* For `each`: somebody failed or asked to stop. */
 bool crew_stopped(const struct crew_worker *w);
 
 /* For `each`: one operation on a file, without data. 0 or -errno. */
 int crew_do(struct crew_worker *w, enum mlgen_op op, struct mlgen_file *file);
-/* The same on the name alone. */
-int crew_do_path(struct crew_worker *w, enum mlgen_op op, const char *path);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/below.h"
+#include "base/filekind.h"
 #include "base/units.h"
 #include "data/format.h"
 #include "data/manifest.h"
@@ -33,10 +35,15 @@ static void add(_Atomic uint64_t *to, uint64_t n)
 	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
 }
 
+static const char *name_of(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
 /* ".NAME.part" beside NAME; dataset_init has left room for it. */
 static void part_of(char part[PATH_MAX], const char *path)
 {
-	const char *name = strrchr(path, '/') + 1;
+	const char *name = name_of(path);
 
 	snprintf(part, PATH_MAX, "%.*s.%s.part", (int)(name - path), path,
 		 name);
@@ -51,31 +58,25 @@ static int foreign(const char *path, struct mlgen_err *err)
 			  path, MANIFEST_NAME);
 }
 
+/* It is made, renamed and removed by its name in the folder that is held. */
+static struct mlgen_file file_held(const struct crew_worker *w,
+				   const char *path)
+{
+	return (struct mlgen_file){ .path = path,
+				    .name = name_of(path),
+				    .dir_fd = w->folder_fd,
+				    .fd = -1 };
+}
+
 static int remove_name(struct crew_worker *w, const char *path,
 		       struct mlgen_err *err)
 {
-	int r = crew_do_path(w, MLGEN_UNLINK, path);
+	struct mlgen_file file = file_held(w, path);
+	int r = crew_do(w, MLGEN_UNLINK, &file);
 
 	return r == 0 || r == -ENOENT
 		       ? 0
 		       : datafile_failed(path, MLGEN_UNLINK, r, err);
-}
-
-static int make_folders(struct writing *x, struct mlgen_err *err)
-{
-	char *path = x->w->path;
-	char *slash = path + strlen(x->dataset->directory) + 1;
-
-	while ((slash = strchr(slash, '/'))) {
-		int r;
-
-		*slash = '\0';
-		r = crew_do_path(x->w, MLGEN_MKDIR, path);
-		if (r && r != -EEXIST)
-			return datafile_failed(path, MLGEN_MKDIR, r, err);
-		*slash++ = '/';
-	}
-	return 0;
 }
 
 /* What a killed run has left is replaced; without a manifest it is not ours. */
@@ -83,13 +84,8 @@ static int open_part(struct writing *x, struct mlgen_err *err)
 {
 	int r = crew_do(x->w, MLGEN_OPEN, &x->file);
 
-	if (r == -ENOENT) {
-		r = make_folders(x, err);
-		if (r)
-			return r;
-		r = crew_do(x->w, MLGEN_OPEN, &x->file);
-	}
-	if (r == -EEXIST && x->ours) {
+	if (r == -EEXIST && x->ours &&
+	    below_is_trusted(x->w->folder_fd, x->d->dir.maker)) {
 		crew_do(x->w, MLGEN_UNLINK, &x->file);
 		r = crew_do(x->w, MLGEN_OPEN, &x->file);
 	}
@@ -183,10 +179,10 @@ static int write_content(struct writing *x, struct mlgen_err *err)
 
 static int rename_part(struct crew_worker *w, struct mlgen_err *err)
 {
-	struct mlgen_file file = { .path = w->part, .fd = -1 };
-	struct io_op op = {
-		.io = { .op = MLGEN_RENAME, .file = &file, .path2 = w->path }
-	};
+	struct mlgen_file file = file_held(w, w->part);
+	struct io_op op = { .io = { .op = MLGEN_RENAME,
+				    .file = &file,
+				    .path2 = name_of(w->path) } };
 	int r = (int)io_do(w->io, &op);
 
 	return r ? datafile_failed(w->path, MLGEN_RENAME, r, err) : 0;
@@ -206,44 +202,8 @@ static int write_part(struct writing *x, struct mlgen_err *err)
 	if (r == 0)
 		r = rename_part(x->w, err);
 	if (r)
-		crew_do_path(x->w, MLGEN_UNLINK, x->w->part);
+		crew_do(x->w, MLGEN_UNLINK, &x->file);
 	return r;
-}
-
-/* The folders of a dataset: of each part those of its files, the one above
- * them and the part's own. */
-static uint64_t subfolders(const struct dataset *ds)
-{
-	return ds->subfolders < ds->files ? ds->subfolders : ds->files;
-}
-
-static uint64_t folders(const struct dataset *ds)
-{
-	return ds ? ds->parts * (subfolders(ds) + 2) : 0;
-}
-
-/* The folder of a path, in place. */
-static void cut_name(char path[PATH_MAX])
-{
-	*strrchr(path, '/') = '\0';
-}
-
-static int folder_of(const struct dataset *ds, uint64_t index,
-		     char path[PATH_MAX])
-{
-	uint64_t each = subfolders(ds) + 2;
-	unsigned part = (unsigned)(index / each);
-	int n;
-
-	index %= each;
-	if (index < subfolders(ds))
-		n = dataset_path(ds, part * ds->files + index, path, PATH_MAX);
-	else
-		n = dataset_folder(ds, part, path, PATH_MAX);
-	if (n > 0 && (index < subfolders(ds) ||
-		      (index == each - 1 && ds->format->parts[part].folder)))
-		cut_name(path);
-	return n;
 }
 
 static int path_failed(const struct dataset *ds, int n, struct mlgen_err *err)
@@ -302,6 +262,10 @@ int datafile_look(const struct datafiles *d, struct crew_worker *w,
 		return datafile_failed(w->path, MLGEN_STAT, r, err);
 	if (!d->ours[set])
 		return foreign(w->path, err);
+	/* Of whatever size: that of a folder may be the file's. */
+	r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
+	if (r < 0)
+		return r;
 	if (op.io.size_bytes != dataset_file_bytes(d->sets[set], index))
 		return 0;
 	return !d->looks_inside || firstbytes_match(w, d->sets[set], index);
@@ -319,14 +283,7 @@ int datafile_check(const struct datafiles *d, struct crew_worker *w,
 int datafile_write(struct datafiles *d, struct crew_worker *w, uint64_t index,
 		   struct mlgen_err *err)
 {
-	struct writing x = { .d = d,
-			     .w = w,
-			     .index = index,
-			     .file = { .path = w->part,
-				       .fd = -1,
-				       .flags = O_WRONLY | O_CREAT | O_EXCL |
-						O_NOFOLLOW | O_CLOEXEC,
-				       .mode = 0666 } };
+	struct writing x = { .d = d, .w = w, .index = index };
 	int r = datafile_path(d, index, w->path, err);
 	unsigned set;
 
@@ -336,6 +293,12 @@ int datafile_write(struct datafiles *d, struct crew_worker *w, uint64_t index,
 	x.dataset = d->sets[set];
 	x.ours = d->ours[set];
 	part_of(w->part, w->path);
+	r = datadir_make(&d->dir, w, err);
+	if (r)
+		return r;
+	x.file = file_held(w, w->part);
+	x.file.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	x.file.mode = 0666;
 	r = write_part(&x, err);
 	if (r)
 		return r;
@@ -349,25 +312,15 @@ int datafile_remove(const struct datafiles *d, struct crew_worker *w,
 {
 	int r = datafile_path(d, index, w->path, err);
 
+	if (r == 0)
+		r = datadir_hold(&d->dir, w, err);
+	if (r == -ENOENT) /* nor is there a file in it */
+		return 0;
+	if (r == 0)
+		r = datadir_check_owner(&d->dir, w->folder_fd, w->path, err);
 	if (r)
 		return r;
 	part_of(w->part, w->path);
 	r = remove_name(w, w->path, err);
 	return r ? r : remove_name(w, w->part, err);
-}
-
-uint64_t datafiles_folders(const struct datafiles *d)
-{
-	return folders(d->sets[0]) + folders(d->sets[1]);
-}
-
-int datafiles_folder(const struct datafiles *d, uint64_t index,
-		     char path[PATH_MAX], struct mlgen_err *err)
-{
-	uint64_t first = folders(d->sets[0]);
-	const struct dataset *ds = d->sets[index >= first];
-
-	return path_failed(
-		ds, folder_of(ds, index < first ? index : index - first, path),
-		err);
 }

@@ -12,6 +12,7 @@
 
 #include "data/dataset.h"
 #include "run/crew.h"
+#include "run/datadir.h"
 
 /*
  * What the workers that write one dataset share. Its files are counted through
@@ -19,6 +20,7 @@
  */
 struct datafiles {
 	const struct dataset *sets[2]; /* the second may be NULL */
+	struct datadir dir;            /* to write or remove, not to look */
 	/* A manifest says that mlgen wrote what is there of them. */
 	bool ours[2];
 	bool looks_inside;            /* at the first bytes, too */
@@ -68,11 +70,3 @@ int datafile_write(struct datafiles *d, struct crew_worker *w, uint64_t index,
 /* Remove it and its temporary name, where they exist. */
 int datafile_remove(const struct datafiles *d, struct crew_worker *w,
 		    uint64_t index, struct mlgen_err *err);
-
-/*
- * The folders that files are in, and those above them up to the directory's
- * own; one below another comes first. Some come twice.
- */
-uint64_t datafiles_folders(const struct datafiles *d);
-int datafiles_folder(const struct datafiles *d, uint64_t index,
-		     char path[PATH_MAX], struct mlgen_err *err);

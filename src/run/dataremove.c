@@ -9,6 +9,7 @@
 
 #include "data/manifest.h"
 #include "run/datafile.h"
+#include "run/datafolder.h"
 
 struct old {
 	struct dataset train, eval;
@@ -43,24 +44,14 @@ static int remove_file(struct crew_worker *w, uint64_t index,
 	return datafile_remove(w->owner, w, index, err);
 }
 
-/* What holds files of others stays, hence no look at the results. */
-static void remove_folders(const struct datafiles *d)
+static int remove_manifest(const struct datadir *dir, struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 
-	for (uint64_t i = 0; i < datafiles_folders(d); i++)
-		if (datafiles_folder(d, i, path, NULL) == 0)
-			rmdir(path);
-}
-
-static int remove_manifest(const char *directory, struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s", directory, MANIFEST_NAME);
-	return unlink(path) == 0
-		       ? 0
-		       : datafile_failed(path, MLGEN_UNLINK, -errno, err);
+	if (unlinkat(dir->fd, MANIFEST_NAME, 0) == 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", dir->path, MANIFEST_NAME);
+	return datafile_failed(path, MLGEN_UNLINK, -errno, err);
 }
 
 int dataremove_bytes(const char *directory, uint64_t *bytes,
@@ -84,24 +75,34 @@ int dataremove_bytes(const char *directory, uint64_t *bytes,
 	return r;
 }
 
-int dataremove_all(const struct crew_config *crew, const char *directory,
-		   bool *started, struct mlgen_err *err)
+static int remove_all(const struct crew_config *crew, struct old *o,
+		      bool *started, struct mlgen_err *err)
 {
-	struct old o = { 0 };
-	struct crew_task task = { remove_file, &o.files, 0 };
-	int r = open_old(&o, directory, err);
+	const struct crew_task task = { remove_file, &o->files,
+					datafiles_count(&o->files) };
+	int r = datafolders_check_removal(&o->files, err);
 
 	if (r)
 		return r;
 	*started = true;
-	task.count = datafiles_count(&o.files);
-	r = manifest_write(&o.train, false, err);
+	r = manifest_write(&o->train, false, err);
 	if (r == 0)
 		r = crew_run(crew, &task, err);
-	if (r == 0) {
-		remove_folders(&o.files);
-		r = remove_manifest(directory, err);
-	}
+	if (r)
+		return r;
+	datafolders_remove(&o->files);
+	return remove_manifest(&o->files.dir, err);
+}
+
+int dataremove_all(const struct crew_config *crew, const struct datadir *dir,
+		   bool *started, struct mlgen_err *err)
+{
+	struct old o = { .files.dir = *dir };
+	int r = open_old(&o, dir->path, err);
+
+	if (r)
+		return r;
+	r = remove_all(crew, &o, started, err);
 	close_old(&o);
 	return r;
 }

@@ -19,41 +19,71 @@ static void lock_path(char path[PATH_MAX], const char *directory)
 }
 
 /* 0, -EBUSY, -EAGAIN when the file was removed between open and flock. */
-static int lock_file(int fd)
+static int lock_file(int fd, struct stat *st)
 {
-	struct stat st;
-
 	/* A filesystem without locks (ENOLCK, ENOSYS, EOPNOTSUPP) is no
 	 * reason to refuse: O_EXCL still keeps two from one file. */
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return -EBUSY;
-	return fstat(fd, &st) == 0 && st.st_nlink > 0 ? 0 : -EAGAIN;
+	if (fstat(fd, st) != 0)
+		return -errno;
+	return st->st_nlink > 0 ? 0 : -EAGAIN;
+}
+
+/* A killed run has left it, whoever that was: what we hold is to be ours. -EAGAIN,
+ * or another -errno. */
+static int remove_left(const char *path)
+{
+	const int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW;
+	int fd = open(path, flags), r;
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	r = lock_file(fd, &st);
+	if (r == 0)
+		r = unlink(path) == 0 || errno == ENOENT ? -EAGAIN : -errno;
+	close(fd);
+	return r;
+}
+
+static int make_lock(struct dirlock *l, const char *path)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+	struct stat st;
+	int r;
+
+	l->fd = open(path, flags, 0666);
+	if (l->fd < 0)
+		return errno == EEXIST ? remove_left(path) : -errno;
+	r = lock_file(l->fd, &st);
+	if (r)
+		close(l->fd);
+	else
+		l->maker = st.st_uid;
+	return r;
 }
 
 int dirlock_take(struct dirlock *l, const char *directory,
 		 struct mlgen_err *err)
 {
 	char path[PATH_MAX];
-	int r = -EAGAIN;
+	int r;
 
 	lock_path(path, directory);
-	while (r == -EAGAIN) {
-		l->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-			     0666);
-		if (l->fd < 0)
-			return mlgen_fail(err, -errno,
-					  "%s: cannot write here: %s; another "
-					  "directory, or its permissions",
-					  directory, strerror(errno));
-		r = lock_file(l->fd);
-		if (r)
-			close(l->fd);
-	}
-	if (r)
+	do
+		r = make_lock(l, path);
+	while (r == -EAGAIN || r == -EINTR);
+	if (r == -EBUSY)
 		return mlgen_fail(err, r,
 				  "%s: another mlgen is preparing this "
 				  "directory; wait until it is done",
 				  directory);
+	if (r)
+		return mlgen_fail(err, r,
+				  "%s: cannot write here: %s; another "
+				  "directory, or its permissions",
+				  directory, strerror(-r));
 	l->directory = directory;
 	l->is_held = true;
 	return 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include <mlgen/err.h>
 
@@ -12,6 +13,7 @@ struct dirlock {
 	const char *directory; /* the caller's */
 	bool is_held;
 	int fd;
+	uid_t maker; /* of files that are made there (below.h) */
 };
 
 /* 0, -EBUSY when another mlgen is at work there, or another -errno. */

@@ -72,9 +72,11 @@ static void drive(struct driver *d)
 
 static void start_time(struct driver *d)
 {
-	if (d->watch.begin)
-		d->watch.begin(d->watch.arg);
+	if (d->watch)
+		d->watch->begin(d->watched);
 	atomic_store(&d->start_ns, clock_now(d->clock));
+	if (d->job->runtime_ns)
+		stop_at(d->stop, end_ns(d));
 }
 
 static void *driver_main(void *arg)
@@ -85,8 +87,6 @@ static void *driver_main(void *arg)
 	if (saver_await_ready(d->saver) == 0 && nap(d, d->start_after_ns)) {
 		start_time(d);
 		drive(d);
-		if (d->watch.end)
-			d->watch.end(d->watch.arg);
 	}
 	saver_finish(d->saver);
 	clock_leave(d->clock);

@@ -25,8 +25,10 @@ struct driver {
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;
-	struct run_watch watch;
-	uint64_t start_after_ns; /* startdelay */
+	struct stop *stop;             /* the saver's; NULL = none */
+	const struct run_watch *watch; /* NULL = nobody watches */
+	void *watched;                 /* its argument */
+	uint64_t start_after_ns;       /* startdelay */
 
 	pthread_t thread;
 	struct bell go;

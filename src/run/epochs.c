@@ -42,7 +42,7 @@ enum { V1_0, V2_0, V3_0, WINDOWS };
 /* An epoch while ranks hand in, and after. */
 struct record {
 	uint64_t ranks; /* that have handed in */
-	uint64_t samples, sample_bytes, extents, id_sum;
+	uint64_t samples, failed_samples, sample_bytes, extents, id_sum;
 	uint64_t whole_ranks;
 	uint64_t wall_ns; /* of the slowest rank */
 	uint64_t first_step_sum_ns;
@@ -71,6 +71,7 @@ struct epochs {
 	struct record later; /* the one open epoch beyond those */
 	uint64_t later_epoch;
 	struct open_hist open[EPOCHS_OPEN];
+	uint64_t failed_samples;
 	struct series au, rate[WINDOWS];
 };
 
@@ -151,6 +152,8 @@ static void add_account(struct epochs *e, struct record *r,
 {
 	r->ranks++;
 	r->samples += a->samples;
+	r->failed_samples += a->failed_samples;
+	e->failed_samples += a->failed_samples;
 	r->sample_bytes += a->sample_bytes;
 	r->extents += a->extents;
 	r->id_sum += a->id_sum;
@@ -231,6 +234,7 @@ static void epoch_result(const struct epochs *e, const struct record *r,
 	*out = (struct epoch_result){
 		.epoch = epoch + 1,
 		.samples = r->samples,
+		.failed_samples = r->failed_samples,
 		.sample_bytes = r->sample_bytes,
 		.seconds = seconds,
 		.samples_per_sec = ratio((double)r->samples, seconds),
@@ -251,7 +255,7 @@ static void list_published(const struct epochs *e, uint64_t n,
 {
 	struct mlperf_epoch *list = mem_array(n, sizeof(*list));
 	size_t count = 0;
-	for (uint64_t i = 0; i < n; i++) {
+	for (uint64_t i = 0; i < n && !e->failed_samples; i++) {
 		const struct record *r = &e->kept[i];
 		const double *rate = r->published_samples_per_sec;
 		if (r->ranks == e->ranks && rate[V1_0] > 0)
@@ -268,18 +272,23 @@ static void window_result(const struct epochs *e, unsigned which,
 {
 	/* Published MB/s is samples/s times the nominal record over 2^20. */
 	double mb = e->nominal_sample_bytes / 1048576;
+	/* Theirs counts steps, with whatever was in them. */
+	const struct series none = { 0 };
+	const struct series *au = e->failed_samples ? &none : &e->au;
+	const struct series *rate = e->failed_samples ? &none : &e->rate[which];
 	*out = (struct mlperf_window){
-		.train_au_mean_percentage = series_mean(&e->au),
-		.train_au_stdev_percentage = series_stdev(&e->au),
-		.train_throughput_mean_samples_per_second =
-			series_mean(&e->rate[which]),
-		.train_throughput_stdev_samples_per_second =
-			series_stdev(&e->rate[which]),
-		.train_io_mean_MB_per_second =
-			series_mean(&e->rate[which]) * mb,
-		.train_io_stdev_MB_per_second =
-			series_stdev(&e->rate[which]) * mb,
+		.train_au_mean_percentage = series_mean(au),
+		.train_au_stdev_percentage = series_stdev(au),
+		.train_throughput_mean_samples_per_second = series_mean(rate),
+		.train_throughput_stdev_samples_per_second = series_stdev(rate),
+		.train_io_mean_MB_per_second = series_mean(rate) * mb,
+		.train_io_stdev_MB_per_second = series_stdev(rate) * mb,
 	};
+}
+
+static bool has_samples(const struct record *r)
+{
+	return r->samples + r->failed_samples > 0;
 }
 
 void epochs_result(const struct epochs *e, struct ml_result *ml)
@@ -288,7 +297,7 @@ void epochs_result(const struct epochs *e, struct ml_result *ml)
 	struct epoch_result *list = mem_array(n, sizeof(*list));
 	uint64_t filled = 0;
 	for (uint64_t i = 0; i < n; i++)
-		if (e->kept[i].samples) /* not within ramp_time */
+		if (has_samples(&e->kept[i])) /* not within ramp_time */
 			epoch_result(e, &e->kept[i], i, &list[filled++]);
 	ml->epochs = (struct metric_list){ list, filled };
 	ml->epochs_total = e->total;

@@ -20,8 +20,9 @@
 
 /* What one rank did in one epoch. Times in ns. */
 struct epoch_account {
-	uint64_t epoch; /* from 0 */
-	uint64_t samples, sample_bytes, steps;
+	uint64_t epoch;                        /* from 0 */
+	uint64_t samples, sample_bytes, steps; /* samples: delivered */
+	uint64_t failed_samples;
 	uint64_t wall_ns; /* start to the end of its last step */
 	/* counted steps: all but the first, none within ramp_time */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
@@ -51,5 +52,6 @@ void epochs_free(struct epochs *e);
 int epochs_add(struct epochs *e, const struct epoch_account *a,
 	       struct mlgen_err *err);
 
-/* Fill ml->epochs, epochs_total and mlperf. After the run. */
+/* Fill ml->epochs, epochs_total and mlperf, which a training that missed samples
+ * has none of. After the run. */
 void epochs_result(const struct epochs *e, struct ml_result *ml);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/filekind.h"
 #include "data/format.h"
 #include "io/cache.h"
 
@@ -53,7 +54,7 @@ static int first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX],
 {
 	struct mlgen_file file = { .path = w->path,
 				   .fd = -1,
-				   .flags = O_RDONLY | O_CLOEXEC };
+				   .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC };
 	int r = crew_do(w, MLGEN_OPEN, &file);
 
 	*op = MLGEN_OPEN;
@@ -65,7 +66,7 @@ static int first_bytes(struct crew_worker *w, unsigned char out[MAGIC_MAX],
 	return r;
 }
 
-/* Some that are read at least: a folder can be opened, too. */
+/* Some that are read at least: a folder, or a fifo, can be opened, too. */
 static size_t magic_bytes(const struct format *f)
 {
 	size_t n = f->magic ? f->magic_bytes : 1;
@@ -97,13 +98,16 @@ static int check_bytes(const struct format *f, const char *path,
 static int cannot_read(const char *path, enum mlgen_op op, int code,
 		       struct mlgen_err *err)
 {
-	return mlgen_fail(
-		err, code, "%s: %s: %s; the dataset was complete: %s", path,
-		opstat_name(op), strerror(-code),
-		code == -ENOENT ? "--phase=prepare writes what is missing"
-		: code == -EISDIR
-			? "remove it, and --phase=prepare writes the file"
-			: "make it readable, or another directory");
+	int r = filekind_check(path, FILEKIND_OF_DATASET, err);
+
+	return r ? r
+		 : mlgen_fail(
+			   err, code,
+			   "%s: %s: %s; the dataset was complete: %s", path,
+			   opstat_name(op), strerror(-code),
+			   code == -ENOENT
+				   ? "--phase=prepare writes what is missing"
+				   : "make it readable, or another directory");
 }
 
 static int check_size(struct crew_worker *w, uint64_t bytes,
@@ -117,6 +121,9 @@ static int check_size(struct crew_worker *w, uint64_t bytes,
 		return cannot_read(w->path, MLGEN_STAT, r, err);
 	if (op.io.size_bytes == bytes)
 		return 0;
+	r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
+	if (r)
+		return r;
 	return mlgen_fail(err, -EINVAL,
 			  "%s: has %" PRIu64 " bytes instead of %" PRIu64
 			  "; it was truncated or replaced; --phase=prepare "

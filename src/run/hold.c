@@ -19,9 +19,7 @@
 /* Giving less back is not worth the call. */
 #define GIVE_BACK_BYTES 65536ull
 
-/* Files among which the largest is looked for, its extents, and those that
- * stand for all. */
-#define FILES_LOOKED_AT 1000000u
+/* Of the largest file; and those that stand for all. */
 #define EXTENTS_LOOKED_AT 32768u
 #define MEAN_OF 1024u
 
@@ -90,26 +88,11 @@ static uint64_t room_of(const struct plan_config *config,
 	return room;
 }
 
-static uint64_t largest_file(const struct dataset *ds)
-{
-	uint64_t step = divide_up(ds->files, FILES_LOOKED_AT);
-	uint64_t largest = 0, most = 0;
-
-	for (uint64_t i = 0; i < ds->files; i += step) {
-		uint64_t bytes = dataset_file_bytes(ds, i);
-		if (bytes > most) {
-			most = bytes;
-			largest = i;
-		}
-	}
-	return largest;
-}
-
 static uint64_t largest_room(const struct pass *pass)
 {
 	const struct dataset *ds = pass->dataset;
 	uint64_t n = ds->samples_per_file / ds->extent_samples;
-	uint64_t first = largest_file(ds) * n, room = 0;
+	uint64_t first = dataset_largest_file(ds) * n, room = 0;
 	struct extent x;
 
 	for (uint64_t i = 0; i < n; i += divide_up(n, EXTENTS_LOOKED_AT)) {
@@ -126,13 +109,13 @@ static uint64_t slots_of(const struct job *j, const struct pass *pass)
 	const struct sampler *s = &pass->sampler;
 	uint64_t extents = divide_up(s->batch, s->extent_samples);
 
-	return loader_model(j)->window(j) * extents +
-	       j->read_threads * job_samples_at_once(j);
+	return pass->window * extents + job_readers(j) * job_samples_at_once(j);
 }
 
 static void add_pass(struct hold_config *c, const struct job *j,
 		     const struct pass *pass)
 {
+	c->window = larger(c->window, pass->window);
 	c->slots = larger(c->slots, slots_of(j, pass));
 	c->slot_bytes = larger(c->slot_bytes, largest_room(pass));
 }
@@ -151,6 +134,17 @@ static double mean_bytes(const struct plan_config *plan)
 		samples += x.samples;
 	}
 	return samples > 0 ? bytes / samples : 0;
+}
+
+/* An epoch has no more than its samples, nor has an evaluation. */
+static double pass_bytes(const struct job *job, const struct pass *pass)
+{
+	double samples = (double)pass->window * (double)pass->sampler.batch;
+	double all = (double)sampler_rank_samples(&pass->sampler);
+
+	if (samples > all && (pass->is_eval || !loader_model(job)->runs_on))
+		samples = all;
+	return samples * (double)job->accelerators * mean_bytes(&pass->plan);
 }
 
 /* Memory. */
@@ -225,7 +219,6 @@ void hold_plan(struct hold_config *c, const struct job *job,
 	*c = (struct hold_config){ 0 };
 	if (!is_held(job))
 		return;
-	c->window = loader_model(job)->window(job);
 	add_pass(c, job, &stages->train);
 	if (stages->has_eval)
 		add_pass(c, job, &stages->eval);
@@ -233,33 +226,32 @@ void hold_plan(struct hold_config *c, const struct job *job,
 		c->slots = 0; /* files are mapped, not read */
 }
 
-double hold_bytes(const struct job *job, const struct pass *pass)
+double hold_bytes(const struct job *job, const struct stages *stages)
 {
-	const struct loader_model *model = loader_model(job);
-	double samples =
-		(double)model->window(job) * (double)pass->sampler.batch;
-	double all = (double)sampler_rank_samples(&pass->sampler);
+	double train = pass_bytes(job, &stages->train);
+	double eval = stages->has_eval ? pass_bytes(job, &stages->eval) : 0;
 
-	if (!model->runs_on && samples > all)
-		samples = all;
-	return samples * (double)job->accelerators * mean_bytes(&pass->plan);
+	return train > eval ? train : eval;
 }
 
-int hold_check(const struct job *job, const struct pass *pass,
+int hold_check(const struct job *job, const struct stages *stages,
 	       uint64_t memory_bytes, struct mlgen_err *err)
 {
 	char need[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES];
-	double bytes = is_held(job) ? hold_bytes(job, pass) : 0;
+	double bytes = is_held(job) ? hold_bytes(job, stages) : 0;
+	bool is_eval = bytes > 0 && pass_bytes(job, &stages->train) < bytes;
 
 	if (bytes <= (double)memory_bytes)
 		return 0;
 	return mlgen_fail(err, -ENOMEM,
-			  "hold_samples: samples read ahead would take %s, and "
-			  "the memory of this host is %s; lower prefetch, "
-			  "read_threads, batch_size or accelerators, or set "
+			  "hold_samples: samples read ahead%s would take %s, "
+			  "and the memory of this host is %s; lower prefetch, "
+			  "read_threads, %sbatch_size or accelerators, or set "
 			  "hold_samples=0",
+			  is_eval ? " in an evaluation" : "",
 			  units_human_bytes(need, bytes),
-			  units_human_bytes(have, (double)memory_bytes));
+			  units_human_bytes(have, (double)memory_bytes),
+			  is_eval ? "eval_" : "");
 }
 
 int hold_new(struct hold **out, const struct hold_config *c,

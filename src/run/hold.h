@@ -42,13 +42,14 @@ struct hold_config {
 void hold_plan(struct hold_config *c, const struct job *job,
 	       const struct stages *stages);
 
-/* What all accelerators of a job have ahead, when everything is: of a sample
- * the mean (1,024 extents, evenly spaced), as it is read. */
-double hold_bytes(const struct job *job, const struct pass *pass);
+/* What all accelerators of a job have ahead, when everything is, of the
+ * training or the evaluation, whichever is more: of a sample the mean (1,024
+ * extents, evenly spaced), as it is read. */
+double hold_bytes(const struct job *job, const struct stages *stages);
 
 /* With hold_samples, does that fit into this host's memory? 0, or -ENOMEM with
  * err. */
-int hold_check(const struct job *job, const struct pass *pass,
+int hold_check(const struct job *job, const struct stages *stages,
 	       uint64_t memory_bytes, struct mlgen_err *err);
 
 /* 0, or -ENOMEM with err. */

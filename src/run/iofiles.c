@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/filekind.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "io/mount.h"
@@ -102,14 +103,6 @@ static int look_at_block(const struct looking *x, struct iofile *file,
 	return job_writes(x->job) ? guard(x, file, err) : 0;
 }
 
-static const char *kind_word(mode_t mode)
-{
-	return S_ISDIR(mode)    ? "a directory"
-	       : S_ISFIFO(mode) ? "a fifo"
-	       : S_ISSOCK(mode) ? "a socket"
-				: "no file";
-}
-
 static int take_kind(const struct looking *x, struct iofile *file,
 		     const struct stat *st, struct mlgen_err *err)
 {
@@ -129,7 +122,7 @@ static int take_kind(const struct looking *x, struct iofile *file,
 	return mlgen_fail(
 		err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
 		"%s: is %s; filename= names files and block devices%s",
-		file->path, kind_word(st->st_mode),
+		file->path, filekind_other(st->st_mode),
 		S_ISDIR(st->st_mode) ? ", directory= where they lie" : "");
 }
 
@@ -460,6 +453,16 @@ const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker,
 {
 	*count = f->is_shared ? f->count : 1;
 	return f->is_shared ? f->files : &f->files[worker];
+}
+
+uint64_t iofiles_largest_missing(const struct iofiles *f)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		if (f->files[i].is_missing && f->files[i].bytes > most)
+			most = f->files[i].bytes;
+	return most;
 }
 
 int iofiles_check_space(const struct iofiles *f,

@@ -73,6 +73,8 @@ void iofiles_fini(struct iofiles *f);
 const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker,
 				size_t *count);
 
+uint64_t iofiles_largest_missing(const struct iofiles *f); /* bytes */
+
 /* Is there room for what is missing: 0, or -ENOSPC with err. For a dry run;
  * iofiles_lay_out asks, too. */
 int iofiles_check_space(const struct iofiles *f,

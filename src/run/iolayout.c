@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,17 +14,11 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "io/engines.h"
-#include "io/host.h"
 #include "io/mount.h"
 #include "run/crew.h"
 #include "run/dirlock.h"
 #include "run/iopart.h"
-
-#define LEAST_WORKERS 8u
-#define MOST_WORKERS 16u
-
-/* The line that announces waits so long, to have measured the speed it tells. */
-#define ANNOUNCE_NS UINT64_C(500000000)
+#include "run/writetime.h"
 
 /* A folder that files are made in. */
 struct folder {
@@ -240,44 +233,23 @@ static int look_at_missing(struct iofiles *f, struct mlgen_err *err)
 
 /* Making them */
 
-static void put_time_left(const struct layout *x, char *out)
-{
-	const _Atomic uint64_t *from = &x->parts.synced_bytes;
-	uint64_t bytes = atomic_load_explicit(from, memory_order_relaxed);
-	double seen_ns = (double)(clock_now(x->l->clock) - x->start_ns);
-	double total_ns;
-
-	/* What is only in the page cache is no measure, but better than none. */
-	if (bytes == 0)
-		bytes = atomic_load_explicit(&x->parts.written_bytes,
-					     memory_order_relaxed);
-	if (bytes == 0) {
-		snprintf(out, UNITS_TEXT_BYTES, "unknown time");
-		return;
-	}
-	total_ns = seen_ns * (double)x->parts.bytes / (double)bytes;
-	/* Whole seconds, once there are some: it is an estimate. */
-	if (total_ns >= 10e9)
-		total_ns = round(total_ns / 1e9) * 1e9;
-	units_human_time(out, (uint64_t)total_ns);
-}
-
 static void announce(const struct layout *x)
 {
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	char left[UNITS_TEXT_BYTES];
+	char time[WRITETIME_BYTES] = "space only";
 	const char *where = x->folders[0].path;
 
-	put_time_left(x, left);
-	log_plain("%s: laying out %s file%s, %s in %s%s (%s%s%s)",
+	if (x->parts.has_content)
+		writetime_text(time, clock_now(x->l->clock) - x->start_ns,
+			       atomic_load_explicit(&x->parts.synced_bytes,
+						    memory_order_relaxed),
+			       x->parts.bytes);
+	log_plain("%s: laying out %s file%s, %s in %s%s (%s)",
 		  x->l->req->job->name,
 		  units_human_count(files, x->parts.count),
 		  x->parts.count == 1 ? "" : "s",
 		  units_human_bytes(bytes, (double)x->parts.bytes), where,
-		  x->folder_count > 1 ? " and elsewhere" : "",
-		  x->parts.has_content ? "about " : "space only",
-		  x->parts.has_content ? left : "",
-		  x->parts.has_content ? ", estimate" : "");
+		  x->folder_count > 1 ? " and elsewhere" : "", time);
 }
 
 static void begin_progress(struct layout *x)
@@ -304,7 +276,7 @@ static int run_announced(struct layout *x, const struct crew_task *task,
 
 	if (r)
 		return r;
-	crew_wait(crew, x->start_ns + ANNOUNCE_NS);
+	writetime_wait(crew, &x->parts.synced_bytes, x->start_ns);
 	announce(x);
 	return crew_finish(crew, err);
 }
@@ -368,18 +340,6 @@ static const struct mlgen_engine *writer_of(const struct mlgen_engine *engine)
 						     : engines_find("psync");
 }
 
-static unsigned worker_count(void)
-{
-	struct host host;
-	unsigned n;
-
-	host_read(&host);
-	n = (unsigned)host.cpus * 2;
-	return n < LEAST_WORKERS  ? LEAST_WORKERS
-	       : n > MOST_WORKERS ? MOST_WORKERS
-				  : n;
-}
-
 static int interrupted(const struct layout *x, struct mlgen_err *err)
 {
 	return mlgen_fail(err, CREW_STOPPED,
@@ -397,7 +357,10 @@ int iolayout_run(struct iofiles *f, struct iofiles_layout *l,
 			    .crew = { .engine = writer_of(j->engine),
 				      .clock = l->clock,
 				      .stop = &l->progress->stop,
-				      .workers = worker_count() } };
+				      .view = &l->progress->crew,
+				      .workers = crew_writers(),
+				      .buf_bytes = crew_writer_bytes(
+					      iofiles_largest_missing(f)) } };
 	int r = look_at_missing(f, err);
 
 	if (x.crew.engine == j->engine)

@@ -31,13 +31,15 @@ struct live {
 	uint64_t epoch, epochs; /* from 1; epochs 0 = unknown (time_based) */
 	uint64_t step, steps;   /* of rank 0 in this epoch, from 1 */
 	uint64_t samples, sample_bytes, io_bytes;
-	uint64_t compute_ns; /* asked for, in finished steps */
+	uint64_t compute_ns; /* asked for, in finished steps, for samples that
+				were delivered */
 	uint64_t step_ns;    /* wall of finished steps */
 	uint64_t stall_ns;
 	uint64_t waiting_ns; /* longest stall now in progress */
 	uint64_t left_ns;    /* estimate; UINT64_MAX = unknown */
 	struct hist *stall; /* snapshot; allocated by the caller, may be NULL */
 	struct io_outstanding oldest;
+	uint64_t errors; /* counted by continue_on_error */
 	/* io: 0 read, 1 write */
 	bool is_io; /* the job is a plain one, whatever its phase now */
 	uint64_t io_ios[2], io_moved[2]; /* operations, bytes */

@@ -2,16 +2,20 @@
 /* loader.c - see loader.h. */
 #include "run/loader.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/filekind.h"
 #include "base/rng.h"
 #include "data/format.h"
 #include "io/cache.h"
 #include "io/host.h"
+#include "job/ignored.h"
 #include "run/hold.h"
+#include "run/loader_inside.h"
 #include "run/reader.h"
 
 /* Of one extent. */
@@ -32,24 +36,32 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static void drop(struct loader *l, const char *path)
+{
+	struct mlgen_err err = { 0 };
+
+	if (cache_drop(path) < 0 && filekind_check(path, "", &err) < 0)
+		fail(l, &err);
+}
+
 /* This loader's share of a dataset leaves the page cache. A file that is
  * not there is for the read to report. */
 static void drop_share_of(struct loader *l, const struct dataset *ds)
 {
 	const struct train *t = l->rank->train;
-	uint64_t w = t->job->read_threads;
+	uint64_t w = job_readers(t->job);
 	uint64_t all = w * t->job->accelerators;
 	char path[PATH_MAX];
 	for (uint64_t i = l->rank->index * w + l->index;
 	     i < dataset_all_files(ds); i += all) {
-		if (atomic_load_explicit(&t->closed, memory_order_relaxed))
+		if (train_is_cut(t))
 			return;
 		if (dataset_path(ds, i, path, sizeof(path)) > 0)
-			cache_drop(path);
+			drop(l, path);
 	}
 }
 
-static void drop_share(struct loader *l)
+void loader_drop(struct loader *l)
 {
 	const struct stages *s = &l->rank->train->stages;
 	drop_share_of(l, s->train.dataset);
@@ -62,9 +74,29 @@ static bool is_over(const struct train *t)
 	return atomic_load(&t->closed) || atomic_load(&t->finished);
 }
 
-/* Wait until a batch may be read; dropping the cache is done here, because
- * then everyone is here. False: the run is over. */
-static bool await_batch(struct loader *l, uint64_t number)
+/* Between two passes nothing is under way: what was read since the last one
+ * is all of it. `next` NULL = the end. */
+static void turn_to_pass(struct loader *l, const struct pass *next)
+{
+	struct opstat *stat = &l->worker.stat;
+	uint64_t bytes = count_get(&stat->io_bytes[0]);
+
+	if (l->pass && l->pass->is_eval)
+		stat->eval_bytes += bytes - l->before_pass_bytes;
+	l->before_pass_bytes = bytes;
+	l->pass = next;
+}
+
+static void start_counting(struct loader *l)
+{
+	const struct train *t = l->rank->train;
+	if (l->worker.counts || !atomic_load(&t->counting))
+		return;
+	worker_start_counting(&l->worker, t->place, now(l));
+	l->before_pass_bytes = 0;
+}
+
+bool loader_await(struct loader *l, uint64_t number)
 {
 	struct rank *r = l->rank;
 	struct train *t = r->train;
@@ -78,7 +110,7 @@ static bool await_batch(struct loader *l, uint64_t number)
 		if (is_over(t))
 			break;
 		if (atomic_load(&r->drop) > l->dropped) {
-			drop_share(l);
+			loader_drop(l);
 			l->dropped++;
 			atomic_fetch_add(&r->dropped, 1);
 			bell_ring(&r->filled, t->clock);
@@ -95,18 +127,25 @@ static bool await_batch(struct loader *l, uint64_t number)
 		l->worker.stat.idle_ns += now(l) - begin_ns;
 		io_wake(l->worker.io);
 	}
-	if (!l->worker.counts && atomic_load(&t->counting))
-		worker_start_counting(&l->worker, t->place, now(l));
+	start_counting(l);
 	if (allowed)
 		worker_watch_node(&l->worker, t->place);
 	return allowed;
 }
 
-static bool is_counted_error(const struct job *j)
+void loader_begin_turn(struct loader *l)
 {
-	return j->continue_on_error == CONTINUE_READ ||
-	       j->continue_on_error == CONTINUE_IO ||
-	       j->continue_on_error == CONTINUE_ALL;
+	const struct train *t = l->rank->train;
+	count_set(&l->rank->count.waiting_since_ns, now(l));
+	worker_resume(&l->worker, now(l));
+	start_counting(l);
+	worker_watch_node(&l->worker, t->place);
+	io_wake(l->worker.io);
+}
+
+void loader_end_turn(struct loader *l)
+{
+	worker_pause(&l->worker, now(l));
 }
 
 static bool fail_engine(struct loader *l, int rc)
@@ -119,16 +158,23 @@ static bool fail_engine(struct loader *l, int rc)
 	return false;
 }
 
-static bool fail_task(struct loader *l, const struct read_task *task)
+static void describe(const struct loader *l, const struct read_task *task,
+		     struct mlgen_err *err)
 {
-	struct mlgen_err err = { 0 };
 	char where[96];
 
 	snprintf(where, sizeof(where),
 		 "epoch %" PRIu64 ", step %" PRIu64 ", accelerator %" PRIu64,
 		 count_get(&l->rank->count.epoch),
 		 count_get(&l->rank->count.step), l->rank->index + 1);
-	reader_describe(task, where, &err);
+	reader_describe(task, where, err);
+}
+
+static bool fail_task(struct loader *l, const struct read_task *task)
+{
+	struct mlgen_err err = { 0 };
+
+	describe(l, task, &err);
 	fail(l, &err);
 	return false;
 }
@@ -145,8 +191,7 @@ static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
 	return drawn ? (uint64_t)(ns / (double)drawn * x->samples) : 0;
 }
 
-/* Here, and not by the rank. */
-static bool does_preprocess(const struct job *j)
+bool loader_preprocesses(const struct job *j)
 {
 	return dist_mean(&j->preprocess_time) > 0 && !loader_decodes_batches(j);
 }
@@ -155,23 +200,36 @@ static void preprocess(struct loader *l, const struct extent *x)
 {
 	const struct train *t = l->rank->train;
 	uint64_t end_ns, ns;
-	if (!does_preprocess(t->job))
+	if (!loader_preprocesses(t->job))
 		return;
 	ns = preprocess_ns(t->job, x);
 	end_ns = now(l) + ns;
 	if (t->job->preprocess == PREPROCESS_SLEEP) {
-		clock_sleep_until(t->clock, end_ns);
+		stop_sleep_until(t->stop, t->clock, end_ns);
 		l->worker.stat.idle_ns += ns;
 	} else {
-		while (now(l) < end_ns)
+		while (now(l) < end_ns && !stop_has_come(t->stop, now(l)))
 			;
 	}
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
 }
 
-/* Finish one extent and add it to the token. False: the run is over. */
-static bool finish_extent(struct loader *l, struct token *token)
+/* It counts, and its places in the batch stay empty. */
+static void take_error(struct loader *l, struct token *token,
+		       const struct read_task *task)
+{
+	struct mlgen_err err = { 0 };
+
+	opstat_add_error(&l->worker.stat);
+	token->failed_samples += task->extent.samples;
+	if (worker_has_error(&l->worker))
+		return;
+	describe(l, task, &err);
+	worker_keep_error(&l->worker, &err, now(l));
+}
+
+bool loader_finish(struct loader *l, struct token *token)
 {
 	struct train *t = l->rank->train;
 	int rc;
@@ -181,14 +239,16 @@ static bool finish_extent(struct loader *l, struct token *token)
 		return fail_engine(l, rc);
 	if (task->into)
 		hold_keep(l->rank->hold, task->into, task->into_used);
-	if (task->error && !is_counted_error(t->job))
+	if (task->error == -ECANCELED && train_is_cut(t))
+		return false;
+	if (task->error && !ignored_counts(t->job, task->error_op, task->error))
 		return fail_task(l, task);
 	const struct extent *x = &task->extent;
 	token->extents++;
 	token->id_sum += x->id;
 	token->samples += x->samples;
 	if (task->error)
-		l->worker.stat.errors++;
+		take_error(l, token, task);
 	else
 		token->sample_bytes +=
 			x->samples *
@@ -197,8 +257,7 @@ static bool finish_extent(struct loader *l, struct token *token)
 	return true;
 }
 
-/* An empty token is none. */
-static void push(struct loader *l, struct token *token, uint64_t stage)
+void loader_push(struct loader *l, struct token *token, uint64_t stage)
 {
 	if (token->extents == 0)
 		return;
@@ -211,30 +270,32 @@ static void push(struct loader *l, struct token *token, uint64_t stage)
 
 /* What was started stays in memory until its batch is taken. Batches below
  * limit - window have been. */
-static void hold_extent(struct loader *l, uint64_t batch)
+static void hold_extent(struct loader *l, uint64_t batch, uint64_t window)
 {
 	uint64_t limit = atomic_load(&l->rank->limit), bytes;
-	uint64_t window = l->rank->train->window;
 	uint64_t taken = limit > window ? limit - window : 0;
 	void *at = hold_take(l->rank->hold, batch, taken, &bytes);
 	reader_into(l->reader, at, bytes);
 }
 
-static void start_extent(struct loader *l, const struct stage *at,
-			 const struct sampler_epoch *order, uint64_t position)
+void loader_start(struct loader *l, const struct stage *at,
+		  const struct sampler_epoch *order, uint64_t position)
 {
 	struct extent x;
+	if (at->pass != l->pass)
+		turn_to_pass(l, at->pass);
 	dataset_extent(at->pass->dataset,
 		       sampler_at(order, l->rank->index, position), &x);
 	reader_start(l->reader, &at->pass->plan, &x);
 	if (l->rank->hold)
-		hold_extent(l, at->first_batch +
-				       sampler_batch_of(&at->pass->sampler,
-							position));
+		hold_extent(
+			l,
+			at->first_batch +
+				sampler_batch_of(&at->pass->sampler, position),
+			at->pass->window);
 }
 
-/* What a worker reads of every file before its first sample. */
-static bool read_indexes(struct loader *l)
+bool loader_read_indexes(struct loader *l)
 {
 	const struct pass *pass = &l->rank->train->stages.train;
 	struct extent x = { 0 };
@@ -246,247 +307,10 @@ static bool read_indexes(struct loader *l)
 		if (is_over(l->rank->train))
 			return false;
 		reader_start(l->reader, &pass->plan, &x);
-		if (!finish_extent(l, &none))
+		if (!loader_finish(l, &none))
 			return false;
 	}
 	return true;
-}
-
-/* pytorch: one worker reads a whole batch, its samples one after the other. */
-static bool read_batch(struct loader *l, const struct stage *at,
-		       const struct sampler_epoch *order, uint64_t batch)
-{
-	const struct sampler *s = &at->pass->sampler;
-	uint64_t end = sampler_batch_start(s, batch + 1);
-	struct token token = { 0 };
-	for (uint64_t i = sampler_batch_start(s, batch); i < end; i++) {
-		start_extent(l, at, order, i);
-		if (!finish_extent(l, &token))
-			return false;
-	}
-	push(l, &token, at->number);
-	return true;
-}
-
-static bool has_batch(const struct loader *l, const struct pass *p)
-{
-	return l->index < p->sampler.steps;
-}
-
-/* In no stage there is anything to read for this loader. */
-static bool has_none(const struct loader *l,
-		     bool (*has)(const struct loader *l, const struct pass *p))
-{
-	const struct stages *s = &l->rank->train->stages;
-
-	return !has(l, &s->train) && !(s->has_eval && has(l, &s->eval));
-}
-
-/* Batch k of a stage is worker (k mod W)'s. */
-static void pytorch_work(struct loader *l)
-{
-	const struct train *t = l->rank->train;
-	struct stage at = stage_first(&t->stages);
-	struct sampler_epoch order;
-	if (has_none(l, has_batch)) {
-		await_batch(l, UINT64_MAX); /* fewer batches than workers */
-		return;
-	}
-	for (;; stage_next(&t->stages, &at)) {
-		const struct sampler *s = &at.pass->sampler;
-		if (!has_batch(l, at.pass) && !await_batch(l, at.first_batch))
-			return;
-		sampler_epoch(&order, s, at.epoch);
-		for (uint64_t b = l->index; b < s->steps;
-		     b += t->job->read_threads)
-			if (!await_batch(l, at.first_batch + b) ||
-			    !read_batch(l, &at, &order, b))
-				return;
-	}
-}
-
-static void pytorch_collect(struct rank *r, const struct stage *at,
-			    uint64_t batch, uint64_t need)
-{
-	uint64_t w = batch % r->train->job->read_threads;
-	struct token t;
-	while (r->have.samples < need &&
-	       ring_pop(r->loaders[w].ring, at->number, &t))
-		token_add(&r->have, &t);
-}
-
-static uint64_t pytorch_window(const struct job *job)
-{
-	return job->read_threads * job->prefetch;
-}
-
-/* plain: the next extent goes to whichever loader is free. */
-static void plain_work(struct loader *l)
-{
-	struct rank *r = l->rank;
-	const struct stages *stages = &r->train->stages;
-	struct stage at = stage_first(stages), under_way = at;
-	struct sampler_epoch order;
-	struct token token = { 0 };
-	sampler_epoch(&order, &at.pass->sampler, at.epoch);
-	for (;;) {
-		uint64_t claim = atomic_fetch_add(&r->claim, 1);
-		uint64_t before = at.number;
-		while (claim - at.first_extent >= at.pass->sampler.rank_extents)
-			stage_next(stages, &at);
-		uint64_t position = claim - at.first_extent;
-		uint64_t number = at.first_batch +
-				  sampler_batch_of(&at.pass->sampler, position);
-		while (reader_is_busy(l->reader) &&
-		       (!reader_has_room(l->reader) ||
-			at.number != under_way.number ||
-			atomic_load(&r->limit) <= number)) {
-			if (!finish_extent(l, &token))
-				return;
-			push(l, &token, under_way.number);
-		}
-		if (!await_batch(l, number))
-			return;
-		if (at.number != before)
-			sampler_epoch(&order, &at.pass->sampler, at.epoch);
-		under_way = at;
-		start_extent(l, &at, &order, position);
-	}
-}
-
-/* From any of them. */
-static void any_collect(struct rank *r, const struct stage *at, uint64_t batch,
-			uint64_t need)
-{
-	struct token t;
-	(void)batch;
-	for (uint64_t w = 0; w < r->train->job->read_threads; w++)
-		while (r->have.samples < need &&
-		       ring_pop(r->loaders[w].ring, at->number, &t))
-			token_add(&r->have, &t);
-}
-
-static uint64_t plain_window(const struct job *job)
-{
-	return job->prefetch;
-}
-
-/* tfdata: each loader reads files of its own from front to back. */
-
-/* One extent; what is ready goes out before anybody could wait for it. */
-static bool read_forward(struct loader *l, const struct stage *at,
-			 const struct sampler_epoch *order, uint64_t position,
-			 struct token *token)
-{
-	start_extent(l, at, order, position);
-	if (reader_does_io(l->reader) || does_preprocess(l->rank->train->job))
-		push(l, token, at->number);
-	return finish_extent(l, token);
-}
-
-static bool read_file(struct loader *l, const struct stage *at,
-		      const struct sampler_epoch *order, uint64_t file)
-{
-	const struct sampler *s = &at->pass->sampler;
-	struct token token = { 0 };
-	uint64_t batch = UINT64_MAX;
-	for (uint64_t i = 0; i < s->file_extents; i++) {
-		uint64_t position = sampler_lane_position(s, file, i);
-		if (position >= s->rank_extents)
-			break;
-		if (batch != sampler_batch_of(s, position)) {
-			batch = sampler_batch_of(s, position);
-			push(l, &token, at->number);
-			if (!await_batch(l, at->first_batch + batch))
-				return false;
-		}
-		if (!read_forward(l, at, order, position, &token))
-			return false;
-	}
-	push(l, &token, at->number);
-	return true;
-}
-
-/* Its first extent may lie behind the last batch. */
-static bool has_file(const struct loader *l, const struct pass *p)
-{
-	const struct sampler *s = &p->sampler;
-
-	return l->index < s->rank_files &&
-	       sampler_lane_position(s, l->index, 0) < s->rank_extents;
-}
-
-static void tfdata_work(struct loader *l)
-{
-	const struct train *t = l->rank->train;
-	struct stage at = stage_first(&t->stages);
-	struct sampler_epoch order;
-	if (has_none(l, has_file)) {
-		await_batch(l, UINT64_MAX); /* fewer files than workers */
-		return;
-	}
-	for (;; stage_next(&t->stages, &at)) {
-		const struct sampler *s = &at.pass->sampler;
-		if (!has_file(l, at.pass) && !await_batch(l, at.first_batch))
-			return;
-		sampler_epoch(&order, s, at.epoch);
-		for (uint64_t f = l->index; f < s->rank_files;
-		     f += t->job->read_threads)
-			if (!read_file(l, &at, &order, f))
-				return;
-	}
-}
-
-/* A buffer that shuffles is filled before its first batch, and what is being
- * decoded is on its way to what is prefetched. */
-static uint64_t tfdata_window(const struct job *job)
-{
-	uint64_t batch = job->batch_size;
-	uint64_t buffer = (job_shuffle_buffer(job) + batch - 1) / batch;
-	uint64_t decoding =
-		loader_decodes_batches(job) ? job->decode_threads : 0;
-
-	return job->prefetch + buffer + decoding;
-}
-
-static const struct loader_model models[] = {
-	[LOADER_PYTORCH] = { .work = pytorch_work,
-			     .collect = pytorch_collect,
-			     .window = pytorch_window },
-	[LOADER_TFDATA] = { .work = tfdata_work,
-			    .collect = any_collect,
-			    .window = tfdata_window,
-			    .runs_on = true },
-	[LOADER_PLAIN] = { .work = plain_work,
-			   .collect = any_collect,
-			   .window = plain_window },
-};
-
-const struct loader_model *loader_model(const struct job *job)
-{
-	return &models[job->loader];
-}
-
-bool loader_decodes_batches(const struct job *job)
-{
-	return job->loader == LOADER_TFDATA &&
-	       job->preprocess == PREPROCESS_SLEEP &&
-	       dist_mean(&job->preprocess_time) > 0;
-}
-
-static uint64_t batch_extents(const struct pass *p)
-{
-	return p->sampler.batch / p->sampler.extent_samples + 2;
-}
-
-uint64_t loader_ring_tokens(const struct train *t)
-{
-	/* The accelerator drains rings only while it waits, so everything
-	 * that may be ahead has to fit. */
-	uint64_t extents = batch_extents(&t->stages.train);
-	if (t->stages.has_eval)
-		extents = later(extents, batch_extents(&t->stages.eval));
-	return t->window * extents + 1;
 }
 
 static int open_io(struct loader *l, struct mlgen_err *err)
@@ -500,12 +324,14 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 			.iodepth = reader_ops(t->job),
 			.transfers = depth,
 			.files = job_samples_at_once(t->job),
-			.buf_bytes =
-				plan_buffer_bytes(&t->stages.train.plan, depth),
+			.buf_bytes = t->buffer_bytes,
 			.mem = (enum mem_kind)t->job->mem,
+			.may_meet_fifos = true,
 			.seed = rng_u64(t->job->randseed, RNG_ENGINE,
-					l->rank->index * t->job->read_threads +
-						l->index) },
+					l->rank->index * job_readers(t->job) +
+						l->index),
+			.stop = t->stop,
+			.ends_in_time = true },
 	};
 	int rc;
 
@@ -519,31 +345,57 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	return 0;
 }
 
+/* What it was cut in is waited for; nothing more is begun (io.h). */
+static void finish_cut(struct loader *l)
+{
+	int rc = 0;
+
+	while (rc == 0 && train_is_cut(l->rank->train) &&
+	       !train_is_closed(l->rank->train) && reader_is_busy(l->reader))
+		reader_finish_one(l->reader, &rc);
+}
+
 static void work(struct loader *l)
 {
 	const struct train *t = l->rank->train;
 	if (t->dataset->format->at_start &&
-	    (!await_batch(l, 0) || !read_indexes(l)))
+	    (!loader_await(l, 0) || !loader_read_indexes(l)))
 		return;
 	loader_model(t->job)->work(l);
+}
+
+bool loader_open(struct loader *l)
+{
+	struct mlgen_err err = { 0 };
+	if (open_io(l, &err) == 0)
+		return true;
+	fail(l, &err);
+	return false;
+}
+
+void loader_close(struct loader *l)
+{
+	if (l->reader) {
+		finish_cut(l);
+		reader_close(l->reader);
+		turn_to_pass(l, NULL);
+	}
+	worker_stop_counting(&l->worker, now(l));
+	worker_close(&l->worker);
 }
 
 void *loader_main(void *arg)
 {
 	struct loader *l = arg;
 	struct train *t = l->rank->train;
-	struct mlgen_err err = { 0 };
+	bool is_open;
 	clock_join(t->clock);
-	if (open_io(l, &err) < 0)
-		fail(l, &err);
+	is_open = loader_open(l);
 	atomic_fetch_add(&l->rank->ready, 1);
 	bell_ring(&l->rank->filled, t->clock);
-	if (l->reader) {
+	if (is_open)
 		work(l);
-		reader_close(l->reader);
-	}
-	worker_stop_counting(&l->worker, now(l));
-	worker_close(&l->worker);
+	loader_close(l);
 	clock_leave(t->clock);
 	return NULL;
 }

@@ -6,50 +6,16 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/units.h"
-#include "data/plan.h"
-#include "run/stream.h"
+#include "io/memroom.h"
+#include "run/activity.h"
 
 /*
- * The program at rest takes 4 to 6 MiB, and a thread or an accelerator about
- * 200 KiB beside its buffer (measured); the rest is for the kernel's own and
- * for as much page cache as reading takes.
+ * The program with few threads takes 4 to 6 MiB (measured); the rest is for the
+ * kernel's own and for as much page cache as reading takes.
  */
 #define PROGRAM_BYTES (UINT64_C(12) << 20)
-#define THREAD_BYTES (UINT64_C(256) << 10)
-
-static uint64_t training_bytes(const struct slot *s)
-{
-	const struct job *j = s->job;
-	const struct plan_config plan = {
-		.dataset = &s->dataset,
-		.access = (enum job_access)j->access,
-		.bs_bytes = j->bs.read,
-		.direct = j->direct,
-		.align_bytes = s->align_bytes,
-	};
-
-	return j->accelerators * THREAD_BYTES +
-	       j->accelerators * j->read_threads *
-		       (THREAD_BYTES + plan_buffer_bytes(&plan, job_depth(j)));
-}
-
-/* Kept for the run; page cache is what is left. Writers of checkpoints are
- * checked by themselves. */
-static uint64_t own_bytes(const struct slot *s)
-{
-	const struct job *j = s->job;
-
-	switch (j->phase) {
-	case PHASE_TRAIN:
-		return training_bytes(s);
-	case PHASE_IO:
-		return j->numjobs *
-		       (THREAD_BYTES + stream_buffer_bytes(j, job_depth(j)));
-	default:
-		return 0;
-	}
-}
 
 static const char *limit_text(char text[UNITS_TEXT_BYTES], const struct job *j)
 {
@@ -71,17 +37,17 @@ static int differ(const struct job *a, const struct job *b,
 		limit_text(one, a), a->name, limit_text(other, b), b->name);
 }
 
-static int too_little(uint64_t limit, uint64_t need, struct mlgen_err *err)
+static int too_little(uint64_t limit, struct mlgen_err *err)
 {
 	char have[UNITS_TEXT_BYTES], text[UNITS_TEXT_BYTES];
 
 	return mlgen_fail(err, -EINVAL,
 			  "memory_limit: %s is too little: mlgen with its "
-			  "threads and their buffers takes about %s of it, and "
-			  "the kernel kills who needs more; raise it, or lower "
-			  "accelerators, read_threads, numjobs, bs or iodepth",
+			  "threads and their buffers takes about %s of it at "
+			  "least, and the kernel kills who needs more; raise "
+			  "it",
 			  units_human_bytes(have, (double)limit),
-			  units_human_bytes(text, (double)need));
+			  units_human_bytes(text, (double)PROGRAM_BYTES));
 }
 
 /* At all, before there is a limit to stay below. */
@@ -91,7 +57,7 @@ static int check_range(uint64_t want, const struct host *host,
 	char limit[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 
 	if (want < PROGRAM_BYTES)
-		return too_little(want, PROGRAM_BYTES, err);
+		return too_little(want, err);
 	if (want <= host->memory_bytes)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
@@ -156,14 +122,23 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 	return 0;
 }
 
-int memlimit_fits(const struct slot *slots, size_t count, struct mlgen_err *err)
+int memlimit_fits(const struct memlimit *m, const struct slot *slots,
+		  struct job *const *jobs, size_t count, struct mlgen_err *err)
 {
-	uint64_t need = PROGRAM_BYTES;
-	uint64_t have = count ? slots->job->memory_limit : 0;
+	struct memneed *needs = mem_array(count, sizeof(*needs));
+	const struct memneed_jobs all = { jobs, needs, count };
+	struct memroom room;
+	int rc = 0;
 
+	memroom_read(&room, "", m->group.path);
+	if (atomic_load(&m->is_set))
+		memroom_limit(&room, m->group.limit_bytes, "memory_limit");
 	for (size_t i = 0; i < count; i++)
-		need += own_bytes(&slots[i]);
-	return have && have < need ? too_little(have, need, err) : 0;
+		slots[i].does->need(&slots[i], room.bytes, &needs[i]);
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = memneed_check(&all, jobs[i]->group, &room, err);
+	mem_free(needs);
+	return rc;
 }
 
 void memlimit_lift(struct memlimit *m)

@@ -35,9 +35,10 @@ int memlimit_check(struct job *const *jobs, size_t count,
 int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 		 struct host *host, struct mlgen_err *err);
 
-/* Do they fit into it, once each knows what it reads? 0, or -EINVAL with err. */
-int memlimit_fits(const struct slot *slots, size_t count,
-		  struct mlgen_err *err);
+/* Do the jobs fit into what there is of memory, with or without a limit, once
+ * each knows what it reads? 0, or -ENOMEM with err. */
+int memlimit_fits(const struct memlimit *m, const struct slot *slots,
+		  struct job *const *jobs, size_t count, struct mlgen_err *err);
 
 /* Back to where this process came from. */
 void memlimit_lift(struct memlimit *m);

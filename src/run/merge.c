@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "run/failed.h"
 
 /* A mean of two, weighted; NaN = not known, counts for nothing. */
 static double mean(double a, double weight_a, double b, double weight_b)
@@ -66,6 +67,7 @@ static void merge_epoch(struct epoch_result *to, double weight_to,
 	to->stall_p99_ns = (double)NAN; /* percentiles are never averaged */
 	to->stall_count += from->stall_count;
 	to->samples += from->samples;
+	to->failed_samples += from->failed_samples;
 	to->sample_bytes += from->sample_bytes;
 	if (from->seconds > to->seconds)
 		to->seconds = from->seconds;
@@ -132,11 +134,14 @@ static void merge_eval(struct eval_result *to, const struct eval_result *from)
 {
 	to->steps += from->steps;
 	to->samples += from->samples;
+	to->failed_samples += from->failed_samples;
 	to->sample_bytes += from->sample_bytes;
 	if (from->seconds > to->seconds)
 		to->seconds = from->seconds;
 	to->samples_per_sec += from->samples_per_sec;
 	to->sample_bytes_per_sec += from->sample_bytes_per_sec;
+	to->io_bytes += from->io_bytes;
+	to->io_bytes_per_sec += from->io_bytes_per_sec;
 }
 
 static void append_checkpoints(struct checkpoints_result *to,
@@ -243,6 +248,11 @@ static void merge_slowest(struct ml_result *to, const struct ml_result *from)
 		(struct slowest_rank){ UINT64_MAX, (double)NAN, (double)NAN };
 }
 
+static double all_bytes(const struct ml_result *ml)
+{
+	return (double)ml->io_bytes + (double)ml->eval.io_bytes;
+}
+
 static void merge_ml(struct ml_result *to, const struct ml_result *from)
 {
 	double a = to->wall_seconds * (double)to->accelerators;
@@ -252,11 +262,10 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	mean_all(&to->loader_percent, a, &from->loader_percent, b,
 		 sizeof(to->loader_percent));
 	to->storage.memory_percent =
-		mean(to->storage.memory_percent, (double)to->io_bytes,
-		     from->storage.memory_percent, (double)from->io_bytes);
+		mean(to->storage.memory_percent, all_bytes(to),
+		     from->storage.memory_percent, all_bytes(from));
 	merge_slowest(to, from);
-	merge_numa(&to->numa, (double)to->io_bytes, &from->numa,
-		   (double)from->io_bytes);
+	merge_numa(&to->numa, all_bytes(to), &from->numa, all_bytes(from));
 	to->au_percent = mean(to->au_percent, (double)to->accelerators,
 			      from->au_percent, (double)from->accelerators);
 	merge_epochs(to, from);
@@ -268,16 +277,21 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	to->counted_steps += from->counted_steps;
 	to->too_short |= from->too_short;
 	to->samples += from->samples;
+	to->failed_samples += from->failed_samples;
 	to->sample_bytes += from->sample_bytes;
 	to->io_bytes += from->io_bytes;
 	if (from->wall_seconds > to->wall_seconds)
 		to->wall_seconds = from->wall_seconds;
+	to->cut_seconds = fmax(to->cut_seconds, from->cut_seconds);
+	to->runtime_seconds = fmax(to->runtime_seconds, from->runtime_seconds);
 	to->samples_per_sec += from->samples_per_sec;
 	to->sample_bytes_per_sec += from->sample_bytes_per_sec;
 	to->io_bytes_per_sec += from->io_bytes_per_sec;
 	to->demand_bytes_per_sec += from->demand_bytes_per_sec;
 	to->demand_io_bytes_per_sec += from->demand_io_bytes_per_sec;
 	merge_hist(to->sample_ns, from->sample_ns);
+	if (to->samples_per_extent != from->samples_per_extent)
+		to->samples_per_extent = UINT64_MAX;
 	merge_hist(to->step_ns, from->step_ns);
 	merge_hist(to->first_step_ns, from->first_step_ns);
 	merge_hist(to->stall_ns, from->stall_ns);
@@ -286,6 +300,7 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 	merge_eval(&to->eval, &from->eval);
 	merge_checkpoints(&to->saves, &from->saves);
 	to->errors += from->errors;
+	failed_merge(&to->failed, &from->failed);
 	to->complete &= from->complete;
 	to->interrupted |= from->interrupted;
 	to->target_met = !isnan(to->target_au_percent) &&
@@ -390,6 +405,7 @@ static void merge_io(struct job_result *to_job,
 	merge_rate(&to->rate[1], &from->rate[1]);
 	merge_ops(&to->ops, &from->ops);
 	to->errors += from->errors;
+	failed_merge(&to->failed, &from->failed);
 	to->complete &= from->complete;
 	to->interrupted |= from->interrupted;
 	/* What stands in ops as well is merged already. */
@@ -400,6 +416,21 @@ static void merge_io(struct job_result *to_job,
 	if (to_job->sync.lat_ns != to->ops.fsync.lat_ns)
 		merge_hist(to_job->sync.lat_ns, from_job->sync.lat_ns);
 	to_job->sync.total += from_job->sync.total;
+}
+
+/* CPU time adds up; each is a percent of its own time. */
+static void merge_usage(struct job_result *to, const struct job_result *from)
+{
+	double a = to->elapsed_seconds, b = from->elapsed_seconds;
+	double longest = a > b ? a : b;
+
+	if (!(longest > 0))
+		return;
+	to->usr_cpu_percent =
+		(to->usr_cpu_percent * a + from->usr_cpu_percent * b) / longest;
+	to->sys_cpu_percent =
+		(to->sys_cpu_percent * a + from->sys_cpu_percent * b) / longest;
+	to->elapsed_seconds = longest;
 }
 
 static void merge_job(struct job_result *to, const struct job_result *from)
@@ -415,15 +446,13 @@ static void merge_job(struct job_result *to, const struct job_result *from)
 	}
 	merge_direction(&to->read, &from->read);
 	merge_direction(&to->write, &from->write);
-	if (from->elapsed_seconds > to->elapsed_seconds)
-		to->elapsed_seconds = from->elapsed_seconds;
-	to->usr_cpu_percent += from->usr_cpu_percent;
-	to->sys_cpu_percent += from->sys_cpu_percent;
+	merge_usage(to, from);
 	to->ctx += from->ctx;
 	to->majf += from->majf;
 	to->minf += from->minf;
 	if (!to->err.code)
 		to->err = from->err;
+	failed_fill(to);
 	to->members += from->job != to->job;
 }
 

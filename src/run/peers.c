@@ -43,9 +43,12 @@ static int wait_for_round(struct peers *p, uint32_t round)
 
 int peers_barrier(struct peers *p, void (*decide)(void *arg), void *arg)
 {
-	if (atomic_load(&p->closed))
-		return -EPIPE;
 	pthread_mutex_lock(&p->lock);
+	/* Pairs with peers_cut: there it is decided under the lock, too. */
+	if (atomic_load(&p->closed)) {
+		pthread_mutex_unlock(&p->lock);
+		return -EPIPE;
+	}
 	uint32_t round = atomic_load(&p->round);
 	bool is_last = ++p->arrived == p->members;
 	p->decide = decide;
@@ -68,7 +71,8 @@ void peers_leave(struct peers *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->members--;
-	bool is_last = p->members > 0 && p->arrived == p->members;
+	bool is_last = p->members > 0 && p->arrived == p->members &&
+		       !atomic_load(&p->closed);
 	if (is_last)
 		pass(p);
 	pthread_mutex_unlock(&p->lock);
@@ -79,5 +83,13 @@ void peers_leave(struct peers *p)
 void peers_close(struct peers *p)
 {
 	atomic_store(&p->closed, true);
+	bell_ring(&p->bell, p->clock);
+}
+
+void peers_cut(struct peers *p)
+{
+	pthread_mutex_lock(&p->lock);
+	atomic_store(&p->closed, true);
+	pthread_mutex_unlock(&p->lock);
 	bell_ring(&p->bell, p->clock);
 }

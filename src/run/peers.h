@@ -48,3 +48,7 @@ void peers_leave(struct peers *p);
 
 /* An error: everyone who waits or will wait gets -EPIPE. Any thread. */
 void peers_close(struct peers *p);
+
+/* The same by a member who gives up: a round is passed by all of them or by
+ * none. Not from decide(). */
+void peers_cut(struct peers *p);

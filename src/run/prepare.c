@@ -11,25 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/filekind.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "data/format.h"
 #include "data/manifest.h"
 #include "io/cache.h"
 #include "io/engines.h"
-#include "io/host.h"
 #include "run/crew.h"
 #include "run/datafile.h"
+#include "run/datafolder.h"
 #include "run/dataremove.h"
 #include "run/dirlock.h"
 #include "run/prepare_place.h"
 #include "run/residency.h"
-
-#define LEAST_WORKERS 8u
-#define MOST_WORKERS 16u
-
-/* The first line waits so long, to have measured the speed it tells. */
-#define ANNOUNCE_NS UINT64_C(500000000)
+#include "run/writetime.h"
 
 /* A start that writes nothing is not held up by looking at the page cache. */
 #define RESIDENT_NS UINT64_C(20000000)
@@ -202,7 +198,7 @@ static int examine(struct prepare *p, struct mlgen_err *err)
 
 static int remove_old(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	int r = dataremove_all(&p->crew, p->ds->directory, started, err);
+	int r = dataremove_all(&p->crew, &p->files.dir, started, err);
 
 	if (r)
 		return r;
@@ -257,7 +253,7 @@ static int sync_folder(struct crew_worker *w, uint64_t index,
 	struct mlgen_file folder = { .path = w->path,
 				     .fd = -1,
 				     .flags = O_RDONLY | O_DIRECTORY };
-	int r = datafiles_folder(&p->files, index, w->path, err);
+	int r = datafolder_path(&p->files, index, w->path, err);
 
 	if (r)
 		return r;
@@ -275,41 +271,22 @@ static int sync_folder(struct crew_worker *w, uint64_t index,
 
 /* Writing all of them */
 
-static void put_time_left(const struct prepare *p, char *out)
-{
-	uint64_t bytes = get(&p->files.synced_bytes);
-	double seen_ns = (double)(clock_now(p->req->clock) - p->start_ns);
-	double total_ns;
-
-	/* What is only in the page cache is no measure, but better than none. */
-	if (bytes == 0)
-		bytes = get(&p->progress->bytes_done) - get(&p->present_bytes);
-	if (bytes == 0) {
-		snprintf(out, UNITS_TEXT_BYTES, "unknown time");
-		return;
-	}
-	total_ns = seen_ns * (double)get(&p->missing_bytes) / (double)bytes;
-	/* Whole seconds, once there are some: it is an estimate. */
-	if (total_ns >= 10e9)
-		total_ns = round(total_ns / 1e9) * 1e9;
-	units_human_time(out, (uint64_t)total_ns);
-}
-
 static void announce(const struct prepare *p)
 {
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	char present[UNITS_TEXT_BYTES], left[UNITS_TEXT_BYTES], kept[64] = "";
+	char present[UNITS_TEXT_BYTES], time[WRITETIME_BYTES], kept[64] = "";
 	uint64_t missing = get(&p->missing_files);
 
-	put_time_left(p, left);
+	writetime_text(time, clock_now(p->req->clock) - p->start_ns,
+		       get(&p->files.synced_bytes), get(&p->missing_bytes));
 	if (get(&p->present_files))
 		snprintf(kept, sizeof(kept), "%s there already; ",
 			 units_human_count(present, get(&p->present_files)));
-	log_plain("%s: writing %s %s file%s, %s to %s (%sabout %s, estimate)",
-		  p->req->job_name, units_human_count(files, missing),
-		  p->ds->format->name, missing == 1 ? "" : "s",
+	log_plain("%s: writing %s %s file%s, %s to %s (%s%s)", p->req->job_name,
+		  units_human_count(files, missing), p->ds->format->name,
+		  missing == 1 ? "" : "s",
 		  units_human_bytes(bytes, (double)get(&p->missing_bytes)),
-		  p->ds->directory, kept, left);
+		  p->ds->directory, kept, time);
 }
 
 static int write_files(struct prepare *p, struct mlgen_err *err)
@@ -329,7 +306,7 @@ static int write_files(struct prepare *p, struct mlgen_err *err)
 	r = crew_start(&crew, &p->crew, &task, err);
 	if (r)
 		return r;
-	crew_wait(crew, p->start_ns + ANNOUNCE_NS);
+	writetime_wait(crew, &p->files.synced_bytes, p->start_ns);
 	announce(p);
 	return crew_finish(crew, err);
 }
@@ -337,7 +314,7 @@ static int write_files(struct prepare *p, struct mlgen_err *err)
 static int sync_folders(struct prepare *p, struct mlgen_err *err)
 {
 	const struct crew_task task = { sync_folder, p,
-					datafiles_folders(&p->files) };
+					datafolders_count(&p->files) };
 
 	return crew_run(&p->crew, &task, err);
 }
@@ -401,10 +378,24 @@ static int work_locked(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	int r = examine_again(p, err);
 
+	if (r == 0)
+		r = datafolders_check(&p->files, err);
 	if (r == 0 && p->replacing)
 		r = remove_old(p, started, err);
 	if (r == 0 && has_work(p))
 		r = write_missing(p, started, err);
+	return r;
+}
+
+static int work_held(struct prepare *p, bool *started, struct mlgen_err *err)
+{
+	int r = datadir_open(&p->files.dir, p->ds->directory, p->lock.maker,
+			     err);
+
+	if (r == 0) {
+		r = work_locked(p, started, err);
+		datadir_close(&p->files.dir);
+	}
 	return r;
 }
 
@@ -417,7 +408,7 @@ static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 	if (r == 0)
 		r = dirlock_take(&p->lock, p->ds->directory, err);
 	if (r == 0)
-		r = work_locked(p, started, err);
+		r = work_held(p, started, err);
 	dirlock_drop(&p->lock);
 	return r;
 }
@@ -441,21 +432,36 @@ static int drop_file(struct crew_worker *w, uint64_t index,
 	struct prepare *p = w->owner;
 	int r = datafile_path(&p->files, index, w->path, err);
 
-	if (r == 0)
-		cache_drop(w->path); /* what fails costs only memory */
+	/* What fails costs only memory, unless it is no file. */
+	if (r == 0 && cache_drop(w->path) < 0)
+		r = filekind_check(w->path, "", err);
 	return r;
 }
 
-static void sample_cache(const struct prepare *p, uint64_t end_ns,
-			 struct residency *found)
+/* Trusted or not: what could not be looked at may be no file. */
+static int sample_set(struct residency *r, const struct prepare *p,
+		      const struct dataset *ds, uint64_t end_ns,
+		      struct mlgen_err *err)
 {
-	struct residency eval;
+	char path[PATH_MAX];
 
-	residency_sample(found, p->ds, p->req->clock, end_ns);
-	if (!p->eval)
-		return;
-	residency_sample(&eval, p->eval, p->req->clock, end_ns);
+	residency_sample(r, ds, p->req->clock, end_ns);
+	if (r->failed_file == UINT64_MAX ||
+	    dataset_path(ds, r->failed_file, path, sizeof(path)) <= 0)
+		return 0;
+	return filekind_check(path, ds->scan ? "" : FILEKIND_OF_DATASET, err);
+}
+
+static int sample_cache(const struct prepare *p, uint64_t end_ns,
+			struct residency *found, struct mlgen_err *err)
+{
+	struct residency eval = { .is_nothing = true };
+	int r = sample_set(found, p, p->ds, end_ns, err);
+
+	if (r == 0 && p->eval)
+		r = sample_set(&eval, p, p->eval, end_ns, err);
 	found->is_nothing &= eval.is_nothing;
+	return r;
 }
 
 /* Files are dropped as they are written; those that were there may be in the
@@ -470,12 +476,12 @@ static int look_at_cache(struct prepare *p, struct prepare_result *result,
 	uint64_t end_ns = leaves_none ? CLOCK_NEVER
 				      : clock_now(p->req->clock) + RESIDENT_NS;
 	struct residency found;
-	int r = 0;
+	int r = sample_cache(p, end_ns, &found, err);
 
-	sample_cache(p, end_ns, &found);
-	if (leaves_none && !found.is_nothing) {
+	if (r == 0 && leaves_none && !found.is_nothing) {
 		r = crew_run(&p->crew, &task, err);
-		sample_cache(p, end_ns, &found);
+		if (r == 0)
+			r = sample_cache(p, end_ns, &found, err);
 	}
 	result->resident_percent = found.percent;
 	result->resident_files = found.files;
@@ -507,14 +513,20 @@ static const struct mlgen_engine *writer_of(const struct mlgen_engine *engine)
 						     : engines_find("psync");
 }
 
-static unsigned worker_count(void)
+/* Of those that hold samples, to which others are small. */
+static uint64_t largest_file(const struct prepare *p)
 {
-	struct host host;
+	uint64_t most = 0;
 
-	host_read(&host);
-	return host.cpus * 2 < LEAST_WORKERS  ? LEAST_WORKERS
-	       : host.cpus * 2 > MOST_WORKERS ? MOST_WORKERS
-					      : (unsigned)host.cpus * 2;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct dataset *ds = p->files.sets[i];
+		uint64_t bytes =
+			ds ? dataset_file_bytes(ds, dataset_largest_file(ds))
+			   : 0;
+		if (bytes > most)
+			most = bytes;
+	}
+	return most;
 }
 
 int prepare_dataset(const struct prepare_request *req,
@@ -540,7 +552,9 @@ int prepare_dataset(const struct prepare_request *req,
 		p.crew.engine_opts = req->engine_opts;
 	p.crew.clock = req->clock;
 	p.crew.stop = &req->progress->stop;
-	p.crew.workers = worker_count();
+	p.crew.view = &req->progress->crew;
+	p.crew.workers = crew_writers();
+	p.crew.buf_bytes = crew_writer_bytes(largest_file(&p));
 	r = p.ds->scan ? found_all(&p) : complete(&p, started, err);
 	fill_result(&p, result);
 	if (r == 0)

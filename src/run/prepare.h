@@ -8,15 +8,17 @@
 
 #include <mlgen/err.h>
 
-#include "base/clock.h"
+#include "base/stop.h"
 #include "data/dataset.h"
+#include "run/crew.h"
 
 /* Progress, for the status line; single numbers, relaxed. */
 struct prepare_progress {
 	_Atomic uint64_t files_done, bytes_done; /* present ones included */
 	_Atomic uint64_t files_total, bytes_total;
-	_Atomic bool stop; /* set by the main thread: leave soon */
-	const char *name;  /* of the job */
+	struct stop stop;      /* the job's, in all that it does */
+	struct crew_view crew; /* that is at work */
+	const char *name;      /* of the job */
 };
 
 struct prepare_result {

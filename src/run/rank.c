@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "io/host.h"
+#include "run/loader.h"
 #include "run/rank_checkpoint.h"
 #include "run/rank_eval.h"
 #include "run/rank_step.h"
@@ -18,10 +19,12 @@
 static void decide_start(void *arg)
 {
 	struct train *t = arg;
-	if (t->watch.begin)
-		t->watch.begin(t->watch.arg);
+	if (t->watch)
+		t->watch->begin(t->watched);
 	atomic_store(&t->start_ns, clock_now(t->clock));
 	atomic_store(&t->counting, t->job->ramp_time_ns == 0);
+	if (t->job->runtime_ns)
+		stop_at(t->stop, train_ramp_end_ns(t) + t->job->runtime_ns);
 }
 
 static bool is_nothing_cached(const struct train *t, const struct dataset *ds,
@@ -51,7 +54,7 @@ static void decide_step(void *arg)
 	struct train *t = arg;
 	t->barrier_steps++;
 	if (train_wants_stop(t, t->barrier_steps, clock_now(t->clock)))
-		atomic_store(&t->stop, true);
+		atomic_store(&t->is_decided, true);
 }
 
 /* Wait until `counter`, which all loaders of this rank raise, is `value`. */
@@ -60,11 +63,12 @@ static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
 {
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
-		if (train_is_closed(r->train))
+		if (train_is_cut(r->train))
 			return -EPIPE;
 		if (atomic_load(counter) >= value)
 			return 0;
-		bell_wait(&r->filled, r->train->clock, seen, CLOCK_NEVER);
+		bell_wait(&r->filled, r->train->clock, seen,
+			  stop_at_ns(r->train->stop));
 	}
 }
 
@@ -79,6 +83,8 @@ static int drop_cache(struct rank *r)
 	atomic_store(&r->dropped, 0);
 	atomic_fetch_add(&r->drop, 1);
 	rank_call(r, UINT64_MAX);
+	if (!t->job->read_threads)
+		loader_drop(&r->loaders[0]);
 	if (await_loaders(r, &r->dropped, t->job->read_threads) < 0)
 		return -EPIPE;
 	int rc = peers_barrier(&t->peers, NULL, NULL);
@@ -86,19 +92,30 @@ static int drop_cache(struct rank *r)
 	return rc;
 }
 
+/* Nothing was computed with a sample that was not read. */
+static uint64_t useful_compute_ns(const struct step *s)
+{
+	double part;
+	if (!s->token.failed_samples)
+		return s->compute_ns;
+	part = (double)token_delivered(&s->token) / (double)s->token.samples;
+	return (uint64_t)((double)s->compute_ns * part);
+}
+
 static void add_counted_step(struct rank *r, struct epoch_account *a,
 			     const struct step *s)
 {
 	uint64_t wall = s->end_ns - s->begin_ns;
 	uint64_t stall = s->taken_ns - s->begin_ns;
+	uint64_t useful_ns = useful_compute_ns(s);
 	hist_add(r->step, wall);
 	hist_add(r->stall, stall);
 	hist_add(r->epoch_stall, stall);
 	r->counted_steps++;
-	r->counted_compute_ns += s->compute_ns;
+	r->counted_compute_ns += useful_ns;
 	r->counted_wall_ns += wall;
 	a->counted_steps++;
-	a->counted_compute_ns += s->compute_ns;
+	a->counted_compute_ns += useful_ns;
 	a->counted_wall_ns += wall;
 }
 
@@ -125,12 +142,15 @@ static void add_step(struct rank *r, struct epoch_account *a,
 	count_add(&c->oversleep_ns, late);
 	count_add(&c->barrier_ns, s->end_ns - s->woken_ns);
 	count_add(&c->step_ns, s->end_ns - s->begin_ns);
-	count_add(&c->samples, s->token.samples);
+	count_add(&c->useful_ns, useful_compute_ns(s));
+	count_add(&c->samples, token_delivered(&s->token));
+	count_add(&c->failed_samples, s->token.failed_samples);
 	count_add(&c->sample_bytes, s->token.sample_bytes);
 	count_add(&c->steps, 1);
 	if (s->compute_ns)
 		hist_add(r->oversleep, late);
-	a->samples += s->token.samples;
+	a->samples += token_delivered(&s->token);
+	a->failed_samples += s->token.failed_samples;
 	a->sample_bytes += s->token.sample_bytes;
 	a->extents += s->token.extents;
 	a->id_sum += s->token.id_sum;
@@ -150,11 +170,14 @@ static void forget(struct rank *r)
 {
 	struct rank_count *c = &r->count;
 	_Atomic uint64_t *const counters[] = {
-		&c->steps,         &c->samples,      &c->sample_bytes,
-		&c->compute_ns,    &c->stall_ns,     &c->barrier_ns,
-		&c->step_ns,       &c->oversleep_ns, &c->eval_steps,
-		&c->eval_ns,       &c->eval_samples, &c->eval_sample_bytes,
-		&c->checkpoint_ns,
+		&c->steps,         &c->samples,
+		&c->sample_bytes,  &c->failed_samples,
+		&c->compute_ns,    &c->stall_ns,
+		&c->barrier_ns,    &c->useful_ns,
+		&c->step_ns,       &c->oversleep_ns,
+		&c->eval_steps,    &c->eval_ns,
+		&c->eval_samples,  &c->eval_sample_bytes,
+		&c->checkpoint_ns, &c->eval_failed_samples,
 	};
 	for (unsigned i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		count_set(counters[i], 0);
@@ -169,6 +192,10 @@ static void forget(struct rank *r)
  * account: it is still checked. */
 static void start_counting(struct rank *r, struct epoch_account *a)
 {
+	const struct train *t = r->train;
+
+	if (t->watch)
+		t->watch->begin_anew(t->watched);
 	forget(r);
 	*a = (struct epoch_account){ .epoch = a->epoch,
 				     .stall = r->epoch_stall,
@@ -200,8 +227,38 @@ static uint64_t begin_of_epoch_ns(const struct rank *r, uint64_t epoch)
 		     : atomic_load(&t->start_ns);
 }
 
-/* All steps of an epoch, or until a limit is reached (*stopped). 0, or
- * -EPIPE once closed. */
+/* A step, and the checkpoint behind it, where one is due. 0, or -EPIPE once
+ * closed or cut. */
+static int run_whole_step(struct rank *r, const struct stage *at,
+			  uint64_t batch, struct epoch_account *a,
+			  struct step *s)
+{
+	if (run_step(r, at, batch, s) < 0)
+		return -EPIPE;
+	add_step(r, a, s);
+	look_for_hope(r, a->epoch);
+	if (!r->counts && s->end_ns >= train_ramp_end_ns(r->train)) {
+		start_counting(r, a);
+		s->end_ns = clock_now(r->train->clock);
+	}
+	s->begin_ns = s->end_ns; /* of what comes behind it */
+	a->is_whole = batch + 1 == at->pass->sampler.steps;
+	return rank_checkpoint(r, at, batch, &s->end_ns);
+}
+
+/* It is none; but its time has passed, and some of it may have been read. */
+static void cut_step(struct rank *r, const struct step *s)
+{
+	struct train *t = r->train;
+	uint64_t now_ns = clock_now(t->clock);
+
+	if (now_ns > s->begin_ns)
+		r->cut_ns = now_ns - s->begin_ns;
+	peers_cut(&t->peers);
+}
+
+/* All steps of an epoch, or until a limit is reached (*stopped), or it is cut:
+ * a step that is not whole is none. 0, or -EPIPE once closed. */
 static int run_epoch(struct rank *r, const struct stage *at,
 		     struct epoch_account *a, bool *stopped)
 {
@@ -212,19 +269,16 @@ static int run_epoch(struct rank *r, const struct stage *at,
 	rank_step_limit(r, at, 0);
 	for (uint64_t b = 0; b < steps && !*stopped; b++) {
 		s.begin_ns = s.end_ns;
-		if (run_step(r, at, b, &s) < 0)
+		*stopped = run_whole_step(r, at, b, a, &s) < 0;
+		if (train_is_closed(t))
 			return -EPIPE;
-		add_step(r, a, &s);
-		look_for_hope(r, a->epoch);
-		if (!r->counts && s.end_ns >= train_ramp_end_ns(t))
-			start_counting(r, a);
-		if (rank_checkpoint(r, at, b, &s.end_ns) < 0)
-			return -EPIPE;
-		*stopped =
-			t->job->barrier == BARRIER_STEP
-				? atomic_load(&t->stop)
-				: train_wants_stop(t, before + b + 1, s.end_ns);
-		a->is_whole = b + 1 == steps;
+		if (*stopped)
+			cut_step(r, &s);
+		else
+			*stopped = t->job->barrier == BARRIER_STEP
+					   ? atomic_load(&t->is_decided)
+					   : train_wants_stop(t, before + b + 1,
+							      s.end_ns);
 	}
 	r->end_ns = s.end_ns;
 	return 0;
@@ -234,6 +288,8 @@ static int run_epoch(struct rank *r, const struct stage *at,
 static int end_epoch(struct rank *r, struct epoch_account *a)
 {
 	struct mlgen_err err = { 0 };
+	if (a->extents == 0)
+		return 0; /* cut before its first step was whole */
 	if (!r->counts) {
 		*a = (struct epoch_account){ .epoch = a->epoch,
 					     .stall = a->stall,
@@ -318,6 +374,8 @@ static bool get_ready(struct rank *r)
 	if (t->place->rank_cpus &&
 	    host_set_cpus(t->place->rank_cpus, true, &err) < 0)
 		failure_set(t->failure, &err);
+	if (!t->job->read_threads && !loader_open(&r->loaders[0]))
+		return false;
 	if (await_loaders(r, &r->ready, t->job->read_threads) < 0)
 		return false;
 	if (t->saver && saver_await_ready(t->saver) < 0)
@@ -335,8 +393,6 @@ static void leave(struct rank *r)
 	if (atomic_fetch_sub(&t->ranks_left, 1) != 1)
 		return;
 	atomic_store(&t->end_ns, clock_now(t->clock));
-	if (t->watch.end)
-		t->watch.end(t->watch.arg);
 	atomic_store(&t->finished, true);
 	for (uint64_t i = 0; i < t->job->accelerators; i++)
 		rank_call(&t->ranks[i], UINT64_MAX);
@@ -363,6 +419,8 @@ void *rank_main(void *arg)
 	if (!r->counts)
 		forget(r); /* it was over before ramp_time was */
 	usage_end(&r->usage);
+	if (!r->train->job->read_threads)
+		loader_close(&r->loaders[0]);
 	leave(r);
 	clock_leave(r->train->clock);
 	return NULL;

@@ -92,9 +92,11 @@ static int enter(struct rank *r, const struct stage *at, uint64_t batch,
 static void sleep_until(struct rank *r, uint64_t end_ns)
 {
 	struct train *t = r->train;
+	if (end_ns > stop_at_ns(t->stop))
+		end_ns = stop_at_ns(t->stop);
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
-		if (train_is_closed(t) || atomic_load(t->interrupted) ||
+		if (train_is_cut(t) || atomic_load(t->interrupted) ||
 		    clock_now(t->clock) >= end_ns)
 			return;
 		bell_wait(&r->filled, t->clock, seen, end_ns);

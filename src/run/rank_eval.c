@@ -10,7 +10,8 @@ static void add_eval_step(struct rank *r, const struct step *s)
 {
 	struct rank_count *c = &r->count;
 	count_add(&c->eval_steps, 1);
-	count_add(&c->eval_samples, s->token.samples);
+	count_add(&c->eval_samples, token_delivered(&s->token));
+	count_add(&c->eval_failed_samples, s->token.failed_samples);
 	count_add(&c->eval_sample_bytes, s->token.sample_bytes);
 }
 
@@ -26,17 +27,23 @@ int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 		if (train_wants_stop(t, 0, s.end_ns))
 			break;
 		s.begin_ns = s.end_ns;
-		if (rank_step_compute(r, at, b, &s) < 0)
-			return -EPIPE;
+		if (rank_step_compute(r, at, b, &s) < 0) {
+			*stopped = true;
+			break;
+		}
 		add_eval_step(r, &s);
 	}
-	if (t->job->barrier != BARRIER_NONE &&
-	    peers_barrier(&t->peers, train_decide_stop, t) < 0)
+	if (train_is_closed(t))
+		return -EPIPE;
+	if (*stopped)
+		peers_cut(&t->peers);
+	else if (t->job->barrier != BARRIER_NONE &&
+		 peers_barrier(&t->peers, train_decide_stop, t) < 0)
 		return -EPIPE;
 	r->end_ns = later_ns(s.end_ns, peers_passed_ns(&t->peers));
 	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
-	*stopped = t->job->barrier != BARRIER_NONE
-			   ? atomic_load(&t->stop)
-			   : train_wants_stop(t, 0, r->end_ns);
+	*stopped |= t->job->barrier != BARRIER_NONE
+			    ? atomic_load(&t->is_decided)
+			    : train_wants_stop(t, 0, r->end_ns);
 	return 0;
 }

@@ -21,7 +21,7 @@ static bool runs_on(const struct train *t, const struct stage *at)
 static uint64_t limit_of(const struct train *t, const struct stage *at,
 			 uint64_t batches)
 {
-	uint64_t limit = at->first_batch + batches + t->window;
+	uint64_t limit = at->first_batch + batches + at->pass->window;
 	struct stage last = *at;
 	while (limit > stage_end_batch(&last) && runs_on(t, &last))
 		stage_next(&t->stages, &last);
@@ -29,20 +29,19 @@ static uint64_t limit_of(const struct train *t, const struct stage *at,
 }
 
 /* A buffer that shuffles is full, or holds all that is left, when a batch is
- * drawn from it. An evaluation needs no other order than that of the files. */
+ * drawn from it. */
 static uint64_t samples_to_draw_from(const struct rank *r,
 				     const struct stage *at, uint64_t batch)
 {
 	const struct sampler *s = &at->pass->sampler;
 	uint64_t need = sampler_batch_samples(s, batch);
-	uint64_t buffer =
-		at->pass->is_eval ? 0 : job_shuffle_buffer(r->train->job);
+	uint64_t buffer = pass_shuffle_buffer(r->train->job, at->pass);
 	uint64_t left = sampler_rank_samples(s) - batch * s->batch;
 	return need + buffer < left ? need + buffer : left;
 }
 
-/* decode_threads batches are decoded at a time, each from when it was whole
- * and a thread was free. When this one is done. */
+/* decode_threads batches are decoded at a time, in turn: each from when it was
+ * whole and the one decode_threads before it was done. When this one is. */
 static uint64_t decode(struct rank *r, const struct stage *at, uint64_t batch,
 		       const struct token *token)
 {
@@ -58,38 +57,37 @@ static uint64_t decode(struct rank *r, const struct stage *at, uint64_t batch,
 }
 
 /* Its time is the later of begin_ns and when it was ready, if it was there when
- * this thread looked: how long the thread took to wake is no stall. */
+ * this thread looked, and when it is decoded, if that takes longer: how long
+ * the thread took to wake is no stall. */
 static int take_batch(struct rank *r, const struct stage *at, uint64_t batch,
 		      struct step *s)
 {
 	struct train *t = r->train;
 	const struct loader_model *model = loader_model(t->job);
-	uint64_t need = samples_to_draw_from(r, at, batch), decoded_ns;
+	uint64_t need = samples_to_draw_from(r, at, batch);
+	uint64_t whole_ns, decoded_ns;
 	bool waits = false;
 	for (;; waits = true) {
 		uint32_t seen = bell_look(&r->filled);
 		model->collect(r, at, batch, need);
 		if (r->have.samples >= need)
 			break;
-		if (train_is_closed(t))
+		if (train_is_cut(t))
 			return -EPIPE;
 		if (!waits)
 			count_set(&r->count.waiting_since_ns,
 				  clock_now(t->clock));
-		bell_wait(&r->filled, t->clock, seen, CLOCK_NEVER);
+		bell_wait(&r->filled, t->clock, seen, stop_at_ns(t->stop));
 	}
+	whole_ns = waits ? clock_now(t->clock) : s->begin_ns;
 	token_take(&r->have, sampler_batch_samples(&at->pass->sampler, batch),
 		   &s->token);
 	decoded_ns = decode(r, at, batch, &s->token);
-	if (decoded_ns > clock_now(t->clock)) {
-		clock_sleep_until(t->clock, decoded_ns);
-		waits = true;
-	}
+	if (decoded_ns > clock_now(t->clock) &&
+	    !stop_sleep_until(t->stop, t->clock, decoded_ns))
+		return -EPIPE;
 	count_set(&r->count.waiting_since_ns, 0);
-	if (waits)
-		s->taken_ns = clock_now(t->clock);
-	else
-		s->taken_ns = later_ns(s->begin_ns, decoded_ns);
+	s->taken_ns = later_ns(whole_ns, decoded_ns);
 	return 0;
 }
 
@@ -115,15 +113,18 @@ int rank_step_compute(struct rank *r, const struct stage *at, uint64_t batch,
 		      struct step *s)
 {
 	struct train *t = r->train;
+	uint64_t end_ns;
 	count_set(&r->count.step, batch + 1);
 	if (take_batch(r, at, batch, s) < 0)
 		return -EPIPE;
 	rank_step_limit(r, at, batch + 1);
 	s->compute_ns = draw_compute_ns(r, at, batch);
-	s->woken_ns = s->taken_ns;
+	end_ns = s->woken_ns = s->taken_ns + s->compute_ns;
 	if (s->compute_ns)
-		s->woken_ns = clock_sleep_exactly(
-			t->clock, s->taken_ns + s->compute_ns, &r->late_ns);
+		s->woken_ns = stop_sleep_exactly(t->stop, t->clock, end_ns,
+						 &r->late_ns);
+	if (s->woken_ns < end_ns)
+		return -EPIPE;
 	s->end_ns = s->woken_ns;
 	return 0;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reader.c - see reader.h. */
+#include "job/ignored.h"
 #include "run/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/filekind.h"
 #include "base/mem.h"
 #include "io/meta.h"
 
@@ -191,16 +194,18 @@ static void take_error(struct task *t, const struct io_op *op)
 	t->public.error_done = op->done_bytes;
 }
 
-static bool is_transient(int error)
+/* As transfer.c has it. */
+static bool is_transient(const struct read_task *p)
 {
-	return error == -EINTR || error == -EAGAIN;
+	return p->error == -EINTR ||
+	       (p->error == -EAGAIN && p->error_op != MLGEN_READ);
 }
 
 /* In single operations the io layer resumes what is short or interrupted, and
  * tells a file that has been cut. */
 static void end_chain(struct reader *r, struct task *t)
 {
-	if (is_transient(t->public.error))
+	if (is_transient(&t->public))
 		t->public.error = 0;
 	if (t->public.error || t->got_bytes >= t->chain_bytes)
 		return;
@@ -349,8 +354,8 @@ static void take_file(struct reader *r, struct task *t)
 
 	t->part = 0;
 	t->file = (struct mlgen_file){ .path = t->path, .fd = -1 };
-	t->file.flags = O_RDONLY | O_CLOEXEC;
-	if (t->config->align_bytes)
+	t->file.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see filekind.h */
+	if (t->config->direct)
 		t->file.flags |= O_DIRECT;
 	n = dataset_path(t->config->dataset, t->public.extent.file, t->path,
 			 sizeof(t->path));
@@ -488,6 +493,17 @@ static bool is_ours(const struct read_task *t)
 	return !task_of(t)->config->dataset->scan;
 }
 
+/* What is no file is no short one, nor one that cannot be read. */
+static bool is_other(const struct read_task *t, const char *where,
+		     struct mlgen_err *err)
+{
+	char advice[PATH_MAX];
+
+	snprintf(advice, sizeof(advice), " (%s); remove it%s", where,
+		 is_ours(t) ? ", and --phase=prepare writes the file" : "");
+	return filekind_check(t->path, advice, err) < 0;
+}
+
 static void describe_short(const struct read_task *t, const char *where,
 			   struct mlgen_err *err)
 {
@@ -509,12 +525,16 @@ void reader_describe(const struct read_task *t, const char *where,
 		     struct mlgen_err *err)
 {
 	const char *what = opstat_name(t->error_op);
+
+	if (t->error != -ENOENT && is_other(t, where, err))
+		return;
 	if (t->error == -ENODATA)
 		describe_short(t, where, err);
 	else if (t->error_op == MLGEN_READ)
-		mlgen_fail(err, t->error, "%s: %s at %" PRIu64 ": %s (%s)",
+		mlgen_fail(err, t->error, "%s: %s at %" PRIu64 ": %s (%s)%s%s",
 			   t->path, what, t->error_off, strerror(-t->error),
-			   where);
+			   where, t->error == -EAGAIN ? "; " : "",
+			   t->error == -EAGAIN ? IGNORED_HINT_EAGAIN : "");
 	else if (t->error == -ENOENT)
 		mlgen_fail(err, t->error, "%s: %s: %s (%s)%s", t->path, what,
 			   strerror(ENOENT), where,

@@ -26,7 +26,7 @@ static void sample(struct residency *r, const struct sampling *s)
 	double resident = 0, total = 0;
 	struct perm order;
 
-	*r = (struct residency){ 0 };
+	*r = (struct residency){ .failed_file = UINT64_MAX };
 	perm_init(&order, files, SEED, s->round);
 	for (uint64_t i = 0; i < wanted; i++) {
 		uint64_t file = perm_at(&order, i), found, looked;
@@ -36,8 +36,10 @@ static void sample(struct residency *r, const struct sampling *s)
 		    clock_now(s->clock) >= s->deadline_ns)
 			break;
 		if (dataset_path(s->ds, file, path, sizeof(path)) <= 0 ||
-		    cache_sample(path, file, &found, &looked))
+		    cache_sample(path, file, &found, &looked)) {
+			r->failed_file = file;
 			continue;
+		}
 		double bytes = (double)dataset_file_bytes(s->ds, file);
 		if (looked)
 			resident += bytes * (double)found / (double)looked;

@@ -12,9 +12,11 @@
 #define RESIDENCY_FILES 256
 
 struct residency {
-	uint64_t files;  /* looked at */
-	double percent;  /* of their bytes; NaN = unknown */
-	bool is_nothing; /* the whole sample was looked at: not a page */
+	uint64_t files; /* looked at */
+	double percent; /* of their bytes; NaN = unknown */
+	uint64_t
+		failed_file; /* one that could not be asked; UINT64_MAX = none */
+	bool is_nothing;     /* the whole sample was looked at: not a page */
 };
 
 /* Until deadline_ns; CLOCK_NEVER = the whole sample. */

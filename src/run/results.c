@@ -29,6 +29,21 @@ static void fini_job(struct job_result *r)
 	fini_verdict(&r->io.verdict);
 }
 
+static double or_zero(double seconds)
+{
+	return seconds > 0 ? seconds : 0;
+}
+
+/* All bytes that it moves have their time here: a last checkpoint may go on when
+ * the training is over. */
+double ml_runtime_seconds(const struct ml_result *ml)
+{
+	return fmax(or_zero(ml->wall_seconds) + or_zero(ml->cut_seconds) +
+			    or_zero(ml->eval.seconds) +
+			    or_zero(ml->saves.stall_seconds),
+		    or_zero(ml->saves.wall_seconds));
+}
+
 void ceiling_result_init(struct ceiling_result *r)
 {
 	const double none = (double)NAN;

@@ -35,10 +35,20 @@ struct loader_percent {
 	double open, stat, read, write, fsync, close, reap, cpu, idle, other;
 };
 
+/* What continue_on_error counted in place of ending the run: failed.h. */
+struct failed_result {
+	uint64_t count, of;   /* samples, or operations of a plain job */
+	double percent;       /* NaN: of nothing */
+	bool is_too_many;     /* more than max_errors allows */
+	char first[512];      /* the first error in words; "" = none */
+	uint64_t first_errno; /* ... in a number; 0 */
+};
+
 struct epoch_result {
 	uint64_t epoch; /* from 1 */
 	uint64_t samples, sample_bytes;
-	double seconds; /* start to the end of the last step */
+	uint64_t failed_samples; /* taken, and not among these */
+	double seconds;          /* start to the end of the last step */
 	double samples_per_sec, sample_bytes_per_sec;
 	double au_percent;    /* NaN: an epoch of one step, or no compute */
 	uint64_t stall_count; /* counted stalls */
@@ -62,7 +72,7 @@ struct storage_result {
 	uint64_t read_ahead_bytes;              /* UINT64_MAX = unknown */
 	uint64_t device_paths; /* UINT64_MAX = one, or unknown */
 	uint64_t osts;         /* of Lustre; UINT64_MAX */
-	bool is_memory;        /* tmpfs */
+	bool is_memory;        /* tmpfs and its kin */
 	bool has_own_cache;    /* ZFS, GPFS */
 	/* What the source counted during the run; UINT64_MAX = unknown. */
 	uint64_t device_read_bytes, device_reads;
@@ -95,11 +105,25 @@ struct network_result {
 };
 
 struct host_result {
-	double cpu_percent; /* busy, of the allowed CPUs, all processes */
+	/* These CPUs are what percents are of: the allowed ones, or what a
+	 * quota of a control group leaves of them; NaN = an older document's. */
+	double cpus;
+	/* Which, and whose time is in cpu_percent; borrowed; NULL = as cpus.
+	 * Beginning with "quota", there is one. */
+	const char *cpu_percent_of;
+	double cpu_percent;                  /* busy */
 	double user_percent, system_percent; /* of this process */
 	double switches_per_sec;
 	struct hist *oversleep_ns; /* lateness of every compute sleep */
 	struct noise noise;
+};
+
+/* The time that host, network and noise of a record are measured over: all of
+ * its work. NaN and NULL = it never began, or an older document's. */
+struct window_result {
+	const char *from;     /* "start", "ramp_time"; borrowed */
+	double begin_seconds; /* since the beginning of the job's group */
+	double seconds;       /* to its last worker's end */
 };
 
 /* Where loaders ran, seen at the start of each batch (loader=plain: sample). */
@@ -138,7 +162,7 @@ struct mlperf_rule {
 };
 
 struct verdict_result {
-	char *name; /* memory network host compute storage unclear; NULL = no verdict */
+	char *name; /* errors memory network host compute storage unclear; NULL = no verdict */
 	char *headline; /* "8 x h100 ask for 23.67 GiB/s; storage delivered ..." */
 	char *because;
 	char *try_next; /* NULL = none */
@@ -147,9 +171,10 @@ struct verdict_result {
 /* What was done between the epochs. */
 struct eval_result {
 	uint64_t steps; /* of one rank, over all evaluations */
-	uint64_t samples, sample_bytes;
-	double seconds; /* of the slowest rank */
-	double samples_per_sec, sample_bytes_per_sec;
+	uint64_t samples, sample_bytes, io_bytes;
+	uint64_t failed_samples; /* taken, and not among these */
+	double seconds;          /* of the slowest rank */
+	double samples_per_sec, sample_bytes_per_sec, io_bytes_per_sec;
 };
 
 /* Where the threads of the ranks were while checkpoints were under way: percent
@@ -232,10 +257,16 @@ struct ml_result {
 	uint64_t steps;         /* of one rank, over all epochs */
 	uint64_t counted_steps; /* of all ranks: what step, stall and AU hold */
 	bool too_short;         /* fewer than 50 counted steps of a rank */
+	/* None of the evaluations'. */
 	uint64_t samples, sample_bytes, io_bytes;
-	double wall_seconds; /* the epochs, without what lies between */
+	uint64_t failed_samples; /* taken, and not among samples */
+	double wall_seconds;     /* the epochs, without what lies between */
+	double cut_seconds;      /* in a step that was cut behind them */
+	/* With it, as far as bytes were moved in it: job_runtime. */
+	double runtime_seconds;
 	double samples_per_sec, sample_bytes_per_sec, io_bytes_per_sec;
 	double au_percent;
+	const char *au_unmeasured; /* why it is NaN; NULL = it is not */
 	struct metric_list au_percent_per_accelerator; /* double */
 	struct slowest_rank slowest_rank;
 	double target_au_percent;
@@ -244,11 +275,15 @@ struct ml_result {
 	struct loader_percent loader_percent;
 	struct metric_list epochs; /* struct epoch_result, the first 1024 */
 	uint64_t epochs_total;
+	/* sample_ns is of extents, which are read together; UINT64_MAX: of
+	 * several sizes, or unknown. */
+	uint64_t samples_per_extent;
 	struct hist *sample_ns, *step_ns, *first_step_ns, *stall_ns;
 	struct ops_result ops;
 	double demand_bytes_per_sec,
 		demand_io_bytes_per_sec; /* NaN: compute_time=0 */
 	struct storage_result storage;
+	struct window_result window;
 	struct host_result host;
 	struct network_result network;
 	struct numa_result numa;
@@ -260,6 +295,7 @@ struct ml_result {
 	struct ceiling_result ceiling;             /* filled by ask/ceiling.c */
 	struct verdict_result verdict; /* filled by report/verdict.c */
 	uint64_t errors;               /* counted by continue_on_error */
+	struct failed_result failed;
 	bool interrupted;
 	bool complete; /* reached its epochs, steps or runtime */
 };
@@ -299,11 +335,13 @@ struct io_result {
 	struct loader_percent worker_percent;
 	const char *in_use; /* of the engine's means, in words; "" */
 	struct storage_result storage;
+	struct window_result window;
 	struct host_result host;
 	struct network_result network;
 	struct numa_result numa;
 	struct verdict_result verdict; /* filled by report/verdict.c */
 	uint64_t errors;               /* counted by continue_on_error */
+	struct failed_result failed;
 	bool interrupted;
 	bool complete; /* moved all its bytes, or reached its runtime */
 };
@@ -357,6 +395,9 @@ struct run_result {
 	bool interrupted;
 	struct mlgen_err err; /* the first of any job */
 };
+
+/* Of a training: its epochs, evaluations, and waits for checkpoints. */
+double ml_runtime_seconds(const struct ml_result *ml);
 
 /* Nothing was tried. */
 void ceiling_result_init(struct ceiling_result *r);

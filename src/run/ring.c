@@ -15,11 +15,14 @@ struct ring {
 	_Atomic uint64_t head; /* pushed, by the producer */
 	char pad1[64];
 	_Atomic uint64_t tail; /* popped, by the consumer */
+	char pad2[64];
+	atomic_flag newest; /* it is being taken, or added to */
 };
 
 void token_add(struct token *to, const struct token *t)
 {
 	to->samples += t->samples;
+	to->failed_samples += t->failed_samples;
 	to->sample_bytes += t->sample_bytes;
 	to->id_sum += t->id_sum;
 	to->extents += t->extents;
@@ -33,22 +36,44 @@ void token_take(struct token *t, uint64_t samples, struct token *out)
 	*t = (struct token){ 0 };
 	if (out->samples <= samples)
 		return;
+	uint64_t delivered = token_delivered(out);
 	t->ready_ns = out->ready_ns;
 	t->samples = out->samples - samples;
-	t->sample_bytes = out->sample_bytes / out->samples * t->samples;
+	if (out->failed_samples > samples)
+		t->failed_samples = out->failed_samples - samples;
+	if (delivered)
+		t->sample_bytes =
+			out->sample_bytes / delivered * token_delivered(t);
 	out->samples = samples;
+	out->failed_samples -= t->failed_samples;
 	out->sample_bytes -= t->sample_bytes;
 }
 
-struct ring *ring_new(uint64_t tokens)
+uint64_t token_delivered(const struct token *t)
+{
+	return t->samples - t->failed_samples;
+}
+
+static uint64_t size_of(uint64_t tokens)
 {
 	uint64_t size = 2;
 	while (size < tokens)
 		size *= 2;
+	return size;
+}
+
+struct ring *ring_new(uint64_t tokens)
+{
+	uint64_t size = size_of(tokens);
 	struct ring *r = mem_zalloc(sizeof(*r));
 	r->mask = size - 1;
 	r->tokens = mem_array(size, sizeof(*r->tokens));
 	return r;
+}
+
+uint64_t ring_bytes(uint64_t tokens)
+{
+	return sizeof(struct ring) + size_of(tokens) * sizeof(struct token);
 }
 
 void ring_free(struct ring *r)
@@ -59,30 +84,82 @@ void ring_free(struct ring *r)
 	mem_free(r);
 }
 
+/* Nothing else happens to the newest token meanwhile. */
+static bool lock_newest(struct ring *r)
+{
+	return !atomic_flag_test_and_set_explicit(&r->newest,
+						  memory_order_acquire);
+}
+
+static void unlock_newest(struct ring *r)
+{
+	atomic_flag_clear_explicit(&r->newest, memory_order_release);
+}
+
+static uint64_t tokens_on(const struct ring *r, uint64_t head)
+{
+	return head - atomic_load_explicit(&r->tail, memory_order_acquire);
+}
+
+static bool is_alike(const struct token *a, const struct token *b)
+{
+	return a->stage == b->stage && a->batch == b->batch;
+}
+
+/* Add t to the newest token, if that is still there, and alike. */
+static bool merge(struct ring *r, uint64_t head, const struct token *t)
+{
+	struct token *newest = &r->tokens[(head - 1) & r->mask];
+	bool merges;
+
+	if (!lock_newest(r))
+		return false; /* it is just being taken */
+	merges = tokens_on(r, head) > 0 && is_alike(newest, t);
+	if (merges)
+		token_add(newest, t);
+	unlock_newest(r);
+	return merges;
+}
+
 void ring_push(struct ring *r, const struct token *t)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
-	assert(head - atomic_load_explicit(&r->tail, memory_order_acquire) <=
-	       r->mask);
+
+	if (tokens_on(r, head) >= RING_TOKENS && merge(r, head, t))
+		return;
+	assert(tokens_on(r, head) <= r->mask);
 	r->tokens[head & r->mask] = *t;
 	/* Publishes the token to ring_pop. */
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
 }
 
-bool ring_pop(struct ring *r, uint64_t stage, struct token *t)
+/* The token at `tail`, unless it is of a later stage or batch. */
+static bool take(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
+		 struct token *t)
 {
-	for (;;) {
+	*t = r->tokens[tail & r->mask];
+	if (t->stage > stage || (t->stage == stage && t->batch > batch))
+		return false;
+	/* Gives the slot back to ring_push. */
+	atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+	return true;
+}
+
+bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t)
+{
+	bool is_taken;
+
+	do {
 		uint64_t tail =
 			atomic_load_explicit(&r->tail, memory_order_relaxed);
-		if (tail ==
-		    atomic_load_explicit(&r->head, memory_order_acquire))
+		uint64_t head =
+			atomic_load_explicit(&r->head, memory_order_acquire);
+		bool is_newest = tail + 1 == head;
+		if (tail == head || (is_newest && !lock_newest(r)))
 			return false;
-		*t = r->tokens[tail & r->mask];
-		if (t->stage > stage)
-			return false;
-		/* Gives the slot back to ring_push. */
-		atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
-		if (t->stage == stage)
-			return true;
-	}
+		is_taken = take(r, tail, stage, batch, t);
+		if (is_newest)
+			unlock_newest(r);
+	} while (is_taken && t->stage < stage);
+	return is_taken;
 }

@@ -12,11 +12,14 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "io/dropcaches.h"
 #include "run/activity.h"
 #include "run/collect.h"
+#include "run/disks.h"
 #include "run/memlimit.h"
 #include "run/merge.h"
+#include "run/series.h"
 #include "run/shared.h"
 #include "run/slot.h"
 
@@ -28,6 +31,7 @@ struct run {
 	struct host host; /* with what memory_limit leaves of it */
 	struct memlimit memory;
 	struct slot *slots;
+	struct disks disks;
 	uint64_t timestamp_ms;
 	struct run_result result;
 };
@@ -48,7 +52,7 @@ static void stop_all(void *arg)
 		struct slot *s = &r->slots[i];
 		if (is_working(s))
 			s->does->close(s);
-		atomic_store(&s->progress.stop, true);
+		stop_set(&s->progress.stop, r->shared.cfg.clock);
 	}
 }
 
@@ -116,7 +120,7 @@ int run_new(struct run **out, const struct run_config *cfg,
 		if (rc < 0)
 			return rc;
 	}
-	rc = memlimit_fits(r->slots, cfg->count, err);
+	rc = memlimit_fits(&r->memory, r->slots, cfg->jobs, cfg->count, err);
 	if (rc == 0)
 		rc = shared_find(r->slots, cfg->count, err);
 	return rc < 0 ? rc : check_open_files(r, err);
@@ -132,12 +136,14 @@ void run_free(struct run *r)
 		struct slot *s = &r->slots[i];
 		if (s->does && s->does->fini)
 			s->does->fini(s);
+		span_close(&s->span);
 		gauge_close(&s->gauge);
 		opstat_fini(&s->total);
 		placement_fini(&s->place);
 		dataset_fini(&s->eval);
 		dataset_fini(&s->dataset);
 	}
+	disks_fini(&r->disks);
 	mem_free(r->slots);
 	failure_fini(&r->shared.failure);
 	mem_free(r);
@@ -147,16 +153,6 @@ static bool is_stopping(const struct run *r)
 {
 	return atomic_load(&r->shared.interrupted) ||
 	       atomic_load(&r->shared.failure.is_set);
-}
-
-static void read_after(struct slot *s)
-{
-	host_cpu_read(&s->cpu_after);
-	noise_read(&s->noise_after, "");
-	if (s->gauge.clock)
-		gauge_finish(&s->gauge);
-	if (s->has_device)
-		devset_read(&s->device_after, &s->gauge.memory.devices, "");
 }
 
 static bool has_counted(const struct slot *s)
@@ -169,17 +165,50 @@ static bool has_counted(const struct slot *s)
 	return counted;
 }
 
+static struct slot *next_in_group(struct run *r, unsigned group,
+				  struct slot *after)
+{
+	struct slot *s = after ? after + 1 : r->slots;
+	while (s < r->slots + r->shared.cfg.count && s->job->group != group)
+		s++;
+	return s < r->slots + r->shared.cfg.count ? s : NULL;
+}
+
+/* It ends with its last worker, whichever job is joined first. */
+static void *await_end(void *slot)
+{
+	struct slot *s = slot;
+
+	s->does->join(s);
+	slot_end_work(s);
+	atomic_store(&s->phase, LIVE_DONE);
+	return NULL;
+}
+
 static void finish_slot(struct run *r, struct slot *s)
 {
-	s->does->join(s);
+	if (s->joiner)
+		pthread_join(s->joiner, NULL);
+	else
+		await_end(s);
+	s->joiner = 0;
 	if (s->job->ramp_time_ns && !has_counted(s) && !is_stopping(r))
 		log_warn("%s: the run was over before ramp_time was; nothing "
 			 "of it is counted",
 			 s->job->name);
-	s->end_ns = clock_now(r->shared.cfg.clock);
-	atomic_store(&s->work_end_ns, s->end_ns);
-	read_after(s);
-	atomic_store(&s->phase, LIVE_DONE);
+}
+
+/* Without a thread of its own a job is joined in its turn. */
+static void finish_group(struct run *r, unsigned group)
+{
+	struct slot *s;
+
+	for (s = NULL; (s = next_in_group(r, group, s));)
+		if (s->work_begin_ns && thread_start(&s->joiner, await_end, s))
+			s->joiner = 0;
+	for (s = NULL; (s = next_in_group(r, group, s));)
+		if (s->work_begin_ns)
+			finish_slot(r, s);
 }
 
 static void fail(struct run *r, int rc, struct mlgen_err *err)
@@ -192,15 +221,6 @@ static void join_clock(struct run *r)
 {
 	clock_expect(r->shared.cfg.clock, 1);
 	clock_join(r->shared.cfg.clock);
-}
-
-static struct slot *next_in_group(struct run *r, unsigned group,
-				  struct slot *after)
-{
-	struct slot *s = after ? after + 1 : r->slots;
-	while (s < r->slots + r->shared.cfg.count && s->job->group != group)
-		s++;
-	return s < r->slots + r->shared.cfg.count ? s : NULL;
 }
 
 static int prepare_group(struct run *r, unsigned group, struct mlgen_err *err)
@@ -264,9 +284,7 @@ static void run_group(struct run *r, unsigned group)
 		rc = start_group(r, group, &err);
 	fail(r, rc, &err);
 	clock_leave(r->shared.cfg.clock); /* joining does not hold time up */
-	for (s = NULL; (s = next_in_group(r, group, s));)
-		if (s->work_begin_ns)
-			finish_slot(r, s);
+	finish_group(r, group);
 	join_clock(r);
 }
 
@@ -276,9 +294,12 @@ void run_execute(struct run *r)
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		if (r->shared.cfg.jobs[i]->group >= groups)
 			groups = r->shared.cfg.jobs[i]->group + 1;
+	disks_begin(&r->disks, r->slots, r->shared.cfg.count,
+		    r->shared.cfg.clock);
 	join_clock(r);
 	for (unsigned g = 0; g < groups && !is_stopping(r); g++)
 		run_group(r, g);
+	disks_end(&r->disks, r->shared.cfg.clock);
 	clock_leave(r->shared.cfg.clock);
 	memlimit_lift(&r->memory);
 }
@@ -287,10 +308,17 @@ void run_interrupt(struct run *r)
 {
 	atomic_store(&r->shared.interrupted, true);
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
-		atomic_store(&r->slots[i].progress.stop, true);
+		stop_set(&r->slots[i].progress.stop, r->shared.cfg.clock);
 		if (is_working(&r->slots[i]))
 			r->slots[i].does->wake(&r->slots[i]);
 	}
+}
+
+void run_each_call(const struct run *r, slot_tell *tell, void *arg)
+{
+	for (size_t i = 0; i < r->shared.cfg.count; i++)
+		slot_each_call(&r->slots[i], is_working(&r->slots[i]),
+			       clock_now(r->shared.cfg.clock), tell, arg);
 }
 
 void run_abandon(struct run *r)
@@ -335,112 +363,14 @@ void run_look(const struct run *r, size_t i, struct live *live)
 		s->does->look(s, live);
 }
 
-static void add_rate(struct rate_series *r, uint64_t counter, double seconds)
-{
-	double rate = (double)(counter - r->last) / seconds;
-
-	if (counter < r->last)
-		return; /* ramp_time ended: it began anew */
-	if (r->samples == 0 || rate < r->min)
-		r->min = rate;
-	if (rate > r->max)
-		r->max = rate;
-	double delta = rate - r->mean;
-	r->mean += delta / (double)++r->samples;
-	r->m2 += delta * (rate - r->mean);
-}
-
-/* `is_first`: there is no interval yet, only where the counters stand. */
-static void add_rates(struct rate_set *set, const uint64_t bytes[2],
-		      const uint64_t ios[2], double seconds, bool is_first)
-{
-	for (unsigned d = 0; d < 2; d++) {
-		if (!is_first) {
-			add_rate(&set->bytes[d], bytes[d], seconds);
-			add_rate(&set->ios[d], ios[d], seconds);
-		}
-		set->bytes[d].last = bytes[d];
-		set->ios[d].last = ios[d];
-	}
-}
-
-/* Each worker of a job that reports them one by one. */
-static void tick_workers(const struct slot *s, double seconds)
-{
-	struct worker *w;
-
-	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++) {
-		const uint64_t bytes[] = { slot_worker_bytes(w, 0),
-					   slot_worker_bytes(w, 1) };
-		const uint64_t ios[] = { slot_worker_ios(w, 0),
-					 slot_worker_ios(w, 1) };
-		add_rates(&w->rates, bytes, ios, seconds, !s->last_tick_ns);
-	}
-}
-
-/* While its CPUs work: later they are idle, and slower. */
-static void tick_clock(struct slot *s, double mhz)
-{
-	if (isnan(mhz))
-		return;
-	s->mhz_sum += mhz;
-	s->mhz_looks++;
-}
-
 void run_tick(struct run *r)
 {
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
 	double mhz = noise_clock_mhz("");
-	for (size_t i = 0; i < r->shared.cfg.count; i++) {
-		struct slot *s = &r->slots[i];
-		if (!is_working(s) || !has_begun(s))
-			continue;
-		double seconds = (double)(now_ns - s->last_tick_ns) / 1e9;
-		const uint64_t bytes[] = { slot_io_bytes(s, 0),
-					   slot_io_bytes(s, 1) };
-		const uint64_t ios[] = { slot_ios(s, 0), slot_ios(s, 1) };
-		add_rates(&s->rates, bytes, ios, seconds, !s->last_tick_ns);
-		if (s->does->records(s) > 1)
-			tick_workers(s, seconds);
-		tick_clock(s, mhz);
-		s->last_tick_ns = now_ns;
-	}
-}
 
-static struct disk_util disk_util(const struct slot *s)
-{
-	struct devstat d = s->device_after;
-	double ms = (double)(s->work_end_ns - s->work_begin_ns) / 1e6;
-	devstat_subtract(&d, &s->device_before);
-	struct disk_util u = { .read_ios = d.read_ios,
-			       .write_ios = d.write_ios,
-			       .read_sectors = d.read_sectors,
-			       .write_sectors = d.write_sectors,
-			       .read_merges = d.read_merges,
-			       .write_merges = d.write_merges,
-			       .read_ticks = d.read_ticks_ms,
-			       .write_ticks = d.write_ticks_ms,
-			       .in_queue = d.in_queue_ms };
-	u.util = ms > 0 ? 100 * (double)d.io_ticks_ms / ms : 0;
-	if (u.util > 100)
-		u.util = 100;
-	memcpy(u.name, s->mount.device, sizeof(u.name));
-	return u;
-}
-
-/* Each device once, as the first job on it saw it. */
-static void collect_disks(struct run_result *out, const struct run *r)
-{
-	out->disks = mem_array(r->shared.cfg.count, sizeof(*out->disks));
-	for (size_t i = 0; i < r->shared.cfg.count; i++) {
-		const struct slot *s = &r->slots[i];
-		bool is_known = false;
-		for (size_t k = 0; k < out->disk_count; k++)
-			is_known |=
-				!strcmp(out->disks[k].name, s->mount.device);
-		if (s->has_device && !is_known)
-			out->disks[out->disk_count++] = disk_util(s);
-	}
+	for (size_t i = 0; i < r->shared.cfg.count; i++)
+		if (is_working(&r->slots[i]) && has_begun(&r->slots[i]))
+			series_tick(&r->slots[i], now_ns, mhz);
 }
 
 /* A job that was still running when the threads were given up. */
@@ -448,9 +378,10 @@ static void close_books(struct run *r, struct slot *s)
 {
 	if (!s->begin_ns || atomic_load(&s->phase) == LIVE_DONE)
 		return;
-	s->end_ns = clock_now(r->shared.cfg.clock);
-	atomic_store(&s->work_end_ns, s->end_ns);
-	read_after(s);
+	if (atomic_load(&s->work_begin_ns))
+		slot_end_work(s);
+	else
+		s->end_ns = clock_now(r->shared.cfg.clock);
 }
 
 /* The records of one slot, at the end of the list. */
@@ -463,7 +394,7 @@ static void collect_slot(struct run *r, struct slot *s)
 				(out->job_count + n) * sizeof(*out->jobs));
 	for (size_t i = 0; i < n; i++) {
 		struct job_result *job = &out->jobs[out->job_count++];
-		collect_job(job, i, s, r->shared.cfg.host);
+		collect_job(job, i, s);
 		collect_memory(job, s, r->slots, r->shared.cfg.count);
 		if (out->err.code && !job->ml.complete && !job->io.complete)
 			job->err = out->err;
@@ -483,7 +414,8 @@ struct run_result *run_collect(struct run *r)
 		close_books(r, &r->slots[i]);
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		collect_slot(r, &r->slots[i]);
-	collect_disks(out, r);
+	disks_end(&r->disks, r->shared.cfg.clock);
+	disks_collect(out, &r->disks);
 	merge_groups(out);
 	return out;
 }

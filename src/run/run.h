@@ -43,8 +43,12 @@ void run_execute(struct run *r);
 
 /* From the main thread, while run_execute runs: */
 
-/* Stop at the next step that all can finish. */
+/* No call is begun and no sleep goes on any more. */
 void run_interrupt(struct run *r);
+/* Each thread that is inside a call, and for how long: its longest. */
+typedef void slot_tell(void *arg, const char *job_name,
+		       const struct io_outstanding *call, uint64_t ns);
+void run_each_call(const struct run *r, slot_tell *tell, void *arg);
 /* Nobody waits for anybody any more; threads in the kernel stay there. */
 void run_abandon(struct run *r);
 /* Look at job number i. live->stall may be NULL. */

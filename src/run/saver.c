@@ -124,8 +124,10 @@ void saver_ring(struct saver *s)
 {
 	bell_ring(&s->go, s->cfg.clock);
 	bell_ring(&s->over, s->cfg.clock);
-	for (uint64_t i = 0; i < s->rank_count; i++)
+	for (uint64_t i = 0; i < s->rank_count; i++) {
 		bell_ring(&s->ranks[i].written, s->cfg.clock);
+		bell_ring(&s->ranks[i].made, s->cfg.clock);
+	}
 }
 
 void saver_fail(struct saver *s, const struct mlgen_err *err)
@@ -145,8 +147,11 @@ void saver_fail(struct saver *s, const struct mlgen_err *err)
 static void reset_rank(struct saver *s, struct saver_rank *r)
 {
 	atomic_store(&r->writing, s->threads_each);
-	for (uint64_t i = 0; i < r->file_count; i++)
+	for (uint64_t i = 0; i < r->file_count; i++) {
 		atomic_store(&r->files[i].left, r->files[i].writers);
+		atomic_store(&r->files[i].is_begun, false);
+		atomic_store(&r->files[i].is_made, false);
+	}
 }
 
 /* With all threads waiting, under the lock. */
@@ -219,8 +224,10 @@ uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
 		uint64_t files = shard_files(set, state_local(set->state, i));
 
 		if (files)
+			/* ... and the directory */
 			sum += job->checkpoint_threads *
-			       (slots_of(job, files) + job->direct);
+			       (slots_of(job, files) + job->direct +
+				(job->phase != PHASE_RESTORE));
 	}
 	return sum;
 }
@@ -239,7 +246,11 @@ int saver_new(struct saver **out, const struct saver_config *cfg,
 	pthread_mutex_init(&s->lock, NULL);
 	saver_record_init(s);
 	rc = find_ranks(s, err);
+	if (rc == 0 && !cfg->is_restore)
+		rc = checkpoints_hold(cfg->checkpoints, err);
 	if (rc == 0) {
+		if (!cfg->is_restore)
+			saver_repair(s);
 		init_threads(s);
 		rc = start_engine(s, err);
 	}
@@ -287,7 +298,7 @@ int saver_await_ready(struct saver *s)
 	for (;;) {
 		uint32_t seen = bell_look(&s->over);
 
-		if (atomic_load(&s->closed))
+		if (atomic_load(&s->closed) || stop_is_set(s->cfg.stop))
 			return -EPIPE;
 		if (atomic_load(&s->unready) == 0)
 			return 0;
@@ -349,8 +360,10 @@ int saver_await(struct saver *s)
 
 		if (atomic_load(&s->closed))
 			return -EPIPE;
+		if (saver_is_interrupted(s) && stop_is_set(s->cfg.stop))
+			return -ECANCELED;
 		if (!atomic_load(&s->is_busy))
-			return atomic_load(s->cfg.interrupted) ? -ECANCELED : 0;
+			return saver_is_interrupted(s) ? -ECANCELED : 0;
 		bell_wait(&s->over, s->cfg.clock, seen, CLOCK_NEVER);
 	}
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/stop.h"
 #include "data/checkpoints.h"
 #include "run/failure.h"
 #include "run/results.h"
@@ -36,6 +37,9 @@ struct saver_config {
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;
+	/* NULL = none. Its time ends what is only played; a checkpoint of real
+	 * calls goes on to its end. */
+	struct stop *stop;
 	bool is_restore;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
 	/* Of the training that it saves for; NULL = it is alone. */
@@ -70,7 +74,8 @@ void saver_wake(struct saver *s);
 int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step,
 		     struct mlgen_err *err);
 void saver_begin_restore(struct saver *s, const struct checkpoint *k);
-/* Until none is under way: 0; -EPIPE once closed; -ECANCELED: interrupted. */
+/* Until none is under way: 0; -EPIPE once closed; -ECANCELED: interrupted, and
+ * one that is under way may hang. */
 int saver_await(struct saver *s);
 bool saver_is_busy(const struct saver *s);
 

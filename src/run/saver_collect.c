@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "run/saver_inside.h"
 
@@ -183,8 +184,25 @@ void saver_record_new(struct saver *s, const struct checkpoint *k)
 	memcpy(s->newest.name, k->name, sizeof(k->name));
 }
 
+/* One that a signal has cut lies there as it is: no call was begun for it. */
+static void tell_of_cut(struct saver *s)
+{
+	struct checkpoint_result *r = &s->newest;
+	const struct checkpoints *c = s->cfg.checkpoints;
+
+	if (!s->has_newest || r->complete || !saver_is_interrupted(s))
+		return;
+	if (!r->error[0])
+		snprintf(r->error, sizeof(r->error), "interrupted");
+	if (saver_touches_files(s) && !s->cfg.is_restore)
+		log_note("%s: %s/%s was being saved; it is not complete, and "
+			 "is never restored",
+			 s->cfg.job->name, c->directory, r->name);
+}
+
 void saver_collect(struct saver *s, struct checkpoints_result *r)
 {
+	tell_of_cut(s);
 	saver_record_keep(s);
 	merge_threads(s);
 	*r = s->sum;

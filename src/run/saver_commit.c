@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "io/dirty.h"
-#include "io/meta.h"
 #include "run/saver_inside.h"
 
 static uint64_t now(const struct saver *s)
@@ -16,173 +15,80 @@ static uint64_t now(const struct saver *s)
 	return clock_now(s->cfg.clock);
 }
 
-/* What is taken away, and by whom: NULL = by plain calls, which count nowhere
- * and which no engine can fail. */
-struct removal {
-	struct saver *saver;
-	struct saver_thread *thread;
-	const struct checkpoint *k;
-	uint64_t files; /* that were there */
-};
-
-static int64_t do_op(struct removal *r, struct io_op *op)
-{
-	if (r->thread)
-		return saver_do(r->thread, op);
-	meta_do(&op->io);
-	return op->io.result;
-}
-
-static int unlink_one(struct removal *r, const char *name,
-		      struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-	struct mlgen_file file = { .path = path, .fd = -1 };
-	struct io_op op = { .io = { .op = MLGEN_UNLINK, .file = &file } };
-	int rc = checkpoint_path(r->saver->cfg.checkpoints, r->k, name, path);
-
-	if (rc < 0)
-		return mlgen_fail(err, rc, "%s: the name is too long", name);
-	rc = (int)do_op(r, &op);
-	if (rc == -ENOENT)
-		return 0;
-	r->files += rc == 0;
-	return rc < 0 ? mlgen_fail(err, rc, "%s: unlink: %s", path,
-				   strerror(-rc))
-		      : 0;
-}
-
-static int unlink_all(struct removal *r, struct mlgen_err *err)
-{
-	struct checkpoint_files files = { 0 };
-	int rc = checkpoint_files_read(&files, r->saver->cfg.checkpoints, r->k,
-				       err);
-
-	for (size_t i = 0; rc == 0 && i < files.count; i++)
-		rc = unlink_one(r, files.names[i], err);
-	checkpoint_files_fini(&files);
-	return rc;
-}
-
-/* Killed in the middle of this, it is not taken for a whole one. On a full
- * filesystem that cannot be said: it goes all the same. */
-static int mark(const struct removal *r, struct mlgen_err *err)
-{
-	struct mlgen_err full = { 0 };
-	int rc = 0;
-
-	if (r->k->is_complete)
-		rc = checkpoint_mark(r->saver->cfg.checkpoints, r->k, &full);
-	if (rc == 0 || rc == -ENOSPC || rc == -EDQUOT)
-		return 0;
-	return mlgen_fail(err, rc, "%s", full.text);
-}
-
-static int remove_it(struct removal *r, struct mlgen_err *err)
-{
-	const struct checkpoints *c = r->saver->cfg.checkpoints;
-	int rc = mark(r, err);
-
-	if (rc == 0)
-		rc = unlink_all(r, err);
-	if (rc == 0)
-		rc = checkpoint_clear(c, r->k, err);
-	if (rc != -ENOTEMPTY)
-		return rc;
-	log_warn("%s", err->text); /* what mlgen did not write stays */
-	*err = (struct mlgen_err){ 0 };
-	return 0;
-}
-
-/* Of the list. */
-static int delete_one(struct saver *s, struct saver_thread *t,
-		      const struct checkpoint *listed, uint64_t *files,
-		      struct mlgen_err *err)
-{
-	struct checkpoint k = *listed; /* which goes from the list */
-	struct removal r = { .saver = s, .thread = t, .k = &k };
-	int rc = remove_it(&r, err);
-
-	*files += r.files;
-	if (rc == 0)
-		checkpoints_remove(s->cfg.checkpoints, k.number);
-	return rc;
-}
-
-/* Which goes next; NULL = none. Broken ones are of no use to anybody: all of
- * them do, and first. */
-static const struct checkpoint *superfluous(const struct checkpoints *c,
-					    uint64_t keep)
-{
-	for (size_t i = 0; i < c->count; i++)
-		if (!c->items[i].is_complete)
-			return &c->items[i];
-	return c->count > keep ? &c->items[0] : NULL;
-}
-
-static int keep_newest(struct saver_thread *t, struct checkpoint_result *r,
-		       struct mlgen_err *err)
-{
-	struct saver *s = t->saver;
-	struct checkpoints *c = s->cfg.checkpoints;
-	uint64_t keep = s->cfg.job->checkpoint_keep, begin_ns = now(s);
-	struct saver_thread *by = t->is_dead ? NULL : t;
-	const struct checkpoint *old;
-	int rc = 0;
-
-	if (keep == 0 || !superfluous(c, keep))
-		return 0;
-	while (rc == 0 && (old = superfluous(c, keep))) {
-		rc = delete_one(s, by, old, &r->deleted_files, err);
-		r->deleted_checkpoints += rc == 0;
-	}
-	r->delete_seconds = (double)(now(s) - begin_ns) / 1e9;
-	return rc;
-}
-
+/* It has the name of another place from now on. */
 static int rename_it(struct saver_thread *t, struct checkpoint *k,
-		     struct mlgen_err *err)
+		     enum checkpoint_place place, struct mlgen_err *err)
 {
-	struct saver *s = t->saver;
+	const struct checkpoints *c = t->saver->cfg.checkpoints;
 	struct checkpoint to = *k;
-	char from_path[PATH_MAX], to_path[PATH_MAX];
-	struct mlgen_file file = { .path = from_path, .fd = -1 };
-	struct io_op op = {
-		.io = { .op = MLGEN_RENAME, .file = &file, .path2 = to_path }
+	char path[PATH_MAX];
+	struct mlgen_file file = {
+		.path = path, .name = k->name, .dir_fd = c->dir_fd, .fd = -1
 	};
-	int rc;
+	struct io_op op = {
+		.io = { .op = MLGEN_RENAME, .file = &file, .path2 = to.name }
+	};
+	int rc = checkpoint_path(c, k, NULL, path);
 
-	checkpoint_final_name(k, to.name);
-	rc = checkpoint_path(s->cfg.checkpoints, k, NULL, from_path);
-	if (rc == 0)
-		rc = checkpoint_path(s->cfg.checkpoints, &to, NULL, to_path);
+	checkpoint_move(&to, place);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: the name is too long", to.name);
 	rc = (int)saver_do(t, &op);
 	if (rc < 0)
-		return mlgen_fail(err, rc, "%s: rename to %s: %s", from_path,
+		return mlgen_fail(err, rc, "%s: rename to %s: %s", path,
 				  to.name, strerror(-rc));
 	*k = to;
 	return 0;
 }
 
+/* The new one is whole already. Until the second rename succeeds the old one is
+ * what there is, so it gets its name back. */
+static int exchange(struct saver_thread *t, struct checkpoint *k,
+		    struct checkpoint *old, struct mlgen_err *err)
+{
+	struct checkpoints *c = t->saver->cfg.checkpoints;
+	struct checkpoint aside = *old;
+	int rc = rename_it(t, &aside, CHECKPOINT_OLD, err);
+
+	if (rc == 0)
+		rc = rename_it(t, k, CHECKPOINT_FINAL, err);
+	if (rc < 0 && aside.place == CHECKPOINT_OLD &&
+	    renameat(c->dir_fd, aside.name, c->dir_fd, old->name) != 0)
+		log_warn("%s/%s: is whole, and could not be renamed back to "
+			 "%s: %s",
+			 c->directory, aside.name, old->name, strerror(errno));
+	if (rc < 0)
+		return rc;
+	checkpoints_remove(c, old->name);
+	*old = aside;
+	return 0;
+}
+
+/* `old` has been replaced then; its name is "" where there was none. */
 static int commit(struct saver_thread *t, struct checkpoint_result *r,
-		  struct mlgen_err *err)
+		  struct checkpoint *old, struct mlgen_err *err)
 {
 	struct saver *s = t->saver;
 	struct checkpoint *k = &s->now;
+	const struct checkpoint *found =
+		checkpoints_replaced(s->cfg.checkpoints, k->epoch, k->step);
 	uint64_t begin_ns = now(s);
-	int rc = 0;
+	int rc = checkpoint_write_manifest(s->cfg.checkpoints, k, true, err);
 
-	if (s->cfg.job->rename_commit && saver_touches_files(s))
-		rc = rename_it(t, k, err);
-	if (rc == 0)
-		rc = checkpoint_write_manifest(s->cfg.checkpoints, k, true,
-					       err);
+	if (rc == 0 && saver_is_interrupted(s))
+		rc = -ECANCELED;
+	if (rc == 0 && k->place == CHECKPOINT_PART && saver_touches_files(s)) {
+		if (found)
+			*old = *found;
+		rc = found ? exchange(t, k, old, err)
+			   : rename_it(t, k, CHECKPOINT_FINAL, err);
+		if (rc == 0)
+			rc = checkpoints_sync(s->cfg.checkpoints, err);
+	}
+	memcpy(r->name, k->name, sizeof(k->name));
 	if (rc < 0)
 		return rc;
 	k->is_complete = true;
-	memcpy(r->name, k->name, sizeof(k->name));
 	r->complete = true;
 	r->commit_seconds = (double)(now(s) - begin_ns) / 1e9;
 	checkpoints_add(s->cfg.checkpoints, k);
@@ -192,10 +98,11 @@ static int commit(struct saver_thread *t, struct checkpoint_result *r,
 /* The checkpoint under way, whose directory is there. */
 static void remove_rest(struct saver *s, const struct checkpoint *k)
 {
-	struct removal r = { .saver = s, .k = k };
 	struct mlgen_err err = { 0 };
+	uint64_t files = 0;
 
-	if (!saver_touches_files(s) || remove_it(&r, &err) == 0)
+	if (!saver_touches_files(s) ||
+	    saver_delete(s, NULL, k, &files, &err) == 0)
 		return;
 	log_warn("checkpoint %" PRIu64 " is incomplete and could not be "
 		 "removed: %s",
@@ -252,6 +159,11 @@ static struct checkpoint_result copy_record(struct saver *s)
 	return r;
 }
 
+static bool must_give_up(const struct saver *s)
+{
+	return atomic_load(&s->has_failed) || atomic_load(&s->closed);
+}
+
 /* What the round has come to; the stall in a training is told by others. */
 static void record(struct saver *s, const struct checkpoint_result *r)
 {
@@ -267,9 +179,9 @@ static void record(struct saver *s, const struct checkpoint_result *r)
 	to->stall_seconds = old.stall_seconds;
 	if (!to->error[0] && !to->complete)
 		snprintf(to->error, sizeof(to->error), "%s",
-			 atomic_load(s->cfg.interrupted)
-				 ? "interrupted"
-				 : "given up: the run has failed");
+			 saver_is_interrupted(s) ? "interrupted"
+			 : must_give_up(s) ? "given up: the run has failed"
+					   : "its time was over");
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -278,17 +190,22 @@ static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
 {
 	struct saver *s = t->saver;
 	struct mlgen_err found = { 0 }, err = { 0 };
-	int rc = commit(t, r, &found);
+	struct checkpoint old = { 0 };
+	int rc = commit(t, r, &old, &found);
 
+	if (saver_is_interrupted(s) && (rc == 0 || rc == -ECANCELED))
+		return;
 	if (rc < 0)
 		mlgen_fail(&err, rc, "checkpoint %" PRIu64 ": %s",
 			   s->now.number, found.text);
-	else if ((rc = keep_newest(t, r, &found)) < 0)
+	else if ((rc = saver_delete_old(t, old.name[0] ? &old : NULL, r,
+					&found)) < 0 &&
+		 !saver_is_interrupted(s))
 		mlgen_fail(&err, rc,
 			   "checkpoint %" PRIu64 " is complete, but an older "
 			   "one could not be deleted: %s",
 			   s->now.number, found.text);
-	if (rc < 0)
+	if (rc < 0 && err.code)
 		saver_fail(s, &err);
 }
 
@@ -302,27 +219,10 @@ static void look_at_memory(struct saver *s)
 	s->in_memory_bytes = bytes;
 }
 
-int saver_make(struct saver *s, uint64_t epoch, uint64_t step,
-	       struct checkpoint *k, struct mlgen_err *err)
-{
-	struct checkpoints *c = s->cfg.checkpoints;
-	const struct checkpoint *old;
-	uint64_t files = 0;
-	int rc = 0;
-
-	while (rc == 0 && step != UINT64_MAX &&
-	       (old = checkpoints_at(c, epoch, step)))
-		rc = delete_one(s, NULL, old, &files, err);
-	if (rc < 0)
-		return rc;
-	checkpoints_next(c, epoch, step, k);
-	k->bytes = s->bytes;
-	return checkpoint_create(c, k, err);
-}
-
 void saver_unmake(struct saver *s, const struct checkpoint *k)
 {
-	remove_rest(s, k);
+	if (!saver_is_interrupted(s))
+		remove_rest(s, k);
 }
 
 void saver_end_round(struct saver_thread *t)
@@ -334,9 +234,9 @@ void saver_end_round(struct saver_thread *t)
 	measure(s, &r);
 	if (s->cfg.is_restore)
 		r.complete = is_whole;
-	else if (is_whole)
+	else if (is_whole && !saver_is_interrupted(s))
 		commit_or_fail(t, &r);
-	if (!s->cfg.is_restore && !r.complete)
+	if (!s->cfg.is_restore && !r.complete && !saver_is_interrupted(s))
 		remove_rest(s, &s->now);
 	record(s, &r);
 	look_at_memory(s);

@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/filekind.h"
 #include "base/units.h"
 #include "run/saver_inside.h"
 
@@ -62,12 +64,31 @@ static void word_advice(struct saver_thread *t, const struct io_op *op,
 		snprintf(to, bytes, "; %s", io_note(saver_io(t)));
 }
 
+/* Of a checkpoint that is read: is there something else in a file's place? */
+int saver_failed_other(struct saver_thread *t, const struct mlgen_file *file)
+{
+	struct mlgen_err why = { 0 };
+
+	if (!t->saver->cfg.is_restore || !saver_touches_files(t->saver) ||
+	    filekind_check(file->path, "; it is no file of this checkpoint",
+			   &why) == 0)
+		return 0;
+	return saver_failed_as(t, why.code, "%s", why.text);
+}
+
 int saver_failed(struct saver_thread *t, const struct io_op *op)
 {
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
 	char at[32] = "", advice[384];
+	int other;
 
+	if (code == -ECANCELED &&
+	    stop_has_come(t->saver->cfg.stop, clock_now(t->saver->cfg.clock)))
+		return SAVER_STOPPED;
+	other = saver_failed_other(t, io->file);
+	if (other)
+		return other;
 	if (io->op == MLGEN_WRITE || io->op == MLGEN_READ)
 		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
 	word_advice(t, op, advice, sizeof(advice));
@@ -105,10 +126,39 @@ static int do_to(struct saver_thread *t, enum mlgen_op kind,
 	return saver_do(t, &op) < 0 ? saver_failed(t, &op) : 0;
 }
 
+static bool writes(const struct saver *s)
+{
+	return !s->cfg.is_restore && saver_touches_files(s);
+}
+
+int saver_hold(struct saver_thread *t)
+{
+	const struct saver *s = t->saver;
+
+	t->folder_fd = -1;
+	if (!writes(s))
+		return 0;
+	t->folder_fd = checkpoint_folder(s->cfg.checkpoints, &s->now);
+	return t->folder_fd < 0
+		       ? saver_failed_as(t, t->folder_fd, "%s/%s: open: %s",
+					 s->cfg.checkpoints->directory,
+					 s->now.name, strerror(-t->folder_fd))
+		       : 0;
+}
+
+void saver_let_go(struct saver_thread *t)
+{
+	if (t->folder_fd >= 0)
+		close(t->folder_fd);
+	t->folder_fd = -1;
+}
+
+/* What is written has a name in the folder that is held. */
 int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index,
 	       int flags)
 {
 	char name[NAME_MAX + 1], path[PATH_MAX];
+	size_t length;
 	int rc;
 
 	shard_name(&t->shard, name, sizeof(name));
@@ -116,9 +166,15 @@ int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index,
 			     path);
 	if (rc < 0)
 		return saver_failed_as(t, rc, "%s: the name is too long", name);
-	memcpy(f->path, path, strlen(path) + 1);
+	length = strlen(path);
+	memcpy(f->path, path, length + 1);
 	f->index = index;
 	f->io = (struct mlgen_file){ .path = f->path,
+				     .name = writes(t->saver)
+						     ? f->path + length -
+							       strlen(name)
+						     : NULL,
+				     .dir_fd = t->folder_fd,
 				     .fd = -1,
 				     .flags = flags | O_CLOEXEC,
 				     .mode = 0666 };

@@ -40,6 +40,8 @@ struct saver_file {
 	uint64_t bytes;
 	uint32_t writers;      /* threads of the rank with a part of it */
 	_Atomic uint32_t left; /* ... that are not done with it */
+	/* The first of them makes it; `made` rings when it is there. */
+	_Atomic bool is_begun, is_made;
 };
 
 /* A rank that saves something. */
@@ -53,6 +55,7 @@ struct saver_rank {
 	 * the last one is through. */
 	_Atomic uint32_t writing;
 	struct bell written;
+	struct bell made;
 };
 
 /* A thread; but for what is atomic its own while it runs. */
@@ -68,6 +71,7 @@ struct saver_thread {
 	/* access=framework: parts of one call, and its head. */
 	struct iovec *parts;
 	unsigned char *head;
+	int folder_fd;            /* of the checkpoint that it saves */
 	struct saver_open *files; /* open_files of them are open */
 	uint64_t file_slots, open_files;
 	struct saver_open tail;       /* direct=1: what is no whole block */
@@ -135,12 +139,19 @@ static inline bool saver_touches_files(const struct saver *s)
 	return !(s->cfg.job->engine->caps & MLGEN_CAP_NO_FILES);
 }
 
+/* It is not taken away what a signal has cut, nor what is superfluous: no call
+ * is begun any more. */
+static inline bool saver_is_interrupted(const struct saver *s)
+{
+	return atomic_load_explicit(s->cfg.interrupted, memory_order_relaxed);
+}
+
 /* A part of the round ends here for everybody. */
 static inline bool saver_must_stop(const struct saver *s)
 {
 	return atomic_load_explicit(&s->has_failed, memory_order_relaxed) ||
 	       atomic_load_explicit(&s->closed, memory_order_relaxed) ||
-	       atomic_load_explicit(s->cfg.interrupted, memory_order_relaxed);
+	       stop_is_set(s->cfg.stop) || saver_is_interrupted(s);
 }
 
 /* Of the round's ranks; ring all bells. */
@@ -152,7 +163,11 @@ void saver_fail(struct saver *s, const struct mlgen_err *err);
 void *saver_main(void *thread);
 void saver_thread_fini(struct saver_thread *t);
 
-/* saver_file.c. `flags` beside those that all have. What fails is told. */
+/* saver_file.c. Hold the directory of the checkpoint that is saved: the thread's
+ * table of descriptors may be its own. What fails is told. */
+int saver_hold(struct saver_thread *t);
+void saver_let_go(struct saver_thread *t);
+/* `flags` beside those that all have. */
 int saver_open(struct saver_thread *t, struct saver_open *f, uint64_t index,
 	       int flags);
 int saver_stat(struct saver_thread *t, struct saver_open *f);
@@ -160,10 +175,12 @@ int saver_sync(struct saver_thread *t, struct saver_open *f);
 int saver_close_file(struct saver_thread *t, struct saver_open *f);
 /* One operation, with nothing else under way; waiting for it is its time. */
 int64_t saver_do(struct saver_thread *t, struct io_op *op);
-/* It failed: say so. */
+/* It failed: say so. SAVER_STOPPED: the stop has come, and nothing failed. */
 int saver_failed(struct saver_thread *t, const struct io_op *op);
 __attribute__((format(printf, 3, 4))) int
 saver_failed_as(struct saver_thread *t, int code, const char *fmt, ...);
+/* 0, or it said what lies there instead of a file. */
+int saver_failed_other(struct saver_thread *t, const struct mlgen_file *file);
 void saver_moved(struct saver_thread *t, uint64_t bytes);
 
 /* saver_request.c: several at a time. Wait for a free one; 0 and all are
@@ -206,11 +223,23 @@ int saver_check(struct saver_thread *t, const char *path,
 /* A read that met the end of the file. */
 int saver_failed_short(struct saver_thread *t, const struct io_op *op);
 
-/* saver_commit.c. On the caller's thread: the next one's directory, and what is
- * in its way. 0 or -errno with err. */
+/* saver_remove.c. It is deleted, by the thread's operations or by plain calls,
+ * and no longer listed: 0. Nor is what may not go: -ENOENT, -EPERM, -EBUSY of
+ * checkpoint_removal_begin. Or another -errno. */
+int saver_delete(struct saver *s, struct saver_thread *t,
+		 const struct checkpoint *k, uint64_t *files,
+		 struct mlgen_err *err);
+/* What a newer one has replaced, NULL = none, and what checkpoint_keep asks. */
+int saver_delete_old(struct saver_thread *t, const struct checkpoint *replaced,
+		     struct checkpoint_result *r, struct mlgen_err *err);
+/* What others have replaced, and did not live to delete. */
+void saver_repair(struct saver *s);
+/* On the caller's thread: the next one's directory, and what is in its way. 0 or
+ * -errno with err. */
 int saver_make(struct saver *s, uint64_t epoch, uint64_t step,
 	       struct checkpoint *k, struct mlgen_err *err);
-/* By the last thread: the round is over. */
+
+/* saver_commit.c. By the last thread: the round is over. */
 void saver_end_round(struct saver_thread *t);
 /* There will be no round: what saver_make has made goes. */
 void saver_unmake(struct saver *s, const struct checkpoint *k);

@@ -42,7 +42,10 @@ int saver_failed_short(struct saver_thread *t, const struct io_op *op)
 {
 	struct mlgen_file *file = op->io.file;
 	uint64_t end = op->io.off + op->done_bytes;
+	int other = saver_failed_other(t, file);
 
+	if (other)
+		return other;
 	/* Not by the engine, which may have others under way. */
 	if (op->done_bytes == 0 && saver_touches_files(t->saver))
 		end = meta_end_before(file->path, end);

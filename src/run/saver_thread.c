@@ -76,10 +76,12 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 			.files = (unsigned)t->file_slots + 1,
 			.buf_bytes = t->depth * s->slice_bytes,
 			.mem = (enum mem_kind)s->cfg.job->mem,
+			.may_meet_fifos = !saves(s),
 			/* From the other end: loaders count from 0. */
 			.seed = rng_u64(s->cfg.job->randseed, RNG_ENGINE,
 					UINT64_MAX -
-						(uint64_t)(t - s->threads)) },
+						(uint64_t)(t - s->threads)),
+			.stop = s->cfg.stop },
 	};
 	int rc = worker_open(&t->worker, &cfg, err);
 
@@ -142,16 +144,51 @@ static bool owns(const struct saver_thread *t, uint64_t index)
 	return by == t->index;
 }
 
-static int open_flags(const struct saver_thread *t, uint64_t index)
+static int open_to_read(struct saver_thread *t, struct saver_open *f,
+			uint64_t index)
 {
-	const struct saver *s = t->saver;
-	int flags = s->cfg.align_bytes ? O_DIRECT : 0;
+	int flags = t->saver->cfg.job->direct ? O_DIRECT : 0;
 
-	if (!saves(s))
-		return flags | O_RDONLY;
-	if (t->rank->files[index].writers == 1)
-		flags |= O_TRUNC;
-	return flags | O_WRONLY | O_CREAT;
+	/* See filekind.h. */
+	return saver_open(t, f, index, flags | O_RDONLY | O_NONBLOCK);
+}
+
+/* Until another thread of the rank has made it. */
+static int await_file(struct saver_thread *t, struct saver_file *file)
+{
+	struct saver_rank *r = t->rank;
+
+	for (;;) {
+		uint32_t seen = bell_look(&r->made);
+
+		if (saver_must_stop(t->saver))
+			return SAVER_STOPPED;
+		if (atomic_load(&file->is_made))
+			return 0;
+		bell_wait(&r->made, t->saver->cfg.clock, seen, CLOCK_NEVER);
+	}
+}
+
+/* It is new: what lies under its name was put there by somebody else. Of several
+ * threads that write it the first one makes it. */
+static int open_to_write(struct saver_thread *t, struct saver_open *f,
+			 uint64_t index)
+{
+	struct saver_file *file = &t->rank->files[index];
+	int flags = O_WRONLY | O_NOFOLLOW, rc;
+
+	if (t->saver->cfg.align_bytes)
+		flags |= O_DIRECT;
+	if (atomic_exchange(&file->is_begun, true)) {
+		rc = await_file(t, file);
+		return rc ? rc : saver_open(t, f, index, flags);
+	}
+	rc = saver_open(t, f, index, flags | O_CREAT | O_EXCL);
+	if (rc == 0 && file->writers > 1) {
+		atomic_store(&file->is_made, true);
+		bell_ring(&t->rank->made, t->saver->cfg.clock);
+	}
+	return rc;
 }
 
 /* The last one that has written it flushes it. */
@@ -179,7 +216,7 @@ static int move_file(struct saver_thread *t, uint64_t index,
 	shard_init(&t->shard, s->cfg.set, t->rank->source->rank, index,
 		   s->now.number);
 	t->at = (struct shard_piece){ 0 };
-	rc = saver_open(t, f, index, open_flags(t, index));
+	rc = saves(s) ? open_to_write(t, f, index) : open_to_read(t, f, index);
 	if (rc)
 		return rc;
 	t->open_files++;
@@ -260,8 +297,10 @@ static int move_files(struct saver_thread *t)
 static void take_part(struct saver_thread *t)
 {
 	struct saver *s = t->saver;
-	int rc = t->is_dead ? SAVER_STOPPED : move_files(t);
+	int rc = t->is_dead ? SAVER_STOPPED : saver_hold(t);
 
+	if (rc == 0)
+		rc = move_files(t);
 	if (rc)
 		atomic_store(&s->is_cut, true);
 	t->end_ns = clock_now(s->cfg.clock);
@@ -269,6 +308,8 @@ static void take_part(struct saver_thread *t)
 	/* The last one sees what all have left. */
 	if (atomic_fetch_sub(&s->left, 1) == 1)
 		saver_end_round(t);
+	/* Until then: a directory that nobody holds may get another number. */
+	saver_let_go(t);
 }
 
 /* With nothing to do: does it go? Under the lock, so that a round that is begun

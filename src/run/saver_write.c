@@ -34,7 +34,7 @@ static int write_tail(struct saver_thread *t, const struct saver_open *f,
 				    .len_bytes = bytes },
 			    .from = &part,
 			    .from_parts = 1 };
-	int rc = saver_open(t, &t->tail, f->index, O_WRONLY | O_CREAT);
+	int rc = saver_open(t, &t->tail, f->index, O_WRONLY | O_NOFOLLOW);
 
 	if (rc < 0)
 		return rc;

@@ -3,14 +3,13 @@
 #include "run/setup_checkpoints.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include "base/dirs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "data/foreign.h"
 #include "run/saver.h"
 
 static bool saves(const struct job *j)
@@ -45,6 +44,16 @@ static int check_verify(const struct slot *s, struct mlgen_err *err)
 			  j->engine->name);
 }
 
+/* By other names, too, once it is there. */
+static bool is_same_directory(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return strcmp(a, b) == 0 ||
+	       (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+		x.st_ino == y.st_ino);
+}
+
 /* Two that save into one directory at the same time would give the same names,
  * and delete each other's. */
 static int check_alone(const struct slot *s, const struct run_shared *run,
@@ -59,7 +68,7 @@ static int check_alone(const struct slot *s, const struct run_shared *run,
 		    !saves(other) || !saves(s->job))
 			continue;
 		directory = job_checkpoint_directory(other);
-		if (strcmp(directory, s->checkpoint_directory) == 0)
+		if (is_same_directory(directory, s->checkpoint_directory))
 			rc = mlgen_fail(err, -EINVAL,
 					"checkpoint_directory: %s is that of "
 					"'%s' and of '%s', which run at the "
@@ -68,6 +77,14 @@ static int check_alone(const struct slot *s, const struct run_shared *run,
 		mem_free(directory);
 	}
 	return rc;
+}
+
+/* Before any job of the run has made something. */
+static int check_foreign(const struct slot *s, struct mlgen_err *err)
+{
+	return saves(s->job) ? foreign_check_checkpoints(
+				       s->checkpoint_directory, s->job, err)
+			     : 0;
 }
 
 static int look_at_mount(struct slot *s, struct mlgen_err *err)
@@ -111,6 +128,8 @@ int setup_checkpoints_check(struct slot *s, struct run_shared *run,
 	if (rc == 0 && slot_touches_files(s))
 		rc = check_alone(s, run, err);
 	if (rc == 0 && slot_touches_files(s))
+		rc = check_foreign(s, err);
+	if (rc == 0 && slot_touches_files(s))
 		rc = look_at_mount(s, err);
 	if (rc == 0)
 		describe_files(s);
@@ -122,24 +141,44 @@ uint64_t setup_checkpoints_files(const struct slot *s)
 	return s->shards.state ? saver_open_files(s->job, &s->shards) : 0;
 }
 
+void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes,
+			    struct memneed *n)
+{
+	if (s->shards.state)
+		memneed_saver(n, s->job, &s->shards, room_bytes);
+}
+
+static void tell_one(const struct slot *s, const struct checkpoint *k)
+{
+	const struct checkpoints *c = &s->checkpoints;
+	const char *then = "";
+	char text[320] = "", who[256];
+
+	if (saves(s->job) && checkpoint_is_left(c, k))
+		snprintf(text, sizeof(text), "; it %s, and is left alone",
+			 checkpoint_word_writer(c, k, who, sizeof(who)));
+	else if (saves(s->job) &&
+		 (s->job->checkpoint_keep || k->place == CHECKPOINT_OLD))
+		then = "; it will be deleted";
+	log_note("%s: %s/%s is not complete, and is never restored%s%s",
+		 s->job->name, c->directory, k->name, text, then);
+}
+
 /* A run that is saving now looks so, too: nothing is wrong with that. */
 static void tell_broken(const struct slot *s)
 {
 	const struct checkpoints *c = &s->checkpoints;
-	bool deletes = saves(s->job) && s->job->checkpoint_keep;
 
 	for (size_t i = 0; i < c->count; i++)
 		if (!c->items[i].is_complete)
-			log_note("%s: %s/%s is not complete, and is never "
-				 "restored%s",
-				 s->job->name, c->directory, c->items[i].name,
-				 deletes ? "; it will be deleted" : "");
+			tell_one(s, &c->items[i]);
 	for (size_t i = 0; i < c->foreign_count; i++)
 		log_note("%s: %s/%s: %s; it is left alone", s->job->name,
 			 c->directory, c->foreign[i].name, c->foreign[i].why);
 }
 
-int setup_checkpoints_open(struct slot *s, struct mlgen_err *err)
+int setup_checkpoints_open(struct slot *s, const struct run_shared *run,
+			   struct mlgen_err *err)
 {
 	int rc;
 
@@ -147,39 +186,22 @@ int setup_checkpoints_open(struct slot *s, struct mlgen_err *err)
 	s->shards.content = s->content;
 	rc = checkpoints_open(&s->checkpoints, s->checkpoint_directory,
 			      &s->shards, err);
+	s->checkpoints.replaces = run->cfg.replace;
 	if (rc == 0)
 		tell_broken(s);
 	return rc;
 }
 
-static int make_directory(const struct slot *s, struct mlgen_err *err)
-{
-	const char *directory = s->checkpoint_directory;
-	char path[PATH_MAX];
-	int rc = 0;
-
-	if (snprintf(path, sizeof(path), "%s", directory) >= PATH_MAX)
-		rc = -ENAMETOOLONG;
-	else
-		rc = dirs_make(path);
-	if (rc < 0)
-		return mlgen_fail(err, rc, "%s: mkdir: %s", path,
-				  strerror(-rc));
-	if (access(directory, W_OK | X_OK) == 0)
-		return 0;
-	return mlgen_fail(err, -errno,
-			  "%s: cannot write here: %s; another "
-			  "checkpoint_directory=, or its permissions",
-			  directory, strerror(errno));
-}
-
-int setup_checkpoints_place(struct slot *s, uint64_t count,
-			    struct mlgen_err *err)
+int setup_checkpoints_place(struct slot *s, const struct run_shared *run,
+			    uint64_t count, struct mlgen_err *err)
 {
 	int rc = checkpoints_check_room(&s->checkpoints, count,
 					s->job->checkpoint_keep, err);
 
-	return rc == 0 && slot_touches_files(s) ? make_directory(s, err) : rc;
+	if (rc == 0)
+		rc = checkpoints_hold(&s->checkpoints, err);
+	/* Again, since it may have been missing. */
+	return rc == 0 && slot_touches_files(s) ? check_alone(s, run, err) : rc;
 }
 
 int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
@@ -193,6 +215,7 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
 		.clock = run->cfg.clock,
 		.failure = &run->failure,
 		.interrupted = &run->interrupted,
+		.stop = &s->progress.stop,
 		.is_restore = s->job->phase == PHASE_RESTORE,
 		.align_bytes = s->checkpoint_align_bytes,
 		.beside = s->job->phase == PHASE_TRAIN ? &s->train.engine_job

@@ -2,6 +2,7 @@
 /* setup_checkpoints.h - what saving, restoring and a training with checkpoints set up alike. */
 #pragma once
 
+#include "run/memneed.h"
 #include "run/slot.h"
 
 /*
@@ -17,15 +18,19 @@ int setup_checkpoints_check(struct slot *s, struct run_shared *run,
 
 /* Descriptors that it needs at once. */
 uint64_t setup_checkpoints_files(const struct slot *s);
+/* As in activity.h, added. */
+void setup_checkpoints_need(const struct slot *s, uint64_t room_bytes,
+			    struct memneed *n);
 
 /* The contents of files, and a look into the directory, which tells of those
  * that are broken. */
-int setup_checkpoints_open(struct slot *s, struct mlgen_err *err);
+int setup_checkpoints_open(struct slot *s, const struct run_shared *run,
+			   struct mlgen_err *err);
 
 /* Before saving `count` of them: is there room, and may it be written there?
  * Makes the directory. */
-int setup_checkpoints_place(struct slot *s, uint64_t count,
-			    struct mlgen_err *err);
+int setup_checkpoints_place(struct slot *s, const struct run_shared *run,
+			    uint64_t count, struct mlgen_err *err);
 
 /* s->saver, not started. */
 int setup_checkpoints_saver(struct slot *s, struct run_shared *run,

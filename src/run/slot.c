@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "run/activity.h"
+#include "run/crew.h"
+#include "run/saver.h"
 
 bool slot_touches_files(const struct slot *s)
 {
@@ -69,6 +71,7 @@ void slot_look_at(const struct worker *w, struct live *live)
 	const struct io *io = atomic_load(&w->io);
 	struct io_outstanding o = { 0 };
 
+	live->errors += count_get(&w->stat.errors);
 	if (io)
 		io_look(io, &o);
 	if (o.start_ns &&
@@ -76,15 +79,111 @@ void slot_look_at(const struct worker *w, struct live *live)
 		live->oldest = o;
 }
 
-void slot_begin_work(struct slot *s, struct clock *clock, int phase)
+struct telling {
+	const struct slot *slot;
+	uint64_t now_ns;
+	slot_tell *tell;
+	void *arg;
+};
+
+static void tell_one(void *arg, const struct io *io)
 {
+	const struct telling *t = arg;
+	struct io_outstanding o;
+
+	io_look(io, &o);
+	if (o.start_ns)
+		t->tell(t->arg, t->slot->job->name, &o,
+			t->now_ns > o.start_ns ? t->now_ns - o.start_ns : 0);
+}
+
+static void tell_worker(struct telling *t, const struct worker *w)
+{
+	const struct io *io = atomic_load(&w->io);
+
+	if (io)
+		tell_one(t, io);
+}
+
+void slot_each_call(struct slot *s, bool is_working, uint64_t now_ns,
+		    slot_tell *tell, void *arg)
+{
+	struct telling t = { s, now_ns, tell, arg };
+	const struct worker *w;
+
+	crew_look(&s->progress.crew, tell_one, &t);
+	if (!is_working)
+		return;
+	for (uint64_t i = 0; (w = worker_of(s, i)); i++)
+		tell_worker(&t, w);
+	/* A training's workers are its loaders. */
+	for (uint64_t i = 0;
+	     s->train.saver && (w = saver_worker(s->train.saver, i)); i++)
+		tell_worker(&t, w);
+}
+
+void slot_begin_work(struct slot *s, struct clock *clock, int phase,
+		     size_t records)
+{
+	struct netif network;
+
 	gauge_open(&s->gauge, &s->mount, clock);
-	s->has_device = devset_read(&s->device_before, &s->gauge.memory.devices,
-				    "") == 0;
-	noise_read(&s->noise_before, "");
-	host_cpu_read(&s->cpu_before);
+	netif_find(&network, "", &s->mount);
+	span_open(&s->span, clock, &network, records);
 	atomic_store(&s->work_begin_ns, clock_now(clock));
 	atomic_store(&s->phase, phase);
+}
+
+static void begin_window(void *slot)
+{
+	struct slot *s = slot;
+
+	gauge_begin(&s->gauge);
+	span_begin(&s->span);
+}
+
+static void begin_anew(void *slot)
+{
+	struct slot *s = slot;
+
+	span_begin_anew(&s->span);
+}
+
+/* Of a worker with a record of its own. */
+static void end_window(void *slot, uint64_t record)
+{
+	struct slot *s = slot;
+
+	if (s->span.records > 1)
+		span_end(&s->span, record);
+}
+
+const struct run_watch slot_watch = {
+	.begin = begin_window,
+	.begin_anew = begin_anew,
+	.end = end_window,
+};
+
+bool slot_counts(struct slot *s)
+{
+	bool counts;
+
+	if (!s->job->ramp_time_ns)
+		return true;
+	pthread_mutex_lock(&s->span.lock);
+	counts = s->span.is_behind_ramp;
+	pthread_mutex_unlock(&s->span.lock);
+	return counts;
+}
+
+void slot_end_work(struct slot *s)
+{
+	if (atomic_exchange(&s->has_ended, true))
+		return;
+	span_end_all(&s->span);
+	s->end_ns = clock_now(s->span.clock);
+	atomic_store(&s->work_end_ns, s->end_ns);
+	gauge_finish(&s->gauge);
 }
 
 int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err)

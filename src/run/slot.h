@@ -7,9 +7,7 @@
 #include "data/checkpoints.h"
 #include "io/blockdev.h"
 #include "io/devstat.h"
-#include "io/host.h"
 #include "io/mount.h"
-#include "io/noise.h"
 #include "run/failure.h"
 #include "run/gauge.h"
 #include "run/iofiles.h"
@@ -18,6 +16,7 @@
 #include "run/prepare.h"
 #include "run/results.h"
 #include "run/run.h"
+#include "run/span.h"
 #include "run/streams.h"
 #include "run/train.h"
 
@@ -71,11 +70,10 @@ struct slot {
 	_Atomic uint64_t work_begin_ns; /* 0 = not reached */
 	_Atomic uint64_t work_end_ns;
 	struct gauge gauge;
-	struct devstat device_before, device_after;
-	bool has_device;
-	struct host_cpu cpu_before, cpu_after;
-	struct noise_counts noise_before, noise_after;
-	double mhz_sum; /* of so many looks, by run_tick */
+	struct span span;
+	_Atomic bool has_ended; /* slot_end_work was here */
+	pthread_t joiner;       /* 0 = none */
+	double mhz_sum;         /* of so many looks, by run_tick */
 	uint64_t mhz_looks;
 	struct rate_set rates;
 	uint64_t last_tick_ns;
@@ -103,8 +101,25 @@ uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
 /* What a worker has had under way longest, into live->oldest. */
 void slot_look_at(const struct worker *w, struct live *live);
 
-/* What is measured around the work begins; it is in this phase from now on. */
-void slot_begin_work(struct slot *s, struct clock *clock, int phase);
+/* Each of its threads that is inside a call: those of its work, where they are
+ * set up, and those of a preparation. */
+void slot_each_call(struct slot *s, bool is_working, uint64_t now_ns,
+		    slot_tell *tell, void *arg);
+
+/* The work is set up, and is in this phase from now on; it has so many records
+ * in the report. */
+void slot_begin_work(struct slot *s, struct clock *clock, int phase,
+		     size_t records);
+
+/* What its threads tell: the slot is the argument of a struct run_watch. */
+extern const struct run_watch slot_watch;
+
+/* Is ramp_time, where there is one, over? Any thread. */
+bool slot_counts(struct slot *s);
+
+/* Its last worker is gone, or is given up: what is measured ends. Any thread;
+ * the first call counts. */
+void slot_end_work(struct slot *s);
 
 /* On which CPUs its threads run; `m` NULL: it touches no files. */
 int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err);

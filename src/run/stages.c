@@ -2,6 +2,11 @@
 /* stages.c - see stages.h. */
 #include "run/stages.h"
 
+uint64_t pass_shuffle_buffer(const struct job *job, const struct pass *pass)
+{
+	return pass->is_eval ? 0 : job_shuffle_buffer(job);
+}
+
 /* Is there an evaluation after so many epochs? */
 static bool evaluates_after(const struct stages *s, uint64_t epochs)
 {

@@ -14,7 +14,12 @@ struct pass {
 	const struct dataset *dataset;
 	struct sampler sampler;
 	struct plan_config plan;
+	uint64_t window; /* batches of it that a rank may have ahead */
 };
+
+/* Samples of the buffer that a pass is shuffled in. An evaluation needs no
+ * other order than that of the files. */
+uint64_t pass_shuffle_buffer(const struct job *job, const struct pass *pass);
 
 /*
  * Stages and their batches are numbered through the whole run; every thread

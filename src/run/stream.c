@@ -8,12 +8,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "job/ignored.h"
 
 /* A pace that ends so far behind, as a part of the time, was not kept. */
 #define LATE_PART 100
-
-/* A wait that an interruption has to end is looked at so often. */
-#define NAP_NS UINT64_C(50000000)
 
 static uint64_t now(const struct stream *s)
 {
@@ -52,14 +50,27 @@ static void decide_start(void *arg)
 {
 	struct streams *all = arg;
 
-	if (all->watch.begin)
-		all->watch.begin(all->watch.arg);
+	if (all->watch)
+		all->watch->begin(all->watched);
 	atomic_store(&all->start_ns, clock_now(all->clock));
+	if (all->job->runtime_ns)
+		stop_at(all->stop, atomic_load(&all->start_ns) +
+					   all->job->ramp_time_ns +
+					   all->job->runtime_ns);
 }
 
 static void start_counting(struct stream *s, uint64_t now_ns)
 {
 	worker_start_counting(&s->worker, s->all->place, now_ns);
+}
+
+static void ramp_is_over(struct stream *s)
+{
+	const struct streams *all = s->all;
+
+	if (all->watch)
+		all->watch->begin_anew(all->watched);
+	start_counting(s, now(s));
 }
 
 /* False: the run is over. */
@@ -104,7 +115,9 @@ static void describe(const struct stream *s, const struct io_op *op,
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
 	/* What the engine knows of it: a device without poll queues, ... */
-	const char *note = code == -EOPNOTSUPP ? io_note(stream_io(s)) : "";
+	const char *note = code == -EOPNOTSUPP ? io_note(stream_io(s))
+			   : code == -EAGAIN   ? IGNORED_HINT_EAGAIN
+					       : "";
 
 	if (code == -ENODATA)
 		describe_end(s, op, err);
@@ -123,33 +136,24 @@ static void describe(const struct stream *s, const struct io_op *op,
 			   strerror(-code), *note ? "; " : "", note);
 }
 
-static bool is_counted_error(const struct job *j, enum mlgen_op op)
-{
-	switch (j->continue_on_error) {
-	case CONTINUE_ALL:
-		return true;
-	case CONTINUE_IO:
-		return op == MLGEN_READ || op == MLGEN_WRITE;
-	case CONTINUE_READ:
-		return op == MLGEN_READ;
-	case CONTINUE_WRITE:
-		return op == MLGEN_WRITE;
-	default:
-		return false;
-	}
-}
-
 /* Its error counts, or ends the run. */
 void stream_take_error(struct stream *s, const struct io_op *op)
 {
 	struct mlgen_err err = { 0 };
+	bool is_counted =
+		ignored_counts(s->all->job, op->io.op, (int)op->io.result);
 
-	if (is_counted_error(s->all->job, op->io.op)) {
-		s->worker.stat.errors++;
+	if (op->io.result == -ECANCELED && stop_has_come(s->all->stop, now(s)))
+		return; /* it was not even begun, or only played */
+	if (is_counted)
+		opstat_add_error(&s->worker.stat);
+	if (is_counted && worker_has_error(&s->worker))
 		return;
-	}
 	describe(s, op, &err);
-	fail(s, &err);
+	if (is_counted)
+		worker_keep_error(&s->worker, &err, now(s));
+	else
+		fail(s, &err);
 }
 
 static void complete(struct stream *s, struct io_op *op)
@@ -158,14 +162,15 @@ static void complete(struct stream *s, struct io_op *op)
 	struct opstat *stat = &s->worker.stat;
 
 	s->free_ops[s->free_count++] = so;
-	if (so->due_ns) {
-		unsigned d = op->io.op == MLGEN_WRITE;
+	if (so->due_ns && op->io.result != -ECANCELED)
 		s->lag_ns = op->start_ns - so->due_ns;
+	if (op->io.result < 0) {
+		stream_take_error(s, op);
+	} else if (so->due_ns) {
+		unsigned d = op->io.op == MLGEN_WRITE;
 		hist_add(stat->slat[d], s->lag_ns);
 		hist_add(stat->total[d], op->end_ns - so->due_ns);
 	}
-	if (op->io.result < 0)
-		stream_take_error(s, op);
 }
 
 /* Hand it over; a synchronous engine has then done it. */
@@ -319,19 +324,14 @@ static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 /* Sleep, but for no longer than the run lasts. */
 static void nap(struct stream *s, uint64_t until_ns)
 {
-	uint64_t begin = now(s), at = begin;
+	uint64_t begin = now(s);
 
 	if (until_ns > s->end_ns)
 		until_ns = s->end_ns;
-	while (at < until_ns && !is_over(s)) {
-		uint64_t next = until_ns - at > NAP_NS ? at + NAP_NS : until_ns;
-		if (next == until_ns)
-			at = clock_sleep_exactly(s->all->clock, next,
-						 &s->late_ns);
-		else
-			clock_sleep_until(s->all->clock, next), at = now(s);
-	}
-	s->worker.stat.idle_ns += at - begin;
+	if (until_ns > begin)
+		stop_sleep_exactly(s->all->stop, s->all->clock, until_ns,
+				   &s->late_ns);
+	s->worker.stat.idle_ns += now(s) - begin;
 	io_wake(stream_io(s));
 }
 
@@ -397,7 +397,7 @@ static void run(struct stream *s)
 
 	while (!s->is_complete && !is_over(s)) {
 		if (!s->worker.counts && at_ns >= s->count_from_ns)
-			start_counting(s, at_ns);
+			ramp_is_over(s);
 		at_ns = turn(s);
 		s->is_complete |= at_ns >= s->end_ns;
 	}
@@ -415,9 +415,8 @@ static void leave(struct stream *s)
 	struct streams *all = s->all;
 
 	worker_stop_counting(&s->worker, now(s));
-	if (atomic_fetch_sub(&all->streams_left, 1) == 1 && all->watch.end &&
-	    atomic_load(&all->start_ns))
-		all->watch.end(all->watch.arg);
+	if (all->watch)
+		all->watch->end(all->watched, s->index);
 }
 
 void stream_fini(struct stream *s)
@@ -434,9 +433,13 @@ void *stream_main(void *arg)
 {
 	struct stream *s = arg;
 	struct mlgen_err err = { 0 };
+	int rc;
 
 	clock_join(s->all->clock);
-	if (stream_set_up(s, &err) < 0)
+	rc = stream_set_up(s, &err);
+	if (rc == -ECANCELED && stop_is_set(s->all->stop))
+		peers_cut(&s->all->peers); /* nobody need wait for it */
+	else if (rc < 0)
 		fail(s, &err);
 	else if (start_together(s))
 		run(s);

@@ -34,7 +34,8 @@ static int open_io(struct stream *s, struct mlgen_err *err)
 			.files = (unsigned)s->file_count,
 			.buf_bytes = stream_buffer_bytes(j, s->depth),
 			.mem = (enum mem_kind)j->mem,
-			.seed = rng_u64(j->randseed, RNG_ENGINE, s->index) },
+			.seed = rng_u64(j->randseed, RNG_ENGINE, s->index),
+			.stop = s->all->stop },
 	};
 	int rc;
 

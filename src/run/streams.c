@@ -55,7 +55,6 @@ int streams_start(struct streams *p, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	atomic_store(&p->streams_left, p->count);
 	for (uint64_t i = 0; i < p->count && rc == 0; i++)
 		rc = worker_start(&p->streams[i].worker.thread, p->clock,
 				  stream_main, &p->streams[i], err);

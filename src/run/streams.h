@@ -25,16 +25,17 @@ struct streams {
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;
+	struct stop *stop; /* set before streams_start; NULL = none */
 	struct peers peers;
 	struct stream *streams;
 	uint64_t count;          /* numjobs */
 	_Atomic uint64_t bytes;  /* of all; UINT64_MAX = no end; 0 = not yet */
 	uint64_t start_after_ns; /* startdelay */
-	struct run_watch watch;  /* set before streams_start */
+	const struct run_watch *watch; /* NULL = nobody watches */
+	void *watched;                 /* its argument */
 	struct bell go;
-	_Atomic uint64_t start_ns;     /* time zero; 0 = not yet */
-	_Atomic bool closed;           /* an error: leave everything */
-	_Atomic uint64_t streams_left; /* still running */
+	_Atomic uint64_t start_ns; /* time zero; 0 = not yet */
+	_Atomic bool closed;       /* an error: leave everything */
 };
 
 int streams_init(struct streams *p, const struct job *job,

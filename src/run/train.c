@@ -53,7 +53,7 @@ void train_decide_stop(void *train)
 {
 	struct train *t = train;
 	if (train_wants_stop(t, t->barrier_steps, clock_now(t->clock)))
-		atomic_store(&t->stop, true);
+		atomic_store(&t->is_decided, true);
 }
 
 static void init_rank(struct train *t, struct rank *r, uint64_t index)
@@ -67,19 +67,19 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 	r->epoch_stall = hist_new();
 	r->decoded_ns =
 		mem_array(t->job->decode_threads, sizeof(*r->decoded_ns));
-	r->loaders = mem_array(t->job->read_threads, sizeof(*r->loaders));
-	for (uint64_t i = 0; i < t->job->read_threads; i++) {
+	r->loaders = mem_array(job_readers(t->job), sizeof(*r->loaders));
+	for (uint64_t i = 0; i < job_readers(t->job); i++) {
 		struct loader *l = &r->loaders[i];
 		l->rank = r;
 		l->index = i;
-		l->ring = ring_new(loader_ring_tokens(t));
+		l->ring = ring_new(loader_ring_tokens(t->job, &t->stages));
 		worker_init(&l->worker);
 	}
 }
 
 static void fini_rank(struct rank *r)
 {
-	for (uint64_t i = 0; r->loaders && i < r->train->job->read_threads;
+	for (uint64_t i = 0; r->loaders && i < job_readers(r->train->job);
 	     i++) {
 		struct loader *l = &r->loaders[i];
 		reader_free(l->reader);
@@ -113,19 +113,23 @@ int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
 			  .direct = job->direct,
 			  .align_bytes = align_bytes },
 	};
-	return sampler_init(&p->sampler, &cfg, ds, err);
+	int rc = sampler_init(&p->sampler, &cfg, ds, err);
+
+	if (rc == 0)
+		p->window = loader_model(job)->window(job, p);
+	return rc;
 }
 
-static int init_stages(struct stages *s, const struct job *job,
-		       const struct dataset *dataset,
-		       const struct dataset *eval, uint64_t align_bytes,
-		       struct mlgen_err *err)
+int train_stages(struct stages *s, const struct job *job,
+		 const struct dataset *dataset, const struct dataset *eval,
+		 uint64_t align_bytes, struct mlgen_err *err)
 {
-	int rc = train_pass(&s->train, job, dataset, false, align_bytes, err);
+	int rc;
 
-	s->has_eval = eval != NULL;
-	s->eval_after = job->eval_after;
-	s->eval_every = job->eval_every;
+	*s = (struct stages){ .has_eval = eval != NULL,
+			      .eval_after = job->eval_after,
+			      .eval_every = job->eval_every };
+	rc = train_pass(&s->train, job, dataset, false, align_bytes, err);
 	if (rc == 0 && eval)
 		rc = train_pass(&s->eval, job, eval, true, align_bytes, err);
 	return rc;
@@ -161,9 +165,9 @@ int train_init(struct train *t, const struct job *job,
 		.engine = job->engine,
 		.opts = job->engine_opts,
 		.find = engines_find,
-		.workers = (unsigned)(job->accelerators * job->read_threads),
+		.workers = (unsigned)(job->accelerators * job_readers(job)),
 	};
-	int rc = init_stages(&t->stages, job, dataset, eval, align_bytes, err);
+	int rc = train_stages(&t->stages, job, dataset, eval, align_bytes, err);
 	if (rc == 0)
 		rc = job_checkpoint_every(job, &t->saves.every, err);
 	if (rc == 0 && job->engine->job_init)
@@ -173,9 +177,10 @@ int train_init(struct train *t, const struct job *job,
 	peers_init(&t->peers, clock, job->accelerators);
 	pthread_mutex_init(&t->saves.lock, NULL);
 	t->saves.from_ns = UINT64_MAX;
-	t->window = loader_model(job)->window(job);
+	t->buffer_bytes =
+		plan_buffer_bytes(&t->stages.train.plan, job_depth(job));
 	t->epochs = epochs_new(job->accelerators, job->batch_size,
-			       demand_sample_bytes(dataset),
+			       dist_mean(&dataset->sample_size),
 			       &t->stages.train.sampler);
 	t->ranks = mem_array(job->accelerators, sizeof(*t->ranks));
 	for (uint64_t i = 0; i < job->accelerators; i++)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/stop.h"
 #include "data/state.h"
 #include "run/bell.h"
 #include "run/epochs.h"
@@ -19,7 +20,8 @@
 #include "run/worker.h"
 
 /*
- * A rank is an accelerator thread with read_threads loader threads of its own.
+ * A rank is an accelerator thread with read_threads loader threads of its own,
+ * or with a loader that the accelerator's thread is itself.
  * Between them pass, in one direction, tokens over a ring per loader, and in
  * the other `limit`, the number of the first batch that may not be read yet:
  * batches are numbered through all stages (stages.h), and limit grows by one
@@ -38,6 +40,9 @@ struct loader {
 	struct ring *ring;
 	struct reader *reader;
 	uint64_t decoded_ns; /* end of the last preprocess_time */
+	/* What is being read, and what of io_bytes was read before it. */
+	const struct pass *pass; /* NULL = indexes, which are the training's */
+	uint64_t before_pass_bytes;
 	/* From its rank; it waits on `go`. */
 	struct bell go;
 	_Atomic uint64_t awaits; /* a batch: waits for rank->limit above it */
@@ -47,9 +52,12 @@ struct loader {
 /* Counters of one writer that others may look at. */
 struct rank_count {
 	_Atomic uint64_t epoch, step; /* where it is, from 1 */
-	_Atomic uint64_t steps, samples, sample_bytes;
-	_Atomic uint64_t eval_steps, eval_samples, eval_sample_bytes, eval_ns;
+	/* samples are those delivered; what failed of a batch is beside them. */
+	_Atomic uint64_t steps, samples, failed_samples, sample_bytes;
+	_Atomic uint64_t eval_steps, eval_samples, eval_failed_samples,
+		eval_sample_bytes, eval_ns;
 	_Atomic uint64_t compute_ns, stall_ns, barrier_ns, oversleep_ns;
+	_Atomic uint64_t useful_ns; /* of compute_ns: on samples delivered */
 	_Atomic uint64_t checkpoint_ns;    /* between steps */
 	_Atomic uint64_t step_ns;          /* of finished steps */
 	_Atomic uint64_t waiting_since_ns; /* 0 = not waiting */
@@ -74,11 +82,13 @@ struct rank {
 	struct token have;    /* delivered of this stage, not yet taken */
 	uint64_t *decoded_ns; /* when each of decode_threads is free */
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
+	/* Compute on samples that were delivered. */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
 	bool counts;      /* past ramp_time */
 	bool is_hopeless; /* train->loss_most_ns is lost */
 	uint64_t late_ns; /* see clock_sleep_exactly */
 	uint64_t end_ns;  /* of its last step */
+	uint64_t cut_ns;  /* in one that was cut behind it; 0 = none was */
 	struct usage usage;
 };
 
@@ -112,12 +122,14 @@ struct train {
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;
+	struct stop *stop; /* set before train_start; NULL = none */
 	struct peers peers;
 	struct epochs *epochs;
 	struct rank *ranks;
-	uint64_t window;         /* batches ahead of a rank */
-	uint64_t start_after_ns; /* startdelay */
-	struct run_watch watch;  /* set before train_start */
+	size_t buffer_bytes;           /* of a loader */
+	uint64_t start_after_ns;       /* startdelay */
+	const struct run_watch *watch; /* NULL = nobody watches */
+	void *watched;                 /* its argument */
 	/* Set before train_start: there is nothing to drop at first. */
 	bool is_dropped;
 	uint64_t drops;            /* passes that dropped the page cache */
@@ -129,7 +141,7 @@ struct train {
 	 * it is: the training ends when it is so for all. */
 	double loss_most_ns;
 	_Atomic uint64_t hopeless;
-	_Atomic bool stop;           /* the decision */
+	_Atomic bool is_decided;     /* no further step */
 	_Atomic bool counting;       /* ramp_time is over */
 	_Atomic bool closed;         /* an error: leave everything */
 	_Atomic bool finished;       /* ranks are done: loaders, leave */
@@ -140,6 +152,11 @@ struct train {
 /* One pass over a dataset as a job asks for it: 0, or -EINVAL with err. */
 int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
 	       bool is_eval, uint64_t align_bytes, struct mlgen_err *err);
+
+/* All that it asks for; eval NULL = it has none. */
+int train_stages(struct stages *s, const struct job *job,
+		 const struct dataset *dataset, const struct dataset *eval,
+		 uint64_t align_bytes, struct mlgen_err *err);
 
 /* Is the page cache to lose the dataset before this epoch? (Where a sample
  * finds nothing there, it has.) */
@@ -189,6 +206,14 @@ void train_look_at_saves(const struct train *t, struct live *live);
 static inline bool train_is_closed(const struct train *t)
 {
 	return atomic_load(&t->closed);
+}
+
+/* Nobody waits for a batch or computes any more: an error, or the stop. What
+ * was delivered by whole steps is still handed in where it is not closed. */
+static inline bool train_is_cut(const struct train *t)
+{
+	return train_is_closed(t) ||
+	       stop_has_come(t->stop, clock_now(t->clock));
 }
 
 static inline uint64_t later_ns(uint64_t a, uint64_t b)

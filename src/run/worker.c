@@ -3,12 +3,12 @@
 #include "run/worker.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "io/host.h"
-
-#define STACK_BYTES (512u << 10)
 
 void worker_init(struct worker *w)
 {
@@ -24,11 +24,14 @@ void worker_fini(struct worker *w)
 /*
  * A table of descriptors of its own: while nobody shares it, the kernel takes
  * no reference to a file for each call (4 KiB pread: 45 of 1180 ns), and open
- * and close of many threads do not meet at one lock. Where it is refused (the
- * seccomp profile of a container) the thread goes without.
+ * and close of many threads do not meet at one lock. Not every engine can work
+ * so, and where it is refused (the seccomp profile of a container) the thread
+ * goes without.
  */
-static void own_descriptors(void)
+static void own_descriptors(const struct mlgen_engine_job *job)
 {
+	if (!(job->engine->caps & MLGEN_CAP_PRIVATE_FDS) || job->shares_fds)
+		return;
 #ifndef __SANITIZE_THREAD__ /* which knows a descriptor by its number alone */
 	(void)unshare(CLONE_FILES);
 #endif
@@ -42,7 +45,7 @@ int worker_open(struct worker *w, const struct worker_config *cfg,
 	const char *cpus = cfg->place ? cfg->place->loader_cpus : NULL;
 	int rc = cpus ? host_set_cpus(cpus, true, err) : 0;
 
-	own_descriptors();
+	own_descriptors(cfg->io.job);
 	io_cfg.stat = &w->stat;
 	if (rc == 0)
 		rc = io_new(&io, &io_cfg, err);
@@ -60,12 +63,17 @@ void worker_close(struct worker *w)
 		io_stop(w->io);
 }
 
-/* But for its bytes, of which storage has delivered some. */
+/* But for its bytes, of which storage has delivered some, and its errors, which
+ * are some whenever they were. */
 static void forget_counts(struct worker *w)
 {
+	uint64_t errors =
+		atomic_load_explicit(&w->stat.errors, memory_order_relaxed);
+
 	w->uncounted_bytes += atomic_load_explicit(&w->stat.io_bytes[0],
 						   memory_order_relaxed);
 	opstat_reset(&w->stat);
+	atomic_store_explicit(&w->stat.errors, errors, memory_order_relaxed);
 }
 
 void worker_start_counting(struct worker *w, const struct placement *place,
@@ -79,14 +87,47 @@ void worker_start_counting(struct worker *w, const struct placement *place,
 	w->counts = true;
 }
 
-void worker_stop_counting(struct worker *w, uint64_t now_ns)
+void worker_pause(struct worker *w, uint64_t now_ns)
 {
-	if (!w->counts) {
-		forget_counts(w);
+	w->is_paused = true;
+	if (!w->counts)
 		return;
-	}
 	w->stat.wall_ns = now_ns - w->begin_ns;
 	usage_end(&w->stat.usage);
+}
+
+void worker_resume(struct worker *w, uint64_t now_ns)
+{
+	if (w->counts && w->is_paused) {
+		w->begin_ns = now_ns - w->stat.wall_ns;
+		/* What was counted so far taken off what is now: the next end
+		 * has both parts. */
+		usage_end(&w->stat.usage);
+	}
+	w->is_paused = false;
+}
+
+void worker_stop_counting(struct worker *w, uint64_t now_ns)
+{
+	atomic_store(&w->has_ended, true);
+	if (!w->counts)
+		forget_counts(w);
+	else if (!w->is_paused)
+		worker_pause(w, now_ns);
+}
+
+bool worker_has_error(const struct worker *w)
+{
+	return w->first_error_ns > 0;
+}
+
+void worker_keep_error(struct worker *w, const struct mlgen_err *err,
+		       uint64_t now_ns)
+{
+	w->first_error_ns = now_ns ? now_ns : 1;
+	w->first_errno = (uint64_t)-err->code;
+	snprintf(w->first_error, sizeof(w->first_error), "%.*s",
+		 (int)sizeof(w->first_error) - 1, err->text);
 }
 
 void worker_watch_node(struct worker *w, const struct placement *place)
@@ -98,24 +139,20 @@ void worker_watch_node(struct worker *w, const struct placement *place)
 int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *),
 		 void *arg, struct mlgen_err *err)
 {
-	pthread_attr_t attr;
 	int rc;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	clock_expect(clock, 1);
-	rc = pthread_create(thread, &attr, main, arg);
-	pthread_attr_destroy(&attr);
+	rc = thread_start(thread, main, arg);
 	if (rc == 0)
 		return 0;
 	*thread = 0;
 	clock_join(clock); /* in the place of the one that is not */
 	clock_leave(clock);
-	return mlgen_fail(err, -rc,
+	return mlgen_fail(err, rc,
 			  "cannot start a thread: %s; fewer accelerators, "
 			  "read_threads or numjobs, or a higher limit (ulimit "
 			  "-u)",
-			  strerror(rc));
+			  strerror(-rc));
 }
 
 void worker_join(pthread_t *thread)

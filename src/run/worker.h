@@ -32,19 +32,27 @@ struct worker {
 	pthread_t thread;
 	struct opstat stat;
 	struct node_watch watch;
-	struct io *_Atomic io;    /* for io_look; set by the worker itself */
-	bool counts;              /* past ramp_time */
+	struct io *_Atomic io; /* for io_look; set by the worker itself */
+	bool counts;           /* past ramp_time */
+	bool is_paused;
+	_Atomic bool has_ended;   /* it counts no more */
 	uint64_t begin_ns;        /* of its wall time */
 	uint64_t uncounted_bytes; /* read before that */
 	struct rate_set rates;    /* by run_tick, on the main thread */
+	/* The first error that was counted, in words; first_error_ns 0: none. */
+	uint64_t first_error_ns, first_errno;
+	char first_error[512];
 };
 
-/* Told by the last of a job's threads, with all others waiting: at time zero,
- * before the first byte; and when all are through. NULL = nobody. */
+/* Told by a job's threads. NULL = nobody is. */
 struct run_watch {
+	/* At time zero, before the first byte, with all others waiting. */
 	void (*begin)(void *arg);
-	void (*end)(void *arg);
-	void *arg;
+	/* Once ramp_time is over: by each thread that begins to count, before
+	 * it does. */
+	void (*begin_anew)(void *arg);
+	/* By each worker of a plain job that leaves, with its number. */
+	void (*end)(void *arg, uint64_t index);
 };
 
 void worker_init(struct worker *w);
@@ -59,8 +67,8 @@ struct worker_config {
 };
 
 /* On the right CPUs, then io_new: buffers lie on the node that touches them
- * first. Files that the thread opens from here on are its own: no other thread
- * sees their descriptors. 0 or -errno with err. */
+ * first. With MLGEN_CAP_PRIVATE_FDS files that the thread opens from here on
+ * are its own: no other thread sees their descriptors. 0 or -errno with err. */
 int worker_open(struct worker *w, const struct worker_config *cfg,
 		struct mlgen_err *err);
 
@@ -71,14 +79,23 @@ void worker_close(struct worker *w);
 void worker_start_counting(struct worker *w, const struct placement *place,
 			   uint64_t now_ns);
 
+/* In between the thread does something else: neither its time nor its CPU time
+ * is the worker's. The first of the two pauses it. */
+void worker_pause(struct worker *w, uint64_t now_ns);
+void worker_resume(struct worker *w, uint64_t now_ns);
+
 /* What is counted ends; a worker that never counted has counted nothing. */
 void worker_stop_counting(struct worker *w, uint64_t now_ns);
+
+/* Of an error that was counted: keep it, where it is this worker's first. */
+bool worker_has_error(const struct worker *w);
+void worker_keep_error(struct worker *w, const struct mlgen_err *err,
+		       uint64_t now_ns);
 
 /* On which node is what begins now read? */
 void worker_watch_node(struct worker *w, const struct placement *place);
 
-/* Start its thread with a small stack: buffers are on the heap. The clock
- * expects it. 0 or -errno with err; then w->thread is 0. */
+/* Start its thread (thread.h). The clock expects it. 0 or -errno with err; then w->thread is 0. */
 int worker_start(pthread_t *thread, struct clock *clock, void *(*main)(void *),
 		 void *arg, struct mlgen_err *err);
 void worker_join(pthread_t *thread); /* 0 = not started */

@@ -132,7 +132,8 @@ void opstat_reset(struct opstat *s)
 		s->sizes[i] = (struct sizes){ 0 };
 		s->short_ios[i] = 0;
 	}
-	s->errors = 0;
+	set(&s->errors, 0);
+	s->eval_bytes = 0;
 	s->reap_ns = 0;
 	s->idle_ns = 0;
 	s->data_ns = 0;
@@ -155,7 +156,8 @@ void opstat_merge(struct opstat *to, const struct opstat *from)
 		sizes_merge(&to->sizes[i], &from->sizes[i]);
 		to->short_ios[i] += from->short_ios[i];
 	}
-	to->errors += from->errors;
+	set(&to->errors, get(&to->errors) + get(&from->errors));
+	to->eval_bytes += from->eval_bytes;
 	to->reap_ns += from->reap_ns;
 	to->idle_ns += from->idle_ns;
 	to->data_ns += from->data_ns;

@@ -43,13 +43,14 @@ static inline unsigned opstat_batch_class(unsigned n)
 }
 
 /*
- * Private to one worker; merged after it has been joined. `io_bytes`, `linked`
- * and the counts of `lat` are also read by the status line while the worker
+ * Private to one worker; merged after it has been joined. `io_bytes`, `linked`,
+ * `errors` and the counts of `lat` are also read by the status line while the worker
  * runs, hence relaxed atomics with a single writer.
  */
 struct opstat {
-	struct hist *lat[MLGEN_OPS]; /* submit to completion, per kind */
-	struct hist *sample;         /* first submitted to last completed */
+	/* Submit to completion, per kind, of what did not fail. */
+	struct hist *lat[MLGEN_OPS];
+	struct hist *sample; /* first submitted to last completed */
 	/* Done in chains: counted, not timed. */
 	_Atomic uint64_t linked[MLGEN_OPS];
 	/* Paced streams, 0 read, 1 write: intended start to submit, and to
@@ -60,9 +61,10 @@ struct opstat {
 	uint64_t depth[OPSTAT_DEPTHS], submits[OPSTAT_DEPTHS],
 		reaps[OPSTAT_DEPTHS];
 	_Atomic uint64_t io_bytes[2]; /* as transferred: 0 read, 1 written */
+	uint64_t eval_bytes;          /* of io_bytes[0]: for evaluations */
 	struct sizes sizes[2];        /* as asked for: 0 read, 1 written */
 	uint64_t short_ios[2];        /* resumed short transfers */
-	uint64_t errors;              /* counted by continue_on_error */
+	_Atomic uint64_t errors;      /* counted by continue_on_error */
 	/* The longest of `sample`, and what it was of; of = NULL: none. */
 	struct {
 		uint64_t ns, file;
@@ -83,6 +85,14 @@ static inline void opstat_add_linked(struct opstat *s, enum mlgen_op op)
 	uint64_t n = atomic_load_explicit(&s->linked[op], memory_order_relaxed);
 
 	atomic_store_explicit(&s->linked[op], n + 1, memory_order_relaxed);
+}
+
+/* One more that continue_on_error counts. The worker only. */
+static inline void opstat_add_error(struct opstat *s)
+{
+	uint64_t n = atomic_load_explicit(&s->errors, memory_order_relaxed);
+
+	atomic_store_explicit(&s->errors, n + 1, memory_order_relaxed);
 }
 
 void opstat_init(struct opstat *s); /* allocates the histograms */

@@ -99,5 +99,57 @@ exits "a tree of includes that explodes is refused" 2 \
 	"$MLGEN" --parse-only bomb.job
 like "as too much text" "$(cat "$T/err")" 'more than 4 MiB; is this a job file'
 
+# ---- what is no file: none of it may hang or take memory without end
+at_once()	# TITLE STATUS REGEX COMMAND...
+{
+	at_once_title=$1 at_once_status=$2 at_once_regex=$3
+	shift 3
+	exits "$at_once_title" "$at_once_status" timeout 60 "$@"
+	like "$at_once_title: it says so" "$(cat "$T/out" "$T/err")" \
+		"$at_once_regex"
+}
+mkdir odd
+ln -s /dev/zero odd/zero.job
+mkfifo odd/fifo.job
+truncate -s 5M odd/large.job
+printf '[good]\nnum_files=2\n' >odd/good.job
+at_once "a job file that is a device is refused" 2 \
+	'^odd/zero.job: a device, not a job file$' \
+	"$MLGEN" --parse-only odd/zero.job
+at_once "one that is large is, too" 2 \
+	'^odd/large.job:1: more than 4 MiB; is this a job file\?$' \
+	"$MLGEN" --parse-only odd/large.job
+printf '[a]\ninclude odd/fifo.job\n' >include.job
+at_once "an include waits for nobody" 2 \
+	'^include.job:2: odd/fifo.job: no regular file, which an included file has to be$' \
+	"$MLGEN" --parse-only include.job
+export MLGEN_JOBS="$T/odd"
+at_once "--list-jobs reads regular files only" 0 '^good ' "$MLGEN" --list-jobs
+for reason in 'fifo .*fifo.job: is a fifo, and no regular file' \
+	'zero .*zero.job: is a character device, and no regular file' \
+	'large .*large.job: is too large to be one'; do
+	like "and lists the others: ${reason%% *}" "$(cat out)" \
+		"^${reason%% *} +cannot be loaded: ${reason#* }\$"
+done
+unset MLGEN_JOBS
+printf '[c]\nphase=checkpoint\ntensor_sizes=%s\n' "$T/odd/fifo.job" >list.job
+at_once "a list of tensors is a regular file" 2 \
+	'tensor_sizes: .*/odd/fifo.job: is a fifo, and no regular file$' \
+	"$MLGEN" --dry-run list.job
+cat odd/good.job >odd/fifo.job &
+exits "a FIFO is a job file" 0 timeout 60 "$MLGEN" --parse-only odd/fifo.job
+wait $!
+from_stdin()
+{
+	timeout 60 "$MLGEN" --parse-only "$@"
+}
+like "standard input is one" \
+	"$(from_stdin - --showjob <odd/good.job)" '^\[good\]$'
+like "by its name, too" \
+	"$(from_stdin /dev/stdin --showjob <odd/good.job)" '^\[good\]$'
+at_once_text=$(from_stdin - </dev/zero 2>&1)
+like "but not one without an end" "$at_once_text" \
+	'more than 4 MiB; is this a job file'
+
 ok "nothing was written" test ! -e "$T/mlgen-data"
 done_testing

@@ -151,6 +151,23 @@ is "... and has read all of it" \
 	"$(json run.json jobs.1.ml.restores.completed jobs.1.ml.restores.bytes)" \
 	"2 $(json run.json jobs.0.ml.saves.bytes)"
 
+# ---- two hosts, each with a directory of its own
+rm -rf d e
+host() # PHASE RANKS DIRECTORY [OPTION..]
+{
+	host_phase=$1 host_ranks=$2 host_directory=$3
+	shift 3
+	"$MLGEN" --name=x --phase="$host_phase" --checkpoint_size=64k \
+		--ranks=4 --checkpoints=1 --checkpoint_ranks="$host_ranks" \
+		--directory="$host_directory" "$@"
+}
+host checkpoint 0-1 d >out 2>err && host checkpoint 2-3 e >out 2>err
+exits "a host restores what another one has saved" 0 \
+	host restore 2-3 e --verify=crc32c --restore_shift=1
+like "... and restore_shift is said to go around its own ranks" \
+	"$(cat "$T/err")" \
+	'note: restore_shift: goes around the 2 ranks that are played here,'
+
 # ---- which may be deleted
 rm -rf d
 one checkpoint --checkpoints=5 --checkpoint_keep=2 >out 2>err
@@ -243,9 +260,14 @@ kill -INT "$pid"
 finish
 is "an interruption ends it" "$status $(ml run.json interrupted complete)" \
 	"130 true false"
-is "... and nothing of the one under way is left" \
-	"$(names d | tr ' ' '\n' | grep -c .)" \
-	"$(($(ml run.json saves.completed) + 1))"
+left=$(ls -d d/global_epoch1_step* | sort -t p -k 3 -n | tail -n 1)
+like "... and the one under way stays, and is named" "$(cat err)" \
+	"^mlgen: note: x: $left was being saved; it is not complete, and is never restored$"
+not_ok "... with the manifest of a broken one" grep -q '"complete": true' \
+	"$left/mlgen-checkpoint.json"
+exits "... a restore takes the one before it" 0 one restore --verify=crc32c
+like "... and knows it" "$(cat err)" \
+	"^mlgen: note: x: $left is not complete, and is never restored$"
 
 # ---- files that are not what they were
 spoil()

@@ -112,6 +112,10 @@ sync=$(ml run.json saves.stall_seconds)
 above "... as long as its operations take" 0.4999 "$sync"
 above "... which is time of the accelerators" 0 \
 	"$(ml run.json time_percent.checkpoint)"
+above "... and of what is measured: bytes were written in it" 0 \
+	"$(awk -v all="$(json run.json jobs.0.job_runtime)" -v stall="$sync" \
+		-v wall="$(ml run.json wall_seconds)" \
+		'BEGIN { print all - (wall + stall) * 1000 + 2 }')"
 is "... sync ones do not wait for others" \
 	"$(ml run.json saves.wait_seconds saves.snapshot_seconds)" "0.0 0.0"
 
@@ -161,9 +165,10 @@ for mode in sync async; do
 	is "$mode: an interruption ends it" "$status" 130
 	is "$mode: with a report of those that were begun" \
 		"$(ml run.json interrupted)" true
-	is "$mode: none is left that is incomplete" \
+	is "$mode: the one that was cut is the last, and named" \
 		"$(find c -name mlgen-checkpoint.json -exec \
-			grep -L '"complete": true' {} + | wc -l)" 0
+			grep -L '"complete": true' {} + | wc -l)" \
+		"$(grep -c 'was being saved; it is not complete' err)"
 done
 
 # ---- a restore while one is being written
@@ -184,7 +189,7 @@ kill -INT "$pid"
 finish
 
 mkdir -p c
-rm -rf c/*
+rm -rf c/global_epoch1_step2 c/.global*
 : >c/global_epoch1_step4
 exits "one that cannot be begun ends the run" 1 train \
 	--checkpoint_directory="$T/c" --checkpoint_every="2 steps"

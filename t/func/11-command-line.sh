@@ -190,7 +190,8 @@ for option in $("$MLGEN" --cmdhelp | sed -n 's/^\([a-z_]*\)=.*/\1/p'); do
 done
 exits "--cmdhelp explains one option" 0 "$MLGEN" --cmdhelp=read_threads
 is "as the manual has it" "$(cat "$T/out")" \
-"read_threads=INT   threads that read for one accelerator      default 4, 1 to 1024
+"read_threads=INT   threads that read for one accelerator      default 4, 0 to 1024
+                   With 0 it reads each batch itself, and that time is stall.
                    PyTorch: num_workers. MLPerf Storage: reader.read_threads (up to 32)."
 exits "and all" 0 "$MLGEN" --cmdhelp
 like "with their values" "$(cat "$T/out")" '^ +contiguous  accelerator r of n'

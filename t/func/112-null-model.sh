@@ -32,6 +32,8 @@ within()
 exits "its help is printed" 0 "$MLGEN" --enghelp=null
 like "latency is a distribution" "$(cat out)" '^ +latency=TIME\|DIST '
 like "and bandwidth a size" "$(cat out)" '^ +bandwidth=SIZE '
+like "and readahead, 128k whatever this host has" "$(cat out)" \
+	'^ +readahead=SIZE +\(default 128k, '
 refused()
 {
 	# shellcheck disable=SC2086
@@ -43,6 +45,8 @@ refused latency=pareto:1:2 "latency: .* is no distribution"
 refused latency=2h 'latency: 2h is above the maximum'
 refused bandwidth=fast 'bandwidth: '
 refused bandwidth=50 'bandwidth: 50 bytes per second is below the minimum 1k; for MiB per second write 50m'
+refused readahead=64k 'readahead: counts with latency= or bandwidth= only'
+refused readahead=2g 'readahead: 2g is above the maximum 1g'
 refused bandwith=1m 'bandwith: unknown option; did you mean .bandwidth.'
 exits "another engine goes without them" 0 "$MLGEN" --name=x --phase=train \
 	--directory="$T/none" --bandwidth=1m --ioengine=psync --dry-run
@@ -108,6 +112,27 @@ within "another one its own" 40 "$(au 1)" 60
 within "a third one none" 85 "$(au 2)" 100
 # open, read, close: 24 ms a sample, 96 ms a step
 within "and one its own latency, which late threads add to" 15 "$(au 3)" 62
+
+# ---- read-ahead: a window of 128 KiB in a latency is 8 of 1 MiB, and with two
+# under way 4 are waited for; opening and closing are two more.
+ahead()
+{
+	ahead_file=$1
+	shift
+	run "$ahead_file" --num_files=6 --batch_size=1 --read_threads=1 \
+		--compute_time=0 --bs=64k --latency=5ms "$@"
+}
+is "reads in a row run" "$(ahead ahead.json)" ""
+within "and wait for half of their windows" 30000000 \
+	"$(ml ahead.json sample_ns.mean)" 48000000
+is "without a window" "$(ahead none.json --readahead=0)" ""
+within "each waits" 90000000 "$(ml none.json sample_ns.mean)" 130000000
+is "read directly" "$(ahead direct.json --direct=1)" ""
+within "each waits, too" 90000000 "$(ml direct.json sample_ns.mean)" 130000000
+"$MLGEN" --name=x --ioengine=null --latency=5ms --rw=read --bs=64k \
+	--size=1m --json=rows.json --quiet >out 2>err
+within "a plain job reads ahead, too" 20000000 \
+	"$(json rows.json jobs.0.read.runtime | awk '{ print $1 * 1e6 }')" 60000000
 
 # ---- nothing but a model
 not_ok "it touches no file" test -e "$T/none"

@@ -79,8 +79,8 @@ same dlrm-npz dlrm-npz --accelerator=h100
 same dlrm-npz dlrm-npz --accelerator=a100 $w.train.computation_time=0.007
 same megatron megatron
 same retinanet retinanet --accelerator=b200
-same retinanet retinanet --accelerator=mi355 $w.train.computation_time=0.0634 \
-	$w.reader.batch_size=32
+same retinanet retinanet --accelerator=mi355 $w.train.computation_time=0.071325 \
+	$w.reader.batch_size=36
 same retinanet retinanet --accelerator=h100 $w.train.computation_time=0.180 \
 	$w.reader.batch_size=16 $w.train.epochs=5 \
 	$w.dataset.num_files_train=1743042 \
@@ -98,7 +98,7 @@ awk 'BEGIN {
 	print "model: {name: dlrm}"
 	print "framework: pytorch"
 	print "dataset:"
-	print "  {format: parquet, num_files_train: 1024, num_samples_per_file: 4718592,"
+	print "  {format: parquet, num_files_train: 1024, num_samples_per_file: 1536000,"
 	print "   record_length_bytes: 761, parquet: {row_group_size: 6144, read_mode: row_group, columns: ["
 	split("float32 float64 float16 int8", type)
 	left["float32"] = 56; left["float64"] = 49
@@ -112,12 +112,15 @@ awk 'BEGIN {
 					"size: 1, read: %s},\n", n++, type[i], \
 					(read[type[i]]-- > 0 ? "true" : "false")
 	print "  ]}}"
-	print "reader: {data_loader: pytorch, batch_size: 16384, read_threads: 4,"
-	print "  prefetch_size: 2, file_shuffle: seed}"
-	print "train: {epochs: 1, computation_time: 0.000375}"
+	print "reader: {data_loader: pytorch, batch_size: 12288, read_threads: 0,"
+	print "  prefetch_size: 0, file_shuffle: seed}"
+	print "train: {epochs: 2, computation_time: 0.000375}"
 }' >dlrm.yaml
 # Other names, of the same length, and another order: not the calls.
 lines='epoch|run|demand|in flight'
+yaml=$T same dlrm dlrm --accelerator=mi355 $w.reader.batch_size=18432 \
+	$w.train.computation_time=0.0005625 $w.train.epochs=1 \
+	$w.reader.read_threads=4 $w.reader.prefetch_size=2
 yaml=$T same dlrm dlrm --accelerator=b200
 like "columns that are too many for a line are put together" \
 	"$(cat import.job)" '^columns=f000\.\.055:float32,'

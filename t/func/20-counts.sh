@@ -56,7 +56,7 @@ train --epochs=1000000 --runtime=100ms --compute_time=5ms >out 2>&1
 ok "runtime ends one too" test "$(json run.json jobs.0.job_runtime)" -ge 100
 is "at a step that all have finished" \
 	"$(($(ml run.json samples) - 6 * $(ml run.json steps)))" 0
-train --epochs=1 --time_based --runtime=60ms --compute_time=2ms >out 2>&1
+train --epochs=1 --time_based --runtime=500ms --compute_time=2ms >out 2>&1
 ok "time_based repeats epochs until then" \
 	test "$(ml run.json steps)" -gt 4
 train --epochs=1 --time_based --runtime=60s --steps=9 >out 2>&1

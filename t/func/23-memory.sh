@@ -24,7 +24,7 @@ if [ -d /dev/shm ] && [ -w /dev/shm ] && is_memory /dev/shm; then
 		"true memory"
 	like "in the first line" "$(head -n 1 out)" ' MEMORY, NOT STORAGE$'
 	like "and where the storage stands" "$(cat out)" \
-		'^storage +tmpfs at /dev/shm: this is memory$'
+		'^storage +tmpfs ([a-z]+ )?at /dev/shm: this is memory$'
 	exits "direct=1 is refused there" 2 "$MLGEN" --name=x --direct=1 \
 		--directory="$shm/e" --num_files=8
 	is "in words" "$(cat err)" \
@@ -129,7 +129,7 @@ fi
 "$MLGEN" $ahead --dry-run >out 2>&1
 like "a dry run tells what a framework would hold" "$(cat out)" \
 	'PyTorch would also hold 64 MiB of prefetched'
-like "and how to do the same" "$(cat out)" \
+like "and how to do the same" "$(tr -s '\n ' ' ' <out)" \
 	'hold_samples=1 takes that from the page cache, too'
 # shellcheck disable=SC2086
 "$MLGEN" $ahead --dry-run --hold_samples=1 >out 2>&1
@@ -145,6 +145,14 @@ exits "more than this host's memory is refused" 2 "$MLGEN" $large
 like "with the number and the way out" "$(cat err)" \
 	'^mlgen: hold_samples: samples read ahead would take 16 TiB, and the memory of this host is .*; lower prefetch, .* or set hold_samples=0$'
 ok "and nothing is made" test ! -e large
+# shellcheck disable=SC2086
+exits "a small evaluation beside it hides nothing" 2 "$MLGEN" $large \
+	--eval_files=4 --eval_batch_size=1
+# shellcheck disable=SC2086
+exits "and a large one is refused, too" 2 "$MLGEN" $large --prefetch=1 \
+	--batch_size=1 --eval_files=40000 --eval_batch_size=4096
+like "by its own name" "$(cat err)" \
+	'^mlgen: hold_samples: samples read ahead in an evaluation would take 16 TiB, .*eval_batch_size'
 # shellcheck disable=SC2086
 exits "a dry run of it is no failure" 0 "$MLGEN" $large --dry-run \
 	--json=plan.json

@@ -36,9 +36,18 @@ refused "time_based without runtime" \
 	"mlgen: time_based: needs a runtime; set runtime=60s, or drop time_based" \
 	--time_based
 for zero in num_files samples_per_file sample_size batch_size accelerators \
-	epochs read_threads prefetch; do
+	epochs; do
 	refused "$zero=0" "mlgen: $zero: 0 is below the minimum 1" --$zero=0
 done
+refused "nothing is read ahead" \
+	"mlgen: prefetch: 0 reads nothing ahead, for which loader=pytorch has read_threads=0; with read_threads=4 use 1 or more" \
+	--prefetch=0
+refused "a prefetch without threads" \
+	"mlgen: prefetch: 8 needs a thread to fetch ahead; use prefetch=0, or read_threads=1 or more" \
+	--prefetch=8 --read_threads=0
+refused "no threads, but with PyTorch" \
+	"mlgen: read_threads: without any the accelerator reads itself, as PyTorch does; use loader=pytorch, or 1 or more" \
+	--loader=plain --read_threads=0
 refused "an invalid list of CPUs" \
 	"mlgen: cpus_allowed: '0-' is no list of CPUs; write numbers and ranges with commas, such as 0-3,8" \
 	--cpus_allowed=0-
@@ -75,7 +84,7 @@ done
 mkdir folder
 exits "a report cannot replace a folder" 2 "$MLGEN" --name=x --directory=data \
 	--num_files=4 --sample_size=1k --json=folder
-is "and says so" "$(cat err)" "mlgen: folder: cannot be written: Is a directory"
+is "and says so" "$(cat err)" "mlgen: json=folder: cannot be written: Is a directory"
 
 # ---- open files
 few_files()

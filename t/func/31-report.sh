@@ -47,7 +47,7 @@ is "with its samples" \
 is "each operation has a line with its count" \
 	"$(sed -n '/^latency/,/^$/p' report |
 		awk '$2 ~ /^[0-9]/ { print $1, $2 }' | paste -sd' ' -)" \
-	"open 256 read 256 close 256 sample 256 stall 120 step 120"
+	"open 256 read 256 close 256 extent 256 stall 120 step 120"
 is "a percentile with few values beyond it is left out" \
 	"$(awk '$1 == "stall" && $2 == 120 { print $6, $7 }' report)" "- -"
 

@@ -61,7 +61,7 @@ is "the ml keys that apply" \
 	"2 838860800.0"
 is "no blockers" "$(json plan.json jobs.0.plan.blockers)" "[]"
 is "and the other keys of a report" \
-	"$(json plan.json schema_version jobs.0.jobname jobs.0.error)" "1 x 0"
+	"$(json plan.json schema_version jobs.0.jobname jobs.0.error)" "2 x 0"
 plan_of --output-format=json
 is_json "or on standard output" out
 

@@ -60,6 +60,8 @@ figures="percentile.50.000000 percentile.90.000000 percentile.99.000000 percenti
 		has jobs.0.ml.epochs.$epoch. epoch samples sample_bytes seconds \
 			samples_per_sec au_percent
 	done
+	has jobs.0.ml. samples_per_extent eval.io_bytes eval.io_bytes_per_sec
+	has jobs.0.dataset. sample_bytes row_bytes
 	for kind in sample step first_step stall; do
 		has jobs.0.ml.${kind}_ns. $latency $figures
 	done
@@ -156,14 +158,14 @@ is "has every latency of a paced one" \
 is "with bins where there are values" "$(json run.json \
 	jobs.0.trim.clat_ns.bins jobs.0.read.clat_ns.bins jobs.0.io.ops.open.lat_ns.bins |
 	sed 's/{}/empty/; s/{/some/')" "absent some empty"
-if command -v fio_jsonplus_clat2csv >/dev/null; then
+if fio_jsonplus_clat2csv --help >/dev/null 2>&1; then
 	ok "fio's converter of bins reads it" \
 		fio_jsonplus_clat2csv run.json bins.csv
 	ok "and finds them right" \
 		fio_jsonplus_clat2csv --validate run.json bins.csv
 else
-	skip "fio's converter of bins reads it" "fio_jsonplus_clat2csv is not here"
-	skip "and finds them right" "fio_jsonplus_clat2csv is not here"
+	skip "fio's converter of bins reads it" "fio_jsonplus_clat2csv, or the Python it needs, is not here"
+	skip "and finds them right" "fio_jsonplus_clat2csv, or the Python it needs, is not here"
 fi
 is "its flushes are counted" "$(json run.json jobs.0.sync.total_ios)" \
 	"$(json run.json jobs.0.sync.lat_ns.N)"

@@ -39,7 +39,7 @@ sums()
 # ---- written
 exits "a preparation" 0 prepare
 like "is announced on one line of stderr" "$(cat err)" \
-	'^x: writing 30 npz files, [0-9.]+ KiB to data \(about [0-9.]+ [mu]?s, estimate\)$'
+	'^x: writing 30 npz files, [0-9.]+ KiB to data \((in [0-9.]+ [mu]?s|about [0-9.]+ s, estimate)\)$'
 is "and nothing else is" "$(wc -l <err)" 1
 like "reported on stdout" "$(head -n 1 out)" \
 	'^x: 30 files, [0-9.]+ KiB written in [0-9.]+ [mu]?s, [0-9.]+ .iB/s, [0-9.]+ files/s$'
@@ -140,18 +140,24 @@ rm -rf data
 # ---- what is not mlgen's
 mkdir -p data/train/1
 echo mine >data/train/1/img_04_of_30.npz
-exits "a file in the way is an error" 2 prepare
-is "that names it" "$(cat err)" \
-	"mlgen: data/train/1/img_04_of_30.npz: is in the way, and there is no mlgen-dataset.json that says mlgen wrote it; another directory, or remove it"
+exits "a file in the way of a new dataset is an error" 2 prepare
+like "that names the folder" "$(cat err)" '^mlgen: data: holds train, and no '
 exits "with --replace too" 2 prepare --replace
 is "and nothing was written or lost" \
 	"$(find data -type f) $(cat data/train/1/*)" \
 	"data/train/1/img_04_of_30.npz mine"
 rm -rf data
-mkdir data
+prepare >out 2>&1
+mkdir data/valid
+mkdir data/valid/1
+echo mine >data/valid/1/img_1_of_2.npz
+exits "so is one in the way of files to evaluate with" 2 prepare --eval_files=2
+is "that names it" "$(cat err)" \
+	"mlgen: data/valid/1/img_1_of_2.npz: is in the way, and there is no mlgen-dataset.json that says mlgen wrote it; another directory, or remove it"
+is "... it stays" "$(cat data/valid/*/*)" mine
+rm -r data/valid
 echo mine >target
 ln -s ../../target data/link
-prepare >out 2>&1
 rm data/train/0/img_00_of_30.npz
 ln -s "$T/target" data/train/0/img_00_of_30.npz
 prepare >out 2>&1

@@ -84,16 +84,18 @@ for barrier in epoch none; do
 done
 
 # ---- continue_on_error
-# counted TITLE ERRORS OPTION...: two epochs with the file gone.
+# counted TITLE ERRORS OPTION...: two epochs with the file gone, which is allowed.
 counted()
 {
 	title=$1 errors=$2
 	shift 2
 	rm -f run.json
 	# shellcheck disable=SC2086
-	exits "$title: the run goes on" 0 "$MLGEN" $job --epochs=2 "$@"
-	is "$title: errors are counted" "$(ml run.json errors samples)" \
-		"$errors 120"
+	exits "$title: the run goes on" 0 "$MLGEN" $job --epochs=2 \
+		--max_errors="$errors" "$@"
+	is "$title: errors are counted, and are no samples" \
+		"$(ml run.json errors samples failed_samples epochs.0.failed_samples)" \
+		"$errors $((120 - errors)) $errors $((errors / 2))"
 	is "$title: their bytes are not" "$(ml run.json sample_bytes)" \
 		$(((120 - errors) * 2048))
 	like "$title: the report tells" "$(tr -s ' \n' ' ' <out)" \

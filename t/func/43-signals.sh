@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 43-signals.sh - an interrupted run stops at a step, reports what there is, and leaves.
+# 43-signals.sh - an interrupted run stops where it is, reports what there is, and leaves.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
@@ -34,7 +34,7 @@ reported()
 		"$(ml run.json samples sample_bytes)" \
 		"$(($(ml run.json steps) * 4)) $(($(ml run.json steps) * 8192))"
 	is "$1: stderr has one note" "$(cat err)" \
-		"mlgen: note: interrupted: stopping at the end of this step (once more to leave at once)"
+		"mlgen: note: interrupted: nothing more is begun, and the report comes within a second (once more to leave at once)"
 }
 
 # shellcheck disable=SC2086
@@ -91,23 +91,91 @@ finish
 is "with status 130" "$status" 130
 is_json "and a JSON document" run.json
 
-# ---- threads that do not come back: a computation, then an open that hangs
-rm -f run.json log.csv
+# ---- what would go on for long
+# ends SIGNAL TITLE COMMAND...: one signal is enough.
+ends()
+{
+	sig=$1 title=$2
+	shift 2
+	rm -f run.json log.csv
+	background "$@" --json=run.json --log=log.csv --log_interval=10ms
+	poll grep -qsE ',(train|checkpoint|restore|io),' log.csv
+	kill "-$sig" "$pid"
+	poll is_gone || kill -KILL "$pid"
+	finish
+	is "$title is cut by one SIG$sig, with status 130" "$status" 130
+	is "... and reported" "$(json run.json interrupted)" true
+	is "... in which nothing is left behind" \
+		"$(grep -c 'warning:' err)" 0
+}
+null="--name=x --ioengine=null"
+big="--format=raw --num_files=4 --sample_size=1t --bs=1m --bandwidth=1m"
 # shellcheck disable=SC2086
-background "$MLGEN" $job --compute_time=1h
-poll grep -qs ',train,1,' log.csv
-kill -INT "$pid"
-poll grep -q 'note: interrupted' err
-ok "the first SIGINT waits for the step" kill -0 "$pid"
-kill -INT "$pid"
-finish
-is "the second leaves it" "$status" 130
-like "with a report" "$(head -n 1 out)" '^x: no step was finished \(interrupted\)$'
-is_json "and a JSON document" run.json
+{
+	ends TERM "a computation of an hour" "$MLGEN" $job --compute_time=1h
+	for loader in pytorch plain; do
+		ends TERM "a sample that takes days (loader=$loader)" \
+			"$MLGEN" $null $big --loader=$loader --accelerators=2
+	done
+	ends TERM "one that others wait for, in order" "$MLGEN" $null \
+		--format=tfrecord --loader=tfdata --shuffle=none \
+		--read_threads=4 --num_files=4 --samples_per_file=2 \
+		--sample_size=1g --bandwidth=1k
+	ends TERM "one that an accelerator reads itself" "$MLGEN" $null $big \
+		--read_threads=0 --prefetch=0 --accelerators=2
+	ends HUP "a latency of an hour" "$MLGEN" $null --format=raw \
+		--num_files=9 --sample_size=4k --latency=1h
+	ends TERM "decoding for an hour" "$MLGEN" $null --format=raw \
+		--num_files=9 --sample_size=4k --preprocess_time=1h
+	ends TERM "busy decoding for an hour" "$MLGEN" $null --format=raw \
+		--num_files=9 --sample_size=4k --preprocess_time=1h \
+		--preprocess=burn
+	ends TERM "a checkpoint of a petabyte" "$MLGEN" $null \
+		--phase=checkpoint --checkpoint_size=1p --bandwidth=1g
+	ends TERM "one that costs nothing" "$MLGEN" $null \
+		--phase=checkpoint --checkpoint_size=1p
+	ends INT "a pause between two" "$MLGEN" $null --phase=checkpoint \
+		--checkpoint_size=1k --checkpoints=2 --pause=1h
+	ends TERM "a snapshot of an hour" "$MLGEN" $null --format=raw \
+		--num_files=9 --sample_size=4k --checkpoint_every="1 step" \
+		--checkpoint_mode=async --checkpoint_size=1g \
+		--snapshot_bandwidth=1k --checkpoint_directory="$T/none"
+	ends TERM "a request of an hour" "$MLGEN" $null --rw=read --size=1t \
+		--bs=1m --bandwidth=1k
+	ends TERM "an operation that is delayed by an hour" "$MLGEN" $job \
+		--ioengine=fault --engine=psync --delay_every=9 --delay=1h
+}
 
+# lasts TITLE COMMAND...: as long as runtime says, and no longer.
+lasts()
+{
+	title=$1
+	shift
+	exits "runtime cuts $title" 0 timeout -s KILL 30 "$@" --runtime=200ms \
+		--json=run.json
+	is "... which is no interruption" \
+		"$(json run.json interrupted) $(ml run.json complete)" \
+		"false true"
+}
 # shellcheck disable=SC2086
-under_way "$MLGEN" $job --compute_time=1ms --read_threads=1 --invalidate=0
+{
+	lasts "a computation of an hour" "$MLGEN" $job --compute_time=1h
+	is "... of which there is no step" "$(ml run.json steps samples)" "0 0"
+	lasts "a sample that takes days" "$MLGEN" $null $big
+	lasts "a checkpoint of a petabyte" "$MLGEN" $null --phase=checkpoint \
+		--checkpoint_size=1p --bandwidth=1g
+	is "... which is not complete" "$(ml run.json saves.completed \
+		saves.count checkpoints.0.error)" "0 1 its time was over"
+	lasts "one that costs nothing" "$MLGEN" $null --phase=checkpoint \
+		--checkpoint_size=1p
+}
+
+# ---- threads that do not come back: a read that hangs
+# shellcheck disable=SC2086
+under_way "$MLGEN" $job --compute_time=1ms --read_threads=1 --invalidate=0 \
+	--ioengine=io_uring
 mkfifo pipe
+exec 9<>pipe	# somebody may write: what reads it waits
 mv -f pipe data/train/img_13_of_20.raw
 stuck()
 {
@@ -120,12 +188,11 @@ waits()
 	grep -qE ' x .*waiting [0-9]+' err
 }
 ok "a stall in progress is seen in the status line" poll waits
-kill -INT "$pid"
-poll grep -q 'note: interrupted' err
-ok "a thread that hangs in open holds the first SIGINT up" kill -0 "$pid"
-kill -INT "$pid"
+kill -TERM "$pid"
 finish
-is "the second abandons it" "$status" 130
+is "a thread that hangs in a call is left by the first signal" "$status" 130
+like "and named, with how long it has been there" "$(cat err)" \
+	'^mlgen: warning: x: left behind in (open|read) of .*data/train/img_13_of_20.raw for [0-9]+\.[0-9] s$'
 like "and reports what ran before" "$(head -n 1 out)" \
 	'^x: .*\(interrupted after [0-9,]+ steps?\)'
 is_json "in JSON too" run.json

@@ -101,8 +101,8 @@ published='
 	flux		mi355	35.56	73.4
 	dlrm-npz	a100	1170286	571.4
 	dlrm-npz	h100	1638400	800.0
-	dlrm		b200	43690667 6666.7
-	dlrm		mi355	29127111 4444.4
+	dlrm		b200	32768000 5000.0
+	dlrm		mi355	32768000 5000.0
 	dlrm-dlio	-	15.55	9954
 	megatron	-	6.56	0.0128
 	dlio-default	-	4	0.015625'
@@ -248,6 +248,29 @@ exits "unet3d.job too" 0 "$MLGEN" unet3d.job --sample_size=2k \
 is "four steps an epoch" "$(ml run.json steps samples sample_bytes)" \
 	"8 56 114688"
 like "as an h100" "$(cat out)" '^job       .*h100, batch 7'
+
+# ---- what changed at its source
+# option JOB ACCELERATOR OPTION...: as one line
+option()
+{
+	option_job=$1 option_accelerator=$2
+	shift 2
+	"$MLGEN" "$option_job.job" --accelerator="$option_accelerator" \
+		--showjob >shown
+	for option; do
+		sed -n "s/^$option=//p" shown
+	done | tr '\n' ' '
+}
+is "dlrm on a b200 reads itself, two row groups a batch" \
+	"$(option dlrm b200 samples_per_file batch_size read_threads prefetch \
+		epochs compute_time)" "1536000 12288 0 0 2 375us "
+is "on an mi355 four workers read three" \
+	"$(option dlrm mi355 samples_per_file batch_size read_threads prefetch \
+		epochs compute_time)" "1536000 18432 4 1 1 562.5us "
+is "retinanet on an mi355 has a larger batch" \
+	"$(option retinanet mi355 batch_size compute_time)" "36 71325us "
+exits "workers can be tried on a b200" 0 "$MLGEN" dlrm.job --read_threads=4 \
+	--dry-run
 
 # ---- examples
 exits "train-with-checkpoints.job runs, made small" 0 \

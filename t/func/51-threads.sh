@@ -26,11 +26,12 @@ stop()
 }
 
 under_way
-# One that waits for signals, one that conducts; sanitizers have their own.
+# One that waits for signals, one that conducts, one that waits for the job;
+# sanitizers have their own.
 if [ -z "${SANITIZE-}" ]; then
 	is "an accelerator has a thread, and each of its readers" \
 		"$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" \
-		$((2 + 3 * (1 + 5)))
+		$((3 + 3 * (1 + 5)))
 else
 	skip "an accelerator has a thread, and each of its readers" \
 		"sanitizers have threads of their own"

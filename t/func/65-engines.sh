@@ -108,8 +108,8 @@ if command -v strace >/dev/null && traced trace true; then
 		traced trace -e trace=openat "$MLGEN" $job --accelerators=1 \
 			--read_threads=1 --epochs=1 --access=plain "$@" \
 			>out 2>&1
-		# what looks for cached pages opens with O_NONBLOCK
-		sed -n '/O_NONBLOCK/d; s/.*img_\([0-9]*\)_of.*/\1/p' trace | paste -sd' ' -
+		# what looks for cached pages opens with O_NOCTTY
+		sed -n '/O_NOCTTY/d; s/.*img_\([0-9]*\)_of.*/\1/p' trace | paste -sd' ' -
 	}
 	want=$(opened --ioengine=psync --invalidate=0)
 	is "psync opens 27 files, each once" \

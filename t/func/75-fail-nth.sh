@@ -45,7 +45,7 @@ passes()
 }
 passes "an interrupted open" --fail_after=1 --fail_errno=EINTR
 passes "an interrupted read" --fail_after=2 --fail_errno=EINTR
-passes "a read that has to be tried again" --fail_after=3 --fail_errno=EAGAIN
+passes "a read that has to be tried again" --fail_after=3 --fail_errno=EINTR
 passes "short reads" --short_every=1
 for engine in io_uring libaio; do
 	# shellcheck disable=SC2086

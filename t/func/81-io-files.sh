@@ -50,7 +50,7 @@ mkdir d
 exits "a missing file is laid out" 0 io --directory=d --rw=read --size=8m \
 	--bs=64k
 like "which is announced in one line" "$(cat err)" \
-	'^x: laying out 1 file, 8 MiB in d \(about .*, estimate\)$'
+	'^x: laying out 1 file, 8 MiB in d \((in [0-9.]+ [mu]?s|about .* s, estimate)\)$'
 is "under the name that fio gives it" "$(find d -type f)" d/x.0.0
 is "with its size" "$(stat -c %s d/x.0.0)" 8388608
 ok "which cannot be compressed" test "$(gzip -c d/x.0.0 | wc -c)" -gt 8300000
@@ -149,7 +149,8 @@ if [ $free -gt 6000000000 ]; then
 	# shellcheck disable=SC2154 # of finish
 	is "a layout is interrupted" "$status" 130
 	like "which is said" "$(cat out err)" 'interrupted'
-	is "and leaves nothing" "$(ls -A d)" ""
+	is "and leaves nothing, but of a thread that a call holds up" \
+		"$(grep -q 'left behind' err || ls -A d)" ""
 	background "$MLGEN" --name=x --directory=d --rw=read --size=2g
 	poll test -e d/.x.0.0.mlgen-part
 	kill -9 "$pid"

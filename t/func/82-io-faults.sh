@@ -88,8 +88,23 @@ for engine in $engines; do
 	moves_all "$engine" "an interrupted read" --fail_after=2 \
 		--fail_errno=EINTR
 	is "$engine: which is no short one" "$(sum short_ios)" 0
-	moves_all "$engine" "a write to be tried again" --fail_after=3 \
-		--fail_errno=EAGAIN
+	io --rw=write --size=64k --bs=4k --ioengine=fault --engine="$engine" \
+		--iodepth="$(depth_of "$engine")" --fail_after=3 \
+		--fail_errno=EAGAIN >out 2>err
+	is "$engine: EAGAIN of a write is an I/O error" $? 1
+	like "$engine: with the way to count it" "$(cat err)" \
+		'^mlgen: .*: write at [0-9]*: Resource temporarily unavailable; .* ignore_error=EAGAIN counts such'
+	exits "$engine: ignore_error counts it in the list of writes" 0 io \
+		--rw=write --size=64k --bs=4k --ioengine=fault \
+		--engine="$engine" --iodepth="$(depth_of "$engine")" \
+		--fail_after=3 --fail_errno=EAGAIN --ignore_error=EIO,EAGAIN \
+		--max_errors=1
+	is "$engine: as one that failed, and is not moved" \
+		"$(values total_err first_error write.total_ios)" "1 11 15"
+	exits "$engine: and not in that of reads" 1 io \
+		--rw=write --size=64k --bs=4k --ioengine=fault \
+		--engine="$engine" --iodepth="$(depth_of "$engine")" \
+		--fail_after=3 --fail_errno=EAGAIN --ignore_error=EAGAIN
 	moves_all "$engine" "late completions" --delay_every=3 --delay=2ms
 	# What never succeeds is no endless loop.
 	for error in EINTR EAGAIN; do
@@ -158,13 +173,20 @@ is "each has a record" "$(json run.json jobs.2.io.complete jobs.3.jobname)" \
 # goes_on HOW RW FAIL_AFTER BYTES: 16 requests, one error
 goes_on()
 {
-	exits "continue_on_error=$1: a job that ${2}s goes on" 0 io --rw="$2" \
+	exits "continue_on_error=$1: a job that ${2}s goes on" 1 io --rw="$2" \
 		--size=64k --bs=4k --fsync=8 --ioengine=fault \
 		--fail_after="$3" --continue_on_error="$1"
 	is "which counts what failed" "$(values io.errors io.complete error)" \
 		"1 true 0"
 	is "and the bytes that did not" "$(sum io_bytes)" "$4"
+	is "and their number, with latencies of as many" \
+		"$(sum total_ios) $(($(values read.clat_ns.N) + $(values write.clat_ns.N)))" \
+		"$(($4 / 4096)) $(($4 / 4096))"
 	like "and says so" "$(cat out)" ' 1 error counted, the run went on'
+	like "first of all" "$(head -n 1 out)" \
+		'^x: ERRORS: 1 of 1[0-9] operations failed; (read|write) [0-9]'
+	like "with what failed" "$(complaints)" \
+		'^mlgen: x: 1 of 1[0-9] operations failed; max_errors=0 allows none\. The first: x\.0\.0: (read at|write at|fsync)'
 }
 # 1 opens, 2 to 9 move bytes, 10 syncs.
 goes_on read read 5 61440
@@ -339,7 +361,7 @@ interrupts()
 	like "$title: and its first line, too" "$(head -n 1 out)" \
 		'^x: .*\(interrupted( after .*)?\)'
 	is "$title: stderr has one note" "$(complaints)" \
-		"mlgen: note: interrupted: stopping when what is under way is done (once more to leave at once)"
+		"mlgen: note: interrupted: nothing more is begun, and the report comes within a second (once more to leave at once)"
 }
 for engine in $engines; do
 	interrupts "$engine" --rw=randrw --ioengine="$engine" \
@@ -452,4 +474,21 @@ refused "one that changes nothing" 0 \
 refused "a job that writes under --readonly" 2 "readonly: job 'x' writes" \
 	"$MLGEN" --name=x --rw=randrw --size=64k --readonly
 
+# ---- nowait=1: a read that would have to wait is one call, and fails
+exits "a file is read that is not in the page cache" 0 io --rw=read --size=4m \
+	--create_only=1 --filename=cold
+exits "what would have to wait ends the run" 1 io --rw=randread --bs=4k \
+	--size=4m --filename=cold --nowait=1
+if grep -q 'Operation not supported' err; then
+	skip "the error is EAGAIN" "this filesystem knows no RWF_NOWAIT"
+else
+	like "the error is EAGAIN" "$(cat err)" \
+		': Resource temporarily unavailable; it would have had to wait;'
+	exits "ignore_error=EAGAIN goes on with the next" 0 io --rw=randread \
+		--bs=4k --size=4m --filename=cold --nowait=1 --ignore_error=EAGAIN \
+		--max_errors=100%
+	ok "each that failed is counted" test "$(values total_err)" -gt 0
+	is "none is read twice" \
+		"$(($(values read.total_ios) + $(values total_err)))" 1024
+fi
 done_testing

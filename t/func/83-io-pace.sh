@@ -90,7 +90,7 @@ about "a rate that is kept" read.iops 1000 --rw=read --size=2m --bs=4k \
 
 # ---- one that storage cannot keep: 1 ms a request is less than 1000 a second
 exits "a rate that cannot be met" 0 io --rw=read --size=400k --bs=4k \
-	--ioengine=null --latency=1ms --rate_iops=100000
+	--ioengine=null --latency=1ms --readahead=0 --rate_iops=100000
 is "is reported" "$(values io.rate_read.is_missed io.rate_write.is_missed)" \
 	"true false"
 like "in the first line, too" "$(head -n 1 out)" '; rate NOT MET'
@@ -130,7 +130,8 @@ about "time_based goes on" read.runtime 300 --rw=read --size=64k --bs=4k \
 	--runtime=300ms --time_based=1
 holds "beyond its size" "$(values read.io_bytes) > 65536"
 about "ramp_time comes before" read.runtime 200 --rw=read --size=1t --bs=4k \
-	--ioengine=null --latency=1ms --ramp_time=300ms --runtime=200ms
+	--ioengine=null --latency=1ms --readahead=0 --ramp_time=300ms \
+	--runtime=200ms
 holds "and of its requests none counts" "$(values read.total_ios) <= 250"
 exits "a ramp that outlasts the job" 0 io --rw=read --size=64k --bs=4k \
 	--ramp_time=1h

@@ -197,6 +197,8 @@ run_job()
 
 exits "a job reads whole row groups with access=plain" 0 run_job --access=plain
 is "and delivers each row once" "$(ml report.json samples steps)" "120 6"
+is "what is read together is an extent of several" \
+	"$(ml report.json samples_per_extent sample_ns.N)" "2 60"
 is "a row group is one request" "$(ml report.json ops.open.total \
 	ops.read.total ops.close.total)" "60 60 60"
 exits "a job reads some columns with access=framework" 0 run_job \
@@ -205,6 +207,29 @@ is "rows are delivered once again" "$(ml report.json samples)" 120
 is "footers are read once a file, chunks once a row group" \
 	"$(ml report.json ops.open.total ops.stat.total ops.read.total \
 		ops.close.total)" "60 3 246 60"
+
+# b, d_05, d_06 and f_007 are 1 + 8 + 8 + 4 bytes of 761.
+is "delivered are the columns that were read, as declared" \
+	"$(ml report.json sample_bytes epochs.0.sample_bytes) $(json \
+		report.json jobs.0.dataset.sample_bytes)" \
+	"$((120 * 21)) $((120 * 21)) $((120 * 21))"
+is "whole rows are row_bytes" "$(json report.json jobs.0.dataset.row_bytes)" \
+	$((120 * 761))
+ok "DLIO's MB/s are of whole rows" awk \
+	-v mb="$(ml report.json mlperf.v2_0.train_io_mean_MB_per_second)" \
+	-v rows="$(ml report.json \
+		mlperf.v2_0.train_throughput_mean_samples_per_second)" \
+	'BEGIN { r = mb * 1048576 / rows; exit !(r > 760.9 && r < 761.1) }'
+for access in plain framework; do
+	# 600 rows a second are asked for of a storage that has no limit.
+	run_job --access=$access --ioengine=null --epochs=10 --compute_time=20ms \
+		--batch_size=12 >out 2>&1
+	ok "access=$access: no more is delivered than asked for" awk \
+		-v got="$(ml report.json sample_bytes_per_sec)" \
+		-v asked="$(ml report.json demand_bytes_per_sec)" \
+		'BEGIN { exit !(asked == 12 * 21 / 0.02 && got <= asked &&
+			got > asked / 2) }'
+done
 
 exits "the framework knows no direct=1" 2 run_job --access=framework \
 	--direct=1 --parse-only
@@ -243,7 +268,7 @@ for (const i of [0, 1, 2]) {
 }
 END
 	# What comes before: libraries, a look at how much of the files is cached
-	# (O_NONBLOCK), and one at the magic bytes.
+	# (O_NOCTTY), and one at the magic bytes.
 	cat >"$T/traced" <<-END
 	#!/bin/sh
 	exec strace -f -qq -s 1 -o "$T/trace" -e trace=openat,pread64 "$MLGEN" "\$@"
@@ -251,7 +276,7 @@ END
 	chmod +x "$T/traced"
 	MLGEN=$T/traced ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
 		run_job --access=framework --ioengine=psync >/dev/null 2>&1
-	is "$calls" "$(sed -n -e '1,/img_0_of_3/{/img_0_of_3/!d}' -e '/O_NONBLOCK/d' \
+	is "$calls" "$(sed -n -e '1,/img_0_of_3/{/img_0_of_3/!d}' -e '/O_NOCTTY/d' \
 		-e 's/^[0-9]* *openat.*img_[0-9]_of_3.parquet".*/open/p' \
 		-e 's/^[0-9]* *pread64.*, \([0-9]*\), \([0-9]*\)) *= [0-9]*$/\2 \1/p' \
 		"$T/trace" | sed '/^open$/{N;/\n0 4$/d;}')" "$(node "$T/npm/plan.mjs" "$T/data")"

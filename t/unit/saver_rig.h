@@ -57,6 +57,7 @@ struct rig {
 	struct clock *clock;
 	struct failure failure;
 	_Atomic bool interrupted;
+	struct stop stop;
 	struct placement place;
 	struct saver *saver;
 	struct checkpoints_result result;
@@ -127,6 +128,7 @@ static inline void rig_start(struct rig *r, struct clock *clock)
 		.clock = clock,
 		.failure = &r->failure,
 		.interrupted = &r->interrupted,
+		.stop = &r->stop,
 		.is_restore = r->job->phase == PHASE_RESTORE,
 		.align_bytes = r->job->direct ? 4096 : 0,
 	};

@@ -80,6 +80,26 @@ START_TEST(a_dropped_file_is_not_resident)
 }
 END_TEST
 
+/* Just copied, by whoever did. */
+START_TEST(a_file_that_is_not_on_storage_yet_is_dropped_too)
+{
+	const size_t bytes = 8 << 20;
+	char *data = calloc(1, bytes);
+	int fd;
+
+	make_file(0);
+	fd = open(path, O_WRONLY);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, data, bytes), (ssize_t)bytes);
+	close(fd);
+	free(data);
+	ck_assert_int_eq(cache_drop(path), 0);
+	if (!is_tmpfs())
+		ck_assert_uint_eq(resident(bytes), 0);
+	unlink(path);
+}
+END_TEST
+
 /* Of a large file no more than so much, at any place it may begin. */
 START_TEST(a_look_at_a_file_is_bounded)
 {
@@ -122,6 +142,7 @@ Suite *suite_cache(void)
 
 	tcase_add_loop_test(t, a_written_file_is_resident_to_the_byte, 0, 6);
 	tcase_add_test(t, a_dropped_file_is_not_resident);
+	tcase_add_test(t, a_file_that_is_not_on_storage_yet_is_dropped_too);
 	tcase_add_loop_test(t, a_look_at_a_file_is_bounded, 0, 5);
 	tcase_add_test(t, what_is_no_file_is_refused);
 	suite_add_tcase(s, t);

@@ -94,6 +94,7 @@ static struct checkpoint save(struct rig *r, bool is_complete)
 	struct checkpoint k;
 	struct mlgen_err err = { 0 };
 
+	ck_assert_msg(checkpoints_hold(&r->c, &err) == 0, "%s", err.text);
 	checkpoints_next(&r->c, 1, UINT64_MAX, &k);
 	ck_assert_msg(checkpoint_create(&r->c, &k, &err) == 0, "%s", err.text);
 	if (is_complete)
@@ -137,6 +138,20 @@ static bool exists(const char *name)
 	return access(path, F_OK) == 0;
 }
 
+/* A manifest that says so, over what is there. */
+static void forge(const char *name, const char *file)
+{
+	char path[256], text[512];
+
+	snprintf(path, sizeof(path), "%s/%s", name, CHECKPOINT_MANIFEST);
+	snprintf(text, sizeof(text),
+		 "{\"version\":1,\"number\":1,\"complete\":true,"
+		 "\"bytes\":1,\"made_from\":{},\"content\":{},"
+		 "\"ranks\":\"0\",\"files\":[\"rank_0.pt\",\"%s\"]}",
+		 file);
+	put_file(path, text);
+}
+
 START_TEST(a_missing_directory_has_none)
 {
 	struct rig r;
@@ -148,6 +163,8 @@ START_TEST(a_missing_directory_has_none)
 	checkpoints_next(&r.c, 1, UINT64_MAX, &k);
 	ck_assert_str_eq(k.name, "global_epoch1_step1");
 	ck_assert_uint_eq(k.number, 1);
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert(exists("."));
 	ck_assert_int_eq(checkpoint_create(&r.c, &k, NULL), 0);
 	ck_assert(exists("global_epoch1_step1/" CHECKPOINT_MANIFEST));
 	rig_close(&r);
@@ -257,6 +274,7 @@ START_TEST(a_name_that_is_taken_is_refused)
 	struct rig r;
 
 	rig_open(&r, SMALL, "");
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
 	checkpoints_next(&r.c, 1, 5, &k);
 	put_directory("global_epoch1_step5"); /* cut off behind mkdir */
 	ck_assert_int_eq(checkpoint_create(&r.c, &k, NULL), 0);
@@ -270,6 +288,133 @@ START_TEST(a_name_that_is_taken_is_refused)
 	checkpoints_next(&r.c, 1, 6, &k);
 	ck_assert_int_eq(checkpoint_create(&r.c, &k, NULL), -EEXIST);
 	ck_assert(!exists(".global_epoch1_step6.part"));
+	rig_close(&r);
+}
+END_TEST
+
+START_TEST(one_that_was_cut_before_its_manifest_is_begun_anew)
+{
+	struct mlgen_err err = { 0 };
+	struct checkpoint k;
+	struct rig r;
+
+	put_directory(".global_epoch1_step5.part");
+	put_file(".global_epoch1_step5.part/." CHECKPOINT_MANIFEST ".part",
+		 "{ ");
+	rig_open(&r, SMALL, "");
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	checkpoints_next(&r.c, 1, 5, &k);
+	ck_assert_msg(checkpoint_create(&r.c, &k, &err) == 0, "%s", err.text);
+	ck_assert(exists("global_epoch1_step5/" CHECKPOINT_MANIFEST));
+	ck_assert(!exists(".global_epoch1_step5.part"));
+	put_directory(".global_epoch1_step6.part");
+	put_file(".global_epoch1_step6.part/mine", "");
+	checkpoints_next(&r.c, 1, 6, &k);
+	ck_assert_int_eq(checkpoint_create(&r.c, &k, NULL), -EEXIST);
+	ck_assert(exists(".global_epoch1_step6.part/mine"));
+	rig_close(&r);
+}
+END_TEST
+
+/* The list of a run is as old as its last look. */
+START_TEST(a_name_that_was_taken_meanwhile_is_another_runs)
+{
+	struct checkpoint k, late;
+	struct rig r, other;
+
+	rig_open(&r, SMALL, _i ? "rename_commit=1" : "");
+	rig_open(&other, SMALL, "");
+	ck_assert_int_eq(checkpoints_hold(&other.c, NULL), 0);
+	checkpoints_next(&other.c, 1, UINT64_MAX, &late);
+	k = save(&r, false);
+	ck_assert_int_eq(checkpoint_create(&other.c, &late, NULL), -EEXIST);
+	ck_assert_int_eq(checkpoints_refresh(&other.c, NULL), 0);
+	checkpoints_next(&other.c, 1, UINT64_MAX, &late);
+	ck_assert_uint_eq(late.step, 2);
+	ck_assert_uint_eq(late.number, 2);
+	ck_assert_int_eq(checkpoint_create(&other.c, &late, NULL), 0);
+	ck_assert(exists(k.name));
+	ck_assert(_i || !exists(".global_epoch1_step1.part"));
+	rig_close(&other);
+	rig_close(&r);
+}
+END_TEST
+
+static void rename_to(const char *from_name, const char *to_name)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+
+	name_of(from, from_name);
+	name_of(to, to_name);
+	ck_assert_int_eq(rename(from, to), 0);
+}
+
+/* As a run that was killed between two renames leaves it. */
+START_TEST(what_was_put_aside_is_whole_and_gets_its_name_back)
+{
+	struct checkpoint to;
+	struct rig r;
+
+	rig_open(&r, SMALL, "");
+	save(&r, true);
+	rig_close(&r);
+	rename_to("global_epoch1_step1", ".global_epoch1_step1.old");
+	rig_open(&r, SMALL, "");
+	ck_assert_int_eq(checkpoints_to_restore(&r.c, 1, &to, NULL), 0);
+	ck_assert_str_eq(to.name, ".global_epoch1_step1.old");
+	ck_assert(!exists("global_epoch1_step1")); /* it has only looked */
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_str_eq(r.c.items[0].name, "global_epoch1_step1");
+	ck_assert(exists("global_epoch1_step1/" CHECKPOINT_MANIFEST));
+	ck_assert(!exists(".global_epoch1_step1.old"));
+	rig_close(&r);
+}
+END_TEST
+
+START_TEST(what_was_put_aside_is_not_needed_once_another_is_there)
+{
+	struct checkpoint to[2];
+	struct rig r;
+
+	rig_open(&r, SMALL, "");
+	save(&r, true);
+	rename_to("global_epoch1_step1", ".global_epoch1_step1.old");
+	r.c.count = 0;
+	save(&r, true);
+	rig_close(&r);
+	rig_open(&r, SMALL, "");
+	ck_assert_uint_eq(r.c.count, 2);
+	ck_assert_int_eq(checkpoints_to_restore(&r.c, 1, to, NULL), 0);
+	ck_assert_str_eq(to[0].name, "global_epoch1_step1");
+	ck_assert_int_eq(checkpoints_to_restore(&r.c, 2, to, NULL), -EINVAL);
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert(exists(".global_epoch1_step1.old"));
+	rig_close(&r);
+}
+END_TEST
+
+/* A run that goes on would be in the middle of it. */
+START_TEST(nothing_is_put_back_while_another_run_replaces_it)
+{
+	struct process other;
+	struct checkpoint k;
+	struct rig r;
+
+	rig_open(&r, SMALL, "rename_commit=1");
+	save(&r, false);
+	rig_close(&r);
+	rig_open(&r, SMALL, "");
+	k = r.c.items[0];
+	process_self(&other);
+	snprintf(other.host, sizeof(other.host), "elsewhere");
+	k.writer = other;
+	ck_assert_int_eq(checkpoint_write_manifest(&r.c, &k, true, NULL), 0);
+	put_directory(".global_epoch1_step1.old");
+	forge(".global_epoch1_step1.old", "rank_1.pt");
+	rig_close(&r);
+	rig_open(&r, SMALL, "");
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert(exists(".global_epoch1_step1.old"));
 	rig_close(&r);
 }
 END_TEST
@@ -396,77 +541,199 @@ START_TEST(ranks_that_were_not_saved_cannot_be_restored)
 }
 END_TEST
 
+/* The files of `k` as a saver writes them, and those in `more`. */
+static void put_files(const struct checkpoint_removal *r, const char *more)
+{
+	char name[256];
+
+	for (size_t i = 0; i < r->count; i++) {
+		snprintf(name, sizeof(name), "%s/%s", r->now.name, r->names[i]);
+		put_file(name, "");
+	}
+	if (!more)
+		return;
+	snprintf(name, sizeof(name), "%s/%s", r->now.name, more);
+	put_file(name, "");
+}
+
+static void unlink_files(const struct checkpoint_removal *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		ck_assert_int_eq(unlinkat(r->folder_fd, r->names[i], 0), 0);
+}
+
 START_TEST(one_goes_with_the_files_that_it_names_and_no_others)
 {
 	struct mlgen_err err = { 0 };
-	struct checkpoint_files files;
+	struct checkpoint_removal removal;
 	struct checkpoint k;
-	char name[256];
 	struct rig r;
 
 	rig_open(&r, SMALL, "checkpoint_ranks=0-1");
 	k = save(&r, true);
 	rig_close(&r);
 	rig_open(&r, "checkpoint_size=1m", ""); /* of another job */
-	ck_assert_int_eq(checkpoint_mark(&r.c, &k, NULL), 0);
-	ck_assert_int_eq(checkpoint_files_read(&files, &r.c, &k, NULL), 0);
-	ck_assert_uint_eq(files.count, 2);
-	for (size_t i = 0; i < files.count; i++) {
-		snprintf(name, sizeof(name), "%s/%s", k.name, files.names[i]);
-		put_file(name, "");
-	}
-	snprintf(name, sizeof(name), "%s/mine", k.name);
-	put_file(name, "");
-	ck_assert_int_eq(checkpoint_clear(&r.c, &k, &err), -ENOTEMPTY);
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, NULL), 0);
+	ck_assert_uint_eq(removal.count, 2);
+	put_files(&removal, "mine");
+	ck_assert_int_eq(checkpoint_removal_mark(&removal, &r.c, NULL), 0);
+	unlink_files(&removal);
+	ck_assert_int_eq(checkpoint_removal_end(&removal, &r.c, &err),
+			 -ENOTEMPTY);
+	ck_assert(exists("global_epoch1_step1/mine"));
 	ck_assert(exists("global_epoch1_step1/" CHECKPOINT_MANIFEST));
-	checkpoint_files_fini(&files);
+	checkpoint_removal_fini(&removal);
 	rig_close(&r);
 	rig_open(&r, SMALL, "");
 	ck_assert(!r.c.items[0].is_complete);
-	snprintf(name, sizeof(name), "cd '%s/%s' && rm -f *.pt mine", directory,
-		 k.name);
-	ck_assert_int_eq(system(name), 0);
-	ck_assert_int_eq(checkpoint_clear(&r.c, &k, NULL), 0);
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_int_eq(
+		checkpoint_removal_begin(&removal, &r.c, &r.c.items[0], NULL),
+		0);
+	ck_assert_int_eq(unlinkat(removal.folder_fd, "mine", 0), 0);
+	ck_assert_int_eq(checkpoint_removal_end(&removal, &r.c, NULL), 0);
+	checkpoint_removal_fini(&removal);
 	ck_assert(!exists(k.name));
 	rig_close(&r);
 }
 END_TEST
 
-START_TEST(a_manifest_cannot_name_what_lies_elsewhere)
+/* It may not be deleted, which `why` says. */
+static void check_stays(struct rig *r, const struct checkpoint *k,
+			const char *why)
 {
-	static const char *const names[] = { "../x", "/etc/x",
-					     ".",    "..",
-					     "",     CHECKPOINT_MANIFEST };
+	struct checkpoint_removal removal;
+	struct mlgen_err err = { 0 };
+
+	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r->c, k, &err),
+			 -EPERM);
+	ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+	checkpoint_removal_fini(&removal);
+}
+
+START_TEST(what_no_layout_names_is_not_deleted)
+{
+	static const char *const names[] = {
+		"../x", "/etc/x",    ".",          "..",
+		"",     "notes.txt", "rank_01.pt", CHECKPOINT_MANIFEST
+	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct checkpoint_files files;
 		struct checkpoint k;
-		char text[512];
 		struct rig r;
 
 		rig_open(&r, SMALL, "");
 		k = save(&r, true);
-		snprintf(text, sizeof(text),
-			 "{\"version\":1,\"number\":1,\"complete\":true,"
-			 "\"bytes\":1,\"made_from\":{},\"content\":{},"
-			 "\"ranks\":\"0\",\"files\":[\"fine.pt\",\"%s\"]}",
-			 names[i]);
-		snprintf(k.name, sizeof(k.name), "global_epoch1_step%zu",
-			 i + 1);
-		put_file(i == 0 ? "global_epoch1_step1/" CHECKPOINT_MANIFEST
-				: "x",
-			 text);
-		if (i > 0) {
-			char to[PATH_MAX], from[PATH_MAX];
-			name_of(from, "x");
-			snprintf(to, sizeof(to), "%s/%s/%s", directory, k.name,
-				 CHECKPOINT_MANIFEST);
-			ck_assert_int_eq(rename(from, to), 0);
-		}
-		ck_assert_int_eq(checkpoint_files_read(&files, &r.c, &k, NULL),
-				 -EINVAL);
+		k.number = 1;
+		forge(k.name, names[i]);
+		check_stays(&r, &k, "which is no file of a checkpoint");
 		rig_close(&r);
 	}
+}
+END_TEST
+
+START_TEST(a_link_in_place_of_its_directory_or_manifest_is_not_followed)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	struct checkpoint k;
+	struct rig r;
+
+	rig_open(&r, SMALL, "");
+	put_directory("victim");
+	forge("victim", "rank_1.pt");
+	name_of(from, "victim");
+	name_of(to, "global_epoch1_step1");
+	ck_assert_int_eq(symlink(from, to), 0);
+	rig_close(&r);
+	rig_open(&r, SMALL, "");
+	ck_assert_int_eq(checkpoints_hold(&r.c, NULL), 0);
+	ck_assert_uint_eq(r.c.count, 1);
+	check_stays(&r, &r.c.items[0], "it is a symbolic link");
+	k = save(&r, true);
+	name_of(to, "global_epoch1_step2/" CHECKPOINT_MANIFEST);
+	ck_assert_int_eq(unlink(to), 0);
+	name_of(from, "victim/" CHECKPOINT_MANIFEST);
+	ck_assert_int_eq(symlink(from, to), 0);
+	check_stays(&r, &k, CHECKPOINT_MANIFEST " is a symbolic link");
+	ck_assert_int_eq(unlink(to), 0);
+	ck_assert_int_eq(mkfifo(to, 0600), 0);
+	check_stays(&r, &k, CHECKPOINT_MANIFEST " is a fifo");
+	rig_close(&r);
+}
+END_TEST
+
+START_TEST(a_directory_of_another_user_is_not_emptied)
+{
+	struct checkpoint_removal removal;
+	char path[PATH_MAX];
+	struct checkpoint k;
+	struct rig r;
+
+	if (geteuid() != 0)
+		return; /* nobody else can give one away */
+	rig_open(&r, SMALL, "");
+	k = save(&r, true);
+	name_of(path, k.name);
+	ck_assert_int_eq(chown(path, 12345, 12345), 0);
+	check_stays(&r, &k, "it is another user's");
+	/* Whoever makes files here is the one. */
+	r.c.maker = 12345;
+	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, NULL), 0);
+	checkpoint_removal_fini(&removal);
+	rig_close(&r);
+}
+END_TEST
+
+/* Between the look at it and the deletion. */
+START_TEST(a_directory_that_is_exchanged_meanwhile_is_not_touched)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	struct checkpoint_removal removal;
+	struct checkpoint k;
+	struct rig r;
+
+	rig_open(&r, SMALL, "");
+	k = save(&r, true);
+	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, NULL), 0);
+	put_files(&removal, NULL);
+	name_of(from, k.name);
+	name_of(to, "moved");
+	ck_assert_int_eq(rename(from, to), 0);
+	put_directory("victim");
+	put_file("victim/rank_0.pt", "");
+	name_of(to, "victim");
+	ck_assert_int_eq(symlink(to, from), 0);
+	ck_assert_int_eq(checkpoint_removal_mark(&removal, &r.c, NULL), 0);
+	unlink_files(&removal);
+	ck_assert_int_eq(checkpoint_removal_end(&removal, &r.c, NULL), 0);
+	checkpoint_removal_fini(&removal);
+	ck_assert(exists("victim/rank_0.pt"));
+	ck_assert(!exists("victim/" CHECKPOINT_MANIFEST));
+	ck_assert(!exists("moved/rank_0.pt"));
+	ck_assert(exists("global_epoch1_step1")); /* the link */
+	rig_close(&r);
+}
+END_TEST
+
+START_TEST(another_one_under_its_name_is_not_deleted)
+{
+	struct checkpoint_removal removal;
+	struct mlgen_err err = { 0 };
+	struct checkpoint k, other;
+	struct rig r;
+
+	rig_open(&r, SMALL, "");
+	k = save(&r, true);
+	other = k;
+	other.number = 7;
+	ck_assert_int_eq(checkpoint_write_manifest(&r.c, &other, true, NULL),
+			 0);
+	ck_assert_int_eq(checkpoint_removal_begin(&removal, &r.c, &k, &err),
+			 -ENOENT);
+	ck_assert_ptr_nonnull(strstr(err.text, "is another checkpoint by now"));
+	checkpoint_removal_fini(&removal);
+	rig_close(&r);
 }
 END_TEST
 
@@ -535,12 +802,26 @@ Suite *suite_checkpoints(void)
 	tcase_add_test(t, what_was_not_renamed_is_not_complete);
 	tcase_add_test(t, what_has_no_manifest_of_ours_is_foreign);
 	tcase_add_test(t, a_name_that_is_taken_is_refused);
+	tcase_add_test(t, one_that_was_cut_before_its_manifest_is_begun_anew);
+	tcase_add_loop_test(t, a_name_that_was_taken_meanwhile_is_another_runs,
+			    0, 2);
+	tcase_add_test(t, what_was_put_aside_is_whole_and_gets_its_name_back);
+	tcase_add_test(t,
+		       what_was_put_aside_is_not_needed_once_another_is_there);
+	tcase_add_test(t, nothing_is_put_back_while_another_run_replaces_it);
 	tcase_add_test(t, the_newest_are_restored_oldest_first);
 	tcase_add_test(t, too_few_are_told_with_what_keeps_the_others);
 	tcase_add_test(t, another_job_is_told_by_what_differs);
 	tcase_add_test(t, ranks_that_were_not_saved_cannot_be_restored);
 	tcase_add_test(t, one_goes_with_the_files_that_it_names_and_no_others);
-	tcase_add_test(t, a_manifest_cannot_name_what_lies_elsewhere);
+	tcase_add_test(t, what_no_layout_names_is_not_deleted);
+	tcase_add_test(
+		t,
+		a_link_in_place_of_its_directory_or_manifest_is_not_followed);
+	tcase_add_test(t, a_directory_of_another_user_is_not_emptied);
+	tcase_add_test(t,
+		       a_directory_that_is_exchanged_meanwhile_is_not_touched);
+	tcase_add_test(t, another_one_under_its_name_is_not_deleted);
 	tcase_add_test(t, room_is_what_they_take_at_most);
 	tcase_add_test(t, an_engine_without_files_finds_all_and_makes_none);
 	suite_add_tcase(s, t);

@@ -81,7 +81,19 @@ START_TEST(clients_add_their_rates)
 
 	training(&to, 8, 90, 10);
 	training(&from, 4, 60, 20);
+	to.ml.eval.io_bytes = 10;
+	from.ml.eval.io_bytes = 32;
+	to.ml.eval.io_bytes_per_sec = 1;
+	from.ml.eval.io_bytes_per_sec = 3;
+	to.ml.runtime_seconds = 12;
+	from.ml.runtime_seconds = 25;
+	to.ml.samples_per_extent = 2;
+	from.ml.samples_per_extent = 4;
 	combine_jobs(&store, &to, &from, SIDE_BY_SIDE);
+	ck_assert_uint_eq(to.ml.eval.io_bytes, 42);
+	ck_assert_double_eq(to.ml.eval.io_bytes_per_sec, 4);
+	ck_assert_double_eq(to.ml.runtime_seconds, 25);
+	ck_assert_uint_eq(to.ml.samples_per_extent, UINT64_MAX);
 	e = to.ml.epochs.items;
 	ck_assert_uint_eq(to.ml.accelerators, 12);
 	ck_assert_uint_eq(to.ml.samples, 1200);

@@ -20,6 +20,14 @@ struct log {
 	char text[8192];
 };
 
+static int open_csv(struct csv **out, const char *path, struct mlgen_err *err)
+{
+	struct place p;
+	int rc = place_open(&p, "log", path, err);
+	*out = NULL;
+	return rc ? rc : csv_open(out, &p, err);
+}
+
 static void log_open(struct log *l)
 {
 	struct mlgen_err err = { 0 };
@@ -27,7 +35,7 @@ static void log_open(struct log *l)
 	int fd = mkstemp(l->path);
 	ck_assert_int_ge(fd, 0);
 	close(fd);
-	ck_assert_int_eq(csv_open(&l->csv, l->path, &err), 0);
+	ck_assert_int_eq(open_csv(&l->csv, l->path, &err), 0);
 }
 
 static void log_read(struct log *l)
@@ -94,7 +102,7 @@ START_TEST(the_header_names_every_column)
 		"sample_bytes,io_bytes,au_percent,stall_percent,"
 		"cpu_percent,resident_bytes,page_cache_bytes,"
 		"read_ios,write_ios,read_bytes,write_bytes,"
-		"checkpoint,checkpoint_bytes\n";
+		"checkpoint,checkpoint_bytes,errors\n";
 	struct live before = train(10), now = train(11);
 	struct log l;
 	log_open(&l);
@@ -119,11 +127,13 @@ START_TEST(a_row_of_training_holds_what_the_interval_gained)
 		{ "step", "118" },          { "samples", "108" },
 		{ "sample_bytes", "1080" }, { "io_bytes", "1100" },
 		{ "au_percent", "63.00" },  { "stall_percent", "33.90" },
+		{ "errors", "3" },
 	};
 	struct live before = train(10), now = train(11);
 	struct log l;
 	char *cells[CELLS];
 	before.samples = 1000;
+	before.errors = 4;
 	before.sample_bytes = 10000;
 	before.io_bytes = 10100;
 	before.compute_ns = 7 * SEC;
@@ -132,6 +142,7 @@ START_TEST(a_row_of_training_holds_what_the_interval_gained)
 	now.epoch = 2;
 	now.step = 118;
 	now.samples = 1108;
+	now.errors = 7;
 	now.sample_bytes = 11080;
 	now.io_bytes = 11200;
 	now.compute_ns = before.compute_ns + 630000000;
@@ -407,7 +418,7 @@ START_TEST(a_full_disk_is_reported_at_the_end)
 	struct csv *c;
 	if (access("/dev/full", W_OK) != 0)
 		return;
-	ck_assert_int_eq(csv_open(&c, "/dev/full", &err), 0);
+	ck_assert_int_eq(open_csv(&c, "/dev/full", &err), 0);
 	csv_row(c, &now, &before);
 	ck_assert_int_eq(csv_close(c), -ENOSPC);
 }
@@ -417,9 +428,10 @@ START_TEST(a_log_that_cannot_be_created_names_its_path)
 {
 	struct mlgen_err err = { 0 };
 	struct csv *c;
-	ck_assert_int_eq(csv_open(&c, "/nonexistent/log.csv", &err), -ENOENT);
+	ck_assert_int_eq(open_csv(&c, "/nonexistent/log.csv", &err), -ENOENT);
 	ck_assert_str_eq(err.text,
-			 "log=/nonexistent/log.csv: No such file or directory");
+			 "log=/nonexistent/log.csv: cannot be written: No such "
+			 "file or directory");
 	ck_assert_ptr_null(c);
 	ck_assert_int_eq(csv_close(c), 0);
 }

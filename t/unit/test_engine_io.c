@@ -28,8 +28,8 @@ static const struct engine_case {
 	/* The same with short transfers, interruptions and late completions. */
 	{ "fault", { "engine=psync", "short_every=2", "fail_after=3", "fail_errno=EINTR", NULL } },
 	{ "fault", { "engine=io_uring", "short_every=2", "fail_after=3", "fail_errno=EINTR", NULL } },
-	{ "fault", { "engine=libaio", "short_every=2", "fail_after=3", "fail_errno=EAGAIN", NULL } },
-	{ "fault", { "engine=mmap", "short_every=2", "fail_after=3", "fail_errno=EAGAIN", NULL } },
+	{ "fault", { "engine=libaio", "short_every=2", "fail_after=3", "fail_errno=EINTR", NULL } },
+	{ "fault", { "engine=mmap", "short_every=2", "fail_after=3", "fail_errno=EINTR", NULL } },
 	{ "fault", { "engine=io_uring", "short_every=3", "delay_every=2", "delay=1ms", NULL } },
 	{ "fault", { "engine=libaio", "short_every=3", "delay_every=2", "delay=1ms", NULL } },
 };
@@ -318,18 +318,25 @@ START_TEST(what_is_under_way_at_the_end_does_no_harm)
 }
 END_TEST
 
-static int64_t do_meta(struct rig *r, enum mlgen_op kind,
-		       struct mlgen_file *file, uint64_t bytes)
+static int64_t do_meta_to(struct rig *r, enum mlgen_op kind,
+			  struct mlgen_file *file, uint64_t bytes,
+			  const char *path2)
 {
 	struct io_op op = rig_op(r, kind, 0, bytes);
 
 	op.io.file = file;
-	op.io.path2 = r->path;
+	op.io.path2 = path2;
 	op.io.advice = POSIX_FADV_DONTNEED;
 	int64_t rc = io_do(r->io, &op);
 	if (kind == MLGEN_STAT && rc == 0)
 		ck_assert_uint_eq(op.io.size_bytes, bytes);
 	return rc;
+}
+
+static int64_t do_meta(struct rig *r, enum mlgen_op kind,
+		       struct mlgen_file *file, uint64_t bytes)
+{
+	return do_meta_to(r, kind, file, bytes, r->path);
 }
 
 START_TEST(metadata_works_on_every_engine)
@@ -368,6 +375,41 @@ START_TEST(metadata_works_on_every_engine)
 	ck_assert_int_eq(f.fd, -1);
 	ck_assert_int_eq(do_meta(&r, MLGEN_MKDIR, &d, 0), 0);
 	ck_assert_int_eq(do_meta(&r, MLGEN_RMDIR, &d, 0), 0);
+	rig_end(&r);
+}
+END_TEST
+
+/* A path that leads nowhere shows that it is not looked at. */
+START_TEST(a_name_is_looked_for_in_the_folder_that_is_held)
+{
+	char other[320];
+	struct rig r;
+
+	if (!start(&r, _i * 3 + 1))
+		return;
+	rig_file(&r, 0, O_RDWR);
+	snprintf(other, sizeof(other), "%s/second", r.dir);
+	struct mlgen_file f = { .path = "/no/such/folder/first",
+				.name = "first",
+				.fd = -1,
+				.flags = O_RDWR | O_CREAT | O_EXCL,
+				.mode = 0700 };
+	f.dir_fd = open(r.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(f.dir_fd, 0);
+	ck_assert_int_eq(do_meta(&r, MLGEN_OPEN, &f, 0), 0);
+	ck_assert_int_eq(do_meta(&r, MLGEN_WRITE, &f, 5000), 5000);
+	ck_assert_int_eq(do_meta(&r, MLGEN_CLOSE, &f, 0), 0);
+	ck_assert_int_eq(do_meta(&r, MLGEN_STAT, &f, 5000), 0);
+	ck_assert_int_eq(do_meta_to(&r, MLGEN_RENAME, &f, 0, "second"), 0);
+	ck_assert_int_eq(access(other, F_OK), 0);
+	f.name = "second";
+	ck_assert_int_eq(do_meta(&r, MLGEN_UNLINK, &f, 0), 0);
+	ck_assert_int_eq(access(other, F_OK), -1);
+	ck_assert_int_eq(do_meta(&r, MLGEN_MKDIR, &f, 0), 0);
+	ck_assert_int_eq(access(other, F_OK), 0);
+	ck_assert_int_eq(do_meta(&r, MLGEN_RMDIR, &f, 0), 0);
+	ck_assert_int_eq(access(other, F_OK), -1);
+	close(f.dir_fd);
 	rig_end(&r);
 }
 END_TEST
@@ -423,6 +465,8 @@ static TCase *matrix_case(void)
 	tcase_add_loop_test(t, what_is_under_way_at_the_end_does_no_harm, 0,
 			    CASES);
 	tcase_add_loop_test(t, metadata_works_on_every_engine, 0, ENGINES);
+	tcase_add_loop_test(t, a_name_is_looked_for_in_the_folder_that_is_held,
+			    0, ENGINES);
 	tcase_add_loop_test(t, direct_reads_and_writes_pass_the_page_cache, 0,
 			    CASES);
 	return t;

@@ -312,6 +312,62 @@ START_TEST(a_signal_does_not_end_the_wait)
 }
 END_TEST
 
+#define TRICKLE 64u
+
+static int trickle_ends[TRICKLE][2];
+static volatile sig_atomic_t trickled;
+
+/* One more read can complete. */
+static void on_trickle(int signal)
+{
+	unsigned i = (unsigned)trickled;
+
+	(void)signal;
+	if (i == TRICKLE)
+		return;
+	if (write(trickle_ends[i][1], "x", 1) != 1)
+		abort();
+	trickled++;
+}
+
+/* Alarms that come while the thread does not run are one. */
+START_TEST(what_comes_bit_by_bit_does_not_prolong_the_wait)
+{
+	const struct sigaction action = { .sa_handler = on_trickle };
+	const struct itimerval each = { { 0, 1000 }, { 0, 1000 } };
+	const struct itimerval never = { 0 };
+	struct mlgen_io *batch[TRICKLE], *done[TRICKLE];
+	struct byte_read reads[TRICKLE];
+	struct bare_rig r;
+	int got;
+
+	/* That one holds handlers back until the thread calls something. */
+	if (HAS_TSAN || !begin(&r, TRICKLE))
+		return;
+	for (unsigned i = 0; i < TRICKLE; i++) {
+		ck_assert_int_eq(pipe2(trickle_ends[i], O_CLOEXEC), 0);
+		read_byte(&reads[i], trickle_ends[i][0]);
+		batch[i] = &reads[i].io;
+	}
+	ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+	ck_assert_int_eq(r.engine->submit(&r.ctx, batch, TRICKLE), TRICKLE);
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &each, NULL), 0);
+	got = r.engine->reap(&r.ctx, done, TRICKLE, TRICKLE, 10000000);
+	ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
+	ck_assert_int_ge(got, 0);
+	ck_assert_int_lt(got, TRICKLE);
+	while (trickled < (int)TRICKLE)
+		on_trickle(0);
+	while (got < (int)TRICKLE)
+		got += r.engine->reap(&r.ctx, done, 1, TRICKLE, UINT64_MAX);
+	bare_end(&r);
+	for (unsigned i = 0; i < TRICKLE; i++) {
+		close(trickle_ends[i][0]);
+		close(trickle_ends[i][1]);
+	}
+}
+END_TEST
+
 START_TEST(what_a_linked_read_is_followed_by_runs_whatever_it_returned)
 {
 	static const char *const options[] = { NULL };
@@ -352,6 +408,7 @@ Suite *suite_engine_io_uring(void)
 	tcase_add_test(t, reap_gives_up_after_its_time);
 	tcase_add_test(t, reap_waits_for_no_more_than_the_minimum);
 	tcase_add_test(t, a_signal_does_not_end_the_wait);
+	tcase_add_test(t, what_comes_bit_by_bit_does_not_prolong_the_wait);
 	tcase_add_test(
 		t, what_a_linked_read_is_followed_by_runs_whatever_it_returned);
 	suite_add_tcase(s, t);

@@ -15,12 +15,13 @@ static uint64_t late_now(const struct mlgen_ctx *ctx)
 	return c->now_ns;
 }
 
-static void late_sleep(const struct mlgen_ctx *ctx, uint64_t ns)
+static bool late_sleep(const struct mlgen_ctx *ctx, uint64_t ns)
 {
 	struct late_clock *c = ctx->buf; /* the same, to be written */
 
 	ck_assert_uint_gt(ns, c->now_ns);
 	c->now_ns = ns < UINT64_MAX - c->late_ns ? ns + c->late_ns : ns;
+	return true;
 }
 
 static void late_begin(struct bare_rig *b, struct late_clock *c,

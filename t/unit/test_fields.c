@@ -18,6 +18,7 @@ struct all {
 	struct f64_list list;
 	struct u64_pair sizes, counts;
 	struct size_share share;
+	struct u64_share part;
 	int order, word;
 };
 
@@ -47,6 +48,7 @@ static const struct mlgen_choice words[] = {
 static const struct mlgen_field fields[] = {
 	{ "count", MLGEN_F_U64(struct all, count), .def = "4", .min = 1, .max = 1024 },
 	{ "size", MLGEN_F_SIZE(struct all, size), .def = "1m", .min = 512, .max = 1024.0 * 1024 * 1024 },
+	{ "part", FIELD_U64_SHARE(struct all, part), .def = "0", .max = 1000 },
 	{ "time", MLGEN_F_TIME(struct all, time), .def = "0", .max = 60e9, .unit = "us" },
 	{ "flag", MLGEN_F_BOOL(struct all, flag), .def = "1", .alias = "a_flag" },
 	{ "number", MLGEN_F_F64(struct all, number) },
@@ -89,7 +91,7 @@ START_TEST(defaults_are_set)
 	ck_assert_uint_eq(values.list.count, 2);
 	for (const struct mlgen_field *f = fields; f->name; f++)
 		ck_assert_msg(field_is_default(f, &values), "%s", f->name);
-	ck_assert_uint_eq(field_count(fields), 16);
+	ck_assert_uint_eq(field_count(fields), 17);
 }
 END_TEST
 
@@ -135,6 +137,8 @@ static const struct {
 	{ "share", "20%", NULL },
 	{ "share", "0.5%", NULL },
 	{ "share", "100%", NULL },
+	{ "part", "12", NULL },
+	{ "part", "0.001%", NULL },
 	{ "order", "turned", NULL },
 	{ "order", "pool:1", NULL },
 	{ "order", "pool:64", NULL },
@@ -206,6 +210,10 @@ static const struct {
 	{ "share", "%", -EINVAL, "share: '%'" },
 	{ "share", "2g", -ERANGE, "share: 2g is above the maximum 1g" },
 	{ "share", "20%k", -EINVAL, "share: '20%k'" },
+	{ "part", "101%", -ERANGE, "part: 101% is not between" },
+	{ "part", "1001", -ERANGE, "part: 1001 is above the maximum 1000" },
+	{ "part", "1.5", -EINVAL, "part: '1.5'" },
+	{ "part", "-1", -EINVAL, "part: '-1'" },
 	{ "order", "pool", -EINVAL,
 	  "order: 'pool' is none of none turned pool:N" },
 	{ "order", "pools:4", -EINVAL, "order: 'pools:4' is none of" },
@@ -352,6 +360,7 @@ static const struct {
 	{ "sizes", "SIZE[,SIZE]", "default 4k, 512 to 1g" },
 	{ "counts", "INT[,INT]", "default 0, 0 to 1000" },
 	{ "share", "SIZE|PERCENT", "default 0, 0 to 1g" },
+	{ "part", "INT|PERCENT", "default 0, 0 to 1000" },
 };
 
 START_TEST(fields_describe_themselves)

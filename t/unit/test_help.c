@@ -119,7 +119,9 @@ START_TEST(cmdhelp_of_one_option_is_as_shown_in_the_manual)
 	ck_assert_int_eq(help_option(to, "read-threads", engines, NULL), 0);
 	ck_assert_str_eq(printed(),
 			 "read_threads=INT   threads that read for one "
-			 "accelerator      default 4, 1 to 1024\n"
+			 "accelerator      default 4, 0 to 1024\n"
+			 "                   With 0 it reads each batch "
+			 "itself, and that time is stall.\n"
 			 "                   PyTorch: num_workers. MLPerf "
 			 "Storage: reader.read_threads (up to 32).\n");
 }
@@ -234,7 +236,8 @@ static const char *const jobs[] = {
 	"--stonewall --runtime=1h --time_based --ramp_time=90 --randseed=7 "
 	"--cpus_allowed=0-3,8 --numa_cpu_nodes=0,2-3 --numa=device "
 	"--memory_limit=1g --memory_limit_required=0 "
-	"--continue_on_error=read --format=raw "
+	"--continue_on_error=read --ignore_error=EAGAIN,EIO:5 "
+	"--max_errors=0.5% --format=raw "
 	"--num_files=12345 --samples_per_file=3 --subfolders=5",
 	"--name=x --sample_size=dlio:114660.07:0 --scale=2.5% "
 	"--dataset_ratio=0.1 --distinct_files=8 --accelerator=h100 "
@@ -261,6 +264,7 @@ static const char *const jobs[] = {
 	"--eval_batch_size=2 --eval_time=uniform:1s:2s --eval_every=2 "
 	"--eval_after=3 --guess=compute_time,batch_size --loader=tfdata "
 	"--shuffle=buffer:64 --shard=file --decode_threads=8 "
+	"--deterministic=0 "
 	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples",
 	"--name=x --dataset=scan --scan_errors=skip --format=jpeg",
 	"--name=x --format=npy --label_size=2k",

@@ -298,7 +298,7 @@ START_TEST(of_sizes_that_vary_the_largest_fits)
 	ck_assert_uint_ge(c.slot_bytes, largest);
 	ck_assert_uint_lt(c.slot_bytes, largest + 64);
 	/* what is in use is the mean */
-	double bytes = hold_bytes(&job, &s.train);
+	double bytes = hold_bytes(&job, &s);
 	ck_assert_double_gt(bytes, 2 * 12 * 5 * 97000.0);
 	ck_assert_double_lt(bytes, 2 * 12 * 5 * 103000.0);
 	dataset_fini(&ds);
@@ -319,7 +319,7 @@ START_TEST(nothing_is_held_where_nothing_is_asked_or_moved)
 		job.hold_samples = false;
 	hold_plan(&c, &job, &s);
 	ck_assert_uint_eq(c.slots, 0);
-	ck_assert_int_eq(hold_check(&job, &s.train, 1, NULL), 0);
+	ck_assert_int_eq(hold_check(&job, &s, 1, NULL), 0);
 	dataset_fini(&ds);
 }
 END_TEST
@@ -333,8 +333,8 @@ START_TEST(more_than_the_memory_is_refused)
 	struct stages s;
 
 	stages_of(&s, &job, &ds);
-	ck_assert_int_eq(hold_check(&job, &s.train, all, &err), 0);
-	ck_assert_int_eq(hold_check(&job, &s.train, all - 1, &err), -ENOMEM);
+	ck_assert_int_eq(hold_check(&job, &s, all, &err), 0);
+	ck_assert_int_eq(hold_check(&job, &s, all - 1, &err), -ENOMEM);
 	ck_assert_str_eq(
 		err.text,
 		"hold_samples: samples read ahead would take 11.44 MiB, and "
@@ -345,7 +345,33 @@ START_TEST(more_than_the_memory_is_refused)
 	job.num_files = 20;
 	dataset_fini(&ds);
 	stages_of(&s, &job, &ds);
-	ck_assert_double_eq(hold_bytes(&job, &s.train), 20 * 100000.0);
+	ck_assert_double_eq(hold_bytes(&job, &s), 20 * 100000.0);
+	dataset_fini(&ds);
+}
+END_TEST
+
+/* Whichever of the two is more; the other one changes nothing. */
+START_TEST(the_larger_of_training_and_evaluation_is_checked)
+{
+	const uint64_t of_train = (uint64_t)2 * 12 * 5 * 100000;
+	const uint64_t batches[] = { 1, 50 };
+	const uint64_t need = _i ? (uint64_t)2 * 300 * 100000 : of_train;
+	struct job job = job_of(LOADER_PYTORCH, 100000);
+	struct mlgen_err err = { 0 };
+	struct dataset ds, eval;
+	struct stages s;
+
+	job.eval_files = 600; /* of each rank 300, fewer than 12 x 50 */
+	job.eval_batch_size = batches[_i];
+	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
+	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, NULL), 0);
+	ck_assert_int_eq(train_stages(&s, &job, &ds, &eval, 0, NULL), 0);
+	ck_assert_double_eq(hold_bytes(&job, &s), (double)need);
+	ck_assert_int_eq(hold_check(&job, &s, need, &err), 0);
+	ck_assert_int_eq(hold_check(&job, &s, need - 1, &err), -ENOMEM);
+	ck_assert_ptr_nonnull(
+		strstr(err.text, _i ? "eval_batch_size" : " batch_size"));
+	dataset_fini(&eval);
 	dataset_fini(&ds);
 }
 END_TEST
@@ -375,6 +401,8 @@ static TCase *case_of_plans(void)
 	tcase_add_loop_test(t, nothing_is_held_where_nothing_is_asked_or_moved,
 			    0, 2);
 	tcase_add_test(t, more_than_the_memory_is_refused);
+	tcase_add_loop_test(t, the_larger_of_training_and_evaluation_is_checked,
+			    0, 2);
 	return t;
 }
 

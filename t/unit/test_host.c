@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_host.c - CPUs, memory and limits of the host, from trees of the test's own. */
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "suites.h"
 
 #define MIB (UINT64_C(1) << 20)
+#define S UINT64_C(1000000000)
 
 static char root[256];
 
@@ -131,6 +133,97 @@ START_TEST(control_groups_limit_cpus_and_memory)
 	ck_assert_msg(memory == c->memory_mib * MIB, "%s: %llu bytes", c->what,
 		      (unsigned long long)memory);
 	remove_root();
+}
+END_TEST
+
+/* clang-format off */
+static const struct quota_case {
+	const char *what;
+	struct entry files[6];
+	double cpus;			/* of 8, which were busy for 99 s; */
+	enum host_cpu_of of;		/* mlgen itself for 3 s */
+	uint64_t busy_ns;
+} quota_cases[] = {
+	{ "no groups", { { 0 } }, 8, HOST_CPU_OF_ALLOWED, 99 * S },
+	{ "v2, half a CPU",
+	  { { "/proc/self/cgroup", "0::/a/b\n" },
+	    { "/sys/fs/cgroup/a/b/cpu.max", "50000 100000\n" },
+	    { "/sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5000000\nuser_usec 1\n" } },
+	  0.5, HOST_CPU_OF_QUOTA, 5 * S },
+	{ "v2, more than the allowed CPUs",
+	  { { "/proc/self/cgroup", "0::/a\n" },
+	    { "/sys/fs/cgroup/a/cpu.max", "900000 100000\n" },
+	    { "/sys/fs/cgroup/a/cpu.stat", "usage_usec 5000000\n" } },
+	  8, HOST_CPU_OF_ALLOWED, 99 * S },
+	{ "v2, the group above is tighter, and others are in it",
+	  { { "/proc/self/cgroup", "0::/a/b\n" },
+	    { "/sys/fs/cgroup/a/b/cpu.max", "400000 100000\n" },
+	    { "/sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5000000\n" },
+	    { "/sys/fs/cgroup/a/cpu.max", "150000 100000\n" },
+	    { "/sys/fs/cgroup/a/cpu.stat", "usage_usec 7000000\n" } },
+	  1.5, HOST_CPU_OF_QUOTA, 7 * S },
+	{ "v1, both controllers in one place",
+	  { { "/proc/self/cgroup", "3:cpu,cpuacct:/x\n" },
+	    { "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "20000\n" },
+	    { "/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n" },
+	    { "/sys/fs/cgroup/cpu/x/cpuacct.usage", "4000000000\n" } },
+	  0.2, HOST_CPU_OF_QUOTA, 4 * S },
+	{ "v1, the same group of a controller elsewhere",
+	  { { "/proc/self/cgroup", "3:cpu:/x/y\n2:cpuacct:/x/y\n" },
+	    { "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "20000\n" },
+	    { "/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n" },
+	    { "/sys/fs/cgroup/cpuacct/x/y/cpuacct.usage", "4000000000\n" },
+	    { "/sys/fs/cgroup/cpuacct/x/cpuacct.usage", "6000000000\n" } },
+	  0.2, HOST_CPU_OF_QUOTA, 6 * S },
+	{ "v1, another group of a controller elsewhere",
+	  { { "/proc/self/cgroup", "3:cpu:/x\n2:cpuacct:/\n" },
+	    { "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "20000\n" },
+	    { "/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n" },
+	    { "/sys/fs/cgroup/cpuacct/cpuacct.usage", "4000000000\n" } },
+	  0.2, HOST_CPU_OF_QUOTA_ALONE, 3 * S },
+};
+/* clang-format on */
+#define QUOTA_CASES (int)(sizeof(quota_cases) / sizeof(quota_cases[0]))
+
+START_TEST(of_a_quota_the_groups_own_use_counts)
+{
+	const struct quota_case *q = &quota_cases[_i];
+	struct host_cpu c = { .process_user_ns = 2 * S,
+			      .process_system_ns = S,
+			      .busy_ns = 99 * S,
+			      .cpus = 8 };
+
+	make_root();
+	for (const struct entry *e = q->files; e->path; e++)
+		put_file(e->path, e->text);
+	host_cpu_limit(&c, root);
+	ck_assert_msg(c.of == q->of, "%s: %d", q->what, (int)c.of);
+	ck_assert_msg(fabs(c.cpus - q->cpus) < 1e-9, "%s: %g CPUs", q->what,
+		      c.cpus);
+	ck_assert_msg(c.busy_ns == q->busy_ns, "%s: %llu ns", q->what,
+		      (unsigned long long)c.busy_ns);
+	remove_root();
+}
+END_TEST
+
+START_TEST(cpu_percent_is_of_the_cpus_there_are)
+{
+	const struct host_cpu a = { .busy_ns = S,
+				    .cpus = 0.5,
+				    .of = HOST_CPU_OF_QUOTA };
+	struct host_cpu b = a;
+
+	b.busy_ns = 2 * S;
+	ck_assert(fabs(host_cpu_percent(&a, &b, 10 * S) - 20) < 1e-9);
+	/* A burst, and ticks. */
+	b.busy_ns = 9 * S;
+	ck_assert(fabs(host_cpu_percent(&a, &b, 10 * S) - 100) < 1e-9);
+	ck_assert(isnan(host_cpu_percent(&a, &b, 0)));
+	/* The quota went away meanwhile. */
+	b.of = HOST_CPU_OF_ALLOWED;
+	ck_assert(isnan(host_cpu_percent(&a, &b, 10 * S)));
+	b = (struct host_cpu){ .cpus = 2 };
+	ck_assert(isnan(host_cpu_percent(&b, &b, S)));
 }
 END_TEST
 
@@ -336,6 +429,9 @@ Suite *suite_host(void)
 
 	tcase_add_loop_test(t, control_groups_limit_cpus_and_memory, 0,
 			    sizeof(limit_cases) / sizeof(limit_cases[0]));
+	tcase_add_loop_test(t, of_a_quota_the_groups_own_use_counts, 0,
+			    QUOTA_CASES);
+	tcase_add_test(t, cpu_percent_is_of_the_cpus_there_are);
 	tcase_add_test(t, small_system_files_are_read_as_they_are_written);
 	tcase_add_test(t, this_host_has_cpus_memory_and_a_kernel);
 	tcase_add_test(t, cpu_time_grows_with_work);

@@ -193,7 +193,7 @@ static const struct {
 	{ PT "reader: {read_threads: 4, prefetch_size: 2}", "loader=pytorch|read_threads=4|prefetch=1" },
 	{ PT "reader: {read_threads: 1, prefetch_size: 5}", "prefetch=5" },
 	{ PT "reader: {read_threads: 3, prefetch_size: 0}", "prefetch=2" },
-	{ PT "reader: {read_threads: 0}", "read_threads=1|prefetch=1" },
+	{ PT "reader: {read_threads: 0}", "read_threads=0|prefetch=0" },
 	{ TF "reader: {read_threads: 0, prefetch_size: 0, computation_threads: 0}", "loader=tfdata|read_threads=1|prefetch=1|decode_threads=1" },
 	{ TF "reader: {computatation_threads: 7}", "decode_threads=7" },
 	{ PT "data_reader: {batch_size: 9}", "batch_size=9" },

@@ -164,7 +164,7 @@ START_TEST(a_short_write_goes_on_within_the_parts)
 	fake_script(&f.fake, MLGEN_WRITE, cut);
 	fake_script(&f.fake, MLGEN_WRITE, -EINTR);
 	fake_script(&f.fake, MLGEN_WRITE, 1);
-	fake_script(&f.fake, MLGEN_WRITE, -EAGAIN);
+	fake_script(&f.fake, MLGEN_WRITE, -EINTR);
 	fake_script(&f.fake, MLGEN_WRITE, 300);
 	struct io_op op = kept_op(&f, PARTS, 200, 4000);
 	uint64_t bytes = op.io.len_bytes;
@@ -308,8 +308,8 @@ static const struct engine_case {
 	{ "null", { NULL } },
 	{ "fault", { "engine=psync", "short_every=2", "fail_after=3", "fail_errno=EINTR", NULL } },
 	{ "fault", { "engine=io_uring", "short_every=2", "fail_after=3", "fail_errno=EINTR", NULL } },
-	{ "fault", { "engine=libaio", "short_every=2", "fail_after=3", "fail_errno=EAGAIN", NULL } },
-	{ "fault", { "engine=mmap", "short_every=2", "fail_after=3", "fail_errno=EAGAIN", NULL } },
+	{ "fault", { "engine=libaio", "short_every=2", "fail_after=3", "fail_errno=EINTR", NULL } },
+	{ "fault", { "engine=mmap", "short_every=2", "fail_after=3", "fail_errno=EINTR", NULL } },
 };
 /* clang-format on */
 

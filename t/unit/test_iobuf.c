@@ -150,7 +150,7 @@ START_TEST(a_resumed_write_has_the_stamps_of_one_in_one_go)
 	set_up(&f, _i >= CUTS, STAMP);
 	fake_script(&f.fake, MLGEN_WRITE, cuts[_i % CUTS]);
 	fake_script(&f.fake, MLGEN_WRITE, -EINTR);
-	fake_script(&f.fake, MLGEN_WRITE, -EAGAIN);
+	fake_script(&f.fake, MLGEN_WRITE, -EINTR);
 	fake_script(&f.fake, MLGEN_WRITE, 1);
 	op = write_op(&f, 5 * BLOCK, 2 * BLOCK);
 	ck_assert_int_eq(io_do(f.io, &op), 2 * BLOCK);

@@ -112,6 +112,8 @@ static const struct {
 	  "time_based: counts with phase=train and phase=io only" },
 	{ SAVE " continue_on_error=all", &files_engine,
 	  "continue_on_error: counts with phase=train and phase=io" },
+	{ SAVE " max_errors=3", &files_engine,
+	  "max_errors: counts with phase=train and phase=io" },
 	{ SAVE " numa=device", &files_engine, "numa: counts with phase=train" },
 	{ SAVE " checkpoints=10 pause=5s checkpoint_keep=3 rename_commit=1 "
 	       "checkpoint_fsync=end checkpoint_directory=/d drop_caches=run",
@@ -185,7 +187,12 @@ static const struct {
 	  "invalidate: there are no epochs" },
 	{ SAVES " invalidate=epoch", &files_engine, NULL },
 	/* ranks that read each other's */
-	{ RESTORE " ranks=8 restore_shift=7", &files_engine, NULL },
+	{ RESTORE " ranks=8 restore_shift=0", &files_engine, NULL },
+	{ RESTORE " ranks=8 restore_shift=7", &files_engine,
+	  "restore_shift: goes around the 8 ranks that are played here" },
+	{ RESTORE " ranks=8 checkpoint_ranks=2-3 restore_shift=1",
+	  &files_engine,
+	  "restore_shift: goes around the 2 ranks that are played here" },
 	{ RESTORE " ranks=8 restore_shift=8", &files_engine,
 	  "restore_shift: 8 goes once around the 8 ranks" },
 	{ RESTORE " ranks=8 checkpoint_ranks=2-3 restore_shift=2",

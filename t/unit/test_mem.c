@@ -146,6 +146,29 @@ static void check_buffers(enum mem_kind kind)
 	}
 }
 
+/* Where a sanitizer does not fill what it gives. */
+#ifndef OWN_ALLOCATOR
+START_TEST(what_is_reserved_is_in_memory_once_it_is_touched)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 256 * page;
+	enum mem_kind kind = kinds[_i].kind;
+	unsigned char in_memory[256];
+	unsigned pages = 0;
+	char *p = mem_reserve(bytes, kind);
+
+	ck_assert_ptr_nonnull(p);
+	ck_assert_uint_eq((uintptr_t)p % page, 0);
+	ck_assert_int_eq(mincore(p, bytes, in_memory), 0);
+	for (size_t i = 0; i < 256; i++)
+		pages += in_memory[i] & 1;
+	ck_assert_uint_le(pages, 2); /* malloc's own words */
+	memset(p, 1, bytes);
+	check_touched(p, bytes, page);
+	mem_buffer_free(p, bytes, kind);
+}
+END_TEST
+#endif
+
 START_TEST(a_buffer_is_page_aligned_touched_and_writable)
 {
 	long before = reserved_pages();
@@ -229,6 +252,12 @@ Suite *suite_mem(void)
 	tcase_add_test(tc, replace_takes_null_and_a_part_of_the_old_string);
 	tcase_add_loop_test(tc, a_buffer_is_page_aligned_touched_and_writable,
 			    0, KINDS);
+#ifndef OWN_ALLOCATOR
+	/* But for huge pages, of which the system may have none. */
+	tcase_add_loop_test(tc,
+			    what_is_reserved_is_in_memory_once_it_is_touched, 0,
+			    KINDS - 1);
+#endif
 	tcase_add_loop_test(tc, no_buffer_is_nothing_to_free, 0, KINDS);
 	tcase_add_loop_test(tc, a_buffer_too_large_is_null, 0, KINDS);
 	tcase_add_test(tc, huge_pages_that_nobody_reserved_are_no_memory);

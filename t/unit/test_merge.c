@@ -109,6 +109,52 @@ START_TEST(jobs_of_a_group_add_up)
 }
 END_TEST
 
+START_TEST(errors_add_up_and_too_many_in_one_are_too_many)
+{
+	struct job_result *r = &run.jobs[0];
+	for (unsigned i = 0; i < 3; i++)
+		jobs[i]->group_reporting = true;
+	run.jobs[1].io.errors = 5;
+	run.jobs[1].io.failed.is_too_many = true;
+	snprintf(run.jobs[1].io.failed.first, sizeof(r->io.failed.first), "b");
+	run.jobs[2].io.errors = 1;
+	jobs[2]->max_errors.count = 1;
+	snprintf(run.jobs[2].io.failed.first, sizeof(r->io.failed.first), "c");
+	merge_groups(&run);
+	ck_assert_uint_eq(run.job_count, 1);
+	ck_assert_uint_eq(r->io.errors, 6);
+	ck_assert_uint_eq(r->io.failed.count, 6);
+	ck_assert_uint_eq(r->io.failed.of, 600 + 6 + 6); /* with flushes */
+	ck_assert(r->io.failed.is_too_many);
+	ck_assert_str_eq(r->io.failed.first, "b");
+}
+END_TEST
+
+/* The AU of one is none of both. */
+START_TEST(a_training_without_au_takes_it_from_those_beside_it)
+{
+	struct ml_result *ml = &run.jobs[0].ml;
+	for (unsigned i = 0; i < 2; i++) {
+		run.jobs[i].kind = RESULT_TRAIN;
+		jobs[i]->phase = PHASE_TRAIN;
+		jobs[i]->group_reporting = true;
+		run.jobs[i].ml.accelerators = 1;
+		run.jobs[i].ml.au_percent = i ? NONE : 99;
+		run.jobs[i].ml.target_au_percent = 90;
+		run.jobs[i].ml.samples = 100;
+		checkpoints_result_init(&run.jobs[i].ml.saves);
+	}
+	run.jobs[1].ml.errors = run.jobs[1].ml.failed_samples = 28;
+	run.jobs[1].ml.failed.is_too_many = true;
+	merge_groups(&run);
+	ck_assert_uint_eq(ml->failed_samples, 28);
+	ck_assert_uint_eq(ml->samples, 200);
+	ck_assert(isnan(ml->au_percent));
+	ck_assert(!ml->target_met);
+	ck_assert_ptr_nonnull(ml->au_unmeasured);
+}
+END_TEST
+
 START_TEST(without_group_reporting_they_stay)
 {
 	merge_groups(&run);
@@ -245,6 +291,8 @@ Suite *suite_merge(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, jobs_of_a_group_add_up);
+	tcase_add_test(t, errors_add_up_and_too_many_in_one_are_too_many);
+	tcase_add_test(t, a_training_without_au_takes_it_from_those_beside_it);
 	tcase_add_test(t, without_group_reporting_they_stay);
 	tcase_add_test(t, a_training_of_the_same_group_stays_on_its_own);
 	tcase_add_test(t, workers_of_one_job_share_what_filename_names);

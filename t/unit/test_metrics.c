@@ -112,7 +112,7 @@ START_TEST(rates_are_those_of_the_measured_time)
 		.job = job,
 		.kind = RESULT_TRAIN,
 		.members = 1,
-		.ml.wall_seconds = 4,
+		.ml.runtime_seconds = 4,
 		.elapsed_seconds = 5.2,
 		.read = { .io_bytes = 8192, .total_ios = 2, .lat_ns = lat },
 	};

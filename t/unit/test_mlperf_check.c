@@ -411,6 +411,10 @@ START_TEST(what_a_run_shows)
 	finish();
 	ml->errors = 3;
 	expect(&run, "complete BROKEN 3 errors were counted");
+	const double au = ml->mlperf.v2_0.train_au_mean_percentage;
+	ml->mlperf.v2_0.train_au_mean_percentage = (double)NAN;
+	expect(&run, "au BROKEN samples failed, and none may");
+	ml->mlperf.v2_0.train_au_mean_percentage = au;
 	ml->errors = 0;
 	ml->interrupted = true;
 	ml->complete = false;

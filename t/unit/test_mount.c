@@ -57,6 +57,8 @@ static const char mountinfo[] =
 	"22 27 0:21 / /proc rw - proc proc rw\n"
 	"27 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw,discard\n"
 	"30 27 0:27 / /tmp rw,nosuid - tmpfs tmpfs rw,size=4k\n"
+	"28 27 0:6 / /dev rw,nosuid - devtmpfs udev rw\n"
+	"29 27 0:28 / /ram rw - ramfs ram rw\n"
 	"31 27 0:45 / /mnt/array rw,relatime shared:3 master:1 - nfs4 "
 	"192.0.2.1:/ai rw,vers=4.2,rsize=1048576\n"
 	"32 27 259:3 / /mnt/nvme ro,noatime - xfs /dev/nvme1n1 rw,attr2\n"
@@ -142,6 +144,10 @@ static const struct mount_case {
 	{ "/", 254, 1, "ext4", "/dev/vda1", "/", "rw,relatime,discard",
 	  "vda", "virtio", "none", 128, false, false },
 	{ "/tmp/x", 0, 27, "tmpfs", "tmpfs", "/tmp", "rw,nosuid,size=4k",
+	  "", "", "", 0, true, false },
+	{ "/dev/x", 0, 6, "devtmpfs", "udev", "/dev", "rw,nosuid",
+	  "", "", "", 0, true, false },
+	{ "/ram/x", 0, 28, "ramfs", "ram", "/ram", "rw",
 	  "", "", "", 0, true, false },
 	{ "/tmpfile", 254, 1, "ext4", "/dev/vda1", "/", "rw,relatime,discard",
 	  "vda", "virtio", "none", 128, false, false },

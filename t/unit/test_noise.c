@@ -65,6 +65,9 @@ START_TEST(counters_are_those_of_the_kernel)
 	noise_read(&c, root);
 	ck_assert_uint_eq(c.cpus, 2);
 	ck_assert_uint_eq(c.program_ns, 8 * S);
+	/* Two with 18 ticks of interrupts each. */
+	ck_assert_uint_eq(c.busy_ns,
+			  10 * S + 36 * S / (uint64_t)sysconf(_SC_CLK_TCK));
 	ck_assert_uint_eq(c.steal_ns, 2 * S);
 	ck_assert_uint_eq(c.guest_ns, 3 * S);
 	ck_assert_uint_eq(c.hot, 7);
@@ -127,16 +130,18 @@ END_TEST
 START_TEST(shares_are_of_the_cpus_time)
 {
 	/* 10 s of 2 CPUs; 6 s of programs, of which 4 s are our own. */
-	const struct noise_counts a = { 2, S,    S,     10 * S, 5,
+	const struct noise_counts a = { 2, S,    S,     10 * S, 12 * S, 5,
 					S, NONE, 3 * S, S,      NONE };
-	const struct noise_counts b = { 2,         2 * S, 3 * S, 16 * S, 7,
-					3 * S / 2, NONE,  5 * S, S,      9 };
+	const struct noise_counts b = { 2,      2 * S, 3 * S,     16 * S,
+					20 * S, 7,     3 * S / 2, NONE,
+					5 * S,  S,     9 };
 	struct noise n;
 
 	noise_between(&n, &a, &b, 10e9, 4e9);
 	ck_assert(is_near(n.steal_percent, 5));
 	ck_assert(is_near(n.guest_percent, 10));
 	ck_assert(is_near(n.other_percent, 10));
+	ck_assert(is_near(n.busy_percent, 40));
 	ck_assert_uint_eq(n.throttled, 2);
 	ck_assert(is_near(n.throttled_percent, 5));
 	ck_assert_uint_eq(n.hot, NONE);
@@ -178,9 +183,17 @@ static const struct {
 
 START_TEST(what_touches_a_result_is_told_from_what_does_not)
 {
-	unsigned kinds = noise_touches(&touch_cases[_i].noise,
-				       touch_cases[_i].cpu_percent);
+	struct noise n = touch_cases[_i].noise;
+	double cpu_percent = touch_cases[_i].cpu_percent;
+	unsigned kinds;
 
+	/* What an older program wrote down. */
+	n.busy_percent = (double)NAN;
+	kinds = noise_touches(&n, cpu_percent);
+	ck_assert_msg(kinds == touch_cases[_i].kinds, "case %d: %u", _i, kinds);
+	/* Of a quota, whatever was used of it. */
+	n.busy_percent = cpu_percent;
+	kinds = noise_touches(&n, 100 - cpu_percent);
 	ck_assert_msg(kinds == touch_cases[_i].kinds, "case %d: %u", _i, kinds);
 }
 END_TEST

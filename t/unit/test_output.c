@@ -69,12 +69,22 @@ static mode_t mode_of(const char *file)
 	return st.st_mode & 07777;
 }
 
+static int open_output(struct output *o, const char *file,
+		       struct mlgen_err *err)
+{
+	struct place p;
+	int rc = place_open(&p, "output", file, err);
+
+	memset(o, 0, sizeof(*o));
+	return rc ? rc : output_open(o, &p, err);
+}
+
 static void write_output(const char *file, const char *text)
 {
 	struct mlgen_err err = { 0 };
 	struct output o;
 
-	ck_assert_msg(output_open(&o, file, &err) == 0, "%s", err.text);
+	ck_assert_msg(open_output(&o, file, &err) == 0, "%s", err.text);
 	fputs(text, o.to);
 	ck_assert_msg(output_close(&o, &err) == 0, "%s", err.text);
 	ck_assert_ptr_null(o.to);
@@ -107,7 +117,7 @@ START_TEST(until_it_is_closed_the_old_file_is_there)
 	struct output o;
 
 	put(path, "old\n");
-	ck_assert_int_eq(output_open(&o, path, &err), 0);
+	ck_assert_int_eq(open_output(&o, path, &err), 0);
 	fputs("new\n", o.to);
 	fflush(o.to);
 	expect(path, "old\n");
@@ -174,7 +184,7 @@ START_TEST(a_full_device_is_an_error_in_the_systems_words)
 	struct mlgen_err err = { 0 };
 	struct output o;
 
-	ck_assert_int_eq(output_open(&o, "/dev/full", &err), 0);
+	ck_assert_int_eq(open_output(&o, "/dev/full", &err), 0);
 	for (unsigned i = 0; i < 10000; i++)
 		fputs("a report\n", o.to);
 	ck_assert_int_eq(output_close(&o, &err), -ENOSPC);
@@ -201,7 +211,7 @@ START_TEST(what_cannot_be_written_is_refused_when_opened)
 	snprintf(file, sizeof(file), "%s/file", directory);
 	put(file, "old\n");
 	snprintf(file, sizeof(file), "%s%s", directory, refused[_i].name);
-	ck_assert_int_eq(output_open(&o, file, &err), refused[_i].code);
+	ck_assert_int_eq(open_output(&o, file, &err), refused[_i].code);
 	ck_assert_ptr_nonnull(strstr(err.text, file));
 	ck_assert_ptr_null(o.to);
 	ck_assert_uint_eq(files_in_directory(), 1);

@@ -225,6 +225,7 @@ START_TEST(dlrm_has_a_footer_of_megabytes_of_the_length_computed)
 	struct dataset ds;
 	const struct parquet *p = make(&ds, &dlrm);
 	struct format_writer w = { .pos = p->footer_off };
+	struct dataset_totals totals;
 	uint8_t *buf = mem_zalloc(LEAST_BUFFER), tail[8];
 	uint64_t off, end = p->footer_off;
 	size_t len;
@@ -232,7 +233,13 @@ START_TEST(dlrm_has_a_footer_of_megabytes_of_the_length_computed)
 	ck_assert_uint_eq(p->columns.count, 200);
 	ck_assert_uint_eq(p->read_count, 40);
 	ck_assert_uint_eq(p->groups, 768);
-	ck_assert_double_eq(parquet_read_bytes(&ds), 160);
+	ck_assert_uint_eq(parquet_read_bytes(&ds), 160);
+	ck_assert_uint_eq(dataset_sample_bytes(&ds, 0), 160);
+	ck_assert_uint_eq(dataset_row_bytes(&ds, 0), 761);
+	dataset_totals(&ds, &totals);
+	ck_assert_uint_eq(totals.sample_bytes, dataset_samples(&ds) * 160);
+	ck_assert_uint_eq(totals.row_bytes, dataset_samples(&ds) * 761);
+	ck_assert_double_eq(totals.mean_sample_bytes, 160);
 	ck_assert_uint_eq(ds.extent_samples, 6144);
 	ck_assert_uint_eq(dataset_extents(&ds), 7680);
 	ck_assert_uint_eq(p->chunks[0].pages, 1);
@@ -261,7 +268,7 @@ START_TEST(all_columns_are_read_where_none_are_named)
 
 	t.read = NULL;
 	ck_assert_uint_eq(make(&ds, &t)->read_count, 200);
-	ck_assert_double_eq(parquet_read_bytes(&ds), 761);
+	ck_assert_uint_eq(parquet_read_bytes(&ds), 761);
 	dataset_fini(&ds);
 }
 END_TEST

@@ -396,8 +396,9 @@ static const char large[] =
 "          8 x h100 at 90%                     21.30 GiB/s\n"
 "in flight 32 reads (8 accelerators x 4 read_threads, one read each)\n"
 "calls     per sample: open 1, read 140 (of up to 1 MiB), close 1\n"
-"memory    9 MiB for mlgen (estimate). PyTorch would also hold 30.58 GiB of prefetched\n"
-"          samples: hold_samples=1 takes that from the page cache, too\n"
+"memory    9 MiB for mlgen (estimate)\n"
+"          PyTorch would also hold 30.58 GiB of prefetched samples; hold_samples=1 takes\n"
+"          that from the page cache, too\n"
 "files     64 open at once; limit 48                                               FAIL\n"
 "          raise it\n";
 /* clang-format on */

@@ -2,6 +2,7 @@
 /* test_results_file.c - documents are checked, figures are found by their keys. */
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +63,8 @@ static const struct {
 	  ": is no report of mlgen but of fio" },
 	{ "{\"mlgen version\": \"1\", \"schema_version\": \"1\"}",
 	  ": is no report of mlgen" },
-	{ "{\"mlgen version\": \"3.1\", \"schema_version\": 2}",
-	  ": has schema_version 2 (mlgen 3.1), this program reads 1" },
+	{ "{\"mlgen version\": \"3.1\", \"schema_version\": 3}",
+	  ": has schema_version 3 (mlgen 3.1), this program reads 1 and 2" },
 	{ "{" HEAD "\"jobs\": {}}", ": jobs: must be a list" },
 	{ "{" HEAD "\"jobs\": []}", ": there is no job in it" },
 	{ "{" HEAD "\"jobs\": [{\"jobname\": \"a\"}, {}]}",
@@ -98,7 +99,7 @@ START_TEST(the_version_is_the_one_that_is_written)
 	struct metrics_top top;
 
 	metrics_top_init(&top, &r, &set);
-	ck_assert_uint_eq(top.schema_version, RESULTS_SCHEMA_VERSION);
+	ck_assert_uint_eq(top.schema_version, METRICS_SCHEMA_VERSION);
 	metrics_top_fini(&top);
 }
 END_TEST
@@ -294,6 +295,127 @@ START_TEST(a_percentile_of_few_values_is_unsure)
 }
 END_TEST
 
+/* 4 s of epochs with 3/4 of the payload, 5 s of evaluations, 1 s of waiting for
+ * checkpoints: bytes of all were divided by the 4 s. */
+#define OLD_TRAINING(phase, eval)                                              \
+	"{" HEAD "\"jobs\": [{\"jobname\": \"t\", \"job_runtime\": 4000,"      \
+	" \"options_resolved\": {\"phase\": \"" phase "\"},"                   \
+	" \"read\": {\"io_bytes\": 8000, \"total_ios\": 100, \"bw\": 1,"       \
+	"  \"bw_bytes\": 2000, \"iops\": 25.0, \"runtime\": 4000},"            \
+	" \"ml\": {\"sample_bytes\": 3000, \"io_bytes\": 8000,"                \
+	"  \"io_bytes_per_sec\": 2000.0, \"wall_seconds\": 4.0,"               \
+	"  \"saves\": {\"stall_seconds\": 1.0, \"wall_seconds\": 2.5},"        \
+	"  \"eval\": {\"seconds\": 5.0, " eval " }}}]}"
+
+static double number_of(const char *key)
+{
+	struct figure f;
+	struct figure_value v;
+	double number;
+
+	ck_assert_msg(figure_init(&f, key, &err) == 0, "%s", err.text);
+	ck_assert_msg(figure_value(&f, &file, 0, &v, &err) == 0, "%s",
+		      err.text);
+	number = v.kind == VALUE_NONE ? -1 : v.real;
+	figure_value_fini(&v);
+	return number;
+}
+
+struct number {
+	const char *key;
+	double is;
+};
+
+static void check_numbers(const struct number *n)
+{
+	for (; n->key; n++)
+		ck_assert_msg(fabs(number_of(n->key) - n->is) < 1e-9, "%s: %g",
+			      n->key, number_of(n->key));
+}
+
+START_TEST(rates_of_an_older_document_are_over_their_own_time)
+{
+	static const struct number is[] = {
+		{ "io_bytes", 6000 },      { "io_bytes_per_sec", 1500 },
+		{ "eval.io_bytes", 2000 }, { "eval.io_bytes_per_sec", 400 },
+		{ "read.io_bytes", 8000 }, { "read.bw_bytes", 800 },
+		{ "read.iops", 10 },       { "read.runtime", 10000 },
+		{ "job_runtime", 10000 },  { NULL, 0 },
+	};
+
+	ck_assert_int_eq(
+		open_text(OLD_TRAINING("train", "\"sample_bytes\": 1000")), 0);
+	check_numbers(is);
+}
+END_TEST
+
+/* Of today, of another phase, without an evaluation, or damaged. */
+START_TEST(what_an_older_document_says_rightly_stays)
+{
+	static const struct number is[] = { { "io_bytes", 8000 },
+					    { "io_bytes_per_sec", 2000 },
+					    { "read.bw_bytes", 2000 },
+					    { "job_runtime", 4000 },
+					    { NULL, 0 } };
+
+	ck_assert_int_eq(
+		open_text(OLD_TRAINING("train", "\"sample_bytes\": 1000,"
+						"\"io_bytes\": 500")),
+		0);
+	check_numbers(is);
+	ck_assert_double_eq(number_of("eval.io_bytes"), 500);
+	results_close(&file);
+	ck_assert_int_eq(
+		open_text(OLD_TRAINING("checkpoint", "\"sample_bytes\": 9")),
+		0);
+	check_numbers(is);
+	results_close(&file);
+	ck_assert_int_eq(
+		open_text(OLD_TRAINING("train", "\"sample_bytes\": 0")), 0);
+	ck_assert_double_eq(number_of("io_bytes_per_sec"), 2000);
+	ck_assert_double_eq(number_of("eval.io_bytes"), 0);
+	ck_assert_double_eq(number_of("eval.io_bytes_per_sec"), -1);
+	results_close(&file);
+	ck_assert_int_eq(
+		open_text(OLD_TRAINING("train", "\"sample_bytes\": -2000")), 0);
+	ck_assert_double_eq(number_of("io_bytes"), 8000);
+}
+END_TEST
+
+/* 6 of 40 bytes of a row are read. */
+START_TEST(samples_of_an_older_document_are_the_columns_read)
+{
+	static const char text[] =
+		"{" HEAD "\"jobs\": [{\"jobname\": \"t\","
+		" \"options_resolved\": {\"format\": \"parquet\","
+		"  \"columns\": \"a:int32,b:int8[34],c:float16\","
+		"  \"read_columns\": \"a,c\"},"
+		" \"dataset\": {\"sample_bytes\": 80000,"
+		"  \"mean_sample_bytes\": 40.0},"
+		" \"ml\": {\"sample_bytes\": 4000, \"io_bytes\": 900,"
+		"  \"sample_bytes_per_sec\": 2000.0,"
+		"  \"epochs\": [{\"sample_bytes\": 400},"
+		"   {\"sample_bytes_per_sec\": null}],"
+		"  \"mlperf\": {\"v2_0\": {"
+		"   \"train_io_mean_MB_per_second\": 3.0}}}}]}";
+	static const struct number is[] = {
+		{ "dataset.sample_bytes", 12000 },
+		{ "dataset.row_bytes", 80000 },
+		{ "dataset.mean_sample_bytes", 6 },
+		{ "sample_bytes", 600 },
+		{ "sample_bytes_per_sec", 300 },
+		{ "epochs.0.sample_bytes", 60 },
+		{ "epochs.1.sample_bytes_per_sec", -1 },
+		{ "mlperf.v2_0.train_io_mean_MB_per_second", 20 },
+		{ "io_bytes", 900 },
+		{ NULL, 0 },
+	};
+
+	ck_assert_int_eq(open_text(text), 0);
+	check_numbers(is);
+}
+END_TEST
+
 #define LOOP(t, test, list)                                                    \
 	tcase_add_loop_test(t, test, 0, sizeof(list) / sizeof(*(list)))
 
@@ -310,6 +432,9 @@ Suite *suite_results_file(void)
 	LOOP(t, a_key_that_nothing_has_names_the_nearest, unknown);
 	tcase_add_test(t, what_a_run_measures_is_told_from_what_it_has_not);
 	tcase_add_test(t, a_percentile_of_few_values_is_unsure);
+	tcase_add_test(t, rates_of_an_older_document_are_over_their_own_time);
+	tcase_add_test(t, what_an_older_document_says_rightly_stays);
+	tcase_add_test(t, samples_of_an_older_document_are_the_columns_read);
 	suite_add_tcase(s, t);
 	return s;
 }

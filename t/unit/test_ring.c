@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ring.c - tokens come out in order, whole, and split exactly. */
 #include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 #include "run/ring.h"
 
@@ -8,15 +11,15 @@ START_TEST(first_in_first_out)
 {
 	struct ring *r = ring_new(5);
 	struct token t;
-	ck_assert(!ring_pop(r, 0, &t));
+	ck_assert(!ring_pop(r, 0, 0, &t));
 	for (uint64_t round = 0; round < 3; round++) {
 		for (uint64_t i = 0; i < 5; i++)
 			ring_push(r, &(struct token){ .samples = i });
 		for (uint64_t i = 0; i < 5; i++) {
-			ck_assert(ring_pop(r, 0, &t));
+			ck_assert(ring_pop(r, 0, 0, &t));
 			ck_assert_uint_eq(t.samples, i);
 		}
-		ck_assert(!ring_pop(r, 0, &t));
+		ck_assert(!ring_pop(r, 0, 0, &t));
 	}
 	ring_free(r);
 	ring_free(NULL);
@@ -44,6 +47,28 @@ START_TEST(taking_splits_samples_and_bytes)
 }
 END_TEST
 
+START_TEST(what_failed_goes_with_the_first_part_and_has_no_bytes)
+{
+	struct token have = { .samples = 10,
+			      .failed_samples = 6,
+			      .sample_bytes = 400 };
+	struct token out;
+	token_take(&have, 4, &out);
+	ck_assert_uint_eq(token_delivered(&out), 0);
+	ck_assert_uint_eq(out.sample_bytes, 0);
+	ck_assert_uint_eq(have.failed_samples, 2);
+	token_take(&have, 3, &out);
+	ck_assert_uint_eq(token_delivered(&out), 1);
+	ck_assert_uint_eq(out.sample_bytes, 100);
+	token_take(&have, 3, &out);
+	ck_assert_uint_eq(out.failed_samples, 0);
+	ck_assert_uint_eq(out.sample_bytes, 300);
+	have = (struct token){ .samples = 2, .failed_samples = 2 };
+	token_take(&have, 1, &out);
+	ck_assert_uint_eq(have.failed_samples, 1);
+}
+END_TEST
+
 static void push(struct ring *r, uint64_t stage, uint64_t samples)
 {
 	ring_push(r, &(struct token){ .samples = samples, .stage = stage });
@@ -58,15 +83,15 @@ START_TEST(what_was_left_of_stages_before_is_dropped)
 	push(r, 0, 2);
 	push(r, 2, 3);
 	push(r, 2, 4);
-	ck_assert(ring_pop(r, 0, &t));
+	ck_assert(ring_pop(r, 0, 0, &t));
 	ck_assert_uint_eq(t.samples, 1);
 	/* of stage 1 there is none, and the second of stage 0 is gone */
-	ck_assert(!ring_pop(r, 1, &t));
-	ck_assert(!ring_pop(r, 0, &t));
-	ck_assert(ring_pop(r, 2, &t));
+	ck_assert(!ring_pop(r, 1, 0, &t));
+	ck_assert(!ring_pop(r, 0, 0, &t));
+	ck_assert(ring_pop(r, 2, 0, &t));
 	ck_assert_uint_eq(t.samples, 3);
 	push(r, 3, 5);
-	ck_assert(ring_pop(r, 3, &t));
+	ck_assert(ring_pop(r, 3, 0, &t));
 	ck_assert_uint_eq(t.samples, 5);
 	ring_free(r);
 }
@@ -80,11 +105,30 @@ START_TEST(those_of_later_stages_wait)
 	push(r, 5, 1);
 	push(r, 6, 2);
 	for (uint64_t stage = 0; stage < 5; stage++)
-		ck_assert(!ring_pop(r, stage, &t));
-	ck_assert(ring_pop(r, 5, &t));
-	ck_assert(!ring_pop(r, 5, &t));
-	ck_assert(ring_pop(r, 6, &t));
+		ck_assert(!ring_pop(r, stage, 0, &t));
+	ck_assert(ring_pop(r, 5, 0, &t));
+	ck_assert(!ring_pop(r, 5, 0, &t));
+	ck_assert(ring_pop(r, 6, 0, &t));
 	ck_assert_uint_eq(t.samples, 2);
+	ring_free(r);
+}
+END_TEST
+
+START_TEST(those_of_later_batches_wait)
+{
+	struct ring *r = ring_new(3);
+	struct token t;
+
+	ring_push(r, &(struct token){ .samples = 1, .batch = 3 });
+	ring_push(r, &(struct token){ .samples = 2, .batch = 5 });
+	push(r, 1, 3);
+	ck_assert(!ring_pop(r, 0, 2, &t));
+	ck_assert(ring_pop(r, 0, 4, &t));
+	ck_assert_uint_eq(t.samples, 1);
+	ck_assert(!ring_pop(r, 0, 4, &t));
+	/* a stage that is over has no order any more */
+	ck_assert(ring_pop(r, 1, 0, &t));
+	ck_assert_uint_eq(t.samples, 3);
 	ring_free(r);
 }
 END_TEST
@@ -98,7 +142,7 @@ START_TEST(what_is_dropped_leaves_its_room)
 	for (uint64_t stage = 0; stage < 20; stage += 2) {
 		push(r, stage, 1);
 		push(r, stage, 1);
-		ck_assert(!ring_pop(r, stage + 1, &t));
+		ck_assert(!ring_pop(r, stage + 1, 0, &t));
 	}
 	ring_free(r);
 }
@@ -108,9 +152,10 @@ START_TEST(what_is_added_is_ready_with_its_last)
 {
 	struct token sum = { 0 }, out;
 
-	token_add(&sum, &(struct token){ 3, 30, 7, 1, 500, 4 });
-	token_add(&sum, &(struct token){ 2, 20, 1, 2, 400, 4 });
+	token_add(&sum, &(struct token){ 3, 1, 30, 7, 1, 500, 4, 0 });
+	token_add(&sum, &(struct token){ 2, 2, 20, 1, 2, 400, 4, 0 });
 	ck_assert_uint_eq(sum.samples, 5);
+	ck_assert_uint_eq(sum.failed_samples, 3);
 	ck_assert_uint_eq(sum.sample_bytes, 50);
 	ck_assert_uint_eq(sum.id_sum, 8);
 	ck_assert_uint_eq(sum.extents, 3);
@@ -122,6 +167,77 @@ START_TEST(what_is_added_is_ready_with_its_last)
 }
 END_TEST
 
+#define MANY 100000u
+
+START_TEST(a_full_ring_adds_what_is_alike)
+{
+	struct ring *r = ring_new(RING_TOKENS + 3);
+	uint64_t sum = 0, n = 0;
+	struct token t;
+
+	for (uint64_t i = 0; i < MANY; i++)
+		ring_push(r, &(struct token){ .samples = 1, .id_sum = i });
+	push(r, 1, 5);
+	push(r, 1, 6);
+	ring_push(r, &(struct token){ .samples = 7, .stage = 1, .batch = 1 });
+	for (; ring_pop(r, 0, 0, &t); n++)
+		sum += t.samples + t.id_sum;
+	ck_assert_uint_eq(n, RING_TOKENS);
+	ck_assert_uint_eq(sum, MANY + (uint64_t)MANY * (MANY - 1) / 2);
+	ck_assert(ring_pop(r, 1, 0, &t));
+	ck_assert_uint_eq(t.samples, 11);
+	ck_assert(ring_pop(r, 1, 1, &t));
+	ck_assert_uint_eq(t.samples, 7);
+	ck_assert(!ring_pop(r, 1, 1, &t));
+	ring_free(r);
+}
+END_TEST
+
+struct two_sides {
+	struct ring *ring;
+	_Atomic uint64_t rings; /* of the producer's bell */
+};
+
+static void *produce(void *arg)
+{
+	struct two_sides *s = arg;
+
+	for (uint64_t i = 0; i < MANY; i++) {
+		ring_push(s->ring,
+			  &(struct token){ .samples = 1, .id_sum = i });
+		atomic_fetch_add(&s->rings, 1);
+	}
+	return NULL;
+}
+
+/* The consumer is now behind, now at the newest one. */
+START_TEST(nothing_is_lost_between_two_threads)
+{
+	struct two_sides s = { .ring = ring_new(RING_TOKENS + 2) };
+	uint64_t samples = 0, sum = 0, seen = 0;
+	pthread_t producer;
+	struct token t;
+
+	ck_assert_int_eq(pthread_create(&producer, NULL, produce, &s), 0);
+	while (samples < MANY) {
+		seen = atomic_load(&s.rings);
+		while (ring_pop(s.ring, 0, 0, &t)) {
+			samples += t.samples;
+			sum += t.id_sum;
+		}
+		if (samples == MANY)
+			break;
+		/* the suite's time limit ends a wait for what was lost */
+		while (atomic_load(&s.rings) == seen)
+			sched_yield();
+	}
+	ck_assert_uint_eq(samples, MANY);
+	ck_assert_uint_eq(sum, (uint64_t)MANY * (MANY - 1) / 2);
+	pthread_join(producer, NULL);
+	ring_free(s.ring);
+}
+END_TEST
+
 Suite *suite_ring(void);
 Suite *suite_ring(void)
 {
@@ -129,10 +245,15 @@ Suite *suite_ring(void)
 	TCase *tc = tcase_create("ring");
 	tcase_add_test(tc, first_in_first_out);
 	tcase_add_test(tc, taking_splits_samples_and_bytes);
+	tcase_add_test(tc,
+		       what_failed_goes_with_the_first_part_and_has_no_bytes);
 	tcase_add_test(tc, what_was_left_of_stages_before_is_dropped);
 	tcase_add_test(tc, those_of_later_stages_wait);
+	tcase_add_test(tc, those_of_later_batches_wait);
 	tcase_add_test(tc, what_is_dropped_leaves_its_room);
 	tcase_add_test(tc, what_is_added_is_ready_with_its_last);
+	tcase_add_test(tc, a_full_ring_adds_what_is_alike);
+	tcase_add_test(tc, nothing_is_lost_between_two_threads);
 	suite_add_tcase(s, tc);
 	return s;
 }

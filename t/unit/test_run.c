@@ -160,6 +160,59 @@ START_TEST(runtime_repeats_epochs_when_time_based)
 }
 END_TEST
 
+/* The second one is cut: it is no step, and its time is not waited for. */
+START_TEST(runtime_cuts_a_computation)
+{
+	struct job *j = new_job();
+	j->compute_time = constant(60000 * MS);
+	j->runtime_ns = 90000 * MS;
+	struct ran r = go(&j, 1);
+	ck_assert_uint_eq(r.ml->steps, 1);
+	ck_assert(r.ml->complete);
+	assert_near(r.ml->wall_seconds, 60);
+	assert_near(r.ml->cut_seconds, 30);
+	ck_assert_uint_eq(clock_now(r.clock), 91000 * MS);
+	end(&r, &j, 1);
+}
+END_TEST
+
+/* ... nor is that of a batch which comes in an hour. */
+START_TEST(runtime_cuts_what_storage_is_played_for)
+{
+	struct job *j = new_job();
+	mock_of(j)->read_ns = 3600000 * MS;
+	j->accelerators = 2;
+	j->read_threads = 3;
+	j->loader = _i;
+	j->runtime_ns = 5000 * MS;
+	struct ran r = go(&j, 1);
+	ck_assert_int_eq(r.result->err.code, 0);
+	ck_assert_uint_eq(r.ml->steps, 0);
+	ck_assert_uint_eq(r.ml->io_bytes, 0);
+	ck_assert_uint_eq(r.ml->errors, 0);
+	ck_assert_uint_eq(clock_now(r.clock), 6000 * MS);
+	end(&r, &j, 1);
+}
+END_TEST
+
+/* One rank computes for longer than the others: what it is cut in, the others
+ * have not done either. */
+START_TEST(all_ranks_have_done_the_same_steps_when_time_is_up)
+{
+	struct job *j = new_job();
+	j->accelerators = 4;
+	j->num_files = 400;
+	j->compute_time =
+		(struct dist){ .kind = DIST_UNIFORM, .a = MS, .b = 20 * MS };
+	j->runtime_ns = (100 + (uint64_t)_i) * MS;
+	struct ran r = go(&j, 1);
+	ck_assert_uint_gt(r.ml->steps, 2);
+	ck_assert_uint_eq(r.ml->samples, 4 * r.ml->steps);
+	ck_assert_uint_eq(clock_now(r.clock), 1000 * MS + j->runtime_ns);
+	end(&r, &j, 1);
+}
+END_TEST
+
 /* 40 steps of 10 ms; the first 100 ms are not counted. */
 START_TEST(ramp_time_delays_what_is_counted)
 {
@@ -221,7 +274,141 @@ START_TEST(a_counted_error_does_not_stop_the_run)
 	ck_assert_int_eq(r.result->err.code, 0);
 	ck_assert_uint_eq(r.ml->errors, 1);
 	ck_assert_uint_eq(r.ml->steps, 4);
+	ck_assert_uint_eq(r.ml->samples, 3);
+	ck_assert_uint_eq(r.ml->failed_samples, 1);
 	ck_assert_uint_eq(r.ml->sample_bytes, 3 * 4096);
+	end(&r, &j, 1);
+}
+END_TEST
+
+/* Two epochs of 4 batches of 2; in the second three of its last 4 samples. */
+START_TEST(what_failed_was_not_delivered)
+{
+	struct job *j = new_job();
+	j->continue_on_error = CONTINUE_ALL;
+	j->loader = loaders[_i];
+	j->num_files = 8;
+	j->batch_size = 2;
+	j->epochs = 2;
+	mock_of(j)->fail_at = 12;
+	mock_of(j)->fail_count = 3;
+	struct ran r = go(&j, 1);
+	const struct epoch_result *e = r.ml->epochs.items;
+	ck_assert_uint_eq(r.ml->errors, 3);
+	ck_assert_uint_eq(r.ml->samples, 13);
+	ck_assert_uint_eq(r.ml->failed_samples, 3);
+	ck_assert_uint_eq(r.ml->sample_bytes, 13 * 4096);
+	assert_near(r.ml->samples_per_sec, 13 / 0.080);
+	assert_near(e[0].samples_per_sec, 8 / 0.040);
+	ck_assert_uint_eq(e[1].samples, 5);
+	ck_assert_uint_eq(e[1].failed_samples, 3);
+	/* nobody else counts what is missing in a batch */
+	ck_assert(isnan(r.ml->mlperf.v2_0.train_au_mean_percentage));
+	ck_assert(isnan(
+		r.ml->mlperf.v1_0.train_throughput_mean_samples_per_second));
+	ck_assert_uint_eq(r.ml->mlperf_epochs.count, 0);
+	end(&r, &j, 1);
+}
+END_TEST
+
+/* clang-format off */
+static const struct {
+	uint64_t count;
+	double percent;
+	bool is_too_many;
+} allowances[] = {
+	{ 0, 0, true },
+	{ 2, 0, true },
+	{ 3, 0, false },
+	{ 0, 18.7, true },
+	{ 0, 18.75, false }, /* 3 of 16 */
+	{ 0, 100, false },
+};
+/* clang-format on */
+
+/* 3 of the 8 samples of the second epoch fail. */
+START_TEST(an_au_takes_samples)
+{
+	bool too_many = allowances[_i].is_too_many;
+	struct job *j = new_job();
+	j->continue_on_error = CONTINUE_ALL;
+	j->max_errors.count = allowances[_i].count;
+	j->max_errors.percent = allowances[_i].percent;
+	j->num_files = 8;
+	j->epochs = 2;
+	j->target_au = 90;
+	mock_of(j)->fail_at = 12;
+	mock_of(j)->fail_count = 3;
+	struct ran r = go(&j, 1);
+	const struct epoch_result *e = r.ml->epochs.items;
+	ck_assert_uint_eq(r.ml->failed.is_too_many, too_many);
+	assert_near(r.ml->failed.percent, 18.75);
+	assert_near(e[0].au_percent, 100);
+	ck_assert_ptr_nonnull(strstr(r.ml->failed.first, ".raw: read at 0: "));
+	ck_assert_ptr_nonnull(
+		strstr(r.ml->failed.first, "(epoch 2, step 4, accelerator 1)"));
+	ck_assert(!r.ml->target_met);
+	ck_assert_str_eq(r.ml->mlperf.train_au_meet_expectation, "fail");
+	if (too_many) {
+		ck_assert(isnan(r.ml->au_percent));
+		ck_assert(isnan(e[1].au_percent));
+		ck_assert_ptr_nonnull(
+			strstr(r.ml->au_unmeasured, "samples failed"));
+	} else {
+		/* 7 counted steps an epoch; nothing was computed with 3 */
+		assert_near(r.ml->au_percent, 100 * 11 / 14.0);
+		assert_near(e[1].au_percent, 100 * 4 / 7.0);
+		ck_assert_ptr_null(r.ml->au_unmeasured);
+	}
+	end(&r, &j, 1);
+}
+END_TEST
+
+START_TEST(of_two_accelerators_the_one_that_had_all_keeps_its_au)
+{
+	struct job *j = new_job();
+	j->continue_on_error = CONTINUE_ALL;
+	j->accelerators = 2;
+	j->num_files = 8;
+	mock_of(j)->read_ns = MS;
+	mock_of(j)->fail_at = 6;
+	struct ran r = go(&j, 1);
+	const double *au = r.ml->au_percent_per_accelerator.items;
+	ck_assert(isnan(r.ml->au_percent));
+	ck_assert_int_eq(isnan(au[0]) + isnan(au[1]), 1);
+	end(&r, &j, 1);
+}
+END_TEST
+
+/* What failed before ramp_time was over failed all the same. */
+START_TEST(errors_within_ramp_time_are_errors)
+{
+	struct job *j = new_job();
+	j->continue_on_error = CONTINUE_ALL;
+	j->num_files = 8;
+	j->ramp_time_ns = 35 * MS;
+	mock_of(j)->fail_at = 1;
+	struct ran r = go(&j, 1);
+	ck_assert_uint_eq(r.ml->errors, 1);
+	ck_assert_uint_eq(r.ml->failed_samples, 0);
+	ck_assert(r.ml->failed.is_too_many);
+	/* those that count had all their samples */
+	assert_near(r.ml->au_percent, 100);
+	end(&r, &j, 1);
+}
+END_TEST
+
+START_TEST(an_epoch_of_nothing_but_errors_is_one)
+{
+	struct job *j = new_job();
+	j->continue_on_error = CONTINUE_ALL;
+	mock_of(j)->fail_at = 0;
+	mock_of(j)->fail_count = 100;
+	struct ran r = go(&j, 1);
+	ck_assert_uint_eq(r.ml->samples + r.ml->sample_bytes, 0);
+	ck_assert_uint_eq(r.ml->failed_samples, 4);
+	ck_assert_uint_eq(r.ml->epochs.count, 1);
+	assert_near(r.ml->samples_per_sec, 0);
 	end(&r, &j, 1);
 }
 END_TEST
@@ -289,11 +476,22 @@ Suite *suite_run(void)
 	tcase_add_loop_test(tc, steps_limit_stops_all_ranks_at_the_same_step, 0,
 			    3);
 	tcase_add_test(tc, runtime_repeats_epochs_when_time_based);
+	tcase_add_test(tc, runtime_cuts_a_computation);
+	tcase_add_loop_test(tc, runtime_cuts_what_storage_is_played_for, 0, 3);
+	tcase_add_loop_test(
+		tc, all_ranks_have_done_the_same_steps_when_time_is_up, 0, 10);
 	tcase_add_test(tc, ramp_time_delays_what_is_counted);
 	tcase_add_test(tc, a_step_barrier_waits_for_the_slowest);
 	tcase_add_loop_test(tc, an_error_stops_the_run_and_names_the_read, 0,
 			    3);
 	tcase_add_test(tc, a_counted_error_does_not_stop_the_run);
+	tcase_add_loop_test(tc, what_failed_was_not_delivered, 0, 3);
+	tcase_add_test(tc, an_epoch_of_nothing_but_errors_is_one);
+	tcase_add_loop_test(tc, an_au_takes_samples, 0,
+			    (int)(sizeof(allowances) / sizeof(*allowances)));
+	tcase_add_test(tc,
+		       of_two_accelerators_the_one_that_had_all_keeps_its_au);
+	tcase_add_test(tc, errors_within_ramp_time_are_errors);
 	tcase_add_loop_test(tc, two_jobs_run_together_and_one_after_the_other,
 			    0, 2);
 	tcase_add_test(tc, no_compute_means_no_utilisation_and_no_demand);

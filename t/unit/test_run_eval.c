@@ -31,6 +31,24 @@ static void check_counts(struct rig *r, uint64_t steps, uint64_t eval_steps)
 	ck_assert_uint_eq(count_get(&c->eval_steps), eval_steps);
 }
 
+/* As transferred, by the loaders of all ranks: in all, and for evaluations. */
+static void check_bytes(struct rig *r, uint64_t all, uint64_t eval)
+{
+	const struct job *j = r->job;
+	uint64_t all_bytes = 0, eval_bytes = 0;
+
+	for (unsigned i = 0; i < j->accelerators * j->read_threads; i++) {
+		struct rank *rank = &r->train.ranks[i / j->read_threads];
+		const struct opstat *stat =
+			&rank->loaders[i % j->read_threads].worker.stat;
+
+		all_bytes += count_get(&stat->io_bytes[0]);
+		eval_bytes += stat->eval_bytes;
+	}
+	ck_assert_uint_eq(all_bytes, all);
+	ck_assert_uint_eq(eval_bytes, eval);
+}
+
 START_TEST(an_evaluation_has_its_own_steps_samples_and_time)
 {
 	struct rig r = { .job = eval_job() };
@@ -56,6 +74,7 @@ START_TEST(an_evaluation_has_its_own_steps_samples_and_time)
 	}
 	ck_assert_uint_eq(r.elapsed_ns, (80 + 24) * MS);
 	ck_assert_uint_eq(atomic_load(&reads), 2 * (8 + 6));
+	check_bytes(&r, 2 * (8 + 6) * 4096, 2 * 6 * 4096);
 	rig_end(&r);
 }
 END_TEST
@@ -74,6 +93,23 @@ START_TEST(it_reads_its_own_files)
 		ck_assert(read_log[i].is_eval == (at >= 4));
 		ck_assert_uint_eq(read_log[i].file, at < 4 ? at : at - 4);
 	}
+	rig_end(&r);
+}
+END_TEST
+
+START_TEST(its_failed_samples_are_its_own)
+{
+	struct rig r = { .job = eval_job() };
+
+	r.job->continue_on_error = CONTINUE_READ;
+	mock_of(r.job)->fail_at = 5;
+	mock_of(r.job)->fail_count = 2;
+	rig_go(&r);
+	const struct rank_count *c = &rig_rank(&r)->count;
+	ck_assert_uint_eq(count_get(&c->samples), 8);
+	ck_assert_uint_eq(count_get(&c->failed_samples), 0);
+	ck_assert_uint_eq(count_get(&c->eval_samples), 4);
+	ck_assert_uint_eq(count_get(&c->eval_failed_samples), 2);
 	rig_end(&r);
 }
 END_TEST
@@ -250,8 +286,8 @@ START_TEST(runtime_ends_within_it)
 	r.job->epochs = 10;
 	r.job->runtime_ns = 95 * MS;
 	rig_go(&r);
-	check_counts(&r, 4, 6);
-	ck_assert_uint_eq(r.elapsed_ns, 100 * MS);
+	check_counts(&r, 4, 5); /* the sixth is cut */
+	ck_assert_uint_eq(r.elapsed_ns, 95 * MS);
 	rig_end(&r);
 }
 END_TEST
@@ -268,8 +304,8 @@ START_TEST(an_interruption_ends_it)
 	r.job->eval_time = constant(10 * MS);
 	r.job->epochs = 10;
 	rig_go(&r);
-	check_counts(&r, 4, 3);
-	ck_assert_uint_eq(r.elapsed_ns, 70 * MS);
+	check_counts(&r, 4, 2); /* the third is cut */
+	ck_assert_uint_eq(r.elapsed_ns, 65 * MS);
 	rig_end(&r);
 }
 END_TEST
@@ -343,9 +379,11 @@ START_TEST(within_ramp_time_it_is_not_counted)
 
 	r.job->epochs = 4;
 	r.job->ramp_time_ns = 100 * MS;
+	r.job->loader = loaders[_i];
 	rig_go(&r);
 	/* 40 + 12 + 40 + 12: the first step that ends behind it is the ninth */
 	check_counts(&r, 7, 6);
+	check_bytes(&r, (6 + 2 * 3) * 4096, 2 * 3 * 4096);
 	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.eval_ns), 24 * MS);
 	rig_end(&r);
 }
@@ -411,6 +449,7 @@ Suite *suite_run_eval(void)
 	tcase_set_timeout(t, 20);
 	tcase_add_loop_test(t, an_evaluation_has_its_own_steps_samples_and_time,
 			    0, 9);
+	tcase_add_test(t, its_failed_samples_are_its_own);
 	tcase_add_loop_test(t, it_reads_its_own_files, 0, 3);
 	tcase_add_loop_test(t, nothing_is_read_ahead_of_it_or_beyond_it, 0, 3);
 	tcase_add_loop_test(t, it_comes_after_the_epochs_asked_for, 0,
@@ -424,7 +463,7 @@ Suite *suite_run_eval(void)
 	tcase_add_loop_test(t, steps_are_those_of_the_training, 0, 9);
 	tcase_add_loop_test(t, time_based_goes_on_behind_it, 0, 3);
 	tcase_add_loop_test(t, ranks_wait_for_each_other_behind_it, 0, 3);
-	tcase_add_test(t, within_ramp_time_it_is_not_counted);
+	tcase_add_loop_test(t, within_ramp_time_it_is_not_counted, 0, 3);
 	tcase_add_loop_test(t, an_error_in_it_stops_the_run, 0, 3);
 	tcase_add_loop_test(t, it_is_decoded_too, 0, 3);
 	tcase_add_test(t, fewer_files_than_accelerators_are_refused);

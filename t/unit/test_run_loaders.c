@@ -439,7 +439,8 @@ START_TEST(a_counted_error_in_a_tfdata_loader_does_not)
 	r.job->continue_on_error = CONTINUE_READ;
 	mock_of(r.job)->fail_at = 7;
 	rig_go(&r);
-	check_counts(&r, 16, 16, 16);
+	check_counts(&r, 16, 15, 16);
+	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.failed_samples), 1);
 	ck_assert_uint_eq(rig_rank(&r)->loaders[0].worker.stat.errors, 1);
 	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.sample_bytes),
 			  15 * 4096);
@@ -447,7 +448,7 @@ START_TEST(a_counted_error_in_a_tfdata_loader_does_not)
 }
 END_TEST
 
-START_TEST(an_interruption_ends_tfdata_at_a_step)
+START_TEST(an_interruption_ends_tfdata_within_a_step)
 {
 	struct rig r = { .job = tfdata_job(10, 10),
 			 .interrupt_at_ns = 105 * MS };
@@ -459,8 +460,10 @@ START_TEST(an_interruption_ends_tfdata_at_a_step)
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
 	ck_assert_int_eq(r.err.code, 0);
-	/* 10.5 ms to fill and 2 to decode: the tenth step is under way */
-	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.steps), 10);
+	/* 10.5 ms to fill and 2 to decode: the tenth step is under way, and
+	 * no step that is not whole is counted */
+	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.steps), 9);
+	ck_assert_uint_eq(r.elapsed_ns, 105 * MS);
 	rig_end(&r);
 }
 END_TEST
@@ -493,7 +496,7 @@ Suite *suite_run_loaders(void)
 	tcase_add_loop_test(t, an_error_in_a_tfdata_loader_stops_the_run, 0,
 			    12);
 	tcase_add_test(t, a_counted_error_in_a_tfdata_loader_does_not);
-	tcase_add_test(t, an_interruption_ends_tfdata_at_a_step);
+	tcase_add_test(t, an_interruption_ends_tfdata_within_a_step);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -180,6 +180,7 @@ START_TEST(broken_ones_go_where_older_ones_do)
 
 	make_directory();
 	rig_open(&r, engine("psync"), "", "");
+	ck_assert_int_eq(checkpoints_hold(&r.checkpoints, NULL), 0);
 	checkpoints_next(&r.checkpoints, 1, UINT64_MAX, &k);
 	ck_assert_int_eq(checkpoint_create(&r.checkpoints, &k, NULL), 0);
 	rig_start(&r, clock_new_real());
@@ -198,12 +199,13 @@ START_TEST(broken_ones_go_where_older_ones_do)
 }
 END_TEST
 
+/* Whether or not new ones are renamed, too. */
 START_TEST(one_of_the_same_step_is_replaced)
 {
 	struct rig r;
 
 	make_directory();
-	rig_open(&r, engine("psync"), "rename_commit=1", "");
+	rig_open(&r, engine("psync"), _i ? "rename_commit=1" : "", "");
 	rig_start(&r, clock_new_real());
 	for (unsigned i = 0; i < 2; i++) {
 		ck_assert_int_eq(saver_begin_save(r.saver, 3, 500, &r.err), 0);
@@ -212,7 +214,11 @@ START_TEST(one_of_the_same_step_is_replaced)
 	rig_finish(&r);
 	ck_assert_uint_eq(entries(), 1);
 	ck_assert_uint_eq(r.checkpoints.count, 1);
-	ck_assert_uint_eq(r.result.rename_ns->count, 2);
+	/* The old one aside, and the new one there. */
+	ck_assert_uint_eq(r.result.rename_ns->count, (uint64_t)_i + 2);
+	ck_assert_uint_eq(r.result.deleted_checkpoints, 1);
+	ck_assert_uint_eq(r.result.deleted_files, 2);
+	ck_assert(rig_record(&r, 1)->delete_seconds >= 0);
 	ck_assert_str_eq(rig_record(&r, 1)->name, "global_epoch3_step500");
 	assert_files(&r);
 	rig_end(&r);
@@ -326,7 +332,7 @@ Suite *suite_saver(void)
 		(int)(WAYS * sizeof(engine_names) / sizeof(engine_names[0])));
 	tcase_add_test(t, older_ones_are_deleted_and_what_is_foreign_stays);
 	tcase_add_test(t, broken_ones_go_where_older_ones_do);
-	tcase_add_test(t, one_of_the_same_step_is_replaced);
+	tcase_add_loop_test(t, one_of_the_same_step_is_replaced, 0, 2);
 	tcase_add_loop_test(t, a_flipped_byte_is_found, 0, 2);
 	tcase_add_loop_test(t, a_short_file_says_where_it_ends, 0,
 			    sizeof(cuts) / sizeof(cuts[0]));

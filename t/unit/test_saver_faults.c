@@ -102,6 +102,69 @@ START_TEST(each_operation_that_fails_is_told_and_cleared_away)
 }
 END_TEST
 
+/* Saves at one step: by `engine`, of which operation `fail_after` fails. */
+static int save_there(const struct mlgen_engine *engine, const char *options,
+		      unsigned fail_after)
+{
+	char text[64] = "";
+	struct rig r;
+	int rc;
+
+	if (fail_after)
+		snprintf(text, sizeof(text), "fail_after=%u", fail_after);
+	rig_open(&r, engine, options, text);
+	rig_start(&r, clock_new_real());
+	rc = saver_begin_save(r.saver, 1, 5, &r.err);
+	if (rc == 0)
+		rc = saver_await(r.saver);
+	rig_finish(&r);
+	if (rc == 0 && atomic_load(&r.failure.is_set))
+		rc = r.failure.err.code;
+	rig_end(&r);
+	return rc;
+}
+
+/* The one that is to be replaced, or the one that has replaced it. */
+static void check_whole(const char *options, unsigned *newer)
+{
+	struct checkpoint k;
+	struct rig r;
+
+	rig_open(&r, engines_find("psync"), options, "");
+	ck_assert_msg(checkpoints_to_restore(&r.checkpoints, 1, &k, &r.err) ==
+			      0,
+		      "%s", r.err.text);
+	ck_assert_str_eq(k.name, "global_epoch1_step5");
+	for (size_t i = 0; i < r.checkpoints.count; i++)
+		ck_assert_int_ne(r.checkpoints.items[i].place, CHECKPOINT_PART);
+	*newer += k.number > 1;
+	rig_end(&r);
+}
+
+START_TEST(what_is_to_be_replaced_is_whole_until_that_is_done)
+{
+	const char *options =
+		_i ? "ranks=1 bs=8m rename_commit=1" : "ranks=1 bs=8m";
+	unsigned n = 0, newer = 0, rc;
+
+	do {
+		make_directory_in("/dev/shm");
+		ck_assert_int_eq(save_there(engines_find("psync"), options, 0),
+				 0);
+		rc = save_there(engines_find("fault"), options, ++n) != 0;
+		check_whole(options, &newer);
+		/* The next one finds nothing in its way. */
+		ck_assert_int_eq(save_there(engines_find("psync"), options, 0),
+				 0);
+		remove_directory();
+	} while (rc && n < 50);
+	/* open, write, fsync, close, two renames, the unlink */
+	ck_assert_uint_gt(n, 7);
+	ck_assert_uint_lt(n, 50);
+	ck_assert_uint_eq(newer, 2); /* where the unlink failed, and at last */
+}
+END_TEST
+
 START_TEST(a_full_filesystem_says_what_is_missing)
 {
 	struct rig r;
@@ -188,8 +251,8 @@ static double sum_of(const struct rank_percent *p)
 	       p->other;
 }
 
-/* 2 ranks x 2 threads, each with its half of one file, at the same time: open,
- * the larger half in requests of 16 KiB, fsync by the last, close. */
+/* 2 ranks x 2 threads, each with its half of one file: one thread makes it, the
+ * other opens it, half of it in requests of 16 KiB, fsync by the last, close. */
 START_TEST(seconds_are_those_of_the_slowest_rank)
 {
 	const struct checkpoint_result *k;
@@ -203,10 +266,10 @@ START_TEST(seconds_are_those_of_the_slowest_rank)
 	rig_finish(&r);
 	shard_init(&f, &r.set, 0, 0, 1);
 	n = (f.bytes + 16383) / 16384;
-	half = n - n / 2;
+	ck_assert_uint_eq(n % 2, 0); /* whoever is first */
+	half = n / 2;
 	k = rig_record(&r, 1);
-	/* Of two equal halves one thread is through first, the other flushes. */
-	assert_near(k->seconds, (double)(1 + half + 1 + 1) * 1.048576e-3);
+	assert_near(k->seconds, (double)(2 + half + 1 + 1) * 1.048576e-3);
 	ck_assert_uint_eq(k->number, 2);
 	ck_assert_uint_eq(k->ranks, 2);
 	ck_assert_uint_eq(k->bytes, 2 * f.bytes);
@@ -249,7 +312,8 @@ START_TEST(files_stay_open_until_all_are_written)
 	rig_finish(&r);
 	ck_assert_uint_eq(r.result.fsync_ns->count, r.result.open_ns->count);
 	ck_assert_uint_eq(r.result.close_ns->count, r.result.open_ns->count);
-	ck_assert_uint_eq(saver_open_files(r.job, &r.set), 6);
+	/* and the directory in each thread */
+	ck_assert_uint_eq(saver_open_files(r.job, &r.set), 6 + 6);
 	rig_end(&r);
 }
 END_TEST
@@ -294,17 +358,24 @@ END_TEST
 /* It moves files of its own, through another engine. */
 static const struct mlgen_engine *psync;
 
+/* The other thread does not get ahead while this one stops. */
 static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 			   unsigned n)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&lock);
 	if (io[0]->op == MLGEN_WRITE && atomic_fetch_add(&moves, 1) == 3) {
 		atomic_store(&scene->interrupted, true);
+		stop_set(&scene->stop, scene->clock);
 		saver_wake(scene->saver);
 	}
+	pthread_mutex_unlock(&lock);
 	return psync->submit(ctx, io, n);
 }
 
-START_TEST(what_an_interrupted_one_has_written_goes)
+/* No call is begun for it, be it to take it away. */
+START_TEST(an_interrupted_one_stays_and_is_known_to_be_broken)
 {
 	struct mlgen_engine stopping;
 	struct rig r;
@@ -315,10 +386,21 @@ START_TEST(what_an_interrupted_one_has_written_goes)
 	scene = &r;
 	make_directory_in("/dev/shm");
 	atomic_store(&moves, 0);
-	rig_open(&r, &stopping, "rename_commit=1", "");
+	rig_open(&r, &stopping, _i ? "rename_commit=1" : "", "");
 	rig_start(&r, clock_new_real());
 	ck_assert_int_eq(rig_save(&r, 1), -ECANCELED);
-	ck_assert(is_empty());
+	rig_finish(&r);
+	ck_assert(!is_empty());
+	ck_assert_int_eq(r.err.code, 0);
+	ck_assert_str_eq(rig_record(&r, 0)->error, "interrupted");
+	ck_assert(!rig_record(&r, 0)->complete);
+	/* the one that was under way in each of two threads, and no other */
+	ck_assert_uint_le(atomic_load(&moves), 4 + 1);
+	rig_end(&r);
+	rig_open(&r, psync, "", "");
+	ck_assert_uint_eq(r.checkpoints.count, 1);
+	ck_assert(!r.checkpoints.items[0].is_complete);
+	rig_start(&r, clock_new_real());
 	rig_finish(&r);
 	rig_end(&r);
 	remove_directory();
@@ -395,12 +477,15 @@ Suite *suite_saver_faults(void)
 	tcase_add_loop_test(t,
 			    each_operation_that_fails_is_told_and_cleared_away,
 			    0, sizeof(fault_ways) / sizeof(fault_ways[0]));
+	tcase_add_loop_test(
+		t, what_is_to_be_replaced_is_whole_until_that_is_done, 0, 2);
 	tcase_add_test(t, a_full_filesystem_says_what_is_missing);
 	tcase_add_test(t, seconds_are_those_of_the_slowest_rank);
 	tcase_add_test(t, files_stay_open_until_all_are_written);
 	tcase_add_test(t, without_fsync_it_is_not_durable);
 	tcase_add_test(t, an_interruption_gives_the_checkpoint_up);
-	tcase_add_test(t, what_an_interrupted_one_has_written_goes);
+	tcase_add_loop_test(
+		t, an_interrupted_one_stays_and_is_known_to_be_broken, 0, 2);
 	tcase_add_test(t, a_closed_saver_begins_nothing);
 	tcase_add_test(t, each_rank_reads_what_another_one_wrote);
 	tcase_add_test(t, ranks_that_save_nothing_are_refused);

@@ -118,7 +118,35 @@ START_TEST(they_have_its_names)
 	shard_init(&f, &r.set, c->rank, c->index, 1);
 	shard_name(&f, name, sizeof(name));
 	ck_assert_str_eq(name, c->name);
+	ck_assert(shard_is_name(name));
 	rig_close(&r);
+}
+END_TEST
+
+START_TEST(no_layout_gives_other_names)
+{
+	static const char *const others[] = {
+		"",
+		"rank_.pt",
+		"rank_01.pt",
+		"rank_-1.pt",
+		"rank_1.pt.bak",
+		"xrank_1.pt",
+		"rank_1",
+		"rank_1/../../x.pt",
+		"../rank_1.pt",
+		"/rank_1.pt",
+		"rank_999999999999999999999.pt",
+		"layer_1-model_x_model_states.pt",
+		"model_states-1.pt ",
+		"notes.txt",
+		"mlgen-checkpoint.json",
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		ck_assert_msg(!shard_is_name(others[i]), "%s", others[i]);
+	ck_assert(shard_is_name("rank_0.pt"));
+	ck_assert(shard_is_name("rank_18446744073709551615.pt"));
 }
 END_TEST
 
@@ -606,6 +634,7 @@ Suite *suite_shard(void)
 
 	tcase_add_loop_test(which, files_are_as_many_as_dlio_writes, 0, COUNTS);
 	tcase_add_loop_test(which, they_have_its_names, 0, NAMES);
+	tcase_add_test(which, no_layout_gives_other_names);
 	tcase_add_test(which, who_saves_nothing_has_no_file);
 	suite_add_tcase(s, which);
 	tcase_add_loop_test(any, pieces_follow_one_another_to_the_end, 0, SOME);

@@ -573,7 +573,8 @@ static const struct {
 	  "checkpoint_size: the state of all ranks" },
 	{ "tensor_sizes=/nowhere/at/all",
 	  "tensor_sizes: /nowhere/at/all: No such file" },
-	{ "tensor_sizes=/", "tensor_sizes: /: Is a directory" },
+	{ "tensor_sizes=/",
+	  "tensor_sizes: /: is a directory, and no regular file" },
 };
 
 START_TEST(what_does_not_fit_is_refused)

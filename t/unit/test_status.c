@@ -109,6 +109,25 @@ START_TEST(training_shows_the_last_seconds_in_one_line)
 }
 END_TEST
 
+START_TEST(errors_stand_beside_the_step)
+{
+	struct screen s;
+	struct live l;
+	struct hist *stall = hist_new();
+	screen_init(&s, ETA_NEVER, 0, 0);
+	train(&l, stall, 1);
+	l.errors = 1;
+	status_print(s.status, &l, 1);
+	ck_assert_str_eq(seen(&s), "14:02:11  unet3d  epoch 2/5  step 118/500  "
+				   "1 error  left 16m04s\n");
+	l.errors = 1234;
+	status_print(s.status, &l, 1);
+	ck_assert_ptr_nonnull(strstr(seen(&s), " 1,234 errors "));
+	screen_fini(&s);
+	hist_free(stall);
+}
+END_TEST
+
 /* What was fast before does not hide that it is slow now. */
 START_TEST(au_throughput_and_percentile_forget_after_ten_seconds)
 {
@@ -575,7 +594,7 @@ START_TEST(names_cannot_move_the_cursor)
 			  .now_ns = SEC };
 	screen_init(&s, ETA_AUTO, 80, 0);
 	status_update(s.status, &l, 1);
-	ck_assert_str_eq(seen(&s), CLEAR "a?[2J?b  done");
+	ck_assert_str_eq(seen(&s), CLEAR "a\\x1b[2J\\nb  done");
 	screen_fini(&s);
 }
 END_TEST
@@ -585,6 +604,7 @@ Suite *suite_status(void)
 	Suite *s = suite_create("status");
 	TCase *t = tcase_create("status");
 	tcase_add_test(t, training_shows_the_last_seconds_in_one_line);
+	tcase_add_test(t, errors_stand_beside_the_step);
 	tcase_add_test(t,
 		       au_throughput_and_percentile_forget_after_ten_seconds);
 	tcase_add_test(t,

@@ -329,7 +329,7 @@ START_TEST(the_first_error_ends_the_job_and_says_where)
 	ck_assert_msg(strstr(r.result->err.text, "read at 12288"), "%s",
 		      r.result->err.text);
 	ck_assert(!r.job->io.complete);
-	ck_assert_uint_eq(r.job->read.total_ios, 4);
+	ck_assert_uint_eq(r.job->read.total_ios, 3);
 	end(&r, j);
 }
 END_TEST
@@ -343,6 +343,30 @@ static const struct {
 	{ CONTINUE_WRITE, false },
 };
 
+/* One of the 20 requests of two workers: the job has one error, not each. */
+START_TEST(what_may_fail_is_of_the_job)
+{
+	struct job *j = new_job(RW_READ, 10);
+	mock_of(j)->fail_at = 3;
+	j->numjobs = 2;
+	j->continue_on_error = CONTINUE_ALL;
+	j->max_errors.percent = _i ? 5 : 4.9;
+	struct ran r = go(j);
+	const struct io_result *io[] = { &r.result->jobs[0].io,
+					 &r.result->jobs[1].io };
+	const struct io_result *met = io[0]->errors ? io[0] : io[1];
+
+	ck_assert_uint_eq(r.result->job_count, 2);
+	ck_assert_uint_eq(io[0]->errors + io[1]->errors, 1);
+	ck_assert_uint_eq(io[0]->failed.is_too_many + io[1]->failed.is_too_many,
+			  !_i);
+	ck_assert_uint_eq(met->failed.is_too_many, !_i);
+	ck_assert_double_eq(met->failed.percent, 10);
+	ck_assert_ptr_nonnull(strstr(met->failed.first, "read at "));
+	end(&r, j);
+}
+END_TEST
+
 START_TEST(continue_on_error_counts_what_it_names)
 {
 	struct job *j = new_job(RW_READ, 10);
@@ -352,8 +376,7 @@ START_TEST(continue_on_error_counts_what_it_names)
 
 	ck_assert_uint_eq(r.job->io.errors, continues[_i].goes_on);
 	ck_assert_int_eq(r.result->err.code, continues[_i].goes_on ? 0 : -EIO);
-	ck_assert_uint_eq(r.job->read.total_ios,
-			  continues[_i].goes_on ? 10 : 4);
+	ck_assert_uint_eq(r.job->read.total_ios, continues[_i].goes_on ? 9 : 3);
 	end(&r, j);
 }
 END_TEST
@@ -446,6 +469,7 @@ Suite *suite_stream(void)
 	tcase_add_test(c, the_first_error_ends_the_job_and_says_where);
 	tcase_add_loop_test(c, continue_on_error_counts_what_it_names, 0,
 			    COUNT(continues));
+	tcase_add_loop_test(c, what_may_fail_is_of_the_job, 0, 2);
 	tcase_add_test(c, each_of_numjobs_has_a_record);
 	tcase_add_test(c, a_group_reports_as_one);
 	tcase_add_test(c, create_only_moves_nothing);

@@ -101,15 +101,15 @@ static void fill_latencies(struct ml_result *ml, uint64_t samples,
 static void fill_epochs(struct ml_result *ml, unsigned n)
 {
 	static const struct epoch_result like[5] = {
-		{ 1, 28000, 0, 261.8, 107.0, 14.60 * GIB, 62.1, 3992, 180e6,
+		{ 1, 28000, 0, 0, 261.8, 107.0, 14.60 * GIB, 62.1, 3992, 180e6,
 		  640.2e6, 2.2e9 },
-		{ 2, 28000, 0, 256.3, 109.2, 14.92 * GIB, 63.4, 3992, 170e6,
+		{ 2, 28000, 0, 0, 256.3, 109.2, 14.92 * GIB, 63.4, 3992, 170e6,
 		  611.0e6, 1.9e9 },
-		{ 3, 28000, 0, 255.1, 109.8, 14.99 * GIB, 63.7, 3992, 170e6,
+		{ 3, 28000, 0, 0, 255.1, 109.8, 14.99 * GIB, 63.7, 3992, 170e6,
 		  598.4e6, 1.9e9 },
-		{ 4, 28000, 0, 256.0, 109.4, 14.93 * GIB, 63.4, 3992, 170e6,
+		{ 4, 28000, 0, 0, 256.0, 109.4, 14.93 * GIB, 63.4, 3992, 170e6,
 		  606.7e6, 1.9e9 },
-		{ 5, 28000, 0, 257.2, 108.9, 14.86 * GIB, 63.1, 3992, 170e6,
+		{ 5, 28000, 0, 0, 257.2, 108.9, 14.86 * GIB, 63.1, 3992, 170e6,
 		  613.5e6, 1.9e9 },
 	};
 	struct epoch_result *e = mem_array(n, sizeof(*e));
@@ -314,7 +314,7 @@ START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 		"open              140,000    0.445    0.241    0.499    1.913   12.42    88.10\n"
 		"read           19,600,000    2.394    1.896    3.301    8.110   21.82   412.3\n"
 		"close             140,000    0.008    0.005    0.009    0.021    0.140    6.025\n"
-		"sample            140,000  318.2    282.1    431.0    702.5   1120     1488\n"
+		"extent            140,000  318.2    282.1    431.0    702.5   1120     1488\n"
 		"stall              19,960  187.2    157.8    303.0    610.3    987.8   1205\n"
 		"step               19,960  525.1    496.0    639.6    950.0   1321     1540\n"
 		"\n"
@@ -370,15 +370,15 @@ END_TEST
 static void make_laptop(struct world *w)
 {
 	static const struct epoch_result epochs[5] = {
-		{ 1, 256, 0, 1.70, 150.6, 301 * MIB, 96.2, 30, 2.11e6, NONE,
+		{ 1, 256, 0, 0, 1.70, 150.6, 301 * MIB, 96.2, 30, 2.11e6, NONE,
 		  .14e9 },
-		{ 2, 256, 0, 1.63, 157.1, 314 * MIB, 98.6, 30, 1.18e6, NONE,
+		{ 2, 256, 0, 0, 1.63, 157.1, 314 * MIB, 98.6, 30, 1.18e6, NONE,
 		  .10e9 },
-		{ 3, 256, 0, 1.62, 158.0, 316 * MIB, 98.7, 30, 1.17e6, NONE,
+		{ 3, 256, 0, 0, 1.62, 158.0, 316 * MIB, 98.7, 30, 1.17e6, NONE,
 		  .10e9 },
-		{ 4, 256, 0, 1.63, 157.1, 314 * MIB, 98.5, 30, 1.33e6, NONE,
+		{ 4, 256, 0, 0, 1.63, 157.1, 314 * MIB, 98.5, 30, 1.33e6, NONE,
 		  .10e9 },
-		{ 5, 256, 0, 1.62, 158.0, 316 * MIB, 98.7, 30, 1.22e6, NONE,
+		{ 5, 256, 0, 0, 1.62, 158.0, 316 * MIB, 98.7, 30, 1.22e6, NONE,
 		  .10e9 },
 	};
 	struct ml_result *ml = &w->result.ml;
@@ -486,7 +486,7 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 		"open                1,280    0.024    0.018    0.030    0.066        -    0.214\n"
 		"read                2,560    0.776    0.655    0.911    1.511        -    4.870\n"
 		"close               1,280    0.004    0.003    0.004    0.009        -    0.031\n"
-		"sample              1,280    1.479    1.339    1.847    3.023        -    6.112\n"
+		"extent              1,280    1.479    1.339    1.847    3.023        -    6.112\n"
 		"stall                 150    1.462    1.006    3.023        -        -    7.900\n"
 		"step                  150  101.7    101.4    103.5          -        -  108.2\n"
 		"\n"
@@ -867,6 +867,43 @@ START_TEST(an_outage_in_the_middle_shows_in_the_steady_line)
 }
 END_TEST
 
+/* clang-format off */
+static const struct {
+	uint64_t failed, errors;
+	bool is_too_many;
+	double au;
+	const char *line;
+} failing[] = {
+	{ 100, 100, true, NONE, ": ERRORS: 100 of 1,000 samples failed; no AU, 14.86 GiB/s, " },
+	{ 100, 100, false, 88, ": ERRORS: 100 of 1,000 samples failed; 88.0% AU, 14.86 GiB/s, " },
+	{ 3, 3, false, 93.1, " samples/s; 3 of 1,000 samples failed\n" },
+	/* of what no accelerator took */
+	{ 0, 1, true, 98.1, ": ERRORS: 1 error; 98.1% AU (target 90%: " },
+};
+/* clang-format on */
+
+START_TEST(errors_stand_in_the_first_line)
+{
+	struct world *w = world_new();
+	struct ml_result *ml = &w->result.ml;
+	ml->failed_samples = failing[_i].failed;
+	ml->errors = failing[_i].errors;
+	ml->failed.count = ml->errors;
+	ml->failed.of = 1000;
+	ml->failed.percent = (double)ml->errors / 10;
+	ml->failed.is_too_many = failing[_i].is_too_many;
+	ml->au_percent = failing[_i].au;
+	for (unsigned quiet = 0; quiet < 2; quiet++) {
+		char *text = report_text(&w->run, quiet);
+		check_shape(text);
+		check_has(text, failing[_i].line);
+		ck_assert_ptr_eq(strstr(text, "COMPUTE-BOUND"), NULL);
+		free(text);
+	}
+	world_free(w);
+}
+END_TEST
+
 START_TEST(two_epochs_tell_nothing_about_steadiness)
 {
 	struct world *w = world_new();
@@ -884,7 +921,7 @@ START_TEST(control_characters_of_a_name_never_reach_the_terminal)
 	struct world *w = world_new();
 	mem_replace(&w->job.name, "a\033[2Jb");
 	char *text = report_text(&w->run, true);
-	ck_assert_int_eq(strncmp(text, "a?[2Jb: 63.1% AU", 16), 0);
+	ck_assert_int_eq(strncmp(text, "a\\x1b[2Jb: 63.1% AU", 19), 0);
 	free(text);
 	world_free(w);
 }
@@ -1280,6 +1317,8 @@ Suite *suite_text(void)
 		a_stall_of_minutes_and_a_long_percentile_list_keep_their_columns);
 	tcase_add_test(t, an_outage_in_the_middle_shows_in_the_steady_line);
 	tcase_add_test(t, two_epochs_tell_nothing_about_steadiness);
+	tcase_add_loop_test(t, errors_stand_in_the_first_line, 0,
+			    (int)(sizeof(failing) / sizeof(*failing)));
 	tcase_add_test(t,
 		       control_characters_of_a_name_never_reach_the_terminal);
 	tcase_add_test(t, each_job_has_its_block);

@@ -51,7 +51,8 @@ START_TEST(a_quiet_host_gets_no_line)
 
 	world_init(&w);
 	w.ml.host.noise.other_percent = 30;
-	w.ml.host.cpu_percent = 40;
+	w.ml.host.noise.busy_percent = 40;
+	w.ml.host.cpu_percent = 100; /* of a quota, say */
 	text_noise(&w.out, &w.b);
 	check_text(&w, "");
 	world_fini(&w);
@@ -66,6 +67,7 @@ START_TEST(noise_is_told_with_its_figures)
 	w.ml.host.cpu_percent = 95;
 	w.ml.host.noise = (struct noise){ .steal_percent = 2.5,
 					  .other_percent = 30,
+					  .busy_percent = 95,
 					  .guest_percent = 10,
 					  .throttled = 1200,
 					  .throttled_percent = 12,
@@ -123,7 +125,7 @@ START_TEST(a_sample_is_named_when_it_stands_out)
 	w.ml.storage.slowest_sample_ns = sample_cases[_i].slowest_ms * 1e6;
 	text_slowest(&w.out, &w.b);
 	ck_assert_msg(!!strstr(buf_str(&w.out),
-			       "slowest            sample in /d/img_1.raw "
+			       "slowest            extent in /d/img_1.raw "
 			       "(1 MiB): ") == sample_cases[_i].is_named,
 		      "case %d: %s", _i, buf_str(&w.out));
 	world_fini(&w);

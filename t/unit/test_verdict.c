@@ -79,8 +79,9 @@ static void check_options(const char *text)
 		"directory",          "ioengine",
 		"checkpoint_threads", "checkpoint_directory",
 		"checkpoint_fsync",   "drop_caches",
-		"restore_shift",      "verify",
-		"distinct_files",     "ceiling"
+		"checkpoint_ranks",   "verify",
+		"distinct_files",     "ceiling",
+		"max_errors",         "prefetch"
 	};
 	for (const char *o = text; o && (o = strstr(o, "--"));) {
 		size_t len = strcspn(o += 2, "= ");
@@ -234,6 +235,8 @@ START_TEST(storage_bound_asks_for_more_reads_until_that_is_no_experiment)
 		uint64_t threads;
 		const char *expected;
 	} rows[] = {
+		{ 0, "--read_threads=1 --prefetch=1 : what does reading while "
+		     "accelerators compute save?" },
 		{ 1, "--read_threads=2 : is it bandwidth, or too few reads in "
 		     "flight (8 now)?" },
 		{ 4, "--read_threads=8 : is it bandwidth, or too few reads in "
@@ -379,9 +382,19 @@ static const struct under_ceiling {
 	{ "host", 94.9, 3, 98, 50, 96, 95, "CPU 98.0% busy", "0.1 points",
 	  "fewer accelerators here" },
 	/* not measured */
+	/* only first steps of epochs wait, which AU leaves out */
+	{ "compute", 99.9, 30, 11, 50, NONE, NONE, "storage keeps up",
+	  "stall is 30.0% of accelerator time with first steps of epochs",
+	  "--accelerators=16" },
+	{ "compute", 99.9, 30, 98, 90, NONE, NONE, "storage keeps up",
+	  "which AU leaves out; read threads", "--accelerators=16" },
+	{ "storage", 94.9, 30, 11, 90, NONE, NONE, "storage delivered",
+	  "waiting in read()", "--read_threads=8" },
+	{ "unclear", 94.9, 30, 11, 50, NONE, NONE, "neither decides",
+	  "stall is 30.0% of accelerator time; read", "--read_threads=8" },
 	{ "compute", 97, 3, 98, 50, NONE, NONE, "storage keeps up", "stall is",
 	  "--accelerators=16" },
-	{ "host", 97, 7, 98, 50, NONE, NONE, "CPU 98.0% busy (64 CPUs)",
+	{ "host", 94.9, 7, 98, 50, NONE, NONE, "CPU 98.0% busy (64 CPUs)",
 	  "mlgen itself", "--accelerators=4" },
 	{ "unclear", 63, 37, 84, 50, NONE, NONE, "neither decides", "stall is",
 	  "--read_threads=8" },
@@ -536,6 +549,45 @@ START_TEST(enough_for_is_an_estimate_that_agrees_with_au)
 }
 END_TEST
 
+/* clang-format off */
+static const struct {
+	uint64_t failed, allowed;
+	const char *verdict, *headline;
+} failing[] = {
+	{ 0, 0, "memory", "came from this host's page cache" },
+	{ 1, 0, "errors", "1 of 1,000 samples failed; max_errors=0 allows none" },
+	{ 6, 5, "errors", "6 of 1,000 samples failed; max_errors=5 allows no more" },
+	{ 10, 10, "memory", "came from this host's page cache" },
+	/* within what is allowed, and still too many to speak of storage */
+	{ 11, 20, "errors", "11 of 1,000 samples failed; max_errors=20 allows them" },
+};
+/* clang-format on */
+
+START_TEST(errors_come_before_anything_else)
+{
+	struct world w;
+	struct failed_result *f = &w.result.ml.failed;
+	const struct verdict_result *v = &w.result.ml.verdict;
+	world_init(&w);
+	w.result.ml.storage.memory_percent = 50;
+	w.job.max_errors.count = failing[_i].allowed;
+	f->count = w.result.ml.failed_samples = failing[_i].failed;
+	f->of = 1000;
+	f->percent = (double)f->count / 10;
+	f->is_too_many = f->count > failing[_i].allowed;
+	strcpy(f->first, "/d/f: read at 0: Input/output error");
+	verdict_fill(&w.run);
+	ck_assert_str_eq(v->name, failing[_i].verdict);
+	check_has(v->headline, failing[_i].headline);
+	check_options(v->try_next);
+	if (!strcmp(v->name, "errors")) {
+		ck_assert_str_eq(verdict_label(v->name), "ERRORS");
+		check_has(v->because, "the first: /d/f: read at 0: ");
+	}
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(only_a_training_that_finished_a_step_has_a_verdict)
 {
 	struct world w;
@@ -681,11 +733,17 @@ START_TEST(a_restore_from_memory_goes_on_to_another_experiment)
 	fill_saving(&w, &from_memory);
 	w.result.ml.restores.caches_dropped = true;
 	verdict_fill(&w.run);
-	check_has(w.result.ml.verdict.try_next, "--restore_shift=1");
-	w.job.restore_shift = 1;
+	w.job.access = ACCESS_FRAMEWORK;
+	w.job.checkpoint_layout = LAYOUT_TORCH;
+	verdict_fill(&w.run);
+	/* other ranks of this host read what is in the same memory */
+	check_has(w.result.ml.verdict.try_next, "--checkpoint_ranks=RANKS");
 	w.job.access = ACCESS_PLAIN;
 	verdict_fill(&w.run);
 	check_has(w.result.ml.verdict.try_next, "--direct=1");
+	w.result.ml.restores.caches_dropped = false;
+	verdict_fill(&w.run);
+	check_has(w.result.ml.verdict.try_next, "--drop_caches=run");
 	world_fini(&w);
 }
 END_TEST
@@ -703,7 +761,7 @@ Suite *suite_verdict(void)
 	tcase_add_loop_test(
 		t,
 		storage_bound_asks_for_more_reads_until_that_is_no_experiment,
-		0, 3);
+		0, 4);
 	tcase_add_loop_test(t, memory_advice_depends_on_what_was_tried, 0, 4);
 	tcase_add_loop_test(
 		t, compute_bound_asks_for_no_more_than_the_dataset_feeds, 0, 3);
@@ -714,6 +772,8 @@ Suite *suite_verdict(void)
 	tcase_add_loop_test(
 		t, others_on_the_cpus_may_be_what_a_ceiling_was_above, 0, 3);
 	tcase_add_loop_test(t, in_doubt_the_ceiling_is_what_to_try, 0, 2);
+	tcase_add_loop_test(t, errors_come_before_anything_else, 0,
+			    (int)(sizeof(failing) / sizeof(*failing)));
 	tcase_add_test(t, a_few_files_over_and_over_are_memory);
 	tcase_add_test(t, a_model_of_storage_is_storage);
 	tcase_add_loop_test(t, enough_for_is_an_estimate_that_agrees_with_au, 0,

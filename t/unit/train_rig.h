@@ -22,18 +22,23 @@
 
 /*
  * An engine without files whose reads take read_ns of virtual time, as many
- * at once as there are workers; read number fail_at fails. Writes likewise.
+ * at once as there are workers; fail_count reads fail, from number fail_at on.
+ * Writes likewise, one of them.
  */
 struct mock {
 	uint64_t read_ns;
+	uint64_t odd_ns; /* of reads of files 1, 3, ..; 0 = as the others */
 	uint64_t fail_at;
+	uint64_t fail_count;
 	uint64_t write_ns;
 	uint64_t fail_write_at;
 };
 
 static const struct mlgen_field mock_fields[] = {
 	{ "read_ns", MLGEN_F_U64(struct mock, read_ns), .def = "0" },
+	{ "odd_ns", MLGEN_F_U64(struct mock, odd_ns), .def = "0" },
 	{ "fail_at", MLGEN_F_U64(struct mock, fail_at), .def = "1t" },
+	{ "fail_count", MLGEN_F_U64(struct mock, fail_count), .def = "1" },
 	{ "write_ns", MLGEN_F_U64(struct mock, write_ns), .def = "0" },
 	{ "fail_write_at", MLGEN_F_U64(struct mock, fail_write_at),
 	  .def = "1t" },
@@ -49,16 +54,23 @@ static struct {
 	uint64_t off, len_bytes, end_ns;
 } read_log[MOCK_LOG];
 
-static inline void mock_note(uint64_t number, const struct mlgen_ctx *ctx,
-			     const struct mlgen_io *op)
+static inline unsigned mock_file(const struct mlgen_io *op)
 {
 	const char *name = strrchr(op->file->path, '_'); /* _of_N.raw */
 
-	if (number >= MOCK_LOG || !name)
-		return;
+	if (!name)
+		return 0;
 	while (name > op->file->path && strncmp(name, "img_", 4) != 0)
 		name--;
-	read_log[number].file = (unsigned)strtoul(name + 4, NULL, 10);
+	return (unsigned)strtoul(name + 4, NULL, 10);
+}
+
+static inline void mock_note(uint64_t number, const struct mlgen_ctx *ctx,
+			     const struct mlgen_io *op)
+{
+	if (number >= MOCK_LOG)
+		return;
+	read_log[number].file = mock_file(op);
 	read_log[number].is_eval = strstr(op->file->path, "/valid/") != NULL;
 	read_log[number].off = op->off;
 	read_log[number].len_bytes = op->len_bytes;
@@ -71,8 +83,9 @@ static inline int64_t mock_write(struct mlgen_ctx *ctx,
 	const struct mock *m = ctx->opts;
 	uint64_t number = atomic_fetch_add(&writes, 1);
 
-	if (m->write_ns)
-		ctx->sleep_until(ctx, ctx->now_ns(ctx) + m->write_ns);
+	if (m->write_ns &&
+	    !ctx->sleep_until(ctx, ctx->now_ns(ctx) + m->write_ns))
+		return -ECANCELED;
 	return number == m->fail_write_at ? -EIO : (int64_t)op->len_bytes;
 }
 
@@ -88,10 +101,16 @@ static inline int mock_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	if (io[0]->op != MLGEN_READ)
 		return 1;
 	uint64_t number = atomic_fetch_add(&reads, 1);
-	if (m->read_ns)
-		ctx->sleep_until(ctx, ctx->now_ns(ctx) + m->read_ns);
+	uint64_t ns =
+		m->odd_ns && mock_file(io[0]) % 2 ? m->odd_ns : m->read_ns;
+	if (ns && !ctx->sleep_until(ctx, ctx->now_ns(ctx) + ns)) {
+		io[0]->result = -ECANCELED;
+		return 1;
+	}
 	mock_note(number, ctx, io[0]);
-	io[0]->result = number == m->fail_at ? -EIO : (int64_t)io[0]->len_bytes;
+	bool fails =
+		number >= m->fail_at && number - m->fail_at < m->fail_count;
+	io[0]->result = fails ? -EIO : (int64_t)io[0]->len_bytes;
 	return 1;
 }
 
@@ -144,10 +163,12 @@ struct rig {
 	struct job *job;
 	uint64_t extent_samples;  /* 0 = one */
 	uint64_t interrupt_at_ns; /* after time zero; 0 = never */
+	uint64_t late_ns;         /* see clock_set_late */
 	struct dataset dataset, eval;
 	struct clock *clock;
 	struct failure failure;
 	_Atomic bool interrupted;
+	struct stop stop;
 	struct placement place;
 	struct train train;
 	/* With checkpoint_every; what was saved, after rig_go. */
@@ -177,6 +198,7 @@ static inline void *rig_interrupt(void *arg)
 	clock_join(r->clock);
 	clock_sleep_until(r->clock, RIG_BEGIN_NS + r->interrupt_at_ns);
 	atomic_store(&r->interrupted, true);
+	stop_set(&r->stop, r->clock);
 	train_wake(&r->train);
 	clock_leave(r->clock);
 	return NULL;
@@ -205,6 +227,7 @@ static inline void rig_saver(struct rig *r)
 				    .clock = r->clock,
 				    .failure = &r->failure,
 				    .interrupted = &r->interrupted,
+				    .stop = &r->stop,
 				    .beside = &r->train.engine_job };
 
 	ck_assert_msg(state_init(&r->state, j, &r->err) == 0, "%s",
@@ -242,12 +265,14 @@ static inline void rig_go(struct rig *r)
 	r->place.disk_node = -1;
 	rig_datasets(r);
 	r->clock = clock_new_virtual(RIG_BEGIN_NS);
+	clock_set_late(r->clock, r->late_ns);
 	failure_init(&r->failure, rig_stop, r);
 	ck_assert_msg(train_init(&r->train, j, &r->dataset,
 				 j->eval_files ? &r->eval : NULL, 0, r->clock,
 				 &r->failure, &r->interrupted, &r->err) == 0,
 		      "%s", r->err.text);
 	r->train.place = &r->place;
+	r->train.stop = &r->stop;
 	if (j->checkpoint_every)
 		rig_saver(r);
 	clock_expect(r->clock, 1);

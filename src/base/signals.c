@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* signals.c - see signals.h. */
+#include "base/signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+
+/* Who only looks now and then has so long. */
+static const struct timespec second = { .tv_sec = 1 };
+
+/* Whoever does not come to an end by the second has a fault of its own. */
+#define PATIENCE 3
+
+static const int others[] = { SIGUSR1, SIGUSR2 };
+
+static struct {
+	sigset_t ending; /* the program */
+	pthread_t guard;
+	bool has_guard;
+	void (*leave)(void *arg);
+	void *arg;
+	_Atomic unsigned taken;
+	_Atomic int attention;
+} state;
+
+static sigset_t set_of(const int *list, size_t n)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < n; i++)
+		sigaddset(&set, list[i]);
+	return set;
+}
+
+/* SIGHUP is ignored on purpose (nohup). To block it would keep it. */
+static sigset_t ending_set(void)
+{
+	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction hangup;
+	size_t n = sizeof(all) / sizeof(*all);
+
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 &&
+	    hangup.sa_handler == SIG_IGN)
+		n--;
+	return set_of(all, n);
+}
+
+static bool is_ending(int sig)
+{
+	return sig > 0 && sigismember(&state.ending, sig) == 1;
+}
+
+int signals_wait(const struct timespec *most)
+{
+	sigset_t set = state.ending;
+	int sig;
+
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sig = sigtimedwait(&set, NULL, most);
+	/* Before it is counted: others would come to an end of their own. */
+	if (is_ending(sig) && atomic_load(&state.attention) == SIGNALS_UNSEEN)
+		state.leave(state.arg);
+	if (is_ending(sig) && atomic_fetch_add(&state.taken, 1) + 1 >= PATIENCE)
+		state.leave(state.arg);
+	return sig;
+}
+
+static bool has_attention(enum signals_attention how)
+{
+	return atomic_load(&state.attention) == (int)how;
+}
+
+/* Until somebody else attends, which SIGUSR2 tells. */
+static void *guard(void *arg)
+{
+	bool is_late = false;
+
+	(void)arg;
+	while (has_attention(SIGNALS_UNSEEN) || has_attention(SIGNALS_LOOKED)) {
+		int sig = signals_wait(is_late ? &second : NULL);
+		bool is_over = is_late && sig < 0 && errno == EAGAIN;
+
+		is_late |= is_ending(sig);
+		if (is_over || (is_late && has_attention(SIGNALS_UNSEEN)))
+			state.leave(state.arg);
+	}
+	return NULL;
+}
+
+/* Without the thread they do what they do to every program. */
+static void start_guard(void)
+{
+	state.has_guard = thread_start(&state.guard, guard, NULL) == 0;
+	if (state.has_guard)
+		return;
+	log_note("no thread is left for signals: an interruption ends mlgen "
+		 "without a report");
+	pthread_sigmask(SIG_UNBLOCK, &state.ending, NULL);
+}
+
+static void end_guard(void)
+{
+	if (!state.has_guard)
+		return;
+	pthread_kill(state.guard, SIGUSR2);
+	pthread_join(state.guard, NULL);
+	state.has_guard = false;
+}
+
+void signals_begin(void (*leave)(void *arg), void *arg)
+{
+	sigset_t also = set_of(others, sizeof(others) / sizeof(*others));
+
+	state.ending = ending_set();
+	state.leave = leave;
+	state.arg = arg;
+	pthread_sigmask(SIG_BLOCK, &state.ending, NULL);
+	pthread_sigmask(SIG_BLOCK, &also, NULL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGUSR1, SIG_DFL);
+	signal(SIGUSR2, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN); /* EFBIG is clearer */
+	signal(SIGPIPE, SIG_IGN); /* and EPIPE: the other outputs are written */
+	start_guard();
+}
+
+void signals_attend(enum signals_attention how)
+{
+	bool needs_guard = how == SIGNALS_UNSEEN || how == SIGNALS_LOOKED;
+
+	atomic_store(&state.attention, how);
+	if (!needs_guard)
+		end_guard();
+	else if (!state.has_guard && state.leave)
+		start_guard();
+}
+
+/* One that is blocked, where no thread takes it. */
+static bool is_pending(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGINT) == 1 ||
+		sigismember(&pending, SIGTERM) == 1 ||
+		sigismember(&pending, SIGHUP) == 1);
+}
+
+unsigned signals_taken(void)
+{
+	return state.leave ? atomic_load(&state.taken) : is_pending();
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settings_check.h - what relates two options of the program. */
+#pragma once
+
+#include "job/diag.h"
+#include "job/settings.h"
+
+/* What goes with one question only stands with that one; faults go to `d`. */
+void settings_check(const struct settings *s, struct diag *d);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outputs.h - --output, --json and --log are checked together, then opened. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <mlgen/err.h>
+
+#include "job/jobset.h"
+#include "report/csv.h"
+#include "report/output.h"
+
+struct outputs {
+	struct output *text; /* --output, or standard output */
+	struct output *json; /* --json; stays closed without it */
+	struct csv **log;    /* --log; NULL: it is only checked, none is kept */
+};
+
+/*
+ * Refused: what place.h refuses; two options, or one and standard output or
+ * error, with the same regular file; a file that this program reads: job files
+ * and what they include, documents, the engine, lists of tensors, the files of
+ * plain jobs and of datasets. Before all of that is checked no file is made
+ * and none is changed. 0, or -errno with err and nothing open.
+ */
+int outputs_open(const struct outputs *o, const struct jobset *set,
+		 struct mlgen_err *err);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verdict_errors.c - see verdict_errors.h. */
+#include "report/verdict_errors.h"
+
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "run/failed.h"
+
+bool verdict_is_errors(const struct job_result *r)
+{
+	const struct failed_result *f = failed_of(r);
+
+	return f->is_too_many || f->percent > VERDICT_ERRORS_PERCENT;
+}
+
+/* Errors that no accelerator met are not those of a part of the samples. */
+static bool is_a_part(const struct job_result *r)
+{
+	return r->kind == RESULT_IO ||
+	       r->ml.failed_samples + r->ml.eval.failed_samples > 0;
+}
+
+void verdict_put_failed(struct buf *out, const struct job_result *r)
+{
+	const struct failed_result *f = failed_of(r);
+	char count[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
+
+	units_human_count(count, f->count);
+	if (is_a_part(r))
+		buf_addf(out, "%s of %s %s failed", count,
+			 units_human_count(of, f->of),
+			 r->kind == RESULT_IO ? "operations" : "samples");
+	else
+		buf_addf(out, "%s error%s", count, f->count == 1 ? "" : "s");
+}
+
+void verdict_put_allowance(struct buf *out, const struct job_result *r)
+{
+	const struct u64_share *most = &r->job->max_errors;
+	bool is_none = !most->count && !(most->percent > 0);
+
+	buf_add(out, "max_errors=");
+	job_option_text(r->job, "max_errors", out);
+	buf_addf(out, " allows %s",
+		 is_none                     ? "none"
+		 : failed_of(r)->is_too_many ? "no more"
+					     : "them");
+}
+
+bool verdict_errors_holds(const struct verdict_findings *f)
+{
+	return verdict_is_errors(f->result);
+}
+
+void verdict_errors_headline(struct buf *out, const struct verdict_findings *f)
+{
+	verdict_put_failed(out, f->result);
+	buf_add(out, "; ");
+	verdict_put_allowance(out, f->result);
+}
+
+void verdict_errors_because(struct buf *out, const struct verdict_findings *f)
+{
+	const char *first = failed_of(f->result)->first;
+
+	if (first[0])
+		buf_addf(out, "the first: %s", first);
+}
+
+void verdict_errors_try(struct buf *out, const struct verdict_findings *f)
+{
+	buf_add(out, "dmesg, or the log of the storage : why did they fail?");
+	if (failed_of(f->result)->is_too_many)
+		buf_add(out, " --max_errors=N, or N%, lets a run have some");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader_inside.h - what all loader models do; for src/run/loader*.c alone. */
+#pragma once
+
+#include "run/loader.h"
+
+/* Wait until a batch may be read; dropping the cache is done here, because
+ * then everyone is here. False: the run is over. */
+bool loader_await(struct loader *l, uint64_t number);
+
+/* Begin to read the extent at a position of a stage, and finish the next one:
+ * it is added to the token. False: the run is over. */
+void loader_start(struct loader *l, const struct stage *at,
+		  const struct sampler_epoch *order, uint64_t position);
+bool loader_finish(struct loader *l, struct token *token);
+
+/* To the accelerator; an empty token is none. It is empty then. */
+void loader_push(struct loader *l, struct token *token, uint64_t stage);
+
+/* What a worker reads of every file before its first sample. False: the run is
+ * over. */
+bool loader_read_indexes(struct loader *l);
+
+/* Around what a loader without a thread reads. */
+void loader_begin_turn(struct loader *l);
+void loader_end_turn(struct loader *l);
+
+/* Does a loader spend preprocess_time, and not the rank? */
+bool loader_preprocesses(const struct job *j);

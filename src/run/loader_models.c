@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader_models.c - who reads which batch: the rows of loader=. */
+#include "run/loader_inside.h"
+#include "run/reader.h"
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* pytorch: one worker reads a whole batch, its samples one after the other. */
+static bool read_batch(struct loader *l, const struct stage *at,
+		       const struct sampler_epoch *order, uint64_t batch)
+{
+	const struct sampler *s = &at->pass->sampler;
+	uint64_t end = sampler_batch_start(s, batch + 1);
+	struct token token = { .batch = batch };
+	for (uint64_t i = sampler_batch_start(s, batch); i < end; i++) {
+		loader_start(l, at, order, i);
+		if (!loader_finish(l, &token))
+			return false;
+	}
+	loader_push(l, &token, at->number);
+	return true;
+}
+
+static bool has_batch(const struct loader *l, const struct pass *p)
+{
+	return l->index < p->sampler.steps;
+}
+
+/* In no stage there is anything to read for this loader. */
+static bool has_none(const struct loader *l,
+		     bool (*has)(const struct loader *l, const struct pass *p))
+{
+	const struct stages *s = &l->rank->train->stages;
+
+	return !has(l, &s->train) && !(s->has_eval && has(l, &s->eval));
+}
+
+/* Batch k of a stage is worker (k mod W)'s. */
+static void pytorch_work(struct loader *l)
+{
+	const struct train *t = l->rank->train;
+	struct stage at = stage_first(&t->stages);
+	struct sampler_epoch order;
+	if (has_none(l, has_batch)) {
+		loader_await(l, UINT64_MAX); /* fewer batches than workers */
+		return;
+	}
+	for (;; stage_next(&t->stages, &at)) {
+		const struct sampler *s = &at.pass->sampler;
+		if (!has_batch(l, at.pass) && !loader_await(l, at.first_batch))
+			return;
+		sampler_epoch(&order, s, at.epoch);
+		for (uint64_t b = l->index; b < s->steps;
+		     b += t->job->read_threads)
+			if (!loader_await(l, at.first_batch + b) ||
+			    !read_batch(l, &at, &order, b))
+				return;
+	}
+}
+
+static void pytorch_collect(struct rank *r, const struct stage *at,
+			    uint64_t batch, uint64_t need)
+{
+	uint64_t w = batch % r->train->job->read_threads;
+	struct token t;
+	while (r->have.samples < need &&
+	       ring_pop(r->loaders[w].ring, at->number, batch, &t))
+		token_add(&r->have, &t);
+}
+
+static uint64_t pytorch_window(const struct job *job, const struct pass *pass)
+{
+	(void)pass;
+	return job->read_threads * job->prefetch;
+}
+
+/* One for each of a worker's batches. */
+static uint64_t pytorch_tokens(const struct job *job, const struct pass *pass)
+{
+	return pass->window / job_readers(job) + 1;
+}
+
+/* pytorch without workers: the main process reads a batch when it needs one. */
+static void main_collect(struct rank *r, const struct stage *at, uint64_t batch,
+			 uint64_t need)
+{
+	struct loader *l = &r->loaders[0];
+	struct sampler_epoch order;
+	struct token t;
+	bool is_first = at->number == 0 && batch == 0;
+	if (r->have.samples >= need || train_is_cut(r->train))
+		return;
+	loader_begin_turn(l);
+	sampler_epoch(&order, &at->pass->sampler, at->epoch);
+	if (!is_first || loader_read_indexes(l))
+		read_batch(l, at, &order, batch);
+	loader_end_turn(l);
+	while (ring_pop(l->ring, at->number, batch, &t))
+		token_add(&r->have, &t);
+}
+
+static uint64_t main_window(const struct job *job, const struct pass *pass)
+{
+	(void)job;
+	(void)pass;
+	return 1; /* the one that is being read */
+}
+
+/* plain: the next extent goes to whichever loader is free. */
+static void plain_work(struct loader *l)
+{
+	struct rank *r = l->rank;
+	const struct stages *stages = &r->train->stages;
+	struct stage at = stage_first(stages), under_way = at;
+	struct sampler_epoch order;
+	struct token token = { 0 };
+	sampler_epoch(&order, &at.pass->sampler, at.epoch);
+	for (;;) {
+		uint64_t claim = atomic_fetch_add(&r->claim, 1);
+		uint64_t before = at.number;
+		while (claim - at.first_extent >= at.pass->sampler.rank_extents)
+			stage_next(stages, &at);
+		uint64_t position = claim - at.first_extent;
+		uint64_t number = at.first_batch +
+				  sampler_batch_of(&at.pass->sampler, position);
+		while (reader_is_busy(l->reader) &&
+		       (!reader_has_room(l->reader) ||
+			at.number != under_way.number ||
+			atomic_load(&r->limit) <= number)) {
+			if (!loader_finish(l, &token))
+				return;
+			loader_push(l, &token, under_way.number);
+		}
+		if (!loader_await(l, number))
+			return;
+		if (at.number != before)
+			sampler_epoch(&order, &at.pass->sampler, at.epoch);
+		under_way = at;
+		loader_start(l, &at, &order, position);
+	}
+}
+
+/* From any of them. */
+static void any_collect(struct rank *r, const struct stage *at, uint64_t batch,
+			uint64_t need)
+{
+	struct token t;
+	for (uint64_t w = 0; w < r->train->job->read_threads; w++)
+		while (r->have.samples < need &&
+		       ring_pop(r->loaders[w].ring, at->number, batch, &t))
+			token_add(&r->have, &t);
+}
+
+static uint64_t plain_window(const struct job *job, const struct pass *pass)
+{
+	(void)pass;
+	return job->prefetch;
+}
+
+/* One loader can read all that is ahead, and push each extent; a full ring
+ * merges those of a stage. */
+static uint64_t any_tokens(const struct job *job, const struct pass *pass)
+{
+	const struct sampler *s = &pass->sampler;
+	uint64_t stages = pass->window / s->steps + 2;
+	uint64_t extents = s->batch / s->extent_samples + 2;
+
+	(void)job;
+	return smaller(pass->window * extents + 1, RING_TOKENS + stages);
+}
+
+/* tfdata: each loader reads files of its own from front to back. */
+
+/* The first batch that an extent can be in: in order that of its place, less
+ * what a buffer that shuffles has to hold before it. */
+static uint64_t earliest_batch(const struct job *job, const struct pass *pass,
+			       uint64_t position)
+{
+	uint64_t sample = position * pass->sampler.extent_samples;
+	uint64_t buffer = pass_shuffle_buffer(job, pass);
+
+	if (!job->deterministic || sample < buffer)
+		return 0;
+	return (sample - buffer) / pass->sampler.batch;
+}
+
+/* In order nobody can use a part of what a loader has for a batch. Else what is
+ * ready goes out before anybody could wait for it. */
+static void push_ready(struct loader *l, const struct stage *at,
+		       struct token *token)
+{
+	if (!l->rank->train->job->deterministic)
+		loader_push(l, token, at->number);
+}
+
+static void turn_to_batch(struct loader *l, const struct stage *at,
+			  struct token *token, uint64_t batch)
+{
+	if (token->batch != batch)
+		loader_push(l, token, at->number);
+	token->batch = batch;
+}
+
+static bool read_forward(struct loader *l, const struct stage *at,
+			 const struct sampler_epoch *order, uint64_t position,
+			 struct token *token)
+{
+	loader_start(l, at, order, position);
+	if (reader_does_io(l->reader) ||
+	    loader_preprocesses(l->rank->train->job))
+		push_ready(l, at, token);
+	return loader_finish(l, token);
+}
+
+static bool read_file(struct loader *l, const struct stage *at,
+		      const struct sampler_epoch *order, uint64_t file,
+		      struct token *token)
+{
+	const struct job *job = l->rank->train->job;
+	const struct sampler *s = &at->pass->sampler;
+	uint64_t batch = UINT64_MAX;
+	for (uint64_t i = 0; i < s->file_extents; i++) {
+		uint64_t position = sampler_lane_position(s, file, i);
+		if (position >= s->rank_extents)
+			break;
+		turn_to_batch(l, at, token,
+			      earliest_batch(job, at->pass, position));
+		if (batch != sampler_batch_of(s, position)) {
+			batch = sampler_batch_of(s, position);
+			push_ready(l, at, token);
+			if (!loader_await(l, at->first_batch + batch))
+				return false;
+		}
+		if (!read_forward(l, at, order, position, token))
+			return false;
+	}
+	push_ready(l, at, token);
+	return true;
+}
+
+/* Its first extent may lie behind the last batch. */
+static bool has_file(const struct loader *l, const struct pass *p)
+{
+	const struct sampler *s = &p->sampler;
+
+	return l->index < s->rank_files &&
+	       sampler_lane_position(s, l->index, 0) < s->rank_extents;
+}
+
+static void tfdata_work(struct loader *l)
+{
+	const struct train *t = l->rank->train;
+	struct stage at = stage_first(&t->stages);
+	struct sampler_epoch order;
+	if (has_none(l, has_file)) {
+		loader_await(l, UINT64_MAX); /* fewer files than workers */
+		return;
+	}
+	for (;; stage_next(&t->stages, &at)) {
+		const struct sampler *s = &at.pass->sampler;
+		struct token token = { 0 };
+		if (!has_file(l, at.pass) && !loader_await(l, at.first_batch))
+			return;
+		sampler_epoch(&order, s, at.epoch);
+		for (uint64_t f = l->index; f < s->rank_files;
+		     f += t->job->read_threads)
+			if (!read_file(l, &at, &order, f, &token))
+				return;
+		loader_push(l, &token, at.number);
+	}
+}
+
+/* What is being decoded is on its way to what is prefetched. */
+static uint64_t tfdata_prefetch(const struct job *job)
+{
+	return job->prefetch +
+	       (loader_decodes_batches(job) ? job->decode_threads : 0);
+}
+
+/* A buffer that shuffles is filled before its first batch, with no more than
+ * an epoch. */
+static uint64_t tfdata_window(const struct job *job, const struct pass *pass)
+{
+	uint64_t batch = pass->sampler.batch;
+	uint64_t samples = smaller(pass_shuffle_buffer(job, pass),
+				   sampler_rank_samples(&pass->sampler));
+
+	return tfdata_prefetch(job) + (samples + batch - 1) / batch;
+}
+
+/* In order a loader has one token for each batch, the first of a stage with all
+ * that the buffer holds: of the stage at hand, and of those behind it. */
+static uint64_t tfdata_tokens(const struct job *job, const struct pass *pass)
+{
+	uint64_t stages = pass->window / pass->sampler.steps + 2;
+
+	if (!job->deterministic)
+		return any_tokens(job, pass);
+	return 2 * (tfdata_prefetch(job) + stages);
+}
+
+static const struct loader_model models[] = {
+	[LOADER_PYTORCH] = { .work = pytorch_work,
+			     .collect = pytorch_collect,
+			     .window = pytorch_window,
+			     .tokens = pytorch_tokens },
+	[LOADER_TFDATA] = { .work = tfdata_work,
+			    .collect = any_collect,
+			    .window = tfdata_window,
+			    .tokens = tfdata_tokens,
+			    .runs_on = true },
+	[LOADER_PLAIN] = { .work = plain_work,
+			   .collect = any_collect,
+			   .window = plain_window,
+			   .tokens = any_tokens },
+};
+
+static const struct loader_model main_model = {
+	.collect = main_collect,
+	.window = main_window,
+	.tokens = pytorch_tokens,
+};
+
+const struct loader_model *loader_model(const struct job *job)
+{
+	return job->read_threads ? &models[job->loader] : &main_model;
+}
+
+bool loader_decodes_batches(const struct job *job)
+{
+	return job->loader == LOADER_TFDATA &&
+	       job->preprocess == PREPROCESS_SLEEP &&
+	       dist_mean(&job->preprocess_time) > 0;
+}
+
+uint64_t loader_ring_tokens(const struct job *job, const struct stages *s)
+{
+	const struct loader_model *model = loader_model(job);
+	uint64_t train = model->tokens(job, &s->train);
+	uint64_t eval = s->has_eval ? model->tokens(job, &s->eval) : 0;
+
+	return train > eval ? train : eval;
+}

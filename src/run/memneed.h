@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memneed.h - what jobs take of memory, by their options, and whether there is as much. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "data/shard.h"
+#include "io/memroom.h"
+#include "job/job.h"
+#include "run/stages.h"
+
+/*
+ * An estimate, from what was measured: what comes with each thread (the pages
+ * of its histograms and of its stack, and the kernel's own), and what follows
+ * from options (buffers, rings, samples that are held). A zeroed struct is a
+ * job that takes nothing.
+ */
+struct memneed {
+	uint64_t bytes;         /* in use while it runs */
+	uint64_t address_bytes; /* mapped then */
+	uint64_t prepare_bytes; /* in use before that, for its files */
+	uint64_t left_bytes;    /* of `bytes`: its counts, until the end */
+};
+
+/* The program itself, at rest. */
+#define MEMNEED_PROGRAM_BYTES (UINT64_C(4) << 20)
+
+/* Add what a training takes with its loaders, but not for what it holds. */
+void memneed_train(struct memneed *n, const struct job *job,
+		   const struct stages *stages);
+/* With hold_samples. */
+void memneed_hold(struct memneed *n, const struct job *job,
+		  const struct stages *stages);
+/* A plain job, with so many files for each of its workers. */
+void memneed_io(struct memneed *n, const struct job *job, size_t files);
+/* Those who save, or restore, checkpoints; set->content may be NULL. Looks at
+ * all files, but where threads alone take more than `most_bytes`. */
+void memneed_saver(struct memneed *n, const struct job *job,
+		   const struct shard_set *set, uint64_t most_bytes);
+/* Those who write so many files, the largest of so many bytes; files 0: none
+ * is missing. */
+void memneed_prepare(struct memneed *n, uint64_t files,
+		     uint64_t largest_file_bytes);
+
+/* Both of them, job by job. */
+struct memneed_jobs {
+	struct job *const *jobs;
+	const struct memneed *needs;
+	size_t count;
+};
+
+/*
+ * Do the jobs of this group, which run side by side, find what they need, with
+ * what those before them have left? 0, or -ENOMEM with err, which names the
+ * options to lower.
+ */
+int memneed_check(const struct memneed_jobs *all, unsigned group,
+		  const struct memroom *room, struct mlgen_err *err);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* span.c - see span.h. */
+#include "run/span.h"
+
+#include "base/mem.h"
+
+/* Workers that leave one behind the other need no counters of their own: they
+ * would take time from those that still work. */
+#define SAME_MARK_NS 10000000u
+
+static void read_mark(struct span_mark *m, const struct span *p)
+{
+	*m = (struct span_mark){ .received_bytes = UINT64_MAX };
+	if (p->network.name[0] &&
+	    netif_received(&m->received_bytes, "", p->network.name))
+		m->received_bytes = UINT64_MAX;
+	noise_read(&m->noise, "");
+	host_cpu_read(&m->cpu);
+	m->ns = clock_now(p->clock);
+	if (m->ns == 0)
+		m->ns = 1; /* a virtual clock begins there */
+}
+
+void span_open(struct span *p, const struct clock *clock,
+	       const struct netif *network, size_t records)
+{
+	*p = (struct span){ .clock = clock,
+			    .network = *network,
+			    .ends = mem_array(records, sizeof(*p->ends)),
+			    .records = records };
+	pthread_mutex_init(&p->lock, NULL);
+}
+
+void span_close(struct span *p)
+{
+	if (!p->clock)
+		return;
+	mem_free(p->ends);
+	pthread_mutex_destroy(&p->lock);
+	*p = (struct span){ 0 };
+}
+
+void span_begin(struct span *p)
+{
+	pthread_mutex_lock(&p->lock);
+	read_mark(&p->begin, p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void span_begin_anew(struct span *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (!p->is_behind_ramp)
+		read_mark(&p->begin, p);
+	p->is_behind_ramp = true;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* The newest end that another record has just had; NULL = there is none. */
+static const struct span_mark *recent(const struct span *p, uint64_t now_ns)
+{
+	for (size_t i = 0; i < p->records; i++)
+		if (p->ends[i].ns && p->ends[i].ns + SAME_MARK_NS > now_ns)
+			return &p->ends[i];
+	return NULL;
+}
+
+static void end_one(struct span *p, size_t record)
+{
+	const struct span_mark *other;
+
+	if (p->ends[record].ns)
+		return;
+	other = recent(p, clock_now(p->clock));
+	if (other)
+		p->ends[record] = *other;
+	else
+		read_mark(&p->ends[record], p);
+}
+
+void span_end(struct span *p, size_t record)
+{
+	pthread_mutex_lock(&p->lock);
+	end_one(p, record);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void span_end_all(struct span *p)
+{
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->records; i++)
+		end_one(p, i);
+	pthread_mutex_unlock(&p->lock);
+}
+
+uint64_t span_begin_ns(struct span *p)
+{
+	uint64_t ns = 0;
+
+	if (!p->clock)
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	ns = p->begin.ns;
+	pthread_mutex_unlock(&p->lock);
+	return ns;
+}
+
+uint64_t span_ns(const struct span *p, size_t record)
+{
+	uint64_t begin = p->begin.ns, end;
+
+	if (!begin || record >= p->records)
+		return 0;
+	end = p->ends[record].ns;
+	return end > begin ? end - begin : 0;
+}

@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 112-null-examples.sh - what README and mlgen(1) say that a modelled storage does, it does.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+# examples FILE: the commands on ioengine=null, one a line, without the prompt.
+examples()
+{
+	sed -e 's/\\e$/\\/' "$1" | awk '
+	going { line = line $0 }
+	!going && /^(    )?\$ / { line = $0; sub(/^ *\$ /, "", line); going = 1 }
+	going && sub(/\\$/, "", line) { next }
+	going { if (line ~ /ioengine=null/) print line; going = 0 }'
+}
+
+# between TITLE LOW VALUE HIGH
+between()
+{
+	ok "$1 ($3)" awk -v v="$3" -v low="$2" -v high="$4" \
+		'BEGIN { exit !(v + 0 == v && v >= low && v <= high) }'
+}
+
+# quarter NAME COMMAND: a quarter of the accelerators with a quarter of the
+# bandwidth are as busy, and take a quarter of the CPU time.
+quarter()
+{
+	name=$1
+	# shellcheck disable=SC2086 # a command of the manual, word for word
+	set -- ${2:-none}
+	shift
+	"$MLGEN" "$@" --accelerators=1 --bandwidth=1536m --runtime=8s \
+		--json="$T/$name.json" --quiet >"$name.out" 2>"$name.err"
+	echo $? >"$name.status"
+}
+
+examples "$TOP/README.md" >readme
+examples "$TOP/man/mlgen.1" >manual
+is "README has two examples" "$(sed 's/ .*//' readme | paste -sd' ' -)" \
+	'mlgen ACCELERATORS="1'
+like "one of them asks for 6 GiB/s of four accelerators" "$(sed -n 1p readme)" \
+	'unet3d.job .*--accelerators=4 .*--bandwidth=6g'
+like "another one is a sweep" "$(sed -n 2p readme)" \
+	'^ACCELERATORS="1 2 4" READ_THREADS="1 4" examples/sweep.sh .* quickstart.job +--ioengine=null --bandwidth=500m --latency=20ms$'
+is "mlgen(1) has one" "$(wc -l <manual | tr -d ' ')" 1
+like "that asks for as much" "$(cat manual)" \
+	'unet3d.job --accelerators=4 .*--bandwidth=6g --latency=2ms --readahead=1m'
+
+# ---- all side by side: they mostly sleep; the sweep on fewer files
+sweep()
+{
+	ACCELERATORS=1 READ_THREADS="1 4" "$TOP/examples/sweep.sh" "$T/none" \
+		quickstart.job --ioengine=null --bandwidth=500m --latency=20ms \
+		--num_files=64 --epochs=2 >sweep.out 2>sweep.err
+}
+sweep &
+quarter readme "$(sed -n 1p readme)" &
+quarter manual "$(cat manual)" &
+quarter usual "$(sed 's/--readahead=1m//' manual)" &
+wait
+
+# ---- README: bandwidth over demand
+printed=$(sed -n 's/^ *unet3d: \([0-9.]*\)% AU.*5\.61 GiB.*/\1/p' "$TOP/README.md")
+is "README's example runs" "$(cat readme.status readme.err)" 0
+between "as busy as README says, $printed%" \
+	"$(echo "$printed" | awk '{ print $1 - 14 }')" \
+	"$(ml readme.json au_percent)" \
+	"$(echo "$printed" | awk '{ print $1 + 6 }')"
+between "at the rate that README says, a quarter of 5.61 GiB/s" 1.2 \
+	"$(ml readme.json sample_bytes_per_sec | awk '{ print $1 / 2 ^ 30 }')" 1.75
+between "of the demand that it says" 2.9 \
+	"$(ml readme.json demand_bytes_per_sec | awk '{ print $1 / 2 ^ 30 }')" 3.0
+
+# ---- mlgen(1): with a window that hides the latency, and with the usual one
+is "the example of mlgen(1) runs" "$(cat manual.status manual.err)" 0
+between "as busy as it says, 40% to 50%" 32 "$(ml manual.json au_percent)" 52
+like "mlgen(1) says what the usual window comes to" "$(cat "$TOP/man/mlgen.1")" \
+	'^With 128k it is no more than 17%: each of 16 threads has two windows of'
+is "with the usual window" "$(cat usual.status usual.err)" 0
+between "a thread has two windows, which are two reads, in 2 ms" 0.8 \
+	"$(ml usual.json ops.read.lat_ns.mean | awk '{ print $1 / 1e6 }')" 1.9
+
+# ---- README: the sweep
+between "the sweep is as README says with one thread, 19.4%" 15 \
+	"$(ml quickstart-1-1.json au_percent)" 21
+between "and with four, 72.8%" 55 "$(ml quickstart-1-4.json au_percent)" 85
+like "and its table has a row for each" "$(cat sweep.out)" '^ +1 +4 '
+done_testing

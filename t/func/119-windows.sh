@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 119-windows.sh - what is measured around a job begins with its work and ends with it.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+# at_least N VALUE, at_most N VALUE
+at_least()
+{
+	awk -v least="$1" -v n="$2" 'BEGIN { exit !(n + 0 >= least) }'
+}
+
+at_most()
+{
+	awk -v most="$1" -v n="$2" 'BEGIN { exit !(n + 0 <= most) }'
+}
+
+# ---- jobs of one group, of which the last one ends first
+cat >group.job <<'J'
+[global]
+ioengine=null
+rw=read
+bs=4k
+size=1g
+thinktime=10ms
+time_based
+[long]
+runtime=5
+[short]
+runtime=2500ms
+J
+"$MLGEN" group.job --json=group.json >out 2>err </dev/null
+ok "a job ends with its last worker, not when those before it do" \
+	at_most 3 "$(json group.json jobs.1.elapsed)"
+ok "whichever of them goes on" at_least 5 "$(json group.json jobs.0.elapsed)"
+ok "its series has its seconds" \
+	at_least 1 "$(json group.json jobs.1.read.iops_samples)"
+ok "and none behind its end" \
+	at_most 2 "$(json group.json jobs.1.read.iops_samples)"
+ok "where nothing would have been read" \
+	at_least 10 "$(json group.json jobs.1.read.iops_min)"
+# ---- one window a record
+"$MLGEN" --name=x --ioengine=null --rw=read --bs=4k --size=1g --thinktime=5ms \
+	--time_based --startdelay=1 --ramp_time=500ms --runtime=1 \
+	--json=ramp.json >out 2>err </dev/null
+is "ramp_time is before the window" "$(json ramp.json jobs.0.io.window.from)" \
+	ramp_time
+ok "and so is startdelay" \
+	at_least 1.5 "$(json ramp.json jobs.0.io.window.begin_seconds)"
+ok "which is as long as the job is measured" \
+	at_least 0.9 "$(json ramp.json jobs.0.io.window.seconds)"
+ok "and no longer" at_most 1.4 "$(json ramp.json jobs.0.io.window.seconds)"
+"$MLGEN" --name=x --ioengine=null --format=raw --num_files=64 --sample_size=4k \
+	--compute_time=10ms --startdelay=1 --json=train.json >out 2>err </dev/null
+is "without ramp_time it begins with the work" \
+	"$(ml train.json window.from)" start
+ok "behind startdelay" at_least 1 "$(ml train.json window.begin_seconds)"
+
+# ---- the disks have the whole run
+if [ "$(stat -f -c %T .)" = tmpfs ]; then
+	skip "disk_util has what all groups wrote" "files are in memory here"
+else
+	cat >disks.job <<'J'
+[global]
+rw=write
+bs=64k
+end_fsync=1
+[first]
+size=1m
+[second]
+stonewall
+size=24m
+J
+	"$MLGEN" disks.job --json=disks.json >out 2>err </dev/null
+	case $(json disks.json disk_util.0.write_sectors) in
+	absent)	skip "disk_util has what all groups wrote" "no disk is known" ;;
+	*)	ok "disk_util has what all groups wrote" at_least $((24 * 2048)) \
+			"$(json disks.json disk_util.0.write_sectors)" ;;
+	esac
+fi
+done_testing

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_memneed.c - what jobs need of memory is compared with what there is, group by group. */
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+
+#include "job/job.h"
+#include "run/memneed.h"
+#include "suites.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static struct job *jobs[3];
+static struct memneed needs[3];
+static struct memroom room;
+static const struct memneed_jobs all = { jobs, needs, 3 };
+
+static void set_up(void)
+{
+	static char names[3][2] = { "a", "b", "c" };
+
+	for (size_t i = 0; i < 3; i++) {
+		jobs[i] = job_new(names[i]);
+		jobs[i]->accelerators = 10 * (i + 1);
+		jobs[i]->read_threads = 1;
+		needs[i] = (struct memneed){ .bytes = (i + 1) * 100 * MIB,
+					     .address_bytes = 300 * MIB,
+					     .left_bytes = 10 * MIB };
+	}
+	jobs[2]->group = 1;
+	room = (struct memroom){ .bytes = 310 * MIB,
+				 .address_bytes = UINT64_MAX,
+				 .of = "here is little",
+				 .address_of = "ulimit -v is small" };
+}
+
+static void tear_down(void)
+{
+	for (size_t i = 0; i < 3; i++)
+		job_free(jobs[i]);
+}
+
+static void expect(unsigned group, const char *words)
+{
+	struct mlgen_err err = { 0 };
+	int rc = memneed_check(&all, group, &room, &err);
+
+	ck_assert_msg(rc == (words ? -ENOMEM : 0), "%d %s", rc, err.text);
+	if (words)
+		ck_assert_msg(strstr(err.text, words) != NULL, "%s", err.text);
+}
+
+START_TEST(jobs_side_by_side_are_added_up)
+{
+	expect(0, NULL);
+	room.bytes = 299 * MIB;
+	expect(0, "memory: b (accelerators=20), with the jobs beside it, takes "
+		  "about 302 MiB, and here is little; lower accelerators, "
+		  "read_threads, iodepth or bs, or allow it more");
+	needs[0].bytes = 10 * MIB;
+	expect(0, NULL);
+}
+END_TEST
+
+START_TEST(what_groups_before_have_left_counts)
+{
+	room.bytes = 325 * MIB;
+	expect(1, NULL); /* 300, 20 left by two, and the program's own */
+	room.bytes = 315 * MIB;
+	expect(1, "memory: c (accelerators=30) takes about 322 MiB");
+}
+END_TEST
+
+/* One after the other, before any of them begins. */
+START_TEST(preparing_takes_memory_before_the_jobs_do)
+{
+	for (size_t i = 0; i < 3; i++)
+		needs[i].prepare_bytes = 250 * MIB;
+	expect(0, NULL);
+	needs[1].prepare_bytes = 400 * MIB;
+	expect(0, "takes about 402 MiB");
+}
+END_TEST
+
+START_TEST(address_space_is_another_matter)
+{
+	room.address_bytes = 610 * MIB;
+	expect(0, NULL);
+	room.address_bytes = 600 * MIB;
+	expect(0, "maps about 604 MiB, and ulimit -v is small");
+}
+END_TEST
+
+START_TEST(nothing_wraps_around)
+{
+	needs[0].bytes = UINT64_MAX;
+	expect(0, "with the jobs beside it, takes about");
+	needs[1].left_bytes = UINT64_MAX;
+	expect(1, "takes about");
+}
+END_TEST
+
+Suite *suite_memneed(void)
+{
+	Suite *s = suite_create("memneed");
+	TCase *t = tcase_create("memneed");
+
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, jobs_side_by_side_are_added_up);
+	tcase_add_test(t, what_groups_before_have_left_counts);
+	tcase_add_test(t, preparing_takes_memory_before_the_jobs_do);
+	tcase_add_test(t, address_space_is_another_matter);
+	tcase_add_test(t, nothing_wraps_around);
+	suite_add_tcase(s, t);
+	return s;
+}
