@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,4 +120,26 @@ int below_sync(int folder_fd)
 		r = -errno;
 	close(fd);
 	return r;
+}
+
+int below_lock(int dir_fd)
+{
+	int fd = open_at(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	do
+		rc = flock(fd, LOCK_EX) == 0 ? 0 : -errno;
+	while (rc == -EINTR);
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+void below_unlock(int lock_fd)
+{
+	if (lock_fd >= 0)
+		close(lock_fd);
 }

@@ -34,6 +34,15 @@ int below_folder(int dir_fd, const char *relative);
  */
 int below_create(int dir_fd, const char *name);
 
+/*
+ * Wait until nobody else has locked the folder, and lock it: for steps of which
+ * others must not see the middle. A descriptor, which below_unlock closes;
+ * or -errno where nobody can (some network filesystems): what follows is then
+ * as safe as its own steps, and below_unlock does nothing.
+ */
+int below_lock(int dir_fd);
+void below_unlock(int lock_fd);
+
 /* Who owns a file that is made in it, by the caller's credentials and the
  * filesystem's rules: `made` is one that was just created. 0 or -errno. */
 int below_maker(int made_fd, uid_t *maker);

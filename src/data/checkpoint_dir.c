@@ -96,8 +96,8 @@ static int make_folder(const struct checkpoints *c, struct checkpoint *k,
 	return rc < 0 ? checkpoint_fail(c, k, "", rc, err) : 0;
 }
 
-/* With a manifest in it. Another run may take a folder that has none yet for one
- * that was left so, and take it away. */
+/* With a manifest in it. A run that deletes its own of that name, or where no
+ * lock keeps others out any run, may take a folder away that has none yet. */
 static int make_part(const struct checkpoints *c, struct checkpoint *k,
 		     struct mlgen_err *err)
 {
@@ -165,19 +165,15 @@ static int take_final(const struct checkpoints *c,
 	return rc;
 }
 
-/*
- * It is made under the .part name and has a manifest before it has another one:
- * so nobody meets a checkpoint of which it cannot be told who writes it.
- */
-int checkpoint_create(const struct checkpoints *c, struct checkpoint *k,
-		      struct mlgen_err *err)
+/* It is made under the .part name and has a manifest before it has another one:
+ * so nobody meets a checkpoint of which it cannot be told who writes it. */
+static int create(const struct checkpoints *c, struct checkpoint *k,
+		  struct mlgen_err *err)
 {
 	struct checkpoint part = *k;
 	char final[CHECKPOINT_NAME_BYTES];
 	int rc;
 
-	if (c->touches_nothing)
-		return 0;
 	checkpoint_move(&part, CHECKPOINT_PART);
 	rc = make_part(c, &part, err);
 	if (rc < 0)
@@ -191,6 +187,21 @@ int checkpoint_create(const struct checkpoints *c, struct checkpoint *k,
 	}
 	if (rc < 0)
 		undo_part(c, &part);
+	return rc;
+}
+
+/* Between its mkdir and its manifest a folder looks like one that a killed run
+ * has left; who removes such ones (checkpoint_drop_bare) has the lock, too. */
+int checkpoint_create(const struct checkpoints *c, struct checkpoint *k,
+		      struct mlgen_err *err)
+{
+	int lock_fd, rc;
+
+	if (c->touches_nothing)
+		return 0;
+	lock_fd = below_lock(c->dir_fd);
+	rc = create(c, k, err);
+	below_unlock(lock_fd);
 	return rc;
 }
 

@@ -79,6 +79,8 @@ void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step)
 /* Of names that only we give; what fails is left as it is. */
 static void repair(struct checkpoints *c)
 {
+	int lock_fd = below_lock(c->dir_fd);
+
 	for (size_t i = 0; i < c->count; i++)
 		if (c->items[i].place == CHECKPOINT_OLD &&
 		    c->items[i].is_complete)
@@ -91,6 +93,7 @@ static void repair(struct checkpoints *c)
 		    k.place != CHECKPOINT_FINAL)
 			checkpoint_drop_bare(c, &k);
 	}
+	below_unlock(lock_fd);
 }
 
 int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)

@@ -19,8 +19,9 @@ int checkpoint_fail_manifest(const struct checkpoints *c,
 			     const struct checkpoint *k, int rc,
 			     struct mlgen_err *err);
 
-/* Nothing was ever said or written in it: it goes, and this is true. What another
- * run is just beginning is begun anew there. */
+/* Nothing was ever said or written in it: it goes, and this is true. The caller
+ * has locked the directory (below_lock), since what another run is just
+ * beginning looks the same. */
 bool checkpoint_drop_bare(const struct checkpoints *c,
 			  const struct checkpoint *k);
 

@@ -97,6 +97,8 @@ static bool holds_known(struct look *l, int fd, unsigned depth)
 	}
 	while (known && (name = next_name(l, dir)))
 		known = is_known(l, fd, name, depth);
+	/* A run may have written it while we looked. */
+	known = known || has_manifest(fd);
 	closedir(dir);
 	return known;
 }

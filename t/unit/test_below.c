@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,6 +211,22 @@ START_TEST(a_folder_is_synced)
 }
 END_TEST
 
+START_TEST(a_folder_is_locked_for_one)
+{
+	int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY);
+	int lock_fd = below_lock(root_fd);
+
+	ck_assert_int_ge(lock_fd, 0);
+	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), -1);
+	ck_assert_int_eq(errno, EWOULDBLOCK);
+	below_unlock(lock_fd);
+	ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+	close(fd);
+	ck_assert_int_eq(below_lock(-1), -EBADF);
+	below_unlock(-EBADF);
+}
+END_TEST
+
 Suite *suite_below(void)
 {
 	Suite *s = suite_create("below");
@@ -225,6 +242,7 @@ Suite *suite_below(void)
 	tcase_add_test(t, a_fifo_in_the_place_of_a_document_is_replaced);
 	tcase_add_test(t, a_folder_of_somebody_else_is_not_trusted);
 	tcase_add_test(t, a_folder_is_synced);
+	tcase_add_test(t, a_folder_is_locked_for_one);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -3,6 +3,7 @@
 #include "suites.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,6 +314,67 @@ START_TEST(one_that_was_cut_before_its_manifest_is_begun_anew)
 	ck_assert_int_eq(checkpoint_create(&r.c, &k, NULL), -EEXIST);
 	ck_assert(exists(".global_epoch1_step6.part/mine"));
 	rig_close(&r);
+}
+END_TEST
+
+enum { AT_ONCE = 4, NAMES = 200 };
+
+struct starter {
+	struct rig rig;
+	pthread_barrier_t *all;
+	unsigned made[NAMES]; /* of each name */
+	int odd;              /* a failure other than a name in use */
+};
+
+static void *begin_each_name(void *arg)
+{
+	struct starter *s = arg;
+
+	for (unsigned i = 0; i < NAMES; i++) {
+		struct checkpoint k;
+		int rc;
+
+		checkpoints_next(&s->rig.c, 1, i + 1, &k);
+		pthread_barrier_wait(s->all);
+		rc = checkpoint_create(&s->rig.c, &k, NULL);
+		s->made[i] = rc == 0;
+		if (rc < 0 && rc != -EEXIST)
+			s->odd = rc;
+	}
+	return NULL;
+}
+
+START_TEST(of_runs_that_begin_a_name_at_once_one_has_it)
+{
+	static struct starter starters[AT_ONCE];
+	pthread_t threads[AT_ONCE];
+	pthread_barrier_t all;
+
+	pthread_barrier_init(&all, NULL, AT_ONCE);
+	for (unsigned i = 0; i < AT_ONCE; i++) {
+		struct starter *s = &starters[i];
+
+		*s = (struct starter){ .all = &all };
+		rig_open(&s->rig, SMALL, i % 2 ? "rename_commit=1" : "");
+		ck_assert_int_eq(checkpoints_hold(&s->rig.c, NULL), 0);
+	}
+	for (unsigned i = 0; i < AT_ONCE; i++)
+		pthread_create(&threads[i], NULL, begin_each_name,
+			       &starters[i]);
+	for (unsigned i = 0; i < AT_ONCE; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned i = 0; i < NAMES; i++) {
+		unsigned made = 0;
+
+		for (unsigned s = 0; s < AT_ONCE; s++)
+			made += starters[s].made[i];
+		ck_assert_msg(made == 1, "%u runs have name %u", made, i);
+	}
+	for (unsigned i = 0; i < AT_ONCE; i++) {
+		ck_assert_int_eq(starters[i].odd, 0);
+		rig_close(&starters[i].rig);
+	}
+	pthread_barrier_destroy(&all);
 }
 END_TEST
 
@@ -803,6 +865,7 @@ Suite *suite_checkpoints(void)
 	tcase_add_test(t, what_has_no_manifest_of_ours_is_foreign);
 	tcase_add_test(t, a_name_that_is_taken_is_refused);
 	tcase_add_test(t, one_that_was_cut_before_its_manifest_is_begun_anew);
+	tcase_add_test(t, of_runs_that_begin_a_name_at_once_one_has_it);
 	tcase_add_loop_test(t, a_name_that_was_taken_meanwhile_is_another_runs,
 			    0, 2);
 	tcase_add_test(t, what_was_put_aside_is_whole_and_gets_its_name_back);
