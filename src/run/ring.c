@@ -16,7 +16,12 @@ struct ring {
 	char pad1[64];
 	_Atomic uint64_t tail; /* popped, by the consumer */
 	char pad2[64];
-	atomic_flag newest; /* it is being taken, or added to */
+	/* The newest token, counted from 1, that the consumer is taking, or the
+	 * producer adds to; 0 = none. Each says so first and looks at the
+	 * other's then: at least one of two that meet steps back. A consumer that
+	 * loses its CPU here is in the way of that one token only. */
+	_Atomic uint64_t taking;
+	_Atomic uint64_t adding_to;
 };
 
 void token_add(struct token *to, const struct token *t)
@@ -84,18 +89,6 @@ void ring_free(struct ring *r)
 	mem_free(r);
 }
 
-/* Nothing else happens to the newest token meanwhile. */
-static bool lock_newest(struct ring *r)
-{
-	return !atomic_flag_test_and_set_explicit(&r->newest,
-						  memory_order_acquire);
-}
-
-static void unlock_newest(struct ring *r)
-{
-	atomic_flag_clear_explicit(&r->newest, memory_order_release);
-}
-
 static uint64_t tokens_on(const struct ring *r, uint64_t head)
 {
 	return head - atomic_load_explicit(&r->tail, memory_order_acquire);
@@ -112,12 +105,12 @@ static bool merge(struct ring *r, uint64_t head, const struct token *t)
 	struct token *newest = &r->tokens[(head - 1) & r->mask];
 	bool merges;
 
-	if (!lock_newest(r))
-		return false; /* it is just being taken */
-	merges = tokens_on(r, head) > 0 && is_alike(newest, t);
+	atomic_store(&r->adding_to, head);
+	merges = atomic_load(&r->taking) != head && tokens_on(r, head) > 0 &&
+		 is_alike(newest, t);
 	if (merges)
 		token_add(newest, t);
-	unlock_newest(r);
+	atomic_store(&r->adding_to, 0);
 	return merges;
 }
 
@@ -145,6 +138,19 @@ static bool take(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
 	return true;
 }
 
+/* As take, of what may be the newest token. */
+static bool take_newest(struct ring *r, uint64_t tail, uint64_t stage,
+			uint64_t batch, struct token *t)
+{
+	bool is_taken;
+
+	atomic_store(&r->taking, tail + 1);
+	is_taken = atomic_load(&r->adding_to) != tail + 1 &&
+		   take(r, tail, stage, batch, t);
+	atomic_store(&r->taking, 0);
+	return is_taken;
+}
+
 bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t)
 {
 	bool is_taken;
@@ -154,12 +160,11 @@ bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t)
 			atomic_load_explicit(&r->tail, memory_order_relaxed);
 		uint64_t head =
 			atomic_load_explicit(&r->head, memory_order_acquire);
-		bool is_newest = tail + 1 == head;
-		if (tail == head || (is_newest && !lock_newest(r)))
+		if (tail == head)
 			return false;
-		is_taken = take(r, tail, stage, batch, t);
-		if (is_newest)
-			unlock_newest(r);
+		is_taken = tail + 1 == head
+				   ? take_newest(r, tail, stage, batch, t)
+				   : take(r, tail, stage, batch, t);
 	} while (is_taken && t->stage < stage);
 	return is_taken;
 }

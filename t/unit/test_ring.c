@@ -3,7 +3,9 @@
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "run/ring.h"
 
@@ -196,6 +198,7 @@ END_TEST
 struct two_sides {
 	struct ring *ring;
 	_Atomic uint64_t rings; /* of the producer's bell */
+	pthread_t consumer;
 };
 
 static void *produce(void *arg)
@@ -238,6 +241,67 @@ START_TEST(nothing_is_lost_between_two_threads)
 }
 END_TEST
 
+#define PUSHES (20 * MANY)
+
+static void nap(int signal)
+{
+	(void)signal;
+	nanosleep(&(struct timespec){ .tv_nsec = 150000 }, NULL);
+}
+
+/* Until everything is pushed, stop the consumer again and again, wherever it
+ * happens to be. */
+static void *interrupt(void *arg)
+{
+	struct two_sides *s = arg;
+
+	while (atomic_load(&s->rings) < PUSHES) {
+		pthread_kill(s->consumer, SIGUSR1);
+		nanosleep(&(struct timespec){ .tv_nsec = 400000 }, NULL);
+	}
+	return NULL;
+}
+
+static void *produce_slowly(void *arg)
+{
+	struct two_sides *s = arg;
+
+	for (uint64_t i = 0; i < PUSHES; i++) {
+		ring_push(s->ring,
+			  &(struct token){ .samples = 1, .id_sum = i });
+		atomic_fetch_add(&s->rings, 1);
+		for (unsigned pause = 0; pause < 300; pause++)
+			atomic_load(&s->rings);
+	}
+	return NULL;
+}
+
+/* A consumer that loses its CPU while it takes a token that was the newest. */
+START_TEST(a_consumer_that_is_stopped_costs_no_room)
+{
+	struct two_sides s = { .ring = ring_new(RING_TOKENS + 2) };
+	uint64_t samples = 0, sum = 0;
+	pthread_t producer, interrupter;
+	struct token t;
+
+	s.consumer = pthread_self();
+	ck_assert(signal(SIGUSR1, nap) != SIG_ERR);
+	ck_assert_int_eq(pthread_create(&interrupter, NULL, interrupt, &s), 0);
+	ck_assert_int_eq(pthread_create(&producer, NULL, produce_slowly, &s),
+			 0);
+	while (samples < PUSHES) {
+		while (ring_pop(s.ring, 0, 0, &t)) {
+			samples += t.samples;
+			sum += t.id_sum;
+		}
+	}
+	ck_assert_uint_eq(sum, (uint64_t)PUSHES * (PUSHES - 1) / 2);
+	pthread_join(producer, NULL);
+	pthread_join(interrupter, NULL);
+	ring_free(s.ring);
+}
+END_TEST
+
 Suite *suite_ring(void);
 Suite *suite_ring(void)
 {
@@ -254,6 +318,7 @@ Suite *suite_ring(void)
 	tcase_add_test(tc, what_is_added_is_ready_with_its_last);
 	tcase_add_test(tc, a_full_ring_adds_what_is_alike);
 	tcase_add_test(tc, nothing_is_lost_between_two_threads);
+	tcase_add_test(tc, a_consumer_that_is_stopped_costs_no_room);
 	suite_add_tcase(s, tc);
 	return s;
 }
