@@ -319,6 +319,8 @@ Suite *suite_ring(void)
 	tcase_add_test(tc, a_full_ring_adds_what_is_alike);
 	tcase_add_test(tc, nothing_is_lost_between_two_threads);
 	tcase_add_test(tc, a_consumer_that_is_stopped_costs_no_room);
+	tcase_set_timeout(tc,
+			  120); /* the thread sanitizer takes a tenth of that */
 	suite_add_tcase(s, tc);
 	return s;
 }
