@@ -110,8 +110,9 @@ build/unit-suites.h: always
 RUN = SANITIZE='$(SANITIZERS)' \
 	ASAN_OPTIONS=allocator_may_return_null=1:$$ASAN_OPTIONS \
 	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-30} \
-	t/func/run $(if $(SANITIZERS),-t 600)
+	t/func/run $(if $(RETRY),-r) $(if $(SANITIZERS),-t 600)
 
+# RETRY=y: what failed runs once more, by itself (t/func/run -r).
 # Which scripts, and which suites of the unit tests: a pattern of grep -E.
 CHECKS ?= $(sort $(wildcard t/func/[0-9]*.sh))
 SUITES ?= .*
