@@ -208,7 +208,7 @@ int results_open(struct results_file *f, const char *path,
 	if (rc == 0)
 		rc = check_jobs(f, err);
 	for (size_t i = 0; rc == 0 && i < json_array_size(f->jobs); i++)
-		results_older_job(results_job(f, i));
+		results_older_job(f->root, results_job(f, i));
 	if (rc < 0)
 		results_close(f);
 	return rc;

@@ -114,11 +114,29 @@ static void scale_samples(json_t *o, double by)
 	scale(o, "mean_sample_bytes", by);
 }
 
+/* A search whose runs were this job's. What it required stays with its limit,
+ * which stands in the words of whoever asked. */
+static void scale_probes(json_t *find_max, json_t *job, double by)
+{
+	const char *of = json_string_value(json_object_get(find_max, "job"));
+	const char *name = results_job_name(job);
+	json_t *probe;
+	size_t i;
+
+	if (!of || !name || strcmp(of, name) != 0)
+		return;
+	json_array_foreach(json_object_get(find_max, "probes"), i, probe)
+	{
+		scale(probe, "sample_bytes_per_sec", by);
+	}
+}
+
 /* Samples were whole rows, whichever columns were read; but those of MLPerf's
  * figures were not. */
-static void take_columns(json_t *job, json_t *ml, json_t *dataset)
+static void take_columns(json_t *root, json_t *job, json_t *dataset)
 {
 	double part = part_of_row(job);
+	json_t *ml = json_object_get(job, "ml");
 	json_t *mlperf = json_object_get(ml, "mlperf"), *o;
 	const char *version;
 	size_t i;
@@ -137,9 +155,10 @@ static void take_columns(json_t *job, json_t *ml, json_t *dataset)
 		scale(o, "train_io_mean_MB_per_second", 1 / part);
 		scale(o, "train_io_stdev_MB_per_second", 1 / part);
 	}
+	scale_probes(json_object_get(root, "find_max"), job, part);
 }
 
-void results_older_job(json_t *job)
+void results_older_job(json_t *root, json_t *job)
 {
 	json_t *dataset = json_object_get(job, "dataset");
 	const char *phase = results_option(job, "phase");
@@ -147,7 +166,7 @@ void results_older_job(json_t *job)
 	json_t *eval = json_object_get(ml, "eval");
 
 	if (json_is_object(dataset) && !json_object_get(dataset, "row_bytes"))
-		take_columns(job, ml, dataset);
+		take_columns(root, job, dataset);
 	if (!phase || strcmp(phase, "train") != 0 || !json_is_object(eval) ||
 	    json_object_get(eval, "io_bytes"))
 		return;

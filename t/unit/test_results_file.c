@@ -416,6 +416,48 @@ START_TEST(samples_of_an_older_document_are_the_columns_read)
 }
 END_TEST
 
+/* The job `t` reads 6 of 40 bytes of a row, and the job `other` all of them;
+ * today's document says so itself. */
+#define OLD_SEARCH(of, dataset)                                                \
+	"{" HEAD "\"find_max\": {\"job\": \"" of "\","                         \
+	" \"requirement\": \"sample_bytes_per_sec>=1900\","                    \
+	" \"probes\": [{\"figures\": [2000.0],"                                \
+	"  \"sample_bytes_per_sec\": 2000.0, \"au_percent\": 90.0},"           \
+	"  {\"sample_bytes_per_sec\": null},"                                  \
+	"  {\"sample_bytes_per_sec\": 4000.0}]},"                              \
+	"\"jobs\": [{\"jobname\": \"t\", \"options_resolved\": {"              \
+	"  \"format\": \"parquet\", \"read_columns\": \"a,c\","                \
+	"  \"columns\": \"a:int32,b:int8[34],c:float16\"},"                    \
+	" \"dataset\": {" dataset "\"sample_bytes\": 80000}, \"ml\": {}},"     \
+	" {\"jobname\": \"other\", \"options_resolved\": {},"                  \
+	"  \"dataset\": {\"sample_bytes\": 80000}, \"ml\": {}}]}"
+
+START_TEST(probes_of_an_older_document_are_of_the_columns_read)
+{
+	static const struct {
+		const char *text;
+		double first, third;
+	} cases[] = {
+		{ OLD_SEARCH("t", ""), 300, 600 },
+		{ OLD_SEARCH("other", ""), 2000, 4000 },
+		{ OLD_SEARCH("t", "\"row_bytes\": 80000,"), 2000, 4000 },
+	};
+	const struct number is[] = {
+		{ "find_max.probes.0.sample_bytes_per_sec", cases[_i].first },
+		{ "find_max.probes.1.sample_bytes_per_sec", -1 },
+		{ "find_max.probes.2.sample_bytes_per_sec", cases[_i].third },
+		/* a rate is no AU, and a part of the requirement has the
+		 * meaning of its limit */
+		{ "find_max.probes.0.au_percent", 90 },
+		{ "find_max.probes.0.figures.0", 2000 },
+		{ NULL, 0 },
+	};
+
+	ck_assert_int_eq(open_text(cases[_i].text), 0);
+	check_numbers(is);
+}
+END_TEST
+
 #define LOOP(t, test, list)                                                    \
 	tcase_add_loop_test(t, test, 0, sizeof(list) / sizeof(*(list)))
 
@@ -435,6 +477,8 @@ Suite *suite_results_file(void)
 	tcase_add_test(t, rates_of_an_older_document_are_over_their_own_time);
 	tcase_add_test(t, what_an_older_document_says_rightly_stays);
 	tcase_add_test(t, samples_of_an_older_document_are_the_columns_read);
+	tcase_add_loop_test(
+		t, probes_of_an_older_document_are_of_the_columns_read, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
 }
