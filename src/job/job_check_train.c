@@ -74,6 +74,12 @@ static void check_format(const struct job *j, struct diag *d)
 	for (size_t i = 0; i < sizeof(of_parquet) / sizeof(*of_parquet); i++)
 		if (j->format != FORMAT_PARQUET)
 			note_unused(j, of_parquet[i], "format=parquet", d);
+	if (j->format == FORMAT_PARQUET && j->read_columns &&
+	    j->access == ACCESS_PLAIN && j->phase == PHASE_TRAIN)
+		FAULT(d, j, "read_columns",
+		      "access=plain reads whole rows, and knows no columns; "
+		      "use "
+		      "access=framework, or leave read_columns out");
 	if (j->format != FORMAT_NPY)
 		note_unused(j, "label_size", "format=npy", d);
 }

@@ -322,7 +322,7 @@ const struct mlgen_field job_fields[] = {
 		  "DLIO: dataset.parquet.columns." },
 	{ "read_columns", MLGEN_F_STR(struct job, read_columns),
 	  .group = "Dataset",
-	  .help = "Which of columns are read, names and ranges with commas; without it all are." },
+	  .help = "Which of columns are read, names and ranges with commas; without it all are. With access=framework only." },
 
 	{ "accelerator", MLGEN_F_STR(struct job, accelerator),
 	  .group = "Accelerator", .flags = MLGEN_SELECTS,

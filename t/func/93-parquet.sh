@@ -192,17 +192,24 @@ run_job()
 		--sample_size=761 --batch_size=20 --read_threads=1 \
 		--shuffle=none --invalidate=0 --quiet \
 		--columns=f_000..127:float32,d_00..19:float64,h_00..43:float16,b:int8 \
-		--read_columns=b,d_05..06,f_007 --json="$T/report.json" "$@"
+		--json="$T/report.json" "$@"
 }
+some=--read_columns=b,d_05..06,f_007
 
+exits "access=plain refuses to read some columns" 2 run_job --access=plain $some
+like "which it calls by their name" "$(cat "$T/err")" \
+	"read_columns: access=plain reads whole rows.*; use access=framework"
 exits "a job reads whole row groups with access=plain" 0 run_job --access=plain
 is "and delivers each row once" "$(ml report.json samples steps)" "120 6"
 is "what is read together is an extent of several" \
 	"$(ml report.json samples_per_extent sample_ns.N)" "2 60"
 is "a row group is one request" "$(ml report.json ops.open.total \
 	ops.read.total ops.close.total)" "60 60 60"
+is "and all of it counts as delivered" \
+	"$(ml report.json sample_bytes epochs.0.sample_bytes)" \
+	"$((120 * 761)) $((120 * 761))"
 exits "a job reads some columns with access=framework" 0 run_job \
-	--access=framework
+	--access=framework $some
 is "rows are delivered once again" "$(ml report.json samples)" 120
 is "footers are read once a file, chunks once a row group" \
 	"$(ml report.json ops.open.total ops.stat.total ops.read.total \
@@ -220,14 +227,16 @@ ok "DLIO's MB/s are of whole rows" awk \
 	-v rows="$(ml report.json \
 		mlperf.v2_0.train_throughput_mean_samples_per_second)" \
 	'BEGIN { r = mb * 1048576 / rows; exit !(r > 760.9 && r < 761.1) }'
-for access in plain framework; do
+for access in "plain 761" "framework 21 $some"; do
 	# 600 rows a second are asked for of a storage that has no limit.
-	run_job --access=$access --ioengine=null --epochs=10 --compute_time=20ms \
-		--batch_size=12 >out 2>&1
-	ok "access=$access: no more is delivered than asked for" awk \
+	# shellcheck disable=SC2086 # words
+	set -- $access
+	run_job --access="$1" --ioengine=null --epochs=10 --compute_time=20ms \
+		--batch_size=12 ${3:+"$3"} >out 2>&1
+	ok "access=$1: no more is delivered than asked for" awk \
 		-v got="$(ml report.json sample_bytes_per_sec)" \
-		-v asked="$(ml report.json demand_bytes_per_sec)" \
-		'BEGIN { exit !(asked == 12 * 21 / 0.02 && got <= asked &&
+		-v asked="$(ml report.json demand_bytes_per_sec)" -v row="$2" \
+		'BEGIN { exit !(asked == 12 * row / 0.02 && got <= asked &&
 			got > asked / 2) }'
 done
 
@@ -275,7 +284,7 @@ END
 	END
 	chmod +x "$T/traced"
 	MLGEN=$T/traced ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
-		run_job --access=framework --ioengine=psync >/dev/null 2>&1
+		run_job --access=framework --ioengine=psync $some >/dev/null 2>&1
 	is "$calls" "$(sed -n -e '1,/img_0_of_3/{/img_0_of_3/!d}' -e '/O_NOCTTY/d' \
 		-e 's/^[0-9]* *openat.*img_[0-9]_of_3.parquet".*/open/p' \
 		-e 's/^[0-9]* *pread64.*, \([0-9]*\), \([0-9]*\)) *= [0-9]*$/\2 \1/p' \

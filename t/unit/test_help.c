@@ -263,6 +263,7 @@ static const char *const jobs[] = {
 	"--read_columns=a_3..5,b --row_group_size=288 --eval_files=8 "
 	"--eval_batch_size=2 --eval_time=uniform:1s:2s --eval_every=2 "
 	"--eval_after=3 --guess=compute_time,batch_size --loader=tfdata "
+	"--access=framework "
 	"--shuffle=buffer:64 --shard=file --decode_threads=8 "
 	"--deterministic=0 "
 	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples",
