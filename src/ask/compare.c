@@ -154,11 +154,24 @@ static double number_of(const struct comparison *c, size_t i, const char *key)
 	return n;
 }
 
+/* As job_interleaves() of a job. */
+static bool interleaves(const struct comparison *c, size_t i)
+{
+	json_t *job = results_job(&c->docs[i], c->job[i]);
+	const char *loader = results_option(job, "loader");
+	const char *in_order = results_option(job, "deterministic");
+
+	return loader && strcmp(loader, "tfdata") == 0 && in_order &&
+	       strcmp(in_order, "1") == 0;
+}
+
 /* Without read_threads an accelerator reads itself. */
 static double readers_of(const struct comparison *c, size_t i)
 {
 	double n = number_of(c, i, "read_threads");
 
+	if (interleaves(c, i))
+		n *= JOB_INTERLEAVE_THREADS;
 	return n > 0 || isnan(n) ? n : 1;
 }
 

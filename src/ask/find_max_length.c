@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "report/plan_report.h"
+#include "run/interleave.h"
 
 /*
  * A short probe: so many steps that most of what it takes was not read ahead
@@ -57,6 +58,8 @@ static uint64_t batches_ahead(const struct job *j)
 	uint64_t n = j->prefetch;
 	if (j->loader == LOADER_PYTORCH)
 		n *= j->read_threads;
+	if (job_interleaves(j))
+		n += job_read_threads(j) * INTERLEAVE_RECORDS / j->batch_size;
 	return n + job_shuffle_buffer(j) / j->batch_size;
 }
 

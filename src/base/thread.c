@@ -2,6 +2,7 @@
 /* thread.c - threads, and what stack they and the program itself have. */
 #include "base/thread.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <sys/resource.h>
 
@@ -19,6 +20,11 @@ int thread_start(pthread_t *thread, void *(*main)(void *), void *arg)
 	rc = pthread_create(thread, &attr, main, arg);
 	pthread_attr_destroy(&attr);
 	return -rc;
+}
+
+void thread_yield(void)
+{
+	sched_yield();
 }
 
 const char *thread_too_small_stack(void)

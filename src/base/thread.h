@@ -15,6 +15,10 @@
 /* Start it. 0 or -errno. */
 int thread_start(pthread_t *thread, void *(*main)(void *), void *arg);
 
+/* Let those run that are ready, once. That is not to wait, which goes through a
+ * clock: it spares a sleep where somebody else is just about to be done. */
+void thread_yield(void);
+
 /*
  * The main thread's stack is what ulimit -s says, and grows as it is used. NULL,
  * or, where that is too small for what the program may do, the line that says

@@ -50,20 +50,6 @@ static uint64_t file_index(const struct sampler *s, uint64_t rank, uint64_t n)
 	return at < files ? at : at % files;
 }
 
-/* tf.data's interleave, backwards: the last round may have fewer files. */
-static void of_lanes(const struct sampler *s, uint64_t position, uint64_t *file,
-		     uint64_t *extent)
-{
-	uint64_t round_extents = s->lanes * s->file_extents;
-	uint64_t round = position / round_extents;
-	uint64_t left = s->rank_files - round * s->lanes;
-	uint64_t lanes = left < s->lanes ? left : s->lanes;
-	uint64_t at = position % round_extents;
-
-	*file = round * s->lanes + at % lanes;
-	*extent = at / lanes;
-}
-
 static uint64_t at_file(const struct sampler_epoch *e, uint64_t rank,
 			uint64_t position)
 {
@@ -74,8 +60,11 @@ static uint64_t at_file(const struct sampler_epoch *e, uint64_t rank,
 		position = perm_at(&e->perm, position);
 	file = position / s->file_extents;
 	extent = position % s->file_extents;
-	if (s->lanes)
-		of_lanes(s, position, &file, &extent);
+	if (s->lanes) {
+		struct sampler_lane lane = sampler_lane_at(s, position);
+		file = lane.file;
+		extent = lane.extent;
+	}
 	file = file_index(s, rank, file);
 	if (s->shuffle == SHUFFLE_FILE)
 		file = perm_at(&e->perm, file);
@@ -236,6 +225,20 @@ uint64_t sampler_batch_start(const struct sampler *s, uint64_t step)
 	uint64_t at = divide_up(step * s->batch, s->extent_samples);
 
 	return at < s->rank_extents ? at : s->rank_extents;
+}
+
+/* tf.data's interleave, backwards: the last round may have fewer files. */
+struct sampler_lane sampler_lane_at(const struct sampler *s, uint64_t position)
+{
+	uint64_t round_extents = s->lanes * s->file_extents;
+	uint64_t round = position / round_extents;
+	uint64_t left = s->rank_files - round * s->lanes;
+	uint64_t lanes = left < s->lanes ? left : s->lanes;
+	uint64_t at = position % round_extents;
+
+	return (struct sampler_lane){ .file = round * s->lanes + at % lanes,
+				      .extent = at / lanes,
+				      .lanes = lanes };
 }
 
 uint64_t sampler_lane_position(const struct sampler *s, uint64_t file,

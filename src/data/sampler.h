@@ -71,6 +71,13 @@ uint64_t sampler_batch_of(const struct sampler *s, uint64_t position);
 /* The first position of a batch; of batch `steps` the end. */
 uint64_t sampler_batch_start(const struct sampler *s, uint64_t step);
 
+/* What stands at a position, with lanes: an extent of a rank's file, which is
+ * one of so many that are read side by side. */
+struct sampler_lane {
+	uint64_t file, extent, lanes;
+};
+struct sampler_lane sampler_lane_at(const struct sampler *s, uint64_t position);
+
 /* Where extent `extent` of the rank's `file`-th file stands in its order, with
  * lanes; rank_extents or more: it is not read. */
 uint64_t sampler_lane_position(const struct sampler *s, uint64_t file,

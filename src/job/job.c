@@ -129,9 +129,20 @@ uint64_t job_shuffle_buffer(const struct job *j)
 		       : 0;
 }
 
+bool job_interleaves(const struct job *j)
+{
+	return j->loader == LOADER_TFDATA && j->deterministic;
+}
+
+uint64_t job_read_threads(const struct job *j)
+{
+	return j->read_threads *
+	       (job_interleaves(j) ? JOB_INTERLEAVE_THREADS : 1);
+}
+
 uint64_t job_readers(const struct job *j)
 {
-	return j->read_threads ? j->read_threads : 1;
+	return j->read_threads ? job_read_threads(j) : 1;
 }
 
 struct diag_place job_place(const struct job *j, const char *option)

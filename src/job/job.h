@@ -251,7 +251,14 @@ unsigned job_samples_at_once(const struct job *j);
 /* Samples of shuffle=buffer:N; 0 = no buffer. */
 uint64_t job_shuffle_buffer(const struct job *j);
 
-/* Readers of an accelerator: its read_threads, or with none its own thread. */
+/* Does it deliver as TFRecordDataset does, which opens files ahead? For each
+ * of read_threads there are three threads then (run/interleave.h). */
+#define JOB_INTERLEAVE_THREADS 3u
+bool job_interleaves(const struct job *j);
+
+/* Threads that read for an accelerator; 0 = it reads itself. */
+uint64_t job_read_threads(const struct job *j);
+/* Readers of an accelerator: these threads, or with none its own. */
 uint64_t job_readers(const struct job *j);
 
 /* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read;

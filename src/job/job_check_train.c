@@ -95,13 +95,13 @@ static uint64_t shuffle_buffer(const struct job *j)
 
 static void check_threads(const struct job *j, struct diag *d)
 {
-	double threads = (double)j->accelerators * (double)j->read_threads;
+	double threads = (double)j->accelerators * (double)job_read_threads(j);
 
 	if (threads > THREADS_MAX)
 		FAULT(d, j, "read_threads",
 		      "%" PRIu64 " for each of %" PRIu64 " accelerators are "
 		      "more than the %.0f threads that Linux can have",
-		      j->read_threads, j->accelerators, THREADS_MAX);
+		      job_read_threads(j), j->accelerators, THREADS_MAX);
 }
 
 static void check_prefetch(const struct job *j, struct diag *d)

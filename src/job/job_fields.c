@@ -408,7 +408,7 @@ const struct mlgen_field job_fields[] = {
 		  "PyTorch: drop_last." },
 	{ "deterministic", MLGEN_F_BOOL(struct job, deterministic),
 	  .def = "1", .group = "Loader",
-	  .help = "With loader=tfdata: samples are delivered in order, so that a slow file holds up the others; 0 delivers them as they arrive.\n"
+	  .help = "With loader=tfdata: samples are delivered in order, so that a slow file holds up the others, and for each of read_threads there are three, two of which open files ahead; 0 delivers them as they arrive.\n"
 		  "TensorFlow: interleave(deterministic=); TFRecordDataset has it." },
 	{ "decode_threads", MLGEN_F_U64(struct job, decode_threads),
 	  .def = "1", .min = 1, .max = 1024, .unit = "threads", .group = "Loader",

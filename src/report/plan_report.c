@@ -300,11 +300,11 @@ static void compute_length(struct plan_report *p)
 static void compute_memory(struct plan_report *p, const struct stages *stages)
 {
 	const struct job *j = p->job;
-	double batches = (double)j->accelerators * (double)stages->train.window;
+	double samples =
+		(double)j->accelerators * hold_samples(j, &stages->train);
 	memneed_train(&p->need, j, stages);
 	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
-	p->framework_bytes =
-		batches * (double)j->batch_size * p->totals.mean_sample_bytes;
+	p->framework_bytes = samples * p->totals.mean_sample_bytes;
 }
 
 /* What the job itself holds of that. */

@@ -235,8 +235,11 @@ static void put_readers(FILE *to, const struct plan_report *p)
 		 plural(p->reads_in_flight), j->accelerators,
 		 plural(j->accelerators));
 	if (j->read_threads)
-		buf_addf(&line, " x %" PRIu64 " read_threads, ",
-			 j->read_threads);
+		buf_addf(&line, " x %" PRIu64 " read_threads", j->read_threads);
+	if (job_interleaves(j))
+		buf_addf(&line, " x %u files", JOB_INTERLEAVE_THREADS);
+	if (j->read_threads)
+		buf_add(&line, ", ");
 	else
 		buf_add(&line, " without read_threads, ");
 	if (job_depth(j) == 1)

@@ -83,9 +83,10 @@ static void put_readers(struct buf *out, const struct text_block *b)
 	buf_init(&text);
 	if (job->read_threads)
 		buf_addf(&text, "%s threads (%" PRIu64 " per accelerator)",
-			 units_human_count(number, b->ml->accelerators *
-							   job->read_threads),
-			 job->read_threads);
+			 units_human_count(number,
+					   b->ml->accelerators *
+						   job_read_threads(job)),
+			 job_read_threads(job));
 	else
 		buf_add(&text, "each accelerator's own thread");
 	buf_addf(&text, ", ioengine=%s",

@@ -40,7 +40,8 @@ struct hold {
 	uint64_t free_slots; /* a stack */
 	uint64_t taken;      /* batches */
 	uint64_t window;
-	uint64_t *kept; /* stacks: of batch b from `taken` on, b % window */
+	uint64_t *kept;  /* stacks: of batch b from `taken` on, b % window */
+	uint64_t beyond; /* a stack: of batches behind those */
 };
 
 /* How much there is to hold. */
@@ -103,13 +104,15 @@ static uint64_t largest_room(const struct pass *pass)
 }
 
 /* What is still being read when its batch has been taken, of whatever else
- * arrived, is none of the window's. */
+ * arrived, is none of the window's, nor is the beginning of files. */
 static uint64_t slots_of(const struct job *j, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
 	uint64_t extents = divide_up(s->batch, s->extent_samples);
 
-	return pass->window * extents + job_readers(j) * job_samples_at_once(j);
+	return pass->window * extents +
+	       job_readers(j) * job_samples_at_once(j) +
+	       loader_extents_beyond(j, pass);
 }
 
 static void add_pass(struct hold_config *c, const struct job *j,
@@ -136,10 +139,19 @@ static double mean_bytes(const struct plan_config *plan)
 	return samples > 0 ? bytes / samples : 0;
 }
 
+double hold_samples(const struct job *job, const struct pass *pass)
+{
+	const struct sampler *s = &pass->sampler;
+
+	return (double)pass->window * (double)s->batch +
+	       (double)loader_extents_beyond(job, pass) *
+		       (double)s->extent_samples;
+}
+
 /* An epoch has no more than its samples, nor has an evaluation. */
 static double pass_bytes(const struct job *job, const struct pass *pass)
 {
-	double samples = (double)pass->window * (double)pass->sampler.batch;
+	double samples = hold_samples(job, pass);
 	double all = (double)sampler_rank_samples(&pass->sampler);
 
 	if (samples > all && (pass->is_eval || !loader_model(job)->runs_on))
@@ -193,20 +205,39 @@ static void release_all(struct hold *h, uint64_t *stack)
 	}
 }
 
+/* Where an extent that was read lies until its batch has been taken. */
+static uint64_t *stack_of(struct hold *h, uint64_t batch)
+{
+	if (batch < h->taken)
+		return &h->free_slots;
+	if (batch - h->taken >= h->window)
+		return &h->beyond;
+	return &h->kept[batch % h->window];
+}
+
 static void release(struct hold *h, uint64_t taken)
 {
 	uint64_t n = taken > h->taken ? taken - h->taken : 0;
+	uint64_t beyond = h->beyond;
 
 	for (uint64_t i = 0; i < n && i < h->window; i++)
 		release_all(h, &h->kept[(h->taken + i) % h->window]);
 	h->taken += n;
+	if (n == 0)
+		return;
+	h->beyond = NO_SLOT;
+	while (beyond != NO_SLOT) {
+		uint64_t slot = beyond;
+		beyond = h->slot[slot].next;
+		put(h, stack_of(h, h->slot[slot].batch), slot);
+	}
 }
 
 static void make_slots(struct hold *h)
 {
 	h->slot = mem_array(h->slots, sizeof(*h->slot));
 	h->kept = mem_array(h->window, sizeof(*h->kept));
-	h->free_slots = NO_SLOT;
+	h->free_slots = h->beyond = NO_SLOT;
 	for (uint64_t i = 0; i < h->window; i++)
 		h->kept[i] = NO_SLOT;
 	for (uint64_t i = h->slots; i > 0; i--)
@@ -318,9 +349,6 @@ void hold_keep(struct hold *h, void *at, uint64_t bytes)
 		give_back(h, begin, bytes, s->touched);
 	s->touched = bytes;
 	pthread_mutex_lock(&h->lock);
-	put(h,
-	    s->batch < h->taken ? &h->free_slots
-				: &h->kept[s->batch % h->window],
-	    begin / h->slot_bytes);
+	put(h, stack_of(h, s->batch), begin / h->slot_bytes);
 	pthread_mutex_unlock(&h->lock);
 }

@@ -42,6 +42,9 @@ struct hold_config {
 void hold_plan(struct hold_config *c, const struct job *job,
 	       const struct stages *stages);
 
+/* Samples that an accelerator may have ahead in a pass, held or not. */
+double hold_samples(const struct job *job, const struct pass *pass);
+
 /* What all accelerators of a job have ahead, when everything is, of the
  * training or the evaluation, whichever is more: of a sample the mean (1,024
  * extents, evenly spaced), as it is read. */
@@ -59,8 +62,9 @@ void hold_free(struct hold *h); /* NULL is fine */
 
 /*
  * A slot, of *bytes, for an extent of this batch that is to be read; or NULL,
- * if there is none. The accelerator has taken the batches below `taken`, and
- * none from taken + window on is read.
+ * if there is none. The accelerator has taken the batches below `taken`; few
+ * extents from taken + window on are read, which are looked at whenever it has
+ * taken more.
  */
 void *hold_take(struct hold *h, uint64_t batch, uint64_t taken,
 		uint64_t *bytes);

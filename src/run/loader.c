@@ -10,6 +10,7 @@
 
 #include "base/filekind.h"
 #include "base/rng.h"
+#include "base/thread.h"
 #include "data/format.h"
 #include "io/cache.h"
 #include "io/host.h"
@@ -96,14 +97,16 @@ static void start_counting(struct loader *l)
 	l->before_pass_bytes = 0;
 }
 
-bool loader_await(struct loader *l, uint64_t number)
+bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 {
 	struct rank *r = l->rank;
 	struct train *t = r->train;
 	uint64_t begin_ns = 0;
-	bool allowed;
-	/* Pairs with rank_call: it sees this, or the limit is seen here. */
+	bool allowed, yields = delivered > 0;
+	/* Pairs with rank_call and interleave_deliver: they see this, or what
+	 * they have changed is seen here. */
 	atomic_store(&l->awaits, number);
+	atomic_store(&l->needs, delivered);
 	for (;;) {
 		uint32_t seen = bell_look(&l->go);
 		allowed = false;
@@ -116,13 +119,23 @@ bool loader_await(struct loader *l, uint64_t number)
 			bell_ring(&r->filled, t->clock);
 			continue;
 		}
-		allowed = atomic_load(&r->limit) > number;
+		allowed = atomic_load(&r->limit) > number &&
+			  atomic_load(&r->delivered) >= delivered;
 		if (allowed)
 			break;
 		if (!begin_ns)
 			begin_ns = now(l);
+		/* What it waits for has mostly been begun, and is there soon
+		 * where storage is fast: asleep, it would be woken for each
+		 * extent alone. */
+		if (yields) {
+			yields = false;
+			thread_yield();
+			continue;
+		}
 		bell_wait(&l->go, t->clock, seen, CLOCK_NEVER);
 	}
+	atomic_store_explicit(&l->needs, UINT64_MAX, memory_order_relaxed);
 	if (begin_ns) {
 		l->worker.stat.idle_ns += now(l) - begin_ns;
 		io_wake(l->worker.io);
@@ -131,6 +144,11 @@ bool loader_await(struct loader *l, uint64_t number)
 	if (allowed)
 		worker_watch_node(&l->worker, t->place);
 	return allowed;
+}
+
+bool loader_await(struct loader *l, uint64_t number)
+{
+	return loader_await_turn(l, number, 0);
 }
 
 void loader_begin_turn(struct loader *l)

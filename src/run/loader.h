@@ -40,6 +40,9 @@ void loader_close(struct loader *l);
  * behind the loaders? Else each of them spends it on what it has read. */
 bool loader_decodes_batches(const struct job *job);
 
+/* Extents that an accelerator may have beyond the batches that may be read. */
+uint64_t loader_extents_beyond(const struct job *job, const struct pass *pass);
+
 /* Tokens that can be on one loader's ring: the accelerator drains rings only
  * while it waits, so everything that may be ahead has to fit. */
 uint64_t loader_ring_tokens(const struct job *job, const struct stages *s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loader_models.c - who reads which batch: the rows of loader=. */
+#include "run/interleave.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"
 
@@ -148,7 +149,8 @@ static void any_collect(struct rank *r, const struct stage *at, uint64_t batch,
 			uint64_t need)
 {
 	struct token t;
-	for (uint64_t w = 0; w < r->train->job->read_threads; w++)
+	uint64_t threads = job_read_threads(r->train->job);
+	for (uint64_t w = 0; w < threads; w++)
 		while (r->have.samples < need &&
 		       ring_pop(r->loaders[w].ring, at->number, batch, &t))
 			token_add(&r->have, &t);
@@ -172,7 +174,8 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 	return smaller(pass->window * extents + 1, RING_TOKENS + stages);
 }
 
-/* tfdata: each loader reads files of its own from front to back. */
+/* tfdata: each loader reads files of its own from front to back, in order as far
+ * as interleave.h lets it. */
 
 /* The first batch that an extent can be in: in order that of its place, less
  * what a buffer that shuffles has to hold before it. */
@@ -215,6 +218,26 @@ static bool read_forward(struct loader *l, const struct stage *at,
 	return loader_finish(l, token);
 }
 
+/* Has the batch that an extent needs been asked for? And in order, may it be
+ * begun? `batch` is the last one of the stage that was awaited. */
+static bool await_extent(struct loader *l, const struct stage *at,
+			 uint64_t position, struct token *token,
+			 uint64_t *batch)
+{
+	struct interleave_turn turn = {
+		.batch = sampler_batch_of(&at->pass->sampler, position),
+	};
+	if (l->rank->train->job->deterministic)
+		interleave_turn(&turn, at, position);
+	if (*batch == turn.batch &&
+	    atomic_load(&l->rank->delivered) >= turn.delivered)
+		return true;
+	*batch = turn.batch;
+	push_ready(l, at, token);
+	return loader_await_turn(l, at->first_batch + turn.batch,
+				 turn.delivered);
+}
+
 static bool read_file(struct loader *l, const struct stage *at,
 		      const struct sampler_epoch *order, uint64_t file,
 		      struct token *token)
@@ -228,14 +251,11 @@ static bool read_file(struct loader *l, const struct stage *at,
 			break;
 		turn_to_batch(l, at, token,
 			      earliest_batch(job, at->pass, position));
-		if (batch != sampler_batch_of(s, position)) {
-			batch = sampler_batch_of(s, position);
-			push_ready(l, at, token);
-			if (!loader_await(l, at->first_batch + batch))
-				return false;
-		}
-		if (!read_forward(l, at, order, position, token))
+		if (!await_extent(l, at, position, token, &batch) ||
+		    !read_forward(l, at, order, position, token))
 			return false;
+		if (job->deterministic)
+			interleave_deliver(l, at, position);
 	}
 	push_ready(l, at, token);
 	return true;
@@ -254,6 +274,7 @@ static void tfdata_work(struct loader *l)
 {
 	const struct train *t = l->rank->train;
 	struct stage at = stage_first(&t->stages);
+	uint64_t threads = job_read_threads(t->job);
 	struct sampler_epoch order;
 	if (has_none(l, has_file)) {
 		loader_await(l, UINT64_MAX); /* fewer files than workers */
@@ -265,8 +286,7 @@ static void tfdata_work(struct loader *l)
 		if (!has_file(l, at.pass) && !loader_await(l, at.first_batch))
 			return;
 		sampler_epoch(&order, s, at.epoch);
-		for (uint64_t f = l->index; f < s->rank_files;
-		     f += t->job->read_threads)
+		for (uint64_t f = l->index; f < s->rank_files; f += threads)
 			if (!read_file(l, &at, &order, f, &token))
 				return;
 		loader_push(l, &token, at.number);
@@ -292,14 +312,16 @@ static uint64_t tfdata_window(const struct job *job, const struct pass *pass)
 }
 
 /* In order a loader has one token for each batch, the first of a stage with all
- * that the buffer holds: of the stage at hand, and of those behind it. */
+ * that the buffer holds: of the stage at hand, and of those behind it; and what
+ * it has read of a file beyond that. */
 static uint64_t tfdata_tokens(const struct job *job, const struct pass *pass)
 {
 	uint64_t stages = pass->window / pass->sampler.steps + 2;
 
 	if (!job->deterministic)
 		return any_tokens(job, pass);
-	return 2 * (tfdata_prefetch(job) + stages);
+	return 2 * (tfdata_prefetch(job) + stages) +
+	       interleave_extents(&pass->sampler);
 }
 
 static const struct loader_model models[] = {
@@ -334,6 +356,14 @@ bool loader_decodes_batches(const struct job *job)
 	return job->loader == LOADER_TFDATA &&
 	       job->preprocess == PREPROCESS_SLEEP &&
 	       dist_mean(&job->preprocess_time) > 0;
+}
+
+uint64_t loader_extents_beyond(const struct job *job, const struct pass *pass)
+{
+	if (!job_interleaves(job))
+		return 0;
+	return smaller(job_read_threads(job), pass->sampler.rank_files) *
+	       interleave_extents(&pass->sampler);
 }
 
 uint64_t loader_ring_tokens(const struct job *job, const struct stages *s)

@@ -85,7 +85,7 @@ static int drop_cache(struct rank *r)
 	rank_call(r, UINT64_MAX);
 	if (!t->job->read_threads)
 		loader_drop(&r->loaders[0]);
-	if (await_loaders(r, &r->dropped, t->job->read_threads) < 0)
+	if (await_loaders(r, &r->dropped, job_read_threads(t->job)) < 0)
 		return -EPIPE;
 	int rc = peers_barrier(&t->peers, NULL, NULL);
 	atomic_store(&t->dropping, false);
@@ -376,7 +376,7 @@ static bool get_ready(struct rank *r)
 		failure_set(t->failure, &err);
 	if (!t->job->read_threads && !loader_open(&r->loaders[0]))
 		return false;
-	if (await_loaders(r, &r->ready, t->job->read_threads) < 0)
+	if (await_loaders(r, &r->ready, job_read_threads(t->job)) < 0)
 		return false;
 	if (t->saver && saver_await_ready(t->saver) < 0)
 		return false;
@@ -402,7 +402,8 @@ static void leave(struct rank *r)
 
 void rank_call(struct rank *r, uint64_t limit)
 {
-	for (uint64_t i = 0; i < r->train->job->read_threads; i++) {
+	uint64_t threads = job_read_threads(r->train->job);
+	for (uint64_t i = 0; i < threads; i++) {
 		struct loader *l = &r->loaders[i];
 		if (limit == UINT64_MAX || atomic_load(&l->awaits) < limit)
 			bell_ring(&l->go, r->train->clock);

@@ -72,6 +72,7 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 		struct loader *l = &r->loaders[i];
 		l->rank = r;
 		l->index = i;
+		l->needs = UINT64_MAX;
 		l->ring = ring_new(loader_ring_tokens(t->job, &t->stages));
 		worker_init(&l->worker);
 	}
@@ -227,7 +228,7 @@ int train_start(struct train *t, struct mlgen_err *err)
 	atomic_store(&t->ranks_left, j->accelerators);
 	for (uint64_t i = 0; i < j->accelerators && rc == 0; i++) {
 		struct rank *r = &t->ranks[i];
-		for (uint64_t w = 0; w < j->read_threads && rc == 0; w++)
+		for (uint64_t w = 0; w < job_read_threads(j) && rc == 0; w++)
 			rc = worker_start(&r->loaders[w].worker.thread,
 					  t->clock, loader_main, &r->loaders[w],
 					  err);
@@ -244,7 +245,7 @@ void train_join(struct train *t)
 {
 	for (uint64_t i = 0; t->ranks && i < t->job->accelerators; i++) {
 		worker_join(&t->ranks[i].thread);
-		for (uint64_t w = 0; w < t->job->read_threads; w++)
+		for (uint64_t w = 0; w < job_read_threads(t->job); w++)
 			worker_join(&t->ranks[i].loaders[w].worker.thread);
 		hold_free(t->ranks[i].hold);
 		t->ranks[i].hold = NULL;

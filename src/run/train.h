@@ -20,7 +20,7 @@
 #include "run/worker.h"
 
 /*
- * A rank is an accelerator thread with read_threads loader threads of its own,
+ * A rank is an accelerator thread with job_read_threads loaders of its own,
  * or with a loader that the accelerator's thread is itself.
  * Between them pass, in one direction, tokens over a ring per loader, and in
  * the other `limit`, the number of the first batch that may not be read yet:
@@ -46,7 +46,11 @@ struct loader {
 	/* From its rank; it waits on `go`. */
 	struct bell go;
 	_Atomic uint64_t awaits; /* a batch: waits for rank->limit above it */
-	uint64_t dropped;        /* requests of rank->drop it has carried out */
+	/* tf.data in order (interleave.h), in extents from the first stage on:
+	 * it has read all of its own below `reached`, and waits for
+	 * rank->delivered to be `needs`; UINT64_MAX = it does not. */
+	_Atomic uint64_t reached, needs;
+	uint64_t dropped; /* requests of rank->drop it has carried out */
 };
 
 /* Counters of one writer that others may look at. */
@@ -73,6 +77,7 @@ struct rank {
 	_Atomic uint64_t limit;
 	_Atomic uint64_t drop;  /* times the cache was to be dropped */
 	_Atomic uint64_t claim; /* loader=plain: next extent to read, in all */
+	_Atomic uint64_t delivered; /* interleave.h: all extents below it are */
 	/* From the loaders; the rank waits on `filled`. */
 	struct bell filled;
 	_Atomic uint64_t ready;   /* loaders that are set up */

@@ -131,6 +131,30 @@ START_TEST(no_slot_has_two_owners_and_none_is_missing)
 END_TEST
 
 /* Not all of the room comes into use where half of it does. */
+/* The beginning of files that are opened ahead: it stays until its batch was
+ * taken, however far that is. */
+START_TEST(what_lies_behind_the_window_stays_until_it_is_taken)
+{
+	struct hold *h = make(2, 4, 4096);
+	void *far = take(h, 1000, 0), *near = take(h, 3, 0);
+	void *first = take(h, 0, 0);
+
+	hold_keep(h, far, 4096);
+	hold_keep(h, near, 4096);
+	hold_keep(h, first, 4096);
+	ck_assert_ptr_nonnull(take(h, 1, 0));
+	ck_assert_ptr_null(take(h, 1, 0));
+	/* 3 comes into the window, and leaves it */
+	ck_assert_ptr_eq(take(h, 2, 2), first);
+	ck_assert_ptr_null(take(h, 2, 2));
+	ck_assert_ptr_null(take(h, 2, 3));
+	ck_assert_ptr_eq(take(h, 5, 4), near);
+	ck_assert_ptr_null(take(h, 5, 1000));
+	ck_assert_ptr_eq(take(h, 1001, 1001), far);
+	hold_free(h);
+}
+END_TEST
+
 START_TEST(what_was_let_go_last_is_taken_first)
 {
 	struct hold *h = make(1, 100, 4096);
@@ -384,6 +408,7 @@ static TCase *case_of_memory(void)
 	tcase_add_test(t, a_slot_is_free_when_its_batch_is_taken);
 	tcase_add_loop_test(t, no_slot_has_two_owners_and_none_is_missing, 0,
 			    4);
+	tcase_add_test(t, what_lies_behind_the_window_stays_until_it_is_taken);
 	tcase_add_test(t, what_was_let_go_last_is_taken_first);
 	tcase_add_loop_test(t, what_a_smaller_extent_does_not_need_goes_back, 0,
 			    sizeof(sizes) / sizeof(sizes[0]));

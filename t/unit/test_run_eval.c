@@ -37,10 +37,12 @@ static void check_bytes(struct rig *r, uint64_t all, uint64_t eval)
 	const struct job *j = r->job;
 	uint64_t all_bytes = 0, eval_bytes = 0;
 
-	for (unsigned i = 0; i < j->accelerators * j->read_threads; i++) {
-		struct rank *rank = &r->train.ranks[i / j->read_threads];
+	uint64_t threads = job_readers(j);
+
+	for (unsigned i = 0; i < j->accelerators * threads; i++) {
+		struct rank *rank = &r->train.ranks[i / threads];
 		const struct opstat *stat =
-			&rank->loaders[i % j->read_threads].worker.stat;
+			&rank->loaders[i % threads].worker.stat;
 
 		all_bytes += count_get(&stat->io_bytes[0]);
 		eval_bytes += stat->eval_bytes;
@@ -84,6 +86,7 @@ START_TEST(it_reads_its_own_files)
 	struct rig r = { .job = eval_job() };
 
 	r.job->loader = loaders[_i];
+	r.job->deterministic = false; /* or files are read side by side */
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
 	check_counts(&r, 8, 6);
@@ -121,6 +124,7 @@ START_TEST(nothing_is_read_ahead_of_it_or_beyond_it)
 	struct rig r = { .job = eval_job() };
 
 	r.job->loader = loaders[_i];
+	r.job->deterministic = false;
 	mock_of(r.job)->read_ns = 5 * MS;
 	rig_go(&r);
 	check_counts(&r, 8, 6);
@@ -381,9 +385,11 @@ START_TEST(within_ramp_time_it_is_not_counted)
 	r.job->ramp_time_ns = 100 * MS;
 	r.job->loader = loaders[_i];
 	rig_go(&r);
-	/* 40 + 12 + 40 + 12: the first step that ends behind it is the ninth */
+	/* 40 + 12 + 40 + 12: the first step that ends behind it is the ninth;
+	 * two files more of that epoch have been read before by tf.data */
 	check_counts(&r, 7, 6);
-	check_bytes(&r, (6 + 2 * 3) * 4096, 2 * 3 * 4096);
+	check_bytes(&r, (_i == 2 ? 4 + 2 * 3 : 6 + 2 * 3) * 4096u,
+		    2 * 3 * 4096);
 	ck_assert_uint_eq(count_get(&rig_rank(&r)->count.eval_ns), 24 * MS);
 	rig_end(&r);
 }

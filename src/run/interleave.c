@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* interleave.c - see interleave.h. */
+#include "run/interleave.h"
+
+/* Of a file: it was opened when the one that its thread had before was
+ * delivered, with all that was read beside that. */
+static void turn_of_file(struct interleave_turn *turn, const struct sampler *s,
+			 uint64_t round)
+{
+	uint64_t before = round < JOB_INTERLEAVE_THREADS
+				  ? 0
+				  : round - JOB_INTERLEAVE_THREADS + 1;
+
+	turn->delivered = before * s->lanes * s->file_extents;
+	turn->batch = sampler_batch_of(s, turn->delivered);
+}
+
+/* Within a file: `record` of it was delivered, a record of each lane in turn,
+ * so that all lanes have the extents before it. */
+static void turn_of_record(struct interleave_turn *turn,
+			   const struct sampler *s,
+			   const struct sampler_lane *at, uint64_t record)
+{
+	uint64_t lane = at->file % s->lanes;
+	uint64_t row = record / s->extent_samples;
+	uint64_t begin = (at->file - lane) * s->file_extents;
+	bool is_first = record % s->extent_samples == 0;
+
+	turn->delivered =
+		begin + row * at->lanes + (is_first ? lane + 1 : at->lanes);
+	turn->batch = (begin * s->extent_samples + record * at->lanes + lane) /
+		      s->batch;
+}
+
+void interleave_turn(struct interleave_turn *turn, const struct stage *at,
+		     uint64_t position)
+{
+	const struct sampler *s = &at->pass->sampler;
+	struct sampler_lane lane = sampler_lane_at(s, position);
+	uint64_t record = lane.extent * s->extent_samples;
+
+	if (record < INTERLEAVE_RECORDS)
+		turn_of_file(turn, s, lane.file / s->lanes);
+	else
+		turn_of_record(turn, s, &lane, record - INTERLEAVE_RECORDS);
+	turn->delivered += at->first_extent;
+}
+
+uint64_t interleave_extents(const struct sampler *s)
+{
+	uint64_t n = (INTERLEAVE_RECORDS + s->extent_samples - 1) /
+		     s->extent_samples;
+
+	return n < s->file_extents ? n : s->file_extents;
+}
+
+static struct loader *loader_of(const struct rank *r, uint64_t file)
+{
+	return &r->loaders[file % job_read_threads(r->train->job)];
+}
+
+static void call(struct loader *l, uint64_t delivered)
+{
+	if (atomic_load(&l->needs) <= delivered)
+		bell_ring(&l->go, l->rank->train->clock);
+}
+
+/* Those that waited for what was at `at`, before which so many extents were
+ * delivered with it: its own thread, or those of all files beside it. */
+static void call_row(const struct rank *r, const struct sampler *s,
+		     const struct sampler_lane *at, uint64_t delivered)
+{
+	uint64_t lane = at->file % s->lanes;
+
+	if (INTERLEAVE_RECORDS % s->extent_samples == 0)
+		call(loader_of(r, at->file), delivered);
+	if (lane + 1 < at->lanes)
+		return;
+	for (uint64_t i = 0; i < at->lanes; i++)
+		call(loader_of(r, at->file - lane + i), delivered);
+}
+
+static void call_all(const struct rank *r, uint64_t delivered)
+{
+	uint64_t threads = job_read_threads(r->train->job);
+
+	for (uint64_t i = 0; i < threads; i++)
+		call(&r->loaders[i], delivered);
+}
+
+/*
+ * Whoever has read what is next delivers it, and what is behind it as far as
+ * others have read that. One of two sees the other: a loader says what it has
+ * read before it looks at what was delivered, and here `delivered` is moved
+ * before the next loader is looked at.
+ */
+void interleave_deliver(struct loader *l, const struct stage *at,
+			uint64_t position)
+{
+	struct rank *r = l->rank;
+	const struct sampler *s = &at->pass->sampler;
+	uint64_t next = at->first_extent + position;
+	uint64_t end = at->first_extent + s->rank_extents;
+
+	atomic_store(&l->reached, next + 1);
+	if (atomic_load(&r->delivered) != next)
+		return;
+	while (next < end) {
+		struct sampler_lane lane =
+			sampler_lane_at(s, next - at->first_extent);
+		if (atomic_load(&loader_of(r, lane.file)->reached) <= next ||
+		    !atomic_compare_exchange_strong(&r->delivered, &next,
+						    next + 1))
+			return;
+		next++;
+		call_row(r, s, &lane, next);
+	}
+	call_all(r, next);
+}
