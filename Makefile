@@ -44,14 +44,18 @@ UNIT_SRC := $(sort $(wildcard t/unit/test_*.c))
 UNIT_OBJ := build/t/unit/main.o $(UNIT_SRC:%.c=build/%.o)
 UNIT_NAMES := $(UNIT_SRC:t/unit/test_%.c=%)
 BENCH := $(patsubst %.c,build/%,$(sort $(wildcard t/bench/*.c)))
+# mlgen itself in virtual time and on a made-up machine: t/golden/sim.h.
+GOLDEN_OBJ := $(patsubst %.c,build/%.o,$(sort $(wildcard t/golden/*.c)))
+GOLDEN_WRAPS = $(shell awk -F', ' '/^\tX/ { print "-Wl,--wrap=" $$2 }' \
+	t/golden/wraps.h)
 # What the tests meet mlgen with; faultfs only where libfuse is.
 FUSE_LIBS := $(shell pkg-config --libs fuse3 2>/dev/null)
 TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
 	$(patsubst %.c,build/%,$(sort $(wildcard t/tools/*.c))))
 OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
-	$(BENCH:%=%.o) $(TOOLS:%=%.o)
+	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
-.PHONY: all check check-slow fuzz lint bench demo man install uninstall clean \
+.PHONY: all check check-slow golden fuzz lint bench demo man install uninstall clean \
 	distclean engines-changed always
 
 all: mlgen
@@ -59,16 +63,19 @@ all: mlgen
 mlgen: build/src/main.o $(LIBRARY)
 build/unit-tests: $(UNIT_OBJ) $(LIBRARY)
 build/manlists: build/t/lint/manlists.o $(LIBRARY)
+build/golden/mlgen: build/src/main.o $(GOLDEN_OBJ) $(LIBRARY)
 $(BENCH): %: %.o $(LIBRARY)
 $(TOOLS): %: %.o
 
 build/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 build/unit-tests: private LIBS += $(CHECK_LIBS)
+build/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)
 $(UNIT_OBJ): private COMPILE += $(CHECK_CFLAGS)
 $(UNIT_OBJ): | build/unit-suites.h
 
-mlgen build/unit-tests build/manlists $(BENCH) $(TOOLS):
+mlgen build/unit-tests build/manlists build/golden/mlgen $(BENCH) $(TOOLS):
 	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $^ $(LIBS) -lm
 
 # Made anew, so that an object whose source is gone leaves it.
@@ -120,9 +127,13 @@ SUITES ?= .*
 # Without libcheck the scripts run all the same.
 UNIT_TESTS = $(if $(filter yes,$(HAVE_CHECK)),build/unit-tests)
 
-check: mlgen $(UNIT_TESTS) $(TOOLS)
+check: mlgen build/golden/mlgen $(UNIT_TESTS) $(TOOLS)
 	$(Q)HAVE_CHECK=$(HAVE_CHECK) t/func/needs
 	$(Q)$(RUN) $(UNIT_TESTS:%=-u % -s '$(SUITES)') $(CHECKS)
+
+# Every wording and figure that golden files hold, as it is now.
+golden: build/golden/mlgen
+	$(Q)t/golden/run --update
 
 check-slow: mlgen $(TOOLS)
 	$(Q)$(RUN) -t 1200 $(sort $(wildcard t/func/slow/*.sh))

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* storage.c - how long I/O takes in virtual time: one device that all share, with a latency for each call. */
+#include "sim.h"
+
+#include <string.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define FILES 4096
+
+/* What a memory copy moves; 1 byte takes at least 1 ns of it. */
+#define MEMORY_BYTES_PER_SEC (UINT64_C(8) << 30)
+
+static struct {
+	struct sim_storage done;
+	uint64_t free_ns;      /* when the device has served all so far */
+	uint64_t files[FILES]; /* of each descriptor: what its path hashes to */
+} storage;
+
+const struct sim_storage *sim_storage(void)
+{
+	return &storage.done;
+}
+
+/* Splitmix64's finalizer. */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+void sim_opened(int fd, const char *path)
+{
+	uint64_t h = 0;
+
+	if (fd < 0 || fd >= FILES)
+		return;
+	/* The name alone: folders may be temporary ones. */
+	if (path && strrchr(path, '/'))
+		path = strrchr(path, '/') + 1;
+	for (; path && *path; path++)
+		h = mix(h + (unsigned char)*path);
+	storage.files[fd] = h;
+}
+
+/* The main thread sets up and reports; that takes no time. */
+static void take(uint64_t until_ns)
+{
+	if (sim_thread() != 0 && until_ns > sim_now_ns())
+		sim_sleep_until(until_ns);
+}
+
+static uint64_t pass(uint64_t bytes)
+{
+	uint64_t rate = sim_option("STORAGE_BANDWIDTH", UINT64_C(2) << 30);
+	uint64_t now = sim_now_ns(), ns = bytes * NS_PER_S / rate;
+
+	if (storage.free_ns < now)
+		storage.free_ns = now;
+	storage.free_ns += ns;
+	storage.done.busy_ns += ns;
+	return storage.free_ns;
+}
+
+static uint64_t draw(int fd, uint64_t off, uint64_t what)
+{
+	uint64_t file = fd >= 0 && fd < FILES ? storage.files[fd] : 0;
+
+	return mix(file + mix(off + what));
+}
+
+/* From half of the mean to one and a half. */
+static uint64_t latency(uint64_t mean_ns, uint64_t drawn)
+{
+	return mean_ns / 2 + drawn % (mean_ns ? mean_ns : 1);
+}
+
+void sim_open_takes(void)
+{
+	take(sim_now_ns() + sim_option("STORAGE_OPEN_NS", 20000));
+}
+
+void sim_read_takes(int fd, uint64_t off, ssize_t bytes)
+{
+	uint64_t size = bytes > 0 ? (uint64_t)bytes : 0;
+	uint64_t mean_ns = sim_option("STORAGE_READ_NS", 100000);
+	uint64_t copied_ns = size * NS_PER_S / MEMORY_BYTES_PER_SEC;
+
+	if (sim_thread() == 0)
+		return;
+	if (draw(fd, off, 1) % 100 < sim_option("STORAGE_CACHED", 0)) {
+		take(sim_now_ns() + 1000 + copied_ns);
+		return;
+	}
+	storage.done.reads++;
+	storage.done.read_bytes += size;
+	take(pass(size) + latency(mean_ns, draw(fd, off, 2)));
+}
+
+void sim_write_takes(int fd, uint64_t off, ssize_t bytes)
+{
+	uint64_t size = bytes > 0 ? (uint64_t)bytes : 0;
+	uint64_t mean_ns = sim_option("STORAGE_WRITE_NS", 40000);
+
+	if (sim_thread() == 0)
+		return;
+	storage.done.writes++;
+	storage.done.written_bytes += size;
+	take(pass(size) + latency(mean_ns, draw(fd, off, 3)));
+}
+
+void sim_flush_takes(int fd)
+{
+	uint64_t mean_ns = sim_option("STORAGE_FLUSH_NS", 2000000);
+
+	take(sim_now_ns() + latency(mean_ns, draw(fd, 0, 4)));
+}
