@@ -215,6 +215,70 @@ DIR *__wrap_opendir(const char *path)
 	return __real_opendir(lead(led, path));
 }
 
+/* Filesystems have orders of their own; here it is that of the names. */
+
+static struct listing {
+	struct listing *next;
+	DIR *dir;
+	struct dirent *entries;
+	size_t count, at;
+} * listings;
+
+static int by_name(const void *a, const void *b)
+{
+	const struct dirent *x = a, *y = b;
+
+	return strcmp(x->d_name, y->d_name);
+}
+
+static struct listing *list(DIR *dir)
+{
+	struct listing *l = calloc(1, sizeof(*l));
+	const struct dirent *e;
+
+	if (!l)
+		abort();
+	l->dir = dir;
+	while ((e = __real_readdir(dir))) {
+		l->entries = reallocarray(l->entries, l->count + 1, sizeof(*e));
+		if (!l->entries)
+			abort();
+		/* What the kernel gave is no longer than its name. */
+		memcpy(&l->entries[l->count++], e, e->d_reclen);
+	}
+	if (l->count)
+		qsort(l->entries, l->count, sizeof(*e), by_name);
+	l->next = listings;
+	listings = l;
+	return l;
+}
+
+struct dirent *__wrap_readdir(DIR *dir)
+{
+	struct listing *l = listings;
+
+	while (l && l->dir != dir)
+		l = l->next;
+	if (!l)
+		l = list(dir);
+	return l->at < l->count ? &l->entries[l->at++] : NULL;
+}
+
+int __wrap_closedir(DIR *dir)
+{
+	struct listing **at = &listings, *l;
+
+	while (*at && (*at)->dir != dir)
+		at = &(*at)->next;
+	l = *at;
+	if (l) {
+		*at = l->next;
+		free(l->entries);
+		free(l);
+	}
+	return __real_closedir(dir);
+}
+
 int __wrap_stat(const char *path, struct stat *st)
 {
 	char led[PATH_MAX];

@@ -44,6 +44,8 @@
 	X(int, openat, (int dir, const char *path, int flags, ...)) \
 	X(FILE *, fopen, (const char *path, const char *mode)) \
 	X(DIR *, opendir, (const char *path)) \
+	X(struct dirent *, readdir, (DIR *dir)) \
+	X(int, closedir, (DIR *dir)) \
 	X(int, stat, (const char *path, struct stat *st)) \
 	X(int, lstat, (const char *path, struct stat *st)) \
 	X(int, statfs, (const char *path, struct statfs *v)) \
