@@ -8,8 +8,8 @@ MAKEFLAGS += --no-builtin-rules
 # Everything but cleaning needs to know what configure found.
 ifneq ($(filter-out clean distclean,$(or $(MAKECMDGOALS),all)),)
 -include config.mk
-# An engine that came or went is news for configure.
-ifneq ($(strip $(ENGINE_FILES)),$(sort $(wildcard engines/*.c)))
+# An engine, or a file of one, that came or went is news for configure.
+ifneq ($(sort $(ENGINE_FILES)),$(sort $(wildcard engines/*.c engines/*/*.c)))
 config.mk: engines-changed
 endif
 endif
@@ -33,7 +33,7 @@ LANGUAGE := -std=gnu11 -D_GNU_SOURCE -ffp-contract=off -pthread
 INCLUDES := -Isrc -Iinclude -I.
 COMPILE = $(LANGUAGE) $(INCLUDES) $(CFLAGS) $(WARNINGS) $(WERROR) \
 	$(SANITIZE_FLAGS) $(LIB_CFLAGS)
-# An engine sees the public headers and nothing else.
+# An engine sees the public headers and those of its own folder.
 COMPILE_ENGINE = $(filter-out -Isrc -I.,$(COMPILE))
 LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) -pthread
 

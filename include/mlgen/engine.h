@@ -18,8 +18,9 @@
  * needs no locks. What workers of one job do share is in `struct
  * mlgen_engine_job`. Tables are const; the program exports no symbols to an
  * engine: everything it needs comes through ctx.
- * An engine is built in, as engines/NAME.c with the table mlgen_engine_NAME, or
- * is a shared object of its own: see MLGEN_ENGINE_ABI.
+ * An engine is built in, as engines/NAME.c or a folder engines/NAME/ with the
+ * table mlgen_engine_NAME, or is a shared object of its own: see
+ * MLGEN_ENGINE_ABI.
  */
 #define MLGEN_ENGINE_ABI 4
 
