@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uring_chain.c - chains: the open, reads and close of a file, linked, go as a whole. */
+#include "io_uring.h"
+
+unsigned uring_chain_len(struct mlgen_io **io, unsigned n)
+{
+	unsigned len = 1;
+
+	while (len < n && io[len - 1]->flags & MLGEN_IO_LINK)
+		len++;
+	return len;
+}
+
+/* A chain goes as a whole, and its file needs a slot. */
+bool uring_chain_fits(const struct ring *r, struct mlgen_io **io, unsigned len)
+{
+	return io_uring_sq_space_left(&r->uring) >= len &&
+	       (io[0]->op != MLGEN_OPEN || r->free_slots.count);
+}
+
+/* No slot is free and nothing under way will free one. */
+void uring_chain_refuse(struct ring *r, struct mlgen_io **io, unsigned len)
+{
+	uring_done(r, io[0], -EMFILE);
+	for (unsigned i = 1; i < len; i++)
+		uring_done(r, io[i], -ECANCELED);
+}
+
+/*
+ * Hard but for the open: a short read ends a soft chain, the close behind it
+ * would never run, and the slot be lost.
+ */
+void uring_chain_link(struct io_uring_sqe *sqe, const struct mlgen_io *op)
+{
+	sqe->flags |= op->op == MLGEN_OPEN ? IOSQE_IO_LINK : IOSQE_IO_HARDLINK;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uring_ops.c - operations that move no bytes: as requests of a ring, and their answers. */
+#include "io_uring.h"
+
+/* As a request. */
+
+static void prep_open(struct ring *r, struct io_uring_sqe *sqe,
+		      struct mlgen_file *file)
+{
+	const char *name = mlgen_file_name(file);
+	int at = mlgen_file_dir(file);
+
+	file->fd = -1;
+	file->word = 0;
+	if (r->free_slots.count) {
+		hold_slot(r, file);
+		/* No program run from here inherits it: the flag is refused. */
+		io_uring_prep_openat_direct(sqe, at, name,
+					    uring_open_flags(file) & ~O_CLOEXEC,
+					    file->mode, slot_of(file));
+	} else {
+		io_uring_prep_openat(sqe, at, name,
+				     uring_open_flags(file) | O_CLOEXEC,
+				     file->mode);
+	}
+}
+
+/* Until it is back, size_bytes is the number of its answer's place. */
+static void prep_stat(struct ring *r, struct io_uring_sqe *sqe,
+		      struct mlgen_io *op)
+{
+	const struct mlgen_file *file = op->file;
+	bool by_fd = file->fd >= 0;
+
+	op->size_bytes = stack_pop(&r->free_stats);
+	io_uring_prep_statx(sqe, by_fd ? file->fd : mlgen_file_dir(file),
+			    by_fd ? "" : mlgen_file_name(file),
+			    by_fd ? AT_EMPTY_PATH : 0, STATX_SIZE,
+			    &r->stats[op->size_bytes]);
+}
+
+static void prep_close(struct io_uring_sqe *sqe, const struct mlgen_file *file)
+{
+	if (file->word)
+		io_uring_prep_close_direct(sqe, slot_of(file));
+	else
+		io_uring_prep_close(sqe, file->fd);
+}
+
+/* A length has 32 bits; newer kernels look for a longer one in addr. */
+static void prep_advise(struct io_uring_sqe *sqe, int fd,
+			const struct mlgen_io *op)
+{
+	io_uring_prep_fadvise(sqe, fd, op->off, 0, op->advice);
+	if (op->len_bytes <= UINT32_MAX)
+		sqe->len = (unsigned)op->len_bytes;
+	else
+		sqe->addr = op->len_bytes;
+}
+
+/* Once the kernel has answered. */
+
+static void opened(struct ring *r, struct mlgen_io *op)
+{
+	struct mlgen_file *file = op->file;
+
+	if (op->result < 0 && file->word)
+		free_slot(r, file);
+	if (op->result >= 0 && !file->word)
+		file->fd = (int)op->result;
+	if (op->result > 0)
+		op->result = 0;
+}
+
+static void stated(struct ring *r, struct mlgen_io *op)
+{
+	unsigned at = (unsigned)op->size_bytes;
+
+	op->size_bytes = op->result < 0 ? 0 : r->stats[at].stx_size;
+	stack_push(&r->free_stats, at);
+}
+
+static void closed(struct ring *r, struct mlgen_io *op)
+{
+	struct mlgen_file *file = op->file;
+
+	/* It did not run: the open before it failed, and gave the slot back. */
+	if (op->result == -ECANCELED)
+		return;
+	if (file->word)
+		free_slot(r, file);
+	file->fd = -1;
+}
+
+bool uring_ops_takes(const struct ring *r, const struct mlgen_io *op)
+{
+	/* The length that only newer kernels take, see prep_advise. */
+	if (op->op == MLGEN_ADVISE && op->len_bytes > UINT32_MAX &&
+	    op->file->fd >= 0)
+		return false;
+	return r->takes[op->op];
+}
+
+void uring_ops_prep(struct ring *r, struct io_uring_sqe *sqe,
+		    struct mlgen_io *op)
+{
+	struct mlgen_file *file = op->file;
+	int fd = file->word ? (int)slot_of(file) : file->fd;
+	const char *name = mlgen_file_name(file);
+	int at = mlgen_file_dir(file);
+
+	switch (op->op) {
+	case MLGEN_OPEN:
+		prep_open(r, sqe, file);
+		return;
+	case MLGEN_STAT:
+		prep_stat(r, sqe, op);
+		return;
+	case MLGEN_CLOSE:
+		prep_close(sqe, file);
+		return;
+	case MLGEN_RENAME:
+		io_uring_prep_renameat(sqe, at, name, at, op->path2, 0);
+		return;
+	case MLGEN_UNLINK:
+		io_uring_prep_unlinkat(sqe, at, name, 0);
+		return;
+	case MLGEN_RMDIR:
+		io_uring_prep_unlinkat(sqe, at, name, AT_REMOVEDIR);
+		return;
+	case MLGEN_MKDIR:
+		io_uring_prep_mkdirat(sqe, at, name, file->mode);
+		return;
+	case MLGEN_ALLOCATE:
+		io_uring_prep_fallocate(sqe, fd, 0, (off_t)op->off,
+					(off_t)op->len_bytes);
+		break;
+	case MLGEN_FSYNC:
+		io_uring_prep_fsync(sqe, fd, 0);
+		break;
+	case MLGEN_FDATASYNC:
+		io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
+		break;
+	case MLGEN_ADVISE:
+		prep_advise(sqe, fd, op);
+		break;
+	case MLGEN_READ:
+	case MLGEN_WRITE:
+	case MLGEN_OPS:
+		return;
+	}
+	/* What is done to the open file itself. */
+	if (file->word)
+		sqe->flags |= IOSQE_FIXED_FILE;
+}
+
+void uring_ops_settle(struct ring *r, struct mlgen_io *op)
+{
+	if (op->op == MLGEN_OPEN)
+		opened(r, op);
+	else if (op->op == MLGEN_STAT)
+		stated(r, op);
+	else if (op->op == MLGEN_CLOSE)
+		closed(r, op);
+}
