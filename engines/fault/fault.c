@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fault.c - engine: wraps another and fails, shortens or delays what is asked for. */
+#include "fault.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* clang-format off */
+static const struct mlgen_field fault_fields[] = {
+	{ "engine", MLGEN_F_STR(struct fault_opts, engine),
+	  .def = "psync", .group = "fault",
+	  .help = "The engine that does what is not failed; its own options are unset." },
+	{ "fail_after", MLGEN_F_U64(struct fault_opts, fail_after),
+	  .def = "0", .unit = "operations", .group = "fault",
+	  .help = "The operation of this number fails, and no other; the first is 1, 0 fails none." },
+	{ "fail_errno", MLGEN_F_STR(struct fault_opts, fail_errno),
+	  .def = "EIO", .group = "fault",
+	  .help = "The error it fails with, by name or number." },
+	{ "short_every", MLGEN_F_U64(struct fault_opts, short_every),
+	  .def = "0", .unit = "operations", .group = "fault",
+	  .help = "Each read and write whose number is a multiple of this moves half of its bytes." },
+	{ "delay_every", MLGEN_F_U64(struct fault_opts, delay_every),
+	  .def = "0", .unit = "operations", .group = "fault",
+	  .help = "Each operation whose number is a multiple of this completes later by delay=." },
+	{ "delay", MLGEN_F_TIME(struct fault_opts, delay_ns),
+	  .def = "0", .min = 0, .max = 3600e9, .unit = "s", .group = "fault",
+	  .help = "How much later; the operations behind it are not held up." },
+	{ 0 },
+};
+
+static const struct {
+	const char *name;
+	int code;
+} errors[] = {
+	{ "EPERM", EPERM }, { "ENOENT", ENOENT }, { "EINTR", EINTR },
+	{ "EIO", EIO }, { "ENXIO", ENXIO }, { "EBADF", EBADF },
+	{ "EAGAIN", EAGAIN }, { "ENOMEM", ENOMEM }, { "EACCES", EACCES },
+	{ "EBUSY", EBUSY }, { "EEXIST", EEXIST }, { "ENODEV", ENODEV },
+	{ "EINVAL", EINVAL }, { "ENFILE", ENFILE }, { "EMFILE", EMFILE },
+	{ "EFBIG", EFBIG }, { "ENOSPC", ENOSPC }, { "EROFS", EROFS },
+	{ "EDQUOT", EDQUOT }, { "ESTALE", ESTALE }, { "EREMOTEIO", EREMOTEIO },
+	{ "EOPNOTSUPP", EOPNOTSUPP }, { "ETIMEDOUT", ETIMEDOUT },
+	{ "ECANCELED", ECANCELED }, { "ESHUTDOWN", ESHUTDOWN },
+};
+/* clang-format on */
+
+#define ERRNO_MAX 4095 /* MAX_ERRNO of the kernel */
+
+/* -errno, or 0 for what is none. */
+static int error_of(const char *word)
+{
+	char *end;
+	long number = strtol(word, &end, 10);
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (strcasecmp(errors[i].name, word) == 0)
+			return -errors[i].code;
+	if (end == word || *end || number < 1 || number > ERRNO_MAX)
+		return 0;
+	return (int)-number;
+}
+
+static int find_inner(struct mlgen_engine_job *job, struct shared *s,
+		      struct mlgen_err *err)
+{
+	const struct fault_opts *opts = job->opts;
+	const struct mlgen_engine *e =
+		job->find ? job->find(opts->engine) : NULL;
+
+	if (!e)
+		return mlgen_fail(err, -EINVAL,
+				  "engine: '%s' is not built in; --enghelp "
+				  "lists what is",
+				  opts->engine);
+	if (e == job->engine)
+		return mlgen_fail(err, -EINVAL,
+				  "engine: '%s' cannot wrap itself; name one "
+				  "that moves bytes, as engine=psync",
+				  opts->engine);
+	s->inner = (struct mlgen_engine_job){ .engine = e,
+					      .workers = job->workers,
+					      .is_preparing = job->is_preparing,
+					      .find = job->find };
+	return 0;
+}
+
+static int start_inner(struct shared *s, struct mlgen_err *err)
+{
+	const struct mlgen_engine *e = s->inner.engine;
+
+	if (e->opts_size) {
+		s->inner_opts = calloc(1, e->opts_size);
+		if (!s->inner_opts)
+			return -ENOMEM;
+		s->inner.opts = s->inner_opts;
+	}
+	return e->job_init ? e->job_init(&s->inner, err) : 0;
+}
+
+static int fault_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
+{
+	const struct fault_opts *opts = job->opts;
+	struct shared *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return mlgen_fail(err, -ENOMEM, "ioengine=fault: no memory");
+	s->error = error_of(opts->fail_errno);
+	rc = s->error ? find_inner(job, s, err)
+		      : mlgen_fail(err, -EINVAL,
+				   "fail_errno: '%s' is neither an error of "
+				   "storage by name, such as EIO or ENOSPC, "
+				   "nor a number from 1 to %d",
+				   opts->fail_errno, ERRNO_MAX);
+	if (rc == 0)
+		rc = start_inner(s, err);
+	if (rc < 0) {
+		free(s->inner_opts);
+		free(s);
+		return rc;
+	}
+	/* What the wrapped engine says holds for both. */
+	job->shares_fds = s->inner.shares_fds ||
+			  !(s->inner.engine->caps & MLGEN_CAP_PRIVATE_FDS);
+	job->priv = s;
+	return 0;
+}
+
+static void fault_job_fini(struct mlgen_engine_job *job)
+{
+	struct shared *s = job->priv;
+
+	if (!s)
+		return;
+	if (s->inner.engine->job_fini)
+		s->inner.engine->job_fini(&s->inner);
+	free(s->inner_opts);
+	free(s);
+	job->priv = NULL;
+}
+
+static int fault_allocate(struct fault *f, unsigned depth)
+{
+	f->shadows = calloc(depth, sizeof(*f->shadows));
+	f->unused = calloc(depth, sizeof(*f->unused));
+	f->done = calloc(depth, sizeof(*f->done));
+	f->reaped = calloc(depth, sizeof(*f->reaped));
+	if (!f->shadows || !f->unused || !f->done || !f->reaped)
+		return -ENOMEM;
+	for (unsigned i = 0; i < depth; i++)
+		f->unused[f->unused_count++] = &f->shadows[i];
+	return 0;
+}
+
+static int fault_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
+{
+	struct fault *f = calloc(1, sizeof(*f));
+	int rc;
+
+	if (!f)
+		return -ENOMEM;
+	ctx->priv = f;
+	f->opts = ctx->opts;
+	f->shared = ctx->job->priv;
+	f->engine = f->shared->inner.engine;
+	f->inner = *ctx;
+	f->inner.job = &f->shared->inner;
+	f->inner.opts = f->shared->inner.opts;
+	f->inner.priv = NULL;
+	rc = fault_allocate(f, ctx->iodepth);
+	if (rc < 0)
+		return rc;
+	f->is_init = true;
+	rc = f->engine->init ? f->engine->init(&f->inner, err) : 0;
+	/* What the wrapped engine says of itself holds for both. */
+	ctx->can_link = f->inner.can_link;
+	memcpy(ctx->in_use, f->inner.in_use, sizeof(ctx->in_use));
+	memcpy(ctx->note, f->inner.note, sizeof(ctx->note));
+	return rc;
+}
+
+static void fault_fini(struct mlgen_ctx *ctx)
+{
+	struct fault *f = ctx->priv;
+
+	if (!f)
+		return;
+	if (f->is_init && f->engine->fini)
+		f->engine->fini(&f->inner);
+	free(f->reaped);
+	free(f->done);
+	free(f->unused);
+	free(f->shadows);
+	free(f);
+	ctx->priv = NULL;
+}
+
+const struct mlgen_engine mlgen_engine_fault = {
+	.abi = MLGEN_ENGINE_ABI,
+	.size = sizeof(struct mlgen_engine),
+	.name = "fault",
+	.help = "wraps another engine and fails, shortens or delays its "
+		"operations",
+	.caps = (MLGEN_CAP(MLGEN_OPS) - 1) | MLGEN_CAP_DIRECT |
+		MLGEN_CAP_PRIVATE_FDS,
+	.opts = fault_fields,
+	.opts_size = sizeof(struct fault_opts),
+	.job_init = fault_job_init,
+	.job_fini = fault_job_fini,
+	.init = fault_init,
+	.fini = fault_fini,
+	.submit = fault_submit,
+	.reap = fault_reap,
+};
