@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mount.c - what lies under a path: filesystem, device, space, alignment, counters. */
 
-#include "io/mount.h"
+#include "io/mount_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "io/devstat.h"
 #include "io/lustre.h"
 #include "io/sysfile.h"
 
@@ -31,15 +29,6 @@ struct line {
 	char *target, *options;      /* of this mount */
 	char *type, *source, *super; /* of the filesystem */
 };
-
-/* What fits of a text; an option list is better cut than refused. */
-static void put(char *to, size_t size, const char *from)
-{
-	size_t len = strnlen(from, size - 1);
-
-	memcpy(to, from, len);
-	to[len] = '\0';
-}
 
 /* id parent MAJ:MIN root TARGET OPTIONS [tags] - TYPE SOURCE SUPER (proc(5)) */
 static bool cut_line(struct line *l, char *text)
@@ -93,7 +82,7 @@ static void put_options(struct mount *m, const struct line *l)
 {
 	size_t at, len;
 
-	put(m->options, sizeof(m->options), l->options);
+	mount_put(m->options, sizeof(m->options), l->options);
 	m->read_only = has_option(l->options, "ro", 2) ||
 		       has_option(l->super, "ro", 2);
 	for (const char *o = l->super; *o; o += len, o += *o == ',') {
@@ -120,9 +109,9 @@ static bool keeps_files_in_memory(const char *type)
 
 static void put_line(struct mount *m, const struct line *l)
 {
-	put(m->type, sizeof(m->type), l->type);
-	put(m->source, sizeof(m->source), l->source);
-	put(m->target, sizeof(m->target), l->target);
+	mount_put(m->type, sizeof(m->type), l->type);
+	mount_put(m->source, sizeof(m->source), l->source);
+	mount_put(m->target, sizeof(m->target), l->target);
 	put_options(m, l);
 	m->is_memory = keeps_files_in_memory(l->type);
 	m->has_own_cache =
@@ -161,154 +150,6 @@ static int find_line(struct mount *m, FILE *f, const char *path, dev_t dev)
 	return best ? 0 : -ENODATA;
 }
 
-/* The last component of the link `dir`/`name`. "" where there is none. */
-static void link_name(char *out, size_t size, const char *dir, const char *name)
-{
-	char path[PATH_MAX + 64], to[PATH_MAX];
-	const char *slash;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	n = readlink(path, to, sizeof(to) - 1);
-	to[n > 0 ? n : 0] = '\0';
-	slash = strrchr(to, '/');
-	put(out, size, slash ? slash + 1 : to);
-}
-
-static bool has_entry(const char *dir, const char *name)
-{
-	char path[PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return access(path, F_OK) == 0;
-}
-
-/* "nvme", over a fabric "nvme-rdma". */
-static void put_nvme_kind(struct mount *m, const char *disk)
-{
-	char transport[16];
-
-	put(m->device_kind, sizeof(m->device_kind), "nvme");
-	if (sysfile_line(transport, sizeof(transport), disk,
-			 "/device/transport") == 0 &&
-	    strcmp(transport, "pcie") != 0)
-		snprintf(m->device_kind, sizeof(m->device_kind), "nvme-%s",
-			 transport);
-}
-
-/* The bus the disk hangs on; what has none is named by its driver. */
-static void put_kind(struct mount *m, const char *disk)
-{
-	static const char *const stacked[][2] = {
-		{ "dm", "device-mapper" },
-		{ "md", "md" },
-		{ "loop", "loop" },
-	};
-
-	link_name(m->device_kind, sizeof(m->device_kind), disk,
-		  "device/subsystem");
-	if (strncmp(m->device_kind, "nvme", 4) == 0)
-		put_nvme_kind(m, disk);
-	for (size_t i = 0; !m->device_kind[0] && i < 3; i++)
-		if (has_entry(disk, stacked[i][0]))
-			put(m->device_kind, sizeof(m->device_kind),
-			    stacked[i][1]);
-}
-
-/* Of NVMe the paths are disks of their own, which know the transport; of dm
- * the parts are paths if its table is one of multipath. */
-static void put_paths(struct mount *m, const char *root, const char *disk)
-{
-	struct devset below = { 0 };
-	char path[PATH_MAX], uuid[16] = "";
-
-	sysfile_line(uuid, sizeof(uuid), disk, "/dm/uuid");
-	if (!strncmp(m->device, "nvme", 4) || !strncmp(uuid, "mpath-", 6))
-		devset_below(&below, root, m->device);
-	m->paths = (unsigned)below.count;
-	if (below.count && !uuid[0]) {
-		snprintf(path, sizeof(path), "%s/sys/block/%s", root,
-			 below.names[0]);
-		put_nvme_kind(m, path);
-	}
-	devset_fini(&below);
-}
-
-/* "mq-deadline [none]": the one in brackets; a lone word is it, too. */
-static void put_scheduler(struct mount *m, const char *disk)
-{
-	char line[128], *open, *close;
-
-	if (sysfile_line(line, sizeof(line), disk, "/queue/scheduler"))
-		return;
-	open = strchr(line, '[');
-	close = open ? strchr(open, ']') : NULL;
-	if (close)
-		*close = '\0';
-	put(m->scheduler, sizeof(m->scheduler), close ? open + 1 : line);
-}
-
-/* Of SCSI and NVMe disks; what has none is no piece of hardware. */
-static void put_model(struct mount *m, const char *disk)
-{
-	char line[sizeof(m->device_model)];
-
-	if (sysfile_line(line, sizeof(line), disk, "/device/model") == 0)
-		put(m->device_model, sizeof(m->device_model), line);
-}
-
-/* The sysfs directory of the whole disk. False: no block device. */
-static bool find_disk(char *disk, const char *root, unsigned dev_major,
-		      unsigned dev_minor)
-{
-	char path[PATH_MAX];
-	char *slash;
-
-	snprintf(path, sizeof(path), "%s/sys/dev/block/%u:%u", root, dev_major,
-		 dev_minor);
-	if (dev_major == 0 || !realpath(path, disk))
-		return false;
-	slash = strrchr(disk, '/');
-	if (slash && has_entry(disk, "partition"))
-		*slash = '\0';
-	return true;
-}
-
-/* Network filesystems have a read-ahead without a disk. */
-static void put_bdi(struct mount *m, const char *root)
-{
-	char path[96];
-	uint64_t kib;
-
-	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
-		 m->dev_major, m->dev_minor);
-	if (sysfile_u64(&kib, root, path) == 0)
-		m->read_ahead_bytes = kib * 1024;
-}
-
-/* Of m->dev_major and dev_minor, which become the whole disk's or 0. */
-static void put_device(struct mount *m, const char *root)
-{
-	char disk[PATH_MAX], line[32];
-	uint64_t kib;
-
-	if (!find_disk(disk, root, m->dev_major, m->dev_minor)) {
-		put_bdi(m, root);
-		m->dev_major = m->dev_minor = 0;
-		return;
-	}
-	put(m->device, sizeof(m->device), strrchr(disk, '/') + 1);
-	if (sysfile_line(line, sizeof(line), disk, "/dev") ||
-	    sscanf(line, "%u:%u", &m->dev_major, &m->dev_minor) != 2)
-		m->dev_major = m->dev_minor = 0;
-	put_kind(m, disk);
-	put_paths(m, root, disk);
-	put_scheduler(m, disk);
-	put_model(m, disk);
-	if (sysfile_u64(&kib, disk, "/queue/read_ahead_kb") == 0)
-		m->read_ahead_bytes = kib * 1024;
-}
-
 static void put_lustre(struct mount *m, const char *root)
 {
 	struct lustre_stat s;
@@ -331,7 +172,7 @@ static bool to_parent(char *path)
 	if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0)
 		return false;
 	if (!slash)
-		put(path, 2, ".");
+		mount_put(path, 2, ".");
 	else
 		slash[slash == path] = '\0';
 	return true;
@@ -349,7 +190,7 @@ static int find_existing(char *out, const char *path, struct mlgen_err *err)
 
 	if (strlen(path) >= sizeof(at))
 		return cannot_look(path, -ENAMETOOLONG, err);
-	put(at, sizeof(at), path[0] ? path : ".");
+	mount_put(at, sizeof(at), path[0] ? path : ".");
 	while (!realpath(at, out)) {
 		int rc = -errno;
 		if (rc != -ENOENT || !to_parent(at))
@@ -375,16 +216,16 @@ static void put_block_device(struct mount *m, const char *path, dev_t dev)
 	char size[64];
 	uint64_t sectors;
 
-	put(m->type, sizeof(m->type), "block device");
-	put(m->source, sizeof(m->source), path);
-	put(m->target, sizeof(m->target), path);
+	mount_put(m->type, sizeof(m->type), "block device");
+	mount_put(m->source, sizeof(m->source), path);
+	mount_put(m->target, sizeof(m->target), path);
 	snprintf(size, sizeof(size), "/sys/dev/block/%u:%u/size", major(dev),
 		 minor(dev));
 	if (sysfile_u64(&sectors, "", size) == 0)
 		m->total_bytes = sectors * SECTOR_BYTES;
 	m->dev_major = major(dev);
 	m->dev_minor = minor(dev);
-	put_device(m, "");
+	mount_put_device(m, "");
 }
 
 /*
@@ -405,10 +246,10 @@ static void put_unlisted(struct mount *m, const char *path, dev_t dev)
 	};
 	struct statfs v;
 
-	put(m->type, sizeof(m->type), "unknown");
+	mount_put(m->type, sizeof(m->type), "unknown");
 	for (size_t i = 0; statfs(path, &v) == 0 && i < ARRAY_LEN(known); i++)
 		if ((unsigned long)v.f_type == known[i].magic)
-			put(m->type, sizeof(m->type), known[i].type);
+			mount_put(m->type, sizeof(m->type), known[i].type);
 	m->is_memory = keeps_files_in_memory(m->type);
 	m->dev_major = major(dev);
 	m->dev_minor = minor(dev);
@@ -479,6 +320,14 @@ static int open_direct(const char *path, const struct stat *st)
 	return fd < 0 ? -errno : fd;
 }
 
+void mount_put(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
 int mount_read(struct mount *m, const char *path, struct mlgen_err *err)
 {
 	char real[PATH_MAX];
@@ -512,7 +361,7 @@ void mount_read_at(struct mount *m, const char *root, const char *path,
 		put_unlisted(m, path, dev);
 	if (f)
 		fclose(f);
-	put_device(m, root);
+	mount_put_device(m, root);
 	if (!strcmp(m->type, "lustre"))
 		put_lustre(m, root);
 }
@@ -536,7 +385,7 @@ bool mount_of_device(char *target, size_t size, const char *root, dev_t dev)
 			(l.source[0] == '/' && stat(l.source, &st) == 0 &&
 			 S_ISBLK(st.st_mode) && st.st_rdev == dev);
 		if (found)
-			put(target, size, l.target);
+			mount_put(target, size, l.target);
 	}
 	if (f)
 		fclose(f);
