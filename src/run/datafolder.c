@@ -103,6 +103,28 @@ int datafolders_check_removal(const struct datafiles *d, struct mlgen_err *err)
 	return check_all(d, true, err);
 }
 
+int datafolder_sync(const struct datafiles *d, struct crew_worker *w,
+		    uint64_t index, struct mlgen_err *err)
+{
+	struct mlgen_file folder = { .path = w->path,
+				     .fd = -1,
+				     .flags = O_RDONLY | O_DIRECTORY };
+	int r = datafolder_path(d, index, w->path, err);
+
+	if (r)
+		return r;
+	r = crew_do(w, MLGEN_OPEN, &folder);
+	if (r < 0) /* one of a dataset that was trusted may have gone */
+		return r == -ENOENT
+			       ? 0
+			       : datafile_failed(w->path, MLGEN_OPEN, r, err);
+	r = crew_do(w, MLGEN_FSYNC, &folder);
+	crew_do(w, MLGEN_CLOSE, &folder);
+	/* EINVAL: a filesystem that knows no such thing. */
+	return r && r != -EINVAL ? datafile_failed(w->path, MLGEN_FSYNC, r, err)
+				 : 0;
+}
+
 static void remove_one(const struct datafiles *d, char path[PATH_MAX])
 {
 	char *name = strrchr(path, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* datafolder.h - the folders of a dataset: which there are, may they be changed, remove them. */
+/* datafolder.h - the folders of a dataset: which there are, may they be changed, sync and remove them. */
 #pragma once
 
 #include <limits.h>
@@ -25,6 +25,11 @@ int datafolder_path(const struct datafiles *d, uint64_t index,
  */
 int datafolders_check(const struct datafiles *d, struct mlgen_err *err);
 int datafolders_check_removal(const struct datafiles *d, struct mlgen_err *err);
+
+/* On a worker's thread, by its engine: what is in it has its name for good. 0, or
+ * -errno with err. */
+int datafolder_sync(const struct datafiles *d, struct crew_worker *w,
+		    uint64_t index, struct mlgen_err *err);
 
 /* Remove those that are empty; what holds files of others stays. */
 void datafolders_remove(const struct datafiles *d);

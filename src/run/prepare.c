@@ -3,7 +3,6 @@
 #include "run/prepare.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -11,24 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/filekind.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "data/format.h"
 #include "data/manifest.h"
-#include "io/cache.h"
 #include "io/engines.h"
 #include "run/crew.h"
 #include "run/datafile.h"
 #include "run/datafolder.h"
 #include "run/dataremove.h"
 #include "run/dirlock.h"
+#include "run/prepare_cache.h"
 #include "run/prepare_place.h"
-#include "run/residency.h"
 #include "run/writetime.h"
-
-/* A start that writes nothing is not held up by looking at the page cache. */
-#define RESIDENT_NS UINT64_C(20000000)
 
 struct prepare {
 	const struct prepare_request *req;
@@ -249,24 +243,9 @@ static int write_file(struct crew_worker *w, uint64_t index,
 static int sync_folder(struct crew_worker *w, uint64_t index,
 		       struct mlgen_err *err)
 {
-	struct prepare *p = w->owner;
-	struct mlgen_file folder = { .path = w->path,
-				     .fd = -1,
-				     .flags = O_RDONLY | O_DIRECTORY };
-	int r = datafolder_path(&p->files, index, w->path, err);
+	const struct prepare *p = w->owner;
 
-	if (r)
-		return r;
-	r = crew_do(w, MLGEN_OPEN, &folder);
-	if (r < 0) /* one of a dataset that was trusted may have gone */
-		return r == -ENOENT
-			       ? 0
-			       : datafile_failed(w->path, MLGEN_OPEN, r, err);
-	r = crew_do(w, MLGEN_FSYNC, &folder);
-	crew_do(w, MLGEN_CLOSE, &folder);
-	/* EINVAL: a filesystem that knows no such thing. */
-	return r && r != -EINVAL ? datafile_failed(w->path, MLGEN_FSYNC, r, err)
-				 : 0;
+	return datafolder_sync(&p->files, w, index, err);
 }
 
 /* Writing all of them */
@@ -426,67 +405,18 @@ static int found_all(struct prepare *p)
 	return 0;
 }
 
-static int drop_file(struct crew_worker *w, uint64_t index,
-		     struct mlgen_err *err)
-{
-	struct prepare *p = w->owner;
-	int r = datafile_path(&p->files, index, w->path, err);
-
-	/* What fails costs only memory, unless it is no file. */
-	if (r == 0 && cache_drop(w->path) < 0)
-		r = filekind_check(w->path, "", err);
-	return r;
-}
-
-/* Trusted or not: what could not be looked at may be no file. */
-static int sample_set(struct residency *r, const struct prepare *p,
-		      const struct dataset *ds, uint64_t end_ns,
-		      struct mlgen_err *err)
-{
-	char path[PATH_MAX];
-
-	residency_sample(r, ds, p->req->clock, end_ns);
-	if (r->failed_file == UINT64_MAX ||
-	    dataset_path(ds, r->failed_file, path, sizeof(path)) <= 0)
-		return 0;
-	return filekind_check(path, ds->scan ? "" : FILEKIND_OF_DATASET, err);
-}
-
-static int sample_cache(const struct prepare *p, uint64_t end_ns,
-			struct residency *found, struct mlgen_err *err)
-{
-	struct residency eval = { .is_nothing = true };
-	int r = sample_set(found, p, p->ds, end_ns, err);
-
-	if (r == 0 && p->eval)
-		r = sample_set(&eval, p, p->eval, end_ns, err);
-	found->is_nothing &= eval.is_nothing;
-	return r;
-}
-
-/* Files are dropped as they are written; those that were there may be in the
- * page cache. */
 static int look_at_cache(struct prepare *p, struct prepare_result *result,
 			 struct mlgen_err *err)
 {
-	const struct crew_task task = { drop_file, p,
-					datafiles_count(&p->files) };
-	bool leaves_none =
-		p->req->check_all || get(&p->files.written_files) > 0;
-	uint64_t end_ns = leaves_none ? CLOCK_NEVER
-				      : clock_now(p->req->clock) + RESIDENT_NS;
-	struct residency found;
-	int r = sample_cache(p, end_ns, &found, err);
+	struct prepare_cache c = {
+		.crew = &p->crew,
+		.files = &p->files,
+		.clock = p->req->clock,
+		.leaves_none =
+			p->req->check_all || get(&p->files.written_files) > 0,
+	};
 
-	if (r == 0 && leaves_none && !found.is_nothing) {
-		r = crew_run(&p->crew, &task, err);
-		if (r == 0)
-			r = sample_cache(p, end_ns, &found, err);
-	}
-	result->resident_percent = found.percent;
-	result->resident_files = found.files;
-	result->is_nothing_resident = found.is_nothing;
-	return r;
+	return prepare_cache_look(&c, result, err);
 }
 
 static void fill_result(const struct prepare *p, struct prepare_result *result)
