@@ -23,9 +23,12 @@
 
 int __wrap_uname(struct utsname *out)
 {
+	const char *name = getenv("HOST_NAME");
+
 	memset(out, 0, sizeof(*out));
 	snprintf(out->sysname, sizeof(out->sysname), "Linux");
-	snprintf(out->nodename, sizeof(out->nodename), "golden");
+	snprintf(out->nodename, sizeof(out->nodename), "%s",
+		 name ? name : "golden");
 	snprintf(out->release, sizeof(out->release), "6.1.0-golden");
 	snprintf(out->version, sizeof(out->version), "#1 SMP");
 	snprintf(out->machine, sizeof(out->machine), "x86_64");
