@@ -55,8 +55,8 @@ TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
 OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
-.PHONY: all check check-slow golden fuzz lint bench demo man install uninstall clean \
-	distclean engines-changed always
+.PHONY: all check check-slow golden fuzz lint bench demo man install uninstall \
+	clean distclean engines-changed always
 
 all: mlgen
 
