@@ -38,7 +38,7 @@ COMPILE_ENGINE = $(filter-out -Isrc -I.,$(COMPILE))
 LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) -pthread
 
 LIBRARY := build/libmlgen.a
-LIBRARY_SRC = $(sort $(wildcard src/*/*.c)) $(ENGINES)
+LIBRARY_SRC = $(sort $(wildcard src/*/*.c src/*/*/*.c)) $(ENGINES)
 LIBRARY_OBJ = $(LIBRARY_SRC:%.c=build/%.o)
 UNIT_SRC := $(sort $(wildcard t/unit/test_*.c))
 UNIT_OBJ := build/t/unit/main.o $(UNIT_SRC:%.c=build/%.o)

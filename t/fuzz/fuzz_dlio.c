@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ask/dlio_job.h"
+#include "import/dlio/dlio_job.h"
 #include "base/buf.h"
 
 /* A comment, a header, an option, or nothing; no byte that is no text. */

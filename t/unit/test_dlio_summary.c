@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/dlio_summary.h"
+#include "import/dlio/dlio_summary.h"
 #include "suites.h"
 
 #define GIB ((double)(1u << 30))

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/yaml_tree.h"
+#include "import/yaml_tree.h"
 #include "base/buf.h"
 #include "config.h"
 #include "suites.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml_parse.c - the events of libyaml become nodes, within limits. */
-#include "ask/yaml_parse.h"
+#include "import/yaml_parse.h"
 
 #include "config.h"
 

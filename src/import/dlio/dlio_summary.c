@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_summary.c - see dlio_summary.h. */
-#include "report/dlio_summary.h"
+#include "import/dlio/dlio_summary.h"
 
 #include <errno.h>
 #include <jansson.h>

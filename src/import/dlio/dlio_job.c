@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_job.c - the job file that does what a workload of DLIO says. */
-#include "ask/dlio_job.h"
+#include "import/dlio/dlio_job.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "ask/dlio_parts.h"
+#include "import/dlio/dlio_parts.h"
 
 #define NAME_MAX_BYTES 64
 

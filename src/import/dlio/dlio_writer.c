@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_writer.c - the lines of a job file that is made of DLIO's configuration. */
-#include "ask/dlio_writer.h"
+#include "import/dlio/dlio_writer.h"
 
 #include <math.h>
 #include <stdarg.h>

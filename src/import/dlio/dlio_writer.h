@@ -2,7 +2,7 @@
 /* dlio_writer.h - the lines of a job file that is made of DLIO's configuration. */
 #pragma once
 
-#include "ask/dlio_config.h"
+#include "import/dlio/dlio_config.h"
 
 /*
  * Options and what there is to say of them are gathered in a block, which gets

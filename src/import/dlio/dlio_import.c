@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import_dlio.c - --import=dlio: a workload of DLIO's as a job file. */
+/* dlio_import.c - --import=dlio: a workload of DLIO's as a job file. */
 #include "ask/ask.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ask/dlio_job.h"
+#include "import/dlio/dlio_job.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "job/diag.h"

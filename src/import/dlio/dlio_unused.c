@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_unused.c - keys of an imported workload that nothing became of, and why. */
-#include "ask/dlio_parts.h"
+#include "import/dlio/dlio_parts.h"
 
 #include <string.h>
 

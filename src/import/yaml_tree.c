@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml_tree.c - nodes of a YAML document: reading, finding, replacing, freeing. */
-#include "ask/yaml_tree.h"
+#include "import/yaml_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ask/yaml_parse.h"
+#include "import/yaml_parse.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "config.h"

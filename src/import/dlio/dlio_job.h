@@ -2,7 +2,7 @@
 /* dlio_job.h - the job file that does what a workload of DLIO says. */
 #pragma once
 
-#include "ask/dlio_config.h"
+#include "import/dlio/dlio_config.h"
 
 /*
  * Append the job file. `file` is the YAML's path, for comments, and for a name

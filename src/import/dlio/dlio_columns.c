@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_columns.c - the columns of a Parquet file, as DLIO's YAML lists them. */
-#include "ask/dlio_parts.h"
+#include "import/dlio/dlio_parts.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_reader.c - loader, order and calls of an imported workload. */
-#include "ask/dlio_parts.h"
+#include "import/dlio/dlio_parts.h"
 
 #include <math.h>
 #include <string.h>

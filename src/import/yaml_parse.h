@@ -2,7 +2,7 @@
 /* yaml_parse.h - what yaml_tree.c and the parser behind it share. */
 #pragma once
 
-#include "ask/yaml_tree.h"
+#include "import/yaml_tree.h"
 
 /* A node of the tree's. */
 struct yaml_node *yaml_node_new(struct yaml_tree *t, enum yaml_kind kind);

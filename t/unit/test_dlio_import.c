@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_import_dlio.c - what becomes of each key of DLIO's configuration. */
+/* test_dlio_import.c - what becomes of each key of DLIO's configuration. */
 #include <check.h>
 #include <string.h>
 
-#include "ask/dlio_job.h"
+#include "import/dlio/dlio_job.h"
 #include "base/buf.h"
 #include "config.h"
 #include "suites.h"
@@ -452,9 +452,9 @@ static TCase *importing(void)
 
 #endif
 
-Suite *suite_import_dlio(void)
+Suite *suite_dlio_import(void)
 {
-	Suite *s = suite_create("import_dlio");
+	Suite *s = suite_create("dlio_import");
 	TCase *t = tcase_create("keys");
 
 	tcase_add_test(t, every_key_is_found_by_every_spelling);

@@ -2,7 +2,7 @@
 /* dlio_parts.h - the blocks of which dlio_job.c makes a job file. */
 #pragma once
 
-#include "ask/dlio_writer.h"
+#include "import/dlio/dlio_writer.h"
 
 /* dlio_job.c: a directory that the YAML names. */
 void dlio_write_directory(struct dlio_writer *w, const char *option,

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "ask/dlio_keys.h"
-#include "ask/yaml_tree.h"
+#include "import/dlio/dlio_keys.h"
+#include "import/yaml_tree.h"
 #include "base/buf.h"
 
 enum dlio_kind {

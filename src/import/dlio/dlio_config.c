@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_config.c - the values of a workload's YAML, and what is wrong with them. */
-#include "ask/dlio_config.h"
+#include "import/dlio/dlio_config.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlio_keys.c - every key of DLIO's configuration, and what becomes of it. */
-#include "ask/dlio_keys.h"
+#include "import/dlio/dlio_keys.h"
 
 #include <string.h>
 
