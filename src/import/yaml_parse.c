@@ -18,34 +18,28 @@ struct anchor {
 	struct yaml_node *node;
 };
 
-struct level {
-	struct yaml_node *node;
-	struct yaml_node *key; /* MAP: waits for its value */
-};
-
 struct build {
 	struct yaml_tree *tree;
 	const char *name;
 	bool is_file;
 	const char *text;
 	size_t len;
-	struct level levels[YAML_DEPTH_MAX];
+	yaml_parser_t parser;
+	yaml_event_t event;                     /* the one that is looked at */
+	struct yaml_node *open[YAML_DEPTH_MAX]; /* what it is inside of */
 	unsigned depth;
-	struct yaml_node *root;
-	struct anchor *anchors;
+	struct anchor anchors[YAML_ALIASES_MAX];
 	size_t anchor_count, alias_count;
-	unsigned documents;
-	bool is_done;
+	int rc; /* of the first fault */
 	struct mlgen_err *err;
 };
 
 /* ---- faults ---- */
 
-/* `mark` counts from 0; a name without lines is enough of a place. */
-#define FAULT(b, mark, ...) fault(b, (mark)->line, (mark)->column, __VA_ARGS__)
-
-__attribute__((format(printf, 4, 5))) static int
-fault(struct build *b, size_t line, size_t column, const char *fmt, ...)
+/* `at` counts from 0; a name without lines is enough of a place. */
+__attribute__((format(printf, 3, 4))) static void fault(struct build *b,
+							yaml_mark_t at,
+							const char *fmt, ...)
 {
 	char sentence[512];
 	va_list ap;
@@ -53,20 +47,22 @@ fault(struct build *b, size_t line, size_t column, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	if (!b->is_file)
-		return mlgen_fail(b->err, -EINVAL, "%s: %s", b->name, sentence);
-	return mlgen_fail(b->err, -EINVAL, "%s:%zu:%zu: %s", b->name, line + 1,
-			  column + 1, sentence);
+	b->rc = b->is_file
+			? mlgen_fail(b->err, -EINVAL, "%s:%zu:%zu: %s", b->name,
+				     at.line + 1, at.column + 1, sentence)
+			: mlgen_fail(b->err, -EINVAL, "%s: %s", b->name,
+				     sentence);
 }
 
-static int fault_at(struct build *b, const struct yaml_node *n,
-		    const char *what)
-{
-	size_t line = n->line ? n->line - 1 : 0;
-	size_t column = n->column ? n->column - 1 : 0;
+/* The same of the event at hand. */
+#define FAULT(b, ...) fault(b, (b)->event.start_mark, __VA_ARGS__)
 
-	return fault(b, line, column, "%.60s: %s", n->text ? n->text : "<<",
-		     what);
+static void key_fault(struct build *b, const struct yaml_node *key,
+		      const char *what)
+{
+	yaml_mark_t at = { .line = key->line - 1u, .column = key->column - 1u };
+
+	fault(b, at, "%.60s: %s", key->text, what);
 }
 
 /* Is there a tab where the line is indented? libyaml calls it a character
@@ -86,79 +82,34 @@ static bool has_tab(const struct build *b, size_t line)
 
 /* libyaml knows the byte only; it is one of UTF-8 but where nobody could say
  * what a line is. */
-static int no_text(struct build *b, const char *problem, size_t at)
+static void no_text(struct build *b, const char *problem, size_t offset)
 {
-	size_t line = 0, start = 0;
+	yaml_mark_t at = { .column = offset };
 
-	for (size_t i = 0; i < at && i < b->len; i++) {
-		if (b->text[i] != '\n')
-			continue;
-		line++;
-		start = i + 1;
-	}
-	return fault(b, line, at - start, "no text: %s; is this a YAML file?",
-		     problem);
+	for (size_t i = 0; i < offset && i < b->len; i++)
+		if (b->text[i] == '\n')
+			at = (yaml_mark_t){ .line = at.line + 1,
+					    .column = offset - i - 1 };
+	fault(b, at, "no text: %s; is this a YAML file?", problem);
 }
 
-static int no_yaml(struct build *b, const yaml_parser_t *p)
+static void no_yaml(struct build *b)
 {
-	const yaml_mark_t *at = &p->problem_mark;
+	const yaml_parser_t *p = &b->parser;
 	const char *problem = p->problem ? p->problem : "no YAML";
 
 	if (p->error == YAML_MEMORY_ERROR)
-		return mlgen_fail(b->err, -ENOMEM, "%s: out of memory",
-				  b->name);
-	if (p->error == YAML_READER_ERROR)
-		return no_text(b, problem, p->problem_offset);
-	if (has_tab(b, at->line))
-		return FAULT(b, at,
-			     "a tab where the line is indented; YAML takes "
-			     "spaces only");
-	return FAULT(b, at, "no YAML: %s%s%s", problem, p->context ? " " : "",
-		     p->context ? p->context : "");
-}
-
-/* ---- nodes ---- */
-
-static struct yaml_node *new_node(struct build *b, enum yaml_kind kind,
-				  const yaml_mark_t *at)
-{
-	struct yaml_node *n;
-
-	if (b->tree->count >= YAML_NODES_MAX) {
-		FAULT(b, at,
-		      "more than %u values; is this the configuration of a "
-		      "workload?",
-		      YAML_NODES_MAX);
-		return NULL;
-	}
-	n = yaml_node_new(b->tree, kind);
-	n->from = b->name;
-	if (b->is_file) {
-		n->line = (unsigned)at->line + 1;
-		n->column = (unsigned)at->column + 1;
-	}
-	return n;
-}
-
-/* Where the event before left off. */
-static int attach(struct build *b, struct yaml_node *n, const yaml_mark_t *at)
-{
-	struct level *top = &b->levels[b->depth];
-
-	if (top-- == b->levels) {
-		b->root = n;
-	} else if (top->node->kind == YAML_LIST) {
-		yaml_node_add(top->node, NULL, n);
-	} else if (top->key) {
-		yaml_node_add(top->node, top->key, n);
-		top->key = NULL;
-	} else if (n->kind == YAML_TEXT) {
-		top->key = n;
-	} else {
-		return FAULT(b, at, "a key that is a list or a map");
-	}
-	return 0;
+		b->rc = mlgen_fail(b->err, -ENOMEM, "%s: out of memory",
+				   b->name);
+	else if (p->error == YAML_READER_ERROR)
+		no_text(b, problem, p->problem_offset);
+	else if (has_tab(b, p->problem_mark.line))
+		fault(b, p->problem_mark,
+		      "a tab where the line is indented; YAML takes spaces "
+		      "only");
+	else
+		fault(b, p->problem_mark, "no YAML: %s%s%s", problem,
+		      p->context ? " " : "", p->context ? p->context : "");
 }
 
 /* ---- anchors ---- */
@@ -166,51 +117,38 @@ static int attach(struct build *b, struct yaml_node *n, const yaml_mark_t *at)
 static void keep_anchor(struct build *b, const yaml_char_t *name,
 			struct yaml_node *n)
 {
-	size_t size = (b->anchor_count + 1) * sizeof(*b->anchors);
-
-	if (!name)
-		return;
-	b->anchors = mem_realloc(b->anchors, size);
-	b->anchors[b->anchor_count++] = (struct anchor){
-		.name = mem_strdup((const char *)name),
-		.node = n,
-	};
+	if (name)
+		b->anchors[b->anchor_count++] = (struct anchor){
+			.name = mem_strdup((const char *)name),
+			.node = n,
+		};
 }
 
 static bool is_open(const struct build *b, const struct yaml_node *n)
 {
 	for (unsigned i = 0; i < b->depth; i++)
-		if (b->levels[i].node == n)
+		if (b->open[i] == n)
 			return true;
 	return false;
 }
 
-static int take_alias(struct build *b, const yaml_event_t *e)
+/* The newest of a name counts. */
+static struct yaml_node *find_anchor(struct build *b)
 {
-	const char *name = (const char *)e->data.alias.anchor;
+	const char *name = (const char *)b->event.data.alias.anchor;
 	size_t i = b->anchor_count;
 
 	while (i && strcmp(b->anchors[i - 1].name, name) != 0)
 		i--;
 	if (!i)
-		return FAULT(b, &e->start_mark,
-			     "*%.60s: there is no anchor &%.60s above", name,
-			     name);
-	if (is_open(b, b->anchors[i - 1].node))
-		return FAULT(b, &e->start_mark,
-			     "*%.60s: an alias for what it is a part of", name);
-	if (++b->alias_count > YAML_ALIASES_MAX)
-		return FAULT(b, &e->start_mark, "more than %u aliases",
-			     YAML_ALIASES_MAX);
-	return attach(b, b->anchors[i - 1].node, &e->start_mark);
-}
-
-static int has_room(struct build *b, const yaml_event_t *e)
-{
-	if (b->anchor_count < YAML_ALIASES_MAX)
-		return 0;
-	return FAULT(b, &e->start_mark, "more than %u anchors",
-		     YAML_ALIASES_MAX);
+		FAULT(b, "*%.60s: there is no anchor &%.60s above", name, name);
+	else if (is_open(b, b->anchors[i - 1].node))
+		FAULT(b, "*%.60s: an alias for what it is a part of", name);
+	else if (++b->alias_count > YAML_ALIASES_MAX)
+		FAULT(b, "more than %u aliases", YAML_ALIASES_MAX);
+	else
+		return b->anchors[i - 1].node;
+	return NULL;
 }
 
 /* ---- maps ---- */
@@ -228,172 +166,204 @@ static int compare_keys(const void *a, const void *b)
 	return (*x)->column < (*y)->column ? -1 : 1;
 }
 
-static int check_twins(struct build *b, const struct yaml_node *map)
+static void check_twins(struct build *b, const struct yaml_node *map)
 {
 	struct yaml_node **sorted = mem_array(map->count, sizeof(*sorted));
-	int rc = 0;
 
 	for (size_t i = 0; i < map->count; i++)
 		sorted[i] = map->keys[i];
 	qsort(sorted, map->count, sizeof(struct yaml_node *), compare_keys);
-	for (size_t i = 1; i < map->count && rc == 0; i++) {
+	for (size_t i = 1; i < map->count && b->rc == 0; i++) {
 		char what[64];
 
 		if (strcmp(sorted[i]->text, sorted[i - 1]->text) != 0)
 			continue;
 		snprintf(what, sizeof(what), "is in line %u already",
 			 sorted[i - 1]->line);
-		rc = fault_at(b, sorted[i],
-			      b->is_file ? what : "is there twice");
+		key_fault(b, sorted[i], b->is_file ? what : "is there twice");
 	}
 	mem_free(sorted);
-	return rc;
 }
 
-static int merge_one(struct build *b, struct yaml_node *map,
-		     const struct yaml_node *key, const struct yaml_node *from)
+static void merge_one(struct build *b, struct yaml_node *map,
+		      const struct yaml_node *key, const struct yaml_node *from)
 {
-	if (from->kind != YAML_MAP)
-		return fault_at(b, key, "needs a map, or a list of maps");
+	if (from->kind != YAML_MAP) {
+		key_fault(b, key, "needs a map, or a list of maps");
+		return;
+	}
 	b->tree->merged += from->count;
-	if (b->tree->merged > YAML_MERGED_MAX)
-		return fault_at(b, key, "too much is merged");
+	if (b->tree->merged > YAML_MERGED_MAX) {
+		key_fault(b, key, "too much is merged");
+		return;
+	}
 	for (size_t i = 0; i < from->count; i++)
 		if (!yaml_find(map, from->keys[i]->text))
 			yaml_node_add(map, from->keys[i], from->items[i]);
-	return 0;
+}
+
+static bool is_merge(const struct yaml_node *key)
+{
+	return key->is_plain && strcmp(key->text, "<<") == 0;
 }
 
 /* "<<" makes way for what it names. */
-static int merge(struct build *b, struct yaml_node *map)
+static void merge(struct build *b, struct yaml_node *map)
 {
-	size_t at = 0;
-	struct yaml_node *key, *from;
-	int rc = 0;
+	const struct yaml_node *key, *from;
+	size_t at = 0, behind;
 
-	while (at < map->count && (!map->keys[at]->is_plain ||
-				   strcmp(map->keys[at]->text, "<<") != 0))
+	while (at < map->count && !is_merge(map->keys[at]))
 		at++;
 	if (at == map->count)
-		return 0;
+		return;
 	key = map->keys[at];
 	from = map->items[at];
+	behind = --map->count - at;
 	memmove(&map->keys[at], &map->keys[at + 1],
-		(map->count - at - 1) * sizeof(*map->keys));
+		behind * sizeof(*map->keys));
 	memmove(&map->items[at], &map->items[at + 1],
-		(map->count - at - 1) * sizeof(*map->items));
-	map->count--;
+		behind * sizeof(*map->items));
 	if (from->kind != YAML_LIST)
-		return merge_one(b, map, key, from);
-	for (size_t i = 0; i < from->count && rc == 0; i++)
-		rc = merge_one(b, map, key, from->items[i]);
-	return rc;
+		merge_one(b, map, key, from);
+	for (size_t i = 0; from->kind == YAML_LIST && i < from->count; i++)
+		if (b->rc == 0)
+			merge_one(b, map, key, from->items[i]);
 }
 
-/* ---- events ---- */
+/* ---- nodes ---- */
 
-static int open_level(struct build *b, const yaml_event_t *e,
-		      enum yaml_kind kind, const yaml_char_t *anchor)
+/* Look at the next event; false = there is a fault, here or before. */
+static bool next(struct build *b)
+{
+	if (b->rc < 0)
+		return false;
+	yaml_event_delete(&b->event);
+	if (!yaml_parser_parse(&b->parser, &b->event))
+		no_yaml(b);
+	else if (b->anchor_count == YAML_ALIASES_MAX)
+		FAULT(b, "more than %u anchors", YAML_ALIASES_MAX);
+	return b->rc == 0;
+}
+
+static struct yaml_node *new_node(struct build *b, enum yaml_kind kind)
 {
 	struct yaml_node *n;
-	int rc;
 
-	if (b->depth == YAML_DEPTH_MAX)
-		return FAULT(b, &e->start_mark, "more than %u levels deep",
-			     YAML_DEPTH_MAX);
-	n = new_node(b, kind, &e->start_mark);
-	if (!n)
-		return -EINVAL;
-	rc = attach(b, n, &e->start_mark);
-	keep_anchor(b, anchor, n);
-	b->levels[b->depth++] = (struct level){ .node = n };
-	return rc;
+	if (kind != YAML_TEXT && b->depth == YAML_DEPTH_MAX) {
+		FAULT(b, "more than %u levels deep", YAML_DEPTH_MAX);
+		return NULL;
+	}
+	if (b->tree->count >= YAML_NODES_MAX) {
+		FAULT(b,
+		      "more than %u values; is this the configuration of a "
+		      "workload?",
+		      YAML_NODES_MAX);
+		return NULL;
+	}
+	n = yaml_node_new(b->tree, kind);
+	n->from = b->name;
+	if (b->is_file) {
+		n->line = (unsigned)b->event.start_mark.line + 1;
+		n->column = (unsigned)b->event.start_mark.column + 1;
+	}
+	return n;
 }
 
-static int close_level(struct build *b)
+static struct yaml_node *read_text(struct build *b)
 {
-	struct yaml_node *n;
-	int rc;
-
-	if (b->depth == 0)
-		return 0;
-	n = b->levels[--b->depth].node;
-	if (n->kind != YAML_MAP)
-		return 0;
-	rc = check_twins(b, n);
-	return rc < 0 ? rc : merge(b, n);
-}
-
-static int take_scalar(struct build *b, const yaml_event_t *e)
-{
-	const char *text = (const char *)e->data.scalar.value;
-	struct yaml_node *n = new_node(b, YAML_TEXT, &e->start_mark);
+	const char *text = (const char *)b->event.data.scalar.value;
+	struct yaml_node *n = new_node(b, YAML_TEXT);
 
 	if (!n)
-		return -EINVAL;
-	if (strlen(text) != e->data.scalar.length)
-		return FAULT(b, &e->start_mark, "a NUL byte in a text");
+		return NULL;
+	if (strlen(text) != b->event.data.scalar.length) {
+		FAULT(b, "a NUL byte in a text");
+		return NULL;
+	}
 	n->text = mem_strdup(text);
-	n->is_plain = e->data.scalar.plain_implicit &&
-		      e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-	keep_anchor(b, e->data.scalar.anchor, n);
-	return attach(b, n, &e->start_mark);
+	n->is_plain = b->event.data.scalar.plain_implicit &&
+		      b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	keep_anchor(b, b->event.data.scalar.anchor, n);
+	return n;
 }
 
-static int take_document(struct build *b, const yaml_event_t *e)
-{
-	if (b->documents++)
-		return FAULT(b, &e->start_mark,
-			     "a second document begins; a file has one "
-			     "workload, and one document");
-	return 0;
-}
+static struct yaml_node *read_node(struct build *b, bool is_key);
 
-static int take_event(struct build *b, const yaml_event_t *e)
+static void read_list(struct build *b, struct yaml_node *list)
 {
-	int rc = has_room(b, e);
+	while (next(b) && b->event.type != YAML_SEQUENCE_END_EVENT) {
+		struct yaml_node *item = read_node(b, false);
 
-	if (rc < 0)
-		return rc;
-	switch (e->type) {
-	case YAML_DOCUMENT_START_EVENT:
-		return take_document(b, e);
-	case YAML_ALIAS_EVENT:
-		return take_alias(b, e);
-	case YAML_SCALAR_EVENT:
-		return take_scalar(b, e);
-	case YAML_SEQUENCE_START_EVENT:
-		return open_level(b, e, YAML_LIST,
-				  e->data.sequence_start.anchor);
-	case YAML_MAPPING_START_EVENT:
-		return open_level(b, e, YAML_MAP, e->data.mapping_start.anchor);
-	case YAML_SEQUENCE_END_EVENT:
-	case YAML_MAPPING_END_EVENT:
-		return close_level(b);
-	case YAML_STREAM_END_EVENT:
-		b->is_done = true;
-		return 0;
-	case YAML_NO_EVENT:
-	case YAML_STREAM_START_EVENT:
-	case YAML_DOCUMENT_END_EVENT:
-		break;
+		if (item)
+			yaml_node_add(list, NULL, item);
 	}
-	return 0;
 }
 
-static int take_all(struct build *b, yaml_parser_t *p)
+static void read_map(struct build *b, struct yaml_node *map)
 {
-	int rc = 0;
+	while (next(b) && b->event.type != YAML_MAPPING_END_EVENT) {
+		struct yaml_node *key = read_node(b, true);
+		struct yaml_node *value =
+			key && next(b) ? read_node(b, false) : NULL;
 
-	while (!b->is_done && rc == 0) {
-		yaml_event_t e;
-
-		if (!yaml_parser_parse(p, &e))
-			return no_yaml(b, p);
-		rc = take_event(b, &e);
-		yaml_event_delete(&e);
+		if (value)
+			yaml_node_add(map, key, value);
 	}
-	return rc;
+	if (b->rc == 0)
+		check_twins(b, map);
+	if (b->rc == 0)
+		merge(b, map);
+}
+
+/* What begins with the event at hand, to its end; NULL = there is a fault. It
+ * calls itself to the depth that new_node allows. */
+static struct yaml_node *read_node(struct build *b, bool is_key)
+{
+	bool is_list = b->event.type == YAML_SEQUENCE_START_EVENT;
+	bool is_map = b->event.type == YAML_MAPPING_START_EVENT;
+	struct yaml_node *n;
+
+	if (is_list || is_map)
+		n = new_node(b, is_map ? YAML_MAP : YAML_LIST);
+	else if (b->event.type == YAML_ALIAS_EVENT)
+		n = find_anchor(b);
+	else
+		n = read_text(b);
+	if (n && is_key && n->kind != YAML_TEXT)
+		FAULT(b, "a key that is a list or a map");
+	if (b->rc < 0 || (!is_list && !is_map))
+		return n;
+	keep_anchor(b,
+		    is_map ? b->event.data.mapping_start.anchor
+			   : b->event.data.sequence_start.anchor,
+		    n);
+	b->open[b->depth++] = n;
+	if (is_map)
+		read_map(b, n);
+	else
+		read_list(b, n);
+	b->depth--;
+	return n;
+}
+
+/* The one document there may be; NULL = it is empty, or there is a fault. */
+static struct yaml_node *read_document(struct build *b)
+{
+	struct yaml_node *root = NULL;
+	bool is_second = false;
+
+	while (next(b) && b->event.type != YAML_STREAM_END_EVENT) {
+		if (b->event.type != YAML_DOCUMENT_START_EVENT)
+			continue;
+		if (is_second)
+			FAULT(b, "a second document begins; a file has one "
+				 "workload, and one document");
+		else if (next(b))
+			root = read_node(b, false);
+		is_second = true;
+	}
+	return root;
 }
 
 int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file,
@@ -406,21 +376,20 @@ int yaml_tree_parse(struct yaml_tree *t, const char *name, bool is_file,
 			   .text = text,
 			   .len = len,
 			   .err = err };
-	yaml_parser_t parser;
-	int rc;
 
 	*root = NULL;
-	if (!yaml_parser_initialize(&parser))
+	if (!yaml_parser_initialize(&b.parser))
 		return mlgen_fail(err, -ENOMEM, "%s: out of memory", name);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-	rc = take_all(&b, &parser);
-	yaml_parser_delete(&parser);
+	yaml_parser_set_input_string(&b.parser, (const unsigned char *)text,
+				     len);
+	*root = read_document(&b);
+	yaml_event_delete(&b.event);
+	yaml_parser_delete(&b.parser);
 	for (size_t i = 0; i < b.anchor_count; i++)
 		mem_free(b.anchors[i].name);
-	mem_free(b.anchors);
-	if (rc == 0)
-		*root = b.root;
-	return rc;
+	if (b.rc < 0)
+		*root = NULL;
+	return b.rc;
 }
 
 #endif
