@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "import/yaml_parse.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "config.h"
+#include "import/yaml_parse.h"
 
 /* ---- nodes ---- */
 

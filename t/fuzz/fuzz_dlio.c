@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "import/dlio/dlio_job.h"
 #include "base/buf.h"
+#include "import/dlio/dlio_job.h"
 
 /* A comment, a header, an option, or nothing; no byte that is no text. */
 static void check_line(const char *line, size_t len)

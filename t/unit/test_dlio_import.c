@@ -3,9 +3,11 @@
 #include <check.h>
 #include <string.h>
 
-#include "import/dlio/dlio_job.h"
 #include "base/buf.h"
 #include "config.h"
+#include "import/dlio/dlio_job.h"
+#include "job/fields.h"
+#include "job/job.h"
 #include "suites.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
@@ -18,8 +20,6 @@ START_TEST(every_key_is_found_by_every_spelling)
 		char older[64];
 
 		ck_assert_ptr_eq(dlio_key_find(k->path), k);
-		ck_assert_msg((k->id == DLIO_USED) == (k->without != NULL),
-			      "%s", k->path);
 		for (const char *s = k->older; s && *s; s += strlen(older)) {
 			s += *s == ' ';
 			snprintf(older, sizeof(older), "%.*s",
@@ -28,22 +28,34 @@ START_TEST(every_key_is_found_by_every_spelling)
 		}
 	}
 	ck_assert_ptr_eq(dlio_key_find("data_reader.batch_size"),
-			 dlio_key_of(DLIO_BATCH));
+			 dlio_key_of("reader.batch_size"));
 	ck_assert_ptr_null(dlio_key_find("dataset"));
 	ck_assert_ptr_null(dlio_key_find("dataset.formats"));
 	ck_assert_ptr_null(dlio_key_find(""));
 }
 END_TEST
 
-START_TEST(every_value_has_one_key)
+START_TEST(a_key_becomes_an_option_of_mlgen)
 {
-	unsigned rows[DLIO_USED] = { 0 };
+	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+		ck_assert_msg(!k->option || field_find(job_fields, k->option),
+			      "%s: there is no option %s", k->path, k->option);
+		ck_assert_msg(k->option || !k->convert, "%s", k->path);
+		if (k->type == DLIO_NONE)
+			ck_assert_msg(!k->option && k->unused, "%s", k->path);
+	}
+}
+END_TEST
 
-	for (const struct dlio_key *k = dlio_keys; k->path; k++)
-		if (k->id != DLIO_USED)
-			rows[k->id]++;
-	for (unsigned id = 0; id < DLIO_USED; id++)
-		ck_assert_msg(rows[id] == 1, "id %u has %u rows", id, rows[id]);
+START_TEST(a_time_has_a_stdev)
+{
+	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s_stdev", k->path);
+		if (k->type == DLIO_TIME)
+			ck_assert_int_eq(dlio_key_of(path)->type, DLIO_NUMBER);
+	}
 }
 END_TEST
 
@@ -375,7 +387,7 @@ static const char *some_value(const struct dlio_key *k)
 		return k->max <= 1 ? "0.5" : "7";
 	case DLIO_TIME:
 		return "0.125";
-	case DLIO_ANY:
+	case DLIO_NONE:
 	case DLIO_TEXT:
 		break;
 	}
@@ -418,7 +430,7 @@ START_TEST(every_key_is_seen_in_the_job)
 		buf_addf(&key, "# %s=", k->path);
 		ck_assert_msg(
 			has_line(buf_str(&job), buf_str(&key)) ||
-				(k->id != DLIO_USED &&
+				(k->type != DLIO_NONE &&
 				 strcmp(buf_str(&job), buf_str(&without)) != 0),
 			"%s in\n%s", buf_str(&yaml), buf_str(&job));
 	}
@@ -458,7 +470,8 @@ Suite *suite_dlio_import(void)
 	TCase *t = tcase_create("keys");
 
 	tcase_add_test(t, every_key_is_found_by_every_spelling);
-	tcase_add_test(t, every_value_has_one_key);
+	tcase_add_test(t, a_key_becomes_an_option_of_mlgen);
+	tcase_add_test(t, a_time_has_a_stdev);
 	tcase_add_test(t, groups_are_known);
 	suite_add_tcase(s, t);
 #ifdef HAVE_YAML

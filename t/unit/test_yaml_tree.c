@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "import/yaml_tree.h"
 #include "base/buf.h"
 #include "config.h"
+#include "import/yaml_tree.h"
 #include "suites.h"
 
 #ifdef HAVE_YAML

@@ -3,15 +3,13 @@
 #include "import/dlio/dlio_parts.h"
 
 #include <math.h>
-#include <string.h>
 
 static void write_fsync(struct dlio_writer *w)
 {
-	if (dlio_take(w, DLIO_FSYNC)->yes)
+	if (dlio_take(w, "checkpoint.fsync")->yes)
 		dlio_say(w, "The YAML says fsync: True. DLIO accepts it, and "
 			    "does not do it; mlgen does.");
-	dlio_option(w, "checkpoint_fsync=%s",
-		    w->c->values[DLIO_FSYNC].yes ? "file" : "none");
+	dlio_option_of(w, "checkpoint.fsync");
 }
 
 /* ---- while training ---- */
@@ -23,19 +21,21 @@ static bool every_steps(struct dlio_writer *w, double steps)
 			    "multiple of it, and none is saved after.");
 		return false;
 	}
-	if (w->c->values[DLIO_EPOCHS].number > 1)
+	if (dlio_value(w->c, "train.epochs")->number > 1)
 		dlio_say(w, "DLIO counts the steps of each epoch by "
 			    "themselves; here they count through all.");
-	dlio_option(w, "checkpoint_every=%.0f steps", steps);
+	dlio_option_as(w, "checkpoint.steps_between_checkpoints", "%.0f steps",
+		       steps);
 	return true;
 }
 
 static bool every_epochs(struct dlio_writer *w)
 {
-	double epochs = w->c->values[DLIO_EPOCHS].number;
-	double first = dlio_take(w, DLIO_AFTER_EPOCH)->number;
-	double every = dlio_take(w, DLIO_EVERY_EPOCHS)->number;
-
+	double epochs = dlio_value(w->c, "train.epochs")->number;
+	double first =
+		dlio_take(w, "checkpoint.checkpoint_after_epoch")->number;
+	double every =
+		dlio_take(w, "checkpoint.epochs_between_checkpoints")->number;
 	double count, here;
 
 	if (first < 1 || first > epochs) {
@@ -53,16 +53,19 @@ static bool every_epochs(struct dlio_writer *w)
 			 "The YAML saves after epoch %.0f, then every %.0f: "
 			 "%.0f in all; here after every %.0f, %.0f in all.",
 			 first, every, count, here, floor(epochs / here));
-	dlio_option(w, "checkpoint_every=%.0f epochs", here);
+	dlio_option_as(w, "checkpoint.epochs_between_checkpoints",
+		       "%.0f epochs", here);
 	return true;
 }
 
 void dlio_write_saving(struct dlio_writer *w)
 {
-	double steps = dlio_take(w, DLIO_EVERY_STEPS)->number;
+	double steps =
+		dlio_take(w, "checkpoint.steps_between_checkpoints")->number;
 
 	if (steps >= 0 ? every_steps(w, steps) : every_epochs(w)) {
-		dlio_write_directory(w, "checkpoint_directory", DLIO_FOLDER);
+		dlio_write_directory(w, "checkpoint_directory",
+				     "checkpoint.checkpoint_folder");
 		dlio_write_state(w, true);
 		write_fsync(w);
 	}
@@ -73,19 +76,17 @@ void dlio_write_saving(struct dlio_writer *w)
 
 static void write_pause(struct dlio_writer *w)
 {
-	double pause = dlio_take(w, DLIO_PAUSE)->number;
-
-	if (pause < 0)
+	if (dlio_take(w, "checkpoint.time_between_checkpoints")->number < 0)
 		dlio_say(w, "Without time_between_checkpoints DLIO waits for "
 			    "1 s.");
-	dlio_option_seconds(w, "pause", fmax(pause, 0));
+	dlio_option_of(w, "checkpoint.time_between_checkpoints");
 }
 
 static void write_save(struct dlio_writer *w, double count)
 {
 	buf_add(w->out, "\n[save]\n");
 	dlio_option(w, "phase=checkpoint");
-	dlio_option(w, "checkpoints=%.0f", count);
+	dlio_option_as(w, "checkpoint.num_checkpoints_write", "%.0f", count);
 	write_pause(w);
 	write_fsync(w);
 	dlio_say(w, "A second run deletes what the first one left; DLIO writes "
@@ -96,7 +97,7 @@ static void write_save(struct dlio_writer *w, double count)
 
 static void write_shift(struct dlio_writer *w)
 {
-	if (!dlio_take(w, DLIO_SHIFT)->yes)
+	if (!dlio_take(w, "checkpoint.recovery_rank_shift")->yes)
 		return;
 	dlio_say(w, "The YAML says recovery_rank_shift: True: each rank reads "
 		    "what one of the next host has saved. DLIO looks for it "
@@ -106,7 +107,7 @@ static void write_shift(struct dlio_writer *w)
 		    "with its checkpoint_ranks and checkpoint_directory.");
 }
 
-static void write_restore(struct dlio_writer *w, double count, bool is_second)
+static void write_restore(struct dlio_writer *w, bool is_second)
 {
 	buf_add(w->out, "\n");
 	dlio_say(w, "DLIO leaves the page cache as it is. This job drops its "
@@ -117,7 +118,7 @@ static void write_restore(struct dlio_writer *w, double count, bool is_second)
 	if (is_second)
 		dlio_option(w, "stonewall");
 	dlio_option(w, "phase=restore");
-	dlio_option(w, "checkpoints=%.0f", count);
+	dlio_option_of(w, "checkpoint.num_checkpoints_read");
 	write_pause(w);
 	write_shift(w);
 	dlio_block(w, NULL);
@@ -125,10 +126,8 @@ static void write_restore(struct dlio_writer *w, double count, bool is_second)
 
 void dlio_write_checkpoints(struct dlio_writer *w)
 {
-	const struct dlio_value *writes, *reads;
-	const char *storage = w->c->values[DLIO_STORAGE_TYPE].text;
-	bool direct = storage && strcmp(storage, "direct_fs") == 0;
-	double saves;
+	bool direct = dlio_is_word(w->c, "storage.storage_type", "direct_fs");
+	double saves, restores;
 
 	dlio_write_state(w, false);
 	dlio_block(w, "who writes what");
@@ -139,12 +138,11 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 	dlio_option(w, "bs=1m");
 	dlio_option(w, "direct=%d", direct);
 	if (direct)
-		dlio_take(w, DLIO_STORAGE_TYPE);
+		dlio_take(w, "storage.storage_type");
 	dlio_block(w, "how it is written and read");
-	writes = dlio_take(w, DLIO_WRITES);
-	reads = dlio_take(w, DLIO_READS);
-	saves = writes->number;
-	if (saves <= 0 && reads->number <= 0) {
+	saves = dlio_take(w, "checkpoint.num_checkpoints_write")->number;
+	restores = dlio_take(w, "checkpoint.num_checkpoints_read")->number;
+	if (saves <= 0 && restores <= 0) {
 		dlio_say(w, "The YAML says neither num_checkpoints_write nor "
 			    "num_checkpoints_read, and DLIO does nothing then; "
 			    "here one is saved.");
@@ -152,6 +150,6 @@ void dlio_write_checkpoints(struct dlio_writer *w)
 	}
 	if (saves > 0)
 		write_save(w, saves);
-	if (reads->number > 0)
-		write_restore(w, reads->number, saves > 0);
+	if (restores > 0)
+		write_restore(w, saves > 0);
 }

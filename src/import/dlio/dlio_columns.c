@@ -38,7 +38,8 @@ struct col {
 
 struct cols {
 	struct col *list;
-	size_t count;
+	size_t count, read_count;
+	double row_bytes;
 };
 
 /* ---- reading ---- */
@@ -90,10 +91,9 @@ static void read_type(struct dlio_writer *w, const struct yaml_node *n,
 	const struct yaml_node *dtype = yaml_find(n, "dtype");
 	const struct yaml_node *size = yaml_find(n, "size");
 
-	col->type = dtype && dtype->kind == YAML_TEXT ? find_type(dtype->text)
-						      : NULL;
-	if (!dtype)
-		col->type = &types[0];
+	col->type = !dtype                     ? &types[0]
+		    : dtype->kind == YAML_TEXT ? find_type(dtype->text)
+					       : NULL;
 	if (!col->type) {
 		fault(w, dtype,
 		      "dtype: one of float16 float32 float64 int8 int16 int32 "
@@ -133,25 +133,9 @@ static void read_all(struct dlio_writer *w, const struct yaml_node *list,
 		read_name(w, n, i, col);
 		read_type(w, n, col);
 		read_choice(w, n, col);
+		cols->read_count += col->is_read;
+		cols->row_bytes += col->type->bytes * col->values;
 	}
-}
-
-static double row_bytes(const struct cols *cols)
-{
-	double bytes = 0;
-
-	for (size_t i = 0; i < cols->count; i++)
-		bytes += cols->list[i].type->bytes * cols->list[i].values;
-	return bytes;
-}
-
-static size_t read_count(const struct cols *cols)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < cols->count; i++)
-		count += cols->list[i].is_read;
-	return count;
 }
 
 /* ---- writing ---- */
@@ -244,7 +228,7 @@ static bool write_lists(struct dlio_writer *w, const struct cols *cols)
 
 	add_list(&all, cols, true);
 	fits = dlio_option_text(w, "columns", buf_str(&all));
-	if (fits && read_count(cols) < cols->count) {
+	if (fits && cols->read_count < cols->count) {
 		add_list(&some, cols, false);
 		fits = dlio_option_text(w, "read_columns", buf_str(&some));
 	}
@@ -260,7 +244,7 @@ static bool write_lists(struct dlio_writer *w, const struct cols *cols)
 static void write_columns(struct dlio_writer *w, struct cols *cols,
 			  const struct yaml_node *n)
 {
-	if (read_count(cols) == 0)
+	if (cols->read_count == 0)
 		fault(w, n, "read: no column is read");
 	if (write_lists(w, cols))
 		return;
@@ -269,7 +253,7 @@ static void write_columns(struct dlio_writer *w, struct cols *cols,
 		 "%zu columns in the YAML's order would be too long a line: "
 		 "here those of a type stand beside each other, %zu of them "
 		 "are read, and the names are mlgen's.",
-		 cols->count, read_count(cols));
+		 cols->count, cols->read_count);
 	if (!write_lists(w, cols))
 		fault(w, n,
 		      "more kinds of columns than a line of a job file can "
@@ -278,9 +262,10 @@ static void write_columns(struct dlio_writer *w, struct cols *cols,
 
 static void compare_bytes(struct dlio_writer *w, double bytes)
 {
-	const struct dlio_value *v = dlio_take(w, DLIO_RECORD_LENGTH);
+	const struct dlio_value *v =
+		dlio_take(w, "dataset.record_length_bytes");
 
-	dlio_take(w, DLIO_RECORD_STDEV);
+	dlio_take(w, "dataset.record_length_bytes_stdev");
 	if (v->node && v->number != bytes)
 		dlio_say(w,
 			 "The columns are %.0f bytes, not the %.12g of "
@@ -306,17 +291,16 @@ static double divisor(double all, double most)
 
 static void write_row_groups(struct dlio_writer *w)
 {
-	double said = dlio_take(w, DLIO_ROW_GROUP)->number;
-	double all = w->c->values[DLIO_SAMPLES].number;
+	double said = dlio_take(w, "dataset.parquet.row_group_size")->number;
+	double all = dlio_value(w->c, "dataset.num_samples_per_file")->number;
 	double rows = divisor(all, said);
 
 	if (2 * rows < fmin(said, all))
-		dlio_fault(w->c, w->c->values[DLIO_SAMPLES].node,
-			   "dataset.num_samples_per_file",
-			   "%.0f are no whole row groups of %.0f (row_group_"
-			   "size), nor of a little less; add "
-			   "++workload.dataset.num_samples_per_file=%.0f",
-			   all, said, fmax(floor(all / said), 1) * said);
+		dlio_fault_of(w->c, "dataset.num_samples_per_file",
+			      "%.0f are no whole row groups of %.0f (row_group_"
+			      "size), nor of a little less; add "
+			      "++workload.dataset.num_samples_per_file=%.0f",
+			      all, said, fmax(floor(all / said), 1) * said);
 	else if (said > all)
 		dlio_say(w,
 			 "A row group of %.0f rows holds all %.0f of a "
@@ -328,12 +312,13 @@ static void write_row_groups(struct dlio_writer *w)
 			 "DLIO's last row group is shorter; here all are "
 			 "alike.",
 			 said, all);
-	dlio_option(w, "row_group_size=%.0f", rows);
+	dlio_option_as(w, "dataset.parquet.row_group_size", "%.0f", rows);
 }
 
 double dlio_write_columns(struct dlio_writer *w)
 {
-	const struct yaml_node *n = dlio_take(w, DLIO_COLUMNS)->node;
+	const struct yaml_node *n =
+		dlio_take(w, "dataset.parquet.columns")->node;
 	struct cols cols = { 0 };
 	double bytes = 0;
 
@@ -346,7 +331,7 @@ double dlio_write_columns(struct dlio_writer *w)
 	}
 	read_all(w, n, &cols);
 	if (!w->c->fault_count) {
-		bytes = row_bytes(&cols);
+		bytes = cols.row_bytes;
 		write_columns(w, &cols, n);
 		compare_bytes(w, bytes);
 	}

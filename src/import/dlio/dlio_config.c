@@ -2,7 +2,6 @@
 /* dlio_config.c - the values of a workload's YAML, and what is wrong with them. */
 #include "import/dlio/dlio_config.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -94,12 +93,7 @@ static bool boolean(const struct yaml_node *n, bool *yes)
 	return *yes || dlio_has_word(no, n->text);
 }
 
-/* ---- values ---- */
-
-static const char *kind_of(const struct yaml_node *n)
-{
-	return n->kind == YAML_MAP ? "a map" : "a list";
-}
+/* ---- what the types read ---- */
 
 /* Says what stands there, and what should. */
 static void wrong(struct dlio_config *c, const struct yaml_node *n,
@@ -112,8 +106,8 @@ static void wrong(struct dlio_config *c, const struct yaml_node *n,
 
 	bare.is_plain = true;
 	if (n->kind != YAML_TEXT)
-		dlio_fault(c, n, path, "%s, where %s is needed", kind_of(n),
-			   wanted);
+		dlio_fault(c, n, path, "a %s, where %s is needed",
+			   n->kind == YAML_MAP ? "map" : "list", wanted);
 	else if (strstr(text, "${"))
 		dlio_fault(c, n, path,
 			   "'%.*s' is for Hydra to resolve; write the value, "
@@ -128,8 +122,8 @@ static void wrong(struct dlio_config *c, const struct yaml_node *n,
 		dlio_fault(c, n, path, "'%.*s' is not %s", SHOWN, text, wanted);
 }
 
-static bool in_range(struct dlio_config *c, const struct dlio_key *k,
-		     const struct yaml_node *n, double number)
+static void check_range(struct dlio_config *c, const struct dlio_key *k,
+			const struct yaml_node *n, double number)
 {
 	if (number < k->min)
 		dlio_fault(c, n, k->path, "%.*s is less than %.10g", SHOWN,
@@ -139,22 +133,34 @@ static bool in_range(struct dlio_config *c, const struct dlio_key *k,
 			   "%.*s is more than %.16g, the most that mlgen "
 			   "takes; add ++workload.%s=VALUE for another one",
 			   SHOWN, n->text, k->max, k->path);
-	else
-		return true;
-	return false;
 }
 
-static bool read_number(struct dlio_config *c, const struct dlio_key *k,
-			const struct yaml_node *n, double *number)
+static void read_number(struct dlio_config *c, const struct dlio_key *k,
+			const struct yaml_node *n, struct dlio_value *v)
 {
 	bool is_whole = k->type == DLIO_WHOLE || k->type == DLIO_WHOLES;
 
-	if (!dlio_number(n, number) || (is_whole && *number != floor(*number)))
-		wrong(c, n, k->path, is_whole ? "a whole number" : "a number");
+	if (dlio_number(n, &v->number) &&
+	    (!is_whole || v->number == floor(v->number)))
+		check_range(c, k, n, v->number);
 	else
-		return in_range(c, k, n, *number);
-	*number = 0;
-	return false;
+		wrong(c, n, k->path, is_whole ? "a whole number" : "a number");
+}
+
+static void read_boolean(struct dlio_config *c, const struct dlio_key *k,
+			 const struct yaml_node *n, struct dlio_value *v)
+{
+	if (!boolean(n, &v->yes))
+		wrong(c, n, k->path, "True or False");
+}
+
+static void read_text(struct dlio_config *c, const struct dlio_key *k,
+		      const struct yaml_node *n, struct dlio_value *v)
+{
+	if (n->kind == YAML_TEXT && !strstr(n->text, "${"))
+		v->text = n->text;
+	else
+		wrong(c, n, k->path, "a text");
 }
 
 /* Older formats and loaders are called dlio_npz, dali_npz, dlio_pytorch. */
@@ -182,19 +188,18 @@ static void read_word(struct dlio_config *c, const struct dlio_key *k,
 	}
 }
 
-/* One parameter of a distribution; `absent` where there is none, NaN: needed. */
+/* One of the numbers that describe a distribution. */
 static double parameter(struct dlio_config *c, const struct dlio_key *k,
-			const struct yaml_node *map, const char *name,
-			double absent)
+			const struct yaml_node *map, const char *name)
 {
 	const struct yaml_node *n = yaml_find(map, name);
-	double number;
+	struct dlio_value v = { 0 };
 
 	if (n)
-		return read_number(c, k, n, &number) ? number : 0;
-	if (isnan(absent))
+		read_number(c, k, n, &v);
+	else
 		dlio_fault(c, map, k->path, "%s is missing", name);
-	return isnan(absent) ? 0 : absent;
+	return v.number;
 }
 
 static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
@@ -215,8 +220,8 @@ static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
 
 	if (!type) {
 		t->kind = DLIO_NORMAL;
-		t->a = n->count ? parameter(c, k, n, "mean", (double)NAN) : 0;
-		t->b = parameter(c, k, n, "stdev", 0);
+		t->a = n->count ? parameter(c, k, n, "mean") : 0;
+		t->b = yaml_find(n, "stdev") ? parameter(c, k, n, "stdev") : 0;
 		return;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -224,9 +229,8 @@ static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
 		    strcmp(type->text, kinds[i].type) != 0)
 			continue;
 		t->kind = kinds[i].kind;
-		t->a = parameter(c, k, n, kinds[i].a, (double)NAN);
-		if (kinds[i].b)
-			t->b = parameter(c, k, n, kinds[i].b, (double)NAN);
+		t->a = parameter(c, k, n, kinds[i].a);
+		t->b = kinds[i].b ? parameter(c, k, n, kinds[i].b) : 0;
 		return;
 	}
 	wrong(c, type, k->path,
@@ -234,83 +238,61 @@ static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
 }
 
 static void read_time(struct dlio_config *c, const struct dlio_key *k,
-		      const struct yaml_node *n, struct dlio_time *t)
+		      const struct yaml_node *n, struct dlio_value *v)
 {
-	*t = (struct dlio_time){ 0 };
+	v->time = (struct dlio_time){ 0 };
 	if (n->kind == YAML_MAP)
-		read_distribution(c, k, n, t);
-	else if (!dlio_number(n, &t->a))
+		read_distribution(c, k, n, &v->time);
+	else if (dlio_number(n, &v->time.a))
+		check_range(c, k, n, v->time.a);
+	else
 		wrong(c, n, k->path,
 		      "a number of seconds, or a map with mean or type");
-	else
-		in_range(c, k, n, t->a);
 }
 
+/* Who needs the items takes them from the node. */
 static void read_list(struct dlio_config *c, const struct dlio_key *k,
-		      const struct yaml_node *n)
+		      const struct yaml_node *n, struct dlio_value *v)
 {
-	double number;
-
-	if (n->kind != YAML_LIST) {
+	if (n->kind != YAML_LIST)
 		wrong(c, n, k->path, "a list");
-		return;
-	}
-	for (size_t i = 0; i < n->count; i++) {
-		const struct yaml_node *item = n->items[i];
-
+	for (size_t i = 0; n->kind == YAML_LIST && i < n->count; i++) {
 		if (k->type == DLIO_WHOLES)
-			read_number(c, k, item, &number);
-		else if (item->kind != YAML_MAP)
-			wrong(c, item, k->path, "a map");
+			read_number(c, k, n->items[i], v);
+		else if (n->items[i]->kind != YAML_MAP)
+			wrong(c, n->items[i], k->path, "a map");
 	}
 }
+
+/* ---- values ---- */
 
 static void read_value(struct dlio_config *c, const struct dlio_key *k,
 		       const struct yaml_node *n)
 {
-	struct dlio_value *v = &c->values[k->id];
+	static void (*const readers[])(
+		struct dlio_config *, const struct dlio_key *,
+		const struct yaml_node *, struct dlio_value *) = {
+		[DLIO_TEXT] = read_text,     [DLIO_WORD] = read_word,
+		[DLIO_BOOL] = read_boolean,  [DLIO_WHOLE] = read_number,
+		[DLIO_NUMBER] = read_number, [DLIO_TIME] = read_time,
+		[DLIO_WHOLES] = read_list,   [DLIO_MAPS] = read_list,
+	};
 
-	switch (k->type) {
-	case DLIO_ANY:
-		break;
-	case DLIO_TEXT:
-		if (n->kind == YAML_TEXT && !strstr(n->text, "${"))
-			v->text = n->text;
-		else
-			wrong(c, n, k->path, "a text");
-		break;
-	case DLIO_WORD:
-		read_word(c, k, n, v);
-		break;
-	case DLIO_BOOL:
-		if (!boolean(n, &v->yes))
-			wrong(c, n, k->path, "True or False");
-		break;
-	case DLIO_WHOLE:
-	case DLIO_NUMBER:
-		read_number(c, k, n, &v->number);
-		break;
-	case DLIO_TIME:
-		read_time(c, k, n, &v->time);
-		break;
-	case DLIO_WHOLES:
-	case DLIO_MAPS:
-		read_list(c, k, n);
-		break;
-	}
+	readers[k->type](c, k, n, &c->values[k - dlio_keys]);
 }
 
 static void set_defaults(struct dlio_config *c)
 {
 	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
 		struct yaml_node n = { .kind = YAML_TEXT, .is_plain = true };
+		struct dlio_value *v = &c->values[k - dlio_keys];
 
-		if (k->id == DLIO_USED || !k->def)
+		if (!k->def)
 			continue;
 		n.text = mem_strdup(k->def);
 		read_value(c, k, &n);
-		if (c->values[k->id].text)
-			c->values[k->id].text = k->def;
+		if (v->text)
+			v->text = k->def;
 		mem_free(n.text);
 	}
 }
@@ -334,7 +316,7 @@ static void take_value(struct dlio_config *c, const struct dlio_key *k,
 		       const char *path, const struct yaml_node *key,
 		       const struct yaml_node *n)
 {
-	struct dlio_value *v = &c->values[k->id];
+	struct dlio_value *v = &c->values[k - dlio_keys];
 	bool is_newer = strcmp(path, k->path) == 0;
 
 	if (v->node && !is_newer) {
@@ -375,9 +357,9 @@ static void take_entry(struct dlio_config *c, const char *path,
 
 	/* model: NAME was all there was of a model. */
 	if (k && !(is_group && n->kind == YAML_MAP)) {
-		c->known += k->id != DLIO_USED && strcmp(k->path, path) == 0;
-		if (k->id == DLIO_USED)
-			add_extra(c, path, n, k->without);
+		c->known += k->type != DLIO_NONE && strcmp(k->path, path) == 0;
+		if (k->type == DLIO_NONE)
+			add_extra(c, path, n, k->unused);
 		else if (!yaml_is_null(n))
 			take_value(c, k, path, key, n);
 	} else if (is_group && n->kind == YAML_MAP) {
@@ -414,7 +396,21 @@ void dlio_config_fini(struct dlio_config *c)
 	buf_fini(&c->faults);
 }
 
-bool dlio_is_set(const struct dlio_config *c, enum dlio_id id)
+const struct dlio_value *dlio_value(const struct dlio_config *c,
+				    const char *path)
 {
-	return c->values[id].node != NULL;
+	return &c->values[dlio_key_of(path) - dlio_keys];
+}
+
+bool dlio_is_set(const struct dlio_config *c, const char *path)
+{
+	return dlio_value(c, path)->node != NULL;
+}
+
+bool dlio_is_word(const struct dlio_config *c, const char *path,
+		  const char *words)
+{
+	const char *text = dlio_value(c, path)->text;
+
+	return text && dlio_has_word(words, text);
 }

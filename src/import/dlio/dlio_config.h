@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "import/dlio/dlio_keys.h"
 #include "import/yaml_tree.h"
-#include "base/buf.h"
 
 enum dlio_kind {
 	DLIO_CONST,
@@ -27,6 +27,7 @@ struct dlio_value {
 	const struct yaml_node *node; /* NULL: not in the YAML, so DLIO's
 					 default */
 	const struct yaml_node *key;  /* as it was spelt there */
+	bool is_used;                 /* an option follows from it */
 	const char *text;             /* TEXT, WORD; NULL = nothing */
 	double number;                /* WHOLE, NUMBER */
 	bool yes;                     /* BOOL */
@@ -41,7 +42,7 @@ struct dlio_extra {
 };
 
 struct dlio_config {
-	struct dlio_value values[DLIO_USED];
+	struct dlio_value values[DLIO_ROWS_MAX]; /* as dlio_keys has them */
 	struct dlio_extra *extras;
 	size_t extra_count;
 	/* Keys that options are made of, as DLIO spells them today; others
@@ -68,8 +69,20 @@ __attribute__((format(printf, 4, 5))) void dlio_fault(struct dlio_config *c,
 						      const char *path,
 						      const char *fmt, ...);
 
-/* In the YAML, and not null. */
-bool dlio_is_set(const struct dlio_config *c, enum dlio_id id);
+/* The same where the value of this key stands. */
+#define dlio_fault_of(c, path, ...)                                            \
+	dlio_fault(c, dlio_value(c, path)->node, path, __VA_ARGS__)
+
+/* The value of a key of the table, which a type that is not NONE has. */
+const struct dlio_value *dlio_value(const struct dlio_config *c,
+				    const char *path);
+
+/* Is it in the YAML, and not null? */
+bool dlio_is_set(const struct dlio_config *c, const char *path);
+
+/* Is its text one of the words? No text is none. */
+bool dlio_is_word(const struct dlio_config *c, const char *path,
+		  const char *words);
 
 /*
  * A number of YAML, or a whole one, of a plain text; false = it is none. What

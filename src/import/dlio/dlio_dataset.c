@@ -7,39 +7,44 @@
 
 static bool is_format(const struct dlio_writer *w, const char *words)
 {
-	return dlio_has_word(words, w->c->values[DLIO_FORMAT].text);
+	return dlio_is_word(w->c, "dataset.format", words);
 }
+
+/* Formats that mlgen has not by their name, or not at all. */
+static const struct {
+	const char *dlio, *mlgen, *why;
+} formats[] = {
+	{ "png", "jpeg",
+	  "The YAML says png: an image a file, read by the same library as "
+	  "jpeg." },
+	{ "hdf5_opt", "hdf5",
+	  "The YAML says hdf5_opt, which DLIO itself has no reader for." },
+	{ "bin", "raw",
+	  "The YAML says bin, which mlgen has not: files of the same bytes, "
+	  "without a header." },
+	{ "dcm", "raw",
+	  "The YAML says dcm, which mlgen has not: files of the same bytes, "
+	  "without a header." },
+	{ "csv", "raw",
+	  "The YAML says csv, which mlgen has not: files of the same bytes. "
+	  "DLIO writes each as a text of 1 to 3 digits and a comma, so that "
+	  "its files are some 3.6 times as large." },
+	{ "synthetic", "raw",
+	  "The YAML says synthetic: no files are read. The null engine reads "
+	  "none either." },
+};
 
 static void write_format(struct dlio_writer *w)
 {
-	const char *format = dlio_take(w, DLIO_FORMAT)->text;
+	const char *format = dlio_take(w, "dataset.format")->text;
 
-	if (strcmp(format, "png") == 0) {
-		dlio_say(w, "The YAML says png: an image a file, read by the "
-			    "same library as jpeg.");
-		format = "jpeg";
-	} else if (strcmp(format, "hdf5_opt") == 0) {
-		dlio_say(w, "The YAML says hdf5_opt, which DLIO itself has no "
-			    "reader for.");
-		format = "hdf5";
-	} else if (dlio_has_word("bin dcm", format)) {
-		dlio_say(w,
-			 "The YAML says %s, which mlgen has not: files of the "
-			 "same bytes, without a header.",
-			 format);
-		format = "raw";
-	} else if (strcmp(format, "csv") == 0) {
-		dlio_say(w, "The YAML says csv, which mlgen has not: files of "
-			    "the same bytes. DLIO writes each as a text of 1 "
-			    "to 3 digits and a comma, so that its files are "
-			    "some 3.6 times as large.");
-		format = "raw";
-	} else if (strcmp(format, "synthetic") == 0) {
-		dlio_say(w, "The YAML says synthetic: no files are read. The "
-			    "null engine reads none either.");
-		format = "raw";
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		if (!is_format(w, formats[i].dlio))
+			continue;
+		dlio_say(w, "%s", formats[i].why);
+		format = formats[i].mlgen;
 	}
-	dlio_option(w, "format=%s", format);
+	dlio_option_as(w, "dataset.format", "%s", format);
 }
 
 /* ---- the size of a sample ---- */
@@ -55,22 +60,23 @@ static double element_bytes(struct dlio_writer *w)
 		{ "uint32 int32 float32", 4 },
 		{ "uint64 int64 float64", 8 },
 	};
-	const struct dlio_value *v = dlio_take(w, DLIO_ELEMENT_TYPE);
+	const char *type = dlio_take(w, "dataset.record_element_type")->text;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
-		if (dlio_has_word(sizes[i].types, v->text))
+		if (dlio_has_word(sizes[i].types, type))
 			return sizes[i].bytes;
-	dlio_fault(w->c, v->node, "dataset.record_element_type",
-		   "'%.40s' is none of: uint8 int8 uint16 int16 uint32 int32 "
-		   "uint64 int64 float16 float32 float64",
-		   v->text);
+	dlio_fault_of(
+		w->c, "dataset.record_element_type",
+		"'%.40s' is none of: uint8 int8 uint16 int16 uint32 int32 "
+		"uint64 int64 float16 float32 float64",
+		type);
 	return 1;
 }
 
 /* A record of these sides; 0 = the YAML has none. */
 static double record_bytes(struct dlio_writer *w)
 {
-	const struct dlio_value *dims = dlio_take(w, DLIO_RECORD_DIMS);
+	const struct dlio_value *dims = dlio_take(w, "dataset.record_dims");
 	double bytes = 1, side;
 
 	if (!dims->node || !dims->node->count)
@@ -86,9 +92,9 @@ static double record_bytes(struct dlio_writer *w)
 static void write_bytes(struct dlio_writer *w, double bytes)
 {
 	if (bytes < 1 || bytes > 1099511627776.0)
-		dlio_fault(w->c, w->c->values[DLIO_RECORD_DIMS].node,
-			   "dataset.record_dims",
-			   "a sample of %.0f bytes; 1 to 1 TiB can be", bytes);
+		dlio_fault_of(w->c, "dataset.record_dims",
+			      "a sample of %.0f bytes; 1 to 1 TiB can be",
+			      bytes);
 	dlio_option(w, "sample_size=%.0f", floor(bytes));
 }
 
@@ -125,8 +131,8 @@ static void write_sample_size(struct dlio_writer *w, double row_bytes)
 		write_bytes(w, row_bytes > 0 ? row_bytes : dims);
 		return;
 	}
-	mean = dlio_take(w, DLIO_RECORD_LENGTH)->number;
-	stdev = dlio_take(w, DLIO_RECORD_STDEV)->number;
+	mean = dlio_take(w, "dataset.record_length_bytes")->number;
+	stdev = dlio_take(w, "dataset.record_length_bytes_stdev")->number;
 	if (stdev > 0 && is_format(w, "parquet")) {
 		dlio_say(w,
 			 "The YAML says a stdev of %.12g; the rows of a "
@@ -151,10 +157,10 @@ static void write_sample_size(struct dlio_writer *w, double row_bytes)
 
 static void write_files(struct dlio_writer *w)
 {
-	double files = dlio_take(w, DLIO_FILES)->number;
-	double folders = dlio_take(w, DLIO_SUBFOLDERS)->number;
+	double files = dlio_take(w, "dataset.num_files_train")->number;
+	double folders = dlio_take(w, "dataset.num_subfolders_train")->number;
 
-	dlio_option(w, "num_files=%.0f", files);
+	dlio_option_of(w, "dataset.num_files_train");
 	if (folders > files) {
 		dlio_say(w,
 			 "%.0f subfolders for %.0f files: the others would "
@@ -163,19 +169,20 @@ static void write_files(struct dlio_writer *w)
 		folders = files;
 	}
 	if (folders > 1)
-		dlio_option(w, "subfolders=%.0f", folders);
+		dlio_option_as(w, "dataset.num_subfolders_train", "%.0f",
+			       folders);
 }
 
 static void write_samples(struct dlio_writer *w)
 {
-	const struct dlio_value *samples = dlio_take(w, DLIO_SAMPLES);
+	double samples = dlio_take(w, "dataset.num_samples_per_file")->number;
 
-	if (samples->number > 1 && is_format(w, "jpeg png"))
-		dlio_fault(w->c, samples->node, "dataset.num_samples_per_file",
-			   "%.0f in a file that is one image; add "
-			   "++workload.dataset.num_samples_per_file=1",
-			   samples->number);
-	dlio_option(w, "samples_per_file=%.0f", samples->number);
+	if (samples > 1 && is_format(w, "jpeg png"))
+		dlio_fault_of(w->c, "dataset.num_samples_per_file",
+			      "%.0f in a file that is one image; add "
+			      "++workload.dataset.num_samples_per_file=1",
+			      samples);
+	dlio_option_of(w, "dataset.num_samples_per_file");
 }
 
 void dlio_write_dataset(struct dlio_writer *w)
@@ -193,10 +200,11 @@ void dlio_write_dataset(struct dlio_writer *w)
 
 void dlio_write_evaluation(struct dlio_writer *w)
 {
-	double files = dlio_take(w, DLIO_EVAL_FILES)->number;
+	double files = dlio_take(w, "dataset.num_files_eval")->number;
 
 	/* An evaluation is asked for, so the key is there. */
-	if (strcmp(w->c->values[DLIO_EVALUATION].key->text, "do_eval") == 0)
+	if (strcmp(dlio_value(w->c, "workflow.evaluation")->key->text,
+		   "do_eval") == 0)
 		dlio_say(w, "The YAML says do_eval, which DLIO does not read: "
 			    "it would not evaluate.");
 	if (files == 0) {
@@ -206,13 +214,11 @@ void dlio_write_evaluation(struct dlio_writer *w)
 		return;
 	}
 	dlio_say(w, "Accelerators do not wait for each other meanwhile.");
-	dlio_option(w, "eval_files=%.0f", files);
-	dlio_option_whole(w, "eval_batch_size", DLIO_EVAL_BATCH);
-	dlio_option_time(w, "eval_time", DLIO_EVAL_TIME, DLIO_EVAL_STDEV);
+	dlio_option_of(w, "dataset.num_files_eval");
+	dlio_option_of(w, "reader.batch_size_eval");
+	dlio_option_of(w, "evaluation.eval_time");
 	/* To DLIO 0 is every epoch, and from the first on. */
-	dlio_option(w, "eval_every=%.0f",
-		    fmax(dlio_take(w, DLIO_EVAL_EVERY)->number, 1));
-	dlio_option(w, "eval_after=%.0f",
-		    fmax(dlio_take(w, DLIO_EVAL_AFTER)->number, 1));
+	dlio_option_of(w, "evaluation.epochs_between_evals");
+	dlio_option_of(w, "evaluation.eval_after_epoch");
 	dlio_block(w, "evaluation");
 }

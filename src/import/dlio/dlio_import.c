@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "import/dlio/dlio_job.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "import/dlio/dlio_job.h"
 #include "job/diag.h"
 #include "job/fields.h"
 

@@ -57,7 +57,7 @@ static const char *find_accelerator(const char *file)
 /* Object storage, and what DLIO's plug-ins speak to. */
 static bool is_foreign(const struct dlio_writer *w, const char *folder)
 {
-	const char *type = w->c->values[DLIO_STORAGE_TYPE].text;
+	const char *type = dlio_value(w->c, "storage.storage_type")->text;
 
 	if (strncmp(folder, FILE_URL, strlen(FILE_URL)) == 0)
 		return false;
@@ -67,9 +67,8 @@ static bool is_foreign(const struct dlio_writer *w, const char *folder)
 static void add_root(struct dlio_writer *w, struct buf *path,
 		     const char *folder)
 {
-	const char *root = w->c->values[DLIO_STORAGE_ROOT].text;
+	const char *root = dlio_use(w, "storage.storage_root")->text;
 
-	w->used[DLIO_STORAGE_ROOT] = true;
 	if (*folder == '/' || strstr(folder, "://") || !root ||
 	    dlio_has_word(". ./", root))
 		return;
@@ -94,25 +93,26 @@ static void add_folder(struct buf *path, const char *folder)
 }
 
 void dlio_write_directory(struct dlio_writer *w, const char *option,
-			  enum dlio_id id)
+			  const char *path)
 {
-	const char *text = dlio_take(w, id)->text;
+	const char *text = dlio_take(w, path)->text;
 	const char *folder = text ? text : "";
-	struct buf path = { 0 };
+	bool is_saved = strcmp(path, "checkpoint.checkpoint_folder") == 0;
+	struct buf place = { 0 };
 	bool fits = false;
 
 	if (is_foreign(w, folder)) {
-		const char *type = dlio_take(w, DLIO_STORAGE_TYPE)->text;
-		const char *root = dlio_take(w, DLIO_STORAGE_ROOT)->text;
+		const char *type = dlio_take(w, "storage.storage_type")->text;
+		const char *root = dlio_take(w, "storage.storage_root")->text;
 
 		dlio_say(w,
 			 "The YAML says %.80s in %.80s (%s), and mlgen speaks "
 			 "to file systems only: a directory stands for it.",
 			 folder, root, type);
 	} else {
-		add_root(w, &path, folder);
-		add_folder(&path, folder);
-		fits = dlio_option_text(w, option, buf_str(&path));
+		add_root(w, &place, folder);
+		add_folder(&place, folder);
+		fits = dlio_option_text(w, option, buf_str(&place));
 		if (!fits)
 			dlio_say(w,
 				 "The YAML says '%.80s', which no line of a "
@@ -121,23 +121,23 @@ void dlio_write_directory(struct dlio_writer *w, const char *option,
 	}
 	if (!fits)
 		dlio_option(w, "%s=${MLGEN_DIR:-mlgen-data}/%s%s", option,
-			    w->name, id == DLIO_FOLDER ? "-checkpoints" : "");
-	buf_fini(&path);
+			    w->name, is_saved ? "-checkpoints" : "");
+	buf_fini(&place);
 }
 
 /* ---- what it does ---- */
 
 enum purpose { TRAINS, PREPARES, SAVES };
 
-static bool yes(const struct dlio_config *c, enum dlio_id id)
+static bool yes(const struct dlio_config *c, const char *path)
 {
-	return c->values[id].yes;
+	return dlio_value(c, path)->yes;
 }
 
 static bool has_dataset(const struct dlio_config *c)
 {
 	for (const struct dlio_key *k = dlio_keys; k->path; k++)
-		if (k->id != DLIO_USED && dlio_is_set(c, k->id) &&
+		if (c->values[k - dlio_keys].node &&
 		    (strncmp(k->path, "dataset.", 8) == 0 ||
 		     strncmp(k->path, "reader.", 7) == 0 ||
 		     strncmp(k->path, "train.", 6) == 0))
@@ -148,27 +148,29 @@ static bool has_dataset(const struct dlio_config *c)
 /* One of DLIO's own saves and restores only, and says that it trains. */
 static bool is_slip(const struct dlio_config *c)
 {
-	return yes(c, DLIO_TRAIN) && yes(c, DLIO_CHECKPOINT) &&
-	       (dlio_is_set(c, DLIO_WRITES) || dlio_is_set(c, DLIO_READS)) &&
+	return yes(c, "workflow.train") && yes(c, "workflow.checkpoint") &&
+	       (dlio_is_set(c, "checkpoint.num_checkpoints_write") ||
+		dlio_is_set(c, "checkpoint.num_checkpoints_read")) &&
 	       !has_dataset(c);
 }
 
 static enum purpose find_purpose(struct dlio_writer *w)
 {
 	struct dlio_config *c = w->c;
-	bool trains = dlio_take(w, DLIO_TRAIN)->yes;
-	bool generates = dlio_take(w, DLIO_GENERATE)->yes;
-	bool saves = dlio_take(w, DLIO_CHECKPOINT)->yes;
+	bool trains = dlio_take(w, "workflow.train")->yes;
+	bool generates = dlio_take(w, "workflow.generate_data")->yes;
+	bool saves = dlio_take(w, "workflow.checkpoint")->yes;
 
-	dlio_take(w, DLIO_EVALUATION);
+	dlio_take(w, "workflow.evaluation");
 	if (is_slip(c) || (saves && !trains))
 		return SAVES;
 	if (trains)
 		return TRAINS;
 	if (!generates)
-		dlio_fault(c, c->values[DLIO_TRAIN].node, "workflow.train",
-			   "False, and neither generate_data nor checkpoint is "
-			   "True: there is nothing to do");
+		dlio_fault_of(
+			c, "workflow.train",
+			"False, and neither generate_data nor checkpoint is "
+			"True: there is nothing to do");
 	return PREPARES;
 }
 
@@ -191,7 +193,7 @@ static void write_head(struct dlio_writer *w, enum purpose purpose)
 		 "#   mlgen %s.job --directory=/mnt/array/%s %s",
 		 w->name, w->name, w->name, size[purpose]);
 	/* Or they would lie where mlgen is started. */
-	if (purpose == TRAINS && yes(w->c, DLIO_CHECKPOINT))
+	if (purpose == TRAINS && yes(w->c, "workflow.checkpoint"))
 		buf_addf(&w->block,
 			 " \\\n#      --checkpoint_directory=/mnt/array/"
 			 "%s-checkpoints",
@@ -210,7 +212,7 @@ static void write_accelerators(struct dlio_writer *w)
 {
 	const char *accelerator = find_accelerator(w->file);
 
-	dlio_write_directory(w, "directory", DLIO_DATA_FOLDER);
+	dlio_write_directory(w, "directory", "dataset.data_folder");
 	dlio_option(w, "phase=train");
 	if (accelerator)
 		dlio_option(w, "accelerator=%s", accelerator);
@@ -221,40 +223,38 @@ static void write_accelerators(struct dlio_writer *w)
 
 static void write_steps(struct dlio_writer *w)
 {
-	double steps = dlio_take(w, DLIO_STEPS)->number;
-	double epochs = w->c->values[DLIO_EPOCHS].number;
+	double steps = dlio_take(w, "train.total_training_steps")->number;
+	double epochs = dlio_value(w->c, "train.epochs")->number;
 
 	if (steps < 1)
 		return;
 	if (epochs > 1)
 		dlio_say(w, "total_training_steps; DLIO ends each epoch after "
 			    "so many.");
-	dlio_option(w, "steps=%.0f", steps);
+	dlio_option_of(w, "train.total_training_steps");
 }
 
 static void write_training(struct dlio_writer *w)
 {
-	dlio_option_whole(w, "batch_size", DLIO_BATCH);
-	dlio_option_time(w, "compute_time", DLIO_COMPUTATION,
-			 DLIO_COMPUTATION_STDEV);
+	dlio_option_of(w, "reader.batch_size");
+	dlio_option_of(w, "train.computation_time");
 	dlio_option(w, "barrier=step");
-	dlio_option_whole(w, "epochs", DLIO_EPOCHS);
+	dlio_option_of(w, "train.epochs");
 	write_steps(w);
-	if (dlio_is_set(w->c, DLIO_AU))
-		dlio_option(w, "target_au=%.6g",
-			    100 * dlio_take(w, DLIO_AU)->number);
+	if (dlio_is_set(w->c, "metric.au"))
+		dlio_option_of(w, "metric.au");
 	dlio_block(w, "what an accelerator does with it");
 }
 
 static void write_train_job(struct dlio_writer *w)
 {
-	bool saves = yes(w->c, DLIO_CHECKPOINT);
+	bool saves = yes(w->c, "workflow.checkpoint");
 
 	buf_addf(w->out, "\n[%s]\n", w->name);
 	write_accelerators(w);
 	dlio_write_dataset(w);
 	write_training(w);
-	if (yes(w->c, DLIO_EVALUATION))
+	if (yes(w->c, "workflow.evaluation"))
 		dlio_write_evaluation(w);
 	dlio_write_reader(w, saves);
 	if (saves)
@@ -264,7 +264,7 @@ static void write_train_job(struct dlio_writer *w)
 static void write_prepare_job(struct dlio_writer *w)
 {
 	buf_addf(w->out, "\n[%s]\n", w->name);
-	dlio_write_directory(w, "directory", DLIO_DATA_FOLDER);
+	dlio_write_directory(w, "directory", "dataset.data_folder");
 	dlio_option(w, "phase=prepare");
 	dlio_block(w, NULL);
 	dlio_write_dataset(w);
@@ -273,7 +273,7 @@ static void write_prepare_job(struct dlio_writer *w)
 static void write_save_job(struct dlio_writer *w)
 {
 	buf_add(w->out, "\n[global]\n");
-	dlio_write_directory(w, "directory", DLIO_FOLDER);
+	dlio_write_directory(w, "directory", "checkpoint.checkpoint_folder");
 	dlio_block(w, NULL);
 	dlio_write_checkpoints(w);
 }
@@ -287,7 +287,7 @@ void dlio_job(struct dlio_config *c, const char *file, struct buf *out)
 	};
 	struct dlio_writer w = { .c = c, .file = base_name(file), .out = out };
 	struct buf name = { 0 };
-	const char *text = dlio_take(&w, DLIO_MODEL_NAME)->text;
+	const char *text = dlio_take(&w, "model.name")->text;
 	enum purpose purpose;
 
 	if (!text || !*text)

@@ -2,7 +2,97 @@
 /* dlio_keys.c - every key of DLIO's configuration, and what becomes of it. */
 #include "import/dlio/dlio_keys.h"
 
+#include <assert.h>
+#include <math.h>
 #include <string.h>
+
+#include "import/dlio/dlio_config.h"
+
+/* ---- how a value of DLIO's is written as one of mlgen's ---- */
+
+static void as_whole(struct buf *out, const struct dlio_value *v)
+{
+	buf_addf(out, "%.0f", v->number);
+}
+
+static void as_from_one(struct buf *out, const struct dlio_value *v)
+{
+	buf_addf(out, "%.0f", fmax(v->number, 1));
+}
+
+static void as_percent(struct buf *out, const struct dlio_value *v)
+{
+	buf_addf(out, "%.6g", 100 * v->number);
+}
+
+static void as_width(struct buf *out, const struct dlio_value *v)
+{
+	unsigned bytes = dlio_has_word("fp16 bf16", v->text) ? 2
+			 : strcmp(v->text, "fp32") == 0      ? 4
+			 : strcmp(v->text, "fp64") == 0      ? 8
+							     : 1;
+
+	buf_addf(out, "%u", bytes);
+}
+
+static void as_fsync(struct buf *out, const struct dlio_value *v)
+{
+	buf_add(out, v->yes ? "file" : "none");
+}
+
+/* ---- times ---- */
+
+static void add_seconds(struct buf *out, double s)
+{
+	if (s == 0)
+		buf_add(out, "0");
+	else if (s >= 1 && s == floor(s))
+		buf_addf(out, "%.0fs", s);
+	else if (s >= 1e-3)
+		buf_addf(out, "%.10gms", s * 1e3);
+	else
+		buf_addf(out, "%.10gus", s * 1e6);
+}
+
+static void add_pair(struct buf *out, const char *name, double a, double b)
+{
+	buf_addf(out, "%s:", name);
+	add_seconds(out, a);
+	buf_addc(out, ':');
+	add_seconds(out, b);
+}
+
+static void as_pause(struct buf *out, const struct dlio_value *v)
+{
+	add_seconds(out, fmax(v->number, 0));
+}
+
+/* A distribution of no width is written as its middle. */
+static void as_time(struct buf *out, const struct dlio_value *v)
+{
+	enum dlio_kind kind = v->time.kind;
+	double a = v->time.a, b = v->time.b;
+
+	if (kind == DLIO_POISSON) {
+		kind = DLIO_NORMAL;
+		b = sqrt(a);
+	}
+	if (kind == DLIO_NORMAL && a > 0 && b > 0) {
+		add_pair(out, "normal", a, b);
+	} else if (kind == DLIO_UNIFORM && a != b) {
+		add_pair(out, "uniform", fmin(a, b), fmax(a, b));
+	} else if (kind == DLIO_GAMMA) {
+		if (a > 0 && b > 0)
+			buf_addf(out, "gamma:%.10g:", a);
+		add_seconds(out, a > 0 ? b : 0);
+	} else {
+		if (kind == DLIO_EXPONENTIAL && a > 0)
+			buf_add(out, "exponential:");
+		add_seconds(out, a);
+	}
+}
+
+/* ---- the table ---- */
 
 /* What mlgen's options take, where it is less than a number holds. */
 #define MOST_FILES 1e10
@@ -27,174 +117,191 @@
 #define DATATYPES "fp16 bf16 fp32 fp64 int8 uint8"
 
 /* clang-format off */
-#define TEXT(id, def) DLIO_##id, DLIO_TEXT, def, 0, 0, NULL, NULL
-#define WORD(id, def, words) DLIO_##id, DLIO_WORD, def, 0, 0, words, NULL
-#define BOOL(id, def) DLIO_##id, DLIO_BOOL, def, 0, 0, NULL, NULL
-#define WHOLE(id, def, min, max) DLIO_##id, DLIO_WHOLE, def, min, max, NULL, NULL
-#define NUMBER(id, def, min, max) DLIO_##id, DLIO_NUMBER, def, min, max, NULL, NULL
-#define TIME(id) DLIO_##id, DLIO_TIME, NULL, 0, MOST_SECONDS, NULL, NULL
-#define WHOLES(id, min, max) DLIO_##id, DLIO_WHOLES, NULL, min, max, NULL, NULL
-#define MAPS(id) DLIO_##id, DLIO_MAPS, NULL, 0, 0, NULL, NULL
-#define NOTHING(why) DLIO_USED, DLIO_ANY, NULL, 0, 0, NULL, why
+/* What stands there. */
+#define TEXT(d) .type = DLIO_TEXT, .def = d
+#define WORD(d, w) .type = DLIO_WORD, .def = d, .words = w
+#define BOOL(d) .type = DLIO_BOOL, .def = d
+#define WHOLE(d, least, most) .type = DLIO_WHOLE, .def = d, .min = least, .max = most
+#define NUMBER(d, least, most) .type = DLIO_NUMBER, .def = d, .min = least, .max = most
+#define TIME .type = DLIO_TIME, .max = MOST_SECONDS
+#define WHOLES(least, most) .type = DLIO_WHOLES, .min = least, .max = most
+#define MAPS .type = DLIO_MAPS
+/* What becomes of it: as it is, or by what the workload's other keys say. */
+#define AS(name, how) .option = name, .convert = as_##how
+#define OPTION(name) .option = name
+#define QUIET .is_quiet = true
+/* Why nothing does. */
+#define UNUSED(why) .unused = why
+#define OTHERS_SAY(what) UNUSED("other keys say " what)
+#define NO_EVALUATION UNUSED("nothing is evaluated")
+#define ONE_TENSOR UNUSED("no layers, so that the state is one tensor")
+#define STEPS_COUNT UNUSED("steps_between_checkpoints counts")
+#define UNTRAINED UNUSED("counts where nothing is trained")
+#define PARQUET UNUSED("counts with format: parquet only")
 
 const struct dlio_key dlio_keys[] = {
-	{ "framework", NULL, WORD(FRAMEWORK, "tensorflow", "tensorflow pytorch") },
+	{ "framework", NULL, WORD("tensorflow", "tensorflow pytorch") },
 
-	{ "model.name", "model", TEXT(MODEL_NAME, NULL) },
-	{ "model.type", NULL, TEXT(MODEL_TYPE, NULL) },
-	{ "model.model_size_bytes", "checkpoint.model_size", WHOLE(MODEL_BYTES, "10240", 0, MOST_STATE) },
-	{ "model.model_size", NULL, WHOLE(MODEL_SIZE, NULL, 0, MOST_STATE) },
-	{ "model.num_layers", "checkpoint.num_layers", WHOLE(LAYERS, "-1", -1, 1e6) },
-	{ "model.model_datatype", NULL, WORD(MODEL_DATATYPE, "fp16", DATATYPES) },
-	{ "model.optimizer_datatype", NULL, WORD(OPTIMIZER_DATATYPE, "fp32", DATATYPES) },
-	{ "model.optimization_groups", "checkpoint.optimization_groups", WHOLES(GROUPS, 0, MOST_STATE) },
-	{ "model.layer_parameters", "checkpoint.layer_parameters", WHOLES(LAYER_PARAMETERS, 0, MOST_STATE) },
-	{ "model.parallelism.tensor", "checkpoint.tensor_parallelism", WHOLE(TENSOR, "1", 1, MOST_RANKS) },
-	{ "model.parallelism.pipeline", "checkpoint.pipeline_parallelism", WHOLE(PIPELINE, "1", 1, MOST_RANKS) },
-	{ "model.parallelism.data", NULL, WHOLE(DATA, "-1", -1, MOST_RANKS) },
-	{ "model.parallelism.zero_stage", NULL, WHOLE(ZERO, "0", 0, 3) },
-	{ "model.transformer.vocab_size", NULL, WHOLE(VOCABULARY, "32000", 1, 1e9) },
-	{ "model.transformer.hidden_size", NULL, WHOLE(HIDDEN, "2048", 1, 1e7) },
-	{ "model.transformer.ffn_hidden_size", NULL, WHOLE(FFN, "8192", 1, 1e8) },
-	{ "model.transformer.num_attention_heads", NULL, WHOLE(HEADS, "32", 1, 1e6) },
-	{ "model.transformer.num_kv_heads", NULL, WHOLE(KV_HEADS, "8", 1, 1e6) },
+	{ "model.name", "model", TEXT(NULL) },
+	{ "model.type", NULL, TEXT(NULL) },
+	{ "model.model_size_bytes", "checkpoint.model_size", WHOLE("10240", 0, MOST_STATE), OTHERS_SAY("what is saved") },
+	{ "model.model_size", NULL, WHOLE(NULL, 0, MOST_STATE), OTHERS_SAY("what is saved") },
+	{ "model.num_layers", "checkpoint.num_layers", WHOLE("-1", -1, 1e6), AS("model_layers", whole), ONE_TENSOR },
+	{ "model.model_datatype", NULL, WORD("fp16", DATATYPES), AS("model_bytes", width), ONE_TENSOR },
+	{ "model.optimizer_datatype", NULL, WORD("fp32", DATATYPES), AS("optimizer_bytes", width), ONE_TENSOR },
+	{ "model.optimization_groups", "checkpoint.optimization_groups", WHOLES(0, MOST_STATE), ONE_TENSOR },
+	{ "model.layer_parameters", "checkpoint.layer_parameters", WHOLES(0, MOST_STATE), ONE_TENSOR },
+	{ "model.parallelism.tensor", "checkpoint.tensor_parallelism", WHOLE("1", 1, MOST_RANKS), AS("tensor_parallel", whole), ONE_TENSOR },
+	{ "model.parallelism.pipeline", "checkpoint.pipeline_parallelism", WHOLE("1", 1, MOST_RANKS), AS("pipeline_parallel", whole), ONE_TENSOR },
+	{ "model.parallelism.data", NULL, WHOLE("-1", -1, MOST_RANKS), QUIET, ONE_TENSOR },
+	{ "model.parallelism.zero_stage", NULL, WHOLE("0", 0, 3), AS("zero_stage", whole), ONE_TENSOR },
+	{ "model.transformer.vocab_size", NULL, WHOLE("32000", 1, 1e9), AS("model_vocabulary", whole), ONE_TENSOR },
+	{ "model.transformer.hidden_size", NULL, WHOLE("2048", 1, 1e7), AS("model_hidden", whole), ONE_TENSOR },
+	{ "model.transformer.ffn_hidden_size", NULL, WHOLE("8192", 1, 1e8), AS("model_ffn", whole), ONE_TENSOR },
+	{ "model.transformer.num_attention_heads", NULL, WHOLE("32", 1, 1e6), AS("model_heads", whole), ONE_TENSOR },
+	{ "model.transformer.num_kv_heads", NULL, WHOLE("8", 1, 1e6), AS("model_kv_heads", whole), ONE_TENSOR },
 
-	{ "workflow.generate_data", NULL, BOOL(GENERATE, "False") },
-	{ "workflow.train", NULL, BOOL(TRAIN, "True") },
-	{ "workflow.evaluation", "workflow.do_eval", BOOL(EVALUATION, "False") },
-	{ "workflow.checkpoint", NULL, BOOL(CHECKPOINT, "False") },
-	{ "workflow.profiling", NULL, NOTHING("mlgen measures by itself; --log and --json have what it saw") },
-	{ "workflow.debug", NULL, NOTHING("of DLIO's own messages") },
+	{ "workflow.generate_data", NULL, BOOL("False") },
+	{ "workflow.train", NULL, BOOL("True") },
+	{ "workflow.evaluation", "workflow.do_eval", BOOL("False") },
+	{ "workflow.checkpoint", NULL, BOOL("False") },
+	{ "workflow.profiling", NULL, UNUSED("mlgen measures by itself; --log and --json have what it saw") },
+	{ "workflow.debug", NULL, UNUSED("of DLIO's own messages") },
 
-	{ "storage.storage_type", "reader.storage_type", WORD(STORAGE_TYPE, "local_fs", DLIO_LOCAL " " DLIO_FOREIGN) },
-	{ "storage.storage_root", "reader.storage_root", TEXT(STORAGE_ROOT, "./") },
-	{ "storage.storage_options", "reader.storage_options", NOTHING(OBJECTS) },
-	{ "storage.storage_library", "reader.storage_library", NOTHING(OBJECTS) },
-	{ "storage.fsspec_plugin", NULL, NOTHING(OBJECTS) },
-	{ "storage.fsspec_extra_params", NULL, NOTHING(OBJECTS) },
-	{ "storage.post_generation_settle_seconds", NULL, NOTHING("a file system has what was written at once") },
+	{ "storage.storage_type", "reader.storage_type", WORD("local_fs", DLIO_LOCAL " " DLIO_FOREIGN), UNUSED("a directory, whatever it lies on") },
+	{ "storage.storage_root", "reader.storage_root", TEXT("./") },
+	{ "storage.storage_options", "reader.storage_options", UNUSED(OBJECTS) },
+	{ "storage.storage_library", "reader.storage_library", UNUSED(OBJECTS) },
+	{ "storage.fsspec_plugin", NULL, UNUSED(OBJECTS) },
+	{ "storage.fsspec_extra_params", NULL, UNUSED(OBJECTS) },
+	{ "storage.post_generation_settle_seconds", NULL, UNUSED("a file system has what was written at once") },
 
-	{ "dataset.record_length_bytes", "dataset.record_length", NUMBER(RECORD_LENGTH, "65536", 1, MOST_BYTES) },
-	{ "dataset.record_length_bytes_stdev", "dataset.record_length_stdev dataset.record_length_byte_stdev", NUMBER(RECORD_STDEV, "0", 0, MOST_BYTES) },
-	{ "dataset.record_length_bytes_resize", "dataset.record_length_resize", NOTHING("the size of a decoded sample in memory; mlgen decodes nothing") },
-	{ "dataset.format", NULL, WORD(FORMAT, "tfrecord", FORMATS) },
-	{ "dataset.num_files_train", NULL, WHOLE(FILES, "8", 1, MOST_FILES) },
-	{ "dataset.num_files_eval", NULL, WHOLE(EVAL_FILES, "0", 0, MOST_FILES) },
-	{ "dataset.num_samples_per_file", NULL, WHOLE(SAMPLES, "1", 1, MOST_SAMPLES) },
-	{ "dataset.eval_num_samples_per_file", NULL, NOTHING("files that evaluate have as many samples as the others") },
-	{ "dataset.data_folder", NULL, TEXT(DATA_FOLDER, "./data/") },
-	{ "dataset.num_subfolders_train", NULL, WHOLE(SUBFOLDERS, "0", 0, 1e6) },
-	{ "dataset.num_subfolders_eval", NULL, NOTHING("files that evaluate lie as the others do") },
-	{ "dataset.file_prefix", NULL, NOTHING("mlgen's files have names of its own") },
-	{ "dataset.keep_files", NULL, NOTHING("mlgen keeps a dataset; --replace makes it anew") },
-	{ "dataset.compression", NULL, NOTHING("what mlgen writes cannot be compressed, and is not") },
-	{ "dataset.compression_level", NULL, NOTHING("nothing is compressed") },
-	{ "dataset.enable_chunking", NULL, NOTHING("an HDF5 file has one contiguous dataset here") },
-	{ "dataset.chunk_size", NULL, NOTHING("an HDF5 file has one contiguous dataset here") },
-	{ "dataset.hdf5.chunk_dims", "dataset.chunk_dims", NOTHING("an HDF5 file has one contiguous dataset here") },
-	{ "dataset.hdf5.num_dset_per_record", "dataset.num_dset_per_record", NOTHING("an HDF5 file has one contiguous dataset here") },
-	{ "dataset.hdf5.max_shape", "dataset.max_shape", NOTHING("an HDF5 file has one contiguous dataset here") },
-	{ "dataset.record_dims", NULL, WHOLES(RECORD_DIMS, 1, MOST_BYTES) },
-	{ "dataset.record_element_type", NULL, TEXT(ELEMENT_TYPE, "uint8") },
-	{ "dataset.record_element_bytes", NULL, NOTHING("follows from record_element_type") },
-	{ "dataset.data_gen_method", NULL, NOTHING("of the library that makes DLIO's data") },
-	{ "dataset.skip_listing", NULL, NOTHING("mlgen's manifest says which files there are; none are listed") },
-	{ "dataset.listing_validation_interval", NULL, NOTHING("mlgen's manifest says which files there are; none are listed") },
-	{ "dataset.synthetic_file_list", NULL, NOTHING("mlgen's manifest says which files there are; none are listed") },
-	{ "dataset.num_files_train_on_disk", NULL, NOTHING("a larger dataset is used in part as it is: num_files says how many") },
-	{ "dataset.num_files_eval_on_disk", NULL, NOTHING("a larger dataset is used in part as it is: eval_files says how many") },
-	{ "dataset.daos_pool", NULL, NOTHING(OBJECTS) },
-	{ "dataset.daos_cont", NULL, NOTHING(OBJECTS) },
-	{ "dataset.generation_buffer_size", NULL, NOTHING(BUFFER) },
-	{ "dataset.parquet.columns", NULL, MAPS(COLUMNS) },
-	{ "dataset.parquet.row_group_size", NULL, WHOLE(ROW_GROUP, "1024", 1, MOST_SAMPLES) },
-	{ "dataset.parquet.partition_by", NULL, NOTHING("files lie in one folder, or in num_subfolders_train") },
-	{ "dataset.parquet.generation_batch_size", NULL, NOTHING(BUFFER) },
-	{ "dataset.parquet.use_s3dlio_gen", NULL, NOTHING("of the library that makes DLIO's data") },
-	{ "dataset.arrow", NULL, NOTHING("Arrow files are not known here") },
-	{ "dataset.parquet.read_mode", NULL, NOTHING("a row group is what is read at a time here") },
+	{ "dataset.record_length_bytes", "dataset.record_length", NUMBER("65536", 1, MOST_BYTES), OTHERS_SAY("how large a sample is") },
+	{ "dataset.record_length_bytes_stdev", "dataset.record_length_stdev dataset.record_length_byte_stdev", NUMBER("0", 0, MOST_BYTES), QUIET, OTHERS_SAY("how large a sample is") },
+	{ "dataset.record_length_bytes_resize", "dataset.record_length_resize", UNUSED("the size of a decoded sample in memory; mlgen decodes nothing") },
+	{ "dataset.format", NULL, WORD("tfrecord", FORMATS), OPTION("format") },
+	{ "dataset.num_files_train", NULL, WHOLE("8", 1, MOST_FILES), AS("num_files", whole) },
+	{ "dataset.num_files_eval", NULL, WHOLE("0", 0, MOST_FILES), AS("eval_files", whole), NO_EVALUATION },
+	{ "dataset.num_samples_per_file", NULL, WHOLE("1", 1, MOST_SAMPLES), AS("samples_per_file", whole) },
+	{ "dataset.eval_num_samples_per_file", NULL, UNUSED("files that evaluate have as many samples as the others") },
+	{ "dataset.data_folder", NULL, TEXT("./data/") },
+	{ "dataset.num_subfolders_train", NULL, WHOLE("0", 0, 1e6), OPTION("subfolders"), QUIET },
+	{ "dataset.num_subfolders_eval", NULL, UNUSED("files that evaluate lie as the others do") },
+	{ "dataset.file_prefix", NULL, UNUSED("mlgen's files have names of its own") },
+	{ "dataset.keep_files", NULL, UNUSED("mlgen keeps a dataset; --replace makes it anew") },
+	{ "dataset.compression", NULL, UNUSED("what mlgen writes cannot be compressed, and is not") },
+	{ "dataset.compression_level", NULL, UNUSED("nothing is compressed") },
+	{ "dataset.enable_chunking", NULL, UNUSED("an HDF5 file has one contiguous dataset here") },
+	{ "dataset.chunk_size", NULL, UNUSED("an HDF5 file has one contiguous dataset here") },
+	{ "dataset.hdf5.chunk_dims", "dataset.chunk_dims", UNUSED("an HDF5 file has one contiguous dataset here") },
+	{ "dataset.hdf5.num_dset_per_record", "dataset.num_dset_per_record", UNUSED("an HDF5 file has one contiguous dataset here") },
+	{ "dataset.hdf5.max_shape", "dataset.max_shape", UNUSED("an HDF5 file has one contiguous dataset here") },
+	{ "dataset.record_dims", NULL, WHOLES(1, MOST_BYTES), OTHERS_SAY("how large a sample is") },
+	{ "dataset.record_element_type", NULL, TEXT("uint8"), OTHERS_SAY("how large a sample is") },
+	{ "dataset.record_element_bytes", NULL, UNUSED("follows from record_element_type") },
+	{ "dataset.data_gen_method", NULL, UNUSED("of the library that makes DLIO's data") },
+	{ "dataset.skip_listing", NULL, UNUSED("mlgen's manifest says which files there are; none are listed") },
+	{ "dataset.listing_validation_interval", NULL, UNUSED("mlgen's manifest says which files there are; none are listed") },
+	{ "dataset.synthetic_file_list", NULL, UNUSED("mlgen's manifest says which files there are; none are listed") },
+	{ "dataset.num_files_train_on_disk", NULL, UNUSED("a larger dataset is used in part as it is: num_files says how many") },
+	{ "dataset.num_files_eval_on_disk", NULL, UNUSED("a larger dataset is used in part as it is: eval_files says how many") },
+	{ "dataset.daos_pool", NULL, UNUSED(OBJECTS) },
+	{ "dataset.daos_cont", NULL, UNUSED(OBJECTS) },
+	{ "dataset.generation_buffer_size", NULL, UNUSED(BUFFER) },
+	{ "dataset.parquet.columns", NULL, MAPS, PARQUET },
+	{ "dataset.parquet.row_group_size", NULL, WHOLE("1024", 1, MOST_SAMPLES), OPTION("row_group_size"), PARQUET },
+	{ "dataset.parquet.partition_by", NULL, UNUSED("files lie in one folder, or in num_subfolders_train") },
+	{ "dataset.parquet.generation_batch_size", NULL, UNUSED(BUFFER) },
+	{ "dataset.parquet.use_s3dlio_gen", NULL, UNUSED("of the library that makes DLIO's data") },
+	{ "dataset.arrow", NULL, UNUSED("Arrow files are not known here") },
+	{ "dataset.parquet.read_mode", NULL, UNUSED("a row group is what is read at a time here") },
 
-	{ "reader.data_loader", NULL, WORD(DATA_LOADER, "tensorflow", LOADERS) },
-	{ "reader.batch_size", "dataset.batch_size", WHOLE(BATCH, "1", 1, MOST_BATCH) },
-	{ "reader.batch_size_eval", "dataset.batch_size_eval", WHOLE(EVAL_BATCH, "1", 1, MOST_BATCH) },
-	{ "reader.read_threads", NULL, WHOLE(READ_THREADS, "1", 0, 1024) },
-	{ "reader.computation_threads", "reader.computatation_threads", WHOLE(COMPUTATION_THREADS, "1", 0, 1024) },
-	{ "reader.prefetch_size", NULL, WHOLE(PREFETCH, "2", 0, 1024) },
-	{ "reader.prefetch", NULL, NOTHING("prefetch_size says it") },
-	{ "reader.write_threads", NULL, NOTHING("of how DLIO makes its files") },
-	{ "reader.protocol", NULL, NOTHING(OBJECTS) },
-	{ "reader.sample_shuffle", "reader.memory_shuffle", WORD(SAMPLE_SHUFFLE, "off", "off seed random") },
-	{ "reader.file_shuffle", "reader.read_shuffle", WORD(FILE_SHUFFLE, "off", "off seed random") },
-	{ "reader.shuffle_size", NULL, WHOLE(SHUFFLE_SIZE, "1024", 0, 1e9) },
-	{ "reader.transfer_size", NULL, WHOLE(TRANSFER_SIZE, NULL, 1, MOST_BYTES) },
-	{ "reader.preprocess_time", NULL, TIME(PREPROCESS) },
-	{ "reader.preprocess_time_stdev", NULL, NUMBER(PREPROCESS_STDEV, NULL, 0, MOST_SECONDS) },
-	{ "reader.odirect", NULL, BOOL(ODIRECT, "False") },
-	{ "reader.read_type", NULL, NOTHING("samples are read when they are due; DLIO takes any text here for its cache in memory, even on_demand") },
-	{ "reader.file_access", "dataset.file_access", NOTHING("every thread opens files of its own, as with multi") },
-	{ "reader.pin_memory", NULL, NOTHING("there is no accelerator to copy to") },
-	{ "reader.dont_use_mmap", NULL, NOTHING("of DLIO's readers; ioengine=mmap maps files") },
-	{ "reader.multiprocessing_context", NULL, NOTHING("loaders are threads here") },
-	{ "reader.data_loader_sampler", NULL, NOTHING("loader and shard stand for it") },
-	{ "reader.data_loader_classname", NULL, NOTHING("a class of Python's") },
-	{ "reader.reader_classname", NULL, NOTHING("a class of Python's") },
-	{ "reader.transformed_record_dims", NULL, NOTHING("of decoded samples in memory; mlgen decodes nothing") },
-	{ "reader.transformed_record_element_type", NULL, NOTHING("of decoded samples in memory; mlgen decodes nothing") },
+	{ "reader.data_loader", NULL, WORD("tensorflow", LOADERS) },
+	{ "reader.batch_size", "dataset.batch_size", WHOLE("1", 1, MOST_BATCH), AS("batch_size", whole) },
+	{ "reader.batch_size_eval", "dataset.batch_size_eval", WHOLE("1", 1, MOST_BATCH), AS("eval_batch_size", whole), NO_EVALUATION },
+	{ "reader.read_threads", NULL, WHOLE("1", 0, 1024), AS("read_threads", from_one) },
+	{ "reader.computation_threads", "reader.computatation_threads", WHOLE("1", 0, 1024), AS("decode_threads", from_one), UNUSED("TensorFlow has them") },
+	{ "reader.prefetch_size", NULL, WHOLE("2", 0, 1024), AS("prefetch", from_one) },
+	{ "reader.prefetch", NULL, UNUSED("prefetch_size says it") },
+	{ "reader.write_threads", NULL, UNUSED("of how DLIO makes its files") },
+	{ "reader.protocol", NULL, UNUSED(OBJECTS) },
+	{ "reader.sample_shuffle", "reader.memory_shuffle", WORD("off", "off seed random"), OPTION("shuffle") },
+	{ "reader.file_shuffle", "reader.read_shuffle", WORD("off", "off seed random") },
+	{ "reader.shuffle_size", NULL, WHOLE("1024", 0, 1e9), UNUSED("no buffer of samples is shuffled") },
+	{ "reader.transfer_size", NULL, WHOLE(NULL, 1, MOST_BYTES), UNUSED("TensorFlow has it") },
+	{ "reader.preprocess_time", NULL, TIME, AS("preprocess_time", time) },
+	{ "reader.preprocess_time_stdev", NULL, NUMBER(NULL, 0, MOST_SECONDS) },
+	{ "reader.odirect", NULL, BOOL("False"), OPTION("direct") },
+	{ "reader.read_type", NULL, UNUSED("samples are read when they are due; DLIO takes any text here for its cache in memory, even on_demand") },
+	{ "reader.file_access", "dataset.file_access", UNUSED("every thread opens files of its own, as with multi") },
+	{ "reader.pin_memory", NULL, UNUSED("there is no accelerator to copy to") },
+	{ "reader.dont_use_mmap", NULL, UNUSED("of DLIO's readers; ioengine=mmap maps files") },
+	{ "reader.multiprocessing_context", NULL, UNUSED("loaders are threads here") },
+	{ "reader.data_loader_sampler", NULL, UNUSED("loader and shard stand for it") },
+	{ "reader.data_loader_classname", NULL, UNUSED("a class of Python's") },
+	{ "reader.reader_classname", NULL, UNUSED("a class of Python's") },
+	{ "reader.transformed_record_dims", NULL, UNUSED("of decoded samples in memory; mlgen decodes nothing") },
+	{ "reader.transformed_record_element_type", NULL, UNUSED("of decoded samples in memory; mlgen decodes nothing") },
 
-	{ "train.epochs", NULL, WHOLE(EPOCHS, "1", 1, MOST_EPOCHS) },
-	{ "train.computation_time", NULL, TIME(COMPUTATION) },
-	{ "train.computation_time_stdev", NULL, NUMBER(COMPUTATION_STDEV, NULL, 0, MOST_SECONDS) },
-	{ "train.total_training_steps", NULL, WHOLE(STEPS, "-1", -1, MOST_STEPS) },
-	{ "train.seed", NULL, WHOLE(SEED, "123", 0, MOST_SEED) },
-	{ "train.seed_change_epoch", NULL, BOOL(SEED_CHANGE, "True") },
-	{ "train.compute", NULL, NOTHING("an accelerator is a time here") },
-	{ "train.communication", NULL, NOTHING("of accelerators with each other; barrier=step is the wait") },
-	{ "train.total_eval_steps", NULL, NOTHING("an evaluation reads all files that it has") },
+	{ "train.epochs", NULL, WHOLE("1", 1, MOST_EPOCHS), AS("epochs", whole) },
+	{ "train.computation_time", NULL, TIME, AS("compute_time", time) },
+	{ "train.computation_time_stdev", NULL, NUMBER(NULL, 0, MOST_SECONDS), UNUSED("counts with a normal distribution") },
+	{ "train.total_training_steps", NULL, WHOLE("-1", -1, MOST_STEPS), AS("steps", whole), QUIET },
+	{ "train.seed", NULL, WHOLE("123", 0, MOST_SEED), AS("randseed", whole) },
+	{ "train.seed_change_epoch", NULL, BOOL("True"), QUIET, UNUSED("nothing is shuffled") },
+	{ "train.compute", NULL, UNUSED("an accelerator is a time here") },
+	{ "train.communication", NULL, UNUSED("of accelerators with each other; barrier=step is the wait") },
+	{ "train.total_eval_steps", NULL, UNUSED("an evaluation reads all files that it has") },
 
-	{ "evaluation.eval_time", NULL, TIME(EVAL_TIME) },
-	{ "evaluation.eval_time_stdev", NULL, NUMBER(EVAL_STDEV, NULL, 0, MOST_SECONDS) },
-	{ "evaluation.eval_after_epoch", NULL, WHOLE(EVAL_AFTER, "1", 0, MOST_EPOCHS) },
-	{ "evaluation.epochs_between_evals", NULL, WHOLE(EVAL_EVERY, "1", 0, MOST_EPOCHS) },
-	{ "evaluation.steps_between_evals", NULL, NOTHING("evaluations stand between epochs") },
+	{ "evaluation.eval_time", NULL, TIME, AS("eval_time", time), NO_EVALUATION },
+	{ "evaluation.eval_time_stdev", NULL, NUMBER(NULL, 0, MOST_SECONDS), NO_EVALUATION },
+	{ "evaluation.eval_after_epoch", NULL, WHOLE("1", 0, MOST_EPOCHS), AS("eval_after", from_one), NO_EVALUATION },
+	{ "evaluation.epochs_between_evals", NULL, WHOLE("1", 0, MOST_EPOCHS), AS("eval_every", from_one), NO_EVALUATION },
+	{ "evaluation.steps_between_evals", NULL, UNUSED("evaluations stand between epochs") },
 
-	{ "checkpoint.checkpoint_folder", NULL, TEXT(FOLDER, "./checkpoints/") },
-	{ "checkpoint.checkpoint_after_epoch", NULL, WHOLE(AFTER_EPOCH, "1", 0, MOST_EPOCHS) },
-	{ "checkpoint.epochs_between_checkpoints", NULL, WHOLE(EVERY_EPOCHS, "1", 0, MOST_EPOCHS) },
-	{ "checkpoint.steps_between_checkpoints", NULL, WHOLE(EVERY_STEPS, "-1", -1, MOST_STEPS) },
-	{ "checkpoint.type", NULL, WORD(LOCATION, "rank_zero", "rank_zero all_ranks") },
-	{ "checkpoint.mode", NULL, WORD(MODE, "default", "default subset") },
-	{ "checkpoint.fsync", NULL, BOOL(FSYNC, "False") },
-	{ "checkpoint.recovery_rank_shift", "checkpoint.load_rank_shift", BOOL(SHIFT, "False") },
-	{ "checkpoint.time_between_checkpoints", NULL, NUMBER(PAUSE, "-1", -1, MOST_SECONDS) },
-	{ "checkpoint.num_checkpoints_write", "checkpoint.num_checkpoints", WHOLE(WRITES, "-1", -1, 1e6) },
-	{ "checkpoint.num_checkpoints_read", NULL, WHOLE(READS, "-1", -1, 1e6) },
-	{ "checkpoint.recovery_after_steps", NULL, NOTHING("a restore is a section of its own (phase=restore)") },
-	{ "checkpoint.rank_sync", NULL, NOTHING("a checkpoint ends here when its slowest rank has ended") },
-	{ "checkpoint.randomize_tensor", NULL, NOTHING("what is written cannot be compressed or deduplicated") },
-	{ "checkpoint.ksm", NULL, NOTHING("no state is held in memory that pages could be shared of") },
-	{ "checkpoint.hash_consing", NULL, NOTHING("every checkpoint is written whole") },
-	{ "checkpoint.hash_consing_chunk_size", NULL, NOTHING("every checkpoint is written whole") },
-	{ "checkpoint.checkpoint_daos_pool", NULL, NOTHING(OBJECTS) },
-	{ "checkpoint.checkpoint_daos_cont", NULL, NOTHING(OBJECTS) },
-	{ "checkpoint.checkpoint_daos_chunk_size", NULL, NOTHING(OBJECTS) },
-	{ "checkpoint.checkpoint_daos_chunks_limit", NULL, NOTHING(OBJECTS) },
-	{ "checkpoint.checkpoint_mechanism", NULL, NOTHING("checkpoint_layout says how files are written") },
-	{ "checkpoint.checkpoint_mechanism_classname", NULL, NOTHING("a class of Python's") },
+	{ "checkpoint.checkpoint_folder", NULL, TEXT("./checkpoints/"), UNTRAINED },
+	{ "checkpoint.checkpoint_after_epoch", NULL, WHOLE("1", 0, MOST_EPOCHS), STEPS_COUNT },
+	{ "checkpoint.epochs_between_checkpoints", NULL, WHOLE("1", 0, MOST_EPOCHS), OPTION("checkpoint_every"), STEPS_COUNT },
+	{ "checkpoint.steps_between_checkpoints", NULL, WHOLE("-1", -1, MOST_STEPS), OPTION("checkpoint_every"), QUIET, UNTRAINED },
+	{ "checkpoint.type", NULL, WORD("rank_zero", "rank_zero all_ranks"), OPTION("checkpoint_ranks"), UNUSED("the parallelism says which ranks save") },
+	{ "checkpoint.mode", NULL, WORD("default", "default subset"), OPTION("checkpoint_ranks"), QUIET, UNTRAINED },
+	{ "checkpoint.fsync", NULL, BOOL("False"), AS("checkpoint_fsync", fsync) },
+	{ "checkpoint.recovery_rank_shift", "checkpoint.load_rank_shift", BOOL("False"), QUIET, UNTRAINED },
+	{ "checkpoint.time_between_checkpoints", NULL, NUMBER("-1", -1, MOST_SECONDS), AS("pause", pause), UNTRAINED },
+	{ "checkpoint.num_checkpoints_write", "checkpoint.num_checkpoints", WHOLE("-1", -1, 1e6), OPTION("checkpoints"), UNTRAINED },
+	{ "checkpoint.num_checkpoints_read", NULL, WHOLE("-1", -1, 1e6), AS("checkpoints", whole), QUIET, UNTRAINED },
+	{ "checkpoint.recovery_after_steps", NULL, UNUSED("a restore is a section of its own (phase=restore)") },
+	{ "checkpoint.rank_sync", NULL, UNUSED("a checkpoint ends here when its slowest rank has ended") },
+	{ "checkpoint.randomize_tensor", NULL, UNUSED("what is written cannot be compressed or deduplicated") },
+	{ "checkpoint.ksm", NULL, UNUSED("no state is held in memory that pages could be shared of") },
+	{ "checkpoint.hash_consing", NULL, UNUSED("every checkpoint is written whole") },
+	{ "checkpoint.hash_consing_chunk_size", NULL, UNUSED("every checkpoint is written whole") },
+	{ "checkpoint.checkpoint_daos_pool", NULL, UNUSED(OBJECTS) },
+	{ "checkpoint.checkpoint_daos_cont", NULL, UNUSED(OBJECTS) },
+	{ "checkpoint.checkpoint_daos_chunk_size", NULL, UNUSED(OBJECTS) },
+	{ "checkpoint.checkpoint_daos_chunks_limit", NULL, UNUSED(OBJECTS) },
+	{ "checkpoint.checkpoint_mechanism", NULL, UNUSED("checkpoint_layout says how files are written") },
+	{ "checkpoint.checkpoint_mechanism_classname", NULL, UNUSED("a class of Python's") },
 
-	{ "metric.au", NULL, NUMBER(AU, NULL, 0.01, 1) },
-	{ "output.folder", "logdir", NOTHING("--output=FILE, --json=FILE") },
-	{ "output.log_file", NULL, NOTHING("--output=FILE, --json=FILE") },
-	{ "output.metric.exclude_start_steps", "metric.exclude_start_steps", NOTHING("the first step of an epoch is left out; ramp_time leaves out more") },
-	{ "output.metric.exclude_end_steps", "metric.exclude_end_steps", NOTHING("the last step counts") },
-	{ "profiling.profiler", NULL, NOTHING("the report has the devices' own counters") },
-	{ "profiling.darshan_preload", NULL, NOTHING("of a profiler") },
-	{ "profiling.iostat_devices", "profiling.devices reporting.devices", NOTHING("mlgen finds the devices below the directory by itself") },
+	{ "metric.au", NULL, NUMBER(NULL, 0.01, 1), AS("target_au", percent) },
+	{ "output.folder", "logdir", UNUSED("--output=FILE, --json=FILE") },
+	{ "output.log_file", NULL, UNUSED("--output=FILE, --json=FILE") },
+	{ "output.metric.exclude_start_steps", "metric.exclude_start_steps", UNUSED("the first step of an epoch is left out; ramp_time leaves out more") },
+	{ "output.metric.exclude_end_steps", "metric.exclude_end_steps", UNUSED("the last step counts") },
+	{ "profiling.profiler", NULL, UNUSED("the report has the devices' own counters") },
+	{ "profiling.darshan_preload", NULL, UNUSED("of a profiler") },
+	{ "profiling.iostat_devices", "profiling.devices reporting.devices", UNUSED("mlgen finds the devices below the directory by itself") },
 
-	{ "defaults", NULL, NOTHING("Hydra's list of other files") },
-	{ "hydra", NULL, NOTHING("of Hydra itself") },
+	{ "defaults", NULL, UNUSED("Hydra's list of other files") },
+	{ "hydra", NULL, UNUSED("of Hydra itself") },
 	{ 0 },
 };
 /* clang-format on */
+
+_Static_assert(sizeof(dlio_keys) / sizeof(*dlio_keys) <= DLIO_ROWS_MAX,
+	       "a value for each row");
+
+/* ---- looking ---- */
 
 bool dlio_has_word(const char *words, const char *word)
 {
@@ -228,12 +335,13 @@ const struct dlio_key *dlio_key_find(const char *path)
 	return NULL;
 }
 
-const struct dlio_key *dlio_key_of(enum dlio_id id)
+const struct dlio_key *dlio_key_of(const char *path)
 {
 	const struct dlio_key *k = dlio_keys;
 
-	while (k->path && k->id != id)
+	while (k->path && strcmp(k->path, path) != 0)
 		k++;
+	assert(k->path && k->type != DLIO_NONE);
 	return k;
 }
 

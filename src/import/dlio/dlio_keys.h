@@ -9,85 +9,8 @@
 #define DLIO_LOCAL "local_fs parallel_fs direct_fs"
 #define DLIO_FOREIGN "s3 s3dlio aistore adls_gen2 msc fsspec_fs daos_pytorch"
 
-/* Keys that an option of mlgen, or several, are made of. */
-enum dlio_id {
-	DLIO_FRAMEWORK,
-	DLIO_MODEL_NAME,
-	DLIO_MODEL_TYPE,
-	DLIO_MODEL_BYTES,
-	DLIO_MODEL_SIZE,
-	DLIO_LAYERS,
-	DLIO_MODEL_DATATYPE,
-	DLIO_OPTIMIZER_DATATYPE,
-	DLIO_GROUPS,
-	DLIO_LAYER_PARAMETERS,
-	DLIO_TENSOR,
-	DLIO_PIPELINE,
-	DLIO_DATA,
-	DLIO_ZERO,
-	DLIO_VOCABULARY,
-	DLIO_HIDDEN,
-	DLIO_FFN,
-	DLIO_HEADS,
-	DLIO_KV_HEADS,
-	DLIO_GENERATE,
-	DLIO_TRAIN,
-	DLIO_EVALUATION,
-	DLIO_CHECKPOINT,
-	DLIO_STORAGE_TYPE,
-	DLIO_STORAGE_ROOT,
-	DLIO_RECORD_LENGTH,
-	DLIO_RECORD_STDEV,
-	DLIO_FORMAT,
-	DLIO_FILES,
-	DLIO_EVAL_FILES,
-	DLIO_SAMPLES,
-	DLIO_DATA_FOLDER,
-	DLIO_SUBFOLDERS,
-	DLIO_RECORD_DIMS,
-	DLIO_ELEMENT_TYPE,
-	DLIO_COLUMNS,
-	DLIO_ROW_GROUP,
-	DLIO_DATA_LOADER,
-	DLIO_BATCH,
-	DLIO_EVAL_BATCH,
-	DLIO_READ_THREADS,
-	DLIO_COMPUTATION_THREADS,
-	DLIO_PREFETCH,
-	DLIO_SAMPLE_SHUFFLE,
-	DLIO_FILE_SHUFFLE,
-	DLIO_SHUFFLE_SIZE,
-	DLIO_TRANSFER_SIZE,
-	DLIO_PREPROCESS,
-	DLIO_PREPROCESS_STDEV,
-	DLIO_ODIRECT,
-	DLIO_EPOCHS,
-	DLIO_COMPUTATION,
-	DLIO_COMPUTATION_STDEV,
-	DLIO_STEPS,
-	DLIO_SEED,
-	DLIO_SEED_CHANGE,
-	DLIO_EVAL_TIME,
-	DLIO_EVAL_STDEV,
-	DLIO_EVAL_AFTER,
-	DLIO_EVAL_EVERY,
-	DLIO_FOLDER,
-	DLIO_AFTER_EPOCH,
-	DLIO_EVERY_EPOCHS,
-	DLIO_EVERY_STEPS,
-	DLIO_LOCATION,
-	DLIO_MODE,
-	DLIO_FSYNC,
-	DLIO_SHIFT,
-	DLIO_PAUSE,
-	DLIO_WRITES,
-	DLIO_READS,
-	DLIO_AU,
-	DLIO_USED, /* their number; and the id of all others */
-};
-
 enum dlio_type {
-	DLIO_ANY, /* taken as it is */
+	DLIO_NONE, /* no option follows from it */
 	DLIO_TEXT,
 	DLIO_WORD, /* one of `words` */
 	DLIO_BOOL,
@@ -98,16 +21,26 @@ enum dlio_type {
 	DLIO_MAPS    /* a list of maps */
 };
 
+struct buf;
+struct dlio_value;
+
 struct dlio_key {
 	const char *path;  /* "dataset.format" */
 	const char *older; /* other spellings, with blanks; NULL = none */
-	enum dlio_id id;
 	enum dlio_type type;
 	const char *def;   /* as the YAML would have it; NULL = nothing */
-	double min, max;   /* WHOLE, WHOLES, NUMBER */
+	double min, max;   /* WHOLE, WHOLES, NUMBER, TIME */
 	const char *words; /* WORD: with blanks */
-	/* DLIO_USED: why nothing becomes of it. */
-	const char *without;
+	/* What it becomes in a job file; NULL = other options follow from it,
+	 * or none. */
+	const char *option;
+	/* How the option's value is written; NULL = it takes more than this
+	 * key to know. */
+	void (*convert)(struct buf *out, const struct dlio_value *v);
+	bool is_quiet; /* the default makes no option, and is not told */
+	/* Why nothing becomes of it: never (NONE), or where the workload does
+	 * something else. */
+	const char *unused;
 };
 
 /* Ends with path NULL; has fewer rows than this. */
@@ -116,7 +49,9 @@ extern const struct dlio_key dlio_keys[];
 
 /* The row of a path in any spelling; NULL = none. */
 const struct dlio_key *dlio_key_find(const char *path);
-const struct dlio_key *dlio_key_of(enum dlio_id id);
+
+/* The row of a path as DLIO spells it today, which may become an option. */
+const struct dlio_key *dlio_key_of(const char *path);
 
 /* Do keys begin with this path and a dot? */
 bool dlio_is_group(const char *path);

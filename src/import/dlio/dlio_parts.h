@@ -6,7 +6,7 @@
 
 /* dlio_job.c: a directory that the YAML names. */
 void dlio_write_directory(struct dlio_writer *w, const char *option,
-			  enum dlio_id id);
+			  const char *path);
 
 /* dlio_dataset.c: files and samples, and those of the evaluation. */
 void dlio_write_dataset(struct dlio_writer *w);

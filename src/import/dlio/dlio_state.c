@@ -3,29 +3,27 @@
 #include "import/dlio/dlio_parts.h"
 
 #include <math.h>
-#include <string.h>
 
 #define RANKS_MAX 1e6
-#define ARRAY_LEN(a) (sizeof(a) / sizeof(*(a)))
 
-static double number(const struct dlio_writer *w, enum dlio_id id)
+static double number(const struct dlio_writer *w, const char *path)
 {
-	return w->c->values[id].number;
+	return dlio_value(w->c, path)->number;
 }
 
 /* A place in the YAML for what several keys have made. */
 static const struct yaml_node *first_of(const struct dlio_writer *w,
-					const enum dlio_id *ids, size_t count)
+					const char *const *paths)
 {
-	for (size_t i = 0; i < count; i++)
-		if (dlio_is_set(w->c, ids[i]))
-			return w->c->values[ids[i]].node;
+	for (; *paths; paths++)
+		if (dlio_is_set(w->c, *paths))
+			return dlio_value(w->c, *paths)->node;
 	return NULL;
 }
 
-static bool has_list(const struct dlio_writer *w, enum dlio_id id)
+static bool has_list(const struct dlio_writer *w, const char *path)
 {
-	const struct yaml_node *n = w->c->values[id].node;
+	const struct yaml_node *n = dlio_value(w->c, path)->node;
 
 	return n && n->count;
 }
@@ -33,28 +31,16 @@ static bool has_list(const struct dlio_writer *w, enum dlio_id id)
 /* Older workloads count the elements of their tensors by hand. */
 static bool is_counted(const struct dlio_writer *w)
 {
-	return has_list(w, DLIO_LAYER_PARAMETERS) || has_list(w, DLIO_GROUPS);
+	return has_list(w, "model.layer_parameters") ||
+	       has_list(w, "model.optimization_groups");
 }
 
 static bool is_typed_transformer(const struct dlio_writer *w)
 {
-	const char *type = w->c->values[DLIO_MODEL_TYPE].text;
-
-	return type && strcmp(type, "transformer") == 0;
+	return dlio_is_word(w->c, "model.type", "transformer");
 }
 
 /* ---- a transformer ---- */
-
-static unsigned datatype_bytes(struct dlio_writer *w, enum dlio_id id)
-{
-	const char *text = dlio_take(w, id)->text;
-
-	if (!text || dlio_has_word("fp16 bf16", text))
-		return 2;
-	if (strcmp(text, "fp32") == 0)
-		return 4;
-	return strcmp(text, "fp64") == 0 ? 8 : 1;
-}
 
 static void write_transformer(struct dlio_writer *w)
 {
@@ -62,18 +48,18 @@ static void write_transformer(struct dlio_writer *w)
 		dlio_say(w,
 			 "DLIO saves model_size_bytes, %s, too, because the "
 			 "YAML does not say type: transformer.",
-			 dlio_digits(dlio_take(w, DLIO_MODEL_BYTES)->number).s);
-	dlio_take(w, DLIO_MODEL_TYPE);
-	dlio_option_whole(w, "model_layers", DLIO_LAYERS);
-	dlio_option_whole(w, "model_hidden", DLIO_HIDDEN);
-	dlio_option_whole(w, "model_ffn", DLIO_FFN);
-	dlio_option_whole(w, "model_heads", DLIO_HEADS);
-	dlio_option_whole(w, "model_kv_heads", DLIO_KV_HEADS);
-	dlio_option_whole(w, "model_vocabulary", DLIO_VOCABULARY);
-	dlio_option(w, "model_bytes=%u",
-		    datatype_bytes(w, DLIO_MODEL_DATATYPE));
-	dlio_option(w, "optimizer_bytes=%u",
-		    datatype_bytes(w, DLIO_OPTIMIZER_DATATYPE));
+			 dlio_digits(
+				 dlio_take(w, "model.model_size_bytes")->number)
+				 .s);
+	dlio_take(w, "model.type");
+	dlio_option_of(w, "model.num_layers");
+	dlio_option_of(w, "model.transformer.hidden_size");
+	dlio_option_of(w, "model.transformer.ffn_hidden_size");
+	dlio_option_of(w, "model.transformer.num_attention_heads");
+	dlio_option_of(w, "model.transformer.num_kv_heads");
+	dlio_option_of(w, "model.transformer.vocab_size");
+	dlio_option_of(w, "model.model_datatype");
+	dlio_option_of(w, "model.optimizer_datatype");
 }
 
 /* The ranks that MLPerf Storage's rules give to its models: mpirun has them,
@@ -90,16 +76,17 @@ static double known_ranks(const struct dlio_writer *w)
 	};
 
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
-		if (number(w, DLIO_LAYERS) == models[i].layers &&
-		    number(w, DLIO_HIDDEN) == models[i].hidden &&
-		    number(w, DLIO_ZERO) > 0)
+		if (number(w, "model.num_layers") == models[i].layers &&
+		    number(w, "model.transformer.hidden_size") ==
+			    models[i].hidden &&
+		    number(w, "model.parallelism.zero_stage") > 0)
 			return models[i].ranks;
 	return 0;
 }
 
 static double find_ranks(struct dlio_writer *w, double one)
 {
-	double data = dlio_take(w, DLIO_DATA)->number;
+	double data = dlio_take(w, "model.parallelism.data")->number;
 	double known = known_ranks(w);
 
 	if (data > 0)
@@ -122,39 +109,40 @@ static double find_ranks(struct dlio_writer *w, double one)
 
 static void write_parallelism(struct dlio_writer *w, bool trains)
 {
-	static const enum dlio_id shape[] = { DLIO_TENSOR, DLIO_PIPELINE,
-					      DLIO_DATA };
-	double tensor = dlio_take(w, DLIO_TENSOR)->number;
-	double pipeline = dlio_take(w, DLIO_PIPELINE)->number;
-	const struct dlio_value *zero = dlio_take(w, DLIO_ZERO);
+	static const char *const shape[] = { "model.parallelism.tensor",
+					     "model.parallelism.pipeline",
+					     "model.parallelism.data", NULL };
+	double tensor = dlio_take(w, "model.parallelism.tensor")->number;
+	double pipeline = dlio_take(w, "model.parallelism.pipeline")->number;
+	double zero = dlio_take(w, "model.parallelism.zero_stage")->number;
 	double ranks = find_ranks(w, tensor * pipeline);
 
 	if (ranks > RANKS_MAX)
-		dlio_fault(w->c, first_of(w, shape, ARRAY_LEN(shape)),
-			   "model.parallelism", "%.0f ranks; at most %.0f",
-			   ranks, RANKS_MAX);
-	if (zero->number == 3 && pipeline > 1)
-		dlio_fault(w->c, zero->node, "model.parallelism.zero_stage",
-			   "3 has no pipeline of %.0f; DLIO refuses it, too",
-			   pipeline);
+		dlio_fault(w->c, first_of(w, shape), "model.parallelism",
+			   "%.0f ranks; at most %.0f", ranks, RANKS_MAX);
+	if (zero == 3 && pipeline > 1)
+		dlio_fault_of(w->c, "model.parallelism.zero_stage",
+			      "3 has no pipeline of %.0f; DLIO refuses it, too",
+			      pipeline);
 	dlio_option(w, "ranks=%.0f", ranks);
-	dlio_option(w, "tensor_parallel=%.0f", tensor);
-	dlio_option(w, "pipeline_parallel=%.0f", pipeline);
-	dlio_option(w, "zero_stage=%.0f", zero->number);
-	if (strcmp(dlio_take(w, DLIO_MODE)->text, "subset") == 0 && !trains &&
+	dlio_option_of(w, "model.parallelism.tensor");
+	dlio_option_of(w, "model.parallelism.pipeline");
+	dlio_option_of(w, "model.parallelism.zero_stage");
+	dlio_take(w, "checkpoint.mode");
+	if (dlio_is_word(w->c, "checkpoint.mode", "subset") && !trains &&
 	    ranks > 8) {
 		dlio_say(w, "mode: subset, of which mpirun says how many; 8 "
 			    "are those of MLPerf Storage's rules.");
-		dlio_option(w, "checkpoint_ranks=0-7");
+		dlio_option_as(w, "checkpoint.mode", "0-7");
 	}
 	dlio_option(w, "checkpoint_layout=deepspeed");
 }
 
 /* ---- one tensor a rank ---- */
 
-static double sum(const struct dlio_writer *w, enum dlio_id id, double divisor)
+static double sum(const struct dlio_writer *w, const char *path, double divisor)
 {
-	const struct yaml_node *n = w->c->values[id].node;
+	const struct yaml_node *n = dlio_value(w->c, path)->node;
 	double total = 0, one;
 
 	for (size_t i = 0; n && i < n->count; i++)
@@ -165,16 +153,16 @@ static double sum(const struct dlio_writer *w, enum dlio_id id, double divisor)
 
 static double counted_bytes(struct dlio_writer *w)
 {
-	double tensor = dlio_take(w, DLIO_TENSOR)->number;
-	double pipeline = dlio_take(w, DLIO_PIPELINE)->number;
-	double layers = fmax(dlio_take(w, DLIO_LAYERS)->number, 0);
-	double model =
-		ceil(layers / pipeline) * sum(w, DLIO_LAYER_PARAMETERS, tensor);
-	double optimizer = 3 * sum(w, DLIO_GROUPS, 1);
+	double tensor = dlio_take(w, "model.parallelism.tensor")->number;
+	double pipeline = dlio_take(w, "model.parallelism.pipeline")->number;
+	double layers = fmax(dlio_take(w, "model.num_layers")->number, 0);
+	double model = ceil(layers / pipeline) *
+		       sum(w, "model.layer_parameters", tensor);
+	double optimizer = 3 * sum(w, "model.optimization_groups", 1);
 
-	dlio_take(w, DLIO_LAYER_PARAMETERS);
-	dlio_take(w, DLIO_GROUPS);
-	dlio_take(w, DLIO_ZERO);
+	dlio_take(w, "model.layer_parameters");
+	dlio_take(w, "model.optimization_groups");
+	dlio_take(w, "model.parallelism.zero_stage");
 	dlio_say(w,
 		 "layer_parameters and optimization_groups, as DLIO makes "
 		 "bytes of them: %.0f layers of a rank with %s bytes "
@@ -182,57 +170,59 @@ static double counted_bytes(struct dlio_writer *w)
 		 "them in two files, here they are one. "
 		 "--ranks=%.0f would be one copy of the model.",
 		 ceil(layers / pipeline),
-		 dlio_digits(sum(w, DLIO_LAYER_PARAMETERS, tensor)).s,
+		 dlio_digits(sum(w, "model.layer_parameters", tensor)).s,
 		 dlio_digits(optimizer).s, tensor * pipeline);
 	return model + optimizer;
 }
 
 static double model_bytes(struct dlio_writer *w)
 {
-	const struct dlio_value *size = &w->c->values[DLIO_MODEL_SIZE];
+	const struct dlio_value *size = dlio_value(w->c, "model.model_size");
 
-	if (!size->node || dlio_is_set(w->c, DLIO_MODEL_BYTES))
-		return dlio_take(w, DLIO_MODEL_BYTES)->number;
-	dlio_take(w, DLIO_MODEL_SIZE);
+	if (!size->node || dlio_is_set(w->c, "model.model_size_bytes"))
+		return dlio_take(w, "model.model_size_bytes")->number;
+	dlio_take(w, "model.model_size");
 	dlio_say(w,
 		 "The YAML says model_size: %.0f. DLIO reads "
 		 "model_size_bytes only, and saves its default instead, "
 		 "%s bytes.",
-		 size->number, dlio_digits(number(w, DLIO_MODEL_BYTES)).s);
+		 size->number,
+		 dlio_digits(number(w, "model.model_size_bytes")).s);
 	return size->number;
 }
 
 static void write_tensor(struct dlio_writer *w)
 {
-	static const enum dlio_id sizes[] = { DLIO_MODEL_BYTES, DLIO_MODEL_SIZE,
-					      DLIO_GROUPS, DLIO_MODEL_TYPE };
+	static const char *const sizes[] = { "model.model_size_bytes",
+					     "model.model_size",
+					     "model.optimization_groups",
+					     "model.type", NULL };
 	double bytes = is_counted(w) ? counted_bytes(w) : 0;
+	bool is_all;
 
 	if (!is_typed_transformer(w))
 		bytes += model_bytes(w);
-	dlio_take(w, DLIO_MODEL_TYPE);
+	dlio_take(w, "model.type");
 	if (bytes < 1 || bytes > 1125899906842624.0)
-		dlio_fault(w->c, first_of(w, sizes, ARRAY_LEN(sizes)), "model",
+		dlio_fault(w->c, first_of(w, sizes), "model",
 			   "%.0f bytes would be saved of a rank; 1 to 1 PiB "
 			   "can be: %s says how many",
 			   bytes,
 			   is_typed_transformer(w) ? "num_layers"
 						   : "model_size_bytes");
 	dlio_option(w, "checkpoint_size=%.0f", bytes);
-	if (strcmp(dlio_take(w, DLIO_LOCATION)->text, "all_ranks") == 0) {
-		if (!is_counted(w))
-			dlio_say(w, "The YAML says type: all_ranks, which DLIO "
-				    "ignores; its ranks save as it pleases.");
-		dlio_option(w, "checkpoint_ranks=all");
-	} else {
-		dlio_option(w, "checkpoint_ranks=zero");
-	}
+	dlio_take(w, "checkpoint.type");
+	is_all = dlio_is_word(w->c, "checkpoint.type", "all_ranks");
+	if (is_all && !is_counted(w))
+		dlio_say(w, "The YAML says type: all_ranks, which DLIO "
+			    "ignores; its ranks save as it pleases.");
+	dlio_option_as(w, "checkpoint.type", is_all ? "all" : "zero");
 	dlio_option(w, "checkpoint_layout=torch");
 }
 
 void dlio_write_state(struct dlio_writer *w, bool trains)
 {
-	if (number(w, DLIO_LAYERS) > 0 && !is_counted(w)) {
+	if (number(w, "model.num_layers") > 0 && !is_counted(w)) {
 		write_transformer(w);
 		if (!trains)
 			dlio_block(w, "the model: only its byte count matters "
@@ -241,7 +231,8 @@ void dlio_write_state(struct dlio_writer *w, bool trains)
 	} else {
 		write_tensor(w);
 	}
-	if (strcmp(dlio_take(w, DLIO_FRAMEWORK)->text, "tensorflow") == 0)
+	dlio_take(w, "framework");
+	if (dlio_is_word(w->c, "framework", "tensorflow"))
 		dlio_say(w, "TensorFlow's own files are not known here; they "
 			    "are written as PyTorch does.");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlio_summary.c - see dlio_summary.h. */
+/* dlio_summary.c - the keys of summary.json, with what DLIO means by them. */
 #include "import/dlio/dlio_summary.h"
 
 #include <errno.h>

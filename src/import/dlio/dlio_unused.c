@@ -9,50 +9,25 @@
 #define SHOWN_TREE 300
 #define NOT_SHOWN "(not shown)"
 
-enum when { ALWAYS, SAVED, NOT_SAVED };
-
-/* Keys that have a counterpart, where the workload has no use for it: the
- * first that fits. */
+/* Of a workload that saves nothing; other reasons are those of the table. */
 static const struct {
-	const char *begin;
-	enum when when;
-	const char *why;
-} reasons[] = {
-	{ "evaluation.", ALWAYS, "nothing is evaluated" },
-	{ "dataset.num_files_eval", ALWAYS, "nothing is evaluated" },
-	{ "reader.batch_size_eval", ALWAYS, "nothing is evaluated" },
-	{ "model.type", ALWAYS, "says nothing of what is read or written" },
-	{ "model.", NOT_SAVED, "no checkpoint is saved of it" },
-	{ "checkpoint.", NOT_SAVED, "no checkpoint is saved" },
-	{ "model.model_size", SAVED, "other keys say what is saved" },
-	{ "model.", SAVED, "no layers, so that the state is one tensor" },
-	{ "checkpoint.type", SAVED, "the parallelism says which ranks save" },
-	{ "checkpoint.checkpoint_after_epoch", SAVED,
-	  "steps_between_checkpoints counts" },
-	{ "checkpoint.epochs_between_checkpoints", SAVED,
-	  "steps_between_checkpoints counts" },
-	{ "checkpoint.", SAVED, "counts where nothing is trained" },
-	{ "storage.storage_type", ALWAYS, "a directory, whatever it lies on" },
-	{ "dataset.parquet.", ALWAYS, "counts with format: parquet only" },
-	{ "dataset.record_", ALWAYS, "other keys say how large a sample is" },
-	{ "reader.shuffle_size", ALWAYS, "no buffer of samples is shuffled" },
-	{ "reader.computation_threads", ALWAYS, "TensorFlow has them" },
-	{ "reader.transfer_size", ALWAYS, "TensorFlow has it" },
-	{ "train.computation_time_stdev", ALWAYS,
-	  "counts with a normal distribution" },
-	{ "train.seed_change_epoch", ALWAYS, "nothing is shuffled" },
+	const char *begin, *why;
+} unsaved[] = {
+	{ "model.type", "says nothing of what is read or written" },
+	{ "model.", "no checkpoint is saved of it" },
+	{ "checkpoint.", "no checkpoint is saved" },
 };
 
-static const char *why_unused(const struct dlio_writer *w, const char *path)
+static const char *why_unused(const struct dlio_writer *w,
+			      const struct dlio_key *k)
 {
-	enum when now = w->used[DLIO_FSYNC] ? SAVED : NOT_SAVED;
+	bool saves = dlio_value(w->c, "checkpoint.fsync")->is_used;
 
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		if (strncmp(path, reasons[i].begin, strlen(reasons[i].begin)) ==
-			    0 &&
-		    (reasons[i].when == ALWAYS || reasons[i].when == now))
-			return reasons[i].why;
-	return "this workload has no use for it";
+	for (size_t i = 0; i < sizeof(unsaved) / sizeof(*unsaved); i++)
+		if (!saves && strncmp(k->path, unsaved[i].begin,
+				      strlen(unsaved[i].begin)) == 0)
+			return unsaved[i].why;
+	return k->unused ? k->unused : "this workload has no use for it";
 }
 
 /* Who reads a job file need not see what opens somebody's storage. */
@@ -127,11 +102,12 @@ void dlio_write_unused(struct dlio_writer *w)
 	for (size_t i = 0; i < c->extra_count; i++)
 		say_unused(w, c->extras[i].path, c->extras[i].node,
 			   c->extras[i].why);
-	for (const struct dlio_key *k = dlio_keys; k->path; k++)
-		if (k->id != DLIO_USED && dlio_is_set(c, k->id) &&
-		    !w->used[k->id])
-			say_unused(w, k->path, c->values[k->id].node,
-				   why_unused(w, k->path));
+	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+		const struct dlio_value *v = &c->values[k - dlio_keys];
+
+		if (v->node && !v->is_used)
+			say_unused(w, k->path, v->node, why_unused(w, k));
+	}
 	if (w->block.len)
 		dlio_block(w, "keys of the YAML without a counterpart");
 }

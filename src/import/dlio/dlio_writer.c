@@ -2,7 +2,6 @@
 /* dlio_writer.c - the lines of a job file that is made of DLIO's configuration. */
 #include "import/dlio/dlio_writer.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,37 +11,28 @@
 /* Some builds of libinih take no longer line. */
 #define OPTION_MAX 190
 
-/* Defaults that no option comes of. */
-static bool is_silent(enum dlio_id id)
+const struct dlio_value *dlio_take(struct dlio_writer *w, const char *path)
 {
-	switch (id) {
-	case DLIO_STEPS:
-	case DLIO_SUBFOLDERS:
-	case DLIO_RECORD_STDEV:
-	case DLIO_SEED_CHANGE:
-	case DLIO_DATA:
-	case DLIO_MODE:
-	case DLIO_SHIFT:
-	case DLIO_EVERY_STEPS:
-	case DLIO_READS:
-		return true;
-	default:
-		return false;
-	}
-}
+	const struct dlio_key *k = dlio_key_of(path);
+	const struct dlio_value *v = dlio_value(w->c, path);
+	const char *dot = strrchr(path, '.');
 
-const struct dlio_value *dlio_take(struct dlio_writer *w, enum dlio_id id)
-{
-	const struct dlio_key *k = dlio_key_of(id);
-	const char *dot = strrchr(k->path, '.');
-
-	if (!dlio_is_set(w->c, id) && !w->used[id] && !is_silent(id) &&
+	if (!v->node && !v->is_used && !k->is_quiet &&
 	    (k->def || k->type == DLIO_TIME))
 		buf_addf(&w->defaults, "%s%s=%s", w->defaults.len ? ", " : "",
-			 dot ? dot + 1 : k->path, k->def ? k->def : "0");
-	w->used[id] = true;
-	return &w->c->values[id];
+			 dot ? dot + 1 : path, k->def ? k->def : "0");
+	return dlio_use(w, path);
 }
+
+const struct dlio_value *dlio_use(struct dlio_writer *w, const char *path)
+{
+	struct dlio_value *v = &w->c->values[dlio_key_of(path) - dlio_keys];
+
+	v->is_used = true;
+	return v;
+}
+
+/* ---- options ---- */
 
 void dlio_option(struct dlio_writer *w, const char *fmt, ...)
 {
@@ -55,9 +45,47 @@ void dlio_option(struct dlio_writer *w, const char *fmt, ...)
 	buf_addf(&w->block, "%s\n", line);
 }
 
-void dlio_option_whole(struct dlio_writer *w, const char *name, enum dlio_id id)
+/* In the YAML the stdev is a key of its own, which replaces that of a normal
+ * time. */
+static void take_stdev(struct dlio_writer *w, const char *path,
+		       struct dlio_time *t)
 {
-	dlio_option(w, "%s=%.0f", name, dlio_take(w, id)->number);
+	char stdev[64];
+
+	snprintf(stdev, sizeof(stdev), "%s_stdev", path);
+	if (t->kind <= DLIO_NORMAL && dlio_is_set(w->c, stdev)) {
+		t->kind = DLIO_NORMAL;
+		t->b = dlio_take(w, stdev)->number;
+	}
+	if (t->kind == DLIO_POISSON)
+		dlio_say(w, "DLIO draws whole seconds of a Poisson "
+			    "distribution; here they are normal, of the same "
+			    "mean and stdev.");
+}
+
+void dlio_option_of(struct dlio_writer *w, const char *path)
+{
+	const struct dlio_key *k = dlio_key_of(path);
+	struct dlio_value v = *dlio_take(w, path);
+
+	if (k->type == DLIO_TIME)
+		take_stdev(w, path, &v.time);
+	buf_addf(&w->block, "%s=", k->option);
+	k->convert(&w->block, &v);
+	buf_addc(&w->block, '\n');
+}
+
+void dlio_option_as(struct dlio_writer *w, const char *path, const char *fmt,
+		    ...)
+{
+	char value[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof(value), fmt, ap);
+	va_end(ap);
+	dlio_take(w, path);
+	dlio_option(w, "%s=%s", dlio_key_of(path)->option, value);
 }
 
 /* A variable, a comment or a byte that is no text would make it another one. */
@@ -80,97 +108,6 @@ bool dlio_option_text(struct dlio_writer *w, const char *name, const char *text)
 		return false;
 	buf_addf(&w->block, "%s=%s\n", name, text);
 	return true;
-}
-
-/* ---- times ---- */
-
-static void add_seconds(struct buf *out, double s)
-{
-	if (s == 0)
-		buf_add(out, "0");
-	else if (s >= 1 && s == floor(s))
-		buf_addf(out, "%.0fs", s);
-	else if (s >= 1e-3)
-		buf_addf(out, "%.10gms", s * 1e3);
-	else
-		buf_addf(out, "%.10gus", s * 1e6);
-}
-
-static void add_pair(struct buf *out, const char *name, double a, double b)
-{
-	buf_addf(out, "%s:", name);
-	add_seconds(out, a);
-	buf_addc(out, ':');
-	add_seconds(out, b);
-}
-
-/* A distribution of no width is its middle. */
-static void add_time(struct buf *out, const struct dlio_time *t)
-{
-	switch (t->kind) {
-	case DLIO_NORMAL:
-		if (t->b > 0 && t->a > 0) {
-			add_pair(out, "normal", t->a, t->b);
-			return;
-		}
-		break;
-	case DLIO_UNIFORM:
-		if (t->b != t->a) {
-			add_pair(out, "uniform", fmin(t->a, t->b),
-				 fmax(t->a, t->b));
-			return;
-		}
-		break;
-	case DLIO_GAMMA:
-		if (t->a > 0 && t->b > 0) {
-			buf_addf(out, "gamma:%.10g:", t->a);
-			add_seconds(out, t->b);
-		} else {
-			buf_addc(out, '0');
-		}
-		return;
-	case DLIO_EXPONENTIAL:
-		if (t->a > 0)
-			buf_add(out, "exponential:");
-		break;
-	case DLIO_POISSON:
-		if (t->a > 0) {
-			add_pair(out, "normal", t->a, sqrt(t->a));
-			return;
-		}
-		break;
-	case DLIO_CONST:
-		break;
-	}
-	add_seconds(out, t->a);
-}
-
-void dlio_option_seconds(struct dlio_writer *w, const char *name, double s)
-{
-	struct buf text = { 0 };
-
-	add_seconds(&text, s);
-	dlio_option(w, "%s=%s", name, buf_str(&text));
-	buf_fini(&text);
-}
-
-void dlio_option_time(struct dlio_writer *w, const char *name,
-		      enum dlio_id time, enum dlio_id stdev)
-{
-	struct buf text = { 0 };
-	struct dlio_time t = dlio_take(w, time)->time;
-
-	if (t.kind <= DLIO_NORMAL && dlio_is_set(w->c, stdev)) {
-		t.kind = DLIO_NORMAL;
-		t.b = dlio_take(w, stdev)->number;
-	}
-	if (t.kind == DLIO_POISSON)
-		dlio_say(w, "DLIO draws whole seconds of a Poisson "
-			    "distribution; here they are normal, of the same "
-			    "mean and stdev.");
-	add_time(&text, &t);
-	dlio_option(w, "%s=%s", name, buf_str(&text));
-	buf_fini(&text);
 }
 
 /* ---- comments ---- */

@@ -15,13 +15,22 @@ struct dlio_writer {
 	const char *name; /* of the job; fit for a section and a path */
 	struct buf *out;
 	struct buf block, defaults;
-	bool used[DLIO_USED];
 };
 
-/* The value of a key that becomes an option now. */
-const struct dlio_value *dlio_take(struct dlio_writer *w, enum dlio_id id);
+/* The value of a key that an option follows from now; use: and where a default
+ * changes nothing, so that it need not be told. */
+const struct dlio_value *dlio_take(struct dlio_writer *w, const char *path);
+const struct dlio_value *dlio_use(struct dlio_writer *w, const char *path);
 
-/* One option: "num_files=%.0f". */
+/* The option that this key becomes, as its row converts the value. */
+void dlio_option_of(struct dlio_writer *w, const char *path);
+
+/* The same of a value that other keys bear on: (w, "train.seed", "%d", 3). */
+__attribute__((format(printf, 3, 4))) void dlio_option_as(struct dlio_writer *w,
+							  const char *path,
+							  const char *fmt, ...);
+
+/* One that no key stands for: "barrier=step". */
 __attribute__((format(printf, 2, 3))) void dlio_option(struct dlio_writer *w,
 						       const char *fmt, ...);
 
@@ -29,17 +38,6 @@ __attribute__((format(printf, 2, 3))) void dlio_option(struct dlio_writer *w,
  * is written. */
 bool dlio_option_text(struct dlio_writer *w, const char *name,
 		      const char *text);
-
-/* NAME=NUMBER, of a whole number's key. */
-void dlio_option_whole(struct dlio_writer *w, const char *name,
-		       enum dlio_id id);
-
-void dlio_option_seconds(struct dlio_writer *w, const char *name, double s);
-
-/* NAME=TIME, or a distribution of it; in the YAML `stdev` is a key of its own
- * that replaces the one of a normal `time`. */
-void dlio_option_time(struct dlio_writer *w, const char *name,
-		      enum dlio_id time, enum dlio_id stdev);
 
 /* A comment, in lines of readable length. */
 __attribute__((format(printf, 2, 3))) void dlio_say(struct dlio_writer *w,
