@@ -63,6 +63,7 @@ static void find_binary_dir(struct program *p, const char *argv0)
 	if (slash)
 		*slash = '\0';
 	p->env = (struct jobset_env){ .engines = engines_built,
+				      .questions = ask_questions,
 				      .why_absent = engines_why_absent,
 				      .load = engines_load,
 				      .look = engines_look,
@@ -325,39 +326,18 @@ static int set_up_and_run(struct program *p)
 	return status;
 }
 
-typedef int question(const struct ask *a);
-
-/* Of files that are no jobs. NULL: there is none. */
-static question *question_of_files(const struct settings *set)
-{
-	return set->table                   ? ask_table
-	       : set->compare               ? ask_compare
-	       : set->merge                 ? ask_merge
-	       : set->import == IMPORT_DLIO ? ask_import_dlio
-	       : set->check != CHECK_NONE   ? ask_check
-					    : NULL;
-}
-
-static question *question_of_jobs(const struct settings *set)
-{
-	return set->datasize   ? ask_datasize
-	       : set->find_max ? ask_find_max
-			       : NULL;
-}
-
-static int put(struct program *p, question *q)
+static int put_answer(struct program *p, const struct question *q)
 {
 	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
 	if (open_outputs(p, false, &err) < 0)
 		return usage(&err);
 	struct ask a = p->ask;
-	/* Its table appears while it runs. */
-	bool is_live = q == ask_find_max && !set->output &&
-		       set->output_format == OUTPUT_TEXT;
+	bool is_live =
+		q->is_live && !set->output && set->output_format == OUTPUT_TEXT;
 	a.to = is_live ? stdout : p->text.to;
 	a.json = p->json.to;
-	int status = q(&a);
+	int status = q->answer(&a);
 	if (status == EXIT_USAGE)
 		return status;
 	return with_output(status, close_outputs(p));
@@ -383,9 +363,9 @@ static int run_program(struct program *p, int argc, char **argv)
 			       .host = &p->host,
 			       .argc = argc,
 			       .argv = argv };
-	question *q = p->set.file_count ? question_of_files(set) : NULL;
-	if (q)
-		return put(p, q);
+	const struct question *q = p->set.question;
+	if (q && q->about != ABOUT_JOBS)
+		return put_answer(p, q);
 	if (set->require && require_check(set->require, NULL, &err) < 0)
 		return usage(&err);
 	if (set->showjob)
@@ -394,8 +374,7 @@ static int run_program(struct program *p, int argc, char **argv)
 		return EXIT_RAN;
 	if (set->dry_run && !set->datasize)
 		return dry_run(p);
-	q = question_of_jobs(set);
-	return q ? put(p, q) : set_up_and_run(p);
+	return q ? put_answer(p, q) : set_up_and_run(p);
 }
 
 /* A closed standard descriptor would be given to the next file opened, which

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.h - questions that are answered in one command: a function each. */
+/* ask.h - questions that are answered in one command: a row and a function each. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +7,7 @@
 
 #include "io/host.h"
 #include "job/jobset.h"
+#include "job/question.h"
 
 /* What a program does with its exit status. */
 enum {
@@ -27,6 +28,8 @@ struct ask {
 	FILE *to;   /* the answer */
 	FILE *json; /* of --json; NULL = none */
 };
+
+extern const struct question ask_questions[];
 
 /* Each prints its answer to a->to, faults to stderr, and gives the exit
  * status. */

@@ -335,45 +335,6 @@ static void load_jobs(struct load *l)
 
 /* ---- questions about files that are no jobs ---- */
 
-/* What a run wrote, and no job? */
-static bool is_document(const char *file)
-{
-	size_t len = strlen(file);
-
-	return len > 5 && strcmp(file + len - 5, ".json") == 0;
-}
-
-/* The first that is asked; *count of them. NULL = none. */
-static const char *question_of_files(const struct settings *s,
-				     const struct cmdline *c, unsigned *count)
-{
-	bool is_of_files =
-		s->table || s->compare || s->merge || s->import != IMPORT_NONE;
-
-	for (size_t i = 0; i < c->file_count; i++)
-		is_of_files |= is_document(c->files[i]);
-	const struct {
-		const char *name;
-		bool is_asked;
-	} all[] = {
-		{ "table", s->table != NULL },
-		{ "compare", s->compare },
-		{ "merge", s->merge },
-		{ "import", s->import != IMPORT_NONE },
-		{ "check", s->check != CHECK_NONE && is_of_files },
-	};
-	const char *first = NULL;
-
-	*count = 0;
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		if (!all[i].is_asked)
-			continue;
-		first = first ? first : all[i].name;
-		(*count)++;
-	}
-	return first;
-}
-
 /* An option of a job would change nothing. */
 static void refuse_options(struct load *l, const char *question)
 {
@@ -390,38 +351,16 @@ static void refuse_options(struct load *l, const char *question)
 		 first ? first->opts[0].key : "name", question);
 }
 
-static void fail_few_files(struct load *l, const char *question)
-{
-	bool is_yaml = strcmp(question, "import") == 0;
-
-	diag_add(l->r.d, DIAG_ERROR, on_command_line, "%s: no file; name %s",
-		 question,
-		 is_yaml ? "the YAML file of a workload"
-			 : "what --json=FILE of a run wrote, such as *.json");
-}
-
-static void take_files(struct load *l, const char *question, unsigned questions)
+static void take_files(struct load *l, const struct question *q,
+		       unsigned of_files)
 {
 	struct cmdline *c = &l->cmd;
+	struct diag *d = l->r.d;
 
-	if (questions > 1)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "%s: one of table, compare, merge, import and check "
-			 "at a time",
-			 question);
-	/* It would be emptied, and nothing put into it. */
-	if (l->set->settings.json && strcmp(question, "merge") != 0)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "json: is of a run; --output=%s is where --%s prints",
-			 l->set->settings.json, question);
-	refuse_options(l, question);
-	if (!c->file_count)
-		fail_few_files(l, question);
-	else if (c->file_count == 1 && strcmp(question, "compare") == 0)
-		diag_add(l->r.d, DIAG_ERROR, on_command_line,
-			 "compare: '%s' alone; name two files or more, the "
-			 "one to compare with first",
-			 c->files[0]);
+	question_check_alone(l->r.env->questions, q, &l->set->settings,
+			     of_files, d);
+	refuse_options(l, q->option);
+	question_check_files(q, c->files, c->file_count, d);
 	l->set->files = c->files;
 	l->set->file_count = c->file_count;
 	c->files = NULL;
@@ -444,8 +383,8 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 		const struct jobset_env *env, struct diag *d)
 {
 	struct load l = { .set = set };
-	const char *question = NULL;
-	unsigned questions = 0;
+	const struct question *q = NULL;
+	unsigned of_files = 0;
 
 	memset(set, 0, sizeof(*set));
 	l.r = (struct resolver){
@@ -453,11 +392,15 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 	};
 	cmdline_read(&l.cmd, &set->settings, argc, argv, d);
 	l.r.only_looks = only_looks(&set->settings);
-	question = question_of_files(&set->settings, &l.cmd, &questions);
-	settings_check(&set->settings, d);
-	if (question && !is_request(&set->settings))
-		take_files(&l, question, questions);
-	else if (!is_request(&set->settings))
+	q = question_asked(env->questions, &set->settings, l.cmd.files,
+			   l.cmd.file_count, &of_files);
+	set->question = q;
+	settings_check(&set->settings, env->questions, d);
+	if (is_request(&set->settings))
+		; /* needs neither */
+	else if (q && q->about != ABOUT_JOBS)
+		take_files(&l, q, of_files);
+	else
 		load_jobs(&l);
 	cmdline_fini(&l.cmd);
 	resolve_engine_fini(&l.r);

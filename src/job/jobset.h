@@ -7,12 +7,14 @@
 
 #include "job/diag.h"
 #include "job/job.h"
+#include "job/question.h"
 #include "job/settings.h"
 #include "job/standin.h"
 
 /* What the loader has to know of the program around it. */
 struct jobset_env {
 	const struct mlgen_engine *const *engines; /* NULL-ended */
+	const struct question *questions;          /* NULL = none */
 	const char *binary_dir;    /* jobs/ beside it is searched */
 	const char *installed_dir; /* PREFIX/share/mlgen/jobs */
 	/* Why a known engine was not built in, NULL = not known; optional. */
@@ -41,8 +43,9 @@ struct jobset {
 	/* In the place of shared objects that were not loaded: with
 	 * parse-only, showjob, dry-run and datasize, which run nothing. */
 	struct standins standins;
-	/* With table, compare, merge or import: the arguments, which are no
-	 * jobs, and there are none; owned. */
+	const struct question *question; /* what is asked; NULL: to run */
+	/* Of a question about files: the arguments, which are no jobs, and
+	 * there are none; owned. */
 	char **files;
 	size_t file_count;
 };

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "job/diag.h"
+#include "job/question.h"
 #include "job/settings.h"
 
 /* What goes with one question only stands with that one; faults go to `d`. */
-void settings_check(const struct settings *s, struct diag *d);
+void settings_check(const struct settings *s, const struct question *questions,
+		    struct diag *d);

@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ask/ask.h"
 #include "base/mem.h"
 #include "job/jobset.h"
 #include "suites.h"
 
-static const struct mlgen_engine psync_engine = { .name = "psync" };
+static const struct mlgen_engine psync_engine = {
+	.name = "psync",
+	.caps = MLGEN_CAP_DIRECT | (MLGEN_CAP(MLGEN_OPS) - 1),
+};
 static const struct mlgen_engine *const engines[] = { &psync_engine, NULL };
 
 static struct jobset set;
@@ -28,7 +32,8 @@ static void teardown(void)
 
 static int load(const char *line)
 {
-	const struct jobset_env env = { .engines = engines };
+	const struct jobset_env env = { .engines = engines,
+					.questions = ask_questions };
 	char *words = mem_strdup(line), *at = words;
 	char *argv[16] = { words };
 	int argc = 1, rc = 0;
@@ -68,7 +73,10 @@ static const struct {
 	{ "--merge", "merge: no file" },
 	{ "--import=dlio", "import: no file; name the YAML file" },
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
-	{ "--compare --merge a b", "compare: one of table, compare, merge" },
+	{ "--compare --merge a b", "compare: one of table, compare, merge, "
+				   "import and check at a time" },
+	{ "--merge --check=mlperf-v2 a b", "merge: one of table, compare" },
+	{ "--table=au --json=x a", "json: is of a run; --output=x is where" },
 	{ "--table=au --bs=4k a", "bs: is of a job, and --table looks at" },
 	{ "--table=au --x.bs=4k a", "bs: is of a job" },
 	{ "--table=au --name=x a", "name: is of a job" },
@@ -76,7 +84,47 @@ static const struct {
 	{ "--name=x --output-format=csv", "output-format=csv: goes with" },
 	{ "--merge --tolerance=3 a", "tolerance: goes with --compare" },
 	{ "--compare --tolerance=101 a b", "tolerance: " },
+	{ "--name=x --memory=64g", "memory: goes with --datasize and --check" },
+	{ "--name=x --hosts=2", "hosts: goes with --datasize and --check" },
 };
+
+static const struct {
+	const char *line;
+	const char *option; /* NULL = no question */
+} asked[] = {
+	{ "--name=x", NULL },
+	{ "--name=x --compare=0 --check=none", NULL },
+	{ "--name=x --check=mlperf-v2", NULL },
+	{ "--check=mlperf-v2 a.json", "check" },
+	{ "--check=mlperf-v2 --hosts=2 --datasize a.json", "check" },
+	{ "--name=x --datasize --check=mlperf-v2", "datasize" },
+	{ "--name=x --find-max=epochs --datasize", "datasize" },
+	{ "--name=x --x.find-max=epochs", "find-max" },
+};
+
+START_TEST(of_several_those_about_files_come_first)
+{
+	ck_assert_msg(load(asked[_i].line) == 0, "%s", asked[_i].line);
+	ck_assert_int_eq(set.question != NULL, asked[_i].option != NULL);
+	if (set.question)
+		ck_assert_str_eq(set.question->option, asked[_i].option);
+}
+END_TEST
+
+START_TEST(a_row_names_options_there_are)
+{
+	for (const struct question *q = ask_questions; q->option; q++) {
+		const char *const *other = q->goes_with;
+
+		ck_assert_ptr_nonnull(field_find(settings_fields, q->option));
+		for (; other && *other; other++)
+			ck_assert_ptr_nonnull(
+				field_find(settings_fields, *other));
+		ck_assert_ptr_nonnull(q->answer);
+		ck_assert_int_eq(q->files != NULL, q->about != ABOUT_JOBS);
+	}
+}
+END_TEST
 
 START_TEST(what_makes_no_sense_is_refused)
 {
@@ -99,6 +147,9 @@ Suite *suite_questions(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, the_arguments_are_files, 0,
 			    sizeof(questions) / sizeof(*questions));
+	tcase_add_loop_test(t, of_several_those_about_files_come_first, 0,
+			    sizeof(asked) / sizeof(*asked));
+	tcase_add_test(t, a_row_names_options_there_are);
 	tcase_add_loop_test(t, what_makes_no_sense_is_refused, 0,
 			    sizeof(refusals) / sizeof(*refusals));
 	suite_add_tcase(s, t);

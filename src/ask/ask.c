@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ask.c - the questions there are. */
+#include "ask/ask.h"
+
+static const char *const of_compare[] = { "tolerance", NULL };
+static const char *const of_a_host[] = { "memory", "hosts", NULL };
+
+#define RUNS "what --json=FILE of a run wrote, such as *.json"
+
+/* clang-format off */
+const struct question ask_questions[] = {
+	{ "table", ABOUT_FILES, RUNS, .answer = ask_table },
+	{ "compare", ABOUT_FILES, RUNS, .needs_two = true, .goes_with = of_compare, .answer = ask_compare },
+	{ "merge", ABOUT_FILES, RUNS, .writes_json = true, .answer = ask_merge },
+	{ "import", ABOUT_FILES, "the YAML file of a workload", .answer = ask_import_dlio },
+	{ "datasize", ABOUT_JOBS, .goes_with = of_a_host, .answer = ask_datasize },
+	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },
+	{ "find-max", ABOUT_JOBS, .is_live = true, .answer = ask_find_max },
+	{ 0 },
+};
+/* clang-format on */

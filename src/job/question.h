@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* question.h - what the program can be asked, by which option, about what. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "job/diag.h"
+#include "job/settings.h"
+
+struct ask; /* ask/ask.h: nothing here looks into it */
+
+enum question_about {
+	ABOUT_FILES,     /* the arguments are no jobs */
+	ABOUT_DOCUMENTS, /* the same where one is a *.json; else it is of a run */
+	ABOUT_JOBS,
+};
+
+/*
+ * One question. It is asked where `option`, of settings_fields, has another
+ * value than its default. A table of them ends with an empty row; where one is
+ * wanted, NULL is an empty one.
+ */
+struct question {
+	const char *option;
+	enum question_about about;
+	const char *files; /* what to name where there are none */
+	bool needs_two;    /* one file has nothing to be compared with */
+	bool writes_json;  /* of files: --json has the answer, too */
+	bool is_live;      /* what it prints appears while it is answered */
+	/* Options that mean nothing without a question that has this list,
+	 * NULL-ended; NULL = none. */
+	const char *const *goes_with;
+	int (*answer)(const struct ask *a); /* gives the exit status */
+};
+
+/* The first that is asked, those of files before those of jobs; NULL = none.
+ * *of_files counts those of files. */
+const struct question *question_asked(const struct question *table,
+				      const struct settings *s,
+				      char *const *files, size_t file_count,
+				      unsigned *of_files);
+
+/* Options that are there without their question are faults. */
+void question_check_options(const struct question *table,
+			    const struct settings *s, struct diag *d);
+
+/* So is another one beside `q`, which is of files, and --json where nothing
+ * would be written to it. */
+void question_check_alone(const struct question *table,
+			  const struct question *q, const struct settings *s,
+			  unsigned of_files, struct diag *d);
+
+/* So are fewer files than it takes. */
+void question_check_files(const struct question *q, char *const *files,
+			  size_t file_count, struct diag *d);
