@@ -3,7 +3,6 @@
 #pragma once
 
 #include "job/diag.h"
-#include "job/jobset.h"
 #include "job/optlist.h"
 #include "job/settings.h"
 

@@ -307,6 +307,25 @@ static void parse(struct parse *p, const char *path)
 			 "libinih gives up (%d)", rc);
 }
 
+/* A later [global] adds to and overrides those above it. */
+static void share_globals(struct jobfile *f)
+{
+	struct optlist *above = NULL;
+
+	for (size_t i = 0; i < f->count; i++) {
+		struct section *s = &f->sections[i];
+
+		if (s->kind == SECTION_GLOBAL) {
+			s->globals = mem_zalloc(sizeof(*s->globals));
+			if (above)
+				optlist_overlay(s->globals, above);
+			optlist_overlay(s->globals, &s->opts);
+			above = s->globals;
+		}
+		s->globals = above;
+	}
+}
+
 static bool has_job(const struct jobfile *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
@@ -324,6 +343,7 @@ void jobfile_read(struct jobfile *f, const char *path, struct diag *d)
 	memset(f, 0, sizeof(*f));
 	if (jobreader_open(&p.reader, path, d) == 0)
 		parse(&p, p.reader.paths[0]);
+	share_globals(f);
 	if (!has_job(f) && d->errors == errors)
 		diag_add(d, DIAG_ERROR,
 			 (struct diag_place){ p.reader.paths[0], 0 },
@@ -340,8 +360,14 @@ void jobfile_read(struct jobfile *f, const char *path, struct diag *d)
 void jobfile_fini(struct jobfile *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
-		mem_free(f->sections[i].name);
-		optlist_fini(&f->sections[i].opts);
+		struct section *s = &f->sections[i];
+
+		if (s->kind == SECTION_GLOBAL) {
+			optlist_forget(s->globals);
+			mem_free(s->globals);
+		}
+		mem_free(s->name);
+		optlist_fini(&s->opts);
 	}
 	mem_free(f->sections);
 	for (size_t i = 0; i < f->path_count; i++)

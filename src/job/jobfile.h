@@ -24,6 +24,9 @@ struct section {
 	size_t parent; /* VARIANT: index of the section above */
 	struct diag_place at;
 	struct optlist opts;
+	/* Of the [global]s above, the last one's value of each; GLOBAL: with
+	 * its own. Borrowed by the sections below it; NULL = none. */
+	struct optlist *globals;
 };
 
 struct jobfile {

@@ -22,30 +22,18 @@ struct load {
 	struct resolver r;
 	struct cmdline cmd;
 	struct jobfile *files; /* as many as cmd has */
-	char **names;          /* of all jobs there are, also not selected */
+	struct layers *jobs;   /* those that are selected, in order */
+	size_t job_count;
+	const char **names; /* of all jobs there are, also not selected */
 	size_t name_count;
-	bool has_section;  /* --section was met */
-	bool is_new_group; /* the next job does not start with the last */
+	bool has_section; /* --section was met */
 };
 
 /* ---- job files by name ---- */
 
-static char *try_path(const char *dir, const char *sub, const char *name)
-{
-	struct buf path = { 0 };
-
-	if (!dir || !*dir)
-		return NULL;
-	buf_addf(&path, "%s/%s%s", dir, sub, name);
-	if (access(buf_str(&path), F_OK) == 0)
-		return buf_take(&path);
-	buf_fini(&path);
-	return NULL;
-}
-
 static void fail_missing_file(struct load *l, const char *name)
 {
-	const struct jobset_env *env = l->r.env;
+	const struct jobset_env *env = l->r.engines.env;
 	const char *dir = getenv("MLGEN_JOBS");
 	struct buf with_suffix = { 0 };
 	struct buf text = { 0 };
@@ -96,91 +84,79 @@ static bool is_selected(struct load *l, const char *name)
 
 	l->names =
 		mem_realloc(l->names, (l->name_count + 1) * sizeof(*l->names));
-	l->names[l->name_count++] = mem_strdup(name);
+	l->names[l->name_count++] = name;
 	l->has_section |= is_it;
 	return is_it;
 }
 
-static void put_in_group(struct load *l, struct job *j)
+static void add_layers(struct load *l, const struct job_source *src)
 {
-	struct jobset *set = l->set;
-
-	if (set->count)
-		j->group = set->jobs[set->count - 1]->group +
-			   (j->stonewall || l->is_new_group);
-	l->is_new_group = false;
-}
-
-static void load_job(struct load *l, const struct job_source *src)
-{
-	bool is_whole = false;
-	struct job *j = NULL;
-
 	if (!is_selected(l, src->name))
 		return;
-	j = resolve_job(&l->r, src, &is_whole);
-	put_in_group(l, j);
-	add_job(l->set, j);
+	l->jobs = mem_realloc(l->jobs, (l->job_count + 1) * sizeof(*l->jobs));
+	layers_init(&l->jobs[l->job_count++], src, &l->cmd);
+}
+
+static void add_layers_of_file(struct load *l, const struct jobfile *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct section *s = &f->sections[i];
+
+		if (s->kind == SECTION_JOB)
+			add_layers(l, &(struct job_source){
+					      .name = s->name,
+					      .file = f,
+					      .section = s,
+					      .opts = &s->opts,
+				      });
+	}
+}
+
+static void add_all_layers(struct load *l)
+{
+	const struct cmdline *c = &l->cmd;
+
+	for (size_t i = 0; i < c->file_count; i++)
+		add_layers_of_file(l, &l->files[i]);
+	for (size_t i = 0; i < c->job_count; i++)
+		add_layers(l, &(struct job_source){
+				      .name = c->jobs[i].name,
+				      .opts = &c->jobs[i].opts,
+			      });
+}
+
+static void load_job(struct load *l, struct layers *layers, bool begins_group)
+{
+	struct jobset *set = l->set;
+	bool is_whole = false;
+	struct job *j = resolve_job(&l->r, layers, &is_whole);
+
+	layers_fini(layers);
+	if (set->count)
+		j->group = set->jobs[set->count - 1]->group +
+			   (j->stonewall || begins_group);
+	add_job(set, j);
 	if (is_whole)
 		job_check(j, l->r.d);
 }
 
-/* A later [global] adds to and overrides those above it. */
-static void merge(struct optlist *into, const struct optlist *from)
+/* The jobs that come next, of a file, or NULL: of the command line; they do
+ * not start with those before. */
+static void load_jobs_of(struct load *l, const struct jobfile *f)
 {
-	for (size_t i = 0; i < from->count; i++) {
-		const struct opt *o = &from->opts[i];
-		struct opt *there = optlist_find(into, o->key);
+	size_t first = l->set->count;
 
-		if (there)
-			optlist_replace(there, o->value, o->is_bare, o->at);
-		else
-			optlist_add(into, o->key, o->value, o->is_bare, o->at);
-	}
-}
-
-typedef void visit_job(struct load *l, const struct job_source *src);
-
-static void visit_sections(struct load *l, const struct jobfile *f,
-			   visit_job *visit)
-{
-	struct optlist globals = { 0 };
-
-	for (size_t i = 0; i < f->count; i++) {
-		const struct section *s = &f->sections[i];
-
-		if (s->kind == SECTION_GLOBAL)
-			merge(&globals, &s->opts);
-		if (s->kind == SECTION_JOB)
-			visit(l, &(struct job_source){
-					 .name = s->name,
-					 .at = s->at,
-					 .file = f,
-					 .section = i,
-					 .globals = &globals,
-					 .opts = &s->opts,
-				 });
-	}
-	optlist_fini(&globals);
-}
-
-static void visit_named_jobs(struct load *l, visit_job *visit)
-{
-	for (size_t i = 0; i < l->cmd.job_count; i++) {
-		const struct cmdline_part *part = &l->cmd.jobs[i];
-
-		visit(l, &(struct job_source){
-				 .name = part->name,
-				 .opts = &part->opts,
-			 });
-	}
+	for (size_t i = first; i < l->job_count && l->jobs[i].src.file == f;
+	     i++)
+		load_job(l, &l->jobs[i], i == first);
 }
 
 /* One that is missing is left empty. */
 static void read_file(struct load *l, const char *name, struct jobfile *file)
 {
-	char *path = strcmp(name, "-") == 0 ? mem_strdup(name)
-					    : jobset_find_file(name, l->r.env);
+	char *path = strcmp(name, "-") == 0
+			     ? mem_strdup(name)
+			     : jobset_find_file(name, l->r.engines.env);
 
 	if (!path) {
 		fail_missing_file(l, name);
@@ -190,23 +166,24 @@ static void read_file(struct load *l, const char *name, struct jobfile *file)
 	mem_free(path);
 }
 
-static void load_file(struct load *l, struct jobfile *f)
+static void check_and_load(struct load *l)
 {
-	l->is_new_group = true;
-	for (size_t i = 0; i < f->count; i++)
-		resolve_check(&l->r, &f->sections[i].opts,
-			      f->sections[i].selector);
-	visit_sections(l, f, load_job);
-	keep_paths(l->set, f);
-	jobfile_fini(f);
-}
+	const struct cmdline *c = &l->cmd;
 
-static void load_named_jobs(struct load *l)
-{
-	l->is_new_group = true;
-	for (size_t i = 0; i < l->cmd.job_count; i++)
-		resolve_check(&l->r, &l->cmd.jobs[i].opts, NULL);
-	visit_named_jobs(l, load_job);
+	resolve_check(&l->r, &c->all, NULL);
+	for (size_t i = 0; i < c->section_count; i++)
+		resolve_check(&l->r, &c->sections[i].opts, NULL);
+	for (size_t i = 0; i < c->file_count; i++) {
+		const struct jobfile *f = &l->files[i];
+
+		for (size_t k = 0; k < f->count; k++)
+			resolve_check(&l->r, &f->sections[k].opts,
+				      f->sections[k].selector);
+		load_jobs_of(l, f);
+	}
+	for (size_t i = 0; i < c->job_count; i++)
+		resolve_check(&l->r, &c->jobs[i].opts, NULL);
+	load_jobs_of(l, NULL);
 }
 
 /* ---- what only the whole command line shows ---- */
@@ -245,7 +222,7 @@ static void check_names(struct load *l)
 		const struct cmdline_part *part = &c->sections[i];
 
 		if (!is_named(l, part->name))
-			fail_name(l, part->opts.opts[0].key, part->name);
+			fail_name(l, part->opts.opts[0]->key, part->name);
 	}
 }
 
@@ -279,36 +256,28 @@ static void read_files(struct load *l)
 		read_file(l, c->files[i], &l->files[i]);
 }
 
-typedef void visit_list(struct resolver *r, const struct optlist *list);
+typedef void visit_list(struct resolve_engines *e, const struct optlist *list);
 
 static void visit_lists(struct load *l, visit_list *visit)
 {
 	const struct cmdline *c = &l->cmd;
+	struct resolve_engines *e = &l->r.engines;
 
-	visit(&l->r, &c->all);
+	visit(e, &c->all);
 	for (size_t i = 0; i < c->section_count; i++)
-		visit(&l->r, &c->sections[i].opts);
+		visit(e, &c->sections[i].opts);
 	for (size_t i = 0; i < c->job_count; i++)
-		visit(&l->r, &c->jobs[i].opts);
+		visit(e, &c->jobs[i].opts);
 	for (size_t i = 0; i < c->file_count; i++)
 		for (size_t k = 0; k < l->files[i].count; k++)
-			visit(&l->r, &l->files[i].sections[k].opts);
-}
-
-static void need_engine(struct load *l, const struct job_source *src)
-{
-	const char *section = l->set->settings.section;
-
-	if (!section || strcmp(section, src->name) == 0)
-		resolve_engine_need(&l->r, src);
+			visit(e, &l->files[i].sections[k].opts);
 }
 
 /* Of the command line and all files, before any option is looked at. */
 static void load_engines(struct load *l)
 {
-	for (size_t i = 0; i < l->cmd.file_count; i++)
-		visit_sections(l, &l->files[i], need_engine);
-	visit_named_jobs(l, need_engine);
+	for (size_t i = 0; i < l->job_count; i++)
+		resolve_engine_need(&l->r.engines, &l->jobs[i]);
 	visit_lists(l, resolve_engine_skip);
 	visit_lists(l, resolve_engine_guess);
 }
@@ -318,13 +287,9 @@ static void load_jobs(struct load *l)
 	const struct cmdline *c = &l->cmd;
 
 	read_files(l);
+	add_all_layers(l);
 	load_engines(l);
-	resolve_check(&l->r, &c->all, NULL);
-	for (size_t i = 0; i < c->section_count; i++)
-		resolve_check(&l->r, &c->sections[i].opts, NULL);
-	for (size_t i = 0; i < c->file_count; i++)
-		load_file(l, &l->files[i]);
-	load_named_jobs(l);
+	check_and_load(l);
 	check_names(l);
 	check_requirements(l);
 	if (!c->file_count && !c->job_count && !l->r.d->errors)
@@ -348,7 +313,7 @@ static void refuse_options(struct load *l, const char *question)
 		return;
 	diag_add(l->r.d, DIAG_ERROR, on_command_line,
 		 "%s: is of a job, and --%s looks at files that are there",
-		 first ? first->opts[0].key : "name", question);
+		 first ? first->opts[0]->key : "name", question);
 }
 
 static void take_files(struct load *l, const struct question *q,
@@ -357,7 +322,7 @@ static void take_files(struct load *l, const struct question *q,
 	struct cmdline *c = &l->cmd;
 	struct diag *d = l->r.d;
 
-	question_check_alone(l->r.env->questions, q, &l->set->settings,
+	question_check_alone(l->r.engines.env->questions, q, &l->set->settings,
 			     of_files, d);
 	refuse_options(l, q->option);
 	question_check_files(q, c->files, c->file_count, d);
@@ -367,16 +332,17 @@ static void take_files(struct load *l, const struct question *q,
 	c->file_count = 0;
 }
 
-static void free_names(struct load *l)
+static void free_load(struct load *l)
 {
-	for (size_t i = 0; i < l->name_count; i++)
-		mem_free(l->names[i]);
+	mem_free(l->jobs);
+	for (size_t i = 0; l->files && i < l->cmd.file_count; i++) {
+		keep_paths(l->set, &l->files[i]);
+		jobfile_fini(&l->files[i]);
+	}
+	mem_free(l->files);
 	mem_free(l->names);
-}
-
-bool jobset_is_path(const char *ioengine)
-{
-	return strchr(ioengine, '/') || strncmp(ioengine, "external:", 9) == 0;
+	cmdline_fini(&l->cmd);
+	resolve_engine_fini(&l->r.engines);
 }
 
 int jobset_load(struct jobset *set, int argc, char *const argv[],
@@ -387,11 +353,13 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 	unsigned of_files = 0;
 
 	memset(set, 0, sizeof(*set));
-	l.r = (struct resolver){
-		.env = env, .cmd = &l.cmd, .d = d, .standins = &set->standins
-	};
 	cmdline_read(&l.cmd, &set->settings, argc, argv, d);
-	l.r.only_looks = only_looks(&set->settings);
+	l.r = (struct resolver){
+		.engines = { .env = env,
+			     .only_looks = only_looks(&set->settings),
+			     .standins = &set->standins },
+		.d = d,
+	};
 	q = question_asked(env->questions, &set->settings, l.cmd.files,
 			   l.cmd.file_count, &of_files);
 	set->question = q;
@@ -402,10 +370,7 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 		take_files(&l, q, of_files);
 	else
 		load_jobs(&l);
-	cmdline_fini(&l.cmd);
-	resolve_engine_fini(&l.r);
-	mem_free(l.files);
-	free_names(&l);
+	free_load(&l);
 	return d->errors ? -EINVAL : 0;
 }
 
@@ -423,20 +388,4 @@ void jobset_fini(struct jobset *set)
 		mem_free(set->files[i]);
 	mem_free(set->files);
 	memset(set, 0, sizeof(*set));
-}
-
-char *jobset_find_file(const char *name, const struct jobset_env *env)
-{
-	char *path = NULL;
-
-	if (!*name || access(name, F_OK) == 0)
-		return *name ? mem_strdup(name) : NULL;
-	if (strchr(name, '/'))
-		return NULL;
-	path = try_path(getenv("MLGEN_JOBS"), "", name);
-	if (!path)
-		path = try_path(env->binary_dir, "jobs/", name);
-	if (!path)
-		path = try_path(env->installed_dir, "", name);
-	return path;
 }

@@ -6,21 +6,12 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "job/job.h"
 
-struct walk {
-	struct layers *layers;
-	const struct resolver *r;
-	const struct job_source *src;
-	bool is_plain; /* the job is phase=io */
-	bool is_whole;
-};
-
-static void add(struct walk *w, const struct optlist *opts, const char *how,
+static void add(struct layers *l, const struct optlist *opts, const char *how,
 		bool is_own)
 {
-	struct layers *l = w->layers;
-
-	if (!opts || !opts->count)
+	if (!opts)
 		return;
 	l->items = mem_realloc(l->items, (l->count + 1) * sizeof(*l->items));
 	l->items[l->count++] = (struct layer){
@@ -30,66 +21,38 @@ static void add(struct walk *w, const struct optlist *opts, const char *how,
 	};
 }
 
-static void add_section(struct walk *w, const struct optlist *opts,
-			const char *name, bool is_own)
+static void add_section(struct layers *l, const struct section *s, bool is_own)
 {
 	struct buf how = { 0 };
 
-	buf_addf(&how, "[%s]", name);
-	add(w, opts, buf_str(&how), is_own);
+	buf_addf(&how, "[%s]", s->name);
+	add(l, &s->opts, buf_str(&how), is_own);
+	l->items[l->count - 1].selector = s->selector;
 	buf_fini(&how);
 }
 
-static const struct optlist *overrides_of(const struct cmdline *cmd,
-					  const char *job)
+static const struct optlist *overrides_of(const struct layers *l)
 {
-	for (size_t i = 0; i < cmd->section_count; i++) {
-		if (strcmp(cmd->sections[i].name, job) == 0)
-			return &cmd->sections[i].opts;
+	for (size_t i = 0; i < l->cmd->section_count; i++) {
+		if (strcmp(l->cmd->sections[i].name, l->src.name) == 0)
+			return &l->cmd->sections[i].opts;
 	}
 	return NULL;
 }
 
-/* Under the job's own header, and not under [global]? */
-static bool is_of_job(const struct walk *w, const struct section *s)
-{
-	return s->parent == w->src->section;
-}
-
-/*
- * Does the variant section belong to the job that is built? Those of [global]
- * are there for the trainings of the file.
- */
-static bool is_mine(const struct walk *w, const struct section *s)
-{
-	const struct section *parent = &w->src->file->sections[s->parent];
-
-	if (s->kind != SECTION_VARIANT || parent->kind == SECTION_VARIANT)
-		return false;
-	if (parent->kind == SECTION_GLOBAL)
-		return !w->is_plain && s->parent < w->src->section;
-	return is_of_job(w, s);
-}
-
-static const struct opt *last_in(const struct optlist *list,
-				 const struct mlgen_field *f)
-{
-	return list ? optlist_find(list, f->name) : NULL;
-}
-
 /* The value that selects is that of all layers but the selected ones. */
-static const struct opt *selected(const struct walk *w,
-				  const struct mlgen_field *f)
+static const struct opt *selected(const struct layers *l, const char *option)
 {
 	const struct optlist *order[] = {
-		overrides_of(w->r->cmd, w->src->name),
-		&w->r->cmd->all,
-		w->src->opts,
-		w->src->globals,
+		overrides_of(l),
+		&l->cmd->all,
+		l->src.opts,
+		l->src.section ? l->src.section->globals : NULL,
 	};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
-		const struct opt *o = last_in(order[i], f);
+		const struct opt *o =
+			order[i] ? optlist_find(order[i], option) : NULL;
 
 		if (o)
 			return o;
@@ -97,108 +60,129 @@ static const struct opt *selected(const struct walk *w,
 	return NULL;
 }
 
+/* Is the job phase=io, as far as can be told before any variant is chosen? */
+static bool is_plain(const struct layers *l)
+{
+	const struct opt *phase = selected(l, "phase");
+
+	if (phase)
+		return strcmp(phase->value, "io") == 0;
+	return selected(l, "rw") != NULL;
+}
+
+/* Under the job's own header, and not under [global]? */
+static bool is_of_job(const struct layers *l, const struct section *s)
+{
+	return &l->src.file->sections[s->parent] == l->src.section;
+}
+
+/*
+ * Does the variant section belong to the job that is built? Those of [global]
+ * are there for the trainings of the file.
+ */
+static bool is_mine(const struct layers *l, const struct section *s)
+{
+	const struct section *parent = &l->src.file->sections[s->parent];
+
+	if (s->kind != SECTION_VARIANT || parent->kind == SECTION_VARIANT)
+		return false;
+	if (parent->kind == SECTION_GLOBAL)
+		return parent < l->src.section && !l->is_plain;
+	return is_of_job(l, s);
+}
+
 static bool is_number(const char *s)
 {
 	return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-static void list_variants(const struct walk *w, const struct mlgen_field *f,
+static void list_variants(const struct layers *l, const struct mlgen_field *f,
 			  struct buf *out)
 {
-	const struct jobfile *file = w->src->file;
+	const struct jobfile *file = l->src.file;
 
 	for (size_t i = 0; i < file->count; i++) {
 		const struct section *s = &file->sections[i];
 
-		if (is_mine(w, s) && s->selector == f)
+		if (s->selector == f && is_mine(l, s))
 			buf_addf(out, " %s", s->value);
 	}
 }
 
-static void fail_variant(struct walk *w, const struct mlgen_field *f,
-			 const struct opt *o)
+static void fail_variant(const struct layers *l, const struct mlgen_field *f,
+			 const char *variants, struct diag *d)
 {
-	const char *file = w->src->file->paths[0];
-	struct buf names = { 0 };
+	const struct opt *o = selected(l, f->name);
+	const char *file = l->src.file->paths[0];
 
-	w->is_whole = false;
-	list_variants(w, f, &names);
 	if (!o)
-		diag_add(w->r->d, DIAG_ERROR, w->src->at,
+		diag_add(d, DIAG_ERROR, l->src.section->at,
 			 "%s: not set, but %s has sections for%s; choose one "
 			 "with %s=",
-			 f->name, file, buf_str(&names), f->name);
+			 f->name, file, variants, f->name);
 	else if (is_number(o->value) && strcmp(f->name, "accelerator") == 0)
-		diag_add(w->r->d, DIAG_ERROR, o->at,
+		diag_add(d, DIAG_ERROR, o->at,
 			 "%s=%s: no such section; %s has%s. For a number: "
 			 "%saccelerators=%s",
-			 f->name, o->value, file, buf_str(&names),
+			 f->name, o->value, file, variants,
 			 o->at.file ? "" : "--", o->value);
 	else
-		diag_add(w->r->d, DIAG_ERROR, o->at,
+		diag_add(d, DIAG_ERROR, o->at,
 			 "%s=%s: no such section; %s has%s", f->name, o->value,
-			 file, buf_str(&names));
-	buf_fini(&names);
+			 file, variants);
 }
 
 /* Add the sections that this option selects. */
-static void select_variants(struct walk *w, const struct mlgen_field *f)
+static void select_variants(struct layers *l, const struct mlgen_field *f)
 {
-	const struct jobfile *file = w->src->file;
-	const struct opt *o = selected(w, f);
-	size_t mine = 0, chosen = 0;
+	const struct jobfile *file = l->src.file;
+	const struct opt *o = selected(l, f->name);
 
 	/* Those under [global] stand before the job's own in the file. */
-	for (size_t i = 0; i < file->count; i++) {
+	for (size_t i = 0; o && i < file->count; i++) {
 		const struct section *s = &file->sections[i];
 
-		if (!is_mine(w, s) || s->selector != f)
-			continue;
-		mine++;
-		if (o && strcmp(o->value, s->value) == 0) {
-			chosen++;
-			add_section(w, &s->opts, s->name, is_of_job(w, s));
-		}
+		if (s->selector == f && is_mine(l, s) &&
+		    strcmp(o->value, s->value) == 0)
+			add_section(l, s, is_of_job(l, s));
 	}
-	if (mine && !chosen)
-		fail_variant(w, f, o);
 }
 
-/* As far as it can be told before any variant is chosen. */
-static bool is_plain(const struct walk *w)
-{
-	const struct opt *phase = selected(w, field_find(job_fields, "phase"));
-
-	if (phase)
-		return strcmp(phase->value, "io") == 0;
-	return selected(w, field_find(job_fields, "rw")) != NULL;
-}
-
-static void select_all_variants(struct walk *w)
+static void select_all_variants(struct layers *l)
 {
 	for (const struct mlgen_field *f = job_fields; f->name; f++) {
 		if (f->flags & MLGEN_SELECTS)
-			select_variants(w, f);
+			select_variants(l, f);
 	}
 }
 
-bool layers_init(struct layers *l, const struct resolver *r,
-		 const struct job_source *src)
+static bool has_variant(const struct layers *l, const struct mlgen_field *f)
 {
-	struct walk w = { .layers = l, .r = r, .src = src, .is_whole = true };
+	for (size_t i = 0; i < l->count; i++) {
+		if (l->items[i].selector == f)
+			return true;
+	}
+	return false;
+}
+
+void layers_init(struct layers *l, const struct job_source *src,
+		 const struct cmdline *cmd)
+{
+	const struct section *s = src->section;
 
 	memset(l, 0, sizeof(*l));
-	w.is_plain = is_plain(&w);
-	add(&w, src->globals, "[global]", false);
-	if (src->file)
-		add_section(&w, src->opts, src->name, true);
-	if (src->file)
-		select_all_variants(&w);
-	add(&w, &r->cmd->all, "command line", false);
-	if (!src->file)
-		add(&w, src->opts, "command line", true);
-	add(&w, overrides_of(r->cmd, src->name), "command line", true);
-	return w.is_whole;
+	l->src = *src;
+	l->cmd = cmd;
+	l->is_plain = is_plain(l);
+	if (s) {
+		add(l, s->globals, "[global]", false);
+		add_section(l, s, true);
+		select_all_variants(l);
+	}
+	add(l, &cmd->all, "command line", false);
+	if (!s)
+		add(l, src->opts, "command line", true);
+	add(l, overrides_of(l), "command line", true);
 }
 
 void layers_fini(struct layers *l)
@@ -209,11 +193,30 @@ void layers_fini(struct layers *l)
 	memset(l, 0, sizeof(*l));
 }
 
-bool layers_have(const struct layers *l, const char *option)
+bool layers_check(const struct layers *l, struct diag *d)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		if (optlist_find(l->items[i].opts, option))
-			return true;
+	bool is_whole = true;
+
+	for (const struct mlgen_field *f = job_fields; f->name; f++) {
+		struct buf names = { 0 };
+
+		if (l->src.file && (f->flags & MLGEN_SELECTS) &&
+		    !has_variant(l, f))
+			list_variants(l, f, &names);
+		if (names.len) {
+			fail_variant(l, f, buf_str(&names), d);
+			is_whole = false;
+		}
+		buf_fini(&names);
 	}
-	return false;
+	return is_whole;
+}
+
+const struct opt *layers_find(const struct layers *l, const char *option)
+{
+	const struct opt *o = NULL;
+
+	for (size_t i = l->count; !o && i; i--)
+		o = optlist_find(l->items[i - 1].opts, option);
+	return o;
 }

@@ -2,22 +2,40 @@
 /* layers.h - the options of one job in the order in which they count. */
 #pragma once
 
-#include "job/resolve.h"
+#include "job/cmdline.h"
+#include "job/jobfile.h"
+
+/* Where a job comes from: a section of a file, or the command line alone. */
+struct job_source {
+	const char *name;
+	const struct jobfile *file;    /* NULL: --name=NAME */
+	const struct section *section; /* of `file` */
+	const struct optlist *opts;    /* the job's own */
+};
 
 struct layer {
 	const struct optlist *opts;
 	char *how;   /* for job_origin */
 	bool is_own; /* said of this job, not of several */
+	const struct mlgen_field *selector; /* of a variant, which it chose */
 };
 
+/* Globals < the job's own < its selected variants < command line. */
 struct layers {
+	struct job_source src;
+	const struct cmdline *cmd;
 	struct layer *items; /* the weakest first */
 	size_t count;
+	bool is_plain; /* phase=io, as far as is known before any variant is */
 };
 
-/* False: an [option=value] section could not be chosen, which was told. */
-bool layers_init(struct layers *l, const struct resolver *r,
-		 const struct job_source *src);
+/* The source and the command line are borrowed. */
+void layers_init(struct layers *l, const struct job_source *src,
+		 const struct cmdline *cmd);
 void layers_fini(struct layers *l);
 
-bool layers_have(const struct layers *l, const char *option);
+/* Tell which options chose none of their [option=value] sections; false: some. */
+bool layers_check(const struct layers *l, struct diag *d);
+
+/* The strongest that is written; NULL = none. */
+const struct opt *layers_find(const struct layers *l, const char *option);

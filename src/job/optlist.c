@@ -7,14 +7,34 @@
 #include "base/mem.h"
 #include "job/job.h"
 
+static struct opt **slot_of(const struct optlist *list, const char *key)
+{
+	const struct mlgen_field *f = field_find(job_fields, key);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct opt *o = list->opts[i];
+
+		if (f ? o->field == f : field_name_equal(o->key, key))
+			return &list->opts[i];
+	}
+	return NULL;
+}
+
+static void append(struct optlist *list, struct opt *o)
+{
+	list->opts = mem_realloc(list->opts,
+				 (list->count + 1) * sizeof(struct opt *));
+	list->opts[list->count++] = o;
+}
+
 void optlist_fini(struct optlist *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		mem_free(list->opts[i].key);
-		mem_free(list->opts[i].value);
+		mem_free(list->opts[i]->key);
+		mem_free(list->opts[i]->value);
+		mem_free(list->opts[i]);
 	}
-	mem_free(list->opts);
-	memset(list, 0, sizeof(*list));
+	optlist_forget(list);
 }
 
 struct opt *optlist_add(struct optlist *list, const char *key,
@@ -24,9 +44,7 @@ struct opt *optlist_add(struct optlist *list, const char *key,
 
 	if (list->count == OPTLIST_MAX)
 		return NULL;
-	list->opts = mem_realloc(list->opts,
-				 (list->count + 1) * sizeof(*list->opts));
-	o = &list->opts[list->count++];
+	o = mem_zalloc(sizeof(*o));
 	*o = (struct opt){
 		.key = mem_strdup(key),
 		.value = mem_strdup(value),
@@ -34,20 +52,15 @@ struct opt *optlist_add(struct optlist *list, const char *key,
 		.at = at,
 		.is_bare = is_bare,
 	};
+	append(list, o);
 	return o;
 }
 
 struct opt *optlist_find(const struct optlist *list, const char *key)
 {
-	const struct mlgen_field *f = field_find(job_fields, key);
+	struct opt **slot = slot_of(list, key);
 
-	for (size_t i = 0; i < list->count; i++) {
-		struct opt *o = &list->opts[i];
-
-		if (f ? o->field == f : field_name_equal(o->key, key))
-			return o;
-	}
-	return NULL;
+	return slot ? *slot : NULL;
 }
 
 void optlist_replace(struct opt *o, const char *value, bool is_bare,
@@ -56,4 +69,22 @@ void optlist_replace(struct opt *o, const char *value, bool is_bare,
 	mem_replace(&o->value, value);
 	o->is_bare = is_bare;
 	o->at = at;
+}
+
+void optlist_overlay(struct optlist *list, const struct optlist *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		struct opt **slot = slot_of(list, from->opts[i]->key);
+
+		if (slot)
+			*slot = from->opts[i];
+		else
+			append(list, from->opts[i]);
+	}
+}
+
+void optlist_forget(struct optlist *list)
+{
+	mem_free(list->opts);
+	memset(list, 0, sizeof(*list));
 }

@@ -19,9 +19,12 @@ struct opt {
 	bool is_bare; /* a key alone; value is "1" */
 };
 
-/* In the order written. Zeroed is empty. */
+/*
+ * In the order written. Zeroed is empty. One that was added to owns its
+ * options, one that was overlaid borrows them: never both.
+ */
 struct optlist {
-	struct opt *opts;
+	struct opt **opts;
 	size_t count;
 };
 
@@ -37,3 +40,9 @@ struct opt *optlist_find(const struct optlist *list, const char *key);
 /* Another value for one that is there. */
 void optlist_replace(struct opt *o, const char *value, bool is_bare,
 		     struct diag_place at);
+
+/* Borrow the options of `from`: each in the place of the one of that name, or
+ * behind the others. */
+void optlist_overlay(struct optlist *list, const struct optlist *from);
+/* In the place of fini where the options are borrowed. */
+void optlist_forget(struct optlist *list);

@@ -8,17 +8,15 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "job/fio_options.h"
-#include "job/layers.h"
 #include "job/phase.h"
-#include "job/resolve_engine.h"
+#include "job/settings.h"
 #include "job/words.h"
 
 /* A job in the making. */
 struct build {
 	struct resolver *r;
-	const struct job_source *src;
+	const struct layers *layers;
 	struct job *job;
-	struct layers layers;
 	bool is_known;   /* phase= was understood */
 	bool is_decided; /* it is clear which phase was meant */
 	bool is_whole;
@@ -28,15 +26,15 @@ struct build {
 
 static const char *nearest_option(const struct resolver *r, const char *key)
 {
-	size_t n = resolve_engine_count(r), at = 0;
+	size_t n = resolve_engine_count(&r->engines), at = 0;
 	const struct mlgen_field **tables = mem_array(n + 3, sizeof(*tables));
 	const char *nearest = NULL;
 
 	tables[at++] = job_fields;
 	tables[at++] = settings_fields;
 	for (size_t i = 0; i < n; i++) {
-		if (r->env->engines[i]->opts)
-			tables[at++] = r->env->engines[i]->opts;
+		if (r->engines.env->engines[i]->opts)
+			tables[at++] = r->engines.env->engines[i]->opts;
 	}
 	nearest = field_nearest(tables, key);
 	mem_free(tables);
@@ -65,7 +63,7 @@ static void fail_fio(const struct resolver *r, const struct opt *o,
 static void fail_unknown(const struct resolver *r, const struct opt *o)
 {
 	const struct fio_option *fio = fio_option_find(o->key);
-	const struct loaded_engine *failed = resolve_engine_failed(r);
+	const struct loaded_engine *failed = resolve_engine_failed(&r->engines);
 	const char *nearest = NULL;
 
 	/* Past what is printed they are only counted: noise must be quick. */
@@ -247,9 +245,10 @@ static void apply_field(struct build *b, const struct opt *o,
 /* So that one job file can be swept over engines. */
 static void note_other_engine(struct build *b, const struct opt *o)
 {
-	const struct mlgen_engine *e = resolve_engine_with(b->r, o->key);
+	const struct mlgen_engine *e =
+		resolve_engine_with(&b->r->engines, o->key);
 
-	if (e && standins_have(b->r->standins, e))
+	if (e && standins_have(b->r->engines.standins, e))
 		return; /* resolve_check has told */
 	if (e)
 		diag_add(b->r->d, DIAG_NOTE, o->at,
@@ -288,11 +287,11 @@ static bool is_first(const struct opt *o)
 
 static void apply_layers(struct build *b, bool first)
 {
-	for (size_t i = 0; i < b->layers.count; i++) {
-		const struct layer *l = &b->layers.items[i];
+	for (size_t i = 0; i < b->layers->count; i++) {
+		const struct layer *l = &b->layers->items[i];
 
 		for (size_t k = 0; k < l->opts->count; k++) {
-			const struct opt *o = &l->opts->opts[k];
+			const struct opt *o = l->opts->opts[k];
 
 			if (is_first(o) != first)
 				continue;
@@ -311,7 +310,7 @@ static bool has_training(const struct layers *layers)
 		const struct optlist *list = layers->items[i].opts;
 
 		for (size_t k = 0; k < list->count; k++) {
-			const struct mlgen_field *f = list->opts[k].field;
+			const struct mlgen_field *f = list->opts[k]->field;
 
 			if (f && !phase_has(PHASE_IO, f))
 				return true;
@@ -326,11 +325,11 @@ static void settle_phase(struct build *b)
 	struct job *j = b->job;
 	struct job_origin *origin =
 		&j->origins[field_find(job_fields, "phase") - job_fields];
-	bool has_phase = layers_have(&b->layers, "phase");
+	bool has_phase = layers_find(b->layers, "phase");
 
 	b->is_known = !has_phase || origin->raw;
-	b->is_decided = has_phase || has_training(&b->layers);
-	if (!has_phase && layers_have(&b->layers, "rw")) {
+	b->is_decided = has_phase || has_training(b->layers);
+	if (!has_phase && layers_find(b->layers, "rw")) {
 		j->phase = PHASE_IO;
 		mem_replace(&origin->how, "from rw");
 		b->is_decided = true;
@@ -376,7 +375,8 @@ static void settle_prefetch(struct build *b)
 static void apply_engine(struct build *b)
 {
 	struct job *j = b->job;
-	const struct mlgen_engine *e = resolve_engine_find(b->r, j->ioengine);
+	const struct mlgen_engine *e =
+		resolve_engine_find(&b->r->engines, j->ioengine);
 
 	job_set_engine(j, e);
 	if (e && !jobset_is_path(j->ioengine) &&
@@ -384,14 +384,14 @@ static void apply_engine(struct build *b)
 		diag_add(b->r->d, DIAG_NOTE, job_place(j, "ioengine"),
 			 "ioengine: %s is %s here, with its options",
 			 j->ioengine, e->name);
-	if (e && standins_have(b->r->standins, e))
+	if (e && standins_have(b->r->engines.standins, e))
 		diag_add(b->r->d, DIAG_NOTE, job_place(j, "ioengine"),
 			 "ioengine: %s is loaded by a run only; what it can do "
 			 "is not checked before",
 			 j->ioengine);
 	if (!e) {
-		resolve_engine_fail(b->r, job_place(j, "ioengine"),
-				    j->ioengine);
+		resolve_engine_fail(&b->r->engines, j->ioengine,
+				    job_place(j, "ioengine"), b->r->d);
 		b->is_whole = false;
 	}
 }
@@ -402,8 +402,9 @@ void resolve_check(const struct resolver *r, const struct optlist *list,
 	struct job *scratch = job_new("job");
 
 	for (size_t i = 0; i < list->count; i++) {
-		const struct opt *o = &list->opts[i];
-		const struct mlgen_engine *e = resolve_engine_with(r, o->key);
+		const struct opt *o = list->opts[i];
+		const struct mlgen_engine *e =
+			resolve_engine_with(&r->engines, o->key);
 
 		if (selector && o->field == selector)
 			diag_add(r->d, DIAG_ERROR, o->at,
@@ -416,27 +417,28 @@ void resolve_check(const struct resolver *r, const struct optlist *list,
 			check_engine_option(r, o, e);
 		else
 			fail_unknown(r, o);
-		if (!o->field && e && standins_have(r->standins, e))
+		if (!o->field && e && standins_have(r->engines.standins, e))
 			note_unchecked(r, o, e);
 	}
 	job_free(scratch);
 }
 
-struct job *resolve_job(struct resolver *r, const struct job_source *src,
+struct job *resolve_job(struct resolver *r, const struct layers *layers,
 			bool *is_whole)
 {
-	struct build b = { .r = r, .src = src };
+	const struct job_source *src = &layers->src;
+	struct build b = { .r = r, .layers = layers };
 
 	b.job = job_new(src->name);
-	b.job->at = src->at;
-	b.is_whole = layers_init(&b.layers, r, src);
+	if (src->section)
+		b.job->at = src->section->at;
+	b.is_whole = layers_check(layers, r->d);
 	apply_layers(&b, true);
 	settle_phase(&b);
 	apply_engine(&b);
 	apply_layers(&b, false);
 	settle_batches(&b);
 	settle_prefetch(&b);
-	layers_fini(&b.layers);
 	*is_whole = b.is_whole;
 	return b.job;
 }

@@ -6,11 +6,12 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "job/fields.h"
 #include "job/fio_options.h"
-#include "job/layers.h"
+#include "job/settings.h"
 #include "job/words.h"
 
-static const struct loaded_engine *find_loaded(const struct resolver *r,
+static const struct loaded_engine *find_loaded(const struct resolve_engines *r,
 					       const char *path)
 {
 	for (size_t i = 0; i < r->loaded_count; i++) {
@@ -20,7 +21,8 @@ static const struct loaded_engine *find_loaded(const struct resolver *r,
 	return NULL;
 }
 
-static struct loaded_engine *add_loaded(struct resolver *r, const char *path)
+static struct loaded_engine *add_loaded(struct resolve_engines *r,
+					const char *path)
 {
 	struct loaded_engine *new = NULL;
 
@@ -32,7 +34,7 @@ static struct loaded_engine *add_loaded(struct resolver *r, const char *path)
 }
 
 /* Each once: what failed is remembered, too. */
-static const struct loaded_engine *load_engine(struct resolver *r,
+static const struct loaded_engine *load_engine(struct resolve_engines *r,
 					       const char *path)
 {
 	const struct loaded_engine *there = find_loaded(r, path);
@@ -48,12 +50,13 @@ static const struct loaded_engine *load_engine(struct resolver *r,
 	return new;
 }
 
-static bool is_loadable(const struct resolver *r, const char *name)
+static bool is_loadable(const struct resolve_engines *r, const char *name)
 {
 	return r->env->load && jobset_is_path(name);
 }
 
-static const char *nearest_engine(const struct resolver *r, const char *name)
+static const char *nearest_engine(const struct resolve_engines *r,
+				  const char *name)
 {
 	size_t n = resolve_engine_count(r);
 	const char **names = mem_array(n + 1, sizeof(*names));
@@ -66,42 +69,22 @@ static const char *nearest_engine(const struct resolver *r, const char *name)
 	return nearest;
 }
 
-/* The strongest layer's; its faults are told when the job is built. */
-static void engine_of(struct buf *out, const struct resolver *r,
-		      const struct job_source *src)
+void resolve_engine_need(struct resolve_engines *r, const struct layers *layers)
 {
-	const struct mlgen_field *f = field_find(job_fields, "ioengine");
-	const struct opt *o = NULL;
-	struct mlgen_err unused = { 0 };
-	struct layers layers;
-
-	layers_init(&layers, r, src);
-	for (size_t i = layers.count; !o && i; i--)
-		o = optlist_find(layers.items[i - 1].opts, f->name);
-	if (o && words_expand(out, o->value, src->name, &unused) < 0)
-		buf_reset(out);
-	layers_fini(&layers);
-}
-
-void resolve_engine_need(struct resolver *r, const struct job_source *src)
-{
-	struct resolver quiet = *r;
+	const struct opt *o = layers_find(layers, "ioengine");
 	struct buf name = { 0 };
-	struct diag unused;
 
-	diag_init(&unused);
-	quiet.d = &unused;
-	engine_of(&name, &quiet, src);
-	if (is_loadable(r, buf_str(&name)))
+	/* A faulty word is told when the job is built. */
+	if (o && words_expand(&name, o->value, layers->src.name, NULL) == 0 &&
+	    is_loadable(r, buf_str(&name)))
 		load_engine(r, buf_str(&name));
 	buf_fini(&name);
-	diag_fini(&unused);
 }
 
-void resolve_engine_skip(struct resolver *r, const struct optlist *list)
+void resolve_engine_skip(struct resolve_engines *r, const struct optlist *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		const struct opt *o = &list->opts[i];
+		const struct opt *o = list->opts[i];
 
 		if (o->field && strcmp(o->field->name, "ioengine") == 0 &&
 		    is_loadable(r, o->value) && !find_loaded(r, o->value))
@@ -111,7 +94,7 @@ void resolve_engine_skip(struct resolver *r, const struct optlist *list)
 }
 
 /* Of nobody who is known? */
-static bool is_strange(const struct resolver *r, const struct opt *o)
+static bool is_strange(const struct resolve_engines *r, const struct opt *o)
 {
 	return !o->field && !field_find(settings_fields, o->key) &&
 	       strcmp(o->key, "include") != 0 &&
@@ -119,14 +102,14 @@ static bool is_strange(const struct resolver *r, const struct opt *o)
 	       !resolve_engine_with(r, o->key);
 }
 
-void resolve_engine_guess(struct resolver *r, const struct optlist *list)
+void resolve_engine_guess(struct resolve_engines *r, const struct optlist *list)
 {
 	for (size_t i = 0; r->standins->count && i < list->count; i++)
-		if (is_strange(r, &list->opts[i]))
-			standins_add_option(r->standins, list->opts[i].key);
+		if (is_strange(r, list->opts[i]))
+			standins_add_option(r->standins, list->opts[i]->key);
 }
 
-void resolve_engine_fini(struct resolver *r)
+void resolve_engine_fini(struct resolve_engines *r)
 {
 	for (size_t i = 0; i < r->loaded_count; i++)
 		mem_free(r->loaded[i].path);
@@ -152,7 +135,7 @@ static const char *own_name(const char *name)
 	return name;
 }
 
-const struct mlgen_engine *resolve_engine_find(struct resolver *r,
+const struct mlgen_engine *resolve_engine_find(struct resolve_engines *r,
 					       const char *name)
 {
 	if (is_loadable(r, name))
@@ -165,7 +148,7 @@ const struct mlgen_engine *resolve_engine_find(struct resolver *r,
 	return NULL;
 }
 
-const struct mlgen_engine *resolve_engine_with(const struct resolver *r,
+const struct mlgen_engine *resolve_engine_with(const struct resolve_engines *r,
 					       const char *option)
 {
 	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++) {
@@ -181,7 +164,8 @@ const struct mlgen_engine *resolve_engine_with(const struct resolver *r,
 	return NULL;
 }
 
-const struct loaded_engine *resolve_engine_failed(const struct resolver *r)
+const struct loaded_engine *
+resolve_engine_failed(const struct resolve_engines *r)
 {
 	for (size_t i = 0; i < r->loaded_count; i++) {
 		if (!r->loaded[i].engine)
@@ -190,8 +174,8 @@ const struct loaded_engine *resolve_engine_failed(const struct resolver *r)
 	return NULL;
 }
 
-void resolve_engine_fail(const struct resolver *r, struct diag_place at,
-			 const char *name)
+void resolve_engine_fail(const struct resolve_engines *r, const char *name,
+			 struct diag_place at, struct diag *d)
 {
 	const char *why = r->env->why_absent ? r->env->why_absent(name) : NULL;
 	const char *nearest = why ? NULL : nearest_engine(r, name);
@@ -199,7 +183,7 @@ void resolve_engine_fail(const struct resolver *r, struct diag_place at,
 	struct buf text = { 0 };
 
 	if (failed) {
-		diag_add(r->d, DIAG_ERROR, at, "%s", failed->err.text);
+		diag_add(d, DIAG_ERROR, at, "%s", failed->err.text);
 		return;
 	}
 	for (const struct mlgen_engine *const *e = r->env->engines; *e; e++)
@@ -208,13 +192,13 @@ void resolve_engine_fail(const struct resolver *r, struct diag_place at,
 		buf_addf(&text, "; %s", why);
 	if (nearest)
 		buf_addf(&text, "; did you mean '%s'?", nearest);
-	diag_add(r->d, DIAG_ERROR, at,
+	diag_add(d, DIAG_ERROR, at,
 		 "ioengine: '%s' is not built in; there is%s", name,
 		 buf_str(&text));
 	buf_fini(&text);
 }
 
-size_t resolve_engine_count(const struct resolver *r)
+size_t resolve_engine_count(const struct resolve_engines *r)
 {
 	size_t n = 0;
 

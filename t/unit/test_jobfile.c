@@ -50,7 +50,7 @@ static void describe(struct buf *out, const struct jobfile *f)
 			 s->kind == SECTION_VARIANT ? "?" : "", s->name,
 			 s->at.line);
 		for (size_t k = 0; k < s->opts.count; k++) {
-			const struct opt *o = &s->opts.opts[k];
+			const struct opt *o = s->opts.opts[k];
 
 			buf_addf(out, " %s%s%s@%u", o->key,
 				 o->is_bare ? "" : "=",
@@ -143,7 +143,7 @@ START_TEST(a_line_arrives_whole_or_is_refused)
 			ck_assert_uint_eq(f.sections[0].opts.count, 1);
 		else
 			ck_assert_uint_eq(
-				strlen(f.sections[0].opts.opts[0].value), n);
+				strlen(f.sections[0].opts.opts[0]->value), n);
 		ck_assert_uint_eq(d.errors, n + 2 > 198);
 		jobfile_fini(&f);
 		diag_fini(&d);
