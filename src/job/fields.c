@@ -496,6 +496,38 @@ int field_parse(const struct mlgen_field *f, void *base, const char *text,
 	return 0;
 }
 
+void *field_read(const struct mlgen_field *f, const char *text,
+		 unsigned kb_base, struct mlgen_err *err)
+{
+	struct mlgen_field alone = *f;
+	void *value = NULL;
+
+	alone.off = 0;
+	value = mem_zalloc(f->type == MLGEN_STR ? sizeof(char *)
+						: value_bytes(f->type));
+	if (f->def && (f->type == MLGEN_SIZE_PAIR || f->type == MLGEN_U64_PAIR))
+		field_parse(&alone, value, f->def, 1024, NULL);
+	if (field_parse(&alone, value, text, kb_base, err) == 0)
+		return value;
+	mem_free(value);
+	return NULL;
+}
+
+void field_put(const struct mlgen_field *f, void *base, const void *value)
+{
+	if (f->type == MLGEN_STR)
+		mem_replace(member(f, base), *(char *const *)value);
+	else
+		memcpy(member(f, base), value, value_bytes(f->type));
+}
+
+void field_forget(const struct mlgen_field *f, void *value)
+{
+	if (value && f->type == MLGEN_STR)
+		mem_free(*(char **)value);
+	mem_free(value);
+}
+
 void field_format(struct buf *out, const struct mlgen_field *f,
 		  const void *base)
 {

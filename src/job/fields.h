@@ -73,6 +73,15 @@ void field_fini(const struct mlgen_field *table, void *base);
 int field_parse(const struct mlgen_field *f, void *base, const char *text,
 		unsigned kb_base, struct mlgen_err *err);
 
+/*
+ * The same value by itself, to be put into any number of structs; half a pair
+ * has the default beside it. NULL with err where field_parse would fail.
+ */
+void *field_read(const struct mlgen_field *f, const char *text,
+		 unsigned kb_base, struct mlgen_err *err);
+void field_put(const struct mlgen_field *f, void *base, const void *value);
+void field_forget(const struct mlgen_field *f, void *value);
+
 /* Append the value as text that field_parse reads back to the same value. An
  * unset value appends nothing. */
 void field_format(struct buf *out, const struct mlgen_field *f,

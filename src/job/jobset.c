@@ -166,23 +166,23 @@ static void read_file(struct load *l, const char *name, struct jobfile *file)
 	mem_free(path);
 }
 
-static void check_and_load(struct load *l)
+static void read_and_load(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
 
-	resolve_check(&l->r, &c->all, NULL);
+	resolve_read(&l->r, &c->all, NULL);
 	for (size_t i = 0; i < c->section_count; i++)
-		resolve_check(&l->r, &c->sections[i].opts, NULL);
+		resolve_read(&l->r, &c->sections[i].opts, NULL);
 	for (size_t i = 0; i < c->file_count; i++) {
 		const struct jobfile *f = &l->files[i];
 
 		for (size_t k = 0; k < f->count; k++)
-			resolve_check(&l->r, &f->sections[k].opts,
-				      f->sections[k].selector);
+			resolve_read(&l->r, &f->sections[k].opts,
+				     f->sections[k].selector);
 		load_jobs_of(l, f);
 	}
 	for (size_t i = 0; i < c->job_count; i++)
-		resolve_check(&l->r, &c->jobs[i].opts, NULL);
+		resolve_read(&l->r, &c->jobs[i].opts, NULL);
 	load_jobs_of(l, NULL);
 }
 
@@ -289,7 +289,7 @@ static void load_jobs(struct load *l)
 	read_files(l);
 	add_all_layers(l);
 	load_engines(l);
-	check_and_load(l);
+	read_and_load(l);
 	check_names(l);
 	check_requirements(l);
 	if (!c->file_count && !c->job_count && !l->r.d->errors)
@@ -306,7 +306,7 @@ static void refuse_options(struct load *l, const char *question)
 	const struct cmdline *c = &l->cmd;
 	const struct optlist *first = c->all.count ? &c->all : NULL;
 
-	resolve_check(&l->r, &c->all, NULL);
+	resolve_read(&l->r, &c->all, NULL);
 	if (!first && c->section_count)
 		first = &c->sections[0].opts;
 	if (l->r.d->errors || (!first && !c->job_count))

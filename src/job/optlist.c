@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optlist.c - options as written, before anything is known about them. */
+/* optlist.c - options as written, and what they were read as. */
 #include "job/optlist.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -30,9 +31,12 @@ static void append(struct optlist *list, struct opt *o)
 void optlist_fini(struct optlist *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		mem_free(list->opts[i]->key);
-		mem_free(list->opts[i]->value);
-		mem_free(list->opts[i]);
+		struct opt *o = list->opts[i];
+
+		field_forget(o->read_as, o->read);
+		mem_free(o->key);
+		mem_free(o->value);
+		mem_free(o);
 	}
 	optlist_forget(list);
 }
@@ -66,6 +70,7 @@ struct opt *optlist_find(const struct optlist *list, const char *key)
 void optlist_replace(struct opt *o, const char *value, bool is_bare,
 		     struct diag_place at)
 {
+	assert(!o->read_as);
 	mem_replace(&o->value, value);
 	o->is_bare = is_bare;
 	o->at = at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optlist.h - options as written, before anything is known about them. */
+/* optlist.h - options as written, and what they were read as. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,6 +17,9 @@ struct opt {
 	const struct mlgen_field *field; /* of job_fields, or NULL */
 	struct diag_place at;
 	bool is_bare; /* a key alone; value is "1" */
+	/* What resolve_read() made of it; owned. NULL: it is faulty. */
+	void *read;
+	const struct mlgen_field *read_as; /* NULL: unread, or unknown */
 };
 
 /*
@@ -37,7 +40,7 @@ struct opt *optlist_add(struct optlist *list, const char *key,
 /* The option of that name, '-' and '_' and aliases of job options alike. */
 struct opt *optlist_find(const struct optlist *list, const char *key);
 
-/* Another value for one that is there. */
+/* Another value for one that is there, and unread. */
 void optlist_replace(struct opt *o, const char *value, bool is_bare,
 		     struct diag_place at);
 

@@ -12,6 +12,8 @@
 #include "job/settings.h"
 #include "job/words.h"
 
+#define KB_BASE 1024 /* what k means unless kb_base= says otherwise */
+
 /* A job in the making. */
 struct build {
 	struct resolver *r;
@@ -105,31 +107,80 @@ static bool is_flag(const struct mlgen_field *f)
 	return false;
 }
 
-/* Parse one option into `base`; its fault is told. */
-static bool set_field(const struct resolver *r, const struct opt *o,
-		      const struct mlgen_field *f, void *base,
-		      const char *jobname, unsigned kb_base)
+/* Append what the value stands for; its fault is told. */
+static bool expand(const struct resolver *r, const struct opt *o,
+		   const struct mlgen_field *f, const char *jobname,
+		   struct buf *text)
 {
 	struct mlgen_err err = { 0 };
-	struct buf text = { 0 };
-	int rc = 0;
 
-	if (o->is_bare && !is_flag(f)) {
+	if (o->is_bare && !is_flag(f))
 		diag_add(r->d, DIAG_ERROR, o->at,
 			 "%s: no value; write %s%s=VALUE", f->name,
 			 o->at.file ? "" : "--", f->name);
-		return false;
-	}
-	rc = words_expand(&text, o->value, jobname, &err);
-	if (rc) {
+	else if (words_expand(text, o->value, jobname, &err))
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: %s", f->name, err.text);
-	} else {
-		rc = field_parse(f, base, buf_str(&text), kb_base, &err);
-		if (rc)
-			diag_add(r->d, DIAG_ERROR, o->at, "%s", err.text);
-	}
+	else
+		return true;
+	return false;
+}
+
+/* The one reading that jobs share; its fault is told. */
+static void read_option(const struct resolver *r, struct opt *o,
+			const struct mlgen_field *f)
+{
+	struct mlgen_err err = { 0 };
+	struct buf text = { 0 };
+
+	o->read_as = f;
+	if (expand(r, o, f, "job", &text))
+		o->read = field_read(f, buf_str(&text), KB_BASE, &err);
+	if (err.code)
+		diag_add(r->d, DIAG_ERROR, o->at, "%s", err.text);
 	buf_fini(&text);
-	return rc == 0;
+}
+
+/*
+ * Does it mean to this job what was read? Not where it holds a word such as
+ * $jobname, another kb_base counts, half a pair leaves the other half to the
+ * layer below, or several engines have an option of that name.
+ */
+static bool is_shared(const struct job *j, const struct opt *o,
+		      const struct mlgen_field *f)
+{
+	bool is_pair = f->type == MLGEN_SIZE_PAIR || f->type == MLGEN_U64_PAIR;
+
+	return o->read_as == f && j->kb_base == KB_BASE &&
+	       !strchr(o->value, '$') && !(is_pair && strchr(o->value, ','));
+}
+
+static bool set_own(const struct resolver *r, const struct opt *o,
+		    const struct mlgen_field *f, const struct job *j,
+		    void *base)
+{
+	struct mlgen_err err = { 0 };
+	struct buf text = { 0 };
+	bool is_set = expand(r, o, f, j->name, &text) &&
+		      !field_parse(f, base, buf_str(&text),
+				   (unsigned)j->kb_base, &err);
+
+	if (err.code)
+		diag_add(r->d, DIAG_ERROR, o->at, "%s", err.text);
+	buf_fini(&text);
+	return is_set;
+}
+
+/* Set it in `base`, which is the job or its engine's options; false: it is
+ * faulty, which was told. */
+static bool set_field(const struct resolver *r, const struct opt *o,
+		      const struct mlgen_field *f, const struct job *j,
+		      void *base)
+{
+	if (!is_shared(j, o, f))
+		return set_own(r, o, f, j, base);
+	if (o->read)
+		field_put(f, base, o->read);
+	return o->read;
 }
 
 /* It may be one of a shared object that is not loaded, or a slip of the pen. */
@@ -143,17 +194,6 @@ static void note_unchecked(const struct resolver *r, const struct opt *o,
 		 "it%s%s%s",
 		 o->key, e->name, nearest ? ", or did you mean '" : "",
 		 nearest ? nearest : "", nearest ? "'?" : "");
-}
-
-static void check_engine_option(const struct resolver *r, const struct opt *o,
-				const struct mlgen_engine *e)
-{
-	void *opts = mem_zalloc(e->opts_size);
-
-	field_defaults(e->opts, opts);
-	set_field(r, o, field_find(e->opts, o->key), opts, "job", 1024);
-	field_fini(e->opts, opts);
-	mem_free(opts);
 }
 
 static void set_origin(struct job_origin *origin, const struct opt *o,
@@ -233,8 +273,7 @@ static void apply_field(struct build *b, const struct opt *o,
 
 	if (b->is_known && !phase_has(j->phase, o->field)) {
 		fail_phase(b, o, l->is_own);
-	} else if (set_field(b->r, o, o->field, j, j->name,
-			     (unsigned)j->kb_base)) {
+	} else if (set_field(b->r, o, o->field, j, j)) {
 		set_origin(&j->origins[o->field - job_fields], o, l->how);
 		apply_reverse(j, o->field);
 	} else {
@@ -249,7 +288,7 @@ static void note_other_engine(struct build *b, const struct opt *o)
 		resolve_engine_with(&b->r->engines, o->key);
 
 	if (e && standins_have(b->r->engines.standins, e))
-		return; /* resolve_check has told */
+		return; /* resolve_read has told */
 	if (e)
 		diag_add(b->r->d, DIAG_NOTE, o->at,
 			 "%s: an option of ioengine=%s; ioengine=%s goes "
@@ -268,8 +307,7 @@ static void apply_engine_option(struct build *b, const struct opt *o,
 
 	if (!f)
 		note_other_engine(b, o);
-	else if (set_field(b->r, o, f, j->engine_opts, j->name,
-			   (unsigned)j->kb_base))
+	else if (set_field(b->r, o, f, j, j->engine_opts))
 		set_origin(&j->engine_origins[f - table], o, how);
 	else
 		b->is_whole = false;
@@ -396,15 +434,14 @@ static void apply_engine(struct build *b)
 	}
 }
 
-void resolve_check(const struct resolver *r, const struct optlist *list,
-		   const struct mlgen_field *selector)
+void resolve_read(const struct resolver *r, const struct optlist *list,
+		  const struct mlgen_field *selector)
 {
-	struct job *scratch = job_new("job");
-
 	for (size_t i = 0; i < list->count; i++) {
-		const struct opt *o = list->opts[i];
+		struct opt *o = list->opts[i];
 		const struct mlgen_engine *e =
-			resolve_engine_with(&r->engines, o->key);
+			o->field ? NULL
+				 : resolve_engine_with(&r->engines, o->key);
 
 		if (selector && o->field == selector)
 			diag_add(r->d, DIAG_ERROR, o->at,
@@ -412,15 +449,14 @@ void resolve_check(const struct resolver *r, const struct optlist *list,
 				 "selects",
 				 o->key);
 		else if (o->field)
-			set_field(r, o, o->field, scratch, "job", 1024);
+			read_option(r, o, o->field);
 		else if (e)
-			check_engine_option(r, o, e);
+			read_option(r, o, field_find(e->opts, o->key));
 		else
 			fail_unknown(r, o);
-		if (!o->field && e && standins_have(r->engines.standins, e))
+		if (e && standins_have(r->engines.standins, e))
 			note_unchecked(r, o, e);
 	}
-	job_free(scratch);
 }
 
 struct job *resolve_job(struct resolver *r, const struct layers *layers,

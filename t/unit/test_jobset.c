@@ -26,6 +26,19 @@ static const struct mlgen_field ring_fields[] = {
 };
 /* clang-format on */
 
+/* An option of the same name that is something else. */
+struct chain_opts {
+	bool unused;
+	char *depth;
+};
+
+/* clang-format off */
+static const struct mlgen_field chain_fields[] = {
+	{ "ring_depth", MLGEN_F_STR(struct chain_opts, depth), .help = "x.", .group = "x" },
+	{ 0 },
+};
+/* clang-format on */
+
 #define ALL_CAPS (MLGEN_CAP_DIRECT | (MLGEN_CAP(MLGEN_OPS) - 1))
 
 static const struct mlgen_engine psync_engine = { .name = "psync",
@@ -36,8 +49,15 @@ static const struct mlgen_engine ring_engine = {
 	.opts = ring_fields,
 	.opts_size = sizeof(struct ring_opts),
 };
+static const struct mlgen_engine chain_engine = {
+	.name = "chain",
+	.caps = ALL_CAPS,
+	.opts = chain_fields,
+	.opts_size = sizeof(struct chain_opts),
+};
 static const struct mlgen_engine *const engines[] = { &psync_engine,
-						      &ring_engine, NULL };
+						      &ring_engine,
+						      &chain_engine, NULL };
 
 static const char *why_absent(const char *engine)
 {
@@ -158,6 +178,23 @@ static const struct {
 	/* kb_base is read before what depends on it */
 	{ "[a]\nbs=64k\nkb_base=1000\n", "a.job", "bs", { "64000" } },
 	{ "[a]\nbs=64k\n", "a.job --kb_base=1000", "bs", { "64000" } },
+	{ "[global]\nbs=64k\n[a]\nkb_base=1000\n[b]\n[c]\nkb_base=1000\n",
+	  "a.job",
+	  "bs",
+	  { "64000", "64k", "64000" } },
+	/* what is said of several jobs means to each what it says there */
+	{ "[global]\ndirectory=/$jobname\n[a]\n[b]\n",
+	  "a.job",
+	  "directory",
+	  { "/a", "/b" } },
+	{ "[global]\nrw=read\nbs=,64k\n[a]\nbs=8k,\n[b]\nbs=1k,2k\n[c]\n",
+	  "a.job",
+	  "bs",
+	  { "8k,64k", "1k,2k", "4k,64k" } },
+	{ "[global]\nepochs=2\n[a]\n[global]\nepochs=3\n[b]\n[c]\n",
+	  "a.job --c.epochs=4",
+	  "epochs",
+	  { "2", "3", "4" } },
 	/* without a file */
 	{ "",
 	  "--epochs=2 --name=a --name=b --epochs=3",
@@ -322,6 +359,34 @@ START_TEST(options_of_another_engine_are_checked_and_noted)
 }
 END_TEST
 
+START_TEST(each_engine_reads_its_own_option)
+{
+	write_file("a.job", "[global]\nring_depth=7\n[a]\nioengine=chain\n"
+			    "[b]\nioengine=ring\n[c]\nioengine=chain\n");
+	ck_assert_msg(load("a.job") == 0, "%s", first_fault());
+	for (size_t i = 0; i < 3; i += 2) {
+		const struct chain_opts *o = set.jobs[i]->engine_opts;
+
+		ck_assert_str_eq(o->depth, "7");
+	}
+	ck_assert_uint_eq(
+		((const struct ring_opts *)set.jobs[1]->engine_opts)->depth, 7);
+}
+END_TEST
+
+START_TEST(a_fault_counts_once)
+{
+	struct buf text = { 0 };
+
+	for (int i = 0; i < DIAG_MAX + 50; i++)
+		buf_addf(&text, "[j%d]\nepochs=0\n", i);
+	write_file("a.job", buf_str(&text));
+	ck_assert_int_eq(load("a.job"), -EINVAL);
+	ck_assert_uint_eq(faults.errors, DIAG_MAX + 50);
+	buf_fini(&text);
+}
+END_TEST
+
 static const struct {
 	const char *line, *fault;
 } refusals[] = {
@@ -345,11 +410,11 @@ static const struct {
 	  "nrfiles=4: fio option, in mlgen only as nrfiles=1: use "
 	  "filename, " },
 	{ "a.job --ioengine=rnig",
-	  "ioengine: 'rnig' is not built in; there is psync ring; did you "
-	  "mean 'ring'?" },
-	{ "a.job --ioengine=libaio",
-	  "ioengine: 'libaio' is not built in; there is psync ring; libaio "
-	  "not found" },
+	  "ioengine: 'rnig' is not built in; there is psync ring chain; did "
+	  "you mean 'ring'?" },
+	{ "a.job --ioengine=libaio", "ioengine: 'libaio' is not built in; "
+				     "there is psync ring chain; libaio "
+				     "not found" },
 	{ "a.job --require=au", "require=au: no comparison. Quote it: " },
 	{ "--name=a --name=a", "name=a: there is a job of that name already" },
 	{ "-h", "-h: options begin with two dashes" },
@@ -409,6 +474,10 @@ static const struct {
 	  "sync=1: fio option, in mlgen only as sync=0: use fsync or" },
 	{ "[a]\nrw=read\nforce_async=2\n", "a.job", DIAG_ERROR,
 	  "force_async: fio option, not in mlgen: of fio's ioengine=io_uring" },
+	{ "[global]\nrw=read\n[global]\nreadwrite=write\n[a]\nphase=train\n",
+	  "a.job", DIAG_NOTE,
+	  "readwrite: an option of plain I/O jobs (phase=io, rw=...); jobs "
+	  "of " },
 	{ "[a]\nrw=read\niodepth_batch=2\n", "a.job", DIAG_NOTE,
 	  "iodepth_batch_submit: 2 is more than iodepth=1, which is used" },
 };
@@ -558,6 +627,8 @@ Suite *suite_jobset(void)
 	tcase_add_test(t, origins_tell_where_a_value_was_written);
 	tcase_add_test(t, an_engine_brings_its_options);
 	tcase_add_test(t, options_of_another_engine_are_checked_and_noted);
+	tcase_add_test(t, each_engine_reads_its_own_option);
+	tcase_add_test(t, a_fault_counts_once);
 	tcase_add_loop_test(t, what_cannot_be_run_is_refused, 0,
 			    ROWS(refusals));
 	tcase_add_loop_test(t, options_of_another_phase_are_told, 0,
