@@ -7,18 +7,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int dirs_make(char *path)
+static int make_one(const char *path, bool *made)
+{
+	/* Of one that exists, a read-only filesystem may say EROFS. */
+	if (access(path, F_OK) == 0)
+		return 0;
+	if (mkdir(path, 0777) != 0)
+		return errno == EEXIST ? 0 : -errno;
+	if (made)
+		*made = true;
+	return 0;
+}
+
+int dirs_make(char *path, bool *made)
 {
 	char *slash = path;
 
 	do {
+		int r;
 		slash = strchr(slash + 1, '/');
 		if (slash)
 			*slash = '\0';
-		/* Of one that exists, a read-only filesystem may say EROFS. */
-		if (access(path, F_OK) != 0 && mkdir(path, 0777) != 0 &&
-		    errno != EEXIST)
-			return -errno;
+		r = make_one(path, made);
+		if (r)
+			return r;
 		if (slash)
 			*slash = '/';
 	} while (slash);

@@ -2,5 +2,8 @@
 /* dirs.h - make a directory with all that lead to it. */
 #pragma once
 
-/* 0, or -errno; then `path` is cut behind the one that could not be made. */
-int dirs_make(char *path);
+#include <stdbool.h>
+
+/* 0, or -errno; then `path` is cut behind the one that could not be made. *made,
+ * where it is not NULL, is set once there is one more. */
+int dirs_make(char *path, bool *made);

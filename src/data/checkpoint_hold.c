@@ -22,7 +22,7 @@ static int make_path(const struct checkpoints *c, struct mlgen_err *err)
 	if (snprintf(path, sizeof(path), "%s", c->directory) >= PATH_MAX)
 		rc = -ENAMETOOLONG;
 	else
-		rc = dirs_make(path);
+		rc = dirs_make(path, NULL);
 	return rc < 0 ? mlgen_fail(err, rc, "%s: mkdir: %s", path,
 				   strerror(-rc))
 		      : 0;

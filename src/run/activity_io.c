@@ -9,6 +9,7 @@
 #include "run/activity.h"
 #include "run/collect.h"
 #include "run/failed.h"
+#include "run/iolayout.h"
 #include "run/stream.h"
 
 /* Less than so much of the rate that was asked for is a rate missed. */
@@ -78,16 +79,16 @@ static int prepare(struct slot *s, struct run_shared *run,
 		   struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
-	struct iofiles_layout layout = { .req = &req,
-					 .clock = run->cfg.clock,
-					 .progress = &s->progress };
+	struct iolayout layout = { .req = &req,
+				   .clock = run->cfg.clock,
+				   .progress = &s->progress };
 	int rc;
 
 	iofiles_fini(&s->files);
 	atomic_store(&s->phase, LIVE_PREPARE);
 	rc = iofiles_init(&s->files, &req, err);
 	if (rc == 0)
-		rc = iofiles_lay_out(&s->files, &layout, err);
+		rc = iolayout_run(&s->files, &layout, err);
 	s->made_files += layout.made_files;
 	s->made_bytes += layout.made_bytes;
 	if (layout.started)

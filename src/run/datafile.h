@@ -3,7 +3,6 @@
 #pragma once
 
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,6 +12,7 @@
 #include "data/dataset.h"
 #include "run/crew.h"
 #include "run/datadir.h"
+#include "run/newfile.h"
 
 /*
  * What the workers that write one dataset share. Its files are counted through
@@ -23,12 +23,11 @@ struct datafiles {
 	struct datadir dir;            /* to write or remove, not to look */
 	/* A manifest says that mlgen wrote what is there of them. */
 	bool ours[2];
-	bool looks_inside;            /* at the first bytes, too */
-	_Atomic uint64_t *bytes_done; /* counted up chunk by chunk */
-	uint64_t missing_bytes;       /* before the first one was written */
-	/* Whole files, and bytes known to be on the device. */
-	_Atomic uint64_t written_files, written_bytes, synced_bytes;
+	bool looks_inside; /* at the first bytes, too */
 };
+
+/* As they are made; .NAME.part until then. */
+extern const struct newfile_kind datafile_kind;
 
 uint64_t datafiles_count(const struct datafiles *d);
 
@@ -38,6 +37,8 @@ unsigned datafiles_set(const struct datafiles *d, uint64_t *index);
 /* Its path: 0, or -errno with err. */
 int datafile_path(const struct datafiles *d, uint64_t index,
 		  char path[PATH_MAX], struct mlgen_err *err);
+
+int datafile_too_long(const struct dataset *ds, struct mlgen_err *err);
 
 /* "PATH: OPERATION: what strerror says"; gives `code` back. */
 int datafile_failed(const char *path, enum mlgen_op op, int code,
@@ -60,11 +61,11 @@ int datafile_check(const struct datafiles *d, struct crew_worker *w,
 		   uint64_t index, struct mlgen_err *err);
 
 /*
- * Write it under a temporary name, sync it, drop it from the page cache and
- * rename it into place; makes its folder. Nothing is left behind on failure.
- * 0, CREW_STOPPED, or -errno.
+ * Make it (newfile.h), and its folder; it takes the place of what datafile_look
+ * has found. Nothing is left behind on failure. 0, CREW_STOPPED, or -errno.
  */
-int datafile_write(struct datafiles *d, struct crew_worker *w, uint64_t index,
+int datafile_write(const struct datafiles *d, struct filemaker *maker,
+		   struct crew_worker *w, uint64_t index,
 		   struct mlgen_err *err);
 
 /* Remove it and its temporary name, where they exist. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,10 +57,7 @@ int datafolder_path(const struct datafiles *d, uint64_t index,
 	const struct dataset *ds = d->sets[index >= first];
 	int n = folder_of(ds, index < first ? index : index - first, path);
 
-	return n > 0 ? 0
-		     : mlgen_fail(err, -ENAMETOOLONG,
-				  "%s: names of its files are too long",
-				  ds->directory);
+	return n > 0 ? 0 : datafile_too_long(ds, err);
 }
 
 static int check(const struct datafiles *d, const char *path, bool removes,
@@ -78,8 +74,8 @@ static int check(const struct datafiles *d, const char *path, bool removes,
 }
 
 /* The directory, and of each part the folder of its files. */
-static int check_all(const struct datafiles *d, bool removes,
-		     struct mlgen_err *err)
+int datafolders_check(const struct datafiles *d, bool removes,
+		      struct mlgen_err *err)
 {
 	char path[PATH_MAX];
 	int r = check(d, d->dir.path, removes, err);
@@ -93,36 +89,13 @@ static int check_all(const struct datafiles *d, bool removes,
 	return r;
 }
 
-int datafolders_check(const struct datafiles *d, struct mlgen_err *err)
-{
-	return check_all(d, false, err);
-}
-
-int datafolders_check_removal(const struct datafiles *d, struct mlgen_err *err)
-{
-	return check_all(d, true, err);
-}
-
 int datafolder_sync(const struct datafiles *d, struct crew_worker *w,
 		    uint64_t index, struct mlgen_err *err)
 {
-	struct mlgen_file folder = { .path = w->path,
-				     .fd = -1,
-				     .flags = O_RDONLY | O_DIRECTORY };
 	int r = datafolder_path(d, index, w->path, err);
 
-	if (r)
-		return r;
-	r = crew_do(w, MLGEN_OPEN, &folder);
-	if (r < 0) /* one of a dataset that was trusted may have gone */
-		return r == -ENOENT
-			       ? 0
-			       : datafile_failed(w->path, MLGEN_OPEN, r, err);
-	r = crew_do(w, MLGEN_FSYNC, &folder);
-	crew_do(w, MLGEN_CLOSE, &folder);
-	/* EINVAL: a filesystem that knows no such thing. */
-	return r && r != -EINVAL ? datafile_failed(w->path, MLGEN_FSYNC, r, err)
-				 : 0;
+	/* One of a dataset that was trusted may have gone. */
+	return r ? r : filemaker_sync_folder(w->path, -ENOENT, err);
 }
 
 static void remove_one(const struct datafiles *d, char path[PATH_MAX])

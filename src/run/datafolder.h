@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <mlgen/err.h>
@@ -19,15 +20,15 @@ int datafolder_path(const struct datafiles *d, uint64_t index,
 
 /*
  * Before anything is changed: is the directory, and are the folders in it, no
- * symbolic links (-ELOOP), and to remove files, of an owner whose manifest may
- * be believed (-EPERM)? Subfolders are looked at when their turn comes. 0, or
- * -errno with err.
+ * symbolic links (-ELOOP), and where it `removes` files, of an owner whose
+ * manifest may be believed (-EPERM)? Subfolders are looked at when their turn
+ * comes. 0, or -errno with err.
  */
-int datafolders_check(const struct datafiles *d, struct mlgen_err *err);
-int datafolders_check_removal(const struct datafiles *d, struct mlgen_err *err);
+int datafolders_check(const struct datafiles *d, bool removes,
+		      struct mlgen_err *err);
 
-/* On a worker's thread, by its engine: what is in it has its name for good. 0, or
- * -errno with err. */
+/* On a worker's thread: what is in it has its name for good. 0, or -errno with
+ * err. */
 int datafolder_sync(const struct datafiles *d, struct crew_worker *w,
 		    uint64_t index, struct mlgen_err *err);
 

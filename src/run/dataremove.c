@@ -80,7 +80,7 @@ static int remove_all(const struct crew_config *crew, struct old *o,
 {
 	const struct crew_task task = { remove_file, &o->files,
 					datafiles_count(&o->files) };
-	int r = datafolders_check_removal(&o->files, err);
+	int r = datafolders_check(&o->files, true, err);
 
 	if (r)
 		return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iofiles.c - the files of a plain job: which, how large, may they be written, made where missing. */
+/* iofiles.c - the files of a plain job: which, how large, may they be written. */
 #include "run/iofiles.h"
 
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "io/mount.h"
-#include "run/iolayout.h"
 #include "run/ionames.h"
 
 /* What the statics below work on. */
@@ -373,7 +372,7 @@ static void set_directory(struct iofiles *f, const struct job *j)
 	else if (first->kind == IOFILE_BLOCK)
 		f->directory = mem_strdup(first->path);
 	else
-		f->directory = iolayout_folder(first->path);
+		f->directory = iofiles_folder(first->path);
 }
 
 static int check_readonly(const struct looking *x, struct mlgen_err *err)
@@ -465,17 +464,11 @@ uint64_t iofiles_largest_missing(const struct iofiles *f)
 	return most;
 }
 
-int iofiles_check_space(const struct iofiles *f,
-			const struct iofiles_request *req,
-			struct mlgen_err *err)
+char *iofiles_folder(const char *path)
 {
-	return iolayout_check_space(f, req, err);
-}
+	const char *slash = strrchr(path, '/');
 
-int iofiles_lay_out(struct iofiles *f, struct iofiles_layout *l,
-		    struct mlgen_err *err)
-{
-	l->made_files = l->made_bytes = 0;
-	l->started = false;
-	return f->missing_files ? iolayout_run(f, l, err) : 0;
+	if (!slash)
+		return mem_strdup(".");
+	return mem_strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }

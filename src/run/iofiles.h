@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iofiles.h - the files of a plain job: which, how large, may they be written, made where missing. */
+/* iofiles.h - the files of a plain job: which, how large, may they be written. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,11 +8,9 @@
 
 #include <mlgen/err.h>
 
-#include "base/clock.h"
 #include "data/pattern.h"
 #include "io/blockdev.h"
 #include "job/job.h"
-#include "run/prepare.h"
 
 enum iofile_kind { IOFILE_REGULAR, IOFILE_BLOCK, IOFILE_CHAR };
 
@@ -75,26 +73,5 @@ const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker,
 
 uint64_t iofiles_largest_missing(const struct iofiles *f); /* bytes */
 
-/* Is there room for what is missing: 0, or -ENOSPC with err. For a dry run;
- * iofiles_lay_out asks, too. */
-int iofiles_check_space(const struct iofiles *f,
-			const struct iofiles_request *req,
-			struct mlgen_err *err);
-
-/*
- * Make the files that are missing: says on stderr how much and where, checks
- * the space, writes in parallel through the job's engine under a temporary
- * name and renames when whole. Jobs that read get content, synced and dropped
- * from the page cache; those that only write get space (fallocate where the
- * filesystem can). 0 or -errno with err; CREW_STOPPED with progress->stop. *started
- * once something was made. The calling thread has joined the clock.
- */
-struct iofiles_layout {
-	const struct iofiles_request *req;
-	struct clock *clock;
-	struct prepare_progress *progress;
-	uint64_t made_files, made_bytes; /* out */
-	bool started;                    /* out */
-};
-int iofiles_lay_out(struct iofiles *f, struct iofiles_layout *l,
-		    struct mlgen_err *err);
+/* What a path lies in: "." for a lone name. To be freed. */
+char *iofiles_folder(const char *path);

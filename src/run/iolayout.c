@@ -3,22 +3,18 @@
 #include "run/iolayout.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/dirs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "io/engines.h"
 #include "io/mount.h"
-#include "run/crew.h"
 #include "run/dirlock.h"
 #include "run/iopart.h"
-#include "run/writetime.h"
 
 /* A folder that files are made in. */
 struct folder {
@@ -30,133 +26,94 @@ struct folder {
 
 struct layout {
 	struct iofiles *f;
-	struct iofiles_layout *l;
+	struct iolayout *l;
+	struct filemaker maker;
 	struct ioparts parts;
 	struct folder *folders;
 	size_t folder_count;
-	struct crew_config crew;
-	uint64_t start_ns;
 	uint64_t asked_files; /* missing at first */
 };
 
 /* Where they go, and is there room */
 
-static struct folder *folder_of(struct folder **list, size_t *count, char *path)
+static struct folder *folder_of(struct layout *x, const char *path)
 {
-	for (size_t i = 0; i < *count; i++)
-		if (strcmp((*list)[i].path, path) == 0) {
-			mem_free(path);
-			return &(*list)[i];
+	char *folder = iofiles_folder(path);
+
+	for (size_t i = 0; i < x->folder_count; i++)
+		if (strcmp(x->folders[i].path, folder) == 0) {
+			mem_free(folder);
+			return &x->folders[i];
 		}
-	*list = mem_realloc(*list, (*count + 1) * sizeof(**list));
-	(*list)[*count] = (struct folder){ .path = path };
-	return &(*list)[(*count)++];
+	x->folders = mem_realloc(x->folders,
+				 (x->folder_count + 1) * sizeof(*x->folders));
+	x->folders[x->folder_count] = (struct folder){ .path = folder };
+	return &x->folders[x->folder_count++];
 }
 
-static size_t list_folders(struct folder **list, const struct iofiles *f)
+static void list_folders(struct layout *x)
 {
-	size_t count = 0;
-
-	*list = NULL;
-	for (size_t i = 0; i < f->count; i++) {
-		const struct iofile *file = &f->files[i];
-		if (!file->is_missing)
-			continue;
-		folder_of(list, &count, iolayout_folder(file->path))
-			->missing_bytes += file->bytes;
+	for (size_t i = 0; i < x->f->count; i++) {
+		const struct iofile *file = &x->f->files[i];
+		if (file->is_missing)
+			folder_of(x, file->path)->missing_bytes += file->bytes;
 	}
-	return count;
 }
 
-static void free_folders(struct folder *list, size_t count)
+static void free_folders(struct layout *x)
 {
-	for (size_t i = 0; i < count; i++)
-		mem_free(list[i].path);
-	mem_free(list);
+	for (size_t i = 0; i < x->folder_count; i++)
+		mem_free(x->folders[i].path);
+	mem_free(x->folders);
 }
 
 /* Of all folders on the filesystem of one of them. */
-static uint64_t missing_on(const struct folder *list, size_t count,
-			   const char *mount)
+static uint64_t missing_on(const struct layout *x, const char *mount)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(list[i].mount, mount) == 0)
-			bytes += list[i].missing_bytes;
+	for (size_t i = 0; i < x->folder_count; i++)
+		if (strcmp(x->folders[i].mount, mount) == 0)
+			bytes += x->folders[i].missing_bytes;
 	return bytes;
 }
 
-static int check_folder(const struct folder *d, uint64_t missing,
-			const struct iofiles_request *req,
-			struct mlgen_err *err)
+static int look_at_mounts(struct layout *x, struct mlgen_err *err)
 {
-	bool half = !req->allow_fill;
-	bool fills = half && missing <= d->free_bytes;
-	char need[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES];
+	struct mount m;
 
-	if (missing <= (half ? d->free_bytes / 2 : d->free_bytes))
-		return 0;
-	return mlgen_fail(err, -ENOSPC,
-			  "%s: %s to lay out, %s free%s; a smaller size=, "
-			  "another directory=%s",
-			  d->path, units_human_bytes(need, (double)missing),
-			  units_human_bytes(have, (double)d->free_bytes),
-			  half ? ", of which half may be used" : "",
-			  fills ? ", or --allow_fill" : "");
+	for (size_t i = 0; i < x->folder_count; i++) {
+		struct folder *d = &x->folders[i];
+		int r = mount_read(&m, d->path, err);
+		if (r)
+			return r;
+		snprintf(d->mount, sizeof(d->mount), "%s", m.target);
+		d->free_bytes = m.free_bytes;
+	}
+	return 0;
 }
 
-static int check_folders(struct folder *list, size_t count,
-			 const struct iofiles_request *req,
-			 struct mlgen_err *err)
+static int check_folders(struct layout *x, struct mlgen_err *err)
 {
-	int r = 0;
+	int r = look_at_mounts(x, err);
 
-	for (size_t i = 0; i < count && r == 0; i++) {
-		struct mount m;
-		r = mount_read(&m, list[i].path, err);
-		if (r)
-			break;
-		snprintf(list[i].mount, sizeof(list[i].mount), "%s", m.target);
-		list[i].free_bytes = m.free_bytes;
+	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
+		const struct folder *d = &x->folders[i];
+		const struct filemaker_room room = {
+			.path = d->path,
+			.purpose = "to lay out",
+			.missing_bytes = missing_on(x, d->mount),
+			.free_bytes = d->free_bytes,
+			.allow_fill = x->l->req->allow_fill,
+			.way_out = "a smaller size=, another directory=",
+			.or_fill = ", or --allow_fill"
+		};
+		r = filemaker_check_room(&room, err);
 	}
-	for (size_t i = 0; i < count && r == 0; i++)
-		r = check_folder(&list[i],
-				 missing_on(list, count, list[i].mount), req,
-				 err);
 	return r;
 }
 
 /* Folders */
-
-static int make_folder(struct layout *x, char *path, struct mlgen_err *err)
-{
-	/* Of one that exists, a read-only filesystem may say EROFS. */
-	if (access(path, F_OK) == 0)
-		return 0;
-	if (mkdir(path, 0777) == 0)
-		x->l->started = true;
-	else if (errno != EEXIST)
-		return mlgen_fail(err, -errno, "%s: mkdir: %s", path,
-				  strerror(errno));
-	return 0;
-}
-
-static int make_folders(struct layout *x, char *path, struct mlgen_err *err)
-{
-	char *slash = path;
-	int r = 0;
-
-	do {
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		r = make_folder(x, path, err);
-		if (slash)
-			*slash = '/';
-	} while (slash && r == 0);
-	return r;
-}
 
 static int open_folders(struct layout *x, struct mlgen_err *err)
 {
@@ -164,34 +121,21 @@ static int open_folders(struct layout *x, struct mlgen_err *err)
 
 	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
 		struct folder *d = &x->folders[i];
-		r = make_folders(x, d->path, err);
-		if (r == 0)
-			r = dirlock_take(&d->lock, d->path, err);
+		r = dirs_make(d->path, &x->l->started);
+		r = r ? mlgen_fail(err, r, "%s: mkdir: %s", d->path,
+				   strerror(-r))
+		      : dirlock_take(&d->lock, d->path, err);
 	}
 	return r;
 }
 
-static int sync_folder(const char *path, struct mlgen_err *err)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = fd < 0 || fsync(fd) != 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	/* EINVAL: a filesystem that knows no such thing; EACCES: a folder that
-	 * may be written, not read. */
-	return r == 0 || r == -EINVAL || r == -EACCES
-		       ? 0
-		       : mlgen_fail(err, r, "%s: fsync: %s", path,
-				    strerror(-r));
-}
-
+/* One that may be written, not read, is no failure. */
 static int sync_folders(const struct layout *x, struct mlgen_err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < x->folder_count && r == 0; i++)
-		r = sync_folder(x->folders[i].path, err);
+		r = filemaker_sync_folder(x->folders[i].path, -EACCES, err);
 	return r;
 }
 
@@ -233,52 +177,36 @@ static int look_at_missing(struct iofiles *f, struct mlgen_err *err)
 
 /* Making them */
 
-static void announce(const struct layout *x)
+static void announce(const void *arg, const char *time)
 {
+	const struct layout *x = arg;
+	const struct filemaker *m = &x->maker;
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	char time[WRITETIME_BYTES] = "space only";
-	const char *where = x->folders[0].path;
 
-	if (x->parts.has_content)
-		writetime_text(time, clock_now(x->l->clock) - x->start_ns,
-			       atomic_load_explicit(&x->parts.synced_bytes,
-						    memory_order_relaxed),
-			       x->parts.bytes);
 	log_plain("%s: laying out %s file%s, %s in %s%s (%s)",
 		  x->l->req->job->name,
-		  units_human_count(files, x->parts.count),
-		  x->parts.count == 1 ? "" : "s",
-		  units_human_bytes(bytes, (double)x->parts.bytes), where,
-		  x->folder_count > 1 ? " and elsewhere" : "", time);
+		  units_human_count(files, m->missing_files),
+		  m->missing_files == 1 ? "" : "s",
+		  units_human_bytes(bytes, (double)m->missing_bytes),
+		  x->folders[0].path,
+		  x->folder_count > 1 ? " and elsewhere" : "",
+		  x->parts.has_content ? time : "space only");
 }
 
-static void begin_progress(struct layout *x)
+static void begin(struct layout *x)
 {
-	struct prepare_progress *p = x->l->progress;
 	const struct iofiles *f = x->f;
+	struct filemaker *m = &x->maker;
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < f->count; i++)
 		all += f->files[i].bytes;
-	atomic_store_explicit(&p->files_total, f->count, memory_order_relaxed);
-	atomic_store_explicit(&p->bytes_total, all, memory_order_relaxed);
-	atomic_store_explicit(&p->files_done, f->count - x->parts.count,
-			      memory_order_relaxed);
-	atomic_store_explicit(&p->bytes_done, all - x->parts.bytes,
-			      memory_order_relaxed);
-}
-
-static int run_announced(struct layout *x, const struct crew_task *task,
-			 struct mlgen_err *err)
-{
-	struct crew *crew;
-	int r = crew_start(&crew, &x->crew, task, err);
-
-	if (r)
-		return r;
-	writetime_wait(crew, &x->parts.synced_bytes, x->start_ns);
-	announce(x);
-	return crew_finish(crew, err);
+	m->missing_files = f->missing_files;
+	m->missing_bytes = f->missing_bytes;
+	m->present_files = f->count - f->missing_files;
+	m->present_bytes = all - f->missing_bytes;
+	filemaker_begin(m);
+	x->l->started = true;
 }
 
 static int make_parts(struct layout *x, struct mlgen_err *err)
@@ -287,13 +215,11 @@ static int make_parts(struct layout *x, struct mlgen_err *err)
 	struct crew_task fill = { iopart_fill, &x->parts, x->parts.pieces };
 	int r;
 
-	x->l->started = true;
-	x->start_ns = clock_now(x->l->clock);
-	begin_progress(x);
+	begin(x);
 	if (!x->parts.has_content)
-		return run_announced(x, &make, err);
-	r = crew_run(&x->crew, &make, err);
-	return r ? r : run_announced(x, &fill, err);
+		return filemaker_run(&x->maker, &make, announce, x, err);
+	r = crew_run(&x->maker.crew, &make, err);
+	return r ? r : filemaker_run(&x->maker, &fill, announce, x, err);
 }
 
 static int work_locked(struct layout *x, struct mlgen_err *err)
@@ -302,7 +228,7 @@ static int work_locked(struct layout *x, struct mlgen_err *err)
 
 	if (r || x->f->missing_files == 0)
 		return r;
-	r = ioparts_init(&x->parts, x->f, x->l, err);
+	r = ioparts_init(&x->parts, x->f, x->l->req->job, &x->maker, err);
 	if (r == 0)
 		r = ioparts_remove(&x->parts, err);
 	if (r == 0) {
@@ -312,8 +238,8 @@ static int work_locked(struct layout *x, struct mlgen_err *err)
 		else
 			r = sync_folders(x, err);
 	}
-	x->l->made_files = x->parts.made_files;
-	x->l->made_bytes = x->parts.made_bytes;
+	x->l->made_files = x->maker.made_files;
+	x->l->made_bytes = x->maker.made_bytes;
 	x->f->missing_files -= x->l->made_files;
 	x->f->missing_bytes -= x->l->made_bytes;
 	ioparts_fini(&x->parts);
@@ -322,7 +248,7 @@ static int work_locked(struct layout *x, struct mlgen_err *err)
 
 static int work(struct layout *x, struct mlgen_err *err)
 {
-	int r = check_folders(x->folders, x->folder_count, x->l->req, err);
+	int r = check_folders(x, err);
 
 	if (r == 0)
 		r = open_folders(x, err);
@@ -333,13 +259,6 @@ static int work(struct layout *x, struct mlgen_err *err)
 	return r;
 }
 
-/* The job's engine if it can write at all. */
-static const struct mlgen_engine *writer_of(const struct mlgen_engine *engine)
-{
-	return engine->caps & MLGEN_CAP(MLGEN_WRITE) ? engine
-						     : engines_find("psync");
-}
-
 static int interrupted(const struct layout *x, struct mlgen_err *err)
 {
 	return mlgen_fail(err, CREW_STOPPED,
@@ -348,51 +267,28 @@ static int interrupted(const struct layout *x, struct mlgen_err *err)
 			  x->folders[0].path, x->l->made_files, x->asked_files);
 }
 
-int iolayout_run(struct iofiles *f, struct iofiles_layout *l,
-		 struct mlgen_err *err)
+int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 {
 	const struct job *j = l->req->job;
 	struct layout x = { .f = f,
 			    .l = l,
-			    .crew = { .engine = writer_of(j->engine),
-				      .clock = l->clock,
-				      .stop = &l->progress->stop,
-				      .view = &l->progress->crew,
-				      .workers = crew_writers(),
-				      .buf_bytes = crew_writer_bytes(
-					      iofiles_largest_missing(f)) } };
+			    .maker = { .kind = &iopart_kind,
+				       .progress = l->progress,
+				       .crew = { .engine = j->engine,
+						 .engine_opts = j->engine_opts,
+						 .clock = l->clock } } };
 	int r = look_at_missing(f, err);
 
-	if (x.crew.engine == j->engine)
-		x.crew.engine_opts = j->engine_opts;
+	l->made_files = l->made_bytes = 0;
+	l->started = false;
 	if (r || f->missing_files == 0)
 		return r;
+	filemaker_init(&x.maker, iofiles_largest_missing(f));
 	x.asked_files = f->missing_files;
-	x.folder_count = list_folders(&x.folders, f);
+	list_folders(&x);
 	r = work(&x, err);
 	if (r == CREW_STOPPED)
 		interrupted(&x, err);
-	free_folders(x.folders, x.folder_count);
+	free_folders(&x);
 	return r;
-}
-
-int iolayout_check_space(const struct iofiles *f,
-			 const struct iofiles_request *req,
-			 struct mlgen_err *err)
-{
-	struct folder *list;
-	size_t count = list_folders(&list, f);
-	int r = check_folders(list, count, req, err);
-
-	free_folders(list, count);
-	return r;
-}
-
-char *iolayout_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (!slash)
-		return mem_strdup(".");
-	return mem_strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }

@@ -11,28 +11,29 @@
 
 #include "run/crew.h"
 #include "run/iofiles.h"
+#include "run/newfile.h"
 
 struct iopart {
 	struct iofile *file;
-	char *temp; /* its name until it is whole */
 	uint64_t first_piece;
 	_Atomic uint64_t pieces_left;
 };
 
-/* Those of one job that are missing. Workers share it; counters are relaxed. */
+/* As they are made; .NAME.mlgen-part until then. */
+extern const struct newfile_kind iopart_kind;
+
+/* Those of one job that are missing. Workers share it. */
 struct ioparts {
 	struct iopart *list;
 	size_t count;
-	uint64_t bytes, pieces;
+	uint64_t pieces;
 	bool has_content; /* else only space */
-	struct prepare_progress *progress;
-	_Atomic uint64_t written_bytes, synced_bytes;
-	_Atomic uint64_t made_files, made_bytes; /* have their names */
+	struct filemaker *maker;
 };
 
 /* 0, or -ENAMETOOLONG with err. */
-int ioparts_init(struct ioparts *p, struct iofiles *f,
-		 const struct iofiles_layout *l, struct mlgen_err *err);
+int ioparts_init(struct ioparts *p, struct iofiles *f, const struct job *job,
+		 struct filemaker *maker, struct mlgen_err *err);
 void ioparts_fini(struct ioparts *p); /* takes a failed one */
 
 /* Remove what lies under the temporary names: 0 or -errno with err. */

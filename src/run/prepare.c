@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -15,30 +14,23 @@
 #include "data/format.h"
 #include "data/manifest.h"
 #include "io/engines.h"
-#include "run/crew.h"
 #include "run/datafile.h"
 #include "run/datafolder.h"
 #include "run/dataremove.h"
 #include "run/dirlock.h"
 #include "run/prepare_cache.h"
 #include "run/prepare_place.h"
-#include "run/writetime.h"
 
 struct prepare {
 	const struct prepare_request *req;
 	struct dataset *ds, *eval; /* eval NULL: none */
-	struct prepare_progress *progress;
-	struct crew_config crew;
 	enum manifest_state state, eval_state;
 	bool replacing;  /* a dataset made otherwise is to go first */
 	bool is_fresh;   /* there is no folder of it: nothing to look at */
 	bool trusted[2]; /* of files.sets */
 	struct dirlock lock;
-	uint64_t start_ns;
-	/* Found by the survey. */
-	_Atomic uint64_t missing_files, missing_bytes;
-	_Atomic uint64_t present_files, present_bytes;
 	struct datafiles files;
+	struct filemaker maker; /* of what the survey finds */
 };
 
 static void add(_Atomic uint64_t *to, uint64_t n)
@@ -69,8 +61,8 @@ static int survey_file(struct crew_worker *w, uint64_t index,
 
 	if (r < 0)
 		return r;
-	add(r ? &p->present_files : &p->missing_files, 1);
-	add(r ? &p->present_bytes : &p->missing_bytes, bytes);
+	add(r ? &p->maker.present_files : &p->maker.missing_files, 1);
+	add(r ? &p->maker.present_bytes : &p->maker.missing_bytes, bytes);
 	return 0;
 }
 
@@ -85,8 +77,8 @@ static uint64_t bytes_of(const struct dataset *ds)
 
 static void all_missing(struct prepare *p)
 {
-	set(&p->missing_files, datafiles_count(&p->files));
-	set(&p->missing_bytes, bytes_of(p->ds) + bytes_of(p->eval));
+	set(&p->maker.missing_files, datafiles_count(&p->files));
+	set(&p->maker.missing_bytes, bytes_of(p->ds) + bytes_of(p->eval));
 }
 
 /* What cannot be asked for is there. */
@@ -107,18 +99,18 @@ static int survey(struct prepare *p, struct mlgen_err *err)
 					datafiles_count(&p->files) };
 	bool trusts_all = p->trusted[0] && (p->trusted[1] || !p->eval);
 
-	set(&p->missing_files, 0);
-	set(&p->missing_bytes, 0);
-	set(&p->present_files, 0);
-	set(&p->present_bytes, 0);
+	set(&p->maker.missing_files, 0);
+	set(&p->maker.missing_bytes, 0);
+	set(&p->maker.present_files, 0);
+	set(&p->maker.present_bytes, 0);
 	p->is_fresh = !p->trusted[0] && !p->trusted[1] && !has_folder(p->ds) &&
 		      !has_folder(p->eval);
 	if (trusts_all)
-		set(&p->present_files, datafiles_count(&p->files));
+		set(&p->maker.present_files, datafiles_count(&p->files));
 	else if (p->is_fresh || p->replacing)
 		all_missing(p);
 	else
-		return crew_run(&p->crew, &task, err);
+		return crew_run(&p->maker.crew, &task, err);
 	return 0;
 }
 
@@ -141,7 +133,7 @@ static int check_file(struct crew_worker *w, uint64_t index,
 static int check_first(struct prepare *p, struct mlgen_err *err)
 {
 	struct crew_task task = { check_file, p, 1 };
-	struct crew_config one = p->crew;
+	struct crew_config one = p->maker.crew;
 	int r;
 
 	/* With plain calls: what an engine does is for the run to see. */
@@ -192,7 +184,7 @@ static int examine(struct prepare *p, struct mlgen_err *err)
 
 static int remove_old(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	int r = dataremove_all(&p->crew, &p->files.dir, started, err);
+	int r = dataremove_all(&p->maker.crew, &p->files.dir, started, err);
 
 	if (r)
 		return r;
@@ -210,10 +202,7 @@ static int check_place(const struct prepare *p, struct mlgen_err *err)
 		.dataset = p->ds,
 		.readonly = p->req->readonly,
 		.allow_fill = p->req->allow_fill,
-		.all_files = datafiles_count(&p->files),
-		.missing_files = get(&p->missing_files),
-		.missing_bytes = get(&p->missing_bytes),
-		.present_bytes = get(&p->present_bytes),
+		.maker = &p->maker,
 		.eval_bytes = bytes_of(p->eval),
 	};
 	int r = prepare_check_readonly(&need, err);
@@ -234,10 +223,7 @@ static int write_file(struct crew_worker *w, uint64_t index,
 		r = datafile_look(&p->files, w, index, err);
 	if (r)
 		return r < 0 ? r : 0;
-	r = datafile_write(&p->files, w, index, err);
-	if (r == 0)
-		add(&p->progress->files_done, 1);
-	return r;
+	return datafile_write(&p->files, &p->maker, w, index, err);
 }
 
 static int sync_folder(struct crew_worker *w, uint64_t index,
@@ -250,44 +236,32 @@ static int sync_folder(struct crew_worker *w, uint64_t index,
 
 /* Writing all of them */
 
-static void announce(const struct prepare *p)
+static void announce(const void *arg, const char *time)
 {
+	const struct prepare *p = arg;
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	char present[UNITS_TEXT_BYTES], time[WRITETIME_BYTES], kept[64] = "";
-	uint64_t missing = get(&p->missing_files);
+	char present[UNITS_TEXT_BYTES], kept[64] = "";
+	uint64_t missing = get(&p->maker.missing_files);
 
-	writetime_text(time, clock_now(p->req->clock) - p->start_ns,
-		       get(&p->files.synced_bytes), get(&p->missing_bytes));
-	if (get(&p->present_files))
+	if (get(&p->maker.present_files))
 		snprintf(kept, sizeof(kept), "%s there already; ",
-			 units_human_count(present, get(&p->present_files)));
-	log_plain("%s: writing %s %s file%s, %s to %s (%s%s)", p->req->job_name,
-		  units_human_count(files, missing), p->ds->format->name,
-		  missing == 1 ? "" : "s",
-		  units_human_bytes(bytes, (double)get(&p->missing_bytes)),
-		  p->ds->directory, kept, time);
+			 units_human_count(present,
+					   get(&p->maker.present_files)));
+	log_plain(
+		"%s: writing %s %s file%s, %s to %s (%s%s)", p->req->job_name,
+		units_human_count(files, missing), p->ds->format->name,
+		missing == 1 ? "" : "s",
+		units_human_bytes(bytes, (double)get(&p->maker.missing_bytes)),
+		p->ds->directory, kept, time);
 }
 
 static int write_files(struct prepare *p, struct mlgen_err *err)
 {
 	const struct crew_task task = { write_file, p,
 					datafiles_count(&p->files) };
-	struct crew *crew;
-	int r;
 
-	set(&p->progress->files_total, datafiles_count(&p->files));
-	set(&p->progress->bytes_total,
-	    get(&p->present_bytes) + get(&p->missing_bytes));
-	set(&p->progress->files_done, get(&p->present_files));
-	set(&p->progress->bytes_done, get(&p->present_bytes));
-	p->files.missing_bytes = get(&p->missing_bytes);
-	p->start_ns = clock_now(p->req->clock);
-	r = crew_start(&crew, &p->crew, &task, err);
-	if (r)
-		return r;
-	writetime_wait(crew, &p->files.synced_bytes, p->start_ns);
-	announce(p);
-	return crew_finish(crew, err);
+	filemaker_begin(&p->maker);
+	return filemaker_run(&p->maker, &task, announce, p, err);
 }
 
 static int sync_folders(struct prepare *p, struct mlgen_err *err)
@@ -295,7 +269,7 @@ static int sync_folders(struct prepare *p, struct mlgen_err *err)
 	const struct crew_task task = { sync_folder, p,
 					datafolders_count(&p->files) };
 
-	return crew_run(&p->crew, &task, err);
+	return crew_run(&p->maker.crew, &task, err);
 }
 
 /* Are the job's files all that its manifest speaks of? */
@@ -319,7 +293,7 @@ static int write_missing(struct prepare *p, bool *started,
 		p->ds->eval_files = p->eval->files_named;
 	if (p->state != MANIFEST_INCOMPLETE || adds_eval)
 		r = manifest_write(p->ds, false, err);
-	if (r == 0 && get(&p->missing_files)) {
+	if (r == 0 && get(&p->maker.missing_files)) {
 		*started = true;
 		r = write_files(p, err);
 		if (r == 0)
@@ -335,7 +309,7 @@ static bool has_work(const struct prepare *p)
 	bool unmarked = p->state != MANIFEST_COMPLETE && !p->req->readonly &&
 			covers_all(p);
 
-	return p->replacing || get(&p->missing_files) || unmarked;
+	return p->replacing || get(&p->maker.missing_files) || unmarked;
 }
 
 /* Another mlgen may have been at work before the lock was ours. */
@@ -358,7 +332,7 @@ static int work_locked(struct prepare *p, bool *started, struct mlgen_err *err)
 	int r = examine_again(p, err);
 
 	if (r == 0)
-		r = datafolders_check(&p->files, err);
+		r = datafolders_check(&p->files, false, err);
 	if (r == 0 && p->replacing)
 		r = remove_old(p, started, err);
 	if (r == 0 && has_work(p))
@@ -401,7 +375,7 @@ static int complete(struct prepare *p, bool *started, struct mlgen_err *err)
 
 static int found_all(struct prepare *p)
 {
-	set(&p->present_files, datafiles_count(&p->files));
+	set(&p->maker.present_files, datafiles_count(&p->files));
 	return 0;
 }
 
@@ -409,11 +383,11 @@ static int look_at_cache(struct prepare *p, struct prepare_result *result,
 			 struct mlgen_err *err)
 {
 	struct prepare_cache c = {
-		.crew = &p->crew,
+		.crew = &p->maker.crew,
 		.files = &p->files,
 		.clock = p->req->clock,
 		.leaves_none =
-			p->req->check_all || get(&p->files.written_files) > 0,
+			p->req->check_all || get(&p->maker.made_files) > 0,
 	};
 
 	return prepare_cache_look(&c, result, err);
@@ -421,9 +395,9 @@ static int look_at_cache(struct prepare *p, struct prepare_result *result,
 
 static void fill_result(const struct prepare *p, struct prepare_result *result)
 {
-	result->files_written = get(&p->files.written_files);
-	result->bytes_written = get(&p->files.written_bytes);
-	result->files_kept = get(&p->present_files);
+	result->files_written = get(&p->maker.made_files);
+	result->bytes_written = get(&p->maker.made_bytes);
+	result->files_kept = get(&p->maker.present_files);
 }
 
 static int interrupted(const struct prepare *p, struct mlgen_err *err)
@@ -432,15 +406,9 @@ static int interrupted(const struct prepare *p, struct mlgen_err *err)
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files written; the next run goes on from there",
 			  p->ds->directory,
-			  get(&p->present_files) + get(&p->files.written_files),
+			  get(&p->maker.present_files) +
+				  get(&p->maker.made_files),
 			  datafiles_count(&p->files));
-}
-
-/* The job's engine if it can write at all. */
-static const struct mlgen_engine *writer_of(const struct mlgen_engine *engine)
-{
-	return engine->caps & MLGEN_CAP(MLGEN_WRITE) ? engine
-						     : engines_find("psync");
 }
 
 /* Of those that hold samples, to which others are small. */
@@ -465,7 +433,12 @@ int prepare_dataset(const struct prepare_request *req,
 {
 	struct prepare p = { .req = req,
 			     .ds = req->dataset,
-			     .progress = req->progress };
+			     .maker = {
+				     .kind = &datafile_kind,
+				     .progress = req->progress,
+				     .crew = { .engine = req->engine,
+					       .engine_opts = req->engine_opts,
+					       .clock = req->clock } } };
 	uint64_t start_ns = clock_now(req->clock);
 	int r;
 
@@ -476,15 +449,7 @@ int prepare_dataset(const struct prepare_request *req,
 		p.eval = req->eval;
 	p.files.sets[0] = p.ds;
 	p.files.sets[1] = p.eval;
-	p.files.bytes_done = &p.progress->bytes_done;
-	p.crew.engine = writer_of(req->engine);
-	if (p.crew.engine == req->engine)
-		p.crew.engine_opts = req->engine_opts;
-	p.crew.clock = req->clock;
-	p.crew.stop = &req->progress->stop;
-	p.crew.view = &req->progress->crew;
-	p.crew.workers = crew_writers();
-	p.crew.buf_bytes = crew_writer_bytes(largest_file(&p));
+	filemaker_init(&p.maker, largest_file(&p));
 	r = p.ds->scan ? found_all(&p) : complete(&p, started, err);
 	fill_result(&p, result);
 	if (r == 0)

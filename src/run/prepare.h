@@ -2,24 +2,13 @@
 /* prepare.h - write the files of datasets that are missing, before any clock starts. */
 #pragma once
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <mlgen/err.h>
 
-#include "base/stop.h"
 #include "data/dataset.h"
-#include "run/crew.h"
-
-/* Progress, for the status line; single numbers, relaxed. */
-struct prepare_progress {
-	_Atomic uint64_t files_done, bytes_done; /* present ones included */
-	_Atomic uint64_t files_total, bytes_total;
-	struct stop stop;      /* the job's, in all that it does */
-	struct crew_view crew; /* that is at work */
-	const char *name;      /* of the job */
-};
+#include "run/filemaker.h"
 
 struct prepare_result {
 	uint64_t files_written, bytes_written;
@@ -43,7 +32,7 @@ struct prepare_request {
 	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
 	const void *engine_opts;           /* its options in the job */
 	struct clock *clock;
-	struct prepare_progress *progress;
+	struct filemaker_progress *progress;
 };
 
 /*

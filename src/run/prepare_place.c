@@ -7,19 +7,16 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/dirs.h"
-#include "base/units.h"
 #include "io/mount.h"
 
 /* So many files would go into `room`; three digits are what such a number is
  * good for. */
 static uint64_t files_for(const struct prepare_need *n, uint64_t room)
 {
-	double bytes =
-		(double)n->present_bytes + (double)room - (double)n->eval_bytes;
+	double bytes = (double)n->maker->present_bytes + (double)room -
+		       (double)n->eval_bytes;
 	uint64_t files = bytes > 0 ? (uint64_t)(bytes / dataset_mean_file_bytes(
 								n->dataset))
 				   : 0;
@@ -30,34 +27,16 @@ static uint64_t files_for(const struct prepare_need *n, uint64_t room)
 	return files - files % unit;
 }
 
-static int no_space(const struct prepare_need *n, uint64_t free_bytes,
-		    struct mlgen_err *err)
+/* What would fit, or where else it would. */
+static void put_way_out(char *out, size_t size, struct filemaker_room *room,
+			uint64_t files)
 {
-	bool half = !n->allow_fill;
-	uint64_t missing = n->missing_bytes;
-	uint64_t files = files_for(n, half ? free_bytes / 2 : free_bytes);
-	const char *fill = half && missing <= free_bytes ? "--allow_fill" : "";
-	char need[UNITS_TEXT_BYTES], have[UNITS_TEXT_BYTES], way_out[96];
-
+	room->way_out = out;
+	room->or_fill = files ? " (or --allow_fill)" : ", or --allow_fill";
 	if (files)
-		snprintf(way_out, sizeof(way_out),
-			 "--num_files=%" PRIu64 " would fit%s%s%s", files,
-			 *fill ? " (or " : "", fill, *fill ? ")" : "");
+		snprintf(out, size, "--num_files=%" PRIu64 " would fit", files);
 	else
-		snprintf(way_out, sizeof(way_out), "another directory%s%s",
-			 *fill ? ", or " : "", fill);
-	return mlgen_fail(err, -ENOSPC, "%s: %s to write, %s free%s; %s",
-			  n->dataset->directory,
-			  units_human_bytes(need, (double)missing),
-			  units_human_bytes(have, (double)free_bytes),
-			  half ? ", of which half may be used" : "", way_out);
-}
-
-static int cannot_make(const char *path, int code, struct mlgen_err *err)
-{
-	return mlgen_fail(err, code,
-			  "%s: mkdir: %s; make it, or another directory=", path,
-			  strerror(-code));
+		snprintf(out, size, "another directory");
 }
 
 int prepare_check_readonly(const struct prepare_need *n, struct mlgen_err *err)
@@ -68,22 +47,28 @@ int prepare_check_readonly(const struct prepare_need *n, struct mlgen_err *err)
 			  "readonly: %" PRIu64 " of the %" PRIu64 " files of "
 			  "%s are not there; write them once without "
 			  "--readonly (--phase=prepare)",
-			  n->missing_files, n->all_files,
+			  n->maker->missing_files,
+			  n->maker->present_files + n->maker->missing_files,
 			  n->dataset->directory);
 }
 
 int prepare_check_space(const struct prepare_need *n, struct mlgen_err *err)
 {
+	struct filemaker_room room = { .path = n->dataset->directory,
+				       .purpose = "to write",
+				       .missing_bytes = n->maker->missing_bytes,
+				       .allow_fill = n->allow_fill };
 	struct mount m;
-	int r = mount_read(&m, n->dataset->directory, err);
-	uint64_t room;
+	char way_out[64];
+	int r = mount_read(&m, room.path, err);
 
 	if (r)
 		return r;
-	room = m.free_bytes + n->freed_bytes;
-	if (n->missing_bytes <= (n->allow_fill ? room : room / 2))
-		return 0;
-	return no_space(n, room, err);
+	room.free_bytes = m.free_bytes + n->freed_bytes;
+	put_way_out(way_out, sizeof(way_out), &room,
+		    files_for(n, filemaker_usable(room.free_bytes,
+						  room.allow_fill)));
+	return filemaker_check_room(&room, err);
 }
 
 int prepare_make_directory(const char *directory, struct mlgen_err *err)
@@ -92,6 +77,9 @@ int prepare_make_directory(const char *directory, struct mlgen_err *err)
 	int r;
 
 	snprintf(path, sizeof(path), "%s", directory);
-	r = dirs_make(path);
-	return r ? cannot_make(path, r, err) : 0;
+	r = dirs_make(path, NULL);
+	return r ? mlgen_fail(err, r,
+			      "%s: mkdir: %s; make it, or another directory=",
+			      path, strerror(-r))
+		 : 0;
 }

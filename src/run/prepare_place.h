@@ -8,14 +8,13 @@
 #include <mlgen/err.h>
 
 #include "data/dataset.h"
+#include "run/filemaker.h"
 
 /* What is to be written, and what is there. */
 struct prepare_need {
 	const struct dataset *dataset;
+	const struct filemaker *maker; /* of those to evaluate with, too */
 	bool readonly, allow_fill;
-	uint64_t all_files; /* those to evaluate with, too */
-	uint64_t missing_files, missing_bytes;
-	uint64_t present_bytes;
 	uint64_t eval_bytes;  /* of files to evaluate with, all of them */
 	uint64_t freed_bytes; /* of what is removed first */
 };

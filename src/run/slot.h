@@ -39,7 +39,7 @@ struct slot {
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
 	struct placement place;
-	struct prepare_progress progress;
+	struct filemaker_progress progress;
 	struct prepare_result prepare;
 	double resident_before_percent;
 	/* The job of this run that reads the most files of the same

@@ -17,6 +17,7 @@
 #include "io/engines.h"
 #include "run/crew.h"
 #include "run/iofiles.h"
+#include "run/iolayout.h"
 #include "suites.h"
 
 #define K UINT64_C(1024)
@@ -25,8 +26,8 @@ static char top[64];
 static struct clock *the_clock;
 static struct job job;
 static struct iofiles_request request;
-static struct prepare_progress progress;
-static struct iofiles_layout layout;
+static struct filemaker_progress progress;
+static struct iolayout layout;
 static struct iofiles files;
 static struct mlgen_err err;
 
@@ -91,9 +92,9 @@ static void set_up(void)
 	the_clock = clock_new_real();
 	clock_join(the_clock);
 	request = (struct iofiles_request){ .job = &job };
-	layout = (struct iofiles_layout){ .req = &request,
-					  .clock = the_clock,
-					  .progress = &progress };
+	layout = (struct iolayout){ .req = &request,
+				    .clock = the_clock,
+				    .progress = &progress };
 	make_job(RW_READ, NULL, "64k");
 }
 
@@ -138,7 +139,7 @@ static void lay_out_ok(uint64_t made)
 	int r;
 
 	look_ok();
-	r = iofiles_lay_out(&files, &layout, &err);
+	r = iolayout_run(&files, &layout, &err);
 	ck_assert_msg(r == 0, "%s", err.text);
 	ck_assert_uint_eq(layout.made_files, made);
 	ck_assert(layout.started == (made > 0));
@@ -151,7 +152,7 @@ static void lay_out_fails(int code, const char *words)
 	int r;
 
 	look_ok();
-	r = iofiles_lay_out(&files, &layout, &err);
+	r = iolayout_run(&files, &layout, &err);
 	ck_assert_msg(r == code, "%d: %s", r, err.text);
 	ck_assert_msg(strstr(err.text, words), "%s", err.text);
 }
@@ -554,13 +555,13 @@ START_TEST(a_file_made_meanwhile_is_taken_if_it_is_large_enough)
 	make_job(RW_READ, "f", "64k");
 	look_ok();
 	shell("cp d/q d/f");
-	ck_assert_int_eq(iofiles_lay_out(&files, &layout, &err), 0);
+	ck_assert_int_eq(iolayout_run(&files, &layout, &err), 0);
 	ck_assert_uint_eq(layout.made_files, 0);
 	ck_assert_uint_eq(files.files[0].bytes, 128 * K);
 	shell("rm d/f; head -c 1k d/q >d/g");
 	look_ok();
 	shell("mv d/g d/f");
-	ck_assert_int_eq(iofiles_lay_out(&files, &layout, &err), -EEXIST);
+	ck_assert_int_eq(iolayout_run(&files, &layout, &err), -EEXIST);
 	ck_assert_msg(strstr(err.text, "d/f: was made meanwhile with 1k, and "
 				       "64k are needed"),
 		      "%s", err.text);
@@ -591,7 +592,6 @@ START_TEST(more_than_half_of_the_free_space_needs_leave)
 	request.allow_fill = true;
 	lay_out_fails(-ENOSPC, "free; a smaller size=, another directory=");
 	ck_assert_ptr_null(strstr(err.text, "--allow_fill"));
-	ck_assert_int_eq(iofiles_check_space(&files, &request, NULL), -ENOSPC);
 	ck_assert_str_eq(others(), "");
 	ck_assert(!layout.started);
 }
@@ -670,7 +670,7 @@ START_TEST(any_operation_that_fails_leaves_whole_files_only)
 		snprintf(number, sizeof(number), "%u", at);
 		set_fault(opts, "fail_after", number);
 		look_ok();
-		r = iofiles_lay_out(&files, &layout, &err);
+		r = iolayout_run(&files, &layout, &err);
 		ck_assert_msg(r == 0 || (r == codes[_i] &&
 					 strncmp(err.text, "d/", 2) == 0 &&
 					 strstr(err.text, strerror(-r))),

@@ -24,7 +24,7 @@
 static char top[64], directory[96];
 static struct clock *the_clock;
 static struct dataset ds, eval;
-static struct prepare_progress progress;
+static struct filemaker_progress progress;
 static struct prepare_request request;
 static struct prepare_result result;
 static struct mlgen_err err;
