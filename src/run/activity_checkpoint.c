@@ -268,7 +268,7 @@ static void collect_ml(struct ml_result *ml, struct slot *s)
 	ml->in_use = collect_in_use(s);
 	collect_ops(&ml->ops, &s->total);
 	collect_worker_time(&ml->loader_percent, &s->total);
-	ml->io_bytes = count_get(&s->total.io_bytes[is_restore(s) ? 0 : 1]);
+	ml->io_bytes = opstat_io_bytes(&s->total, is_restore(s) ? 0 : 1);
 	ml->wall_seconds = r->wall_seconds;
 	ml->io_bytes_per_sec = ml->wall_seconds > 0
 				       ? (double)ml->io_bytes / ml->wall_seconds

@@ -270,7 +270,7 @@ void collect_direction(struct direction_result *d, const struct rate_set *rates,
 	bool is_paced = t->total[which]->count > 0;
 
 	*d = (struct direction_result){
-		.io_bytes = count_get(&t->io_bytes[which]),
+		.io_bytes = opstat_io_bytes(t, which),
 		.total_ios = t->lat[op]->count + t->linked[op],
 		.sizes = t->sizes[which],
 		.short_ios = t->short_ios[which],

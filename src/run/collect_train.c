@@ -182,7 +182,7 @@ static void collect_ml(struct ml_result *ml, struct slot *s)
 	ml->errors = count_get(&s->total.errors);
 	collect_ops(&ml->ops, &s->total);
 	collect_eval(&ml->eval, s);
-	ml->io_bytes = count_get(&s->total.io_bytes[0]) - ml->eval.io_bytes;
+	ml->io_bytes = opstat_io_bytes(&s->total, 0) - ml->eval.io_bytes;
 	collect_rates(ml);
 	collect_slowest_rank(&ml->slowest_rank, s);
 	ml->step_ns = merge_ranks(s, offsetof(struct rank, step));

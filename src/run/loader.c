@@ -80,7 +80,7 @@ static bool is_over(const struct train *t)
 static void turn_to_pass(struct loader *l, const struct pass *next)
 {
 	struct opstat *stat = &l->worker.stat;
-	uint64_t bytes = count_get(&stat->io_bytes[0]);
+	uint64_t bytes = opstat_io_bytes(stat, 0);
 
 	if (l->pass && l->pass->is_eval)
 		stat->eval_bytes += bytes - l->before_pass_bytes;

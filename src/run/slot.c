@@ -25,7 +25,7 @@ static const struct worker *worker_of(const struct slot *s, uint64_t i)
 
 uint64_t slot_worker_bytes(const struct worker *w, unsigned direction)
 {
-	return count_get(&w->stat.io_bytes[direction]);
+	return opstat_io_bytes(&w->stat, direction);
 }
 
 uint64_t slot_worker_ios(const struct worker *w, unsigned direction)
@@ -49,10 +49,10 @@ uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 uint64_t slot_read_bytes(const struct slot *s)
 {
 	const struct worker *w;
-	uint64_t n = slot_io_bytes(s, 0);
+	uint64_t n = 0;
 
 	for (uint64_t i = 0; (w = worker_of(s, i)); i++)
-		n += w->uncounted_bytes;
+		n += count_get(&w->stat.io_bytes[0]);
 	return n;
 }
 

@@ -63,15 +63,12 @@ void worker_close(struct worker *w)
 		io_stop(w->io);
 }
 
-/* But for its bytes, of which storage has delivered some, and its errors, which
- * are some whenever they were. */
+/* But for its errors, which are some whenever they were. */
 static void forget_counts(struct worker *w)
 {
 	uint64_t errors =
 		atomic_load_explicit(&w->stat.errors, memory_order_relaxed);
 
-	w->uncounted_bytes += atomic_load_explicit(&w->stat.io_bytes[0],
-						   memory_order_relaxed);
 	opstat_reset(&w->stat);
 	atomic_store_explicit(&w->stat.errors, errors, memory_order_relaxed);
 }

@@ -35,10 +35,9 @@ struct worker {
 	struct io *_Atomic io; /* for io_look; set by the worker itself */
 	bool counts;           /* past ramp_time */
 	bool is_paused;
-	_Atomic bool has_ended;   /* it counts no more */
-	uint64_t begin_ns;        /* of its wall time */
-	uint64_t uncounted_bytes; /* read before that */
-	struct rate_set rates;    /* by run_tick, on the main thread */
+	_Atomic bool has_ended; /* it counts no more */
+	uint64_t begin_ns;      /* of its wall time */
+	struct rate_set rates;  /* by run_tick, on the main thread */
 	/* The first error that was counted, in words; first_error_ns 0: none. */
 	uint64_t first_error_ns, first_errno;
 	char first_error[512];

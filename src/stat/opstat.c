@@ -128,7 +128,7 @@ void opstat_reset(struct opstat *s)
 	for (unsigned i = 0; i < 2; i++) {
 		hist_reset(s->slat[i]);
 		hist_reset(s->total[i]);
-		set(&s->io_bytes[i], 0);
+		atomic_store(&s->left_out_bytes[i], get(&s->io_bytes[i]));
 		s->sizes[i] = (struct sizes){ 0 };
 		s->short_ios[i] = 0;
 	}
@@ -152,7 +152,7 @@ void opstat_merge(struct opstat *to, const struct opstat *from)
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		set(&to->io_bytes[i],
-		    get(&to->io_bytes[i]) + get(&from->io_bytes[i]));
+		    get(&to->io_bytes[i]) + opstat_io_bytes(from, i));
 		sizes_merge(&to->sizes[i], &from->sizes[i]);
 		to->short_ios[i] += from->short_ios[i];
 	}

@@ -60,11 +60,13 @@ struct opstat {
 	 * submit and reap by how many operations they moved. */
 	uint64_t depth[OPSTAT_DEPTHS], submits[OPSTAT_DEPTHS],
 		reaps[OPSTAT_DEPTHS];
-	_Atomic uint64_t io_bytes[2]; /* as transferred: 0 read, 1 written */
-	uint64_t eval_bytes;          /* of io_bytes[0]: for evaluations */
-	struct sizes sizes[2];        /* as asked for: 0 read, 1 written */
-	uint64_t short_ios[2];        /* resumed short transfers */
-	_Atomic uint64_t errors;      /* counted by continue_on_error */
+	/* As transferred, 0 read, 1 written; and how many of these opstat_reset
+	 * has left out, so that there is one counter of all that never falls. */
+	_Atomic uint64_t io_bytes[2], left_out_bytes[2];
+	uint64_t eval_bytes;     /* for evaluations, of those read */
+	struct sizes sizes[2];   /* as asked for: 0 read, 1 written */
+	uint64_t short_ios[2];   /* resumed short transfers */
+	_Atomic uint64_t errors; /* counted by continue_on_error */
 	/* The longest of `sample`, and what it was of; of = NULL: none. */
 	struct {
 		uint64_t ns, file;
@@ -78,6 +80,18 @@ struct opstat {
 	uint64_t wall_ns;
 	struct usage usage; /* filled by the worker, see usage_begin */
 };
+
+/* As transferred since opstat_reset. Any thread. */
+static inline uint64_t opstat_io_bytes(const struct opstat *s,
+				       unsigned direction)
+{
+	/* The writer has raised the other one before: it is no less. */
+	uint64_t left_out = atomic_load(&s->left_out_bytes[direction]);
+
+	return atomic_load_explicit(&s->io_bytes[direction],
+				    memory_order_relaxed) -
+	       left_out;
+}
 
 /* One more that was done in a chain. The worker only. */
 static inline void opstat_add_linked(struct opstat *s, enum mlgen_op op)

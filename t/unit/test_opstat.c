@@ -16,7 +16,8 @@
 static bool is_counter(size_t word)
 {
 	return (word >= WORD(linked) && word < WORD(slat)) ||
-	       word >= WORD(depth);
+	       (word >= WORD(depth) && word < WORD(io_bytes)) ||
+	       word >= WORD(eval_bytes);
 }
 
 /* Of the largest sizes the larger one counts, everything else is a sum. */
@@ -107,6 +108,35 @@ START_TEST(a_reset_clears_every_field)
 }
 END_TEST
 
+static void transfer(struct opstat *s, uint64_t read, uint64_t written)
+{
+	atomic_fetch_add(&s->io_bytes[0], read);
+	atomic_fetch_add(&s->io_bytes[1], written);
+}
+
+START_TEST(a_reset_leaves_bytes_out_and_one_counter_has_them)
+{
+	struct opstat all, s;
+	opstat_init(&all);
+	opstat_init(&s);
+	transfer(&all, 1, 2);
+	transfer(&s, 100, 1000);
+	opstat_reset(&s);
+	ck_assert_uint_eq(opstat_io_bytes(&s, 0), 0);
+	transfer(&s, 10, 20);
+	opstat_reset(&s);
+	transfer(&s, 30, 40);
+	ck_assert_uint_eq(opstat_io_bytes(&s, 0), 30);
+	ck_assert_uint_eq(opstat_io_bytes(&s, 1), 40);
+	ck_assert_uint_eq(s.io_bytes[0], 140);
+	opstat_merge(&all, &s);
+	ck_assert_uint_eq(opstat_io_bytes(&all, 0), 31);
+	ck_assert_uint_eq(opstat_io_bytes(&all, 1), 42);
+	opstat_fini(&s);
+	opstat_fini(&all);
+}
+END_TEST
+
 START_TEST(fini_takes_a_zeroed_struct)
 {
 	struct opstat s;
@@ -180,6 +210,7 @@ Suite *suite_opstat(void)
 	TCase *tc = tcase_create("opstat");
 	tcase_add_test(tc, a_merge_adds_every_field);
 	tcase_add_test(tc, a_reset_clears_every_field);
+	tcase_add_test(tc, a_reset_leaves_bytes_out_and_one_counter_has_them);
 	tcase_add_test(tc, fini_takes_a_zeroed_struct);
 	tcase_add_test(tc, usage_is_that_of_the_time_between);
 	tcase_add_test(tc, classes_of_depths_and_batches);

@@ -44,7 +44,7 @@ static void check_bytes(struct rig *r, uint64_t all, uint64_t eval)
 		const struct opstat *stat =
 			&rank->loaders[i % threads].worker.stat;
 
-		all_bytes += count_get(&stat->io_bytes[0]);
+		all_bytes += opstat_io_bytes(stat, 0);
 		eval_bytes += stat->eval_bytes;
 	}
 	ck_assert_uint_eq(all_bytes, all);
