@@ -115,6 +115,8 @@ void combine_storage(struct storage_result *to, double bytes_to,
 	to->device_read_bytes =
 		combine_known(to->device_read_bytes, from->device_read_bytes);
 	to->device_reads = combine_known(to->device_reads, from->device_reads);
+	to->jobs_read_bytes =
+		combine_known(to->jobs_read_bytes, from->jobs_read_bytes);
 	to->memory_percent = combine_mean(to->memory_percent, bytes_to,
 					  from->memory_percent, bytes_from);
 	to->resident_before_percent = combine_mean(

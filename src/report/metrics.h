@@ -26,7 +26,8 @@
  * the version before are read, too (ask/results_older.h).
  * 2: bytes and rates of a training are without its evaluations, job_runtime with
  * them; samples are the columns that are read; failed samples and operations are
- * in no figure; host, CPU, network and disks have one window each record.
+ * in no figure; host, CPU, network and what storage delivered have one window
+ * each record.
  */
 #define METRICS_SCHEMA_VERSION 2
 

@@ -87,11 +87,13 @@ const struct mlgen_field metrics_storage_fields[] = {
 	{ "has_own_cache", MLGEN_F_BOOL(S, has_own_cache),
 	  .help = "The filesystem caches in memory beside the page cache, where mlgen neither sees nor drops it." },
 	{ "device_read_bytes", MLGEN_F_U64(S, device_read_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Bytes that storage delivered during the run, as the source below counts them: a disk to anyone, the servers of a mount to this host, or to this process; null = unknown." },
+	  .help = "Bytes that storage delivered in the window, as the source below counts them: a disk to anyone, the servers of a mount to this host, or to this process; null = unknown." },
 	{ "device_reads", MLGEN_F_U64(S, device_reads), .unit = "requests", .flags = MLGEN_NULLABLE,
 	  .help = "Requests in which it did so, at the disk or the servers; null = unknown." },
+	{ "jobs_read_bytes", MLGEN_F_U64(S, jobs_read_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes that jobs of this run read in the window from what that source counts: all workers of this job and of others beside it, since it cannot tell for whom it delivered; null = unknown." },
 	{ "memory_percent", MLGEN_F_PERCENT(S, memory_percent), .unit = "%", .flags = MLGEN_NULLABLE,
-	  .help = "Percent of the bytes read that came from this host's memory; null = unknown." },
+	  .help = "Percent of these bytes that came from this host's memory; null = unknown." },
 	{ "source", MLGEN_F_STR(S, source),
 	  .help = "What counted the bytes that storage delivered: device counters, NFS mountstats, Lustre osc statistics or /proc/self/io; unknown = nothing." },
 	{ "resident_before_percent", MLGEN_F_PERCENT(S, resident_before_percent), .unit = "%", .flags = MLGEN_NULLABLE,
@@ -115,7 +117,7 @@ const struct mlgen_field metrics_storage_fields[] = {
 #define W struct window_result
 const struct mlgen_field metrics_window_fields[] = {
 	{ "from", METRICS_TEXT(W, from),
-	  .help = "Where it begins: start, behind preparation and startdelay, or ramp_time, where that is over; null = it never did." },
+	  .help = "Where it begins: start, behind preparation and startdelay, or ramp_time, where that is over; null = it never did, or the report is of several runs." },
 	{ "begin_seconds", MLGEN_F_F64(W, begin_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "When that was, since the preparation of the jobs of its group began." },
 	{ "seconds", MLGEN_F_F64(W, seconds), .unit = "s", .flags = MLGEN_NULLABLE,
@@ -157,7 +159,7 @@ const struct mlgen_field metrics_noise_fields[] = {
 #define H struct host_result
 const struct mlgen_field metrics_host_fields[] = {
 	{ "cpu_percent", MLGEN_F_PERCENT(H, cpu_percent), .unit = "%", .flags = MLGEN_NULLABLE,
-	  .help = "How busy the allowed CPUs were, with all processes; where a control group's CPU quota is less than these, how much of it the group used." },
+	  .help = "How busy the allowed CPUs were in the window, with all processes; where a control group's CPU quota is less than these, how much of it the group used." },
 	{ "cpus", MLGEN_F_F64(H, cpus), .unit = "CPUs", .flags = MLGEN_NULLABLE,
 	  .help = "What this and the next two are percent of: the allowed CPUs, or the quota." },
 	{ "cpu_percent_of", METRICS_TEXT(H, cpu_percent_of),
@@ -183,7 +185,7 @@ const struct mlgen_field metrics_network_fields[] = {
 	{ "line_rate_bits_per_sec", MLGEN_F_U64(N, line_rate_bits_per_sec), .unit = "bits/s", .flags = MLGEN_NULLABLE,
 	  .help = "What it can carry in one direction; null = unknown." },
 	{ "received_bytes", MLGEN_F_U64(N, received_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Bytes that it received during the epochs, from anyone." },
+	  .help = "Bytes that it received in the window, from anyone." },
 	{ "received_bits_per_sec", MLGEN_F_F64(N, received_bits_per_sec), .unit = "bits/s", .flags = MLGEN_NULLABLE,
 	  .help = "The same per second, and in bits." },
 	{ "percent", MLGEN_F_PERCENT(N, percent), .unit = "%", .flags = MLGEN_NULLABLE,

@@ -196,6 +196,7 @@ static void plan_storage(struct storage_result *s, const struct plan_report *p)
 	s->has_own_cache = m->has_own_cache;
 	s->device_read_bytes = UINT64_MAX;
 	s->device_reads = UINT64_MAX;
+	s->jobs_read_bytes = UINT64_MAX;
 	s->memory_percent = (double)NAN;
 	s->resident_before_percent = (double)NAN;
 }

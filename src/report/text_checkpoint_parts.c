@@ -289,8 +289,11 @@ static void put_from_memory(struct buf *out, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
 	double read = (double)b->result->read.io_bytes;
+	bool has_others = text_has_others(b);
 	struct buf text = { 0 };
 	char percent[UNITS_TEXT_BYTES], part[SHOW_PART_BYTES];
+	if (has_others)
+		read = (double)s->jobs_read_bytes;
 	if (verdict_without_storage(b->job) || !(read > 0))
 		return;
 	if (s->is_memory)
@@ -300,8 +303,10 @@ static void put_from_memory(struct buf *out, const struct text_block *b)
 		buf_add(&text, "unknown: nothing here counts what storage "
 			       "delivered");
 	else
-		buf_addf(&text, "%s of the bytes read, %s (%s)",
+		buf_addf(&text, "%s of the bytes%s read%s, %s (%s)",
 			 show_percent(percent, s->memory_percent),
+			 has_others ? " that mlgen" : "",
+			 has_others ? " there" : "",
 			 show_part_of(part, read * s->memory_percent / 100,
 				      read),
 			 s->source ? s->source : "unknown");

@@ -11,6 +11,9 @@
 #include "report/text_noise.h"
 #include "report/verdict.h"
 
+/* More was read than this job has read itself, beyond what was under way. */
+#define OTHERS 1.01
+
 static bool is_set(const char *s)
 {
 	return s && *s;
@@ -97,6 +100,26 @@ void text_unseen(struct buf *text, const struct storage_result *s)
 			      "seen");
 }
 
+bool text_has_others(const struct text_block *b)
+{
+	uint64_t read = b->storage->jobs_read_bytes;
+	return read != UINT64_MAX &&
+	       (double)read > OTHERS * (double)b->result->read.io_bytes;
+}
+
+/* "3.2% of the bytes read" */
+static void put_share(struct buf *text, const struct text_block *b)
+{
+	const struct storage_result *s = b->storage;
+	char number[UNITS_TEXT_BYTES];
+	buf_add(text, show_percent(number, s->memory_percent));
+	if (text_has_others(b))
+		buf_addf(text, " of the %s that mlgen read there",
+			 units_human_bytes(number, (double)s->jobs_read_bytes));
+	else
+		buf_add(text, " of the bytes read");
+}
+
 void text_from_memory(struct buf *out, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
@@ -112,8 +135,7 @@ void text_from_memory(struct buf *out, const struct text_block *b)
 		buf_add(&text, "unknown: nothing here counts what storage "
 			       "delivered");
 	else
-		buf_addf(&text, "%s of the bytes read",
-			 show_percent(percent, s->memory_percent));
+		put_share(&text, b);
 	if (!s->is_memory && !isnan(s->memory_percent) && is_set(s->source))
 		buf_addf(&text, " (%s)", s->source);
 	if (!s->is_memory && !isnan(s->resident_before_percent))

@@ -12,5 +12,7 @@ void text_evidence(struct buf *out, const struct text_block *b);
  * is something to say. */
 void text_from_memory(struct buf *out, const struct text_block *b);
 void text_host(struct buf *out, const struct text_block *b);
+/* Is the share from memory also of what other jobs have read? */
+bool text_has_others(const struct text_block *b);
 void text_unseen(struct buf *text, const struct storage_result *s);
 void text_numa(struct buf *out, const struct text_block *b);

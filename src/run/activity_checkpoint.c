@@ -276,9 +276,6 @@ static void collect_ml(struct ml_result *ml, struct slot *s)
 	ml->errors = s->total.errors;
 	collect_storage(&ml->storage, s, s->checkpoint_directory);
 	ml->storage.cache_drops = drops(s);
-	collect_window(&ml->window, s, 0);
-	collect_host(&ml->host, s, 0);
-	collect_network(&ml->network, s, 0);
 	collect_numa(&ml->numa, s);
 	ml->interrupted = atomic_load(s->driver->interrupted);
 	ml->complete = s->driver->is_complete;
@@ -296,6 +293,7 @@ static void collect(struct job_result *out, size_t record, struct slot *s)
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);
 	collect_usage(out, &s->total.usage);
+	collect_around(out, s, 0);
 }
 
 const struct activity activity_checkpoint = {

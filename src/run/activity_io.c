@@ -329,9 +329,7 @@ static void collect_streams(struct job_result *out, size_t record,
 	io->iodepth_used = job_depth(s->job);
 	io->in_use = collect_in_use(s);
 	collect_storage(&io->storage, s, s->files.directory);
-	collect_window(&io->window, s, record);
-	collect_host(&io->host, s, record);
-	collect_network(&io->network, s, record);
+	collect_around(out, s, record);
 	collect_numa(&io->numa, s);
 	io->interrupted = atomic_load(s->streams.interrupted);
 	io->complete &= !io->interrupted && !atomic_load(&s->streams.closed);
@@ -353,6 +351,7 @@ static void collect(struct job_result *out, size_t record, struct slot *s)
 	out->io.complete = s->job->create_only;
 	collect_files(&out->io, s, 0, s->job->numjobs);
 	collect_storage(&out->io.storage, s, s->files.directory);
+	collect_around(out, s, 0);
 	for (unsigned d = 0; d < 2; d++)
 		out->io.rate[d] = rate_of(s->job, d, 1);
 }

@@ -10,9 +10,6 @@
 #include "run/activity.h"
 #include "run/failed.h"
 
-/* Percent; bytes are counted when they are taken from the adapter. */
-#define MOST_OF_LINE_RATE 105
-
 static char *or_null(char *s)
 {
 	return *s ? s : NULL;
@@ -100,6 +97,8 @@ void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 		.has_own_cache = m->has_own_cache,
 		.device_read_bytes = UINT64_MAX,
 		.device_reads = UINT64_MAX,
+		.jobs_read_bytes = UINT64_MAX,
+		.source = "unknown",
 		.memory_percent = (double)NAN,
 		.resident_before_percent = s->resident_before_percent,
 		.resident_files = s->prepare.resident_files,
@@ -108,35 +107,6 @@ void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 		.device_model = or_null(m->device_model),
 		.slowest_sample_ns = (double)NAN,
 	};
-}
-
-/* What carried more than its line rate has another one (a virtual adapter). */
-void collect_network(struct network_result *n, const struct slot *s,
-		     size_t record)
-{
-	const struct span *p = &s->span;
-	uint64_t line = p->network.line_rate_bits_per_sec;
-	double seconds = (double)span_ns(p, record) / 1e9;
-	uint64_t begin = p->begin.received_bytes, end;
-
-	*n = (struct network_result){ .line_rate_bits_per_sec = UINT64_MAX,
-				      .received_bytes = UINT64_MAX,
-				      .received_bits_per_sec = (double)NAN,
-				      .percent = (double)NAN };
-	if (!p->network.name[0] || !(seconds > 0))
-		return;
-	end = p->ends[record].received_bytes;
-	if (begin == UINT64_MAX || end == UINT64_MAX || end < begin)
-		return;
-	n->interface = p->network.name;
-	n->received_bytes = end - begin;
-	n->received_bits_per_sec = 8 * (double)n->received_bytes / seconds;
-	double of_line =
-		collect_percent(n->received_bits_per_sec, (double)line);
-	if (!(of_line <= MOST_OF_LINE_RATE))
-		return;
-	n->line_rate_bits_per_sec = line;
-	n->percent = of_line;
 }
 
 /* The sample that took longest of all, where there are samples. */
@@ -158,75 +128,43 @@ void collect_slowest(struct storage_result *st, const struct opstat *t)
 	st->slowest_file_bytes = dataset_file_bytes(ds, t->slowest.file);
 }
 
-static void collect_noise(struct noise *n, const struct slot *s, size_t record)
+/* By its span, and by whoever looked at clocks meanwhile. */
+static void put_marks(struct marks *m, const struct slot *s, size_t record)
 {
-	const struct span_mark *a = &s->span.begin, *b = &s->span.ends[record];
-	uint64_t own = b->cpu.process_user_ns + b->cpu.process_system_ns -
-		       a->cpu.process_user_ns - a->cpu.process_system_ns;
-
-	noise_between(n, &a->noise, &b->noise,
-		      (double)span_ns(&s->span, record), (double)own);
-	if (s->mhz_looks)
-		n->clock_mhz = s->mhz_sum / (double)s->mhz_looks;
-	n->most_mhz = noise_most_mhz("");
+	span_marks(&s->span, record, m);
+	m->zero_ns = s->begin_ns;
+	m->mhz_sum = s->mhz_sum;
+	m->mhz_looks = s->mhz_looks;
 }
 
-/* Nothing was measured. */
-static void leave_host_out(struct host_result *h)
+/* Which source counts what storage delivers depends on the mount; where there
+ * is none, it says why. */
+static void collect_memory(struct storage_result *st,
+			   const struct job_result *out, const struct slot *s)
 {
-	const double none = (double)NAN;
-	const struct noise_counts c = { .throttled = UINT64_MAX,
-					.hot = UINT64_MAX };
+	bool is_read = out->read.io_bytes > 0;
 
-	*h = (struct host_result){ .cpus = none,
-				   .cpu_percent = none,
-				   .user_percent = none,
-				   .system_percent = none,
-				   .switches_per_sec = none };
-	noise_between(&h->noise, &c, &c, 0, 0);
-}
-
-void collect_window(struct window_result *w, const struct slot *s,
-		    size_t record)
-{
-	const struct span *p = &s->span;
-	uint64_t ns = span_ns(p, record);
-
-	*w = (struct window_result){ NULL, (double)NAN, (double)NAN };
-	if (!ns)
-		return;
-	w->from = p->is_behind_ramp ? "ramp_time" : "start";
-	w->begin_seconds = (double)(p->begin.ns - s->begin_ns) / 1e9;
-	w->seconds = (double)ns / 1e9;
-}
-
-void collect_host(struct host_result *h, const struct slot *s, size_t record)
-{
-	static const char *const of[] = {
-		[HOST_CPU_OF_ALLOWED] = "allowed CPUs",
-		[HOST_CPU_OF_QUOTA] = "quota",
-		[HOST_CPU_OF_QUOTA_ALONE] = "quota, mlgen alone",
-	};
-	const struct host_cpu *a = &s->span.begin.cpu;
-	uint64_t wall_ns = span_ns(&s->span, record);
-
-	if (!wall_ns) {
-		leave_host_out(h);
-		return;
+	if (!slot_touches_files(s)) {
+		st->source = "ioengine=null reads nothing";
+	} else if (st->is_memory) {
+		st->source = "files lie in memory";
+		st->memory_percent = is_read ? 100 : (double)NAN;
+	} else if (out->kind == RESULT_CHECKPOINT && !is_read) {
+		/* Nothing was read, whatever others did meanwhile. */
+	} else {
+		marks_storage(st, &out->marks);
 	}
-	const struct host_cpu *b = &s->span.ends[record].cpu;
-	double ns = (double)wall_ns, room_ns = ns * b->cpus;
+}
 
-	h->cpus = b->cpus;
-	h->cpu_percent_of = of[b->of];
-	h->cpu_percent = host_cpu_percent(a, b, wall_ns);
-	h->user_percent = collect_percent(
-		(double)(b->process_user_ns - a->process_user_ns), room_ns);
-	h->system_percent = collect_percent(
-		(double)(b->process_system_ns - a->process_system_ns), room_ns);
-	h->switches_per_sec =
-		collect_per_second(b->switches - a->switches, ns / 1e9);
-	collect_noise(&h->noise, s, record);
+void collect_around(struct job_result *out, const struct slot *s, size_t record)
+{
+	bool is_io = out->kind == RESULT_IO;
+
+	put_marks(&out->marks, s, record);
+	marks_window(is_io ? &out->io.window : &out->ml.window, &out->marks);
+	marks_host(is_io ? &out->io.host : &out->ml.host, &out->marks);
+	marks_network(is_io ? &out->io.network : &out->ml.network, &out->marks);
+	collect_memory(is_io ? &out->io.storage : &out->ml.storage, out, s);
 }
 
 void collect_numa(struct numa_result *n, const struct slot *s)
@@ -373,87 +311,4 @@ void collect_job(struct job_result *out, size_t record, struct slot *s)
 		out->sync = out->ml.ops.fsync;
 	else if (out->kind == RESULT_TRAIN)
 		add_saves(out);
-}
-
-/* Does the source of slot `of` count what `s` has read? */
-static bool is_counted(const struct slot *of, const struct slot *s)
-{
-	return s->job->group == of->job->group && s->gauge.has_memory_end &&
-	       slot_touches_files(s) &&
-	       memsource_counts(&of->gauge.memory, &s->gauge.memory);
-}
-
-/* What a source has counted while any of the jobs that it counts ran, and what
- * these have read. */
-struct delivery {
-	struct memsource_count begin, end;
-	double job_bytes;
-};
-
-static void add_delivery(struct delivery *d, const struct slot *of,
-			 const struct slot *s)
-{
-	const struct gauge *g = &s->gauge;
-	d->job_bytes += (double)slot_read_bytes(s);
-	/* Another source than ours has other numbers. */
-	if (g->memory.kind != of->gauge.memory.kind)
-		return;
-	if (g->memory_begin.read_bytes < d->begin.read_bytes)
-		d->begin = g->memory_begin;
-	if (g->memory_end.read_bytes > d->end.read_bytes)
-		d->end = g->memory_end;
-}
-
-static bool find_delivery(struct delivery *d, const struct slot *of,
-			  const struct slot *slots, size_t count)
-{
-	const struct gauge *g = &of->gauge;
-	*d = (struct delivery){ g->memory_begin, g->memory_end, 0 };
-	if (!g->has_memory_begin || !g->has_memory_end)
-		return false;
-	for (size_t k = 0; k < count; k++)
-		if (is_counted(of, &slots[k]) &&
-		    slots[k].gauge.has_memory_begin)
-			add_delivery(d, of, &slots[k]);
-	/* Counters can be cleared. */
-	if (d->end.read_bytes < d->begin.read_bytes || !(d->job_bytes > 0))
-		return false;
-	double bytes = (double)(d->end.read_bytes - d->begin.read_bytes);
-	return g->memory.is_sure || bytes >= d->job_bytes / 2;
-}
-
-static void put_delivery(struct storage_result *st, const struct delivery *d,
-			 const char *source)
-{
-	st->source = source;
-	st->device_read_bytes = d->end.read_bytes - d->begin.read_bytes;
-	if (d->end.reads != UINT64_MAX)
-		st->device_reads = d->end.reads - d->begin.reads;
-	st->memory_percent =
-		100 * (1 - (double)st->device_read_bytes / d->job_bytes);
-	if (st->memory_percent < 0)
-		st->memory_percent = 0;
-}
-
-void collect_memory(struct job_result *out, const struct slot *of,
-		    const struct slot *slots, size_t count)
-{
-	struct storage_result *st =
-		out->kind == RESULT_IO ? &out->io.storage : &out->ml.storage;
-	struct delivery d;
-
-	st->source = "unknown";
-	if (out->kind != RESULT_TRAIN && out->kind != RESULT_IO &&
-	    out->kind != RESULT_CHECKPOINT)
-		return;
-	if (!slot_touches_files(of)) {
-		st->source = "ioengine=null reads nothing";
-	} else if (st->is_memory) {
-		st->source = "files lie in memory";
-		st->memory_percent = out->read.io_bytes ? 100 : (double)NAN;
-	} else if (out->kind == RESULT_CHECKPOINT && !out->read.io_bytes) {
-		/* Nothing was read, whatever others did meanwhile. */
-	} else if (find_delivery(&d, of, slots, count)) {
-		put_delivery(st, &d, of->gauge.memory.name);
-	}
 }

@@ -11,14 +11,6 @@
  * the slot's. */
 void collect_job(struct job_result *out, size_t record, struct slot *s);
 
-/*
- * Jobs that ran on one device at the same time cannot tell their bytes from
- * memory apart: fill storage.memory_percent and its source of a record of
- * slot `of`.
- */
-void collect_memory(struct job_result *out, const struct slot *of,
-		    const struct slot *slots, size_t count);
-
 /* For the activities: a training, or the preparation that it came to. */
 void collect_train(struct job_result *out, struct slot *s);
 
@@ -33,11 +25,10 @@ void collect_usage(struct job_result *out, const struct usage *u);
 void collect_storage(struct storage_result *st, struct slot *s,
 		     char *directory);
 void collect_slowest(struct storage_result *st, const struct opstat *t);
-void collect_window(struct window_result *w, const struct slot *s,
+/* The window of a record, which has its kind and what was read: host, network
+ * and, behind collect_storage, what storage delivered. */
+void collect_around(struct job_result *out, const struct slot *s,
 		    size_t record);
-void collect_host(struct host_result *h, const struct slot *s, size_t record);
-void collect_network(struct network_result *n, const struct slot *s,
-		     size_t record);
 void collect_numa(struct numa_result *n, const struct slot *s);
 /* The first of the errors that n workers, from number `first` on, counted. */
 void collect_first_error(struct failed_result *f, const struct slot *s,

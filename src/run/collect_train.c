@@ -199,11 +199,8 @@ static void collect_ml(struct ml_result *ml, struct slot *s)
 	/* An engine without files has read none that could be named. */
 	if (!(j->engine->caps & MLGEN_CAP_NO_FILES))
 		collect_slowest(&ml->storage, &s->total);
-	collect_window(&ml->window, s, 0);
-	collect_host(&ml->host, s, 0);
 	ml->host.oversleep_ns =
 		merge_ranks(s, offsetof(struct rank, oversleep));
-	collect_network(&ml->network, s, 0);
 	collect_numa(&ml->numa, s);
 	ml->interrupted = atomic_load(s->train.interrupted);
 	ml->complete = !ml->interrupted && !atomic_load(&s->train.closed) &&
@@ -243,6 +240,7 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	for (uint64_t i = 0; i < s->job->accelerators; i++)
 		usage_add(&u, &s->train.ranks[i].usage);
 	collect_usage(out, &u);
+	collect_around(out, s, 0);
 }
 
 void collect_train(struct job_result *out, struct slot *s)

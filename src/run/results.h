@@ -13,6 +13,7 @@
 #include "io/noise.h"
 #include "io/topology.h"
 #include "job/job.h"
+#include "run/mark.h"
 #include "run/prepare.h"
 #include "stat/metric.h"
 #include "stat/opstat.h"
@@ -74,8 +75,9 @@ struct storage_result {
 	uint64_t osts;         /* of Lustre; UINT64_MAX */
 	bool is_memory;        /* tmpfs and its kin */
 	bool has_own_cache;    /* ZFS, GPFS */
-	/* What the source counted during the run; UINT64_MAX = unknown. */
-	uint64_t device_read_bytes, device_reads;
+	/* What the source counted in the window, and what jobs read then of
+	 * that which it counts; UINT64_MAX = unknown. */
+	uint64_t device_read_bytes, device_reads, jobs_read_bytes;
 	double memory_percent;          /* of the bytes read; NaN = unknown */
 	const char *source;             /* of that figure, or "unknown" */
 	double resident_before_percent; /* of the dataset, after preparation; NaN */
@@ -100,7 +102,7 @@ struct slowest_rank {
 struct network_result {
 	const char *interface;           /* borrowed; NULL = none, or unknown */
 	uint64_t line_rate_bits_per_sec; /* UINT64_MAX = unknown */
-	uint64_t received_bytes;         /* from time zero to the last step */
+	uint64_t received_bytes;         /* in the window */
 	double received_bits_per_sec, percent; /* of the line rate; NaN */
 };
 
@@ -118,8 +120,9 @@ struct host_result {
 	struct noise noise;
 };
 
-/* The time that host, network and noise of a record are measured over: all of
- * its work. NaN and NULL = it never began, or an older document's. */
+/* The time that host, network, noise and what storage delivered of a record are
+ * measured over: all of its work. NaN and NULL = it never began, or a document's
+ * that is older, or of several runs. */
 struct window_result {
 	const char *from;     /* "start", "ramp_time"; borrowed */
 	double begin_seconds; /* since the beginning of the job's group */
@@ -366,6 +369,7 @@ struct job_result {
 	} kind;
 	struct ml_result ml;           /* of RESULT_IO: empty */
 	struct io_result io;           /* of RESULT_IO only */
+	struct marks marks;            /* of its window; none of a document */
 	struct prepare_result prepare; /* also of a training that prepared */
 	struct direction_result read, write;
 	struct depth_result depths;

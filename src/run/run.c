@@ -110,6 +110,8 @@ int run_new(struct run **out, const struct run_config *cfg,
 	for (size_t i = 0; i < cfg->count; i++) {
 		struct slot *s = &r->slots[i];
 		s->job = cfg->jobs[i];
+		s->all = r->slots;
+		s->all_count = cfg->count;
 		s->does = activity_of(s->job);
 		s->progress.name = s->job->name;
 		s->prepare.resident_percent = (double)NAN;
@@ -137,7 +139,6 @@ void run_free(struct run *r)
 		if (s->does && s->does->fini)
 			s->does->fini(s);
 		span_close(&s->span);
-		gauge_close(&s->gauge);
 		opstat_fini(&s->total);
 		placement_fini(&s->place);
 		dataset_fini(&s->eval);
@@ -395,7 +396,6 @@ static void collect_slot(struct run *r, struct slot *s)
 	for (size_t i = 0; i < n; i++) {
 		struct job_result *job = &out->jobs[out->job_count++];
 		collect_job(job, i, s);
-		collect_memory(job, s, r->slots, r->shared.cfg.count);
 		if (out->err.code && !job->ml.complete && !job->io.complete)
 			job->err = out->err;
 	}

@@ -46,13 +46,33 @@ uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 	return n;
 }
 
-uint64_t slot_read_bytes(const struct slot *s)
+static uint64_t read_bytes_of(const struct slot *s)
 {
 	const struct worker *w;
 	uint64_t n = 0;
 
 	for (uint64_t i = 0; (w = worker_of(s, i)); i++)
 		n += count_get(&w->stat.io_bytes[0]);
+	return n;
+}
+
+/* Does the source of `of` count what `s` reads? Both began at the same time; a
+ * job whose work is not set up has read nothing, nor can it be looked at. */
+static bool is_counted(const struct slot *of, const struct slot *s)
+{
+	return s->job->group == of->job->group &&
+	       atomic_load(&s->work_begin_ns) != 0 &&
+	       memsource_counts(&of->span.storage, &s->span.storage);
+}
+
+uint64_t slot_counted_bytes(void *slot)
+{
+	const struct slot *of = slot;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < of->all_count; i++)
+		if (is_counted(of, &of->all[i]))
+			n += read_bytes_of(&of->all[i]);
 	return n;
 }
 
@@ -125,11 +145,16 @@ void slot_each_call(struct slot *s, bool is_working, uint64_t now_ns,
 void slot_begin_work(struct slot *s, struct clock *clock, int phase,
 		     size_t records)
 {
-	struct netif network;
+	const struct span_request req = {
+		.clock = clock,
+		.mount = slot_touches_files(s) ? &s->mount : NULL,
+		.root = "",
+		.records = records,
+		.read_bytes = slot_counted_bytes,
+		.arg = s,
+	};
 
-	gauge_open(&s->gauge, &s->mount, clock);
-	netif_find(&network, "", &s->mount);
-	span_open(&s->span, clock, &network, records);
+	span_open(&s->span, &req);
 	atomic_store(&s->work_begin_ns, clock_now(clock));
 	atomic_store(&s->phase, phase);
 }
@@ -138,7 +163,6 @@ static void begin_window(void *slot)
 {
 	struct slot *s = slot;
 
-	gauge_begin(&s->gauge);
 	span_begin(&s->span);
 }
 
@@ -183,7 +207,6 @@ void slot_end_work(struct slot *s)
 	span_end_all(&s->span);
 	s->end_ns = clock_now(s->span.clock);
 	atomic_store(&s->work_end_ns, s->end_ns);
-	gauge_finish(&s->gauge);
 }
 
 int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err)

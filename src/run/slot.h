@@ -9,7 +9,6 @@
 #include "io/devstat.h"
 #include "io/mount.h"
 #include "run/failure.h"
-#include "run/gauge.h"
 #include "run/iofiles.h"
 #include "run/live.h"
 #include "run/placement.h"
@@ -42,6 +41,8 @@ struct slot {
 	struct filemaker_progress progress;
 	struct prepare_result prepare;
 	double resident_before_percent;
+	struct slot *all; /* of the run, this one among them */
+	size_t all_count;
 	/* The job of this run that reads the most files of the same
 	 * directory, maybe this one: it is made first. */
 	struct slot *largest;
@@ -69,7 +70,6 @@ struct slot {
 	uint64_t begin_ns, end_ns;      /* of the whole job */
 	_Atomic uint64_t work_begin_ns; /* 0 = not reached */
 	_Atomic uint64_t work_end_ns;
-	struct gauge gauge;
 	struct span span;
 	_Atomic bool has_ended; /* slot_end_work was here */
 	pthread_t joiner;       /* 0 = none */
@@ -88,9 +88,10 @@ bool slot_touches_files(const struct slot *s);
 /* Has it a dataset: is it a training, or the preparation of one? */
 bool slot_has_dataset(const struct slot *s);
 
-/* Bytes read since time zero, also those that ramp_time leaves out. After the
- * workers were joined. */
-uint64_t slot_read_bytes(const struct slot *s);
+/* Bytes that jobs of its group have read since time zero, also those that
+ * ramp_time leaves out, of what the slot's source of storage counts. While they
+ * run, too; for struct span_request. */
+uint64_t slot_counted_bytes(void *slot);
 
 /* Bytes and operations so far, from counters that are still being written. */
 uint64_t slot_io_bytes(const struct slot *s, unsigned direction);

@@ -8,33 +8,42 @@
  * would take time from those that still work. */
 #define SAME_MARK_NS 10000000u
 
-static void read_mark(struct span_mark *m, const struct span *p)
+static void read_mark(struct mark *m, const struct span *p)
 {
-	*m = (struct span_mark){ .received_bytes = UINT64_MAX };
+	*m = (struct mark){ .received_bytes = UINT64_MAX };
 	if (p->network.name[0] &&
 	    netif_received(&m->received_bytes, "", p->network.name))
 		m->received_bytes = UINT64_MAX;
 	noise_read(&m->noise, "");
 	host_cpu_read(&m->cpu);
+	if (memsource_read(&p->storage, &m->storage))
+		m->storage.read_bytes = UINT64_MAX;
+	else if (p->read_bytes)
+		m->jobs_read_bytes = p->read_bytes(p->arg);
 	m->ns = clock_now(p->clock);
 	if (m->ns == 0)
 		m->ns = 1; /* a virtual clock begins there */
 }
 
-void span_open(struct span *p, const struct clock *clock,
-	       const struct netif *network, size_t records)
+void span_open(struct span *p, const struct span_request *req)
 {
-	*p = (struct span){ .clock = clock,
-			    .network = *network,
-			    .ends = mem_array(records, sizeof(*p->ends)),
-			    .records = records };
+	*p = (struct span){ .clock = req->clock,
+			    .read_bytes = req->read_bytes,
+			    .arg = req->arg,
+			    .ends = mem_array(req->records, sizeof(*p->ends)),
+			    .records = req->records };
 	pthread_mutex_init(&p->lock, NULL);
+	if (!req->mount)
+		return;
+	netif_find(&p->network, req->root, req->mount);
+	memsource_open(&p->storage, req->mount, req->root);
 }
 
 void span_close(struct span *p)
 {
 	if (!p->clock)
 		return;
+	memsource_close(&p->storage);
 	mem_free(p->ends);
 	pthread_mutex_destroy(&p->lock);
 	*p = (struct span){ 0 };
@@ -57,7 +66,7 @@ void span_begin_anew(struct span *p)
 }
 
 /* The newest end that another record has just had; NULL = there is none. */
-static const struct span_mark *recent(const struct span *p, uint64_t now_ns)
+static const struct mark *recent(const struct span *p, uint64_t now_ns)
 {
 	for (size_t i = 0; i < p->records; i++)
 		if (p->ends[i].ns && p->ends[i].ns + SAME_MARK_NS > now_ns)
@@ -67,7 +76,7 @@ static const struct span_mark *recent(const struct span *p, uint64_t now_ns)
 
 static void end_one(struct span *p, size_t record)
 {
-	const struct span_mark *other;
+	const struct mark *other;
 
 	if (p->ends[record].ns)
 		return;
@@ -105,12 +114,19 @@ uint64_t span_begin_ns(struct span *p)
 	return ns;
 }
 
-uint64_t span_ns(const struct span *p, size_t record)
+void span_marks(const struct span *p, size_t record, struct marks *out)
 {
-	uint64_t begin = p->begin.ns, end;
-
-	if (!begin || record >= p->records)
-		return 0;
-	end = p->ends[record].ns;
-	return end > begin ? end - begin : 0;
+	*out = (struct marks){ 0 };
+	if (record >= p->records)
+		return;
+	*out = (struct marks){
+		.begin = p->begin,
+		.end = p->ends[record],
+		.is_behind_ramp = p->is_behind_ramp,
+		.network = p->network.name[0] ? &p->network : NULL,
+		.storage =
+			p->storage.kind != MEMSOURCE_NONE ? &p->storage : NULL,
+	};
+	if (!marks_ns(out))
+		*out = (struct marks){ 0 };
 }

@@ -8,17 +8,10 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "io/host.h"
+#include "io/memsource.h"
+#include "io/mount.h"
 #include "io/netif.h"
-#include "io/noise.h"
-
-/* Counters of this host at one end of a window. */
-struct span_mark {
-	uint64_t ns; /* of the run's clock; 0 = it was not reached */
-	struct host_cpu cpu;
-	struct noise_counts noise;
-	uint64_t received_bytes; /* by the interface; UINT64_MAX = unknown */
-};
+#include "run/mark.h"
 
 /*
  * It begins at time zero, behind preparation and startdelay, and anew where
@@ -28,15 +21,28 @@ struct span_mark {
 struct span {
 	const struct clock *clock; /* NULL = closed */
 	struct netif network;      /* name "" = none */
-	pthread_mutex_t lock;      /* of what follows */
-	struct span_mark begin;
+	struct memsource storage;  /* who counts what it delivers */
+	uint64_t (*read_bytes)(void *arg);
+	void *arg;
+	pthread_mutex_t lock; /* of what follows */
+	struct mark begin;
 	bool is_behind_ramp;
-	struct span_mark *ends; /* of each record */
+	struct mark *ends; /* of each record */
 	size_t records;
 };
 
-void span_open(struct span *p, const struct clock *clock,
-	       const struct netif *network, size_t records);
+struct span_request {
+	const struct clock *clock;
+	const struct mount *mount; /* of its files; NULL = none */
+	const char *root;          /* "" but in tests; see memsource.h */
+	size_t records;
+	/* What jobs have read by now of what span->storage counts, also that
+	 * which ramp_time leaves out. Called by any thread. NULL = nothing. */
+	uint64_t (*read_bytes)(void *arg);
+	void *arg;
+};
+
+void span_open(struct span *p, const struct span_request *req);
 void span_close(struct span *p);
 
 /* Any thread: time zero; the end of ramp_time, of which the first call counts. */
@@ -51,5 +57,6 @@ void span_end_all(struct span *p);
 /* Of time zero, or of the end of ramp_time; 0 = not yet. Any thread. */
 uint64_t span_begin_ns(struct span *p);
 
-/* After its end: from one end to the other, 0 = it never began. */
-uint64_t span_ns(const struct span *p, size_t record);
+/* After its end: what was counted; of a record without a window zeroed. What
+ * the span does not know (zero_ns, mhz) is 0. */
+void span_marks(const struct span *p, size_t record, struct marks *out);

@@ -57,6 +57,64 @@ is "without ramp_time it begins with the work" \
 	"$(ml train.json window.from)" start
 ok "behind startdelay" at_least 1 "$(ml train.json window.begin_seconds)"
 
+
+# ---- bytes from storage: of the window, and of all that its counter sees
+
+# storage FILE RECORD KEY
+storage()
+{
+	json "$1" "jobs.$2.io.storage.$3"
+}
+
+# Others who read from the device blur this: it is tried more than once.
+few()
+{
+	few_left=10
+	until "$@"; do
+		few_left=$((few_left - 1))
+		[ $few_left -gt 0 ] || return 1
+	done
+}
+
+# All of the file is read within ramp_time, and again behind it, from memory.
+ramped()
+{
+	rm -f memory.json
+	"$MLGEN" --name=ramped --rw=read --bs=64k --size=32m --rate=64m \
+		--time_based --ramp_time=1500ms --runtime=500ms \
+		--json=memory.json >out 2>err </dev/null
+	at_most $((16 << 20)) "$(storage memory.json 0 device_read_bytes)" &&
+		at_least 50 "$(storage memory.json 0 memory_percent)"
+}
+
+two_workers()
+{
+	"$MLGEN" --name=two --rw=read --bs=64k --size=4m --numjobs=2 \
+		--thinktime=2ms --json=two.json >out 2>err </dev/null
+}
+
+two_workers
+case $(storage two.json 0 source) in
+"device counters")
+	ok "a worker's record has the bytes that all of them read" \
+		at_least $((6 << 20)) "$(storage two.json 0 jobs_read_bytes)"
+	is "beside its own" "$(json two.json jobs.0.read.io_bytes)" \
+		$((4 << 20))
+	like "of which the report of the job is" "$(cat out)" \
+		'^from memory +[0-9.]+% of the bytes read \('
+	ok "what storage delivered within ramp_time is in no share" few ramped
+	own=$(json memory.json jobs.0.read.io_bytes)
+	all=$(storage memory.json 0 jobs_read_bytes)
+	ok "nor is what was read then" at_most $((own + (1 << 20))) "$all"
+	ok "but all that was read behind it" at_least $((own - (1 << 20))) \
+		"$all" ;;
+*)
+	skip "a worker's record has the bytes that all of them read" \
+		"no device counts them here"
+	skip "what storage delivered within ramp_time is in no share" \
+		"no device counts it here" ;;
+esac
+
 # ---- the disks have the whole run
 if [ "$(stat -f -c %T .)" = tmpfs ]; then
 	skip "disk_util has what all groups wrote" "files are in memory here"

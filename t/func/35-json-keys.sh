@@ -48,7 +48,9 @@ figures="percentile.50.000000 percentile.90.000000 percentile.99.000000 percenti
 	has jobs.0.ml. accelerators steps samples sample_bytes samples_per_sec \
 		sample_bytes_per_sec au_percent au_percent_per_accelerator.1 \
 		demand_bytes_per_sec demand_io_bytes_per_sec \
-		storage.memory_percent storage.source storage.filesystem \
+		storage.memory_percent storage.device_read_bytes \
+		storage.jobs_read_bytes storage.source storage.filesystem \
+		window.from window.begin_seconds window.seconds \
 		storage.mount_target storage.device storage.scheduler \
 		host.cpu_percent host.oversleep_ns mlperf verdict.name \
 		verdict.headline verdict.because
@@ -142,7 +144,8 @@ exits "a plain job" 0 "$MLGEN" --name=p --directory=. --rw=randrw --bs=4k \
 	has jobs.0.io. numjobs jobnum iodepth_used wall_seconds files \
 		file_bytes laid_out_files laid_out_bytes in_use errors \
 		rate_read.asked_bytes_per_sec rate_write.is_missed \
-		storage.memory_percent host.cpu_percent worker_percent.read \
+		storage.memory_percent storage.jobs_read_bytes window.from \
+		host.cpu_percent worker_percent.read \
 		ops.read.total complete
 }
 is "has nothing of a training" \

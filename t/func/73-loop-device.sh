@@ -50,6 +50,24 @@ rm -rf mnt/data
 exits "a dataset is written" 0 train --phase=prepare
 exits "and read past the page cache" 0 train --direct=1
 is "from the device" "$(ml run.json storage.memory_percent)" "0.0"
+# Nobody else reads from it: what ramp_time has read is to the byte in no share.
+ramped()
+{
+	rm -f run.json
+	"$MLGEN" --name=ramped --directory=mnt --rw=read --bs=64k --size=4m \
+		--rate=8m --time_based --runtime=500ms --json=run.json "$@"
+}
+storage()
+{
+	# shellcheck disable=SC2046 # one word for each key
+	json run.json $(printf 'jobs.0.io.storage.%s\n' "$@")
+}
+exits "a file is read within ramp_time" 0 ramped --ramp_time=2
+is "and behind it, from memory" \
+	"$(storage device_read_bytes device_reads memory_percent)" "0 0 100.0"
+exits "without it" 0 ramped --runtime=2
+is "it comes from the device" "$(storage device_read_bytes)" $((4 << 20))
+rm -f mnt/ramped*
 mount -o remount,ro mnt
 exits "it is read where the filesystem is read-only" 0 train
 exits "nothing is to be prepared there" 0 train --phase=prepare

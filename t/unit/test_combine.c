@@ -68,6 +68,7 @@ static void training(struct job_result *r, uint64_t accelerators, double au,
 	ml->target_au_percent = 80;
 	ml->storage.memory_percent = 10;
 	ml->storage.device_read_bytes = UINT64_MAX;
+	ml->storage.jobs_read_bytes = 1000 * accelerators;
 	ml->storage.slowest_sample_ns = NONE;
 	ml->host.cpu_percent = au / 2;
 	ml->complete = true;
@@ -114,6 +115,7 @@ START_TEST(clients_add_their_rates)
 	ck_assert_uint_eq(to.ml.stall_ns->count, 4);
 	ck_assert_uint_eq(to.ml.stall_ns->max_ns, 8000);
 	ck_assert_uint_eq(to.ml.storage.device_read_bytes, UINT64_MAX);
+	ck_assert_uint_eq(to.ml.storage.jobs_read_bytes, 12000);
 	ck_assert(isnan(to.ml.mlperf.v2_0.train_au_mean_percentage));
 }
 END_TEST

@@ -414,6 +414,10 @@ START_TEST(a_restore_from_memory_is_no_storage_result)
 	check_line(&w->run,
 		   "from memory        96.0% of the bytes read, 1005 of 1047 "
 		   "GiB (NFS mountstats);");
+	w->result.ml.storage.jobs_read_bytes = 2 * w->result.read.io_bytes;
+	check_line(&w->run,
+		   "from memory        96.0% of the bytes that mlgen read "
+		   "there,");
 	check_line(&w->run,
 		   "  try next        --drop_caches=run : the same from "
 		   "empty caches");

@@ -443,6 +443,20 @@ START_TEST(with_o_direct_a_counter_that_saw_less_decides_nothing)
 }
 END_TEST
 
+START_TEST(a_share_of_what_others_read_too_is_no_share_of_the_job)
+{
+	struct world *w = world_new();
+	struct storage_result *s = &w->results[0].io.storage;
+	s->jobs_read_bytes = 2 * GIB + 1048576; /* what was under way */
+	check_line(&w->run, "from memory        0.2% of the bytes read "
+			    "(device counters);");
+	s->jobs_read_bytes = 7 * GIB;
+	check_line(&w->run, "from memory        0.2% of the 7 GiB that mlgen "
+			    "read there (device counters);");
+	world_free(w);
+}
+END_TEST
+
 START_TEST(a_full_host_is_said_and_nothing_else_is)
 {
 	struct world *w = world_new();
@@ -521,6 +535,8 @@ Suite *suite_text_io(void)
 	tcase_add_test(t, reads_from_the_page_cache_are_no_storage);
 	tcase_add_test(t,
 		       with_o_direct_a_counter_that_saw_less_decides_nothing);
+	tcase_add_test(t,
+		       a_share_of_what_others_read_too_is_no_share_of_the_job);
 	tcase_add_test(t, a_full_host_is_said_and_nothing_else_is);
 	tcase_add_test(t, writes_that_nothing_waited_for_are_said);
 	tcase_add_test(t, latencies_of_a_part_are_not_those_of_all);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mark.c - see mark.h. DESIGN.md, "What the numbers mean". */
+#include "run/mark.h"
+
+#include <math.h>
+
+#include "run/collect.h"
+
+/* Percent; bytes are counted when they are taken from the adapter. */
+#define MOST_OF_LINE_RATE 105
+
+uint64_t marks_ns(const struct marks *m)
+{
+	uint64_t begin = m->begin.ns, end = m->end.ns;
+
+	return begin && end > begin ? end - begin : 0;
+}
+
+void marks_window(struct window_result *w, const struct marks *m)
+{
+	uint64_t ns = marks_ns(m);
+
+	*w = (struct window_result){ NULL, (double)NAN, (double)NAN };
+	if (!ns)
+		return;
+	w->from = m->is_behind_ramp ? "ramp_time" : "start";
+	w->begin_seconds = (double)(m->begin.ns - m->zero_ns) / 1e9;
+	w->seconds = (double)ns / 1e9;
+}
+
+static void put_noise(struct noise *n, const struct marks *m)
+{
+	const struct mark *a = &m->begin, *b = &m->end;
+	uint64_t own = b->cpu.process_user_ns + b->cpu.process_system_ns -
+		       a->cpu.process_user_ns - a->cpu.process_system_ns;
+
+	noise_between(n, &a->noise, &b->noise, (double)marks_ns(m),
+		      (double)own);
+	if (m->mhz_looks)
+		n->clock_mhz = m->mhz_sum / (double)m->mhz_looks;
+	n->most_mhz = noise_most_mhz("");
+}
+
+/* Nothing was measured. */
+static void leave_host_out(struct host_result *h)
+{
+	const double none = (double)NAN;
+	const struct noise_counts c = { .throttled = UINT64_MAX,
+					.hot = UINT64_MAX };
+
+	*h = (struct host_result){ .cpus = none,
+				   .cpu_percent = none,
+				   .user_percent = none,
+				   .system_percent = none,
+				   .switches_per_sec = none,
+				   .oversleep_ns = h->oversleep_ns };
+	noise_between(&h->noise, &c, &c, 0, 0);
+}
+
+void marks_host(struct host_result *h, const struct marks *m)
+{
+	static const char *const of[] = {
+		[HOST_CPU_OF_ALLOWED] = "allowed CPUs",
+		[HOST_CPU_OF_QUOTA] = "quota",
+		[HOST_CPU_OF_QUOTA_ALONE] = "quota, mlgen alone",
+	};
+	const struct host_cpu *a = &m->begin.cpu, *b = &m->end.cpu;
+	uint64_t wall_ns = marks_ns(m);
+	double ns = (double)wall_ns, room_ns = ns * b->cpus;
+
+	if (!wall_ns) {
+		leave_host_out(h);
+		return;
+	}
+	h->cpus = b->cpus;
+	h->cpu_percent_of = of[b->of];
+	h->cpu_percent = host_cpu_percent(a, b, wall_ns);
+	h->user_percent = collect_percent(
+		(double)(b->process_user_ns - a->process_user_ns), room_ns);
+	h->system_percent = collect_percent(
+		(double)(b->process_system_ns - a->process_system_ns), room_ns);
+	h->switches_per_sec =
+		collect_per_second(b->switches - a->switches, ns / 1e9);
+	put_noise(&h->noise, m);
+}
+
+/* What carried more than its line rate has another one (a virtual adapter). */
+void marks_network(struct network_result *n, const struct marks *m)
+{
+	double seconds = (double)marks_ns(m) / 1e9, of_line;
+	uint64_t begin = m->begin.received_bytes, end = m->end.received_bytes;
+
+	*n = (struct network_result){ .line_rate_bits_per_sec = UINT64_MAX,
+				      .received_bytes = UINT64_MAX,
+				      .received_bits_per_sec = (double)NAN,
+				      .percent = (double)NAN };
+	if (!m->network || !(seconds > 0))
+		return;
+	if (begin == UINT64_MAX || end == UINT64_MAX || end < begin)
+		return;
+	n->interface = m->network->name;
+	n->received_bytes = end - begin;
+	n->received_bits_per_sec = 8 * (double)n->received_bytes / seconds;
+	of_line = collect_percent(n->received_bits_per_sec,
+				  (double)m->network->line_rate_bits_per_sec);
+	if (!(of_line <= MOST_OF_LINE_RATE))
+		return;
+	n->line_rate_bits_per_sec = m->network->line_rate_bits_per_sec;
+	n->percent = of_line;
+}
+
+bool marks_storage(struct storage_result *st, const struct marks *m)
+{
+	const struct memsource_count *a = &m->begin.storage,
+				     *b = &m->end.storage;
+	uint64_t read = m->end.jobs_read_bytes - m->begin.jobs_read_bytes;
+	double delivered;
+
+	if (!marks_ns(m) || !m->storage || read == 0)
+		return false;
+	/* Counters can be cleared. */
+	if (a->read_bytes == UINT64_MAX || b->read_bytes == UINT64_MAX ||
+	    b->read_bytes < a->read_bytes)
+		return false;
+	delivered = (double)(b->read_bytes - a->read_bytes);
+	if (!m->storage->is_sure && delivered < (double)read / 2)
+		return false;
+	st->source = m->storage->name;
+	st->device_read_bytes = b->read_bytes - a->read_bytes;
+	st->device_reads =
+		b->reads == UINT64_MAX ? UINT64_MAX : b->reads - a->reads;
+	st->jobs_read_bytes = read;
+	st->memory_percent = fmax(100 * (1 - delivered / (double)read), 0);
+	return true;
+}
