@@ -650,7 +650,8 @@ const struct mlgen_field job_fields[] = {
 		  "The default of phase=io is fio's list of seventeen." },
 	{ "group_reporting", MLGEN_F_BOOL(struct job, group_reporting),
 	  .def = "0", .group = "Report", .flags = MLGEN_FIO,
-	  .help = "Report the jobs that start together as one." },
+	  .help = "Report the jobs that start together as one.\n"
+		  "Host and storage are looked at from the first start to the last end." },
 	{ 0 },
 };
 /* clang-format on */

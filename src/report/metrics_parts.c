@@ -87,15 +87,15 @@ const struct mlgen_field metrics_storage_fields[] = {
 	{ "has_own_cache", MLGEN_F_BOOL(S, has_own_cache),
 	  .help = "The filesystem caches in memory beside the page cache, where mlgen neither sees nor drops it." },
 	{ "device_read_bytes", MLGEN_F_U64(S, device_read_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Bytes that storage delivered in the window, as the source below counts them: a disk to anyone, the servers of a mount to this host, or to this process; null = unknown." },
+	  .help = "Bytes that storage delivered in the window, as the source below counts them: a disk to anyone, the servers of a mount to this host, or to this process; null = unknown, or from several sources." },
 	{ "device_reads", MLGEN_F_U64(S, device_reads), .unit = "requests", .flags = MLGEN_NULLABLE,
 	  .help = "Requests in which it did so, at the disk or the servers; null = unknown." },
 	{ "jobs_read_bytes", MLGEN_F_U64(S, jobs_read_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Bytes that jobs of this run read in the window from what that source counts: all workers of this job and of others beside it, since it cannot tell for whom it delivered; null = unknown." },
+	  .help = "Bytes that jobs of this run read in the window from what that source counts: all workers of this job and of others beside it, since it cannot tell for whom it delivered; null = unknown, or from several sources." },
 	{ "memory_percent", MLGEN_F_PERCENT(S, memory_percent), .unit = "%", .flags = MLGEN_NULLABLE,
-	  .help = "Percent of these bytes that came from this host's memory; null = unknown." },
+	  .help = "Percent of these bytes that came from this host's memory; of jobs merged that read from several sources the mean of theirs, by bytes; null = unknown." },
 	{ "source", MLGEN_F_STR(S, source),
-	  .help = "What counted the bytes that storage delivered: device counters, NFS mountstats, Lustre osc statistics or /proc/self/io; unknown = nothing." },
+	  .help = "What counted the bytes that storage delivered: device counters, NFS mountstats, Lustre osc statistics or /proc/self/io; several sources = of jobs merged not the same; unknown = nothing." },
 	{ "resident_before_percent", MLGEN_F_PERCENT(S, resident_before_percent), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "Percent of the dataset in this host's page cache before the run, and before invalidate drops it; null = unknown." },
 	{ "resident_files", MLGEN_F_U64(S, resident_files), .unit = "files",
@@ -117,11 +117,11 @@ const struct mlgen_field metrics_storage_fields[] = {
 #define W struct window_result
 const struct mlgen_field metrics_window_fields[] = {
 	{ "from", METRICS_TEXT(W, from),
-	  .help = "Where it begins: start, behind preparation and startdelay, or ramp_time, where that is over; null = it never did, or the report is of several runs." },
+	  .help = "Where it begins: start, behind preparation and startdelay, or ramp_time, where that is over; of jobs merged the first that begins; null = it never did, or the report is of several runs." },
 	{ "begin_seconds", MLGEN_F_F64(W, begin_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "When that was, since the preparation of the jobs of its group began." },
 	{ "seconds", MLGEN_F_F64(W, seconds), .unit = "s", .flags = MLGEN_NULLABLE,
-	  .help = "Its length: it ends with the last worker of the record." },
+	  .help = "Its length: it ends with the last worker of the record, of jobs merged with the last of all." },
 	{ 0 },
 };
 #undef W
@@ -181,7 +181,7 @@ const struct mlgen_field metrics_host_fields[] = {
 #define N struct network_result
 const struct mlgen_field metrics_network_fields[] = {
 	{ "interface", METRICS_TEXT(N, interface),
-	  .help = "Interface that routes to the server of a remote mount; null = the mount is local, over RDMA, or its server is not known by address." },
+	  .help = "Interface that routes to the server of a remote mount; null = the mount is local, over RDMA, its server is not known by address, or jobs merged have not the same." },
 	{ "line_rate_bits_per_sec", MLGEN_F_U64(N, line_rate_bits_per_sec), .unit = "bits/s", .flags = MLGEN_NULLABLE,
 	  .help = "What it can carry in one direction; null = unknown." },
 	{ "received_bytes", MLGEN_F_U64(N, received_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,

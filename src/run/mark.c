@@ -3,6 +3,7 @@
 #include "run/mark.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "run/collect.h"
 
@@ -14,6 +15,42 @@ uint64_t marks_ns(const struct marks *m)
 	uint64_t begin = m->begin.ns, end = m->end.ns;
 
 	return begin && end > begin ? end - begin : 0;
+}
+
+static const struct netif *same_network(const struct netif *a,
+					const struct netif *b)
+{
+	return a && b && !strcmp(a->name, b->name) ? a : NULL;
+}
+
+/* Of two that count the same bytes the one that is to be believed less. */
+static const struct memsource *same_storage(const struct memsource *a,
+					    const struct memsource *b)
+{
+	if (!a || !b || a->kind != b->kind || !memsource_counts(a, b))
+		return NULL;
+	return a->is_sure ? b : a;
+}
+
+void marks_join(struct marks *to, const struct marks *from)
+{
+	if (!marks_ns(from))
+		return;
+	if (!marks_ns(to)) {
+		*to = *from;
+		return;
+	}
+	if (from->begin.ns < to->begin.ns) {
+		to->begin = from->begin;
+		to->zero_ns = from->zero_ns;
+		to->is_behind_ramp = from->is_behind_ramp;
+	}
+	if (from->end.ns > to->end.ns)
+		to->end = from->end;
+	to->network = same_network(to->network, from->network);
+	to->storage = same_storage(to->storage, from->storage);
+	to->mhz_sum += from->mhz_sum;
+	to->mhz_looks += from->mhz_looks;
 }
 
 void marks_window(struct window_result *w, const struct marks *m)

@@ -22,12 +22,18 @@ struct mark {
 	uint64_t jobs_read_bytes;
 };
 
-/* The ends of a record's window. A zeroed struct is none. */
+/*
+ * The ends of a record's window. All that they hold counts on for the whole
+ * host, so that the window of several records is as exact as that of one: from
+ * the first of their beginnings to the last of their ends. A zeroed struct is
+ * none.
+ */
 struct marks {
 	struct mark begin, end;
 	uint64_t zero_ns;    /* when the jobs of the group began to prepare */
 	bool is_behind_ramp; /* the beginning is the end of ramp_time */
-	/* Whose bytes are counted; borrowed; NULL = nobody's. */
+	/* Whose bytes are counted; borrowed; NULL = nobody's, or of several
+	 * records not the same. */
 	const struct netif *network;
 	const struct memsource *storage;
 	double mhz_sum; /* of so many looks */
@@ -36,6 +42,9 @@ struct marks {
 
 /* From one to the other; 0 = it never began, or was over before. */
 uint64_t marks_ns(const struct marks *m);
+
+/* The window of both. */
+void marks_join(struct marks *to, const struct marks *from);
 
 /* The figures of a record. What cannot be told is NaN, UINT64_MAX or NULL. */
 struct window_result;

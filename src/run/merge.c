@@ -261,9 +261,6 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 		 sizeof(to->time_percent));
 	mean_all(&to->loader_percent, a, &from->loader_percent, b,
 		 sizeof(to->loader_percent));
-	to->storage.memory_percent =
-		mean(to->storage.memory_percent, all_bytes(to),
-		     from->storage.memory_percent, all_bytes(from));
 	merge_slowest(to, from);
 	merge_numa(&to->numa, all_bytes(to), &from->numa, all_bytes(from));
 	to->au_percent = mean(to->au_percent, (double)to->accelerators,
@@ -386,9 +383,6 @@ static void merge_io(struct job_result *to_job,
 		 &from->worker_percent,
 		 from->wall_seconds * (double)from->numjobs,
 		 sizeof(to->worker_percent));
-	to->storage.memory_percent = mean(
-		to->storage.memory_percent, (double)to_job->read.io_bytes,
-		from->storage.memory_percent, (double)from_job->read.io_bytes);
 	merge_numa(&to->numa, (double)ios_of(to_job), &from->numa,
 		   (double)ios_of(from_job));
 	mean_all(&to_job->depths, (double)ios_of(to_job), &from_job->depths,
@@ -418,6 +412,60 @@ static void merge_io(struct job_result *to_job,
 	to_job->sync.total += from_job->sync.total;
 }
 
+/* Jobs of which each read from another source: there is no one window for what
+ * these delivered, but a mean of the shares. One that is not known leaves none,
+ * but for a job that read nothing. */
+static void mix_sources(struct storage_result *to, double bytes_to,
+			const struct storage_result *from, double bytes_from)
+{
+	bool is_known = !(isnan(to->memory_percent) && bytes_to > 0) &&
+			!(isnan(from->memory_percent) && bytes_from > 0);
+
+	to->memory_percent = is_known ? mean(to->memory_percent, bytes_to,
+					     from->memory_percent, bytes_from)
+				      : (double)NAN;
+	to->device_read_bytes = to->device_reads = to->jobs_read_bytes =
+		UINT64_MAX;
+	if (!to->source || !from->source || strcmp(to->source, from->source))
+		to->source = isnan(to->memory_percent) ? "unknown"
+						       : "several sources";
+}
+
+/* Of two jobs, not of two workers of one. */
+static void merge_caches(struct storage_result *to,
+			 const struct storage_result *from)
+{
+	to->is_memory &= from->is_memory;
+	to->resident_before_percent = mean(
+		to->resident_before_percent, (double)to->resident_files,
+		from->resident_before_percent, (double)from->resident_files);
+	to->resident_files += from->resident_files;
+	to->cache_drops += from->cache_drops;
+	to->caches_dropped &= from->caches_dropped;
+}
+
+/* What was measured around both, from the first beginning to the last end.
+ * Before their bytes are added up. */
+static void merge_around(struct job_result *to, const struct job_result *from)
+{
+	bool is_io = to->kind == RESULT_IO;
+	struct storage_result *a = is_io ? &to->io.storage : &to->ml.storage;
+	const struct storage_result *b =
+		is_io ? &from->io.storage : &from->ml.storage;
+
+	marks_join(&to->marks, &from->marks);
+	if (to->job != from->job)
+		merge_caches(a, b);
+	if (!to->marks.storage || !marks_storage(a, &to->marks))
+		mix_sources(a, (double)to->read.io_bytes, b,
+			    (double)from->read.io_bytes);
+	if (!marks_ns(&to->marks))
+		return;
+	marks_window(is_io ? &to->io.window : &to->ml.window, &to->marks);
+	marks_host(is_io ? &to->io.host : &to->ml.host, &to->marks);
+	marks_network(is_io ? &to->io.network : &to->ml.network, &to->marks);
+}
+
 /* CPU time adds up; each is a percent of its own time. */
 static void merge_usage(struct job_result *to, const struct job_result *from)
 {
@@ -435,6 +483,7 @@ static void merge_usage(struct job_result *to, const struct job_result *from)
 
 static void merge_job(struct job_result *to, const struct job_result *from)
 {
+	merge_around(to, from);
 	if (to->kind == RESULT_IO) {
 		merge_pace(&to->read, &from->read);
 		merge_pace(&to->write, &from->write);

@@ -8,7 +8,10 @@
  * Fold the jobs of each group in which any job asks for group_reporting into
  * the group's first; the others leave the list. Counts and rates add up,
  * latencies merge exactly, percentages are means weighted by what they are
- * percentages of. Published windows (mlperf{}) are of one training and are
+ * percentages of. Their window is from the first of their beginnings to the
+ * last of their ends; host, noise, network and storage are counted over all of
+ * it, where they read through one interface and from one source, else what has
+ * no such figure is unknown. Published windows (mlperf{}) are of one training and are
  * null in a merged result.
  */
 void merge_groups(struct run_result *r);

@@ -121,8 +121,9 @@ struct host_result {
 };
 
 /* The time that host, network, noise and what storage delivered of a record are
- * measured over: all of its work. NaN and NULL = it never began, or a document's
- * that is older, or of several runs. */
+ * measured over: all of its work, of merged jobs from the first of their
+ * beginnings to the last of their ends. NaN and NULL = it never began, or a
+ * document's that is older, or of several runs. */
 struct window_result {
 	const char *from;     /* "start", "ramp_time"; borrowed */
 	double begin_seconds; /* since the beginning of the job's group */

@@ -58,6 +58,33 @@ is "without ramp_time it begins with the work" \
 ok "behind startdelay" at_least 1 "$(ml train.json window.begin_seconds)"
 
 
+# ---- of a group one, from the first of its jobs to the last
+cat >group.job <<'J'
+[global]
+ioengine=null
+rw=read
+bs=4k
+size=1g
+thinktime=10ms
+time_based
+runtime=1
+[early]
+[late]
+startdelay=2
+J
+"$MLGEN" group.job --json=group.json >out 2>err </dev/null
+ok "jobs that start together have windows of their own" \
+	at_most 2 "$(json group.json jobs.0.io.window.seconds)"
+ok "where each of them works" \
+	at_least 2 "$(json group.json jobs.1.io.window.begin_seconds)"
+"$MLGEN" group.job --group_reporting --json=group.json >out 2>err </dev/null
+ok "as one they have the window of both" \
+	at_least 2.5 "$(json group.json jobs.0.io.window.seconds)"
+ok "from the first beginning" \
+	at_most 1 "$(json group.json jobs.0.io.window.begin_seconds)"
+like "and the host is looked at over all of it" \
+	"$(json group.json jobs.0.io.host.cpu_percent)" '^[0-9.]+$'
+
 # ---- bytes from storage: of the window, and of all that its counter sees
 
 # storage FILE RECORD KEY

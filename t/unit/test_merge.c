@@ -204,6 +204,149 @@ START_TEST(a_paced_job_and_one_without_keep_all_latencies)
 }
 END_TEST
 
+/* Counted of this host and of one disk, in seconds: half a CPU, and a byte that
+ * storage delivers of two that are read, until second 4; then neither. */
+static struct mark mark_at(uint64_t seconds)
+{
+	uint64_t busy = seconds < 4 ? seconds : 4;
+	return (struct mark){ .ns = seconds * UINT64_C(1000000000),
+			      .cpu = { .cpus = 1,
+				       .busy_ns = 1 + busy * 500000000 },
+			      .noise = { .cpus = 1 },
+			      .storage = { busy * 1000, UINT64_MAX },
+			      .jobs_read_bytes = busy * 2000 };
+}
+
+static void measure(struct job_result *r, uint64_t begin, uint64_t end)
+{
+	static const struct memsource disk = { .kind = MEMSOURCE_DEVICE,
+					       .name = "device counters",
+					       .is_sure = true };
+	r->marks = (struct marks){ .begin = mark_at(begin),
+				   .end = mark_at(end),
+				   .storage = &disk };
+	r->io.host.cpu_percent = r->ml.host.cpu_percent = 7; /* its own */
+	r->io.storage.source = r->ml.storage.source = "device counters";
+}
+
+START_TEST(jobs_of_a_group_have_one_window)
+{
+	const struct io_result *io = &run.jobs[0].io;
+	for (unsigned i = 0; i < 3; i++)
+		jobs[i]->group_reporting = true;
+	measure(&run.jobs[0], 2, 3);
+	measure(&run.jobs[1], 1, 2);
+	measure(&run.jobs[2], 3, 6);
+	merge_groups(&run);
+	ck_assert_uint_eq(run.job_count, 1);
+	ck_assert_double_eq(io->window.begin_seconds, 1);
+	ck_assert_double_eq(io->window.seconds, 5);
+	ck_assert_double_eq_tol(io->host.cpu_percent, 30, 1e-9);
+	ck_assert_uint_eq(io->storage.device_read_bytes, 3000);
+	ck_assert_uint_eq(io->storage.jobs_read_bytes, 6000);
+	ck_assert_double_eq_tol(io->storage.memory_percent, 50, 1e-9);
+	ck_assert_str_eq(io->storage.source, "device counters");
+}
+END_TEST
+
+START_TEST(trainings_of_a_group_have_one_window)
+{
+	const struct ml_result *ml = &run.jobs[0].ml;
+	struct hist *late = hist_of(10, 1000);
+	run.jobs[2].group = 1;
+	for (unsigned i = 0; i < 2; i++) {
+		run.jobs[i].kind = RESULT_TRAIN;
+		jobs[i]->phase = PHASE_TRAIN;
+		jobs[i]->group_reporting = true;
+		checkpoints_result_init(&run.jobs[i].ml.saves);
+		measure(&run.jobs[i], 1 + i, 3 + 3 * i);
+	}
+	run.jobs[0].ml.host.oversleep_ns = late;
+	merge_groups(&run);
+	ck_assert_double_eq(ml->window.seconds, 5);
+	ck_assert_double_eq_tol(ml->host.cpu_percent, 30, 1e-9);
+	ck_assert_ptr_eq(ml->host.oversleep_ns, late);
+	ck_assert_double_eq_tol(ml->storage.memory_percent, 50, 1e-9);
+}
+END_TEST
+
+/* There is no share of all where that of some is not known. */
+START_TEST(a_share_of_several_sources_is_a_mean_or_unknown)
+{
+	struct storage_result *a = &run.jobs[0].io.storage;
+	struct storage_result *b = &run.jobs[1].io.storage;
+	struct storage_result *c = &run.jobs[2].io.storage;
+	for (unsigned i = 0; i < 3; i++)
+		jobs[i]->group_reporting = true;
+	a->source = "files lie in memory";
+	a->is_memory = true;
+	a->memory_percent = 100;
+	a->device_read_bytes = UINT64_MAX;
+	b->source = c->source = "device counters";
+	b->device_read_bytes = c->device_read_bytes = 500;
+	c->memory_percent = _i ? NONE : 40;
+	merge_groups(&run);
+	ck_assert_uint_eq(a->device_read_bytes, UINT64_MAX);
+	ck_assert(!a->is_memory);
+	if (_i) {
+		ck_assert(isnan(a->memory_percent));
+		ck_assert_str_eq(a->source, "unknown");
+		return;
+	}
+	ck_assert_double_eq_tol(a->memory_percent, (100 + 3 * 40) / 6.0, 1e-9);
+	ck_assert_str_eq(a->source, "several sources");
+}
+END_TEST
+
+START_TEST(what_read_nothing_needs_no_share)
+{
+	struct storage_result *a = &run.jobs[0].io.storage;
+	run.jobs[2].group = 1;
+	jobs[0]->group_reporting = jobs[1]->group_reporting = true;
+	a->source = run.jobs[1].io.storage.source = "device counters";
+	a->memory_percent = NONE;
+	run.jobs[0].read.io_bytes = 0;
+	run.jobs[1].io.storage.memory_percent = 40;
+	merge_groups(&run);
+	ck_assert_double_eq(a->memory_percent, 40);
+	ck_assert_str_eq(a->source, "device counters");
+}
+END_TEST
+
+START_TEST(files_that_were_cached_before_are_those_of_all)
+{
+	struct storage_result *a = &run.jobs[0].io.storage;
+	struct storage_result *b = &run.jobs[1].io.storage;
+	run.jobs[2].group = 1;
+	jobs[0]->group_reporting = jobs[1]->group_reporting = true;
+	a->resident_before_percent = 100;
+	a->resident_files = 1;
+	a->caches_dropped = true;
+	b->resident_before_percent = 0;
+	b->resident_files = 3;
+	b->cache_drops = 2;
+	merge_groups(&run);
+	ck_assert_double_eq(a->resident_before_percent, 25);
+	ck_assert_uint_eq(a->resident_files, 4);
+	ck_assert_uint_eq(a->cache_drops, 2);
+	ck_assert(!a->caches_dropped);
+}
+END_TEST
+
+START_TEST(workers_of_one_job_have_one_window_and_its_caches_once)
+{
+	struct io_result *io = &run.jobs[0].io;
+	run.jobs[1].job = jobs[0];
+	measure(&run.jobs[0], 1, 2);
+	measure(&run.jobs[1], 1, 6);
+	io->storage.cache_drops = run.jobs[1].io.storage.cache_drops = 1;
+	merge_workers(&run.jobs[0], &run.jobs[1]);
+	ck_assert_double_eq(io->window.seconds, 5);
+	ck_assert_uint_eq(io->storage.device_read_bytes, 3000);
+	ck_assert_uint_eq(io->storage.cache_drops, 1);
+}
+END_TEST
+
 static struct checkpoint_result *one_checkpoint(double seconds)
 {
 	struct checkpoint_result *k = mem_zalloc(sizeof(*k));
@@ -297,6 +440,14 @@ Suite *suite_merge(void)
 	tcase_add_test(t, a_training_of_the_same_group_stays_on_its_own);
 	tcase_add_test(t, workers_of_one_job_share_what_filename_names);
 	tcase_add_test(t, a_paced_job_and_one_without_keep_all_latencies);
+	tcase_add_test(t, jobs_of_a_group_have_one_window);
+	tcase_add_test(t, trainings_of_a_group_have_one_window);
+	tcase_add_loop_test(t, a_share_of_several_sources_is_a_mean_or_unknown,
+			    0, 2);
+	tcase_add_test(t, what_read_nothing_needs_no_share);
+	tcase_add_test(t, files_that_were_cached_before_are_those_of_all);
+	tcase_add_test(t,
+		       workers_of_one_job_have_one_window_and_its_caches_once);
 	tcase_add_test(t, checkpoints_of_trainings_add_up);
 	tcase_add_test(t, checkpoints_of_one_training_are_the_sum);
 	tcase_add_test(t, jobs_that_save_stay_on_their_own);
