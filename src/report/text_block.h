@@ -22,6 +22,7 @@ struct text_block {
 	const struct io_result *io; /* a plain job, else empty */
 	/* The ones of either. */
 	const struct storage_result *storage;
+	const struct window_result *window;
 	const struct host_result *host;
 	const struct network_result *network;
 	const struct numa_result *numa;

@@ -450,6 +450,7 @@ void text_checkpoint_evidence(struct buf *out, const struct text_block *b)
 {
 	put_rank_time(out, "rank time", result_of(b));
 	put_deleted(out, b, result_of(b));
+	text_window(out, b);
 	put_from_memory(out, b);
 	text_host(out, b);
 	text_noise(out, b);

@@ -11,6 +11,10 @@
 #include "report/text_noise.h"
 #include "report/verdict.h"
 
+/* A window is named that is longer than what rates are over by so much. */
+#define LONGER 1.05
+#define LONGER_SECONDS 1
+
 /* More was read than this job has read itself, beyond what was under way. */
 #define OTHERS 1.01
 
@@ -98,6 +102,49 @@ void text_unseen(struct buf *text, const struct storage_result *s)
 	else if (is_set(s->device_kind) && !strcmp(s->device_kind, "virtio"))
 		buf_add(text, "; caches below this virtual machine cannot be "
 			      "seen");
+}
+
+static double measured_seconds(const struct text_block *b)
+{
+	return is_io_job(b)                      ? b->io->wall_seconds
+	       : b->result->kind == RESULT_TRAIN ? b->ml->runtime_seconds
+						 : b->ml->wall_seconds;
+}
+
+/* "first start to last end of 2 jobs" */
+static void put_ends(struct buf *text, const struct text_block *b, bool is_ramp)
+{
+	const char *begin = is_ramp ? "end of ramp_time" : "start";
+	unsigned jobs = b->result->members;
+	if (jobs > 1)
+		buf_addf(text, "first %s to last end of %u jobs", begin, jobs);
+	else
+		buf_addf(text, "%s to end of job", begin);
+}
+
+/* Where the reader would take it for another time. */
+void text_window(struct buf *out, const struct text_block *b)
+{
+	const struct window_result *w = b->window;
+	bool is_ramp = is_set(w->from) && !strcmp(w->from, "ramp_time");
+	double measured = measured_seconds(b);
+	bool has_memory = b->result->read.total_ios > 0 &&
+			  !verdict_without_storage(b->job);
+	bool is_longer = measured > 0 && w->seconds > measured * LONGER &&
+			 w->seconds >= measured + LONGER_SECONDS;
+	char time[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+	if (!(w->seconds > 0) ||
+	    (!is_ramp && !is_longer && b->result->members < 2))
+		return;
+	buf_addf(&text, "%shost: %s, ", has_memory ? "from memory, " : "",
+		 units_human_time(time, (uint64_t)(w->seconds * 1e9)));
+	put_ends(&text, b, is_ramp);
+	if (is_longer)
+		buf_addf(&text, "; rates over %s of it",
+			 units_human_time(time, (uint64_t)(measured * 1e9)));
+	text_put(out, "window", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	buf_fini(&text);
 }
 
 bool text_has_others(const struct text_block *b)
@@ -398,6 +445,7 @@ void text_evidence(struct buf *out, const struct text_block *b)
 	text_shares(out, "accelerator time", &b->time);
 	text_shares(out, "loader time", &b->loader);
 	put_read_sizes(out, b);
+	text_window(out, b);
 	text_from_memory(out, b);
 	text_host(out, b);
 	text_noise(out, b);

@@ -7,9 +7,11 @@
 /* Of a training. */
 void text_evidence(struct buf *out, const struct text_block *b);
 
-/* Those of any job: what came from memory, and, appended to such a line, which
+/* Those of any job: over which time the next ones are, where it is not simply
+ * that of the job; what came from memory, and, appended to such a line, which
  * caches cannot be seen; load of the host and of the network, NUMA where there
  * is something to say. */
+void text_window(struct buf *out, const struct text_block *b);
 void text_from_memory(struct buf *out, const struct text_block *b);
 void text_host(struct buf *out, const struct text_block *b);
 /* Is the share from memory also of what other jobs have read? */

@@ -347,6 +347,7 @@ void text_io_evidence(struct buf *out, const struct text_block *b)
 		put_sizes(out, "read sizes", &b->result->read);
 		put_sizes(out, "write sizes", &b->result->write);
 	}
+	text_window(out, b);
 	if (b->result->read.total_ios > 0)
 		text_from_memory(out, b);
 	put_written(out, b);

@@ -51,12 +51,15 @@ ok "and so is startdelay" \
 ok "which is as long as the job is measured" \
 	at_least 0.9 "$(json ramp.json jobs.0.io.window.seconds)"
 ok "and no longer" at_most 1.4 "$(json ramp.json jobs.0.io.window.seconds)"
+like "as the report says" "$(cat out)" \
+	'^window +host: [0-9.]+ m?s, end of ramp_time to end of job$'
 "$MLGEN" --name=x --ioengine=null --format=raw --num_files=64 --sample_size=4k \
 	--compute_time=10ms --startdelay=1 --json=train.json >out 2>err </dev/null
 is "without ramp_time it begins with the work" \
 	"$(ml train.json window.from)" start
 ok "behind startdelay" at_least 1 "$(ml train.json window.begin_seconds)"
 
+unlike "which goes without saying" "$(cat out)" '^window'
 
 # ---- of a group one, from the first of its jobs to the last
 cat >group.job <<'J'
@@ -82,6 +85,8 @@ ok "as one they have the window of both" \
 	at_least 2.5 "$(json group.json jobs.0.io.window.seconds)"
 ok "from the first beginning" \
 	at_most 1 "$(json group.json jobs.0.io.window.begin_seconds)"
+like "as the report says" "$(cat out)" \
+	'^window +host: [0-9.]+ m?s, first start to last end of 2 jobs'
 like "and the host is looked at over all of it" \
 	"$(json group.json jobs.0.io.host.cpu_percent)" '^[0-9.]+$'
 
@@ -134,7 +139,9 @@ case $(storage two.json 0 source) in
 	all=$(storage memory.json 0 jobs_read_bytes)
 	ok "nor is what was read then" at_most $((own + (1 << 20))) "$all"
 	ok "but all that was read behind it" at_least $((own - (1 << 20))) \
-		"$all" ;;
+		"$all"
+	like "as the report says" "$(cat out)" \
+		'^window +from memory, host: [0-9.]+ m?s, end of ramp_time' ;;
 *)
 	skip "a worker's record has the bytes that all of them read" \
 		"no device counts them here"

@@ -1172,6 +1172,24 @@ START_TEST(servers_see_reads_of_another_size)
 }
 END_TEST
 
+/* Caches were dropped between its epochs: the host was looked at then, too. */
+START_TEST(a_window_that_has_more_than_the_epochs_is_named)
+{
+	struct world *w = world_new();
+	struct ml_result *ml = &w->result.ml;
+	ml->runtime_seconds = 1286.4;
+	ml->window = (struct window_result){ "start", 2, 1300 };
+	check_report_lacks(&w->run, "window ");
+	ml->window.seconds = 1400;
+	check_line(&w->run, "window             from memory, host: 23m20s, "
+			    "start to end of job; rates over 21m26s of it");
+	ml->window = (struct window_result){ "ramp_time", 62, 1300 };
+	check_line(&w->run, "window             from memory, host: 21m40s, "
+			    "end of ramp_time to end of job");
+	world_free(w);
+}
+END_TEST
+
 START_TEST(dropping_is_reported_as_it_happened)
 {
 	static const struct {
@@ -1327,6 +1345,7 @@ Suite *suite_text(void)
 		10);
 	tcase_add_loop_test(t, the_network_stands_with_the_host, 0, 4);
 	tcase_add_loop_test(t, servers_see_reads_of_another_size, 0, 6);
+	tcase_add_test(t, a_window_that_has_more_than_the_epochs_is_named);
 	tcase_add_loop_test(t, dropping_is_reported_as_it_happened, 0, 4);
 	tcase_add_loop_test(t, loaders_far_from_their_disk_are_reported, 0,
 			    sizeof(numa_lines) / sizeof(*numa_lines));

@@ -427,6 +427,20 @@ START_TEST(a_restore_from_memory_is_no_storage_result)
 }
 END_TEST
 
+START_TEST(what_came_before_the_first_one_is_in_the_window)
+{
+	struct world *w = restore_new();
+	w->result.members = 1;
+	w->result.ml.window = (struct window_result){ "start", 1, 141 };
+	w->result.ml.wall_seconds = 140;
+	check_report_lacks(&w->run, "window ");
+	w->result.ml.wall_seconds = 120;
+	check_line(&w->run, "window             from memory, host: 2m21s, "
+			    "start to end of job; rates over 2m00s of it");
+	world_free(w);
+}
+END_TEST
+
 START_TEST(caches_that_were_not_emptied_are_said)
 {
 	struct world *w = restore_new();
@@ -752,6 +766,7 @@ Suite *suite_text_checkpoint(void)
 	tcase_add_test(t, what_nobody_knows_is_unknown);
 	tcase_add_test(t, o_direct_leaves_the_cache_of_the_device);
 	tcase_add_test(t, a_restore_from_memory_is_no_storage_result);
+	tcase_add_test(t, what_came_before_the_first_one_is_in_the_window);
 	tcase_add_test(t, caches_that_were_not_emptied_are_said);
 	tcase_add_test(t, what_was_verified_is_said);
 	tcase_add_test(t, without_storage_nothing_is_said_of_it);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "config.h"
+#include "null_engine.h"
 #include "report/show.h"
 #include "report_text.h"
 #include "suites.h"
@@ -443,6 +444,64 @@ START_TEST(with_o_direct_a_counter_that_saw_less_decides_nothing)
 }
 END_TEST
 
+/* ---- over which time it was measured ---- */
+
+/* Of 2.586 s in which requests were made. */
+static const struct {
+	const char *from;
+	double seconds;
+	unsigned members;
+	bool writes, is_null;
+	const char *line; /* NULL = none */
+} windows[] = {
+	{ "start", 2.59, 1, false, false, NULL },
+	{ NULL, NONE, 1, false, false, NULL },
+	{ NULL, NONE, 2, false, false, NULL },
+	{ "ramp_time", 2.59, 1, false, false,
+	  "from memory, host: 2.59 s, end of ramp_time to end of job" },
+	{ "start", 2.59, 2, false, false,
+	  "from memory, host: 2.59 s, first start to last end of 2 jobs" },
+	{ "ramp_time", 2.59, 3, false, false,
+	  "from memory, host: 2.59 s, first end of ramp_time to last end of 3 "
+	  "jobs" },
+	/* only so much longer that nobody would see it */
+	{ "start", 3.5, 1, false, false, NULL },
+	{ "start", 3.6, 1, false, false,
+	  "from memory, host: 3.60 s, start to end of job; rates over 2.59 s "
+	  "of it" },
+	/* where there is no line of what came from memory */
+	{ "ramp_time", 2.59, 1, true, false,
+	  "host: 2.59 s, end of ramp_time to end of job" },
+	{ "ramp_time", 2.59, 1, false, true,
+	  "host: 2.59 s, end of ramp_time to end of job" },
+};
+
+START_TEST(a_window_is_named_where_it_is_not_simply_the_job)
+{
+	struct world *w = world_new();
+	struct job_result *r = &w->results[0];
+	char line[160];
+	r->io.window = (struct window_result){ windows[_i].from, 0,
+					       windows[_i].seconds };
+	r->members = windows[_i].members;
+	if (windows[_i].writes) {
+		r->write = r->read;
+		r->read = (struct direction_result){ 0 };
+		r->io.ops.write = r->io.ops.read;
+		r->io.ops.read = (struct op_result){ 0 };
+	}
+	if (windows[_i].is_null)
+		w->job->engine = &null_engine;
+	snprintf(line, sizeof(line), "window             %s",
+		 windows[_i].line ? windows[_i].line : "");
+	if (windows[_i].line)
+		check_line(&w->run, line);
+	else
+		check_report_lacks(&w->run, "window ");
+	world_free(w);
+}
+END_TEST
+
 START_TEST(a_share_of_what_others_read_too_is_no_share_of_the_job)
 {
 	struct world *w = world_new();
@@ -535,6 +594,8 @@ Suite *suite_text_io(void)
 	tcase_add_test(t, reads_from_the_page_cache_are_no_storage);
 	tcase_add_test(t,
 		       with_o_direct_a_counter_that_saw_less_decides_nothing);
+	tcase_add_loop_test(t, a_window_is_named_where_it_is_not_simply_the_job,
+			    0, sizeof(windows) / sizeof(*windows));
 	tcase_add_test(t,
 		       a_share_of_what_others_read_too_is_no_share_of_the_job);
 	tcase_add_test(t, a_full_host_is_said_and_nothing_else_is);
