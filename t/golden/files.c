@@ -202,12 +202,6 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 		      flags);
 }
 
-int __wrap_close(int fd)
-{
-	sim_opened(fd, NULL);
-	return __real_close(fd);
-}
-
 DIR *__wrap_opendir(const char *path)
 {
 	char led[PATH_MAX];

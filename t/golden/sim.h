@@ -31,7 +31,7 @@ struct sim_storage {
 	uint64_t reads, read_bytes, writes, written_bytes, busy_ns;
 };
 const struct sim_storage *sim_storage(void);
-/* Remember which file a descriptor is of; `path` NULL forgets it. */
+/* Remember what the file of a descriptor is called: latencies follow from it. */
 void sim_opened(int fd, const char *path);
 /* Let an open for reading, a transfer or a flush take its time. */
 void sim_open_takes(void);

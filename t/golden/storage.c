@@ -2,18 +2,25 @@
 /* storage.c - how long I/O takes in virtual time: one device that all share, with a latency for each call. */
 #include "sim.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-#define FILES 4096
+#define FILES 65536
 
 /* What a memory copy moves; 1 byte takes at least 1 ns of it. */
 #define MEMORY_BYTES_PER_SEC (UINT64_C(8) << 30)
 
 static struct {
 	struct sim_storage done;
-	uint64_t free_ns;      /* when the device has served all so far */
-	uint64_t files[FILES]; /* of each descriptor: what its path hashes to */
+	uint64_t free_ns; /* when the device has served all so far */
+	struct file {
+		ino_t inode;   /* 0 = unused */
+		uint64_t name; /* its hash, when it was opened last */
+	} files[FILES];
+	unsigned count;
 } storage;
 
 const struct sim_storage *sim_storage(void)
@@ -29,18 +36,39 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
+/* By its inode, for threads have tables of descriptors of their own. */
+static struct file *file_of(int fd)
+{
+	int error = errno; /* the caller's, of what it has just done */
+	struct file *f;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		errno = error;
+		return NULL;
+	}
+	f = &storage.files[mix(st.st_ino) % FILES];
+	while (f->inode && f->inode != st.st_ino)
+		f = f + 1 < storage.files + FILES ? f + 1 : storage.files;
+	if (!f->inode && ++storage.count == FILES)
+		abort();
+	f->inode = st.st_ino;
+	return f;
+}
+
 void sim_opened(int fd, const char *path)
 {
+	struct file *f = file_of(fd);
+	const char *slash = strrchr(path, '/');
 	uint64_t h = 0;
 
-	if (fd < 0 || fd >= FILES)
+	/* Once more, by a descriptor, whose number is chance. */
+	if (!f || strncmp(path, "/proc/", 6) == 0)
 		return;
 	/* The name alone: folders may be temporary ones. */
-	if (path && strrchr(path, '/'))
-		path = strrchr(path, '/') + 1;
-	for (; path && *path; path++)
+	for (path = slash ? slash + 1 : path; *path; path++)
 		h = mix(h + (unsigned char)*path);
-	storage.files[fd] = h;
+	f->name = h;
 }
 
 /* The main thread sets up and reports; that takes no time. */
@@ -64,9 +92,9 @@ static uint64_t pass(uint64_t bytes)
 
 static uint64_t draw(int fd, uint64_t off, uint64_t what)
 {
-	uint64_t file = fd >= 0 && fd < FILES ? storage.files[fd] : 0;
+	const struct file *f = file_of(fd);
 
-	return mix(file + mix(off + what));
+	return mix((f ? f->name : 0) + mix(off + what));
 }
 
 /* From half of the mean to one and a half. */
