@@ -110,8 +110,13 @@ static void expect_file(const char *name, size_t bytes, char first)
 	ck_assert(f || first == 0);
 }
 
+/* A suite may be one process: nothing is left of the test before. */
 static void set_up(void)
 {
+	memset(&source, 0, sizeof(source));
+	memset(&progress, 0, sizeof(progress));
+	made_bytes = 0;
+	engine_opts = NULL;
 	snprintf(top, sizeof(top), "/tmp/mlgen-unit.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(top));
 	snprintf(path, sizeof(path), "%s/got", top);
