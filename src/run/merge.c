@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "run/failed.h"
+#include "run/merge_around.h"
 
-/* A mean of two, weighted; NaN = not known, counts for nothing. */
-static double mean(double a, double weight_a, double b, double weight_b)
+double merge_mean(double a, double weight_a, double b, double weight_b)
 {
 	if (isnan(a))
 		return b;
@@ -32,7 +32,7 @@ static void mean_all(void *to, double weight_to, const void *from,
 	double *a = to;
 	const double *b = from;
 	for (size_t i = 0; i < bytes / sizeof(*a); i++)
-		a[i] = mean(a[i], weight_to, b[i], weight_from);
+		a[i] = merge_mean(a[i], weight_to, b[i], weight_from);
 }
 
 static void merge_hist(struct hist *to, const struct hist *from)
@@ -61,9 +61,9 @@ static void merge_epoch(struct epoch_result *to, double weight_to,
 			const struct epoch_result *from, double weight_from)
 {
 	double stalls = (double)(to->stall_count + from->stall_count);
-	to->stall_mean_ns =
-		mean(to->stall_mean_ns, (double)to->stall_count,
-		     from->stall_mean_ns, stalls - (double)to->stall_count);
+	to->stall_mean_ns = merge_mean(
+		to->stall_mean_ns, (double)to->stall_count, from->stall_mean_ns,
+		stalls - (double)to->stall_count);
 	to->stall_p99_ns = (double)NAN; /* percentiles are never averaged */
 	to->stall_count += from->stall_count;
 	to->samples += from->samples;
@@ -73,10 +73,10 @@ static void merge_epoch(struct epoch_result *to, double weight_to,
 		to->seconds = from->seconds;
 	to->samples_per_sec = (double)to->samples / to->seconds;
 	to->sample_bytes_per_sec = (double)to->sample_bytes / to->seconds;
-	to->au_percent =
-		mean(to->au_percent, weight_to, from->au_percent, weight_from);
-	to->first_step_ns = mean(to->first_step_ns, weight_to,
-				 from->first_step_ns, weight_from);
+	to->au_percent = merge_mean(to->au_percent, weight_to, from->au_percent,
+				    weight_from);
+	to->first_step_ns = merge_mean(to->first_step_ns, weight_to,
+				       from->first_step_ns, weight_from);
 }
 
 static void merge_epochs(struct ml_result *to, const struct ml_result *from)
@@ -125,8 +125,8 @@ static void merge_numa(struct numa_result *to, double weight_to,
 	node_set_text(&to->seen, &text);
 	if (text.len)
 		mem_replace(&to->loader_nodes, buf_str(&text));
-	to->far_percent = mean(to->far_percent, weight_to, from->far_percent,
-			       weight_from);
+	to->far_percent = merge_mean(to->far_percent, weight_to,
+				     from->far_percent, weight_from);
 	buf_fini(&text);
 }
 
@@ -165,12 +165,13 @@ static void merge_checkpoint_times(struct checkpoints_result *to,
 	mean_all(&to->rank_percent, a > 0 ? a * to->seconds_mean : 0,
 		 &from->rank_percent, b > 0 ? b * from->seconds_mean : 0,
 		 sizeof(to->rank_percent));
-	to->seconds_mean = mean(to->seconds_mean, a, from->seconds_mean, b);
+	to->seconds_mean =
+		merge_mean(to->seconds_mean, a, from->seconds_mean, b);
 	to->seconds_min = fmin(to->seconds_min, from->seconds_min);
 	to->seconds_max = fmax(to->seconds_max, from->seconds_max);
 	to->first_seconds = fmax(to->first_seconds, from->first_seconds);
-	to->later_seconds =
-		mean(to->later_seconds, a - 1, from->later_seconds, b - 1);
+	to->later_seconds = merge_mean(to->later_seconds, a - 1,
+				       from->later_seconds, b - 1);
 	to->bytes_per_sec = sum(to->bytes_per_sec, from->bytes_per_sec);
 	to->stall_seconds = sum(to->stall_seconds, from->stall_seconds);
 	to->snapshot_seconds =
@@ -263,8 +264,9 @@ static void merge_ml(struct ml_result *to, const struct ml_result *from)
 		 sizeof(to->loader_percent));
 	merge_slowest(to, from);
 	merge_numa(&to->numa, all_bytes(to), &from->numa, all_bytes(from));
-	to->au_percent = mean(to->au_percent, (double)to->accelerators,
-			      from->au_percent, (double)from->accelerators);
+	to->au_percent =
+		merge_mean(to->au_percent, (double)to->accelerators,
+			   from->au_percent, (double)from->accelerators);
 	merge_epochs(to, from);
 	append_au(to, from);
 	forget_windows(&to->mlperf);
@@ -410,60 +412,6 @@ static void merge_io(struct job_result *to_job,
 	if (to_job->sync.lat_ns != to->ops.fsync.lat_ns)
 		merge_hist(to_job->sync.lat_ns, from_job->sync.lat_ns);
 	to_job->sync.total += from_job->sync.total;
-}
-
-/* Jobs of which each read from another source: there is no one window for what
- * these delivered, but a mean of the shares. One that is not known leaves none,
- * but for a job that read nothing. */
-static void mix_sources(struct storage_result *to, double bytes_to,
-			const struct storage_result *from, double bytes_from)
-{
-	bool is_known = !(isnan(to->memory_percent) && bytes_to > 0) &&
-			!(isnan(from->memory_percent) && bytes_from > 0);
-
-	to->memory_percent = is_known ? mean(to->memory_percent, bytes_to,
-					     from->memory_percent, bytes_from)
-				      : (double)NAN;
-	to->device_read_bytes = to->device_reads = to->jobs_read_bytes =
-		UINT64_MAX;
-	if (!to->source || !from->source || strcmp(to->source, from->source))
-		to->source = isnan(to->memory_percent) ? "unknown"
-						       : "several sources";
-}
-
-/* Of two jobs, not of two workers of one. */
-static void merge_caches(struct storage_result *to,
-			 const struct storage_result *from)
-{
-	to->is_memory &= from->is_memory;
-	to->resident_before_percent = mean(
-		to->resident_before_percent, (double)to->resident_files,
-		from->resident_before_percent, (double)from->resident_files);
-	to->resident_files += from->resident_files;
-	to->cache_drops += from->cache_drops;
-	to->caches_dropped &= from->caches_dropped;
-}
-
-/* What was measured around both, from the first beginning to the last end.
- * Before their bytes are added up. */
-static void merge_around(struct job_result *to, const struct job_result *from)
-{
-	bool is_io = to->kind == RESULT_IO;
-	struct storage_result *a = is_io ? &to->io.storage : &to->ml.storage;
-	const struct storage_result *b =
-		is_io ? &from->io.storage : &from->ml.storage;
-
-	marks_join(&to->marks, &from->marks);
-	if (to->job != from->job)
-		merge_caches(a, b);
-	if (!to->marks.storage || !marks_storage(a, &to->marks))
-		mix_sources(a, (double)to->read.io_bytes, b,
-			    (double)from->read.io_bytes);
-	if (!marks_ns(&to->marks))
-		return;
-	marks_window(is_io ? &to->io.window : &to->ml.window, &to->marks);
-	marks_host(is_io ? &to->io.host : &to->ml.host, &to->marks);
-	marks_network(is_io ? &to->io.network : &to->ml.network, &to->marks);
 }
 
 /* CPU time adds up; each is a percent of its own time. */

@@ -21,3 +21,6 @@ void merge_groups(struct run_result *r);
  * histograms and text alone (a report may show both the sum and its parts).
  */
 void merge_workers(struct job_result *to, const struct job_result *from);
+
+/* A mean of two, weighted; NaN = not known, counts for nothing. */
+double merge_mean(double a, double weight_a, double b, double weight_b);

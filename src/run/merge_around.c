@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge_around.c - see merge_around.h. */
+#include "run/merge_around.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "run/mark.h"
+#include "run/merge.h"
+
+/* Jobs of which each read from another source: there is no one window for what
+ * these delivered, but a mean of the shares. One that is not known leaves none,
+ * but for a job that read nothing. */
+static void mix_sources(struct storage_result *to, double bytes_to,
+			const struct storage_result *from, double bytes_from)
+{
+	bool is_known = !(isnan(to->memory_percent) && bytes_to > 0) &&
+			!(isnan(from->memory_percent) && bytes_from > 0);
+
+	to->memory_percent =
+		is_known ? merge_mean(to->memory_percent, bytes_to,
+				      from->memory_percent, bytes_from)
+			 : (double)NAN;
+	to->device_read_bytes = to->device_reads = to->jobs_read_bytes =
+		UINT64_MAX;
+	if (!to->source || !from->source || strcmp(to->source, from->source))
+		to->source = isnan(to->memory_percent) ? "unknown"
+						       : "several sources";
+}
+
+/* Of two jobs, not of two workers of one. */
+static void merge_caches(struct storage_result *to,
+			 const struct storage_result *from)
+{
+	to->is_memory &= from->is_memory;
+	to->resident_before_percent = merge_mean(
+		to->resident_before_percent, (double)to->resident_files,
+		from->resident_before_percent, (double)from->resident_files);
+	to->resident_files += from->resident_files;
+	to->cache_drops += from->cache_drops;
+	to->caches_dropped &= from->caches_dropped;
+}
+
+void merge_around(struct job_result *to, const struct job_result *from)
+{
+	bool is_io = to->kind == RESULT_IO;
+	struct storage_result *a = is_io ? &to->io.storage : &to->ml.storage;
+	const struct storage_result *b =
+		is_io ? &from->io.storage : &from->ml.storage;
+
+	marks_join(&to->marks, &from->marks);
+	if (to->job != from->job)
+		merge_caches(a, b);
+	if (!to->marks.storage || !marks_storage(a, &to->marks))
+		mix_sources(a, (double)to->read.io_bytes, b,
+			    (double)from->read.io_bytes);
+	if (!marks_ns(&to->marks))
+		return;
+	marks_window(is_io ? &to->io.window : &to->ml.window, &to->marks);
+	marks_host(is_io ? &to->io.host : &to->ml.host, &to->marks);
+	marks_network(is_io ? &to->io.network : &to->ml.network, &to->marks);
+}
