@@ -3,9 +3,9 @@
 #include "fault.h"
 
 #include <errno.h>
+#include <mlgen/errors.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* clang-format off */
 static const struct mlgen_field fault_fields[] = {
@@ -29,38 +29,7 @@ static const struct mlgen_field fault_fields[] = {
 	  .help = "How much later; the operations behind it are not held up." },
 	{ 0 },
 };
-
-static const struct {
-	const char *name;
-	int code;
-} errors[] = {
-	{ "EPERM", EPERM }, { "ENOENT", ENOENT }, { "EINTR", EINTR },
-	{ "EIO", EIO }, { "ENXIO", ENXIO }, { "EBADF", EBADF },
-	{ "EAGAIN", EAGAIN }, { "ENOMEM", ENOMEM }, { "EACCES", EACCES },
-	{ "EBUSY", EBUSY }, { "EEXIST", EEXIST }, { "ENODEV", ENODEV },
-	{ "EINVAL", EINVAL }, { "ENFILE", ENFILE }, { "EMFILE", EMFILE },
-	{ "EFBIG", EFBIG }, { "ENOSPC", ENOSPC }, { "EROFS", EROFS },
-	{ "EDQUOT", EDQUOT }, { "ESTALE", ESTALE }, { "EREMOTEIO", EREMOTEIO },
-	{ "EOPNOTSUPP", EOPNOTSUPP }, { "ETIMEDOUT", ETIMEDOUT },
-	{ "ECANCELED", ECANCELED }, { "ESHUTDOWN", ESHUTDOWN },
-};
 /* clang-format on */
-
-#define ERRNO_MAX 4095 /* MAX_ERRNO of the kernel */
-
-/* -errno, or 0 for what is none. */
-static int error_of(const char *word)
-{
-	char *end;
-	long number = strtol(word, &end, 10);
-
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
-		if (strcasecmp(errors[i].name, word) == 0)
-			return -errors[i].code;
-	if (end == word || *end || number < 1 || number > ERRNO_MAX)
-		return 0;
-	return (int)-number;
-}
 
 static int find_inner(struct mlgen_engine_job *job, struct shared *s,
 		      struct mlgen_err *err)
@@ -107,13 +76,14 @@ static int fault_job_init(struct mlgen_engine_job *job, struct mlgen_err *err)
 
 	if (!s)
 		return mlgen_fail(err, -ENOMEM, "ioengine=fault: no memory");
-	s->error = error_of(opts->fail_errno);
+	s->error =
+		-mlgen_error_code(opts->fail_errno, strlen(opts->fail_errno));
 	rc = s->error ? find_inner(job, s, err)
 		      : mlgen_fail(err, -EINVAL,
 				   "fail_errno: '%s' is neither an error of "
 				   "storage by name, such as EIO or ENOSPC, "
 				   "nor a number from 1 to %d",
-				   opts->fail_errno, ERRNO_MAX);
+				   opts->fail_errno, MLGEN_ERROR_MAX);
 	if (rc == 0)
 		rc = start_inner(s, err);
 	if (rc < 0) {

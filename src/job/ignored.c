@@ -3,46 +3,9 @@
 #include "job/ignored.h"
 
 #include <errno.h>
+#include <mlgen/errors.h>
 #include <stddef.h>
 #include <string.h>
-#include <strings.h>
-
-#define ERRNO_MAX 4095 /* MAX_ERRNO of the kernel */
-
-/* clang-format off */
-static const struct {
-	const char *name;
-	int code;
-} names[] = {
-	{ "EPERM", EPERM }, { "ENOENT", ENOENT }, { "EINTR", EINTR },
-	{ "EIO", EIO }, { "ENXIO", ENXIO }, { "EBADF", EBADF },
-	{ "EAGAIN", EAGAIN }, { "ENOMEM", ENOMEM }, { "EACCES", EACCES },
-	{ "EBUSY", EBUSY }, { "EEXIST", EEXIST }, { "ENODEV", ENODEV },
-	{ "EINVAL", EINVAL }, { "ENFILE", ENFILE }, { "EMFILE", EMFILE },
-	{ "EFBIG", EFBIG }, { "ENOSPC", ENOSPC }, { "EROFS", EROFS },
-	{ "ENODATA", ENODATA }, { "EBADMSG", EBADMSG }, { "EILSEQ", EILSEQ },
-	{ "EDQUOT", EDQUOT }, { "ESTALE", ESTALE }, { "EREMOTEIO", EREMOTEIO },
-	{ "EOPNOTSUPP", EOPNOTSUPP }, { "ETIMEDOUT", ETIMEDOUT },
-	{ "ECANCELED", ECANCELED }, { "ESHUTDOWN", ESHUTDOWN },
-};
-/* clang-format on */
-
-/* 0: it is neither a name nor a number. */
-static int code_of(const char *word, size_t len)
-{
-	int n = 0;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i].name) == len &&
-		    strncasecmp(names[i].name, word, len) == 0)
-			return names[i].code;
-	for (size_t i = 0; i < len; i++) {
-		if (word[i] < '0' || word[i] > '9' || n > ERRNO_MAX)
-			return 0;
-		n = 10 * n + word[i] - '0';
-	}
-	return n <= ERRNO_MAX ? n : 0;
-}
 
 /* The list of number `kind`, 0 reads, 1 writes; *len 0 = none. */
 static const char *list_of(const char *text, unsigned kind, size_t *len)
@@ -62,7 +25,7 @@ static bool has(const char *list, size_t len, int code)
 	for (const char *end = list + len; list < end;) {
 		size_t word = strcspn(list, ":,");
 
-		if (code_of(list, word) == code)
+		if (mlgen_error_code(list, word) == code)
 			return true;
 		list += word + 1;
 	}
@@ -77,12 +40,12 @@ int ignored_check(const char *text, struct mlgen_err *err)
 	for (const char *at = text; at && (*at || at > text); at += len + 1) {
 		len = strcspn(at, ":,");
 		/* "ENOSPC" of writes alone is ",ENOSPC". */
-		if (!code_of(at, len) && !(at == text && *at == ','))
+		if (!mlgen_error_code(at, len) && !(at == text && *at == ','))
 			return mlgen_fail(err, -EINVAL,
 					  "'%.*s' is neither an error of "
 					  "storage by name, such as EAGAIN or "
 					  "EIO, nor a number from 1 to %d",
-					  (int)len, at, ERRNO_MAX);
+					  (int)len, at, MLGEN_ERROR_MAX);
 		kinds += at[len] == ',';
 		if (kinds > 2)
 			return mlgen_fail(err, -EINVAL,
