@@ -19,7 +19,7 @@ with_stack()
 		exec "$@"
 	)
 }
-for kib in 20 64 255; do
+for kib in 64 255; do
 	# shellcheck disable=SC2086 # several options
 	exits "with a stack of $kib KiB nothing runs" 2 with_stack $kib \
 		"$MLGEN" $job
