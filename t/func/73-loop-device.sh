@@ -50,7 +50,10 @@ rm -rf mnt/data
 exits "a dataset is written" 0 train --phase=prepare
 exits "and read past the page cache" 0 train --direct=1
 is "from the device" "$(ml run.json storage.memory_percent)" "0.0"
-# Nobody else reads from it: what ramp_time has read is to the byte in no share.
+# Nobody else reads from it: what ramp_time has read is in no share. But a kernel
+# may take pages from the cache that were read just now (DAMON does), and they are
+# read again: less than 1 % of 4 MiB each time.
+few=$(((4 << 20) / 100))
 ramped()
 {
 	rm -f run.json
@@ -63,10 +66,14 @@ storage()
 	json run.json $(printf 'jobs.0.io.storage.%s\n' "$@")
 }
 exits "a file is read within ramp_time" 0 ramped --ramp_time=2
+read=$(storage device_read_bytes)
 is "and behind it, from memory" \
-	"$(storage device_read_bytes device_reads memory_percent)" "0 0 100.0"
+	"$read: $((read < few)) $(storage memory_percent |
+		awk '{ print ($1 > 99) }')" "$read: 1 1"
 exits "without it" 0 ramped --runtime=2
-is "it comes from the device" "$(storage device_read_bytes)" $((4 << 20))
+read=$(storage device_read_bytes)
+is "it comes from the device" \
+	"$read: $((read >= 4 << 20 && read < (4 << 20) + 4 * few))" "$read: 1"
 rm -f mnt/ramped*
 mount -o remount,ro mnt
 exits "it is read where the filesystem is read-only" 0 train
