@@ -55,8 +55,8 @@ TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
 OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
-.PHONY: all check check-slow golden fuzz lint bench demo man install uninstall \
-	clean distclean engines-changed always
+.PHONY: all check check-slow golden mutate fuzz lint bench demo man install \
+	uninstall clean distclean engines-changed always
 
 all: mlgen
 
@@ -134,6 +134,10 @@ check: mlgen build/golden/mlgen $(UNIT_TESTS) $(TOOLS)
 # Every wording and figure that golden files hold, as it is now.
 golden: build/golden/mlgen
 	$(Q)t/golden/run --update
+
+# What no test notices of changes at places drawn by chance; an hour or so.
+mutate: build/unit-tests build/golden/mlgen
+	$(Q)t/mutate/run
 
 check-slow: mlgen $(TOOLS)
 	$(Q)$(RUN) -t 1200 $(sort $(wildcard t/func/slow/*.sh))

@@ -265,6 +265,7 @@ static int libaio_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	}
 	while (at < n) {
 		long rc = call_submit(q, at, n);
+
 		if (rc == -EAGAIN)
 			break;
 		if (rc > 0) {
@@ -288,7 +289,8 @@ static unsigned take_refused(struct queue *q, struct mlgen_io **io,
 	return n;
 }
 
-static struct mlgen_io *take(struct queue *q, const struct io_event *event)
+static struct mlgen_io *libaio_take(struct queue *q,
+				    const struct io_event *event)
 {
 	struct mlgen_io *op = event->data;
 
@@ -315,7 +317,7 @@ static unsigned take_ring(struct queue *q, struct mlgen_io **io, unsigned max)
 	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
 	for (; n < max && head != tail; n++) {
-		io[n] = take(q, &events[head]);
+		io[n] = libaio_take(q, &events[head]);
 		head = head + 1 == ring->nr ? 0 : head + 1;
 	}
 	if (n)
@@ -339,7 +341,7 @@ static int get_events(struct queue *q, struct mlgen_io **io, unsigned need,
 	if (n < 0)
 		return n == -EINTR ? 0 : n;
 	for (int i = 0; i < n; i++)
-		io[i] = take(q, &q->events[i]);
+		io[i] = libaio_take(q, &q->events[i]);
 	return n;
 }
 
@@ -356,6 +358,7 @@ static int libaio_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	do {
 		int n = get_events(q, io + got, got < min ? min - got : 0,
 				   max - got, timeout_ns);
+
 		if (n < 0)
 			return n;
 		got += (unsigned)n;

@@ -220,6 +220,7 @@ static struct place *place_at(struct reading *r, uint64_t off)
 		struct place *p = &r->places[i];
 		uint64_t had = p->pos - p->begin;
 		uint64_t kept = had < KEPT_BYTES ? had : KEPT_BYTES;
+
 		if (off > p->pos || off < p->pos - kept)
 			continue;
 		r->last = i;

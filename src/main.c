@@ -57,6 +57,7 @@ static void find_binary_dir(struct program *p, const char *argv0)
 {
 	ssize_t n = readlink("/proc/self/exe", p->binary_dir,
 			     sizeof(p->binary_dir) - 1);
+
 	if (n < 0)
 		snprintf(p->binary_dir, sizeof(p->binary_dir), "%s", argv0);
 	char *slash = strrchr(p->binary_dir, '/');
@@ -76,6 +77,7 @@ static int print_text(struct program *p, int (*put)(struct program *p, FILE *to,
 						    struct mlgen_err *err))
 {
 	struct mlgen_err err = { 0 };
+
 	if (output_open(&p->text, NULL, &err) < 0)
 		return usage(&err);
 	p->text.is_text = true;
@@ -90,6 +92,7 @@ static int print_text(struct program *p, int (*put)(struct program *p, FILE *to,
 static int put_request(struct program *p, FILE *to, struct mlgen_err *err)
 {
 	const struct settings *set = &p->set.settings;
+
 	if (set->help)
 		help_all(to);
 	else if (set->version)
@@ -114,6 +117,7 @@ static int put_jobs(struct program *p, FILE *to, struct mlgen_err *err)
 static int answer(struct program *p)
 {
 	const struct settings *set = &p->set.settings;
+
 	if (set->help || set->version || set->cmdhelp || set->enghelp ||
 	    set->list_jobs)
 		return print_text(p, put_request);
@@ -141,6 +145,7 @@ static int open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 	const struct outputs o = { .text = &p->text,
 				   .json = &p->json,
 				   .log = is_run ? &p->log : NULL };
+
 	return outputs_open(&o, &p->set, err);
 }
 
@@ -155,6 +160,7 @@ static int close_outputs(struct program *p)
 {
 	struct mlgen_err err = { 0 };
 	int rc = p->json.to ? output_close(&p->json, &err) : 0;
+
 	if (output_close(&p->text, &err) < 0)
 		rc = -1;
 	/* A reader that has gone (head -1) knows. */
@@ -167,6 +173,7 @@ static void write_text(struct program *p, struct run_result *result,
 		       const struct plan_report *plans)
 {
 	const struct settings *set = &p->set.settings;
+
 	if (!plans)
 		text_report(p->text.to, result, set->quiet);
 	for (size_t i = 0; plans && i < p->set.count; i++)
@@ -180,6 +187,7 @@ static int write_reports(struct program *p, struct run_result *result,
 {
 	int format = p->set.settings.output_format;
 	int rc = 0;
+
 	if (p->set.settings.check != CHECK_NONE && !plans)
 		mlperf_fill(result, &p->ask);
 	if (p->json.to)
@@ -208,6 +216,7 @@ static int dry_run(struct program *p)
 	struct run_result none = { .host = p->host };
 	struct plan_report *plans = mem_array(p->set.count, sizeof(*plans));
 	int status;
+
 	if (check_format(p, &err) < 0 ||
 	    plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
 	    open_outputs(p, false, &err) < 0) {
@@ -235,18 +244,20 @@ static int exit_status(struct run *run, const struct run_result *result)
 static bool has_failed(const struct run_result *result)
 {
 	const struct job *last = NULL;
+
 	for (size_t i = 0; i < result->job_count; i++) {
 		const struct job_result *j = &result->jobs[i];
 		struct buf text = { 0 };
+
 		/* Workers of a plain job have records behind each other. */
-		if (!failed_of(j)->is_too_many || j->job == last)
+		if (!j->failed.is_too_many || j->job == last)
 			continue;
 		last = j->job;
 		verdict_put_failed(&text, j);
 		buf_add(&text, "; ");
 		verdict_put_allowance(&text, j);
-		if (failed_of(j)->first[0])
-			buf_addf(&text, ". The first: %s", failed_of(j)->first);
+		if (j->failed.first[0])
+			buf_addf(&text, ". The first: %s", j->failed.first);
 		log_error("%s: %s", j->job->name, buf_str(&text));
 		buf_fini(&text);
 	}
@@ -257,6 +268,7 @@ static bool is_missed(struct program *p, const struct run_result *result)
 {
 	struct mlgen_err err = { 0 };
 	const char *require = p->set.settings.require;
+
 	return require && require_check(require, result, &err) != 0;
 }
 
@@ -265,6 +277,7 @@ static bool measure_ceiling(struct program *p, struct run_result *result)
 {
 	struct mlgen_err err = { 0 };
 	bool only_unclear = p->set.settings.ceiling != CEILING_ON;
+
 	if (ceiling_measure(&p->ask, result, only_unclear, &err) == 0)
 		return true;
 	log_error("%s", err.text);
@@ -275,6 +288,7 @@ static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 {
 	struct mlgen_err err = { 0 };
 	struct csv *log = p->log;
+
 	p->log = NULL;
 	int rc = watch_run(run, p->set.count, &p->set.settings, log, abandoned,
 			   &err);
@@ -311,6 +325,7 @@ static int set_up_and_run(struct program *p)
 	int status;
 	struct clock *clock = clock_new_real();
 	struct run_config cfg = probe_config(&p->set, &p->host, clock);
+
 	if (check_format(p, &err) < 0 || run_new(&run, &cfg, &err) < 0 ||
 	    open_outputs(p, true, &err) < 0)
 		status = usage(&err);
@@ -330,6 +345,7 @@ static int put_answer(struct program *p, const struct question *q)
 {
 	const struct settings *set = &p->set.settings;
 	struct mlgen_err err = { 0 };
+
 	if (open_outputs(p, false, &err) < 0)
 		return usage(&err);
 	struct ask a = p->ask;
@@ -346,6 +362,7 @@ static int put_answer(struct program *p, const struct question *q)
 static int run_program(struct program *p, int argc, char **argv)
 {
 	struct diag diag;
+
 	diag_init(&diag);
 	int rc = jobset_load(&p->set, argc, argv, &p->env, &diag);
 	diag_print(&diag, stderr);
@@ -390,6 +407,7 @@ static void fill_standard_files(void)
 static void leave(void *arg)
 {
 	struct program *p = arg;
+
 	output_discard(&p->text);
 	output_discard(&p->json);
 	log_error("interrupted");
@@ -422,6 +440,7 @@ static __attribute__((noinline)) int run_main(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const char *line = thread_too_small_stack();
+
 	if (!line)
 		return run_main(argc, argv);
 	return write(STDERR_FILENO, line, strlen(line)) < 0 ? EXIT_FAILED

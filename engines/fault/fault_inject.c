@@ -175,6 +175,7 @@ static unsigned give_due(struct fault *f, struct mlgen_io **io, unsigned max,
 
 	for (unsigned i = 0; i < f->done_count; i++) {
 		struct shadow *s = f->done[i];
+
 		if (given == max || (s->due_ns > now && !f->is_cut)) {
 			f->done[kept++] = s;
 			continue;
@@ -220,6 +221,7 @@ int fault_submit(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned n)
 
 	for (i = 0; i < n && f->unused_count; i++) {
 		struct shadow *s = shadow_of(f, io[i]);
+
 		if (is_chained || (io[i]->flags & MLGEN_IO_LINK))
 			rc = inject_link(f, s, &is_cancelled);
 		else

@@ -138,6 +138,7 @@ int uring_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
 	end_ns = got < min ? reap_end_of(timeout_ns) : 0;
 	while (got < min && !is_late) {
 		int rc = await(r, min - got, end_ns);
+
 		if (rc < 0 && rc != -ETIME && rc != -EINTR)
 			return rc;
 		is_late = rc == -ETIME || is_past(end_ns);

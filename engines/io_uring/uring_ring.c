@@ -172,6 +172,7 @@ static void see_what_it_takes(struct ring *r)
 		bool has = probe ? io_uring_opcode_supported(
 					   probe, (int)ring_opcode[op])
 				 : op != MLGEN_MKDIR;
+
 		r->takes[op] = moves || (has && !r->opts->hipri);
 	}
 	io_uring_free_probe(probe);

@@ -141,6 +141,7 @@ static int send_all(struct ring *r)
 
 	while (io_uring_sq_ready(&r->uring)) {
 		int rc = io_uring_submit_and_get_events(&r->uring);
+
 		if (rc > 0)
 			r->in_kernel += (unsigned)rc;
 		else if (rc != -EINTR && rc != -EAGAIN && rc != -EBUSY)

@@ -96,6 +96,7 @@ static struct map *map_of(struct table *t, struct mlgen_file *file, int *rc)
 {
 	if (file->word == 0) {
 		int flags = fcntl(file->fd, F_GETFL);
+
 		*rc = flags < 0 ? -errno : mmap_map_attach(t, file, flags);
 		if (*rc < 0)
 			return NULL;
@@ -261,6 +262,7 @@ static int64_t mmap_advise(struct table *t, struct mlgen_io *op)
 
 	if (m && start < m->mapped_bytes) {
 		uint64_t bytes = m->mapped_bytes - start;
+
 		if (op->len_bytes && op->len_bytes + op->off - start < bytes)
 			bytes = op->len_bytes + op->off - start;
 		madvise(m->base + start, (size_t)bytes, madvice(op->advice));

@@ -63,6 +63,7 @@ static void copy_parts(char *at, const struct mlgen_io *op, size_t bytes)
 {
 	for (const struct iovec *part = op->iov; bytes; part++) {
 		size_t n = part->iov_len < bytes ? part->iov_len : bytes;
+
 		if (op->op == MLGEN_READ)
 			memcpy(part->iov_base, at, n);
 		else

@@ -33,6 +33,7 @@ mlgen_err_fill(struct mlgen_err *err, int code, const char *fmt, ...)
 {
 	if (err && err->code == 0) {
 		va_list ap;
+
 		va_start(ap, fmt);
 		err->code = code;
 		vsnprintf(err->text, sizeof(err->text), fmt, ap);

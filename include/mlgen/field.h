@@ -62,11 +62,16 @@ struct mlgen_choice {
 	const char *help; /* one clause, lower case, no full stop */
 };
 
+struct merge_rule;
+
 struct mlgen_field {
 	const char *name; /* NULL ends a table */
 	enum mlgen_type type;
-	size_t off;        /* of the member; 0 is as good as any */
-	const char *def;   /* default as text; NULL = unset */
+	size_t off; /* of the member; 0 is as good as any */
+	union {
+		const char *def; /* option: default as text; NULL = unset */
+		const struct merge_rule *merge; /* metric: the program's own */
+	};
 	double min, max;   /* inclusive; both 0 = no limits */
 	const char *unit;  /* "samples", "s", "bytes", ... or NULL */
 	const char *help;  /* one full sentence, with its full stop */

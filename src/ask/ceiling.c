@@ -13,14 +13,12 @@
 #include "ask/probe.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "report/verdict.h"
 #include "report/verdict_ceiling.h"
 #include "report/verdict_errors.h"
 
-#define NS_PER_SEC 1e9
-
-/* A ceiling that was asked for: fifty counted steps, within these limits. */
-#define ASKED_STEPS 50
+/* A ceiling that was asked for: FEW_STEPS counted steps, within these limits. */
 #define ASKED_LEAST 3.0
 #define ASKED_MOST 30.0
 /* One that comes by itself: never longer than the run was by this part. */
@@ -56,6 +54,7 @@ struct measure {
 static void add_no_limit(struct probe_args *args, const struct measure *m)
 {
 	const struct job *job = m->job;
+
 	if (!job->memory_limit)
 		return;
 	probe_args_add(args, "--%s.memory_limit=0", job->name);
@@ -73,6 +72,7 @@ static void add_common(struct probe_args *args, const struct measure *m)
 	const char *name = job->name;
 	double ramp_ms = m->seconds * RAMP_PART * 1e3;
 	double run_ms = m->seconds * 1e3 - ramp_ms;
+
 	probe_args_add(args, "--section=%s", name);
 	probe_args_add(args, "--%s.time_based=1", name);
 	probe_args_add(args, "--%s.ramp_time=%.0fms", name, ramp_ms);
@@ -107,6 +107,7 @@ __attribute__((format(printf, 2, 3))) static void
 cannot(struct ceiling_result *to, const char *fmt, ...)
 {
 	va_list ap;
+
 	if (to->unmeasured[0])
 		return;
 	va_start(ap, fmt);
@@ -117,8 +118,9 @@ cannot(struct ceiling_result *to, const char *fmt, ...)
 static const struct job_result *trained(const struct probe *p, const char *name)
 {
 	const struct run_result *r = p->result;
+
 	for (size_t i = 0; r && i < r->job_count; i++)
-		if (r->jobs[i].kind == RESULT_TRAIN &&
+		if (job_result_has_accelerators(&r->jobs[i]) &&
 		    strcmp(r->jobs[i].job->name, name) == 0)
 			return &r->jobs[i];
 	return NULL;
@@ -133,11 +135,12 @@ struct figures {
 static bool take_figures(struct figures *f, const struct job_result *j)
 {
 	const struct ml_result *ml = &j->ml;
+
 	f->au_percent = ml->au_percent;
 	f->samples_per_sec = verdict_steady_rate(j->job, ml);
-	f->seconds = ml->wall_seconds;
-	f->is_memory = ml->storage.is_memory;
-	f->has_own_cache = ml->storage.has_own_cache;
+	f->seconds = j->wall_seconds;
+	f->is_memory = j->storage.is_memory;
+	f->has_own_cache = j->storage.has_own_cache;
 	return !isnan(f->samples_per_sec);
 }
 
@@ -153,6 +156,7 @@ static int probe_figures(struct figures *f, const struct measure *m,
 	bool has_errors = j && verdict_is_errors(j);
 	bool is_measured = j && !has_errors && take_figures(f, j);
 	bool was_interrupted = p.interrupted;
+
 	if (!was_interrupted && !is_measured)
 		cannot(m->to, "%s: %s", what,
 		       rc < 0       ? err.text
@@ -166,6 +170,7 @@ static int measure_null(struct measure *m)
 {
 	struct probe_args args = { 0 };
 	struct figures f;
+
 	add_common(&args, m);
 	probe_args_take_storage_away(&args, m->a, m->job);
 	int rc = probe_figures(&f, m, &args, "without storage");
@@ -184,6 +189,7 @@ static void take_cached(struct measure *m, const struct figures *f,
 			const struct ceiling_warm *w)
 {
 	double percent = ceiling_kept_percent(m->result->dataset, w);
+
 	if (percent < CACHED_PERCENT && !f->is_memory && !f->has_own_cache) {
 		cannot(m->to,
 		       "from memory: this host's page cache kept %.1f%% of "
@@ -202,6 +208,7 @@ static int probe_cached(struct measure *m, const struct ceiling_warm *w)
 {
 	struct probe_args args = { 0 };
 	struct figures f;
+
 	add_common(&args, m);
 	add_cached(&args, m, w->files);
 	int rc = probe_figures(&f, m, &args, "from memory");
@@ -217,13 +224,14 @@ static int measure_cached(struct measure *m)
 	struct mlgen_err err = { 0 };
 	struct ceiling_warm w;
 	double limit = m->is_brief ? m->seconds : ASKED_MOST;
+
 	if (verdict_without_storage(m->job)) {
 		cannot(m->to, "from memory: ioengine=%s reads no file",
 		       m->job->engine->name);
 		return 0;
 	}
 	uint64_t files = ceiling_files(m->result, ceiling_memory(m->a->host));
-	uint64_t end_ns = clock_now(m->clock) + (uint64_t)(limit * NS_PER_SEC);
+	uint64_t end_ns = clock_now(m->clock) + (uint64_t)(limit * NS_PER_S);
 	int rc = ceiling_warm(&w, ds, files, m->clock, end_ns, &err);
 	if (rc == -EINTR)
 		return rc;
@@ -241,21 +249,22 @@ static int measure_cached(struct measure *m)
 
 static bool is_unclear(const struct job_result *j)
 {
-	const char *name = j->ml.verdict.name;
+	const char *name = j->verdict.name;
+
 	return name && (!strcmp(name, "host") || !strcmp(name, "unclear"));
 }
 
 /* NULL: it has one. */
 static const char *why_none(const struct job_result *j)
 {
-	if (j->kind != RESULT_TRAIN)
+	if (!job_result_has_accelerators(j))
 		return "only a training has one";
 	if (j->members > 1)
 		return "jobs that are reported as one have none; "
 		       "group_reporting=0";
 	if (verdict_without_storage(j->job) && !verdict_is_model(j->job))
 		return "its own result is it: nothing was read";
-	if (j->ml.steps == 0 || !j->dataset || j->err.code || j->ml.interrupted)
+	if (j->ml.steps == 0 || !j->dataset || j->err.code || j->interrupted)
 		return "the run did not come to its end";
 	return NULL;
 }
@@ -263,10 +272,11 @@ static const char *why_none(const struct job_result *j)
 static double seconds_briefly(const struct job_result *j, double compute)
 {
 	const struct ml_result *ml = &j->ml;
-	double seconds = fmin(ml->wall_seconds * BRIEF_PART, BRIEF_MOST);
+	double seconds = fmin(j->wall_seconds * BRIEF_PART, BRIEF_MOST);
 	bool is_long_enough =
 		seconds >= BRIEF_LEAST &&
 		seconds * (1 - RAMP_PART) >= BRIEF_STEPS * compute;
+
 	return is_unclear(j) && !ml->too_short && is_long_enough &&
 			       !verdict_without_storage(j->job)
 		       ? seconds
@@ -277,10 +287,10 @@ double ceiling_seconds(const struct job_result *j, bool only_unclear)
 {
 	if (why_none(j))
 		return 0;
-	double compute = dist_mean(&j->job->compute_time) / NS_PER_SEC;
+	double compute = dist_mean(&j->job->compute_time) / NS_PER_S;
 	if (only_unclear)
 		return seconds_briefly(j, compute);
-	double seconds = (ASKED_STEPS + 1) * compute / (1 - RAMP_PART);
+	double seconds = (FEW_STEPS + 1) * compute / (1 - RAMP_PART);
 	return fmin(fmax(seconds, ASKED_LEAST), ASKED_MOST);
 }
 
@@ -289,12 +299,13 @@ uint64_t ceiling_jobs_beside(const struct run_result *r,
 {
 	const struct job *last = NULL;
 	uint64_t n = 0;
+
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *other = &r->jobs[i];
+
 		/* Workers of a plain job have records behind each other. */
 		n += other->group == j->group && other->job != j->job &&
-		     other->job != last && other->kind != RESULT_NONE &&
-		     other->kind != RESULT_PREPARE;
+		     other->job != last && job_result_ran(other);
 		last = other->job;
 	}
 	return n;
@@ -304,11 +315,12 @@ static void announce(const struct job_result *j, double seconds, bool is_brief)
 {
 	const char *what = "measuring what this host could reach without "
 			   "storage";
+
 	if (is_brief)
 		log_plain("mlgen: %s: %s, up to %.0f s more: the verdict is "
 			  "%s (--ceiling=no leaves it out)",
 			  j->job->name, what, ceil(3 * seconds),
-			  j->ml.verdict.name);
+			  j->verdict.name);
 	else
 		log_plain("mlgen: %s: %s, about %.0f s more", j->job->name,
 			  what, ceil(2 * seconds));
@@ -325,6 +337,7 @@ static int measure_job(const struct ask *a, const struct run_result *r,
 			     .clock = clock,
 			     .seconds = seconds,
 			     .is_brief = is_brief };
+
 	announce(j, seconds, is_brief);
 	ceiling_result_init(m.to);
 	m.to->jobs_beside = ceiling_jobs_beside(r, j);
@@ -342,8 +355,10 @@ static int measure_job(const struct ask *a, const struct run_result *r,
 static void note_others(const struct run_result *r)
 {
 	const struct job *last = NULL;
+
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *j = &r->jobs[i];
+
 		if (j->job != last && why_none(j))
 			log_note("ceiling: %s: %s", j->job->name, why_none(j));
 		last = j->job;
@@ -355,6 +370,7 @@ int ceiling_measure(const struct ask *a, struct run_result *r,
 {
 	int rc = 0;
 	bool is_off = a->set->settings.ceiling == CEILING_OFF;
+
 	if (is_off || r->interrupted || r->err.code)
 		return 0;
 	verdict_fill(r);
@@ -362,6 +378,7 @@ int ceiling_measure(const struct ask *a, struct run_result *r,
 		note_others(r);
 	for (size_t i = 0; rc == 0 && i < r->job_count; i++) {
 		double seconds = ceiling_seconds(&r->jobs[i], only_unclear);
+
 		if (seconds > 0)
 			rc = measure_job(a, r, &r->jobs[i], seconds,
 					 only_unclear);

@@ -27,6 +27,7 @@ static int read_through(int fd, char *chunk, const struct clock *clock,
 			uint64_t deadline_ns, uint64_t *bytes)
 {
 	ssize_t n;
+
 	/* The whole of it at once: a slow storage answers requests side by
 	 * side faster than one after the other. What fails costs only time. */
 	posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
@@ -48,6 +49,7 @@ static int warm_file(const struct dataset *ds, uint64_t file, char *chunk,
 {
 	char path[PATH_MAX];
 	int n = dataset_path(ds, file, path, sizeof(path));
+
 	if (n < 0)
 		return mlgen_fail(err, n, "%s: %s", ds->directory,
 				  strerror(-n));
@@ -65,6 +67,7 @@ uint64_t ceiling_memory(const struct host *host)
 {
 	uint64_t available = host->memory_bytes;
 	uint64_t free_bytes;
+
 	if (sysfile_keyed(&free_bytes, "", "/proc/meminfo", "MemAvailable") ==
 		    0 &&
 	    free_bytes < available)
@@ -81,6 +84,7 @@ uint64_t ceiling_files(const struct job_result *j, uint64_t most_bytes)
 			 (double)job->batch_size;
 	double files = fmax(ceil(batches / (double)ds->samples_per_file),
 			    ceil(WARM_BYTES / mean));
+
 	files = fmin(files, floor((double)most_bytes / mean));
 	files = fmin(files, (double)ds->files);
 	if (job->distinct_files)
@@ -94,9 +98,11 @@ int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds,
 {
 	char *chunk = mem_array(CHUNK_BYTES, 1);
 	int rc = 1;
+
 	*w = (struct ceiling_warm){ 0 };
 	while (rc > 0 && w->files < files) {
 		uint64_t bytes = 0;
+
 		for (unsigned part = 0; rc > 0 && part < ds->parts; part++)
 			rc = warm_file(ds, part * ds->files + w->files, chunk,
 				       clock, deadline_ns, &bytes, err);
@@ -114,8 +120,10 @@ double ceiling_kept_percent(const struct dataset *ds,
 {
 	uint64_t resident = 0, all = 0;
 	char path[PATH_MAX];
+
 	for (uint64_t i = 0; i < w->files && i < MOST_LOOKS; i++) {
 		uint64_t here, size;
+
 		if (dataset_path(ds, i, path, sizeof(path)) < 0 ||
 		    cache_resident(path, &here, &size) < 0)
 			return (double)NAN;

@@ -9,9 +9,8 @@
 
 #include "base/printable.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "report/show.h"
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static const double kib = 1024, mib = 1048576, gib = 1073741824;
 
@@ -31,6 +30,7 @@ static void put_name(struct column *c, const char *unit)
 	const char *path = c->figure->path;
 	size_t len = strlen(path), end = len;
 	const char *part = strstr(path, "_ns.");
+
 	if (strcmp(unit, "ns") == 0 && part) {
 		snprintf(c->title, sizeof(c->title), "%.*s %s",
 			 (int)(part - path), path, part + 4);
@@ -38,6 +38,7 @@ static void put_name(struct column *c, const char *unit)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
 		size_t n = strlen(endings[i].ending);
+
 		if (strcmp(endings[i].unit, unit) == 0 && len >= n &&
 		    strcmp(path + len - n, endings[i].ending) == 0)
 			end = len - n;
@@ -50,6 +51,7 @@ static void put_name(struct column *c, const char *unit)
 static void put_unit(struct column *c, const char *unit)
 {
 	size_t len = strlen(c->title);
+
 	snprintf(c->title + len, sizeof(c->title) - len, "%s%s",
 		 len ? ", " : "", unit);
 }
@@ -57,6 +59,7 @@ static void put_unit(struct column *c, const char *unit)
 static int decimals_of(double largest)
 {
 	int d = largest < 9.9995 ? 3 : largest < 99.995 ? 2 : largest < 999.95;
+
 	for (double limit = 0.09995; largest < limit && d < 9; limit /= 10)
 		d++;
 	return largest > 0 ? d : 0;
@@ -66,10 +69,12 @@ static double largest_of(const struct figure_value *v, size_t count,
 			 size_t stride)
 {
 	double largest = 0;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct figure_value *one = &v[i * stride];
 		bool is_number =
 			one->kind == VALUE_WHOLE || one->kind == VALUE_REAL;
+
 		if (is_number && fabs(one->real) > largest)
 			largest = fabs(one->real);
 	}
@@ -82,6 +87,7 @@ static void scale_bytes(struct column *c, double largest, bool is_rate,
 {
 	struct rate_unit unit = show_rate_unit(largest);
 	const char *name = unit.name;
+
 	c->scale = unit.bytes;
 	if (!is_rate) {
 		c->scale = largest >= gib ? gib : largest >= mib ? mib : kib;
@@ -97,6 +103,7 @@ static void choose(struct column *c, double largest, bool is_alone)
 {
 	const struct figure *f = c->figure;
 	bool is_rate = figure_has_unit(f, "bytes/s");
+
 	c->kind = COLUMN_SCALED;
 	c->scale = 1;
 	if (figure_is_ns(f)) {
@@ -124,6 +131,7 @@ void column_init(struct column *c, const struct figure *f,
 {
 	double largest = largest_of(values, count, stride);
 	struct buf cell = { 0 };
+
 	memset(c, 0, sizeof(*c));
 	c->figure = f;
 	snprintf(c->title, sizeof(c->title), "%s", f->key);
@@ -147,6 +155,7 @@ void column_cell(const struct column *c, const struct figure_value *v,
 	char count[UNITS_TEXT_BYTES];
 	bool is_whole = v->kind == VALUE_WHOLE && c->scale <= 1 &&
 			c->kind == COLUMN_SCALED;
+
 	if (figure_told(v) == VALUE_NONE)
 		buf_addc(out, '-');
 	else if (v->kind == VALUE_BOOL)

@@ -2,11 +2,10 @@
 /* comparison.c - see comparison.h. */
 #include "ask/comparison.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#include "base/util.h"
 
 static const struct {
 	unsigned kinds;
@@ -14,102 +13,88 @@ static const struct {
 	enum comparison_noise noise_of;
 	bool is_lower_better, decides;
 } all_figures[] = {
-	{ COMPARE_TRAIN | COMPARE_IO, "errors", "errors", SPREAD_NONE, true,
+	{ RECORD_TRAIN | RECORD_IO, "errors", "errors", SPREAD_NONE, true,
 	  true },
-	{ COMPARE_TRAIN, "AU", "au_percent", SPREAD_AU, false, true },
-	{ COMPARE_TRAIN, "samples/s", "samples_per_sec", SPREAD_EPOCHS, false,
+	{ RECORD_TRAIN, "AU", "au_percent", SPREAD_AU, false, true },
+	{ RECORD_TRAIN, "samples/s", "samples_per_sec", SPREAD_EPOCHS, false,
 	  true },
-	{ COMPARE_TRAIN, NULL, "sample_bytes_per_sec", SPREAD_EPOCHS, false,
+	{ RECORD_TRAIN, NULL, "sample_bytes_per_sec", SPREAD_EPOCHS, false,
 	  true },
-	{ COMPARE_TRAIN, "stall p50", "stall_ns.p50", SPREAD_EPOCHS, true,
+	{ RECORD_TRAIN, "stall p50", "stall_ns.p50", SPREAD_EPOCHS, true,
 	  false },
-	{ COMPARE_TRAIN, "stall p99", "stall_ns.p99", SPREAD_EPOCHS, true,
+	{ RECORD_TRAIN, "stall p99", "stall_ns.p99", SPREAD_EPOCHS, true,
 	  false },
-	{ COMPARE_TRAIN, "read p50", "ops.read.lat_ns.p50", SPREAD_EPOCHS, true,
+	{ RECORD_TRAIN, "read p50", "ops.read.lat_ns.p50", SPREAD_EPOCHS, true,
 	  false },
-	{ COMPARE_TRAIN, "read p99", "ops.read.lat_ns.p99", SPREAD_EPOCHS, true,
+	{ RECORD_TRAIN, "read p99", "ops.read.lat_ns.p99", SPREAD_EPOCHS, true,
 	  false },
-	{ COMPARE_TRAIN, "extent p50", "sample_ns.p50", SPREAD_EPOCHS, true,
+	{ RECORD_TRAIN, "extent p50", "sample_ns.p50", SPREAD_EPOCHS, true,
 	  false },
-	{ COMPARE_TRAIN, "extent p99", "sample_ns.p99", SPREAD_EPOCHS, true,
+	{ RECORD_TRAIN, "extent p99", "sample_ns.p99", SPREAD_EPOCHS, true,
 	  false },
-	{ COMPARE_IO, "read IOPS", "read.iops", SPREAD_READ, false, true },
-	{ COMPARE_IO, "read", "read.bw_bytes", SPREAD_READ, false, true },
-	{ COMPARE_IO, "write IOPS", "write.iops", SPREAD_WRITE, false, true },
-	{ COMPARE_IO, "write", "write.bw_bytes", SPREAD_WRITE, false, true },
-	{ COMPARE_IO, "read p50", "read.lat_ns.p50", SPREAD_READ, true, false },
-	{ COMPARE_IO, "read p99", "read.lat_ns.p99", SPREAD_READ, true, true },
-	{ COMPARE_IO, "read p99.9", "read.lat_ns.p99.9", SPREAD_READ, true,
+	{ RECORD_IO, "read IOPS", "read.iops", SPREAD_READ, false, true },
+	{ RECORD_IO, "read", "read.bw_bytes", SPREAD_READ, false, true },
+	{ RECORD_IO, "write IOPS", "write.iops", SPREAD_WRITE, false, true },
+	{ RECORD_IO, "write", "write.bw_bytes", SPREAD_WRITE, false, true },
+	{ RECORD_IO, "read p50", "read.lat_ns.p50", SPREAD_READ, true, false },
+	{ RECORD_IO, "read p99", "read.lat_ns.p99", SPREAD_READ, true, true },
+	{ RECORD_IO, "read p99.9", "read.lat_ns.p99.9", SPREAD_READ, true,
 	  false },
-	{ COMPARE_IO, "write p50", "write.lat_ns.p50", SPREAD_WRITE, true,
+	{ RECORD_IO, "write p50", "write.lat_ns.p50", SPREAD_WRITE, true,
 	  false },
-	{ COMPARE_IO, "write p99", "write.lat_ns.p99", SPREAD_WRITE, true,
+	{ RECORD_IO, "write p99", "write.lat_ns.p99", SPREAD_WRITE, true,
 	  true },
-	{ COMPARE_IO, "write p99.9", "write.lat_ns.p99.9", SPREAD_WRITE, true,
+	{ RECORD_IO, "write p99.9", "write.lat_ns.p99.9", SPREAD_WRITE, true,
 	  false },
-	{ COMPARE_TRAIN | COMPARE_CHECKPOINT, "save, s", "saves.seconds_mean",
+	{ RECORD_TRAIN | RECORD_CHECKPOINT, "save, s", "saves.seconds_mean",
 	  SPREAD_SAVES, true, true },
-	{ COMPARE_TRAIN | COMPARE_CHECKPOINT, "save", "saves.bytes_per_sec",
+	{ RECORD_TRAIN | RECORD_CHECKPOINT, "save", "saves.bytes_per_sec",
 	  SPREAD_SAVES, false, true },
-	{ COMPARE_TRAIN | COMPARE_CHECKPOINT, "slowest rank",
+	{ RECORD_TRAIN | RECORD_CHECKPOINT, "slowest rank",
 	  "saves.slowest_rank_bytes_per_sec", SPREAD_SAVES, false, false },
-	{ COMPARE_TRAIN, "stall for saves, s", "saves.stall_seconds",
+	{ RECORD_TRAIN, "stall for saves, s", "saves.stall_seconds",
 	  SPREAD_SAVES, true, false },
-	{ COMPARE_CHECKPOINT, "write p99", "saves.write_ns.p99", SPREAD_SAVES,
+	{ RECORD_CHECKPOINT, "write p99", "saves.write_ns.p99", SPREAD_SAVES,
 	  true, false },
-	{ COMPARE_CHECKPOINT, "fsync p99", "saves.fsync_ns.p99", SPREAD_SAVES,
+	{ RECORD_CHECKPOINT, "fsync p99", "saves.fsync_ns.p99", SPREAD_SAVES,
 	  true, false },
-	{ COMPARE_CHECKPOINT, "restore, s", "restores.seconds_mean",
+	{ RECORD_CHECKPOINT, "restore, s", "restores.seconds_mean",
 	  SPREAD_RESTORES, true, true },
-	{ COMPARE_CHECKPOINT, "restore", "restores.bytes_per_sec",
+	{ RECORD_CHECKPOINT, "restore", "restores.bytes_per_sec",
 	  SPREAD_RESTORES, false, true },
-	{ COMPARE_CHECKPOINT, "slowest rank",
+	{ RECORD_CHECKPOINT, "slowest rank",
 	  "restores.slowest_rank_bytes_per_sec", SPREAD_RESTORES, false,
 	  false },
-	{ COMPARE_CHECKPOINT, "read p99", "restores.read_ns.p99",
+	{ RECORD_CHECKPOINT, "read p99", "restores.read_ns.p99",
 	  SPREAD_RESTORES, true, false },
 };
 
-enum comparison_kind comparison_kind(json_t *job)
+static bool comparison_is_equal(const char *a, const char *b)
 {
-	json_t *ml = json_object_get(job, "ml");
-	if (json_object_get(ml, "accelerators"))
-		return COMPARE_TRAIN;
-	if (json_is_object(ml))
-		return COMPARE_CHECKPOINT;
-	return results_figures(job) ? COMPARE_IO : COMPARE_NOTHING;
+	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-json_t *comparison_options(const struct comparison *c)
+const char *comparison_next_option(const struct comparison *c,
+				   struct record_options *at)
 {
-	json_t *jobs[COMPARISON_FILES], *all, *value, *out = json_object();
 	const char *option;
-	for (size_t i = 0; i < c->count; i++)
-		jobs[i] = results_job(&c->docs[i], c->job[i]);
-	all = results_options_of(jobs, c->count);
-	json_object_foreach(all, option, value)
-	{
-		json_t *values = json_array();
-		bool differs = false;
-		for (size_t i = 0; i < c->count; i++) {
-			const char *text = results_option(jobs[i], option);
-			value = text ? json_string(text) : json_null();
-			differs |= !json_equal(
-				value, i ? json_array_get(values, 0) : value);
-			json_array_append_new(values, value);
-		}
-		if (differs)
-			json_object_set(out, option, values);
-		json_decref(values);
+
+	while ((option = record_next_option(at, c->of, c->count))) {
+		const char *first = record_option(c->of[0], option);
+
+		for (size_t i = 1; i < c->count; i++)
+			if (!comparison_is_equal(
+				    record_option(c->of[i], option), first))
+				return option;
 	}
-	json_decref(all);
-	return out;
+	return NULL;
 }
 
 const char *comparison_mark_word(enum comparison_mark m)
 {
 	static const char *const words[] = { NULL, "within noise", "better",
 					     "worse" };
+
 	return words[m];
 }
 
@@ -130,6 +115,7 @@ static bool is_known(const struct figure_value *v)
 static enum comparison_mark mark(const struct comparison_row *row, size_t i)
 {
 	double d = row->difference[i];
+
 	if (isnan(d))
 		return MARK_NONE;
 	if (fabs(d) <= row->limit[i])
@@ -143,16 +129,18 @@ static double errors_limit(const struct comparison_row *row, size_t i,
 			   const struct comparison *c)
 {
 	size_t larger = row->difference[i] > 0 ? i : 0;
-	json_t *job = results_job(&c->docs[larger], c->job[larger]);
-	return results_has_too_many_errors(job) ? 0 : fabs(row->difference[i]);
+
+	return record_has_too_many_errors(c->of[larger])
+		       ? 0
+		       : fabs(row->difference[i]);
 }
 
 /* The noise of both: whichever varies more says what can be told apart. */
-static int weigh(struct comparison_row *row, size_t i,
-		 const struct comparison *c, struct mlgen_err *err)
+static void weigh(struct comparison_row *row, size_t i,
+		  const struct comparison *c)
 {
 	const struct figure_value *a = &row->values[0], *b = &row->values[i];
-	double first, own;
+
 	row->difference[i] = (double)NAN;
 	if (is_known(a) && is_known(b) && row->is_points)
 		row->difference[i] = b->real - a->real;
@@ -162,11 +150,10 @@ static int weigh(struct comparison_row *row, size_t i,
 		row->noise[i] = 0;
 		row->limit[i] = errors_limit(row, i, c);
 		row->marks[i] = mark(row, i);
-		return 0;
+		return;
 	}
-	if (comparison_noise(row, &c->docs[0], c->job[0], &first, err) < 0 ||
-	    comparison_noise(row, &c->docs[i], c->job[i], &own, err) < 0)
-		return -EINVAL;
+	double first = comparison_noise(row, c->of[0]);
+	double own = comparison_noise(row, c->of[i]);
 	bool both = !isnan(first) && !isnan(own);
 	row->noise[i] = both ? fmax(first, own) : (double)NAN;
 	row->limit[i] =
@@ -174,20 +161,14 @@ static int weigh(struct comparison_row *row, size_t i,
 	if (!isnan(c->tolerance))
 		row->limit[i] = c->tolerance;
 	row->marks[i] = mark(row, i);
-	return 0;
 }
 
-static int fill_row(struct comparison_row *row, const struct comparison *c,
-		    struct mlgen_err *err)
+static void fill_row(struct comparison_row *row, const struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++)
-		if (figure_value(&row->figure, &c->docs[i], c->job[i],
-				 &row->values[i], err) < 0)
-			return -EINVAL;
+		figure_value(&row->figure, c->of[i], &row->values[i]);
 	for (size_t i = 1; i < c->count; i++)
-		if (weigh(row, i, c, err) < 0)
-			return -EINVAL;
-	return 0;
+		weigh(row, i, c);
 }
 
 static void row_fini(struct comparison_row *row)
@@ -196,11 +177,10 @@ static void row_fini(struct comparison_row *row)
 		figure_value_fini(&row->values[i]);
 }
 
-int comparison_rows(struct comparison_rows *rows, const struct comparison *c,
-		    struct mlgen_err *err)
+void comparison_rows(struct comparison_rows *rows, const struct comparison *c)
 {
-	json_t *job = results_job(&c->docs[0], c->job[0]);
-	unsigned kind = comparison_kind(job);
+	unsigned kind = record_kind(c->of[0]);
+
 	memset(rows, 0, sizeof(*rows));
 	for (size_t k = 0; k < ARRAY_LEN(all_figures); k++) {
 		if (!(all_figures[k].kinds & kind) ||
@@ -215,15 +195,13 @@ int comparison_rows(struct comparison_rows *rows, const struct comparison *c,
 				     all_figures[k].noise_of == SPREAD_NONE,
 			.decides = all_figures[k].decides,
 		};
-		if (figure_init(&row->figure, all_figures[k].key, err) < 0 ||
-		    fill_row(row, c, err) < 0)
-			return -EINVAL;
+		if (figure_init(&row->figure, all_figures[k].key, NULL) == 0)
+			fill_row(row, c);
 		if (!is_shown(row, c->count)) {
 			row_fini(row);
 			rows->count--;
 		}
 	}
-	return 0;
 }
 
 void comparison_rows_fini(struct comparison_rows *rows)

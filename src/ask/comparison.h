@@ -22,20 +22,10 @@
 struct comparison {
 	const struct results_file *docs;
 	size_t count;
-	size_t job[COMPARISON_FILES]; /* its number in each */
-	double tolerance;             /* percent; NaN = as the noise says */
-	bool is_one_of_many;          /* documents have other jobs, too */
+	const struct record *of[COMPARISON_FILES]; /* it in each */
+	double tolerance;    /* percent; NaN = as the noise says */
+	bool is_one_of_many; /* documents have other jobs, too */
 };
-
-enum comparison_kind {
-	COMPARE_TRAIN = 1,
-	COMPARE_IO = 2,
-	COMPARE_CHECKPOINT = 4,
-	COMPARE_NOTHING = 0
-};
-
-/* What a job did. */
-enum comparison_kind comparison_kind(json_t *job);
 
 /* How a figure varies within one result. */
 enum comparison_noise {
@@ -71,20 +61,18 @@ struct comparison_rows {
 	size_t count;
 };
 
-/* The figures that at least one has; 0, or -EINVAL with err. fini in any case. */
-int comparison_rows(struct comparison_rows *rows, const struct comparison *c,
-		    struct mlgen_err *err);
+/* The figures that at least one has. */
+void comparison_rows(struct comparison_rows *rows, const struct comparison *c);
 void comparison_rows_fini(struct comparison_rows *rows);
 
 /* In percent (points of an AU), how far a figure varies within one result; NaN
  * = it does not say. */
-int comparison_noise(const struct comparison_row *row,
-		     const struct results_file *doc, size_t job, double *noise,
-		     struct mlgen_err *err);
+double comparison_noise(const struct comparison_row *row,
+			const struct record *r);
 
-/* The options that differ, each a list of text or null, one for each document;
- * to be released. */
-json_t *comparison_options(const struct comparison *c);
+/* As record_next_option(), of those that differ. */
+const char *comparison_next_option(const struct comparison *c,
+				   struct record_options *at);
 /* "within noise", "better", "worse"; NULL of MARK_NONE. */
 const char *comparison_mark_word(enum comparison_mark m);
 

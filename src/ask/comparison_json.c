@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* comparison_json.c - a comparison as programs read it: a line for each option and figure. */
+#include <jansson.h>
 #include <math.h>
 
 #include "ask/comparison.h"
@@ -11,9 +12,9 @@ static json_t *real_or_null(double v)
 
 static json_t *line_object(const struct comparison *c)
 {
-	json_t *job = results_job(&c->docs[0], c->job[0]);
 	json_t *o = json_object();
-	json_object_set_new(o, "jobname", json_string(results_job_name(job)));
+
+	json_object_set_new(o, "jobname", json_string(c->of[0]->job->jobname));
 	return o;
 }
 
@@ -30,10 +31,12 @@ static json_t *row_object(const struct comparison *c,
 	json_t *o = line_object(c), *values = json_array();
 	json_t *differences = json_array(), *marks = json_array(),
 	       *noise = json_array();
+
 	for (size_t i = 0; i < c->count; i++) {
 		const char *word =
 			i ? comparison_mark_word(row->marks[i]) : NULL;
 		bool is_known = figure_told(&row->values[i]) != VALUE_NONE;
+
 		json_array_append_new(
 			values, real_or_null(is_known ? row->values[i].real
 						      : (double)NAN));
@@ -57,19 +60,29 @@ static json_t *row_object(const struct comparison *c,
 	return o;
 }
 
+static json_t *option_object(const struct comparison *c, const char *option)
+{
+	json_t *o = line_object(c), *values = json_array();
+
+	for (size_t i = 0; i < c->count; i++) {
+		const char *text = record_option(c->of[i], option);
+
+		json_array_append_new(values,
+				      text ? json_string(text) : json_null());
+	}
+	json_object_set_new(o, "option", json_string(option));
+	json_object_set_new(o, "values", values);
+	return o;
+}
+
 void comparison_print_json(FILE *to, const struct comparison *c,
 			   const struct comparison_rows *rows)
 {
-	json_t *options = comparison_options(c), *values;
+	struct record_options at = { 0 };
 	const char *option;
-	json_object_foreach(options, option, values)
-	{
-		json_t *o = line_object(c);
-		json_object_set_new(o, "option", json_string(option));
-		json_object_set(o, "values", values);
-		put_line(to, o);
-	}
-	json_decref(options);
+
+	while ((option = comparison_next_option(c, &at)))
+		put_line(to, option_object(c, option));
 	for (size_t i = 0; i < rows->count; i++)
 		put_line(to, row_object(c, &rows->of[i]));
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/units.h"
+#include "base/util.h"
 
 #define LABEL_WIDTH 20
 #define VALUE_WIDTH 12
@@ -16,7 +17,6 @@
 #define VALUE_MOST 26
 /* More of a difference is told as "12 x". */
 #define PERCENT_MOST 999.5
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* What differs between two results beside options, and may be why. */
 static const char *const circumstances[] = {
@@ -61,6 +61,7 @@ static void put_value(const struct sheet *s, const char *text)
 {
 	size_t most = (size_t)s->value;
 	struct buf cell = { 0 };
+
 	if (printable_columns(text) <= most) {
 		printable_pad(&cell, text, s->value);
 		fprintf(s->to, "  %s", buf_str(&cell));
@@ -77,16 +78,17 @@ static void put_value(const struct sheet *s, const char *text)
 static void widen(struct sheet *s, const char *text)
 {
 	int len = (int)printable_columns(text);
+
 	if (len > s->value)
 		s->value = len < VALUE_MOST ? len : VALUE_MOST;
 }
 
 static void put_header(const struct sheet *s)
 {
-	const char *name =
-		results_job_name(results_job(&s->c->docs[0], s->c->job[0]));
+	const char *name = s->c->of[0]->job->jobname;
 	struct buf cell = { 0 };
 	char *cut = mem_strdup(s->c->is_one_of_many ? name : "");
+
 	while ((int)printable_columns(cut) > s->label)
 		cut[strlen(cut) - 1] = '\0';
 	printable_pad(&cell, cut, -s->label);
@@ -112,18 +114,18 @@ static struct line *add_line(struct sheet *s, const char *label)
 
 static void add_options(struct sheet *s)
 {
-	json_t *options = comparison_options(s->c), *values;
+	struct record_options at = { 0 };
 	const char *option;
-	json_object_foreach(options, option, values)
-	{
+
+	while ((option = comparison_next_option(s->c, &at))) {
 		struct line *l = add_line(s, option);
+
 		for (size_t i = 0; i < s->c->count; i++) {
-			const char *text =
-				json_string_value(json_array_get(values, i));
+			const char *text = record_option(s->c->of[i], option);
+
 			l->cells[i] = mem_strdup(text ? text : "-");
 		}
 	}
-	json_decref(options);
 }
 
 struct cells {
@@ -134,16 +136,15 @@ struct cells {
 static void read_cells(struct cells *cells, const struct comparison *c,
 		       const char *key)
 {
-	struct mlgen_err err = { 0 };
 	memset(cells, 0, sizeof(*cells));
-	if (figure_init(&cells->figure, key, &err) < 0)
+	if (figure_init(&cells->figure, key, NULL) < 0)
 		return;
 	for (size_t i = 0; i < c->count; i++)
-		figure_value(&cells->figure, &c->docs[i], c->job[i],
-			     &cells->values[i], &err);
+		figure_value(&cells->figure, c->of[i], &cells->values[i]);
 }
 
-static bool is_equal(const struct figure_value *a, const struct figure_value *b)
+static bool comparison_text_is_equal(const struct figure_value *a,
+				     const struct figure_value *b)
 {
 	if (a->kind != b->kind)
 		return false;
@@ -157,15 +158,18 @@ static void add_circumstance(struct sheet *s, const char *key)
 	struct cells cells;
 	struct column column;
 	bool differs = false;
+
 	read_cells(&cells, s->c, key);
 	for (size_t i = 1; i < s->c->count; i++)
-		differs |= !is_equal(&cells.values[i], &cells.values[0]);
+		differs |= !comparison_text_is_equal(&cells.values[i],
+						     &cells.values[0]);
 	if (differs) {
 		column_init(&column, &cells.figure, cells.values, s->c->count,
 			    1, false);
 		struct line *l = add_line(s, column.title);
 		for (size_t i = 0; i < s->c->count; i++) {
 			struct buf cell = { 0 };
+
 			column_cell(&column, &cells.values[i], &cell);
 			l->cells[i] = buf_take(&cell);
 		}
@@ -220,6 +224,7 @@ static void put_difference(struct buf *out, const struct comparison_row *row,
 {
 	double d = fmin(row->difference[i], 1e12);
 	char times[UNITS_TEXT_BYTES];
+
 	if (isnan(row->difference[i]))
 		buf_addc(out, '-');
 	else if (row->is_points)
@@ -237,6 +242,7 @@ static void put_limit(struct buf *out, const struct comparison *c,
 		      const struct comparison_row *row, size_t i)
 {
 	const char *percent = row->is_points ? "" : "%";
+
 	if (!isnan(c->tolerance))
 		buf_addf(out, " (%g%s)", c->tolerance, percent);
 	else
@@ -249,6 +255,7 @@ static void put_limit(struct buf *out, const struct comparison *c,
 static void put_aside(const struct sheet *s, const struct comparison_row *row)
 {
 	struct buf text = { 0 };
+
 	put_difference(&text, row, 1);
 	fprintf(s->to, "%10s", buf_str(&text));
 	buf_reset(&text);
@@ -271,6 +278,7 @@ static void put_aside(const struct sheet *s, const struct comparison_row *row)
 static void put_below(const struct sheet *s, const struct comparison_row *row)
 {
 	struct buf text = { 0 };
+
 	fprintf(s->to, "\n%*s", s->label + 2 + s->value, "");
 	for (size_t i = 1; i < s->c->count; i++) {
 		buf_reset(&text);
@@ -288,6 +296,7 @@ static void put_row(const struct sheet *s, const struct comparison_row *row)
 {
 	struct column column;
 	char label[128];
+
 	column_init(&column, &row->figure, row->values, s->c->count, 1, true);
 	const char *unit = strrchr(column.title, ' ');
 	bool is_scaled = column.kind == COLUMN_SCALED && column.scale > 1;
@@ -300,6 +309,7 @@ static void put_row(const struct sheet *s, const struct comparison_row *row)
 	fprintf(s->to, "%-*s", s->label, label);
 	for (size_t i = 0; i < s->c->count; i++) {
 		struct buf cell = { 0 };
+
 		column_cell(&column, &row->values[i], &cell);
 		if (column.kind == COLUMN_PERCENT && cell.len > 1)
 			buf_addc(&cell, '%');
@@ -316,6 +326,7 @@ void comparison_print(FILE *to, const struct comparison *c,
 		      const struct comparison_rows *rows)
 {
 	struct sheet s;
+
 	sheet_init(&s, to, c);
 	put_header(&s);
 	put_lines(&s);

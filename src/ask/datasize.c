@@ -10,15 +10,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "job/guess.h"
-#include "job/phase.h"
+#include "job/workload.h"
 #include "report/plan_lines.h"
 #include "report/show.h"
 
 /* The column of the figures' ends, and of what they count. */
 #define COUNT_END 68
 
-static char *whole(char *out, double n)
+static char *datasize_whole(char *out, double n)
 {
 	return units_human_count(out, (uint64_t)fmin(n, 1e19));
 }
@@ -27,20 +28,16 @@ static char *whole(char *out, double n)
 static char *sample_text(char *out, double bytes)
 {
 	char n[UNITS_TEXT_BYTES];
+
 	if (bytes >= 1e6)
 		return units_human_mb(out, bytes);
 	bool is_small = bytes < 1e4;
 	if (is_small)
-		whole(n, bytes);
+		datasize_whole(n, bytes);
 	else
 		units_sig4(n, bytes / 1e3);
 	snprintf(out, UNITS_TEXT_BYTES, "%.24s %s", n, is_small ? "B" : "kB");
 	return out;
-}
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
 }
 
 /* "  500 steps         500 x batch 7 x 8 accelerators     28,000 samples" */
@@ -49,8 +46,9 @@ static void put_term(FILE *to, const char *label, const struct buf *terms,
 {
 	char count[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
+
 	buf_addf(&line, "  %-18s%s", label, buf_str(terms));
-	plan_add_at_point(&line, whole(count, n), COUNT_END);
+	plan_add_at_point(&line, datasize_whole(count, n), COUNT_END);
 	buf_addf(&line, " %s", what);
 	plan_put_line(to, &line);
 }
@@ -60,6 +58,7 @@ static void put_steps(FILE *to, const struct job *j,
 {
 	char label[32];
 	struct buf terms = { 0 };
+
 	snprintf(label, sizeof(label), "%d steps", MLPERF_STEPS);
 	buf_addf(&terms, "%d x batch %" PRIu64 " x %" PRIu64 " accelerator%s",
 		 MLPERF_STEPS, j->batch_size, j->accelerators,
@@ -70,11 +69,12 @@ static void put_steps(FILE *to, const struct job *j,
 	buf_fini(&terms);
 }
 
-static void put_memory(FILE *to, const struct mlperf_need *n, uint64_t hosts,
-		       uint64_t memory_bytes)
+static void datasize_put_memory(FILE *to, const struct mlperf_need *n,
+				uint64_t hosts, uint64_t memory_bytes)
 {
 	char label[32], memory[UNITS_TEXT_BYTES], sample[UNITS_TEXT_BYTES];
 	struct buf terms = { 0 };
+
 	snprintf(label, sizeof(label), "%d x memory", MLPERF_MEMORIES);
 	buf_addf(&terms, "%d x ", MLPERF_MEMORIES);
 	if (hosts > 1)
@@ -91,8 +91,9 @@ static void put_larger(FILE *to, const struct job *j,
 {
 	char per_file[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 	struct buf terms = { 0 }, what = { 0 };
+
 	buf_addf(&terms, "%s sample%s per file",
-		 whole(per_file, (double)j->samples_per_file),
+		 datasize_whole(per_file, (double)j->samples_per_file),
 		 plural(j->samples_per_file));
 	buf_addf(&what, "file%s, %s", n->files > 1 ? "s" : "",
 		 units_human_bytes(bytes, n->bytes));
@@ -106,6 +107,7 @@ static void put_headline(FILE *to, const struct job *j, int check,
 {
 	char who[SHOW_ACCELERATORS_BYTES], memory[UNITS_TEXT_BYTES];
 	const struct mlperf_workload *w = mlperf_find_workload(j);
+
 	show_accelerators(who, j->accelerators, j->accelerator);
 	units_human_bytes(memory, (double)memory_bytes);
 	if (hosts > 1)
@@ -130,6 +132,7 @@ static bool is_replaced(const char *arg)
 		"datasize", "memory",        "hosts", "num_files",
 		"scale",    "dataset_ratio", NULL,
 	};
+
 	if (strncmp(arg, "--", 2) != 0)
 		return false;
 	size_t len = strcspn(arg + 2, "=");
@@ -148,6 +151,7 @@ static void add_quoted(struct buf *line, const char *arg)
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 		"0123456789_-+=./:,%@";
+
 	if (*arg && !arg[strspn(arg, plain)]) {
 		buf_add(line, arg);
 		return;
@@ -178,6 +182,7 @@ static void add_arguments(struct buf *line, const struct ask *a)
 static uint64_t memory_of(const struct ask *a, const struct job *j)
 {
 	uint64_t host = a->host->memory_bytes;
+
 	if (a->set->settings.memory_bytes)
 		return a->set->settings.memory_bytes;
 	return j->memory_limit && j->memory_limit < host ? j->memory_limit
@@ -192,6 +197,7 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only,
 	uint64_t memory = memory_of(a, j);
 	struct mlperf_need need;
 	struct buf guesses = { 0 };
+
 	if (memory == 0) {
 		log_error("memory: this host does not tell how much it has; "
 			  "--memory=256g");
@@ -200,7 +206,7 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only,
 	mlperf_need(&need, j, dist_mean(&j->sample_size), hosts, memory);
 	put_headline(a->to, j, set->check, hosts, memory);
 	put_steps(a->to, j, &need, hosts);
-	put_memory(a->to, &need, hosts, memory);
+	datasize_put_memory(a->to, &need, hosts, memory);
 	put_larger(a->to, j, &need);
 	guess_text(j, &guesses);
 	if (guesses.len)
@@ -214,17 +220,16 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only,
 /* Of scanned files the size is what it is. */
 static bool has_size(const struct job *j)
 {
-	return (j->phase == PHASE_TRAIN || j->phase == PHASE_PREPARE) &&
-	       j->dataset == DATASET_MADE;
+	return job_work(j)->has_dataset && j->dataset == DATASET_MADE;
 }
 
-static int refuse(const struct job *j)
+static int datasize_refuse(const struct job *j)
 {
-	if (j->phase == PHASE_CHECKPOINT || j->phase == PHASE_RESTORE)
+	if (job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
 		log_error("datasize: '%s' is of phase=%s: how much it moves "
 			  "follows from the model, not from memory; --dry-run "
 			  "tells it",
-			  j->name, phase_name(j->phase));
+			  j->name, job_work_name(j));
 	else
 		log_error("datasize: '%s' has no dataset that is made for it; "
 			  "name a training, such as unet3d.job",
@@ -238,6 +243,7 @@ int ask_datasize(const struct ask *a)
 	struct buf line = { 0 };
 	size_t sized = 0;
 	int status = EXIT_RAN;
+
 	add_arguments(&line, a);
 	for (size_t i = 0; i < set->count && status == EXIT_RAN; i++)
 		if (has_size(set->jobs[i])) {
@@ -246,7 +252,8 @@ int ask_datasize(const struct ask *a)
 			sized++;
 		}
 	if (!sized)
-		status = set->count ? refuse(set->jobs[0]) : EXIT_USAGE;
+		status =
+			set->count ? datasize_refuse(set->jobs[0]) : EXIT_USAGE;
 	if (status == EXIT_RAN)
 		fprintf(a->to, "%s\n", buf_str(&line));
 	buf_fini(&line);

@@ -3,129 +3,28 @@
 #include "ask/figure.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
+#include "ask/figure_inside.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "io/engines.h"
 #include "job/fields.h"
 #include "job/job.h"
-#include "report/json_read.h"
-#include "report/metrics.h"
-#include "report/metrics_find_max.h"
-#include "report/metrics_merged.h"
 #include "stat/hist.h"
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A percentile is sure where this many values lie beyond it. */
 #define BEYOND 10
 
-/* Where keys are looked for, in this order; first what a run measures. */
-#define MEASURED_ROOTS 3
-static const struct root {
-	const char *name; /* in front of the key; NULL = nothing */
-	const char *in;   /* the object inside; NULL = the job itself ... */
-	bool is_top;      /* ... or the document */
-	const struct mlgen_field *table;
-} roots[] = {
-	{ NULL, "ml", false, metrics_ml_fields },
-	{ NULL, "io", false, metrics_io_fields },
-	{ NULL, NULL, false, metrics_job_fields },
-	{ "dataset", "dataset", false, metrics_dataset_fields },
-	{ "prepare", "prepare", false, metrics_prepare_fields },
-	{ "plan", "plan", false, metrics_plan_fields },
-	{ NULL, NULL, true, metrics_top_fields },
-	{ "find_max", "find_max", true, metrics_find_max_fields },
-	{ "merged", "merged", true, metrics_merged_fields },
-};
-
 static const char *const parts[] = { "min", "max", "mean", "stddev", "N" };
-
-/* How far a path leads. */
-struct way {
-	const struct mlgen_field *row; /* it ends at this one; NULL = nowhere */
-	const char *end;               /* of the row's name in the path */
-	const char *rest;              /* behind it, and behind an element */
-	bool is_element;               /* of the list that the row is */
-	json_t *value;                 /* NULL = the document has none */
-	bool is_there;                 /* it has the key, be it null */
-	/* Where it is lost: this part of the path is not in the table. */
-	const struct mlgen_field *table;
-	const char *lost;
-};
-
-static const struct mlgen_field *find_row(const struct mlgen_field *table,
-					  const char *part, size_t len)
-{
-	for (; table->name; table++)
-		if (strlen(table->name) == len &&
-		    strncmp(table->name, part, len) == 0)
-			return table;
-	return NULL;
-}
-
-static json_t *member(json_t *o, const char *key)
-{
-	json_t *value = json_object_get(o, key);
-	return json_is_null(value) ? NULL : value;
-}
-
-static bool is_list(const struct mlgen_field *row)
-{
-	return row->type == MLGEN_LIST || row->type == MLGEN_F64_ARRAY;
-}
-
-/* Steps behind ".0", the number of an element; false where it is none. */
-static bool take_index(const char **path, size_t *index)
-{
-	size_t len = **path ? strspn(*path + 1, "0123456789") : 0;
-	char behind = len ? (*path)[1 + len] : '?';
-	if (len > 9 || (behind && behind != '.'))
-		return false;
-	*index = strtoul(*path + 1, NULL, 10);
-	*path += 1 + len;
-	return true;
-}
-
-static void follow(struct way *w, const struct mlgen_field *table, json_t *o,
-		   const char *path)
-{
-	memset(w, 0, sizeof(*w));
-	for (;;) {
-		size_t len = strcspn(path, "."), index;
-		const struct mlgen_field *f = find_row(table, path, len);
-		w->table = table;
-		w->lost = path;
-		if (!f)
-			return;
-		w->is_there |= json_object_get(o, f->name) != NULL;
-		o = member(o, f->name);
-		path += len;
-		w->end = path;
-		w->is_element = is_list(f) && take_index(&path, &index);
-		if (w->is_element)
-			o = json_array_get(o, index);
-		bool is_inside = f->sub && (w->is_element || !is_list(f));
-		if (is_inside && path[0] && path[1]) {
-			table = f->sub;
-			path++;
-			continue;
-		}
-		w->row = f;
-		w->rest = path;
-		w->value = o;
-		return;
-	}
-}
 
 /* Is what stands behind a latency a figure of it? */
 static bool is_part(const char *rest)
 {
 	double percent;
+
 	if (*rest++ != '.')
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
@@ -143,9 +42,10 @@ static bool is_number(const struct mlgen_field *row)
 /* ---- what is wrong with a key ---- */
 
 /* Does it end before one figure? */
-static bool is_whole(const struct way *w)
+static bool is_whole(const struct field_path *w)
 {
 	bool goes_on = *w->rest;
+
 	switch (w->row->type) {
 	case MLGEN_HIST:
 		return !is_part(w->rest);
@@ -158,17 +58,18 @@ static bool is_whole(const struct way *w)
 	}
 }
 
-static int fail_whole(const struct figure *f, const struct way *w,
+static int fail_whole(const struct figure *f, const struct field_path *w,
 		      struct mlgen_err *err)
 {
 	const char *what = "holds several figures; ask for one, such as";
 	const char *behind = w->row->type == MLGEN_MAP ? ".NAME" : "";
 	const struct mlgen_field *in = w->row->sub;
+
 	while (in && in->name && !is_number(in))
 		in++;
 	if (in && !in->name)
 		in = w->row->sub;
-	if (is_list(w->row)) {
+	if (field_is_list(w->row)) {
 		what = "is a list; ask for one of it, from 0:";
 		behind = ".0";
 	} else if (w->row->type == MLGEN_HIST) {
@@ -181,11 +82,12 @@ static int fail_whole(const struct figure *f, const struct way *w,
 }
 
 /* Does the way end at one figure? Else err says what is missing. */
-static int check_end(const struct figure *f, const struct way *w,
+static int check_end(const struct figure *f, const struct field_path *w,
 		     struct mlgen_err *err)
 {
 	enum mlgen_type type = w->row->type;
 	bool is_plain = type < MLGEN_HIST;
+
 	if (is_whole(w))
 		return fail_whole(f, w, err);
 	if (is_plain && *w->rest)
@@ -198,111 +100,40 @@ static int check_end(const struct figure *f, const struct way *w,
 	return 0;
 }
 
-/* Steps behind the name that a root asks for, if the path begins with it. */
-static bool enter(const struct root *r, const char **path)
-{
-	if (!r->name)
-		return true;
-	size_t len = strlen(r->name);
-	if (strncmp(*path, r->name, len) != 0 || (*path)[len] != '.')
-		return false;
-	*path += len + 1;
-	return true;
-}
-
-static size_t root_count(const struct figure *f)
-{
-	return f->is_measured ? MEASURED_ROOTS : ARRAY_LEN(roots);
-}
-
-/* The object that has it, where the key lacks that. */
-static const char *find_holder(const struct figure *f, const char *part)
-{
-	for (size_t i = 0; i < root_count(f); i++)
-		for (const struct mlgen_field *in = roots[i].table;
-		     !roots[i].name && in->name; in++)
-			if (in->type == MLGEN_OBJECT &&
-			    find_row(in->sub, part, strlen(part)))
-				return in->name;
-	return NULL;
-}
-
-static const char *nearest_at_first(const struct figure *f, const char *part)
-{
-	const struct mlgen_field *tables[32] = { metrics_ml_fields,
-						 metrics_io_fields,
-						 metrics_job_fields };
-	size_t at = MEASURED_ROOTS;
-	if (!f->is_measured) {
-		tables[at++] = job_fields;
-		tables[at++] = metrics_top_fields;
-		for (size_t i = 0;
-		     engines_built[i] && at + 1 < ARRAY_LEN(tables); i++)
-			if (engines_built[i]->opts)
-				tables[at++] = engines_built[i]->opts;
-	}
-	return field_nearest(tables, part);
-}
-
-/* The nearest there is, with the rest of the key behind it. */
-static int fail_unknown(const struct figure *f, const char *lost,
-			const struct mlgen_field *table, struct mlgen_err *err)
-{
-	const struct mlgen_field *const deeper[] = { table, NULL };
-	const char *what =
-		f->is_measured ? "no run measures it" : "no result has it";
-	size_t len = strcspn(lost, ".");
-	char *part = mem_strndup(lost, len);
-	const char *in = lost == f->path ? find_holder(f, part) : NULL;
-	const char *near = lost == f->path ? nearest_at_first(f, part)
-					   : field_nearest(deeper, part);
-	if (in)
-		near = part;
-	if (near && (in || strcmp(near, part) != 0))
-		mlgen_fail(err, -EINVAL, "%s: %s; did you mean '%.*s%s%s%s%s'?",
-			   f->key, what, (int)(lost - f->path), f->path,
-			   in ? in : "", in ? "." : "", near, lost + len);
-	else
-		mlgen_fail(err, -EINVAL,
-			   "%s: %s; ask for a metric such as au, read.iops or "
-			   "stall_ns.p99%s; man mlgen-json has all metrics",
-			   f->key, what,
-			   f->is_measured
-				   ? ""
-				   : ", or an option such as read_threads");
-	mem_free(part);
-	return -EINVAL;
-}
-
 /* Of several places in which it is lost the deepest tells most. */
 static int find_metric(struct figure *f, struct mlgen_err *err)
 {
 	const char *lost = f->path;
 	const struct mlgen_field *table = NULL;
 	struct mlgen_err end = { 0 };
-	for (size_t i = 0; i < root_count(f); i++) {
-		struct way w;
-		const char *path = f->path;
-		if (!enter(&roots[i], &path))
+
+	for (size_t i = 0; i < figure_roots(f); i++) {
+		struct field_path w;
+		const char *path = record_root_path(&record_roots[i], f->path);
+
+		if (!path)
 			continue;
-		follow(&w, roots[i].table, NULL, path);
+		field_path_init(&w, record_roots[i].table, path);
+		while (field_path_next(&w))
+			;
 		if (w.row && check_end(f, &w, &end) == 0) {
 			f->row = w.row;
 			return 0;
 		}
-		if (!w.row && w.lost > lost) {
-			lost = w.lost;
+		if (!w.row && w.part > lost) {
+			lost = w.part;
 			table = w.table;
 		}
 	}
 	if (end.code)
 		return mlgen_fail(err, end.code, "%s", end.text);
-	return fail_unknown(f, lost, table, err);
+	return figure_unknown(f, lost, table, err);
 }
 
-static const struct mlgen_field *find_option(const char *key)
+static const struct mlgen_field *figure_find_option(const char *key)
 {
 	const struct mlgen_field *f = field_find(job_fields, key);
+
 	for (size_t i = 0; !f && engines_built[i]; i++)
 		f = field_find(engines_built[i]->opts, key);
 	return f;
@@ -337,51 +168,120 @@ static void set_text(struct figure_value *v, const char *text)
 	v->text = mem_strdup(text);
 }
 
-static void take(struct figure_value *v, const json_t *value)
+static void take_whole(struct figure_value *v, const struct mlgen_field *row,
+		       uint64_t whole)
 {
-	json_int_t n = json_integer_value(value);
-	if (json_is_integer(value) && n >= 0)
-		set_whole(v, (uint64_t)n);
-	else if (json_is_number(value))
-		set_real(v, json_number_value(value));
-	else if (json_is_string(value))
-		set_text(v, json_string_value(value));
-	if (json_is_boolean(value)) {
-		set_whole(v, json_is_true(value));
-		v->kind = VALUE_BOOL;
-	}
+	if (!(row->flags & MLGEN_NULLABLE) || whole != UINT64_MAX)
+		set_whole(v, whole);
 }
 
-static int take_percentile(struct figure_value *v, json_t *latency,
-			   const char *part, const struct json_reader *r,
-			   const char *path, struct mlgen_err *err)
+static void take_real(struct figure_value *v, double real)
 {
-	struct hist *h;
+	if (isfinite(real))
+		set_real(v, real);
+}
+
+static void take_choice(struct figure_value *v, const struct mlgen_field *row,
+			int value)
+{
+	for (const struct mlgen_choice *c = row->choices; c->name; c++)
+		if (c->value == value)
+			set_text(v, c->name);
+}
+
+/* Text in the struct itself has a size; empty, it is none. */
+static void take_chars(struct figure_value *v, const struct mlgen_field *row,
+		       const char *at)
+{
+	const char *text;
+
+	memcpy(&text, at, sizeof(text));
+	if (row->stride)
+		text = *at ? at : NULL;
+	if (text)
+		set_text(v, text);
+}
+
+static void take_pair(struct figure_value *v, const struct metric_list *map,
+		      const char *key)
+{
+	const struct metric_pair *pairs = map->items;
+
+	for (size_t i = 0; i < map->count; i++)
+		if (pairs[i].value && strcmp(pairs[i].key, key) == 0)
+			set_text(v, pairs[i].value);
+}
+
+static void take_percentile(struct figure_value *v, const struct hist *h,
+			    const char *text)
+{
 	double percent;
-	if (json_read_hist(r, latency, path, &h, err) < 0)
-		return -EINVAL;
-	if (!h || units_f64(part + 1, &percent, NULL) < 0)
-		return 0;
+
+	if (units_f64(text, &percent, NULL) < 0)
+		return;
 	set_whole(v, hist_percentile(h, percent));
 	v->is_unsure = percent < 100 && hist_beyond(h, percent) < BEYOND;
-	return 0;
 }
 
-static int take_latency(struct figure_value *v, const struct way *w,
-			const struct results_file *doc, const char *path,
-			struct mlgen_err *err)
+static void take_latency(struct figure_value *v, const struct record *r,
+			 const struct hist *h, const char *part)
 {
-	struct json_store store = { 0 };
-	struct json_reader r = { &store, doc->path };
-	bool is_empty = json_integer_value(json_object_get(w->value, "N")) == 0;
-	int rc = 0;
-	const char *part = w->rest + 1;
-	if (*part == 'p')
-		rc = take_percentile(v, w->value, part, &r, path, err);
-	else if (!is_empty || strcmp(part, "N") == 0)
-		take(v, json_object_get(w->value, part));
-	json_store_fini(&store);
-	return rc;
+	bool is_empty = !h || h->count == 0;
+
+	if (strcmp(part, "N") == 0)
+		set_whole(v, is_empty ? 0 : h->count);
+	else if (is_empty)
+		return;
+	else if (*part == 'p')
+		take_percentile(v, h, part + 1);
+	else if (strcmp(part, "min") == 0)
+		set_whole(v, h->min_ns);
+	else if (strcmp(part, "max") == 0)
+		set_whole(v, h->max_ns);
+	else if (strcmp(part, "mean") == 0)
+		set_real(v, hist_mean(h));
+	else
+		set_real(v, r->store ? json_read_stddev(h) : hist_stddev(h));
+}
+
+static void take(struct figure_value *v, const struct record *r,
+		 const struct field_path *w, const void *at)
+{
+	const char *inside = *w->rest ? w->rest + 1 : "";
+
+	switch (w->row->type) {
+	case MLGEN_BOOL:
+		set_whole(v, *(const bool *)at);
+		v->kind = VALUE_BOOL;
+		break;
+	case MLGEN_U64:
+	case MLGEN_SIZE:
+	case MLGEN_TIME:
+		take_whole(v, w->row, *(const uint64_t *)at);
+		break;
+	case MLGEN_F64_ARRAY:
+		if (!w->is_element)
+			break;
+		__attribute__((fallthrough));
+	case MLGEN_F64:
+	case MLGEN_PERCENT:
+		take_real(v, *(const double *)at);
+		break;
+	case MLGEN_ENUM:
+		take_choice(v, w->row, *(const int *)at);
+		break;
+	case MLGEN_STR:
+		take_chars(v, w->row, at);
+		break;
+	case MLGEN_MAP:
+		take_pair(v, at, inside);
+		break;
+	case MLGEN_HIST:
+		take_latency(v, r, *(struct hist *const *)at, inside);
+		break;
+	default: /* no figure */
+		break;
+	}
 }
 
 /* Numbers are numbers for a spreadsheet: bytes, and seconds. */
@@ -390,6 +290,7 @@ static void take_option(struct figure_value *v, const struct mlgen_field *f,
 {
 	uint64_t n;
 	double real;
+
 	set_text(v, text);
 	if (f->type == MLGEN_TIME || f->type == MLGEN_TIME_DIST) {
 		if (units_time(text, f->unit, &n, NULL) == 0)
@@ -406,35 +307,54 @@ static void take_option(struct figure_value *v, const struct mlgen_field *f,
 	}
 }
 
-static int metric_value(const struct figure *f, const struct results_file *doc,
-			size_t job, struct figure_value *v,
-			struct mlgen_err *err)
+/* Goes along `path` in a struct; NULL = it is not there. */
+static const void *follow(struct field_path *w, const struct record *r,
+			  const struct mlgen_field *table, const void *base,
+			  const char *path, bool *has_row)
 {
-	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
-		struct way w;
-		const char *path = f->path;
-		json_t *o = roots[i].is_top ? doc->root : results_job(doc, job);
-		if (roots[i].in)
-			o = member(o, roots[i].in);
-		if (!o || !enter(&roots[i], &path))
-			continue;
-		follow(&w, roots[i].table, o, path);
-		v->is_there |= w.is_there;
-		if (!w.row || !w.value)
-			continue;
-		if (w.row->type == MLGEN_HIST)
-			return take_latency(v, &w, doc, f->path, err);
-		if (w.row->type == MLGEN_MAP)
-			w.value = member(w.value, w.rest + 1);
-		take(v, w.value);
-		return 0;
+	field_path_init(w, table, path);
+	do {
+		if (!w->row || !record_has(r, w, base))
+			return NULL;
+		*has_row = true;
+		base = field_path_member(w, base);
+	} while (base && field_path_next(w));
+	return base;
+}
+
+/* The first root that has it; NULL = none. */
+static const void *find_member(const struct figure *f, const struct record *r,
+			       struct field_path *w, bool *has_row)
+{
+	const void *at = NULL;
+
+	*has_row = false;
+	for (size_t i = 0; i < figure_roots(f) && !at; i++) {
+		const char *path = record_root_path(&record_roots[i], f->path);
+		const void *base = record_base(r, &record_roots[i]);
+
+		if (path && base)
+			at = follow(w, r, record_roots[i].table, base, path,
+				    has_row);
 	}
-	return 0;
+	return at;
+}
+
+const struct hist *figure_latency(const struct figure *f,
+				  const struct record *r)
+{
+	struct field_path w;
+	bool has_row;
+	const void *at = find_member(f, r, &w, &has_row);
+
+	return at && w.row->type == MLGEN_HIST ? *(struct hist *const *)at
+					       : NULL;
 }
 
 int figure_init(struct figure *f, const char *key, struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
+
 	set_key(f, key);
 	if (strcmp(key, "file") == 0) {
 		f->kind = FIGURE_FILE;
@@ -442,7 +362,7 @@ int figure_init(struct figure *f, const char *key, struct mlgen_err *err)
 	}
 	if (find_metric(f, &why) == 0)
 		return 0;
-	f->row = find_option(key);
+	f->row = figure_find_option(key);
 	if (f->row) {
 		f->kind = FIGURE_OPTION;
 		f->path = f->row->name;
@@ -459,24 +379,41 @@ int figure_init_measured(struct figure *f, const char *key,
 	return find_metric(f, err);
 }
 
-int figure_value(const struct figure *f, const struct results_file *doc,
-		 size_t job, struct figure_value *v, struct mlgen_err *err)
+bool figure_value(const struct figure *f, const struct record *r,
+		  struct figure_value *v)
 {
-	const char *text;
+	struct field_path w;
+	bool has_row = true;
+	const char *text = NULL;
+	const void *at = NULL;
+
 	memset(v, 0, sizeof(*v));
-	switch (f->kind) {
-	case FIGURE_FILE:
-		set_text(v, doc->name);
-		return 0;
-	case FIGURE_OPTION:
-		text = results_option(results_job(doc, job), f->path);
-		if (text)
-			take_option(v, f->row, text);
-		return 0;
-	case FIGURE_METRIC:
-		return metric_value(f, doc, job, v, err);
-	}
-	return 0;
+	if (f->kind == FIGURE_FILE)
+		set_text(v, r->file);
+	else if (f->kind == FIGURE_OPTION)
+		text = record_option(r, f->path);
+	else
+		at = find_member(f, r, &w, &has_row);
+	if (text)
+		take_option(v, f->row, text);
+	if (at)
+		take(v, r, &w, at);
+	return has_row;
+}
+
+double figure_number(const char *key, const struct record *r)
+{
+	struct figure f;
+	struct figure_value v;
+	double n = (double)NAN;
+
+	if (figure_init(&f, key, NULL) < 0)
+		return n;
+	figure_value(&f, r, &v);
+	if (v.kind != VALUE_NONE)
+		n = v.real;
+	figure_value_fini(&v);
+	return n;
 }
 
 void figure_value_fini(struct figure_value *v)
@@ -488,6 +425,7 @@ void figure_value_fini(struct figure_value *v)
 bool figure_is_ns(const struct figure *f)
 {
 	size_t len = strlen(f->path);
+
 	return figure_has_unit(f, "ns") &&
 	       !(len > 2 && strcmp(f->path + len - 2, ".N") == 0);
 }

@@ -6,8 +6,7 @@
 
 #include <mlgen/field.h>
 
-#include "ask/results_file.h"
-#include "base/buf.h"
+#include "ask/record.h"
 
 /*
  * A key is looked for below jobs[].ml, jobs[].io, jobs[] and at the top of the
@@ -47,8 +46,6 @@ struct figure_value {
 	uint64_t whole; /* BOOL: 0 or 1 */
 	double real;    /* of a whole number, too */
 	char *text;     /* owned; an option's also where it is a number */
-	/* A metric: the job has the key, be it null. */
-	bool is_there;
 	/* A percentile with fewer than ten values beyond it. */
 	bool is_unsure;
 };
@@ -59,13 +56,17 @@ static inline enum figure_kind figure_told(const struct figure_value *v)
 	return v->is_unsure ? VALUE_NONE : v->kind;
 }
 
-/*
- * What a job of a document has of it; VALUE_NONE: null, or nothing. 0, or
- * -EINVAL with err where the document is damaged.
- */
-int figure_value(const struct figure *f, const struct results_file *doc,
-		 size_t job, struct figure_value *v, struct mlgen_err *err);
+/* What a record has of it; VALUE_NONE: null, or nothing. False: nothing, for it
+ * is a figure of other jobs. */
+bool figure_value(const struct figure *f, const struct record *r,
+		  struct figure_value *v);
 void figure_value_fini(struct figure_value *v);
+
+/* A number by its key; NaN: it has none. */
+double figure_number(const char *key, const struct record *r);
+/* The latency that it is a part of; NULL = there is none, or it is empty. */
+const struct hist *figure_latency(const struct figure *f,
+				  const struct record *r);
 
 /* Is it a time in ns: of a latency, or by its row? */
 bool figure_is_ns(const struct figure *f);

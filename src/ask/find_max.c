@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ask/asked.h"
 #include "ask/ceiling.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -24,23 +25,18 @@ static void copy_text(char *to, size_t size, const char *from)
 static void fill_probe(struct metrics_probe *p, const struct job_result *r)
 {
 	const struct ml_result *ml = &r->ml;
-	if (r->kind == RESULT_IO) {
-		p->seconds = r->io.wall_seconds;
-		p->sample_bytes_per_sec =
-			(double)(r->read.io_bytes + r->write.io_bytes) /
-			r->io.wall_seconds;
-		copy_text(p->verdict, sizeof(p->verdict), r->io.verdict.name);
-		return;
-	}
-	copy_text(p->verdict, sizeof(p->verdict), ml->verdict.name);
+
+	copy_text(p->verdict, sizeof(p->verdict), r->verdict.name);
 	p->seconds = r->elapsed_seconds;
-	if (r->kind != RESULT_TRAIN)
+	if (!r->work || !r->work->is_open_ended)
 		return;
-	p->seconds = ml->wall_seconds;
+	p->seconds = r->wall_seconds;
+	p->sample_bytes_per_sec = r->work->asked->bytes_per_sec(r);
+	if (!r->work->has_accelerators)
+		return;
 	p->au_percent = ml->au_percent;
-	p->sample_bytes_per_sec = ml->sample_bytes_per_sec;
 	p->steps = ml->steps;
-	p->cut_short = p->full && !ml->complete;
+	p->cut_short = p->full && !r->complete;
 	if (ml->stall_ns && ml->stall_ns->count)
 		p->stall_p99_ns = (double)hist_percentile(ml->stall_ns, 99);
 }
@@ -69,6 +65,7 @@ static double epochs_differ(const struct ml_result *ml, double *error)
 {
 	const struct epoch_result *e = ml->epochs.items;
 	double least = (double)INFINITY, most = 0, sum = 0, squares = 0, n = 0;
+
 	*error = 0;
 	for (size_t i = 1; i < ml->epochs.count; i++) {
 		if (isnan(e[i].au_percent))
@@ -91,7 +88,8 @@ static void take_error_headline(struct find_side *s,
 {
 	size_t i = 0;
 	struct buf text = { 0 };
-	while (!failed_of(&run->jobs[i])->is_too_many)
+
+	while (!run->jobs[i].failed.is_too_many)
 		i++;
 	buf_addf(&text, "%s: ", run->jobs[i].job->name);
 	verdict_put_failed(&text, &run->jobs[i]);
@@ -106,23 +104,21 @@ static double fill_side(struct find_max *f, const struct run_result *run,
 			const struct job_result *r,
 			const struct metrics_probe *p)
 {
-	const struct verdict_result *v =
-		r->kind == RESULT_IO ? &r->io.verdict : &r->ml.verdict;
 	struct find_side *s = p->holds ? &f->held : &f->missed;
 	double error = 0, differ = epochs_differ(&r->ml, &error);
 	bool is_nearer = p->holds ? p->value >= s->value : p->value <= s->value;
+
 	if (s->value && !is_nearer)
 		return error;
 	s->value = p->value;
 	copy_text(s->verdict, sizeof(s->verdict), p->verdict);
-	mem_replace(&s->headline, v->headline);
+	mem_replace(&s->headline, r->verdict.headline);
 	if (p->too_many_errors)
 		take_error_headline(s, run);
-	s->memory_percent = r->kind == RESULT_IO ? r->io.storage.memory_percent
-						 : r->ml.storage.memory_percent;
+	s->memory_percent = r->storage.memory_percent;
 	s->demand_bytes_per_sec = s->bytes_per_sec = (double)NAN;
 	s->epochs_differ = differ;
-	if (r->kind == RESULT_TRAIN) {
+	if (job_result_has_accelerators(r)) {
 		s->bytes_per_sec = r->ml.sample_bytes_per_sec;
 		s->demand_bytes_per_sec = r->ml.demand_bytes_per_sec;
 		s->epochs = r->ml.epochs_total;
@@ -142,6 +138,7 @@ static void keep_best(struct find_max *f, struct probe *run,
 	bool is_asked = set->json || set->output_format != OUTPUT_TEXT;
 	bool is_better =
 		!f->held.value ? true : p->holds && p->value >= f->held.value;
+
 	if (!is_asked || !is_better || run->abandoned) {
 		probe_fini(run);
 		return;
@@ -164,6 +161,7 @@ static void measure_ceiling(struct find_max *f, struct probe *run,
 	struct mlgen_err err = { 0 };
 	struct ask a = probe_ask(run, f->ask);
 	const struct job_result *r = find_result(f, run->result);
+
 	if (!p->full || p->holds || !is_unclear(p))
 		return;
 	if (ceiling_measure(&a, run->result, true, &err) < 0)
@@ -176,9 +174,7 @@ static void take_errors(struct metrics_probe *p, const struct run_result *r)
 {
 	p->errors = 0;
 	for (size_t i = 0; r && i < r->job_count; i++)
-		p->errors += r->jobs[i].kind == RESULT_IO
-				     ? r->jobs[i].io.errors
-				     : r->jobs[i].ml.errors;
+		p->errors += r->jobs[i].errors;
 	p->too_many_errors = r && failed_in_any(r);
 	if (p->too_many_errors)
 		copy_text(p->verdict, sizeof(p->verdict), "errors");
@@ -190,6 +186,7 @@ static void take_result(struct find_max *f, struct probe *run,
 {
 	const struct job_result *r = find_result(f, run->result);
 	double noise = 0;
+
 	p->possible = true;
 	if (r)
 		fill_probe(p, r);
@@ -234,6 +231,7 @@ static double au_floor(const struct find_max *f, bool is_full)
 {
 	double limit = find_au_limit(f);
 	bool is_alone = f->ask->set->count == 1;
+
 	return is_full && is_alone && limit > 0 ? limit : 0;
 }
 
@@ -251,6 +249,7 @@ static void probe(struct find_max *f, struct search_step step)
 	struct mlgen_err err = { 0 };
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
+
 	args.au_floor = au_floor(f, is_full);
 	if (rc == 0)
 		rc = probe_run(&run, f->ask, &args, &err);
@@ -279,6 +278,7 @@ static void probe(struct find_max *f, struct search_step step)
 static void find(struct find_max *f)
 {
 	struct search_step step;
+
 	signals_attend(SIGNALS_LOOKED);
 	if (f->table)
 		find_text_head(f);
@@ -296,6 +296,7 @@ static int report(struct find_max *f)
 {
 	const struct settings *set = &f->ask->set->settings;
 	bool is_json = set->output_format != OUTPUT_TEXT;
+
 	if (f->ask->json)
 		find_json(f, f->ask->json);
 	if (is_json)
@@ -330,6 +331,7 @@ int ask_find_max(const struct ask *a)
 	struct find_max f = { .ask = a, .without_storage = (double)NAN };
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
+
 	if (!set->quiet && set->output_format == OUTPUT_TEXT)
 		f.table = a->to;
 	if (find_question(&f, &err) < 0) {

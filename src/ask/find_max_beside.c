@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "ask/asked.h"
 #include "report/verdict_errors.h"
 #include "run/failed.h"
 
@@ -12,31 +13,22 @@
 
 static double seconds_of(const struct job_result *r)
 {
-	if (r->kind == RESULT_TRAIN)
-		return r->ml.wall_seconds;
-	if (r->kind == RESULT_IO)
-		return r->io.wall_seconds;
-	return r->kind == RESULT_CHECKPOINT
-		       ? job_result_checkpoints(r)->wall_seconds
-		       : (double)NAN;
+	return r->wall_seconds;
 }
 
 static void put_figure(struct buf *out, const struct job_result *r)
 {
 	char text[UNITS_TEXT_BYTES];
-	double rate = (double)NAN;
-	if (r->kind == RESULT_TRAIN) {
+	double rate;
+
+	if (job_result_has_accelerators(r)) {
 		buf_addf(out, "%s AU", find_au_text(text, r->ml.au_percent));
 		if (r->ml.au_percent < r->ml.target_au_percent)
 			buf_addf(out, " (target %g%%: missed)",
 				 r->ml.target_au_percent);
 		return;
 	}
-	if (r->kind == RESULT_IO)
-		rate = (double)(r->read.io_bytes + r->write.io_bytes) /
-		       r->io.wall_seconds;
-	else if (r->kind == RESULT_CHECKPOINT)
-		rate = job_result_checkpoints(r)->bytes_per_sec;
+	rate = r->work->asked->bytes_per_sec(r);
 	const struct rate_unit unit = show_rate_unit(rate);
 	buf_add(out, show_rate(text, &unit, rate));
 }
@@ -45,7 +37,7 @@ static void put_figure(struct buf *out, const struct job_result *r)
 static bool has_left(const struct job_result *r,
 		     const struct job_result *varied)
 {
-	return r->kind != RESULT_CHECKPOINT
+	return !job_result_is_of_checkpoints(r)
 		       ? seconds_of(r) < SAME_TIME * seconds_of(varied)
 		       : r->elapsed_seconds <
 				 SAME_TIME * varied->elapsed_seconds;
@@ -55,14 +47,16 @@ char *find_beside(const struct find_max *f, const struct run_result *r)
 {
 	const struct job_result *varied = find_result(f, r);
 	struct buf out = { 0 };
+
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *other = &r->jobs[i];
+
 		if (other == varied || other->group != varied->group ||
-		    other->kind == RESULT_NONE || other->kind == RESULT_PREPARE)
+		    !job_result_ran(other))
 			continue;
 		buf_addf(&out, "%s%s ", out.len ? ", " : "", other->job->name);
 		put_figure(&out, other);
-		if (failed_of(other)->is_too_many) {
+		if (other->failed.is_too_many) {
 			buf_add(&out, " (");
 			verdict_put_failed(&out, other);
 			buf_addc(&out, ')');

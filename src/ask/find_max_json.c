@@ -9,6 +9,7 @@ static const struct metrics_find_max *fill(struct metrics_find_max *m,
 {
 	const struct search_answer *a = &f->answer;
 	bool is_unsure = a->at_most > a->value;
+
 	*m = (struct metrics_find_max){
 		.option = f->option->name,
 		.job = f->job->name,
@@ -38,6 +39,7 @@ void find_json(const struct find_max *f, FILE *to)
 	struct metrics_find_max m;
 	const struct json_extra extra = { "find_max", metrics_find_max_fields,
 					  fill(&m, f) };
+
 	if (f->has_best)
 		json_report_with(to, f->best.result, &f->best.set, &extra);
 	else

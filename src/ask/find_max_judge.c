@@ -14,6 +14,7 @@ static double margin_of(const struct requirement *q, double value)
 {
 	double scale = fabs(q->value) > 0 ? fabs(q->value) : 1;
 	double margin = (value - q->value) / scale;
+
 	if (isnan(value))
 		return -1;
 	if (q->op[0] == '<')
@@ -34,7 +35,8 @@ static double supply_percent(const struct job_result *r)
 {
 	const struct ml_result *ml = &r->ml;
 	double busy = 1 - ml->loader_percent.idle / 100;
-	if (r->kind != RESULT_TRAIN || !(busy > 0))
+
+	if (!job_result_has_accelerators(r) || !(busy > 0))
 		return (double)NAN;
 	return 100 * ml->io_bytes_per_sec / busy / ml->demand_io_bytes_per_sec;
 }
@@ -43,6 +45,7 @@ static double supply_margin(const struct find_max *f,
 			    const struct job_result *r, struct metrics_probe *p)
 {
 	double limit = find_au_limit(f);
+
 	if (!r || !(limit > 0) || (p->full && !find_epochs_are_short(r)))
 		return (double)INFINITY;
 	p->supply_percent = supply_percent(r);
@@ -55,8 +58,10 @@ double find_judge(const struct find_max *f, const struct job_result *r,
 		  struct metrics_probe *p)
 {
 	double least = (double)INFINITY;
+
 	for (unsigned i = 0; i < f->required_count; i++) {
 		double *value = &p->figures[i];
+
 		if (!r || !require_value(r, f->required[i].metric, value))
 			*value = (double)NAN;
 		least = fmin(least, margin_of(&f->required[i], *value));

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
+#include "report/page.h"
 #include "report/plan_report.h"
 #include "run/interleave.h"
 
@@ -25,14 +27,14 @@
 /* A full run of so few times the steps is run at once: one that fails ends
  * early, and one that holds may be needed anyway. */
 #define HARDLY_LONGER 5
-/* Of a full run: one more or less changes nothing that is near a limit. */
-#define STEPS_LEAST 50
+/* A full run has FEW_STEPS: one more or less changes nothing near a limit; and
+ * so many for each batch that may be ahead. */
 #define STEPS_PER_BATCH_AHEAD 10
 /* A plain job, and jobs side by side: the same time for all. */
 #define TIMED_SECONDS 3.0
 
-static void add(struct probe_args *args, const struct job *j,
-		const char *option, uint64_t value)
+static void find_max_length_add(struct probe_args *args, const struct job *j,
+				const char *option, uint64_t value)
 {
 	probe_args_add(args, "--%s.%s=%" PRIu64, j->name, option, value);
 }
@@ -42,6 +44,7 @@ static void add_runtime(struct probe_args *a, const struct job *j,
 {
 	char value[UNITS_TEXT_BYTES];
 	uint64_t ns = (uint64_t)(seconds * 1e9);
+
 	if (j->runtime_ns == 0 || ns < j->runtime_ns)
 		probe_args_add(a, "--%s.runtime=%s", j->name,
 			       units_put_time(value, ns));
@@ -56,6 +59,7 @@ static double step_seconds(const struct job *j)
 static uint64_t batches_ahead(const struct job *j)
 {
 	uint64_t n = j->prefetch;
+
 	if (j->loader == LOADER_PYTORCH)
 		n *= j->read_threads;
 	if (job_interleaves(j))
@@ -67,6 +71,7 @@ static uint64_t short_steps(const struct job *j)
 {
 	double ahead = (double)batches_ahead(j) * SHORT_STEPS_PER_BATCH_AHEAD;
 	double steps = fmax(ahead, SHORT_SECONDS / step_seconds(j));
+
 	steps = fmin(steps, SHORT_SECONDS_MOST / step_seconds(j));
 	return (uint64_t)ceil(fmax(SHORT_STEPS_LEAST, steps));
 }
@@ -77,7 +82,7 @@ static bool can_be_longer(const struct job *j)
 {
 	return j->steps == 0 && j->runtime_ns == 0 &&
 	       (j->invalidate == INVALIDATE_EPOCH || j->direct ||
-		(j->engine->caps & MLGEN_CAP_NO_FILES));
+		!job_touches_files(j));
 }
 
 /* A run of this long is not made longer. */
@@ -88,6 +93,7 @@ static double least_seconds(const struct find_max *f,
 			    const struct plan_report *plan)
 {
 	double seconds = plan->least_seconds, most = 0;
+
 	for (size_t i = 0; i < f->probe_count; i++)
 		most = fmax(most, f->probes[i].sample_bytes_per_sec);
 	return most > 0 ? fmax(seconds, plan->read_bytes / most) : seconds;
@@ -97,19 +103,20 @@ static double least_seconds(const struct find_max *f,
 static void make_longer(struct probe_args *args, const struct find_max *f,
 			const struct job *j, const struct plan_report *plan)
 {
-	if (plan->steps_per_epoch < 2 || plan->total_steps > STEPS_LEAST ||
+	if (plan->steps_per_epoch < 2 || plan->total_steps > FEW_STEPS ||
 	    !can_be_longer(j) || least_seconds(f, plan) > LONG_SECONDS)
 		return;
 	uint64_t counted = plan->steps_per_epoch - 1;
-	uint64_t epochs = (STEPS_LEAST + counted - 1) / counted;
+	uint64_t epochs = (FEW_STEPS + counted - 1) / counted;
 	if (epochs > j->epochs)
-		add(args, j, "epochs", epochs);
+		find_max_length_add(args, j, "epochs", epochs);
 }
 
 static void limit_steps(struct probe_args *args, const struct job *j)
 {
 	uint64_t steps = short_steps(j);
-	add(args, j, "steps", steps);
+
+	find_max_length_add(args, j, "steps", steps);
 	add_runtime(args, j,
 		    SLOWER_MOST * (double)steps * step_seconds(j) +
 			    SHORT_SECONDS);
@@ -133,13 +140,15 @@ static void run_for(struct probe_args *args, const struct jobset *set,
 		    const struct job *j, uint64_t ns)
 {
 	char runtime[UNITS_TEXT_BYTES];
+
 	units_put_time(runtime, ns);
 	for (size_t i = 0; i < set->count; i++) {
 		const struct job *other = set->jobs[i];
+
 		if (other->group != j->group || is_timed(other, ns))
 			continue;
-		if (other->phase == PHASE_TRAIN || other->phase == PHASE_IO)
-			add(args, other, "time_based", 1);
+		if (job_work(other)->is_open_ended)
+			find_max_length_add(args, other, "time_based", 1);
 		probe_args_add(args, "--%s.runtime=%s", other->name, runtime);
 	}
 }
@@ -148,8 +157,9 @@ static void run_for(struct probe_args *args, const struct jobset *set,
 static void limit_time(struct probe_args *args, const struct jobset *set,
 		       const struct job *j, double least_seconds, bool *is_full)
 {
-	double seconds = fmax(TIMED_SECONDS, STEPS_LEAST * step_seconds(j));
+	double seconds = fmax(TIMED_SECONDS, FEW_STEPS * step_seconds(j));
 	double whole = (double)j->runtime_ns / 1e9;
+
 	seconds = fmin(seconds, SHORT_SECONDS_MOST);
 	if (!is_alone(set, j) && !j->runtime_ns)
 		whole = fmax(least_seconds, seconds);
@@ -164,7 +174,8 @@ static bool is_length(const struct mlgen_field *option)
 {
 	static const char *const names[] = { "steps", "epochs", "loops",
 					     "checkpoints" };
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(option->name, names[i]) == 0)
 			return true;
 	return false;
@@ -191,15 +202,16 @@ static int set_length(const struct find_max *f, const struct jobset *set,
 		      bool *is_full, struct mlgen_err *err)
 {
 	struct plan_report plan;
+
 	if (plan_make(&plan, j, f->ask->host, &set->settings, err) < 0)
 		return -EINVAL;
 	int rc = 0;
-	bool counts = j->phase == PHASE_TRAIN && step_seconds(j) > 0 &&
+	bool counts = job_work(j)->has_accelerators && step_seconds(j) > 0 &&
 		      !j->time_based && is_alone(set, j);
 	if (counts && plan.total_steps <= HARDLY_LONGER * short_steps(j))
 		*is_full = true;
-	if (is_length(f->option) || j->phase == PHASE_CHECKPOINT ||
-	    j->phase == PHASE_RESTORE)
+	if (is_length(f->option) ||
+	    job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
 		*is_full = true;
 	else if (*is_full && counts)
 		make_longer(args, f, j, &plan);
@@ -207,7 +219,7 @@ static int set_length(const struct find_max *f, const struct jobset *set,
 		limit_steps(args, j);
 	else if (!counts)
 		limit_time(args, set, j, plan.least_seconds, is_full);
-	if (j->phase == PHASE_TRAIN)
+	if (job_work(j)->has_accelerators)
 		rc = check_steps(f, j, plan.steps_per_epoch, err);
 	plan_fini(&plan);
 	return rc;
@@ -216,6 +228,7 @@ static int set_length(const struct find_max *f, const struct jobset *set,
 bool find_epochs_are_short(const struct job_result *r)
 {
 	double epochs = (double)r->ml.epochs_total;
+
 	return (double)r->ml.steps <
 	       epochs * (double)batches_ahead(r->job) * STEPS_PER_BATCH_AHEAD;
 }
@@ -225,12 +238,13 @@ int find_length(const struct find_max *f, struct search_step step,
 {
 	struct jobset set;
 	const struct job *j = NULL;
-	add(args, f->job, f->option->name, step.value);
+
+	find_max_length_add(args, f->job, f->option->name, step.value);
 	int rc = probe_load(&set, f->ask, args, err);
 	*is_full = step.what == SEARCH_FULL;
 	/* Its figures are those of all numjobs together. */
-	if (f->job->phase == PHASE_IO)
-		add(args, f->job, "group_reporting", 1);
+	if (job_work(f->job)->page->has_records)
+		find_max_length_add(args, f->job, "group_reporting", 1);
 	for (size_t i = 0; rc == 0 && i < set.count; i++)
 		if (strcmp(set.jobs[i]->name, f->job->name) == 0)
 			j = set.jobs[i];

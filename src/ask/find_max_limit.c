@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "report/verdict.h"
 
 /* Nothing is read ahead that would have to be waited out, and every step is
@@ -14,6 +15,7 @@ static uint64_t steps_without(const struct job *j)
 {
 	double steps = ceil(2e9 / dist_mean(&j->compute_time));
 	uint64_t n = (uint64_t)fmin(20, fmax(4, steps));
+
 	return j->steps && j->steps < n ? j->steps : n;
 }
 
@@ -27,6 +29,7 @@ static void try_without_storage(struct find_max *f)
 	struct mlgen_err err = { 0 };
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
+
 	probe_args_take_storage_away(&args, f->ask, f->job);
 	probe_args_add(&args, "--%s.steps=%" PRIu64, f->job->name,
 		       steps_without(f->job));
@@ -47,7 +50,8 @@ static const char *known_limit(const char *verdict)
 	static const char *const names[] = { "storage", "network", "host",
 					     "memory",  "compute", "errors",
 					     "unclear" };
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(verdict, names[i]) == 0)
 			return names[i];
 	return NULL;
@@ -66,6 +70,7 @@ void find_limit(struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
 	double au = find_au_limit(f);
+
 	if (!a->is_limited) {
 		f->limit = a->found && a->at_most == f->search.most ? "option"
 								    : NULL;

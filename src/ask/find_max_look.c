@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ask/figure.h"
+#include "job/workload.h"
 
 const struct job_result *find_result(const struct find_max *f,
 				     const struct run_result *r)
@@ -32,7 +33,7 @@ double find_au_limit(const struct find_max *f)
 
 bool find_trains(const struct find_max *f)
 {
-	return f->job->phase == PHASE_TRAIN;
+	return job_work(f->job)->has_accelerators;
 }
 
 bool find_counts_accelerators(const struct find_max *f)
@@ -44,30 +45,35 @@ bool find_counts_accelerators(const struct find_max *f)
 bool find_is_hidden(const struct find_max *f, const struct metrics_probe *p)
 {
 	double limit = find_au_limit(f);
+
 	return p->supply_percent < limit && p->au_percent >= limit;
 }
 
 static bool is_figure(struct figure *out, const struct requirement *q)
 {
 	struct mlgen_err err = { 0 };
+
 	return figure_init_measured(out, q->metric, &err) == 0;
 }
 
 bool find_is_time(const struct requirement *q)
 {
 	struct figure figure;
+
 	return is_figure(&figure, q) && figure_is_ns(&figure);
 }
 
 static bool is_rate(const struct requirement *q)
 {
 	struct figure figure;
+
 	return is_figure(&figure, q) && figure_has_unit(&figure, "bytes/s");
 }
 
 const char *find_figure_text(char *out, const struct requirement *q, double v)
 {
 	char text[UNITS_TEXT_BYTES];
+
 	if (isnan(v))
 		snprintf(out, FIND_FIGURE_BYTES, "-");
 	else if (find_is_time(q))
@@ -75,6 +81,7 @@ const char *find_figure_text(char *out, const struct requirement *q, double v)
 			 units_human_ms(text, v));
 	else if (is_rate(q)) {
 		const struct rate_unit unit = show_rate_unit(v);
+
 		show_rate(out, &unit, v);
 	} else
 		snprintf(out, FIND_FIGURE_BYTES, "%s", units_sig4(text, v));

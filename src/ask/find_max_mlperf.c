@@ -14,6 +14,7 @@ static struct mlperf_need need_of(const struct find_max *f, uint64_t n)
 {
 	struct mlperf_need need;
 	struct job j = *f->job;
+
 	j.accelerators = n;
 	mlperf_need(&need, &j, dist_mean(&j.sample_size), 1, 0);
 	return need;
@@ -25,6 +26,7 @@ static uint64_t most_valid(const struct find_max *f)
 	double of_one = need_of(f, 1).steps_samples;
 	/* Their tools round down, so that it may be one more. */
 	uint64_t n = (uint64_t)floor(samples / of_one) + 1;
+
 	while (n > 0 && need_of(f, n).steps_passes > samples)
 		n--;
 	return n;
@@ -34,6 +36,7 @@ void find_text_mlperf(struct buf *out, const struct find_max *f)
 {
 	const struct mlperf_workload *w = mlperf_find_workload(f->job);
 	char files[UNITS_TEXT_BYTES];
+
 	if (!w || !find_counts_accelerators(f) || !f->files ||
 	    verdict_without_storage(f->job))
 		return;

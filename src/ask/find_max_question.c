@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ask/asked.h"
 #include "base/mem.h"
 
 /* MLPerf Storage's, for most workloads. */
@@ -21,6 +22,7 @@ static int fail_option(const char *text, const char *name,
 	const struct mlgen_field *const tables[] = { job_fields, NULL };
 	const char *nearest = field_nearest(tables, name);
 	const struct mlgen_field *f = field_find(job_fields, name);
+
 	if (f)
 		return mlgen_fail(err, -EINVAL,
 				  "find-max=%s: %s is no whole number, as "
@@ -42,6 +44,7 @@ static int fail_job(const struct jobset *set, const char *text,
 		    const char *option, const char *job, struct mlgen_err *err)
 {
 	struct buf names = { 0 };
+
 	for (size_t i = 0; i < set->count && names.len < 400; i++)
 		buf_addf(&names, " %s", set->jobs[i]->name);
 	if (job)
@@ -58,13 +61,15 @@ static int fail_job(const struct jobset *set, const char *text,
 }
 
 /* "accelerators", or "unet3d.accelerators": a name may have dots itself. */
-static int find_option(struct find_max *f, const struct jobset *set,
-		       struct mlgen_err *err)
+static int find_max_question_option(struct find_max *f,
+				    const struct jobset *set,
+				    struct mlgen_err *err)
 {
 	const char *text = set->settings.find_max;
 	const char *dot = strrchr(text, '.');
 	const char *name = dot ? dot + 1 : text;
 	const struct mlgen_field *option = field_find(job_fields, name);
+
 	if (!option || option->type != MLGEN_U64)
 		return fail_option(text, name, err);
 	f->option = option;
@@ -88,20 +93,18 @@ static int find_requirement(struct find_max *f, const struct settings *set,
 {
 	struct buf text = { 0 };
 	const struct job *j = f->job;
+
 	if (set->require)
 		buf_add(&text, set->require);
-	else if (j->phase == PHASE_TRAIN && !isnan(j->target_au))
+	else if (job_work(j)->has_accelerators && !isnan(j->target_au))
 		buf_addf(&text, "au>=%g", j->target_au);
-	else if (j->phase == PHASE_TRAIN)
+	else if (job_work(j)->has_accelerators)
 		buf_add(&text, USUAL_REQUIREMENT);
 	else
 		return mlgen_fail(err, -EINVAL,
 				  "find-max=%s: what has to hold? Say it with "
 				  "--require, such as --require='%s'",
-				  set->find_max,
-				  j->phase == PHASE_IO ? "read.iops>=1000"
-						       : "saves.bytes_per_sec"
-							 ">=1e9");
+				  set->find_max, job_work(j)->asked->example);
 	f->requirement = buf_take(&text);
 	int n = jobset_requirements(f->requirement, f->required,
 				    REQUIREMENTS_MAX, err);
@@ -116,6 +119,7 @@ static bool is_possible(const struct find_max *f, uint64_t value)
 	struct mlgen_err err = { 0 };
 	bool is_full = false;
 	int rc = find_length(f, step, &args, &is_full, &err);
+
 	probe_args_fini(&args);
 	return rc == 0;
 }
@@ -125,6 +129,7 @@ static uint64_t first_value(const struct find_max *f)
 {
 	const struct mlgen_field *o = f->option;
 	uint64_t least = o->min > 1 ? (uint64_t)o->min : 1, own;
+
 	memcpy(&own, (const char *)f->job + o->off, sizeof(own));
 	return own > least && !is_possible(f, least) && is_possible(f, own)
 		       ? own
@@ -134,6 +139,7 @@ static uint64_t first_value(const struct find_max *f)
 int find_question(struct find_max *f, struct mlgen_err *err)
 {
 	const struct jobset *set = f->ask->set;
+
 	if (set->settings.log)
 		return mlgen_fail(err, -EINVAL,
 				  "log: --find-max runs the job many times, "
@@ -142,7 +148,7 @@ int find_question(struct find_max *f, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL,
 				  "output-format=dlio: has no place for what "
 				  "--find-max finds; use json");
-	if (find_option(f, set, err) < 0 ||
+	if (find_max_question_option(f, set, err) < 0 ||
 	    find_requirement(f, &set->settings, err) < 0)
 		return -EINVAL;
 	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
@@ -151,7 +157,7 @@ int find_question(struct find_max *f, struct mlgen_err *err)
 				  "under way, whatever iodepth says; use "
 				  "io_uring or libaio, or vary numjobs",
 				  set->settings.find_max, f->job->engine->name);
-	if (f->job->phase == PHASE_PREPARE)
+	if (job_work(f->job)->only_prepares)
 		return mlgen_fail(err, -EINVAL,
 				  "find-max=%s: phase=prepare measures "
 				  "nothing; use phase=train",

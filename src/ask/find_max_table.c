@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "job/workload.h"
 #include "report/text_block.h"
 #include "report/verdict.h"
 
@@ -16,6 +17,7 @@ static void put_requirement(struct buf *out, const struct find_max *f)
 	for (unsigned i = 0; i < f->required_count; i++) {
 		char value[UNITS_TEXT_BYTES];
 		const struct requirement *q = &f->required[i];
+
 		if (find_is_time(q))
 			units_put_time(value, (uint64_t)q->value);
 		else
@@ -28,12 +30,14 @@ static void put_requirement(struct buf *out, const struct find_max *f)
 static int option_width(const struct find_max *f)
 {
 	int len = (int)strlen(f->option->name);
+
 	return len > 12 ? len : 12;
 }
 
 static int metric_width(const struct requirement *q)
 {
 	int len = (int)strlen(q->metric);
+
 	return len > 11 ? len : 11; /* "14.86 GiB/s" */
 }
 
@@ -41,6 +45,7 @@ static int metric_width(const struct requirement *q)
 static bool has_column(const struct find_max *f, unsigned i)
 {
 	const struct requirement *q = &f->required[i];
+
 	return !find_trains(f) ||
 	       (!find_is_au(q) && strcmp(q->metric, "stall_ns.p99") != 0);
 }
@@ -54,7 +59,7 @@ static void put_columns(struct buf *out, const struct find_max *f)
 		if (has_column(f, i))
 			buf_addf(out, "  %*s", metric_width(&f->required[i]),
 				 f->required[i].metric);
-	if (find_trains(f) || f->job->phase == PHASE_IO)
+	if (job_work(f->job)->is_open_ended)
 		buf_addf(out, "  %6s", f->unit.name);
 	if (find_trains(f))
 		buf_addf(out, "  %13s  %6s", "stall p99, ms", "steps");
@@ -74,6 +79,7 @@ static void put_rate(struct buf *out, const struct find_max *f, double rate)
 static void put_training(struct buf *out, const struct metrics_probe *p)
 {
 	char ms[UNITS_TEXT_BYTES], steps[UNITS_TEXT_BYTES];
+
 	buf_addf(out, "  %13s  %6s", units_human_ms(ms, p->stall_p99_ns),
 		 units_human_count(steps, p->steps));
 }
@@ -82,6 +88,7 @@ static void put_training(struct buf *out, const struct metrics_probe *p)
 static void put_verdict(struct buf *out, const struct metrics_probe *p)
 {
 	const char *label = verdict_label(p->verdict);
+
 	if (strcmp(p->verdict, "memory") == 0)
 		label = "from memory";
 	for (const char *c = label; c && *c; c++)
@@ -92,6 +99,7 @@ static void put_row(struct buf *out, const struct find_max *f,
 		    const struct metrics_probe *p)
 {
 	char figure[FIND_FIGURE_BYTES];
+
 	if (find_trains(f))
 		buf_addf(out, "  %6s", find_au_text(figure, p->au_percent));
 	for (unsigned i = 0; i < f->required_count; i++)
@@ -99,7 +107,7 @@ static void put_row(struct buf *out, const struct find_max *f,
 			buf_addf(out, "  %*s", metric_width(&f->required[i]),
 				 find_figure_text(figure, &f->required[i],
 						  p->figures[i]));
-	if (find_trains(f) || f->job->phase == PHASE_IO)
+	if (job_work(f->job)->is_open_ended)
 		put_rate(out, f, p->sample_bytes_per_sec);
 	if (find_trains(f))
 		put_training(out, p);
@@ -118,6 +126,7 @@ static void put_row(struct buf *out, const struct find_max *f,
 static void print_line(FILE *to, const struct buf *line)
 {
 	size_t len = line->len;
+
 	while (len && line->s[len - 1] == ' ')
 		len--;
 	struct buf whole = { 0 };
@@ -132,6 +141,7 @@ static void print_line(FILE *to, const struct buf *line)
 static void choose_unit(struct find_max *f, const struct metrics_probe *p)
 {
 	struct buf out = { 0 };
+
 	f->unit = show_rate_unit(p->sample_bytes_per_sec);
 	if (!f->table)
 		return;
@@ -144,6 +154,7 @@ static void choose_unit(struct find_max *f, const struct metrics_probe *p)
 void find_text_head(struct find_max *f)
 {
 	struct buf out = { 0 };
+
 	buf_addf(&out, "%s: most %s with ", f->job->name, f->option->name);
 	put_requirement(&out, f);
 	buf_add(&out, "\n");
@@ -156,6 +167,7 @@ void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 {
 	struct buf line = { 0 };
 	char number[24];
+
 	if (!f->unit.name)
 		choose_unit(f, p);
 	if (!f->table)

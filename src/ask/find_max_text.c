@@ -16,6 +16,7 @@
 static void put_value(struct buf *out, const struct find_max *f, uint64_t n)
 {
 	char text[SHOW_ACCELERATORS_BYTES];
+
 	if (find_counts_accelerators(f))
 		buf_add(out, show_accelerators(text, n, f->job->accelerator));
 	else
@@ -26,8 +27,10 @@ static void put_figure(struct buf *out, const struct find_max *f,
 		       const struct metrics_probe *p)
 {
 	char rate[UNITS_TEXT_BYTES], text[FIND_FIGURE_BYTES];
+
 	for (unsigned i = 0; i < f->required_count; i++) {
 		const struct requirement *q = &f->required[i];
+
 		if (i)
 			buf_add(out, ", ");
 		if (find_is_au(q))
@@ -47,8 +50,10 @@ static const struct metrics_probe *probe_of(const struct find_max *f,
 					    uint64_t value)
 {
 	const struct metrics_probe *found = NULL;
+
 	for (size_t i = 0; i < f->probe_count; i++) {
 		const struct metrics_probe *p = &f->probes[i];
+
 		if (p->value == value && (!found || p->full >= found->full))
 			found = p;
 	}
@@ -70,6 +75,7 @@ static void put_neighbour(struct buf *out, const struct find_max *f,
 {
 	char au[UNITS_TEXT_BYTES];
 	const struct metrics_probe *p = probe_of(f, value);
+
 	if (!p)
 		return;
 	buf_add(out, ". ");
@@ -96,6 +102,7 @@ static void put_hidden(struct buf *out, const struct find_max *f)
 {
 	const struct metrics_probe *p =
 		f->answer.is_limited ? probe_of(f, f->answer.limited_by) : NULL;
+
 	if (!p || !find_is_hidden(f, p))
 		return;
 	buf_addf(out,
@@ -112,6 +119,7 @@ static void put_known(struct buf *out, const struct find_max *f,
 {
 	const struct search_answer *a = &f->answer;
 	const struct metrics_probe *p = probe_of(f, a->value);
+
 	buf_add(out, before);
 	put_value(out, f, a->value);
 	if (p) {
@@ -131,6 +139,7 @@ static void put_unsure(struct buf *out, const struct find_max *f)
 		search_find(&f->search, a->at_most, true);
 	char noise[UNITS_TEXT_BYTES];
 	const char *word = a->at_most > a->value + 1 ? "to" : "or";
+
 	if (!a->found) {
 		buf_add(out, "none or ");
 		put_value(out, f, a->at_most);
@@ -159,6 +168,7 @@ static void put_need(struct buf *out, const struct find_max *f,
 {
 	char need[UNITS_TEXT_BYTES];
 	double au = find_au_limit(f);
+
 	if (isnan(au) || !(s->demand_bytes_per_sec > 0))
 		return;
 	buf_addf(out, "%s %s for %g%%", verb,
@@ -171,6 +181,7 @@ static void put_none(struct buf *out, const struct find_max *f)
 	char rate[UNITS_TEXT_BYTES];
 	const struct find_side *s = &f->missed;
 	const struct metrics_probe *p = probe_of(f, s->value);
+
 	if (!p) {
 		buf_add(out, "none was found");
 		return;
@@ -193,9 +204,10 @@ static bool is_limit(const struct find_max *f, const char *name)
 	return f->limit && strcmp(f->limit, name) == 0;
 }
 
-static void put_answer(struct buf *out, const struct find_max *f)
+static void find_max_text_put_answer(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
+
 	if (a->at_most > a->value)
 		put_unsure(out, f);
 	else if (!a->found && (f->interrupted || f->err.code))
@@ -217,6 +229,7 @@ static void put_storage_limit(struct buf *out, const struct find_max *f)
 {
 	char rate[UNITS_TEXT_BYTES];
 	const struct find_side *s = &f->missed;
+
 	buf_add(out, verdict_without_storage(f->job)
 			     ? "the storage that ioengine=null plays"
 			     : "storage");
@@ -237,6 +250,7 @@ static void put_limit(struct buf *out, const struct find_max *f)
 	const struct search_answer *a = &f->answer;
 	const struct metrics_probe *p =
 		a->is_limited ? probe_of(f, a->limited_by) : NULL;
+
 	if (is_limit(f, "not possible"))
 		buf_addf(out, "%" PRIu64 " is not possible: %s", a->limited_by,
 			 p ? p->error : "");
@@ -257,6 +271,7 @@ static void put_limit(struct buf *out, const struct find_max *f)
 static void put_host(struct buf *out, const struct find_max *f)
 {
 	char au[UNITS_TEXT_BYTES];
+
 	if (isnan(f->without_storage))
 		return;
 	buf_addf(out, "%s: with storage taken away, ",
@@ -273,6 +288,7 @@ static void put_sure(struct buf *out, const struct find_max *f)
 {
 	const struct find_side *s = f->held.value ? &f->held : &f->missed;
 	bool is_confirmed = search_is_confirmed(&f->search);
+
 	if (!is_confirmed) {
 		buf_add(out, "no: not confirmed by full runs");
 		return;
@@ -300,6 +316,7 @@ static void put_sure(struct buf *out, const struct find_max *f)
 static void put_beside(struct buf *out, const struct find_max *f)
 {
 	const struct find_side *const sides[] = { &f->held, &f->missed };
+
 	for (size_t i = 0; i < 2; i++)
 		if (sides[i]->beside)
 			buf_addf(out, "%swith %" PRIu64 ": %s",
@@ -307,10 +324,11 @@ static void put_beside(struct buf *out, const struct find_max *f)
 				 sides[i]->beside);
 }
 
-static void put_memory(struct buf *out, const struct find_max *f)
+static void find_max_text_put_memory(struct buf *out, const struct find_max *f)
 {
 	char percent[UNITS_TEXT_BYTES];
 	const struct find_side *s = f->held.value ? &f->held : &f->missed;
+
 	if (strcmp(s->verdict, "memory") != 0)
 		return;
 	buf_add(out, "NOT A STORAGE RESULT: ");
@@ -332,6 +350,7 @@ static void put_part(struct buf *out, const char *label, part *what,
 		     const struct find_max *f)
 {
 	struct buf text = { 0 };
+
 	what(&text, f);
 	if (text.len)
 		text_put(out, label, INDENT, buf_str(&text));
@@ -341,19 +360,20 @@ static void put_part(struct buf *out, const char *label, part *what,
 void find_text_answer(const struct find_max *f, FILE *to, bool quiet)
 {
 	struct buf out = { 0 };
+
 	if (quiet) {
 		buf_addf(&out, "%s: ", f->job->name);
-		put_answer(&out, f);
+		find_max_text_put_answer(&out, f);
 		buf_addc(&out, '\n');
 	} else {
 		buf_addc(&out, '\n');
-		put_part(&out, "ANSWER", put_answer, f);
+		put_part(&out, "ANSWER", find_max_text_put_answer, f);
 		put_part(&out, "limit", put_limit, f);
 		put_part(&out, "host", put_host, f);
 		put_part(&out, "beside", put_beside, f);
 		put_part(&out, "sure", put_sure, f);
 		put_part(&out, "but", put_hidden, f);
-		put_part(&out, "but", put_memory, f);
+		put_part(&out, "but", find_max_text_put_memory, f);
 		find_text_mlperf(&out, f);
 	}
 	text_print(to, &out);

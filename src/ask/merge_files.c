@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask/combine.h"
+#include "ask/asked.h"
 #include "ask/require.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "report/verdict.h"
 #include "run/failed.h"
+#include "run/merge.h"
 
 /* ---- the least and the most ---- */
 
@@ -38,14 +39,8 @@ static void spread_add(struct merge_spread *s, double v, const char *of)
 
 static double rate_of(const struct job_result *r)
 {
-	double wall = r->io.wall_seconds;
-	if (r->kind == RESULT_TRAIN)
-		return r->ml.sample_bytes_per_sec;
-	if (r->kind == RESULT_CHECKPOINT)
-		return job_result_checkpoints(r)->bytes_per_sec;
-	if (r->kind != RESULT_IO || !(wall > 0))
-		return (double)NAN;
-	return (double)(r->read.io_bytes + r->write.io_bytes) / wall;
+	return job_result_ran(r) ? r->work->asked->bytes_per_sec(r)
+				 : (double)NAN;
 }
 
 static void note_spreads(struct merge *m, const struct run_result *run,
@@ -53,8 +48,9 @@ static void note_spreads(struct merge *m, const struct run_result *run,
 {
 	for (size_t i = 0; i < run->job_count; i++) {
 		const struct job_result *r = &run->jobs[i];
-		double au = r->kind == RESULT_TRAIN ? r->ml.au_percent
-						    : (double)NAN;
+		double au = job_result_has_accelerators(r) ? r->ml.au_percent
+							   : (double)NAN;
+
 		spread_add(&m->jobs[i].au_percent, au, of);
 		spread_add(&m->jobs[i].bytes_per_sec, rate_of(r), of);
 	}
@@ -63,11 +59,11 @@ static void note_spreads(struct merge *m, const struct run_result *run,
 /* ---- one by one ---- */
 
 static void fold(struct result_doc *to, const struct result_doc *from,
-		 enum combine_how how)
+		 enum merge_how how)
 {
 	for (size_t i = 0; i < to->run.job_count; i++)
-		combine_jobs(&to->store, &to->run.jobs[i], &from->run.jobs[i],
-			     how);
+		merge_jobs(&to->run.jobs[i], &from->run.jobs[i], how,
+			   &json_store_memory, &to->store);
 	to->run.interrupted |= from->run.interrupted;
 	if (!to->run.err.code)
 		to->run.err = from->run.err;
@@ -77,6 +73,7 @@ static int read_run(struct merge *m, const struct merge_run *run,
 		    struct result_doc *d, struct mlgen_err *err)
 {
 	struct results_file f;
+
 	memset(d, 0, sizeof(*d));
 	int rc = results_open(&f, run->path, err);
 	if (rc < 0)
@@ -101,6 +98,7 @@ static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
 {
 	const struct merge_run *first = &m->runs[*next];
 	int rc = read_run(m, first, turn, err);
+
 	if (rc < 0)
 		return rc;
 	if (!m->jobs)
@@ -109,6 +107,7 @@ static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
 	while (++*next < m->count && m->runs[*next].turn == first->turn) {
 		const struct merge_run *run = &m->runs[*next];
 		struct result_doc one;
+
 		rc = read_run(m, run, &one, err);
 		/* The file may have changed since it was looked at. */
 		if (rc == 0 && one.run.job_count != turn->run.job_count)
@@ -117,29 +116,13 @@ static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
 					run->path);
 		if (rc == 0) {
 			note_spreads(m, &one.run, run->name);
-			fold(turn, &one, SIDE_BY_SIDE);
+			fold(turn, &one, MERGE_CLIENTS);
 		}
 		result_fini(&one);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
-}
-
-/* What runs at once, whatever the kind of job. */
-static uint64_t workers_of(const struct job_result *r, const char **what)
-{
-	switch (r->kind) {
-	case RESULT_TRAIN:
-		*what = "accelerators";
-		return r->ml.accelerators;
-	case RESULT_IO:
-		*what = "workers";
-		return r->io.numjobs;
-	default:
-		*what = "ranks";
-		return r->ml.saves.ranks + r->ml.restores.ranks;
-	}
 }
 
 /* Clients may have unlike shares of a turn; turns as a whole are repetitions. */
@@ -151,9 +134,13 @@ static int check_repetition(const struct run_result *first,
 		return mlgen_fail(err, -EINVAL,
 				  "%s: was written anew meanwhile", path);
 	for (size_t i = 0; i < turn->job_count; i++) {
-		const char *what;
-		uint64_t before = workers_of(&first->jobs[i], &what);
-		uint64_t now = workers_of(&turn->jobs[i], &what);
+		const struct workload *w = turn->jobs[i].work;
+
+		if (!job_result_ran(&turn->jobs[i]) ||
+		    !job_result_ran(&first->jobs[i]))
+			continue;
+		uint64_t before = w->asked->workers(&first->jobs[i]);
+		uint64_t now = w->asked->workers(&turn->jobs[i]);
 		if (before != now)
 			return mlgen_fail(
 				err, -EINVAL,
@@ -162,7 +149,7 @@ static int check_repetition(const struct run_result *first,
 				" %s: no repetition; --compare puts them side "
 				"by side",
 				path, turn->jobs[i].job->name, now, before,
-				what);
+				w->asked->worker);
 	}
 	return 0;
 }
@@ -171,15 +158,17 @@ static int read_turns(struct merge *m, struct mlgen_err *err)
 {
 	size_t next = 0;
 	int rc = read_turn(m, &next, &m->result, err);
+
 	while (rc == 0 && next < m->count) {
 		struct result_doc turn;
 		const char *path = m->runs[next].path;
+
 		rc = read_turn(m, &next, &turn, err);
 		if (rc == 0)
 			rc = check_repetition(&m->result.run, &turn.run, path,
 					      err);
 		if (rc == 0)
-			fold(&m->result, &turn, ONE_AFTER_THE_OTHER);
+			fold(&m->result, &turn, MERGE_TURNS);
 		result_fini(&turn);
 	}
 	return rc;
@@ -190,6 +179,7 @@ static int read_turns(struct merge *m, struct mlgen_err *err)
 static void name_hosts(struct merge *m)
 {
 	struct host *h = &m->result.run.host;
+
 	if (m->count > 1) {
 		m->result.run.disk_count = 0;
 		h->command[0] = '\0';
@@ -203,6 +193,7 @@ static void name_hosts(struct merge *m)
 static int check_request(const struct ask *a, struct mlgen_err *err)
 {
 	const struct settings *set = &a->set->settings;
+
 	if (set->output_format != OUTPUT_TEXT &&
 	    set->output_format != OUTPUT_JSON)
 		return mlgen_fail(err, -EINVAL,
@@ -217,6 +208,7 @@ static int write_all(const struct merge *m)
 	const struct settings *set = &a->set->settings;
 	struct mlgen_err err = { 0 };
 	int rc = a->json ? merge_print_json(a->json, m) : 0;
+
 	if (rc == 0 && set->output_format == OUTPUT_JSON)
 		rc = merge_print_json(a->to, m);
 	else if (rc == 0)
@@ -233,14 +225,12 @@ static int write_all(const struct merge *m)
 static void fini_verdicts(struct run_result *run)
 {
 	for (size_t i = 0; i < run->job_count; i++) {
-		struct verdict_result *v[] = { &run->jobs[i].ml.verdict,
-					       &run->jobs[i].io.verdict };
-		for (size_t k = 0; k < 2; k++) {
-			mem_free(v[k]->name);
-			mem_free(v[k]->headline);
-			mem_free(v[k]->because);
-			mem_free(v[k]->try_next);
-		}
+		struct verdict_result *v = &run->jobs[i].verdict;
+
+		mem_free(v->name);
+		mem_free(v->headline);
+		mem_free(v->because);
+		mem_free(v->try_next);
 	}
 }
 
@@ -261,6 +251,7 @@ int ask_merge(const struct ask *a)
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
 	int rc = check_request(a, &err);
+
 	if (rc == 0)
 		rc = merge_look(&m, &err);
 	if (rc == 0)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/comparison.h"
 #include "ask/merge_files.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/util.h"
 
 /* Where clients of one workload may differ: places, seeds, shares of it. */
 static const char *const free_options[] = {
@@ -26,8 +26,7 @@ static const char *const free_options[] = {
 
 static bool is_free(const char *option)
 {
-	for (size_t i = 0; i < sizeof(free_options) / sizeof(*free_options);
-	     i++)
+	for (size_t i = 0; i < ARRAY_LEN(free_options); i++)
 		if (strcmp(free_options[i], option) == 0)
 			return true;
 	return false;
@@ -39,16 +38,18 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* "batch_size (7, 8), epochs (5, 1)", the first of them. */
-static void list_differences(struct buf *out, json_t *a, json_t *b)
+static void list_differences(struct buf *out, const struct record *a,
+			     const struct record *b)
 {
-	json_t *const both[] = { a, b };
-	json_t *all = results_options_of(both, 2), *unused;
+	const struct record *const both[] = { a, b };
+	struct record_options at = { 0 };
 	const char *option;
-	json_object_foreach(all, option, unused)
-	{
-		const char *x = results_option(a, option);
-		const char *y = results_option(b, option);
-		if (is_free(option) || same_text(x, y))
+
+	while ((option = record_next_option(&at, both, 2))) {
+		const char *x = record_option(a, option);
+		const char *y = record_option(b, option);
+
+		if (same_text(x, y) || is_free(option))
 			continue;
 		if (out->len > 300) {
 			buf_add(out, ", ...");
@@ -57,37 +58,37 @@ static void list_differences(struct buf *out, json_t *a, json_t *b)
 		buf_addf(out, "%s%s (%s, %s)", out->len ? ", " : "", option,
 			 x ? x : "-", y ? y : "-");
 	}
-	json_decref(all);
 }
 
 static int check_job(const struct results_file *first,
 		     const struct results_file *doc, size_t i,
 		     struct mlgen_err *err)
 {
-	json_t *a = results_job(first, i), *b = results_job(doc, i);
+	const struct record *a = &first->records[i], *b = &doc->records[i];
+	const char *name = a->job->jobname, *other = b->job->jobname;
 	struct buf differences = { 0 };
 	int rc = 0;
-	if (results_is_plan(b))
+
+	if (b->plan)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: is a dry run's: nothing was measured",
 				  doc->path);
-	if (!same_text(results_job_name(a), results_job_name(b)))
+	if (!same_text(name, other))
 		return mlgen_fail(err, -EINVAL,
 				  "%s: has job '%s' where %s has '%s'; only "
 				  "runs of the same jobs can be merged",
-				  doc->path, results_job_name(b), first->path,
-				  results_job_name(a));
+				  doc->path, other, first->path, name);
 	list_differences(&differences, a, b);
 	if (differences.len)
 		rc = mlgen_fail(err, -EINVAL,
 				"%s: job '%s' is another workload than that "
 				"of %s: %s; --compare puts them side by side",
-				doc->path, results_job_name(b), first->path,
+				doc->path, other, first->path,
 				buf_str(&differences));
-	else if (comparison_kind(a) != comparison_kind(b))
+	else if (record_kind(a) != record_kind(b))
 		rc = mlgen_fail(err, -EINVAL,
 				"%s: job '%s' did not run as far as in %s",
-				doc->path, results_job_name(b), first->path);
+				doc->path, other, first->path);
 	buf_fini(&differences);
 	return rc;
 }
@@ -95,60 +96,60 @@ static int check_job(const struct results_file *first,
 static int check_document(const struct results_file *first,
 			  const struct results_file *doc, struct mlgen_err *err)
 {
-	size_t n = json_array_size(doc->jobs);
-	if (json_object_get(doc->root, "merged"))
+	size_t n = doc->count;
+
+	if (doc->records[0].merged)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: is merged already; name the documents "
 				  "that it was made from",
 				  doc->path);
-	if (n != json_array_size(first->jobs))
+	if (n != first->count)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: number of job records: %zu, in %s: "
 				  "%zu; only runs of the same jobs can be "
 				  "merged",
-				  doc->path, n, first->path,
-				  json_array_size(first->jobs));
+				  doc->path, n, first->path, first->count);
 	for (size_t i = 0; i < n; i++)
 		if (check_job(first, doc, i, err) < 0)
 			return -EINVAL;
-	if (!same_text(first->version, doc->version))
-		log_note("%s is of mlgen %s, %s of %s", doc->path, doc->version,
-			 first->path, first->version);
+	const char *version = first->records[0].top->version;
+	const char *other = doc->records[0].top->version;
+	if (!same_text(version, other))
+		log_note("%s is of mlgen %s, %s of %s", doc->path, other,
+			 first->path, version);
 	return 0;
 }
 
 /* ---- when? ---- */
 
-static double number_at(json_t *o, const char *key)
-{
-	json_t *value = json_object_get(o, key);
-	return json_is_number(value) ? json_number_value(value) : 0;
-}
-
 /* Groups of jobs follow each other. `elapsed` was rounded up. */
-static double group_ms(const struct results_file *doc, double group)
+static double group_ms(const struct results_file *doc, uint64_t group)
 {
 	double longest = 0;
-	for (size_t i = 0; i < json_array_size(doc->jobs); i++) {
-		json_t *job = results_job(doc, i);
-		double elapsed = (number_at(job, "elapsed") - 1) * 1e3;
-		double other = number_at(job, "groupid");
-		if (other < group || other > group)
+
+	for (size_t i = 0; i < doc->count; i++) {
+		const struct metrics_job *job = doc->records[i].job;
+
+		if (job->groupid != group)
 			continue;
-		longest = fmax(longest, elapsed);
-		longest = fmax(longest, number_at(job, "job_runtime"));
+		longest = fmax(longest, ((double)job->elapsed - 1) * 1e3);
+		longest = fmax(longest, (double)job->job_runtime_ms);
 	}
 	return longest;
 }
 
 static uint64_t least_ms(const struct results_file *doc)
 {
-	double all = 0, last = -1;
-	for (size_t i = 0; i < json_array_size(doc->jobs); i++) {
-		double group = number_at(results_job(doc, i), "groupid");
-		if (group > last)
-			all += group_ms(doc, group);
-		last = fmax(last, group);
+	double all = 0;
+	uint64_t next = 0; /* groups before it are in */
+
+	for (size_t i = 0; i < doc->count; i++) {
+		uint64_t group = doc->records[i].job->groupid;
+
+		if (group < next)
+			continue;
+		all += group_ms(doc, group);
+		next = group + 1;
 	}
 	return all < 1e15 ? (uint64_t)all : 0;
 }
@@ -160,17 +161,20 @@ static int look_at(struct merge *m, size_t i, struct results_file *first,
 	struct results_file *doc = i ? &own : first;
 	struct merge_run *run = &m->runs[i];
 	int rc = results_open(doc, m->ask->set->files[i], err);
+
 	if (rc < 0)
 		return rc;
+	const struct metrics_top *top = doc->records[0].top;
+	const char *host = top->machine.hostname;
 	rc = check_document(first, doc, err);
 	if (rc == 0)
 		results_note_incomplete(doc);
 	*run = (struct merge_run){
 		.path = doc->path,
 		.name = mem_strdup(doc->name),
-		.hostname = mem_strdup(doc->hostname),
-		.start_ms = doc->timestamp_ms,
-		.end_ms = doc->timestamp_ms + least_ms(doc),
+		.hostname = mem_strdup(host ? host : "unknown"),
+		.start_ms = top->timestamp_ms,
+		.end_ms = top->timestamp_ms + least_ms(doc),
 		.fingerprint = results_fingerprint(doc),
 	};
 	m->count++;
@@ -188,6 +192,7 @@ static int by_host(const void *a, const void *b)
 {
 	const struct merge_run *x = a, *y = b;
 	int order = strcmp(x->hostname, y->hostname);
+
 	if (!order)
 		order = order_of(x->start_ms, y->start_ms);
 	return order ? order : order_of(x->fingerprint, y->fingerprint);
@@ -197,6 +202,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct merge_run *x = a, *y = b;
 	int order = order_of(x->start_ms, y->start_ms);
+
 	return order ? order : by_host(a, b);
 }
 
@@ -223,6 +229,7 @@ static double overlap(uint64_t first_start, uint64_t last_start,
 {
 	double all = (double)(last_end - first_start);
 	double together = (double)first_end - (double)last_start;
+
 	return all > 0 ? fmax(together, 0) / all * 100 : (double)NAN;
 }
 
@@ -230,9 +237,11 @@ static double overlap(uint64_t first_start, uint64_t last_start,
 static void find_turns(struct merge *m)
 {
 	uint64_t start = 0, first_end = 0, last_end = 0;
+
 	m->overlap_percent = (double)NAN;
 	for (size_t i = 0; i < m->count; i++) {
 		struct merge_run *run = &m->runs[i];
+
 		if (i == 0 || run->start_ms >= first_end) {
 			m->turns++;
 			start = run->start_ms;
@@ -254,10 +263,12 @@ static void find_turns(struct merge *m)
 static int check_turns(const struct merge *m, struct mlgen_err *err)
 {
 	size_t first = 0, n = 0;
+
 	for (size_t i = 0; i < m->count; i++)
 		first += m->runs[i].turn == 1;
 	for (size_t i = 0; i < m->count; i += n) {
 		const struct merge_run *run = &m->runs[i];
+
 		for (n = 0; i + n < m->count; n++)
 			if (m->runs[i + n].turn != run->turn)
 				break;
@@ -280,6 +291,7 @@ int merge_look(struct merge *m, struct mlgen_err *err)
 	struct results_file first = { 0 };
 	size_t n = m->ask->set->file_count;
 	int rc = 0;
+
 	m->runs = mem_array(n, sizeof(*m->runs));
 	for (size_t i = 0; i < n && rc == 0; i++)
 		rc = look_at(m, i, &first, err);

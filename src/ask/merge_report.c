@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/asked.h"
 #include "ask/merge_files.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "report/json.h"
+#include "report/page.h"
 #include "report/show.h"
 #include "report/text.h"
 #include "report/text_block.h"
@@ -25,11 +27,12 @@ static void put_workers(struct buf *out, const struct job_result *r)
 {
 	char who[SHOW_ACCELERATORS_BYTES], n[UNITS_TEXT_BYTES];
 	const char *comma = out->len ? ", " : "";
-	if (r->kind == RESULT_TRAIN)
+
+	if (job_result_has_accelerators(r))
 		buf_addf(out, "%s%s", comma,
 			 show_accelerators(who, r->ml.accelerators,
 					   r->ml.accelerator));
-	else if (r->kind == RESULT_IO && r->io.numjobs > 1)
+	else if (r->work && r->work->is_plain && r->io.numjobs > 1)
 		buf_addf(out, "%s%s workers", comma,
 			 units_human_count(n, r->io.numjobs));
 }
@@ -52,6 +55,7 @@ static void print_answer(FILE *to, const char *text, size_t len,
 			 bool quiet)
 {
 	struct buf who = { 0 };
+
 	put_of_whom(&who, m, r);
 	fwrite(text, 1, len, to);
 	if (who.len && (quiet || len + 6 + who.len <= TEXT_COLUMNS))
@@ -65,37 +69,29 @@ static void print_answer(FILE *to, const char *text, size_t len,
 
 /* ---- how they were merged ---- */
 
-/* What rates are of runs at the same time (combine.h). */
-static const char *sum_word(const struct job_result *r)
-{
-	switch (r->kind) {
-	case RESULT_TRAIN:
-		return "rates and accelerators are their sums";
-	case RESULT_IO:
-		return "rates are the bytes of all over the time of the "
-		       "longest";
-	default:
-		return "a checkpoint takes as long as its slowest host";
-	}
-}
-
 static void put_how(struct buf *out, const struct merge *m,
 		    const struct job_result *r)
 {
 	char hosts[UNITS_TEXT_BYTES];
+	/* Of what did not run there is nothing to say. */
+	const char *sums = r->work ? r->work->asked->side_by_side : NULL;
+	const char *colon = sums ? ": " : "";
+
+	if (!sums)
+		sums = "";
 	buf_addf(out, "%zu runs on %s host%s, ", m->count,
 		 units_human_count(hosts, m->hosts), m->hosts == 1 ? "" : "s");
 	if (m->turns == 1)
-		buf_addf(out, "side by side: %s", sum_word(r));
+		buf_addf(out, "side by side%s%s", colon, sums);
 	else if (m->turns == m->count)
 		buf_add(out, "one after the other: rates are their mean, "
 			     "weighted by time");
 	else
 		buf_addf(out,
-			 "in %" PRIu64 " turns, side by side in each: %s, and "
+			 "in %" PRIu64 " turns, side by side in each%s%s, and "
 			 "the mean of the turns",
-			 m->turns, sum_word(r));
-	if (r->kind == RESULT_TRAIN)
+			 m->turns, colon, sums);
+	if (job_result_has_accelerators(r))
 		buf_add(out, ", AU is the mean of the accelerators");
 }
 
@@ -124,6 +120,7 @@ static void put_spread(struct buf *out, const struct merge_job *j)
 	const struct merge_spread *rate = &j->bytes_per_sec;
 	struct rate_unit unit = show_rate_unit(rate->most);
 	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
+
 	if (au->most - au->least >= 0.1)
 		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least,
 			 au->least_of, au->most, au->most_of);
@@ -140,6 +137,7 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 {
 	const struct merge_job *j = &m->jobs[job];
 	struct buf out = { 0 }, text = { 0 };
+
 	if (m->count == 1)
 		return;
 	put_how(&text, m, &m->result.run.jobs[job]);
@@ -161,8 +159,9 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 static size_t records_of(const struct run_result *run, size_t first)
 {
 	size_t n = 1;
-	while (first + n < run->job_count &&
-	       run->jobs[first].kind == RESULT_IO &&
+
+	while (first + n < run->job_count && run->jobs[first].work &&
+	       page_of(&run->jobs[first])->has_records &&
 	       run->jobs[first + n].job == run->jobs[first].job)
 		n++;
 	return n;
@@ -175,6 +174,7 @@ static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 	char *text = NULL;
 	size_t size = 0;
 	FILE *memory = open_memstream(&text, &size);
+
 	if (!memory)
 		return;
 	part.jobs = &m->result.run.jobs[first];
@@ -194,6 +194,7 @@ void merge_print(FILE *to, const struct merge *m, bool quiet)
 {
 	const struct run_result *run = &m->result.run;
 	size_t n;
+
 	for (size_t i = 0; i < run->job_count; i += n) {
 		n = records_of(run, i);
 		if (i > 0 && !quiet)
@@ -216,6 +217,7 @@ int merge_print_json(FILE *to, const struct merge *m)
 	};
 	const struct json_extra extra = { "merged", metrics_merged_fields,
 					  &merged };
+
 	for (size_t i = 0; i < m->count; i++)
 		runs[i] = (struct metrics_merged_run){ m->runs[i].name,
 						       m->runs[i].hostname,

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ask/asked.h"
 #include "ask/mlperf_inside.h"
 #include "base/mem.h"
 #include "report/plan_lines.h"
@@ -39,7 +40,8 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s,
 	const struct mlperf_workload *w = s->workload;
 	int version = s->ask->set->settings.check;
 	const char *name = s->job->accelerator;
-	if (s->job->phase == PHASE_PREPARE) {
+
+	if (job_work(s->job)->only_prepares) {
 		buf_add(text, "phase=prepare writes a dataset and measures "
 			      "nothing: --phase=train");
 		return MLPERF_BROKEN;
@@ -75,6 +77,7 @@ enum mlperf_state mlperf_check_options(const struct mlperf_subject *s,
 {
 	struct mlgen_err err = { 0 };
 	int n;
+
 	if (!s->workload)
 		return MLPERF_NONE;
 	n = mlperf_compare(s->job, s->workload, s->ask->set->settings.check,
@@ -94,42 +97,32 @@ enum mlperf_state mlperf_check_complete(const struct mlperf_subject *s,
 {
 	if (!s->run)
 		return MLPERF_NONE;
-	const struct ml_result *ml = &s->result->ml;
 	if (s->result->err.code)
 		buf_add(text, s->result->err.text);
-	else if (ml->interrupted)
+	else if (s->result->interrupted)
 		buf_add(text, "the run was stopped by a signal");
-	else if (ml->errors)
+	else if (s->result->errors)
 		buf_addf(text,
 			 "%" PRIu64 " errors were counted: "
 			 "continue_on_error=none ends a run at the first",
-			 ml->errors);
-	else if (!ml->complete)
+			 s->result->errors);
+	else if (!s->result->complete)
 		buf_add(text, "the run did not reach its end");
 	else
 		buf_add(text, "the run reached its end, without errors");
-	return ml->complete && !ml->errors && !s->result->err.code
+	return s->result->complete && !s->result->errors && !s->result->err.code
 		       ? MLPERF_OK
 		       : MLPERF_BROKEN;
 }
 
+const struct mlperf_row mlperf_other_rules[] = {
+	{ "workload", mlperf_check_workload, false },
+	{ 0 },
+};
+
 static const struct mlperf_row *rules_of(const struct job *j)
 {
-	static const struct mlperf_row others[] = {
-		{ "workload", mlperf_check_workload, false },
-		{ 0 },
-	};
-	switch ((enum job_phase)j->phase) {
-	case PHASE_TRAIN:
-		return mlperf_training_rules;
-	case PHASE_CHECKPOINT:
-	case PHASE_RESTORE:
-		return mlperf_checkpoint_rules;
-	case PHASE_PREPARE:
-	case PHASE_IO:
-		break;
-	}
-	return others;
+	return job_work(j)->asked->mlperf_rules;
 }
 
 /* ---- what is found ---- */
@@ -147,6 +140,7 @@ static struct finding look(const struct mlperf_row *row,
 	struct buf text = { 0 };
 	enum mlperf_state state = row->check(s, &text);
 	struct finding found = { state, s, mem_strdup(buf_str(&text)), true };
+
 	buf_fini(&text);
 	return found;
 }
@@ -156,6 +150,7 @@ static struct finding look_at_all(const struct mlperf_row *row,
 				  const struct mlperf_group *g)
 {
 	struct finding worst = { .state = MLPERF_NONE };
+
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->of[i].turn < g->warm_ups)
 			continue;
@@ -181,6 +176,7 @@ static void add_finding(struct findings *f, const struct mlperf_row *row,
 			struct finding *found)
 {
 	struct buf text = { 0 };
+
 	f->broken += found->state == MLPERF_BROKEN;
 	f->unchecked += found->state == MLPERF_UNCHECKED;
 	f->unchecked_of_result +=
@@ -205,12 +201,14 @@ static void find(struct findings *f, const struct mlperf_group *g,
 {
 	const struct mlperf_row *rows = rules_of(g->of[0].job);
 	size_t n = 0;
+
 	while (rows[n].name)
 		n++;
 	*f = (struct findings){ .rules = mem_array(n, sizeof(*f->rules)) };
 	for (const struct mlperf_row *row = rows; row->name; row++) {
 		struct finding found =
 			only ? look(row, only) : look_at_all(row, g);
+
 		add_finding(f, row, &found);
 	}
 }
@@ -230,6 +228,7 @@ static void put_headline(FILE *to, const struct findings *f,
 {
 	const struct mlperf_subject *s = &g->of[0];
 	bool is_valid_run = s->run && f->unchecked == f->unchecked_of_result;
+
 	fprintf(to, "%s: MLPerf Storage %s: ", s->job->name,
 		mlperf_version(s->ask->set->settings.check));
 	if (f->broken)
@@ -259,6 +258,7 @@ static void put_rules(FILE *to, const struct findings *f)
 	for (size_t i = 0; i < f->count; i++) {
 		const struct mlperf_rule *rule = &f->rules[i];
 		struct buf line = { 0 };
+
 		buf_addf(&line, "  %s", rule->rule);
 		plan_pad_to(&line, STATE_AT);
 		buf_add(&line, shown(rule->state));
@@ -272,8 +272,10 @@ unsigned mlperf_print(FILE *to, const struct ask *a,
 {
 	bool is_quiet = a->set->settings.quiet;
 	unsigned broken = 0;
+
 	for (size_t i = 0; i < g->count; i++) {
 		struct findings f;
+
 		find(&f, &g->of[i], NULL);
 		/* Behind a report, or another block. */
 		if (!is_quiet && (i || !a->set->file_count))
@@ -291,6 +293,7 @@ void mlperf_check(FILE *to, const struct ask *a, const struct run_result *r)
 {
 	const struct mlperf_source source = { r, NULL };
 	struct mlperf_groups g;
+
 	mlperf_groups_init(&g, a, &source, r ? 1 : 0);
 	mlperf_print(to, a, &g);
 	mlperf_groups_fini(&g);
@@ -302,6 +305,7 @@ static void give(struct metric_list *to, const struct mlperf_group *g,
 		 const struct mlperf_subject *s)
 {
 	struct findings f;
+
 	find(&f, g, s);
 	*to = (struct metric_list){ f.rules, f.count };
 }
@@ -310,11 +314,13 @@ void mlperf_fill(struct run_result *r, const struct ask *a)
 {
 	const struct mlperf_source source = { r, NULL };
 	struct mlperf_groups g;
+
 	mlperf_groups_init(&g, a, &source, 1);
 	for (size_t i = 0; i < g.count; i++)
 		for (size_t k = 0; k < g.of[i].count; k++) {
 			const struct mlperf_subject *s = &g.of[i].of[k];
 			size_t job = (size_t)(s->result - r->jobs);
+
 			if (!r->jobs[job].ml.mlperf_check.items)
 				give(&r->jobs[job].ml.mlperf_check, &g.of[i],
 				     s);
@@ -326,6 +332,7 @@ void mlperf_plan(struct metric_list *to, const struct job *j,
 		 const struct ask *a)
 {
 	struct mlperf_groups g;
+
 	mlperf_groups_init(&g, a, NULL, 0);
 	for (size_t i = 0; i < g.count; i++)
 		for (size_t k = 0; k < g.of[i].count; k++)

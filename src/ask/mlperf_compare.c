@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "job/phase.h"
+#include "job/workload.h"
 
 /* So many are named, others are counted. */
 #define NAMED 8
@@ -18,6 +18,7 @@
 static char *shipped_path(const char *name, const struct jobset_env *env)
 {
 	struct buf path = { 0 };
+
 	if (env->binary_dir)
 		buf_addf(&path, "%s/jobs/%s.job", env->binary_dir, name);
 	if (path.len && access(buf_str(&path), R_OK) == 0)
@@ -51,6 +52,7 @@ static int load_shipped(struct jobset *set, const struct job *j,
 	struct buf accelerator = { 0 };
 	char program[] = "mlgen";
 	char *path = shipped_path(w->name, env);
+
 	memset(set, 0, sizeof(*set));
 	if (!path)
 		return mlgen_fail(err, -ENOENT,
@@ -91,6 +93,7 @@ static bool add_difference(const struct job *j, const struct job *shipped,
 			   struct buf *out)
 {
 	struct buf have = { 0 }, want = { 0 };
+
 	job_option_text(j, f->name, &have);
 	job_option_text(shipped, f->name, &want);
 	bool differs = strcmp(buf_str(&have), buf_str(&want)) != 0;
@@ -114,12 +117,13 @@ int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
 	unsigned n = 0;
 	int rc = load_shipped(&set, j, w, env, err);
 	const struct job *shipped = rc < 0 ? NULL : find_phase(&set, j->phase);
+
 	if (rc == 0 && !shipped)
 		rc = mlgen_fail(err, -ENOENT,
 				"the shipped %s.job has no such phase",
 				w->name);
 	for (const struct mlgen_field *f = job_fields; shipped && f->name; f++)
-		if (phase_has(j->phase, f) &&
+		if (workload_has(job_work(j), f) &&
 		    !mlperf_is_closed_option(w, check, j, f))
 			n += add_difference(j, shipped, f, n, out);
 	if (n > NAMED)

@@ -17,14 +17,14 @@ struct documents {
 
 static int check_document(const struct results_file *f, struct mlgen_err *err)
 {
-	if (json_object_get(f->root, "merged"))
+	if (f->records[0].merged)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: is merged, and has no figures of its "
 				  "runs; name the documents that it was made "
 				  "from",
 				  f->path);
-	for (size_t i = 0; i < json_array_size(f->jobs); i++)
-		if (results_is_plan(results_job(f, i)))
+	for (size_t i = 0; i < f->count; i++)
+		if (f->records[i].plan)
 			return mlgen_fail(err, -EINVAL,
 					  "%s: is a dry run's: nothing was "
 					  "measured",
@@ -39,6 +39,7 @@ static int check_doubles(const struct documents *d,
 {
 	for (size_t i = 0; i < d->count; i++) {
 		const struct run_result *old = d->sources[i].run;
+
 		if (old->timestamp_ms == new->timestamp_ms &&
 		    strcmp(old->host.hostname, new->host.hostname) == 0)
 			return mlgen_fail(err, -EINVAL,
@@ -56,6 +57,7 @@ static int read_one(struct documents *d, const struct ask *a, const char *path,
 	struct results_file f;
 	struct result_doc *doc = &d->of[d->count];
 	int rc = results_open(&f, path, err);
+
 	if (rc < 0)
 		return rc;
 	rc = check_document(&f, err);
@@ -77,6 +79,7 @@ static int read_all(struct documents *d, const struct ask *a,
 {
 	size_t n = a->set->file_count;
 	int rc = 0;
+
 	d->of = mem_array(n, sizeof(*d->of));
 	d->sources = mem_array(n, sizeof(*d->sources));
 	for (size_t i = 0; i < n && rc == 0; i++)
@@ -105,10 +108,12 @@ int ask_check(const struct ask *a)
 				      "output-format: a check of documents is "
 				      "text; with --check the run itself puts "
 				      "its rules into its JSON");
+
 	if (rc < 0) {
 		log_error("%s", err.text);
 	} else {
 		struct mlperf_groups g;
+
 		mlperf_groups_init(&g, a, d.sources, d.count);
 		broken = mlperf_print(a->to, a, &g);
 		mlperf_groups_fini(&g);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "job/workload.h"
 
 /* ---- one ---- */
 
@@ -16,6 +17,7 @@ static void set_memory(struct mlperf_subject *s)
 	const struct host *host = s->run ? &s->run->host : s->ask->host;
 	uint64_t limit =
 		s->run ? host->memory_limit_bytes : s->job->memory_limit;
+
 	s->memory_bytes = host->memory_bytes;
 	s->memory_of = "";
 	if (set->memory_bytes) {
@@ -32,8 +34,9 @@ static void count_samples(struct mlperf_subject *s)
 	const struct dataset *known = s->result ? s->result->dataset : NULL;
 	struct dataset made;
 	bool is_known = known && known->format;
+
 	s->samples = (double)NAN;
-	if (s->job->phase != PHASE_TRAIN)
+	if (!job_work(s->job)->has_accelerators)
 		return;
 	if (!is_known && dataset_init(&made, s->job, s->memory_bytes, &s->why))
 		return;
@@ -52,6 +55,7 @@ static void count_samples(struct mlperf_subject *s)
 static uint64_t length_ms(const struct run_result *r)
 {
 	double all = 0, longest = 0;
+
 	for (size_t i = 0; i < r->job_count; i++) {
 		if (i && r->jobs[i].job->group != r->jobs[i - 1].job->group) {
 			all += longest;
@@ -66,6 +70,7 @@ static void init_subject(struct mlperf_subject *s, const struct ask *a,
 			 const struct mlperf_source *from, size_t i)
 {
 	const struct run_result *r = from->run;
+
 	*s = (struct mlperf_subject){
 		.ask = a,
 		.run = r,
@@ -80,7 +85,7 @@ static void init_subject(struct mlperf_subject *s, const struct ask *a,
 
 /* ---- several ---- */
 
-static bool is_equal(const char *a, const char *b)
+static bool mlperf_groups_is_equal(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
@@ -91,9 +96,10 @@ static bool is_repeated(const struct mlperf_subject *a,
 {
 	const struct job *x = a->job, *y = b->job;
 	bool is_beside = a->run == b->run && x->group == y->group;
+
 	return a->workload && a->workload == b->workload && !is_beside &&
 	       x->phase == y->phase && x->accelerators == y->accelerators &&
-	       is_equal(x->accelerator, y->accelerator);
+	       mlperf_groups_is_equal(x->accelerator, y->accelerator);
 }
 
 /* Another host's part of the same run? */
@@ -107,6 +113,7 @@ static bool is_same_turn(const struct mlperf_subject *a,
 static void count_turns(struct mlperf_group *g)
 {
 	unsigned turn = 0;
+
 	for (size_t i = 1; i < g->count; i++) {
 		turn += !is_same_turn(&g->of[i - 1], &g->of[i]);
 		g->of[i].turn = turn;
@@ -119,6 +126,7 @@ static void count_turns(struct mlperf_group *g)
 static uint64_t hosts_of_turn(const struct mlperf_group *g, unsigned turn)
 {
 	uint64_t n = 0;
+
 	for (size_t i = 0; i < g->count; i++)
 		n += g->of[i].turn == turn;
 	return n;
@@ -129,6 +137,7 @@ static void fill_group(struct mlperf_group *g)
 	count_turns(g);
 	for (size_t i = 0; i < g->count; i++) {
 		struct mlperf_subject *s = &g->of[i];
+
 		s->group = g;
 		s->hosts = s->ask->set->settings.hosts;
 		if (s->hosts <= 1)
@@ -141,6 +150,7 @@ static void fill_group(struct mlperf_group *g)
 static int by_start(const void *a, const void *b)
 {
 	const struct mlperf_subject *x = a, *y = b;
+
 	if (x->job->group != y->job->group)
 		return x->job->group < y->job->group ? -1 : 1;
 	return (x->begin_ms > y->begin_ms) - (x->begin_ms < y->begin_ms);
@@ -157,6 +167,7 @@ static struct mlperf_subject *list_all(const struct ask *a,
 				       size_t count, size_t *n)
 {
 	struct mlperf_subject *all;
+
 	*n = 0;
 	for (size_t k = 0; k < count; k++)
 		*n += jobs_of(a, &sources[k]);
@@ -175,6 +186,7 @@ void mlperf_groups_init(struct mlperf_groups *g, const struct ask *a,
 	size_t n;
 	struct mlperf_subject *all =
 		list_all(a, count ? sources : &plan, count ? count : 1, &n);
+
 	*g = (struct mlperf_groups){ mem_array(n, sizeof(*g->of)), 0 };
 	for (size_t i = 0; i < n; i++) {
 		if (!all[i].job)

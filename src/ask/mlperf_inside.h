@@ -70,10 +70,10 @@ struct mlperf_row {
 	bool is_of_result; /* which may be more than this run */
 };
 
-extern const struct mlperf_row mlperf_training_rules[];
-extern const struct mlperf_row mlperf_checkpoint_rules[];
+/* Of what is none of their workloads. */
+extern const struct mlperf_row mlperf_other_rules[];
 
-/* Rules that both have. */
+/* Rules that trainings and checkpoints have. */
 mlperf_check_fn mlperf_check_workload, mlperf_check_options,
 	mlperf_check_complete, mlperf_check_runs;
 

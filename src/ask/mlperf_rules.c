@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "base/dist.h"
+#include "job/workload.h"
 
 /* clang-format off */
-static const struct mlperf_workload workloads[] = {
+static const struct mlperf_workload mlperf_workloads[] = {
 	{ "unet3d",    true, true, true, 90, 0 },
 	{ "resnet50",  true, true, true, 90, 0 },
 	{ "cosmoflow", true, true, true, 70, 0 },
@@ -66,6 +67,7 @@ static bool is_file_of(const char *path, const char *name)
 {
 	char file[64];
 	size_t len = (size_t)snprintf(file, sizeof(file), "%s.job", name);
+
 	for (const char *at = path; at && (at = strstr(at, file)); at++)
 		if ((at == path || at[-1] == '/') &&
 		    (at[len] == '\0' || at[len] == ':'))
@@ -77,6 +79,7 @@ static bool is_file_of(const char *path, const char *name)
 static const char *origin_of_phase(const struct job *j)
 {
 	size_t i = 0;
+
 	while (strcmp(job_fields[i].name, "phase") != 0)
 		i++;
 	return j->origins[i].how;
@@ -98,11 +101,11 @@ const char *mlperf_version(int check)
 
 const struct mlperf_workload *mlperf_find_workload(const struct job *j)
 {
-	bool is_training = j->phase == PHASE_TRAIN;
-	if (!is_training && j->phase != PHASE_CHECKPOINT &&
-	    j->phase != PHASE_RESTORE)
+	bool is_training = job_work(j)->has_accelerators;
+
+	if (!is_training && job_work(j)->checkpoints != CHECKPOINTS_ALWAYS)
 		return NULL;
-	for (const struct mlperf_workload *w = workloads; w->name; w++)
+	for (const struct mlperf_workload *w = mlperf_workloads; w->name; w++)
 		if (w->is_training == is_training &&
 		    (strcmp(j->name, w->name) == 0 ||
 		     is_file_of(j->at.file, w->name) ||
@@ -125,6 +128,7 @@ void mlperf_need(struct mlperf_need *n, const struct job *j,
 		 double sample_bytes, uint64_t hosts, uint64_t memory_bytes)
 {
 	double per_file = (double)j->samples_per_file;
+
 	n->sample_bytes = sample_bytes;
 	n->steps_samples = (double)MLPERF_STEPS * (double)j->batch_size *
 			   (double)j->accelerators * (double)hosts;

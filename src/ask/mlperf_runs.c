@@ -5,6 +5,7 @@
 
 #include "ask/mlperf_inside.h"
 #include "base/units.h"
+#include "job/workload.h"
 
 bool mlperf_is_v1(const struct mlperf_subject *s)
 {
@@ -14,6 +15,7 @@ bool mlperf_is_v1(const struct mlperf_subject *s)
 const struct mlperf_window *mlperf_window(const struct mlperf_subject *s)
 {
 	const struct mlperf_result *m = &s->result->ml.mlperf;
+
 	return mlperf_is_v1(s) ? &m->v1_0 : &m->v2_0;
 }
 
@@ -21,10 +23,10 @@ double mlperf_rate(const struct mlperf_subject *s)
 {
 	if (!s->run)
 		return (double)NAN;
-	if (s->result->kind == RESULT_TRAIN)
+	if (job_result_has_accelerators(s->result))
 		return mlperf_window(s)
 			->train_throughput_mean_samples_per_second;
-	return s->result->kind == RESULT_CHECKPOINT
+	return job_result_is_of_checkpoints(s->result)
 		       ? job_result_checkpoints(s->result)->bytes_per_sec
 		       : (double)NAN;
 }
@@ -39,8 +41,10 @@ struct runs {
 static struct runs count_runs(const struct mlperf_group *g)
 {
 	struct runs runs = { 0 };
+
 	for (unsigned turn = g->warm_ups; turn < g->turns; turn++) {
 		double rate = 0;
+
 		for (size_t i = 0; i < g->count; i++)
 			if (g->of[i].turn == turn)
 				rate += mlperf_rate(&g->of[i]);
@@ -58,7 +62,8 @@ static struct runs count_runs(const struct mlperf_group *g)
  * nothing is random. */
 static const struct mlperf_subject *find_double(const struct mlperf_group *g)
 {
-	if (mlperf_is_v1(&g->of[0]) || g->of[0].job->phase != PHASE_TRAIN)
+	if (mlperf_is_v1(&g->of[0]) ||
+	    !job_work(g->of[0].job)->has_accelerators)
 		return NULL;
 	for (size_t i = 0; i < g->count; i++)
 		for (size_t k = 0; k < i; k++)
@@ -71,7 +76,7 @@ static const struct mlperf_subject *find_double(const struct mlperf_group *g)
 static void add_mean(struct buf *text, const struct mlperf_subject *s,
 		     double mean)
 {
-	if (s->job->phase == PHASE_TRAIN)
+	if (job_work(s->job)->has_accelerators)
 		buf_addf(text, "mean %.2f samples/s", mean);
 	else
 		buf_addf(text, "mean %.2f GiB/s", mean / (1 << 30));
@@ -80,7 +85,7 @@ static void add_mean(struct buf *text, const struct mlperf_subject *s,
 /* Their text asks for one since v2.0, and for trainings only. */
 static bool needs_warm_up(const struct mlperf_subject *s)
 {
-	return !mlperf_is_v1(s) && s->job->phase == PHASE_TRAIN;
+	return !mlperf_is_v1(s) && job_work(s->job)->has_accelerators;
 }
 
 static void add_wanted(struct buf *text, const struct mlperf_subject *s)
@@ -121,6 +126,7 @@ static enum mlperf_state judge(const struct mlperf_subject *s,
 	double mean = runs->sum / runs->count;
 	double spread = 100 * (runs->most - runs->least) / mean;
 	unsigned parts;
+
 	buf_addf(text, "%u runs within %.1f%%%s, ", runs->count, spread,
 		 g->warm_ups ? ", without the first, which warmed up" : "");
 	add_mean(text, s, mean);

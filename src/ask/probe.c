@@ -19,6 +19,7 @@ static char **whole_argv(const struct ask *a, const struct probe_args *args)
 		mem_array((size_t)a->argc + args->count + 1, sizeof(*argv));
 	size_t n = 0;
 	int i = 0;
+
 	while (i < a->argc && strcmp(a->argv[i], "--") != 0)
 		argv[n++] = mem_strdup(a->argv[i++]);
 	for (size_t k = 0; k < args->count; k++)
@@ -48,6 +49,7 @@ static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 		struct mlgen_err *err)
 {
 	struct diag diag;
+
 	diag_init(&diag);
 	int rc = jobset_load(set, argc, argv, a->env, &diag);
 	/* Warnings were told of the command line itself. */
@@ -62,6 +64,7 @@ static int run_it(struct probe *p, struct mlgen_err *err)
 {
 	int rc = watch_run(p->run, p->set.count, &p->set.settings, NULL,
 			   &p->abandoned, err);
+
 	if (rc < 0)
 		return rc;
 	p->result = run_collect(p->run);
@@ -76,6 +79,7 @@ void probe_args_add(struct probe_args *args, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
+
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -88,6 +92,7 @@ void probe_args_take_storage_away(struct probe_args *args, const struct ask *a,
 				  const struct job *job)
 {
 	const struct mlgen_engine *const *e = a->env->engines;
+
 	while (*e && strcmp((*e)->name, "null") != 0)
 		e++;
 	probe_args_add(args, "--%s.ioengine=null", job->name);
@@ -111,6 +116,7 @@ int probe_load(struct jobset *set, const struct ask *a,
 {
 	char **argv = whole_argv(a, args);
 	int rc = load(set, a, a->argc + (int)args->count, argv, err);
+
 	free_argv(argv);
 	return rc;
 }
@@ -149,6 +155,7 @@ void probe_fini(struct probe *p)
 struct ask probe_ask(const struct probe *p, const struct ask *a)
 {
 	struct ask with = *a;
+
 	with.argc = p->argc;
 	with.argv = p->argv;
 	return with;
@@ -158,6 +165,7 @@ struct run_config probe_config(const struct jobset *set,
 			       const struct host *host, struct clock *clock)
 {
 	const struct settings *s = &set->settings;
+
 	return (struct run_config){ .jobs = set->jobs,
 				    .count = set->count,
 				    .host = host,

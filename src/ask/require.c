@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "ask/figure.h"
-#include "ask/results_file.h"
+#include "ask/record.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/units.h"
-#include "report/json.h"
 
 /* ---- what can never hold ---- */
 
@@ -22,6 +22,7 @@ struct span {
 static void narrow(struct span *s, const struct requirement *q)
 {
 	bool is_out = q->op[1] != '=';
+
 	if (q->op[0] != '<' && q->value >= s->least) {
 		s->least_is_out =
 			is_out || (s->least_is_out && q->value <= s->least);
@@ -52,6 +53,7 @@ static int check_possible(const char *text, const struct requirement *q,
 	bool is_percent = f[n].row->type == MLGEN_PERCENT;
 	struct span alone = { .most = is_percent ? 100 : (double)INFINITY };
 	struct span all = alone;
+
 	narrow(&alone, &q[n]);
 	for (size_t i = 0; i <= n; i++)
 		if (strcmp(f[i].path, f[n].path) == 0)
@@ -76,6 +78,7 @@ static int find_figures(const char *text, const struct requirement *q,
 {
 	for (size_t i = 0; i < n; i++) {
 		struct mlgen_err why = { 0 };
+
 		if (figure_init_measured(&f[i], q[i].metric, &why) < 0)
 			return mlgen_fail(err, -EINVAL, "require=%s: %s", text,
 					  why.text);
@@ -87,52 +90,46 @@ static int find_figures(const char *text, const struct requirement *q,
 
 /* ---- what a result has ---- */
 
-/* Its document, to be closed: a key is what it is there. */
-static void open_result(struct results_file *doc, const struct run_result *r)
-{
-	const struct jobset none = { 0 };
-	*doc = (struct results_file){ .path = "result",
-				      .root = json_document(r, &none) };
-	doc->jobs = json_object_get(doc->root, "jobs");
-}
-
 /* Of a preparation nothing is asked. */
-static bool value_of(const struct results_file *doc, size_t job,
-		     const struct figure *f, double *value)
+static bool value_of(const struct record *r, const struct figure *f,
+		     double *value)
 {
 	struct figure_value v;
-	if (!results_figures(results_job(doc, job)) ||
-	    figure_value(f, doc, job, &v, NULL) < 0)
+
+	if (record_kind(r) == RECORD_NOTHING || !figure_value(f, r, &v))
 		return false;
 	*value = v.kind == VALUE_NONE ? (double)NAN : v.real;
-	return v.is_there;
+	return true;
 }
 
 static void log_missed(const char *job, const struct requirement *q,
 		       double value)
 {
 	char got[UNITS_TEXT_BYTES], want[UNITS_TEXT_BYTES];
+
 	log_error("%s: %s is %s, required %s%s", job, q->metric,
 		  isnan(value) ? "unknown" : units_sig4(got, value), q->op,
 		  units_put_f64(want, q->value));
 }
 
 /* Jobs that have no such figure are none of its business. */
-static int count_missed(const struct results_file *doc,
+static int count_missed(const struct record *records, size_t count,
 			const struct requirement *q, const struct figure *f,
 			const char *text)
 {
 	int missed = 0;
 	bool any = false;
-	for (size_t i = 0; i < json_array_size(doc->jobs); i++) {
+
+	for (size_t i = 0; i < count; i++) {
 		double value;
-		if (!value_of(doc, i, f, &value))
+
+		if (!value_of(&records[i], f, &value))
 			continue;
 		any = true;
 		if (require_holds(q, value))
 			continue;
 		missed++;
-		log_missed(results_job_name(results_job(doc, i)), q, value);
+		log_missed(records[i].job->jobname, q, value);
 	}
 	if (any)
 		return missed;
@@ -145,16 +142,21 @@ int require_check(const char *text, const struct run_result *r,
 {
 	struct requirement q[REQUIREMENTS_MAX];
 	struct figure f[REQUIREMENTS_MAX];
-	struct results_file doc;
 	int n = jobset_requirements(text, q, REQUIREMENTS_MAX, err), missed = 0;
+
 	if (n < 0 || find_figures(text, q, f, (size_t)n, err) < 0)
 		return -EINVAL;
 	if (!r)
 		return 0;
-	open_result(&doc, r);
+	struct metrics_job *jobs = mem_array(r->job_count, sizeof(*jobs));
+	struct record *records = mem_array(r->job_count, sizeof(*records));
+	for (size_t i = 0; i < r->job_count; i++)
+		record_of_run(&records[i], &jobs[i], r, i);
 	for (int i = 0; i < n; i++)
-		missed += count_missed(&doc, &q[i], &f[i], text);
-	results_close(&doc);
+		missed +=
+			count_missed(records, r->job_count, &q[i], &f[i], text);
+	mem_free(records);
+	mem_free(jobs);
 	return missed;
 }
 
@@ -163,19 +165,20 @@ bool require_value(const struct job_result *r, const char *metric,
 {
 	struct job_result job = *r;
 	const struct run_result alone = { .jobs = &job, .job_count = 1 };
-	struct results_file doc;
+	struct metrics_job m;
+	struct record record;
 	struct figure f;
+
 	if (figure_init_measured(&f, metric, NULL) < 0)
 		return false;
-	open_result(&doc, &alone);
-	bool is_there = value_of(&doc, 0, &f, value);
-	results_close(&doc);
-	return is_there;
+	record_of_run(&record, &m, &alone, 0);
+	return value_of(&record, &f, value);
 }
 
 bool require_holds(const struct requirement *q, double value)
 {
 	bool is_equal = value <= q->value && value >= q->value;
+
 	switch (q->op[0]) {
 	case '>':
 		return q->op[1] == '=' ? value >= q->value : value > q->value;

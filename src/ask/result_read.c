@@ -10,20 +10,19 @@
 #include "data/format.h"
 #include "job/fields.h"
 #include "report/metrics.h"
+#include "report/page.h"
 #include "run/failed.h"
 
 /* A document in the making of a result. */
 struct reading {
 	struct result_doc *d;
-	const struct results_file *f;
+	struct results_file *f; /* its store is what all is kept in */
 	const struct jobset_env *env;
-	struct json_reader r;
-	struct metrics_top top; /* its jobs: struct metrics_job */
 };
 
-static const struct metrics_job *figures_of(const struct reading *g, size_t i)
+static const struct metrics_top *top_of(const struct reading *g)
 {
-	return (const struct metrics_job *)g->top.jobs.items + i;
+	return g->f->records[0].top;
 }
 
 /* ---- the job ---- */
@@ -31,6 +30,7 @@ static const struct metrics_job *figures_of(const struct reading *g, size_t i)
 static const char *pair_value(const struct metric_list *map, const char *key)
 {
 	const struct metric_pair *pairs = map->items;
+
 	for (size_t i = 0; i < map->count; i++)
 		if (strcmp(pairs[i].key, key) == 0)
 			return pairs[i].value;
@@ -56,6 +56,7 @@ static int set_options(const struct reading *g, const struct metrics_job *m,
 		const char *written = pair_value(&m->options, name);
 		const char *how = pair_value(&m->options_origin, name);
 		struct mlgen_err why = { 0 };
+
 		if (!value && table[i].def)
 			continue;
 		if (field_parse(&table[i], base, value ? value : "", 1024,
@@ -66,7 +67,7 @@ static int set_options(const struct reading *g, const struct metrics_job *m,
 					  "%s",
 					  g->f->path, m->jobname, why.text);
 		if (!written)
-			written = pair_value(&g->top.global_options, name);
+			written = pair_value(&top_of(g)->global_options, name);
 		if (written)
 			mem_replace(&origins[i].raw, written);
 		if (how)
@@ -88,6 +89,7 @@ static int read_job(struct reading *g, const struct metrics_job *m,
 {
 	struct result_doc *d = g->d;
 	struct job *j = find_job(d, m->jobname);
+
 	*out = j;
 	if (j)
 		return 0;
@@ -153,51 +155,58 @@ static void read_figures(struct job_result *r, const struct metrics_job *m)
 	read_depths(&r->depths, m);
 }
 
-static int read_part(struct reading *g, size_t i, const char *key,
-		     const struct mlgen_field *table, void *base,
-		     struct mlgen_err *err)
+/* Of what the document has not nothing is known. */
+static void read_part(struct reading *g, const struct mlgen_field *table,
+		      void *to, const void *from, size_t bytes)
 {
-	char path[64];
-	json_t *o = json_object_get(results_job(g->f, i), key);
-	snprintf(path, sizeof(path), "jobs[%zu].%s", i, key);
-	return json_read_struct(&g->r, o, table, base, path, err);
+	const struct json_reader none = { &g->f->store, g->f->path };
+
+	if (from)
+		memcpy(to, from, bytes);
+	else
+		(void)json_read_struct(&none, NULL, table, to, "", NULL);
 }
 
-static int read_dataset(struct reading *g, size_t i, struct job_result *r,
-			struct mlgen_err *err)
+static void read_dataset(struct reading *g, const struct record *from,
+			 struct job_result *r)
 {
-	if (!json_object_get(results_job(g->f, i), "dataset"))
-		return 0;
-	struct metrics_dataset *m = json_store_alloc(g->r.store, sizeof(*m));
-	if (read_part(g, i, "dataset", metrics_dataset_fields, m, err) < 0)
-		return -EINVAL;
+	if (!from->dataset)
+		return;
+	struct metrics_dataset *m = json_store_alloc(&g->f->store, sizeof(*m));
+	*m = *from->dataset;
 	m->dataset.format = format_of((enum job_format)r->job->format);
 	m->dataset.parts = 1;
 	r->dataset = &m->dataset;
 	r->totals = m->totals;
-	return 0;
 }
 
-static void set_kind(struct job_result *r, json_t *o)
+static const struct workload *preparing(void)
 {
-	int phase = r->job->phase;
-	bool saves = phase == PHASE_CHECKPOINT || phase == PHASE_RESTORE;
-	r->kind = RESULT_NONE;
-	if (json_object_get(o, "ml"))
-		r->kind = saves ? RESULT_CHECKPOINT : RESULT_TRAIN;
-	else if (json_object_get(o, "io"))
-		r->kind = RESULT_IO;
-	else if (json_object_get(o, "prepare"))
-		r->kind = RESULT_PREPARE;
+	size_t i = 0;
+
+	while (!workloads[i]->only_prepares)
+		i++;
+	return workloads[i];
+}
+
+/* A training can have come to its preparation and no further. */
+static void set_work(struct job_result *r, const struct record *from)
+{
+	const struct workload *w = job_work(r->job);
+
+	if (w->is_plain ? from->io != NULL : from->ml != NULL)
+		r->work = w;
+	else if (from->prepare)
+		r->work = preparing();
 }
 
 /* The document has whole seconds, rounded up: the wall time is nearer where it
  * is of the same second. */
 static void guess_elapsed(struct job_result *r)
 {
-	double wall =
-		r->kind == RESULT_IO ? r->io.wall_seconds : r->ml.wall_seconds;
+	double wall = r->wall_seconds;
 	double whole = r->elapsed_seconds;
+
 	if (wall > whole - 1 && wall <= whole)
 		r->elapsed_seconds = wall;
 	else if (whole > 0)
@@ -207,7 +216,7 @@ static void guess_elapsed(struct job_result *r)
 /* The document has whole milliseconds, of merged runs those of them all. */
 static void guess_runtime(struct job_result *r, uint64_t ms)
 {
-	double sum = ml_runtime_seconds(&r->ml), read = (double)ms / 1e3;
+	double sum = job_result_runtime(r), read = (double)ms / 1e3;
 	bool is_same = sum >= read && sum < read + 1e-3;
 
 	r->ml.runtime_seconds = is_same ? sum : read;
@@ -216,42 +225,55 @@ static void guess_runtime(struct job_result *r, uint64_t ms)
 /* Verdicts are made anew from the figures. */
 static void forget_verdicts(struct job_result *r)
 {
-	r->ml.verdict = (struct verdict_result){ 0 };
-	r->io.verdict = (struct verdict_result){ 0 };
+	r->verdict = (struct verdict_result){ 0 };
 	r->ml.restores.is_restore = true;
 }
 
 /* Documents of before there was max_errors do not say that it was none. */
-static void read_failed(struct job_result *r, const struct metrics_job *m,
-			json_t *o)
+static void read_failed(struct job_result *r, const struct record *from)
 {
-	struct failed_result *f =
-		r->kind == RESULT_IO ? &r->io.failed : &r->ml.failed;
-	f->first_errno = m->first_error;
+	struct failed_result *f = &r->failed;
+
+	f->first_errno = from->job->first_error;
 	failed_count(r);
-	if (!json_object_get(results_figures(o), "too_many_errors"))
+	if (!record_counts_errors(from))
 		f->is_too_many = failed_exceeds(r->job, f->count, f->of);
 }
 
-static int read_record(struct reading *g, size_t i, struct job_result *r,
-		       struct mlgen_err *err)
+/* What the document has of the job's page, and with it what jobs have in common.
+ * Of what it has not nothing is known. */
+static void read_page(struct reading *g, const struct record *from,
+		      const struct job *job, struct job_result *r)
 {
-	json_t *o = results_job(g->f, i);
-	const struct metrics_job *m = figures_of(g, i);
-	if (read_job(g, m, &r->job, err) < 0)
+	const struct job_result *ml = from->ml, *io = from->io;
+	bool is_plain = io && (!ml || job_work(job)->is_plain);
+	struct job_result none = { 0 };
+
+	read_part(g, metrics_io_fields, &none, NULL, 0);
+	read_part(g, metrics_ml_fields, &none, NULL, 0);
+	*r = is_plain ? *io : ml ? *ml : none;
+	r->ml = ml ? ml->ml : none.ml;
+	r->io = io ? io->io : none.io;
+	r->job = job;
+}
+
+static int read_record(struct reading *g, const struct record *from,
+		       struct job_result *r, struct mlgen_err *err)
+{
+	const struct job *job;
+
+	if (read_job(g, from->job, &job, err) < 0)
 		return -EINVAL;
-	set_kind(r, o);
-	read_figures(r, m);
-	if (read_part(g, i, "ml", metrics_ml_fields, &r->ml, err) < 0 ||
-	    read_part(g, i, "io", metrics_io_fields, &r->io, err) < 0 ||
-	    read_part(g, i, "prepare", metrics_prepare_fields, &r->prepare,
-		      err) < 0 ||
-	    read_dataset(g, i, r, err) < 0)
-		return -EINVAL;
-	guess_runtime(r, m->job_runtime_ms);
+	read_page(g, from, job, r);
+	set_work(r, from);
+	read_figures(r, from->job);
+	read_part(g, metrics_prepare_fields, &r->prepare, from->prepare,
+		  sizeof(r->prepare));
+	read_dataset(g, from, r);
+	guess_runtime(r, from->job->job_runtime_ms);
 	guess_elapsed(r);
 	forget_verdicts(r);
-	read_failed(r, m, o);
+	read_failed(r, from);
 	return 0;
 }
 
@@ -283,12 +305,14 @@ static void read_machine(struct host *h, const struct metrics_machine *m)
 
 static void read_disks(struct reading *g)
 {
-	const struct metrics_disk *m = g->top.disk_util.items;
+	const struct metric_list *disks = &top_of(g)->disk_util;
+	const struct metrics_disk *m = disks->items;
 	struct run_result *run = &g->d->run;
-	run->disk_count = g->top.disk_util.count;
+
+	run->disk_count = disks->count;
 	if (run->disk_count)
 		run->disks = json_store_alloc(
-			g->r.store, run->disk_count * sizeof(*run->disks));
+			&g->f->store, run->disk_count * sizeof(*run->disks));
 	for (size_t i = 0; i < run->disk_count; i++) {
 		run->disks[i] = m[i].util;
 		read_text(run->disks[i].name, sizeof(run->disks[i].name),
@@ -299,18 +323,16 @@ static void read_disks(struct reading *g)
 static int read_run(struct reading *g, struct mlgen_err *err)
 {
 	struct run_result *run = &g->d->run;
-	if (json_read_struct(&g->r, g->f->root, metrics_top_fields, &g->top, "",
-			     err) < 0)
-		return -EINVAL;
-	read_machine(&run->host, &g->top.machine);
-	run->timestamp_ms = g->top.timestamp_ms;
-	run->interrupted = g->top.interrupted;
+
+	read_machine(&run->host, &top_of(g)->machine);
+	run->timestamp_ms = top_of(g)->timestamp_ms;
+	run->interrupted = top_of(g)->interrupted;
 	read_disks(g);
-	run->job_count = g->top.jobs.count;
-	run->jobs = json_store_alloc(g->r.store,
+	run->job_count = g->f->count;
+	run->jobs = json_store_alloc(&g->f->store,
 				     run->job_count * sizeof(*run->jobs));
 	for (size_t i = 0; i < run->job_count; i++) {
-		if (read_record(g, i, &run->jobs[i], err) < 0)
+		if (read_record(g, &g->f->records[i], &run->jobs[i], err) < 0)
 			return -EINVAL;
 		if (!run->err.code)
 			run->err = run->jobs[i].err;
@@ -318,17 +340,15 @@ static int read_run(struct reading *g, struct mlgen_err *err)
 	return 0;
 }
 
-int result_read(struct result_doc *d, const struct results_file *f,
+int result_read(struct result_doc *d, struct results_file *f,
 		const struct jobset_env *env, struct mlgen_err *err)
 {
-	struct reading *g = mem_zalloc(sizeof(*g));
+	struct reading g = { d, f, env };
+
 	memset(d, 0, sizeof(*d));
-	g->d = d;
-	g->f = f;
-	g->env = env;
-	g->r = (struct json_reader){ &d->store, f->path };
-	int rc = read_run(g, err);
-	mem_free(g);
+	int rc = read_run(&g, err);
+	d->store = f->store;
+	f->store = (struct json_store){ 0 };
 	return rc;
 }
 

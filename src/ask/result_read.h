@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_read.h - a result as the run had it, from its JSON document. */
+/* result_read.h - a result as the run had it, from the records of its document. */
 #pragma once
 
 #include <stddef.h>
@@ -21,8 +21,9 @@ struct result_doc {
 	size_t job_count;
 };
 
-/* 0, or -EINVAL with err where the document is damaged, or has options or
- * values that this program does not know. fini in any case. */
-int result_read(struct result_doc *d, const struct results_file *f,
+/* Of a document that was read with all it has; its records go over to the
+ * result. 0, or -EINVAL with err where it has options or values that this program
+ * does not know. fini in any case. */
+int result_read(struct result_doc *d, struct results_file *f,
 		const struct jobset_env *env, struct mlgen_err *err);
 void result_fini(struct result_doc *d);

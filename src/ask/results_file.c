@@ -22,6 +22,7 @@ static int fail_at(const struct results_file *f, const json_error_t *e,
 {
 	enum json_error_code code = json_error_code(e);
 	const char *hint = "";
+
 	if (code == json_error_premature_end_of_input && e->position == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: is empty; the run that was to write it "
@@ -43,6 +44,7 @@ static int check_file(const struct results_file *f, FILE *from,
 		      struct mlgen_err *err)
 {
 	struct stat st;
+
 	if (fstat(fileno(from), &st) < 0)
 		return mlgen_fail(err, -errno, "%s: %s", f->path,
 				  strerror(errno));
@@ -64,6 +66,7 @@ static size_t read_bounded(void *to, size_t most, void *data)
 {
 	struct bounded *b = data;
 	size_t n = b->bytes > BYTES_MAX ? 0 : fread(to, 1, most, b->from);
+
 	b->bytes += (int64_t)n;
 	return n;
 }
@@ -72,6 +75,7 @@ static int parse(struct results_file *f, FILE *from, struct mlgen_err *err)
 {
 	json_error_t e;
 	int rc = check_file(f, from, err);
+
 	if (rc < 0)
 		return rc;
 	struct bounded b = { .from = from };
@@ -86,6 +90,7 @@ static int load(struct results_file *f, struct mlgen_err *err)
 {
 	bool is_stdin = strcmp(f->path, "-") == 0;
 	FILE *from = is_stdin ? stdin : fopen(f->path, "re");
+
 	if (!from)
 		return mlgen_fail(err, -errno, "%s: %s", f->path,
 				  strerror(errno));
@@ -95,49 +100,13 @@ static int load(struct results_file *f, struct mlgen_err *err)
 	return rc;
 }
 
-/* Another host wrote it: its texts are shown, in columns too, and none of them
- * may be an order to a terminal or a line of its own. */
-static json_t *printable_of(json_t *text)
-{
-	struct buf shown = { 0 };
-	json_t *new = NULL;
-	if (!printable_is(json_string_value(text))) {
-		printable_add(&shown, json_string_value(text));
-		new = json_string(buf_str(&shown));
-	}
-	buf_fini(&shown);
-	return new;
-}
-
-static void make_printable(json_t *v)
-{
-	const char *key;
-	json_t *one, *shown;
-	void *next;
-	size_t i;
-	json_array_foreach(v, i, one)
-	{
-		if (json_is_string(one) && (shown = printable_of(one)))
-			json_array_set_new(v, i, shown);
-		else
-			make_printable(one);
-	}
-	json_object_foreach_safe(v, next, key, one)
-	{
-		if (!printable_is(key))
-			json_object_del(v, key); /* no key of mlgen's */
-		else if (json_is_string(one) && (shown = printable_of(one)))
-			json_object_set_new(v, key, shown);
-		else
-			make_printable(one);
-	}
-}
-
 static int check_version(const struct results_file *f, struct mlgen_err *err)
 {
-	const json_t *version = json_object_get(f->root, "schema_version");
-	json_int_t is = json_integer_value(version);
-	if (!f->version || !json_is_integer(version))
+	const json_t *schema = json_object_get(f->root, "schema_version");
+	json_t *version = json_object_get(f->root, "mlgen version");
+	json_int_t is = json_integer_value(schema);
+
+	if (!json_is_string(version) || !json_is_integer(schema))
 		return mlgen_fail(
 			err, -EINVAL, "%s: is no report of mlgen%s", f->path,
 			json_object_get(f->root, "fio version")
@@ -145,24 +114,26 @@ static int check_version(const struct results_file *f, struct mlgen_err *err)
 				  "with --json=FILE"
 				: "; --json=FILE of a run writes one");
 	if (is != METRICS_SCHEMA_VERSION && is != METRICS_SCHEMA_VERSION - 1)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: has schema_version %lld (mlgen %s), "
-				  "this program reads %d and %d; use the "
-				  "version that wrote it",
-				  f->path, (long long)is, f->version,
-				  METRICS_SCHEMA_VERSION - 1,
-				  METRICS_SCHEMA_VERSION);
+		return mlgen_fail(
+			err, -EINVAL,
+			"%s: has schema_version %lld (mlgen %s), "
+			"this program reads %d and %d; use the "
+			"version that wrote it",
+			f->path, (long long)is, json_string_value(version),
+			METRICS_SCHEMA_VERSION - 1, METRICS_SCHEMA_VERSION);
 	return 0;
 }
 
 static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 {
 	size_t n = json_array_size(f->jobs);
+
 	if (!json_is_array(f->jobs))
 		return mlgen_fail(err, -EINVAL, "%s: jobs: must be a list",
 				  f->path);
 	for (size_t i = 0; i < n; i++)
-		if (!results_job_name(results_job(f, i)))
+		if (!json_is_string(json_object_get(json_array_get(f->jobs, i),
+						    "jobname")))
 			return mlgen_fail(err, -EINVAL,
 					  "%s: jobs[%zu]: has no jobname",
 					  f->path, i);
@@ -172,18 +143,59 @@ static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 	return 0;
 }
 
-static void look_around(struct results_file *f)
+/* ---- its records ---- */
+
+static int read_part(struct results_file *f, json_t *outer, const char *where,
+		     const struct record_root *root, struct record *to,
+		     struct mlgen_err *err)
 {
-	const json_t *machine = json_object_get(f->root, "machine");
-	json_int_t ms =
-		json_integer_value(json_object_get(f->root, "timestamp_ms"));
-	f->version =
-		json_string_value(json_object_get(f->root, "mlgen version"));
-	f->hostname = json_string_value(json_object_get(machine, "hostname"));
-	f->timestamp_ms = ms > 0 ? (uint64_t)ms : 0;
-	f->jobs = json_object_get(f->root, "jobs");
-	if (!f->hostname)
-		f->hostname = "unknown";
+	const struct json_reader r = { &f->store, f->path };
+	json_t *o = root->in ? json_object_get(outer, root->in) : outer;
+	char path[64];
+
+	if (!o || json_is_null(o))
+		return 0;
+	void *base = json_store_alloc(&f->store, root->bytes);
+	memcpy((char *)to + root->off, &base, sizeof(base));
+	snprintf(path, sizeof(path), "%s%s", where, root->in ? root->in : "");
+	return json_read_struct(&r, o, root->table, base, path, err);
+}
+
+/* The objects of the document, or of a job: none where it has not. A job itself
+ * stands in a list of the document, and is read with that. */
+static int read_parts(struct results_file *f, json_t *outer, const char *where,
+		      bool is_top, struct record *to, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t k = 0; k < RECORD_ROOTS && rc == 0; k++)
+		if (record_roots[k].is_top == is_top &&
+		    record_roots[k].table != metrics_job_fields)
+			rc = read_part(f, outer, where, &record_roots[k], to,
+				       err);
+	return rc;
+}
+
+static int read_records(struct results_file *f, struct mlgen_err *err)
+{
+	struct record all = { .file = f->name, .store = &f->store };
+	int rc = read_parts(f, f->root, "", true, &all, err);
+
+	if (rc < 0)
+		return rc;
+	f->count = all.top->jobs.count;
+	f->records = mem_array(f->count, sizeof(*f->records));
+	for (size_t i = 0; i < f->count && rc == 0; i++) {
+		char where[32];
+
+		snprintf(where, sizeof(where), "jobs[%zu].", i);
+		f->records[i] = all;
+		f->records[i].job =
+			(const struct metrics_job *)all.top->jobs.items + i;
+		rc = read_parts(f, json_array_get(f->jobs, i), where, false,
+				&f->records[i], err);
+	}
+	return rc;
 }
 
 int results_open(struct results_file *f, const char *path,
@@ -191,6 +203,7 @@ int results_open(struct results_file *f, const char *path,
 {
 	struct buf shown = { 0 };
 	const char *slash;
+
 	memset(f, 0, sizeof(*f));
 	printable_add(&shown, path);
 	f->path = path;
@@ -202,13 +215,14 @@ int results_open(struct results_file *f, const char *path,
 		results_close(f);
 		return rc;
 	}
-	make_printable(f->root);
-	look_around(f);
+	f->jobs = json_object_get(f->root, "jobs");
 	rc = check_version(f, err);
 	if (rc == 0)
 		rc = check_jobs(f, err);
 	for (size_t i = 0; rc == 0 && i < json_array_size(f->jobs); i++)
-		results_older_job(f->root, results_job(f, i));
+		results_older_job(f->root, json_array_get(f->jobs, i));
+	if (rc == 0)
+		rc = read_records(f, err);
 	if (rc < 0)
 		results_close(f);
 	return rc;
@@ -218,48 +232,16 @@ void results_close(struct results_file *f)
 {
 	json_decref(f->root);
 	mem_free(f->shown);
+	mem_free(f->records);
+	json_store_fini(&f->store);
 	memset(f, 0, sizeof(*f));
-}
-
-json_t *results_job(const struct results_file *f, size_t i)
-{
-	return json_array_get(f->jobs, i);
-}
-
-const char *results_job_name(json_t *job)
-{
-	return json_string_value(json_object_get(job, "jobname"));
-}
-
-json_t *results_figures(json_t *job)
-{
-	json_t *ml = json_object_get(job, "ml");
-	json_t *of = ml ? ml : json_object_get(job, "io");
-	return json_is_object(of) ? of : NULL;
-}
-
-static json_t *options(json_t *job)
-{
-	return json_object_get(job, "options_resolved");
-}
-
-const char *results_option(json_t *job, const char *option)
-{
-	return json_string_value(json_object_get(options(job), option));
-}
-
-json_t *results_options_of(json_t *const *jobs, size_t count)
-{
-	json_t *names = json_object();
-	for (size_t i = 0; i < count; i++)
-		json_object_update(names, options(jobs[i]));
-	return names;
 }
 
 /* FNV-1a */
 static int add_to_print(const char *text, size_t len, void *data)
 {
 	uint64_t *print = data;
+
 	for (size_t i = 0; i < len; i++)
 		*print = (*print ^ (unsigned char)text[i]) * 0x100000001b3;
 	return 0;
@@ -268,35 +250,21 @@ static int add_to_print(const char *text, size_t len, void *data)
 uint64_t results_fingerprint(const struct results_file *f)
 {
 	uint64_t print = 0xcbf29ce484222325;
+
 	json_dump_callback(f->jobs, add_to_print, &print, JSON_COMPACT);
 	return print;
 }
 
 void results_note_incomplete(const struct results_file *f)
 {
-	for (size_t i = 0; i < json_array_size(f->jobs); i++) {
-		json_t *job = results_job(f, i);
-		const char *error =
-			json_string_value(json_object_get(job, "error_text"));
-		json_t *complete =
-			json_object_get(results_figures(job), "complete");
-		if (error || json_is_false(complete))
+	for (size_t i = 0; i < f->count; i++) {
+		const struct metrics_job *job = f->records[i].job;
+		const char *error = job->error_text;
+
+		if (error || record_is_cut(&f->records[i]))
 			log_note("%s: job '%s' did not run to its end%s%s; its "
 				 "figures cover what ran before",
-				 f->path, results_job_name(job),
-				 error ? ": " : "", error ? error : "");
+				 f->path, job->jobname, error ? ": " : "",
+				 error ? error : "");
 	}
-}
-
-bool results_has_too_many_errors(json_t *job)
-{
-	json_t *figures = results_figures(job);
-	json_t *is_so = json_object_get(figures, "too_many_errors");
-	json_t *errors = json_object_get(figures, "errors");
-	return is_so ? json_is_true(is_so) : json_integer_value(errors) > 0;
-}
-
-bool results_is_plan(json_t *job)
-{
-	return json_object_get(job, "plan") != NULL;
 }

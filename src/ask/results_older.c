@@ -5,8 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "ask/results_file.h"
 #include "data/columns.h"
+
+static const char *option_of(json_t *job, const char *option)
+{
+	json_t *all = json_object_get(job, "options_resolved");
+
+	return json_string_value(json_object_get(all, option));
+}
 
 /* 0 where it is null, or missing. */
 static double number(json_t *o, const char *key)
@@ -81,15 +87,15 @@ static void set_runtime(json_t *job, json_t *ml, json_t *eval)
 /* The columns that are read, of a whole row. */
 static double part_of_row(json_t *job)
 {
-	const char *format = results_option(job, "format");
-	const char *text = results_option(job, "columns");
+	const char *format = option_of(job, "format");
+	const char *text = option_of(job, "columns");
 	struct columns c = { 0 };
 	double part = 1;
 
 	if (!format || strcmp(format, "parquet") != 0 || !text)
 		return 1;
 	if (columns_parse(&c, text, NULL) == 0 &&
-	    columns_select(&c, results_option(job, "read_columns"), NULL) == 0)
+	    columns_select(&c, option_of(job, "read_columns"), NULL) == 0)
 		part = (double)columns_read_bytes(&c) /
 		       (double)columns_row_bytes(&c);
 	columns_fini(&c);
@@ -119,7 +125,7 @@ static void scale_samples(json_t *o, double by)
 static void scale_probes(json_t *find_max, json_t *job, double by)
 {
 	const char *of = json_string_value(json_object_get(find_max, "job"));
-	const char *name = results_job_name(job);
+	const char *name = json_string_value(json_object_get(job, "jobname"));
 	json_t *probe;
 	size_t i;
 
@@ -161,7 +167,7 @@ static void take_columns(json_t *root, json_t *job, json_t *dataset)
 void results_older_job(json_t *root, json_t *job)
 {
 	json_t *dataset = json_object_get(job, "dataset");
-	const char *phase = results_option(job, "phase");
+	const char *phase = option_of(job, "phase");
 	json_t *ml = json_object_get(job, "ml");
 	json_t *eval = json_object_get(ml, "eval");
 

@@ -13,6 +13,7 @@
 static double mean(const struct search_trial *t)
 {
 	double sum = 0;
+
 	for (unsigned i = 0; i < t->runs; i++)
 		sum += t->margins[i];
 	return sum / t->runs;
@@ -21,6 +22,7 @@ static double mean(const struct search_trial *t)
 static double spread(const struct search_trial *t)
 {
 	double least = t->margins[0], most = t->margins[0];
+
 	for (unsigned i = 1; i < t->runs; i++) {
 		least = fmin(least, t->margins[i]);
 		most = fmax(most, t->margins[i]);
@@ -38,6 +40,7 @@ static bool is_near(const struct search *s, const struct search_trial *t)
 static bool says_both(const struct search_trial *t)
 {
 	unsigned held = 0;
+
 	for (unsigned i = 0; i < t->runs; i++)
 		held += t->margins[i] >= 0;
 	return held && held < t->runs;
@@ -56,6 +59,7 @@ static bool is_contradicted(const struct search *s,
 {
 	enum search_verdict with = verdict_at(s, full->value, false);
 	enum search_verdict now = search_verdict(full);
+
 	return full->is_full &&
 	       ((with == SEARCH_HOLDS && now != SEARCH_HOLDS) ||
 		(with == SEARCH_FAILS && now == SEARCH_HOLDS));
@@ -64,6 +68,7 @@ static bool is_contradicted(const struct search *s,
 static unsigned contradictions(const struct search *s)
 {
 	unsigned n = 0;
+
 	for (size_t i = 0; i < s->count; i++)
 		n += is_contradicted(s, &s->trials[i]);
 	return n;
@@ -89,11 +94,13 @@ static enum search_verdict best_verdict(const struct search *s,
 	return search_verdict(t);
 }
 
-static struct bounds look(const struct search *s, bool only_full)
+static struct bounds search_look(const struct search *s, bool only_full)
 {
 	struct bounds b = { 0, 0 };
+
 	for (size_t i = 0; i < s->count; i++) {
 		const struct search_trial *t = &s->trials[i];
+
 		if (best_verdict(s, t, only_full) == SEARCH_HOLDS &&
 		    t->value > b.low)
 			b.low = t->value;
@@ -101,6 +108,7 @@ static struct bounds look(const struct search *s, bool only_full)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct search_trial *t = &s->trials[i];
 		enum search_verdict v = best_verdict(s, t, only_full);
+
 		if (v > SEARCH_HOLDS && t->value > b.low &&
 		    (!b.high || t->value < b.high))
 			b.high = t->value;
@@ -124,6 +132,7 @@ static const struct search_trial *largest(const struct search *s,
 					  uint64_t below)
 {
 	const struct search_trial *found = NULL;
+
 	for (size_t i = 0; i < s->count; i++)
 		if (s->trials[i].value < below &&
 		    (!found || s->trials[i].value > found->value))
@@ -135,8 +144,10 @@ static const struct search_trial *largest(const struct search *s,
 static const struct search_trial *nearest(const struct search *s)
 {
 	const struct search_trial *found = NULL;
+
 	for (size_t i = 0; i < s->count; i++) {
 		const struct search_trial *t = &s->trials[i];
+
 		if (!t->is_impossible && (!found || mean(t) > mean(found)))
 			found = t;
 	}
@@ -149,6 +160,7 @@ static bool rises(const struct search *s)
 	const struct search_trial *last = largest(s, UINT64_MAX);
 	const struct search_trial *before =
 		last ? largest(s, last->value) : NULL;
+
 	if (!last || last->is_impossible || last->value == s->most)
 		return false;
 	return !before ||
@@ -193,8 +205,9 @@ static struct search_step next_of_short(const struct search *s, struct bounds b)
 /* From where the short ones were wrong on in strides that double. */
 static struct search_step next_of_full(const struct search *s, unsigned wrong)
 {
-	struct bounds b = look(s, true);
+	struct bounds b = search_look(s, true);
 	uint64_t stride = wrong > 32 ? UINT32_MAX : 1ull << (wrong - 1);
+
 	if (b.low && b.high)
 		return b.high - b.low > 1
 			       ? step_of(SEARCH_FULL,
@@ -216,8 +229,10 @@ static struct search_step next_of_full(const struct search *s, unsigned wrong)
 static uint64_t next_failed(const struct search *s, uint64_t above)
 {
 	uint64_t found = 0;
+
 	for (size_t i = 0; i < s->count; i++) {
 		const struct search_trial *t = &s->trials[i];
+
 		if (t->value > above && (!found || t->value < found) &&
 		    best_verdict(s, t, false) > SEARCH_HOLDS)
 			found = t->value;
@@ -230,6 +245,7 @@ static uint64_t next_failed(const struct search *s, uint64_t above)
 static struct search_trial *trial(struct search *s, struct search_step of)
 {
 	bool is_full = of.what == SEARCH_FULL;
+
 	for (size_t i = 0; i < s->count; i++)
 		if (s->trials[i].value == of.value &&
 		    s->trials[i].is_full == is_full)
@@ -257,6 +273,7 @@ struct search_step search_next(const struct search *s)
 		/* What was decided before the last one stays, should noise
 		 * grow. */
 		const struct search_trial *t = &s->trials[s->count - 1];
+
 		if (is_near(s, t))
 			return step_of(t->is_full ? SEARCH_FULL : SEARCH_SHORT,
 				       t->value);
@@ -264,7 +281,7 @@ struct search_step search_next(const struct search *s)
 	unsigned wrong = contradictions(s);
 	if (wrong)
 		return next_of_full(s, wrong);
-	struct bounds b = look(s, false);
+	struct bounds b = search_look(s, false);
 	return b.low ? next_of_short(s, b) : next_of_none(s);
 }
 
@@ -272,6 +289,7 @@ void search_tell(struct search *s, struct search_step step, double margin,
 		 double noise)
 {
 	struct search_trial *t = trial(s, step);
+
 	if (t->runs < SEARCH_RUNS)
 		t->margins[t->runs++] = margin;
 	t->noise = fmax(t->noise, noise);
@@ -284,12 +302,13 @@ void search_tell_impossible(struct search *s, struct search_step step)
 
 struct search_answer search_answer(const struct search *s)
 {
-	struct bounds b = look(s, contradictions(s) > 0);
+	struct bounds b = search_look(s, contradictions(s) > 0);
 	struct search_answer a = { .found = b.low > 0,
 				   .value = b.low,
 				   .at_most = b.low,
 				   .is_limited = b.high > 0,
 				   .limited_by = b.high };
+
 	while (a.is_limited &&
 	       verdict_at(s, a.limited_by, true) == SEARCH_UNSURE) {
 		a.at_most = a.limited_by;
@@ -305,6 +324,7 @@ bool search_is_confirmed(const struct search *s)
 	uint64_t low = a.found ? a.value : a.limited_by;
 	uint64_t high = a.is_limited ? a.limited_by : low;
 	const struct search_trial *t = search_find(s, high, false);
+
 	if (t && t->is_impossible)
 		high = low;
 	/* Above what is not sure nothing has to be. */
@@ -338,6 +358,7 @@ enum search_verdict search_verdict(const struct search_trial *t)
 double search_noise(const struct search *s)
 {
 	double noise = SEARCH_NOISE_LEAST;
+
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->trials[i].runs > 1)
 			noise = fmax(noise, spread(&s->trials[i]));

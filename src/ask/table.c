@@ -76,6 +76,7 @@ static void fini(struct table *t)
 static struct figure_value *add_row(struct table *t)
 {
 	size_t bytes = t->columns * sizeof(*t->cells);
+
 	if (t->rows == t->room) {
 		t->room = t->room ? t->room * 2 : 16;
 		t->cells = mem_realloc(t->cells, t->room * bytes);
@@ -87,40 +88,37 @@ static struct figure_value *add_row(struct table *t)
 
 /* Its figures are of what did not fail, and look like any others. */
 static void note_errors(struct table *t, const struct results_file *doc,
-			size_t job)
+			const struct record *r)
 {
-	json_t *j = results_job(doc, job);
-	if (results_has_too_many_errors(j) && ++t->with_errors <= FAULTS_SHOWN)
+	if (record_has_too_many_errors(r) && ++t->with_errors <= FAULTS_SHOWN)
 		log_note("%s: job '%s' had more errors than max_errors allows; "
 			 "its figures are of what did not fail",
-			 doc->path, results_job_name(j));
+			 doc->path, r->job->jobname);
 }
 
-static int add_document(struct table *t, const struct results_file *doc,
-			struct mlgen_err *err)
+static void add_document(struct table *t, const struct results_file *doc)
 {
-	for (size_t j = 0; j < json_array_size(doc->jobs); j++) {
+	for (size_t j = 0; j < doc->count; j++) {
 		struct figure_value *row = add_row(t);
-		note_errors(t, doc, j);
+
+		note_errors(t, doc, &doc->records[j]);
 		for (size_t i = 0; i < t->columns; i++)
-			if (figure_value(&t->figures[i], doc, j, &row[i], err) <
-			    0)
-				return -EINVAL;
+			figure_value(&t->figures[i], &doc->records[j], &row[i]);
 	}
-	return 0;
 }
 
 /* One file at a time is in memory. Each that is no result is named. */
 static int read_files(struct table *t, char *const *files, size_t count)
 {
 	size_t faults = 0;
+
 	for (size_t i = 0; i < count; i++) {
 		struct results_file doc;
 		struct mlgen_err err = { 0 };
-		int rc = results_open(&doc, files[i], &err);
-		if (rc == 0)
-			rc = add_document(t, &doc, &err);
-		if (rc < 0 && ++faults <= FAULTS_SHOWN)
+
+		if (results_open(&doc, files[i], &err) == 0)
+			add_document(t, &doc);
+		else if (++faults <= FAULTS_SHOWN)
 			log_error("%s", err.text);
 		results_close(&doc);
 	}
@@ -138,6 +136,7 @@ static int read_files(struct table *t, char *const *files, size_t count)
 static bool is_alone(const struct table *t)
 {
 	unsigned rates = 0;
+
 	for (size_t i = 0; i < t->columns; i++)
 		rates += figure_has_unit(&t->figures[i], "bytes/s");
 	return rates == 1;
@@ -159,6 +158,7 @@ static void print_text(FILE *to, const struct table *t)
 {
 	struct column columns[KEYS_MAX];
 	struct buf line = { 0 }, cell = { 0 };
+
 	for (size_t i = 0; i < t->columns; i++) {
 		column_init(&columns[i], &t->figures[i], &t->cells[i], t->rows,
 			    t->columns, is_alone(t));
@@ -196,6 +196,7 @@ static void put_quoted(FILE *to, const char *text)
 static void put_csv(FILE *to, const struct figure_value *v)
 {
 	enum figure_kind kind = figure_told(v);
+
 	if (kind == VALUE_WHOLE)
 		fprintf(to, "%" PRIu64, v->whole);
 	else if (kind == VALUE_BOOL)
@@ -240,6 +241,7 @@ static void print_json(FILE *to, const struct table *t)
 {
 	for (size_t r = 0; r < t->rows; r++) {
 		json_t *row = json_object();
+
 		for (size_t i = 0; i < t->columns; i++)
 			json_object_set_new(
 				row, t->figures[i].key,
@@ -273,6 +275,7 @@ int ask_table(const struct ask *a)
 	struct table t = { .keys = NULL };
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
+
 	if (read_keys(&t, a->set->settings.table, &err) < 0)
 		log_error("table: %s", err.text);
 	else if (read_files(&t, a->set->files, a->set->file_count) == 0)

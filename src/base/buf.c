@@ -37,9 +37,15 @@ void buf_fini(struct buf *b)
 
 void buf_reset(struct buf *b)
 {
-	b->len = 0;
+	buf_cut(b, 0);
+}
+
+void buf_cut(struct buf *b, size_t len)
+{
+	assert(len <= b->len);
+	b->len = len;
 	if (b->s)
-		b->s[0] = '\0';
+		b->s[len] = '\0';
 }
 
 void buf_add(struct buf *b, const char *s)
@@ -63,6 +69,7 @@ void buf_addc(struct buf *b, char c)
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;
+
 	va_start(ap, fmt);
 	int len = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
@@ -83,6 +90,7 @@ const char *buf_str(const struct buf *b)
 char *buf_take(struct buf *b)
 {
 	char *s = b->s ? b->s : mem_strdup("");
+
 	buf_init(b);
 	return s;
 }

@@ -13,8 +13,9 @@ struct buf {
 };
 
 void buf_init(struct buf *b);
-void buf_fini(struct buf *b);  /* takes a zeroed struct */
-void buf_reset(struct buf *b); /* empty, memory kept */
+void buf_fini(struct buf *b);            /* takes a zeroed struct */
+void buf_reset(struct buf *b);           /* empty, memory kept */
+void buf_cut(struct buf *b, size_t len); /* back to its first `len` bytes */
 void buf_add(struct buf *b, const char *s);
 void buf_addn(struct buf *b, const char *s, size_t n);
 void buf_addc(struct buf *b, char c);

@@ -15,8 +15,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-
-#define NS_PER_SEC UINT64_C(1000000000)
+#include "base/util.h"
 
 /* Early waking never spins longer than this. */
 #define LATE_MAX_NS UINT64_C(1000000)
@@ -43,17 +42,18 @@ struct clock {
 
 /* Real time */
 
-static uint64_t real_now(void)
+uint64_t clock_monotonic_ns(void)
 {
 	struct timespec ts;
+
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 static struct timespec to_timespec(uint64_t ns)
 {
-	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_SEC),
-				  .tv_nsec = (long)(ns % NS_PER_SEC) };
+	return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
+				  .tv_nsec = (long)(ns % NS_PER_S) };
 }
 
 static inline void spin_hint(void)
@@ -74,6 +74,7 @@ static int real_wait(_Atomic uint32_t *word, uint32_t seen,
 		syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
 			seen, deadline_ns == CLOCK_NEVER ? NULL : &ts, NULL,
 			FUTEX_BITSET_MATCH_ANY);
+
 	/* EAGAIN (the word differs) and EINTR: the caller looks again. */
 	return rc < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
 }
@@ -90,12 +91,12 @@ static void real_sleep(uint64_t deadline_ns, _Atomic uint32_t *word)
 static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns,
 				   _Atomic uint32_t *word)
 {
-	uint64_t now = real_now();
+	uint64_t now = clock_monotonic_ns();
 	uint64_t early = *late_ns < deadline_ns ? deadline_ns - *late_ns : 0;
 
 	if (now < early) {
 		real_sleep(early, word);
-		now = real_now();
+		now = clock_monotonic_ns();
 		if (now < early)
 			return now;
 		uint64_t late = now - early;
@@ -105,7 +106,7 @@ static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns,
 	}
 	while (now < deadline_ns) {
 		spin_hint();
-		now = real_now();
+		now = clock_monotonic_ns();
 	}
 	return now;
 }
@@ -115,6 +116,7 @@ static uint64_t real_sleep_exactly(uint64_t deadline_ns, uint64_t *late_ns,
 static void wake_one(struct clock *c, struct waiter **at, int result)
 {
 	struct waiter *w = *at;
+
 	*at = w->next;
 	if (!w->next)
 		c->end = at;
@@ -128,6 +130,7 @@ static void wake_one(struct clock *c, struct waiter **at, int result)
 static struct waiter **nearest(struct clock *c)
 {
 	struct waiter **best = &c->first;
+
 	for (struct waiter **at = &c->first; *at; at = &(*at)->next)
 		if ((*at)->deadline_ns < (*best)->deadline_ns)
 			best = at;
@@ -163,6 +166,7 @@ static int virtual_wait_locked(struct clock *c, const void *word,
 			    .deadline_ns = deadline_ns,
 			    .woken = PTHREAD_COND_INITIALIZER,
 			    .waits = true };
+
 	assert(c->waiting < c->joined);
 	*c->end = &w;
 	c->end = &w.next;
@@ -178,6 +182,7 @@ static int virtual_wait(struct clock *c, _Atomic uint32_t *word, uint32_t seen,
 			uint64_t deadline_ns)
 {
 	int rc = 0;
+
 	pthread_mutex_lock(&c->lock);
 	/*
 	 * A waker changes the word before it takes the lock: either the change
@@ -215,6 +220,7 @@ static void virtual_wake(struct clock *c, const void *word)
 struct clock *clock_new_real(void)
 {
 	struct clock *c = mem_zalloc(sizeof(*c));
+
 	c->end = &c->first;
 	return c;
 }
@@ -222,6 +228,7 @@ struct clock *clock_new_real(void)
 struct clock *clock_new_virtual(uint64_t start_ns)
 {
 	struct clock *c = clock_new_real();
+
 	c->is_virtual = true;
 	c->now_ns = start_ns;
 	pthread_mutex_init(&c->lock, NULL);
@@ -280,7 +287,7 @@ uint64_t clock_now(const struct clock *c)
 {
 	/* Pairs with the release in advance(). */
 	return c->is_virtual ? __atomic_load_n(&c->now_ns, __ATOMIC_ACQUIRE)
-			     : real_now();
+			     : clock_monotonic_ns();
 }
 
 void clock_sleep_until(struct clock *c, uint64_t deadline_ns)

@@ -17,6 +17,9 @@
 
 struct clock;
 
+/* The time of the machine's clock, for what is no part of a run. */
+uint64_t clock_monotonic_ns(void);
+
 /* The machine's clock. Free with clock_free. */
 struct clock *clock_new_real(void);
 

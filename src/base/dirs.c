@@ -25,6 +25,7 @@ int dirs_make(char *path, bool *made)
 
 	do {
 		int r;
+
 		slash = strchr(slash + 1, '/');
 		if (slash)
 			*slash = '\0';

@@ -11,8 +11,7 @@
 #include "base/quantile.h"
 #include "base/rng.h"
 #include "base/units.h"
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#include "base/util.h"
 
 /* Nothing drawn is larger: 4 EiB, 146 years. */
 #define VALUE_MAX 0x1p62
@@ -50,6 +49,7 @@ static int read_value(const char *text, const struct reading *how, double *out,
 	int rc = how->unit == DIST_BYTES
 			 ? units_size(text, how->kb_base, &v, err)
 			 : units_time(text, how->default_unit, &v, err);
+
 	if (rc < 0)
 		return rc;
 	/* A double holds whole numbers up to 2^53 and every larger one that
@@ -127,6 +127,7 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 
 	for (unsigned i = 0; i < form->parameters; i++) {
 		struct mlgen_err why = { 0 };
+
 		if (!next_parameter(&at, parameter) || !*parameter)
 			return mlgen_fail(err, -EINVAL,
 					  "'%s': half a distribution; write %s",
@@ -179,6 +180,7 @@ static bool is_letter(char c)
 static void add_value(struct buf *out, double v, enum dist_unit unit)
 {
 	char text[UNITS_TEXT_BYTES];
+
 	if (floor(v) < v)
 		units_put_f64(text, v);
 	else if (unit == DIST_BYTES)
@@ -189,7 +191,7 @@ static void add_value(struct buf *out, double v, enum dist_unit unit)
 }
 
 /* To the nearest whole number, 1 at least. */
-static uint64_t whole(double v)
+static uint64_t dist_whole(double v)
 {
 	if (!(v >= 1))
 		return 1;
@@ -201,6 +203,7 @@ static double lognormal(double p, double mean, double stdev)
 {
 	double ratio = stdev / mean;
 	double variance = quantile_log(1 + ratio * ratio);
+
 	return mean *
 	       quantile_exp(sqrt(variance) * quantile_normal(p) - variance / 2);
 }
@@ -209,6 +212,7 @@ static double lognormal(double p, double mean, double stdev)
 static double uniform(double p, double min, double max)
 {
 	double v = min + floor(p * (max - min + 1));
+
 	return v < max ? v : max;
 }
 
@@ -223,6 +227,7 @@ static uint64_t draw_side(const struct dist *d, uint64_t seed, uint64_t stream,
 			  uint64_t index)
 {
 	double mean, stdev;
+
 	dlio_side(d, &mean, &stdev);
 	if (stdev > 0)
 		mean += stdev * quantile_normal(rng_f64(seed, stream, index));
@@ -238,6 +243,7 @@ static void dlio_drawn_side(const struct dist *d, double *mean,
 			    double *variance)
 {
 	double stdev;
+
 	dlio_side(d, mean, &stdev);
 	if (stdev > 0) {
 		*mean -= 0.5;
@@ -251,6 +257,7 @@ static void dlio_drawn_side(const struct dist *d, double *mean,
 static double dlio_stdev(const struct dist *d)
 {
 	double mean, variance;
+
 	dlio_drawn_side(d, &mean, &variance);
 	return sqrt(variance * (2 * mean * mean + variance));
 }
@@ -283,6 +290,7 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit,
 void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit)
 {
 	char number[UNITS_TEXT_BYTES];
+
 	if (d->kind == DIST_CONST) {
 		add_value(out, d->a, unit);
 		return;
@@ -302,6 +310,7 @@ uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,
 		   uint64_t index)
 {
 	uint64_t sides[2];
+
 	dist_draw_sides(d, seed, stream, index, sides);
 	return sides[0] * sides[1];
 }
@@ -340,7 +349,7 @@ void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream,
 	case DIST_DLIO:
 		break;
 	}
-	sides[1] = whole(v);
+	sides[1] = dist_whole(v);
 }
 
 double dist_mean(const struct dist *d)

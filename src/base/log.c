@@ -10,25 +10,13 @@
 #include <unistd.h>
 
 #include "base/printable.h"
+#include "base/writeall.h"
 
 /* An err of include/mlgen/err.h, a path and a few words fit. */
 #define LINE_BYTES 8192
 
 /* Back to column 1 and clear what the status line has left there (ECMA-48). */
 #define CLEAR_LINE "\r\033[K"
-
-static void write_all(const char *s, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(STDERR_FILENO, s, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return; /* nobody is left to be told */
-		s += done;
-		n -= (size_t)done;
-	}
-}
 
 /* On the stack: memory may be short, and threads must not wait here. */
 __attribute__((format(printf, 2, 0))) static void log_line(const char *prefix,
@@ -40,18 +28,21 @@ __attribute__((format(printf, 2, 0))) static void log_line(const char *prefix,
 	const char *clear = isatty(STDERR_FILENO) ? CLEAR_LINE : "";
 	size_t len =
 		(size_t)snprintf(line, sizeof(line), "%s%s", clear, prefix);
+
 	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
 		text[0] = '\0';
 	/* Room for the newline, which is the only one. */
 	len += printable_copy(line + len, sizeof(line) - len - 1, text);
 	line[len++] = '\n';
-	write_all(line, len);
+	/* Where it fails nobody is left to be told. */
+	(void)writeall(STDERR_FILENO, line, len);
 	errno = saved_errno;
 }
 
 void log_error(const char *fmt, ...)
 {
 	va_list ap;
+
 	va_start(ap, fmt);
 	log_line("mlgen: ", fmt, ap);
 	va_end(ap);
@@ -60,6 +51,7 @@ void log_error(const char *fmt, ...)
 void log_warn(const char *fmt, ...)
 {
 	va_list ap;
+
 	va_start(ap, fmt);
 	log_line("mlgen: warning: ", fmt, ap);
 	va_end(ap);
@@ -68,6 +60,7 @@ void log_warn(const char *fmt, ...)
 void log_note(const char *fmt, ...)
 {
 	va_list ap;
+
 	va_start(ap, fmt);
 	log_line("mlgen: note: ", fmt, ap);
 	va_end(ap);
@@ -76,6 +69,7 @@ void log_note(const char *fmt, ...)
 void log_plain(const char *fmt, ...)
 {
 	va_list ap;
+
 	va_start(ap, fmt);
 	log_line("", fmt, ap);
 	va_end(ap);

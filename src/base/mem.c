@@ -34,6 +34,7 @@ void mem_share_heap(void)
 void *mem_zalloc(size_t bytes)
 {
 	void *p = calloc(1, bytes ? bytes : 1);
+
 	if (!p)
 		out_of_memory(bytes);
 	return p;
@@ -42,6 +43,7 @@ void *mem_zalloc(size_t bytes)
 void *mem_array(size_t n, size_t element_bytes)
 {
 	size_t bytes;
+
 	if (__builtin_mul_overflow(n, element_bytes, &bytes))
 		out_of_memory(SIZE_MAX);
 	return mem_zalloc(bytes);
@@ -51,6 +53,7 @@ void *mem_realloc(void *p, size_t bytes)
 {
 	/* realloc(p, 0) may free p and give NULL; one byte never does. */
 	void *q = realloc(p, bytes ? bytes : 1);
+
 	if (!q)
 		out_of_memory(bytes);
 	return q;
@@ -65,6 +68,7 @@ char *mem_strndup(const char *s, size_t n)
 {
 	size_t len = strnlen(s, n);
 	char *copy = mem_zalloc(len + 1);
+
 	memcpy(copy, s, len);
 	return copy;
 }
@@ -78,6 +82,7 @@ void mem_replace(char **p, const char *s)
 {
 	/* Copied before the old one goes: s may be a part of it. */
 	char *copy = s ? mem_strdup(s) : NULL;
+
 	free(*p);
 	*p = copy;
 }

@@ -15,6 +15,7 @@
 static inline uint64_t scramble(uint64_t half, uint64_t key)
 {
 	uint64_t z = (half + key) * 0xff51afd7ed558ccdu;
+
 	z = (z ^ (z >> 33) ^ (key >> 7)) * 0xc4ceb9fe1a85ec53u;
 	return z ^ (z >> 33);
 }
@@ -25,8 +26,10 @@ static uint64_t feistel(const struct perm *p, uint64_t at)
 	uint64_t mask = (UINT64_C(1) << p->half_bits) - 1;
 	uint64_t left = at >> p->half_bits;
 	uint64_t right = at & mask;
+
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint64_t next = left ^ (scramble(right, p->keys[i]) & mask);
+
 		left = right;
 		right = next;
 	}
@@ -99,6 +102,7 @@ size_t perm_walk_next(struct perm_walk *w, uint64_t *out, size_t want)
 
 	while (found < want && at <= order.mask) {
 		uint64_t element = stir(at++, &order);
+
 		/* No branch: whether it is inside cannot be guessed. */
 		out[found] = element;
 		found += element < order.n;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
+
 /* Code points that are written as escapes, first to last. */
 static const uint32_t hidden[][2] = {
 	{ 0x80, 0x9f },     /* C1 controls (ECMA-48) */
@@ -17,7 +19,7 @@ static const uint32_t hidden[][2] = {
 
 static bool is_hidden(uint32_t point)
 {
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+	for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
 		if (point >= hidden[i][0] && point <= hidden[i][1])
 			return true;
 	return false;
@@ -83,6 +85,7 @@ void printable_add(struct buf *out, const char *s)
 
 	while (s < end) {
 		size_t n = printable_next(&s, end, next);
+
 		buf_addn(out, next, n);
 	}
 }
@@ -110,6 +113,7 @@ size_t printable_copy(char *out, size_t size, const char *s)
 
 	while (s < end) {
 		size_t n = printable_next(&s, end, next);
+
 		if (len + n >= size)
 			break;
 		memcpy(out + len, next, n);
@@ -145,6 +149,7 @@ bool printable_is(const char *s)
 	while (s < end) {
 		const char *from = s;
 		size_t n = printable_next(&s, end, next);
+
 		if (n != (size_t)(s - from) || memcmp(next, from, n) != 0)
 			return false;
 	}

@@ -14,6 +14,7 @@
 static double polynomial(const double *c, unsigned terms, double x)
 {
 	double v = c[terms - 1];
+
 	for (unsigned i = terms - 1; i-- > 0;)
 		v = v * x + c[i];
 	return v;
@@ -28,6 +29,7 @@ static double log_gamma(double x)
 				    1.0 / 156 };
 	static const double half_log_2pi = 0.91893853320467274178;
 	double product = 1;
+
 	for (; x < 10; x += 1)
 		product *= x;
 	double series = polynomial(c, 7, 1 / (x * x)) / x;
@@ -40,6 +42,7 @@ static double log_gamma(double x)
 static double gamma_series(double shape, double x)
 {
 	double term = 1 / shape, sum = term;
+
 	for (double n = shape + 1; term > sum * PRECISION; n += 1) {
 		term *= x / n;
 		sum += term;
@@ -52,8 +55,10 @@ static double gamma_fraction(double shape, double x)
 {
 	double b = x + 1 - shape;
 	double c = 1e300, d = 1 / b, v = d;
+
 	for (int i = 1; i < 10000; i++) {
 		double a = -i * (i - shape);
+
 		b += 2;
 		d = 1 / (a * d + b);
 		c = b + a / c;
@@ -80,6 +85,7 @@ static double gamma_approximate(double p, double shape)
 {
 	double spread = 1 / (9 * shape);
 	double root = 1 - spread + quantile_normal(p) * sqrt(spread);
+
 	return shape * root * root * root;
 }
 
@@ -104,6 +110,7 @@ double quantile_exp(double x)
 				    1.0 / 479001600,
 				    1.0 / 6227020800.0,
 				    1.0 / 87178291200.0 };
+
 	if (x < -745)
 		return 0;
 	if (x > 709)
@@ -123,6 +130,7 @@ double quantile_log(double x)
 				    1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23 };
 	int k;
 	double m = frexp(x, &k);
+
 	if (m < 0.70710678118654752440) {
 		m *= 2;
 		k--;
@@ -184,8 +192,10 @@ double quantile_normal(double p)
 		2.04426310338993978564e-15,
 	};
 	double q = p - 0.5;
+
 	if (fabs(q) <= 0.425) {
 		double r = 0.180625 - q * q;
+
 		return q * polynomial(a, 8, r) / polynomial(b, 8, r);
 	}
 	double r = sqrt(-quantile_log(q < 0 ? p : 1 - p));
@@ -222,6 +232,7 @@ double quantile_gamma(double p, double shape)
 		double x_density;
 		double miss =
 			gamma_cdf(shape, x, log_gamma_shape, &x_density) - p;
+
 		if (miss > 0)
 			high = x;
 		else

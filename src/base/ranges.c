@@ -46,7 +46,7 @@ static const char *read_range(const char *s, struct range *range)
 	return s && (!*s || *s == ',') ? s : NULL;
 }
 
-static void add(struct ranges *r, const struct range *range)
+static void ranges_add(struct ranges *r, const struct range *range)
 {
 	/* Powers of two: room doubles when it is used up. */
 	if ((r->count & (r->count - 1)) == 0)
@@ -55,8 +55,8 @@ static void add(struct ranges *r, const struct range *range)
 	r->items[r->count++] = *range;
 }
 
-static int check_range(const struct range *range, uint64_t end,
-		       const char *what, struct mlgen_err *err)
+static int ranges_check_range(const struct range *range, uint64_t end,
+			      const char *what, struct mlgen_err *err)
 {
 	if (range->last < range->first)
 		return mlgen_fail(err, -EINVAL,
@@ -72,8 +72,8 @@ static int check_range(const struct range *range, uint64_t end,
 	return 0;
 }
 
-static int read_all(struct ranges *r, const char *text, uint64_t end,
-		    const char *what, struct mlgen_err *err)
+static int ranges_read_all(struct ranges *r, const char *text, uint64_t end,
+			   const char *what, struct mlgen_err *err)
 {
 	const char *s = text;
 	int rc = 0;
@@ -88,8 +88,8 @@ static int read_all(struct ranges *r, const char *text, uint64_t end,
 					  "numbers and ranges with commas, "
 					  "such as 0-7,64",
 					  text, what);
-		rc = check_range(&range, end, what, err);
-		add(r, &range);
+		rc = ranges_check_range(&range, end, what, err);
+		ranges_add(r, &range);
 		if (!*s++)
 			break;
 	}
@@ -104,7 +104,7 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Of sorted ranges make those that do not touch. */
-static int join(struct ranges *r, struct mlgen_err *err)
+static int ranges_join(struct ranges *r, struct mlgen_err *err)
 {
 	size_t n = 1;
 
@@ -124,7 +124,7 @@ static int join(struct ranges *r, struct mlgen_err *err)
 	return 0;
 }
 
-static void number(struct ranges *r)
+static void ranges_number(struct ranges *r)
 {
 	r->numbers = 0;
 	for (size_t i = 0; i < r->count; i++) {
@@ -139,14 +139,14 @@ int ranges_parse(struct ranges *r, const char *text, uint64_t end,
 	int rc;
 
 	*r = (struct ranges){ 0 };
-	rc = read_all(r, text, end, what, err);
+	rc = ranges_read_all(r, text, end, what, err);
 	if (rc == 0) {
 		qsort(r->items, r->count, sizeof(*r->items), by_first);
-		rc = join(r, err);
+		rc = ranges_join(r, err);
 	}
 	if (rc)
 		ranges_fini(r);
-	number(r);
+	ranges_number(r);
 	return rc;
 }
 
@@ -156,8 +156,8 @@ void ranges_all(struct ranges *r, uint64_t end)
 
 	*r = (struct ranges){ 0 };
 	if (end)
-		add(r, &all);
-	number(r);
+		ranges_add(r, &all);
+	ranges_number(r);
 }
 
 void ranges_fini(struct ranges *r)
@@ -172,12 +172,12 @@ void ranges_cut(struct ranges *r, uint64_t end)
 		r->count--;
 	if (r->count && r->items[r->count - 1].last >= end)
 		r->items[r->count - 1].last = end - 1;
-	number(r);
+	ranges_number(r);
 }
 
 /* The last range of which `key` (first or before) is no more than `value`. */
-static const struct range *find(const struct ranges *r, uint64_t value,
-				bool by_before)
+static const struct range *ranges_find(const struct ranges *r, uint64_t value,
+				       bool by_before)
 {
 	size_t low = 0, high = r->count;
 
@@ -195,7 +195,7 @@ static const struct range *find(const struct ranges *r, uint64_t value,
 
 uint64_t ranges_at(const struct ranges *r, uint64_t i)
 {
-	const struct range *at = find(r, i, true);
+	const struct range *at = ranges_find(r, i, true);
 
 	assert(i < r->numbers);
 	return at->first + (i - at->before);
@@ -203,7 +203,7 @@ uint64_t ranges_at(const struct ranges *r, uint64_t i)
 
 bool ranges_has(const struct ranges *r, uint64_t value)
 {
-	const struct range *at = find(r, value, false);
+	const struct range *at = ranges_find(r, value, false);
 
 	return at && value <= at->last;
 }

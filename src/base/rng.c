@@ -29,6 +29,7 @@ static inline uint64_t mix(uint64_t z)
 static inline struct key make_key(uint64_t seed, uint64_t stream)
 {
 	uint64_t start = mix(mix(seed + GOLDEN) + stream * GOLDEN);
+
 	return (struct key){ start, mix(start ^ stream ^ MIX_2) };
 }
 
@@ -40,6 +41,7 @@ static inline struct key make_key(uint64_t seed, uint64_t stream)
 static inline uint64_t content_word(struct key k, uint64_t index)
 {
 	uint64_t z = index * GOLDEN + k.start;
+
 	z = (z ^ (z >> 30)) * MIX_1;
 	z = (z ^ (z >> 27) ^ k.twist) * MIX_2;
 	return htole64(z ^ (z >> 31));
@@ -50,12 +52,14 @@ static void fill_part(void *to, struct key k, uint64_t index, size_t from,
 		      size_t bytes)
 {
 	uint64_t word = content_word(k, index);
+
 	memcpy(to, (const char *)&word + from, bytes);
 }
 
 uint64_t rng_u64(uint64_t seed, uint64_t stream, uint64_t index)
 {
 	struct key k = make_key(seed, stream);
+
 	return mix(mix(index * GOLDEN + k.start) ^ k.twist);
 }
 
@@ -63,6 +67,7 @@ double rng_f64(uint64_t seed, uint64_t stream, uint64_t index)
 {
 	/* An odd number of 53 bits: neither 0 nor 1, and exact as a double. */
 	uint64_t odd = (rng_u64(seed, stream, index) >> 11) | 1;
+
 	return (double)odd * 0x1p-53;
 }
 
@@ -76,12 +81,14 @@ void rng_fill(void *to, size_t bytes, uint64_t seed, uint64_t stream,
 
 	if (from > 0) {
 		size_t head = bytes < 8 - from ? bytes : 8 - from;
+
 		fill_part(p, k, index++, from, head);
 		p += head;
 		bytes -= head;
 	}
 	for (; bytes >= 8; bytes -= 8, p += 8) {
 		uint64_t word = content_word(k, index++);
+
 		memcpy(p, &word, 8);
 	}
 	if (bytes > 0)

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "base/util.h"
 
 /* Who only looks now and then has so long. */
 static const struct timespec second = { .tv_sec = 1 };
@@ -46,7 +47,7 @@ static sigset_t ending_set(void)
 {
 	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction hangup;
-	size_t n = sizeof(all) / sizeof(*all);
+	size_t n = ARRAY_LEN(all);
 
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 &&
 	    hangup.sa_handler == SIG_IGN)
@@ -119,7 +120,7 @@ static void end_guard(void)
 
 void signals_begin(void (*leave)(void *arg), void *arg)
 {
-	sigset_t also = set_of(others, sizeof(others) / sizeof(*others));
+	sigset_t also = set_of(others, ARRAY_LEN(others));
 
 	state.ending = ending_set();
 	state.leave = leave;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#include "base/util.h"
 
 /* An unsigned decimal number as written: whole + fraction / scale. */
 struct decimal {
@@ -28,15 +28,13 @@ struct unit {
 	bool is_written; /* a choice for units_put_time */
 };
 
-#define NS_PER_SEC UINT64_C(1000000000)
-
 static const struct unit time_units[] = {
-	{ "d", 86400 * NS_PER_SEC, true },
-	{ "h", 3600 * NS_PER_SEC, true },
-	{ "m", 60 * NS_PER_SEC, true },
-	{ "min", 60 * NS_PER_SEC, false },
-	{ "s", NS_PER_SEC, true },
-	{ "sec", NS_PER_SEC, false },
+	{ "d", 86400 * NS_PER_S, true },
+	{ "h", 3600 * NS_PER_S, true },
+	{ "m", 60 * NS_PER_S, true },
+	{ "min", 60 * NS_PER_S, false },
+	{ "s", NS_PER_S, true },
+	{ "sec", NS_PER_S, false },
 	{ "ms", 1000000, true },
 	{ "msec", 1000000, false },
 	{ "us", 1000, true },
@@ -57,6 +55,7 @@ static int read_whole(const char **at, uint64_t *out)
 {
 	uint64_t v = 0;
 	int rc = 0;
+
 	for (; is_digit(**at); (*at)++)
 		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
 		    __builtin_add_overflow(v, (uint64_t)(**at - '0'), &v))
@@ -83,6 +82,7 @@ static int read_decimal(const char *text, const char *what, struct decimal *d,
 			struct mlgen_err *err)
 {
 	const char *at = text;
+
 	*d = (struct decimal){ .scale = 1 };
 	if (!*text)
 		return mlgen_fail(err, -EINVAL, "'': must be %s, is empty",
@@ -94,6 +94,7 @@ static int read_decimal(const char *text, const char *what, struct decimal *d,
 	bool has_digits = at > text;
 	if (*at == '.') {
 		const char *point = at++;
+
 		d->has_point = true;
 		read_fraction(&at, d);
 		has_digits |= at > point + 1;
@@ -132,6 +133,7 @@ static int fail_range(const char *text, struct mlgen_err *err)
 static uint64_t power(uint64_t base, unsigned exponent)
 {
 	uint64_t v = 1;
+
 	while (exponent-- > 0)
 		v *= base;
 	return v;
@@ -171,6 +173,7 @@ static const char *f64_end(const char *at)
 	size_t count = (size_t)(at - digits);
 	if (*at == '.') {
 		size_t more = strspn(at + 1, "0123456789");
+
 		count += more;
 		at += 1 + more;
 	}
@@ -178,6 +181,7 @@ static const char *f64_end(const char *at)
 		return NULL;
 	if (*at == 'e' || *at == 'E') {
 		const char *exponent = at + 1;
+
 		if (*exponent == '-' || *exponent == '+')
 			exponent++;
 		if (is_digit(*exponent))
@@ -190,6 +194,7 @@ static int read_f64(const char *text, const char *what, double *out,
 		    const char **rest, struct mlgen_err *err)
 {
 	const char *end = f64_end(text);
+
 	if (!end)
 		return mlgen_fail(err, -EINVAL, "'%s': must be %s", text, what);
 	double v = strtod(text, NULL);
@@ -201,45 +206,12 @@ static int read_f64(const char *text, const char *what, double *out,
 	return 0;
 }
 
-/*
- * At most four significant digits of a value >= 0, for units that roll over
- * at `limit`: 3.73, 104.7, 1003; whole values without a point. False where
- * rounding reaches the limit and the next unit is due.
- */
-static bool put_scaled(char *out, double v, double limit, const char *unit)
-{
-	int decimals = v < 99.995 ? 2 : v < 999.95 ? 1 : 0;
-	double step = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
-	if (floor(v * step + 0.5) / step >= limit)
-		return false;
-	if (v >= 0 && v < 1e4 && floor(v) >= v)
-		decimals = 0;
-	snprintf(out, UNITS_TEXT_BYTES, "%.*f %s", decimals, v, unit);
-	return true;
-}
-
-/* 7m20s, 2h03m, 1d04h: two neighbouring units say enough. */
-static void put_clock_time(char *out, uint64_t ns)
-{
-	uint64_t s = ns / NS_PER_SEC + (ns % NS_PER_SEC >= NS_PER_SEC / 2);
-	uint64_t m = s / 60 + (s % 60 >= 30);
-	uint64_t h = m / 60 + (m % 60 >= 30);
-	if (s < 3600)
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "m%02" PRIu64 "s",
-			 s / 60, s % 60);
-	else if (m < 24 * 60)
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "h%02" PRIu64 "m",
-			 m / 60, m % 60);
-	else
-		snprintf(out, UNITS_TEXT_BYTES, "%" PRIu64 "d%02" PRIu64 "h",
-			 h / 24, h % 24);
-}
-
 /* The precision, 1 to 17 digits, at which v reads back. */
 static int shortest_precision(double v)
 {
 	char text[UNITS_TEXT_BYTES];
 	int digits = 1;
+
 	for (; digits < 17; digits++) {
 		snprintf(text, sizeof(text), "%.*e", digits - 1, v);
 		double back = strtod(text, NULL);
@@ -254,6 +226,7 @@ int units_u64(const char *text, uint64_t *out, struct mlgen_err *err)
 	static const char what[] = "a whole number";
 	struct decimal d;
 	int rc = read_decimal(text, what, &d, err);
+
 	if (rc < 0)
 		return rc;
 	if (d.has_point)
@@ -272,6 +245,7 @@ int units_size(const char *text, unsigned kb_base, uint64_t *out,
 	static const char what[] = "a size such as 4096, 512k, 1.5m or 2GiB";
 	struct decimal d;
 	int rc = read_decimal(text, what, &d, err);
+
 	if (rc < 0)
 		return rc;
 	uint64_t factor = size_factor(d.rest, kb_base);
@@ -296,6 +270,7 @@ int units_time(const char *text, const char *default_unit, uint64_t *out,
 	static const char what[] = "a time such as 300s, 5m, 1.5h or 323ms";
 	struct decimal d;
 	int rc = read_decimal(text, what, &d, err);
+
 	if (rc < 0)
 		return rc;
 	const char *unit = default_unit ? default_unit : "s";
@@ -319,6 +294,7 @@ int units_f64(const char *text, double *out, struct mlgen_err *err)
 	const char *rest;
 	double v;
 	int rc = read_f64(text, what, &v, &rest, err);
+
 	if (rc < 0)
 		return rc;
 	if (*rest)
@@ -333,6 +309,7 @@ int units_percent(const char *text, double *out, struct mlgen_err *err)
 	const char *rest;
 	double v;
 	int rc = read_f64(text, what, &v, &rest, err);
+
 	if (rc < 0)
 		return rc;
 	if (*rest && strcmp(rest, "%") != 0)
@@ -345,6 +322,7 @@ int units_bool(const char *text, int *out, struct mlgen_err *err)
 {
 	static const char *const words[] = { "0",  "1",   "false", "true",
 					     "no", "yes", "off",   "on" };
+
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (!strcmp(text, words[i])) {
 			*out = i & 1;
@@ -359,6 +337,7 @@ int units_bool(const char *text, int *out, struct mlgen_err *err)
 char *units_put_size(char *out, uint64_t bytes)
 {
 	char letter[2] = "";
+
 	for (const char *l = size_letters; *l && bytes > 0 && bytes % 1024 == 0;
 	     l++) {
 		letter[0] = *l;
@@ -374,6 +353,7 @@ char *units_put_time(char *out, uint64_t ns)
 	for (size_t i = 0; ns > 0 && i < ARRAY_LEN(time_units); i++) {
 		const struct unit *u = &time_units[i];
 		uint64_t tenth = u->factor / 10;
+
 		if (!u->is_written || ns < u->factor)
 			continue;
 		if (ns % u->factor == 0) {
@@ -396,6 +376,7 @@ char *units_put_f64(char *out, double v)
 {
 	int digits = shortest_precision(v);
 	double size = fabs(v);
+
 	/* An exponent only where the plain form would be long. */
 	if (!(size >= 1e-5 && size < 1e16)) {
 		snprintf(out, UNITS_TEXT_BYTES, "%.*g", digits, v);
@@ -407,85 +388,5 @@ char *units_put_f64(char *out, double v)
 	int decimals = digits - 1 -
 		       (int)strtol(exponent ? exponent + 1 : "0", NULL, 10);
 	snprintf(out, UNITS_TEXT_BYTES, "%.*f", decimals > 0 ? decimals : 0, v);
-	return out;
-}
-
-char *units_human_bytes(char *out, double bytes)
-{
-	static const char *const names[] = { "B",   "KiB", "MiB", "GiB",
-					     "TiB", "PiB", "EiB" };
-	size_t i = 0;
-	bytes = bytes < 1024 ? floor(bytes + 0.5) : bytes;
-	while (!put_scaled(out, bytes, 1024, names[i])) {
-		if (i + 1 == ARRAY_LEN(names)) {
-			put_scaled(out, bytes, HUGE_VAL, names[i]);
-			break;
-		}
-		bytes /= 1024;
-		i++;
-	}
-	return out;
-}
-
-char *units_human_mb(char *out, double bytes)
-{
-	char number[UNITS_TEXT_BYTES - 3];
-	units_sig4(out, bytes / 1e6);
-	snprintf(number, sizeof(number), "%s", out);
-	snprintf(out, UNITS_TEXT_BYTES, "%s MB", number);
-	return out;
-}
-
-char *units_human_time(char *out, uint64_t ns)
-{
-	double v = (double)ns;
-	if (!put_scaled(out, v, 1000, "ns") &&
-	    !put_scaled(out, v / 1e3, 1000, "us") &&
-	    !put_scaled(out, v / 1e6, 1000, "ms") &&
-	    !put_scaled(out, v / 1e9, 60, "s"))
-		put_clock_time(out, ns);
-	return out;
-}
-
-char *units_human_count(char *out, uint64_t n)
-{
-	char digits[UNITS_TEXT_BYTES];
-	size_t len = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, n);
-	char *to = out;
-	for (size_t i = 0; i < len; i++) {
-		if (i > 0 && (len - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	*to = '\0';
-	return out;
-}
-
-char *units_sig4(char *out, double v)
-{
-	double size = fabs(v);
-	int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95;
-	/* Below 0.1 three digits after the zeros: 0.0312, 0.000375. */
-	for (double limit = 0.09995; size > 0 && size < limit && decimals < 8;
-	     limit /= 10)
-		decimals++;
-	if (isnan(v))
-		snprintf(out, UNITS_TEXT_BYTES, "-");
-	else if (size >= 1e15)
-		snprintf(out, UNITS_TEXT_BYTES, "%.4g", v);
-	else
-		snprintf(out, UNITS_TEXT_BYTES, "%.*f", size > 0 ? decimals : 0,
-			 v);
-	return out;
-}
-
-char *units_human_ms(char *out, double ns)
-{
-	double ms = ns / 1e6;
-	int decimals = ms < 9.9995 ? 3 : ms < 99.995 ? 2 : ms < 999.95;
-	if (isnan(ms))
-		snprintf(out, UNITS_TEXT_BYTES, "-");
-	else
-		snprintf(out, UNITS_TEXT_BYTES, "%.*f", decimals, ms);
 	return out;
 }

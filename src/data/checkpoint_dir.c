@@ -42,8 +42,8 @@ int checkpoint_folder(const struct checkpoints *c, const struct checkpoint *k)
 	return -ESTALE;
 }
 
-static int refuse(const struct checkpoints *c, const char *name,
-		  struct mlgen_err *err)
+static int checkpoint_dir_refuse(const struct checkpoints *c, const char *name,
+				 struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EEXIST,
 			  "%s/%s: is there already, and not as a checkpoint "
@@ -52,7 +52,8 @@ static int refuse(const struct checkpoints *c, const char *name,
 			  c->directory, name);
 }
 
-static bool is_there(const struct checkpoints *c, const char *name)
+static bool checkpoint_dir_is_there(const struct checkpoints *c,
+				    const char *name)
 {
 	struct stat st;
 
@@ -88,7 +89,7 @@ static int make_folder(const struct checkpoints *c, struct checkpoint *k,
 	if (rc == -EEXIST && checkpoint_drop_bare(c, k))
 		rc = mkdirat(c->dir_fd, k->name, 0777) == 0 ? 0 : -errno;
 	if (rc == -EEXIST)
-		return refuse(c, k->name, err);
+		return checkpoint_dir_refuse(c, k->name, err);
 	if (rc < 0)
 		return checkpoint_fail(c, k, "mkdir: ", rc, err);
 	k->ino = 0;
@@ -134,12 +135,14 @@ static int check_names(const struct checkpoints *c, const struct checkpoint *k,
 {
 	struct checkpoint old = *k;
 
-	if (!is_there(c, final))
+	if (!checkpoint_dir_is_there(c, final))
 		return 0;
 	if (!checkpoints_replaced(c, k->epoch, k->step))
-		return refuse(c, final, err);
+		return checkpoint_dir_refuse(c, final, err);
 	checkpoint_move(&old, CHECKPOINT_OLD);
-	return checkpoint_drop_bare(c, &old) ? 0 : refuse(c, old.name, err);
+	return checkpoint_drop_bare(c, &old)
+		       ? 0
+		       : checkpoint_dir_refuse(c, old.name, err);
 }
 
 /* A rename finds out whether there is something, and takes an empty folder. Some
@@ -156,7 +159,7 @@ static int take_final(const struct checkpoints *c,
 		return 0;
 	}
 	if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
-		return refuse(c, k->name, err);
+		return checkpoint_dir_refuse(c, k->name, err);
 	rc = make_folder(c, k, err);
 	if (rc == 0)
 		rc = checkpoint_write_manifest(c, k, false, err);

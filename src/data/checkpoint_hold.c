@@ -47,7 +47,8 @@ static int make_probe(struct checkpoints *c)
 	return rc;
 }
 
-static bool is_there(const struct checkpoints *c, const char *name)
+static bool checkpoint_hold_is_there(const struct checkpoints *c,
+				     const char *name)
 {
 	struct stat st;
 
@@ -61,7 +62,8 @@ void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step)
 	char final[CHECKPOINT_NAME_BYTES];
 
 	checkpoint_put_name(final, epoch, step, CHECKPOINT_FINAL);
-	if ((part && checkpoint_is_left(c, part)) || is_there(c, final))
+	if ((part && checkpoint_is_left(c, part)) ||
+	    checkpoint_hold_is_there(c, final))
 		return;
 	for (size_t i = 0; i < c->count; i++) {
 		struct checkpoint *k = &c->items[i];

@@ -48,11 +48,13 @@ static int put_list(json_t *to, const struct state *s)
 	char text[64];
 	struct state_group g;
 	struct state_tensor t;
+
 	uLong crc = crc32(0, NULL, 0);
 
 	state_group(s, state_local(s, 0), 0, &g);
 	for (uint64_t i = 0; i < g.tensors; i++) {
 		int n;
+
 		state_tensor(s, &g, i, &t);
 		n = snprintf(text, sizeof(text), " %" PRIu64, t.bytes);
 		crc = crc32(crc, (const Bytef *)t.name, (uInt)strlen(t.name));
@@ -139,6 +141,7 @@ static json_t *ranks_of(const struct state *s)
 
 	for (size_t i = 0; i < s->local.count; i++) {
 		const struct range *r = &s->local.items[i];
+
 		buf_addf(&text, "%s%" PRIu64, i ? "," : "", r->first);
 		if (r->last > r->first)
 			buf_addf(&text, "-%" PRIu64, r->last);
@@ -157,6 +160,7 @@ static json_t *files_of(const struct shard_set *set, const struct checkpoint *k)
 	for (uint64_t i = 0; i < state_locals(set->state); i++) {
 		uint64_t rank = state_local(set->state, i);
 		uint64_t n = shard_files(set, rank);
+
 		for (uint64_t file = 0; file < n; file++) {
 			shard_init(&f, set, rank, file, k->number);
 			shard_name(&f, name, sizeof(name));
@@ -197,7 +201,8 @@ int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
 
 /* Reading */
 
-static int fail(char *why, size_t why_bytes, int rc, const char *what)
+static int checkpoint_manifest_fail(char *why, size_t why_bytes, int rc,
+				    const char *what)
 {
 	snprintf(why, why_bytes, "%s", what);
 	return rc;
@@ -225,7 +230,8 @@ static bool has_all(const json_t *root)
 	       json_is_array(json_object_get(root, "files"));
 }
 
-static int parse(FILE *from, json_t **out, char *why, size_t why_bytes)
+static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why,
+				     size_t why_bytes)
 {
 	json_error_t error;
 	json_t *root = json_loadf(from, JSON_REJECT_DUPLICATES, &error);
@@ -233,17 +239,21 @@ static int parse(FILE *from, json_t **out, char *why, size_t why_bytes)
 	int rc = 0;
 
 	if (!root)
-		return fail(why, why_bytes, -EINVAL,
-			    CHECKPOINT_MANIFEST " is cut short or damaged");
+		return checkpoint_manifest_fail(why, why_bytes, -EINVAL,
+						CHECKPOINT_MANIFEST
+						" is cut short or damaged");
 	if (!get_count(root, "version", &version))
-		rc = fail(why, why_bytes, -EINVAL,
-			  CHECKPOINT_MANIFEST " is no manifest");
+		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
+					      CHECKPOINT_MANIFEST
+					      " is no manifest");
 	else if (version != CHECKPOINT_VERSION)
-		rc = fail(why, why_bytes, -EINVAL,
-			  CHECKPOINT_MANIFEST " was written by another mlgen");
+		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
+					      CHECKPOINT_MANIFEST
+					      " was written by another mlgen");
 	else if (!has_all(root))
-		rc = fail(why, why_bytes, -EINVAL,
-			  CHECKPOINT_MANIFEST " lacks a value");
+		rc = checkpoint_manifest_fail(why, why_bytes, -EINVAL,
+					      CHECKPOINT_MANIFEST
+					      " lacks a value");
 	if (rc < 0)
 		json_decref(root);
 	else
@@ -262,20 +272,22 @@ static int load(int folder_fd, int flags, json_t **out, char *why,
 
 	*out = NULL;
 	if (rc == -ENOENT || rc == -ENOTDIR)
-		return fail(why, why_bytes, -ENOENT,
-			    "it has no " CHECKPOINT_MANIFEST);
+		return checkpoint_manifest_fail(
+			why, why_bytes, -ENOENT,
+			"it has no " CHECKPOINT_MANIFEST);
 	if (rc < 0) {
 		snprintf(why, why_bytes, "%s%s%s", CHECKPOINT_MANIFEST,
 			 wrong ? " " : ": ", wrong ? wrong : strerror(-rc));
 		return rc;
 	}
-	rc = parse(f, out, why, why_bytes);
+	rc = checkpoint_manifest_parse(f, out, why, why_bytes);
 	fclose(f);
 	return rc;
 }
 
 /* A value for a message. */
-static void put_text(char *out, size_t bytes, const json_t *v)
+static void checkpoint_manifest_put_text(char *out, size_t bytes,
+					 const json_t *v)
 {
 	if (json_is_string(v))
 		snprintf(out, bytes, "%s", json_string_value(v));
@@ -288,8 +300,8 @@ static void put_text(char *out, size_t bytes, const json_t *v)
 		snprintf(out, bytes, "none");
 }
 
-static bool is_equal(json_t *ours, const json_t *theirs, char *how,
-		     size_t how_bytes)
+static bool checkpoint_manifest_is_equal(json_t *ours, const json_t *theirs,
+					 char *how, size_t how_bytes)
 {
 	const char *key;
 	json_t *value;
@@ -300,8 +312,8 @@ static bool is_equal(json_t *ours, const json_t *theirs, char *how,
 		char here[128], there[128];
 		if (other && json_equal(value, other))
 			continue;
-		put_text(here, sizeof(here), value);
-		put_text(there, sizeof(there), other);
+		checkpoint_manifest_put_text(here, sizeof(here), value);
+		checkpoint_manifest_put_text(there, sizeof(there), other);
 		snprintf(how, how_bytes, "%s: %s there, %s in the job", key,
 			 there, here);
 		return false;
@@ -313,7 +325,8 @@ static bool is_equal(json_t *ours, const json_t *theirs, char *how,
 static bool is_same(json_t *ours, const json_t *theirs, char *how,
 		    size_t how_bytes)
 {
-	bool same = ours && is_equal(ours, theirs, how, how_bytes);
+	bool same = ours &&
+		    checkpoint_manifest_is_equal(ours, theirs, how, how_bytes);
 
 	json_decref(ours);
 	return same;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
+
 static const struct {
 	const char *before, *after;
 } places[] = {
@@ -16,7 +18,7 @@ static const struct {
 	[CHECKPOINT_OLD] = { ".", ".old" },
 };
 
-#define PLACES (sizeof(places) / sizeof(*places))
+#define PLACES ARRAY_LEN(places)
 
 void checkpoint_put_name(char to[CHECKPOINT_NAME_BYTES], uint64_t epoch,
 			 uint64_t step, enum checkpoint_place place)

@@ -49,7 +49,7 @@ static int folder_to_read(const struct checkpoints *c,
 	return fd < 0 ? -errno : fd;
 }
 
-static void look_at(struct checkpoints *c, const char *name)
+static void checkpoints_look_at(struct checkpoints *c, const char *name)
 {
 	char why[sizeof(c->foreign->why)];
 	struct checkpoint k = { 0 };
@@ -84,7 +84,7 @@ static int by_age(const void *a, const void *b)
 	return x->step < y->step ? -1 : x->step > y->step;
 }
 
-static int by_name(const void *a, const void *b)
+static int checkpoints_by_name(const void *a, const void *b)
 {
 	const struct checkpoint_foreign *x = a, *y = b;
 
@@ -135,7 +135,7 @@ int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err)
 	return c->is_held ? 0 : fail_here(c, c->dir_fd, err);
 }
 
-static int look(struct checkpoints *c, struct mlgen_err *err)
+static int checkpoints_look(struct checkpoints *c, struct mlgen_err *err)
 {
 	DIR *dir = opendir(c->directory);
 	struct dirent *entry;
@@ -148,7 +148,7 @@ static int look(struct checkpoints *c, struct mlgen_err *err)
 	if (!c->is_held)
 		rc = checkpoints_reach(c, err);
 	while (rc == 0 && (errno = 0, entry = readdir(dir)))
-		look_at(c, entry->d_name);
+		checkpoints_look_at(c, entry->d_name);
 	if (rc == 0 && errno)
 		rc = fail_here(c, -errno, err);
 	closedir(dir);
@@ -158,7 +158,7 @@ static int look(struct checkpoints *c, struct mlgen_err *err)
 		qsort(c->items, c->count, sizeof(*c->items), by_age);
 	if (c->foreign_count)
 		qsort(c->foreign, c->foreign_count, sizeof(*c->foreign),
-		      by_name);
+		      checkpoints_by_name);
 	return rc;
 }
 
@@ -170,6 +170,7 @@ static uint64_t local_bytes(const struct shard_set *set)
 	for (uint64_t i = 0; i < state_locals(set->state); i++) {
 		uint64_t rank = state_local(set->state, i);
 		uint64_t n = shard_files(set, rank);
+
 		for (uint64_t file = 0; file < n; file++) {
 			shard_init(&f, set, rank, file, 1);
 			bytes += f.bytes;
@@ -188,13 +189,13 @@ int checkpoints_open(struct checkpoints *c, const char *directory,
 				   .local_bytes = local_bytes(set) };
 	process_self(&c->self);
 	c->touches_nothing = e && e->caps & MLGEN_CAP_NO_FILES;
-	return c->touches_nothing ? 0 : look(c, err);
+	return c->touches_nothing ? 0 : checkpoints_look(c, err);
 }
 
 int checkpoints_refresh(struct checkpoints *c, struct mlgen_err *err)
 {
 	c->count = c->foreign_count = 0;
-	return c->touches_nothing ? 0 : look(c, err);
+	return c->touches_nothing ? 0 : checkpoints_look(c, err);
 }
 
 void checkpoints_fini(struct checkpoints *c)
@@ -219,6 +220,7 @@ static uint64_t free_step(const struct checkpoints *c)
 			step = c->items[i].step;
 	for (size_t i = 0; i < c->foreign_count; i++) {
 		struct checkpoint k;
+
 		if (checkpoint_read_name(c->foreign[i].name, &k) &&
 		    k.step > step)
 			step = k.step;

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "job/fields.h"
 
 #define NAME_BYTES (COLUMN_NAME_MAX + 1)
@@ -25,7 +26,7 @@ static const struct type {
 	{ "float16", 2 }, { "float32", 4 }, { "float64", 8 },
 };
 
-#define TYPES (sizeof(types) / sizeof(types[0]))
+#define TYPES ARRAY_LEN(types)
 
 /* What one entry names: PREFIX, or PREFIX with each number behind it. */
 struct names {
@@ -59,8 +60,8 @@ static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
 			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			      "0123456789_-";
 
-static int check_name(const char *option, const char *name,
-		      struct mlgen_err *err)
+static int columns_check_name(const char *option, const char *name,
+			      struct mlgen_err *err)
 {
 	size_t n = strlen(name);
 
@@ -146,7 +147,7 @@ static int names_parse(struct names *n, const char *option, const char *text,
 	int r;
 
 	*n = (struct names){ .option = option };
-	r = check_name(option, name, err);
+	r = columns_check_name(option, name, err);
 	if (r == 0)
 		memcpy(n->prefix, name, strlen(name) + 1);
 	mem_free(name);
@@ -157,8 +158,8 @@ static int names_parse(struct names *n, const char *option, const char *text,
  * but its last number may have DIGITS_MAX. */
 #define EXPANDED_BYTES (NAME_BYTES + DIGITS_MAX)
 
-static void name_of(const struct names *n, unsigned long number,
-		    char out[EXPANDED_BYTES])
+static void columns_name_of(const struct names *n, unsigned long number,
+			    char out[EXPANDED_BYTES])
 {
 	if (n->digits)
 		snprintf(out, EXPANDED_BYTES, "%s%0*lu", n->prefix,
@@ -248,8 +249,8 @@ static int add_columns(struct columns *c, const struct names *names,
 		struct column *one = &c->list[c->count];
 		char name[EXPANDED_BYTES];
 
-		name_of(names, names->first + i, name);
-		if (check_name("columns", name, err))
+		columns_name_of(names, names->first + i, name);
+		if (columns_check_name("columns", name, err))
 			return -EINVAL;
 		*one = *like;
 		one->name = mem_strdup(name);
@@ -285,7 +286,7 @@ static int add_entry(struct columns *c, const char *entry,
 	return r;
 }
 
-static int compare(const void *a, const void *b)
+static int columns_compare(const void *a, const void *b)
 {
 	const struct column *const *x = a, *const *y = b;
 
@@ -297,7 +298,7 @@ static int sort_names(struct columns *c, struct mlgen_err *err)
 	c->by_name = mem_array(c->count, sizeof(*c->by_name));
 	for (unsigned i = 0; i < c->count; i++)
 		c->by_name[i] = &c->list[i];
-	qsort(c->by_name, c->count, sizeof(*c->by_name), compare);
+	qsort(c->by_name, c->count, sizeof(*c->by_name), columns_compare);
 	for (unsigned i = 1; i < c->count; i++)
 		if (strcmp(c->by_name[i - 1]->name, c->by_name[i]->name) == 0)
 			return mlgen_fail(
@@ -308,11 +309,11 @@ static int sort_names(struct columns *c, struct mlgen_err *err)
 	return 0;
 }
 
-static struct column *find(const struct columns *c, char *name)
+static struct column *columns_find(const struct columns *c, char *name)
 {
 	struct column key = { .name = name }, *key_at = &key;
 	struct column **found = bsearch(&key_at, c->by_name, c->count,
-					sizeof(*c->by_name), compare);
+					sizeof(*c->by_name), columns_compare);
 
 	return found ? *found : NULL;
 }
@@ -351,8 +352,8 @@ static int select_entry(struct columns *c, const char *entry,
 		char name[EXPANDED_BYTES];
 		struct column *one;
 
-		name_of(&names, i, name);
-		one = find(c, name);
+		columns_name_of(&names, i, name);
+		one = columns_find(c, name);
 		if (!one)
 			return no_column(c, name, err);
 		if (one->is_read)

@@ -8,6 +8,7 @@
 
 #include <zlib.h>
 
+#include "base/util.h"
 #include "config.h"
 
 #ifdef HAVE_ISAL
@@ -88,11 +89,6 @@ static uint32_t crc32c_of(const struct crcjoin *word, const void *data,
 	return crcjoin_sum(word, 0, data, bytes);
 }
 
-static uint64_t min_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t blocks_of(uint64_t bytes)
 {
 	return (bytes + CONTENT_BLOCK - 1) / CONTENT_BLOCK;
@@ -168,7 +164,7 @@ static void copy_stamp(const struct stamps *s, uint64_t block, uint64_t at,
 	const struct content_stamp stamp = stamp_of(s, block);
 	uint64_t begin = block * CONTENT_BLOCK, end = begin + STAMP_BYTES;
 	uint64_t from = begin > at ? begin : at;
-	uint64_t until = min_of(end, at + bytes);
+	uint64_t until = u64_min(end, at + bytes);
 
 	if (from < until)
 		memcpy(to + (from - at),
@@ -189,7 +185,7 @@ static void copy_range(const struct stamps *s, uint64_t at, unsigned char *to,
 /* How much of [at, at + bytes) is in the block of `at`. */
 static uint64_t in_block(uint64_t at, uint64_t bytes)
 {
-	return min_of(CONTENT_BLOCK - at % CONTENT_BLOCK, bytes);
+	return u64_min(CONTENT_BLOCK - at % CONTENT_BLOCK, bytes);
 }
 
 static uint32_t part_crc32(const struct stamps *s, uint64_t at, uint64_t bytes,
@@ -272,8 +268,8 @@ static bool block_is_right(const struct stamps *s, uint64_t block,
 #endif
 
 /* Bytes that are right before the first wrong one; at most a block. */
-static uint64_t compare(const struct stamps *s, uint64_t at,
-			const unsigned char *buf, uint64_t bytes)
+static uint64_t content_compare(const struct stamps *s, uint64_t at,
+				const unsigned char *buf, uint64_t bytes)
 {
 	unsigned char part[CONTENT_BLOCK];
 	uint64_t i = 0;
@@ -286,8 +282,8 @@ static uint64_t compare(const struct stamps *s, uint64_t at,
 	return i;
 }
 
-static uint64_t check_range(const struct stamps *s, uint64_t at,
-			    const unsigned char *buf, uint64_t bytes)
+static uint64_t content_check_range(const struct stamps *s, uint64_t at,
+				    const unsigned char *buf, uint64_t bytes)
 {
 	uint64_t done = 0, n, right;
 
@@ -296,7 +292,7 @@ static uint64_t check_range(const struct stamps *s, uint64_t at,
 		if (n == CONTENT_BLOCK &&
 		    block_is_right(s, (at + done) / CONTENT_BLOCK, buf + done))
 			continue;
-		right = compare(s, at + done, buf + done, n);
+		right = content_compare(s, at + done, buf + done, n);
 		if (right < n)
 			return done + right;
 	}
@@ -313,7 +309,7 @@ static uint64_t in_slice(const struct content *c, uint64_t p)
 /* How much of [p, p + bytes) is in the repetition of p. */
 static uint64_t in_turn(const struct content *c, uint64_t p, uint64_t bytes)
 {
-	return min_of(c->span_bytes - p % c->span_bytes, bytes);
+	return u64_min(c->span_bytes - p % c->span_bytes, bytes);
 }
 
 static void sum_pool(struct content *c)
@@ -324,6 +320,7 @@ static void sum_pool(struct content *c)
 	for (uint64_t i = 0; i < blocks; i++) {
 		const unsigned char *rest =
 			c->pool + i * CONTENT_BLOCK + STAMP_BYTES;
+
 		c->rest[i].crc32 = crc32_of(0, rest, REST_BYTES);
 		c->rest[i].crc32c = crc32c_of(&c->word, rest, REST_BYTES);
 	}
@@ -371,13 +368,14 @@ unsigned content_put(const struct content *c, const struct content_of *of,
 		     void *slice, uint64_t bytes, struct iovec *parts)
 {
 	const struct stamps s = stamps_of(c, of);
-	uint64_t used = min_of(bytes, c->span_bytes + CONTENT_SLACK);
+	uint64_t used = u64_min(bytes, c->span_bytes + CONTENT_SLACK);
 	uint64_t blocks = blocks_of(used);
 	unsigned char *at = slice;
 	unsigned n = 0;
 
 	for (uint64_t i = 0; i < blocks; i++) {
 		const struct content_stamp stamp = stamp_of(&s, i);
+
 		memcpy(at + i * CONTENT_BLOCK, &stamp, sizeof(stamp));
 	}
 	for (uint64_t p = 0; p < bytes; p += c->span_bytes, n++) {
@@ -428,7 +426,8 @@ uint64_t content_check(const struct content *c, const struct content_of *of,
 
 	for (; done < bytes; done += n) {
 		n = in_turn(c, p + done, bytes - done);
-		right = check_range(&s, in_slice(c, p + done), at + done, n);
+		right = content_check_range(&s, in_slice(c, p + done),
+					    at + done, n);
 		if (right < n)
 			return done + right;
 	}

@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "data/dataset_scan.h"
 #include "data/format.h"
 #include "data/scan.h"
+#include "job/workload.h"
 
 #define TRAIN_FOLDER "train"
 #define EVAL_FOLDER "valid"
@@ -32,13 +34,8 @@ static unsigned digits(uint64_t v)
 	return n;
 }
 
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 /* A directory without the slashes behind it. */
-static char *directory_of(const struct job *job)
+static char *dataset_directory_of(const struct job *job)
 {
 	const char *d = job->directory ? job->directory : ".";
 	size_t n = strlen(d);
@@ -277,11 +274,11 @@ int dataset_init(struct dataset *ds, const struct job *job,
 
 	memset(ds, 0, sizeof(*ds));
 	ds->format = format_of((enum job_format)job->format);
-	ds->directory = directory_of(job);
+	ds->directory = dataset_directory_of(job);
 	r = job->dataset == DATASET_SCAN
 		    ? init_found(ds, job, err)
 		    : init_made(ds, job, memory_bytes, err);
-	if (r == 0 && job->phase != PHASE_PREPARE)
+	if (r == 0 && !job_work(job)->only_prepares)
 		r = dataset_check_ranks(ds, job, job->accelerators, err);
 	if (r)
 		dataset_fini(ds);
@@ -304,7 +301,7 @@ int dataset_init_eval(struct dataset *eval, const struct dataset *train,
 {
 	int r = dataset_init_split(eval, train, eval_files(train, job), err);
 
-	if (r == 0 && eval->files && job->phase != PHASE_PREPARE)
+	if (r == 0 && eval->files && !job_work(job)->only_prepares)
 		r = check_eval(eval, job, err);
 	if (r)
 		dataset_fini(eval);

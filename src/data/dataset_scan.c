@@ -7,17 +7,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "data/format.h"
 #include "data/scan.h"
-
-/* --showjob writes defaults, too: they are no opinion. */
-static bool is_set(const struct job *j, const char *option)
-{
-	const struct mlgen_field *f = field_find(job_fields, option);
-
-	return j->origins && j->origins[f - job_fields].raw &&
-	       !field_is_default(f, j);
-}
+#include "job/workload.h"
 
 static int check_format(const struct job *j, struct mlgen_err *err)
 {
@@ -41,7 +34,7 @@ static int check_format(const struct job *j, struct mlgen_err *err)
 static int check_count(const struct dataset *ds, const struct job *j,
 		       struct mlgen_err *err)
 {
-	if (!is_set(j, "num_files") || j->num_files == ds->files)
+	if (!job_is_changed(j, "num_files") || j->num_files == ds->files)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "num_files: %" PRIu64 ", but dataset=scan found "
@@ -54,8 +47,8 @@ static void note_unused(const struct job *j)
 {
 	static const char *const options[] = { "sample_size", "subfolders" };
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		if (is_set(j, options[i]))
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (job_is_changed(j, options[i]))
 			log_note("%s: not used; dataset=scan takes the files "
 				 "as they are",
 				 options[i]);
@@ -63,7 +56,7 @@ static void note_unused(const struct job *j)
 
 int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 {
-	if (job->phase == PHASE_PREPARE)
+	if (job_work(job)->only_prepares)
 		return mlgen_fail(err, -EINVAL,
 				  "phase: prepare writes files, and "
 				  "dataset=scan reads those that are there; "

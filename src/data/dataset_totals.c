@@ -128,6 +128,7 @@ uint64_t dataset_largest_file(const struct dataset *ds)
 		return 0; /* they are all alike */
 	for (uint64_t i = 0; i < ds->files; i += step) {
 		uint64_t bytes = dataset_file_bytes(ds, i);
+
 		if (bytes > most) {
 			most = bytes;
 			largest = i;

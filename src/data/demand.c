@@ -15,9 +15,11 @@ static double io_bytes_per_sample(const struct plan_config *plan)
 	uint64_t n = dataset_extents(plan->dataset);
 	uint64_t step = n / LOOKED_AT ? n / LOOKED_AT : 1;
 	double bytes = 0, samples = 0;
+
 	for (uint64_t i = 0, id = 0; i < LOOKED_AT && id < n; i++, id += step) {
 		struct extent x;
 		struct plan_counts c;
+
 		dataset_extent(plan->dataset, id, &x);
 		plan_count(plan, &x, &c);
 		bytes += (double)c.io_bytes;
@@ -38,6 +40,7 @@ void demand_of(struct demand *d, const struct job *job,
 {
 	double step_seconds = dist_mean(&job->compute_time) / 1e9;
 	double all = (double)job->accelerators;
+
 	d->samples_per_sec = step_seconds > 0
 				     ? (double)job->batch_size / step_seconds
 				     : (double)NAN;

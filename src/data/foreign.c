@@ -16,6 +16,7 @@
 #include "data/checkpoint_name.h"
 #include "data/dataset_scan.h"
 #include "data/manifest.h"
+#include "job/workload.h"
 
 /* So many are named, and so much of a name is shown. */
 #define NAMES_SHOWN 3u
@@ -33,7 +34,7 @@ struct look {
 	unsigned looks;   /* names that were read */
 };
 
-static bool is_there(int folder, const char *name)
+static bool foreign_is_there(int folder, const char *name)
 {
 	struct stat st;
 
@@ -43,8 +44,8 @@ static bool is_there(int folder, const char *name)
 /* A manifest says whose a folder is. */
 static bool has_manifest(int folder)
 {
-	return is_there(folder, MANIFEST_NAME) ||
-	       is_there(folder, CHECKPOINT_MANIFEST);
+	return foreign_is_there(folder, MANIFEST_NAME) ||
+	       foreign_is_there(folder, CHECKPOINT_MANIFEST);
 }
 
 static bool is_of_filesystem(const char *name)
@@ -80,8 +81,8 @@ static const char *next_name(struct look *l, DIR *dir)
 	return d ? d->d_name : NULL;
 }
 
-static bool is_known(struct look *l, int folder, const char *name,
-		     unsigned depth);
+static bool foreign_is_known(struct look *l, int folder, const char *name,
+			     unsigned depth);
 
 /* Is there a manifest in the folder, or nothing but what is known? Takes `fd`. */
 static bool holds_known(struct look *l, int fd, unsigned depth)
@@ -96,7 +97,7 @@ static bool holds_known(struct look *l, int fd, unsigned depth)
 		return known;
 	}
 	while (known && (name = next_name(l, dir)))
-		known = is_known(l, fd, name, depth);
+		known = foreign_is_known(l, fd, name, depth);
 	/* A run may have written it while we looked. */
 	known = known || has_manifest(fd);
 	closedir(dir);
@@ -104,14 +105,14 @@ static bool holds_known(struct look *l, int fd, unsigned depth)
 }
 
 /* Is it mlgen's, the filesystem's, or nothing? */
-static bool is_known(struct look *l, int folder, const char *name,
-		     unsigned depth)
+static bool foreign_is_known(struct look *l, int folder, const char *name,
+			     unsigned depth)
 {
 	struct stat st;
 	int fd;
 
 	if (fstatat(folder, name, &st, 0) != 0) /* it may have gone since */
-		return errno == ENOENT && !is_there(folder, name);
+		return errno == ENOENT && !foreign_is_there(folder, name);
 	if (!S_ISDIR(st.st_mode))
 		return S_ISREG(st.st_mode) && is_of_preparation(name);
 	if (is_of_filesystem(name))
@@ -146,11 +147,11 @@ static bool is_checkpoint(int folder, const char *name)
 	if (!checkpoint_read_name(name, &k))
 		return false;
 	snprintf(manifest, sizeof(manifest), "%s/" CHECKPOINT_MANIFEST, name);
-	return is_there(folder, manifest);
+	return foreign_is_there(folder, manifest);
 }
 
 /* A directory of checkpoints is mlgen's by any of them: it is read further. */
-static void look_at(struct look *l, DIR *dir, bool at_checkpoints)
+static void foreign_look_at(struct look *l, DIR *dir, bool at_checkpoints)
 {
 	unsigned enough = at_checkpoints ? UINT_MAX : NAMES_SHOWN + 1;
 	const char *name;
@@ -163,7 +164,7 @@ static void look_at(struct look *l, DIR *dir, bool at_checkpoints)
 		}
 		if (l->foreign > NAMES_SHOWN)
 			continue;
-		if (!is_known(l, dirfd(dir), name, 0))
+		if (!foreign_is_known(l, dirfd(dir), name, 0))
 			add_name(l, name);
 	}
 }
@@ -176,8 +177,8 @@ static bool is_foreign(struct look *l, const char *directory,
 
 	if (!dir)
 		return false;
-	if (!is_there(dirfd(dir), MANIFEST_NAME))
-		look_at(l, dir, at_checkpoints);
+	if (!foreign_is_there(dirfd(dir), MANIFEST_NAME))
+		foreign_look_at(l, dir, at_checkpoints);
 	closedir(dir);
 	return l->foreign > 0;
 }
@@ -216,7 +217,8 @@ int foreign_check_dataset(const char *directory, const struct job *job,
 int foreign_check_checkpoints(const char *directory, const struct job *job,
 			      struct mlgen_err *err)
 {
-	bool is_own = job->checkpoint_directory || job->phase == PHASE_TRAIN;
+	bool is_own = job->checkpoint_directory ||
+		      job_work(job)->checkpoints == CHECKPOINTS_ASKED;
 	struct look l = { 0 };
 	int rc = 0;
 

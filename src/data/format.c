@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/util.h"
 #include "data/scan.h"
 
 static const struct format *const formats[] = {
@@ -27,7 +28,7 @@ const struct format *format_of(enum job_format f)
 
 const struct format *format_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		if (strcmp(formats[i]->name, name) == 0)
 			return formats[i];
 	return NULL;

@@ -325,7 +325,7 @@ static const H5FD_class_t recorder_class = {
 
 /* As h5py: its property list has this in it, then f['records'], then what
  * the type and the shape of the dataset are. */
-static bool look_at(hid_t access)
+static bool hdf5_image_look_at(hid_t access)
 {
 	hid_t dataset = H5I_INVALID_HID, space = H5I_INVALID_HID;
 	hid_t file;
@@ -354,7 +354,8 @@ static bool record(struct recorder *r)
 	size_t sieve = 0;
 	bool ok = driver >= 0 && access >= 0 &&
 		  H5Pset_driver(access, driver, &info) >= 0 &&
-		  H5Pget_sieve_buf_size(access, &sieve) >= 0 && look_at(access);
+		  H5Pget_sieve_buf_size(access, &sieve) >= 0 &&
+		  hdf5_image_look_at(access);
 
 	r->image->sieve_bytes = sieve;
 	if (access >= 0)

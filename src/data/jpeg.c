@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/format.h"
+#include "base/util.h"
 #include "data/plan.h"
 
 /*
@@ -79,11 +80,6 @@ static uint64_t jpeg_file_bytes(const struct file_shape *shape)
 	if (bytes < LEAST)
 		return LEAST;
 	return bytes < MOST ? bytes : MOST;
-}
-
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return (a + b - 1) / b;
 }
 
 static uint64_t square_root(uint64_t v)

@@ -4,6 +4,7 @@
 
 #include "base/dist.h"
 #include "base/rng.h"
+#include "base/util.h"
 #include "job/job.h"
 
 /* A small write and a large one in turn, until all is written: McGill's
@@ -19,11 +20,6 @@ static const struct pattern {
 	[PATTERN_DLRM] = { 7348, { DIST_NORMAL, 517653535, 841116648 }, 98 },
 };
 /* clang-format on */
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Every rank has sizes of its own, the same in each checkpoint. */
 static uint64_t write_bytes(const struct shard *f, uint64_t order)
@@ -49,7 +45,7 @@ static bool pattern_next(const struct shard *f, struct shard_piece *p)
 		return false;
 	*p = (struct shard_piece){
 		.off = off,
-		.bytes = least(write_bytes(f, order), f->bytes - off),
+		.bytes = u64_min(write_bytes(f, order), f->bytes - off),
 		.is_tensor = true,
 		.order = order,
 	};
@@ -66,7 +62,7 @@ static bool pattern_write_next(const struct shard *f, struct shard_write *w)
 		}
 		w->left = w->at.bytes;
 	}
-	w->bytes = least(w->left, shard_most_run(f->set));
+	w->bytes = u64_min(w->left, shard_most_run(f->set));
 	w->left -= w->bytes;
 	return true;
 }

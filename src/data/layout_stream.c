@@ -2,13 +2,10 @@
 /* layout_stream.c - checkpoint_layout=stream: DLIO's files, tensors back to back in chunks of 32 MiB. */
 #include "data/layout.h"
 
+#include "base/util.h"
+
 /* DLIO v3's simple_streaming_checkpointing.py. */
 #define CHUNK_BYTES (UINT64_C(32) << 20)
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static bool stream_next(const struct shard *f, struct shard_piece *p)
 {
@@ -29,7 +26,7 @@ static bool stream_next(const struct shard *f, struct shard_piece *p)
 static bool stream_write_next(const struct shard *f, struct shard_write *w)
 {
 	w->off += w->bytes;
-	w->bytes = least(f->bytes - w->off, CHUNK_BYTES);
+	w->bytes = u64_min(f->bytes - w->off, CHUNK_BYTES);
 	w->is_dropped = true;
 	return w->bytes > 0;
 }
@@ -37,7 +34,7 @@ static bool stream_write_next(const struct shard *f, struct shard_write *w)
 static bool stream_read_next(const struct shard *f, struct shard_read *r)
 {
 	r->off += r->bytes;
-	r->bytes = least(f->bytes - r->off, CHUNK_BYTES);
+	r->bytes = u64_min(f->bytes - r->off, CHUNK_BYTES);
 	r->got_bytes = r->bytes;
 	return r->bytes > 0;
 }

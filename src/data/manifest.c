@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "data/format.h"
 #include "data/manifest_file.h"
 
@@ -154,7 +155,7 @@ static int compare_counts(const struct dataset *ds, const struct manifest *m,
 		{ "row_group_size", m->row_group_size, job->row_group_size },
 	};
 
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
 		if (counts[i].made != counts[i].job)
 			return differs_count(ds, counts[i].option,
 					     counts[i].made, counts[i].job,
@@ -162,8 +163,8 @@ static int compare_counts(const struct dataset *ds, const struct manifest *m,
 	return 0;
 }
 
-static int compare(const struct dataset *ds, const struct manifest *m,
-		   struct mlgen_err *err)
+static int manifest_compare(const struct dataset *ds, const struct manifest *m,
+			    struct mlgen_err *err)
 {
 	struct manifest job = { 0 };
 	int r = 0;
@@ -196,8 +197,8 @@ static bool is_whole(const struct dataset *ds, uint64_t file)
 }
 
 /* Look at `n` files, evenly spread over all parts, and scale up to all. */
-static void look(const struct dataset *ds, uint64_t n, uint64_t *files,
-		 uint64_t *bytes)
+static void manifest_look(const struct dataset *ds, uint64_t n, uint64_t *files,
+			  uint64_t *bytes)
 {
 	uint64_t all = dataset_all_files(ds);
 	double each = (double)all / (double)n;
@@ -256,7 +257,7 @@ int manifest_read(struct dataset *ds, enum manifest_state *state,
 	r = manifest_load(ds->directory, &m, err);
 	if (r)
 		return r == -ENOENT ? 0 : r;
-	r = compare(ds, &m, err);
+	r = manifest_compare(ds, &m, err);
 	if (r == 0) {
 		ds->files_named = m.num_files;
 		ds->eval_files = m.eval_files;
@@ -335,7 +336,7 @@ int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,
 		all_present(ds, files, bytes, estimate);
 	} else if (has_folder(ds)) {
 		*estimate = all > LOOK_FILES;
-		look(ds, *estimate ? LOOK_SAMPLE : all, files, bytes);
+		manifest_look(ds, *estimate ? LOOK_SAMPLE : all, files, bytes);
 	}
 	manifest_fini(&m);
 	return 0;

@@ -21,7 +21,8 @@
 /* Its longest part is a list of columns. */
 #define BYTES_MAX (UINT64_C(16) << 20)
 
-static void join(char out[PATH_MAX], const char *directory, const char *name)
+static void manifest_file_join(char out[PATH_MAX], const char *directory,
+			       const char *name)
 {
 	/* dataset_init has made sure that longer names than these fit. */
 	snprintf(out, PATH_MAX, "%s/%s", directory, name);
@@ -112,8 +113,8 @@ static int decode(const json_t *root, const char *path, struct manifest *m,
 	return 0;
 }
 
-static int parse(FILE *from, const char *path, struct manifest *m,
-		 struct mlgen_err *err)
+static int manifest_file_parse(FILE *from, const char *path, struct manifest *m,
+			       struct mlgen_err *err)
 {
 	json_error_t why;
 	json_t *root = json_loadf(from, JSON_REJECT_DUPLICATES, &why);
@@ -164,6 +165,7 @@ static json_t *encode(const struct manifest *m)
 			 "subfolders", (json_int_t)m->subfolders,
 			 "sample_size", m->sample_size,
 			 "complete", (int)m->complete);
+
 	/* clang-format on */
 	if (root && encode_options(root, m) != 0) {
 		json_decref(root);
@@ -187,7 +189,7 @@ int manifest_load(const char *directory, struct manifest *m,
 	int r;
 
 	memset(m, 0, sizeof(*m));
-	join(path, directory, MANIFEST_NAME);
+	manifest_file_join(path, directory, MANIFEST_NAME);
 	r = filekind_open(&f, AT_FDCWD, path, 0, BYTES_MAX, &wrong);
 	if (wrong)
 		return bad(path, wrong, err);
@@ -195,7 +197,7 @@ int manifest_load(const char *directory, struct manifest *m,
 		return r == -ENOENT ? r
 				    : mlgen_fail(err, r, "%s: %s", path,
 						 strerror(-r));
-	r = parse(f, path, m, err);
+	r = manifest_file_parse(f, path, m, err);
 	fclose(f);
 	if (r)
 		manifest_fini(m);

@@ -18,6 +18,7 @@ static int read_sizes(struct mix_sizes *s, const struct job *job,
 
 	for (int i = 0; i < n; i++) {
 		uint64_t bytes = sizes[i].bytes;
+
 		if (sizes[i].percent <= 0)
 			continue;
 		if (s->count == 0 || bytes < s->smallest)
@@ -110,6 +111,7 @@ unsigned mix_kinds(const struct mix *m, struct piece_kind kinds[MIX_KINDS_MAX])
 	for (unsigned i = 0; i < 2; i++) {
 		const struct mix_sizes *s = &m->dir[i];
 		double share = i ? m->write_share : 1 - m->write_share;
+
 		for (unsigned k = 0; k < s->count && share > 0; k++)
 			kinds[n++] = (struct piece_kind){
 				.bytes = s->bytes[k],
@@ -124,6 +126,7 @@ void mix_draw(struct mix *m, struct pattern_op *ops, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		bool is_write = m->only_write;
+
 		if (m->is_mixed)
 			is_write = draw_direction(m);
 		ops[i].is_write = is_write;

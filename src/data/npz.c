@@ -34,13 +34,13 @@ static unsigned extra_bytes(uint64_t size, uint64_t off)
 }
 
 /* Little endian, `bytes` wide. */
-static void put(uint8_t **at, unsigned bytes, uint64_t v)
+static void npz_put(uint8_t **at, unsigned bytes, uint64_t v)
 {
 	for (; bytes; bytes--, v >>= 8)
 		*(*at)++ = (uint8_t)v;
 }
 
-static void put_text(uint8_t **at, const char *s, size_t n)
+static void npz_put_text(uint8_t **at, const char *s, size_t n)
 {
 	memcpy(*at, s, n);
 	*at += n;
@@ -53,23 +53,24 @@ static uint64_t cap32(uint64_t v)
 
 static void put_local(uint8_t **at, char array, uint32_t crc, uint64_t size)
 {
-	put_text(at, "PK\3\4", 4);
-	put(at, 2, size < MAX32 ? 20 : 45); /* version needed: 4.5 = zip64 */
-	put(at, 2, 0);                      /* flags */
-	put(at, 2, 0);                      /* method: stored */
-	put(at, 2, 0);                      /* time */
-	put(at, 2, DOS_DATE);
-	put(at, 4, crc);
-	put(at, 4, cap32(size));
-	put(at, 4, cap32(size));
-	put(at, 2, 5);
-	put(at, 2, 20);
-	put_text(at, (const char[]){ array }, 1);
-	put_text(at, ".npy", 4);
-	put(at, 2, 1); /* extra field: zip64 */
-	put(at, 2, 16);
-	put(at, 8, size);
-	put(at, 8, size);
+	npz_put_text(at, "PK\3\4", 4);
+	npz_put(at, 2,
+		size < MAX32 ? 20 : 45); /* version needed: 4.5 = zip64 */
+	npz_put(at, 2, 0);               /* flags */
+	npz_put(at, 2, 0);               /* method: stored */
+	npz_put(at, 2, 0);               /* time */
+	npz_put(at, 2, DOS_DATE);
+	npz_put(at, 4, crc);
+	npz_put(at, 4, cap32(size));
+	npz_put(at, 4, cap32(size));
+	npz_put(at, 2, 5);
+	npz_put(at, 2, 20);
+	npz_put_text(at, (const char[]){ array }, 1);
+	npz_put_text(at, ".npy", 4);
+	npz_put(at, 2, 1); /* extra field: zip64 */
+	npz_put(at, 2, 16);
+	npz_put(at, 8, size);
+	npz_put(at, 8, size);
 }
 
 static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size,
@@ -77,54 +78,54 @@ static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size,
 {
 	unsigned extra = extra_bytes(size, off);
 
-	put_text(at, "PK\1\2", 4);
-	put(at, 2, 0x0300 | (extra ? 45 : 20)); /* made by: Unix */
-	put(at, 2, extra ? 45 : 20);
-	put(at, 2, 0);
-	put(at, 2, 0);
-	put(at, 2, 0);
-	put(at, 2, DOS_DATE);
-	put(at, 4, crc);
-	put(at, 4, cap32(size));
-	put(at, 4, cap32(size));
-	put(at, 2, 5);
-	put(at, 2, extra);
-	put(at, 2, 0);          /* comment */
-	put(at, 2, 0);          /* disk */
-	put(at, 2, 0);          /* internal attributes */
-	put(at, 4, 0x01800000); /* mode 0600, as NumPy's */
-	put(at, 4, cap32(off));
-	put_text(at, (const char[]){ array }, 1);
-	put_text(at, ".npy", 4);
+	npz_put_text(at, "PK\1\2", 4);
+	npz_put(at, 2, 0x0300 | (extra ? 45 : 20)); /* made by: Unix */
+	npz_put(at, 2, extra ? 45 : 20);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, DOS_DATE);
+	npz_put(at, 4, crc);
+	npz_put(at, 4, cap32(size));
+	npz_put(at, 4, cap32(size));
+	npz_put(at, 2, 5);
+	npz_put(at, 2, extra);
+	npz_put(at, 2, 0);          /* comment */
+	npz_put(at, 2, 0);          /* disk */
+	npz_put(at, 2, 0);          /* internal attributes */
+	npz_put(at, 4, 0x01800000); /* mode 0600, as NumPy's */
+	npz_put(at, 4, cap32(off));
+	npz_put_text(at, (const char[]){ array }, 1);
+	npz_put_text(at, ".npy", 4);
 	if (extra == 0)
 		return;
-	put(at, 2, 1);
-	put(at, 2, extra - 4);
+	npz_put(at, 2, 1);
+	npz_put(at, 2, extra - 4);
 	if (size >= MAX32) {
-		put(at, 8, size);
-		put(at, 8, size);
+		npz_put(at, 8, size);
+		npz_put(at, 8, size);
 	}
 	if (off >= MAX32)
-		put(at, 8, off);
+		npz_put(at, 8, off);
 }
 
 /* zip64 end record and locator; needed once the directory lies beyond 4 GiB. */
 static void put_end64(uint8_t **at, const struct npz_layout *l)
 {
-	put_text(at, "PK\6\6", 4);
-	put(at, 8, NPZ_END64_BYTES - 12);
-	put(at, 2, 45);
-	put(at, 2, 45);
-	put(at, 4, 0);
-	put(at, 4, 0);
-	put(at, 8, 2);
-	put(at, 8, 2);
-	put(at, 8, l->dir_bytes);
-	put(at, 8, l->dir_off);
-	put_text(at, "PK\6\7", 4);
-	put(at, 4, 0);
-	put(at, 8, l->dir_off + l->dir_bytes);
-	put(at, 4, 1);
+	npz_put_text(at, "PK\6\6", 4);
+	npz_put(at, 8, NPZ_END64_BYTES - 12);
+	npz_put(at, 2, 45);
+	npz_put(at, 2, 45);
+	npz_put(at, 4, 0);
+	npz_put(at, 4, 0);
+	npz_put(at, 8, 2);
+	npz_put(at, 8, 2);
+	npz_put(at, 8, l->dir_bytes);
+	npz_put(at, 8, l->dir_off);
+	npz_put_text(at, "PK\6\7", 4);
+	npz_put(at, 4, 0);
+	npz_put(at, 8, l->dir_off + l->dir_bytes);
+	npz_put(at, 4, 1);
 }
 
 static void put_tail(uint8_t **at, const struct npz_layout *l,
@@ -134,14 +135,14 @@ static void put_tail(uint8_t **at, const struct npz_layout *l,
 	put_central(at, 'y', crc[1], l->y_bytes, l->y_off);
 	if (l->has_end64)
 		put_end64(at, l);
-	put_text(at, "PK\5\6", 4);
-	put(at, 2, 0);
-	put(at, 2, 0);
-	put(at, 2, 2);
-	put(at, 2, 2);
-	put(at, 4, l->dir_bytes);
-	put(at, 4, cap32(l->dir_off));
-	put(at, 2, 0);
+	npz_put_text(at, "PK\5\6", 4);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, 0);
+	npz_put(at, 2, 2);
+	npz_put(at, 2, 2);
+	npz_put(at, 4, l->dir_bytes);
+	npz_put(at, 4, cap32(l->dir_off));
+	npz_put(at, 2, 0);
 }
 
 static void y_header(uint8_t out[NPY_HEADER_BYTES], const struct file_shape *s)
@@ -164,6 +165,7 @@ static uint32_t crc_add_zeros(uint32_t crc, uint64_t bytes)
 	while (bytes) {
 		size_t n =
 			bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros);
+
 		crc = crc_add(crc, zeros, n);
 		bytes -= n;
 	}
@@ -233,8 +235,9 @@ static size_t fill_tail(const struct format_writer *w,
 	return (size_t)(at - to);
 }
 
-static size_t fill_piece(struct format_writer *w, const struct npz_layout *l,
-			 uint8_t *to, size_t room)
+static size_t npz_fill_piece(struct format_writer *w,
+			     const struct npz_layout *l, uint8_t *to,
+			     size_t room)
 {
 	if (w->pos == 0)
 		return fill_x_head(w, l, to, room);
@@ -284,7 +287,8 @@ static bool npz_write_next(struct format_writer *w, void *buf, size_t bytes,
 	}
 	*off = w->pos;
 	while (w->pos < l.end &&
-	       (n = fill_piece(w, &l, (uint8_t *)buf + *len, bytes - *len))) {
+	       (n = npz_fill_piece(w, &l, (uint8_t *)buf + *len,
+				   bytes - *len))) {
 		w->pos += n;
 		*len += n;
 	}

@@ -288,8 +288,9 @@ static size_t fill_footer(struct format_writer *w, const struct parquet *p,
 	return parquet_footer_piece(p, w->stage++, to);
 }
 
-static size_t fill_piece(struct format_writer *w, const struct parquet *p,
-			 uint8_t *to, size_t room)
+static size_t parquet_fill_piece(struct format_writer *w,
+				 const struct parquet *p, uint8_t *to,
+				 size_t room)
 {
 	if (w->pos == 0) {
 		memcpy(to, "PAR1", PARQUET_MAGIC_BYTES);
@@ -328,7 +329,8 @@ static bool parquet_write_next(struct format_writer *w, void *buf, size_t bytes,
 	*off = w->pos;
 	*len = 0;
 	while (w->pos < p->file_bytes &&
-	       (n = fill_piece(w, p, (uint8_t *)buf + *len, bytes - *len))) {
+	       (n = parquet_fill_piece(w, p, (uint8_t *)buf + *len,
+				       bytes - *len))) {
 		w->pos += n;
 		*len += n;
 	}

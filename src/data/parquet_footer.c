@@ -81,14 +81,14 @@ static int32_t type_of(const struct column *c)
 	return c->is_list ? TYPE_FIXED_BYTES : types[c->kind];
 }
 
-static struct thrift begin(uint8_t *to)
+static struct thrift parquet_footer_begin(uint8_t *to)
 {
 	return (struct thrift){ .to = to, .size = PARQUET_PIECE_MAX };
 }
 
 static size_t put_head(const struct parquet *p, uint8_t *to)
 {
-	struct thrift t = begin(to);
+	struct thrift t = parquet_footer_begin(to);
 	unsigned outer;
 
 	thrift_i32(&t, FILE_VERSION, FORMAT_VERSION);
@@ -118,7 +118,7 @@ static void put_meaning(struct thrift *t, const struct column *c)
 
 static size_t put_schema(const struct column *c, uint8_t *to)
 {
-	struct thrift t = begin(to);
+	struct thrift t = parquet_footer_begin(to);
 	unsigned outer = thrift_begin_element(&t);
 
 	thrift_i32(&t, SCHEMA_TYPE, type_of(c));
@@ -133,7 +133,7 @@ static size_t put_schema(const struct column *c, uint8_t *to)
 
 static size_t put_groups(const struct parquet *p, uint8_t *to)
 {
-	struct thrift t = begin(to);
+	struct thrift t = parquet_footer_begin(to);
 
 	t.last = FILE_SCHEMA;
 	thrift_i64(&t, FILE_ROWS, (int64_t)(p->groups * p->group_rows));
@@ -170,7 +170,7 @@ static void put_chunk_meta(struct thrift *t, const struct parquet *p,
 static size_t put_chunk(const struct parquet *p, uint64_t group,
 			unsigned column, uint8_t *to)
 {
-	struct thrift t = begin(to);
+	struct thrift t = parquet_footer_begin(to);
 	unsigned chunk, meta;
 
 	if (column == 0)
@@ -192,7 +192,7 @@ static size_t put_chunk(const struct parquet *p, uint64_t group,
 
 static size_t put_tail(const struct parquet *p, uint8_t *to)
 {
-	struct thrift t = begin(to);
+	struct thrift t = parquet_footer_begin(to);
 
 	t.last = FILE_ROW_GROUPS;
 	thrift_text(&t, FILE_CREATED_BY, "mlgen");
@@ -241,7 +241,7 @@ static uint64_t column_bytes(const struct parquet *p, unsigned column)
 size_t parquet_page_header(const struct parquet_chunk *c, uint64_t page,
 			   uint8_t *to)
 {
-	struct thrift t = begin(to);
+	struct thrift t = parquet_footer_begin(to);
 	uint64_t values = page < c->pages - 1 ? c->page_values : c->last_values;
 	int32_t bytes = (int32_t)(values * c->value_bytes);
 	unsigned outer;

@@ -81,7 +81,7 @@ static inline uint64_t scale(uint64_t random, uint64_t n)
 }
 
 /* Requests that differ in nothing but their place. */
-static inline bool is_plain(const struct pattern *p)
+static inline bool pattern_is_plain(const struct pattern *p)
 {
 	return p->same_bytes && !p->mix.is_mixed;
 }
@@ -116,6 +116,7 @@ static void fill_sequence(struct pattern *p, struct region *r,
 	for (unsigned i = 0; i < turns; i++, op += step) {
 		uint64_t *at = &r->at[op->is_write];
 		uint64_t smallest = p->mix.dir[op->is_write].smallest;
+
 		if (op->len_bytes > r->bytes - *at)
 			op->len_bytes = smallest;
 		if (smallest > r->bytes - *at)
@@ -146,6 +147,7 @@ static void fill_from_pieces(struct pattern *p, struct region *r,
 	for (unsigned i = 0; i < turns; i++, op += step) {
 		struct piece piece =
 			pieces_next(r->pieces, mix_random(&p->mix));
+
 		op->off = r->off + piece.off;
 		op->len_bytes = piece.bytes;
 		op->is_write = piece.is_write;
@@ -159,6 +161,7 @@ static void fill_anywhere(struct pattern *p, struct region *r,
 {
 	for (unsigned i = 0; i < turns; i++, op += step) {
 		uint64_t unit = p->mix.dir[op->is_write].smallest;
+
 		if (op->len_bytes > r->bytes)
 			op->len_bytes = unit;
 		op->off = (r->bytes - op->len_bytes) / unit + 1;
@@ -177,7 +180,7 @@ static void fill(struct pattern *p, uint32_t region, struct pattern_op *op,
 	}
 	switch (p->order) {
 	case IN_SEQUENCE:
-		if (is_plain(p))
+		if (pattern_is_plain(p))
 			fill_plain_sequence(p, r, op, step, turns);
 		else
 			fill_sequence(p, r, op, step, turns);
@@ -264,13 +267,15 @@ static unsigned take_turns(struct pattern *p)
 
 	for (unsigned i = 0; i < window; i++) {
 		uint64_t left = p->regions[turn_of(p, i)].left;
+
 		if (turns > left)
 			turns = (unsigned)left;
 	}
-	if (!is_plain(p) && p->order != WITH_PIECES)
+	if (!pattern_is_plain(p) && p->order != WITH_PIECES)
 		mix_draw(&p->mix, p->ops, turns * window);
 	for (unsigned i = 0; i < window; i++) {
 		uint32_t region = turn_of(p, i);
+
 		fill(p, region, &p->ops[i], window, turns);
 		finished |= p->regions[region].left == 0;
 	}
@@ -361,6 +366,7 @@ static int add_regions(struct pattern *p, const struct pattern_config *cfg,
 	for (unsigned i = 0; i < cfg->count; i++) {
 		struct region *r = &p->regions[i];
 		int rc = check_region(p, cfg, i, err);
+
 		if (rc)
 			return rc;
 		r->off = cfg->regions[i].off;
@@ -384,6 +390,7 @@ static uint64_t pass_bytes(const struct pattern *p)
 		const struct region *r = &p->regions[i];
 		uint64_t rest =
 			r->bytes % p->mix.dir[p->mix.only_write].smallest;
+
 		sum += r->pieces ? pieces_bytes(r->pieces) : r->bytes - rest;
 	}
 	return sum;
@@ -423,6 +430,7 @@ static void set_limits(struct pattern *p, const struct job *job)
 	if (p->bytes > p->bytes_left) {
 		uint64_t unit = p->mix.dir[p->mix.only_write].smallest;
 		uint64_t rest = p->bytes_left % unit;
+
 		p->bytes = p->bytes_left + (rest ? unit - rest : 0);
 	}
 }

@@ -33,6 +33,7 @@ static uint64_t divisor(uint64_t a, uint64_t b)
 {
 	while (b > 0) {
 		uint64_t rest = a % b;
+
 		a = b;
 		b = rest;
 	}
@@ -76,12 +77,14 @@ static void share_strips(struct pieces *s)
 
 	for (unsigned i = 0; i < s->kinds; i++) {
 		struct kind *k = &s->kind[i];
+
 		k->per_strip = (s->strip_bytes - 1) / k->is.bytes + 1;
 		sum += strip_share(k);
 	}
 	for (unsigned i = 0; i < s->kinds; i++) {
 		struct kind *k = &s->kind[i];
 		uint64_t end = s->strips;
+
 		shared += strip_share(k);
 		/* Sums are rounded, not shares: at most one strip from exact. */
 		if (i + 1 < s->kinds && shared < sum)
@@ -150,6 +153,7 @@ void pieces_start(struct pieces *s, uint64_t seed, uint64_t round)
 	s->left = s->count;
 	for (unsigned i = 0; i < s->kinds; i++) {
 		struct kind *k = &s->kind[i];
+
 		k->left = k->count;
 		perm_walk_init(&k->order, k->count, own, i + 1);
 	}

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/util.h"
 #include "data/format.h"
 
 #define PART_MIN_BYTES 4096ull
@@ -106,7 +107,7 @@ static bool whole_next(struct plan *p, struct plan_op *op)
 	static const enum mlgen_op calls[] = { MLGEN_OPEN, MLGEN_STAT,
 					       MLGEN_READ, MLGEN_CLOSE };
 
-	if (p->step == sizeof(calls) / sizeof(calls[0]))
+	if (p->step == ARRAY_LEN(calls))
 		return false;
 	op->op = calls[p->step++];
 	op->after = true;
@@ -223,11 +224,6 @@ static uint64_t largest_of(const struct plan_config *config,
 	return i ? c.reads.largest[i - 1] : 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* What its plan asks for in the largest file. */
 static uint64_t largest_in_files(const struct plan_config *config)
 {
@@ -241,7 +237,7 @@ static uint64_t largest_in_files(const struct plan_config *config)
 		most = largest_of(config, &x);
 	for (uint64_t i = 0; i < n; i += step) {
 		dataset_extent(ds, first + i, &x);
-		most = larger(most, largest_of(config, &x));
+		most = u64_max(most, largest_of(config, &x));
 	}
 	return most;
 }
@@ -261,7 +257,8 @@ static uint64_t largest_request(const struct plan_config *config)
 
 size_t plan_buffer_bytes(const struct plan_config *config, unsigned depth)
 {
-	uint64_t one = larger(largest_request(config), PART_MIN_BYTES);
+	uint64_t one = u64_max(largest_request(config), PART_MIN_BYTES);
+
 	one = one < PART_MAX_BYTES ? (one + 4095) / 4096 * 4096
 				   : PART_MAX_BYTES;
 	uint64_t all = one * depth;

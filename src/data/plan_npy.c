@@ -2,6 +2,8 @@
 /* plan_npy.c - numpy.load(file) of an npy file, call by call, and of its labels after it. */
 #include "data/plan.h"
 
+#include "base/util.h"
+
 /*
  * Python opens the file and reads the header through its buffer of one block
  * (st_blksize, 4096 bytes). The array itself is read by C's stdio, from a
@@ -31,7 +33,7 @@ static const struct step steps[] = {
 	{ MLGEN_STAT, 0 }, { MLGEN_READ, HEADER }, { MLGEN_READ, BLOCK },
 };
 
-#define STEPS (sizeof(steps) / sizeof(steps[0]))
+#define STEPS ARRAY_LEN(steps)
 
 static void npy_init(struct plan *p, const struct file_shape *shape,
 		     const struct extent *x)

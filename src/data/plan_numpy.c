@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_numpy.c - numpy.load(file)['x'] of an npz file, call by call. */
 #include "data/npz.h"
+#include "base/util.h"
 #include "data/plan.h"
 
 /*
@@ -66,7 +67,7 @@ static const struct step steps[] = {
 	{ MLGEN_READ, START, BLOCK, BLOCK, MORE },
 };
 
-#define STEPS (sizeof(steps) / sizeof(steps[0]))
+#define STEPS ARRAY_LEN(steps)
 
 static void numpy_init(struct plan *p, const struct file_shape *shape,
 		       const struct extent *x)

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/util.h"
+
 /* drop_last: the first extent of a shard of floor or ceil(N / ranks). */
 static uint64_t shard_start(const struct sampler *s, uint64_t rank)
 {
@@ -28,11 +30,6 @@ static uint64_t order_index(const struct sampler *s, uint64_t rank,
 		at = rank * s->rank_extents + position;
 	/* Padding repeats the order from its start. */
 	return at < s->extents ? at : at % s->extents;
-}
-
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return a / b + (a % b != 0);
 }
 
 static bool shards_files(const struct sampler *s)
@@ -62,6 +59,7 @@ static uint64_t at_file(const struct sampler_epoch *e, uint64_t rank,
 	extent = position % s->file_extents;
 	if (s->lanes) {
 		struct sampler_lane lane = sampler_lane_at(s, position);
+
 		file = lane.file;
 		extent = lane.extent;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan.c - list a directory once: names to an unnamed file, 16 bytes a file here. */
+/* scan.c - list a directory once: names to an unnamed file (namefile.h), 16 bytes a file here. */
 #include "data/scan.h"
 
 #include <dirent.h>
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "data/manifest.h"
+#include "data/namefile.h"
 
 /* So many of what is skipped are named; the others are counted. */
 #define TOLD_MAX 5
@@ -34,8 +34,6 @@
 /* No filesystem holds more, and sums of sizes stay within 64 bits. */
 #define MOST_BYTES (UINT64_C(1) << 62)
 
-#define NAMES_BUFFER (64u << 10)
-
 struct entry {
 	uint64_t name; /* where in the file of names, and its length */
 	uint64_t size_bytes;
@@ -45,7 +43,7 @@ struct scan {
 	struct entry *entries;
 	uint64_t count, room;
 	uint64_t bytes;
-	int names; /* the file */
+	struct namefile names;
 	struct scan_skipped skipped;
 };
 
@@ -64,77 +62,7 @@ struct walk {
 	size_t length;       /* of path */
 	size_t top_length;   /* of the directory in it */
 	unsigned told;
-	uint64_t names_end; /* with what is in the buffer */
-	size_t buffered;
-	char buffer[NAMES_BUFFER];
 };
-
-/* The file of names */
-
-static int temporary_in(const char *folder)
-{
-	char path[PATH_MAX];
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-
-	/* A filesystem without O_TMPFILE takes it for an open of a folder. */
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd;
-	if (snprintf(path, sizeof(path), "%s/mlgen-scan.XXXXXX", folder) >=
-	    (int)sizeof(path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
-
-static const char *temporary_folder(void)
-{
-	const char *folder = getenv("TMPDIR");
-
-	return folder && *folder ? folder : "/tmp";
-}
-
-static int temporary_failed(int code, struct mlgen_err *err)
-{
-	return mlgen_fail(err, code,
-			  "%s: dataset=scan keeps the names of files in a "
-			  "temporary file there: %s; another folder with "
-			  "TMPDIR=",
-			  temporary_folder(), strerror(-code));
-}
-
-static int flush_names(struct walk *w)
-{
-	uint64_t at = w->names_end - w->buffered;
-	size_t done = 0;
-
-	while (done < w->buffered) {
-		ssize_t n = pwrite(w->scan->names, w->buffer + done,
-				   w->buffered - done, (off_t)(at + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return temporary_failed(n ? -errno : -EIO, w->err);
-		done += (size_t)n;
-	}
-	w->buffered = 0;
-	return 0;
-}
-
-static int put_name(struct walk *w, const char *s, size_t n)
-{
-	int r = w->buffered + n > sizeof(w->buffer) ? flush_names(w) : 0;
-
-	if (r)
-		return r;
-	memcpy(w->buffer + w->buffered, s, n);
-	w->buffered += n;
-	w->names_end += n;
-	return 0;
-}
 
 /* The entries */
 
@@ -151,20 +79,7 @@ static size_t name_length(const struct entry *e)
 static int read_name(const struct scan *s, const struct entry *e, char *out,
 		     size_t size)
 {
-	size_t n = name_length(e);
-	ssize_t got;
-
-	if (n >= size)
-		return -ENAMETOOLONG;
-	do
-		got = pread(s->names, out, n, (off_t)name_at(e));
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
-	if ((size_t)got != n)
-		return -EIO;
-	out[n] = '\0';
-	return (int)n;
+	return namefile_read(&s->names, name_at(e), name_length(e), out, size);
 }
 
 static void push(struct scan *s, struct entry e)
@@ -179,15 +94,16 @@ static void push(struct scan *s, struct entry e)
 
 /* w->path has the name behind it. A folder's ends in a slash, so that the
  * order of names in a folder is that of the paths of all files. */
-static int add(struct walk *w, size_t name, uint64_t size_bytes)
+static int scan_add(struct walk *w, size_t name, uint64_t size_bytes)
 {
 	size_t n = w->length + name - w->top_length;
-	struct entry e = { w->names_end << LENGTH_BITS, size_bytes };
+	struct namefile *names = &w->scan->names;
+	struct entry e = { names->end << LENGTH_BITS, size_bytes };
 	const char *path = w->path + w->top_length;
-	int r = put_name(w, path, n);
+	int r = namefile_add(names, path, n, w->err);
 
 	if (r == 0 && size_bytes == IS_FOLDER)
-		r = put_name(w, "/", 1);
+		r = namefile_add(names, "/", 1, w->err);
 	if (r)
 		return r;
 	e.name += n + (size_bytes == IS_FOLDER);
@@ -287,7 +203,7 @@ static bool is_readable(int fd, const char *name, const struct stat *st)
 	       faccessat(fd, name, R_OK, AT_EACCESS) == 0;
 }
 
-static int look(struct walk *w, int fd, const char *name)
+static int scan_look(struct walk *w, int fd, const char *name)
 {
 	struct scan_skipped *s = &w->scan->skipped;
 	size_t n = strlen(name);
@@ -301,7 +217,7 @@ static int look(struct walk *w, int fd, const char *name)
 	if (fstatat(fd, name, &st, 0) != 0)
 		skip_failed(w, fd, name, errno);
 	else if (S_ISDIR(st.st_mode))
-		return add(w, n, IS_FOLDER);
+		return scan_add(w, n, IS_FOLDER);
 	else if (!S_ISREG(st.st_mode))
 		skip(w, &s->special, "a socket, pipe or device");
 	else if (st.st_size == 0)
@@ -309,7 +225,7 @@ static int look(struct walk *w, int fd, const char *name)
 	else if (!is_readable(fd, name, &st))
 		skip(w, &s->unreadable, strerror(errno));
 	else
-		return add(w, n, (uint64_t)st.st_size);
+		return scan_add(w, n, (uint64_t)st.st_size);
 	return 0;
 }
 
@@ -323,7 +239,7 @@ static int list(struct walk *w, DIR *dir)
 			r = mlgen_fail(w->err, -EINTR, "%.*s: interrupted",
 				       (int)w->top_length - 1, w->path);
 		else if (!is_of_no_interest(d->d_name))
-			r = look(w, dirfd(dir), d->d_name);
+			r = scan_look(w, dirfd(dir), d->d_name);
 		w->path[w->length] = '\0';
 	}
 	if (r == 0 && errno)
@@ -374,7 +290,7 @@ static int list_folder(struct walk *w, struct folder *f)
 
 /* The order */
 
-static int by_name(const void *a, const void *b, void *names)
+static int scan_by_name(const void *a, const void *b, void *names)
 {
 	const struct entry *x = a, *y = b;
 	size_t n = name_length(x), m = name_length(y);
@@ -389,25 +305,23 @@ static int by_name(const void *a, const void *b, void *names)
 static int sort(struct walk *w, uint64_t first)
 {
 	struct scan *s = w->scan;
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct namefile_map map;
 	uint64_t start;
-	char *map;
-	int r = flush_names(w);
+	int r = namefile_flush(&s->names, w->err);
 
 	if (r || s->count - first < 2)
 		return r;
-	start = name_at(&s->entries[first]) / page * page;
-	map = mmap(NULL, (size_t)(w->names_end - start), PROT_READ, MAP_SHARED,
-		   s->names, (off_t)start);
-	if (map == MAP_FAILED)
-		return temporary_failed(-errno, w->err);
+	r = namefile_map(&s->names, name_at(&s->entries[first]), &map, w->err);
+	if (r)
+		return r;
+	start = map.start;
 	for (uint64_t i = first; i < s->count; i++)
 		s->entries[i].name -= start << LENGTH_BITS;
 	qsort_r(&s->entries[first], (size_t)(s->count - first),
-		sizeof(*s->entries), by_name, map);
+		sizeof(*s->entries), scan_by_name, map.bytes);
 	for (uint64_t i = first; i < s->count; i++)
 		s->entries[i].name += start << LENGTH_BITS;
-	munmap(map, (size_t)(w->names_end - start));
+	namefile_unmap(&map);
 	return 0;
 }
 
@@ -429,7 +343,7 @@ static int descend(struct walk *w, const struct folder *f, struct entry e)
 			  sizeof(w->path) - w->top_length);
 
 	if (r < 0)
-		return temporary_failed(r, w->err);
+		return namefile_failed(r, w->err);
 	w->length = w->top_length + (size_t)r;
 	r = walk(w, f);
 	w->length = length;
@@ -500,8 +414,8 @@ static int sum_up(struct scan *s, const char *directory, struct mlgen_err *err)
 	return 0;
 }
 
-static int look_at_all(struct scan *s, const char *directory,
-		       enum job_scan_errors errors, struct mlgen_err *err)
+static int scan_look_at_all(struct scan *s, const char *directory,
+			    enum job_scan_errors errors, struct mlgen_err *err)
 {
 	struct walk *w = mem_zalloc(sizeof(*w));
 	int r;
@@ -522,13 +436,11 @@ int scan_new(struct scan **out, const char *directory,
 	     enum job_scan_errors errors, struct mlgen_err *err)
 {
 	struct scan *s = mem_zalloc(sizeof(*s));
-	int r = 0;
+	int r = namefile_open(&s->names, err);
 
-	s->names = temporary_in(temporary_folder());
-	if (s->names < 0)
-		r = temporary_failed(-errno, err);
 	if (r == 0)
-		r = look_at_all(s, directory, errors, err);
+		r = scan_look_at_all(s, directory, errors, err);
+	namefile_end(&s->names);
 	if (r) {
 		scan_free(s);
 		return r;
@@ -541,8 +453,7 @@ void scan_free(struct scan *s)
 {
 	if (!s)
 		return;
-	if (s->names >= 0)
-		close(s->names);
+	namefile_close(&s->names);
 	mem_free(s->entries);
 	mem_free(s);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "data/layout.h"
 
 static const struct layout *const layouts[] = {
@@ -13,11 +14,6 @@ static const struct layout *const layouts[] = {
 	[LAYOUT_STREAM] = &layout_stream,
 	[LAYOUT_PATTERN] = &layout_pattern,
 };
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint64_t end_of(const struct shard_piece *p)
 {
@@ -60,7 +56,7 @@ static uint64_t in_run(const struct shard *f, const struct shard_piece *p,
 
 	shard_run(f, p, off, &run_off, &run_bytes);
 	shard_content_of(f, run_off, of);
-	return least(bytes, run_off + run_bytes - off);
+	return u64_min(bytes, run_off + run_bytes - off);
 }
 
 static void copy_tensor(const struct shard *f, const struct shard_piece *p,
@@ -97,7 +93,7 @@ static uint64_t check_meta(const struct shard *f, const struct shard_piece *p,
 	uint8_t right[4096];
 
 	for (uint64_t done = 0, n; done < bytes; done += n) {
-		n = least(bytes - done, sizeof(right));
+		n = u64_min(bytes - done, sizeof(right));
 		shard_meta(f, p, off + done - p->off, right, n);
 		for (uint64_t i = 0; i < n; i++)
 			if (right[i] != buf[done + i])
@@ -106,8 +102,8 @@ static uint64_t check_meta(const struct shard *f, const struct shard_piece *p,
 	return bytes;
 }
 
-static void describe(const struct shard *f, const struct shard_piece *p,
-		     char *to, size_t bytes)
+static void shard_describe(const struct shard *f, const struct shard_piece *p,
+			   char *to, size_t bytes)
 {
 	struct state_tensor t;
 
@@ -187,7 +183,7 @@ static bool is_like(const char *name, const char *pattern)
 
 bool shard_is_name(const char *name)
 {
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
 		for (const char *const *p = layouts[i]->names; *p; p++)
 			if (is_like(name, *p))
 				return true;
@@ -233,7 +229,7 @@ void shard_run(const struct shard *f, const struct shard_piece *p, uint64_t off,
 		end = f->bytes;
 	}
 	*run_off = off - (off - begin) % most;
-	*run_bytes = least(most, end - *run_off);
+	*run_bytes = u64_min(most, end - *run_off);
 }
 
 void shard_content_of(const struct shard *f, uint64_t run_off,
@@ -266,7 +262,7 @@ void shard_copy(const struct shard *f, struct shard_piece *p, uint64_t off,
 
 	for (uint64_t n; bytes; off += n, at += n, bytes -= n) {
 		go_to(f, p, off);
-		n = least(bytes, end_of(p) - off);
+		n = u64_min(bytes, end_of(p) - off);
 		if (p->is_tensor)
 			copy_tensor(f, p, off, at, n);
 		else
@@ -287,10 +283,11 @@ uint64_t shard_most_head(const struct shard_set *set)
 		return 0;
 	for (uint64_t i = 0; i < ranks; i++) {
 		uint64_t n = most_meta(set, state_local(set->state, i));
+
 		if (n > most)
 			most = n;
 	}
-	return set->layout->buffer_bytes + least(most, LAYOUT_META_BYTES);
+	return set->layout->buffer_bytes + u64_min(most, LAYOUT_META_BYTES);
 }
 
 uint64_t shard_most_run(const struct shard_set *set)
@@ -301,7 +298,7 @@ uint64_t shard_most_run(const struct shard_set *set)
 		return span;
 	if (set->layout->run_bytes)
 		return set->layout->run_bytes;
-	return least((CONTENT_PARTS - 1) * span, CONTENT_RUN_BYTES);
+	return u64_min((CONTENT_PARTS - 1) * span, CONTENT_RUN_BYTES);
 }
 
 uint64_t shard_most_write(const struct shard_set *set)
@@ -329,13 +326,13 @@ bool shard_check(const struct shard *f, struct shard_piece *p, uint64_t off,
 
 	for (uint64_t n, right; bytes; off += n, at += n, bytes -= n) {
 		go_to(f, p, off);
-		n = least(bytes, end_of(p) - off);
+		n = u64_min(bytes, end_of(p) - off);
 		right = (p->is_tensor ? check_tensor : check_meta)(f, p, off,
 								   at, n);
 		if (right == n)
 			continue;
 		*wrong_off = off + right;
-		describe(f, p, where, where_bytes);
+		shard_describe(f, p, where, where_bytes);
 		return false;
 	}
 	return true;

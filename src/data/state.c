@@ -246,7 +246,7 @@ static void set_kind(struct state *s)
 		s->kind = STATE_SIZE;
 }
 
-static int check(const struct job *j, struct mlgen_err *err)
+static int state_check(const struct job *j, struct mlgen_err *err)
 {
 	int rc = 0;
 
@@ -272,7 +272,7 @@ static int load_list(struct state *s, struct mlgen_err *err)
 
 int state_init(struct state *s, const struct job *job, struct mlgen_err *err)
 {
-	int rc = check(job, err);
+	int rc = state_check(job, err);
 
 	*s = (struct state){ .job = job };
 	if (rc)

@@ -42,11 +42,10 @@ struct reading {
 	struct mlgen_err *err;
 };
 
-#define FAIL(r, code, ...) fail((r), (code), __VA_ARGS__)
+#define FAIL(r, code, ...) state_list_fail((r), (code), __VA_ARGS__)
 
-__attribute__((format(printf, 3, 4))) static int fail(const struct reading *r,
-						      int code, const char *fmt,
-						      ...)
+__attribute__((format(printf, 3, 4))) static int
+state_list_fail(const struct reading *r, int code, const char *fmt, ...)
 {
 	char what[1024];
 	va_list ap;
@@ -57,8 +56,8 @@ __attribute__((format(printf, 3, 4))) static int fail(const struct reading *r,
 	return mlgen_fail(r->err, code, "%s:%u: %s", r->path, r->line, what);
 }
 
-static void add(struct state_list *l, const char *name, uint64_t bytes,
-		unsigned line)
+static void state_list_add(struct state_list *l, const char *name,
+			   uint64_t bytes, unsigned line)
 {
 	struct list_tensor *t;
 
@@ -79,7 +78,7 @@ static void add(struct state_list *l, const char *name, uint64_t bytes,
 }
 
 /* Names go into files of several formats, and into messages. */
-static int check_name(const struct reading *r, const char *name)
+static int state_list_check_name(const struct reading *r, const char *name)
 {
 	if (strlen(name) >= STATE_NAME_BYTES)
 		return FAIL(r, -EINVAL,
@@ -111,9 +110,9 @@ static int take_tensor(struct reading *r, const char *name, const char *size)
 		return FAIL(r, -ERANGE, "the tensors are more than 8 EiB");
 	if (r->list->count == STATE_LIST_MAX)
 		return FAIL(r, -E2BIG, "more than %u tensors", STATE_LIST_MAX);
-	if (name && check_name(r, name))
+	if (name && state_list_check_name(r, name))
 		return -EINVAL;
-	add(r->list, name, state_scaled(bytes, r->scale), r->line);
+	state_list_add(r->list, name, state_scaled(bytes, r->scale), r->line);
 	return 0;
 }
 
@@ -187,7 +186,7 @@ struct named {
 	unsigned line;
 };
 
-static int by_name(const void *a, const void *b)
+static int state_list_by_name(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -197,7 +196,7 @@ static int by_name(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static int check_twins(struct reading *r)
+static int state_list_check_twins(struct reading *r)
 {
 	const struct state_list *l = r->list;
 	struct named *names = mem_array(l->count, sizeof(*names));
@@ -206,7 +205,7 @@ static int check_twins(struct reading *r)
 	for (uint64_t i = 0; i < l->count; i++)
 		names[i] = (struct named){ state_list_name(l, i),
 					   l->tensors[i].line };
-	qsort(names, l->count, sizeof(*names), by_name);
+	qsort(names, l->count, sizeof(*names), state_list_by_name);
 	for (uint64_t i = 1; i < l->count && rc == 0; i++) {
 		if (strcmp(names[i].name, names[i - 1].name) != 0)
 			continue;
@@ -238,7 +237,7 @@ int state_list_new(struct state_list **out, const char *path, unsigned kb_base,
 	rc = read_lines(&r, f);
 	fclose(f);
 	if (rc == 0)
-		rc = check_twins(&r);
+		rc = state_list_check_twins(&r);
 	if (rc)
 		state_list_free(r.list);
 	else

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/util.h"
 #include "data/plan.h"
 #include "data/plan_forward.h"
 
@@ -35,12 +36,7 @@ struct record {
 	uint64_t bytes;
 };
 
-static uint64_t round_up(uint64_t v, uint64_t to)
-{
-	return (v + to - 1) / to * to;
-}
-
-static struct record record_of(const struct file_shape *shape)
+static struct record tar_record_of(const struct file_shape *shape)
 {
 	struct record r = { .payload_bytes = format_sample_bytes(shape) };
 
@@ -93,14 +89,9 @@ static unsigned make_label(char label[8], uint64_t key)
 	return (unsigned)snprintf(label, 8, "%u", (unsigned)(key % LABELS));
 }
 
-static size_t least(uint64_t a, size_t b)
-{
-	return a < b ? (size_t)a : b;
-}
-
 static size_t fill_zeros(uint8_t *to, uint64_t bytes, size_t room)
 {
-	size_t n = least(bytes, room);
+	size_t n = u64_min(bytes, room);
 
 	memset(to, 0, n);
 	return n;
@@ -110,7 +101,7 @@ static size_t fill_zeros(uint8_t *to, uint64_t bytes, size_t room)
 static size_t fill_block(const uint8_t block[BLOCK], uint64_t at, uint8_t *to,
 			 size_t room)
 {
-	size_t n = least(BLOCK - at, room);
+	size_t n = u64_min(BLOCK - at, room);
 
 	memcpy(to, block + at, n);
 	return n;
@@ -120,7 +111,7 @@ static size_t fill_payload(const struct format_writer *w,
 			   const struct record *r, uint64_t at, uint8_t *to,
 			   size_t room)
 {
-	size_t n = least(r->payload_bytes - at, room);
+	size_t n = u64_min(r->payload_bytes - at, room);
 
 	format_content(to, n, w->seed_index,
 		       w->pos / r->bytes * r->payload_bytes + at);
@@ -161,12 +152,12 @@ static size_t fill_record(const struct format_writer *w, const struct record *r,
 
 static uint64_t tar_file_bytes(const struct file_shape *shape)
 {
-	return round_up(shape->samples * record_of(shape).bytes + END_BYTES,
+	return round_up(shape->samples * tar_record_of(shape).bytes + END_BYTES,
 			SHARD_ALIGN);
 }
 
-static size_t fill_piece(const struct format_writer *w, const struct record *r,
-			 uint8_t *to, size_t room)
+static size_t tar_fill_piece(const struct format_writer *w,
+			     const struct record *r, uint8_t *to, size_t room)
 {
 	if (w->pos < w->shape.samples * r->bytes)
 		return fill_record(w, r, to, room);
@@ -185,15 +176,15 @@ static int tar_init(struct dataset *ds, struct mlgen_err *err)
 				  "a tar file, which is less than 8 GiB; take "
 				  "less, or another format",
 				  units_human_bytes(text, mean));
-	ds->extent_samples = forward_extent_samples(ds->samples_per_file,
-						    record_of(&shape).bytes);
+	ds->extent_samples = forward_extent_samples(
+		ds->samples_per_file, tar_record_of(&shape).bytes);
 	return 0;
 }
 
 static void tar_sample_range(const struct file_shape *shape, uint64_t first,
 			     uint64_t n, uint64_t *off, uint64_t *len)
 {
-	const struct record r = record_of(shape);
+	const struct record r = tar_record_of(shape);
 
 	*off = first * r.bytes + BLOCK;
 	*len = (n - 1) * r.bytes + r.payload_bytes;
@@ -202,13 +193,13 @@ static void tar_sample_range(const struct file_shape *shape, uint64_t first,
 static bool tar_write_next(struct format_writer *w, void *buf, size_t bytes,
 			   uint64_t *off, size_t *len)
 {
-	const struct record r = record_of(&w->shape);
+	const struct record r = tar_record_of(&w->shape);
 	size_t n;
 
 	*off = w->pos;
 	*len = 0;
-	while (*len < bytes &&
-	       (n = fill_piece(w, &r, (uint8_t *)buf + *len, bytes - *len))) {
+	while (*len < bytes && (n = tar_fill_piece(w, &r, (uint8_t *)buf + *len,
+						   bytes - *len))) {
 		w->pos += n;
 		*len += n;
 	}
@@ -217,7 +208,7 @@ static bool tar_write_next(struct format_writer *w, void *buf, size_t bytes,
 
 void tar_records(const struct file_shape *shape, struct records *r)
 {
-	const struct record record = record_of(shape);
+	const struct record record = tar_record_of(shape);
 
 	*r = (struct records){ .record_bytes = record.bytes,
 			       .ahead_bytes = BLOCK + record.payload_bytes,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "config.h"
 
 #ifdef HAVE_ISAL
@@ -82,7 +83,7 @@ static struct feature feature_of(const char *name, uint64_t value)
 	return f;
 }
 
-static struct record record_of(const struct file_shape *shape)
+static struct record tfrecord_record_of(const struct file_shape *shape)
 {
 	uint64_t payload = format_sample_bytes(shape);
 	struct record r = { .size = feature_of("size", varint_bytes(payload)),
@@ -141,7 +142,7 @@ static struct line find_line(const struct file_shape *shape,
 
 static uint64_t tfrecord_file_bytes(const struct file_shape *shape)
 {
-	const struct record r = record_of(shape);
+	const struct record r = tfrecord_record_of(shape);
 
 	if (shape->part)
 		return find_line(shape, &r, UINT64_MAX).off;
@@ -152,7 +153,7 @@ static void tfrecord_sample_range(const struct file_shape *shape,
 				  uint64_t first, uint64_t n, uint64_t *off,
 				  uint64_t *len)
 {
-	const struct record r = record_of(shape);
+	const struct record r = tfrecord_record_of(shape);
 
 	*off = first * r.bytes + r.head_bytes;
 	*len = (n - 1) * r.bytes + format_sample_bytes(shape);
@@ -171,8 +172,8 @@ static int tfrecord_init(struct dataset *ds, struct mlgen_err *err)
 				  "of 2 GiB; take less, or another format",
 				  units_human_bytes(text, mean));
 	ds->parts = 2;
-	ds->extent_samples = forward_extent_samples(ds->samples_per_file,
-						    record_of(&shape).bytes);
+	ds->extent_samples = forward_extent_samples(
+		ds->samples_per_file, tfrecord_record_of(&shape).bytes);
 	return 0;
 }
 
@@ -190,7 +191,7 @@ static uint32_t masked(uint32_t crc)
 }
 
 /* Little endian. */
-static uint8_t *put(uint8_t *at, unsigned bytes, uint64_t v)
+static uint8_t *tfrecord_put(uint8_t *at, unsigned bytes, uint64_t v)
 {
 	for (; bytes; bytes--, v >>= 8)
 		*at++ = (uint8_t)v;
@@ -230,9 +231,9 @@ static uint32_t make_head(const struct record *r, uint8_t head[HEAD_MAX])
 {
 	uint8_t *data = head + LENGTH_BYTES + CRC_BYTES, *at;
 
-	put(head, LENGTH_BYTES, r->data);
-	put(head + LENGTH_BYTES, CRC_BYTES,
-	    masked(crc32c(0, head, LENGTH_BYTES)));
+	tfrecord_put(head, LENGTH_BYTES, r->data);
+	tfrecord_put(head + LENGTH_BYTES, CRC_BYTES,
+		     masked(crc32c(0, head, LENGTH_BYTES)));
 	at = put_field(data, FIELD_1, r->features);
 	at = put_feature(at, &r->size, "size", INT64_LIST);
 	at = put_varint(at, r->image.value);
@@ -240,17 +241,12 @@ static uint32_t make_head(const struct record *r, uint8_t head[HEAD_MAX])
 	return crc32c(0, data, (size_t)(at - data));
 }
 
-static size_t least(uint64_t a, size_t b)
-{
-	return a < b ? (size_t)a : b;
-}
-
 /* The pieces below fill `to` with what comes at `at` in a record, as far as
  * there is room, and give the number of bytes. */
 static size_t fill_head(struct format_writer *w, const struct record *r,
 			uint64_t at, uint8_t *to, size_t room)
 {
-	size_t n = least(r->head_bytes - at, room);
+	size_t n = u64_min(r->head_bytes - at, room);
 	uint8_t head[HEAD_MAX];
 
 	w->crc[0] = make_head(r, head);
@@ -263,7 +259,7 @@ static size_t fill_payload(struct format_writer *w, const struct record *r,
 {
 	uint64_t before = w->pos / r->bytes * r->image.value;
 	/* ISA-L counts in int. */
-	size_t n = least(r->bytes - CRC_BYTES - at, least(1u << 30, room));
+	size_t n = u64_min(r->bytes - CRC_BYTES - at, u64_min(1u << 30, room));
 
 	format_content(to, n, w->seed_index, before + at - r->head_bytes);
 	w->crc[0] = crc32c(w->crc[0], to, n);
@@ -273,10 +269,10 @@ static size_t fill_payload(struct format_writer *w, const struct record *r,
 static size_t fill_crc(const struct format_writer *w, const struct record *r,
 		       uint64_t at, uint8_t *to, size_t room)
 {
-	size_t n = least(r->bytes - at, room);
+	size_t n = u64_min(r->bytes - at, room);
 	uint8_t crc[CRC_BYTES];
 
-	put(crc, CRC_BYTES, masked(w->crc[0]));
+	tfrecord_put(crc, CRC_BYTES, masked(w->crc[0]));
 	memcpy(to, crc + CRC_BYTES - (r->bytes - at), n);
 	return n;
 }
@@ -312,7 +308,7 @@ static size_t fill_lines(const struct format_writer *w, const struct record *r,
 static bool tfrecord_write_next(struct format_writer *w, void *buf,
 				size_t bytes, uint64_t *off, size_t *len)
 {
-	const struct record r = record_of(&w->shape);
+	const struct record r = tfrecord_record_of(&w->shape);
 	size_t n;
 
 	*off = w->pos;
@@ -333,7 +329,7 @@ static bool tfrecord_write_next(struct format_writer *w, void *buf,
 void tfrecord_records(const struct file_shape *shape, struct records *r)
 {
 	/* A byte that is not there: the reader asks for one record more. */
-	*r = (struct records){ .record_bytes = record_of(shape).bytes,
+	*r = (struct records){ .record_bytes = tfrecord_record_of(shape).bytes,
 			       .end_bytes = 1 };
 }
 

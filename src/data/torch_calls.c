@@ -2,6 +2,7 @@
 /* torch_calls.c - the calls by which torch.save writes an archive and torch.load reads it. */
 #include "data/torch_calls.h"
 
+#include "base/util.h"
 #include "data/layout.h"
 #include "data/torch_zip.h"
 
@@ -15,11 +16,6 @@ enum {
 
 /* What Linux moves in one call. */
 #define LINUX_CALL_BYTES UINT64_C(0x7ffff000)
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Move to the next piece with something left to write. */
 static bool more(const struct shard *f, struct shard_write *w)
@@ -39,7 +35,7 @@ static void write_rest(const struct shard *f, struct shard_write *w,
 {
 	uint64_t most =
 		w->at.is_tensor ? shard_most_run(f->set) : LAYOUT_META_BYTES;
-	uint64_t n = least(w->left, most);
+	uint64_t n = u64_min(w->left, most);
 
 	w->bytes = head + n;
 	w->head_bytes = w->at.is_tensor ? head : w->bytes;
@@ -94,7 +90,7 @@ static struct wish wish(const struct shard *f, struct shard_read *r)
 {
 	uint64_t end = f->bytes - TORCH_END_BYTES;
 	uint64_t locator = end - TORCH_LOCATOR_BYTES;
-	uint64_t tail = least(f->bytes, TAIL_BYTES);
+	uint64_t tail = u64_min(f->bytes, TAIL_BYTES);
 
 	switch (r->order) {
 	case WISH_MAGIC:
@@ -154,7 +150,7 @@ static void begin_wish(const struct shard *f, struct shard_read *r)
 	if (r->order == WISH_OLD_MAGIC)
 		empty_buffer(r);
 	seek(r, next.off);
-	has = least(r->buffer_end - r->at_off, next.bytes);
+	has = u64_min(r->buffer_end - r->at_off, next.bytes);
 	r->at_off += has;
 	r->left = next.bytes - has;
 	r->order++;
@@ -163,9 +159,9 @@ static void begin_wish(const struct shard *f, struct shard_read *r)
 static void read_past_buffer(const struct shard *f, struct shard_read *r)
 {
 	uint64_t spans = content_span_bytes(f->set->content);
-	uint64_t most = least(LINUX_CALL_BYTES, CONTENT_PARTS * spans);
+	uint64_t most = u64_min(LINUX_CALL_BYTES, CONTENT_PARTS * spans);
 
-	r->bytes = least(r->left, most);
+	r->bytes = u64_min(r->left, most);
 	r->got_bytes = r->bytes;
 	r->left -= r->bytes;
 	r->at_off += r->bytes;
@@ -175,7 +171,7 @@ static void read_past_buffer(const struct shard *f, struct shard_read *r)
 static void fill_buffer(const struct shard *f, struct shard_read *r)
 {
 	r->bytes = READ_BUFFER;
-	r->got_bytes = least(READ_BUFFER, f->bytes - r->at_off);
+	r->got_bytes = u64_min(READ_BUFFER, f->bytes - r->at_off);
 	empty_buffer(r);
 	r->buffer_end += r->got_bytes;
 	r->at_off += r->left;
@@ -188,7 +184,7 @@ bool torch_path_write_next(const struct shard *f, struct shard_write *w)
 
 	w->off += w->bytes;
 	for (; more(f, w); head += w->left, w->left = 0) {
-		least_direct = least(PATH_DIRECT, TORCH_PATH_BUFFER - head);
+		least_direct = u64_min(PATH_DIRECT, TORCH_PATH_BUFFER - head);
 		if (w->left >= least_direct || is_rest(w)) {
 			write_rest(f, w, head);
 			return true;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
+
 /* Opcodes of pickle's protocols 1 and 2 (Python's Lib/pickletools.py). */
 enum {
 	PROTO = 0x80,
@@ -48,7 +50,7 @@ static const struct type {
 	{ 8, "torch\nDoubleStorage\n" },
 };
 /* clang-format on */
-#define TYPES (sizeof(types) / sizeof(types[0]))
+#define TYPES ARRAY_LEN(types)
 
 /* What is written again by the number under which it was first remembered;
  * 0 = it was not yet (the dict has that number). */
@@ -89,7 +91,7 @@ static void string(struct pickler *p, const char *text)
 	remember(p);
 }
 
-static bool is_known(struct pickler *p, uint64_t memo)
+static bool torch_pickle_is_known(struct pickler *p, uint64_t memo)
 {
 	if (memo)
 		op_number(p, BINGET, LONG_BINGET, memo);
@@ -99,7 +101,7 @@ static bool is_known(struct pickler *p, uint64_t memo)
 /* One that all tensors share. */
 static void shared_string(struct pickler *p, uint64_t *memo, const char *text)
 {
-	if (is_known(p, *memo))
+	if (torch_pickle_is_known(p, *memo))
 		return;
 	*memo = p->memo;
 	string(p, text);
@@ -107,7 +109,7 @@ static void shared_string(struct pickler *p, uint64_t *memo, const char *text)
 
 static void global(struct pickler *p, uint64_t *memo, const char *names)
 {
-	if (is_known(p, *memo))
+	if (torch_pickle_is_known(p, *memo))
 		return;
 	op(p, GLOBAL);
 	window_text(p->w, names);

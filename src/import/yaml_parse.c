@@ -166,7 +166,7 @@ static int compare_keys(const void *a, const void *b)
 	return (*x)->column < (*y)->column ? -1 : 1;
 }
 
-static void check_twins(struct build *b, const struct yaml_node *map)
+static void yaml_parse_check_twins(struct build *b, const struct yaml_node *map)
 {
 	struct yaml_node **sorted = mem_array(map->count, sizeof(*sorted));
 
@@ -270,7 +270,7 @@ static struct yaml_node *new_node(struct build *b, enum yaml_kind kind)
 	return n;
 }
 
-static struct yaml_node *read_text(struct build *b)
+static struct yaml_node *yaml_parse_read_text(struct build *b)
 {
 	const char *text = (const char *)b->event.data.scalar.value;
 	struct yaml_node *n = new_node(b, YAML_TEXT);
@@ -290,7 +290,7 @@ static struct yaml_node *read_text(struct build *b)
 
 static struct yaml_node *read_node(struct build *b, bool is_key);
 
-static void read_list(struct build *b, struct yaml_node *list)
+static void yaml_parse_read_list(struct build *b, struct yaml_node *list)
 {
 	while (next(b) && b->event.type != YAML_SEQUENCE_END_EVENT) {
 		struct yaml_node *item = read_node(b, false);
@@ -311,7 +311,7 @@ static void read_map(struct build *b, struct yaml_node *map)
 			yaml_node_add(map, key, value);
 	}
 	if (b->rc == 0)
-		check_twins(b, map);
+		yaml_parse_check_twins(b, map);
 	if (b->rc == 0)
 		merge(b, map);
 }
@@ -329,7 +329,7 @@ static struct yaml_node *read_node(struct build *b, bool is_key)
 	else if (b->event.type == YAML_ALIAS_EVENT)
 		n = find_anchor(b);
 	else
-		n = read_text(b);
+		n = yaml_parse_read_text(b);
 	if (n && is_key && n->kind != YAML_TEXT)
 		FAULT(b, "a key that is a list or a map");
 	if (b->rc < 0 || (!is_list && !is_map))
@@ -342,7 +342,7 @@ static struct yaml_node *read_node(struct build *b, bool is_key)
 	if (is_map)
 		read_map(b, n);
 	else
-		read_list(b, n);
+		yaml_parse_read_list(b, n);
 	b->depth--;
 	return n;
 }

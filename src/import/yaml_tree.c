@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "config.h"
 #include "import/yaml_parse.h"
 
@@ -60,8 +61,8 @@ static int cannot_read(const char *path, int rc, struct mlgen_err *err)
 	return mlgen_fail(err, rc, "%s: %s", path, strerror(-rc));
 }
 
-static int read_all(int fd, const char *path, struct buf *text,
-		    struct mlgen_err *err)
+static int yaml_tree_read_all(int fd, const char *path, struct buf *text,
+			      struct mlgen_err *err)
 {
 	char chunk[16384];
 	ssize_t n;
@@ -107,7 +108,7 @@ int yaml_tree_read(struct yaml_tree *t, const char *path,
 	*root = NULL;
 	if (fd < 0)
 		return fd;
-	rc = read_all(fd, path, &text, err);
+	rc = yaml_tree_read_all(fd, path, &text, err);
 	close(fd);
 	if (rc == 0)
 		rc = yaml_tree_parse(t, path, true, buf_str(&text), text.len,
@@ -230,7 +231,7 @@ bool yaml_is_null(const struct yaml_node *n)
 {
 	static const char *const words[] = { "", "~", "null", "Null", "NULL" };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (n->kind == YAML_TEXT && n->is_plain &&
 		    strcmp(n->text, words[i]) == 0)
 			return true;

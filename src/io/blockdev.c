@@ -113,8 +113,8 @@ static bool tell_of_partitions(char out[BLOCKDEV_USER_BYTES],
 	return told;
 }
 
-static struct blockdev_guard *find(const struct blockdev_guards *g,
-				   dev_t device)
+static struct blockdev_guard *blockdev_find(const struct blockdev_guards *g,
+					    dev_t device)
 {
 	for (size_t i = 0; i < g->count; i++)
 		if (g->list[i].device == device)
@@ -156,7 +156,7 @@ static int claim(const char *path, dev_t device, struct mlgen_err *err)
 int blockdev_hold(struct blockdev_guards *g, const char *path, dev_t device,
 		  struct mlgen_err *err)
 {
-	struct blockdev_guard *held = find(g, device);
+	struct blockdev_guard *held = blockdev_find(g, device);
 	int fd;
 
 	if (held) {
@@ -175,7 +175,7 @@ int blockdev_hold(struct blockdev_guards *g, const char *path, dev_t device,
 
 void blockdev_release(struct blockdev_guards *g, dev_t device)
 {
-	struct blockdev_guard *held = find(g, device);
+	struct blockdev_guard *held = blockdev_find(g, device);
 
 	if (!held || --held->users)
 		return;

@@ -41,6 +41,7 @@ static int window_resident(int fd, uint64_t off, size_t bytes, size_t page,
 		rc = -errno;
 	for (size_t at = 0; rc == 0 && at < bytes; at += page) {
 		size_t rest = bytes - at;
+
 		if (pages[at / page] & 1)
 			*resident_bytes += rest < page ? rest : page;
 	}
@@ -59,6 +60,7 @@ static int range_resident(int fd, uint64_t off, uint64_t end,
 	for (; rc == 0 && off < end; off += window) {
 		size_t bytes =
 			end - off < window ? (size_t)(end - off) : window;
+
 		rc = window_resident(fd, off, bytes, page, resident_bytes);
 	}
 	return rc;
@@ -77,6 +79,7 @@ static int looks_resident(int fd, uint64_t size, uint64_t seed,
 		uint64_t room = quarter - look + 1;
 		uint64_t first =
 			i * quarter + rng_u64(seed, RNG_RESIDENCY, i) % room;
+
 		rc = range_resident(fd, first * page, (first + look) * page,
 				    resident_bytes);
 	}
@@ -84,8 +87,8 @@ static int looks_resident(int fd, uint64_t size, uint64_t seed,
 }
 
 /* All of it, or with a seed at most CACHE_LOOK_BYTES. */
-static int look(const char *path, const uint64_t *seed,
-		uint64_t *resident_bytes, uint64_t *looked_bytes)
+static int cache_look(const char *path, const uint64_t *seed,
+		      uint64_t *resident_bytes, uint64_t *looked_bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	uint64_t found = 0, size;
@@ -146,11 +149,11 @@ int cache_drop(const char *path)
 int cache_resident(const char *path, uint64_t *resident_bytes,
 		   uint64_t *file_bytes)
 {
-	return look(path, NULL, resident_bytes, file_bytes);
+	return cache_look(path, NULL, resident_bytes, file_bytes);
 }
 
 int cache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
 		 uint64_t *looked_bytes)
 {
-	return look(path, &seed, resident_bytes, looked_bytes);
+	return cache_look(path, &seed, resident_bytes, looked_bytes);
 }

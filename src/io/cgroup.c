@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "io/sysfile.h"
 
 #define MOUNTS "/sys/fs/cgroup"
@@ -110,8 +111,8 @@ static bool has_file(const char *root, const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-static int put(const char *root, const char *dir, const char *name,
-	       const char *text)
+static int cgroup_put(const char *root, const char *dir, const char *name,
+		      const char *text)
 {
 	char path[PATH_MAX];
 	int fd, rc = 0;
@@ -129,7 +130,7 @@ static int put(const char *root, const char *dir, const char *name,
 /* This process, whatever its number is outside of a container. */
 static int enter(const char *root, const char *dir)
 {
-	return put(root, dir, "cgroup.procs", "0\n");
+	return cgroup_put(root, dir, "cgroup.procs", "0\n");
 }
 
 /* Is the value of this limit "no limit", or is there no such file? */
@@ -186,7 +187,7 @@ static bool has_own_limits(const char *root, const char *dir)
 					     "memory.high", "io.max",
 					     "cpuset.cpus" };
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (!is_unlimited(root, dir, files[i]))
 			return true;
 	return false;
@@ -205,6 +206,7 @@ static void remove_left_behind(const char *root, const char *parent)
 	d = opendir(path);
 	while (d && (e = readdir(d))) {
 		const char *number = e->d_name + strlen(PREFIX);
+
 		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) ||
 		    strlen(number) > 10 ||
 		    strspn(number, "0123456789") != strlen(number))
@@ -247,7 +249,7 @@ static int make(struct cgroup *g, const char *root, const char *parent)
 	return 0;
 }
 
-static int join(struct cgroup *g, const char *root)
+static int cgroup_join(struct cgroup *g, const char *root)
 {
 	int rc = enter(root, g->path);
 
@@ -263,7 +265,7 @@ static int set_limit(struct cgroup *g, const char *root, uint64_t bytes)
 	int rc;
 
 	snprintf(text, sizeof(text), "%" PRIu64 "\n", bytes);
-	rc = put(root, g->path, name, text);
+	rc = cgroup_put(root, g->path, name, text);
 	join_path(path, g->path, name);
 	if (rc == 0)
 		rc = sysfile_u64(&g->limit_bytes, root, path);
@@ -278,7 +280,7 @@ static int limit_and_join(struct cgroup *g, const char *root,
 
 	if (rc == 0)
 		rc = set_limit(g, root, bytes);
-	return rc ? rc : join(g, root);
+	return rc ? rc : cgroup_join(g, root);
 }
 
 /* A group of version 2 that has processes gives no controller to its children:
@@ -288,9 +290,10 @@ static int leave_home_empty(struct cgroup *g, const char *root, uint64_t bytes)
 	int rc = make(g, root, g->home);
 
 	if (rc == 0)
-		rc = join(g, root);
+		rc = cgroup_join(g, root);
 	if (rc == 0)
-		rc = put(root, g->home, "cgroup.subtree_control", "+memory");
+		rc = cgroup_put(root, g->home, "cgroup.subtree_control",
+				"+memory");
 	g->has_enabled = rc == 0;
 	return rc ? rc : set_limit(g, root, bytes);
 }
@@ -302,7 +305,8 @@ int cgroup_leave(struct cgroup *g, const char *root)
 
 	/* As long as it gives controllers, nobody may go back there. */
 	if (g->has_enabled)
-		first = put(root, g->home, "cgroup.subtree_control", "-memory");
+		first = cgroup_put(root, g->home, "cgroup.subtree_control",
+				   "-memory");
 	if (g->is_joined)
 		rc = enter(root, g->home);
 	first = first ? first : rc;

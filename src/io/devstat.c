@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "io/sysfile.h"
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* dm on md on dm on disks is deep already. */
 #define MOST_LEVELS 8
@@ -33,7 +32,7 @@ static FILE *open_stat(const char *root, const char *name)
 	return f;
 }
 
-static bool has(const struct devset *set, const char *name)
+static bool devstat_has(const struct devset *set, const char *name)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (!strcmp(set->names[i], name))
@@ -43,7 +42,7 @@ static bool has(const struct devset *set, const char *name)
 
 static void add(struct devset *set, const char *name)
 {
-	if (strlen(name) >= DEVSET_NAME_BYTES || has(set, name))
+	if (strlen(name) >= DEVSET_NAME_BYTES || devstat_has(set, name))
 		return;
 	set->names =
 		mem_realloc(set->names, (set->count + 1) * sizeof(*set->names));
@@ -68,7 +67,7 @@ static bool is_path_of(const char *name, const char *head)
 enum counting { COUNTS, COUNTED_NOTHING, COUNTS_NOTHING };
 
 /* A device that was never read says nothing about whether it would count. */
-static enum counting look(const char *root, const char *name)
+static enum counting devstat_look(const char *root, const char *name)
 {
 	char path[PATH_MAX];
 	struct devstat s;
@@ -81,10 +80,10 @@ static enum counting look(const char *root, const char *name)
 	return s.read_ios ? COUNTS : COUNTED_NOTHING;
 }
 
-static int find(struct devset *set, const char *root, const char *name,
-		unsigned levels)
+static int devstat_find(struct devset *set, const char *root, const char *name,
+			unsigned levels)
 {
-	enum counting counting = look(root, name);
+	enum counting counting = devstat_look(root, name);
 	struct devset below = { 0 };
 	int rc = 0;
 
@@ -96,7 +95,7 @@ static int find(struct devset *set, const char *root, const char *name,
 		add(set, name);
 	}
 	for (size_t i = 0; rc == 0 && i < below.count; i++)
-		rc = find(set, root, below.names[i], levels - 1);
+		rc = devstat_find(set, root, below.names[i], levels - 1);
 	devset_fini(&below);
 	return rc;
 }
@@ -180,7 +179,7 @@ void devset_below(struct devset *set, const char *root, const char *name)
 
 int devset_counting(struct devset *set, const char *root, const char *name)
 {
-	int rc = *name ? find(set, root, name, MOST_LEVELS) : -ENODATA;
+	int rc = *name ? devstat_find(set, root, name, MOST_LEVELS) : -ENODATA;
 
 	if (rc)
 		devset_fini(set);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/util.h"
 #include "io/sysfile.h"
 
 int dirty_bytes(uint64_t *bytes, const char *root)
@@ -14,9 +15,10 @@ int dirty_bytes(uint64_t *bytes, const char *root)
 	unsigned found = 0;
 
 	*bytes = 0;
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+	for (unsigned i = 0; i < ARRAY_LEN(keys); i++) {
 		uint64_t n = 0;
 		int rc = sysfile_keyed(&n, root, "/proc/meminfo", keys[i]);
+
 		if (rc < 0 && rc != -ENODATA)
 			return rc;
 		found += rc == 0;

@@ -12,7 +12,7 @@
 #define DROP_PATH "/proc/sys/vm/drop_caches"
 #define DROP_ALL "3\n" /* the page cache, and dentries and inodes */
 
-static int fail(int code, struct mlgen_err *err)
+static int dropcaches_fail(int code, struct mlgen_err *err)
 {
 	return mlgen_fail(err, code,
 			  "drop_caches: " DROP_PATH
@@ -32,7 +32,7 @@ static int open_it(const char *root, struct mlgen_err *err)
 
 	snprintf(path, sizeof(path), "%s%s", root, DROP_PATH);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	return fd < 0 ? fail(-errno, err) : fd;
+	return fd < 0 ? dropcaches_fail(-errno, err) : fd;
 }
 
 int dropcaches_check(const char *root, struct mlgen_err *err)
@@ -54,7 +54,7 @@ int dropcaches_run(const char *root, struct mlgen_err *err)
 		return fd;
 	sync();
 	if (write(fd, DROP_ALL, strlen(DROP_ALL)) < 0)
-		rc = fail(-errno, err);
+		rc = dropcaches_fail(-errno, err);
 	close(fd);
 	return rc;
 }

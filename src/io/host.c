@@ -15,6 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "io/cgroup.h"
 #include "io/cpuquota.h"
 #include "io/sysfile.h"
@@ -255,7 +256,7 @@ static bool model_of(const char *line, char *out, size_t size)
 	static const char *const keys[] = { "model name", "cpu\t" };
 	const char *value = strchr(line, ':');
 
-	for (size_t i = 0; value && i < sizeof(keys) / sizeof(*keys); i++)
+	for (size_t i = 0; value && i < ARRAY_LEN(keys); i++)
 		if (strncmp(line, keys[i], strlen(keys[i])) == 0) {
 			value += 1 + strspn(value + 1, " \t");
 			snprintf(out, size, "%.*s", (int)strcspn(value, "\n"),

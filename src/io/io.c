@@ -89,6 +89,7 @@ static void engine_does(struct io *io, struct io_op *op)
 	io->stat->reaps[opstat_batch_class(1)]++;
 	do {
 		int rc = io->engine->submit(&io->ctx, &e, 1);
+
 		if (rc != 1)
 			e->result = rc < 0 ? rc : -EIO;
 	} while (transfer_goes_on(&io->buf, io->stat, op) &&
@@ -161,6 +162,7 @@ static void start_queued(struct io *io, uint64_t now)
 
 	for (unsigned i = 0; i < io->queued; i++) {
 		struct io_op *op = (struct io_op *)io->queue[i];
+
 		if (op->is_started)
 			continue; /* resumed: its time runs on */
 		op->is_started = true;
@@ -179,6 +181,7 @@ static __attribute__((cold)) void cancel_queued(struct io *io, uint64_t now)
 
 	for (unsigned i = 0; i < io->queued; i++) {
 		struct io_op *op = (struct io_op *)io->queue[i];
+
 		if (!is_refused(io, op)) {
 			io->queue[kept++] = io->queue[i];
 			continue;
@@ -295,7 +298,7 @@ static __attribute__((cold)) void look_at_oldest(struct io *io)
 }
 
 /* 0 or -errno. */
-static int collect(struct io *io, struct reaping *r)
+static int io_collect(struct io *io, struct reaping *r)
 {
 	unsigned max = r->max - r->n, min = r->min > r->n ? r->min - r->n : 0;
 	uint64_t before = start_of_call(io), now;
@@ -322,6 +325,7 @@ static int collect(struct io *io, struct reaping *r)
 		look_at_oldest(io);
 	for (int i = 0; i < n; i++) {
 		struct io_op *op = (struct io_op *)io->reaped[i];
+
 		if (completed(io, op, now))
 			r->done[r->n++] = op;
 	}
@@ -334,12 +338,13 @@ static int turn(struct io *io, struct reaping *r)
 {
 	do {
 		int rc = flush(io);
+
 		r->n += take_done(io, r->done + r->n, r->max - r->n);
 		if (rc)
 			return rc;
 		if (io->in_engine == 0 || r->n >= r->max)
 			return 0;
-		io->error = collect(io, r);
+		io->error = io_collect(io, r);
 	} while (!io->error && r->n < r->min && !r->is_late);
 	return io->error;
 }

@@ -48,6 +48,7 @@ static void aim_parts(struct iobuf *b, struct io_op *op, uint64_t skip,
 
 	for (; n < b->slot_parts && moved < rest; n++, skip = 0) {
 		uint64_t len = b->span_bytes - skip;
+
 		if (len > rest - moved)
 			len = rest - moved;
 		parts[n].iov_base = b->base + skip;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#include "base/util.h"
 
 /* What one place in /proc or /sys has. */
 struct place {
@@ -82,6 +82,7 @@ static void add_kind(struct place *p, const char *base, const char *name,
 	dir = opendir(folder);
 	while (dir && (e = readdir(dir))) {
 		const char *mount = mount_of(e->d_name, name, kind);
+
 		if (mount)
 			add_device(p, folder, e->d_name, mount);
 	}
@@ -107,6 +108,7 @@ int lustre_read(struct lustre_stat *s, const char *root, const char *name)
 
 	for (size_t i = 0; *name && !p.has_stats && i < ARRAY_LEN(bases); i++) {
 		char base[PATH_MAX - 320];
+
 		snprintf(base, sizeof(base), "%s%s", root, bases[i]);
 		p = (struct place){ 0 };
 		add_kind(&p, base, name, "osc");

@@ -8,10 +8,9 @@
 #include <sys/resource.h>
 
 #include "base/units.h"
+#include "base/util.h"
 #include "io/cgroup.h"
 #include "io/sysfile.h"
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Of a group, in both versions. */
 struct group_files {

@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "io/lustre.h"
 #include "io/nfsstat.h"
 #include "io/sysfile.h"
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static int read_devices(const struct memsource *m, struct memsource_count *c)
 {

@@ -16,12 +16,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "io/lustre.h"
 #include "io/sysfile.h"
 
 #define SECTOR_BYTES 512u /* of sysfs, whatever the device's own is */
-
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* One line of /proc/self/mountinfo, cut in place. */
 struct line {
@@ -135,6 +134,7 @@ static int find_line(struct mount *m, FILE *f, const char *path, dev_t dev)
 	while (fgets(text, (int)size, f)) {
 		bool is_ours;
 		size_t len;
+
 		if (!cut_line(&l, text))
 			continue;
 		is_ours = makedev(l.dev_major, l.dev_minor) == dev;
@@ -193,6 +193,7 @@ static int find_existing(char *out, const char *path, struct mlgen_err *err)
 	mount_put(at, sizeof(at), path[0] ? path : ".");
 	while (!realpath(at, out)) {
 		int rc = -errno;
+
 		if (rc != -ENOENT || !to_parent(at))
 			return cannot_look(at, rc, err);
 	}

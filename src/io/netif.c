@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "io/sysfile.h"
 
 /* A VLAN on a bond on hardware is usual. */
@@ -181,8 +182,9 @@ int netif_server(char *out, size_t size, const struct mount *mount)
 
 	if (is_rdma(mount))
 		return -ENODATA;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		const char *value = option(mount->options, keys[i], &len);
+
 		if (value && put_address(out, size, value, len))
 			return 0;
 	}

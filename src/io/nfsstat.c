@@ -55,6 +55,7 @@ int nfsstat_read(struct nfsstat *s, const char *root, const char *target)
 	*s = (struct nfsstat){ 0 };
 	while (f && fgets(text, sizeof(text), f)) {
 		const char *line = text + strspn(text, " \t");
+
 		if (!strncmp(text, "device ", 7)) {
 			is_ours = begins(text, target);
 			if (is_ours)

@@ -52,7 +52,7 @@ static bool may_use(const struct cpus *c, unsigned cpu)
 }
 
 /* What adds up over CPUs and groups begins as unknown. */
-static void add(uint64_t *to, uint64_t n)
+static void noise_add(uint64_t *to, uint64_t n)
 {
 	*to = *to == UINT64_MAX ? n : *to + n;
 }
@@ -65,7 +65,7 @@ static void add_hot(struct noise_counts *c, const char *root, unsigned cpu)
 	snprintf(path, sizeof(path),
 		 CPU_FILES "thermal_throttle/core_throttle_count", cpu);
 	if (sysfile_u64(&n, root, path) == 0)
-		add(&c->hot, n);
+		noise_add(&c->hot, n);
 }
 
 /* "cpu3 user nice system idle iowait irq softirq steal guest guest_nice" in
@@ -88,10 +88,11 @@ static void add_cpu(struct noise_counts *c, const struct cpus *allowed,
 	    !may_use(allowed, cpu))
 		return;
 	c->cpus++;
-	add(&c->program_ns, (t[0] + t[1] + t[2]) * tick_ns);
-	add(&c->busy_ns, (t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) * tick_ns);
-	add(&c->steal_ns, t[7] * tick_ns);
-	add(&c->guest_ns, (t[8] + t[9]) * tick_ns);
+	noise_add(&c->program_ns, (t[0] + t[1] + t[2]) * tick_ns);
+	noise_add(&c->busy_ns,
+		  (t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) * tick_ns);
+	noise_add(&c->steal_ns, t[7] * tick_ns);
+	noise_add(&c->guest_ns, (t[8] + t[9]) * tick_ns);
 	add_hot(c, root, cpu);
 }
 
@@ -126,8 +127,8 @@ static void see_quota(void *arg, const char *root, const char *dir, bool is_v2)
 	    sysfile_keyed(&time, root, path,
 			  is_v2 ? "throttled_usec" : "throttled_time"))
 		return;
-	add(&c->throttled, n);
-	add(&c->throttled_ns, is_v2 ? time * 1000 : time);
+	noise_add(&c->throttled, n);
+	noise_add(&c->throttled_ns, is_v2 ? time * 1000 : time);
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in microseconds. */
@@ -198,21 +199,21 @@ double noise_most_mhz(const char *root)
 							    : (double)NAN;
 }
 
-static bool is_known(uint64_t before, uint64_t after)
+static bool noise_is_known(uint64_t before, uint64_t after)
 {
 	return before != UINT64_MAX && after != UINT64_MAX && after >= before;
 }
 
 static double percent(uint64_t before, uint64_t after, double whole_ns)
 {
-	if (!is_known(before, after) || !(whole_ns > 0))
+	if (!noise_is_known(before, after) || !(whole_ns > 0))
 		return (double)NAN;
 	return fmin(100 * (double)(after - before) / whole_ns, 100);
 }
 
 static uint64_t difference(uint64_t before, uint64_t after)
 {
-	return is_known(before, after) ? after - before : UINT64_MAX;
+	return noise_is_known(before, after) ? after - before : UINT64_MAX;
 }
 
 void noise_between(struct noise *n, const struct noise_counts *before,

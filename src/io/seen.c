@@ -15,6 +15,7 @@ static void copy_slot(const struct seen *s, unsigned slot,
 	for (size_t i = 0; i < SEEN_PATH_WORDS; i++) {
 		uint64_t word = atomic_load_explicit(&s->path[slot].word[i],
 						     memory_order_relaxed);
+
 		memcpy(out->path + i * 8, &word, 8);
 	}
 	out->path[sizeof(out->path) - 1] = '\0';
@@ -40,6 +41,7 @@ void seen_path(struct seen *s, unsigned slot, const char *path)
 
 	for (size_t at = 0; at <= len; at += 8) {
 		uint64_t word = 0;
+
 		memcpy(&word, path + at, len - at < 8 ? len - at : 8);
 		atomic_store_explicit(&s->path[slot].word[at / 8], word,
 				      memory_order_relaxed);
@@ -52,6 +54,7 @@ void seen_look(const struct seen *s, struct io_outstanding *out)
 	for (unsigned i = 0; i < s->count; i++) {
 		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns,
 						      memory_order_relaxed);
+
 		if (start == 0 || (out->start_ns && out->start_ns <= start))
 			continue;
 		out->start_ns = start;
@@ -67,6 +70,7 @@ const struct mlgen_file *seen_oldest(const struct seen *s)
 	for (unsigned i = 0; i < s->count; i++) {
 		uint64_t start = atomic_load_explicit(&s->slots[i].start_ns,
 						      memory_order_relaxed);
+
 		if (start == 0 || (oldest && oldest <= start))
 			continue;
 		oldest = start;

@@ -21,7 +21,7 @@ static FILE *open_below(const char *root, const char *path)
 	return fopen(name, "re");
 }
 
-static int number(const char *text, uint64_t *out, const char **end)
+static int sysfile_number(const char *text, uint64_t *out, const char **end)
 {
 	unsigned long long v;
 	char *stop;
@@ -59,7 +59,7 @@ int sysfile_u64(uint64_t *out, const char *root, const char *path)
 	const char *end;
 	int rc = sysfile_line(line, sizeof(line), root, path);
 
-	return rc ? rc : number(line, out, &end);
+	return rc ? rc : sysfile_number(line, out, &end);
 }
 
 int sysfile_keyed(uint64_t *out, const char *root, const char *path,
@@ -76,7 +76,8 @@ int sysfile_keyed(uint64_t *out, const char *root, const char *path,
 	while (rc == -ENODATA && fgets(line, sizeof(line), f)) {
 		if (strncmp(line, key, len) || !strchr(": ", line[len]))
 			continue;
-		rc = number(line + len + strspn(line + len, ": \t"), out, &end);
+		rc = sysfile_number(line + len + strspn(line + len, ": \t"),
+				    out, &end);
 		if (rc == 0 && strncmp(end, " kB", 3) == 0)
 			*out *= 1024;
 	}

@@ -88,6 +88,7 @@ static int node_of_parts(const char *dir, const char *prefix, size_t root_len,
 	while (d && (entry = readdir(d))) {
 		int n = snprintf(path, sizeof(path), "%s/%s", dir,
 				 entry->d_name);
+
 		if (entry->d_type != DT_LNK || n >= (int)sizeof(path) ||
 		    strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
 		    !realpath(path, part))
@@ -159,7 +160,7 @@ static char *list_text(hwloc_const_bitmap_t set)
 }
 
 /* Needs a list that job_check has passed; hwloc takes more than those. */
-static hwloc_bitmap_t read_list(const char *list)
+static hwloc_bitmap_t topology_read_list(const char *list)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
@@ -194,8 +195,9 @@ static int cpus_of_nodes(const struct topology *t, const char *list,
 {
 	hwloc_const_bitmap_t all =
 		hwloc_topology_get_complete_nodeset(t->hwloc);
-	hwloc_bitmap_t nodes = strcmp(list, "all") == 0 ? hwloc_bitmap_dup(all)
-							: read_list(list);
+	hwloc_bitmap_t nodes = strcmp(list, "all") == 0
+				       ? hwloc_bitmap_dup(all)
+				       : topology_read_list(list);
 	int rc = 0;
 
 	if (!nodes)
@@ -207,6 +209,7 @@ static int cpus_of_nodes(const struct topology *t, const char *list,
 	     n = hwloc_bitmap_next(nodes, n)) {
 		hwloc_obj_t o = hwloc_get_numanode_obj_by_os_index(t->hwloc,
 								   (unsigned)n);
+
 		if (o)
 			hwloc_bitmap_or(cpus, cpus, o->cpuset);
 		else
@@ -280,7 +283,7 @@ static int apply_disk(const struct topology *t, const struct topology_wish *w,
 static int apply_cpus(const char *list, hwloc_bitmap_t usable,
 		      struct mlgen_err *err)
 {
-	hwloc_bitmap_t cpus = read_list(list);
+	hwloc_bitmap_t cpus = topology_read_list(list);
 	int rc = 0;
 
 	if (!cpus || !hwloc_bitmap_intersects(cpus, usable))
@@ -298,7 +301,7 @@ static int fill_allowed(struct topology *t, const char *allowed,
 			struct mlgen_err *err)
 {
 	if (allowed)
-		t->allowed = read_list(allowed);
+		t->allowed = topology_read_list(allowed);
 	else
 		t->allowed = hwloc_bitmap_alloc();
 	if (!t->allowed)

@@ -18,8 +18,8 @@ static bool is_same_place(struct diag_place a, struct diag_place b)
 	return !a.file || a.file == b.file || strcmp(a.file, b.file) == 0;
 }
 
-static bool is_known(const struct diag *d, enum diag_level level,
-		     struct diag_place at, const char *text)
+static bool diag_is_known(const struct diag *d, enum diag_level level,
+			  struct diag_place at, const char *text)
 {
 	for (size_t i = 0; i < d->count; i++) {
 		const struct diag_entry *e = &d->entries[i];
@@ -112,7 +112,7 @@ void diag_add(struct diag *d, enum diag_level level, struct diag_place at,
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
 	printable_copy(text, sizeof(text), raw);
-	if (is_known(d, level, at, text))
+	if (diag_is_known(d, level, at, text))
 		return;
 	d->errors += level == DIAG_ERROR;
 	if (count_level(d, level) >= DIAG_MAX)

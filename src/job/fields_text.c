@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/util.h"
+#include "job/field_types.h"
 
 /* Longer names are no misspelt options. */
 #define NAME_MAX_LEN 48
@@ -103,30 +105,6 @@ static void nearest_try(struct nearest *n, const char *candidate)
 	}
 }
 
-static const char *type_word(enum mlgen_type type)
-{
-	static const char *const words[] = {
-		[MLGEN_BOOL] = "BOOL",
-		[MLGEN_U64] = "INT",
-		[MLGEN_F64] = "NUMBER",
-		[MLGEN_SIZE] = "SIZE",
-		[MLGEN_TIME] = "TIME",
-		[MLGEN_PERCENT] = "PERCENT",
-		[MLGEN_STR] = "TEXT",
-		[MLGEN_SIZE_DIST] = "SIZE|DIST",
-		[MLGEN_TIME_DIST] = "TIME|DIST",
-		[MLGEN_F64_LIST] = "A:B:...",
-		[MLGEN_SIZE_PAIR] = "SIZE[,SIZE]",
-		[MLGEN_U64_PAIR] = "INT[,INT]",
-		[MLGEN_SIZE_SHARE] = "SIZE|PERCENT",
-		[MLGEN_U64_SHARE] = "INT|PERCENT",
-	};
-
-	if ((size_t)type >= sizeof(words) / sizeof(*words) || !words[type])
-		return "VALUE";
-	return words[type];
-}
-
 const char *field_nearest(const struct mlgen_field *const *tables,
 			  const char *name)
 {
@@ -190,8 +168,10 @@ bool field_has_long_choices(const struct mlgen_field *f)
 
 void field_type_text(struct buf *out, const struct mlgen_field *f)
 {
+	const struct field_type *type = field_type_of(f);
+
 	if (f->type != MLGEN_ENUM) {
-		buf_add(out, type_word(f->type));
+		buf_add(out, type ? type->word : "TEXT");
 		return;
 	}
 	if (!field_has_long_choices(f)) {
@@ -205,30 +185,7 @@ void field_type_text(struct buf *out, const struct mlgen_field *f)
 void field_limit_text(struct buf *out, const struct mlgen_field *f,
 		      double limit)
 {
-	char text[UNITS_TEXT_BYTES];
-
-	switch (f->type) {
-	case MLGEN_U64:
-	case MLGEN_U64_PAIR:
-	case MLGEN_U64_SHARE:
-		buf_addf(out, "%" PRIu64, (uint64_t)limit);
-		break;
-	case MLGEN_SIZE:
-	case MLGEN_SIZE_DIST:
-	case MLGEN_SIZE_PAIR:
-	case MLGEN_SIZE_SHARE:
-		buf_add(out, units_put_size(text, (uint64_t)limit));
-		break;
-	case MLGEN_TIME:
-	case MLGEN_TIME_DIST:
-		buf_add(out, units_put_time(text, (uint64_t)limit));
-		break;
-	case MLGEN_PERCENT:
-		buf_addf(out, "%s%%", units_put_f64(text, limit));
-		break;
-	default:
-		buf_add(out, units_put_f64(text, limit));
-	}
+	field_type_of(f)->limit(out, limit);
 }
 
 void field_range_text(struct buf *out, const struct mlgen_field *f)

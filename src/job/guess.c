@@ -20,7 +20,8 @@ static char *take_name(const char **at)
 	return mem_strndup(name, len);
 }
 
-static void check_name(const struct job *j, const char *name, struct diag *d)
+static void guess_check_name(const struct job *j, const char *name,
+			     struct diag *d)
 {
 	const struct mlgen_field *const tables[] = { job_fields, NULL };
 	const char *nearest = NULL;
@@ -48,7 +49,7 @@ void guess_check(const struct job *j, struct diag *d)
 	while (at) {
 		char *name = take_name(&at);
 
-		check_name(j, name, d);
+		guess_check_name(j, name, d);
 		mem_free(name);
 	}
 }

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/wrap.h"
 #include "job/fio_options.h"
-#include "job/phase.h"
+#include "job/workload.h"
 
 #define WIDTH 90
 #define HELP_INDENT 33   /* of the sentences of --help */
@@ -47,34 +48,16 @@ static void add_usage(struct buf *out, const struct mlgen_field *f)
 	field_type_text(out, f);
 }
 
-/*
- * Print words from column `column` on, each further line at `indent`. Ends
- * with a newline.
- */
-static void print_wrapped(FILE *to, const char *text, size_t column,
+/* Print a line with the words behind it, from `indent` on, and end it. */
+static void print_wrapped(FILE *to, struct buf *line, const char *text,
 			  size_t indent)
 {
-	if (column >= indent) {
-		fputc('\n', to);
-		column = 0;
-	}
-	fprintf(to, "%*s", (int)(indent - column), "");
-	column = indent;
-	while (*text) {
-		size_t len = strcspn(text, " ");
-
-		if (column > indent && column + 1 + len > WIDTH) {
-			fprintf(to, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (column > indent) {
-			fputc(' ', to);
-			column++;
-		}
-		fwrite(text, 1, len, to);
-		column += len;
-		text += len + strspn(text + len, " ");
-	}
-	fputc('\n', to);
+	if (line->len >= indent)
+		buf_addf(line, "\n%*s", (int)indent, "");
+	else
+		buf_addf(line, "%*s", (int)(indent - line->len), "");
+	wrap_words(line, indent, WIDTH, text);
+	fprintf(to, "%s\n", buf_str(line));
 }
 
 /* ---- --help ---- */
@@ -94,8 +77,7 @@ static void print_short(FILE *to, const struct mlgen_field *f)
 		buf_addf(&text, " [%s]", f->def);
 	if (f->def && f->type == MLGEN_BOOL && strcmp(f->def, "0") != 0)
 		buf_add(&text, " [on]");
-	fputs(buf_str(&usage), to);
-	print_wrapped(to, buf_str(&text), usage.len, HELP_INDENT);
+	print_wrapped(to, &usage, buf_str(&text), HELP_INDENT);
 	buf_fini(&usage);
 	buf_fini(&text);
 }
@@ -121,15 +103,14 @@ static void print_first_line(FILE *to, const struct mlgen_field *f)
 	add_usage(&usage, f);
 	add_clause(&text, f->help);
 	field_range_text(&range, f);
-	fputs(buf_str(&usage), to);
 	if (usage.len < OPTION_INDENT &&
 	    OPTION_INDENT + text.len < RANGE_COLUMN &&
 	    RANGE_COLUMN + range.len <= WIDTH) {
-		fprintf(to, "%*s%-*s%s\n", (int)(OPTION_INDENT - usage.len), "",
+		fprintf(to, "%-*s%-*s%s\n", OPTION_INDENT, buf_str(&usage),
 			RANGE_COLUMN - OPTION_INDENT, buf_str(&text),
 			buf_str(&range));
 	} else {
-		print_wrapped(to, buf_str(&text), usage.len, OPTION_INDENT);
+		print_wrapped(to, &usage, buf_str(&text), OPTION_INDENT);
 		fprintf(to, "%*s%s\n", OPTION_INDENT, "", buf_str(&range));
 	}
 	buf_fini(&usage);
@@ -153,15 +134,16 @@ static void print_more_lines(FILE *to, const char *help)
 static void print_choices(FILE *to, const struct mlgen_field *f)
 {
 	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
+		struct buf line = { 0 };
 		char name[64];
-		int column = 0;
 
 		snprintf(name, sizeof(name), "%s%s", c->name,
 			 field_takes_number(c) ? "N" : "");
-		column = fprintf(to, "%*s%-*s ", OPTION_INDENT, "",
-				 CHOICE_WIDTH, name);
-		print_wrapped(to, c->help, (size_t)column,
+		buf_addf(&line, "%*s%-*s ", OPTION_INDENT, "", CHOICE_WIDTH,
+			 name);
+		print_wrapped(to, &line, c->help,
 			      OPTION_INDENT + CHOICE_WIDTH + 2);
+		buf_fini(&line);
 	}
 }
 
@@ -191,7 +173,7 @@ static void print_all_options(FILE *to)
 }
 
 static const struct mlgen_field *
-find_option(const char *name, const struct mlgen_engine *const *engines)
+help_find_option(const char *name, const struct mlgen_engine *const *engines)
 {
 	const struct mlgen_field *f = field_find(job_fields, name);
 
@@ -233,7 +215,7 @@ static void show_job(FILE *to, const struct job *j)
 
 	fprintf(to, "[%s]\n", j->name);
 	for (const struct mlgen_field *f = job_fields; f->name; f++) {
-		if (phase_has(j->phase, f))
+		if (workload_has(job_work(j), f))
 			show_option(to, j, f, j, &j->origins[f - job_fields]);
 	}
 	for (const struct mlgen_field *f = table; f && f->name; f++)
@@ -401,7 +383,7 @@ int help_option(FILE *to, const char *name,
 		settings_fields,
 		NULL,
 	};
-	const struct mlgen_field *f = find_option(name, engines);
+	const struct mlgen_field *f = help_find_option(name, engines);
 	const struct fio_option *fio = fio_option_find(name);
 	const char *nearest = field_nearest(tables, name);
 

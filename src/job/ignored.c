@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ignored.c - see ignored.h; fio(1), ignore_error. */
 #include "job/ignored.h"
+#include "job/workload.h"
 
 #include <errno.h>
 #include <mlgen/errors.h>
@@ -20,7 +21,7 @@ static const char *list_of(const char *text, unsigned kind, size_t *len)
 	return text;
 }
 
-static bool has(const char *list, size_t len, int code)
+static bool ignored_has(const char *list, size_t len, int code)
 {
 	for (const char *end = list + len; list < end;) {
 		size_t word = strcspn(list, ":,");
@@ -60,18 +61,24 @@ int ignored_check(const char *text, struct mlgen_err *err)
 	return 0;
 }
 
+/* Accelerators read: whatever fails of that is an error of reading. */
+static bool only_reads(const struct job *j)
+{
+	return job_work(j)->has_accelerators;
+}
+
 bool ignored_any(const struct job *j)
 {
 	bool has_list = j->ignore_error && j->ignore_error[0];
 
-	if (j->phase == PHASE_TRAIN && j->continue_on_error == CONTINUE_WRITE)
+	if (only_reads(j) && j->continue_on_error == CONTINUE_WRITE)
 		return has_list; /* it writes nothing whose errors count */
 	return has_list || j->continue_on_error != CONTINUE_NONE;
 }
 
 static bool continues(const struct job *j, enum mlgen_op op)
 {
-	bool is_read = op == MLGEN_READ || j->phase == PHASE_TRAIN;
+	bool is_read = op == MLGEN_READ || only_reads(j);
 
 	switch (j->continue_on_error) {
 	case CONTINUE_ALL:
@@ -89,11 +96,11 @@ static bool continues(const struct job *j, enum mlgen_op op)
 
 bool ignored_counts(const struct job *j, enum mlgen_op op, int error)
 {
-	bool is_read = op == MLGEN_READ || j->phase == PHASE_TRAIN;
+	bool is_read = op == MLGEN_READ || only_reads(j);
 	const char *list = NULL;
 	size_t len = 0;
 
 	if (is_read || op == MLGEN_WRITE)
 		list = list_of(j->ignore_error, is_read ? 0 : 1, &len);
-	return len ? has(list, len, -error) : continues(j, op);
+	return len ? ignored_has(list, len, -error) : continues(j, op);
 }

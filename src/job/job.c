@@ -173,6 +173,19 @@ void job_field_text(const struct job *j, const struct mlgen_field *f,
 	buf_fini(&text);
 }
 
+bool job_is_given(const struct job *j, const char *option)
+{
+	const struct mlgen_field *f = field_find(job_fields, option);
+
+	return j->origins && j->origins[f - job_fields].raw;
+}
+
+bool job_is_changed(const struct job *j, const char *option)
+{
+	return job_is_given(j, option) &&
+	       !field_is_default(field_find(job_fields, option), j);
+}
+
 void job_option_text(const struct job *j, const char *option, struct buf *out)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);

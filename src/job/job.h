@@ -12,13 +12,6 @@
 #include "job/diag.h"
 #include "job/fields.h"
 
-enum job_phase {
-	PHASE_TRAIN,
-	PHASE_PREPARE,
-	PHASE_IO,
-	PHASE_CHECKPOINT,
-	PHASE_RESTORE
-};
 enum job_rw { RW_READ, RW_WRITE, RW_RW, RW_RANDREAD, RW_RANDWRITE, RW_RANDRW };
 enum job_format {
 	FORMAT_NPZ,
@@ -75,7 +68,7 @@ enum job_continue {
 struct job {
 	char *name; /* of the section */
 
-	int phase;
+	int phase; /* of workload_choices; see job_work() */
 	char *directory;
 	uint64_t startdelay_ns;
 	bool stonewall;
@@ -276,6 +269,19 @@ char *job_checkpoint_directory(const struct job *j);
 
 /* Where the option was set, for a message. */
 struct diag_place job_place(const struct job *j, const char *option);
+
+/* With some engines a job only plays its files. */
+static inline bool job_touches_files(const struct job *j)
+{
+	return !(j->engine && j->engine->caps & MLGEN_CAP_NO_FILES);
+}
+
+/* Does anybody say the option, a job file or the command line? */
+bool job_is_given(const struct job *j, const char *option);
+
+/* And something else than its default: --showjob writes defaults, too, which
+ * are no opinion. */
+bool job_is_changed(const struct job *j, const char *option);
 
 /*
  * The value of one option as text that a section of this job reads back to the

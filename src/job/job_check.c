@@ -7,10 +7,7 @@
 #include <string.h>
 
 #include "job/ignored.h"
-#include "job/job_check_checkpoint.h"
-#include "job/job_check_io.h"
-#include "job/job_check_train.h"
-#include "job/phase.h"
+#include "job/workload.h"
 
 /* Above any machine's CPUs and nodes, and against overflow of the number. */
 #define CPUS_MAX 8192
@@ -34,8 +31,7 @@ static void check_errors(const struct job *j, struct diag *d)
 
 	if (ignored_check(j->ignore_error, &err) < 0)
 		FAULT(d, j, "ignore_error", "%s", err.text);
-	if ((j->phase != PHASE_TRAIN && j->phase != PHASE_IO) || is_none ||
-	    ignored_any(j))
+	if (!job_work(j)->counts_errors || is_none || ignored_any(j))
 		return;
 	job_option_text(j, "max_errors", &text);
 	buf_add(&text, " may fail, but continue_on_error=");
@@ -47,12 +43,7 @@ static void check_errors(const struct job *j, struct diag *d)
 	buf_fini(&text);
 }
 
-static bool is_of_dataset(const struct job *j)
-{
-	return j->phase == PHASE_TRAIN || j->phase == PHASE_PREPARE;
-}
-
-static void check_direct(const struct job *j, struct diag *d)
+static void job_check_direct(const struct job *j, struct diag *d)
 {
 	const struct mlgen_engine *e = j->engine;
 
@@ -63,19 +54,6 @@ static void check_direct(const struct job *j, struct diag *d)
 		      "ioengine=%s cannot move files opened with O_DIRECT; "
 		      "use direct=0 or ioengine=psync",
 		      e->name);
-	/* Checkpoints ask for more than that. */
-	if (is_of_dataset(j) && !job_has_checkpoints(j) &&
-	    j->access == ACCESS_PLAIN && j->bs.read % 512)
-		FAULT(d, j, "bs",
-		      "%" PRIu64 " is no multiple of 512, which direct=1 needs",
-		      j->bs.read);
-}
-
-static const char *more_at_once(const struct job *j)
-{
-	if (j->phase == PHASE_IO)
-		return "numjobs";
-	return is_of_dataset(j) ? "read_threads" : "checkpoint_threads";
 }
 
 static void check_depth(const struct job *j, struct diag *d)
@@ -84,25 +62,24 @@ static void check_depth(const struct job *j, struct diag *d)
 		diag_add(d, DIAG_NOTE, job_place(j, "iodepth"),
 			 "iodepth: ioengine=%s does one request at a time; 1 "
 			 "is used, and more %s do more at once",
-			 j->engine->name, more_at_once(j));
+			 j->engine->name, job_work(j)->more_at_once);
 }
 
 /* The io layer does metadata operations itself, but never these. */
 static void check_engine(const struct job *j, struct diag *d)
 {
 	const struct mlgen_engine *e = j->engine;
-	bool reads = j->phase == PHASE_TRAIN || j->phase == PHASE_RESTORE;
-	bool writes = j->phase == PHASE_PREPARE || j->phase == PHASE_CHECKPOINT;
+	const struct workload *w = job_work(j);
 
-	if (reads && !(e->caps & MLGEN_CAP(MLGEN_READ)))
+	if (w->needs_read && !(e->caps & MLGEN_CAP(MLGEN_READ)))
 		FAULT(d, j, "ioengine",
 		      "%s cannot read; phase=%s needs an engine that can",
-		      e->name, phase_name(j->phase));
-	if (writes && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
+		      e->name, job_work_name(j));
+	if (w->needs_write && !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
 		FAULT(d, j, "ioengine",
 		      "%s cannot write; phase=%s needs an engine that can",
-		      e->name, phase_name(j->phase));
-	if (j->phase == PHASE_TRAIN && job_has_checkpoints(j) &&
+		      e->name, job_work_name(j));
+	if (w->checkpoints == CHECKPOINTS_ASKED && job_has_checkpoints(j) &&
 	    !(e->caps & MLGEN_CAP(MLGEN_WRITE)))
 		FAULT(d, j, "ioengine",
 		      "%s cannot write; checkpoint_every needs an engine that "
@@ -177,14 +154,9 @@ void job_check(const struct job *j, struct diag *d)
 	check_errors(j, d);
 	check_percentiles(j, d);
 	check_cpus(j, d);
-	if (j->phase == PHASE_IO)
-		job_check_io(j, d);
-	if (is_of_dataset(j))
-		job_check_train(j, d);
-	if (j->phase != PHASE_IO && j->phase != PHASE_PREPARE)
-		job_check_checkpoint(j, d);
+	job_work(j)->check(j, d);
 	if (j->engine) {
-		check_direct(j, d);
+		job_check_direct(j, d);
 		check_engine(j, d);
 		check_depth(j, d);
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/util.h"
 #include "job/job_checkpoint.h"
 
 #define RANKS_MAX 1000000u
@@ -257,7 +258,7 @@ static const struct {
 const char *job_check_model(const struct job *j, unsigned i, int *rc,
 			    struct mlgen_err *err)
 {
-	if (i >= sizeof(rules) / sizeof(*rules))
+	if (i >= ARRAY_LEN(rules))
 		return NULL;
 	*rc = rules[i].check(j, err);
 	return rules[i].option;

@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
+#include "job/workload.h"
 
 /* ---- how often ---- */
 
@@ -28,7 +30,7 @@ static const struct word {
 
 static const struct word *find_word(const char *name)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (strcmp(words[i].name, name) == 0)
 			return &words[i];
 	}
@@ -110,10 +112,15 @@ bool job_has_checkpoints(const struct job *j)
 {
 	struct checkpoint_every e;
 
-	if (j->phase == PHASE_CHECKPOINT || j->phase == PHASE_RESTORE)
+	switch (job_work(j)->checkpoints) {
+	case CHECKPOINTS_ALWAYS:
 		return true;
-	return j->phase == PHASE_TRAIN &&
-	       (job_checkpoint_every(j, &e, NULL) || e.count);
+	case CHECKPOINTS_ASKED:
+		return job_checkpoint_every(j, &e, NULL) || e.count;
+	case CHECKPOINTS_NONE:
+		break;
+	}
+	return false;
 }
 
 char *job_checkpoint_directory(const struct job *j)
@@ -122,7 +129,7 @@ char *job_checkpoint_directory(const struct job *j)
 
 	if (j->checkpoint_directory)
 		buf_add(&path, j->checkpoint_directory);
-	else if (j->phase == PHASE_TRAIN)
+	else if (job_work(j)->checkpoints == CHECKPOINTS_ASKED)
 		buf_addf(&path, "%s/checkpoints", j->directory);
 	else
 		buf_add(&path, j->directory);
@@ -143,7 +150,7 @@ uint64_t job_ranks(const struct job *j)
 		return j->ranks;
 	if (j->data_parallel)
 		return one * j->data_parallel;
-	if (j->phase == PHASE_TRAIN && j->accelerators > one)
+	if (job_work(j)->has_accelerators && j->accelerators > one)
 		return j->accelerators;
 	return one;
 }
@@ -171,7 +178,7 @@ int job_local_ranks(const struct job *j, struct ranges *out,
 {
 	int rc = parse_ranks(j, out, err);
 
-	if (rc || j->phase != PHASE_TRAIN)
+	if (rc || !job_work(j)->has_accelerators)
 		return rc;
 	ranges_cut(out, j->accelerators);
 	if (out->numbers)

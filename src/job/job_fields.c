@@ -3,17 +3,10 @@
 #include "job/job.h"
 
 #include "base/mem.h"
+#include "base/util.h"
+#include "job/workload.h"
 
 /* clang-format off */
-static const struct mlgen_choice phases[] = {
-	{ "train", PHASE_TRAIN, "read the dataset as a training job does" },
-	{ "prepare", PHASE_PREPARE, "write or complete the dataset and check all of it" },
-	{ "io", PHASE_IO, "a plain I/O job as fio has them: rw=, bs=, size=" },
-	{ "checkpoint", PHASE_CHECKPOINT, "save the state of a model, checkpoints times" },
-	{ "restore", PHASE_RESTORE, "read back what phase=checkpoint has saved" },
-	{ 0 },
-};
-
 static const struct mlgen_choice rws[] = {
 	{ "read", RW_READ, "reads from front to back" },
 	{ "write", RW_WRITE, "writes from front to back" },
@@ -175,7 +168,6 @@ static const struct mlgen_choice kb_bases[] = {
 };
 
 /* The units in which limits are held: ns and bytes. */
-#define NS_PER_S 1e9
 #define NS_PER_DAY (86400 * NS_PER_S)
 #define KI 1024.0
 #define MI (KI * KI)
@@ -186,7 +178,7 @@ static const struct mlgen_choice kb_bases[] = {
 #define LONGEST_RUN (366 * NS_PER_DAY)
 
 /* Exact in a double. As a sample has a byte, a dataset of 8 EiB at most keeps
- * their product in uint64_t (job_check_train.c). */
+ * their product in uint64_t (train_check.c). */
 #define MOST_FILES 1e10
 #define MOST_SAMPLES_PER_FILE 1e10
 #define MOST_STEPS 1e15
@@ -195,7 +187,7 @@ static const struct mlgen_choice kb_bases[] = {
 #define MOST_BYTES (1024 * TI)
 
 const struct mlgen_field job_fields[] = {
-	{ "phase", MLGEN_F_ENUM(struct job, phase, phases),
+	{ "phase", MLGEN_F_ENUM(struct job, phase, workload_choices),
 	  .def = "train", .group = "Job",
 	  .help = "What the job does.\n"
 		  "A section with rw= and without phase= is phase=io." },

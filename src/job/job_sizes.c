@@ -36,8 +36,9 @@ static int read_entry(const struct job *j, char *text, struct job_size *out,
 }
 
 /* Entries with colons between them, up to `len`; their number. */
-static int read_list(const struct job *j, const char *list, size_t len,
-		     struct job_size *sizes, struct mlgen_err *err)
+static int job_sizes_read_list(const struct job *j, const char *list,
+			       size_t len, struct job_size *sizes,
+			       struct mlgen_err *err)
 {
 	const char *at = list, *end = list + len;
 
@@ -112,7 +113,7 @@ int job_sizes(const struct job *j, unsigned direction,
 		sizes[0].percent = 100;
 		return 1;
 	}
-	n = read_list(j, list, len, sizes, &why);
+	n = job_sizes_read_list(j, list, len, sizes, &why);
 	if (n > 0)
 		n = fill_up(sizes, n, &why);
 	if (n < 0)

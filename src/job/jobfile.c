@@ -35,7 +35,7 @@ static struct section *current(const struct parse *p)
 }
 
 /* Names become parts of paths: mlgen-data/NAME. */
-static void check_name(struct parse *p, const char *name)
+static void jobfile_check_name(struct parse *p, const char *name)
 {
 	struct diag_place at = p->reader.at;
 
@@ -88,7 +88,7 @@ static char *header_name(struct parse *p, const char *line)
 	name = trimmed(line + 1,
 		       end ? (size_t)(end - line) - 1 : strlen(line + 1));
 	if (end && !end[1])
-		check_name(p, name);
+		jobfile_check_name(p, name);
 	return name;
 }
 
@@ -136,7 +136,7 @@ static bool is_twin(const struct section *a, const struct section *b)
 	return strcmp(a->name, b->name) == 0;
 }
 
-static void check_twins(struct parse *p, const struct section *s)
+static void jobfile_check_twins(struct parse *p, const struct section *s)
 {
 	for (size_t i = 0; i < p->file->count; i++) {
 		const struct section *other = &p->file->sections[i];
@@ -168,7 +168,7 @@ static void add_section(struct parse *p)
 	find_selector(&s);
 	if (s.kind == SECTION_VARIANT)
 		find_parent(p, &s);
-	check_twins(p, &s);
+	jobfile_check_twins(p, &s);
 	f->sections =
 		mem_realloc(f->sections, (f->count + 1) * sizeof(*f->sections));
 	f->sections[f->count++] = s;
@@ -297,7 +297,7 @@ static char *read_line(char *to, int room, void *stream)
  * One stream serves as inih's reader and as its user pointer; both want the
  * parse. Nothing may be left for inih to complain of.
  */
-static void parse(struct parse *p, const char *path)
+static void jobfile_parse(struct parse *p, const char *path)
 {
 	size_t errors = p->d->errors;
 	int rc = ini_parse_stream(read_line, p, take_pair, p);
@@ -342,7 +342,7 @@ void jobfile_read(struct jobfile *f, const char *path, struct diag *d)
 
 	memset(f, 0, sizeof(*f));
 	if (jobreader_open(&p.reader, path, d) == 0)
-		parse(&p, p.reader.paths[0]);
+		jobfile_parse(&p, p.reader.paths[0]);
 	share_globals(f);
 	if (!has_job(f) && d->errors == errors)
 		diag_add(d, DIAG_ERROR,

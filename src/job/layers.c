@@ -6,10 +6,12 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "job/job.h"
+#include "job/workload.h"
 
-static void add(struct layers *l, const struct optlist *opts, const char *how,
-		bool is_own)
+static void layers_add(struct layers *l, const struct optlist *opts,
+		       const char *how, bool is_own)
 {
 	if (!opts)
 		return;
@@ -26,7 +28,7 @@ static void add_section(struct layers *l, const struct section *s, bool is_own)
 	struct buf how = { 0 };
 
 	buf_addf(&how, "[%s]", s->name);
-	add(l, &s->opts, buf_str(&how), is_own);
+	layers_add(l, &s->opts, buf_str(&how), is_own);
 	l->items[l->count - 1].selector = s->selector;
 	buf_fini(&how);
 }
@@ -50,7 +52,7 @@ static const struct opt *selected(const struct layers *l, const char *option)
 		l->src.section ? l->src.section->globals : NULL,
 	};
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
 		const struct opt *o =
 			order[i] ? optlist_find(order[i], option) : NULL;
 
@@ -60,13 +62,14 @@ static const struct opt *selected(const struct layers *l, const char *option)
 	return NULL;
 }
 
-/* Is the job phase=io, as far as can be told before any variant is chosen? */
-static bool is_plain(const struct layers *l)
+/* Is it a plain job, as far as can be told before any variant is chosen? */
+static bool layers_is_plain(const struct layers *l)
 {
 	const struct opt *phase = selected(l, "phase");
 
 	if (phase)
-		return strcmp(phase->value, "io") == 0;
+		return strcmp(phase->value,
+			      workload_choices[workload_implied()].name) == 0;
 	return selected(l, "rw") != NULL;
 }
 
@@ -173,16 +176,16 @@ void layers_init(struct layers *l, const struct job_source *src,
 	memset(l, 0, sizeof(*l));
 	l->src = *src;
 	l->cmd = cmd;
-	l->is_plain = is_plain(l);
+	l->is_plain = layers_is_plain(l);
 	if (s) {
-		add(l, s->globals, "[global]", false);
+		layers_add(l, s->globals, "[global]", false);
 		add_section(l, s, true);
 		select_all_variants(l);
 	}
-	add(l, &cmd->all, "command line", false);
+	layers_add(l, &cmd->all, "command line", false);
 	if (!s)
-		add(l, src->opts, "command line", true);
-	add(l, overrides_of(l), "command line", true);
+		layers_add(l, src->opts, "command line", true);
+	layers_add(l, overrides_of(l), "command line", true);
 }
 
 void layers_fini(struct layers *l)

@@ -26,7 +26,7 @@ struct layers {
 	const struct cmdline *cmd;
 	struct layer *items; /* the weakest first */
 	size_t count;
-	bool is_plain; /* phase=io, as far as is known before any variant is */
+	bool is_plain; /* a plain job, as far as is known before any variant is */
 };
 
 /* The source and the command line are borrowed. */

@@ -9,7 +9,7 @@
 
 static const struct diag_place on_command_line;
 
-static bool is_set(const struct settings *s, const char *option)
+static bool is_asked(const struct settings *s, const char *option)
 {
 	return !field_is_default(field_find(settings_fields, option), s);
 }
@@ -47,7 +47,7 @@ static bool has_question(const struct question *table, const struct settings *s,
 			 const char *const *list)
 {
 	for (const struct question *q = table; q->option; q++) {
-		if (q->goes_with == list && is_set(s, q->option))
+		if (q->goes_with == list && is_asked(s, q->option))
 			return true;
 	}
 	return false;
@@ -60,7 +60,7 @@ static void check_list(const struct question *table, const struct settings *s,
 	const char *const *option = list;
 	struct buf names = { 0 };
 
-	while (*option && !is_set(s, *option))
+	while (*option && !is_asked(s, *option))
 		option++;
 	if (!*option || has_question(table, s, list))
 		return;
@@ -80,9 +80,9 @@ const struct question *question_asked(const struct question *table,
 
 	*of_files = 0;
 	for (const struct question *q = table; q && q->option; q++)
-		has_files |= q->about == ABOUT_FILES && is_set(s, q->option);
+		has_files |= q->about == ABOUT_FILES && is_asked(s, q->option);
 	for (const struct question *q = table; q && q->option; q++) {
-		if (!is_set(s, q->option) ||
+		if (!is_asked(s, q->option) ||
 		    (q->about == ABOUT_DOCUMENTS && !has_files))
 			continue;
 		*of_files += q->about != ABOUT_JOBS;

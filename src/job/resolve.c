@@ -7,8 +7,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "job/fio_options.h"
-#include "job/phase.h"
+#include "job/workload.h"
 #include "job/settings.h"
 #include "job/words.h"
 
@@ -231,7 +232,7 @@ static void reverse(struct job *j, const struct mlgen_field *from,
 
 static void apply_reverse(struct job *j, const struct mlgen_field *f)
 {
-	for (size_t i = 0; i < sizeof(reverses) / sizeof(*reverses); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(reverses); i++) {
 		for (size_t k = 0; k < 2; k++) {
 			const char *other = reverses[i][1 - k];
 
@@ -248,20 +249,20 @@ static void apply_reverse(struct job *j, const struct mlgen_field *f)
 static void fail_phase(struct build *b, const struct opt *o, bool is_own)
 {
 	struct diag *d = b->r->d;
-	const char *phase = phase_name(b->job->phase);
+	const char *phase = job_work_name(b->job);
 
 	if (!b->is_decided)
 		diag_add(d, DIAG_ERROR, o->at,
 			 "%s: %s; say which one it is: add rw=read, which is "
 			 "fio's default",
-			 o->key, phase_of(o->field));
+			 o->key, workload_of(o->field));
 	else if (is_own)
 		diag_add(d, DIAG_ERROR, o->at, "%s: %s; this job is phase=%s",
-			 o->key, phase_of(o->field), phase);
+			 o->key, workload_of(o->field), phase);
 	else
 		diag_add(d, DIAG_NOTE, o->at,
 			 "%s: %s; jobs of phase=%s go without it", o->key,
-			 phase_of(o->field), phase);
+			 workload_of(o->field), phase);
 	if (!b->is_decided || is_own)
 		b->is_whole = false;
 }
@@ -271,7 +272,7 @@ static void apply_field(struct build *b, const struct opt *o,
 {
 	struct job *j = b->job;
 
-	if (b->is_known && !phase_has(j->phase, o->field)) {
+	if (b->is_known && !workload_has(job_work(j), o->field)) {
 		fail_phase(b, o, l->is_own);
 	} else if (set_field(b->r, o, o->field, j, j)) {
 		set_origin(&j->origins[o->field - job_fields], o, l->how);
@@ -344,13 +345,15 @@ static void apply_layers(struct build *b, bool first)
 /* Is there anything that only a training has? */
 static bool has_training(const struct layers *layers)
 {
+	const struct workload *plain = workloads[workload_implied()];
+
 	for (size_t i = 0; i < layers->count; i++) {
 		const struct optlist *list = layers->items[i].opts;
 
 		for (size_t k = 0; k < list->count; k++) {
 			const struct mlgen_field *f = list->opts[k]->field;
 
-			if (f && !phase_has(PHASE_IO, f))
+			if (f && !workload_has(plain, f))
 				return true;
 		}
 	}
@@ -368,11 +371,11 @@ static void settle_phase(struct build *b)
 	b->is_known = !has_phase || origin->raw;
 	b->is_decided = has_phase || has_training(b->layers);
 	if (!has_phase && layers_find(b->layers, "rw")) {
-		j->phase = PHASE_IO;
+		j->phase = workload_implied();
 		mem_replace(&origin->how, "from rw");
 		b->is_decided = true;
 	}
-	phase_set_defaults(j);
+	workload_set_defaults(j);
 }
 
 /* As fio does, so that iodepth can be swept. */
@@ -404,9 +407,8 @@ static void settle_batches(struct build *b)
 static void settle_prefetch(struct build *b)
 {
 	struct job *j = b->job;
-	const struct mlgen_field *f = field_find(job_fields, "prefetch");
 
-	if (j->read_threads == 0 && !j->origins[f - job_fields].raw)
+	if (j->read_threads == 0 && !job_is_given(j, "prefetch"))
 		j->prefetch = 0;
 }
 

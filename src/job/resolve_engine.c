@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "job/fields.h"
 #include "job/fio_options.h"
 #include "job/settings.h"
@@ -128,7 +129,7 @@ static const char *own_name(const char *name)
 		{ "pvsync2", "psync" },
 	};
 
-	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(same); i++) {
 		if (strcmp(same[i][0], name) == 0)
 			return same[i][1];
 	}

@@ -2,6 +2,8 @@
 /* settings.c - options of the program as a whole, command line only. */
 #include "job/settings.h"
 
+#include "base/util.h"
+
 /* clang-format off */
 static const struct mlgen_choice formats[] = {
 	{ "text", OUTPUT_TEXT, "the report for people" },
@@ -42,7 +44,6 @@ static const struct mlgen_choice imports[] = {
 	{ 0 },
 };
 
-#define NS_PER_S 1e9
 #define NS_PER_DAY (86400 * NS_PER_S)
 
 const struct mlgen_field settings_fields[] = {

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/util.h"
 #include "io/host.h"
-
-#define NS_PER_SEC 1e9
 
 struct csv {
 	FILE *to;
@@ -34,299 +34,101 @@ struct csv {
 	double cpu_percent;
 };
 
-struct csv_interval {
-	const struct live *now, *before;
-	struct timespec wall;
-	double seconds;
-	double cpu_percent;
-	uint64_t resident_bytes, page_cache_bytes;
-};
-
-/* The interval in which a job ends still holds what it did last. */
-static bool was_in(const struct csv_interval *i, enum live_phase phase)
-{
-	return i->now->phase == phase ||
-	       (i->now->phase == LIVE_DONE && i->before->phase == phase);
-}
-
-static bool is_train(const struct csv_interval *i)
-{
-	/* Between epochs as well: what the last one did is in this interval. */
-	return was_in(i, LIVE_TRAIN) || was_in(i, LIVE_DROP);
-}
-
-/* Also one that began and ended within the interval. */
-static bool is_io(const struct csv_interval *i)
-{
-	return i->now->is_io &&
-	       (i->now->phase == LIVE_IO || i->now->phase == LIVE_DONE);
-}
-
-static bool is_checkpoint(const struct csv_interval *i)
-{
-	return was_in(i, LIVE_CHECKPOINT);
-}
-
-static bool is_prepare(const struct csv_interval *i)
-{
-	return was_in(i, LIVE_PREPARE);
-}
-
-static void put_u64(struct buf *out, uint64_t v)
-{
-	buf_addf(out, "%" PRIu64, v);
-}
-
-/* Counters only grow; a look that lags behind the other is no progress. */
-static uint64_t gained(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
-}
-
-/* Percent of the steps that were finished in the interval; 0 without one. */
-static void put_step_share(struct buf *out, const struct csv_interval *i,
-			   uint64_t now_ns, uint64_t before_ns)
-{
-	uint64_t steps_ns = gained(i->now->step_ns, i->before->step_ns);
-	double part = (double)gained(now_ns, before_ns);
-	double percent = steps_ns ? part / (double)steps_ns * 100 : 0;
-	buf_addf(out, "%.2f", percent < 100 ? percent : 100.0);
-}
-
-static void put_time(struct buf *out, const struct csv_interval *i)
-{
-	char text[32] = "";
-	struct tm utc;
-	if (gmtime_r(&i->wall.tv_sec, &utc))
-		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	buf_addf(out, "%s.%03ldZ", text, i->wall.tv_nsec / 1000000);
-}
-
-static void put_seconds(struct buf *out, const struct csv_interval *i)
-{
-	buf_addf(out, "%.3f", i->seconds);
-}
-
-/* Quoted only where a comma or quote in the name asks for it; a row is a line
- * that can be followed on a terminal. */
-static void put_job(struct buf *out, const struct csv_interval *i)
+/* Quoted only where a comma or quote in it asks for it; a row is a line that
+ * can be followed on a terminal. */
+static void csv_put_text(struct buf *out, const char *text)
 {
 	struct buf shown = { 0 };
-	printable_add(&shown, i->now->job_name);
+
+	printable_add(&shown, text);
 	if (!strpbrk(buf_str(&shown), ",\"")) {
 		buf_add(out, buf_str(&shown));
 		buf_fini(&shown);
 		return;
 	}
 	buf_addc(out, '"');
-	for (const char *name = buf_str(&shown); *name; name++) {
-		if (*name == '"')
+	for (const char *c = buf_str(&shown); *c; c++) {
+		if (*c == '"')
 			buf_addc(out, '"');
-		buf_addc(out, *name);
+		buf_addc(out, *c);
 	}
 	buf_addc(out, '"');
 	buf_fini(&shown);
 }
 
-static void put_phase(struct buf *out, const struct csv_interval *i)
+static void put_choice(struct buf *out, const struct mlgen_choice *choices,
+		       int value)
 {
-	static const char *const names[] = {
-		[LIVE_WAIT] = "wait",
-		[LIVE_PREPARE] = "prepare",
-		[LIVE_DROP] = "drop",
-		[LIVE_TRAIN] = "train",
-		[LIVE_IO] = "io",
-		[LIVE_DONE] = "done",
-		[LIVE_CHECKPOINT] = "checkpoint",
-	};
-	buf_add(out, names[i->now->phase]);
+	for (const struct mlgen_choice *c = choices; c->name; c++)
+		if (c->value == value)
+			buf_add(out, c->name);
 }
 
-static void put_epoch(struct buf *out, const struct csv_interval *i)
+static void put_percent(struct buf *out, const struct live_field *f,
+			const struct live_span *s)
 {
-	if (is_train(i))
-		put_u64(out, i->now->epoch);
+	double percent = live_percent(f, s);
+
+	if (f->kind == LIVE_SHARE && isnan(percent))
+		percent = 0; /* of steps, and none ended */
+	if (!isnan(percent))
+		buf_addf(out, "%.2f", percent);
 }
 
-static void put_step(struct buf *out, const struct csv_interval *i)
+/* What does not apply to this interval, or is not known, is empty. */
+static void put_cell(struct buf *out, const struct live_field *f,
+		     const struct live_span *s)
 {
-	if (is_train(i))
-		put_u64(out, i->now->step);
+	switch (f->field.type) {
+	case MLGEN_STR:
+		csv_put_text(out, *(const char *const *)live_now(f, s));
+		break;
+	case MLGEN_ENUM:
+		put_choice(out, f->field.choices, *(const int *)live_now(f, s));
+		break;
+	case MLGEN_PERCENT:
+		put_percent(out, f, s);
+		break;
+	case MLGEN_TIME:
+		buf_addf(out, "%.3f", (double)live_count(f, s) / NS_PER_S);
+		break;
+	default:
+		if (live_count(f, s) != UINT64_MAX)
+			buf_addf(out, "%" PRIu64, live_count(f, s));
+	}
 }
 
-static void put_samples(struct buf *out, const struct csv_interval *i)
+/* The figures that are columns; what a column has no row for is empty. */
+static void put_cells(struct buf *out, const struct live_span *s)
 {
-	if (is_train(i))
-		put_u64(out, gained(i->now->samples, i->before->samples));
+	for (const struct live_field *f = live_fields; f->field.name; f++) {
+		if (f->is_unlogged)
+			continue;
+		if (f != live_fields && f->field.help)
+			buf_addc(out, ',');
+		if (live_applies(f, s))
+			put_cell(out, f, s);
+	}
 }
 
-static void put_sample_bytes(struct buf *out, const struct csv_interval *i)
+static void put_names(struct buf *out)
 {
-	if (is_train(i))
-		put_u64(out,
-			gained(i->now->sample_bytes, i->before->sample_bytes));
+	for (const struct live_field *f = live_fields; f->field.name; f++)
+		if (live_is_column(f))
+			buf_addf(out, "%s%s", f == live_fields ? "" : ",",
+				 f->field.name);
 }
 
-static void put_io_bytes(struct buf *out, const struct csv_interval *i)
+static uint64_t gained(uint64_t now, uint64_t before)
 {
-	if (is_train(i))
-		put_u64(out, gained(i->now->io_bytes, i->before->io_bytes));
-	else if (is_prepare(i))
-		put_u64(out, gained(i->now->bytes_done, i->before->bytes_done));
-}
-
-static void put_au(struct buf *out, const struct csv_interval *i)
-{
-	/* Steps, and none of them computes: there is no AU. */
-	if (is_train(i) && (i->now->compute_ns > 0 || i->now->step_ns == 0))
-		put_step_share(out, i, i->now->compute_ns,
-			       i->before->compute_ns);
-}
-
-static void put_stall(struct buf *out, const struct csv_interval *i)
-{
-	if (is_train(i))
-		put_step_share(out, i, i->now->stall_ns, i->before->stall_ns);
-}
-
-/* 0: /proc is not mounted. */
-static void put_known(struct buf *out, uint64_t bytes)
-{
-	if (bytes)
-		put_u64(out, bytes);
-}
-
-static void put_cpu(struct buf *out, const struct csv_interval *i)
-{
-	if (!isnan(i->cpu_percent))
-		buf_addf(out, "%.2f", i->cpu_percent);
-}
-
-static void put_resident(struct buf *out, const struct csv_interval *i)
-{
-	put_known(out, i->resident_bytes);
-}
-
-static void put_page_cache(struct buf *out, const struct csv_interval *i)
-{
-	put_known(out, i->page_cache_bytes);
-}
-
-static void put_gained(struct buf *out, const struct csv_interval *i,
-		       uint64_t now, uint64_t before)
-{
-	if (is_io(i))
-		put_u64(out, gained(now, before));
-}
-
-static void put_read_ios(struct buf *out, const struct csv_interval *i)
-{
-	put_gained(out, i, i->now->io_ios[0], i->before->io_ios[0]);
-}
-
-static void put_write_ios(struct buf *out, const struct csv_interval *i)
-{
-	put_gained(out, i, i->now->io_ios[1], i->before->io_ios[1]);
-}
-
-static void put_read_bytes(struct buf *out, const struct csv_interval *i)
-{
-	put_gained(out, i, i->now->io_moved[0], i->before->io_moved[0]);
-}
-
-static void put_write_bytes(struct buf *out, const struct csv_interval *i)
-{
-	put_gained(out, i, i->now->io_moved[1], i->before->io_moved[1]);
-}
-
-/* Of a training only while one is under way. */
-static void put_checkpoint(struct buf *out, const struct csv_interval *i)
-{
-	if (is_checkpoint(i) || i->now->is_checkpointing)
-		put_u64(out, i->now->checkpoint);
-}
-
-/* All checkpoints are alike: so far, of those before and of this one. */
-static uint64_t checkpoint_bytes(const struct live *l)
-{
-	uint64_t before = l->checkpoint > 0 ? l->checkpoint - 1 : 0;
-	return before * l->checkpoint_bytes + l->checkpoint_done;
-}
-
-static void put_checkpoint_bytes(struct buf *out, const struct csv_interval *i)
-{
-	if (is_checkpoint(i) || i->now->checkpoint > 0)
-		put_u64(out, gained(checkpoint_bytes(i->now),
-				    checkpoint_bytes(i->before)));
-}
-
-static void put_errors(struct buf *out, const struct csv_interval *i)
-{
-	if (is_train(i) || is_io(i))
-		put_u64(out, gained(i->now->errors, i->before->errors));
-}
-
-const struct csv_column csv_columns[] = {
-	{ "time", "End of the interval, ISO 8601, UTC.", put_time },
-	{ "seconds", "The same in seconds since the start of the log.",
-	  put_seconds },
-	{ "job", "Name of the job.", put_job },
-	{ "phase",
-	  "What the job is at: wait, prepare, drop (its files leave "
-	  "the page cache), train, io (a plain job), checkpoint (one is "
-	  "saved or restored) or done.",
-	  put_phase },
-	{ "epoch", "The epoch under way, from 1.", put_epoch },
-	{ "step", "The step of this epoch that rank 0 is at, from 1.",
-	  put_step },
-	{ "samples",
-	  "Samples taken by accelerators in the interval, without those "
-	  "that failed.",
-	  put_samples },
-	{ "sample_bytes", "Their payload, in bytes.", put_sample_bytes },
-	{ "io_bytes",
-	  "Bytes read in the interval as transferred; of a "
-	  "preparation or layout, bytes written.",
-	  put_io_bytes },
-	{ "au_percent",
-	  "Compute, on samples that did not fail, as a percentage of the "
-	  "steps that ended in the interval; 0 when none did, empty where "
-	  "nothing is "
-	  "computed.",
-	  put_au },
-	{ "stall_percent", "Stall as a percentage of the same steps.",
-	  put_stall },
-	{ "cpu_percent",
-	  "How busy the allowed CPUs of this host were, with "
-	  "all processes.",
-	  put_cpu },
-	{ "resident_bytes", "Memory that mlgen holds.", put_resident },
-	{ "page_cache_bytes", "Page cache of this host.", put_page_cache },
-	{ "read_ios", "Reads that a plain job completed in the interval.",
-	  put_read_ios },
-	{ "write_ios", "Writes that it completed.", put_write_ios },
-	{ "read_bytes", "Bytes that it read.", put_read_bytes },
-	{ "write_bytes", "Bytes that it wrote.", put_write_bytes },
-	{ "checkpoint", "The checkpoint under way, from 1.", put_checkpoint },
-	{ "checkpoint_bytes",
-	  "Bytes of checkpoints that were written, or read, in the interval.",
-	  put_checkpoint_bytes },
-	{ "errors", "Errors that continue_on_error counted in the interval.",
-	  put_errors },
-	{ 0 },
-};
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return now > before ? now - before : 0;
 }
 
 static void read_cpu(struct csv *c, uint64_t now_ns)
 {
 	struct host_cpu cpu;
-	uint64_t wall_ns = monotonic_ns();
+	uint64_t wall_ns = clock_monotonic_ns();
+
 	host_cpu_read(&cpu);
 	c->cpu_percent = host_cpu_percent(&c->cpu, &cpu,
 					  gained(wall_ns, c->cpu_wall_ns));
@@ -354,24 +156,24 @@ static void write_row(struct csv *c)
 	buf_reset(&c->row);
 }
 
-static void start(struct csv *c, uint64_t now_ns)
+static void csv_start(struct csv *c, uint64_t now_ns)
 {
 	struct stat st;
+
 	c->started = true;
 	c->start_ns = now_ns;
 	if (c->is_emptied && fstat(fileno(c->to), &st) == 0 &&
 	    S_ISREG(st.st_mode) && ftruncate(fileno(c->to), 0) < 0)
 		c->failed = -errno;
 	buf_reset(&c->row);
-	for (const struct csv_column *col = csv_columns; col->name; col++)
-		buf_addf(&c->row, "%s%s", col == csv_columns ? "" : ",",
-			 col->name);
+	put_names(&c->row);
 	write_row(c);
 }
 
 static int open_place(struct csv *c, struct place *p, struct mlgen_err *err)
 {
 	int rc = 0;
+
 	c->path = mem_strdup(p->path ? p->path : p->given);
 	c->was_made = p->kind == PLACE_NEW;
 	/* A descriptor of another program's: what is before it is not ours. */
@@ -394,6 +196,7 @@ int csv_open(struct csv **out, struct place *p, struct mlgen_err *err)
 {
 	struct csv *c = mem_zalloc(sizeof(*c));
 	int rc = open_place(c, p, err);
+
 	place_close(p);
 	*out = NULL;
 	if (rc < 0) {
@@ -403,28 +206,46 @@ int csv_open(struct csv **out, struct place *p, struct mlgen_err *err)
 	}
 	buf_init(&c->row);
 	host_cpu_read(&c->cpu);
-	c->cpu_wall_ns = monotonic_ns();
+	c->cpu_wall_ns = clock_monotonic_ns();
 	*out = c;
 	return 0;
 }
 
+/* 0: /proc is not mounted. */
+static uint64_t known(uint64_t bytes)
+{
+	return bytes ? bytes : UINT64_MAX;
+}
+
+static void put_time(char *out, size_t size)
+{
+	char text[24] = "";
+	struct timespec wall;
+	struct tm utc;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	if (gmtime_r(&wall.tv_sec, &utc))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(out, size, "%s.%03ldZ", text, wall.tv_nsec / 1000000);
+}
+
 void csv_row(struct csv *c, const struct live *now, const struct live *before)
 {
-	struct csv_interval i = { .now = now, .before = before };
+	char time[32];
+
 	if (!c->started)
-		start(c, before->now_ns);
+		csv_start(c, before->now_ns);
 	if (!cpu_is_recent(c, now->now_ns, before->now_ns))
 		read_cpu(c, now->now_ns);
-	clock_gettime(CLOCK_REALTIME, &i.wall);
-	i.seconds = (double)gained(now->now_ns, c->start_ns) / NS_PER_SEC;
-	i.cpu_percent = c->cpu_percent;
-	i.resident_bytes = host_resident_bytes();
-	i.page_cache_bytes = host_page_cache_bytes();
-	for (const struct csv_column *col = csv_columns; col->name; col++) {
-		if (col != csv_columns)
-			buf_addc(&c->row, ',');
-		col->put(&c->row, &i);
-	}
+	put_time(time, sizeof(time));
+	const struct live_host host = {
+		.time = time,
+		.log_ns = gained(now->now_ns, c->start_ns),
+		.cpu_percent = c->cpu_percent,
+		.resident_bytes = known(host_resident_bytes()),
+		.page_cache_bytes = known(host_page_cache_bytes()),
+	};
+	put_cells(&c->row, &(struct live_span){ now, before, &host });
 	write_row(c);
 }
 

@@ -9,15 +9,6 @@
 #include "run/live.h"
 
 struct csv;
-struct csv_interval;
-
-/* A column: its header, its sentence in the man page, its cell. */
-struct csv_column {
-	const char *name; /* NULL ends the table */
-	const char *help;
-	void (*put)(struct buf *out, const struct csv_interval *i);
-};
-extern const struct csv_column csv_columns[];
 
 /*
  * Write there, and make the file if need be. It is emptied and gets its header
@@ -30,9 +21,9 @@ extern const struct csv_column csv_columns[];
 int csv_open(struct csv **out, struct place *p, struct mlgen_err *err);
 
 /*
- * The interval between two looks at a job. The first row's `before` is where
- * the column `seconds` begins. Without progress a row is zeros; an empty cell
- * does not apply to this phase.
+ * The interval between two looks at a job: its columns are the figures of
+ * live_fields. The first row's `before` is where the column `seconds` begins.
+ * Without progress a row is zeros; an empty cell does not apply to this phase.
  */
 void csv_row(struct csv *c, const struct live *now, const struct live *before);
 

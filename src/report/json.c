@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "report/metrics.h"
+#include "report/page.h"
 #include "stat/hist.h"
 #include "stat/metric.h"
 
@@ -20,7 +21,7 @@
 struct walk {
 	const struct f64_list *percentiles;
 	const char *const *only;
-	const struct job_result *ml_of; /* those that its ml{} has */
+	const struct job_result *of; /* ... or of its page's has_row */
 };
 
 static json_t *text_value(const char *s)
@@ -54,8 +55,10 @@ static json_t *percentile_object(const struct hist *h,
 				 const struct f64_list *list)
 {
 	json_t *o = json_object();
+
 	for (unsigned i = 0; list && i < list->count; i++) {
 		char key[40];
+
 		snprintf(key, sizeof(key), "%f", list->values[i]);
 		uint64_t ns = h ? hist_percentile(h, list->values[i]) : 0;
 		json_object_set_new(o, key, count_value(ns));
@@ -66,6 +69,7 @@ static json_t *percentile_object(const struct hist *h,
 static json_t *bins_object(const struct hist *h)
 {
 	json_t *o = json_object();
+
 	for (unsigned b = 0; h && b < HIST_BUCKETS; b++) {
 		if (!h->buckets[b])
 			continue;
@@ -98,6 +102,7 @@ static json_t *map_object(const struct metric_list *l)
 {
 	const struct metric_pair *pairs = l->items;
 	json_t *o = json_object();
+
 	for (size_t i = 0; i < l->count; i++)
 		json_object_set_new(o, pairs[i].key,
 				    text_value(pairs[i].value));
@@ -108,6 +113,7 @@ static json_t *f64_array(const struct metric_list *l)
 {
 	const double *values = l->items;
 	json_t *a = json_array();
+
 	for (size_t i = 0; i < l->count; i++)
 		json_array_append_new(a, real_value(values[i]));
 	return a;
@@ -125,6 +131,7 @@ static json_t *u64_value(const struct mlgen_field *f, const void *at)
 {
 	uint64_t v = *(const uint64_t *)at;
 	bool is_null = (f->flags & MLGEN_NULLABLE) && v == UINT64_MAX;
+
 	return is_null ? json_null() : count_value(v);
 }
 
@@ -132,6 +139,7 @@ static json_t *u64_value(const struct mlgen_field *f, const void *at)
 static json_t *text_member(const void *at)
 {
 	const char *s;
+
 	memcpy(&s, at, sizeof(s));
 	return text_value(s);
 }
@@ -145,7 +153,9 @@ static json_t *chars_member(const char *at)
 static bool is_wanted(const struct walk *walk, const char *name)
 {
 	const char *const *only = walk->only;
-	if (walk->ml_of && !metrics_ml_has(walk->ml_of, name))
+
+	if (walk->of && page_of(walk->of)->has_row &&
+	    !page_of(walk->of)->has_row(walk->of, name))
 		return false;
 	for (; only && *only; only++)
 		if (strcmp(*only, name) == 0)
@@ -161,8 +171,10 @@ static json_t *struct_array(const struct mlgen_field *f,
 			    const struct walk *walk)
 {
 	json_t *a = json_array();
+
 	for (size_t i = 0; i < l->count; i++) {
 		const char *item = (const char *)l->items + i * f->stride;
+
 		json_array_append_new(a, struct_object(f->sub, item, walk));
 	}
 	return a;
@@ -206,6 +218,7 @@ static json_t *struct_object(const struct mlgen_field *table, const void *base,
 {
 	const struct walk inner = { .percentiles = walk->percentiles };
 	json_t *o = json_object();
+
 	for (const struct mlgen_field *f = table; f->name; f++)
 		if (is_wanted(walk, f->name))
 			json_object_set_new(
@@ -220,6 +233,7 @@ static void add_dataset(json_t *o, const struct dataset *ds,
 			const struct walk *walk)
 {
 	struct metrics_dataset m;
+
 	if (metrics_dataset_init(&m, ds, totals))
 		json_object_set_new(
 			o, "dataset",
@@ -232,6 +246,7 @@ static json_t *job_object(const struct job_result *r,
 			  const struct jobset *set, const struct walk *walk)
 {
 	struct metrics_job m;
+
 	metrics_job_init(&m, r, set);
 	metrics_job_share(&m, run);
 	json_t *o = struct_object(metrics_job_fields, &m, walk);
@@ -241,8 +256,8 @@ static json_t *job_object(const struct job_result *r,
 
 static bool has_prepared(const struct job_result *r)
 {
-	return r->kind == RESULT_PREPARE || r->prepare.files_written ||
-	       r->prepare.files_kept;
+	return (r->work && r->work->only_prepares) ||
+	       r->prepare.files_written || r->prepare.files_kept;
 }
 
 static json_t *result_object(const struct job_result *r,
@@ -250,57 +265,33 @@ static json_t *result_object(const struct job_result *r,
 			     const struct jobset *set)
 {
 	const struct walk walk = { .percentiles = &r->job->percentile_list };
-	const struct walk of_ml = { .percentiles = walk.percentiles,
-				    .ml_of = r };
+	const struct page *page = r->work ? page_of(r) : NULL;
+	const struct walk own = { .percentiles = walk.percentiles, .of = r };
 	json_t *o = job_object(r, run, set, &walk);
+
 	add_dataset(o, r->dataset, &r->totals, &walk);
 	if (has_prepared(r))
 		json_object_set_new(o, "prepare",
 				    struct_object(metrics_prepare_fields,
 						  &r->prepare, &walk));
-	if (r->kind == RESULT_TRAIN || r->kind == RESULT_CHECKPOINT)
-		json_object_set_new(
-			o, "ml",
-			struct_object(metrics_ml_fields, &r->ml, &of_ml));
-	if (r->kind == RESULT_IO)
-		json_object_set_new(
-			o, "io",
-			struct_object(metrics_io_fields, &r->io, &walk));
+	if (page && page->key)
+		json_object_set_new(o, page->key,
+				    struct_object(page->fields, r, &own));
 	return o;
-}
-
-static void add_planned_ml(json_t *o, const struct plan_report *p,
-			   const char *const *only)
-{
-	const struct walk walk = { .percentiles = &p->job->percentile_list,
-				   .only = only };
-	struct ml_result ml;
-	metrics_planned(&ml, p);
-	json_object_set_new(o, "ml",
-			    struct_object(metrics_ml_fields, &ml, &walk));
 }
 
 static void add_planned(json_t *o, const struct plan_report *p)
 {
-	const struct walk of_io = { .percentiles = &p->job->percentile_list,
-				    .only = metrics_io_planned };
-	struct io_result io;
-	switch ((enum job_phase)p->job->phase) {
-	case PHASE_TRAIN:
-		add_planned_ml(o, p, metrics_ml_planned);
-		break;
-	case PHASE_CHECKPOINT:
-	case PHASE_RESTORE:
-		add_planned_ml(o, p, metrics_checkpoint_planned);
-		break;
-	case PHASE_IO:
-		metrics_planned_io(&io, p);
-		json_object_set_new(
-			o, "io", struct_object(metrics_io_fields, &io, &of_io));
-		break;
-	case PHASE_PREPARE:
-		break;
-	}
+	const struct page *page = job_work(p->job)->page;
+	const struct walk walk = { .percentiles = &p->job->percentile_list,
+				   .only = page->planned };
+	struct job_result r = { .job = p->job };
+
+	if (!page->planned)
+		return;
+	page->fill_planned(&r, p);
+	json_object_set_new(o, page->key,
+			    struct_object(page->fields, &r, &walk));
 }
 
 static json_t *plan_object(const struct plan_report *p,
@@ -312,6 +303,7 @@ static json_t *plan_object(const struct plan_report *p,
 					 .members = 1 };
 	const struct walk all = { .percentiles = &p->job->percentile_list };
 	json_t *o = job_object(&none, run, set, &all);
+
 	add_dataset(o, &p->dataset, &p->totals, &all);
 	add_planned(o, p);
 	json_object_set_new(o, "plan",
@@ -323,6 +315,7 @@ static json_t *plan_object(const struct plan_report *p,
 static json_t *as_fio(json_t *root)
 {
 	json_t *o = json_object();
+
 	json_object_set_new(o, "fio version",
 			    json_sprintf("mlgen-%s", metrics_version()));
 	json_object_update(o, root);
@@ -333,6 +326,7 @@ static json_t *as_fio(json_t *root)
 static int dump(json_t *root, FILE *to)
 {
 	int rc = json_dumpf(root, to, DUMP_FLAGS);
+
 	json_decref(root);
 	if (rc || fputc('\n', to) == EOF)
 		return -EIO;
@@ -344,6 +338,7 @@ static json_t *document(const struct run_result *r, const struct jobset *set,
 {
 	const struct walk walk = { 0 };
 	struct metrics_top top;
+
 	metrics_top_init(&top, r, set);
 	json_t *root = struct_object(metrics_top_fields, &top, &walk);
 	metrics_top_fini(&top);
@@ -359,11 +354,6 @@ static json_t *document(const struct run_result *r, const struct jobset *set,
 	return root;
 }
 
-json_t *json_document(const struct run_result *r, const struct jobset *set)
-{
-	return document(r, set, NULL);
-}
-
 int json_report(FILE *to, const struct run_result *r, const struct jobset *set,
 		const struct plan_report *plans)
 {
@@ -374,7 +364,8 @@ int json_report_with(FILE *to, const struct run_result *r,
 		     const struct jobset *set, const struct json_extra *extra)
 {
 	const struct walk walk = { 0 };
-	json_t *root = json_document(r, set);
+	json_t *root = document(r, set, NULL);
+
 	json_object_set_new(root, extra->key,
 			    struct_object(extra->table, extra->base, &walk));
 	return dump(root, to);
@@ -384,5 +375,6 @@ int json_struct(FILE *to, const struct mlgen_field *table, const void *base,
 		const struct f64_list *percentiles)
 {
 	const struct walk walk = { .percentiles = percentiles };
+
 	return dump(struct_object(table, base, &walk), to);
 }

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include <jansson.h>
-
 #include <mlgen/field.h>
 
 #include "job/fields.h"
@@ -17,10 +15,6 @@
  * One valid document and nothing else: numbers are never inf or nan, text is
  * UTF-8 (any other byte becomes '?'), counts are whole numbers.
  */
-
-/* The report of r's jobs in memory, to be released. A set without jobs will do
- * for figures; options are then not told apart from those of [global]. */
-json_t *json_document(const struct run_result *r, const struct jobset *set);
 
 /*
  * The report of r's jobs, or with `plans` (plans[i] of set->jobs[i]) the plan

@@ -5,91 +5,78 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "stat/hist.h"
 #include "stat/metric.h"
-
-#define PATH_BYTES 512
 
 /* One value, and where it stands. */
 struct place {
 	const struct json_reader *r;
 	json_t *value; /* NULL = null, or missing */
-	char path[PATH_BYTES];
+	const struct place *outer;
+	const char *key; /* in the outer; NULL = an element of that ... */
+	size_t index;    /* ... this one */
 	struct mlgen_err *err;
 };
 
-static void keep(struct json_store *s, void *p)
-{
-	if (s->count == s->room) {
-		s->room = s->room ? s->room * 2 : 64;
-		s->items = mem_realloc(s->items, s->room * sizeof(*s->items));
-	}
-	s->items[s->count++] = p;
-}
+struct read_hist {
+	struct hist hist; /* the first: it is what others see */
+	double stddev;
+};
 
-void json_store_fini(struct json_store *s)
+/* "jobs[0].ml.steps" */
+static void put_path(struct buf *out, const struct place *p)
 {
-	for (size_t i = 0; i < s->count; i++)
-		mem_free(s->items[i]);
-	mem_free(s->items);
-	memset(s, 0, sizeof(*s));
-}
-
-void *json_store_alloc(struct json_store *s, size_t bytes)
-{
-	void *p = mem_zalloc(bytes);
-	keep(s, p);
-	return p;
-}
-
-char *json_store_text(struct json_store *s, const char *text)
-{
-	char *copy = mem_strdup(text);
-	keep(s, copy);
-	return copy;
-}
-
-struct hist *json_store_hist(struct json_store *s)
-{
-	struct hist *h = hist_new();
-	keep(s, h);
-	return h;
+	if (p->outer)
+		put_path(out, p->outer);
+	if (p->key)
+		buf_addf(out, "%s%s", out->len ? "." : "", p->key);
+	else
+		buf_addf(out, "[%zu]", p->index);
 }
 
 static int fail(const struct place *p, const char *what)
 {
-	return mlgen_fail(p->err, -EINVAL, "%s: %s: %s", p->r->file, p->path,
-			  what);
+	struct buf path = { 0 };
+
+	put_path(&path, p);
+	mlgen_fail(p->err, -EINVAL, "%s: %s: %s", p->r->file, buf_str(&path),
+		   what);
+	buf_fini(&path);
+	return -EINVAL;
 }
 
-static void init_place(struct place *p, const struct place *outer,
-		       const char *key, json_t *value)
+static struct place member_of(const struct place *outer, const char *key,
+			      json_t *value)
 {
-	const char *dot = outer->path[0] ? "." : "";
-	p->r = outer->r;
-	p->err = outer->err;
-	p->value = value;
-	snprintf(p->path, sizeof(p->path), "%.*s%s%s", PATH_BYTES - 160,
-		 outer->path, dot, key);
+	return (struct place){ .r = outer->r,
+			       .value = value,
+			       .outer = outer,
+			       .key = key,
+			       .err = outer->err };
 }
 
-static void init_item(struct place *p, const struct place *list, size_t i)
+static struct place item_of(const struct place *list, size_t i)
 {
-	p->r = list->r;
-	p->err = list->err;
-	p->value = json_array_get(list->value, i);
-	snprintf(p->path, sizeof(p->path), "%.*s[%zu]", PATH_BYTES - 32,
-		 list->path, i);
+	return (struct place){ .r = list->r,
+			       .value = json_array_get(list->value, i),
+			       .outer = list,
+			       .index = i,
+			       .err = list->err };
 }
 
 static int read_count(const struct place *p, uint64_t *out)
 {
 	json_int_t v = json_integer_value(p->value);
+
 	if (!json_is_integer(p->value) || v < 0)
 		return fail(p, "must be a whole number from 0");
 	*out = (uint64_t)v;
@@ -126,6 +113,7 @@ static int read_enum(const struct place *p, const struct mlgen_field *f,
 		     int *out)
 {
 	const char *name = json_string_value(p->value);
+
 	*out = 0;
 	if (!p->value)
 		return 0;
@@ -142,16 +130,14 @@ static int read_text(const struct place *p, const struct mlgen_field *f,
 		     char *member)
 {
 	const char *text = json_string_value(p->value);
-	char *copy = NULL;
+	char *copy = text ? json_store_text(p->r->store, text) : NULL;
+
 	if (p->value && !text)
 		return fail(p, "must be text");
-	if (f->stride) {
-		snprintf(member, f->stride, "%s", text ? text : "");
-		return 0;
-	}
-	if (text)
-		copy = json_store_text(p->r->store, text);
-	memcpy(member, &copy, sizeof(copy));
+	if (f->stride)
+		snprintf(member, f->stride, "%s", copy ? copy : "");
+	else
+		memcpy(member, &copy, sizeof(copy));
 	return 0;
 }
 
@@ -160,9 +146,9 @@ static int read_text(const struct place *p, const struct mlgen_field *f,
 static int read_bin(const struct place *bins, struct hist *h, const char *key,
 		    json_t *value)
 {
-	struct place p;
-	uint64_t ns, n;
-	init_place(&p, bins, key, value);
+	const struct place p = member_of(bins, key, value);
+	uint64_t ns, n = 0;
+
 	if (units_u64(key, &ns, NULL) < 0 ||
 	    hist_bucket_midpoint(hist_bucket_of(ns)) != ns)
 		return fail(&p, "is no bin of mlgen's histograms");
@@ -177,9 +163,9 @@ static int read_bin(const struct place *bins, struct hist *h, const char *key,
 
 static int read_bins(const struct place *outer, struct hist *h)
 {
-	struct place p;
 	json_t *bins = json_object_get(outer->value, "bins");
-	init_place(&p, outer, "bins", bins);
+	const struct place p = member_of(outer, "bins", bins);
+
 	if (!json_is_object(bins))
 		return fail(&p, "must be an object");
 	void *at = json_object_iter(bins);
@@ -193,16 +179,18 @@ static int read_bins(const struct place *outer, struct hist *h)
 static int read_member_count(const struct place *outer, const char *key,
 			     uint64_t *out)
 {
-	struct place p;
-	init_place(&p, outer, key, json_object_get(outer->value, key));
+	const struct place p =
+		member_of(outer, key, json_object_get(outer->value, key));
+
 	return read_count(&p, out);
 }
 
 static int read_member_f64(const struct place *outer, const char *key,
 			   double *out)
 {
-	struct place p;
-	init_place(&p, outer, key, json_object_get(outer->value, key));
+	const struct place p =
+		member_of(outer, key, json_object_get(outer->value, key));
+
 	if (read_f64(&p, out) < 0)
 		return -EINVAL;
 	return isnan(*out) || *out < 0 || *out > 1e19
@@ -211,21 +199,25 @@ static int read_member_f64(const struct place *outer, const char *key,
 }
 
 /* Sums are not in the document: the mean has 15 digits of them. */
-static int read_sums(const struct place *p, struct hist *h)
+static int read_sums(const struct place *p, struct read_hist *out)
 {
+	struct hist *h = &out->hist;
 	double mean, stddev;
+
 	if (read_member_f64(p, "mean", &mean) < 0 ||
 	    read_member_f64(p, "stddev", &stddev) < 0)
 		return -EINVAL;
 	double n = (double)h->count, sum = rint(mean * n);
 	h->sum_ns = sum < 1.8e19 ? (uint64_t)sum : UINT64_MAX;
 	h->sum_squares = (stddev * stddev + mean * mean) * n;
+	out->stddev = stddev;
 	return 0;
 }
 
 static int read_hist(const struct place *p, struct hist **out)
 {
 	uint64_t n;
+
 	*out = NULL;
 	if (!p->value)
 		return 0;
@@ -235,10 +227,12 @@ static int read_hist(const struct place *p, struct hist **out)
 		return -EINVAL;
 	if (n == 0)
 		return 0;
-	struct hist *h = json_store_hist(p->r->store);
+	struct read_hist *read = json_store_alloc(p->r->store, sizeof(*read));
+	struct hist *h = &read->hist;
 	if (read_bins(p, h) < 0 ||
 	    read_member_count(p, "min", &h->min_ns) < 0 ||
-	    read_member_count(p, "max", &h->max_ns) < 0 || read_sums(p, h) < 0)
+	    read_member_count(p, "max", &h->max_ns) < 0 ||
+	    read_sums(p, read) < 0)
 		return -EINVAL;
 	if (h->count != n)
 		return fail(p, "its bins do not add up to N");
@@ -246,6 +240,11 @@ static int read_hist(const struct place *p, struct hist **out)
 		return fail(p, "min is above max");
 	*out = h;
 	return 0;
+}
+
+double json_read_stddev(const struct hist *h)
+{
+	return ((const struct read_hist *)h)->stddev;
 }
 
 /* ---- what holds others ---- */
@@ -262,6 +261,7 @@ static int read_list(const struct place *p, const struct mlgen_field *f,
 		     struct metric_list *out)
 {
 	size_t n = json_array_size(p->value);
+
 	*out = (struct metric_list){ 0 };
 	if (!is_list(p))
 		return fail(p, "must be a list");
@@ -269,8 +269,8 @@ static int read_list(const struct place *p, const struct mlgen_field *f,
 		return 0;
 	char *items = json_store_alloc(p->r->store, n * f->stride);
 	for (size_t i = 0; i < n; i++) {
-		struct place item;
-		init_item(&item, p, i);
+		const struct place item = item_of(p, i);
+
 		if (read_object(&item, f->sub, items + i * f->stride) < 0)
 			return -EINVAL;
 	}
@@ -281,6 +281,7 @@ static int read_list(const struct place *p, const struct mlgen_field *f,
 static int read_f64s(const struct place *p, struct metric_list *out)
 {
 	size_t n = json_array_size(p->value);
+
 	*out = (struct metric_list){ 0 };
 	if (!is_list(p))
 		return fail(p, "must be a list");
@@ -288,8 +289,8 @@ static int read_f64s(const struct place *p, struct metric_list *out)
 		return 0;
 	double *items = json_store_alloc(p->r->store, n * sizeof(*items));
 	for (size_t i = 0; i < n; i++) {
-		struct place item;
-		init_item(&item, p, i);
+		struct place item = item_of(p, i);
+
 		if (json_is_null(item.value))
 			item.value = NULL;
 		if (read_f64(&item, &items[i]) < 0)
@@ -302,6 +303,7 @@ static int read_f64s(const struct place *p, struct metric_list *out)
 static int read_map(const struct place *p, struct metric_list *out)
 {
 	size_t n = json_object_size(p->value), i = 0;
+
 	*out = (struct metric_list){ 0 };
 	if (p->value && !json_is_object(p->value))
 		return fail(p, "must be an object");
@@ -313,17 +315,18 @@ static int read_map(const struct place *p, struct metric_list *out)
 	json_t *value;
 	json_object_foreach(p->value, key, value)
 	{
-		struct place item;
-		init_place(&item, p, key, value);
+		const struct place item = member_of(p, key, value);
 		if (!json_is_string(value) && !json_is_null(value))
 			return fail(&item, "must be text");
+		if (!printable_is(key))
+			continue; /* no key of mlgen's */
 		pairs[i].key = json_store_text(p->r->store, key);
 		if (json_is_string(value))
 			pairs[i].value = json_store_text(
 				p->r->store, json_string_value(value));
 		i++;
 	}
-	*out = (struct metric_list){ pairs, n };
+	*out = (struct metric_list){ pairs, i };
 	return 0;
 }
 
@@ -331,6 +334,7 @@ static int read_member(const struct place *p, const struct mlgen_field *f,
 		       char *member)
 {
 	void *at = member;
+
 	switch (f->type) {
 	case MLGEN_BOOL:
 		return read_bool(p, at);
@@ -366,38 +370,27 @@ static int read_object(const struct place *p, const struct mlgen_field *table,
 	if (p->value && !json_is_object(p->value))
 		return fail(p, "must be an object");
 	for (const struct mlgen_field *f = table; f->name; f++) {
-		struct place member;
 		json_t *value = json_object_get(p->value, f->name);
-		init_place(&member, p, f->name,
-			   json_is_null(value) ? NULL : value);
+
+		if (json_is_null(value))
+			value = NULL;
+		if (!value && p->value)
+			json_store_note_lack(p->r->store, f, base);
+		const struct place member = member_of(p, f->name, value);
 		if (read_member(&member, f, base + f->off) < 0)
 			return -EINVAL;
 	}
 	return 0;
 }
 
-static void init_root(struct place *p, const struct json_reader *r, json_t *o,
-		      const char *path, struct mlgen_err *err)
-{
-	p->r = r;
-	p->value = json_is_null(o) ? NULL : o;
-	p->err = err;
-	snprintf(p->path, sizeof(p->path), "%s", path);
-}
-
 int json_read_struct(const struct json_reader *r, json_t *o,
 		     const struct mlgen_field *table, void *base,
 		     const char *path, struct mlgen_err *err)
 {
-	struct place p;
-	init_root(&p, r, o, path, err);
-	return read_object(&p, table, base);
-}
+	const struct place p = { .r = r,
+				 .value = json_is_null(o) ? NULL : o,
+				 .key = path,
+				 .err = err };
 
-int json_read_hist(const struct json_reader *r, json_t *o, const char *path,
-		   struct hist **out, struct mlgen_err *err)
-{
-	struct place p;
-	init_root(&p, r, o, path, err);
-	return read_hist(&p, out);
+	return read_object(&p, table, base);
 }

@@ -2,27 +2,12 @@
 /* json_read.h - structs from the JSON that json.h made of them. */
 #pragma once
 
-#include <stddef.h>
-
 #include <jansson.h>
 
 #include <mlgen/err.h>
 #include <mlgen/field.h>
 
-struct hist;
-
-/* What is read belongs to a store, and is freed with it. A zeroed one is
- * empty. */
-struct json_store {
-	void **items;
-	size_t count, room;
-};
-
-void json_store_fini(struct json_store *s);
-/* Zeroed, as mem_zalloc. */
-void *json_store_alloc(struct json_store *s, size_t bytes);
-char *json_store_text(struct json_store *s, const char *text);
-struct hist *json_store_hist(struct json_store *s); /* empty */
+#include "report/json_store.h"
 
 /* The document, for messages: "c1.json: jobs[0].ml.steps: ...". */
 struct json_reader {
@@ -44,6 +29,6 @@ int json_read_struct(const struct json_reader *r, json_t *o,
 		     const struct mlgen_field *table, void *base,
 		     const char *path, struct mlgen_err *err);
 
-/* The latency object of fio and of mlgen, alone; *out NULL where it is empty. */
-int json_read_hist(const struct json_reader *r, json_t *o, const char *path,
-		   struct hist **out, struct mlgen_err *err);
+/* Of a latency that was read, and not merged since: the document's own, which
+ * has digits that the sums do not give back. */
+double json_read_stddev(const struct hist *h);

@@ -14,11 +14,9 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/units.h"
-#include "data/dataset.h"
-#include "data/demand.h"
-#include "data/state.h"
 #include "io/host.h"
 #include "job/jobreader.h"
+#include "report/page.h"
 #include "report/show.h"
 
 #define SUFFIX ".job"
@@ -55,6 +53,7 @@ static bool has_name(const struct list *l, const char *name)
 static void add_entry(struct list *l, const char *dir, const char *file)
 {
 	size_t len = strlen(file), suffix = strlen(SUFFIX);
+
 	if (len <= suffix || file[0] == '.' ||
 	    strcmp(file + len - suffix, SUFFIX) != 0)
 		return;
@@ -89,9 +88,10 @@ static void add_folder(struct list *l, const char *path, struct buf *looked)
 	closedir(d);
 }
 
-static int by_name(const void *a, const void *b)
+static int listjobs_by_name(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
+
 	return strcmp(x->name, y->name);
 }
 
@@ -99,6 +99,7 @@ static void find_jobs(struct list *l, const struct jobset_env *env,
 		      struct buf *looked)
 {
 	struct buf beside = { 0 };
+
 	add_folder(l, getenv("MLGEN_JOBS"), looked);
 	if (env->binary_dir)
 		buf_addf(&beside, "%s/jobs", env->binary_dir);
@@ -106,7 +107,8 @@ static void find_jobs(struct list *l, const struct jobset_env *env,
 	add_folder(l, env->installed_dir, looked);
 	buf_fini(&beside);
 	if (l->count)
-		qsort(l->entries, l->count, sizeof(*l->entries), by_name);
+		qsort(l->entries, l->count, sizeof(*l->entries),
+		      listjobs_by_name);
 }
 
 static void free_jobs(struct list *l)
@@ -124,6 +126,7 @@ static void free_jobs(struct list *l)
 static char *first_sentence(const char *text)
 {
 	size_t len = strlen(text);
+
 	for (size_t i = 0; i < len; i++)
 		if (text[i] == '.' && (i + 1 == len || text[i + 1] == ' '))
 			len = i;
@@ -143,6 +146,7 @@ static void read_line(struct entry *e, const char *line, struct buf *variants)
 {
 	size_t sees = strlen(SEES_COMMENT);
 	size_t header = strlen(VARIANT_HEADER);
+
 	if (!e->sees && strncmp(line, SEES_COMMENT, sees) == 0)
 		e->sees = first_sentence(line + sees);
 	if (strncmp(line, VARIANT_HEADER, header) == 0) {
@@ -159,6 +163,7 @@ static void read_comments(struct entry *e)
 	size_t size = 0;
 	struct buf variants = { 0 }, shown = { 0 };
 	FILE *f;
+
 	e->rc = filekind_open(&f, AT_FDCWD, e->path, 0, JOBREADER_BYTES_MAX,
 			      &e->wrong);
 	if (e->rc < 0)
@@ -180,11 +185,12 @@ static void read_comments(struct entry *e)
 static void widen(size_t *width, const char *text)
 {
 	size_t len = text ? printable_columns(text) : 0;
+
 	if (len > *width)
 		*width = len;
 }
 
-static void read_all(struct list *l)
+static void listjobs_read_all(struct list *l)
 {
 	l->sees_width = strlen("what storage sees");
 	for (size_t i = 0; i < l->count; i++) {
@@ -195,64 +201,14 @@ static void read_all(struct list *l)
 	}
 }
 
-/* Of a dataset and one accelerator, as text; "-" where there is none. */
-struct figures {
-	char size[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
-	char who[UNITS_TEXT_BYTES]; /* "" = the accelerator */
-};
-
-static void compute_dataset(struct figures *f, const struct job *j,
-			    const struct host *host)
-{
-	struct mlgen_err err = { 0 };
-	struct dataset_totals t;
-	struct dataset ds;
-	struct demand d;
-	if (dataset_init(&ds, j, host->memory_bytes, &err))
-		return;
-	const struct plan_config plan = {
-		.dataset = &ds,
-		.access = (enum job_access)j->access,
-		.bs_bytes = j->bs.read,
-	};
-	dataset_totals(&ds, &t);
-	units_human_bytes(f->size, (double)t.bytes);
-	demand_of(&d, j, &plan);
-	if (!isnan(d.bytes_per_sec)) {
-		struct rate_unit u = show_rate_unit(d.bytes_per_sec);
-		show_rate(f->need, &u, d.bytes_per_sec);
-	}
-	dataset_fini(&ds);
-}
-
-/* One checkpoint of all ranks; it is wanted as fast as can be. */
-static void compute_checkpoint(struct figures *f, const struct job *j)
-{
-	struct mlgen_err err = { 0 };
-	struct state_bytes all;
-	struct state s;
-	char n[UNITS_TEXT_BYTES];
-	if (state_init(&s, j, &err) == 0) {
-		state_all_bytes(&s, &all);
-		units_human_bytes(f->size, (double)all.total);
-		snprintf(f->need, sizeof(f->need), "checkpoint");
-		snprintf(f->who, sizeof(f->who), "%.16s rank%s",
-			 units_human_count(n, s.ranks),
-			 s.ranks == 1 ? "" : "s");
-	}
-	state_fini(&s);
-}
-
-static void compute_figures(struct figures *f, const struct job *j,
+static void compute_figures(struct listing *f, const struct job *j,
 			    const struct host *host)
 {
 	memcpy(f->size, "-", 2);
 	memcpy(f->need, "-", 2);
 	f->who[0] = '\0';
-	if (j->phase == PHASE_CHECKPOINT || j->phase == PHASE_RESTORE)
-		compute_checkpoint(f, j);
-	else if (j->phase != PHASE_IO)
-		compute_dataset(f, j, host);
+	if (job_work(j)->page->list)
+		job_work(j)->page->list(f, j, host);
 }
 
 /* "h100 (v100 a100 b200)": the default one, and the others. */
@@ -260,11 +216,13 @@ static void put_accelerators(FILE *to, const struct entry *e,
 			     const char *accelerator)
 {
 	const char *between = " (";
+
 	if (!accelerator)
 		return;
 	fprintf(to, "  %s", accelerator);
 	for (const char *name = e->variants; name && *name;) {
 		size_t len = strcspn(name, " ");
+
 		if (strlen(accelerator) != len ||
 		    strncmp(name, accelerator, len) != 0) {
 			fprintf(to, "%s%.*s", between, (int)len, name);
@@ -281,7 +239,8 @@ static void put_loaded(FILE *to, const struct list *l, const struct entry *e,
 {
 	size_t left = l->name_width + 2 + l->sees_width;
 	struct buf both = { 0 }, line = { 0 };
-	struct figures f;
+	struct listing f;
+
 	compute_figures(&f, j, host);
 	printable_pad(&both, e->name, -(int)l->name_width);
 	buf_addf(&both, "  %s", e->sees ? e->sees : "-");
@@ -296,14 +255,17 @@ static void put_loaded(FILE *to, const struct list *l, const struct entry *e,
 	buf_fini(&line);
 }
 
-static void put_job(FILE *to, const struct list *l, const struct entry *e,
-		    const struct jobset_env *env, const struct host *host)
+static void listjobs_put_job(FILE *to, const struct list *l,
+			     const struct entry *e,
+			     const struct jobset_env *env,
+			     const struct host *host)
 {
 	/* A list runs nothing: not the code of an engine either. */
 	char program[] = "mlgen", only[] = "--parse-only";
 	char *argv[] = { program, only, e->path, NULL };
 	struct jobset set = { 0 };
 	struct diag d;
+
 	if (e->rc < 0) {
 		fprintf(to, "%-*s  cannot be loaded: %s: %s\n",
 			(int)l->name_width, e->name, e->path,
@@ -334,13 +296,14 @@ static bool has_choice(const struct list *l)
 static void put_list(FILE *to, struct list *l, const struct jobset_env *env)
 {
 	struct host host;
+
 	host_read(&host);
-	read_all(l);
+	listjobs_read_all(l);
 	fprintf(to, "%-*s  %-*s  %9s  %s\n", (int)l->name_width, "job",
 		(int)l->sees_width, "what storage sees", "size",
 		"one accelerator needs");
 	for (size_t i = 0; i < l->count; i++)
-		put_job(to, l, &l->entries[i], env, &host);
+		listjobs_put_job(to, l, &l->entries[i], env, &host);
 	if (has_choice(l))
 		fprintf(to, "--accelerator=NAME picks one in brackets; "
 			    "--dry-run shows what a job means here\n");
@@ -351,6 +314,7 @@ int listjobs(FILE *to, const struct jobset_env *env, struct mlgen_err *err)
 	struct buf looked = { 0 };
 	struct list list = { 0 };
 	int rc = 0;
+
 	find_jobs(&list, env, &looked);
 	if (list.count)
 		put_list(to, &list, env);

@@ -8,11 +8,14 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "config.h"
+#include "job/workload.h"
 #include "report/metrics_find_max.h"
 #include "report/metrics_merged.h"
 #include "report/metrics_options.h"
 #include "report/metrics_tables.h"
+#include "report/page.h"
 #include "run/failed.h"
 
 /* clang-format off */
@@ -198,7 +201,8 @@ static unsigned share_of(uint64_t value)
 	static const uint64_t limits[] = { 2,   4,   10,  20,   50,  100,
 					   250, 500, 750, 1000, 2000 };
 	unsigned i = 0;
-	while (i < sizeof(limits) / sizeof(limits[0]) && value >= limits[i])
+
+	while (i < ARRAY_LEN(limits) && value >= limits[i])
 		i++;
 	return i;
 }
@@ -224,6 +228,7 @@ static void fill_shares(struct metrics_job *m, const struct job_result *r)
 {
 	const struct hist *read = r->read.lat_ns, *write = r->write.lat_ns;
 	uint64_t count = (read ? read->count : 0) + (write ? write->count : 0);
+
 	if (!count)
 		return;
 	add_shares(m, read, 100.0 / (double)count);
@@ -238,31 +243,14 @@ static void fill_depths(struct metrics_job *m, const struct job_result *r)
 		m->iodepth_submit.percent[i] = r->depths.submit[i];
 		m->iodepth_complete.percent[i] = r->depths.complete[i];
 	}
-	m->latency_depth =
-		r->kind == RESULT_IO ? r->io.iodepth_used : r->ml.iodepth_used;
+	m->latency_depth = r->iodepth_used;
 	m->latency_percentile = 100;
-}
-
-/* While checkpoints were under way, those that were not completed, too. */
-static double checkpoint_seconds(const struct checkpoints_result *c)
-{
-	const struct checkpoint_result *k = c->items.items;
-	double seconds =
-		c->completed ? c->seconds_mean * (double)c->completed : 0;
-	for (size_t i = 0; i < c->items.count; i++)
-		if (!k[i].complete && k[i].seconds > 0)
-			seconds += k[i].seconds;
-	return seconds > 0 ? seconds : 0;
 }
 
 static double measured_seconds(const struct job_result *r)
 {
-	if (r->kind == RESULT_PREPARE)
-		return (double)r->prepare.wall_ns / 1e9;
-	if (r->kind == RESULT_CHECKPOINT)
-		return checkpoint_seconds(job_result_checkpoints(r));
-	double seconds = r->kind == RESULT_IO ? r->io.wall_seconds
-					      : r->ml.runtime_seconds;
+	double seconds = r->work ? page_of(r)->seconds(r) : 0;
+
 	return seconds > 0 ? seconds : 0;
 }
 
@@ -326,13 +314,14 @@ void metrics_job_init(struct metrics_job *m, const struct job_result *r,
 		      const struct jobset *set)
 {
 	double seconds = measured_seconds(r);
+
 	memset(m, 0, sizeof(*m));
 	m->jobname = r->job->name;
 	m->groupid = r->group;
 	m->error = (uint64_t)(r->err.code < 0 ? -r->err.code : r->err.code);
 	m->error_text = r->err.code ? r->err.text : NULL;
-	m->total_err = r->kind == RESULT_IO ? r->io.errors : r->ml.errors;
-	m->first_error = failed_of(r)->first_errno;
+	m->total_err = r->errors;
+	m->first_error = r->failed.first_errno;
 	m->elapsed = whole(ceil(r->elapsed_seconds));
 	m->job_runtime_ms = whole(seconds * 1e3);
 	m->usr_cpu = r->usr_cpu_percent;
@@ -346,7 +335,8 @@ void metrics_job_init(struct metrics_job *m, const struct job_result *r,
 	m->sync = (struct metrics_sync){ r->sync.total, r->sync.lat_ns };
 	fill_shares(m, r);
 	fill_depths(m, r);
-	metrics_options_fill(m, r->job, set, r->members);
+	if (set)
+		metrics_options_fill(m, r->job, set, r->members);
 }
 
 void metrics_job_fini(struct metrics_job *m)
@@ -361,9 +351,11 @@ void metrics_job_fini(struct metrics_job *m)
 void metrics_job_share(struct metrics_job *m, const struct run_result *r)
 {
 	double read = 0, write = 0;
+
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *j = &r->jobs[i];
 		double seconds = measured_seconds(j);
+
 		if (j->group != m->groupid || !(seconds > 0))
 			continue;
 		read += (double)j->read.io_bytes / seconds;
@@ -375,4 +367,33 @@ void metrics_job_share(struct metrics_job *m, const struct run_result *r)
 	if (write > 0)
 		m->write.bw_agg =
 			fmin(100 * (double)m->write.bw_bytes / write, 100);
+}
+
+/* Of a job that saves or restores: what is not about accelerators. */
+static const char *const of_checkpoints[] = {
+	"iodepth_used", "in_use",  "checkpoints", "saves",    "restore",
+	"restores",     "storage", "host",        "network",  "numa",
+	"verdict",      "errors",  "interrupted", "complete", "mlperf_check",
+};
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+bool metrics_ml_has(const struct job_result *r, const char *name)
+{
+	bool is_checkpoint = job_result_is_of_checkpoints(r);
+	bool is_restore = job_work(r->job)->restores;
+
+	if (!strcmp(name, "saves"))
+		return r->ml.saves.count > 0 || (is_checkpoint && !is_restore);
+	if (!strcmp(name, "restores"))
+		return r->ml.restores.count > 0 ||
+		       (is_checkpoint && is_restore);
+	return !is_checkpoint ||
+	       is_one_of(name, of_checkpoints, ARRAY_LEN(of_checkpoints));
 }

@@ -9,6 +9,7 @@
 
 #include "job/jobset.h"
 #include "report/plan_report.h"
+#include "run/metrics_result.h"
 #include "run/results.h"
 
 /*
@@ -43,10 +44,7 @@ extern const struct metrics_section metrics_sections[];
 extern const struct mlgen_field metrics_top_fields[];
 extern const struct mlgen_field metrics_job_fields[];
 extern const struct mlgen_field metrics_dataset_fields[];
-extern const struct mlgen_field metrics_ml_fields[];      /* struct ml_result */
-extern const struct mlgen_field metrics_io_fields[];      /* struct io_result */
-extern const struct mlgen_field metrics_prepare_fields[]; /* prepare_result */
-extern const struct mlgen_field metrics_plan_fields[];    /* plan_report */
+extern const struct mlgen_field metrics_plan_fields[]; /* plan_report */
 
 /* Which rows of metrics_ml_fields stand in the document of this result: a job
  * that saves or restores has no accelerators, others mostly no checkpoints. */
@@ -136,7 +134,7 @@ void metrics_top_init(struct metrics_top *t, const struct run_result *r,
 void metrics_top_fini(struct metrics_top *t);
 
 /* A job merged by group_reporting lists its members and the options
- * they share. */
+ * they share; without a set there are none, and nothing is owned. */
 void metrics_job_init(struct metrics_job *m, const struct job_result *r,
 		      const struct jobset *set);
 void metrics_job_fini(struct metrics_job *m);
@@ -149,5 +147,5 @@ bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
 			  const struct dataset_totals *totals);
 
 /* What of a run's figures a plan knows; all others are empty. Nothing owned. */
-void metrics_planned(struct ml_result *ml, const struct plan_report *p);
-void metrics_planned_io(struct io_result *io, const struct plan_report *p);
+void metrics_planned(struct job_result *to, const struct plan_report *p);
+void metrics_planned_io(struct job_result *to, const struct plan_report *p);

@@ -35,6 +35,7 @@ static const char *raw_of(const struct job *j, const struct mlgen_field *table,
 			  size_t option)
 {
 	const struct job_origin *o = origins_of(j, table);
+
 	return o ? o[option].raw : NULL;
 }
 
@@ -47,6 +48,7 @@ static bool is_global(const struct job *j, const struct mlgen_field *table,
 		      size_t option)
 {
 	const struct job_origin *o = origins_of(j, table);
+
 	return o && same_text(o[option].how, "[global]");
 }
 
@@ -87,6 +89,7 @@ static bool is_shared(const struct jobset *set, const struct job *j,
 static char *origin_text(const struct job_origin *o)
 {
 	struct buf text = { 0 };
+
 	if (o->at.file)
 		buf_addf(&text, "%s:%u ", o->at.file, o->at.line);
 	buf_add(&text, o->how ? o->how : "default");
@@ -97,6 +100,7 @@ static char *resolved_text(const struct job *j, const struct mlgen_field *f,
 			   const void *base)
 {
 	struct buf text = { 0 };
+
 	job_field_text(j, f, base, &text);
 	if (text.len)
 		return buf_take(&text);
@@ -109,8 +113,10 @@ static void fill_table(struct metrics_job *m, const struct job *j,
 		       const struct mlgen_field *table, const void *base)
 {
 	const struct job_origin *origins = origins_of(j, table);
+
 	for (size_t i = 0; table && table[i].name; i++) {
 		const char *name = table[i].name, *raw = origins[i].raw;
+
 		if (raw && !is_global_everywhere(set, table, i) &&
 		    is_shared(set, j, members, table, i))
 			pair_add(&m->options, name, mem_strdup(raw));
@@ -149,8 +155,10 @@ void metrics_options_fill(struct metrics_job *m, const struct job *j,
 void metrics_options_fini(struct metric_list *map)
 {
 	struct metric_pair *pairs = map->items;
+
 	for (size_t i = 0; i < map->count; i++) {
 		char *value;
+
 		memcpy(&value, &pairs[i].value, sizeof(value));
 		mem_free(value);
 	}

@@ -165,6 +165,25 @@ const struct mlgen_field metrics_plan_fields[] = {
 
 /* clang-format on */
 
+const char *const metrics_ml_planned[] = {
+	"accelerators",
+	"accelerator",
+	"steps",
+	"samples",
+	"sample_bytes",
+	"target_au_percent",
+	"demand_bytes_per_sec",
+	"demand_io_bytes_per_sec",
+	"storage",
+	"mlperf_check",
+	NULL,
+};
+
+const char *const metrics_io_planned[] = {
+	"numjobs",   "iodepth_used", "files",   "file_bytes",
+	"rate_read", "rate_write",   "storage", NULL,
+};
+
 const char *const metrics_checkpoint_planned[] = { "storage", "mlperf_check",
 						   NULL };
 
@@ -172,6 +191,7 @@ const char *const metrics_checkpoint_planned[] = { "storage", "mlperf_check",
 static char *text_or_null(const char *s)
 {
 	char *out = NULL;
+
 	if (*s)
 		memcpy(&out, &s, sizeof(out));
 	return out;
@@ -180,6 +200,7 @@ static char *text_or_null(const char *s)
 static void plan_storage(struct storage_result *s, const struct plan_report *p)
 {
 	const struct mount *m = &p->mount;
+
 	s->directory = plan_directory(p);
 	s->filesystem = text_or_null(m->type);
 	s->mount_source = text_or_null(m->source);
@@ -201,10 +222,11 @@ static void plan_storage(struct storage_result *s, const struct plan_report *p)
 	s->resident_before_percent = (double)NAN;
 }
 
-void metrics_planned(struct ml_result *ml, const struct plan_report *p)
+void metrics_planned(struct job_result *to, const struct plan_report *p)
 {
+	struct ml_result *ml = &to->ml;
 	const struct job *j = p->job;
-	memset(ml, 0, sizeof(*ml));
+
 	ml->mlperf_check = p->mlperf_check;
 	ml->accelerators = j->accelerators;
 	ml->accelerator = j->accelerator;
@@ -218,7 +240,7 @@ void metrics_planned(struct ml_result *ml, const struct plan_report *p)
 			(double)ml->samples * p->totals.mean_sample_bytes,
 			1e18);
 	}
-	plan_storage(&ml->storage, p);
+	plan_storage(&to->storage, p);
 }
 
 /* Of all workers; the options say it of one. */
@@ -226,22 +248,24 @@ static struct rate_result planned_rate(uint64_t bytes, uint64_t iops,
 				       uint64_t workers)
 {
 	const double n = (double)workers, none = (double)NAN;
+
 	return (struct rate_result){
 		.asked_bytes_per_sec = bytes ? (double)bytes * n : none,
 		.asked_iops = iops ? (double)iops * n : none,
 	};
 }
 
-void metrics_planned_io(struct io_result *io, const struct plan_report *p)
+void metrics_planned_io(struct job_result *to, const struct plan_report *p)
 {
+	struct io_result *io = &to->io;
 	const struct job *j = p->job;
-	memset(io, 0, sizeof(*io));
+
 	io->numjobs = j->numjobs;
-	io->iodepth_used = job_depth(j);
+	to->iodepth_used = job_depth(j);
 	io->files = p->io.files;
 	io->file_bytes = p->io.file_bytes;
 	io->rate[0] = planned_rate(j->rate.read, j->rate_iops.read, j->numjobs);
 	io->rate[1] =
 		planned_rate(j->rate.write, j->rate_iops.write, j->numjobs);
-	plan_storage(&io->storage, p);
+	plan_storage(&to->storage, p);
 }

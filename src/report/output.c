@@ -12,8 +12,9 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/writeall.h"
 
-static int fail(const char *path, int error, struct mlgen_err *err)
+static int output_fail(const char *path, int error, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -error, "%s: cannot be written: %s",
 			  path ? path : "standard output", strerror(error));
@@ -23,6 +24,7 @@ static int fail(const char *path, int error, struct mlgen_err *err)
 static mode_t wanted_mode(const struct place *p)
 {
 	struct stat old;
+
 	if (p->kind == PLACE_FILE && fstat(p->fd, &old) == 0)
 		return old.st_mode & 07777;
 	mode_t mask = umask(0);
@@ -33,24 +35,27 @@ static mode_t wanted_mode(const struct place *p)
 static int open_beside(struct output *o, struct place *p, struct mlgen_err *err)
 {
 	struct buf name = { 0 };
+
 	buf_addf(&name, "%s.XXXXXX", p->path);
 	o->target = mem_strdup(p->path);
 	char *path = buf_take(&name);
 	o->fd = mkostemp(path, O_CLOEXEC);
 	if (o->fd < 0) {
 		int error = errno;
+
 		mem_free(path);
-		return fail(o->path, error, err);
+		return output_fail(o->path, error, err);
 	}
 	atomic_store(&o->temporary, path);
 	if (fchmod(o->fd, wanted_mode(p)))
-		return fail(o->path, errno, err);
+		return output_fail(o->path, errno, err);
 	return 0;
 }
 
 static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
 {
 	int rc = 0;
+
 	o->path = mem_strdup(p->given);
 	if (p->kind == PLACE_STREAM || p->is_handed_over) {
 		o->fd = p->fd;
@@ -62,26 +67,13 @@ static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
 	return rc;
 }
 
-static int write_all(int fd, const char *text, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, text, bytes);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		if (n > 0) {
-			text += n;
-			bytes -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 /* The one place through which all text for people goes. */
 static int write_text(const struct output *o)
 {
 	struct buf shown = { 0 };
+
 	printable_add_lines(&shown, o->text, o->bytes);
-	int error = write_all(o->fd, buf_str(&shown), shown.len);
+	int error = -writeall(o->fd, buf_str(&shown), shown.len);
 	buf_fini(&shown);
 	return error;
 }
@@ -90,13 +82,14 @@ static int write_text(const struct output *o)
 static int deliver(struct output *o)
 {
 	int error = fclose(o->to) ? errno : 0;
+
 	o->to = NULL;
 	/* Others may have printed to stdout before. */
 	if (!error && !o->path)
 		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
 	if (!error)
 		error = o->is_text ? write_text(o)
-				   : write_all(o->fd, o->text, o->bytes);
+				   : -writeall(o->fd, o->text, o->bytes);
 	/* A server may tell only here that it had no room. */
 	if (o->path) {
 		if (close(o->fd) && !error)
@@ -112,11 +105,12 @@ static int deliver(struct output *o)
 int output_open(struct output *o, struct place *p, struct mlgen_err *err)
 {
 	int rc = 0;
+
 	memset(o, 0, sizeof(*o));
 	o->fd = p ? -1 : STDOUT_FILENO;
 	o->to = open_memstream(&o->text, &o->bytes);
 	if (!o->to)
-		return fail(p ? p->given : NULL, errno, err);
+		return output_fail(p ? p->given : NULL, errno, err);
 	if (p)
 		rc = open_place(o, p, err);
 	if (rc)
@@ -127,7 +121,8 @@ int output_open(struct output *o, struct place *p, struct mlgen_err *err)
 int output_close(struct output *o, struct mlgen_err *err)
 {
 	int error = deliver(o);
-	int rc = error ? fail(o->path, error, err) : 0;
+	int rc = error ? output_fail(o->path, error, err) : 0;
+
 	if (!error)
 		mem_free(atomic_exchange(&o->temporary, NULL));
 	output_abandon(o);
@@ -151,6 +146,7 @@ void output_discard(struct output *o)
 {
 	/* Whoever gets it removes it. */
 	char *temporary = atomic_exchange(&o->temporary, NULL);
+
 	if (temporary)
 		unlink(temporary);
 	mem_free(temporary);

@@ -10,15 +10,16 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "data/checkpoints.h"
 #include "data/manifest.h"
+#include "report/page.h"
 #include "report/place.h"
-#include "run/ionames.h"
 
 enum { TEXT, JSON, LOG, PLACES };
 
-static int refuse(const struct place *p, const char *what,
-		  struct mlgen_err *err)
+static int outputs_refuse(const struct place *p, const char *what,
+			  struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EINVAL, "%s=%s: %s; name another file",
 			  p->option, p->given, what);
@@ -31,29 +32,26 @@ static int check_documents(const struct place *p, const struct jobset *set,
 {
 	for (size_t i = 0; i < set->path_count; i++)
 		if (place_is_path(p, set->paths[i]))
-			return refuse(p, "is a job file of this run", err);
+			return outputs_refuse(p, "is a job file of this run",
+					      err);
 	for (size_t i = 0; i < set->file_count; i++)
 		if (place_is_path(p, set->files[i]))
-			return refuse(p, "is a file that is read", err);
+			return outputs_refuse(p, "is a file that is read", err);
 	if (place_is_fd(p, STDIN_FILENO))
-		return refuse(p, "is standard input", err);
+		return outputs_refuse(p, "is standard input", err);
 	return 0;
 }
 
-/* A job that has no names here is told elsewhere why. */
+static bool is_here(const void *place, const char *path)
+{
+	return place_is_path(place, path);
+}
+
 static bool is_file_of(const struct place *p, const struct job *j)
 {
-	struct mlgen_err unused = { 0 };
-	struct ionames names = { 0 };
-	bool found = false;
+	const struct page *page = job_work(j)->page;
 
-	if (j->phase != PHASE_IO || !j->engine)
-		return false;
-	if (ionames_init(&names, j, &unused) == 0)
-		for (size_t i = 0; !found && i < names.count; i++)
-			found = place_is_path(p, names.paths[i]);
-	ionames_fini(&names);
-	return found;
+	return page->any_file && page->any_file(j, is_here, p);
 }
 
 static int check_job(const struct place *p, const struct job *j,
@@ -64,11 +62,12 @@ static int check_job(const struct place *p, const struct job *j,
 	if (strncmp(engine, "external:", 9) == 0)
 		engine += 9;
 	if (jobset_is_path(j->ioengine) && place_is_path(p, engine))
-		return refuse(p, "is the engine", err);
+		return outputs_refuse(p, "is the engine", err);
 	if (j->tensor_sizes && place_is_path(p, j->tensor_sizes))
-		return refuse(p, "is the file of tensor_sizes", err);
+		return outputs_refuse(p, "is the file of tensor_sizes", err);
 	if (is_file_of(p, j))
-		return refuse(p, "is a file that the job reads or writes", err);
+		return outputs_refuse(
+			p, "is a file that the job reads or writes", err);
 	return 0;
 }
 
@@ -89,15 +88,15 @@ static int check_dataset(const struct place *p, struct mlgen_err *err)
 
 	if (strcmp(name, MANIFEST_NAME) == 0 ||
 	    strcmp(name, CHECKPOINT_MANIFEST) == 0)
-		return refuse(p, "is the name of a manifest", err);
+		return outputs_refuse(p, "is the name of a manifest", err);
 	if (p->kind != PLACE_FILE || !p->path)
 		return 0;
 	if (is_sample(name))
-		return refuse(p, "is a file of a dataset", err);
+		return outputs_refuse(p, "is a file of a dataset", err);
 	if (snprintf(beside, sizeof(beside), "%.*s%s", (int)folder, p->path,
 		     CHECKPOINT_MANIFEST) < (int)sizeof(beside) &&
 	    access(beside, F_OK) == 0)
-		return refuse(p, "is a file of a checkpoint", err);
+		return outputs_refuse(p, "is a file of a checkpoint", err);
 	return 0;
 }
 
@@ -118,16 +117,17 @@ static int check_standard(const struct place *p, bool prints_text,
 			  struct mlgen_err *err)
 {
 	if (prints_text && place_is_fd(p, STDOUT_FILENO))
-		return refuse(p,
-			      "is also standard output, which has the "
-			      "report",
-			      err);
+		return outputs_refuse(p,
+				      "is also standard output, which has the "
+				      "report",
+				      err);
 	if (place_is_fd(p, STDERR_FILENO))
-		return refuse(p, "is also standard error", err);
+		return outputs_refuse(p, "is also standard error", err);
 	return 0;
 }
 
-static int check_twins(const struct place *places, struct mlgen_err *err)
+static int outputs_check_twins(const struct place *places,
+			       struct mlgen_err *err)
 {
 	for (size_t i = 0; i < PLACES; i++)
 		for (size_t k = i + 1; k < PLACES; k++)
@@ -148,7 +148,7 @@ static int check_all(const struct place *places, const struct jobset *set,
 		     struct mlgen_err *err)
 {
 	bool prints_text = !places[TEXT].option;
-	int rc = check_twins(places, err);
+	int rc = outputs_check_twins(places, err);
 
 	for (size_t i = 0; rc == 0 && i < PLACES; i++) {
 		const struct place *p = &places[i];
@@ -162,8 +162,8 @@ static int check_all(const struct place *places, const struct jobset *set,
 	return rc;
 }
 
-static int look(struct place *p, const char *option, const char *path,
-		struct mlgen_err *err)
+static int outputs_look(struct place *p, const char *option, const char *path,
+			struct mlgen_err *err)
 {
 	if (!path)
 		return 0;
@@ -175,16 +175,16 @@ static int look(struct place *p, const char *option, const char *path,
 	return place_open(p, option, path, err);
 }
 
-static int look_at_all(struct place *places, const struct jobset *set,
-		       struct mlgen_err *err)
+static int outputs_look_at_all(struct place *places, const struct jobset *set,
+			       struct mlgen_err *err)
 {
 	const struct settings *s = &set->settings;
-	int rc = look(&places[TEXT], "output", s->output, err);
+	int rc = outputs_look(&places[TEXT], "output", s->output, err);
 
 	if (rc == 0)
-		rc = look(&places[JSON], "json", s->json, err);
+		rc = outputs_look(&places[JSON], "json", s->json, err);
 	if (rc == 0)
-		rc = look(&places[LOG], "log", s->log, err);
+		rc = outputs_look(&places[LOG], "log", s->log, err);
 	return rc ? rc : check_all(places, set, err);
 }
 
@@ -210,7 +210,7 @@ int outputs_open(const struct outputs *o, const struct jobset *set,
 		 struct mlgen_err *err)
 {
 	struct place places[PLACES] = { 0 };
-	int rc = look_at_all(places, set, err);
+	int rc = outputs_look_at_all(places, set, err);
 
 	if (rc == 0)
 		rc = open_all(o, places,

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/firstlook.h"
 #include "base/mem.h"
+#include "base/util.h"
 
 /* As many as the kernel follows (path_resolution(7)). */
 #define LINKS_MAX 40
@@ -45,7 +46,7 @@ static int descriptor_of(const char *path)
 		return STDOUT_FILENO;
 	if (strcmp(path, "/dev/stderr") == 0)
 		return STDERR_FILENO;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
 		size_t len = strlen(folders[i]);
 		const char *n = path + len;
 
@@ -298,7 +299,7 @@ int place_make(struct place *p, struct mlgen_err *err)
 	return place_lock(p, err);
 }
 
-static const char *name_of(const struct place *p)
+static const char *place_name_of(const struct place *p)
 {
 	assert(p->path);
 	return strrchr(p->path, '/') + 1;
@@ -309,7 +310,8 @@ bool place_is_same(const struct place *a, const struct place *b)
 	if (a->kind != b->kind || a->kind == PLACE_STREAM || a->dev != b->dev ||
 	    a->ino != b->ino)
 		return false;
-	return a->kind == PLACE_FILE || strcmp(name_of(a), name_of(b)) == 0;
+	return a->kind == PLACE_FILE ||
+	       strcmp(place_name_of(a), place_name_of(b)) == 0;
 }
 
 bool place_is_path(const struct place *p, const char *path)

@@ -52,6 +52,7 @@ static void add_to_kind(struct kinds *all, const struct plan_ranks *what,
 {
 	struct kind *k = find_kind(all, what);
 	bool is_next = k->of.count && rank == k->last + 1;
+
 	if (k->of.count && !is_next)
 		end_range(k);
 	if (!is_next)
@@ -63,6 +64,7 @@ static void add_to_kind(struct kinds *all, const struct plan_ranks *what,
 static void take_kinds(struct plan_checkpoint *c, struct kinds *all)
 {
 	struct plan_ranks *items = mem_array(all->count, sizeof(*items));
+
 	for (size_t i = 0; i < all->count; i++) {
 		end_range(&all->of[i]);
 		items[i] = all->of[i].of;
@@ -76,6 +78,7 @@ static void look_at_rank(struct plan_ranks *of, const struct shard_set *set,
 			 uint64_t rank)
 {
 	struct state_bytes b;
+
 	state_rank_bytes(set->state, rank, &b);
 	*of = (struct plan_ranks){
 		.model_bytes = b.model,
@@ -89,6 +92,7 @@ void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set)
 {
 	const struct state *s = set->state;
 	struct kinds all = { 0 };
+
 	c->parameters = state_parameters(s);
 	c->ranks = s->ranks;
 	c->tensor_parallel = s->tensor_parallel;
@@ -97,6 +101,7 @@ void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set)
 	c->local_ranks = state_locals(s);
 	for (uint64_t rank = 0; rank < s->ranks; rank++) {
 		struct plan_ranks of;
+
 		look_at_rank(&of, set, rank);
 		add_to_kind(&all, &of, rank);
 		c->model_bytes += of.model_bytes;
@@ -114,6 +119,7 @@ void plan_classes_count(struct plan_checkpoint *c, const struct shard_set *set)
 void plan_classes_fini(struct plan_checkpoint *c)
 {
 	struct plan_ranks *items = c->classes.items;
+
 	for (size_t i = 0; i < c->classes.count; i++)
 		mem_free(items[i].ranks);
 	mem_free(items);

@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/util.h"
+#include "base/wrap.h"
+#include "report/metrics.h"
 #include "report/plan_parts.h"
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
 
 void plan_pad_to(struct buf *line, size_t column)
 {
@@ -23,6 +21,7 @@ void plan_pad_to(struct buf *line, size_t column)
 void plan_add_at_point(struct buf *line, const char *number, size_t point)
 {
 	size_t whole = strspn(number, "-0123456789,");
+
 	plan_pad_to(line, point > whole ? point - whole : 0);
 	buf_add(line, number);
 }
@@ -34,6 +33,13 @@ void plan_add_figure(FILE *to, struct buf *line, const char *number)
 		buf_reset(line);
 	}
 	plan_add_at_point(line, number, PLAN_POINT_AT);
+}
+
+void plan_add_bytes(FILE *to, struct buf *line, double bytes)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	plan_add_figure(to, line, units_human_bytes(text, bytes));
 }
 
 void plan_start_line(struct buf *line, const char *label)
@@ -51,26 +57,14 @@ void plan_put_line(FILE *to, struct buf *line)
 void plan_put_wrapped(FILE *to, struct buf *line, size_t indent,
 		      const char *text)
 {
-	while (*text) {
-		size_t word = strcspn(text, " ");
-		bool is_first = line->len <= indent;
-		if (!is_first && line->len + 1 + word > PLAN_LINE_END) {
-			fprintf(to, "%s\n", buf_str(line));
-			buf_reset(line);
-			buf_addf(line, "%*s", (int)indent, "");
-		} else if (!is_first) {
-			buf_addc(line, ' ');
-		}
-		buf_addn(line, text, word);
-		text += word;
-		text += strspn(text, " ");
-	}
+	wrap_words(line, indent, PLAN_LINE_END, text);
 	plan_put_line(to, line);
 }
 
 void plan_put_sentence(FILE *to, const char *text)
 {
 	struct buf line = { 0 };
+
 	plan_start_line(&line, "");
 	plan_put_wrapped(to, &line, PLAN_TEXT_AT, text);
 }
@@ -79,6 +73,7 @@ void plan_put_checked(FILE *to, struct buf *line,
 		      const struct plan_check *check)
 {
 	static const char *const states[] = { "ok", "WARNING", "FAIL" };
+
 	if (check && line->len >= PLAN_CHECK_AT) {
 		fprintf(to, "%s\n", buf_str(line));
 		buf_reset(line);
@@ -94,22 +89,49 @@ void plan_put_checked(FILE *to, struct buf *line,
 		plan_put_sentence(to, check->text);
 }
 
+/* clang-format off */
+
+#define P struct plan_report
+static const struct mlgen_field page_fields[] = {
+	{ "directory", MLGEN_F_STR(P, io.directory) },
+	{ "files", MLGEN_F_U64(P, io.files) },
+	{ "file_bytes", MLGEN_F_U64(P, io.file_bytes), .unit = "bytes" },
+	{ "buffer_bytes", MLGEN_F_U64(P, io.buffer_bytes), .unit = "bytes" },
+	{ "eval_files", MLGEN_F_U64(P, eval_files) },
+	{ "eval_bytes", MLGEN_F_U64(P, eval_bytes), .unit = "bytes" },
+	{ "eval_steps", MLGEN_F_U64(P, eval_steps) },
+	{ 0 },
+};
+#undef P
+
+const struct template_scope plan_scopes[] = {
+	{ "", job_fields, TEMPLATE_AT(struct plan_report, job, struct job) },
+	{ "bs", template_bs_fields, TEMPLATE_AT(struct plan_report, job, struct job) },
+	{ "plan", metrics_plan_fields, .off = 0 },
+	{ "plan", page_fields, .off = 0 },
+	{ 0 },
+};
+
+/* clang-format on */
+
+void plan_template(struct buf *line, const struct template *t,
+		   const struct plan_report *p)
+{
+	template_put(line, t, p);
+}
+
 void plan_put_present(FILE *to, const struct plan_report *p, const char *check)
 {
-	char present[UNITS_TEXT_BYTES], missing[UNITS_TEXT_BYTES];
-	char bytes[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
+
 	plan_start_line(&line, "");
-	buf_addf(&line, "present %s file%s",
-		 units_human_count(present, p->present_files),
-		 plural(p->present_files));
-	buf_addf(&line, "; to write %s%s",
-		 units_human_count(missing, p->write_files),
-		 p->present_estimate ? " (estimate)" : "");
+	plan_say(&line, p,
+		 "present {plan.present_files} file{s}; to write "
+		 "{plan.write_files}");
+	if (p->present_estimate)
+		buf_add(&line, " (estimate)");
 	if (p->write_files)
-		plan_add_figure(
-			to, &line,
-			units_human_bytes(bytes, (double)p->write_bytes));
+		plan_add_bytes(to, &line, (double)p->write_bytes);
 	plan_put_checked(to, &line, plan_find_check(p, check));
 }
 
@@ -118,6 +140,7 @@ void plan_put_free(FILE *to, const struct plan_report *p)
 	const char *where = plan_directory(p);
 	char bytes[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
+
 	plan_start_line(&line, "");
 	buf_addf(&line, "free in %s",
 		 p->mount.target[0] ? p->mount.target : where);
@@ -133,6 +156,7 @@ void plan_put_storage(FILE *to, const struct plan_report *p)
 {
 	const struct plan_check *storage = plan_find_check(p, "storage");
 	struct buf line = { 0 };
+
 	if (!storage)
 		return;
 	plan_start_line(&line, "");
@@ -144,6 +168,7 @@ void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what)
 {
 	char bytes[UNITS_TEXT_BYTES], ratio[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
+
 	if (isnan(p->dataset_memory_ratio))
 		return;
 	plan_start_line(&line, "");
@@ -164,6 +189,7 @@ void plan_put_direct(FILE *to, const struct plan_report *p)
 	const struct plan_check plain = { .state = PLAN_OK };
 	const struct plan_check *direct = plan_find_check(p, "direct");
 	struct buf line = { 0 };
+
 	if (!direct)
 		return;
 	plan_start_line(&line, "direct");
@@ -175,13 +201,13 @@ void plan_put_direct(FILE *to, const struct plan_report *p)
 
 void plan_put_open_files(FILE *to, const struct plan_report *p)
 {
-	char n[UNITS_TEXT_BYTES], limit[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
+
 	if (!plan_find_check(p, "files"))
 		return;
 	plan_start_line(&line, "files");
-	buf_addf(&line, "%s open at once; limit %s",
-		 units_human_count(n, p->open_files),
-		 units_human_count(limit, p->open_files_limit));
+	plan_say(&line, p,
+		 "{plan.open_files} open at once; limit "
+		 "{plan.open_files_limit}");
 	plan_put_checked(to, &line, plan_find_check(p, "files"));
 }

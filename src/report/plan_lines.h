@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "report/plan_report.h"
+#include "report/template.h"
 
 /* Columns, from 0: where text begins, where the points of figures stand, where
  * the checklist begins, and where a line ends. */
@@ -24,6 +25,7 @@ void plan_add_at_point(struct buf *line, const char *number, size_t point);
 
 /* The same in the column of figures; below a line that is too long for it. */
 void plan_add_figure(FILE *to, struct buf *line, const char *number);
+void plan_add_bytes(FILE *to, struct buf *line, double bytes);
 
 /* Words between the indent and the end of the line; ends the line. */
 void plan_put_wrapped(FILE *to, struct buf *line, size_t indent,
@@ -33,6 +35,14 @@ void plan_put_sentence(FILE *to, const char *text);
 /* The end of a line: what the check found, and its sentence below. */
 void plan_put_checked(FILE *to, struct buf *line,
 		      const struct plan_check *check);
+
+/* Append a template. Its keys are options of the job, `bs.read` and `bs.write`, and
+ * behind `plan.` what the document has of a plan, or the page alone. */
+#define plan_say(line, p, text)                                                \
+	plan_template(line, TEMPLATE(plan_scopes, text), p)
+extern const struct template_scope plan_scopes[];
+void plan_template(struct buf *line, const struct template *t,
+		   const struct plan_report *p);
 
 /* What is there and what is to be written, with the check of that name. */
 void plan_put_present(FILE *to, const struct plan_report *p, const char *check);

@@ -15,6 +15,7 @@ static void check_memory_of(struct plan_report *plans, const struct jobset *set,
 	for (size_t i = 0; i < set->count; i++) {
 		struct mlgen_err err = { 0 };
 		struct memroom left = *room;
+
 		if (set->jobs[i]->memory_limit)
 			memroom_limit(&left, set->jobs[i]->memory_limit,
 				      "memory_limit");
@@ -31,6 +32,7 @@ void plan_memory_check(struct plan_report *plans, const struct jobset *set)
 	struct memneed *needs = mem_array(set->count, sizeof(*needs));
 	const struct memneed_jobs all = { set->jobs, needs, set->count };
 	struct memroom room;
+
 	memroom_read(&room, "", "");
 	for (size_t i = 0; i < set->count; i++)
 		needs[i] = plans[i].need;
@@ -45,6 +47,7 @@ void plan_put_program(FILE *to, const struct plan_report *p, const char *more)
 	double mib = (double)(p->program_bytes >> 20) + 1;
 	char text[UNITS_TEXT_BYTES];
 	struct buf line = { 0 };
+
 	plan_start_line(&line, "memory");
 	buf_addf(&line, "%s for mlgen (estimate)%s",
 		 units_human_bytes(text, mib * (1u << 20)), more);

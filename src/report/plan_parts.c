@@ -10,12 +10,15 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "report/page.h"
+#include "run/filemaker.h"
 
 void plan_add_check(struct plan_report *p, const char *name,
 		    enum plan_state state, const char *fmt, ...)
 {
 	char text[MLGEN_ERR_MAX];
 	va_list ap;
+
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -34,6 +37,7 @@ void plan_check_open_files(struct plan_report *p, const struct host *host,
 			   const char *fewer)
 {
 	uint64_t need = p->open_files;
+
 	p->open_files_limit = host->open_files;
 	if (need <= host->open_files)
 		plan_add_check(p, "files", PLAN_OK, "%s", "");
@@ -44,10 +48,20 @@ void plan_check_open_files(struct plan_report *p, const struct host *host,
 			       need, host->open_files, need, fewer);
 }
 
+void plan_check_room(struct plan_report *p, const struct filemaker_room *room)
+{
+	struct mlgen_err err = { 0 };
+	enum plan_state state =
+		filemaker_check_room(room, &err) < 0 ? PLAN_FAIL : PLAN_OK;
+
+	plan_add_check(p, "space", state, "%s", err.text);
+}
+
 void plan_check_direct(struct plan_report *p, const char *probe)
 {
 	struct mlgen_err err = { 0 };
 	char size[UNITS_TEXT_BYTES];
+
 	if (mount_direct_alignment(probe, &p->direct_align_bytes, &err)) {
 		p->direct_align_bytes = 0;
 		plan_add_check(p, "direct", PLAN_FAIL, "%s", err.text);
@@ -61,8 +75,10 @@ void plan_check_direct(struct plan_report *p, const char *probe)
 bool plan_is_writable(const char *path)
 {
 	char *part = mem_strdup(path);
+
 	while (access(part, F_OK) && strcmp(part, ".") && strcmp(part, "/")) {
 		char *slash = strrchr(part, '/');
+
 		if (slash == part)
 			slash++;
 		if (slash)
@@ -77,27 +93,19 @@ bool plan_is_writable(const char *path)
 
 char *plan_directory(const struct plan_report *p)
 {
-	switch ((enum job_phase)p->job->phase) {
-	case PHASE_IO:
-		return p->io.directory;
-	case PHASE_CHECKPOINT:
-	case PHASE_RESTORE:
-		return p->checkpoint.directory;
-	case PHASE_TRAIN:
-	case PHASE_PREPARE:
-		break;
-	}
-	return p->dataset.directory;
+	return job_work(p->job)->page->directory(p);
 }
 
 uint64_t plan_sum(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
+
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 uint64_t plan_product(uint64_t a, uint64_t b)
 {
 	uint64_t product;
+
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }

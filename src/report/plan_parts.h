@@ -17,6 +17,10 @@ __attribute__((format(printf, 4, 5))) void plan_add_check(struct plan_report *p,
 void plan_check_open_files(struct plan_report *p, const struct host *host,
 			   const char *fewer);
 
+/* The check `space`: as the run will find it, in its words. */
+struct filemaker_room;
+void plan_check_room(struct plan_report *p, const struct filemaker_room *room);
+
 /* The check `direct`: what O_DIRECT asks for at `probe`, a file or a directory. */
 void plan_check_direct(struct plan_report *p, const char *probe);
 
@@ -24,7 +28,7 @@ void plan_check_direct(struct plan_report *p, const char *probe);
  * is where a new one would begin. */
 bool plan_is_writable(const char *path);
 
-/* Where the files of the job's phase lie; NULL = not known. */
+/* Where the files of the job lie; NULL = not known. */
 char *plan_directory(const struct plan_report *p);
 
 /* a + b, and a * b, or UINT64_MAX. */

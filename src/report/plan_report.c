@@ -1,373 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_report.c - what a dry run computes; plan_text.c prints it. */
+/* plan_report.c - what a dry run computes of any job; its workload adds what is its own. */
 #include "report/plan_report.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "base/units.h"
-#include "data/demand.h"
-#include "data/foreign.h"
-#include "data/manifest.h"
-#include "data/sampler.h"
-#include "report/plan_checkpoint.h"
-#include "report/plan_io.h"
+#include "report/page.h"
+#include "report/plan_classes.h"
 #include "report/plan_memory.h"
-#include "report/plan_parts.h"
-#include "run/hold.h"
-#include "run/loader.h"
-#include "run/train.h"
-
-/* MLPerf Storage rules, section 7: dataset and steps of a run that counts. */
-#define MEMORIES_WANTED 5
-#define STEPS_WANTED 500
-
-/* Extents that stand for all in the calls per sample, as in data/demand.c. */
-#define LOOKED_AT 32768
-
-struct plan_input {
-	const struct job *job;
-	const struct host *host;
-	const struct settings *set;
-};
-
-static bool is_training(const struct plan_report *p)
-{
-	return p->job->phase == PHASE_TRAIN;
-}
-
-/* Files that are there, and what is left to write. False = a mismatch. */
-static bool look_at_files(struct plan_report *p, const struct plan_input *in)
-{
-	struct mlgen_err err = { 0 };
-	enum manifest_state state = MANIFEST_ABSENT;
-	bool renew = in->set->replace && !is_training(p);
-	int rc = manifest_read(&p->dataset, &state, &err);
-	if (!rc && state == MANIFEST_ABSENT && !in->set->readonly &&
-	    foreign_check_dataset(p->dataset.directory, p->job, &err)) {
-		plan_add_check(p, "dataset", PLAN_FAIL, "%s", err.text);
-		return false;
-	}
-	if (!rc && state != MANIFEST_ABSENT)
-		rc = manifest_present(&p->dataset, &p->present_files,
-				      &p->present_bytes, &p->present_estimate,
-				      &err);
-	if (rc && !renew) {
-		plan_add_check(p, "dataset", PLAN_FAIL, "%s", err.text);
-		return false;
-	}
-	if (rc) {
-		p->present_files = p->present_bytes = 0;
-		plan_add_check(p, "dataset", PLAN_WARNING,
-			       "--replace deletes the dataset that is there, "
-			       "which was made otherwise");
-	}
-	p->write_files = dataset_all_files(&p->dataset) - p->present_files;
-	if (p->write_files && p->totals.bytes > p->present_bytes)
-		p->write_bytes = p->totals.bytes - p->present_bytes;
-	return true;
-}
-
-static void check_writing(struct plan_report *p, const struct plan_input *in)
-{
-	char n[UNITS_TEXT_BYTES];
-	const char *dir = p->dataset.directory;
-	units_human_count(n, p->write_files);
-	if (in->set->readonly)
-		plan_add_check(
-			p, "dataset", PLAN_FAIL,
-			"--readonly: %s files of the dataset are missing in "
-			"%s and nothing may be written; prepare them first, "
-			"with --phase=prepare and without --readonly",
-			n, dir);
-	else if (p->mount.read_only)
-		plan_add_check(p, "dataset", PLAN_FAIL,
-			       "%s: %s files are missing and %s is mounted "
-			       "read-only; choose another --directory",
-			       dir, n, p->mount.target);
-	else if (!plan_is_writable(dir))
-		plan_add_check(
-			p, "dataset", PLAN_FAIL,
-			"%s: %s files are missing and the directory is not "
-			"writable for this user; choose another --directory",
-			dir, n);
-	else if (!plan_find_check(p, "dataset"))
-		plan_add_check(p, "dataset", PLAN_OK, "%s", "");
-}
-
-/* Preparation takes at most half of what is free, unless it is allowed more. */
-static void check_space(struct plan_report *p, const struct plan_input *in)
-{
-	char need[UNITS_TEXT_BYTES], room[UNITS_TEXT_BYTES];
-	char remedy[80] = "Choose another --directory";
-	const char *dir = p->dataset.directory;
-	bool fill = in->set->allow_fill;
-	uint64_t usable = fill ? p->free_bytes : p->free_bytes / 2;
-	if (p->write_bytes <= usable) {
-		plan_add_check(p, "space", PLAN_OK, "%s", "");
-		return;
-	}
-	double fit = floor((double)p->present_files / p->dataset.parts) +
-		     floor((double)usable / p->totals.mean_file_bytes);
-	units_human_bytes(need, (double)p->write_bytes);
-	units_human_bytes(room, (double)p->free_bytes);
-	if (fit >= 1)
-		snprintf(remedy, sizeof(remedy), "--num_files=%.0f would fit%s",
-			 fit,
-			 p->write_bytes <= p->free_bytes ? " (or --allow_fill)"
-							 : "");
-	plan_add_check(p, "space", PLAN_FAIL, "%s: %s to write, %s free%s. %s",
-		       dir, need, room,
-		       fill ? "" : ", of which half may be used", remedy);
-}
-
-static void check_mount(struct plan_report *p, const struct plan_input *in)
-{
-	struct mlgen_err err = { 0 };
-	bool is_matching = look_at_files(p, in);
-	if (mount_read(&p->mount, p->dataset.directory, &err)) {
-		plan_add_check(p, "space", PLAN_FAIL, "%s", err.text);
-		return;
-	}
-	p->free_bytes = p->mount.free_bytes;
-	if (is_matching && p->write_files)
-		check_writing(p, in);
-	else if (is_matching)
-		plan_add_check(p, "dataset", PLAN_OK, "%s", "");
-	if (is_matching)
-		check_space(p, in);
-	if (p->mount.is_memory)
-		plan_add_check(
-			p, "storage", PLAN_WARNING,
-			"%s at %s is memory: nothing of a disk is measured "
-			"there",
-			p->mount.type, p->mount.target);
-}
-
-static void check_direct(struct plan_report *p)
-{
-	char path[4096];
-	const char *probe = p->dataset.directory;
-	if (p->present_files &&
-	    dataset_path(&p->dataset, 0, path, sizeof(path)) > 0 &&
-	    access(path, F_OK) == 0)
-		probe = path;
-	plan_check_direct(p, probe);
-}
-
-static void check_memory(struct plan_report *p)
-{
-	double memory = (double)p->memory_bytes;
-	p->dataset_memory_ratio =
-		memory > 0 ? (double)p->totals.bytes / memory : (double)NAN;
-	if (!(p->dataset_memory_ratio < MEMORIES_WANTED))
-		plan_add_check(p, "memory", PLAN_OK, "%d x", MEMORIES_WANTED);
-	else if (p->job->direct || p->job->invalidate == INVALIDATE_EPOCH)
-		plan_add_check(p, "memory", PLAN_OK, "%s", "");
-	else
-		plan_add_check(
-			p, "memory", PLAN_WARNING,
-			"this host can keep much of the dataset in memory; "
-			"MLPerf Storage asks for %d x: --dataset_ratio=%d, "
-			"or direct=1",
-			MEMORIES_WANTED, MEMORIES_WANTED);
-}
-
-static void check_steps(struct plan_report *p)
-{
-	const struct job *j = p->job;
-	if (p->steps_per_epoch >= STEPS_WANTED) {
-		plan_add_check(p, "steps", PLAN_OK, "%d", STEPS_WANTED);
-		return;
-	}
-	uint64_t samples =
-		plan_product(j->batch_size * j->accelerators, STEPS_WANTED);
-	uint64_t files = samples / j->samples_per_file +
-			 (samples % j->samples_per_file > 0);
-	plan_add_check(p, "steps", PLAN_WARNING,
-		       "MLPerf Storage asks for %d steps per epoch: "
-		       "--num_files=%" PRIu64,
-		       STEPS_WANTED, files);
-}
-
-static void count_eval(struct plan_report *p, const struct pass *pass)
-{
-	struct dataset_totals totals;
-
-	dataset_totals(pass->dataset, &totals);
-	p->eval_files = dataset_all_files(pass->dataset);
-	p->eval_bytes = totals.bytes;
-	p->eval_steps = pass->sampler.steps;
-}
-
-/* How long an epoch and the run are. */
-static void count_steps(struct plan_report *p, const struct stages *stages)
-{
-	const struct job *j = p->job;
-	uint64_t steps = stages->train.sampler.steps;
-	uint64_t samples = dataset_samples(&p->dataset);
-	uint64_t taken = steps * j->accelerators * j->batch_size;
-	p->steps_per_epoch = steps;
-	p->left_over_samples = taken < samples ? samples - taken : 0;
-	p->total_steps =
-		j->time_based ? UINT64_MAX : plan_product(j->epochs, steps);
-	if (j->steps && j->steps < p->total_steps)
-		p->total_steps = j->steps;
-	if (stages->has_eval)
-		count_eval(p, &stages->eval);
-}
-
-static void add_calls(struct plan_calls *to, const struct plan_counts *c)
-{
-	to->open += (double)c->ops[MLGEN_OPEN];
-	to->stat += (double)c->ops[MLGEN_STAT];
-	to->read += (double)c->ops[MLGEN_READ];
-	to->write += (double)c->ops[MLGEN_WRITE];
-	to->fsync += (double)c->ops[MLGEN_FSYNC];
-	to->close += (double)c->ops[MLGEN_CLOSE];
-}
-
-static void count_calls(struct plan_report *p, const struct plan_config *plan)
-{
-	uint64_t extents = dataset_extents(&p->dataset);
-	uint64_t step = extents / LOOKED_AT ? extents / LOOKED_AT : 1;
-	struct plan_calls *c = &p->calls_per_sample;
-	double samples = 0, bytes = 0;
-	for (uint64_t i = 0, id = 0; i < LOOKED_AT && id < extents;
-	     i++, id += step) {
-		struct plan_counts counts;
-		struct extent x;
-		dataset_extent(&p->dataset, id, &x);
-		plan_count(plan, &x, &counts);
-		add_calls(c, &counts);
-		sizes_merge(&p->read_sizes, &counts.reads);
-		bytes += (double)counts.io_bytes;
-		samples += x.samples;
-	}
-	double share = samples > 0 ? 1 / samples : 0;
-	*c = (struct plan_calls){
-		c->open * share,  c->stat * share,  c->read * share,
-		c->write * share, c->fsync * share, c->close * share,
-	};
-	p->io_bytes_per_sample = bytes * share;
-}
-
-static struct plan_config plan_of(const struct plan_report *p)
-{
-	return (struct plan_config){
-		.dataset = &p->dataset,
-		.access = (enum job_access)p->job->access,
-		.bs_bytes = p->job->bs.read,
-		.direct = p->job->direct,
-		.align_bytes = p->direct_align_bytes,
-	};
-}
-
-static void compute_demand(struct plan_report *p)
-{
-	const struct plan_config plan = plan_of(p);
-	struct demand d;
-	demand_of(&d, p->job, &plan);
-	p->samples_per_sec_one = d.samples_per_sec;
-	p->bytes_per_sec_one = d.bytes_per_sec;
-	p->demand_bytes_per_sec = d.all_bytes_per_sec;
-	p->demand_io_bytes_per_sec = d.all_io_bytes_per_sec;
-	count_calls(p, &plan);
-}
-
-/* The least time is that of accelerators which never wait. */
-static void compute_length(struct plan_report *p)
-{
-	const struct job *j = p->job;
-	double step_seconds = dist_mean(&j->compute_time) / 1e9;
-	double runtime =
-		j->runtime_ns ? (double)j->runtime_ns / 1e9 : (double)INFINITY;
-	double seconds = runtime, samples = (double)NAN;
-	if (p->total_steps != UINT64_MAX) {
-		samples = (double)p->total_steps * (double)j->accelerators *
-			  (double)j->batch_size;
-		seconds = fmin(runtime, (double)p->total_steps * step_seconds);
-	}
-	p->read_bytes = samples * p->io_bytes_per_sample;
-	p->least_seconds =
-		seconds > 0 && isfinite(seconds) ? seconds : (double)NAN;
-}
-
-static void compute_memory(struct plan_report *p, const struct stages *stages)
-{
-	const struct job *j = p->job;
-	double samples =
-		(double)j->accelerators * hold_samples(j, &stages->train);
-	memneed_train(&p->need, j, stages);
-	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
-	p->framework_bytes = samples * p->totals.mean_sample_bytes;
-}
-
-/* What the job itself holds of that. */
-static void check_hold(struct plan_report *p, const struct stages *stages)
-{
-	struct mlgen_err err = { 0 };
-	if (!p->job->hold_samples || !p->touches_files)
-		return;
-	p->held_bytes = hold_bytes(p->job, stages);
-	memneed_hold(&p->need, p->job, stages);
-	if (hold_check(p->job, stages, p->memory_bytes, &err) < 0)
-		plan_add_check(p, "hold", PLAN_FAIL, "%s", err.text);
-	else
-		plan_add_check(p, "hold", PLAN_OK, "%s", "");
-}
-
-static int plan_stages(struct plan_report *p, const struct plan_input *in,
-		       struct stages *stages, struct mlgen_err *err)
-{
-	const struct job *j = p->job;
-	uint64_t threads = plan_product(j->accelerators, job_readers(j));
-	int rc = 0;
-	count_steps(p, stages);
-	p->reads_in_flight = plan_product(threads, job_depth(j));
-	if (p->touches_files) {
-		p->open_files = plan_product(threads, job_samples_at_once(j)) +
-				PLAN_OWN_FILES;
-		check_memory(p);
-		if (j->direct)
-			check_direct(p);
-	}
-	stages->train.plan.align_bytes = p->direct_align_bytes;
-	stages->eval.plan.align_bytes = p->direct_align_bytes;
-	check_steps(p);
-	compute_demand(p);
-	compute_length(p);
-	compute_memory(p, stages);
-	check_hold(p, stages);
-	if (job_has_checkpoints(j))
-		rc = plan_checkpoint(p, in->host, in->set, err);
-	if (p->touches_files)
-		plan_check_open_files(p, in->host,
-				      "fewer --read_threads or --accelerators");
-	return rc;
-}
-
-static int plan_training(struct plan_report *p, const struct plan_input *in,
-			 struct mlgen_err *err)
-{
-	const struct job *j = p->job;
-	struct dataset eval = { 0 };
-	struct stages stages;
-	int rc = 0;
-	if (j->eval_files)
-		rc = dataset_init_eval(&eval, &p->dataset, j, err);
-	if (rc == 0)
-		rc = train_stages(&stages, j, &p->dataset,
-				  j->eval_files ? &eval : NULL, 0, err);
-	if (rc == 0)
-		rc = plan_stages(p, in, &stages, err);
-	dataset_fini(&eval);
-	return rc;
-}
 
 static void list_blockers(struct plan_report *p)
 {
@@ -375,6 +16,7 @@ static void list_blockers(struct plan_report *p)
 	struct plan_check *blockers =
 		mem_array(p->checks.count, sizeof(*blockers));
 	size_t n = 0;
+
 	mem_free(p->blockers.items);
 	for (size_t i = 0; i < p->checks.count; i++)
 		if (checks[i].state == PLAN_FAIL)
@@ -393,53 +35,20 @@ static void set_unknown(struct plan_report *p)
 	p->io.move_bytes = UINT64_MAX;
 }
 
-static int plan_dataset(struct plan_report *p, const struct plan_input *in,
-			struct mlgen_err *err)
-{
-	int rc = dataset_init(&p->dataset, p->job, p->memory_bytes, err);
-	if (rc)
-		return rc;
-	dataset_totals(&p->dataset, &p->totals);
-	if (p->touches_files)
-		check_mount(p, in);
-	if (p->write_files || !is_training(p))
-		memneed_prepare(
-			&p->need, dataset_all_files(&p->dataset),
-			dataset_file_bytes(&p->dataset,
-					   dataset_largest_file(&p->dataset)));
-	return is_training(p) ? plan_training(p, in, err) : 0;
-}
-
-static int plan_phase(struct plan_report *p, const struct plan_input *in,
-		      struct mlgen_err *err)
-{
-	switch ((enum job_phase)p->job->phase) {
-	case PHASE_IO:
-		return plan_io(p, in->host, in->set);
-	case PHASE_CHECKPOINT:
-	case PHASE_RESTORE:
-		return plan_checkpoint(p, in->host, in->set, err);
-	case PHASE_TRAIN:
-	case PHASE_PREPARE:
-		break;
-	}
-	return plan_dataset(p, in, err);
-}
-
 int plan_make(struct plan_report *p, const struct job *job,
 	      const struct host *host, const struct settings *set,
 	      struct mlgen_err *err)
 {
 	const struct plan_input in = { job, host, set };
+
 	memset(p, 0, sizeof(*p));
 	set_unknown(p);
 	p->job = job;
 	p->memory_bytes = host->memory_bytes;
 	if (job->memory_limit && job->memory_limit < p->memory_bytes)
 		p->memory_bytes = job->memory_limit;
-	p->touches_files =
-		!(job->engine && (job->engine->caps & MLGEN_CAP_NO_FILES));
-	int rc = plan_phase(p, &in, err);
+	p->touches_files = job_touches_files(job);
+	int rc = job_work(job)->page->plan(p, &in, err);
 	if (rc)
 		plan_fini(p);
 	else
@@ -447,9 +56,21 @@ int plan_make(struct plan_report *p, const struct job *job,
 	return rc;
 }
 
+static void fini_checkpoint(struct plan_checkpoint *c)
+{
+	plan_classes_fini(c);
+	mem_free(c->directory);
+	mem_free(c->first);
+	mem_free(c->last);
+	mem_free(c->saved_by);
+	mem_free(c->file);
+	mem_free(c->last_file);
+}
+
 void plan_fini(struct plan_report *p)
 {
 	struct plan_check *checks = p->checks.items;
+
 	for (size_t i = 0; i < p->checks.count; i++) {
 		mem_free(checks[i].name);
 		mem_free(checks[i].text);
@@ -458,7 +79,7 @@ void plan_fini(struct plan_report *p)
 	mem_free(p->blockers.items);
 	mlperf_rules_fini(&p->mlperf_check);
 	mem_free(p->io.directory);
-	plan_checkpoint_fini(p);
+	fini_checkpoint(&p->checkpoint);
 	dataset_fini(&p->dataset);
 	memset(p, 0, sizeof(*p));
 }
@@ -469,9 +90,12 @@ int plan_make_all(struct plan_report *plans, const struct jobset *set,
 	for (size_t i = 0; i < set->count; i++) {
 		int rc = plan_make(&plans[i], set->jobs[i], host,
 				   &set->settings, err);
+
 		if (rc)
 			return rc;
-		plan_checkpoint_expect(&plans[i], plans, i);
+		const struct page *page = job_work(set->jobs[i])->page;
+		if (page->expect)
+			page->expect(&plans[i], plans, i);
 	}
 	plan_memory_check(plans, set);
 	for (size_t i = 0; i < set->count; i++)
@@ -483,6 +107,7 @@ const struct plan_check *plan_find_check(const struct plan_report *p,
 					 const char *name)
 {
 	const struct plan_check *checks = p->checks.items;
+
 	for (size_t i = 0; i < p->checks.count; i++)
 		if (strcmp(checks[i].name, name) == 0)
 			return &checks[i];

@@ -117,6 +117,13 @@ struct plan_report {
 	struct metric_list mlperf_check; /* mlperf_rule, of --check; owned */
 };
 
+/* What a plan is made from. */
+struct plan_input {
+	const struct job *job;
+	const struct host *host;
+	const struct settings *set;
+};
+
 /*
  * Compute; touches nothing: reads manifests, or looks at the files of a plain
  * job, and asks for sizes, space and limits. 0, or -EINVAL with err for a job

@@ -1,340 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_text.c - the page that a dry run prints. */
+/* plan_text.c - the page that a dry run prints of any job. */
 #include "report/plan_report.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
-#include "base/units.h"
-#include "data/format.h"
-#include "job/guess.h"
-#include "report/plan_checkpoint.h"
-#include "report/plan_io.h"
+#include "base/util.h"
+#include "report/page.h"
 #include "report/plan_lines.h"
-#include "report/plan_memory.h"
-#include "report/show.h"
-
-/* The same inside the table of demand. */
-#define SAMPLES_POINT_AT 29
-#define RATE_POINT_AT 48
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
-static void put_dataset(FILE *to, const struct plan_report *p)
-{
-	const struct dataset_totals *t = &p->totals;
-	uint64_t per_file = p->dataset.samples_per_file;
-	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-	plan_start_line(&line, "dataset");
-	buf_addf(&line, "%s %s file%s x %s sample%s",
-		 units_human_count(n, p->dataset.files),
-		 p->dataset.format->name, plural(p->dataset.files),
-		 units_human_count(m, per_file), plural(per_file));
-	buf_addf(&line, ", %s mean", units_human_mb(n, t->mean_file_bytes));
-	if (t->stdev_file_bytes > 0)
-		buf_addf(&line, ", %s stdev",
-			 units_human_mb(n, t->stdev_file_bytes));
-	plan_add_figure(to, &line, units_human_bytes(n, (double)t->bytes));
-	if (t->estimate) {
-		plan_pad_to(&line, PLAN_CHECK_AT);
-		buf_add(&line, "estimate");
-	}
-	plan_put_line(to, &line);
-	if (!p->touches_files) {
-		plan_put_sentence(to,
-				  "ioengine=null touches no file: nothing is "
-				  "written, read or needed on storage");
-		return;
-	}
-	plan_put_present(to, p, "dataset");
-	plan_put_free(to, p);
-	plan_put_storage(to, p);
-	plan_put_ratio(to, p, "dataset");
-}
-
-static void put_epoch(FILE *to, const struct plan_report *p)
-{
-	const struct job *j = p->job;
-	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-	plan_start_line(&line, "epoch");
-	buf_addf(&line, "%s / (%" PRIu64 " accelerator%s x batch %" PRIu64 ")",
-		 units_human_count(n, dataset_samples(&p->dataset)),
-		 j->accelerators, plural(j->accelerators), j->batch_size);
-	buf_addf(&line, " = %s step%s",
-		 units_human_count(n, p->steps_per_epoch),
-		 plural(p->steps_per_epoch));
-	/* Leave room for the check, as a billion samples do not. */
-	if (line.len + sizeof(", 0 samples left over") > PLAN_CHECK_AT) {
-		buf_add(&line, ",");
-		plan_put_line(to, &line);
-		plan_start_line(&line, "");
-	} else {
-		buf_add(&line, ", ");
-	}
-	if (j->drop_last)
-		buf_addf(&line, "%s sample%s left over",
-			 units_human_count(n, p->left_over_samples),
-			 plural(p->left_over_samples));
-	else
-		buf_add(&line, "the last batch may be short");
-	plan_put_checked(to, &line, plan_find_check(p, "steps"));
-}
-
-/* Only of a job that has one. */
-static void put_evaluation(FILE *to, const struct plan_report *p)
-{
-	const struct job *j = p->job;
-	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES],
-		n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-	if (p->eval_files == 0)
-		return;
-	plan_start_line(&line, "eval");
-	buf_addf(&line, "%s more file%s, %s; %s step%s after ",
-		 units_human_count(files, p->eval_files), plural(p->eval_files),
-		 units_human_bytes(bytes, (double)p->eval_bytes),
-		 units_human_count(n, p->eval_steps), plural(p->eval_steps));
-	if (j->eval_every == 1)
-		buf_add(&line, "every epoch");
-	else
-		buf_addf(&line, "every %" PRIu64 " epochs", j->eval_every);
-	if (j->eval_after > 1)
-		buf_addf(&line, ", from %" PRIu64 " on", j->eval_after);
-	plan_put_line(to, &line);
-}
-
-static uint64_t in_ns(double seconds)
-{
-	return (uint64_t)fmin(seconds * 1e9, 1e19);
-}
-
-/* What ends the run, in the words of the options that say so. */
-static void add_limits(struct buf *line, const struct plan_report *p)
-{
-	const struct job *j = p->job;
-	char n[UNITS_TEXT_BYTES], steps[UNITS_TEXT_BYTES];
-	units_human_count(steps, p->total_steps);
-	if (p->total_steps == UINT64_MAX)
-		buf_addf(line, "epochs for %s",
-			 units_human_time(n, j->runtime_ns));
-	else if (j->steps == p->total_steps)
-		buf_addf(line, "%s step%s", steps, plural(p->total_steps));
-	else
-		buf_addf(line, "%s epoch%s = %s step%s",
-			 units_human_count(n, j->epochs), plural(j->epochs),
-			 steps, plural(p->total_steps));
-	if (p->total_steps != UINT64_MAX && j->runtime_ns)
-		buf_addf(line, " or %s", units_human_time(n, j->runtime_ns));
-}
-
-static void put_run(FILE *to, const struct plan_report *p)
-{
-	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-	plan_start_line(&line, "run");
-	add_limits(&line, p);
-	if (!isnan(p->read_bytes))
-		buf_addf(&line, ", %s read",
-			 units_human_bytes(n, p->read_bytes));
-	if (!isnan(p->least_seconds) && p->total_steps != UINT64_MAX)
-		buf_addf(&line, ", at least %s (100%% AU)",
-			 units_human_time(n, in_ns(p->least_seconds)));
-	plan_put_line(to, &line);
-}
-
-/* One line of demand; samples_per_sec NaN = none. */
-static void put_demand_line(FILE *to, const char *label, const char *who,
-			    double samples_per_sec, const struct rate_unit *u,
-			    int decimals, double bytes_per_sec)
-{
-	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-	plan_start_line(&line, label);
-	buf_add(&line, who);
-	if (!isnan(samples_per_sec)) {
-		plan_add_at_point(&line, units_sig4(n, samples_per_sec),
-				  SAMPLES_POINT_AT);
-		plan_pad_to(&line, SAMPLES_POINT_AT + 4);
-		buf_add(&line, "samples/s");
-	}
-	snprintf(n, sizeof(n), "%.*f", decimals, bytes_per_sec / u->bytes);
-	plan_add_at_point(&line, n, RATE_POINT_AT);
-	buf_addf(&line, " %s", u->name);
-	plan_put_line(to, &line);
-}
-
-/* Three digits, as many as the published tables have. */
-static int demand_decimals(const struct rate_unit *u, double rate)
-{
-	int decimals = show_rate_decimals(u, rate);
-	for (double first = rate * pow(10, decimals);
-	     first > 0 && first < 99.5 && decimals < 8; first *= 10)
-		decimals++;
-	return decimals;
-}
-
-static void put_demand_lines(FILE *to, const struct plan_report *p)
-{
-	const struct job *j = p->job;
-	char who[SHOW_ACCELERATORS_BYTES];
-	double all = p->demand_bytes_per_sec;
-	struct rate_unit u = show_rate_unit(all);
-	int decimals = demand_decimals(&u, p->bytes_per_sec_one / u.bytes);
-	struct buf target = { 0 };
-	if (isnan(all)) {
-		fprintf(to, "%-*s%s\n", PLAN_TEXT_AT, "demand",
-			"without limit: compute_time=0, as fast as storage "
-			"delivers");
-		return;
-	}
-	snprintf(who, sizeof(who), "one %s",
-		 j->accelerator ? j->accelerator : "accelerator");
-	put_demand_line(to, "demand", who, p->samples_per_sec_one, &u, decimals,
-			p->bytes_per_sec_one);
-	if (j->accelerators > 1) {
-		show_accelerators(who, j->accelerators, j->accelerator);
-		put_demand_line(to, "", who,
-				p->samples_per_sec_one *
-					(double)j->accelerators,
-				&u, decimals, all);
-	}
-	if (isnan(j->target_au))
-		return;
-	buf_addf(&target, "%s at %g%%", who, j->target_au);
-	put_demand_line(to, "", buf_str(&target), (double)NAN, &u, decimals,
-			all * j->target_au / 100);
-	buf_fini(&target);
-}
-
-static void put_demand(FILE *to, const struct plan_report *p)
-{
-	struct buf guesses = { 0 };
-	put_demand_lines(to, p);
-	guess_text(p->job, &guesses);
-	if (guesses.len)
-		plan_put_sentence(to, buf_str(&guesses));
-	buf_fini(&guesses);
-}
-
-static void put_readers(FILE *to, const struct plan_report *p)
-{
-	const struct job *j = p->job;
-	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-	plan_start_line(&line, "in flight");
-	buf_addf(&line, "%s read%s (%" PRIu64 " accelerator%s",
-		 units_human_count(n, p->reads_in_flight),
-		 plural(p->reads_in_flight), j->accelerators,
-		 plural(j->accelerators));
-	if (j->read_threads)
-		buf_addf(&line, " x %" PRIu64 " read_threads", j->read_threads);
-	if (job_interleaves(j))
-		buf_addf(&line, " x %u files", JOB_INTERLEAVE_THREADS);
-	if (j->read_threads)
-		buf_add(&line, ", ");
-	else
-		buf_add(&line, " without read_threads, ");
-	if (job_depth(j) == 1)
-		buf_add(&line, "one read each)");
-	else
-		buf_addf(&line, "iodepth %u)", job_depth(j));
-	plan_put_line(to, &line);
-	plan_put_direct(to, p);
-}
-
-static void add_call(struct buf *line, const char *name, double n)
-{
-	char text[UNITS_TEXT_BYTES];
-	if (n <= 0)
-		return;
-	if (n >= 100 || floor(n) >= n)
-		units_human_count(text, (uint64_t)(n + 0.5));
-	else
-		units_sig4(text, n);
-	const char *end = buf_str(line) + line->len;
-	buf_addf(line, "%s%s %s", end[-1] == ':' ? " " : ", ", name, text);
-}
-
-/* How large they are. */
-static void add_read_sizes(struct buf *line, const struct plan_report *p)
-{
-	char n[UNITS_TEXT_BYTES];
-	buf_add(line, " (");
-	if (p->job->access == ACCESS_PLAIN)
-		buf_addf(line, "of up to %s",
-			 units_human_bytes(n, (double)p->job->bs.read));
-	else if (p->job->direct)
-		buf_add(line, "the whole file");
-	else
-		show_sizes(line, &p->read_sizes);
-	buf_addc(line, ')');
-}
-
-static void put_calls(FILE *to, const struct plan_report *p)
-{
-	const struct plan_calls *c = &p->calls_per_sample;
-	struct buf line = { 0 }, text = { 0 };
-	plan_start_line(&line, "calls");
-	buf_add(&text, "per sample:");
-	add_call(&text, "open", c->open);
-	add_call(&text, "stat", c->stat);
-	add_call(&text, "read", c->read);
-	if (c->read > 0)
-		add_read_sizes(&text, p);
-	add_call(&text, "close", c->close);
-	if (!(c->open > 0 || c->stat > 0 || c->read > 0 || c->close > 0))
-		buf_add(&text, " none; files are mapped, and not touched");
-	plan_put_wrapped(to, &line, PLAN_TEXT_AT, buf_str(&text));
-	buf_fini(&text);
-}
-
-/* Whose samples are read ahead; NULL = of no framework. */
-static const char *framework_of(const struct job *j)
-{
-	return j->loader == LOADER_PYTORCH  ? "PyTorch"
-	       : j->loader == LOADER_TFDATA ? "TensorFlow"
-					    : NULL;
-}
-
-static void put_held(FILE *to, const struct plan_report *p)
-{
-	const char *framework = framework_of(p->job);
-	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
-	plan_start_line(&line, "");
-	buf_add(&line, "prefetched samples, held");
-	if (framework)
-		buf_addf(&line, " as %s does", framework);
-	plan_add_figure(to, &line, units_human_bytes(n, p->held_bytes));
-	plan_put_checked(to, &line, plan_find_check(p, "hold"));
-}
-
-static void put_memory(FILE *to, const struct plan_report *p)
-{
-	const char *framework = framework_of(p->job);
-	char n[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
-	plan_put_program(to, p, "");
-	if (!p->job->hold_samples && framework && p->framework_bytes > 0 &&
-	    p->job->read_threads) {
-		buf_addf(&text,
-			 "%s would also hold %s of prefetched samples; "
-			 "hold_samples=1 takes that from the page cache, too",
-			 framework, units_human_bytes(n, p->framework_bytes));
-		plan_put_sentence(to, buf_str(&text));
-	}
-	buf_fini(&text);
-	if (p->held_bytes > 0)
-		put_held(to, p);
-}
 
 static bool is_how(const struct job_origin *o, const char *how)
 {
@@ -345,6 +18,7 @@ static bool is_how(const struct job_origin *o, const char *how)
 static unsigned count_of_file(const struct job *j, const char *file)
 {
 	unsigned n = 0;
+
 	for (size_t i = 0; job_fields[i].name; i++)
 		n += j->origins[i].at.file &&
 		     strcmp(j->origins[i].at.file, file) == 0;
@@ -371,6 +45,7 @@ static void list_changes(struct buf *text, const struct job *j)
 		buf_add(text, " (command line)");
 	for (size_t i = 0; job_fields[i].name; i++) {
 		const char *file = j->origins[i].at.file;
+
 		if (!file || !is_first_of_file(j, i))
 			continue;
 		unsigned n = count_of_file(j, file);
@@ -385,6 +60,7 @@ static void put_origins(FILE *to, const struct plan_report *p)
 {
 	static const char label[] = "not default: ";
 	struct buf text = { 0 }, line = { 0 };
+
 	list_changes(&text, p->job);
 	if (text.len) {
 		buf_add(&text, ". --showjob lists all");
@@ -399,23 +75,6 @@ void plan_text(FILE *to, const struct plan_report *p)
 {
 	fprintf(to, "%s: dry run, nothing was read or written\n\n",
 		p->job->name);
-	if (p->job->phase == PHASE_IO)
-		plan_io_text(to, p);
-	else if (p->job->phase != PHASE_CHECKPOINT &&
-		 p->job->phase != PHASE_RESTORE)
-		put_dataset(to, p);
-	else
-		plan_checkpoint_text(to, p);
-	if (p->job->phase == PHASE_TRAIN) {
-		put_epoch(to, p);
-		put_evaluation(to, p);
-		put_run(to, p);
-		put_demand(to, p);
-		put_readers(to, p);
-		put_calls(to, p);
-		plan_checkpoint_text(to, p);
-		put_memory(to, p);
-		plan_put_open_files(to, p);
-	}
+	job_work(p->job)->page->plan_text(to, p);
 	put_origins(to, p);
 }

@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
+
 /* Classes of request sizes on one line. */
 #define SIZES_SHOWN 4
-
-#define MIB 1048576.0
-#define GIB 1073741824.0
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 struct part {
 	const char *name;
@@ -27,6 +25,7 @@ static void round_shares(const struct part *parts, unsigned n,
 	double sum = 0;
 	double lost[SHOW_SHARES];
 	unsigned left = 1000;
+
 	for (unsigned i = 0; i < n; i++)
 		sum += parts[i].percent > 0 ? parts[i].percent : 0;
 	s->count = sum > 0 ? n : 0;
@@ -35,6 +34,7 @@ static void round_shares(const struct part *parts, unsigned n,
 		double tenths = p / sum * 1000;
 		/* 62.8 of 100 is 628, though the quotient lies just below. */
 		double whole = floor(tenths + 1e-9);
+
 		s->of[i].name = parts[i].name;
 		s->of[i].tenths = (unsigned)whole;
 		lost[i] = tenths - whole;
@@ -42,6 +42,7 @@ static void round_shares(const struct part *parts, unsigned n,
 	}
 	for (; s->count > 0 && left > 0; left--) {
 		unsigned most = 0;
+
 		for (unsigned i = 1; i < s->count; i++)
 			if (lost[i] > lost[most])
 				most = i;
@@ -67,6 +68,7 @@ struct rate_unit show_report_unit(const struct ml_result *ml)
 int show_rate_decimals(const struct rate_unit *u, double largest)
 {
 	int most = u->bytes > MIB ? 2 : largest < 9.95 ? 2 : 1;
+
 	if (!(largest > 0))
 		return 0;
 	if (largest >= 999.5)
@@ -81,11 +83,26 @@ int show_rate_decimals(const struct rate_unit *u, double largest)
 char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec)
 {
 	double v = bytes_per_sec / u->bytes;
+
 	if (isnan(v))
 		snprintf(out, UNITS_TEXT_BYTES, "unknown");
 	else
 		snprintf(out, UNITS_TEXT_BYTES, "%.*f %s",
 			 show_rate_decimals(u, v), v, u->name);
+	return out;
+}
+
+char *show_seconds(char *out, double seconds)
+{
+	int decimals = seconds >= 99.95    ? 0
+		       : seconds >= 9.995  ? 1
+		       : seconds >= 0.9995 ? 2
+					   : 3;
+
+	if (isnan(seconds))
+		snprintf(out, UNITS_TEXT_BYTES, "unknown");
+	else
+		snprintf(out, UNITS_TEXT_BYTES, "%.*f", decimals, seconds);
 	return out;
 }
 
@@ -103,6 +120,7 @@ char *show_part_of(char *out, double part, double whole)
 					     "GiB", "TiB", "PiB" };
 	unsigned u = 0;
 	double unit = 1;
+
 	while (whole / unit >= 1023.5 && u + 1 < ARRAY_LEN(units)) {
 		unit *= 1024;
 		u++;
@@ -132,6 +150,7 @@ char *show_percent(char *out, double percent)
 char *show_gigabits(char *out, double bits_per_sec)
 {
 	double gigabits = bits_per_sec / 1e9;
+
 	snprintf(out, UNITS_TEXT_BYTES, gigabits < 100 ? "%.3g" : "%.0f",
 		 gigabits);
 	return out;
@@ -159,6 +178,7 @@ void show_accelerator_time(const struct time_percent *t, struct show_shares *s)
 		{ "oversleep", t->oversleep },
 		{ "other", t->other },
 	};
+
 	round_shares(parts, ARRAY_LEN(parts), s);
 }
 
@@ -171,6 +191,7 @@ void show_loader_time(const struct loader_percent *l, struct show_shares *s)
 		{ "reap", l->reap },   { "cpu", l->cpu },
 		{ "other", l->other }, { "idle", l->idle },
 	};
+
 	_Static_assert(ARRAY_LEN(parts) <= SHOW_SHARES, "room for every part");
 	round_shares(parts, ARRAY_LEN(parts), s);
 }
@@ -183,6 +204,7 @@ void show_rank_time(const struct rank_percent *r, struct show_shares *s)
 		{ "close", r->close }, { "data", r->data },
 		{ "other", r->other },
 	};
+
 	round_shares(parts, ARRAY_LEN(parts), s);
 }
 
@@ -199,6 +221,7 @@ void show_sizes(struct buf *out, const struct sizes *s)
 	struct sizes_share shares[SIZES_SHOWN];
 	char size[UNITS_TEXT_BYTES];
 	unsigned n = sizes_shares(s, shares, SIZES_SHOWN);
+
 	for (unsigned i = 0; i < n; i++)
 		buf_addf(out, "%s%.0f%% %s", i ? ", " : "", shares[i].percent,
 			 units_human_bytes(size, (double)shares[i].bytes));
@@ -218,6 +241,7 @@ char *show_fio_number(char *out, double v, bool is_binary)
 	};
 	double base = is_binary ? 1024 : 1000;
 	size_t unit = 0;
+
 	/* fio cuts off, then rounds what is left: 1023.9 MiB are 1024. */
 	while (floor(v) > 9999 && unit + 1 < ARRAY_LEN(units)) {
 		v /= base;

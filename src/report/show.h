@@ -32,6 +32,9 @@ char *show_rate(char *out, const struct rate_unit *u, double bytes_per_sec);
 #define SHOW_PART_BYTES (3 * UNITS_TEXT_BYTES)
 char *show_part_of(char *out, double part, double whole);
 
+/* Three digits: "12.4", "0.821"; "unknown" for NaN. */
+char *show_seconds(char *out, double seconds);
+
 /* "11.2%", "unknown" for NaN. */
 char *show_percent(char *out, double percent);
 

@@ -2,7 +2,6 @@
 /* status.c - one line on stderr, redrawn in place while jobs run. */
 #include "report/status.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,21 +9,21 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/util.h"
+#include "base/writeall.h"
 #include "report/status_line.h"
-
-#define NS_PER_SEC UINT64_C(1000000000)
 
 #define COLUMNS STATUS_COLUMNS
 #define CLEAR "\r\033[K"
 #define LOOKS 10 /* seconds that AU, throughput and p99 look back */
-#define LOOK_NS NS_PER_SEC
+#define LOOK_NS NS_PER_S
 
 /* The last seconds of one job: a ring, the oldest at `next` once it is full. */
 struct track {
 	char *job_name;
 	enum live_phase phase;
 	uint64_t begin_ns; /* of the phase */
-	struct status_look looks[LOOKS];
+	struct live looks[LOOKS];
 	unsigned next, count;
 };
 
@@ -39,20 +38,13 @@ struct status {
 	struct hist *scratch; /* stalls of the last seconds */
 };
 
-static void write_all(int fd, const char *s, size_t n)
+/* What fails is seen by nobody. */
+static void status_put(const struct status *s, const char *text)
 {
-	while (n > 0) {
-		ssize_t done = write(fd, s, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return; /* nobody looks */
-		s += done;
-		n -= (size_t)done;
-	}
+	(void)writeall(s->screen.fd, text, strlen(text));
 }
 
-static const struct status_look *oldest_look(const struct track *t)
+static const struct live *oldest_look(const struct track *t)
 {
 	return &t->looks[t->count < LOOKS ? 0 : t->next];
 }
@@ -77,11 +69,12 @@ static struct track *new_track(struct status *s, const char *job_name)
 
 static void remember(struct track *t, const struct live *now)
 {
-	struct status_look *l = &t->looks[t->next];
+	struct live *l = &t->looks[t->next];
 	struct hist *stall = l->stall;
+
 	if (now->stall && !stall)
 		stall = hist_new();
-	*l = status_look_of(now);
+	*l = *now;
 	l->stall = stall;
 	if (now->stall)
 		memcpy(stall, now->stall, sizeof(*stall));
@@ -94,6 +87,7 @@ static void remember(struct track *t, const struct live *now)
 static void follow(struct status *s, const struct live *now)
 {
 	struct track *t = track_of(s, now->job_name);
+
 	if (!t)
 		t = new_track(s, now->job_name);
 	if (t->phase != now->phase) {
@@ -101,8 +95,7 @@ static void follow(struct status *s, const struct live *now)
 		t->begin_ns = now->now_ns;
 		t->next = t->count = 0;
 	}
-	const struct status_look *last =
-		&t->looks[(t->next + LOOKS - 1) % LOOKS];
+	const struct live *last = &t->looks[(t->next + LOOKS - 1) % LOOKS];
 	if (t->count == 0 || now->now_ns >= last->now_ns + LOOK_NS)
 		remember(t, now);
 }
@@ -112,13 +105,13 @@ static void job_line(struct status *s, const struct live *now, size_t columns,
 		     char *out, size_t size)
 {
 	const struct track *t = track_of(s, now->job_name);
-	const struct status_look none = status_look_of(now);
 	bool known = t && t->count > 0 && t->phase == now->phase;
 	const struct status_line_past past = {
-		.then = known ? oldest_look(t) : &none,
+		.then = known ? oldest_look(t) : now,
 		.begin_ns = known ? t->begin_ns : now->now_ns,
 		.scratch = s->scratch,
 	};
+
 	status_line(now, &past, columns, out, size);
 }
 
@@ -129,6 +122,7 @@ static void short_line(struct status *s, const struct live *now, char *out,
 	const struct track *t = track_of(s, now->job_name);
 	bool is_measured = now->phase == LIVE_TRAIN || now->phase == LIVE_IO ||
 			   now->phase == LIVE_CHECKPOINT;
+
 	if (is_measured && t && t->count > 0 && t->phase == now->phase)
 		status_line_short(now, oldest_look(t), out, size);
 	else
@@ -152,6 +146,7 @@ static bool is_shown(const struct live *l, const struct live *jobs, size_t n)
 static size_t count_shown(const struct live *jobs, size_t n)
 {
 	size_t shown = 0;
+
 	for (size_t i = 0; i < n; i++)
 		shown += is_shown(&jobs[i], jobs, n);
 	return shown;
@@ -164,6 +159,7 @@ static void join_jobs(struct status *s, const struct live *jobs, size_t n,
 	char one[COLUMNS * 4];
 	size_t len = 0, left = count_shown(jobs, n);
 	bool is_first = true;
+
 	out[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		if (!is_shown(&jobs[i], jobs, n))
@@ -191,18 +187,20 @@ static void draw(struct status *s, const struct live *jobs, size_t n)
 	size_t columns = s->screen.columns && s->screen.columns < COLUMNS
 				 ? s->screen.columns - 1
 				 : COLUMNS - 1;
+
 	if (count_shown(jobs, n) > 1)
 		join_jobs(s, jobs, n, columns, line, room);
 	for (size_t i = 0; i < n && line[0] == '\0'; i++)
 		if (is_shown(&jobs[i], jobs, n))
 			job_line(s, &jobs[i], columns, line, room);
-	write_all(s->screen.fd, text, strlen(text));
+	status_put(s, text);
 	s->is_drawn = true;
 }
 
 static unsigned terminal_columns(int fd)
 {
 	struct winsize w;
+
 	if (!isatty(fd))
 		return 0;
 	if (ioctl(fd, TIOCGWINSZ, &w) < 0 || w.ws_col < 2)
@@ -219,6 +217,7 @@ struct status *status_new_on(const struct settings *set,
 			     const struct status_screen *screen)
 {
 	struct status *s = mem_zalloc(sizeof(*s));
+
 	s->screen = *screen;
 	s->draws = set->eta == ETA_ALWAYS ||
 		   (set->eta == ETA_AUTO && screen->columns > 0);
@@ -234,6 +233,7 @@ struct status *status_new(const struct settings *set)
 		.columns = terminal_columns(STDERR_FILENO),
 		.wall_clock = wall_clock,
 	};
+
 	return status_new_on(set, &screen);
 }
 
@@ -266,6 +266,7 @@ void status_print(struct status *s, const struct live *jobs, size_t n)
 	char line[COLUMNS * 4], text[COLUMNS * 5], when[16] = "";
 	time_t t = s->screen.wall_clock();
 	struct tm utc;
+
 	if (gmtime_r(&t, &utc))
 		strftime(when, sizeof(when), "%H:%M:%S", &utc);
 	status_erase(s);
@@ -274,15 +275,15 @@ void status_print(struct status *s, const struct live *jobs, size_t n)
 			continue;
 		job_line(s, &jobs[i], COLUMNS - strlen(when) - 2, line,
 			 sizeof(line));
-		int len = snprintf(text, sizeof(text), "%s  %s\n", when, line);
-		write_all(s->screen.fd, text, (size_t)len);
+		snprintf(text, sizeof(text), "%s  %s\n", when, line);
+		status_put(s, text);
 	}
 }
 
 void status_erase(struct status *s)
 {
 	if (s->is_drawn)
-		write_all(s->screen.fd, CLEAR, strlen(CLEAR));
+		status_put(s, CLEAR);
 	s->is_drawn = false;
 }
 

@@ -2,25 +2,22 @@
 /* status_line.c - what the status line says of one job. */
 #include "report/status_line.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/printable.h"
-#include "base/units.h"
+#include "base/util.h"
+#include "report/status_figure.h"
 #include "stat/opstat.h"
 
-#define MIB 1048576.0
-#define GIB 1073741824.0
-#define NS_PER_SEC UINT64_C(1000000000)
-
 #define COLUMNS STATUS_COLUMNS
-#define WAITING_NS (2 * NS_PER_SEC)
-#define OUTSTANDING_NS (10 * NS_PER_SEC)
-#define PARTS 9
-#define PART_BYTES 96
+#define WAITING_NS (2 * NS_PER_S)
+#define OUTSTANDING_NS (10 * NS_PER_S)
+#define PARTS 16 /* more than are at one time */
+#define PART_BYTES STATUS_FIGURE_BYTES
 
 /* The pieces of a line, from left to right, and what to do without first. */
 struct part {
@@ -39,390 +36,202 @@ static bool is_inside(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-__attribute__((format(printf, 3, 4))) static void add_part(struct line *l,
-							   unsigned worth,
-							   const char *fmt, ...)
-{
-	struct part *p = &l->parts[l->count++];
-	char text[sizeof(p->text)];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	/* Names and paths come from users: none of them moves the cursor. */
-	printable_copy(p->text, sizeof(p->text), text);
-	p->worth = worth;
-}
+/* What is to be said of a job. */
+enum at {
+	AT_WAIT = 1,
+	AT_PREPARE = 2,
+	AT_LAYOUT = 4,
+	AT_DROP = 8,
+	AT_TRAIN = 16,
+	AT_STALL = 32, /* a training that does not get on */
+	AT_IO = 64,
+	AT_SAVE = 128,
+	AT_PAUSE = 256,
+	AT_SAVED = 512,
+	AT_HANG = 1024, /* in one operation, whatever it is at */
+	AT_DONE = 2048,
+};
+#define AT_FILES (AT_PREPARE | AT_LAYOUT)
+#define AT_TRAINING (AT_TRAIN | AT_STALL)
+#define AT_CHECKPOINTS (AT_SAVE | AT_PAUSE | AT_SAVED)
 
-/* Three digits are enough for something that changes every second. */
-static char *put_rate(char *out, double bytes_per_sec)
-{
-	bool is_gib = bytes_per_sec >= GIB;
-	double v = bytes_per_sec / (is_gib ? GIB : MIB);
-	int decimals = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
-	snprintf(out, UNITS_TEXT_BYTES, "%.*f %s", decimals, v,
-		 is_gib ? "GiB/s" : "MiB/s");
-	return out;
-}
+/*
+ * The parts of a line in their order. A figure of live_fields stands in braces,
+ * as its row says it is shown; where one has no value the part is left out. No
+ * text is the operation that hangs.
+ */
+struct piece {
+	unsigned at; /* any of these */
+	unsigned worth;
+	const char *text;
+};
 
-/* "1.66 of 3.73 TiB": both in the unit of the larger. */
-static void put_done_of(char *out, size_t size, uint64_t done, uint64_t total)
-{
-	char whole[UNITS_TEXT_BYTES];
-	double power = 1;
-	while ((double)total / power >= 1023.5)
-		power *= 1024;
-	double v = (double)done / power;
-	units_human_bytes(whole, (double)total);
-	snprintf(out, size, "%.*f of %s",
-		 power < 2    ? 0
-		 : v < 99.995 ? 2
-			      : v < 999.95,
-		 v, whole);
-}
+static const struct piece pieces[] = {
+	{ AT_PREPARE, 0, "prepare" },
+	{ AT_LAYOUT, 0, "layout" },
+	{ AT_FILES, 0, " {files} files" },
+	{ AT_FILES, 1, "{prepared_bytes}" },
+	{ AT_FILES, 3, "{io_bytes}" },
+	{ ~(unsigned)AT_FILES, 0, "{job}" },
+	{ AT_WAIT, 0, "waits for its start" },
+	{ AT_DROP, 0, "drops its files from the page cache" },
+	{ AT_DONE, 0, "done" },
+	{ AT_TRAINING | AT_HANG, 5, "epoch {epoch}" },
+	{ AT_HANG, 0, NULL },
+	{ AT_TRAINING, 1, "step {step}" },
+	{ AT_IO, 0, "r={read_ios} IOPS {read_bytes}" },
+	{ AT_IO, 0, "w={write_ios} IOPS {write_bytes}" },
+	{ AT_TRAINING | AT_IO, 0, "{errors}" },
+	/* Beside the training, or it stands still for it. */
+	{ AT_TRAINING, 4, "checkpoint {checkpoint} {checkpoint_done}" },
+	{ AT_CHECKPOINTS, 0, "checkpoint {checkpoint}" },
+	{ AT_SAVE, 1, "{checkpoint_done}" },
+	{ AT_SAVE, 3, "{checkpoint_bytes}" },
+	{ AT_PAUSE, 1, "pause" },
+	{ AT_SAVED, 1, "done" },
+	{ AT_TRAIN, 0, "{sample_bytes}" },
+	{ AT_STALL, 0, "waiting {waiting}" },
+	{ AT_TRAINING, 4, "AU {au_percent}" },
+	{ AT_TRAINING, 3, "stall p99 {stall}" },
+	{ AT_IO, 1, "{done_percent}" },
+	{ AT_FILES | AT_TRAINING | AT_IO | AT_CHECKPOINTS, 2, "left {left}" },
+	{ 0 },
+};
 
-/* Rate of a counter over the last seconds; NaN where there is no past. */
-static double rate_since(const struct live *now, const struct status_look *then,
-			 uint64_t gained)
-{
-	if (now->now_ns <= then->now_ns)
-		return (double)NAN;
-	return (double)gained * (double)NS_PER_SEC /
-	       (double)(now->now_ns - then->now_ns);
-}
+static const struct piece short_pieces[] = {
+	{ ~0u, 0, "{job}" },
+	{ AT_HANG, 0, NULL },
+	{ AT_IO, 0, "r={read_ios} IOPS {read_bytes}" },
+	{ AT_IO, 0, "w={write_ios} IOPS {write_bytes}" },
+	{ AT_CHECKPOINTS, 0, "checkpoint {checkpoint}" },
+	{ AT_SAVE, 0, "{checkpoint_bytes}" },
+	{ AT_TRAIN, 0, "{sample_bytes}" },
+	{ AT_STALL, 0, "waiting {waiting}" },
+	{ ~0u, 0, "AU {au_percent}" },
+	{ ~0u, 0, "{errors}" },
+	{ 0 },
+};
 
-static void add_left(struct line *l, uint64_t left_ns)
-{
-	char text[UNITS_TEXT_BYTES];
-	uint64_t s = left_ns / NS_PER_SEC;
-	if (left_ns == UINT64_MAX)
-		return;
-	if (s < 60)
-		add_part(l, 2, "left %" PRIu64 "s", s);
-	else
-		add_part(l, 2, "left %s",
-			 units_human_time(text, s * NS_PER_SEC));
-}
-
-static void prepare_line(struct line *l, const struct live *now,
-			 const struct status_look *then)
-{
-	char done[UNITS_TEXT_BYTES], total[UNITS_TEXT_BYTES], bytes[64],
-		rate[UNITS_TEXT_BYTES];
-	uint64_t gained = now->bytes_done > then->bytes_done
-				  ? now->bytes_done - then->bytes_done
-				  : 0;
-	double per_sec = rate_since(now, then, gained);
-	uint64_t left_ns = now->left_ns;
-	add_part(l, 0, "%s", now->is_io ? "layout" : "prepare");
-	add_part(l, 0, " %s/%s files", units_human_count(done, now->files_done),
-		 units_human_count(total, now->files_total));
-	put_done_of(bytes, sizeof(bytes), now->bytes_done, now->bytes_total);
-	add_part(l, 1, "%s", bytes);
-	if (!isnan(per_sec))
-		add_part(l, 3, "%s", put_rate(rate, per_sec));
-	if (left_ns == UINT64_MAX && per_sec > 0 &&
-	    now->bytes_total >= now->bytes_done)
-		left_ns = (uint64_t)((double)(now->bytes_total -
-					      now->bytes_done) /
-				     per_sec * (double)NS_PER_SEC);
-	add_left(l, left_ns);
-}
-
-static bool is_outstanding(const struct live *now)
+static bool is_hanging(const struct live *now)
 {
 	return now->oldest.start_ns != 0 &&
 	       now->now_ns >= now->oldest.start_ns + OUTSTANDING_NS;
 }
 
+static enum at where(const struct live *now)
+{
+	bool is_last = now->checkpoint == now->checkpoints;
+
+	switch (now->phase) {
+	case LIVE_WAIT:
+		return AT_WAIT;
+	case LIVE_PREPARE:
+		return now->is_io ? AT_LAYOUT : AT_PREPARE;
+	case LIVE_DROP:
+		return AT_DROP;
+	case LIVE_DONE:
+		return AT_DONE;
+	default:
+		break;
+	}
+	if (is_hanging(now))
+		return AT_HANG;
+	if (now->phase == LIVE_IO)
+		return AT_IO;
+	if (now->phase == LIVE_TRAIN)
+		return now->waiting_ns > WAITING_NS ? AT_STALL : AT_TRAIN;
+	return now->is_checkpointing ? AT_SAVE : is_last ? AT_SAVED : AT_PAUSE;
+}
+
+static size_t append(char out[PART_BYTES], size_t at, const char *text,
+		     size_t len)
+{
+	if (len > PART_BYTES - 1 - at)
+		len = PART_BYTES - 1 - at;
+	memcpy(out + at, text, len);
+	out[at + len] = '\0';
+	return at + len;
+}
+
+/* The text with its figures; false where one of them has no value. */
+static bool put_piece(const char *text, const struct live_span *span,
+		      struct hist *scratch, char out[PART_BYTES])
+{
+	char figure[STATUS_FIGURE_BYTES];
+	size_t at = 0;
+
+	while (*text) {
+		size_t len = strcspn(text, "{");
+
+		at = append(out, at, text, len);
+		text += len;
+		if (!*text)
+			break;
+		len = strcspn(++text, "}");
+		if (!status_figure(text, len, span, scratch, figure))
+			return false;
+		at = append(out, at, figure, strlen(figure));
+		text += len + 1;
+	}
+	return true;
+}
+
 /* The end of a path names the file; its beginning goes first. */
-static void add_outstanding(struct line *l, const struct live *now, size_t room)
+static void put_hanging(const struct live *now, size_t room,
+			char out[PART_BYTES])
 {
 	const char *path = now->oldest.path;
 	size_t len = strlen(path);
-	char what[64];
 	int head =
-		snprintf(what, sizeof(what),
+		snprintf(out, PART_BYTES,
 			 "%s for %" PRIu64 " s: ", opstat_name(now->oldest.op),
-			 (now->now_ns - now->oldest.start_ns) / NS_PER_SEC);
+			 (now->now_ns - now->oldest.start_ns) / NS_PER_S);
+	bool is_whole;
+
 	if (room > PART_BYTES - 1)
 		room = PART_BYTES - 1;
 	room = room > (size_t)head + 16 ? room - (size_t)head : 16;
-	if (len <= room) {
-		add_part(l, 0, "%s%s", what, path);
-		return;
-	}
-	path += len - (room - 3);
-	while (is_inside(*path))
+	is_whole = len <= room;
+	if (!is_whole)
+		path += len - (room - 3);
+	while (!is_whole && is_inside(*path))
 		path++;
-	add_part(l, 0, "%s...%s", what, path);
+	snprintf(out + head, PART_BYTES - (size_t)head, "%s%s",
+		 is_whole ? "" : "...", path);
 }
 
-static void add_epoch(struct line *l, const struct live *now)
-{
-	if (now->epochs > 0)
-		add_part(l, 5, "epoch %" PRIu64 "/%" PRIu64, now->epoch,
-			 now->epochs);
-	else
-		add_part(l, 5, "epoch %" PRIu64, now->epoch);
-}
-
-static void add_step(struct line *l, const struct live *now)
-{
-	if (now->steps > 0)
-		add_part(l, 1, "step %" PRIu64 "/%" PRIu64, now->step,
-			 now->steps);
-	else
-		add_part(l, 1, "step %" PRIu64, now->step);
-}
-
-static void add_throughput(struct line *l, const struct live *now,
-			   const struct status_look *then)
-{
-	char rate[UNITS_TEXT_BYTES];
-	double per_sec =
-		rate_since(now, then, now->sample_bytes - then->sample_bytes);
-	if (now->waiting_ns > WAITING_NS)
-		add_part(l, 0, "waiting %" PRIu64 " s",
-			 now->waiting_ns / NS_PER_SEC);
-	else if (!isnan(per_sec))
-		add_part(l, 0, "%s", put_rate(rate, per_sec));
-}
-
-static void add_au(struct line *l, const struct live *now,
-		   const struct status_look *then)
-{
-	uint64_t steps_ns = now->step_ns - then->step_ns;
-	if (now->compute_ns == 0 || steps_ns == 0)
-		return;
-	double au = (double)(now->compute_ns - then->compute_ns) /
-		    (double)steps_ns * 100;
-	add_part(l, 4, "AU %.1f%%", au);
-}
-
-static void add_stall(struct line *l, const struct live *now,
-		      const struct status_look *then, struct hist *scratch)
-{
-	if (!now->stall || !then->stall)
-		return;
-	memcpy(scratch, now->stall, sizeof(*scratch));
-	hist_subtract(scratch, then->stall);
-	if (scratch->count == 0)
-		return;
-	double ms = (double)hist_percentile(scratch, 99) / 1e6;
-	add_part(l, 3, "stall p99 %.*f ms",
-		 ms < 0.995  ? 3
-		 : ms < 9.95 ? 2
-			     : ms < 99.5,
-		 ms);
-}
-
-/* Of all checkpoints so far: they are alike. */
-static uint64_t checkpoint_moved(const struct live *now)
-{
-	uint64_t before = now->checkpoint > 0 ? now->checkpoint - 1 : 0;
-	return before * now->checkpoint_bytes + now->checkpoint_done;
-}
-
-static double checkpoint_rate(const struct live *now,
-			      const struct status_look *then)
-{
-	uint64_t moved = checkpoint_moved(now);
-	if (moved <= then->checkpoint_moved)
-		return now->now_ns > then->now_ns ? 0 : (double)NAN;
-	return rate_since(now, then, moved - then->checkpoint_moved);
-}
-
-static void add_checkpoint(struct line *l, const struct live *now)
-{
-	if (now->checkpoints > 0)
-		add_part(l, 0, "checkpoint %" PRIu64 "/%" PRIu64,
-			 now->checkpoint, now->checkpoints);
-	else
-		add_part(l, 0, "checkpoint %" PRIu64, now->checkpoint);
-}
-
-/* By the rate of the last seconds, where nothing better is known. */
-static uint64_t checkpoints_left_ns(const struct live *now, double per_sec)
-{
-	if (now->left_ns != UINT64_MAX || !(per_sec > 0) ||
-	    now->checkpoints == 0)
-		return now->left_ns;
-	double all = (double)now->checkpoints * (double)now->checkpoint_bytes;
-	double left = all - (double)checkpoint_moved(now);
-	return left > 0 ? (uint64_t)(left / per_sec * (double)NS_PER_SEC) : 0;
-}
-
-static void checkpoint_line(struct line *l, const struct live *now,
-			    const struct status_look *then)
-{
-	double per_sec = checkpoint_rate(now, then);
-	char bytes[64], rate[UNITS_TEXT_BYTES];
-	add_part(l, 0, "%s", now->job_name);
-	if (is_outstanding(now)) {
-		add_outstanding(l, now,
-				COLUMNS - 12 - strlen(l->parts[0].text));
-		return;
-	}
-	add_checkpoint(l, now);
-	if (now->is_checkpointing) {
-		put_done_of(bytes, sizeof(bytes), now->checkpoint_done,
-			    now->checkpoint_bytes);
-		add_part(l, 1, "%s", bytes);
-	} else {
-		add_part(l, 1, "%s",
-			 now->checkpoint == now->checkpoints ? "done"
-							     : "pause");
-	}
-	if (now->is_checkpointing && !isnan(per_sec))
-		add_part(l, 3, "%s", put_rate(rate, per_sec));
-	add_left(l, checkpoints_left_ns(now, per_sec));
-}
-
-static void add_short_checkpoint(struct line *l, const struct live *now,
-				 const struct status_look *then)
-{
-	double per_sec = checkpoint_rate(now, then);
-	char rate[UNITS_TEXT_BYTES];
-	add_checkpoint(l, now);
-	if (now->is_checkpointing && !isnan(per_sec))
-		add_part(l, 0, "%s", put_rate(rate, per_sec));
-}
-
-/* One that is under way beside a training, or for which it stands still. */
-static void add_saving(struct line *l, const struct live *now)
-{
-	char bytes[64];
-	if (!now->is_checkpointing)
-		return;
-	put_done_of(bytes, sizeof(bytes), now->checkpoint_done,
-		    now->checkpoint_bytes);
-	add_part(l, 4, "checkpoint %" PRIu64 " %s", now->checkpoint, bytes);
-}
-
-static void add_errors(struct line *l, const struct live *now)
-{
-	char n[UNITS_TEXT_BYTES];
-	if (now->errors)
-		add_part(l, 0, "%s error%s", units_human_count(n, now->errors),
-			 now->errors == 1 ? "" : "s");
-}
-
-static void train_line(struct line *l, const struct live *now,
-		       const struct status_look *then, struct hist *scratch)
-{
-	add_part(l, 0, "%s", now->job_name);
-	add_epoch(l, now);
-	if (is_outstanding(now)) {
-		size_t used = 0;
-		for (unsigned i = 0; i < l->count; i++)
-			used += strlen(l->parts[i].text) + 2;
-		add_outstanding(l, now, COLUMNS - 10 - used);
-		return;
-	}
-	add_step(l, now);
-	add_errors(l, now);
-	add_saving(l, now);
-	add_throughput(l, now, then);
-	add_au(l, now, then);
-	add_stall(l, now, then, scratch);
-	add_left(l, now->left_ns);
-}
-
-/* Three digits, too: "203k". */
-static char *put_iops(char *out, double per_sec)
-{
-	static const char units[] = { 0, 'k', 'M' };
-	unsigned unit = 0;
-	while (per_sec >= 999.5 && unit < 2) {
-		per_sec /= 1000;
-		unit++;
-	}
-	int decimals = unit == 0 || per_sec >= 99.95 ? 0
-		       : per_sec >= 9.995            ? 1
-						     : 2;
-	char suffix[2] = { units[unit], '\0' };
-	snprintf(out, UNITS_TEXT_BYTES, "%.*f%s", decimals, per_sec, suffix);
-	return out;
-}
-
-static void add_directions(struct line *l, const struct live *now,
-			   const struct status_look *then)
-{
-	static const char names[] = { 'r', 'w' };
-	char iops[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
-	for (unsigned i = 0; i < 2; i++) {
-		double ios =
-			rate_since(now, then, now->io_ios[i] - then->io_ios[i]);
-		double bytes = rate_since(now, then,
-					  now->io_moved[i] - then->io_moved[i]);
-		if (now->io_ios[i] > 0 && !isnan(ios))
-			add_part(l, 0, "%c=%s IOPS %s", names[i],
-				 put_iops(iops, ios), put_rate(rate, bytes));
-	}
-}
-
-/* Of the time that the phase will have taken. */
-static void add_done(struct line *l, const struct live *now, uint64_t begin_ns)
-{
-	double done = (double)(now->now_ns - begin_ns);
-	if (now->left_ns == UINT64_MAX || now->now_ns <= begin_ns)
-		return;
-	add_part(l, 1, "%.0f%%", 100 * done / (done + (double)now->left_ns));
-}
-
-static void io_line(struct line *l, const struct live *now,
-		    const struct status_look *then, uint64_t begin_ns)
-{
-	add_part(l, 0, "%s", now->job_name);
-	if (is_outstanding(now)) {
-		add_outstanding(l, now,
-				COLUMNS - 12 - strlen(l->parts[0].text));
-		return;
-	}
-	add_directions(l, now, then);
-	add_errors(l, now);
-	add_done(l, now, begin_ns);
-	add_left(l, now->left_ns);
-}
-
-static void compose(struct line *l, const struct live *now,
-		    const struct status_look *then, uint64_t begin_ns,
+static void compose(struct line *l, bool is_short, const struct live_span *span,
 		    struct hist *scratch)
 {
-	l->count = 0;
-	switch (now->phase) {
-	case LIVE_PREPARE:
-		prepare_line(l, now, then);
-		break;
-	case LIVE_TRAIN:
-		train_line(l, now, then, scratch);
-		break;
-	case LIVE_IO:
-		io_line(l, now, then, begin_ns);
-		break;
-	case LIVE_CHECKPOINT:
-		checkpoint_line(l, now, then);
-		break;
-	case LIVE_WAIT:
-		add_part(l, 0, "%s", now->job_name);
-		add_part(l, 0, "waits for its start");
-		break;
-	case LIVE_DROP:
-		add_part(l, 0, "%s", now->job_name);
-		add_part(l, 0, "drops its files from the page cache");
-		break;
-	case LIVE_DONE:
-		add_part(l, 0, "%s", now->job_name);
-		add_part(l, 0, "done");
-		break;
+	const struct piece *from = is_short ? short_pieces : pieces;
+	size_t room = is_short ? COLUMNS / 2 : COLUMNS - 10;
+	enum at at = where(span->now);
+	char text[PART_BYTES];
+
+	for (l->count = 0; from->at; from++) {
+		struct part *p = &l->parts[l->count];
+
+		if (!(from->at & at))
+			continue;
+		assert(l->count < PARTS);
+		if (!from->text)
+			put_hanging(span->now, room, text);
+		else if (!put_piece(from->text, span, scratch, text))
+			continue;
+		/* Names and paths come from users: none moves the cursor. */
+		printable_copy(p->text, sizeof(p->text), text);
+		p->worth = from->worth;
+		if (!is_short)
+			room -= strlen(p->text) + 2;
+		l->count++;
 	}
 }
 
-static size_t join(const struct line *l, const char *between, char *out,
-		   size_t size)
+static size_t status_line_join(const struct line *l, const char *between,
+			       char *out, size_t size)
 {
 	size_t len = 0;
+
 	out[0] = '\0';
 	for (unsigned i = 0; i < l->count && len < size; i++)
 		len += (size_t)snprintf(out + len, size - len, "%s%s",
@@ -433,6 +242,7 @@ static size_t join(const struct line *l, const char *between, char *out,
 static bool drop_least(struct line *l)
 {
 	unsigned least = PARTS;
+
 	for (unsigned i = 0; i < l->count; i++)
 		if (l->parts[i].worth > 0 &&
 		    (least == PARTS ||
@@ -449,8 +259,8 @@ static bool drop_least(struct line *l)
 /* In at most `columns`: closer together, then without the least important. */
 static void fit(struct line *l, size_t columns, char *out, size_t size)
 {
-	while (join(l, "  ", out, size) > columns &&
-	       join(l, " ", out, size) > columns && drop_least(l))
+	while (status_line_join(l, "  ", out, size) > columns &&
+	       status_line_join(l, " ", out, size) > columns && drop_least(l))
 		;
 	if (strlen(out) <= columns)
 		return;
@@ -459,42 +269,63 @@ static void fit(struct line *l, size_t columns, char *out, size_t size)
 	out[columns] = '\0';
 }
 
-struct status_look status_look_of(const struct live *now)
+static uint64_t left_by(const char *figure, const struct live_span *s,
+			double left)
 {
-	return (struct status_look){
-		.now_ns = now->now_ns,
-		.sample_bytes = now->sample_bytes,
-		.compute_ns = now->compute_ns,
-		.step_ns = now->step_ns,
-		.bytes_done = now->bytes_done,
-		.io_ios = { now->io_ios[0], now->io_ios[1] },
-		.io_moved = { now->io_moved[0], now->io_moved[1] },
-		.checkpoint_moved = checkpoint_moved(now),
-	};
+	const struct live_field *f = live_find(figure, strlen(figure), s);
+	double per_sec = f ? live_per_sec(f, s) : 0;
+
+	if (!(per_sec > 0))
+		return UINT64_MAX;
+	return left > 0 ? (uint64_t)(left / per_sec * (double)NS_PER_S) : 0;
+}
+
+/* By the rate of the last seconds, where nothing better is known. */
+static uint64_t status_line_left_ns(const struct live_span *s)
+{
+	const struct live *now = s->now;
+	double all = (double)now->checkpoints * (double)now->checkpoint_bytes;
+
+	if (now->left_ns != UINT64_MAX)
+		return now->left_ns;
+	if (now->phase == LIVE_PREPARE && now->bytes_total >= now->bytes_done)
+		return left_by("io_bytes", s,
+			       (double)(now->bytes_total - now->bytes_done));
+	if (now->phase == LIVE_CHECKPOINT && now->checkpoints > 0)
+		return left_by("checkpoint_bytes", s,
+			       all - (double)now->checkpoint_moved);
+	return UINT64_MAX;
+}
+
+/* Of the time that the phase will have taken. */
+static double done_percent(const struct live *now, uint64_t begin_ns)
+{
+	double done = (double)(now->now_ns - begin_ns);
+
+	if (now->left_ns == UINT64_MAX || now->now_ns <= begin_ns)
+		return (double)NAN;
+	return 100 * done / (done + (double)now->left_ns);
 }
 
 void status_line(const struct live *now, const struct status_line_past *past,
 		 size_t columns, char *out, size_t size)
 {
+	struct live shown = *now;
+	const struct live_span span = { &shown, past->then, NULL };
 	struct line l;
-	compose(&l, now, past->then, past->begin_ns, past->scratch);
+
+	shown.left_ns = status_line_left_ns(&span);
+	shown.done_percent = done_percent(&shown, past->begin_ns);
+	compose(&l, false, &span, past->scratch);
 	fit(&l, columns, out, size);
 }
 
-void status_line_short(const struct live *now, const struct status_look *then,
+void status_line_short(const struct live *now, const struct live *then,
 		       char *out, size_t size)
 {
-	struct line l = { .count = 0 };
-	add_part(&l, 0, "%s", now->job_name);
-	if (is_outstanding(now))
-		add_outstanding(&l, now, COLUMNS / 2);
-	else if (now->phase == LIVE_IO)
-		add_directions(&l, now, then);
-	else if (now->phase == LIVE_CHECKPOINT)
-		add_short_checkpoint(&l, now, then);
-	else
-		add_throughput(&l, now, then);
-	add_au(&l, now, then);
-	add_errors(&l, now);
-	join(&l, " ", out, size);
+	const struct live_span span = { now, then, NULL };
+	struct line l;
+
+	compose(&l, true, &span, NULL);
+	status_line_join(&l, " ", out, size);
 }

@@ -10,19 +10,10 @@
 
 #define STATUS_COLUMNS 80
 
-/* A job as it was at some second; what a difference needs, no more. */
-struct status_look {
-	uint64_t now_ns, sample_bytes, compute_ns, step_ns, bytes_done;
-	uint64_t io_ios[2], io_moved[2];
-	uint64_t checkpoint_moved; /* of all so far, bytes */
-	struct hist *stall;
-};
-struct status_look status_look_of(const struct live *now); /* stall: NULL */
-
 /* What the figures are differences from. */
 struct status_line_past {
-	const struct status_look *then; /* some seconds ago, same phase */
-	uint64_t begin_ns;              /* of this phase */
+	const struct live *then; /* some seconds ago, same phase */
+	uint64_t begin_ns;       /* of this phase */
 	struct hist *scratch;
 };
 
@@ -32,5 +23,5 @@ void status_line(const struct live *now, const struct status_line_past *past,
 
 /* Several jobs share a line: its name, throughput or wait, and AU. Of a job
  * that trains, or a plain one at work. */
-void status_line_short(const struct live *now, const struct status_look *then,
+void status_line_short(const struct live *now, const struct live *then,
 		       char *out, size_t size);

@@ -2,300 +2,50 @@
 /* text.c - the report that people read. */
 #include "report/text.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
+#include "report/page.h"
 
-#include "base/buf.h"
-#include "report/show.h"
-#include "report/text_block.h"
-#include "report/text_checkpoint.h"
-#include "report/text_checkpoint_parts.h"
-#include "report/text_evidence.h"
-#include "report/text_io.h"
-#include "report/text_settings.h"
-#include "report/text_tables.h"
-#include "report/verdict.h"
-#include "report/verdict_errors.h"
-
-#define LINES 45
-#define NS_PER_SEC 1e9
-
-static bool is_memory(const struct text_block *b)
-{
-	return b->verdict->name && !strcmp(b->verdict->name, "memory");
-}
-
-/* "63.1% AU (target 90%: missed), "; `brief` drops what stands in brackets. */
-static void put_au(struct buf *out, const struct text_block *b, bool brief)
-{
-	const struct ml_result *ml = b->ml;
-	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
-	uint64_t counted = ml->counted_steps / ranks;
-	if (isnan(ml->demand_bytes_per_sec) && isnan(ml->au_percent))
-		return;
-	if (isnan(ml->au_percent) && ml->failed.is_too_many) {
-		buf_add(out, "no AU, ");
-		return;
-	}
-	if (isnan(ml->au_percent))
-		buf_add(out, "AU unknown");
-	else
-		buf_addf(out, "%.1f%% AU", ml->au_percent);
-	if (ml->too_short && brief)
-		buf_add(out, " (too short)");
-	else if (ml->too_short)
-		buf_addf(out, " (too short: %" PRIu64 " counted step%s)",
-			 counted, counted == 1 ? "" : "s");
-	else if (!brief && !isnan(ml->au_percent) &&
-		 !isnan(ml->target_au_percent) && !text_early_end(b) &&
-		 !is_memory(b))
-		buf_addf(out, " (target %g%%: %s)", ml->target_au_percent,
-			 ml->target_met ? "met" : "missed");
-	buf_add(out, ", ");
-}
-
-/* What a first line that is too long goes without, one after the other; never
- * without an AU that is known. */
-enum {
-	NO_BRACKETS = 1,
-	NO_SAMPLES,
-	NO_COUNT,
-	FEWER_WORDS,
-	FEWEST_WORDS,
-	LENGTHS
-};
-
-/* Checkpoints without fsync are no result of storage, the rest may be one. */
-static void put_reserve(struct buf *out, const struct text_block *b,
-			unsigned length)
-{
-	unsigned brevity = length >= FEWEST_WORDS  ? 2
-			   : length >= FEWER_WORDS ? 1
-						   : 0;
-	struct buf text = { 0 };
-	if (text_not_durable(&text, b->job, &b->ml->saves, brevity))
-		buf_addf(out, "; %s", buf_str(&text));
-	buf_fini(&text);
-	if (is_memory(b))
-		buf_add(out, "      MEMORY, NOT STORAGE");
-}
-
-/* What goes into the mail; the first of these lengths that fits. */
-static void put_answer(struct buf *out, const struct text_block *b,
-		       unsigned length)
-{
-	const struct ml_result *ml = b->ml;
-	const char *end = text_early_end(b);
-	char rate[UNITS_TEXT_BYTES], samples[UNITS_TEXT_BYTES];
-	buf_addf(out, "%s: ", b->job->name);
-	text_errors(out, b);
-	if (ml->steps == 0) {
-		buf_addf(out, "no step was finished%s%s%s\n", end ? " (" : "",
-			 end ? end : "", end ? ")" : "");
-		return;
-	}
-	bool is_short = length >= NO_SAMPLES;
-	if (!is_short || !isnan(ml->au_percent))
-		put_au(out, b, length >= NO_BRACKETS);
-	buf_add(out, show_rate(rate, &b->unit, ml->sample_bytes_per_sec));
-	if (!is_short || isnan(ml->au_percent))
-		buf_addf(out, ", %s samples/s",
-			 units_sig4(samples, ml->samples_per_sec));
-	if (end && length < NO_COUNT)
-		buf_addf(out, " (%s after %" PRIu64 " step%s)", end, ml->steps,
-			 ml->steps == 1 ? "" : "s");
-	else if (end)
-		buf_addf(out, " (%s)", end);
-	text_allowed_errors(out, b);
-	put_reserve(out, b, length);
-	buf_addc(out, '\n');
-}
-
-static void train_answer(struct buf *out, const struct text_block *b)
-{
-	for (unsigned length = 0; length < LENGTHS; length++) {
-		buf_reset(out);
-		put_answer(out, b, length);
-		if (out->len <= TEXT_COLUMNS + 1)
-			return;
-	}
-}
-
-enum { ANSWER, SETTINGS, EPOCHS, LATENCY, SAVES, EVIDENCE, PARTS };
-
-/* A report of a training in the making. */
-struct parts {
-	struct buf of[PARTS];
-	bool is_tight; /* both tables of latencies follow each other */
-};
-
-/* Is there a blank line before it? */
-static bool is_apart(const struct parts *p, unsigned part)
-{
-	return part > 0 && p->of[part].len > 0 &&
-	       !(p->is_tight && part == SAVES);
-}
-
-/* Also the blank line of the epochs, which are not there yet. */
-static unsigned count_lines(const struct parts *p)
-{
-	unsigned lines = 1;
-	for (unsigned i = 0; i < PARTS; i++)
-		lines += text_lines(&p->of[i]) + is_apart(p, i);
-	return lines;
-}
-
-/* The epoch table comes last: it takes the lines that are left. */
-static void fill_parts(struct parts *p, const struct text_block *b)
-{
-	const struct ml_result *ml = b->ml;
-	text_verdict(&p->of[ANSWER], b);
-	text_settings(&p->of[SETTINGS], b);
-	if (ml->steps > 0)
-		text_evidence(&p->of[EVIDENCE], b);
-	text_latency(&p->of[LATENCY], ml, &b->job->percentile_list);
-	text_saves_latency(&p->of[SAVES], b, false);
-	if (p->of[SAVES].len > 0 &&
-	    count_lines(p) + TEXT_EPOCHS_LEAST > LINES) {
-		p->is_tight = true;
-		buf_reset(&p->of[SAVES]);
-		text_saves_latency(&p->of[SAVES], b, true);
-	}
-	unsigned lines = count_lines(p);
-	text_epochs(&p->of[EPOCHS], ml, &b->unit,
-		    lines < LINES ? LINES - lines : 0);
-}
-
-static void train_report(FILE *to, const struct text_block *b, bool quiet)
-{
-	struct parts p = { .is_tight = false };
-	for (unsigned i = 0; i < PARTS; i++)
-		buf_init(&p.of[i]);
-	train_answer(&p.of[ANSWER], b);
-	if (!quiet)
-		fill_parts(&p, b);
-	for (unsigned i = 0; i < PARTS; i++) {
-		if (is_apart(&p, i))
-			fputc('\n', to);
-		text_print(to, &p.of[i]);
-		buf_fini(&p.of[i]);
-	}
-}
-
-static void put_prepare_answer(struct buf *out, const struct text_block *b)
-{
-	const struct prepare_result *p = &b->result->prepare;
-	double seconds = (double)p->wall_ns / NS_PER_SEC;
-	double rate =
-		seconds > 0 ? (double)p->bytes_written / seconds : (double)NAN;
-	struct rate_unit unit = show_rate_unit(rate);
-	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES],
-		time[UNITS_TEXT_BYTES], text[UNITS_TEXT_BYTES];
-	buf_addf(out, "%s: ", b->job->name);
-	if (p->files_written == 0)
-		buf_addf(out, "nothing written, %s files are there",
-			 units_human_count(files, p->files_kept));
-	else
-		buf_addf(out, "%s file%s, %s written in %s",
-			 units_human_count(files, p->files_written),
-			 p->files_written == 1 ? "" : "s",
-			 units_human_bytes(bytes, (double)p->bytes_written),
-			 units_human_time(time, p->wall_ns));
-	if (p->files_written > 0 && seconds > 0) {
-		buf_addf(out, ", %s", show_rate(text, &unit, rate));
-		buf_addf(out, ", %s files/s",
-			 units_sig4(text, (double)p->files_written / seconds));
-	}
-	if (b->result->err.code != 0)
-		buf_add(out, " (stopped by an error)");
-	else if (p->interrupted)
-		buf_add(out, " (interrupted)");
-	buf_addc(out, '\n');
-}
-
-static void prepare_report(FILE *to, const struct text_block *b, bool quiet)
-{
-	const struct prepare_result *p = &b->result->prepare;
-	struct buf out, text;
-	char number[UNITS_TEXT_BYTES];
-	buf_init(&out);
-	buf_init(&text);
-	put_prepare_answer(&out, b);
-	if (!quiet) {
-		buf_add(&text, show_percent(number, p->resident_percent));
-		if (b->storage->is_memory)
-			buf_add(&text,
-				": this filesystem keeps files in memory");
-		else if (p->files_written > 0 && p->resident_percent <= 1)
-			buf_add(&text, ": each file was synced and dropped "
-				       "from the page cache");
-		text_put(&out, "  in memory now", TEXT_ANSWER_INDENT,
-			 buf_str(&text));
-	}
-	if (!quiet && p->files_kept > 0 && p->files_written > 0)
-		buf_addf(&out,
-			 "  %s files were there already, complete, and "
-			 "were kept\n",
-			 units_human_count(number, p->files_kept));
-	if (!quiet && (p->interrupted || b->result->err.code != 0))
-		buf_add(&out, "  the dataset is incomplete; the next run goes "
-			      "on where this one ended\n");
-	text_print(to, &out);
-	buf_fini(&text);
-	buf_fini(&out);
-}
-
-static void job_report(FILE *to, const struct run_result *r,
-		       const struct job_result *j, bool quiet)
-{
-	struct text_block b;
-	if (j->kind == RESULT_NONE) {
-		fprintf(to, "%s: did not run\n", j->job->name);
-		return;
-	}
-	text_block_init(&b, r, j);
-	if (j->kind == RESULT_PREPARE) {
-		prepare_report(to, &b, quiet);
-		return;
-	}
-	if (j->kind == RESULT_CHECKPOINT) {
-		text_checkpoint_report(to, &b, quiet);
-		return;
-	}
-	b.unit = show_report_unit(&j->ml);
-	show_accelerator_time(&j->ml.time_percent, &b.time);
-	show_loader_time(&j->ml.loader_percent, &b.loader);
-	train_report(to, &b, quiet);
-}
-
-/* A plain job has a record of its own for each worker, unless it asks for
- * group_reporting: they follow each other. */
+/* A job that has a record for each of its workers has them behind each other. */
 static size_t count_records(const struct run_result *r, size_t first)
 {
+	const struct job_result *one = &r->jobs[first];
 	size_t n = 1;
-	while (first + n < r->job_count && r->jobs[first].kind == RESULT_IO &&
-	       r->jobs[first + n].kind == RESULT_IO &&
-	       r->jobs[first + n].job == r->jobs[first].job)
+
+	while (one->work && page_of(one)->has_records &&
+	       first + n < r->job_count &&
+	       r->jobs[first + n].work == one->work &&
+	       r->jobs[first + n].job == one->job)
 		n++;
 	return n;
 }
 
+/* What comes once, behind all: of each kind of page that there is. */
+static void put_ends(FILE *to, const struct run_result *r)
+{
+	for (size_t w = 0; workloads[w]; w++) {
+		bool is_there = false;
+
+		for (size_t i = 0; i < r->job_count; i++)
+			is_there |= r->jobs[i].work == workloads[w];
+		if (is_there && workloads[w]->page->text_end)
+			workloads[w]->page->text_end(to, r);
+	}
+}
+
 void text_report(FILE *to, const struct run_result *r, bool quiet)
 {
-	bool any_io = false;
 	size_t n;
+
 	for (size_t i = 0; i < r->job_count; i += n) {
+		const struct job_result *j = &r->jobs[i];
+
 		n = count_records(r, i);
 		if (i > 0 && !quiet)
 			fputc('\n', to);
-		if (r->jobs[i].kind != RESULT_IO) {
-			job_report(to, r, &r->jobs[i], quiet);
-			continue;
-		}
-		text_io_report(to, r, &r->jobs[i], n, quiet);
-		any_io = true;
+		if (j->work)
+			page_of(j)->text(to, r, j, n, quiet);
+		else
+			fprintf(to, "%s: did not run\n", j->job->name);
 	}
-	if (any_io && !quiet)
-		text_io_disks(to, r);
+	if (!quiet)
+		put_ends(to, r);
 }

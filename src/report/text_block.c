@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "base/wrap.h"
+#include "report/metrics_tables.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
 #include "run/failed.h"
@@ -13,43 +15,13 @@
 /* Lines that sum to 100 % have their "= 100%" below each other here. */
 #define SUM_COLUMN 78
 
-/* How much of the text goes on a line of `room`: whole words, and whole items
- * of a list where that leaves the line more than half full. */
-static size_t line_length(const char *text, size_t room)
-{
-	size_t len = strlen(text);
-	size_t space = 0, item = 0;
-	if (len <= room)
-		return len;
-	for (size_t i = 1; i <= room; i++) {
-		if (text[i] != ' ')
-			continue;
-		space = i;
-		if (text[i - 1] == ',' || text[i - 1] == ';')
-			item = i;
-	}
-	if (item > room / 2)
-		return item;
-	return space ? space : room;
-}
-
-/* Two lines break at a `;` in the second half of the first, if there is one. */
-static size_t first_length(const char *text, size_t room, size_t next_room)
-{
-	size_t len = line_length(text, room);
-	for (size_t i = len; text[len] && i > room / 2; i--)
-		if (text[i] == ' ' && text[i - 1] == ';' &&
-		    strlen(text + i + 1) <= next_room)
-			return i;
-	return len;
-}
-
 static void put_enough(struct buf *out, const struct text_block *b)
 {
 	double au;
 	uint64_t n = verdict_enough(b->result, &au);
 	const char *name = b->ml->accelerator;
 	char who[SHOW_ACCELERATORS_BYTES], text[160];
+
 	if (n == UINT64_MAX)
 		return;
 	if (n == 0)
@@ -67,31 +39,32 @@ void text_block_init(struct text_block *b, const struct run_result *run,
 {
 	const struct ml_result *ml = &result->ml;
 	const struct io_result *io = &result->io;
-	bool is_plain = result->kind == RESULT_IO;
+
 	*b = (struct text_block){
 		.run = run,
 		.result = result,
 		.job = result->job,
 		.ml = ml,
 		.io = io,
-		.storage = is_plain ? &io->storage : &ml->storage,
-		.window = is_plain ? &io->window : &ml->window,
-		.host = is_plain ? &io->host : &ml->host,
-		.network = is_plain ? &io->network : &ml->network,
-		.numa = is_plain ? &io->numa : &ml->numa,
-		.verdict = is_plain ? &io->verdict : &ml->verdict,
+		.checkpoints = job_result_checkpoints(result),
+		.storage = &result->storage,
+		.window = &result->window,
+		.host = &result->host,
+		.network = &result->network,
+		.numa = &result->numa,
+		.verdict = &result->verdict,
 	};
 }
 
 const char *text_early_end(const struct text_block *b)
 {
-	bool is_plain = b->result->kind == RESULT_IO;
-	bool is_complete = is_plain ? b->io->complete : b->ml->complete;
+	const struct job_result *all = b->result;
+
 	if (b->result->err.code != 0)
 		return "stopped by an error";
-	if (is_plain ? b->io->interrupted : b->ml->interrupted)
+	if (all->interrupted)
 		return "interrupted";
-	if (b->run->err.code != 0 && !is_complete)
+	if (b->run->err.code != 0 && !all->complete)
 		return "another job failed";
 	return NULL;
 }
@@ -107,7 +80,7 @@ void text_errors(struct buf *out, const struct text_block *b)
 
 void text_allowed_errors(struct buf *out, const struct text_block *b)
 {
-	if (verdict_is_errors(b->result) || !failed_of(b->result)->count)
+	if (verdict_is_errors(b->result) || !b->result->failed.count)
 		return;
 	buf_add(out, "; ");
 	verdict_put_failed(out, b->result);
@@ -119,18 +92,37 @@ void text_put(struct buf *out, const char *label, size_t indent,
 	size_t start = strlen(label);
 	/* A long label pushes its first line to the right, not the others. */
 	size_t first = start + 2 > indent ? start + 3 : indent;
+
 	buf_addf(out, "%-*s", (int)first, label);
-	size_t len =
-		first_length(text, TEXT_COLUMNS - first, TEXT_COLUMNS - indent);
-	buf_addn(out, text, len);
+	wrap_lists(out, indent, TEXT_COLUMNS, text);
 	buf_addc(out, '\n');
-	for (text += len; *text; text += len) {
-		text += strspn(text, " ");
-		len = line_length(text, TEXT_COLUMNS - indent);
-		buf_addf(out, "%*s", (int)indent, "");
-		buf_addn(out, text, len);
-		buf_addc(out, '\n');
-	}
+}
+
+void text_end(struct buf *out, const char *label, size_t indent,
+	      struct buf *text)
+{
+	if (text->len)
+		text_put(out, label, indent, buf_str(text));
+	buf_fini(text);
+}
+
+/* clang-format off */
+#define AT(m, t) TEMPLATE_AT(struct text_block, m, t)
+const struct template_scope text_scopes[] = {
+	{ "", job_fields, AT(job, struct job) },
+	{ "bs", template_bs_fields, AT(job, struct job) },
+	{ "", metrics_result_fields, AT(result, struct job_result) },
+	{ "checkpoints", metrics_checkpoints_fields, AT(checkpoints, struct checkpoints_result) },
+	{ "storage", metrics_storage_fields, AT(storage, struct storage_result) },
+	{ 0 },
+};
+#undef AT
+/* clang-format on */
+
+void text_template(struct buf *out, const struct template *t,
+		   const struct text_block *b)
+{
+	template_put(out, t, b);
 }
 
 void text_verdict(struct buf *out, const struct text_block *b)
@@ -138,6 +130,7 @@ void text_verdict(struct buf *out, const struct text_block *b)
 	const struct verdict_result *v = b->verdict;
 	const char *name = verdict_label(v->name);
 	char label[64];
+
 	if (!name)
 		return;
 	snprintf(label, sizeof(label), "  %s", name);
@@ -159,12 +152,14 @@ void text_shares(struct buf *out, const char *label,
 	struct buf line;
 	char entry[64];
 	bool any = false;
+
 	if (s->count == 0)
 		return;
 	buf_init(&line);
 	buf_addf(&line, "%-*s", TEXT_EVIDENCE_INDENT, label);
 	for (unsigned i = 0; i < s->count; i++) {
 		unsigned t = s->of[i].tenths;
+
 		if (t == 0)
 			continue;
 		int len = snprintf(entry, sizeof(entry), "%s %u.%u%%",
@@ -186,6 +181,7 @@ void text_shares(struct buf *out, const char *label,
 unsigned text_lines(const struct buf *b)
 {
 	unsigned n = 0;
+
 	for (const char *s = buf_str(b); *s; s++)
 		n += *s == '\n';
 	return n;
@@ -194,6 +190,7 @@ unsigned text_lines(const struct buf *b)
 void text_print(FILE *to, const struct buf *b)
 {
 	struct buf shown = { 0 };
+
 	printable_add_lines(&shown, buf_str(b), b->len);
 	fputs(buf_str(&shown), to);
 	buf_fini(&shown);

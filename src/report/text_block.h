@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "report/template.h"
 #include "report/show.h"
 #include "run/results.h"
 
@@ -20,6 +21,7 @@ struct text_block {
 	const struct job *job;
 	const struct ml_result *ml; /* a training, else empty */
 	const struct io_result *io; /* a plain job, else empty */
+	const struct checkpoints_result *checkpoints; /* those it is for */
 	/* The ones of either. */
 	const struct storage_result *storage;
 	const struct window_result *window;
@@ -47,6 +49,17 @@ void text_allowed_errors(struct buf *out, const struct text_block *b);
 /* A label, then text in as many lines as it takes, `indent` from the left. */
 void text_put(struct buf *out, const char *label, size_t indent,
 	      const char *text);
+/* The same, and frees the text; nothing without any. */
+void text_end(struct buf *out, const char *label, size_t indent,
+	      struct buf *text);
+
+/* Append a template. Its keys are options of the job, the rows of its result, and
+ * behind `checkpoints.` and `storage.` those of the ones above. */
+#define text_say(out, b, text)                                                 \
+	text_template(out, TEMPLATE(text_scopes, text), b)
+extern const struct template_scope text_scopes[];
+void text_template(struct buf *out, const struct template *t,
+		   const struct text_block *b);
 
 /* The verdict and the figures that decide it, as far as there is one. */
 void text_verdict(struct buf *out, const struct text_block *b);

@@ -4,9 +4,6 @@
 
 #include "report/text_block.h"
 
-/* Of a training. */
-void text_evidence(struct buf *out, const struct text_block *b);
-
 /* Those of any job: over which time the next ones are, where it is not simply
  * that of the job; what came from memory, and, appended to such a line, which
  * caches cannot be seen; load of the host and of the network, NUMA where there

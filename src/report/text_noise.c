@@ -184,6 +184,7 @@ void text_command(struct buf *out, const struct text_block *b)
 	while (*at) {
 		/* A blank, and what goes on behind the line. */
 		size_t len = argument_length(at), more = 2;
+
 		if (lines == COMMAND_LINES)
 			more = TEXT_SETTING_INDENT + used + 1 + strlen(at) <=
 					       TEXT_COLUMNS

@@ -4,9 +4,6 @@
 
 #include "report/text_block.h"
 
-/* Of a training. */
-void text_settings(struct buf *out, const struct text_block *b);
-
 /* Those of any job. */
 void text_storage(struct buf *out, const struct text_block *b);
 void text_machine(struct buf *out, const struct text_block *b);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define NS_PER_SEC 1e9
+#include "base/util.h"
+
 #define NS_PER_MS 1e6
 
 /* A percentile is printed where this many values lie beyond it. */
@@ -51,6 +51,7 @@ struct latency_columns {
 static int decimals_of(double largest, int most)
 {
 	int d = largest < 9.9995 ? 3 : largest < 99.995 ? 2 : largest < 999.95;
+
 	return d < most ? d : most;
 }
 
@@ -67,6 +68,7 @@ static const struct epoch_result *epoch_at(const struct ml_result *ml, size_t i)
 static double stall_of(const struct epoch_result *e, bool has_p99)
 {
 	uint64_t enough = has_p99 ? STALLS_FOR_P99 : 1;
+
 	if (e->stall_count < enough)
 		return (double)NAN;
 	return (has_p99 ? e->stall_p99_ns : e->stall_mean_ns) / NS_PER_MS;
@@ -77,17 +79,19 @@ static void plan_columns(struct epoch_columns *c, const struct ml_result *ml,
 			 const struct rate_unit *unit)
 {
 	double seconds = 0, samples = 0, rate = 0, stall = 0, first = 0;
+
 	*c = (struct epoch_columns){ .unit = unit };
 	for (size_t i = 0; i < ml->epochs.count; i++)
 		if (epoch_at(ml, i)->stall_count >= STALLS_FOR_P99)
 			c->has_p99 = true;
 	for (size_t i = 0; i < ml->epochs.count; i++) {
 		const struct epoch_result *e = epoch_at(ml, i);
+
 		seconds = larger(seconds, e->seconds);
 		samples = larger(samples, e->samples_per_sec);
 		rate = larger(rate, e->sample_bytes_per_sec / unit->bytes);
 		stall = larger(stall, stall_of(e, c->has_p99));
-		first = larger(first, e->first_step_ns / NS_PER_SEC);
+		first = larger(first, e->first_step_ns / NS_PER_S);
 	}
 	c->seconds = decimals_of(seconds, 2);
 	c->samples_per_sec = decimals_of(samples, 3);
@@ -110,6 +114,7 @@ static void put_epoch(struct buf *out, const struct epoch_columns *c,
 		      const struct epoch_line *l, bool has_first_step)
 {
 	char count[UNITS_TEXT_BYTES];
+
 	buf_addf(out, "%5s", l->name);
 	put_cell(out, 10, c->seconds, l->seconds, "");
 	buf_addf(out, "%10s", units_human_count(count, l->samples));
@@ -133,25 +138,28 @@ static void put_one_epoch(struct buf *out, const struct epoch_columns *c,
 		.rate = e->sample_bytes_per_sec / c->unit->bytes,
 		.au_percent = e->au_percent,
 		.stall_ms = stall_of(e, c->has_p99),
-		.first_step_seconds = e->first_step_ns / NS_PER_SEC,
+		.first_step_seconds = e->first_step_ns / NS_PER_S,
 	};
+
 	snprintf(l.name, sizeof(l.name), "%" PRIu64, e->epoch);
 	put_epoch(out, c, &l, true);
 }
 
 static void put_all_epochs(struct buf *out, const struct epoch_columns *c,
-			   const struct ml_result *ml)
+			   const struct job_result *r)
 {
+	const struct ml_result *ml = &r->ml;
 	const struct hist *stall = ml->stall_ns;
 	struct epoch_line l = {
 		.name = "all",
 		.samples = ml->samples,
-		.seconds = ml->wall_seconds,
+		.seconds = r->wall_seconds,
 		.samples_per_sec = ml->samples_per_sec,
 		.rate = ml->sample_bytes_per_sec / c->unit->bytes,
 		.au_percent = ml->au_percent,
 		.stall_ms = (double)NAN,
 	};
+
 	if (stall && !c->has_p99 && stall->count > 0)
 		l.stall_ms = hist_mean(stall) / NS_PER_MS;
 	else if (stall && hist_beyond(stall, 99) >= BEYOND)
@@ -173,6 +181,7 @@ static void fit_percentiles(struct latency_columns *c,
 	unsigned room =
 		(unsigned)((TEXT_COLUMNS - 25) / c->width) - 2 - c->has_min;
 	bool taken[F64_LIST_MAX] = { false };
+
 	room = list->count < room ? list->count : room;
 	for (size_t u = 0; u < ARRAY_LEN(usual); u++) {
 		for (unsigned i = 0; i < list->count && room > 0; i++) {
@@ -197,6 +206,7 @@ static int latency_width(const struct text_latency_row *rows, size_t n,
 {
 	int width = 9;
 	double largest = 0;
+
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hist)
 			largest = larger(largest, (double)rows[i].hist->max_ns);
@@ -210,6 +220,7 @@ static void put_aligned(struct buf *out, const char *number, int width)
 {
 	int whole = (int)strcspn(number, ".");
 	int decimals = (int)strlen(number) - whole;
+
 	buf_addf(out, "%*.*s%-4.*s", width - 4, whole, number, decimals,
 		 number + whole);
 }
@@ -219,6 +230,7 @@ static void put_time(struct buf *out, const struct latency_columns *c,
 		     double ns)
 {
 	char number[UNITS_TEXT_BYTES];
+
 	if (isnan(ns))
 		buf_addf(out, "%*s", c->width, "-");
 	else
@@ -238,6 +250,7 @@ static void put_latency_header(struct buf *out, const struct latency_columns *c)
 	char percent[UNITS_TEXT_BYTES], name[UNITS_TEXT_BYTES + 1], title[32];
 	int len = snprintf(title, sizeof(title), "%s, %s",
 			   c->title ? c->title : "latency", c->unit);
+
 	buf_addf(out, "%s%*s", title, 25 - len, "count");
 	/* One further left than the others, as always. */
 	buf_addf(out, "%*s", c->width - 1, c->has_min ? "min" : "mean");
@@ -260,6 +273,7 @@ static void put_latency(struct buf *out, const struct latency_columns *c,
 	/* Operations of a chain are counted, their latencies unknown: those of
 	 * the others would not stand for all. */
 	bool is_known = h && h->count > 0 && h->count >= row->count;
+
 	buf_addf(out, "%-11s%14s", row->name,
 		 units_human_count(count, row->count));
 	if (c->has_min)
@@ -268,6 +282,7 @@ static void put_latency(struct buf *out, const struct latency_columns *c,
 	for (unsigned i = 0; i < c->count; i++) {
 		bool is_sure =
 			is_known && hist_beyond(h, c->percents[i]) >= BEYOND;
+
 		put_time(out, c,
 			 is_sure ? (double)hist_percentile(h, c->percents[i])
 				 : unknown);
@@ -282,6 +297,7 @@ static void put_latencies(struct buf *out, struct latency_columns *c,
 			  const struct f64_list *percentiles)
 {
 	bool any = false;
+
 	c->width = latency_width(rows, n, c->unit_ns);
 	fit_percentiles(c, percentiles);
 	for (size_t i = 0; i < n; i++) {
@@ -303,12 +319,14 @@ static bool is_short(const struct text_latency_row *rows, size_t n)
 	return true;
 }
 
-void text_epochs(struct buf *out, const struct ml_result *ml,
+void text_epochs(struct buf *out, const struct job_result *r,
 		 const struct rate_unit *unit, unsigned most_lines)
 {
+	const struct ml_result *ml = &r->ml;
 	struct epoch_columns c;
 	size_t kept = ml->epochs.count;
 	bool has_all = ml->epochs_total > 1;
+
 	if (kept == 0)
 		return;
 	plan_columns(&c, ml, unit);
@@ -334,13 +352,14 @@ void text_epochs(struct buf *out, const struct ml_result *ml,
 	for (size_t i = tail; i < kept; i++)
 		put_one_epoch(out, &c, epoch_at(ml, i));
 	if (has_all)
-		put_all_epochs(out, &c, ml);
+		put_all_epochs(out, &c, r);
 }
 
-void text_latency(struct buf *out, const struct ml_result *ml,
+void text_latency(struct buf *out, const struct job_result *r,
 		  const struct f64_list *percentiles)
 {
-	const struct ops_result *o = &ml->ops;
+	const struct ml_result *ml = &r->ml;
+	const struct ops_result *o = &r->ops;
 	const struct text_latency_row rows[] = {
 		{ "open", o->open.total, o->open.lat_ns },
 		{ "stat", o->stat.total, o->stat.lat_ns },
@@ -355,6 +374,7 @@ void text_latency(struct buf *out, const struct ml_result *ml,
 		{ "step", ml->step_ns ? ml->step_ns->count : 0, ml->step_ns },
 	};
 	struct latency_columns c = { .unit = "ms", .unit_ns = NS_PER_MS };
+
 	put_latencies(out, &c, rows, ARRAY_LEN(rows), percentiles);
 }
 
@@ -366,6 +386,7 @@ const char *text_io_latency(struct buf *out,
 	struct latency_columns c = { .unit = is_us ? "us" : "ms",
 				     .unit_ns = is_us ? 1e3 : NS_PER_MS,
 				     .has_min = true };
+
 	put_latencies(out, &c, rows, n, percentiles);
 	return c.unit;
 }
@@ -377,5 +398,6 @@ void text_rows_latency(struct buf *out, const char *title,
 	struct latency_columns c = { .title = title,
 				     .unit = "ms",
 				     .unit_ns = NS_PER_MS };
+
 	put_latencies(out, &c, rows, n, percentiles);
 }

@@ -14,14 +14,14 @@
  * never less than TEXT_EPOCHS_LEAST lines.
  */
 #define TEXT_EPOCHS_LEAST 5
-void text_epochs(struct buf *out, const struct ml_result *ml,
+void text_epochs(struct buf *out, const struct job_result *r,
 		 const struct rate_unit *unit, unsigned most_lines);
 
 /*
  * One line per operation, sample, stall and step that occurred. Of a long list
  * of percentiles those that fit: the usual ones, then the highest.
  */
-void text_latency(struct buf *out, const struct ml_result *ml,
+void text_latency(struct buf *out, const struct job_result *r,
 		  const struct f64_list *percentiles);
 
 /*

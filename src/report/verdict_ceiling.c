@@ -12,6 +12,7 @@ static double points_up_to(double au, double rate, const struct job *job,
 			   const struct ml_result *ml)
 {
 	double own = verdict_steady_rate(job, ml);
+
 	if (!isnan(ml->au_percent))
 		return au - ml->au_percent;
 	return own > 0 ? 100 * (rate - own) / own : (double)NAN;
@@ -20,6 +21,7 @@ static double points_up_to(double au, double rate, const struct job *job,
 static double near_points(const struct ml_result *ml)
 {
 	double part = CEILING_NEAR_PART * ml->au_percent;
+
 	return isnan(part) ? CEILING_NEAR_POINTS
 			   : fmin(part, CEILING_NEAR_POINTS);
 }
@@ -30,6 +32,7 @@ static void take(struct ceiling_gap *g, bool of_null,
 	double au = of_null ? c->null_au_percent : c->cached_au_percent;
 	double rate =
 		of_null ? c->null_samples_per_sec : c->cached_samples_per_sec;
+
 	g->of_null = of_null;
 	g->points = points;
 	g->reached = g->is_rate ? rate : au;
@@ -39,6 +42,7 @@ void verdict_ceiling(struct ceiling_gap *g, const struct job *job,
 		     const struct ml_result *ml)
 {
 	const struct ceiling_result *c = &ml->ceiling;
+
 	*g = (struct ceiling_gap){ .points = (double)NAN,
 				   .reached = (double)NAN,
 				   .copying = (double)NAN };
@@ -66,6 +70,7 @@ void verdict_ceiling(struct ceiling_gap *g, const struct job *job,
 void verdict_ceiling_put(struct buf *out, const struct ceiling_gap *g)
 {
 	char rate[UNITS_TEXT_BYTES];
+
 	buf_add(out, "with storage taken away this host reaches ");
 	if (g->is_rate)
 		buf_addf(out, "%s samples/s", units_sig4(rate, g->reached));

@@ -5,11 +5,12 @@
 #include <inttypes.h>
 
 #include "base/units.h"
+#include "job/workload.h"
 #include "run/failed.h"
 
 bool verdict_is_errors(const struct job_result *r)
 {
-	const struct failed_result *f = failed_of(r);
+	const struct failed_result *f = &r->failed;
 
 	return f->is_too_many || f->percent > VERDICT_ERRORS_PERCENT;
 }
@@ -17,20 +18,20 @@ bool verdict_is_errors(const struct job_result *r)
 /* Errors that no accelerator met are not those of a part of the samples. */
 static bool is_a_part(const struct job_result *r)
 {
-	return r->kind == RESULT_IO ||
+	return r->work->is_plain ||
 	       r->ml.failed_samples + r->ml.eval.failed_samples > 0;
 }
 
 void verdict_put_failed(struct buf *out, const struct job_result *r)
 {
-	const struct failed_result *f = failed_of(r);
+	const struct failed_result *f = &r->failed;
 	char count[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
 
 	units_human_count(count, f->count);
 	if (is_a_part(r))
 		buf_addf(out, "%s of %s %s failed", count,
 			 units_human_count(of, f->of),
-			 r->kind == RESULT_IO ? "operations" : "samples");
+			 r->work->is_plain ? "operations" : "samples");
 	else
 		buf_addf(out, "%s error%s", count, f->count == 1 ? "" : "s");
 }
@@ -43,9 +44,9 @@ void verdict_put_allowance(struct buf *out, const struct job_result *r)
 	buf_add(out, "max_errors=");
 	job_option_text(r->job, "max_errors", out);
 	buf_addf(out, " allows %s",
-		 is_none                     ? "none"
-		 : failed_of(r)->is_too_many ? "no more"
-					     : "them");
+		 is_none                 ? "none"
+		 : r->failed.is_too_many ? "no more"
+					 : "them");
 }
 
 bool verdict_errors_holds(const struct verdict_findings *f)
@@ -62,7 +63,7 @@ void verdict_errors_headline(struct buf *out, const struct verdict_findings *f)
 
 void verdict_errors_because(struct buf *out, const struct verdict_findings *f)
 {
-	const char *first = failed_of(f->result)->first;
+	const char *first = f->result->failed.first;
 
 	if (first[0])
 		buf_addf(out, "the first: %s", first);
@@ -71,6 +72,6 @@ void verdict_errors_because(struct buf *out, const struct verdict_findings *f)
 void verdict_errors_try(struct buf *out, const struct verdict_findings *f)
 {
 	buf_add(out, "dmesg, or the log of the storage : why did they fail?");
-	if (failed_of(f->result)->is_too_many)
+	if (f->result->failed.is_too_many)
 		buf_add(out, " --max_errors=N, or N%, lets a run have some");
 }

@@ -2,7 +2,7 @@
 /* verdict_errors.h - did so much fail that nothing else can be said? */
 #pragma once
 
-#include "report/verdict_host.h"
+#include "report/verdict_parts.h"
 
 /* Of what failed, within the allowance: more than so many percent, and what did
  * not fail says little about what limits. */

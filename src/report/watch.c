@@ -9,16 +9,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/thread.h"
+#include "base/util.h"
 #include "report/csv.h"
 #include "report/status.h"
 
-#define TICK_NS 1000000000ull
-#define GRACE_NS 1000000000ull /* for threads, after a signal */
-#define HASTE_NS 100000000ull  /* after a second one */
+#define TICK_NS NS_PER_S
+#define GRACE_NS NS_PER_S     /* for threads, after a signal */
+#define HASTE_NS 100000000ull /* after a second one */
 
 /* Of the threads that are left behind; the others are counted. */
 #define NAMED_MAX 8
@@ -37,23 +39,17 @@ struct watch {
 	uint64_t tick_ns, next_tick_ns, next_row_ns;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void *conduct(void *arg)
 {
 	struct watch *w = arg;
+
 	run_execute(w->run);
 	atomic_store(&w->is_done, true);
 	pthread_kill(w->main, SIGUSR2);
 	return NULL;
 }
 
-static void look(struct watch *w)
+static void watch_look(struct watch *w)
 {
 	for (size_t i = 0; i < w->jobs; i++)
 		run_look(w->run, i, &w->now[i]);
@@ -63,6 +59,7 @@ static void write_rows(struct watch *w)
 {
 	for (size_t i = 0; w->csv && i < w->jobs; i++) {
 		struct live *before = &w->logged[i];
+
 		if (w->now[i].phase == LIVE_WAIT ||
 		    (w->now[i].phase == LIVE_DONE &&
 		     before->phase == LIVE_DONE))
@@ -75,11 +72,12 @@ static void write_rows(struct watch *w)
 
 static void tick(struct watch *w)
 {
-	uint64_t ns = now_ns();
+	uint64_t ns = clock_monotonic_ns();
 	bool ticks = ns >= w->next_tick_ns, logs = ns >= w->next_row_ns;
+
 	if (!ticks && !logs)
 		return;
-	look(w);
+	watch_look(w);
 	if (logs) {
 		write_rows(w);
 		while (w->next_row_ns <= ns)
@@ -96,10 +94,11 @@ static void tick(struct watch *w)
 /* SIGUSR2: the conductor is done. */
 static int wait_signal(uint64_t until_ns)
 {
-	uint64_t ns = now_ns();
+	uint64_t ns = clock_monotonic_ns();
 	uint64_t left = until_ns > ns ? until_ns - ns : 0;
-	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000),
-			       .tv_nsec = (long)(left % 1000000000) };
+	struct timespec ts = { .tv_sec = (time_t)(left / NS_PER_S),
+			       .tv_nsec = (long)(left % NS_PER_S) };
+
 	return signals_wait(&ts);
 }
 
@@ -107,30 +106,28 @@ static int wait_signal(uint64_t until_ns)
 static void look_for_signals(struct watch *w)
 {
 	unsigned taken = signals_taken();
+
 	if (taken > 0 && w->leave_ns == UINT64_MAX) {
-		w->leave_ns = now_ns() + GRACE_NS;
+		w->leave_ns = clock_monotonic_ns() + GRACE_NS;
 		run_interrupt(w->run);
 		status_erase(w->status);
 		log_note("interrupted: nothing more is begun, and the report "
 			 "comes within a second (once more to leave at once)");
 	}
-	if (taken > 1 && w->leave_ns > now_ns() + HASTE_NS)
-		w->leave_ns = now_ns() + HASTE_NS;
-}
-
-static uint64_t earliest(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
+	if (taken > 1 && w->leave_ns > clock_monotonic_ns() + HASTE_NS)
+		w->leave_ns = clock_monotonic_ns() + HASTE_NS;
 }
 
 static void loop(struct watch *w)
 {
 	look_for_signals(w);
-	while (!atomic_load(&w->is_done) && now_ns() < w->leave_ns) {
-		uint64_t until_ns = earliest(w->next_tick_ns, w->next_row_ns);
-		int sig = wait_signal(earliest(until_ns, w->leave_ns));
+	while (!atomic_load(&w->is_done) &&
+	       clock_monotonic_ns() < w->leave_ns) {
+		uint64_t until_ns = u64_min(w->next_tick_ns, w->next_row_ns);
+		int sig = wait_signal(u64_min(until_ns, w->leave_ns));
+
 		if (sig == SIGUSR1) {
-			look(w);
+			watch_look(w);
 			status_print(w->status, w->now, w->jobs);
 		}
 		look_for_signals(w);
@@ -143,6 +140,7 @@ static void name_call(void *arg, const char *job_name,
 		      const struct io_outstanding *call, uint64_t ns)
 {
 	struct watch *w = arg;
+
 	if (w->named++ < NAMED_MAX)
 		log_warn("%s: left behind in %s of %s for %.1f s", job_name,
 			 opstat_name(call->op), call->path, (double)ns / 1e9);
@@ -169,7 +167,7 @@ static void watch_init(struct watch *w)
 	w->logged = mem_array(w->jobs, sizeof(*w->logged));
 	for (size_t i = 0; i < w->jobs; i++)
 		w->now[i].stall = hist_new();
-	look(w);
+	watch_look(w);
 	for (size_t i = 0; i < w->jobs; i++) {
 		w->logged[i] = w->now[i];
 		w->logged[i].stall = NULL;
@@ -177,9 +175,9 @@ static void watch_init(struct watch *w)
 	w->tick_ns = TICK_NS;
 	if (w->set->status_interval_ns && w->set->status_interval_ns < TICK_NS)
 		w->tick_ns = w->set->status_interval_ns;
-	w->next_tick_ns = now_ns() + w->tick_ns;
-	w->next_row_ns =
-		w->csv ? now_ns() + w->set->log_interval_ns : UINT64_MAX;
+	w->next_tick_ns = clock_monotonic_ns() + w->tick_ns;
+	w->next_row_ns = w->csv ? clock_monotonic_ns() + w->set->log_interval_ns
+				: UINT64_MAX;
 }
 
 static void watch_fini(struct watch *w)
@@ -198,6 +196,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	/* Not on the stack: an abandoned conductor may outlive this call. */
 	struct watch *w = mem_zalloc(sizeof(*w));
 	pthread_t conductor;
+
 	*w = (struct watch){
 		.run = run,
 		.jobs = jobs,
@@ -221,7 +220,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	if (*abandoned)
 		leave_behind(w);
 	signals_attend(SIGNALS_LOOKED);
-	look(w);
+	watch_look(w);
 	write_rows(w);
 	rc = csv_close(w->csv);
 	if (rc < 0)

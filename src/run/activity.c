@@ -4,19 +4,6 @@
 
 #include "io/engines.h"
 
-const struct activity *activity_of(const struct job *job)
-{
-	static const struct activity *const rows[] = {
-		[PHASE_TRAIN] = &activity_train,
-		[PHASE_PREPARE] = &activity_prepare,
-		[PHASE_IO] = &activity_io,
-		[PHASE_CHECKPOINT] = &activity_checkpoint,
-		[PHASE_RESTORE] = &activity_checkpoint,
-	};
-
-	return rows[job->phase];
-}
-
 int activity_try_engine(const struct job *j, struct clock *clock,
 			struct mlgen_err *err)
 {
@@ -32,6 +19,7 @@ int activity_try_engine(const struct job *j, struct clock *clock,
 				 .buf_bytes = 4096 };
 	struct io *io = NULL;
 	int rc = j->engine->job_init ? j->engine->job_init(&trial, err) : 0;
+
 	opstat_init(&stat);
 	if (rc == 0)
 		rc = io_new(&io, &cfg, err);

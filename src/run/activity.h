@@ -2,6 +2,7 @@
 /* activity.h - what a job does in a run: one row of functions per phase. */
 #pragma once
 
+#include "job/workload.h"
 #include "run/memneed.h"
 #include "run/results.h"
 #include "run/slot.h"
@@ -20,6 +21,10 @@ struct activity {
 	 * room, no figure beyond it has to be exact. */
 	void (*need)(const struct slot *s, uint64_t room_bytes,
 		     struct memneed *n);
+	/* What that follows from, as "accelerators=8 x read_threads=4" (NULL:
+	 * nothing that could be told), and the options to lower. */
+	void (*put_costs)(struct buf *out, const struct job *j);
+	const char *lower;
 	/* Make what is missing, on the conductor's thread. */
 	int (*prepare)(struct slot *s, struct run_shared *run,
 		       struct mlgen_err *err);
@@ -45,12 +50,6 @@ struct activity {
 	size_t (*records)(const struct slot *s);
 	void (*collect)(struct job_result *out, size_t record, struct slot *s);
 };
-
-/* Of the job's phase. */
-const struct activity *activity_of(const struct job *job);
-
-extern const struct activity activity_train, activity_prepare, activity_io,
-	activity_checkpoint;
 
 /* One worker with the job's engine and options is set up and taken down, so
  * that an engine that cannot run here says so before anything is moved. */

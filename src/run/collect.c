@@ -31,6 +31,7 @@ void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 {
 	const uint64_t *b = t->blocked_ns;
 	double wall = (double)t->wall_ns, inside = (double)t->reap_ns;
+
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		inside += (double)b[i];
 	/* Calls that were under way when counting began have their whole time. */
@@ -80,6 +81,7 @@ void collect_ops(struct ops_result *ops, struct opstat *t)
 void collect_storage(struct storage_result *st, struct slot *s, char *directory)
 {
 	struct mount *m = &s->mount;
+
 	*st = (struct storage_result){
 		.directory = directory,
 		.filesystem = or_null(m->type),
@@ -149,7 +151,7 @@ static void collect_memory(struct storage_result *st,
 	} else if (st->is_memory) {
 		st->source = "files lie in memory";
 		st->memory_percent = is_read ? 100 : (double)NAN;
-	} else if (out->kind == RESULT_CHECKPOINT && !is_read) {
+	} else if (!is_read && out->work->checkpoints == CHECKPOINTS_ALWAYS) {
 		/* Nothing was read, whatever others did meanwhile. */
 	} else {
 		marks_storage(st, &out->marks);
@@ -158,13 +160,11 @@ static void collect_memory(struct storage_result *st,
 
 void collect_around(struct job_result *out, const struct slot *s, size_t record)
 {
-	bool is_io = out->kind == RESULT_IO;
-
 	put_marks(&out->marks, s, record);
-	marks_window(is_io ? &out->io.window : &out->ml.window, &out->marks);
-	marks_host(is_io ? &out->io.host : &out->ml.host, &out->marks);
-	marks_network(is_io ? &out->io.network : &out->ml.network, &out->marks);
-	collect_memory(is_io ? &out->io.storage : &out->ml.storage, out, s);
+	marks_window(&out->window, &out->marks);
+	marks_host(&out->host, &out->marks);
+	marks_network(&out->network, &out->marks);
+	collect_memory(&out->storage, out, s);
 }
 
 void collect_numa(struct numa_result *n, const struct slot *s)
@@ -173,6 +173,7 @@ void collect_numa(struct numa_result *n, const struct slot *s)
 	const struct worker *w;
 	struct node_watch all = { 0 };
 	struct buf text = { 0 };
+
 	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++)
 		node_watch_merge(&all, &w->watch);
 	node_set_text(&all.seen, &text);
@@ -275,18 +276,6 @@ const char *collect_in_use(const struct slot *s)
 	return io ? io_in_use(io) : "";
 }
 
-/* What a training wrote is its checkpoints: its own threads only read. */
-static void add_saves(struct job_result *out)
-{
-	const struct checkpoints_result *c = &out->ml.saves;
-	if (c->count == 0 || !c->write_ns || !c->fsync_ns)
-		return;
-	out->write.io_bytes += c->bytes;
-	out->write.total_ios += c->write_ns->count;
-	out->write.lat_ns = c->write_ns;
-	out->sync = (struct op_result){ c->fsync_ns->count, c->fsync_ns };
-}
-
 /* Of a record: of a plain job, when its worker left. */
 static uint64_t end_of(const struct slot *s, size_t record)
 {
@@ -307,8 +296,4 @@ void collect_job(struct job_result *out, size_t record, struct slot *s)
 			(double)(end_of(s, record) - s->begin_ns) / 1e9;
 	s->does->collect(out, record, s);
 	failed_count(out);
-	if (out->kind == RESULT_CHECKPOINT)
-		out->sync = out->ml.ops.fsync;
-	else if (out->kind == RESULT_TRAIN)
-		add_saves(out);
 }

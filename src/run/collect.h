@@ -11,9 +11,6 @@
  * the slot's. */
 void collect_job(struct job_result *out, size_t record, struct slot *s);
 
-/* For the activities: a training, or the preparation that it came to. */
-void collect_train(struct job_result *out, struct slot *s);
-
 /* For the activities: parts of a record. */
 void collect_workers(struct slot *s); /* into s->total */
 void collect_direction(struct direction_result *d, const struct rate_set *rates,

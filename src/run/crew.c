@@ -38,7 +38,7 @@ struct crew {
 };
 
 /* Read after join only, so the flag is all the ordering that is needed. */
-static void fail(struct crew *c, int code, const struct mlgen_err *err)
+static void crew_fail(struct crew *c, int code, const struct mlgen_err *err)
 {
 	if (atomic_exchange_explicit(&c->failed, true, memory_order_relaxed))
 		return;
@@ -69,7 +69,7 @@ static void show_io(struct crew *c, unsigned index, struct io *io)
 	pthread_mutex_unlock(&v->lock);
 }
 
-static int work(struct crew_worker *w, struct mlgen_err *err)
+static int crew_work(struct crew_worker *w, struct mlgen_err *err)
 {
 	struct crew *c = w->crew;
 
@@ -100,11 +100,11 @@ static void serve(struct crew_worker *w)
 	r = io_new(&w->io, &cfg, &err);
 	show_io(c, w->index, w->io);
 	if (r == 0)
-		r = work(w, &err);
+		r = crew_work(w, &err);
 	show_io(c, w->index, NULL);
 	/* What was not even begun (io.h) has not failed. */
 	if (r < 0 && !(r == -ECANCELED && stop_is_set(c->config.stop)))
-		fail(c, r, &err);
+		crew_fail(c, r, &err);
 	io_free(w->io);
 	opstat_fini(&w->stat);
 }
@@ -191,7 +191,7 @@ static void wait_left(struct crew *c, uint64_t deadline_ns)
 			return;
 }
 
-static void join_threads(struct crew *c)
+static void crew_join_threads(struct crew *c)
 {
 	wait_left(c, CLOCK_NEVER);
 	clock_leave(c->config.clock);
@@ -244,7 +244,7 @@ int crew_start(struct crew **out, const struct crew_config *cfg,
 		r = start_thread(c, err);
 	if (r) {
 		atomic_store_explicit(&c->failed, true, memory_order_relaxed);
-		join_threads(c);
+		crew_join_threads(c);
 		free_crew(c);
 		return r;
 	}
@@ -261,7 +261,7 @@ int crew_finish(struct crew *c, struct mlgen_err *err)
 {
 	int r;
 
-	join_threads(c);
+	crew_join_threads(c);
 	r = c->code;
 	if (r)
 		mlgen_fail(err, r, "%s", c->err.text);

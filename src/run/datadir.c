@@ -41,7 +41,7 @@ static void folder_of(const struct datadir *d, const char *path,
 		 below);
 }
 
-static void leave(struct crew_worker *w)
+static void datadir_leave(struct crew_worker *w)
 {
 	if (w->folder_fd >= 0)
 		close(w->folder_fd);
@@ -71,7 +71,7 @@ int datadir_hold(const struct datadir *d, struct crew_worker *w,
 	folder_of(d, w->path, folder);
 	if (w->folder_fd >= 0 && strcmp(folder, w->folder) == 0)
 		return 0;
-	leave(w);
+	datadir_leave(w);
 	w->folder_fd = below_folder(d->fd, folder);
 	memcpy(w->folder, folder, strlen(folder) + 1);
 	r = datadir_check_folder(w->folder_fd, w->path, err);
@@ -119,7 +119,7 @@ static int make_all(const struct datadir *d, struct crew_worker *w,
 		at = slash + 1;
 	}
 	if (r) /* it holds another folder than it says */
-		leave(w);
+		datadir_leave(w);
 	return r;
 }
 

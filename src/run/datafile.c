@@ -19,7 +19,7 @@ struct content {
 	struct format_writer writer;
 };
 
-static const char *name_of(const char *path)
+static const char *datafile_name_of(const char *path)
 {
 	return strrchr(path, '/') + 1;
 }
@@ -38,7 +38,7 @@ static struct mlgen_file file_held(const struct crew_worker *w,
 				   const char *path)
 {
 	return (struct mlgen_file){ .path = path,
-				    .name = name_of(path),
+				    .name = datafile_name_of(path),
 				    .dir_fd = w->folder_fd,
 				    .fd = -1 };
 }

@@ -60,8 +60,8 @@ int datafolder_path(const struct datafiles *d, uint64_t index,
 	return n > 0 ? 0 : datafile_too_long(ds, err);
 }
 
-static int check(const struct datafiles *d, const char *path, bool removes,
-		 struct mlgen_err *err)
+static int datafolder_check(const struct datafiles *d, const char *path,
+			    bool removes, struct mlgen_err *err)
 {
 	int fd = below_folder(d->dir.fd, datadir_below(&d->dir, path));
 	int r = datadir_check_folder(fd, path, err);
@@ -78,13 +78,14 @@ int datafolders_check(const struct datafiles *d, bool removes,
 		      struct mlgen_err *err)
 {
 	char path[PATH_MAX];
-	int r = check(d, d->dir.path, removes, err);
+	int r = datafolder_check(d, d->dir.path, removes, err);
 
 	for (unsigned set = 0; set < 2; set++) {
 		const struct dataset *ds = d->sets[set];
+
 		for (unsigned part = 0; ds && part < ds->parts && !r; part++)
 			if (dataset_folder(ds, part, path, sizeof(path)) > 0)
-				r = check(d, path, removes, err);
+				r = datafolder_check(d, path, removes, err);
 	}
 	return r;
 }

@@ -13,7 +13,7 @@ struct disk_count {
 	bool is_known; /* at the end, too */
 };
 
-static bool has(const struct disks *d, const char *name)
+static bool disks_has(const struct disks *d, const char *name)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (!strcmp(d->items[i].name, name))
@@ -22,11 +22,12 @@ static bool has(const struct disks *d, const char *name)
 }
 
 /* Each device once, however many jobs have files there. */
-static void add(struct disks *d, const char *name)
+static void disks_add(struct disks *d, const char *name)
 {
 	struct disk_count c = { .name = name };
 
-	if (!*name || has(d, name) || devset_counting(&c.devices, "", name))
+	if (!*name || disks_has(d, name) ||
+	    devset_counting(&c.devices, "", name))
 		return;
 	if (devset_read(&c.before, &c.devices, "")) {
 		devset_fini(&c.devices);
@@ -40,8 +41,8 @@ void disks_begin(struct disks *d, const struct slot *slots, size_t slot_count,
 {
 	d->items = mem_array(2 * slot_count, sizeof(*d->items));
 	for (size_t i = 0; i < slot_count; i++) {
-		add(d, slots[i].mount.device);
-		add(d, slots[i].checkpoint_mount.device);
+		disks_add(d, slots[i].mount.device);
+		disks_add(d, slots[i].checkpoint_mount.device);
 	}
 	d->begin_ns = clock_now(clock);
 }
@@ -52,6 +53,7 @@ void disks_end(struct disks *d, const struct clock *clock)
 		return;
 	for (size_t i = 0; i < d->count; i++) {
 		struct disk_count *c = &d->items[i];
+
 		c->is_known = devset_read(&c->after, &c->devices, "") == 0;
 	}
 	d->end_ns = clock_now(clock);

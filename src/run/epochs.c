@@ -17,6 +17,7 @@ struct series {
 static void series_add(struct series *s, double v)
 {
 	double delta = v - s->mean;
+
 	s->n++;
 	s->mean += delta / (double)s->n;
 	s->m2 += delta * (v - s->mean);
@@ -80,6 +81,7 @@ struct epochs *epochs_new(uint64_t ranks, uint64_t batch,
 			  const struct sampler *sampler)
 {
 	struct epochs *e = mem_zalloc(sizeof(*e));
+
 	pthread_mutex_init(&e->lock, NULL);
 	e->ranks = ranks;
 	e->batch = batch;
@@ -102,7 +104,7 @@ void epochs_free(struct epochs *e)
 
 /* Beyond the kept ones a record serves one epoch after the other; ranks that
  * are more than an epoch apart there are not put together. */
-static struct record *record_of(struct epochs *e, uint64_t epoch)
+static struct record *epochs_record_of(struct epochs *e, uint64_t epoch)
 {
 	if (epoch < EPOCHS_KEPT)
 		return &e->kept[epoch];
@@ -117,6 +119,7 @@ static struct record *record_of(struct epochs *e, uint64_t epoch)
 static struct hist *stall_of(struct epochs *e, uint64_t epoch)
 {
 	struct open_hist *o = &e->open[epoch % EPOCHS_OPEN];
+
 	if (!o->is_taken) {
 		hist_reset(o->stall);
 		o->is_taken = true;
@@ -178,6 +181,7 @@ static void close_epoch(struct epochs *e, struct record *r, uint64_t epoch)
 {
 	struct open_hist *o = &e->open[epoch % EPOCHS_OPEN];
 	bool has_hist = o->is_taken && o->epoch == epoch;
+
 	r->stall_p99_ns =
 		has_hist ? (double)hist_percentile(o->stall, 99) : (double)NAN;
 	if (has_hist)
@@ -196,6 +200,7 @@ static int check_whole(const struct epochs *e, const struct record *r,
 {
 	uint64_t n = e->sampler->extents;
 	uint64_t sum = n % 2 ? n * ((n - 1) / 2) : (n / 2) * (n - 1);
+
 	if (!e->sampler->is_whole || r->whole_ranks != e->ranks ||
 	    epoch >= EPOCHS_KEPT)
 		return 0;
@@ -213,8 +218,9 @@ int epochs_add(struct epochs *e, const struct epoch_account *a,
 	       struct mlgen_err *err)
 {
 	int rc = 0;
+
 	pthread_mutex_lock(&e->lock);
-	struct record *r = record_of(e, a->epoch);
+	struct record *r = epochs_record_of(e, a->epoch);
 	add_account(e, r, a);
 	if (a->epoch + 1 > e->total)
 		e->total = a->epoch + 1;
@@ -231,6 +237,7 @@ static void epoch_result(const struct epochs *e, const struct record *r,
 {
 	double seconds = (double)r->wall_ns / 1e9;
 	double stalls = (double)r->stall_count;
+
 	*out = (struct epoch_result){
 		.epoch = epoch + 1,
 		.samples = r->samples,
@@ -255,9 +262,11 @@ static void list_published(const struct epochs *e, uint64_t n,
 {
 	struct mlperf_epoch *list = mem_array(n, sizeof(*list));
 	size_t count = 0;
+
 	for (uint64_t i = 0; i < n && !e->failed_samples; i++) {
 		const struct record *r = &e->kept[i];
 		const double *rate = r->published_samples_per_sec;
+
 		if (r->ranks == e->ranks && rate[V1_0] > 0)
 			list[count++] =
 				(struct mlperf_epoch){ r->published_au_sum /
@@ -276,6 +285,7 @@ static void window_result(const struct epochs *e, unsigned which,
 	const struct series none = { 0 };
 	const struct series *au = e->failed_samples ? &none : &e->au;
 	const struct series *rate = e->failed_samples ? &none : &e->rate[which];
+
 	*out = (struct mlperf_window){
 		.train_au_mean_percentage = series_mean(au),
 		.train_au_stdev_percentage = series_stdev(au),
@@ -296,6 +306,7 @@ void epochs_result(const struct epochs *e, struct ml_result *ml)
 	uint64_t n = e->total < EPOCHS_KEPT ? e->total : EPOCHS_KEPT;
 	struct epoch_result *list = mem_array(n, sizeof(*list));
 	uint64_t filled = 0;
+
 	for (uint64_t i = 0; i < n; i++)
 		if (has_samples(&e->kept[i])) /* not within ramp_time */
 			epoch_result(e, &e->kept[i], i, &list[filled++]);

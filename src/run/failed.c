@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* failed.c - see failed.h. */
 #include "run/failed.h"
+#include "job/workload.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,13 +16,14 @@ bool failed_exceeds(const struct job *job, uint64_t count, uint64_t of)
 	return (double)count > allowed;
 }
 
-static void count_samples(struct failed_result *f, const struct ml_result *ml)
+static void count_samples(struct failed_result *f, const struct job_result *r)
 {
+	const struct ml_result *ml = &r->ml;
 	const struct eval_result *eval = &ml->eval;
 
 	f->count = ml->failed_samples + eval->failed_samples;
 	if (f->count == 0)
-		f->count = ml->errors;
+		f->count = r->errors;
 	f->of = ml->samples + ml->failed_samples + eval->samples +
 		eval->failed_samples;
 }
@@ -29,9 +31,9 @@ static void count_samples(struct failed_result *f, const struct ml_result *ml)
 static void count_operations(struct failed_result *f,
 			     const struct job_result *r)
 {
-	f->count = r->io.errors;
+	f->count = r->errors;
 	f->of = r->read.total_ios + r->write.total_ios + r->sync.total +
-		r->io.errors;
+		r->errors;
 }
 
 /* Accelerators that computed on what was not there have not been used so. */
@@ -49,19 +51,14 @@ static void take_au(struct ml_result *ml)
 			e[i].au_percent = (double)NAN;
 }
 
-static struct failed_result *own(struct job_result *r)
-{
-	return r->kind == RESULT_IO ? &r->io.failed : &r->ml.failed;
-}
-
 void failed_count(struct job_result *r)
 {
-	struct failed_result *f = own(r);
+	struct failed_result *f = &r->failed;
 
-	if (r->kind == RESULT_IO)
+	if (r->work && r->work->is_plain)
 		count_operations(f, r);
 	else
-		count_samples(f, &r->ml);
+		count_samples(f, r);
 	f->percent =
 		f->of ? 100 * (double)f->count / (double)f->of : (double)NAN;
 	if (f->percent > 100)
@@ -71,9 +68,9 @@ void failed_count(struct job_result *r)
 void failed_fill(struct job_result *r)
 {
 	failed_count(r);
-	if (r->kind != RESULT_TRAIN)
+	if (!r->work || !r->work->has_accelerators)
 		return;
-	if (r->ml.failed.is_too_many)
+	if (r->failed.is_too_many)
 		take_au(&r->ml);
 	if (!isnan(r->ml.au_percent))
 		r->ml.au_unmeasured = NULL;
@@ -88,15 +85,10 @@ void failed_merge(struct failed_result *to, const struct failed_result *from)
 	to->first_errno = from->first_errno;
 }
 
-const struct failed_result *failed_of(const struct job_result *r)
-{
-	return r->kind == RESULT_IO ? &r->io.failed : &r->ml.failed;
-}
-
 bool failed_in_any(const struct run_result *r)
 {
 	for (size_t i = 0; i < r->job_count; i++)
-		if (failed_of(&r->jobs[i])->is_too_many)
+		if (r->jobs[i].failed.is_too_many)
 			return true;
 	return false;
 }

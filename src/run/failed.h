@@ -27,8 +27,5 @@ void failed_fill(struct job_result *r);
 /* Add up: too many in one are too many in all. failed_fill() comes behind. */
 void failed_merge(struct failed_result *to, const struct failed_result *from);
 
-/* What failed of a training or a plain job. */
-const struct failed_result *failed_of(const struct job_result *r);
-
 /* Did more fail than allowed in any of the jobs? */
 bool failed_in_any(const struct run_result *r);

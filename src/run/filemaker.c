@@ -9,27 +9,18 @@
 #include <unistd.h>
 
 #include "base/below.h"
+#include "base/count.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "io/engines.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 #define MOST_SECONDS 5
-
-static void set(_Atomic uint64_t *to, uint64_t n)
-{
-	atomic_store_explicit(to, n, memory_order_relaxed);
-}
-
-static uint64_t get(const _Atomic uint64_t *from)
-{
-	return atomic_load_explicit(from, memory_order_relaxed);
-}
 
 static void wait_for_speed(const struct filemaker *m, struct crew *crew)
 {
 	for (unsigned i = 1; i <= MOST_SECONDS; i++) {
-		crew_wait(crew, m->start_ns + i * SECOND_NS);
-		if (get(&m->synced_bytes))
+		crew_wait(crew, m->start_ns + i * NS_PER_S);
+		if (count_get(&m->synced_bytes))
 			return;
 	}
 }
@@ -52,10 +43,12 @@ void filemaker_begin(struct filemaker *m)
 {
 	struct filemaker_progress *p = m->progress;
 
-	set(&p->files_total, get(&m->present_files) + get(&m->missing_files));
-	set(&p->bytes_total, get(&m->present_bytes) + get(&m->missing_bytes));
-	set(&p->files_done, get(&m->present_files));
-	set(&p->bytes_done, get(&m->present_bytes));
+	count_set(&p->files_total,
+		  count_get(&m->present_files) + count_get(&m->missing_files));
+	count_set(&p->bytes_total,
+		  count_get(&m->present_bytes) + count_get(&m->missing_bytes));
+	count_set(&p->files_done, count_get(&m->present_files));
+	count_set(&p->bytes_done, count_get(&m->present_bytes));
 	m->start_ns = clock_now(m->crew.clock);
 }
 
@@ -71,7 +64,8 @@ int filemaker_run(struct filemaker *m, const struct crew_task *task,
 		return r;
 	wait_for_speed(m, crew);
 	filemaker_time(time, clock_now(m->crew.clock) - m->start_ns,
-		       get(&m->synced_bytes), get(&m->missing_bytes));
+		       count_get(&m->synced_bytes),
+		       count_get(&m->missing_bytes));
 	announce(arg, time);
 	return crew_finish(crew, err);
 }
@@ -88,7 +82,7 @@ void filemaker_time(char out[FILEMAKER_TIME_BYTES], uint64_t seen_ns,
 			 units_human_time(time, seen_ns));
 		return;
 	}
-	if (synced_bytes == 0 || seen_ns < SECOND_NS) {
+	if (synced_bytes == 0 || seen_ns < NS_PER_S) {
 		snprintf(out, FILEMAKER_TIME_BYTES, "time unknown");
 		return;
 	}

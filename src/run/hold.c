@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "run/loader.h"
 
 /* Slots begin at multiples of it; those that direct=1 reads into at whole
@@ -48,22 +49,7 @@ struct hold {
 
 static bool is_held(const struct job *j)
 {
-	return j->hold_samples && !(j->engine->caps & MLGEN_CAP_NO_FILES);
-}
-
-static uint64_t divide_up(uint64_t n, uint64_t by)
-{
-	return (n + by - 1) / by;
-}
-
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return divide_up(n, to) * to;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
+	return j->hold_samples && job_touches_files(j);
 }
 
 /* Its requests one behind the other; the last one may ask for more than there
@@ -83,7 +69,7 @@ static uint64_t room_of(const struct plan_config *config,
 	while (plan_next(&p, &op)) {
 		if (op.op != MLGEN_READ)
 			continue;
-		room = larger(room, at + op.len_bytes);
+		room = u64_max(room, at + op.len_bytes);
 		at += op.got_bytes;
 	}
 	return room;
@@ -98,7 +84,7 @@ static uint64_t largest_room(const struct pass *pass)
 
 	for (uint64_t i = 0; i < n; i += divide_up(n, EXTENTS_LOOKED_AT)) {
 		dataset_extent(ds, first + i, &x);
-		room = larger(room, room_of(&pass->plan, &x));
+		room = u64_max(room, room_of(&pass->plan, &x));
 	}
 	return round_up(room, pass->plan.direct ? DIRECT_ALIGN : SLOT_ALIGN);
 }
@@ -118,9 +104,9 @@ static uint64_t slots_of(const struct job *j, const struct pass *pass)
 static void add_pass(struct hold_config *c, const struct job *j,
 		     const struct pass *pass)
 {
-	c->window = larger(c->window, pass->window);
-	c->slots = larger(c->slots, slots_of(j, pass));
-	c->slot_bytes = larger(c->slot_bytes, largest_room(pass));
+	c->window = u64_max(c->window, pass->window);
+	c->slots = u64_max(c->slots, slots_of(j, pass));
+	c->slot_bytes = u64_max(c->slot_bytes, largest_room(pass));
 }
 
 static double mean_bytes(const struct plan_config *plan)
@@ -131,6 +117,7 @@ static double mean_bytes(const struct plan_config *plan)
 	for (uint64_t id = 0; id < n; id += divide_up(n, MEAN_OF)) {
 		struct plan_counts c;
 		struct extent x;
+
 		dataset_extent(plan->dataset, id, &x);
 		plan_count(plan, &x, &c);
 		bytes += (double)c.io_bytes;
@@ -190,7 +177,7 @@ static void give_back(const struct hold *h, uint64_t slot, uint64_t needed,
 		madvise(h->base + from, (size_t)(to - from), MADV_DONTNEED);
 }
 
-static void put(struct hold *h, uint64_t *stack, uint64_t slot)
+static void hold_put(struct hold *h, uint64_t *stack, uint64_t slot)
 {
 	h->slot[slot].next = *stack;
 	*stack = slot;
@@ -200,8 +187,9 @@ static void release_all(struct hold *h, uint64_t *stack)
 {
 	while (*stack != NO_SLOT) {
 		uint64_t slot = *stack;
+
 		*stack = h->slot[slot].next;
-		put(h, &h->free_slots, slot);
+		hold_put(h, &h->free_slots, slot);
 	}
 }
 
@@ -228,8 +216,9 @@ static void release(struct hold *h, uint64_t taken)
 	h->beyond = NO_SLOT;
 	while (beyond != NO_SLOT) {
 		uint64_t slot = beyond;
+
 		beyond = h->slot[slot].next;
-		put(h, stack_of(h, h->slot[slot].batch), slot);
+		hold_put(h, stack_of(h, h->slot[slot].batch), slot);
 	}
 }
 
@@ -241,7 +230,7 @@ static void make_slots(struct hold *h)
 	for (uint64_t i = 0; i < h->window; i++)
 		h->kept[i] = NO_SLOT;
 	for (uint64_t i = h->slots; i > 0; i--)
-		put(h, &h->free_slots, i - 1);
+		hold_put(h, &h->free_slots, i - 1);
 }
 
 void hold_plan(struct hold_config *c, const struct job *job,
@@ -349,6 +338,6 @@ void hold_keep(struct hold *h, void *at, uint64_t bytes)
 		give_back(h, begin, bytes, s->touched);
 	s->touched = bytes;
 	pthread_mutex_lock(&h->lock);
-	put(h, stack_of(h, s->batch), begin / h->slot_bytes);
+	hold_put(h, stack_of(h, s->batch), begin / h->slot_bytes);
 	pthread_mutex_unlock(&h->lock);
 }

@@ -108,6 +108,7 @@ void interleave_deliver(struct loader *l, const struct stage *at,
 	while (next < end) {
 		struct sampler_lane lane =
 			sampler_lane_at(s, next - at->first_extent);
+
 		if (atomic_load(&loader_of(r, lane.file)->reached) <= next ||
 		    !atomic_compare_exchange_strong(&r->delivered, &next,
 						    next + 1))

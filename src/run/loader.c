@@ -11,6 +11,7 @@
 #include "base/filekind.h"
 #include "base/rng.h"
 #include "base/thread.h"
+#include "base/util.h"
 #include "data/format.h"
 #include "io/cache.h"
 #include "io/host.h"
@@ -22,7 +23,7 @@
 /* Of one extent. */
 #define DRAWS_MAX 16u
 
-static void fail(struct loader *l, const struct mlgen_err *err)
+static void loader_fail(struct loader *l, const struct mlgen_err *err)
 {
 	failure_set(l->rank->train->failure, err);
 }
@@ -32,17 +33,12 @@ static uint64_t now(const struct loader *l)
 	return clock_now(l->rank->train->clock);
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static void drop(struct loader *l, const char *path)
 {
 	struct mlgen_err err = { 0 };
 
 	if (cache_drop(path) < 0 && filekind_check(path, "", &err) < 0)
-		fail(l, &err);
+		loader_fail(l, &err);
 }
 
 /* This loader's share of a dataset leaves the page cache. A file that is
@@ -53,6 +49,7 @@ static void drop_share_of(struct loader *l, const struct dataset *ds)
 	uint64_t w = job_readers(t->job);
 	uint64_t all = w * t->job->accelerators;
 	char path[PATH_MAX];
+
 	for (uint64_t i = l->rank->index * w + l->index;
 	     i < dataset_all_files(ds); i += all) {
 		if (train_is_cut(t))
@@ -65,12 +62,13 @@ static void drop_share_of(struct loader *l, const struct dataset *ds)
 void loader_drop(struct loader *l)
 {
 	const struct stages *s = &l->rank->train->stages;
+
 	drop_share_of(l, s->train.dataset);
 	if (s->has_eval)
 		drop_share_of(l, s->eval.dataset);
 }
 
-static bool is_over(const struct train *t)
+static bool loader_is_over(const struct train *t)
 {
 	return atomic_load(&t->closed) || atomic_load(&t->finished);
 }
@@ -91,6 +89,7 @@ static void turn_to_pass(struct loader *l, const struct pass *next)
 static void start_counting(struct loader *l)
 {
 	const struct train *t = l->rank->train;
+
 	if (l->worker.counts || !atomic_load(&t->counting))
 		return;
 	worker_start_counting(&l->worker, t->place, now(l));
@@ -103,14 +102,16 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 	struct train *t = r->train;
 	uint64_t begin_ns = 0;
 	bool allowed, yields = delivered > 0;
+
 	/* Pairs with rank_call and interleave_deliver: they see this, or what
 	 * they have changed is seen here. */
 	atomic_store(&l->awaits, number);
 	atomic_store(&l->needs, delivered);
 	for (;;) {
 		uint32_t seen = bell_look(&l->go);
+
 		allowed = false;
-		if (is_over(t))
+		if (loader_is_over(t))
 			break;
 		if (atomic_load(&r->drop) > l->dropped) {
 			loader_drop(l);
@@ -154,6 +155,7 @@ bool loader_await(struct loader *l, uint64_t number)
 void loader_begin_turn(struct loader *l)
 {
 	const struct train *t = l->rank->train;
+
 	count_set(&l->rank->count.waiting_since_ns, now(l));
 	worker_resume(&l->worker, now(l));
 	start_counting(l);
@@ -172,12 +174,12 @@ static bool fail_engine(struct loader *l, int rc)
 
 	mlgen_fail(&err, rc, "ioengine=%s: cannot go on: %s",
 		   l->rank->train->job->engine->name, strerror(-rc));
-	fail(l, &err);
+	loader_fail(l, &err);
 	return false;
 }
 
-static void describe(const struct loader *l, const struct read_task *task,
-		     struct mlgen_err *err)
+static void loader_describe(const struct loader *l,
+			    const struct read_task *task, struct mlgen_err *err)
 {
 	char where[96];
 
@@ -192,8 +194,8 @@ static bool fail_task(struct loader *l, const struct read_task *task)
 {
 	struct mlgen_err err = { 0 };
 
-	describe(l, task, &err);
-	fail(l, &err);
+	loader_describe(l, task, &err);
+	loader_fail(l, &err);
 	return false;
 }
 
@@ -203,6 +205,7 @@ static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
 {
 	uint64_t drawn = x->samples < DRAWS_MAX ? x->samples : DRAWS_MAX;
 	double ns = 0;
+
 	for (uint64_t i = 0; i < drawn; i++)
 		ns += (double)dist_draw(&j->preprocess_time, j->randseed,
 					RNG_PREPROCESS, x->id * DRAWS_MAX + i);
@@ -218,6 +221,7 @@ static void preprocess(struct loader *l, const struct extent *x)
 {
 	const struct train *t = l->rank->train;
 	uint64_t end_ns, ns;
+
 	if (!loader_preprocesses(t->job))
 		return;
 	ns = preprocess_ns(t->job, x);
@@ -243,7 +247,7 @@ static void take_error(struct loader *l, struct token *token,
 	token->failed_samples += task->extent.samples;
 	if (worker_has_error(&l->worker))
 		return;
-	describe(l, task, &err);
+	loader_describe(l, task, &err);
 	worker_keep_error(&l->worker, &err, now(l));
 }
 
@@ -280,7 +284,7 @@ void loader_push(struct loader *l, struct token *token, uint64_t stage)
 	if (token->extents == 0)
 		return;
 	token->stage = stage;
-	token->ready_ns = later(io_last_ns(l->worker.io), l->decoded_ns);
+	token->ready_ns = u64_max(io_last_ns(l->worker.io), l->decoded_ns);
 	ring_push(l->ring, token);
 	bell_ring(&l->rank->filled, l->rank->train->clock);
 	*token = (struct token){ 0 };
@@ -293,6 +297,7 @@ static void hold_extent(struct loader *l, uint64_t batch, uint64_t window)
 	uint64_t limit = atomic_load(&l->rank->limit), bytes;
 	uint64_t taken = limit > window ? limit - window : 0;
 	void *at = hold_take(l->rank->hold, batch, taken, &bytes);
+
 	reader_into(l->reader, at, bytes);
 }
 
@@ -300,6 +305,7 @@ void loader_start(struct loader *l, const struct stage *at,
 		  const struct sampler_epoch *order, uint64_t position)
 {
 	struct extent x;
+
 	if (at->pass != l->pass)
 		turn_to_pass(l, at->pass);
 	dataset_extent(at->pass->dataset,
@@ -318,11 +324,12 @@ bool loader_read_indexes(struct loader *l)
 	const struct pass *pass = &l->rank->train->stages.train;
 	struct extent x = { 0 };
 	struct token none = { 0 };
+
 	if (pass->plan.access != ACCESS_FRAMEWORK ||
 	    !pass->dataset->format->at_start)
 		return true;
 	for (; x.file < pass->dataset->files; x.file++) {
-		if (is_over(l->rank->train))
+		if (loader_is_over(l->rank->train))
 			return false;
 		reader_start(l->reader, &pass->plan, &x);
 		if (!loader_finish(l, &none))
@@ -373,9 +380,10 @@ static void finish_cut(struct loader *l)
 		reader_finish_one(l->reader, &rc);
 }
 
-static void work(struct loader *l)
+static void loader_work(struct loader *l)
 {
 	const struct train *t = l->rank->train;
+
 	if (t->dataset->format->at_start &&
 	    (!loader_await(l, 0) || !loader_read_indexes(l)))
 		return;
@@ -385,9 +393,10 @@ static void work(struct loader *l)
 bool loader_open(struct loader *l)
 {
 	struct mlgen_err err = { 0 };
+
 	if (open_io(l, &err) == 0)
 		return true;
-	fail(l, &err);
+	loader_fail(l, &err);
 	return false;
 }
 
@@ -407,12 +416,13 @@ void *loader_main(void *arg)
 	struct loader *l = arg;
 	struct train *t = l->rank->train;
 	bool is_open;
+
 	clock_join(t->clock);
 	is_open = loader_open(l);
 	atomic_fetch_add(&l->rank->ready, 1);
 	bell_ring(&l->rank->filled, t->clock);
 	if (is_open)
-		work(l);
+		loader_work(l);
 	loader_close(l);
 	clock_leave(t->clock);
 	return NULL;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loader_models.c - who reads which batch: the rows of loader=. */
 #include "run/interleave.h"
+#include "base/util.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* pytorch: one worker reads a whole batch, its samples one after the other. */
 static bool read_batch(struct loader *l, const struct stage *at,
@@ -16,6 +12,7 @@ static bool read_batch(struct loader *l, const struct stage *at,
 	const struct sampler *s = &at->pass->sampler;
 	uint64_t end = sampler_batch_start(s, batch + 1);
 	struct token token = { .batch = batch };
+
 	for (uint64_t i = sampler_batch_start(s, batch); i < end; i++) {
 		loader_start(l, at, order, i);
 		if (!loader_finish(l, &token))
@@ -45,12 +42,14 @@ static void pytorch_work(struct loader *l)
 	const struct train *t = l->rank->train;
 	struct stage at = stage_first(&t->stages);
 	struct sampler_epoch order;
+
 	if (has_none(l, has_batch)) {
 		loader_await(l, UINT64_MAX); /* fewer batches than workers */
 		return;
 	}
 	for (;; stage_next(&t->stages, &at)) {
 		const struct sampler *s = &at.pass->sampler;
+
 		if (!has_batch(l, at.pass) && !loader_await(l, at.first_batch))
 			return;
 		sampler_epoch(&order, s, at.epoch);
@@ -67,6 +66,7 @@ static void pytorch_collect(struct rank *r, const struct stage *at,
 {
 	uint64_t w = batch % r->train->job->read_threads;
 	struct token t;
+
 	while (r->have.samples < need &&
 	       ring_pop(r->loaders[w].ring, at->number, batch, &t))
 		token_add(&r->have, &t);
@@ -92,6 +92,7 @@ static void main_collect(struct rank *r, const struct stage *at, uint64_t batch,
 	struct sampler_epoch order;
 	struct token t;
 	bool is_first = at->number == 0 && batch == 0;
+
 	if (r->have.samples >= need || train_is_cut(r->train))
 		return;
 	loader_begin_turn(l);
@@ -118,10 +119,12 @@ static void plain_work(struct loader *l)
 	struct stage at = stage_first(stages), under_way = at;
 	struct sampler_epoch order;
 	struct token token = { 0 };
+
 	sampler_epoch(&order, &at.pass->sampler, at.epoch);
 	for (;;) {
 		uint64_t claim = atomic_fetch_add(&r->claim, 1);
 		uint64_t before = at.number;
+
 		while (claim - at.first_extent >= at.pass->sampler.rank_extents)
 			stage_next(stages, &at);
 		uint64_t position = claim - at.first_extent;
@@ -150,6 +153,7 @@ static void any_collect(struct rank *r, const struct stage *at, uint64_t batch,
 {
 	struct token t;
 	uint64_t threads = job_read_threads(r->train->job);
+
 	for (uint64_t w = 0; w < threads; w++)
 		while (r->have.samples < need &&
 		       ring_pop(r->loaders[w].ring, at->number, batch, &t))
@@ -171,7 +175,7 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 	uint64_t extents = s->batch / s->extent_samples + 2;
 
 	(void)job;
-	return smaller(pass->window * extents + 1, RING_TOKENS + stages);
+	return u64_min(pass->window * extents + 1, RING_TOKENS + stages);
 }
 
 /* tfdata: each loader reads files of its own from front to back, in order as far
@@ -227,6 +231,7 @@ static bool await_extent(struct loader *l, const struct stage *at,
 	struct interleave_turn turn = {
 		.batch = sampler_batch_of(&at->pass->sampler, position),
 	};
+
 	if (l->rank->train->job->deterministic)
 		interleave_turn(&turn, at, position);
 	if (*batch == turn.batch &&
@@ -245,8 +250,10 @@ static bool read_file(struct loader *l, const struct stage *at,
 	const struct job *job = l->rank->train->job;
 	const struct sampler *s = &at->pass->sampler;
 	uint64_t batch = UINT64_MAX;
+
 	for (uint64_t i = 0; i < s->file_extents; i++) {
 		uint64_t position = sampler_lane_position(s, file, i);
+
 		if (position >= s->rank_extents)
 			break;
 		turn_to_batch(l, at, token,
@@ -276,6 +283,7 @@ static void tfdata_work(struct loader *l)
 	struct stage at = stage_first(&t->stages);
 	uint64_t threads = job_read_threads(t->job);
 	struct sampler_epoch order;
+
 	if (has_none(l, has_file)) {
 		loader_await(l, UINT64_MAX); /* fewer files than workers */
 		return;
@@ -283,6 +291,7 @@ static void tfdata_work(struct loader *l)
 	for (;; stage_next(&t->stages, &at)) {
 		const struct sampler *s = &at.pass->sampler;
 		struct token token = { 0 };
+
 		if (!has_file(l, at.pass) && !loader_await(l, at.first_batch))
 			return;
 		sampler_epoch(&order, s, at.epoch);
@@ -305,7 +314,7 @@ static uint64_t tfdata_prefetch(const struct job *job)
 static uint64_t tfdata_window(const struct job *job, const struct pass *pass)
 {
 	uint64_t batch = pass->sampler.batch;
-	uint64_t samples = smaller(pass_shuffle_buffer(job, pass),
+	uint64_t samples = u64_min(pass_shuffle_buffer(job, pass),
 				   sampler_rank_samples(&pass->sampler));
 
 	return tfdata_prefetch(job) + (samples + batch - 1) / batch;
@@ -362,7 +371,7 @@ uint64_t loader_extents_beyond(const struct job *job, const struct pass *pass)
 {
 	if (!job_interleaves(job))
 		return 0;
-	return smaller(job_read_threads(job), pass->sampler.rank_files) *
+	return u64_min(job_read_threads(job), pass->sampler.rank_files) *
 	       interleave_extents(&pass->sampler);
 }
 

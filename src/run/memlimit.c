@@ -51,8 +51,8 @@ static int too_little(uint64_t limit, struct mlgen_err *err)
 }
 
 /* At all, before there is a limit to stay below. */
-static int check_range(uint64_t want, const struct host *host,
-		       struct mlgen_err *err)
+static int memlimit_check_range(uint64_t want, const struct host *host,
+				struct mlgen_err *err)
 {
 	char limit[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 
@@ -75,7 +75,7 @@ int memlimit_check(struct job *const *jobs, size_t count,
 	for (size_t i = 0; i < count; i++)
 		if (jobs[i]->memory_limit != want)
 			return differ(jobs[0], jobs[i], err);
-	return want ? check_range(want, host, err) : 0;
+	return want ? memlimit_check_range(want, host, err) : 0;
 }
 
 /* Pages are charged to whoever read them first, for as long as they stay. */

@@ -11,13 +11,13 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "data/content.h"
-#include "data/pattern.h"
+#include "job/workload.h"
+#include "run/activity.h"
 #include "run/crew.h"
 #include "run/hold.h"
 #include "run/loader.h"
 #include "run/ring.h"
 #include "run/saver.h"
-#include "run/stream.h"
 
 /*
  * Measured in control groups: 4,000 accelerators with a loader each take 311
@@ -37,10 +37,6 @@
 #define READ_CACHE_PART 4
 #define WRITE_CACHE_PART 2
 
-/* Per open file and per request of a plain job. */
-#define FILE_BYTES UINT64_C(512)
-#define REQUEST_BYTES UINT64_C(512)
-
 static uint64_t times(uint64_t a, uint64_t b)
 {
 	uint64_t product;
@@ -55,35 +51,37 @@ static uint64_t plus(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static void add(struct memneed *n, uint64_t bytes, uint64_t address_bytes)
+static void memneed_add(struct memneed *n, uint64_t bytes,
+			uint64_t address_bytes)
 {
 	n->bytes = plus(n->bytes, bytes);
 	n->address_bytes = plus(n->address_bytes, address_bytes);
 }
 
-static bool touches_files(const struct job *j)
-{
-	return !(j->engine && (j->engine->caps & MLGEN_CAP_NO_FILES));
-}
-
 /* Threads with so much on the heap each. */
-static void add_threads(struct memneed *n, uint64_t threads, uint64_t each)
+void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each)
 {
-	add(n, times(threads, plus(THREAD_BYTES, each)),
-	    times(threads, plus(THREAD_ADDRESS_BYTES, each)));
+	memneed_add(n, times(threads, plus(THREAD_BYTES, each)),
+		    times(threads, plus(THREAD_ADDRESS_BYTES, each)));
 	n->left_bytes = plus(n->left_bytes, times(threads, LEFT_BYTES));
 }
 
 /* Huge pages are none of the memory that is left. */
-static void add_buffers(struct memneed *n, const struct job *j,
-			uint64_t threads, uint64_t each, unsigned cache_part)
+void memneed_buffers(struct memneed *n, const struct job *j, uint64_t threads,
+		     uint64_t each, bool writes)
 {
+	unsigned cache_part = writes ? WRITE_CACHE_PART : READ_CACHE_PART;
 	uint64_t all = times(threads, each);
 	uint64_t used = j->mem == MEM_HUGEPAGE ? 0 : all;
 
-	if (touches_files(j) && !j->direct)
+	if (job_touches_files(j) && !j->direct)
 		used = plus(used, all / cache_part);
-	add(n, used, all);
+	memneed_add(n, used, all);
+}
+
+void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each)
+{
+	memneed_add(n, 0, times(threads, each));
 }
 
 void memneed_train(struct memneed *n, const struct job *j,
@@ -95,13 +93,13 @@ void memneed_train(struct memneed *n, const struct job *j,
 	uint64_t loaders = times(j->accelerators, job_readers(j));
 	uint64_t buffer = plan_buffer_bytes(plan, job_depth(j));
 
-	add(n, times(j->accelerators, RANK_BYTES),
-	    times(j->accelerators, RANK_ADDRESS_BYTES));
-	add_threads(n, loaders, ring_bytes(loader_ring_tokens(j, stages)));
-	if (touches_files(j))
-		add_buffers(n, j, loaders, buffer, READ_CACHE_PART);
+	memneed_add(n, times(j->accelerators, RANK_BYTES),
+		    times(j->accelerators, RANK_ADDRESS_BYTES));
+	memneed_threads(n, loaders, ring_bytes(loader_ring_tokens(j, stages)));
+	if (job_touches_files(j))
+		memneed_buffers(n, j, loaders, buffer, false);
 	else
-		add(n, 0, times(loaders, buffer)); /* never touched */
+		memneed_untouched(n, loaders, buffer);
 }
 
 void memneed_hold(struct memneed *n, const struct job *j,
@@ -111,22 +109,9 @@ void memneed_hold(struct memneed *n, const struct job *j,
 
 	hold_plan(&c, j, stages);
 	if (c.slots)
-		add(n, (uint64_t)hold_bytes(j, stages),
-		    times(j->accelerators, times(c.slots, c.slot_bytes)));
-}
-
-void memneed_io(struct memneed *n, const struct job *j, size_t files)
-{
-	unsigned depth = job_depth(j);
-	uint64_t each = plus(times(files, FILE_BYTES), depth * REQUEST_BYTES);
-	uint64_t buffer = stream_buffer_bytes(j, depth);
-
-	add_threads(n, j->numjobs, each);
-	if (touches_files(j) || job_writes(j))
-		add_buffers(n, j, j->numjobs, buffer,
-			    job_writes(j) ? WRITE_CACHE_PART : READ_CACHE_PART);
-	else
-		add(n, 0, times(j->numjobs, buffer));
+		memneed_add(
+			n, (uint64_t)hold_bytes(j, stages),
+			times(j->accelerators, times(c.slots, c.slot_bytes)));
 }
 
 void memneed_saver(struct memneed *n, const struct job *j,
@@ -137,14 +122,13 @@ void memneed_saver(struct memneed *n, const struct job *j,
 	uint64_t slice = saver_span_bytes(j) + CONTENT_SLACK, heads = 0;
 	unsigned depth = set->is_plain ? job_depth(j) : 1;
 
-	add(n, slice, slice); /* the pool */
-	add_threads(n, threads, 0);
-	add_buffers(n, j, threads, times(depth, slice),
-		    j->phase == PHASE_RESTORE ? READ_CACHE_PART
-					      : WRITE_CACHE_PART);
+	memneed_add(n, slice, slice); /* the pool */
+	memneed_threads(n, threads, 0);
+	memneed_buffers(n, j, threads, times(depth, slice),
+			!job_work(j)->restores);
 	if (n->bytes <= most_bytes)
 		heads = times(threads, shard_most_head(set));
-	add(n, heads, heads);
+	memneed_add(n, heads, heads);
 }
 
 void memneed_prepare(struct memneed *n, uint64_t files,
@@ -160,57 +144,19 @@ void memneed_prepare(struct memneed *n, uint64_t files,
 
 /* What to lower. */
 
-static void put_count(struct buf *out, const char *option, uint64_t n)
+void memneed_put(struct buf *out, const char *option, uint64_t n)
 {
 	if (n > 1)
 		buf_addf(out, "%s%s=%" PRIu64, out->len ? " x " : "", option,
 			 n);
 }
 
-static void put_size(struct buf *out, uint64_t bytes)
+void memneed_put_bs(struct buf *out, uint64_t bytes)
 {
 	char text[UNITS_TEXT_BYTES];
 
 	buf_addf(out, " x bs=%s", units_put_size(text, bytes));
 }
-
-static void put_train(struct buf *out, const struct job *j)
-{
-	put_count(out, "accelerators", j->accelerators);
-	put_count(out, "read_threads", j->read_threads);
-	put_count(out, "iodepth", job_depth(j));
-}
-
-static void put_io(struct buf *out, const struct job *j)
-{
-	put_count(out, "numjobs", j->numjobs);
-	put_count(out, "iodepth", job_depth(j));
-	if (out->len)
-		put_size(out, pattern_largest_bytes(j));
-}
-
-static void put_saver(struct buf *out, const struct job *j)
-{
-	put_count(out, "checkpoint_threads", j->checkpoint_threads);
-	put_count(out, "iodepth", j->access == ACCESS_PLAIN ? job_depth(j) : 1);
-	if (out->len && j->access == ACCESS_PLAIN)
-		put_size(out, j->bs.write);
-}
-
-/* What costs the memory, and what can be lowered, by phase. */
-static const struct cost {
-	void (*put)(struct buf *out, const struct job *j);
-	const char *lower;
-} costs[] = {
-	[PHASE_TRAIN] = { put_train,
-			  "accelerators, read_threads, iodepth or bs" },
-	[PHASE_PREPARE] = { NULL, "sample_size or samples_per_file" },
-	[PHASE_IO] = { put_io, "numjobs, iodepth or bs" },
-	[PHASE_CHECKPOINT] = { put_saver, "checkpoint_ranks, "
-					  "checkpoint_threads, bs or iodepth" },
-	[PHASE_RESTORE] = { put_saver, "checkpoint_ranks, "
-				       "checkpoint_threads, bs or iodepth" },
-};
 
 /* Whether there is as much. */
 
@@ -232,6 +178,7 @@ static void sum_up(struct sum *s, const struct memneed_jobs *all,
 		const struct memneed *n = &all->needs[i];
 		uint64_t one = n->bytes > n->prepare_bytes ? n->bytes
 							   : n->prepare_bytes;
+
 		if (all->jobs[i]->group < group)
 			left = plus(left, n->left_bytes);
 		if (all->jobs[i]->group != group)
@@ -252,20 +199,20 @@ static void sum_up(struct sum *s, const struct memneed_jobs *all,
 static int too_much(const struct sum *s, uint64_t need, const char *verb,
 		    const char *of, struct mlgen_err *err)
 {
-	const struct cost *cost = &costs[s->most->phase];
+	const struct activity *does = job_work(s->most)->run;
 	char text[UNITS_TEXT_BYTES];
 	struct buf what = { 0 };
 	int rc;
 
-	if (cost->put)
-		cost->put(&what, s->most);
+	if (does->put_costs)
+		does->put_costs(&what, s->most);
 	rc = mlgen_fail(err, -ENOMEM,
 			"memory: %s%s%s%s%s %s about %s, and %s; lower %s%s, "
 			"or allow it more",
 			s->most->name, what.len ? " (" : "", buf_str(&what),
 			what.len ? ")" : "",
 			s->jobs > 1 ? ", with the jobs beside it," : "", verb,
-			units_human_bytes(text, (double)need), of, cost->lower,
+			units_human_bytes(text, (double)need), of, does->lower,
 			s->most->hold_samples ? ", or prefetch" : "");
 	buf_fini(&what);
 	return rc;

@@ -8,6 +8,7 @@
 #include <mlgen/err.h>
 
 #include "data/shard.h"
+#include "base/buf.h"
 #include "io/memroom.h"
 #include "job/job.h"
 #include "run/stages.h"
@@ -34,16 +35,27 @@ void memneed_train(struct memneed *n, const struct job *job,
 /* With hold_samples. */
 void memneed_hold(struct memneed *n, const struct job *job,
 		  const struct stages *stages);
-/* A plain job, with so many files for each of its workers. */
-void memneed_io(struct memneed *n, const struct job *job, size_t files);
 /* Those who save, or restore, checkpoints; set->content may be NULL. Looks at
  * all files, but where threads alone take more than `most_bytes`. */
 void memneed_saver(struct memneed *n, const struct job *job,
 		   const struct shard_set *set, uint64_t most_bytes);
+/* Threads with so much on the heap each; their buffers, of so many bytes each,
+ * which have something in the page cache beside them. */
+void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each_bytes);
+void memneed_buffers(struct memneed *n, const struct job *job, uint64_t threads,
+		     uint64_t each_bytes, bool writes);
+/* Buffers that no byte is ever moved to. */
+void memneed_untouched(struct memneed *n, uint64_t threads,
+		       uint64_t each_bytes);
 /* Those who write so many files, the largest of so many bytes; files 0: none
  * is missing. */
 void memneed_prepare(struct memneed *n, uint64_t files,
 		     uint64_t largest_file_bytes);
+
+/* "accelerators=8", " x bs=1m": what costs the memory, for a row's put_costs;
+ * nothing for a count of 1. */
+void memneed_put(struct buf *out, const char *option, uint64_t n);
+void memneed_put_bs(struct buf *out, uint64_t bytes);
 
 /* Both of them, job by job. */
 struct memneed_jobs {

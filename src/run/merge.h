@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge.h - group_reporting: the jobs of a group as one result. */
+/* merge.h - several results as one: jobs of a group, workers of a job, documents. */
 #pragma once
 
+#include "field/merge_rules.h"
 #include "run/results.h"
 
 /*
@@ -22,5 +23,14 @@ void merge_groups(struct run_result *r);
  */
 void merge_workers(struct job_result *to, const struct job_result *from);
 
-/* A mean of two, weighted; NaN = not known, counts for nothing. */
-double merge_mean(double a, double weight_a, double b, double weight_b);
+/*
+ * to += from, by the rules in metrics_result.h; both are of the same kind.
+ * Documents: what ran at the same time (MERGE_CLIENTS) adds its rates,
+ * accelerators and demand, lasts as long as the longest, and has its epochs and
+ * checkpoints together; what ran in turn (MERGE_TURNS) adds its time, epochs and
+ * checkpoints, and has the mean of the rates. What is of one run alone
+ * (published windows, rules, ceilings, slowest ranks) is not known of the whole.
+ */
+void merge_jobs(struct job_result *to, const struct job_result *from,
+		enum merge_how how, const struct merge_memory *memory,
+		void *owner);

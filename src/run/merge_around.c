@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "field/merge_rules.h"
 #include "run/mark.h"
-#include "run/merge.h"
 
 /* Jobs of which each read from another source: there is no one window for what
  * these delivered, but a mean of the shares. One that is not known leaves none,
@@ -18,8 +18,8 @@ static void mix_sources(struct storage_result *to, double bytes_to,
 			!(isnan(from->memory_percent) && bytes_from > 0);
 
 	to->memory_percent =
-		is_known ? merge_mean(to->memory_percent, bytes_to,
-				      from->memory_percent, bytes_from)
+		is_known ? merge_mean_of(to->memory_percent, bytes_to,
+					 from->memory_percent, bytes_from)
 			 : (double)NAN;
 	to->device_read_bytes = to->device_reads = to->jobs_read_bytes =
 		UINT64_MAX;
@@ -33,7 +33,7 @@ static void merge_caches(struct storage_result *to,
 			 const struct storage_result *from)
 {
 	to->is_memory &= from->is_memory;
-	to->resident_before_percent = merge_mean(
+	to->resident_before_percent = merge_mean_of(
 		to->resident_before_percent, (double)to->resident_files,
 		from->resident_before_percent, (double)from->resident_files);
 	to->resident_files += from->resident_files;
@@ -43,10 +43,8 @@ static void merge_caches(struct storage_result *to,
 
 void merge_around(struct job_result *to, const struct job_result *from)
 {
-	bool is_io = to->kind == RESULT_IO;
-	struct storage_result *a = is_io ? &to->io.storage : &to->ml.storage;
-	const struct storage_result *b =
-		is_io ? &from->io.storage : &from->ml.storage;
+	struct storage_result *a = &to->storage;
+	const struct storage_result *b = &from->storage;
 
 	marks_join(&to->marks, &from->marks);
 	if (to->job != from->job)
@@ -56,7 +54,7 @@ void merge_around(struct job_result *to, const struct job_result *from)
 			    (double)from->read.io_bytes);
 	if (!marks_ns(&to->marks))
 		return;
-	marks_window(is_io ? &to->io.window : &to->ml.window, &to->marks);
-	marks_host(is_io ? &to->io.host : &to->ml.host, &to->marks);
-	marks_network(is_io ? &to->io.network : &to->ml.network, &to->marks);
+	marks_window(&to->window, &to->marks);
+	marks_host(&to->host, &to->marks);
+	marks_network(&to->network, &to->marks);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/units.h"
 
 /* So much of a file is written before it is synced and dropped. */
@@ -17,12 +18,7 @@
 /* Of what is left to be written, and the way out. */
 #define NO_ROOM_BYTES 160
 
-static void add(_Atomic uint64_t *to, uint64_t n)
-{
-	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
-}
-
-static const char *name_of(const char *path)
+static const char *newfile_name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -31,7 +27,7 @@ static const char *name_of(const char *path)
 
 static void count(struct newfile *x, uint64_t bytes)
 {
-	add(&x->maker->progress->bytes_done, bytes);
+	count_add_shared(&x->maker->progress->bytes_done, bytes);
 	x->end += bytes;
 	x->unsynced += bytes;
 }
@@ -81,7 +77,7 @@ static int sync_and_drop(struct newfile *x, enum mlgen_op sync,
 	}
 	if (!x->is_piece || x->unsynced)
 		io_do(x->w->io, &advise); /* what fails costs only memory */
-	add(&x->maker->synced_bytes, x->unsynced);
+	count_add_shared(&x->maker->synced_bytes, x->unsynced);
 	x->unsynced = 0;
 	return 0;
 }
@@ -91,29 +87,31 @@ static int give_name(struct newfile *x, struct mlgen_err *err)
 	bool replaces = x->maker->kind->replaces;
 	struct io_op op = { .io = { .op = MLGEN_RENAME,
 				    .file = &x->file,
-				    .path2 = x->file.name ? name_of(x->path)
-							  : x->path } };
+				    .path2 = x->file.name
+						     ? newfile_name_of(x->path)
+						     : x->path } };
 	int r = replaces ? (int)io_do(x->w->io, &op) : rename_new(x, &op);
 
 	if (r == -EEXIST && !replaces)
 		return in_the_way(x, err);
 	if (r < 0)
 		return newfile_failed(x, opstat_name(MLGEN_RENAME), r, err);
-	add(&x->maker->made_files, 1);
-	add(&x->maker->made_bytes, x->bytes);
-	add(&x->maker->progress->files_done, 1);
+	count_add_shared(&x->maker->made_files, 1);
+	count_add_shared(&x->maker->made_bytes, x->bytes);
+	count_add_shared(&x->maker->progress->files_done, 1);
 	return 0;
 }
 
 int newfile_temporary(char out[PATH_MAX], const char *path,
 		      const struct newfile_kind *kind)
 {
-	const char *name = name_of(path);
+	const char *name = newfile_name_of(path);
 	int n = snprintf(out, PATH_MAX, "%.*s.%s%s", (int)(name - path), path,
 			 name, kind->suffix);
 
-	return n < PATH_MAX && strlen(name_of(out)) <= NAME_MAX ? 0
-								: -ENAMETOOLONG;
+	return n < PATH_MAX && strlen(newfile_name_of(out)) <= NAME_MAX
+		       ? 0
+		       : -ENAMETOOLONG;
 }
 
 int newfile_failed(const struct newfile *x, const char *what, int code,

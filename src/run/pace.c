@@ -2,7 +2,7 @@
 /* pace.c - see pace.h. */
 #include "run/pace.h"
 
-#define NS_PER_S 1e9
+#include "base/util.h"
 
 static double ns_per(uint64_t rate)
 {

@@ -33,6 +33,7 @@ static int wait_for_round(struct peers *p, uint32_t round)
 {
 	for (;;) {
 		uint32_t seen = bell_look(&p->bell);
+
 		if (atomic_load(&p->round) != round)
 			return 0;
 		if (atomic_load(&p->closed))

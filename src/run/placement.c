@@ -7,11 +7,13 @@
 #include "base/mem.h"
 #include "io/host.h"
 #include "io/topology.h"
+#include "job/workload.h"
 
 static void find_disk(struct placement *p, const struct placement_request *req,
 		      struct mlgen_err *why)
 {
 	int node = -1;
+
 	if (req->mount)
 		node = topology_disk_node(req->root, req->mount, why);
 	else
@@ -24,7 +26,7 @@ static void find_disk(struct placement *p, const struct placement_request *req,
 static bool follows_disk(struct placement *p, const struct job *job,
 			 const struct mlgen_err *why)
 {
-	if (job->numa != NUMA_DEVICE || job->phase != PHASE_TRAIN)
+	if (job->numa != NUMA_DEVICE || !job_work(job)->has_accelerators)
 		return false;
 	if (!p->has_nodes)
 		mem_replace(&p->unbound,
@@ -44,6 +46,7 @@ static int ask_topology(struct placement *p,
 				      .disk_node = disk ? p->disk_node : -1 };
 	struct topology *t = NULL;
 	char *threads = NULL;
+
 	if (disk)
 		wish.disk = req->mount->device;
 	int rc = topology_new(&t, req->allowed, err);
@@ -61,11 +64,13 @@ int placement_init(struct placement *p, const struct placement_request *req,
 {
 	const struct job *job = req->job;
 	struct mlgen_err why = { 0 };
+
 	*p = (struct placement){ .has_nodes = topology_has_nodes(req->root) };
 	find_disk(p, req, &why);
 	bool disk = follows_disk(p, job, &why);
 	if (job->cpus_allowed && !req->allowed) {
 		int rc = host_set_cpus(job->cpus_allowed, false, err);
+
 		if (rc < 0)
 			return rc;
 	}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/count.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "data/format.h"
@@ -33,21 +34,6 @@ struct prepare {
 	struct filemaker maker; /* of what the survey finds */
 };
 
-static void add(_Atomic uint64_t *to, uint64_t n)
-{
-	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
-}
-
-static uint64_t get(const _Atomic uint64_t *from)
-{
-	return atomic_load_explicit(from, memory_order_relaxed);
-}
-
-static void set(_Atomic uint64_t *to, uint64_t n)
-{
-	atomic_store_explicit(to, n, memory_order_relaxed);
-}
-
 /* Looking at what is there */
 
 static int survey_file(struct crew_worker *w, uint64_t index,
@@ -61,8 +47,10 @@ static int survey_file(struct crew_worker *w, uint64_t index,
 
 	if (r < 0)
 		return r;
-	add(r ? &p->maker.present_files : &p->maker.missing_files, 1);
-	add(r ? &p->maker.present_bytes : &p->maker.missing_bytes, bytes);
+	count_add_shared(r ? &p->maker.present_files : &p->maker.missing_files,
+			 1);
+	count_add_shared(r ? &p->maker.present_bytes : &p->maker.missing_bytes,
+			 bytes);
 	return 0;
 }
 
@@ -77,8 +65,8 @@ static uint64_t bytes_of(const struct dataset *ds)
 
 static void all_missing(struct prepare *p)
 {
-	set(&p->maker.missing_files, datafiles_count(&p->files));
-	set(&p->maker.missing_bytes, bytes_of(p->ds) + bytes_of(p->eval));
+	count_set(&p->maker.missing_files, datafiles_count(&p->files));
+	count_set(&p->maker.missing_bytes, bytes_of(p->ds) + bytes_of(p->eval));
 }
 
 /* What cannot be asked for is there. */
@@ -99,14 +87,14 @@ static int survey(struct prepare *p, struct mlgen_err *err)
 					datafiles_count(&p->files) };
 	bool trusts_all = p->trusted[0] && (p->trusted[1] || !p->eval);
 
-	set(&p->maker.missing_files, 0);
-	set(&p->maker.missing_bytes, 0);
-	set(&p->maker.present_files, 0);
-	set(&p->maker.present_bytes, 0);
+	count_set(&p->maker.missing_files, 0);
+	count_set(&p->maker.missing_bytes, 0);
+	count_set(&p->maker.present_files, 0);
+	count_set(&p->maker.present_bytes, 0);
 	p->is_fresh = !p->trusted[0] && !p->trusted[1] && !has_folder(p->ds) &&
 		      !has_folder(p->eval);
 	if (trusts_all)
-		set(&p->maker.present_files, datafiles_count(&p->files));
+		count_set(&p->maker.present_files, datafiles_count(&p->files));
 	else if (p->is_fresh || p->replacing)
 		all_missing(p);
 	else
@@ -241,18 +229,18 @@ static void announce(const void *arg, const char *time)
 	const struct prepare *p = arg;
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
 	char present[UNITS_TEXT_BYTES], kept[64] = "";
-	uint64_t missing = get(&p->maker.missing_files);
+	uint64_t missing = count_get(&p->maker.missing_files);
 
-	if (get(&p->maker.present_files))
+	if (count_get(&p->maker.present_files))
 		snprintf(kept, sizeof(kept), "%s there already; ",
 			 units_human_count(present,
-					   get(&p->maker.present_files)));
-	log_plain(
-		"%s: writing %s %s file%s, %s to %s (%s%s)", p->req->job_name,
-		units_human_count(files, missing), p->ds->format->name,
-		missing == 1 ? "" : "s",
-		units_human_bytes(bytes, (double)get(&p->maker.missing_bytes)),
-		p->ds->directory, kept, time);
+					   count_get(&p->maker.present_files)));
+	log_plain("%s: writing %s %s file%s, %s to %s (%s%s)", p->req->job_name,
+		  units_human_count(files, missing), p->ds->format->name,
+		  missing == 1 ? "" : "s",
+		  units_human_bytes(bytes,
+				    (double)count_get(&p->maker.missing_bytes)),
+		  p->ds->directory, kept, time);
 }
 
 static int write_files(struct prepare *p, struct mlgen_err *err)
@@ -293,7 +281,7 @@ static int write_missing(struct prepare *p, bool *started,
 		p->ds->eval_files = p->eval->files_named;
 	if (p->state != MANIFEST_INCOMPLETE || adds_eval)
 		r = manifest_write(p->ds, false, err);
-	if (r == 0 && get(&p->maker.missing_files)) {
+	if (r == 0 && count_get(&p->maker.missing_files)) {
 		*started = true;
 		r = write_files(p, err);
 		if (r == 0)
@@ -309,7 +297,7 @@ static bool has_work(const struct prepare *p)
 	bool unmarked = p->state != MANIFEST_COMPLETE && !p->req->readonly &&
 			covers_all(p);
 
-	return p->replacing || get(&p->maker.missing_files) || unmarked;
+	return p->replacing || count_get(&p->maker.missing_files) || unmarked;
 }
 
 /* Another mlgen may have been at work before the lock was ours. */
@@ -352,7 +340,7 @@ static int work_held(struct prepare *p, bool *started, struct mlgen_err *err)
 	return r;
 }
 
-static int work(struct prepare *p, bool *started, struct mlgen_err *err)
+static int prepare_work(struct prepare *p, bool *started, struct mlgen_err *err)
 {
 	int r = check_place(p, err);
 
@@ -366,16 +354,17 @@ static int work(struct prepare *p, bool *started, struct mlgen_err *err)
 	return r;
 }
 
-static int complete(struct prepare *p, bool *started, struct mlgen_err *err)
+static int prepare_complete(struct prepare *p, bool *started,
+			    struct mlgen_err *err)
 {
 	int r = examine(p, err);
 
-	return r == 0 && has_work(p) ? work(p, started, err) : r;
+	return r == 0 && has_work(p) ? prepare_work(p, started, err) : r;
 }
 
 static int found_all(struct prepare *p)
 {
-	set(&p->maker.present_files, datafiles_count(&p->files));
+	count_set(&p->maker.present_files, datafiles_count(&p->files));
 	return 0;
 }
 
@@ -386,8 +375,8 @@ static int look_at_cache(struct prepare *p, struct prepare_result *result,
 		.crew = &p->maker.crew,
 		.files = &p->files,
 		.clock = p->req->clock,
-		.leaves_none =
-			p->req->check_all || get(&p->maker.made_files) > 0,
+		.leaves_none = p->req->check_all ||
+			       count_get(&p->maker.made_files) > 0,
 	};
 
 	return prepare_cache_look(&c, result, err);
@@ -395,9 +384,9 @@ static int look_at_cache(struct prepare *p, struct prepare_result *result,
 
 static void fill_result(const struct prepare *p, struct prepare_result *result)
 {
-	result->files_written = get(&p->maker.made_files);
-	result->bytes_written = get(&p->maker.made_bytes);
-	result->files_kept = get(&p->maker.present_files);
+	result->files_written = count_get(&p->maker.made_files);
+	result->bytes_written = count_get(&p->maker.made_bytes);
+	result->files_kept = count_get(&p->maker.present_files);
 }
 
 static int interrupted(const struct prepare *p, struct mlgen_err *err)
@@ -406,8 +395,8 @@ static int interrupted(const struct prepare *p, struct mlgen_err *err)
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files written; the next run goes on from there",
 			  p->ds->directory,
-			  get(&p->maker.present_files) +
-				  get(&p->maker.made_files),
+			  count_get(&p->maker.present_files) +
+				  count_get(&p->maker.made_files),
 			  datafiles_count(&p->files));
 }
 
@@ -421,6 +410,7 @@ static uint64_t largest_file(const struct prepare *p)
 		uint64_t bytes =
 			ds ? dataset_file_bytes(ds, dataset_largest_file(ds))
 			   : 0;
+
 		if (bytes > most)
 			most = bytes;
 	}
@@ -450,7 +440,7 @@ int prepare_dataset(const struct prepare_request *req,
 	p.files.sets[0] = p.ds;
 	p.files.sets[1] = p.eval;
 	filemaker_init(&p.maker, largest_file(&p));
-	r = p.ds->scan ? found_all(&p) : complete(&p, started, err);
+	r = p.ds->scan ? found_all(&p) : prepare_complete(&p, started, err);
 	fill_result(&p, result);
 	if (r == 0)
 		r = look_at_cache(&p, result, err);

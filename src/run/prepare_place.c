@@ -13,13 +13,10 @@
 
 /* So many files would go into `room`; three digits are what such a number is
  * good for. */
-static uint64_t files_for(const struct prepare_need *n, uint64_t room)
+static uint64_t files_for(const struct dataset *ds, double bytes)
 {
-	double bytes = (double)n->maker->present_bytes + (double)room -
-		       (double)n->eval_bytes;
-	uint64_t files = bytes > 0 ? (uint64_t)(bytes / dataset_mean_file_bytes(
-								n->dataset))
-				   : 0;
+	uint64_t files =
+		bytes > 0 ? (uint64_t)(bytes / dataset_mean_file_bytes(ds)) : 0;
 	uint64_t unit = 1;
 
 	while (files / unit >= 1000)
@@ -27,16 +24,21 @@ static uint64_t files_for(const struct prepare_need *n, uint64_t room)
 	return files - files % unit;
 }
 
-/* What would fit, or where else it would. */
-static void put_way_out(char *out, size_t size, struct filemaker_room *room,
-			uint64_t files)
+void prepare_put_way_out(char out[PREPARE_WAY_OUT_BYTES],
+			 struct filemaker_room *room, const struct dataset *ds,
+			 uint64_t present_bytes, uint64_t eval_bytes)
 {
+	uint64_t usable = filemaker_usable(room->free_bytes, room->allow_fill);
+	uint64_t files = files_for(ds, (double)present_bytes + (double)usable -
+					       (double)eval_bytes);
+
 	room->way_out = out;
 	room->or_fill = files ? " (or --allow_fill)" : ", or --allow_fill";
 	if (files)
-		snprintf(out, size, "--num_files=%" PRIu64 " would fit", files);
+		snprintf(out, PREPARE_WAY_OUT_BYTES,
+			 "--num_files=%" PRIu64 " would fit", files);
 	else
-		snprintf(out, size, "another directory");
+		snprintf(out, PREPARE_WAY_OUT_BYTES, "another directory");
 }
 
 int prepare_check_readonly(const struct prepare_need *n, struct mlgen_err *err)
@@ -59,15 +61,14 @@ int prepare_check_space(const struct prepare_need *n, struct mlgen_err *err)
 				       .missing_bytes = n->maker->missing_bytes,
 				       .allow_fill = n->allow_fill };
 	struct mount m;
-	char way_out[64];
+	char way_out[PREPARE_WAY_OUT_BYTES];
 	int r = mount_read(&m, room.path, err);
 
 	if (r)
 		return r;
 	room.free_bytes = m.free_bytes + n->freed_bytes;
-	put_way_out(way_out, sizeof(way_out), &room,
-		    files_for(n, filemaker_usable(room.free_bytes,
-						  room.allow_fill)));
+	prepare_put_way_out(way_out, &room, n->dataset, n->maker->present_bytes,
+			    n->eval_bytes);
 	return filemaker_check_room(&room, err);
 }
 

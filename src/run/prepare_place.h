@@ -26,5 +26,12 @@ int prepare_check_readonly(const struct prepare_need *n, struct mlgen_err *err);
  * err, which says how many files would fit, or -errno. */
 int prepare_check_space(const struct prepare_need *n, struct mlgen_err *err);
 
+/* What would fit into room->free_bytes, in whole files with those that are there,
+ * or where else it would: way_out, which is `out`, and or_fill. */
+#define PREPARE_WAY_OUT_BYTES 64
+void prepare_put_way_out(char out[PREPARE_WAY_OUT_BYTES],
+			 struct filemaker_room *room, const struct dataset *ds,
+			 uint64_t present_bytes, uint64_t eval_bytes);
+
 /* With those above it. 0 or -errno with err. */
 int prepare_make_directory(const char *directory, struct mlgen_err *err);

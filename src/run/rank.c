@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/util.h"
 #include "io/host.h"
 #include "run/loader.h"
 #include "run/rank_checkpoint.h"
@@ -19,6 +20,7 @@
 static void decide_start(void *arg)
 {
 	struct train *t = arg;
+
 	if (t->watch)
 		t->watch->begin(t->watched);
 	atomic_store(&t->start_ns, clock_now(t->clock));
@@ -39,6 +41,7 @@ static void decide_drop(void *arg)
 {
 	struct train *t = arg;
 	uint64_t end_ns = clock_now(t->clock) + SAMPLE_NS;
+
 	if (!t->is_dropped)
 		t->is_dropped =
 			is_nothing_cached(t, t->dataset, end_ns) &&
@@ -52,6 +55,7 @@ static void decide_drop(void *arg)
 static void decide_step(void *arg)
 {
 	struct train *t = arg;
+
 	t->barrier_steps++;
 	if (train_wants_stop(t, t->barrier_steps, clock_now(t->clock)))
 		atomic_store(&t->is_decided, true);
@@ -63,6 +67,7 @@ static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
 {
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
+
 		if (train_is_cut(r->train))
 			return -EPIPE;
 		if (atomic_load(counter) >= value)
@@ -76,6 +81,7 @@ static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
 static int drop_cache(struct rank *r)
 {
 	struct train *t = r->train;
+
 	if (peers_barrier(&t->peers, decide_drop, t) < 0)
 		return -EPIPE;
 	if (!atomic_load(&t->dropping))
@@ -96,6 +102,7 @@ static int drop_cache(struct rank *r)
 static uint64_t useful_compute_ns(const struct step *s)
 {
 	double part;
+
 	if (!s->token.failed_samples)
 		return s->compute_ns;
 	part = (double)token_delivered(&s->token) / (double)s->token.samples;
@@ -108,6 +115,7 @@ static void add_counted_step(struct rank *r, struct epoch_account *a,
 	uint64_t wall = s->end_ns - s->begin_ns;
 	uint64_t stall = s->taken_ns - s->begin_ns;
 	uint64_t useful_ns = useful_compute_ns(s);
+
 	hist_add(r->step, wall);
 	hist_add(r->stall, stall);
 	hist_add(r->epoch_stall, stall);
@@ -125,6 +133,7 @@ static void look_for_hope(struct rank *r, uint64_t epoch)
 {
 	double lost =
 		(double)r->counted_wall_ns - (double)r->counted_compute_ns;
+
 	if (r->is_hopeless || epoch == 0 || lost <= r->train->loss_most_ns)
 		return;
 	r->is_hopeless = true;
@@ -137,6 +146,7 @@ static void add_step(struct rank *r, struct epoch_account *a,
 {
 	struct rank_count *c = &r->count;
 	uint64_t late = s->woken_ns - s->taken_ns - s->compute_ns;
+
 	count_add(&c->compute_ns, s->compute_ns);
 	count_add(&c->stall_ns, s->taken_ns - s->begin_ns);
 	count_add(&c->oversleep_ns, late);
@@ -179,6 +189,7 @@ static void forget(struct rank *r)
 		&c->eval_samples,  &c->eval_sample_bytes,
 		&c->checkpoint_ns, &c->eval_failed_samples,
 	};
+
 	for (unsigned i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		count_set(counters[i], 0);
 	struct hist *const hists[] = { r->step, r->first_step, r->stall,
@@ -210,6 +221,7 @@ static int run_step(struct rank *r, const struct stage *at, uint64_t batch,
 		    struct step *s)
 {
 	struct train *t = r->train;
+
 	if (rank_step_compute(r, at, batch, s) < 0)
 		return -EPIPE;
 	if (t->job->barrier != BARRIER_STEP)
@@ -223,7 +235,8 @@ static int run_step(struct rank *r, const struct stage *at, uint64_t batch,
 static uint64_t begin_of_epoch_ns(const struct rank *r, uint64_t epoch)
 {
 	const struct train *t = r->train;
-	return epoch ? later_ns(r->end_ns, peers_passed_ns(&t->peers))
+
+	return epoch ? u64_max(r->end_ns, peers_passed_ns(&t->peers))
 		     : atomic_load(&t->start_ns);
 }
 
@@ -265,6 +278,7 @@ static int run_epoch(struct rank *r, const struct stage *at,
 	struct train *t = r->train;
 	struct step s = { .end_ns = begin_of_epoch_ns(r, a->epoch) };
 	uint64_t steps = at->pass->sampler.steps, before = a->epoch * steps;
+
 	r->have = (struct token){ 0 };
 	rank_step_limit(r, at, 0);
 	for (uint64_t b = 0; b < steps && !*stopped; b++) {
@@ -288,6 +302,7 @@ static int run_epoch(struct rank *r, const struct stage *at,
 static int end_epoch(struct rank *r, struct epoch_account *a)
 {
 	struct mlgen_err err = { 0 };
+
 	if (a->extents == 0)
 		return 0; /* cut before its first step was whole */
 	if (!r->counts) {
@@ -311,6 +326,7 @@ static int train_epoch(struct rank *r, const struct stage *at)
 	struct epoch_account a = { .epoch = at->epoch,
 				   .stall = r->epoch_stall };
 	bool stopped = false;
+
 	count_set(&r->count.epoch, at->epoch + 1);
 	hist_reset(r->epoch_stall);
 	if (train_drops_before(t, at->epoch) && drop_cache(r) < 0)
@@ -329,7 +345,7 @@ static int train_epoch(struct rank *r, const struct stage *at)
 }
 
 /* Evaluations belong to the epoch before them, of the last one, too. */
-static bool is_over(const struct train *t, const struct stage *next)
+static bool rank_is_over(const struct train *t, const struct stage *next)
 {
 	return !next->pass->is_eval && train_is_last_epoch(t, next->epoch - 1);
 }
@@ -339,6 +355,7 @@ static void train_loop(struct rank *r)
 	struct train *t = r->train;
 	struct stage at = stage_first(&t->stages);
 	bool stopped = false;
+
 	r->counts = t->job->ramp_time_ns == 0;
 	while (!stopped) {
 		if (at.pass->is_eval) {
@@ -348,7 +365,7 @@ static void train_loop(struct rank *r)
 			return;
 		}
 		stage_next(&t->stages, &at);
-		if (is_over(t, &at))
+		if (rank_is_over(t, &at))
 			return;
 	}
 }
@@ -357,8 +374,10 @@ static void train_loop(struct rank *r)
 static void await_start(struct rank *r)
 {
 	struct train *t = r->train;
+
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
+
 		if (train_is_closed(t) || atomic_load(t->interrupted) ||
 		    clock_now(t->clock) >= t->start_after_ns)
 			return;
@@ -371,6 +390,7 @@ static bool get_ready(struct rank *r)
 {
 	struct train *t = r->train;
 	struct mlgen_err err = { 0 };
+
 	if (t->place->rank_cpus &&
 	    host_set_cpus(t->place->rank_cpus, true, &err) < 0)
 		failure_set(t->failure, &err);
@@ -386,9 +406,10 @@ static bool get_ready(struct rank *r)
 
 /* The last rank to leave sends the loaders home, and the saver, when it has
  * finished. */
-static void leave(struct rank *r)
+static void rank_leave(struct rank *r)
 {
 	struct train *t = r->train;
+
 	peers_leave(&t->peers);
 	if (atomic_fetch_sub(&t->ranks_left, 1) != 1)
 		return;
@@ -403,8 +424,10 @@ static void leave(struct rank *r)
 void rank_call(struct rank *r, uint64_t limit)
 {
 	uint64_t threads = job_read_threads(r->train->job);
+
 	for (uint64_t i = 0; i < threads; i++) {
 		struct loader *l = &r->loaders[i];
+
 		if (limit == UINT64_MAX || atomic_load(&l->awaits) < limit)
 			bell_ring(&l->go, r->train->clock);
 	}
@@ -413,6 +436,7 @@ void rank_call(struct rank *r, uint64_t limit)
 void *rank_main(void *arg)
 {
 	struct rank *r = arg;
+
 	clock_join(r->train->clock);
 	usage_begin(&r->usage);
 	if (get_ready(r))
@@ -422,7 +446,7 @@ void *rank_main(void *arg)
 	usage_end(&r->usage);
 	if (!r->train->job->read_threads)
 		loader_close(&r->loaders[0]);
-	leave(r);
+	rank_leave(r);
 	clock_leave(r->train->clock);
 	return NULL;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/util.h"
 #include "run/saver.h"
 
 /* Of a time: agree on a step, and go beyond this one or save after it. */
@@ -11,6 +12,7 @@ static bool is_time(struct train *t, uint64_t step, uint64_t end_ns)
 {
 	struct train_saves *s = &t->saves;
 	bool is_due;
+
 	pthread_mutex_lock(&s->lock);
 	if (!s->due_ns)
 		s->due_ns = atomic_load(&t->start_ns) + s->every.count;
@@ -30,6 +32,7 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch,
 	const struct checkpoint_every *e = &t->saves.every;
 	uint64_t steps = at->pass->sampler.steps;
 	uint64_t step = at->epoch * steps + batch + 1;
+
 	if (!t->saver || !e->count)
 		return false;
 	if (e->unit == EVERY_STEPS)
@@ -45,6 +48,7 @@ static void begin_save(void *arg)
 	struct train *t = arg;
 	struct train_saves *s = &t->saves;
 	struct mlgen_err err = { 0 };
+
 	if (atomic_load(t->interrupted))
 		return;
 	s->due_ns = clock_now(t->clock) + s->every.count;
@@ -58,6 +62,7 @@ static void end_save(void *arg)
 {
 	struct train *t = arg;
 	struct train_saves *s = &t->saves;
+
 	if (s->has_begun)
 		saver_note_stall(t->saver, s->snapshot_ns, s->wait_ns,
 				 clock_now(t->clock) - s->from_ns);
@@ -79,6 +84,7 @@ static int enter(struct rank *r, const struct stage *at, uint64_t batch,
 {
 	struct train *t = r->train;
 	struct train_saves *s = &t->saves;
+
 	pthread_mutex_lock(&s->lock);
 	s->epoch = at->epoch + 1;
 	s->step = at->epoch * at->pass->sampler.steps + batch + 1;
@@ -92,10 +98,12 @@ static int enter(struct rank *r, const struct stage *at, uint64_t batch,
 static void sleep_until(struct rank *r, uint64_t end_ns)
 {
 	struct train *t = r->train;
+
 	if (end_ns > stop_at_ns(t->stop))
 		end_ns = stop_at_ns(t->stop);
 	for (;;) {
 		uint32_t seen = bell_look(&r->filled);
+
 		if (train_is_cut(t) || atomic_load(t->interrupted) ||
 		    clock_now(t->clock) >= end_ns)
 			return;
@@ -107,6 +115,7 @@ static uint64_t time_of_snapshot_ns(const struct rank *r)
 {
 	const struct train *t = r->train;
 	struct state_bytes bytes;
+
 	if (!t->job->snapshot_bandwidth || !state_is_local(t->state, r->index))
 		return 0;
 	state_rank_bytes(t->state, r->index, &bytes);
@@ -121,6 +130,7 @@ static int take_snapshot(struct rank *r)
 	struct train_saves *s = &t->saves;
 	uint64_t begin_ns = peers_passed_ns(&t->peers), waited_ns = begin_ns;
 	uint64_t copy_ns = time_of_snapshot_ns(r);
+
 	if (saver_is_busy(t->saver)) {
 		if (saver_await(t->saver) == -EPIPE)
 			return -EPIPE;
@@ -128,8 +138,8 @@ static int take_snapshot(struct rank *r)
 	}
 	sleep_until(r, waited_ns + copy_ns);
 	pthread_mutex_lock(&s->lock);
-	s->wait_ns = later_ns(s->wait_ns, waited_ns - begin_ns);
-	s->snapshot_ns = later_ns(s->snapshot_ns, copy_ns);
+	s->wait_ns = u64_max(s->wait_ns, waited_ns - begin_ns);
+	s->snapshot_ns = u64_max(s->snapshot_ns, copy_ns);
 	pthread_mutex_unlock(&s->lock);
 	return peers_barrier(&t->peers, begin_behind_snapshots, t);
 }
@@ -137,6 +147,7 @@ static int take_snapshot(struct rank *r)
 static int await_commit(struct rank *r)
 {
 	struct train *t = r->train;
+
 	if (saver_await(t->saver) == -EPIPE)
 		return -EPIPE;
 	return peers_barrier(&t->peers, end_save, t);
@@ -149,6 +160,7 @@ int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch,
 	bool is_async = t->job->checkpoint_mode == CHECKPOINT_ASYNC;
 	uint64_t begin_ns = *end_ns;
 	int rc;
+
 	if (!is_due(t, at, batch, begin_ns))
 		return 0;
 	rc = enter(r, at, batch, begin_ns, is_async);

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 
+#include "base/util.h"
 #include "run/rank_step.h"
 
 static void add_eval_step(struct rank *r, const struct step *s)
 {
 	struct rank_count *c = &r->count;
+
 	count_add(&c->eval_steps, 1);
 	count_add(&c->eval_samples, token_delivered(&s->token));
 	count_add(&c->eval_failed_samples, s->token.failed_samples);
@@ -18,9 +20,10 @@ static void add_eval_step(struct rank *r, const struct step *s)
 int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 {
 	struct train *t = r->train;
-	struct step s = { .end_ns = later_ns(r->end_ns,
-					     peers_passed_ns(&t->peers)) };
+	struct step s = { .end_ns = u64_max(r->end_ns,
+					    peers_passed_ns(&t->peers)) };
 	uint64_t begin_ns = s.end_ns;
+
 	r->have = (struct token){ 0 };
 	rank_step_limit(r, at, 0);
 	for (uint64_t b = 0; b < at->pass->sampler.steps; b++) {
@@ -40,7 +43,7 @@ int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 	else if (t->job->barrier != BARRIER_NONE &&
 		 peers_barrier(&t->peers, train_decide_stop, t) < 0)
 		return -EPIPE;
-	r->end_ns = later_ns(s.end_ns, peers_passed_ns(&t->peers));
+	r->end_ns = u64_max(s.end_ns, peers_passed_ns(&t->peers));
 	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
 	*stopped |= t->job->barrier != BARRIER_NONE
 			    ? atomic_load(&t->is_decided)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/rng.h"
+#include "base/util.h"
 #include "run/loader.h"
 #include "run/rank.h"
 
@@ -23,6 +24,7 @@ static uint64_t limit_of(const struct train *t, const struct stage *at,
 {
 	uint64_t limit = at->first_batch + batches + at->pass->window;
 	struct stage last = *at;
+
 	while (limit > stage_end_batch(&last) && runs_on(t, &last))
 		stage_next(&t->stages, &last);
 	return limit < stage_end_batch(&last) ? limit : stage_end_batch(&last);
@@ -37,6 +39,7 @@ static uint64_t samples_to_draw_from(const struct rank *r,
 	uint64_t need = sampler_batch_samples(s, batch);
 	uint64_t buffer = pass_shuffle_buffer(r->train->job, at->pass);
 	uint64_t left = sampler_rank_samples(s) - batch * s->batch;
+
 	return need + buffer < left ? need + buffer : left;
 }
 
@@ -48,9 +51,10 @@ static uint64_t decode(struct rank *r, const struct stage *at, uint64_t batch,
 	const struct job *j = r->train->job;
 	uint64_t number = at->first_batch + batch;
 	uint64_t *free_ns = &r->decoded_ns[number % j->decode_threads];
+
 	if (!loader_decodes_batches(j))
 		return token->ready_ns;
-	*free_ns = later_ns(*free_ns, token->ready_ns) +
+	*free_ns = u64_max(*free_ns, token->ready_ns) +
 		   token->samples * dist_draw(&j->preprocess_time, j->randseed,
 					      RNG_PREPROCESS, number);
 	return *free_ns;
@@ -67,8 +71,10 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch,
 	uint64_t need = samples_to_draw_from(r, at, batch);
 	uint64_t whole_ns, decoded_ns;
 	bool waits = false;
+
 	for (;; waits = true) {
 		uint32_t seen = bell_look(&r->filled);
+
 		model->collect(r, at, batch, need);
 		if (r->have.samples >= need)
 			break;
@@ -87,7 +93,7 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch,
 	    !stop_sleep_until(t->stop, t->clock, decoded_ns))
 		return -EPIPE;
 	count_set(&r->count.waiting_since_ns, 0);
-	s->taken_ns = later_ns(whole_ns, decoded_ns);
+	s->taken_ns = u64_max(whole_ns, decoded_ns);
 	return 0;
 }
 
@@ -98,6 +104,7 @@ static uint64_t draw_compute_ns(const struct rank *r, const struct stage *at,
 	const struct dist *d =
 		at->pass->is_eval ? &j->eval_time : &j->compute_time;
 	uint64_t stream = at->pass->is_eval ? RNG_EVAL : RNG_COMPUTE;
+
 	return dist_draw(d, j->randseed, (stream << 32) + r->index,
 			 at->epoch * at->pass->sampler.steps + batch);
 }
@@ -105,6 +112,7 @@ static uint64_t draw_compute_ns(const struct rank *r, const struct stage *at,
 void rank_step_limit(struct rank *r, const struct stage *at, uint64_t batches)
 {
 	uint64_t limit = limit_of(r->train, at, batches);
+
 	atomic_store(&r->limit, limit);
 	rank_call(r, limit);
 }
@@ -114,6 +122,7 @@ int rank_step_compute(struct rank *r, const struct stage *at, uint64_t batch,
 {
 	struct train *t = r->train;
 	uint64_t end_ns;
+
 	count_set(&r->count.step, batch + 1);
 	if (take_batch(r, at, batch, s) < 0)
 		return -EPIPE;

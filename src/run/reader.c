@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reader.c - see reader.h. */
-#include "job/ignored.h"
 #include "run/reader.h"
 
 #include <errno.h>
@@ -10,9 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/filekind.h"
 #include "base/mem.h"
-#include "io/meta.h"
+#include "run/reader_inside.h"
 
 /* Larger ones gain nothing by a chain. */
 #define CHAIN_BYTES_MAX (1u << 20)
@@ -20,27 +18,6 @@
 
 /* A queue so deep needs no chains; and a ring has room for 32768. */
 #define CHAIN_DEPTH_MAX 4096u
-
-struct task {
-	struct read_task public;
-	struct task *next_task; /* free, or finished */
-	bool is_active;
-	bool has_next;
-	bool is_chain; /* is, or is to be, under way as a whole */
-	bool is_open;  /* its file, between one operation and the next */
-	bool is_again; /* in single operations, after its chain */
-	unsigned in_flight;
-	unsigned part; /* whose path it has */
-	/* Of a chain's read: wanted of the file, and got. */
-	uint64_t chain_bytes, got_bytes;
-	const struct plan_config *config;
-	struct plan plan;
-	struct plan_op next;
-	struct mlgen_file file;
-	uint64_t first_ns; /* its first operation started; 0 = not known */
-	uint64_t last_ns;  /* its last one completed */
-	char path[PATH_MAX];
-};
 
 struct reader {
 	struct io *io;
@@ -168,6 +145,7 @@ static void submit_ready(struct reader *r)
 {
 	for (unsigned i = 0; i < r->task_count; i++) {
 		struct task *t = &r->tasks[i];
+
 		while (t->is_active && may_submit(r, t)) {
 			r->requests++;
 			do {
@@ -247,7 +225,7 @@ static void complete_single(struct reader *r, struct task *t,
 	skip_to_close(t);
 }
 
-static void complete(struct reader *r, struct io_op *op)
+static void reader_complete(struct reader *r, struct io_op *op)
 {
 	struct task *t = op->owner;
 
@@ -274,6 +252,7 @@ static unsigned least_missing(const struct reader *r)
 	for (unsigned i = 0; i < r->task_count && least > 1; i++) {
 		const struct task *t = &r->tasks[i];
 		unsigned n = t->is_chain ? t->in_flight : 1;
+
 		if (t->is_active && t->in_flight && n < least)
 			least = n;
 	}
@@ -458,7 +437,7 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 			return NULL;
 		}
 		for (int i = 0; i < n; i++)
-			complete(r, r->done[i]);
+			reader_complete(r, r->done[i]);
 	}
 	t = r->finished;
 	r->finished = t->next_task;
@@ -472,76 +451,4 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 		count_sample(r->stat, t);
 	*rc = 0;
 	return &t->public;
-}
-
-static const struct task *task_of(const struct read_task *t)
-{
-	return (const struct task *)t; /* its first member */
-}
-
-/* Among the files of all parts. */
-static uint64_t file_of(const struct read_task *t)
-{
-	const struct task *task = task_of(t);
-
-	return task->part * task->config->dataset->files + t->extent.file;
-}
-
-/* Files of a scan are not for mlgen to write. */
-static bool is_ours(const struct read_task *t)
-{
-	return !task_of(t)->config->dataset->scan;
-}
-
-/* What is no file is no short one, nor one that cannot be read. */
-static bool is_other(const struct read_task *t, const char *where,
-		     struct mlgen_err *err)
-{
-	char advice[PATH_MAX];
-
-	snprintf(advice, sizeof(advice), " (%s); remove it%s", where,
-		 is_ours(t) ? ", and --phase=prepare writes the file" : "");
-	return filekind_check(t->path, advice, err) < 0;
-}
-
-static void describe_short(const struct read_task *t, const char *where,
-			   struct mlgen_err *err)
-{
-	uint64_t expected =
-		dataset_file_bytes(task_of(t)->config->dataset, file_of(t));
-	uint64_t end = t->error_off + t->error_done;
-
-	/* It may end long before what was asked for. */
-	if (t->error_done == 0)
-		end = meta_end_before(t->path, end);
-	mlgen_fail(err, -ENODATA,
-		   "%s: the file ends at %" PRIu64 " of %" PRIu64
-		   " bytes; it was truncated or replaced (%s)%s",
-		   t->path, end, expected, where,
-		   is_ours(t) ? "; --phase=prepare writes it again" : "");
-}
-
-void reader_describe(const struct read_task *t, const char *where,
-		     struct mlgen_err *err)
-{
-	const char *what = opstat_name(t->error_op);
-
-	if (t->error != -ENOENT && is_other(t, where, err))
-		return;
-	if (t->error == -ENODATA)
-		describe_short(t, where, err);
-	else if (t->error_op == MLGEN_READ)
-		mlgen_fail(err, t->error, "%s: %s at %" PRIu64 ": %s (%s)%s%s",
-			   t->path, what, t->error_off, strerror(-t->error),
-			   where, t->error == -EAGAIN ? "; " : "",
-			   t->error == -EAGAIN ? IGNORED_HINT_EAGAIN : "");
-	else if (t->error == -ENOENT)
-		mlgen_fail(err, t->error, "%s: %s: %s (%s)%s", t->path, what,
-			   strerror(ENOENT), where,
-			   is_ours(t) ? "; the dataset was complete: "
-					"--phase=prepare writes what is missing"
-				      : "");
-	else
-		mlgen_fail(err, t->error, "%s: %s: %s (%s)", t->path, what,
-			   strerror(-t->error), where);
 }

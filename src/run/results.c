@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "job/workload.h"
 
 static void fini_verdict(struct verdict_result *v)
 {
@@ -17,16 +18,16 @@ static void fini_verdict(struct verdict_result *v)
 static void fini_job(struct job_result *r)
 {
 	struct ml_result *ml = &r->ml;
+
 	mlperf_rules_fini(&ml->mlperf_check);
 	mem_free(ml->mlperf_epochs.items);
 	mem_free(ml->au_percent_per_accelerator.items);
 	mem_free(ml->epochs.items);
 	mem_free(ml->saves.items.items);
 	mem_free(ml->restores.items.items);
-	mem_free(ml->numa.loader_nodes);
-	fini_verdict(&ml->verdict);
-	mem_free(r->io.numa.loader_nodes);
-	fini_verdict(&r->io.verdict);
+	mem_free(r->numa.loader_nodes);
+	fini_verdict(&r->verdict);
+	mem_free(r->sums);
 }
 
 static double or_zero(double seconds)
@@ -36,9 +37,11 @@ static double or_zero(double seconds)
 
 /* All bytes that it moves have their time here: a last checkpoint may go on when
  * the training is over. */
-double ml_runtime_seconds(const struct ml_result *ml)
+double job_result_runtime(const struct job_result *r)
 {
-	return fmax(or_zero(ml->wall_seconds) + or_zero(ml->cut_seconds) +
+	const struct ml_result *ml = &r->ml;
+
+	return fmax(or_zero(r->wall_seconds) + or_zero(ml->cut_seconds) +
 			    or_zero(ml->eval.seconds) +
 			    or_zero(ml->saves.stall_seconds),
 		    or_zero(ml->saves.wall_seconds));
@@ -47,6 +50,7 @@ double ml_runtime_seconds(const struct ml_result *ml)
 void ceiling_result_init(struct ceiling_result *r)
 {
 	const double none = (double)NAN;
+
 	*r = (struct ceiling_result){
 		.null_au_percent = none,
 		.null_samples_per_sec = none,
@@ -57,9 +61,25 @@ void ceiling_result_init(struct ceiling_result *r)
 	};
 }
 
+bool job_result_ran(const struct job_result *r)
+{
+	return r->work && !r->work->only_prepares;
+}
+
+bool job_result_has_accelerators(const struct job_result *r)
+{
+	return r->work && r->work->has_accelerators;
+}
+
+bool job_result_is_of_checkpoints(const struct job_result *r)
+{
+	return r->work && r->work->checkpoints == CHECKPOINTS_ALWAYS;
+}
+
 void checkpoints_result_init(struct checkpoints_result *r)
 {
 	const double none = (double)NAN;
+
 	*r = (struct checkpoints_result){
 		.seconds_mean = none,
 		.seconds_min = none,
@@ -81,7 +101,7 @@ void checkpoints_result_init(struct checkpoints_result *r)
 const struct checkpoints_result *
 job_result_checkpoints(const struct job_result *r)
 {
-	return r->job->phase == PHASE_RESTORE ? &r->ml.restores : &r->ml.saves;
+	return job_work(r->job)->restores ? &r->ml.restores : &r->ml.saves;
 }
 
 void run_result_fini(struct run_result *r)
@@ -96,6 +116,7 @@ void run_result_fini(struct run_result *r)
 void mlperf_rules_fini(struct metric_list *l)
 {
 	struct mlperf_rule *rules = l->items;
+
 	for (size_t i = 0; i < l->count; i++)
 		mem_free(rules[i].text);
 	mem_free(rules);

@@ -253,18 +253,18 @@ struct ceiling_result {
 	char unmeasured[256]; /* why something is missing; "" */
 };
 
+/* Fewer counted steps of a rank than this say little (MLPerf asks for 500). */
+#define FEW_STEPS 50
+
 struct ml_result {
 	uint64_t accelerators;
-	uint64_t iodepth_used;  /* 1 on a synchronous engine */
-	const char *in_use;     /* of the engine's means, in words; "" */
 	char *accelerator;      /* NULL = unnamed */
 	uint64_t steps;         /* of one rank, over all epochs */
 	uint64_t counted_steps; /* of all ranks: what step, stall and AU hold */
-	bool too_short;         /* fewer than 50 counted steps of a rank */
+	bool too_short; /* fewer than FEW_STEPS counted ones of a rank */
 	/* None of the evaluations'. */
 	uint64_t samples, sample_bytes, io_bytes;
 	uint64_t failed_samples; /* taken, and not among samples */
-	double wall_seconds;     /* the epochs, without what lies between */
 	double cut_seconds;      /* in a step that was cut behind them */
 	/* With it, as far as bytes were moved in it: job_runtime. */
 	double runtime_seconds;
@@ -283,25 +283,14 @@ struct ml_result {
 	 * several sizes, or unknown. */
 	uint64_t samples_per_extent;
 	struct hist *sample_ns, *step_ns, *first_step_ns, *stall_ns;
-	struct ops_result ops;
 	double demand_bytes_per_sec,
 		demand_io_bytes_per_sec; /* NaN: compute_time=0 */
-	struct storage_result storage;
-	struct window_result window;
-	struct host_result host;
-	struct network_result network;
-	struct numa_result numa;
 	struct mlperf_result mlperf;
 	struct metric_list mlperf_epochs; /* mlperf_epoch; owned */
 	struct metric_list mlperf_check;  /* mlperf_rule, of --check; owned */
 	struct eval_result eval;
 	struct checkpoints_result saves, restores; /* count 0 = none */
 	struct ceiling_result ceiling;             /* filled by ask/ceiling.c */
-	struct verdict_result verdict; /* filled by report/verdict.c */
-	uint64_t errors;               /* counted by continue_on_error */
-	struct failed_result failed;
-	bool interrupted;
-	bool complete; /* reached its epochs, steps or runtime */
 };
 
 /* min, max, mean, stdev over the seconds of a run, as fio's bw_* and iops_*. */
@@ -328,16 +317,38 @@ struct rate_result {
 
 /* A plain job (phase=io), or one of its numjobs. */
 struct io_result {
-	uint64_t numjobs; /* workers in this record */
-	uint64_t jobnum;  /* of the first of them, from 0 */
-	uint64_t iodepth_used;
-	double wall_seconds;                     /* of the slowest worker */
-	uint64_t files, file_bytes;              /* it works on */
+	uint64_t numjobs;           /* workers in this record */
+	uint64_t jobnum;            /* of the first of them, from 0 */
+	uint64_t files, file_bytes; /* it works on */
 	uint64_t laid_out_files, laid_out_bytes; /* made before, of the job */
 	struct rate_result rate[2];              /* 0 read, 1 write */
-	struct ops_result ops;
 	struct loader_percent worker_percent;
-	const char *in_use; /* of the engine's means, in words; "" */
+};
+
+/* Operations by depth, and calls by operations: opstat.h. Percent. */
+struct depth_result {
+	double depth[OPSTAT_DEPTHS], submit[OPSTAT_DEPTHS],
+		complete[OPSTAT_DEPTHS];
+};
+
+struct merge_sums;
+
+struct job_result {
+	const struct job *job;
+	const struct dataset *dataset;
+	struct dataset_totals totals;
+	unsigned group;
+	/* What it came to, be it only the preparation; NULL = nothing. */
+	const struct workload *work;
+	struct ml_result ml; /* of a plain job: empty */
+	struct io_result io; /* of a plain job only */
+	/* What any of them has; in the document in the object of its page. */
+	uint64_t iodepth_used; /* 1 on a synchronous engine */
+	const char *in_use;    /* of the engine's means, in words; "" */
+	/* Of the slowest worker; of a training its epochs, without what lies
+	 * between. */
+	double wall_seconds;
+	struct ops_result ops;
 	struct storage_result storage;
 	struct window_result window;
 	struct host_result host;
@@ -347,29 +358,7 @@ struct io_result {
 	uint64_t errors;               /* counted by continue_on_error */
 	struct failed_result failed;
 	bool interrupted;
-	bool complete; /* moved all its bytes, or reached its runtime */
-};
-
-/* Operations by depth, and calls by operations: opstat.h. Percent. */
-struct depth_result {
-	double depth[OPSTAT_DEPTHS], submit[OPSTAT_DEPTHS],
-		complete[OPSTAT_DEPTHS];
-};
-
-struct job_result {
-	const struct job *job;
-	const struct dataset *dataset;
-	struct dataset_totals totals;
-	unsigned group;
-	enum {
-		RESULT_NONE,
-		RESULT_TRAIN,
-		RESULT_PREPARE,
-		RESULT_IO,
-		RESULT_CHECKPOINT, /* saved or restored: ml.saves, ml.restores */
-	} kind;
-	struct ml_result ml;           /* of RESULT_IO: empty */
-	struct io_result io;           /* of RESULT_IO only */
+	bool complete;                 /* all it was to do, or its runtime */
 	struct marks marks;            /* of its window; none of a document */
 	struct prepare_result prepare; /* also of a training that prepared */
 	struct direction_result read, write;
@@ -381,6 +370,7 @@ struct job_result {
 	struct mlgen_err err;      /* code 0 = fine */
 	uint64_t read_align_bytes; /* direct=1; 0 = buffered */
 	unsigned members; /* jobs merged by group_reporting; 1 = itself */
+	struct merge_sums *sums; /* weights of its means; NULL = one record */
 };
 
 struct disk_util {
@@ -401,8 +391,14 @@ struct run_result {
 	struct mlgen_err err; /* the first of any job */
 };
 
+/* Did it run, and more than prepare? Had it accelerators? Was it there for its
+ * checkpoints alone? */
+bool job_result_ran(const struct job_result *r);
+bool job_result_has_accelerators(const struct job_result *r);
+bool job_result_is_of_checkpoints(const struct job_result *r);
+
 /* Of a training: its epochs, evaluations, and waits for checkpoints. */
-double ml_runtime_seconds(const struct ml_result *ml);
+double job_result_runtime(const struct job_result *r);
 
 /* Nothing was tried. */
 void ceiling_result_init(struct ceiling_result *r);

@@ -62,6 +62,7 @@ uint64_t token_delivered(const struct token *t)
 static uint64_t size_of(uint64_t tokens)
 {
 	uint64_t size = 2;
+
 	while (size < tokens)
 		size *= 2;
 	return size;
@@ -71,6 +72,7 @@ struct ring *ring_new(uint64_t tokens)
 {
 	uint64_t size = size_of(tokens);
 	struct ring *r = mem_zalloc(sizeof(*r));
+
 	r->mask = size - 1;
 	r->tokens = mem_array(size, sizeof(*r->tokens));
 	return r;
@@ -127,8 +129,8 @@ void ring_push(struct ring *r, const struct token *t)
 }
 
 /* The token at `tail`, unless it is of a later stage or batch. */
-static bool take(struct ring *r, uint64_t tail, uint64_t stage, uint64_t batch,
-		 struct token *t)
+static bool ring_take(struct ring *r, uint64_t tail, uint64_t stage,
+		      uint64_t batch, struct token *t)
 {
 	*t = r->tokens[tail & r->mask];
 	if (t->stage > stage || (t->stage == stage && t->batch > batch))
@@ -146,7 +148,7 @@ static bool take_newest(struct ring *r, uint64_t tail, uint64_t stage,
 
 	atomic_store(&r->taking, tail + 1);
 	is_taken = atomic_load(&r->adding_to) != tail + 1 &&
-		   take(r, tail, stage, batch, t);
+		   ring_take(r, tail, stage, batch, t);
 	atomic_store(&r->taking, 0);
 	return is_taken;
 }
@@ -160,11 +162,12 @@ bool ring_pop(struct ring *r, uint64_t stage, uint64_t batch, struct token *t)
 			atomic_load_explicit(&r->tail, memory_order_relaxed);
 		uint64_t head =
 			atomic_load_explicit(&r->head, memory_order_acquire);
+
 		if (tail == head)
 			return false;
 		is_taken = tail + 1 == head
 				   ? take_newest(r, tail, stage, batch, t)
-				   : take(r, tail, stage, batch, t);
+				   : ring_take(r, tail, stage, batch, t);
 	} while (is_taken && t->stage < stage);
 	return is_taken;
 }

@@ -48,8 +48,10 @@ static bool is_working(const struct slot *s)
 static void stop_all(void *arg)
 {
 	struct run *r = arg;
+
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
 		struct slot *s = &r->slots[i];
+
 		if (is_working(s))
 			s->does->close(s);
 		stop_set(&s->progress.stop, r->shared.cfg.clock);
@@ -97,6 +99,7 @@ int run_new(struct run **out, const struct run_config *cfg,
 {
 	struct run *r = mem_zalloc(sizeof(*r));
 	struct timespec ts;
+
 	*out = r;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	r->shared.cfg = *cfg;
@@ -109,10 +112,11 @@ int run_new(struct run **out, const struct run_config *cfg,
 		return rc;
 	for (size_t i = 0; i < cfg->count; i++) {
 		struct slot *s = &r->slots[i];
+
 		s->job = cfg->jobs[i];
 		s->all = r->slots;
 		s->all_count = cfg->count;
-		s->does = activity_of(s->job);
+		s->does = job_work(s->job)->run;
 		s->progress.name = s->job->name;
 		s->prepare.resident_percent = (double)NAN;
 		s->resident_before_percent = (double)NAN;
@@ -136,6 +140,7 @@ void run_free(struct run *r)
 	run_result_fini(&r->result);
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
 		struct slot *s = &r->slots[i];
+
 		if (s->does && s->does->fini)
 			s->does->fini(s);
 		span_close(&s->span);
@@ -170,6 +175,7 @@ static struct slot *next_in_group(struct run *r, unsigned group,
 				  struct slot *after)
 {
 	struct slot *s = after ? after + 1 : r->slots;
+
 	while (s < r->slots + r->shared.cfg.count && s->job->group != group)
 		s++;
 	return s < r->slots + r->shared.cfg.count ? s : NULL;
@@ -228,6 +234,7 @@ static int prepare_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	int rc = 0;
 	struct slot *s = NULL;
+
 	while (rc == 0 && !is_stopping(r) && (s = next_in_group(r, group, s)))
 		if (slot_touches_files(s))
 			rc = s->does->prepare(s, &r->shared, err);
@@ -268,6 +275,7 @@ static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 	int rc = is_stopping(r) ? 0 : drop_caches(r, group, err);
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
 	struct slot *s = NULL;
+
 	while (rc == 0 && !is_stopping(r) && (s = next_in_group(r, group, s)))
 		if (s->does->start)
 			rc = start_slot(r, s, now_ns, err);
@@ -278,6 +286,7 @@ static void run_group(struct run *r, unsigned group)
 {
 	struct mlgen_err err = { 0 };
 	struct slot *s = NULL;
+
 	while ((s = next_in_group(r, group, s)))
 		s->begin_ns = clock_now(r->shared.cfg.clock);
 	int rc = prepare_group(r, group, &err);
@@ -292,6 +301,7 @@ static void run_group(struct run *r, unsigned group)
 void run_execute(struct run *r)
 {
 	unsigned groups = 0;
+
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		if (r->shared.cfg.jobs[i]->group >= groups)
 			groups = r->shared.cfg.jobs[i]->group + 1;
@@ -337,6 +347,7 @@ static bool has_begun(const struct slot *s)
 bool run_has_started(const struct run *r)
 {
 	bool has = atomic_load(&r->shared.has_started);
+
 	/* Whatever a thread meets while it is set up comes before the start. */
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		has |= has_begun(&r->slots[i]);
@@ -347,12 +358,14 @@ void run_look(const struct run *r, size_t i, struct live *live)
 {
 	const struct slot *s = &r->slots[i];
 	struct hist *stall = live->stall;
+
 	*live = (struct live){ .job_name = s->job->name,
 			       .phase = (enum live_phase)atomic_load(&s->phase),
 			       .now_ns = clock_now(r->shared.cfg.clock),
 			       .left_ns = UINT64_MAX,
+			       .done_percent = (double)NAN,
 			       .stall = stall,
-			       .is_io = s->job->phase == PHASE_IO };
+			       .is_io = job_work(s->job)->is_plain };
 	if (stall)
 		hist_reset(stall);
 	live->files_done = count_get(&s->progress.files_done);
@@ -362,6 +375,11 @@ void run_look(const struct run *r, size_t i, struct live *live)
 	if (is_working(s) ||
 	    (live->phase == LIVE_DONE && atomic_load(&s->work_begin_ns)))
 		s->does->look(s, live);
+	/* All checkpoints are alike. */
+	if (live->checkpoint > 0)
+		live->checkpoint_moved =
+			(live->checkpoint - 1) * live->checkpoint_bytes;
+	live->checkpoint_moved += live->checkpoint_done;
 }
 
 void run_tick(struct run *r)
@@ -395,8 +413,9 @@ static void collect_slot(struct run *r, struct slot *s)
 				(out->job_count + n) * sizeof(*out->jobs));
 	for (size_t i = 0; i < n; i++) {
 		struct job_result *job = &out->jobs[out->job_count++];
+
 		collect_job(job, i, s);
-		if (out->err.code && !job->ml.complete && !job->io.complete)
+		if (out->err.code && !job->complete)
 			job->err = out->err;
 	}
 }
@@ -404,6 +423,7 @@ static void collect_slot(struct run *r, struct slot *s)
 struct run_result *run_collect(struct run *r)
 {
 	struct run_result *out = &r->result;
+
 	*out = (struct run_result){ .host = *r->shared.cfg.host,
 				    .timestamp_ms = r->timestamp_ms,
 				    .interrupted = atomic_load(

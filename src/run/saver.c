@@ -5,7 +5,9 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "io/engines.h"
+#include "job/workload.h"
 #include "run/saver_inside.h"
 
 #define CALL_SPAN_BYTES (UINT64_C(2) << 20)
@@ -77,7 +79,7 @@ static uint64_t slots_of(const struct job *job, uint64_t files)
 	uint64_t each = job->checkpoint_threads;
 
 	if (job->checkpoint_fsync != CHECKPOINT_FSYNC_END ||
-	    job->phase == PHASE_RESTORE)
+	    job_work(job)->restores)
 		return 1;
 	return job->access == ACCESS_FRAMEWORK ? (files + each - 1) / each
 					       : files;
@@ -204,11 +206,6 @@ static void record_failed(struct saver *s, const struct checkpoint *k,
 	pthread_mutex_unlock(&s->lock);
 }
 
-static uint64_t round_up(uint64_t bytes, uint64_t unit)
-{
-	return (bytes + unit - 1) / unit * unit;
-}
-
 uint64_t saver_span_bytes(const struct job *job)
 {
 	if (job->access == ACCESS_PLAIN)
@@ -227,7 +224,7 @@ uint64_t saver_open_files(const struct job *job, const struct shard_set *set)
 			/* ... and the directory */
 			sum += job->checkpoint_threads *
 			       (slots_of(job, files) + job->direct +
-				(job->phase != PHASE_RESTORE));
+				!job_work(job)->restores);
 	}
 	return sum;
 }

@@ -113,7 +113,8 @@ static void point_to_latencies(struct checkpoints_result *r,
 	r->unlink_ns = t->lat[MLGEN_UNLINK];
 }
 
-static void describe(const struct saver *s, struct checkpoints_result *r)
+static void saver_collect_describe(const struct saver *s,
+				   struct checkpoints_result *r)
 {
 	const struct job *job = s->cfg.job;
 	bool is_restore = s->cfg.is_restore;
@@ -210,5 +211,5 @@ void saver_collect(struct saver *s, struct checkpoints_result *r)
 	sum_up(s, r);
 	split_time(&r->rank_percent, &s->total, s->cfg.is_restore);
 	point_to_latencies(r, &s->total);
-	describe(s, r);
+	saver_collect_describe(s, r);
 }

@@ -136,7 +136,7 @@ static inline bool saver_is_framework(const struct saver *s)
 
 static inline bool saver_touches_files(const struct saver *s)
 {
-	return !(s->cfg.job->engine->caps & MLGEN_CAP_NO_FILES);
+	return job_touches_files(s->cfg.job);
 }
 
 /* It is not taken away what a signal has cut, nor what is superfluous: no call

@@ -4,14 +4,10 @@
 #include <inttypes.h>
 
 #include "io/meta.h"
+#include "base/util.h"
 #include "run/saver_inside.h"
 
 #define WHERE_BYTES (STATE_NAME_BYTES + 64)
-
-static uint64_t min_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 bool saver_seek(const struct shard *f, struct shard_piece *p, uint64_t off)
 {
@@ -84,7 +80,7 @@ static int read_plain(struct saver_thread *t, struct saver_open *f,
 		if (rc)
 			break;
 		q->off = off;
-		q->bytes = min_of(part->to - off, bs);
+		q->bytes = u64_min(part->to - off, bs);
 		saver_seek(&t->shard, &t->at, off);
 		q->at = t->at;
 		q->io = read_op(t, off, q->bytes, q->bytes);
@@ -121,10 +117,10 @@ static int read_checked(struct saver_thread *t, struct saver_open *f,
 	int rc = 0;
 
 	for (uint64_t done = 0; rc == 0 && done < r->bytes; done += most) {
-		uint64_t bytes = min_of(r->bytes - done, most);
+		uint64_t bytes = u64_min(r->bytes - done, most);
 		uint64_t got = r->got_bytes > done ? r->got_bytes - done : 0;
 
-		got = min_of(got, bytes);
+		got = u64_min(got, bytes);
 		if (got == 0)
 			break;
 		if (saver_must_stop(t->saver))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "io/meta.h"
 #include "run/saver_inside.h"
 
@@ -189,7 +190,7 @@ static const struct checkpoint *in_the_way(const struct checkpoints *c,
 						       CHECKPOINT_FINAL };
 	const struct checkpoint *whole = NULL;
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
 		const struct checkpoint *k =
 			checkpoints_at(c, epoch, step, order[i]);
 

@@ -13,7 +13,7 @@ static bool checks(const struct saver_thread *t)
 }
 
 /* One has come back. */
-static int complete(struct saver_thread *t, struct io_op *op)
+static int saver_request_complete(struct saver_thread *t, struct io_op *op)
 {
 	struct saver_request *q = op->owner;
 	int rc = 0;
@@ -45,7 +45,8 @@ static int reap(struct saver_thread *t, unsigned min)
 	int rc = n < 0 ? engine_failed(t, n) : 0;
 
 	for (int i = 0; i < n; i++) {
-		int one = complete(t, t->done[i]);
+		int one = saver_request_complete(t, t->done[i]);
+
 		rc = rc ? rc : one;
 	}
 	return rc;
@@ -86,6 +87,7 @@ int saver_drain(struct saver_thread *t)
 
 	while (t->unused_count < t->depth && !t->is_dead) {
 		int one = reap(t, t->depth - t->unused_count);
+
 		rc = rc ? rc : one;
 	}
 	return rc;

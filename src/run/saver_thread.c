@@ -263,12 +263,13 @@ static int sync_all(struct saver_thread *t)
 }
 
 /* Those of a dead engine stay as they are: it may still use them. */
-static int close_all(struct saver_thread *t)
+static int saver_thread_close_all(struct saver_thread *t)
 {
 	int rc = 0;
 
 	while (t->open_files && !t->is_dead) {
 		int one = close_last(t);
+
 		rc = rc ? rc : one;
 	}
 	return rc;
@@ -288,7 +289,7 @@ static int move_files(struct saver_thread *t)
 	}
 	if (rc == 0 && syncs(s, CHECKPOINT_FSYNC_END))
 		rc = sync_all(t);
-	closed = close_all(t);
+	closed = saver_thread_close_all(t);
 	return rc ? rc : closed;
 }
 

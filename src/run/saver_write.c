@@ -44,6 +44,7 @@ static int write_tail(struct saver_thread *t, const struct saver_open *f,
 		saver_moved(t, bytes);
 	if (!t->is_dead) {
 		int closed = saver_close_file(t, &t->tail);
+
 		rc = rc ? rc : closed;
 	}
 	return rc;

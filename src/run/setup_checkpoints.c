@@ -10,11 +10,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "data/foreign.h"
+#include "job/workload.h"
 #include "run/saver.h"
 
 static bool saves(const struct job *j)
 {
-	return job_has_checkpoints(j) && j->phase != PHASE_RESTORE;
+	return job_has_checkpoints(j) && !job_work(j)->restores;
 }
 
 static int check_readonly(const struct slot *s, const struct run_shared *run,
@@ -26,15 +27,16 @@ static int check_readonly(const struct slot *s, const struct run_shared *run,
 			  "readonly: job '%s' saves checkpoints; run it "
 			  "without --readonly, or with %s",
 			  s->job->name,
-			  s->job->phase == PHASE_TRAIN ? "checkpoint_every=0"
-						       : "phase=restore");
+			  job_work(s->job)->checkpoints == CHECKPOINTS_ASKED
+				  ? "checkpoint_every=0"
+				  : "phase=restore");
 }
 
 static int check_verify(const struct slot *s, struct mlgen_err *err)
 {
 	const struct job *j = s->job;
 
-	if (j->phase != PHASE_RESTORE || j->verify == VERIFY_NONE)
+	if (!job_work(j)->restores || j->verify == VERIFY_NONE)
 		return 0;
 	if (slot_touches_files(s))
 		return 0;
@@ -64,6 +66,7 @@ static int check_alone(const struct slot *s, const struct run_shared *run,
 	for (size_t i = 0; i < run->cfg.count && rc == 0; i++) {
 		const struct job *other = run->cfg.jobs[i];
 		char *directory;
+
 		if (other == s->job || other->group != s->job->group ||
 		    !saves(other) || !saves(s->job))
 			continue;
@@ -101,7 +104,7 @@ static int look_at_mount(struct slot *s, struct mlgen_err *err)
 static void describe_files(struct slot *s)
 {
 	const struct job *j = s->job;
-	bool is_restore = j->phase == PHASE_RESTORE;
+	bool is_restore = job_work(j)->restores;
 
 	s->shards = (struct shard_set){
 		.state = &s->state,
@@ -216,10 +219,11 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
 		.failure = &run->failure,
 		.interrupted = &run->interrupted,
 		.stop = &s->progress.stop,
-		.is_restore = s->job->phase == PHASE_RESTORE,
+		.is_restore = job_work(s->job)->restores,
 		.align_bytes = s->checkpoint_align_bytes,
-		.beside = s->job->phase == PHASE_TRAIN ? &s->train.engine_job
-						       : NULL,
+		.beside = job_work(s->job)->has_accelerators
+				  ? &s->train.engine_job
+				  : NULL,
 	};
 
 	return saver_new(&s->saver, &cfg, err);
@@ -239,8 +243,6 @@ void setup_checkpoints_fini(struct slot *s)
 	setup_checkpoints_end(s);
 	checkpoints_fini(&s->checkpoints);
 	state_fini(&s->state);
-	mem_free(s->restores);
 	mem_free(s->checkpoint_directory);
-	s->restores = NULL;
 	s->checkpoint_directory = NULL;
 }

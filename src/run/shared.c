@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/util.h"
 
 static bool has_files(const struct slot *s)
 {
@@ -22,7 +23,8 @@ static int check_shared(const struct slot *a, const struct slot *b,
 					    "columns",    "row_group_size" };
 	struct buf of_a = { 0 }, of_b = { 0 };
 	int rc = 0;
-	for (size_t i = 0; i < sizeof(same) / sizeof(*same) && rc == 0; i++) {
+
+	for (size_t i = 0; i < ARRAY_LEN(same) && rc == 0; i++) {
 		buf_reset(&of_a);
 		buf_reset(&of_b);
 		job_option_text(a->job, same[i], &of_a);
@@ -46,9 +48,11 @@ int shared_find(struct slot *slots, size_t count, struct mlgen_err *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct slot *s = &slots[i];
+
 		s->largest = s;
 		for (size_t k = 0; k < count; k++) {
 			struct slot *other = &slots[k];
+
 			if (k == i || !has_files(s) || !has_files(other) ||
 			    strcmp(s->dataset.directory,
 				   other->dataset.directory) != 0)

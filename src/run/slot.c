@@ -9,12 +9,12 @@
 
 bool slot_touches_files(const struct slot *s)
 {
-	return !(s->job->engine->caps & MLGEN_CAP_NO_FILES);
+	return job_touches_files(s->job);
 }
 
 bool slot_has_dataset(const struct slot *s)
 {
-	return s->job->phase == PHASE_TRAIN || s->job->phase == PHASE_PREPARE;
+	return job_work(s->job)->has_dataset;
 }
 
 /* While the job works, or after: before, there are none. */

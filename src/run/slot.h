@@ -9,14 +9,12 @@
 #include "io/devstat.h"
 #include "io/mount.h"
 #include "run/failure.h"
-#include "run/iofiles.h"
 #include "run/live.h"
 #include "run/placement.h"
 #include "run/prepare.h"
 #include "run/results.h"
 #include "run/run.h"
 #include "run/span.h"
-#include "run/streams.h"
 #include "run/train.h"
 
 /* What all jobs of a run share. */
@@ -28,7 +26,6 @@ struct run_shared {
 	struct blockdev_guards guards; /* devices that jobs write */
 };
 
-struct driver;
 struct saver;
 
 struct slot {
@@ -48,10 +45,7 @@ struct slot {
 	struct slot *largest;
 	bool is_prepared;
 	struct train train;
-	/* Of a plain job. */
-	struct iofiles files;
-	struct streams streams;
-	uint64_t made_files, made_bytes; /* laid out, in all groups */
+	void *own; /* of its workload alone, freed by its fini */
 	/* Of a job with checkpoints; saver NULL = it has none. */
 	struct state state;
 	struct content *content;
@@ -61,8 +55,6 @@ struct slot {
 	uint64_t checkpoint_align_bytes; /* as align_bytes */
 	struct checkpoints checkpoints;
 	struct saver *saver;
-	struct checkpoint *restores; /* phase=restore: those to read */
-	struct driver *driver;       /* phase=checkpoint and phase=restore */
 	bool has_dropped_caches;
 
 	_Atomic int phase; /* enum live_phase */

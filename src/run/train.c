@@ -15,16 +15,13 @@
 #include "run/reader.h"
 #include "run/saver.h"
 
-static bool touches_files(const struct train *t)
-{
-	return !(t->job->engine->caps & MLGEN_CAP_NO_FILES);
-}
-
 bool train_drops_before(const struct train *t, uint64_t epoch)
 {
 	int how = t->job->invalidate;
-	return touches_files(t) && (how == INVALIDATE_EPOCH ||
-				    (how == INVALIDATE_RUN && epoch == 0));
+
+	return job_touches_files(t->job) &&
+	       (how == INVALIDATE_EPOCH ||
+		(how == INVALIDATE_RUN && epoch == 0));
 }
 
 uint64_t train_ramp_end_ns(const struct train *t)
@@ -40,6 +37,7 @@ bool train_is_last_epoch(const struct train *t, uint64_t epoch)
 bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
 {
 	const struct job *j = t->job;
+
 	if (atomic_load(t->interrupted))
 		return true;
 	if (j->steps && steps >= j->steps)
@@ -52,6 +50,7 @@ bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
 void train_decide_stop(void *train)
 {
 	struct train *t = train;
+
 	if (train_wants_stop(t, t->barrier_steps, clock_now(t->clock)))
 		atomic_store(&t->is_decided, true);
 }
@@ -70,6 +69,7 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 	r->loaders = mem_array(job_readers(t->job), sizeof(*r->loaders));
 	for (uint64_t i = 0; i < job_readers(t->job); i++) {
 		struct loader *l = &r->loaders[i];
+
 		l->rank = r;
 		l->index = i;
 		l->needs = UINT64_MAX;
@@ -83,6 +83,7 @@ static void fini_rank(struct rank *r)
 	for (uint64_t i = 0; r->loaders && i < job_readers(r->train->job);
 	     i++) {
 		struct loader *l = &r->loaders[i];
+
 		reader_free(l->reader);
 		ring_free(l->ring);
 		worker_fini(&l->worker);
@@ -225,9 +226,11 @@ int train_start(struct train *t, struct mlgen_err *err)
 {
 	const struct job *j = t->job;
 	int rc = t->saver ? saver_start(t->saver, err) : 0;
+
 	atomic_store(&t->ranks_left, j->accelerators);
 	for (uint64_t i = 0; i < j->accelerators && rc == 0; i++) {
 		struct rank *r = &t->ranks[i];
+
 		for (uint64_t w = 0; w < job_read_threads(j) && rc == 0; w++)
 			rc = worker_start(&r->loaders[w].worker.thread,
 					  t->clock, loader_main, &r->loaders[w],

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/stop.h"
+#include "base/count.h"
 #include "data/state.h"
 #include "run/bell.h"
 #include "run/epochs.h"
@@ -219,27 +220,4 @@ static inline bool train_is_cut(const struct train *t)
 {
 	return train_is_closed(t) ||
 	       stop_has_come(t->stop, clock_now(t->clock));
-}
-
-static inline uint64_t later_ns(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-/* Add to a counter with a single writer (others only look). */
-static inline void count_add(_Atomic uint64_t *c, uint64_t n)
-{
-	atomic_store_explicit(c,
-			      atomic_load_explicit(c, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
-static inline void count_set(_Atomic uint64_t *c, uint64_t n)
-{
-	atomic_store_explicit(c, n, memory_order_relaxed);
-}
-
-static inline uint64_t count_get(const _Atomic uint64_t *c)
-{
-	return atomic_load_explicit(c, memory_order_relaxed);
 }

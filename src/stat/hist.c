@@ -17,6 +17,7 @@
 static inline double load_f64(const double *x)
 {
 	double v;
+
 	__atomic_load(x, &v, __ATOMIC_RELAXED);
 	return v;
 }
@@ -42,6 +43,7 @@ static uint64_t rank_of(const struct hist *h, double percent)
 struct hist *hist_new(void)
 {
 	struct hist *h = mem_zalloc(sizeof(*h));
+
 	h->min_ns = UINT64_MAX;
 	return h;
 }
@@ -93,6 +95,7 @@ void hist_subtract(struct hist *to, const struct hist *from)
 void hist_snapshot(struct hist *to, const struct hist *from)
 {
 	uint64_t count = 0;
+
 	to->sum_ns = LOAD(from->sum_ns);
 	to->min_ns = LOAD(from->min_ns);
 	to->max_ns = LOAD(from->max_ns);
@@ -109,6 +112,7 @@ void hist_snapshot(struct hist *to, const struct hist *from)
 uint64_t hist_percentile(const struct hist *h, double percent)
 {
 	uint64_t rank = rank_of(h, percent);
+
 	if (rank == 0)
 		return 0;
 	if (percent >= 100)

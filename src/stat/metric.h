@@ -25,3 +25,13 @@ struct metric_pair {
 #define METRIC_F64S(s, m)   .type = MLGEN_F64_ARRAY, .off = MLGEN_MEMBER(s, m, struct metric_list)
 #define METRIC_MAP(s, m)    .type = MLGEN_MAP, .off = MLGEN_MEMBER(s, m, struct metric_list)
 /* clang-format on */
+
+/* A member that is text of somebody else's. */
+#define METRICS_TEXT(s, m)                                                     \
+	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, const char *)
+
+/* Text that stands in the struct itself, so that `stride` says its size; "" is
+ * null. */
+#define METRICS_CHARS(s, m)                                                    \
+	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, char *),                  \
+	.stride = sizeof(((s *)0)->m)

@@ -34,6 +34,7 @@ static uint64_t timeval_ns(struct timeval tv)
 static struct usage usage_now(void)
 {
 	struct rusage ru = { 0 };
+
 	getrusage(RUSAGE_THREAD, &ru);
 	return (struct usage){
 		.user_ns = timeval_ns(ru.ru_utime),
@@ -52,6 +53,7 @@ void usage_begin(struct usage *u)
 void usage_end(struct usage *u)
 {
 	struct usage now = usage_now();
+
 	u->user_ns = now.user_ns - u->user_ns;
 	u->system_ns = now.system_ns - u->system_ns;
 	u->context_switches = now.context_switches - u->context_switches;

@@ -52,6 +52,7 @@ unsigned sizes_shares(const struct sizes *s, struct sizes_share *out,
 			s->largest[i],
 			all > 0 ? 100 * (double)s->count[i] / all : 0,
 		};
+
 		if (share.percent >= LEAST_PERCENT)
 			n = insert(out, n, max, share);
 	}

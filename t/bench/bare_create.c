@@ -26,6 +26,7 @@ static _Atomic int failed;
 static int create(const char *path, const char *content)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
 	if (fd < 0)
 		return -1;
 	int rc = write(fd, content, bytes) == (ssize_t)bytes ? fsync(fd) : -1;
@@ -36,6 +37,7 @@ static void *work(void *arg)
 {
 	char *content = malloc(bytes), path[4096];
 	unsigned long i;
+
 	(void)arg;
 	if (!content)
 		return NULL;
@@ -52,6 +54,7 @@ static void *work(void *arg)
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
+
 	if (argc != 4)
 		return 2;
 	directory = argv[1];

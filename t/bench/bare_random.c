@@ -48,6 +48,7 @@ static int read_some(int fd, void *buf, uint64_t blocks, uint64_t *seed)
 		uint64_t block = (next(seed) >> 32) * blocks >> 32;
 		ssize_t n = pread(fd, buf, BLOCK_BYTES,
 				  (off_t)(block * BLOCK_BYTES));
+
 		if (n != BLOCK_BYTES)
 			return n < 0 ? -errno : -ENODATA;
 	}

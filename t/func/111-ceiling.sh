@@ -71,7 +71,7 @@ is "checkpoints are those of the run alone" \
 direct=1 # is measured buffered: it is memory that is wanted
 is_memory "$T" && direct=0
 exits "compute_time=0 has rates" 0 train --ceiling --compute_time=0 \
-	--direct=$direct
+	--direct=$direct --read_threads=1 --preprocess_time=1ms
 is "and no AU" "$(ceiling null_au_percent cached_au_percent)" "null null"
 like "in the text, too" "$(cat out)" \
 	'^ceiling            [0-9]+ samples/s without storage, [0-9.]+ samples/s from memory'

@@ -406,6 +406,18 @@ is "save the same checkpoints together" \
 	"3 4 $((2 * $(json k.json jobs.0.ml.saves.bytes)))"
 is "and their writes are counted" "$(json m.json jobs.2.write.total_ios)" \
 	$((2 * $(json k.json jobs.2.write.total_ios)))
+sed '/"jobname": "restore"/,/^    }/s/^      "ml": {/      "none": {/' k.json \
+	>n1.json
+client n2 n1 host2 "$(json n1.json timestamp_ms)"
+exits "a job that neither of them came to" 0 "$MLGEN" --merge n1.json n2.json
+like "is merged to none" "$(grep -A 2 '^restore' out | tr -s ' \n' ' ')" \
+	'^restore: did not run 2 hosts merged 2 runs on 2 hosts, side by side $'
+"$MLGEN" --name=d --phase=prepare --num_files=4 --sample_size=1k \
+	--directory=data --json=d.json --quiet >/dev/null 2>&1
+client d2 d host2 "$(json d.json timestamp_ms)"
+exits "two preparations" 0 "$MLGEN" --merge d.json d2.json
+like "say what is added" "$(tr -s ' \n' ' ' <out)" \
+	'^d: 8 files, .* side by side: files and bytes are their sums'
 exits "compared" 0 "$MLGEN" --compare k.json k.json
 is "each has its own figures" "$(grep -cE \
 	'^(save, s|restore, s|read IOPS|write IOPS) ' out)" 4

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 12-golden-plain.sh - fio's jobs print, byte for byte, what their golden files hold.
+# In memory: the machine is made up, its storage too.
 
 . "$(dirname "$0")/tap.sh"
 
@@ -8,5 +9,5 @@
 	skip_all "build/golden/mlgen is not there: make check makes it"
 cd "$TOP/t/golden" || exit 1
 # shellcheck disable=SC2046 # a word for each file
-"$TOP/t/golden/run" $(find . -name '*.golden' | sed 's,^\./,,' | sort |
+TMPDIR=$T "$TOP/t/golden/run" $(find . -name '*.golden' | sed 's,^\./,,' | sort |
 	grep '^fio-')

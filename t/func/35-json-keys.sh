@@ -15,13 +15,11 @@ has()
 {
 	place=$1
 	shift
-	missing=
 	for key; do
-		case $(json run.json "$place$key") in
-		absent)	missing="$missing $key" ;;
-		esac
+		set -- "$@" "$place$key"
+		shift
 	done
-	is "${place:-the top }has its keys" "$missing" ""
+	is "${place:-the top }has its keys" "$(json_lacks run.json "$@")" ""
 }
 
 empty="min max mean stddev N percentile"

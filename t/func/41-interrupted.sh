@@ -6,7 +6,7 @@
 . "$(dirname "$0")/runs.sh"
 
 # Enough files that it cannot be done before it is interrupted.
-all=1500
+all=600
 is_memory "$T" && all=40000
 job="--name=x --format=npz --num_files=$all --sample_size=3k --subfolders=2
 	--epochs=1 --steps=5 --directory=data"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 43-signals.sh - an interrupted run stops where it is, reports what there is, and leaves.
+# In memory: what a signal ends is the program.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

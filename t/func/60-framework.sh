@@ -217,7 +217,7 @@ alike()
 alike "files of any size are read as NumPy reads them" 60 --name=f \
 	--num_files=60 --sample_size=uniform:1:600k
 alike "small ones, too" 60 --name=f --num_files=60 --sample_size=uniform:1:13k
-alike "and large ones" 2 --name=f --num_files=2 --sample_size=uniform:5m:30m
+alike "and large ones" 2 --name=f --num_files=2 --sample_size=uniform:2m:9m
 
 # Where a block, a request of zipfile's or a chunk of NumPy's ends.
 edges="1 3912 3913 3914 3968 3969 8009 8010 261961 262143 262144 262145

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 90-tfrecord.sh - protobuf parses every record that mlgen writes, and its checksums and index are right.
+# In memory: bytes and calls are compared, not what holds the files.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
@@ -99,7 +100,7 @@ for name in names:
         body = data[at + 12:at + 12 + length]
         assert len(body) == length, (name, at)
         assert crc == masked(data[at:at + 8]), (name, at)
-        if summed < 2000000:
+        if summed < 300000:
             summed += length
             crc, = struct.unpack_from('<I', data, at + 12 + length)
             assert crc == masked(body), (name, at)
@@ -142,7 +143,7 @@ makes "one sample a file" 20 1 --sample_size=100k
 makes "several samples a file" 5 7 --sample_size=30000
 makes "as many as bert's, a hundredth" 2 3135 --sample_size=2500
 makes "more index than one chunk holds" 1 100000 --sample_size=10
-makes "larger than the buffer" 2 1 --sample_size=5m
+makes "larger than the buffer" 2 1 --sample_size=3m
 makes "records across the ends of chunks" 2 33 --sample_size=65490
 makes "lengths of one byte and of two" 3 40 --sample_size=uniform:60:140
 makes "lengths of two and of three" 20 3 --sample_size=uniform:16000:16700

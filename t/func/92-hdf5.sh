@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 92-hdf5.sh - h5py reads the HDF5 files that mlgen writes, and mlgen reads them as h5py does.
+# In memory: bytes and calls are compared, not what holds the files.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
@@ -136,7 +137,8 @@ for name in files:
     with open(name, 'rb') as f:
         raw = f.read()
     assert raw[place:] == x.tobytes(), name + ': samples are not where they lie'
-    assert len(zlib.compress(raw[place:])) >= len(raw) - place, name
+    noise = raw[place:][:1 << 16]
+    assert len(zlib.compress(noise, 1)) >= len(noise), name
     with h5py.File('same.hdf5', 'w') as f:
         f.create_dataset('records', data=x)
     with open('same.hdf5', 'rb') as f:
@@ -164,7 +166,7 @@ makes "one byte" 1 1 plain --sample_size=1
 makes "one sample a file" 20 1 plain --sample_size=100k
 makes "several samples a file" 5 7 plain --sample_size=30000
 makes "many small ones" 1 20000 plain --sample_size=10
-makes "larger than the buffer" 2 1 plain --sample_size=20m
+makes "larger than the buffer" 2 1 plain --sample_size=3m
 makes "a chunk that ends with the payload" 1 1 plain --sample_size=1046528
 makes "sizes of a distribution" 20 3 plain --sample_size=normal:100k:30k
 makes "two sides as DLIO draws them" 20 1 dlio --sample_size=dlio:200k:90k
@@ -221,7 +223,7 @@ alike "files of any size are read as h5py reads them" 40 1 --name=h \
 	--num_files=40 --sample_size=uniform:1:600k
 alike "small ones, too" 40 1 --name=h --num_files=40 \
 	--sample_size=uniform:1:13k
-alike "and large ones" 2 1 --name=h --num_files=2 --sample_size=uniform:5m:30m
+alike "and large ones" 2 1 --name=h --num_files=2 --sample_size=uniform:2m:9m
 alike "and each of several samples" 10 8 --name=h --num_files=10 \
 	--sample_size=uniform:1:300k
 alike "of small samples also what follows" 4 20 --name=h --num_files=4 \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 94-images.sh - NumPy loads every npy file that mlgen writes, Pillow every JPEG file.
+# In memory: bytes and calls are compared, not what holds the files.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
@@ -146,7 +147,7 @@ makes()
 makes "NumPy loads one byte" 1 1 1 0 --num_files=1 --sample_size=1
 makes "one sample a file" 20 1 102400 0 --num_files=20 --sample_size=100k
 makes "several samples a file" 5 7 30000 0 --num_files=5 --sample_size=30000
-makes "more than the buffer holds" 2 1 20971520 0 --num_files=2 --sample_size=20m
+makes "more than the buffer holds" 2 1 3145728 0 --num_files=2 --sample_size=3m
 makes "two sides as DLIO draws them" 8 1 dlio 0 --num_files=8 \
 	--sample_size=dlio:200k:90k
 makes "labels" 24 1 50000 8000 --num_files=12 --sample_size=50000 \
@@ -178,8 +179,8 @@ for name in names:
         assert image.format == 'JPEG' and image.mode == 'L', name
         a = numpy.asarray(image)
     if sizes[-1] > 2000:
-        assert a.std() > 30, (name, a.std())
-        heads.add(a.tobytes()[:4096])
+        assert a[:999].std() > 30, (name, a[:999].std())
+        heads.add(a[:99].tobytes()[:4096])
 want = sorted(map(int, sys.argv[1:]))
 if want:
     assert sorted(sizes) == want, sorted(sizes)

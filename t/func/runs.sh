@@ -6,6 +6,7 @@
 #
 #	json FILE KEY.0.KEY...	values of a JSON document, on one line; keys and
 #				places in a list with dots between them
+#	json_lacks FILE KEY...	those of the keys that are not there
 #	ml FILE KEY...		the same of jobs.0.ml
 #	is_json TITLE FILE	a parser other than mlgen's reads FILE
 #	background PROGRAM...	run it, its output in $T/out and $T/err; no shell
@@ -20,11 +21,21 @@
 # Only what mlgen prints, with two blanks a level: jq may not be there.
 json()
 {
-	json_file=$1
-	shift
+	json_look '' "$@"
+}
+
+json_lacks()
+{
+	json_look yes "$@"
+}
+
+json_look()
+{
+	json_names=$1 json_file=$2
+	shift 2
 	# A report that was not written has none of them.
 	[ -f "$json_file" ] || json_file=/dev/null
-	json_wanted=$(printf '%s\n' "$@") awk '
+	json_wanted=$(printf '%s\n' "$@") awk -v names="$json_names" '
 	BEGIN { n = split(ENVIRON["json_wanted"], wanted, "\n") }
 	{
 		match($0, /^ */)
@@ -48,6 +59,12 @@ json()
 		value[whole] = text
 	}
 	END {
+		if (names) {
+			for (i = 1; i <= n; i++)
+				if (!(wanted[i] in value))
+					print wanted[i]
+			exit
+		}
 		for (i = 1; i <= n; i++)
 			printf "%s%s", (i == 1 ? "" : " "), \
 				((wanted[i] in value) ? value[wanted[i]] : \
@@ -95,11 +112,16 @@ is_gone()
 
 poll()
 {
-	poll_left=2000
+	poll_count=0
 	until "$@"; do
-		poll_left=$((poll_left - 1))
-		[ "$poll_left" -gt 0 ] || return 1
-		sleep 0.01
+		poll_count=$((poll_count + 1))
+		[ "$poll_count" -lt 700 ] || return 1
+		# What takes longer is not missed by being looked at less often.
+		if [ "$poll_count" -lt 30 ]; then
+			sleep 0.01
+		else
+			sleep 0.05
+		fi
 	done
 }
 

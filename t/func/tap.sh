@@ -110,9 +110,18 @@ is()
 	fi
 }
 
+# tap_matches TEXT REGEX: without grep where that is as plain as most are.
+tap_matches()
+{
+	case $2 in
+	*[!a-zA-Z0-9\ _=:,/%-]*)	printf '%s\n' "$1" | grep -Eq -e "$2" ;;
+	*)	case $1 in *"$2"*) ;; *) return 1 ;; esac ;;
+	esac
+}
+
 like()
 {
-	if printf '%s\n' "$2" | grep -Eq -e "$3"; then
+	if tap_matches "$2" "$3"; then
 		tap_pass "$1"
 	else
 		tap_fail "$1" "no line matches: $3"
@@ -122,7 +131,7 @@ like()
 
 unlike()
 {
-	if printf '%s\n' "$2" | grep -Eq -e "$3"; then
+	if tap_matches "$2" "$3"; then
 		tap_fail "$1" "a line matches: $3"
 		note "$2"
 	else

@@ -8,8 +8,8 @@
 #include "job/help.h"
 #include "job/job.h"
 #include "job/settings.h"
-#include "report/csv.h"
 #include "report/metrics.h"
+#include "run/live.h"
 
 static const struct {
 	const char *name;
@@ -60,9 +60,11 @@ static void print_wrapped(const char *text)
 static void print_log(void)
 {
 	puts(".Bl -tag -width Ds");
-	for (const struct csv_column *c = csv_columns; c->name; c++) {
-		printf(".It Va %s\n", c->name);
-		print_wrapped(c->help);
+	for (const struct live_field *f = live_fields; f->field.name; f++) {
+		if (!live_is_column(f))
+			continue;
+		printf(".It Va %s\n", f->field.name);
+		print_wrapped(f->field.help);
 	}
 	puts(".El");
 }
@@ -119,6 +121,7 @@ static void print_names(const char *list, const struct mlgen_field *table)
 {
 	for (const struct mlgen_field *f = table; f->name; f++) {
 		const char *origin = f->flags & MLGEN_FIO ? "fio" : "own";
+
 		printf("%s %s %s\n", list, f->name, origin);
 		if (f->alias)
 			printf("%s %s %s\n", list, f->alias, origin);

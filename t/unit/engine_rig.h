@@ -157,6 +157,7 @@ static inline void rig_reap(struct rig *r, struct io_op **done, unsigned n)
 {
 	for (unsigned got = 0; got < n;) {
 		int rc = io_reap(r->io, done + got, 1, n - got);
+
 		ck_assert_int_gt(rc, 0);
 		got += (unsigned)rc;
 	}

@@ -60,6 +60,7 @@ static inline void fake_keep(struct fake *f, const struct mlgen_io *op)
 	for (int i = 0; i < op->iovcnt && left; i++) {
 		size_t n = op->iov[i].iov_len < left ? op->iov[i].iov_len
 						     : (size_t)left;
+
 		ck_assert_uint_le(at + n, FAKE_CONTENT);
 		memcpy(f->content + at, op->iov[i].iov_base, n);
 		at += n;
@@ -148,6 +149,7 @@ static inline int fake_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	while (i < n) {
 		unsigned len = fake_chain(io + i, n - i);
 		bool is_cancelled = false;
+
 		if (f->accept && f->held_count + len > f->accept)
 			break;
 		for (unsigned k = 0; k < len; k++, i++) {
@@ -200,6 +202,7 @@ static inline int fake_reap(struct mlgen_ctx *ctx, struct mlgen_io **io,
 	while (n < max && f->held_count) {
 		unsigned i = fake_next(f, ctx->now_ns(ctx));
 		uint64_t due = f->due_ns[i];
+
 		if (due > ctx->now_ns(ctx)) {
 			if (n >= min)
 				break;

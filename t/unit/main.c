@@ -43,6 +43,7 @@ static int list(void)
 static unsigned add(SRunner *runner, const char *only)
 {
 	unsigned added = 0;
+
 	for (const struct entry *e = suites; e->name; e++) {
 		if (only && strcmp(only, e->name) != 0)
 			continue;
@@ -53,13 +54,14 @@ static unsigned add(SRunner *runner, const char *only)
 }
 
 /*
- * Under AddressSanitizer a fork costs more than most checks do, and a process
- * does for a whole suite: but for those whose checks end it, or change what it
- * is (limits, environment, folders). CK_FORK=yes gives each its own again.
+ * A process of its own, with a file for what it reports, costs more than most
+ * checks do, so one does for a whole suite: but for those whose checks end it, or
+ * change what it is (limits, environment, folders, handlers). What crashes or
+ * hangs then takes the rest of its suite along. CK_FORK=yes gives each check its
+ * own again.
  */
 static bool shares_process(const char *suite)
 {
-#ifdef __SANITIZE_ADDRESS__
 	static const char *const apart[] = {
 		"clock", "engine_mmap", "help", "jobfile",   "jobset",
 		"mem",   "run",         "scan", "state_list"
@@ -69,15 +71,12 @@ static bool shares_process(const char *suite)
 		if (strcmp(suite, apart[i]) == 0)
 			return false;
 	return !getenv("CK_FORK");
-#else
-	(void)suite;
-	return false;
-#endif
 }
 
 int main(int argc, char **argv)
 {
 	const char *only = argc > 1 ? argv[1] : NULL;
+
 	if (argc > 2)
 		return usage(argv[0], NULL);
 	if (only && strcmp(only, "--list") == 0)

@@ -18,6 +18,7 @@ report_text(struct run_result *run, bool quiet)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
+
 	ck_assert_ptr_nonnull(to);
 	verdict_fill(run);
 	text_report(to, run, quiet);
@@ -30,6 +31,7 @@ static inline void check_text(const char *text, const char *expected)
 {
 	for (unsigned line = 1; *text || *expected; line++) {
 		size_t is = strcspn(text, "\n"), was = strcspn(expected, "\n");
+
 		ck_assert_msg(is == was && !memcmp(text, expected, is),
 			      "line %u is\n%.*s\nnot\n%.*s", line, (int)is,
 			      text, (int)was, expected);
@@ -42,8 +44,10 @@ static inline void check_text(const char *text, const char *expected)
 static inline void check_shape(const char *text)
 {
 	unsigned lines = 0;
+
 	for (const char *s = text; *s; lines++) {
 		size_t len = strcspn(s, "\n");
+
 		ck_assert_msg(len <= 90, "%zu columns: %.*s", len, (int)len, s);
 		ck_assert_msg(len == 0 || s[len - 1] != ' ',
 			      "blank at the end: %.*s|", (int)len, s);
@@ -59,6 +63,7 @@ static inline void check_shape(const char *text)
 static inline void check_report(struct run_result *run, const char *expected)
 {
 	char *text = report_text(run, false);
+
 	check_shape(text);
 	check_text(text, expected);
 	free(text);
@@ -70,6 +75,7 @@ static inline void check_line(struct run_result *run, const char *line)
 	char *text = report_text(run, false);
 	const char *at = text;
 	size_t len = strlen(line);
+
 	check_shape(text);
 	while (*at && (strcspn(at, "\n") != len || memcmp(at, line, len) != 0))
 		at += strcspn(at, "\n") + 1;
@@ -80,6 +86,7 @@ static inline void check_line(struct run_result *run, const char *line)
 static inline void check_report_lacks(struct run_result *run, const char *part)
 {
 	char *text = report_text(run, false);
+
 	ck_assert_msg(!strstr(text, part), "'%s' in:\n%s", part, text);
 	free(text);
 }
@@ -88,6 +95,7 @@ static inline void check_report_lacks(struct run_result *run, const char *part)
 static inline void check_first(struct run_result *run, const char *line)
 {
 	char *text = report_text(run, true);
+
 	check_text(text, line);
 	ck_assert_uint_le(strlen(text), 91);
 	free(text);

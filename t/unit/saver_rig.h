@@ -14,6 +14,7 @@
 #include "data/layout.h"
 #include "io/engines.h"
 #include "run/saver.h"
+#include "work/workloads.h"
 
 #define MS 1000000ull
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "data/layout.h"
 #include "data/shard.h"
+#include "work/workloads.h"
 
 #define RIG_SPAN 8192u
 #define RIG_SEED 11

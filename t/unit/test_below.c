@@ -141,6 +141,7 @@ START_TEST(a_file_is_new_and_no_link_s_target)
 	for (unsigned i = 0; i < 4; i++) {
 		int fd = below_create(root_fd, made[i]);
 		struct stat st;
+
 		ck_assert_int_ge(fd, 0);
 		ck_assert_int_eq(fstat(fd, &st), 0);
 		ck_assert_int_eq(st.st_size, 0);

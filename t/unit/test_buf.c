@@ -11,6 +11,7 @@
 START_TEST(a_zeroed_buf_is_an_empty_string)
 {
 	struct buf b = { 0 };
+
 	ck_assert_str_eq(buf_str(&b), "");
 	buf_reset(&b);
 	buf_fini(&b);
@@ -24,6 +25,7 @@ END_TEST
 START_TEST(pieces_stand_in_order)
 {
 	struct buf b;
+
 	buf_init(&b);
 	buf_add(&b, "read");
 	buf_addc(&b, ' ');
@@ -39,11 +41,13 @@ END_TEST
 START_TEST(growing_keeps_every_byte)
 {
 	struct buf b = { 0 };
+
 	for (unsigned i = 0; i < 10000; i++)
 		buf_addf(&b, "%04u", i);
 	ck_assert_uint_eq(b.len, 40000);
 	for (unsigned i = 0; i < 10000; i++) {
 		char want[16];
+
 		snprintf(want, sizeof(want), "%04u", i);
 		ck_assert(!memcmp(b.s + (size_t)4 * i, want, 4));
 	}
@@ -55,6 +59,7 @@ END_TEST
 START_TEST(reset_empties_and_keeps_memory)
 {
 	struct buf b = { 0 };
+
 	buf_add(&b, "something");
 	size_t size = b.size;
 	buf_reset(&b);
@@ -69,6 +74,7 @@ END_TEST
 START_TEST(take_hands_the_string_over)
 {
 	struct buf b = { 0 };
+
 	buf_add(&b, "mine");
 	char *s = buf_take(&b);
 	ck_assert_str_eq(buf_str(&b), "");
@@ -83,6 +89,7 @@ Suite *suite_buf(void)
 {
 	Suite *s = suite_create("buf");
 	TCase *tc = tcase_create("buf");
+
 	tcase_add_test(tc, a_zeroed_buf_is_an_empty_string);
 	tcase_add_test(tc, pieces_stand_in_order);
 	tcase_add_test(tc, growing_keeps_every_byte);

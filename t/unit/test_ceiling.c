@@ -15,6 +15,7 @@
 #include "null_engine.h"
 #include "suites.h"
 #include "tree.h"
+#include "work/workloads.h"
 
 #define NONE ((double)NAN)
 #define MIB 1048576.0
@@ -37,12 +38,12 @@ static void world_init(struct world *w)
 	w->dataset.samples_per_file = 1;
 	w->result.job = &w->job;
 	w->result.dataset = &w->dataset;
-	w->result.kind = RESULT_TRAIN;
+	w->result.work = &work_train;
 	w->result.members = 1;
 	w->result.totals.mean_file_bytes = MIB;
 	w->result.ml.steps = 1000;
-	w->result.ml.wall_seconds = 100;
-	w->result.ml.verdict.name = w->verdict;
+	w->result.wall_seconds = 100;
+	w->result.verdict.name = w->verdict;
 	strcpy(w->verdict, "unclear");
 	ceiling_result_init(&w->result.ml.ceiling);
 }
@@ -57,6 +58,7 @@ START_TEST(it_comes_by_itself_where_the_verdict_is_in_doubt)
 		{ "compute", 0 }, { "storage", 0 }, { "unclear", 3 },
 	};
 	struct world w;
+
 	world_init(&w);
 	strcpy(w.verdict, rows[_i].verdict);
 	ck_assert_double_eq(ceiling_seconds(&w.result, true), rows[_i].seconds);
@@ -79,8 +81,9 @@ START_TEST(by_itself_it_is_short_beside_the_run)
 		{ 100, 451, false, 0 }, { 100, 0, false, 3 },
 	};
 	struct world w;
+
 	world_init(&w);
-	w.result.ml.wall_seconds = rows[_i].wall;
+	w.result.wall_seconds = rows[_i].wall;
 	w.result.ml.too_short = rows[_i].too_short;
 	w.job.compute_time.a = rows[_i].compute_ms * 1e6;
 	ck_assert_double_eq_tol(ceiling_seconds(&w.result, true),
@@ -99,6 +102,7 @@ START_TEST(asked_for_it_has_fifty_steps_within_limits)
 		{ 5000, 30 },
 	};
 	struct world w;
+
 	world_init(&w);
 	w.job.compute_time.a = rows[_i].compute_ms * 1e6;
 	ck_assert_double_eq_tol(ceiling_seconds(&w.result, false),
@@ -108,7 +112,7 @@ END_TEST
 
 static void none_of_another_kind(struct world *w)
 {
-	w->result.kind = RESULT_IO;
+	w->result.work = &work_io;
 }
 
 static void none_of_no_step(struct world *w)
@@ -123,7 +127,7 @@ static void none_of_an_error(struct world *w)
 
 static void none_of_an_interrupt(struct world *w)
 {
-	w->result.ml.interrupted = true;
+	w->result.interrupted = true;
 }
 
 static void none_of_several(struct world *w)
@@ -134,6 +138,7 @@ static void none_of_several(struct world *w)
 static void none_without_storage(struct world *w)
 {
 	static struct null_opts opts;
+
 	w->job.engine = &null_engine;
 	w->job.engine_opts = &opts;
 }
@@ -156,6 +161,7 @@ START_TEST(a_model_of_storage_has_one_when_asked)
 {
 	struct null_opts opts = { .delay_ns = 5 };
 	struct world w;
+
 	world_init(&w);
 	w.job.engine = &null_engine;
 	w.job.engine_opts = &opts;
@@ -183,6 +189,7 @@ START_TEST(files_are_some_batches_but_no_more_than_memory_takes)
 		{ 128, 10000, 1251, 0, 1e6, 2 },
 	};
 	struct world w;
+
 	world_init(&w);
 	w.result.totals.mean_file_bytes = rows[_i].file_mib * MIB;
 	w.dataset.files = rows[_i].files;
@@ -198,14 +205,15 @@ START_TEST(jobs_beside_are_those_of_the_group_once_each)
 {
 	struct job jobs[4] = { 0 };
 	struct job_result results[] = {
-		{ .job = &jobs[0], .group = 0, .kind = RESULT_TRAIN },
-		{ .job = &jobs[1], .group = 1, .kind = RESULT_TRAIN },
-		{ .job = &jobs[2], .group = 1, .kind = RESULT_IO },
-		{ .job = &jobs[2], .group = 1, .kind = RESULT_IO },
-		{ .job = &jobs[3], .group = 1, .kind = RESULT_PREPARE },
+		{ .job = &jobs[0], .group = 0, .work = &work_train },
+		{ .job = &jobs[1], .group = 1, .work = &work_train },
+		{ .job = &jobs[2], .group = 1, .work = &work_io },
+		{ .job = &jobs[2], .group = 1, .work = &work_io },
+		{ .job = &jobs[3], .group = 1, .work = &work_prepare },
 	};
 	static const uint64_t expected[] = { 0, 1, 1 };
 	struct run_result r = { .jobs = results, .job_count = 5 };
+
 	ck_assert_uint_eq(ceiling_jobs_beside(&r, &results[_i]), expected[_i]);
 }
 END_TEST
@@ -246,6 +254,7 @@ START_TEST(a_ceiling_says_what_the_limit_is)
 	const struct saying *s = &sayings[_i];
 	struct ceiling_gap g;
 	struct world w;
+
 	world_init(&w);
 	struct ceiling_result *c = &w.result.ml.ceiling;
 	w.job.direct = s->is_direct;
@@ -271,6 +280,7 @@ START_TEST(of_a_model_the_null_figure_is_the_ceiling)
 	struct null_opts opts = { .delay_ns = 5 };
 	struct ceiling_gap g;
 	struct world w;
+
 	world_init(&w);
 	w.job.engine = &null_engine;
 	w.job.engine_opts = &opts;
@@ -298,6 +308,7 @@ START_TEST(without_an_au_rates_are_compared)
 	};
 	struct ceiling_gap g;
 	struct world w;
+
 	world_init(&w);
 	w.result.ml.au_percent = NONE;
 	w.result.ml.accelerators = 8;
@@ -330,6 +341,7 @@ static void setup(void)
 			   .scale = 100,
 			   .accelerators = 1,
 			   .batch_size = 1 };
+
 	tree_make(root);
 	ck_assert_int_eq(dist_parse(&job.sample_size, "uniform:1k:64k",
 				    DIST_BYTES, NULL, 1024, NULL),
@@ -348,9 +360,11 @@ START_TEST(names_and_sizes_repeat_with_distinct_files)
 {
 	char path[PATH_MAX], own[PATH_MAX];
 	struct dataset few = ds;
+
 	few.distinct_files = 3;
 	for (uint64_t i = 0; i < dataset_all_files(&ds); i++) {
 		uint64_t part = i / 10, same = part * 10 + i % 10 % 3;
+
 		ck_assert_uint_eq(dataset_file_of(&few, i), i % 10 % 3);
 		ck_assert_uint_eq(dataset_file_of(&ds, i), i % 10);
 		ck_assert_int_gt(dataset_path(&few, i, path, sizeof(path)), 0);
@@ -368,6 +382,7 @@ END_TEST
 static void write_files(uint64_t files)
 {
 	char path[PATH_MAX];
+
 	for (uint64_t part = 0; part < 2; part++)
 		for (uint64_t i = 0; i < files; i++) {
 			ck_assert_int_gt(dataset_path(&ds, part * 10 + i, path,
@@ -382,6 +397,7 @@ static int warm(struct ceiling_warm *w, uint64_t files, uint64_t deadline_ns,
 {
 	struct clock *clock = clock_new_virtual(1000);
 	int rc = ceiling_warm(w, &ds, files, clock, deadline_ns, err);
+
 	clock_free(clock);
 	return rc;
 }
@@ -390,6 +406,7 @@ START_TEST(warming_reads_all_parts_of_whole_files)
 {
 	struct mlgen_err err = { 0 };
 	struct ceiling_warm w;
+
 	write_files(4);
 	ck_assert_int_eq(warm(&w, 3, CLOCK_NEVER, &err), 0);
 	ck_assert_uint_eq(w.files, 3);
@@ -410,6 +427,7 @@ START_TEST(warming_ends_with_a_signal)
 	struct mlgen_err err = { 0 };
 	struct ceiling_warm w;
 	sigset_t ending;
+
 	write_files(2);
 	sigemptyset(&ending);
 	sigaddset(&ending, SIGTERM);
@@ -426,6 +444,7 @@ Suite *suite_ceiling(void)
 {
 	Suite *s = suite_create("ceiling");
 	TCase *t = tcase_create("ceiling");
+
 	tcase_add_loop_test(t, it_comes_by_itself_where_the_verdict_is_in_doubt,
 			    0, 6);
 	tcase_add_loop_test(t, by_itself_it_is_short_beside_the_run, 0, 8);

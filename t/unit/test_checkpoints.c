@@ -15,6 +15,7 @@
 #include "data/layout.h"
 #include "io/engines.h"
 #include "io/mount.h"
+#include "work/workloads.h"
 
 #define SMALL                                                                  \
 	"model_layers=2 model_hidden=64 model_ffn=128 model_heads=4 "          \

@@ -48,6 +48,7 @@ static void note(struct sleeper *t)
 static void *sleep_once(void *arg)
 {
 	struct sleeper *t = arg;
+
 	clock_join(t->s->c);
 	clock_sleep_until(t->s->c, t->ns);
 	note(t);
@@ -62,6 +63,7 @@ START_TEST(sleepers_wake_in_order_at_exact_times)
 				{ .ns = START + 10 * MS },
 				{ .ns = START + 20 * MS + 1 } };
 	static const uint32_t places[3] = { 2, 0, 1 };
+
 	clock_expect(s.c, 3);
 	for (int i = 0; i < 3; i++)
 		start(&t[i], &s, sleep_once);
@@ -81,6 +83,7 @@ START_TEST(a_deadline_in_the_past_costs_no_time)
 	struct clock *c = clock_new_virtual(START);
 	_Atomic uint32_t word = 0;
 	uint64_t late = 0;
+
 	clock_join(c);
 	clock_sleep_until(c, START);
 	clock_sleep_until(c, 0);
@@ -98,6 +101,7 @@ START_TEST(a_wait_on_a_changed_word_returns_at_once)
 {
 	struct clock *c = clock_new_virtual(START);
 	_Atomic uint32_t word = 1;
+
 	clock_join(c);
 	ck_assert_int_eq(clock_wait(c, &word, 0, CLOCK_NEVER), 0);
 	ck_assert_uint_eq(clock_now(c), START);
@@ -110,6 +114,7 @@ START_TEST(a_wait_times_out_at_its_deadline)
 {
 	struct clock *c = clock_new_virtual(START);
 	_Atomic uint32_t word = 0;
+
 	clock_join(c);
 	ck_assert_int_eq(clock_wait(c, &word, 0, START + 7), -ETIMEDOUT);
 	ck_assert_uint_eq(clock_now(c), START + 7);
@@ -121,6 +126,7 @@ END_TEST
 static void *wait_for_word(void *arg)
 {
 	struct sleeper *t = arg;
+
 	clock_join(t->s->c);
 	while (atomic_load(&t->s->word) == 0 && t->result == 0) {
 		t->result = clock_wait(t->s->c, &t->s->word, 0, t->ns);
@@ -134,6 +140,7 @@ static void *wait_for_word(void *arg)
 static void *wake_later(void *arg)
 {
 	struct sleeper *t = arg;
+
 	clock_join(t->s->c);
 	clock_sleep_until(t->s->c, t->ns);
 	atomic_store(&t->s->word, 1);
@@ -152,6 +159,7 @@ START_TEST(a_wake_ends_all_waits_at_that_moment)
 				    { .ns = CLOCK_NEVER },
 				    { .ns = START + 50 * MS } };
 	struct sleeper wakes = { .ns = START + 5 * MS };
+
 	clock_expect(s.c, 4);
 	for (int i = 0; i < 3; i++)
 		start(&waits[i], &s, wait_for_word);
@@ -175,6 +183,7 @@ START_TEST(a_wake_passes_by_who_waits_for_another_word)
 	struct sleeper waits_a = { .ns = START + 9 * MS };
 	struct sleeper waits_b = { .ns = CLOCK_NEVER };
 	struct sleeper wakes_b = { .ns = START + MS };
+
 	clock_expect(a.c, 3);
 	start(&waits_a, &a, wait_for_word);
 	start(&waits_b, &b, wait_for_word);
@@ -195,6 +204,7 @@ START_TEST(time_stands_while_a_thread_is_expected)
 	struct shared s = { .c = clock_new_virtual(START) };
 	struct sleeper early = { .ns = START + MS };
 	struct sleeper late = { .ns = START + 2 * MS };
+
 	clock_expect(s.c, 2);
 	start(&early, &s, sleep_once);
 	for (int i = 0; i < 1000; i++) {
@@ -214,6 +224,7 @@ START_TEST(equal_deadlines_wake_one_after_the_other)
 {
 	struct shared s = { .c = clock_new_virtual(START) };
 	struct sleeper t[8];
+
 	clock_expect(s.c, 8);
 	for (int i = 0; i < 8; i++) {
 		t[i] = (struct sleeper){ .ns = START + MS };
@@ -235,9 +246,11 @@ static void *play(void *arg)
 	struct sleeper *t = arg;
 	struct clock *c = t->s->c;
 	uint32_t mine = t->place;
+
 	clock_join(c);
 	for (uint32_t turn = mine; turn < TURNS; turn += 2) {
 		uint32_t now;
+
 		while ((now = atomic_load(&t->s->word)) != turn)
 			clock_wait(c, &t->s->word, now, CLOCK_NEVER);
 		clock_sleep_until(c, clock_now(c) + t->ns);
@@ -252,6 +265,7 @@ START_TEST(no_wake_is_lost_in_virtual_time)
 {
 	struct shared s = { .c = clock_new_virtual(0) };
 	struct sleeper a = { .ns = 3, .place = 0 }, b = { .ns = 5, .place = 1 };
+
 	clock_expect(s.c, 2);
 	start(&a, &s, play);
 	start(&b, &s, play);
@@ -266,6 +280,7 @@ START_TEST(no_wake_is_lost_in_real_time)
 {
 	struct shared s = { .c = clock_new_real() };
 	struct sleeper a = { .ns = 0, .place = 0 }, b = { .ns = 0, .place = 1 };
+
 	start(&a, &s, play);
 	start(&b, &s, play);
 	pthread_join(a.thread, NULL);
@@ -279,6 +294,7 @@ START_TEST(all_waiting_for_ever_is_a_deadlock)
 {
 	struct clock *c = clock_new_virtual(START);
 	_Atomic uint32_t word = 0;
+
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	clock_join(c);
 	clock_wait(c, &word, 0, CLOCK_NEVER);
@@ -289,6 +305,7 @@ START_TEST(leaving_others_to_wait_for_ever_is_a_deadlock)
 {
 	struct shared s = { .c = clock_new_virtual(START) };
 	struct sleeper t = { .ns = CLOCK_NEVER };
+
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	clock_join(s.c);
 	clock_expect(s.c, 1);
@@ -303,11 +320,13 @@ START_TEST(real_time_is_never_early)
 	struct clock *c = clock_new_real();
 	_Atomic uint32_t word = 0;
 	uint64_t late = 0;
+
 	clock_join(c);
 	ck_assert_int_eq(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), 1);
 	for (int i = 0; i < 20; i++) {
 		uint64_t deadline = clock_now(c) + MS / 5;
 		uint64_t woke = clock_sleep_exactly(c, deadline, &late);
+
 		ck_assert_uint_ge(woke, deadline);
 		ck_assert_uint_le(late, MS);
 	}
@@ -331,6 +350,7 @@ Suite *suite_clock(void)
 {
 	Suite *s = suite_create("clock");
 	TCase *tc = tcase_create("clock");
+
 	tcase_add_test(tc, sleepers_wake_in_order_at_exact_times);
 	tcase_add_test(tc, a_deadline_in_the_past_costs_no_time);
 	tcase_add_test(tc, a_wait_on_a_changed_word_returns_at_once);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_combine.c - runs of clients and repetitions add up to one result. */
 #include <check.h>
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "ask/combine.h"
+#include "report/json_read.h"
+#include "run/merge.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define NONE ((double)NAN)
 
@@ -41,7 +44,7 @@ static void training(struct job_result *r, uint64_t accelerators, double au,
 	struct ml_result *ml = &r->ml;
 
 	memset(r, 0, sizeof(*r));
-	r->kind = RESULT_TRAIN;
+	r->work = &work_train;
 	for (uint64_t e = 0; e < 2; e++) {
 		epochs[i][e] = (struct epoch_result){
 			.epoch = e + 1,
@@ -61,17 +64,17 @@ static void training(struct job_result *r, uint64_t accelerators, double au,
 	ml->counted_steps = 98 * accelerators;
 	ml->samples = 100 * accelerators;
 	ml->io_bytes = 1000 * accelerators;
-	ml->wall_seconds = seconds;
+	r->wall_seconds = seconds;
 	ml->samples_per_sec = 100 * (double)accelerators / seconds;
 	ml->demand_bytes_per_sec = 10 * (double)accelerators;
 	ml->au_percent = au;
 	ml->target_au_percent = 80;
-	ml->storage.memory_percent = 10;
-	ml->storage.device_read_bytes = UINT64_MAX;
-	ml->storage.jobs_read_bytes = 1000 * accelerators;
-	ml->storage.slowest_sample_ns = NONE;
-	ml->host.cpu_percent = au / 2;
-	ml->complete = true;
+	r->storage.memory_percent = 10;
+	r->storage.device_read_bytes = UINT64_MAX;
+	r->storage.jobs_read_bytes = 1000 * accelerators;
+	r->storage.slowest_sample_ns = NONE;
+	r->host.cpu_percent = au / 2;
+	r->complete = true;
 	ml->stall_ns = hist_of(10, 1000 * accelerators);
 }
 
@@ -90,7 +93,7 @@ START_TEST(clients_add_their_rates)
 	from.ml.runtime_seconds = 25;
 	to.ml.samples_per_extent = 2;
 	from.ml.samples_per_extent = 4;
-	combine_jobs(&store, &to, &from, SIDE_BY_SIDE);
+	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
 	ck_assert_uint_eq(to.ml.eval.io_bytes, 42);
 	ck_assert_double_eq(to.ml.eval.io_bytes_per_sec, 4);
 	ck_assert_double_eq(to.ml.runtime_seconds, 25);
@@ -102,11 +105,11 @@ START_TEST(clients_add_their_rates)
 	ck_assert_uint_eq(to.ml.counted_steps, 98 * 12);
 	ck_assert_double_eq(to.ml.samples_per_sec, 80 + 20);
 	ck_assert_double_eq(to.ml.demand_bytes_per_sec, 120);
-	ck_assert_double_eq(to.ml.wall_seconds, 20);
+	ck_assert_double_eq(to.wall_seconds, 20);
 	ck_assert_double_eq(to.ml.au_percent, (8 * 90 + 4 * 60) / 12.0);
 	ck_assert(to.ml.target_met);
 	/* By the time of accelerators: 8 x 10 s and 4 x 20 s. */
-	ck_assert_double_eq(to.ml.host.cpu_percent, (45 + 30) / 2.0);
+	ck_assert_double_eq(to.host.cpu_percent, (45 + 30) / 2.0);
 	ck_assert_uint_eq(to.ml.epochs.count, 2);
 	ck_assert_uint_eq(e[1].samples, 600);
 	ck_assert_double_eq(e[1].samples_per_sec, 100);
@@ -114,8 +117,8 @@ START_TEST(clients_add_their_rates)
 	ck_assert_uint_eq(to.ml.au_percent_per_accelerator.count, 4);
 	ck_assert_uint_eq(to.ml.stall_ns->count, 4);
 	ck_assert_uint_eq(to.ml.stall_ns->max_ns, 8000);
-	ck_assert_uint_eq(to.ml.storage.device_read_bytes, UINT64_MAX);
-	ck_assert_uint_eq(to.ml.storage.jobs_read_bytes, 12000);
+	ck_assert_uint_eq(to.storage.device_read_bytes, UINT64_MAX);
+	ck_assert_uint_eq(to.storage.jobs_read_bytes, 12000);
 	ck_assert(isnan(to.ml.mlperf.v2_0.train_au_mean_percentage));
 }
 END_TEST
@@ -127,12 +130,12 @@ START_TEST(repetitions_have_the_mean_of_their_rates)
 
 	training(&to, 8, 90, 10);
 	training(&from, 8, 60, 30);
-	combine_jobs(&store, &to, &from, ONE_AFTER_THE_OTHER);
+	merge_jobs(&to, &from, MERGE_TURNS, &json_store_memory, &store);
 	e = to.ml.epochs.items;
 	ck_assert_uint_eq(to.ml.accelerators, 8);
 	ck_assert_uint_eq(to.ml.samples, 1600);
 	ck_assert_uint_eq(to.ml.steps, 200);
-	ck_assert_double_eq(to.ml.wall_seconds, 40);
+	ck_assert_double_eq(to.wall_seconds, 40);
 	/* All samples by all the time. */
 	ck_assert_double_eq_tol(to.ml.samples_per_sec, 1600 / 40.0, 1e-9);
 	ck_assert_double_eq(to.ml.demand_bytes_per_sec, 80);
@@ -153,18 +156,48 @@ START_TEST(means_of_many_are_those_of_all)
 	training(&to, 1, 10, 10);
 	for (int i = 2; i <= 4; i++) {
 		training(&from, 1, 10 * i, 10);
-		combine_jobs(&store, &to, &from, SIDE_BY_SIDE);
+		merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory,
+			   &store);
 	}
 	ck_assert_double_eq_tol(to.ml.au_percent, 25, 1e-9);
-	ck_assert_double_eq_tol(to.ml.host.cpu_percent, 12.5, 1e-9);
+	ck_assert_double_eq_tol(to.host.cpu_percent, 12.5, 1e-9);
 	training(&to, 1, 10, 10);
 	for (int i = 2; i <= 4; i++) {
 		training(&from, 1, 10 * i, 10);
-		combine_jobs(&store, &to, &from, ONE_AFTER_THE_OTHER);
+		merge_jobs(&to, &from, MERGE_TURNS, &json_store_memory, &store);
 	}
 	ck_assert_double_eq_tol(to.ml.au_percent, 25, 1e-9);
-	ck_assert_double_eq_tol(to.ml.host.cpu_percent, 12.5, 1e-9);
+	ck_assert_double_eq_tol(to.host.cpu_percent, 12.5, 1e-9);
 	ck_assert_double_eq_tol(to.ml.samples_per_sec, 10, 1e-9);
+}
+END_TEST
+
+START_TEST(epochs_that_one_client_has_not_are_none_of_all)
+{
+	struct job_result to, from;
+
+	training(&to, 1, 50, 10);
+	training(&from, 1, 50, 10);
+	from.ml.epochs.count = 1;
+	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
+	ck_assert_uint_eq(to.ml.epochs.count, 1);
+}
+END_TEST
+
+/* Clients of 10 s each are a turn of 10 s, as the one before them. */
+START_TEST(weights_of_clients_are_not_those_of_turns)
+{
+	struct job_result turn, to, from;
+
+	training(&turn, 2, 10, 10);
+	training(&to, 1, 50, 10);
+	training(&from, 1, 70, 10);
+	turn.ml.counted_steps = 100;
+	to.ml.counted_steps = from.ml.counted_steps = 50;
+	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
+	merge_jobs(&turn, &to, MERGE_TURNS, &json_store_memory, &store);
+	ck_assert_double_eq_tol(turn.ml.au_percent, (10 + 60) / 2.0, 1e-9);
+	ck_assert_double_eq_tol(turn.ml.samples_per_sec, 20, 1e-9);
 }
 END_TEST
 
@@ -179,15 +212,17 @@ static struct direction_result seconds_of(uint64_t n, double mean, double dev)
 
 START_TEST(seconds_of_repetitions_are_pooled)
 {
-	struct job_result to = { .kind = RESULT_IO }, from = to;
+	static const struct job jobs[2];
+	struct job_result to = { .work = &work_io, .job = &jobs[0] };
+	struct job_result from = { .work = &work_io, .job = &jobs[1] };
 
-	to.io.wall_seconds = from.io.wall_seconds = 10;
+	to.wall_seconds = from.wall_seconds = 10;
 	to.io.numjobs = from.io.numjobs = 2;
 	to.read = seconds_of(10, 100, 0);
 	from.read = seconds_of(10, 200, 0);
-	combine_jobs(&store, &to, &from, ONE_AFTER_THE_OTHER);
+	merge_jobs(&to, &from, MERGE_TURNS, &json_store_memory, &store);
 	ck_assert_uint_eq(to.io.numjobs, 2);
-	ck_assert_double_eq(to.io.wall_seconds, 20);
+	ck_assert_double_eq(to.wall_seconds, 20);
 	ck_assert_double_eq(to.read.bw_kib.mean, 150);
 	ck_assert_double_eq(to.read.bw_kib.dev, 50);
 	ck_assert_double_eq(to.read.bw_kib.min, 100);
@@ -195,10 +230,10 @@ START_TEST(seconds_of_repetitions_are_pooled)
 	ck_assert_uint_eq(to.read.bw_kib.samples, 20);
 
 	to.read = seconds_of(10, 100, 0);
-	to.io.wall_seconds = 10;
-	combine_jobs(&store, &to, &from, SIDE_BY_SIDE);
+	to.wall_seconds = 10;
+	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
 	ck_assert_uint_eq(to.io.numjobs, 4);
-	ck_assert_double_eq(to.io.wall_seconds, 10);
+	ck_assert_double_eq(to.wall_seconds, 10);
 	ck_assert_double_eq(to.read.bw_kib.mean, 300);
 	ck_assert(isnan(to.read.bw_kib.dev));
 }
@@ -211,8 +246,8 @@ static void saves(struct job_result *r, struct checkpoint_result *items,
 	double seconds[2] = { first, second };
 
 	memset(r, 0, sizeof(*r));
-	r->kind = RESULT_CHECKPOINT;
-	r->ml.wall_seconds = NONE;
+	r->work = &work_checkpoint;
+	r->wall_seconds = NONE;
 	checkpoints_result_init(c);
 	checkpoints_result_init(&r->ml.restores);
 	for (int i = 0; i < 2; i++)
@@ -233,6 +268,8 @@ static void saves(struct job_result *r, struct checkpoint_result *items,
 	c->seconds_min = fmin(first, second);
 	c->seconds_max = fmax(first, second);
 	c->first_seconds = first;
+	c->deleted_files = 3;
+	r->majf = 2;
 	c->later_seconds = second;
 	c->slowest_rank_bytes_per_sec = 100 / c->seconds_max;
 	c->bytes_per_sec = (double)c->bytes / (first + second);
@@ -248,7 +285,7 @@ START_TEST(hosts_of_one_checkpoint_wait_for_the_slowest)
 
 	saves(&to, a, 4, 1, 4);
 	saves(&from, b, 4, 2, 2);
-	combine_jobs(&store, &to, &from, SIDE_BY_SIDE);
+	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
 	all = c->items.items;
 	ck_assert_uint_eq(c->count, 2);
 	ck_assert_uint_eq(c->completed, 2);
@@ -259,11 +296,55 @@ START_TEST(hosts_of_one_checkpoint_wait_for_the_slowest)
 	ck_assert_double_eq(c->seconds_mean, 3);
 	ck_assert_double_eq(c->seconds_min, 2);
 	ck_assert_double_eq(c->later_seconds, 4);
+	ck_assert_double_eq(c->first_seconds, 2);
+	ck_assert_uint_eq(c->deleted_files, 6);
+	ck_assert_uint_eq(to.majf, 4);
 	ck_assert_uint_eq(c->ranks, 8);
 	ck_assert_uint_eq(c->job_ranks, 8);
 	ck_assert_uint_eq(c->bytes_per_checkpoint, 800);
 	ck_assert_double_eq(c->bytes_per_sec, 1600 / 6.0);
 	ck_assert_double_eq(c->slowest_rank_bytes_per_sec, 25);
+}
+END_TEST
+
+/* Of three: 2, 4 and 6 s, though no host's mean, least or later time is that. */
+static void three_saves(struct job_result *r, struct checkpoint_result *items,
+			const double *seconds)
+{
+	struct checkpoints_result *c = &r->ml.saves;
+
+	saves(r, items, 1, seconds[0], seconds[1]);
+	items[2] = items[1];
+	for (int i = 0; i < 3; i++)
+		items[i].seconds = seconds[i];
+	c->items.count = c->count = c->completed = 3;
+	c->seconds_mean = (seconds[0] + seconds[1] + seconds[2]) / 3;
+	c->seconds_min = fmin(c->seconds_min, seconds[2]);
+	c->seconds_max = fmax(c->seconds_max, seconds[2]);
+	c->later_seconds = (seconds[1] + seconds[2]) / 2;
+}
+
+START_TEST(each_checkpoint_takes_as_long_as_its_slowest_host)
+{
+	static const double seconds[2][3] = { { 1, 4, 1 }, { 2, 1, 6 } };
+	struct checkpoint_result a[3], b[3];
+	struct job_result to, from;
+	const struct checkpoints_result *c = &to.ml.saves;
+
+	three_saves(&to, a, seconds[0]);
+	three_saves(&from, b, seconds[1]);
+	b[0].complete = _i == 0 || _i == 3;
+	b[2].complete = _i != 3;
+	if (_i == 2)
+		to.ml.saves.count = from.ml.saves.count = 4;
+	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
+	/* All; all but the first; of one nothing more is known; without the
+	 * last, which one host did not complete. */
+	ck_assert_double_eq_tol(c->seconds_mean, _i > 1 ? 3 : 4 + _i, 1e-9);
+	ck_assert_double_eq(c->seconds_min, _i == 2 ? 1 : _i == 1 ? 4 : 2);
+	ck_assert_double_eq(c->seconds_max, _i == 3 ? 4 : 6);
+	if (_i == 0)
+		ck_assert_double_eq(c->later_seconds, 5);
 }
 END_TEST
 
@@ -275,7 +356,7 @@ START_TEST(checkpoints_of_repetitions_follow_each_other)
 
 	saves(&to, a, 4, 1, 4);
 	saves(&from, b, 4, 2, 2);
-	combine_jobs(&store, &to, &from, ONE_AFTER_THE_OTHER);
+	merge_jobs(&to, &from, MERGE_TURNS, &json_store_memory, &store);
 	ck_assert_uint_eq(c->count, 4);
 	ck_assert_uint_eq(c->completed, 4);
 	ck_assert_uint_eq(c->items.count, 4);
@@ -298,12 +379,16 @@ START_TEST(what_only_one_has_is_taken_over)
 	checkpoints_result_init(&to.ml.saves);
 	checkpoints_result_init(&to.ml.restores);
 	to.ml.stall_ns = NULL;
+	to.ml.saves.ranks = 3; /* of none that was begun */
 	saves(&from, items, 2, 1, 2);
+	mlgen_fail(&from.err, -EIO, "b");
 	from.ml.saves.write_ns = hist_of(5, 7);
-	from.ml.wall_seconds = 1;
+	from.wall_seconds = 1;
 	from.ml.stall_ns = hist_of(3, 4);
-	combine_jobs(&store, &to, &from, SIDE_BY_SIDE);
+	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
 	ck_assert_uint_eq(to.ml.saves.count, 2);
+	ck_assert_uint_eq(to.ml.saves.ranks, 2);
+	ck_assert_str_eq(to.err.text, "b");
 	ck_assert_ptr_ne(to.ml.saves.items.items, items);
 	ck_assert_ptr_ne(to.ml.saves.write_ns, from.ml.saves.write_ns);
 	ck_assert_uint_eq(to.ml.saves.write_ns->max_ns, 7);
@@ -323,6 +408,10 @@ Suite *suite_combine(void)
 	tcase_add_test(t, means_of_many_are_those_of_all);
 	tcase_add_test(t, seconds_of_repetitions_are_pooled);
 	tcase_add_test(t, hosts_of_one_checkpoint_wait_for_the_slowest);
+	tcase_add_loop_test(
+		t, each_checkpoint_takes_as_long_as_its_slowest_host, 0, 4);
+	tcase_add_test(t, epochs_that_one_client_has_not_are_none_of_all);
+	tcase_add_test(t, weights_of_clients_are_not_those_of_turns);
 	tcase_add_test(t, checkpoints_of_repetitions_follow_each_other);
 	tcase_add_test(t, what_only_one_has_is_taken_over);
 	suite_add_tcase(s, t);

@@ -124,6 +124,7 @@ START_TEST(what_is_written_is_what_is_said)
 	ck_assert_uint_eq(r.count, (l->bytes + l->span - 1) / l->span);
 	for (uint64_t i = 0; i < RANGES; i++) {
 		struct range g = range_of(l, i);
+
 		memset(copy, 0xa5, l->bytes + 2);
 		content_copy(r.c, &whose, g.p, copy + 1, g.bytes);
 		ck_assert_msg(memcmp(copy + 1, r.bytes + g.p, g.bytes) == 0,
@@ -148,6 +149,7 @@ START_TEST(a_checksum_is_that_of_zlib)
 		struct range g = range_of(l, i);
 		uint32_t want =
 			(uint32_t)crc32((uLong)i, r.bytes + g.p, (uInt)g.bytes);
+
 		ck_assert_msg(content_crc32(r.c, &whose, g.p, g.bytes,
 					    (uint32_t)i) == want,
 			      "%u bytes at %u", (unsigned)g.bytes,
@@ -166,6 +168,7 @@ START_TEST(what_is_right_is_found_right)
 	put(&r, &whose, l->bytes);
 	for (uint64_t i = 0; i < RANGES; i++) {
 		struct range g = range_of(l, i);
+
 		ck_assert_uint_eq(
 			content_check(r.c, &whose, g.p, r.bytes + g.p, g.bytes),
 			g.bytes);
@@ -187,6 +190,7 @@ START_TEST(the_first_wrong_byte_is_found)
 	for (uint64_t i = 0; i < 400; i++) {
 		struct range g = range_of(l, i % RANGES);
 		uint64_t index = 7 * i + 100000, at, bit;
+
 		if (g.bytes == 0)
 			continue;
 		at = pick(g.bytes, &index);
@@ -264,6 +268,7 @@ START_TEST(a_block_begins_with_its_stamp)
 	crcjoin_init(&word, CRCJOIN_CRC32C, 4);
 	for (uint64_t at = 0; at < 64 * KIB + CONTENT_SLACK; at += 4096) {
 		const unsigned char *b = r.slice + at;
+
 		ck_assert_uint_eq(number(b, 4), CONTENT_MAGIC);
 		ck_assert_uint_eq(number(b + 4, 4),
 				  crcjoin_sum(&word, 0, b + 8, 4088));
@@ -289,6 +294,7 @@ START_TEST(a_put_touches_nothing_but_stamps)
 		put(&r, &whose, n * 4096 - 100);
 		for (uint64_t i = 0; i < 64 * KIB + CONTENT_SLACK; i++) {
 			bool is_stamp = i / 4096 < n && i % 4096 < 32;
+
 			ck_assert(is_stamp || r.slice[i] == pool[i]);
 		}
 	}

@@ -33,6 +33,7 @@ START_TEST(two_parts_have_the_checksum_of_both)
 	fill(data);
 	for (size_t i = 0; i < LENGTHS; i++) {
 		uint64_t n = lengths[i];
+
 		crcjoin_init(&j, CRCJOIN_CRC32, n);
 		for (size_t a = 0; a + n <= BYTES; a += 97)
 			ck_assert_uint_eq(crcjoin_past(&j, zlib_sum(data, a)) ^

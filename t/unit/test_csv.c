@@ -24,6 +24,7 @@ static int open_csv(struct csv **out, const char *path, struct mlgen_err *err)
 {
 	struct place p;
 	int rc = place_open(&p, "log", path, err);
+
 	*out = NULL;
 	return rc ? rc : csv_open(out, &p, err);
 }
@@ -31,6 +32,7 @@ static int open_csv(struct csv **out, const char *path, struct mlgen_err *err)
 static void log_open(struct log *l)
 {
 	struct mlgen_err err = { 0 };
+
 	snprintf(l->path, sizeof(l->path), "/tmp/mlgen-csv-XXXXXX");
 	int fd = mkstemp(l->path);
 	ck_assert_int_ge(fd, 0);
@@ -41,6 +43,7 @@ static void log_open(struct log *l)
 static void log_read(struct log *l)
 {
 	FILE *from = fopen(l->path, "r");
+
 	ck_assert_ptr_nonnull(from);
 	size_t n = fread(l->text, 1, sizeof(l->text) - 1, from);
 	l->text[n] = '\0';
@@ -53,6 +56,7 @@ static unsigned cells_of(struct log *l, unsigned number, char *cells[CELLS])
 {
 	char *line = l->text;
 	unsigned n = 0;
+
 	while (number-- > 0)
 		line = strchr(line, '\n') + 1;
 	*strchr(line, '\n') = '\0';
@@ -63,10 +67,12 @@ static unsigned cells_of(struct log *l, unsigned number, char *cells[CELLS])
 
 static unsigned column(const char *name)
 {
+	const struct live_field *f = live_fields;
 	unsigned i = 0;
-	while (csv_columns[i].name && strcmp(csv_columns[i].name, name))
-		i++;
-	ck_assert_ptr_nonnull(csv_columns[i].name);
+
+	for (; f->field.name && strcmp(f->field.name, name); f++)
+		i += live_is_column(f);
+	ck_assert_ptr_nonnull(f->field.name);
 	return i;
 }
 
@@ -75,12 +81,13 @@ static void one_row(struct log *l, const struct live *now,
 		    const struct live *before, char *cells[CELLS])
 {
 	unsigned columns = 0;
+
 	log_open(l);
 	csv_row(l->csv, now, before);
 	ck_assert_int_eq(csv_close(l->csv), 0);
 	log_read(l);
-	while (csv_columns[columns].name)
-		columns++;
+	for (const struct live_field *f = live_fields; f->field.name; f++)
+		columns += live_is_column(f);
 	ck_assert_uint_eq(cells_of(l, 1, cells), columns);
 }
 
@@ -105,15 +112,16 @@ START_TEST(the_header_names_every_column)
 		"checkpoint,checkpoint_bytes,errors\n";
 	struct live before = train(10), now = train(11);
 	struct log l;
+
 	log_open(&l);
 	csv_row(l.csv, &now, &before);
 	ck_assert_int_eq(csv_close(l.csv), 0);
 	log_read(&l);
 	ck_assert_int_eq(strncmp(l.text, header, strlen(header)), 0);
-	for (const struct csv_column *c = csv_columns; c->name; c++) {
-		ck_assert_ptr_nonnull(c->help);
-		ck_assert_int_eq(c->help[strlen(c->help) - 1], '.');
-	}
+	for (const struct live_field *f = live_fields; f->field.name; f++)
+		if (live_is_column(f))
+			ck_assert_int_eq(
+				f->field.help[strlen(f->field.help) - 1], '.');
 }
 END_TEST
 
@@ -132,6 +140,7 @@ START_TEST(a_row_of_training_holds_what_the_interval_gained)
 	struct live before = train(10), now = train(11);
 	struct log l;
 	char *cells[CELLS];
+
 	before.samples = 1000;
 	before.errors = 4;
 	before.sample_bytes = 10000;
@@ -197,6 +206,7 @@ START_TEST(a_row_of_a_plain_job_holds_both_directions)
 	struct live before = plain(10, LIVE_IO), now = plain(12, LIVE_IO);
 	struct log l;
 	char *cells[CELLS];
+
 	one_row(&l, &now, &before, cells);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
 		ck_assert_str_eq(cells[column(expected[i].name)],
@@ -213,14 +223,17 @@ START_TEST(a_row_of_a_save_holds_what_was_written)
 			       .checkpoints = 10,
 			       .checkpoint_bytes = 1000,
 			       .checkpoint_done = 900,
+			       .checkpoint_moved = 1900,
 			       .is_checkpointing = true };
 	struct live now = before;
 	struct log l;
 	char *cells[CELLS];
+
 	/* The end of the second, and the begin of the third. */
 	now.now_ns = 11 * SEC;
 	now.checkpoint = 3;
 	now.checkpoint_done = 250;
+	now.checkpoint_moved = 2250;
 	one_row(&l, &now, &before, cells);
 	ck_assert_str_eq(cells[column("phase")], "checkpoint");
 	ck_assert_str_eq(cells[column("checkpoint")], "3");
@@ -235,12 +248,14 @@ START_TEST(a_training_has_checkpoints_while_one_is_under_way)
 	struct live before = train(10), now = train(11);
 	struct log l;
 	char *cells[CELLS];
+
 	one_row(&l, &now, &before, cells);
 	ck_assert_str_eq(cells[column("checkpoint")], "");
 	ck_assert_str_eq(cells[column("checkpoint_bytes")], "");
 	now.checkpoint = 1;
 	now.checkpoint_bytes = 1000;
 	now.checkpoint_done = 70;
+	now.checkpoint_moved = 70;
 	now.is_checkpointing = true;
 	one_row(&l, &now, &before, cells);
 	ck_assert_str_eq(cells[column("phase")], "train");
@@ -254,6 +269,7 @@ START_TEST(a_plain_job_shorter_than_an_interval_is_in_it)
 	struct live before = plain(0, LIVE_WAIT), now = plain(1, LIVE_DONE);
 	struct log l;
 	char *cells[CELLS];
+
 	one_row(&l, &now, &before, cells);
 	ck_assert_str_eq(cells[column("phase")], "done");
 	ck_assert_str_eq(cells[column("read_ios")], "1000");
@@ -266,6 +282,7 @@ START_TEST(its_layout_is_a_preparation)
 		    now = plain(1, LIVE_PREPARE);
 	struct log l;
 	char *cells[CELLS];
+
 	now.bytes_done = 4096;
 	one_row(&l, &now, &before, cells);
 	ck_assert_str_eq(cells[column("io_bytes")], "4096");
@@ -280,6 +297,7 @@ START_TEST(an_interval_that_ends_between_epochs_keeps_its_samples)
 	struct live before = train(10), now = train(11);
 	struct log l;
 	char *cells[CELLS];
+
 	before.samples = 1000;
 	now.samples = 1160;
 	now.phase = LIVE_DROP;
@@ -296,6 +314,7 @@ START_TEST(an_interval_without_progress_is_a_row_of_zeros)
 	struct live before = train(10), now = train(11);
 	struct log l;
 	char *cells[CELLS];
+
 	before.samples = now.samples = 1000;
 	before.compute_ns = now.compute_ns = 7 * SEC;
 	before.step_ns = now.step_ns = 10 * SEC;
@@ -312,6 +331,7 @@ START_TEST(without_compute_the_au_cell_is_empty)
 	struct live before = train(10), now = train(11);
 	struct log l;
 	char *cells[CELLS];
+
 	now.step_ns = now.stall_ns = SEC;
 	one_row(&l, &now, &before, cells);
 	ck_assert_str_eq(cells[column("au_percent")], "");
@@ -334,6 +354,7 @@ START_TEST(a_row_of_preparation_leaves_training_empty)
 			    .bytes_done = 1700 };
 	struct log l;
 	char *cells[CELLS];
+
 	one_row(&l, &now, &before, cells);
 	ck_assert_str_eq(cells[column("phase")], "prepare");
 	ck_assert_str_eq(cells[column("seconds")], "2.000");
@@ -348,6 +369,7 @@ START_TEST(the_row_in_which_a_training_ends_holds_its_last_samples)
 	struct live before = train(1), now = train(2);
 	struct log l;
 	char *cells[CELLS];
+
 	now.phase = LIVE_DONE;
 	now.samples = 17;
 	one_row(&l, &now, &before, cells);
@@ -362,6 +384,7 @@ START_TEST(a_waiting_job_has_neither_bytes_nor_samples)
 	struct live now = before;
 	struct log l;
 	char *cells[CELLS];
+
 	now.now_ns = SEC;
 	now.phase = LIVE_WAIT;
 	one_row(&l, &now, &before, cells);
@@ -375,6 +398,7 @@ START_TEST(a_name_with_comma_and_quote_stays_one_cell)
 {
 	struct live before = train(1), now = train(2);
 	struct log l;
+
 	before.job_name = now.job_name = "a,\"b\"";
 	log_open(&l);
 	csv_row(l.csv, &now, &before);
@@ -389,6 +413,7 @@ START_TEST(seconds_count_from_the_first_look_for_all_jobs)
 	struct live first = train(100), second = train(101), third = train(102);
 	struct log l;
 	char *cells[CELLS];
+
 	log_open(&l);
 	csv_row(l.csv, &second, &first);
 	csv_row(l.csv, &third, &second);
@@ -403,6 +428,7 @@ START_TEST(rows_are_there_before_the_log_is_closed)
 {
 	struct live before = train(1), now = train(2);
 	struct log l;
+
 	log_open(&l);
 	csv_row(l.csv, &now, &before);
 	log_read(&l);
@@ -416,6 +442,7 @@ START_TEST(a_full_disk_is_reported_at_the_end)
 	struct live before = train(1), now = train(2);
 	struct mlgen_err err = { 0 };
 	struct csv *c;
+
 	if (access("/dev/full", W_OK) != 0)
 		return;
 	ck_assert_int_eq(open_csv(&c, "/dev/full", &err), 0);
@@ -428,6 +455,7 @@ START_TEST(a_log_that_cannot_be_created_names_its_path)
 {
 	struct mlgen_err err = { 0 };
 	struct csv *c;
+
 	ck_assert_int_eq(open_csv(&c, "/nonexistent/log.csv", &err), -ENOENT);
 	ck_assert_str_eq(err.text,
 			 "log=/nonexistent/log.csv: cannot be written: No such "
@@ -441,6 +469,7 @@ Suite *suite_csv(void)
 {
 	Suite *s = suite_create("csv");
 	TCase *t = tcase_create("csv");
+
 	tcase_add_test(t, the_header_names_every_column);
 	tcase_add_test(t, a_row_of_training_holds_what_the_interval_gained);
 	tcase_add_test(t, a_row_of_a_plain_job_holds_both_directions);

@@ -9,6 +9,7 @@
 #include "base/dist.h"
 #include "data/dataset.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define NO_MEMORY_NEEDED 0
 

@@ -10,6 +10,7 @@
 #include "ask/mlperf_rules.h"
 #include "job_options.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define GIB (UINT64_C(1) << 30)
 
@@ -142,6 +143,7 @@ END_TEST
 START_TEST(memory_and_hosts_may_be_of_other_machines)
 {
 	char *const argv[] = { program };
+
 	set.settings.memory_bytes = 512 * GIB;
 	set.settings.hosts = 3;
 	set_options(job, "accelerators=1");
@@ -161,6 +163,7 @@ END_TEST
 START_TEST(a_workload_of_others_is_called_so)
 {
 	char *const argv[] = { program };
+
 	set_options(job, "accelerator=b200 sample_size=2500");
 	char *text = answer(1, argv);
 
@@ -175,6 +178,7 @@ END_TEST
 START_TEST(several_jobs_have_a_size_each)
 {
 	char *const argv[] = { program };
+
 	jobs[1] = job_new("other");
 	set_options(jobs[1], "phase=train sample_size=1g batch_size=1");
 	set.count = 2;

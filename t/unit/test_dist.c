@@ -18,6 +18,7 @@ static struct dist parse(const char *text, enum dist_unit unit)
 {
 	struct dist d;
 	struct mlgen_err err = { 0 };
+
 	ck_assert_msg(dist_parse(&d, text, unit, "s", 1024, &err) == 0, "%s",
 		      err.text);
 	return d;
@@ -55,6 +56,7 @@ START_TEST(what_is_written_reads_back)
 {
 	const struct good_row *r = &good[_i];
 	struct dist d = parse(r->text, r->unit);
+
 	ck_assert_int_eq(d.kind, r->want.kind);
 	ck_assert_double_eq(d.a, r->want.a);
 	ck_assert_double_eq(d.b, r->want.b);
@@ -124,6 +126,7 @@ START_TEST(half_and_wrong_ones_are_refused_with_the_right_form)
 	struct mlgen_err err = { 0 };
 	struct dist d = { DIST_GAMMA, 1, 2 };
 	int rc = dist_parse(&d, r->text, r->unit, "s", 1024, &err);
+
 	ck_assert_msg(rc == -EINVAL || rc == -ERANGE, "rc %d", rc);
 	ck_assert_msg(strstr(err.text, r->in_message), "'%s' is not in: %s",
 		      r->in_message, err.text);
@@ -137,6 +140,7 @@ START_TEST(dlio_is_not_offered_for_times)
 {
 	struct mlgen_err err = { 0 };
 	struct dist d;
+
 	dist_parse(&d, "foo:1", DIST_NS, "s", 1024, &err);
 	ck_assert_ptr_null(strstr(err.text, "dlio"));
 }
@@ -145,6 +149,7 @@ END_TEST
 START_TEST(kb_base_holds_inside_a_distribution)
 {
 	struct dist d;
+
 	ck_assert_int_eq(
 		dist_parse(&d, "normal:1m:1KiB", DIST_BYTES, NULL, 1000, NULL),
 		0);
@@ -187,8 +192,10 @@ START_TEST(draws_have_the_mean_and_the_stdev)
 	const struct moments_row *r = &moments[_i];
 	struct dist d = parse(r->text, r->unit);
 	double sum = 0, squares = 0;
+
 	for (uint64_t i = 0; i < DRAWS; i++) {
 		double v = (double)dist_draw(&d, 42, RNG_TEST, i) - r->mean;
+
 		sum += v;
 		squares += v * v;
 	}
@@ -232,6 +239,7 @@ START_TEST(draws_have_the_shape)
 	const struct share_row *r = &shares[_i];
 	struct dist d = parse(r->text, DIST_BYTES);
 	unsigned below = 0;
+
 	for (uint64_t i = 0; i < DRAWS; i++)
 		below += (double)dist_draw(&d, 7, RNG_TEST, i) < r->below;
 	/* Standard error 0.0016 at most; the published ones have 3 digits. */
@@ -243,8 +251,10 @@ START_TEST(both_ends_of_a_uniform_come)
 {
 	struct dist d = parse("uniform:3:5", DIST_BYTES);
 	unsigned counts[3] = { 0 };
+
 	for (uint64_t i = 0; i < 30000; i++) {
 		uint64_t v = dist_draw(&d, 1, RNG_TEST, i);
+
 		ck_assert(v >= 3 && v <= 5);
 		counts[v - 3]++;
 	}
@@ -259,8 +269,10 @@ START_TEST(nothing_drawn_is_below_one)
 		"normal:1:100", "uniform:0:3", "exponential:1",
 		"gamma:0.01:1", "dlio:1:100",  "lognormal:1:50"
 	};
+
 	for (int k = 0; k < COUNT(texts); k++) {
 		struct dist d = parse(texts[k], DIST_BYTES);
+
 		for (uint64_t i = 0; i < 5000; i++)
 			ck_assert_uint_ge(dist_draw(&d, 1, RNG_TEST, i), 1);
 	}
@@ -273,8 +285,10 @@ START_TEST(the_largest_values_stay_in_range)
 {
 	struct dist d = parse("normal:4096p:4096p", DIST_BYTES);
 	struct dist wide = parse("dlio:4096p:4096p", DIST_BYTES);
+
 	for (uint64_t i = 0; i < 1000; i++) {
 		uint64_t v = dist_draw(&d, 1, RNG_TEST, i);
+
 		ck_assert_uint_le(v, UINT64_C(1) << 62);
 		v = dist_draw(&wide, 1, RNG_TEST, i);
 		ck_assert_uint_le(v, UINT64_C(1) << 62);
@@ -286,8 +300,10 @@ START_TEST(sides_multiply_to_the_value)
 {
 	struct dist d = parse("dlio:146600628:68341808", DIST_BYTES);
 	double sum = 0, squares = 0;
+
 	for (uint64_t i = 0; i < DRAWS; i++) {
 		uint64_t sides[2];
+
 		dist_draw_sides(&d, 10, RNG_SAMPLE_SIZE, i, sides);
 		ck_assert_uint_eq(sides[0] * sides[1],
 				  dist_draw(&d, 10, RNG_SAMPLE_SIZE, i));
@@ -313,6 +329,7 @@ END_TEST
 START_TEST(the_mean_is_the_one_written)
 {
 	struct dist d = parse("dlio:114660.07:0", DIST_BYTES);
+
 	ck_assert_double_eq(dist_mean(&d), 114660.07);
 	ck_assert_double_eq(dist_expectation(&d), 114244);
 	d = parse("gamma:4:10ms", DIST_NS);
@@ -337,8 +354,10 @@ START_TEST(draws_stay_what_they_are)
 		{ "gamma:0.3:1g", { 333044866, 672781351 } },
 		{ "dlio:146600628:68341808", { 208343520, 96213624 } },
 	};
+
 	for (int k = 0; k < COUNT(golden); k++) {
 		struct dist d = parse(golden[k].text, DIST_BYTES);
+
 		for (uint64_t i = 0; i < 2; i++)
 			ck_assert_uint_eq(dist_draw(&d, 42, RNG_SAMPLE_SIZE, i),
 					  golden[k].want[i]);
@@ -365,6 +384,7 @@ Suite *suite_dist(void)
 {
 	Suite *s = suite_create("dist");
 	TCase *tc = tcase_create("dist");
+
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, what_is_written_reads_back, 0, COUNT(good));
 	tcase_add_loop_test(tc,

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "import/dlio/dlio_summary.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define GIB ((double)(1u << 30))
 
@@ -38,7 +39,7 @@ static void set_up(void)
 	epochs[1] = (struct mlperf_epoch){ 96, 15, 14 };
 	memset(results, 0, sizeof(results));
 	results[0] = (struct job_result){ .job = job,
-					  .kind = RESULT_TRAIN,
+					  .work = &work_train,
 					  .dataset = &dataset,
 					  .elapsed_seconds = 90.5 };
 	results[0].ml.accelerators = 4;
@@ -124,6 +125,7 @@ static const struct {
 START_TEST(figures_are_dlios)
 {
 	json_t *o = summary();
+
 	ck_assert_double_eq_tol(number(o, rows[_i].path), rows[_i].want, 1e-9);
 	json_decref(o);
 }
@@ -135,6 +137,7 @@ START_TEST(words_are_dlios)
 	json_t *metric = json_object_get(o, "metric");
 	const char *met = json_string_value(
 		json_object_get(metric, "train_au_meet_expectation"));
+
 	ck_assert_str_eq(met, "success");
 	ck_assert_str_eq(json_string_value(json_object_get(o, "hostname")),
 			 "lap7");
@@ -253,9 +256,10 @@ END_TEST
 START_TEST(checkpoints_alone_have_one_too)
 {
 	struct job *restore = job_new("restore");
+
 	job->phase = PHASE_CHECKPOINT;
 	restore->phase = PHASE_RESTORE;
-	results[0].kind = results[1].kind = RESULT_CHECKPOINT;
+	results[0].work = results[1].work = &work_checkpoint;
 	results[1].job = restore;
 	run.job_count = 2;
 	have_checkpoints(&results[0].ml.saves);
@@ -289,7 +293,7 @@ START_TEST(a_run_without_one_is_refused)
 	set.settings.dry_run = false;
 	job->phase = PHASE_IO;
 	ck_assert_int_eq(dlio_summary_check(&set, NULL), -EINVAL);
-	results[0].kind = RESULT_IO;
+	results[0].work = &work_io;
 	ck_assert_int_eq(dlio_summary(stdout, &run, &set), -EINVAL);
 }
 END_TEST

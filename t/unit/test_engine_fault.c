@@ -54,6 +54,7 @@ static void go_through(struct rig *r, int64_t *results)
 
 	for (size_t i = 0; i < STEPS; i++) {
 		struct io_op op = rig_op(r, steps[i], 0, BLOCK);
+
 		op.io.file = &file;
 		results[i] = io_do(r->io, &op);
 		if (i == 0 && results[i] < 0)
@@ -95,6 +96,7 @@ START_TEST(the_same_operation_of_a_full_queue_fails_in_every_run)
 
 	for (unsigned run = 0; run < 3; run++) {
 		struct rig r;
+
 		if (!begin(&r, _i, 16, "fail_after=6", NULL, NULL))
 			return;
 		rig_file(&r, 16 * BLOCK, O_RDONLY);
@@ -123,6 +125,7 @@ START_TEST(workers_of_a_job_count_together)
 	ck_assert_int_eq(rig_io(&r, 1, BLOCK), 0);
 	for (unsigned i = 0; i < 6; i++) {
 		struct io_op op = rig_op(&r, MLGEN_READ, 0, BLOCK);
+
 		ck_assert_int_eq(io_do(i % 2 ? first : r.io, &op),
 				 i == 3 ? -EIO : (int)BLOCK);
 	}
@@ -247,6 +250,7 @@ START_TEST(a_direct_transfer_is_cut_at_whole_blocks)
 		fprintf(stderr, "skipped: no O_DIRECT in %s\n", r.dir);
 	} else {
 		struct io_op op = rig_op(&r, MLGEN_READ, 0, 7 * BLOCK);
+
 		ck_assert_int_eq(io_do(r.io, &op), 7 * BLOCK);
 		ck_assert_uint_gt(r.stat.short_ios[0], 0);
 	}

@@ -85,6 +85,7 @@ START_TEST(a_full_queue_of_reads_brings_what_is_in_the_file)
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < depth; i++) {
 			uint64_t block = (i * 37 + round * 11) % 256;
+
 			ops[i] = rig_op(&r, MLGEN_READ, block * BLOCK, BLOCK);
 			io_submit(r.io, &ops[i]);
 		}
@@ -210,6 +211,7 @@ START_TEST(a_read_ends_with_the_file)
 	for (size_t i = 0; i < sizeof(end_cases) / sizeof(end_cases[0]); i++) {
 		const struct end_case *c = &end_cases[i];
 		struct io_op op = rig_op(&r, MLGEN_READ, c->off, c->bytes);
+
 		op.eof_ok = c->eof_ok;
 		ck_assert_int_eq(io_do(r.io, &op), c->result);
 		ck_assert_uint_eq(op.done_bytes, c->done);
@@ -280,6 +282,7 @@ START_TEST(every_operation_comes_back_once)
 	while (back < OPERATIONS) {
 		while (left && next < OPERATIONS) {
 			struct io_op *op = unused[--left];
+
 			*op = rig_op(&r, MLGEN_READ, next * 7919 % 256 * BLOCK,
 				     next % BLOCK);
 			op->owner = &seen[next++];

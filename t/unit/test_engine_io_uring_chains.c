@@ -129,6 +129,7 @@ static void rounds(struct scene *s, const char *short_path)
 	}
 	for (unsigned at = 0; at < 12;) {
 		int n = s->b.engine->submit(&s->b.ctx, io + at, 12 - at);
+
 		ck_assert_int_gt(n, 0);
 		ck_assert_int_eq(n % 4, 0); /* never a part of a chain */
 		at += (unsigned)n;

@@ -237,6 +237,7 @@ START_TEST(a_polling_thread_always_leaves_room)
 	}
 	for (unsigned round = 0; round < 2000; round++) {
 		unsigned left = 4;
+
 		ck_assert_int_eq(s.b.engine->submit(&s.b.ctx, io, 4), 4);
 		while (left > 0) /* looks on, to be as early as can be */
 			left -= (unsigned)s.b.engine->reap(&s.b.ctx, done, 0,

@@ -146,6 +146,7 @@ START_TEST(a_refused_request_does_not_hold_up_those_behind_it)
 		while (got < DEPTH) {
 			int n = r.engine->reap(&r.ctx, b.done, 1, 1,
 					       UINT64_MAX);
+
 			ck_assert_int_eq(n, 1);
 			got++;
 		}
@@ -171,12 +172,14 @@ START_TEST(the_ring_is_gone_round_many_times)
 	begin(&r, DEPTH, &file);
 	for (unsigned i = 0; i < 2000; i++) {
 		unsigned n = 1 + i % DEPTH, got = 0;
+
 		for (unsigned k = 0; k < n; k++)
 			b.ios[k].result = -1;
 		ck_assert_int_eq(r.engine->submit(&r.ctx, b.io, n), (int)n);
 		while (got < n) {
 			int more = r.engine->reap(&r.ctx, b.done, 1, 1 + i % 3,
 						  UINT64_MAX);
+
 			ck_assert_int_gt(more, 0);
 			got += (unsigned)more;
 		}

@@ -411,6 +411,7 @@ START_TEST(files_are_synced_and_advised_empty_or_not)
 	     i++) {
 		const struct advice_case *c = &advice_cases[i];
 		struct io_op op = rig_op(&r, MLGEN_ADVISE, c->off, c->bytes);
+
 		op.io.advice = c->advice;
 		ck_assert_int_eq(io_do(r.io, &op), 0);
 		ck_assert_int_eq(do_one(&r, MLGEN_READ, 0, 1), 1);

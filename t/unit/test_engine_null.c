@@ -29,6 +29,7 @@ static void work(struct member *m, struct io *io)
 		struct io_op op = { .io = { .op = m->kind,
 					    .file = &file,
 					    .len_bytes = m->bytes } };
+
 		ck_assert_int_ge(io_do(io, &op), 0);
 		m->end_ns = op.end_ns;
 		if (m->done < 64)
@@ -113,6 +114,7 @@ START_TEST(every_operation_takes_its_time_and_moves_its_bytes)
 		struct io_op op = rig_op(&r, (enum mlgen_op)kind, 0, 5000);
 		bool moves = kind == MLGEN_READ || kind == MLGEN_WRITE;
 		uint64_t each = moves ? c->transfer_ns : c->metadata_ns;
+
 		ck_assert_int_eq(io_do(r.io, &op), moves ? 5000 : 0);
 		ck_assert_uint_eq(op.end_ns - op.start_ns, each);
 		end_ns += each;

@@ -134,6 +134,7 @@ START_TEST(no_operation_takes_less_than_its_latency)
 	c.late_ns = 0;
 	for (unsigned i = 0; i < 20; i++) {
 		uint64_t before = c.now_ns;
+
 		read_many(&b, i % 2 ? 0 : 4096, 1);
 		ck_assert_uint_ge(c.now_ns, before + 1000000);
 	}

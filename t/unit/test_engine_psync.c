@@ -62,6 +62,7 @@ START_TEST(an_offset_that_is_none_is_not_the_files_own_position)
 	rig_file(&r, 2 * BLOCK, O_RDWR);
 	for (unsigned i = 0; i < 2; i++) {
 		struct io_op op = rig_op(&r, MLGEN_READ, offs[i], BLOCK);
+
 		ck_assert_int_eq(io_do(r.io, &op), -EINVAL);
 		op = rig_op(&r, MLGEN_WRITE, offs[i], BLOCK);
 		ck_assert_int_eq(io_do(r.io, &op), -EINVAL);

@@ -27,6 +27,7 @@ START_TEST(each_built_engine_is_complete_and_found_by_its_name)
 
 	for (const struct mlgen_engine *const *at = engines_built; *at; at++) {
 		const struct mlgen_engine *e = *at;
+
 		ck_assert_uint_eq(e->abi, MLGEN_ENGINE_ABI);
 		ck_assert_uint_eq(e->size, sizeof(struct mlgen_engine));
 		ck_assert_ptr_nonnull(e->submit);
@@ -94,6 +95,7 @@ START_TEST(an_absent_engine_is_refused_with_the_reason)
 {
 	for (const struct engine_absent *a = engines_absent; a->name; a++) {
 		struct mlgen_err err = { 0 };
+
 		ck_assert_int_eq(engines_help(stderr, a->name, &err), -ENOENT);
 		ck_assert_ptr_nonnull(strstr(err.text, a->why));
 	}

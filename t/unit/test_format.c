@@ -278,6 +278,7 @@ END_TEST
 START_TEST(content_does_not_compress)
 {
 	uint8_t content[LEAST_BUFFER], packed[2 * LEAST_BUFFER];
+
 	uLongf bytes = sizeof(packed);
 
 	format_content(content, sizeof(content), 1, 0);

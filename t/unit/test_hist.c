@@ -17,6 +17,7 @@
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
 	return (x > y) - (x < y);
 }
 
@@ -40,11 +41,14 @@ END_TEST
 START_TEST(buckets_follow_each_other_without_gaps)
 {
 	unsigned last = 0;
+
 	for (unsigned shift = 0; shift < HIST_RANGE_BITS; shift++) {
 		uint64_t from = UINT64_C(1) << shift;
 		uint64_t step = from < 1024 ? 1 : from / 1024;
+
 		for (uint64_t ns = from; ns < 2 * from; ns += step) {
 			unsigned bucket = hist_bucket_of(ns);
+
 			ck_assert_uint_ge(bucket, last);
 			ck_assert_uint_le(bucket, last + 1);
 			last = bucket;
@@ -59,6 +63,7 @@ START_TEST(a_midpoint_is_within_a_half_bucket)
 	for (uint64_t i = 0; i < 100000; i++) {
 		uint64_t ns = rng_u64(3, RNG_TEST, i) >> 22 >> (i % 42);
 		double mid = (double)hist_bucket_midpoint(hist_bucket_of(ns));
+
 		ck_assert_double_le(fabs(mid - (double)ns),
 				    (double)ns / 256 + 1e-9);
 	}
@@ -73,12 +78,14 @@ START_TEST(percentiles_are_those_of_the_sorted_values)
 					   90, 99, 99.9, 99.99, 99.995, 100 };
 	static uint64_t values[VALUES];
 	struct hist *h = hist_new();
+
 	fill(values, h, RNG_TEST);
 	qsort(values, VALUES, sizeof(values[0]), compare);
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++) {
 		uint64_t rank = (uint64_t)ceil(percents[i] * VALUES / 100);
 		double want = (double)values[rank ? rank - 1 : 0];
 		double got = (double)hist_percentile(h, percents[i]);
+
 		ck_assert_double_eq_tol(got, want, want * 0.0040 + 1e-9);
 		ck_assert_uint_eq(hist_beyond(h, percents[i]),
 				  VALUES - (rank ? rank : 1));
@@ -92,6 +99,7 @@ END_TEST
 START_TEST(ranks_are_not_off_by_a_rounding_error)
 {
 	struct hist *h = hist_new();
+
 	for (uint64_t i = 1; i <= 1000; i++)
 		hist_add(h, i <= 999 ? 100 : 200);
 	/* 99.9 / 100 * 1000 is a little above 999 as a double. */
@@ -108,6 +116,7 @@ END_TEST
 START_TEST(an_empty_one_is_all_zeros)
 {
 	struct hist *h = hist_new();
+
 	ck_assert_uint_eq(hist_percentile(h, 50), 0);
 	ck_assert_uint_eq(hist_percentile(h, 100), 0);
 	ck_assert_uint_eq(hist_beyond(h, 50), 0);
@@ -122,6 +131,7 @@ END_TEST
 START_TEST(one_value_is_every_percentile)
 {
 	struct hist *h = hist_new();
+
 	hist_add(h, 123456789);
 	ck_assert_uint_eq(hist_percentile(h, 0), 123456789);
 	ck_assert_uint_eq(hist_percentile(h, 50), 123456789);
@@ -136,6 +146,7 @@ START_TEST(mean_and_stdev_are_exact)
 {
 	static const uint64_t values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
 	struct hist *h = hist_new();
+
 	for (int i = 0; i < 8; i++)
 		hist_add(h, values[i] * 1000000);
 	ck_assert_double_eq(hist_mean(h), 5e6);
@@ -147,6 +158,7 @@ END_TEST
 START_TEST(beyond_the_range_is_counted_and_stays_exact_in_max)
 {
 	struct hist *h = hist_new();
+
 	hist_add(h, RANGE - 1);
 	ck_assert_uint_eq(h->saturated, 0);
 	hist_add(h, RANGE);
@@ -165,6 +177,7 @@ START_TEST(a_merge_is_the_same_as_adding_all)
 {
 	static uint64_t values[VALUES];
 	struct hist *all = hist_new(), *a = hist_new(), *b = hist_new();
+
 	fill(values, a, RNG_TEST);
 	for (int i = 0; i < VALUES; i++)
 		hist_add(all, values[i]);
@@ -187,6 +200,7 @@ END_TEST
 START_TEST(an_interval_is_now_minus_before)
 {
 	struct hist *h = hist_new(), *before = hist_new(), *now = hist_new();
+
 	for (uint64_t i = 0; i < 100; i++)
 		hist_add(h, 10);
 	hist_snapshot(before, h);
@@ -207,6 +221,7 @@ START_TEST(reset_makes_it_new)
 {
 	static uint64_t values[VALUES];
 	struct hist *h = hist_new(), *fresh = hist_new();
+
 	fill(values, h, RNG_TEST);
 	hist_add(h, RANGE * 2);
 	hist_reset(h);
@@ -227,9 +242,11 @@ START_TEST(a_snapshot_beside_the_writer_is_consistent)
 {
 	struct hist *h = hist_new(), *seen = hist_new();
 	pthread_t writer;
+
 	ck_assert_int_eq(pthread_create(&writer, NULL, add_many, h), 0);
 	for (int i = 0; i < 50; i++) {
 		uint64_t sum = 0;
+
 		hist_snapshot(seen, h);
 		for (unsigned b = 0; b < HIST_BUCKETS; b++)
 			sum += seen->buckets[b];
@@ -248,6 +265,7 @@ Suite *suite_hist(void)
 {
 	Suite *s = suite_create("hist");
 	TCase *tc = tcase_create("hist");
+
 	tcase_add_test(tc, values_below_256_are_exact);
 	tcase_add_test(tc, buckets_follow_each_other_without_gaps);
 	tcase_add_test(tc, a_midpoint_is_within_a_half_bucket);

@@ -112,6 +112,7 @@ START_TEST(no_slot_has_two_owners_and_none_is_missing)
 		uint64_t r = rng_u64((uint64_t)_i, RNG_TEST, i);
 		unsigned who = (unsigned)(r % (_i == 0 ? 4 : 11)) % LOADERS;
 		struct flight *f = &flights[who];
+
 		if (f->at) {
 			finish(h, f, who);
 			arrived++;
@@ -162,6 +163,7 @@ START_TEST(what_was_let_go_last_is_taken_first)
 
 	for (uint64_t batch = 0; batch < 500; batch++) {
 		unsigned char *at[10];
+
 		for (unsigned i = 0; i < 10; i++) {
 			at[i] = take(h, batch, batch);
 			least = !least || at[i] < least ? at[i] : least;

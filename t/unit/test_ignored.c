@@ -5,6 +5,7 @@
 
 #include "job/ignored.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 /* clang-format off */
 static const struct {

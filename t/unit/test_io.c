@@ -56,6 +56,7 @@ static void keep_content(struct mock *m, const struct mlgen_io *op,
 	for (int i = 0; i < op->iovcnt && bytes; i++) {
 		uint64_t n =
 			op->iov[i].iov_len < bytes ? op->iov[i].iov_len : bytes;
+
 		ck_assert_uint_le(at + n, CONTENT);
 		memcpy(m->content + at, op->iov[i].iov_base, n);
 		at += n;
@@ -66,6 +67,7 @@ static void keep_content(struct mock *m, const struct mlgen_io *op,
 static void mock_does(struct mock *m, struct mlgen_io *op)
 {
 	unsigned at = m->calls < m->step_count ? m->calls : m->step_count - 1;
+
 	if (m->in_circles)
 		at = m->calls % m->step_count;
 	int64_t step = m->step_count ? m->steps[at] : ALL;
@@ -125,6 +127,7 @@ static int async_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
 	ck_assert(min == 0 || timeout_ns == UINT64_MAX);
 	while (n < max && m->pending) {
 		uint64_t due = m->due_ns[m->pending - 1];
+
 		if (due > ctx->now_ns(ctx)) {
 			if (n >= min)
 				break;
@@ -250,6 +253,7 @@ START_TEST(a_synchronous_operation_starts_where_the_last_one_ended)
 	set_up(&f, &mock_sync, 1, 4096);
 	for (uint64_t i = 0; i < 3; i++) {
 		struct io_op op = transfer(MLGEN_READ, &file, i * 4096, 4096);
+
 		ck_assert_int_eq(io_do(f.io, &op), 4096);
 		ck_assert_uint_eq(op.start_ns, 5000 + i * OP_NS);
 		ck_assert_uint_eq(op.end_ns, op.start_ns + OP_NS);
@@ -786,6 +790,7 @@ START_TEST(another_thread_may_look_at_any_time)
 	ck_assert_int_eq(pthread_create(&t, NULL, watch, &w), 0);
 	for (unsigned i = 0; i < 20000; i++) {
 		struct io_op op = transfer(MLGEN_READ, &files[i % 2], i, 4096);
+
 		ck_assert_int_eq(io_do(f.io, &op), 4096);
 	}
 	atomic_store(&w.stop, true);
@@ -845,6 +850,7 @@ START_TEST(the_null_engine_takes_everything_and_touches_nothing)
 	set_up(&f, engines_find("null"), 1, 4096);
 	for (unsigned kind = 0; kind < MLGEN_OPS; kind++) {
 		struct io_op op = transfer((enum mlgen_op)kind, &file, 0, 5000);
+
 		op.io.path2 = "/no/such/file/either";
 		bool moves = kind == MLGEN_READ || kind == MLGEN_WRITE;
 		ck_assert_int_eq(io_do(f.io, &op), moves ? 5000 : 0);
@@ -1046,6 +1052,7 @@ START_TEST(a_direct_read_ends_with_the_file)
 	set_up(&f, engines_find("psync"), 1, 16384);
 	if (meta_op(&f, MLGEN_OPEN, &file, 0) == 0) {
 		struct io_op op = transfer(MLGEN_READ, &file, 0, 102400);
+
 		op.eof_ok = true;
 		ck_assert_int_eq(io_do(f.io, &op), 100001);
 		op.eof_ok = false;

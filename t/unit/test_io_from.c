@@ -105,6 +105,7 @@ static void check_content(const struct io_op *op, const unsigned char *content)
 {
 	for (unsigned i = 0; i < op->from_parts; i++) {
 		const struct iovec *part = &op->from[i];
+
 		ck_assert_msg(memcmp(content, part->iov_base, part->iov_len) ==
 				      0,
 			      "part %u", i);
@@ -380,6 +381,7 @@ START_TEST(parts_of_the_buffer_are_written_too)
 		struct io_op op = from_op(&r.file, buf + TEXT, parts, n, 3,
 					  r.stat.io_bytes[1]);
 		uint64_t sum = 0;
+
 		for (unsigned i = 0; i < n; i++) {
 			parts[i].iov_base = buf + 5000 * (n - i);
 			parts[i].iov_len = 1234 + i;

@@ -267,6 +267,7 @@ START_TEST(depths_and_batches_are_counted)
 	submit_reads(&f, more, 2);
 	for (int left = 6; left > 0;) {
 		int n = io_reap(f.io, f.done, 0, 8);
+
 		left -= n;
 		if (n == 0)
 			clock_sleep_until(f.clock, clock_now(f.clock) + 100);

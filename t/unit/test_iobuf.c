@@ -103,6 +103,7 @@ START_TEST(no_two_blocks_written_are_alike)
 	set_up(&f, _i, STAMP);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct io_op ops[DEPTH], *done[DEPTH];
+
 		for (unsigned i = 0; i < DEPTH; i++) {
 			ops[i] = write_op(&f, i * 2 * BLOCK, 2 * BLOCK);
 			io_submit(f.io, &ops[i]);
@@ -130,6 +131,7 @@ START_TEST(a_block_begins_with_its_offset_and_the_number_of_the_write)
 	set_up(&f, _i, STAMP);
 	for (unsigned n = 0; n < 3; n++) {
 		struct io_op op = write_op(&f, 3 * BLOCK + 512, 2 * BLOCK);
+
 		ck_assert_int_eq(io_do(f.io, &op), 2 * BLOCK);
 		check_content(f.fake.content, op.io.off, 2 * BLOCK, STAMP + n);
 	}
@@ -193,6 +195,7 @@ START_TEST(a_small_write_leaves_what_is_behind_it)
 	set_up(&f, _i % 2, STAMP);
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct io_op op = write_op(&f, i * BLOCK, sizes[i]);
+
 		ck_assert_int_eq(io_do(f.io, &op), (int64_t)sizes[i]);
 		check_content(f.fake.content, i * BLOCK, sizes[i], STAMP + i);
 	}
@@ -221,6 +224,7 @@ START_TEST(without_a_stamp_the_buffer_is_written_as_it_is)
 	set_up(&f, _i, 0);
 	for (unsigned n = 0; n < 3; n++) {
 		struct io_op op = write_op(&f, n * BLOCK, BLOCK);
+
 		ck_assert_int_eq(io_do(f.io, &op), BLOCK);
 		ck_assert_uint_eq(word_at(f.fake.content + n * BLOCK, 0),
 				  word_at(f.buf, 1));

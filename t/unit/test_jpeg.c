@@ -247,6 +247,7 @@ START_TEST(images_do_not_compress_and_differ)
 	uint8_t *a = whole(&format_jpeg, &shape, 1, LEAST_BUFFER);
 	uint8_t *b = whole(&format_jpeg, &shape, 2, LEAST_BUFFER);
 	uint8_t packed[LEAST_BUFFER];
+
 	uLongf bytes = sizeof(packed);
 
 	ck_assert_int_eq(compress2(packed, &bytes, a, 60000, 9), Z_OK);

@@ -11,6 +11,7 @@
 #include "stat/hist.h"
 #include "stat/metric.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 struct inner {
 	uint64_t n;
@@ -109,6 +110,7 @@ START_TEST(every_type_has_its_form)
 			 .no_word = 2,
 			 .inner.n = 5 };
 	char text[] = "a \"quote\"";
+
 	a.text = text;
 	json_t *o = written(&a, NULL);
 
@@ -332,9 +334,10 @@ static const char *const disk_keys[] = {
 START_TEST(a_report_has_every_key_of_fio)
 {
 	struct one_job one;
+
 	set_up_job(&one);
 	struct job_result job = { .job = one.job,
-				  .kind = RESULT_TRAIN,
+				  .work = &work_train,
 				  .members = 1 };
 	struct disk_util disk = { .name = "vda" };
 	struct run_result r = {
@@ -373,10 +376,11 @@ END_TEST
 START_TEST(percentiles_are_those_of_the_job)
 {
 	struct one_job one;
+
 	set_up_job(&one);
 	one.job->percentile_list = (struct f64_list){ 1, { 12.5 } };
 	struct job_result job = { .job = one.job,
-				  .kind = RESULT_TRAIN,
+				  .work = &work_train,
 				  .members = 1 };
 	struct run_result r = { .jobs = &job, .job_count = 1 };
 	json_t *o = document(&r, &one.set, NULL);
@@ -396,6 +400,7 @@ START_TEST(a_dry_run_has_a_plan_and_the_figures_it_knows)
 	struct one_job one;
 	char name[] = "space", why[] = "no room";
 	struct plan_check check = { name, PLAN_FAIL, why };
+
 	set_up_job(&one);
 	struct plan_report plan = { .job = one.job,
 				    .demand_bytes_per_sec = 1e9,
@@ -428,6 +433,7 @@ END_TEST
 START_TEST(a_job_that_saves_has_its_checkpoints)
 {
 	struct one_job one;
+
 	set_up_job(&one);
 	one.job->phase = PHASE_CHECKPOINT;
 	struct checkpoint_result items[2] = {
@@ -442,7 +448,7 @@ START_TEST(a_job_that_saves_has_its_checkpoints)
 		  .error = "no space" },
 	};
 	struct job_result job = { .job = one.job,
-				  .kind = RESULT_CHECKPOINT,
+				  .work = &work_checkpoint,
 				  .members = 1,
 				  .ml.au_percent = (double)NAN };
 	checkpoints_result_init(&job.ml.saves);

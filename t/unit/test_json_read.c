@@ -194,6 +194,67 @@ START_TEST(what_is_missing_is_not_known)
 }
 END_TEST
 
+static const struct mlgen_field *row_of(const struct mlgen_field *table,
+					const char *name)
+{
+	while (strcmp(table->name, name) != 0)
+		table++;
+	return table;
+}
+
+/* A key that is missing reads as 0; whoever asks for it has to know. */
+START_TEST(what_a_document_lacks_is_told_from_nothing)
+{
+	const struct mlgen_field *n = row_of(inner_fields, "n");
+	struct all b;
+	const struct inner *list;
+
+	ck_assert_int_eq(read_all(parse("{\"count\": 0, \"inner\": null, "
+					"\"list\": [{\"n\": 1}, {}]}"),
+				  &b),
+			 0);
+	list = b.list.items;
+	ck_assert(!json_store_lacks(&store, row_of(all_fields, "count"), &b));
+	ck_assert(json_store_lacks(&store, row_of(all_fields, "bytes"), &b));
+	ck_assert(json_store_lacks(&store, row_of(all_fields, "inner"), &b));
+	ck_assert(!json_store_lacks(&store, n, &list[0]));
+	ck_assert(json_store_lacks(&store, n, &list[1]));
+}
+END_TEST
+
+/* Of 3 s and 1 ns more the sum of squares knows no deviation. */
+START_TEST(a_deviation_keeps_its_digits)
+{
+	static const char text[] =
+		"{\"hist\": {\"N\": 2, \"min\": 3000000000, "
+		"\"max\": 3000000001, \"mean\": 3000000000.5, "
+		"\"stddev\": 0.5, \"bins\": {\"2994733056\": 2}}}";
+	struct all b;
+
+	ck_assert_msg(read_all(parse(text), &b) == 0, "%s", err.text);
+	ck_assert_double_ne(hist_stddev(b.hist), 0.5);
+	ck_assert_double_eq(json_read_stddev(b.hist), 0.5);
+}
+END_TEST
+
+START_TEST(texts_of_others_are_made_printable)
+{
+	static const char text[] =
+		"{\"text\": \"a\\u001bb\", \"chars\": \"\\u001b\", "
+		"\"map\": {\"k\": \"\\n\", \"\\u001b\": \"x\"}}";
+	const struct metric_pair *map;
+	struct all b;
+
+	ck_assert_msg(read_all(parse(text), &b) == 0, "%s", err.text);
+	ck_assert_str_eq(b.text, "a\\x1bb");
+	ck_assert_str_eq(b.chars, "\\x1b");
+	map = b.map.items;
+	ck_assert_uint_eq(b.map.count, 1);
+	ck_assert_str_eq(map[0].key, "k");
+	ck_assert_str_eq(map[0].value, "\\n");
+}
+END_TEST
+
 #define LATENCY(n, bins)                                                       \
 	"{\"hist\": {\"N\": " n ", \"min\": 1, \"max\": 9, \"mean\": 2, "      \
 	"\"stddev\": 1, \"bins\": " bins "}}"
@@ -288,6 +349,9 @@ Suite *suite_json_read(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, every_type_comes_back);
 	tcase_add_test(t, what_is_missing_is_not_known);
+	tcase_add_test(t, what_a_document_lacks_is_told_from_nothing);
+	tcase_add_test(t, a_deviation_keeps_its_digits);
+	tcase_add_test(t, texts_of_others_are_made_printable);
 	tcase_add_loop_test(t, a_wrong_value_is_named_with_its_place, 0,
 			    sizeof(wrong) / sizeof(*wrong));
 	tcase_add_test(t, parts_merge_to_the_histogram_of_all_values);

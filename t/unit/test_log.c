@@ -15,6 +15,7 @@ static int reader, old_stderr;
 static void capture(void)
 {
 	int ends[2];
+
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
 	reader = ends[0];
 	old_stderr = dup(STDERR_FILENO);
@@ -33,6 +34,7 @@ static void expect_packet(const char *want)
 {
 	char got[256];
 	ssize_t n = recv(reader, got, sizeof(got) - 1, MSG_DONTWAIT);
+
 	ck_assert_int_ge(n, 0);
 	got[n] = '\0';
 	ck_assert_str_eq(got, want);
@@ -56,6 +58,7 @@ END_TEST
 START_TEST(a_message_too_long_is_cut_and_still_a_line)
 {
 	static char text[20000], got[20000];
+
 	memset(text, 'x', sizeof(text) - 1);
 	log_plain("%s", text);
 	ssize_t n = recv(reader, got, sizeof(got), MSG_DONTWAIT);
@@ -70,6 +73,7 @@ Suite *suite_log(void)
 {
 	Suite *s = suite_create("log");
 	TCase *tc = tcase_create("log");
+
 	tcase_add_checked_fixture(tc, capture, release);
 	tcase_add_test(tc, each_message_is_one_write);
 	tcase_add_test(tc, a_message_too_long_is_cut_and_still_a_line);

@@ -13,6 +13,7 @@
 #include "data/format.h"
 #include "data/manifest.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 static char directory[64], manifest_path[128];
 

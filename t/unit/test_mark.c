@@ -157,6 +157,7 @@ START_TEST(bytes_of_two_interfaces_are_nobodys)
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct marks a = from_to(1, 3), b = from_to(2, 4), c = b;
+
 		b.network = others[i];
 		marks_join(&a, &b);
 		marks_join(&a, &c); /* which does not bring it back */

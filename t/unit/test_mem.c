@@ -23,6 +23,7 @@
 START_TEST(nothing_is_a_valid_pointer_too)
 {
 	void *p = mem_zalloc(0);
+
 	ck_assert_ptr_nonnull(p);
 	p = mem_realloc(p, 0);
 	ck_assert_ptr_nonnull(p);
@@ -34,6 +35,7 @@ END_TEST
 START_TEST(memory_is_zeroed)
 {
 	unsigned char *p = mem_array(1000, 8);
+
 	for (size_t i = 0; i < 8000; i++)
 		ck_assert_uint_eq(p[i], 0);
 	mem_free(p);
@@ -51,6 +53,7 @@ START_TEST(too_much_memory_ends_the_program)
 {
 	/* A size that the compiler cannot see, else it warns. */
 	volatile size_t bytes = SIZE_MAX / 2 - 4096;
+
 	mem_zalloc(bytes);
 }
 END_TEST
@@ -61,6 +64,7 @@ START_TEST(strings_are_copied)
 	char *all = mem_strdup("storage");
 	char *part = mem_strndup("storage", 4);
 	char *shorter = mem_strndup("st", 100);
+
 	ck_assert_str_eq(all, "storage");
 	ck_assert_str_eq(part, "stor");
 	ck_assert_str_eq(shorter, "st");
@@ -73,6 +77,7 @@ END_TEST
 START_TEST(replace_takes_null_and_a_part_of_the_old_string)
 {
 	char *s = NULL;
+
 	mem_replace(&s, "io_uring");
 	mem_replace(&s, s + 3);
 	ck_assert_str_eq(s, "uring");
@@ -137,6 +142,7 @@ static void check_buffers(enum mem_kind kind)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		char *p = mem_buffer(sizes[i], kind);
+
 		ck_assert_msg(p != NULL, "%zu bytes: %s", sizes[i],
 			      strerror(errno));
 		ck_assert_uint_eq((uintptr_t)p % page, 0);
@@ -185,6 +191,7 @@ START_TEST(a_buffer_is_page_aligned_touched_and_writable)
 	if (kinds[_i].kind == MEM_HUGEPAGE) {
 		size_t huge = mem_huge_page_bytes();
 		char *p = mem_buffer(1, MEM_HUGEPAGE);
+
 		ck_assert_ptr_nonnull(p);
 		ck_assert_uint_eq((uintptr_t)p % huge, 0);
 		p[huge - 1] = 1; /* a whole one, whatever was asked for */
@@ -242,6 +249,7 @@ Suite *suite_mem(void)
 {
 	Suite *s = suite_create("mem");
 	TCase *tc = tcase_create("mem");
+
 	tcase_add_test(tc, nothing_is_a_valid_pointer_too);
 	tcase_add_test(tc, memory_is_zeroed);
 	tcase_add_exit_test(tc, a_product_that_overflows_ends_the_program, 1);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "report/metrics.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 /* ---- the tables ---- */
 
@@ -110,7 +111,7 @@ START_TEST(rates_are_those_of_the_measured_time)
 	struct hist *lat = hist_new();
 	struct job_result r = {
 		.job = job,
-		.kind = RESULT_TRAIN,
+		.work = &work_train,
 		.members = 1,
 		.ml.runtime_seconds = 4,
 		.elapsed_seconds = 5.2,
@@ -141,7 +142,7 @@ START_TEST(a_run_that_did_not_start_divides_by_nothing)
 	struct job *job = job_new("train");
 	struct job_result r = { .job = job,
 				.members = 1,
-				.ml.wall_seconds = (double)NAN,
+				.wall_seconds = (double)NAN,
 				.elapsed_seconds = (double)NAN,
 				.read.io_bytes = 100 };
 	struct metrics_job m;
@@ -268,10 +269,10 @@ START_TEST(a_plain_job_has_fios_three_latencies)
 	struct job *job = job_new("rr");
 	struct hist *h[4];
 	struct job_result r = { .job = job,
-				.kind = RESULT_IO,
+				.work = &work_io,
 				.members = 1,
-				.io.wall_seconds = 2,
-				.io.iodepth_used = 8,
+				.wall_seconds = 2,
+				.iodepth_used = 8,
 				.depths = { .depth = { 0, 10, 20, 30, 40 },
 					    .submit = { 1, 2, 3, 4, 5, 6,
 							79 } },
@@ -322,7 +323,7 @@ START_TEST(a_save_is_measured_while_checkpoints_are_under_way)
 	};
 	struct job_result r = {
 		.job = job,
-		.kind = RESULT_CHECKPOINT,
+		.work = &work_checkpoint,
 		.members = 1,
 		.elapsed_seconds = 60,
 		.write = { .io_bytes = 80000, .total_ios = 80 },
@@ -352,7 +353,7 @@ END_TEST
 START_TEST(only_what_makes_sense_stands_in_ml)
 {
 	struct job *job = job_new("save");
-	struct job_result r = { .job = job, .kind = RESULT_CHECKPOINT };
+	struct job_result r = { .job = job, .work = &work_checkpoint };
 
 	job->phase = PHASE_CHECKPOINT;
 	ck_assert(metrics_ml_has(&r, "checkpoints"));
@@ -364,7 +365,7 @@ START_TEST(only_what_makes_sense_stands_in_ml)
 	ck_assert(metrics_ml_has(&r, "restores"));
 	ck_assert(!metrics_ml_has(&r, "saves"));
 	job->phase = PHASE_TRAIN;
-	r.kind = RESULT_TRAIN;
+	r.work = &work_train;
 	ck_assert(metrics_ml_has(&r, "au_percent"));
 	ck_assert(metrics_ml_has(&r, "checkpoints"));
 	ck_assert(!metrics_ml_has(&r, "saves"));
@@ -379,18 +380,18 @@ START_TEST(bandwidth_has_its_share_of_the_group)
 	struct job *job = job_new("rr");
 	struct job_result r[3] = {
 		{ .job = job,
-		  .kind = RESULT_IO,
-		  .io.wall_seconds = 1,
+		  .work = &work_io,
+		  .wall_seconds = 1,
 		  .members = 1,
 		  .read.io_bytes = 3000 },
 		{ .job = job,
-		  .kind = RESULT_IO,
-		  .io.wall_seconds = 1,
+		  .work = &work_io,
+		  .wall_seconds = 1,
 		  .members = 1,
 		  .read.io_bytes = 1000 },
 		{ .job = job,
-		  .kind = RESULT_IO,
-		  .io.wall_seconds = 1,
+		  .work = &work_io,
+		  .wall_seconds = 1,
 		  .members = 1,
 		  .read.io_bytes = 9000,
 		  .group = 1 },
@@ -523,20 +524,21 @@ START_TEST(a_plan_of_a_plain_job_asks_for_all_workers)
 {
 	struct job *job = job_new("rr");
 	struct plan_report p = { .job = job };
-	struct io_result io;
+	struct job_result r = { 0 };
+	const struct io_result *io = &r.io;
 
 	job->phase = PHASE_IO;
 	job->numjobs = 4;
 	job->rate.read = 1000;
 	job->rate_iops.write = 10;
 	p.io = (struct plan_io){ .files = 4, .file_bytes = 4096 };
-	metrics_planned_io(&io, &p);
-	ck_assert_uint_eq(io.numjobs, 4);
-	ck_assert_uint_eq(io.file_bytes, 4096);
-	ck_assert_double_eq(io.rate[0].asked_bytes_per_sec, 4000);
-	ck_assert(isnan(io.rate[0].asked_iops));
-	ck_assert_double_eq(io.rate[1].asked_iops, 40);
-	ck_assert(io.storage.read_ahead_bytes == UINT64_MAX);
+	metrics_planned_io(&r, &p);
+	ck_assert_uint_eq(io->numjobs, 4);
+	ck_assert_uint_eq(io->file_bytes, 4096);
+	ck_assert_double_eq(io->rate[0].asked_bytes_per_sec, 4000);
+	ck_assert(isnan(io->rate[0].asked_iops));
+	ck_assert_double_eq(io->rate[1].asked_iops, 40);
+	ck_assert(r.storage.read_ahead_bytes == UINT64_MAX);
 	job_free(job);
 }
 END_TEST
@@ -545,13 +547,13 @@ START_TEST(a_plan_until_runtime_has_no_samples)
 {
 	struct job *job = job_new("train");
 	struct plan_report p = { .job = job, .total_steps = UINT64_MAX };
-	struct ml_result ml;
+	struct job_result r = { 0 };
 
-	metrics_planned(&ml, &p);
-	ck_assert_uint_eq(ml.samples, 0);
-	ck_assert_uint_eq(ml.accelerators, job->accelerators);
-	ck_assert_ptr_null(ml.storage.filesystem);
-	ck_assert(ml.storage.read_ahead_bytes == UINT64_MAX);
+	metrics_planned(&r, &p);
+	ck_assert_uint_eq(r.ml.samples, 0);
+	ck_assert_uint_eq(r.ml.accelerators, job->accelerators);
+	ck_assert_ptr_null(r.storage.filesystem);
+	ck_assert(r.storage.read_ahead_bytes == UINT64_MAX);
 	job_free(job);
 }
 END_TEST

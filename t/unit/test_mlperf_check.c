@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "io/engines.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -57,6 +58,7 @@ static struct run_result run;
 static void put_file(const char *name, const char *text)
 {
 	char path[128];
+
 	snprintf(path, sizeof(path), "%s/jobs/%s.job", top, name);
 	FILE *to = fopen(path, "w");
 	ck_assert_ptr_nonnull(to);
@@ -67,6 +69,7 @@ static void put_file(const char *name, const char *text)
 static void set_up(void)
 {
 	char path[128];
+
 	snprintf(top, sizeof(top), "/tmp/mlgen-unit.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(top));
 	snprintf(path, sizeof(path), "%s/jobs", top);
@@ -85,6 +88,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	char command[128];
+
 	for (size_t i = 0; i < run.job_count; i++)
 		mem_free(results[i].ml.mlperf_check.items);
 	jobset_fini(&set);
@@ -133,6 +137,7 @@ static char *page(const struct run_result *r)
 static void expect(const struct run_result *r, const char *want)
 {
 	char *text = page(r);
+
 	ck_assert_msg(strstr(text, want) != NULL, "%s is not in %s", want,
 		      text);
 	free(text);
@@ -141,6 +146,7 @@ static void expect(const struct run_result *r, const char *want)
 static void expect_no(const struct run_result *r, const char *unwanted)
 {
 	char *text = page(r);
+
 	ck_assert_msg(strstr(text, unwanted) == NULL, "%s is in %s", unwanted,
 		      text);
 	free(text);
@@ -265,6 +271,7 @@ START_TEST(what_is_known_before_a_run)
 {
 	/* An accelerator without a section of its own cannot be loaded. */
 	bool is_unknown = strstr(planned[_i].line, "h200");
+
 	load(is_unknown ? V2 : planned[_i].line);
 	if (is_unknown)
 		mem_replace(&set.jobs[0]->accelerator, "h200");
@@ -311,6 +318,7 @@ static const struct {
 START_TEST(checkpoints_have_rules_of_their_own)
 {
 	char line[256];
+
 	snprintf(line, sizeof(line),
 		 "llama3-8b-checkpoint.job --check=mlperf-v2%s",
 		 saved[_i].options);
@@ -332,6 +340,7 @@ END_TEST
 START_TEST(a_changed_file_is_compared_with_the_shipped_one)
 {
 	char path[128];
+
 	load(V2 " --batch_size=9");
 	snprintf(path, sizeof(path), "%s/jobs", top);
 	ck_assert_int_eq(chdir(path), 0);
@@ -358,11 +367,12 @@ static void finish(void)
 	for (size_t i = 0; i < set.count; i++) {
 		struct job_result *r = &results[i];
 		bool is_training = set.jobs[i]->phase == PHASE_TRAIN;
+
 		*r = (struct job_result){
 			.job = set.jobs[i],
-			.kind = is_training ? RESULT_TRAIN : RESULT_CHECKPOINT,
+			.work = is_training ? &work_train : &work_checkpoint,
 		};
-		r->ml.complete = true;
+		r->complete = true;
 		r->ml.epochs_total = 5;
 		r->ml.mlperf.v1_0 = r->ml.mlperf.v2_0 = (struct mlperf_window){
 			.train_au_mean_percentage = 95,
@@ -407,17 +417,18 @@ END_TEST
 START_TEST(what_a_run_shows)
 {
 	struct ml_result *ml = &results[0].ml;
+
 	load(V2 SAVING);
 	finish();
-	ml->errors = 3;
+	results[0].errors = 3;
 	expect(&run, "complete BROKEN 3 errors were counted");
 	const double au = ml->mlperf.v2_0.train_au_mean_percentage;
 	ml->mlperf.v2_0.train_au_mean_percentage = (double)NAN;
 	expect(&run, "au BROKEN samples failed, and none may");
 	ml->mlperf.v2_0.train_au_mean_percentage = au;
-	ml->errors = 0;
-	ml->interrupted = true;
-	ml->complete = false;
+	results[0].errors = 0;
+	results[0].interrupted = true;
+	results[0].complete = false;
 	expect(&run, "complete BROKEN the run was stopped by a signal");
 	finish();
 	ml->epochs_total = 3;
@@ -425,15 +436,15 @@ START_TEST(what_a_run_shows)
 	ml->saves.completed = 0;
 	expect(&run, "checkpoint BROKEN 0 saved, and the rules ask for one");
 	/* A dataset of 5 x memory leaves a fifth of it there. */
-	ml->storage.memory_percent = 20;
+	results[0].storage.memory_percent = 20;
 	expect(&run, "cache ok 20.0% of the bytes");
-	ml->storage.memory_percent = 41;
+	results[0].storage.memory_percent = 41;
 	expect(&run, "cache BROKEN 41.0% of the bytes came from this host's "
 		     "page cache, and 5 x its memory leave at most 20%: "
 		     "--num_files=2000, or --invalidate=epoch");
-	ml->storage.memory_percent = (double)NAN;
+	results[0].storage.memory_percent = (double)NAN;
 	expect(&run, "cache not checked");
-	ml->storage.is_memory = true;
+	results[0].storage.is_memory = true;
 	expect(&run, "which is memory: another --directory");
 }
 END_TEST
@@ -442,6 +453,7 @@ END_TEST
 static void load_runs(unsigned n, double spread, bool has_seeds)
 {
 	char text[4096] = "[global]\n";
+
 	strcat(text, training + strlen("[unet3d]\n"));
 	*strstr(text, "[accelerator=a100]") = '\0';
 	strcat(text, "batch_size=4\n");
@@ -533,7 +545,7 @@ START_TEST(caches_may_have_been_emptied_by_hand)
 	finish();
 	expect(&run, "cache not checked drop_caches=no");
 	expect(&run, "Or they were: 0.0% of the bytes");
-	results[1].ml.storage.memory_percent = 50;
+	results[1].storage.memory_percent = 50;
 	expect(&run, "cache BROKEN 50.0% of the bytes came from this host's "
 		     "page cache: --drop_caches=run, as root");
 }
@@ -554,6 +566,7 @@ START_TEST(a_plan_has_the_rules_for_the_json)
 {
 	struct ask a = { .set = &set, .env = &env, .host = &host };
 	struct metric_list l = { 0 };
+
 	load(V2);
 	mlperf_plan(&l, set.jobs[0], &a);
 	const struct mlperf_rule *rules = l.items;
@@ -575,7 +588,7 @@ START_TEST(a_restore_shows_where_its_bytes_came_from)
 	expect(&run, "checkpoints BROKEN 7 saved; the rules ask for 10");
 	results[1].ml.restores.caches_dropped = false;
 	expect(&run, "cache BROKEN this host's caches were not emptied");
-	results[1].ml.storage.memory_percent = 50;
+	results[1].storage.memory_percent = 50;
 	expect(&run, "cache BROKEN 50.0% of the bytes");
 }
 END_TEST
@@ -594,6 +607,7 @@ END_TEST
 START_TEST(results_have_the_rules_for_the_json)
 {
 	struct ask a = { .set = &set, .env = &env, .host = &host };
+
 	load(V2);
 	finish();
 	mlperf_fill(&run, &a);

@@ -72,6 +72,7 @@ static int make_file(struct crew_worker *w, uint64_t index, struct mlgen_err *e)
 				       .fd = -1,
 				       .flags = O_WRONLY | O_CREAT | O_EXCL,
 				       .mode = 0666 } };
+
 	(void)index;
 	ck_assert_int_eq(crew_do(w, MLGEN_OPEN, &x.file), 0);
 	return newfile_end(&x, newfile_fill(&x, &source, e), true, e);

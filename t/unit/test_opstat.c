@@ -58,6 +58,7 @@ static void fill(struct opstat *s, uint64_t from)
 
 	for (size_t i = 0; i < WORDS; i++) {
 		uint64_t value = from + i;
+
 		if (is_counter(i))
 			memcpy((char *)s + 8 * i, &value, sizeof(value));
 	}
@@ -70,6 +71,7 @@ START_TEST(a_merge_adds_every_field)
 {
 	struct hist *hists[MLGEN_OPS + 5];
 	struct opstat a, b;
+
 	opstat_init(&a);
 	opstat_init(&b);
 	fill(&a, 1000);
@@ -95,6 +97,7 @@ START_TEST(a_reset_clears_every_field)
 {
 	struct hist *hists[MLGEN_OPS + 5];
 	struct opstat s;
+
 	opstat_init(&s);
 	fill(&s, 1000);
 	opstat_reset(&s);
@@ -117,6 +120,7 @@ static void transfer(struct opstat *s, uint64_t read, uint64_t written)
 START_TEST(a_reset_leaves_bytes_out_and_one_counter_has_them)
 {
 	struct opstat all, s;
+
 	opstat_init(&all);
 	opstat_init(&s);
 	transfer(&all, 1, 2);
@@ -140,6 +144,7 @@ END_TEST
 START_TEST(fini_takes_a_zeroed_struct)
 {
 	struct opstat s;
+
 	memset(&s, 0, sizeof(s));
 	opstat_fini(&s);
 	opstat_init(&s);
@@ -152,6 +157,7 @@ END_TEST
 START_TEST(usage_is_that_of_the_time_between)
 {
 	struct usage none, some, sum = { 0 };
+
 	usage_begin(&some);
 	for (volatile int i = 0; i < 20000000; i++)
 		;
@@ -208,6 +214,7 @@ Suite *suite_opstat(void)
 {
 	Suite *s = suite_create("opstat");
 	TCase *tc = tcase_create("opstat");
+
 	tcase_add_test(tc, a_merge_adds_every_field);
 	tcase_add_test(tc, a_reset_clears_every_field);
 	tcase_add_test(tc, a_reset_leaves_bytes_out_and_one_counter_has_them);

@@ -33,6 +33,7 @@ static struct pattern *pattern_of(const struct job *job,
 	struct pattern_config cfg = {
 		.job = job, .regions = regions, .count = count, .worker = worker
 	};
+
 	ck_assert_msg(pattern_new(&p, &cfg, &err) == 0, "%s", err.text);
 	return p;
 }
@@ -149,6 +150,7 @@ START_TEST(a_job_moves_what_fio_moves)
 {
 	for (size_t i = 0; i < sizeof(fio) / sizeof(fio[0]); i++) {
 		struct job job = job_of(fio[i].rw, 4 * KI, 4 * KI);
+
 		job.size.bytes = fio[i].size * KI;
 		job.io_size.bytes = fio[i].io_size * KI;
 		job.io_size.percent = fio[i].io_percent;
@@ -179,6 +181,7 @@ static void expect_each_block_once(const struct job *job, uint64_t off,
 
 	for (; pattern_next(p, &op); ops++) {
 		uint64_t block = (op.off - off) / bs;
+
 		good += op.len_bytes == bs && op.region == 0 && op.off >= off &&
 			block < bytes / bs && (op.off - off) % bs == 0 &&
 			!seen[block]++;
@@ -258,6 +261,7 @@ START_TEST(directions_of_a_sequential_mix_have_their_own_positions)
 	struct pattern *p = one_file(&job, MI);
 	while (pattern_next(p, &op)) {
 		uint64_t size = op.is_write ? 8 * KI : 4 * KI;
+
 		ck_assert_uint_eq(op.len_bytes, size);
 		ck_assert_uint_eq(op.off, at[op.is_write]);
 		at[op.is_write] = (at[op.is_write] + size) % MI;
@@ -278,6 +282,7 @@ START_TEST(a_mix_has_the_share_asked_for)
 	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
 		for (unsigned way = 0; way < 4; way++) {
 			struct job job = job_of(ways[way % 2], 4 * KI, 4 * KI);
+
 			job.rwmixread = reads[i];
 			job.norandommap = way > 1;
 			struct pattern *p = one_file(&job, 4096 * 4 * KI);
@@ -325,6 +330,7 @@ static struct sums count_sizes(struct pattern *p, uint64_t counts[4],
 	memset(counts, 0, 4 * sizeof(*counts));
 	while (pattern_next(p, &op)) {
 		uint64_t kib = op.len_bytes / KI;
+
 		counts[kib == 8 ? 0 : kib == 32 ? 1 : kib == 64 ? 2 : 3]++;
 		bad += op.off + op.len_bytes > bytes || op.off % unit != 0;
 		s.bytes += op.len_bytes;
@@ -344,6 +350,7 @@ START_TEST(bssplit_has_the_shares_asked_for)
 	for (unsigned way = 0; way < 4; way++) {
 		struct job job = job_of(ways[way], 4 * KI, 4 * KI);
 		uint64_t counts[4];
+
 		job.bssplit = split;
 		job.norandommap = way == 3;
 		struct pattern *p = one_file(&job, 128 * MI + 13 * KI);
@@ -401,6 +408,7 @@ START_TEST(regions_take_turns_and_drop_out)
 		struct pattern *p = pattern_of(&job, regions, 3, 0);
 		unsigned seen[3][8] = { { 0 } };
 		struct pattern_op op;
+
 		for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
 			ck_assert(pattern_next(p, &op));
 			ck_assert_uint_eq(op.region, turns[i]);
@@ -445,6 +453,7 @@ START_TEST(time_based_never_ends)
 	for (unsigned way = 0; way < 7; way++) {
 		struct job job = job_of(ways[way], 4 * KI, 4 * KI);
 		struct pattern_op op;
+
 		job.time_based = true;
 		job.size.bytes = 40 * KI;
 		job.io_size.bytes = 32 * KI;
@@ -486,6 +495,7 @@ START_TEST(an_order_is_that_of_seed_and_worker)
 		struct job job = job_of(RW_RANDRW, 4 * KI, 4 * KI), other;
 		uint64_t a[1000], again[1000], seed[1000], worker[1000];
 		unsigned same_seed = 0, same_worker = 0;
+
 		job.norandommap = way == 1;
 		if (way == 2)
 			job.rw = RW_RANDREAD;
@@ -527,6 +537,7 @@ static void expect_error(const struct job *job,
 	struct pattern_config cfg = { .job = job,
 				      .regions = regions,
 				      .count = count };
+
 	ck_assert_int_eq(pattern_new(&p, &cfg, &err), -EINVAL);
 	ck_assert_ptr_null(p);
 	ck_assert_str_eq(err.text, want);
@@ -585,6 +596,7 @@ Suite *suite_pattern(void)
 {
 	Suite *s = suite_create("pattern");
 	TCase *tc = tcase_create("pattern");
+
 	tcase_add_test(tc, a_job_moves_what_fio_moves);
 	tcase_add_test(tc, a_random_map_has_every_block_once);
 	tcase_add_test(tc, a_map_starts_again_in_another_order);

@@ -21,12 +21,14 @@ struct world {
 static void decide(void *arg)
 {
 	struct world *w = arg;
+
 	w->decisions++;
 }
 
 static void *member(void *arg)
 {
 	struct world *w = arg;
+
 	clock_join(w->clock);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		if (peers_barrier(&w->peers, decide, w) == -EPIPE)
@@ -41,6 +43,7 @@ static void *member(void *arg)
 static void *leaver(void *arg)
 {
 	struct world *w = arg;
+
 	clock_join(w->clock);
 	/* Let the others arrive first: time moves only when they wait. */
 	clock_sleep_until(w->clock, 1000);
@@ -56,6 +59,7 @@ static void run_world(struct world *w, unsigned members, bool with_leaver)
 {
 	pthread_t threads[RANKS];
 	unsigned n = 0;
+
 	w->clock = clock_new_virtual(0);
 	peers_init(&w->peers, w->clock, members + with_leaver);
 	clock_expect(w->clock, members + with_leaver);
@@ -72,6 +76,7 @@ static void run_world(struct world *w, unsigned members, bool with_leaver)
 START_TEST(each_round_is_decided_once_and_passed_by_all)
 {
 	struct world w = { 0 };
+
 	run_world(&w, RANKS, false);
 	ck_assert_uint_eq(w.decisions, ROUNDS);
 	ck_assert_uint_eq(w.passed, RANKS * ROUNDS);
@@ -82,6 +87,7 @@ END_TEST
 START_TEST(a_member_that_leaves_is_not_waited_for)
 {
 	struct world w = { .leaves = true };
+
 	run_world(&w, RANKS - 1, true);
 	ck_assert_uint_eq(w.passed, (RANKS - 1) * ROUNDS);
 	/* where all others waited it decides for them */
@@ -92,6 +98,7 @@ END_TEST
 START_TEST(closing_wakes_those_who_wait)
 {
 	struct world w = { 0 };
+
 	run_world(&w, RANKS - 1, true);
 	ck_assert_uint_eq(w.passed, 0);
 	ck_assert_uint_eq(w.refused, (RANKS - 1) * ROUNDS);
@@ -104,6 +111,7 @@ Suite *suite_peers(void)
 {
 	Suite *s = suite_create("peers");
 	TCase *tc = tcase_create("peers");
+
 	tcase_add_test(tc, each_round_is_decided_once_and_passed_by_all);
 	tcase_add_test(tc, a_member_that_leaves_is_not_waited_for);
 	tcase_add_test(tc, closing_wakes_those_who_wait);

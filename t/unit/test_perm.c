@@ -12,9 +12,11 @@ static void expect_bijection(uint64_t n, uint64_t seed, uint64_t round)
 {
 	struct perm p;
 	unsigned char *seen = mem_zalloc(n);
+
 	perm_init(&p, n, seed, round);
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t element = perm_at(&p, i);
+
 		/* Not for each: libcheck writes down what holds, too. */
 		if (element >= n || seen[element])
 			ck_abort_msg("n=%lu: %lu comes twice, or is none",
@@ -29,6 +31,7 @@ START_TEST(every_element_comes_once)
 	static const uint64_t more[] = { 1000,  1023,  1024,  1025,  4096,
 					 4097,  16384, 16385, 28000, 65535,
 					 65536, 65537, 200000 };
+
 	for (uint64_t n = 0; n < 300; n++)
 		expect_bijection(n, n, 0);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
@@ -42,12 +45,15 @@ START_TEST(huge_sets_stay_in_range)
 		UINT64_C(1) << 32, (UINT64_C(1) << 32) + 1,
 		UINT64_C(4195197692), (UINT64_C(1) << 62) + 1, UINT64_C(1) << 63
 	};
+
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct perm p;
 		uint64_t n = sizes[i], last = UINT64_MAX;
+
 		perm_init(&p, n, 3, 4);
 		for (uint64_t k = 0; k < 1000; k++) {
 			uint64_t element = perm_at(&p, k * (n / 1000));
+
 			ck_assert_uint_lt(element, n);
 			ck_assert_uint_ne(element, last);
 			last = element;
@@ -60,6 +66,7 @@ END_TEST
 START_TEST(rounds_and_seeds_are_different_orders)
 {
 	struct perm a, b, c, again;
+
 	perm_init(&a, 10000, 1, 0);
 	perm_init(&b, 10000, 1, 1);
 	perm_init(&c, 10000, 2, 0);
@@ -84,8 +91,10 @@ START_TEST(each_element_is_as_likely_at_each_position)
 	for (uint64_t n = 2; n <= 20; n++) {
 		unsigned counts[20][20] = { { 0 } };
 		double chi_square = 0, cells = (double)(n * n);
+
 		for (uint64_t round = 0; round < 20000; round++) {
 			struct perm p;
+
 			perm_init(&p, n, 11, round);
 			for (uint64_t i = 0; i < n; i++)
 				counts[i][perm_at(&p, i)]++;
@@ -107,6 +116,7 @@ START_TEST(neighbours_are_torn_apart)
 	/* |p(i+1) - p(i)| of a random order is n/3 on average. */
 	struct perm p;
 	double sum = 0;
+
 	perm_init(&p, 28000, 1, 1);
 	for (uint64_t i = 0; i + 1 < 28000; i++)
 		sum += (double)llabs((long long)perm_at(&p, i + 1) -
@@ -126,6 +136,7 @@ static void walk(uint64_t *out, uint64_t n, uint64_t seed, uint64_t round)
 	perm_walk_init(&w, n, seed, round);
 	for (size_t want = 1; found < n; want = want % 67 + 1) {
 		size_t got = perm_walk_next(&w, run, want);
+
 		if (got != (n - found < want ? n - found : want))
 			ck_abort_msg("%zu of %zu", got, want);
 		for (size_t i = 0; i < got; i++)
@@ -145,6 +156,7 @@ START_TEST(a_walk_meets_every_element_once)
 		uint64_t *order = mem_array(n, sizeof(*order));
 		unsigned char *seen = mem_zalloc(n);
 		uint64_t missing = n;
+
 		walk(order, n, k, k % 3);
 		/* A check for each would take minutes. */
 		for (uint64_t i = 0; i < n; i++)
@@ -163,9 +175,11 @@ START_TEST(a_walk_of_a_huge_set_stays_in_range)
 					  (UINT64_C(1) << 32) + 1,
 					  (UINT64_C(1) << 62) + 1,
 					  UINT64_C(1) << 63 };
+
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct perm_walk w;
 		uint64_t some[1000], high = 0;
+
 		perm_walk_init(&w, sizes[i], 3, 4);
 		ck_assert_uint_eq(perm_walk_next(&w, some, 1000), 1000);
 		for (size_t k = 0; k < 1000; k++) {
@@ -206,8 +220,10 @@ START_TEST(a_walk_meets_each_element_as_often_at_each_position)
 		unsigned counts[20][20] = { { 0 } };
 		double chi_square = 0, cells = (double)(n * n);
 		uint64_t order[20];
+
 		for (uint64_t round = 0; round < 20000; round++) {
 			struct perm_walk w;
+
 			perm_walk_init(&w, n, 11, round);
 			perm_walk_next(&w, order, n);
 			for (uint64_t i = 0; i < n; i++)
@@ -246,6 +262,7 @@ static unsigned commonest_stride(const uint64_t *order, uint64_t n)
 
 	for (uint64_t i = 0; i + 1 < n; i++) {
 		unsigned *count = &counts[(order[i + 1] + n - order[i]) % n];
+
 		if (++*count > most)
 			most = *count;
 	}
@@ -261,15 +278,18 @@ START_TEST(a_walk_has_no_stride)
 {
 	static const uint64_t sizes[] = { 1 << 10, 1 << 13, 3 << 12,
 					  1 << 16, 100000,  1 << 17 };
+
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
 		uint64_t n = sizes[k];
 		uint64_t *order = mem_array(n, sizeof(*order));
+
 		for (uint64_t seed = 0; seed < 4; seed++) {
 			walk(order, n, seed, 0);
 			/* Poisson of mean 1: 13 in 10^9 */
 			ck_assert_uint_lt(commonest_stride(order, n), 13);
 			for (uint64_t lag = 1; lag < n; lag *= 2) {
 				double z = serial_correlation(order, n, lag);
+
 				ck_assert_msg(fabs(z) < 5, "n=%d lag %d: %.1f",
 					      (int)n, (int)lag, z);
 			}
@@ -287,6 +307,7 @@ START_TEST(each_run_of_a_walk_is_spread_over_the_set)
 	walk(order, 1 << 16, 9, 0);
 	for (unsigned run = 0; run < 256; run++) {
 		unsigned cells[16] = { 0 };
+
 		for (unsigned i = 0; i < 256; i++)
 			cells[order[run * 256 + i] >> 12]++;
 		for (unsigned i = 0; i < 16; i++)
@@ -303,6 +324,7 @@ Suite *suite_perm(void)
 {
 	Suite *s = suite_create("perm");
 	TCase *tc = tcase_create("perm");
+
 	tcase_add_test(tc, every_element_comes_once);
 	tcase_add_test(tc, huge_sets_stay_in_range);
 	tcase_add_test(tc, rounds_and_seeds_are_different_orders);

@@ -22,6 +22,7 @@ static uint64_t take_all(struct pieces *s, uint64_t region_bytes,
 	memset(counts, 0, 4 * sizeof(*counts));
 	for (uint64_t i = 0; i < pieces_count(s); i++) {
 		struct piece p = pieces_next(s, rng_u64(1, RNG_TEST, i));
+
 		ck_assert_uint_le(p.off + p.bytes, region_bytes);
 		for (uint64_t at = p.off; at < p.off + p.bytes; at += 512)
 			twice += seen[at / 512]++;
@@ -65,6 +66,7 @@ START_TEST(every_byte_comes_once_in_the_shares_asked_for)
 		uint64_t counts[4], want = cases[i].bytes;
 		struct pieces *s =
 			pieces_new(cases[i].kinds, cases[i].n, cases[i].region);
+
 		if (!want)
 			want = cases[i].region;
 		ck_assert_uint_eq(pieces_bytes(s), want);
@@ -92,6 +94,7 @@ START_TEST(a_piece_lies_at_a_multiple_of_its_size)
 	pieces_start(s, 1, 0);
 	for (uint64_t i = 0; i < pieces_count(s); i++) {
 		struct piece p = pieces_next(s, rng_u64(2, RNG_TEST, i));
+
 		ck_assert_uint_eq(p.off % p.bytes, 0);
 	}
 	pieces_free(s);
@@ -107,8 +110,10 @@ START_TEST(each_part_of_a_pass_has_the_same_shares)
 	pieces_start(s, 1, 0);
 	for (unsigned k = 0; k < 8; k++) {
 		unsigned small = 0;
+
 		for (uint64_t i = 0; i < part; i++) {
 			uint64_t random = rng_u64(k, RNG_TEST, i);
+
 			small += pieces_next(s, random).bytes == 4 * KI;
 		}
 		/* 5 standard deviations of about 205 draws */
@@ -130,6 +135,7 @@ START_TEST(rounds_are_different_orders)
 		for (unsigned i = 0; i < 100; i++) {
 			uint64_t random = rng_u64(2, RNG_TEST, i);
 			uint64_t off = pieces_next(s, random).off;
+
 			if (round == 0)
 				first[i] = off;
 			if (round == 1)
@@ -147,6 +153,7 @@ Suite *suite_pieces(void)
 {
 	Suite *s = suite_create("pieces");
 	TCase *tc = tcase_create("pieces");
+
 	tcase_add_test(tc, every_byte_comes_once_in_the_shares_asked_for);
 	tcase_add_test(tc, a_piece_lies_at_a_multiple_of_its_size);
 	tcase_add_test(tc, each_part_of_a_pass_has_the_same_shares);

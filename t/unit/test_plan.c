@@ -515,6 +515,7 @@ START_TEST(framework_with_direct_reads_the_file_in_one_go)
 		{ 4096 - 498, 512, 4096 }, { 4096 - 497, 4096, 8192 },
 		{ 100000, 16384, 114688 }, { 146600628, 512, 146604032 },
 	};
+
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct plan_config config;
 		struct plan_counts want = { 0 }, got;
@@ -555,6 +556,7 @@ START_TEST(job_check_knows_which_formats_a_framework_reads)
 		.name = "e",
 		.caps = MLGEN_CAP(MLGEN_READ) | MLGEN_CAP_DIRECT,
 	};
+
 	for (int format = FORMAT_NPZ; format <= FORMAT_TAR; format++) {
 		for (int direct = 0; direct < 2; direct++) {
 			struct job *j = job_new("x");

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "report/plan_checkpoint.h"
+#include "work/checkpoint/plan_checkpoint.h"
 #include "report/plan_report.h"
 
 #include "job_options.h"

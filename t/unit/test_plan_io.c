@@ -11,6 +11,7 @@
 #include "io/engines.h"
 #include "report/plan_report.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define MIB (1u << 20)
 

@@ -13,6 +13,7 @@
 #include "data/manifest.h"
 #include "report/plan_report.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define MIB (1u << 20)
 
@@ -186,7 +187,7 @@ START_TEST(too_little_space_blocks)
 
 	job->sample_size.a = 1ull << 50;
 	make(&p);
-	expect_check(&p, "space", PLAN_FAIL, "Choose another --directory");
+	expect_check(&p, "space", PLAN_FAIL, "another directory");
 	ck_assert_ptr_null(
 		strstr(plan_find_check(&p, "space")->text, "allow_fill"));
 	ck_assert(is_blocked(&p, "space"));

@@ -20,6 +20,7 @@
 #include "run/crew.h"
 #include "run/prepare.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 static char top[64], directory[96];
 static struct clock *the_clock;

@@ -49,6 +49,7 @@ START_TEST(a_text_is_shown_and_not_obeyed)
 {
 	struct buf b = { 0 };
 	char copy[64];
+
 	printable_add(&b, texts[_i].text);
 	ck_assert_str_eq(buf_str(&b), texts[_i].want);
 	ck_assert_uint_eq(printable_copy(copy, sizeof(copy), texts[_i].text),
@@ -65,6 +66,7 @@ START_TEST(lines_and_tabs_of_a_page_stay)
 {
 	static const char page[] = "a\tb\nc\r\x1b\n";
 	struct buf b = { 0 };
+
 	printable_add_lines(&b, page, sizeof(page)); /* the zero byte, too */
 	ck_assert_str_eq(buf_str(&b), "a\tb\nc\\r\\x1b\n\\x00");
 	buf_fini(&b);
@@ -74,6 +76,7 @@ END_TEST
 START_TEST(what_does_not_fit_is_cut_between_letters)
 {
 	char out[6];
+
 	ck_assert_uint_eq(printable_copy(out, sizeof(out),
 					 "ab\x1b"
 					 "c"),
@@ -88,6 +91,7 @@ END_TEST
 START_TEST(letters_are_padded_by_the_columns_they_take)
 {
 	struct buf b = { 0 };
+
 	printable_pad(&b, "gr\xc3\xbcn", 6);
 	ck_assert_str_eq(buf_str(&b), "  gr\xc3\xbcn");
 	buf_reset(&b);
@@ -105,6 +109,7 @@ START_TEST(any_bytes_become_printable_at_once)
 {
 	for (uint64_t i = 0; i < 20000; i++) {
 		char raw[16], once[128], twice[128];
+
 		for (uint64_t k = 0; k < sizeof(raw) - 1; k++)
 			raw[k] = (char)(1 + rng_u64(7, i, k) % 255);
 		raw[sizeof(raw) - 1] = '\0';
@@ -121,6 +126,7 @@ Suite *suite_printable(void)
 {
 	Suite *s = suite_create("printable");
 	TCase *t = tcase_create("printable");
+
 	tcase_add_loop_test(t, a_text_is_shown_and_not_obeyed, 0,
 			    (int)(sizeof(texts) / sizeof(*texts)));
 	tcase_add_test(t, lines_and_tabs_of_a_page_stay);

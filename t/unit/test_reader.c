@@ -335,6 +335,7 @@ START_TEST(one_that_fails_does_not_touch_the_others)
 		start(&f, i);
 	for (uint64_t i = 0; i < TASKS; i++) {
 		const struct read_task *t = finish(&f);
+
 		failed += t->error != 0;
 		ck_assert_int_eq(t->error, t->extent.id == 1 ? -ENOENT : 0);
 	}
@@ -389,6 +390,7 @@ START_TEST(the_io_has_room_for_chains_where_they_can_be)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct job *j = job_new("t");
+
 		j->engine = cases[i].engine;
 		j->iodepth = cases[i].iodepth;
 		j->loader = cases[i].loader;

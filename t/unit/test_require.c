@@ -8,6 +8,7 @@
 #include "ask/require.h"
 #include "base/mem.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 static struct job *job;
 static struct hist *lat;
@@ -24,14 +25,12 @@ static void set_up(void)
 	memset(results, 0, sizeof(results));
 	results[0] = (struct job_result){
 		.job = job,
-		.kind = RESULT_IO,
+		.work = &work_io,
 		.members = 1,
 		.usr_cpu_percent = 12.5,
-		.io = { .wall_seconds = 2,
-			.numjobs = 1,
-			.rate[1].asked_iops = (double)NAN,
-			.storage = { .memory_percent = 3.5,
-				     .osts = UINT64_MAX } },
+		.wall_seconds = 2,
+		.io = { .numjobs = 1, .rate[1].asked_iops = (double)NAN },
+		.storage = { .memory_percent = 3.5, .osts = UINT64_MAX },
 		.read = { .io_bytes = 4096000,
 			  .total_ios = 1000,
 			  .lat_ns = lat },
@@ -152,6 +151,7 @@ START_TEST(figures_are_found_below_io_then_in_the_job)
 	struct mlgen_err err = { 0 };
 	const char *text = rows[_i].text;
 	int known = require_check(text, NULL, &err);
+
 	ck_assert_msg((known < 0) == (rows[_i].missed < 0), "%s: %d %s", text,
 		      known, err.text);
 	if (known < 0)
@@ -166,6 +166,7 @@ END_TEST
 START_TEST(what_cannot_hold_is_refused_before_the_run)
 {
 	struct mlgen_err err = { 0 };
+
 	ck_assert_int_eq(require_check(refused[_i].text, NULL, &err), -EINVAL);
 	ck_assert_msg(strstr(err.text, refused[_i].says), "%s: %s",
 		      refused[_i].text, err.text);
@@ -175,6 +176,7 @@ END_TEST
 START_TEST(what_can_hold_is_not)
 {
 	struct mlgen_err err = { 0 };
+
 	ck_assert_msg(require_check(possible[_i], NULL, &err) == 0, "%s",
 		      err.text);
 }
@@ -183,11 +185,12 @@ END_TEST
 START_TEST(a_training_has_its_own_and_others_are_not_asked)
 {
 	struct mlgen_err err = { 0 };
+
 	results[1] = (struct job_result){ .job = job,
-					  .kind = RESULT_TRAIN,
+					  .work = &work_train,
 					  .ml.au_percent = 95,
 					  .ml.stall_ns = lat,
-					  .ml.wall_seconds = 4 };
+					  .wall_seconds = 4 };
 	run.job_count = 2;
 	ck_assert_int_eq(require_check("au>=90", &run, &err), 0);
 	ck_assert_int_eq(require_check("au>=96", &run, &err), 1);
@@ -225,7 +228,7 @@ START_TEST(an_element_of_a_list_is_required_by_its_number)
 
 	results[0] = (struct job_result){
 		.job = job,
-		.kind = RESULT_TRAIN,
+		.work = &work_train,
 		.ml = { .epochs = { epochs, 2 },
 			.au_percent_per_accelerator = { ranks, 2 },
 			.saves = { .count = 1, .items = { &saved, 1 } } },
@@ -241,8 +244,9 @@ END_TEST
 START_TEST(a_job_with_checkpoints_has_what_they_have)
 {
 	struct mlgen_err err = { 0 };
+
 	results[0] = (struct job_result){ .job = job,
-					  .kind = RESULT_CHECKPOINT,
+					  .work = &work_checkpoint,
 					  .ml.au_percent = (double)NAN };
 	job->phase = PHASE_CHECKPOINT;
 	results[0].ml.saves = (struct checkpoints_result){
@@ -252,7 +256,7 @@ START_TEST(a_job_with_checkpoints_has_what_they_have)
 		.write_ns = lat,
 	};
 	results[1] = (struct job_result){ .job = job,
-					  .kind = RESULT_TRAIN,
+					  .work = &work_train,
 					  .ml.au_percent = 95 };
 	run.job_count = 2;
 	ck_assert_int_eq(require_check("saves.bytes_per_sec>=5e8", &run, &err),
@@ -273,7 +277,8 @@ START_TEST(where_nothing_was_measured_nothing_is_met)
 {
 	struct mlgen_err err = { 0 };
 	double value;
-	results[0].kind = RESULT_PREPARE;
+
+	results[0].work = &work_prepare;
 	ck_assert_int_eq(require_check("read.iops>=0", &run, &err), 1);
 	ck_assert(!require_value(&results[0], "read.iops", &value));
 }
@@ -283,6 +288,7 @@ END_TEST
 START_TEST(a_job_alone_is_asked_for_a_figure)
 {
 	double value;
+
 	ck_assert(require_value(&results[0], "read.iops", &value));
 	ck_assert_double_eq(value, 500);
 	ck_assert(require_value(&results[0], "write.clat_ns.p99", &value));

@@ -11,6 +11,7 @@
 #include "run/residency.h"
 #include "suites.h"
 #include "tree.h"
+#include "work/workloads.h"
 
 #define TMPFS 0x01021994
 

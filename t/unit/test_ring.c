@@ -13,6 +13,7 @@ START_TEST(first_in_first_out)
 {
 	struct ring *r = ring_new(5);
 	struct token t;
+
 	ck_assert(!ring_pop(r, 0, 0, &t));
 	for (uint64_t round = 0; round < 3; round++) {
 		for (uint64_t i = 0; i < 5; i++)
@@ -34,6 +35,7 @@ START_TEST(taking_splits_samples_and_bytes)
 		.samples = 10, .sample_bytes = 1000, .id_sum = 45, .extents = 2
 	};
 	struct token out;
+
 	token_take(&have, 4, &out);
 	ck_assert_uint_eq(out.samples, 4);
 	ck_assert_uint_eq(out.sample_bytes, 400);
@@ -55,6 +57,7 @@ START_TEST(what_failed_goes_with_the_first_part_and_has_no_bytes)
 			      .failed_samples = 6,
 			      .sample_bytes = 400 };
 	struct token out;
+
 	token_take(&have, 4, &out);
 	ck_assert_uint_eq(token_delivered(&out), 0);
 	ck_assert_uint_eq(out.sample_bytes, 0);
@@ -307,6 +310,7 @@ Suite *suite_ring(void)
 {
 	Suite *s = suite_create("ring");
 	TCase *tc = tcase_create("ring");
+
 	tcase_add_test(tc, first_in_first_out);
 	tcase_add_test(tc, taking_splits_samples_and_bytes);
 	tcase_add_test(tc,

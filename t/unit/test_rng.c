@@ -28,10 +28,12 @@ START_TEST(every_input_bit_changes_half_of_the_output)
 	/* Averages of 64 x 64 draws: 32 bits, +- 6 of 1/16 standard errors. */
 	for (int which = 0; which < 3; which++) {
 		unsigned flips = 0;
+
 		for (uint64_t base = 0; base < 64; base++) {
 			for (int bit = 0; bit < 64; bit++) {
 				uint64_t x[3] = { base, base, base };
 				uint64_t a = rng_u64(x[0], x[1], x[2]);
+
 				x[which] ^= UINT64_C(1) << bit;
 				uint64_t b = rng_u64(x[0], x[1], x[2]);
 				flips += (unsigned)__builtin_popcountll(a ^ b);
@@ -45,8 +47,10 @@ END_TEST
 START_TEST(fractions_are_uniform_and_never_0_or_1)
 {
 	unsigned cells[100] = { 0 };
+
 	for (uint64_t i = 0; i < 100000; i++) {
 		double u = rng_f64(5, RNG_TEST, i);
+
 		ck_assert(u > 0 && u < 1);
 		cells[(unsigned)(u * 100)]++;
 	}
@@ -62,6 +66,7 @@ END_TEST
 START_TEST(neighbours_do_not_correlate)
 {
 	double sum = 0;
+
 	for (uint64_t i = 0; i < 100000; i++)
 		sum += (rng_f64(9, RNG_TEST, i) - 0.5) *
 		       (rng_f64(9, RNG_TEST, i + 1) - 0.5);
@@ -73,6 +78,7 @@ END_TEST
 START_TEST(any_cut_gives_the_same_content)
 {
 	static unsigned char whole[CONTENT_BYTES], cut[CONTENT_BYTES];
+
 	rng_fill(whole, sizeof(whole), 1, RNG_CONTENT, 0);
 	for (size_t first = 0; first < 40; first++) {
 		for (size_t step = 1; step < 40; step++) {
@@ -93,6 +99,7 @@ END_TEST
 START_TEST(a_fill_stays_inside_its_bytes)
 {
 	unsigned char b[64];
+
 	for (size_t bytes = 0; bytes < 40; bytes++) {
 		for (uint64_t offset = 0; offset < 9; offset++) {
 			memset(b, 0xa5, sizeof(b));
@@ -111,6 +118,7 @@ START_TEST(content_is_incompressible)
 	static unsigned char b[1 << 20];
 	unsigned counts[256] = { 0 };
 	double entropy = 0;
+
 	rng_fill(b, sizeof(b), 7, RNG_CONTENT, 12345);
 	for (size_t i = 0; i < sizeof(b); i++)
 		counts[b[i]]++;
@@ -123,6 +131,7 @@ END_TEST
 START_TEST(streams_and_seeds_share_no_content)
 {
 	uint64_t a[512], b[512], c[512];
+
 	rng_fill(a, sizeof(a), 1, RNG_CONTENT, 0);
 	rng_fill(b, sizeof(b), 2, RNG_CONTENT, 0);
 	rng_fill(c, sizeof(c), 1, RNG_CONTENT + 1, 0);
@@ -139,6 +148,7 @@ Suite *suite_rng(void)
 {
 	Suite *s = suite_create("rng");
 	TCase *tc = tcase_create("rng");
+
 	tcase_add_test(tc, numbers_stay_what_they_are);
 	tcase_add_test(tc, every_input_bit_changes_half_of_the_output);
 	tcase_add_test(tc, fractions_are_uniform_and_never_0_or_1);

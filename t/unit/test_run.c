@@ -10,6 +10,7 @@ struct ran {
 	struct clock *clock;
 	struct run *run;
 	struct run_result *result;
+	const struct job_result *job;
 	const struct ml_result *ml;
 };
 
@@ -25,10 +26,12 @@ static struct ran go(struct job **jobs, size_t count)
 		.jobs = jobs, .count = count, .host = &host, .clock = r.clock
 	};
 	struct mlgen_err err = { 0 };
+
 	ck_assert_msg(run_new(&r.run, &cfg, &err) == 0, "%s", err.text);
 	run_execute(r.run);
 	r.result = run_collect(r.run);
-	r.ml = &r.result->jobs[0].ml;
+	r.job = &r.result->jobs[0];
+	r.ml = &r.job->ml;
 	return r;
 }
 
@@ -55,6 +58,7 @@ static const struct {
 START_TEST(one_reader_one_accelerator)
 {
 	struct job *j = new_job();
+
 	mock_of(j)->read_ns = overlap[_i].read_ms * MS;
 	struct ran r = go(&j, 1);
 	ck_assert_int_eq(r.result->err.code, 0);
@@ -63,7 +67,7 @@ START_TEST(one_reader_one_accelerator)
 	ck_assert_uint_eq(r.ml->samples, 4);
 	ck_assert_uint_eq(r.ml->sample_bytes, 4 * 4096);
 	ck_assert_uint_eq(r.ml->counted_steps, 3);
-	ck_assert(r.ml->complete);
+	ck_assert(r.job->complete);
 	end(&r, &j, 1);
 }
 END_TEST
@@ -73,9 +77,10 @@ END_TEST
 START_TEST(accelerator_time_adds_up)
 {
 	struct job *j = new_job();
+
 	mock_of(j)->read_ns = 15 * MS;
 	struct ran r = go(&j, 1);
-	assert_near(r.ml->wall_seconds, 0.070);
+	assert_near(r.job->wall_seconds, 0.070);
 	assert_near(r.ml->time_percent.compute, 100 * 40.0 / 70);
 	assert_near(r.ml->time_percent.stall, 100 * 30.0 / 70);
 	assert_near(r.ml->time_percent.other, 0);
@@ -97,6 +102,7 @@ END_TEST
 START_TEST(loaders_read_side_by_side)
 {
 	struct job *j = new_job();
+
 	j->read_threads = 2;
 	j->num_files = 10;
 	mock_of(j)->read_ns = 20 * MS;
@@ -111,6 +117,7 @@ static const int loaders[] = { LOADER_PYTORCH, LOADER_PLAIN, LOADER_TFDATA };
 START_TEST(every_sample_is_delivered_exactly_once)
 {
 	struct job *j = new_job();
+
 	j->loader = loaders[_i];
 	j->accelerators = 3;
 	j->read_threads = 5;
@@ -134,6 +141,7 @@ END_TEST
 START_TEST(steps_limit_stops_all_ranks_at_the_same_step)
 {
 	struct job *j = new_job();
+
 	j->loader = loaders[_i];
 	j->accelerators = 2;
 	j->shuffle = SHUFFLE_NONE;
@@ -143,7 +151,7 @@ START_TEST(steps_limit_stops_all_ranks_at_the_same_step)
 	struct ran r = go(&j, 1);
 	ck_assert_uint_eq(r.ml->steps, 7);
 	ck_assert_uint_eq(r.ml->samples, 14);
-	ck_assert(r.ml->complete);
+	ck_assert(r.job->complete);
 	end(&r, &j, 1);
 }
 END_TEST
@@ -151,6 +159,7 @@ END_TEST
 START_TEST(runtime_repeats_epochs_when_time_based)
 {
 	struct job *j = new_job();
+
 	j->time_based = true;
 	j->runtime_ns = 100 * MS;
 	struct ran r = go(&j, 1);
@@ -164,12 +173,13 @@ END_TEST
 START_TEST(runtime_cuts_a_computation)
 {
 	struct job *j = new_job();
+
 	j->compute_time = constant(60000 * MS);
 	j->runtime_ns = 90000 * MS;
 	struct ran r = go(&j, 1);
 	ck_assert_uint_eq(r.ml->steps, 1);
-	ck_assert(r.ml->complete);
-	assert_near(r.ml->wall_seconds, 60);
+	ck_assert(r.job->complete);
+	assert_near(r.job->wall_seconds, 60);
 	assert_near(r.ml->cut_seconds, 30);
 	ck_assert_uint_eq(clock_now(r.clock), 91000 * MS);
 	end(&r, &j, 1);
@@ -180,6 +190,7 @@ END_TEST
 START_TEST(runtime_cuts_what_storage_is_played_for)
 {
 	struct job *j = new_job();
+
 	mock_of(j)->read_ns = 3600000 * MS;
 	j->accelerators = 2;
 	j->read_threads = 3;
@@ -189,7 +200,7 @@ START_TEST(runtime_cuts_what_storage_is_played_for)
 	ck_assert_int_eq(r.result->err.code, 0);
 	ck_assert_uint_eq(r.ml->steps, 0);
 	ck_assert_uint_eq(r.ml->io_bytes, 0);
-	ck_assert_uint_eq(r.ml->errors, 0);
+	ck_assert_uint_eq(r.job->errors, 0);
 	ck_assert_uint_eq(clock_now(r.clock), 6000 * MS);
 	end(&r, &j, 1);
 }
@@ -200,6 +211,7 @@ END_TEST
 START_TEST(all_ranks_have_done_the_same_steps_when_time_is_up)
 {
 	struct job *j = new_job();
+
 	j->accelerators = 4;
 	j->num_files = 400;
 	j->compute_time =
@@ -217,12 +229,13 @@ END_TEST
 START_TEST(ramp_time_delays_what_is_counted)
 {
 	struct job *j = new_job();
+
 	j->num_files = 40;
 	j->ramp_time_ns = 100 * MS;
 	struct ran r = go(&j, 1);
 	ck_assert_uint_eq(r.ml->steps, 30);
 	ck_assert_uint_eq(r.ml->samples, 30);
-	assert_near(r.ml->wall_seconds, 0.300);
+	assert_near(r.job->wall_seconds, 0.300);
 	end(&r, &j, 1);
 }
 END_TEST
@@ -231,6 +244,7 @@ END_TEST
 START_TEST(a_step_barrier_waits_for_the_slowest)
 {
 	struct job *j = new_job();
+
 	j->accelerators = 4;
 	j->num_files = 400;
 	j->compute_time = (struct dist){ .kind = DIST_UNIFORM,
@@ -251,6 +265,7 @@ END_TEST
 START_TEST(an_error_stops_the_run_and_names_the_read)
 {
 	struct job *j = new_job();
+
 	j->loader = loaders[_i];
 	j->read_threads = 3;
 	j->accelerators = 2;
@@ -260,7 +275,7 @@ START_TEST(an_error_stops_the_run_and_names_the_read)
 	struct ran r = go(&j, 1);
 	ck_assert_int_eq(r.result->err.code, -EIO);
 	ck_assert_ptr_nonnull(strstr(r.result->err.text, "read at 0"));
-	ck_assert(!r.ml->complete);
+	ck_assert(!r.job->complete);
 	end(&r, &j, 1);
 }
 END_TEST
@@ -268,11 +283,12 @@ END_TEST
 START_TEST(a_counted_error_does_not_stop_the_run)
 {
 	struct job *j = new_job();
+
 	j->continue_on_error = CONTINUE_IO;
 	mock_of(j)->fail_at = 2;
 	struct ran r = go(&j, 1);
 	ck_assert_int_eq(r.result->err.code, 0);
-	ck_assert_uint_eq(r.ml->errors, 1);
+	ck_assert_uint_eq(r.job->errors, 1);
 	ck_assert_uint_eq(r.ml->steps, 4);
 	ck_assert_uint_eq(r.ml->samples, 3);
 	ck_assert_uint_eq(r.ml->failed_samples, 1);
@@ -285,6 +301,7 @@ END_TEST
 START_TEST(what_failed_was_not_delivered)
 {
 	struct job *j = new_job();
+
 	j->continue_on_error = CONTINUE_ALL;
 	j->loader = loaders[_i];
 	j->num_files = 8;
@@ -294,7 +311,7 @@ START_TEST(what_failed_was_not_delivered)
 	mock_of(j)->fail_count = 3;
 	struct ran r = go(&j, 1);
 	const struct epoch_result *e = r.ml->epochs.items;
-	ck_assert_uint_eq(r.ml->errors, 3);
+	ck_assert_uint_eq(r.job->errors, 3);
 	ck_assert_uint_eq(r.ml->samples, 13);
 	ck_assert_uint_eq(r.ml->failed_samples, 3);
 	ck_assert_uint_eq(r.ml->sample_bytes, 13 * 4096);
@@ -331,6 +348,7 @@ START_TEST(an_au_takes_samples)
 {
 	bool too_many = allowances[_i].is_too_many;
 	struct job *j = new_job();
+
 	j->continue_on_error = CONTINUE_ALL;
 	j->max_errors.count = allowances[_i].count;
 	j->max_errors.percent = allowances[_i].percent;
@@ -341,12 +359,12 @@ START_TEST(an_au_takes_samples)
 	mock_of(j)->fail_count = 3;
 	struct ran r = go(&j, 1);
 	const struct epoch_result *e = r.ml->epochs.items;
-	ck_assert_uint_eq(r.ml->failed.is_too_many, too_many);
-	assert_near(r.ml->failed.percent, 18.75);
+	ck_assert_uint_eq(r.job->failed.is_too_many, too_many);
+	assert_near(r.job->failed.percent, 18.75);
 	assert_near(e[0].au_percent, 100);
-	ck_assert_ptr_nonnull(strstr(r.ml->failed.first, ".raw: read at 0: "));
-	ck_assert_ptr_nonnull(
-		strstr(r.ml->failed.first, "(epoch 2, step 4, accelerator 1)"));
+	ck_assert_ptr_nonnull(strstr(r.job->failed.first, ".raw: read at 0: "));
+	ck_assert_ptr_nonnull(strstr(r.job->failed.first,
+				     "(epoch 2, step 4, accelerator 1)"));
 	ck_assert(!r.ml->target_met);
 	ck_assert_str_eq(r.ml->mlperf.train_au_meet_expectation, "fail");
 	if (too_many) {
@@ -367,6 +385,7 @@ END_TEST
 START_TEST(of_two_accelerators_the_one_that_had_all_keeps_its_au)
 {
 	struct job *j = new_job();
+
 	j->continue_on_error = CONTINUE_ALL;
 	j->accelerators = 2;
 	j->num_files = 8;
@@ -384,14 +403,15 @@ END_TEST
 START_TEST(errors_within_ramp_time_are_errors)
 {
 	struct job *j = new_job();
+
 	j->continue_on_error = CONTINUE_ALL;
 	j->num_files = 8;
 	j->ramp_time_ns = 35 * MS;
 	mock_of(j)->fail_at = 1;
 	struct ran r = go(&j, 1);
-	ck_assert_uint_eq(r.ml->errors, 1);
+	ck_assert_uint_eq(r.job->errors, 1);
 	ck_assert_uint_eq(r.ml->failed_samples, 0);
-	ck_assert(r.ml->failed.is_too_many);
+	ck_assert(r.job->failed.is_too_many);
 	/* those that count had all their samples */
 	assert_near(r.ml->au_percent, 100);
 	end(&r, &j, 1);
@@ -401,6 +421,7 @@ END_TEST
 START_TEST(an_epoch_of_nothing_but_errors_is_one)
 {
 	struct job *j = new_job();
+
 	j->continue_on_error = CONTINUE_ALL;
 	mock_of(j)->fail_at = 0;
 	mock_of(j)->fail_count = 100;
@@ -416,6 +437,7 @@ END_TEST
 START_TEST(two_jobs_run_together_and_one_after_the_other)
 {
 	struct job *jobs[] = { new_job(), new_job() };
+
 	jobs[1]->group = _i ? 1 : 0;
 	jobs[1]->num_files = 8;
 	struct ran r = go(jobs, 2);
@@ -430,6 +452,7 @@ END_TEST
 START_TEST(no_compute_means_no_utilisation_and_no_demand)
 {
 	struct job *j = new_job();
+
 	j->compute_time = constant(0);
 	mock_of(j)->read_ns = MS;
 	struct ran r = go(&j, 1);
@@ -442,6 +465,7 @@ END_TEST
 START_TEST(demand_is_batch_over_compute)
 {
 	struct job *j = new_job();
+
 	j->accelerators = 2;
 	j->batch_size = 2;
 	struct ran r = go(&j, 1);
@@ -454,9 +478,10 @@ END_TEST
 START_TEST(start_delay_is_not_part_of_the_result)
 {
 	struct job *j = new_job();
+
 	j->startdelay_ns = 500 * MS;
 	struct ran r = go(&j, 1);
-	assert_near(r.ml->wall_seconds, 0.040);
+	assert_near(r.job->wall_seconds, 0.040);
 	assert_near(r.result->jobs[0].elapsed_seconds, 0.540);
 	end(&r, &j, 1);
 }
@@ -467,6 +492,7 @@ Suite *suite_run(void)
 {
 	Suite *s = suite_create("run");
 	TCase *tc = tcase_create("virtual time");
+
 	tcase_set_timeout(tc, 20);
 	tcase_add_loop_test(tc, one_reader_one_accelerator, 0,
 			    (int)(sizeof(overlap) / sizeof(*overlap)));

@@ -186,6 +186,7 @@ START_TEST(without_read_threads_each_accelerator_reads_its_own)
 	ck_assert_uint_eq(atomic_load(&reads), 3 * 2 * (6 + 6));
 	for (unsigned i = 0; i < 3; i++) {
 		const struct rank_count *c = &r.train.ranks[i].count;
+
 		ck_assert_uint_eq(count_get(&c->steps), _i ? 12 : 14);
 		ck_assert_uint_eq(count_get(&c->eval_steps), 18);
 	}

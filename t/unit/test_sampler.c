@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "data/sampler.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 static struct job job_of(uint64_t files, uint64_t per_file, uint64_t batch)
 {
@@ -66,6 +67,7 @@ START_TEST(shards_are_those_of_distributed_sampler)
 		{ 10, 2, 5, SHARD_CONTIGUOUS, true, 5, 1, true,
 		  { { 0, 1, 2, 3 }, { 5, 6, 7, 8 } } },
 	};
+
 	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "data/sampler.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 /* What one case is made of. */
 struct setting {
@@ -193,6 +194,7 @@ START_TEST(a_batch_begins_with_the_first_extent_that_begins_in_it)
 		{ 6144, 4000, 15, { 0, 1, 2, 2, 3, 4 } },
 		{ 61440, 16384, 3, { 0, 1, 1, 1 } },
 	};
+
 	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -260,6 +262,7 @@ START_TEST(shards_of_files)
 		{ { 7, 2, 1, 3, 1, 1, SHARD_CONTIGUOUS, SHUFFLE_NONE, false, false }, 6,
 		  { { 0, 1, 2 }, { 3, 4, 5 }, { 6, 0, 1 } } },
 	};
+
 	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -6,6 +6,7 @@
 
 #include "run/worker.h"
 #include "saver_rig.h"
+#include "work/workloads.h"
 
 static bool is_empty(void)
 {

@@ -16,6 +16,7 @@
 #include "data/format.h"
 #include "data/scan.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 static char directory[64], log_path[80];
 static struct mlgen_err err;

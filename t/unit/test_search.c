@@ -24,14 +24,17 @@ static double au(struct storage *s, uint64_t n, bool is_full)
 	double at_best = 100 * fmin(1, s->enough / (double)n);
 	double off =
 		s->noise * (2 * rng_f64(s->seed, RNG_TEST, s->drawn++) - 1);
+
 	return at_best + off + (is_full ? 0 : s->flattery);
 }
 
 static struct search_answer find(struct search *s, struct storage *of)
 {
 	struct search_step step;
+
 	while ((step = search_next(s)).what != SEARCH_END) {
 		bool is_full = step.what == SEARCH_FULL;
+
 		ck_assert_uint_ge(step.value, s->least);
 		ck_assert_uint_le(step.value, s->most);
 		of->fulls += is_full;
@@ -59,6 +62,7 @@ START_TEST(without_noise_it_is_what_arithmetic_says)
 	double enough = 0.95 + 0.3701 * _i;
 	struct storage of = { .enough = enough };
 	struct search s;
+
 	search_init(&s, 1, 65536);
 	struct search_answer a = find(&s, &of);
 	ck_assert(a.found);
@@ -80,6 +84,7 @@ START_TEST(few_probes_are_enough)
 {
 	struct storage of = { .enough = 5.5 };
 	struct search s;
+
 	search_init(&s, 1, 65536);
 	struct search_answer a = find(&s, &of);
 	ck_assert_uint_eq(a.value, 6);
@@ -97,6 +102,7 @@ START_TEST(noise_moves_it_by_one_at_most)
 			      .noise = 1.5,
 			      .seed = (uint64_t)_i };
 	struct search s;
+
 	search_init(&s, 1, 65536);
 	struct search_answer a = find(&s, &of);
 	uint64_t want = right_answer(enough);
@@ -121,9 +127,11 @@ START_TEST(it_says_when_it_cannot_tell)
 	unsigned n = 0, i = 0;
 	struct search_step step;
 	struct search s;
+
 	search_init(&s, 1, 64);
 	while ((step = search_next(&s)).what != SEARCH_END && ++n < 40) {
 		double got = step.value <= 5 ? 96 : 75;
+
 		if (step.value == 6)
 			got = step.what == SEARCH_FULL ? at_six[i++ % 3] : 87;
 		search_tell(&s, step, (got - LIMIT) / LIMIT, 0);
@@ -144,6 +152,7 @@ START_TEST(full_runs_have_the_last_word)
 	double enough = 20 + _i;
 	struct storage of = { .enough = enough, .flattery = 12 };
 	struct search s;
+
 	search_init(&s, 1, 65536);
 	struct search_answer a = find(&s, &of);
 	ck_assert_uint_eq(a.value, right_answer(enough));
@@ -163,9 +172,11 @@ START_TEST(the_least_is_confirmed_where_none_holds)
 {
 	struct search s;
 	struct search_step step;
+
 	search_init(&s, 1, 64);
 	while ((step = search_next(&s)).what != SEARCH_END) {
 		double margin = step.value == 1 ? -0.6 : -0.8;
+
 		ck_assert_uint_lt(s.count, 9);
 		search_tell(&s, step, margin, 0);
 		step.what = SEARCH_FULL;
@@ -182,6 +193,7 @@ START_TEST(nothing_may_hold)
 {
 	struct storage of = { .enough = 0.7 };
 	struct search s;
+
 	search_init(&s, 1, 65536);
 	struct search_answer a = find(&s, &of);
 	ck_assert(!a.found);
@@ -201,10 +213,12 @@ START_TEST(it_may_begin_to_hold_later)
 	struct search s;
 	struct search_step step;
 	unsigned n = 0;
+
 	search_init(&s, 1, 1024);
 	while ((step = search_next(&s)).what != SEARCH_END && ++n < 60) {
 		double v = (double)step.value;
 		double got = v < 100 ? fmin(97, 8 * v) : 60;
+
 		search_tell(&s, step, (got - LIMIT) / LIMIT, 0);
 		step.what = SEARCH_FULL;
 		if (is_full_at_once)
@@ -235,6 +249,7 @@ START_TEST(there_are_other_limits)
 	struct storage of = { .enough = ends[_i].enough,
 			      .possible = ends[_i].possible };
 	struct search s;
+
 	search_init(&s, ends[_i].least, ends[_i].most);
 	struct search_answer a = find(&s, &of);
 	ck_assert(a.found);
@@ -248,6 +263,7 @@ START_TEST(nothing_may_be_possible)
 {
 	struct storage of = { .enough = 5, .possible = 1 };
 	struct search s;
+
 	search_init(&s, 2, 65536);
 	struct search_answer a = find(&s, &of);
 	ck_assert(!a.found);
@@ -260,10 +276,12 @@ END_TEST
 START_TEST(it_can_be_asked_at_any_time)
 {
 	struct search s;
+
 	search_init(&s, 1, 65536);
 	ck_assert(!search_answer(&s).found);
 	for (unsigned i = 0; i < 3; i++) {
 		struct search_step step = search_next(&s);
+
 		search_tell(&s, step, 0.1, 0);
 	}
 	struct search_answer a = search_answer(&s);

@@ -10,6 +10,7 @@
 
 #include "data/state.h"
 #include "job/job_check_model.h"
+#include "work/workloads.h"
 
 static struct job *make_job(const char *options)
 {

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "data/state.h"
 #include "data/state_list.h"
+#include "work/workloads.h"
 
 static char path[] = "/tmp/mlgen-state.XXXXXX";
 

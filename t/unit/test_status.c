@@ -32,6 +32,7 @@ static void screen_init(struct screen *s, int eta, unsigned columns,
 			uint64_t interval_ns)
 {
 	struct settings set = { .eta = eta, .status_interval_ns = interval_ns };
+
 	s->fd = memfd_create("screen", 0);
 	ck_assert_int_ge(s->fd, 0);
 	struct status_screen on = { .fd = s->fd,
@@ -50,6 +51,7 @@ static void screen_fini(struct screen *s)
 static const char *seen(struct screen *s)
 {
 	ssize_t n = pread(s->fd, s->text, sizeof(s->text) - 1, 0);
+
 	ck_assert_int_ge(n, 0);
 	s->text[n] = '\0';
 	ck_assert_int_eq(ftruncate(s->fd, 0), 0);
@@ -95,6 +97,7 @@ START_TEST(training_shows_the_last_seconds_in_one_line)
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	run_seconds(&s, &l, stall, 1, 15);
 	ck_assert_str_eq(seen(&s),
@@ -114,6 +117,7 @@ START_TEST(errors_stand_beside_the_step)
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
+
 	screen_init(&s, ETA_NEVER, 0, 0);
 	train(&l, stall, 1);
 	l.errors = 1;
@@ -134,6 +138,7 @@ START_TEST(au_throughput_and_percentile_forget_after_ten_seconds)
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	run_seconds(&s, &l, stall, 1, 20);
 	for (unsigned i = 0; i < 10; i++) {
@@ -159,6 +164,7 @@ START_TEST(updates_more_often_than_once_a_second_look_back_as_far)
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	run_seconds(&s, &l, stall, 1, 12);
 	for (unsigned i = 0; i < 50; i++) {
@@ -193,9 +199,11 @@ static struct live plain(uint64_t second)
 START_TEST(a_plain_job_shows_both_directions_and_its_time)
 {
 	struct screen s;
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	for (uint64_t second = 0; second <= 12; second++) {
 		struct live l = plain(second);
+
 		seen(&s);
 		status_update(s.status, &l, 1);
 	}
@@ -209,9 +217,11 @@ END_TEST
 START_TEST(a_direction_that_does_nothing_is_left_out)
 {
 	struct screen s;
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	for (uint64_t second = 0; second <= 3; second++) {
 		struct live l = plain(second);
+
 		l.io_ios[1] = 0;
 		l.left_ns = UINT64_MAX;
 		seen(&s);
@@ -226,6 +236,7 @@ START_TEST(a_plain_job_that_hangs_names_its_request)
 {
 	struct screen s;
 	struct live l = plain(3);
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	l.oldest = (struct io_outstanding){ .start_ns = l.now_ns - 12 * SEC,
 					    .op = MLGEN_READ };
@@ -252,12 +263,14 @@ static void save(struct live *l, uint64_t second)
 		.left_ns = UINT64_MAX,
 		.is_checkpointing = true,
 	};
+	l->checkpoint_moved = 2 * l->checkpoint_bytes + l->checkpoint_done;
 }
 
 START_TEST(a_save_shows_how_far_its_checkpoint_is)
 {
 	struct screen s;
 	struct live l;
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	for (uint64_t second = 1; second < 5; second++) {
 		save(&l, second);
@@ -283,6 +296,7 @@ START_TEST(between_two_checkpoints_it_pauses)
 {
 	struct screen s;
 	struct live l;
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	save(&l, 5);
 	status_update(s.status, &l, 1);
@@ -301,6 +315,7 @@ START_TEST(a_training_shows_the_checkpoint_under_way)
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
+
 	screen_init(&s, ETA_NEVER, 0, 0);
 	train(&l, stall, 1);
 	l.checkpoint = 4;
@@ -320,6 +335,7 @@ START_TEST(its_layout_is_called_so)
 {
 	struct screen s;
 	struct live l = plain(0);
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	l.phase = LIVE_PREPARE;
 	l.files_total = 4;
@@ -338,6 +354,7 @@ START_TEST(a_stall_in_progress_takes_the_place_of_the_throughput)
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	run_seconds(&s, &l, stall, 1, 3);
 	l.now_ns += SEC;
@@ -360,6 +377,7 @@ START_TEST(an_operation_outstanding_for_ten_seconds_is_named)
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	run_seconds(&s, &l, stall, 1, 3);
 	l.oldest = (struct io_outstanding){ .start_ns = l.now_ns - 9 * SEC,
@@ -393,6 +411,7 @@ START_TEST(preparation_shows_files_bytes_rate_and_time_left)
 		.bytes_total = 3823 * GIB,
 		.left_ns = UINT64_MAX,
 	};
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	status_update(s.status, &l, 1);
 	ck_assert_str_eq(seen(&s), CLEAR "prepare   12,000/28,000 files  "
@@ -424,6 +443,7 @@ START_TEST(jobs_that_do_not_read_yet_say_what_they_are_at)
 			  .phase = rows[_i].phase,
 			  .now_ns = SEC,
 			  .left_ns = UINT64_MAX };
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	status_update(s.status, &l, 1);
 	ck_assert_str_eq(seen(&s), rows[_i].expected);
@@ -445,6 +465,7 @@ START_TEST(eta_decides_whether_a_line_is_drawn)
 	struct screen s;
 	struct live l;
 	struct hist *stall = hist_new();
+
 	screen_init(&s, rows[_i].eta, rows[_i].columns, 0);
 	train(&l, stall, 1);
 	status_update(s.status, &l, 1);
@@ -460,6 +481,7 @@ START_TEST(status_interval_prints_whole_lines_with_the_time)
 	struct live l;
 	struct hist *stall = hist_new();
 	unsigned lines = 0;
+
 	screen_init(&s, ETA_NEVER, 0, 30 * SEC);
 	for (uint64_t second = 1; second <= 100; second++) {
 		train(&l, stall, second);
@@ -484,6 +506,7 @@ START_TEST(a_signal_prints_one_line_per_job_at_once)
 	struct screen s;
 	struct live l[2];
 	struct hist *a = hist_new(), *b = hist_new();
+
 	screen_init(&s, ETA_NEVER, 0, 0);
 	train(&l[0], a, 1);
 	train(&l[1], b, 1);
@@ -507,6 +530,7 @@ START_TEST(several_jobs_share_the_drawn_line)
 	struct screen s;
 	struct live l[4];
 	struct hist *stall[4];
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	for (unsigned i = 0; i < 4; i++)
 		stall[i] = hist_new();
@@ -535,6 +559,7 @@ START_TEST(jobs_that_wait_or_are_done_give_way_to_the_one_that_works)
 	struct screen s;
 	struct live l[3];
 	struct hist *stall = hist_new();
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	for (unsigned i = 0; i < 3; i++)
 		l[i] = (struct live){ .job_name = "other",
@@ -560,6 +585,7 @@ START_TEST(no_line_is_wider_than_the_screen)
 	struct live l;
 	struct hist *stall = hist_new();
 	size_t most = columns[_i] < 80 ? columns[_i] - 1 : 79;
+
 	screen_init(&s, ETA_AUTO, columns[_i], 0);
 	for (uint64_t second = 1; second < 40; second++) {
 		train(&l, stall, second);
@@ -592,6 +618,7 @@ START_TEST(names_cannot_move_the_cursor)
 	struct live l = { .job_name = "a\033[2J\nb",
 			  .phase = LIVE_DONE,
 			  .now_ns = SEC };
+
 	screen_init(&s, ETA_AUTO, 80, 0);
 	status_update(s.status, &l, 1);
 	ck_assert_str_eq(seen(&s), CLEAR "a\\x1b[2J\\nb  done");
@@ -603,6 +630,7 @@ Suite *suite_status(void)
 {
 	Suite *s = suite_create("status");
 	TCase *t = tcase_create("status");
+
 	tcase_add_test(t, training_shows_the_last_seconds_in_one_line);
 	tcase_add_test(t, errors_stand_beside_the_step);
 	tcase_add_test(t,

@@ -8,6 +8,7 @@
 
 #include "run/pace.h"
 #include "run/run.h"
+#include "work/workloads.h"
 
 #define MS 1000000ull
 #define REQUEST 4096ull
@@ -131,18 +132,19 @@ static const struct {
 START_TEST(a_job_moves_its_size_once_a_loop)
 {
 	struct job *j = new_job(counts[_i].rw, counts[_i].requests);
+
 	j->loops = counts[_i].loops;
 	struct ran r = go(j);
 	uint64_t all = counts[_i].reads + counts[_i].writes;
 
 	ck_assert_int_eq(r.result->err.code, 0);
-	ck_assert_int_eq(r.job->kind, RESULT_IO);
+	ck_assert_ptr_eq(r.job->work, &work_io);
 	ck_assert_uint_eq(r.job->read.total_ios, counts[_i].reads);
 	ck_assert_uint_eq(r.job->write.total_ios, counts[_i].writes);
 	ck_assert_uint_eq(r.job->read.io_bytes, counts[_i].reads * REQUEST);
 	ck_assert_uint_eq(r.job->write.io_bytes, counts[_i].writes * REQUEST);
-	ck_assert(r.job->io.complete);
-	assert_near(r.job->io.wall_seconds, (double)all * 1e-3);
+	ck_assert(r.job->complete);
+	assert_near(r.job->wall_seconds, (double)all * 1e-3);
 	ck_assert_ptr_null(r.job->read.slat_ns);
 	end(&r, j);
 }
@@ -151,11 +153,12 @@ END_TEST
 START_TEST(a_rate_that_storage_can_meet_is_kept_to_the_nanosecond)
 {
 	struct job *j = new_job(RW_READ, 100);
+
 	j->rate_iops.read = 100;
 	struct ran r = go(j);
 
 	/* Due at 0, 10, ... 990 ms; the last takes 1 ms. */
-	assert_near(r.job->io.wall_seconds, 0.991);
+	assert_near(r.job->wall_seconds, 0.991);
 	ck_assert_uint_eq(r.job->read.slat_ns->max_ns, 0);
 	ck_assert_uint_eq(r.job->read.slat_ns->count, 100);
 	ck_assert_uint_eq(r.job->read.total_ns->max_ns, MS);
@@ -170,10 +173,11 @@ END_TEST
 START_TEST(latency_of_a_missed_rate_counts_from_the_intended_start)
 {
 	struct job *j = new_job(RW_READ, 100);
+
 	j->rate_iops.read = 2000;
 	struct ran r = go(j);
 
-	assert_near(r.job->io.wall_seconds, 0.1);
+	assert_near(r.job->wall_seconds, 0.1);
 	ck_assert(r.job->io.rate[0].is_missed);
 	/* Request k is due at k x 0.5 ms and starts at k x 1 ms. */
 	ck_assert_uint_eq(r.job->read.slat_ns->max_ns, 99 * MS / 2);
@@ -186,11 +190,12 @@ END_TEST
 START_TEST(a_rate_in_bytes_and_one_in_requests_hold_both)
 {
 	struct job *j = new_job(RW_WRITE, 20);
+
 	j->rate.write = 100 * REQUEST;
 	j->rate_iops.write = 50;
 	struct ran r = go(j);
 
-	assert_near(r.job->io.wall_seconds, 19 * 0.02 + 0.001);
+	assert_near(r.job->wall_seconds, 19 * 0.02 + 0.001);
 	ck_assert(!r.job->io.rate[1].is_missed);
 	end(&r, j);
 }
@@ -200,6 +205,7 @@ START_TEST(the_pace_of_a_mix_keeps_its_order)
 {
 	struct job *j = new_job(RW_RW, 10);
 	struct pace p;
+
 	j->rate_iops = (struct u64_pair){ 100, 1000 };
 	pace_init(&p, j);
 	ck_assert(p.is_paced);
@@ -231,11 +237,12 @@ static const struct {
 START_TEST(thinktime_is_a_pause_after_so_many_requests)
 {
 	struct job *j = new_job(RW_READ, thinks[_i].requests);
+
 	j->thinktime_ns = 5 * MS;
 	j->thinktime_blocks = thinks[_i].blocks;
 	struct ran r = go(j);
 
-	assert_near(r.job->io.wall_seconds, thinks[_i].seconds);
+	assert_near(r.job->wall_seconds, thinks[_i].seconds);
 	ck_assert_uint_eq(r.job->read.lat_ns->max_ns, MS);
 	end(&r, j);
 }
@@ -244,13 +251,14 @@ END_TEST
 START_TEST(a_time_based_job_goes_on_until_runtime_is_over)
 {
 	struct job *j = new_job(RW_RANDREAD, 10);
+
 	j->time_based = true;
 	j->runtime_ns = 500 * MS;
 	struct ran r = go(j);
 
 	ck_assert_uint_eq(r.job->read.total_ios, 500);
-	assert_near(r.job->io.wall_seconds, 0.5);
-	ck_assert(r.job->io.complete);
+	assert_near(r.job->wall_seconds, 0.5);
+	ck_assert(r.job->complete);
 	end(&r, j);
 }
 END_TEST
@@ -258,11 +266,12 @@ END_TEST
 START_TEST(runtime_ends_a_job_that_is_larger)
 {
 	struct job *j = new_job(RW_READ, 1000);
+
 	j->runtime_ns = 100 * MS;
 	struct ran r = go(j);
 
 	ck_assert_uint_eq(r.job->read.total_ios, 100);
-	ck_assert(r.job->io.complete);
+	ck_assert(r.job->complete);
 	end(&r, j);
 }
 END_TEST
@@ -270,6 +279,7 @@ END_TEST
 START_TEST(ramp_time_only_delays_what_is_counted)
 {
 	struct job *j = new_job(RW_READ, 10);
+
 	j->time_based = true;
 	j->runtime_ns = 500 * MS;
 	j->ramp_time_ns = 200 * MS;
@@ -277,7 +287,7 @@ START_TEST(ramp_time_only_delays_what_is_counted)
 
 	ck_assert_uint_eq(r.job->read.total_ios, 500);
 	ck_assert_uint_eq(atomic_load(&reads), 700);
-	assert_near(r.job->io.wall_seconds, 0.5);
+	assert_near(r.job->wall_seconds, 0.5);
 	end(&r, j);
 }
 END_TEST
@@ -294,6 +304,7 @@ static const struct {
 START_TEST(syncs_come_after_so_many_writes)
 {
 	struct job *j = new_job(RW_WRITE, 10);
+
 	j->fsync = syncs[_i].fsync;
 	j->fdatasync = syncs[_i].fdatasync;
 	j->end_fsync = syncs[_i].end_fsync;
@@ -301,8 +312,7 @@ START_TEST(syncs_come_after_so_many_writes)
 
 	ck_assert_uint_eq(r.job->write.total_ios, 10);
 	ck_assert_uint_eq(r.job->sync.total, syncs[_i].syncs);
-	assert_near(r.job->io.wall_seconds,
-		    (double)(10 + syncs[_i].syncs) * 1e-3);
+	assert_near(r.job->wall_seconds, (double)(10 + syncs[_i].syncs) * 1e-3);
 	end(&r, j);
 }
 END_TEST
@@ -310,6 +320,7 @@ END_TEST
 START_TEST(reads_are_never_followed_by_a_sync)
 {
 	struct job *j = new_job(RW_READ, 10);
+
 	j->fsync = 1;
 	j->end_fsync = true;
 	struct ran r = go(j);
@@ -322,13 +333,14 @@ END_TEST
 START_TEST(the_first_error_ends_the_job_and_says_where)
 {
 	struct job *j = new_job(RW_READ, 10);
+
 	mock_of(j)->fail_at = 3;
 	struct ran r = go(j);
 
 	ck_assert_int_eq(r.result->err.code, -EIO);
 	ck_assert_msg(strstr(r.result->err.text, "read at 12288"), "%s",
 		      r.result->err.text);
-	ck_assert(!r.job->io.complete);
+	ck_assert(!r.job->complete);
 	ck_assert_uint_eq(r.job->read.total_ios, 3);
 	end(&r, j);
 }
@@ -347,14 +359,15 @@ static const struct {
 START_TEST(what_may_fail_is_of_the_job)
 {
 	struct job *j = new_job(RW_READ, 10);
+
 	mock_of(j)->fail_at = 3;
 	j->numjobs = 2;
 	j->continue_on_error = CONTINUE_ALL;
 	j->max_errors.percent = _i ? 5 : 4.9;
 	struct ran r = go(j);
-	const struct io_result *io[] = { &r.result->jobs[0].io,
-					 &r.result->jobs[1].io };
-	const struct io_result *met = io[0]->errors ? io[0] : io[1];
+	const struct job_result *io[] = { &r.result->jobs[0],
+					  &r.result->jobs[1] };
+	const struct job_result *met = io[0]->errors ? io[0] : io[1];
 
 	ck_assert_uint_eq(r.result->job_count, 2);
 	ck_assert_uint_eq(io[0]->errors + io[1]->errors, 1);
@@ -370,11 +383,12 @@ END_TEST
 START_TEST(continue_on_error_counts_what_it_names)
 {
 	struct job *j = new_job(RW_READ, 10);
+
 	mock_of(j)->fail_at = 3;
 	j->continue_on_error = continues[_i].how;
 	struct ran r = go(j);
 
-	ck_assert_uint_eq(r.job->io.errors, continues[_i].goes_on);
+	ck_assert_uint_eq(r.job->errors, continues[_i].goes_on);
 	ck_assert_int_eq(r.result->err.code, continues[_i].goes_on ? 0 : -EIO);
 	ck_assert_uint_eq(r.job->read.total_ios, continues[_i].goes_on ? 9 : 3);
 	end(&r, j);
@@ -384,16 +398,18 @@ END_TEST
 START_TEST(each_of_numjobs_has_a_record)
 {
 	struct job *j = new_job(RW_RANDREAD, 10);
+
 	j->numjobs = 3;
 	struct ran r = go(j);
 
 	ck_assert_uint_eq(r.result->job_count, 3);
 	for (size_t i = 0; i < 3; i++) {
 		const struct job_result *job = &r.result->jobs[i];
+
 		ck_assert_uint_eq(job->io.jobnum, i);
 		ck_assert_uint_eq(job->io.numjobs, 1);
 		ck_assert_uint_eq(job->read.total_ios, 10);
-		assert_near(job->io.wall_seconds, 0.01);
+		assert_near(job->wall_seconds, 0.01);
 	}
 	end(&r, j);
 }
@@ -402,6 +418,7 @@ END_TEST
 START_TEST(a_group_reports_as_one)
 {
 	struct job *j = new_job(RW_RANDREAD, 10);
+
 	j->numjobs = 3;
 	j->group_reporting = true;
 	j->rate_iops.read = 100;
@@ -419,6 +436,7 @@ END_TEST
 START_TEST(create_only_moves_nothing)
 {
 	struct job *j = new_job(RW_READ, 10);
+
 	j->create_only = true;
 	struct ran r = go(j);
 
@@ -432,10 +450,11 @@ END_TEST
 START_TEST(startdelay_is_no_part_of_the_wall_time)
 {
 	struct job *j = new_job(RW_READ, 10);
+
 	j->startdelay_ns = 3000 * MS;
 	struct ran r = go(j);
 
-	assert_near(r.job->io.wall_seconds, 0.01);
+	assert_near(r.job->wall_seconds, 0.01);
 	assert_near(r.job->elapsed_seconds, 3.01);
 	end(&r, j);
 }

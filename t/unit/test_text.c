@@ -13,6 +13,7 @@
 #include "null_engine.h"
 #include "report_text.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define MS 1000000
 #define MIB 1048576.0
@@ -40,6 +41,7 @@ static struct hist *hist_of(uint64_t n, const struct spread *s, double max_ms)
 {
 	struct hist *h = hist_new();
 	double from_ms = s->ms, from_percent = 0;
+
 	for (; s->percent > 0; s++) {
 		for (unsigned k = 1; k <= 8; k++) {
 			double part = k / 8.0;
@@ -48,6 +50,7 @@ static struct hist *hist_of(uint64_t n, const struct spread *s, double max_ms)
 			double ms = from_ms + part * (s->ms - from_ms);
 			uint64_t upto =
 				(uint64_t)ceil((double)n * percent / 100);
+
 			upto = upto < n ? upto : n - 1;
 			if (upto > h->count)
 				add_many(h, upto - h->count,
@@ -64,10 +67,12 @@ static struct hist *hist_of(uint64_t n, const struct spread *s, double max_ms)
 #define SPREAD(...) ((const struct spread[]){ __VA_ARGS__, { 0, 0 } })
 
 /* Latency tables like those of a network filesystem under full load. */
-static void fill_latencies(struct ml_result *ml, uint64_t samples,
+static void fill_latencies(struct job_result *r, uint64_t samples,
 			   uint64_t steps)
 {
-	struct ops_result *o = &ml->ops;
+	struct ml_result *ml = &r->ml;
+	struct ops_result *o = &r->ops;
+
 	o->open.total = o->close.total = samples;
 	o->read.total = samples * 140;
 	o->open.lat_ns = hist_of(samples,
@@ -94,7 +99,7 @@ static void fill_latencies(struct ml_result *ml, uint64_t samples,
 			      SPREAD({ 5, 338 }, { 50, 496 }, { 90, 640.9 },
 				     { 99, 951.2 }, { 99.9, 1322 }),
 			      1540);
-	ml->host.oversleep_ns =
+	r->host.oversleep_ns =
 		hist_of(steps, SPREAD({ 50, .003 }, { 99, .038 }), .2);
 }
 
@@ -113,6 +118,7 @@ static void fill_epochs(struct ml_result *ml, unsigned n)
 		  613.5e6, 1.9e9 },
 	};
 	struct epoch_result *e = mem_array(n, sizeof(*e));
+
 	for (unsigned i = 0; i < n; i++) {
 		e[i] = like[i % 5];
 		e[i].epoch = i + 1;
@@ -165,14 +171,15 @@ static void fill_storage(struct storage_result *s)
 	};
 }
 
-static void fill_ml(struct ml_result *ml)
+static void fill_ml(struct job_result *r)
 {
+	struct ml_result *ml = &r->ml;
 	ml->accelerators = 8;
 	ml->accelerator = mem_strdup("h100");
 	ml->steps = 2500;
 	ml->counted_steps = 19960;
 	ml->samples = 140000;
-	ml->wall_seconds = 1286.4;
+	r->wall_seconds = 1286.4;
 	ml->samples_per_sec = 108.83;
 	ml->sample_bytes_per_sec = 14.86 * GIB;
 	ml->au_percent = 63.1;
@@ -184,19 +191,20 @@ static void fill_ml(struct ml_result *ml)
 						      .open = .13,
 						      .idle = .11 };
 	ml->demand_bytes_per_sec = 23.67 * GIB;
-	ml->host = (struct host_result){ .cpu_percent = 11.2,
-					 .user_percent = 1.1,
-					 .system_percent = 10.1,
-					 .switches_per_sec = 412318 };
-	ml->complete = true;
-	fill_storage(&ml->storage);
-	fill_latencies(ml, 140000, 19960);
+	r->host = (struct host_result){ .cpu_percent = 11.2,
+					.user_percent = 1.1,
+					.system_percent = 10.1,
+					.switches_per_sec = 412318 };
+	r->complete = true;
+	fill_storage(&r->storage);
+	fill_latencies(r, 140000, 19960);
 	fill_epochs(ml, 5);
 }
 
 static struct world *world_new(void)
 {
 	struct world *w = mem_zalloc(sizeof(*w));
+
 	fill_job(&w->job);
 	w->dataset = (struct dataset){ .format = &format_npz,
 				       .files = 28000,
@@ -209,11 +217,11 @@ static struct world *world_new(void)
 		.mean_file_bytes = 146600628,
 		.stdev_file_bytes = 49e6,
 	};
-	w->result.kind = RESULT_TRAIN;
+	w->result.work = &work_train;
 	w->result.members = 1;
 	w->result.read.total_ios = 19600000;
 	w->result.read.io_bytes = UINT64_C(20524087920000);
-	fill_ml(&w->result.ml);
+	fill_ml(&w->result);
 	w->run.jobs = &w->result;
 	w->run.job_count = 1;
 	w->run.timestamp_ms = UINT64_C(1795269731000);
@@ -225,37 +233,41 @@ static struct world *world_new(void)
 	return w;
 }
 
-static void free_latencies(struct ml_result *ml)
+static void free_latencies(struct job_result *r)
 {
-	struct hist *all[] = { ml->ops.open.lat_ns,  ml->ops.stat.lat_ns,
-			       ml->ops.read.lat_ns,  ml->ops.write.lat_ns,
-			       ml->ops.fsync.lat_ns, ml->ops.close.lat_ns,
-			       ml->sample_ns,        ml->stall_ns,
-			       ml->step_ns,          ml->host.oversleep_ns };
+	struct ml_result *ml = &r->ml;
+	struct hist *all[] = { r->ops.open.lat_ns,  r->ops.stat.lat_ns,
+			       r->ops.read.lat_ns,  r->ops.write.lat_ns,
+			       r->ops.fsync.lat_ns, r->ops.close.lat_ns,
+			       ml->sample_ns,       ml->stall_ns,
+			       ml->step_ns,         r->host.oversleep_ns };
+
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		hist_free(all[i]);
-	ml->ops = (struct ops_result){ 0 };
+	r->ops = (struct ops_result){ 0 };
 	ml->sample_ns = ml->stall_ns = ml->step_ns = NULL;
-	ml->host.oversleep_ns = NULL;
+	r->host.oversleep_ns = NULL;
 }
 
-static void free_ml(struct ml_result *ml)
+static void free_ml(struct job_result *r)
 {
-	char *strings[] = { ml->accelerator,           ml->storage.filesystem,
-			    ml->storage.mount_source,  ml->storage.mount_target,
-			    ml->storage.mount_options, ml->storage.device,
-			    ml->storage.device_kind,   ml->storage.scheduler,
-			    ml->verdict.name,          ml->verdict.headline,
-			    ml->verdict.because,       ml->verdict.try_next };
+	struct ml_result *ml = &r->ml;
+	char *strings[] = { ml->accelerator,          r->storage.filesystem,
+			    r->storage.mount_source,  r->storage.mount_target,
+			    r->storage.mount_options, r->storage.device,
+			    r->storage.device_kind,   r->storage.scheduler,
+			    r->verdict.name,          r->verdict.headline,
+			    r->verdict.because,       r->verdict.try_next };
+
 	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
 		mem_free(strings[i]);
-	free_latencies(ml);
+	free_latencies(r);
 	mem_free(ml->epochs.items);
 }
 
 static void world_free(struct world *w)
 {
-	free_ml(&w->result.ml);
+	free_ml(&w->result);
 	mem_free(w->job.name);
 	mem_free(w->job.ioengine);
 	mem_free(w);
@@ -266,6 +278,7 @@ static void check_head(struct world *w, const char *expected)
 {
 	char *text = report_text(&w->run, false);
 	char *end = strstr(text, "\n\n");
+
 	ck_assert_ptr_nonnull(end);
 	end[1] = '\0';
 	check_text(text, expected);
@@ -328,6 +341,7 @@ START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 		"host               CPU 11.2% (mlgen: usr 1.1, sys 10.1), 412,300 switches/s,\n"
 		"                   sleeps late by 0.013 ms (p99 0.038)\n"
 		"steady             epochs 2-5 differ by 0.9%; no errors\n";
+
 	/* clang-format on */
 	check_shape(text);
 	check_text(text, expected);
@@ -339,6 +353,7 @@ END_TEST
 static void check_line_starts(const char *text, const char *line)
 {
 	size_t len = strlen(line);
+
 	while (*text && strncmp(text, line, len) != 0)
 		text += strcspn(text, "\n") + 1;
 	ck_assert_msg(*text != '\0', "no line '%s'", line);
@@ -349,9 +364,10 @@ static void check_line_starts(const char *text, const char *line)
 START_TEST(an_engines_means_are_named_and_chains_have_no_latency)
 {
 	struct world *w = world_new();
+
 	mem_replace(&w->job.ioengine, "io_uring");
-	w->result.ml.in_use = "registered files, chains";
-	w->result.ml.ops.open.total++;
+	w->result.in_use = "registered files, chains";
+	w->result.ops.open.total++;
 	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_line_starts(text,
@@ -383,6 +399,7 @@ static void make_laptop(struct world *w)
 	};
 	struct ml_result *ml = &w->result.ml;
 	struct job *j = &w->job;
+
 	mem_replace(&j->name, "quickstart");
 	j->accelerators = ml->accelerators = 2;
 	j->batch_size = 8;
@@ -399,7 +416,7 @@ static void make_laptop(struct world *w)
 	ml->steps = 80;
 	ml->counted_steps = 150;
 	ml->samples = 1280;
-	ml->wall_seconds = 8.2;
+	w->result.wall_seconds = 8.2;
 	ml->samples_per_sec = 156.1;
 	ml->sample_bytes_per_sec = 312.2 * MIB;
 	ml->demand_bytes_per_sec = 320 * MIB;
@@ -419,14 +436,14 @@ static void make_laptop(struct world *w)
 		.idle = 94.3,
 	};
 	memcpy(ml->epochs.items, epochs, sizeof(epochs));
-	free_latencies(ml);
-	ml->ops.open.total = ml->ops.close.total = 1280;
-	ml->ops.read.total = 2560;
-	ml->ops.open.lat_ns = hist_of(
+	free_latencies(&w->result);
+	w->result.ops.open.total = w->result.ops.close.total = 1280;
+	w->result.ops.read.total = 2560;
+	w->result.ops.open.lat_ns = hist_of(
 		1280, SPREAD({ 50, .018 }, { 90, .03 }, { 99, .066 }), .214);
-	ml->ops.read.lat_ns = hist_of(
+	w->result.ops.read.lat_ns = hist_of(
 		2560, SPREAD({ 50, .655 }, { 90, .911 }, { 99, 1.508 }), 4.87);
-	ml->ops.close.lat_ns = hist_of(
+	w->result.ops.close.lat_ns = hist_of(
 		1280, SPREAD({ 50, .003 }, { 90, .004 }, { 99, .009 }), .031);
 	ml->sample_ns = hist_of(
 		1280,
@@ -438,19 +455,19 @@ static void make_laptop(struct world *w)
 		150, SPREAD({ 1, 100.1 }, { 50, 101.2 }, { 90, 103.3 }), 108.2);
 	w->result.read.total_ios = 2560;
 	w->result.read.io_bytes = UINT64_C(2560) << 20;
-	mem_replace(&ml->storage.filesystem, "ext4");
-	mem_replace(&ml->storage.mount_source, "/dev/nvme0n1p2");
-	mem_replace(&ml->storage.mount_target, "/");
-	mem_replace(&ml->storage.mount_options, "rw,relatime");
-	mem_replace(&ml->storage.device, "nvme0n1");
-	mem_replace(&ml->storage.scheduler, "none");
-	ml->storage.read_ahead_bytes = 131072;
-	ml->storage.memory_percent = 0;
-	ml->storage.source = "device counters";
-	ml->host = (struct host_result){ .cpu_percent = 3.4,
-					 .user_percent = .3,
-					 .system_percent = 1.2,
-					 .switches_per_sec = 2345 };
+	mem_replace(&w->result.storage.filesystem, "ext4");
+	mem_replace(&w->result.storage.mount_source, "/dev/nvme0n1p2");
+	mem_replace(&w->result.storage.mount_target, "/");
+	mem_replace(&w->result.storage.mount_options, "rw,relatime");
+	mem_replace(&w->result.storage.device, "nvme0n1");
+	mem_replace(&w->result.storage.scheduler, "none");
+	w->result.storage.read_ahead_bytes = 131072;
+	w->result.storage.memory_percent = 0;
+	w->result.storage.source = "device counters";
+	w->result.host = (struct host_result){ .cpu_percent = 3.4,
+					       .user_percent = .3,
+					       .system_percent = 1.2,
+					       .switches_per_sec = 2345 };
 	w->run.host = (struct host){ .hostname = "lap7",
 				     .kernel = "Linux 6.1.0",
 				     .cpus = 8,
@@ -499,6 +516,7 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 		"                   invalidate=epoch dropped its files before each epoch\n"
 		"host               CPU 3.4% (mlgen: usr 0.3, sys 1.2), 2,345 switches/s\n"
 		"steady             epochs 2-5 differ by 0.6%; no errors\n";
+
 	/* clang-format on */
 	make_laptop(w);
 	char *text = report_text(&w->run, false);
@@ -513,13 +531,14 @@ START_TEST(a_result_from_memory_says_so_in_its_first_line)
 {
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
+
 	w->dataset.files = 168;
 	w->result.totals.bytes = UINT64_C(24628905504);
 	ml->au_percent = 99.2;
 	ml->target_met = true;
 	ml->sample_bytes_per_sec = 23.48 * GIB;
 	ml->samples_per_sec = 172;
-	ml->storage.memory_percent = 96;
+	w->result.storage.memory_percent = 96;
 	/* clang-format off */
 	check_head(w,
 		"unet3d: 99.2% AU, 23.48 GiB/s, 172.0 samples/s      MEMORY, NOT STORAGE\n"
@@ -534,9 +553,10 @@ END_TEST
 START_TEST(a_full_host_is_no_statement_about_storage)
 {
 	struct world *w = world_new();
-	w->result.ml.host.cpu_percent = 98;
-	w->result.ml.host.user_percent = 20.5;
-	w->result.ml.host.system_percent = 70.25;
+
+	w->result.host.cpu_percent = 98;
+	w->result.host.user_percent = 20.5;
+	w->result.host.system_percent = 70.25;
 	w->result.ml.target_met = true;
 	w->result.ml.target_au_percent = 60;
 	/* clang-format off */
@@ -554,6 +574,7 @@ START_TEST(a_ceiling_of_direct_reads_says_that_it_was_buffered)
 {
 	struct world *w = world_new();
 	struct ceiling_result *c = &w->result.ml.ceiling;
+
 	c->is_tried = true;
 	c->null_au_percent = 64.5;
 	c->cached_au_percent = 63.7;
@@ -573,6 +594,7 @@ START_TEST(a_ceiling_has_a_line_and_decides)
 {
 	struct world *w = world_new();
 	struct ceiling_result *c = &w->result.ml.ceiling;
+
 	ceiling_result_init(c);
 	c->is_tried = true;
 	c->null_au_percent = 64.5;
@@ -580,8 +602,8 @@ START_TEST(a_ceiling_has_a_line_and_decides)
 	c->cached_seconds = 3;
 	c->cached_files = 12;
 	c->cached_bytes = UINT64_C(1) << 30;
-	w->result.ml.host.cpu_percent = 98;
-	w->result.ml.host.system_percent = 90;
+	w->result.host.cpu_percent = 98;
+	w->result.host.system_percent = 90;
 	/* clang-format off */
 	check_head(w,
 		"unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n"
@@ -603,6 +625,7 @@ START_TEST(without_compute_there_is_no_au_and_no_demand)
 {
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
+
 	w->job.compute_time.a = 0;
 	ml->au_percent = ml->demand_bytes_per_sec = NONE;
 	ml->time_percent = (struct time_percent){ .stall = 99, .other = 1 };
@@ -627,6 +650,7 @@ START_TEST(a_model_of_storage_is_named_by_what_it_plays)
 	struct world *w = world_new();
 	struct ceiling_result *c = &w->result.ml.ceiling;
 	struct null_opts opts = { .delay_ns = 20000000 };
+
 	w->job.engine = &null_engine;
 	w->job.engine_opts = &opts;
 	mem_replace(&w->job.ioengine, "null");
@@ -647,6 +671,7 @@ END_TEST
 START_TEST(the_null_engine_is_never_taken_for_storage)
 {
 	struct world *w = world_new();
+
 	w->job.engine = &null_engine;
 	mem_replace(&w->job.ioengine, "null");
 	char *text = report_text(&w->run, false);
@@ -719,16 +744,17 @@ START_TEST(quiet_prints_the_first_line_and_marks_what_is_not_whole)
 	const struct first_line *l = &first_lines[_i];
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
+
 	ml->too_short = l->too_short;
-	ml->interrupted = l->interrupted;
-	ml->complete = !l->interrupted && !l->failed && !l->other_failed;
+	w->result.interrupted = l->interrupted;
+	w->result.complete = !l->interrupted && !l->failed && !l->other_failed;
 	ml->steps = l->steps;
 	ml->counted_steps = l->counted_steps;
 	ml->au_percent = l->au_percent;
 	w->result.err.code = l->failed ? -EIO : 0;
 	w->run.err.code = l->failed || l->other_failed ? -EIO : 0;
 	if (l->memory)
-		ml->storage.memory_percent = 96;
+		w->result.storage.memory_percent = 96;
 	char *quiet = report_text(&w->run, true);
 	ck_assert_msg(!strcmp(quiet, l->expected), "%s: %s", l->what, quiet);
 	char *full = report_text(&w->run, false);
@@ -744,6 +770,7 @@ END_TEST
 START_TEST(many_epochs_are_cut_to_fit_one_screen)
 {
 	struct world *w = world_new();
+
 	mem_free(w->result.ml.epochs.items);
 	fill_epochs(&w->result.ml, 100);
 	char *text = report_text(&w->run, false);
@@ -762,6 +789,7 @@ END_TEST
 START_TEST(epochs_that_were_not_kept_are_marked_at_the_end)
 {
 	struct world *w = world_new();
+
 	mem_free(w->result.ml.epochs.items);
 	fill_epochs(&w->result.ml, 1024);
 	w->result.ml.epochs_total = 5000;
@@ -778,6 +806,7 @@ END_TEST
 START_TEST(as_many_epochs_as_fit_are_all_shown)
 {
 	struct world *w = world_new();
+
 	mem_free(w->result.ml.epochs.items);
 	fill_epochs(&w->result.ml, _i ? 12 : 11);
 	char *text = report_text(&w->run, false);
@@ -798,6 +827,7 @@ START_TEST(shares_add_up_to_100_as_printed)
 {
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
+
 	ml->time_percent = (struct time_percent){
 		.compute = 100.0 / 3,
 		.stall = 100.0 / 3,
@@ -833,6 +863,7 @@ START_TEST(a_stall_of_minutes_and_a_long_percentile_list_keep_their_columns)
 {
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
+
 	w->job.percentile_list =
 		(struct f64_list){ 17,
 				   { 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90,
@@ -856,8 +887,9 @@ START_TEST(an_outage_in_the_middle_shows_in_the_steady_line)
 {
 	struct world *w = world_new();
 	struct epoch_result *e = w->result.ml.epochs.items;
+
 	e[3].sample_bytes_per_sec /= 2;
-	w->result.ml.errors = 3;
+	w->result.errors = 3;
 	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, "\nsteady             epochs 2-5 differ by 100.8%; "
@@ -886,15 +918,17 @@ START_TEST(errors_stand_in_the_first_line)
 {
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
+
 	ml->failed_samples = failing[_i].failed;
-	ml->errors = failing[_i].errors;
-	ml->failed.count = ml->errors;
-	ml->failed.of = 1000;
-	ml->failed.percent = (double)ml->errors / 10;
-	ml->failed.is_too_many = failing[_i].is_too_many;
+	w->result.errors = failing[_i].errors;
+	w->result.failed.count = w->result.errors;
+	w->result.failed.of = 1000;
+	w->result.failed.percent = (double)w->result.errors / 10;
+	w->result.failed.is_too_many = failing[_i].is_too_many;
 	ml->au_percent = failing[_i].au;
 	for (unsigned quiet = 0; quiet < 2; quiet++) {
 		char *text = report_text(&w->run, quiet);
+
 		check_shape(text);
 		check_has(text, failing[_i].line);
 		ck_assert_ptr_eq(strstr(text, "COMPUTE-BOUND"), NULL);
@@ -907,6 +941,7 @@ END_TEST
 START_TEST(two_epochs_tell_nothing_about_steadiness)
 {
 	struct world *w = world_new();
+
 	w->result.ml.epochs.count = w->result.ml.epochs_total = 2;
 	char *text = report_text(&w->run, false);
 	check_has(text, "\nsteady             unknown (takes 3 whole epochs); "
@@ -919,6 +954,7 @@ END_TEST
 START_TEST(control_characters_of_a_name_never_reach_the_terminal)
 {
 	struct world *w = world_new();
+
 	mem_replace(&w->job.name, "a\033[2Jb");
 	char *text = report_text(&w->run, true);
 	ck_assert_int_eq(strncmp(text, "a\\x1b[2Jb: 63.1% AU", 19), 0);
@@ -931,6 +967,7 @@ START_TEST(each_job_has_its_block)
 {
 	struct world *a = world_new(), *b = world_new();
 	struct job_result both[2];
+
 	make_laptop(b);
 	verdict_fill(&a->run);
 	verdict_fill(&b->run);
@@ -1012,8 +1049,9 @@ START_TEST(storage_is_described_by_what_lies_under_the_directory)
 		  false },
 	};
 	struct world *w = world_new();
-	struct storage_result *s = &w->result.ml.storage;
+	struct storage_result *s = &w->result.storage;
 	char line[160];
+
 	mem_replace(&s->filesystem, mounts[_i].filesystem);
 	mem_replace(&s->mount_source, mounts[_i].source);
 	mem_replace(&s->mount_target, mounts[_i].target);
@@ -1084,13 +1122,13 @@ static void fill_numa(struct numa_result *n, size_t i)
 START_TEST(loaders_far_from_their_disk_are_reported)
 {
 	struct world *w = world_new();
-	struct ml_result *ml = &w->result.ml;
 	char line[200];
-	mem_replace(&ml->storage.device, "vda");
+
+	mem_replace(&w->result.storage.device, "vda");
 	w->job.loader = numa_lines[_i].loader;
 	mem_replace(&w->job.numa_cpu_nodes, numa_lines[_i].numa_cpu_nodes);
 	mem_replace(&w->job.cpus_allowed, numa_lines[_i].cpus_allowed);
-	fill_numa(&ml->numa, (size_t)_i);
+	fill_numa(&w->result.numa, (size_t)_i);
 	char *text = report_text(&w->run, false);
 	check_shape(text);
 	if (numa_lines[_i].expected) {
@@ -1100,13 +1138,13 @@ START_TEST(loaders_far_from_their_disk_are_reported)
 	} else {
 		ck_assert_ptr_null(strstr(text, "\nnuma"));
 	}
-	bool is_known =
-		ml->numa.loader_nodes && ml->numa.device_node != UINT64_MAX;
+	bool is_known = w->result.numa.loader_nodes &&
+			w->result.numa.device_node != UINT64_MAX;
 	ck_assert(is_known == !!strstr(text, "NUMA node 1)"));
 	free(text);
 	mem_replace(&w->job.numa_cpu_nodes, NULL);
 	mem_replace(&w->job.cpus_allowed, NULL);
-	mem_free(ml->numa.loader_nodes);
+	mem_free(w->result.numa.loader_nodes);
 	world_free(w);
 }
 END_TEST
@@ -1126,7 +1164,8 @@ START_TEST(the_network_stands_with_the_host)
 		{ { NULL, UINT64_MAX, UINT64_MAX, NONE, NONE }, NULL },
 	};
 	struct world *w = world_new();
-	w->result.ml.network = rows[_i].network;
+
+	w->result.network = rows[_i].network;
 	char *text = report_text(&w->run, false);
 	check_shape(text);
 	if (rows[_i].expected)
@@ -1157,7 +1196,8 @@ START_TEST(servers_see_reads_of_another_size)
 		{ "ext4", UINT64_C(400) << 20, 400, NULL },
 	};
 	struct world *w = world_new();
-	struct storage_result *s = &w->result.ml.storage;
+	struct storage_result *s = &w->result.storage;
+
 	mem_replace(&s->filesystem, rows[_i].filesystem);
 	s->device_read_bytes = rows[_i].bytes;
 	s->device_reads = rows[_i].reads;
@@ -1177,13 +1217,14 @@ START_TEST(a_window_that_has_more_than_the_epochs_is_named)
 {
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
+
 	ml->runtime_seconds = 1286.4;
-	ml->window = (struct window_result){ "start", 2, 1300 };
+	w->result.window = (struct window_result){ "start", 2, 1300 };
 	check_report_lacks(&w->run, "window ");
-	ml->window.seconds = 1400;
+	w->result.window.seconds = 1400;
 	check_line(&w->run, "window             from memory, host: 23m20s, "
 			    "start to end of job; rates over 21m26s of it");
-	ml->window = (struct window_result){ "ramp_time", 62, 1300 };
+	w->result.window = (struct window_result){ "ramp_time", 62, 1300 };
 	check_line(&w->run, "window             from memory, host: 21m40s, "
 			    "end of ramp_time to end of job");
 	world_free(w);
@@ -1219,9 +1260,10 @@ START_TEST(dropping_is_reported_as_it_happened)
 		    "invalidate=epoch found nothing to drop" } },
 	};
 	struct world *w = world_new();
+
 	w->job.invalidate = rows[_i].invalidate;
-	w->result.ml.storage.cache_drops = rows[_i].drops;
-	w->result.ml.storage.resident_files = rows[_i].files;
+	w->result.storage.cache_drops = rows[_i].drops;
+	w->result.storage.resident_files = rows[_i].files;
 	char *text = report_text(&w->run, false);
 	check_shape(text);
 	check_has(text, rows[_i].expected[0]);
@@ -1234,7 +1276,8 @@ END_TEST
 START_TEST(a_preparation_reports_what_it_wrote_and_kept)
 {
 	struct world *w = world_new();
-	w->result.kind = RESULT_PREPARE;
+
+	w->result.work = &work_prepare;
 	w->result.prepare = (struct prepare_result){
 		.files_written = 15520,
 		.bytes_written = UINT64_C(2276000000000),
@@ -1259,7 +1302,8 @@ END_TEST
 START_TEST(a_preparation_with_nothing_to_do_says_so)
 {
 	struct world *w = world_new();
-	w->result.kind = RESULT_PREPARE;
+
+	w->result.work = &work_prepare;
 	w->result.prepare = (struct prepare_result){
 		.files_kept = 28000,
 		.wall_ns = 12 * MS,
@@ -1277,7 +1321,8 @@ END_TEST
 START_TEST(a_preparation_cut_short_says_how_it_goes_on)
 {
 	struct world *w = world_new();
-	w->result.kind = RESULT_PREPARE;
+
+	w->result.work = &work_prepare;
 	w->result.prepare = (struct prepare_result){
 		.files_written = 1,
 		.bytes_written = 3 << 20,
@@ -1298,7 +1343,8 @@ END_TEST
 START_TEST(a_job_that_never_began_has_one_line)
 {
 	struct world *w = world_new();
-	w->result.kind = RESULT_NONE;
+
+	w->result.work = NULL;
 	char *text = report_text(&w->run, false);
 	ck_assert_str_eq(text, "unet3d: did not run\n");
 	free(text);
@@ -1310,6 +1356,7 @@ Suite *suite_text(void)
 {
 	Suite *s = suite_create("text");
 	TCase *t = tcase_create("text");
+
 	tcase_add_test(t, a_storage_bound_run_reads_as_in_the_manual);
 	tcase_add_test(t,
 		       an_engines_means_are_named_and_chains_have_no_latency);

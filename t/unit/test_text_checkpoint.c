@@ -11,6 +11,7 @@
 #include "config.h"
 #include "report_text.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define NONE ((double)NAN)
 #define GIB (UINT64_C(1) << 30)
@@ -30,8 +31,10 @@ struct world {
 static struct hist *hist_of(uint64_t n, uint64_t least_ns)
 {
 	struct hist *h = hist_new();
+
 	for (uint64_t i = 0; i < n; i++) {
 		double part = (double)i / (double)n;
+
 		hist_add(h, least_ns + (uint64_t)(99 * (double)least_ns * part *
 						  part * part * part));
 	}
@@ -112,6 +115,7 @@ static void fill_result(struct world *w, struct checkpoints_result *c)
 static void fill_save(struct world *w)
 {
 	struct checkpoints_result *c = &w->result.ml.saves;
+
 	fill_result(w, c);
 	c->rank_percent = (struct rank_percent){ .data = 0.4,
 						 .open = 0.1,
@@ -133,6 +137,7 @@ static struct world *world_new(void)
 {
 	struct world *w = mem_zalloc(sizeof(*w));
 	struct job *j = w->job = job_new("save");
+
 	j->phase = PHASE_CHECKPOINT;
 	j->checkpoints = COUNT;
 	j->pause_ns = 5000 * MS;
@@ -147,24 +152,24 @@ static struct world *world_new(void)
 	mem_replace(&j->ioengine, "psync");
 	j->percentile_list = (struct f64_list){ 4, { 50, 90, 99, 99.9 } };
 	w->result = (struct job_result){ .job = j,
-					 .kind = RESULT_CHECKPOINT,
+					 .work = &work_checkpoint,
 					 .members = 1,
 					 .elapsed_seconds = 166 };
-	fill_storage(&w->result.ml.storage);
-	w->result.ml.in_use = "";
-	w->result.ml.host = (struct host_result){ .cpu_percent = 11.2,
-						  .user_percent = 1.1,
-						  .system_percent = 10.1,
-						  .switches_per_sec = 50778 };
-	w->result.ml.network =
+	fill_storage(&w->result.storage);
+	w->result.in_use = "";
+	w->result.host = (struct host_result){ .cpu_percent = 11.2,
+					       .user_percent = 1.1,
+					       .system_percent = 10.1,
+					       .switches_per_sec = 50778 };
+	w->result.network =
 		(struct network_result){ .interface = "bond0",
 					 .line_rate_bits_per_sec =
 						 UINT64_C(200000000000),
 					 .received_bits_per_sec = 1e9,
 					 .percent = 0.5 };
-	w->result.ml.numa = (struct numa_result){ .device_node = UINT64_MAX,
-						  .far_percent = NONE };
-	w->result.ml.complete = true;
+	w->result.numa = (struct numa_result){ .device_node = UINT64_MAX,
+					       .far_percent = NONE };
+	w->result.complete = true;
 	checkpoints_result_init(&w->result.ml.restores);
 	fill_save(w);
 	w->run.jobs = &w->result;
@@ -183,6 +188,7 @@ static void free_hists(struct checkpoints_result *c)
 	struct hist *all[] = { c->open_ns,  c->write_ns, c->read_ns,
 			       c->fsync_ns, c->close_ns, c->rename_ns,
 			       c->unlink_ns };
+
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		hist_free(all[i]);
 }
@@ -192,6 +198,7 @@ static struct world *restore_new(void)
 {
 	struct world *w = world_new();
 	struct checkpoints_result *c = &w->result.ml.restores;
+
 	free_hists(&w->result.ml.saves);
 	checkpoints_result_init(&w->result.ml.saves);
 	w->job->phase = PHASE_RESTORE;
@@ -209,15 +216,16 @@ static struct world *restore_new(void)
 	c->caches_dropped = true;
 	w->result.read = w->result.write;
 	w->result.write = (struct direction_result){ 0 };
-	w->result.ml.storage.memory_percent = 0.2;
-	w->result.ml.storage.source = "NFS mountstats";
+	w->result.storage.memory_percent = 0.2;
+	w->result.storage.source = "NFS mountstats";
 	return w;
 }
 
 static void world_free(struct world *w)
 {
-	struct verdict_result *v = &w->result.ml.verdict;
+	struct verdict_result *v = &w->result.verdict;
 	char *all[] = { v->name, v->headline, v->because, v->try_next };
+
 	free_hists(&w->result.ml.saves);
 	free_hists(&w->result.ml.restores);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -231,6 +239,7 @@ static void world_free(struct world *w)
 START_TEST(a_save)
 {
 	struct world *w = world_new();
+
 	/* clang-format off */
 	check_report(&w->run,
 		"save: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 GiB, 8 ranks)\n"
@@ -278,6 +287,7 @@ END_TEST
 START_TEST(a_restore)
 {
 	struct world *w = restore_new();
+
 	w->result.ml.restores.count = w->result.ml.restores.completed = 1;
 	w->result.ml.restores.later_seconds = NONE;
 	w->result.ml.restores.items.count = 1;
@@ -319,6 +329,7 @@ END_TEST
 static struct checkpoints_result *without_fsync(struct world *w)
 {
 	struct checkpoints_result *c = &w->result.ml.saves;
+
 	w->job->checkpoint_fsync = CHECKPOINT_FSYNC_NONE;
 	c->durable = false;
 	c->in_memory_bytes = 412 * GIB;
@@ -331,6 +342,7 @@ static struct checkpoints_result *without_fsync(struct world *w)
 START_TEST(without_fsync_the_first_line_says_it)
 {
 	struct world *w = world_new();
+
 	without_fsync(w);
 	check_first(&w->run,
 		    "save: 8.71 GiB/s; NOT DURABLE: 412 of 1047 GiB were "
@@ -357,6 +369,7 @@ END_TEST
 START_TEST(a_little_in_memory_leaves_a_storage_result)
 {
 	struct world *w = world_new();
+
 	without_fsync(w)->in_memory_bytes = GIB;
 	check_first(&w->run,
 		    "save: 8.71 GiB/s; NOT DURABLE: 1 of 1047 GiB were "
@@ -372,6 +385,7 @@ END_TEST
 START_TEST(what_nobody_knows_is_unknown)
 {
 	struct world *w = world_new();
+
 	without_fsync(w)->in_memory_bytes = UINT64_MAX;
 	check_first(&w->run,
 		    "save: 8.71 GiB/s; NOT DURABLE: an unknown part of 1.02 "
@@ -383,6 +397,7 @@ END_TEST
 START_TEST(o_direct_leaves_the_cache_of_the_device)
 {
 	struct world *w = world_new();
+
 	without_fsync(w)->in_memory_bytes = 0;
 	w->job->direct = true;
 	check_first(&w->run,
@@ -403,7 +418,8 @@ END_TEST
 START_TEST(a_restore_from_memory_is_no_storage_result)
 {
 	struct world *w = restore_new();
-	w->result.ml.storage.memory_percent = 96;
+
+	w->result.storage.memory_percent = 96;
 	w->result.ml.restores.caches_dropped = false;
 	check_line(&w->run,
 		   "restore: 8.71 GiB/s, 12.0 s per checkpoint (10 of 104.7 "
@@ -414,14 +430,14 @@ START_TEST(a_restore_from_memory_is_no_storage_result)
 	check_line(&w->run,
 		   "from memory        96.0% of the bytes read, 1005 of 1047 "
 		   "GiB (NFS mountstats);");
-	w->result.ml.storage.jobs_read_bytes = 2 * w->result.read.io_bytes;
+	w->result.storage.jobs_read_bytes = 2 * w->result.read.io_bytes;
 	check_line(&w->run,
 		   "from memory        96.0% of the bytes that mlgen read "
 		   "there,");
 	check_line(&w->run,
 		   "  try next        --drop_caches=run : the same from "
 		   "empty caches");
-	w->result.ml.storage.memory_percent = 10;
+	w->result.storage.memory_percent = 10;
 	check_report_lacks(&w->run, "NOT STORAGE");
 	world_free(w);
 }
@@ -430,11 +446,12 @@ END_TEST
 START_TEST(what_came_before_the_first_one_is_in_the_window)
 {
 	struct world *w = restore_new();
+
 	w->result.members = 1;
-	w->result.ml.window = (struct window_result){ "start", 1, 141 };
-	w->result.ml.wall_seconds = 140;
+	w->result.window = (struct window_result){ "start", 1, 141 };
+	w->result.wall_seconds = 140;
 	check_report_lacks(&w->run, "window ");
-	w->result.ml.wall_seconds = 120;
+	w->result.wall_seconds = 120;
 	check_line(&w->run, "window             from memory, host: 2m21s, "
 			    "start to end of job; rates over 2m00s of it");
 	world_free(w);
@@ -444,6 +461,7 @@ END_TEST
 START_TEST(caches_that_were_not_emptied_are_said)
 {
 	struct world *w = restore_new();
+
 	w->result.ml.restores.caches_dropped = false;
 	check_line(&w->run,
 		   "  caches          NOT EMPTIED (drop_caches=no): only "
@@ -458,6 +476,7 @@ END_TEST
 START_TEST(what_was_verified_is_said)
 {
 	struct world *w = restore_new();
+
 	w->result.ml.restores.verified = true;
 	check_line(&w->run, "  verified        every byte is what was saved "
 			    "(verify=crc32c)");
@@ -475,6 +494,7 @@ static const struct mlgen_engine null_engine = {
 START_TEST(without_storage_nothing_is_said_of_it)
 {
 	struct world *w = world_new();
+
 	w->job->engine = &null_engine;
 	w->result.ml.saves.durable = false;
 	check_line(&w->run, "storage   none: ioengine=null touches no file");
@@ -493,6 +513,7 @@ END_TEST
 START_TEST(a_part_of_the_ranks_and_of_the_bytes_is_said_early)
 {
 	struct world *w = world_new();
+
 	w->result.ml.saves.job_ranks = 64;
 	w->job->scale = 1;
 	check_line(&w->run,
@@ -514,7 +535,8 @@ END_TEST
 static void fail_fourth(struct world *w)
 {
 	struct checkpoints_result *c = &w->result.ml.saves;
-	w->result.ml.complete = false;
+
+	w->result.complete = false;
 	c->completed = 3;
 	c->count = 4;
 	c->items.count = 4;
@@ -526,6 +548,7 @@ static void fail_fourth(struct world *w)
 START_TEST(a_failed_checkpoint_is_said_early)
 {
 	struct world *w = world_new();
+
 	fail_fourth(w);
 	mlgen_fail(&w->result.err, -EIO, "fsync");
 	check_line(&w->run,
@@ -544,9 +567,10 @@ END_TEST
 START_TEST(an_interrupted_one_is_said_early)
 {
 	struct world *w = world_new();
+
 	fail_fourth(w);
 	snprintf(w->items[3].error, sizeof(w->items[3].error), "interrupted");
-	w->result.ml.interrupted = true;
+	w->result.interrupted = true;
 	check_line(&w->run,
 		   "save: 8.71 GiB/s, 12.0 s per checkpoint; interrupted in "
 		   "checkpoint 4 of 10");
@@ -560,6 +584,7 @@ START_TEST(none_is_said_to_be_none)
 {
 	struct world *w = world_new();
 	struct checkpoints_result *c = &w->result.ml.saves;
+
 	fail_fourth(w);
 	w->items[0] = w->items[3];
 	w->items[0].number = 1;
@@ -584,6 +609,7 @@ START_TEST(of_many_checkpoints_the_first_and_the_last_stay)
 {
 	struct world *w = world_new();
 	struct checkpoints_result *c = &w->result.ml.saves;
+
 	for (uint64_t i = 0; i < 1000; i++)
 		fill_item(&w->items[i], i);
 	c->count = c->completed = c->items.count = 1000;
@@ -602,6 +628,7 @@ START_TEST(renames_and_deletions_have_their_columns)
 {
 	struct world *w = world_new();
 	struct checkpoints_result *c = &w->result.ml.saves;
+
 	w->job->rename_commit = true;
 	for (unsigned i = 0; i < COUNT; i++)
 		w->items[i].commit_seconds = 0.004;
@@ -636,6 +663,7 @@ static struct world *training_new(void)
 	struct world *w = world_new();
 	struct ml_result *ml = &w->result.ml;
 	struct checkpoints_result *c = &ml->saves;
+
 	w->job->phase = PHASE_TRAIN;
 	mem_replace(&w->job->name, "unet3d");
 	mem_replace(&w->job->checkpoint_every, "2 epochs");
@@ -643,7 +671,7 @@ static struct world *training_new(void)
 	w->job->read_threads = 4;
 	w->job->access = ACCESS_PLAIN;
 	w->job->checkpoint_mode = CHECKPOINT_ASYNC;
-	w->result.kind = RESULT_TRAIN;
+	w->result.work = &work_train;
 	ml->accelerators = 8;
 	ml->steps = 2500;
 	ml->counted_steps = 19960;
@@ -665,6 +693,7 @@ static struct world *training_new(void)
 START_TEST(a_training_says_what_its_checkpoints_cost)
 {
 	struct world *w = training_new();
+
 	check_line(&w->run,
 		   "checkpoints        10 of 104.7 GiB, 12.0 s each (first "
 		   "12.4, later 11.9), 8.71 GiB/s");
@@ -693,6 +722,7 @@ START_TEST(a_training_with_checkpoints_fits_on_a_screen)
 	struct ml_result *ml = &w->result.ml;
 	struct epoch_result epochs[20];
 	struct hist *all[8];
+
 	for (uint64_t i = 0; i < 20; i++)
 		epochs[i] = (struct epoch_result){ .epoch = i + 1,
 						   .samples = 28000,
@@ -702,14 +732,14 @@ START_TEST(a_training_with_checkpoints_fits_on_a_screen)
 		all[i] = hist_of(1000, MS);
 	ml->epochs = (struct metric_list){ epochs, 20 };
 	ml->epochs_total = 20;
-	ml->ops.open = (struct op_result){ 1000, all[0] };
-	ml->ops.stat = (struct op_result){ 1000, all[1] };
-	ml->ops.read = (struct op_result){ 1000, all[2] };
-	ml->ops.close = (struct op_result){ 1000, all[3] };
+	w->result.ops.open = (struct op_result){ 1000, all[0] };
+	w->result.ops.stat = (struct op_result){ 1000, all[1] };
+	w->result.ops.read = (struct op_result){ 1000, all[2] };
+	w->result.ops.close = (struct op_result){ 1000, all[3] };
 	ml->sample_ns = all[4];
 	ml->stall_ns = all[5];
 	ml->step_ns = all[6];
-	ml->host.oversleep_ns = all[7];
+	w->result.host.oversleep_ns = all[7];
 	w->result.read.total_ios = 1000;
 	w->result.read.io_bytes = 1000 * 65536;
 	ml->saves.unlink_ns = hist_of(16, 20 * MS);
@@ -730,6 +760,7 @@ END_TEST
 START_TEST(a_training_says_that_its_checkpoints_are_not_durable)
 {
 	struct world *w = training_new();
+
 	without_fsync(w);
 	check_first(&w->run,
 		    "unet3d: 63.1% AU, 14.86 GiB/s; NOT DURABLE: 412 of "
@@ -741,6 +772,7 @@ END_TEST
 START_TEST(a_training_without_checkpoints_says_nothing_of_them)
 {
 	struct world *w = training_new();
+
 	free_hists(&w->result.ml.saves);
 	checkpoints_result_init(&w->result.ml.saves);
 	check_line(&w->run,

@@ -13,6 +13,7 @@
 #include "report/show.h"
 #include "report_text.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define NONE ((double)NAN)
 #define GIB (UINT64_C(1) << 30)
@@ -30,8 +31,10 @@ struct world {
 static struct hist *hist_of(uint64_t n, uint64_t least_ns)
 {
 	struct hist *h = hist_new();
+
 	for (uint64_t i = 0; i < n; i++) {
 		double part = (double)i / (double)n;
+
 		hist_add(h, least_ns + (uint64_t)(99 * (double)least_ns * part *
 						  part * part * part));
 	}
@@ -65,6 +68,7 @@ static void free_storage(struct storage_result *s)
 	char *all[] = { s->directory,    s->filesystem, s->mount_source,
 			s->mount_target, s->device,     s->device_kind,
 			s->scheduler };
+
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		mem_free(all[i]);
 }
@@ -73,7 +77,7 @@ static void free_storage(struct storage_result *s)
 static void fill_record(struct world *w, struct job_result *r, uint64_t jobnum)
 {
 	*r = (struct job_result){ .job = w->job,
-				  .kind = RESULT_IO,
+				  .work = &work_io,
 				  .members = 1,
 				  .elapsed_seconds = 4,
 				  .usr_cpu_percent = 12.2,
@@ -82,31 +86,33 @@ static void fill_record(struct world *w, struct job_result *r, uint64_t jobnum)
 	r->io = (struct io_result){
 		.numjobs = 1,
 		.jobnum = jobnum,
-		.iodepth_used = 32,
-		.wall_seconds = 2.586,
 		.files = 1,
 		.file_bytes = 2 * GIB,
 		.rate = { { NONE, NONE, false }, { NONE, NONE, false } },
 		.worker_percent = { .reap = 63.3, .cpu = 36.7 },
-		.in_use = "registered files, fixed buffers",
-		.host = { .cpu_percent = 21.5,
-			  .user_percent = 3.1,
-			  .system_percent = 10.1,
-			  .switches_per_sec = 50778 },
-		.numa = { .device_node = UINT64_MAX, .far_percent = NONE },
-		.complete = true,
 	};
-	fill_storage(&r->io.storage);
+	r->iodepth_used = 32;
+	r->wall_seconds = 2.586;
+	r->in_use = "registered files, fixed buffers";
+	r->host = (struct host_result){ .cpu_percent = 21.5,
+					.user_percent = 3.1,
+					.system_percent = 10.1,
+					.switches_per_sec = 50778 };
+	r->numa = (struct numa_result){ .device_node = UINT64_MAX,
+					.far_percent = NONE };
+	r->complete = true;
+	fill_storage(&r->storage);
 	r->read.total_ios = 524288;
 	r->read.io_bytes = 2 * GIB;
-	r->read.lat_ns = r->io.ops.read.lat_ns = hist_of(524288, 41000);
-	r->io.ops.read.total = 524288;
+	r->read.lat_ns = r->ops.read.lat_ns = hist_of(524288, 41000);
+	r->ops.read.total = 524288;
 	sizes_add(&r->read.sizes, 4096, 524288);
 }
 
 static struct world *world_new(void)
 {
 	struct world *w = mem_zalloc(sizeof(*w));
+
 	w->job = job_new("rr");
 	w->job->phase = PHASE_IO;
 	w->job->rw = RW_RANDREAD;
@@ -139,8 +145,9 @@ static void add_workers(struct world *w, size_t n)
 	w->job->numjobs = n;
 	for (size_t i = 1; i < n; i++) {
 		struct job_result *r = &w->results[i];
+
 		fill_record(w, r, i);
-		r->io.wall_seconds = 2.586 + (double)i / 10;
+		r->wall_seconds = 2.586 + (double)i / 10;
 	}
 	w->run.job_count = n;
 }
@@ -158,12 +165,13 @@ static void world_free(struct world *w)
 {
 	for (size_t i = 0; i < w->run.job_count; i++) {
 		struct job_result *r = &w->results[i];
-		struct verdict_result *v = &r->io.verdict;
+		struct verdict_result *v = &r->verdict;
 		char *all[] = { v->name, v->headline, v->because, v->try_next };
-		free_direction(&r->read, &r->io.ops.read);
-		free_direction(&r->write, &r->io.ops.write);
+
+		free_direction(&r->read, &r->ops.read);
+		free_direction(&r->write, &r->ops.write);
 		hist_free(r->sync.lat_ns);
-		free_storage(&r->io.storage);
+		free_storage(&r->storage);
 		for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++)
 			mem_free(all[k]);
 	}
@@ -201,6 +209,7 @@ static const struct {
 START_TEST(numbers_are_those_of_fio)
 {
 	char text[UNITS_TEXT_BYTES];
+
 	show_fio_number(text, numbers[_i].value, numbers[_i].is_binary);
 	ck_assert_str_eq(text, numbers[_i].text);
 }
@@ -211,6 +220,7 @@ END_TEST
 START_TEST(an_unpaced_read_job)
 {
 	struct world *w = world_new();
+
 	/* clang-format off */
 	check_report(&w->run,
 		"rr: read 203k IOPS, 792 MiB/s\n"
@@ -242,6 +252,7 @@ END_TEST
 static void make_mixed(struct world *w)
 {
 	struct job_result *r = &w->results[0];
+
 	w->job->rw = RW_RANDRW;
 	w->job->rwmixread = 70;
 	w->job->bs = (struct u64_pair){ 4096, 16384 };
@@ -250,32 +261,33 @@ static void make_mixed(struct world *w)
 	w->job->time_based = true;
 	w->job->fsync = 32;
 	r->read_align_bytes = 0;
-	r->io.wall_seconds = 10;
+	r->wall_seconds = 10;
 	r->io.rate[0] = (struct rate_result){ 104857600, NONE, true };
 	r->io.rate[1] = (struct rate_result){ NONE, 1000, false };
 	r->io.laid_out_files = 1;
 	r->io.laid_out_bytes = 2 * GIB;
-	r->read.total_ios = r->io.ops.read.total = 212736;
+	r->read.total_ios = r->ops.read.total = 212736;
 	r->read.io_bytes = 212736 * 4096;
 	hist_free(r->read.lat_ns);
-	r->read.lat_ns = r->io.ops.read.lat_ns = hist_of(212736, 81000);
+	r->read.lat_ns = r->ops.read.lat_ns = hist_of(212736, 81000);
 	r->read.slat_ns = hist_of(212736, 500000);
 	r->read.total_ns = hist_of(212736, 600000);
 	r->read.bw_kib =
 		(struct interval_stat){ 80000, 90112, 85094, 1702, 10 };
-	r->write.total_ios = r->io.ops.write.total = 10000;
+	r->write.total_ios = r->ops.write.total = 10000;
 	r->write.io_bytes = 10000 * 16384;
-	r->write.lat_ns = r->io.ops.write.lat_ns = hist_of(10000, 12000);
+	r->write.lat_ns = r->ops.write.lat_ns = hist_of(10000, 12000);
 	r->write.slat_ns = hist_of(10000, 1000);
 	r->write.total_ns = hist_of(10000, 13000);
 	r->write.bw_kib = (struct interval_stat){ 16000, 16000, 16000, 0, 10 };
-	r->sync.total = r->io.ops.fsync.total = 312;
-	r->sync.lat_ns = r->io.ops.fsync.lat_ns = hist_of(312, 900000);
+	r->sync.total = r->ops.fsync.total = 312;
+	r->sync.lat_ns = r->ops.fsync.lat_ns = hist_of(312, 900000);
 }
 
 START_TEST(a_mixed_job_that_missed_its_rate)
 {
 	struct world *w = world_new();
+
 	make_mixed(w);
 	/* clang-format off */
 	check_report(&w->run,
@@ -319,6 +331,7 @@ END_TEST
 START_TEST(a_direction_that_the_mix_holds_back_missed_nothing)
 {
 	struct world *w = world_new();
+
 	make_mixed(w);
 	w->results[0].io.rate[0].is_missed = false;
 	check_line(&w->run,
@@ -332,6 +345,7 @@ END_TEST
 START_TEST(four_workers_share_a_block)
 {
 	struct world *w = world_new();
+
 	add_workers(w, 4);
 	/* clang-format off */
 	check_report(&w->run,
@@ -369,6 +383,7 @@ END_TEST
 START_TEST(of_many_workers_three_stand_for_all)
 {
 	struct world *w = world_new();
+
 	add_workers(w, 64);
 	check_line(&w->run, "slowest 63        59.0k      230    3.940");
 	check_line(&w->run, "median 31         92.2k      360    3.940");
@@ -380,8 +395,9 @@ END_TEST
 START_TEST(an_interrupted_job_says_how_long_it_ran)
 {
 	struct world *w = world_new();
-	w->results[0].io.interrupted = true;
-	w->results[0].io.complete = false;
+
+	w->results[0].interrupted = true;
+	w->results[0].complete = false;
 	check_first(
 		&w->run,
 		"rr: read 203k IOPS, 792 MiB/s (interrupted after 2.59 s)\n");
@@ -392,6 +408,7 @@ END_TEST
 START_TEST(an_error_and_nothing_moved_are_said)
 {
 	struct world *w = world_new();
+
 	mlgen_fail(&w->results[0].err, -EIO, "read /data/f17");
 	check_first(&w->run,
 		    "rr: read 203k IOPS, 792 MiB/s (stopped by an error "
@@ -406,6 +423,7 @@ END_TEST
 START_TEST(create_only_says_what_it_made)
 {
 	struct world *w = world_new();
+
 	w->job->create_only = true;
 	w->results[0].read.total_ios = 0;
 	check_first(&w->run, "rr: nothing to lay out, 1 file is there\n");
@@ -421,8 +439,9 @@ END_TEST
 START_TEST(reads_from_the_page_cache_are_no_storage)
 {
 	struct world *w = world_new();
+
 	w->job->direct = false;
-	w->results[0].io.storage.memory_percent = 98.2;
+	w->results[0].storage.memory_percent = 98.2;
 	check_line(&w->run,
 		   "rr: read 203k IOPS, 792 MiB/s      MEMORY, NOT STORAGE");
 	check_line(&w->run,
@@ -438,7 +457,8 @@ END_TEST
 START_TEST(with_o_direct_a_counter_that_saw_less_decides_nothing)
 {
 	struct world *w = world_new();
-	w->results[0].io.storage.memory_percent = 98.2;
+
+	w->results[0].storage.memory_percent = 98.2;
 	check_report_lacks(&w->run, "NOT STORAGE");
 	world_free(w);
 }
@@ -481,14 +501,15 @@ START_TEST(a_window_is_named_where_it_is_not_simply_the_job)
 	struct world *w = world_new();
 	struct job_result *r = &w->results[0];
 	char line[160];
-	r->io.window = (struct window_result){ windows[_i].from, 0,
-					       windows[_i].seconds };
+
+	r->window = (struct window_result){ windows[_i].from, 0,
+					    windows[_i].seconds };
 	r->members = windows[_i].members;
 	if (windows[_i].writes) {
 		r->write = r->read;
 		r->read = (struct direction_result){ 0 };
-		r->io.ops.write = r->io.ops.read;
-		r->io.ops.read = (struct op_result){ 0 };
+		r->ops.write = r->ops.read;
+		r->ops.read = (struct op_result){ 0 };
 	}
 	if (windows[_i].is_null)
 		w->job->engine = &null_engine;
@@ -505,7 +526,8 @@ END_TEST
 START_TEST(a_share_of_what_others_read_too_is_no_share_of_the_job)
 {
 	struct world *w = world_new();
-	struct storage_result *s = &w->results[0].io.storage;
+	struct storage_result *s = &w->results[0].storage;
+
 	s->jobs_read_bytes = 2 * GIB + 1048576; /* what was under way */
 	check_line(&w->run, "from memory        0.2% of the bytes read "
 			    "(device counters);");
@@ -519,8 +541,9 @@ END_TEST
 START_TEST(a_full_host_is_said_and_nothing_else_is)
 {
 	struct world *w = world_new();
+
 	check_report_lacks(&w->run, "because");
-	w->results[0].io.host.cpu_percent = 97;
+	w->results[0].host.cpu_percent = 97;
 	check_line(&w->run,
 		   "  HOST-BOUND      CPU 97.0% busy (64 CPUs): this host "
 		   "may be the limit, not storage");
@@ -532,12 +555,13 @@ START_TEST(writes_that_nothing_waited_for_are_said)
 {
 	struct world *w = world_new();
 	struct job_result *r = &w->results[0];
+
 	w->job->rw = RW_WRITE;
 	w->job->direct = false;
 	r->write = r->read;
-	r->io.ops.write = r->io.ops.read;
+	r->ops.write = r->ops.read;
 	r->read = (struct direction_result){ 0 };
-	r->io.ops.read = (struct op_result){ 0 };
+	r->ops.read = (struct op_result){ 0 };
 	check_line(&w->run,
 		   "writes             went to the page cache: nothing waited "
 		   "until storage had them (direct,");
@@ -552,6 +576,7 @@ END_TEST
 START_TEST(latencies_of_a_part_are_not_those_of_all)
 {
 	struct world *w = world_new();
+
 	w->results[0].read.total_ios++;
 	check_line(&w->run,
 		   "read              524,289        -        -        -"
@@ -563,6 +588,7 @@ END_TEST
 START_TEST(what_the_disks_did_stands_once_below_all_jobs)
 {
 	struct world *w = world_new();
+
 	w->disk = (struct disk_util){ .name = "nvme1n1",
 				      .read_ios = 524288,
 				      .read_sectors = 4194304,

@@ -12,31 +12,31 @@
 
 struct world {
 	struct run_result run;
-	struct ml_result ml;
+	struct job_result result;
 	struct text_block b;
 	struct buf out;
 };
 
 static void world_init(struct world *w)
 {
-	*w = (struct world){ .ml = { .accelerators = 4,
-				     .counted_steps = 400,
-				     .sample_ns = hist_new(),
-				     .step_ns = hist_new() } };
-	w->ml.host.noise.hot = NONE;
-	w->ml.storage.slowest_sample_ns = (double)NAN;
-	w->ml.slowest_rank =
+	*w = (struct world){ .result.ml = { .accelerators = 4,
+					    .counted_steps = 400,
+					    .sample_ns = hist_new(),
+					    .step_ns = hist_new() } };
+	w->result.host.noise.hot = NONE;
+	w->result.storage.slowest_sample_ns = (double)NAN;
+	w->result.ml.slowest_rank =
 		(struct slowest_rank){ NONE, (double)NAN, (double)NAN };
 	w->b = (struct text_block){ .run = &w->run,
-				    .ml = &w->ml,
-				    .storage = &w->ml.storage,
-				    .host = &w->ml.host };
+				    .ml = &w->result.ml,
+				    .storage = &w->result.storage,
+				    .host = &w->result.host };
 }
 
 static void world_fini(struct world *w)
 {
-	hist_free(w->ml.sample_ns);
-	hist_free(w->ml.step_ns);
+	hist_free(w->result.ml.sample_ns);
+	hist_free(w->result.ml.step_ns);
 	buf_fini(&w->out);
 }
 
@@ -50,9 +50,9 @@ START_TEST(a_quiet_host_gets_no_line)
 	struct world w;
 
 	world_init(&w);
-	w.ml.host.noise.other_percent = 30;
-	w.ml.host.noise.busy_percent = 40;
-	w.ml.host.cpu_percent = 100; /* of a quota, say */
+	w.result.host.noise.other_percent = 30;
+	w.result.host.noise.busy_percent = 40;
+	w.result.host.cpu_percent = 100; /* of a quota, say */
 	text_noise(&w.out, &w.b);
 	check_text(&w, "");
 	world_fini(&w);
@@ -64,17 +64,17 @@ START_TEST(noise_is_told_with_its_figures)
 	struct world w;
 
 	world_init(&w);
-	w.ml.host.cpu_percent = 95;
-	w.ml.host.noise = (struct noise){ .steal_percent = 2.5,
-					  .other_percent = 30,
-					  .busy_percent = 95,
-					  .guest_percent = 10,
-					  .throttled = 1200,
-					  .throttled_percent = 12,
-					  .hot = 1,
-					  .pressure_cpu_percent = 44,
-					  .pressure_memory_percent = 3 };
-	w.ml.time_percent.oversleep = 1.5;
+	w.result.host.cpu_percent = 95;
+	w.result.host.noise = (struct noise){ .steal_percent = 2.5,
+					      .other_percent = 30,
+					      .busy_percent = 95,
+					      .guest_percent = 10,
+					      .throttled = 1200,
+					      .throttled_percent = 12,
+					      .hot = 1,
+					      .pressure_cpu_percent = 44,
+					      .pressure_memory_percent = 3 };
+	w.result.ml.time_percent.oversleep = 1.5;
 	text_noise(&w.out, &w.b);
 	check_text(&w,
 		   "noise              the hypervisor took 2.5% of the CPUs;\n"
@@ -116,13 +116,13 @@ START_TEST(a_sample_is_named_when_it_stands_out)
 
 	world_init(&w);
 	for (unsigned i = 0; i < sample_cases[_i].of_1ms; i++)
-		hist_add(w.ml.sample_ns, MS);
+		hist_add(w.result.ml.sample_ns, MS);
 	for (unsigned i = 0; i < sample_cases[_i].of_8ms; i++)
-		hist_add(w.ml.sample_ns, 8 * MS);
-	snprintf(w.ml.storage.slowest_file, sizeof(w.ml.storage.slowest_file),
-		 "/d/img_1.raw");
-	w.ml.storage.slowest_file_bytes = 1 << 20;
-	w.ml.storage.slowest_sample_ns = sample_cases[_i].slowest_ms * 1e6;
+		hist_add(w.result.ml.sample_ns, 8 * MS);
+	snprintf(w.result.storage.slowest_file,
+		 sizeof(w.result.storage.slowest_file), "/d/img_1.raw");
+	w.result.storage.slowest_file_bytes = 1 << 20;
+	w.result.storage.slowest_sample_ns = sample_cases[_i].slowest_ms * 1e6;
 	text_slowest(&w.out, &w.b);
 	ck_assert_msg(!!strstr(buf_str(&w.out),
 			       "slowest            extent in /d/img_1.raw "
@@ -151,9 +151,9 @@ START_TEST(an_accelerator_is_named_when_it_stands_out)
 	struct world w;
 
 	world_init(&w);
-	w.ml.counted_steps = rank_cases[_i].steps;
-	hist_add(w.ml.step_ns, (uint64_t)(rank_cases[_i].step_ms * 1e6));
-	w.ml.slowest_rank =
+	w.result.ml.counted_steps = rank_cases[_i].steps;
+	hist_add(w.result.ml.step_ns, (uint64_t)(rank_cases[_i].step_ms * 1e6));
+	w.result.ml.slowest_rank =
 		(struct slowest_rank){ 3, rank_cases[_i].mean_ms * 1e6,
 				       rank_cases[_i].median_ms * 1e6 };
 	text_slowest(&w.out, &w.b);

@@ -11,6 +11,7 @@
 #include "io/topology.h"
 #include "run/placement.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 /* Node 0 has the CPUs 0-7, node 1 has 8-15. */
 #define TWO_NODES "Package:2 NUMANode:1 Core:4 PU:2"
@@ -342,6 +343,7 @@ START_TEST(nodes_are_written_as_ranges)
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
 		struct node_set s = { 0 }, twice = { 0 };
 		struct buf text = { 0 };
+
 		for (unsigned k = 0; k < sets[i].count; k++)
 			node_set_add(&s, sets[i].nodes[k]);
 		node_set_merge(&twice, &s);

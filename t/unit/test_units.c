@@ -58,6 +58,7 @@ START_TEST(a_size_is_read_exactly)
 	const struct whole_row *r = &sizes[_i];
 	struct mlgen_err err = { 0 };
 	uint64_t got = 0;
+
 	ck_assert_msg(units_size(r->text, r->kb_base, &got, &err) == 0, "%s",
 		      err.text);
 	ck_assert_uint_eq(got, r->want);
@@ -77,6 +78,7 @@ START_TEST(a_count_is_read_exactly)
 {
 	struct mlgen_err err = { 0 };
 	uint64_t got = 0;
+
 	ck_assert_msg(units_u64(counts[_i].text, &got, &err) == 0, "%s",
 		      err.text);
 	ck_assert_uint_eq(got, counts[_i].want);
@@ -119,6 +121,7 @@ START_TEST(a_time_is_read_to_the_nanosecond)
 	const struct time_row *r = &times[_i];
 	struct mlgen_err err = { 0 };
 	uint64_t got = 1;
+
 	ck_assert_msg(units_time(r->text, r->default_unit, &got, &err) == 0,
 		      "%s", err.text);
 	ck_assert_uint_eq(got, r->want);
@@ -193,6 +196,7 @@ START_TEST(what_is_not_understood_whole_is_refused)
 	uint64_t u = 77;
 	double f = 77;
 	int b = 77, rc = 0;
+
 	switch (r->reader) {
 	case 'u':
 		rc = units_u64(r->text, &u, &err);
@@ -228,6 +232,7 @@ START_TEST(decimals_percentages_and_switches_are_read)
 {
 	double v;
 	int b;
+
 	ck_assert_int_eq(units_f64("-1.25e2", &v, NULL), 0);
 	ck_assert_double_eq(v, -125);
 	ck_assert_int_eq(units_f64(".5", &v, NULL), 0);
@@ -251,6 +256,7 @@ static void expect_round_trips(uint64_t v)
 {
 	char text[UNITS_TEXT_BYTES];
 	uint64_t back = ~v;
+
 	ck_assert_int_eq(units_size(units_put_size(text, v), 1024, &back, NULL),
 			 0);
 	ck_assert_uint_eq(back, v);
@@ -289,9 +295,11 @@ START_TEST(every_double_reads_back)
 				       99.99,
 				       0.30000000000000004 };
 	char text[UNITS_TEXT_BYTES];
+
 	for (uint64_t i = 0; i < 20000; i++) {
 		uint64_t bits = rng_u64(2, RNG_TEST, i);
 		double v, back;
+
 		memcpy(&v, &bits, sizeof(v));
 		if (i % 2)
 			v = rng_f64(2, RNG_TEST, i) * 1e6;
@@ -396,6 +404,7 @@ START_TEST(texts_look_like_this)
 	const struct text_row *r = &texts[_i];
 	char got[UNITS_TEXT_BYTES] = "";
 	uint64_t whole = r->v >= 0 && r->v < 1e18 ? (uint64_t)r->v : 0;
+
 	switch (r->writer) {
 	case 's':
 		units_put_size(got, whole);
@@ -432,6 +441,7 @@ END_TEST
 START_TEST(the_largest_values_fit)
 {
 	char text[UNITS_TEXT_BYTES];
+
 	ck_assert_str_eq(units_human_count(text, UINT64_MAX),
 			 "18,446,744,073,709,551,615");
 	ck_assert_str_eq(units_human_time(text, UINT64_MAX), "213504d00h");
@@ -446,6 +456,7 @@ Suite *suite_units(void)
 {
 	Suite *s = suite_create("units");
 	TCase *tc = tcase_create("units");
+
 	tcase_add_loop_test(tc, a_size_is_read_exactly, 0, COUNT(sizes));
 	tcase_add_loop_test(tc, a_count_is_read_exactly, 0, COUNT(counts));
 	tcase_add_loop_test(tc, a_time_is_read_to_the_nanosecond, 0,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "report/verdict.h"
 #include "suites.h"
+#include "work/workloads.h"
 
 #define GIB 1073741824.0
 #define NONE ((double)NAN)
@@ -28,13 +29,14 @@ static const struct mlgen_engine null_engine = {
 static void world_init(struct world *w)
 {
 	struct ml_result *ml = &w->result.ml;
+
 	memset(w, 0, sizeof(*w));
 	w->job.accelerators = ml->accelerators = 8;
 	w->job.batch_size = 7;
 	w->job.read_threads = 4;
 	w->job.num_files = 168;
 	w->result.job = &w->job;
-	w->result.kind = RESULT_TRAIN;
+	w->result.work = &work_train;
 	w->result.totals.bytes = UINT64_C(23) << 30;
 	w->result.totals.mean_file_bytes = 146600628;
 	ml->steps = 2500;
@@ -43,10 +45,10 @@ static void world_init(struct world *w)
 	ml->au_percent = 63;
 	ceiling_result_init(&ml->ceiling);
 	ml->target_au_percent = 90;
-	ml->storage.memory_percent = 0;
-	ml->network =
+	w->result.storage.memory_percent = 0;
+	w->result.network =
 		(struct network_result){ .interface = "bond0", .percent = 65 };
-	ml->host.cpu_percent = 11;
+	w->result.host.cpu_percent = 11;
 	ml->time_percent = (struct time_percent){ .compute = 63, .stall = 37 };
 	ml->loader_percent = (struct loader_percent){ .read = 50, .idle = 50 };
 	w->run.jobs = &w->result;
@@ -57,7 +59,8 @@ static void world_init(struct world *w)
 
 static void world_fini(struct world *w)
 {
-	struct verdict_result *v = &w->result.ml.verdict;
+	struct verdict_result *v = &w->result.verdict;
+
 	mem_free(v->name);
 	mem_free(v->headline);
 	mem_free(v->because);
@@ -83,9 +86,11 @@ static void check_options(const char *text)
 		"distinct_files",     "ceiling",
 		"max_errors",         "prefetch"
 	};
+
 	for (const char *o = text; o && (o = strstr(o, "--"));) {
 		size_t len = strcspn(o += 2, "= ");
 		bool known = false;
+
 		for (size_t i = 0; i < sizeof(built) / sizeof(*built); i++)
 			known |= strlen(built[i]) == len &&
 				 !strncmp(o, built[i], len);
@@ -130,12 +135,13 @@ START_TEST(the_first_verdict_that_holds_is_taken)
 {
 	const struct threshold *t = &thresholds[_i];
 	struct world w;
+
 	world_init(&w);
 	struct ml_result *ml = &w.result.ml;
-	ml->storage.memory_percent = t->memory;
-	ml->storage.is_memory = t->is_memory;
-	ml->network.percent = t->network;
-	ml->host.cpu_percent = t->cpu;
+	w.result.storage.memory_percent = t->memory;
+	w.result.storage.is_memory = t->is_memory;
+	w.result.network.percent = t->network;
+	w.result.host.cpu_percent = t->cpu;
 	ml->time_percent = (struct time_percent){
 		.compute = 100 - t->stall - t->oversleep,
 		.stall = t->stall,
@@ -152,14 +158,14 @@ START_TEST(the_first_verdict_that_holds_is_taken)
 	if (t->no_files)
 		w.job.engine = &null_engine;
 	verdict_fill(&w.run);
-	ck_assert_str_eq(ml->verdict.name, t->name);
-	ck_assert_ptr_nonnull(verdict_label(ml->verdict.name));
-	ck_assert_ptr_nonnull(ml->verdict.headline);
-	ck_assert_ptr_nonnull(ml->verdict.because);
-	ck_assert_ptr_nonnull(ml->verdict.try_next);
-	check_options(ml->verdict.headline);
-	check_options(ml->verdict.because);
-	check_options(ml->verdict.try_next);
+	ck_assert_str_eq(w.result.verdict.name, t->name);
+	ck_assert_ptr_nonnull(verdict_label(w.result.verdict.name));
+	ck_assert_ptr_nonnull(w.result.verdict.headline);
+	ck_assert_ptr_nonnull(w.result.verdict.because);
+	ck_assert_ptr_nonnull(w.result.verdict.try_next);
+	check_options(w.result.verdict.headline);
+	check_options(w.result.verdict.because);
+	check_options(w.result.verdict.try_next);
 	world_fini(&w);
 }
 END_TEST
@@ -181,18 +187,19 @@ START_TEST(network_bound_names_the_interface_and_its_rate)
 		  "bond0 carried 1500 of 1600 Gb/s" },
 	};
 	struct world w;
+
 	world_init(&w);
-	struct network_result *n = &w.result.ml.network;
+	struct network_result *n = &w.result.network;
 	n->line_rate_bits_per_sec = rows[_i].line;
 	n->received_bits_per_sec = rows[_i].bits;
 	n->percent = rows[_i].percent;
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.name, "network");
+	ck_assert_str_eq(w.result.verdict.name, "network");
 	ck_assert_str_eq(verdict_label("network"), "NETWORK-BOUND");
-	ck_assert_str_eq(w.result.ml.verdict.headline, rows[_i].expected);
-	check_has(w.result.ml.verdict.because, "% of its line rate");
-	check_has(w.result.ml.verdict.because, "host CPU 11.0%, wake-ups on "
-					       "time");
+	ck_assert_str_eq(w.result.verdict.headline, rows[_i].expected);
+	check_has(w.result.verdict.because, "% of its line rate");
+	check_has(w.result.verdict.because, "host CPU 11.0%, wake-ups on "
+					    "time");
 	world_fini(&w);
 }
 END_TEST
@@ -216,15 +223,20 @@ START_TEST(storage_bound_names_the_call_that_readers_wait_in)
 		  "92.0% of their time in I/O calls, open 50.0%, read 40.0%" },
 		{ { .read = 50, .stat = 40, .close = 2, .idle = 8 },
 		  "92.0% of their time in I/O calls, read 50.0%, stat 40.0%" },
+		{ { .read = 40, .write = 50, .idle = 10 },
+		  "90.0% of their time in I/O calls, write 50.0%, read 40.0%" },
+		{ { .read = 45, .open = 45, .idle = 10 },
+		  "90.0% of their time in I/O calls, read 45.0%, open 45.0%" },
 	};
 	struct world w;
+
 	world_init(&w);
 	w.result.ml.loader_percent = rows[_i].loader;
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.name, "storage");
-	check_has(w.result.ml.verdict.because, rows[_i].expected);
-	check_has(w.result.ml.verdict.because, "host CPU 11.0%, wake-ups on "
-					       "time");
+	ck_assert_str_eq(w.result.verdict.name, "storage");
+	check_has(w.result.verdict.because, rows[_i].expected);
+	check_has(w.result.verdict.because, "host CPU 11.0%, wake-ups on "
+					    "time");
 	world_fini(&w);
 }
 END_TEST
@@ -244,12 +256,13 @@ START_TEST(storage_bound_asks_for_more_reads_until_that_is_no_experiment)
 		{ 64, "--accelerators=5 : does storage keep up with fewer?" },
 	};
 	struct world w;
+
 	world_init(&w);
 	w.job.read_threads = rows[_i].threads;
 	w.result.ml.loader_percent.read = 95;
 	w.result.ml.loader_percent.idle = 5;
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.try_next, rows[_i].expected);
+	ck_assert_str_eq(w.result.verdict.try_next, rows[_i].expected);
 	world_fini(&w);
 }
 END_TEST
@@ -275,14 +288,15 @@ START_TEST(memory_advice_depends_on_what_was_tried)
 		  "--direct=1 : reads that pass by the page cache" },
 	};
 	struct world w;
+
 	world_init(&w);
 	w.result.totals.bytes = rows[_i].dataset_gib << 30;
 	w.job.direct = rows[_i].direct;
-	w.result.ml.storage.memory_percent = 96;
+	w.result.storage.memory_percent = 96;
 	verdict_fill(&w.run);
-	check_has(w.result.ml.verdict.headline, "96.0% of the bytes");
-	check_has(w.result.ml.verdict.because, rows[_i].because);
-	ck_assert_str_eq(w.result.ml.verdict.try_next, rows[_i].try_next);
+	check_has(w.result.verdict.headline, "96.0% of the bytes");
+	check_has(w.result.verdict.because, rows[_i].because);
+	ck_assert_str_eq(w.result.verdict.try_next, rows[_i].try_next);
 	world_fini(&w);
 }
 END_TEST
@@ -300,12 +314,13 @@ START_TEST(compute_bound_asks_for_no_more_than_the_dataset_feeds)
 	};
 	struct dataset ds = { .files = rows[_i].files, .samples_per_file = 1 };
 	struct world w;
+
 	world_init(&w);
 	w.result.dataset = &ds;
 	w.result.ml.time_percent =
 		(struct time_percent){ .compute = 98, .stall = 2 };
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.try_next, rows[_i].expected);
+	ck_assert_str_eq(w.result.verdict.try_next, rows[_i].expected);
 	world_fini(&w);
 }
 END_TEST
@@ -329,19 +344,19 @@ START_TEST(host_bound_halves_what_can_be_halved)
 		{ 1, 1, true, 60, NULL },
 	};
 	struct world w;
+
 	world_init(&w);
 	w.job.accelerators = rows[_i].accelerators;
 	w.job.read_threads = rows[_i].threads;
 	w.job.direct = rows[_i].direct;
-	w.result.ml.host.cpu_percent = 97;
-	w.result.ml.host.system_percent = rows[_i].mine;
+	w.result.host.cpu_percent = 97;
+	w.result.host.system_percent = rows[_i].mine;
 	w.result.ml.ceiling.is_tried = true; /* and could not be measured */
 	verdict_fill(&w.run);
 	if (rows[_i].expected)
-		ck_assert_str_eq(w.result.ml.verdict.try_next,
-				 rows[_i].expected);
+		ck_assert_str_eq(w.result.verdict.try_next, rows[_i].expected);
 	else
-		ck_assert_ptr_null(w.result.ml.verdict.try_next);
+		ck_assert_ptr_null(w.result.verdict.try_next);
 	world_fini(&w);
 }
 END_TEST
@@ -406,10 +421,11 @@ START_TEST(a_measured_ceiling_decides_between_host_and_storage)
 {
 	const struct under_ceiling *u = &under_ceilings[_i];
 	struct world w;
+
 	world_init(&w);
 	struct ml_result *ml = &w.result.ml;
 	ml->au_percent = u->au;
-	ml->host.cpu_percent = ml->host.user_percent = u->cpu;
+	w.result.host.cpu_percent = w.result.host.user_percent = u->cpu;
 	ml->time_percent = (struct time_percent){ .compute = 100 - u->stall,
 						  .stall = u->stall };
 	ml->loader_percent = (struct loader_percent){ .read = u->read,
@@ -418,11 +434,11 @@ START_TEST(a_measured_ceiling_decides_between_host_and_storage)
 	ml->ceiling.null_au_percent = u->null_au;
 	ml->ceiling.cached_au_percent = u->cached_au;
 	verdict_fill(&w.run);
-	ck_assert_str_eq(ml->verdict.name, u->name);
-	check_has(ml->verdict.headline, u->headline);
-	check_has(ml->verdict.because, u->because);
-	check_has(ml->verdict.try_next, u->try_next);
-	check_options(ml->verdict.try_next);
+	ck_assert_str_eq(w.result.verdict.name, u->name);
+	check_has(w.result.verdict.headline, u->headline);
+	check_has(w.result.verdict.because, u->because);
+	check_has(w.result.verdict.try_next, u->try_next);
+	check_options(w.result.verdict.try_next);
 	world_fini(&w);
 }
 END_TEST
@@ -438,16 +454,17 @@ START_TEST(others_on_the_cpus_may_be_what_a_ceiling_was_above)
 		{ 89, 40, "storage" },
 	};
 	struct world w;
+
 	world_init(&w);
 	struct ml_result *ml = &w.result.ml;
-	ml->host.cpu_percent = rows[_i].cpu;
-	ml->host.user_percent = rows[_i].mine;
+	w.result.host.cpu_percent = rows[_i].cpu;
+	w.result.host.user_percent = rows[_i].mine;
 	ml->ceiling.is_tried = true;
 	ml->ceiling.null_au_percent = ml->ceiling.cached_au_percent = 99;
 	verdict_fill(&w.run);
-	ck_assert_str_eq(ml->verdict.name, rows[_i].name);
+	ck_assert_str_eq(w.result.verdict.name, rows[_i].name);
 	if (_i == 0)
-		ck_assert_str_eq(ml->verdict.try_next,
+		ck_assert_str_eq(w.result.verdict.try_next,
 				 "the same while nothing else runs on these "
 				 "CPUs");
 	world_fini(&w);
@@ -458,12 +475,13 @@ START_TEST(in_doubt_the_ceiling_is_what_to_try)
 {
 	static const double cpus[] = { 84, 98 };
 	struct world w;
+
 	world_init(&w);
-	w.result.ml.host.cpu_percent = cpus[_i];
-	w.result.ml.host.user_percent = cpus[_i];
+	w.result.host.cpu_percent = cpus[_i];
+	w.result.host.user_percent = cpus[_i];
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.name, _i ? "host" : "unclear");
-	ck_assert_str_eq(w.result.ml.verdict.try_next,
+	ck_assert_str_eq(w.result.verdict.name, _i ? "host" : "unclear");
+	ck_assert_str_eq(w.result.verdict.try_next,
 			 "--ceiling : what this host could do at best");
 	world_fini(&w);
 }
@@ -472,14 +490,15 @@ END_TEST
 START_TEST(a_few_files_over_and_over_are_memory)
 {
 	struct world w;
+
 	world_init(&w);
 	w.job.distinct_files = 9;
-	w.result.ml.storage.memory_percent = 96;
+	w.result.storage.memory_percent = 96;
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.name, "memory");
-	check_has(w.result.ml.verdict.because,
+	ck_assert_str_eq(w.result.verdict.name, "memory");
+	check_has(w.result.verdict.because,
 		  "9 of the files were read over and over");
-	check_has(w.result.ml.verdict.try_next, "--distinct_files=0");
+	check_has(w.result.verdict.try_next, "--distinct_files=0");
 	world_fini(&w);
 }
 END_TEST
@@ -499,23 +518,24 @@ START_TEST(a_model_of_storage_is_storage)
 	struct model_opts opts = { .bandwidth = 50 };
 	struct mlgen_engine model = null_engine;
 	struct world w;
+
 	world_init(&w);
 	model.opts = model_fields;
 	model.opts_size = sizeof(opts);
 	w.job.engine = &model;
 	w.job.engine_opts = &opts;
-	w.result.ml.storage.memory_percent = NONE;
+	w.result.storage.memory_percent = NONE;
 	w.result.ml.loader_percent =
 		(struct loader_percent){ .read = 95, .idle = 5 };
 	ck_assert(verdict_without_storage(&w.job));
 	ck_assert(verdict_is_model(&w.job));
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.name, "storage");
-	check_has(w.result.ml.verdict.headline, "the modelled storage");
+	ck_assert_str_eq(w.result.verdict.name, "storage");
+	check_has(w.result.verdict.headline, "the modelled storage");
 	opts.bandwidth = 0;
 	ck_assert(!verdict_is_model(&w.job));
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.name, "unclear");
+	ck_assert_str_eq(w.result.verdict.name, "unclear");
 	world_fini(&w);
 }
 END_TEST
@@ -539,6 +559,7 @@ START_TEST(enough_for_is_an_estimate_that_agrees_with_au)
 	};
 	struct world w;
 	double at;
+
 	world_init(&w);
 	w.result.ml.sample_bytes_per_sec = rows[_i].got_gib * GIB;
 	w.result.ml.demand_bytes_per_sec = rows[_i].demand_gib * GIB;
@@ -566,10 +587,11 @@ static const struct {
 START_TEST(errors_come_before_anything_else)
 {
 	struct world w;
-	struct failed_result *f = &w.result.ml.failed;
-	const struct verdict_result *v = &w.result.ml.verdict;
+	struct failed_result *f = &w.result.failed;
+	const struct verdict_result *v = &w.result.verdict;
+
 	world_init(&w);
-	w.result.ml.storage.memory_percent = 50;
+	w.result.storage.memory_percent = 50;
 	w.job.max_errors.count = failing[_i].allowed;
 	f->count = w.result.ml.failed_samples = failing[_i].failed;
 	f->of = 1000;
@@ -591,26 +613,28 @@ END_TEST
 START_TEST(only_a_training_that_finished_a_step_has_a_verdict)
 {
 	struct world w;
+
 	world_init(&w);
 	w.result.ml.steps = 0;
 	verdict_fill(&w.run);
-	ck_assert_ptr_null(w.result.ml.verdict.name);
-	ck_assert_ptr_null(verdict_label(w.result.ml.verdict.name));
+	ck_assert_ptr_null(w.result.verdict.name);
+	ck_assert_ptr_null(verdict_label(w.result.verdict.name));
 	w.result.ml.steps = 10;
-	w.result.kind = RESULT_PREPARE;
+	w.result.work = &work_prepare;
 	verdict_fill(&w.run);
-	ck_assert_ptr_null(w.result.ml.verdict.name);
+	ck_assert_ptr_null(w.result.verdict.name);
 }
 END_TEST
 
 START_TEST(filling_twice_gives_the_same_and_leaks_nothing)
 {
 	struct world w;
+
 	world_init(&w);
 	verdict_fill(&w.run);
-	char *first = mem_strdup(w.result.ml.verdict.headline);
+	char *first = mem_strdup(w.result.verdict.headline);
 	verdict_fill(&w.run);
-	ck_assert_str_eq(w.result.ml.verdict.headline, first);
+	ck_assert_str_eq(w.result.verdict.headline, first);
 	mem_free(first);
 	world_fini(&w);
 }
@@ -649,11 +673,17 @@ static const struct saving {
 	/* then the network, of what was received */
 	{ "network", NULL, .is_restore = true, .network = 90, .cpu = 99,
 	  .read = 99 },
+	{ "storage", NULL, .is_restore = true, .network = 89.9, .read = 99 },
 	{ "storage", NULL, .is_durable = true, .network = 95, .write = 99 },
 	/* then the host */
 	{ "host", NULL, .is_durable = true, .cpu = 90, .write = 99 },
+	{ "storage", NULL, .is_durable = true, .cpu = 89.9, .write = 99 },
 	{ "host", NULL, .is_durable = true, .data = 20, .write = 80 },
 	{ "storage", NULL, .is_durable = true, .data = 19.9, .write = 80.1 },
+	/* flushes decide from half of the time on */
+	{ "storage", "direct", .is_durable = true, .write = 40, .fsync = 50 },
+	{ "storage", "checkpoint_threads", .is_durable = true, .write = 50,
+	  .fsync = 49.9 },
 };
 
 static void fill_saving(struct world *w, const struct saving *t)
@@ -661,16 +691,17 @@ static void fill_saving(struct world *w, const struct saving *t)
 	struct ml_result *ml = &w->result.ml;
 	struct checkpoints_result *c =
 		t->is_restore ? &ml->restores : &ml->saves;
+
 	w->job.phase = t->is_restore ? PHASE_RESTORE : PHASE_CHECKPOINT;
 	w->job.checkpoint_threads = 1;
 	w->job.iodepth = 1;
 	w->job.direct = t->direct;
 	w->job.engine = t->no_files ? &null_engine : NULL;
-	w->result.kind = RESULT_CHECKPOINT;
-	ml->storage.is_memory = t->is_memory;
-	ml->storage.memory_percent = t->is_restore ? t->memory : NONE;
-	ml->network.percent = t->network;
-	ml->host.cpu_percent = t->cpu;
+	w->result.work = &work_checkpoint;
+	w->result.storage.is_memory = t->is_memory;
+	w->result.storage.memory_percent = t->is_restore ? t->memory : NONE;
+	w->result.network.percent = t->network;
+	w->result.host.cpu_percent = t->cpu;
 	*c = (struct checkpoints_result){
 		.completed = 2,
 		.ranks = 8,
@@ -694,8 +725,9 @@ START_TEST(a_checkpoint_job_has_the_first_that_holds)
 {
 	const struct saving *t = &savings[_i];
 	struct world w;
+
 	world_init(&w);
-	const struct verdict_result *v = &w.result.ml.verdict;
+	const struct verdict_result *v = &w.result.verdict;
 	fill_saving(&w, t);
 	verdict_fill(&w.run);
 	ck_assert_str_eq(v->name, t->name);
@@ -711,14 +743,203 @@ START_TEST(a_checkpoint_job_has_the_first_that_holds)
 }
 END_TEST
 
+/* What of it is said: of a GiB/s, by 8 ranks unless it is told. */
+static const struct said {
+	struct saving of;
+	uint64_t ranks, threads, gib;
+	double mine;
+	bool is_tmpfs, verified, framework;
+	const char *headline, *because, *try_next;
+} said[] = {
+	{ .of = { "memory", NULL, .memory = 50, .write = 99 },
+	  .headline =
+		  "checkpoint_fsync=none: this is how fast memory took them",
+	  .because = "nothing was flushed: 48.8 of 97.7 KiB were in memory at "
+		     "the end",
+	  .try_next = "--checkpoint_fsync=file : until storage has the bytes" },
+	{ .of = { "memory", NULL, .memory = NONE, .write = 99 },
+	  .headline =
+		  "checkpoint_fsync=none: this is how fast memory took them",
+	  .because =
+		  "nothing was flushed, and nothing tells how much was written",
+	  .try_next = "--checkpoint_fsync=file : until storage has the bytes" },
+	{ .of = { "memory", NULL, .is_memory = true, .write = 99 },
+	  .headline = "this filesystem keeps files in memory",
+	  .because = "the directory is memory: no storage was touched",
+	  .try_next = "--checkpoint_directory=PATH : a directory on storage" },
+	{ .of = { "memory", NULL, .is_memory = true, .write = 99 },
+	  .is_tmpfs = true,
+	  .headline = "tmpfs keeps files in memory",
+	  .because = "/dev/shm is tmpfs: no storage was touched",
+	  .try_next = "--checkpoint_directory=PATH : a directory on storage" },
+	{ .of = { "memory", NULL, .is_restore = true, .memory = 60,
+		  .read = 99 },
+	  .gib = 256,
+	  .headline = "60.0% of the bytes came from this host's page cache",
+	  .because = "what was restored (256 GiB) fits into memory (256 GiB)",
+	  .try_next = "--drop_caches=run : the same from empty caches" },
+	{ .of = { "memory", NULL, .is_restore = true, .memory = 60,
+		  .read = 99 },
+	  .gib = 257,
+	  .headline = "60.0% of the bytes came from this host's page cache",
+	  .because =
+		  "what was restored (257 GiB) lies partly in memory (256 GiB)",
+	  .try_next = "--drop_caches=run : the same from empty caches" },
+	{ .of = { "network", NULL, .is_restore = true, .network = 92, .cpu = 12,
+		  .read = 99 },
+	  .headline = "bond0 carried 92 of 100 Gb/s",
+	  .because = "that is 92.0% of its line rate, for 1.00 GiB/s of "
+		     "checkpoints; host CPU 12.0%",
+	  .try_next = "a faster link, or more hosts; not a statement about "
+		      "storage" },
+	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7,
+		  .write = 90 },
+	  .mine = 60,
+	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, "
+		      "not storage",
+	  .because = "mlgen itself took usr 0.0%, sys 60.0%, other processes "
+		     "35.0%; data 7.0% of rank time",
+	  .try_next = "--direct=1 : less copying on these CPUs" },
+	{ .of = { "host", NULL, .is_durable = true, .cpu = 95, .data = 7,
+		  .write = 90 },
+	  .mine = 40,
+	  .headline = "CPU 95.0% busy (64 CPUs): this host may be the limit, "
+		      "not storage",
+	  .because = "mlgen itself took usr 0.0%, sys 40.0%, other processes "
+		     "55.0%; data 7.0% of rank time",
+	  .try_next = "the same while nothing else runs on these CPUs" },
+	{ .of = { "host", NULL, .is_restore = true, .data = 25, .read = 70 },
+	  .verified = true,
+	  .headline = "checking data took 25.0% of the ranks' time",
+	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes "
+		     "0.0%; data 25.0% of rank time",
+	  .try_next = "--verify=none : the same without checking" },
+	{ .of = { "host", NULL, .is_restore = true, .data = 25, .read = 70 },
+	  .framework = true,
+	  .headline = "checking data took 25.0% of the ranks' time",
+	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes "
+		     "0.0%; data 25.0% of rank time",
+	  .try_next = "fewer ranks here, or more hosts; not a statement about "
+		      "storage" },
+	{ .of = { "host", NULL, .is_durable = true, .data = 25, .write = 70 },
+	  .framework = true,
+	  .ranks = 1,
+	  .headline = "making data took 25.0% of the ranks' time",
+	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes "
+		     "0.0%; data 25.0% of rank time" },
+	{ .of = { "host", NULL, .is_durable = true, .data = 25, .write = 70 },
+	  .framework = true,
+	  .ranks = 2,
+	  .headline = "making data took 25.0% of the ranks' time",
+	  .because = "mlgen itself took usr 0.0%, sys 0.0%, other processes "
+		     "0.0%; data 25.0% of rank time",
+	  .try_next = "fewer ranks here, or more hosts; not a statement about "
+		      "storage" },
+	{ .of = { "storage", NULL, .is_durable = true, .cpu = 12, .write = 90,
+		  .fsync = 0.5 },
+	  .ranks = 2,
+	  .headline = "storage took 1.00 GiB/s of 2 ranks",
+	  .because = "ranks spent 90.5% of their time in I/O calls, write "
+		     "90.0%, fsync 0.5%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
+		      "writes in flight (2 now)?" },
+	{ .of = { "storage", NULL, .is_durable = true, .cpu = 12, .write = 90 },
+	  .ranks = 1,
+	  .headline = "storage took 1.00 GiB/s of 1 rank",
+	  .because = "ranks spent 90.0% of their time in I/O calls, write "
+		     "90.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
+		      "writes in flight (1 now)?" },
+	{ .of = { "storage", NULL, .direct = true, .cpu = 12, .write = 50,
+		  .fsync = 40 },
+	  .headline = "storage took 1.00 GiB/s of 8 ranks; nothing was flushed "
+		      "(checkpoint_fsync=none)",
+	  .because = "ranks spent 90.0% of their time in I/O calls, write "
+		     "50.0%, fsync 40.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
+		      "writes in flight (8 now)?" },
+	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
+	  .threads = 32,
+	  .headline = "storage delivered 1.00 GiB/s to 8 ranks",
+	  .because = "ranks spent 90.0% of their time in I/O calls, read "
+		     "90.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=64 : is it bandwidth, or too few "
+		      "reads in flight (256 now)?" },
+	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
+	  .threads = 33,
+	  .headline = "storage delivered 1.00 GiB/s to 8 ranks",
+	  .because = "ranks spent 90.0% of their time in I/O calls, read "
+		     "90.0%; host CPU 12.0%" },
+	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
+	  .ranks = 73,
+	  .threads = 7,
+	  .headline = "storage delivered 1.00 GiB/s to 73 ranks",
+	  .because = "ranks spent 90.0% of their time in I/O calls, read "
+		     "90.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=14 : is it bandwidth, or too few "
+		      "reads in flight (511 now)?" },
+	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
+	  .ranks = 64,
+	  .threads = 8,
+	  .headline = "storage delivered 1.00 GiB/s to 64 ranks",
+	  .because = "ranks spent 90.0% of their time in I/O calls, read "
+		     "90.0%; host CPU 12.0%" },
+	{ .of = { "unclear", NULL, .is_durable = true, .cpu = 12, .write = 50,
+		  .data = 8 },
+	  .headline = "ranks in I/O calls 50.0%, CPU 12.0%: neither decides",
+	  .because = "data 8.0%, other 42.0% of rank time",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
+		      "writes in flight (8 now)?" },
+	{ .of = { "unclear", NULL, .no_files = true, .is_durable = true,
+		  .cpu = 12, .write = 50 },
+	  .headline = "no storage in this (ioengine=null), and CPU 12.0% does "
+		      "not decide",
+	  .because = "data 0.0%, other 50.0% of rank time",
+	  .try_next = "--ioengine=psync : the same with storage" },
+};
+
+START_TEST(what_a_checkpoint_verdict_says_is_what_was_measured)
+{
+	static char tmpfs[] = "tmpfs", mount_target[] = "/dev/shm";
+	const struct said *t = &said[_i];
+	struct world w;
+
+	world_init(&w);
+	struct ml_result *ml = &w.result.ml;
+	struct checkpoints_result *c =
+		t->of.is_restore ? &ml->restores : &ml->saves;
+	fill_saving(&w, &t->of);
+	c->ranks = t->ranks ? t->ranks : 8;
+	c->verified = t->verified;
+	if (t->gib)
+		c->bytes = t->gib << 30;
+	w.job.checkpoint_threads = t->threads ? t->threads : 1;
+	c->threads = c->ranks * w.job.checkpoint_threads;
+	w.job.access = t->framework ? ACCESS_FRAMEWORK : ACCESS_PLAIN;
+	w.job.checkpoint_layout = LAYOUT_TORCH;
+	w.result.storage.filesystem = t->is_tmpfs ? tmpfs : NULL;
+	w.result.storage.mount_target = t->is_tmpfs ? mount_target : NULL;
+	w.result.host.system_percent = t->mine;
+	w.result.network.line_rate_bits_per_sec = UINT64_C(100000000000);
+	w.result.network.received_bits_per_sec = 92e9;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.verdict.name, t->of.name);
+	ck_assert_str_eq(w.result.verdict.headline, t->headline);
+	ck_assert_str_eq(w.result.verdict.because, t->because);
+	ck_assert_pstr_eq(w.result.verdict.try_next, t->try_next);
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(without_a_checkpoint_there_is_no_verdict)
 {
 	struct world w;
+
 	world_init(&w);
 	fill_saving(&w, &savings[0]);
 	w.result.ml.saves.completed = 0;
 	verdict_fill(&w.run);
-	ck_assert_ptr_null(w.result.ml.verdict.name);
+	ck_assert_ptr_null(w.result.verdict.name);
 	world_fini(&w);
 }
 END_TEST
@@ -729,6 +950,7 @@ START_TEST(a_restore_from_memory_goes_on_to_another_experiment)
 						   .memory = 90,
 						   .read = 99 };
 	struct world w;
+
 	world_init(&w);
 	fill_saving(&w, &from_memory);
 	w.result.ml.restores.caches_dropped = true;
@@ -737,13 +959,13 @@ START_TEST(a_restore_from_memory_goes_on_to_another_experiment)
 	w.job.checkpoint_layout = LAYOUT_TORCH;
 	verdict_fill(&w.run);
 	/* other ranks of this host read what is in the same memory */
-	check_has(w.result.ml.verdict.try_next, "--checkpoint_ranks=RANKS");
+	check_has(w.result.verdict.try_next, "--checkpoint_ranks=RANKS");
 	w.job.access = ACCESS_PLAIN;
 	verdict_fill(&w.run);
-	check_has(w.result.ml.verdict.try_next, "--direct=1");
+	check_has(w.result.verdict.try_next, "--direct=1");
 	w.result.ml.restores.caches_dropped = false;
 	verdict_fill(&w.run);
-	check_has(w.result.ml.verdict.try_next, "--drop_caches=run");
+	check_has(w.result.verdict.try_next, "--drop_caches=run");
 	world_fini(&w);
 }
 END_TEST
@@ -752,12 +974,13 @@ Suite *suite_verdict(void)
 {
 	Suite *s = suite_create("verdict");
 	TCase *t = tcase_create("verdict");
+
 	tcase_add_loop_test(t, the_first_verdict_that_holds_is_taken, 0,
 			    sizeof(thresholds) / sizeof(*thresholds));
 	tcase_add_loop_test(t, network_bound_names_the_interface_and_its_rate,
 			    0, 4);
 	tcase_add_loop_test(
-		t, storage_bound_names_the_call_that_readers_wait_in, 0, 5);
+		t, storage_bound_names_the_call_that_readers_wait_in, 0, 7);
 	tcase_add_loop_test(
 		t,
 		storage_bound_asks_for_more_reads_until_that_is_no_experiment,
@@ -782,6 +1005,9 @@ Suite *suite_verdict(void)
 	tcase_add_test(t, filling_twice_gives_the_same_and_leaks_nothing);
 	tcase_add_loop_test(t, a_checkpoint_job_has_the_first_that_holds, 0,
 			    (int)(sizeof(savings) / sizeof(*savings)));
+	tcase_add_loop_test(t,
+			    what_a_checkpoint_verdict_says_is_what_was_measured,
+			    0, (int)(sizeof(said) / sizeof(*said)));
 	tcase_add_test(t, without_a_checkpoint_there_is_no_verdict);
 	tcase_add_test(t, a_restore_from_memory_goes_on_to_another_experiment);
 	suite_add_tcase(s, t);

@@ -58,6 +58,7 @@ static inline void reap_all(struct scene *s, unsigned n)
 
 	while (n > 0) {
 		int rc = s->b.engine->reap(&s->b.ctx, done, 1, n, UINT64_MAX);
+
 		ck_assert_int_gt(rc, 0);
 		n -= (unsigned)rc;
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 
 /* As many as columns= takes. */
 #define COLUMNS_MAX 10000
@@ -46,7 +47,7 @@ struct cols {
 
 static const struct type *find_type(const char *word)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
 		if (dlio_has_word(types[i].words, word))
 			return &types[i];
 	return NULL;
@@ -122,8 +123,9 @@ static void read_choice(struct dlio_writer *w, const struct yaml_node *n,
 		col->is_read = tolower((unsigned char)*read->text) == 't';
 }
 
-static void read_all(struct dlio_writer *w, const struct yaml_node *list,
-		     struct cols *cols)
+static void dlio_columns_read_all(struct dlio_writer *w,
+				  const struct yaml_node *list,
+				  struct cols *cols)
 {
 	cols->list = mem_array(list->count, sizeof(*cols->list));
 	for (size_t i = 0; i < list->count; i++) {
@@ -193,7 +195,7 @@ static void add_list(struct buf *out, const struct cols *cols, bool typed)
 }
 
 /* Columns that are alike come together, those that are read first. */
-static int compare(const void *a, const void *b)
+static int dlio_columns_compare(const void *a, const void *b)
 {
 	const struct col *x = a, *y = b;
 
@@ -214,7 +216,8 @@ static void regroup(struct cols *cols)
 			first++;
 		cols->list[i].order = first;
 	}
-	qsort(cols->list, cols->count, sizeof(*cols->list), compare);
+	qsort(cols->list, cols->count, sizeof(*cols->list),
+	      dlio_columns_compare);
 	for (size_t i = 0; i < cols->count; i++)
 		snprintf(cols->list[i].name, sizeof(cols->list[i].name),
 			 "%c%0*zu", letter, width, i);
@@ -329,7 +332,7 @@ double dlio_write_columns(struct dlio_writer *w)
 		fault(w, n, "more than 10,000 columns");
 		return 0;
 	}
-	read_all(w, n, &cols);
+	dlio_columns_read_all(w, n, &cols);
 	if (!w->c->fault_count) {
 		bytes = cols.row_bytes;
 		write_columns(w, &cols, n);

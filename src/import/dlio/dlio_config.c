@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 
 /* Of a text in a message. */
 #define SHOWN 60
@@ -122,8 +123,9 @@ static void wrong(struct dlio_config *c, const struct yaml_node *n,
 		dlio_fault(c, n, path, "'%.*s' is not %s", SHOWN, text, wanted);
 }
 
-static void check_range(struct dlio_config *c, const struct dlio_key *k,
-			const struct yaml_node *n, double number)
+static void dlio_config_check_range(struct dlio_config *c,
+				    const struct dlio_key *k,
+				    const struct yaml_node *n, double number)
 {
 	if (number < k->min)
 		dlio_fault(c, n, k->path, "%.*s is less than %.10g", SHOWN,
@@ -142,7 +144,7 @@ static void read_number(struct dlio_config *c, const struct dlio_key *k,
 
 	if (dlio_number(n, &v->number) &&
 	    (!is_whole || v->number == floor(v->number)))
-		check_range(c, k, n, v->number);
+		dlio_config_check_range(c, k, n, v->number);
 	else
 		wrong(c, n, k->path, is_whole ? "a whole number" : "a number");
 }
@@ -154,8 +156,10 @@ static void read_boolean(struct dlio_config *c, const struct dlio_key *k,
 		wrong(c, n, k->path, "True or False");
 }
 
-static void read_text(struct dlio_config *c, const struct dlio_key *k,
-		      const struct yaml_node *n, struct dlio_value *v)
+static void dlio_config_read_text(struct dlio_config *c,
+				  const struct dlio_key *k,
+				  const struct yaml_node *n,
+				  struct dlio_value *v)
 {
 	if (n->kind == YAML_TEXT && !strstr(n->text, "${"))
 		v->text = n->text;
@@ -224,7 +228,7 @@ static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
 		t->b = yaml_find(n, "stdev") ? parameter(c, k, n, "stdev") : 0;
 		return;
 	}
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (type->kind != YAML_TEXT ||
 		    strcmp(type->text, kinds[i].type) != 0)
 			continue;
@@ -244,15 +248,17 @@ static void read_time(struct dlio_config *c, const struct dlio_key *k,
 	if (n->kind == YAML_MAP)
 		read_distribution(c, k, n, &v->time);
 	else if (dlio_number(n, &v->time.a))
-		check_range(c, k, n, v->time.a);
+		dlio_config_check_range(c, k, n, v->time.a);
 	else
 		wrong(c, n, k->path,
 		      "a number of seconds, or a map with mean or type");
 }
 
 /* Who needs the items takes them from the node. */
-static void read_list(struct dlio_config *c, const struct dlio_key *k,
-		      const struct yaml_node *n, struct dlio_value *v)
+static void dlio_config_read_list(struct dlio_config *c,
+				  const struct dlio_key *k,
+				  const struct yaml_node *n,
+				  struct dlio_value *v)
 {
 	if (n->kind != YAML_LIST)
 		wrong(c, n, k->path, "a list");
@@ -272,10 +278,14 @@ static void read_value(struct dlio_config *c, const struct dlio_key *k,
 	static void (*const readers[])(
 		struct dlio_config *, const struct dlio_key *,
 		const struct yaml_node *, struct dlio_value *) = {
-		[DLIO_TEXT] = read_text,     [DLIO_WORD] = read_word,
-		[DLIO_BOOL] = read_boolean,  [DLIO_WHOLE] = read_number,
-		[DLIO_NUMBER] = read_number, [DLIO_TIME] = read_time,
-		[DLIO_WHOLES] = read_list,   [DLIO_MAPS] = read_list,
+		[DLIO_TEXT] = dlio_config_read_text,
+		[DLIO_WORD] = read_word,
+		[DLIO_BOOL] = read_boolean,
+		[DLIO_WHOLE] = read_number,
+		[DLIO_NUMBER] = read_number,
+		[DLIO_TIME] = read_time,
+		[DLIO_WHOLES] = dlio_config_read_list,
+		[DLIO_MAPS] = dlio_config_read_list,
 	};
 
 	readers[k->type](c, k, n, &c->values[k - dlio_keys]);

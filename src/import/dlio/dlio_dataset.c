@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/util.h"
+
 static bool is_format(const struct dlio_writer *w, const char *words)
 {
 	return dlio_is_word(w->c, "dataset.format", words);
@@ -38,7 +40,7 @@ static void write_format(struct dlio_writer *w)
 {
 	const char *format = dlio_take(w, "dataset.format")->text;
 
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
 		if (!is_format(w, formats[i].dlio))
 			continue;
 		dlio_say(w, "%s", formats[i].why);
@@ -62,7 +64,7 @@ static double element_bytes(struct dlio_writer *w)
 	};
 	const char *type = dlio_take(w, "dataset.record_element_type")->text;
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
 		if (dlio_has_word(sizes[i].types, type))
 			return sizes[i].bytes;
 	dlio_fault_of(

@@ -10,6 +10,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/util.h"
+#include "base/writeall.h"
 #include "import/dlio/dlio_job.h"
 #include "job/diag.h"
 #include "job/fields.h"
@@ -17,7 +19,7 @@
 /* Unknown keys that are told one by one; all stand in the job file. */
 #define NOTES_MAX 20
 
-static int refuse(const struct mlgen_err *err)
+static int dlio_import_refuse(const struct mlgen_err *err)
 {
 	struct buf text = { 0 };
 
@@ -156,7 +158,7 @@ static const char *nearest(const char *path)
 	size_t count = 0;
 
 	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
-		assert(count + 2 < sizeof(words) / sizeof(*words));
+		assert(count + 2 < ARRAY_LEN(words));
 		words[count++] = k->path;
 		if (k->older && !strchr(k->older, ' '))
 			words[count++] = k->older;
@@ -219,7 +221,7 @@ static int check_job(const struct ask *a, const struct buf *job,
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	diag_init(&d);
 	if (fd >= 0 && access(path, R_OK) == 0 &&
-	    write(fd, buf_str(job), job->len) == (ssize_t)job->len)
+	    writeall(fd, buf_str(job), job->len) == 0)
 		rc = jobset_load(&set, 2, argv, a->env, &d);
 	tell_refusals(&d, file);
 	diag_fini(&d);
@@ -262,13 +264,13 @@ static int import(const struct ask *a, char *const *args, size_t count)
 	int status;
 
 	if (read_tree(&tree, args, count, &root, &err) < 0) {
-		status = refuse(&err);
+		status = dlio_import_refuse(&err);
 	} else {
 		struct dlio_config config;
 
 		dlio_config_read(&config, root);
 		if (check_known(args[0], root, &config, &err) < 0)
-			status = refuse(&err);
+			status = dlio_import_refuse(&err);
 		else
 			status = answer(a, &config, args[0]);
 		dlio_config_fini(&config);

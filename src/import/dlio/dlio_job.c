@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "import/dlio/dlio_parts.h"
 
 #define NAME_MAX_BYTES 64
@@ -39,7 +40,7 @@ static const char *find_accelerator(const char *file)
 	static const char *const known[] = { "v100", "a100",  "h100", "h200",
 					     "b200", "mi300", "mi355" };
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		const char *at = strstr(file, known[i]);
 		size_t len = strlen(known[i]);
 

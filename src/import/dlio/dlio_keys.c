@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "import/dlio/dlio_config.h"
 
 /* ---- how a value of DLIO's is written as one of mlgen's ---- */
@@ -298,8 +299,7 @@ const struct dlio_key dlio_keys[] = {
 };
 /* clang-format on */
 
-_Static_assert(sizeof(dlio_keys) / sizeof(*dlio_keys) <= DLIO_ROWS_MAX,
-	       "a value for each row");
+_Static_assert(ARRAY_LEN(dlio_keys) <= DLIO_ROWS_MAX, "a value for each row");
 
 /* ---- looking ---- */
 

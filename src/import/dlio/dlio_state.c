@@ -4,9 +4,11 @@
 
 #include <math.h>
 
+#include "base/util.h"
+
 #define RANKS_MAX 1e6
 
-static double number(const struct dlio_writer *w, const char *path)
+static double dlio_state_number(const struct dlio_writer *w, const char *path)
 {
 	return dlio_value(w->c, path)->number;
 }
@@ -75,11 +77,12 @@ static double known_ranks(const struct dlio_writer *w)
 		{ 128, 25872, 1024 },
 	};
 
-	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
-		if (number(w, "model.num_layers") == models[i].layers &&
-		    number(w, "model.transformer.hidden_size") ==
+	for (size_t i = 0; i < ARRAY_LEN(models); i++)
+		if (dlio_state_number(w, "model.num_layers") ==
+			    models[i].layers &&
+		    dlio_state_number(w, "model.transformer.hidden_size") ==
 			    models[i].hidden &&
-		    number(w, "model.parallelism.zero_stage") > 0)
+		    dlio_state_number(w, "model.parallelism.zero_stage") > 0)
 			return models[i].ranks;
 	return 0;
 }
@@ -187,7 +190,7 @@ static double model_bytes(struct dlio_writer *w)
 		 "model_size_bytes only, and saves its default instead, "
 		 "%s bytes.",
 		 size->number,
-		 dlio_digits(number(w, "model.model_size_bytes")).s);
+		 dlio_digits(dlio_state_number(w, "model.model_size_bytes")).s);
 	return size->number;
 }
 
@@ -222,7 +225,7 @@ static void write_tensor(struct dlio_writer *w)
 
 void dlio_write_state(struct dlio_writer *w, bool trains)
 {
-	if (number(w, "model.num_layers") > 0 && !is_counted(w)) {
+	if (dlio_state_number(w, "model.num_layers") > 0 && !is_counted(w)) {
 		write_transformer(w);
 		if (!trains)
 			dlio_block(w, "the model: only its byte count matters "

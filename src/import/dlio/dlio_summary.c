@@ -10,11 +10,10 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/util.h"
+#include "job/workload.h"
 
 #define DUMP_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
-
-#define GIB ((double)(1u << 30))
-#define MIB ((double)(1u << 20))
 
 /* What DLIO compares with where a job names no target (metric.au). */
 #define DEFAULT_AU 90
@@ -44,6 +43,7 @@ static void set_count(json_t *o, const char *key, uint64_t n)
 static void set_text(json_t *o, const char *key, const char *text)
 {
 	json_t *value = json_string(text);
+
 	json_object_set_new(o, key, value ? value : json_string("?"));
 }
 
@@ -78,6 +78,7 @@ static double series_mean(const struct series *s)
 static double series_stdev(const struct series *s)
 {
 	double mean = series_mean(s);
+
 	return s->n ? sqrt(fmax(0, s->sum_squares / (double)s->n - mean * mean))
 		    : (double)NAN;
 }
@@ -90,6 +91,7 @@ static void set_time(json_t *o, const char *key, uint64_t ms)
 	char date[32], text[64];
 	time_t seconds = (time_t)(ms / 1000);
 	struct tm tm;
+
 	localtime_r(&seconds, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(text, sizeof(text), "%s.%06u", date,
@@ -100,6 +102,7 @@ static void set_time(json_t *o, const char *key, uint64_t ms)
 static uint64_t elapsed_ms(const struct run_result *r)
 {
 	double most = 0;
+
 	for (size_t i = 0; i < r->job_count; i++)
 		most = fmax(most, r->jobs[i].elapsed_seconds);
 	return (uint64_t)(most * 1e3);
@@ -120,11 +123,13 @@ static void set_lines(json_t *o, const char *key, const char *path)
 {
 	char line[4096];
 	FILE *from = fopen(path, "re");
+
 	if (!from)
 		return;
 	json_t *values = json_object();
 	while (fgets(line, sizeof(line), from)) {
 		char *colon = strchr(line, ':');
+
 		if (!colon)
 			continue;
 		*colon = '\0';
@@ -139,6 +144,7 @@ static void set_lines(json_t *o, const char *key, const char *path)
 static json_t *list_of(json_t *value)
 {
 	json_t *list = json_array();
+
 	json_array_append_new(list, value);
 	return list;
 }
@@ -146,6 +152,7 @@ static json_t *list_of(json_t *value)
 static void add_host(json_t *o, const struct host *host)
 {
 	struct utsname uts;
+
 	json_object_set_new(o, "host_memory_GB",
 			    list_of(real((double)host->memory_bytes / GIB)));
 	json_object_set_new(
@@ -167,6 +174,7 @@ static void add_dataset(json_t *o, const struct job_result *r,
 	double bytes =
 		ds ? (double)dataset_samples(ds) * dist_mean(&ds->sample_size)
 		   : 0;
+
 	set_count(o, "num_files_train", ds ? ds->files : 0);
 	set_count(o, "num_files_eval", r ? r->job->eval_files : 0);
 	set_count(o, "num_samples_per_file", ds ? ds->samples_per_file : 1);
@@ -205,6 +213,7 @@ static size_t add_training(json_t *metric, const struct subject *s)
 	const struct mlperf_epoch *epochs = r->ml.mlperf_epochs.items;
 	struct series au = series_new(), rate = series_new();
 	double mb = dist_mean(&r->dataset->sample_size) / MIB;
+
 	for (size_t i = 0; i < r->ml.mlperf_epochs.count; i++) {
 		series_add(&au, epochs[i].au_percent);
 		series_add(&rate, s->is_v1 ? epochs[i].v1_0_samples_per_sec
@@ -226,6 +235,7 @@ static void add_eval(json_t *metric, const struct job_result *r)
 {
 	double mb = dist_mean(&r->dataset->sample_size) / MIB;
 	double rate = r->ml.eval.samples_per_sec;
+
 	if (!r->job->eval_files)
 		return;
 	set_real(metric, "eval_throughput_mean_samples_per_second", rate);
@@ -238,6 +248,7 @@ static void add_checkpoints(json_t *metric, const char *const keys[4],
 {
 	const struct checkpoint_result *items = c->items.items;
 	struct series rate = series_new(), seconds = series_new();
+
 	for (size_t i = 0; i < c->items.count; i++)
 		if (items[i].complete) {
 			series_add(&rate, items[i].bytes_per_sec / GIB);
@@ -261,6 +272,7 @@ static void add_saves(json_t *metric, const struct checkpoints_result *c)
 		"save_checkpoint_duration_mean_seconds",
 		"save_checkpoint_duration_stdev_seconds"
 	};
+
 	if (c->count)
 		add_checkpoints(metric, keys, c);
 }
@@ -273,6 +285,7 @@ static void add_restores(json_t *metric, const struct checkpoints_result *c)
 		"load_checkpoint_duration_mean_seconds",
 		"load_checkpoint_duration_stdev_seconds"
 	};
+
 	if (c->count)
 		add_checkpoints(metric, keys, c);
 }
@@ -282,6 +295,7 @@ static size_t add_metric(json_t *o, const struct subject *s)
 {
 	json_t *metric = json_object();
 	size_t epochs = 0;
+
 	if (s->training) {
 		epochs = add_training(metric, s);
 		add_eval(metric, s->training);
@@ -297,19 +311,20 @@ static size_t add_metric(json_t *o, const struct subject *s)
 
 /* ---- which jobs ---- */
 
-static bool find(struct subject *s, const struct run_result *r,
-		 const struct jobset *set)
+static bool dlio_summary_find(struct subject *s, const struct run_result *r,
+			      const struct jobset *set)
 {
 	*s = (struct subject){ .is_v1 =
 				       set->settings.check == CHECK_MLPERF_V1 };
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *j = &r->jobs[i];
-		bool is_restore = j->job->phase == PHASE_RESTORE;
+		bool is_restore = job_work(j->job)->restores;
 		const struct job_result **to =
-			j->kind == RESULT_TRAIN        ? &s->training
-			: j->kind != RESULT_CHECKPOINT ? NULL
-			: is_restore                   ? &s->restore
-						       : &s->save;
+			job_result_has_accelerators(j)     ? &s->training
+			: !job_result_is_of_checkpoints(j) ? NULL
+			: is_restore                       ? &s->restore
+							   : &s->save;
+
 		if (to && !*to)
 			*to = j;
 	}
@@ -333,9 +348,9 @@ int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 				  "output-format=dlio: a dry run has no "
 				  "results; --output-format=json has the plan");
 	for (size_t i = 0; i < set->count; i++) {
-		int phase = set->jobs[i]->phase;
-		if (phase == PHASE_TRAIN || phase == PHASE_CHECKPOINT ||
-		    phase == PHASE_RESTORE)
+		const struct workload *w = job_work(set->jobs[i]);
+
+		if (w->has_accelerators || w->checkpoints == CHECKPOINTS_ALWAYS)
 			return 0;
 	}
 	return mlgen_fail(err, -EINVAL,
@@ -347,7 +362,8 @@ int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 {
 	struct subject s;
-	if (!find(&s, r, set)) {
+
+	if (!dlio_summary_find(&s, r, set)) {
 		log_error("output-format=dlio: no training and no checkpoint "
 			  "came far enough to have a summary");
 		return -EINVAL;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/util.h"
+
 /* Of a text, and of a list or map. */
 #define SHOWN 50
 #define SHOWN_TREE 300
@@ -23,7 +25,7 @@ static const char *why_unused(const struct dlio_writer *w,
 {
 	bool saves = dlio_value(w->c, "checkpoint.fsync")->is_used;
 
-	for (size_t i = 0; i < sizeof(unsaved) / sizeof(*unsaved); i++)
+	for (size_t i = 0; i < ARRAY_LEN(unsaved); i++)
 		if (!saves && strncmp(k->path, unsaved[i].begin,
 				      strlen(unsaved[i].begin)) == 0)
 			return unsaved[i].why;
@@ -37,7 +39,7 @@ static bool is_secret(const char *path)
 					     "token",      "password",
 					     "credential", "storage_options" };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strcasestr(path, words[i]))
 			return true;
 	return false;

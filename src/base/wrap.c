@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wrap.c - break a text for people into lines. */
+#include "base/wrap.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static size_t column_of(const struct buf *out)
+{
+	size_t n = 0;
+
+	while (n < out->len && buf_str(out)[out->len - 1 - n] != '\n')
+		n++;
+	return n;
+}
+
+static void next_line(struct buf *out, size_t indent)
+{
+	buf_addf(out, "\n%*s", (int)indent, "");
+}
+
+void wrap_words(struct buf *out, size_t indent, size_t columns,
+		const char *text)
+{
+	size_t column = column_of(out);
+
+	while (*text) {
+		size_t word = strcspn(text, " ");
+		bool is_first = column <= indent;
+
+		if (!is_first && column + 1 + word > columns) {
+			next_line(out, indent);
+			column = indent;
+		} else if (!is_first) {
+			buf_addc(out, ' ');
+			column++;
+		}
+		buf_addn(out, text, word);
+		column += word;
+		text += word + strspn(text + word, " ");
+	}
+}
+
+/* How much of the text goes on a line of `room`: whole words, and whole items
+ * of a list where that leaves the line more than half full. */
+static size_t line_length(const char *text, size_t room)
+{
+	size_t len = strlen(text);
+	size_t space = 0, item = 0;
+
+	if (len <= room)
+		return len;
+	for (size_t i = 1; i <= room; i++) {
+		if (text[i] != ' ')
+			continue;
+		space = i;
+		if (text[i - 1] == ',' || text[i - 1] == ';')
+			item = i;
+	}
+	if (item > room / 2)
+		return item;
+	return space ? space : room;
+}
+
+/* Two lines break at a `;` in the second half of the first, if there is one. */
+static size_t first_length(const char *text, size_t room, size_t next_room)
+{
+	size_t len = line_length(text, room);
+
+	for (size_t i = len; text[len] && i > room / 2; i--)
+		if (text[i] == ' ' && text[i - 1] == ';' &&
+		    strlen(text + i + 1) <= next_room)
+			return i;
+	return len;
+}
+
+void wrap_lists(struct buf *out, size_t indent, size_t columns,
+		const char *text)
+{
+	size_t room = columns - indent;
+	size_t len = first_length(text, columns - column_of(out), room);
+
+	buf_addn(out, text, len);
+	for (text += len; *text; text += len) {
+		text += strspn(text, " ");
+		len = line_length(text, room);
+		next_line(out, indent);
+		buf_addn(out, text, len);
+	}
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* namefile.c - see namefile.h. */
+#include "data/namefile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define BUFFER_BYTES (64u << 10)
+
+static int temporary_in(const char *folder)
+{
+	char path[PATH_MAX];
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+
+	/* A filesystem without O_TMPFILE takes it for an open of a folder. */
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	if (snprintf(path, sizeof(path), "%s/mlgen-scan.XXXXXX", folder) >=
+	    (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+int namefile_failed(int code, struct mlgen_err *err)
+{
+	return mlgen_fail(err, code,
+			  "%s: dataset=scan keeps the names of files in a "
+			  "temporary file there: %s; another folder with "
+			  "TMPDIR=",
+			  temporary_folder(), strerror(-code));
+}
+
+int namefile_open(struct namefile *f, struct mlgen_err *err)
+{
+	*f = (struct namefile){ .fd = temporary_in(temporary_folder()) };
+	if (f->fd < 0)
+		return namefile_failed(-errno, err);
+	f->buffer = mem_zalloc(BUFFER_BYTES);
+	return 0;
+}
+
+void namefile_end(struct namefile *f)
+{
+	mem_free(f->buffer);
+	f->buffer = NULL;
+}
+
+void namefile_close(struct namefile *f)
+{
+	namefile_end(f);
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+int namefile_flush(struct namefile *f, struct mlgen_err *err)
+{
+	uint64_t at = f->end - f->buffered;
+	size_t done = 0;
+
+	while (done < f->buffered) {
+		ssize_t n = pwrite(f->fd, f->buffer + done, f->buffered - done,
+				   (off_t)(at + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return namefile_failed(n ? -errno : -EIO, err);
+		done += (size_t)n;
+	}
+	f->buffered = 0;
+	return 0;
+}
+
+int namefile_add(struct namefile *f, const char *s, size_t n,
+		 struct mlgen_err *err)
+{
+	int r = f->buffered + n > BUFFER_BYTES ? namefile_flush(f, err) : 0;
+
+	if (r)
+		return r;
+	memcpy(f->buffer + f->buffered, s, n);
+	f->buffered += n;
+	f->end += n;
+	return 0;
+}
+
+int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out,
+		  size_t size)
+{
+	ssize_t got;
+
+	if (n >= size)
+		return -ENAMETOOLONG;
+	do
+		got = pread(f->fd, out, n, (off_t)at);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	if ((size_t)got != n)
+		return -EIO;
+	out[n] = '\0';
+	return (int)n;
+}
+
+int namefile_map(const struct namefile *f, uint64_t from,
+		 struct namefile_map *m, struct mlgen_err *err)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	m->start = from / page * page;
+	m->length = (size_t)(f->end - m->start);
+	m->bytes = mmap(NULL, m->length, PROT_READ, MAP_SHARED, f->fd,
+			(off_t)m->start);
+	return m->bytes == MAP_FAILED ? namefile_failed(-errno, err) : 0;
+}
+
+void namefile_unmap(struct namefile_map *m)
+{
+	munmap(m->bytes, m->length);
+}

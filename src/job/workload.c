@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workload.c - which options belong to which workload, and what they are there by default. */
+#include "job/workload.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+const struct workload *job_work(const struct job *j)
+{
+	return workloads[j->phase];
+}
+
+const char *job_work_name(const struct job *j)
+{
+	return workload_choices[j->phase].name;
+}
+
+static bool is_in(const char *const *groups, const char *group)
+{
+	for (; groups && *groups; groups++)
+		if (strcmp(*groups, group) == 0)
+			return true;
+	return false;
+}
+
+/* Whose own option is it? NULL = everybody's. */
+static const struct workload *owner_of(const struct mlgen_field *f)
+{
+	for (size_t i = 0; workloads[i]; i++)
+		if (is_in(workloads[i]->groups, f->group))
+			return workloads[i];
+	return NULL;
+}
+
+bool workload_has(const struct workload *w, const struct mlgen_field *f)
+{
+	return is_in(w->groups, f->group) || is_in(w->also, f->group) ||
+	       !owner_of(f);
+}
+
+const char *workload_of(const struct mlgen_field *f)
+{
+	const struct workload *owner = owner_of(f);
+
+	assert(owner);
+	return owner->option_of;
+}
+
+int workload_implied(void)
+{
+	int i = 0;
+
+	while (!workloads[i]->is_plain)
+		i++;
+	return i;
+}
+
+static void set_default(struct job *j, const char *option, const char *value)
+{
+	const struct mlgen_field *f = field_find(job_fields, option);
+	struct buf how = { 0 };
+	int rc = field_parse(f, j, value, 1024, NULL);
+
+	assert(rc == 0);
+	(void)rc;
+	buf_addf(&how, "default of phase=%s", job_work_name(j));
+	mem_replace(&j->origins[f - job_fields].how, buf_str(&how));
+	buf_fini(&how);
+}
+
+void workload_set_defaults(struct job *j)
+{
+	const struct workload_default *d = job_work(j)->defaults;
+
+	for (; d && d->option; d++)
+		set_default(j, d->option, d->value);
+}

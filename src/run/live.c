@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* live.c - the figures of a running job, a row each, and their values. */
+#include "run/live.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct mlgen_choice phases[] = {
+	{ "wait", LIVE_WAIT, NULL },
+	{ "prepare", LIVE_PREPARE, NULL },
+	{ "drop", LIVE_DROP, NULL },
+	{ "train", LIVE_TRAIN, NULL },
+	{ "checkpoint", LIVE_CHECKPOINT, NULL },
+	{ "io", LIVE_IO, NULL },
+	{ "done", LIVE_DONE, NULL },
+	{ 0 },
+};
+
+/* clang-format off */
+
+#define L struct live
+#define H struct live_host
+#define OF(m) .of = MLGEN_MEMBER(L, m, uint64_t)
+#define PART(m) .type = MLGEN_PERCENT, .off = MLGEN_MEMBER(L, m, uint64_t)
+#define PHASE(m) .type = MLGEN_ENUM, .off = MLGEN_MEMBER(L, m, enum live_phase), .choices = phases
+#define HIST(m) .type = MLGEN_HIST, .off = MLGEN_MEMBER(L, m, struct hist *)
+
+/* In the order of the log's columns. */
+const struct live_field live_fields[] = {
+	{ .field = { "time", MLGEN_F_STR(H, time),
+	    .help = "End of the interval, ISO 8601, UTC." },
+	  .kind = LIVE_OF_HOST },
+	{ .field = { "seconds", MLGEN_F_TIME(H, log_ns), .unit = "s",
+	    .help = "The same in seconds since the start of the log." },
+	  .kind = LIVE_OF_HOST },
+	{ .field = { "job", MLGEN_F_STR(L, job_name),
+	    .help = "Name of the job." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_TEXT },
+	{ .field = { "phase", PHASE(phase),
+	    .help = "What the job is at: wait, prepare, drop (its files leave the page cache), train, io (a plain job), checkpoint (one is saved or restored) or done." },
+	  .kind = LIVE_GAUGE },
+	{ .field = { "epoch", MLGEN_F_U64(L, epoch),
+	    .help = "The epoch under way, from 1." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_TRAIN, OF(epochs) },
+	{ .field = { "step", MLGEN_F_U64(L, step),
+	    .help = "The step of this epoch that rank 0 is at, from 1." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_TRAIN, OF(steps) },
+	{ .field = { "samples", MLGEN_F_U64(L, samples), .unit = "samples",
+	    .help = "Samples taken by accelerators in the interval, without those that failed." },
+	  .kind = LIVE_COUNTER, .when = LIVE_IN_TRAIN },
+	{ .field = { "sample_bytes", MLGEN_F_U64(L, sample_bytes), .unit = "bytes",
+	    .help = "Their payload, in bytes." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_TRAIN },
+	{ .field = { "io_bytes", MLGEN_F_U64(L, io_bytes), .unit = "bytes",
+	    .help = "Bytes read in the interval as transferred; of a preparation or layout, bytes written." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_TRAIN },
+	{ .field = { "io_bytes", MLGEN_F_U64(L, bytes_done), .unit = "bytes" },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_PREPARE },
+	{ .field = { "au_percent", PART(compute_ns), .unit = "%",
+	    .help = "Compute, on samples that did not fail, as a percentage of the steps that ended in the interval; 0 when none did, empty where nothing is computed." },
+	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_STEPS, OF(step_ns) },
+	{ .field = { "stall_percent", PART(stall_ns), .unit = "%",
+	    .help = "Stall as a percentage of the same steps." },
+	  .kind = LIVE_SHARE, .when = LIVE_IN_TRAIN, OF(step_ns) },
+	{ .field = { "cpu_percent", MLGEN_F_PERCENT(H, cpu_percent), .unit = "%",
+	    .help = "How busy the allowed CPUs of this host were, with all processes." },
+	  .kind = LIVE_OF_HOST },
+	{ .field = { "resident_bytes", MLGEN_F_U64(H, resident_bytes), .unit = "bytes",
+	    .help = "Memory that mlgen holds." },
+	  .kind = LIVE_OF_HOST },
+	{ .field = { "page_cache_bytes", MLGEN_F_U64(H, page_cache_bytes), .unit = "bytes",
+	    .help = "Page cache of this host." },
+	  .kind = LIVE_OF_HOST },
+	{ .field = { "read_ios", MLGEN_F_U64(L, io_ios[0]), .unit = "operations",
+	    .help = "Reads that a plain job completed in the interval." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_IO },
+	{ .field = { "write_ios", MLGEN_F_U64(L, io_ios[1]), .unit = "operations",
+	    .help = "Writes that it completed." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_IO },
+	{ .field = { "read_bytes", MLGEN_F_U64(L, io_moved[0]), .unit = "bytes",
+	    .help = "Bytes that it read." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_IO },
+	{ .field = { "write_bytes", MLGEN_F_U64(L, io_moved[1]), .unit = "bytes",
+	    .help = "Bytes that it wrote." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_IO },
+	{ .field = { "checkpoint", MLGEN_F_U64(L, checkpoint),
+	    .help = "The checkpoint under way, from 1." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_CHECKPOINT | LIVE_IN_SAVE, OF(checkpoints) },
+	{ .field = { "checkpoint_bytes", MLGEN_F_U64(L, checkpoint_moved), .unit = "bytes",
+	    .help = "Bytes of checkpoints that were written, or read, in the interval." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_CHECKPOINT | LIVE_BEHIND_SAVE },
+	{ .field = { "errors", MLGEN_F_U64(L, errors), .unit = "errors",
+	    .help = "Errors that continue_on_error counted in the interval." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_ERRORS, .when = LIVE_IN_TRAIN | LIVE_IN_IO },
+
+	{ .field = { "checkpoint_done", MLGEN_F_U64(L, checkpoint_done), .unit = "bytes",
+	    .help = "So much of the checkpoint under way is written, or read." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_SAVE, OF(checkpoint_bytes), .is_unlogged = true },
+	{ .field = { "files", MLGEN_F_U64(L, files_done), .unit = "files",
+	    .help = "Files that are prepared." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_COUNT, .when = LIVE_IN_PREPARE, OF(files_total), .is_unlogged = true },
+	{ .field = { "prepared_bytes", MLGEN_F_U64(L, bytes_done), .unit = "bytes",
+	    .help = "Bytes of these." },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_PREPARE, OF(bytes_total), .is_unlogged = true },
+	{ .field = { "stall", HIST(stall), .unit = "ns",
+	    .help = "Stalls of all accelerators." },
+	  .kind = LIVE_DISTRIBUTION, .show = LIVE_AS_P99, .when = LIVE_IN_TRAIN, .is_unlogged = true },
+	{ .field = { "waiting", MLGEN_F_TIME(L, waiting_ns), .unit = "s",
+	    .help = "How long the longest stall under way has lasted." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_SECONDS, .when = LIVE_IN_TRAIN, .is_unlogged = true },
+	{ .field = { "done_percent", MLGEN_F_PERCENT(L, done_percent), .unit = "%",
+	    .help = "How much of the time of this phase is over." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_PERCENT, .is_unlogged = true },
+	{ .field = { "left", MLGEN_F_TIME(L, left_ns), .unit = "s",
+	    .help = "How long it will still take." },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_LEFT, .is_unlogged = true },
+	{ .field = { 0 } },
+};
+
+/* clang-format on */
+
+bool live_is_column(const struct live_field *f)
+{
+	return f->field.help && !f->is_unlogged;
+}
+
+/* The interval in which a job ends still holds what it did last. */
+static bool was_in(const struct live_span *s, enum live_phase phase)
+{
+	return s->now->phase == phase ||
+	       (s->now->phase == LIVE_DONE && s->before->phase == phase);
+}
+
+/* Steps, and none of them computes: they have no AU. */
+static bool computes(const struct live *now)
+{
+	return now->compute_ns > 0 || now->step_ns == 0;
+}
+
+static unsigned when_of(const struct live_span *s)
+{
+	const struct live *now = s->now;
+	unsigned when = 0;
+
+	if (was_in(s, LIVE_PREPARE))
+		when |= LIVE_IN_PREPARE;
+	/* Between epochs, what the last one did is in this interval. */
+	if (was_in(s, LIVE_TRAIN) || was_in(s, LIVE_DROP))
+		when |= LIVE_IN_TRAIN | (computes(now) ? LIVE_IN_STEPS : 0);
+	/* Also one that began and ended within the interval. */
+	if (now->is_io && (now->phase == LIVE_IO || now->phase == LIVE_DONE))
+		when |= LIVE_IN_IO;
+	if (was_in(s, LIVE_CHECKPOINT))
+		when |= LIVE_IN_CHECKPOINT;
+	if (now->is_checkpointing)
+		when |= LIVE_IN_SAVE;
+	if (now->checkpoint > 0)
+		when |= LIVE_BEHIND_SAVE;
+	return when;
+}
+
+bool live_applies(const struct live_field *f, const struct live_span *s)
+{
+	return f->when == 0 || (f->when & when_of(s));
+}
+
+const struct live_field *live_find(const char *name, size_t len,
+				   const struct live_span *s)
+{
+	for (const struct live_field *f = live_fields; f->field.name; f++)
+		if (strlen(f->field.name) == len &&
+		    !memcmp(f->field.name, name, len) && live_applies(f, s))
+			return f;
+	return NULL;
+}
+
+const void *live_now(const struct live_field *f, const struct live_span *s)
+{
+	const char *base = (const char *)s->now;
+
+	if (f->kind == LIVE_OF_HOST)
+		base = (const char *)s->host;
+	return base + f->field.off;
+}
+
+static uint64_t count_at(const struct live *l, size_t off)
+{
+	uint64_t n;
+
+	memcpy(&n, (const char *)l + off, sizeof(n));
+	return n;
+}
+
+/* Counters only grow; a look that lags behind the other is no progress. */
+static uint64_t gained(const struct live_span *s, size_t off)
+{
+	uint64_t now = count_at(s->now, off), before = count_at(s->before, off);
+
+	return now > before ? now - before : 0;
+}
+
+uint64_t live_count(const struct live_field *f, const struct live_span *s)
+{
+	if (f->kind == LIVE_COUNTER)
+		return gained(s, f->field.off);
+	return *(const uint64_t *)live_now(f, s);
+}
+
+uint64_t live_of(const struct live_field *f, const struct live_span *s)
+{
+	return count_at(s->now, f->of);
+}
+
+double live_per_sec(const struct live_field *f, const struct live_span *s)
+{
+	if (s->now->now_ns <= s->before->now_ns)
+		return (double)NAN;
+	return (double)live_count(f, s) * 1e9 /
+	       (double)(s->now->now_ns - s->before->now_ns);
+}
+
+double live_percent(const struct live_field *f, const struct live_span *s)
+{
+	if (f->kind != LIVE_SHARE)
+		return *(const double *)live_now(f, s);
+	uint64_t all = gained(s, f->of);
+	double percent =
+		all ? (double)gained(s, f->field.off) / (double)all * 100
+		    : (double)NAN;
+	return percent > 100 ? 100 : percent;
+}
+
+static const struct hist *hist_at(const struct live *l, size_t off)
+{
+	const struct hist *h;
+
+	memcpy(&h, (const char *)l + off, sizeof(h));
+	return h;
+}
+
+bool live_distribution(const struct live_field *f, const struct live_span *s,
+		       struct hist *out)
+{
+	const struct hist *now = hist_at(s->now, f->field.off);
+	const struct hist *before = hist_at(s->before, f->field.off);
+
+	if (!now || !before)
+		return false;
+	memcpy(out, now, sizeof(*out));
+	hist_subtract(out, before);
+	return out->count > 0;
+}

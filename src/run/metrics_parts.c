@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics_parts.c - objects that stand in several places of the JSON document. */
+#include "run/metrics_result.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Several hosts: no more than the mean of their percents is known. */
+static void cpus_row(struct merging *m, const struct mlgen_field *f,
+		     const struct merge_at *at)
+{
+	MERGE_STRUCTS(struct host_result, 0);
+	const char *of = to->cpu_percent_of;
+
+	if (to->cpus == b->cpus && of && b->cpu_percent_of &&
+	    !strcmp(of, b->cpu_percent_of))
+		return;
+	to->cpus = (double)NAN;
+	to->cpu_percent_of = NULL;
+}
+
+static const struct merge_rule merge_resident =
+	MERGE_MEAN_BY(struct storage_result, resident_files);
+static const struct merge_rule merge_cpus = { .whole = cpus_row };
+
+/* clang-format off */
+
+#define L struct loader_percent
+const struct mlgen_field metrics_loader_percent_fields[] = {
+	{ "open", RESULT_PERCENT(L, open, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Inside calls that open files." },
+	{ "stat", RESULT_PERCENT(L, stat, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Inside calls that ask for the size of files." },
+	{ "read", RESULT_PERCENT(L, read, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Inside calls that read." },
+	{ "write", RESULT_PERCENT(L, write, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Inside calls that write." },
+	{ "fsync", RESULT_PERCENT(L, fsync, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Inside calls that flush." },
+	{ "close", RESULT_PERCENT(L, close, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Inside calls that close files." },
+	{ "reap", RESULT_PERCENT(L, reap, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Waiting for completions, with engines that have several operations in flight." },
+	{ "cpu", RESULT_PERCENT(L, cpu, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "On the CPU outside of these calls." },
+	{ "idle", RESULT_PERCENT(L, idle, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "Waiting for room, because all batches that may be ahead are, or for the time of the next request of a paced job." },
+	{ "other", RESULT_PERCENT(L, other, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
+	  .help = "The rest, such as waiting for a CPU." },
+	{ 0 },
+};
+#undef L
+
+const struct mlgen_field metrics_op_fields[] = {
+	{ "total", RESULT_U64(struct op_result, total, sum), .unit = "operations",
+	  .help = "Operations completed, in chains too, without those that failed." },
+	{ "lat_ns", RESULT_HIST(struct op_result, lat_ns, hist), .unit = "ns",
+	  .help = "Latency from submission to completion; operations of a chain are seen together and are not in it." },
+	{ 0 },
+};
+
+#define O struct ops_result
+const struct mlgen_field metrics_ops_fields[] = {
+	{ "open", RESULT_OBJECT(O, open, struct op_result, metrics_op_fields, members),
+	  .help = "Files opened." },
+	{ "stat", RESULT_OBJECT(O, stat, struct op_result, metrics_op_fields, members),
+	  .help = "Sizes asked for." },
+	{ "read", RESULT_OBJECT(O, read, struct op_result, metrics_op_fields, members),
+	  .help = "Reads." },
+	{ "write", RESULT_OBJECT(O, write, struct op_result, metrics_op_fields, members),
+	  .help = "Writes." },
+	{ "fsync", RESULT_OBJECT(O, fsync, struct op_result, metrics_op_fields, members),
+	  .help = "Flushes to the device." },
+	{ "close", RESULT_OBJECT(O, close, struct op_result, metrics_op_fields, members),
+	  .help = "Files closed." },
+	{ 0 },
+};
+#undef O
+
+#define S struct storage_result
+const struct mlgen_field metrics_storage_fields[] = {
+	{ "directory", RESULT_STR(S, directory, first),
+	  .help = "Directory of the dataset, or of a plain job's first file." },
+	{ "filesystem", RESULT_STR(S, filesystem, first),
+	  .help = "Type of the filesystem it lies on." },
+	{ "mount_source", RESULT_STR(S, mount_source, first),
+	  .help = "What is mounted: a device, or a server and its path." },
+	{ "mount_target", RESULT_STR(S, mount_target, first),
+	  .help = "Where it is mounted." },
+	{ "mount_options", RESULT_STR(S, mount_options, first),
+	  .help = "Options of the mount." },
+	{ "device", RESULT_STR(S, device, first),
+	  .help = "Disk below the filesystem; null = none, or unknown." },
+	{ "device_kind", RESULT_STR(S, device_kind, first),
+	  .help = "How that disk is attached; null = unknown." },
+	{ "device_model", RESULT_STR(S, device_model, first),
+	  .help = "Model of that disk, as it says itself; null = a virtual one, or unknown." },
+	{ "scheduler", RESULT_STR(S, scheduler, first),
+	  .help = "I/O scheduler of that disk; null = unknown." },
+	{ "read_ahead_bytes", RESULT_U64(S, read_ahead_bytes, first), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Read-ahead of that disk, or of a network filesystem; null = unknown." },
+	{ "device_paths", RESULT_U64(S, device_paths, first), .unit = "paths", .flags = MLGEN_NULLABLE,
+	  .help = "Paths to that disk, of NVMe or device-mapper multipath; null = it is none." },
+	{ "osts", RESULT_U64(S, osts, first), .unit = "targets", .flags = MLGEN_NULLABLE,
+	  .help = "Storage targets of a Lustre filesystem; null = another filesystem, or unknown." },
+	{ "is_memory", RESULT_BOOL(S, is_memory, or),
+	  .help = "The filesystem keeps its files in memory." },
+	{ "has_own_cache", RESULT_BOOL(S, has_own_cache, or),
+	  .help = "The filesystem caches in memory beside the page cache, where mlgen neither sees nor drops it." },
+	{ "device_read_bytes", RESULT_U64(S, device_read_bytes, sum), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes that storage delivered in the window, as the source below counts them: a disk to anyone, the servers of a mount to this host, or to this process; null = unknown, or from several sources." },
+	{ "device_reads", RESULT_U64(S, device_reads, sum), .unit = "requests", .flags = MLGEN_NULLABLE,
+	  .help = "Requests in which it did so, at the disk or the servers; null = unknown." },
+	{ "jobs_read_bytes", RESULT_U64(S, jobs_read_bytes, sum), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes that jobs of this run read in the window from what that source counts: all workers of this job and of others beside it, since it cannot tell for whom it delivered; null = unknown, or from several sources." },
+	{ "memory_percent", RESULT_PERCENT(S, memory_percent, mean_bytes), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of these bytes that came from this host's memory; of jobs merged that read from several sources the mean of theirs, by bytes; null = unknown." },
+	{ "source", RESULT_STR(S, source, first),
+	  .help = "What counted the bytes that storage delivered: device counters, NFS mountstats, Lustre osc statistics or /proc/self/io; several sources = of jobs merged not the same; unknown = nothing." },
+	{ "resident_before_percent", RESULT_PERCENT(S, resident_before_percent, resident), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the dataset in this host's page cache before the run, and before invalidate drops it; null = unknown." },
+	{ "resident_files", RESULT_U64(S, resident_files, sum), .unit = "files",
+	  .help = "Files that were looked at for that, at most 256." },
+	{ "cache_drops", RESULT_U64(S, cache_drops, sum), .unit = "passes",
+	  .help = "How often read threads dropped the dataset from the page cache, as invalidate asks; where a sample of files finds nothing there, they do not." },
+	{ "caches_dropped", RESULT_BOOL(S, caches_dropped, and),
+	  .help = "Whether drop_caches=run emptied this host's caches before the job began." },
+	{ "slowest_file", RESULT_CHARS(S, slowest_file, with),
+	  .help = "File of the extent (see sample_ns) that took longest of all; null = there are none." },
+	{ "slowest_sample_ns", RESULT_F64(S, slowest_sample_ns, with), .unit = "ns", .flags = MLGEN_NULLABLE,
+	  .help = "How long that one took." },
+	{ "slowest_file_bytes", RESULT_U64(S, slowest_file_bytes, with), .unit = "bytes",
+	  .help = "Size of that file." },
+	{ 0 },
+};
+#undef S
+
+#define W struct window_result
+const struct mlgen_field metrics_window_fields[] = {
+	{ "from", RESULT_TEXT(W, from, forget),
+	  .help = "Where it begins: start, behind preparation and startdelay, or ramp_time, where that is over; of jobs merged the first that begins; null = it never did, or the report is of several runs." },
+	{ "begin_seconds", RESULT_F64(W, begin_seconds, forget), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "When that was, since the preparation of the jobs of its group began." },
+	{ "seconds", RESULT_F64(W, seconds, forget), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Its length: it ends with the last worker of the record, of jobs merged with the last of all." },
+	{ 0 },
+};
+#undef W
+
+#define N struct noise
+const struct mlgen_field metrics_noise_fields[] = {
+	{ "steal_percent", RESULT_PERCENT(N, steal_percent, max), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Time of the allowed CPUs that the hypervisor gave to others; null = unknown, as all of these." },
+	{ "guest_percent", RESULT_PERCENT(N, guest_percent, max), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Their time that virtual machines of this host had." },
+	{ "other_percent", RESULT_PERCENT(N, other_percent, max), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Their time that other processes and threads of the kernel had; guests are in it." },
+	{ "busy_percent", RESULT_PERCENT(N, busy_percent, max), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "How busy the allowed CPUs were, with all processes, whatever the quota." },
+	{ "throttled", RESULT_U64(N, throttled, max), .unit = "times", .flags = MLGEN_NULLABLE,
+	  .help = "How often the CPU quota of a control group was used up." },
+	{ "throttled_percent", RESULT_PERCENT(N, throttled_percent, max), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the time in which threads stood still for that, at most 100." },
+	{ "hot", RESULT_U64(N, hot, max), .unit = "times", .flags = MLGEN_NULLABLE,
+	  .help = "How often heat slowed one of the CPUs down." },
+	{ "pressure_cpu_percent", RESULT_PERCENT(N, pressure_cpu_percent, max), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the time in which some thread of this host, mlgen's included, waited for a CPU." },
+	{ "pressure_io_percent", RESULT_PERCENT(N, pressure_io_percent, max), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "The same of I/O." },
+	{ "pressure_memory_percent", RESULT_PERCENT(N, pressure_memory_percent, max), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "The same of memory." },
+	{ "clock_mhz", RESULT_F64(N, clock_mhz, mean_time), .unit = "MHz", .flags = MLGEN_NULLABLE,
+	  .help = "Mean clock of up to eight of the CPUs, looked at once a second." },
+	{ "most_mhz", RESULT_F64(N, most_mhz, max), .unit = "MHz", .flags = MLGEN_NULLABLE,
+	  .help = "The highest clock that they have." },
+	{ 0 },
+};
+#undef N
+
+#define H struct host_result
+const struct mlgen_field metrics_host_fields[] = {
+	{ "cpu_percent", RESULT_PERCENT(H, cpu_percent, mean_time), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "How busy the allowed CPUs were in the window, with all processes; where a control group's CPU quota is less than these, how much of it the group used." },
+	{ "cpus", RESULT_F64(H, cpus, cpus), .unit = "CPUs", .flags = MLGEN_NULLABLE,
+	  .help = "What this and the next two are percent of: the allowed CPUs, or the quota." },
+	{ "cpu_percent_of", RESULT_TEXT(H, cpu_percent_of, with),
+	  .help = "Which of these it is, allowed CPUs or quota; quota, mlgen alone = the kernel does not tell what the group used, and cpu_percent is mlgen's own; null = unknown." },
+	{ "user_percent", RESULT_PERCENT(H, user_percent, mean_time), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Share of mlgen itself in user mode." },
+	{ "system_percent", RESULT_PERCENT(H, system_percent, mean_time), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Share of mlgen itself in the kernel." },
+	{ "switches_per_sec", RESULT_F64(H, switches_per_sec, rate), .unit = "1/s", .flags = MLGEN_NULLABLE,
+	  .help = "Context switches of mlgen per second." },
+	{ "oversleep_ns", RESULT_HIST(H, oversleep_ns, with), .unit = "ns",
+	  .help = "How late each simulated computation ended." },
+	{ "noise", RESULT_OBJECT(H, noise, struct noise, metrics_noise_fields, members),
+	  .help = "What else this machine did meanwhile." },
+	{ 0 },
+};
+#undef H
+
+#define N struct network_result
+const struct mlgen_field metrics_network_fields[] = {
+	{ "interface", RESULT_TEXT(N, interface, first),
+	  .help = "Interface that routes to the server of a remote mount; null = the mount is local, over RDMA, its server is not known by address, or jobs merged have not the same." },
+	{ "line_rate_bits_per_sec", RESULT_U64(N, line_rate_bits_per_sec, parts), .unit = "bits/s", .flags = MLGEN_NULLABLE,
+	  .help = "What it can carry in one direction; null = unknown." },
+	{ "received_bytes", RESULT_U64(N, received_bytes, sum), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes that it received in the window, from anyone." },
+	{ "received_bits_per_sec", RESULT_F64(N, received_bits_per_sec, rate), .unit = "bits/s", .flags = MLGEN_NULLABLE,
+	  .help = "The same per second, and in bits." },
+	{ "percent", RESULT_PERCENT(N, percent, mean_time), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "The same as a share of the line rate; null = unknown." },
+	{ 0 },
+};
+#undef N
+
+#define N struct numa_result
+const struct mlgen_field metrics_numa_fields[] = {
+	{ "device_node", RESULT_U64(N, device_node, same), .flags = MLGEN_NULLABLE,
+	  .help = "NUMA node that the disk below the dataset is attached to; null = unknown, or of several disks." },
+	{ "loader_nodes", RESULT_STR(N, loader_nodes, with),
+	  .help = "NUMA nodes on which read threads ran, as numa_cpu_nodes has them; null = this host has one." },
+	{ "far_percent", RESULT_PERCENT(N, far_percent, mean_looks), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Percent of the batches, with loader=plain of the samples, that were begun on another node than the disk's; null = unknown, or this host has one node." },
+	{ "unbound", RESULT_TEXT(N, unbound, first),
+	  .help = "Why numa=device did not bind the read threads; null = it did, or is not set." },
+	{ 0 },
+};
+#undef N
+
+#define V struct verdict_result
+const struct mlgen_field metrics_verdict_fields[] = {
+	{ "name", RESULT_STR(V, name, later),
+	  .help = "What limits: memory, network, host, compute, storage or unclear; errors = too much failed; null = nothing was measured." },
+	{ "headline", RESULT_STR(V, headline, later),
+	  .help = "The verdict in one sentence." },
+	{ "because", RESULT_STR(V, because, later),
+	  .help = "The figures that decide it." },
+	{ "try_next", RESULT_STR(V, try_next, later),
+	  .help = "The one experiment that could change it; null = none." },
+	{ 0 },
+};
+#undef V
+
+/* clang-format on */
+
+/* ---- rules of objects that trainings and plain jobs have ---- */
+
+static void storage_object(struct merging *m, const struct mlgen_field *f,
+			   const struct merge_at *at)
+{
+	MERGE_STRUCTS(struct storage_result, f->off);
+
+	merge_apart.whole(m, f, at);
+	if (to->slowest_sample_ns >= b->slowest_sample_ns ||
+	    isnan(b->slowest_sample_ns))
+		return;
+	memcpy(to->slowest_file, b->slowest_file, sizeof(to->slowest_file));
+	to->slowest_sample_ns = b->slowest_sample_ns;
+	to->slowest_file_bytes = b->slowest_file_bytes;
+}
+
+/* The load of a group was measured as one: marks.h. */
+static void host_object(struct merging *m, const struct mlgen_field *f,
+			const struct merge_at *at)
+{
+	MERGE_STRUCTS(struct host_result, f->off);
+
+	merge_apart.whole(m, f, at);
+	merge_latencies(m, &to->oversleep_ns, b->oversleep_ns);
+}
+
+static void numa_nodes(struct merging *m, const struct mlgen_field *f,
+		       const struct merge_at *at)
+{
+	size_t off = f->off - offsetof(struct numa_result, seen);
+	struct numa_result *to = (void *)(at->to + off);
+	const struct numa_result *b = (const void *)(at->b + off);
+	struct buf text = { 0 };
+
+	(void)m;
+	node_set_merge(&to->seen, &b->seen);
+	node_set_text(&to->seen, &text);
+	if (text.len)
+		mem_replace(&to->loader_nodes, buf_str(&text));
+	buf_fini(&text);
+}
+
+const struct merge_rule merge_storage = { .whole = storage_object,
+					  .ordered = 1 << MERGE_GROUP };
+const struct merge_rule merge_host = { .whole = host_object,
+				       .ordered = 1 << MERGE_GROUP };
+const struct merge_rule merge_numa_nodes = { .whole = numa_nodes };

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint_activity.c - in a run: saving checkpoints, and restoring them. */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/filekind.h"
+#include "base/mem.h"
+#include "io/cache.h"
+#include "run/activity.h"
+#include "run/collect.h"
+#include "work/checkpoint/checkpoint.h"
+#include "work/checkpoint/driver.h"
+#include "run/saver.h"
+#include "run/setup_checkpoints.h"
+
+#define FILE_NAME_BYTES 256
+
+/* What it has of its own in a slot. */
+struct saving {
+	struct checkpoint *restores; /* phase=restore: those to read */
+	struct driver *driver;
+};
+
+static struct saving *saving_of(const struct slot *s)
+{
+	return s->own;
+}
+
+static bool checkpoint_is_restore(const struct slot *s)
+{
+	return job_work(s->job)->restores;
+}
+
+static int checkpoint_activity_check(struct slot *s, struct run_shared *run,
+				     struct mlgen_err *err)
+{
+	int rc;
+
+	s->own = mem_zalloc(sizeof(struct saving));
+	rc = setup_checkpoints_check(s, run, err);
+	if (rc == 0)
+		rc = activity_try_engine(s->job, run->cfg.clock, err);
+	if (rc < 0)
+		return rc;
+	s->mount = s->checkpoint_mount;
+	s->align_bytes = s->checkpoint_align_bytes;
+	return slot_place(s, slot_touches_files(s) ? &s->mount : NULL, err);
+}
+
+/* Which ones to restore is seen here and not before: jobs of earlier groups
+ * may have saved them. */
+static int choose(struct slot *s, struct mlgen_err *err)
+{
+	size_t n = s->job->checkpoints;
+
+	saving_of(s)->restores = mem_array(n, sizeof(*saving_of(s)->restores));
+	return checkpoints_to_restore(&s->checkpoints, n,
+				      saving_of(s)->restores, err);
+}
+
+static int prepare(struct slot *s, struct run_shared *run,
+		   struct mlgen_err *err)
+{
+	int rc = setup_checkpoints_open(s, run, err);
+
+	if (rc == 0)
+		rc = checkpoint_is_restore(s)
+			     ? choose(s, err)
+			     : setup_checkpoints_place(
+				       s, run, s->job->checkpoints, err);
+	s->end_ns = clock_now(run->cfg.clock);
+	return rc;
+}
+
+/* What is missing is found when it is read. */
+static bool drops(const struct slot *s)
+{
+	return checkpoint_is_restore(s) &&
+	       s->job->invalidate != INVALIDATE_NONE && slot_touches_files(s);
+}
+
+/* A file that is going to be read leaves the page cache. The first of all is
+ * looked at in any case, and so is what cannot be dropped: is it a file? */
+static int drop_file(const struct slot *s, const char *path, bool is_first,
+		     struct mlgen_err *err)
+{
+	bool has_failed = drops(s) && cache_drop(path) < 0;
+
+	return is_first || has_failed ? filekind_check(path, "", err) : 0;
+}
+
+static int drop_one(const struct slot *s, const struct checkpoint *k,
+		    struct mlgen_err *err)
+{
+	char name[FILE_NAME_BYTES], path[PATH_MAX];
+	bool is_first = true;
+	struct shard f;
+	int rc = 0;
+
+	for (uint64_t i = 0; i < state_locals(&s->state); i++) {
+		uint64_t rank = state_local(&s->state, i);
+		uint64_t n = shard_files(&s->shards, rank);
+
+		for (uint64_t file = 0; rc == 0 && file < n; file++) {
+			shard_init(&f, &s->shards, rank, file, k->number);
+			shard_name(&f, name, sizeof(name));
+			if (checkpoint_path(&s->checkpoints, k, name, path) < 0)
+				continue;
+			rc = drop_file(s, path, is_first, err);
+			is_first = false;
+			if (rc == 0 && !drops(s))
+				return 0;
+		}
+	}
+	return rc;
+}
+
+static int drop_cache(const struct slot *s, struct mlgen_err *err)
+{
+	bool reads = checkpoint_is_restore(s) && slot_touches_files(s);
+	int rc = 0;
+
+	for (uint64_t i = 0; i < s->job->checkpoints && reads && rc == 0 &&
+			     !stop_is_set(&s->progress.stop);
+	     i++)
+		rc = drop_one(s, &saving_of(s)->restores[i], err);
+	return rc;
+}
+
+static void make_driver(struct slot *s, struct run_shared *run, uint64_t now_ns)
+{
+	const struct job *j = s->job;
+
+	saving_of(s)->driver = mem_zalloc(sizeof(*saving_of(s)->driver));
+	*saving_of(s)->driver = (struct driver){
+		.job = j,
+		.saver = s->saver,
+		.restore = saving_of(s)->restores,
+		.count = j->checkpoints,
+		.clock = run->cfg.clock,
+		.failure = &run->failure,
+		.interrupted = &run->interrupted,
+		.stop = &s->progress.stop,
+		.watch = &slot_watch,
+		.watched = s,
+		.start_after_ns =
+			j->startdelay_ns ? now_ns + j->startdelay_ns : 0,
+	};
+}
+
+static int checkpoint_start(struct slot *s, struct run_shared *run,
+			    uint64_t now_ns, struct mlgen_err *err)
+{
+	/* ioengine=null prepares nothing. */
+	int rc = s->content ? 0 : prepare(s, run, err);
+
+	if (rc == 0)
+		rc = drop_cache(s, err);
+	if (rc == 0)
+		rc = setup_checkpoints_saver(s, run, err);
+	if (rc < 0)
+		return rc;
+	make_driver(s, run, now_ns);
+	slot_begin_work(s, run->cfg.clock, LIVE_CHECKPOINT, 1);
+	rc = saver_start(s->saver, err);
+	if (rc == 0)
+		rc = driver_start(saving_of(s)->driver, err);
+	else
+		driver_close(saving_of(s)->driver);
+	return rc;
+}
+
+static void checkpoint_join_threads(struct slot *s)
+{
+	driver_join(saving_of(s)->driver);
+	saver_join(s->saver);
+	setup_checkpoints_end(s);
+}
+
+static void checkpoint_fini(struct slot *s)
+{
+	struct saving *own = saving_of(s);
+
+	setup_checkpoints_fini(s);
+	if (!own)
+		return;
+	mem_free(own->driver);
+	mem_free(own->restores);
+	mem_free(own);
+	s->own = NULL;
+}
+
+static uint64_t checkpoint_open_files(const struct slot *s)
+{
+	return setup_checkpoints_files(s);
+}
+
+static void checkpoint_close_all(struct slot *s)
+{
+	driver_close(saving_of(s)->driver);
+}
+
+static void wake_all(struct slot *s)
+{
+	driver_wake(saving_of(s)->driver);
+}
+
+static uint64_t start_ns(const struct slot *s)
+{
+	return saving_of(s) && saving_of(s)->driver
+		       ? atomic_load(&saving_of(s)->driver->start_ns)
+		       : 0;
+}
+
+static struct worker *worker_at(const struct slot *s, uint64_t i)
+{
+	return s->saver ? saver_worker(s->saver, i) : NULL;
+}
+
+/* Until all are done, at the speed so far, or runtime is over. */
+static uint64_t checkpoint_left_ns(const struct slot *s,
+				   const struct live *live)
+{
+	const struct job *j = s->job;
+	uint64_t start = start_ns(s), left = UINT64_MAX;
+	double done = live->checkpoint ? (double)live->checkpoint - 1 : 0;
+
+	if (!start || live->now_ns <= start)
+		return left;
+	if (j->runtime_ns)
+		left = start + j->runtime_ns > live->now_ns
+			       ? start + j->runtime_ns - live->now_ns
+			       : 0;
+	if (!live->is_checkpointing && live->checkpoint)
+		done++;
+	else if (live->checkpoint_bytes)
+		done += (double)live->checkpoint_done /
+			(double)live->checkpoint_bytes;
+	if (done > 0) {
+		double ns = (double)(live->now_ns - start) / done *
+			    ((double)j->checkpoints - done);
+
+		if (ns < (double)left)
+			left = ns > 0 ? (uint64_t)ns : 0;
+	}
+	return left;
+}
+
+static void checkpoint_look(const struct slot *s, struct live *live)
+{
+	const struct worker *w;
+	struct saver_look l;
+
+	saver_look(s->saver, &l);
+	live->checkpoint = l.count;
+	live->checkpoints = s->job->checkpoints;
+	live->checkpoint_done = l.bytes_done;
+	live->checkpoint_bytes = l.bytes_total;
+	live->is_checkpointing = l.is_busy;
+	live->is_restore = checkpoint_is_restore(s);
+	live->io_bytes = slot_io_bytes(s, 0) + slot_io_bytes(s, 1);
+	for (uint64_t i = 0; (w = worker_at(s, i)); i++)
+		slot_look_at(w, live);
+	live->left_ns = checkpoint_left_ns(s, live);
+	if (live->phase == LIVE_CHECKPOINT && !start_ns(s))
+		live->phase = LIVE_WAIT; /* startdelay */
+}
+
+static void put_costs(struct buf *out, const struct job *j)
+{
+	bool is_plain = j->access == ACCESS_PLAIN;
+
+	memneed_put(out, "checkpoint_threads", j->checkpoint_threads);
+	memneed_put(out, "iodepth", is_plain ? job_depth(j) : 1);
+	if (out->len && is_plain)
+		memneed_put_bs(out, j->bs.write);
+}
+
+static size_t one_record(const struct slot *s)
+{
+	(void)s;
+	return 1;
+}
+
+/* What a training would have. */
+static void leave_out(struct ml_result *ml)
+{
+	const double none = (double)NAN;
+
+	ml->au_percent = none;
+	ml->target_au_percent = none;
+	ml->demand_bytes_per_sec = none;
+	ml->demand_io_bytes_per_sec = none;
+}
+
+static void collect_ml(struct job_result *out, struct slot *s)
+{
+	struct ml_result *ml = &out->ml;
+	struct checkpoints_result *r =
+		checkpoint_is_restore(s) ? &ml->restores : &ml->saves;
+
+	leave_out(ml);
+	saver_collect(s->saver, r);
+	r->caches_dropped = s->has_dropped_caches;
+	out->iodepth_used = job_depth(s->job);
+	out->in_use = collect_in_use(s);
+	collect_ops(&out->ops, &s->total);
+	collect_worker_time(&ml->loader_percent, &s->total);
+	ml->io_bytes =
+		opstat_io_bytes(&s->total, checkpoint_is_restore(s) ? 0 : 1);
+	out->wall_seconds = r->wall_seconds;
+	ml->io_bytes_per_sec =
+		out->wall_seconds > 0 ? (double)ml->io_bytes / out->wall_seconds
+				      : 0;
+	out->errors = s->total.errors;
+	collect_storage(&out->storage, s, s->checkpoint_directory);
+	out->storage.cache_drops = drops(s);
+	collect_numa(&out->numa, s);
+	out->interrupted = atomic_load(saving_of(s)->driver->interrupted);
+	out->complete = saving_of(s)->driver->is_complete;
+}
+
+static void checkpoint_collect(struct job_result *out, size_t record,
+			       struct slot *s)
+{
+	(void)record;
+	if (!saving_of(s)->driver || !atomic_load(&s->work_begin_ns))
+		return;
+	out->work = job_work(s->job);
+	collect_workers(s);
+	collect_ml(out, s);
+	collect_direction(&out->read, &s->rates, &s->total, 0);
+	collect_direction(&out->write, &s->rates, &s->total, 1);
+	collect_depths(&out->depths, &s->total);
+	collect_usage(out, &s->total.usage);
+	collect_around(out, s, 0);
+	out->sync = out->ops.fsync;
+}
+
+const struct activity checkpoint_activity = {
+	.check = checkpoint_activity_check,
+	.open_files = checkpoint_open_files,
+	.need = setup_checkpoints_need,
+	.put_costs = put_costs,
+	.lower = "checkpoint_ranks, checkpoint_threads, bs or iodepth",
+	.prepare = prepare,
+	.start = checkpoint_start,
+	.join = checkpoint_join_threads,
+	.fini = checkpoint_fini,
+	.close = checkpoint_close_all,
+	.wake = wake_all,
+	.start_ns = start_ns,
+	.worker = worker_at,
+	.look = checkpoint_look,
+	.records = one_record,
+	.collect = checkpoint_collect,
+};

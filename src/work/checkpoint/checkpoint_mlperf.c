@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint_mlperf.c - MLPerf Storage's rules of saving and restoring checkpoints. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "ask/mlperf_inside.h"
+#include "base/ranges.h"
+#include "base/units.h"
+#include "job/job_checkpoint.h"
+#include "job/workload.h"
+#include "report/verdict.h"
+#include "work/checkpoint/checkpoint_mlperf.h"
+
+static bool checkpoint_mlperf_is_restore(const struct mlperf_subject *s)
+{
+	return job_work(s->job)->restores;
+}
+
+/* Of this host; 0: the list cannot be read, which a run would have said. */
+static uint64_t local_ranks(const struct job *j)
+{
+	struct ranges here = { 0 };
+	uint64_t n = 0;
+
+	if (job_local_ranks(j, &here, NULL) == 0)
+		n = here.numbers;
+	ranges_fini(&here);
+	return n;
+}
+
+static enum mlperf_state check_ranks(const struct mlperf_subject *s,
+				     struct buf *text)
+{
+	uint64_t all = job_ranks(s->job), here = local_ranks(s->job);
+
+	if (!s->workload)
+		return MLPERF_NONE;
+	buf_addf(text, "%" PRIu64 " of %" PRIu64 " on this host", here, all);
+	if (all != s->workload->ranks) {
+		buf_addf(text, "; CLOSED has %" PRIu64 ": --ranks=%" PRIu64,
+			 s->workload->ranks, s->workload->ranks);
+		return MLPERF_BROKEN;
+	}
+	if (here < MLPERF_RANKS_HERE) {
+		buf_addf(text,
+			 "; the rules ask for %d at least, in another "
+			 "place for more than %d: --checkpoint_ranks",
+			 MLPERF_RANKS_HERE, MLPERF_RANKS_HERE);
+		return MLPERF_BROKEN;
+	}
+	if (here == all)
+		return MLPERF_OK;
+	buf_addf(text,
+		 here == MLPERF_SUBSET
+			 ? ": their subset mode, for storage inside a host. Of "
+			   "shared storage the other %" PRIu64
+			   " belong to the result"
+			 : "; the other %" PRIu64 " belong to the result, or "
+			   "8 of one host, their subset mode",
+		 all - here);
+	return here == MLPERF_SUBSET ? MLPERF_OK : MLPERF_UNCHECKED;
+}
+
+static enum mlperf_state check_count(const struct mlperf_subject *s,
+				     struct buf *text)
+{
+	const char *what =
+		checkpoint_mlperf_is_restore(s) ? "restored" : "saved";
+	uint64_t n = s->job->checkpoints;
+
+	if (s->run)
+		n = job_result_checkpoints(s->result)->completed;
+	buf_addf(text, "%" PRIu64 " %s", n, s->run ? what : "planned");
+	if (n == MLPERF_CHECKPOINTS)
+		return MLPERF_OK;
+	buf_addf(text, "; the rules ask for %d: --checkpoints=%d",
+		 MLPERF_CHECKPOINTS, MLPERF_CHECKPOINTS);
+	return MLPERF_BROKEN;
+}
+
+/* Is there a job that does the other of the two? */
+static bool is_other(const struct mlperf_subject *s, const struct job *j)
+{
+	return job_work(j)->checkpoints == CHECKPOINTS_ALWAYS &&
+	       job_work(j)->restores != checkpoint_mlperf_is_restore(s);
+}
+
+static bool has_other(const struct mlperf_subject *s)
+{
+	const struct jobset *set = s->ask->set;
+
+	for (size_t i = 0; s->run && i < s->run->job_count; i++)
+		if (is_other(s, s->run->jobs[i].job))
+			return true;
+	for (size_t i = 0; !s->run && i < set->count; i++)
+		if (is_other(s, set->jobs[i]))
+			return true;
+	return false;
+}
+
+/* Both belong to a result; they may be two runs. */
+static enum mlperf_state check_phases(const struct mlperf_subject *s,
+				      struct buf *text)
+{
+	if (has_other(s)) {
+		buf_add(text, "saved, then restored");
+		return MLPERF_OK;
+	}
+	buf_addf(text, "the %d %s that belong to it are not of this run",
+		 MLPERF_CHECKPOINTS,
+		 checkpoint_mlperf_is_restore(s) ? "saves" : "restores");
+	return MLPERF_UNCHECKED;
+}
+
+static enum mlperf_state check_fsync(const struct mlperf_subject *s,
+				     struct buf *text)
+{
+	if (checkpoint_mlperf_is_restore(s))
+		return MLPERF_NONE;
+	if (s->job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE) {
+		buf_add(text, s->job->checkpoint_fsync == CHECKPOINT_FSYNC_FILE
+				      ? "each file before it is closed"
+				      : "all files of a rank at its end");
+		return MLPERF_OK;
+	}
+	buf_add(text, "checkpoint_fsync=none leaves them in memory: "
+		      "--checkpoint_fsync=file");
+	return MLPERF_BROKEN;
+}
+
+static bool came_from_memory(const struct mlperf_subject *s)
+{
+	return s->run &&
+	       s->result->storage.memory_percent > VERDICT_MEMORY_PERCENT;
+}
+
+/* Somebody may have emptied them by hand, or rebooted. */
+static enum mlperf_state say_kept(const struct mlperf_subject *s,
+				  struct buf *text)
+{
+	double percent =
+		s->run ? s->result->storage.memory_percent : (double)NAN;
+
+	buf_add(text, "drop_caches=no: this host's caches are to be emptied "
+		      "between saving and restoring: --drop_caches=run, as "
+		      "root");
+	if (!(percent <= VERDICT_MEMORY_PERCENT))
+		return MLPERF_BROKEN;
+	buf_addf(text,
+		 ". Or they were: %.1f%% of the bytes came from its page "
+		 "cache",
+		 percent);
+	return MLPERF_UNCHECKED;
+}
+
+static enum mlperf_state check_cache(const struct mlperf_subject *s,
+				     struct buf *text)
+{
+	if (!checkpoint_mlperf_is_restore(s))
+		return MLPERF_NONE;
+	if (came_from_memory(s)) {
+		buf_addf(text,
+			 "%.1f%% of the bytes came from this host's page cache",
+			 s->result->storage.memory_percent);
+		buf_add(text, s->job->drop_caches == DROP_CACHES_RUN
+				      ? " all the same: nobody else may read "
+					"them"
+				      : ": --drop_caches=run, as root");
+		return MLPERF_BROKEN;
+	}
+	if (s->job->drop_caches != DROP_CACHES_RUN)
+		return say_kept(s, text);
+	if (s->run && !s->result->ml.restores.caches_dropped) {
+		buf_add(text, "this host's caches were not emptied");
+		return MLPERF_BROKEN;
+	}
+	buf_add(text, s->run ? "this host's caches were emptied before it"
+			     : "this host's caches are emptied before it");
+	return MLPERF_OK;
+}
+
+const struct mlperf_row checkpoint_mlperf_rules[] = {
+	{ "workload", mlperf_check_workload, false },
+	{ "options", mlperf_check_options, false },
+	{ "ranks", check_ranks, true },
+	{ "checkpoints", check_count, false },
+	{ "phases", check_phases, true },
+	{ "fsync", check_fsync, false },
+	{ "cache", check_cache, false },
+	{ "complete", mlperf_check_complete, false },
+	{ "runs", mlperf_check_runs, true },
+	{ 0 },
+};

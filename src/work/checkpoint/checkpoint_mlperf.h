@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint_mlperf.h - MLPerf Storage's rules of saving and restoring checkpoints. */
+#pragma once
+
+#include "ask/mlperf_inside.h"
+
+extern const struct mlperf_row checkpoint_mlperf_rules[];

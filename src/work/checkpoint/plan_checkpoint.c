@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_checkpoint.c - what a dry run computes of checkpoints; plan_checkpoint_text.c prints it. */
+#include "work/checkpoint/plan_checkpoint.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "data/checkpoints.h"
+#include "data/foreign.h"
+#include "io/dropcaches.h"
+#include "job/workload.h"
+#include "report/plan_classes.h"
+#include "report/plan_parts.h"
+#include "run/saver.h"
+
+struct look {
+	struct plan_report *p;
+	struct plan_checkpoint *c; /* p->checkpoint */
+	const struct host *host;
+	const struct settings *settings;
+	struct state state;
+	struct content *content; /* only its span counts here */
+	struct shard_set set;
+	struct checkpoints there;
+};
+
+/* A training that saves, too? */
+static bool is_beside(const struct job *j)
+{
+	return job_work(j)->checkpoints == CHECKPOINTS_ASKED;
+}
+
+static bool is_restore(const struct plan_report *p)
+{
+	return job_work(p->job)->restores;
+}
+
+/* With access=framework a tensor is one write, unless it is too long for that. */
+static uint64_t largest_write(const struct look *l, uint64_t rank)
+{
+	uint64_t most = 0;
+
+	for (uint64_t i = 0; i < state_groups(&l->state, rank); i++) {
+		struct state_group g;
+
+		state_group(&l->state, rank, i, &g);
+		for (uint64_t t = 0; t < g.tensors; t++) {
+			struct state_tensor tensor;
+
+			state_tensor(&l->state, &g, t, &tensor);
+			if (tensor.bytes > most)
+				most = tensor.bytes;
+		}
+	}
+	uint64_t run = shard_most_run(&l->set);
+	return most < run ? most : run;
+}
+
+/* The first rank of this host that has files: it stands for all. */
+static void look_at_files(struct look *l)
+{
+	char name[256];
+	struct shard f;
+
+	for (uint64_t i = 0; i < l->c->local_ranks && !l->c->file; i++) {
+		uint64_t rank = state_local(&l->state, i);
+		uint64_t files = shard_files(&l->set, rank);
+
+		if (files == 0)
+			continue;
+		shard_init(&f, &l->set, rank, 0, 1);
+		shard_name(&f, name, sizeof(name));
+		l->c->file = mem_strdup(name);
+		shard_init(&f, &l->set, rank, files - 1, 1);
+		shard_name(&f, name, sizeof(name));
+		l->c->last_file = mem_strdup(name);
+		l->c->most_write_bytes =
+			l->set.is_plain ? l->set.bs : largest_write(l, rank);
+	}
+}
+
+/* How often a training saves; of one that time ends, or whose checkpoints come
+ * by the clock, what it does at 100 % utilisation. */
+static uint64_t count_saves(struct plan_report *p)
+{
+	struct checkpoint_every every = { 0 };
+	struct mlgen_err err = { 0 };
+
+	if (job_checkpoint_every(p->job, &every, &err) || !every.count)
+		return 0;
+	p->checkpoint.is_estimate = every.unit == EVERY_TIME;
+	if (every.unit == EVERY_TIME)
+		return isnan(p->least_seconds)
+			       ? UINT64_MAX
+			       : (uint64_t)(p->least_seconds * 1e9 /
+					    (double)every.count);
+	if (p->total_steps == UINT64_MAX || p->steps_per_epoch == 0)
+		return UINT64_MAX;
+	if (every.unit == EVERY_STEPS)
+		return p->total_steps / every.count;
+	return p->total_steps / p->steps_per_epoch / every.count;
+}
+
+static void count_work(struct look *l)
+{
+	struct plan_checkpoint *c = l->c;
+	const struct job *j = l->p->job;
+
+	c->checkpoints = is_beside(j) ? count_saves(l->p) : j->checkpoints;
+	c->move_bytes = c->checkpoints == UINT64_MAX
+				? UINT64_MAX
+				: plan_product(c->checkpoints, c->local_bytes);
+	/* A framework does one call at a time. */
+	uint64_t depth = l->set.is_plain ? job_depth(j) : 1;
+	uint64_t threads = plan_product(c->local_ranks, j->checkpoint_threads);
+	c->in_flight = plan_product(threads, depth);
+}
+
+/* Each thread has a slice of the pool for every request, and room for what the
+ * layout puts around tensors, which takes a look at all files. */
+static bool fits_memory(struct look *l)
+{
+	char need[UNITS_TEXT_BYTES], ranks[UNITS_TEXT_BYTES];
+	uint64_t before = l->p->need.bytes;
+
+	memneed_saver(&l->p->need, l->p->job, &l->set, l->p->memory_bytes);
+	l->c->program_bytes = l->p->need.bytes - before;
+	if (l->c->program_bytes <= l->p->memory_bytes)
+		return true;
+	units_human_bytes(need, (double)l->c->program_bytes);
+	plan_add_check(l->p, "writers", PLAN_FAIL,
+		       "%s for the threads of %s ranks: "
+		       "--checkpoint_ranks=0-7 plays some of them, and a "
+		       "smaller bs or iodepth takes less for each",
+		       need, units_human_count(ranks, l->c->local_ranks));
+	return false;
+}
+
+static void check_durable(struct look *l)
+{
+	if (l->p->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
+		plan_add_check(l->p, "durable", PLAN_WARNING,
+			       "NOT DURABLE: without fsync what is measured is "
+			       "how fast this host's memory takes the bytes; "
+			       "checkpoint_fsync=file or end flushes them");
+	else
+		plan_add_check(l->p, "durable", PLAN_OK, "%s", "");
+}
+
+static void check_caches(struct look *l)
+{
+	const struct job *j = l->p->job;
+	struct mlgen_err err = { 0 };
+
+	if (j->drop_caches == DROP_CACHES_RUN && dropcaches_check("", &err))
+		plan_add_check(l->p, "caches", PLAN_FAIL, "%s", err.text);
+	else if (is_restore(l->p) && !j->direct &&
+		 j->drop_caches == DROP_CACHES_NO &&
+		 j->invalidate == INVALIDATE_NONE)
+		plan_add_check(l->p, "caches", PLAN_WARNING,
+			       "memory can answer instead of storage: "
+			       "drop_caches=run, invalidate=run or direct=1");
+	else
+		plan_add_check(l->p, "caches", PLAN_OK, "%s", "");
+}
+
+static void check_writing(struct look *l)
+{
+	struct plan_report *p = l->p;
+	struct mlgen_err err = { 0 };
+	const char *dir = l->c->directory;
+
+	if (l->settings->readonly)
+		plan_add_check(p, "checkpoints", PLAN_FAIL,
+			       "--readonly: checkpoints would be written to "
+			       "%s, and nothing may be; run without --readonly",
+			       dir);
+	else if (l->c->mount.read_only)
+		plan_add_check(p, "checkpoints", PLAN_FAIL,
+			       "%s: %s is mounted read-only; choose another "
+			       "--checkpoint_directory",
+			       dir, l->c->mount.target);
+	else if (!plan_is_writable(dir))
+		plan_add_check(p, "checkpoints", PLAN_FAIL,
+			       "%s: the directory is not writable for this "
+			       "user; choose another --checkpoint_directory",
+			       dir);
+	else if (foreign_check_checkpoints(dir, p->job, &err))
+		plan_add_check(p, "checkpoints", PLAN_FAIL, "%s", err.text);
+	else
+		plan_add_check(p, "checkpoints", PLAN_OK, "%s", "");
+}
+
+static void check_room(struct look *l)
+{
+	struct mlgen_err err = { 0 };
+	uint64_t keep = l->p->job->checkpoint_keep;
+	uint64_t count = l->c->checkpoints;
+
+	/* As a run does it that cannot know. */
+	if (count == UINT64_MAX ||
+	    (l->c->is_estimate && !l->p->job->runtime_ns))
+		count = 1;
+	if (checkpoints_check_room(&l->there, count, keep, &err))
+		plan_add_check(l->p, "room", PLAN_FAIL, "%s", err.text);
+	else
+		plan_add_check(l->p, "room", PLAN_OK, "%s", "");
+}
+
+/* The name of the first one to save, as it is when it is complete. */
+static void look_at_saving(struct look *l)
+{
+	char name[CHECKPOINT_NAME_BYTES];
+	struct checkpoint next;
+
+	if (!is_beside(l->p->job) && !is_restore(l->p)) {
+		checkpoints_next(&l->there, 1, UINT64_MAX, &next);
+		checkpoint_final_name(&next, name);
+		l->c->first = mem_strdup(name);
+	}
+	check_writing(l);
+	check_room(l);
+	check_durable(l);
+}
+
+static void check_verify(struct look *l)
+{
+	if (!is_restore(l->p) || l->p->job->verify == VERIFY_NONE)
+		return;
+	if (!l->p->touches_files)
+		plan_add_check(l->p, "verify", PLAN_FAIL,
+			       "verify: ioengine=%s reads nothing that could "
+			       "be checked; verify=none",
+			       l->p->job->engine->name);
+	else
+		plan_add_check(l->p, "verify", PLAN_OK, "%s", "");
+}
+
+static void look_at_restoring(struct look *l)
+{
+	struct mlgen_err err = { 0 };
+	size_t count = l->p->job->checkpoints;
+	struct checkpoint *found = mem_array(count, sizeof(*found));
+
+	if (checkpoints_to_restore(&l->there, count, found, &err)) {
+		plan_add_check(l->p, "checkpoints", PLAN_FAIL, "%s", err.text);
+	} else {
+		l->c->first = mem_strdup(found[0].name);
+		l->c->last = mem_strdup(found[count - 1].name);
+		plan_add_check(l->p, "checkpoints", PLAN_OK, "%s", "");
+	}
+	mem_free(found);
+}
+
+static void look_at_directory(struct look *l)
+{
+	struct mlgen_err err = { 0 };
+
+	if (mount_read(&l->c->mount, l->c->directory, &err) == 0)
+		l->c->free_bytes = l->c->mount.free_bytes;
+	else
+		plan_add_check(l->p, "room", PLAN_FAIL, "%s", err.text);
+	if (checkpoints_open(&l->there, l->c->directory, &l->set, &err)) {
+		plan_add_check(l->p, "checkpoints", PLAN_FAIL, "%s", err.text);
+		return;
+	}
+	for (size_t i = 0; i < l->there.count; i++)
+		l->c->present += l->there.items[i].is_complete;
+	if (is_restore(l->p))
+		look_at_restoring(l);
+	else
+		look_at_saving(l);
+}
+
+/* What a training looks at of its dataset; its checkpoints have their own. */
+static void look_at_storage(struct look *l)
+{
+	struct plan_report *p = l->p;
+
+	p->mount = l->c->mount;
+	p->free_bytes = l->c->free_bytes;
+	if (p->mount.is_memory)
+		plan_add_check(p, "storage", PLAN_WARNING,
+			       "%s at %s is memory: nothing of a disk is "
+			       "measured there",
+			       p->mount.type, p->mount.target);
+	if (p->job->direct)
+		plan_check_direct(p, l->c->directory);
+}
+
+/* What takes a look at every file, and so is left out where there are too many
+ * ranks anyway. */
+static void look_around(struct look *l)
+{
+	check_verify(l);
+	if (!l->p->touches_files)
+		return;
+	l->c->open_files = saver_open_files(l->p->job, &l->set);
+	look_at_directory(l);
+	if (!is_beside(l->p->job)) {
+		look_at_storage(l);
+		check_caches(l);
+	}
+}
+
+/* Of a job with nothing but checkpoints; a training adds to what it has. */
+static void add_needs(struct look *l)
+{
+	struct plan_report *p = l->p;
+	bool is_training = is_beside(p->job);
+
+	if (!is_training) {
+		p->reads_in_flight = l->c->in_flight;
+		p->program_bytes = MEMNEED_PROGRAM_BYTES;
+		p->open_files = p->touches_files ? PLAN_OWN_FILES : 0;
+	}
+	p->program_bytes = plan_sum(p->program_bytes, l->c->program_bytes);
+	if (!p->touches_files)
+		return;
+	p->open_files = plan_sum(p->open_files, l->c->open_files);
+	if (!is_training)
+		plan_check_open_files(p, l->host,
+				      "fewer --checkpoint_ranks or "
+				      "--checkpoint_threads");
+}
+
+static int begin_look(struct look *l, struct mlgen_err *err)
+{
+	const struct job *j = l->p->job;
+	int rc = state_init(&l->state, j, err);
+
+	if (rc)
+		return rc;
+	l->content = content_new(saver_span_bytes(j), 0);
+	l->set = (struct shard_set){
+		.state = &l->state,
+		.content = l->content,
+		.layout = layout_of(j),
+		.is_plain = j->access == ACCESS_PLAIN,
+		.bs = is_restore(l->p) ? j->bs.read : j->bs.write,
+		.direct = j->direct,
+	};
+	return 0;
+}
+
+int plan_checkpoint(struct plan_report *p, const struct plan_input *in,
+		    struct mlgen_err *err)
+{
+	struct look l = { .p = p,
+			  .c = &p->checkpoint,
+			  .host = in->host,
+			  .settings = in->set };
+	int rc = begin_look(&l, err);
+
+	if (rc == 0) {
+		p->checkpoint.free_bytes = UINT64_MAX;
+		p->checkpoint.directory = job_checkpoint_directory(p->job);
+		plan_classes_count(&p->checkpoint, &l.set);
+		look_at_files(&l);
+		count_work(&l);
+		if (fits_memory(&l))
+			look_around(&l);
+		add_needs(&l);
+	}
+	checkpoints_fini(&l.there);
+	content_free(l.content);
+	state_fini(&l.state);
+	return rc;
+}
+
+/* Would all that p reads be there, whole, when its turn comes? */
+static bool is_saved_by(const struct plan_report *p,
+			const struct plan_report *before)
+{
+	const struct plan_checkpoint *a = &p->checkpoint;
+	const struct plan_checkpoint *b = &before->checkpoint;
+	const struct job *saves = before->job;
+	uint64_t kept = b->checkpoints;
+
+	if (saves->checkpoint_keep && saves->checkpoint_keep < kept)
+		kept = saves->checkpoint_keep;
+	return job_has_checkpoints(saves) && !is_restore(before) &&
+	       saves->group < p->job->group && a->directory && b->directory &&
+	       strcmp(a->directory, b->directory) == 0 &&
+	       saves->checkpoint_layout == p->job->checkpoint_layout &&
+	       saves->access == p->job->access &&
+	       a->local_bytes == b->local_bytes && a->checkpoints <= kept;
+}
+
+void plan_checkpoint_expect(struct plan_report *p,
+			    const struct plan_report *before, size_t count)
+{
+	struct plan_check *checks = p->checks.items;
+	const struct plan_report *saves = NULL;
+
+	for (size_t i = 0; i < count && is_restore(p); i++)
+		if (is_saved_by(p, &before[i]))
+			saves = &before[i];
+	for (size_t i = 0; i < p->checks.count && saves; i++) {
+		if (strcmp(checks[i].name, "checkpoints") != 0)
+			continue;
+		checks[i].state = PLAN_OK;
+		mem_replace(&checks[i].text, NULL);
+		mem_replace(&p->checkpoint.saved_by, saves->job->name);
+		mem_replace(&p->checkpoint.first, NULL);
+		mem_replace(&p->checkpoint.last, NULL);
+	}
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* iofiles.c - the files of a plain job: which, how large, may they be written. */
+#include "work/plain/iofiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/filekind.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "io/mount.h"
+#include "work/plain/ionames.h"
+
+/* What the statics below work on. */
+struct looking {
+	const struct iofiles_request *req;
+	const struct job *job;
+	struct iofiles *f;
+	uint64_t share;    /* of size=, for each file; 0 = not in bytes */
+	uint64_t smallest; /* request */
+};
+
+/* What is there */
+
+/* Linux, admin-guide/devices.txt: 1:3 null, 1:5 zero, 1:7 full. */
+static int check_char(const char *path, dev_t device, struct mlgen_err *err)
+{
+	unsigned n = minor(device);
+
+	if (major(device) == 1 && (n == 3 || n == 5 || n == 7))
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "%s: is a character device; of those only /dev/null, "
+			  "/dev/zero and /dev/full can be measured",
+			  path);
+}
+
+static bool is_allowed(const struct looking *x, dev_t device)
+{
+	const char *at = x->req->allow_device ? x->req->allow_device : "";
+	bool allowed = false;
+	struct stat st;
+	char *name;
+
+	while (!allowed && (name = ionames_next(&at))) {
+		allowed = stat(name, &st) == 0 && S_ISBLK(st.st_mode) &&
+			  st.st_rdev == device;
+		mem_free(name);
+	}
+	return allowed;
+}
+
+static struct blockdev_guards *guards_of(struct iofiles *f)
+{
+	return f->guards ? f->guards : &f->own_guards;
+}
+
+static int guard(const struct looking *x, const struct iofile *file,
+		 struct mlgen_err *err)
+{
+	struct iofiles *f = x->f;
+	int r;
+
+	if (!is_allowed(x, file->device))
+		return mlgen_fail(err, -EPERM,
+				  "%s: is a block device, and this job would "
+				  "overwrite what is on it; if that is meant, "
+				  "say --allow_device=%s",
+				  file->path, file->path);
+	r = blockdev_hold(guards_of(f), file->path, file->device, err);
+	if (r)
+		return r;
+	f->held = mem_realloc(f->held, (f->held_count + 1) * sizeof(*f->held));
+	f->held[f->held_count++] = file->device;
+	return 0;
+}
+
+static int look_at_block(const struct looking *x, struct iofile *file,
+			 dev_t device, struct mlgen_err *err)
+{
+	struct mount m;
+	int r = mount_read(&m, file->path, err);
+
+	if (r)
+		return r;
+	file->device = device;
+	file->bytes = m.total_bytes;
+	if (file->bytes == 0)
+		return mlgen_fail(err, -ENOMEDIUM,
+				  "%s: is a block device of no size: %s",
+				  file->path, strerror(ENOMEDIUM));
+	return job_writes(x->job) ? guard(x, file, err) : 0;
+}
+
+static int take_kind(const struct looking *x, struct iofile *file,
+		     const struct stat *st, struct mlgen_err *err)
+{
+	if (S_ISREG(st->st_mode)) {
+		file->kind = IOFILE_REGULAR;
+		file->bytes = (uint64_t)st->st_size;
+		return 0;
+	}
+	if (S_ISBLK(st->st_mode)) {
+		file->kind = IOFILE_BLOCK;
+		return look_at_block(x, file, st->st_rdev, err);
+	}
+	if (S_ISCHR(st->st_mode)) {
+		file->kind = IOFILE_CHAR;
+		return check_char(file->path, st->st_rdev, err);
+	}
+	return mlgen_fail(
+		err, S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL,
+		"%s: is %s; filename= names files and block devices%s",
+		file->path, filekind_other(st->st_mode),
+		S_ISDIR(st->st_mode) ? ", directory= where they lie" : "");
+}
+
+/* directory= is not made: a filesystem may be missing there. What lies below
+ * it is. */
+static int check_directory(const struct job *j, const char *path,
+			   struct mlgen_err *err)
+{
+	char *directory = ionames_directory(j);
+	size_t len = directory ? strlen(directory) : 0;
+	bool is_in = len && strncmp(path, directory, len) == 0;
+	struct stat st;
+	int r = 0;
+
+	if (is_in && stat(directory, &st) != 0)
+		r = mlgen_fail(err, -errno,
+			       "directory: %s: %s; make it, or name another",
+			       directory, strerror(errno));
+	else if (is_in && !S_ISDIR(st.st_mode))
+		r = mlgen_fail(err, -ENOTDIR, "directory: %s: %s", directory,
+			       strerror(ENOTDIR));
+	mem_free(directory);
+	return r;
+}
+
+static int take_missing(const struct looking *x, struct iofile *file,
+			struct mlgen_err *err)
+{
+	size_t len = strlen(file->path);
+	struct stat st;
+
+	if (lstat(file->path, &st) == 0)
+		return mlgen_fail(err, -ENOENT,
+				  "%s: is a link that leads nowhere; remove "
+				  "it, or make what it leads to",
+				  file->path);
+	if (file->path[len - 1] == '/')
+		return mlgen_fail(err, -EISDIR,
+				  "%s: is the name of a directory; name a file "
+				  "in it",
+				  file->path);
+	file->kind = IOFILE_REGULAR;
+	file->is_missing = true;
+	return check_directory(x->job, file->path, err);
+}
+
+/* Now, and not in the middle of the run. */
+static int check_access(const struct looking *x, const struct iofile *file,
+			struct mlgen_err *err)
+{
+	int mode = job_writes(x->job) ? R_OK | W_OK : R_OK;
+
+	if (faccessat(AT_FDCWD, file->path, mode, AT_EACCESS) == 0)
+		return 0;
+	return mlgen_fail(err, -errno, "%s: cannot be %s: %s", file->path,
+			  job_writes(x->job) ? "written" : "read",
+			  strerror(errno));
+}
+
+static int iofiles_look(const struct looking *x, struct iofile *file,
+			struct mlgen_err *err)
+{
+	struct stat st;
+	int r;
+
+	if (stat(file->path, &st) == 0) {
+		r = take_kind(x, file, &st, err);
+		return r ? r : check_access(x, file, err);
+	}
+	if (errno == ENOENT)
+		return take_missing(x, file, err);
+	return mlgen_fail(err, -errno, "%s: %s", file->path, strerror(errno));
+}
+
+/* How large it is, and which part of it the job moves in */
+
+static uint64_t percent_of(uint64_t bytes, double percent)
+{
+	return percent >= 100 ? bytes
+			      : (uint64_t)((double)bytes * (percent / 100));
+}
+
+/* Of a file without a size, the job has to say it. */
+static int size_unknown(const struct looking *x, const struct iofile *file,
+			struct mlgen_err *err)
+{
+	const struct job *j = x->job;
+	const char *what =
+		file->is_missing ? "is missing" : "has no size of its own";
+	const struct size_share *share =
+		j->size.percent > 0 ? &j->size : &j->offset;
+	char percent[UNITS_TEXT_BYTES];
+
+	if (share->percent > 0)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: %s%% of %s, which %s; give it in bytes, "
+				  "or filesize=",
+				  share == &j->size ? "size" : "offset",
+				  units_put_f64(percent, share->percent),
+				  file->path, what);
+	if (j->size.bytes)
+		return mlgen_fail(err, -EINVAL,
+				  "size: '%" PRIu64 "' is less than a byte for "
+				  "each of the %zu files",
+				  j->size.bytes, x->f->count);
+	return mlgen_fail(err, -EINVAL, "size: %s %s; say how large",
+			  file->path, what);
+}
+
+static int too_small(const struct iofile *file, uint64_t end,
+		     struct mlgen_err *err)
+{
+	char has[UNITS_TEXT_BYTES], needs[UNITS_TEXT_BYTES];
+
+	return mlgen_fail(
+		err, -EFBIG,
+		"%s: has %s, and %s of it are asked for by size=, "
+		"offset= and filesize=; %s",
+		file->path, units_put_size(has, file->bytes),
+		units_put_size(needs, end),
+		file->kind == IOFILE_BLOCK
+			? "a device cannot be extended: ask for less, "
+			  "or for size=100%"
+			: "a file that exists is never extended: ask "
+			  "for less, name another file, or remove "
+			  "this one and it is made as large");
+}
+
+static int beyond_end(const struct iofile *file, uint64_t off, uint64_t limit,
+		      struct mlgen_err *err)
+{
+	char from[UNITS_TEXT_BYTES], end[UNITS_TEXT_BYTES];
+
+	if (file->bytes == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is empty; remove it, and it is made as "
+				  "large as size= says",
+				  file->path);
+	return mlgen_fail(err, -EINVAL, "offset: %s is not below the %s of %s",
+			  units_put_size(from, off), units_put_size(end, limit),
+			  file->path);
+}
+
+/* The size of what does not exist, or has none: from the job alone. */
+static int invent_bytes(const struct looking *x, struct iofile *file,
+			struct mlgen_err *err)
+{
+	const struct job *j = x->job;
+
+	if (j->filesize_bytes) {
+		file->bytes = j->filesize_bytes;
+		return 0;
+	}
+	if (x->share == 0 || j->offset.percent > 0)
+		return size_unknown(x, file, err);
+	if (__builtin_add_overflow(j->offset.bytes, x->share, &file->bytes) ||
+	    file->bytes > INT64_MAX)
+		return mlgen_fail(err, -EFBIG,
+				  "offset: no file can be as large as offset= "
+				  "and size= together");
+	return 0;
+}
+
+/* A percentage begins where a request may, as O_DIRECT needs it. */
+static uint64_t offset_of(const struct looking *x, uint64_t limit)
+{
+	const struct size_share *offset = &x->job->offset;
+	uint64_t off = percent_of(limit, offset->percent);
+
+	return offset->percent > 0 ? off - off % x->smallest : offset->bytes;
+}
+
+static int place(const struct looking *x, struct iofile *file,
+		 struct mlgen_err *err)
+{
+	const struct job *j = x->job;
+	bool is_real = !file->is_missing && file->kind != IOFILE_CHAR &&
+		       job_touches_files(j);
+	int r = is_real ? 0 : invent_bytes(x, file, err);
+	uint64_t limit, off, room;
+
+	if (r)
+		return r;
+	limit = j->filesize_bytes ? j->filesize_bytes : file->bytes;
+	if (limit > file->bytes)
+		return too_small(file, limit, err);
+	off = offset_of(x, limit);
+	if (off >= limit && x->share && !j->filesize_bytes)
+		return too_small(file, off + x->share, err);
+	if (off >= limit)
+		return beyond_end(file, off, limit, err);
+	room = limit - off;
+	file->region = (struct pattern_region){ .off = off, .bytes = room };
+	if (j->size.percent > 0) {
+		uint64_t part = percent_of(limit, j->size.percent);
+
+		file->region.bytes = part < room ? part : room;
+	} else if (x->share && !j->filesize_bytes) {
+		file->region.bytes = x->share;
+		if (x->share > room)
+			return too_small(file, off + x->share, err);
+	}
+	return 0;
+}
+
+/* All of them */
+
+static uint64_t smallest_request(const struct job *j)
+{
+	struct job_size sizes[JOB_SIZES_MAX];
+	uint64_t smallest = UINT64_MAX;
+
+	for (unsigned direction = 0; direction < 2; direction++) {
+		bool used = direction ? job_writes(j) : job_reads(j);
+		int n = used ? job_sizes(j, direction, sizes, NULL) : 0;
+
+		for (int i = 0; i < n; i++)
+			if (sizes[i].bytes && sizes[i].bytes < smallest)
+				smallest = sizes[i].bytes;
+	}
+	return smallest == UINT64_MAX ? 1 : smallest;
+}
+
+static void take_names(struct iofiles *f, struct ionames *names)
+{
+	f->files = mem_array(names->count, sizeof(*f->files));
+	f->count = names->count;
+	f->is_shared = names->is_shared;
+	for (size_t i = 0; i < f->count; i++)
+		f->files[i].path = names->paths[i];
+	names->count = 0; /* the paths are this one's now */
+}
+
+static void count_missing(struct iofiles *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->files[i].is_missing) {
+			f->missing_files++;
+			f->missing_bytes += f->files[i].bytes;
+		}
+}
+
+static void set_directory(struct iofiles *f, const struct job *j)
+{
+	const struct iofile *first = &f->files[0];
+
+	if (!job_touches_files(j))
+		f->directory = mem_strdup("");
+	else if (first->kind == IOFILE_BLOCK)
+		f->directory = mem_strdup(first->path);
+	else
+		f->directory = iofiles_folder(first->path);
+}
+
+static int check_readonly(const struct looking *x, struct mlgen_err *err)
+{
+	const struct iofile *file = x->f->files;
+	char bytes[UNITS_TEXT_BYTES];
+
+	if (!x->req->readonly || x->f->missing_files == 0)
+		return 0;
+	while (!file->is_missing)
+		file++;
+	return mlgen_fail(err, -EROFS,
+			  "readonly: %s is missing, and would be made with %s; "
+			  "make it once without --readonly (--create_only=1)",
+			  file->path, units_put_size(bytes, file->bytes));
+}
+
+static int iofiles_look_at_all(struct looking *x, struct mlgen_err *err)
+{
+	struct iofiles *f = x->f;
+	int r = 0;
+
+	/* Own files are of the job's size each, those of filename= together. */
+	x->share = x->job->size.bytes / (f->is_shared ? f->count : 1);
+	x->smallest = smallest_request(x->job);
+	for (size_t i = 0; i < f->count && r == 0; i++) {
+		if (job_touches_files(x->job))
+			r = iofiles_look(x, &f->files[i], err);
+		if (r == 0)
+			r = place(x, &f->files[i], err);
+	}
+	if (r)
+		return r;
+	count_missing(f);
+	set_directory(f, x->job);
+	return check_readonly(x, err);
+}
+
+int iofiles_init(struct iofiles *f, const struct iofiles_request *req,
+		 struct mlgen_err *err)
+{
+	struct looking x = { .req = req, .job = req->job, .f = f };
+	struct ionames names;
+	int r;
+
+	*f = (struct iofiles){ .guards = req->guards };
+	if (req->readonly && job_writes(req->job))
+		return mlgen_fail(err, -EROFS,
+				  "readonly: job '%s' writes; run it without "
+				  "--readonly, or with rw=read",
+				  req->job->name);
+	r = ionames_init(&names, req->job, err);
+	if (r == 0) {
+		take_names(f, &names);
+		r = iofiles_look_at_all(&x, err);
+	}
+	ionames_fini(&names);
+	if (r)
+		iofiles_fini(f);
+	return r;
+}
+
+void iofiles_fini(struct iofiles *f)
+{
+	for (size_t i = 0; i < f->held_count; i++)
+		blockdev_release(guards_of(f), f->held[i]);
+	for (size_t i = 0; i < f->count; i++)
+		mem_free(f->files[i].path);
+	mem_free(f->held);
+	mem_free(f->files);
+	mem_free(f->directory);
+	*f = (struct iofiles){ 0 };
+}
+
+const struct iofile *iofiles_of(const struct iofiles *f, uint64_t worker,
+				size_t *count)
+{
+	*count = f->is_shared ? f->count : 1;
+	return f->is_shared ? f->files : &f->files[worker];
+}
+
+uint64_t iofiles_largest_missing(const struct iofiles *f)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		if (f->files[i].is_missing && f->files[i].bytes > most)
+			most = f->files[i].bytes;
+	return most;
+}
+
+char *iofiles_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return mem_strdup(".");
+	return mem_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}

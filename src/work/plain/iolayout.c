@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* iolayout.c - make the files of a plain job that are missing. */
+#include "work/plain/iolayout.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/dirs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "io/mount.h"
+#include "run/dirlock.h"
+#include "work/plain/iopart.h"
+
+/* A folder that files are made in. */
+struct folder {
+	char *path;
+	char mount[256]; /* mount point */
+	uint64_t missing_bytes, free_bytes;
+	struct dirlock lock;
+};
+
+struct layout {
+	struct iofiles *f;
+	struct iolayout *l;
+	struct filemaker maker;
+	struct ioparts parts;
+	struct folder *folders;
+	size_t folder_count;
+	uint64_t asked_files; /* missing at first */
+};
+
+/* Where they go, and is there room */
+
+static struct folder *folder_of(struct layout *x, const char *path)
+{
+	char *folder = iofiles_folder(path);
+
+	for (size_t i = 0; i < x->folder_count; i++)
+		if (strcmp(x->folders[i].path, folder) == 0) {
+			mem_free(folder);
+			return &x->folders[i];
+		}
+	x->folders = mem_realloc(x->folders,
+				 (x->folder_count + 1) * sizeof(*x->folders));
+	x->folders[x->folder_count] = (struct folder){ .path = folder };
+	return &x->folders[x->folder_count++];
+}
+
+static void list_folders(struct layout *x)
+{
+	for (size_t i = 0; i < x->f->count; i++) {
+		const struct iofile *file = &x->f->files[i];
+
+		if (file->is_missing)
+			folder_of(x, file->path)->missing_bytes += file->bytes;
+	}
+}
+
+static void free_folders(struct layout *x)
+{
+	for (size_t i = 0; i < x->folder_count; i++)
+		mem_free(x->folders[i].path);
+	mem_free(x->folders);
+}
+
+/* Of all folders on the filesystem of one of them. */
+static uint64_t missing_on(const struct layout *x, const char *mount)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < x->folder_count; i++)
+		if (strcmp(x->folders[i].mount, mount) == 0)
+			bytes += x->folders[i].missing_bytes;
+	return bytes;
+}
+
+static int look_at_mounts(struct layout *x, struct mlgen_err *err)
+{
+	struct mount m;
+
+	for (size_t i = 0; i < x->folder_count; i++) {
+		struct folder *d = &x->folders[i];
+		int r = mount_read(&m, d->path, err);
+
+		if (r)
+			return r;
+		snprintf(d->mount, sizeof(d->mount), "%s", m.target);
+		d->free_bytes = m.free_bytes;
+	}
+	return 0;
+}
+
+static int check_folders(struct layout *x, struct mlgen_err *err)
+{
+	int r = look_at_mounts(x, err);
+
+	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
+		const struct folder *d = &x->folders[i];
+		const struct filemaker_room room = {
+			.path = d->path,
+			.purpose = "to lay out",
+			.missing_bytes = missing_on(x, d->mount),
+			.free_bytes = d->free_bytes,
+			.allow_fill = x->l->req->allow_fill,
+			.way_out = IOLAYOUT_WAY_OUT,
+			.or_fill = IOLAYOUT_OR_FILL
+		};
+
+		r = filemaker_check_room(&room, err);
+	}
+	return r;
+}
+
+/* Folders */
+
+static int open_folders(struct layout *x, struct mlgen_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
+		struct folder *d = &x->folders[i];
+
+		r = dirs_make(d->path, &x->l->started);
+		r = r ? mlgen_fail(err, r, "%s: mkdir: %s", d->path,
+				   strerror(-r))
+		      : dirlock_take(&d->lock, d->path, err);
+	}
+	return r;
+}
+
+/* One that may be written, not read, is no failure. */
+static int sync_folders(const struct layout *x, struct mlgen_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < x->folder_count && r == 0; i++)
+		r = filemaker_sync_folder(x->folders[i].path, -EACCES, err);
+	return r;
+}
+
+/* What is still to do */
+
+/* Another job or another mlgen has made it meanwhile: it has to be as large. */
+static int look_again(struct iofiles *f, struct iofile *file,
+		      struct mlgen_err *err)
+{
+	char has[UNITS_TEXT_BYTES], needs[UNITS_TEXT_BYTES];
+	struct stat st;
+
+	if (stat(file->path, &st) != 0)
+		return 0;
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < file->bytes)
+		return mlgen_fail(err, -EEXIST,
+				  "%s: was made meanwhile with %s, and %s are "
+				  "needed; jobs that share a file have to give "
+				  "it one size",
+				  file->path,
+				  units_put_size(has, (uint64_t)st.st_size),
+				  units_put_size(needs, file->bytes));
+	file->is_missing = false;
+	f->missing_files--;
+	f->missing_bytes -= file->bytes;
+	file->bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int look_at_missing(struct iofiles *f, struct mlgen_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < f->count && r == 0; i++)
+		if (f->files[i].is_missing)
+			r = look_again(f, &f->files[i], err);
+	return r;
+}
+
+/* Making them */
+
+static void announce(const void *arg, const char *time)
+{
+	const struct layout *x = arg;
+	const struct filemaker *m = &x->maker;
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+
+	log_plain("%s: laying out %s file%s, %s in %s%s (%s)",
+		  x->l->req->job->name,
+		  units_human_count(files, m->missing_files),
+		  m->missing_files == 1 ? "" : "s",
+		  units_human_bytes(bytes, (double)m->missing_bytes),
+		  x->folders[0].path,
+		  x->folder_count > 1 ? " and elsewhere" : "",
+		  x->parts.has_content ? time : "space only");
+}
+
+static void iolayout_begin(struct layout *x)
+{
+	const struct iofiles *f = x->f;
+	struct filemaker *m = &x->maker;
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		all += f->files[i].bytes;
+	m->missing_files = f->missing_files;
+	m->missing_bytes = f->missing_bytes;
+	m->present_files = f->count - f->missing_files;
+	m->present_bytes = all - f->missing_bytes;
+	filemaker_begin(m);
+	x->l->started = true;
+}
+
+static int make_parts(struct layout *x, struct mlgen_err *err)
+{
+	struct crew_task make = { iopart_make, &x->parts, x->parts.count };
+	struct crew_task fill = { iopart_fill, &x->parts, x->parts.pieces };
+	int r;
+
+	iolayout_begin(x);
+	if (!x->parts.has_content)
+		return filemaker_run(&x->maker, &make, announce, x, err);
+	r = crew_run(&x->maker.crew, &make, err);
+	return r ? r : filemaker_run(&x->maker, &fill, announce, x, err);
+}
+
+static int work_locked(struct layout *x, struct mlgen_err *err)
+{
+	int r = look_at_missing(x->f, err);
+
+	if (r || x->f->missing_files == 0)
+		return r;
+	r = ioparts_init(&x->parts, x->f, x->l->req->job, &x->maker, err);
+	if (r == 0)
+		r = ioparts_remove(&x->parts, err);
+	if (r == 0) {
+		r = make_parts(x, err);
+		if (r)
+			ioparts_remove(&x->parts, NULL);
+		else
+			r = sync_folders(x, err);
+	}
+	x->l->made_files = x->maker.made_files;
+	x->l->made_bytes = x->maker.made_bytes;
+	x->f->missing_files -= x->l->made_files;
+	x->f->missing_bytes -= x->l->made_bytes;
+	ioparts_fini(&x->parts);
+	return r;
+}
+
+static int iolayout_work(struct layout *x, struct mlgen_err *err)
+{
+	int r = check_folders(x, err);
+
+	if (r == 0)
+		r = open_folders(x, err);
+	if (r == 0)
+		r = work_locked(x, err);
+	for (size_t i = 0; i < x->folder_count; i++)
+		dirlock_drop(&x->folders[i].lock);
+	return r;
+}
+
+static int interrupted(const struct layout *x, struct mlgen_err *err)
+{
+	return mlgen_fail(err, CREW_STOPPED,
+			  "%s: interrupted with %" PRIu64 " of %" PRIu64
+			  " files laid out; the next run makes the others",
+			  x->folders[0].path, x->l->made_files, x->asked_files);
+}
+
+int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
+{
+	const struct job *j = l->req->job;
+	struct layout x = { .f = f,
+			    .l = l,
+			    .maker = { .kind = &iopart_kind,
+				       .progress = l->progress,
+				       .crew = { .engine = j->engine,
+						 .engine_opts = j->engine_opts,
+						 .clock = l->clock } } };
+	int r = look_at_missing(f, err);
+
+	l->made_files = l->made_bytes = 0;
+	l->started = false;
+	if (r || f->missing_files == 0)
+		return r;
+	filemaker_init(&x.maker, iofiles_largest_missing(f));
+	x.asked_files = f->missing_files;
+	list_folders(&x);
+	r = iolayout_work(&x, err);
+	if (r == CREW_STOPPED)
+		interrupted(&x, err);
+	free_folders(&x);
+	return r;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain_activity.c - in a run: a plain job, as fio has them. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/cache.h"
+#include "run/activity.h"
+#include "run/collect.h"
+#include "run/failed.h"
+#include "work/plain/iolayout.h"
+#include "work/plain/plain.h"
+#include "work/plain/plain_need.h"
+#include "work/plain/stream.h"
+
+/* What a plain job has of its own in a slot. */
+struct plain {
+	struct iofiles files;
+	struct streams streams;
+	uint64_t made_files, made_bytes; /* laid out, in all groups */
+};
+
+static struct plain *plain_of(const struct slot *s)
+{
+	return s->own;
+}
+
+static struct iofiles_request request_of(const struct slot *s,
+					 struct run_shared *run)
+{
+	const struct run_config *cfg = &run->cfg;
+
+	return (struct iofiles_request){ .job = s->job,
+					 .readonly = cfg->readonly,
+					 .allow_fill = cfg->allow_fill,
+					 .allow_device = cfg->allow_device,
+					 .guards = &run->guards };
+}
+
+static int look_at_mount(struct slot *s, struct mlgen_err *err)
+{
+	const char *directory = plain_of(s)->files.directory;
+	int rc;
+
+	if (!slot_touches_files(s))
+		return slot_place(s, NULL, err);
+	rc = mount_read(&s->mount, directory, err);
+	if (rc == 0)
+		rc = slot_place(s, &s->mount, err);
+	if (rc == 0 && s->job->direct)
+		rc = mount_direct_alignment(directory, &s->align_bytes, err);
+	return rc;
+}
+
+static int plain_activity_check(struct slot *s, struct run_shared *run,
+				struct mlgen_err *err)
+{
+	struct iofiles_request req = request_of(s, run);
+	int rc;
+
+	s->own = mem_zalloc(sizeof(struct plain));
+	rc = iofiles_init(&plain_of(s)->files, &req, err);
+	if (rc == 0)
+		rc = activity_try_engine(s->job, run->cfg.clock, err);
+	if (rc == 0)
+		rc = look_at_mount(s, err);
+	return rc;
+}
+
+static uint64_t plain_open_files(const struct slot *s)
+{
+	size_t n = 0;
+
+	iofiles_of(&plain_of(s)->files, 0, &n);
+	return n * s->job->numjobs;
+}
+
+static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
+{
+	size_t files = 0;
+
+	(void)room_bytes;
+	iofiles_of(&plain_of(s)->files, 0, &files);
+	memneed_prepare(n, plain_of(s)->files.missing_files,
+			iofiles_largest_missing(&plain_of(s)->files));
+	if (!s->job->create_only)
+		plain_need(n, s->job, files);
+}
+
+/* Jobs before it may have made its files: they are looked at anew. */
+static int prepare(struct slot *s, struct run_shared *run,
+		   struct mlgen_err *err)
+{
+	struct iofiles_request req = request_of(s, run);
+	struct iolayout layout = { .req = &req,
+				   .clock = run->cfg.clock,
+				   .progress = &s->progress };
+	int rc;
+
+	iofiles_fini(&plain_of(s)->files);
+	atomic_store(&s->phase, LIVE_PREPARE);
+	rc = iofiles_init(&plain_of(s)->files, &req, err);
+	if (rc == 0)
+		rc = iolayout_run(&plain_of(s)->files, &layout, err);
+	plain_of(s)->made_files += layout.made_files;
+	plain_of(s)->made_bytes += layout.made_bytes;
+	if (layout.started)
+		atomic_store(&run->has_started, true);
+	s->end_ns = clock_now(run->cfg.clock);
+	atomic_store(&s->phase, s->job->create_only ? LIVE_DONE : LIVE_WAIT);
+	return rc;
+}
+
+/* Once, before the job: what invalidate=1 of fio does. */
+static void drop_cache(const struct slot *s)
+{
+	if (s->job->invalidate == INVALIDATE_NONE || !slot_touches_files(s))
+		return;
+	for (size_t i = 0; i < plain_of(s)->files.count; i++)
+		if (plain_of(s)->files.files[i].kind != IOFILE_CHAR)
+			cache_drop(plain_of(s)->files.files[i].path);
+}
+
+/* One record a worker, as fio has it, unless the group reports as one. */
+static bool is_one_record(const struct slot *s)
+{
+	return s->job->group_reporting || !plain_of(s)->streams.streams;
+}
+
+static size_t records(const struct slot *s)
+{
+	return is_one_record(s) ? 1 : plain_of(s)->streams.count;
+}
+
+static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
+		       struct mlgen_err *err)
+{
+	int rc;
+
+	if (s->job->create_only)
+		return 0;
+	rc = streams_init(&plain_of(s)->streams, s->job, &plain_of(s)->files,
+			  run->cfg.clock, &run->failure, &run->interrupted,
+			  err);
+	if (rc < 0)
+		return rc;
+	plain_of(s)->streams.place = &s->place;
+	plain_of(s)->streams.stop = &s->progress.stop;
+	plain_of(s)->streams.start_after_ns =
+		s->job->startdelay_ns ? now_ns + s->job->startdelay_ns : 0;
+	plain_of(s)->streams.watch = &slot_watch;
+	plain_of(s)->streams.watched = s;
+	drop_cache(s);
+	slot_begin_work(s, run->cfg.clock, LIVE_IO, records(s));
+	return streams_start(&plain_of(s)->streams, err);
+}
+
+static void plain_join_threads(struct slot *s)
+{
+	streams_join(&plain_of(s)->streams);
+}
+
+static void plain_fini(struct slot *s)
+{
+	if (!s->own)
+		return;
+	streams_fini(&plain_of(s)->streams);
+	iofiles_fini(&plain_of(s)->files);
+	mem_free(s->own);
+	s->own = NULL;
+}
+
+static void plain_close_all(struct slot *s)
+{
+	streams_close(&plain_of(s)->streams);
+}
+
+static void wake_all(struct slot *s)
+{
+	streams_wake(&plain_of(s)->streams);
+}
+
+static uint64_t start_ns(const struct slot *s)
+{
+	return atomic_load(&plain_of(s)->streams.start_ns);
+}
+
+static struct worker *worker_at(const struct slot *s, uint64_t i)
+{
+	if (!plain_of(s)->streams.streams || i >= plain_of(s)->streams.count)
+		return NULL;
+	return &plain_of(s)->streams.streams[i].worker;
+}
+
+/* Until all bytes are moved, at the speed so far, or runtime is over. */
+static uint64_t plain_left_ns(const struct slot *s, const struct live *live)
+{
+	const struct job *j = s->job;
+	uint64_t start = start_ns(s), left = UINT64_MAX;
+	uint64_t all = atomic_load(&plain_of(s)->streams.bytes);
+	uint64_t done = live->io_moved[0] + live->io_moved[1];
+
+	if (!start || live->now_ns <= start)
+		return left;
+	if (j->runtime_ns) {
+		uint64_t end = start + j->ramp_time_ns + j->runtime_ns;
+
+		left = end > live->now_ns ? end - live->now_ns : 0;
+	}
+	if (all != UINT64_MAX && done && done <= all) {
+		double ns = (double)(live->now_ns - start) / (double)done *
+			    (double)(all - done);
+
+		if (ns < (double)left)
+			left = (uint64_t)ns;
+	}
+	return left;
+}
+
+static void plain_look(const struct slot *s, struct live *live)
+{
+	const struct worker *w;
+
+	for (unsigned d = 0; d < 2; d++) {
+		live->io_ios[d] = slot_ios(s, d);
+		live->io_moved[d] = slot_io_bytes(s, d);
+	}
+	live->io_bytes = live->io_moved[0] + live->io_moved[1];
+	for (uint64_t i = 0; (w = worker_at(s, i)); i++)
+		slot_look_at(w, live);
+	live->left_ns = plain_left_ns(s, live);
+	if (live->phase == LIVE_IO && !start_ns(s))
+		live->phase = LIVE_WAIT; /* startdelay */
+}
+
+static struct rate_result rate_of(const struct job *j, unsigned d,
+				  uint64_t workers)
+{
+	const struct u64_pair *bytes = &j->rate, *ios = &j->rate_iops;
+	uint64_t b = d ? bytes->write : bytes->read;
+	uint64_t n = d ? ios->write : ios->read;
+	double w = (double)workers;
+
+	return (struct rate_result){
+		.asked_bytes_per_sec = b ? (double)b * w : (double)NAN,
+		.asked_iops = n ? (double)n * w : (double)NAN,
+	};
+}
+
+/* Below what was asked, and not because the mix held this direction back. */
+static void judge_rate(struct rate_result *r, const struct direction_result *d,
+		       double seconds, bool was_late)
+{
+	double bytes = (double)d->io_bytes / seconds;
+	double ios = (double)d->total_ios / seconds;
+
+	if (!(seconds > 0) || !was_late || d->total_ios == 0)
+		return;
+	r->is_missed = !(bytes >= PLAIN_RATE_MET * r->asked_bytes_per_sec ||
+			 isnan(r->asked_bytes_per_sec)) ||
+		       !(ios >= PLAIN_RATE_MET * r->asked_iops ||
+			 isnan(r->asked_iops));
+}
+
+/* The part of a record that is the sum of some workers, first to last. */
+static void collect_some(struct job_result *out, struct slot *s,
+			 struct opstat *t, uint64_t first, uint64_t n)
+{
+	struct io_result *io = &out->io;
+	/* Of one worker alone the job's are kept, as run_tick does. */
+	const struct rate_set *rates =
+		records(s) > 1
+			? &plain_of(s)->streams.streams[first].worker.rates
+			: &s->rates;
+	bool was_late = false;
+
+	out->complete = true;
+	io->jobnum = first;
+	io->numjobs = n;
+	for (uint64_t i = first; i < first + n; i++) {
+		const struct stream *st = &plain_of(s)->streams.streams[i];
+		double seconds = (double)st->wall_ns / 1e9;
+
+		if (seconds > out->wall_seconds)
+			out->wall_seconds = seconds;
+		out->complete &= st->is_complete;
+		was_late |= st->was_late;
+	}
+	collect_direction(&out->read, rates, t, 0);
+	collect_direction(&out->write, rates, t, 1);
+	for (unsigned d = 0; d < 2; d++) {
+		io->rate[d] = rate_of(s->job, d, n);
+		judge_rate(&io->rate[d], d ? &out->write : &out->read,
+			   out->wall_seconds, was_late);
+	}
+	collect_depths(&out->depths, t);
+	collect_ops(&out->ops, t);
+	out->sync = out->ops.fsync;
+	collect_worker_time(&io->worker_percent, t);
+	collect_usage(out, &t->usage);
+	out->errors = count_get(&t->errors);
+}
+
+static void collect_files(struct io_result *io, const struct slot *s,
+			  uint64_t first, uint64_t n)
+{
+	uint64_t last = plain_of(s)->files.is_shared ? first + 1 : first + n;
+
+	for (uint64_t w = first; w < last; w++) {
+		size_t count = 0;
+		const struct iofile *f =
+			iofiles_of(&plain_of(s)->files, w, &count);
+
+		io->files += count;
+		for (size_t i = 0; i < count; i++)
+			io->file_bytes += f[i].region.bytes;
+	}
+	io->laid_out_files = plain_of(s)->made_files;
+	io->laid_out_bytes = plain_of(s)->made_bytes;
+}
+
+/* max_errors is of the job, whoever of its workers met them. */
+static bool has_too_many_errors(const struct slot *s)
+{
+	const struct worker *w;
+	uint64_t errors = 0, all = slot_ios(s, 0) + slot_ios(s, 1);
+
+	for (uint64_t i = 0; (w = worker_at(s, i)); i++) {
+		const struct opstat *t = &w->stat;
+
+		errors += count_get(&t->errors);
+		all += count_get(&t->errors) + t->lat[MLGEN_FSYNC]->count +
+		       t->lat[MLGEN_FDATASYNC]->count;
+	}
+	return failed_exceeds(s->job, errors, all);
+}
+
+static void collect_streams(struct job_result *out, size_t record,
+			    struct slot *s)
+{
+	struct io_result *io = &out->io;
+	bool is_one = is_one_record(s);
+	uint64_t n = is_one ? plain_of(s)->streams.count : 1;
+	struct opstat *t = &plain_of(s)->streams.streams[record].worker.stat;
+
+	if (is_one) {
+		collect_workers(s);
+		t = &s->total;
+	}
+	collect_some(out, s, t, record, n);
+	collect_files(io, s, record, n);
+	collect_first_error(&out->failed, s, record, n);
+	out->failed.is_too_many = out->errors && has_too_many_errors(s);
+	out->iodepth_used = job_depth(s->job);
+	out->in_use = collect_in_use(s);
+	collect_storage(&out->storage, s, plain_of(s)->files.directory);
+	collect_around(out, s, record);
+	collect_numa(&out->numa, s);
+	out->interrupted = atomic_load(plain_of(s)->streams.interrupted);
+	out->complete &=
+		!out->interrupted && !atomic_load(&plain_of(s)->streams.closed);
+}
+
+static void plain_collect(struct job_result *out, size_t record, struct slot *s)
+{
+	if (!s->begin_ns)
+		return;
+	if (plain_of(s)->streams.streams && s->work_begin_ns) {
+		out->work = &work_io;
+		collect_streams(out, record, s);
+		return;
+	}
+	/* create_only, or it came no further than the layout. */
+	out->work = &work_io;
+	out->io.numjobs = s->job->numjobs;
+	out->in_use = "";
+	out->complete = s->job->create_only;
+	collect_files(&out->io, s, 0, s->job->numjobs);
+	collect_storage(&out->storage, s, plain_of(s)->files.directory);
+	collect_around(out, s, 0);
+	for (unsigned d = 0; d < 2; d++)
+		out->io.rate[d] = rate_of(s->job, d, 1);
+}
+
+const struct activity plain_activity = {
+	.check = plain_activity_check,
+	.open_files = plain_open_files,
+	.need = need,
+	.put_costs = plain_put_costs,
+	.lower = "numjobs, iodepth or bs",
+	.prepare = prepare,
+	.start = plain_start,
+	.join = plain_join_threads,
+	.fini = plain_fini,
+	.close = plain_close_all,
+	.wake = wake_all,
+	.start_ns = start_ns,
+	.worker = worker_at,
+	.look = plain_look,
+	.records = records,
+	.collect = plain_collect,
+};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_io_text.c - the page that a dry run prints for a plain job. */
+#include "base/units.h"
+#include "base/util.h"
+#include "work/plain/plan_io.h"
+#include "report/plan_lines.h"
+#include "report/plan_memory.h"
+
+static void put_pattern(FILE *to, const struct plan_report *p)
+{
+	const struct job *j = p->job;
+	bool is_split = has_text(j->bssplit);
+	struct buf line = { 0 };
+
+	plan_start_line(&line, "pattern");
+	plan_say(&line, p, "{rw}");
+	if (job_reads(j) && job_writes(j))
+		plan_say(&line, p, " ({rwmixread} reads)");
+	plan_say(&line, p, "[, {bssplit=}]");
+	if (!is_split && job_reads(j))
+		plan_say(&line, p, ", {bs.read} reads");
+	if (!is_split && job_writes(j))
+		plan_say(&line, p, ", {bs.write} writes");
+	plan_say(&line, p, ", {numjobs} worker{s}");
+	plan_put_checked(to, &line, plan_find_check(p, "requests"));
+}
+
+static void put_data(FILE *to, const struct plan_report *p)
+{
+	const struct plan_check *data = plan_find_check(p, "data");
+	struct buf line = { 0 };
+
+	plan_start_line(&line, "data");
+	if (!p->touches_files) {
+		plan_say(&line, p,
+			 "{ioengine=} touches no file: nothing is "
+			 "written, read or needed on storage");
+		plan_put_line(to, &line);
+		return;
+	}
+	if (p->io.files == 0) {
+		buf_add(&line, "the job's files");
+		plan_put_checked(to, &line, data);
+		return;
+	}
+	plan_say(&line, p, "{plan.files} file{s}[ in {plan.directory}]");
+	plan_add_bytes(to, &line, (double)p->io.file_bytes);
+	plan_put_line(to, &line);
+	plan_put_present(to, p, "data");
+	if (p->write_files)
+		plan_put_free(to, p);
+	plan_put_storage(to, p);
+	plan_put_ratio(to, p, "files");
+}
+
+static const char *moved(const struct job *j)
+{
+	return !job_writes(j)  ? " read"
+	       : !job_reads(j) ? " written"
+			       : " read and written";
+}
+
+static void add_moves(struct buf *line, const struct plan_report *p)
+{
+	plan_say(line, p, "{plan.move_bytes}");
+	buf_add(line, moved(p->job));
+	if (p->job->loops > 1)
+		plan_say(line, p, " in {loops} loops");
+	plan_say(line, p, "[, or {runtime}]");
+}
+
+static void put_run(FILE *to, const struct plan_report *p)
+{
+	const struct job *j = p->job;
+	struct buf line = { 0 };
+
+	plan_start_line(&line, "run");
+	if (j->create_only)
+		buf_add(&line, "create_only: makes the files and ends");
+	else if (p->io.move_bytes != UINT64_MAX)
+		add_moves(&line, p);
+	else if (j->runtime_ns)
+		plan_say(&line, p, "for {runtime}");
+	else
+		buf_add(&line, "of unknown length");
+	plan_say(&line, p, "[, after {ramp_time} of ramp_time]");
+	plan_put_line(to, &line);
+}
+
+/* Of all workers: the options say it of one. */
+static void add_pace(struct buf *line, const char *what, uint64_t bytes,
+		     uint64_t iops, uint64_t workers)
+{
+	char n[UNITS_TEXT_BYTES];
+	double all = (double)workers;
+	const char *end = line->len > PLAN_TEXT_AT ? "; " : "";
+
+	if (bytes)
+		buf_addf(line, "%s%s %s/s", end, what,
+			 units_human_bytes(n, (double)bytes * all));
+	if (bytes && iops)
+		end = ", ";
+	if (iops)
+		buf_addf(line, "%s%s %s IOPS", end, what,
+			 units_sig4(n, (double)iops * all));
+}
+
+static void put_pace(FILE *to, const struct plan_report *p)
+{
+	const struct job *j = p->job;
+	struct buf line = { 0 };
+
+	plan_start_line(&line, "rate");
+	if (job_reads(j))
+		add_pace(&line, "reads", j->rate.read, j->rate_iops.read,
+			 j->numjobs);
+	if (job_writes(j))
+		add_pace(&line, "writes", j->rate.write, j->rate_iops.write,
+			 j->numjobs);
+	if (line.len > PLAN_TEXT_AT)
+		plan_put_line(to, &line);
+	else
+		buf_fini(&line);
+}
+
+static void put_in_flight(FILE *to, const struct plan_report *p)
+{
+	struct buf line = { 0 };
+
+	plan_start_line(&line, "in flight");
+	plan_say(&line, p,
+		 "{plan.reads_in_flight} request{s} ({numjobs} "
+		 "worker{s}");
+	if (job_depth(p->job) == 1)
+		buf_add(&line, ", one each)");
+	else
+		buf_addf(&line, " x iodepth %u)", job_depth(p->job));
+	plan_put_line(to, &line);
+}
+
+static void put_memory(FILE *to, const struct plan_report *p)
+{
+	struct buf more = { 0 };
+
+	plan_say(&more, p, "[, of which {plan.buffer_bytes} are buffers]");
+	plan_put_program(to, p, buf_str(&more));
+	buf_fini(&more);
+}
+
+void plan_io_text(FILE *to, const struct plan_report *p)
+{
+	put_pattern(to, p);
+	put_data(to, p);
+	put_run(to, p);
+	put_pace(to, p);
+	plan_put_direct(to, p);
+	put_in_flight(to, p);
+	put_memory(to, p);
+	plan_put_open_files(to, p);
+}

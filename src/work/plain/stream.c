@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stream.c - see stream.h. */
+#include "work/plain/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "job/ignored.h"
+
+/* A pace that ends so far behind, as a part of the time, was not kept. */
+#define LATE_PART 100
+
+static uint64_t now(const struct stream *s)
+{
+	return clock_now(s->all->clock);
+}
+
+static void stream_fail(struct stream *s, const struct mlgen_err *err)
+{
+	failure_set(s->all->failure, err);
+}
+
+/* Nothing new is begun; what is under way is waited for. */
+static bool stream_is_over(const struct stream *s)
+{
+	return atomic_load_explicit(&s->all->closed, memory_order_relaxed) ||
+	       atomic_load_explicit(s->all->interrupted, memory_order_relaxed);
+}
+
+/* Starting together. */
+
+static void await_start(struct stream *s)
+{
+	struct streams *all = s->all;
+
+	for (;;) {
+		uint32_t seen = bell_look(&all->go);
+
+		if (stream_is_over(s) || now(s) >= all->start_after_ns)
+			return;
+		bell_wait(&all->go, all->clock, seen, all->start_after_ns);
+	}
+}
+
+/* By the last at the barrier: time zero. */
+static void decide_start(void *arg)
+{
+	struct streams *all = arg;
+
+	if (all->watch)
+		all->watch->begin(all->watched);
+	atomic_store(&all->start_ns, clock_now(all->clock));
+	if (all->job->runtime_ns)
+		stop_at(all->stop, atomic_load(&all->start_ns) +
+					   all->job->ramp_time_ns +
+					   all->job->runtime_ns);
+}
+
+static void start_counting(struct stream *s, uint64_t now_ns)
+{
+	worker_start_counting(&s->worker, s->all->place, now_ns);
+}
+
+static void ramp_is_over(struct stream *s)
+{
+	const struct streams *all = s->all;
+
+	if (all->watch)
+		all->watch->begin_anew(all->watched);
+	start_counting(s, now(s));
+}
+
+/* False: the run is over. */
+static bool start_together(struct stream *s)
+{
+	const struct job *j = s->all->job;
+	uint64_t start;
+
+	await_start(s);
+	if (peers_barrier(&s->all->peers, decide_start, s->all) < 0)
+		return false;
+	start = atomic_load(&s->all->start_ns);
+	s->count_from_ns = start + j->ramp_time_ns;
+	s->end_ns =
+		j->runtime_ns ? s->count_from_ns + j->runtime_ns : UINT64_MAX;
+	io_wake(stream_io(s));
+	if (!j->ramp_time_ns)
+		start_counting(s, start);
+	return true;
+}
+
+/* Requests. */
+
+/* Only a read that got something knows where the end is. */
+static void describe_end(const struct stream *s, const struct io_op *op,
+			 struct mlgen_err *err)
+{
+	const struct mlgen_io *io = &op->io;
+	char end[32] = "behind the end of the file";
+
+	if (op->done_bytes)
+		snprintf(end, sizeof(end), "it ends at %" PRIu64,
+			 io->off + op->done_bytes);
+	mlgen_fail(err, -ENODATA,
+		   "%s: read at %" PRIu64 ": %s; it was truncated while %s ran",
+		   io->file->path, io->off, end, s->all->job->name);
+}
+
+static void stream_describe(const struct stream *s, const struct io_op *op,
+			    struct mlgen_err *err)
+{
+	const struct mlgen_io *io = &op->io;
+	int code = (int)io->result;
+	/* What the engine knows of it: a device without poll queues, ... */
+	const char *note = code == -EOPNOTSUPP ? io_note(stream_io(s))
+			   : code == -EAGAIN   ? IGNORED_HINT_EAGAIN
+					       : "";
+
+	if (code == -ENODATA)
+		describe_end(s, op, err);
+	else if (io->op != MLGEN_READ && io->op != MLGEN_WRITE)
+		mlgen_fail(err, code, "%s: %s: %s", io->file->path,
+			   opstat_name(io->op), strerror(-code));
+	else if (code == -EINVAL && (io->file->flags & O_DIRECT))
+		mlgen_fail(err, code,
+			   "%s: %s at %" PRIu64 ": %s; direct=1 needs bs and "
+			   "offset in multiples of the device's block",
+			   io->file->path, opstat_name(io->op), io->off,
+			   strerror(-code));
+	else
+		mlgen_fail(err, code, "%s: %s at %" PRIu64 ": %s%s%s",
+			   io->file->path, opstat_name(io->op), io->off,
+			   strerror(-code), *note ? "; " : "", note);
+}
+
+/* Its error counts, or ends the run. */
+void stream_take_error(struct stream *s, const struct io_op *op)
+{
+	struct mlgen_err err = { 0 };
+	bool is_counted =
+		ignored_counts(s->all->job, op->io.op, (int)op->io.result);
+
+	if (op->io.result == -ECANCELED && stop_has_come(s->all->stop, now(s)))
+		return; /* it was not even begun, or only played */
+	if (is_counted)
+		opstat_add_error(&s->worker.stat);
+	if (is_counted && worker_has_error(&s->worker))
+		return;
+	stream_describe(s, op, &err);
+	if (is_counted)
+		worker_keep_error(&s->worker, &err, now(s));
+	else
+		stream_fail(s, &err);
+}
+
+static void stream_complete(struct stream *s, struct io_op *op)
+{
+	struct stream_op *so = op->owner;
+	struct opstat *stat = &s->worker.stat;
+
+	s->free_ops[s->free_count++] = so;
+	if (so->due_ns && op->io.result != -ECANCELED)
+		s->lag_ns = op->start_ns - so->due_ns;
+	if (op->io.result < 0) {
+		stream_take_error(s, op);
+	} else if (so->due_ns) {
+		unsigned d = op->io.op == MLGEN_WRITE;
+
+		hist_add(stat->slat[d], s->lag_ns);
+		hist_add(stat->total[d], op->end_ns - so->due_ns);
+	}
+}
+
+/* Hand it over; a synchronous engine has then done it. */
+static void submit(struct stream *s, enum mlgen_op kind,
+		   struct mlgen_file *file, uint64_t due_ns)
+{
+	struct stream_op *so = s->free_ops[--s->free_count];
+	struct io_op *op = &so->io;
+
+	op->io.op = kind;
+	op->io.file = file;
+	op->io.off = s->next.off;
+	op->io.len_bytes = s->next.len_bytes;
+	so->due_ns = due_ns;
+	if (s->is_sync) {
+		io_do(stream_io(s), op);
+		stream_complete(s, op);
+		s->has_done = true;
+		return;
+	}
+	io_submit(stream_io(s), op);
+	s->kept_back++;
+	if (s->kept_back == s->batch_submit) {
+		io_flush(stream_io(s));
+		s->kept_back = 0;
+	}
+}
+
+/* Is it time for one, after so many writes? */
+static bool sync_is_due(uint64_t *unsynced, uint64_t every)
+{
+	if (!every || *unsynced < every)
+		return false;
+	*unsynced = 0;
+	return true;
+}
+
+/* A sync that fsync= or fdatasync= asks for. False: none is due. */
+static bool submit_sync(struct stream *s)
+{
+	const struct job *j = s->all->job;
+	enum mlgen_op kind;
+
+	if (sync_is_due(&s->unsynced, j->fsync))
+		kind = MLGEN_FSYNC;
+	else if (sync_is_due(&s->unsynced_data, j->fdatasync))
+		kind = MLGEN_FDATASYNC;
+	else
+		return false;
+	submit(s, kind, s->last_written, 0);
+	return true;
+}
+
+/* Draw the next request; false: there is none any more. */
+static bool draw(struct stream *s)
+{
+	if (!s->has_next && !s->is_exhausted) {
+		s->has_next = pattern_next(s->pattern, &s->next);
+		s->is_exhausted = !s->has_next;
+	}
+	return s->has_next;
+}
+
+static void note_write(struct stream *s, struct mlgen_file *file)
+{
+	s->unsynced++;
+	s->unsynced_data++;
+	s->has_written = true;
+	s->last_written = file;
+}
+
+static void submit_next(struct stream *s, uint64_t due_ns)
+{
+	struct mlgen_file *file = &s->files[s->next.region];
+	bool is_write = s->next.is_write;
+
+	s->has_next = false;
+	submit(s, is_write ? MLGEN_WRITE : MLGEN_READ, file, due_ns);
+	if (is_write)
+		note_write(s, file);
+}
+
+static bool thinks_now(const struct stream *s)
+{
+	const struct job *j = s->all->job;
+
+	return j->thinktime_ns && s->since_thought >= j->thinktime_blocks;
+}
+
+/*
+ * Submit whatever may go now. The time at which the next one is due, if that
+ * is not yet; else UINT64_MAX.
+ */
+static uint64_t fill(struct stream *s)
+{
+	uint64_t due_ns = 0;
+
+	while (s->free_count && !thinks_now(s)) {
+		if (submit_sync(s))
+			continue;
+		if (!draw(s))
+			break;
+		if (s->pace.is_paced) {
+			due_ns = atomic_load(&s->all->start_ns) +
+				 pace_due(&s->pace, s->next.is_write);
+			if (due_ns > now(s))
+				return due_ns;
+			pace_take(&s->pace, s->next.is_write,
+				  s->next.len_bytes);
+			/* Not the end of the one before: that can lie before
+			 * this one was due. */
+			io_wake(stream_io(s));
+		}
+		submit_next(s, due_ns);
+		s->since_thought++;
+		if (s->is_sync)
+			break; /* the time is looked at between any two */
+	}
+	return UINT64_MAX;
+}
+
+static int engine_failed(struct stream *s, int rc)
+{
+	struct mlgen_err err = { 0 };
+
+	stream_fail_engine(s->all->job->engine->name, rc, &err);
+	stream_fail(s, &err);
+	return rc;
+}
+
+/* Wait for requests: how many are complete, or -errno: the engine failed. */
+static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
+{
+	const struct job *j = s->all->job;
+	unsigned max = j->iodepth_batch_complete_max
+			       ? (unsigned)j->iodepth_batch_complete_max
+			       : s->depth;
+	int n;
+
+	if (min > stream_in_flight(s))
+		min = stream_in_flight(s);
+	if (max < min)
+		max = min;
+	n = io_reap_until(stream_io(s), s->done, min, max, deadline_ns);
+	s->kept_back = 0;
+	for (int i = 0; i < n; i++)
+		stream_complete(s, s->done[i]);
+	return n < 0 ? engine_failed(s, n) : n;
+}
+
+/* Sleep, but for no longer than the run lasts. */
+static void nap(struct stream *s, uint64_t until_ns)
+{
+	uint64_t begin = now(s);
+
+	if (until_ns > s->end_ns)
+		until_ns = s->end_ns;
+	if (until_ns > begin)
+		stop_sleep_exactly(s->all->stop, s->all->clock, until_ns,
+				   &s->late_ns);
+	s->worker.stat.idle_ns += now(s) - begin;
+	io_wake(stream_io(s));
+}
+
+/* As many as batch_complete_min says, once nothing more can be submitted. */
+static unsigned least(const struct stream *s)
+{
+	uint64_t min = s->all->job->iodepth_batch_complete_min;
+
+	if (thinks_now(s) || s->is_exhausted)
+		return stream_in_flight(s);
+	if (min == 0 && s->free_count == 0)
+		return 0; /* polls */
+	return min ? (unsigned)min : 1;
+}
+
+/*
+ * One round: submit, then wait for some or for what comes next. The time is
+ * that of the last completion where there is one: no clock is read for it.
+ */
+static uint64_t turn(struct stream *s)
+{
+	uint64_t due_ns;
+
+	s->has_done = false;
+	due_ns = fill(s);
+	if (s->has_done)
+		return io_last_ns(stream_io(s));
+	if (stream_in_flight(s)) {
+		int n = reap(s, least(s),
+			     due_ns < s->end_ns ? due_ns : s->end_ns);
+
+		return n > 0 ? io_last_ns(stream_io(s)) : now(s);
+	}
+	if (thinks_now(s)) {
+		s->since_thought = 0;
+		due_ns = now(s) + s->all->job->thinktime_ns;
+	}
+	if (due_ns != UINT64_MAX)
+		nap(s, due_ns);
+	else
+		s->is_complete = true; /* there is nothing left to do */
+	return now(s);
+}
+
+/* What is under way ends; its time still counts. */
+static void drain(struct stream *s)
+{
+	while (stream_in_flight(s) &&
+	       reap(s, stream_in_flight(s), CLOCK_NEVER) >= 0)
+		;
+}
+
+static void end_sync(struct stream *s)
+{
+	for (size_t i = 0; i < s->open_files && !stream_is_over(s); i++) {
+		submit(s, MLGEN_FSYNC, &s->files[i], 0);
+		drain(s);
+	}
+}
+
+static void run(struct stream *s)
+{
+	uint64_t at_ns = atomic_load(&s->all->start_ns);
+
+	while (!s->is_complete && !stream_is_over(s)) {
+		if (!s->worker.counts && at_ns >= s->count_from_ns)
+			ramp_is_over(s);
+		at_ns = turn(s);
+		s->is_complete |= at_ns >= s->end_ns;
+	}
+	drain(s);
+	if (s->all->job->end_fsync && s->has_written)
+		end_sync(s);
+	if (s->worker.counts)
+		s->wall_ns = now(s) - s->worker.begin_ns;
+	s->was_late = s->lag_ns > s->wall_ns / LATE_PART;
+}
+
+/* Some filesystems tell only here what became of the writes. */
+static void stream_leave(struct stream *s)
+{
+	struct streams *all = s->all;
+
+	worker_stop_counting(&s->worker, now(s));
+	if (all->watch)
+		all->watch->end(all->watched, s->index);
+}
+
+void stream_fini(struct stream *s)
+{
+	worker_fini(&s->worker);
+	pattern_free(s->pattern);
+	mem_free(s->files);
+	mem_free(s->ops);
+	mem_free(s->free_ops);
+	mem_free(s->done);
+}
+
+void *stream_main(void *arg)
+{
+	struct stream *s = arg;
+	struct mlgen_err err = { 0 };
+	int rc;
+
+	clock_join(s->all->clock);
+	rc = stream_set_up(s, &err);
+	if (rc == -ECANCELED && stop_is_set(s->all->stop))
+		peers_cut(&s->all->peers); /* nobody need wait for it */
+	else if (rc < 0)
+		stream_fail(s, &err);
+	else if (start_together(s))
+		run(s);
+	stream_leave(s);
+	if (stream_io(s))
+		stream_close_files(s);
+	worker_close(&s->worker);
+	clock_leave(s->all->clock);
+	return NULL;
+}

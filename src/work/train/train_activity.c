@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_activity.c - in a run: a training, and the preparation of its dataset. */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/foreign.h"
+#include "data/manifest.h"
+#include "run/activity.h"
+#include "run/collect.h"
+#include "run/setup_checkpoints.h"
+#include "work/train/train_collect.h"
+#include "work/train/training.h"
+
+/* Or is the dataset prepared, and that is all? */
+static bool trains(const struct slot *s)
+{
+	return !job_work(s->job)->only_prepares;
+}
+
+/* A directory is asked with a file that is made in it for a moment; into that
+ * of a scan nothing is written. */
+static int find_alignment(struct slot *s, struct mlgen_err *err)
+{
+	const struct dataset *ds = &s->dataset;
+	char path[PATH_MAX];
+	int n = ds->scan ? dataset_path(ds, 0, path, sizeof(path)) : 0;
+
+	if (n < 0)
+		return mlgen_fail(err, n, "%s: %s", ds->directory,
+				  strerror(-n));
+	return mount_direct_alignment(n ? path : ds->directory, &s->align_bytes,
+				      err);
+}
+
+/* Before any job of the run has made something. */
+static int check_foreign(const struct slot *s, const struct run_shared *run,
+			 struct mlgen_err *err)
+{
+	if (s->dataset.scan || run->cfg.readonly)
+		return 0;
+	return foreign_check_dataset(s->dataset.directory, s->job, err);
+}
+
+static int train_activity_check(struct slot *s, struct run_shared *run,
+				struct mlgen_err *err)
+{
+	const struct run_config *cfg = &run->cfg;
+
+	const struct job *j = s->job;
+	struct stages stages;
+	int rc = dataset_init(&s->dataset, j, cfg->host->memory_bytes, err);
+	if (rc == 0 && j->eval_files)
+		rc = dataset_init_eval(&s->eval, &s->dataset, j, err);
+	if (rc == 0 && trains(s))
+		rc = train_stages(&stages, j, &s->dataset,
+				  s->eval.files ? &s->eval : NULL, 0, err);
+	if (rc == 0 && trains(s))
+		rc = hold_check(j, &stages, cfg->host->memory_bytes, err);
+	if (rc == 0)
+		rc = activity_try_engine(j, cfg->clock, err);
+	if (rc == 0)
+		rc = setup_checkpoints_check(s, run, err);
+	if (rc < 0)
+		return rc;
+	if (!slot_touches_files(s))
+		return slot_place(s, NULL, err);
+	rc = check_foreign(s, run, err);
+	if (rc == 0)
+		rc = mount_read(&s->mount, s->dataset.directory, err);
+	if (rc == 0)
+		rc = slot_place(s, &s->mount, err);
+	if (rc == 0 && j->direct)
+		rc = find_alignment(s, err);
+	return rc;
+}
+
+static struct dataset *eval_of(struct slot *s)
+{
+	return s->eval.files ? &s->eval : NULL;
+}
+
+static uint64_t train_open_files(const struct slot *s)
+{
+	const struct job *j = s->job;
+
+	if (!trains(s))
+		return 0;
+	return j->accelerators * job_readers(j) * job_samples_at_once(j) +
+	       setup_checkpoints_files(s);
+}
+
+/* Is there something to write, or, with phase=prepare, to look at? */
+static bool prepares(const struct slot *s)
+{
+	enum manifest_state state = MANIFEST_ABSENT;
+	struct dataset ds = s->dataset;
+
+	if (!slot_touches_files(s) || ds.scan)
+		return false;
+	return !trains(s) || manifest_read(&ds, &state, NULL) < 0 ||
+	       state != MANIFEST_COMPLETE;
+}
+
+static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
+{
+	const struct dataset *ds = &s->dataset;
+	struct stages stages;
+
+	if (prepares(s))
+		memneed_prepare(
+			n, dataset_all_files(ds),
+			dataset_file_bytes(ds, dataset_largest_file(ds)));
+	if (!trains(s) ||
+	    train_stages(&stages, s->job, ds, s->eval.files ? &s->eval : NULL,
+			 s->align_bytes, NULL) < 0)
+		return;
+	memneed_train(n, s->job, &stages);
+	memneed_hold(n, s->job, &stages);
+	setup_checkpoints_need(s, room_bytes, n);
+}
+
+static int prepare_dataset_of(struct slot *s, struct run_shared *r,
+			      struct mlgen_err *err)
+{
+	if (s->is_prepared && !trains(s))
+		return 0;
+	if (!s->largest->is_prepared && s->largest != s) {
+		int rc = prepare_dataset_of(s->largest, r, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	struct prepare_request req = {
+		.job_name = s->job->name,
+		.dataset = &s->dataset,
+		.eval = eval_of(s),
+		.check_all = !trains(s),
+		.readonly = r->cfg.readonly,
+		.allow_fill = r->cfg.allow_fill,
+		.replace = r->cfg.replace && !trains(s),
+		.engine = s->job->engine,
+		.engine_opts = s->job->engine_opts,
+		.clock = r->cfg.clock,
+		.progress = &s->progress,
+	};
+	bool started = false;
+	atomic_store(&s->phase, LIVE_PREPARE);
+	int rc = prepare_dataset(&req, &s->prepare, &started, err);
+	if (s->mount.has_own_cache) /* and the page cache says nothing of it */
+		s->prepare.resident_percent = (double)NAN;
+	s->is_prepared = true;
+	if (started)
+		atomic_store(&r->has_started, true);
+	atomic_store(&s->phase, trains(s) ? LIVE_WAIT : LIVE_DONE);
+	s->end_ns = clock_now(r->cfg.clock);
+	return rc;
+}
+
+/* Checkpoints that it will save; 1 where only time will tell. */
+static uint64_t count_saves(const struct slot *s)
+{
+	const struct job *j = s->job;
+	struct checkpoint_every every;
+	struct pass pass;
+	uint64_t steps;
+
+	if (job_checkpoint_every(j, &every, NULL) < 0 || !every.count)
+		return 0;
+	if (every.unit == EVERY_TIME)
+		return j->runtime_ns > every.count ? j->runtime_ns / every.count
+						   : 1;
+	if (j->time_based ||
+	    train_pass(&pass, j, &s->dataset, false, 0, NULL) < 0)
+		return 1;
+	if (every.unit == EVERY_EPOCHS)
+		return j->epochs / every.count;
+	steps = j->epochs * pass.sampler.steps;
+	return (j->steps && j->steps < steps ? j->steps : steps) / every.count;
+}
+
+static int open_checkpoints(struct slot *s, const struct run_shared *r,
+			    struct mlgen_err *err)
+{
+	int rc = setup_checkpoints_open(s, r, err);
+
+	return rc == 0 ? setup_checkpoints_place(s, r, count_saves(s), err)
+		       : rc;
+}
+
+static bool has_checkpoints(const struct slot *s)
+{
+	return s->shards.state != NULL;
+}
+
+static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
+{
+	int rc = prepare_dataset_of(s, r, err);
+
+	return rc == 0 && has_checkpoints(s) ? open_checkpoints(s, r, err) : rc;
+}
+
+static int make_saver(struct slot *s, struct run_shared *r,
+		      struct mlgen_err *err)
+{
+	/* ioengine=null prepares nothing. */
+	int rc = s->content ? 0 : open_checkpoints(s, r, err);
+
+	if (rc == 0)
+		rc = setup_checkpoints_saver(s, r, err);
+	s->train.saver = s->saver;
+	s->train.state = &s->state;
+	return rc;
+}
+
+static int train_activity_start(struct slot *s, struct run_shared *r,
+				uint64_t now_ns, struct mlgen_err *err)
+{
+	/* From here on it is only read. */
+	s->dataset.distinct_files = s->job->distinct_files;
+	int rc = train_init(&s->train, s->job, &s->dataset, eval_of(s),
+			    s->align_bytes, r->cfg.clock, &r->failure,
+			    &r->interrupted, err);
+	if (rc == 0 && has_checkpoints(s))
+		rc = make_saver(s, r, err);
+	if (rc < 0)
+		return rc;
+	train_give_up_below(&s->train, r->cfg.au_floor);
+	s->train.place = &s->place;
+	s->train.stop = &s->progress.stop;
+	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
+	/* It was looked at just now. */
+	s->train.is_dropped =
+		s->prepare.is_nothing_resident && !s->job->startdelay_ns;
+	s->resident_before_percent = s->prepare.resident_percent;
+	s->train.watch = &slot_watch;
+	s->train.watched = s;
+	slot_begin_work(s, r->cfg.clock, LIVE_TRAIN, 1);
+	return train_start(&s->train, err);
+}
+
+static void train_join_threads(struct slot *s)
+{
+	train_join(&s->train);
+	setup_checkpoints_end(s);
+}
+
+static void train_activity_fini(struct slot *s)
+{
+	train_fini(&s->train);
+	setup_checkpoints_fini(s);
+}
+
+static void train_close_all(struct slot *s)
+{
+	train_close(&s->train);
+}
+
+static void wake_all(struct slot *s)
+{
+	train_wake(&s->train);
+}
+
+static uint64_t start_ns(const struct slot *s)
+{
+	return atomic_load(&s->train.start_ns);
+}
+
+static struct worker *worker_at(const struct slot *s, uint64_t i)
+{
+	uint64_t threads = job_readers(s->job);
+
+	if (!s->train.ranks || i >= s->job->accelerators * threads)
+		return NULL;
+	return &s->train.ranks[i / threads].loaders[i % threads].worker;
+}
+
+static uint64_t epoch_steps(const struct slot *s)
+{
+	return s->train.stages.train.sampler.steps;
+}
+
+static uint64_t train_left_ns(const struct slot *s, const struct live *live)
+{
+	const struct job *j = s->job;
+	uint64_t start = atomic_load(&s->train.start_ns), left = UINT64_MAX;
+
+	if (!start)
+		return left;
+	if (j->runtime_ns) {
+		uint64_t end = start + j->ramp_time_ns + j->runtime_ns;
+
+		left = end > live->now_ns ? end - live->now_ns : 0;
+	}
+	uint64_t done = (live->epoch - 1) * epoch_steps(s) + live->step - 1;
+	uint64_t all = j->steps;
+	if (!j->time_based && (!all || j->epochs * epoch_steps(s) < all))
+		all = j->epochs * epoch_steps(s);
+	if (all > done && done > 0) {
+		double ns = (double)(live->now_ns - start) / (double)done *
+			    (double)(all - done);
+
+		if (ns < (double)left)
+			left = (uint64_t)ns;
+	}
+	return left;
+}
+
+static void look_at_rank(const struct rank *r, struct live *live)
+{
+	const struct rank_count *c = &r->count;
+	uint64_t since = count_get(&c->waiting_since_ns);
+
+	live->samples += count_get(&c->samples);
+	live->sample_bytes += count_get(&c->sample_bytes);
+	live->compute_ns += count_get(&c->useful_ns);
+	live->step_ns += count_get(&c->step_ns);
+	live->stall_ns += count_get(&c->stall_ns);
+	if (since && live->now_ns > since &&
+	    live->now_ns - since > live->waiting_ns)
+		live->waiting_ns = live->now_ns - since;
+}
+
+static void train_look(const struct slot *s, struct live *live)
+{
+	const struct train *t = &s->train;
+	struct hist *one = live->stall ? hist_new() : NULL;
+
+	live->epoch = count_get(&t->ranks[0].count.epoch);
+	live->epochs = s->job->time_based ? 0 : s->job->epochs;
+	live->step = count_get(&t->ranks[0].count.step);
+	live->steps = epoch_steps(s);
+	live->io_bytes = slot_io_bytes(s, 0) + slot_io_bytes(s, 1);
+	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+		look_at_rank(&t->ranks[i], live);
+		for (uint64_t w = 0; w < job_readers(s->job); w++)
+			slot_look_at(&t->ranks[i].loaders[w].worker, live);
+		if (one) {
+			hist_snapshot(one, t->ranks[i].stall);
+			hist_merge(live->stall, one);
+		}
+	}
+	hist_free(one);
+	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
+		live->phase = LIVE_WAIT; /* startdelay */
+	live->left_ns = train_left_ns(s, live);
+	train_look_at_saves(t, live);
+	if (atomic_load(&t->dropping))
+		live->phase = LIVE_DROP;
+}
+
+static void put_costs(struct buf *out, const struct job *j)
+{
+	memneed_put(out, "accelerators", j->accelerators);
+	memneed_put(out, "read_threads", j->read_threads);
+	memneed_put(out, "iodepth", job_depth(j));
+}
+
+static size_t one_record(const struct slot *s)
+{
+	(void)s;
+	return 1;
+}
+
+static void train_activity_collect(struct job_result *out, size_t record,
+				   struct slot *s)
+{
+	(void)record;
+	train_collect(out, s);
+	out->ml.saves.caches_dropped = s->has_dropped_caches;
+}
+
+const struct activity train_activity = {
+	.check = train_activity_check,
+	.open_files = train_open_files,
+	.need = need,
+	.put_costs = put_costs,
+	.lower = "accelerators, read_threads, iodepth or bs",
+	.prepare = prepare,
+	.start = train_activity_start,
+	.join = train_join_threads,
+	.fini = train_activity_fini,
+	.close = train_close_all,
+	.wake = wake_all,
+	.start_ns = start_ns,
+	.worker = worker_at,
+	.look = train_look,
+	.records = one_record,
+	.collect = train_activity_collect,
+};
+
+const struct activity prepare_activity = {
+	.check = train_activity_check,
+	.open_files = train_open_files,
+	.need = need,
+	.lower = "sample_size or samples_per_file",
+	.prepare = prepare,
+	.records = one_record,
+	.collect = train_activity_collect,
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_check.c - what relates two options of a training. */
+#include "work/train/train_check.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/util.h"
+#include "job/guess.h"
+#include "job/workload.h"
+
+/* The kernel's own limit of threads: 2^22, pid_max in proc(5). */
+#define THREADS_MAX 4194304.0
+/* Samples that loaders may hold ready; each costs a token. */
+#define READY_MAX 2147483648.0
+/* Offsets are off_t. */
+#define BYTES_MAX 9223372036854775807.0
+
+#define FAULT(d, j, option, ...)                                               \
+	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
+
+static void note_unused(const struct job *j, const char *option,
+			const char *needs, struct diag *d)
+{
+	if (job_is_changed(j, option))
+		diag_add(d, DIAG_NOTE, job_place(j, option),
+			 "%s: counts with %s only", option, needs);
+}
+
+/* ---- the dataset ---- */
+
+static void check_dataset(const struct job *j, struct diag *d)
+{
+	double files = (double)j->num_files + (double)j->eval_files;
+	double bytes =
+		files * (double)j->samples_per_file *
+		(dist_mean(&j->sample_size) + (double)j->label_size_bytes);
+
+	if (bytes > BYTES_MAX)
+		FAULT(d, j, "sample_size",
+		      "the dataset would have more than 8 EiB; lower "
+		      "sample_size, num_files or samples_per_file");
+	if (j->subfolders > j->num_files)
+		FAULT(d, j, "subfolders",
+		      "%" PRIu64 " folders for %" PRIu64 " files; some would "
+		      "be empty",
+		      j->subfolders, j->num_files);
+}
+
+static void check_scan(const struct job *j, struct diag *d)
+{
+	if (j->dataset != DATASET_SCAN)
+		note_unused(j, "scan_errors", "dataset=scan", d);
+	else if (job_work(j)->only_prepares)
+		FAULT(d, j, "dataset",
+		      "scan reads the files that are there, so phase=prepare "
+		      "has nothing to write; use phase=train, or dataset=made");
+}
+
+static void check_format(const struct job *j, struct diag *d)
+{
+	static const char *const of_parquet[] = { "columns", "read_columns",
+						  "row_group_size" };
+
+	for (size_t i = 0; i < ARRAY_LEN(of_parquet); i++)
+		if (j->format != FORMAT_PARQUET)
+			note_unused(j, of_parquet[i], "format=parquet", d);
+	if (j->format == FORMAT_PARQUET && j->read_columns &&
+	    j->access == ACCESS_PLAIN && !job_work(j)->only_prepares)
+		FAULT(d, j, "read_columns",
+		      "access=plain reads whole rows, and knows no columns; "
+		      "use "
+		      "access=framework, or leave read_columns out");
+	if (j->format != FORMAT_NPY)
+		note_unused(j, "label_size", "format=npy", d);
+}
+
+/* ---- who reads what ---- */
+
+static uint64_t shuffle_buffer(const struct job *j)
+{
+	return j->shuffle > SHUFFLE_BUFFER
+		       ? (uint64_t)(j->shuffle - SHUFFLE_BUFFER)
+		       : 0;
+}
+
+static void check_threads(const struct job *j, struct diag *d)
+{
+	double threads = (double)j->accelerators * (double)job_read_threads(j);
+
+	if (threads > THREADS_MAX)
+		FAULT(d, j, "read_threads",
+		      "%" PRIu64 " for each of %" PRIu64 " accelerators are "
+		      "more than the %.0f threads that Linux can have",
+		      job_read_threads(j), j->accelerators, THREADS_MAX);
+}
+
+static void check_prefetch(const struct job *j, struct diag *d)
+{
+	if (j->read_threads == 0 && j->loader != LOADER_PYTORCH)
+		FAULT(d, j, "read_threads",
+		      "without any the accelerator reads itself, as PyTorch "
+		      "does; use loader=pytorch, or 1 or more");
+	else if (j->read_threads == 0 && j->prefetch > 0)
+		FAULT(d, j, "prefetch",
+		      "%" PRIu64 " needs a thread to fetch ahead; use "
+		      "prefetch=0, or read_threads=1 or more",
+		      j->prefetch);
+	else if (j->read_threads > 0 && j->prefetch == 0)
+		FAULT(d, j, "prefetch",
+		      "0 reads nothing ahead, for which loader=pytorch has "
+		      "read_threads=0; with read_threads=%" PRIu64
+		      " use 1 or more",
+		      j->read_threads);
+}
+
+static void check_ready(const struct job *j, struct diag *d)
+{
+	double ranks = (double)j->accelerators;
+	double windows = j->loader == LOADER_PYTORCH
+				 ? ranks * (double)j->read_threads
+				 : ranks;
+	double batch = (double)j->batch_size;
+	double ready;
+
+	if (j->eval_files)
+		batch = fmax(batch, (double)j->eval_batch_size);
+	ready = (double)j->prefetch * batch * windows;
+	if (ready > READY_MAX)
+		FAULT(d, j, "prefetch",
+		      "%.0f samples would be ready at once, at most %.0f can "
+		      "be; lower prefetch, batch_size or read_threads",
+		      ready, READY_MAX);
+	else if (ready + ranks * (double)shuffle_buffer(j) > READY_MAX)
+		FAULT(d, j, "shuffle",
+		      "%.0f samples would be ready at once, at most %.0f can "
+		      "be; use a smaller buffer",
+		      ready + ranks * (double)shuffle_buffer(j), READY_MAX);
+}
+
+static void check_shuffle(const struct job *j, struct diag *d)
+{
+	if (j->loader == LOADER_TFDATA && j->shuffle == SHUFFLE_SAMPLE)
+		FAULT(d, j, "shuffle",
+		      "sample is no order of loader=tfdata, which reads files "
+		      "from front to back; use shuffle=file, none or buffer:N");
+	if (j->loader != LOADER_TFDATA && shuffle_buffer(j))
+		FAULT(d, j, "shuffle",
+		      "only loader=tfdata has a buffer to draw samples from; "
+		      "use loader=tfdata, or shuffle=sample");
+}
+
+/* dataset_ratio and a scan have their number of files later. */
+static void check_shard(const struct job *j, struct diag *d)
+{
+	if (j->shard == SHARD_FILE && !job_work(j)->only_prepares &&
+	    j->dataset == DATASET_MADE && j->dataset_ratio <= 0 &&
+	    j->num_files < j->accelerators)
+		FAULT(d, j, "shard",
+		      "file gives every accelerator files of its own, and "
+		      "there are more ranks than files: %" PRIu64
+		      " accelerators, %" PRIu64 " files; lower accelerators, "
+		      "raise num_files, or use shard=strided",
+		      j->accelerators, j->num_files);
+}
+
+static void check_loader(const struct job *j, struct diag *d)
+{
+	check_threads(j, d);
+	check_prefetch(j, d);
+	check_ready(j, d);
+	check_shuffle(j, d);
+	check_shard(j, d);
+	if (j->loader != LOADER_TFDATA) {
+		note_unused(j, "deterministic", "loader=tfdata", d);
+		note_unused(j, "decode_threads", "loader=tfdata", d);
+	} else if (j->preprocess == PREPROCESS_BURN) {
+		note_unused(j, "decode_threads", "preprocess=sleep", d);
+	}
+	if (dist_mean(&j->preprocess_time) <= 0)
+		note_unused(j, "preprocess", "preprocess_time", d);
+	if (job_work(j)->only_prepares)
+		note_unused(j, "hold_samples", "phase=train", d);
+}
+
+/* ---- how it is read ---- */
+
+/* These a framework reads from the beginning of a file to its end. */
+static bool is_stream(const struct job *j)
+{
+	return j->format == FORMAT_TFRECORD || j->format == FORMAT_TAR;
+}
+
+/* DLIO's readers do, and TensorFlow's. */
+static bool takes_direct(const struct job *j)
+{
+	return j->format == FORMAT_NPZ || j->format == FORMAT_NPY ||
+	       j->format == FORMAT_TFRECORD;
+}
+
+static void check_framework(const struct job *j, struct diag *d)
+{
+	struct buf format = { 0 };
+
+	job_option_text(j, "format", &format);
+	if (j->format == FORMAT_RAW)
+		FAULT(d, j, "access",
+		      "framework means the calls of what reads a format, and "
+		      "no framework has calls for format=raw; use "
+		      "access=plain, or format=npz");
+	else if (is_stream(j) && j->loader != LOADER_TFDATA)
+		FAULT(d, j, "access",
+		      "framework reads format=%s from the beginning of a file "
+		      "to its end, which of the loaders only tfdata does; use "
+		      "loader=tfdata, or access=plain",
+		      buf_str(&format));
+	else if (j->direct && !takes_direct(j))
+		FAULT(d, j, "direct",
+		      "no framework reads format=%s with O_DIRECT; use "
+		      "direct=0, "
+		      "or access=plain",
+		      buf_str(&format));
+	else if (job_is_given(j, "bs"))
+		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
+			 "bs: access=framework has sizes of its own; bs counts "
+			 "with access=plain");
+	buf_fini(&format);
+}
+
+/* ---- what it is for ---- */
+
+static void check_target(const struct job *j, struct diag *d)
+{
+	if (j->target_au > 0 && dist_mean(&j->compute_time) <= 0)
+		diag_add(d, DIAG_NOTE, job_place(j, "compute_time"),
+			 "compute_time: 0 leaves no accelerator utilisation to "
+			 "compare with target_au");
+}
+
+static void check_eval(const struct job *j, struct diag *d)
+{
+	static const char *const options[] = { "eval_batch_size", "eval_time",
+					       "eval_every", "eval_after" };
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (!j->eval_files)
+			note_unused(j, options[i], "eval_files", d);
+}
+
+static void train_check_direct(const struct job *j, struct diag *d)
+{
+	/* Checkpoints ask for more than that. */
+	if (!j->direct || !j->engine || !job_touches_files(j) ||
+	    job_has_checkpoints(j))
+		return;
+	if (j->access == ACCESS_PLAIN && j->bs.read % 512)
+		FAULT(d, j, "bs",
+		      "%" PRIu64 " is no multiple of 512, which direct=1 needs",
+		      j->bs.read);
+}
+
+void train_check(const struct job *j, struct diag *d)
+{
+	check_dataset(j, d);
+	check_scan(j, d);
+	check_format(j, d);
+	check_loader(j, d);
+	if (j->access == ACCESS_FRAMEWORK)
+		check_framework(j, d);
+	check_target(j, d);
+	check_eval(j, d);
+	note_unused(j, "verify", "phase=restore", d);
+	guess_check(j, d);
+	train_check_direct(j, d);
+}

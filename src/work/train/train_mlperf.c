@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_mlperf.c - MLPerf Storage's rules of a training. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/mlperf_inside.h"
+#include "base/units.h"
+#include "work/train/train_mlperf.h"
+
+/* What fits of a dataset that is just large enough. */
+#define MEMORY_PERCENT (100.0 / MLPERF_MEMORIES)
+
+static char *train_mlperf_whole(char *out, double n)
+{
+	return units_human_count(out, (uint64_t)fmin(n, 1e19));
+}
+
+static void add_num_files(struct buf *text, const struct mlperf_subject *s)
+{
+	buf_addf(text, "--num_files=%.0f", s->need.files);
+}
+
+/* Of the nominal sizes, as their tool counts. */
+static enum mlperf_state check_dataset(const struct mlperf_subject *s,
+				       struct buf *text)
+{
+	char bytes[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
+	double all = (double)s->memory_bytes * (double)s->hosts;
+
+	if (isnan(s->samples) || !(all > 0)) {
+		buf_add(text, all > 0 ? s->why.text : "memory is not known");
+		return MLPERF_UNCHECKED;
+	}
+	double has = s->samples * s->need.sample_bytes;
+	bool is_kept = s->samples >= s->need.memory_passes;
+	buf_addf(text, "%s is ", units_human_bytes(bytes, has));
+	buf_addf(text, has / all < 0.01 ? "less than %g" : "%.4g",
+		 fmax(has / all, 0.01));
+	buf_addf(text, " x the memory of %" PRIu64 " host%s (%s%s each)",
+		 s->hosts, s->hosts == 1 ? "" : "s",
+		 units_human_bytes(memory, (double)s->memory_bytes),
+		 s->memory_of);
+	buf_addf(text,
+		 is_kept ? "; at least %d x" : "; the rules ask for %d x: ",
+		 MLPERF_MEMORIES);
+	if (!is_kept)
+		add_num_files(text, s);
+	return is_kept ? MLPERF_OK : MLPERF_BROKEN;
+}
+
+static enum mlperf_state check_steps(const struct mlperf_subject *s,
+				     struct buf *text)
+{
+	char n[UNITS_TEXT_BYTES];
+
+	if (isnan(s->samples)) {
+		buf_add(text, s->why.text);
+		return MLPERF_UNCHECKED;
+	}
+	bool is_kept = s->samples >= s->need.steps_passes;
+	double of_step = s->need.steps_samples / MLPERF_STEPS;
+	buf_addf(text, "%s in an epoch",
+		 train_mlperf_whole(n, floor(s->samples / of_step)));
+	buf_addf(text, is_kept ? "; at least %d" : "; the rules ask for %d: ",
+		 MLPERF_STEPS);
+	if (is_kept && s->samples < s->need.steps_samples)
+		buf_add(text, ", which their tools round down to whole files");
+	if (!is_kept)
+		add_num_files(text, s);
+	return is_kept ? MLPERF_OK : MLPERF_BROKEN;
+}
+
+static enum mlperf_state check_epochs(const struct mlperf_subject *s,
+				      struct buf *text)
+{
+	uint64_t n = s->run ? s->result->ml.epochs_total : s->job->epochs;
+
+	buf_addf(text, "%" PRIu64, n);
+	if (n == MLPERF_EPOCHS && s->job->epochs == MLPERF_EPOCHS)
+		return MLPERF_OK;
+	buf_addf(text, " of %d: --epochs=%d, and neither steps nor runtime",
+		 MLPERF_EPOCHS, MLPERF_EPOCHS);
+	return MLPERF_BROKEN;
+}
+
+static double au_of(const struct mlperf_subject *s)
+{
+	return mlperf_window(s)->train_au_mean_percentage;
+}
+
+/* Of all runs that count the least; each has to be enough. */
+static const struct mlperf_subject *find_least_au(const struct mlperf_group *g,
+						  double *most)
+{
+	const struct mlperf_subject *least = NULL;
+
+	*most = 0;
+	for (size_t i = 0; i < g->count; i++) {
+		const struct mlperf_subject *s = &g->of[i];
+
+		if (s->turn < g->warm_ups)
+			continue;
+		*most = fmax(*most, au_of(s));
+		if (!least || isnan(au_of(s)) || au_of(s) < au_of(least))
+			least = s;
+		if (isnan(au_of(s)))
+			break;
+	}
+	return least;
+}
+
+static enum mlperf_state check_au(const struct mlperf_subject *s,
+				  struct buf *text)
+{
+	double most;
+
+	if (!s->run)
+		return mlperf_not_yet(text);
+	if (!s->workload)
+		return MLPERF_NONE;
+	const struct mlperf_subject *least = find_least_au(s->group, &most);
+	double au = au_of(least);
+	if (isnan(au) && least->result->errors) {
+		buf_add(text, "samples failed, and none may");
+		return MLPERF_BROKEN;
+	}
+	if (isnan(au)) {
+		buf_add(text, "no epoch has a second step, which is the first "
+			      "that counts");
+		return MLPERF_UNCHECKED;
+	}
+	buf_addf(text, "%.2f%%", au);
+	if (s->group->count > 1)
+		buf_addf(text, " (%s) to %.2f%%", least->name, most);
+	buf_addf(text, " in the window of %s",
+		 mlperf_version(s->ask->set->settings.check));
+	if (au >= s->workload->au) {
+		buf_addf(text, "; at least %g%%", s->workload->au);
+		return MLPERF_OK;
+	}
+	buf_addf(text,
+		 "; the rules ask for %g%%: fewer --accelerators, or faster "
+		 "storage",
+		 s->workload->au);
+	return MLPERF_BROKEN;
+}
+
+/* Their unet3d writes its model once, behind the last epoch. */
+static enum mlperf_state check_checkpoint(const struct mlperf_subject *s,
+					  struct buf *text)
+{
+	if (!s->workload || strcmp(s->workload->name, "unet3d") != 0)
+		return MLPERF_NONE;
+	if (!s->job->checkpoint_every) {
+		buf_add(text, "unet3d saves its model after epoch 5: "
+			      "--checkpoint_every=5epochs "
+			      "--checkpoint_size=499153191 "
+			      "--checkpoint_ranks=zero");
+		return MLPERF_BROKEN;
+	}
+	if (s->job->checkpoint_mode == CHECKPOINT_ASYNC) {
+		buf_add(text, "checkpoint_mode=async hides it, and theirs "
+			      "waits: --checkpoint_mode=sync");
+		return MLPERF_BROKEN;
+	}
+	if (!s->run) {
+		buf_addf(text, "a model is saved every %s",
+			 s->job->checkpoint_every);
+		return MLPERF_OK;
+	}
+	uint64_t saved = s->result->ml.saves.completed;
+	buf_addf(text, "%" PRIu64 " saved", saved);
+	if (saved)
+		return MLPERF_OK;
+	buf_add(text,
+		", and the rules ask for one: --checkpoint_every=5epochs");
+	return MLPERF_BROKEN;
+}
+
+/* v1.0: "Caches must be cleared between two consecutive benchmark runs." Since
+ * v2.0 the dataset's size, a run to warm up and new seeds are to do. */
+static bool keeps_caches(const struct mlperf_subject *s)
+{
+	return mlperf_is_v1(s) && s->job->invalidate == INVALIDATE_NONE &&
+	       s->job->drop_caches != DROP_CACHES_RUN;
+}
+
+static enum mlperf_state check_shares(const struct mlperf_subject *s,
+				      struct buf *text)
+{
+	const struct storage_result *st = &s->result->storage;
+
+	if (st->is_memory) {
+		buf_addf(text, "%s is %s, which is memory: another --directory",
+			 st->directory, st->filesystem);
+		return MLPERF_BROKEN;
+	}
+	if (isnan(st->memory_percent)) {
+		buf_add(text, "nothing here tells how many bytes this host's "
+			      "page cache gave");
+		return MLPERF_UNCHECKED;
+	}
+	buf_addf(text, "%.1f%% of the bytes came from this host's page cache",
+		 st->memory_percent);
+	if (st->memory_percent <= MEMORY_PERCENT)
+		return MLPERF_OK;
+	buf_addf(text,
+		 ", and %d x its memory leave at most %g%%: ", MLPERF_MEMORIES,
+		 MEMORY_PERCENT);
+	add_num_files(text, s);
+	buf_add(text, ", or --invalidate=epoch");
+	return MLPERF_BROKEN;
+}
+
+static enum mlperf_state check_cache(const struct mlperf_subject *s,
+				     struct buf *text)
+{
+	if (keeps_caches(s)) {
+		buf_add(text, "invalidate=0: caches are to be emptied "
+			      "before each run: --invalidate=run");
+		return MLPERF_BROKEN;
+	}
+	return s->run ? check_shares(s, text) : mlperf_not_yet(text);
+}
+
+const struct mlperf_row train_mlperf_rules[] = {
+	{ "workload", mlperf_check_workload, false },
+	{ "options", mlperf_check_options, false },
+	{ "dataset", check_dataset, false },
+	{ "steps", check_steps, false },
+	{ "epochs", check_epochs, false },
+	{ "complete", mlperf_check_complete, false },
+	{ "au", check_au, false },
+	{ "checkpoint", check_checkpoint, false },
+	{ "cache", check_cache, false },
+	{ "runs", mlperf_check_runs, true },
+	{ 0 },
+};

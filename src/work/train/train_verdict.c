@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_verdict.c - what limits a training, the figures that decide it, what to try next. */
+#include "work/train/train_verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "ask/mlperf_rules.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "report/show.h"
+#include "report/verdict.h"
+#include "work/checkpoint/verdict_checkpoint.h"
+#include "report/verdict_errors.h"
+#include "work/train/train_verdict_host.h"
+
+#define MOST_READS 512 /* more in flight are no experiment any more */
+#define MOST_READ_THREADS 1024
+
+static const char *const io_kinds[] = { "read",  "write", "open", "stat",
+					"fsync", "close", "reap" };
+
+/* No byte is moved, and no storage is played either. */
+static bool lacks_storage(const struct verdict_findings *f)
+{
+	return verdict_without_storage(f->job) && !verdict_is_model(f->job);
+}
+
+static uint64_t reads_in_flight(const struct verdict_findings *f)
+{
+	return f->ml->accelerators * job_readers(f->job) * job_depth(f->job);
+}
+
+/* Inside I/O calls, as the line `loader time` prints it. */
+static double io_share(const struct verdict_findings *f)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(io_kinds); i++)
+		sum += show_share(&f->loader, io_kinds[i]);
+	return sum;
+}
+
+/* The kinds that took most of the loaders' time, most first. */
+static void largest_kinds(const struct verdict_findings *f,
+			  const char *largest[2])
+{
+	largest[0] = largest[1] = io_kinds[0];
+	for (size_t i = 1; i < ARRAY_LEN(io_kinds); i++) {
+		double share = show_share(&f->loader, io_kinds[i]);
+
+		if (share > show_share(&f->loader, largest[0])) {
+			largest[1] = largest[0];
+			largest[0] = io_kinds[i];
+		} else if (largest[1] == largest[0] ||
+			   share > show_share(&f->loader, largest[1])) {
+			largest[1] = io_kinds[i];
+		}
+	}
+}
+
+/* Twice the reads in flight: the experiment that tells bandwidth from
+ * latency. False where so many are in flight that it would tell nothing.
+ * Accelerators that read themselves get a thread first. */
+static bool put_more_threads(struct buf *out, const struct verdict_findings *f,
+			     const char *question)
+{
+	uint64_t threads = f->job->read_threads * 2;
+
+	if (!threads) {
+		buf_add(out, "--read_threads=1 --prefetch=1 : what does "
+			     "reading while accelerators compute save?");
+		return true;
+	}
+	if (threads > MOST_READ_THREADS || reads_in_flight(f) >= MOST_READS)
+		return false;
+	buf_addf(out, "--read_threads=%" PRIu64 " : %s (%" PRIu64 " now)?",
+		 threads, question, reads_in_flight(f));
+	return true;
+}
+
+/* "stall p99 0.412 ms in steps of 224.0 ms", as far as it was measured. */
+static void put_stall_table(struct buf *out, const struct verdict_findings *f)
+{
+	static const double percents[] = { 99, 90 };
+	const struct hist *stall = f->ml->stall_ns;
+	char ms[UNITS_TEXT_BYTES];
+
+	if (!stall || stall->count == 0 || !f->ml->step_ns) {
+		buf_addf(out, "stall %.1f%% of accelerator time",
+			 show_share(&f->time, "stall"));
+		return;
+	}
+	size_t i = 0;
+	while (i < ARRAY_LEN(percents) && hist_beyond(stall, percents[i]) < 10)
+		i++;
+	if (i < ARRAY_LEN(percents))
+		buf_addf(out, "stall p%g %s ms", percents[i],
+			 units_human_ms(ms, (double)hist_percentile(
+						    stall, percents[i])));
+	else
+		buf_addf(out, "stall %s ms (mean)",
+			 units_human_ms(ms, hist_mean(stall)));
+	buf_addf(out, " in steps of %s ms",
+		 units_human_ms(ms, hist_mean(f->ml->step_ns)));
+}
+
+static bool memory_holds(const struct verdict_findings *f)
+{
+	if (verdict_without_storage(f->job))
+		return false;
+	return f->result->storage.is_memory ||
+	       f->result->storage.memory_percent > VERDICT_MEMORY_PERCENT;
+}
+
+static void memory_headline(struct buf *out, const struct verdict_findings *f)
+{
+	if (!verdict_keeps_in_memory(out, f))
+		verdict_say(out, f,
+			    "{ml.storage.memory_percent} of the bytes "
+			    "came from this host's page cache");
+}
+
+static void memory_because(struct buf *out, const struct verdict_findings *f)
+{
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES],
+		memory[UNITS_TEXT_BYTES];
+	double size = (double)f->result->totals.bytes;
+	double ram = (double)f->run->host.memory_bytes;
+
+	if (verdict_is_in_memory(out, f, "read"))
+		return;
+	if (f->job->distinct_files) {
+		verdict_say(out, f,
+			    "{distinct_files} of the files were read "
+			    "over and over (distinct_files)");
+		return;
+	}
+	units_human_count(files, f->result->dataset ? f->result->dataset->files
+						    : f->job->num_files);
+	units_human_bytes(bytes, size);
+	units_human_bytes(memory, ram);
+	if (size <= ram)
+		buf_addf(out,
+			 "the dataset (%s files, %s) fits into memory (%s)",
+			 files, bytes, memory);
+	else
+		buf_addf(out,
+			 "the dataset (%s files, %s) is only %.1f x memory "
+			 "(%s)",
+			 files, bytes, size / ram, memory);
+}
+
+static void memory_try(struct buf *out, const struct verdict_findings *f)
+{
+	const struct dataset_totals *t = &f->result->totals;
+	double ram = (double)f->run->host.memory_bytes;
+	char files[UNITS_TEXT_BYTES];
+
+	if (f->result->storage.is_memory) {
+		buf_add(out, "--directory=PATH : a directory on storage");
+		return;
+	}
+	if (f->job->distinct_files) {
+		buf_add(out, "--distinct_files=0 : all of the dataset");
+		return;
+	}
+	if ((double)t->bytes >= MLPERF_MEMORIES * ram && !f->job->direct) {
+		buf_add(out, "--direct=1 : reads that pass by the page cache");
+		return;
+	}
+	buf_addf(out, "--dataset_ratio=%d", MLPERF_MEMORIES);
+	if (t->mean_file_bytes > 0)
+		buf_addf(out, " : %s files",
+			 units_human_count(
+				 files, (uint64_t)ceil(MLPERF_MEMORIES * ram /
+						       t->mean_file_bytes)));
+	if (!f->job->direct)
+		buf_add(out, ", or direct=1");
+}
+
+static void network_because(struct buf *out, const struct verdict_findings *f)
+{
+	char rate[UNITS_TEXT_BYTES];
+
+	verdict_say(out, f, "that is {ml.network.percent} of its line rate, ");
+	buf_addf(out, "for %s of samples; ",
+		 show_rate(rate, &f->unit, f->ml->sample_bytes_per_sec));
+	verdict_say(out, f, "host CPU {ml.host.cpu_percent}, ");
+	verdict_put_wakeups(out, f);
+}
+
+static void network_try(struct buf *out, const struct verdict_findings *f)
+{
+	(void)f;
+	buf_add(out, "a faster link, or more hosts; not a statement about "
+		     "storage");
+}
+
+static void compute_headline(struct buf *out, const struct verdict_findings *f)
+{
+	buf_add(out, lacks_storage(f) ? "no storage in this (ioengine=null): "
+		     : verdict_is_model(f->job)
+			     ? "the modelled storage keeps up: "
+			     : "storage keeps up: ");
+	put_stall_table(out, f);
+}
+
+static void compute_because(struct buf *out, const struct verdict_findings *f)
+{
+	if (f->ceiling.says == CEILING_NEAR) {
+		verdict_ceiling_put(out, &f->ceiling);
+		buf_add(out, "; ");
+	}
+	buf_addf(out, "stall is %.1f%% of accelerator time",
+		 show_share(&f->time, "stall"));
+	if (verdict_has_long_first_steps(f))
+		buf_add(out, " with first steps of epochs, which AU leaves "
+			     "out");
+	buf_addf(out, "; read threads idle %.1f%% of theirs",
+		 show_share(&f->loader, "idle"));
+}
+
+static void compute_try(struct buf *out, const struct verdict_findings *f)
+{
+	const struct dataset *ds = f->result->dataset;
+	uint64_t wanted = f->job->accelerators * 2;
+
+	if (lacks_storage(f)) {
+		buf_add(out, "--ioengine=psync : the same with storage");
+		return;
+	}
+	uint64_t batch = f->job->batch_size ? f->job->batch_size : 1;
+	uint64_t most = ds ? ds->files * ds->samples_per_file / batch : wanted;
+	if (wanted > most)
+		wanted = most;
+	if (wanted > f->job->accelerators)
+		buf_addf(out,
+			 "--accelerators=%" PRIu64 " : storage keeps up, "
+			 "ask for more",
+			 wanted);
+	else
+		buf_addf(out,
+			 "--dataset_ratio=%d : these files are too few for "
+			 "more accelerators",
+			 MLPERF_MEMORIES);
+}
+
+static bool storage_holds(const struct verdict_findings *f)
+{
+	return !lacks_storage(f) && (f->ceiling.says == CEILING_ABOVE ||
+				     show_io_percent(&f->ml->loader_percent) >=
+					     VERDICT_STORAGE_PERCENT);
+}
+
+static void storage_headline(struct buf *out, const struct verdict_findings *f)
+{
+	const struct ml_result *ml = f->ml;
+	char who[SHOW_ACCELERATORS_BYTES], asked[UNITS_TEXT_BYTES],
+		got[UNITS_TEXT_BYTES];
+	const char *who_gave =
+		verdict_is_model(f->job) ? "the modelled storage" : "storage";
+
+	show_rate(got, &f->unit, ml->sample_bytes_per_sec);
+	if (isnan(ml->demand_bytes_per_sec)) {
+		buf_addf(out,
+			 "%s delivered %s; compute_time=0 takes all there is",
+			 who_gave, got);
+		return;
+	}
+	buf_addf(out, "%s ask%s for %s; %s delivered %s",
+		 show_accelerators(who, ml->accelerators, ml->accelerator),
+		 ml->accelerators == 1 ? "s" : "",
+		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec), who_gave,
+		 got);
+}
+
+/* What the storage costs was measured. */
+static void put_ceiling_above(struct buf *out, const struct ceiling_gap *g)
+{
+	verdict_ceiling_put(out, g);
+	buf_addf(out, ", %.1f%s more; ", g->points,
+		 g->is_rate ? "%" : " points");
+}
+
+static void storage_because(struct buf *out, const struct verdict_findings *f)
+{
+	const char *most[2];
+
+	if (f->ceiling.says == CEILING_ABOVE)
+		put_ceiling_above(out, &f->ceiling);
+	largest_kinds(f, most);
+	double first = show_share(&f->loader, most[0]);
+	double all = io_share(f);
+	if (first < 0.9 * all)
+		buf_addf(out,
+			 "read threads spent %.1f%% of their time in I/O "
+			 "calls, %s %.1f%%, %s %.1f%%; ",
+			 all, most[0], first, most[1],
+			 show_share(&f->loader, most[1]));
+	else if (!strcmp(most[0], "reap"))
+		buf_addf(out,
+			 "read threads spent %.1f%% of their time waiting "
+			 "for completions; ",
+			 first);
+	else
+		buf_addf(out,
+			 "read threads spent %.1f%% of their time waiting "
+			 "in %s(); ",
+			 first, most[0]);
+	verdict_say(out, f, "host CPU {ml.host.cpu_percent}, ");
+	verdict_put_wakeups(out, f);
+}
+
+static void storage_try(struct buf *out, const struct verdict_findings *f)
+{
+	double au;
+	uint64_t enough = verdict_enough(f->result, &au);
+
+	if (put_more_threads(out, f,
+			     "is it bandwidth, or too few reads in "
+			     "flight"))
+		return;
+	if (enough > 0 && enough < f->job->accelerators)
+		buf_addf(out,
+			 "--accelerators=%" PRIu64 " : does storage keep "
+			 "up with fewer?",
+			 enough);
+}
+
+static bool unclear_holds(const struct verdict_findings *f)
+{
+	(void)f;
+	return true;
+}
+
+static void unclear_headline(struct buf *out, const struct verdict_findings *f)
+{
+	if (lacks_storage(f)) {
+		verdict_say(out, f,
+			    "no storage in this (ioengine=null), and "
+			    "CPU {ml.host.cpu_percent} does not decide");
+		return;
+	}
+	buf_addf(out, "read threads in I/O calls %.1f%%", io_share(f));
+	verdict_say(out, f, ", CPU {ml.host.cpu_percent}: neither decides");
+}
+
+static void unclear_because(struct buf *out, const struct verdict_findings *f)
+{
+	if (isnan(f->ml->demand_bytes_per_sec))
+		buf_add(out, "compute_time=0 asks for no throughput that could "
+			     "be missed; ");
+	else
+		buf_addf(out, "stall is %.1f%% of accelerator time; ",
+			 show_share(&f->time, "stall"));
+	buf_addf(out, "read threads idle %.1f%% of theirs, ",
+		 show_share(&f->loader, "idle"));
+	verdict_put_wakeups(out, f);
+}
+
+static void unclear_try(struct buf *out, const struct verdict_findings *f)
+{
+	if (lacks_storage(f))
+		buf_add(out, "--ioengine=psync : the same with storage");
+	else if (!f->ml->ceiling.is_tried && !verdict_is_model(f->job))
+		buf_add(out, "--ceiling : what this host could do at best");
+	else
+		put_more_threads(out, f,
+				 "is less time lost with more reads in "
+				 "flight");
+}
+
+/* In the order in which they are tried; the last always holds. */
+static const struct verdict verdicts[] = {
+	{ "errors", verdict_errors_holds, verdict_errors_headline,
+	  verdict_errors_because, verdict_errors_try },
+	{ "memory", memory_holds, memory_headline, memory_because, memory_try },
+	{ "network", verdict_network_is_full, verdict_network_headline,
+	  network_because, network_try },
+	{ "host", verdict_host_holds, verdict_host_headline,
+	  verdict_host_because, verdict_host_try },
+	{ "compute", verdict_keeps_up, compute_headline, compute_because,
+	  compute_try },
+	{ "storage", storage_holds, storage_headline, storage_because,
+	  storage_try },
+	{ "unclear", unclear_holds, unclear_headline, unclear_because,
+	  unclear_try },
+	{ 0 },
+};
+
+void train_verdict(const struct run_result *run, struct job_result *j)
+{
+	struct verdict_findings f = {
+		.run = run, .result = j, .job = j->job, .ml = &j->ml
+	};
+
+	if (j->ml.steps == 0)
+		return;
+	show_accelerator_time(&j->ml.time_percent, &f.time);
+	show_loader_time(&j->ml.loader_percent, &f.loader);
+	f.unit = show_report_unit(&j->ml);
+	verdict_ceiling(&f.ceiling, j->job, &j->ml);
+	verdict_take(&j->verdict, verdicts, &f);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_verdict_host.c - see train_verdict_host.h. */
+#include "work/train/train_verdict_host.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/verdict.h"
+
+#define OVERSLEEP_PERCENT 1.0
+#define STALL_PERCENT 5.0
+#define BUSY_AU_PERCENT (100.0 - STALL_PERCENT)
+
+static bool is_full(const struct verdict_findings *f)
+{
+	return f->result->host.cpu_percent >= VERDICT_CPU_PERCENT;
+}
+
+static bool wakes_late(const struct verdict_findings *f)
+{
+	return f->ml->time_percent.oversleep >= OVERSLEEP_PERCENT;
+}
+
+/* Stalls hold first steps of epochs, which AU leaves out: where it is high,
+ * they are not what the verdict is about. */
+static bool hardly_waits(const struct verdict_findings *f)
+{
+	return f->ml->time_percent.stall <= STALL_PERCENT ||
+	       f->ml->au_percent >= BUSY_AU_PERCENT;
+}
+
+static void put_ceiling_headline(struct buf *out,
+				 const struct verdict_findings *f)
+{
+	char percent[UNITS_TEXT_BYTES];
+
+	if (wakes_late(f) && !is_full(f))
+		buf_addf(out, "oversleep %.1f%% of accelerator time; ",
+			 show_share(&f->time, "oversleep"));
+	else if (!isnan(f->result->host.cpu_percent))
+		buf_addf(out, "CPU %s busy; ",
+			 show_percent(percent, f->result->host.cpu_percent));
+	verdict_ceiling_put(out, &f->ceiling);
+}
+
+static void put_ceiling_because(struct buf *out, const struct ceiling_gap *g)
+{
+	if (g->points < 0.05)
+		buf_add(out, "the ceiling is no higher than the result: ");
+	else if (g->is_rate)
+		buf_addf(out,
+			 "the ceiling is %.1f%% above the result: ", g->points);
+	else
+		buf_addf(out, "the ceiling is %.1f points above the result: ",
+			 g->points);
+	buf_add(out, "storage hardly matters");
+}
+
+static void put_full_headline(struct buf *out, const struct verdict_findings *f)
+{
+	verdict_put_full(out, &f->result->host, &f->run->host);
+	buf_addf(out, "; stall is %.1f%% of accelerator time",
+		 show_share(&f->time, "stall"));
+}
+
+/* Are the CPUs full of what is not mlgen? */
+static bool is_taken(const struct verdict_findings *f)
+{
+	return is_full(f) && verdict_cpu_is_of_others(&f->result->host);
+}
+
+/* What to take off this host, without having measured its ceiling. */
+static void put_less_load(struct buf *out, const struct job *job)
+{
+	if (job->accelerators > 1)
+		buf_addf(out,
+			 "--accelerators=%" PRIu64 " : half the load here; "
+			 "this is not a statement about storage",
+			 job->accelerators / 2);
+	else if (job->read_threads > 1)
+		buf_addf(out,
+			 "--read_threads=%" PRIu64 " : fewer threads on "
+			 "these CPUs",
+			 job->read_threads / 2);
+	else if (!job->direct)
+		buf_add(out, "--direct=1 : less copying on these CPUs");
+}
+
+void verdict_put_wakeups(struct buf *out, const struct verdict_findings *f)
+{
+	double late = show_share(&f->time, "oversleep");
+
+	if (late < 0.1)
+		buf_add(out, "wake-ups on time");
+	else
+		buf_addf(out, "oversleep %.1f%% of accelerator time", late);
+}
+
+bool verdict_has_long_first_steps(const struct verdict_findings *f)
+{
+	return f->ml->time_percent.stall > STALL_PERCENT &&
+	       f->ml->au_percent >= BUSY_AU_PERCENT;
+}
+
+bool verdict_keeps_up(const struct verdict_findings *f)
+{
+	return !isnan(f->ml->demand_bytes_per_sec) && hardly_waits(f);
+}
+
+/* A ceiling is a measurement, a busy CPU a hint; but others who had the CPUs
+ * may have left them by the time of the ceiling, unless it is known what storage
+ * costs. Nothing is in the way of accelerators that are busy. */
+bool verdict_host_holds(const struct verdict_findings *f)
+{
+	bool hinted = is_full(f) || wakes_late(f);
+
+	if (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f))
+		return false;
+	if (f->ceiling.says == CEILING_ABOVE)
+		return is_taken(f) && !verdict_is_model(f->job);
+	return hinted ||
+	       (f->ceiling.says == CEILING_NEAR && !verdict_keeps_up(f));
+}
+
+void verdict_host_headline(struct buf *out, const struct verdict_findings *f)
+{
+	if (f->ceiling.says == CEILING_NEAR)
+		put_ceiling_headline(out, f);
+	else if (is_full(f))
+		put_full_headline(out, f);
+	else
+		buf_addf(out,
+			 "oversleep is %.1f%% of accelerator time: this "
+			 "host wakes late",
+			 show_share(&f->time, "oversleep"));
+}
+
+void verdict_host_because(struct buf *out, const struct verdict_findings *f)
+{
+	const struct host_result *h = &f->result->host;
+	char percent[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
+
+	if (f->ceiling.says == CEILING_NEAR)
+		put_ceiling_because(out, &f->ceiling);
+	else if (is_full(f) || !h->oversleep_ns)
+		verdict_put_cpu(out, h);
+	else
+		buf_addf(out, "sleeps ended %s ms late on average, CPU %s busy",
+			 units_human_ms(mean, hist_mean(h->oversleep_ns)),
+			 show_percent(percent, h->cpu_percent));
+}
+
+void verdict_host_try(struct buf *out, const struct verdict_findings *f)
+{
+	const struct job *job = f->job;
+	bool copies = !job->direct && job->access == ACCESS_PLAIN &&
+		      f->ceiling.copying > CEILING_NEAR_POINTS;
+
+	if (is_taken(f))
+		buf_add(out, "the same while nothing else runs on these CPUs");
+	else if (f->ceiling.says == CEILING_NEAR && copies)
+		buf_addf(out,
+			 "--direct=1 : less copying on these CPUs, which "
+			 "costs %.1f %s",
+			 f->ceiling.copying,
+			 f->ceiling.is_rate ? "percent" : "points");
+	else if (f->ceiling.says == CEILING_NEAR)
+		buf_add(out, "fewer accelerators here, or more hosts; not a "
+			     "statement about storage");
+	else if (!f->ml->ceiling.is_tried && !verdict_without_storage(job))
+		buf_add(out, "--ceiling : what this host could do at best");
+	else
+		put_less_load(out, job);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workloads.h - the table of workloads: one row each, in the order of phase='s values. */
+#pragma once
+
+#include "work/checkpoint/checkpoint.h"
+#include "work/plain/plain.h"
+#include "work/train/training.h"
+
+/* The number in struct job, the name in a job file, which is that of the row
+ * (work_NAME), and what --help says of it. */
+#define WORKLOADS(ROW)                                                         \
+	ROW(PHASE_TRAIN, train, "read the dataset as a training job does")     \
+	ROW(PHASE_PREPARE, prepare,                                            \
+	    "write or complete the dataset and check all of it")               \
+	ROW(PHASE_IO, io, "a plain I/O job as fio has them: rw=, bs=, size=")  \
+	ROW(PHASE_CHECKPOINT, checkpoint,                                      \
+	    "save the state of a model, checkpoints times")                    \
+	ROW(PHASE_RESTORE, restore, "read back what phase=checkpoint has saved")
+
+#define WORKLOAD_NUMBER(number, row, help) number,
+enum job_phase { WORKLOADS(WORKLOAD_NUMBER) };
+#undef WORKLOAD_NUMBER

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_live.c - figures of a running job: every row, between two looks. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "run/live.h"
+#include "suites.h"
+
+#define SEC UINT64_C(1000000000)
+
+static void set(struct live *l, size_t off, uint64_t n)
+{
+	memcpy((char *)l + off, &n, sizeof(n));
+}
+
+START_TEST(a_counter_is_what_the_interval_gained_and_its_rate)
+{
+	unsigned counters = 0;
+
+	for (const struct live_field *f = live_fields; f->field.name; f++) {
+		struct live before = { .now_ns = 10 * SEC };
+		struct live now = { .now_ns = 12 * SEC };
+		const struct live_span span = { &now, &before, NULL };
+		const struct live_span still = { &before, &before, NULL };
+
+		if (f->kind != LIVE_COUNTER)
+			continue;
+		counters++;
+		set(&before, f->field.off, 1000);
+		set(&now, f->field.off, 1030);
+		ck_assert_uint_eq(live_count(f, &span), 30);
+		ck_assert_double_eq(live_per_sec(f, &span), 15);
+		ck_assert(isnan(live_per_sec(f, &still)));
+		/* A look that lags behind is no progress. */
+		set(&now, f->field.off, 999);
+		ck_assert_uint_eq(live_count(f, &span), 0);
+	}
+	ck_assert_uint_gt(counters, 0);
+}
+END_TEST
+
+START_TEST(a_share_is_of_what_another_counter_gained)
+{
+	unsigned shares = 0;
+
+	for (const struct live_field *f = live_fields; f->field.name; f++) {
+		struct live before = { 0 }, now = { 0 };
+		const struct live_span span = { &now, &before, NULL };
+
+		if (f->kind != LIVE_SHARE)
+			continue;
+		shares++;
+		ck_assert(isnan(live_percent(f, &span)));
+		set(&before, f->field.off, 500);
+		set(&now, f->field.off, 525);
+		set(&before, f->of, 1000);
+		set(&now, f->of, 1100);
+		ck_assert_double_eq(live_percent(f, &span), 25);
+		/* Its counter may be ahead of the other one. */
+		set(&now, f->field.off, 700);
+		ck_assert_double_eq(live_percent(f, &span), 100);
+	}
+	ck_assert_uint_gt(shares, 0);
+}
+END_TEST
+
+/* A name is one column; a second row of it comes right behind, where the first
+ * does not apply. */
+START_TEST(a_figure_has_one_value_in_any_interval)
+{
+	for (const struct live_field *f = live_fields; f->field.name; f++) {
+		const struct live_field *g = f + 1;
+
+		if (g->field.name && !g->field.help) {
+			ck_assert_str_eq(g->field.name, f->field.name);
+			ck_assert_uint_eq(g->when & f->when, 0);
+			ck_assert_uint_ne(g->when, 0);
+			g++;
+		}
+		for (; g->field.name; g++)
+			ck_assert_str_ne(g->field.name, f->field.name);
+	}
+}
+END_TEST
+
+START_TEST(a_figure_is_found_by_its_name_where_it_applies)
+{
+	struct live l = { .phase = LIVE_PREPARE, .bytes_done = 7 };
+	const struct live_span span = { &l, &l, NULL };
+
+	ck_assert_ptr_null(live_find("epoch", 5, &span));
+	ck_assert_ptr_null(live_find("io_byte", 7, &span));
+	ck_assert_uint_eq(live_find("io_bytes} left", 8, &span)->field.off,
+			  offsetof(struct live, bytes_done));
+	l.phase = LIVE_TRAIN;
+	ck_assert_ptr_nonnull(live_find("epoch", 5, &span));
+	ck_assert_uint_eq(live_find("io_bytes", 8, &span)->field.off,
+			  offsetof(struct live, io_bytes));
+}
+END_TEST
+
+Suite *suite_live(void)
+{
+	Suite *s = suite_create("live");
+	TCase *t = tcase_create("live");
+
+	tcase_add_test(t, a_counter_is_what_the_interval_gained_and_its_rate);
+	tcase_add_test(t, a_share_is_of_what_another_counter_gained);
+	tcase_add_test(t, a_figure_has_one_value_in_any_interval);
+	tcase_add_test(t, a_figure_is_found_by_its_name_where_it_applies);
+	suite_add_tcase(s, t);
+	return s;
+}
