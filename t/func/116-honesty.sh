@@ -31,7 +31,7 @@ is "to be copied into a shell" "$(printf '%s\n' "$command" |
 	"$(printf '%s,' --name=x --directory=d --format=raw --num_files=64 \
 		--sample_size=1m --epochs=2 \
 		--require='samples>=1 and au <= 100')"
-like "and the CPU" "$(tr '\n' ' ' <out)" ' CPUs? \([^)]* NUMA nodes?\), '
+like "and the CPU" "$(tr '\n' ' ' <out)" ' CPUs? \(.* NUMA nodes?\), '
 ok "which fits a screen" test "$(wc -l <out)" -le 45
 for key in cpu_model numa_nodes liburing libaio memory_limit_bytes; do
 	case $(json run.json machine.$key) in
