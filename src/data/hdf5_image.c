@@ -11,12 +11,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include <hdf5.h>
-#if H5_VERSION_GE(1, 14, 0)
-#include <H5FDdevelop.h>
-#endif
-
 #include "base/mem.h"
+#include "data/hdf5_library.h"
+
+/* What init has loaded; the callbacks of the recorder have no other way. */
+static const struct hdf5_library *h5;
 
 /*
  * The numbers that depend on the shape: each side, and behind them the bytes
@@ -81,14 +80,14 @@ static bool write_a_byte(hid_t dataset, hid_t space)
 {
 	static const hsize_t first[HDF5_RANK_MAX] = { 0 };
 	const uint8_t byte = 0;
-	hid_t one = H5Screate(H5S_SCALAR);
+	hid_t one = h5->Screate(H5S_SCALAR);
 	bool ok = one >= 0 &&
-		  H5Sselect_elements(space, H5S_SELECT_SET, 1, first) >= 0 &&
-		  H5Dwrite(dataset, H5T_NATIVE_UINT8, one, space, H5P_DEFAULT,
-			   &byte) >= 0;
+		  h5->Sselect_elements(space, H5S_SELECT_SET, 1, first) >= 0 &&
+		  h5->Dwrite(dataset, *h5->T_NATIVE_UINT8, one, space,
+			     H5P_DEFAULT, &byte) >= 0;
 
 	if (one >= 0)
-		H5Sclose(one);
+		h5->Sclose(one);
 	return ok;
 }
 
@@ -101,21 +100,21 @@ static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
 
 	for (unsigned i = 0; i < HDF5_RANK_MAX; i++)
 		dims[i] = sides[i];
-	space = H5Screate_simple((int)rank, dims, NULL);
+	space = h5->Screate_simple((int)rank, dims, NULL);
 	/* Files must not differ by the time they were made, and h5py's say
 	 * nothing about it either. */
-	hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-	if (space >= 0 && plist >= 0 && H5Pset_obj_track_times(plist, 0) >= 0)
-		dataset = H5Dcreate2(file, "records", H5T_STD_U8LE, space,
-				     H5P_DEFAULT, plist, H5P_DEFAULT);
+	hid_t plist = h5->Pcreate(*h5->P_CLS_DATASET_CREATE_ID);
+	if (space >= 0 && plist >= 0 && h5->Pset_obj_track_times(plist, 0) >= 0)
+		dataset = h5->Dcreate2(file, "records", *h5->T_STD_U8LE, space,
+				       H5P_DEFAULT, plist, H5P_DEFAULT);
 	if (dataset >= 0 && write_a_byte(dataset, space))
-		place = H5Dget_offset(dataset);
+		place = h5->Dget_offset(dataset);
 	if (dataset >= 0)
-		H5Dclose(dataset);
+		h5->Dclose(dataset);
 	if (plist >= 0)
-		H5Pclose(plist);
+		h5->Pclose(plist);
 	if (space >= 0)
-		H5Sclose(space);
+		h5->Sclose(space);
 	return place;
 }
 
@@ -130,15 +129,15 @@ static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
 static hid_t create_file(void)
 {
 	hid_t file = H5I_INVALID_HID;
-	hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+	hid_t access = h5->Pcreate(*h5->P_CLS_FILE_ACCESS_ID);
 
 	if (access < 0)
 		return file;
-	if (H5Pset_fapl_core(access, 65536, 0) >= 0 &&
-	    H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST,
-				 H5F_LIBVER_LATEST) >= 0)
-		file = H5Fcreate(NO_FILE, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-	H5Pclose(access);
+	if (h5->Pset_fapl_core(access, 65536, 0) >= 0 &&
+	    h5->Pset_libver_bounds(access, H5F_LIBVER_EARLIEST,
+				   H5F_LIBVER_LATEST) >= 0)
+		file = h5->Fcreate(NO_FILE, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+	h5->Pclose(access);
 	return file;
 }
 
@@ -150,11 +149,11 @@ static unsigned read_head(hid_t file, haddr_t place, uint64_t payload,
 	uint8_t *all;
 	ssize_t got;
 
-	if (place > HDF5_IMAGE_MAX || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
+	if (place > HDF5_IMAGE_MAX || h5->Fflush(file, H5F_SCOPE_GLOBAL) < 0)
 		return 0;
 	all = mem_zalloc(bytes);
 	/* The samples are the last thing in the file, or it does not fit. */
-	got = H5Fget_file_image(file, all, bytes);
+	got = h5->Fget_file_image(file, all, bytes);
 	if (got == (ssize_t)bytes)
 		memcpy(head, all, (size_t)place);
 	mem_free(all);
@@ -172,7 +171,7 @@ static unsigned make_head(unsigned rank, const uint64_t *sides, uint8_t *head)
 	place = add_dataset(file, rank, sides);
 	if (place != HADDR_UNDEF)
 		bytes = read_head(file, place, payload_of(rank, sides), head);
-	H5Fclose(file);
+	h5->Fclose(file);
 	return bytes;
 }
 
@@ -231,7 +230,7 @@ struct recorder_info {
 static H5FD_t *recorder_open(const char *name, unsigned flags, hid_t access,
 			     haddr_t max)
 {
-	const struct recorder_info *info = H5Pget_driver_info(access);
+	const struct recorder_info *info = h5->Pget_driver_info(access);
 
 	(void)name;
 	(void)flags;
@@ -330,38 +329,38 @@ static bool hdf5_image_look_at(hid_t access)
 	hid_t dataset = H5I_INVALID_HID, space = H5I_INVALID_HID;
 	hid_t file;
 
-	if (H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) < 0)
+	if (h5->Pset_fclose_degree(access, H5F_CLOSE_STRONG) < 0)
 		return false;
-	file = H5Fopen(NO_FILE, H5F_ACC_RDONLY, access);
+	file = h5->Fopen(NO_FILE, H5F_ACC_RDONLY, access);
 	if (file >= 0)
-		dataset = H5Oopen(file, "records", H5P_DEFAULT);
+		dataset = h5->Oopen(file, "records", H5P_DEFAULT);
 	if (dataset >= 0)
-		space = H5Dget_space(dataset);
+		space = h5->Dget_space(dataset);
 	if (space >= 0)
-		H5Sclose(space);
+		h5->Sclose(space);
 	if (dataset >= 0)
-		H5Oclose(dataset);
+		h5->Oclose(dataset);
 	if (file >= 0)
-		H5Fclose(file);
+		h5->Fclose(file);
 	return space >= 0;
 }
 
 static bool record(struct recorder *r)
 {
 	const struct recorder_info info = { r };
-	hid_t driver = H5FDregister(&recorder_class);
-	hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+	hid_t driver = h5->FDregister(&recorder_class);
+	hid_t access = h5->Pcreate(*h5->P_CLS_FILE_ACCESS_ID);
 	size_t sieve = 0;
 	bool ok = driver >= 0 && access >= 0 &&
-		  H5Pset_driver(access, driver, &info) >= 0 &&
-		  H5Pget_sieve_buf_size(access, &sieve) >= 0 &&
+		  h5->Pset_driver(access, driver, &info) >= 0 &&
+		  h5->Pget_sieve_buf_size(access, &sieve) >= 0 &&
 		  hdf5_image_look_at(access);
 
 	r->image->sieve_bytes = sieve;
 	if (access >= 0)
-		H5Pclose(access);
+		h5->Pclose(access);
 	if (driver >= 0)
-		H5FDunregister(driver);
+		h5->FDunregister(driver);
 	return ok;
 }
 
@@ -369,7 +368,7 @@ static int unknown_layout(struct mlgen_err *err)
 {
 	unsigned v[3] = { 0 };
 
-	H5get_libversion(&v[0], &v[1], &v[2]);
+	h5->get_libversion(&v[0], &v[1], &v[2]);
 	return mlgen_fail(err, -EINVAL,
 			  "format: hdf5: libhdf5 %u.%u.%u lays out files in a "
 			  "way that mlgen does not know; versions 1.10 to 1.14 "
@@ -381,10 +380,9 @@ int hdf5_image_init(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
 {
 	assert(rank <= HDF5_RANK_MAX);
 	*im = (struct hdf5_image){ .rank = rank };
-	/* No handler of its own at exit, whichever thread that is in; nothing
-	 * on stderr. */
-	H5dont_atexit();
-	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	h5 = hdf5_library(err);
+	if (!h5)
+		return -ENOENT;
 	im->head_bytes = make_head(rank, marks, im->head);
 	if (im->head_bytes == 0 || !find_places(im) || !is_right(im) ||
 	    hdf5_image_learn(im, marks))

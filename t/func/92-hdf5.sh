@@ -251,4 +251,17 @@ else
 	skip "a file that is called as the image is not touched" "no strace"
 fi
 
+# ---- nobody else waits for libhdf5 to be loaded
+soname=$(sed -n 's/^#define HDF5_SONAME "\(.*\)"$/\1/p' "$TOP/config.h")
+mkdir no-library
+echo "none" >"no-library/$soname"
+exits "a job of other files runs where libhdf5 does not load" 0 \
+	env LD_LIBRARY_PATH="$T/no-library" "$MLGEN" --name=x --format=raw \
+	--directory=none --num_files=2 --batch_size=1 --quiet
+exits "one of HDF5 files does not" 2 \
+	env LD_LIBRARY_PATH="$T/no-library" "$MLGEN" --name=x --format=hdf5 \
+	--directory=none --num_files=2 --batch_size=1 --quiet
+like "the package that is missing is named" "$(cat err)" \
+	"format=hdf5: libhdf5 cannot be loaded: .*$soname.*; install .* $soname"
+
 done_testing

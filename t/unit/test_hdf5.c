@@ -12,10 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <hdf5.h>
-
 #include "base/mem.h"
 #include "data/hdf5_image.h"
+#include "data/hdf5_library.h"
 #include "data/plan.h"
 #include "tree.h"
 
@@ -70,27 +69,28 @@ static void make_file(const char *path, const uint64_t *sides)
 {
 	static const hsize_t first[HDF5_RANK_MAX] = { 0 };
 	const hsize_t dims[] = { sides[0], sides[1], sides[2] };
+	const struct hdf5_library *h5 = hdf5_library(NULL);
 	const uint8_t byte = 0;
-	hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-	hid_t space = H5Screate_simple((int)rank_of(sides), dims, NULL);
-	hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-	hid_t one = H5Screate(H5S_SCALAR);
+	hid_t file = h5->Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t space = h5->Screate_simple((int)rank_of(sides), dims, NULL);
+	hid_t plist = h5->Pcreate(*h5->P_CLS_DATASET_CREATE_ID);
+	hid_t one = h5->Screate(H5S_SCALAR);
 	hid_t dataset;
 
-	H5Pset_obj_track_times(plist, 0);
-	dataset = H5Dcreate2(file, "records", H5T_NATIVE_UINT8, space,
-			     H5P_DEFAULT, plist, H5P_DEFAULT);
-	ck_assert_int_ge(H5Sselect_elements(space, H5S_SELECT_SET, 1, first),
+	h5->Pset_obj_track_times(plist, 0);
+	dataset = h5->Dcreate2(file, "records", *h5->T_NATIVE_UINT8, space,
+			       H5P_DEFAULT, plist, H5P_DEFAULT);
+	ck_assert_int_ge(h5->Sselect_elements(space, H5S_SELECT_SET, 1, first),
 			 0);
-	ck_assert_int_ge(H5Dwrite(dataset, H5T_NATIVE_UINT8, one, space,
-				  H5P_DEFAULT, &byte),
+	ck_assert_int_ge(h5->Dwrite(dataset, *h5->T_NATIVE_UINT8, one, space,
+				    H5P_DEFAULT, &byte),
 			 0);
-	ck_assert_uint_eq(H5Dget_offset(dataset), HEAD_BYTES);
-	H5Sclose(one);
-	H5Pclose(plist);
-	H5Sclose(space);
-	H5Dclose(dataset);
-	ck_assert_int_ge(H5Fclose(file), 0);
+	ck_assert_uint_eq(h5->Dget_offset(dataset), HEAD_BYTES);
+	h5->Sclose(one);
+	h5->Pclose(plist);
+	h5->Sclose(space);
+	h5->Dclose(dataset);
+	ck_assert_int_ge(h5->Fclose(file), 0);
 }
 
 START_TEST(metadata_is_what_libhdf5_makes_of_that_shape)
