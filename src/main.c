@@ -324,7 +324,8 @@ static int set_up_and_run(struct program *p)
 	bool abandoned = false;
 	int status;
 	struct clock *clock = clock_new_real();
-	struct run_config cfg = probe_config(&p->set, &p->host, clock);
+	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
+					      p->set.count, &p->host, clock);
 
 	if (check_format(p, &err) < 0 || run_new(&run, &cfg, &err) < 0 ||
 	    open_outputs(p, true, &err) < 0)

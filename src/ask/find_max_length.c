@@ -198,8 +198,8 @@ static int check_steps(const struct find_max *f, const struct job *j,
 }
 
 static int set_length(const struct find_max *f, const struct jobset *set,
-		      const struct job *j, struct probe_args *args,
-		      bool *is_full, struct mlgen_err *err)
+		      struct job *j, struct probe_args *args, bool *is_full,
+		      struct mlgen_err *err)
 {
 	struct plan_report plan;
 
@@ -237,7 +237,7 @@ int find_length(const struct find_max *f, struct search_step step,
 		struct probe_args *args, bool *is_full, struct mlgen_err *err)
 {
 	struct jobset set;
-	const struct job *j = NULL;
+	struct job *j = NULL;
 
 	find_max_length_add(args, f->job, f->option->name, step.value);
 	int rc = probe_load(&set, f->ask, args, err);

@@ -131,7 +131,8 @@ int probe_run(struct probe *p, const struct ask *a,
 	if (rc < 0)
 		return rc;
 	p->clock = clock_new_real();
-	struct run_config cfg = probe_config(&p->set, a->host, p->clock);
+	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
+					      p->set.count, a->host, p->clock);
 	cfg.au_floor = args->au_floor;
 	rc = run_new(&p->run, &cfg, err);
 	if (rc == 0)
@@ -159,19 +160,4 @@ struct ask probe_ask(const struct probe *p, const struct ask *a)
 	with.argc = p->argc;
 	with.argv = p->argv;
 	return with;
-}
-
-struct run_config probe_config(const struct jobset *set,
-			       const struct host *host, struct clock *clock)
-{
-	const struct settings *s = &set->settings;
-
-	return (struct run_config){ .jobs = set->jobs,
-				    .count = set->count,
-				    .host = host,
-				    .clock = clock,
-				    .readonly = s->readonly,
-				    .allow_fill = s->allow_fill,
-				    .allow_device = s->allow_device,
-				    .replace = s->replace };
 }

@@ -54,7 +54,3 @@ void probe_fini(struct probe *p); /* takes a zeroed one */
 
 /* As if the command line had been that of the probe. */
 struct ask probe_ask(const struct probe *p, const struct ask *a);
-
-/* What a run of these jobs is made from. */
-struct run_config probe_config(const struct jobset *set,
-			       const struct host *host, struct clock *clock);

@@ -13,39 +13,50 @@
 #include "report/page.h"
 #include "run/filemaker.h"
 
+/* Of this name: there already, or a new one. */
+static struct plan_check *check_named(struct plan_report *p, const char *name)
+{
+	struct metric_list *l = &p->checks;
+	struct plan_check *checks = l->items;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (strcmp(checks[i].name, name) == 0)
+			return &checks[i];
+	l->items = mem_realloc(l->items,
+			       (l->count + 1) * sizeof(struct plan_check));
+	checks = l->items;
+	checks[l->count] =
+		(struct plan_check){ .name = mem_strdup(name), .state = -1 };
+	return &checks[l->count++];
+}
+
 void plan_add_check(struct plan_report *p, const char *name,
 		    enum plan_state state, const char *fmt, ...)
 {
+	struct plan_check *check = check_named(p, name);
 	char text[MLGEN_ERR_MAX];
 	va_list ap;
 
+	if (check->state >= (int)state)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	struct metric_list *l = &p->checks;
-	l->items = mem_realloc(l->items,
-			       (l->count + 1) * sizeof(struct plan_check));
-	struct plan_check *checks = l->items;
-	checks[l->count++] = (struct plan_check){
-		.name = mem_strdup(name),
-		.state = (int)state,
-		.text = *text ? mem_strdup(text) : NULL,
-	};
+	check->state = (int)state;
+	mem_replace(&check->text, *text ? text : NULL);
 }
 
-void plan_check_open_files(struct plan_report *p, const struct host *host,
-			   const char *fewer)
+void plan_add_fail(struct plan_report *p, const char *name,
+		   const struct mlgen_err *why)
 {
-	uint64_t need = p->open_files;
+	plan_add_check(p, name, PLAN_FAIL, "%s", why->text);
+}
 
-	p->open_files_limit = host->open_files;
-	if (need <= host->open_files)
-		plan_add_check(p, "files", PLAN_OK, "%s", "");
-	else
-		plan_add_check(p, "files", PLAN_FAIL,
-			       "%" PRIu64 " files open at once, %" PRIu64
-			       " allowed: ulimit -n %" PRIu64 ", or %s",
-			       need, host->open_files, need, fewer);
+bool plan_has_failed(const struct plan_report *p, const char *name)
+{
+	const struct plan_check *check = plan_find_check(p, name);
+
+	return check && check->state == PLAN_FAIL;
 }
 
 void plan_check_room(struct plan_report *p, const struct filemaker_room *room)
@@ -64,7 +75,7 @@ void plan_check_direct(struct plan_report *p, const char *probe)
 
 	if (mount_direct_alignment(probe, &p->direct_align_bytes, &err)) {
 		p->direct_align_bytes = 0;
-		plan_add_check(p, "direct", PLAN_FAIL, "%s", err.text);
+		plan_add_fail(p, "direct", &err);
 		return;
 	}
 	units_human_bytes(size, (double)p->direct_align_bytes);

@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "report/page.h"
 #include "report/plan_classes.h"
-#include "report/plan_memory.h"
+#include "report/plan_parts.h"
+#include "run/run.h"
 
 static void list_blockers(struct plan_report *p)
 {
@@ -35,12 +36,9 @@ static void set_unknown(struct plan_report *p)
 	p->io.move_bytes = UINT64_MAX;
 }
 
-int plan_make(struct plan_report *p, const struct job *job,
-	      const struct host *host, const struct settings *set,
-	      struct mlgen_err *err)
+static void plan_begin(struct plan_report *p, const struct job *job,
+		       const struct host *host)
 {
-	const struct plan_input in = { job, host, set };
-
 	memset(p, 0, sizeof(*p));
 	set_unknown(p);
 	p->job = job;
@@ -48,11 +46,86 @@ int plan_make(struct plan_report *p, const struct job *job,
 	if (job->memory_limit && job->memory_limit < p->memory_bytes)
 		p->memory_bytes = job->memory_limit;
 	p->touches_files = job_touches_files(job);
-	int rc = job_work(job)->page->plan(p, &in, err);
+	p->open_files_limit = host->open_files;
+}
+
+static void take_refusal(void *plans, size_t i, const char *name,
+			 const struct mlgen_err *err)
+{
+	struct plan_report *p = plans;
+
+	plan_add_fail(&p[i], name, err);
+}
+
+static void take_dataset(void *plans, size_t i, struct dataset *ds)
+{
+	struct plan_report *p = plans;
+
+	p[i].dataset = *ds;
+	*ds = (struct dataset){ 0 };
+}
+
+/* What a run would ask before it begins. */
+static int ask_rules(struct plan_report *plans, struct job *const *jobs,
+		     size_t count, const struct host *host,
+		     const struct settings *set, struct mlgen_err *err)
+{
+	struct clock *clock = clock_new_real();
+	const struct run_config cfg =
+		run_config_of(set, jobs, count, host, clock);
+	int rc = run_ask(&cfg, take_refusal, take_dataset, plans, err);
+
+	clock_free(clock);
+	return rc;
+}
+
+/* Lines that the page has whatever the workload. */
+static void add_common(struct plan_report *p)
+{
+	if (p->open_files)
+		plan_add_check(p, "files", PLAN_OK, "%s", "");
+	plan_add_check(p, "program", PLAN_OK, "%s", "");
+}
+
+static int plan_one(struct plan_report *plans, size_t i,
+		    const struct plan_input *in, struct mlgen_err *err)
+{
+	const struct page *page = job_work(in->job)->page;
+	int rc = page->plan(&plans[i], in, err);
+
+	if (rc == 0 && page->expect)
+		page->expect(&plans[i], plans, i);
+	if (rc == 0)
+		add_common(&plans[i]);
+	if (rc == 0)
+		list_blockers(&plans[i]);
+	return rc;
+}
+
+static int plan_jobs(struct plan_report *plans, struct job *const *jobs,
+		     size_t count, const struct host *host,
+		     const struct settings *set, struct mlgen_err *err)
+{
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		plan_begin(&plans[i], jobs[i], host);
+	rc = ask_rules(plans, jobs, count, host, set, err);
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		const struct plan_input in = { jobs[i], host, set };
+
+		rc = plan_one(plans, i, &in, err);
+	}
+	return rc;
+}
+
+int plan_make(struct plan_report *p, struct job *job, const struct host *host,
+	      const struct settings *set, struct mlgen_err *err)
+{
+	int rc = plan_jobs(p, &job, 1, host, set, err);
+
 	if (rc)
 		plan_fini(p);
-	else
-		list_blockers(p);
 	return rc;
 }
 
@@ -87,20 +160,8 @@ void plan_fini(struct plan_report *p)
 int plan_make_all(struct plan_report *plans, const struct jobset *set,
 		  const struct host *host, struct mlgen_err *err)
 {
-	for (size_t i = 0; i < set->count; i++) {
-		int rc = plan_make(&plans[i], set->jobs[i], host,
-				   &set->settings, err);
-
-		if (rc)
-			return rc;
-		const struct page *page = job_work(set->jobs[i])->page;
-		if (page->expect)
-			page->expect(&plans[i], plans, i);
-	}
-	plan_memory_check(plans, set);
-	for (size_t i = 0; i < set->count; i++)
-		list_blockers(&plans[i]);
-	return 0;
+	return plan_jobs(plans, set->jobs, set->count, host, &set->settings,
+			 err);
 }
 
 const struct plan_check *plan_find_check(const struct plan_report *p,

@@ -21,9 +21,9 @@
 enum plan_state { PLAN_OK, PLAN_WARNING, PLAN_FAIL };
 
 struct plan_check {
-	char *name; /* dataset data space storage memory direct files steps
-		       hold checkpoints room durable verify caches writers
-		       program */
+	char *name; /* dataset data requests space storage memory direct files
+		       steps hold checkpoints room durable verify caches
+		       program engine cpus memory_limit */
 	int state;
 	char *text; /* of OK the rule it keeps, else what is wrong; may be NULL */
 };
@@ -78,7 +78,7 @@ struct plan_checkpoint {
 /* Unknown figures are NaN or UINT64_MAX. */
 struct plan_report {
 	const struct job *job;
-	struct dataset dataset;
+	struct dataset dataset; /* of those that have one; from the start */
 	struct dataset_totals totals;
 	bool touches_files; /* false: ioengine=null */
 
@@ -125,13 +125,12 @@ struct plan_input {
 };
 
 /*
- * Compute; touches nothing: reads manifests, or looks at the files of a plain
+ * Ask what a run would ask (run/rules.h), then compute; touches nothing: reads manifests, or looks at the files of a plain
  * job, and asks for sizes, space and limits. 0, or -EINVAL with err for a job
  * that cannot be planned.
  */
-int plan_make(struct plan_report *p, const struct job *job,
-	      const struct host *host, const struct settings *set,
-	      struct mlgen_err *err);
+int plan_make(struct plan_report *p, struct job *job, const struct host *host,
+	      const struct settings *set, struct mlgen_err *err);
 void plan_fini(struct plan_report *p); /* takes a zeroed struct */
 
 /* The same for all jobs of a run, into `plans`: what a restore reads may be what

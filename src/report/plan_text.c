@@ -71,10 +71,61 @@ static void put_origins(FILE *to, const struct plan_report *p)
 	buf_fini(&text);
 }
 
+static void put_engine(struct buf *line, const struct plan_report *p)
+{
+	plan_say(line, p, "{ioengine=}");
+}
+
+static void put_cpus(struct buf *line, const struct plan_report *p)
+{
+	plan_say(line, p, "[{cpus_allowed=} ][{numa_cpu_nodes=} ]{numa=}");
+}
+
+static void put_limit(struct buf *line, const struct plan_report *p)
+{
+	plan_say(line, p, "{memory_limit=}");
+}
+
+/* Those who save have a line of their own. */
+static void put_caches(struct buf *line, const struct plan_report *p)
+{
+	plan_say(line, p, "{drop_caches=}");
+}
+
+/* What stops a run and has no line on the page of a workload. */
+static const struct {
+	const char *check, *label;
+	void (*put)(struct buf *line, const struct plan_report *p);
+} others[] = {
+	{ "engine", "engine", put_engine },
+	{ "cpus", "CPUs", put_cpus },
+	{ "memory_limit", "memory", put_limit },
+	{ "caches", "caches", put_caches },
+};
+
+static void put_others(FILE *to, const struct plan_report *p)
+{
+	bool saves = job_work(p->job)->checkpoints == CHECKPOINTS_ALWAYS;
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		const struct plan_check *c =
+			plan_find_check(p, others[i].check);
+		struct buf line = { 0 };
+
+		if (!c || c->state != PLAN_FAIL ||
+		    (saves && others[i].put == put_caches))
+			continue;
+		plan_start_line(&line, others[i].label);
+		others[i].put(&line, p);
+		plan_put_checked(to, &line, c);
+	}
+}
+
 void plan_text(FILE *to, const struct plan_report *p)
 {
 	fprintf(to, "%s: dry run, nothing was read or written\n\n",
 		p->job->name);
 	job_work(p->job)->page->plan_text(to, p);
+	put_others(to, p);
 	put_origins(to, p);
 }

@@ -5,6 +5,7 @@
 #include "job/workload.h"
 #include "run/memneed.h"
 #include "run/results.h"
+#include "run/rules.h"
 #include "run/slot.h"
 
 /*
@@ -12,11 +13,16 @@
  * phase is made of stands in its row. Rows work on what is theirs in the slot.
  */
 struct activity {
-	/* Before the first byte: 0, or -errno with err. Changes nothing. */
-	int (*check)(struct slot *s, struct run_shared *run,
-		     struct mlgen_err *err);
-	/* Descriptors that it needs at once. */
+	/* What follows from the options alone: 0, or -errno with err, where there
+	 * is nothing that could be planned, or run. */
+	int (*init)(struct slot *s, struct run_shared *run,
+		    struct mlgen_err *err);
+	/* Before the first byte: lists of rules, in the order in which they are
+	 * asked; NULL ends the lists. */
+	const struct rule *const *rules;
+	/* Descriptors that it needs at once, and the options to lower. */
 	uint64_t (*open_files)(const struct slot *s);
+	const char *lower_files;
 	/* Memory that it needs, into a zeroed one; where there is only so much
 	 * room, no figure beyond it has to be exact. */
 	void (*need)(const struct slot *s, uint64_t room_bytes,

@@ -6,10 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/units.h"
-#include "io/memroom.h"
-#include "run/activity.h"
 
 /*
  * The program with few threads takes 4 to 6 MiB (measured); the rest is for the
@@ -67,15 +64,14 @@ static int memlimit_check_range(uint64_t want, const struct host *host,
 			  units_human_bytes(other, (double)host->memory_bytes));
 }
 
-int memlimit_check(struct job *const *jobs, size_t count,
+int memlimit_check(const struct job *first, const struct job *job,
 		   const struct host *host, struct mlgen_err *err)
 {
-	uint64_t want = count ? jobs[0]->memory_limit : 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (jobs[i]->memory_limit != want)
-			return differ(jobs[0], jobs[i], err);
-	return want ? memlimit_check_range(want, host, err) : 0;
+	if (job->memory_limit != first->memory_limit)
+		return differ(first, job, err);
+	return job->memory_limit
+		       ? memlimit_check_range(job->memory_limit, host, err)
+		       : 0;
 }
 
 /* Pages are charged to whoever read them first, for as long as they stay. */
@@ -90,6 +86,32 @@ static void warn_of_cached(struct job *const *jobs, size_t count)
 				 jobs[i]->name);
 }
 
+/* Goes on without: no failure, and of no errno's value. */
+enum { WITHOUT = 1 };
+
+static int take_group(struct memlimit *m, const struct job *job,
+		      struct host *host, struct mlgen_err *why,
+		      struct mlgen_err *err)
+{
+	char memory[UNITS_TEXT_BYTES];
+	int rc = cgroup_limit_memory(&m->group, "", job->memory_limit, why);
+
+	if (rc < 0 && !job->memory_limit_required)
+		return WITHOUT;
+	if (rc < 0)
+		return mlgen_fail(
+			err, rc,
+			"%s. Without it the page cache may take all "
+			"of the %s here; --memory_limit_required=0 "
+			"runs it so",
+			why->text,
+			units_human_bytes(memory, (double)host->memory_bytes));
+	m->limit_bytes = m->group.limit_bytes;
+	host->memory_bytes = m->limit_bytes;
+	host->memory_limit_bytes = m->limit_bytes;
+	return 0;
+}
+
 int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 		 struct host *host, struct mlgen_err *err)
 {
@@ -99,46 +121,41 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 
 	if (count == 0 || jobs[0]->memory_limit == 0)
 		return 0;
-	rc = cgroup_limit_memory(&m->group, "", jobs[0]->memory_limit, &why);
-	units_human_bytes(memory, (double)host->memory_bytes);
-	if (rc < 0 && jobs[0]->memory_limit_required)
-		return mlgen_fail(err, rc,
-				  "%s. Without it the page cache may take all "
-				  "of the %s here; --memory_limit_required=0 "
-				  "runs it so",
-				  why.text, memory);
-	if (rc < 0) {
+	rc = take_group(m, jobs[0], host, &why, err);
+	if (rc < 0)
+		return rc;
+	if (rc == WITHOUT) {
 		log_warn("%s. It runs without: the page cache may take all of "
 			 "the %s here, and more of the files may come from "
 			 "memory than with the limit",
-			 why.text, memory);
+			 why.text,
+			 units_human_bytes(memory, (double)host->memory_bytes));
 		return 0;
 	}
 	memlimit_watch_start(&m->watch, &m->group);
 	atomic_store(&m->is_set, true);
-	host->memory_bytes = m->group.limit_bytes;
-	host->memory_limit_bytes = m->group.limit_bytes;
 	warn_of_cached(jobs, count);
 	return 0;
 }
 
-int memlimit_fits(const struct memlimit *m, const struct slot *slots,
-		  struct job *const *jobs, size_t count, struct mlgen_err *err)
+int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
+		 struct mlgen_err *err)
 {
-	struct memneed *needs = mem_array(count, sizeof(*needs));
-	const struct memneed_jobs all = { jobs, needs, count };
-	struct memroom room;
-	int rc = 0;
+	struct mlgen_err why = { 0 };
+	int rc = job->memory_limit ? take_group(m, job, host, &why, err)
+				   : WITHOUT;
 
-	memroom_read(&room, "", m->group.path);
-	if (atomic_load(&m->is_set))
-		memroom_limit(&room, m->group.limit_bytes, "memory_limit");
-	for (size_t i = 0; i < count; i++)
-		slots[i].does->need(&slots[i], room.bytes, &needs[i]);
-	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = memneed_check(&all, jobs[i]->group, &room, err);
-	mem_free(needs);
-	return rc;
+	if (rc == 0)
+		cgroup_leave(&m->group, "");
+	m->group = (struct cgroup){ 0 };
+	return rc < 0 ? rc : 0;
+}
+
+void memlimit_room(const struct memlimit *m, struct memroom *room)
+{
+	memroom_read(room, "", m->group.path);
+	if (m->limit_bytes)
+		memroom_limit(room, m->limit_bytes, "memory_limit");
 }
 
 void memlimit_lift(struct memlimit *m)

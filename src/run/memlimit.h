@@ -9,9 +9,9 @@
 
 #include "io/cgroup.h"
 #include "io/host.h"
+#include "io/memroom.h"
 #include "job/job.h"
 #include "run/memlimit_watch.h"
-#include "run/slot.h"
 
 /*
  * The limit is of the process, so that all jobs of a run have the same one. A
@@ -19,12 +19,14 @@
  */
 struct memlimit {
 	struct cgroup group;
+	uint64_t limit_bytes; /* what there is under it; 0 = no limit */
 	struct memlimit_watch watch;
 	_Atomic bool is_set;
 };
 
-/* Do the jobs agree, and can it be? 0, or -EINVAL with err. */
-int memlimit_check(struct job *const *jobs, size_t count,
+/* Can it be what this job says, and does the first one say so, too? 0, or -EINVAL
+ * with err. */
+int memlimit_check(const struct job *first, const struct job *job,
 		   const struct host *host, struct mlgen_err *err);
 
 /*
@@ -35,10 +37,13 @@ int memlimit_check(struct job *const *jobs, size_t count,
 int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 		 struct host *host, struct mlgen_err *err);
 
-/* Do the jobs fit into what there is of memory, with or without a limit, once
- * each knows what it reads? 0, or -ENOMEM with err. */
-int memlimit_fits(const struct memlimit *m, const struct slot *slots,
-		  struct job *const *jobs, size_t count, struct mlgen_err *err);
+/* The same for a dry run: it is set for a moment. `m` knows it from then on, and
+ * has nothing to lift. No warnings. */
+int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
+		 struct mlgen_err *err);
+
+/* What there is of memory, with or without a limit. */
+void memlimit_room(const struct memlimit *m, struct memroom *room);
 
 /* Back to where this process came from. */
 void memlimit_lift(struct memlimit *m);

@@ -3,7 +3,6 @@
 #include "run/run.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +18,10 @@
 #include "run/disks.h"
 #include "run/memlimit.h"
 #include "run/merge.h"
+#include "run/rules.h"
 #include "run/series.h"
 #include "run/shared.h"
 #include "run/slot.h"
-
-/* Descriptors that are not a loader's: standard ones, outputs, engines. */
-#define SPARE_FILES 32
 
 struct run {
 	struct run_shared shared;
@@ -58,58 +55,11 @@ static void stop_all(void *arg)
 	}
 }
 
-static bool drops_caches(const struct slot *s)
-{
-	return s->job->drop_caches == DROP_CACHES_RUN && s->does->start &&
-	       slot_touches_files(s);
-}
-
-static int check_open_files(const struct run *r, struct mlgen_err *err)
+static void make_slots(struct run *r)
 {
 	const struct run_config *cfg = &r->shared.cfg;
-	uint64_t need = SPARE_FILES;
 
-	for (size_t i = 0; i < cfg->count; i++)
-		need += r->slots[i].does->open_files(&r->slots[i]);
-	if (need <= cfg->host->open_files)
-		return 0;
-	return mlgen_fail(err, -EMFILE,
-			  "%" PRIu64 " files may be open at once (by each of "
-			  "accelerators x read_threads, of numjobs, or of what "
-			  "writes checkpoints), the limit is %" PRIu64
-			  "; raise it with ulimit -n %" PRIu64,
-			  need, cfg->host->open_files, need);
-}
-
-/* Before anything is sized by the memory that there is. */
-static int limit_memory(struct run *r, struct mlgen_err *err)
-{
-	struct run_config *cfg = &r->shared.cfg;
-	int rc = memlimit_check(cfg->jobs, cfg->count, cfg->host, err);
-
-	r->host = *cfg->host;
-	cfg->host = &r->host;
-	return rc < 0 ? rc
-		      : memlimit_set(&r->memory, cfg->jobs, cfg->count,
-				     &r->host, err);
-}
-
-int run_new(struct run **out, const struct run_config *cfg,
-	    struct mlgen_err *err)
-{
-	struct run *r = mem_zalloc(sizeof(*r));
-	struct timespec ts;
-
-	*out = r;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	r->shared.cfg = *cfg;
-	r->timestamp_ms =
-		(uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-	failure_init(&r->shared.failure, stop_all, r);
 	r->slots = mem_array(cfg->count, sizeof(*r->slots));
-	int rc = limit_memory(r, err);
-	if (rc < 0)
-		return rc;
 	for (size_t i = 0; i < cfg->count; i++) {
 		struct slot *s = &r->slots[i];
 
@@ -120,16 +70,93 @@ int run_new(struct run **out, const struct run_config *cfg,
 		s->progress.name = s->job->name;
 		s->prepare.resident_percent = (double)NAN;
 		s->resident_before_percent = (double)NAN;
-		rc = s->does->check(s, &r->shared, err);
-		if (rc == 0 && drops_caches(s))
-			rc = dropcaches_check("", err);
-		if (rc < 0)
-			return rc;
 	}
-	rc = memlimit_fits(&r->memory, r->slots, cfg->jobs, cfg->count, err);
+	r->shared.slots = r->slots;
+	r->shared.memory = &r->memory;
+}
+
+static struct run *make_run(const struct run_config *cfg)
+{
+	struct run *r = mem_zalloc(sizeof(*r));
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	r->shared.cfg = *cfg;
+	r->host = *cfg->host;
+	r->shared.cfg.host = &r->host;
+	r->timestamp_ms =
+		(uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	failure_init(&r->shared.failure, stop_all, r);
+	make_slots(r);
+	return r;
+}
+
+static int init_slots(struct run *r, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->shared.cfg.count && rc == 0; i++)
+		rc = r->slots[i].does->init(&r->slots[i], &r->shared, err);
+	return rc;
+}
+
+struct run_config run_config_of(const struct settings *set,
+				struct job *const *jobs, size_t count,
+				const struct host *host, struct clock *clock)
+{
+	return (struct run_config){ .jobs = jobs,
+				    .count = count,
+				    .host = host,
+				    .clock = clock,
+				    .readonly = set->readonly,
+				    .allow_fill = set->allow_fill,
+				    .allow_device = set->allow_device,
+				    .replace = set->replace };
+}
+
+int run_new(struct run **out, const struct run_config *cfg,
+	    struct mlgen_err *err)
+{
+	struct run *r = make_run(cfg);
+	int rc = rules_ask_limit(&r->shared, NULL, NULL, err);
+
+	*out = r;
+	/* Before anything is sized by the memory that there is. */
 	if (rc == 0)
-		rc = shared_find(r->slots, cfg->count, err);
-	return rc < 0 ? rc : check_open_files(r, err);
+		rc = memlimit_set(&r->memory, cfg->jobs, cfg->count, &r->host,
+				  err);
+	if (rc == 0)
+		rc = init_slots(r, err);
+	if (rc == 0)
+		rc = rules_ask(&r->shared, NULL, NULL, err);
+	if (rc < 0)
+		return rc;
+	shared_find(r->slots, cfg->count);
+	for (size_t i = 0; i < cfg->count; i++)
+		slot_tell_place(&r->slots[i]);
+	return 0;
+}
+
+int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
+	    void *arg, struct mlgen_err *err)
+{
+	struct run *r = make_run(cfg);
+	struct mlgen_err why = { 0 };
+	int rc = rules_ask_limit(&r->shared, NULL, NULL, &why);
+
+	if (rc < 0)
+		rules_ask_limit(&r->shared, told, arg, err);
+	else if (cfg->count)
+		rc = memlimit_try(&r->memory, cfg->jobs[0], &r->host, &why);
+	for (size_t i = 0; i < cfg->count && rc < 0; i++)
+		told(arg, i, "memory_limit", &why);
+	rc = init_slots(r, err);
+	if (rc == 0)
+		rc = rules_ask(&r->shared, told, arg, err);
+	for (size_t i = 0; i < cfg->count && rc == 0; i++)
+		offer(arg, i, &r->slots[i].dataset);
+	run_free(r);
+	return rc;
 }
 
 void run_free(struct run *r)
@@ -260,7 +287,7 @@ static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 	int rc = 0;
 
 	while (rc == 0 && (s = next_in_group(r, group, s))) {
-		if (!drops_caches(s))
+		if (!slot_drops_caches(s))
 			continue;
 		if (!is_done)
 			rc = dropcaches_run("", err);

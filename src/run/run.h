@@ -8,8 +8,10 @@
 #include <mlgen/err.h>
 
 #include "base/clock.h"
+#include "data/dataset.h"
 #include "io/host.h"
 #include "job/job.h"
+#include "job/settings.h"
 #include "run/live.h"
 #include "run/results.h"
 
@@ -33,10 +35,27 @@ struct run_config {
 	const char *allow_device; /* NULL = none */
 };
 
+/* As the options of the program have it. */
+struct run_config run_config_of(const struct settings *set,
+				struct job *const *jobs, size_t count,
+				const struct host *host, struct clock *clock);
+
 /* Check what can be checked before the first byte: 0, or -errno with err. */
 int run_new(struct run **out, const struct run_config *cfg,
 	    struct mlgen_err *err);
 void run_free(struct run *r); /* NULL is fine */
+
+/*
+ * For a dry run: tell what run_new would refuse, and for which job, each time in
+ * its words; changes nothing. Then the dataset of each is offered, whose files
+ * may have been listed for it: who takes it leaves a zeroed one. 0, or -errno
+ * with err where a job has nothing that could be asked about.
+ */
+typedef void run_told(void *arg, size_t job, const char *name,
+		      const struct mlgen_err *err);
+typedef void run_offer(void *arg, size_t job, struct dataset *ds);
+int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
+	    void *arg, struct mlgen_err *err);
 
 /* Prepare and run all groups. Returns when everything has ended. */
 void run_execute(struct run *r);

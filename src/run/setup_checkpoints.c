@@ -18,8 +18,8 @@ static bool saves(const struct job *j)
 	return job_has_checkpoints(j) && !job_work(j)->restores;
 }
 
-static int check_readonly(const struct slot *s, const struct run_shared *run,
-			  struct mlgen_err *err)
+static int rule_readonly(struct slot *s, struct run_shared *run,
+			 struct mlgen_err *err)
 {
 	if (!run->cfg.readonly || !saves(s->job) || !slot_touches_files(s))
 		return 0;
@@ -32,13 +32,14 @@ static int check_readonly(const struct slot *s, const struct run_shared *run,
 				  : "phase=restore");
 }
 
-static int check_verify(const struct slot *s, struct mlgen_err *err)
+static int rule_verify(struct slot *s, struct run_shared *run,
+		       struct mlgen_err *err)
 {
 	const struct job *j = s->job;
 
-	if (!job_work(j)->restores || j->verify == VERIFY_NONE)
-		return 0;
-	if (slot_touches_files(s))
+	(void)run;
+	if (!job_work(j)->restores || j->verify == VERIFY_NONE ||
+	    slot_touches_files(s))
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "verify: ioengine=%s reads nothing that could be "
@@ -82,22 +83,45 @@ static int check_alone(const struct slot *s, const struct run_shared *run,
 	return rc;
 }
 
-/* Before any job of the run has made something. */
-static int check_foreign(const struct slot *s, struct mlgen_err *err)
+static bool has_files(const struct slot *s)
 {
-	return saves(s->job) ? foreign_check_checkpoints(
-				       s->checkpoint_directory, s->job, err)
-			     : 0;
+	return s->checkpoint_directory && slot_touches_files(s);
 }
 
-static int look_at_mount(struct slot *s, struct mlgen_err *err)
+static int rule_alone(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
 {
-	int rc = mount_read(&s->checkpoint_mount, s->checkpoint_directory, err);
+	return has_files(s) ? check_alone(s, run, err) : 0;
+}
 
-	if (rc == 0 && s->job->direct)
-		rc = mount_direct_alignment(s->checkpoint_directory,
-					    &s->checkpoint_align_bytes, err);
-	return rc;
+/* Before any job of the run has made something. */
+static int rule_foreign(struct slot *s, struct run_shared *run,
+			struct mlgen_err *err)
+{
+	(void)run;
+	return has_files(s) && saves(s->job)
+		       ? foreign_check_checkpoints(s->checkpoint_directory,
+						   s->job, err)
+		       : 0;
+}
+
+static int rule_mount(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	(void)run;
+	return has_files(s) ? mount_read(&s->checkpoint_mount,
+					 s->checkpoint_directory, err)
+			    : 0;
+}
+
+static int rule_direct(struct slot *s, struct run_shared *run,
+		       struct mlgen_err *err)
+{
+	(void)run;
+	return has_files(s) && s->job->direct
+		       ? mount_direct_alignment(s->checkpoint_directory,
+						&s->checkpoint_align_bytes, err)
+		       : 0;
 }
 
 /* Files of the set have their contents later: setup_checkpoints_open. */
@@ -115,8 +139,17 @@ static void describe_files(struct slot *s)
 	};
 }
 
-int setup_checkpoints_check(struct slot *s, struct run_shared *run,
-			    struct mlgen_err *err)
+const struct rule setup_checkpoints_rules[] = {
+	{ "checkpoints", rule_readonly },
+	{ "verify", rule_verify },
+	{ "checkpoints", rule_alone },
+	{ "checkpoints", rule_foreign },
+	{ "room", rule_mount },
+	{ "direct", rule_direct },
+	{ NULL, NULL },
+};
+
+int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
 {
 	int rc;
 
@@ -124,16 +157,6 @@ int setup_checkpoints_check(struct slot *s, struct run_shared *run,
 		return 0;
 	s->checkpoint_directory = job_checkpoint_directory(s->job);
 	rc = state_init(&s->state, s->job, err);
-	if (rc == 0)
-		rc = check_readonly(s, run, err);
-	if (rc == 0)
-		rc = check_verify(s, err);
-	if (rc == 0 && slot_touches_files(s))
-		rc = check_alone(s, run, err);
-	if (rc == 0 && slot_touches_files(s))
-		rc = check_foreign(s, err);
-	if (rc == 0 && slot_touches_files(s))
-		rc = look_at_mount(s, err);
 	if (rc == 0)
 		describe_files(s);
 	return rc;

@@ -3,18 +3,21 @@
 #pragma once
 
 #include "run/memneed.h"
+#include "run/rules.h"
 #include "run/slot.h"
 
 /*
- * In this order, on the conductor's thread: check; open; saver; and end once
+ * In this order, on the conductor's thread: init; open; saver; and end once
  * its threads were joined. fini takes a slot in any state. Of a job without
- * checkpoints check is all there is to call, and it does nothing.
+ * checkpoints init is all there is to call, and it does nothing.
  */
 
-/* Before the first byte: the state, what the host and the mount can do. 0 or
- * -errno with err. */
-int setup_checkpoints_check(struct slot *s, struct run_shared *run,
-			    struct mlgen_err *err);
+/* The state, and what its files are. 0 or -errno with err. */
+int setup_checkpoints_init(struct slot *s, struct mlgen_err *err);
+
+/* Before the first byte: may they be saved there, what can the mount do? Of jobs
+ * without checkpoints they hold. */
+extern const struct rule setup_checkpoints_rules[];
 
 /* Descriptors that it needs at once. */
 uint64_t setup_checkpoints_files(const struct slot *s);

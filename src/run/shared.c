@@ -44,24 +44,31 @@ static int check_shared(const struct slot *a, const struct slot *b,
 	return rc;
 }
 
-int shared_find(struct slot *slots, size_t count, struct mlgen_err *err)
+static bool have_one(const struct slot *a, const struct slot *b)
+{
+	return has_files(a) && has_files(b) &&
+	       strcmp(a->dataset.directory, b->dataset.directory) == 0;
+}
+
+void shared_find(struct slot *slots, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct slot *s = &slots[i];
 
 		s->largest = s;
-		for (size_t k = 0; k < count; k++) {
-			struct slot *other = &slots[k];
-
-			if (k == i || !has_files(s) || !has_files(other) ||
-			    strcmp(s->dataset.directory,
-				   other->dataset.directory) != 0)
-				continue;
-			if (k < i && check_shared(other, s, err) < 0)
-				return -EINVAL;
-			if (other->dataset.files > s->largest->dataset.files)
-				s->largest = other;
-		}
+		for (size_t k = 0; k < count; k++)
+			if (have_one(s, &slots[k]) &&
+			    slots[k].dataset.files > s->largest->dataset.files)
+				s->largest = &slots[k];
 	}
-	return 0;
+}
+
+int shared_check(const struct slot *s, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (const struct slot *other = s->all; other < s && rc == 0; other++)
+		if (have_one(other, s))
+			rc = check_shared(other, s, err);
+	return rc;
 }

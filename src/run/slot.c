@@ -12,6 +12,12 @@ bool slot_touches_files(const struct slot *s)
 	return job_touches_files(s->job);
 }
 
+bool slot_drops_caches(const struct slot *s)
+{
+	return s->job->drop_caches == DROP_CACHES_RUN && s->does->start &&
+	       slot_touches_files(s);
+}
+
 bool slot_has_dataset(const struct slot *s)
 {
 	return job_work(s->job)->has_dataset;
@@ -214,10 +220,14 @@ int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err)
 	const struct placement_request req = { .job = s->job,
 					       .mount = m,
 					       .root = "" };
-	int rc = placement_init(&s->place, &req, err);
 
+	placement_fini(&s->place);
+	return placement_init(&s->place, &req, err);
+}
+
+void slot_tell_place(const struct slot *s)
+{
 	if (s->place.unbound)
 		log_note("%s: numa=device: %s; its threads are not bound",
 			 s->job->name, s->place.unbound);
-	return rc;
 }

@@ -17,9 +17,15 @@
 #include "run/span.h"
 #include "run/train.h"
 
+struct memlimit;
+struct rules_known;
+
 /* What all jobs of a run share. */
 struct run_shared {
 	struct run_config cfg;
+	struct slot *slots;            /* cfg.count of them */
+	const struct memlimit *memory; /* of all of them */
+	struct rules_known *known;     /* while rules are asked */
 	struct failure failure;
 	_Atomic bool interrupted;
 	_Atomic bool has_started;      /* the first byte was written or read */
@@ -77,6 +83,9 @@ struct activity;
 /* Does the job's engine touch files at all? */
 bool slot_touches_files(const struct slot *s);
 
+/* Does it empty this host's caches first? */
+bool slot_drops_caches(const struct slot *s);
+
 /* Has it a dataset: is it a training, or the preparation of one? */
 bool slot_has_dataset(const struct slot *s);
 
@@ -114,5 +123,7 @@ bool slot_counts(struct slot *s);
  * the first call counts. */
 void slot_end_work(struct slot *s);
 
-/* On which CPUs its threads run; `m` NULL: it touches no files. */
+/* On which CPUs its threads run, into s->place; `m` NULL: it touches no files.
+ * slot_tell_place leaves a note where they are not bound as they were to be. */
 int slot_place(struct slot *s, const struct mount *m, struct mlgen_err *err);
+void slot_tell_place(const struct slot *s);

@@ -73,10 +73,10 @@ plan_of --ioengine=null --checkpoint_size=1t
 like "ioengine=null touches no file" "$(cat out)" 'ioengine=null touches no file'
 is "and needs no room" "$(json plan.json jobs.0.plan.blockers)" "[]"
 
-blocked "--readonly" 'readonly: .* would be written to data' --readonly
+blocked "--readonly" 'readonly: job .* saves checkpoints' --readonly
 blocked "too little room" 'data: 3 checkpoints take up to [0-9.]+ TiB, and .* are free' \
 	--checkpoint_size=10t
-blocked "too much for this host's memory" 'checkpoint_ranks=0-7 plays some' \
+blocked "too much for this host's memory" 'this host has .*; lower checkpoint_ranks' \
 	--ranks=60000 --bs=64m
 blocked "nothing that could be verified" 'reads nothing that could be checked' \
 	--phase=restore --ioengine=null --verify=crc32c

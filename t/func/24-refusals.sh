@@ -99,7 +99,7 @@ few_files()
 }
 exits "too few open files are refused" 2 few_files 39
 is "with the number that is needed" "$(cat err)" \
-	"mlgen: 40 files may be open at once (by each of accelerators x read_threads, of numjobs, or of what writes checkpoints), the limit is 39; raise it with ulimit -n 40"
+	"mlgen: 40 files may be open at once, the limit is 39; lower read_threads or accelerators, or raise it with ulimit -n 40"
 not_ok "before anything is written" test -e data
 exits "which a dry run knows" 0 few_files 39 --dry-run
 like "as what would stop the run" "$(cat out)" \

@@ -86,7 +86,7 @@ for engine in psync io_uring libaio; do
 	exits "$engine: 11 open files are too few" 2 with_files 11 "$MLGEN" \
 		$job --ioengine=$engine
 	like "$engine: which names the limit" "$(cat err)" \
-		'^mlgen: [0-9]+ files may be open at once .* limit is 11; raise it with ulimit -n [0-9]+$'
+		'^mlgen: [0-9]+ files may be open at once, the limit is 11; lower .*, or raise it with ulimit -n [0-9]+$'
 	needed=$(sed -n 's/.*ulimit -n //p' err)
 	# shellcheck disable=SC2086
 	exits "$engine: what it names is enough" 0 with_files "$needed" \

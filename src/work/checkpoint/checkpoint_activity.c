@@ -32,21 +32,34 @@ static bool checkpoint_is_restore(const struct slot *s)
 	return job_work(s->job)->restores;
 }
 
-static int checkpoint_activity_check(struct slot *s, struct run_shared *run,
-				     struct mlgen_err *err)
+static int checkpoint_init_slot(struct slot *s, struct run_shared *run,
+				struct mlgen_err *err)
 {
-	int rc;
-
+	(void)run;
 	s->own = mem_zalloc(sizeof(struct saving));
-	rc = setup_checkpoints_check(s, run, err);
-	if (rc == 0)
-		rc = activity_try_engine(s->job, run->cfg.clock, err);
-	if (rc < 0)
-		return rc;
+	return setup_checkpoints_init(s, err);
+}
+
+/* Where its checkpoints lie is where its files do. */
+static int rule_cpus(struct slot *s, struct run_shared *run,
+		     struct mlgen_err *err)
+{
 	s->mount = s->checkpoint_mount;
 	s->align_bytes = s->checkpoint_align_bytes;
-	return slot_place(s, slot_touches_files(s) ? &s->mount : NULL, err);
+	return rules_cpus(s, run, err);
 }
+
+static const struct rule last_rules[] = {
+	{ "engine", rules_engine },
+	{ "cpus", rule_cpus },
+	{ NULL, NULL },
+};
+
+static const struct rule *const checkpoint_rules[] = {
+	setup_checkpoints_rules,
+	last_rules,
+	NULL,
+};
 
 /* Which ones to restore is seen here and not before: jobs of earlier groups
  * may have saved them. */
@@ -339,8 +352,10 @@ static void checkpoint_collect(struct job_result *out, size_t record,
 }
 
 const struct activity checkpoint_activity = {
-	.check = checkpoint_activity_check,
+	.init = checkpoint_init_slot,
+	.rules = checkpoint_rules,
 	.open_files = checkpoint_open_files,
+	.lower_files = "checkpoint_ranks or checkpoint_threads",
 	.need = setup_checkpoints_need,
 	.put_costs = put_costs,
 	.lower = "checkpoint_ranks, checkpoint_threads, bs or iodepth",

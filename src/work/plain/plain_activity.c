@@ -38,41 +38,64 @@ static struct iofiles_request request_of(const struct slot *s,
 					 .guards = &run->guards };
 }
 
-static int look_at_mount(struct slot *s, struct mlgen_err *err)
+static int plain_init_slot(struct slot *s, struct run_shared *run,
+			   struct mlgen_err *err)
 {
-	const char *directory = plain_of(s)->files.directory;
-	int rc;
-
-	if (!slot_touches_files(s))
-		return slot_place(s, NULL, err);
-	rc = mount_read(&s->mount, directory, err);
-	if (rc == 0)
-		rc = slot_place(s, &s->mount, err);
-	if (rc == 0 && s->job->direct)
-		rc = mount_direct_alignment(directory, &s->align_bytes, err);
-	return rc;
+	(void)run;
+	(void)err;
+	s->own = mem_zalloc(sizeof(struct plain));
+	return 0;
 }
 
-static int plain_activity_check(struct slot *s, struct run_shared *run,
-				struct mlgen_err *err)
+/* What is there, and may it be written: a dry run goes on without files. */
+static int rule_files(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
-	int rc;
+	int rc = iofiles_init(&plain_of(s)->files, &req, err);
 
-	s->own = mem_zalloc(sizeof(struct plain));
-	rc = iofiles_init(&plain_of(s)->files, &req, err);
-	if (rc == 0)
-		rc = activity_try_engine(s->job, run->cfg.clock, err);
-	if (rc == 0)
-		rc = look_at_mount(s, err);
+	if (rc < 0)
+		iofiles_fini(&plain_of(s)->files);
 	return rc;
 }
+
+static const char *directory_of(const struct slot *s)
+{
+	return slot_touches_files(s) ? plain_of(s)->files.directory : NULL;
+}
+
+static int rule_mount(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	(void)run;
+	return directory_of(s) ? mount_read(&s->mount, directory_of(s), err)
+			       : 0;
+}
+
+static int rule_direct(struct slot *s, struct run_shared *run,
+		       struct mlgen_err *err)
+{
+	(void)run;
+	return directory_of(s) && s->job->direct
+		       ? mount_direct_alignment(directory_of(s),
+						&s->align_bytes, err)
+		       : 0;
+}
+
+static const struct rule own_rules[] = {
+	{ "data", rule_files },    { "engine", rules_engine },
+	{ "space", rule_mount },   { "cpus", rules_cpus },
+	{ "direct", rule_direct }, { NULL, NULL },
+};
+
+static const struct rule *const plain_rules[] = { own_rules, NULL };
 
 static uint64_t plain_open_files(const struct slot *s)
 {
 	size_t n = 0;
 
-	iofiles_of(&plain_of(s)->files, 0, &n);
+	if (plain_of(s)->files.count)
+		iofiles_of(&plain_of(s)->files, 0, &n);
 	return n * s->job->numjobs;
 }
 
@@ -81,7 +104,8 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 	size_t files = 0;
 
 	(void)room_bytes;
-	iofiles_of(&plain_of(s)->files, 0, &files);
+	if (plain_of(s)->files.count)
+		iofiles_of(&plain_of(s)->files, 0, &files);
 	memneed_prepare(n, plain_of(s)->files.missing_files,
 			iofiles_largest_missing(&plain_of(s)->files));
 	if (!s->job->create_only)
@@ -384,8 +408,10 @@ static void plain_collect(struct job_result *out, size_t record, struct slot *s)
 }
 
 const struct activity plain_activity = {
-	.check = plain_activity_check,
+	.init = plain_init_slot,
+	.rules = plain_rules,
 	.open_files = plain_open_files,
+	.lower_files = "numjobs or the number of files",
 	.need = need,
 	.put_costs = plain_put_costs,
 	.lower = "numjobs, iodepth or bs",

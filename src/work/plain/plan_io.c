@@ -76,10 +76,8 @@ static void check_mount(struct plan_report *p, const struct settings *set)
 
 	if (!p->io.directory)
 		return;
-	if (mount_read(&p->mount, p->io.directory, &err)) {
-		plan_add_check(p, "space", PLAN_FAIL, "%s", err.text);
-		return;
-	}
+	if (mount_read(&p->mount, p->io.directory, &err))
+		return; /* a rule says so */
 	p->free_bytes = p->mount.free_bytes;
 	if (p->write_files)
 		check_writing(p);
@@ -224,7 +222,7 @@ static void compute_memory(struct plan_report *p, const struct iofiles *f)
 }
 
 static void look_at_files(struct plan_report *p, const struct iofiles *f,
-			  const struct host *host, const struct settings *set)
+			  const struct settings *set)
 {
 	count_files(p, f);
 	count_work(p, f);
@@ -234,7 +232,6 @@ static void look_at_files(struct plan_report *p, const struct iofiles *f,
 	check_memory(p);
 	if (p->job->direct)
 		check_direct(p, f);
-	plan_check_open_files(p, host, "a lower --numjobs, or fewer files");
 }
 
 int plan_io(struct plan_report *p, const struct plan_input *in,
@@ -246,13 +243,11 @@ int plan_io(struct plan_report *p, const struct plan_input *in,
 					     .allow_fill = set->allow_fill,
 					     .allow_device =
 						     set->allow_device };
-	struct mlgen_err err = { 0 };
 	struct iofiles f = { 0 };
 
-	if (iofiles_init(&f, &req, &err) < 0)
-		plan_add_check(p, "data", PLAN_FAIL, "%s", err.text);
-	else
-		look_at_files(p, &f, in->host, set);
+	/* What fails is told by a rule. */
+	if (iofiles_init(&f, &req, NULL) == 0)
+		look_at_files(p, &f, set);
 	(void)unused;
 	compute_memory(p, &f);
 	iofiles_fini(&f);

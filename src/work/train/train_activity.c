@@ -34,52 +34,85 @@ static int find_alignment(struct slot *s, struct mlgen_err *err)
 				      err);
 }
 
-/* Before any job of the run has made something. */
-static int check_foreign(const struct slot *s, const struct run_shared *run,
-			 struct mlgen_err *err)
-{
-	if (s->dataset.scan || run->cfg.readonly)
-		return 0;
-	return foreign_check_dataset(s->dataset.directory, s->job, err);
-}
-
-static int train_activity_check(struct slot *s, struct run_shared *run,
-				struct mlgen_err *err)
-{
-	const struct run_config *cfg = &run->cfg;
-
-	const struct job *j = s->job;
-	struct stages stages;
-	int rc = dataset_init(&s->dataset, j, cfg->host->memory_bytes, err);
-	if (rc == 0 && j->eval_files)
-		rc = dataset_init_eval(&s->eval, &s->dataset, j, err);
-	if (rc == 0 && trains(s))
-		rc = train_stages(&stages, j, &s->dataset,
-				  s->eval.files ? &s->eval : NULL, 0, err);
-	if (rc == 0 && trains(s))
-		rc = hold_check(j, &stages, cfg->host->memory_bytes, err);
-	if (rc == 0)
-		rc = activity_try_engine(j, cfg->clock, err);
-	if (rc == 0)
-		rc = setup_checkpoints_check(s, run, err);
-	if (rc < 0)
-		return rc;
-	if (!slot_touches_files(s))
-		return slot_place(s, NULL, err);
-	rc = check_foreign(s, run, err);
-	if (rc == 0)
-		rc = mount_read(&s->mount, s->dataset.directory, err);
-	if (rc == 0)
-		rc = slot_place(s, &s->mount, err);
-	if (rc == 0 && j->direct)
-		rc = find_alignment(s, err);
-	return rc;
-}
-
 static struct dataset *eval_of(struct slot *s)
 {
 	return s->eval.files ? &s->eval : NULL;
 }
+
+static int train_init_slot(struct slot *s, struct run_shared *run,
+			   struct mlgen_err *err)
+{
+	const struct job *j = s->job;
+	struct stages stages;
+	int rc = dataset_init(&s->dataset, j, run->cfg.host->memory_bytes, err);
+
+	if (rc == 0 && j->eval_files)
+		rc = dataset_init_eval(&s->eval, &s->dataset, j, err);
+	if (rc == 0 && trains(s))
+		rc = train_stages(&stages, j, &s->dataset, eval_of(s), 0, err);
+	return rc == 0 ? setup_checkpoints_init(s, err) : rc;
+}
+
+static int rule_hold(struct slot *s, struct run_shared *run,
+		     struct mlgen_err *err)
+{
+	struct stages stages;
+	int rc;
+
+	if (!trains(s))
+		return 0;
+	rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), 0, err);
+	return rc < 0 ? rc
+		      : hold_check(s->job, &stages, run->cfg.host->memory_bytes,
+				   err);
+}
+
+/* Before any job of the run has made something. */
+static int rule_foreign(struct slot *s, struct run_shared *run,
+			struct mlgen_err *err)
+{
+	if (!slot_touches_files(s) || s->dataset.scan || run->cfg.readonly)
+		return 0;
+	return foreign_check_dataset(s->dataset.directory, s->job, err);
+}
+
+static int rule_mount(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	(void)run;
+	return slot_touches_files(s)
+		       ? mount_read(&s->mount, s->dataset.directory, err)
+		       : 0;
+}
+
+static int rule_direct(struct slot *s, struct run_shared *run,
+		       struct mlgen_err *err)
+{
+	(void)run;
+	return slot_touches_files(s) && s->job->direct ? find_alignment(s, err)
+						       : 0;
+}
+
+static const struct rule first_rules[] = {
+	{ "hold", rule_hold },
+	{ "engine", rules_engine },
+	{ NULL, NULL },
+};
+
+static const struct rule last_rules[] = {
+	{ "dataset", rule_foreign },
+	{ "space", rule_mount },
+	{ "cpus", rules_cpus },
+	{ "direct", rule_direct },
+	{ NULL, NULL },
+};
+
+static const struct rule *const train_rules[] = {
+	first_rules,
+	setup_checkpoints_rules,
+	last_rules,
+	NULL,
+};
 
 static uint64_t train_open_files(const struct slot *s)
 {
@@ -372,8 +405,10 @@ static void train_activity_collect(struct job_result *out, size_t record,
 }
 
 const struct activity train_activity = {
-	.check = train_activity_check,
+	.init = train_init_slot,
+	.rules = train_rules,
 	.open_files = train_open_files,
+	.lower_files = "read_threads or accelerators",
 	.need = need,
 	.put_costs = put_costs,
 	.lower = "accelerators, read_threads, iodepth or bs",
@@ -391,8 +426,10 @@ const struct activity train_activity = {
 };
 
 const struct activity prepare_activity = {
-	.check = train_activity_check,
+	.init = train_init_slot,
+	.rules = train_rules,
 	.open_files = train_open_files,
+	.lower_files = "read_threads or accelerators",
 	.need = need,
 	.lower = "sample_size or samples_per_file",
 	.prepare = prepare,

