@@ -3,9 +3,12 @@
 #include "base/dirs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/mem.h"
 
 static int make_one(const char *path, bool *made)
 {
@@ -36,4 +39,23 @@ int dirs_make(char *path, bool *made)
 			*slash = '/';
 	} while (slash);
 	return 0;
+}
+
+bool dirs_can_write(const char *path)
+{
+	char *part = mem_strdup(path);
+
+	while (access(part, F_OK) && strcmp(part, ".") && strcmp(part, "/")) {
+		char *slash = strrchr(part, '/');
+
+		if (slash == part)
+			slash++;
+		if (slash)
+			*slash = '\0';
+		else
+			mem_replace(&part, ".");
+	}
+	bool can = faccessat(AT_FDCWD, part, W_OK | X_OK, AT_EACCESS) == 0;
+	mem_free(part);
+	return can;
 }

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/units.h"
@@ -81,25 +80,6 @@ void plan_check_direct(struct plan_report *p, const char *probe)
 	units_human_bytes(size, (double)p->direct_align_bytes);
 	plan_add_check(p, "direct", PLAN_OK, "requests are rounded to %s",
 		       size);
-}
-
-bool plan_is_writable(const char *path)
-{
-	char *part = mem_strdup(path);
-
-	while (access(part, F_OK) && strcmp(part, ".") && strcmp(part, "/")) {
-		char *slash = strrchr(part, '/');
-
-		if (slash == part)
-			slash++;
-		if (slash)
-			*slash = '\0';
-		else
-			mem_replace(&part, ".");
-	}
-	bool writable = access(part, W_OK | X_OK) == 0;
-	mem_free(part);
-	return writable;
 }
 
 char *plan_directory(const struct plan_report *p)

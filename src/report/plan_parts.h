@@ -28,10 +28,6 @@ void plan_check_room(struct plan_report *p, const struct filemaker_room *room);
 /* The check `direct`: what O_DIRECT asks for at `probe`, a file or a directory. */
 void plan_check_direct(struct plan_report *p, const char *probe);
 
-/* Could this user make a file there? The first part of the path that exists
- * is where a new one would begin. */
-bool plan_is_writable(const char *path);
-
 /* Where the files of the job lie; NULL = not known. */
 char *plan_directory(const struct plan_report *p);
 

@@ -10,9 +10,11 @@
 
 #include "base/below.h"
 #include "base/count.h"
+#include "base/dirs.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "io/engines.h"
+#include "io/mount.h"
 
 #define MOST_SECONDS 5
 
@@ -114,6 +116,28 @@ int filemaker_check_room(const struct filemaker_room *room,
 			  units_human_bytes(have, (double)free_bytes),
 			  room->allow_fill ? "" : ", of which half may be used",
 			  room->way_out, fills ? room->or_fill : "");
+}
+
+int filemaker_check_writable(const char *path, const char *what,
+			     const char *option, struct mlgen_err *err)
+{
+	struct mount m;
+	int r = mount_read(&m, path, err);
+
+	if (r)
+		return r;
+	if (m.read_only)
+		return mlgen_fail(err, -EROFS,
+				  "%s: %s to write: %s at %s; choose another "
+				  "%s",
+				  path, what, strerror(EROFS), m.target,
+				  option);
+	if (dirs_can_write(path))
+		return 0;
+	return mlgen_fail(err, -EACCES,
+			  "%s: %s to write: %s; make it writable for this "
+			  "user, or choose another %s",
+			  path, what, strerror(EACCES), option);
 }
 
 int filemaker_sync_folder(const char *path, int excused, struct mlgen_err *err)

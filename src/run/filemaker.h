@@ -76,6 +76,12 @@ uint64_t filemaker_usable(uint64_t free_bytes, bool allow_fill);
 int filemaker_check_room(const struct filemaker_room *room,
 			 struct mlgen_err *err); /* 0, or -ENOSPC with err */
 
+/* May files be made at `path`, or with what leads to it, where that is missing?
+ * `what` is "4 files", and `option` names the place: 0, or -EROFS or -EACCES
+ * with err. */
+int filemaker_check_writable(const char *path, const char *what,
+			     const char *option, struct mlgen_err *err);
+
 /* The names in a folder reach the device, too: 0 or -errno with err. Of a
  * folder that cannot be opened the error `excused` (-ENOENT) is none. */
 int filemaker_sync_folder(const char *path, int excused, struct mlgen_err *err);

@@ -190,14 +190,20 @@ static int check_place(const struct prepare *p, struct mlgen_err *err)
 		.dataset = p->ds,
 		.readonly = p->req->readonly,
 		.allow_fill = p->req->allow_fill,
-		.maker = &p->maker,
+		.missing_files = count_get(&p->maker.missing_files),
+		.missing_bytes = count_get(&p->maker.missing_bytes),
+		.present_files = count_get(&p->maker.present_files),
+		.present_bytes = count_get(&p->maker.present_bytes),
 		.eval_bytes = bytes_of(p->eval),
 	};
-	int r = prepare_check_readonly(&need, err);
+	int r = p->replacing ? dataremove_bytes(p->ds->directory,
+						&need.freed_bytes, err)
+			     : 0;
 
-	if (r == 0 && p->replacing)
-		r = dataremove_bytes(p->ds->directory, &need.freed_bytes, err);
-	return r ? r : prepare_check_space(&need, err);
+	for (const struct prepare_rule *rule = prepare_rules;
+	     rule->name && r == 0; rule++)
+		r = rule->ask(&need, err);
+	return r;
 }
 
 static int write_file(struct crew_worker *w, uint64_t index,

@@ -104,6 +104,30 @@ else
 	skip "caches that only root empties" "no other user to be"
 fi
 
+# ---- where files are to be made
+# shellcheck disable=SC2086
+both "nothing may be written, and files are missing" \
+	'readonly: 20 of the 20 files of data are not there; ' $train --readonly
+# shellcheck disable=SC2086
+both "nor those to evaluate with" \
+	'readonly: 24 of the 24 files of data are not there; ' \
+	$train --eval_files=4 --readonly
+# shellcheck disable=SC2086
+both "no room" 'data: 20 TiB to write, .* free' $train --sample_size=1t
+# shellcheck disable=SC2086
+both "no room for files to evaluate with" 'data: 20 TiB to write, .* free' \
+	$train --sample_size=1t --num_files=4 --eval_files=16
+mkdir -m 755 roots
+if as_nobody "$MLGEN" --version >out 2>&1 &&
+	! as_nobody test -w roots; then
+	# shellcheck disable=SC2086
+	both "a folder that may not be written" \
+		'roots/data: 20 files to write: Permission denied; make it writable' \
+		as_nobody $train --directory=roots/data
+else
+	skip "a folder that may not be written" "no other user to be"
+fi
+
 # ---- several jobs
 cat >two.job <<'JOB'
 [global]

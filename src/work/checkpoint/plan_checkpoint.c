@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/checkpoints.h"
@@ -162,7 +163,7 @@ static void check_writing(struct look *l)
 			       "%s: %s is mounted read-only; choose another "
 			       "--checkpoint_directory",
 			       dir, l->c->mount.target);
-	else if (!plan_is_writable(dir))
+	else if (!dirs_can_write(dir))
 		plan_add_check(p, "checkpoints", PLAN_FAIL,
 			       "%s: the directory is not writable for this "
 			       "user; choose another --checkpoint_directory",

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/pattern.h"
@@ -45,7 +46,7 @@ static void check_writing(struct plan_report *p)
 			       "%s: %s files are missing and %s is mounted "
 			       "read-only; choose another --directory",
 			       dir, n, p->mount.target);
-	else if (!plan_is_writable(dir))
+	else if (!dirs_can_write(dir))
 		plan_add_check(p, "data", PLAN_FAIL,
 			       "%s: %s files are missing and the directory is "
 			       "not writable for this user; choose another "

@@ -16,7 +16,7 @@
 #include "data/sampler.h"
 #include "job/workload.h"
 #include "report/plan_parts.h"
-#include "run/filemaker.h"
+#include "run/dataremove.h"
 #include "run/hold.h"
 #include "run/loader.h"
 #include "run/prepare_place.h"
@@ -63,45 +63,63 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 	return true;
 }
 
-static void check_writing(struct plan_report *p, const struct plan_input *in)
+/* Of the files to evaluate with, which are beside them. */
+static int add_eval(struct plan_report *p, struct prepare_need *n,
+		    struct mlgen_err *err)
 {
-	char n[UNITS_TEXT_BYTES];
-	const char *dir = p->dataset.directory;
+	enum manifest_state state;
+	struct dataset_totals totals;
+	struct dataset eval = { 0 };
+	uint64_t files = 0, bytes = 0;
+	bool is_estimate;
+	int rc = dataset_init_eval(&eval, &p->dataset, p->job, err);
 
-	units_human_count(n, p->write_files);
-	if (in->set->readonly)
-		plan_add_check(
-			p, "dataset", PLAN_FAIL,
-			"--readonly: %s files of the dataset are missing in "
-			"%s and nothing may be written; prepare them first, "
-			"with --phase=prepare and without --readonly",
-			n, dir);
-	else if (p->mount.read_only)
-		plan_add_check(p, "dataset", PLAN_FAIL,
-			       "%s: %s files are missing and %s is mounted "
-			       "read-only; choose another --directory",
-			       dir, n, p->mount.target);
-	else if (!plan_is_writable(dir))
-		plan_add_check(
-			p, "dataset", PLAN_FAIL,
-			"%s: %s files are missing and the directory is not "
-			"writable for this user; choose another --directory",
-			dir, n);
-	else if (!plan_find_check(p, "dataset"))
-		plan_add_check(p, "dataset", PLAN_OK, "%s", "");
+	if (rc == 0)
+		rc = manifest_read_eval(&eval, &p->dataset, &state, err);
+	if (rc == 0)
+		rc = manifest_present(&eval, &files, &bytes, &is_estimate, err);
+	if (rc == 0) {
+		dataset_totals(&eval, &totals);
+		n->eval_bytes = totals.bytes;
+		n->missing_files += dataset_all_files(&eval) - files;
+		n->missing_bytes += totals.bytes - bytes;
+		n->present_files += files;
+		n->present_bytes += bytes;
+	}
+	dataset_fini(&eval);
+	return rc;
 }
 
-static void check_space(struct plan_report *p, const struct plan_input *in)
+/* What the run asks once it has looked at what is there. */
+static void ask_place(struct plan_report *p, const struct plan_input *in)
 {
-	struct filemaker_room room = { .path = p->dataset.directory,
-				       .purpose = "to write",
-				       .missing_bytes = p->write_bytes,
-				       .free_bytes = p->free_bytes,
-				       .allow_fill = in->set->allow_fill };
-	char way_out[PREPARE_WAY_OUT_BYTES];
+	struct mlgen_err err = { 0 };
+	struct prepare_need need = {
+		.dataset = &p->dataset,
+		.readonly = in->set->readonly,
+		.allow_fill = in->set->allow_fill,
+		.missing_files = p->write_files,
+		.missing_bytes = p->write_bytes,
+		.present_files = p->present_files,
+		.present_bytes = p->present_bytes,
+	};
+	int rc = 0;
 
-	prepare_put_way_out(way_out, &room, &p->dataset, p->present_bytes, 0);
-	plan_check_room(p, &room);
+	if (p->job->eval_files && !p->dataset.scan)
+		rc = add_eval(p, &need, &err);
+	if (rc == 0 && in->set->replace && !is_training(p))
+		dataremove_bytes(p->dataset.directory, &need.freed_bytes, NULL);
+	if (rc)
+		plan_add_fail(p, "dataset", &err);
+	for (const struct prepare_rule *rule = prepare_rules;
+	     rule->name && rc == 0; rule++) {
+		struct mlgen_err why = { 0 };
+
+		if (rule->ask(&need, &why))
+			plan_add_fail(p, rule->name, &why);
+		else
+			plan_add_check(p, rule->name, PLAN_OK, "%s", "");
+	}
 }
 
 static void check_mount(struct plan_report *p, const struct plan_input *in)
@@ -112,12 +130,8 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 	if (mount_read(&p->mount, p->dataset.directory, &err))
 		return; /* a rule says so */
 	p->free_bytes = p->mount.free_bytes;
-	if (is_matching && p->write_files)
-		check_writing(p, in);
-	else if (is_matching)
-		plan_add_check(p, "dataset", PLAN_OK, "%s", "");
 	if (is_matching)
-		check_space(p, in);
+		ask_place(p, in);
 	if (p->mount.is_memory)
 		plan_add_check(
 			p, "storage", PLAN_WARNING,
