@@ -106,7 +106,8 @@ static void put_headline(FILE *to, const struct job *j, int check,
 			 uint64_t hosts, uint64_t memory_bytes)
 {
 	char who[SHOW_ACCELERATORS_BYTES], memory[UNITS_TEXT_BYTES];
-	const struct mlperf_workload *w = mlperf_find_workload(j);
+	const struct mlperf_rules *rules = mlperf_rules_of(check);
+	const struct mlperf_workload *w = mlperf_find_workload(rules, j);
 
 	show_accelerators(who, j->accelerators, j->accelerator);
 	units_human_bytes(memory, (double)memory_bytes);
@@ -115,10 +116,8 @@ static void put_headline(FILE *to, const struct job *j, int check,
 			j->name, hosts, memory, who);
 	else
 		fprintf(to, "%s on %s, 1 host with %s", j->name, who, memory);
-	fprintf(to, ": what MLPerf Storage %s asks for\n",
-		mlperf_version(check));
-	if (!w || !mlperf_has_workload(w, check) ||
-	    !mlperf_has_accelerator(j->accelerator))
+	fprintf(to, ": what MLPerf Storage %s asks for\n", rules->version);
+	if (!w || !w->is_training || !mlperf_has_accelerator(w, j->accelerator))
 		fprintf(to, "  (none of its workloads: the same rules)\n");
 }
 

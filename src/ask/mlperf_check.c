@@ -34,11 +34,18 @@ enum mlperf_state mlperf_not_yet(struct buf *text)
 	return MLPERF_UNCHECKED;
 }
 
+/* "a100 or h100" */
+static void add_accelerators(struct buf *text, const struct mlperf_workload *w)
+{
+	for (const char *const *name = w->accelerators; *name; name++)
+		buf_addf(text, "%s%s", name == w->accelerators ? "" : " or ",
+			 *name);
+}
+
 enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s,
 					struct buf *text)
 {
 	const struct mlperf_workload *w = s->workload;
-	int version = s->ask->set->settings.check;
 	const char *name = s->job->accelerator;
 
 	if (job_work(s->job)->only_prepares) {
@@ -46,24 +53,20 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s,
 			      "nothing: --phase=train");
 		return MLPERF_BROKEN;
 	}
-	if (!w || !mlperf_has_workload(w, version)) {
-		buf_addf(text,
-			 "%s is none of its workloads: unet3d, resnet50, "
-			 "cosmoflow%s",
-			 w ? w->name : s->job->name,
-			 version == CHECK_MLPERF_V1
-				 ? ""
-				 : "; llama3-8b, 70b, 405b and 1t-checkpoint");
+	if (!w) {
+		buf_addf(text, "%s is none of its workloads: %s",
+			 mlperf_name(s->job), s->rules->names);
 		return MLPERF_BROKEN;
 	}
 	buf_add(text, w->name);
 	if (!w->is_training)
 		return MLPERF_OK;
-	if (!mlperf_has_accelerator(name)) {
+	if (!mlperf_has_accelerator(w, name)) {
 		buf_addf(text,
 			 ": accelerator=%s is none of its accelerators: "
-			 "--accelerator=a100 or h100",
+			 "--accelerator=",
 			 name ? name : "");
+		add_accelerators(text, w);
 		return MLPERF_BROKEN;
 	}
 	buf_addf(text, " on %" PRIu64 " x %s", s->job->accelerators, name);
@@ -80,8 +83,7 @@ enum mlperf_state mlperf_check_options(const struct mlperf_subject *s,
 
 	if (!s->workload)
 		return MLPERF_NONE;
-	n = mlperf_compare(s->job, s->workload, s->ask->set->settings.check,
-			   s->ask->env, text, &err);
+	n = mlperf_compare(s->job, s->workload, s->ask->env, text, &err);
 	if (n < 0)
 		buf_add(text, err.text);
 	else if (n == 0)
@@ -229,8 +231,7 @@ static void put_headline(FILE *to, const struct findings *f,
 	const struct mlperf_subject *s = &g->of[0];
 	bool is_valid_run = s->run && f->unchecked == f->unchecked_of_result;
 
-	fprintf(to, "%s: MLPerf Storage %s: ", s->job->name,
-		mlperf_version(s->ask->set->settings.check));
+	fprintf(to, "%s: MLPerf Storage %s: ", s->job->name, s->rules->version);
 	if (f->broken)
 		fprintf(to, "NOT VALID, %u of %zu rules broken", f->broken,
 			f->count);

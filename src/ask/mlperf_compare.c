@@ -110,7 +110,7 @@ static bool add_difference(const struct job *j, const struct job *shipped,
 }
 
 int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
-		   int check, const struct jobset_env *env, struct buf *out,
+		   const struct jobset_env *env, struct buf *out,
 		   struct mlgen_err *err)
 {
 	struct jobset set;
@@ -124,7 +124,7 @@ int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
 				w->name);
 	for (const struct mlgen_field *f = job_fields; shipped && f->name; f++)
 		if (workload_has(job_work(j), f) &&
-		    !mlperf_is_closed_option(w, check, j, f))
+		    !mlperf_is_closed_option(w, j, f))
 			n += add_difference(j, shipped, f, n, out);
 	if (n > NAMED)
 		buf_addf(out, "; %u more", n - NAMED);

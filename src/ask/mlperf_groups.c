@@ -80,7 +80,8 @@ static void init_subject(struct mlperf_subject *s, const struct ask *a,
 		.end_ms = r ? r->timestamp_ms + length_ms(r) : 0,
 	};
 	s->name = from->name ? from->name : s->job->name;
-	s->workload = mlperf_find_workload(s->job);
+	s->rules = mlperf_rules_of(a->set->settings.check);
+	s->workload = mlperf_find_workload(s->rules, s->job);
 }
 
 /* ---- several ---- */
@@ -119,7 +120,7 @@ static void count_turns(struct mlperf_group *g)
 		g->of[i].turn = turn;
 	}
 	g->turns = turn + 1;
-	if (g->turns > MLPERF_RUNS && !mlperf_is_v1(&g->of[0]))
+	if (g->turns > MLPERF_RUNS && g->of[0].rules->warms_up)
 		g->warm_ups = 1;
 }
 

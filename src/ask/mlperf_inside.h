@@ -22,6 +22,7 @@ struct mlperf_subject {
 	const struct job_result *result;
 	const struct job *job;
 	const char *name; /* of the run's document, or of the section */
+	const struct mlperf_rules *rules;
 	const struct mlperf_workload *workload; /* NULL = none of theirs */
 	uint64_t hosts, memory_bytes;           /* of each host */
 	const char *memory_of; /* " of memory_limit", or nothing */
@@ -80,7 +81,6 @@ mlperf_check_fn mlperf_check_workload, mlperf_check_options,
 /* Before the run there is nothing to say yet. */
 enum mlperf_state mlperf_not_yet(struct buf *text);
 
-bool mlperf_is_v1(const struct mlperf_subject *s);
 /* The figures of a training in the window of that version. */
 const struct mlperf_window *mlperf_window(const struct mlperf_subject *s);
 /* What a result is the mean of: samples, or bytes, per second; NaN. */

@@ -3,25 +3,65 @@
 #include "ask/mlperf_rules.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/dist.h"
+#include "base/util.h"
 #include "job/workload.h"
+#include "run/results.h"
 
 /* clang-format off */
-static const struct mlperf_workload mlperf_workloads[] = {
-	{ "unet3d",    true, true, true, 90, 0 },
-	{ "resnet50",  true, true, true, 90, 0 },
-	{ "cosmoflow", true, true, true, 70, 0 },
-	{ "llama3-8b-checkpoint",   false, false, true, 0, 8 },
-	{ "llama3-70b-checkpoint",  false, false, true, 0, 64 },
-	{ "llama3-405b-checkpoint", false, false, true, 0, 512 },
-	{ "llama3-1t-checkpoint",   false, false, true, 0, 1024 },
+static const char *const of_2024[] = { "a100", "h100", NULL };
+
+#define TRAINING .is_training = true
+#define OF_2024 TRAINING, .accelerators = of_2024, .epochs = 5
+
+static const struct mlperf_workload workloads_v1[] = {
+	{ "unet3d",    OF_2024, .au = 90, .saves = true },
+	{ "resnet50",  OF_2024, .au = 90 },
+	{ "cosmoflow", OF_2024, .au = 70 },
 	{ 0 },
 };
 
-static const char *const accelerators[] = { "a100", "h100", NULL };
+static const struct mlperf_workload workloads_v2[] = {
+	{ "unet3d",    OF_2024, .au = 90, .saves = true, .has_direct = true },
+	{ "resnet50",  OF_2024, .au = 90 },
+	{ "cosmoflow", OF_2024, .au = 70 },
+	{ "llama3-8b-checkpoint",   .ranks = 8,    .has_subset = true },
+	{ "llama3-70b-checkpoint",  .ranks = 64,   .has_subset = true },
+	{ "llama3-405b-checkpoint", .ranks = 512,  .has_subset = true },
+	{ "llama3-1t-checkpoint",   .ranks = 1024, .has_subset = true },
+	{ 0 },
+};
+
+/* Their table says so, their text "more than 4". */
+#define RANKS_HERE                                                             \
+	.ranks_here = 4,                                                       \
+	.ranks_here_text = "4 at least, in another place for more than 4"
+
+static const struct mlperf_rules versions[] = {
+	[CHECK_MLPERF_V1] = {
+		.version = "v1.0", .option = "v1",
+		.workloads = workloads_v1,
+		.names = "unet3d, resnet50, cosmoflow",
+		.window = offsetof(struct mlperf_result, v1_0),
+		.empties = true,
+		.epochs = 5,
+		RANKS_HERE,
+	},
+	[CHECK_MLPERF_V2] = {
+		.version = "v2.0", .option = "v2",
+		.workloads = workloads_v2,
+		.names = "unet3d, resnet50, cosmoflow; llama3-8b, 70b, 405b "
+			 "and 1t-checkpoint",
+		.window = offsetof(struct mlperf_result, v2_0),
+		.warms_up = true,
+		.epochs = 5,
+		RANKS_HERE,
+	},
+};
 
 /* Theirs: dataset.num_files_train, num_subfolders_train, data_folder,
  * reader.read_threads, computation_threads, transfer_size, prefetch_size,
@@ -85,27 +125,27 @@ static const char *origin_of_phase(const struct job *j)
 	return j->origins[i].how;
 }
 
-/* DLIO's unet3d saves its model while it trains, so these have a rule. */
+/* Of one that saves its model while it trains, which has a rule. */
 static bool is_of_training_saves(const struct mlperf_workload *w,
 				 const struct mlgen_field *f)
 {
-	return strcmp(w->name, "unet3d") == 0 &&
-	       (strcmp(f->group, "Model") == 0 ||
-		strcmp(f->group, "Checkpoint") == 0);
+	return w->saves && (strcmp(f->group, "Model") == 0 ||
+			    strcmp(f->group, "Checkpoint") == 0);
 }
 
-const char *mlperf_version(int check)
+const struct mlperf_rules *mlperf_rules_of(int check)
 {
-	return check == CHECK_MLPERF_V1 ? "v1.0" : "v2.0";
+	return &versions[check == CHECK_NONE ? CHECK_MLPERF_V2 : check];
 }
 
-const struct mlperf_workload *mlperf_find_workload(const struct job *j)
+const struct mlperf_workload *
+mlperf_find_workload(const struct mlperf_rules *rules, const struct job *j)
 {
 	bool is_training = job_work(j)->has_accelerators;
 
 	if (!is_training && job_work(j)->checkpoints != CHECKPOINTS_ALWAYS)
 		return NULL;
-	for (const struct mlperf_workload *w = mlperf_workloads; w->name; w++)
+	for (const struct mlperf_workload *w = rules->workloads; w->name; w++)
 		if (w->is_training == is_training &&
 		    (strcmp(j->name, w->name) == 0 ||
 		     is_file_of(j->at.file, w->name) ||
@@ -114,14 +154,18 @@ const struct mlperf_workload *mlperf_find_workload(const struct job *j)
 	return NULL;
 }
 
-bool mlperf_has_workload(const struct mlperf_workload *w, int check)
+const char *mlperf_name(const struct job *j)
 {
-	return check == CHECK_MLPERF_V1 ? w->has_v1 : w->has_v2;
+	const struct mlperf_workload *w = NULL;
+
+	for (size_t i = CHECK_NONE + 1; !w && i < ARRAY_LEN(versions); i++)
+		w = mlperf_find_workload(&versions[i], j);
+	return w ? w->name : j->name;
 }
 
-bool mlperf_has_accelerator(const char *name)
+bool mlperf_has_accelerator(const struct mlperf_workload *w, const char *name)
 {
-	return name && is_listed(accelerators, name);
+	return name && is_listed(w->accelerators, name);
 }
 
 void mlperf_need(struct mlperf_need *n, const struct job *j,
@@ -144,7 +188,7 @@ void mlperf_need(struct mlperf_need *n, const struct job *j,
 		per_file;
 }
 
-bool mlperf_is_closed_option(const struct mlperf_workload *w, int check,
+bool mlperf_is_closed_option(const struct mlperf_workload *w,
 			     const struct job *j, const struct mlgen_field *f)
 {
 	if (is_listed(neutral, f->name))
@@ -155,10 +199,9 @@ bool mlperf_is_closed_option(const struct mlperf_workload *w, int check,
 		return j->access == ACCESS_FRAMEWORK;
 	if (!w->is_training)
 		return is_listed(of_checkpoints, f->name);
-	/* reader.odirect, allowed since v2.0 */
+	/* reader.odirect */
 	if (strcmp(f->name, "direct") == 0)
-		return check != CHECK_MLPERF_V1 &&
-		       strcmp(w->name, "unet3d") == 0;
+		return w->has_direct;
 	if (strcmp(f->name, "prefetch") == 0)
 		return j->prefetch <= MLPERF_PREFETCH;
 	return is_listed(of_trainings, f->name) || is_of_training_saves(w, f);

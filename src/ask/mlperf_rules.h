@@ -9,34 +9,60 @@
 
 /* github.com/mlcommons/storage: v2.0 is caa90c9 (Submission_guidelines.md,
  * mlpstorage/rules.py), v1.0 its v1.0-branch (the same, benchmark.sh,
- * report.py). v1.0 has the same numbers, but for the run to warm up. */
+ * report.py). What all versions have in common: */
 #define MLPERF_STEPS 500  /* of an epoch, at least */
 #define MLPERF_MEMORIES 5 /* dataset by the memory of all hosts, at least */
-#define MLPERF_EPOCHS 5   /* of every training */
 #define MLPERF_RUNS 5     /* that count */
 #define MLPERF_SPREAD 5   /* percent, within which they are repeated */
 #define MLPERF_CHECKPOINTS 10
-#define MLPERF_PREFETCH 2   /* at most */
-#define MLPERF_RANKS_HERE 4 /* of a checkpoint on one host, at least */
-#define MLPERF_SUBSET 8     /* ranks of one host with storage of its own */
+#define MLPERF_PREFETCH 2 /* at most */
+#define MLPERF_SUBSET 8   /* ranks of one host with storage of its own */
 
+/* A workload, as one version has it. */
 struct mlperf_workload {
-	const char *name; /* of the job that is shipped */
+	const char *name; /* of the job that is shipped; NULL ends a table */
 	bool is_training;
-	bool has_v1, has_v2;
-	double au;      /* percent, the floor */
-	uint64_t ranks; /* of a checkpoint */
+
+	/* of a training */
+	const char *const *accelerators; /* NULL ends them */
+	double au;                       /* percent, the floor */
+	uint64_t epochs;
+	bool saves;      /* its model, behind the last epoch */
+	bool has_direct; /* O_DIRECT may be chosen */
+
+	/* of checkpoints */
+	uint64_t ranks;
+	bool has_subset; /* MLPERF_SUBSET of them are a result, too */
 };
 
-/* "v1.0", "v2.0" of enum settings_check. */
-const char *mlperf_version(int check);
+/* What one version asks for; the versions are rows of a table. */
+struct mlperf_rules {
+	const char *version; /* "v2.0" */
+	const char *option;  /* "v2", of --check=mlperf-v2 */
+	const struct mlperf_workload *workloads;
+	const char *names; /* of these, for a message */
+	size_t window;     /* its figures, in struct mlperf_result */
+	/* A first run that does not count, and a new seed for each. */
+	bool warms_up;
+	/* Caches are emptied before each run. */
+	bool empties;
+	uint64_t epochs;     /* of a workload that is none of theirs */
+	uint64_t ranks_here; /* of a checkpoint on one host, at least */
+	const char *ranks_here_text;
+};
+
+/* Of enum settings_check; where nothing is checked those of v2.0. */
+const struct mlperf_rules *mlperf_rules_of(int check);
 
 /* By the job's name, or that of its file, which a document has as the origin of
- * its phase; NULL = none of theirs. */
-const struct mlperf_workload *mlperf_find_workload(const struct job *j);
-/* Is it one of that version, with that accelerator? */
-bool mlperf_has_workload(const struct mlperf_workload *w, int check);
-bool mlperf_has_accelerator(const char *name); /* NULL is none */
+ * its phase; NULL = none of that version's. */
+const struct mlperf_workload *
+mlperf_find_workload(const struct mlperf_rules *rules, const struct job *j);
+/* How a message calls it: as the workload that it is in any version, or by the
+ * job's own name. */
+const char *mlperf_name(const struct job *j);
+/* Has the workload that accelerator? NULL is none. */
+bool mlperf_has_accelerator(const struct mlperf_workload *w, const char *name);
 
 /* The dataset that they ask for. Counts are whole numbers. */
 struct mlperf_need {
@@ -56,7 +82,7 @@ void mlperf_need(struct mlperf_need *n, const struct job *j,
  * Is an option one that a closed submission may set, or that has a rule of its
  * own, or that does not touch what is run? Else one of the open division?
  */
-bool mlperf_is_closed_option(const struct mlperf_workload *w, int check,
+bool mlperf_is_closed_option(const struct mlperf_workload *w,
 			     const struct job *j, const struct mlgen_field *f);
 bool mlperf_is_open_option(const struct mlgen_field *f);
 
@@ -67,5 +93,5 @@ bool mlperf_is_open_option(const struct mlgen_field *f);
  * compare with.
  */
 int mlperf_compare(const struct job *j, const struct mlperf_workload *w,
-		   int check, const struct jobset_env *env, struct buf *out,
+		   const struct jobset_env *env, struct buf *out,
 		   struct mlgen_err *err);

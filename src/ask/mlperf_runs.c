@@ -7,16 +7,10 @@
 #include "base/units.h"
 #include "job/workload.h"
 
-bool mlperf_is_v1(const struct mlperf_subject *s)
-{
-	return s->ask->set->settings.check == CHECK_MLPERF_V1;
-}
-
 const struct mlperf_window *mlperf_window(const struct mlperf_subject *s)
 {
-	const struct mlperf_result *m = &s->result->ml.mlperf;
-
-	return mlperf_is_v1(s) ? &m->v1_0 : &m->v2_0;
+	return (const void *)((const char *)&s->result->ml.mlperf +
+			      s->rules->window);
 }
 
 double mlperf_rate(const struct mlperf_subject *s)
@@ -58,11 +52,11 @@ static struct runs count_runs(const struct mlperf_group *g)
 	return runs;
 }
 
-/* v2.0: the storage must not have seen the order before. Of a saved checkpoint
- * nothing is random. */
+/* The storage must not have seen the order before. Of a saved checkpoint nothing
+ * is random. */
 static const struct mlperf_subject *find_double(const struct mlperf_group *g)
 {
-	if (mlperf_is_v1(&g->of[0]) ||
+	if (!g->of[0].rules->warms_up ||
 	    !job_work(g->of[0].job)->has_accelerators)
 		return NULL;
 	for (size_t i = 0; i < g->count; i++)
@@ -82,10 +76,10 @@ static void add_mean(struct buf *text, const struct mlperf_subject *s,
 		buf_addf(text, "mean %.2f GiB/s", mean / (1 << 30));
 }
 
-/* Their text asks for one since v2.0, and for trainings only. */
+/* Their text asks for one of trainings only. */
 static bool needs_warm_up(const struct mlperf_subject *s)
 {
-	return !mlperf_is_v1(s) && job_work(s->job)->has_accelerators;
+	return s->rules->warms_up && job_work(s->job)->has_accelerators;
 }
 
 static void add_wanted(struct buf *text, const struct mlperf_subject *s)
@@ -102,7 +96,7 @@ static enum mlperf_state say_few(const struct mlperf_subject *s,
 	buf_add(text, "one run; ");
 	add_wanted(text, s);
 	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json",
-		 mlperf_is_v1(s) ? "v1" : "v2", !needs_warm_up(s), MLPERF_RUNS);
+		 s->rules->option, !needs_warm_up(s), MLPERF_RUNS);
 	return MLPERF_UNCHECKED;
 }
 

@@ -41,11 +41,9 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s,
 			 s->workload->ranks, s->workload->ranks);
 		return MLPERF_BROKEN;
 	}
-	if (here < MLPERF_RANKS_HERE) {
-		buf_addf(text,
-			 "; the rules ask for %d at least, in another "
-			 "place for more than %d: --checkpoint_ranks",
-			 MLPERF_RANKS_HERE, MLPERF_RANKS_HERE);
+	if (here < s->rules->ranks_here) {
+		buf_addf(text, "; the rules ask for %s: --checkpoint_ranks",
+			 s->rules->ranks_here_text);
 		return MLPERF_BROKEN;
 	}
 	if (here == all)

@@ -2,7 +2,6 @@
 /* train_mlperf.c - MLPerf Storage's rules of a training. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "ask/mlperf_inside.h"
 #include "base/units.h"
@@ -75,12 +74,15 @@ static enum mlperf_state check_epochs(const struct mlperf_subject *s,
 				      struct buf *text)
 {
 	uint64_t n = s->run ? s->result->ml.epochs_total : s->job->epochs;
+	uint64_t want = s->workload ? s->workload->epochs : s->rules->epochs;
 
 	buf_addf(text, "%" PRIu64, n);
-	if (n == MLPERF_EPOCHS && s->job->epochs == MLPERF_EPOCHS)
+	if (n == want && s->job->epochs == want)
 		return MLPERF_OK;
-	buf_addf(text, " of %d: --epochs=%d, and neither steps nor runtime",
-		 MLPERF_EPOCHS, MLPERF_EPOCHS);
+	buf_addf(text,
+		 " of %" PRIu64 ": --epochs=%" PRIu64
+		 ", and neither steps nor runtime",
+		 want, want);
 	return MLPERF_BROKEN;
 }
 
@@ -133,8 +135,7 @@ static enum mlperf_state check_au(const struct mlperf_subject *s,
 	buf_addf(text, "%.2f%%", au);
 	if (s->group->count > 1)
 		buf_addf(text, " (%s) to %.2f%%", least->name, most);
-	buf_addf(text, " in the window of %s",
-		 mlperf_version(s->ask->set->settings.check));
+	buf_addf(text, " in the window of %s", s->rules->version);
 	if (au >= s->workload->au) {
 		buf_addf(text, "; at least %g%%", s->workload->au);
 		return MLPERF_OK;
@@ -150,7 +151,7 @@ static enum mlperf_state check_au(const struct mlperf_subject *s,
 static enum mlperf_state check_checkpoint(const struct mlperf_subject *s,
 					  struct buf *text)
 {
-	if (!s->workload || strcmp(s->workload->name, "unet3d") != 0)
+	if (!s->workload || !s->workload->saves)
 		return MLPERF_NONE;
 	if (!s->job->checkpoint_every) {
 		buf_add(text, "unet3d saves its model after epoch 5: "
@@ -178,11 +179,11 @@ static enum mlperf_state check_checkpoint(const struct mlperf_subject *s,
 	return MLPERF_BROKEN;
 }
 
-/* v1.0: "Caches must be cleared between two consecutive benchmark runs." Since
- * v2.0 the dataset's size, a run to warm up and new seeds are to do. */
+/* v1.0: "Caches must be cleared between two consecutive benchmark runs." In v2.0
+ * the dataset's size, a run to warm up and new seeds are to do. */
 static bool keeps_caches(const struct mlperf_subject *s)
 {
-	return mlperf_is_v1(s) && s->job->invalidate == INVALIDATE_NONE &&
+	return s->rules->empties && s->job->invalidate == INVALIDATE_NONE &&
 	       s->job->drop_caches != DROP_CACHES_RUN;
 }
 
