@@ -235,7 +235,7 @@ static void put_headline(FILE *to, const struct findings *f,
 	if (f->broken)
 		fprintf(to, "NOT VALID, %u of %zu rules broken", f->broken,
 			f->count);
-	else if (!f->unchecked)
+	else if (s->run && !f->unchecked)
 		fprintf(to, "VALID, all %zu rules kept", f->count);
 	else if (is_valid_run)
 		fprintf(to, "VALID as %s; of a result",

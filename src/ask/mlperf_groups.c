@@ -111,8 +111,15 @@ static bool is_same_turn(const struct mlperf_subject *a,
 	       b->begin_ms < a->end_ms;
 }
 
+bool mlperf_repeats(const struct mlperf_subject *s)
+{
+	return job_work(s->job)->has_accelerators ||
+	       s->rules->repeats_checkpoints;
+}
+
 static void count_turns(struct mlperf_group *g)
 {
+	const struct mlperf_rules *rules = g->of[0].rules;
 	unsigned turn = 0;
 
 	for (size_t i = 1; i < g->count; i++) {
@@ -120,7 +127,8 @@ static void count_turns(struct mlperf_group *g)
 		g->of[i].turn = turn;
 	}
 	g->turns = turn + 1;
-	if (g->turns > MLPERF_RUNS && g->of[0].rules->warms_up)
+	if (g->turns > MLPERF_RUNS && rules->warms_up &&
+	    mlperf_repeats(&g->of[0]))
 		g->warm_ups = 1;
 }
 
@@ -205,8 +213,10 @@ void mlperf_groups_init(struct mlperf_groups *g, const struct ask *a,
 		}
 		qsort(to->of, to->count, sizeof(*to->of), by_start);
 	}
-	for (size_t i = 0; i < g->count; i++)
+	for (size_t i = 0; i < g->count; i++) {
+		g->of[i].all = g;
 		fill_group(&g->of[i]);
+	}
 	mem_free(all);
 }
 

@@ -39,6 +39,7 @@ struct mlperf_group {
 	struct mlperf_subject *of;
 	size_t count;
 	unsigned turns, warm_ups; /* the first so many do not count */
+	const struct mlperf_groups *all;
 };
 
 struct mlperf_groups {
@@ -81,6 +82,8 @@ mlperf_check_fn mlperf_check_workload, mlperf_check_options,
 /* Before the run there is nothing to say yet. */
 enum mlperf_state mlperf_not_yet(struct buf *text);
 
+/* Is a result of it the mean of several runs? */
+bool mlperf_repeats(const struct mlperf_subject *s);
 /* The figures of a training in the window of that version. */
 const struct mlperf_window *mlperf_window(const struct mlperf_subject *s);
 /* What a result is the mean of: samples, or bytes, per second; NaN. */

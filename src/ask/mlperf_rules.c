@@ -14,6 +14,8 @@
 
 /* clang-format off */
 static const char *const of_2024[] = { "a100", "h100", NULL };
+static const char *const of_unet3d_v3[] = { "b200", NULL };
+static const char *const of_retinanet_v3[] = { "b200", "mi355", NULL };
 
 #define TRAINING .is_training = true
 #define OF_2024 TRAINING, .accelerators = of_2024, .epochs = 5
@@ -36,6 +38,27 @@ static const struct mlperf_workload workloads_v2[] = {
 	{ 0 },
 };
 
+/* Which rows there are is 2.1.11 of Rules.md and which configurations are
+ * there; epochs and floors are of these. a100 and h100 are "whatif only". */
+static const struct mlperf_workload workloads_v3[] = {
+	{ "unet3d",    TRAINING, .accelerators = of_unet3d_v3, .au = 90,
+		       .epochs = 5, .has_direct = true },
+	{ "retinanet", TRAINING, .accelerators = of_retinanet_v3, .au = 85,
+		       .epochs = 8 },
+	{ "llama3-8b-checkpoint",   .ranks = 8, .has_subset = true },
+	{ "llama3-70b-checkpoint",  .ranks = 64 },
+	{ "llama3-405b-checkpoint", .ranks = 512 },
+	{ "llama3-1t-checkpoint",   .ranks = 1024 },
+	{ 0 },
+};
+
+/* 4.3.4, table 3, of CLOSED and OPEN */
+static const struct mlperf_accelerator memories_v3[] = {
+	{ "b200", 180e9 },
+	{ "mi355", 288e9 },
+	{ 0 },
+};
+
 /* Their table says so, their text "more than 4". */
 #define RANKS_HERE                                                             \
 	.ranks_here = 4,                                                       \
@@ -47,7 +70,8 @@ static const struct mlperf_rules versions[] = {
 		.workloads = workloads_v1,
 		.names = "unet3d, resnet50, cosmoflow",
 		.window = offsetof(struct mlperf_result, v1_0),
-		.empties = true,
+		.repeats_checkpoints = true,
+		.empties = MLPERF_EMPTY_RUN,
 		.epochs = 5,
 		RANKS_HERE,
 	},
@@ -58,8 +82,25 @@ static const struct mlperf_rules versions[] = {
 			 "and 1t-checkpoint",
 		.window = offsetof(struct mlperf_result, v2_0),
 		.warms_up = true,
+		.repeats_checkpoints = true,
 		.epochs = 5,
 		RANKS_HERE,
+	},
+	[CHECK_MLPERF_V3] = {
+		.version = "v3.0", .option = "v3",
+		.workloads = workloads_v3,
+		.names = "unet3d, retinanet; llama3-8b, 70b, 405b and "
+			 "1t-checkpoint",
+		.window = offsetof(struct mlperf_result, v3_0),
+		.warms_up = true,
+		.is_consecutive = true, /* 2.1.18 */
+		.is_exact = true,       /* 3.1.2, 3.3.1 */
+		.empties = MLPERF_EMPTY_EPOCH,
+		.ranks_here = 5, /* 4.6.2, and so counts their checker */
+		.ranks_here_text = "more than 4 on each host",
+		.memories = memories_v3,
+		.cache_memories = 3,  /* 4.3.1 */
+		.phases_seconds = 30, /* 4.7.1 */
 	},
 };
 

@@ -9,7 +9,9 @@
 
 /* github.com/mlcommons/storage: v2.0 is caa90c9 (Submission_guidelines.md,
  * mlpstorage/rules.py), v1.0 its v1.0-branch (the same, benchmark.sh,
- * report.py). What all versions have in common: */
+ * report.py), v3.0 Rules.md 0366ccf and, where that says less, 2f65ef1 of its
+ * fork hazemawadalla/storage (mlpstorage_py/config.py, submission_checker/,
+ * configs/dlio/workload/). What all versions have in common: */
 #define MLPERF_STEPS 500  /* of an epoch, at least */
 #define MLPERF_MEMORIES 5 /* dataset by the memory of all hosts, at least */
 #define MLPERF_RUNS 5     /* that count */
@@ -35,6 +37,18 @@ struct mlperf_workload {
 	bool has_subset; /* MLPERF_SUBSET of them are a result, too */
 };
 
+/* When caches have to be empty for a training. */
+enum mlperf_empties {
+	MLPERF_EMPTY_NEVER, /* its size and new seeds do */
+	MLPERF_EMPTY_RUN,
+	MLPERF_EMPTY_EPOCH,
+};
+
+struct mlperf_accelerator {
+	const char *name; /* NULL ends a table */
+	double memory_bytes;
+};
+
 /* What one version asks for; the versions are rows of a table. */
 struct mlperf_rules {
 	const char *version; /* "v2.0" */
@@ -44,11 +58,25 @@ struct mlperf_rules {
 	size_t window;     /* its figures, in struct mlperf_result */
 	/* A first run that does not count, and a new seed for each. */
 	bool warms_up;
-	/* Caches are emptied before each run. */
-	bool empties;
-	uint64_t epochs;     /* of a workload that is none of theirs */
+	/* A result of checkpoints is the mean of runs, as that of trainings. */
+	bool repeats_checkpoints;
+	/* Less time lies between two runs than one takes. */
+	bool is_consecutive;
+	/* The dataset is neither smaller nor larger than the size to be. */
+	bool is_exact;
+	enum mlperf_empties empties;
+	uint64_t epochs;     /* of what is none of theirs; 0 = not asked */
 	uint64_t ranks_here; /* of a checkpoint on one host, at least */
 	const char *ranks_here_text;
+	/* What the accelerators of a checkpoint hold, the least first; NULL =
+	 * any. */
+	const struct mlperf_accelerator *memories;
+	/* Caches are emptied before restores, but where more than so many times
+	 * the host's memory was saved; 0 = always. */
+	unsigned cache_memories;
+	/* Saves and restores may be two runs, with at most so much between
+	 * them; 0 = they are one. */
+	unsigned phases_seconds;
 };
 
 /* Of enum settings_check; where nothing is checked those of v2.0. */

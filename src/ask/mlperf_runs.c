@@ -67,6 +67,51 @@ static const struct mlperf_subject *find_double(const struct mlperf_group *g)
 	return NULL;
 }
 
+/* From the first start to the last end of the hosts that ran together. */
+struct turn {
+	const char *name; /* of one of them */
+	uint64_t begin_ms, end_ms;
+};
+
+static struct turn time_of(const struct mlperf_group *g, unsigned turn)
+{
+	struct turn t = { .begin_ms = UINT64_MAX };
+
+	for (size_t i = 0; i < g->count; i++) {
+		const struct mlperf_subject *s = &g->of[i];
+
+		if (s->turn != turn)
+			continue;
+		t.name = s->name;
+		if (s->begin_ms < t.begin_ms)
+			t.begin_ms = s->begin_ms;
+		if (s->end_ms > t.end_ms)
+			t.end_ms = s->end_ms;
+	}
+	return t;
+}
+
+/* Less lies between two runs than one takes, so that nobody picks. */
+static bool add_gap(struct buf *text, const struct mlperf_group *g)
+{
+	for (unsigned i = 1; g->of[0].rules->is_consecutive && i < g->turns;
+	     i++) {
+		struct turn a = time_of(g, i - 1), b = time_of(g, i);
+		char gap[UNITS_TEXT_BYTES], length[UNITS_TEXT_BYTES];
+
+		if (b.begin_ms < a.end_ms + (a.end_ms - a.begin_ms))
+			continue;
+		units_human_time(gap, 1000000 * (b.begin_ms - a.end_ms));
+		units_human_time(length, 1000000 * (a.end_ms - a.begin_ms));
+		buf_addf(text,
+			 "; %s began %s behind the end of %s, which took %s: "
+			 "the rules ask for less than a run takes",
+			 b.name, gap, a.name, length);
+		return true;
+	}
+	return false;
+}
+
 static void add_mean(struct buf *text, const struct mlperf_subject *s,
 		     double mean)
 {
@@ -131,7 +176,8 @@ static enum mlperf_state judge(const struct mlperf_subject *s,
 			 "; randseed=%" PRIu64 " twice, each run asks for "
 			 "another",
 			 twice->job->randseed);
-	if (twice || spread > MLPERF_SPREAD)
+	bool is_apart = add_gap(text, g);
+	if (twice || is_apart || spread > MLPERF_SPREAD)
 		return MLPERF_BROKEN;
 	if (is_short_of_hosts(g, &parts)) {
 		buf_addf(text,
@@ -150,7 +196,7 @@ static enum mlperf_state judge(const struct mlperf_subject *s,
 enum mlperf_state mlperf_check_runs(const struct mlperf_subject *s,
 				    struct buf *text)
 {
-	if (!s->workload)
+	if (!s->workload || !mlperf_repeats(s))
 		return MLPERF_NONE;
 	struct runs runs = count_runs(s->group);
 	return runs.count < 2 ? say_few(s, text) : judge(s, &runs, text);

@@ -35,6 +35,7 @@ static const struct mlgen_choice checks[] = {
 	{ "none", CHECK_NONE, "no rules" },
 	{ "mlperf-v1", CHECK_MLPERF_V1, "those of MLPerf Storage v1.0" },
 	{ "mlperf-v2", CHECK_MLPERF_V2, "those of MLPerf Storage v2.0" },
+	{ "mlperf-v3", CHECK_MLPERF_V3, "those of MLPerf Storage v3.0" },
 	{ 0 },
 };
 

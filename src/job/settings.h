@@ -14,7 +14,12 @@ enum settings_format {
 	OUTPUT_DLIO,
 	OUTPUT_CSV /* of --table */
 };
-enum settings_check { CHECK_NONE, CHECK_MLPERF_V1, CHECK_MLPERF_V2 };
+enum settings_check {
+	CHECK_NONE,
+	CHECK_MLPERF_V1,
+	CHECK_MLPERF_V2,
+	CHECK_MLPERF_V3,
+};
 enum settings_import { IMPORT_NONE, IMPORT_DLIO };
 enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
 enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };

@@ -135,6 +135,36 @@ plan_of llama3-8b-checkpoint.job --check=mlperf-v2 --checkpoint_fsync=none \
 is "checkpoints that do not" \
 	"$(sed -n 's/^  \([a-z]*\) *BROKEN.*/\1/p' out | paste -sd ' ' -)" \
 	"checkpoints fsync checkpoints cache"
+for job in "unet3d b200" "retinanet b200" "retinanet mi355"; do
+	# shellcheck disable=SC2086 # two words
+	set -- $job
+	files=$("$MLGEN" --datasize "$1.job" --accelerator="$2" --memory=256g \
+		--check=mlperf-v3 | sed -n 's/.*--num_files=//p')
+	plan_of "$1.job" --accelerator="$2" --check=mlperf-v3 \
+		--num_files="$files" --invalidate=epoch
+	like "$job is one of v3.0" "$(cat out)" \
+		"^$1: MLPerf Storage v3\.0: no rule broken, 3 not checked\$"
+done
+plan_of retinanet.job --check=mlperf-v3 --num_files=99999999 --epochs=5
+like "which asks for empty caches before each epoch" \
+	"$(tr -s ' \n' ' ' <out)" 'cache BROKEN invalidate=run: .* each epoch: '
+like "for as many epochs as the workload has" "$(cat out)" \
+	'^  epochs +BROKEN +5 of 8: --epochs=8'
+like "and for a dataset of that size" "$(tr -s ' \n' ' ' <out)" \
+	'dataset not checked .* the rules ask for exactly that: --num_files=[0-9]+ '
+for job in unet3d.job dlrm.job flux.job resnet50.job; do
+	plan_of $job --check=mlperf-v3
+	like "$job is none of v3.0 as it is" "$(cat out)" '^  workload +BROKEN'
+done
+for model in 8b 70b 405b 1t; do
+	plan_of llama3-$model-checkpoint.job --check=mlperf-v3 \
+		--checkpoint_ranks=0-7
+	is "a part of llama3-$model breaks no rule of v3.0" \
+		"$(grep -c 'v3.0: no rule broken' out)" 2
+	is "and is a result of 8 only" "$(grep -c '^  ranks.* ok ' out)" \
+		"$([ $model = 8b ] && echo 2 || echo 0)"
+	is "accelerators hold it" "$(grep -c '^  memory .* ok ' out)" 2
+done
 is "--quiet is a line for each" \
 	"$("$MLGEN" unet3d.job --check=mlperf-v2 --dry-run --quiet |
 		grep -c '^unet3d: MLPerf Storage v2.0: NOT VALID, ')" 1
@@ -238,6 +268,42 @@ like "and says so" "$(cat err)" 'check: is of a run'
 exits "and --merge at the same time" 2 "$MLGEN" --check=mlperf-v2 --merge \
 	r0.json r1.json
 like "of which one is asked" "$(cat err)" 'one of table, compare, merge'
+
+# v3.0: saves and restores may be two runs, and the caches of a host that cannot
+# hold what was saved need not be emptied. Small ones without storage, told as if
+# they had been whole.
+for phase in save restore; do
+	"$MLGEN" llama3-8b-checkpoint.job --section=$phase --ioengine=null \
+		--drop_caches=no --pause=0 --scale=0.01% --json=$phase.json \
+		--quiet >out
+	sed -i -e 's/"ioengine": "null"/"ioengine": "psync"/' \
+		-e 's/"pause": "0"/"pause": "5s"/' \
+		-e 's/"scale": "0.01%"/"scale": "100%"/' $phase.json
+done
+at_save()	# SECONDS: the restore began so much after the save
+{
+	sed "s/\"timestamp_ms\": .*/\"timestamp_ms\": 1700000000000,/" \
+		save.json >s.json
+	sed "s/\"timestamp_ms\": .*/\"timestamp_ms\": $((1700000000 + $1))000,/" \
+		restore.json >r.json
+}
+at_save 20
+exits "a save and a restore are a result of v3.0" 0 "$MLGEN" \
+	--check=mlperf-v3 --memory=64g s.json r.json
+is "with all its rules" "$(grep -c ': VALID, all 8 rules kept$' out)" 2
+like "such as an order" "$(cat out)" \
+	'^  phases +ok +saves of s\.json, [0-9.]+ s before$'
+like "and memory that cannot hold them" "$(tr -s ' \n' ' ' <out)" \
+	'cache ok 10 x 104\.7 GiB of this host are more than 3 x its memory'
+exits "but not of a host with more" 3 "$MLGEN" --check=mlperf-v3 --memory=1t \
+	s.json r.json
+like "whose caches are to be emptied" "$(cat out)" \
+	'^  cache +BROKEN +drop_caches=no'
+at_save 3600
+exits "nor an hour later" 3 "$MLGEN" --check=mlperf-v3 --memory=64g s.json \
+	r.json
+like "which is told" "$(tr -s ' \n' ' ' <out)" \
+	'phases BROKEN .* restores begin when saves have ended, at most 30 s later'
 
 # ---- DLIO's summary
 # shellcheck disable=SC2086

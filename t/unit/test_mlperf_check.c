@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ask/mlperf_check.h"
+#include "ask/mlperf_inside.h"
 #include "ask/mlperf_rules.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -34,7 +35,22 @@ static const char training[] = "[unet3d]\n"
 			       "[accelerator=a100]\n"
 			       "batch_size=2\n"
 			       "[accelerator=h100]\n"
+			       "batch_size=4\n"
+			       "[accelerator=b200]\n"
 			       "batch_size=4\n";
+static const char images[] = "[retinanet]\n"
+			     "directory=/nowhere\n"
+			     "format=jpeg\n"
+			     "accelerator=mi355\n"
+			     "num_files=2000\n"
+			     "sample_size=1m\n"
+			     "epochs=8\n"
+			     "access=framework\n"
+			     "read_threads=4\n"
+			     "[accelerator=h100]\n"
+			     "batch_size=2\n"
+			     "[accelerator=mi355]\n"
+			     "batch_size=4\n";
 static const char saving[] = "[global]\n"
 			     "directory=/nowhere\n"
 			     "checkpoint_size=1m\n"
@@ -75,6 +91,7 @@ static void set_up(void)
 	snprintf(path, sizeof(path), "%s/jobs", top);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	put_file("unet3d", training);
+	put_file("retinanet", images);
 	put_file("llama3-8b-checkpoint", saving);
 	env = (struct jobset_env){ .engines = engines_built,
 				   .binary_dir = top,
@@ -114,7 +131,19 @@ static void load(const char *line)
 	diag_fini(&d);
 }
 
-/* The page, with single blanks, so that it does not matter where lines end. */
+/* With single blanks, so that it does not matter where lines end. */
+static void squeeze(char *text)
+{
+	char *out = text;
+
+	for (const char *in = text; *in; in++)
+		if (!isspace((unsigned char)*in))
+			*out++ = *in;
+		else if (out > text && out[-1] != ' ')
+			*out++ = ' ';
+	*out = '\0';
+}
+
 static char *page(const struct run_result *r)
 {
 	struct ask a = { .set = &set, .env = &env, .host = &host };
@@ -124,13 +153,7 @@ static char *page(const struct run_result *r)
 
 	mlperf_check(to, &a, r);
 	fclose(to);
-	char *out = text;
-	for (const char *in = text; *in; in++)
-		if (!isspace((unsigned char)*in))
-			*out++ = *in;
-		else if (out > text && out[-1] != ' ')
-			*out++ = ' ';
-	*out = '\0';
+	squeeze(text);
 	return text;
 }
 
@@ -155,6 +178,8 @@ static void expect_no(const struct run_result *r, const char *unwanted)
 /* ---- before a run ---- */
 
 #define V2 "unet3d.job --check=mlperf-v2"
+#define V3 "unet3d.job --check=mlperf-v3 --accelerator=b200 --invalidate=epoch"
+#define IMAGES "retinanet.job --check=mlperf-v3 --invalidate=epoch"
 
 static const struct {
 	const char *line, *want;
@@ -258,6 +283,41 @@ static const struct {
 	{ V2 " --hold_samples=1 --dataset_ratio=6 --mem=mmap --target_au=50",
 	  "options ok" },
 	{ V2 " --scale=50%", "options ok" },
+	/* v3.0: accelerators of their own, no model saved, empty caches before
+	 * each epoch, and a dataset of exactly that size */
+	{ V3, "unet3d: MLPerf Storage v3.0: no rule broken, 3 not checked" },
+	{ V3, "workload ok unet3d on 1 x b200" },
+	{ V3 " --accelerator=h100",
+	  "workload BROKEN unet3d: accelerator=h100 is none of its "
+	  "accelerators: --accelerator=b200" },
+	{ IMAGES, "workload ok retinanet on 1 x mi355" },
+	{ IMAGES, "epochs ok 8" },
+	{ IMAGES " --epochs=5", "epochs BROKEN 5 of 8: --epochs=8" },
+	{ IMAGES " --accelerator=h100",
+	  "accelerator=h100 is none of its accelerators: --accelerator=b200 or "
+	  "mi355" },
+	{ V3 " --direct=1 --invalidate=run", "options ok" },
+	{ V3 " --direct=1 --invalidate=run", "cache not checked known after" },
+	{ V3 " --invalidate=run",
+	  "cache BROKEN invalidate=run: caches are to be emptied before each "
+	  "epoch: --invalidate=epoch" },
+	{ V3 " --checkpoint_every=5epochs --checkpoint_size=1m",
+	  "options BROKEN checkpoint_size=1m, the rules have" },
+	{ V3 " --num_files=2001",
+	  "dataset not checked 1.95 GiB is 5.003 x the memory of 1 host (400 "
+	  "MiB each); at least 5 x; more than --datasize says, and while their "
+	  "checker lets that pass, the rules ask for exactly that: "
+	  "--num_files=2000" },
+	{ V2 " --num_files=2001", "dataset ok" },
+	{ V3 " --num_files=1999", "dataset BROKEN" },
+	{ V3, "runs not checked one run; a result is the mean of 5 behind one "
+	      "to warm up, each with another --randseed: --check=mlperf-v3 "
+	      "r0.json ... r5.json" },
+	/* what is theirs in another version */
+	{ "retinanet.job --check=mlperf-v2",
+	  "workload BROKEN retinanet is none of its workloads: unet3d, "
+	  "resnet50, cosmoflow; llama3-8b" },
+	{ "retinanet.job --check=mlperf-v2", "epochs BROKEN 8 of 5" },
 	/* others */
 	{ "unet3d.job --check=mlperf-v2 --accelerator=h200 --batch_size=4",
 	  "accelerator=h200 is none of its accelerators: --accelerator=a100 or "
@@ -279,9 +339,12 @@ START_TEST(what_is_known_before_a_run)
 }
 END_TEST
 
-static const struct {
+/* The options and what is said then. */
+struct saved {
 	const char *options, *want;
-} saved[] = {
+};
+
+static const struct saved saved[] = {
 	{ "", "save: MLPerf Storage v2.0: no rule broken, 1 not checked" },
 	{ "", "restore: MLPerf Storage v2.0: no rule broken" },
 	{ "", "workload ok llama3-8b-checkpoint" },
@@ -374,16 +437,62 @@ static void finish(void)
 		};
 		r->complete = true;
 		r->ml.epochs_total = 5;
-		r->ml.mlperf.v1_0 = r->ml.mlperf.v2_0 = (struct mlperf_window){
-			.train_au_mean_percentage = 95,
-			.train_throughput_mean_samples_per_second =
-				100 + (double)i,
-		};
+		r->ml.mlperf.v1_0 = r->ml.mlperf.v2_0 = r->ml.mlperf.v3_0 =
+			(struct mlperf_window){
+				.train_au_mean_percentage = 95,
+				.train_throughput_mean_samples_per_second =
+					100 + (double)i,
+			};
 		r->ml.saves.completed = is_training ? 1 : 10;
 		r->ml.restores.completed = 10;
 		r->ml.restores.caches_dropped = true;
 	}
 }
+
+static const struct saved saved_v3[] = {
+	{ "", "save: MLPerf Storage v3.0: VALID, all 8 rules kept" },
+	{ "", "memory ok 8 MiB; 8 accelerators hold 1440 GB (b200), 2304 GB "
+	      "(mi355)" },
+	{ " --checkpoint_ranks=0-3",
+	  "ranks BROKEN 4 of 8 on this host; the rules ask for more than 4 on "
+	  "each host: --checkpoint_ranks" },
+	{ " --checkpoint_ranks=0-4",
+	  "ranks not checked 5 of 8 on this host; the other 3 belong to the "
+	  "result, or 8 of one host" },
+	{ " --checkpoint_size=300g",
+	  "memory BROKEN 2.34 TiB; 8 accelerators hold 1440 GB (b200, too "
+	  "little), 2304 GB (mi355, too little): more --ranks" },
+	{ " --checkpoint_size=200g",
+	  "memory ok 1.56 TiB; 8 accelerators hold 1440 GB (b200, too little), "
+	  "2304 GB (mi355)" },
+	/* 10 x 120 MiB are as much as 3 x 400 MiB */
+	{ " --restore.drop_caches=no --checkpoint_size=15m",
+	  "cache BROKEN drop_caches=no: this host's caches are to be emptied" },
+	{ " --restore.drop_caches=no --checkpoint_size=16m",
+	  "cache ok 10 x 128 MiB of this host are more than 3 x its memory "
+	  "(400 MiB): they need not be emptied" },
+	{ " --restore.drop_caches=no --checkpoint_size=16m --memory=1g",
+	  "cache BROKEN" },
+	{ " --restore.drop_caches=no --checkpoint_size=16m "
+	  "--checkpoint_ranks=0-4",
+	  "cache BROKEN" },
+};
+
+START_TEST(checkpoints_of_v3_have_more_rules)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line),
+		 "llama3-8b-checkpoint.job --check=mlperf-v3%s",
+		 saved_v3[_i].options);
+	load(line);
+	/* A plan has not run. */
+	if (strstr(saved_v3[_i].want, "VALID"))
+		finish();
+	expect(strstr(saved_v3[_i].want, "VALID") ? &run : NULL,
+	       saved_v3[_i].want);
+}
+END_TEST
 
 #define SAVING " --checkpoint_every=5epochs --checkpoint_size=1m"
 
@@ -446,6 +555,80 @@ START_TEST(what_a_run_shows)
 	expect(&run, "cache not checked");
 	results[0].storage.is_memory = true;
 	expect(&run, "which is memory: another --directory");
+}
+END_TEST
+
+START_TEST(a_run_of_v3)
+{
+	load(V3);
+	finish();
+	expect(&run, "unet3d: MLPerf Storage v3.0: VALID as a run; of a result "
+		     "1 not checked");
+	results[0].ml.mlperf.v3_0.train_au_mean_percentage = 89;
+	expect(&run, "au BROKEN 89.00% in the window of v3.0; the rules ask "
+		     "for 90%");
+	expect_no(&run, "checkpoint");
+	results[0].storage.memory_percent = 41;
+	expect(&run, "cache BROKEN 41.0% of the bytes came from this host's "
+		     "page cache although it was emptied before each epoch");
+}
+END_TEST
+
+/* Of documents. */
+static void expect_of(const struct mlperf_source *sources, size_t n,
+		      const char *want)
+{
+	struct ask a = { .set = &set, .env = &env, .host = &host };
+	struct mlperf_groups g;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	mlperf_groups_init(&g, &a, sources, n);
+	mlperf_print(to, &a, &g);
+	mlperf_groups_fini(&g);
+	fclose(to);
+	squeeze(text);
+	ck_assert_msg(strstr(text, want) != NULL, "%s is not in %s", want,
+		      text);
+	free(text);
+}
+
+/* Documents: a save, and a restore that began `seconds` after its end. */
+static void expect_phases(double seconds, const char *want)
+{
+	char s[] = "s.json", r[] = "r.json";
+	struct run_result two[2] = { run, run };
+	const struct mlperf_source sources[2] = { { &two[0], s },
+						  { &two[1], r } };
+
+	two[0].job_count = two[1].job_count = 1;
+	two[1].jobs = &results[1];
+	results[0].elapsed_seconds = 10;
+	two[0].timestamp_ms = 1000000;
+	two[1].timestamp_ms = 1010000 + (uint64_t)(int64_t)(seconds * 1e3);
+	expect_of(sources, 2, want);
+}
+
+START_TEST(a_restore_may_be_a_run_of_its_own)
+{
+	load("llama3-8b-checkpoint.job --check=mlperf-v3");
+	finish();
+	expect_phases(12.5, "phases ok saves of s.json, 12.5 s "
+			    "before");
+	expect_phases(12.5, "phases ok restores of r.json, "
+			    "12.5 s behind");
+	expect_phases(30.5, "phases BROKEN restores of r.json, "
+			    "30.5 s behind");
+	expect_phases(-2, "phases BROKEN restores of r.json");
+}
+END_TEST
+
+START_TEST(a_restore_of_v2_is_in_the_same_run)
+{
+	load("llama3-8b-checkpoint.job --check=mlperf-v2");
+	finish();
+	expect_phases(1, "phases not checked the 10 restores that");
 }
 END_TEST
 
@@ -527,6 +710,46 @@ START_TEST(a_broken_rule_names_the_run)
 }
 END_TEST
 
+/* Six documents of one training, 10 s long, `gap_seconds` between the last. */
+static void expect_series(double gap_seconds, const char *want)
+{
+	static char names[6][8];
+	struct run_result six[6];
+	struct mlperf_source sources[6];
+	uint64_t at_ms = 1000000;
+
+	for (unsigned i = 0; i < 6; i++) {
+		six[i] = run;
+		six[i].jobs = &results[i];
+		six[i].job_count = 1;
+		results[i].elapsed_seconds = 10;
+		at_ms += i == 5 ? (uint64_t)(gap_seconds * 1e3) : 1000;
+		six[i].timestamp_ms = at_ms;
+		at_ms += 10000;
+		snprintf(names[i], sizeof(names[i]), "r%u.json", i);
+		sources[i] = (struct mlperf_source){ &six[i], names[i] };
+	}
+	expect_of(sources, 6, want);
+}
+
+START_TEST(runs_of_v3_follow_each_other)
+{
+	load_runs(6, 0, true);
+	for (size_t i = 0; i < set.count; i++)
+		set.jobs[i]->group = 0;
+	expect_series(11, "VALID, all 10 rules kept");
+	set.settings.check = CHECK_MLPERF_V3;
+	for (size_t i = 0; i < set.count; i++)
+		results[i].ml.mlperf.v3_0 = results[2].ml.mlperf.v2_0;
+	expect_series(9, "runs ok 5 runs within 0.0%");
+	expect_series(11, "runs BROKEN 5 runs within 0.0%, "
+			  "without the first, which warmed up, mean 100.00 "
+			  "samples/s; r5.json began 11 s behind the end of "
+			  "r4.json, which "
+			  "took 10 s: the rules ask for less than a run takes");
+}
+END_TEST
+
 /* Side by side on one mount they are a mix. */
 START_TEST(trainings_beside_each_other_are_no_repetitions)
 {
@@ -559,6 +782,10 @@ START_TEST(eight_ranks_of_one_host_are_their_subset)
 		 "checkpoint_ranks=8-15\n");
 	load("llama3-70b-checkpoint.job --check=mlperf-v2");
 	expect(NULL, "ranks ok 8 of 64 on this host: their subset mode");
+	set.settings.check = CHECK_MLPERF_V3;
+	expect(NULL, "ranks not checked 8 of 64 on this host; the other 56 "
+		     "belong to the result, as a subset of 8 is of the 8b "
+		     "model only");
 }
 END_TEST
 
@@ -652,6 +879,12 @@ Suite *suite_mlperf_check(void)
 	tcase_add_loop_test(t, what_is_known_before_a_run, 0, ROWS(planned));
 	tcase_add_loop_test(t, checkpoints_have_rules_of_their_own, 0,
 			    ROWS(saved));
+	tcase_add_loop_test(t, checkpoints_of_v3_have_more_rules, 0,
+			    ROWS(saved_v3));
+	tcase_add_test(t, a_run_of_v3);
+	tcase_add_test(t, a_restore_may_be_a_run_of_its_own);
+	tcase_add_test(t, a_restore_of_v2_is_in_the_same_run);
+	tcase_add_test(t, runs_of_v3_follow_each_other);
 	tcase_add_test(t, nothing_to_compare_with_is_said);
 	tcase_add_test(t, a_changed_file_is_compared_with_the_shipped_one);
 	tcase_add_test(t, a_plain_job_is_no_workload);

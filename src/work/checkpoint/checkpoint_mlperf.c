@@ -6,6 +6,7 @@
 #include "ask/mlperf_inside.h"
 #include "base/ranges.h"
 #include "base/units.h"
+#include "data/state.h"
 #include "job/job_checkpoint.h"
 #include "job/workload.h"
 #include "report/verdict.h"
@@ -28,6 +29,31 @@ static uint64_t local_ranks(const struct job *j)
 	return n;
 }
 
+/* A part of the ranks, on this host. */
+static enum mlperf_state say_some(const struct mlperf_subject *s, uint64_t here,
+				  uint64_t others, struct buf *text)
+{
+	bool is_subset = here == MLPERF_SUBSET;
+
+	if (!s->workload->has_subset) {
+		buf_addf(text, "; the other %" PRIu64 " belong to the result",
+			 others);
+		if (is_subset)
+			buf_add(text, ", as a subset of 8 is of the 8b model "
+				      "only");
+		return MLPERF_UNCHECKED;
+	}
+	buf_addf(text,
+		 is_subset
+			 ? ": their subset mode, for storage inside a host. Of "
+			   "shared storage the other %" PRIu64
+			   " belong to the result"
+			 : "; the other %" PRIu64 " belong to the result, or "
+			   "8 of one host, their subset mode",
+		 others);
+	return is_subset ? MLPERF_OK : MLPERF_UNCHECKED;
+}
+
 static enum mlperf_state check_ranks(const struct mlperf_subject *s,
 				     struct buf *text)
 {
@@ -48,15 +74,54 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s,
 	}
 	if (here == all)
 		return MLPERF_OK;
-	buf_addf(text,
-		 here == MLPERF_SUBSET
-			 ? ": their subset mode, for storage inside a host. Of "
-			   "shared storage the other %" PRIu64
-			   " belong to the result"
-			 : "; the other %" PRIu64 " belong to the result, or "
-			   "8 of one host, their subset mode",
-		 all - here);
-	return here == MLPERF_SUBSET ? MLPERF_OK : MLPERF_UNCHECKED;
+	return say_some(s, here, all - here, text);
+}
+
+/* Of all ranks and of those of this host; 0: the model cannot be laid out, which
+ * a run would have said. */
+static void sizes_of(const struct job *j, double *all, double *here)
+{
+	struct state state;
+	struct state_bytes bytes;
+
+	*all = *here = 0;
+	if (state_init(&state, j, NULL))
+		return;
+	state_all_bytes(&state, &bytes);
+	*all = (double)bytes.total;
+	for (uint64_t i = 0; i < state_locals(&state); i++) {
+		state_rank_bytes(&state, state_local(&state, i), &bytes);
+		*here += (double)bytes.total;
+	}
+	state_fini(&state);
+}
+
+/* Does a checkpoint fit into the accelerators that it is of? */
+static enum mlperf_state check_memory(const struct mlperf_subject *s,
+				      struct buf *text)
+{
+	const struct mlperf_accelerator *a = s->rules->memories;
+	char size[UNITS_TEXT_BYTES];
+	double all, here, ranks = (double)job_ranks(s->job);
+	unsigned fits = 0;
+
+	if (!a || !s->workload)
+		return MLPERF_NONE;
+	sizes_of(s->job, &all, &here);
+	buf_addf(text, "%s; %.0f accelerators hold",
+		 units_human_bytes(size, all), ranks);
+	for (; a->name; a++) {
+		double holds = ranks * a->memory_bytes;
+
+		buf_addf(text, "%s %.0f GB (%s%s)",
+			 a == s->rules->memories ? "" : ",", holds / 1e9,
+			 a->name, all <= holds ? "" : ", too little");
+		fits += all <= holds;
+	}
+	if (fits)
+		return MLPERF_OK;
+	buf_add(text, ": more --ranks");
+	return MLPERF_BROKEN;
 }
 
 static enum mlperf_state check_count(const struct mlperf_subject *s,
@@ -96,14 +161,70 @@ static bool has_other(const struct mlperf_subject *s)
 	return false;
 }
 
+/* Seconds from the end of the saves to the begin of the restores. */
+static double seconds_between(const struct mlperf_subject *a,
+			      const struct mlperf_subject *b)
+{
+	bool is_restore = checkpoint_mlperf_is_restore(a);
+	uint64_t end_ms = is_restore ? b->end_ms : a->end_ms;
+	uint64_t begin_ms = is_restore ? a->begin_ms : b->begin_ms;
+
+	return ((double)begin_ms - (double)end_ms) / 1e3;
+}
+
+/* In another run, the nearest; NULL = there is none. */
+static const struct mlperf_subject *
+find_other_run(const struct mlperf_subject *s)
+{
+	const struct mlperf_subject *nearest = NULL;
+
+	for (size_t i = 0; i < s->group->all->count; i++) {
+		const struct mlperf_group *g = &s->group->all->of[i];
+
+		for (size_t k = 0; k < g->count; k++)
+			if (g->of[k].workload == s->workload &&
+			    is_other(s, g->of[k].job) &&
+			    (!nearest ||
+			     fabs(seconds_between(s, &g->of[k])) <
+				     fabs(seconds_between(s, nearest))))
+				nearest = &g->of[k];
+	}
+	return nearest;
+}
+
+/* Of one that has not done the other of the two itself. */
+static enum mlperf_state judge_other_run(const struct mlperf_subject *s,
+					 const struct mlperf_subject *other,
+					 struct buf *text)
+{
+	double seconds = seconds_between(s, other);
+	bool is_restore = checkpoint_mlperf_is_restore(s);
+
+	buf_addf(text, "%s of %s, %.1f s %s", is_restore ? "saves" : "restores",
+		 other->name, fabs(seconds),
+		 is_restore == (seconds >= 0) ? "before" : "behind");
+	if (seconds >= 0 && seconds <= s->rules->phases_seconds)
+		return MLPERF_OK;
+	buf_addf(text,
+		 "; restores begin when saves have ended, at most %u s later",
+		 s->rules->phases_seconds);
+	return MLPERF_BROKEN;
+}
+
 /* Both belong to a result; they may be two runs. */
 static enum mlperf_state check_phases(const struct mlperf_subject *s,
 				      struct buf *text)
 {
+	const struct mlperf_subject *other = NULL;
+
 	if (has_other(s)) {
 		buf_add(text, "saved, then restored");
 		return MLPERF_OK;
 	}
+	if (s->run && s->workload && s->rules->phases_seconds)
+		other = find_other_run(s);
+	if (other)
+		return judge_other_run(s, other, text);
 	buf_addf(text, "the %d %s that belong to it are not of this run",
 		 MLPERF_CHECKPOINTS,
 		 checkpoint_mlperf_is_restore(s) ? "saves" : "restores");
@@ -151,11 +272,32 @@ static enum mlperf_state say_kept(const struct mlperf_subject *s,
 	return MLPERF_UNCHECKED;
 }
 
+/* So much was saved from this host that its memory cannot have kept it. */
+static bool is_beyond_memory(const struct mlperf_subject *s, struct buf *text)
+{
+	char size[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
+	double all, here, memories = (double)s->rules->cache_memories;
+
+	sizes_of(s->job, &all, &here);
+	if (!s->rules->cache_memories ||
+	    here * MLPERF_CHECKPOINTS <= memories * (double)s->memory_bytes)
+		return false;
+	buf_addf(text,
+		 "%d x %s of this host are more than %g x its memory (%s%s): "
+		 "they need not be emptied",
+		 MLPERF_CHECKPOINTS, units_human_bytes(size, here), memories,
+		 units_human_bytes(memory, (double)s->memory_bytes),
+		 s->memory_of);
+	return true;
+}
+
 static enum mlperf_state check_cache(const struct mlperf_subject *s,
 				     struct buf *text)
 {
 	if (!checkpoint_mlperf_is_restore(s))
 		return MLPERF_NONE;
+	if (s->job->drop_caches == DROP_CACHES_NO && is_beyond_memory(s, text))
+		return MLPERF_OK;
 	if (came_from_memory(s)) {
 		buf_addf(text,
 			 "%.1f%% of the bytes came from this host's page cache",
@@ -181,6 +323,7 @@ const struct mlperf_row checkpoint_mlperf_rules[] = {
 	{ "workload", mlperf_check_workload, false },
 	{ "options", mlperf_check_options, false },
 	{ "ranks", check_ranks, true },
+	{ "memory", check_memory, false },
 	{ "checkpoints", check_count, false },
 	{ "phases", check_phases, true },
 	{ "fsync", check_fsync, false },
