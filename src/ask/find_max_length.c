@@ -81,8 +81,7 @@ static uint64_t short_steps(const struct job *j)
 static bool can_be_longer(const struct job *j)
 {
 	return j->steps == 0 && j->runtime_ns == 0 &&
-	       (j->invalidate == INVALIDATE_EPOCH || j->direct ||
-		!job_touches_files(j));
+	       (job_drops_each_epoch(j) || j->direct || !job_touches_files(j));
 }
 
 /* A run of this long is not made longer. */

@@ -52,7 +52,7 @@ enum job_checkpoint_fsync {
 	CHECKPOINT_FSYNC_END
 };
 enum job_verify { VERIFY_NONE, VERIFY_CRC32C };
-enum job_drop_caches { DROP_CACHES_NO, DROP_CACHES_RUN };
+enum job_drop_caches { DROP_CACHES_NO, DROP_CACHES_RUN, DROP_CACHES_EPOCH };
 enum job_numa { NUMA_NONE, NUMA_DEVICE };
 enum job_invalidate { INVALIDATE_NONE, INVALIDATE_RUN, INVALIDATE_EPOCH };
 /* Which errors are counted instead of ending the run. */
@@ -269,6 +269,13 @@ char *job_checkpoint_directory(const struct job *j);
 
 /* Where the option was set, for a message. */
 struct diag_place job_place(const struct job *j, const char *option);
+
+/* Do the page caches of this host lose its files before each epoch? */
+static inline bool job_drops_each_epoch(const struct job *j)
+{
+	return j->invalidate == INVALIDATE_EPOCH ||
+	       j->drop_caches == DROP_CACHES_EPOCH;
+}
 
 /* With some engines a job only plays its files. */
 static inline bool job_touches_files(const struct job *j)

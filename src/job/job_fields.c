@@ -133,6 +133,7 @@ static const struct mlgen_choice verifies[] = {
 static const struct mlgen_choice drops[] = {
 	{ "no", DROP_CACHES_NO, "the caches are left as they are" },
 	{ "run", DROP_CACHES_RUN, "before the job begins; where that is not permitted it does not run" },
+	{ "epoch", DROP_CACHES_EPOCH, "before every epoch of a training; likewise" },
 	{ 0 },
 };
 
@@ -552,7 +553,8 @@ const struct mlgen_field job_fields[] = {
 		  "What is not yet on storage is written there first." },
 	{ "drop_caches", MLGEN_F_ENUM(struct job, drop_caches, drops),
 	  .def = "no", .group = "I/O",
-	  .help = "When this host's page cache is emptied of everything, which takes root (vm.drop_caches)." },
+	  .help = "When this host's page cache is emptied of everything, which takes root (vm.drop_caches).\n"
+		  "Names and sizes of files go, too, which invalidate leaves there." },
 	{ "verify", MLGEN_F_ENUM(struct job, verify, verifies),
 	  .def = "none", .group = "I/O", .flags = MLGEN_FIO,
 	  .help = "With phase=restore: how what is read is checked." },

@@ -30,8 +30,11 @@ static void put_invalidate(struct buf *text, const struct text_block *b)
 	};
 
 	if (b->storage->caches_dropped)
-		buf_add(text, "; drop_caches=run emptied this host's caches "
-			      "before the run");
+		buf_add(text, b->job->drop_caches == DROP_CACHES_EPOCH
+				      ? "; drop_caches=epoch emptied this "
+					"host's caches before each epoch"
+				      : "; drop_caches=run emptied this host's "
+					"caches before the run");
 	else if (b->job->invalidate != INVALIDATE_NONE &&
 		 b->storage->cache_drops == 0)
 		buf_addf(text, "; invalidate=%s found nothing to drop",

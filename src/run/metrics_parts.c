@@ -126,7 +126,7 @@ const struct mlgen_field metrics_storage_fields[] = {
 	{ "cache_drops", RESULT_U64(S, cache_drops, sum), .unit = "passes",
 	  .help = "How often read threads dropped the dataset from the page cache, as invalidate asks; where a sample of files finds nothing there, they do not." },
 	{ "caches_dropped", RESULT_BOOL(S, caches_dropped, and),
-	  .help = "Whether drop_caches=run emptied this host's caches before the job began." },
+	  .help = "Whether this host's caches were emptied before the job began and, with drop_caches=epoch, before each of its epochs." },
 	{ "slowest_file", RESULT_CHARS(S, slowest_file, with),
 	  .help = "File of the extent (see sample_ns) that took longest of all; null = there are none." },
 	{ "slowest_sample_ns", RESULT_F64(S, slowest_sample_ns, with), .unit = "ns", .flags = MLGEN_NULLABLE,

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "io/dropcaches.h"
 #include "io/host.h"
 #include "run/loader.h"
 #include "run/rank_checkpoint.h"
@@ -96,6 +97,31 @@ static int drop_cache(struct rank *r)
 	int rc = peers_barrier(&t->peers, NULL, NULL);
 	atomic_store(&t->dropping, false);
 	return rc;
+}
+
+/* By the last before an epoch. */
+static void empty_caches(void *arg)
+{
+	struct train *t = arg;
+
+	dropcaches_run("", &t->empty_err);
+}
+
+/* What is in the page cache leaves it as the job asks. */
+static int drop_before(struct rank *r, uint64_t epoch)
+{
+	struct train *t = r->train;
+
+	if (train_drops_before(t, epoch) && drop_cache(r) < 0)
+		return -EPIPE;
+	if (!train_empties_before(t, epoch))
+		return 0;
+	if (peers_barrier(&t->peers, empty_caches, t) < 0)
+		return -EPIPE;
+	if (!t->empty_err.code)
+		return 0;
+	failure_set(t->failure, &t->empty_err);
+	return -EPIPE;
 }
 
 /* Nothing was computed with a sample that was not read. */
@@ -329,7 +355,7 @@ static int train_epoch(struct rank *r, const struct stage *at)
 
 	count_set(&r->count.epoch, at->epoch + 1);
 	hist_reset(r->epoch_stall);
-	if (train_drops_before(t, at->epoch) && drop_cache(r) < 0)
+	if (drop_before(r, at->epoch) < 0)
 		return -EPIPE;
 	if (at->epoch == 0 && peers_barrier(&t->peers, decide_start, t) < 0)
 		return -EPIPE;

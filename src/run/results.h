@@ -83,7 +83,7 @@ struct storage_result {
 	double resident_before_percent; /* of the dataset, after preparation; NaN */
 	uint64_t resident_files;        /* of the sample for that */
 	uint64_t cache_drops;           /* passes of invalidate */
-	bool caches_dropped;            /* drop_caches=run was done */
+	bool caches_dropped;            /* drop_caches was done */
 	char *device_model;             /* borrowed; NULL = unknown */
 	/* The sample that took longest, and its file; "" = none. */
 	char slowest_file[256];   /* a longer name lacks its beginning */
@@ -235,7 +235,7 @@ struct checkpoints_result {
 	 * written; UINT64_MAX = not known. */
 	uint64_t in_memory_bytes;
 	bool verified;       /* verify= looked at every byte */
-	bool caches_dropped; /* drop_caches=run was done */
+	bool caches_dropped; /* drop_caches was done */
 	double wall_seconds; /* from the first begin to the last end */
 };
 

@@ -279,7 +279,8 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 	return rc;
 }
 
-/* Once for all of a group, before any of them has begun. */
+/* Once for all of a group, before any of them has begun. Before later epochs a
+ * training does it. */
 static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct slot *s = NULL;

@@ -14,7 +14,7 @@ bool slot_touches_files(const struct slot *s)
 
 bool slot_drops_caches(const struct slot *s)
 {
-	return s->job->drop_caches == DROP_CACHES_RUN && s->does->start &&
+	return s->job->drop_caches != DROP_CACHES_NO && s->does->start &&
 	       slot_touches_files(s);
 }
 

@@ -24,6 +24,12 @@ bool train_drops_before(const struct train *t, uint64_t epoch)
 		(how == INVALIDATE_RUN && epoch == 0));
 }
 
+bool train_empties_before(const struct train *t, uint64_t epoch)
+{
+	return job_touches_files(t->job) && epoch > 0 &&
+	       t->job->drop_caches == DROP_CACHES_EPOCH;
+}
+
 uint64_t train_ramp_end_ns(const struct train *t)
 {
 	return atomic_load(&t->start_ns) + t->job->ramp_time_ns;

@@ -153,6 +153,8 @@ struct train {
 	_Atomic bool finished;       /* ranks are done: loaders, leave */
 	_Atomic uint64_t ranks_left; /* still running */
 	_Atomic bool dropping;       /* for the status line */
+	/* Why the caches could not be emptied; by the last at a barrier. */
+	struct mlgen_err empty_err;
 };
 
 /* One pass over a dataset as a job asks for it: 0, or -EINVAL with err. */
@@ -167,6 +169,10 @@ int train_stages(struct stages *s, const struct job *job,
 /* Is the page cache to lose the dataset before this epoch? (Where a sample
  * finds nothing there, it has.) */
 bool train_drops_before(const struct train *t, uint64_t epoch);
+
+/* Is this host's page cache to be emptied of everything? Before the first epoch
+ * the run has done that. */
+bool train_empties_before(const struct train *t, uint64_t epoch);
 
 /* Where ramp_time ends; from time zero on. */
 uint64_t train_ramp_end_ns(const struct train *t);

@@ -4,6 +4,7 @@
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+. "$(dirname "$0")/calls.sh"
 
 # A small filesystem for some points, in a mount namespace of its own.
 mkdir small
@@ -357,8 +358,28 @@ if [ -n "${MLGEN_TEST_MOUNTED-}" ] && mount --bind caches $caches; then
 	exits "ioengine=null has no use for it" 0 "$MLGEN" both.job --quiet \
 		--verify=none --ioengine=null --drop_caches=run
 	is "... and does not do it" "$(cat caches)" 0
+	train="--name=t --phase=train --format=raw --num_files=4 --epochs=3
+		--sample_size=4k --directory=cold --json=run.json --quiet"
+	# shellcheck disable=SC2086 # several options
+	exits "drop_caches=epoch goes before each epoch of a training" 0 \
+		"$MLGEN" $train --invalidate=0 --drop_caches=epoch
+	is "... which the run says" "$(ml run.json storage.caches_dropped \
+		storage.cache_drops)" "true 0"
+	is "... and does" "$(cat caches)" 3
+	if can_trace; then
+		# shellcheck disable=SC2086
+		trace_only write 9 "$MLGEN" $train --drop_caches=epoch
+		is "... three times in three" \
+			"$(grep -c '^write([0-9]*, "3.n", 2)' trace)" 3
+	else
+		skip "... three times in three" "no strace"
+	fi
+	# shellcheck disable=SC2086
+	exits "without, it does not" 0 "$MLGEN" $train
+	is "... and says so" "$(ml run.json storage.caches_dropped)" false
 	umount $caches
 else
+	skip "drop_caches=epoch" "may not put a file in place of $caches"
 	skip "drop_caches=run" "may not put a file in place of $caches"
 fi
 

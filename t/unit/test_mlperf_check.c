@@ -300,7 +300,9 @@ static const struct {
 	{ V3 " --direct=1 --invalidate=run", "cache not checked known after" },
 	{ V3 " --invalidate=run",
 	  "cache BROKEN invalidate=run: caches are to be emptied before each "
-	  "epoch: --invalidate=epoch" },
+	  "epoch: --invalidate=epoch; or --drop_caches=epoch, as root" },
+	{ V3 " --invalidate=0 --drop_caches=epoch", "cache not checked" },
+	{ V3 " --invalidate=0 --drop_caches=run", "cache BROKEN" },
 	{ V3 " --checkpoint_every=5epochs --checkpoint_size=1m",
 	  "options BROKEN checkpoint_size=1m, the rules have" },
 	{ V3 " --num_files=2001",
@@ -569,8 +571,20 @@ START_TEST(a_run_of_v3)
 		     "for 90%");
 	expect_no(&run, "checkpoint");
 	results[0].storage.memory_percent = 41;
-	expect(&run, "cache BROKEN 41.0% of the bytes came from this host's "
-		     "page cache although it was emptied before each epoch");
+	expect(&run, "41.0% of the bytes came from this host's page cache "
+		     "all the same: nobody else may read these files");
+	expect(&run, "cache BROKEN its files left the page cache before each "
+		     "epoch; 41.0%");
+	results[0].storage.memory_percent = 3;
+	expect(&run, "cache ok its files left");
+	set.jobs[0]->drop_caches = DROP_CACHES_EPOCH;
+	expect(&run, "cache BROKEN this host's caches were not emptied");
+	results[0].storage.caches_dropped = true;
+	expect(&run, "cache ok this host's caches were emptied before each "
+		     "epoch; 3.0% of the bytes");
+	set.jobs[0]->drop_caches = DROP_CACHES_NO;
+	set.jobs[0]->direct = true;
+	expect(&run, "cache ok direct=1 passes the page cache by; 3.0%");
 }
 END_TEST
 

@@ -260,6 +260,10 @@ static void check_access(const struct job *j, struct diag *d)
 		FAULT(d, j, "invalidate",
 		      "there are no epochs without a training; use "
 		      "invalidate=run");
+	if (is_alone(j) && j->drop_caches == DROP_CACHES_EPOCH)
+		FAULT(d, j, "drop_caches",
+		      "there are no epochs without a training; use "
+		      "drop_caches=run");
 }
 
 /* ---- in a training ---- */

@@ -135,6 +135,9 @@ static void check_pace(const struct job *j, struct diag *d)
 	if (j->invalidate == INVALIDATE_EPOCH)
 		FAULT(d, j, "invalidate",
 		      "a plain job has no epochs; use invalidate=run");
+	if (j->drop_caches == DROP_CACHES_EPOCH)
+		FAULT(d, j, "drop_caches",
+		      "a plain job has no epochs; use drop_caches=run");
 }
 
 void plain_check(const struct job *j, struct diag *d)

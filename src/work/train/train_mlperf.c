@@ -208,7 +208,7 @@ static bool keeps_caches(const struct mlperf_subject *s)
 		return j->invalidate == INVALIDATE_NONE &&
 		       j->drop_caches == DROP_CACHES_NO;
 	case MLPERF_EMPTY_EPOCH:
-		return j->invalidate != INVALIDATE_EPOCH && !j->direct;
+		return !job_drops_each_epoch(j) && !j->direct;
 	case MLPERF_EMPTY_NEVER:
 		break;
 	}
@@ -225,14 +225,32 @@ static void say_kept(const struct mlperf_subject *s, struct buf *text)
 		 ": caches are to be emptied before each %s: "
 		 "--invalidate=%s",
 		 is_run ? "run" : "epoch", is_run ? "run" : "epoch");
+	if (!is_run)
+		buf_add(text, "; or --drop_caches=epoch, as root, which takes "
+			      "names and sizes from memory, too");
+}
+
+/* How a run kept its caches empty. */
+static void say_emptied(const struct mlperf_subject *s, struct buf *text)
+{
+	if (s->rules->empties != MLPERF_EMPTY_EPOCH)
+		return;
+	if (s->job->drop_caches == DROP_CACHES_EPOCH)
+		buf_add(text, "this host's caches were emptied before each "
+			      "epoch; ");
+	else if (s->job->direct)
+		buf_add(text, "direct=1 passes the page cache by; ");
+	else
+		buf_add(text, "its files left the page cache before each "
+			      "epoch; ");
 }
 
 /* Why there may be so much in memory, and what to do about it. */
 static void say_shared(const struct mlperf_subject *s, struct buf *text)
 {
 	if (s->rules->empties == MLPERF_EMPTY_EPOCH) {
-		buf_add(text, " although it was emptied before each epoch: "
-			      "nobody else may read these files");
+		buf_add(text,
+			" all the same: nobody else may read these files");
 		return;
 	}
 	buf_addf(text,
@@ -272,7 +290,15 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s,
 		say_kept(s, text);
 		return MLPERF_BROKEN;
 	}
-	return s->run ? check_shares(s, text) : mlperf_not_yet(text);
+	if (!s->run)
+		return mlperf_not_yet(text);
+	if (s->job->drop_caches != DROP_CACHES_NO &&
+	    !s->result->storage.caches_dropped) {
+		buf_add(text, "this host's caches were not emptied");
+		return MLPERF_BROKEN;
+	}
+	say_emptied(s, text);
+	return check_shares(s, text);
 }
 
 const struct mlperf_row train_mlperf_rules[] = {

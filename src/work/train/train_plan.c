@@ -160,7 +160,7 @@ static void check_memory(struct plan_report *p)
 		memory > 0 ? (double)p->totals.bytes / memory : (double)NAN;
 	if (!(p->dataset_memory_ratio < MLPERF_MEMORIES))
 		plan_add_check(p, "memory", PLAN_OK, "%d x", MLPERF_MEMORIES);
-	else if (p->job->direct || p->job->invalidate == INVALIDATE_EPOCH)
+	else if (p->job->direct || job_drops_each_epoch(p->job))
 		plan_add_check(p, "memory", PLAN_OK, "%s", "");
 	else
 		plan_add_check(
