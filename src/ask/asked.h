@@ -17,6 +17,9 @@ struct asked {
 	const char *side_by_side;
 	/* A requirement of --find-max, for a message. */
 	const char *example;
+	/* Options that --find-max may vary: more of one is more load, or more at
+	 * once, of the same job. Ends with NULL. */
+	const char *const *varied;
 	/* MLPerf Storage's rules for it; the first row alone says that it has
 	 * none. */
 	const struct mlperf_row *mlperf_rules;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/util.h"
 #include "report/page.h"
 #include "report/plan_report.h"
 #include "run/interleave.h"
@@ -168,18 +167,6 @@ static void limit_time(struct probe_args *args, const struct jobset *set,
 	run_for(args, set, j, (uint64_t)(1e9 * (*is_full ? whole : seconds)));
 }
 
-/* Options that say themselves how long a run is. */
-static bool is_length(const struct mlgen_field *option)
-{
-	static const char *const names[] = { "steps", "epochs", "loops",
-					     "checkpoints" };
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(option->name, names[i]) == 0)
-			return true;
-	return false;
-}
-
 /* AU counts from the second step of an epoch on. */
 static int check_steps(const struct find_max *f, const struct job *j,
 		       uint64_t steps_per_epoch, struct mlgen_err *err)
@@ -209,8 +196,7 @@ static int set_length(const struct find_max *f, const struct jobset *set,
 		      !j->time_based && is_alone(set, j);
 	if (counts && plan.total_steps <= HARDLY_LONGER * short_steps(j))
 		*is_full = true;
-	if (is_length(f->option) ||
-	    job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
+	if (job_work(j)->checkpoints == CHECKPOINTS_ALWAYS)
 		*is_full = true;
 	else if (*is_full && counts)
 		make_longer(args, f, j, &plan);

@@ -15,20 +15,34 @@
 /* Where the option itself has no limit. */
 #define MOST (1ull << 40)
 
-/* The first few: enough to see what is meant. */
-static int fail_option(const char *text, const char *name,
-		       struct mlgen_err *err)
+static bool is_varied(const struct job *j, const char *name)
+{
+	const char *const *at = job_work(j)->asked->varied;
+
+	while (*at && strcmp(*at, name) != 0)
+		at++;
+	return *at;
+}
+
+/* "accelerators, batch_size and prefetch" */
+static void put_varied(struct buf *out, const struct job *j)
+{
+	const char *const *at = job_work(j)->asked->varied;
+
+	for (size_t i = 0; at[i]; i++)
+		buf_addf(out, "%s%s",
+			 i == 0      ? ""
+			 : at[i + 1] ? ", "
+				     : " and ",
+			 at[i]);
+}
+
+static int fail_unknown_option(const char *text, const char *name,
+			       struct mlgen_err *err)
 {
 	const struct mlgen_field *const tables[] = { job_fields, NULL };
 	const char *nearest = field_nearest(tables, name);
-	const struct mlgen_field *f = field_find(job_fields, name);
 
-	if (f)
-		return mlgen_fail(err, -EINVAL,
-				  "find-max=%s: %s is no whole number, as "
-				  "accelerators, read_threads, prefetch, "
-				  "batch_size, iodepth and numjobs are",
-				  text, f->name);
 	if (nearest)
 		return mlgen_fail(err, -EINVAL,
 				  "find-max=%s: no such option; did you mean "
@@ -38,6 +52,24 @@ static int fail_option(const char *text, const char *name,
 			  "find-max=%s: no such option; name one that is a "
 			  "whole number, such as accelerators, or JOB.OPTION",
 			  text);
+}
+
+/* Not of a text, of what makes another job of it, or of its length. */
+static int check_varied(const struct find_max *f, const char *text,
+			struct mlgen_err *err)
+{
+	struct buf names = { 0 };
+
+	if (is_varied(f->job, f->option->name))
+		return 0;
+	put_varied(&names, f->job);
+	mlgen_fail(err, -EINVAL,
+		   "find-max=%s: %s is none that can be more and more of the "
+		   "same job; of phase=%s these are: %s",
+		   text, f->option->name, job_work_name(f->job),
+		   buf_str(&names));
+	buf_fini(&names);
+	return -EINVAL;
 }
 
 static int fail_job(const struct jobset *set, const char *text,
@@ -70,8 +102,8 @@ static int find_max_question_option(struct find_max *f,
 	const char *name = dot ? dot + 1 : text;
 	const struct mlgen_field *option = field_find(job_fields, name);
 
-	if (!option || option->type != MLGEN_U64)
-		return fail_option(text, name, err);
+	if (!option)
+		return fail_unknown_option(text, name, err);
 	f->option = option;
 	char *job = dot ? mem_strndup(text, (size_t)(dot - text)) : NULL;
 	size_t at = set->count;
@@ -148,7 +180,14 @@ int find_question(struct find_max *f, struct mlgen_err *err)
 		return mlgen_fail(err, -EINVAL,
 				  "output-format=dlio: has no place for what "
 				  "--find-max finds; use json");
-	if (find_max_question_option(f, set, err) < 0 ||
+	if (find_max_question_option(f, set, err) < 0)
+		return -EINVAL;
+	if (job_work(f->job)->only_prepares)
+		return mlgen_fail(err, -EINVAL,
+				  "find-max=%s: phase=prepare measures "
+				  "nothing; use phase=train",
+				  set->settings.find_max);
+	if (check_varied(f, set->settings.find_max, err) < 0 ||
 	    find_requirement(f, &set->settings, err) < 0)
 		return -EINVAL;
 	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
@@ -157,11 +196,6 @@ int find_question(struct find_max *f, struct mlgen_err *err)
 				  "under way, whatever iodepth says; use "
 				  "io_uring or libaio, or vary numjobs",
 				  set->settings.find_max, f->job->engine->name);
-	if (job_work(f->job)->only_prepares)
-		return mlgen_fail(err, -EINVAL,
-				  "find-max=%s: phase=prepare measures "
-				  "nothing; use phase=train",
-				  set->settings.find_max);
 	if (!isnan(find_au_limit(f)) && dist_mean(&f->job->compute_time) <= 0)
 		return mlgen_fail(err, -EINVAL,
 				  "require=%s: compute_time=0 leaves no "

@@ -108,9 +108,10 @@ is "which is not a failure" \
 	"$(found answer limited_by limit)" "4 5 not possible"
 like "but said, with what it takes" "$(cat out)" \
 	'^limit     5 is not possible: an epoch has 1 step, and AU counts from the second on'
-exits "an option has a limit of its own" 0 find_max --find-max=zero_stage \
-	--require='steps>=1'
-is "that is said" "$(found answer limited_by limit)" "3 null option"
+exits "an option has a limit of its own" 0 "$MLGEN" --name=io --ioengine=null \
+	--rw=read --size=1m --runtime=5ms --time_based \
+	--find-max=iodepth_batch_submit --require='numjobs<=9' --json=run.json
+is "that is said" "$(found answer limited_by limit)" "4096 null option"
 exits "a plain job's option" 0 "$MLGEN" --name=io --ioengine=null --rw=read \
 	--size=1m --runtime=200ms --time_based --find-max=numjobs \
 	--require='numjobs<=5' --json=run.json
@@ -118,10 +119,12 @@ is "is found likewise" "$(found answer limited_by)" "5 6"
 exits "a depth where there is none" 2 "$MLGEN" --name=io --ioengine=psync \
 	--rw=read --size=1m --find-max=iodepth --require='read.iops>=1'
 like "is refused" "$(cat err)" 'find-max=iodepth: ioengine=psync has one request'
-exits "where the least is not possible the search begins with the job's own" 0 \
-	find_max --num_files=1024 --steps=0 --compute_time=1ms --find-max=num_files \
-	--require='samples<=1200'
-is "and goes on from there" "$(found probes.0.value answer)" "1024 1207"
+exits "where the least is not possible the search begins with the job's own" 3 \
+	"$MLGEN" --name=save --phase=checkpoint --ioengine=null \
+	--model_layers=8 --model_hidden=64 --model_ffn=128 --model_heads=4 \
+	--model_kv_heads=4 --model_vocabulary=1000 --tensor_parallel=4 \
+	--ranks=8 --checkpoints=1 --find-max=ranks --require='saves.completed>=9' --json=run.json
+is "and goes on from there" "$(found probes.0.value probes.1.value)" "8 16"
 exits "a latency has units" 3 find_max --bandwidth=300k \
 	--find-max=accelerators --require='stall_ns.p99 < 1.5ms'
 like "in the table's head, too" "$(sed -n 1p out)" 'with stall_ns.p99 < 1.5ms$'
@@ -196,8 +199,16 @@ exits "the job's target is required" 3 find_max --find-max=accelerators \
 	--target_au=99 --bandwidth=300k
 is "without --require" "$(found requirement)" "au>=99"
 exits "a text option has no largest value" 2 find_max --find-max=format
-like "which is told, with some that have" "$(cat err)" \
-	'find-max=format: format is no whole number, as accelerators, '
+like "which is told, with those that have" "$(cat err)" \
+	'find-max=format: format is none .* of phase=train these are: accelerators, batch_size, '
+for option in randseed epochs steps checkpoint_keep num_files zero_stage; do
+	exits "more of $option is no more of the same job" 2 find_max \
+		--find-max=$option --require='steps>=1'
+done
+exits "nor is that of a plain job" 2 "$MLGEN" --name=io --ioengine=null \
+	--rw=read --size=1m --find-max=loops --require='read.iops>=1'
+like "which has options of its own" "$(cat err)" \
+	'find-max=loops: .* of phase=io these are: numjobs, iodepth, '
 exits "an option that does not exist" 2 find_max --find-max=acelerators
 like "is guessed" "$(cat err)" "did you mean 'accelerators'"
 exits "a job that does not exist" 2 find_max --y.find-max=accelerators

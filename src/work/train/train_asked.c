@@ -15,11 +15,23 @@ static uint64_t accelerators(const struct job_result *r)
 	return r->ml.accelerators;
 }
 
+static const char *const train_varied[] = { "accelerators",
+					    "batch_size",
+					    "read_threads",
+					    "prefetch",
+					    "iodepth",
+					    "decode_threads",
+					    "distinct_files",
+					    "eval_batch_size",
+					    "checkpoint_threads",
+					    NULL };
+
 const struct asked train_asked = {
 	.bytes_per_sec = bytes_per_sec,
 	.workers = accelerators,
 	.worker = "accelerators",
 	.side_by_side = "rates and accelerators are their sums",
+	.varied = train_varied,
 	.mlperf_rules = train_mlperf_rules,
 };
 
