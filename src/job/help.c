@@ -435,7 +435,7 @@ void help_mdoc(FILE *to, const struct mlgen_field *table)
 			if (f != table)
 				fputs(".El\n", to);
 			if (*heading)
-				fprintf(to, ".Ss %s\n", heading);
+				fprintf(to, ".Ss \"%s\"\n", heading);
 			fputs(".Bl -tag -width Ds\n", to);
 		}
 		group = heading;

@@ -190,6 +190,20 @@ START_TEST(a_metric_has_no_default)
 }
 END_TEST
 
+/* "In" is a macro of mdoc, for the names of C headers. */
+START_TEST(a_heading_is_text)
+{
+	const struct mlgen_field table[] = {
+		{ "epochs", MLGEN_F_U64(struct job, epochs),
+		  .group = "In a training", .help = "How many." },
+		{ 0 },
+	};
+
+	help_mdoc(to, table);
+	ck_assert_ptr_nonnull(strstr(printed(), ".Ss \"In a training\"\n"));
+}
+END_TEST
+
 static void load(struct jobset *set, struct diag *d, const char *line)
 {
 	const struct jobset_env env = { .engines = engines };
@@ -339,6 +353,7 @@ Suite *suite_help(void)
 	tcase_add_test(t, cmdhelp_says_what_changes_nothing);
 	tcase_add_test(t, lists_for_man_pages_are_balanced);
 	tcase_add_test(t, a_metric_has_no_default);
+	tcase_add_test(t, a_heading_is_text);
 	tcase_add_loop_test(t, a_job_that_is_shown_reads_back, 0, ROWS(jobs));
 	tcase_add_test(t, the_jobs_of_this_test_set_every_option);
 	suite_add_tcase(s, t);
