@@ -42,7 +42,8 @@ void wrap_words(struct buf *out, size_t indent, size_t columns,
 }
 
 /* How much of the text goes on a line of `room`: whole words, and whole items
- * of a list where that leaves the line more than half full. */
+ * of a list where that leaves the line more than half full. A word that is
+ * longer than the line is a path that will be copied: it is not cut. */
 static size_t line_length(const char *text, size_t room)
 {
 	size_t len = strlen(text);
@@ -59,7 +60,7 @@ static size_t line_length(const char *text, size_t room)
 	}
 	if (item > room / 2)
 		return item;
-	return space ? space : room;
+	return space ? space : strcspn(text, " ");
 }
 
 /* Two lines break at a `;` in the second half of the first, if there is one. */

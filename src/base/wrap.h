@@ -8,19 +8,19 @@
 
 /*
  * Both append to the last line of `out`, which may hold a label; further lines
- * begin `indent` from the left and are at most `columns` long. Blanks where a
- * line breaks are left out; the last line has no end yet.
+ * begin `indent` from the left and are at most `columns` long, but for a word
+ * that is longer than a line: it is left whole. Blanks where a line breaks are
+ * left out; the last line has no end yet.
  */
 
-/* As many words a line as it holds; one that is longer than a line is left
- * whole. Where the line goes beyond `indent` a blank comes before the text. */
+/* As many words a line as it holds. Where the line goes beyond `indent` a blank
+ * comes before the text. */
 void wrap_words(struct buf *out, size_t indent, size_t columns,
 		const char *text);
 
 /*
  * Lists and clauses: a line breaks behind a comma or semicolon where that leaves
- * it more than half full, and two lines break behind a semicolon if they can. A
- * word that is longer than a line is cut.
+ * it more than half full, and two lines break behind a semicolon if they can.
  */
 void wrap_lists(struct buf *out, size_t indent, size_t columns,
 		const char *text);

@@ -63,10 +63,12 @@ START_TEST(two_lines_break_behind_a_clause)
 }
 END_TEST
 
-START_TEST(a_word_longer_than_a_line_of_a_list_is_cut)
+START_TEST(a_word_longer_than_a_line_of_a_list_is_left_whole)
 {
 	expect(wrap_lists, "    ", "0123456789abcdefghij",
-	       "    0123456789abcdef\n    ghij");
+	       "    0123456789abcdefghij");
+	expect(wrap_lists, "    ", "in /a/path/that/goes/beyond/it; 2 more",
+	       "    in\n    /a/path/that/goes/beyond/it;\n    2 more");
 }
 END_TEST
 
@@ -80,7 +82,7 @@ Suite *suite_wrap(void)
 	tcase_add_test(t, a_word_longer_than_a_line_is_left_whole);
 	tcase_add_test(t, lists_break_behind_whole_items);
 	tcase_add_test(t, two_lines_break_behind_a_clause);
-	tcase_add_test(t, a_word_longer_than_a_line_of_a_list_is_cut);
+	tcase_add_test(t, a_word_longer_than_a_line_of_a_list_is_left_whole);
 	suite_add_tcase(s, t);
 	return s;
 }
