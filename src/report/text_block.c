@@ -53,6 +53,8 @@ void text_block_init(struct text_block *b, const struct run_result *run,
 		.network = &result->network,
 		.numa = &result->numa,
 		.verdict = &result->verdict,
+		.readers_each = job_read_threads(result->job),
+		.readers = ml->accelerators * job_read_threads(result->job),
 	};
 }
 
@@ -107,8 +109,15 @@ void text_end(struct buf *out, const char *label, size_t indent,
 }
 
 /* clang-format off */
+static const struct mlgen_field text_block_fields[] = {
+	{ "readers_each", MLGEN_F_U64(struct text_block, readers_each) },
+	{ "readers", MLGEN_F_U64(struct text_block, readers) },
+	{ 0 },
+};
+
 #define AT(m, t) TEMPLATE_AT(struct text_block, m, t)
 const struct template_scope text_scopes[] = {
+	{ "", text_block_fields, .off = 0 },
 	{ "", job_fields, AT(job, struct job) },
 	{ "bs", template_bs_fields, AT(job, struct job) },
 	{ "", metrics_result_fields, AT(result, struct job_result) },

@@ -31,6 +31,8 @@ struct text_block {
 	const struct verdict_result *verdict;
 	struct rate_unit unit;
 	struct show_shares time, loader;
+	/* Threads that read: of one accelerator, of all. */
+	uint64_t readers_each, readers;
 };
 
 /* All but unit and shares, from a result, which must outlive it. */

@@ -381,6 +381,19 @@ START_TEST(an_engines_means_are_named_and_chains_have_no_latency)
 }
 END_TEST
 
+START_TEST(one_thread_is_no_threads)
+{
+	struct world *w = world_new();
+
+	w->job.read_threads = 1;
+	w->result.ml.accelerators = 1;
+	char *text = report_text(&w->run, false);
+	check_line_starts(text, "readers   1 thread (1 per accelerator), ");
+	free(text);
+	world_free(w);
+}
+END_TEST
+
 /* Two accelerators on the disk of a laptop: constant sizes, MiB/s, an epoch
  * too small for a p99, a device that has counters. */
 static void make_laptop(struct world *w)
@@ -1360,6 +1373,7 @@ Suite *suite_text(void)
 	tcase_add_test(t, a_storage_bound_run_reads_as_in_the_manual);
 	tcase_add_test(t,
 		       an_engines_means_are_named_and_chains_have_no_latency);
+	tcase_add_test(t, one_thread_is_no_threads);
 	tcase_add_test(
 		t,
 		a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out);

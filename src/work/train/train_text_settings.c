@@ -65,14 +65,11 @@ static void put_readers(struct buf *out, const struct text_block *b)
 {
 	const struct job *job = b->job;
 	struct buf text = { 0 };
-	char number[UNITS_TEXT_BYTES];
 
 	if (job->read_threads)
-		buf_addf(&text, "%s threads (%" PRIu64 " per accelerator)",
-			 units_human_count(number,
-					   b->ml->accelerators *
-						   job_read_threads(job)),
-			 job_read_threads(job));
+		text_say(&text, b,
+			 "{readers} thread{s} ({readers_each} per "
+			 "accelerator)");
 	else
 		buf_add(&text, "each accelerator's own thread");
 	text_say(&text, b, ", ioengine={ioengine}[ ({ml.in_use})], {direct=}");
