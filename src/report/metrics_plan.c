@@ -180,8 +180,8 @@ const char *const metrics_ml_planned[] = {
 };
 
 const char *const metrics_io_planned[] = {
-	"numjobs",   "iodepth_used", "files",   "file_bytes",
-	"rate_read", "rate_write",   "storage", NULL,
+	"numjobs",   "iodepth_used", "iodepth_least", "files", "file_bytes",
+	"rate_read", "rate_write",   "storage",       NULL,
 };
 
 const char *const metrics_checkpoint_planned[] = { "storage", "mlperf_check",
@@ -261,7 +261,7 @@ void metrics_planned_io(struct job_result *to, const struct plan_report *p)
 	const struct job *j = p->job;
 
 	io->numjobs = j->numjobs;
-	to->iodepth_used = job_depth(j);
+	to->iodepth_used = io->iodepth_least = job_depth(j);
 	io->files = p->io.files;
 	io->file_bytes = p->io.file_bytes;
 	io->rate[0] = planned_rate(j->rate.read, j->rate_iops.read, j->numjobs);

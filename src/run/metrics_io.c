@@ -51,6 +51,8 @@ const struct mlgen_field metrics_io_fields[] = {
 	  .help = "Number of the worker, or of the first of them, from 0." },
 	{ "iodepth_used", RESULT_U64(R, iodepth_used, max), .unit = "requests",
 	  .help = "Requests that one worker had under way at most: iodepth, and 1 on a synchronous engine." },
+	{ "iodepth_least", RESULT_U64(R, io.iodepth_least, min), .unit = "requests",
+	  .help = "The same of the job with the fewest, where group_reporting has several in this record." },
 	{ "in_use", RESULT_STR(R, in_use, first),
 	  .help = "Which of its optional means the engine used, in words; empty = it has none." },
 	{ "wall_seconds", RESULT_F64(R, wall_seconds, span), .unit = "s", .flags = MLGEN_NULLABLE,

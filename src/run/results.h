@@ -319,6 +319,7 @@ struct rate_result {
 struct io_result {
 	uint64_t numjobs;           /* workers in this record */
 	uint64_t jobnum;            /* of the first of them, from 0 */
+	uint64_t iodepth_least;     /* iodepth_used is the most of its jobs */
 	uint64_t files, file_bytes; /* it works on */
 	uint64_t laid_out_files, laid_out_bytes; /* made before, of the job */
 	struct rate_result rate[2];              /* 0 read, 1 write */

@@ -139,7 +139,8 @@ exits "a plain job" 0 "$MLGEN" --name=p --directory=. --rw=randrw --bs=4k \
 		done
 	done
 	has jobs.0.sync. total_ios lat_ns.N
-	has jobs.0.io. numjobs jobnum iodepth_used wall_seconds files \
+	has jobs.0.io. numjobs jobnum iodepth_used iodepth_least wall_seconds \
+		files \
 		file_bytes laid_out_files laid_out_bytes in_use errors \
 		rate_read.asked_bytes_per_sec rate_write.is_missed \
 		storage.memory_percent storage.jobs_read_bytes window.from \

@@ -88,6 +88,33 @@ unlike "shows none" "$(cat out)" '^worker  '
 is "and is one record" \
 	"$(json run.json jobs.0.io.numjobs jobs.0.read.total_ios jobs.1.jobname)" \
 	"4 4096 absent"
+cat >depths.job <<-END
+	[global]
+	rw=randread
+	ioengine=libaio
+	size=256k
+	group_reporting
+	[file1]
+	iodepth=4
+	[file2]
+	iodepth=32
+	[file3]
+	iodepth=8
+END
+if "$MLGEN" --enghelp=libaio >out 2>&1; then
+	exits "jobs of several depths in one record" 0 "$MLGEN" depths.job --json=d.json
+	like "claim no one depth" "$(cat out)" \
+		'^workers   3, ioengine=libaio, iodepth=4 to 32 each, direct=0'
+	is "nor does the document" \
+		"$(json d.json jobs.0.io.iodepth_least jobs.0.io.iodepth_used)" "4 32"
+	exits "when it is read again" 0 "$MLGEN" --merge d.json
+	like "it says the same" "$(cat out)" ', iodepth=4 to 32 each, '
+	grep -v '"iodepth_least"' d.json >older.json
+	exits "a document that does not tell" 0 "$MLGEN" --merge older.json
+	like "has the most" "$(cat out)" ', iodepth=32 each, '
+else
+	skip "jobs of several depths in one record" "built without libaio"
+fi
 exits "--quiet" 0 plain --rw=randread --numjobs=4 --quiet
 is "is one line" "$(wc -l <out)" 1
 

@@ -376,7 +376,7 @@ static void collect_streams(struct job_result *out, size_t record,
 	collect_files(io, s, record, n);
 	collect_first_error(&out->failed, s, record, n);
 	out->failed.is_too_many = out->errors && has_too_many_errors(s);
-	out->iodepth_used = job_depth(s->job);
+	out->iodepth_used = io->iodepth_least = job_depth(s->job);
 	out->in_use = collect_in_use(s);
 	collect_storage(&out->storage, s, plain_of(s)->files.directory);
 	collect_around(out, s, record);

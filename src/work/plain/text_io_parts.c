@@ -67,15 +67,28 @@ static void put_job(struct buf *out, const struct text_block *b)
 	text_end(out, "job", TEXT_SETTING_INDENT, &text);
 }
 
+/* Jobs with one record may differ. A document of before these were told apart has
+ * no least. */
+static void put_depth(struct buf *out, const struct text_block *b)
+{
+	uint64_t least = b->io->iodepth_least;
+	uint64_t most = b->result->iodepth_used;
+
+	if (least && least < most)
+		text_say(out, b,
+			 ", iodepth={io.iodepth_least} to {io.iodepth_used}");
+	else
+		text_say(out, b, ", iodepth={io.iodepth_used}");
+	if (b->io->numjobs > 1 && most > 1)
+		buf_add(out, " each");
+}
+
 static void put_workers(struct buf *out, const struct text_block *b)
 {
 	struct buf text = { 0 };
 
-	text_say(&text, b,
-		 "{io.numjobs}, ioengine={ioengine}[ ({io.in_use})]"
-		 ", iodepth={io.iodepth_used}");
-	if (b->io->numjobs > 1 && b->result->iodepth_used > 1)
-		buf_add(&text, " each");
+	text_say(&text, b, "{io.numjobs}, ioengine={ioengine}[ ({io.in_use})]");
+	put_depth(&text, b);
 	text_say(&text, b, ", {direct=}");
 	if (b->job->direct)
 		text_say(&text, b, "[ (aligned to {read_align_bytes})]");
