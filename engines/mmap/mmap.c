@@ -114,11 +114,24 @@ static bool is_offset(const struct mlgen_io *op)
 	return op->off <= INT64_MAX && op->len_bytes <= INT64_MAX - op->off;
 }
 
+/* Of a file that became shorter: as much as pread(2) would have got. */
+static int64_t read_rest(const struct map *m, const struct mlgen_io *op,
+			 uint64_t bytes)
+{
+	int64_t size = mmap_map_size(op->file->fd);
+
+	if (size < 0 || (uint64_t)size >= op->off + bytes)
+		return -EIO;
+	bytes = (uint64_t)size > op->off ? (uint64_t)size - op->off : 0;
+	return mmap_guard_copy(m, op, bytes);
+}
+
 static int64_t mmap_read(struct table *t, struct mlgen_io *op)
 {
 	int rc = 0;
 	struct map *m = map_of(t, op->file, &rc);
 	uint64_t bytes = op->len_bytes;
+	int64_t done;
 
 	if (!m)
 		return rc;
@@ -133,7 +146,8 @@ static int64_t mmap_read(struct table *t, struct mlgen_io *op)
 		if (bytes > left(m, op->off))
 			bytes = left(m, op->off);
 	}
-	return mmap_guard_copy(m, op, bytes);
+	done = mmap_guard_copy(m, op, bytes);
+	return done == -EIO ? read_rest(m, op, bytes) : done;
 }
 
 /*

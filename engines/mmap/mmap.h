@@ -14,7 +14,8 @@
  * A mapping may be longer than its file, never shorter: that a file grows
  * costs a mapping now and then, and its size is exact all the time. What lies
  * behind the end of a file that became shorter raises SIGBUS, as does a page
- * that the device cannot deliver; either becomes -EIO of the operation.
+ * that the device cannot deliver. The size tells which: a read ends where the
+ * file does, as pread(2), or is -EIO; a write is -EIO either way.
  */
 struct map {
 	char *base; /* NULL: of an empty file nothing can be mapped */
@@ -39,6 +40,7 @@ struct table {
  * before it is closed; it follows a file that grew, or makes it grow so that
  * the operation fits.
  */
+int64_t mmap_map_size(int fd); /* of the file or device, now; or -errno */
 int mmap_map_attach(struct table *t, struct mlgen_file *file, int flags);
 void mmap_map_detach(struct table *t, struct mlgen_file *file);
 int mmap_map_follow(const struct table *t, struct map *m, int fd,

@@ -26,7 +26,18 @@ static int map_bytes(const struct table *t, struct map *m, int fd,
 	return 0;
 }
 
-static int64_t map_size(int fd)
+static int prot_of(int flags)
+{
+	static const int prots[] = {
+		[O_RDONLY] = PROT_READ,
+		[O_WRONLY] = PROT_WRITE,
+		[O_RDWR] = PROT_READ | PROT_WRITE,
+	};
+
+	return (flags & O_ACCMODE) <= O_RDWR ? prots[flags & O_ACCMODE] : 0;
+}
+
+int64_t mmap_map_size(int fd)
 {
 	struct stat st;
 	off_t size;
@@ -37,17 +48,6 @@ static int64_t map_size(int fd)
 		return -EISDIR;
 	size = S_ISREG(st.st_mode) ? st.st_size : lseek(fd, 0, SEEK_END);
 	return size < 0 ? -errno : size;
-}
-
-static int prot_of(int flags)
-{
-	static const int prots[] = {
-		[O_RDONLY] = PROT_READ,
-		[O_WRONLY] = PROT_WRITE,
-		[O_RDWR] = PROT_READ | PROT_WRITE,
-	};
-
-	return (flags & O_ACCMODE) <= O_RDWR ? prots[flags & O_ACCMODE] : 0;
 }
 
 int mmap_map_attach(struct table *t, struct mlgen_file *file, int flags)
@@ -80,7 +80,7 @@ void mmap_map_detach(struct table *t, struct mlgen_file *file)
 int mmap_map_follow(const struct table *t, struct map *m, int fd,
 		    uint64_t ahead_bytes)
 {
-	int64_t is = map_size(fd);
+	int64_t is = mmap_map_size(fd);
 	uint64_t size = (uint64_t)is;
 	int rc = 0;
 

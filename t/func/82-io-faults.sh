@@ -325,18 +325,10 @@ shrinks()
 	is_json "$1: with a report" run.json
 }
 for engine in $engines; do
-	case $engine in
-	mmap)
-		shrinks mmap 0 'Input/output error'
-		shrinks mmap 4096 'Input/output error'
-		;;
-	*)
-		shrinks "$engine" 0 \
-			'behind the end of the file; it was truncated while x ran'
-		shrinks "$engine" 4097 \
-			'it ends at 4097; it was truncated while x ran'
-		;;
-	esac
+	shrinks "$engine" 0 \
+		'behind the end of the file; it was truncated while x ran'
+	shrinks "$engine" 4097 \
+		'it ends at 4097; it was truncated while x ran'
 done
 rm -f shrinks
 
