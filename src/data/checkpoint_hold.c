@@ -11,6 +11,7 @@
 #include "base/dirs.h"
 #include "data/checkpoint_inside.h"
 #include "data/checkpoint_name.h"
+#include "io/noroom.h"
 
 #define PROBES 1000
 
@@ -100,6 +101,7 @@ static void repair(struct checkpoints *c)
 
 int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
 {
+	char why[NOROOM_BYTES];
 	int rc = 0;
 
 	if (c->touches_nothing || c->knows_maker)
@@ -114,9 +116,10 @@ int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
 	rc = make_probe(c);
 	if (rc < 0)
 		return mlgen_fail(err, rc,
-				  "%s: cannot write here: %s; another "
+				  "%s: cannot write here: %s%s; another "
 				  "checkpoint_directory=, or its permissions",
-				  c->directory, strerror(-rc));
+				  c->directory, strerror(-rc),
+				  noroom_put(why, c->directory, rc, 0));
 	c->knows_maker = true;
 	repair(c);
 	return 0;

@@ -208,6 +208,7 @@ static int put_space(struct mount *m, const char *path, struct mlgen_err *err)
 		return cannot_look(path, -errno, err);
 	m->free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
 	m->total_bytes = (uint64_t)v.f_blocks * v.f_frsize;
+	m->free_inodes = v.f_files ? v.f_favail : UINT64_MAX;
 	m->read_only |= !!(v.f_flag & ST_RDONLY);
 	return 0;
 }

@@ -26,6 +26,8 @@ struct mount {
 	bool is_memory;     /* tmpfs and its kin: files lie in memory */
 	bool has_own_cache; /* in memory, but not the page cache (ZFS, GPFS) */
 	uint64_t free_bytes, total_bytes; /* for this user */
+	uint64_t
+		free_inodes; /* the same; UINT64_MAX = it has no number of them */
 	bool read_only;
 };
 

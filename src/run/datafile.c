@@ -11,6 +11,7 @@
 #include "base/filekind.h"
 #include "data/format.h"
 #include "data/manifest.h"
+#include "io/noroom.h"
 #include "run/firstbytes.h"
 
 /* Where its content comes from. */
@@ -151,8 +152,10 @@ int datafile_too_long(const struct dataset *ds, struct mlgen_err *err)
 int datafile_failed(const char *path, enum mlgen_op op, int code,
 		    struct mlgen_err *err)
 {
-	return mlgen_fail(err, code, "%s: %s: %s", path, opstat_name(op),
-			  strerror(-code));
+	char why[NOROOM_BYTES];
+
+	return mlgen_fail(err, code, "%s: %s: %s%s", path, opstat_name(op),
+			  strerror(-code), noroom_put(why, path, code, 0));
 }
 
 int datafile_look(const struct datafiles *d, struct crew_worker *w,

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/noroom.h"
+
 #define LOCK_NAME ".mlgen-dataset.lock"
 
 static void lock_path(char path[PATH_MAX], const char *directory)
@@ -67,7 +69,7 @@ static int make_lock(struct dirlock *l, const char *path)
 int dirlock_take(struct dirlock *l, const char *directory,
 		 struct mlgen_err *err)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], why[NOROOM_BYTES];
 	int r;
 
 	lock_path(path, directory);
@@ -81,9 +83,10 @@ int dirlock_take(struct dirlock *l, const char *directory,
 				  directory);
 	if (r)
 		return mlgen_fail(err, r,
-				  "%s: cannot write here: %s; another "
+				  "%s: cannot write here: %s%s; another "
 				  "directory, or its permissions",
-				  directory, strerror(-r));
+				  directory, strerror(-r),
+				  noroom_put(why, directory, r, 0));
 	l->directory = directory;
 	l->is_held = true;
 	return 0;

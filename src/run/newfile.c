@@ -11,6 +11,7 @@
 
 #include "base/count.h"
 #include "base/units.h"
+#include "io/noroom.h"
 
 /* So much of a file is written before it is synced and dropped. */
 #define SYNC_BYTES (UINT64_C(16) << 20)
@@ -121,14 +122,16 @@ int newfile_failed(const struct newfile *x, const char *what, int code,
 			atomic_load_explicit(&x->maker->made_bytes,
 					     memory_order_relaxed);
 	char no_room[NO_ROOM_BYTES], text[UNITS_TEXT_BYTES];
+	char why[NOROOM_BYTES];
 
+	noroom_put(why, x->path, code, x->bytes);
 	if (code != -ENOSPC && code != -EDQUOT)
-		return mlgen_fail(err, code, "%s: %s: %s", x->path, what,
-				  strerror(-code));
+		return mlgen_fail(err, code, "%s: %s: %s%s", x->path, what,
+				  strerror(-code), why);
 	units_human_bytes(text, (double)left);
 	x->maker->kind->put_no_room(x, text, no_room, sizeof(no_room));
-	return mlgen_fail(err, code, "%s: %s: %s; %s", x->path, what,
-			  strerror(-code), no_room);
+	return mlgen_fail(err, code, "%s: %s: %s%s; %s", x->path, what,
+			  strerror(-code), why, no_room);
 }
 
 int newfile_write(struct newfile *x, uint64_t off, size_t len,

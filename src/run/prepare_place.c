@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "io/mount.h"
+#include "io/noroom.h"
 
 /* So many files would go into `room`; three digits are what such a number is
  * good for. */
@@ -99,13 +100,14 @@ const struct prepare_rule prepare_rules[] = {
 
 int prepare_make_directory(const char *directory, struct mlgen_err *err)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], why[NOROOM_BYTES];
 	int r;
 
 	snprintf(path, sizeof(path), "%s", directory);
 	r = dirs_make(path, NULL);
 	return r ? mlgen_fail(err, r,
-			      "%s: mkdir: %s; make it, or another directory=",
-			      path, strerror(-r))
+			      "%s: mkdir: %s%s; make it, or another directory=",
+			      path, strerror(-r),
+			      noroom_put(why, directory, r, 0))
 		 : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/filekind.h"
 #include "base/units.h"
+#include "io/noroom.h"
 #include "run/saver_inside.h"
 
 int saver_failed_as(struct saver_thread *t, int code, const char *fmt, ...)
@@ -49,18 +50,22 @@ static void word_advice(struct saver_thread *t, const struct io_op *op,
 {
 	const struct mlgen_io *io = &op->io;
 	bool is_direct = io->file->flags & O_DIRECT;
+	char why[NOROOM_BYTES];
+	int code = (int)io->result;
+	int len = snprintf(
+		to, bytes, "%s",
+		noroom_put(why, io->file->path, code, io->off + io->len_bytes));
 
-	to[0] = '\0';
-	if (io->result == -ENOSPC || io->result == -EDQUOT)
-		word_shortfall(t->saver, to, bytes);
-	else if (io->result == -EINVAL && is_direct && io->op == MLGEN_OPEN)
+	if (code == -ENOSPC || code == -EDQUOT)
+		word_shortfall(t->saver, to + len, bytes - (size_t)len);
+	else if (code == -EINVAL && is_direct && io->op == MLGEN_OPEN)
 		snprintf(to, bytes,
 			 "; this filesystem has no O_DIRECT, use direct=0");
-	else if (io->result == -EINVAL && is_direct)
+	else if (code == -EINVAL && is_direct)
 		snprintf(to, bytes,
 			 "; direct=1 needs bs in multiples of the device's "
 			 "block");
-	else if (io->result == -EOPNOTSUPP && io_note(saver_io(t))[0])
+	else if (code == -EOPNOTSUPP && io_note(saver_io(t))[0])
 		snprintf(to, bytes, "; %s", io_note(saver_io(t)));
 }
 
@@ -80,7 +85,7 @@ int saver_failed(struct saver_thread *t, const struct io_op *op)
 {
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
-	char at[32] = "", advice[384];
+	char at[32] = "", advice[NOROOM_BYTES + 160];
 	int other;
 
 	if (code == -ECANCELED &&

@@ -151,17 +151,17 @@ while read -r error text; do
 		"$(values read.io_bytes write.io_bytes)" "0 12288"
 done <<'END'
 EIO Input/output error
-EDQUOT Disk quota exceeded
-ENOSPC No space left on device
+EDQUOT Disk quota exceeded; a quota of .* is used up on .*: raise it, or remove files
+ENOSPC No space left on device; make room, or a smaller size=
 ESTALE Stale file handle
 EREMOTEIO Remote I/O error
 ETIMEDOUT Connection timed out
 END
-fails "an fsync that fails" 'x\.0\.0: fsync: Disk quota exceeded' --rw=write \
+fails "an fsync that fails" 'x\.0\.0: fsync: Disk quota exceeded; a quota of .* remove files' --rw=write \
 	--size=64k --bs=16k --fsync=2 --ioengine=fault --fail_after=4 \
 	--fail_errno=EDQUOT
 fails "a close that fails, as NFS has it" \
-	'x\.0\.0: close: Disk quota exceeded' --rw=write --size=64k --bs=16k \
+	'x\.0\.0: close: Disk quota exceeded; a quota of .* remove files' --rw=write --size=64k --bs=16k \
 	--ioengine=fault --fail_after=6 --fail_errno=EDQUOT
 io --rw=randread --size=64k --numjobs=3 --create_only=1 >out 2>&1
 fails "one of several workers" 'x\.[0-2]\.0: read at [0-9]+: Input/output error' \
@@ -259,7 +259,7 @@ done
 for engine in $engines; do
 	[ "$engine" != libaio ] || continue # /dev/full has no such requests
 	fails "$engine: /dev/full" \
-		'/dev/full: write at 0: No space left on device' --rw=write \
+		'/dev/full: write at 0: No space left on device; make room.*' --rw=write \
 		--filename=/dev/full --size=64k --ioengine="$engine"
 done
 mkdir small
@@ -267,7 +267,7 @@ if [ -n "${MLGEN_TEST_MOUNTED-}" ] &&
 	mount -t tmpfs -o size=1m,mode=755 none small; then
 	for engine in $engines; do
 		truncate -s 3m small/holes
-		text="No space left on device"
+		text="No space left on device; make room, or a smaller size="
 		# The kernel does not tell a mapping why.
 		[ "$engine" != mmap ] || text="($text|Input/output error)"
 		fails "$engine: holes that find no room" \
@@ -287,7 +287,7 @@ for engine in $engines; do
 		--ioengine="$engine" --json=run.json >out 2>err
 	is "$engine: a limit of the file size ends the run" $? 1
 	like "$engine: and is named with its place" "$(complaints)" \
-		'^mlgen: x\.0\.0: write at 32768: File too large'
+		'^mlgen: x\.0\.0: write at 32768: File too large; ulimit -f allows files of 32 KiB: raise it, or make smaller files'
 	is "$engine: after what fits" \
 		"$(values write.io_bytes io.complete)" "32768 false"
 done

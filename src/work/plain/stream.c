@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/noroom.h"
 #include "job/ignored.h"
 
 /* A pace that ends so far behind, as a part of the time, was not kept. */
@@ -109,31 +111,47 @@ static void describe_end(const struct stream *s, const struct io_op *op,
 		   io->file->path, io->off, end, s->all->job->name);
 }
 
+/* What the error itself does not tell; "" = it tells all. */
+static const char *stream_note(const struct stream *s,
+			       const struct mlgen_io *io)
+{
+	bool is_call = io->op == MLGEN_READ || io->op == MLGEN_WRITE;
+
+	switch (-io->result) {
+	case EOPNOTSUPP: /* a device without poll queues, ... */
+		return io_note(stream_io(s));
+	case EAGAIN:
+		return IGNORED_HINT_EAGAIN;
+	case ENOSPC:
+		return "make room, or a smaller size=";
+	case EINVAL:
+		return is_call && (io->file->flags & O_DIRECT)
+			       ? "direct=1 needs bs and offset in multiples of "
+				 "the device's block"
+			       : "";
+	default:
+		return "";
+	}
+}
+
 static void stream_describe(const struct stream *s, const struct io_op *op,
 			    struct mlgen_err *err)
 {
 	const struct mlgen_io *io = &op->io;
 	int code = (int)io->result;
-	/* What the engine knows of it: a device without poll queues, ... */
-	const char *note = code == -EOPNOTSUPP ? io_note(stream_io(s))
-			   : code == -EAGAIN   ? IGNORED_HINT_EAGAIN
-					       : "";
+	const char *note = stream_note(s, io);
+	char at[32] = "", why[NOROOM_BYTES];
 
-	if (code == -ENODATA)
+	if (code == -ENODATA) {
 		describe_end(s, op, err);
-	else if (io->op != MLGEN_READ && io->op != MLGEN_WRITE)
-		mlgen_fail(err, code, "%s: %s: %s", io->file->path,
-			   opstat_name(io->op), strerror(-code));
-	else if (code == -EINVAL && (io->file->flags & O_DIRECT))
-		mlgen_fail(err, code,
-			   "%s: %s at %" PRIu64 ": %s; direct=1 needs bs and "
-			   "offset in multiples of the device's block",
-			   io->file->path, opstat_name(io->op), io->off,
-			   strerror(-code));
-	else
-		mlgen_fail(err, code, "%s: %s at %" PRIu64 ": %s%s%s",
-			   io->file->path, opstat_name(io->op), io->off,
-			   strerror(-code), *note ? "; " : "", note);
+		return;
+	}
+	if (io->op == MLGEN_READ || io->op == MLGEN_WRITE)
+		snprintf(at, sizeof(at), " at %" PRIu64, io->off);
+	noroom_put(why, io->file->path, code, io->off + io->len_bytes);
+	mlgen_fail(err, code, "%s: %s%s: %s%s%s%s", io->file->path,
+		   opstat_name(io->op), at, strerror(-code), why,
+		   *note ? "; " : "", note);
 }
 
 /* Its error counts, or ends the run. */
