@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/filekind.h"
 #include "base/mem.h"
 
 static int make_one(const char *path, bool *made)
@@ -58,4 +61,30 @@ bool dirs_can_write(const char *path)
 	bool can = faccessat(AT_FDCWD, part, W_OK | X_OK, AT_EACCESS) == 0;
 	mem_free(part);
 	return can;
+}
+
+const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path,
+			    int code)
+{
+	char at[PATH_MAX];
+	struct stat st;
+	char *slash = at;
+
+	out[0] = '\0';
+	if (code != -ENOTDIR ||
+	    (size_t)snprintf(at, sizeof(at), "%s", path) >= sizeof(at))
+		return out;
+	while (slash && stat(at, &st) != 0) {
+		slash = strrchr(at, '/');
+		if (slash)
+			*slash = '\0';
+	}
+	if (slash && !S_ISDIR(st.st_mode)) {
+		const char *other = filekind_other(st.st_mode);
+
+		snprintf(out, DIRS_WAY_BYTES,
+			 "; %s is %s: name another directory, or move it away",
+			 at, other ? other : "a regular file");
+	}
+	return out;
 }

@@ -13,6 +13,7 @@
 
 #include "base/below.h"
 #include "base/buf.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/checkpoint_inside.h"
@@ -125,7 +126,10 @@ static void supersede(const struct checkpoints *c, struct checkpoint *k)
 
 static int fail_here(const struct checkpoints *c, int rc, struct mlgen_err *err)
 {
-	return mlgen_fail(err, rc, "%s: %s", c->directory, strerror(-rc));
+	char way[DIRS_WAY_BYTES];
+
+	return mlgen_fail(err, rc, "%s: %s%s", c->directory, strerror(-rc),
+			  dirs_in_the_way(way, c->directory, rc));
 }
 
 int checkpoints_reach(struct checkpoints *c, struct mlgen_err *err)

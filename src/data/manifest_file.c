@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/below.h"
+#include "base/dirs.h"
 #include "base/filekind.h"
 #include "base/mem.h"
 #include "data/jsonfile.h"
@@ -183,7 +184,7 @@ void manifest_fini(struct manifest *m)
 int manifest_load(const char *directory, struct manifest *m,
 		  struct mlgen_err *err)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], way[DIRS_WAY_BYTES];
 	const char *wrong;
 	FILE *f;
 	int r;
@@ -195,8 +196,9 @@ int manifest_load(const char *directory, struct manifest *m,
 		return bad(path, wrong, err);
 	if (r)
 		return r == -ENOENT ? r
-				    : mlgen_fail(err, r, "%s: %s", path,
-						 strerror(-r));
+				    : mlgen_fail(err, r, "%s: %s%s", path,
+						 strerror(-r),
+						 dirs_in_the_way(way, path, r));
 	r = manifest_file_parse(f, path, m, err);
 	fclose(f);
 	if (r)

@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "io/lustre.h"
@@ -180,7 +181,10 @@ static bool to_parent(char *path)
 
 static int cannot_look(const char *path, int rc, struct mlgen_err *err)
 {
-	return mlgen_fail(err, rc, "%s: %s", path, strerror(-rc));
+	char way[DIRS_WAY_BYTES];
+
+	return mlgen_fail(err, rc, "%s: %s%s", path, strerror(-rc),
+			  dirs_in_the_way(way, path, rc));
 }
 
 /* The path, or its nearest parent that exists, without links. */

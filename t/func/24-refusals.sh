@@ -132,9 +132,20 @@ nowhere()
 	is "$title: in one line" "$(wc -l <err)" 1
 }
 echo content >file
+file_is='file is a regular file: name another directory, or move it away'
 nowhere "a file as directory" file \
-	'^mlgen: file.*: Not a directory'
-nowhere "a directory below a file" file/below '^mlgen: file/below.*: Not a directory'
+	"^mlgen: file/mlgen-dataset.json: Not a directory; $file_is\$"
+nowhere "a directory below a file" file/below \
+	"^mlgen: file/below: Not a directory; $file_is\$"
+nowhere "even far below" file/far/below \
+	"^mlgen: file/far/below: Not a directory; $file_is\$"
+exits "a file as directory of a plain job is refused" 2 "$MLGEN" --name=x \
+	--rw=read --size=4k --directory=file
+is "and says so" "$(cat err)" "mlgen: file/x.0.0: Not a directory; $file_is"
+exits "or of checkpoints" 2 "$MLGEN" --name=x --phase=checkpoint \
+	--directory=file --model_layers=1 --model_hidden=64 --model_ffn=128 \
+	--model_heads=4 --model_kv_heads=4 --model_vocabulary=1000
+is "says so, too" "$(cat err)" "mlgen: file: Not a directory; $file_is"
 is "and the file is as it was" "$(cat file)" content
 if [ -d /proc/self ]; then
 	nowhere "a filesystem that holds no files" /proc/mlgen '^mlgen: /proc/mlgen: '

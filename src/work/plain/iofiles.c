@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/dirs.h"
 #include "base/filekind.h"
 #include "base/mem.h"
 #include "base/units.h"
@@ -179,16 +180,19 @@ static int check_access(const struct looking *x, const struct iofile *file,
 static int iofiles_look(const struct looking *x, struct iofile *file,
 			struct mlgen_err *err)
 {
+	char way[DIRS_WAY_BYTES];
 	struct stat st;
-	int r;
+	int error, r;
 
 	if (stat(file->path, &st) == 0) {
 		r = take_kind(x, file, &st, err);
 		return r ? r : check_access(x, file, err);
 	}
-	if (errno == ENOENT)
+	error = errno;
+	if (error == ENOENT)
 		return take_missing(x, file, err);
-	return mlgen_fail(err, -errno, "%s: %s", file->path, strerror(errno));
+	return mlgen_fail(err, -error, "%s: %s%s", file->path, strerror(error),
+			  dirs_in_the_way(way, file->path, -error));
 }
 
 /* How large it is, and which part of it the job moves in */
