@@ -194,7 +194,12 @@ static void read_option(struct cmdline *c, struct settings *s, const char *text,
 
 	arg_init(&a, text);
 	f = field_find(settings_fields, a.key);
-	if (f)
+	if (!*a.key || (a.section && !*a.section))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "--%s: the %s's name is missing; write "
+			 "--OPTION=VALUE, or --JOB.OPTION=VALUE for one job",
+			 text, *a.key ? "job" : "option");
+	else if (f)
 		set_setting(s, f, &a, d);
 	else if (a.section)
 		set_section_option(c, &a, d);
@@ -214,6 +219,21 @@ static void add_file(struct cmdline *c, const char *name)
 	c->files[c->file_count++] = mem_strdup(name);
 }
 
+/* An argument that is no option. */
+static void add_file_name(struct cmdline *c, const char *arg, struct diag *d)
+{
+	if (*arg == '=')
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: the option's name is missing; write "
+			 "--OPTION=VALUE",
+			 arg);
+	else if (!*arg)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "an argument is empty; name a job file");
+	else
+		add_file(c, arg);
+}
+
 void cmdline_read(struct cmdline *c, struct settings *s, int argc,
 		  char *const argv[], struct diag *d)
 {
@@ -226,7 +246,9 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc,
 		const char *arg = argv[i];
 
 		if (only_files || arg[0] != '-' || !arg[1])
-			add_file(c, arg);
+			add_file_name(c, arg, d);
+		else if (strcmp(arg, "-h") == 0)
+			read_option(c, s, "help", d);
 		else if (arg[1] != '-')
 			diag_add(d, DIAG_ERROR, on_command_line,
 				 "%s: options begin with two dashes; --help "

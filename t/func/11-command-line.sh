@@ -173,6 +173,17 @@ exits "an engine that is not there is refused" 2 \
 	"$MLGEN" --parse-only --name=x --ioengine=psynk
 like "with those that are, and the nearest" "$(cat "$T/err")" \
 	"^mlgen: ioengine: 'psynk' is not built in; there is .*psync.*; did you mean 'psync'\\?$"
+# nameless ARGUMENT WORDS: refused in one line.
+nameless()
+{
+	exits "'$1' is refused" 2 "$MLGEN" --parse-only --name=x "$1"
+	is "'$1' is told what is missing" "$(cat "$T/err")" "mlgen: $2"
+}
+nameless '=x' "=x: the option's name is missing; write --OPTION=VALUE"
+nameless --=x "--=x: the option's name is missing; write --OPTION=VALUE, or --JOB.OPTION=VALUE for one job"
+nameless --x.=1 "--x.=1: the option's name is missing; write --OPTION=VALUE, or --JOB.OPTION=VALUE for one job"
+nameless --.bs=1k "--.bs=1k: the job's name is missing; write --OPTION=VALUE, or --JOB.OPTION=VALUE for one job"
+nameless '' "an argument is empty; name a job file"
 exits "an abbreviation is refused" 2 "$MLGEN" --name=x --ioengin=null
 exits "general options may stand anywhere" 0 \
 	"$MLGEN" a.job --parse-only --epochs=1
@@ -185,6 +196,8 @@ like "and noted" "$(cat "$T/err")" '^mlgen: note: compute_time: 0 '
 exits "--help succeeds" 0 "$MLGEN" --help
 cp "$T/out" help
 ok "its lines are at most 90 wide" awk 'length > 90 { exit 1 }' help
+exits "-h does, too" 0 "$MLGEN" -h
+is "and is --help" "$(cat "$T/out")" "$(cat help)"
 for option in $("$MLGEN" --cmdhelp | sed -n 's/^\([a-z_]*\)=.*/\1/p'); do
 	like "--help has $option" "$(cat help)" "^  --$option="
 done

@@ -417,9 +417,11 @@ static const struct {
 				     "not found" },
 	{ "a.job --require=au", "require=au: no comparison. Quote it: " },
 	{ "--name=a --name=a", "name=a: there is a job of that name already" },
-	{ "-h", "-h: options begin with two dashes" },
-	{ "a.job --=1", ": unknown option" },
-	{ "a.job --.=1", ": unknown option" },
+	{ "-x", "-x: options begin with two dashes" },
+	{ "a.job --=1", "--=1: the option's name is missing" },
+	{ "a.job --.=1", "--.=1: the option's name is missing" },
+	{ "a.job --.bs=1", "--.bs=1: the job's name is missing" },
+	{ "a.job =1", "=1: the option's name is missing" },
 	{ "--name=a/b", "name=a/b: a name is part of paths" },
 };
 
