@@ -11,11 +11,14 @@
 
 #define TEXT_MAX 2048
 
+static bool is_same_file(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 static bool is_same_place(struct diag_place a, struct diag_place b)
 {
-	if (a.line != b.line || !a.file != !b.file)
-		return false;
-	return !a.file || a.file == b.file || strcmp(a.file, b.file) == 0;
+	return a.line == b.line && is_same_file(a.file, b.file);
 }
 
 static bool diag_is_known(const struct diag *d, enum diag_level level,
@@ -38,6 +41,29 @@ static size_t count_level(const struct diag *d, enum diag_level level)
 	for (size_t i = 0; i < d->count; i++)
 		n += d->entries[i].level == level;
 	return n;
+}
+
+static struct diag_file *find_file(const struct diag *d, const char *file)
+{
+	for (size_t i = 0; i < d->file_count; i++) {
+		if (is_same_file(d->files[i].file, file))
+			return &d->files[i];
+	}
+	return NULL;
+}
+
+static void count_error(struct diag *d, const char *file)
+{
+	struct diag_file *f = find_file(d, file);
+
+	if (!f) {
+		d->files = mem_realloc(d->files,
+				       (d->file_count + 1) * sizeof(*d->files));
+		f = &d->files[d->file_count++];
+		*f = (struct diag_file){ .file = file };
+	}
+	f->errors++;
+	d->errors++;
 }
 
 /* Files stand in the order in which they were first mentioned. */
@@ -65,13 +91,18 @@ static bool is_after(const struct diag *d, const struct diag_entry *a,
 	return a->at.line > b->at.line;
 }
 
-static void print_place(struct diag_place at, FILE *to)
+static void print_file(const char *name, FILE *to)
 {
 	struct buf file = { 0 };
 
-	printable_add(&file, at.file ? at.file : "mlgen");
+	printable_add(&file, name ? name : "mlgen");
 	fputs(buf_str(&file), to);
 	buf_fini(&file);
+}
+
+static void print_place(struct diag_place at, FILE *to)
+{
+	print_file(at.file, to);
 	if (at.file && at.line)
 		fprintf(to, ":%u", at.line);
 	fputs(": ", to);
@@ -89,6 +120,29 @@ static void print_entry(const struct diag_entry *e, FILE *to)
 	fprintf(to, "%s%s\n", words[e->level], e->text);
 }
 
+/* Behind the last entry of a file: what was not kept of it. */
+static void print_more(const struct diag *d, const char *file, FILE *to)
+{
+	const struct diag_file *f = find_file(d, file);
+	size_t more = f && f->errors > DIAG_ERRORS_OF_FILE
+			      ? f->errors - DIAG_ERRORS_OF_FILE
+			      : 0;
+
+	if (!more)
+		return;
+	print_file(file, to);
+	fprintf(to, ": %zu more error%s\n", more, more > 1 ? "s" : "");
+}
+
+static bool is_cut(const struct diag *d)
+{
+	for (size_t i = 0; i < d->file_count; i++) {
+		if (d->files[i].errors > DIAG_ERRORS_OF_FILE)
+			return true;
+	}
+	return false;
+}
+
 void diag_init(struct diag *d)
 {
 	memset(d, 0, sizeof(*d));
@@ -99,6 +153,7 @@ void diag_fini(struct diag *d)
 	for (size_t i = 0; i < d->count; i++)
 		mem_free(d->entries[i].text);
 	mem_free(d->entries);
+	mem_free(d->files);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -114,8 +169,11 @@ void diag_add(struct diag *d, enum diag_level level, struct diag_place at,
 	printable_copy(text, sizeof(text), raw);
 	if (diag_is_known(d, level, at, text))
 		return;
-	d->errors += level == DIAG_ERROR;
-	if (count_level(d, level) >= DIAG_MAX)
+	bool is_kept = level == DIAG_ERROR ? diag_has_room(d, at.file)
+					   : count_level(d, level) < DIAG_MAX;
+	if (level == DIAG_ERROR)
+		count_error(d, at.file);
+	if (!is_kept)
 		return;
 	d->entries =
 		mem_realloc(d->entries, (d->count + 1) * sizeof(*d->entries));
@@ -124,6 +182,13 @@ void diag_add(struct diag *d, enum diag_level level, struct diag_place at,
 		.at = at,
 		.text = mem_strdup(text),
 	};
+}
+
+bool diag_has_room(const struct diag *d, const char *file)
+{
+	const struct diag_file *f = find_file(d, file);
+
+	return !f || f->errors < DIAG_ERRORS_OF_FILE;
 }
 
 void diag_print(const struct diag *d, FILE *to)
@@ -137,12 +202,16 @@ void diag_print(const struct diag *d, FILE *to)
 			order[at] = order[at - 1];
 		order[at] = &d->entries[i];
 	}
-	/* Beside a hundred errors nobody reads a warning. */
+	/* Beside so many errors nobody reads a warning. */
+	bool only_errors = is_cut(d);
 	for (size_t i = 0; i < d->count; i++) {
-		if (d->errors <= DIAG_MAX || order[i]->level == DIAG_ERROR)
+		const char *file = order[i]->at.file;
+
+		if (!only_errors || order[i]->level == DIAG_ERROR)
 			print_entry(order[i], to);
+		if (i + 1 == d->count ||
+		    !is_same_file(order[i + 1]->at.file, file))
+			print_more(d, file, to);
 	}
-	if (d->errors > DIAG_MAX)
-		fprintf(to, "mlgen: %zu more errors\n", d->errors - DIAG_MAX);
 	mem_free(order);
 }

@@ -20,13 +20,22 @@ struct diag_entry {
 	char *text;
 };
 
-/* A file of noise has a fault a line: the first hundred tell enough. */
+/* A file of noise has a fault a line: the first of them tell enough. */
+#define DIAG_ERRORS_OF_FILE 20
 #define DIAG_MAX 100
 
-/* At most DIAG_MAX entries of each level are kept; `errors` counts all. */
+struct diag_file {
+	const char *file; /* NULL = the command line */
+	size_t errors;    /* all of them */
+};
+
+/* At most DIAG_ERRORS_OF_FILE errors of each file are kept, and DIAG_MAX
+ * warnings and as many notes; `errors` counts all. */
 struct diag {
 	struct diag_entry *entries;
 	size_t count, errors;
+	struct diag_file *files; /* those that have errors */
+	size_t file_count;
 };
 
 void diag_init(struct diag *d);
@@ -41,10 +50,13 @@ __attribute__((format(printf, 4, 5))) void diag_add(struct diag *d,
 						    struct diag_place at,
 						    const char *fmt, ...);
 
+/* Would one more error of this file be kept? */
+bool diag_has_room(const struct diag *d, const char *file);
+
 /*
  * Print all, in the order file, line: "unet3d.job:12: prefetch: ..." for
  * errors, "unet3d.job:12: warning: ..." and "...: note: ..." for the others;
- * of the command line "mlgen: ...". After a hundred errors the rest is
- * counted in one line, and warnings and notes are left out.
+ * of the command line "mlgen: ...". Errors of a file that were not kept are
+ * counted in one line; warnings and notes are left out then.
  */
 void diag_print(const struct diag *d, FILE *to);

@@ -26,6 +26,7 @@ struct parse {
 	struct diag *d;
 	bool has_header; /* the key for a new section is due */
 	bool is_full;    /* the section was told to be too long */
+	bool is_over;    /* so was the file; nothing more of it is read */
 	char *name;      /* of the header read last */
 };
 
@@ -157,9 +158,11 @@ static void add_section(struct parse *p)
 	struct section s = { .at = p->reader.at };
 
 	if (f->count == JOBFILE_SECTIONS_MAX) {
-		diag_add(p->d, DIAG_ERROR,
-			 (struct diag_place){ p->reader.at.file, 0 },
-			 "more than %d sections", JOBFILE_SECTIONS_MAX);
+		diag_add(p->d, DIAG_ERROR, p->reader.at,
+			 "more than %d sections; the file is "
+			 "read up to here",
+			 JOBFILE_SECTIONS_MAX);
+		p->is_over = true;
 		return;
 	}
 	s.name = p->name;
@@ -286,7 +289,7 @@ static char *read_line(char *to, int room, void *stream)
 		return to;
 	}
 	do {
-		line = jobreader_next(&p->reader);
+		line = p->is_over ? NULL : jobreader_next(&p->reader);
 		if (!line)
 			return NULL;
 	} while (!write_line(p, line, to, room));

@@ -70,7 +70,7 @@ static void fail_unknown(const struct resolver *r, const struct opt *o)
 	const char *nearest = NULL;
 
 	/* Past what is printed they are only counted: noise must be quick. */
-	if (!fio && r->d->errors < DIAG_MAX)
+	if (!fio && diag_has_room(r->d, o->at.file))
 		nearest = nearest_option(r, o->key);
 	if (fio && fio_option_is_harmless(fio, o->value))
 		diag_add(r->d, DIAG_NOTE, o->at,

@@ -69,21 +69,46 @@ START_TEST(the_same_fault_is_told_once)
 }
 END_TEST
 
-START_TEST(after_a_hundred_errors_the_rest_is_counted)
+START_TEST(after_twenty_errors_of_a_file_the_rest_is_counted)
 {
 	struct diag d;
 	char *text = NULL;
 	unsigned lines = 0;
 
 	diag_init(&d);
+	diag_add(&d, DIAG_WARNING, at("b.job", 1), "left out");
 	for (unsigned i = 0; i < 1234; i++)
 		diag_add(&d, DIAG_ERROR, at("a.job", i + 1), "x");
-	ck_assert_uint_eq(d.errors, 1234);
+	for (unsigned i = 0; i < 21; i++)
+		diag_add(&d, DIAG_ERROR, at("b.job", i + 1), "y");
+	diag_add(&d, DIAG_ERROR, nowhere, "z");
+	ck_assert_uint_eq(d.errors, 1256);
 	text = printed(&d);
 	for (const char *c = text; *c; c++)
 		lines += *c == '\n';
-	ck_assert_uint_eq(lines, 101);
-	ck_assert_ptr_nonnull(strstr(text, "\nmlgen: 1134 more errors\n"));
+	ck_assert_uint_eq(lines, 43);
+	ck_assert_ptr_nonnull(strstr(text, "a.job:20: x\n"
+					   "a.job: 1214 more errors\n"));
+	ck_assert_ptr_nonnull(strstr(text, "b.job:20: y\n"
+					   "b.job: 1 more error\n"));
+	ck_assert_ptr_null(strstr(text, "left out"));
+	mem_free(text);
+	diag_fini(&d);
+}
+END_TEST
+
+START_TEST(twenty_errors_of_a_file_are_told_with_its_warnings)
+{
+	struct diag d;
+	char *text = NULL;
+
+	diag_init(&d);
+	for (unsigned i = 0; i < 20; i++)
+		diag_add(&d, DIAG_ERROR, at("a.job", i + 1), "x");
+	diag_add(&d, DIAG_WARNING, at("a.job", 30), "w");
+	text = printed(&d);
+	ck_assert_ptr_null(strstr(text, "more"));
+	ck_assert_ptr_nonnull(strstr(text, "a.job:30: warning: w\n"));
 	mem_free(text);
 	diag_fini(&d);
 }
@@ -108,7 +133,8 @@ Suite *suite_diag(void)
 
 	tcase_add_test(t, faults_stand_in_order_of_file_and_line);
 	tcase_add_test(t, the_same_fault_is_told_once);
-	tcase_add_test(t, after_a_hundred_errors_the_rest_is_counted);
+	tcase_add_test(t, after_twenty_errors_of_a_file_the_rest_is_counted);
+	tcase_add_test(t, twenty_errors_of_a_file_are_told_with_its_warnings);
 	tcase_add_test(t, control_characters_do_not_reach_the_terminal);
 	suite_add_tcase(s, t);
 	return s;
