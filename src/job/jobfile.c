@@ -13,21 +13,26 @@
 
 /*
  * inih, as distributions build it, cuts long lines and names, joins indented
- * lines, tells neither lines nor new sections and gives up on bare keys. So it
- * gets lines that leave it nothing to do but to split key from value: a header
- * is handed over as "[N]", N its index, and followed by this key, which no
- * file can hold.
+ * lines, takes what follows ';' for a comment, tells neither lines nor new
+ * sections and gives up on bare keys. So it gets lines that leave it nothing to
+ * do but to tell what is a section and what a key: a header is handed over as
+ * "[N]", N its index, and followed by this key, which no file can hold; the
+ * value of a key goes beside it, so that a line may be longer than inih's.
  */
 #define NEW_SECTION_KEY "\x01new"
+
+/* Fits into a line of any inih, and no option has a longer name. */
+#define KEY_MAX 100
 
 struct parse {
 	struct jobfile *file;
 	struct jobreader reader;
 	struct diag *d;
-	bool has_header; /* the key for a new section is due */
-	bool is_full;    /* the section was told to be too long */
-	bool is_over;    /* so was the file; nothing more of it is read */
-	char *name;      /* of the header read last */
+	bool has_header;   /* the key for a new section is due */
+	bool is_full;      /* the section was told to be too long */
+	bool is_over;      /* so was the file; nothing more of it is read */
+	char *name;        /* of the header read last */
+	const char *value; /* of the line read last; NULL: a bare key */
 };
 
 static struct section *current(const struct parse *p)
@@ -212,47 +217,39 @@ static void add_option(struct parse *p, const char *key, const char *value,
 	}
 }
 
-/* A bare key arrives as "\x02key": is_bare must survive the way. */
-#define BARE_MARK '\x02'
-
 static int take_pair(void *user, const char *section, const char *name,
 		     const char *value)
 {
 	struct parse *p = user;
 
 	(void)section; /* the table of headers knows more */
+	(void)value;   /* as p->value does */
 	if (strcmp(name, NEW_SECTION_KEY) == 0)
 		add_section(p);
 	else
-		add_option(p, name + (*name == BARE_MARK), value,
-			   *name == BARE_MARK);
+		add_option(p, name, p->value ? p->value : "1", !p->value);
 	return 1;
-}
-
-static bool fits(struct parse *p, const char *line, size_t room, bool is_bare)
-{
-	/* The mark and "=1" of a bare key, the newline, the end. */
-	size_t most = room - (is_bare ? 5 : 2);
-
-	if (strlen(line) <= most)
-		return true;
-	diag_add(p->d, DIAG_ERROR, p->reader.at,
-		 "line of %zu bytes; at most %zu are read", strlen(line), most);
-	return false;
 }
 
 static bool has_key(struct parse *p, const char *line, size_t key_len)
 {
 	if (line[key_len] == ':') {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%s: ':' in the name; an option is written NAME=VALUE",
+			 "%.60s: ':' in the name; an option is written "
+			 "NAME=VALUE",
 			 line);
 		return false;
 	}
 	if (key_len == 0)
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
-			 "%s: the option's name is missing before '='", line);
-	return key_len > 0;
+			 "%.60s: the option's name is missing before '='",
+			 line);
+	else if (key_len > KEY_MAX)
+		diag_add(p->d, DIAG_ERROR, p->reader.at,
+			 "%.60s...: a name of %zu bytes; no option's is longer "
+			 "than %d",
+			 line, key_len, KEY_MAX);
+	return key_len > 0 && key_len <= KEY_MAX;
 }
 
 /* What inih gets for one line; false when the line is refused. */
@@ -268,12 +265,12 @@ static bool write_line(struct parse *p, const char *line, char *to, int room)
 		snprintf(to, size, "[%zu]\n", p->file->count);
 		return true;
 	}
-	if (!fits(p, line, size, !line[key_len]) || !has_key(p, line, key_len))
+	if (!has_key(p, line, key_len))
 		return false;
-	if (line[key_len])
-		snprintf(to, size, "%s\n", line);
-	else
-		snprintf(to, size, "%c%s=1\n", BARE_MARK, line);
+	p->value = line[key_len] ? line + key_len + 1 : NULL;
+	if (p->value)
+		p->value += strspn(p->value, " \t");
+	snprintf(to, size, "%.*s=1\n", (int)key_len, line);
 	return true;
 }
 
@@ -282,7 +279,6 @@ static char *read_line(char *to, int room, void *stream)
 	struct parse *p = stream;
 	const char *line = NULL;
 
-	p->reader.most = (size_t)room - 2;
 	if (p->has_header) {
 		p->has_header = false;
 		snprintf(to, (size_t)room, "%s=1\n", NEW_SECTION_KEY);

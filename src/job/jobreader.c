@@ -13,12 +13,9 @@
 #include "job/words.h"
 
 #define BLANKS " \t\r"
-
-struct raw_line {
-	size_t len; /* of the whole line, without its newline */
-	size_t nul_count;
-	bool is_end; /* end of file, and nothing before it */
-};
+#define COMMENTS "#;"
+/* No option's name is as long. */
+#define NAME_ROOM 256
 
 static struct jobreader_level *top(struct jobreader *r)
 {
@@ -49,11 +46,94 @@ static const struct jobreader_level *find_open(const struct jobreader *r,
 	return NULL;
 }
 
-static int push(struct jobreader *r, FILE *file, const char *path,
+static void pop(struct jobreader *r)
+{
+	mem_free(top(r)->text);
+	r->depth--;
+}
+
+/* ---- a file's text ---- */
+
+/* A byte that no text has? */
+static bool is_control(unsigned char c)
+{
+	return (c < 0x20 && c != '\t') || c == 0x7f;
+}
+
+/* What only a program writes; pages and line ends are people's. */
+static bool is_binary(char c)
+{
+	return !c || (is_control((unsigned char)c) && !strchr("\n\r\f\v", c));
+}
+
+/* 0, or -errno; more than the most is left in the file. */
+static int read_text(struct buf *text, int fd, size_t most)
+{
+	char some[4096];
+
+	while (text->len <= most) {
+		ssize_t n = read(fd, some, sizeof(some));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		buf_addn(text, some, (size_t)n);
+	}
+	return 0;
+}
+
+/* Tell what is wrong with the text as a whole; 0 or -EINVAL. */
+static int check_text(struct jobreader *r, const struct buf *text,
+		      const char *path)
+{
+	const char *s = buf_str(text), *end = s + text->len;
+	struct diag_place at = { path, 1 };
+
+	if (r->bytes > JOBREADER_BYTES_MAX) {
+		diag_add(r->d, DIAG_ERROR, (struct diag_place){ path, 0 },
+			 "more than %u MiB; is this a job file?",
+			 JOBREADER_BYTES_MAX >> 20);
+		return -EFBIG;
+	}
+	if (strncmp(s, "\xff\xfe", 2) == 0 || strncmp(s, "\xfe\xff", 2) == 0) {
+		diag_add(r->d, DIAG_ERROR, at,
+			 "UTF-16; save it as UTF-8, which job files are");
+		return -EINVAL;
+	}
+	for (; s < end && !is_binary(*s); s++)
+		at.line += *s == '\n';
+	if (s == end)
+		return 0;
+	diag_add(r->d, DIAG_ERROR, at,
+		 "byte 0x%02x is no text; is this a job file?",
+		 (unsigned char)*s);
+	return -EINVAL;
+}
+
+/* Takes all of the file; what is wrong with it is told. 0 or -errno. */
+static int push(struct jobreader *r, int fd, const char *path,
 		const struct stat *st)
 {
+	struct buf text = { 0 };
+	int rc = read_text(&text, fd, JOBREADER_BYTES_MAX - r->bytes);
+
+	r->bytes += text.len;
+	if (rc < 0)
+		diag_add(r->d, DIAG_ERROR, (struct diag_place){ path, 0 },
+			 "read: %s", strerror(-rc));
+	else
+		rc = check_text(r, &text, path);
+	if (rc < 0) {
+		buf_fini(&text);
+		return rc;
+	}
+	size_t len = text.len;
 	r->levels[r->depth++] = (struct jobreader_level){
-		.file = file,
+		.text = buf_take(&text),
+		.len = len,
 		.path = path,
 		.dev = st->st_dev,
 		.ino = st->st_ino,
@@ -61,12 +141,7 @@ static int push(struct jobreader *r, FILE *file, const char *path,
 	return 0;
 }
 
-static void pop(struct jobreader *r)
-{
-	if (top(r)->file != stdin)
-		fclose(top(r)->file);
-	r->depth--;
-}
+/* ---- files ---- */
 
 /* A device, but the one that is standard input already. */
 static bool is_other_device(const struct stat *st)
@@ -92,20 +167,6 @@ static const char *wrong_kind(const struct stat *st, bool is_included)
 	return NULL;
 }
 
-static int open_file(FILE **file, int looked_at, const char *path,
-		     const struct stat *st)
-{
-	int fd = firstlook_open(looked_at, path, st, O_RDONLY | O_NOCTTY);
-
-	if (fd < 0)
-		return fd;
-	*file = fdopen(fd, "r");
-	if (*file)
-		return 0;
-	close(fd);
-	return -errno;
-}
-
 /*
  * Open one more file. `at` is where it was asked for: an include line, or
  * nowhere, then the fault carries the path itself.
@@ -115,16 +176,18 @@ static int open_level(struct jobreader *r, const char *path,
 {
 	const char *before = at.line ? path : "", *colon = at.line ? ": " : "";
 	const char *wrong = NULL;
-	FILE *file = NULL;
 	struct stat st;
-	int looked_at = firstlook(path, &st);
+	int looked_at = firstlook(path, &st), fd = -1;
 	int rc = looked_at < 0 ? looked_at : 0;
 
 	if (!at.line)
 		at.file = path;
 	if (!rc) {
 		wrong = wrong_kind(&st, at.line);
-		rc = wrong ? -EINVAL : open_file(&file, looked_at, path, &st);
+		fd = wrong ? -EINVAL
+			   : firstlook_open(looked_at, path, &st,
+					    O_RDONLY | O_NOCTTY);
+		rc = fd < 0 ? fd : 0;
 		close(looked_at);
 	}
 	if (wrong)
@@ -138,38 +201,29 @@ static int open_level(struct jobreader *r, const char *path,
 			 "line %u of %s",
 			 path, at.line, at.file);
 	else
-		return push(r, file, path, &st);
-	if (file)
-		fclose(file);
+		rc = push(r, fd, path, &st);
+	if (fd >= 0)
+		close(fd);
 	return rc;
 }
 
-/* Takes a line of any length; what does not fit is counted only. */
-static void read_raw(struct jobreader *r, struct raw_line *line)
-{
-	FILE *file = top(r)->file;
-	int c = 0;
+/* ---- a line ---- */
 
-	memset(line, 0, sizeof(*line));
-	while (r->bytes < JOBREADER_BYTES_MAX) {
-		c = getc_unlocked(file);
-		if (c == EOF || c == '\n')
-			break;
-		r->bytes++;
-		line->nul_count += c == '\0';
-		if (line->len + 1 < sizeof(r->raw))
-			r->raw[line->len] = (char)c;
-		line->len++;
-	}
-	r->bytes++;
-	r->raw[line->len < sizeof(r->raw) ? line->len : sizeof(r->raw) - 1] =
-		'\0';
-	line->is_end = c == EOF && line->len == 0;
-	top(r)->line += !line->is_end;
+/* The next one, without its newline; NULL at the end of the file. */
+static char *next_line(struct jobreader_level *l)
+{
+	char *line = l->text + l->next;
+
+	if (l->next >= l->len)
+		return NULL;
+	size_t len = strcspn(line, "\n");
+	line[len] = '\0';
+	l->next += len + 1;
+	l->line++;
+	return line;
 }
 
-static const char *skip_mark_and_blanks(const struct jobreader *r,
-					const char *s)
+static char *skip_mark_and_blanks(const struct jobreader *r, char *s)
 {
 	if (r->levels[r->depth - 1].line == 1 &&
 	    strncmp(s, "\xef\xbb\xbf", 3) == 0)
@@ -185,54 +239,45 @@ static void trim_end(char *s)
 		s[--len] = '\0';
 }
 
-/* A byte that no text has, or 0. */
-static unsigned char control_byte(const char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if ((c < 0x20 && c != '\t') || c == 0x7f)
-			return c;
-	}
-	return 0;
-}
-
-/* fio has no comments behind a value; neither guessed nor cut off here. */
-static const char *find_trailing_comment(const char *s)
-{
-	for (; *s; s++) {
-		if ((*s == ' ' || *s == '\t') && (s[1] == '#' || s[1] == ';'))
-			return s + 1;
-	}
-	return NULL;
-}
-
 static bool is_text(struct jobreader *r, const char *s)
 {
-	unsigned char c = control_byte(s);
-	const char *comment = find_trailing_comment(s);
-
-	if (c)
+	while (*s && !is_control((unsigned char)*s))
+		s++;
+	if (*s)
 		diag_add(r->d, DIAG_ERROR, here(r),
-			 "byte 0x%02x is no text; is this a job file?", c);
-	else if (comment)
-		diag_add(r->d, DIAG_ERROR, here(r),
-			 "'%c' behind a value is not a comment; comments stand "
-			 "on lines of their own",
-			 *comment);
-	return !c && !comment;
+			 "byte 0x%02x is no text; is this a job file?",
+			 (unsigned char)*s);
+	return !*s;
 }
 
-static bool is_whole(struct jobreader *r, const struct raw_line *line)
+static bool is_short(struct jobreader *r, const char *s)
 {
-	if (line->nul_count)
+	size_t len = strlen(s);
+
+	if (len > JOBREADER_LINE_MAX)
 		diag_add(r->d, DIAG_ERROR, here(r),
-			 "NUL byte in the line; is this a job file?");
-	else if (line->len >= sizeof(r->raw))
+			 "line of %zu bytes; at most %d are read", len,
+			 JOBREADER_LINE_MAX);
+	return len <= JOBREADER_LINE_MAX;
+}
+
+/* fio cuts lines at these wherever they stand; a value that would lose its end
+ * there is not guessed at. */
+static bool cut_comment(struct jobreader *r, char *s)
+{
+	char *comment = s + strcspn(s, COMMENTS);
+
+	if (*comment && !strchr(BLANKS, comment[-1])) {
 		diag_add(r->d, DIAG_ERROR, here(r),
-			 "line of %zu bytes; at most %zu are read", line->len,
-			 r->most);
-	return !line->nul_count && line->len < sizeof(r->raw);
+			 "'%.60s': fio would cut the line at '%c'; put a blank "
+			 "before a comment. A value that has a '%c' comes from "
+			 "a variable, ${NAME}, or the command line",
+			 s, *comment, *comment);
+		return false;
+	}
+	*comment = '\0';
+	trim_end(s);
+	return true;
 }
 
 /* "include FILE"; an option's name cannot hold a blank. */
@@ -295,15 +340,15 @@ static bool expand(struct jobreader *r, const char *s)
 }
 
 /* Is there something in the line for the caller? */
-static bool take_line(struct jobreader *r, const struct raw_line *line)
+static bool take_line(struct jobreader *r, char *line)
 {
-	const char *s = skip_mark_and_blanks(r, r->raw);
+	char *s = skip_mark_and_blanks(r, line);
 	const char *argument = NULL;
 
-	trim_end(r->raw);
-	if (!line->nul_count && (!*s || *s == '#' || *s == ';'))
+	trim_end(s);
+	if (!*s || strchr(COMMENTS, *s))
 		return false;
-	if (!is_whole(r, line) || !is_text(r, s))
+	if (!is_short(r, s) || !cut_comment(r, s) || !is_text(r, s))
 		return false;
 	r->at = here(r);
 	if (*s == '[') {
@@ -320,15 +365,6 @@ static bool take_line(struct jobreader *r, const struct raw_line *line)
 	return false;
 }
 
-/* A read error looks like the end; say which it was. */
-static void end_level(struct jobreader *r)
-{
-	if (ferror(top(r)->file))
-		diag_add(r->d, DIAG_ERROR, here(r), "read: %s",
-			 strerror(errno ? errno : EIO));
-	pop(r);
-}
-
 int jobreader_open(struct jobreader *r, const char *path, struct diag *d)
 {
 	struct stat st;
@@ -343,7 +379,7 @@ int jobreader_open(struct jobreader *r, const char *path, struct diag *d)
 			 strerror(errno));
 		return -EBADF;
 	}
-	return push(r, stdin, keep_path(r, "stdin"), &st);
+	return push(r, STDIN_FILENO, keep_path(r, "stdin"), &st);
 }
 
 void jobreader_close(struct jobreader *r)
@@ -359,19 +395,12 @@ void jobreader_close(struct jobreader *r)
 
 const char *jobreader_next(struct jobreader *r)
 {
-	struct raw_line line;
+	while (r->depth && r->bytes <= JOBREADER_BYTES_MAX) {
+		char *line = next_line(top(r));
 
-	while (r->depth) {
-		if (r->bytes >= JOBREADER_BYTES_MAX) {
-			diag_add(r->d, DIAG_ERROR, here(r),
-				 "more than %u MiB; is this a job file?",
-				 JOBREADER_BYTES_MAX >> 20);
-			return NULL;
-		}
-		read_raw(r, &line);
-		if (line.is_end)
-			end_level(r);
-		else if (take_line(r, &line))
+		if (!line)
+			pop(r);
+		else if (take_line(r, line))
 			return buf_str(&r->text);
 	}
 	return NULL;
@@ -380,4 +409,25 @@ const char *jobreader_next(struct jobreader *r)
 bool jobreader_is_included(const struct jobreader *r)
 {
 	return r->depth > 1;
+}
+
+const char *jobreader_cannot_hold(const char *value)
+{
+	size_t len = strlen(value);
+
+	if (len && (strchr(BLANKS, value[0]) || strchr(BLANKS, value[len - 1])))
+		return "a blank at its beginning or end";
+	if (strchr(value, '#'))
+		return "a '#'";
+	if (strchr(value, ';'))
+		return "a ';'";
+	if (len > JOBREADER_LINE_MAX - NAME_ROOM)
+		return "too many bytes";
+	for (; *value; value++) {
+		if (is_control((unsigned char)*value))
+			return "a byte that is no text";
+		if (*value == '$' && words_is_replaced(value))
+			return "a '$' that would be replaced";
+	}
+	return NULL;
 }

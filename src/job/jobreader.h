@@ -2,7 +2,7 @@
 /* jobreader.h - the lines of a job file that mean something, and where they stand. */
 #pragma once
 
-#include <stdio.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -10,20 +10,22 @@
 
 /*
  * Follows `include`, drops comments, byte order mark, blanks around a line and
- * the CR of a DOS file, replaces ${VAR}, and refuses what no line may hold.
+ * the CR of a DOS file, replaces ${VAR}, and refuses what no line may hold. A
+ * comment begins with '#' or ';', first in a line or behind a blank. A file
+ * that is no text is one fault, and nothing of it is read.
  * What is handed out is a header "[...", as written, or an option.
  */
 
 /* Files within files. */
 #define JOBREADER_DEPTH 16
-/* Room for a line before its variables are replaced; of a longer one only the
- * length is kept. */
-#define JOBREADER_LINE_MAX 4096
+/* Bytes of a line before its variables are replaced. */
+#define JOBREADER_LINE_MAX 65536
 /* With all includes, however often. No job file comes near. */
 #define JOBREADER_BYTES_MAX (4u << 20)
 
 struct jobreader_level {
-	FILE *file;
+	char *text;       /* of the whole file */
+	size_t len, next; /* where the next line begins */
 	const char *path; /* one of `paths` */
 	unsigned line;
 	dev_t dev; /* which file it is, to find cycles */
@@ -37,8 +39,6 @@ struct jobreader {
 	char **paths; /* all opened; owned until the caller takes them */
 	size_t path_count;
 	size_t bytes;
-	size_t most; /* the caller's longest line, for a message */
-	char raw[JOBREADER_LINE_MAX];
 	struct buf text;
 	struct diag_place at; /* of the line last handed out */
 };
@@ -54,3 +54,9 @@ const char *jobreader_next(struct jobreader *r);
 
 /* Does the line last handed out stand in an included file? */
 bool jobreader_is_included(const struct jobreader *r);
+
+/*
+ * Why no line of a job file can hold this value of an option so that it is
+ * read back alike, as a clause: "a '#'". NULL: one can.
+ */
+const char *jobreader_cannot_hold(const char *value);

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -146,4 +145,9 @@ int words_expand(struct buf *out, const char *text, const char *jobname,
 		text += len + 1;
 	}
 	return 0;
+}
+
+bool words_is_replaced(const char *dollar)
+{
+	return dollar[1] == '{' || is_word_start(dollar[1]);
 }

@@ -2,6 +2,8 @@
 /* words.h - what stands for something else in a value: ${VAR} and $ncpus. */
 #pragma once
 
+#include <stdbool.h>
+
 #include <mlgen/err.h>
 
 #include "base/buf.h"
@@ -19,3 +21,6 @@ int words_expand_env(struct buf *out, const char *text, struct mlgen_err *err);
  */
 int words_expand(struct buf *out, const char *text, const char *jobname,
 		 struct mlgen_err *err);
+
+/* Would either of them take what begins at this '$' for its own? */
+bool words_is_replaced(const char *dollar);

@@ -35,7 +35,15 @@ done
 
 head -c 10485760 /dev/urandom >"$T/noise.job"
 exits "10 MB of noise are refused" 2 "$MLGEN" --parse-only noise.job
-ok "in at most twenty lines and one" test "$(wc -l <"$T/err")" -le 21
+is "in one line" "$(wc -l <"$T/err")" 1
+for magic in '\211PNG\r\n\032\n' '\211HDF\r\n\032\n' 'PK\003\004[a]\n=\n' \
+	'%%PDF-1.4\n=\n\000\n' '\037\213'; do
+	# shellcheck disable=SC2059 # it is one
+	printf "$magic" >"$T/magic.job"
+	exits "binary input is refused" 2 "$MLGEN" --parse-only magic.job
+	like "as such, in one line" "$(paste -sd'|' "$T/err")" \
+		'^magic.job:[123]: byte 0x[01][0-9a-f] is no text; is this a job file\?$'
+done
 {
 	echo '[train]'
 	yes 'bs=1 2 3' | head -c 3145728
@@ -60,7 +68,7 @@ is "in one line" "$(cat "$T/err")" \
 } >"$T/line.job"
 exits "a line of 1 MB is refused" 2 "$MLGEN" --parse-only line.job
 is "with its length, and what follows is read" "$(cat "$T/err")" \
-	"line.job:2: line of 1000010 bytes; at most 198 are read
+	"line.job:2: line of 1000010 bytes; at most 65536 are read
 line.job:3: bs: 1 is below the minimum 512"
 
 exits "an endless file is refused" 2 "$MLGEN" --parse-only /dev/zero
@@ -121,7 +129,7 @@ at_once "a job file that is a device is refused" 2 \
 	'^odd/zero.job: a device, not a job file$' \
 	"$MLGEN" --parse-only odd/zero.job
 at_once "one that is large is, too" 2 \
-	'^odd/large.job:1: more than 4 MiB; is this a job file\?$' \
+	'^odd/large.job: more than 4 MiB; is this a job file\?$' \
 	"$MLGEN" --parse-only odd/large.job
 printf '[a]\ninclude odd/fifo.job\n' >include.job
 at_once "an include waits for nobody" 2 \

@@ -20,6 +20,7 @@ static void setup(void)
 	setenv("MLGEN_TEST_SET", "seven", 1);
 	setenv("MLGEN_TEST_EMPTY", "", 1);
 	setenv("MLGEN_TEST_LINES", "a\nb=1", 1);
+	setenv("MLGEN_TEST_SIGNS", "a ;b #c", 1);
 	unsetenv("MLGEN_TEST_UNSET");
 }
 
@@ -73,7 +74,15 @@ static const struct {
 	{ "[a]\nstonewall\ntime_based\n", "a@1 stonewall@2 time_based@3",
 	  NULL },
 	{ "[a]\ndirectory=/a:b=c d\n", "a@1 directory=/a:b=c d@2", NULL },
-	{ "[a]\nx=a;b\ny=a#b\n", "a@1 x=a;b@2 y=a#b@3", NULL },
+	/* a comment begins behind a blank */
+	{ "[a] # x\nbs=1 # x\nepochs=2\t; y # z\ndirect ;\n",
+	  "a@1 bs=1@2 epochs=2@3 direct@4", NULL },
+	{ "[a]\ninclude b.inc # x\n", "a@1 bs=9@1", NULL },
+	{ "[a]\nx=a;b\ny=1\n", "a@1 y=1@3",
+	  "'x=a;b': fio would cut the line at ';'" },
+	{ "[a]\ny=a#b # c\n", "a@1", "'y=a#b # c': fio would cut the line" },
+	{ "[a#b]\n", "", "'[a#b]': fio would cut the line" },
+	{ "[a]\ny=${MLGEN_TEST_SIGNS}\n", "a@1 y=a ;b #c@2", NULL },
 	/* empty and repeated sections are seen */
 	{ "[a]\n[b]\n[global]\n[global]\n", "a@1 b@2 global@3 global@4", NULL },
 	{ "[global]\n[a=b]\n[accelerator=x]\n[accelerator = y]\n",
@@ -91,7 +100,9 @@ static const struct {
 	{ "[a]\n[b]\n[a]\n", "a@1 b@2 a@3", "[a]: there is a section" },
 	{ "[a]\n[accelerator=x]\n[b]\n[accelerator=x]\n",
 	  "a@1 ?accelerator=x@2 b@3 ?accelerator=x@4", NULL },
-	{ "[a]\nbs=1 # x\nepochs=2\n", "a@1 epochs=2@3", "'#' behind a value" },
+	/* pages are text, programs are not, and nothing of them is read */
+	{ "# \f\n# \v\n[a]\nbs=1\n", "a@3 bs=1@4", NULL },
+	{ "[a]\nbs=\x01\n# \x1b\n[b\n", "", "byte 0x01 is no text" },
 	{ "[a]\nbs=${MLGEN_TEST_UNSET}\n", "a@1",
 	  "${MLGEN_TEST_UNSET} is not set" },
 	{ "[a]\nbs=${MLGEN_TEST_LINES}\n", "a@1", "byte 0x0a is no text" },
@@ -124,31 +135,68 @@ START_TEST(files_are_read_as_they_stand)
 }
 END_TEST
 
-/* Around the length that libinih takes nothing is cut and nothing split. */
+static void read_long_line(size_t bytes, const char *before, struct jobfile *f,
+			   struct diag *d)
+{
+	struct buf text = { 0 };
+
+	buf_addf(&text, "[a]\nx=%s", before);
+	for (size_t i = 0; i < bytes; i++)
+		buf_addc(&text, i == bytes / 2 ? '=' : 'v');
+	buf_add(&text, "\nbs=1\n");
+	diag_init(d);
+	write_file("a.job", buf_str(&text), text.len);
+	jobfile_read(f, "a.job", d);
+	buf_fini(&text);
+}
+
+/* Around what libinih takes, 200 bytes, and what we do: nothing is cut, and
+ * nothing is split. */
 START_TEST(a_line_arrives_whole_or_is_refused)
 {
-	for (size_t n = 180; n < 230; n++) {
-		struct buf text = { 0 };
+	static const size_t lengths[] = { 150,  196,   199,   200,
+					  5000, 65534, 65535, 100000 };
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		bool fits = lengths[i] + 2 <= 65536;
 		struct jobfile f;
 		struct diag d;
 
-		diag_init(&d);
-		buf_add(&text, "[a]\nx=");
-		for (size_t i = 0; i < n; i++)
-			buf_addc(&text, i == 195 ? '=' : 'v');
-		buf_add(&text, "\nbs=1\n");
-		write_file("a.job", buf_str(&text), text.len);
-		jobfile_read(&f, "a.job", &d);
-		if (d.errors)
-			ck_assert_uint_eq(f.sections[0].opts.count, 1);
-		else
+		read_long_line(lengths[i], "", &f, &d);
+		ck_assert_uint_eq(d.errors, !fits);
+		ck_assert_uint_eq(f.sections[0].opts.count, fits ? 2 : 1);
+		if (fits)
 			ck_assert_uint_eq(
-				strlen(f.sections[0].opts.opts[0]->value), n);
-		ck_assert_uint_eq(d.errors, n + 2 > 198);
+				strlen(f.sections[0].opts.opts[0]->value),
+				lengths[i]);
+		else
+			ck_assert_int_eq(
+				strncmp(d.entries[0].text,
+					"line of 100002 bytes; at most 65536",
+					i == 7 ? 35 : 8),
+				0);
 		jobfile_fini(&f);
 		diag_fini(&d);
-		buf_fini(&text);
 	}
+}
+END_TEST
+
+START_TEST(what_a_variable_holds_makes_no_line_long)
+{
+	struct buf value = { 0 };
+	struct jobfile f;
+	struct diag d;
+
+	for (size_t i = 0; i < 70000; i++)
+		buf_addc(&value, 'v');
+	setenv("MLGEN_TEST_LONG", buf_str(&value), 1);
+	read_long_line(10, "${MLGEN_TEST_LONG}", &f, &d);
+	ck_assert_uint_eq(d.errors, 0);
+	ck_assert_uint_eq(strlen(f.sections[0].opts.opts[0]->value), 70010);
+	unsetenv("MLGEN_TEST_LONG");
+	buf_fini(&value);
+	jobfile_fini(&f);
+	diag_fini(&d);
 }
 END_TEST
 
@@ -202,6 +250,7 @@ Suite *suite_jobfile(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, files_are_read_as_they_stand, 0, ROWS(files));
 	tcase_add_test(t, a_line_arrives_whole_or_is_refused);
+	tcase_add_test(t, what_a_variable_holds_makes_no_line_long);
 	tcase_add_loop_test(t, words_are_replaced, 0, ROWS(words));
 	tcase_add_test(t, words_of_the_machine_are_its_own);
 	suite_add_tcase(s, t);

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "job/jobreader.h"
+
 /* Comments are as wide as those of the jobs that come with mlgen. */
 #define WIDTH 100
-/* Some builds of libinih take no longer line. */
+/* A longer line nobody reads; columns are put together then. */
 #define OPTION_MAX 190
 
 const struct dlio_value *dlio_take(struct dlio_writer *w, const char *path)
@@ -88,23 +90,10 @@ void dlio_option_as(struct dlio_writer *w, const char *path, const char *fmt,
 	dlio_option(w, "%s=%s", dlio_key_of(path)->option, value);
 }
 
-/* A variable, a comment or a byte that is no text would make it another one. */
-static bool is_value(const char *text)
-{
-	size_t len = strlen(text);
-
-	if (!len || strchr(text, '$') || strstr(text, " #") ||
-	    strstr(text, " ;") || *text == ' ' || text[len - 1] == ' ')
-		return false;
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			return false;
-	return true;
-}
-
 bool dlio_option_text(struct dlio_writer *w, const char *name, const char *text)
 {
-	if (!is_value(text) || strlen(name) + strlen(text) > OPTION_MAX)
+	if (!*text || jobreader_cannot_hold(text) ||
+	    strlen(name) + strlen(text) > OPTION_MAX)
 		return false;
 	buf_addf(&w->block, "%s=%s\n", name, text);
 	return true;
