@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <strings.h>
 
 #include "base/util.h"
 
@@ -324,7 +325,7 @@ int units_bool(const char *text, int *out, struct mlgen_err *err)
 					     "no", "yes", "off",   "on" };
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		if (!strcmp(text, words[i])) {
+		if (!strcasecmp(text, words[i])) {
 			*out = i & 1;
 			return 0;
 		}

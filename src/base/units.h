@@ -41,7 +41,7 @@ int units_f64(const char *text, double *out, struct mlgen_err *err);
 /* As units_f64, with or without a % behind it. */
 int units_percent(const char *text, double *out, struct mlgen_err *err);
 
-/* 0, 1, true, false, yes, no, on, off. */
+/* 0, 1, true, false, yes, no, on, off; in any case. */
 int units_bool(const char *text, int *out, struct mlgen_err *err);
 
 /*

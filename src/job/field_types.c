@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/units.h"
@@ -224,10 +225,10 @@ PARSE(choice)
 	(void)kb_base;
 	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
 		if (field_takes_number(c) &&
-		    strncmp(c->name, text, strlen(c->name)) == 0)
+		    strncasecmp(c->name, text, strlen(c->name)) == 0)
 			return parse_number(c, text + strlen(c->name), value,
 					    err);
-		if (strcmp(c->name, text) == 0) {
+		if (strcasecmp(c->name, text) == 0) {
 			*(int *)value = c->value;
 			return 0;
 		}

@@ -68,7 +68,8 @@ void field_fini(const struct mlgen_field *table, void *base);
  * an empty text unsets it. 0, or -EINVAL / -ERANGE with
  * "name: what is wrong, what would be right": "batch_size: 0 is below the
  * minimum 1", "loader: 'pytroch' is none of pytorch plain; did you mean
- * 'pytorch'?". The member is unchanged on error.
+ * 'pytorch'?". Capitals make no difference in the words of a choice. The member
+ * is unchanged on error.
  */
 int field_parse(const struct mlgen_field *f, void *base, const char *text,
 		unsigned kb_base, struct mlgen_err *err);

@@ -6,6 +6,7 @@
 #include <ini.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "job/job.h"
@@ -138,7 +139,7 @@ static bool is_twin(const struct section *a, const struct section *b)
 		return false;
 	if (a->kind == SECTION_VARIANT)
 		return a->parent == b->parent && a->selector == b->selector &&
-		       strcmp(a->value, b->value) == 0;
+		       strcasecmp(a->value, b->value) == 0;
 	return strcmp(a->name, b->name) == 0;
 }
 

@@ -3,6 +3,7 @@
 #include "job/layers.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -30,6 +31,7 @@ static void add_section(struct layers *l, const struct section *s, bool is_own)
 	buf_addf(&how, "[%s]", s->name);
 	layers_add(l, &s->opts, buf_str(&how), is_own);
 	l->items[l->count - 1].selector = s->selector;
+	l->items[l->count - 1].selected = s->value;
 	buf_fini(&how);
 }
 
@@ -68,8 +70,9 @@ static bool layers_is_plain(const struct layers *l)
 	const struct opt *phase = selected(l, "phase");
 
 	if (phase)
-		return strcmp(phase->value,
-			      workload_choices[workload_implied()].name) == 0;
+		return strcasecmp(phase->value,
+				  workload_choices[workload_implied()].name) ==
+		       0;
 	return selected(l, "rw") != NULL;
 }
 
@@ -146,7 +149,7 @@ static void select_variants(struct layers *l, const struct mlgen_field *f)
 		const struct section *s = &file->sections[i];
 
 		if (s->selector == f && is_mine(l, s) &&
-		    strcmp(o->value, s->value) == 0)
+		    strcasecmp(o->value, s->value) == 0)
 			add_section(l, s, is_of_job(l, s));
 	}
 }

@@ -18,6 +18,7 @@ struct layer {
 	char *how;   /* for job_origin */
 	bool is_own; /* said of this job, not of several */
 	const struct mlgen_field *selector; /* of a variant, which it chose */
+	const char *selected; /* the value, as the variant has it */
 };
 
 /* Globals < the job's own < its selected variants < command line. */

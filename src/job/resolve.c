@@ -412,6 +412,20 @@ static void settle_prefetch(struct build *b)
 		j->prefetch = 0;
 }
 
+/* Whoever asks for H100 gets [accelerator=h100], by that name. */
+static void settle_selected(struct build *b)
+{
+	char *base = (char *)b->job;
+
+	for (size_t i = 0; i < b->layers->count; i++) {
+		const struct layer *l = &b->layers->items[i];
+
+		if (l->selector)
+			mem_replace((char **)(void *)(base + l->selector->off),
+				    l->selected);
+	}
+}
+
 static void apply_engine(struct build *b)
 {
 	struct job *j = b->job;
@@ -475,6 +489,7 @@ struct job *resolve_job(struct resolver *r, const struct layers *layers,
 	settle_phase(&b);
 	apply_engine(&b);
 	apply_layers(&b, false);
+	settle_selected(&b);
 	settle_batches(&b);
 	settle_prefetch(&b);
 	*is_whole = b.is_whole;

@@ -54,6 +54,12 @@ is "the command line overrides all of them" \
 	"$(value batch_size a.job --batch_size=8)" "8 8"
 is "for one job with its name in front" \
 	"$(value epochs a.job --two.epochs=7 --epochs=5)" "5 7"
+is "an accelerator is found in capitals, and has its section's name" \
+	"$(value compute_time a.job --accelerator=FAST) $(
+		value accelerator a.job --accelerator=FAST)" "0 1ms FAST fast"
+is "so is a word of an option, a yes and a no" \
+	"$(value phase --name=x --phase=IO --rw=READ --time_based=No) $(
+		value rw --name=x --phase=IO --rw=READ)" "io read"
 is "dashes and underscores are alike" \
 	"$(value batch_size a.job --batch-size=8 --two.batch-size=2)" "8 2"
 is "the last of two values on the command line counts" \

@@ -98,6 +98,9 @@ static const struct {
 	{ "bs=1\n[a]\n", "a@2", "bs: option before any section" },
 	{ "[a\nbs=1\n", "a@1 bs=1@2", "[a: ']' is missing" },
 	{ "[a]\n[b]\n[a]\n", "a@1 b@2 a@3", "[a]: there is a section" },
+	{ "[a]\n[accelerator=x]\n[accelerator=X]\n",
+	  "a@1 ?accelerator=x@2 ?accelerator=X@3",
+	  "[accelerator=X]: there is" },
 	{ "[a]\n[accelerator=x]\n[b]\n[accelerator=x]\n",
 	  "a@1 ?accelerator=x@2 b@3 ?accelerator=x@4", NULL },
 	/* pages are text, programs are not, and nothing of them is read */
