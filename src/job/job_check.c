@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "job/ignored.h"
+#include "job/pathname.h"
 #include "job/workload.h"
 
 /* Above any machine's CPUs and nodes, and against overflow of the number. */
@@ -148,8 +150,25 @@ static void check_cpus(const struct job *j, struct diag *d)
 		      j->numa_cpu_nodes);
 }
 
+static void check_paths(const struct job *j, struct diag *d)
+{
+	const struct {
+		const char *option, *path;
+	} all[] = {
+		{ "directory", j->directory },
+		{ "checkpoint_directory", j->checkpoint_directory },
+		{ "filename", j->filename },
+		{ "tensor_sizes", j->tensor_sizes },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		pathname_check(all[i].option, all[i].path,
+			       job_place(j, all[i].option), d);
+}
+
 void job_check(const struct job *j, struct diag *d)
 {
+	check_paths(j, d);
 	check_times(j, d);
 	check_errors(j, d);
 	check_percentiles(j, d);

@@ -93,7 +93,7 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Whether there is a status line." },
 	{ "status-interval", MLGEN_F_TIME(struct settings, status_interval_ns), .def = "0",
 	  .max = NS_PER_DAY, .unit = "s", .group = "Output", .flags = MLGEN_FIO,
-	  .help = "Print a status line that stays this often; 0 is never." },
+	  .help = "Print a status line that stays this often, at least 10ms apart; 0 is never." },
 	{ "quiet", MLGEN_F_BOOL(struct settings, quiet), .def = "0", .group = "Output",
 	  .help = "Print only the first line of the report." },
 	{ "require", MLGEN_F_STR(struct settings, require), .group = "Output", .flags = MLGEN_REPEATS,

@@ -4,10 +4,30 @@
 
 #include <inttypes.h>
 
+#include "base/units.h"
+#include "base/util.h"
+#include "job/pathname.h"
+
 /* No Linux runs in less: a unit was forgotten. */
 #define LEAST_MEMORY (UINT64_C(16) << 20)
 
+/* That of log_interval: oftener nobody could read it. */
+#define LEAST_INTERVAL_NS (NS_PER_S / 100)
+
 static const struct diag_place on_command_line;
+
+static void check_interval(const struct settings *s, struct diag *d)
+{
+	char given[UNITS_TEXT_BYTES], least[UNITS_TEXT_BYTES];
+
+	if (!s->status_interval_ns ||
+	    s->status_interval_ns >= LEAST_INTERVAL_NS)
+		return;
+	diag_add(d, DIAG_ERROR, on_command_line,
+		 "status-interval: %s is below the minimum %s; 0 is never",
+		 units_put_time(given, s->status_interval_ns),
+		 units_put_time(least, LEAST_INTERVAL_NS));
+}
 
 void settings_check(const struct settings *s, const struct question *questions,
 		    struct diag *d)
@@ -17,6 +37,10 @@ void settings_check(const struct settings *s, const struct question *questions,
 			 "output-format=csv: goes with --table; --log=FILE "
 			 "writes the intervals of a run as CSV");
 	question_check_options(questions, s, d);
+	pathname_check("output", s->output, on_command_line, d);
+	pathname_check("json", s->json, on_command_line, d);
+	pathname_check("log", s->log, on_command_line, d);
+	check_interval(s, d);
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: datasize prints text, and runs nothing; put it "

@@ -51,6 +51,16 @@ refused "no threads, but with PyTorch" \
 refused "an invalid list of CPUs" \
 	"mlgen: cpus_allowed: '0-' is no list of CPUs; write numbers and ranges with commas, such as 0-3,8" \
 	--cpus_allowed=0-
+refused "a status line a millisecond" \
+	"mlgen: status-interval: 1ms is below the minimum 10ms; 0 is never" \
+	--status-interval=1ms
+refused "a home that no shell replaced" \
+	"mlgen: output: ~/report: only a shell knows '~', and not behind '='; write \$HOME, in a job file \${HOME}, or ./~ for a name that begins so" \
+	--output='~/report'
+refused "an address of an object store" \
+	"mlgen: checkpoint_directory: s3://bucket/x: an address, and mlgen works on files; mount what is there (of S3: mount-s3, s3fs) and name the folder" \
+	--checkpoint_every='5 steps' --checkpoint_size=1m \
+	--checkpoint_directory=s3://bucket/x
 if [ -r /proc/self/status ]; then
 	refused "a CPU that is not there" \
 		"mlgen: cpus_allowed: CPU 1000 is not one that this process may use; it has $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)" \
