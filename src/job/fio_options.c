@@ -301,6 +301,7 @@ const struct fio_option fio_options[] = {
 	{ "thinktime_spin", "use thinktime", "it is so anyway", "0" },
 	{ "thp", "of fio's ioengine=mmap", NULL, NULL },
 	{ "thread", NULL, "workers are always threads", NULL },
+	{ "threads", NULL, "fio has it for profile=tiobench alone; numjobs says how many run", NULL },
 	{ "time_based", NULL, NULL, NULL },
 	{ "timeout", NULL, NULL, NULL },
 	{ "touch_objects", "of fio's ioengine=rados", NULL, NULL },
