@@ -31,6 +31,19 @@ struct load {
 
 /* ---- job files by name ---- */
 
+/* Of a file that was found at `path` when `name` was looked for. */
+static const char *where_it_is(const char *path, const char *name)
+{
+	const char *dir = getenv("MLGEN_JOBS");
+	size_t len = dir ? strlen(dir) : 0;
+
+	if (strcmp(path, name) == 0)
+		return strchr(name, '/') ? "" : ", which is here";
+	if (len && strncmp(path, dir, len) == 0)
+		return ", which is in $MLGEN_JOBS";
+	return ", which comes with mlgen";
+}
+
 static void fail_missing_file(struct load *l, const char *name)
 {
 	const struct jobset_env *env = l->r.engines.env;
@@ -43,7 +56,8 @@ static void fail_missing_file(struct load *l, const char *name)
 	if (!strchr(name, '='))
 		nearest = jobset_find_file(buf_str(&with_suffix), env);
 	if (nearest)
-		buf_addf(&text, "; did you mean %s?", buf_str(&with_suffix));
+		buf_addf(&text, "; did you mean %s%s?", buf_str(&with_suffix),
+			 where_it_is(nearest, buf_str(&with_suffix)));
 	else if (strchr(name, '='))
 		buf_addf(&text, "; as an option: --%s", name);
 	else if (!strchr(name, '/'))

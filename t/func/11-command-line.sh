@@ -156,7 +156,16 @@ is "a name with a slash is a path" "$(value epochs lib/a.job)" "12"
 unset MLGEN_JOBS
 exits "a job file without its suffix is not guessed" 2 "$MLGEN" --parse-only a
 is "but asked back" "$(cat "$T/err")" \
-	"mlgen: a: no such job file; did you mean a.job?"
+	"mlgen: a: no such job file; did you mean a.job, which is here?"
+exits "nor is one that comes with mlgen" 2 "$MLGEN" unet3d
+is "which it says" "$(cat "$T/err")" \
+	"mlgen: unet3d: no such job file; did you mean unet3d.job, which comes with mlgen?"
+exits "nor one of MLGEN_JOBS" 2 env MLGEN_JOBS="$T/lib" "$MLGEN" only
+is "which it says, too" "$(cat "$T/err")" \
+	"mlgen: only: no such job file; did you mean only.job, which is in \$MLGEN_JOBS?"
+exits "nor one by its path" 2 "$MLGEN" lib/only
+is "which needs no more words" "$(cat "$T/err")" \
+	"mlgen: lib/only: no such job file; did you mean lib/only.job?"
 is "- is standard input" \
 	"$(printf '\357\273\277[in]\r\n\t epochs = 9 \r\n' |
 		"$MLGEN" --showjob - | grep '^epochs=')" "epochs=9"

@@ -394,7 +394,7 @@ static const struct {
 	{ "--bs=4k", "no job; name a job file" },
 	{ "none.job", "none.job: no such job file here" },
 	{ "./none.job", "./none.job: no such job file" },
-	{ "a", "a: no such job file; did you mean a.job?" },
+	{ "a", "a: no such job file; did you mean a.job, which is here?" },
 	{ "epochs=2", "epochs=2: no such job file; as an option: --epochs=2" },
 	{ "a.job --section=b", "section: there is no job 'b'; there is a" },
 	{ "a.job --b.epochs=1", "epochs: there is no job 'b'; there is a" },
