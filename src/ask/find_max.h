@@ -36,6 +36,7 @@ struct find_max {
 	char *requirement; /* as given, or the default; owned */
 
 	struct search search;
+	bool is_of_files; /* its end: for more than that there are too few */
 	struct metrics_probe *probes;
 	size_t probe_count;
 	struct find_side held, missed;
@@ -60,6 +61,18 @@ struct find_max {
 /* Option, job, requirement and the limits of the search, from the command line.
  * 0 or -EINVAL with err. */
 int find_question(struct find_max *f, struct mlgen_err *err);
+
+/* ---- find_max_files.c ---- */
+
+/* Steps that an epoch has to have: AU counts from the second on. */
+uint64_t find_steps_needed(const struct find_max *f);
+
+/* Files of the dataset that so many steps take. */
+double find_files_needed(const struct find_max *f, uint64_t value);
+
+/* The largest value up to `most` for which the dataset has files enough, and
+ * f->is_of_files where that is less; `most` where not even `least` has. */
+uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most);
 
 /* ---- find_max_length.c ---- */
 

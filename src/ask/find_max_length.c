@@ -171,7 +171,7 @@ static void limit_time(struct probe_args *args, const struct jobset *set,
 static int check_steps(const struct find_max *f, const struct job *j,
 		       uint64_t steps_per_epoch, struct mlgen_err *err)
 {
-	if (isnan(find_au_limit(f)) || steps_per_epoch >= 2)
+	if (steps_per_epoch >= find_steps_needed(f))
 		return 0;
 	return mlgen_fail(
 		err, -EINVAL,

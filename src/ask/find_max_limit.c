@@ -72,8 +72,8 @@ void find_limit(struct find_max *f)
 	double au = find_au_limit(f);
 
 	if (!a->is_limited) {
-		f->limit = a->found && a->at_most == f->search.most ? "option"
-								    : NULL;
+		if (a->found && a->at_most == f->search.most)
+			f->limit = f->is_of_files ? "files" : "option";
 		return;
 	}
 	const struct metrics_probe *p = last_probe_of(f, a->limited_by);

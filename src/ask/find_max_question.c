@@ -203,8 +203,9 @@ int find_question(struct find_max *f, struct mlgen_err *err)
 				  "or require something else",
 				  f->requirement);
 	const struct mlgen_field *o = f->option;
-	search_init(&f->search, first_value(f),
-		    o->max > 0 && o->max < (double)MOST ? (uint64_t)o->max
-							: MOST);
+	uint64_t least = first_value(f);
+	uint64_t most =
+		o->max > 0 && o->max < (double)MOST ? (uint64_t)o->max : MOST;
+	search_init(&f->search, least, find_most_by_files(f, least, most));
 	return 0;
 }

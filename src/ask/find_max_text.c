@@ -245,6 +245,25 @@ static void put_storage_limit(struct buf *out, const struct find_max *f)
 	}
 }
 
+/* "3 x h100 take 42 files, and there are 28 (num_files)" */
+static void put_files(struct buf *out, const struct find_max *f)
+{
+	uint64_t steps = find_steps_needed(f), next = f->search.most + 1;
+	char files[UNITS_TEXT_BYTES], present[UNITS_TEXT_BYTES];
+
+	buf_add(out, "not found: ");
+	put_value(out, f, next);
+	buf_addf(out,
+		 " take%s %s files for %s step%s an epoch, and there "
+		 "%s %s; raise num_files%s",
+		 find_counts_accelerators(f) && next > 1 ? "" : "s",
+		 units_human_count(files, (uint64_t)find_files_needed(f, next)),
+		 steps == 1 ? "one" : "two", steps == 1 ? "" : "s",
+		 f->files == 1 ? "is" : "are",
+		 units_human_count(present, f->files),
+		 f->job->scale < 100 ? " or scale" : "");
+}
+
 static void put_limit(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
@@ -254,6 +273,8 @@ static void put_limit(struct buf *out, const struct find_max *f)
 	if (is_limit(f, "not possible"))
 		buf_addf(out, "%" PRIu64 " is not possible: %s", a->limited_by,
 			 p ? p->error : "");
+	else if (is_limit(f, "files"))
+		put_files(out, f);
 	else if (is_limit(f, "option"))
 		buf_addf(out,
 			 "not found: %" PRIu64 " is the most that %s can "

@@ -45,6 +45,15 @@ static int first_error(const struct diag *d, struct mlgen_err *err)
 	return mlgen_fail(err, -EINVAL, "the command line is not valid");
 }
 
+/* The dataset is that of the command line, however many read it now. */
+static void keep_scale(struct jobset *set, const struct jobset *asked)
+{
+	for (size_t i = 0; i < set->count; i++)
+		for (size_t k = 0; k < asked->count; k++)
+			if (!strcmp(set->jobs[i]->name, asked->jobs[k]->name))
+				set->jobs[i]->scaled_as = asked->jobs[k];
+}
+
 static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 		struct mlgen_err *err)
 {
@@ -56,6 +65,7 @@ static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 	if (rc < 0)
 		first_error(&diag, err);
 	diag_fini(&diag);
+	keep_scale(set, a->set);
 	mem_replace(&set->settings.log, NULL);
 	return rc;
 }

@@ -26,7 +26,8 @@ void probe_args_fini(struct probe_args *args);
 /*
  * A probe is a whole run in this process: the command line is read again with
  * these arguments behind it, its jobs prepare what is missing, run, and leave a
- * result. SIGINT ends it as it ends any run. --log is not written.
+ * result. SIGINT ends it as it ends any run. --log is not written. Of scale= it
+ * has the files that the command line has, which has to outlive it.
  */
 struct probe {
 	struct jobset set;

@@ -67,6 +67,11 @@ static double files_by_ratio(const struct dataset *ds, const struct job *job,
 	return files < 1 ? 1 : files;
 }
 
+static const struct job *scaled_as(const struct job *job)
+{
+	return job->scaled_as ? job->scaled_as : job;
+}
+
 /* A part of the files, but enough for so many batches of every rank. */
 static uint64_t files_by_scale(const struct dataset *ds, const struct job *job,
 			       uint64_t files, uint64_t batch, uint64_t batches)
@@ -74,7 +79,8 @@ static uint64_t files_by_scale(const struct dataset *ds, const struct job *job,
 	uint64_t part = (uint64_t)ceil((double)files * (job->scale / 100));
 	uint64_t samples, least;
 
-	if (__builtin_mul_overflow(batch, job->accelerators, &samples) ||
+	if (__builtin_mul_overflow(batch, scaled_as(job)->accelerators,
+				   &samples) ||
 	    __builtin_mul_overflow(samples, batches, &samples))
 		return files;
 	least = divide_up(samples, ds->samples_per_file);
@@ -96,7 +102,8 @@ static int choose_files(struct dataset *ds, const struct job *job,
 		return r;
 	ds->files = job->dataset_ratio > 0 ? (uint64_t)files : job->num_files;
 	if (job->scale < 100)
-		ds->files = files_by_scale(ds, job, ds->files, job->batch_size,
+		ds->files = files_by_scale(ds, job, ds->files,
+					   scaled_as(job)->batch_size,
 					   SCALED_BATCHES);
 	ds->files_named = ds->files;
 	return 0;
@@ -111,7 +118,7 @@ static uint64_t eval_batch(const struct job *job)
 static uint64_t eval_files(const struct dataset *ds, const struct job *job)
 {
 	return job->scale < 100 ? files_by_scale(ds, job, job->eval_files,
-						 eval_batch(job), 1)
+						 eval_batch(scaled_as(job)), 1)
 				: job->eval_files;
 }
 
@@ -260,7 +267,8 @@ static int init_found(struct dataset *ds, const struct job *job,
 	if (r)
 		return r;
 	if (job->scale < 100)
-		ds->files = files_by_scale(ds, job, ds->files, job->batch_size,
+		ds->files = files_by_scale(ds, job, ds->files,
+					   scaled_as(job)->batch_size,
 					   SCALED_BATCHES);
 	ds->files_named = ds->files;
 	dataset_scan_mean(ds);

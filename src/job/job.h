@@ -189,6 +189,9 @@ struct job {
 
 	/* Not options. */
 	unsigned group; /* jobs of one group start together */
+	/* Whose accelerators and batches scale counts: the job as it was before
+	 * a question changed it, so that its dataset stays; NULL = its own. */
+	const struct job *scaled_as;
 	const struct mlgen_engine *engine; /* of `ioengine` */
 	void *engine_opts;          /* engine->opts_size bytes, or NULL */
 	struct job_origin *origins; /* one per row of job_fields */

@@ -58,7 +58,7 @@ const struct mlgen_field metrics_find_max_fields[] = {
 	{ "limited_by", MLGEN_F_U64(F, limited_by), .flags = MLGEN_NULLABLE,
 	  .help = "Smallest value for which it does not hold, or that is not possible; null = none was found." },
 	{ "limit", METRICS_TEXT(F, limit),
-	  .help = "What stands in the way there: storage, network, memory, host (more storage would not help), compute, errors, unclear, not possible, or option (the most it can be); null = not known." },
+	  .help = "What stands in the way there: storage, network, memory, host (more storage would not help), compute, errors, unclear, not possible, files (too few in the dataset for more), or option (the most it can be); null = not known." },
 	{ "confirmed", MLGEN_F_BOOL(F, confirmed),
 	  .help = "Full runs have said so on both sides." },
 	{ "noise_percent", MLGEN_F_F64(F, noise_percent), .unit = "%",

@@ -38,7 +38,7 @@ struct metrics_find_max {
 	bool interrupted;
 	double noise_percent;
 	const char *limit; /* storage network host memory compute errors unclear
-			      dataset option; NULL = not known */
+			      files option; NULL = not known */
 	double ceiling_percent;    /* AU without storage at limited_by */
 	struct metric_list probes; /* metrics_probe, owned by the search */
 };
