@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "report/page.h"
-#include "run/filemaker.h"
 
 /* Of this name: there already, or a new one. */
 static struct plan_check *check_named(struct plan_report *p, const char *name)
@@ -56,15 +55,6 @@ bool plan_has_failed(const struct plan_report *p, const char *name)
 	const struct plan_check *check = plan_find_check(p, name);
 
 	return check && check->state == PLAN_FAIL;
-}
-
-void plan_check_room(struct plan_report *p, const struct filemaker_room *room)
-{
-	struct mlgen_err err = { 0 };
-	enum plan_state state =
-		filemaker_check_room(room, &err) < 0 ? PLAN_FAIL : PLAN_OK;
-
-	plan_add_check(p, "space", state, "%s", err.text);
 }
 
 void plan_check_direct(struct plan_report *p, const char *probe)

@@ -21,10 +21,6 @@ void plan_add_fail(struct plan_report *p, const char *name,
 /* Is it refused already? */
 bool plan_has_failed(const struct plan_report *p, const char *name);
 
-/* The check `space`: as the run will find it, in its words. */
-struct filemaker_room;
-void plan_check_room(struct plan_report *p, const struct filemaker_room *room);
-
 /* The check `direct`: what O_DIRECT asks for at `probe`, a file or a directory. */
 void plan_check_direct(struct plan_report *p, const char *probe);
 

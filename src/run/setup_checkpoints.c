@@ -139,14 +139,22 @@ static void describe_files(struct slot *s)
 	};
 }
 
+static int rule_writable(struct slot *s, struct run_shared *run,
+			 struct mlgen_err *err)
+{
+	(void)run;
+	return has_files(s) && saves(s->job)
+		       ? filemaker_check_writable(s->checkpoint_directory,
+						  "checkpoints",
+						  "--checkpoint_directory", err)
+		       : 0;
+}
+
 const struct rule setup_checkpoints_rules[] = {
-	{ "checkpoints", rule_readonly },
-	{ "verify", rule_verify },
-	{ "checkpoints", rule_alone },
-	{ "checkpoints", rule_foreign },
-	{ "room", rule_mount },
-	{ "direct", rule_direct },
-	{ NULL, NULL },
+	{ "checkpoints", rule_readonly }, { "verify", rule_verify },
+	{ "checkpoints", rule_alone },    { "checkpoints", rule_foreign },
+	{ "checkpoints", rule_writable }, { "room", rule_mount },
+	{ "direct", rule_direct },        { NULL, NULL },
 };
 
 int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)

@@ -333,7 +333,7 @@ exits "a directory that may not be written is an error before the start" 2 \
 	as_nobody "$MLGEN" --name=x --checkpoint_size=64k --directory=w/e \
 	--phase=checkpoint
 like "... with its path" "$(cat err)" \
-	'^mlgen: w/e: mkdir: Permission denied$'
+	'^mlgen: w/e: checkpoints to write: Permission denied; '
 chmod 755 w w/d
 exits "drop_caches=run without root does not start" 2 \
 	as_nobody "$MLGEN" --name=x --checkpoint_size=64k --directory=w/d \

@@ -7,6 +7,12 @@
 
 refuse=$TOP/build/t/tools/refuse
 
+# What other programs use meanwhile.
+steady()
+{
+	sed 's/[0-9.]* [KMGT]iB \(free\|available\)/ROOM \1/'
+}
+
 # both TITLE REGEX COMMAND...: the run ends with status 2 and one line like this
 # before it has written anything, and a dry run shows that line as FAIL.
 both()
@@ -22,7 +28,8 @@ both()
 	rm -f plan.json
 	exits "$title: a dry run shows it" 0 "$@" --dry-run --json=plan.json
 	is "$title: in the same words" \
-		"mlgen: $(json plan.json jobs.0.plan.blockers.0.text)" "$said"
+		"mlgen: $(json plan.json jobs.0.plan.blockers.0.text | steady)" \
+		"$(echo "$said" | steady)"
 	like "$title: on its page, too" "$(tr -s ' \n' ' ' <out)" "FAIL $regex"
 	[ -n "$more" ] || is "$title: and nothing else" \
 		"$(json plan.json jobs.0.plan.blockers.1.text)" absent
@@ -117,15 +124,54 @@ both "no room" 'data: 20 TiB to write, .* free' $train --sample_size=1t
 # shellcheck disable=SC2086
 both "no room for files to evaluate with" 'data: 20 TiB to write, .* free' \
 	$train --sample_size=1t --num_files=4 --eval_files=16
+# shellcheck disable=SC2086
+both "no room for a plain file" 'io: 900 TiB to lay out, .* free' \
+	$plain --size=900t
+# shellcheck disable=SC2086
+both "a file that is smaller than a request" 'size: 64 KiB is less than one request of 128 KiB' $plain --bs=128k
 mkdir -m 755 roots
 if as_nobody "$MLGEN" --version >out 2>&1 &&
 	! as_nobody test -w roots; then
-	# shellcheck disable=SC2086
-	both "a folder that may not be written" \
-		'roots/data: 20 files to write: Permission denied; make it writable' \
-		as_nobody $train --directory=roots/data
+	for what in "$train --directory=roots/data: 20 files" \
+		"$plain --directory=roots: 1 file" \
+		"$save --directory=roots/ck: checkpoints"; do
+		# shellcheck disable=SC2086
+		both "a folder that may not be written, $(name_of "$what")" \
+			"roots.*: ${what##*: } to write: Permission denied; make it writable" \
+			as_nobody ${what%: *}
+	done
 else
 	skip "a folder that may not be written" "no other user to be"
+fi
+
+# ---- O_DIRECT
+if [ -w /dev/shm ] && is_memory /dev/shm; then
+	shm=$(mktemp -d /dev/shm/mlgen-test.XXXXXX)
+	if "$MLGEN" --name=p --directory="$shm" --rw=write --size=4k --direct=1 \
+		--quiet >out 2>&1; then
+		skip "a filesystem without O_DIRECT" "that in memory has it here"
+	else
+		for line in "$train" "$plain" "$save"; do
+			# shellcheck disable=SC2086
+			both "no O_DIRECT, $(name_of "$line")" \
+				"direct=1: tmpfs at /dev/shm" \
+				$line --directory="$shm" --direct=1
+		done
+	fi
+	rm -rf "$shm"
+else
+	skip "a filesystem without O_DIRECT" "there is none in memory"
+fi
+# shellcheck disable=SC2086
+$plain --direct=1 --dry-run >out 2>&1
+if grep -q 'aligned to 4 KiB' out; then
+	# shellcheck disable=SC2086
+	both "requests that O_DIRECT does not take" \
+		'direct=1: bs or offset is a multiple of 512 bytes, O_DIRECT takes multiples of 4 KiB here' \
+		$plain --bs=512 --direct=1
+else
+	skip "requests that O_DIRECT does not take" \
+		"it takes all that are multiples of 512 here"
 fi
 
 # ---- several jobs

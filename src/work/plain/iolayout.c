@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "io/mount.h"
 #include "run/dirlock.h"
 #include "work/plain/iopart.h"
@@ -95,7 +96,21 @@ static int look_at_mounts(struct layout *x, struct mlgen_err *err)
 	return 0;
 }
 
-static int check_folders(struct layout *x, struct mlgen_err *err)
+static int check_writable(struct layout *x, struct mlgen_err *err)
+{
+	char what[UNITS_TEXT_BYTES + 8], files[UNITS_TEXT_BYTES];
+	int r = 0;
+
+	snprintf(what, sizeof(what), "%s file%s",
+		 units_human_count(files, x->f->missing_files),
+		 plural(x->f->missing_files));
+	for (size_t i = 0; i < x->folder_count && r == 0; i++)
+		r = filemaker_check_writable(x->folders[i].path, what,
+					     "--directory", err);
+	return r;
+}
+
+static int check_room(struct layout *x, struct mlgen_err *err)
 {
 	int r = look_at_mounts(x, err);
 
@@ -107,8 +122,8 @@ static int check_folders(struct layout *x, struct mlgen_err *err)
 			.missing_bytes = missing_on(x, d->mount),
 			.free_bytes = d->free_bytes,
 			.allow_fill = x->l->req->allow_fill,
-			.way_out = IOLAYOUT_WAY_OUT,
-			.or_fill = IOLAYOUT_OR_FILL
+			.way_out = "a smaller size=, another directory=",
+			.or_fill = ", or --allow_fill"
 		};
 
 		r = filemaker_check_room(&room, err);
@@ -252,8 +267,10 @@ static int work_locked(struct layout *x, struct mlgen_err *err)
 
 static int iolayout_work(struct layout *x, struct mlgen_err *err)
 {
-	int r = check_folders(x, err);
+	int r = check_writable(x, err);
 
+	if (r == 0)
+		r = check_room(x, err);
 	if (r == 0)
 		r = open_folders(x, err);
 	if (r == 0)
@@ -269,6 +286,34 @@ static int interrupted(const struct layout *x, struct mlgen_err *err)
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
 			  " files laid out; the next run makes the others",
 			  x->folders[0].path, x->l->made_files, x->asked_files);
+}
+
+/* A layout that is only asked about. */
+static int ask(struct iofiles *f, const struct iofiles_request *req,
+	       int (*check)(struct layout *x, struct mlgen_err *err),
+	       struct mlgen_err *err)
+{
+	struct iolayout l = { .req = req };
+	struct layout x = { .f = f, .l = &l };
+	int r;
+
+	list_folders(&x);
+	r = check(&x, err);
+	free_folders(&x);
+	return r;
+}
+
+int iolayout_check_writable(struct iofiles *f,
+			    const struct iofiles_request *req,
+			    struct mlgen_err *err)
+{
+	return ask(f, req, check_writable, err);
+}
+
+int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req,
+			struct mlgen_err *err)
+{
+	return ask(f, req, check_room, err);
 }
 
 int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)

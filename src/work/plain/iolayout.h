@@ -6,10 +6,6 @@
 #include "run/filemaker.h"
 #include "work/plain/iofiles.h"
 
-/* Where there is no room for it (filemaker.h). */
-#define IOLAYOUT_WAY_OUT "a smaller size=, another directory="
-#define IOLAYOUT_OR_FILL ", or --allow_fill"
-
 struct iolayout {
 	const struct iofiles_request *req;
 	struct clock *clock;
@@ -17,6 +13,15 @@ struct iolayout {
 	uint64_t made_files, made_bytes; /* out */
 	bool started;                    /* out: something was made */
 };
+
+/* May what is missing be written where it goes, and is there room? Changes
+ * nothing; a run asks it before any job has made something, and again behind
+ * those. 0, or -errno with err. */
+int iolayout_check_writable(struct iofiles *f,
+			    const struct iofiles_request *req,
+			    struct mlgen_err *err);
+int iolayout_check_room(struct iofiles *f, const struct iofiles_request *req,
+			struct mlgen_err *err);
 
 /*
  * Says on stderr how much and where, checks the space, writes in parallel

@@ -12,6 +12,7 @@
 #include "work/plain/iolayout.h"
 #include "work/plain/plain.h"
 #include "work/plain/plain_need.h"
+#include "work/plain/requests.h"
 #include "work/plain/stream.h"
 
 /* What a plain job has of its own in a slot. */
@@ -77,15 +78,51 @@ static int rule_direct(struct slot *s, struct run_shared *run,
 {
 	(void)run;
 	return directory_of(s) && s->job->direct
-		       ? mount_direct_alignment(directory_of(s),
-						&s->align_bytes, err)
+		       ? requests_check_direct(s->job, &plain_of(s)->files,
+					       &s->align_bytes, err)
+		       : 0;
+}
+
+/* Without files there is nothing to ask about. */
+static int rule_requests(struct slot *s, struct run_shared *run,
+			 struct mlgen_err *err)
+{
+	(void)run;
+	return plain_of(s)->files.count
+		       ? requests_check(s->job, &plain_of(s)->files, err)
+		       : 0;
+}
+
+static int rule_writable(struct slot *s, struct run_shared *run,
+			 struct mlgen_err *err)
+{
+	struct iofiles_request req = request_of(s, run);
+
+	return directory_of(s)
+		       ? iolayout_check_writable(&plain_of(s)->files, &req, err)
+		       : 0;
+}
+
+static int rule_room(struct slot *s, struct run_shared *run,
+		     struct mlgen_err *err)
+{
+	struct iofiles_request req = request_of(s, run);
+
+	return directory_of(s)
+		       ? iolayout_check_room(&plain_of(s)->files, &req, err)
 		       : 0;
 }
 
 static const struct rule own_rules[] = {
-	{ "data", rule_files },    { "engine", rules_engine },
-	{ "space", rule_mount },   { "cpus", rules_cpus },
-	{ "direct", rule_direct }, { NULL, NULL },
+	{ "data", rule_files },
+	{ "requests", rule_requests },
+	{ "engine", rules_engine },
+	{ "space", rule_mount },
+	{ "cpus", rules_cpus },
+	{ "direct", rule_direct },
+	{ "data", rule_writable },
+	{ "space", rule_room },
+	{ NULL, NULL },
 };
 
 static const struct rule *const plain_rules[] = { own_rules, NULL };
