@@ -70,6 +70,7 @@ static const struct mlperf_rules versions[] = {
 		.workloads = workloads_v1,
 		.names = "unet3d, resnet50, cosmoflow",
 		.window = offsetof(struct mlperf_result, v1_0),
+		.epoch_rate = offsetof(struct mlperf_epoch, v1_0_samples_per_sec),
 		.repeats_checkpoints = true,
 		.empties = MLPERF_EMPTY_RUN,
 		.epochs = 5,
@@ -81,6 +82,7 @@ static const struct mlperf_rules versions[] = {
 		.names = "unet3d, resnet50, cosmoflow; llama3-8b, 70b, 405b "
 			 "and 1t-checkpoint",
 		.window = offsetof(struct mlperf_result, v2_0),
+		.epoch_rate = offsetof(struct mlperf_epoch, v2_0_samples_per_sec),
 		.warms_up = true,
 		.repeats_checkpoints = true,
 		.epochs = 5,
@@ -92,6 +94,7 @@ static const struct mlperf_rules versions[] = {
 		.names = "unet3d, retinanet; llama3-8b, 70b, 405b and "
 			 "1t-checkpoint",
 		.window = offsetof(struct mlperf_result, v3_0),
+		.epoch_rate = offsetof(struct mlperf_epoch, v3_0_samples_per_sec),
 		.warms_up = true,
 		.is_consecutive = true, /* 2.1.18 */
 		.is_exact = true,       /* 3.1.2, 3.3.1 */

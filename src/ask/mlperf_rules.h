@@ -56,6 +56,7 @@ struct mlperf_rules {
 	const struct mlperf_workload *workloads;
 	const char *names; /* of these, for a message */
 	size_t window;     /* its figures, in struct mlperf_result */
+	size_t epoch_rate; /* and of an epoch, in struct mlperf_epoch */
 	/* A first run that does not count, and a new seed for each. */
 	bool warms_up;
 	/* A result of checkpoints is the mean of runs, as that of trainings. */

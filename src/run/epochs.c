@@ -268,10 +268,10 @@ static void list_published(const struct epochs *e, uint64_t n,
 		const double *rate = r->published_samples_per_sec;
 
 		if (r->ranks == e->ranks && rate[V1_0] > 0)
-			list[count++] =
-				(struct mlperf_epoch){ r->published_au_sum /
-							       (double)e->ranks,
-						       rate[V1_0], rate[V2_0] };
+			list[count++] = (struct mlperf_epoch){
+				r->published_au_sum / (double)e->ranks,
+				rate[V1_0], rate[V2_0], rate[V3_0]
+			};
 	}
 	*to = (struct metric_list){ list, count };
 }

@@ -156,7 +156,8 @@ struct mlperf_result {
 
 /* One epoch in these windows; those of one step have none. */
 struct mlperf_epoch {
-	double au_percent, v1_0_samples_per_sec, v2_0_samples_per_sec;
+	double au_percent;
+	double v1_0_samples_per_sec, v2_0_samples_per_sec, v3_0_samples_per_sec;
 };
 
 /* A rule of MLPerf Storage, and whether this run keeps it. */

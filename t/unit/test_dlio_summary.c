@@ -35,8 +35,8 @@ static void set_up(void)
 		.sample_size = { DIST_CONST, 2 << 20, 0 },
 		.extent_samples = 1,
 	};
-	epochs[0] = (struct mlperf_epoch){ 92, 11, 10 };
-	epochs[1] = (struct mlperf_epoch){ 96, 15, 14 };
+	epochs[0] = (struct mlperf_epoch){ 92, 11, 10, 10.5 };
+	epochs[1] = (struct mlperf_epoch){ 96, 15, 14, 14.5 };
 	memset(results, 0, sizeof(results));
 	results[0] = (struct job_result){ .job = job,
 					  .work = &work_train,
@@ -184,6 +184,12 @@ START_TEST(a_version_has_its_window)
 	ck_assert_double_eq(
 		number(o, "metric.train_throughput_mean_samples_per_second"),
 		13);
+	json_decref(o);
+	set.settings.check = CHECK_MLPERF_V3;
+	o = summary();
+	ck_assert_double_eq(
+		number(o, "metric.train_throughput_mean_samples_per_second"),
+		12.5);
 	json_decref(o);
 }
 END_TEST

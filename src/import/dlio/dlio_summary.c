@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "ask/mlperf_rules.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "job/workload.h"
@@ -21,7 +22,7 @@
 /* The jobs that the summary is of; NULL = there is none. */
 struct subject {
 	const struct job_result *training, *save, *restore;
-	bool is_v1;
+	const struct mlperf_rules *rules; /* whose window it is in */
 };
 
 static json_t *real(double v)
@@ -199,6 +200,13 @@ static double target_of(const struct job *j)
 	return isnan(j->target_au) ? DEFAULT_AU : j->target_au;
 }
 
+static double rate_of(const struct mlperf_epoch *e,
+		      const struct mlperf_rules *rules)
+{
+	return *(const double *)(const void *)((const char *)e +
+					       rules->epoch_rate);
+}
+
 static size_t add_training(json_t *metric, const struct subject *s)
 {
 	static const char *const au_keys[] = { "train_au_percentage",
@@ -216,8 +224,7 @@ static size_t add_training(json_t *metric, const struct subject *s)
 
 	for (size_t i = 0; i < r->ml.mlperf_epochs.count; i++) {
 		series_add(&au, epochs[i].au_percent);
-		series_add(&rate, s->is_v1 ? epochs[i].v1_0_samples_per_sec
-					   : epochs[i].v2_0_samples_per_sec);
+		series_add(&rate, rate_of(&epochs[i], s->rules));
 	}
 	set_series(metric, au_keys, &au);
 	set_text(metric, "train_au_meet_expectation",
@@ -314,8 +321,9 @@ static size_t add_metric(json_t *o, const struct subject *s)
 static bool dlio_summary_find(struct subject *s, const struct run_result *r,
 			      const struct jobset *set)
 {
-	*s = (struct subject){ .is_v1 =
-				       set->settings.check == CHECK_MLPERF_V1 };
+	*s = (struct subject){
+		.rules = mlperf_rules_of(set->settings.check),
+	};
 	for (size_t i = 0; i < r->job_count; i++) {
 		const struct job_result *j = &r->jobs[i];
 		bool is_restore = job_work(j->job)->restores;

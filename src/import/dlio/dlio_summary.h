@@ -12,7 +12,7 @@
 /*
  * For --output-format=dlio: DLIO's keys with its meanings and units ("GB" and
  * "MB" are GiB and MiB, "MB" of the nominal sample size), in its order. Its
- * own window is used, that of v2.0; with --check=mlperf-v1 that of v1.0. What
+ * own window is used, that of v2.0; with --check that of its version. What
  * it has and mlgen does not measure is left out (AU of an evaluation). Where it
  * takes the time of rank 0 for that of a checkpoint, this is the slowest rank's,
  * as the rules want it; and host_memory_GB is what memory_limit leaves.
