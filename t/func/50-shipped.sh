@@ -269,6 +269,9 @@ is "on an mi355 four workers read three" \
 		epochs compute_time)" "1536000 18432 4 1 1 562.5us "
 is "retinanet on an mi355 has a larger batch" \
 	"$(option retinanet mi355 batch_size compute_time)" "36 71325us "
+is "flux has six row groups a file" \
+	"$(option flux b200 samples_per_file row_group_size batch_size)" \
+	"288 48 48 "
 exits "workers can be tried on a b200" 0 "$MLGEN" dlrm.job --read_threads=4 \
 	--dry-run
 
