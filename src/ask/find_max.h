@@ -84,10 +84,6 @@ uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most);
 int find_length(const struct find_max *f, struct search_step step,
 		struct probe_args *args, bool *is_full, struct mlgen_err *err);
 
-/* Is so much of an epoch read before its first step, which AU leaves out, that
- * the rest says little? `r` is a training. */
-bool find_epochs_are_short(const struct job_result *r);
-
 /* ---- find_max_judge.c ---- */
 
 /* Fills figures, margin_percent and holds of `p`, whose `full` and `errors` are

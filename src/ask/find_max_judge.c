@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ask/require.h"
+#include "report/verdict_supply.h"
 
 /* What holds, or not, with nothing to spare. */
 #define HARDLY 1e-9
@@ -25,30 +26,15 @@ static double margin_of(const struct requirement *q, double value)
 				       : fmin(margin, -HARDLY);
 }
 
-/*
- * What read threads brought while they had to read, in percent of the demand.
- * A short probe lives on what was read ahead, and AU leaves out the first step
- * of each epoch, by which most of a short one was read: waiting for storage is
- * hardly in it, however slow that is. This one shows it.
- */
-static double supply_percent(const struct job_result *r)
-{
-	const struct ml_result *ml = &r->ml;
-	double busy = 1 - ml->loader_percent.idle / 100;
-
-	if (!job_result_has_accelerators(r) || !(busy > 0))
-		return (double)NAN;
-	return 100 * ml->io_bytes_per_sec / busy / ml->demand_io_bytes_per_sec;
-}
-
+/* A short probe lives on what was read ahead. */
 static double supply_margin(const struct find_max *f,
 			    const struct job_result *r, struct metrics_probe *p)
 {
 	double limit = find_au_limit(f);
 
-	if (!r || !(limit > 0) || (p->full && !find_epochs_are_short(r)))
+	if (!r || !(limit > 0) || (p->full && !verdict_epochs_are_short(r)))
 		return (double)INFINITY;
-	p->supply_percent = supply_percent(r);
+	p->supply_percent = verdict_supply_percent(r);
 	if (isnan(p->supply_percent))
 		return (double)INFINITY;
 	return (p->supply_percent - limit) / limit;

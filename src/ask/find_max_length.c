@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "report/page.h"
 #include "report/plan_report.h"
-#include "run/interleave.h"
+#include "report/verdict_supply.h"
 
 /*
  * A short probe: so many steps that most of what it takes was not read ahead
@@ -26,9 +26,6 @@
 /* A full run of so few times the steps is run at once: one that fails ends
  * early, and one that holds may be needed anyway. */
 #define HARDLY_LONGER 5
-/* A full run has FEW_STEPS: one more or less changes nothing near a limit; and
- * so many for each batch that may be ahead. */
-#define STEPS_PER_BATCH_AHEAD 10
 /* A plain job, and jobs side by side: the same time for all. */
 #define TIMED_SECONDS 3.0
 
@@ -54,37 +51,31 @@ static double step_seconds(const struct job *j)
 	return dist_mean(&j->compute_time) / 1e9;
 }
 
-/* Of one accelerator, before its first step. */
-static uint64_t batches_ahead(const struct job *j)
-{
-	uint64_t n = j->prefetch;
-
-	if (j->loader == LOADER_PYTORCH)
-		n *= j->read_threads;
-	if (job_interleaves(j))
-		n += job_read_threads(j) * INTERLEAVE_RECORDS / j->batch_size;
-	return n + job_shuffle_buffer(j) / j->batch_size;
-}
-
 static uint64_t short_steps(const struct job *j)
 {
-	double ahead = (double)batches_ahead(j) * SHORT_STEPS_PER_BATCH_AHEAD;
+	double ahead =
+		(double)verdict_batches_ahead(j) * SHORT_STEPS_PER_BATCH_AHEAD;
 	double steps = fmax(ahead, SHORT_SECONDS / step_seconds(j));
 
 	steps = fmin(steps, SHORT_SECONDS_MOST / step_seconds(j));
 	return (uint64_t)ceil(fmax(SHORT_STEPS_LEAST, steps));
 }
 
-/* May epochs be added to a run that is too short to count much? Not where they
- * would come from memory, or where somebody has said how long it is. */
+/* Time for epochs that are repeated; longer runs are as the job has them. */
+#define REPEAT_SECONDS 30.0
+
+static bool is_cold(const struct job *j)
+{
+	return job_drops_each_epoch(j) || j->direct || !job_touches_files(j);
+}
+
+/* May epochs be repeated? Not where somebody has said how long it is, or that
+ * they come from memory. */
 static bool can_be_longer(const struct job *j)
 {
 	return j->steps == 0 && j->runtime_ns == 0 &&
-	       (job_drops_each_epoch(j) || j->direct || !job_touches_files(j));
+	       (is_cold(j) || !job_is_given(j, "invalidate"));
 }
-
-/* A run of this long is not made longer. */
-#define LONG_SECONDS 10.0
 
 /* At the best rate that was seen so far. */
 static double least_seconds(const struct find_max *f,
@@ -97,17 +88,24 @@ static double least_seconds(const struct find_max *f,
 	return most > 0 ? fmax(seconds, plan->read_bytes / most) : seconds;
 }
 
-/* The first step of each epoch is not counted. */
+/*
+ * Short epochs are repeated until so many steps are counted, or its time is
+ * over; the first step of each is not. What is read again comes from storage.
+ */
 static void make_longer(struct probe_args *args, const struct find_max *f,
 			const struct job *j, const struct plan_report *plan)
 {
-	if (plan->steps_per_epoch < 2 || plan->total_steps > FEW_STEPS ||
-	    !can_be_longer(j) || least_seconds(f, plan) > LONG_SECONDS)
-		return;
+	double seconds = least_seconds(f, plan);
 	uint64_t counted = plan->steps_per_epoch - 1;
-	uint64_t epochs = (FEW_STEPS + counted - 1) / counted;
-	if (epochs > j->epochs)
-		find_max_length_add(args, j, "epochs", epochs);
+
+	if (plan->steps_per_epoch < 2 || counted * j->epochs >= FEW_STEPS ||
+	    !can_be_longer(j) || seconds > REPEAT_SECONDS)
+		return;
+	find_max_length_add(args, j, "epochs",
+			    (FEW_STEPS + counted - 1) / counted);
+	if (!is_cold(j))
+		probe_args_add(args, "--%s.invalidate=epoch", j->name);
+	add_runtime(args, j, fmax(REPEAT_SECONDS, SLOWER_MOST * seconds));
 }
 
 static void limit_steps(struct probe_args *args, const struct job *j)
@@ -208,14 +206,6 @@ static int set_length(const struct find_max *f, const struct jobset *set,
 		rc = check_steps(f, j, plan.steps_per_epoch, err);
 	plan_fini(&plan);
 	return rc;
-}
-
-bool find_epochs_are_short(const struct job_result *r)
-{
-	double epochs = (double)r->ml.epochs_total;
-
-	return (double)r->ml.steps <
-	       epochs * (double)batches_ahead(r->job) * STEPS_PER_BATCH_AHEAD;
 }
 
 int find_length(const struct find_max *f, struct search_step step,

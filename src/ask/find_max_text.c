@@ -321,6 +321,11 @@ static void put_sure(struct buf *out, const struct find_max *f)
 	if (find_trains(f) && s->epochs && !s->is_cut)
 		buf_addf(out, " of %" PRIu64 " epoch%s", s->epochs,
 			 s->epochs == 1 ? "" : "s");
+	if (s->epochs > f->job->epochs && !f->job->time_based)
+		buf_addf(out, " (the job's %" PRIu64 " %s repeated)",
+			 f->job->epochs,
+			 f->job->epochs == 1 ? "is short and was"
+					     : "are short and were");
 	if (!isnan(s->epochs_differ))
 		buf_addf(out, "; epochs differ by %.1f points of AU",
 			 s->epochs_differ);

@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "report/page.h"
+#include "report/verdict_supply.h"
 
 #define USUAL_AU_PERCENT 90.0 /* where a job states no target */
 
@@ -38,14 +39,22 @@ const char *verdict_label(const char *name)
 	return NULL;
 }
 
+double verdict_target_au(const struct job_result *j)
+{
+	return isnan(j->ml.target_au_percent) ? USUAL_AU_PERCENT
+					      : j->ml.target_au_percent;
+}
+
 uint64_t verdict_enough(const struct job_result *j, double *au_percent)
 {
 	const struct ml_result *ml = &j->ml;
 
-	*au_percent = isnan(ml->target_au_percent) ? USUAL_AU_PERCENT
-						   : ml->target_au_percent;
+	*au_percent = verdict_target_au(j);
 	if (!(ml->demand_bytes_per_sec > 0) || !(*au_percent > 0))
 		return UINT64_MAX;
+	if (verdict_is_hidden(j))
+		return (uint64_t)floor((double)ml->accelerators *
+				       verdict_supply_percent(j) / *au_percent);
 	double one = ml->demand_bytes_per_sec / (double)ml->accelerators;
 	double n = floor(ml->sample_bytes_per_sec / (one * *au_percent / 100));
 	uint64_t enough = n > 0 ? (uint64_t)n : 0;

@@ -18,6 +18,9 @@ void verdict_fill(struct run_result *r);
 /* "STORAGE-BOUND" for "storage"; NULL where there is no such verdict. */
 const char *verdict_label(const char *name);
 
+/* The AU that a training is for: its target, else 90. */
+double verdict_target_au(const struct job_result *j);
+
 /*
  * Of a storage-bound training: how many such accelerators what was delivered
  * is enough for at `*au_percent` (the target, else 90). Never more than ran

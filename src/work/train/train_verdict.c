@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "report/show.h"
 #include "report/verdict.h"
+#include "report/verdict_supply.h"
 #include "work/checkpoint/verdict_checkpoint.h"
 #include "report/verdict_errors.h"
 #include "work/train/train_verdict_host.h"
@@ -330,6 +331,52 @@ static void storage_try(struct buf *out, const struct verdict_findings *f)
 			 enough);
 }
 
+/* ---- storage, but for AU, which leaves out the waiting ---- */
+
+static bool hidden_holds(const struct verdict_findings *f)
+{
+	return !lacks_storage(f) && verdict_is_hidden(f->result);
+}
+
+static void hidden_headline(struct buf *out, const struct verdict_findings *f)
+{
+	const struct ml_result *ml = f->ml;
+	char who[SHOW_ACCELERATORS_BYTES], asked[UNITS_TEXT_BYTES],
+		got[UNITS_TEXT_BYTES];
+	double supply = verdict_supply_percent(f->result) / 100;
+
+	buf_addf(out, "%s ask%s for %s; %s gives readers that never idle %s",
+		 show_accelerators(who, ml->accelerators, ml->accelerator),
+		 ml->accelerators == 1 ? "s" : "",
+		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec),
+		 verdict_is_model(f->job) ? "the modelled storage" : "storage",
+		 show_rate(got, &f->unit, supply * ml->demand_bytes_per_sec));
+}
+
+static void hidden_because(struct buf *out, const struct verdict_findings *f)
+{
+	buf_addf(out,
+		 "epochs are short: most of one is read before its first step, "
+		 "which AU leaves out; with it stall is %.1f%% of accelerator "
+		 "time; read threads spent %.1f%% of theirs in I/O calls",
+		 show_share(&f->time, "stall"), io_share(f));
+}
+
+static void hidden_try(struct buf *out, const struct verdict_findings *f)
+{
+	const struct job *j = f->job;
+	const struct dataset *ds = f->result->dataset;
+	double samples = (double)(verdict_steps_that_show(j) * j->batch_size *
+				  j->accelerators);
+
+	if (ds)
+		buf_addf(out,
+			 "--num_files=%.0f%s : epochs long enough for AU to "
+			 "show it",
+			 ceil(samples / (double)ds->samples_per_file),
+			 j->scale < 100 ? " --scale=100%" : "");
+}
+
 static bool unclear_holds(const struct verdict_findings *f)
 {
 	(void)f;
@@ -382,6 +429,8 @@ static const struct verdict verdicts[] = {
 	  network_because, network_try },
 	{ "host", verdict_host_holds, verdict_host_headline,
 	  verdict_host_because, verdict_host_try },
+	{ "storage", hidden_holds, hidden_headline, hidden_because,
+	  hidden_try },
 	{ "compute", verdict_keeps_up, compute_headline, compute_because,
 	  compute_try },
 	{ "storage", storage_holds, storage_headline, storage_because,
