@@ -23,6 +23,7 @@
 #include "io/engines.h"
 #include "io/host.h"
 #include "job/help.h"
+#include "job/help_topics.h"
 #include "job/jobset.h"
 #include "report/json.h"
 #include "report/listjobs.h"
@@ -94,7 +95,7 @@ static int put_request(struct program *p, FILE *to, struct mlgen_err *err)
 	const struct settings *set = &p->set.settings;
 
 	if (set->help)
-		help_all(to);
+		return help_topic(to, set->help, engines_built, err);
 	else if (set->version)
 		fprintf(to, "mlgen %s\n", MLGEN_VERSION);
 	else if (set->cmdhelp)

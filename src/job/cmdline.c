@@ -79,7 +79,8 @@ static const char *bare_setting(const struct mlgen_field *f)
 {
 	if (f->type == MLGEN_BOOL || strcmp(f->name, "ceiling") == 0)
 		return "1";
-	if (strcmp(f->name, "enghelp") == 0 || strcmp(f->name, "cmdhelp") == 0)
+	if (strcmp(f->name, "help") == 0 || strcmp(f->name, "enghelp") == 0 ||
+	    strcmp(f->name, "cmdhelp") == 0)
 		return "";
 	return NULL;
 }
@@ -125,6 +126,8 @@ static void set_setting(struct settings *s, const struct mlgen_field *f,
 			 a->section, a->key, f->name, f->name);
 	else if (!value || (a->value && !*value && !bare_setting(f)))
 		fail_no_value(d, f->name);
+	else if (strcmp(f->name, "help") == 0)
+		mem_replace(&s->help, value);
 	else if (strcmp(f->name, "enghelp") == 0)
 		mem_replace(&s->enghelp, value);
 	else if (strcmp(f->name, "cmdhelp") == 0)

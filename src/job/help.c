@@ -1,98 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help.c - --help, --cmdhelp, --showjob and the lists of the man pages, all from the tables. */
+/* help.c - --cmdhelp, --showjob and the lists of the man pages, all from the tables. */
 #include "job/help.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/wrap.h"
 #include "job/fio_options.h"
+#include "job/help_text.h"
 #include "job/workload.h"
 
 #define WIDTH 90
-#define HELP_INDENT 33   /* of the sentences of --help */
 #define OPTION_INDENT 19 /* of those of --cmdhelp */
 #define RANGE_COLUMN 62
 #define CHOICE_WIDTH 10
-
-/* ---- pieces ---- */
-
-/* The first line of a help text, as a clause: no capital, no full stop. */
-static void add_clause(struct buf *out, const char *help)
-{
-	size_t len = strcspn(help, "\n");
-	bool is_word = len > 1 && islower((unsigned char)help[1]);
-
-	if (len && help[len - 1] == '.')
-		len--;
-	if (!len)
-		return;
-	buf_addc(out, is_word ? (char)tolower((unsigned char)*help) : *help);
-	buf_addn(out, help + 1, len - 1);
-}
-
-static bool is_setting(const struct mlgen_field *f)
-{
-	return f >= settings_fields &&
-	       f < settings_fields + field_count(settings_fields);
-}
-
-static void add_usage(struct buf *out, const struct mlgen_field *f)
-{
-	buf_addf(out, "%s%s", is_setting(f) ? "--" : "", f->name);
-	if (is_setting(f) && f->type == MLGEN_BOOL)
-		return;
-	buf_addc(out, '=');
-	field_type_text(out, f);
-}
-
-/* Print a line with the words behind it, from `indent` on, and end it. */
-static void print_wrapped(FILE *to, struct buf *line, const char *text,
-			  size_t indent)
-{
-	if (line->len >= indent)
-		buf_addf(line, "\n%*s", (int)indent, "");
-	else
-		buf_addf(line, "%*s", (int)(indent - line->len), "");
-	wrap_words(line, indent, WIDTH, text);
-	fprintf(to, "%s\n", buf_str(line));
-}
-
-/* ---- --help ---- */
-
-static void print_short(FILE *to, const struct mlgen_field *f)
-{
-	struct buf usage = { 0 }, text = { 0 };
-
-	buf_addf(&usage, "  %s", is_setting(f) ? "" : "--");
-	add_usage(&usage, f);
-	add_clause(&text, f->help);
-	if (field_has_long_choices(f)) {
-		buf_add(&text, ": ");
-		field_choices_text(&text, f, ", ");
-	}
-	if (f->def && f->type != MLGEN_BOOL)
-		buf_addf(&text, " [%s]", f->def);
-	if (f->def && f->type == MLGEN_BOOL && strcmp(f->def, "0") != 0)
-		buf_add(&text, " [on]");
-	print_wrapped(to, &usage, buf_str(&text), HELP_INDENT);
-	buf_fini(&usage);
-	buf_fini(&text);
-}
-
-static void print_table(FILE *to, const struct mlgen_field *table)
-{
-	const char *group = "";
-
-	for (const struct mlgen_field *f = table; f->name; f++) {
-		if (strcmp(group, f->group) != 0)
-			fprintf(to, "\n%s\n", f->group);
-		group = f->group;
-		print_short(to, f);
-	}
-}
 
 /* ---- --cmdhelp ---- */
 
@@ -100,8 +21,8 @@ static void print_first_line(FILE *to, const struct mlgen_field *f)
 {
 	struct buf usage = { 0 }, text = { 0 }, range = { 0 };
 
-	add_usage(&usage, f);
-	add_clause(&text, f->help);
+	help_text_usage(&usage, f);
+	help_text_clause(&text, f->help);
 	field_range_text(&range, f);
 	if (usage.len < OPTION_INDENT &&
 	    OPTION_INDENT + text.len < RANGE_COLUMN &&
@@ -110,7 +31,8 @@ static void print_first_line(FILE *to, const struct mlgen_field *f)
 			RANGE_COLUMN - OPTION_INDENT, buf_str(&text),
 			buf_str(&range));
 	} else {
-		print_wrapped(to, &usage, buf_str(&text), OPTION_INDENT);
+		help_text_print(to, &usage, buf_str(&text), OPTION_INDENT,
+				WIDTH);
 		fprintf(to, "%*s%s\n", OPTION_INDENT, "", buf_str(&range));
 	}
 	buf_fini(&usage);
@@ -141,8 +63,8 @@ static void print_choices(FILE *to, const struct mlgen_field *f)
 			 field_takes_number(c) ? "N" : "");
 		buf_addf(&line, "%*s%-*s ", OPTION_INDENT, "", CHOICE_WIDTH,
 			 name);
-		print_wrapped(to, &line, c->help,
-			      OPTION_INDENT + CHOICE_WIDTH + 2);
+		help_text_print(to, &line, c->help,
+				OPTION_INDENT + CHOICE_WIDTH + 2, WIDTH);
 		buf_fini(&line);
 	}
 }
@@ -284,7 +206,7 @@ static void print_mdoc_head(FILE *to, const struct mlgen_field *f)
 		return;
 	}
 	field_type_text(&type, f);
-	if (!is_setting(f))
+	if (!help_text_is_setting(f))
 		fprintf(to, ".It Cm %s Ns = Ns Ar %s\n", f->name,
 			buf_str(&type));
 	else if (f->type == MLGEN_BOOL)
@@ -313,7 +235,7 @@ static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
 /* "(default 4, 1 to 1024; as in fio)" */
 static void add_option_note(struct buf *out, const struct mlgen_field *f)
 {
-	if (is_setting(f) && f->type == MLGEN_BOOL)
+	if (help_text_is_setting(f) && f->type == MLGEN_BOOL)
 		return;
 	buf_addc(out, '(');
 	field_range_text(out, f);
@@ -350,28 +272,6 @@ static void print_mdoc_option(FILE *to, const struct mlgen_field *f)
 	if (note.len)
 		print_mdoc_lines(to, buf_str(&note));
 	buf_fini(&note);
-}
-
-void help_all(FILE *to)
-{
-	fputs("usage: mlgen [OPTION...] JOB.job...\n"
-	      "       mlgen [OPTION...] --name=NAME [OPTION...]\n"
-	      "\n"
-	      "Does the I/O of a training job against real storage, sleeps "
-	      "where the accelerator\n"
-	      "would compute, and reports what the storage was worth. Start "
-	      "with: mlgen quickstart.job\n",
-	      to);
-	print_table(to, settings_fields);
-	fputs("\nThe options of a job, in a job file or here for all its jobs "
-	      "(--JOB.option=VALUE for one)\n"
-	      "  --name=TEXT                    start a job of this name, "
-	      "made of the options behind it\n",
-	      to);
-	print_table(to, job_fields);
-	fputs("\n--cmdhelp=OPTION says more about one option, man mlgen-job "
-	      "about all.\n",
-	      to);
 }
 
 int help_option(FILE *to, const char *name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help.h - --help, --cmdhelp, --showjob and the lists of the man pages, all from the tables. */
+/* help.h - --cmdhelp, --showjob and the lists of the man pages, all from the tables. */
 #pragma once
 
 #include <stdio.h>
@@ -7,9 +7,6 @@
 #include <mlgen/engine.h>
 
 #include "job/jobset.h"
-
-/* --help: usage, then every option a line, by group. */
-void help_all(FILE *to);
 
 /* --cmdhelp=OPTION|all. 0, or -ENOENT with a suggestion in err. */
 int help_option(FILE *to, const char *name,

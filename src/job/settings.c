@@ -48,8 +48,8 @@ static const struct mlgen_choice imports[] = {
 #define NS_PER_DAY (86400 * NS_PER_S)
 
 const struct mlgen_field settings_fields[] = {
-	{ "help", MLGEN_F_BOOL(struct settings, help), .def = "0", .group = "Help", .flags = MLGEN_FIO,
-	  .help = "List all options." },
+	{ "help", MLGEN_F_STR(struct settings, help), .group = "Help", .flags = MLGEN_FIO,
+	  .help = "List the options of a topic, or all; without a value, what there is on one screen, as does -h." },
 	{ "cmdhelp", MLGEN_F_STR(struct settings, cmdhelp), .group = "Help", .flags = MLGEN_FIO,
 	  .help = "Explain one option of a job, or all." },
 	{ "enghelp", MLGEN_F_STR(struct settings, enghelp), .group = "Help", .flags = MLGEN_FIO,

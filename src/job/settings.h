@@ -25,7 +25,8 @@ enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
 enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
 
 struct settings {
-	bool help, version, list_jobs;
+	bool version, list_jobs;
+	char *help;    /* a topic, "all", or "" for the topics */
 	char *cmdhelp; /* an option, or "all" */
 	char *enghelp; /* an engine, or "" for all */
 	bool parse_only, dry_run, showjob;

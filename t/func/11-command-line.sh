@@ -210,11 +210,22 @@ like "and noted" "$(cat "$T/err")" '^mlgen: note: compute_time: 0 '
 # ---- help
 exits "--help succeeds" 0 "$MLGEN" --help
 cp "$T/out" help
-ok "its lines are at most 90 wide" awk 'length > 90 { exit 1 }' help
+ok "it is a screen, 40 lines of 80" \
+	awk 'length > 80 || NR > 40 { exit 1 }' help
 exits "-h does, too" 0 "$MLGEN" -h
 is "and is --help" "$(cat "$T/out")" "$(cat help)"
+for topic in before-a-run Questions dataset I/O plain_io; do
+	exits "--help=$topic has a topic" 0 "$MLGEN" --help=$topic
+done
+like "with its options" "$(cat "$T/out")" '^  --rwmixread='
+unlike "and no others" "$(cat "$T/out")" '^  --iodepth='
+exits "a topic that is none is refused" 2 "$MLGEN" --help=plan
+like "with those that are" "$(cat "$T/err")" \
+	'^mlgen: help=plan: is no topic, and no option; topics are help '
+"$MLGEN" --help=all >help
+ok "--help=all is at most 80 wide" awk 'length > 80 { exit 1 }' help
 for option in $("$MLGEN" --cmdhelp | sed -n 's/^\([a-z_]*\)=.*/\1/p'); do
-	like "--help has $option" "$(cat help)" "^  --$option="
+	like "--help=all has $option" "$(cat help)" "^  --$option="
 done
 exits "--cmdhelp explains one option" 0 "$MLGEN" --cmdhelp=read_threads
 is "as the manual has it" "$(cat "$T/out")" \

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "job/help.h"
+#include "job/help_topics.h"
 
 #define TEXT_BYTES 131072
 
@@ -86,10 +87,65 @@ static size_t width(const char *s)
 	return most;
 }
 
-START_TEST(help_has_every_option_in_ninety_columns)
+/* Lines of what was printed. */
+static size_t height(const char *s)
 {
-	help_all(to);
-	ck_assert_uint_le(width(printed()), 90);
+	size_t lines = 0;
+
+	for (; *s; s++)
+		lines += *s == '\n';
+	return lines;
+}
+
+START_TEST(help_is_a_screen_that_names_the_topics)
+{
+	static const char *const topics[] = { "before-a-run", "dataset", "io",
+					      "plain-io" };
+
+	ck_assert_int_eq(help_topic(to, "", engines, NULL), 0);
+	ck_assert_uint_le(width(printed()), 80);
+	ck_assert_uint_le(height(text), 40);
+	for (size_t i = 0; i < sizeof(topics) / sizeof(*topics); i++) {
+		char want[80];
+
+		snprintf(want, sizeof(want), "\n  %s ", topics[i]);
+		ck_assert_msg(strstr(text, want), "%s", topics[i]);
+	}
+}
+END_TEST
+
+START_TEST(each_option_is_in_the_help_of_its_topic)
+{
+	for (const struct mlgen_field *f = job_fields; f->name; f++) {
+		char want[80];
+
+		rewind(to);
+		ck_assert_int_eq(help_topic(to, f->group, engines, NULL), 0);
+		ck_assert_uint_le(width(printed()), 80);
+		snprintf(want, sizeof(want), "\n  --%s=", f->name);
+		ck_assert_msg(strstr(text, want), "%s", f->name);
+	}
+}
+END_TEST
+
+START_TEST(help_of_an_option_is_that_of_cmdhelp)
+{
+	struct mlgen_err err = { 0 };
+
+	ck_assert_int_eq(help_topic(to, "read-threads", engines, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(printed(), "read_threads=INT   threads"));
+	ck_assert_int_lt(help_topic(to, "dataste", engines, &err), 0);
+	ck_assert_ptr_nonnull(strstr(
+		err.text, "help=dataste: is no topic, and no option; topics "
+			  "are help before-a-run "));
+	ck_assert_ptr_nonnull(strstr(err.text, " plain-io report, and all"));
+}
+END_TEST
+
+START_TEST(help_of_all_has_every_option)
+{
+	ck_assert_int_eq(help_topic(to, "all", engines, NULL), 0);
+	ck_assert_uint_le(width(printed()), 80);
 	for (const struct mlgen_field *f = job_fields; f->name; f++) {
 		char want[80];
 
@@ -345,7 +401,10 @@ Suite *suite_help(void)
 	TCase *t = tcase_create("help");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, help_has_every_option_in_ninety_columns);
+	tcase_add_test(t, help_is_a_screen_that_names_the_topics);
+	tcase_add_test(t, each_option_is_in_the_help_of_its_topic);
+	tcase_add_test(t, help_of_an_option_is_that_of_cmdhelp);
+	tcase_add_test(t, help_of_all_has_every_option);
 	tcase_add_test(t, cmdhelp_fits_ninety_columns);
 	tcase_add_test(t, cmdhelp_of_one_option_is_as_shown_in_the_manual);
 	tcase_add_test(t, cmdhelp_knows_aliases_engines_and_the_program);

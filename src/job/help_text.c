@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* help_text.c - see help_text.h. */
+#include "job/help_text.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/wrap.h"
+#include "job/fields.h"
+#include "job/settings.h"
+
+void help_text_clause(struct buf *out, const char *help)
+{
+	size_t len = strcspn(help, "\n");
+	bool is_word = len > 1 && islower((unsigned char)help[1]);
+
+	if (len && help[len - 1] == '.')
+		len--;
+	if (!len)
+		return;
+	buf_addc(out, is_word ? (char)tolower((unsigned char)*help) : *help);
+	buf_addn(out, help + 1, len - 1);
+}
+
+bool help_text_is_setting(const struct mlgen_field *f)
+{
+	return f >= settings_fields &&
+	       f < settings_fields + field_count(settings_fields);
+}
+
+void help_text_usage(struct buf *out, const struct mlgen_field *f)
+{
+	buf_addf(out, "%s%s", help_text_is_setting(f) ? "--" : "", f->name);
+	if (help_text_is_setting(f) && f->type == MLGEN_BOOL)
+		return;
+	buf_addc(out, '=');
+	field_type_text(out, f);
+}
+
+void help_text_print(FILE *to, struct buf *line, const char *text,
+		     size_t indent, size_t columns)
+{
+	if (line->len >= indent)
+		buf_addf(line, "\n%*s", (int)indent, "");
+	else
+		buf_addf(line, "%*s", (int)(indent - line->len), "");
+	wrap_words(line, indent, columns, text);
+	fprintf(to, "%s\n", buf_str(line));
+}
