@@ -108,6 +108,13 @@ build/flags: always
 build/objects: always
 	$(call update,$(LIBRARY_OBJ))
 
+# The commit that is built, of a checkout of this very folder; of an archive none.
+build/commit.h: always
+	$(call update,#define MLGEN_COMMIT "$(shell [ ! -e .git ] || git describe \
+		--always --dirty --abbrev=12 --exclude='*' 2>/dev/null)")
+
+build/src/main.o: build/commit.h
+
 build/unit-suites.h: always
 	$(call update,#define UNIT_SUITES(X) $(foreach name,$(UNIT_NAMES),X($(name))))
 
@@ -148,7 +155,7 @@ FUZZ_SECONDS ?= 20
 fuzz: mlgen
 	$(Q)t/fuzz/run $(FUZZ_SECONDS)
 
-lint: mlgen build/manlists build/unit-suites.h
+lint: mlgen build/manlists build/unit-suites.h build/commit.h
 	$(Q)CC='$(CC)' COMPILE='$(COMPILE)' t/lint/run
 
 bench: mlgen $(BENCH)

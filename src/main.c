@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/thread.h"
+#include "build/commit.h"
 #include "config.h"
 #include "import/dlio/dlio_summary.h"
 #include "io/engines.h"
@@ -33,6 +34,7 @@
 #include "report/text.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
+#include "report/version.h"
 #include "report/watch.h"
 #include "run/failed.h"
 #include "run/run.h"
@@ -97,7 +99,7 @@ static int put_request(struct program *p, FILE *to, struct mlgen_err *err)
 	if (set->help)
 		return help_topic(to, set->help, engines_built, err);
 	else if (set->version)
-		fprintf(to, "mlgen %s\n", MLGEN_VERSION);
+		version_print(to, MLGEN_COMMIT);
 	else if (set->cmdhelp)
 		return help_option(to, set->cmdhelp, engines_built, err);
 	else if (set->enghelp)

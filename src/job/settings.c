@@ -57,7 +57,7 @@ const struct mlgen_field settings_fields[] = {
 	{ "list-jobs", MLGEN_F_BOOL(struct settings, list_jobs), .def = "0", .group = "Help",
 	  .help = "List the jobs that come with mlgen and those in $MLGEN_JOBS." },
 	{ "version", MLGEN_F_BOOL(struct settings, version), .def = "0", .group = "Help", .flags = MLGEN_FIO,
-	  .help = "Print the version." },
+	  .help = "Print the version, the commit that was built, the engines and the libraries with their versions." },
 
 	{ "parse-only", MLGEN_F_BOOL(struct settings, parse_only), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
 	  .help = "Check the job files and run nothing." },

@@ -116,7 +116,7 @@ is "options as written and as resolved" \
 	"4k 4k command line default"
 is "the time is now" "$(($(date +%s) - $(json run.json timestamp) < 100))" 1
 is "the version is the program's" \
-	"mlgen $(json run.json 'mlgen version')" "$("$MLGEN" --version)"
+	"mlgen $(json run.json 'mlgen version')" "$("$MLGEN" --version | sed -n '1s/ (.*//;1p')"
 
 # ---- a plain job
 exits "a plain job" 0 "$MLGEN" --name=p --directory=. --rw=randrw --bs=4k \

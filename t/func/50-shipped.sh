@@ -284,8 +284,15 @@ is "three checkpoints each" "$(json run.json jobs.0.ml.saves.completed \
 
 # ---- about the program
 exits "--version" 0 "$MLGEN" --version
-like "is one line" "$(cat out)" '^mlgen [0-9]+\.[0-9]+\.[0-9]+'
-is "really" "$(wc -l <out)" 1
+like "says which in one line" "$(sed -n 1p out)" \
+	'^mlgen [0-9]+\.[0-9]+\.[0-9]+( \(commit [0-9a-f]{12}(-dirty)?\))?$'
+is "with the commit, where there is one" \
+	"$(sed -n '1s/.*(commit \([0-9a-f]*\).*/\1/p' out)" \
+	"$([ ! -e "$TOP/.git" ] || git -C "$TOP" rev-parse HEAD 2>/dev/null |
+		cut -c 1-12)"
+like "the engines" "$(cat out)" "^engines .* null psync"
+like "and the libraries" "$(tr '\n' ' ' <out)" \
+	' libraries .*liburing [0-9.]+, libaio so[0-9.]+,.* zlib [0-9.]+'
 exits "--enghelp" 0 "$MLGEN" --enghelp
 cp out engines
 for engine in psync null; do
