@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -39,11 +40,25 @@ struct psync {
 	int flags; /* RWF_... of every request */
 };
 
+/*
+ * As pread(2), which is a place to cancel a thread: two locked instructions
+ * around the call, with threads, and here none is ever cancelled. Registers
+ * hold an offset as a whole only where long has 64 bits.
+ */
+static ssize_t pread_once(int fd, void *to, size_t bytes, off_t off)
+{
+#if defined(__LP64__) && defined(SYS_pread64)
+	return syscall(SYS_pread64, fd, to, bytes, off);
+#else
+	return pread(fd, to, bytes, off);
+#endif
+}
+
 static ssize_t plain_read(const struct mlgen_io *op)
 {
 	if (op->iovcnt == 1)
-		return pread(op->file->fd, op->iov->iov_base, op->iov->iov_len,
-			     (off_t)op->off);
+		return pread_once(op->file->fd, op->iov->iov_base,
+				  op->iov->iov_len, (off_t)op->off);
 	return preadv(op->file->fd, op->iov, op->iovcnt, (off_t)op->off);
 }
 

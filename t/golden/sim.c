@@ -279,6 +279,9 @@ long __wrap_syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
+	if (number == SYS_pread64)
+		return __wrap_pread((int)a[0], (void *)a[1], (size_t)a[2],
+				    (off_t)a[3]);
 	if (number != SYS_futex)
 		return __real_syscall(number, a[0], a[1], a[2], a[3], a[4],
 				      a[5]);
