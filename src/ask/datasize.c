@@ -106,7 +106,7 @@ static void put_headline(FILE *to, const struct job *j, int check,
 			 uint64_t hosts, uint64_t memory_bytes)
 {
 	char who[SHOW_ACCELERATORS_BYTES], memory[UNITS_TEXT_BYTES];
-	const struct mlperf_rules *rules = mlperf_rules_of(check);
+	const struct mlperf_rules *rules = mlperf_rules_for(check, j);
 	const struct mlperf_workload *w = mlperf_find_workload(rules, j);
 
 	show_accelerators(who, j->accelerators, j->accelerator);

@@ -34,12 +34,10 @@ static uint64_t most_valid(const struct find_max *f)
 
 void find_text_mlperf(struct buf *out, const struct find_max *f)
 {
-	const struct mlperf_workload *w =
-		mlperf_find_workload(mlperf_rules_of(CHECK_NONE), f->job);
 	char files[UNITS_TEXT_BYTES];
 
-	if (!w || !find_counts_accelerators(f) || !f->files ||
-	    verdict_without_storage(f->job))
+	if (!mlperf_find_any(f->job) || !find_counts_accelerators(f) ||
+	    !f->files || verdict_without_storage(f->job))
 		return;
 	uint64_t n = most_valid(f);
 	uint64_t found = f->answer.value ? f->answer.value : 1;

@@ -54,8 +54,10 @@ enum mlperf_state mlperf_check_workload(const struct mlperf_subject *s,
 		return MLPERF_BROKEN;
 	}
 	if (!w) {
+		const struct mlperf_workload *other = mlperf_find_any(s->job);
+
 		buf_addf(text, "%s is none of its workloads: %s",
-			 mlperf_name(s->job), s->rules->names);
+			 other ? other->name : s->job->name, s->rules->names);
 		return MLPERF_BROKEN;
 	}
 	buf_add(text, w->name);

@@ -198,18 +198,32 @@ mlperf_find_workload(const struct mlperf_rules *rules, const struct job *j)
 	return NULL;
 }
 
-const char *mlperf_name(const struct job *j)
+bool mlperf_has_accelerator(const struct mlperf_workload *w, const char *name)
+{
+	return name && is_listed(w->accelerators, name);
+}
+
+const struct mlperf_workload *mlperf_find_any(const struct job *j)
 {
 	const struct mlperf_workload *w = NULL;
 
 	for (size_t i = CHECK_NONE + 1; !w && i < ARRAY_LEN(versions); i++)
 		w = mlperf_find_workload(&versions[i], j);
-	return w ? w->name : j->name;
+	return w;
 }
 
-bool mlperf_has_accelerator(const struct mlperf_workload *w, const char *name)
+const struct mlperf_rules *mlperf_rules_for(int check, const struct job *j)
 {
-	return name && is_listed(w->accelerators, name);
+	for (size_t i = CHECK_MLPERF_V2;
+	     check == CHECK_NONE && i < ARRAY_LEN(versions); i++) {
+		const struct mlperf_workload *w =
+			mlperf_find_workload(&versions[i], j);
+
+		if (w && w->is_training &&
+		    mlperf_has_accelerator(w, j->accelerator))
+			return &versions[i];
+	}
+	return mlperf_rules_of(check);
 }
 
 void mlperf_need(struct mlperf_need *n, const struct job *j,

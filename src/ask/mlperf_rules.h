@@ -82,14 +82,16 @@ struct mlperf_rules {
 
 /* Of enum settings_check; where nothing is checked those of v2.0. */
 const struct mlperf_rules *mlperf_rules_of(int check);
+/* The same for this job: where nothing is checked those of the first version
+ * from v2.0 on that has its workload on its accelerator. */
+const struct mlperf_rules *mlperf_rules_for(int check, const struct job *j);
 
 /* By the job's name, or that of its file, which a document has as the origin of
  * its phase; NULL = none of that version's. */
 const struct mlperf_workload *
 mlperf_find_workload(const struct mlperf_rules *rules, const struct job *j);
-/* How a message calls it: as the workload that it is in any version, or by the
- * job's own name. */
-const char *mlperf_name(const struct job *j);
+/* The same in any version. */
+const struct mlperf_workload *mlperf_find_any(const struct job *j);
 /* Has the workload that accelerator? NULL is none. */
 bool mlperf_has_accelerator(const struct mlperf_workload *w, const char *name);
 

@@ -42,6 +42,10 @@ exits "with a file less" 0 "$MLGEN" $sized --num_files=27999 --dry-run \
 	--memory=256g --check=mlperf-v2
 like "it is not" "$(cat out)" '^  steps +BROKEN +499 in an epoch'
 
+"$MLGEN" --datasize unet3d.job --accelerator=b200 --memory=256g >out
+like "a b200 is of v3.0" "$(sed -n 1p out)" \
+	'^unet3d on 1 x b200, 1 host with 256 GiB: what MLPerf Storage v3\.0 asks for$'
+unlike "which has that workload" "$(cat out)" 'none of its workloads'
 exits "this host's memory is the default" 0 "$MLGEN" --datasize unet3d.job
 like "and said" "$(cat out)" '^unet3d on 1 x h100, 1 host with [0-9.]+ [GMT]iB: '
 for job in "$TOP"/jobs/*.job; do

@@ -164,13 +164,31 @@ START_TEST(a_workload_of_others_is_called_so)
 {
 	char *const argv[] = { program };
 
-	set_options(job, "accelerator=b200 sample_size=2500");
+	set_options(job, "accelerator=v100 sample_size=2500");
 	char *text = answer(1, argv);
 
 	ck_assert_int_eq(status, EXIT_RAN);
 	ck_assert_ptr_nonnull(
 		strstr(text, "(none of its workloads: the same rules)\n"));
 	ck_assert_ptr_nonnull(strstr(text, "/ 2,500 B "));
+	free(text);
+}
+END_TEST
+
+START_TEST(the_version_is_one_that_has_the_accelerator)
+{
+	char *const argv[] = { program };
+
+	set_options(job, "accelerator=b200");
+	char *text = answer(1, argv);
+	ck_assert_ptr_nonnull(
+		strstr(text, ": what MLPerf Storage v3.0 asks for\n"));
+	ck_assert_ptr_null(strstr(text, "none of its workloads"));
+	free(text);
+	set.settings.check = CHECK_MLPERF_V2;
+	text = answer(1, argv);
+	ck_assert_ptr_nonnull(strstr(text, ": what MLPerf Storage v2.0 asks "
+					   "for\n  (none of its workloads"));
 	free(text);
 }
 END_TEST
@@ -225,6 +243,7 @@ Suite *suite_datasize(void)
 	tcase_add_test(t, the_command_line_is_what_a_shell_reads_back);
 	tcase_add_test(t, memory_and_hosts_may_be_of_other_machines);
 	tcase_add_test(t, a_workload_of_others_is_called_so);
+	tcase_add_test(t, the_version_is_one_that_has_the_accelerator);
 	tcase_add_test(t, several_jobs_have_a_size_each);
 	tcase_add_loop_test(t, a_job_without_a_dataset_is_refused, 0, 2);
 	tcase_add_test(t, memory_that_is_not_known_has_to_be_said);
