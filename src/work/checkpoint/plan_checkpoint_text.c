@@ -389,9 +389,9 @@ void plan_checkpoint_text(FILE *to, const struct plan_report *p)
 	put_work(to, p);
 	put_fsync(to, p);
 	put_verify(to, p);
-	put_caches(to, p);
 	if (is_training)
 		return;
+	put_caches(to, p);
 	plan_put_direct(to, p);
 	put_in_flight(to, p);
 	plan_put_program(to, p, "");

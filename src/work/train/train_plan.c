@@ -14,6 +14,7 @@
 #include "data/demand.h"
 #include "data/manifest.h"
 #include "data/sampler.h"
+#include "io/dropcaches.h"
 #include "job/workload.h"
 #include "report/plan_parts.h"
 #include "run/dataremove.h"
@@ -169,6 +170,19 @@ static void check_memory(struct plan_report *p)
 			"MLPerf Storage asks for %d x: --dataset_ratio=%d, "
 			"or direct=1",
 			MLPERF_MEMORIES, MLPERF_MEMORIES);
+}
+
+/* As the run will ask. */
+static void check_emptied(struct plan_report *p)
+{
+	struct mlgen_err err = { 0 };
+
+	if (p->job->drop_caches == DROP_CACHES_NO)
+		return;
+	if (dropcaches_check("", &err) < 0)
+		plan_add_check(p, "caches", PLAN_FAIL, "%s", err.text);
+	else
+		plan_add_check(p, "caches", PLAN_OK, "%s", "");
 }
 
 static void check_steps(struct plan_report *p)
@@ -331,6 +345,7 @@ static int plan_stages(struct plan_report *p, const struct plan_input *in,
 		p->open_files = plan_product(threads, job_samples_at_once(j)) +
 				PLAN_OWN_FILES;
 		check_memory(p);
+		check_emptied(p);
 		if (j->direct)
 			check_direct(p);
 	}

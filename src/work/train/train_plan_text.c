@@ -319,6 +319,20 @@ static void put_memory(FILE *to, const struct plan_report *p)
 		put_held(to, p);
 }
 
+static void put_emptied(FILE *to, const struct plan_report *p)
+{
+	const struct plan_check *check = plan_find_check(p, "caches");
+	struct buf line = { 0 };
+
+	if (!check)
+		return;
+	plan_start_line(&line, "caches");
+	buf_addf(&line, "this host's are emptied before %s",
+		 p->job->drop_caches == DROP_CACHES_EPOCH ? "each epoch"
+							  : "the job");
+	plan_put_checked(to, &line, check);
+}
+
 void prepare_plan_text(FILE *to, const struct plan_report *p)
 {
 	put_dataset(to, p);
@@ -333,6 +347,7 @@ void train_plan_text(FILE *to, const struct plan_report *p)
 	put_demand(to, p);
 	put_readers(to, p);
 	put_calls(to, p);
+	put_emptied(to, p);
 	plan_checkpoint_text(to, p);
 	put_memory(to, p);
 	plan_put_open_files(to, p);
