@@ -35,6 +35,7 @@ static void fill_probe(struct metrics_probe *p, const struct job_result *r)
 	if (!r->work->has_accelerators)
 		return;
 	p->au_percent = ml->au_percent;
+	p->demand_bytes_per_sec = ml->demand_bytes_per_sec;
 	p->steps = ml->steps;
 	p->cut_short = p->full && !r->complete;
 	if (ml->stall_ns && ml->stall_ns->count)
@@ -55,6 +56,7 @@ static struct metrics_probe *add_probe(struct find_max *f, uint64_t value,
 				     .seconds = (double)NAN,
 				     .stall_p99_ns = (double)NAN,
 				     .supply_percent = (double)NAN,
+				     .demand_bytes_per_sec = (double)NAN,
 				     .steps = UINT64_MAX };
 	return p;
 }
@@ -290,6 +292,7 @@ static void find(struct find_max *f)
 	f->answer = search_answer(&f->search);
 	if (!f->interrupted && !f->err.code)
 		find_limit(f);
+	find_fraction(f);
 }
 
 static int report(struct find_max *f)
@@ -323,12 +326,16 @@ static void find_fini(struct find_max *f)
 	mem_free(f->missed.headline);
 	mem_free(f->missed.beside);
 	mem_free(f->requirement);
+	mem_free(f->fits);
 }
 
 int ask_find_max(const struct ask *a)
 {
 	const struct settings *set = &a->set->settings;
-	struct find_max f = { .ask = a, .without_storage = (double)NAN };
+	struct find_max f = { .ask = a,
+			      .without_storage = (double)NAN,
+			      .delivered_bytes_per_sec = (double)NAN,
+			      .fraction = (double)NAN };
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
 

@@ -49,6 +49,9 @@ struct find_max {
 	struct search_answer answer;
 	double without_storage; /* AU at answer.limited_by; NaN = not tried */
 	const char *limit;      /* as metrics_find_max has it */
+	double delivered_bytes_per_sec; /* the most of any run; NaN = none */
+	double fraction; /* of one accelerator that is fed; NaN = one or more */
+	char *fits;      /* of the published ones; owned, NULL = unknown */
 	bool interrupted, abandoned;
 	struct mlgen_err err; /* a run failed: the search ended there */
 	uint64_t files,
@@ -96,6 +99,15 @@ double find_judge(const struct find_max *f, const struct job_result *r,
 
 /* Behind the search: f->limit and f->without_storage. Runs a short probe. */
 void find_limit(struct find_max *f);
+
+/* ---- find_max_fraction.c ---- */
+
+/* Behind find_limit(): what storage delivered at most, and where that is not
+ * enough for one accelerator, f->fraction and f->fits. */
+void find_fraction(struct find_max *f);
+
+/* The command that plays so much of one, quoted for a shell. */
+void find_put_play(struct buf *out, const struct find_max *f);
 
 /* ---- find_max_beside.c ---- */
 

@@ -21,6 +21,8 @@ static const struct metrics_find_max *fill(struct metrics_find_max *m,
 		.interrupted = f->interrupted,
 		.noise_percent = 100 * search_noise(&f->search),
 		.limit = f->limit,
+		.limit_bytes_per_sec = f->delivered_bytes_per_sec,
+		.fraction = f->fraction,
 		.ceiling_percent = f->without_storage,
 		.probes = { f->probes, f->probe_count },
 	};

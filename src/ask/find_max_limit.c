@@ -78,8 +78,11 @@ void find_limit(struct find_max *f)
 	}
 	const struct metrics_probe *p = last_probe_of(f, a->limited_by);
 	f->limit = p && !p->possible ? "not possible"
-		   : p               ? known_limit(p->verdict)
-				     : NULL;
+		   : p && find_is_hidden(f, p) &&
+				   strcmp(p->verdict, "compute") == 0
+			   ? "storage"
+		   : p ? known_limit(p->verdict)
+		       : NULL;
 	bool moves_nothing = verdict_without_storage(f->job);
 	if (!p || !p->possible || p->too_many_errors || isnan(au) ||
 	    f->interrupted || (moves_nothing && !verdict_is_model(f->job)))

@@ -168,6 +168,20 @@ static uint64_t first_value(const struct find_max *f)
 		       : least;
 }
 
+/* More accelerators are never busier, and never wait less. */
+static bool falls(const struct find_max *f)
+{
+	unsigned n = 0;
+
+	while (n < f->required_count &&
+	       (find_is_au(&f->required[n])
+			? f->required[n].op[0] == '>'
+			: find_is_time(&f->required[n]) &&
+				  f->required[n].op[0] == '<'))
+		n++;
+	return find_counts_accelerators(f) && n == f->required_count;
+}
+
 int find_question(struct find_max *f, struct mlgen_err *err)
 {
 	const struct jobset *set = f->ask->set;
@@ -207,5 +221,6 @@ int find_question(struct find_max *f, struct mlgen_err *err)
 	uint64_t most =
 		o->max > 0 && o->max < (double)MOST ? (uint64_t)o->max : MOST;
 	search_init(&f->search, least, find_most_by_files(f, least, most));
+	f->search.falls = falls(f);
 	return 0;
 }

@@ -3,11 +3,13 @@
 #include "ask/find_max.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "report/text_block.h"
+#include "report/text_noise.h"
 #include "report/verdict.h"
 
 #define INDENT 10
@@ -176,6 +178,17 @@ static void put_need(struct buf *out, const struct find_max *f,
 		 au);
 }
 
+/* "storage feeds 0.34 h100 at 90% AU" */
+static void put_fraction(struct buf *out, const struct find_max *f)
+{
+	const char *name = f->job->accelerator;
+
+	buf_addf(out, "none: %s feeds %.2g %s at %g%% AU",
+		 verdict_is_model(f->job) ? "the modelled storage" : "storage",
+		 f->fraction, name ? name : "of one accelerator",
+		 find_au_limit(f));
+}
+
 static void put_none(struct buf *out, const struct find_max *f)
 {
 	char rate[UNITS_TEXT_BYTES];
@@ -186,10 +199,17 @@ static void put_none(struct buf *out, const struct find_max *f)
 		buf_add(out, "none was found");
 		return;
 	}
+	if (!isnan(f->fraction)) {
+		put_fraction(out, f);
+		return;
+	}
 	buf_add(out, "none: ");
 	put_value(out, f, s->value);
 	buf_add(out, p->possible ? " gave " : " could not run");
 	put_figure(out, f, p);
+	if (find_is_hidden(f, p))
+		buf_addf(out, ", but readers bring only %.0f%%",
+			 p->supply_percent);
 	if (find_counts_accelerators(f) && s->demand_bytes_per_sec > 0 &&
 	    !isnan(find_au_limit(f))) {
 		buf_add(out, s->value == 1 ? ". One" : ". They");
@@ -224,21 +244,21 @@ static void find_max_text_put_answer(struct buf *out, const struct find_max *f)
 		put_known(out, f, "");
 }
 
-/* What the failed side asks for and got. */
+/* The most that it gave, and what the failed side asks for. */
 static void put_storage_limit(struct buf *out, const struct find_max *f)
 {
 	char rate[UNITS_TEXT_BYTES];
 	const struct find_side *s = &f->missed;
+	double most = f->delivered_bytes_per_sec;
+	double need = s->demand_bytes_per_sec * find_au_limit(f) / 100;
 
 	buf_add(out, verdict_without_storage(f->job)
 			     ? "the storage that ioengine=null plays"
 			     : "storage");
-	if (isnan(s->bytes_per_sec))
+	if (isnan(most))
 		return;
-	buf_addf(out, ", at about %s",
-		 show_rate(rate, &f->unit, s->bytes_per_sec));
-	if (find_counts_accelerators(f) && s->demand_bytes_per_sec > 0 &&
-	    !isnan(find_au_limit(f))) {
+	buf_addf(out, ", at about %s", show_rate(rate, &f->unit, most));
+	if (find_counts_accelerators(f) && need > most) {
 		buf_add(out, ": ");
 		put_value(out, f, s->value);
 		put_need(out, f, s, s->value == 1 ? " needs" : " need");
@@ -303,6 +323,23 @@ static void put_host(struct buf *out, const struct find_max *f)
 			 ? "es"
 			 : "",
 		 find_au_text(au, f->without_storage));
+}
+
+static void put_fits(struct buf *out, const struct find_max *f)
+{
+	if (f->fits)
+		buf_add(out, f->fits);
+}
+
+static void put_play(struct buf *out, const struct find_max *f)
+{
+	struct buf command = { 0 };
+
+	if (isnan(f->fraction))
+		return;
+	find_put_play(&command, f);
+	text_put_command(out, "play it", INDENT, buf_str(&command), UINT_MAX);
+	buf_fini(&command);
 }
 
 static void put_sure(struct buf *out, const struct find_max *f)
@@ -395,6 +432,8 @@ void find_text_answer(const struct find_max *f, FILE *to, bool quiet)
 		buf_addc(&out, '\n');
 		put_part(&out, "ANSWER", find_max_text_put_answer, f);
 		put_part(&out, "limit", put_limit, f);
+		put_part(&out, "fits", put_fits, f);
+		put_play(&out, f);
 		put_part(&out, "host", put_host, f);
 		put_part(&out, "beside", put_beside, f);
 		put_part(&out, "sure", put_sure, f);

@@ -161,7 +161,7 @@ static bool rises(const struct search *s)
 	const struct search_trial *before =
 		last ? largest(s, last->value) : NULL;
 
-	if (!last || last->is_impossible || last->value == s->most)
+	if (!last || last->is_impossible || last->value == s->most || s->falls)
 		return false;
 	return !before ||
 	       mean(last) > mean(before) + fmax(NEARER, search_noise(s));

@@ -13,7 +13,7 @@
  * near to the limit for its noise is repeated, up to SEARCH_RUNS times. Where a
  * full run says otherwise than the short ones, only full runs count from then
  * on. Where the first number fails, larger ones are tried as long as they come
- * nearer.
+ * nearer, unless it is said that none can (falls).
  *
  * A margin is what a result has to spare, as a part of the limit: 0.05 is 5 %
  * better than required, -0.05 is missed by 5 %.
@@ -41,6 +41,7 @@ struct search_trial {
 /* Zero trials; owned by search_fini. */
 struct search {
 	uint64_t least, most;
+	bool falls; /* what fails fails for all larger numbers; set behind init */
 	struct search_trial *trials;
 	size_t count;
 };

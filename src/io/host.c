@@ -198,8 +198,7 @@ static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 	return *at ? not_a_list(list, err) : 0;
 }
 
-/* Up to `end`, quoted if a shell would take it apart. False: no room. */
-static bool put_argument(char *out, size_t size, const char *arg)
+bool host_put_argument(char *out, size_t size, const char *arg)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -240,7 +239,7 @@ void host_read_command(struct host *h, const char *root)
 		return;
 	while (getdelim(&text, &size, '\0', f) >= 0) {
 		/* "..." always has room: arguments leave eight bytes. */
-		if (put_argument(h->command, sizeof(h->command), text))
+		if (host_put_argument(h->command, sizeof(h->command), text))
 			continue;
 		strncat(h->command, " ...",
 			sizeof(h->command) - strlen(h->command) - 1);

@@ -28,6 +28,10 @@ void host_read(struct host *h);
 void host_read_model(struct host *h, const char *root);
 void host_read_command(struct host *h, const char *root);
 
+/* Append one argument to a command line, quoted if a shell would take it apart.
+ * False: no room. */
+bool host_put_argument(char *out, size_t size, const char *arg);
+
 /*
  * Lower the two to the limits of this process's control groups (v2 cpu.max and
  * memory.max, v1 cfs quota and limit_in_bytes; its own group and all above).

@@ -82,6 +82,7 @@ void job_free(struct job *j)
 	free_engine_opts(j);
 	origins_free(j->origins, field_count(job_fields));
 	field_fini(job_fields, j);
+	mem_free(j->accelerators_known);
 	mem_free(j->name);
 	mem_free(j);
 }

@@ -192,6 +192,8 @@ struct job {
 	/* Whose accelerators and batches scale counts: the job as it was before
 	 * a question changed it, so that its dataset stays; NULL = its own. */
 	const struct job *scaled_as;
+	/* What accelerator= may be, a blank in front of each; NULL = anything. */
+	char *accelerators_known;
 	const struct mlgen_engine *engine; /* of `ioengine` */
 	void *engine_opts;          /* engine->opts_size bytes, or NULL */
 	struct job_origin *origins; /* one per row of job_fields */

@@ -102,19 +102,6 @@ static bool is_number(const char *s)
 	return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-static void list_variants(const struct layers *l, const struct mlgen_field *f,
-			  struct buf *out)
-{
-	const struct jobfile *file = l->src.file;
-
-	for (size_t i = 0; i < file->count; i++) {
-		const struct section *s = &file->sections[i];
-
-		if (s->selector == f && is_mine(l, s))
-			buf_addf(out, " %s", s->value);
-	}
-}
-
 static void fail_variant(const struct layers *l, const struct mlgen_field *f,
 			 const char *variants, struct diag *d)
 {
@@ -206,9 +193,8 @@ bool layers_check(const struct layers *l, struct diag *d)
 	for (const struct mlgen_field *f = job_fields; f->name; f++) {
 		struct buf names = { 0 };
 
-		if (l->src.file && (f->flags & MLGEN_SELECTS) &&
-		    !has_variant(l, f))
-			list_variants(l, f, &names);
+		if ((f->flags & MLGEN_SELECTS) && !has_variant(l, f))
+			layers_variants(l, f, &names);
 		if (names.len) {
 			fail_variant(l, f, buf_str(&names), d);
 			is_whole = false;
@@ -216,6 +202,19 @@ bool layers_check(const struct layers *l, struct diag *d)
 		buf_fini(&names);
 	}
 	return is_whole;
+}
+
+void layers_variants(const struct layers *l, const struct mlgen_field *f,
+		     struct buf *out)
+{
+	const struct jobfile *file = l->src.file;
+
+	for (size_t i = 0; file && i < file->count; i++) {
+		const struct section *s = &file->sections[i];
+
+		if (s->selector == f && is_mine(l, s))
+			buf_addf(out, " %s", s->value);
+	}
 }
 
 const struct opt *layers_find(const struct layers *l, const char *option)

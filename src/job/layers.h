@@ -5,6 +5,8 @@
 #include "job/cmdline.h"
 #include "job/jobfile.h"
 
+struct buf;
+
 /* Where a job comes from: a section of a file, or the command line alone. */
 struct job_source {
 	const char *name;
@@ -37,6 +39,10 @@ void layers_fini(struct layers *l);
 
 /* Tell which options chose none of their [option=value] sections; false: some. */
 bool layers_check(const struct layers *l, struct diag *d);
+
+/* Append what an option may be to choose a section of the job's: " a100 h100". */
+void layers_variants(const struct layers *l, const struct mlgen_field *f,
+		     struct buf *out);
 
 /* The strongest that is written; NULL = none. */
 const struct opt *layers_find(const struct layers *l, const char *option);

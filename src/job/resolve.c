@@ -475,6 +475,16 @@ void resolve_read(const struct resolver *r, const struct optlist *list,
 	}
 }
 
+static void list_accelerators(struct build *b)
+{
+	struct buf names = { 0 };
+
+	layers_variants(b->layers, field_find(job_fields, "accelerator"),
+			&names);
+	b->job->accelerators_known = names.len ? buf_take(&names) : NULL;
+	buf_fini(&names);
+}
+
 struct job *resolve_job(struct resolver *r, const struct layers *layers,
 			bool *is_whole)
 {
@@ -492,6 +502,7 @@ struct job *resolve_job(struct resolver *r, const struct layers *layers,
 	settle_selected(&b);
 	settle_batches(&b);
 	settle_prefetch(&b);
+	list_accelerators(&b);
 	*is_whole = b.is_whole;
 	return b.job;
 }

@@ -20,7 +20,7 @@ struct metrics_probe {
 	struct metric_list figure_list; /* the same */
 	double margin_percent;          /* of the limit, of what is met least */
 	double au_percent, sample_bytes_per_sec, seconds;
-	double stall_p99_ns, supply_percent;
+	double stall_p99_ns, supply_percent, demand_bytes_per_sec;
 	uint64_t steps;  /* of one rank */
 	uint64_t errors; /* of all jobs of the run */
 	bool too_many_errors;
@@ -37,6 +37,8 @@ struct metrics_find_max {
 	bool confirmed;      /* both sides by full runs */
 	bool interrupted;
 	double noise_percent;
+	double limit_bytes_per_sec; /* the most that was delivered */
+	double fraction;            /* of one accelerator that is fed */
 	const char *limit; /* storage network host memory compute errors unclear
 			      files option; NULL = not known */
 	double ceiling_percent;    /* AU without storage at limited_by */

@@ -171,30 +171,29 @@ static size_t argument_length(const char *at)
 	return n;
 }
 
-void text_command(struct buf *out, const struct text_block *b)
+void text_put_command(struct buf *out, const char *label, unsigned indent,
+		      const char *command, unsigned most_lines)
 {
 	static const char cut[] = "... (whole in JSON)";
-	const char *at = b->run->host.command;
+	const char *at = command;
 	unsigned lines = 1;
 	size_t used = 0;
 
 	if (!*at)
 		return;
-	buf_addf(out, "%-*s", TEXT_SETTING_INDENT, "command");
+	buf_addf(out, "%-*s", (int)indent, label);
 	while (*at) {
 		/* A blank, and what goes on behind the line. */
 		size_t len = argument_length(at), more = 2;
 
-		if (lines == COMMAND_LINES)
-			more = TEXT_SETTING_INDENT + used + 1 + strlen(at) <=
-					       TEXT_COLUMNS
+		if (lines == most_lines)
+			more = indent + used + 1 + strlen(at) <= TEXT_COLUMNS
 				       ? 0
 				       : sizeof(cut);
-		if (used && TEXT_SETTING_INDENT + used + 1 + len + more >
-				    TEXT_COLUMNS) {
-			if (++lines > COMMAND_LINES)
+		if (used && indent + used + 1 + len + more > TEXT_COLUMNS) {
+			if (++lines > most_lines)
 				break;
-			buf_addf(out, " \\\n%*s", TEXT_SETTING_INDENT, "");
+			buf_addf(out, " \\\n%*s", (int)indent, "");
 			used = 0;
 		}
 		buf_add(out, used ? " " : "");
@@ -205,4 +204,10 @@ void text_command(struct buf *out, const struct text_block *b)
 	if (*at)
 		buf_addf(out, " %s", cut);
 	buf_addc(out, '\n');
+}
+
+void text_command(struct buf *out, const struct text_block *b)
+{
+	text_put_command(out, "command", TEXT_SETTING_INDENT,
+			 b->run->host.command, COMMAND_LINES);
 }

@@ -14,3 +14,7 @@ void text_slowest(struct buf *out, const struct text_block *b);
 /* The command line, to be copied into a shell; of a very long one the
  * beginning. */
 void text_command(struct buf *out, const struct text_block *b);
+
+/* One of so many lines at most, behind a label that is `indent` wide. */
+void text_put_command(struct buf *out, const char *label, unsigned indent,
+		      const char *command, unsigned most_lines);

@@ -100,8 +100,12 @@ like "and of how sure that is" "$(tr -s ' \n' ' ' <out)" \
 exits "none is status 3" 3 find_max --bandwidth=300k --find-max=accelerators \
 	--require='au>=90'
 is "and null" "$(found answer limited_by confirmed)" "null 1 true"
-like "with what one would need" "$(cat out)" \
-	'^ANSWER    none: 1 accelerator gave [0-9.]+% AU.*\. One needs [0-9.]+ .iB/s for 90%'
+like "with the part of one that it feeds" "$(cat out)" \
+	'^ANSWER    none: the modelled storage feeds 0\.[0-9]+ of one accelerator at 90% AU$'
+like "and a command that plays the part" "$(cat out)" \
+	'^play it   .*/mlgen --name=x --ioengine=null '
+is "no more were tried" "$(grep -Ec '^ *(full|[0-9]+) +[0-9]+ .* fail' out)" \
+	"$(grep -Ec '^ *(full|[0-9]+) +1 .* fail' out)"
 exits "the dataset may be too small for more" 0 find_max --num_files=64 \
 	--steps=0 --epochs=20 --find-max=accelerators --require='au>=50'
 is "which is not a failure" \

@@ -146,6 +146,29 @@ START_TEST(it_says_when_it_cannot_tell)
 }
 END_TEST
 
+/* Nothing larger is tried where it is known to fail, too, though it came
+ * nearer. */
+START_TEST(what_falls_is_not_tried_further)
+{
+	struct search s;
+
+	search_init(&s, 1, 64);
+	s.falls = true;
+	search_tell(&s, (struct search_step){ SEARCH_SHORT, 1 }, -0.5, 0);
+	struct search_step step = search_next(&s);
+	ck_assert_int_eq(step.what, SEARCH_FULL);
+	ck_assert_uint_eq(step.value, 1);
+	search_tell(&s, step, -0.4, 0);
+	ck_assert_int_eq(search_next(&s).what, SEARCH_END);
+	ck_assert(!search_answer(&s).found);
+	ck_assert_uint_eq(search_answer(&s).limited_by, 1);
+	ck_assert(search_is_confirmed(&s));
+	s.falls = false;
+	ck_assert_int_eq(search_next(&s).what, SEARCH_SHORT);
+	search_fini(&s);
+}
+END_TEST
+
 /* Short probes live on what was read ahead: full runs have the last word. */
 START_TEST(full_runs_have_the_last_word)
 {
@@ -309,6 +332,7 @@ Suite *suite_search(void)
 	tcase_add_test(t, few_probes_are_enough);
 	tcase_add_loop_test(t, noise_moves_it_by_one_at_most, 0, 600);
 	tcase_add_test(t, it_says_when_it_cannot_tell);
+	tcase_add_test(t, what_falls_is_not_tried_further);
 	tcase_add_loop_test(t, full_runs_have_the_last_word, 0, 40);
 	tcase_add_test(t, the_least_is_confirmed_where_none_holds);
 	tcase_add_test(t, nothing_may_hold);
