@@ -26,6 +26,7 @@
 #include "job/help.h"
 #include "job/help_topics.h"
 #include "job/jobset.h"
+#include "job/showjob.h"
 #include "report/json.h"
 #include "report/listjobs.h"
 #include "report/output.h"
@@ -111,9 +112,11 @@ static int put_request(struct program *p, FILE *to, struct mlgen_err *err)
 
 static int put_jobs(struct program *p, FILE *to, struct mlgen_err *err)
 {
-	(void)err;
-	help_showjob(to, &p->set);
-	return 0;
+	int rc = showjob_check(&p->set, err);
+
+	if (rc == 0)
+		showjob_print(to, &p->set);
+	return rc;
 }
 
 /* Requests that need no job. -1: there are none. */

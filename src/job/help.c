@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help.c - --cmdhelp, --showjob and the lists of the man pages, all from the tables. */
+/* help.c - --cmdhelp and the lists of the man pages, all from the tables. */
 #include "job/help.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "job/fio_options.h"
 #include "job/help_text.h"
-#include "job/workload.h"
 
 #define WIDTH 90
 #define OPTION_INDENT 19 /* of those of --cmdhelp */
@@ -104,45 +103,6 @@ help_find_option(const char *name, const struct mlgen_engine *const *engines)
 	for (; !f && *engines; engines++)
 		f = field_find((*engines)->opts, name);
 	return f;
-}
-
-/* ---- --showjob ---- */
-
-static void print_origin(FILE *to, const struct job_origin *o)
-{
-	if (o->at.file)
-		fprintf(to, "# %s:%u %s\n", o->at.file, o->at.line, o->how);
-	else
-		fprintf(to, "# %s\n", o->how);
-}
-
-static void show_option(FILE *to, const struct job *j,
-			const struct mlgen_field *f, const void *base,
-			const struct job_origin *origin)
-{
-	struct buf value = { 0 };
-
-	job_field_text(j, f, base, &value);
-	print_origin(to, origin);
-	if (value.len)
-		fprintf(to, "%s=%s\n", f->name, buf_str(&value));
-	else
-		fprintf(to, "# %s is not set\n", f->name);
-	buf_fini(&value);
-}
-
-static void show_job(FILE *to, const struct job *j)
-{
-	const struct mlgen_field *table = j->engine ? j->engine->opts : NULL;
-
-	fprintf(to, "[%s]\n", j->name);
-	for (const struct mlgen_field *f = job_fields; f->name; f++) {
-		if (workload_has(job_work(j), f))
-			show_option(to, j, f, j, &j->origins[f - job_fields]);
-	}
-	for (const struct mlgen_field *f = table; f && f->name; f++)
-		show_option(to, j, f, j->engine_opts,
-			    &j->engine_origins[f - table]);
 }
 
 /* ---- man pages ---- */
@@ -307,21 +267,6 @@ int help_option(FILE *to, const char *name,
 	return mlgen_fail(err, -ENOENT, "%s: unknown option%s%s%s", name,
 			  nearest ? "; did you mean '" : "",
 			  nearest ? nearest : "", nearest ? "'?" : "");
-}
-
-void help_showjob(FILE *to, const struct jobset *set)
-{
-	for (size_t i = 0; i < set->count; i++) {
-		const struct job *j = set->jobs[i];
-
-		if (i)
-			fputc('\n', to);
-		if (i && j->group != set->jobs[i - 1]->group && !j->stonewall)
-			fputs("# starts after the jobs above: another job "
-			      "file\n",
-			      to);
-		show_job(to, j);
-	}
 }
 
 void help_mdoc(FILE *to, const struct mlgen_field *table)

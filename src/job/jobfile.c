@@ -335,6 +335,16 @@ static bool has_job(const struct jobfile *f)
 	return false;
 }
 
+bool jobfile_is_job_name(const char *name)
+{
+	struct section s = { .name = mem_strdup(name) };
+	bool is_global = strcmp(name, "global") == 0;
+
+	find_selector(&s);
+	mem_free(s.name);
+	return !is_global && s.kind != SECTION_VARIANT;
+}
+
 void jobfile_read(struct jobfile *f, const char *path, struct diag *d)
 {
 	struct parse p = { .file = f, .d = d };

@@ -36,6 +36,9 @@ struct jobfile {
 	size_t path_count;
 };
 
+/* Would [name] be a job, and not [global] or [accelerator=...]? */
+bool jobfile_is_job_name(const char *name);
+
 /*
  * Read a file, "-" for stdin, with everything it includes. Faults go to `d`;
  * what was understood is in `f` all the same. fini in any case.

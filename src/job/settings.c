@@ -64,7 +64,8 @@ const struct mlgen_field settings_fields[] = {
 	{ "dry-run", MLGEN_F_BOOL(struct settings, dry_run), .def = "0", .group = "Before a run",
 	  .help = "Print the plan and what would stop the run; nothing is touched." },
 	{ "showjob", MLGEN_F_BOOL(struct settings, showjob), .def = "0", .group = "Before a run",
-	  .help = "Print every option of the job, its value and where it came from." },
+	  .help = "Print every option of the job, its value and where it came from.\n"
+		  "It is a job file of the same jobs; what none can hold is refused." },
 	{ "section", MLGEN_F_STR(struct settings, section), .group = "Before a run", .flags = MLGEN_FIO,
 	  .help = "Run only the job of this name." },
 	{ "readonly", MLGEN_F_BOOL(struct settings, readonly), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,

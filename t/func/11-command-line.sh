@@ -146,7 +146,7 @@ is "--section selects one" \
 
 # ---- files
 mkdir lib
-printf '[lib]\nepochs=11\n' >lib/only.job
+printf '[only]\nepochs=11\n' >lib/only.job
 printf '[lib]\nepochs=12\n' >lib/a.job
 MLGEN_JOBS=$T/lib
 export MLGEN_JOBS

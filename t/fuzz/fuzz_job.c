@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "io/engines.h"
-#include "job/help.h"
+#include "job/showjob.h"
 #include "job/jobset.h"
 
 static const struct jobset_env env = {
@@ -55,7 +55,7 @@ static char *show(const struct jobset *set)
 	FILE *to = open_memstream(&text, &size);
 
 	MUST(to != NULL);
-	help_showjob(to, set);
+	showjob_print(to, set);
 	fclose(to);
 	for (from = into = text; *from;) {
 		size_t n = strcspn(from, "\n");
@@ -95,7 +95,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct jobset set;
 	struct diag d;
 
+	/* What a file says without variables and words, one can say again. */
 	if (load(&set, data, size, &d) == 0) {
+		MUST(showjob_check(&set, NULL) == 0 || memchr(data, '$', size));
+	}
+	if (!d.errors && showjob_check(&set, NULL) == 0) {
 		char *shown = show(&set);
 
 		check_shown(shown);

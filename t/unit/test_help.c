@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "job/help.h"
+#include "job/showjob.h"
 #include "job/help_topics.h"
 
 #define TEXT_BYTES 131072
@@ -367,7 +368,7 @@ START_TEST(a_job_that_is_shown_reads_back)
 	load(&set, &d, jobs[_i]);
 	ck_assert_uint_eq(set.count, 1);
 	ck_assert_ptr_nonnull(f);
-	help_showjob(f, &set);
+	showjob_print(f, &set);
 	fclose(f);
 	load(&again, &d_again, path);
 	ck_assert_uint_eq(again.count, 1);

@@ -221,7 +221,7 @@ static void check_framework(const struct job *j, struct diag *d)
 		      "direct=0, "
 		      "or access=plain",
 		      buf_str(&format));
-	else if (job_is_given(j, "bs"))
+	else if (job_is_changed(j, "bs"))
 		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
 			 "bs: access=framework has sizes of its own; bs counts "
 			 "with access=plain");

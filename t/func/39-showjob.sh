@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 39-showjob.sh - what --showjob prints is a job file of the same jobs, or it says why none can be.
+
+. "$(dirname "$0")/tap.sh"
+
+unset MLGEN_JOBS MLGEN_DIR
+
+# reads_back TITLE ARGUMENT...: shown, and shown again from that, without a
+# warning of its own.
+reads_back()
+{
+	title=$1
+	shift
+	"$MLGEN" --showjob "$@" >once.job 2>err &&
+		"$MLGEN" --showjob - <once.job >twice.job 2>err
+	is "$title: is shown twice" "$? $(grep -v 'note: ' err)" "0 "
+	is "$title: reads back" "$(grep -v '^#' twice.job)" \
+		"$(grep -v '^#' once.job)"
+	like "$title: has options" "$(cat once.job)" '^randseed=[0-9]+$'
+}
+
+for path in "$TOP"/jobs/*.job "$TOP"/examples/*.job "$TOP"/t/jobs/fio/*.fio; do
+	reads_back "$(basename "$path")" "$path"
+done
+
+# ---- the same plan, too
+# plan_of ARGUMENT...: but for where options come from, and what this host has
+# left at the moment.
+plan_of()
+{
+	"$MLGEN" --dry-run "$@" 2>&1 |
+		sed '/^not default: /,$d; /memory/d; /free/d'
+}
+for job in unet3d dlrm llama3-8b-checkpoint quickstart; do
+	"$MLGEN" --showjob "$TOP/jobs/$job.job" >shown.job 2>err
+	is "$job.job and what is shown of it have the same plan" \
+		"$(plan_of shown.job)" "$(plan_of "$TOP/jobs/$job.job")"
+done
+
+# ---- odd values
+reads_back "a kb_base of 1000" --name=x --kb_base=1000 --bs=64k \
+	--sample_size=normal:2m:1k
+reads_back "blanks, colons, equal signs and dollars" --name='a b=c' \
+	--directory='/a b:c=d$5 $'
+reads_back "a long value" --name=x --directory="/$(head -c 5000 /dev/zero |
+	tr '\0' d)"
+reads_back "letters" --name='Größe' --directory='/дата'
+reads_back "a pair, a list, a percentage" --name=x --rw=randrw --size=50% \
+	--bs=4k,64k --bssplit=4k/60:8k,16k --percentile_list=5:99.99 \
+	--rwmixread=30 --rate=1m,2m --thinktime=50
+reads_back "no threads" --name=x --read_threads=0
+printf '[x]\n' >'a
+b=1.job'
+reads_back "a file of an odd name" ./a*b=1.job
+printf '[two]\nrw=read\nsize=1m\nfilename=x\n' >two.job
+reads_back "two files" "$TOP/jobs/quickstart.job" two.job
+"$MLGEN" --showjob "$TOP/jobs/quickstart.job" two.job >shown.job
+is "of which the second waits for the first" \
+	"$(grep '^stonewall' shown.job | paste -sd' ' -)" "stonewall=0 stonewall=1"
+
+# ---- what no job file can hold
+# refuses TITLE LINE ARGUMENT...
+refuses()
+{
+	title=$1 line=$2
+	shift 2
+	exits "$title is refused" 2 "$MLGEN" --showjob "$@"
+	is "$title: says why" "$(grep -v 'note: ' err)" "mlgen: $line"
+	is "$title: nothing is shown" "$(cat out)" ""
+}
+
+why="which no line of a job file can hold; in one, a variable can, as directory=\${NAME}"
+refuses "a value with '#'" "showjob: directory=/a#b: has a '#', $why" \
+	--name=x --directory='/a#b'
+refuses "a value with ';'" "showjob: directory=/a ;b: has a ';', $why" \
+	--name=x --directory='/a ;b'
+refuses "a value of two lines" \
+	"showjob: directory=/a\\nb: has a byte that is no text, $why" \
+	--name=x --directory='/a
+b'
+refuses "a value that ends with a blank" \
+	"showjob: directory=/a : has a blank at its beginning or end, $why" \
+	--name=x --directory='/a '
+printf '[x]\ndirectory=/${MLGEN_TEST}\n' >variable.job
+MLGEN_TEST='$$jobname'
+export MLGEN_TEST
+refuses "a word that would be replaced" \
+	"showjob: directory=/\$x: has a '\$' that would be replaced, $why" \
+	variable.job
+cp two.job three.job
+refuses "a name that is there twice" \
+	"showjob: two jobs are called 'two', and one job file cannot hold both; show the files one by one" \
+	two.job three.job
+
+# ---- names, whether they are shown or not
+name_why="no job file can hold this name; it cannot begin or end with a blank, or have '#', ';' or bytes that are no text"
+for name in 'a#b' 'a;b' ' a' 'a '; do
+	exits "the name '$name' is refused" 2 "$MLGEN" --parse-only \
+		--name="$name"
+	is "the name '$name': says why" "$(cat err)" "mlgen: name=$name: $name_why"
+done
+for name in global accelerator=h100 'model = x'; do
+	exits "the name '$name' is refused" 2 "$MLGEN" --parse-only \
+		--name="$name"
+	is "the name '$name': says why" "$(cat err)" \
+		"mlgen: name=$name: means something else in a job file; take another name"
+done
+exits "a name of two lines is refused" 2 "$MLGEN" --parse-only --name='a
+b'
+long=$(head -c 129 /dev/zero | tr '\0' n)
+exits "a long name is refused" 2 "$MLGEN" --parse-only --name="$long"
+like "with its length" "$(cat err)" 'a name of 129 bytes; at most 128$'
+
+done_testing
