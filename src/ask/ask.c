@@ -9,9 +9,10 @@ static const char *const of_a_host[] = { "memory", "hosts", NULL };
 
 /* clang-format off */
 const struct question ask_questions[] = {
-	{ "table", ABOUT_FILES, RUNS, .answer = ask_table },
+	{ "table", ABOUT_FILES, RUNS, .prints_csv = true, .answer = ask_table },
 	{ "compare", ABOUT_FILES, RUNS, .needs_two = true, .goes_with = of_compare, .answer = ask_compare },
 	{ "merge", ABOUT_FILES, RUNS, .writes_json = true, .answer = ask_merge },
+	{ "report", ABOUT_FILES, RUNS, .prints_csv = true, .is_implied = true, .answer = ask_report },
 	{ "import", ABOUT_FILES, "the YAML file of a workload", .answer = ask_import_dlio },
 	{ "datasize", ABOUT_JOBS, .goes_with = of_a_host, .answer = ask_datasize },
 	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },

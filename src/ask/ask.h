@@ -37,6 +37,7 @@ int ask_find_max(const struct ask *a);
 int ask_table(const struct ask *a);
 int ask_compare(const struct ask *a);
 int ask_merge(const struct ask *a);
+int ask_report(const struct ask *a);
 int ask_datasize(const struct ask *a);
 int ask_check(const struct ask *a); /* of documents */
 int ask_import_dlio(const struct ask *a);

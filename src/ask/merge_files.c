@@ -222,18 +222,6 @@ static int write_all(const struct merge *m)
 	return is_missed ? EXIT_MISSED : EXIT_RAN;
 }
 
-static void fini_verdicts(struct run_result *run)
-{
-	for (size_t i = 0; i < run->job_count; i++) {
-		struct verdict_result *v = &run->jobs[i].verdict;
-
-		mem_free(v->name);
-		mem_free(v->headline);
-		mem_free(v->because);
-		mem_free(v->try_next);
-	}
-}
-
 static void merge_fini(struct merge *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
@@ -262,7 +250,6 @@ int ask_merge(const struct ask *a)
 		name_hosts(&m);
 		verdict_fill(&m.result.run);
 		status = write_all(&m);
-		fini_verdicts(&m.result.run);
 	}
 	merge_fini(&m);
 	return status;

@@ -352,8 +352,22 @@ int result_read(struct result_doc *d, struct results_file *f,
 	return rc;
 }
 
+/* Those of verdict_fill(). */
+static void fini_verdicts(struct run_result *run)
+{
+	for (size_t i = 0; i < run->job_count; i++) {
+		struct verdict_result *v = &run->jobs[i].verdict;
+
+		mem_free(v->name);
+		mem_free(v->headline);
+		mem_free(v->because);
+		mem_free(v->try_next);
+	}
+}
+
 void result_fini(struct result_doc *d)
 {
+	fini_verdicts(&d->run);
 	for (size_t i = 0; i < d->job_count; i++)
 		job_free(d->jobs[i]);
 	mem_free(d->jobs);

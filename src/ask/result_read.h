@@ -16,7 +16,7 @@
  */
 struct result_doc {
 	struct json_store store; /* owns what the result points to */
-	struct run_result run;   /* verdicts are empty */
+	struct run_result run;   /* verdicts are empty, and go with it */
 	struct job **jobs;       /* of all records, without doubles */
 	size_t job_count;
 };

@@ -10,6 +10,7 @@
 #include "ask/column.h"
 #include "ask/figure.h"
 #include "ask/results_file.h"
+#include "ask/table_files.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -270,16 +271,21 @@ static int print(FILE *to, const struct table *t, int format)
 	}
 }
 
-int ask_table(const struct ask *a)
+int table_files(const struct ask *a, const char *keys)
 {
 	struct table t = { .keys = NULL };
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
 
-	if (read_keys(&t, a->set->settings.table, &err) < 0)
+	if (read_keys(&t, keys, &err) < 0)
 		log_error("table: %s", err.text);
 	else if (read_files(&t, a->set->files, a->set->file_count) == 0)
 		status = print(a->to, &t, a->set->settings.output_format);
 	fini(&t);
 	return status;
+}
+
+int ask_table(const struct ask *a)
+{
+	return table_files(a, a->set->settings.table);
 }

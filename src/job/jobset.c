@@ -168,6 +168,13 @@ static void load_jobs_of(struct load *l, const struct jobfile *f)
 /* One that is missing is left empty. */
 static void read_file(struct load *l, const char *name, struct jobfile *file)
 {
+	if (question_is_document(name)) {
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "%s: is what a run wrote, and no job; mlgen %s prints "
+			 "its report",
+			 name, name);
+		return;
+	}
 	char *path = strcmp(name, "-") == 0
 			     ? mem_strdup(name)
 			     : jobset_find_file(name, l->r.engines.env);
@@ -377,7 +384,7 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 	q = question_asked(env->questions, &set->settings, l.cmd.files,
 			   l.cmd.file_count, &of_files);
 	set->question = q;
-	settings_check(&set->settings, env->questions, d);
+	settings_check(&set->settings, env->questions, q, d);
 	if (is_request(&set->settings))
 		; /* needs neither */
 	else if (q && q->about != ABOUT_JOBS)

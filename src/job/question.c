@@ -14,16 +14,23 @@ static bool is_asked(const struct settings *s, const char *option)
 	return !field_is_default(field_find(settings_fields, option), s);
 }
 
-/* Does one of the arguments look like what a run wrote, and like no job? */
-static bool has_document(char *const *files, size_t count)
+static size_t count_documents(char *const *files, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		size_t len = strlen(files[i]);
+	size_t n = 0;
 
-		if (len > 5 && strcmp(files[i] + len - 5, ".json") == 0)
-			return true;
-	}
-	return false;
+	for (size_t i = 0; i < count; i++)
+		n += question_is_document(files[i]);
+	return n;
+}
+
+/* Nothing is asked of documents alone. */
+static const struct question *implied(const struct question *table)
+{
+	const struct question *q = table;
+
+	while (q && q->option && !q->is_implied)
+		q++;
+	return q && q->option ? q : NULL;
 }
 
 /* Append "a, b and c": those about files, or those that this list goes with. */
@@ -70,13 +77,21 @@ static void check_list(const struct question *table, const struct settings *s,
 	buf_fini(&names);
 }
 
+bool question_is_document(const char *file)
+{
+	size_t len = strlen(file);
+
+	return len > 5 && strcmp(file + len - 5, ".json") == 0;
+}
+
 const struct question *question_asked(const struct question *table,
 				      const struct settings *s,
 				      char *const *files, size_t file_count,
 				      unsigned *of_files)
 {
 	const struct question *first = NULL;
-	bool has_files = has_document(files, file_count);
+	size_t documents = count_documents(files, file_count);
+	bool has_files = documents > 0;
 
 	*of_files = 0;
 	for (const struct question *q = table; q && q->option; q++)
@@ -89,7 +104,8 @@ const struct question *question_asked(const struct question *table,
 		if (!first || (first->about == ABOUT_JOBS && *of_files))
 			first = q;
 	}
-	return first;
+	return first || !documents || documents < file_count ? first
+							     : implied(table);
 }
 
 void question_check_options(const struct question *table,

@@ -27,15 +27,20 @@ struct question {
 	const char *files; /* what to name where there are none */
 	bool needs_two;    /* one file has nothing to be compared with */
 	bool writes_json;  /* of files: --json has the answer, too */
-	bool is_live;      /* what it prints appears while it is answered */
+	bool prints_csv;   /* --output-format=csv is one of its own */
+	bool is_implied; /* by documents alone, *.json, where nothing is asked */
+	bool is_live;    /* what it prints appears while it is answered */
 	/* Options that mean nothing without a question that has this list,
 	 * NULL-ended; NULL = none. */
 	const char *const *goes_with;
 	int (*answer)(const struct ask *a); /* gives the exit status */
 };
 
-/* The first that is asked, those of files before those of jobs; NULL = none.
- * *of_files counts those of files. */
+/* Does its name look like what a run wrote, and like no job? */
+bool question_is_document(const char *file);
+
+/* The first that is asked, those of files before those of jobs, or the one that
+ * is implied; NULL = none. *of_files counts those of files that are asked. */
 const struct question *question_asked(const struct question *table,
 				      const struct settings *s,
 				      char *const *files, size_t file_count,

@@ -11,7 +11,7 @@ static const struct mlgen_choice formats[] = {
 	{ "normal", OUTPUT_TEXT, "as text" },
 	{ "fio-json", OUTPUT_FIO_JSON, "as json, with the key 'fio version' that some readers demand" },
 	{ "dlio", OUTPUT_DLIO, "the summary.json of DLIO, as DLIO counts: MB/s are of whole rows, see mlgen-json(5)" },
-	{ "csv", OUTPUT_CSV, "with --table: comma-separated values" },
+	{ "csv", OUTPUT_CSV, "with --table, or of documents: comma-separated values" },
 	{ "json+", OUTPUT_JSON, "as json, which has all of fio's json+" },
 	{ 0 },
 };
@@ -111,6 +111,9 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "With --datasize and --check: memory of a host, if it is not this one." },
 	{ "hosts", MLGEN_F_U64(struct settings, hosts), .def = "1", .min = 1, .max = 65536, .group = "Questions",
 	  .help = "With --datasize and --check: number of hosts, each with the accelerators of the job." },
+	{ "report", MLGEN_F_BOOL(struct settings, report), .def = "0", .group = "Questions",
+	  .help = "Print the report of JSON documents, as the runs that wrote them did; mlgen r.json is the same.\n"
+		  "With --output-format=csv a row for each job; with json or fio-json one document." },
 	{ "check", MLGEN_F_ENUM(struct settings, check, checks), .def = "none", .group = "Questions",
 	  .help = "Say rule by rule whether the run, or the plan of --dry-run, would be valid; the exit status stays that of the run.\n"
 		  "Of JSON documents of runs in place of a job (--check=mlperf-v2 r*.json): whether they make a result together; the status is 3 if not." },

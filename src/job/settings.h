@@ -49,6 +49,7 @@ struct settings {
 	bool compare;     /* the arguments are results */
 	double tolerance; /* percent; NaN = what the noise says */
 	bool merge;       /* the arguments are results */
+	bool report;      /* the same */
 	int check;
 	bool datasize;
 	uint64_t memory_bytes; /* of one host; 0 = of this one */

@@ -30,12 +30,13 @@ static void check_interval(const struct settings *s, struct diag *d)
 }
 
 void settings_check(const struct settings *s, const struct question *questions,
-		    struct diag *d)
+		    const struct question *asked, struct diag *d)
 {
-	if (s->output_format == OUTPUT_CSV && !s->table)
+	if (s->output_format == OUTPUT_CSV && !(asked && asked->prints_csv))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "output-format=csv: goes with --table; --log=FILE "
-			 "writes the intervals of a run as CSV");
+			 "output-format=csv: goes with --table, or with the "
+			 "JSON documents of runs; --log=FILE writes the "
+			 "intervals of a run as CSV");
 	question_check_options(questions, s, d);
 	pathname_check("output", s->output, on_command_line, d);
 	pathname_check("json", s->json, on_command_line, d);

@@ -54,6 +54,9 @@ static const char *const questions[] = {
 	"no.json --compare such.json",
 	"--merge no.json such.json --json=x",
 	"--import=dlio no.json -- such.json",
+	"--report no.json such.json",
+	"no.json such.json --quiet",
+	"no.json such.json --output-format=csv",
 };
 
 START_TEST(the_arguments_are_files)
@@ -74,7 +77,7 @@ static const struct {
 	{ "--import=dlio", "import: no file; name the YAML file" },
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
 	{ "--compare --merge a b", "compare: one of table, compare, merge, "
-				   "import and check at a time" },
+				   "report, import and check at a time" },
 	{ "--merge --check=mlperf-v2 a b", "merge: one of table, compare" },
 	{ "--table=au --json=x a", "json: is of a run; --output=x is where" },
 	{ "--table=au --bs=4k a", "bs: is of a job, and --table looks at" },
@@ -82,6 +85,11 @@ static const struct {
 	{ "--table=au --name=x a", "name: is of a job" },
 	{ "--table=au --tabel=x a", "tabel: unknown option; did you mean" },
 	{ "--name=x --output-format=csv", "output-format=csv: goes with" },
+	{ "--merge --output-format=csv a b", "output-format=csv: goes with" },
+	{ "--report", "report: no file; name what --json=FILE of a run" },
+	{ "a.json --bs=4k", "bs: is of a job, and --report looks at" },
+	{ "a.json --json=x", "json: is of a run; --output=x is where" },
+	{ "--find-max=epochs a.json", "a.json: is what a run wrote, and no" },
 	{ "--merge --tolerance=3 a", "tolerance: goes with --compare" },
 	{ "--compare --tolerance=101 a b", "tolerance: " },
 	{ "--name=x --memory=64g", "memory: goes with --datasize and --check" },
@@ -97,6 +105,9 @@ static const struct {
 	{ "--name=x --check=mlperf-v2", NULL },
 	{ "--check=mlperf-v2 a.json", "check" },
 	{ "--check=mlperf-v2 --hosts=2 --datasize a.json", "check" },
+	{ "a.json", "report" },
+	{ "a.json b.json --require=au>=90 --output-format=fio-json", "report" },
+	{ "a.json --compare b.json", "compare" },
 	{ "--name=x --datasize --check=mlperf-v2", "datasize" },
 	{ "--name=x --find-max=epochs --datasize", "datasize" },
 	{ "--name=x --x.find-max=epochs", "find-max" },

@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 113-report.sh - a document alone: the report of the run that wrote it, once more.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+cat >kinds.job <<'JOB'
+[train]
+ioengine=null
+num_files=240
+sample_size=1m
+batch_size=2
+epochs=3
+compute_time=1ms
+[save]
+stonewall
+phase=checkpoint
+directory=ckpt
+ranks=2
+checkpoint_size=300k
+[plain]
+stonewall
+phase=io
+rw=randrw
+size=1m
+numjobs=2
+directory=.
+JOB
+exits "a run of all kinds of jobs" 0 "$MLGEN" kinds.job --json=k.json
+mv out k.txt
+
+# What a document has not: the sizes of requests, fractions of elapsed seconds.
+words()
+{
+	grep -Ev '^(read sizes|cpu) ' "$1"
+}
+exits "its document alone" 0 "$MLGEN" k.json
+is "prints its report" "$(words out)" "$(words k.txt)"
+is "and nothing else" "$(cat err)" ""
+cp k.json other-name
+exits "of another name with --report" 0 "$MLGEN" --report other-name
+is "too" "$(words out)" "$(words k.txt)"
+exits "from a pipe" 0 sh -c "cat k.json | $MLGEN --report -"
+is "too" "$(words out)" "$(words k.txt)"
+exits "--quiet" 0 "$MLGEN" k.json --quiet
+is "has the first lines" "$(cat out)" "$(grep -E '^(train|save|plain): ' k.txt)"
+exits "--output" 0 "$MLGEN" k.json --output=o.txt --quiet
+is "says where" "$(wc -l <o.txt) $(cat out)" "3 "
+exits "two documents" 0 "$MLGEN" k.json k.json
+is "have their names above" "$(grep -c '^== k.json$' out)" 2
+is "and each its jobs" "$(grep -c '^train: ' out)" 2
+
+# ---- as a run prints it
+exits "--output-format=csv" 0 "$MLGEN" k.json --output-format=csv
+is "is a row for each job, and each worker of a plain one" \
+	"$(cut -d, -f2 out | paste -sd' ' -)" "jobname train save plain plain"
+is "with what the document has" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++)
+	if ($i == "au_percent") at = i } NR == 2 { print $at }' out)" \
+	"$(ml k.json au_percent)"
+exits "of one job" 0 "$MLGEN" --name=x --ioengine=null --num_files=24 --quiet \
+	--json=x.json
+for format in json fio-json; do
+	exits "--output-format=$format" 0 "$MLGEN" x.json --output-format=$format
+	is_json "$format: is a document" out
+	is "$format: with its figures" "$(ml out samples steps counted_steps)" \
+		"$(ml x.json samples steps counted_steps)"
+done
+like "fio's has its version" "$(sed -n 2p out)" '"fio version": "mlgen-'
+exits "what is required" 3 "$MLGEN" x.json --require='accelerators>1' --quiet
+like "is missed as in a run" "$(cat err)" '^mlgen: x: accelerators is 1.*, required >1$'
+
+"$MLGEN" --merge x.json --json=m1.json --quiet >/dev/null
+exits "a merged report" 0 "$MLGEN" m1.json
+sed 's/"hostname": .*/"hostname": "other",/' x.json >y.json
+"$MLGEN" --merge x.json y.json --json=m.json --quiet >/dev/null 2>&1
+exits "of several" 0 "$MLGEN" m.json
+like "names these" "$(cat out)" '^merged +2 runs on 2 hosts: '
+"$MLGEN" --name=f --rw=write --size=64k --ioengine=fault --fail_after=5 \
+	--json=f.json >f.txt 2>/dev/null
+exits "a run that failed" 1 "$MLGEN" f.json
+is "is told as it was" "$(words out)" "$(words f.txt)"
+
+# ---- refused
+# refused TEXT ARGUMENT...: with status 2, and TEXT.
+refused()
+{
+	text=$1
+	shift
+	exits "refused: $*" 2 "$MLGEN" "$@"
+	like "because: $text" "$(cat err)" "^mlgen: .*$text"
+	is "in one line" "$(wc -l <err)" 1
+	is "and nothing is printed" "$(cat out)" ""
+}
+head -c 5000 k.json >cut.json
+: >empty.json
+sed 's/"schema_version": 2/"schema_version": 7/' k.json >newer.json
+sed 's/^        "counted_steps": .*/        "counted_steps": "many",/' k.json >type.json
+"$MLGEN" --name=x --ioengine=null --dry-run --output-format=json >dry.json
+refused 'none.json: No such file' none.json
+refused 'cut.json:[0-9]+:[0-9]+: no JSON: .*ends too early' cut.json
+refused 'empty.json: is empty' empty.json
+refused 'newer.json: has schema_version 7 ' newer.json
+refused 'type.json: jobs\[0\].ml.counted_steps: must be a whole number' type.json
+refused "dry.json: is a dry run's" dry.json
+refused 'none.json: No such file' k.json none.json
+refused 'a document has too little for dlio' k.json --output-format=dlio
+refused 'one document at a time as JSON' k.json x.json --output-format=json
+refused 'bs: is of a job, and --report looks at files' k.json --bs=4k
+refused 'k.json: is what a run wrote, and no job; mlgen k.json prints' kinds.job k.json
+refused 'x.json: is what a run wrote, and no job' --find-max=epochs x.json
+
+done_testing
