@@ -56,7 +56,7 @@ OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
 .PHONY: all check check-slow golden mutate fuzz lint bench demo man install \
-	uninstall clean distclean engines-changed always
+	uninstall dist clean distclean engines-changed always
 
 all: mlgen
 
@@ -176,6 +176,7 @@ man: build/manlists
 
 INSTALL ?= install
 JOBS := $(sort $(wildcard jobs/*.job))
+EXAMPLES := $(sort $(wildcard examples/*.* examples/*/*.*))
 HEADERS := $(sort $(wildcard include/mlgen/*.h))
 PAGES := $(sort $(wildcard man/*.[1-8]))
 page_dir = $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(1)))
@@ -185,6 +186,9 @@ install: mlgen
 	$(Q)$(INSTALL) -D -m 755 mlgen $(DESTDIR)$(bindir)/mlgen
 	$(Q)$(foreach f,$(JOBS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(datadir)/mlgen/$(f) &&) :
+	$(Q)$(foreach f,$(EXAMPLES),$(INSTALL) -D \
+		-m $(if $(filter %.sh,$(f)),755,644) $(f) \
+		$(DESTDIR)$(docdir)/$(f) &&) :
 	$(Q)$(foreach f,$(HEADERS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(includedir)/mlgen/$(notdir $(f)) &&) :
 	$(Q)$(foreach f,$(PAGES),$(INSTALL) -D -m 644 $(f) \
@@ -194,11 +198,26 @@ uninstall:
 	$(call say,REMOVE,$(DESTDIR)$(prefix))
 	$(Q)rm -f $(DESTDIR)$(bindir)/mlgen \
 		$(JOBS:%=$(DESTDIR)$(datadir)/mlgen/%) \
+		$(EXAMPLES:%=$(DESTDIR)$(docdir)/%) \
 		$(HEADERS:include/%=$(DESTDIR)$(includedir)/%) \
 		$(foreach f,$(PAGES),$(call page_dir,$(f))/$(notdir $(f)))
 	$(Q)for dir in $(DESTDIR)$(datadir)/mlgen/jobs \
-		$(DESTDIR)$(datadir)/mlgen $(DESTDIR)$(includedir)/mlgen; do \
+		$(DESTDIR)$(datadir)/mlgen $(DESTDIR)$(includedir)/mlgen \
+		$(addprefix $(DESTDIR)$(docdir)/,$(sort \
+			$(dir $(wildcard examples/*/*))) examples) \
+		$(DESTDIR)$(docdir); do \
 		[ ! -d $$dir ] || rmdir --ignore-fail-on-non-empty $$dir; done
+
+# The last commit as one file, which is built without git.
+DIST = mlgen-$(VERSION)
+DISTDIR ?= .
+
+dist:
+	$(call say,DIST,$(DISTDIR)/$(DIST).tar.gz)
+	$(Q)git diff --quiet HEAD || echo "make dist: the tree has changes" \
+		"that are not committed; they are not in it" >&2
+	$(Q)git archive --prefix=$(DIST)/ \
+		--output=$(DISTDIR)/$(DIST).tar.gz HEAD
 
 clean:
 	$(Q)rm -rf build mlgen
