@@ -52,11 +52,13 @@ GOLDEN_WRAPS = $(shell awk -F', ' '/^\tX/ { print "-Wl,--wrap=" $$2 }' \
 FUSE_LIBS := $(shell pkg-config --libs fuse3 2>/dev/null)
 TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
 	$(patsubst %.c,build/%,$(sort $(wildcard t/tools/*.c))))
+# What shells complete: the templates with the tables of the program in them.
+COMPLETIONS := build/completion/mlgen.bash build/completion/_mlgen
 OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
-.PHONY: all check check-slow golden mutate fuzz lint bench demo man install \
-	uninstall dist clean distclean engines-changed always
+.PHONY: all check check-slow golden mutate fuzz lint bench demo man \
+	completion install uninstall dist clean distclean engines-changed always
 
 all: mlgen
 
@@ -134,7 +136,7 @@ SUITES ?= .*
 # Without libcheck the scripts run all the same.
 UNIT_TESTS = $(if $(filter yes,$(HAVE_CHECK)),build/unit-tests)
 
-check: mlgen build/golden/mlgen $(UNIT_TESTS) $(TOOLS)
+check: mlgen build/golden/mlgen $(UNIT_TESTS) $(TOOLS) $(COMPLETIONS)
 	$(Q)HAVE_CHECK=$(HAVE_CHECK) t/func/needs
 	$(Q)$(RUN) $(UNIT_TESTS:%=-u % -s '$(SUITES)') $(CHECKS)
 
@@ -181,8 +183,26 @@ HEADERS := $(sort $(wildcard include/mlgen/*.h))
 PAGES := $(sort $(wildcard man/*.[1-8]))
 page_dir = $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(1)))
 
-install: mlgen
+# Where shells look for completions.
+bash_dir = $(DESTDIR)$(datadir)/bash-completion/completions
+ZSH_DIR = $(datadir)/zsh/site-functions
+zsh_dir = $(DESTDIR)$(ZSH_DIR)
+
+completion: $(COMPLETIONS)
+
+$(COMPLETIONS): build/%: %.in build/manlists config.mk
+	$(call say,TABLES,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)build/manlists --completion >$@.options
+	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' \
+		-e "s|@ENGINES@|$$(build/manlists --engines)|" \
+		-e 's|@JOBS_DIR@|$(datadir)/mlgen/jobs|' $< >$@.new
+	$(Q)mv $@.new $@
+
+install: mlgen $(COMPLETIONS)
 	$(call say,INSTALL,$(DESTDIR)$(prefix))
+	$(Q)$(INSTALL) -D -m 644 build/completion/mlgen.bash $(bash_dir)/mlgen
+	$(Q)$(INSTALL) -D -m 644 build/completion/_mlgen $(zsh_dir)/_mlgen
 	$(Q)$(INSTALL) -D -m 755 mlgen $(DESTDIR)$(bindir)/mlgen
 	$(Q)$(foreach f,$(JOBS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(datadir)/mlgen/$(f) &&) :
@@ -196,7 +216,8 @@ install: mlgen
 
 uninstall:
 	$(call say,REMOVE,$(DESTDIR)$(prefix))
-	$(Q)rm -f $(DESTDIR)$(bindir)/mlgen \
+	$(Q)rm -f $(DESTDIR)$(bindir)/mlgen $(bash_dir)/mlgen \
+		$(zsh_dir)/_mlgen \
 		$(JOBS:%=$(DESTDIR)$(datadir)/mlgen/%) \
 		$(EXAMPLES:%=$(DESTDIR)$(docdir)/%) \
 		$(HEADERS:include/%=$(DESTDIR)$(includedir)/%) \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manlists.c - print the field tables for the manual pages and for lint. */
+/* manlists.c - print the field tables for the manual pages, for completion in shells, and for lint. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,17 +139,105 @@ static void print_all_names(void)
 				    engines_built[i]->opts);
 }
 
+/* What may stand behind an option's "=", as completion/ has it. */
+static void print_values(const struct mlgen_field *f, bool is_setting)
+{
+	const char *between = "";
+
+	if (f->type == MLGEN_BOOL)
+		printf(is_setting ? "-" : "0 1");
+	else if (f->flags & MLGEN_SELECTS)
+		printf("@section");
+	else if (strcmp(f->name, "ioengine") == 0 ||
+		 strcmp(f->name, "enghelp") == 0)
+		printf("@engine");
+	else if (strcmp(f->name, "cmdhelp") == 0 ||
+		 strcmp(f->name, "find-max") == 0)
+		printf("@option");
+	else if (f->type == MLGEN_STR)
+		printf("@file");
+	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
+		if (field_is_spelling(f, c))
+			continue;
+		printf("%s%s", between, c->name);
+		between = " ";
+	}
+}
+
+/* The first sentence of its help, without a full stop, in a shell's quotes. */
+static void print_quoted(const char *help)
+{
+	size_t len = strcspn(help, "\n");
+
+	if (len && help[len - 1] == '.')
+		len--;
+	for (size_t i = 0; i < len; i++)
+		if (help[i] == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(help[i] == '|' ? '/' : help[i]);
+}
+
+static void print_completion(const struct mlgen_field *table, bool is_setting)
+{
+	for (const struct mlgen_field *f = table; f && f->name; f++) {
+		printf("\t'%s|", f->name);
+		print_values(f, is_setting);
+		putchar('|');
+		print_quoted(f->help);
+		puts("'");
+	}
+}
+
+/* 'NAME|VALUES|SENTENCE' for each option that a command line may have. */
+static void print_all_completion(void)
+{
+	print_completion(settings_fields, true);
+	puts("\t'name||Start a job of this name, made of the options behind "
+	     "it'");
+	print_completion(job_fields, false);
+	for (size_t i = 0; engines_built[i]; i++)
+		print_completion(engines_built[i]->opts, false);
+}
+
+static void print_engine_names(void)
+{
+	for (size_t i = 0; engines_built[i]; i++)
+		printf("%s%s", i ? " " : "", engines_built[i]->name);
+	putchar('\n');
+}
+
+static const struct {
+	const char *option;
+	void (*print)(void);
+} requests[] = {
+	{ "--lists", print_lists },
+	{ "--names", print_all_names },
+	{ "--completion", print_all_completion },
+	{ "--engines", print_engine_names },
+};
+
+#define REQUESTS (sizeof(requests) / sizeof(requests[0]))
+
+static bool print_request(const char *option)
+{
+	for (size_t i = 0; i < REQUESTS; i++) {
+		if (strcmp(requests[i].option, option) != 0)
+			continue;
+		requests[i].print();
+		return true;
+	}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
-		fprintf(stderr, "usage: manlists --lists|--names|LIST\n");
+		fprintf(stderr, "usage: manlists --lists|--names|--completion|"
+				"--engines|LIST\n");
 		return 2;
 	}
-	if (strcmp(argv[1], "--lists") == 0) {
-		print_lists();
-	} else if (strcmp(argv[1], "--names") == 0) {
-		print_all_names();
-	} else if (print_list(argv[1]) < 0) {
+	if (!print_request(argv[1]) && print_list(argv[1]) < 0) {
 		fprintf(stderr, "manlists: no list '%s'\n", argv[1]);
 		return 1;
 	}
