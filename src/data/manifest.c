@@ -304,20 +304,49 @@ int manifest_write(const struct dataset *ds, bool complete,
 	return r;
 }
 
+int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete,
+		      struct mlgen_err *err)
+{
+	struct manifest m = { 0 };
+	int r;
+
+	describe(ds, &m);
+	m.complete = complete;
+	r = manifest_store_at(dir_fd, ds->directory, &m, err);
+	manifest_fini(&m);
+	return r;
+}
+
+/* `m` was just loaded, with the result `r`; it is used up. */
+static int describe_loaded(struct manifest *m, int r, const char *directory,
+			   struct dataset *ds, struct mlgen_err *err)
+{
+	memset(ds, 0, sizeof(*ds));
+	if (r)
+		return r;
+	r = describe_dataset(ds, m, directory, err);
+	manifest_fini(m);
+	if (r)
+		dataset_fini(ds);
+	return r;
+}
+
 int manifest_describe(const char *directory, struct dataset *ds,
 		      struct mlgen_err *err)
 {
 	struct manifest m;
 	int r = manifest_load(directory, &m, err);
 
-	memset(ds, 0, sizeof(*ds));
-	if (r)
-		return r;
-	r = describe_dataset(ds, &m, directory, err);
-	manifest_fini(&m);
-	if (r)
-		dataset_fini(ds);
-	return r;
+	return describe_loaded(&m, r, directory, ds, err);
+}
+
+int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
+			 struct mlgen_err *err)
+{
+	struct manifest m;
+	int r = manifest_load_at(dir_fd, directory, &m, err);
+
+	return describe_loaded(&m, r, directory, ds, err);
 }
 
 int manifest_present(const struct dataset *ds, uint64_t *files, uint64_t *bytes,

@@ -51,6 +51,13 @@ int manifest_write(const struct dataset *ds, bool complete,
 int manifest_describe(const char *directory, struct dataset *ds,
 		      struct mlgen_err *err);
 
+/* Both in a directory that is held (below.h), and through no link of the
+ * manifest's name. */
+int manifest_describe_at(int dir_fd, const char *directory, struct dataset *ds,
+			 struct mlgen_err *err);
+int manifest_write_at(int dir_fd, const struct dataset *ds, bool complete,
+		      struct mlgen_err *err);
+
 /*
  * Files of ds (of all parts; it may be the one to evaluate with) that are there
  * with their full size: all when complete, none

@@ -181,17 +181,18 @@ void manifest_fini(struct manifest *m)
 	memset(m, 0, sizeof(*m));
 }
 
-int manifest_load(const char *directory, struct manifest *m,
-		  struct mlgen_err *err)
+/* `name` as filekind_open takes it; `path` is for messages. */
+static int manifest_file_load(int dir_fd, const char *name, int flags,
+			      const char *path, struct manifest *m,
+			      struct mlgen_err *err)
 {
-	char path[PATH_MAX], way[DIRS_WAY_BYTES];
+	char way[DIRS_WAY_BYTES];
 	const char *wrong;
 	FILE *f;
 	int r;
 
 	memset(m, 0, sizeof(*m));
-	manifest_file_join(path, directory, MANIFEST_NAME);
-	r = filekind_open(&f, AT_FDCWD, path, 0, BYTES_MAX, &wrong);
+	r = filekind_open(&f, dir_fd, name, flags, BYTES_MAX, &wrong);
 	if (wrong)
 		return bad(path, wrong, err);
 	if (r)
@@ -206,20 +207,41 @@ int manifest_load(const char *directory, struct manifest *m,
 	return r;
 }
 
-static int replace(const char *directory, const json_t *root)
+int manifest_load(const char *directory, struct manifest *m,
+		  struct mlgen_err *err)
+{
+	char path[PATH_MAX];
+
+	manifest_file_join(path, directory, MANIFEST_NAME);
+	return manifest_file_load(AT_FDCWD, path, 0, path, m, err);
+}
+
+int manifest_load_at(int dir_fd, const char *directory, struct manifest *m,
+		     struct mlgen_err *err)
+{
+	char path[PATH_MAX];
+
+	manifest_file_join(path, directory, MANIFEST_NAME);
+	return manifest_file_load(dir_fd, MANIFEST_NAME, O_NOFOLLOW, path, m,
+				  err);
+}
+
+int manifest_store(const char *directory, const struct manifest *m,
+		   struct mlgen_err *err)
 {
 	int fd = below_hold(directory);
 	int r;
 
 	if (fd < 0)
-		return fd;
-	r = jsonfile_replace(fd, MANIFEST_NAME, root, true);
+		return mlgen_fail(err, fd, "%s/%s: %s", directory,
+				  MANIFEST_NAME, strerror(-fd));
+	r = manifest_store_at(fd, directory, m, err);
 	close(fd);
 	return r;
 }
 
-int manifest_store(const char *directory, const struct manifest *m,
-		   struct mlgen_err *err)
+int manifest_store_at(int dir_fd, const char *directory,
+		      const struct manifest *m, struct mlgen_err *err)
 {
 	json_t *root = encode(m);
 	int r;
@@ -227,7 +249,7 @@ int manifest_store(const char *directory, const struct manifest *m,
 	if (!root)
 		return mlgen_fail(err, -ENOMEM, "%s: out of memory",
 				  MANIFEST_NAME);
-	r = replace(directory, root);
+	r = jsonfile_replace(dir_fd, MANIFEST_NAME, root, true);
 	json_decref(root);
 	if (r)
 		return mlgen_fail(err, r, "%s/%s: %s", directory, MANIFEST_NAME,

@@ -4,21 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/below.h"
 #include "io/noroom.h"
-
-#define LOCK_NAME ".mlgen-dataset.lock"
-
-static void lock_path(char path[PATH_MAX], const char *directory)
-{
-	snprintf(path, PATH_MAX, "%s/%s", directory, LOCK_NAME);
-}
 
 /* 0, -EBUSY, -EAGAIN when the file was removed between open and flock. */
 static int lock_file(int fd, struct stat *st)
@@ -34,30 +26,32 @@ static int lock_file(int fd, struct stat *st)
 
 /* A killed run has left it, whoever that was: what we hold is to be ours. -EAGAIN,
  * or another -errno. */
-static int remove_left(const char *path)
+static int remove_left(int dir_fd)
 {
 	const int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW;
-	int fd = open(path, flags), r;
+	int fd = openat(dir_fd, DIRLOCK_NAME, flags), r;
 	struct stat st;
 
 	if (fd < 0)
 		return errno == ENOENT ? -EAGAIN : -errno;
 	r = lock_file(fd, &st);
 	if (r == 0)
-		r = unlink(path) == 0 || errno == ENOENT ? -EAGAIN : -errno;
+		r = unlinkat(dir_fd, DIRLOCK_NAME, 0) == 0 || errno == ENOENT
+			    ? -EAGAIN
+			    : -errno;
 	close(fd);
 	return r;
 }
 
-static int make_lock(struct dirlock *l, const char *path)
+static int make_lock(struct dirlock *l)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 	struct stat st;
 	int r;
 
-	l->fd = open(path, flags, 0666);
+	l->fd = openat(l->dir_fd, DIRLOCK_NAME, flags, 0666);
 	if (l->fd < 0)
-		return errno == EEXIST ? remove_left(path) : -errno;
+		return errno == EEXIST ? remove_left(l->dir_fd) : -errno;
 	r = lock_file(l->fd, &st);
 	if (r)
 		close(l->fd);
@@ -66,40 +60,61 @@ static int make_lock(struct dirlock *l, const char *path)
 	return r;
 }
 
-int dirlock_take(struct dirlock *l, const char *directory,
-		 struct mlgen_err *err)
+static int dirlock_fail(const char *directory, int code, struct mlgen_err *err)
 {
-	char path[PATH_MAX], why[NOROOM_BYTES];
-	int r;
+	char why[NOROOM_BYTES];
 
-	lock_path(path, directory);
-	do
-		r = make_lock(l, path);
-	while (r == -EAGAIN || r == -EINTR);
-	if (r == -EBUSY)
-		return mlgen_fail(err, r,
+	if (code == -EBUSY)
+		return mlgen_fail(err, code,
 				  "%s: another mlgen is preparing this "
 				  "directory; wait until it is done",
 				  directory);
-	if (r)
-		return mlgen_fail(err, r,
-				  "%s: cannot write here: %s%s; another "
-				  "directory, or its permissions",
-				  directory, strerror(-r),
-				  noroom_put(why, directory, r, 0));
-	l->directory = directory;
-	l->is_held = true;
-	return 0;
+	return mlgen_fail(err, code,
+			  "%s: cannot write here: %s%s; another directory, or "
+			  "its permissions",
+			  directory, strerror(-code),
+			  noroom_put(why, directory, code, 0));
+}
+
+/* Takes l->dir_fd over. */
+static int dirlock_try(struct dirlock *l, const char *directory,
+		       struct mlgen_err *err)
+{
+	int r = l->dir_fd;
+
+	if (r < 0)
+		return dirlock_fail(directory, r, err);
+	do
+		r = make_lock(l);
+	while (r == -EAGAIN || r == -EINTR);
+	l->is_held = r == 0;
+	if (r == 0)
+		return 0;
+	close(l->dir_fd);
+	return dirlock_fail(directory, r, err);
+}
+
+int dirlock_take(struct dirlock *l, const char *directory,
+		 struct mlgen_err *err)
+{
+	l->dir_fd = below_hold(directory);
+	return dirlock_try(l, directory, err);
+}
+
+int dirlock_take_at(struct dirlock *l, int dir_fd, const char *directory,
+		    struct mlgen_err *err)
+{
+	l->dir_fd = below_folder(dir_fd, "");
+	return dirlock_try(l, directory, err);
 }
 
 void dirlock_drop(struct dirlock *l)
 {
-	char path[PATH_MAX];
-
 	if (!l->is_held)
 		return;
-	lock_path(path, l->directory);
-	unlink(path); /* first, so that nobody locks a name on its way out */
+	/* First, so that nobody locks a name on its way out. */
+	unlinkat(l->dir_fd, DIRLOCK_NAME, 0);
 	close(l->fd);
+	close(l->dir_fd);
 	l->is_held = false;
 }
