@@ -137,6 +137,15 @@ int dataset_folder(const struct dataset *ds, unsigned part, char *out,
 int dataset_path(const struct dataset *ds, uint64_t file, char *out,
 		 size_t size);
 
+/*
+ * The other way round, of a dataset that is made: which of its files has this
+ * path, as dataset_path writes it? False: none of them.
+ */
+bool dataset_find(const struct dataset *ds, const char *path, uint64_t *file);
+/* Is the path that of a folder with such files, or of one between those and the
+ * dataset's directory? */
+bool dataset_has_folder(const struct dataset *ds, const char *path);
+
 /* Of one sample of a file (of part 0): payload that is asked for (of columns
  * those that are read), all of its payload; and the whole file. Bytes. */
 uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file);

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -435,6 +436,62 @@ START_TEST(parts_are_named_apart)
 }
 END_TEST
 
+START_TEST(a_path_leads_back_to_its_file_and_no_other_does)
+{
+	static const char *const others[] = {
+		"/data/set/train/1/img_04_of_28.tfrecord", /* it is in 0 */
+		"/data/set/train/1/img_3_of_28.tfrecord",
+		"/data/set/train/1/img_03_of_28.npz",
+		"/data/set/train/1/img_03_of_29.tfrecord",
+		"/data/set/train/1/.img_03_of_28.tfrecord.part",
+		"/data/set/train/1/img_28_of_28.tfrecord",
+		"/data/set/valid/1/img_03_of_28.tfrecord",
+		"/data/set/train/1/notes",
+		"/data/set/train/1/img_",
+		"/data/set/img_03_of_28.tfrecord",
+		"img_03_of_28.tfrecord",
+	};
+	static const char *const folders[] = { "train",       "train/0",
+					       "train/1",     "index",
+					       "index/train", "index/train/1" };
+	static const char *const no_folders[] = { "",         "/trai",
+						  "/train/2", "/train/01",
+						  "/train/x", "/train/1/2",
+						  "/valid",   "/inde" };
+	struct job job = plain_job();
+	struct mlgen_err err = { 0 };
+	struct dataset ds;
+	char path[256];
+	uint64_t file;
+
+	job.format = FORMAT_TFRECORD;
+	job.subfolders = 2;
+	if (dataset_init(&ds, &job, 0, &err) != 0) {
+		ck_assert_msg(strstr(err.text, "was left out"), "%s", err.text);
+		return;
+	}
+	ck_assert_uint_eq(ds.parts, 2);
+	for (uint64_t i = 0; i < dataset_all_files(&ds); i++) {
+		dataset_path(&ds, i, path, sizeof(path));
+		ck_assert(dataset_find(&ds, path, &file));
+		ck_assert_uint_eq(file, i);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		ck_assert_msg(!dataset_find(&ds, others[i], &file), "%s",
+			      others[i]);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, sizeof(path), "/data/set/%s", folders[i]);
+		ck_assert_msg(dataset_has_folder(&ds, path), "%s", path);
+	}
+	for (size_t i = 0; i < sizeof(no_folders) / sizeof(no_folders[0]);
+	     i++) {
+		snprintf(path, sizeof(path), "/data/set%s", no_folders[i]);
+		ck_assert_msg(!dataset_has_folder(&ds, path), "%s", path);
+	}
+	dataset_fini(&ds);
+}
+END_TEST
+
 Suite *suite_dataset(void)
 {
 	Suite *s = suite_create("dataset");
@@ -458,6 +515,7 @@ Suite *suite_dataset(void)
 	tcase_add_loop_test(t, scale_leaves_a_batch_to_evaluate_with, 0, 5);
 	tcase_add_test(t, without_an_evaluation_there_is_no_dataset_for_it);
 	tcase_add_test(t, parts_are_named_apart);
+	tcase_add_test(t, a_path_leads_back_to_its_file_and_no_other_does);
 	suite_add_tcase(s, t);
 	return s;
 }
