@@ -4,6 +4,7 @@
 
 static const char *const of_compare[] = { "tolerance", NULL };
 static const char *const of_a_host[] = { "memory", "hosts", NULL };
+static const char *const of_clean[] = { "yes", NULL };
 
 #define RUNS "what --json=FILE of a run wrote, such as *.json"
 
@@ -14,6 +15,7 @@ const struct question ask_questions[] = {
 	{ "merge", ABOUT_FILES, RUNS, .writes_json = true, .answer = ask_merge },
 	{ "report", ABOUT_FILES, RUNS, .prints_csv = true, .is_implied = true, .answer = ask_report },
 	{ "import", ABOUT_FILES, "the YAML file of a workload", .answer = ask_import_dlio },
+	{ "clean", ABOUT_FILES, "the directory of a dataset or of checkpoints", .goes_with = of_clean, .answer = ask_clean },
 	{ "datasize", ABOUT_JOBS, .goes_with = of_a_host, .answer = ask_datasize },
 	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },
 	{ "find-max", ABOUT_JOBS, .is_live = true, .answer = ask_find_max },

@@ -41,3 +41,4 @@ int ask_report(const struct ask *a);
 int ask_datasize(const struct ask *a);
 int ask_check(const struct ask *a); /* of documents */
 int ask_import_dlio(const struct ask *a);
+int ask_clean(const struct ask *a);

@@ -373,7 +373,7 @@ static void decode(const json_t *root, const struct shard_set *set,
 	get_count(root, "number", &k->number);
 	get_count(root, "bytes", &k->bytes);
 	k->is_complete = json_is_true(json_object_get(root, "complete"));
-	k->is_of_other_ranks = is_of_others(root, set);
+	k->is_of_other_ranks = set && is_of_others(root, set);
 	checkpoint_writer_decode(json_object_get(root, "writer"), k);
 }
 

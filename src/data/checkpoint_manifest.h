@@ -14,7 +14,7 @@
  */
 
 /* What it says of it, into `k`. 0; else it is none of ours, and `why` says what is
- * wrong with it. */
+ * wrong with it. set NULL: of any state. */
 int checkpoint_manifest_look(int folder_fd, const struct shard_set *set,
 			     struct checkpoint *k, char *why, size_t why_bytes);
 

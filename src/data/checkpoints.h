@@ -72,9 +72,9 @@ struct checkpoints {
 	char *directory; /* owned */
 	int dir_fd;      /* is_held: of it, O_PATH */
 	bool is_held, knows_maker;
-	uid_t maker; /* owns what we make there */
-	const struct shard_set *set;
-	struct checkpoint *items; /* ours, oldest first */
+	uid_t maker;                 /* owns what we make there */
+	const struct shard_set *set; /* NULL: of any state, only to delete */
+	struct checkpoint *items;    /* ours, oldest first */
 	size_t count;
 	struct checkpoint_foreign *foreign;
 	size_t foreign_count;

@@ -133,6 +133,13 @@ const struct mlgen_field settings_fields[] = {
 		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },
 	{ "import", MLGEN_F_ENUM(struct settings, import, imports), .def = "none", .group = "Questions",
 	  .help = "Print the job file of another program's configuration." },
+	{ "clean", MLGEN_F_BOOL(struct settings, clean), .def = "0", .group = "Questions",
+	  .help = "List what mlgen made in the directories that are named, and below them: the files of datasets and checkpoints, as their manifests have them.\n"
+		  "What else lies there stays, and is named; so do files of another size, or of another user.\n"
+		  "A dataset that is being prepared is refused, and a checkpoint that a run may still write: with --replace only one whose run is seen on this host." },
+	{ "yes", MLGEN_F_BOOL(struct settings, yes), .def = "0", .group = "Questions",
+	  .help = "With --clean: remove them, with their manifests and the folders that are empty then.\n"
+		  "Interrupted, it can be repeated." },
 	{ 0 },
 };
 /* clang-format on */

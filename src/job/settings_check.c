@@ -47,10 +47,20 @@ void settings_check(const struct settings *s, const struct question *questions,
 			 "%s: datasize prints text, and runs nothing; put it "
 			 "behind the command line that datasize prints",
 			 s->json ? "json" : "output-format");
+	if (s->clean && s->output_format != OUTPUT_TEXT)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "output-format: clean prints text, and no document");
 	if (s->find_max && s->check != CHECK_NONE)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "check: is of a run, and --find-max has many; check "
 			 "the answer with a run of its own");
+	if (s->yes && (s->readonly || s->dry_run || s->parse_only))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "yes: removes files, and --%s touches none; --clean "
+			 "without --yes only lists them",
+			 s->readonly  ? "readonly"
+			 : s->dry_run ? "dry-run"
+				      : "parse-only");
 	if (s->memory_bytes && s->memory_bytes < LEAST_MEMORY)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "memory: %" PRIu64 " bytes are no host's; a size "

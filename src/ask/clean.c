@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clean.c - --clean: what mlgen's manifests own below a directory, and with --yes it goes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/ask.h"
+#include "ask/clean_inside.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/checkpoints.h"
+#include "data/manifest.h"
+
+/* Of files that stay, and of faults, so many are named. */
+#define CLEAN_SHOWN 20
+
+size_t clean_enter(struct clean *c, const char *name)
+{
+	size_t length = strlen(c->path), more = strlen(name);
+
+	if (length + 1 + more >= sizeof(c->path))
+		return 0;
+	c->path[length] = '/';
+	memcpy(c->path + length + 1, name, more + 1);
+	return length;
+}
+
+void clean_leave(struct clean *c, size_t length)
+{
+	c->path[length] = '\0';
+}
+
+void clean_stays(struct clean *c, const char *name, const char *why)
+{
+	if (c->is_quiet || c->strangers++ >= CLEAN_SHOWN)
+		return;
+	fprintf(c->to, "%s%s%s: stays%s%s\n", c->path, name ? "/" : "",
+		name ? name : "", why ? ": " : "", why ? why : "");
+}
+
+void clean_stays_because(struct clean *c, const char *sentence)
+{
+	if (!c->is_quiet && c->strangers++ < CLEAN_SHOWN)
+		fprintf(c->to, "%s\n", sentence);
+}
+
+void clean_fault(struct clean *c, const struct mlgen_err *err)
+{
+	if (c->faults++ < CLEAN_SHOWN)
+		log_error("%s", err->text);
+}
+
+void clean_put(struct clean *c, const char *what, uint64_t files,
+	       uint64_t bytes)
+{
+	char count[UNITS_TEXT_BYTES], size[UNITS_TEXT_BYTES];
+
+	c->files += files;
+	c->bytes += bytes;
+	if (!c->is_quiet)
+		fprintf(c->to, "%s: %s: %s file%s, %s\n", c->path, what,
+			units_human_count(count, files), plural(files),
+			units_human_bytes(size, (double)bytes));
+}
+
+/* ---- the directory that was named ---- */
+
+static DIR *clean_open(struct clean *c, const char *directory,
+		       struct mlgen_err *err)
+{
+	size_t length = strlen(directory);
+	struct stat st;
+	DIR *dir;
+
+	while (length > 1 && directory[length - 1] == '/')
+		length--;
+	if (length >= sizeof(c->path)) {
+		mlgen_fail(err, -ENAMETOOLONG, "%.60s...: %s", directory,
+			   strerror(ENAMETOOLONG));
+		return NULL;
+	}
+	memcpy(c->path, directory, length);
+	c->path[length] = '\0';
+	dir = opendir(c->path);
+	if (!dir && errno == ENOTDIR)
+		mlgen_fail(err, -ENOTDIR,
+			   "%s: is no directory; name the one of a dataset or "
+			   "of checkpoints, or one above it",
+			   directory);
+	else if (!dir)
+		mlgen_fail(err, -errno, "%s: %s", directory, strerror(errno));
+	else if (fstatat(dirfd(dir), CHECKPOINT_MANIFEST, &st,
+			 AT_SYMLINK_NOFOLLOW) == 0)
+		mlgen_fail(err, -EINVAL,
+			   "%s: is one checkpoint; name the directory that it "
+			   "lies in",
+			   directory);
+	if (dir && err->code) {
+		closedir(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+static void clean_look(struct clean *c, DIR *dir)
+{
+	struct stat st = { 0 };
+
+	rewinddir(dir);
+	c->dev = fstat(dirfd(dir), &st) == 0 ? st.st_dev : 0;
+	if (fstatat(dirfd(dir), MANIFEST_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		clean_dataset(c, dir, 0);
+	else
+		clean_walk(c, dir, NULL, 0);
+}
+
+static void clean_put_sum(const struct clean *c)
+{
+	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+
+	if (c->strangers > CLEAN_SHOWN)
+		fprintf(c->to, "%s more stay\n",
+			units_human_count(files, c->strangers - CLEAN_SHOWN));
+	fprintf(c->to, "%s %s file%s, %s\n",
+		c->removes ? "removed" : "--yes removes",
+		units_human_count(files, c->files), plural(c->files),
+		units_human_bytes(bytes, (double)c->bytes));
+}
+
+static int check_found(const struct clean *c, const char *directory)
+{
+	if (c->faults)
+		return EXIT_USAGE;
+	if (c->manifests)
+		return EXIT_RAN;
+	log_error("%s: there is no " MANIFEST_NAME
+		  " and no " CHECKPOINT_MANIFEST
+		  " in it or below it: nothing there is known to be mlgen's",
+		  directory);
+	return EXIT_USAGE;
+}
+
+/* With --yes all of it is looked at first: what cannot be understood is told
+ * before anything is gone. */
+static int clean_directory(struct clean *c, const char *directory, bool yes)
+{
+	struct mlgen_err err = { 0 };
+	DIR *dir = clean_open(c, directory, &err);
+	int status;
+
+	if (!dir) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	c->is_quiet = yes;
+	clean_look(c, dir);
+	status = check_found(c, directory);
+	if (status == EXIT_RAN && yes) {
+		c->removes = true;
+		c->is_quiet = false;
+		c->files = c->bytes = 0;
+		clean_look(c, dir);
+		status = c->faults ? EXIT_FAILED : EXIT_RAN;
+	}
+	closedir(dir);
+	if (c->faults > CLEAN_SHOWN)
+		log_error("%" PRIu64 " more faults", c->faults - CLEAN_SHOWN);
+	if (status != EXIT_USAGE)
+		clean_put_sum(c);
+	return status;
+}
+
+int ask_clean(const struct ask *a)
+{
+	const struct settings *set = &a->set->settings;
+	struct clean *c = mem_zalloc(sizeof(*c));
+	int status = EXIT_RAN;
+
+	for (size_t i = 0; i < a->set->file_count; i++) {
+		int one;
+
+		*c = (struct clean){ .to = a->to, .replaces = set->replace };
+		process_self(&c->self);
+		one = clean_directory(c, a->set->files[i], set->yes);
+		if (one != EXIT_RAN)
+			status = one;
+	}
+	mem_free(c);
+	return status;
+}
