@@ -11,7 +11,6 @@ MAKEFLAGS=$(printf '%s\n' "${MAKEFLAGS:-}" |
 	sed -E 's/ *(-j[0-9]*|--jobserver-[a-z]*=[^ ]*)//g')
 export MAKEFLAGS
 [ "$MLGEN" = "$TOP/mlgen" ] || skip_all "what is installed is $TOP/mlgen, and $MLGEN is tested"
-version=$("$MLGEN" --version | sed -n 's/^mlgen \([^ ]*\).*/\1/p')
 
 # in_tree TARGET...: make it in the source tree; the values of config.mk are those
 # of the build under test.
@@ -24,6 +23,12 @@ value()
 {
 	sed -n "s/^$1 = //p" "$TOP/config.mk"
 }
+
+version=$(value VERSION)
+like "the program has the version of configure" "$("$MLGEN" --version)" \
+	"^mlgen $(echo "$version" | sed 's/\./\\./g')"
+is "and so has the Debian package" \
+	"$(sed -n '1s/^mlgen (\(.*\)) .*/\1/p' "$TOP/debian/changelog")" "$version"
 
 # ---- install
 ok "make install works" in_tree install DESTDIR="$T/root"
