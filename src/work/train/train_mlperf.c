@@ -292,7 +292,8 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s,
 	}
 	if (!s->run)
 		return mlperf_not_yet(text);
-	if (s->job->drop_caches != DROP_CACHES_NO &&
+	if (s->rules->empties == MLPERF_EMPTY_EPOCH &&
+	    s->job->drop_caches == DROP_CACHES_EPOCH &&
 	    !s->result->storage.caches_dropped) {
 		buf_add(text, "this host's caches were not emptied");
 		return MLPERF_BROKEN;
