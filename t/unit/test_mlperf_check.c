@@ -560,6 +560,19 @@ START_TEST(what_a_run_shows)
 }
 END_TEST
 
+/* A document may be of another host, which has the list. */
+START_TEST(a_list_that_is_elsewhere_is_not_checked)
+{
+	load("llama3-8b-checkpoint.job --check=mlperf-v3");
+	finish();
+	for (size_t i = 0; i < set.count; i++) {
+		set.jobs[i]->checkpoint_size_bytes = 0;
+		mem_replace(&set.jobs[i]->tensor_sizes, "/nowhere/list");
+	}
+	expect(&run, "memory not checked tensor_sizes: ");
+}
+END_TEST
+
 START_TEST(a_run_of_v3)
 {
 	load(V3);
@@ -895,6 +908,7 @@ Suite *suite_mlperf_check(void)
 			    ROWS(saved));
 	tcase_add_loop_test(t, checkpoints_of_v3_have_more_rules, 0,
 			    ROWS(saved_v3));
+	tcase_add_test(t, a_list_that_is_elsewhere_is_not_checked);
 	tcase_add_test(t, a_run_of_v3);
 	tcase_add_test(t, a_restore_may_be_a_run_of_its_own);
 	tcase_add_test(t, a_restore_of_v2_is_in_the_same_run);

@@ -77,23 +77,24 @@ static enum mlperf_state check_ranks(const struct mlperf_subject *s,
 	return say_some(s, here, all - here, text);
 }
 
-/* Of all ranks and of those of this host; 0: the model cannot be laid out, which
- * a run would have said. */
-static void sizes_of(const struct job *j, double *all, double *here)
+/* Of all ranks and of those of this host. A list of tensors may be elsewhere. */
+static int sizes_of(const struct job *j, double *all, double *here,
+		    struct mlgen_err *err)
 {
-	struct state state;
-	struct state_bytes bytes;
+	struct state state = { 0 };
+	struct state_bytes bytes = { 0 };
+	int rc = state_init(&state, j, err);
 
-	*all = *here = 0;
-	if (state_init(&state, j, NULL))
-		return;
-	state_all_bytes(&state, &bytes);
+	if (rc == 0)
+		state_all_bytes(&state, &bytes);
 	*all = (double)bytes.total;
-	for (uint64_t i = 0; i < state_locals(&state); i++) {
+	*here = 0;
+	for (uint64_t i = 0; rc == 0 && i < state_locals(&state); i++) {
 		state_rank_bytes(&state, state_local(&state, i), &bytes);
 		*here += (double)bytes.total;
 	}
 	state_fini(&state);
+	return rc;
 }
 
 /* Does a checkpoint fit into the accelerators that it is of? */
@@ -103,11 +104,15 @@ static enum mlperf_state check_memory(const struct mlperf_subject *s,
 	const struct mlperf_accelerator *a = s->rules->memories;
 	char size[UNITS_TEXT_BYTES];
 	double all, here, ranks = (double)job_ranks(s->job);
+	struct mlgen_err err = { 0 };
 	unsigned fits = 0;
 
 	if (!a || !s->workload)
 		return MLPERF_NONE;
-	sizes_of(s->job, &all, &here);
+	if (sizes_of(s->job, &all, &here, &err) < 0) {
+		buf_add(text, err.text);
+		return MLPERF_UNCHECKED;
+	}
 	buf_addf(text, "%s; %.0f accelerators hold",
 		 units_human_bytes(size, all), ranks);
 	for (; a->name; a++) {
@@ -278,8 +283,8 @@ static bool is_beyond_memory(const struct mlperf_subject *s, struct buf *text)
 	char size[UNITS_TEXT_BYTES], memory[UNITS_TEXT_BYTES];
 	double all, here, memories = (double)s->rules->cache_memories;
 
-	sizes_of(s->job, &all, &here);
 	if (!s->rules->cache_memories ||
+	    sizes_of(s->job, &all, &here, NULL) < 0 ||
 	    here * MLPERF_CHECKPOINTS <= memories * (double)s->memory_bytes)
 		return false;
 	buf_addf(text,
