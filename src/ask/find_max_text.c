@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "job/advice.h"
 #include "report/text_block.h"
 #include "report/text_noise.h"
 #include "report/verdict.h"
@@ -113,7 +114,9 @@ static void put_hidden(struct buf *out, const struct find_max *f)
 		 "would bring %.0f%% of what ",
 		 p->supply_percent);
 	put_value(out, f, p->value);
-	buf_add(out, " need; num_files= makes epochs longer");
+	buf_addf(out, " need; %s makes epochs longer",
+		 advice_makes_files(f->job) ? "num_files="
+					    : "a directory with more files");
 }
 
 static void put_known(struct buf *out, const struct find_max *f,
@@ -400,11 +403,14 @@ static void find_max_text_put_memory(struct buf *out, const struct find_max *f)
 	else
 		buf_addf(out,
 			 "%s of the bytes came from this host's page cache; "
-			 "use %sdirect=1",
+			 "use %s%s%s",
 			 show_percent(percent, s->memory_percent),
-			 find_trains(f) ? "--dataset_ratio=5, "
-					  "invalidate=epoch or "
-					: "");
+			 find_trains(f) && advice_makes_files(f->job)
+				 ? "--dataset_ratio=5, "
+				 : "",
+			 find_trains(f) ? "invalidate=epoch or " : "",
+			 advice_direct(f->job) ? "direct=1"
+					       : "a --memory_limit");
 }
 
 typedef void part(struct buf *out, const struct find_max *f);

@@ -14,6 +14,7 @@
 #include "data/dataset_scan.h"
 #include "data/format.h"
 #include "data/scan.h"
+#include "job/advice.h"
 #include "job/workload.h"
 
 #define TRAIN_FOLDER "train"
@@ -137,24 +138,27 @@ static int check_names(const struct dataset *ds, struct mlgen_err *err)
 			  ds->directory);
 }
 
-static int check_full_batches(uint64_t samples, uint64_t batch, uint64_t ranks,
-			      struct mlgen_err *err)
+static int check_full_batches(const struct job *job, uint64_t samples,
+			      uint64_t ranks, struct mlgen_err *err)
 {
+	const char *more = advice_more_files(job);
+	uint64_t batch = job->batch_size;
+
 	if (samples / batch / ranks > 0)
 		return 0;
 	if (ranks == 1)
 		return mlgen_fail(err, -EINVAL,
 				  "batch_size: %" PRIu64 " is more than the "
-				  "%" PRIu64 " samples of the dataset; more "
-				  "num_files or a smaller batch_size",
-				  batch, samples);
-	return mlgen_fail(
-		err, -EINVAL,
-		"accelerators: %" PRIu64 " need at least %" PRIu64
-		" x batch_size %" PRIu64 " = %.15g samples per step, "
-		"the dataset has %" PRIu64 "; more num_files or fewer "
-		"accelerators",
-		ranks, ranks, batch, (double)ranks * (double)batch, samples);
+				  "%" PRIu64 " samples of the dataset; %s or a "
+				  "smaller batch_size",
+				  batch, samples, more);
+	return mlgen_fail(err, -EINVAL,
+			  "accelerators: %" PRIu64 " need at least %" PRIu64
+			  " x batch_size %" PRIu64 " = %.15g samples per step, "
+			  "the dataset has %" PRIu64
+			  "; %s or fewer accelerators",
+			  ranks, ranks, batch, (double)ranks * (double)batch,
+			  samples, more);
 }
 
 static int check_eval(const struct dataset *eval, const struct job *job,
@@ -173,25 +177,26 @@ static int check_eval(const struct dataset *eval, const struct job *job,
 }
 
 /* drop_last=0: the last batch may be short, but never all of them. */
-static int check_shard(uint64_t samples, uint64_t batch, uint64_t ranks,
+static int check_shard(const struct job *job, uint64_t samples, uint64_t ranks,
 		       struct mlgen_err *err)
 {
+	const char *more = advice_more_files(job);
+	uint64_t batch = job->batch_size;
 	uint64_t shard = divide_up(samples, ranks);
 
 	if (ranks > samples)
 		return mlgen_fail(err, -EINVAL,
 				  "accelerators: %" PRIu64 " are more than the "
-				  "%" PRIu64 " samples of the dataset; more "
-				  "num_files or fewer accelerators",
-				  ranks, samples);
+				  "%" PRIu64 " samples of the dataset; %s or "
+				  "fewer accelerators",
+				  ranks, samples, more);
 	if (batch > shard)
 		return mlgen_fail(err, -EINVAL,
 				  "batch_size: %" PRIu64 " is more than the "
 				  "%" PRIu64 " samples of one accelerator's "
 				  "shard (%" PRIu64 " samples / %" PRIu64
-				  " accelerators); more num_files or a smaller "
-				  "batch_size",
-				  batch, shard, samples, ranks);
+				  " accelerators); %s or a smaller batch_size",
+				  batch, shard, samples, ranks, more);
 	return 0;
 }
 
@@ -363,10 +368,8 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 {
 	uint64_t samples = dataset_samples(ds);
 
-	return job->drop_last
-		       ? check_full_batches(samples, job->batch_size, ranks,
-					    err)
-		       : check_shard(samples, job->batch_size, ranks, err);
+	return job->drop_last ? check_full_batches(job, samples, ranks, err)
+			      : check_shard(job, samples, ranks, err);
 }
 
 uint64_t dataset_all_files(const struct dataset *ds)

@@ -19,9 +19,12 @@ static int check_format(const struct job *j, struct mlgen_err *err)
 	if (j->format != FORMAT_RAW && j->format != FORMAT_JPEG)
 		return mlgen_fail(err, -EINVAL,
 				  "format: dataset=scan reads files as they "
-				  "are, of which it knows the sizes alone; "
-				  "format=raw instead of %s (or jpeg, for "
-				  "access=framework)",
+				  "are, of which it knows the sizes alone; %s "
+				  "instead of %s",
+				  j->access == ACCESS_FRAMEWORK
+					  ? "format=jpeg, or format=raw with "
+					    "access=plain,"
+					  : "format=raw",
 				  name);
 	if (j->samples_per_file == 1)
 		return 0;

@@ -112,6 +112,37 @@ refused "a directory that is not there is refused" \
 	'^mlgen: nowhere: No such file or directory; dataset=scan' \
 	--directory=nowhere
 ok "nor is it made" test ! -e nowhere
+
+# ---- what is suggested is possible
+refused "a format with contents, read by a framework" \
+	'^mlgen: format: .*; format=jpeg, or format=raw with access=plain, instead of npz$' \
+	--format=npz --access=framework
+ok "has one way out" run --format=jpeg --access=framework
+ok "and another" run --format=raw --access=plain
+refused "no framework reads raw files" \
+	'^mlgen: access: .*; use access=plain, or format=jpeg$' \
+	--access=framework
+refused "more accelerators than files" \
+	'^mlgen: accelerators: .*; a directory with more files or fewer' \
+	--accelerators=21
+# tries OPTION...: a run whose files come from memory, and what it says to try.
+tries()
+{
+	run --epochs=4 --invalidate=0 "$@"
+	sed -n 's/^  try next *\(--[a-z_]*=[^ ]*\) : .*/\1/p' out
+}
+if is_memory .; then
+	skip "the verdict about memory suggests no files" "files are in memory here"
+else
+	is "the verdict about memory suggests no files" "$(tries)" "--direct=1"
+	ok "but what the job takes" run --direct=1
+	is "and no O_DIRECT where nothing reads with it" \
+		"$(tries --format=jpeg --access=framework)" "--invalidate=epoch"
+fi
+ok "a dry run" run --dry-run --format=jpeg --access=framework
+like "does neither" "$(tr -s ' \n' ' ' <out)" \
+	'asks for 5 x: a directory with more files, or invalidate=epoch'
+unlike "in any line" "$(cat out)" 'dataset_ratio|--num_files'
 refused "one without a file is refused" \
 	'^mlgen: data/none: holds no file that could be read' \
 	--directory=data/none

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "job/advice.h"
 #include "job/workload.h"
 #include "report/show.h"
 #include "report/verdict.h"
@@ -52,13 +53,6 @@ static bool put_more_threads(struct buf *out, const struct verdict_findings *f)
 		 "few %s in flight (%" PRIu64 " now)?",
 		 threads, is_restore(f) ? "reads" : "writes", in_flight(f));
 	return true;
-}
-
-/* O_DIRECT takes requests of bs, or the layout's own chunks. */
-static bool can_be_direct(const struct job *j)
-{
-	return !j->direct && (j->access == ACCESS_PLAIN ||
-			      j->checkpoint_layout == LAYOUT_STREAM);
 }
 
 /* ---- memory ---- */
@@ -136,7 +130,7 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 			     "bytes");
 	else if (!f->checkpoints->caches_dropped)
 		buf_add(out, "--drop_caches=run : the same from empty caches");
-	else if (can_be_direct(f->job))
+	else if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : requests that pass by the page "
 			     "cache");
 	else
@@ -204,7 +198,7 @@ static void host_try(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, "the same while nothing else runs on these CPUs");
 	else if (is_restore(f) && f->checkpoints->verified)
 		buf_add(out, "--verify=none : the same without checking");
-	else if (can_be_direct(f->job))
+	else if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : less copying on these CPUs");
 	else if (f->checkpoints->ranks > 1)
 		buf_add(out, "fewer ranks here, or more hosts; not a statement "
@@ -248,7 +242,7 @@ static void storage_because(struct buf *out, const struct verdict_findings *f)
 
 static void storage_try(struct buf *out, const struct verdict_findings *f)
 {
-	if (!is_restore(f) && can_be_direct(f->job) &&
+	if (!is_restore(f) && advice_direct(f->job) &&
 	    show_share(&f->ranks, "fsync") >= FSYNC_PERCENT)
 		buf_add(out, "--direct=1 : is it storage, or this host writing "
 			     "back its page cache?");

@@ -3,6 +3,7 @@
 #include "work/plain/verdict_io.h"
 
 #include "base/buf.h"
+#include "job/advice.h"
 #include "report/show.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
@@ -50,9 +51,12 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 {
 	if (f->result->storage.is_memory)
 		buf_add(out, "--directory=PATH : a directory on storage");
-	else
+	else if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : requests that pass by the page "
 			     "cache");
+	else
+		buf_add(out, "a larger --size, or files on another host: what "
+			     "memory has answers here");
 }
 
 static bool host_holds(const struct verdict_findings *f)

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/util.h"
+#include "job/advice.h"
 #include "job/guess.h"
 #include "job/workload.h"
 
@@ -192,13 +193,6 @@ static bool is_stream(const struct job *j)
 	return j->format == FORMAT_TFRECORD || j->format == FORMAT_TAR;
 }
 
-/* DLIO's readers do, and TensorFlow's. */
-static bool takes_direct(const struct job *j)
-{
-	return j->format == FORMAT_NPZ || j->format == FORMAT_NPY ||
-	       j->format == FORMAT_TFRECORD;
-}
-
 static void check_framework(const struct job *j, struct diag *d)
 {
 	struct buf format = { 0 };
@@ -208,19 +202,20 @@ static void check_framework(const struct job *j, struct diag *d)
 		FAULT(d, j, "access",
 		      "framework means the calls of what reads a format, and "
 		      "no framework has calls for format=raw; use "
-		      "access=plain, or format=npz");
+		      "access=plain, or format=%s",
+		      j->dataset == DATASET_SCAN ? "jpeg" : "npz");
 	else if (is_stream(j) && j->loader != LOADER_TFDATA)
 		FAULT(d, j, "access",
 		      "framework reads format=%s from the beginning of a file "
 		      "to its end, which of the loaders only tfdata does; use "
 		      "loader=tfdata, or access=plain",
 		      buf_str(&format));
-	else if (j->direct && !takes_direct(j))
+	else if (j->direct && !advice_format_takes_direct(j))
 		FAULT(d, j, "direct",
 		      "no framework reads format=%s with O_DIRECT; use "
-		      "direct=0, "
-		      "or access=plain",
-		      buf_str(&format));
+		      "direct=0%s",
+		      buf_str(&format),
+		      j->read_columns ? "" : ", or access=plain");
 	else if (job_is_changed(j, "bs"))
 		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
 			 "bs: access=framework has sizes of its own; bs counts "

@@ -15,6 +15,7 @@
 #include "data/manifest.h"
 #include "data/sampler.h"
 #include "io/dropcaches.h"
+#include "job/advice.h"
 #include "job/workload.h"
 #include "report/plan_parts.h"
 #include "run/dataremove.h"
@@ -156,7 +157,9 @@ static void check_direct(struct plan_report *p)
 static void check_memory(struct plan_report *p)
 {
 	double memory = (double)p->memory_bytes;
+	char ratio[32];
 
+	snprintf(ratio, sizeof(ratio), "--dataset_ratio=%d", MLPERF_MEMORIES);
 	p->dataset_memory_ratio =
 		memory > 0 ? (double)p->totals.bytes / memory : (double)NAN;
 	if (!(p->dataset_memory_ratio < MLPERF_MEMORIES))
@@ -167,9 +170,13 @@ static void check_memory(struct plan_report *p)
 		plan_add_check(
 			p, "memory", PLAN_WARNING,
 			"this host can keep much of the dataset in memory; "
-			"MLPerf Storage asks for %d x: --dataset_ratio=%d, "
-			"or direct=1",
-			MLPERF_MEMORIES, MLPERF_MEMORIES);
+			"MLPerf Storage asks for %d x: %s, or %s",
+			MLPERF_MEMORIES,
+			advice_makes_files(p->job)
+				? ratio
+				: "a directory with more files",
+			advice_direct(p->job) ? "direct=1"
+					      : "invalidate=epoch");
 }
 
 /* As the run will ask. */
@@ -199,8 +206,10 @@ static void check_steps(struct plan_report *p)
 			 (samples % j->samples_per_file > 0);
 	plan_add_check(p, "steps", PLAN_WARNING,
 		       "MLPerf Storage asks for %d steps per epoch: "
-		       "--num_files=%" PRIu64,
-		       MLPERF_STEPS, files);
+		       "%s%" PRIu64 "%s",
+		       MLPERF_STEPS,
+		       advice_makes_files(j) ? "--num_files=" : "", files,
+		       advice_makes_files(j) ? "" : " files");
 }
 
 static void count_eval(struct plan_report *p, const struct pass *pass)

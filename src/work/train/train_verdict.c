@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "job/advice.h"
 #include "report/show.h"
 #include "report/verdict.h"
 #include "report/verdict_supply.h"
@@ -154,6 +155,22 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 			 files, bytes, size / ram, memory);
 }
 
+/* Where no larger data set can be had: each of these the job would take. */
+static void put_past_memory(struct buf *out, const struct verdict_findings *f)
+{
+	char need[UNITS_TEXT_BYTES];
+	double ram = (double)f->run->host.memory_bytes;
+
+	if (advice_direct(f->job))
+		buf_add(out, "--direct=1 : reads that pass by the page cache");
+	else if (f->job->invalidate != INVALIDATE_EPOCH)
+		buf_add(out, "--invalidate=epoch : each from an empty page "
+			     "cache");
+	else
+		buf_addf(out, "--directory=PATH : one with %s of files",
+			 units_human_bytes(need, MLPERF_MEMORIES * ram));
+}
+
 static void memory_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct dataset_totals *t = &f->result->totals;
@@ -168,8 +185,9 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, "--distinct_files=0 : all of the dataset");
 		return;
 	}
-	if ((double)t->bytes >= MLPERF_MEMORIES * ram && !f->job->direct) {
-		buf_add(out, "--direct=1 : reads that pass by the page cache");
+	if (!advice_makes_files(f->job) ||
+	    ((double)t->bytes >= MLPERF_MEMORIES * ram && !f->job->direct)) {
+		put_past_memory(out, f);
 		return;
 	}
 	buf_addf(out, "--dataset_ratio=%d", MLPERF_MEMORIES);
@@ -178,7 +196,7 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 			 units_human_count(
 				 files, (uint64_t)ceil(MLPERF_MEMORIES * ram /
 						       t->mean_file_bytes)));
-	if (!f->job->direct)
+	if (advice_direct(f->job))
 		buf_add(out, ", or direct=1");
 }
 
@@ -242,11 +260,14 @@ static void compute_try(struct buf *out, const struct verdict_findings *f)
 			 "--accelerators=%" PRIu64 " : storage keeps up, "
 			 "ask for more",
 			 wanted);
-	else
+	else if (advice_makes_files(f->job))
 		buf_addf(out,
 			 "--dataset_ratio=%d : these files are too few for "
 			 "more accelerators",
 			 MLPERF_MEMORIES);
+	else
+		buf_add(out, "--directory=PATH : these files are too few for "
+			     "more accelerators");
 }
 
 static bool storage_holds(const struct verdict_findings *f)

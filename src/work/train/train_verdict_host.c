@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "job/advice.h"
 #include "report/verdict.h"
 
 #define OVERSLEEP_PERCENT 1.0
@@ -82,7 +83,7 @@ static void put_less_load(struct buf *out, const struct job *job)
 			 "--read_threads=%" PRIu64 " : fewer threads on "
 			 "these CPUs",
 			 job->read_threads / 2);
-	else if (!job->direct)
+	else if (advice_direct(job))
 		buf_add(out, "--direct=1 : less copying on these CPUs");
 }
 
@@ -153,7 +154,7 @@ void verdict_host_because(struct buf *out, const struct verdict_findings *f)
 void verdict_host_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct job *job = f->job;
-	bool copies = !job->direct && job->access == ACCESS_PLAIN &&
+	bool copies = advice_direct(job) && job->access == ACCESS_PLAIN &&
 		      f->ceiling.copying > CEILING_NEAR_POINTS;
 
 	if (is_taken(f))
