@@ -21,6 +21,9 @@
 #include "data/checkpoint_name.h"
 #include "io/mount.h"
 
+/* Of numbers and steps: what a manifest, which is JSON, can hold. */
+#define NUMBER_MAX ((uint64_t)INT64_MAX)
+
 /* The list */
 
 static void add(struct checkpoints *c, const struct checkpoint *k)
@@ -214,27 +217,56 @@ void checkpoints_fini(struct checkpoints *c)
 
 /* The next one */
 
-/* Behind all that have such a name, be they ours or not. */
-static uint64_t free_step(const struct checkpoints *c)
+/* Of all that have such a name, be they ours or not; 0: there is none. */
+static uint64_t newest_step(const struct checkpoints *c, const char **name)
 {
 	uint64_t step = 0;
 
 	for (size_t i = 0; i < c->count; i++)
-		if (c->items[i].step > step)
+		if (c->items[i].step > step) {
 			step = c->items[i].step;
+			*name = c->items[i].name;
+		}
 	for (size_t i = 0; i < c->foreign_count; i++) {
 		struct checkpoint k;
 
 		if (checkpoint_read_name(c->foreign[i].name, &k) &&
-		    k.step > step)
+		    k.step > step) {
 			step = k.step;
+			*name = c->foreign[i].name;
+		}
 	}
-	return step + 1;
+	return step;
+}
+
+int checkpoints_check_next(const struct checkpoints *c, uint64_t step,
+			   struct mlgen_err *err)
+{
+	const char *name = "";
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].number >= NUMBER_MAX)
+			return mlgen_fail(
+				err, -ERANGE,
+				"%s/%s: is checkpoint number %" PRIu64
+				", and a manifest has no larger one; move it "
+				"away, or use another checkpoint_directory",
+				c->directory, c->items[i].name,
+				c->items[i].number);
+	if (step == UINT64_MAX && newest_step(c, &name) >= NUMBER_MAX)
+		return mlgen_fail(err, -ERANGE,
+				  "%s/%s: there is no step behind this one; "
+				  "move it away, or use another "
+				  "checkpoint_directory",
+				  c->directory, name);
+	return 0;
 }
 
 void checkpoints_next(const struct checkpoints *c, uint64_t epoch,
 		      uint64_t step, struct checkpoint *next)
 {
+	const char *name = "";
+
 	*next = (struct checkpoint){ .number = 1,
 				     .epoch = epoch,
 				     .step = step,
@@ -244,7 +276,7 @@ void checkpoints_next(const struct checkpoints *c, uint64_t epoch,
 			next->number = c->items[i].number + 1;
 	checkpoint_sign(next, &c->self);
 	if (step == UINT64_MAX)
-		next->step = free_step(c);
+		next->step = newest_step(c, &name) + 1;
 	next->place = c->set->state->job->rename_commit ||
 				      checkpoints_replaced(c, epoch, next->step)
 			      ? CHECKPOINT_PART

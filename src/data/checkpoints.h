@@ -100,7 +100,11 @@ int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err);
 /* It was put aside, and nobody is just replacing it: it is where it was. */
 void checkpoints_put_back(struct checkpoints *c, uint64_t epoch, uint64_t step);
 
-/* The next one: number, and a name that is free; with rename_commit, or where it
+/* Is there a number, and with UINT64_MAX a step, behind those there are? What
+ * JSON has for numbers ends at 2^63-1. 0, or -ERANGE with err. */
+int checkpoints_check_next(const struct checkpoints *c, uint64_t step,
+			   struct mlgen_err *err);
+/* Where there is, the next one: number, and a name that is free; with rename_commit, or where it
  * replaces another one, the .part one. step UINT64_MAX = a step behind the newest. Nothing is made yet. */
 void checkpoints_next(const struct checkpoints *c, uint64_t epoch,
 		      uint64_t step, struct checkpoint *next);

@@ -235,6 +235,8 @@ static int try_make(struct saver *s, uint64_t epoch, uint64_t step,
 {
 	int rc = step == UINT64_MAX ? 0 : clear_way(s, epoch, step, err);
 
+	if (rc == 0)
+		rc = checkpoints_check_next(s->cfg.checkpoints, step, err);
 	if (rc < 0)
 		return rc;
 	checkpoints_next(s->cfg.checkpoints, epoch, step, k);

@@ -229,9 +229,13 @@ int setup_checkpoints_open(struct slot *s, const struct run_shared *run,
 int setup_checkpoints_place(struct slot *s, const struct run_shared *run,
 			    uint64_t count, struct mlgen_err *err)
 {
-	int rc = checkpoints_check_room(&s->checkpoints, count,
-					s->job->checkpoint_keep, err);
+	bool is_beside = job_work(s->job)->has_accelerators;
+	int rc = checkpoints_check_next(&s->checkpoints,
+					is_beside ? 0 : UINT64_MAX, err);
 
+	if (rc == 0)
+		rc = checkpoints_check_room(&s->checkpoints, count,
+					    s->job->checkpoint_keep, err);
 	if (rc == 0)
 		rc = checkpoints_hold(&s->checkpoints, err);
 	/* Again, since it may have been missing. */

@@ -94,6 +94,30 @@ else
 	skip "a directory of another user" "only root can give one away"
 fi
 
+# ---- what comes behind the last
+rm -rf d
+last=global_epoch1_step9223372036854775807
+mkdir -p d/$last
+exits "no checkpoint comes behind the last step" 2 save
+like "which is said" "$(cat err)" \
+	"^mlgen: d/$last: there is no step behind this one; move it away"
+exits "by a dry run, too" 0 save --dry-run --json=/dev/null
+like "as what would stop the run" "$(cat out)" \
+	"d/$last: there is no step behind"
+is "and nothing is written" "$(names)" "$last "
+mv d/$last d/global_epoch1_step9223372036854775806
+exits "the last step itself can be saved" 0 save
+like "by its name" "$(names)" " $last "
+exits "once" 2 save
+rm -rf d
+exits "of checkpoints with numbers" 0 save
+sed -i 's/"number": *1\b/"number": 9223372036854775807/' \
+	d/global_epoch1_step1/mlgen-checkpoint.json
+exits "none comes behind the last" 2 save
+like "which is said" "$(cat err)" \
+	'^mlgen: d/global_epoch1_step1: is checkpoint number 9223372036854775807, and a manifest has no larger one; move it away, or use another checkpoint_directory$'
+exits "but it is restored" 0 save --phase=restore
+
 # ---- what is written
 victim
 mkdir d/global_epoch1_step1

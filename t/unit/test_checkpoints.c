@@ -221,6 +221,49 @@ START_TEST(the_next_name_is_free)
 }
 END_TEST
 
+START_TEST(behind_the_last_number_there_is_none)
+{
+	struct mlgen_err err = { 0 };
+	struct rig r;
+
+	rig_open(&r, SMALL, "");
+	save(&r, true);
+	r.c.items[0].number = INT64_MAX - 1;
+	ck_assert_int_eq(checkpoints_check_next(&r.c, UINT64_MAX, &err), 0);
+	save(&r, true);
+	ck_assert_int_eq(checkpoints_check_next(&r.c, 5, &err), -ERANGE);
+	ck_assert_ptr_nonnull(strstr(
+		err.text, "/global_epoch1_step2: is checkpoint number "
+			  "9223372036854775807, and a manifest has no larger "
+			  "one"));
+	rig_close(&r);
+	/* As it was written, so it is read. */
+	rig_open(&r, SMALL, "");
+	ck_assert_uint_eq(r.c.items[1].number, INT64_MAX);
+	ck_assert(r.c.items[1].is_complete);
+	rig_close(&r);
+}
+END_TEST
+
+START_TEST(behind_the_last_step_there_is_none)
+{
+	static const char *const names[] = {
+		"global_epoch1_step9223372036854775807",
+		"global_epoch1_step18446744073709551615",
+	};
+	struct mlgen_err err = { 0 };
+	struct rig r;
+
+	put_directory(names[_i]);
+	rig_open(&r, SMALL, "");
+	ck_assert_int_eq(checkpoints_check_next(&r.c, 5, &err), 0);
+	ck_assert_int_eq(checkpoints_check_next(&r.c, UINT64_MAX, &err),
+			 -ERANGE);
+	ck_assert_ptr_nonnull(strstr(err.text, names[_i]));
+	rig_close(&r);
+}
+END_TEST
+
 START_TEST(what_was_not_renamed_is_not_complete)
 {
 	struct rig r;
@@ -862,6 +905,8 @@ Suite *suite_checkpoints(void)
 	tcase_add_test(t, a_missing_directory_has_none);
 	tcase_add_test(t, it_is_complete_once_its_manifest_says_so);
 	tcase_add_test(t, the_next_name_is_free);
+	tcase_add_test(t, behind_the_last_number_there_is_none);
+	tcase_add_loop_test(t, behind_the_last_step_there_is_none, 0, 2);
 	tcase_add_test(t, what_was_not_renamed_is_not_complete);
 	tcase_add_test(t, what_has_no_manifest_of_ours_is_foreign);
 	tcase_add_test(t, a_name_that_is_taken_is_refused);

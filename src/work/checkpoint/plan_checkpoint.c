@@ -171,10 +171,15 @@ static void check_room(struct look *l)
 /* The name of the first one to save, as it is when it is complete. */
 static void look_at_saving(struct look *l)
 {
+	bool is_alone = !is_beside(l->p->job);
 	char name[CHECKPOINT_NAME_BYTES];
+	struct mlgen_err err = { 0 };
 	struct checkpoint next;
 
-	if (!is_beside(l->p->job) && !is_restore(l->p)) {
+	if (checkpoints_check_next(&l->there, is_alone ? UINT64_MAX : 0,
+				   &err)) {
+		plan_add_check(l->p, "checkpoints", PLAN_FAIL, "%s", err.text);
+	} else if (is_alone) {
 		checkpoints_next(&l->there, 1, UINT64_MAX, &next);
 		checkpoint_final_name(&next, name);
 		l->c->first = mem_strdup(name);
