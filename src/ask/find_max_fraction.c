@@ -15,10 +15,15 @@
 
 /* ---- what was delivered ---- */
 
-/* Of short epochs the time in which nobody read says nothing of storage. */
+/*
+ * Of short epochs the time in which nobody read says nothing of storage. The
+ * readers of one accelerator idle together; those of several share what there
+ * is, and would have less if they all read.
+ */
 static double delivered(const struct find_max *f, const struct metrics_probe *p)
 {
-	return find_is_hidden(f, p)
+	return find_counts_accelerators(f) && p->value == 1 &&
+			       find_is_hidden(f, p)
 		       ? p->supply_percent / 100 * p->demand_bytes_per_sec
 		       : p->sample_bytes_per_sec;
 }

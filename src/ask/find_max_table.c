@@ -6,24 +6,30 @@
 #include <math.h>
 #include <string.h>
 
+#include "ask/require.h"
 #include "base/units.h"
 #include "job/workload.h"
 #include "report/text_block.h"
 #include "report/verdict.h"
 
-/* "au >= 90 and stall_ns.p99 < 1e+06" */
+/* "stall_ns.p99 < 1ms" */
+static void put_part(struct buf *out, const struct requirement *q)
+{
+	char value[UNITS_TEXT_BYTES];
+
+	if (find_is_time(q))
+		units_put_time(value, (uint64_t)q->value);
+	else
+		units_put_f64(value, q->value);
+	buf_addf(out, "%s %s %s", q->metric, q->op, value);
+}
+
+/* "au >= 90 and stall_ns.p99 < 1ms" */
 static void put_requirement(struct buf *out, const struct find_max *f)
 {
 	for (unsigned i = 0; i < f->required_count; i++) {
-		char value[UNITS_TEXT_BYTES];
-		const struct requirement *q = &f->required[i];
-
-		if (find_is_time(q))
-			units_put_time(value, (uint64_t)q->value);
-		else
-			units_put_f64(value, q->value);
-		buf_addf(out, "%s%s %s %s", i ? " and " : "", q->metric, q->op,
-			 value);
+		buf_add(out, i ? " and " : "");
+		put_part(out, &f->required[i]);
 	}
 }
 
@@ -84,15 +90,44 @@ static void put_training(struct buf *out, const struct metrics_probe *p)
 		 units_human_count(steps, p->steps));
 }
 
-/* "storage-bound" */
-static void put_verdict(struct buf *out, const struct metrics_probe *p)
+/* "storage-bound"; false: there is none that explains an AU. */
+static bool put_verdict(struct buf *out, const struct metrics_probe *p)
 {
 	const char *label = verdict_label(p->verdict);
 
+	if (!label || !strcmp(p->verdict, "compute"))
+		return false;
 	if (strcmp(p->verdict, "memory") == 0)
 		label = "from memory";
-	for (const char *c = label; c && *c; c++)
+	for (const char *c = label; *c; c++)
 		buf_addc(out, (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c));
+	return true;
+}
+
+/* The first part of the requirement that was missed; NULL: each was met. */
+static const struct requirement *missed(const struct find_max *f,
+					const struct metrics_probe *p)
+{
+	for (unsigned i = 0; i < f->required_count; i++)
+		if (!require_holds(&f->required[i], p->figures[i]))
+			return &f->required[i];
+	return NULL;
+}
+
+/* Why a run holds nothing: what limits its AU, or what else was missed. */
+static void put_why(struct buf *out, const struct find_max *f,
+		    const struct metrics_probe *p)
+{
+	const struct requirement *q = missed(f, p);
+
+	if (!p->too_many_errors && find_is_hidden(f, p))
+		buf_addf(out, "readers bring %.0f%%  ", p->supply_percent);
+	if ((!q || p->too_many_errors || find_is_au(q)) && put_verdict(out, p))
+		return;
+	if (q) {
+		buf_add(out, "misses ");
+		put_part(out, q);
+	}
 }
 
 static void put_row(struct buf *out, const struct find_max *f,
@@ -112,11 +147,9 @@ static void put_row(struct buf *out, const struct find_max *f,
 	if (find_trains(f))
 		put_training(out, p);
 	buf_add(out, p->holds ? "   pass   " : "   fail   ");
-	if (find_is_hidden(f, p))
-		buf_addf(out, "readers bring %.0f%%  ", p->supply_percent);
-	/* Without storage a verdict is about the host, or about its model. */
-	if (!verdict_without_storage(f->job) &&
-	    (!p->holds || strcmp(p->verdict, "memory") == 0))
+	if (!p->holds)
+		put_why(out, f, p);
+	else if (strcmp(p->verdict, "memory") == 0)
 		put_verdict(out, p);
 	if (p->cut_short)
 		buf_addf(out, "%sended early",

@@ -227,6 +227,13 @@ static bool is_limit(const struct find_max *f, const char *name)
 	return f->limit && strcmp(f->limit, name) == 0;
 }
 
+/* Is what ended the search what was asked for? A plain job has no word for it,
+ * and what came from memory is told apart. */
+static bool is_of_storage(const struct find_max *f)
+{
+	return !f->limit || is_limit(f, "storage") || is_limit(f, "memory");
+}
+
 static void find_max_text_put_answer(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
@@ -244,7 +251,7 @@ static void find_max_text_put_answer(struct buf *out, const struct find_max *f)
 			  "not reached: the host, not the storage, is the "
 			  "limit. At least ");
 	else
-		put_known(out, f, "");
+		put_known(out, f, is_of_storage(f) ? "" : "at least ");
 }
 
 /* The most that it gave, and what the failed side asks for. */
@@ -293,7 +300,12 @@ static void put_limit(struct buf *out, const struct find_max *f)
 	const struct metrics_probe *p =
 		a->is_limited ? probe_of(f, a->limited_by) : NULL;
 
-	if (is_limit(f, "not possible"))
+	if (f->interrupted)
+		buf_add(out, "not found: the search was interrupted");
+	else if (f->err.code)
+		buf_addf(out, "not found: the run of %" PRIu64 " failed",
+			 f->probes[f->probe_count - 1].value);
+	else if (is_limit(f, "not possible"))
 		buf_addf(out, "%" PRIu64 " is not possible: %s", a->limited_by,
 			 p ? p->error : "");
 	else if (is_limit(f, "files"))
