@@ -208,29 +208,43 @@ static bool is_dropped(const char *arg)
 	return false;
 }
 
+/* The arguments that play it; of scale= the files that were read. */
+static void add_play(struct probe_args *args, const struct find_max *f)
+{
+	const struct job *j = f->job;
+	const struct dist time = stretched(&j->compute_time, 1 / f->fraction);
+	struct buf text = { 0 };
+
+	dist_format(&text, &time, DIST_NS);
+	probe_args_add(args, "--%s.accelerators=1", j->name);
+	if (j->scale < 100 && j->accelerators > 1 && f->files &&
+	    j->dataset == DATASET_MADE) {
+		probe_args_add(args, "--%s.scale=100%%", j->name);
+		probe_args_add(args, "--%s.num_files=%" PRIu64, j->name,
+			       f->files);
+	}
+	probe_args_add(args, "--%s.compute_time=%s", j->name, buf_str(&text));
+	buf_fini(&text);
+}
+
 void find_put_play(struct buf *out, const struct find_max *f)
 {
 	const struct ask *a = f->ask;
-	const struct dist time =
-		stretched(&f->job->compute_time, 1 / f->fraction);
-	struct buf text = { 0 };
-	char line[sizeof(a->host->command)] = "", option[512];
+	struct probe_args args = { 0 };
+	char line[sizeof(a->host->command)] = "";
 	bool is_whole = true;
 	int i = 0;
 
+	add_play(&args, f);
 	for (; i < a->argc && strcmp(a->argv[i], "--") != 0; i++)
 		if (!is_dropped(a->argv[i]))
 			is_whole &= host_put_argument(line, sizeof(line),
 						      a->argv[i]);
-	snprintf(option, sizeof(option), "--%s.accelerators=1", f->job->name);
-	is_whole &= host_put_argument(line, sizeof(line), option);
-	dist_format(&text, &time, DIST_NS);
-	snprintf(option, sizeof(option), "--%s.compute_time=%s", f->job->name,
-		 buf_str(&text));
-	is_whole &= host_put_argument(line, sizeof(line), option);
+	for (size_t k = 0; k < args.count; k++)
+		is_whole &= host_put_argument(line, sizeof(line), args.list[k]);
 	for (; i < a->argc; i++)
 		is_whole &= host_put_argument(line, sizeof(line), a->argv[i]);
 	if (is_whole)
 		buf_add(out, line);
-	buf_fini(&text);
+	probe_args_fini(&args);
 }

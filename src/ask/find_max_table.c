@@ -122,7 +122,11 @@ static void put_why(struct buf *out, const struct find_max *f,
 
 	if (!p->too_many_errors && find_is_hidden(f, p))
 		buf_addf(out, "readers bring %.0f%%  ", p->supply_percent);
-	if ((!q || p->too_many_errors || find_is_au(q)) && put_verdict(out, p))
+	/* Beside a model a busy host is a hint; that it is not the limit is
+	 * measured. */
+	bool is_hint = verdict_is_model(f->job) && !strcmp(p->verdict, "host");
+	bool is_of_au = !q || p->too_many_errors || find_is_au(q);
+	if (is_of_au && !is_hint && put_verdict(out, p))
 		return;
 	if (q) {
 		buf_add(out, "misses ");
