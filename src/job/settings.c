@@ -63,6 +63,8 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Check the job files and run nothing." },
 	{ "dry-run", MLGEN_F_BOOL(struct settings, dry_run), .def = "0", .group = "Before a run",
 	  .help = "Print the plan and what would stop the run; nothing is touched." },
+	{ "thorough", MLGEN_F_BOOL(struct settings, thorough), .def = "0", .group = "Before a run",
+	  .help = "Ask for every file of a dataset before it is read, by name and size, and not for a thousand of them; with --dry-run and before a run." },
 	{ "showjob", MLGEN_F_BOOL(struct settings, showjob), .def = "0", .group = "Before a run",
 	  .help = "Print every option of the job, its value and where it came from.\n"
 		  "It is a job file of the same jobs; what none can hold is refused." },

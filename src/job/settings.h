@@ -30,6 +30,7 @@ struct settings {
 	char *cmdhelp; /* an option, or "all" */
 	char *enghelp; /* an engine, or "" for all */
 	bool parse_only, dry_run, showjob;
+	bool thorough; /* look at all files of a dataset before it is read */
 	char *section; /* run only this one */
 	bool readonly; /* refuse anything that writes */
 	bool allow_fill; /* preparation may use more than half of the free space */

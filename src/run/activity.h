@@ -20,6 +20,9 @@ struct activity {
 	/* Before the first byte: lists of rules, in the order in which they are
 	 * asked; NULL ends the lists. */
 	const struct rule *const *rules;
+	/* What its preparation asks by itself, when its turn has come: of a dry
+	 * run alone, whose jobs make nothing for one another; or NULL. */
+	const struct rule *const *turn_rules;
 	/* Descriptors that it needs at once, and the options to lower. */
 	uint64_t (*open_files)(const struct slot *s);
 	const char *lower_files;

@@ -95,21 +95,6 @@ static int check_bytes(const struct format *f, const char *path,
 			  path, n ? is : "(none)", f->name, wanted);
 }
 
-static int cannot_read(const char *path, enum mlgen_op op, int code,
-		       struct mlgen_err *err)
-{
-	int r = filekind_check(path, FILEKIND_OF_DATASET, err);
-
-	return r ? r
-		 : mlgen_fail(
-			   err, code,
-			   "%s: %s: %s; the dataset was complete: %s", path,
-			   opstat_name(op), strerror(-code),
-			   code == -ENOENT
-				   ? "--phase=prepare writes what is missing"
-				   : "make it readable, or another directory");
-}
-
 static int check_size(struct crew_worker *w, uint64_t bytes,
 		      struct mlgen_err *err)
 {
@@ -118,17 +103,13 @@ static int check_size(struct crew_worker *w, uint64_t bytes,
 	int r = (int)io_do(w->io, &op);
 
 	if (r < 0)
-		return cannot_read(w->path, MLGEN_STAT, r, err);
+		return firstbytes_unreadable(w->path, MLGEN_STAT, r, err);
 	if (op.io.size_bytes == bytes)
 		return 0;
 	r = filekind_check(w->path, FILEKIND_OF_DATASET, err);
 	if (r)
 		return r;
-	return mlgen_fail(err, -EINVAL,
-			  "%s: has %" PRIu64 " bytes instead of %" PRIu64
-			  "; it was truncated or replaced; --phase=prepare "
-			  "writes it again",
-			  w->path, op.io.size_bytes, bytes);
+	return firstbytes_wrong_size(w->path, op.io.size_bytes, bytes, err);
 }
 
 int firstbytes_check(struct crew_worker *w, const struct dataset *ds,
@@ -142,7 +123,7 @@ int firstbytes_check(struct crew_worker *w, const struct dataset *ds,
 	cache_sample(w->path, index, &resident, &looked);
 	n = first_bytes(w, bytes, magic_bytes(ds->format), &op);
 	if (n < 0)
-		return cannot_read(w->path, op, n, err);
+		return firstbytes_unreadable(w->path, op, n, err);
 	if (resident == 0)
 		cache_drop(w->path); /* what fails costs only memory */
 	r = check_size(w, dataset_file_bytes(ds, index), err);
@@ -161,4 +142,29 @@ bool firstbytes_match(struct crew_worker *w, const struct dataset *ds,
 	n = first_bytes(w, bytes, magic_bytes(ds->format), &op);
 	return n >= 0 &&
 	       check_bytes(ds->format, w->path, bytes, (size_t)n, NULL) == 0;
+}
+
+int firstbytes_unreadable(const char *path, enum mlgen_op op, int code,
+			  struct mlgen_err *err)
+{
+	int r = filekind_check(path, FILEKIND_OF_DATASET, err);
+
+	return r ? r
+		 : mlgen_fail(
+			   err, code,
+			   "%s: %s: %s; the dataset was complete: %s", path,
+			   opstat_name(op), strerror(-code),
+			   code == -ENOENT
+				   ? "--phase=prepare writes what is missing"
+				   : "make it readable, or another directory");
+}
+
+int firstbytes_wrong_size(const char *path, uint64_t has, uint64_t wanted,
+			  struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EINVAL,
+			  "%s: has %" PRIu64 " bytes instead of %" PRIu64
+			  "; it was truncated or replaced; --phase=prepare "
+			  "writes it again",
+			  path, has, wanted);
 }

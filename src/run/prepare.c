@@ -18,6 +18,7 @@
 #include "run/datafile.h"
 #include "run/datafolder.h"
 #include "run/dataremove.h"
+#include "run/datasample.h"
 #include "run/dirlock.h"
 #include "run/prepare_cache.h"
 #include "run/prepare_place.h"
@@ -134,6 +135,19 @@ static int check_first(struct prepare *p, struct mlgen_err *err)
 	return r == CREW_STOPPED ? 0 : r; /* what comes next sees it, too */
 }
 
+static int sample_files(const struct prepare *p, struct mlgen_err *err)
+{
+	const struct datasample sample = {
+		.files = &p->files,
+		.is_complete = { p->trusted[0], p->trusted[1] },
+		.all = p->req->thorough,
+		.forgiving = p->req->forgiving,
+		.crew = &p->maker.crew,
+	};
+
+	return datasample_check(&sample, err);
+}
+
 static int read_manifests(struct prepare *p, struct mlgen_err *mismatch)
 {
 	int r = manifest_read(p->ds, &p->state, mismatch);
@@ -164,7 +178,9 @@ static int examine(struct prepare *p, struct mlgen_err *err)
 	if (r == 0 && p->files.ours[0])
 		r = check_first(p, err);
 	else
-		r = 0;
+		return survey(p, err);
+	if (r == 0)
+		r = sample_files(p, err);
 	return r ? r : survey(p, err);
 }
 
@@ -423,29 +439,38 @@ static uint64_t largest_file(const struct prepare *p)
 	return most;
 }
 
+/* Of what a request is about; `out` is zeroed by this. */
+static void prepare_begin(struct prepare *out,
+			  const struct prepare_request *req)
+{
+	*out = (struct prepare){
+		.req = req,
+		.ds = req->dataset,
+		.maker = { .kind = &datafile_kind,
+			   .progress = req->progress,
+			   .crew = { .engine = req->engine,
+				     .engine_opts = req->engine_opts,
+				     .clock = req->clock } },
+	};
+	if (req->eval && req->eval->files)
+		out->eval = req->eval;
+	out->files.sets[0] = out->ds;
+	out->files.sets[1] = out->eval;
+	filemaker_init(&out->maker, largest_file(out));
+}
+
 int prepare_dataset(const struct prepare_request *req,
 		    struct prepare_result *result, bool *started,
 		    struct mlgen_err *err)
 {
-	struct prepare p = { .req = req,
-			     .ds = req->dataset,
-			     .maker = {
-				     .kind = &datafile_kind,
-				     .progress = req->progress,
-				     .crew = { .engine = req->engine,
-					       .engine_opts = req->engine_opts,
-					       .clock = req->clock } } };
+	struct prepare p;
 	uint64_t start_ns = clock_now(req->clock);
 	int r;
 
 	*result = (struct prepare_result){ .resident_percent = (double)NAN };
 	if (req->engine->caps & MLGEN_CAP_NO_FILES)
 		return 0;
-	if (req->eval && req->eval->files)
-		p.eval = req->eval;
-	p.files.sets[0] = p.ds;
-	p.files.sets[1] = p.eval;
-	filemaker_init(&p.maker, largest_file(&p));
+	prepare_begin(&p, req);
 	r = p.ds->scan ? found_all(&p) : prepare_complete(&p, started, err);
 	fill_result(&p, result);
 	if (r == 0)
@@ -453,4 +478,19 @@ int prepare_dataset(const struct prepare_request *req,
 	result->wall_ns = clock_now(req->clock) - start_ns;
 	result->interrupted = r == CREW_STOPPED;
 	return r == CREW_STOPPED ? interrupted(&p, err) : r;
+}
+
+int prepare_ask(const struct prepare_request *req, struct mlgen_err *err)
+{
+	struct prepare p;
+	int r;
+
+	if (req->engine->caps & MLGEN_CAP_NO_FILES || req->dataset->scan)
+		return 0;
+	prepare_begin(&p, req);
+	/* A mismatch, or files of others, are told elsewhere. */
+	if (read_manifests(&p, NULL) != 0 || !p.files.ours[0])
+		return 0;
+	r = check_first(&p, err);
+	return r ? r : sample_files(&p, err);
 }

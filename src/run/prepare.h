@@ -29,6 +29,8 @@ struct prepare_request {
 	bool check_all; /* phase=prepare: look at every file even when complete,
 			 * and leave none in the page cache */
 	bool readonly, allow_fill, replace;
+	bool thorough;  /* look at all files where a sample would do */
+	bool forgiving; /* what is missing may fail to be read, and be counted */
 	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
 	const void *engine_opts;           /* its options in the job */
 	struct clock *clock;
@@ -49,6 +51,8 @@ struct prepare_request {
  *
  * A complete dataset is trusted but for its first file: one that is missing,
  * unreadable, short, long, or does not begin as its format does is an error.
+ * So it is with a sample of the others by their names (datasample.h), unless the
+ * job is `forgiving`.
  * With check_all, or where the dataset is incomplete, a first file that begins
  * otherwise makes all files looked into, and those that are wrong written anew.
  *
@@ -67,3 +71,11 @@ struct prepare_request {
 int prepare_dataset(const struct prepare_request *req,
 		    struct prepare_result *result, bool *started,
 		    struct mlgen_err *err);
+
+/*
+ * For a dry run: what of this would be refused of the files that are there,
+ * whether complete or not? Nothing is changed. What is missing, and where it
+ * would go, are others' to ask (prepare_place.h, data/manifest.h). 0, or -errno
+ * with err.
+ */
+int prepare_ask(const struct prepare_request *req, struct mlgen_err *err);

@@ -131,12 +131,12 @@ static int ask_slot(struct asking *a, size_t i, const struct rule *rules)
 	return rc;
 }
 
-static int ask_own(struct asking *a, size_t i)
+static int ask_lists(struct asking *a, size_t i,
+		     const struct rule *const *lists)
 {
-	const struct rule *const *lists = a->run->slots[i].does->rules;
 	int rc = 0;
 
-	for (; *lists && rc == 0; lists++)
+	for (; lists && *lists && rc == 0; lists++)
 		rc = ask_slot(a, i, *lists);
 	return rc;
 }
@@ -195,7 +195,7 @@ int rules_ask(struct run_shared *run, run_told *told, void *arg,
 	int rc = 0;
 
 	for (size_t i = 0; i < run->cfg.count && rc == 0; i++)
-		rc = ask_own(&a, i);
+		rc = ask_lists(&a, i, run->slots[i].does->rules);
 	run->known = &known;
 	if (rc == 0) {
 		count_needs(run);
@@ -204,4 +204,12 @@ int rules_ask(struct run_shared *run, run_told *told, void *arg,
 	run->known = NULL;
 	mem_free(known.needs);
 	return rc;
+}
+
+void rules_ask_turn(struct run_shared *run, run_told *told, void *arg)
+{
+	struct asking a = { run, told, arg, NULL };
+
+	for (size_t i = 0; i < run->cfg.count; i++)
+		ask_lists(&a, i, run->slots[i].does->turn_rules);
 }

@@ -39,3 +39,7 @@ int rules_ask_limit(struct run_shared *run, run_told *told, void *arg,
 		    struct mlgen_err *err);
 int rules_ask(struct run_shared *run, run_told *told, void *arg,
 	      struct mlgen_err *err);
+
+/* For a dry run, behind these: what a job asks when its turn has come. The
+ * calling thread has joined the clock. */
+void rules_ask_turn(struct run_shared *run, run_told *told, void *arg);

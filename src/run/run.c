@@ -111,7 +111,8 @@ struct run_config run_config_of(const struct settings *set,
 				    .readonly = set->readonly,
 				    .allow_fill = set->allow_fill,
 				    .allow_device = set->allow_device,
-				    .replace = set->replace };
+				    .replace = set->replace,
+				    .thorough = set->thorough };
 }
 
 int run_new(struct run **out, const struct run_config *cfg,
@@ -135,28 +136,6 @@ int run_new(struct run **out, const struct run_config *cfg,
 	for (size_t i = 0; i < cfg->count; i++)
 		slot_tell_place(&r->slots[i]);
 	return 0;
-}
-
-int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
-	    void *arg, struct mlgen_err *err)
-{
-	struct run *r = make_run(cfg);
-	struct mlgen_err why = { 0 };
-	int rc = rules_ask_limit(&r->shared, NULL, NULL, &why);
-
-	if (rc < 0)
-		rules_ask_limit(&r->shared, told, arg, err);
-	else if (cfg->count)
-		rc = memlimit_try(&r->memory, cfg->jobs[0], &r->host, &why);
-	for (size_t i = 0; i < cfg->count && rc < 0; i++)
-		told(arg, i, "memory_limit", &why);
-	rc = init_slots(r, err);
-	if (rc == 0)
-		rc = rules_ask(&r->shared, told, arg, err);
-	for (size_t i = 0; i < cfg->count && rc == 0; i++)
-		offer(arg, i, &r->slots[i].dataset);
-	run_free(r);
-	return rc;
 }
 
 void run_free(struct run *r)
@@ -255,6 +234,37 @@ static void join_clock(struct run *r)
 {
 	clock_expect(r->shared.cfg.clock, 1);
 	clock_join(r->shared.cfg.clock);
+}
+
+static void ask_turn(struct run *r, run_told *told, void *arg)
+{
+	join_clock(r);
+	rules_ask_turn(&r->shared, told, arg);
+	clock_leave(r->shared.cfg.clock);
+}
+
+int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
+	    void *arg, struct mlgen_err *err)
+{
+	struct run *r = make_run(cfg);
+	struct mlgen_err why = { 0 };
+	int rc = rules_ask_limit(&r->shared, NULL, NULL, &why);
+
+	if (rc < 0)
+		rules_ask_limit(&r->shared, told, arg, err);
+	else if (cfg->count)
+		rc = memlimit_try(&r->memory, cfg->jobs[0], &r->host, &why);
+	for (size_t i = 0; i < cfg->count && rc < 0; i++)
+		told(arg, i, "memory_limit", &why);
+	rc = init_slots(r, err);
+	if (rc == 0)
+		rc = rules_ask(&r->shared, told, arg, err);
+	if (rc == 0)
+		ask_turn(r, told, arg);
+	for (size_t i = 0; i < cfg->count && rc == 0; i++)
+		offer(arg, i, &r->slots[i].dataset);
+	run_free(r);
+	return rc;
 }
 
 static int prepare_group(struct run *r, unsigned group, struct mlgen_err *err)

@@ -29,6 +29,7 @@ struct run_config {
 	const struct host *host;
 	struct clock *clock;
 	bool readonly, allow_fill, replace;
+	bool thorough; /* look at all files of a dataset, not at a sample */
 	/* A training of known length ends, behind its first epoch, where its AU
 	 * cannot reach so many percent any more, whatever comes; 0 = never. */
 	double au_floor;

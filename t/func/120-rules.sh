@@ -174,6 +174,82 @@ else
 		"it takes all that are multiples of 512 here"
 fi
 
+# ---- files of a dataset, by their names
+read="$train --directory=set"
+file=set/train/img_13_of_20.raw
+prepare()
+{
+	# shellcheck disable=SC2086
+	$read --phase=prepare --quiet >out 2>&1
+}
+prepare
+ok "names are at hand" test -f $file
+rm $file
+# shellcheck disable=SC2086
+both "a file that is gone" \
+	"$file: open: No such file or directory; the dataset was complete: --phase=prepare writes what is missing" \
+	$read
+exits "... but where its reader may fail" 0 $read --continue_on_error=all \
+	--max_errors=1 --dry-run --json=plan.json
+is "... it is for the run to count" "$(json plan.json jobs.0.plan.blockers)" "[]"
+cat >mends.job <<'JOB'
+[global]
+directory=set
+format=raw
+num_files=20
+sample_size=2k
+[mend]
+phase=prepare
+[train]
+JOB
+exits "... or a job before mends it: a dry run" 0 "$MLGEN" mends.job --dry-run \
+	--json=plan.json
+is "... says so" "$(json plan.json jobs.1.plan.blockers)" "[]"
+exits "... as the run" 0 "$MLGEN" mends.job --quiet
+: >$file
+# shellcheck disable=SC2086
+both "a file that was truncated" \
+	"$file: has 0 bytes instead of 2048; it was truncated or replaced" $read
+rm $file
+mkfifo $file
+# shellcheck disable=SC2086
+both "a fifo in its place" "$file: is a fifo, and no regular file; remove it" \
+	$read
+# shellcheck disable=SC2086
+both "... that a preparation meets" \
+	"$file: is a fifo, and no regular file; remove it" $read --phase=prepare
+sed 's/"complete": true/"complete": false/' set/mlgen-dataset.json >manifest
+cp manifest set/mlgen-dataset.json
+# shellcheck disable=SC2086
+both "... also of half a dataset" \
+	"$file: is a fifo, and no regular file; remove it" $read
+rm $file
+prepare
+chmod -R a+rX set
+chmod 000 $file
+if as_nobody "$MLGEN" --version >out 2>&1 && ! as_nobody test -r $file; then
+	# shellcheck disable=SC2086
+	both "a file that may not be read" \
+		"$file: open: Permission denied; the dataset was complete: make it readable" \
+		as_nobody $read
+else
+	skip "a file that may not be read" "no other user to be"
+fi
+chmod 644 $file
+
+many="$MLGEN --name=train --directory=many --format=raw --num_files=1500
+	--sample_size=16"
+# shellcheck disable=SC2086
+$many --phase=prepare --quiet >out 2>&1
+rm many/train/img_0002_of_1500.raw
+# shellcheck disable=SC2086
+exits "of many files a thousand are asked for" 0 $many --dry-run --json=plan.json
+is "... which may not be that one" "$(json plan.json jobs.0.plan.blockers)" "[]"
+# shellcheck disable=SC2086
+both "--thorough asks for all" \
+	'many/train/img_0002_of_1500.raw: open: No such file or directory; ' \
+	$many --thorough
+
 # ---- several jobs
 cat >two.job <<'JOB'
 [global]

@@ -95,9 +95,10 @@ note "it was written at $before"
 
 # ---- trusted
 rm data/train/1/img_04_of_30.npz
-exits "a training trusts a complete manifest" 1 train --epochs=1
+exits "a training makes nothing that a complete manifest speaks of" 2 \
+	train --epochs=1
 like "so that a missing file is its error" "$(cat err)" \
-	'^mlgen: data/train/1/img_04_of_30.npz: open: No such file or directory .*--phase=prepare writes what is missing'
+	'^mlgen: data/train/1/img_04_of_30.npz: open: No such file or directory; the dataset was complete: --phase=prepare writes what is missing'
 exits "readonly prepares nothing" 2 prepare --readonly
 is "and says what is missing" "$(cat err)" \
 	"mlgen: readonly: 1 of the 30 files of data are not there; write them once without --readonly (--phase=prepare)"

@@ -74,15 +74,20 @@ rmdir $file
 # ---- an error of one of several accelerators ends all of them
 rm -f run.json
 # shellcheck disable=SC2086
+"$MLGEN" $job --phase=prepare --quiet >out 2>&1
+# shellcheck disable=SC2086
 exits "an error of one accelerator ends all" 1 "$MLGEN" $job --accelerators=3 \
-	--epochs=1000000
+	--epochs=1000000 --ioengine=fault --fail_after=100
 like "and is named after it" "$(cat err)" \
-	"^mlgen: $file: open: .*\(epoch 1, step [0-9]+, accelerator 2\)"
+	"^mlgen: data/train/img_.*: Input/output error \(epoch 1, step [0-9]+, accelerator [123]\)"
 for barrier in epoch none; do
 	# shellcheck disable=SC2086
 	exits "barrier=$barrier: too" 1 "$MLGEN" $job --accelerators=3 \
-		--epochs=1000000 --barrier=$barrier --loader=plain
+		--epochs=1000000 --barrier=$barrier --loader=plain \
+		--ioengine=fault --fail_after=100
 done
+
+rm $file
 
 # ---- continue_on_error
 # counted TITLE ERRORS OPTION...: two epochs with the file gone, which is allowed.
@@ -110,10 +115,12 @@ truncate -s 100 $file
 counted "continue_on_error=read" 2 --continue_on_error=read
 counted "continue_on_error=io" 2 --continue_on_error=io
 # shellcheck disable=SC2086
-exits "continue_on_error=write: a read ends the run" 1 "$MLGEN" $job \
-	--continue_on_error=write
-# shellcheck disable=SC2086
-exits "continue_on_error=none: too" 1 "$MLGEN" $job --continue_on_error=none
+"$MLGEN" $job --phase=prepare --quiet >out 2>&1
+for kind in write none; do
+	# shellcheck disable=SC2086
+	exits "continue_on_error=$kind: a read ends the run" 1 "$MLGEN" $job \
+		--continue_on_error=$kind --ioengine=fault --fail_after=100
+done
 
 # ---- a file without permission
 chmod 755 "$T"
@@ -121,12 +128,12 @@ chmod -R a+rX data
 chmod 000 $file
 if as_nobody test -r data/mlgen-dataset.json -a ! -r $file &&
 	as_nobody "$MLGEN" --version >out 2>&1; then
-	exits "a file that may not be read ends the run" 1 as_nobody "$MLGEN" \
+	exits "a file that may not be read stops the run" 2 as_nobody "$MLGEN" \
 		--name=x --directory=data --format=raw --num_files=60 \
 		--sample_size=2k --quiet
 	like "with the reason" "$(cat err)" "^mlgen: $file: open: Permission denied"
 else
-	skip "a file that may not be read ends the run" "no other user to be"
+	skip "a file that may not be read stops the run" "no other user to be"
 fi
 
 done_testing

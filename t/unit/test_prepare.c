@@ -221,13 +221,48 @@ START_TEST(a_dataset_is_made_whole)
 }
 END_TEST
 
-START_TEST(a_complete_dataset_is_trusted_without_a_look)
+START_TEST(names_of_a_complete_dataset_are_asked_for)
 {
 	prepare_ok(20, 0);
+	ck_assert_int_eq(truncate(file_path(4), 10), 0);
+	prepare_fails(-EINVAL, "has 10 bytes instead of");
 	ck_assert_int_eq(unlink(file_path(3)), 0);
+	prepare_fails(-ENOENT, "img_03_of_20");
+	/* who may fail to read them is told then */
+	request.forgiving = true;
 	prepare_ok(0, 20);
 	request.readonly = true;
 	prepare_ok(0, 20);
+}
+END_TEST
+
+START_TEST(of_many_files_a_thousand_are_asked_for_unless_all_are)
+{
+	make("raw", "16", 1500, 0);
+	prepare_ok(1500, 0);
+	/* the first two of three are */
+	ck_assert_int_eq(unlink(file_path(2)), 0);
+	prepare_ok(0, 1500);
+	request.thorough = true;
+	prepare_fails(-ENOENT, "img_0002_of_1500");
+	ck_assert_int_eq(unlink(file_path(1000)), 0);
+	prepare_fails(-ENOENT, "img_0002_of_1500");
+	request.thorough = false;
+	prepare_fails(-ENOENT, "img_1000_of_1500");
+}
+END_TEST
+
+START_TEST(what_a_dry_run_asks_is_what_a_preparation_says)
+{
+	struct mlgen_err told = { 0 };
+
+	ck_assert_int_eq(prepare_ask(&request, &told), 0);
+	ck_assert_int_eq(access(directory, F_OK), -1);
+	prepare_ok(20, 0);
+	ck_assert_int_eq(prepare_ask(&request, &told), 0);
+	ck_assert_int_eq(unlink(file_path(3)), 0);
+	ck_assert_int_eq(prepare_ask(&request, &told), -ENOENT);
+	prepare_fails(-ENOENT, told.text);
 }
 END_TEST
 
@@ -602,7 +637,7 @@ START_TEST(files_to_evaluate_with_are_made_too)
 	expect_whole();
 	ck_assert_uint_eq(size_of(path_in("valid/img_4_of_5.raw")), 100000);
 	ck_assert_int_eq(unlink(path_in("valid/img_4_of_5.raw")), 0);
-	prepare_ok(0, 25);
+	prepare_fails(-ENOENT, "valid/img_4_of_5.raw");
 	request.check_all = true;
 	prepare_ok(1, 24);
 	ck_assert_uint_eq(size_of(path_in("valid/img_4_of_5.raw")), 100000);
@@ -626,7 +661,8 @@ START_TEST(an_evaluation_is_added_to_a_dataset)
 	enum manifest_state state;
 
 	prepare_ok(20, 0);
-	ck_assert_int_eq(unlink(file_path(3)), 0); /* trusted all the same */
+	ck_assert_int_eq(unlink(file_path(3)), 0);
+	request.forgiving = true; /* trusted all the same */
 	ck_assert_int_eq(dataset_init_split(&eval, &ds, 5, NULL), 0);
 	request.eval = &eval;
 	prepare_ok(5, 20);
@@ -791,7 +827,10 @@ Suite *suite_prepare(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_loop_test(t, a_dataset_is_made_whole, 0, 6);
-	tcase_add_test(t, a_complete_dataset_is_trusted_without_a_look);
+	tcase_add_test(t, names_of_a_complete_dataset_are_asked_for);
+	tcase_add_test(t,
+		       of_many_files_a_thousand_are_asked_for_unless_all_are);
+	tcase_add_test(t, what_a_dry_run_asks_is_what_a_preparation_says);
 	tcase_add_test(t, phase_prepare_mends_a_complete_dataset);
 	tcase_add_test(t, an_incomplete_dataset_is_resumed);
 	tcase_add_test(t, a_subset_is_no_reason_to_call_the_whole_complete);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_activity.c - in a run: a training, and the preparation of its dataset. */
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/mem.h"
 #include "data/foreign.h"
 #include "data/manifest.h"
+#include "job/ignored.h"
 #include "run/activity.h"
 #include "run/collect.h"
 #include "run/setup_checkpoints.h"
@@ -154,6 +156,55 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 	setup_checkpoints_need(s, room_bytes, n);
 }
 
+static struct prepare_request request_of(struct slot *s,
+					 const struct run_shared *r)
+{
+	return (struct prepare_request){
+		.job_name = s->job->name,
+		.dataset = &s->dataset,
+		.eval = eval_of(s),
+		.check_all = !trains(s),
+		.readonly = r->cfg.readonly,
+		.allow_fill = r->cfg.allow_fill,
+		.replace = r->cfg.replace && !trains(s),
+		.thorough = r->cfg.thorough,
+		.forgiving = ignored_counts(s->job, MLGEN_OPEN, -ENOENT),
+		.engine = s->job->engine,
+		.engine_opts = s->job->engine_opts,
+		.clock = r->cfg.clock,
+		.progress = &s->progress,
+	};
+}
+
+/* A job before it looks at every file there, and mends what is wrong. */
+static bool is_mended(const struct slot *s)
+{
+	const struct slot *other = s->all;
+
+	while (other < s &&
+	       (!slot_has_dataset(other) || trains(other) ||
+		strcmp(other->dataset.directory, s->dataset.directory) != 0))
+		other++;
+	return other < s;
+}
+
+static int rule_there(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	const struct prepare_request req = request_of(s, run);
+
+	return slot_touches_files(s) && s->job->engine && !is_mended(s)
+		       ? prepare_ask(&req, err)
+		       : 0;
+}
+
+static const struct rule own_turn[] = {
+	{ "dataset", rule_there },
+	{ NULL, NULL },
+};
+
+static const struct rule *const turn_rules[] = { own_turn, NULL };
+
 static int prepare_dataset_of(struct slot *s, struct run_shared *r,
 			      struct mlgen_err *err)
 {
@@ -165,19 +216,7 @@ static int prepare_dataset_of(struct slot *s, struct run_shared *r,
 		if (rc < 0)
 			return rc;
 	}
-	struct prepare_request req = {
-		.job_name = s->job->name,
-		.dataset = &s->dataset,
-		.eval = eval_of(s),
-		.check_all = !trains(s),
-		.readonly = r->cfg.readonly,
-		.allow_fill = r->cfg.allow_fill,
-		.replace = r->cfg.replace && !trains(s),
-		.engine = s->job->engine,
-		.engine_opts = s->job->engine_opts,
-		.clock = r->cfg.clock,
-		.progress = &s->progress,
-	};
+	struct prepare_request req = request_of(s, r);
 	bool started = false;
 	atomic_store(&s->phase, LIVE_PREPARE);
 	int rc = prepare_dataset(&req, &s->prepare, &started, err);
@@ -407,6 +446,7 @@ static void train_activity_collect(struct job_result *out, size_t record,
 const struct activity train_activity = {
 	.init = train_init_slot,
 	.rules = train_rules,
+	.turn_rules = turn_rules,
 	.open_files = train_open_files,
 	.lower_files = "read_threads or accelerators",
 	.need = need,
@@ -428,6 +468,7 @@ const struct activity train_activity = {
 const struct activity prepare_activity = {
 	.init = train_init_slot,
 	.rules = train_rules,
+	.turn_rules = turn_rules,
 	.open_files = train_open_files,
 	.lower_files = "read_threads or accelerators",
 	.need = need,
