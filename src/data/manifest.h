@@ -11,8 +11,8 @@
 
 /*
  * DIRECTORY/mlgen-dataset.json holds the parameters and `complete`. It is
- * replaced atomically and synced. Complete is trusted: nothing is listed or
- * stat'ed. Files are written under a temporary name and renamed when whole, so
+ * replaced atomically and synced. Complete is trusted here: nothing is listed or
+ * stat'ed (run/datasample.h does). Files are written under a temporary name and renamed when whole, so
  * an incomplete dataset is resumed by looking for names that are missing.
  */
 #define MANIFEST_NAME "mlgen-dataset.json"

@@ -174,6 +174,26 @@ else
 		"it takes all that are multiples of 512 here"
 fi
 
+# ---- what lies in the place of files
+mkdir -p io/plain.0.0 theirs
+for kind in directory fifo link; do
+	rm -rf io/plain.0.0
+	case $kind in
+	directory)	mkdir io/plain.0.0; seen="is a directory" ;;
+	fifo)		mkfifo io/plain.0.0; seen="is a fifo" ;;
+	link)		ln -s none io/plain.0.0; seen="is a link that leads nowhere" ;;
+	esac
+	# shellcheck disable=SC2086
+	both "a $kind of the name of a plain file" "io/plain.0.0: $seen" $plain
+done
+rm -rf io/plain.0.0
+: >theirs/img_1.npz
+for line in "$train" "$save"; do
+	# shellcheck disable=SC2086
+	both "files of others, $(name_of "$line")" 'theirs: holds img_1\.npz, and' \
+		$line --directory=theirs
+done
+
 # ---- files of a dataset, by their names
 read="$train --directory=set"
 file=set/train/img_13_of_20.raw
