@@ -125,14 +125,3 @@ void memroom_read(struct memroom *m, const char *root, const char *but_group)
 	see_limit(m, root, RLIMIT_AS, "VmSize", "ulimit -v");
 	see_limit(m, root, RLIMIT_DATA, "VmData", "ulimit -d");
 }
-
-void memroom_limit(struct memroom *m, uint64_t bytes, const char *whose)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	if (bytes >= m->bytes)
-		return;
-	m->bytes = bytes;
-	snprintf(m->of, sizeof(m->of), "%s leaves %s", whose,
-		 units_human_bytes(text, (double)bytes));
-}

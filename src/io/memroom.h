@@ -23,6 +23,3 @@ struct memroom {
  * they are the process, but for its limits. A group that is left out (a path
  * below root; "" = none) is one whose limit the caller knows. */
 void memroom_read(struct memroom *m, const char *root, const char *but_group);
-
-/* No more is in use than so many bytes, which `whose` says: "memory_limit". */
-void memroom_limit(struct memroom *m, uint64_t bytes, const char *whose);

@@ -7,12 +7,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
-
-/*
- * The program with few threads takes 4 to 6 MiB (measured); the rest is for the
- * kernel's own and for as much page cache as reading takes.
- */
-#define PROGRAM_BYTES (UINT64_C(12) << 20)
+#include "run/memneed.h"
 
 static const char *limit_text(char text[UNITS_TEXT_BYTES], const struct job *j)
 {
@@ -34,27 +29,12 @@ static int differ(const struct job *a, const struct job *b,
 		limit_text(one, a), a->name, limit_text(other, b), b->name);
 }
 
-static int too_little(uint64_t limit, struct mlgen_err *err)
-{
-	char have[UNITS_TEXT_BYTES], text[UNITS_TEXT_BYTES];
-
-	return mlgen_fail(err, -EINVAL,
-			  "memory_limit: %s is too little: mlgen with its "
-			  "threads and their buffers takes about %s of it at "
-			  "least, and the kernel kills who needs more; raise "
-			  "it",
-			  units_human_bytes(have, (double)limit),
-			  units_human_bytes(text, (double)PROGRAM_BYTES));
-}
-
 /* At all, before there is a limit to stay below. */
 static int memlimit_check_range(uint64_t want, const struct host *host,
 				struct mlgen_err *err)
 {
 	char limit[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 
-	if (want < PROGRAM_BYTES)
-		return too_little(want, err);
 	if (want <= host->memory_bytes)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
@@ -112,6 +92,17 @@ static int take_group(struct memlimit *m, const struct job *job,
 	return 0;
 }
 
+/* It would not live to say so: it is refused when it is known what would do. */
+static bool is_too_little(struct memlimit *m, const struct job *job,
+			  struct host *host)
+{
+	if (job->memory_limit >= MEMNEED_LIMITED_BYTES)
+		return false;
+	m->limit_bytes = job->memory_limit;
+	host->memory_bytes = job->memory_limit;
+	return true;
+}
+
 int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 		 struct host *host, struct mlgen_err *err)
 {
@@ -120,6 +111,8 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 	int rc;
 
 	if (count == 0 || jobs[0]->memory_limit == 0)
+		return 0;
+	if (is_too_little(m, jobs[0], host))
 		return 0;
 	rc = take_group(m, jobs[0], host, &why, err);
 	if (rc < 0)
@@ -142,9 +135,11 @@ int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		 struct mlgen_err *err)
 {
 	struct mlgen_err why = { 0 };
-	int rc = job->memory_limit ? take_group(m, job, host, &why, err)
-				   : WITHOUT;
+	int rc;
 
+	if (!job->memory_limit || is_too_little(m, job, host))
+		return 0;
+	rc = take_group(m, job, host, &why, err);
 	if (rc == 0)
 		cgroup_leave(&m->group, "");
 	m->group = (struct cgroup){ 0 };
@@ -154,8 +149,6 @@ int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 void memlimit_room(const struct memlimit *m, struct memroom *room)
 {
 	memroom_read(room, "", m->group.path);
-	if (m->limit_bytes)
-		memroom_limit(room, m->limit_bytes, "memory_limit");
 }
 
 void memlimit_lift(struct memlimit *m)

@@ -19,7 +19,8 @@
  */
 struct memlimit {
 	struct cgroup group;
-	uint64_t limit_bytes; /* what there is under it; 0 = no limit */
+	/* What there is under it, also where it is too little to be set; 0 = none. */
+	uint64_t limit_bytes;
 	struct memlimit_watch watch;
 	_Atomic bool is_set;
 };
@@ -42,7 +43,7 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		 struct mlgen_err *err);
 
-/* What there is of memory, with or without a limit. */
+/* What there is of memory, but for the limit. */
 void memlimit_room(const struct memlimit *m, struct memroom *room);
 
 /* Back to where this process came from. */

@@ -28,6 +28,8 @@
 #define RANK_BYTES (UINT64_C(112) << 10)
 #define LEFT_BYTES (UINT64_C(160) << 10) /* of each: no stack any more */
 
+#define MIB (UINT64_C(1) << 20)
+
 /* Mapped: a stack with its guard page, and all of the histograms. */
 #define THREAD_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(704) << 10))
 #define RANK_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(192) << 10))
@@ -196,25 +198,87 @@ static void sum_up(struct sum *s, const struct memneed_jobs *all,
 	s->bytes = plus(left, s->bytes > prepare ? s->bytes : prepare);
 }
 
-static int too_much(const struct sum *s, uint64_t need, const char *verb,
-		    const char *of, struct mlgen_err *err)
+/* "x (accelerators=8 x read_threads=4), with the jobs beside it," */
+static void put_whose(struct buf *out, const struct sum *s)
 {
 	const struct activity *does = job_work(s->most)->run;
-	char text[UNITS_TEXT_BYTES];
 	struct buf what = { 0 };
-	int rc;
 
 	if (does->put_costs)
 		does->put_costs(&what, s->most);
-	rc = mlgen_fail(err, -ENOMEM,
-			"memory: %s%s%s%s%s %s about %s, and %s; lower %s%s, "
-			"or allow it more",
-			s->most->name, what.len ? " (" : "", buf_str(&what),
-			what.len ? ")" : "",
-			s->jobs > 1 ? ", with the jobs beside it," : "", verb,
-			units_human_bytes(text, (double)need), of, does->lower,
-			s->most->hold_samples ? ", or prefetch" : "");
+	buf_addf(out, "%s%s%s%s%s", s->most->name, what.len ? " (" : "",
+		 buf_str(&what), what.len ? ")" : "",
+		 s->jobs > 1 ? ", with the jobs beside it," : "");
 	buf_fini(&what);
+}
+
+static void put_lower(struct buf *out, const struct sum *s)
+{
+	buf_addf(out, "lower %s%s", job_work(s->most)->run->lower,
+		 s->most->hold_samples ? ", or prefetch" : "");
+}
+
+static int too_much(const struct sum *s, uint64_t need, const char *verb,
+		    const char *of, struct mlgen_err *err)
+{
+	char text[UNITS_TEXT_BYTES];
+	struct buf whose = { 0 }, lower = { 0 };
+	int rc;
+
+	put_whose(&whose, s);
+	put_lower(&lower, s);
+	rc = mlgen_fail(err, -ENOMEM,
+			"memory: %s %s about %s, and %s; %s, or allow it more",
+			buf_str(&whose), verb,
+			units_human_bytes(text, (double)need), of,
+			buf_str(&lower));
+	buf_fini(&whose);
+	buf_fini(&lower);
+	return rc;
+}
+
+/* Of all groups: that the next one fits, too. */
+static uint64_t least_limit(const struct memneed_jobs *all)
+{
+	uint64_t least = MEMNEED_LIMITED_BYTES;
+
+	for (size_t i = 0; i < all->count; i++) {
+		struct sum s;
+
+		sum_up(&s, all, all->jobs[i]->group);
+		least = s.bytes > least ? s.bytes : least;
+	}
+	return least;
+}
+
+static int limit_too_low(const struct sum *s, uint64_t limit_bytes,
+			 uint64_t least_bytes, struct mlgen_err *err)
+{
+	char have[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
+	uint64_t least_mib = plus(least_bytes, MIB - 1) / MIB;
+	struct buf takes = { 0 }, lower = { 0 };
+	int rc;
+
+	if (s->bytes > limit_bytes) {
+		put_whose(&takes, s);
+		buf_addf(&takes, " takes about %s",
+			 units_human_bytes(need, (double)s->bytes));
+		buf_add(&lower, ", or ");
+		put_lower(&lower, s);
+	} else {
+		buf_addf(&takes,
+			 "mlgen itself takes about %s, and the kernel "
+			 "kills who needs more",
+			 units_human_bytes(need, MEMNEED_LIMITED_BYTES));
+	}
+	rc = mlgen_fail(
+		err, -ENOMEM,
+		"memory_limit: %s is too little: %s; memory_limit=%" PRIu64
+		"MiB is the least that works%s",
+		units_human_bytes(have, (double)limit_bytes), buf_str(&takes),
+		least_mib, buf_str(&lower));
+	buf_fini(&takes);
+	buf_fini(&lower);
 	return rc;
 }
 
@@ -230,4 +294,16 @@ int memneed_check(const struct memneed_jobs *all, unsigned group,
 		return too_much(&s, s.address_bytes, "maps", room->address_of,
 				err);
 	return 0;
+}
+
+int memneed_check_limit(const struct memneed_jobs *all, unsigned group,
+			uint64_t limit_bytes, struct mlgen_err *err)
+{
+	struct sum s;
+
+	sum_up(&s, all, group);
+	if (!s.most ||
+	    (s.bytes <= limit_bytes && limit_bytes >= MEMNEED_LIMITED_BYTES))
+		return 0;
+	return limit_too_low(&s, limit_bytes, least_limit(all), err);
 }

@@ -29,6 +29,13 @@ struct memneed {
 /* The program itself, at rest. */
 #define MEMNEED_PROGRAM_BYTES (UINT64_C(4) << 20)
 
+/*
+ * The least that a process is limited to. With few threads it takes 4 to 6 MiB
+ * (measured); the rest is for the kernel's own and for as much page cache as
+ * reading takes.
+ */
+#define MEMNEED_LIMITED_BYTES (UINT64_C(12) << 20)
+
 /* Add what a training takes with its loaders, but not for what it holds. */
 void memneed_train(struct memneed *n, const struct job *job,
 		   const struct stages *stages);
@@ -71,3 +78,8 @@ struct memneed_jobs {
  */
 int memneed_check(const struct memneed_jobs *all, unsigned group,
 		  const struct memroom *room, struct mlgen_err *err);
+
+/* The same of memory_limit, in bytes; err names the least with which all groups
+ * find what they need. */
+int memneed_check_limit(const struct memneed_jobs *all, unsigned group,
+			uint64_t limit_bytes, struct mlgen_err *err);

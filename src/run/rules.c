@@ -49,8 +49,11 @@ static int memory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 	struct rules_known *k = run->known;
 	const struct memneed_jobs all = { run->cfg.jobs, k->needs,
 					  run->cfg.count };
+	uint64_t limit = run->memory->limit_bytes;
 	int rc = memneed_check(&all, s->job->group, &k->room, err);
 
+	if (rc == 0 && limit)
+		rc = memneed_check_limit(&all, s->job->group, limit, err);
 	k->lacks_memory |= rc < 0;
 	return rc;
 }

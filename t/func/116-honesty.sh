@@ -96,7 +96,12 @@ like "with its mean" "$(ml run.json slowest_rank.stall_mean_ns \
 # ---- memory_limit: what can be told without permission
 exits "less than it takes itself is refused" 2 train --memory_limit=4m
 like "in words" "$(cat err)" \
-	'^mlgen: memory_limit: 4 MiB is too little: mlgen with .* takes about '
+	'^mlgen: memory_limit: 4 MiB is too little: .* takes about [0-9.]+ MiB.*; memory_limit=[0-9]+MiB is the least that works'
+is "once" "$(wc -l <err)" 1
+least=$(sed -n 's/.*memory_limit=\([0-9]*MiB\) is .*/\1/p' err)
+train --memory_limit="$least" --steps=2
+unlike "and that works, where there can be a limit" "$(cat err)" \
+	'too little|takes about'
 exits "and more than there is" 2 train --memory_limit=512t
 like "in words" "$(cat err)" \
 	'^mlgen: memory_limit: 512 TiB is more than this process has, '
@@ -242,7 +247,7 @@ exits "who needs more than the limit is refused" 2 \
 	"$MLGEN" --name=x --phase=checkpoint --checkpoint_size=16m --ranks=16 \
 	--directory="$T/save" --memory_limit=13m
 like "in words" "$(cat err)" \
-	'^mlgen: memory: x takes about [0-9.]+ MiB, and memory_limit leaves 13 MiB; lower checkpoint_ranks, .*$'
+	'^mlgen: memory_limit: 13 MiB is too little: x takes about [0-9.]+ MiB; memory_limit=[0-9]+MiB is the least that works, or lower checkpoint_ranks, .*$'
 ok "and nothing is made" test ! -e save
 
 # What an engine of others takes nobody can know.

@@ -110,7 +110,7 @@ exits "a dry run compares with memory_limit" 0 "$MLGEN" $null \
 	--accelerators=1000 --memory_limit=64m --dry-run
 like "and marks what is too much" "$(cat out)" "$fails"
 like "with what costs it" "$(tr -s '\n ' ' ' <out)" \
-	'memory: x \(accelerators=1000\) takes about [0-9.]+ MiB, and memory_limit leaves 64 MiB; lower accelerators,'
+	'memory_limit: 64 MiB is too little: x \(accelerators=1000\) takes about [0-9.]+ MiB; memory_limit=[0-9]+MiB is the least that works, or lower accelerators,'
 like "in JSON, too" "$(json run.json jobs.0.plan.blockers.0.name)" '^program$'
 # shellcheck disable=SC2086
 "$MLGEN" $null --accelerators=10 --memory_limit=64m --dry-run >out 2>err

@@ -91,12 +91,56 @@ START_TEST(address_space_is_another_matter)
 }
 END_TEST
 
+static void expect_limited(unsigned group, uint64_t limit_mib, const char *text)
+{
+	struct mlgen_err err = { 0 };
+	int rc = memneed_check_limit(&all, group, limit_mib * MIB, &err);
+
+	ck_assert_int_eq(rc, text ? -ENOMEM : 0);
+	ck_assert_str_eq(err.text, text ? text : "");
+}
+
+/* Group 0 takes 302 MiB, what comes behind it 322. */
+START_TEST(the_least_limit_that_works_is_named)
+{
+	expect_limited(0, 301,
+		       "memory_limit: 301 MiB is too little: b "
+		       "(accelerators=20), with the jobs beside it, takes "
+		       "about 302 MiB; memory_limit=322MiB is the least that "
+		       "works, or lower accelerators, read_threads, iodepth or "
+		       "bs");
+	expect_limited(0, 302, NULL);
+	expect_limited(1, 321,
+		       "memory_limit: 321 MiB is too little: c "
+		       "(accelerators=30) takes about 322 MiB; "
+		       "memory_limit=322MiB is the least that works, or lower "
+		       "accelerators, read_threads, iodepth or bs");
+	expect_limited(0, 322, NULL);
+	expect_limited(1, 322, NULL);
+}
+END_TEST
+
+START_TEST(the_program_itself_takes_some)
+{
+	memset(needs, 0, sizeof(needs));
+	needs[0].bytes = MIB;
+	expect_limited(0, 5,
+		       "memory_limit: 5 MiB is too little: mlgen itself takes "
+		       "about 12 MiB, and the kernel kills who needs more; "
+		       "memory_limit=12MiB is the least that works");
+	expect_limited(0, 12, NULL);
+}
+END_TEST
+
 START_TEST(nothing_wraps_around)
 {
 	needs[0].bytes = UINT64_MAX;
 	expect(0, "with the jobs beside it, takes about");
 	needs[1].left_bytes = UINT64_MAX;
 	expect(1, "takes about");
+	ck_assert_int_eq(
+		memneed_check_limit(&all, 1, MIB, &(struct mlgen_err){ 0 }),
+		-ENOMEM);
 }
 END_TEST
 
@@ -110,6 +154,8 @@ Suite *suite_memneed(void)
 	tcase_add_test(t, what_groups_before_have_left_counts);
 	tcase_add_test(t, preparing_takes_memory_before_the_jobs_do);
 	tcase_add_test(t, address_space_is_another_matter);
+	tcase_add_test(t, the_least_limit_that_works_is_named);
+	tcase_add_test(t, the_program_itself_takes_some);
 	tcase_add_test(t, nothing_wraps_around);
 	suite_add_tcase(s, t);
 	return s;

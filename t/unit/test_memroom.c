@@ -71,23 +71,6 @@ START_TEST(the_least_of_host_and_groups_is_left)
 }
 END_TEST
 
-START_TEST(a_limit_of_ones_own_is_one_of_them)
-{
-	char root[TREE_BYTES];
-	struct memroom m;
-
-	tree_make(root);
-	tree_file(root, "/proc/meminfo", "MemAvailable: 1048576 kB\n");
-	memroom_read(&m, root, "");
-	memroom_limit(&m, 2048 * MIB, "memory_limit");
-	ck_assert_uint_eq(m.bytes, 1024 * MIB);
-	memroom_limit(&m, 64 * MIB, "memory_limit");
-	ck_assert_uint_eq(m.bytes, 64 * MIB);
-	ck_assert_str_eq(m.of, "memory_limit leaves 64 MiB");
-	tree_remove(root);
-}
-END_TEST
-
 /* The limit is a real one, so large that nothing meets it. */
 START_TEST(address_space_is_what_a_limit_leaves)
 {
@@ -116,7 +99,6 @@ Suite *suite_memroom(void)
 
 	tcase_add_loop_test(t, the_least_of_host_and_groups_is_left, 0,
 			    (int)(sizeof(rooms) / sizeof(rooms[0])));
-	tcase_add_test(t, a_limit_of_ones_own_is_one_of_them);
 	tcase_add_test(t, address_space_is_what_a_limit_leaves);
 	suite_add_tcase(s, t);
 	return s;
