@@ -46,7 +46,7 @@ exits "a fault quotes it" 2 run --name=x --directory="$T" --"$evil=1"
 harmless "the message"
 like "where it can be read" "$(cat err)" "^mlgen: .*$shown: unknown option"
 exits "so does one of the system" 2 run --name=x --directory="$T/data2" \
-	--filename="$T/$evil/none" --rw=read --size=1k --json="$T/$evil/none"
+	--filename="$T/$evil/none" --rw=read --size=4k --json="$T/$evil/none"
 harmless "the system's"
 like "which shows it" "$(cat err)" "^mlgen: json=.*/$shown/none: cannot be written"
 printf '[%s]\ndirectory=%s\nbogus=1\n' "j$override" "$T" >"job$bell.job"
