@@ -454,10 +454,11 @@ int checkpoints_check_room(const struct checkpoints *c, uint64_t count,
 		return rc;
 	return mlgen_fail(
 		err, -ENOSPC,
-		"%s: %" PRIu64 " checkpoints take up to %s, and %s are free: "
+		"%s: %" PRIu64 " checkpoint%s up to %s, and %s are free: "
 		"%s too few; fewer checkpoints, checkpoint_keep=1, --scale=, "
 		"or another checkpoint_directory=",
-		c->directory, count, units_human_bytes(need, most),
+		c->directory, count, count == 1 ? " takes" : "s take",
+		units_human_bytes(need, most),
 		units_human_bytes(room, (double)m.free_bytes),
 		units_human_bytes(lack, most - (double)m.free_bytes));
 }
