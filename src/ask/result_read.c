@@ -325,6 +325,9 @@ static int read_run(struct reading *g, struct mlgen_err *err)
 	struct run_result *run = &g->d->run;
 
 	read_machine(&run->host, &top_of(g)->machine);
+	run->version = top_of(g)->version;
+	run->liburing = top_of(g)->machine.liburing;
+	run->libaio = top_of(g)->machine.libaio;
 	run->timestamp_ms = top_of(g)->timestamp_ms;
 	run->interrupted = top_of(g)->interrupted;
 	read_disks(g);

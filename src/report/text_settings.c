@@ -234,15 +234,19 @@ static void put_memory(struct buf *text, const struct text_block *b)
 }
 
 /* Of mlgen, and of the library that moved the bytes. */
-static void put_versions(struct buf *text, const struct job *job)
+static void put_versions(struct buf *text, const struct text_block *b)
 {
-	const char *engine = job->ioengine ? job->ioengine : "";
+	const struct run_result *run = b->run;
+	const char *engine = b->job->ioengine ? b->job->ioengine : "";
+	bool is_here = !run->version;
+	const char *uring = is_here ? MLGEN_LIBURING : run->liburing;
+	const char *aio = is_here ? MLGEN_LIBAIO : run->libaio;
 
-	buf_add(text, "mlgen " MLGEN_VERSION);
-	if (!strcmp(engine, "io_uring") && has_text(MLGEN_LIBURING))
-		buf_add(text, ", liburing " MLGEN_LIBURING);
-	if (!strcmp(engine, "libaio") && has_text(MLGEN_LIBAIO))
-		buf_add(text, ", " MLGEN_LIBAIO);
+	buf_addf(text, "mlgen %s", is_here ? MLGEN_VERSION : run->version);
+	if (!strcmp(engine, "io_uring") && has_text(uring))
+		buf_addf(text, ", liburing %s", uring);
+	if (!strcmp(engine, "libaio") && has_text(aio))
+		buf_addf(text, ", %s", aio);
 }
 
 void text_machine(struct buf *out, const struct text_block *b)
@@ -259,7 +263,7 @@ void text_machine(struct buf *out, const struct text_block *b)
 	buf_add(&text, ", ");
 	put_memory(&text, b);
 	buf_addf(&text, ", %s, ", h->kernel);
-	put_versions(&text, b->job);
+	put_versions(&text, b);
 	if (gmtime_r(&start, &utc) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &utc) > 0)
 		buf_addf(&text, ", %s", when);

@@ -391,6 +391,8 @@ struct run_result {
 	size_t disk_count;
 	bool interrupted;
 	struct mlgen_err err; /* the first of any job */
+	/* Of a document: what wrote it; version NULL = this program. */
+	const char *version, *liburing, *libaio;
 };
 
 /* Did it run, and more than prepare? Had it accelerators? Was it there for its

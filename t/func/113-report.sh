@@ -24,7 +24,6 @@ stonewall
 phase=io
 rw=randrw
 size=1m
-numjobs=2
 directory=.
 JOB
 exits "a run of all kinds of jobs" 0 "$MLGEN" kinds.job --json=k.json
@@ -51,10 +50,15 @@ exits "two documents" 0 "$MLGEN" k.json k.json
 is "have their names above" "$(grep -c '^== k.json$' out)" 2
 is "and each its jobs" "$(grep -c '^train: ' out)" 2
 
+sed -e 's/"mlgen version": .*/"mlgen version": "0.0.7",/' \
+	-e 's/"libaio": .*/"libaio": "libaio.so.9"/' k.json >older.json
+exits "of another version" 0 "$MLGEN" older.json
+like "it says which" "$(cat out)" ' mlgen 0\.0\.7, '
+
 # ---- as a run prints it
 exits "--output-format=csv" 0 "$MLGEN" k.json --output-format=csv
-is "is a row for each job, and each worker of a plain one" \
-	"$(cut -d, -f2 out | paste -sd' ' -)" "jobname train save plain plain"
+is "is a row for each job" \
+	"$(cut -d, -f2 out | paste -sd' ' -)" "jobname train save plain"
 is "with what the document has" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++)
 	if ($i == "au_percent") at = i } NR == 2 { print $at }' out)" \
 	"$(ml k.json au_percent)"
