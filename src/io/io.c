@@ -103,8 +103,10 @@ static __attribute__((cold)) void we_do(struct io_op *op)
 	} while (transfer_try_again(op));
 }
 
-static __attribute__((cold)) int64_t refuse(struct io_op *op)
+/* Who looks at the last completion for the time has to see that it is over. */
+static __attribute__((cold)) int64_t refuse(struct io *io, struct io_op *op)
 {
+	io->last_ns = op->start_ns;
 	op->done_bytes = 0;
 	op->end_ns = op->start_ns;
 	op->io.result = -ECANCELED;
@@ -120,7 +122,7 @@ static int64_t do_in_place(struct io *io, struct io_op *op)
 	op->is_linked = false;
 	op->start_ns = start_of_call(io);
 	if (has_ended(io, op->start_ns) && is_refused(io, op))
-		return refuse(op);
+		return refuse(io, op);
 	transfer_begin(&io->buf, io->stat, op);
 	seen_begin(&io->seen, op);
 	if (engine_takes(io, op))
@@ -229,8 +231,10 @@ static int flush(struct io *io)
 	if (io->error || io->queued == 0)
 		return io->error;
 	before = start_of_call(io);
-	if (has_ended(io, before))
+	if (has_ended(io, before)) {
+		io->last_ns = before;
 		cancel_queued(io, before);
+	}
 	if (io->queued == 0)
 		return 0;
 	kind = io->queue[0]->op;

@@ -137,6 +137,20 @@ START_TEST(real_calls_go_on_behind_it_elsewhere)
 }
 END_TEST
 
+/* By which a stream notices that it is over. */
+START_TEST(what_is_refused_has_a_time)
+{
+	struct fixture f;
+
+	set_up(&f, _i ? &fake_async : &with_files, true, true);
+	stop_at(&f.stop, START_NS);
+	ck_assert_int_eq(io_do(f.io, make(&f, 0, MLGEN_READ, 0, 4096)),
+			 -ECANCELED);
+	ck_assert_uint_ge(io_last_ns(f.io), START_NS);
+	tear_down(&f);
+}
+END_TEST
+
 /* Those that are in the engine come back whole, the others do not go there. */
 START_TEST(what_is_kept_back_is_cancelled)
 {
@@ -223,6 +237,7 @@ Suite *suite_io_stop(void)
 	tcase_add_loop_test(t, nor_behind_its_time_where_that_ends_it, 0,
 			    4 * KINDS);
 	tcase_add_loop_test(t, real_calls_go_on_behind_it_elsewhere, 0, 2);
+	tcase_add_loop_test(t, what_is_refused_has_a_time, 0, 2);
 	tcase_add_test(t, what_is_kept_back_is_cancelled);
 	tcase_add_test(t, a_chain_is_cancelled_as_a_whole);
 	tcase_add_test(t, the_rest_of_a_transfer_is_left);
