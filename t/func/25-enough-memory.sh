@@ -165,12 +165,12 @@ exits "a dry run there is no failure" 0 in_group "$MLGEN" $null \
 like "but tells that it would be" "$(cat out)" "$fails"
 # Each fits, together they do not.
 exits "jobs side by side are added up" 2 in_group "$MLGEN" --ioengine=null \
-	--num_files=2000 --accelerators=10 --steps=2 \
+	--num_files=2000 --accelerators=8 --steps=2 \
 	--name=a --directory="$T/a" --name=b --directory="$T/b"
 like "in words" "$(cat err)" \
 	'^mlgen: memory: b .*, with the jobs beside it, takes about '
 exits "one after the other they run" 0 in_group "$MLGEN" --ioengine=null \
-	--num_files=2000 --accelerators=10 --steps=2 \
+	--num_files=2000 --accelerators=6 --steps=2 \
 	--name=a --directory="$T/a" --name=b --stonewall --directory="$T/b"
 # shellcheck disable=SC2086
 exits "what fits runs, preparing included" 0 in_group "$MLGEN" $job \
