@@ -6,8 +6,6 @@
 
 #include "base/mem.h"
 #include "job/job.h"
-#include "job/jobfile.h"
-#include "job/jobreader.h"
 
 /* A script may well pass more options than one section has. */
 #define PARTS_MAX 1000
@@ -154,36 +152,17 @@ static void set_option(struct optlist *list, const struct arg *a,
 			 "more than %d options for one job", OPTLIST_MAX);
 }
 
-/* Why this can be no job's name, as a clause; NULL: it can. What no job file
- * could hold is refused here, too: --showjob prints one. */
-static const char *wrong_name(const char *name)
-{
-	if (*name == '.' || strchr(name, '/') || strpbrk(name, "[]$"))
-		return "a name is part of paths; it cannot begin with '.' or "
-		       "hold '/', '[', ']', '$'";
-	if (jobreader_cannot_hold(name))
-		return "no job file can hold this name; it cannot begin or end "
-		       "with a blank, or have '#', ';' or bytes that are no "
-		       "text";
-	if (!jobfile_is_job_name(name))
-		return "means something else in a job file; take another name";
-	return NULL;
-}
-
 static void start_job(struct cmdline *c, const struct arg *a, struct diag *d)
 {
 	const char *name = a->value ? a->value : "";
-	const char *wrong = wrong_name(name);
 
 	if (!*name)
 		fail_no_value(d, "name");
-	else if (wrong)
-		diag_add(d, DIAG_ERROR, on_command_line, "name=%s: %s", name,
-			 wrong);
-	else if (strlen(name) > JOBFILE_NAME_MAX)
+	else if (*name == '.' || strchr(name, '/') || strpbrk(name, "[]$\n"))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "name=%.20s...: a name of %zu bytes; at most %d", name,
-			 strlen(name), JOBFILE_NAME_MAX);
+			 "name=%s: a name is part of paths; it cannot begin "
+			 "with '.' or hold '/', '[', ']', '$'",
+			 name);
 	else if (find_part(c->jobs, c->job_count, name))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "name=%s: there is a job of that name already", name);

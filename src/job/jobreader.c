@@ -60,10 +60,24 @@ static bool is_control(unsigned char c)
 	return (c < 0x20 && c != '\t') || c == 0x7f;
 }
 
-/* What only a program writes; pages and line ends are people's. */
-static bool is_binary(char c)
+/*
+ * The first byte that only a program writes, or the end; *line is its line.
+ * Pages and line ends are people's, and in a comment all but a zero.
+ */
+static const char *find_binary(const char *s, const char *end, unsigned *line)
 {
-	return !c || (is_control((unsigned char)c) && !strchr("\n\r\f\v", c));
+	bool is_comment = false, is_begin = true;
+
+	for (; s < end && *s; s++) {
+		if (is_begin)
+			is_comment = strchr(COMMENTS, *s);
+		if (!is_comment && is_control((unsigned char)*s) &&
+		    !strchr("\n\r\f\v", *s))
+			break;
+		is_begin = *s == '\n' || (is_begin && strchr(BLANKS, *s));
+		*line += *s == '\n';
+	}
+	return s;
 }
 
 /* 0, or -errno; more than the most is left in the file. */
@@ -103,8 +117,7 @@ static int check_text(struct jobreader *r, const struct buf *text,
 			 "UTF-16; save it as UTF-8, which job files are");
 		return -EINVAL;
 	}
-	for (; s < end && !is_binary(*s); s++)
-		at.line += *s == '\n';
+	s = find_binary(s, end, &at.line);
 	if (s == end)
 		return 0;
 	diag_add(r->d, DIAG_ERROR, at,

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/printable.h"
+#include "job/jobfile.h"
 #include "job/jobreader.h"
 #include "job/workload.h"
 
@@ -66,6 +67,33 @@ static bool begins_file(const struct jobset *set, size_t i)
 	       set->jobs[i]->group != set->jobs[i - 1]->group;
 }
 
+/* Why it would not read back alike, as a clause, or NULL. */
+static const char *why_not(const char *text)
+{
+	const char *why = jobreader_cannot_hold(text);
+
+	return why || printable_is(text) ? why : "letters shown as escapes";
+}
+
+static int check_name(const char *name, struct mlgen_err *err)
+{
+	const char *why = why_not(name);
+
+	if (strlen(name) > JOBFILE_NAME_MAX)
+		why = "too many bytes";
+	if (why)
+		return mlgen_fail(err, -EINVAL,
+				  "showjob: name=%s: has %s, which no name in "
+				  "a job file can have; take another one",
+				  name, why);
+	if (!jobfile_is_job_name(name))
+		return mlgen_fail(err, -EINVAL,
+				  "showjob: name=%s: means something else in a "
+				  "job file; take another one",
+				  name);
+	return 0;
+}
+
 /* Does the option's value read back alike? */
 static int check_option(const struct job *j, const struct mlgen_field *f,
 			const void *base, struct mlgen_err *err)
@@ -75,7 +103,7 @@ static int check_option(const struct job *j, const struct mlgen_field *f,
 	int rc = 0;
 
 	job_field_text(j, f, base, &value);
-	why = jobreader_cannot_hold(buf_str(&value));
+	why = why_not(buf_str(&value));
 	if (why)
 		rc = mlgen_fail(err, -EINVAL,
 				"showjob: %s=%s: has %s, which no line of a "
@@ -103,8 +131,10 @@ static int check_job(const struct job *j, struct mlgen_err *err)
 int showjob_check(const struct jobset *set, struct mlgen_err *err)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		int rc = check_job(set->jobs[i], err);
+		int rc = check_name(set->jobs[i]->name, err);
 
+		if (rc == 0)
+			rc = check_job(set->jobs[i], err);
 		if (rc)
 			return rc;
 		for (size_t k = 0; k < i; k++) {

@@ -36,9 +36,9 @@ exits "letters stay what they are" 0 run --name="$letters" \
 	--directory="$T/$letters" --json=letters.json
 like "in the report" "$(cat out)" "^$letters: "
 like "and on stderr" "$(cat err)" "to $T/$letters "
-exits "a value is printed" 0 run --name=x --directory="$T/$evil" --showjob
+exits "a value is told" 2 run --name=x --directory="$T/$evil" --showjob
 harmless "--showjob"
-like "and readable" "$(cat out)" "^directory=.*/$shown\$"
+like "and readable" "$(cat err)" "directory=.*/$shown: has "
 exits "a plan is, too" 0 run --name="$evil" --directory="$T/$evil" --dry-run
 harmless "--dry-run"
 like "with the name" "$(cat out)" "^$shown: dry run"

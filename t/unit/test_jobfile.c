@@ -105,6 +105,7 @@ static const struct {
 	  "a@1 ?accelerator=x@2 b@3 ?accelerator=x@4", NULL },
 	/* pages are text, programs are not, and nothing of them is read */
 	{ "# \f\n# \v\n[a]\nbs=1\n", "a@3 bs=1@4", NULL },
+	{ " # \x1b\n[a]\n; \x07\n\tbs=1\n", "a@2 bs=1@4", NULL },
 	{ "[a]\nbs=\x01\n# \x1b\n[b\n", "", "byte 0x01 is no text" },
 	{ "[a]\nbs=${MLGEN_TEST_UNSET}\n", "a@1",
 	  "${MLGEN_TEST_UNSET} is not set" },
