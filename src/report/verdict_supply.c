@@ -28,9 +28,11 @@ uint64_t verdict_steps_that_show(const struct job *j)
 
 bool verdict_epochs_are_short(const struct job_result *r)
 {
+	/* One that steps= has cut is none that is counted. */
+	double epochs = fmax(1, (double)r->ml.epochs_total);
+
 	return (double)r->ml.steps <
-	       (double)r->ml.epochs_total *
-		       (double)verdict_steps_that_show(r->job);
+	       epochs * (double)verdict_steps_that_show(r->job);
 }
 
 double verdict_supply_percent(const struct job_result *r)

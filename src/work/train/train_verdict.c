@@ -374,27 +374,45 @@ static void hidden_headline(struct buf *out, const struct verdict_findings *f)
 		 show_rate(got, &f->unit, supply * ml->demand_bytes_per_sec));
 }
 
+/* Is it steps= that makes it short, and not its epochs? */
+static bool is_cut_short(const struct verdict_findings *f)
+{
+	const struct job *j = f->job;
+	const struct dataset *ds = f->result->dataset;
+
+	return j->steps && ds &&
+	       dataset_samples(ds) / j->batch_size / j->accelerators >=
+		       verdict_steps_that_show(j);
+}
+
 static void hidden_because(struct buf *out, const struct verdict_findings *f)
 {
 	buf_addf(out,
-		 "epochs are short: most of one is read before its first step, "
-		 "which AU leaves out; with it stall is %.1f%% of accelerator "
-		 "time; read threads spent %.1f%% of theirs in I/O calls",
-		 show_share(&f->time, "stall"), io_share(f));
+		 "%s short: most of %s is read before its first step, which AU "
+		 "leaves out; with it stall is %.1f%% of accelerator time; "
+		 "read threads spent %.1f%% of theirs in I/O calls",
+		 is_cut_short(f) ? "the run is" : "epochs are",
+		 is_cut_short(f) ? "it" : "one", show_share(&f->time, "stall"),
+		 io_share(f));
 }
 
 static void hidden_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct job *j = f->job;
 	const struct dataset *ds = f->result->dataset;
-	double samples = (double)(verdict_steps_that_show(j) * j->batch_size *
-				  j->accelerators);
+	uint64_t steps = verdict_steps_that_show(j);
 
-	if (ds)
+	if (is_cut_short(f))
+		buf_addf(out,
+			 "--steps=%" PRIu64 " : long enough for AU to show it",
+			 steps);
+	else if (ds)
 		buf_addf(out,
 			 "--num_files=%.0f%s : epochs long enough for AU to "
 			 "show it",
-			 ceil(samples / (double)ds->samples_per_file),
+			 ceil((double)steps * (double)j->batch_size *
+			      (double)j->accelerators /
+			      (double)ds->samples_per_file),
 			 j->scale < 100 ? " --scale=100%" : "");
 }
 
