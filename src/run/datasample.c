@@ -16,14 +16,26 @@
 struct sampling {
 	const struct dataset *dataset;
 	bool is_complete;
+	uint64_t files;             /* the first ones, of each part */
 	_Atomic uint64_t first_bad; /* of those that a crew has met */
 };
 
-static int check_one(const struct sampling *s, uint64_t index,
+/* Parts are numbered behind one another. */
+static uint64_t index_of(const struct sampling *s, uint64_t i)
+{
+	return i / s->files * s->dataset->files + i % s->files;
+}
+
+static uint64_t count_of(const struct sampling *s)
+{
+	return s->files * s->dataset->parts;
+}
+
+static int check_one(const struct sampling *s, uint64_t i,
 		     struct mlgen_err *err)
 {
 	const struct dataset *ds = s->dataset;
-	uint64_t bytes = dataset_file_bytes(ds, index);
+	uint64_t index = index_of(s, i), bytes = dataset_file_bytes(ds, index);
 	char path[PATH_MAX];
 	struct stat st;
 
@@ -64,8 +76,7 @@ static int ask_for(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 static int check_all(struct sampling *x, const struct crew_config *crew,
 		     struct mlgen_err *err)
 {
-	const struct crew_task task = { ask_for, x,
-					dataset_all_files(x->dataset) };
+	const struct crew_task task = { ask_for, x, count_of(x) };
 	struct crew_config plain = *crew;
 	int r;
 
@@ -89,7 +100,10 @@ static int check_set(const struct datasample *s, unsigned set,
 	if (!x.dataset || !s->files->ours[set] ||
 	    (s->forgiving && x.is_complete))
 		return 0;
-	uint64_t all = dataset_all_files(x.dataset);
+	x.files = x.dataset->files;
+	if (set == 0 && s->first_files && s->first_files < x.files)
+		x.files = s->first_files;
+	uint64_t all = count_of(&x);
 	uint64_t n = all < DATASAMPLE_FILES ? all : DATASAMPLE_FILES;
 	double each = (double)all / (double)n;
 

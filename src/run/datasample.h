@@ -25,6 +25,8 @@ struct datasample {
 	const struct datafiles *files;
 	bool is_complete[2]; /* of files->sets */
 	bool all;
+	uint64_t
+		first_files; /* of the first set only these are read; 0 = all */
 	bool forgiving; /* what a complete set lacks is for its readers to count */
 	const struct crew_config *crew; /* but for its engine */
 };

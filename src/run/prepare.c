@@ -141,6 +141,7 @@ static int sample_files(const struct prepare *p, struct mlgen_err *err)
 		.files = &p->files,
 		.is_complete = { p->trusted[0], p->trusted[1] },
 		.all = p->req->thorough,
+		.first_files = p->req->first_files,
 		.forgiving = p->req->forgiving,
 		.crew = &p->maker.crew,
 	};

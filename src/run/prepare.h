@@ -29,7 +29,8 @@ struct prepare_request {
 	bool check_all; /* phase=prepare: look at every file even when complete,
 			 * and leave none in the page cache */
 	bool readonly, allow_fill, replace;
-	bool thorough;  /* look at all files where a sample would do */
+	bool thorough;        /* look at all files where a sample would do */
+	uint64_t first_files; /* that are read at all; 0 = all */
 	bool forgiving; /* what is missing may fail to be read, and be counted */
 	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
 	const void *engine_opts;           /* its options in the job */

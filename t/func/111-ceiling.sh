@@ -127,7 +127,7 @@ cp -r data only/
 rm -f only/data/train/img_0[3-9]_* only/data/train/img_[123]*
 exits "which is all that has to be there" 0 train --quiet --distinct_files=3 \
 	--directory="$T/only/data"
-exits "while all of them are not" 1 train --quiet --directory="$T/only/data"
+exits "while all of them are not" 2 train --quiet --directory="$T/only/data"
 exits "the report says that they were few" 0 train --distinct_files=3
 like "where bytes came from" "$(tr '\n' ' ' <out | tr -s ' ')" \
 	'only 3 of the files were read, over and over'

@@ -69,7 +69,7 @@ size=$(stat -c %s $files/img_1_of_2.npz)
 truncate -s $((size - 1)) $files/img_1_of_2.npz
 # shellcheck disable=SC2086
 exits "a file that lost its end" 1 "$MLGEN" --name=f $job --num_files=2 \
-	--samples_per_file=4 --sample_size=100k
+	--samples_per_file=4 --sample_size=100k --continue_on_error=all
 like "is an error" "$(cat err)" \
 	"img_1_of_2.npz: the file ends at $((size - 1)) of $size bytes"
 
@@ -160,7 +160,8 @@ if "$MLGEN" --name=f $job --num_files=4 --sample_size=100k --direct=1 >out 2>&1;
 	truncate -s 102401 $files/img_2_of_4.npz
 	# shellcheck disable=SC2086
 	exits "with direct=1, too, a file that lost its end" 1 "$MLGEN" \
-		--name=f $job --num_files=4 --sample_size=100k --direct=1
+		--name=f $job --num_files=4 --sample_size=100k --direct=1 \
+		--continue_on_error=all
 	like "is an error" "$(cat err)" 'the file ends at 102401 of 102898 bytes'
 fi
 

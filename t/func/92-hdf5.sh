@@ -63,7 +63,7 @@ for engine in psync io_uring libaio; do
 done
 truncate -s -1 data/h/train/img_5_of_6.hdf5
 # shellcheck disable=SC2086
-exits "a file that lost its end" 1 "$MLGEN" --name=h $job $framework \
+exits "a file that lost its end" 2 "$MLGEN" --name=h $job $framework \
 	--num_files=6 --samples_per_file=5 --sample_size=100k
 like "is an error" "$(cat err)" 'img_5_of_6\.hdf5: '
 

@@ -73,7 +73,7 @@ reads "with their labels" \
 	--access=framework
 rm data/train/img_5_of_8.label.npy
 # shellcheck disable=SC2086
-exits "a label that is gone" 1 "$MLGEN" --name=n --directory=data $npy \
+exits "a label that is gone" 2 "$MLGEN" --name=n --directory=data $npy \
 	--access=framework --invalidate=0 --quiet
 like "is an error that names it" "$(cat err)" 'img_5_of_8\.label\.npy: open: '
 jpeg="--format=jpeg --num_files=8 --sample_size=100000"
@@ -87,7 +87,7 @@ reads "JPEG files as Pillow reads them" "8 800000 8 8 32 8" $jpeg \
 truncate -s 99999 data/train/img_3_of_8.jpeg
 # shellcheck disable=SC2086
 exits "a JPEG file that lost its end" 1 "$MLGEN" --name=n --directory=data \
-	$jpeg --access=framework --invalidate=0 --quiet
+	$jpeg --access=framework --invalidate=0 --quiet --continue_on_error=all
 like "is an error" "$(cat err)" 'img_3_of_8.jpeg: the file ends at 99999 of 100000 bytes'
 
 # ---- readers from elsewhere

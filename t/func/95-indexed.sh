@@ -57,7 +57,7 @@ reads "each worker reads the indexes" \
 	--read_threads=2
 rm data/train/img_2_of_4.indexed_binary.sz.idx
 # shellcheck disable=SC2086
-exits "an index file that is gone" 1 "$MLGEN" $job --access=framework
+exits "an index file that is gone" 2 "$MLGEN" $job --access=framework
 like "is an error that names it" "$(cat err)" \
 	'img_2_of_4\.indexed_binary\.sz\.idx: open: '
 set_up mmap_indexed_binary --num_files=4 --samples_per_file=10 \

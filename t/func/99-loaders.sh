@@ -99,7 +99,7 @@ for format in tfrecord tar; do
 	not_ok "$format, framework: no loader but tfdata" \
 		train "$@" --loader=pytorch
 	rm "$T/$format"/train/img_07_*
-	exits "$format: a missing file ends the run" 1 train "$@"
+	exits "$format: a missing file stops the run" 2 train "$@"
 	like "which names it" "$(cat err)" 'img_07_of_12.*open: No such file'
 	is "or its samples are no samples, of each epoch" \
 		"$(counts "$@" --continue_on_error=all --max_errors=10% |
@@ -297,7 +297,7 @@ for engine in io_uring libaio mmap fault; do
 	esac
 done
 rm raw/valid/img_2_*
-exits "a file that is missing there ends the run" 1 train --eval_files=4
+exits "a file that is missing there stops the run" 2 train --eval_files=4
 like "which names it" "$(cat err)" 'valid/img_2_of_4.raw: open'
 exits "fewer of its files than accelerators" 2 train --eval_files=1 \
 	--eval_batch_size=1 --directory="$T/few"
