@@ -255,7 +255,7 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc,
 		else if (arg[1] != '-')
 			diag_add(d, DIAG_ERROR, on_command_line,
 				 "%s: options begin with two dashes; --help "
-				 "lists them",
+				 "names them",
 				 arg);
 		else if (!arg[2])
 			only_files = true;

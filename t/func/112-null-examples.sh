@@ -5,14 +5,18 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-# examples FILE: the commands on ioengine=null, one a line, without the prompt.
+# examples FILE: the runs on ioengine=null, one a line, without the prompt.
 examples()
 {
 	sed -e 's/\\e$/\\/' "$1" | awk '
 	going { line = line $0 }
 	!going && /^(    )?\$ / { line = $0; sub(/^ *\$ /, "", line); going = 1 }
 	going && sub(/\\$/, "", line) { next }
-	going { if (line ~ /ioengine=null/) print line; going = 0 }'
+	going {
+		if (line ~ /ioengine=null/ && line !~ /find-max/)
+			print line
+		going = 0
+	}'
 }
 
 # between TITLE LOW VALUE HIGH

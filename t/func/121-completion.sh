@@ -98,7 +98,7 @@ in_both()
 	is "$1 completes options of one job" "$($says 'mlgen x.job --x.batch_s')" \
 		"--x.batch_size="
 	is "$1 takes - and _ for the same" "$($says 'mlgen --x.drop-caches=')" \
-		"no run"
+		"epoch no run"
 	is "$1 completes names of shipped jobs" "$($says 'mlgen unet')" unet3d.job
 	is "$1 completes what sections of a job are for" \
 		"$($says 'mlgen ../jobs/mine.job --accelerator=')" "fast slow"
