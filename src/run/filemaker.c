@@ -121,11 +121,15 @@ int filemaker_check_room(const struct filemaker_room *room,
 int filemaker_check_writable(const char *path, const char *what,
 			     const char *option, struct mlgen_err *err)
 {
+	char way[DIRS_WAY_BYTES];
 	struct mount m;
 	int r = mount_read(&m, path, err);
 
 	if (r)
 		return r;
+	if (*dirs_in_the_way(way, path, -ENOTDIR))
+		return mlgen_fail(err, -ENOTDIR, "%s: %s%s", path,
+				  strerror(ENOTDIR), way);
 	if (m.read_only)
 		return mlgen_fail(err, -EROFS,
 				  "%s: %s to write: %s at %s; choose another "
