@@ -2,9 +2,11 @@
 /* figure.c - see figure.h. */
 #include "ask/figure.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "ask/figure_inside.h"
 #include "base/mem.h"
@@ -20,6 +22,11 @@
 
 static const char *const parts[] = { "min", "max", "mean", "stddev", "N" };
 
+static bool is_percentile(const char *part)
+{
+	return *part == 'p' || *part == 'P';
+}
+
 /* Is what stands behind a latency a figure of it? */
 static bool is_part(const char *rest)
 {
@@ -28,10 +35,11 @@ static bool is_part(const char *rest)
 	if (*rest++ != '.')
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (strcmp(rest, parts[i]) == 0)
+		if (strcasecmp(rest, parts[i]) == 0)
 			return true;
-	return *rest == 'p' && units_f64(rest + 1, &percent, NULL) == 0 &&
-	       percent >= 0 && percent <= 100;
+	return is_percentile(rest) &&
+	       units_f64(rest + 1, &percent, NULL) == 0 && percent >= 0 &&
+	       percent <= 100;
 }
 
 static bool is_number(const struct mlgen_field *row)
@@ -132,10 +140,15 @@ static int find_metric(struct figure *f, struct mlgen_err *err)
 
 static const struct mlgen_field *figure_find_option(const char *key)
 {
-	const struct mlgen_field *f = field_find(job_fields, key);
+	char *lower = mem_strdup(key);
+	const struct mlgen_field *f;
 
+	for (char *c = lower; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	f = field_find(job_fields, lower);
 	for (size_t i = 0; !f && engines_built[i]; i++)
-		f = field_find(engines_built[i]->opts, key);
+		f = field_find(engines_built[i]->opts, lower);
+	mem_free(lower);
 	return f;
 }
 
@@ -143,7 +156,7 @@ static void set_key(struct figure *f, const char *key)
 {
 	memset(f, 0, sizeof(*f));
 	f->key = key;
-	f->path = strcmp(key, "au") ? key : "au_percent";
+	f->path = strcasecmp(key, "au") ? key : "au_percent";
 	f->kind = FIGURE_METRIC;
 }
 
@@ -208,7 +221,7 @@ static void take_pair(struct figure_value *v, const struct metric_list *map,
 	const struct metric_pair *pairs = map->items;
 
 	for (size_t i = 0; i < map->count; i++)
-		if (pairs[i].value && strcmp(pairs[i].key, key) == 0)
+		if (pairs[i].value && strcasecmp(pairs[i].key, key) == 0)
 			set_text(v, pairs[i].value);
 }
 
@@ -228,17 +241,17 @@ static void take_latency(struct figure_value *v, const struct record *r,
 {
 	bool is_empty = !h || h->count == 0;
 
-	if (strcmp(part, "N") == 0)
+	if (strcasecmp(part, "N") == 0)
 		set_whole(v, is_empty ? 0 : h->count);
 	else if (is_empty)
 		return;
-	else if (*part == 'p')
+	else if (is_percentile(part))
 		take_percentile(v, h, part + 1);
-	else if (strcmp(part, "min") == 0)
+	else if (strcasecmp(part, "min") == 0)
 		set_whole(v, h->min_ns);
-	else if (strcmp(part, "max") == 0)
+	else if (strcasecmp(part, "max") == 0)
 		set_whole(v, h->max_ns);
-	else if (strcmp(part, "mean") == 0)
+	else if (strcasecmp(part, "mean") == 0)
 		set_real(v, hist_mean(h));
 	else
 		set_real(v, r->store ? json_read_stddev(h) : hist_stddev(h));
@@ -356,7 +369,7 @@ int figure_init(struct figure *f, const char *key, struct mlgen_err *err)
 	struct mlgen_err why = { 0 };
 
 	set_key(f, key);
-	if (strcmp(key, "file") == 0) {
+	if (strcasecmp(key, "file") == 0) {
 		f->kind = FIGURE_FILE;
 		return 0;
 	}
@@ -427,7 +440,7 @@ bool figure_is_ns(const struct figure *f)
 	size_t len = strlen(f->path);
 
 	return figure_has_unit(f, "ns") &&
-	       !(len > 2 && strcmp(f->path + len - 2, ".N") == 0);
+	       !(len > 2 && strcasecmp(f->path + len - 2, ".N") == 0);
 }
 
 bool figure_has_unit(const struct figure *f, const char *unit)

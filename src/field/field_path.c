@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "stat/metric.h"
 
@@ -11,7 +12,8 @@ const struct mlgen_field *field_row(const struct mlgen_field *table,
 				    const char *name, size_t len)
 {
 	for (; table->name; table++)
-		if (strncmp(table->name, name, len) == 0 && !table->name[len])
+		if (strncasecmp(table->name, name, len) == 0 &&
+		    !table->name[len])
 			return table;
 	return NULL;
 }

@@ -10,7 +10,7 @@
 /*
  * Objects are entered with a dot, elements of a list by their number from 0. A
  * path ends at a row in which there is nothing to enter: of a latency and of a
- * map, `rest` is what is asked of it.
+ * map, `rest` is what is asked of it. Capitals make no difference.
  */
 struct field_path {
 	const struct mlgen_field *table; /* in which `part` is looked for */

@@ -83,6 +83,11 @@ refused()
 	is "and nothing is printed" "$(cat out)" ""
 }
 
+keys=au,samples_per_sec,read_threads,stall_ns.p99
+"$MLGEN" --table=$keys --output-format=csv u-*.json | tail -n +2 >lower
+"$MLGEN" --table="$(echo $keys | tr '[:lower:]' '[:upper:]')" \
+	--output-format=csv u-*.json | tail -n +2 >upper
+is "capitals make no difference in keys" "$(cat upper)" "$(cat lower)"
 refused "did you mean 'stall_ns.p99'\?" --table=stal_ns.p99 u-1-1.json
 refused "au: stands there twice" --table=au,au u-1-1.json
 refused "a key is missing" --table=au, u-1-1.json
