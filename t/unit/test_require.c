@@ -70,6 +70,7 @@ static const struct {
 	{ "storage.osts>=0", 1 },
 	/* Of trainings only. */
 	{ "au>=90", 1 },
+	{ "AU>=90", 1 },
 	{ "time_percent.stall<1", 1 },
 	{ "epochs.0.seconds>=0", 1 },
 	/* No job can have these. */
@@ -101,7 +102,7 @@ static const struct {
 } refused[] = {
 	{ "samples_per_second>=9", "did you mean 'samples_per_sec'?" },
 	{ "au_percnt>=90", "did you mean 'au_percent'?" },
-	{ "AU>=90", "AU: no run measures it; ask for a metric such as au, " },
+	{ "xq>=90", "xq: no run measures it; ask for a metric such as au, " },
 	{ "read.iop>=90", "did you mean 'read.iops'?" },
 	{ "memory_percent>=9", "did you mean 'storage.memory_percent'?" },
 	{ "clat_ns.p99<=9", "did you mean 'read.clat_ns.p99'?" },
