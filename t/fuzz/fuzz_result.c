@@ -46,14 +46,6 @@ static void print(struct result_doc *d)
 	text_report(to, &d->run, false);
 	MUST(json_report(to, &d->run, &set, NULL) == 0);
 	fclose(to);
-	for (size_t i = 0; i < d->run.job_count; i++) {
-		struct verdict_result *v = &d->run.jobs[i].verdict;
-
-		mem_free(v->name);
-		mem_free(v->headline);
-		mem_free(v->because);
-		mem_free(v->try_next);
-	}
 }
 
 static int read_whole(struct result_doc *d, const char *path)
