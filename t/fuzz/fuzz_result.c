@@ -8,7 +8,6 @@
 
 #include "ask/figure.h"
 #include "ask/result_read.h"
-#include "base/mem.h"
 #include "io/engines.h"
 #include "report/json.h"
 #include "report/text.h"
