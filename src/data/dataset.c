@@ -460,7 +460,7 @@ uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file)
 	if (ds->scan)
 		return scan_size(ds->scan, dataset_file_of(ds, file));
 	format_shape(ds, file, &shape);
-	return ds->format->file_bytes(&shape);
+	return format_file_bytes(ds->format, &shape);
 }
 
 uint64_t dataset_content(const struct dataset *ds, uint64_t file)

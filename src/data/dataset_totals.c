@@ -20,7 +20,7 @@ static uint64_t file_bytes_of(const struct dataset *ds,
 	uint64_t bytes = 0;
 
 	for (part.part = 0; part.part < ds->parts; part.part++)
-		bytes += ds->format->file_bytes(&part);
+		bytes += format_file_bytes(ds->format, &part);
 	return bytes;
 }
 

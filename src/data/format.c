@@ -37,6 +37,7 @@ const struct format *format_find(const char *name)
 void format_shape(const struct dataset *ds, uint64_t file,
 		  struct file_shape *shape)
 {
+	memset(shape, 0, sizeof(*shape));
 	shape->part = (unsigned)(file / ds->files);
 	shape->common = ds->common;
 	shape->samples = ds->samples_per_file;
@@ -55,6 +56,22 @@ void format_shape(const struct dataset *ds, uint64_t file,
 uint64_t format_sample_bytes(const struct file_shape *shape)
 {
 	return shape->sides[0] * shape->sides[1];
+}
+
+uint64_t format_file_bytes(const struct format *f,
+			   const struct file_shape *shape)
+{
+	return shape->facts ? shape->found_bytes : f->file_bytes(shape);
+}
+
+void format_sample_range(const struct format *f, const struct file_shape *shape,
+			 uint64_t first, uint64_t n, uint64_t *off,
+			 uint64_t *len)
+{
+	if (shape->facts)
+		f->found_range(shape, first, n, off, len);
+	else
+		f->sample_range(shape, first, n, off, len);
 }
 
 void format_content(void *to, size_t bytes, uint64_t seed_index,

@@ -15,6 +15,11 @@ struct file_shape {
 	bool two_sides; /* dlio: shape (samples, d1, d2), else (samples, bytes) */
 	unsigned part;      /* which of the format's files (dataset.h) */
 	const void *common; /* the dataset's; format->init made it */
+	/* Of a file that a scan has looked at (look.h), else NULL: its facts
+	 * and words, which format->look has put down, and its size. Sides say
+	 * nothing of it. */
+	const uint64_t *facts, *words;
+	uint64_t found_bytes;
 };
 
 /*
@@ -31,6 +36,7 @@ struct format_writer {
 	uint32_t crc[2];
 };
 
+struct look;
 struct plan_kind;
 
 /* Names of the files of one part: FOLDER/train/img_III_of_N.SUFFIX. */
@@ -76,6 +82,16 @@ struct format {
 	/* Optional: what a framework's worker reads of every file before its
 	 * first sample (an index). Its extents have no samples. */
 	const struct plan_kind *at_start;
+	/*
+	 * dataset=scan, both or neither: how many samples an open file has, and
+	 * where (look.h); and where they lie by what was put down. Where there
+	 * is no `look` a file is a sample. 0, or -errno with l->err, by
+	 * look_fail where the file is not what its format says. No file, however
+	 * damaged, makes it crash, hang, or take memory by what it says.
+	 */
+	int (*look)(struct look *l);
+	void (*found_range)(const struct file_shape *shape, uint64_t first,
+			    uint64_t n, uint64_t *off, uint64_t *len);
 	/* access=framework goes through a file from its beginning to its end:
 	 * extents in order, the file stays open between them. */
 	bool is_forward;
@@ -92,8 +108,15 @@ const struct format *format_find(const char *name);
 /* `file` counts through all parts: part x ds->files + file. */
 void format_shape(const struct dataset *ds, uint64_t file,
 		  struct file_shape *shape);
-/* Payload of one sample, whole. */
+/* Payload of one sample, whole; of a file that is made. */
 uint64_t format_sample_bytes(const struct file_shape *shape);
+/* The size of a file, and where samples first .. first+n-1 lie in it, made or
+ * found. */
+uint64_t format_file_bytes(const struct format *f,
+			   const struct file_shape *shape);
+void format_sample_range(const struct format *f, const struct file_shape *shape,
+			 uint64_t first, uint64_t n, uint64_t *off,
+			 uint64_t *len);
 
 /* Payload of a file, from `offset` bytes into it: incompressible, and no two
  * files have a block in common. */

@@ -49,8 +49,8 @@ static void plain_init(struct plan *p, const struct file_shape *shape,
 
 	p->end = p->file_bytes;
 	if (shape->samples > 1) {
-		p->config->dataset->format->sample_range(
-			shape, x->first_sample, x->samples, &p->off, &len);
+		format_sample_range(p->config->dataset->format, shape,
+				    x->first_sample, x->samples, &p->off, &len);
 		p->end = p->off + len;
 	}
 	align_range(p, p->config->align_bytes);
@@ -153,7 +153,7 @@ void plan_init(struct plan *p, const struct plan_config *config,
 			    .kind = kind_of(config, x),
 			    .extent = *x };
 	format_shape(config->dataset, x->file, &p->shape);
-	p->file_bytes = config->dataset->format->file_bytes(&p->shape);
+	p->file_bytes = format_file_bytes(config->dataset->format, &p->shape);
 	p->kind->init(p, &p->shape, x);
 }
 
@@ -161,7 +161,8 @@ void plan_init(struct plan *p, const struct plan_config *config,
 static void begin_part(struct plan *p, unsigned part)
 {
 	p->shape.part = part;
-	p->file_bytes = p->config->dataset->format->file_bytes(&p->shape);
+	p->file_bytes =
+		format_file_bytes(p->config->dataset->format, &p->shape);
 }
 
 bool plan_next(struct plan *p, struct plan_op *op)

@@ -22,8 +22,8 @@ static void hdf5_init(struct plan *p, const struct file_shape *shape,
 	const struct hdf5_image *im = shape->common;
 	uint64_t left, len;
 
-	p->config->dataset->format->sample_range(shape, x->first_sample,
-						 x->samples, &p->off, &len);
+	format_sample_range(p->config->dataset->format, shape, x->first_sample,
+			    x->samples, &p->off, &len);
 	left = p->file_bytes - p->off;
 	if (len < im->sieve_bytes)
 		len = left < im->sieve_bytes ? left : im->sieve_bytes;

@@ -50,8 +50,8 @@ static void indexed_init(struct plan *p, const struct file_shape *shape,
 {
 	uint64_t len;
 
-	p->config->dataset->format->sample_range(shape, x->first_sample,
-						 x->samples, &p->off, &len);
+	format_sample_range(p->config->dataset->format, shape, x->first_sample,
+			    x->samples, &p->off, &len);
 	p->end = p->off + len;
 }
 
@@ -63,7 +63,8 @@ static void begin_part(struct plan *p, unsigned part, bool is_read)
 	shape.part = p->has = part;
 	p->step = OPEN;
 	p->off = 0;
-	p->end = is_read ? p->config->dataset->format->file_bytes(&shape) : 0;
+	p->end = is_read ? format_file_bytes(p->config->dataset->format, &shape)
+			 : 0;
 }
 
 static void indexes_init(struct plan *p, const struct file_shape *shape,

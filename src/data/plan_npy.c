@@ -98,7 +98,8 @@ static bool direct_next(struct plan *p, struct plan_op *op)
 		if (p->has + 1 >= p->config->dataset->parts)
 			return false;
 		shape.part = ++p->has;
-		p->file_bytes = p->config->dataset->format->file_bytes(&shape);
+		p->file_bytes =
+			format_file_bytes(p->config->dataset->format, &shape);
 		p->step = 0;
 		plan_whole_file.init(p, &shape, &p->extent);
 		if (!plan_whole_file.next(p, op))
