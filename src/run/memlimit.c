@@ -142,6 +142,9 @@ int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 	rc = take_group(m, job, host, &why, err);
 	if (rc == 0)
 		cgroup_leave(&m->group, "");
+	/* What else there is to say is of the run that was asked for. */
+	if (rc < 0)
+		m->limit_bytes = host->memory_bytes = job->memory_limit;
 	m->group = (struct cgroup){ 0 };
 	return rc < 0 ? rc : 0;
 }

@@ -38,8 +38,8 @@ int memlimit_check(const struct job *first, const struct job *job,
 int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 		 struct host *host, struct mlgen_err *err);
 
-/* The same for a dry run: it is set for a moment. `m` knows it from then on, and
- * has nothing to lift. No warnings. */
+/* The same for a dry run: it is set for a moment. `m` knows it from then on, also
+ * where it is needed and cannot be had, and has nothing to lift. No warnings. */
 int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		 struct mlgen_err *err);
 
