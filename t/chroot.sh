@@ -33,7 +33,7 @@ root=$(mktemp -d "${TMPDIR:-/var/tmp}/mlgen-$name.XXXXXX")
 
 clean_up()
 {
-	for dir in /dev/shm /dev /sys /proc ''; do
+	for dir in /dev/shm /dev/pts /dev /sys /proc ''; do
 		! mountpoint -q "$root$dir" || umount "$root$dir" || return
 	done
 	rm -rf --one-file-system "$root"
@@ -62,6 +62,8 @@ git -C "$top" archive HEAD | tar -x -C "$root/mlgen"
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount -t devtmpfs dev "$root/dev"
+[ -d "$root/dev/pts" ] || mkdir "$root/dev/pts"
+mount -t devpts -o ptmxmode=0666 devpts "$root/dev/pts"
 [ -d "$root/dev/shm" ] || mkdir "$root/dev/shm"
 mount -t tmpfs shm "$root/dev/shm"
 

@@ -120,9 +120,10 @@ if command -v bash >/dev/null; then
 else
 	skip "bash completes" "bash is not here"
 fi
-if command -v zsh >/dev/null && zsh -f -c 'zmodload zsh/zpty' 2>/dev/null; then
+if command -v zsh >/dev/null && zsh -f -c \
+	'zmodload zsh/zpty && zpty shell true' 2>/dev/null; then
 	in_both zsh ''
 else
-	skip "zsh completes" "zsh is not here"
+	skip "zsh completes" "zsh, or a pseudo terminal for it, is not here"
 fi
 done_testing
