@@ -66,6 +66,22 @@ void log_note(const char *fmt, ...)
 	va_end(ap);
 }
 
+void log_progress(const char *fmt, ...)
+{
+	char text[512], line[1024];
+	size_t len = sizeof(CLEAR_LINE) - 1;
+	va_list ap;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	memcpy(line, CLEAR_LINE, len);
+	len += printable_copy(line + len, sizeof(line) - len, text);
+	(void)writeall(STDERR_FILENO, line, len);
+}
+
 void log_plain(const char *fmt, ...)
 {
 	va_list ap;

@@ -14,5 +14,8 @@ __attribute__((format(printf, 1, 2))) void log_error(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void log_warn(const char *fmt, ...);
 /* "mlgen: note: ..." */
 __attribute__((format(printf, 1, 2))) void log_note(const char *fmt, ...);
+/* How far something is that takes its time: on a terminal, where it stays until
+ * the next line of any kind; elsewhere nothing. */
+__attribute__((format(printf, 1, 2))) void log_progress(const char *fmt, ...);
 /* The text as it is, with a newline; for messages that begin file:line. */
 __attribute__((format(printf, 1, 2))) void log_plain(const char *fmt, ...);

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "data/dataset_scan.h"
 #include "data/format.h"
+#include "data/found.h"
 #include "data/scan.h"
 #include "job/advice.h"
 #include "job/workload.h"
@@ -268,6 +269,9 @@ static int init_found(struct dataset *ds, const struct job *job,
 
 	ds->samples_per_file = 1;
 	ds->subfolders = 1;
+	ds->parts = 1;
+	ds->extent_samples = 1;
+	ds->options = options_of(job);
 	r = dataset_scan(ds, job, err);
 	if (r)
 		return r;
@@ -277,7 +281,7 @@ static int init_found(struct dataset *ds, const struct job *job,
 					   SCALED_BATCHES);
 	ds->files_named = ds->files;
 	dataset_scan_mean(ds);
-	return dataset_init_format(ds, err);
+	return ds->found ? 0 : dataset_init_format(ds, err);
 }
 
 int dataset_init(struct dataset *ds, const struct job *job,
@@ -305,6 +309,7 @@ void dataset_fini(struct dataset *ds)
 	mem_free(ds->options.columns);
 	mem_free(ds->options.read_columns);
 	mem_free(ds->directory);
+	found_free(ds->found);
 	scan_free(ds->scan);
 	memset(ds, 0, sizeof(*ds));
 }
@@ -385,7 +390,13 @@ uint64_t dataset_file_of(const struct dataset *ds, uint64_t file)
 
 uint64_t dataset_samples(const struct dataset *ds)
 {
-	return ds->files * ds->samples_per_file;
+	return ds->found ? found_first_sample(ds->found, ds->files)
+			 : ds->files * ds->samples_per_file;
+}
+
+uint64_t dataset_each(const struct dataset *ds)
+{
+	return ds->found ? found_each(ds->found) : ds->samples_per_file;
 }
 
 uint64_t dataset_extents(const struct dataset *ds)
@@ -393,8 +404,36 @@ uint64_t dataset_extents(const struct dataset *ds)
 	return dataset_samples(ds) / ds->extent_samples;
 }
 
+uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file)
+{
+	uint64_t samples = ds->found ? found_first_sample(ds->found, file)
+				     : file * ds->samples_per_file;
+
+	return samples / ds->extent_samples;
+}
+
+/* Each extent is a sample. */
+static void extent_of_found(const struct dataset *ds, uint64_t id,
+			    struct extent *x)
+{
+	const struct found *f = ds->found;
+	uint64_t sample = id;
+
+	if (ds->distinct_files)
+		sample %= found_first_sample(f, ds->distinct_files);
+	x->id = id;
+	x->file = found_file_of(f, sample);
+	x->first_sample = sample - found_first_sample(f, x->file);
+	x->samples = 1;
+}
+
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x)
 {
+	if (ds->found) {
+		extent_of_found(ds, id, x);
+		return;
+	}
+
 	uint64_t per_file = ds->samples_per_file / ds->extent_samples;
 
 	x->id = id;
@@ -443,6 +482,19 @@ uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file)
 {
 	return ds->format->read_bytes ? ds->format->read_bytes(ds)
 				      : dataset_row_bytes(ds, file);
+}
+
+uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x)
+{
+	struct file_shape shape;
+	uint64_t off, len;
+
+	if (!ds->found)
+		return x->samples * dataset_sample_bytes(ds, x->file);
+	format_shape(ds, x->file, &shape);
+	format_sample_range(ds->format, &shape, x->first_sample, x->samples,
+			    &off, &len);
+	return len;
 }
 
 uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file)

@@ -28,6 +28,7 @@ struct extent {
 };
 
 struct format;
+struct found;
 struct scan;
 
 /* Of some formats: as in struct job. */
@@ -64,6 +65,10 @@ struct dataset {
 	/* dataset=scan: names and sizes come from here; owned. The first
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;
+	/* What lies in these files, where it was looked at; owned, NULL = a file
+	 * is a sample. Where they have different numbers of samples,
+	 * samples_per_file is their mean, rounded up. */
+	struct found *found;
 };
 
 /*
@@ -121,6 +126,12 @@ uint64_t dataset_file_of(const struct dataset *ds, uint64_t file);
 uint64_t dataset_samples(const struct dataset *ds);
 uint64_t dataset_extents(const struct dataset *ds);
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x);
+/* Extents before this file, 0 .. all files. */
+uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file);
+/* Payload of an extent that is asked for (of columns those that are read). */
+uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x);
+/* Samples of every file, where all have as many; else 0. */
+uint64_t dataset_each(const struct dataset *ds);
 
 /* "DIR[/FOLDER]/train", without a subfolder: where the files of a part are.
  * Its length, or -ENAMETOOLONG. */

@@ -9,24 +9,33 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "data/format.h"
+#include "data/found.h"
 #include "data/scan.h"
 #include "job/workload.h"
 
+/* Formats that say where in a file a sample lies, and those of which a file is
+ * one. */
+static bool is_scanned(const struct format *f)
+{
+	return f->look || f == &format_raw || f == &format_jpeg;
+}
+
 static int check_format(const struct job *j, struct mlgen_err *err)
 {
-	const char *name = format_of((enum job_format)j->format)->name;
+	const struct format *f = format_of((enum job_format)j->format);
 
-	if (j->format != FORMAT_RAW && j->format != FORMAT_JPEG)
-		return mlgen_fail(err, -EINVAL,
-				  "format: dataset=scan reads files as they "
-				  "are, of which it knows the sizes alone; %s "
-				  "instead of %s",
-				  j->access == ACCESS_FRAMEWORK
-					  ? "format=jpeg, or format=raw with "
-					    "access=plain,"
-					  : "format=raw",
-				  name);
-	if (j->samples_per_file == 1)
+	if (!is_scanned(f))
+		return mlgen_fail(
+			err, -EINVAL,
+			"format: dataset=scan does not know yet where "
+			"in a file of format=%s its samples lie; %s "
+			"reads each file as one sample",
+			f->name,
+			j->access == ACCESS_FRAMEWORK
+				? "format=jpeg, or format=raw with "
+				  "access=plain,"
+				: "format=raw");
+	if (f->look || j->samples_per_file == 1)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "samples_per_file: with dataset=scan each file is "
@@ -48,7 +57,8 @@ static int check_count(const struct dataset *ds, const struct job *j,
 
 static void note_unused(const struct job *j)
 {
-	static const char *const options[] = { "sample_size", "subfolders" };
+	static const char *const options[] = { "samples_per_file",
+					       "sample_size", "subfolders" };
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		if (job_is_changed(j, options[i]))
@@ -85,6 +95,9 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 	if (r == 0)
 		r = scan_new(&ds->scan, ds->directory,
 			     (enum job_scan_errors)job->scan_errors, err);
+	if (r == 0 && ds->format->look)
+		r = found_new(&ds->found, ds->scan, ds,
+			      (enum job_scan_errors)job->scan_errors, err);
 	if (r)
 		return r;
 	ds->files = scan_files(ds->scan);
@@ -94,10 +107,14 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 
 void dataset_scan_mean(struct dataset *ds)
 {
+	uint64_t samples = dataset_samples(ds);
 	double bytes = 0;
 
-	for (uint64_t i = 0; i < ds->files; i++)
+	for (uint64_t i = 0; i < ds->files && !ds->found; i++)
 		bytes += (double)scan_size(ds->scan, i);
+	if (ds->found)
+		bytes = (double)found_sample_bytes(ds->found, ds->files);
+	ds->samples_per_file = divide_up(samples, ds->files);
 	ds->sample_size = (struct dist){ .kind = DIST_CONST,
-					 .a = bytes / (double)ds->files };
+					 .a = bytes / (double)samples };
 }

@@ -16,5 +16,5 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 		 struct mlgen_err *err);
 
 /* The first ds->files of the scan are the dataset: their mean is its
- * sample_size. */
+ * sample_size, and their samples_per_file. */
 void dataset_scan_mean(struct dataset *ds);

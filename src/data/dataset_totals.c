@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "data/dataset.h"
 #include "data/format.h"
+#include "data/found.h"
 #include "data/scan.h"
 
 /* No filesystem holds more, and sums of sizes stay within 64 bits. */
@@ -99,9 +100,11 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 		t->bytes += scan_size(ds->scan, i);
 		moments_add(&files, (double)scan_size(ds->scan, i));
 	}
-	t->sample_bytes = t->row_bytes = t->bytes;
+	t->sample_bytes = t->row_bytes =
+		ds->found ? found_sample_bytes(ds->found, ds->files) : t->bytes;
 	t->mean_file_bytes = (double)t->bytes / (double)ds->files;
-	t->mean_sample_bytes = t->mean_file_bytes;
+	t->mean_sample_bytes =
+		(double)t->sample_bytes / (double)dataset_samples(ds);
 	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
 }
 
@@ -140,6 +143,11 @@ uint64_t dataset_largest_file(const struct dataset *ds)
 double dataset_mean_file_bytes(const struct dataset *ds)
 {
 	double mean = dist_mean(&ds->sample_size);
+
+	if (ds->found)
+		return (double)scan_bytes(ds->scan) /
+		       (double)scan_files(ds->scan);
+
 	struct file_shape shape = {
 		.samples = ds->samples_per_file,
 		.sides = { 1, mean < 1 ? 1 : (uint64_t)mean },

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/util.h"
+#include "data/found.h"
 #include "data/scan.h"
 
 static const struct format *const formats[] = {
@@ -44,8 +45,11 @@ void format_shape(const struct dataset *ds, uint64_t file,
 	shape->two_sides = ds->sample_size.kind == DIST_DLIO;
 	if (ds->scan) {
 		shape->sides[0] = 1;
-		shape->sides[1] =
-			scan_size(ds->scan, dataset_file_of(ds, file));
+		file = dataset_file_of(ds, file);
+		shape->sides[1] = shape->found_bytes =
+			scan_size(ds->scan, file);
+		if (ds->found)
+			found_shape(ds->found, file, shape);
 		return;
 	}
 	dist_draw_sides(&ds->sample_size, DATASET_SEED, RNG_SAMPLE_SIZE,

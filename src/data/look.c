@@ -43,7 +43,7 @@ int look_open(struct look *l, int dir_fd, const char *name, const char *path,
 {
 	l->path = path;
 	l->file_bytes = file_bytes;
-	l->samples = l->word_count = 0;
+	l->samples = l->sample_bytes = l->word_count = 0;
 	memset(l->facts, 0, sizeof(l->facts));
 	l->window_bytes = 0;
 	l->range_count = 0;

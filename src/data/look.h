@@ -39,6 +39,7 @@ struct look {
 
 	/* What is found; zero before. */
 	uint64_t samples;
+	uint64_t sample_bytes; /* payload of all of them */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
 

@@ -229,10 +229,10 @@ static uint64_t largest_of(const struct plan_config *config,
 static uint64_t largest_in_files(const struct plan_config *config)
 {
 	const struct dataset *ds = config->dataset;
-	uint64_t n = ds->samples_per_file / ds->extent_samples;
-	uint64_t step = 1 + (n - 1) / EXTENTS_LOOKED_AT;
 	struct extent x = { .file = dataset_largest_file(ds) };
-	uint64_t first = x.file * n, most = 0;
+	uint64_t first = dataset_first_extent(ds, x.file), most = 0;
+	uint64_t n = dataset_first_extent(ds, x.file + 1) - first;
+	uint64_t step = 1 + (n - 1) / EXTENTS_LOOKED_AT;
 
 	if (config->access == ACCESS_FRAMEWORK && ds->format->at_start)
 		most = largest_of(config, &x);

@@ -93,6 +93,20 @@ static int check_files(const struct sampler *s, struct mlgen_err *err)
 			  s->lanes ? " with loader=pytorch" : "");
 }
 
+static int check_even(const struct sampler *s, struct mlgen_err *err)
+{
+	if (s->file_extents || (!shards_files(s) && s->shuffle != SHUFFLE_FILE))
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "%s: needs files of as many samples each, and those "
+			  "of %s have different numbers; shuffle=sample and "
+			  "shard=strided with loader=pytorch take any",
+			  s->shuffle == SHUFFLE_FILE ? "shuffle"
+			  : s->lanes                 ? "loader"
+						     : "shard",
+			  s->dataset->directory);
+}
+
 /* The extents of a rank before the last batch cuts them. */
 static uint64_t shard_extents(struct sampler *s)
 {
@@ -173,10 +187,12 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 		.ranks = cfg->ranks,
 		.batch = cfg->batch,
 		.extent_samples = ds->extent_samples,
-		.file_extents = ds->samples_per_file / ds->extent_samples,
+		.file_extents = dataset_each(ds) / ds->extent_samples,
 		.lanes = cfg->lanes,
 	};
 	r = shards_files(s) ? check_files(s, err) : 0;
+	if (r == 0)
+		r = check_even(s, err);
 	return r ? r : cut_batches(s, err);
 }
 

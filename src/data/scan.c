@@ -478,6 +478,19 @@ int scan_name(const struct scan *s, uint64_t file, char *out, size_t size)
 	return read_name(s, &s->entries[file], out, size);
 }
 
+void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),
+	       const void *arg)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < s->count; i++)
+		if (keep(arg, i))
+			s->entries[kept++] = s->entries[i];
+		else
+			s->bytes -= s->entries[i].size_bytes;
+	s->count = kept;
+}
+
 void scan_skipped(const struct scan *s, struct scan_skipped *out)
 {
 	*out = s->skipped;

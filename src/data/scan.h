@@ -2,6 +2,7 @@
 /* scan.h - the files that lie in a directory, of whatever name and size. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,3 +50,7 @@ uint64_t scan_size(const struct scan *s, uint64_t file);
 int scan_name(const struct scan *s, uint64_t file, char *out, size_t size);
 
 void scan_skipped(const struct scan *s, struct scan_skipped *out);
+
+/* Only these files are left, in their order. */
+void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),
+	       const void *arg);

@@ -78,8 +78,9 @@ static uint64_t room_of(const struct plan_config *config,
 static uint64_t largest_room(const struct pass *pass)
 {
 	const struct dataset *ds = pass->dataset;
-	uint64_t n = ds->samples_per_file / ds->extent_samples;
-	uint64_t first = dataset_largest_file(ds) * n, room = 0;
+	uint64_t largest = dataset_largest_file(ds);
+	uint64_t first = dataset_first_extent(ds, largest), room = 0;
+	uint64_t n = dataset_first_extent(ds, largest + 1) - first;
 	struct extent x;
 
 	for (uint64_t i = 0; i < n; i += divide_up(n, EXTENTS_LOOKED_AT)) {

@@ -272,9 +272,7 @@ bool loader_finish(struct loader *l, struct token *token)
 	if (task->error)
 		take_error(l, token, task);
 	else
-		token->sample_bytes +=
-			x->samples *
-			dataset_sample_bytes(task->dataset, x->file);
+		token->sample_bytes += dataset_extent_bytes(task->dataset, x);
 	preprocess(l, x);
 	return true;
 }

@@ -96,8 +96,8 @@ refused()
 refused "nothing is prepared" '^mlgen: dataset: scan reads the files that are there, so phase=prepare' \
 	--phase=prepare
 refused "a format with contents is refused" \
-	'^mlgen: format: dataset=scan reads .*format=raw instead of npz' \
-	--format=npz
+	'^mlgen: format: dataset=scan does not know yet .*format=raw reads each file as one sample' \
+	--format=parquet
 refused "a number of files that is not theirs is refused" \
 	'^mlgen: num_files: 21, but dataset=scan found 20 in data; leave it out' \
 	--num_files=21
@@ -115,8 +115,8 @@ ok "nor is it made" test ! -e nowhere
 
 # ---- what is suggested is possible
 refused "a format with contents, read by a framework" \
-	'^mlgen: format: .*; format=jpeg, or format=raw with access=plain, instead of npz$' \
-	--format=npz --access=framework
+	'^mlgen: format: .*; format=jpeg, or format=raw with access=plain, reads each file as one sample$' \
+	--format=parquet --access=framework
 ok "has one way out" run --format=jpeg --access=framework
 ok "and another" run --format=raw --access=plain
 refused "no framework reads raw files" \

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* found.c - see found.h. */
+#include "data/found.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/look.h"
+#include "data/namefile.h"
+
+/* Storage answers so many at a time, and each thread takes so many files. */
+#define THREADS 8u
+#define TURN_FILES 64u
+
+/* So many damaged files are named; the others are counted. */
+#define TOLD_MAX 5
+
+/* Of `words`: whose they are, and where they begin in what that one wrote. */
+#define WHERE_BITS 56
+#define WHERE_MASK ((UINT64_C(1) << WHERE_BITS) - 1)
+
+/* One more stands behind the last file, with the sums of all. */
+struct entry {
+	uint64_t first_sample; /* of the dataset; while it looks, how many */
+	uint64_t
+		sample_bytes; /* of all files before; while it looks, its own */
+	uint64_t words;
+	uint64_t facts[LOOK_FACTS];
+};
+
+struct found {
+	struct entry *entries;
+	uint64_t files, each, most;
+	struct namefile words[THREADS];
+	struct namefile_map maps[THREADS];
+	unsigned word_files;
+	uint64_t read_bytes;
+	double seconds;
+};
+
+struct looker {
+	struct looking *of;
+	struct look look;
+	struct mlgen_err err;
+	uint64_t failed_at; /* the file of err */
+	pthread_t thread;
+	unsigned index;
+	bool has_thread;
+	char path[PATH_MAX];
+};
+
+struct looking {
+	struct found *found;
+	const struct scan *scan;
+	const struct dataset *ds;
+	enum job_scan_errors errors;
+	int dir_fd;
+	struct timespec started;
+	double told_seconds;
+	_Atomic uint64_t next, done, damaged;
+	_Atomic bool stops;
+	struct looker lookers[THREADS];
+};
+
+static double since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) +
+	       (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+/* One file */
+
+static int look_into(struct looker *k, uint64_t file)
+{
+	struct looking *g = k->of;
+	struct entry *e = &g->found->entries[file];
+	struct look *l = &k->look;
+	int n = snprintf(k->path, sizeof(k->path), "%s/", g->ds->directory);
+	int r = scan_name(g->scan, file, k->path + n,
+			  sizeof(k->path) - (size_t)n);
+
+	if (r < 0)
+		return namefile_failed(r, &k->err);
+	e->words = (uint64_t)k->index << WHERE_BITS |
+		   g->found->words[k->index].end;
+	r = look_open(l, g->dir_fd, k->path + n, k->path,
+		      scan_size(g->scan, file));
+	if (r == 0)
+		r = g->ds->format->look(l);
+	look_close(l);
+	if (r == 0) {
+		e->first_sample = l->samples;
+		e->sample_bytes = l->sample_bytes;
+		memcpy(e->facts, l->facts, sizeof(e->facts));
+	}
+	return r;
+}
+
+static void leave_out(struct looker *k)
+{
+	if (atomic_fetch_add(&k->of->damaged, 1) < TOLD_MAX)
+		log_note("%s; left out", k->err.text);
+	k->err = (struct mlgen_err){ 0 };
+}
+
+/* What is wrong with a file, not with this host. */
+static bool is_of_file(int code)
+{
+	return code == -EINVAL || code == -EIO || code == -EACCES ||
+	       code == -ENOENT;
+}
+
+static void look_at_some(struct looker *k, uint64_t from, uint64_t end)
+{
+	struct looking *g = k->of;
+
+	for (uint64_t i = from; i < end && !atomic_load(&g->stops); i++) {
+		int r = look_into(k, i);
+
+		if (r < 0 && is_of_file(r) && g->errors == SCAN_SKIP) {
+			leave_out(k);
+		} else if (r < 0) {
+			k->failed_at = i;
+			atomic_store(&g->stops, true);
+		}
+	}
+	atomic_fetch_add(&g->done, end - from);
+}
+
+/* How far it is; by the thread that asked for all this. */
+static void tell(struct looking *g)
+{
+	double seconds = since(&g->started);
+	char done[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
+
+	if (signals_taken())
+		atomic_store(&g->stops, true);
+	if (seconds < g->told_seconds + 1)
+		return;
+	g->told_seconds = seconds;
+	log_progress("looking into files: %s of %s",
+		     units_human_count(done, atomic_load(&g->done)),
+		     units_human_count(all, g->found->files));
+}
+
+static void *looker_main(void *arg)
+{
+	struct looker *k = arg;
+	struct looking *g = k->of;
+	uint64_t files = g->found->files;
+
+	while (!atomic_load(&g->stops)) {
+		uint64_t from = atomic_fetch_add(&g->next, TURN_FILES);
+
+		if (from >= files)
+			break;
+		look_at_some(k, from, u64_min(from + TURN_FILES, files));
+		if (k->index == 0)
+			tell(g);
+	}
+	return NULL;
+}
+
+/* All files */
+
+static int start(struct looking *g, unsigned threads)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < threads && r == 0; i++) {
+		struct looker *k = &g->lookers[i];
+
+		k->of = g;
+		k->index = i;
+		k->failed_at = UINT64_MAX;
+		r = namefile_open(&g->found->words[i], &k->err);
+		if (r == 0)
+			g->found->word_files++;
+		if (r == 0)
+			r = look_init(&k->look, &g->found->words[i], &k->err);
+		k->look.options = &g->ds->options;
+		/* This thread is the first of them. */
+		if (r == 0 && i > 0)
+			k->has_thread =
+				thread_start(&k->thread, looker_main, k) == 0;
+	}
+	return r;
+}
+
+/* All have ended; the first damaged file in order is what is told. */
+static int finish(struct looking *g, struct mlgen_err *err)
+{
+	const struct looker *first = NULL;
+
+	for (unsigned i = 0; i < THREADS; i++) {
+		struct looker *k = &g->lookers[i];
+
+		if (k->has_thread)
+			pthread_join(k->thread, NULL);
+		g->found->read_bytes += k->look.read_bytes;
+		look_fini(&k->look);
+		if (k->err.code && (!first || k->failed_at < first->failed_at))
+			first = k;
+	}
+	if (first)
+		*err = first->err;
+	else if (atomic_load(&g->stops))
+		return mlgen_fail(err, -EINTR, "%s: interrupted",
+				  g->ds->directory);
+	return err->code;
+}
+
+static int look_at_all(struct looking *g, struct mlgen_err *err)
+{
+	uint64_t turns = divide_up(g->found->files, TURN_FILES);
+	int r;
+
+	for (unsigned i = 0; i < THREADS; i++)
+		g->lookers[i].look.fd = -1;
+	g->dir_fd = open(g->ds->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (g->dir_fd < 0)
+		return mlgen_fail(err, -errno, "%s: %s", g->ds->directory,
+				  strerror(errno));
+	clock_gettime(CLOCK_MONOTONIC, &g->started);
+	r = start(g, (unsigned)u64_min(turns, THREADS));
+	if (r)
+		atomic_store(&g->stops, true);
+	else
+		looker_main(&g->lookers[0]);
+	r = finish(g, err);
+	g->found->seconds = since(&g->started);
+	close(g->dir_fd);
+	return r;
+}
+
+/* What was found */
+
+static bool has_samples(const void *found, uint64_t file)
+{
+	return ((const struct found *)found)->entries[file].first_sample > 0;
+}
+
+/* From how many each has to how many are before it; those without go. */
+static void sum_up(struct found *f)
+{
+	uint64_t samples = 0, bytes = 0, kept = 0;
+
+	for (uint64_t i = 0; i < f->files; i++) {
+		struct entry e = f->entries[i];
+		uint64_t n = e.first_sample, size = e.sample_bytes;
+
+		if (n == 0)
+			continue;
+		f->each = kept == 0 || f->each == n ? n : 0;
+		f->most = u64_max(f->most, n);
+		e.first_sample = samples;
+		e.sample_bytes = bytes;
+		f->entries[kept++] = e;
+		samples += n;
+		bytes += size;
+	}
+	f->files = kept;
+	f->entries[kept] = (struct entry){ .first_sample = samples,
+					   .sample_bytes = bytes };
+}
+
+static int map_words(struct found *f, struct mlgen_err *err)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < f->word_files && r == 0; i++) {
+		r = namefile_flush(&f->words[i], err);
+		if (r == 0 && f->words[i].end)
+			r = namefile_map(&f->words[i], 0, &f->maps[i], err);
+		namefile_end(&f->words[i]);
+	}
+	return r;
+}
+
+static int keep(struct found *f, struct scan *scan, const struct looking *g,
+		struct mlgen_err *err)
+{
+	const char *format = g->ds->format->name, *directory = g->ds->directory;
+	uint64_t damaged = atomic_load(&g->damaged), before = f->files;
+	char text[UNITS_TEXT_BYTES];
+
+	scan_keep(scan, has_samples, f);
+	sum_up(f);
+	if (damaged > TOLD_MAX)
+		log_note("%s: left out: %s damaged files", directory,
+			 units_human_count(text, damaged));
+	if (before - f->files > damaged)
+		log_note("%s: left out: %s %s files without a sample",
+			 directory,
+			 units_human_count(text, before - f->files - damaged),
+			 format);
+	if (f->files == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: no %s file in it has a sample",
+				  directory, format);
+	return map_words(f, err);
+}
+
+int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
+	      enum job_scan_errors errors, struct mlgen_err *err)
+{
+	struct looking *g = mem_zalloc(sizeof(*g));
+	struct found *f = mem_zalloc(sizeof(*f));
+	int r;
+
+	f->files = scan_files(scan);
+	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
+	memset(f->entries, 0, ((size_t)f->files + 1) * sizeof(*f->entries));
+	g->found = f;
+	g->scan = scan;
+	g->ds = ds;
+	g->errors = errors;
+	r = look_at_all(g, err);
+	if (r == 0)
+		r = keep(f, scan, g, err);
+	mem_free(g);
+	if (r) {
+		found_free(f);
+		return r;
+	}
+	*out = f;
+	return 0;
+}
+
+void found_free(struct found *f)
+{
+	if (!f)
+		return;
+	for (unsigned i = 0; i < f->word_files; i++) {
+		if (f->maps[i].bytes)
+			namefile_unmap(&f->maps[i]);
+		namefile_close(&f->words[i]);
+	}
+	mem_free(f->entries);
+	mem_free(f);
+}
+
+uint64_t found_read_bytes(const struct found *f)
+{
+	return f->read_bytes;
+}
+
+double found_seconds(const struct found *f)
+{
+	return f->seconds;
+}
+
+uint64_t found_first_sample(const struct found *f, uint64_t file)
+{
+	return f->entries[file].first_sample;
+}
+
+uint64_t found_sample_bytes(const struct found *f, uint64_t file)
+{
+	return f->entries[file].sample_bytes;
+}
+
+uint64_t found_file_of(const struct found *f, uint64_t sample)
+{
+	uint64_t low = 0, high = f->files;
+
+	if (f->each)
+		return sample / f->each;
+	/* entries[low] begins at it or before, entries[high] behind it. */
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (f->entries[middle].first_sample <= sample)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t found_each(const struct found *f)
+{
+	return f->each;
+}
+
+uint64_t found_most(const struct found *f)
+{
+	return f->most;
+}
+
+void found_shape(const struct found *f, uint64_t file, struct file_shape *shape)
+{
+	const struct entry *e = &f->entries[file];
+	const char *bytes = f->maps[e->words >> WHERE_BITS].bytes;
+
+	shape->samples = e[1].first_sample - e->first_sample;
+	shape->facts = e->facts;
+	/* Words of eight bytes each begin at a multiple of eight. */
+	shape->words =
+		bytes ? (const void *)(bytes + (e->words & WHERE_MASK)) : NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* found.h - what a scan found inside the files of a dataset: how many samples each has, and where. */
+#pragma once
+
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "data/dataset.h"
+#include "data/format.h"
+#include "data/scan.h"
+
+/*
+ * Each file is looked at once (format->look, look.h), by several threads, since
+ * storage answers many at a time. Here are 72 bytes a file; what is per sample
+ * lies in files without a name (namefile.h), mapped while the dataset is.
+ */
+struct found;
+
+/*
+ * Looks at all files of a scan, of a dataset that has directory, format and
+ * options. Those without a sample leave the scan and are counted, and with
+ * SCAN_SKIP those that are damaged. 0, or -errno with err: that of the first
+ * such file in order, -EINVAL where no file has a sample, -EINTR.
+ */
+int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
+	      enum job_scan_errors errors, struct mlgen_err *err);
+void found_free(struct found *f); /* NULL is fine */
+
+/* What it took: bytes read of the files, and seconds. */
+uint64_t found_read_bytes(const struct found *f);
+double found_seconds(const struct found *f);
+
+/* Samples of the files before this one, 0 .. all files; and their payload. */
+uint64_t found_first_sample(const struct found *f, uint64_t file);
+uint64_t found_sample_bytes(const struct found *f, uint64_t file);
+/* The file that has a sample. */
+uint64_t found_file_of(const struct found *f, uint64_t sample);
+
+/* Samples of every file, where all have as many; else 0. */
+uint64_t found_each(const struct found *f);
+/* The most samples that a file has. */
+uint64_t found_most(const struct found *f);
+
+/* Its samples, facts and words; the rest of *shape is as it was. */
+void found_shape(const struct found *f, uint64_t file,
+		 struct file_shape *shape);
