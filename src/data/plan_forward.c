@@ -31,21 +31,21 @@
  */
 static const struct stream {
 	const struct format *format;
-	void (*records)(const struct file_shape *shape, struct records *r);
+	uint64_t (*needed)(const struct file_shape *shape, uint64_t n);
 	bool has_stat;                      /* for the size of its buffer */
 	uint64_t first_bytes, block_bytes;  /* the blocks */
 	uint64_t period_bytes, requests[4]; /* sizes, over and over */
 	uint64_t largest_bytes;
 } streams[] = {
 	{ .format = &format_tfrecord,
-	  .records = tfrecord_records,
+	  .needed = tfrecord_needed,
 	  .first_bytes = 262144,
 	  .block_bytes = 262144,
 	  .period_bytes = 262144,
 	  .requests = { 262144 },
 	  .largest_bytes = 262144 },
 	{ .format = &format_tar,
-	  .records = tar_records,
+	  .needed = tar_needed,
 	  .has_stat = true,
 	  .first_bytes = 512,
 	  .block_bytes = 10240,
@@ -71,15 +71,6 @@ static const struct stream *stream_of(const struct plan_config *config)
 	return s;
 }
 
-/* How far into the file the first n samples lead. */
-static uint64_t needed(const struct file_shape *shape, const struct records *r,
-		       uint64_t n)
-{
-	uint64_t beyond = n < shape->samples ? r->ahead_bytes : r->end_bytes;
-
-	return n ? n * r->record_bytes + beyond : 0;
-}
-
 /* The end of the block that holds the last of so many bytes. */
 static uint64_t block_end(const struct stream *s, uint64_t bytes)
 {
@@ -89,6 +80,13 @@ static uint64_t block_end(const struct stream *s, uint64_t bytes)
 		return bytes ? s->first_bytes : 0;
 	more = bytes - s->first_bytes + s->block_bytes - 1;
 	return s->first_bytes + more - more % s->block_bytes;
+}
+
+/* How far its blocks lead with the first n samples. */
+static uint64_t blocks_until(const struct stream *s,
+			     const struct file_shape *shape, uint64_t n)
+{
+	return n ? block_end(s, s->needed(shape, n)) : 0;
 }
 
 /* The first request that begins at `from` or behind it. */
@@ -110,12 +108,9 @@ static void forward_init(struct plan *p, const struct file_shape *shape,
 {
 	const struct stream *s = stream_of(p->config);
 	uint64_t until = x->first_sample + x->samples, bytes;
-	struct records r;
 
-	s->records(shape, &r);
-	p->off = request_at(s, block_end(s, needed(shape, &r, x->first_sample)),
-			    &bytes);
-	p->end = block_end(s, needed(shape, &r, until));
+	p->off = request_at(s, blocks_until(s, shape, x->first_sample), &bytes);
+	p->end = blocks_until(s, shape, until);
 	p->step = x->first_sample ? READ : OPEN;
 	p->has = until == shape->samples ? LAST : 0;
 }

@@ -8,18 +8,12 @@
 #include "data/format.h"
 
 /*
- * A file that is read from its beginning to its end holds records of one size,
- * a sample each, one behind the other. A reader has delivered samples 0 .. n-1
- * when it has gone n x record_bytes and a little further into the file.
+ * A file that is read from its beginning to its end holds samples one behind
+ * the other. How far into it has a reader gone that has delivered the first n
+ * of them, 0 < n <= all?
  */
-struct records {
-	uint64_t record_bytes;
-	uint64_t ahead_bytes; /* of the next record, before it delivers one */
-	uint64_t end_bytes;   /* behind the last record, before it closes */
-};
-
-void tfrecord_records(const struct file_shape *shape, struct records *r);
-void tar_records(const struct file_shape *shape, struct records *r);
+uint64_t tfrecord_needed(const struct file_shape *shape, uint64_t n);
+uint64_t tar_needed(const struct file_shape *shape, uint64_t n);
 
 /*
  * How many samples to read together: the largest divisor of samples_per_file

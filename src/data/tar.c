@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "data/plan.h"
 #include "data/plan_forward.h"
+#include "data/tar_look.h"
 
 /*
  * A sample is two files with one name and two suffixes: NNNNNNNN.bin, its
@@ -206,13 +207,15 @@ static bool tar_write_next(struct format_writer *w, void *buf, size_t bytes,
 	return *len > 0;
 }
 
-void tar_records(const struct file_shape *shape, struct records *r)
+uint64_t tar_needed(const struct file_shape *shape, uint64_t n)
 {
 	const struct record record = tar_record_of(shape);
 
-	*r = (struct records){ .record_bytes = record.bytes,
-			       .ahead_bytes = BLOCK + record.payload_bytes,
-			       .end_bytes = BLOCK };
+	if (shape->facts)
+		return tar_found_needed(shape, n);
+	/* Of the next one, before it delivers this; or the end mark. */
+	return n * record.bytes +
+	       (n < shape->samples ? BLOCK + record.payload_bytes : BLOCK);
 }
 
 const struct format format_tar = {
@@ -224,5 +227,7 @@ const struct format format_tar = {
 	/* Its requests are no whole blocks at the end of a shard. */
 	.framework = { &plan_forward, NULL },
 	.reader = "WebDataset",
+	.look = tar_look,
+	.found_range = tar_found_range,
 	.is_forward = true,
 };

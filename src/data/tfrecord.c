@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "data/plan.h"
 #include "data/plan_forward.h"
+#include "data/tfrecord_look.h"
 
 /*
  * A record: the length of its data (8 bytes) and their checksum, the data and
@@ -326,11 +327,13 @@ static bool tfrecord_write_next(struct format_writer *w, void *buf,
 
 #endif
 
-void tfrecord_records(const struct file_shape *shape, struct records *r)
+uint64_t tfrecord_needed(const struct file_shape *shape, uint64_t n)
 {
+	uint64_t end = shape->facts ? tfrecord_found_end(shape, n)
+				    : n * tfrecord_record_of(shape).bytes;
+
 	/* A byte that is not there: the reader asks for one record more. */
-	*r = (struct records){ .record_bytes = tfrecord_record_of(shape).bytes,
-			       .end_bytes = 1 };
+	return end + (n == shape->samples);
 }
 
 const struct format format_tfrecord = {
@@ -347,5 +350,7 @@ const struct format format_tfrecord = {
 	/* TensorFlow has no O_DIRECT; its requests suit it as they are. */
 	.framework = { &plan_forward, &plan_forward },
 	.reader = "TensorFlow",
+	.look = tfrecord_look,
+	.found_range = tfrecord_found_range,
 	.is_forward = true,
 };

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tar_look.c - where the samples of a tar file lie that somebody else has written. */
+#include "data/tar_look.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/look.h"
+
+/*
+ * A sample is what WebDataset takes for one: members behind one another whose
+ * names are alike up to the first dot of the last component, the key. What has
+ * no such name is read over, as are folders, links and what begins and ends
+ * with "__". Names longer than a header has room for are those of GNU tar ('L')
+ * and of pax ('x': path=, size=); numbers beyond eight octal digits are GNU's
+ * base 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar Format").
+ */
+enum {
+	BLOCK = 512,
+	CHECKSUM_AT = 148,
+	CHECKSUM_BYTES = 8,
+	TYPE_AT = 156,
+	NAME_BYTES = 100,
+	PREFIX_AT = 345,
+	PREFIX_BYTES = 155,
+	/* Of long names and pax headers more than this is no header. */
+	EXTENDED_MAX = LOOK_BYTES / 2,
+};
+
+/* Words of a sample: where it begins, where its first member's bytes do, where
+ * these end, and where those of its last member end. */
+enum { START, DATA, FIRST_END, END, WORDS };
+
+/* Facts: where the end mark is. */
+enum { MARK };
+
+struct walk {
+	struct look *l;
+	uint64_t at;    /* of the next header */
+	uint64_t start; /* of the member's first header, with extended ones */
+	uint64_t size;
+	bool has_name, has_size; /* from an extended header */
+	char name[PATH_MAX];
+	/* The sample that is open. */
+	char key[PATH_MAX];
+	bool is_open;
+	uint64_t words[WORDS];
+};
+
+static bool is_zero(const uint8_t *block)
+{
+	for (unsigned i = 0; i < BLOCK; i++)
+		if (block[i])
+			return false;
+	return true;
+}
+
+static uint64_t octal(const uint8_t *at, unsigned bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes && *at == ' ')
+		at++, bytes--;
+	for (; bytes && *at >= '0' && *at <= '7'; at++, bytes--)
+		v = v << 3 | (uint64_t)(*at - '0');
+	return v;
+}
+
+/* Signed base 256 has the highest bit set; what is negative is no size. */
+static uint64_t number(const uint8_t *at, unsigned bytes)
+{
+	if (*at == 0x80)
+		return look_be(at + bytes - 8, 8);
+	return *at & 0x80 ? UINT64_MAX : octal(at, bytes);
+}
+
+static bool is_header(const uint8_t *block)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < BLOCK; i++)
+		sum += i >= CHECKSUM_AT && i < CHECKSUM_AT + CHECKSUM_BYTES
+			       ? ' '
+			       : block[i];
+	return sum == octal(block + CHECKSUM_AT, CHECKSUM_BYTES);
+}
+
+static void take_name(struct walk *w, const uint8_t *block)
+{
+	size_t prefix = strnlen((const char *)block + PREFIX_AT, PREFIX_BYTES);
+	size_t n = strnlen((const char *)block, NAME_BYTES), at = 0;
+
+	/* GNU's own headers have other things there. */
+	if (memcmp(block + 257, "ustar\0", 6) == 0 && prefix) {
+		memcpy(w->name, block + PREFIX_AT, prefix);
+		w->name[prefix] = '/';
+		at = prefix + 1;
+	}
+	memcpy(w->name + at, block, n);
+	w->name[at + n] = '\0';
+}
+
+/* "LENGTH KEY=VALUE\n", over and over. */
+static void take_pax(struct walk *w, const char *text, size_t bytes)
+{
+	while (bytes) {
+		char *end;
+		unsigned long n = strtoul(text, &end, 10);
+		size_t head = (size_t)(end - text) + 1;
+
+		if (*end != ' ' || n <= head || n > bytes)
+			return;
+		if (n - head > 5 && memcmp(end + 1, "path=", 5) == 0) {
+			size_t length = n - head - 6;
+
+			length = length < PATH_MAX ? length : PATH_MAX - 1;
+			memcpy(w->name, end + 6, length);
+			w->name[length] = '\0';
+			w->has_name = true;
+		} else if (n - head > 5 && memcmp(end + 1, "size=", 5) == 0) {
+			w->size = strtoull(end + 6, NULL, 10);
+			w->has_size = true;
+		}
+		text += n;
+		bytes -= n;
+	}
+}
+
+/* A header of what comes behind it. */
+static int take_extended(struct walk *w, char type, uint64_t at, uint64_t size)
+{
+	char text[EXTENDED_MAX + 1];
+	int r;
+
+	if (type == 'g')
+		return 0;
+	if (size > EXTENDED_MAX)
+		return look_fail(w->l, at,
+				 "an extended header of %" PRIu64
+				 " bytes; mlgen takes up to %d",
+				 size, EXTENDED_MAX);
+	r = look_copy(w->l, at, text, size);
+	if (r)
+		return r;
+	text[size] = '\0';
+	if (type == 'x') {
+		take_pax(w, text, (size_t)size);
+	} else if (type == 'L') {
+		snprintf(w->name, sizeof(w->name), "%.*s", PATH_MAX - 1, text);
+		w->has_name = true;
+	}
+	return 0;
+}
+
+static int end_sample(struct walk *w)
+{
+	int r = 0;
+
+	if (!w->is_open)
+		return 0;
+	w->is_open = false;
+	w->l->samples++;
+	w->l->sample_bytes += w->words[END] - w->words[DATA];
+	for (unsigned i = 0; i < WORDS && r == 0; i++)
+		r = look_word(w->l, w->words[i]);
+	return r;
+}
+
+/* The length of a name's key; 0 = it has none. */
+static size_t key_length(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	const char *base = slash ? slash + 1 : name;
+	const char *dot = strchr(base, '.');
+	size_t n = strlen(name);
+
+	if (!dot || dot == base)
+		return 0;
+	if (n > 4 && memcmp(name, "__", 2) == 0 &&
+	    memcmp(name + n - 2, "__", 2) == 0)
+		return 0;
+	return (size_t)(dot - name);
+}
+
+static int take_member(struct walk *w, uint64_t data)
+{
+	size_t n = key_length(w->name);
+	int r;
+
+	if (n == 0)
+		return 0;
+	if (w->is_open && strlen(w->key) == n &&
+	    memcmp(w->key, w->name, n) == 0) {
+		w->words[END] = data + w->size;
+		return 0;
+	}
+	r = end_sample(w);
+	memcpy(w->key, w->name, n);
+	w->key[n] = '\0';
+	w->is_open = true;
+	w->words[START] = w->start;
+	w->words[DATA] = data;
+	w->words[FIRST_END] = w->words[END] = data + w->size;
+	return r;
+}
+
+static bool has_data(char type)
+{
+	return !strchr("123456", type) || type == '\0';
+}
+
+/* One header and what belongs to it; 1 = it is the end. */
+static int tar_step(struct walk *w)
+{
+	uint64_t data = w->at + BLOCK, size;
+	const uint8_t *block = look_at(w->l, w->at, BLOCK);
+	char type;
+	int r = 0;
+
+	if (!block)
+		return w->l->err->code;
+	if (is_zero(block))
+		return 1;
+	if (!is_header(block))
+		return look_fail(w->l, w->at,
+				 "no header of a tar file: its checksum is "
+				 "wrong");
+	type = (char)block[TYPE_AT];
+	size = has_data(type) ? number(block + 124, 12) : 0;
+	if (!strchr("xgLK", type) || type == '\0') {
+		if (!w->has_name)
+			take_name(w, block);
+		w->size = size = w->has_size && has_data(type) ? w->size : size;
+	}
+	if (size > w->l->file_bytes || data > w->l->file_bytes - size)
+		return look_fail(w->l, w->at,
+				 "a member of %" PRIu64 " bytes, of which the "
+				 "file has %" PRIu64,
+				 size,
+				 w->l->file_bytes -
+					 u64_min(data, w->l->file_bytes));
+	w->at = data + round_up(size, BLOCK);
+	if (strchr("xgLK", type) && type != '\0')
+		return take_extended(w, type, data, size);
+	if (type == '0' || type == '\0' || type == '7')
+		r = take_member(w, data);
+	w->has_name = w->has_size = false;
+	w->start = w->at;
+	return r;
+}
+
+int tar_look(struct look *l)
+{
+	struct walk *w = mem_zalloc(sizeof(*w));
+	int r = 0;
+
+	w->l = l;
+	/* An end mark may be missing; what is no whole block is none. */
+	while (r == 0 && w->at < l->file_bytes)
+		r = tar_step(w);
+	if (r >= 0)
+		r = end_sample(w);
+	l->facts[MARK] = u64_min(w->at, l->file_bytes);
+	mem_free(w);
+	return r;
+}
+
+void tar_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
+		     uint64_t *off, uint64_t *len)
+{
+	*off = shape->words[first * WORDS + DATA];
+	*len = shape->words[(first + n - 1) * WORDS + END] - *off;
+}
+
+uint64_t tar_found_needed(const struct file_shape *shape, uint64_t n)
+{
+	return n < shape->samples ? shape->words[n * WORDS + FIRST_END]
+				  : shape->facts[MARK] + BLOCK;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tfrecord_look.c - where the records of a TFRecord file lie that somebody else has written. */
+#include "data/tfrecord_look.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "config.h"
+
+#ifdef HAVE_ISAL
+#include <isa-l/crc.h>
+#endif
+
+#include "data/look.h"
+
+/* A record: its length, the checksum of that, so many bytes, their checksum. */
+enum { LENGTH_BYTES = 8, CRC_BYTES = 4, HEAD_BYTES = LENGTH_BYTES + CRC_BYTES };
+
+/* Words: where each record ends. */
+
+#ifdef HAVE_ISAL
+
+static bool is_length(const uint8_t *head)
+{
+	uint8_t length[LENGTH_BYTES];
+	uint32_t crc;
+
+	memcpy(length, head, sizeof(length));
+	crc = ~crc32_iscsi(length, LENGTH_BYTES, ~0u);
+	crc = (crc >> 15 | crc << 17) + 0xa282ead8u;
+	return crc == look_le(head + LENGTH_BYTES, CRC_BYTES);
+}
+
+#else
+
+static bool is_length(const uint8_t *head)
+{
+	(void)head;
+	return true;
+}
+
+#endif
+
+static bool is_compressed(const uint8_t *head)
+{
+	return (head[0] == 0x1f && head[1] == 0x8b) ||
+	       (head[0] == 0x78 && (head[0] << 8 | head[1]) % 31 == 0);
+}
+
+static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
+{
+	if (at == 0 && is_compressed(head))
+		return look_fail(l, at,
+				 "the records are compressed, and mlgen reads "
+				 "those that are not; decompress the file, or "
+				 "format=raw reads it as one sample");
+	return look_fail(l, at,
+			 "no TFRecord: the checksum of its length is wrong");
+}
+
+int tfrecord_look(struct look *l)
+{
+	uint64_t at = 0;
+
+	while (at < l->file_bytes) {
+		const uint8_t *head = look_at(l, at, HEAD_BYTES);
+		uint64_t bytes;
+		int r;
+
+		if (!head)
+			return l->err->code;
+		if (!is_length(head))
+			return not_a_record(l, at, head);
+		bytes = look_le(head, LENGTH_BYTES);
+		at += HEAD_BYTES;
+		if (bytes > l->file_bytes - at ||
+		    CRC_BYTES > l->file_bytes - at - bytes)
+			return look_fail(l, at - HEAD_BYTES,
+					 "a record of %" PRIu64 " bytes, of "
+					 "which the file has %" PRIu64,
+					 bytes, l->file_bytes - at);
+		at += bytes + CRC_BYTES;
+		l->samples++;
+		l->sample_bytes += bytes;
+		r = look_word(l, at);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+void tfrecord_found_range(const struct file_shape *shape, uint64_t first,
+			  uint64_t n, uint64_t *off, uint64_t *len)
+{
+	const uint64_t *ends = shape->words;
+
+	*off = (first ? ends[first - 1] : 0) + HEAD_BYTES;
+	*len = ends[first + n - 1] - CRC_BYTES - *off;
+}
+
+uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n)
+{
+	return shape->words[n - 1];
+}
