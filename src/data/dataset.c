@@ -404,6 +404,11 @@ uint64_t dataset_extents(const struct dataset *ds)
 	return dataset_samples(ds) / ds->extent_samples;
 }
 
+uint64_t dataset_most(const struct dataset *ds)
+{
+	return ds->found ? found_most(ds->found) : ds->samples_per_file;
+}
+
 uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file)
 {
 	uint64_t samples = ds->found ? found_first_sample(ds->found, file)

@@ -132,6 +132,8 @@ uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file);
 uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x);
 /* Samples of every file, where all have as many; else 0. */
 uint64_t dataset_each(const struct dataset *ds);
+/* The most samples that a file has. */
+uint64_t dataset_most(const struct dataset *ds);
 
 /* "DIR[/FOLDER]/train", without a subfolder: where the files of a part are.
  * Its length, or -ENAMETOOLONG. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.c - the order of an epoch and the part of each rank. */
-#include "data/sampler.h"
+#include "data/sampler_inside.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,13 +32,12 @@ static uint64_t order_index(const struct sampler *s, uint64_t rank,
 	return at < s->extents ? at : at % s->extents;
 }
 
-static bool shards_files(const struct sampler *s)
+bool sampler_shards_files(const struct sampler *s)
 {
 	return s->lanes || s->shard == SHARD_FILE;
 }
 
-/* The rank's n-th file in the order of the files. */
-static uint64_t file_index(const struct sampler *s, uint64_t rank, uint64_t n)
+uint64_t sampler_file_index(const struct sampler *s, uint64_t rank, uint64_t n)
 {
 	uint64_t files = s->dataset->files;
 	uint64_t at = s->shard == SHARD_CONTIGUOUS ? rank * s->rank_files + n
@@ -47,7 +46,7 @@ static uint64_t file_index(const struct sampler *s, uint64_t rank, uint64_t n)
 	return at < files ? at : at % files;
 }
 
-static uint64_t at_file(const struct sampler_epoch *e, uint64_t rank,
+static uint64_t at_file(struct sampler_epoch *e, uint64_t rank,
 			uint64_t position)
 {
 	const struct sampler *s = e->sampler;
@@ -58,12 +57,12 @@ static uint64_t at_file(const struct sampler_epoch *e, uint64_t rank,
 	file = position / s->file_extents;
 	extent = position % s->file_extents;
 	if (s->lanes) {
-		struct sampler_lane lane = sampler_lane_at(s, position);
+		struct sampler_lane lane = sampler_lane_at(e, rank, position);
 
 		file = lane.file;
 		extent = lane.extent;
 	}
-	file = file_index(s, rank, file);
+	file = sampler_file_index(s, rank, file);
 	if (s->shuffle == SHUFFLE_FILE)
 		file = perm_at(&e->perm, file);
 	return file * s->file_extents + extent;
@@ -93,31 +92,33 @@ static int check_files(const struct sampler *s, struct mlgen_err *err)
 			  s->lanes ? " with loader=pytorch" : "");
 }
 
-static int check_even(const struct sampler *s, struct mlgen_err *err)
+/* Its place in the files would be anywhere, and all of them be gone through. */
+static int check_uneven(const struct sampler *s, struct mlgen_err *err)
 {
-	if (s->file_extents || (!shards_files(s) && s->shuffle != SHUFFLE_FILE))
+	if (!s->is_uneven || s->shuffle != SHUFFLE_SAMPLE)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
-			  "%s: needs files of as many samples each, and those "
-			  "of %s have different numbers; shuffle=sample and "
-			  "shard=strided with loader=pytorch take any",
-			  s->shuffle == SHUFFLE_FILE ? "shuffle"
-			  : s->lanes                 ? "loader"
-						     : "shard",
-			  s->dataset->directory);
+			  "%sshuffle: sample, where each accelerator has whole "
+			  "files (%s), needs files of as many samples each, "
+			  "and those of %s differ; use shuffle=file%s",
+			  prefix(s), s->lanes ? "loader=tfdata" : "shard=file",
+			  s->dataset->directory,
+			  s->lanes ? "" : ", or shard=strided");
 }
 
 /* The extents of a rank before the last batch cuts them. */
 static uint64_t shard_extents(struct sampler *s)
 {
 	uint64_t files = s->dataset->files;
+	uint64_t share = s->drop_last ? s->extents / s->ranks
+				      : divide_up(s->extents, s->ranks);
 
-	if (!shards_files(s))
-		return s->drop_last ? s->extents / s->ranks
-				    : divide_up(s->extents, s->ranks);
-	s->rank_files =
-		s->drop_last ? files / s->ranks : divide_up(files, s->ranks);
-	return s->rank_files * s->file_extents;
+	if (!sampler_shards_files(s))
+		return share;
+	s->rank_files = s->drop_last && !s->is_uneven
+				? files / s->ranks
+				: divide_up(files, s->ranks);
+	return s->is_uneven ? share : s->rank_files * s->file_extents;
 }
 
 static int check_batch(const struct sampler *s, uint64_t samples,
@@ -150,8 +151,10 @@ static int cut_batches(struct sampler *s, struct mlgen_err *err)
 		s->rank_extents =
 			divide_up(s->steps * s->batch, s->extent_samples);
 	}
-	s->is_whole = s->rank_extents * s->ranks == s->extents &&
-		      (!s->drop_last || s->steps * s->batch == samples);
+	s->is_whole =
+		s->rank_extents * s->ranks == s->extents &&
+		!(s->is_uneven && sampler_shards_files(s) && s->ranks > 1) &&
+		(!s->drop_last || s->steps * s->batch == samples);
 	return 0;
 }
 
@@ -187,12 +190,14 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 		.ranks = cfg->ranks,
 		.batch = cfg->batch,
 		.extent_samples = ds->extent_samples,
-		.file_extents = dataset_each(ds) / ds->extent_samples,
+		.file_extents = dataset_most(ds) / ds->extent_samples,
 		.lanes = cfg->lanes,
 	};
-	r = shards_files(s) ? check_files(s, err) : 0;
+	s->is_uneven = dataset_each(ds) == 0 &&
+		       (sampler_shards_files(s) || s->shuffle == SHUFFLE_FILE);
+	r = sampler_shards_files(s) ? check_files(s, err) : 0;
 	if (r == 0)
-		r = check_even(s, err);
+		r = check_uneven(s, err);
 	return r ? r : cut_batches(s, err);
 }
 
@@ -205,21 +210,23 @@ void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
 	e->sampler = s;
 	if (s->shuffle == SHUFFLE_FILE)
 		n = s->dataset->files;
-	else if (shards_files(s))
+	else if (sampler_shards_files(s))
 		n = s->rank_files * s->file_extents;
 	if (s->shuffle != SHUFFLE_NONE)
 		perm_init(&e->perm, n, s->seed, epoch);
 }
 
-uint64_t sampler_at(const struct sampler_epoch *e, uint64_t rank,
-		    uint64_t position)
+uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
 	const struct sampler *s = e->sampler;
 	uint64_t at;
 
-	if (shards_files(s))
-		return at_file(e, rank, position);
+	if (sampler_shards_files(s))
+		return s->is_uneven ? sampler_uneven_id(e, rank, position)
+				    : at_file(e, rank, position);
 	at = order_index(s, rank, position);
+	if (s->is_uneven)
+		return sampler_uneven_id(e, 0, at);
 	if (s->shuffle == SHUFFLE_SAMPLE)
 		return perm_at(&e->perm, at);
 	if (s->shuffle == SHUFFLE_FILE)
@@ -242,8 +249,14 @@ uint64_t sampler_batch_start(const struct sampler *s, uint64_t step)
 }
 
 /* tf.data's interleave, backwards: the last round may have fewer files. */
-struct sampler_lane sampler_lane_at(const struct sampler *s, uint64_t position)
+struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank,
+				    uint64_t position)
 {
+	const struct sampler *s = e->sampler;
+
+	if (s->is_uneven)
+		return sampler_uneven_at(e, rank, position);
+
 	uint64_t round_extents = s->lanes * s->file_extents;
 	uint64_t round = position / round_extents;
 	uint64_t left = s->rank_files - round * s->lanes;
@@ -255,15 +268,35 @@ struct sampler_lane sampler_lane_at(const struct sampler *s, uint64_t position)
 				      .lanes = lanes };
 }
 
-uint64_t sampler_lane_position(const struct sampler *s, uint64_t file,
-			       uint64_t extent)
+uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank,
+			       uint64_t file, uint64_t extent)
 {
+	const struct sampler *s = e->sampler;
+
+	if (s->is_uneven)
+		return sampler_uneven_position(e, rank, file, extent);
+
 	uint64_t round = file / s->lanes;
 	uint64_t left = s->rank_files - round * s->lanes;
 	uint64_t lanes = left < s->lanes ? left : s->lanes;
 
 	return round * s->lanes * s->file_extents + extent * lanes +
 	       file % s->lanes;
+}
+
+bool sampler_has_file(struct sampler_epoch *e, uint64_t rank, uint64_t file)
+{
+	const struct sampler *s = e->sampler;
+
+	return (s->is_uneven || file < s->rank_files) &&
+	       sampler_lane_position(e, rank, file, 0) < s->rank_extents;
+}
+
+uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank,
+			      uint64_t file)
+{
+	return e->sampler->is_uneven ? sampler_uneven_extents(e, rank, file)
+				     : e->sampler->file_extents;
 }
 
 uint64_t sampler_rank_samples(const struct sampler *s)

@@ -22,6 +22,11 @@
  * loader=tfdata reads `lanes` files at a time, an extent of each in turn, as
  * tf.data's interleave does; its shards are of whole files, too.
  *
+ * Where files have different numbers of samples and their order counts
+ * (shuffle=file, shard=file, lanes), every rank delivers as many all the same,
+ * floor(N / P): one whose files hold fewer begins again with its first, as
+ * repeat() does, and what others hold beyond that is not read.
+ *
  * An extent that straddles two batches belongs to the one with its first
  * sample. Read-only after init, shared by all threads.
  */
@@ -33,11 +38,12 @@ struct sampler {
 	uint64_t seed;
 	uint64_t extents, ranks, batch;
 	uint64_t extent_samples; /* of each */
-	uint64_t file_extents;   /* of a file */
+	uint64_t file_extents;   /* of a file; the most, where is_uneven */
 	uint64_t lanes;          /* files read side by side; 0 = not tfdata */
 	uint64_t rank_files;     /* of a rank, where shards are of files */
 	uint64_t rank_extents;   /* each rank reads so many per epoch */
 	uint64_t steps;          /* per epoch, the same for every rank */
+	bool is_uneven;          /* ordered files of unequal extents */
 	bool is_whole;           /* an epoch reads every extent exactly once */
 };
 
@@ -49,10 +55,20 @@ struct sampler_config {
 	bool is_eval; /* for the names of options in messages */
 };
 
+/* The round of files that was asked for last (sampler_uneven.c); of more lanes
+ * than these it is looked up what they have. */
+#define SAMPLER_ROUND_LANES 32
+struct sampler_round {
+	bool is_known;
+	uint64_t rank, number, start, end;
+	uint64_t extents[SAMPLER_ROUND_LANES];
+};
+
 /* The order of one epoch; a private copy per thread. */
 struct sampler_epoch {
 	const struct sampler *sampler;
 	struct perm perm;
+	struct sampler_round round;
 };
 
 struct sampler_config sampler_config(const struct job *job, uint64_t ranks);
@@ -63,8 +79,7 @@ void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
 		   uint64_t epoch);
 
 /* The id of the extent at `position` (< rank_extents) of a rank's order. */
-uint64_t sampler_at(const struct sampler_epoch *e, uint64_t rank,
-		    uint64_t position);
+uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 
 /* The batch that a position belongs to. */
 uint64_t sampler_batch_of(const struct sampler *s, uint64_t position);
@@ -76,12 +91,20 @@ uint64_t sampler_batch_start(const struct sampler *s, uint64_t step);
 struct sampler_lane {
 	uint64_t file, extent, lanes;
 };
-struct sampler_lane sampler_lane_at(const struct sampler *s, uint64_t position);
+struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank,
+				    uint64_t position);
 
 /* Where extent `extent` of the rank's `file`-th file stands in its order, with
  * lanes; rank_extents or more: it is not read. */
-uint64_t sampler_lane_position(const struct sampler *s, uint64_t file,
-			       uint64_t extent);
+uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank,
+			       uint64_t file, uint64_t extent);
+
+/* Is any of that file read in the epoch, with lanes? Of uneven ones a rank may
+ * have more than rank_files: they are those from its first again. */
+bool sampler_has_file(struct sampler_epoch *e, uint64_t rank, uint64_t file);
+/* How many extents it has. */
+uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank,
+			      uint64_t file);
 
 /* Samples of a rank's epoch. */
 uint64_t sampler_rank_samples(const struct sampler *s);

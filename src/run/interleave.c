@@ -4,15 +4,29 @@
 
 /* Of a file: it was opened when the one that its thread had before was
  * delivered, with all that was read beside that. */
-static void turn_of_file(struct interleave_turn *turn, const struct sampler *s,
+static void turn_of_file(struct interleave_turn *turn,
+			 struct sampler_epoch *order, uint64_t rank,
 			 uint64_t round)
 {
+	const struct sampler *s = order->sampler;
 	uint64_t before = round < JOB_INTERLEAVE_THREADS
 				  ? 0
 				  : round - JOB_INTERLEAVE_THREADS + 1;
 
-	turn->delivered = before * s->lanes * s->file_extents;
+	turn->delivered =
+		sampler_lane_position(order, rank, before * s->lanes, 0);
 	turn->batch = sampler_batch_of(s, turn->delivered);
+}
+
+/* Of uneven files each extent is a sample, and each lane has its own turn. */
+static void turn_of_uneven(struct interleave_turn *turn,
+			   struct sampler_epoch *order, uint64_t rank,
+			   uint64_t file, uint64_t record)
+{
+	uint64_t at = sampler_lane_position(order, rank, file, record);
+
+	turn->delivered = at + 1;
+	turn->batch = sampler_batch_of(order->sampler, at);
 }
 
 /* Within a file: `record` of it was delivered, a record of each lane in turn,
@@ -33,14 +47,18 @@ static void turn_of_record(struct interleave_turn *turn,
 }
 
 void interleave_turn(struct interleave_turn *turn, const struct stage *at,
+		     struct sampler_epoch *order, uint64_t rank,
 		     uint64_t position)
 {
 	const struct sampler *s = &at->pass->sampler;
-	struct sampler_lane lane = sampler_lane_at(s, position);
+	struct sampler_lane lane = sampler_lane_at(order, rank, position);
 	uint64_t record = lane.extent * s->extent_samples;
 
 	if (record < INTERLEAVE_RECORDS)
-		turn_of_file(turn, s, lane.file / s->lanes);
+		turn_of_file(turn, order, rank, lane.file / s->lanes);
+	else if (s->is_uneven)
+		turn_of_uneven(turn, order, rank, lane.file,
+			       record - INTERLEAVE_RECORDS);
 	else
 		turn_of_record(turn, s, &lane, record - INTERLEAVE_RECORDS);
 	turn->delivered += at->first_extent;
@@ -74,7 +92,7 @@ static void call_row(const struct rank *r, const struct sampler *s,
 
 	if (INTERLEAVE_RECORDS % s->extent_samples == 0)
 		call(loader_of(r, at->file), delivered);
-	if (lane + 1 < at->lanes)
+	if (lane + 1 < at->lanes && !s->is_uneven)
 		return;
 	for (uint64_t i = 0; i < at->lanes; i++)
 		call(loader_of(r, at->file - lane + i), delivered);
@@ -95,7 +113,7 @@ static void call_all(const struct rank *r, uint64_t delivered)
  * before the next loader is looked at.
  */
 void interleave_deliver(struct loader *l, const struct stage *at,
-			uint64_t position)
+			struct sampler_epoch *order, uint64_t position)
 {
 	struct rank *r = l->rank;
 	const struct sampler *s = &at->pass->sampler;
@@ -106,8 +124,8 @@ void interleave_deliver(struct loader *l, const struct stage *at,
 	if (atomic_load(&r->delivered) != next)
 		return;
 	while (next < end) {
-		struct sampler_lane lane =
-			sampler_lane_at(s, next - at->first_extent);
+		struct sampler_lane lane = sampler_lane_at(
+			order, r->index, next - at->first_extent);
 
 		if (atomic_load(&loader_of(r, lane.file)->reached) <= next ||
 		    !atomic_compare_exchange_strong(&r->delivered, &next,

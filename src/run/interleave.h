@@ -35,6 +35,7 @@ struct interleave_turn {
 
 /* For what is at this position of a stage. */
 void interleave_turn(struct interleave_turn *turn, const struct stage *at,
+		     struct sampler_epoch *order, uint64_t rank,
 		     uint64_t position);
 
 /* Extents of one file that a thread may have read beyond what was delivered. */
@@ -43,4 +44,4 @@ uint64_t interleave_extents(const struct sampler *s);
 /* By the loader: it has read what is at this position of a stage. Wakes those
  * whose turn it is. */
 void interleave_deliver(struct loader *l, const struct stage *at,
-			uint64_t position);
+			struct sampler_epoch *order, uint64_t position);

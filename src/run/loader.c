@@ -300,7 +300,7 @@ static void hold_extent(struct loader *l, uint64_t batch, uint64_t window)
 }
 
 void loader_start(struct loader *l, const struct stage *at,
-		  const struct sampler_epoch *order, uint64_t position)
+		  struct sampler_epoch *order, uint64_t position)
 {
 	struct extent x;
 

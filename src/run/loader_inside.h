@@ -14,7 +14,7 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered);
 /* Begin to read the extent at a position of a stage, and finish the next one:
  * it is added to the token. False: the run is over. */
 void loader_start(struct loader *l, const struct stage *at,
-		  const struct sampler_epoch *order, uint64_t position);
+		  struct sampler_epoch *order, uint64_t position);
 bool loader_finish(struct loader *l, struct token *token);
 
 /* To the accelerator; an empty token is none. It is empty then. */

@@ -7,7 +7,7 @@
 
 /* pytorch: one worker reads a whole batch, its samples one after the other. */
 static bool read_batch(struct loader *l, const struct stage *at,
-		       const struct sampler_epoch *order, uint64_t batch)
+		       struct sampler_epoch *order, uint64_t batch)
 {
 	const struct sampler *s = &at->pass->sampler;
 	uint64_t end = sampler_batch_start(s, batch + 1);
@@ -212,7 +212,7 @@ static void turn_to_batch(struct loader *l, const struct stage *at,
 }
 
 static bool read_forward(struct loader *l, const struct stage *at,
-			 const struct sampler_epoch *order, uint64_t position,
+			 struct sampler_epoch *order, uint64_t position,
 			 struct token *token)
 {
 	loader_start(l, at, order, position);
@@ -225,15 +225,15 @@ static bool read_forward(struct loader *l, const struct stage *at,
 /* Has the batch that an extent needs been asked for? And in order, may it be
  * begun? `batch` is the last one of the stage that was awaited. */
 static bool await_extent(struct loader *l, const struct stage *at,
-			 uint64_t position, struct token *token,
-			 uint64_t *batch)
+			 struct sampler_epoch *order, uint64_t position,
+			 struct token *token, uint64_t *batch)
 {
 	struct interleave_turn turn = {
 		.batch = sampler_batch_of(&at->pass->sampler, position),
 	};
 
 	if (l->rank->train->job->deterministic)
-		interleave_turn(&turn, at, position);
+		interleave_turn(&turn, at, order, l->rank->index, position);
 	if (*batch == turn.batch &&
 	    atomic_load(&l->rank->delivered) >= turn.delivered)
 		return true;
@@ -244,37 +244,41 @@ static bool await_extent(struct loader *l, const struct stage *at,
 }
 
 static bool read_file(struct loader *l, const struct stage *at,
-		      const struct sampler_epoch *order, uint64_t file,
+		      struct sampler_epoch *order, uint64_t file,
 		      struct token *token)
 {
 	const struct job *job = l->rank->train->job;
 	const struct sampler *s = &at->pass->sampler;
-	uint64_t batch = UINT64_MAX;
+	uint64_t rank = l->rank->index, batch = UINT64_MAX;
+	uint64_t extents = sampler_file_extents(order, rank, file);
 
-	for (uint64_t i = 0; i < s->file_extents; i++) {
-		uint64_t position = sampler_lane_position(s, file, i);
+	for (uint64_t i = 0; i < extents; i++) {
+		uint64_t position = sampler_lane_position(order, rank, file, i);
 
 		if (position >= s->rank_extents)
 			break;
 		turn_to_batch(l, at, token,
 			      earliest_batch(job, at->pass, position));
-		if (!await_extent(l, at, position, token, &batch) ||
+		if (!await_extent(l, at, order, position, token, &batch) ||
 		    !read_forward(l, at, order, position, token))
 			return false;
 		if (job->deterministic)
-			interleave_deliver(l, at, position);
+			interleave_deliver(l, at, order, position);
 	}
 	push_ready(l, at, token);
 	return true;
 }
 
-/* Its first extent may lie behind the last batch. */
+/* Its first extent may lie behind the last batch; of uneven files anyone may
+ * have some. */
 static bool has_file(const struct loader *l, const struct pass *p)
 {
-	const struct sampler *s = &p->sampler;
+	struct sampler_epoch order;
 
-	return l->index < s->rank_files &&
-	       sampler_lane_position(s, l->index, 0) < s->rank_extents;
+	if (p->sampler.is_uneven)
+		return true;
+	sampler_epoch(&order, &p->sampler, 0);
+	return sampler_has_file(&order, l->rank->index, l->index);
 }
 
 static void tfdata_work(struct loader *l)
@@ -292,10 +296,12 @@ static void tfdata_work(struct loader *l)
 		const struct sampler *s = &at.pass->sampler;
 		struct token token = { 0 };
 
-		if (!has_file(l, at.pass) && !loader_await(l, at.first_batch))
+		if ((s->is_uneven || !has_file(l, at.pass)) &&
+		    !loader_await(l, at.first_batch))
 			return;
 		sampler_epoch(&order, s, at.epoch);
-		for (uint64_t f = l->index; f < s->rank_files; f += threads)
+		for (uint64_t f = l->index;
+		     sampler_has_file(&order, l->rank->index, f); f += threads)
 			if (!read_file(l, &at, &order, f, &token))
 				return;
 		loader_push(l, &token, at.number);

@@ -214,8 +214,7 @@ START_TEST(shuffle_file_keeps_the_samples_of_a_file_together)
 END_TEST
 
 /* How many positions of two orders agree. */
-static unsigned alike(const struct sampler_epoch *a,
-		      const struct sampler_epoch *b)
+static unsigned alike(struct sampler_epoch *a, struct sampler_epoch *b)
 {
 	unsigned same = 0;
 

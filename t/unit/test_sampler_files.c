@@ -373,7 +373,8 @@ static void check_lanes(const struct setting *c)
 				      (file * c->ranks + rank) * c->per_file +
 					      element,
 			      "%s", name_of(c));
-		ck_assert_msg(sampler_lane_position(&s, file, element) == k,
+		ck_assert_msg(sampler_lane_position(&e, rank, file, element) ==
+				      k,
 			      "%s", name_of(c));
 	}
 	ck_assert_uint_eq(k, s.rank_extents);
@@ -471,7 +472,7 @@ START_TEST(ten_billion_files_are_no_larger_than_ten)
 	sampler_epoch(&e, &s, 3);
 	ck_assert_uint_lt(sampler_at(&e, 999, s.rank_extents - 1),
 			  1000000000000);
-	ck_assert_uint_eq(sampler_lane_position(&s, s.rank_files - 1, 99),
+	ck_assert_uint_eq(sampler_lane_position(&e, 999, s.rank_files - 1, 99),
 			  s.rank_files * 100 - 1);
 	dataset_fini(&ds);
 }
