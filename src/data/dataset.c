@@ -240,6 +240,7 @@ static struct format_options options_of(const struct job *job)
 	return (struct format_options){
 		.label_size_bytes = job->label_size_bytes,
 		.row_group_size = job->row_group_size,
+		.access = job->access,
 		.columns = job->columns ? mem_strdup(job->columns) : NULL,
 		.read_columns = job->read_columns
 					? mem_strdup(job->read_columns)

@@ -36,6 +36,7 @@ struct format_options {
 	uint64_t label_size_bytes;
 	uint64_t row_group_size;
 	char *columns, *read_columns; /* owned; NULL = none given */
+	int access;
 };
 
 /*

@@ -17,11 +17,13 @@
 /* A record: its length, the checksum of that, so many bytes, their checksum. */
 enum { LENGTH_BYTES = 8, CRC_BYTES = 4, HEAD_BYTES = LENGTH_BYTES + CRC_BYTES };
 
-/* Words: where each record ends. */
+/* Words: where each record ends; in a compressed file, how far a reader has gone
+ * into it. Facts: */
+enum { IS_COMPRESSED };
 
 #ifdef HAVE_ISAL
 
-static bool is_length(const uint8_t *head)
+bool tfrecord_is_length(const uint8_t *head)
 {
 	uint8_t length[LENGTH_BYTES];
 	uint32_t crc;
@@ -34,7 +36,7 @@ static bool is_length(const uint8_t *head)
 
 #else
 
-static bool is_length(const uint8_t *head)
+bool tfrecord_is_length(const uint8_t *head)
 {
 	(void)head;
 	return true;
@@ -50,13 +52,18 @@ static bool is_compressed(const uint8_t *head)
 
 static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 {
-	if (at == 0 && is_compressed(head))
+	if (at || !is_compressed(head))
 		return look_fail(l, at,
-				 "the records are compressed, and mlgen reads "
-				 "those that are not; decompress the file, or "
-				 "format=raw reads it as one sample");
-	return look_fail(l, at,
-			 "no TFRecord: the checksum of its length is wrong");
+				 "no TFRecord: the checksum of its length is "
+				 "wrong");
+	if (l->options->access == ACCESS_PLAIN)
+		return look_fail(l, at,
+				 "the records are compressed, so they can only "
+				 "be read forward; access=framework with "
+				 "loader=tfdata does, or format=raw reads the "
+				 "file as one sample");
+	l->facts[IS_COMPRESSED] = true;
+	return tfrecord_inflate(l);
 }
 
 int tfrecord_look(struct look *l)
@@ -70,7 +77,7 @@ int tfrecord_look(struct look *l)
 
 		if (!head)
 			return l->err->code;
-		if (!is_length(head))
+		if (!tfrecord_is_length(head))
 			return not_a_record(l, at, head);
 		bytes = look_le(head, LENGTH_BYTES);
 		at += HEAD_BYTES;
@@ -95,6 +102,12 @@ void tfrecord_found_range(const struct file_shape *shape, uint64_t first,
 {
 	const uint64_t *ends = shape->words;
 
+	if (shape->facts[IS_COMPRESSED]) {
+		*off = first ? ends[first - 1] : 0;
+		*len = first + n == shape->samples ? shape->found_bytes - *off
+						   : ends[first + n - 1] - *off;
+		return;
+	}
 	*off = (first ? ends[first - 1] : 0) + HEAD_BYTES;
 	*len = ends[first + n - 1] - CRC_BYTES - *off;
 }

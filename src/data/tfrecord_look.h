@@ -2,6 +2,7 @@
 /* tfrecord_look.h - TFRecord files that somebody else has written. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "data/format.h"
@@ -10,6 +11,12 @@
 int tfrecord_look(struct look *l);
 void tfrecord_found_range(const struct file_shape *shape, uint64_t first,
 			  uint64_t n, uint64_t *off, uint64_t *len);
+
+/* Is this a record's length and its checksum? True without ISA-L. */
+bool tfrecord_is_length(const uint8_t *head);
+/* What tfrecord_look does with a compressed file: its words are how far a reader
+ * has gone into it. */
+int tfrecord_inflate(struct look *l);
 
 /* Where the first n records end, n > 0. */
 uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n);
