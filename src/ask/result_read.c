@@ -176,6 +176,8 @@ static void read_dataset(struct reading *g, const struct record *from,
 	*m = *from->dataset;
 	m->dataset.format = format_of((enum job_format)r->job->format);
 	m->dataset.parts = 1;
+	if (m->samples != m->dataset.files * m->dataset.samples_per_file)
+		m->dataset.uneven_samples = m->samples;
 	r->dataset = &m->dataset;
 	r->totals = m->totals;
 }

@@ -391,8 +391,8 @@ uint64_t dataset_file_of(const struct dataset *ds, uint64_t file)
 
 uint64_t dataset_samples(const struct dataset *ds)
 {
-	return ds->found ? found_first_sample(ds->found, ds->files)
-			 : ds->files * ds->samples_per_file;
+	return ds->uneven_samples ? ds->uneven_samples
+				  : ds->files * ds->samples_per_file;
 }
 
 uint64_t dataset_each(const struct dataset *ds)

@@ -53,6 +53,9 @@ struct dataset {
 	 * dataset that is only read. */
 	uint64_t distinct_files;
 	uint64_t samples_per_file;
+	/* Of files that have different numbers of them: of all these files, and
+	 * samples_per_file is the mean, rounded up. 0 = all have as many. */
+	uint64_t uneven_samples;
 	uint64_t subfolders;
 	struct dist sample_size;
 	struct format_options options;
@@ -67,8 +70,7 @@ struct dataset {
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;
 	/* What lies in these files, where it was looked at; owned, NULL = a file
-	 * is a sample. Where they have different numbers of samples,
-	 * samples_per_file is their mean, rounded up. */
+	 * is a sample. */
 	struct found *found;
 };
 
@@ -184,6 +186,8 @@ struct dataset_totals {
 	uint64_t row_bytes;    /* all payload */
 	double mean_file_bytes, stdev_file_bytes;
 	double mean_sample_bytes; /* of what is drawn, and asked for */
+	/* What a scan has read to look into the files; NaN = it has not. */
+	double scan_read_bytes, scan_seconds;
 	bool estimate;            /* above a million files: expectation */
 };
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t);

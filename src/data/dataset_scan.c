@@ -107,7 +107,9 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 
 void dataset_scan_mean(struct dataset *ds)
 {
-	uint64_t samples = dataset_samples(ds);
+	uint64_t samples =
+		ds->found ? found_first_sample(ds->found, ds->files)
+			  : ds->files;
 	double bytes = 0;
 
 	for (uint64_t i = 0; i < ds->files && !ds->found; i++)
@@ -115,6 +117,8 @@ void dataset_scan_mean(struct dataset *ds)
 	if (ds->found)
 		bytes = (double)found_sample_bytes(ds->found, ds->files);
 	ds->samples_per_file = divide_up(samples, ds->files);
+	if (dataset_each(ds) == 0)
+		ds->uneven_samples = samples;
 	ds->sample_size = (struct dist){ .kind = DIST_CONST,
 					 .a = bytes / (double)samples };
 }

@@ -103,6 +103,10 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	t->sample_bytes = t->row_bytes =
 		ds->found ? found_sample_bytes(ds->found, ds->files) : t->bytes;
 	t->mean_file_bytes = (double)t->bytes / (double)ds->files;
+	if (ds->found) {
+		t->scan_read_bytes = (double)found_read_bytes(ds->found);
+		t->scan_seconds = found_seconds(ds->found);
+	}
 	t->mean_sample_bytes =
 		(double)t->sample_bytes / (double)dataset_samples(ds);
 	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
@@ -161,7 +165,8 @@ double dataset_mean_file_bytes(const struct dataset *ds)
 
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
 {
-	memset(t, 0, sizeof(*t));
+	*t = (struct dataset_totals){ .scan_read_bytes = (double)NAN,
+				      .scan_seconds = (double)NAN };
 	if (ds->scan)
 		totals_of_scan(ds, t);
 	else if (dist_is_const(&ds->sample_size))

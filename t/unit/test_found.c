@@ -100,6 +100,8 @@ static int make(struct dataset *ds, enum job_scan_errors errors)
 		r = found_new(&ds->found, ds->scan, ds, errors, &err);
 	if (r == 0)
 		ds->files = ds->files_named = scan_files(ds->scan);
+	if (r == 0)
+		ds->uneven_samples = found_first_sample(ds->found, ds->files);
 	return r;
 }
 

@@ -29,10 +29,14 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 	struct buf line = { 0 };
 
 	plan_start_line(&line, "dataset");
-	buf_addf(&line, "%s %s file%s x %s sample%s",
-		 units_human_count(n, p->dataset.files),
-		 p->dataset.format->name, plural(p->dataset.files),
-		 units_human_count(m, per_file), plural(per_file));
+	buf_addf(&line, "%s %s file%s", units_human_count(n, p->dataset.files),
+		 p->dataset.format->name, plural(p->dataset.files));
+	if (p->dataset.uneven_samples)
+		buf_addf(&line, ", %s samples",
+			 units_human_count(m, p->dataset.uneven_samples));
+	else
+		buf_addf(&line, " x %s sample%s",
+			 units_human_count(m, per_file), plural(per_file));
 	buf_addf(&line, ", %s mean", units_human_mb(n, t->mean_file_bytes));
 	if (t->stdev_file_bytes > 0)
 		buf_addf(&line, ", %s stdev",
@@ -43,6 +47,14 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 		buf_add(&line, "estimate");
 	}
 	plan_put_line(to, &line);
+	if (t->scan_seconds >= 0) {
+		plan_start_line(&line, "");
+		buf_addf(
+			&line, "looked into: %s read in %s",
+			units_human_bytes(n, t->scan_read_bytes),
+			units_human_time(m, (uint64_t)(t->scan_seconds * 1e9)));
+		plan_put_line(to, &line);
+	}
 	if (!p->touches_files) {
 		plan_put_sentence(to,
 				  "ioengine=null touches no file: nothing is "

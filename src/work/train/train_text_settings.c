@@ -111,7 +111,10 @@ static void put_dataset(struct buf *out, const struct text_block *b)
 		 units_human_count(number, ds->files), ds->format->name,
 		 plural(ds->files));
 	put_file_size(&text, t);
-	if (ds->samples_per_file > 1)
+	if (ds->uneven_samples)
+		buf_addf(&text, ", %s samples",
+			 units_human_count(number, ds->uneven_samples));
+	else if (ds->samples_per_file > 1)
 		buf_addf(&text, ", %s samples each",
 			 units_human_count(number, ds->samples_per_file));
 	buf_addf(&text, ", %s", units_human_bytes(number, (double)t->bytes));
