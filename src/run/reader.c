@@ -122,6 +122,8 @@ static void submit_next(struct reader *r, struct task *t)
 	op->io.off = t->next.off;
 	op->io.len_bytes = t->next.len_bytes;
 	op->into = t->next.op == MLGEN_READ ? take_room(t) : NULL;
+	if (t->next.op == MLGEN_STAT)
+		op->io.size_bytes = t->plan.file_bytes;
 	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
 	op->eof_bytes = t->next.got_bytes;
 	op->owner = t;
@@ -211,6 +213,14 @@ static void complete_link(struct reader *r, struct task *t,
 	end_chain(r, t);
 }
 
+/* What a scan has looked into was another file. */
+static bool is_replaced(const struct task *t, const struct io_op *op)
+{
+	return op->io.op == MLGEN_STAT && op->io.result >= 0 &&
+	       t->config->dataset->found &&
+	       op->io.size_bytes != t->plan.file_bytes;
+}
+
 static void complete_single(struct reader *r, struct task *t,
 			    const struct io_op *op)
 {
@@ -219,9 +229,13 @@ static void complete_single(struct reader *r, struct task *t,
 		r->stat->short_ios[0]++;
 	if (op->io.op == MLGEN_OPEN || op->io.op == MLGEN_CLOSE)
 		t->is_open = op->io.op == MLGEN_OPEN && op->io.result >= 0;
-	if (op->io.result >= 0 || t->public.error)
+	if (t->public.error || (op->io.result >= 0 && !is_replaced(t, op)))
 		return;
 	take_error(t, op);
+	if (op->io.result >= 0) {
+		t->public.error = -ESTALE;
+		t->public.error_done = op->io.size_bytes;
+	}
 	skip_to_close(t);
 }
 

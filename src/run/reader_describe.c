@@ -65,7 +65,15 @@ void reader_describe(const struct read_task *t, const char *where,
 
 	if (t->error != -ENOENT && is_other(t, where, err))
 		return;
-	if (t->error == -ENODATA)
+	if (t->error == -ESTALE && t->error_op == MLGEN_STAT)
+		mlgen_fail(err, t->error,
+			   "%s: has %" PRIu64 " bytes, and had %" PRIu64
+			   " when it was scanned; it was replaced (%s)",
+			   t->path, t->error_done,
+			   dataset_file_bytes(task_of(t)->config->dataset,
+					      file_of(t)),
+			   where);
+	else if (t->error == -ENODATA)
 		describe_short(t, where, err);
 	else if (t->error_op == MLGEN_READ)
 		mlgen_fail(err, t->error, "%s: %s at %" PRIu64 ": %s (%s)%s%s",

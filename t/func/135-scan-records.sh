@@ -228,6 +228,37 @@ head -c 10240 /dev/zero >bad/x.tar
 ok "a tar file of nothing is left out" scan bad --format=tar --batch_size=1
 is "and the other is read" "$(ml run.json samples)" 3
 
+# ---- what changes between the scan and the read
+# changed TITLE REGEX COMMAND...: while the first epoch computes, COMMAND is done
+# to changing/x.tar.
+changed()
+{
+	title=$1 regex=$2
+	shift 2
+	rm -rf changing log.csv
+	mkdir changing
+	cp tar/f0.tar changing/x.tar
+	cp tar/f4.tar changing/y.tar
+	background "$MLGEN" --name=t --directory=changing --dataset=scan \
+		--format=tar --invalidate=0 --access=framework --loader=tfdata \
+		--read_threads=1 --shuffle=none --batch_size=1 --steps=2000 \
+		--epochs=50 --compute_time=5ms --prefetch=1 --log=log.csv \
+		--log_interval=50ms
+	poll grep -qs ',train,' log.csv
+	(cd changing && "$@")
+	finish
+	is "$title is an error" "$status" 1
+	like "$title: in words" "$(cat err)" "$regex"
+}
+changed "a file that grew" \
+	'changing/x.tar: has [0-9]+ bytes, and had [0-9]+ when it was scanned; it was replaced \(' \
+	sh -c 'cat y.tar >>x.tar'
+changed "a file that was cut" \
+	'changing/x.tar: (has 3 bytes, and had|the file ends at 3 of)' \
+	truncate -s 3 x.tar
+changed "a file that has gone" \
+	'changing/x.tar: open: No such file or directory \(' rm x.tar
+
 # ---- beside Python itself, of files of unequal samples
 reason=
 can_trace || reason="strace is not here"
