@@ -70,6 +70,8 @@ int tfrecord_look(struct look *l)
 {
 	uint64_t at = 0;
 
+	if (tfrecord_by_index(l))
+		return l->err->code;
 	while (at < l->file_bytes) {
 		const uint8_t *head = look_at(l, at, HEAD_BYTES);
 		uint64_t bytes;

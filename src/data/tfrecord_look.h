@@ -18,5 +18,9 @@ bool tfrecord_is_length(const uint8_t *head);
  * has gone into it. */
 int tfrecord_inflate(struct look *l);
 
+/* By the index beside it: true where there is one that is of this file. Words are
+ * those of tfrecord_look; l->err says where one could not be put. */
+bool tfrecord_by_index(struct look *l);
+
 /* Where the first n records end, n > 0. */
 uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n);

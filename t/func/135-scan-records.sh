@@ -228,6 +228,37 @@ head -c 10240 /dev/zero >bad/x.tar
 ok "a tar file of nothing is left out" scan bad --format=tar --batch_size=1
 is "and the other is read" "$(ml run.json samples)" 3
 
+# ---- an index that lies there is used, where it is of the file
+if [ -n "$records" ]; then
+	mkdir -p indexed/train indexed/index/train
+	cp plain/* indexed/train
+	# looks TITLE: bytes that the look has read go to $read
+	looks()
+	{
+		ok "$1" scan indexed/train --format=tfrecord --batch_size=1
+		is "$1: all samples" "$(ml run.json samples sample_bytes)" \
+			"$(awk '{ n++; sum += $3 } END { print n, sum }' plain.samples)"
+		read=$(json run.json jobs.0.dataset.scan_read_bytes)
+		read=${read%.*}
+	}
+
+	looks "without an index"
+	without=$read
+	# Heads, a page each.
+	ok "heads are read" test "$without" -gt 300000
+	for file in f0 f1 f2 f3 f4; do
+		awk -v file=$file.tfrecord '$1 == file { print $2 - 12, $3 + 16 }' \
+			plain.samples >indexed/index/train/$file.tfrecord.idx
+	done
+	looks "with DLIO's indexes"
+	ok "a page of each file is read, and the indexes" test "$read" -lt \
+		$((5 * 4096 + 1 + $(cat indexed/index/train/* | wc -c)))
+	sed -i '$d' indexed/index/train/f0.tfrecord.idx
+	cp indexed/index/train/f2.tfrecord.idx indexed/index/train/f3.tfrecord.idx
+	looks "with indexes that lack a line, or are of another file"
+	ok "these files are gone through" test "$read" -gt 40000
+fi
+
 # ---- what changes between the scan and the read
 # changed TITLE REGEX COMMAND...: while the first epoch computes, COMMAND is done
 # to changing/x.tar.
