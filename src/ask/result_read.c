@@ -178,6 +178,12 @@ static void read_dataset(struct reading *g, const struct record *from,
 	m->dataset.parts = 1;
 	if (m->samples != m->dataset.files * m->dataset.samples_per_file)
 		m->dataset.uneven_samples = m->samples;
+	/* The sizes of files that were there are no option. */
+	if (r->job->dataset == DATASET_SCAN && m->samples)
+		m->dataset.sample_size = (struct dist){
+			.kind = DIST_CONST,
+			.a = (double)m->totals.row_bytes / (double)m->samples,
+		};
 	r->dataset = &m->dataset;
 	r->totals = m->totals;
 }

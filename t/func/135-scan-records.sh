@@ -259,6 +259,13 @@ if [ -n "$records" ]; then
 	ok "these files are gone through" test "$read" -gt 40000
 fi
 
+# ---- a document of it is judged by what was there
+ok "(tar files are read)" scan tar --format=tar --batch_size=1 --compute_time=1ms
+"$MLGEN" --check=mlperf-v2 run.json >out 2>err
+like "MLPerf's rules count the bytes that were there" "$(cat out)" \
+	"^  dataset +BROKEN +$(awk '{ s += $3 } END { printf "%.2f", s / 1048576 }' \
+		tar.samples) MiB is "
+
 # ---- what changes between the scan and the read
 # changed TITLE REGEX COMMAND...: while the first epoch computes, COMMAND is done
 # to changing/x.tar.
