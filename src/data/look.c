@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/signals.h"
 #include "base/util.h"
 
 /* What is fetched where one place is looked at, and where one follows the
@@ -90,6 +91,8 @@ static ssize_t fetch(struct look *l, uint8_t *to, uint64_t off, size_t bytes)
 {
 	size_t done = 0;
 
+	if (signals_taken())
+		return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
 	while (done < bytes) {
 		ssize_t n = pread(l->fd, to + done, bytes - done,
 				  (off_t)(off + done));
