@@ -97,7 +97,10 @@ static int look_into(struct looker *k, uint64_t file)
 			  sizeof(k->path) - (size_t)n);
 
 	if (r < 0)
-		return namefile_failed(r, &k->err);
+		return mlgen_fail(&k->err, r,
+				  "%s: its name cannot be read "
+				  "back: %s",
+				  g->ds->directory, strerror(-r));
 	e->words = (uint64_t)k->index << WHERE_BITS |
 		   g->found->words[k->index].end;
 	r = look_open(l, g->dir_fd, k->path + n, k->path,
@@ -190,7 +193,8 @@ static int start(struct looking *g, unsigned threads)
 		k->of = g;
 		k->index = i;
 		k->failed_at = UINT64_MAX;
-		r = namefile_open(&g->found->words[i], &k->err);
+		r = namefile_open(&g->found->words[i], g->ds->directory,
+				  &k->err);
 		if (r == 0)
 			g->found->word_files++;
 		if (r == 0)

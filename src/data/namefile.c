@@ -5,13 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 
 #define BUFFER_BYTES (64u << 10)
 
@@ -34,26 +38,51 @@ static int temporary_in(const char *folder)
 	return fd;
 }
 
-static const char *temporary_folder(void)
+/* Memory is what it is to spare, and what is read beside the dataset would be
+ * seen as its own. */
+static bool is_better_left(const char *folder, const char *beside)
 {
+	struct stat here, there;
+	struct statfs fs;
+
+	if (statfs(folder, &fs) != 0 || fs.f_type == TMPFS_MAGIC)
+		return true;
+	return beside && stat(folder, &here) == 0 &&
+	       stat(beside, &there) == 0 && here.st_dev == there.st_dev;
+}
+
+static const char *temporary_folder(const char *beside)
+{
+	static const char *const folders[] = { "/var/tmp", "/tmp" };
 	const char *folder = getenv("TMPDIR");
 
-	return folder && *folder ? folder : "/tmp";
-}
-int namefile_failed(int code, struct mlgen_err *err)
-{
-	return mlgen_fail(err, code,
-			  "%s: dataset=scan keeps the names of files in a "
-			  "temporary file there: %s; another folder with "
-			  "TMPDIR=",
-			  temporary_folder(), strerror(-code));
+	if (has_text(folder))
+		return folder;
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		if (!is_better_left(folders[i], beside))
+			return folders[i];
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		if (!is_better_left(folders[i], NULL))
+			return folders[i];
+	return "/tmp";
 }
 
-int namefile_open(struct namefile *f, struct mlgen_err *err)
+int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err)
 {
-	*f = (struct namefile){ .fd = temporary_in(temporary_folder()) };
+	return mlgen_fail(
+		err, code,
+		"%s: dataset=scan keeps the names of files, and where "
+		"their samples lie, in temporary files there: %s; "
+		"another folder with TMPDIR=",
+		f->folder, strerror(-code));
+}
+
+int namefile_open(struct namefile *f, const char *beside, struct mlgen_err *err)
+{
+	*f = (struct namefile){ .folder = temporary_folder(beside) };
+	f->fd = temporary_in(f->folder);
 	if (f->fd < 0)
-		return namefile_failed(-errno, err);
+		return namefile_failed(f, -errno, err);
 	f->buffer = mem_zalloc(BUFFER_BYTES);
 	return 0;
 }
@@ -84,7 +113,7 @@ int namefile_flush(struct namefile *f, struct mlgen_err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return namefile_failed(n ? -errno : -EIO, err);
+			return namefile_failed(f, n ? -errno : -EIO, err);
 		done += (size_t)n;
 	}
 	f->buffered = 0;
@@ -131,7 +160,10 @@ int namefile_map(const struct namefile *f, uint64_t from,
 	m->length = (size_t)(f->end - m->start);
 	m->bytes = mmap(NULL, m->length, PROT_READ, MAP_SHARED, f->fd,
 			(off_t)m->start);
-	return m->bytes == MAP_FAILED ? namefile_failed(-errno, err) : 0;
+	if (m->bytes != MAP_FAILED)
+		return 0;
+	m->bytes = NULL;
+	return namefile_failed(f, -errno, err);
 }
 
 void namefile_unmap(struct namefile_map *m)

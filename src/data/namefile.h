@@ -10,13 +10,17 @@
 /* Written from front to back by one thread, then read by any. */
 struct namefile {
 	int fd;
-	uint64_t end; /* with what is in the buffer */
+	const char *folder; /* that it is in, for messages */
+	uint64_t end;       /* with what is in the buffer */
 	size_t buffered;
 	char *buffer; /* while it is written */
 };
 
-/* In TMPDIR, or /tmp: 0 or -errno with err. */
-int namefile_open(struct namefile *f, struct mlgen_err *err);
+/* In TMPDIR; else in /var/tmp or /tmp, where there is a choice in one that is
+ * neither in memory nor on the filesystem of `beside` (NULL = of none). 0 or
+ * -errno with err. */
+int namefile_open(struct namefile *f, const char *beside,
+		  struct mlgen_err *err);
 void namefile_close(struct namefile *f); /* takes one that failed to open */
 
 /* Behind its end: 0 or -errno with err. What was added is there to be read once
@@ -42,4 +46,4 @@ int namefile_map(const struct namefile *f, uint64_t from,
 void namefile_unmap(struct namefile_map *m);
 
 /* What went wrong with it, in words: `code`. */
-int namefile_failed(int code, struct mlgen_err *err);
+int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err);

@@ -343,7 +343,7 @@ static int descend(struct walk *w, const struct folder *f, struct entry e)
 			  sizeof(w->path) - w->top_length);
 
 	if (r < 0)
-		return namefile_failed(r, w->err);
+		return namefile_failed(&w->scan->names, r, w->err);
 	w->length = w->top_length + (size_t)r;
 	r = walk(w, f);
 	w->length = length;
@@ -436,7 +436,7 @@ int scan_new(struct scan **out, const char *directory,
 	     enum job_scan_errors errors, struct mlgen_err *err)
 {
 	struct scan *s = mem_zalloc(sizeof(*s));
-	int r = namefile_open(&s->names, err);
+	int r = namefile_open(&s->names, directory, err);
 
 	if (r == 0)
 		r = scan_look_at_all(s, directory, errors, err);
