@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "job/advice.h"
 #include "report/page.h"
 #include "report/plan_report.h"
 #include "report/verdict_supply.h"
@@ -174,11 +175,11 @@ static int check_steps(const struct find_max *f, const struct job *j,
 	return mlgen_fail(
 		err, -EINVAL,
 		"an epoch has %" PRIu64 " step%s, and AU counts from "
-		"the second on; it takes %.0f files or more "
-		"(num_files)",
+		"the second on; it takes at least %.0f files: %s",
 		steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
 		ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
-		     (double)j->samples_per_file));
+		     (double)j->samples_per_file),
+		advice_more_files(j));
 }
 
 static int set_length(const struct find_max *f, const struct jobset *set,

@@ -275,7 +275,7 @@ static void put_storage_limit(struct buf *out, const struct find_max *f)
 	}
 }
 
-/* "3 x h100 take 42 files, and there are 28 (num_files)" */
+/* "3 x h100 take 42 files for two steps an epoch, and there are 28; ..." */
 static void put_files(struct buf *out, const struct find_max *f)
 {
 	uint64_t steps = find_steps_needed(f), next = f->search.most + 1;
@@ -285,13 +285,14 @@ static void put_files(struct buf *out, const struct find_max *f)
 	put_value(out, f, next);
 	buf_addf(out,
 		 " take%s %s files for %s step%s an epoch, and there "
-		 "%s %s; raise num_files%s",
+		 "%s %s; %s%s",
 		 find_counts_accelerators(f) && next > 1 ? "" : "s",
 		 units_human_count(files, (uint64_t)find_files_needed(f, next)),
 		 steps == 1 ? "one" : "two", steps == 1 ? "" : "s",
 		 f->files == 1 ? "is" : "are",
 		 units_human_count(present, f->files),
-		 f->job->scale < 100 ? " or scale" : "");
+		 advice_more_files(f->job),
+		 f->job->scale < 100 ? " or a larger scale" : "");
 }
 
 static void put_limit(struct buf *out, const struct find_max *f)

@@ -111,7 +111,7 @@ exits "the dataset may be too small for more" 0 find_max --num_files=64 \
 is "which is not a failure" \
 	"$(found answer limited_by limit)" "4 null files"
 like "but said, with what it takes" "$(tr -s ' \n' ' ' <out)" \
-	'ANSWER at least 4 .* limit not found: 5 accelerators take 80 files for two steps an epoch, and there are 64; raise num_files'
+	'ANSWER at least 4 .* limit not found: 5 accelerators take 80 files for two steps an epoch, and there are 64; more num_files'
 exits "an option has a limit of its own" 0 "$MLGEN" --name=io --ioengine=null \
 	--rw=read --size=1m --runtime=5ms --time_based \
 	--find-max=iodepth_batch_submit --require='numjobs<=9' --json=run.json

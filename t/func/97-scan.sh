@@ -192,6 +192,20 @@ fi
 chmod 755 data/closed data/a
 rm -r data/closed
 
+# ---- a search that needs more of them
+# shellcheck disable=SC2086
+most()
+{
+	"$MLGEN" $scan --ioengine=null --compute_time=20ms \
+		--find-max=accelerators --require='au>=10' "$@"
+}
+exits "a search needs two steps an epoch" 2 most --batch_size=16
+like "which is files, and no num_files" "$(cat err)" \
+	'it takes at least 32 files: a directory with more files$'
+exits "a search ends at the files" 0 most
+like "which is files, too" "$(tr -s ' \n' ' ' <out)" \
+	'there are 20; a directory with more files sure'
+
 # ---- where names are kept
 TMPDIR=$T/none refused "names need a place" \
 	"^mlgen: $T/none: dataset=scan keeps the names .*TMPDIR="
