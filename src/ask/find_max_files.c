@@ -77,6 +77,10 @@ uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
 	if (!*taker || !job_work(&j)->has_dataset ||
 	    dataset_init(&ds, &j, f->ask->host->memory_bytes, &err) < 0)
 		return most;
+	if (dataset_take_there(&ds, &j, &err) < 0) {
+		dataset_fini(&ds);
+		return most;
+	}
 	f->files = ds.files;
 	f->samples_per_file = ds.samples_per_file;
 	if (is_enough(f, &ds, least)) {

@@ -74,11 +74,16 @@ static const struct job *scaled_as(const struct job *job)
 	return job->scaled_as ? job->scaled_as : job;
 }
 
+static uint64_t part_of(const struct job *job, uint64_t files)
+{
+	return (uint64_t)ceil((double)files * (job->scale / 100));
+}
+
 /* A part of the files, but enough for so many batches of every rank. */
 static uint64_t files_by_scale(const struct dataset *ds, const struct job *job,
 			       uint64_t files, uint64_t batch, uint64_t batches)
 {
-	uint64_t part = (uint64_t)ceil((double)files * (job->scale / 100));
+	uint64_t part = part_of(job, files);
 	uint64_t samples, least;
 
 	if (__builtin_mul_overflow(batch, scaled_as(job)->accelerators,
@@ -89,6 +94,19 @@ static uint64_t files_by_scale(const struct dataset *ds, const struct job *job,
 	if (part < least)
 		part = least;
 	return part < files ? part : files;
+}
+
+static void scale_files(struct dataset *ds, const struct job *job)
+{
+	uint64_t part = part_of(job, ds->files);
+
+	ds->files = files_by_scale(ds, job, ds->files,
+				   scaled_as(job)->batch_size, SCALED_BATCHES);
+	if (ds->files <= part)
+		return;
+	ds->scaled.part = part;
+	ds->scaled.batch = scaled_as(job)->batch_size;
+	ds->scaled.ranks = scaled_as(job)->accelerators;
 }
 
 static int choose_files(struct dataset *ds, const struct job *job,
@@ -104,9 +122,7 @@ static int choose_files(struct dataset *ds, const struct job *job,
 		return r;
 	ds->files = job->dataset_ratio > 0 ? (uint64_t)files : job->num_files;
 	if (job->scale < 100)
-		ds->files = files_by_scale(ds, job, ds->files,
-					   scaled_as(job)->batch_size,
-					   SCALED_BATCHES);
+		scale_files(ds, job);
 	ds->files_named = ds->files;
 	return 0;
 }

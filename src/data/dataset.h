@@ -66,6 +66,12 @@ struct dataset {
 	uint64_t first_size;     /* of its file 0 among all sizes drawn */
 	uint64_t first_content;  /* of its file 0 among all contents */
 	uint64_t eval_files;     /* beside it, as in the manifest; 0 = none */
+	/* Where so many batches of so many ranks take more files than scale
+	 * leaves, which is `part`; 0 = they do not. `whole` is how many that
+	 * would be where others, which are there, are read; else 0. */
+	struct {
+		uint64_t part, batch, ranks, whole;
+	} scaled;
 	/* dataset=scan: names and sizes come from here; owned. The first
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;
@@ -87,6 +93,20 @@ struct dataset {
 int dataset_init(struct dataset *ds, const struct job *job,
 		 uint64_t memory_bytes, struct mlgen_err *err);
 void dataset_fini(struct dataset *ds);
+
+/*
+ * A directory may hold a complete dataset that was scaled for fewer
+ * accelerators than this job has. If it has two batches for each of them, which
+ * AU needs, its files are the dataset: who adds an accelerator writes nothing
+ * anew. Anything else stays as dataset_init() left it. 0, or -EINVAL with err as
+ * there.
+ */
+int dataset_take_there(struct dataset *ds, const struct job *job,
+		       struct mlgen_err *err);
+
+/* For how many ranks so many files would be taken; 0 = for none, or scale has
+ * nothing to do with it. */
+uint64_t dataset_ranks_for(const struct dataset *ds, uint64_t files);
 
 /*
  * The files that a job evaluates with, job->eval_files of them (a part of them

@@ -106,17 +106,26 @@ static uint64_t files_made(const char *directory)
 	return files;
 }
 
-static int differs(const struct dataset *ds, const char *option,
-		   const char *made, const char *job, struct mlgen_err *err)
+/* `others` is another way out, with a comma behind it. */
+static int differs_or(const struct dataset *ds, const char *option,
+		      const char *made, const char *job, const char *others,
+		      struct mlgen_err *err)
 {
 	uint64_t files = files_made(ds->directory);
 
-	return mlgen_fail(err, -EINVAL,
-			  "dataset %s was made with %s=%s, the job says %s; "
-			  "another directory, or --phase=prepare --replace to "
-			  "make it anew (deletes %" PRIu64 " file%s)",
-			  ds->directory, option, made, job, files,
-			  files == 1 ? "" : "s");
+	return mlgen_fail(
+		err, -EINVAL,
+		"dataset %s was made with %s=%s, the job says %s; "
+		"%sanother directory, or --phase=prepare --replace to "
+		"make it anew (deletes %" PRIu64 " file%s)",
+		ds->directory, option, made, job, others, files,
+		files == 1 ? "" : "s");
+}
+
+static int differs(const struct dataset *ds, const char *option,
+		   const char *made, const char *job, struct mlgen_err *err)
+{
+	return differs_or(ds, option, made, job, "", err);
 }
 
 static int differs_count(const struct dataset *ds, const char *option,
@@ -127,6 +136,22 @@ static int differs_count(const struct dataset *ds, const char *option,
 	snprintf(a, sizeof(a), "%" PRIu64, made);
 	snprintf(b, sizeof(b), "%" PRIu64, job);
 	return differs(ds, option, a, b, err);
+}
+
+/* What scale takes follows accelerators; for fewer of them they may do. */
+static int differs_files(const struct dataset *ds, const struct manifest *m,
+			 struct mlgen_err *err)
+{
+	uint64_t ranks = m->complete ? dataset_ranks_for(ds, m->num_files) : 0;
+	char a[24], b[24], fewer[64] = "";
+
+	snprintf(a, sizeof(a), "%" PRIu64, m->num_files);
+	snprintf(b, sizeof(b), "%" PRIu64, ds->files);
+	if (ranks > 0 && ranks < ds->scaled.ranks)
+		snprintf(fewer, sizeof(fewer),
+			 "--accelerators=%" PRIu64 " can do with these, ",
+			 ranks);
+	return differs_or(ds, "num_files", a, b, fewer, err);
 }
 
 static int compare_columns(const struct dataset *ds, const struct manifest *m,
@@ -180,8 +205,7 @@ static int manifest_compare(const struct dataset *ds, const struct manifest *m,
 	if (r == 0)
 		r = compare_columns(ds, m, &job, err);
 	if (r == 0 && m->num_files < ds->files)
-		r = differs_count(ds, "num_files", m->num_files, ds->files,
-				  err);
+		r = differs_files(ds, m, err);
 	manifest_fini(&job);
 	return r;
 }

@@ -255,7 +255,7 @@ const struct mlgen_field job_fields[] = {
 
 	{ "scale", MLGEN_F_PERCENT(struct job, scale),
 	  .def = "100%", .min = 0.001, .max = 100, .group = "Workload",
-	  .help = "Use this part of num_files, but enough for four batches of every accelerator; of a checkpoint, this part of every tensor's bytes." },
+	  .help = "Use this part of num_files, but enough for four batches of every accelerator, or the files that are there, if made so and enough for two; of a checkpoint, this part of every tensor's bytes." },
 	{ "access", MLGEN_F_ENUM(struct job, access, accesses),
 	  .def = "plain", .group = "Workload",
 	  .help = "By which calls a sample is read, or a checkpoint written and read." },

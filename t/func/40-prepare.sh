@@ -121,6 +121,45 @@ for change in format=raw:npz sample_size=21k:20k samples_per_file=2:1 \
 done
 is "and all is as it was before" "$(sums data)" "$(cat whole)"
 
+# ---- a taste, then more accelerators
+scaled()
+{
+	rm -f run.json
+	"$MLGEN" --name=x --directory=scaled --num_files=1000 --scale=1% \
+		--sample_size=2k --batch_size=4 --quiet --json=run.json "$@"
+}
+exits "scale makes four batches for an accelerator" 0 scaled
+is "which are 16 files" "$(json run.json jobs.0.dataset.files)" 16
+exits "two accelerators have two batches each of these" 0 \
+	scaled --accelerators=2
+is "and read them" "$(json run.json jobs.0.dataset.files) $(ml run.json steps)" \
+	"16 2"
+is "which is told" "$(cat err)" \
+	"mlgen: note: x: scaled has 16 files, which are read; for 2 accelerators scale=1% makes 32, in another directory"
+scaled --accelerators=2 --dry-run >out 2>err
+like "a dry run says the same" "$(cat out)" \
+	'^epoch     16 / \(2 accelerators x batch 4\) = 2 steps'
+exits "three have not" 2 scaled --accelerators=3
+is "which is refused with those that have" "$(cat err)" \
+	"mlgen: dataset scaled was made with num_files=16, the job says 48; --accelerators=2 can do with these, another directory, or --phase=prepare --replace to make it anew (deletes 16 files)"
+exits "a larger part is another dataset" 2 scaled --scale=2% --accelerators=2
+like "for any number" "$(cat err)" \
+	'num_files=16, the job says 32; another directory, or'
+exits "a search reads them, too" 0 scaled --accelerators=2 \
+	--find-max=accelerators --require='steps>=1' --read_threads=1
+like "to the last batch" "$(cat out)" 'at least 4 '
+exits "a preparation takes them" 0 scaled --accelerators=2 --phase=prepare
+is "as they are" "$(written)" "0 16"
+exits "unless it is to replace them" 0 scaled --accelerators=2 --phase=prepare \
+	--replace
+is "by its own" "$(written)" "32 0"
+exits "and one accelerator reads a part of these" 0 scaled
+is "as ever" "$(json run.json jobs.0.dataset.files)" 16
+sed -i 's/"complete": true/"complete": false/' scaled/mlgen-dataset.json
+exits "those of an interrupted preparation are not taken" 2 \
+	scaled --accelerators=4
+like "nor offered" "$(cat err)" 'num_files=32, the job says 64; another'
+
 # ---- replaced
 echo mine >data/notes
 echo mine >data/train/0/notes
