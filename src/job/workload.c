@@ -78,3 +78,14 @@ void workload_set_defaults(struct job *j)
 	for (; d && d->option; d++)
 		set_default(j, d->option, d->value);
 }
+
+bool workload_is_default(const struct job *j, const struct mlgen_field *f)
+{
+	const struct workload_default *d = job_work(j)->defaults;
+	struct mlgen_field as = *f;
+
+	for (; d && d->option; d++)
+		if (strcmp(d->option, f->name) == 0)
+			as.def = d->value;
+	return field_is_default(&as, j);
+}

@@ -79,3 +79,6 @@ int workload_implied(void);
 
 /* Defaults of the job's workload that differ from those in job_fields. */
 void workload_set_defaults(struct job *j);
+
+/* Has this option of job_fields, given or not, its workload's default? */
+bool workload_is_default(const struct job *j, const struct mlgen_field *f);

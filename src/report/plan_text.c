@@ -14,44 +14,57 @@ static bool is_how(const struct job_origin *o, const char *how)
 	return o->how && strcmp(o->how, how) == 0;
 }
 
-/* Set by the file that set the option of row i, and counted there? */
-static unsigned count_of_file(const struct job *j, const char *file)
+static const char *file_of(const struct job *j, size_t row)
 {
-	unsigned n = 0;
+	const char *file = j->origins[row].at.file;
 
-	for (size_t i = 0; job_fields[i].name; i++)
-		n += j->origins[i].at.file &&
-		     strcmp(j->origins[i].at.file, file) == 0;
-	return n;
+	return file ? file : "";
 }
 
 static bool is_first_of_file(const struct job *j, size_t row)
 {
 	for (size_t i = 0; i < row; i++)
-		if (j->origins[i].at.file &&
-		    strcmp(j->origins[i].at.file, j->origins[row].at.file) == 0)
+		if (strcmp(file_of(j, i), file_of(j, row)) == 0)
 			return false;
 	return true;
+}
+
+/* A file may say what would be anyway, and one of --showjob says everything. */
+static unsigned count_of_file(const struct job *j, const char *file)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; job_fields[i].name; i++)
+		n += strcmp(file_of(j, i), file) == 0 &&
+		     !workload_is_default(j, &job_fields[i]);
+	return n;
+}
+
+static void list_files(struct buf *text, const struct job *j)
+{
+	for (size_t i = 0; job_fields[i].name; i++) {
+		const char *file = file_of(j, i);
+
+		if (!*file || !is_first_of_file(j, i))
+			continue;
+		unsigned n = count_of_file(j, file);
+		if (n)
+			buf_addf(text, "%s%u option%s of %s",
+				 text->len ? "; " : "", n, plural(n), file);
+	}
 }
 
 /* "directory num_files (command line); 12 options of jobs/unet3d.job" */
 static void list_changes(struct buf *text, const struct job *j)
 {
 	for (size_t i = 0; job_fields[i].name; i++)
-		if (is_how(&j->origins[i], "command line"))
+		if (is_how(&j->origins[i], "command line") &&
+		    !workload_is_default(j, &job_fields[i]))
 			buf_addf(text, "%s%s", text->len ? " " : "",
 				 job_fields[i].name);
 	if (text->len)
 		buf_add(text, " (command line)");
-	for (size_t i = 0; job_fields[i].name; i++) {
-		const char *file = j->origins[i].at.file;
-
-		if (!file || !is_first_of_file(j, i))
-			continue;
-		unsigned n = count_of_file(j, file);
-		buf_addf(text, "%s%u option%s of %s", text->len ? "; " : "", n,
-			 plural(n), file);
-	}
+	list_files(text, j);
 	if (text->len && j->accelerator)
 		buf_addf(text, ", accelerator=%s", j->accelerator);
 }

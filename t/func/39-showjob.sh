@@ -39,6 +39,18 @@ for job in unet3d dlrm llama3-8b-checkpoint quickstart; do
 		"$(plan_of "$TOP/jobs/$job.job" --ioengine=null)"
 done
 
+# changed ARGUMENT...: how many options a plan says are not default.
+changed()
+{
+	"$MLGEN" --dry-run --directory=. "$@" 2>&1 |
+		sed -n 's/^not default: \([0-9]* option\).*/\1/p'
+}
+for file in jobs/unet3d.job jobs/quickstart.job jobs/bert.job; do
+	"$MLGEN" --showjob --directory=. "$TOP/$file" >shown.job 2>err
+	is "$file: what is shown says all, and has as much that is not default" \
+		"$(changed shown.job)" "$(changed "$TOP/$file")"
+done
+
 # ---- odd values
 reads_back "a kb_base of 1000" --name=x --kb_base=1000 --bs=64k \
 	--sample_size=normal:2m:1k

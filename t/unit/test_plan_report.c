@@ -441,15 +441,20 @@ START_TEST(no_line_is_wider_than_90)
 }
 END_TEST
 
+static size_t row_of(const char *option)
+{
+	return (size_t)(field_find(job_fields, option) - job_fields);
+}
+
 START_TEST(what_was_set_is_named)
 {
 	struct plan_report p;
-	size_t row = 0;
+	struct diag_place at = { "jobs/a.job", 3 };
 
-	while (strcmp(job_fields[row].name, "num_files") != 0)
-		row++;
-	mem_replace(&job->origins[row].how, "command line");
-	job->origins[0].at = (struct diag_place){ "jobs/a.job", 3 };
+	mem_replace(&job->origins[row_of("num_files")].how, "command line");
+	mem_replace(&job->origins[row_of("loader")].how, "command line");
+	job->origins[row_of("batch_size")].at = at;
+	job->origins[row_of("drop_last")].at = at; /* its default */
 	make(&p);
 	char *text = text_of(&p);
 	ck_assert_ptr_nonnull(strstr(text,
