@@ -20,7 +20,9 @@ struct rules_known {
 	struct memneed *needs; /* of all jobs */
 	struct memroom room;
 	bool lacks_memory;
-	uint64_t open_files; /* of all jobs; 0 = not counted yet */
+	uint64_t
+		open_files; /* of the jobs of this group; 0 = not counted yet */
+	unsigned files_group;
 };
 
 struct asking {
@@ -65,14 +67,15 @@ static int same_dataset(struct slot *s, struct run_shared *run,
 	return shared_check(s, err);
 }
 
-static uint64_t count_open_files(const struct run_shared *run)
+/* Groups run one after the other, and close what they have opened. */
+static uint64_t count_open_files(const struct run_shared *run, unsigned group)
 {
 	uint64_t n = SPARE_FILES;
 
 	for (size_t i = 0; i < run->cfg.count; i++) {
 		const struct slot *s = &run->slots[i];
 
-		if (slot_touches_files(s))
+		if (s->job->group == group && slot_touches_files(s))
 			n += s->does->open_files(s);
 	}
 	return n;
@@ -85,11 +88,13 @@ static int open_files(struct slot *s, struct run_shared *run,
 {
 	struct rules_known *k = run->known;
 	uint64_t limit = run->cfg.host->open_files;
+	unsigned group = s->job->group;
 
 	if (k->lacks_memory || !slot_touches_files(s))
 		return 0;
-	if (!k->open_files)
-		k->open_files = count_open_files(run);
+	if (!k->open_files || k->files_group != group)
+		k->open_files = count_open_files(run, group);
+	k->files_group = group;
 	if (k->open_files <= limit)
 		return 0;
 	return mlgen_fail(err, -EMFILE,

@@ -115,6 +115,27 @@ exits "which a dry run knows" 0 few_files 39 --dry-run
 like "as what would stop the run" "$(cat out)" \
 	'^files     40 open at once; limit 39 +FAIL$'
 exits "and just enough are enough" 0 few_files 40
+exits "two jobs at once take those of both" 2 few_files 40 \
+	--name=y --directory=data --num_files=24 --sample_size=1k --read_threads=8
+like "together" "$(cat err)" '^mlgen: 48 files may be open at once'
+exits "one after the other they take those of one" 0 few_files 40 \
+	--name=y --directory=data --num_files=24 --sample_size=1k \
+	--read_threads=8 --stonewall
+# few_files, of plain jobs.
+files_of()
+{
+	(
+		# shellcheck disable=SC3045
+		ulimit -n "$1" || exit 77
+		shift
+		exec "$MLGEN" --directory=data --rw=read --size=1m --bs=4k \
+			--filename="$(seq -s: 20 | sed s/:$//)" --quiet "$@"
+	)
+}
+exits "plain jobs, too, close what they have opened" 0 files_of 52 --name=a \
+	--name=b --stonewall --name=c --stonewall
+exits "as many as there are" 2 files_of 51 --name=a --name=b --stonewall
+like "of the larger group" "$(cat err)" '^mlgen: 52 files may be open at once'
 rm -rf data
 
 # ---- space
