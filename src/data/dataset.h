@@ -35,7 +35,8 @@ struct scan;
 struct format_options {
 	uint64_t label_size_bytes;
 	uint64_t row_group_size;
-	char *columns, *read_columns; /* owned; NULL = none given */
+	/* owned; NULL = none given */
+	char *columns, *read_columns, *scan_key;
 	int access;
 };
 

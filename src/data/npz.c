@@ -63,8 +63,8 @@ static void put_local(uint8_t **at, char array, uint32_t crc, uint64_t size)
 	npz_put(at, 4, crc);
 	npz_put(at, 4, cap32(size));
 	npz_put(at, 4, cap32(size));
-	npz_put(at, 2, 5);
-	npz_put(at, 2, 20);
+	npz_put(at, 2, NPZ_NAME_BYTES);
+	npz_put(at, 2, NPZ_EXTRA_BYTES);
 	npz_put_text(at, (const char[]){ array }, 1);
 	npz_put_text(at, ".npy", 4);
 	npz_put(at, 2, 1); /* extra field: zip64 */
@@ -319,6 +319,34 @@ struct npz_layout npz_layout(const struct file_shape *shape)
 	return l;
 }
 
+/* Of a file that is made: x.npy, which comes first. */
+static void made_array(const struct file_shape *shape, struct npz_array *a)
+{
+	const struct npz_layout l = npz_layout(shape);
+
+	*a = (struct npz_array){
+		.dir_off = l.dir_off,
+		.dir_bytes = l.dir_bytes,
+		.end_off = l.end - NPZ_END_BYTES,
+		.has_locator = l.has_end64,
+		.member = { .name_bytes = NPZ_NAME_BYTES,
+			    .extra_bytes = NPZ_EXTRA_BYTES,
+			    .stored_bytes = l.x_bytes,
+			    .plain_bytes = l.x_bytes },
+		.header_bytes = NPY_HEADER_BYTES,
+		.data_bytes = l.x_bytes - NPY_HEADER_BYTES,
+		.item_bytes = 1,
+	};
+}
+
+void npz_array(const struct file_shape *shape, struct npz_array *a)
+{
+	if (shape->facts)
+		npz_array_found(shape->facts, shape->found_bytes, a);
+	else
+		made_array(shape, a);
+}
+
 const struct format format_npz = {
 	.name = "npz",
 	.magic = "PK\3\4",
@@ -328,4 +356,6 @@ const struct format format_npz = {
 	.write_next = npz_write_next,
 	.framework = { &plan_numpy, &plan_whole_file },
 	.reader = "NumPy",
+	.look = npz_look,
+	.found_range = npz_found_range,
 };

@@ -9,6 +9,9 @@
 
 #include "data/dataset.h"
 #include "data/format.h"
+#include "data/npz.h"
+#include "data/pyfile.h"
+#include "data/zipread.h"
 #include "stat/sizes.h"
 
 struct plan_config {
@@ -35,9 +38,15 @@ struct plan {
 	const struct plan_kind *kind;
 	uint64_t off, end; /* still to read */
 	uint64_t file_bytes;
-	uint64_t dir_off; /* plan_numpy: of the zip's directory */
-	unsigned has;     /* plan_numpy: which of its steps this file has */
+	unsigned has; /* the plan's own */
 	unsigned step;
+	/* What Python's own reading of files makes of its program. */
+	struct pyfile python;
+	/* plan_numpy: the archive, the member that is open, and how many chunks
+	 * of it have been counted already. */
+	struct npz_array npz;
+	struct zipread zip;
+	uint64_t jump;
 	struct extent extent;
 	struct file_shape shape;
 };
