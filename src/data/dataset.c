@@ -251,16 +251,20 @@ int dataset_init_format(struct dataset *ds, struct mlgen_err *err)
 	return f->init ? f->init(ds, err) : 0;
 }
 
+static char *copy_of(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
 static struct format_options options_of(const struct job *job)
 {
 	return (struct format_options){
 		.label_size_bytes = job->label_size_bytes,
 		.row_group_size = job->row_group_size,
 		.access = job->access,
-		.columns = job->columns ? mem_strdup(job->columns) : NULL,
-		.read_columns = job->read_columns
-					? mem_strdup(job->read_columns)
-					: NULL,
+		.columns = copy_of(job->columns),
+		.read_columns = copy_of(job->read_columns),
+		.scan_key = copy_of(job->scan_key),
 	};
 }
 
@@ -325,6 +329,7 @@ void dataset_fini(struct dataset *ds)
 		ds->format->fini(ds);
 	mem_free(ds->options.columns);
 	mem_free(ds->options.read_columns);
+	mem_free(ds->options.scan_key);
 	mem_free(ds->directory);
 	found_free(ds->found);
 	scan_free(ds->scan);
@@ -361,10 +366,9 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train,
 		.sample_size = train->sample_size,
 		.options = *o,
 	};
-	if (o->columns)
-		eval->options.columns = mem_strdup(o->columns);
-	if (o->read_columns)
-		eval->options.read_columns = mem_strdup(o->read_columns);
+	eval->options.columns = copy_of(o->columns);
+	eval->options.read_columns = copy_of(o->read_columns);
+	eval->options.scan_key = copy_of(o->scan_key);
 	r = dataset_init_format(eval, err);
 	if (r == 0)
 		r = dataset_check_bytes(eval, (double)files, err);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/look.h"
+#include "data/npy_head.h"
 #include "data/plan.h"
 
 enum { SAMPLES, LABELS, PARTS }; /* file_shape.part */
@@ -91,6 +93,36 @@ static void npy_fini(struct dataset *ds)
 	ds->common = NULL;
 }
 
+/* What is put down of an array that is there. */
+enum { DATA_OFF, ROW_BYTES, DATA_BYTES };
+
+/*
+ * Of one axis there is one sample, and also where the first of several varies
+ * fastest: then no row lies in one piece.
+ */
+static int npy_look(struct look *l)
+{
+	struct npy_head h = { 0 };
+	int r = npy_head_look(l, 0, l->file_bytes, &h);
+
+	if (r)
+		return r;
+	l->sample_bytes = h.items * h.item_bytes;
+	l->samples = l->sample_bytes ? npy_head_samples(&h) : 0;
+	l->facts[DATA_OFF] = h.header_bytes;
+	l->facts[DATA_BYTES] = l->sample_bytes;
+	if (l->samples)
+		l->facts[ROW_BYTES] = l->sample_bytes / l->samples;
+	return 0;
+}
+
+static void npy_found_range(const struct file_shape *shape, uint64_t first,
+			    uint64_t n, uint64_t *off, uint64_t *len)
+{
+	*off = shape->facts[DATA_OFF] + first * shape->facts[ROW_BYTES];
+	*len = n * shape->facts[ROW_BYTES];
+}
+
 const struct format format_npy = {
 	.name = "npy",
 	.init = npy_init,
@@ -103,7 +135,19 @@ const struct format format_npy = {
 	.write_next = npy_write_next,
 	.framework = { &plan_npy, &plan_npy_direct },
 	.reader = "NumPy",
+	.look = npy_look,
+	.found_range = npy_found_range,
 };
+
+uint64_t npy_data_off(const struct file_shape *s)
+{
+	return s->facts ? s->facts[DATA_OFF] : NPY_HEADER_BYTES;
+}
+
+uint64_t npy_data_bytes(const struct file_shape *s)
+{
+	return s->facts ? s->facts[DATA_BYTES] : s->samples * element_bytes(s);
+}
 
 void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr,
 		const char *shape)

@@ -17,5 +17,9 @@ void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr,
 		const char *shape);
 
 /* Of all samples of a file: bytes, (samples, d1, d2) or (samples, bytes). */
+/* Where the data begins in a file, made or found, and how much it is. */
+uint64_t npy_data_off(const struct file_shape *s);
+uint64_t npy_data_bytes(const struct file_shape *s);
+
 void npy_samples_header(uint8_t out[NPY_HEADER_BYTES],
 			const struct file_shape *shape);

@@ -452,6 +452,8 @@ int npz_look(struct look *l)
 	if (r)
 		return r;
 	l->samples = 1;
+	l->sample_bytes = m.is_deflated ? m.stored_bytes
+					: h.items * h.item_bytes;
 	put_down(&a, &m, &h, l->facts);
 	return 0;
 }

@@ -160,9 +160,10 @@ void plan_init(struct plan *p, const struct plan_config *config,
 /* What is read from here on is of that part. */
 static void begin_part(struct plan *p, unsigned part)
 {
-	p->shape.part = part;
-	p->file_bytes =
-		format_file_bytes(p->config->dataset->format, &p->shape);
+	const struct dataset *ds = p->config->dataset;
+
+	format_shape(ds, part * ds->files + p->extent.file, &p->shape);
+	p->file_bytes = format_file_bytes(ds->format, &p->shape);
 }
 
 bool plan_next(struct plan *p, struct plan_op *op)

@@ -1,51 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_npy.c - numpy.load(file) of an npy file, call by call, and of its labels after it. */
+#include "data/npy.h"
 #include "data/plan.h"
-
-#include "base/util.h"
 
 /*
  * Python opens the file and reads the header through its buffer of one block
- * (st_blksize, 4096 bytes). The array itself is read by C's stdio, from a
- * stream of its own over a copy of the descriptor (numpy.fromfile; NumPy 1.24,
- * glibc 2.36):
+ * (pyfile.h). The array itself is read by C's stdio, from a stream of its own
+ * over a copy of the descriptor (numpy.fromfile; NumPy 1.24, glibc 2.36):
  *
- * - Going to the array, which starts at byte 128, asks for what lies before
- *   it in the block; going there once more asks for the whole block.
+ * - Going to the array asks for what lies before it in its block; going there
+ *   once more asks for the whole block. Where it begins with a block neither
+ *   reads anything.
  * - fread takes what the block holds of the array; then, in one call, the
  *   whole blocks of the rest; then one block more for what remains.
  *
  * Every call waits for the one before it. The copy of the descriptor has no
  * open and no close here, it never reaches the filesystem.
  */
-enum { BLOCK = 4096, HEADER = 128 };
+enum { BLOCK = PYFILE_BLOCK, MAGIC_BYTES = 6 };
 
-/* The kernel transfers no more in one call. */
-#define CALL_MAX UINT64_C(2147479552)
+#define CALL_MAX PYFILE_CALL_MAX
 
-struct step {
-	enum mlgen_op op;
-	uint64_t len_bytes; /* READ: from the beginning */
-};
-
-static const struct step steps[] = {
-	{ MLGEN_OPEN, 0 }, { MLGEN_STAT, 0 },      { MLGEN_READ, BLOCK },
-	{ MLGEN_STAT, 0 }, { MLGEN_READ, HEADER }, { MLGEN_READ, BLOCK },
-};
-
-#define STEPS ARRAY_LEN(steps)
+enum { OPEN, STAT, MAGIC, HEADER, AGAIN, BEFORE, WHOLE, DATA, CLOSED };
 
 static void npy_init(struct plan *p, const struct file_shape *shape,
 		     const struct extent *x)
 {
+	(void)p;
 	(void)shape;
 	(void)x; /* the array is read whole, whichever sample is wanted */
-	p->off = BLOCK;
 }
 
 static void next_data(struct plan *p, struct plan_op *op)
 {
-	uint64_t left = p->file_bytes - p->off;
+	uint64_t left = p->end - p->off;
 
 	op->op = MLGEN_READ;
 	op->off = p->off;
@@ -61,25 +49,77 @@ static void turn_to_next_part(struct plan *p)
 	if (p->has + 1 == p->config->dataset->parts)
 		return;
 	p->has++;
-	p->step = 0;
-	p->off = BLOCK;
+	p->step = OPEN;
+}
+
+/* The file is open, so that p->shape is its. */
+static void begin_file(struct plan *p)
+{
+	uint64_t header = npy_data_off(&p->shape);
+
+	pyfile_open(&p->python, p->file_bytes);
+	p->off = header;
+	p->end = header + npy_data_bytes(&p->shape);
+}
+
+/* What lies before the array in its block, or all of it: false = nothing. */
+static bool go_to_array(struct plan *p, struct plan_op *op, bool is_whole)
+{
+	uint64_t before = p->off % BLOCK;
+
+	op->op = MLGEN_READ;
+	op->off = p->off - before;
+	op->len_bytes = is_whole ? BLOCK : before;
+	if (is_whole && before)
+		p->off += BLOCK - before;
+	return before > 0;
+}
+
+/* The next step; whether it is an operation. */
+static bool take_step(struct plan *p, struct plan_op *op)
+{
+	unsigned step = p->step++;
+
+	if (step == MAGIC) {
+		pyfile_read(&p->python, MAGIC_BYTES);
+		return false;
+	}
+	if (step == HEADER) {
+		pyfile_seek(&p->python, 0);
+		pyfile_read(&p->python, p->off);
+		return false;
+	}
+	if (step == BEFORE || step == WHOLE)
+		return go_to_array(p, op, step == WHOLE);
+	op->op = step == OPEN ? MLGEN_OPEN : MLGEN_STAT;
+	op->part = p->has;
+	if (step == STAT)
+		begin_file(p);
+	return true;
 }
 
 static bool npy_next(struct plan *p, struct plan_op *op)
 {
 	op->after = true;
-	if (p->step < STEPS) {
-		op->op = steps[p->step].op;
-		op->len_bytes = steps[p->step++].len_bytes;
-		op->part = p->has;
-	} else if (p->off < p->file_bytes) {
-		next_data(p, op);
-	} else if (p->step++ == STEPS) {
-		op->op = MLGEN_CLOSE;
-		turn_to_next_part(p);
-	} else {
-		return false;
+	for (;;) {
+		op->op = MLGEN_READ;
+		if (pyfile_next(&p->python, &op->off, &op->len_bytes))
+			return true;
+		if (p->step >= DATA)
+			break;
+		op->off = op->len_bytes = 0;
+		if (take_step(p, op))
+			return true;
 	}
+	if (p->step == CLOSED)
+		return false;
+	if (p->off < p->end) {
+		next_data(p, op);
+		return true;
+	}
+	op->op = MLGEN_CLOSE;
+	p->step = CLOSED;
+	turn_to_next_part(p);
 	return true;
 }
 
@@ -92,14 +132,15 @@ static uint64_t npy_largest_read(const struct plan_config *config)
 /* plan_whole_file, and again for the label. */
 static bool direct_next(struct plan *p, struct plan_op *op)
 {
-	struct file_shape shape = p->shape;
+	const struct dataset *ds = p->config->dataset;
+	struct file_shape shape;
 
 	if (!plan_whole_file.next(p, op)) {
-		if (p->has + 1 >= p->config->dataset->parts)
+		if (p->has + 1 >= ds->parts)
 			return false;
-		shape.part = ++p->has;
-		p->file_bytes =
-			format_file_bytes(p->config->dataset->format, &shape);
+		p->has++;
+		format_shape(ds, p->has * ds->files + p->extent.file, &shape);
+		p->file_bytes = format_file_bytes(ds->format, &shape);
 		p->step = 0;
 		plan_whole_file.init(p, &shape, &p->extent);
 		if (!plan_whole_file.next(p, op))

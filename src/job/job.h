@@ -86,6 +86,7 @@ struct job {
 	uint64_t distinct_files; /* that are read; 0 = all */
 	int dataset;
 	int scan_errors;
+	char *scan_key;            /* an array of npz; NULL = the first */
 	uint64_t label_size_bytes; /* of a second file per sample; 0 = none */
 	uint64_t row_group_size;   /* rows */
 	char *columns, *read_columns; /* NULL = one column; all of them */

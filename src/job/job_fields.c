@@ -298,6 +298,9 @@ const struct mlgen_field job_fields[] = {
 	{ "scan_errors", MLGEN_F_ENUM(struct job, scan_errors, scan_errors),
 	  .def = "refuse", .group = "Dataset",
 	  .help = "What happens when dataset=scan meets a directory that it cannot read, a socket, a loop of links." },
+	{ "scan_key", MLGEN_F_STR(struct job, scan_key),
+	  .group = "Dataset",
+	  .help = "Array of an npz file that dataset=scan reads, by its name; without it the first one." },
 	{ "label_size", MLGEN_F_SIZE(struct job, label_size_bytes),
 	  .def = "0", .max = TI, .unit = "bytes", .group = "Dataset",
 	  .help = "With format=npy: a second file for each sample, a label of this size beside the image, as 3D U-Net's reference has it; 0 is none.\n"

@@ -207,6 +207,9 @@ static const struct {
 	{ "dataset=scan phase=prepare", &files_engine, "dataset: scan reads" },
 	{ "scan_errors=skip", &files_engine,
 	  "scan_errors: counts with dataset=scan only" },
+	{ "dataset=scan format=npz scan_key=x", &files_engine, NULL },
+	{ "dataset=scan scan_key=x format=npy", &files_engine,
+	  "scan_key: counts with format=npz only" },
 	{ "format=parquet columns=a:int8 read_columns=a row_group_size=2 "
 	  "access=framework",
 	  &files_engine, NULL },

@@ -427,7 +427,8 @@ START_TEST(what_only_made_files_have_is_refused)
 		double ratio;
 		const char *words;
 	} cases[] = {
-		{ FORMAT_NPZ, PHASE_TRAIN, 1, 0, 1, 0, "format: dataset=scan" },
+		{ FORMAT_INDEXED_BINARY, PHASE_TRAIN, 1, 0, 1, 0,
+		  "format: dataset=scan" },
 		{ FORMAT_RAW, PHASE_PREPARE, 1, 0, 1, 0, "phase: prepare" },
 		{ FORMAT_RAW, PHASE_TRAIN, 2, 0, 1, 0, "samples_per_file: " },
 		{ FORMAT_RAW, PHASE_TRAIN, 1, 2, 1, 0, "eval_files: " },

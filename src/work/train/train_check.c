@@ -51,9 +51,16 @@ static void check_dataset(const struct job *j, struct diag *d)
 
 static void check_scan(const struct job *j, struct diag *d)
 {
+	static const char *const of_scan[] = { "scan_errors", "scan_key" };
+
+	for (size_t i = 0; i < ARRAY_LEN(of_scan); i++)
+		if (j->dataset != DATASET_SCAN)
+			note_unused(j, of_scan[i], "dataset=scan", d);
 	if (j->dataset != DATASET_SCAN)
-		note_unused(j, "scan_errors", "dataset=scan", d);
-	else if (job_work(j)->only_prepares)
+		return;
+	if (j->format != FORMAT_NPZ)
+		note_unused(j, "scan_key", "format=npz", d);
+	if (job_work(j)->only_prepares)
 		FAULT(d, j, "dataset",
 		      "scan reads the files that are there, so phase=prepare "
 		      "has nothing to write; use phase=train, or dataset=made");
