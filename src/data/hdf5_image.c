@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hdf5_image.c - all that mlgen asks of libhdf5: a file's metadata, and what is read of it. */
+/* hdf5_image.c - a file's metadata as libhdf5 makes it, and what is read of it. */
 #include "data/hdf5_image.h"
 
 #include "config.h"
@@ -13,8 +13,9 @@
 
 #include "base/mem.h"
 #include "data/hdf5_library.h"
+#include "data/hdf5_source.h"
 
-/* What init has loaded; the callbacks of the recorder have no other way. */
+/* What init has loaded. */
 static const struct hdf5_library *h5;
 
 /*
@@ -119,13 +120,10 @@ static haddr_t add_dataset(hid_t file, unsigned rank, const uint64_t *sides)
 }
 
 /*
- * A name that no file can have: before it makes an image in memory libhdf5
- * tries to open what has its name, to read and write.
+ * The oldest version of the layout, which is the default of h5py, and of
+ * libhdf5 up to 1.14; all of them read it. Before it makes an image in memory
+ * libhdf5 tries to open what has its name, to read and write.
  */
-#define NO_FILE "/dev/null/mlgen"
-
-/* The oldest version of the layout, which is the default of h5py, and of
- * libhdf5 up to 1.14; all of them read it. */
 static hid_t create_file(void)
 {
 	hid_t file = H5I_INVALID_HID;
@@ -136,7 +134,8 @@ static hid_t create_file(void)
 	if (h5->Pset_fapl_core(access, 65536, 0) >= 0 &&
 	    h5->Pset_libver_bounds(access, H5F_LIBVER_EARLIEST,
 				   H5F_LIBVER_LATEST) >= 0)
-		file = h5->Fcreate(NO_FILE, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+		file = h5->Fcreate(HDF5_NO_FILE, H5F_ACC_TRUNC, H5P_DEFAULT,
+				   access);
 	h5->Pclose(access);
 	return file;
 }
@@ -211,127 +210,38 @@ static bool is_right(const struct hdf5_image *im)
 /*
  * Seeing what is read
  *
- * A driver below libhdf5 that has the metadata in memory, says that a file
- * goes on behind it, and takes notes. It claims to be able to do what the
- * driver for files does (H5FDsec2.c), as that decides about what is kept, read
- * ahead and merged. libhdf5 has only the property list to hand things to it.
+ * The metadata is in memory, and the file goes on behind it.
  */
 struct recorder {
-	H5FD_t pub; /* first, as libhdf5 wants it */
+	struct hdf5_source source;
 	struct hdf5_image *image;
 	uint8_t head[HDF5_IMAGE_MAX];
-	haddr_t end_of_file, end_of_allocation;
 };
-
-struct recorder_info {
-	struct recorder *recorder;
-};
-
-static H5FD_t *recorder_open(const char *name, unsigned flags, hid_t access,
-			     haddr_t max)
-{
-	const struct recorder_info *info = h5->Pget_driver_info(access);
-
-	(void)name;
-	(void)flags;
-	(void)max;
-	return info ? &info->recorder->pub : NULL;
-}
-
-static herr_t recorder_close(H5FD_t *file)
-{
-	(void)file;
-	return 0;
-}
-
-static herr_t recorder_query(const H5FD_t *file, unsigned long *flags)
-{
-	(void)file;
-	*flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
-		 H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA |
-		 H5FD_FEAT_SUPPORTS_SWMR_IO | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
-	return 0;
-}
-
-static haddr_t recorder_get_eoa(const H5FD_t *file, H5FD_mem_t type)
-{
-	(void)type;
-	return ((const struct recorder *)file)->end_of_allocation;
-}
-
-static herr_t recorder_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t end)
-{
-	(void)type;
-	((struct recorder *)file)->end_of_allocation = end;
-	return 0;
-}
-
-static haddr_t recorder_get_eof(const H5FD_t *file, H5FD_mem_t type)
-{
-	(void)type;
-	return ((const struct recorder *)file)->end_of_file;
-}
 
 /* None that reaches into the samples is expected: it would depend on the
  * file's size. */
-static herr_t recorder_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer,
-			    haddr_t off, size_t bytes, void *to)
+static bool recorder_read(void *arg, bool is_sample, uint64_t off,
+			  uint64_t bytes, void *to)
 {
-	struct recorder *r = (struct recorder *)file;
+	struct recorder *r = arg;
 	struct hdf5_image *im = r->image;
 
-	(void)type;
-	(void)transfer;
+	(void)is_sample;
 	if (off > im->head_bytes || bytes > im->head_bytes - off ||
 	    im->read_count == HDF5_READS_MAX)
-		return -1;
+		return false;
 	im->reads[im->read_count++] =
 		(struct hdf5_read){ (unsigned)off, (unsigned)bytes };
 	memcpy(to, r->head + off, bytes);
-	return 0;
+	return true;
 }
 
-static herr_t recorder_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer,
-			     haddr_t off, size_t bytes, const void *from)
-{
-	(void)file;
-	(void)type;
-	(void)transfer;
-	(void)off;
-	(void)bytes;
-	(void)from;
-	return -1;
-}
-
-static const H5FD_class_t recorder_class = {
-#if H5_VERSION_GE(1, 14, 0)
-	.version = H5FD_CLASS_VERSION,
-	.value = (H5FD_class_value_t)499, /* up to 255: libhdf5's own */
-#endif
-	.name = "recorder",
-	.maxaddr = INT64_MAX,
-	.fc_degree = H5F_CLOSE_WEAK,
-	.fapl_size = sizeof(struct recorder_info),
-	.open = recorder_open,
-	.close = recorder_close,
-	.query = recorder_query,
-	.get_eoa = recorder_get_eoa,
-	.set_eoa = recorder_set_eoa,
-	.get_eof = recorder_get_eof,
-	.read = recorder_read,
-	.write = recorder_write,
-};
-
-/* As h5py: its property list has this in it, then f['records'], then what
- * the type and the shape of the dataset are. */
-static bool hdf5_image_look_at(hid_t access)
+/* As h5py: f['records'], then what the type and the shape of the dataset are. */
+static bool record(struct recorder *r)
 {
 	hid_t dataset = H5I_INVALID_HID, space = H5I_INVALID_HID;
-	hid_t file;
+	hid_t file = hdf5_source_open(h5, &r->source);
 
-	if (h5->Pset_fclose_degree(access, H5F_CLOSE_STRONG) < 0)
-		return false;
-	file = h5->Fopen(NO_FILE, H5F_ACC_RDONLY, access);
 	if (file >= 0)
 		dataset = h5->Oopen(file, "records", H5P_DEFAULT);
 	if (dataset >= 0)
@@ -343,25 +253,6 @@ static bool hdf5_image_look_at(hid_t access)
 	if (file >= 0)
 		h5->Fclose(file);
 	return space >= 0;
-}
-
-static bool record(struct recorder *r)
-{
-	const struct recorder_info info = { r };
-	hid_t driver = h5->FDregister(&recorder_class);
-	hid_t access = h5->Pcreate(*h5->P_CLS_FILE_ACCESS_ID);
-	size_t sieve = 0;
-	bool ok = driver >= 0 && access >= 0 &&
-		  h5->Pset_driver(access, driver, &info) >= 0 &&
-		  h5->Pget_sieve_buf_size(access, &sieve) >= 0 &&
-		  hdf5_image_look_at(access);
-
-	r->image->sieve_bytes = sieve;
-	if (access >= 0)
-		h5->Pclose(access);
-	if (driver >= 0)
-		h5->FDunregister(driver);
-	return ok;
 }
 
 static int unknown_layout(struct mlgen_err *err)
@@ -404,13 +295,17 @@ void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides,
 int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides)
 {
 	struct recorder *r = mem_zalloc(sizeof(*r));
+	size_t sieve = 0, cache;
 	bool ok;
 
 	im->read_count = 0;
 	r->image = im;
-	r->end_of_file = im->head_bytes + payload_of(im->rank, sides);
+	r->source.read = recorder_read;
+	r->source.arg = r;
+	r->source.end_of_file = im->head_bytes + payload_of(im->rank, sides);
 	hdf5_image_fill(im, sides, r->head);
-	ok = record(r);
+	ok = hdf5_source_sizes(h5, &sieve, &cache) && record(r);
+	im->sieve_bytes = sieve;
 	mem_free(r);
 	return ok ? 0 : -EINVAL;
 }

@@ -34,6 +34,7 @@
 	X(Oopen)                                                               \
 	X(Pclose)                                                              \
 	X(Pcreate)                                                             \
+	X(Pget_cache)                                                          \
 	X(Pget_driver_info)                                                    \
 	X(Pget_sieve_buf_size)                                                 \
 	X(Pset_driver)                                                         \
