@@ -53,7 +53,9 @@ int look_open(struct look *l, int dir_fd, const char *name, const char *path,
 	if (l->fd < 0)
 		return mlgen_fail(l->err, -errno, "%s: %s", path,
 				  strerror(errno));
-	posix_fadvise(l->fd, 0, 0, POSIX_FADV_RANDOM);
+	/* Of a page there is nothing to read ahead. */
+	if (file_bytes > JUMP_BYTES)
+		posix_fadvise(l->fd, 0, 0, POSIX_FADV_RANDOM);
 	return 0;
 }
 
