@@ -311,6 +311,7 @@ int dataset_init(struct dataset *ds, const struct job *job,
 	int r;
 
 	memset(ds, 0, sizeof(*ds));
+	ds->known = mem_zalloc(sizeof(*ds->known));
 	ds->format = format_of((enum job_format)job->format);
 	ds->directory = dataset_directory_of(job);
 	r = job->dataset == DATASET_SCAN
@@ -332,6 +333,7 @@ void dataset_fini(struct dataset *ds)
 	mem_free(ds->options.scan_key);
 	mem_free(ds->directory);
 	found_free(ds->found);
+	mem_free(ds->known);
 	scan_free(ds->scan);
 	memset(ds, 0, sizeof(*ds));
 }
@@ -365,6 +367,7 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train,
 		.subfolders = train->subfolders,
 		.sample_size = train->sample_size,
 		.options = *o,
+		.known = mem_zalloc(sizeof(*eval->known)),
 	};
 	eval->options.columns = copy_of(o->columns);
 	eval->options.read_columns = copy_of(o->read_columns);

@@ -40,6 +40,11 @@ struct format_options {
 	int access;
 };
 
+/* What was looked for in a dataset, once for all who ask. */
+struct dataset_known {
+	_Atomic uint64_t largest; /* its index and 1; 0 = nobody has asked */
+};
+
 /*
  * A format has one file for its samples, or several (an index beside it):
  * its parts. Files are numbered part by part, 0 .. parts x files - 1, and
@@ -73,6 +78,7 @@ struct dataset {
 	struct {
 		uint64_t part, batch, ranks, whole;
 	} scaled;
+	struct dataset_known *known; /* what was looked for; owned */
 	/* dataset=scan: names and sizes come from here; owned. The first
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;
@@ -189,7 +195,8 @@ uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file);
 
-/* The largest of up to a million of its files (of part 0), evenly spaced. */
+/* The largest of up to a million of its files (of part 0), evenly spaced. They
+ * are looked at when it is first asked for; any thread. */
 uint64_t dataset_largest_file(const struct dataset *ds);
 
 /* Names of contents, no two alike in a directory: format_writer.seed_index. */

@@ -2,6 +2,7 @@
 /* dataset_totals.c - bytes of all files of a dataset, counted or expected. */
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -112,6 +113,22 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
 }
 
+static uint64_t look_for_largest(const struct dataset *ds)
+{
+	uint64_t step = 1 + (ds->files - 1) / DATASET_EXACT_FILES;
+	uint64_t largest = 0, most = 0;
+
+	for (uint64_t i = 0; i < ds->files; i += step) {
+		uint64_t bytes = dataset_file_bytes(ds, i);
+
+		if (bytes > most) {
+			most = bytes;
+			largest = i;
+		}
+	}
+	return largest;
+}
+
 int dataset_check_bytes(const struct dataset *ds, double files,
 			struct mlgen_err *err)
 {
@@ -128,20 +145,20 @@ int dataset_check_bytes(const struct dataset *ds, double files,
 
 uint64_t dataset_largest_file(const struct dataset *ds)
 {
-	uint64_t step = 1 + (ds->files - 1) / DATASET_EXACT_FILES;
-	uint64_t largest = 0, most = 0;
+	uint64_t known;
 
 	if (!ds->scan && dist_is_const(&ds->sample_size))
 		return 0; /* they are all alike */
-	for (uint64_t i = 0; i < ds->files; i += step) {
-		uint64_t bytes = dataset_file_bytes(ds, i);
-
-		if (bytes > most) {
-			most = bytes;
-			largest = i;
-		}
+	if (!ds->known)
+		return look_for_largest(ds);
+	/* Whoever comes at the same time finds the same. */
+	known = atomic_load_explicit(&ds->known->largest, memory_order_relaxed);
+	if (!known) {
+		known = look_for_largest(ds) + 1;
+		atomic_store_explicit(&ds->known->largest, known,
+				      memory_order_relaxed);
 	}
-	return largest;
+	return known - 1;
 }
 
 double dataset_mean_file_bytes(const struct dataset *ds)
