@@ -226,7 +226,8 @@ static void put_time(char *out, size_t size)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	if (gmtime_r(&wall.tv_sec, &utc))
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(out, size, "%s.%03ldZ", text, wall.tv_nsec / 1000000);
+	snprintf(out, size, "%s.%03uZ", text,
+		 (unsigned)(wall.tv_nsec / 1000000) % 1000);
 }
 
 void csv_row(struct csv *c, const struct live *now, const struct live *before)
