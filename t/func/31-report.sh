@@ -13,10 +13,11 @@ train()
 		--compute_time=3ms --json=run.json "$@"
 }
 
-# fits TITLE FILE
+# fits TITLE FILE: but for what is said of a host with others on it.
 fits()
 {
-	ok "$1: at most 45 lines" test "$(wc -l <"$2")" -le 45
+	ok "$1: at most 45 lines" test "$(awk '/^[^ ]/ { noise = /^noise / }
+		!noise' "$2" | wc -l)" -le 45
 	ok "$1: at most 90 columns" awk 'length > 90 { exit 1 }' "$2"
 	not_ok "$1: plain ASCII" env LC_ALL=C grep -q '[^ -~]' "$2"
 	not_ok "$1: no blanks at an end" grep -q ' $' "$2"
@@ -25,6 +26,12 @@ fits()
 exits "a run prints its report" 0 train
 cp out report
 fits "the report" report
+# On a noisy host lines about that take the room of epochs.
+if grep -q '^noise ' report; then
+	rows="1 .* all" of_rows="samples 64 .*256"
+else
+	rows="1 2 3 4 all" of_rows="samples 64 64 64 64 256"
+fi
 like "the first line has the answer" "$(head -n 1 report)" \
 	'^x: [0-9.]+% AU, [0-9.]+ .iB/s, [0-9.]+ samples/s'
 like "then the verdict" "$(sed -n 2p report)" \
@@ -38,12 +45,12 @@ like "the dataset" "$(cat report)" '^dataset   64 npz files of '
 like "the storage" "$(cat report)" '^storage   .+'
 like "and the host" "$(tr -s '\n ' ' ' <report)" \
 	" host [^ ]+, .*$(nproc) CPUs? .*Linux $(uname -r), mlgen "
-is "each epoch has a line, and all of them" \
+like "each epoch has a line, and all of them" \
 	"$(sed -n '/^epoch /,/^$/p' report | awk 'NF { print $1 }' | paste -sd' ' -)" \
-	"epoch 1 2 3 4 all"
-is "with its samples" \
+	"^epoch $rows\$"
+like "with its samples" \
 	"$(sed -n '/^epoch /,/^$/p' report | awk 'NF { print $3 }' | paste -sd' ' -)" \
-	"samples 64 64 64 64 256"
+	"^$of_rows\$"
 is "each operation has a line with its count" \
 	"$(sed -n '/^latency/,/^$/p' report |
 		awk '$2 ~ /^[0-9]/ { print $1, $2 }' | paste -sd' ' -)" \
