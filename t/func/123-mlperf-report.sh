@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 120-mlperf-report.sh - MLPerf Storage's own report program reads the summaries that mlgen writes.
+# 123-mlperf-report.sh - MLPerf Storage's own report program reads the summaries that mlgen writes.
 #
 # The program is not part of mlgen: MLPERF_REPORT=PATH names the report.py of its
 # v1.0 (github.com/mlcommons/storage, v1.0-branch), which wants five runs, each a

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 120-packages.sh - make install puts all there is in place, make uninstall takes it away, make dist holds what is committed.
+# 124-packages.sh - make install puts all there is in place, make uninstall takes it away, make dist holds what is committed.
 
 . "$(dirname "$0")/tap.sh"
 
