@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 102-train-checkpoints.sh - a training that saves checkpoints: when, where, and what its accelerators lose.
+# Sleeps: accelerators compute in real time.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

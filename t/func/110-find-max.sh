@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 110-find-max.sh - how many accelerators: what arithmetic says, and why it is not more.
+# Alone: accelerators are fed at a rate, which who is held up does not keep.
 # In memory: storage is played by a model.
 
 . "$(dirname "$0")/tap.sh"

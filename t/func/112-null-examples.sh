@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 112-null-examples.sh - what README and mlgen(1) say that a modelled storage does, it does.
+# Alone: rates are compared with arithmetic, which others on the machine know nothing of.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 112-null-figures.sh - every rate in every output is what arithmetic says of a storage of known bandwidth.
+# Alone: rates are compared with arithmetic, which others on the machine know nothing of.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 112-null-model.sh - ioengine=null with a latency and a bandwidth is storage of which arithmetic knows all.
+# Alone: rates are compared with arithmetic, which others on the machine know nothing of.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

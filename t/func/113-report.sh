@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 113-report.sh - a document alone: the report of the run that wrote it, once more.
+# Alone: rates of short runs are compared, which others on the machine would spoil.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

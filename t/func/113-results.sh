@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 113-results.sh - reports are read again: as a table, side by side, merged.
+# Alone: rates of short runs are compared, which others on the machine would spoil.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 119-windows.sh - what is measured around a job begins with its work and ends with it.
+# Sleeps: windows are seconds long.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

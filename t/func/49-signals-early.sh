@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 49-signals-early.sh - a signal ends whatever comes before, between and behind runs; readers that leave cost nothing else.
+# Sleeps: a run is given time to be where the signal comes.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
