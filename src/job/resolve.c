@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "job/fio_options.h"
-#include "job/workload.h"
-#include "job/settings.h"
+#include "job/resolve_fail.h"
 #include "job/words.h"
+#include "job/workload.h"
 
 #define KB_BASE 1024 /* what k means unless kb_base= says otherwise */
 
@@ -26,75 +26,6 @@ struct build {
 };
 
 /* ---- one option ---- */
-
-static const char *nearest_option(const struct resolver *r, const char *key)
-{
-	size_t n = resolve_engine_count(&r->engines), at = 0;
-	const struct mlgen_field **tables = mem_array(n + 3, sizeof(*tables));
-	const char *nearest = NULL;
-
-	tables[at++] = job_fields;
-	tables[at++] = settings_fields;
-	for (size_t i = 0; i < n; i++) {
-		if (r->engines.env->engines[i]->opts)
-			tables[at++] = r->engines.env->engines[i]->opts;
-	}
-	nearest = field_nearest(tables, key);
-	mem_free(tables);
-	return nearest;
-}
-
-static void fail_fio(const struct resolver *r, const struct opt *o,
-		     const struct fio_option *fio)
-{
-	struct buf hint = { 0 };
-
-	if (fio->hint)
-		buf_addf(&hint, ": %s", fio->hint);
-	if (fio->note)
-		diag_add(r->d, DIAG_ERROR, o->at,
-			 "%s=%s: fio option, in mlgen only as %s=%.*s%s",
-			 o->key, o->value, o->key, (int)strcspn(fio->when, "|"),
-			 fio->when, buf_str(&hint));
-	else
-		diag_add(r->d, DIAG_ERROR, o->at,
-			 "%s: fio option, not in mlgen%s", o->key,
-			 buf_str(&hint));
-	buf_fini(&hint);
-}
-
-static void fail_unknown(const struct resolver *r, const struct opt *o)
-{
-	const struct fio_option *fio = fio_option_find(o->key);
-	const struct loaded_engine *failed = resolve_engine_failed(&r->engines);
-	const char *nearest = NULL;
-
-	/* Past what is printed they are only counted: noise must be quick. */
-	if (!fio && diag_has_room(r->d, o->at.file))
-		nearest = nearest_option(r, o->key);
-	if (fio && fio_option_is_harmless(fio, o->value))
-		diag_add(r->d, DIAG_NOTE, o->at,
-			 "%s: fio option, changes nothing here: %s", o->key,
-			 fio->note);
-	else if (fio)
-		fail_fio(r, o, fio);
-	else if (field_find(settings_fields, o->key))
-		diag_add(r->d, DIAG_ERROR, o->at,
-			 "%s: belongs on the command line, as --%s", o->key,
-			 o->key);
-	else if (strcmp(o->key, "include") == 0)
-		diag_add(r->d, DIAG_ERROR, o->at,
-			 "include: written without '=': include FILE");
-	else if (failed)
-		diag_add(r->d, DIAG_ERROR, o->at,
-			 "%s: unknown option, unless one of ioengine=%s, which "
-			 "cannot be loaded",
-			 o->key, failed->path);
-	else
-		diag_add(r->d, DIAG_ERROR, o->at, "%s: unknown option%s%s%s",
-			 o->key, nearest ? "; did you mean '" : "",
-			 nearest ? nearest : "", nearest ? "'?" : "");
-}
 
 /* May the option stand without a value? */
 static bool is_flag(const struct mlgen_field *f)
@@ -184,19 +115,6 @@ static bool set_field(const struct resolver *r, const struct opt *o,
 	return o->read;
 }
 
-/* It may be one of a shared object that is not loaded, or a slip of the pen. */
-static void note_unchecked(const struct resolver *r, const struct opt *o,
-			   const struct mlgen_engine *e)
-{
-	const char *nearest = nearest_option(r, o->key);
-
-	diag_add(r->d, DIAG_NOTE, o->at,
-		 "%s: not checked; ioengine=%s, which is not loaded, may have "
-		 "it%s%s%s",
-		 o->key, e->name, nearest ? ", or did you mean '" : "",
-		 nearest ? nearest : "", nearest ? "'?" : "");
-}
-
 static void set_origin(struct job_origin *origin, const struct opt *o,
 		       const char *how)
 {
@@ -242,38 +160,14 @@ static void apply_reverse(struct job *j, const struct mlgen_field *f)
 	}
 }
 
-/*
- * A mistake where the job itself says it; what is said of several jobs is only
- * noted, so that a file can hold trainings and plain jobs.
- */
-static void fail_phase(struct build *b, const struct opt *o, bool is_own)
-{
-	struct diag *d = b->r->d;
-	const char *phase = job_work_name(b->job);
-
-	if (!b->is_decided)
-		diag_add(d, DIAG_ERROR, o->at,
-			 "%s: %s; say which one it is: add rw=read, which is "
-			 "fio's default",
-			 o->key, workload_of(o->field));
-	else if (is_own)
-		diag_add(d, DIAG_ERROR, o->at, "%s: %s; this job is phase=%s",
-			 o->key, workload_of(o->field), phase);
-	else
-		diag_add(d, DIAG_NOTE, o->at,
-			 "%s: %s; jobs of phase=%s go without it", o->key,
-			 workload_of(o->field), phase);
-	if (!b->is_decided || is_own)
-		b->is_whole = false;
-}
-
 static void apply_field(struct build *b, const struct opt *o,
 			const struct layer *l)
 {
 	struct job *j = b->job;
 
 	if (b->is_known && !workload_has(job_work(j), o->field)) {
-		fail_phase(b, o, l->is_own);
+		b->is_whole &= resolve_fail_phase(b->r, o, j, b->is_decided,
+						  l->is_own);
 	} else if (set_field(b->r, o, o->field, j, j)) {
 		set_origin(&j->origins[o->field - job_fields], o, l->how);
 		apply_reverse(j, o->field);
@@ -469,9 +363,9 @@ void resolve_read(const struct resolver *r, const struct optlist *list,
 		else if (e)
 			read_option(r, o, field_find(e->opts, o->key));
 		else
-			fail_unknown(r, o);
+			resolve_fail_unknown(r, o);
 		if (e && standins_have(r->engines.standins, e))
-			note_unchecked(r, o, e);
+			resolve_note_unchecked(r, o, e);
 	}
 }
 
