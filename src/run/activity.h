@@ -26,6 +26,9 @@ struct activity {
 	/* Descriptors that it needs at once, and the options to lower. */
 	uint64_t (*open_files)(const struct slot *s);
 	const char *lower_files;
+	/* Requests that its loaders or streams may have under way at once; NULL
+	 * where that is not counted (savers). */
+	uint64_t (*requests)(const struct slot *s);
 	/* Memory that it needs, into a zeroed one; where there is only so much
 	 * room, no figure beyond it has to be exact. */
 	void (*need)(const struct slot *s, uint64_t room_bytes,

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "io/dropcaches.h"
 #include "io/memroom.h"
+#include "io/sysfile.h"
 #include "run/activity.h"
 #include "run/memlimit.h"
 #include "run/memneed.h"
@@ -105,6 +107,39 @@ static int open_files(struct slot *s, struct run_shared *run,
 			  k->open_files);
 }
 
+static bool takes_aio(const struct slot *s)
+{
+	return s->job->engine && s->does->requests &&
+	       strcmp(s->job->engine->name, "libaio") == 0;
+}
+
+/* The kernel counts what contexts are made for, and those of all processes
+ * (fs/aio.c); each worker has one. */
+static int aio_requests(struct slot *s, struct run_shared *run,
+			struct mlgen_err *err)
+{
+	uint64_t max, used, need = 0;
+
+	if (!takes_aio(s) ||
+	    sysfile_u64(&max, "", "/proc/sys/fs/aio-max-nr") < 0 ||
+	    sysfile_u64(&used, "", "/proc/sys/fs/aio-nr") < 0)
+		return 0;
+	for (size_t i = 0; i < run->cfg.count; i++) {
+		const struct slot *other = &run->slots[i];
+
+		if (other->job->group == s->job->group && takes_aio(other))
+			need += other->does->requests(other);
+	}
+	if (used <= max && need <= max - used)
+		return 0;
+	return mlgen_fail(err, -EAGAIN,
+			  "ioengine=libaio: fs.aio-max-nr is %" PRIu64
+			  ", %" PRIu64 " of it are in use, and all workers "
+			  "together need %" PRIu64 ": raise it (sysctl -w "
+			  "fs.aio-max-nr=%" PRIu64 ") or lower iodepth",
+			  max, used, need, used + need);
+}
+
 /* Before the workloads' own, and behind them. */
 static const struct rule first_rules[] = {
 	{ "memory_limit", memory_limit },
@@ -112,11 +147,9 @@ static const struct rule first_rules[] = {
 };
 
 static const struct rule last_rules[] = {
-	{ "caches", caches },
-	{ "program", memory },
-	{ "dataset", same_dataset },
-	{ "files", open_files },
-	{ NULL, NULL },
+	{ "caches", caches },        { "program", memory },
+	{ "dataset", same_dataset }, { "files", open_files },
+	{ "engine", aio_requests },  { NULL, NULL },
 };
 
 static int ask_one(struct asking *a, size_t i, const struct rule *rule)

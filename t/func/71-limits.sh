@@ -43,6 +43,7 @@ fi
 left=4000
 max=$(cat /proc/sys/fs/aio-max-nr 2>/dev/null || echo 0)
 if is_built libaio && [ "$max" -ge 8000 ] && [ "$max" -le 1048576 ]; then
+	too_many='^mlgen: ioengine=libaio: fs\.aio-max-nr is [0-9]+, [0-9]+ of it are in use, and all workers together need 4096: raise it \(sysctl -w fs\.aio-max-nr=[0-9]+\) or lower iodepth'
 	mkfifo hold
 	"$hold_aio" $left <hold >held &
 	holder=$!
@@ -53,9 +54,19 @@ if is_built libaio && [ "$max" -ge 8000 ] && [ "$max" -le 1048576 ]; then
 	exits "when others hold the AIO requests the run does not begin" 2 \
 		"$MLGEN" $job --ioengine=libaio --loader=plain --read_threads=4 \
 		--iodepth=1024
-	like "which says how many are in use" "$(cat err)" "$no_requests"
-	like "and how many it needs" "$(cat err)" \
-		'4 workers of iodepth=1024 need 4096'
+	like "which says how many are in use, and how many it needs" \
+		"$(cat err)" "$too_many"
+	# shellcheck disable=SC2086
+	"$MLGEN" $job --ioengine=libaio --loader=plain --read_threads=4 \
+		--iodepth=1024 --dry-run >out 2>err
+	like "a dry run says the same" "$(tr -s ' \n' ' ' <out)" \
+		"engine ioengine=libaio FAIL.*${too_many#^mlgen: }"
+	# shellcheck disable=SC2086
+	exits "plain jobs, too" 2 "$MLGEN" --name=p --directory=. \
+		--rw=read --size=4k --bs=1k --numjobs=5 --iodepth=1000 \
+		--ioengine=libaio
+	like "count them before the first byte" "$(cat err)" \
+		'all workers together need 5000: .*'
 	# shellcheck disable=SC2086
 	exits "a need that fits is met" 0 "$MLGEN" $job --ioengine=libaio \
 		--read_threads=2 --iodepth=4

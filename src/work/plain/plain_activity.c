@@ -136,6 +136,11 @@ static uint64_t plain_open_files(const struct slot *s)
 	return n * s->job->numjobs;
 }
 
+static uint64_t plain_requests(const struct slot *s)
+{
+	return s->job->create_only ? 0 : s->job->numjobs * job_depth(s->job);
+}
+
 static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 {
 	size_t files = 0;
@@ -449,6 +454,7 @@ const struct activity plain_activity = {
 	.rules = plain_rules,
 	.open_files = plain_open_files,
 	.lower_files = "numjobs or the number of files",
+	.requests = plain_requests,
 	.need = need,
 	.put_costs = plain_put_costs,
 	.lower = "numjobs, iodepth or bs",

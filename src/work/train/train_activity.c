@@ -13,6 +13,7 @@
 #include "job/ignored.h"
 #include "run/activity.h"
 #include "run/collect.h"
+#include "run/reader.h"
 #include "run/setup_checkpoints.h"
 #include "work/train/train_collect.h"
 #include "work/train/training.h"
@@ -153,6 +154,13 @@ static uint64_t train_open_files(const struct slot *s)
 		return 0;
 	return j->accelerators * job_readers(j) * job_samples_at_once(j) +
 	       setup_checkpoints_files(s);
+}
+
+static uint64_t train_requests(const struct slot *s)
+{
+	const struct job *j = s->job;
+
+	return trains(s) ? j->accelerators * job_readers(j) * reader_ops(j) : 0;
 }
 
 /* Is there something to write, or, with phase=prepare, to look at? */
@@ -479,6 +487,7 @@ const struct activity train_activity = {
 	.turn_rules = turn_rules,
 	.open_files = train_open_files,
 	.lower_files = "read_threads or accelerators",
+	.requests = train_requests,
 	.need = need,
 	.put_costs = put_costs,
 	.lower = "accelerators, read_threads, iodepth or bs",
@@ -501,6 +510,7 @@ const struct activity prepare_activity = {
 	.turn_rules = turn_rules,
 	.open_files = train_open_files,
 	.lower_files = "read_threads or accelerators",
+	.requests = train_requests,
 	.need = need,
 	.lower = "sample_size or samples_per_file",
 	.prepare = prepare,
