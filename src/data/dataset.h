@@ -149,6 +149,10 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 
 uint64_t dataset_all_files(const struct dataset *ds); /* of all parts */
 
+/* A path whose storage is that of its files: the directory, or the first of
+ * the places of a scan. */
+const char *dataset_place(const struct dataset *ds);
+
 /* Within its part, the file that stands for this one: itself, but with
  * distinct_files. */
 uint64_t dataset_file_of(const struct dataset *ds, uint64_t file);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/util.h"
 #include "data/format.h"
 #include "data/found.h"
@@ -90,11 +91,17 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 int dataset_scan(struct dataset *ds, const struct job *job,
 		 struct mlgen_err *err)
 {
+	const struct scan_request req = {
+		.directory = ds->directory,
+		.errors = (enum job_scan_errors)job->scan_errors,
+		.depth = job->scan_depth,
+	};
 	int r = dataset_scan_check(job, err);
 
 	if (r == 0)
-		r = scan_new(&ds->scan, ds->directory,
-			     (enum job_scan_errors)job->scan_errors, err);
+		r = scan_new(&ds->scan, &req, err);
+	if (r == 0)
+		mem_replace(&ds->directory, scan_base(ds->scan));
 	if (r == 0 && ds->format->look)
 		r = found_new(&ds->found, ds->scan, ds,
 			      (enum job_scan_errors)job->scan_errors, err);
@@ -121,4 +128,9 @@ void dataset_scan_mean(struct dataset *ds)
 		ds->uneven_samples = samples;
 	ds->sample_size = (struct dist){ .kind = DIST_CONST,
 					 .a = bytes / (double)samples };
+}
+
+const char *dataset_place(const struct dataset *ds)
+{
+	return ds->scan ? scan_place(ds->scan) : ds->directory;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan.h - the files that lie in a directory, of whatever name and size. */
+/* scan.h - the files that are there, of whatever name and size. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,10 +13,11 @@
 /*
  * Every folder is listed once. Names go to a file without a name in $TMPDIR
  * (else /tmp); in memory are 16 bytes for each file. Files are numbered in the
- * byte order of their paths below the directory, whatever the order in which
- * the filesystem lists them. Nothing in the directory is changed.
+ * byte order of their paths, whatever the order in which filesystems list them.
+ * Nothing is changed.
  *
- * Links are followed, to files and to folders. What cannot be read as a file (a
+ * Links are followed, to files and to folders, each way once: of what several
+ * links lead to the first in order is taken. What cannot be read as a file (a
  * socket, a link that leads nowhere or back to where it lies, what this user
  * may not read) is counted, the first few are named on stderr, and by
  * scan_errors the job is refused or goes without them. Empty files, of which
@@ -31,21 +32,35 @@ struct scan_skipped {
 	uint64_t links;      /* that lead nowhere, or in a circle */
 	uint64_t unreadable; /* files and folders: no permission, an error */
 	uint64_t too_long;   /* paths */
+	uint64_t again;      /* by another link, or by another place */
+	uint64_t deeper;     /* folders */
+};
+
+/* What is listed; strings are the caller's. */
+struct scan_request {
+	const char *directory; /* one or several (scan_places.h) */
+	enum job_scan_errors errors;
+	uint64_t depth; /* 1: files of the directory itself; 0 = no limit */
 };
 
 /*
  * 0, or -errno with err: no such directory, no file in it that can be read,
  * with SCAN_REFUSE -EACCES (something is unreadable) or -EINVAL (the others).
  */
-int scan_new(struct scan **out, const char *directory,
-	     enum job_scan_errors errors, struct mlgen_err *err);
+int scan_new(struct scan **out, const struct scan_request *req,
+	     struct mlgen_err *err);
 void scan_free(struct scan *s); /* NULL is fine */
+
+/* The folder below which all names are, and the first of the places that were
+ * asked for, whose storage it is. */
+const char *scan_base(const struct scan *s);
+const char *scan_place(const struct scan *s);
 
 uint64_t scan_files(const struct scan *s);
 uint64_t scan_bytes(const struct scan *s); /* of all files */
 uint64_t scan_size(const struct scan *s, uint64_t file);
 
-/* Any thread: its path below the directory. Its length, -ENAMETOOLONG, or
+/* Any thread: its path below the base. Its length, -ENAMETOOLONG, or
  * -errno of reading it back. */
 int scan_name(const struct scan *s, uint64_t file, char *out, size_t size);
 

@@ -195,6 +195,10 @@ const struct mlgen_field job_fields[] = {
 	{ "directory", MLGEN_F_STR(struct job, directory),
 	  .def = "mlgen-data/$jobname", .group = "Job", .flags = MLGEN_FIO,
 	  .help = "Directory of the dataset, made when it is missing; of the files of a plain job, by default the current one.\n"
+		  "With dataset=scan also files, and several with ':' between them\n"
+		  "(a colon in a name is '\\:'), patterns such as shard-*.tar, and\n"
+		  "braces: shard-{000..127}.tar, {a,b}/{0..3}. What is there under\n"
+		  "the very name is that. Together they are read in byte order.\n"
 		  "DLIO: dataset.data_folder." },
 	{ "startdelay", MLGEN_F_TIME(struct job, startdelay_ns),
 	  .def = "0", .max = LONGEST_RUN, .unit = "s", .group = "Job", .flags = MLGEN_FIO,
@@ -301,6 +305,10 @@ const struct mlgen_field job_fields[] = {
 	{ "scan_key", MLGEN_F_STR(struct job, scan_key),
 	  .group = "Dataset",
 	  .help = "Array of an npz file that dataset=scan reads, by its name; without it the first one." },
+	{ "scan_depth", MLGEN_F_U64(struct job, scan_depth),
+	  .def = "0", .max = 4096, .unit = "folders", .group = "Dataset",
+	  .help = "How deep dataset=scan looks: 1 takes the files of directory itself, 2 those of its folders as well, and so on; 0 is no limit.\n"
+		  "What lies deeper is left out, and said." },
 	{ "label_size", MLGEN_F_SIZE(struct job, label_size_bytes),
 	  .def = "0", .max = TI, .unit = "bytes", .group = "Dataset",
 	  .help = "With format=npy: a second file for each sample, a label of this size beside the image, as 3D U-Net's reference has it; 0 is none.\n"

@@ -26,7 +26,7 @@ static inline void found_path(struct found *f, const struct format *format,
 {
 	memset(f, 0, sizeof(*f));
 	f->look.fd = -1;
-	f->result = namefile_open(&f->words, &f->err);
+	f->result = namefile_open(&f->words, NULL, &f->err);
 	if (f->result == 0)
 		f->result = look_init(&f->look, &f->words, &f->err);
 	f->look.options = options;

@@ -95,7 +95,10 @@ static int make(struct dataset *ds, enum job_scan_errors errors)
 				.directory = mem_strdup(directory),
 				.parts = 1,
 				.extent_samples = 1 };
-	r = scan_new(&ds->scan, directory, errors, &err);
+	r = scan_new(&ds->scan,
+		     &(struct scan_request){ .directory = directory,
+					     .errors = errors },
+		     &err);
 	if (r == 0)
 		r = found_new(&ds->found, ds->scan, ds, errors, &err);
 	if (r == 0)

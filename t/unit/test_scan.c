@@ -75,7 +75,9 @@ static const char *said(void)
 static struct scan *found(enum job_scan_errors errors)
 {
 	struct scan *s = NULL;
-	int r = scan_new(&s, directory, errors, &err);
+	const struct scan_request req = { .directory = directory,
+					  .errors = errors };
+	int r = scan_new(&s, &req, &err);
 
 	ck_assert_msg(r == 0, "%s", err.text);
 	return s;
@@ -83,10 +85,12 @@ static struct scan *found(enum job_scan_errors errors)
 
 static void refused(enum job_scan_errors errors, int code, const char *words)
 {
+	const struct scan_request req = { .directory = directory,
+					  .errors = errors };
 	struct scan *s;
 
 	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(scan_new(&s, directory, errors, &err), code);
+	ck_assert_int_eq(scan_new(&s, &req, &err), code);
 	ck_assert_msg(strstr(err.text, words), "%s", err.text);
 }
 
@@ -161,21 +165,125 @@ START_TEST(long_names_and_deep_folders_come_back_whole)
 }
 END_TEST
 
-START_TEST(links_are_followed)
+START_TEST(links_are_followed_each_way_once)
 {
+	struct scan_skipped skipped;
 	struct scan *s;
 
 	folder("d");
+	folder("d/x");
 	put("d/one", 11);
+	put("d/x/two", 12);
+	put("three", 13);
 	ck_assert_int_eq(symlink("d/one", "link"), 0);
 	ck_assert_int_eq(symlink("d", "e"), 0);
+	ck_assert_int_eq(symlink("d", "f"), 0);
+	ck_assert_int_eq(symlink("../d/x", "d/y"), 0);
+	ck_assert_int_eq(symlink("three", "a"), 0);
+	ck_assert_int_eq(symlink("a", "b"), 0);
 	s = found(SCAN_REFUSE);
-	ck_assert_uint_eq(scan_files(s), 3);
-	expect_name(s, 0, "d/one");
-	expect_name(s, 1, "e/one");
-	expect_name(s, 2, "link");
-	ck_assert_uint_eq(scan_size(s, 2), 11);
+	/* by itself, and by the first link in order */
+	ck_assert_uint_eq(scan_files(s), 6);
+	expect_name(s, 0, "a");
+	expect_name(s, 1, "d/one");
+	expect_name(s, 2, "d/x/two");
+	expect_name(s, 3, "d/y/two");
+	expect_name(s, 4, "e/one");
+	expect_name(s, 5, "three");
+	ck_assert_uint_eq(scan_size(s, 4), 11);
+	ck_assert_uint_eq(scan_bytes(s), 11 + 12 + 12 + 11 + 13 + 13);
+	scan_skipped(s, &skipped);
+	/* b, link, f, e/x/two, e/y */
+	ck_assert_uint_eq(skipped.again, 5);
+	ck_assert_ptr_nonnull(strstr(said(), "out: 5 that were met before\n"));
 	scan_free(s);
+}
+END_TEST
+
+START_TEST(many_links_lead_to_few_files)
+{
+	char name[32];
+	struct scan *s;
+
+	put("one", 1);
+	folder("d");
+	put("d/two", 2);
+	for (unsigned i = 0; i < 500; i++) {
+		snprintf(name, sizeof(name), "f%03u", i);
+		ck_assert_int_eq(symlink("one", name), 0);
+		snprintf(name, sizeof(name), "g%03u", i);
+		folder(name);
+		snprintf(name, sizeof(name), "h%03u", i);
+		ck_assert_int_eq(symlink("d", name), 0);
+		/* of each a folder of its own */
+		snprintf(name, sizeof(name), "g%03u", i);
+		ck_assert_int_eq(chdir(name), 0);
+		put("x", 3);
+		ck_assert_int_eq(chdir(".."), 0);
+		snprintf(name, sizeof(name), "k%03u", i);
+		char to[32];
+		snprintf(to, sizeof(to), "g%03u", i);
+		ck_assert_int_eq(symlink(to, name), 0);
+	}
+	s = found(SCAN_REFUSE);
+	ck_assert_uint_eq(scan_files(s), 2 + 500 + 500 + 2);
+	expect_name(s, 0, "d/two");
+	expect_name(s, 1, "f000");
+	expect_name(s, 502, "h000/two");
+	expect_name(s, 503, "k000/x");
+	scan_free(s);
+}
+END_TEST
+
+/* Two folders of two links each to the next: 2^20 ways. */
+START_TEST(a_web_of_links_is_walked_once)
+{
+	char name[32], to[32];
+	struct scan *s;
+
+	for (unsigned i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "%02u", i);
+		folder(name);
+		for (unsigned k = 0; k < 2; k++) {
+			snprintf(name, sizeof(name), "%02u/%c", i,
+				 'a' + (char)k);
+			snprintf(to, sizeof(to), "../%02u", i + 1);
+			ck_assert_int_eq(symlink(to, name), 0);
+		}
+	}
+	folder("20");
+	put("20/file", 1);
+	s = found(SCAN_REFUSE);
+	ck_assert_uint_eq(scan_files(s), 2);
+	scan_free(s);
+}
+END_TEST
+
+START_TEST(folders_are_followed_as_deep_as_asked)
+{
+	static const uint64_t files[] = { 4, 1, 2, 3, 4, 4 };
+	struct scan_request req = { .directory = directory };
+
+	folder("a");
+	folder("a/b");
+	folder("a/b/c");
+	put("1", 1);
+	put("a/2", 1);
+	put("a/b/3", 1);
+	put("a/b/c/4", 1);
+	for (uint64_t depth = 0; depth < 6; depth++) {
+		struct scan_skipped skipped;
+		struct scan *s;
+
+		req.depth = depth;
+		ck_assert_int_eq(scan_new(&s, &req, &err), 0);
+		ck_assert_uint_eq(scan_files(s), files[depth]);
+		scan_skipped(s, &skipped);
+		ck_assert_uint_eq(skipped.deeper, depth > 0 && depth < 4);
+		scan_free(s);
+	}
+	ck_assert_ptr_nonnull(
+		strstr(said(), "out: 1 folder deeper than scan_depth\n"));
 }
 END_TEST
 
@@ -292,8 +400,9 @@ START_TEST(without_a_directory_nothing_is_found)
 	refused(SCAN_SKIP, -ENOENT, "/no: No such file or directory; dataset=");
 	*strrchr(directory, '/') = '\0';
 	put("no", 3);
-	snprintf(directory + strlen(directory), 4, "/no");
-	refused(SCAN_SKIP, -ENOTDIR, "/no: Not a directory; dataset=scan");
+	snprintf(directory + strlen(directory), 6, "/no/x");
+	refused(SCAN_SKIP, -ENOTDIR, "/no/x: Not a directory; dataset=scan");
+	*strrchr(directory, '/') = '\0';
 	*strrchr(directory, '/') = '\0';
 	ck_assert_int_eq(unlink("no"), 0);
 	put("none", 0);
@@ -459,7 +568,10 @@ Suite *suite_scan(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, files_are_in_the_order_of_their_paths);
 	tcase_add_test(t, long_names_and_deep_folders_come_back_whole);
-	tcase_add_test(t, links_are_followed);
+	tcase_add_test(t, links_are_followed_each_way_once);
+	tcase_add_test(t, many_links_lead_to_few_files);
+	tcase_add_test(t, a_web_of_links_is_walked_once);
+	tcase_add_test(t, folders_are_followed_as_deep_as_asked);
 	tcase_add_test(t, what_is_no_file_is_refused_or_skipped_and_counted);
 	tcase_add_test(t, only_a_few_are_named);
 	tcase_add_test(t,

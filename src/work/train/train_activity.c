@@ -113,7 +113,7 @@ static int rule_mount(struct slot *s, struct run_shared *run,
 {
 	(void)run;
 	return slot_touches_files(s)
-		       ? mount_read(&s->mount, s->dataset.directory, err)
+		       ? mount_read(&s->mount, dataset_place(&s->dataset), err)
 		       : 0;
 }
 

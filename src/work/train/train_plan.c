@@ -129,7 +129,7 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 	struct mlgen_err err = { 0 };
 	bool is_matching = look_at_files(p, in);
 
-	if (mount_read(&p->mount, p->dataset.directory, &err))
+	if (mount_read(&p->mount, dataset_place(&p->dataset), &err))
 		return; /* a rule says so */
 	p->free_bytes = p->mount.free_bytes;
 	if (is_matching)
@@ -145,7 +145,7 @@ static void check_mount(struct plan_report *p, const struct plan_input *in)
 static void check_direct(struct plan_report *p)
 {
 	char path[4096];
-	const char *probe = p->dataset.directory;
+	const char *probe = dataset_place(&p->dataset);
 
 	if (p->present_files &&
 	    dataset_path(&p->dataset, 0, path, sizeof(path)) > 0 &&

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan_places.h - the folders and files that directory= names, for a scan. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mlgen/err.h>
+
+struct place {
+	char *path;       /* owned */
+	const char *name; /* in path: below the base; "" = the base itself */
+	bool is_folder;   /* else a file */
+};
+
+struct places {
+	struct place *all;
+	size_t count, room;
+	char *base; /* the folder that has them all; owned */
+};
+
+/*
+ * `directory` is one path or several with ':' between them, in which "\:" is a
+ * colon. Each may have braces (scan_braces.h), and be a pattern of glob(7); one
+ * that is there under the very name it is written is that. A path that is not
+ * there, a pattern that nothing matches: -errno with err, which names it. They
+ * are in the order in which they are written, those of a pattern in byte order.
+ */
+int places_find(struct places *p, const char *directory, struct mlgen_err *err);
+void places_fini(struct places *p); /* takes a zeroed one */

@@ -1,0 +1,153 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 97-scan-files.sh - which files dataset=scan takes: depth, several places, patterns, braces.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+# put SIZE FILE...
+put()
+{
+	size=$1
+	shift
+	for file; do
+		head -c "$size" /dev/zero >"$file"
+	done
+}
+
+# run OPTION...: its report is in run.json.
+run()
+{
+	rm -f run.json
+	"$MLGEN" --name=x --dataset=scan --format=raw --json=run.json "$@" \
+		>out 2>err </dev/null
+}
+
+# reads TITLE "SAMPLES BYTES DIRECTORY" OPTION...
+reads()
+{
+	title=$1 want=$2
+	shift 2
+	ok "$title" run "$@"
+	is "$title: these files" "$(ml run.json samples sample_bytes) \
+$(json run.json jobs.0.dataset.directory)" "$want"
+}
+
+# refused TITLE REGEX OPTION...
+refused()
+{
+	title=$1 regex=$2
+	shift 2
+	exits "$title" 2 "$MLGEN" --name=x --dataset=scan --format=raw \
+		--json=/dev/null "$@"
+	like "$title: in words" "$(cat err)" "$regex"
+}
+
+# looks: what of a tree a reader may not change.
+looks()
+{
+	find . -mindepth 2 -printf '%p %y %s %m %T@\n' | sort
+}
+
+mkdir -p a/x/y b c:d 'e{1,2}'
+put 100 a/0 a/1
+put 10 a/x/2
+put 1 a/x/y/3
+put 1000 b/0 b/1
+put 10000 c:d/0
+put 7 'e{1,2}/0'
+before=$(looks)
+
+# ---- how deep
+reads "all folders" "4 211 a" --directory=a
+reads "the directory itself" "2 200 a" --directory=a --scan_depth=1
+like "what lies deeper is told" "$(cat err)" \
+	'^mlgen: note: a: left out: 1 folder deeper than scan_depth$'
+reads "and its folders" "3 210 a" --directory=a --scan_depth=2
+reads "deeper than there is" "4 211 a" --directory=a --scan_depth=9
+ok "without dataset=scan it is nothing" run --dataset=made --directory=made \
+	--num_files=1 --sample_size=1k --scan_depth=2 --phase=prepare
+like "which is said" "$(cat err)" \
+	'scan_depth: counts with dataset=scan only'
+rm -r made
+
+# ---- several
+reads "two directories" "6 2211 ." --directory=a:b
+reads "in any order" "6 2211 ." --directory=b:a
+reads "one in the other is read once" "4 211 a" --directory=a:a/x
+like "which is said" "$(cat err)" 'left out: 2 that were met before$'
+reads "each to its depth" "4 2200 ." --directory=a:b --scan_depth=1
+reads "a colon in a name" "1 10000 c:d" --directory=c:d
+reads "with a backslash" "1 10000 c:d" '--directory=c\:d'
+reads "among others" "3 12000 ." '--directory=c\:d:b'
+reads "absolute and relative ones" "3 12000 $T" "--directory=$T/c\\:d:b"
+reads "a pattern" "6 2211 ." '--directory=[ab]'
+reads "a pattern of files" "2 200 a" '--directory=a/[0-9]'
+reads "braces" "6 2211 ." '--directory={a,b}'
+reads "a range, and braces within" "4 2200 ." '--directory={a,b}/{0..1}'
+reads "a name with braces" "1 7 e{1,2}" '--directory=e{1,2}'
+reads "one file" "1 100 a" --directory=a/0
+refused "one that is not there" '^mlgen: no: No such file or directory; ' \
+	--directory=a:no
+refused "some of braces that are not there" \
+	'^mlgen: a/2: No such file .* \(so it is with 3 of the 5 of a/\{0\.\.4\}\)$' \
+	'--directory=a/{0..4}'
+refused "a pattern of nothing" \
+	'^mlgen: directory: nothing is there that matches a/\*\.npy$' \
+	'--directory=a/*.npy'
+refused "braces that stand for too much" 'more names than the 1000000' \
+	'--directory={0..9999999}'
+refused "nothing at all" "^mlgen: directory: ':' names nothing$" \
+	--directory=:
+mkfifo pipe
+refused "a pipe in place of files" '^mlgen: pipe: a socket, pipe or device' \
+	--directory=pipe
+rm pipe
+is "the dry run lists the same" "$(run --directory=a:b --dry-run &&
+	grep -c '^dataset  *6 raw files' out)" 1
+mkdir list.d
+printf '[x]\ndataset=scan\nformat=raw\ndirectory={a,b}:c\\:d\n' >list.d/x.job
+ok "in a job file" "$MLGEN" list.d/x.job --json=run.json
+is "they are written in the same way" "$(ml run.json samples)" 7
+rm -r list.d
+
+# ---- links
+mkdir links links/d
+put 5 links/d/0
+ln -s d links/e
+ln -s d links/f
+ln -s d/0 links/g
+ln -s ../d links/d/up
+refused "a circle of links is refused, by one way into it" \
+	' found 2 links that lead nowhere or in a circle; ' \
+	--directory=links
+rm links/d/up
+reads "a file is read by itself and by one link" "2 10 links" \
+	--directory=links
+like "the others are counted" "$(cat err)" 'left out: 2 that were met before$'
+rm -r links
+
+# ---- a directory that changes while it is listed
+mkdir grows
+put 1 grows/0
+(
+	i=0
+	while [ -e grows/0 ]; do
+		i=$((i + 1))
+		: >grows/n$i
+		echo x >grows/m$i
+		rm -f "grows/m$((i - 3))"
+	done
+) &
+writer=$!
+many=0
+while [ $many -lt 20 ] && run --directory=grows --dry-run; do
+	many=$((many + 1))
+done
+rm grows/0
+wait $writer
+is "a directory that changes meanwhile is listed" $many 20
+rm -r grows
+
+is "no file was changed by all this" "$(looks)" "$before"
+done_testing
