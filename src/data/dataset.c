@@ -265,6 +265,7 @@ static struct format_options options_of(const struct job *job)
 		.columns = copy_of(job->columns),
 		.read_columns = copy_of(job->read_columns),
 		.scan_key = copy_of(job->scan_key),
+		.hdf5_dataset = copy_of(job->hdf5_dataset),
 	};
 }
 
@@ -331,6 +332,7 @@ void dataset_fini(struct dataset *ds)
 	mem_free(ds->options.columns);
 	mem_free(ds->options.read_columns);
 	mem_free(ds->options.scan_key);
+	mem_free(ds->options.hdf5_dataset);
 	mem_free(ds->directory);
 	found_free(ds->found);
 	mem_free(ds->known);
@@ -372,6 +374,7 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train,
 	eval->options.columns = copy_of(o->columns);
 	eval->options.read_columns = copy_of(o->read_columns);
 	eval->options.scan_key = copy_of(o->scan_key);
+	eval->options.hdf5_dataset = copy_of(o->hdf5_dataset);
 	r = dataset_init_format(eval, err);
 	if (r == 0)
 		r = dataset_check_bytes(eval, (double)files, err);

@@ -36,7 +36,7 @@ struct format_options {
 	uint64_t label_size_bytes;
 	uint64_t row_group_size;
 	/* owned; NULL = none given */
-	char *columns, *read_columns, *scan_key;
+	char *columns, *read_columns, *scan_key, *hdf5_dataset;
 	int access;
 };
 

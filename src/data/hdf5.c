@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "config.h"
+#include "data/hdf5_found.h"
 #include "data/hdf5_image.h"
 #include "data/plan.h"
 
@@ -87,6 +88,8 @@ const struct format format_hdf5 = {
 	/* There is no O_DIRECT in h5py. */
 	.framework = { &plan_hdf5, NULL },
 	.reader = "h5py",
+	.look = hdf5_look,
+	.found_range = hdf5_found_range,
 };
 
 #else

@@ -19,10 +19,15 @@
 #define HDF5_FUNCTIONS(X)                                                      \
 	X(Dclose)                                                              \
 	X(Dcreate2)                                                            \
+	X(Dget_create_plist)                                                   \
 	X(Dget_offset)                                                         \
 	X(Dget_space)                                                          \
+	X(Dget_type)                                                           \
+	X(Dread)                                                               \
+	X(Dread_chunk)                                                         \
 	X(Dwrite)                                                              \
 	X(Eset_auto2)                                                          \
+	X(Ewalk2)                                                              \
 	X(FDregister)                                                          \
 	X(FDunregister)                                                        \
 	X(Fclose)                                                              \
@@ -30,12 +35,20 @@
 	X(Fflush)                                                              \
 	X(Fget_file_image)                                                     \
 	X(Fopen)                                                               \
+	X(Gget_info)                                                           \
+	X(Iget_type)                                                           \
+	X(Lget_name_by_idx)                                                    \
 	X(Oclose)                                                              \
 	X(Oopen)                                                               \
 	X(Pclose)                                                              \
 	X(Pcreate)                                                             \
 	X(Pget_cache)                                                          \
+	X(Pget_chunk)                                                          \
 	X(Pget_driver_info)                                                    \
+	X(Pget_external_count)                                                 \
+	X(Pget_filter2)                                                        \
+	X(Pget_layout)                                                         \
+	X(Pget_nfilters)                                                       \
 	X(Pget_sieve_buf_size)                                                 \
 	X(Pset_driver)                                                         \
 	X(Pset_fapl_core)                                                      \
@@ -45,7 +58,16 @@
 	X(Sclose)                                                              \
 	X(Screate)                                                             \
 	X(Screate_simple)                                                      \
+	X(Sget_simple_extent_dims)                                             \
+	X(Sget_simple_extent_ndims)                                            \
 	X(Sselect_elements)                                                    \
+	X(Tclose)                                                              \
+	X(Tget_class)                                                          \
+	X(Tget_member_type)                                                    \
+	X(Tget_nmembers)                                                       \
+	X(Tget_size)                                                           \
+	X(Tget_super)                                                          \
+	X(Tis_variable_str)                                                    \
 	X(dont_atexit)                                                         \
 	X(get_libversion)                                                      \
 	X(open)

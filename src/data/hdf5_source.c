@@ -6,6 +6,7 @@
 
 #include "data/hdf5_source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* libhdf5 has only the property list to hand things to a driver. */
@@ -105,6 +106,29 @@ static const H5FD_class_t source_class = {
 	.write = source_write,
 };
 
+struct why {
+	char *text;
+	size_t size;
+};
+
+/* What the innermost function says. */
+static herr_t source_see(unsigned n, const H5E_error2_t *e, void *arg)
+{
+	const struct why *why = arg;
+
+	if (n == 0 && e->desc)
+		snprintf(why->text, why->size, "%s", e->desc);
+	return 0;
+}
+
+void hdf5_source_why(const struct hdf5_library *h5, char *text, size_t size)
+{
+	struct why why = { text, size };
+
+	*text = '\0';
+	h5->Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, source_see, &why);
+}
+
 hid_t hdf5_source_open(const struct hdf5_library *h5,
 		       struct hdf5_source *source)
 {
@@ -119,6 +143,9 @@ hid_t hdf5_source_open(const struct hdf5_library *h5,
 	    h5->Pset_driver(access, driver, &info) >= 0 &&
 	    h5->Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
 		file = h5->Fopen(HDF5_NO_FILE, H5F_ACC_RDONLY, access);
+	/* The next call forgets it. */
+	if (file < 0)
+		hdf5_source_why(h5, source->why, sizeof(source->why));
 	if (access >= 0)
 		h5->Pclose(access);
 	if (driver >= 0)

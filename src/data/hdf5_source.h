@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/hdf5_library.h"
@@ -29,12 +30,16 @@ struct hdf5_source {
 	/* Its own. */
 	haddr_t end_of_allocation;
 	bool is_open;
+	char why[128]; /* it could not be opened, in libhdf5's words */
 };
 
 /* The file, opened as h5py opens it, and closed as that does with all that is
  * open in it; negative: libhdf5 does not take it. */
 hid_t hdf5_source_open(const struct hdf5_library *h5,
 		       struct hdf5_source *source);
+
+/* What libhdf5 says about the last call, if that failed; "" = nothing. */
+void hdf5_source_why(const struct hdf5_library *h5, char *text, size_t size);
 
 /* What h5py's property list says: samples up to this size are read ahead so
  * far; chunks up to that one are kept. False: libhdf5 does not say. */

@@ -46,7 +46,7 @@ struct plan {
 	 * of it have been counted already. */
 	struct npz_array npz;
 	struct zipread zip;
-	uint64_t jump;
+	uint64_t jump; /* plan_hdf5: the word of the next chunk */
 	struct extent extent;
 	struct file_shape shape;
 };

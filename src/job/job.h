@@ -91,6 +91,7 @@ struct job {
 	uint64_t label_size_bytes; /* of a second file per sample; 0 = none */
 	uint64_t row_group_size;   /* rows */
 	char *columns, *read_columns; /* NULL = one column; all of them */
+	char *hdf5_dataset; /* of a scan; NULL = the first */
 
 	char *accelerator; /* NULL = none named */
 	uint64_t accelerators;

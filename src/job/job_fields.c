@@ -313,6 +313,11 @@ const struct mlgen_field job_fields[] = {
 	  .def = "0", .max = TI, .unit = "bytes", .group = "Dataset",
 	  .help = "With format=npy: a second file for each sample, a label of this size beside the image, as 3D U-Net's reference has it; 0 is none.\n"
 		  "It is read with access=framework." },
+	{ "hdf5_dataset", MLGEN_F_STR(struct job, hdf5_dataset),
+	  .group = "Dataset",
+	  .help = "With format=hdf5 and dataset=scan: the dataset in each file whose first axis the samples are, such as images or train/images.\n"
+		  "Without it the first by name that has two dimensions or more,\n"
+		  "else the first with one: records_0 of DLIO, and not labels." },
 	{ "row_group_size", MLGEN_F_U64(struct job, row_group_size),
 	  .def = "1024", .min = 1, .max = MOST_SAMPLES_PER_FILE, .unit = "rows", .group = "Dataset",
 	  .help = "Rows of a Parquet row group, which is what is read at a time.\n"

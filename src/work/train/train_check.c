@@ -81,6 +81,9 @@ static void check_format(const struct job *j, struct diag *d)
 		      "access=plain reads whole rows, and knows no columns; "
 		      "use "
 		      "access=framework, or leave read_columns out");
+	if (j->format != FORMAT_HDF5 || j->dataset != DATASET_SCAN)
+		note_unused(j, "hdf5_dataset", "format=hdf5 and dataset=scan",
+			    d);
 	if (j->format != FORMAT_NPY)
 		note_unused(j, "label_size", "format=npy", d);
 }
