@@ -58,10 +58,12 @@ verdict()
 	[ ! -s "$faults" ]
 }
 
-# The code of a C file, line by line, without comments and what is in strings.
+# The code of C files, line by line, without comments and what is in strings; of
+# several a line is file:line:code.
 code()
 {
-	awk '
+	awk -v files=$# '
+	FNR == 1 { comment = 0; quote = "" }
 	{
 		out = ""; n = length($0)
 		for (i = 1; i <= n; i++) {
@@ -76,6 +78,6 @@ code()
 			else { if (c == "\"" || c == "\047") quote = c; out = out c }
 		}
 		if (substr($0, n, 1) != "\\") quote = ""
-		print out
-	}' "$1"
+		print (files > 1 ? FILENAME ":" FNR ":" : "") out
+	}' "$@"
 }
