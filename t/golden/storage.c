@@ -90,11 +90,16 @@ static uint64_t pass(uint64_t bytes)
 	return storage.free_ns;
 }
 
-static uint64_t draw(int fd, uint64_t off, uint64_t what)
+static uint64_t name_of(int fd)
 {
 	const struct file *f = file_of(fd);
 
-	return mix((f ? f->name : 0) + mix(off + what));
+	return f ? f->name : 0;
+}
+
+static uint64_t draw(uint64_t name, uint64_t off, uint64_t what)
+{
+	return mix(name + mix(off + what));
 }
 
 /* From half of the mean to one and a half. */
@@ -113,16 +118,18 @@ void sim_read_takes(int fd, uint64_t off, ssize_t bytes)
 	uint64_t size = bytes > 0 ? (uint64_t)bytes : 0;
 	uint64_t mean_ns = sim_option("STORAGE_READ_NS", 100000);
 	uint64_t copied_ns = size * NS_PER_S / MEMORY_BYTES_PER_SEC;
+	uint64_t name;
 
 	if (sim_thread() == 0)
 		return;
-	if (draw(fd, off, 1) % 100 < sim_option("STORAGE_CACHED", 0)) {
+	name = name_of(fd);
+	if (draw(name, off, 1) % 100 < sim_option("STORAGE_CACHED", 0)) {
 		take(sim_now_ns() + 1000 + copied_ns);
 		return;
 	}
 	storage.done.reads++;
 	storage.done.read_bytes += size;
-	take(pass(size) + latency(mean_ns, draw(fd, off, 2)));
+	take(pass(size) + latency(mean_ns, draw(name, off, 2)));
 }
 
 void sim_write_takes(int fd, uint64_t off, ssize_t bytes)
@@ -134,12 +141,12 @@ void sim_write_takes(int fd, uint64_t off, ssize_t bytes)
 		return;
 	storage.done.writes++;
 	storage.done.written_bytes += size;
-	take(pass(size) + latency(mean_ns, draw(fd, off, 3)));
+	take(pass(size) + latency(mean_ns, draw(name_of(fd), off, 3)));
 }
 
 void sim_flush_takes(int fd)
 {
 	uint64_t mean_ns = sim_option("STORAGE_FLUSH_NS", 2000000);
 
-	take(sim_now_ns() + latency(mean_ns, draw(fd, 0, 4)));
+	take(sim_now_ns() + latency(mean_ns, draw(name_of(fd), 0, 4)));
 }
