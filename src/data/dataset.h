@@ -203,6 +203,10 @@ uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file);
  * are looked at when it is first asked for; any thread. */
 uint64_t dataset_largest_file(const struct dataset *ds);
 
+/* The same, or the first of them that has so many bytes: for those to whom
+ * larger ones are all alike, and who need not draw a million sizes. */
+uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes);
+
 /* Names of contents, no two alike in a directory: format_writer.seed_index. */
 uint64_t dataset_content(const struct dataset *ds, uint64_t file);
 

@@ -113,12 +113,12 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
 }
 
-static uint64_t look_for_largest(const struct dataset *ds)
+static uint64_t look_for_large(const struct dataset *ds, uint64_t enough_bytes)
 {
 	uint64_t step = 1 + (ds->files - 1) / DATASET_EXACT_FILES;
 	uint64_t largest = 0, most = 0;
 
-	for (uint64_t i = 0; i < ds->files; i += step) {
+	for (uint64_t i = 0; i < ds->files && most < enough_bytes; i += step) {
 		uint64_t bytes = dataset_file_bytes(ds, i);
 
 		if (bytes > most) {
@@ -143,22 +143,28 @@ int dataset_check_bytes(const struct dataset *ds, double files,
 			  units_human_bytes(text, bytes));
 }
 
-uint64_t dataset_largest_file(const struct dataset *ds)
+uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes)
 {
-	uint64_t known;
+	uint64_t known = 0, found;
 
 	if (!ds->scan && dist_is_const(&ds->sample_size))
 		return 0; /* they are all alike */
-	if (!ds->known)
-		return look_for_largest(ds);
+	if (ds->known)
+		known = atomic_load_explicit(&ds->known->largest,
+					     memory_order_relaxed);
+	if (known)
+		return known - 1;
+	found = look_for_large(ds, enough_bytes);
 	/* Whoever comes at the same time finds the same. */
-	known = atomic_load_explicit(&ds->known->largest, memory_order_relaxed);
-	if (!known) {
-		known = look_for_largest(ds) + 1;
-		atomic_store_explicit(&ds->known->largest, known,
+	if (ds->known && dataset_file_bytes(ds, found) < enough_bytes)
+		atomic_store_explicit(&ds->known->largest, found + 1,
 				      memory_order_relaxed);
-	}
-	return known - 1;
+	return found;
+}
+
+uint64_t dataset_largest_file(const struct dataset *ds)
+{
+	return dataset_large_file(ds, UINT64_MAX);
 }
 
 double dataset_mean_file_bytes(const struct dataset *ds)

@@ -9,6 +9,10 @@
 
 #define PART_MIN_BYTES 4096ull
 #define PART_MAX_BYTES (1ull << 20)
+/* The calls that read a sample grow with it no more: they are as long as a
+ * buffer can be, or a framework's chunks. */
+#define SAMPLE_ENOUGH_BYTES (2 * PART_MAX_BYTES)
+#define FILE_SAMPLES_MOST (UINT64_MAX / SAMPLE_ENOUGH_BYTES)
 #define BUFFER_MAX_BYTES (16ull << 20)
 
 /* Of the largest file; a request that is larger all the same repeats. */
@@ -230,7 +234,11 @@ static uint64_t largest_of(const struct plan_config *config,
 static uint64_t largest_in_files(const struct plan_config *config)
 {
 	const struct dataset *ds = config->dataset;
-	struct extent x = { .file = dataset_largest_file(ds) };
+	uint64_t enough = ds->samples_per_file < FILE_SAMPLES_MOST
+				  ? ds->samples_per_file * SAMPLE_ENOUGH_BYTES
+				  : UINT64_MAX;
+	struct extent x = { .file = dataset_large_file(
+				    ds, ds->found ? UINT64_MAX : enough) };
 	uint64_t first = dataset_first_extent(ds, x.file), most = 0;
 	uint64_t n = dataset_first_extent(ds, x.file + 1) - first;
 	uint64_t step = 1 + (n - 1) / EXTENTS_LOOKED_AT;

@@ -17,7 +17,6 @@
 #define LEAST_WRITERS 8u
 #define MOST_WRITERS 16u
 #define LEAST_BUFFER_BYTES UINT64_C(65536)
-#define MOST_BUFFER_BYTES (UINT64_C(1) << 20)
 #define PAGE_BYTES UINT64_C(4096)
 
 struct crew {
@@ -217,8 +216,8 @@ size_t crew_writer_bytes(uint64_t largest_file_bytes)
 {
 	uint64_t n = largest_file_bytes;
 
-	if (n > MOST_BUFFER_BYTES)
-		n = MOST_BUFFER_BYTES;
+	if (n > CREW_MOST_BYTES)
+		n = CREW_MOST_BYTES;
 	if (n < LEAST_BUFFER_BYTES)
 		n = LEAST_BUFFER_BYTES;
 	return (size_t)((n + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);

@@ -34,6 +34,7 @@ struct crew_config {
 /* To write files, of which the largest has so many bytes: twice the CPUs, but 8
  * to 16 of them, since each waits for its own fsync; with 64 KiB (what formats
  * want) to 1 MiB each. */
+#define CREW_MOST_BYTES (UINT64_C(1) << 20)
 unsigned crew_writers(void);
 size_t crew_writer_bytes(uint64_t largest_file_bytes);
 

@@ -431,7 +431,9 @@ static uint64_t largest_file(const struct prepare *p)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct dataset *ds = p->files.sets[i];
 		uint64_t bytes =
-			ds ? dataset_file_bytes(ds, dataset_largest_file(ds))
+			ds ? dataset_file_bytes(
+				     ds,
+				     dataset_large_file(ds, CREW_MOST_BYTES))
 			   : 0;
 
 		if (bytes > most)

@@ -653,6 +653,24 @@ START_TEST(the_largest_file_decides_the_buffer)
 }
 END_TEST
 
+START_TEST(who_needs_no_more_looks_no_further)
+{
+	struct dataset ds;
+	uint64_t enough, file;
+
+	make(&ds, FORMAT_RAW, 1, 100000);
+	ds.sample_size = (struct dist){ DIST_UNIFORM, 1, 200000 };
+	file = dataset_largest_file(&ds);
+	enough = dataset_file_bytes(&ds, file);
+	ck_assert_uint_eq(dataset_large_file(&ds, enough + 1), file);
+	ck_assert_uint_eq(dataset_large_file(&ds, enough), file);
+	ck_assert_uint_eq(dataset_large_file(&ds, 1), 0);
+	for (uint64_t i = 0; i < dataset_large_file(&ds, enough / 2); i++)
+		ck_assert_uint_lt(dataset_file_bytes(&ds, i), enough / 2);
+	dataset_fini(&ds);
+}
+END_TEST
+
 Suite *suite_plan(void)
 {
 	Suite *s = suite_create("plan");
@@ -672,6 +690,7 @@ Suite *suite_plan(void)
 	tcase_add_loop_test(t, a_buffer_is_as_large_as_the_largest_request, 0,
 			    n);
 	tcase_add_test(t, the_largest_file_decides_the_buffer);
+	tcase_add_test(t, who_needs_no_more_looks_no_further);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -13,6 +13,7 @@
 #include "job/ignored.h"
 #include "run/activity.h"
 #include "run/collect.h"
+#include "run/crew.h"
 #include "run/reader.h"
 #include "run/setup_checkpoints.h"
 #include "work/train/train_collect.h"
@@ -183,7 +184,8 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 	if (prepares(s))
 		memneed_prepare(
 			n, dataset_all_files(ds),
-			dataset_file_bytes(ds, dataset_largest_file(ds)));
+			dataset_file_bytes(
+				ds, dataset_large_file(ds, CREW_MOST_BYTES)));
 	if (!trains(s) ||
 	    train_stages(&stages, s->job, ds, s->eval.files ? &s->eval : NULL,
 			 s->align_bytes, NULL) < 0)

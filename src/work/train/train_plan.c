@@ -18,6 +18,7 @@
 #include "job/advice.h"
 #include "job/workload.h"
 #include "report/plan_parts.h"
+#include "run/crew.h"
 #include "run/dataremove.h"
 #include "run/hold.h"
 #include "run/loader.h"
@@ -396,9 +397,10 @@ int train_plan(struct plan_report *p, const struct plan_input *in,
 	if (p->touches_files)
 		check_mount(p, in);
 	if (p->write_files || !is_training(p))
-		memneed_prepare(
-			&p->need, dataset_all_files(&p->dataset),
-			dataset_file_bytes(&p->dataset,
-					   dataset_largest_file(&p->dataset)));
+		memneed_prepare(&p->need, dataset_all_files(&p->dataset),
+				dataset_file_bytes(
+					&p->dataset,
+					dataset_large_file(&p->dataset,
+							   CREW_MOST_BYTES)));
 	return is_training(p) ? plan_training(p, in, err) : 0;
 }
