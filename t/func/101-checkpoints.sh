@@ -382,6 +382,14 @@ if [ -n "${MLGEN_TEST_MOUNTED-}" ] && mount --bind caches $caches; then
 		trace_only write 9 "$MLGEN" $train --drop_caches=epoch
 		is "... three times in three" \
 			"$(grep -c '^write([0-9]*, "3.n", 2)' trace)" 3
+		# strace counts by thread; the check before the run is not of this one.
+		# shellcheck disable=SC2086
+		exits "caches that cannot be emptied any more end the run" 1 \
+			strace -f -qq -o trace -P $caches -e \
+			inject=openat:error=EROFS:when=2+ "$MLGEN" $train \
+			--drop_caches=epoch
+		like "... for that reason" "$(cat err)" \
+			"^mlgen: drop_caches: $caches: Read-only file system; .* The report covers what ran before"
 	else
 		skip "... three times in three" "no strace"
 	fi

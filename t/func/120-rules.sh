@@ -107,6 +107,11 @@ if as_nobody "$MLGEN" --version >out 2>&1; then
 			'drop_caches: /proc/sys/vm/drop_caches: ' \
 			as_nobody $line --drop_caches=run
 	done
+	# shellcheck disable=SC2086
+	as_nobody $plain --ioengine=null --memory_limit=64m >out 2>&1 ||
+		both "a control group that nobody may make" \
+			'memory_limit: no control group could be made in .*: .*; it takes root' \
+			as_nobody $plain --memory_limit=64m
 else
 	skip "caches that only root empties" "no other user to be"
 fi
@@ -167,12 +172,34 @@ $plain --direct=1 --dry-run >out 2>&1
 if grep -q 'aligned to 4 KiB' out; then
 	# shellcheck disable=SC2086
 	both "requests that O_DIRECT does not take" \
-		'direct=1: bs or offset is a multiple of 512 bytes, O_DIRECT takes multiples of 4 KiB here' \
+		'direct=1: bs or offset is a multiple of 512 B, O_DIRECT takes multiples of 4 KiB here' \
 		$plain --bs=512 --direct=1
 else
 	skip "requests that O_DIRECT does not take" \
 		"it takes all that are multiples of 512 here"
 fi
+# A device of larger sectors; what is mounted and attached goes at the end.
+sectors=
+detach()
+{
+	umount sectors 2>/dev/null
+	[ -z "$sectors" ] || losetup -d "$sectors"
+	sectors=
+}
+if [ "$(id -u)" -eq 0 ] && mkdir sectors && truncate -s 32m image &&
+	sectors=$(losetup -b 4096 -f --show image 2>out) &&
+	mkfs.ext4 -q "$sectors" >out 2>&1 && mount "$sectors" sectors 2>out; then
+	# shellcheck disable=SC2086
+	both "requests that are no sectors" \
+		'direct=1: bs or offset is a multiple of 512 B, O_DIRECT takes multiples of 4 KiB here' \
+		$plain --directory=sectors --bs=512 --direct=1
+	# shellcheck disable=SC2086
+	exits "... and those that are" 0 $plain --directory=sectors --bs=4k \
+		--direct=1 --quiet
+else
+	skip "requests that are no sectors" "no loop device of 4096 bytes"
+fi
+detach
 
 # ---- what lies in the place of files
 mkdir -p io/plain.0.0 theirs
