@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_activity.c - in a run: a training, and the preparation of its dataset. */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "data/foreign.h"
 #include "data/manifest.h"
@@ -17,6 +15,7 @@
 #include "run/reader.h"
 #include "run/setup_checkpoints.h"
 #include "work/train/train_collect.h"
+#include "work/train/train_dataset.h"
 #include "work/train/training.h"
 
 /* Or is the dataset prepared, and that is all? */
@@ -45,39 +44,12 @@ static struct dataset *eval_of(struct slot *s)
 	return s->eval.files ? &s->eval : NULL;
 }
 
-/* A probe's dataset is that of the command line, and what it takes is shown. */
-static void note_scaled(const struct slot *s)
-{
-	const struct dataset *ds = &s->dataset;
-
-	if (!ds->scaled.whole || s->job->scaled_as)
-		return;
-	log_note("%s: %s has %" PRIu64 " files, which are read; for %" PRIu64
-		 " accelerators scale=%.15g%% makes %" PRIu64
-		 ", in another directory",
-		 s->job->name, ds->directory, ds->files, ds->scaled.ranks,
-		 s->job->scale, ds->scaled.whole);
-}
-
-static int init_dataset(struct slot *s, struct run_shared *run,
-			struct mlgen_err *err)
-{
-	const struct job *j = s->job;
-	int rc = dataset_init(&s->dataset, j, run->cfg.host->memory_bytes, err);
-
-	if (rc == 0 && (trains(s) || !run->cfg.replace))
-		rc = dataset_take_there(&s->dataset, j, err);
-	if (rc == 0)
-		note_scaled(s);
-	return rc;
-}
-
 static int train_init_slot(struct slot *s, struct run_shared *run,
 			   struct mlgen_err *err)
 {
 	const struct job *j = s->job;
 	struct stages stages;
-	int rc = init_dataset(s, run, err);
+	int rc = train_dataset_init(s, run, err);
 
 	if (rc == 0 && j->eval_files)
 		rc = dataset_init_eval(&s->eval, &s->dataset, j, err);
