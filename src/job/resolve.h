@@ -4,12 +4,7 @@
 
 #include "job/job.h"
 #include "job/layers.h"
-#include "job/resolve_engine.h"
-
-struct resolver {
-	struct resolve_engines engines;
-	struct diag *d;
-};
+#include "job/resolver.h"
 
 /*
  * Read each option, once, by itself, also where no job will use it; its faults

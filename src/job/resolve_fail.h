@@ -2,7 +2,8 @@
 /* resolve_fail.h - the words for options that no job has, or not this one. */
 #pragma once
 
-#include "job/resolve.h"
+#include "job/job.h"
+#include "job/resolver.h"
 
 /* Nobody knows it: an option of fio, of the command line, or a slip of the pen.
  * What fio has and changes nothing here is a note. */
