@@ -20,6 +20,8 @@ static const struct format *const formats[] = {
 	[FORMAT_HDF5] = &format_hdf5,
 	[FORMAT_PARQUET] = &format_parquet,
 	[FORMAT_TAR] = &format_tar,
+	[FORMAT_PNG] = &format_png,
+	[FORMAT_CSV] = &format_csv,
 };
 
 const struct format *format_of(enum job_format f)

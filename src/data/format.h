@@ -97,9 +97,9 @@ struct format {
 	bool is_forward;
 };
 
-extern const struct format format_hdf5, format_indexed_binary, format_jpeg,
-	format_mmap_indexed_binary, format_npy, format_npz, format_parquet,
-	format_raw, format_tar, format_tfrecord;
+extern const struct format format_csv, format_hdf5, format_indexed_binary,
+	format_jpeg, format_mmap_indexed_binary, format_npy, format_npz,
+	format_parquet, format_png, format_raw, format_tar, format_tfrecord;
 
 const struct format *format_of(enum job_format f);
 /* By name; NULL = none. */

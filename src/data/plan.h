@@ -10,6 +10,7 @@
 #include "data/dataset.h"
 #include "data/format.h"
 #include "data/npz.h"
+#include "data/png.h"
 #include "data/pyfile.h"
 #include "data/zipread.h"
 #include "stat/sizes.h"
@@ -47,6 +48,7 @@ struct plan {
 	struct npz_array npz;
 	struct zipread zip;
 	uint64_t jump; /* plan_hdf5: the word of the next chunk */
+	struct png_layout png; /* plan_png */
 	struct extent extent;
 	struct file_shape shape;
 };
@@ -85,13 +87,14 @@ extern const struct plan_kind plan_whole_file;
 /* numpy.load(file)['x'] of an npz file; plan_numpy.c. */
 extern const struct plan_kind plan_numpy;
 /* The others of access=framework, a file each: plan_npy.c (numpy.load of an
- * array; with direct=1 as plan_whole_file), plan_pillow.c, plan_forward.c (a
+ * array; with direct=1 as plan_whole_file), plan_pillow.c, plan_png.c,
+ * plan_pandas.c, plan_forward.c (a
  * buffered stream from a file's beginning to its end), plan_index.c (at the
  * start index files, and with plan_map the samples' file mapped; then one read
  * a sample, or none), plan_hdf5.c, plan_parquet.c. */
-extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow,
-	plan_forward, plan_indexes, plan_map, plan_indexed, plan_mapped,
-	plan_hdf5, plan_parquet;
+extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow, plan_png,
+	plan_pandas, plan_forward, plan_indexes, plan_map, plan_indexed,
+	plan_mapped, plan_hdf5, plan_parquet;
 
 /* access=framework is what the dataset's format says (format.h); an extent
  * without samples is what is read of a file at the start (format->at_start). */

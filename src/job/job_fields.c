@@ -37,6 +37,8 @@ static const struct mlgen_choice formats[] = {
 	{ "hdf5", FORMAT_HDF5, "HDF5, one contiguous dataset of all samples of a file" },
 	{ "parquet", FORMAT_PARQUET, "Parquet, plain pages in row groups; see columns" },
 	{ "tar", FORMAT_TAR, "tar shards, as WebDataset writes them" },
+	{ "png", FORMAT_PNG, "grey images; sample_size is the encoded file" },
+	{ "csv", FORMAT_CSV, "rows of sample_size numbers each, which take some 3.6 bytes as text" },
 	{ 0 },
 };
 

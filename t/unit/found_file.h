@@ -3,6 +3,8 @@
 #pragma once
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -69,4 +71,26 @@ static inline void found_plan(const struct found *f,
 			    .shape = f->shape,
 			    .file_bytes = f->shape.found_bytes };
 	p->kind->init(p, &p->shape, &x);
+}
+
+/* One of its operations, as plan_text.h writes them. */
+static inline void found_text(const struct plan *p, const struct plan_op *op,
+			      char *out, size_t size)
+{
+	uint64_t there = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
+	size_t n = strlen(out);
+	const char *space = n ? " " : "";
+
+	if (op->op != MLGEN_READ)
+		snprintf(out + n, size - n, "%s%s", space,
+			 op->op == MLGEN_OPEN   ? "open"
+			 : op->op == MLGEN_STAT ? "stat"
+						: "close");
+	else if (op->len_bytes <= there)
+		snprintf(out + n, size - n, "%s%" PRIu64 "@%" PRIu64, space,
+			 op->len_bytes, op->off);
+	else
+		snprintf(out + n, size - n,
+			 "%s%" PRIu64 "@%" PRIu64 "=%" PRIu64, space,
+			 op->len_bytes, op->off, there);
 }

@@ -98,7 +98,7 @@ END_TEST
 
 START_TEST(labels_are_for_npy_only)
 {
-	for (int f = FORMAT_NPZ; f <= FORMAT_TAR; f++) {
+	for (int f = FORMAT_NPZ; f <= FORMAT_CSV; f++) {
 		struct mlgen_err err = { 0 };
 		struct dataset ds;
 

@@ -33,7 +33,7 @@ static bool started;
 
 static int format_named(const char *name)
 {
-	for (int f = FORMAT_NPZ; f <= FORMAT_TAR; f++)
+	for (int f = FORMAT_NPZ; f <= FORMAT_CSV; f++)
 		if (strcmp(format_of((enum job_format)f)->name, name) == 0)
 			return f;
 	ck_abort_msg("%s", name);

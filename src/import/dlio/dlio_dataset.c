@@ -16,9 +16,6 @@ static bool is_format(const struct dlio_writer *w, const char *words)
 static const struct {
 	const char *dlio, *mlgen, *why;
 } formats[] = {
-	{ "png", "jpeg",
-	  "The YAML says png: an image a file, read by the same library as "
-	  "jpeg." },
 	{ "hdf5_opt", "hdf5",
 	  "The YAML says hdf5_opt, which DLIO itself has no reader for." },
 	{ "bin", "raw",
@@ -27,10 +24,6 @@ static const struct {
 	{ "dcm", "raw",
 	  "The YAML says dcm, which mlgen has not: files of the same bytes, "
 	  "without a header." },
-	{ "csv", "raw",
-	  "The YAML says csv, which mlgen has not: files of the same bytes. "
-	  "DLIO writes each as a text of 1 to 3 digits and a comma, so that "
-	  "its files are some 3.6 times as large." },
 	{ "synthetic", "raw",
 	  "The YAML says synthetic: no files are read. The null engine reads "
 	  "none either." },

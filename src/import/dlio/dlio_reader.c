@@ -146,7 +146,7 @@ static const char *why_plain(struct dlio_writer *w, bool is_tf, bool saves)
 	bool direct = dlio_value(w->c, "reader.odirect")->yes ||
 		      dlio_is_word(w->c, "storage.storage_type", "direct_fs");
 
-	if (dlio_is_word(w->c, "dataset.format", "csv bin dcm synthetic"))
+	if (dlio_is_word(w->c, "dataset.format", "bin dcm synthetic"))
 		return "format=raw is read by no framework";
 	if (dlio_is_word(w->c, "dataset.format", "tfrecord") && !is_tf)
 		return "PyTorch has no reader of TFRecord files, and DLIO's "
