@@ -225,8 +225,14 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
 
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	r = scan_name(ds->scan, file, out + n, size - (size_t)n);
-	return r < 0 ? r : n + r;
+	r = scan_name(ds->scan, dataset_file_of(ds, file), out + n,
+		      size - (size_t)n);
+	if (r < 0 || file < ds->files)
+		return r < 0 ? r : n + r;
+	n += r;
+	r = snprintf(out + n, size - (size_t)n, "%s",
+		     ds->format->parts[file / ds->files].beside);
+	return (size_t)r < size - (size_t)n ? n + r : -ENAMETOOLONG;
 }
 
 int dataset_init_format(struct dataset *ds, struct mlgen_err *err)
@@ -493,7 +499,7 @@ int dataset_path(const struct dataset *ds, uint64_t file, char *out,
 	int n, name;
 
 	if (ds->scan)
-		return path_of_scan(ds, dataset_file_of(ds, file), out, size);
+		return path_of_scan(ds, file, out, size);
 	n = dataset_folder(ds, part, out, size);
 	if (n < 0)
 		return n;
@@ -541,7 +547,7 @@ uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file)
 {
 	struct file_shape shape;
 
-	if (ds->scan)
+	if (ds->scan && file < ds->files)
 		return scan_size(ds->scan, dataset_file_of(ds, file));
 	format_shape(ds, file, &shape);
 	return format_file_bytes(ds->format, &shape);

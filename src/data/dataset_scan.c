@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -88,6 +89,46 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 	return check_format(job, err);
 }
 
+/* Is the file one that stands beside another, and holds no samples? */
+static bool is_beside(const struct dataset *ds, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (unsigned i = 1; i < FORMAT_PARTS; i++) {
+		const char *beside = ds->format->parts[i].beside;
+		size_t m = beside ? strlen(beside) : 0;
+
+		if (m && n > m && strcmp(name + n - m, beside) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One whose name cannot be read back stays, and fails where it is looked at. */
+static bool has_samples(const void *arg, uint64_t file)
+{
+	const struct dataset *ds = arg;
+	char name[PATH_MAX];
+
+	return scan_name(ds->scan, file, name, sizeof(name)) < 0 ||
+	       !is_beside(ds, name);
+}
+
+/* What stands beside files of samples is no file of the scan, but its parts. */
+static int take_parts(struct dataset *ds, struct mlgen_err *err)
+{
+	while (ds->parts < FORMAT_PARTS && ds->format->parts[ds->parts].beside)
+		ds->parts++;
+	if (ds->parts == 1)
+		return 0;
+	scan_keep(ds->scan, has_samples, ds);
+	if (scan_files(ds->scan))
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "%s: has indexes of %s files, and no file of samples",
+			  ds->directory, ds->format->name);
+}
+
 int dataset_scan(struct dataset *ds, const struct job *job,
 		 struct mlgen_err *err)
 {
@@ -102,6 +143,8 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 		r = scan_new(&ds->scan, &req, err);
 	if (r == 0)
 		mem_replace(&ds->directory, scan_base(ds->scan));
+	if (r == 0)
+		r = take_parts(ds, err);
 	if (r == 0 && ds->format->look)
 		r = found_new(&ds->found, ds->scan, ds,
 			      (enum job_scan_errors)job->scan_errors, err);
@@ -114,9 +157,8 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 
 void dataset_scan_mean(struct dataset *ds)
 {
-	uint64_t samples =
-		ds->found ? found_first_sample(ds->found, ds->files)
-			  : ds->files;
+	uint64_t samples = ds->found ? found_first_sample(ds->found, ds->files)
+				     : ds->files;
 	double bytes = 0;
 
 	for (uint64_t i = 0; i < ds->files && !ds->found; i++)

@@ -98,8 +98,13 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	struct moments files = { 0 };
 
 	for (uint64_t i = 0; i < ds->files; i++) {
-		t->bytes += scan_size(ds->scan, i);
-		moments_add(&files, (double)scan_size(ds->scan, i));
+		uint64_t bytes = scan_size(ds->scan, i);
+
+		/* And what stands beside it. */
+		if (ds->parts > 1)
+			bytes = all_parts_bytes(ds, i);
+		t->bytes += bytes;
+		moments_add(&files, (double)bytes);
 	}
 	t->sample_bytes = t->row_bytes =
 		ds->found ? found_sample_bytes(ds->found, ds->files) : t->bytes;

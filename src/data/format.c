@@ -67,7 +67,8 @@ uint64_t format_sample_bytes(const struct file_shape *shape)
 uint64_t format_file_bytes(const struct format *f,
 			   const struct file_shape *shape)
 {
-	return shape->facts ? shape->found_bytes : f->file_bytes(shape);
+	return shape->facts && shape->part == 0 ? shape->found_bytes
+						: f->file_bytes(shape);
 }
 
 void format_sample_range(const struct format *f, const struct file_shape *shape,

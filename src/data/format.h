@@ -43,6 +43,9 @@ struct plan_kind;
 struct format_part {
 	const char *folder; /* NULL = the dataset's directory itself */
 	const char *suffix;
+	/* Of a scan: the name of the file of samples and this; NULL = such a
+	 * part is of made files alone. */
+	const char *beside;
 };
 
 #define FORMAT_PARTS 3

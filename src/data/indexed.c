@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "data/format.h"
+#include "data/indexed_look.h"
 #include "data/plan.h"
 
 /*
@@ -71,25 +72,34 @@ static int indexed_init(struct dataset *ds, struct mlgen_err *err)
 const struct format format_indexed_binary = {
 	.name = "indexed_binary",
 	.init = indexed_init,
-	.parts = { [OFFSETS] = { .suffix = "indexed_binary.off.idx" },
-		   [SIZES] = { .suffix = "indexed_binary.sz.idx" } },
+	.parts = { [OFFSETS] = { .suffix = "indexed_binary" INDEXED_OFFSETS,
+				 .beside = INDEXED_OFFSETS },
+		   [SIZES] = { .suffix = "indexed_binary" INDEXED_SIZES,
+			       .beside = INDEXED_SIZES } },
 	.file_bytes = indexed_file_bytes,
 	.sample_range = indexed_sample_range,
 	.write_next = indexed_write_next,
 	.framework = { &plan_indexed },
 	.reader = "DLIO",
+	.look = indexed_look,
+	.found_range = indexed_found_range,
 	.at_start = &plan_indexes,
 };
 
 const struct format format_mmap_indexed_binary = {
 	.name = "mmap_indexed_binary",
 	.init = indexed_init,
-	.parts = { [OFFSETS] = { .suffix = "mmap_indexed_binary.off.idx" },
-		   [SIZES] = { .suffix = "mmap_indexed_binary.sz.idx" } },
+	.parts = { [OFFSETS] = { .suffix =
+					 "mmap_indexed_binary" INDEXED_OFFSETS,
+				 .beside = INDEXED_OFFSETS },
+		   [SIZES] = { .suffix = "mmap_indexed_binary" INDEXED_SIZES,
+			       .beside = INDEXED_SIZES } },
 	.file_bytes = indexed_file_bytes,
 	.sample_range = indexed_sample_range,
 	.write_next = indexed_write_next,
 	.framework = { &plan_mapped },
 	.reader = "DLIO",
+	.look = indexed_look,
+	.found_range = indexed_found_range,
 	.at_start = &plan_map,
 };
