@@ -290,26 +290,53 @@ static int init_made(struct dataset *ds, const struct job *job,
 	return r ? r : check_names(ds, err);
 }
 
-static int init_found(struct dataset *ds, const struct job *job,
-		      struct mlgen_err *err)
+/* What its files have in common before they are known. */
+static void begin_found(struct dataset *ds, const struct job *job)
 {
-	int r;
-
 	ds->samples_per_file = 1;
 	ds->subfolders = 1;
 	ds->parts = 1;
 	ds->extent_samples = 1;
 	ds->options = options_of(job);
-	r = dataset_scan(ds, job, err);
-	if (r)
-		return r;
+}
+
+/* A part of so many files, of which samples are asked for in batches. */
+static int settle_found(struct dataset *ds, const struct job *job,
+			uint64_t batch, uint64_t batches, struct mlgen_err *err)
+{
 	if (job->scale < 100)
-		ds->files = files_by_scale(ds, job, ds->files,
-					   scaled_as(job)->batch_size,
-					   SCALED_BATCHES);
+		ds->files = files_by_scale(ds, job, ds->files, batch, batches);
 	ds->files_named = ds->files;
 	dataset_scan_mean(ds);
 	return ds->found ? 0 : dataset_init_format(ds, err);
+}
+
+static int init_found(struct dataset *ds, const struct job *job,
+		      struct mlgen_err *err)
+{
+	int r;
+
+	begin_found(ds, job);
+	r = dataset_scan(ds, job, err);
+	return r ? r
+		 : settle_found(ds, job, scaled_as(job)->batch_size,
+				SCALED_BATCHES, err);
+}
+
+static int init_found_eval(struct dataset *eval, const struct dataset *train,
+			   const struct job *job, struct mlgen_err *err)
+{
+	int r;
+
+	memset(eval, 0, sizeof(*eval));
+	begin_found(eval, job);
+	r = dataset_scan_eval(eval, train, job, err);
+	if (r == 0)
+		r = settle_found(eval, job, eval_batch(scaled_as(job)), 1, err);
+	eval->split = EVAL_FOLDER;
+	if (r == 0)
+		dataset_place_eval(eval, train, eval->files);
+	return r;
 }
 
 int dataset_init(struct dataset *ds, const struct job *job,
@@ -349,7 +376,10 @@ void dataset_fini(struct dataset *ds)
 int dataset_init_eval(struct dataset *eval, const struct dataset *train,
 		      const struct job *job, struct mlgen_err *err)
 {
-	int r = dataset_init_split(eval, train, eval_files(train, job), err);
+	uint64_t files = eval_files(train, job);
+	int r = train->scan && files
+			? init_found_eval(eval, train, job, err)
+			: dataset_init_split(eval, train, files, err);
 
 	if (r == 0 && eval->files && !job_work(job)->only_prepares)
 		r = check_eval(eval, job, err);

@@ -45,16 +45,28 @@ static int check_format(const struct job *j, struct mlgen_err *err)
 			  j->samples_per_file);
 }
 
-static int check_count(const struct dataset *ds, const struct job *j,
-		       struct mlgen_err *err)
+/* What the command line asks for has to be there, and is the first of them. A
+ * job file describes a dataset that would be made, and yields to what is. */
+static int choose_count(const struct job *j, const char *option, uint64_t asked,
+			uint64_t found, const char *directory, uint64_t *files,
+			struct mlgen_err *err)
 {
-	if (!job_is_changed(j, "num_files") || j->num_files == ds->files)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "num_files: %" PRIu64 ", but dataset=scan found "
-			  "%" PRIu64 " in %s; leave it out (scale= takes a "
-			  "part of them)",
-			  j->num_files, ds->files, ds->directory);
+	bool is_asked = job_is_commanded(j, option);
+
+	*files = is_asked && asked < found ? asked : found;
+	if (is_asked && asked > found)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: %" PRIu64 ", but dataset=scan found "
+				  "%" PRIu64 " in %s; leave it out%s",
+				  option, asked, found, directory,
+				  strcmp(option, "num_files") == 0
+					  ? " (scale= takes a part of them)"
+					  : ", or lower it");
+	if (!is_asked && job_is_changed(j, option) && asked != found)
+		log_note("%s: %" PRIu64 " yields to the %" PRIu64
+			 " files that are in %s",
+			 option, asked, found, directory);
+	return 0;
 }
 
 static void note_unused(const struct job *j)
@@ -82,10 +94,6 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 				  "that are written, dataset=scan reads those "
 				  "that are there; leave it out",
 				  job->dataset_ratio);
-	if (job->eval_files)
-		return mlgen_fail(err, -EINVAL,
-				  "eval_files: dataset=scan has all its files "
-				  "in the training; eval_files=0");
 	return check_format(job, err);
 }
 
@@ -129,30 +137,55 @@ static int take_parts(struct dataset *ds, struct mlgen_err *err)
 			  ds->directory, ds->format->name);
 }
 
-int dataset_scan(struct dataset *ds, const struct job *job,
-		 struct mlgen_err *err)
+/* Lists the files, and looks into them. */
+static int find_files(struct dataset *ds, const struct job *job,
+		      enum scan_part part, struct mlgen_err *err)
 {
 	const struct scan_request req = {
-		.directory = ds->directory,
+		.directory = job->directory ? job->directory : ".",
+		.part = part,
 		.errors = (enum job_scan_errors)job->scan_errors,
 		.depth = job->scan_depth,
 	};
+	int r = scan_new(&ds->scan, &req, err);
+
+	if (r)
+		return r;
+	mem_replace(&ds->directory, scan_base(ds->scan));
+	r = take_parts(ds, err);
+	if (r == 0 && ds->format->look)
+		r = found_new(&ds->found, ds->scan, ds, req.errors, err);
+	if (r == 0)
+		ds->files = scan_files(ds->scan);
+	return r;
+}
+
+int dataset_scan(struct dataset *ds, const struct job *job,
+		 struct mlgen_err *err)
+{
 	int r = dataset_scan_check(job, err);
 
 	if (r == 0)
-		r = scan_new(&ds->scan, &req, err);
-	if (r == 0)
-		mem_replace(&ds->directory, scan_base(ds->scan));
-	if (r == 0)
-		r = take_parts(ds, err);
-	if (r == 0 && ds->format->look)
-		r = found_new(&ds->found, ds->scan, ds,
-			      (enum job_scan_errors)job->scan_errors, err);
+		r = find_files(ds, job, SCAN_TRAINING, err);
 	if (r)
 		return r;
-	ds->files = scan_files(ds->scan);
 	note_unused(job);
-	return check_count(ds, job, err);
+	return choose_count(job, "num_files", job->num_files, ds->files,
+			    ds->directory, &ds->files, err);
+}
+
+int dataset_scan_eval(struct dataset *eval, const struct dataset *train,
+		      const struct job *job, struct mlgen_err *err)
+{
+	int r;
+
+	eval->format = train->format;
+	r = find_files(eval, job, SCAN_EVALUATION, err);
+	if (r == 0)
+		r = choose_count(job, "eval_files", job->eval_files,
+				 eval->files, scan_place(eval->scan),
+				 &eval->files, err);
+	return r;
 }
 
 void dataset_scan_mean(struct dataset *ds)

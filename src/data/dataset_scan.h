@@ -15,6 +15,11 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err);
 int dataset_scan(struct dataset *ds, const struct job *job,
 		 struct mlgen_err *err);
 
+/* The same of files to evaluate with, those of valid/; the rest of *eval is
+ * that of an empty one. */
+int dataset_scan_eval(struct dataset *eval, const struct dataset *train,
+		      const struct job *job, struct mlgen_err *err);
+
 /* The first ds->files of the scan are the dataset: their mean is its
  * sample_size, and their samples_per_file. */
 void dataset_scan_mean(struct dataset *ds);

@@ -121,14 +121,16 @@ static int walk_places(struct walk *w, const struct places *p)
 	return r;
 }
 
-/* Takes base and place of `p`. */
 static int scan_places(struct walk *w, struct places *p)
 {
 	struct scan *s = w->scan;
 	int r;
 
-	s->base = p->base;
-	p->base = NULL;
+	s->base = mem_strdup(p->base);
+	if (w->req->part == SCAN_TRAINING)
+		places_take_training(p);
+	else if ((r = places_take_evaluation(p, w->err)))
+		return r;
 	s->place = mem_strdup(p->all[0].path);
 	r = walk_places(w, p);
 	if (r == 0) {

@@ -36,16 +36,22 @@ struct scan_skipped {
 	uint64_t deeper;     /* folders */
 };
 
+/* Which files of a dataset that is laid out as train/ and valid/
+ * (scan_places.h); of others all are the training's. */
+enum scan_part { SCAN_TRAINING, SCAN_EVALUATION };
+
 /* What is listed; strings are the caller's. */
 struct scan_request {
 	const char *directory; /* one or several (scan_places.h) */
+	enum scan_part part;
 	enum job_scan_errors errors;
 	uint64_t depth; /* 1: files of the directory itself; 0 = no limit */
 };
 
 /*
  * 0, or -errno with err: no such directory, no file in it that can be read,
- * with SCAN_REFUSE -EACCES (something is unreadable) or -EINVAL (the others).
+ * with SCAN_REFUSE -EACCES (something is unreadable) or -EINVAL (the others),
+ * with SCAN_EVALUATION -EINVAL (there is no valid/).
  */
 int scan_new(struct scan **out, const struct scan_request *req,
 	     struct mlgen_err *err);

@@ -2,6 +2,7 @@
 /* scan_places.c - see scan_places.h. */
 #include "data/scan_places.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "data/scan_braces.h"
 
 /* ---- one place ---- */
@@ -277,6 +279,63 @@ static int settle(struct places *p, struct mlgen_err *err)
 	return 0;
 }
 
+/* ---- train/ and valid/ ---- */
+
+static bool is_folder(const char *path, const char *name)
+{
+	char full[PATH_MAX];
+	struct stat st;
+	int n = snprintf(full, sizeof(full), "%s/%s", path, name);
+
+	return n > 0 && (size_t)n < sizeof(full) && stat(full, &st) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+static bool is_beside_train(const char *name)
+{
+	static const char *const known[] = {
+		"train", "valid", "val",    "validation", "eval",       "dev",
+		"test",  "index", "labels", "metadata",   "lost+found",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (strcmp(name, known[i]) == 0)
+			return true;
+	return *name == '.';
+}
+
+static bool has_other_folder(const char *path)
+{
+	DIR *dir = opendir(path);
+	bool other = !dir;
+	struct dirent *d;
+
+	while (dir && !other && (d = readdir(dir)))
+		other = d->d_type != DT_REG && !is_beside_train(d->d_name) &&
+			is_folder(path, d->d_name);
+	if (dir)
+		closedir(dir);
+	return other;
+}
+
+static bool is_laid_out(const struct place *at)
+{
+	return at->is_folder && is_folder(at->path, "train") &&
+	       (is_folder(at->path, "valid") || !has_other_folder(at->path));
+}
+
+static void take_folder(struct places *p, struct place *at, const char *name)
+{
+	size_t n = strlen(at->path) + strlen(name) + 2;
+	char *path = mem_zalloc(n);
+
+	snprintf(path, n, "%s%s%s", strcmp(at->path, "/") == 0 ? "" : at->path,
+		 "/", name);
+	mem_free(at->path);
+	at->path = path;
+	place_name(at, p->base);
+}
+
 int places_find(struct places *p, const char *directory, struct mlgen_err *err)
 {
 	int r;
@@ -299,4 +358,40 @@ void places_fini(struct places *p)
 	mem_free(p->all);
 	mem_free(p->base);
 	*p = (struct places){ 0 };
+}
+
+bool places_take_training(struct places *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (!is_laid_out(&p->all[i]))
+			continue;
+		take_folder(p, &p->all[i], "train");
+		any = true;
+	}
+	return any;
+}
+
+int places_take_evaluation(struct places *p, struct mlgen_err *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct place *at = &p->all[i];
+
+		if (!is_laid_out(at) || !is_folder(at->path, "valid")) {
+			mem_free(at->path);
+			continue;
+		}
+		take_folder(p, at, "valid");
+		p->all[kept++] = *at;
+	}
+	p->count = kept;
+	return kept ? 0
+		    : mlgen_fail(err, -EINVAL,
+				 "eval_files: %s has no folders train and "
+				 "valid, of which dataset=scan reads one to "
+				 "train and one to evaluate; eval_files=0",
+				 p->base);
 }

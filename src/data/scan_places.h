@@ -28,3 +28,16 @@ struct places {
  */
 int places_find(struct places *p, const char *directory, struct mlgen_err *err);
 void places_fini(struct places *p); /* takes a zeroed one */
+
+/*
+ * As DLIO and MLPerf Storage lay out a dataset, train/ and valid/ below its
+ * directory: a place that is laid out so becomes that folder of it, the base
+ * stays. For a training the other places stay, too; for an evaluation they
+ * leave, and -EINVAL with err says that none is left.
+ *
+ * A folder is laid out so when there is a train/ in it and a valid/ beside, or
+ * no folder but those of labels, indices and other splits: classes of images
+ * may well have one called train. Is any?
+ */
+bool places_take_training(struct places *p);
+int places_take_evaluation(struct places *p, struct mlgen_err *err);

@@ -181,6 +181,14 @@ bool job_is_given(const struct job *j, const char *option)
 	return j->origins && j->origins[f - job_fields].raw;
 }
 
+bool job_is_commanded(const struct job *j, const char *option)
+{
+	const struct mlgen_field *f = field_find(job_fields, option);
+
+	return job_is_given(j, option) &&
+	       strcmp(j->origins[f - job_fields].how, "command line") == 0;
+}
+
 bool job_is_changed(const struct job *j, const char *option)
 {
 	return job_is_given(j, option) &&

@@ -296,6 +296,9 @@ static inline bool job_touches_files(const struct job *j)
 /* Does anybody say the option, a job file or the command line? */
 bool job_is_given(const struct job *j, const char *option);
 
+/* On the command line? */
+bool job_is_commanded(const struct job *j, const char *option);
+
 /* And something else than its default: --showjob writes defaults, too, which
  * are no opinion. */
 bool job_is_changed(const struct job *j, const char *option);

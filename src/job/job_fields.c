@@ -66,7 +66,7 @@ static const struct mlgen_choice shards[] = {
 
 static const struct mlgen_choice datasets[] = {
 	{ "made", DATASET_MADE, "mlgen writes the files that are missing" },
-	{ "scan", DATASET_SCAN, "the files that are in directory, of any name and size; they are only read" },
+	{ "scan", DATASET_SCAN, "the files that are in directory, of any name and size; they are only read. Where it has train/ and valid/, those are what is trained with and what is evaluated with" },
 	{ 0 },
 };
 
@@ -273,6 +273,9 @@ const struct mlgen_field job_fields[] = {
 	{ "num_files", MLGEN_F_U64(struct job, num_files),
 	  .def = "256", .min = 1, .max = MOST_FILES, .unit = "files", .group = "Dataset",
 	  .help = "Files of the dataset.\n"
+		  "With dataset=scan, on the command line: so many have to be there,\n"
+		  "and the first of them are read; in a job file it yields to those\n"
+		  "that are there.\n"
 		  "DLIO: dataset.num_files_train." },
 	{ "samples_per_file", MLGEN_F_U64(struct job, samples_per_file),
 	  .def = "1", .min = 1, .max = MOST_SAMPLES_PER_FILE, .unit = "samples", .group = "Dataset",

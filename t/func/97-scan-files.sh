@@ -23,6 +23,12 @@ run()
 		>out 2>err </dev/null
 }
 
+# job FILE
+job()
+{
+	"$MLGEN" "$1" --json=run.json >out 2>err </dev/null
+}
+
 # reads TITLE "SAMPLES BYTES DIRECTORY" OPTION...
 reads()
 {
@@ -110,6 +116,51 @@ printf '[x]\ndataset=scan\nformat=raw\ndirectory={a,b}:c\\:d\n' >list.d/x.job
 ok "in a job file" "$MLGEN" list.d/x.job --json=run.json
 is "they are written in the same way" "$(ml run.json samples)" 7
 rm -r list.d
+
+# ---- a number of files
+reads "as many files as are asked for" "2 200 a" --directory=a --num_files=2
+refused "fewer than are asked for are refused" \
+	'^mlgen: num_files: 5, but dataset=scan found 4 in a; ' \
+	--directory=a --num_files=5
+
+# ---- train/ and valid/
+mkdir -p s/train/n01/k s/train/n02 s/valid/n01 s/index
+put 10 s/train/n01/k/a s/train/n01/b s/train/n02/a
+put 100 s/valid/n01/a s/valid/n01/b
+put 1000 s/labels s/index/train
+eval="--eval_batch_size=1 --eval_every=1"
+reads "train/ is what is trained with" "3 30 s" --directory=s
+reads "to the depth below it" "1 10 s" '--directory=s:s/train/n01/b' \
+	--scan_depth=1
+# shellcheck disable=SC2086 # several options
+for n in 1 2; do
+	ok "valid/ evaluates, with $n files of it" run --directory=s \
+		--eval_files=$n $eval
+	is "and train/ trains, $n" "$(ml run.json samples sample_bytes \
+		eval.samples eval.sample_bytes)" "3 30 $n $((100 * n))"
+done
+refused "fewer files to evaluate with than are asked for are refused" \
+	'^mlgen: eval_files: 3, but dataset=scan found 2 in s/valid; ' \
+	--directory=s --eval_files=3
+refused "none at all, too" \
+	'^mlgen: eval_files: a has no folders train and valid, ' \
+	--directory=a --eval_files=3
+refused "by a dry run as well" '^mlgen: eval_files: a has no' \
+	--directory=a --eval_files=3 --dry-run
+printf '[x]\ndataset=scan\nformat=raw\ndirectory=s\nnum_files=9\neval_files=9\neval_every=1\n' \
+	>s.job
+ok "a job file's numbers yield" job s.job
+like "which is said" "$(cat err)" \
+	'^mlgen: note: num_files: 9 yields to the 3 files that are in s$'
+like "of both" "$(cat err)" \
+	'^mlgen: note: eval_files: 9 yields to the 2 files that are in s/valid$'
+is "to all that are there" "$(ml run.json samples eval.samples)" "3 2"
+mkdir s/car
+reads "a class named train is one of many, but for valid/" "3 30 s" \
+	--directory=s
+rm -r s/valid
+reads "and without valid/ it is" "5 2030 s" --directory=s
+rm -r s
 
 # ---- links
 mkdir links links/d

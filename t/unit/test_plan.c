@@ -656,17 +656,22 @@ END_TEST
 START_TEST(who_needs_no_more_looks_no_further)
 {
 	struct dataset ds;
-	uint64_t enough, file;
+	uint64_t file = 0, most;
 
 	make(&ds, FORMAT_RAW, 1, 100000);
 	ds.sample_size = (struct dist){ DIST_UNIFORM, 1, 200000 };
-	file = dataset_largest_file(&ds);
-	enough = dataset_file_bytes(&ds, file);
-	ck_assert_uint_eq(dataset_large_file(&ds, enough + 1), file);
-	ck_assert_uint_eq(dataset_large_file(&ds, enough), file);
 	ck_assert_uint_eq(dataset_large_file(&ds, 1), 0);
-	for (uint64_t i = 0; i < dataset_large_file(&ds, enough / 2); i++)
-		ck_assert_uint_lt(dataset_file_bytes(&ds, i), enough / 2);
+	for (uint64_t i = 0; i < dataset_large_file(&ds, 100000); i++)
+		ck_assert_uint_lt(dataset_file_bytes(&ds, i), 100000);
+	for (uint64_t i = 1; i < 100000; i++)
+		if (dataset_file_bytes(&ds, i) > dataset_file_bytes(&ds, file))
+			file = i;
+	most = dataset_file_bytes(&ds, file);
+	ck_assert_uint_eq(dataset_large_file(&ds, most), file);
+	ck_assert_uint_eq(dataset_large_file(&ds, most + 1), file);
+	/* Once it is known it is large enough for all. */
+	ck_assert_uint_eq(dataset_largest_file(&ds), file);
+	ck_assert_uint_eq(dataset_large_file(&ds, 1), file);
 	dataset_fini(&ds);
 }
 END_TEST

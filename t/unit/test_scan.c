@@ -540,7 +540,6 @@ START_TEST(what_only_made_files_have_is_refused)
 		  "format: dataset=scan" },
 		{ FORMAT_RAW, PHASE_PREPARE, 1, 0, 1, 0, "phase: prepare" },
 		{ FORMAT_RAW, PHASE_TRAIN, 2, 0, 1, 0, "samples_per_file: " },
-		{ FORMAT_RAW, PHASE_TRAIN, 1, 2, 1, 0, "eval_files: " },
 		{ FORMAT_RAW, PHASE_TRAIN, 1, 0, 1, 5, "dataset_ratio: 5 x" },
 		{ FORMAT_RAW, PHASE_TRAIN, 1, 0, 2, 0, "batch_size: 2 is " },
 	};
@@ -557,6 +556,48 @@ START_TEST(what_only_made_files_have_is_refused)
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), -EINVAL);
 	ck_assert_msg(strstr(err.text, cases[_i].words) == err.text, "%s",
 		      err.text);
+}
+END_TEST
+
+START_TEST(files_to_evaluate_with_lie_in_valid)
+{
+	struct job job = scan_job();
+	struct dataset ds, eval;
+	char path[256], want[256];
+
+	folder("train");
+	put("train/b", 1);
+	put("train/a", 10);
+	put("labels", 1000);
+	job.eval_files = 2;
+	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), 0);
+	ck_assert_uint_eq(ds.files, 2);
+	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "eval_files: "));
+	ck_assert_ptr_nonnull(strstr(err.text, "no folders train and valid"));
+	folder("valid");
+	memset(&err, 0, sizeof(err));
+	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), -ENOENT);
+	put("valid/c", 100);
+	put("valid/d", 300);
+	put("valid/e", 500);
+	memset(&err, 0, sizeof(err));
+	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), 0);
+	ck_assert_uint_eq(eval.files, 3);
+	ck_assert_double_eq(dist_mean(&eval.sample_size), 300);
+	snprintf(want, sizeof(want), "%s/valid/d", directory);
+	ck_assert_int_eq(dataset_path(&eval, 1, path, sizeof(path)),
+			 (int)strlen(want));
+	ck_assert_str_eq(path, want);
+	dataset_fini(&eval);
+	job.scale = 50;
+	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), 0);
+	ck_assert_uint_eq(eval.files, 2);
+	dataset_fini(&eval);
+	job.eval_files = 0;
+	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), 0);
+	ck_assert_uint_eq(eval.files, 0);
+	dataset_fini(&ds);
 }
 END_TEST
 
@@ -582,7 +623,8 @@ Suite *suite_scan(void)
 	tcase_add_test(t, files_take_little_memory);
 	tcase_add_test(t, a_dataset_has_names_and_sizes_of_a_scan);
 	tcase_add_test(t, scale_takes_the_first_files_of_a_scan);
-	tcase_add_loop_test(t, what_only_made_files_have_is_refused, 0, 6);
+	tcase_add_loop_test(t, what_only_made_files_have_is_refused, 0, 5);
+	tcase_add_test(t, files_to_evaluate_with_lie_in_valid);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -245,6 +245,61 @@ START_TEST(places_that_are_not_there_are_named)
 }
 END_TEST
 
+/* As found(), of the part that is trained with or evaluated with. */
+static const char *part(const char *where, bool evaluates)
+{
+	static char text[4096];
+	struct places p;
+
+	memset(&err, 0, sizeof(err));
+	ck_assert_int_eq(places_find(&p, where, &err), 0);
+	if (!evaluates)
+		places_take_training(&p);
+	else if (places_take_evaluation(&p, &err))
+		return "none";
+	text[0] = '\0';
+	for (size_t i = 0; i < p.count; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, p.all[i].name);
+	}
+	places_fini(&p);
+	return text;
+}
+
+START_TEST(train_and_valid_are_parts_of_a_place)
+{
+	static const struct {
+		const char *folders, *where, *train, *valid;
+	} cases[] = {
+		{ "d/train d/valid", "d", "train", "valid" },
+		{ "d/train d/valid d/x", "d", "train", "valid" },
+		{ "d/train", "d", "train", "none" },
+		{ "d/train d/val d/index d/.x", "d", "train", "none" },
+		{ "d/train d/car", "d", "", "none" },
+		{ "d/valid", "d", "", "none" },
+		{ "d", "d", "", "none" },
+		{ "d/train d/valid e/train e/valid f", "d:e:f",
+		  "d/train e/train f", "d/valid e/valid" },
+		{ "d e/train e/valid", "d:e", "d e/train", "e/valid" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char command[256];
+
+		snprintf(command, sizeof(command), "rm -rf *; mkdir -p %s",
+			 cases[i].folders);
+		ck_assert_int_eq(system(command), 0);
+		ck_assert_str_eq(part(cases[i].where, false), cases[i].train);
+		ck_assert_str_eq(part(cases[i].where, true), cases[i].valid);
+	}
+	/* a file of that name is none, a link is one */
+	ck_assert_int_eq(system("rm -rf *; mkdir d; touch d/train"), 0);
+	ck_assert_str_eq(part("d", false), "");
+	ck_assert_int_eq(system("rm d/train; mkdir e; ln -s ../e d/train"), 0);
+	ck_assert_str_eq(part("d", false), "train");
+}
+END_TEST
+
 Suite *suite_scan_places(void)
 {
 	Suite *s = suite_create("scan_places");
@@ -256,6 +311,7 @@ Suite *suite_scan_places(void)
 	tcase_add_test(t, places_are_lists_patterns_and_braces);
 	tcase_add_test(t, places_may_be_anywhere);
 	tcase_add_test(t, places_that_are_not_there_are_named);
+	tcase_add_test(t, train_and_valid_are_parts_of_a_place);
 	suite_add_tcase(s, t);
 	return s;
 }
