@@ -348,9 +348,8 @@ int dataset_init(struct dataset *ds, const struct job *job,
 	ds->known = mem_zalloc(sizeof(*ds->known));
 	ds->format = format_of((enum job_format)job->format);
 	ds->directory = dataset_directory_of(job);
-	r = job->dataset == DATASET_SCAN
-		    ? init_found(ds, job, err)
-		    : init_made(ds, job, memory_bytes, err);
+	r = dataset_scan_takes(ds, job) ? init_found(ds, job, err)
+					: init_made(ds, job, memory_bytes, err);
 	if (r == 0 && !job_work(job)->only_prepares)
 		r = dataset_check_ranks(ds, job, job->accelerators, err);
 	if (r)

@@ -95,7 +95,8 @@ struct dataset {
  *
  * With dataset=scan the directory is listed, which takes its time, and the
  * files are those that are there (scan.h; -errno as there, too). What only
- * made files can have is refused.
+ * made files can have is refused. The same holds where a dataset would be made
+ * and DLIO has made one (dataset_dlio.h).
  */
 int dataset_init(struct dataset *ds, const struct job *job,
 		 uint64_t memory_bytes, struct mlgen_err *err);
@@ -224,6 +225,6 @@ struct dataset_totals {
 	double mean_sample_bytes; /* of what is drawn, and asked for */
 	/* What a scan has read to look into the files; NaN = it has not. */
 	double scan_read_bytes, scan_seconds;
-	bool estimate;            /* above a million files: expectation */
+	bool estimate; /* above a million files: expectation */
 };
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t);

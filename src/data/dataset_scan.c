@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "data/dataset_dlio.h"
 #include "data/format.h"
 #include "data/found.h"
 #include "data/scan.h"
@@ -81,6 +83,12 @@ static void note_unused(const struct job *j)
 				 options[i]);
 }
 
+bool dataset_scan_takes(const struct dataset *ds, const struct job *job)
+{
+	return job->dataset == DATASET_SCAN ||
+	       (is_scanned(ds->format) && dataset_dlio_is_there(ds, job));
+}
+
 int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 {
 	if (job_work(job)->only_prepares)
@@ -137,6 +145,37 @@ static int take_parts(struct dataset *ds, struct mlgen_err *err)
 			  ds->directory, ds->format->name);
 }
 
+static int other_names(const struct dataset *ds, enum scan_part part,
+		       struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EEXIST,
+			  "%s: %s/ holds files that DLIO would name "
+			  "img_0_of_N.%s, and others; with --dataset=scan all "
+			  "are read, --directory= makes the dataset elsewhere",
+			  ds->directory,
+			  part == SCAN_TRAINING ? "train" : "valid",
+			  ds->format->name);
+}
+
+/* Where a dataset would be made, and one of DLIO's is. */
+static int keep_dlio(struct dataset *ds, enum scan_part part,
+		     struct mlgen_err *err)
+{
+	uint64_t named, files = dataset_dlio_keep(ds->scan, ds->format, &named);
+	char of[40] = "";
+
+	if (files == 0)
+		return other_names(ds, part, err);
+	if (part == SCAN_EVALUATION)
+		return 0;
+	if (files != named)
+		snprintf(of, sizeof(of), " of the %" PRIu64, named);
+	log_note("%s: %" PRIu64 "%s files that DLIO made are there and are "
+		 "used as they are",
+		 ds->directory, files, of);
+	return 0;
+}
+
 /* Lists the files, and looks into them. */
 static int find_files(struct dataset *ds, const struct job *job,
 		      enum scan_part part, struct mlgen_err *err)
@@ -144,6 +183,7 @@ static int find_files(struct dataset *ds, const struct job *job,
 	const struct scan_request req = {
 		.directory = job->directory ? job->directory : ".",
 		.part = part,
+		.is_laid_out = job->dataset == DATASET_MADE,
 		.errors = (enum job_scan_errors)job->scan_errors,
 		.depth = job->scan_depth,
 	};
@@ -153,6 +193,8 @@ static int find_files(struct dataset *ds, const struct job *job,
 		return r;
 	mem_replace(&ds->directory, scan_base(ds->scan));
 	r = take_parts(ds, err);
+	if (r == 0 && job->dataset == DATASET_MADE)
+		r = keep_dlio(ds, part, err);
 	if (r == 0 && ds->format->look)
 		r = found_new(&ds->found, ds->scan, ds, req.errors, err);
 	if (r == 0)
@@ -169,7 +211,8 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 		r = find_files(ds, job, SCAN_TRAINING, err);
 	if (r)
 		return r;
-	note_unused(job);
+	if (job->dataset == DATASET_SCAN)
+		note_unused(job);
 	return choose_count(job, "num_files", job->num_files, ds->files,
 			    ds->directory, &ds->files, err);
 }

@@ -4,6 +4,10 @@
 
 #include "data/dataset.h"
 
+/* Are its files those that are there: with dataset=scan, and where DLIO has made
+ * what mlgen would? *ds has format and directory. */
+bool dataset_scan_takes(const struct dataset *ds, const struct job *job);
+
 /* What of the job's options only made files can have: 0, or -EINVAL with err. */
 int dataset_scan_check(const struct job *job, struct mlgen_err *err);
 

@@ -193,9 +193,10 @@ static const char *slash_behind(const char *directory)
 int foreign_check_dataset(const char *directory, const struct job *job,
 			  struct mlgen_err *err)
 {
-	/* With checkpoints it needs another place for them, too. */
-	bool could_scan =
-		!job_has_checkpoints(job) && dataset_scan_check(job, NULL) == 0;
+	/* With checkpoints it needs another place for them, too, and to
+	 * evaluate a folder valid/. */
+	bool could_scan = !job_has_checkpoints(job) && !job->eval_files &&
+			  dataset_scan_check(job, NULL) == 0;
 	struct look l = { 0 };
 	int rc = 0;
 

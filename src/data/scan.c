@@ -121,15 +121,22 @@ static int walk_places(struct walk *w, const struct places *p)
 	return r;
 }
 
+static int take_part(struct walk *w, struct places *p)
+{
+	if (w->req->part == SCAN_EVALUATION)
+		return places_take_evaluation(p, w->req->is_laid_out, w->err);
+	places_take_training(p, w->req->is_laid_out);
+	return 0;
+}
+
 static int scan_places(struct walk *w, struct places *p)
 {
 	struct scan *s = w->scan;
 	int r;
 
 	s->base = mem_strdup(p->base);
-	if (w->req->part == SCAN_TRAINING)
-		places_take_training(p);
-	else if ((r = places_take_evaluation(p, w->err)))
+	r = take_part(w, p);
+	if (r)
 		return r;
 	s->place = mem_strdup(p->all[0].path);
 	r = walk_places(w, p);
@@ -226,6 +233,23 @@ void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),
 			s->entries[kept++] = s->entries[i];
 		else
 			s->bytes -= s->entries[i].size_bytes;
+	s->count = kept;
+}
+
+void scan_keep_named(struct scan *s, bool (*keep)(void *arg, const char *name),
+		     void *arg)
+{
+	uint64_t kept = 0;
+	char name[PATH_MAX];
+
+	for (uint64_t i = 0; i < s->count; i++) {
+		if (scan_name(s, i, name, sizeof(name)) < 0)
+			*name = '\0';
+		if (keep(arg, name))
+			s->entries[kept++] = s->entries[i];
+		else
+			s->bytes -= s->entries[i].size_bytes;
+	}
 	s->count = kept;
 }
 

@@ -44,6 +44,7 @@ enum scan_part { SCAN_TRAINING, SCAN_EVALUATION };
 struct scan_request {
 	const char *directory; /* one or several (scan_places.h) */
 	enum scan_part part;
+	bool is_laid_out; /* the one directory is known to have train/ */
 	enum job_scan_errors errors;
 	uint64_t depth; /* 1: files of the directory itself; 0 = no limit */
 };
@@ -75,3 +76,8 @@ void scan_skipped(const struct scan *s, struct scan_skipped *out);
 /* Only these files are left, in their order. */
 void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),
 	       const void *arg);
+
+/* The same by their names, below the base; one that cannot be read back is
+ * "". */
+void scan_keep_named(struct scan *s, bool (*keep)(void *arg, const char *name),
+		     void *arg);

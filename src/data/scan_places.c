@@ -318,10 +318,11 @@ static bool has_other_folder(const char *path)
 	return other;
 }
 
-static bool is_laid_out(const struct place *at)
+static bool is_laid_out(const struct place *at, bool is_known)
 {
 	return at->is_folder && is_folder(at->path, "train") &&
-	       (is_folder(at->path, "valid") || !has_other_folder(at->path));
+	       (is_known || is_folder(at->path, "valid") ||
+		!has_other_folder(at->path));
 }
 
 static void take_folder(struct places *p, struct place *at, const char *name)
@@ -360,27 +361,23 @@ void places_fini(struct places *p)
 	*p = (struct places){ 0 };
 }
 
-bool places_take_training(struct places *p)
+void places_take_training(struct places *p, bool is_known)
 {
-	bool any = false;
-
-	for (size_t i = 0; i < p->count; i++) {
-		if (!is_laid_out(&p->all[i]))
-			continue;
-		take_folder(p, &p->all[i], "train");
-		any = true;
-	}
-	return any;
+	for (size_t i = 0; i < p->count; i++)
+		if (is_laid_out(&p->all[i], is_known))
+			take_folder(p, &p->all[i], "train");
 }
 
-int places_take_evaluation(struct places *p, struct mlgen_err *err)
+int places_take_evaluation(struct places *p, bool is_known,
+			   struct mlgen_err *err)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
 		struct place *at = &p->all[i];
 
-		if (!is_laid_out(at) || !is_folder(at->path, "valid")) {
+		if (!is_laid_out(at, is_known) ||
+		    !is_folder(at->path, "valid")) {
 			mem_free(at->path);
 			continue;
 		}

@@ -37,7 +37,8 @@ void places_fini(struct places *p); /* takes a zeroed one */
  *
  * A folder is laid out so when there is a train/ in it and a valid/ beside, or
  * no folder but those of labels, indices and other splits: classes of images
- * may well have one called train. Is any?
+ * may well have one called train. With `is_known` a train/ is enough.
  */
-bool places_take_training(struct places *p);
-int places_take_evaluation(struct places *p, struct mlgen_err *err);
+void places_take_training(struct places *p, bool is_known);
+int places_take_evaluation(struct places *p, bool is_known,
+			   struct mlgen_err *err);

@@ -65,7 +65,7 @@ static const struct mlgen_choice shards[] = {
 };
 
 static const struct mlgen_choice datasets[] = {
-	{ "made", DATASET_MADE, "mlgen writes the files that are missing" },
+	{ "made", DATASET_MADE, "mlgen writes the files that are missing; a dataset that DLIO or MLPerf Storage made is read as it is" },
 	{ "scan", DATASET_SCAN, "the files that are in directory, of any name and size; they are only read. Where it has train/ and valid/, those are what is trained with and what is evaluated with" },
 	{ 0 },
 };

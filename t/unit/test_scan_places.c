@@ -254,8 +254,8 @@ static const char *part(const char *where, bool evaluates)
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(places_find(&p, where, &err), 0);
 	if (!evaluates)
-		places_take_training(&p);
-	else if (places_take_evaluation(&p, &err))
+		places_take_training(&p, false);
+	else if (places_take_evaluation(&p, false, &err))
 		return "none";
 	text[0] = '\0';
 	for (size_t i = 0; i < p.count; i++) {

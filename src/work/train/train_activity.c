@@ -76,7 +76,11 @@ static int rule_hold(struct slot *s, struct run_shared *run,
 static int rule_foreign(struct slot *s, struct run_shared *run,
 			struct mlgen_err *err)
 {
-	if (!slot_touches_files(s) || s->dataset.scan || run->cfg.readonly)
+	/* Of another's dataset nothing may be replaced. */
+	bool is_read = s->dataset.scan &&
+		       (s->job->dataset == DATASET_SCAN || !run->cfg.replace);
+
+	if (!slot_touches_files(s) || is_read || run->cfg.readonly)
 		return 0;
 	return foreign_check_dataset(s->dataset.directory, s->job, err);
 }
