@@ -175,6 +175,8 @@ static void read_dataset(struct reading *g, const struct record *from,
 	struct metrics_dataset *m = json_store_alloc(&g->f->store, sizeof(*m));
 	*m = *from->dataset;
 	m->dataset.format = format_of((enum job_format)r->job->format);
+	if (!m->dataset.format) /* what was found is not in the document */
+		m->dataset.format = &format_raw;
 	m->dataset.parts = 1;
 	if (m->samples != m->dataset.files * m->dataset.samples_per_file)
 		m->dataset.uneven_samples = m->samples;

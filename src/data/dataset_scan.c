@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/dataset_dlio.h"
+#include "data/detect.h"
 #include "data/format.h"
 #include "data/found.h"
 #include "data/scan.h"
@@ -24,10 +25,9 @@ static bool is_scanned(const struct format *f)
 	return f->look || f == &format_raw || f == &format_jpeg;
 }
 
-static int check_format(const struct job *j, struct mlgen_err *err)
+static int check_format(const struct format *f, const struct job *j,
+			struct mlgen_err *err)
 {
-	const struct format *f = format_of((enum job_format)j->format);
-
 	if (!is_scanned(f))
 		return mlgen_fail(
 			err, -EINVAL,
@@ -45,6 +45,51 @@ static int check_format(const struct job *j, struct mlgen_err *err)
 			  "samples_per_file: with dataset=scan each file is "
 			  "one sample, not %" PRIu64 "; samples_per_file=1",
 			  j->samples_per_file);
+}
+
+/* What the checks of a training could not ask of format=auto. */
+static int check_access(const struct format *f, const struct job *j,
+			struct mlgen_err *err)
+{
+	if (j->access != ACCESS_FRAMEWORK)
+		return 0;
+	if (!f->framework[0])
+		return mlgen_fail(err, -EINVAL,
+				  "access: format=auto found %s files, for "
+				  "which no framework has calls; use "
+				  "access=plain",
+				  f->name);
+	if (f->is_forward && j->loader != LOADER_TFDATA)
+		return mlgen_fail(err, -EINVAL,
+				  "access: format=auto found %s files, which "
+				  "of the loaders only tfdata reads as a "
+				  "framework does; use loader=tfdata, or "
+				  "access=plain",
+				  f->name);
+	if (j->direct && !f->framework[1])
+		return mlgen_fail(err, -EINVAL,
+				  "direct: format=auto found %s files, which "
+				  "no framework reads with O_DIRECT; use "
+				  "direct=0, or access=plain",
+				  f->name);
+	return 0;
+}
+
+/* Files of other kinds leave the scan. */
+static int settle_format(struct dataset *ds, const struct job *j,
+			 struct mlgen_err *err)
+{
+	int r;
+
+	if (ds->format) {
+		if (ds->format != &format_raw)
+			detect_leave_out(ds->scan, ds->format, ds->directory);
+		return 0;
+	}
+	r = detect_format(&ds->format, ds->scan, ds->directory, err);
+	if (r == 0)
+		r = check_format(ds->format, j, err);
+	return r ? r : check_access(ds->format, j, err);
 }
 
 /* What the command line asks for has to be there, and is the first of them. A
@@ -102,7 +147,10 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 				  "that are written, dataset=scan reads those "
 				  "that are there; leave it out",
 				  job->dataset_ratio);
-	return check_format(job, err);
+	return job->format == FORMAT_AUTO
+		       ? 0
+		       : check_format(format_of((enum job_format)job->format),
+				      job, err);
 }
 
 /* Is the file one that stands beside another, and holds no samples? */
@@ -195,6 +243,8 @@ static int find_files(struct dataset *ds, const struct job *job,
 	r = take_parts(ds, err);
 	if (r == 0 && job->dataset == DATASET_MADE)
 		r = keep_dlio(ds, part, err);
+	else
+		r = settle_format(ds, job, err);
 	if (r == 0 && ds->format->look)
 		r = found_new(&ds->found, ds->scan, ds, req.errors, err);
 	if (r == 0)

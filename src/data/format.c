@@ -26,7 +26,7 @@ static const struct format *const formats[] = {
 
 const struct format *format_of(enum job_format f)
 {
-	return formats[f];
+	return f < ARRAY_LEN(formats) ? formats[f] : NULL;
 }
 
 const struct format *format_find(const char *name)

@@ -104,6 +104,7 @@ extern const struct format format_csv, format_hdf5, format_indexed_binary,
 	format_jpeg, format_mmap_indexed_binary, format_npy, format_npz,
 	format_parquet, format_png, format_raw, format_tar, format_tfrecord;
 
+/* NULL for FORMAT_AUTO. */
 const struct format *format_of(enum job_format f);
 /* By name; NULL = none. */
 const struct format *format_find(const char *name);

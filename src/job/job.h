@@ -25,7 +25,8 @@ enum job_format {
 	FORMAT_PARQUET,
 	FORMAT_TAR,
 	FORMAT_PNG,
-	FORMAT_CSV
+	FORMAT_CSV,
+	FORMAT_AUTO /* the last: dataset=scan finds out */
 };
 enum job_loader { LOADER_PYTORCH, LOADER_TFDATA, LOADER_PLAIN };
 enum job_shuffle {

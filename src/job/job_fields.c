@@ -39,6 +39,7 @@ static const struct mlgen_choice formats[] = {
 	{ "tar", FORMAT_TAR, "tar shards, as WebDataset writes them" },
 	{ "png", FORMAT_PNG, "grey images; sample_size is the encoded file" },
 	{ "csv", FORMAT_CSV, "rows of sample_size numbers each, which take some 3.6 bytes as text" },
+	{ "auto", FORMAT_AUTO, "what the files show themselves to be; of dataset=scan, and its default" },
 	{ 0 },
 };
 
@@ -269,6 +270,8 @@ const struct mlgen_field job_fields[] = {
 	{ "format", MLGEN_F_ENUM(struct job, format, formats),
 	  .def = "npz", .group = "Dataset",
 	  .help = "File format of the dataset.\n"
+		  "auto goes by how files begin, and by their suffix; labels,\n"
+		  "checksums and other kinds beside them are left out and counted.\n"
 		  "DLIO: dataset.format." },
 	{ "num_files", MLGEN_F_U64(struct job, num_files),
 	  .def = "256", .min = 1, .max = MOST_FILES, .unit = "files", .group = "Dataset",

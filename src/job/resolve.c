@@ -306,6 +306,15 @@ static void settle_prefetch(struct build *b)
 		j->prefetch = 0;
 }
 
+/* What is there says itself what it is. */
+static void settle_format(struct build *b)
+{
+	struct job *j = b->job;
+
+	if (j->dataset == DATASET_SCAN && !job_is_given(j, "format"))
+		j->format = FORMAT_AUTO;
+}
+
 /* Whoever asks for H100 gets [accelerator=h100], by that name. */
 static void settle_selected(struct build *b)
 {
@@ -396,6 +405,7 @@ struct job *resolve_job(struct resolver *r, const struct layers *layers,
 	settle_selected(&b);
 	settle_batches(&b);
 	settle_prefetch(&b);
+	settle_format(&b);
 	list_accelerators(&b);
 	*is_whole = b.is_whole;
 	return b.job;

@@ -59,7 +59,7 @@ static void check_scan(const struct job *j, struct diag *d)
 			note_unused(j, of_scan[i], "dataset=scan", d);
 	if (j->dataset != DATASET_SCAN)
 		return;
-	if (j->format != FORMAT_NPZ)
+	if (j->format != FORMAT_NPZ && j->format != FORMAT_AUTO)
 		note_unused(j, "scan_key", "format=npz", d);
 	if (job_work(j)->only_prepares)
 		FAULT(d, j, "dataset",
@@ -73,7 +73,7 @@ static void check_format(const struct job *j, struct diag *d)
 						  "row_group_size" };
 
 	for (size_t i = 0; i < ARRAY_LEN(of_parquet); i++)
-		if (j->format != FORMAT_PARQUET)
+		if (j->format != FORMAT_PARQUET && j->format != FORMAT_AUTO)
 			note_unused(j, of_parquet[i], "format=parquet", d);
 	if (j->format == FORMAT_PARQUET && j->read_columns &&
 	    j->access == ACCESS_PLAIN && !job_work(j)->only_prepares)
@@ -81,9 +81,14 @@ static void check_format(const struct job *j, struct diag *d)
 		      "access=plain reads whole rows, and knows no columns; "
 		      "use "
 		      "access=framework, or leave read_columns out");
-	if (j->format != FORMAT_HDF5 || j->dataset != DATASET_SCAN)
+	if ((j->format != FORMAT_HDF5 && j->format != FORMAT_AUTO) ||
+	    j->dataset != DATASET_SCAN)
 		note_unused(j, "hdf5_dataset", "format=hdf5 and dataset=scan",
 			    d);
+	if (j->format == FORMAT_AUTO && j->dataset != DATASET_SCAN)
+		FAULT(d, j, "format",
+		      "auto is what files that are there are found to be; use "
+		      "dataset=scan, or name the format that is to be made");
 	if (j->format != FORMAT_NPY)
 		note_unused(j, "label_size", "format=npy", d);
 }
@@ -208,6 +213,9 @@ static void check_framework(const struct job *j, struct diag *d)
 {
 	struct buf format = { 0 };
 
+	/* The files are not known yet: dataset_scan.c asks the same. */
+	if (j->format == FORMAT_AUTO)
+		return;
 	job_option_text(j, "format", &format);
 	if (j->format == FORMAT_RAW)
 		FAULT(d, j, "access",

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* detect.c - see detect.h. */
+#include "data/detect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/detect_names.h"
+#include "data/look.h"
+
+#define SAMPLES_MAX 64u
+#define PERCENT_LEAST 90u
+/* What is read of a file's beginning, up to behind a tar header's magic. */
+#define HEAD_BYTES 512u
+/* Suffixes of the format that most have, and bytes of one. */
+#define SUFFIXES_MAX 8u
+#define SUFFIX_BYTES 16u
+
+/* One file that is looked at. */
+struct sniff {
+	struct look *look;
+	int dir_fd;
+	const char *name; /* below dir_fd */
+	const uint8_t *head;
+	size_t bytes;
+};
+
+static bool begins(const struct sniff *s, size_t off, const char *magic,
+		   size_t n)
+{
+	return s->bytes >= off + n && memcmp(s->head + off, magic, n) == 0;
+}
+
+static bool is_npy(const struct sniff *s)
+{
+	return begins(s, 0, "\x93NUMPY", 6);
+}
+
+static bool is_npz(const struct sniff *s)
+{
+	return begins(s, 0, "PK\3\4", 4);
+}
+
+static bool is_jpeg(const struct sniff *s)
+{
+	return begins(s, 0, "\xff\xd8\xff", 3);
+}
+
+static bool is_png(const struct sniff *s)
+{
+	return begins(s, 0, "\x89PNG\r\n\x1a\n", 8);
+}
+
+static bool is_tar(const struct sniff *s)
+{
+	return begins(s, 257, "ustar", 5);
+}
+
+/* A block of the user's may stand in front: 512 bytes, 1024, ... */
+static bool is_hdf5(const struct sniff *s)
+{
+	static const char magic[] = "\x89HDF\r\n\x1a\n";
+
+	if (begins(s, 0, magic, 8))
+		return true;
+	for (uint64_t off = 512; off <= 2048; off *= 2) {
+		const uint8_t *at = NULL;
+
+		if (s->look->file_bytes >= off + 8)
+			at = look_at(s->look, off, 8);
+		if (at && memcmp(at, magic, 8) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* At both ends; of an encrypted footer PARE. */
+static bool is_parquet(const struct sniff *s)
+{
+	const uint8_t *end;
+
+	if (s->look->file_bytes < 12 ||
+	    (!begins(s, 0, "PAR1", 4) && !begins(s, 0, "PARE", 4)))
+		return false;
+	end = look_at(s->look, s->look->file_bytes - 4, 4);
+	return end &&
+	       (memcmp(end, "PAR1", 4) == 0 || memcmp(end, "PARE", 4) == 0);
+}
+
+/* CRC-32C (Castagnoli), bit by bit: of eight bytes. */
+static uint32_t crc32c_of(const uint8_t *at, size_t bytes)
+{
+	uint32_t crc = ~UINT32_C(0);
+
+	for (size_t i = 0; i < bytes; i++) {
+		crc ^= at[i];
+		for (unsigned bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0x82F63B78) : 0);
+	}
+	return ~crc;
+}
+
+/* TensorFlow's mask of a checksum. */
+static bool is_tfrecord(const struct sniff *s)
+{
+	uint32_t crc;
+
+	if (s->bytes < 12)
+		return false;
+	crc = crc32c_of(s->head, 8);
+	return look_le(s->head + 8, 4) ==
+	       (uint32_t)((crc >> 15 | crc << 17) + UINT32_C(0xa282ead8));
+}
+
+static bool is_indexed(const struct sniff *s)
+{
+	static const char *const twins[] = { ".off.idx", ".sz.idx" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(twins); i++) {
+		int n = snprintf(path, sizeof(path), "%s%s", s->name, twins[i]);
+
+		if (n < 0 || (size_t)n >= sizeof(path) ||
+		    faccessat(s->dir_fd, path, F_OK, 0) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* What files show, in the order in which they are asked; then their suffix. */
+static const struct kind {
+	const char *format;
+	bool (*test)(const struct sniff *s);
+} kinds[] = {
+	{ "npy", is_npy },
+	{ "npz", is_npz },
+	{ "jpeg", is_jpeg },
+	{ "png", is_png },
+	{ "hdf5", is_hdf5 },
+	{ "parquet", is_parquet },
+	{ "tar", is_tar },
+	{ "tfrecord", is_tfrecord },
+	{ "indexed_binary", is_indexed },
+	{ "csv", NULL },
+	{ "raw", NULL },
+};
+
+#define KINDS ARRAY_LEN(kinds)
+#define RAW (KINDS - 1)
+
+struct detect {
+	struct scan *scan;
+	const char *directory;
+	struct look look;
+	int dir_fd;
+	uint64_t counts[KINDS];
+	uint64_t others;
+	size_t best;
+	bool takes_labels; /* there is nothing else */
+	bool interrupted;
+	char suffixes[SUFFIXES_MAX][SUFFIX_BYTES];
+	size_t suffix_count;
+	struct mlgen_err ignored; /* of one file: it shows nothing */
+};
+
+/* One that this mlgen does not have is raw. */
+static size_t kind_of(const char *format)
+{
+	size_t i = 0;
+
+	while (i < RAW && (!format || strcmp(kinds[i].format, format) != 0))
+		i++;
+	return format_find(kinds[i].format) ? i : RAW;
+}
+
+static size_t kind_inside(const struct sniff *s)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (kinds[i].test && kinds[i].test(s))
+			return kind_of(kinds[i].format);
+	return RAW;
+}
+
+static size_t sniff(struct detect *d, uint64_t file, const char *name)
+{
+	struct sniff s = { .look = &d->look,
+			   .dir_fd = d->dir_fd,
+			   .name = name };
+	size_t kind = RAW;
+
+	d->ignored = (struct mlgen_err){ 0 };
+	if (look_open(&d->look, d->dir_fd, name, name,
+		      scan_size(d->scan, file)) == 0) {
+		s.bytes = (size_t)u64_min(d->look.file_bytes, HEAD_BYTES);
+		s.head = look_at(&d->look, 0, s.bytes);
+		if (s.head)
+			kind = kind_inside(&s);
+	}
+	look_close(&d->look);
+	return kind == RAW ? kind_of(detect_by_suffix(name)) : kind;
+}
+
+static bool is_data(const struct detect *d, const char *name)
+{
+	enum detect_name n = detect_name(name);
+
+	return n == NAME_DATA || (n == NAME_LABEL && d->takes_labels);
+}
+
+/* ---- a few of them ---- */
+
+static bool has_suffix(const struct detect *d, const char *name)
+{
+	const char *suffix = detect_suffix(name);
+
+	for (size_t i = 0; i < d->suffix_count; i++)
+		if (strcasecmp(d->suffixes[i], suffix) == 0)
+			return true;
+	return false;
+}
+
+static void add_suffix(struct detect *d, const char *name)
+{
+	const char *suffix = detect_suffix(name);
+
+	if (d->suffix_count < SUFFIXES_MAX && strlen(suffix) < SUFFIX_BYTES &&
+	    !has_suffix(d, name))
+		snprintf(d->suffixes[d->suffix_count++], SUFFIX_BYTES, "%s",
+			 suffix);
+}
+
+/* From `from` on the first that may be data; `end`: none. */
+static uint64_t next_data(const struct detect *d, uint64_t from, uint64_t end,
+			  char *name)
+{
+	for (; from < end; from++)
+		if (scan_name(d->scan, from, name, PATH_MAX) > 0 &&
+		    is_data(d, name))
+			return from;
+	return end;
+}
+
+/* Which files decide: of each of so many parts of the scan the first. */
+static unsigned choose(const struct detect *d, uint64_t at[SAMPLES_MAX])
+{
+	uint64_t files = scan_files(d->scan),
+		 parts = u64_min(files, SAMPLES_MAX);
+	char name[PATH_MAX];
+	unsigned n = 0;
+
+	for (uint64_t i = 0; i < parts; i++) {
+		uint64_t end = (uint64_t)((double)(i + 1) * (double)files /
+					  (double)parts);
+		uint64_t from =
+			(uint64_t)((double)i * (double)files / (double)parts);
+
+		at[n] = next_data(d, from, end, name);
+		n += at[n] < end;
+	}
+	return n;
+}
+
+static void sample(struct detect *d)
+{
+	uint64_t at[SAMPLES_MAX], counts[KINDS] = { 0 };
+	size_t found[SAMPLES_MAX];
+	char name[PATH_MAX];
+	unsigned n = choose(d, at);
+
+	d->takes_labels = n == 0;
+	if (n == 0)
+		n = choose(d, at);
+	d->best = RAW;
+	for (unsigned i = 0; i < n; i++) {
+		if (scan_name(d->scan, at[i], name, sizeof(name)) < 0)
+			*name = '\0';
+		found[i] = sniff(d, at[i], name);
+		counts[found[i]]++;
+	}
+	for (size_t k = 0; k < KINDS; k++)
+		if (counts[k] > counts[d->best])
+			d->best = k;
+	for (unsigned i = 0; i < n; i++)
+		if (found[i] == d->best &&
+		    scan_name(d->scan, at[i], name, sizeof(name)) >= 0)
+			add_suffix(d, name);
+}
+
+/* ---- all of them ---- */
+
+static bool keep_kind(const void *arg, uint64_t file)
+{
+	/* The scan is compacted behind this, and names are asked before. */
+	struct detect *d = *(struct detect *const *)arg;
+	char name[PATH_MAX];
+	size_t kind;
+
+	d->interrupted |= signals_taken() != 0;
+	if (d->interrupted)
+		return true;
+	if (scan_name(d->scan, file, name, sizeof(name)) < 0 ||
+	    !is_data(d, name)) {
+		d->others++;
+		return false;
+	}
+	kind = has_suffix(d, name) ? d->best : sniff(d, file, name);
+	d->counts[kind]++;
+	return kind == d->best;
+}
+
+static void put_counts(struct buf *to, const struct detect *d, size_t without)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	for (size_t k = 0; k < KINDS; k++)
+		if (d->counts[k] && k != without)
+			buf_addf(to, "%s%s %s", to->len ? ", " : "",
+				 units_human_count(text, d->counts[k]),
+				 kinds[k].format);
+	if (d->others)
+		buf_addf(to, "%s%s of other kinds", to->len ? ", " : "",
+			 units_human_count(text, d->others));
+}
+
+static int judge(const struct detect *d, struct mlgen_err *err)
+{
+	uint64_t all = 0, best = d->counts[d->best];
+	struct buf text = { 0 };
+	int r = 0;
+
+	for (size_t k = 0; k < KINDS; k++)
+		all += d->counts[k];
+	if (d->interrupted)
+		return mlgen_fail(err, -EINTR, "%s: interrupted", d->directory);
+	if ((double)best * 100 < (double)all * PERCENT_LEAST || best == 0) {
+		put_counts(&text, d, KINDS);
+		r = mlgen_fail(err, -EINVAL,
+			       "%s: format=auto found %s: less than %u %% of "
+			       "one format; another directory, or format= for "
+			       "what all of them are",
+			       d->directory, buf_str(&text), PERCENT_LEAST);
+	} else {
+		put_counts(&text, d, d->best);
+		if (text.len)
+			log_note("%s: format=%s; left out: %s", d->directory,
+				 kinds[d->best].format, buf_str(&text));
+	}
+	buf_fini(&text);
+	return r;
+}
+
+int detect_format(const struct format **out, struct scan *scan,
+		  const char *directory, struct mlgen_err *err)
+{
+	struct detect d = { .scan = scan, .directory = directory };
+	struct detect *self = &d;
+	int r;
+
+	d.dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d.dir_fd < 0)
+		return mlgen_fail(err, -errno, "%s: %s", directory,
+				  strerror(errno));
+	r = look_init(&d.look, NULL, &d.ignored);
+	if (r == 0) {
+		sample(&d);
+		scan_keep(scan, keep_kind, &self);
+		r = judge(&d, err);
+	} else {
+		mlgen_fail(err, r, "%s", d.ignored.text);
+	}
+	look_fini(&d.look);
+	close(d.dir_fd);
+	*out = format_find(kinds[d.best].format);
+	return r;
+}
+
+/* ---- a format that is given ---- */
+
+struct leave_out {
+	const char *format;
+	const struct scan *scan;
+};
+
+static bool keep_data(const void *arg, uint64_t file)
+{
+	const struct leave_out *l = arg;
+	char name[PATH_MAX];
+	const char *own;
+
+	if (scan_name(l->scan, file, name, sizeof(name)) < 0)
+		return true;
+	own = detect_by_suffix(name);
+	return detect_name(name) == NAME_DATA ||
+	       (own && strcmp(own, l->format) == 0);
+}
+
+void detect_leave_out(struct scan *scan, const struct format *format,
+		      const char *directory)
+{
+	const struct leave_out l = { format->name, scan };
+	uint64_t before = scan_files(scan), data = 0;
+	char text[UNITS_TEXT_BYTES];
+
+	while (data < before && !keep_data(&l, data))
+		data++;
+	if (data == before)
+		return;
+	scan_keep(scan, keep_data, &l);
+	before -= scan_files(scan);
+	if (before)
+		log_note("%s: left out: %s of other kinds", directory,
+			 units_human_count(text, before));
+}

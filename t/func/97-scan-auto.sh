@@ -1,0 +1,186 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 97-scan-auto.sh - format=auto: files say of which format they are, and other kinds are left out.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+# file NAME BYTES: what printf makes of BYTES, with zeros behind it.
+file()
+{
+	# shellcheck disable=SC2059 # the bytes are written as a format
+	{
+		printf "$2"
+		head -c 3000 /dev/zero
+	} >"$1"
+}
+
+jpeg='\377\330\377\340'
+png='\211PNG\r\n\032\n'
+
+# files FOLDER COUNT SUFFIX BYTES
+files()
+{
+	mkdir -p "$1"
+	n=0
+	while [ $n -lt "$2" ]; do
+		n=$((n + 1))
+		file "$1/$n$3" "$4"
+	done
+}
+
+# run OPTION...: its report is in run.json.
+run()
+{
+	rm -f run.json
+	"$MLGEN" --name=x --directory=d --dataset=scan --json=run.json "$@" \
+		>out 2>err </dev/null
+}
+
+# finds TITLE "FILES FORMAT" OPTION...
+finds()
+{
+	title=$1 want=$2
+	shift 2
+	ok "$title" run "$@"
+	like "$title: as what it is" "$(tr -s ' ' <out)" "^dataset $want files?( |$)"
+}
+
+# refused TITLE REGEX OPTION...
+refused()
+{
+	title=$1 regex=$2
+	shift 2
+	exits "$title" 2 "$MLGEN" --name=x --directory=d --dataset=scan \
+		--json=/dev/null "$@"
+	like "$title: in words" "$(cat err)" "$regex"
+}
+
+files d 20 .bin '\001\002'
+finds "what shows nothing is raw" "20 raw"
+finds "auto is the default, and can be said" "20 raw" --format=auto
+is "it is the default of dataset=scan alone" \
+	"$("$MLGEN" --name=x --dataset=scan --showjob | grep ^format=) \
+$("$MLGEN" --name=x --showjob | grep ^format=)" "format=auto format=npz"
+refused "no framework reads raw files" \
+	'^mlgen: access: format=auto found raw files, for which no framework' \
+	--access=framework
+refused "nothing is made of it" '^(mlgen: )?.*format: auto is what files' \
+	--dataset=made --format=auto
+rm -r d
+
+files d 20 .bin $jpeg
+finds "what begins as JPEG is JPEG, by any suffix" "20 jpeg"
+ok "and is read as a framework does" run --access=framework
+refused "but not with O_DIRECT" \
+	'^mlgen: direct: format=auto found jpeg files' \
+	--access=framework --direct=1
+rm -r d
+files d 20 .JPG '\001\002'
+finds "what shows nothing goes by its suffix" "20 jpeg"
+rm -r d
+
+# ---- other kinds beside them
+files d/n01 30 .jpg $jpeg
+files d/n02 30 '' $jpeg
+for name in labels.txt n01/a.json n01/.DS_Store n01/Thumbs.db x.md5 x.SHA256 \
+	README.md n02/._1 x.tfrecord.idx; do
+	file d/$name x
+done
+finds "labels, checksums and the like are left out" "60 jpeg"
+like "and counted" "$(cat err)" \
+	'^mlgen: note: d: format=jpeg; left out: 9 of other kinds$'
+file d/a.png "$png"
+files d/odd 5 .bin '\001'
+finds "a few of another format, too" "60 jpeg"
+like "and counted by what they are" "$(cat err)" \
+	'left out: .*(5|6) raw, 9 of other kinds$'
+files d/odd 8 .bin '\001'
+refused "more than every tenth is refused" \
+	'^mlgen: d: format=auto found 60 jpeg, .* raw, 9 of other kinds: less than 90 % of one format; ' \
+	--format=auto
+refused "by a dry run, too" 'less than 90 %' --dry-run
+finds "a format that is given takes them" "69 jpeg" --format=jpeg
+like "but no labels" "$(cat err)" 'left out: 9 of other kinds$'
+finds "and raw takes all there is" "78 raw" --format=raw
+rm -r d
+files d 30 .jpg $jpeg
+files d/txt 30 .txt 'cat'
+finds "a label for each image is no other format" "30 jpeg"
+rm d/*.jpg
+finds "where nothing but text is there it is what is read" "30 raw"
+file d/.DS_Store x
+finds "without what a desktop left" "30 raw"
+rm -r d
+mkdir d
+file d/.DS_Store x
+file d/x.md5 x
+refused "with nothing else there is nothing" 'd: format=auto found 2 of other'
+rm -r d
+
+# ---- other formats, as far as a scan reads them
+files d 3 '' '\223NUMPY'
+for pair in 'npy:\223NUMPY' 'npz:PK\003\004' 'hdf5:\211HDF\r\n\032\n'; do
+	rm -r d
+	files d 12 .dat "${pair#*:}"
+	run --dry-run
+	like "${pair%%:*} is known by its beginning" "$(cat err out)" \
+		"format=${pair%%:*} its samples|d/[0-9]*\.dat: "
+done
+rm -r d
+mkdir d
+{
+	printf PAR1
+	head -c 100 /dev/zero
+	printf PAR1
+} >d/x
+run --dry-run
+like "Parquet by both ends" "$(cat err out)" 'parquet|d/x: '
+rm d/x
+if tar --version >/dev/null 2>&1; then
+	echo 1 >a.cls
+	tar cf d/x --format=ustar a.cls
+	finds "a tar by what stands in its header" "1 tar"
+	rm d/x
+else
+	skip "a tar by what stands in its header" "no tar here"
+fi
+"$MLGEN" --name=t --directory=t --format=tfrecord --num_files=4 \
+	--sample_size=1k --phase=prepare >out 2>err
+if [ -d t/train ]; then
+	for f in t/train/*; do
+		cp "$f" d/
+		mv "d/${f##*/}" "d/$(basename "$f" .tfrecord)"
+	done
+	finds "TFRecord by the checksum of its first length" "4 tfrecord"
+	refused "which a framework reads with tf.data" \
+		'^mlgen: access: format=auto found tfrecord files' \
+		--access=framework
+	rm -r t
+else
+	skip "TFRecord by its checksum" "no isal in this mlgen"
+fi
+rm -r d
+"$MLGEN" --name=i --directory=i --format=indexed_binary --num_files=4 \
+	--sample_size=1k --phase=prepare >out 2>err
+mv i/train d
+run --dry-run
+like "an indexed binary by its indices" "$(cat err out)" \
+	'indexed_binary'
+rm -r i d
+
+# ---- it leaves no trace
+files d 70 '' $jpeg
+if command -v strace >/dev/null; then
+	traced trace "$MLGEN" --name=x --directory=d --dataset=scan \
+		--dry-run >out 2>err
+	is "each file that has no suffix to go by is opened once or twice" \
+		"$(grep -c 'openat([0-9]*, "[0-9]*", O_RDONLY' trace |
+			awk '{ print ($1 >= 64 && $1 <= 140) }')" 1
+	like "and leaves the page cache again" "$(cat trace)" \
+		'POSIX_FADV_DONTNEED'
+else
+	skip "what is looked at leaves the page cache" "strace is not here"
+fi
+
+done_testing
