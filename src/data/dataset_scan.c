@@ -228,8 +228,12 @@ static int keep_dlio(struct dataset *ds, enum scan_part part,
 static int find_files(struct dataset *ds, const struct job *job,
 		      enum scan_part part, struct mlgen_err *err)
 {
+	bool has_directory = !job->file_list || job_is_given(job, "directory");
+	const char *directory = job->directory ? job->directory : ".";
 	const struct scan_request req = {
-		.directory = job->directory ? job->directory : ".",
+		.directory = has_directory ? directory : NULL,
+		.file_list =
+			job->dataset == DATASET_SCAN ? job->file_list : NULL,
 		.part = part,
 		.is_laid_out = job->dataset == DATASET_MADE,
 		.errors = (enum job_scan_errors)job->scan_errors,
@@ -272,6 +276,11 @@ int dataset_scan_eval(struct dataset *eval, const struct dataset *train,
 {
 	int r;
 
+	if (job->file_list && job->dataset == DATASET_SCAN)
+		return mlgen_fail(err, -EINVAL,
+				  "eval_files: file_list names the files that "
+				  "are trained with, and none to evaluate; "
+				  "eval_files=0");
 	eval->format = train->format;
 	r = find_files(eval, job, SCAN_EVALUATION, err);
 	if (r == 0)

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/scan_inside.h"
+#include "data/scan_list.h"
 #include "data/scan_places.h"
 
 /* No filesystem holds more, and sums of sizes stay within 64 bits. */
@@ -132,6 +133,8 @@ static int take_part(struct walk *w, struct places *p)
 static int scan_places(struct walk *w, struct places *p)
 {
 	struct scan *s = w->scan;
+	const char *where =
+		w->req->file_list ? w->req->file_list : w->req->directory;
 	int r;
 
 	s->base = mem_strdup(p->base);
@@ -142,9 +145,9 @@ static int scan_places(struct walk *w, struct places *p)
 	r = walk_places(w, p);
 	if (r == 0) {
 		s->skipped.again += links_keep_once(&w->links, s);
-		r = scan_judge(w, w->req->directory, "dataset=scan found");
+		r = scan_judge(w, where, "dataset=scan found");
 	}
-	return r ? r : sum_up(s, w->req->directory, w->err);
+	return r ? r : sum_up(s, where, w->err);
 }
 
 static int scan_all(struct scan *s, const struct scan_request *req,
@@ -152,11 +155,13 @@ static int scan_all(struct scan *s, const struct scan_request *req,
 {
 	struct walk *w = mem_zalloc(sizeof(*w));
 	struct places p;
-	int r = places_find(&p, req->directory, err);
+	int r;
 
 	w->scan = s;
 	w->req = req;
 	w->err = err;
+	r = req->file_list ? scan_list_read(w, &p)
+			   : places_find(&p, req->directory, err);
 	if (r == 0)
 		r = scan_places(w, &p);
 	places_fini(&p);

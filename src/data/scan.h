@@ -32,6 +32,8 @@ struct scan_skipped {
 	uint64_t links;      /* that lead nowhere, or in a circle */
 	uint64_t unreadable; /* files and folders: no permission, an error */
 	uint64_t too_long;   /* paths */
+	uint64_t missing;    /* of a list */
+	uint64_t folders;    /* in place of a list's files */
 	uint64_t again;      /* by another link, or by another place */
 	uint64_t deeper;     /* folders */
 };
@@ -42,7 +44,10 @@ enum scan_part { SCAN_TRAINING, SCAN_EVALUATION };
 
 /* What is listed; strings are the caller's. */
 struct scan_request {
-	const char *directory; /* one or several (scan_places.h) */
+	/* One or several (scan_places.h); with a list where its relative paths
+	 * are, or NULL. */
+	const char *directory;
+	const char *file_list; /* scan_list.h; NULL = none */
 	enum scan_part part;
 	bool is_laid_out; /* the one directory is known to have train/ */
 	enum job_scan_errors errors;

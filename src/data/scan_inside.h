@@ -81,3 +81,5 @@ void scan_skip(struct walk *w, uint64_t *counter, const char *why);
 /* What all that was left out comes to. `found`: "dataset=scan found". 0, or
  * -EACCES or -EINVAL with err. */
 int scan_judge(struct walk *w, const char *where, const char *found);
+/* The same of a list, before its files are looked at. */
+int scan_judge_list(struct walk *w, const char *list);

@@ -256,7 +256,7 @@ static void place_name(struct place *at, const char *base)
 		at->name = at->path + n + (base[n - 1] != '/');
 }
 
-static int settle(struct places *p, struct mlgen_err *err)
+int places_settle(struct places *p, struct mlgen_err *err)
 {
 	const char *first;
 	size_t n;
@@ -346,10 +346,15 @@ int places_find(struct places *p, const char *directory, struct mlgen_err *err)
 	r = is_there(directory) ? add_place(p, directory, err)
 				: add_entries(p, directory, err);
 	if (r == 0)
-		r = settle(p, err);
+		r = places_settle(p, err);
 	if (r)
 		places_fini(p);
 	return r;
+}
+
+void places_add_file(struct places *p, const char *path)
+{
+	push_place(p, mem_strdup(path), false);
 }
 
 void places_fini(struct places *p)

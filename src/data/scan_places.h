@@ -29,6 +29,10 @@ struct places {
 int places_find(struct places *p, const char *directory, struct mlgen_err *err);
 void places_fini(struct places *p); /* takes a zeroed one */
 
+/* One by one, of files that are there; then once, for base and names. */
+void places_add_file(struct places *p, const char *path);
+int places_settle(struct places *p, struct mlgen_err *err);
+
 /*
  * As DLIO and MLPerf Storage lay out a dataset, train/ and valid/ below its
  * directory: a place that is laid out so becomes that folder of it, the base

@@ -32,6 +32,13 @@ static void put_wrong(struct buf *to, const struct scan_skipped *s)
 		 "paths that are too long");
 }
 
+static void put_listed(struct buf *to, const struct scan_skipped *s)
+{
+	put_some(to, s->missing, "file that is not there",
+		 "files that are not there");
+	put_some(to, s->folders, "folder", "folders");
+}
+
 /* No reason to refuse anything. */
 static void put_harmless(struct buf *to, const struct scan_skipped *s)
 {
@@ -56,6 +63,7 @@ int scan_judge(struct walk *w, const char *where, const char *found)
 	struct buf text = { 0 };
 	int r = 0;
 
+	put_listed(&text, s);
 	put_wrong(&text, s);
 	if (text.len && w->req->errors == SCAN_REFUSE)
 		r = mlgen_fail(w->err, s->unreadable ? -EACCES : -EINVAL,
@@ -64,6 +72,23 @@ int scan_judge(struct walk *w, const char *where, const char *found)
 	put_harmless(&text, s);
 	if (r == 0 && text.len)
 		log_note("%s: left out: %s", where, buf_str(&text));
+	buf_fini(&text);
+	return r;
+}
+
+int scan_judge_list(struct walk *w, const char *list)
+{
+	const struct scan_skipped *s = &w->scan->skipped;
+	struct buf text = { 0 };
+	int r = 0;
+
+	put_listed(&text, s);
+	put_wrong(&text, s);
+	if (text.len && w->req->errors == SCAN_REFUSE)
+		r = mlgen_fail(w->err, -EINVAL,
+			       "%s: file_list names %s; --scan_errors=skip "
+			       "goes without",
+			       list, buf_str(&text));
 	buf_fini(&text);
 	return r;
 }

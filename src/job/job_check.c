@@ -159,6 +159,7 @@ static void check_paths(const struct job *j, struct diag *d)
 		{ "checkpoint_directory", j->checkpoint_directory },
 		{ "filename", j->filename },
 		{ "tensor_sizes", j->tensor_sizes },
+		{ "file_list", j->file_list },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)

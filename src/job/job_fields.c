@@ -317,6 +317,11 @@ const struct mlgen_field job_fields[] = {
 	  .def = "0", .max = 4096, .unit = "folders", .group = "Dataset",
 	  .help = "How deep dataset=scan looks: 1 takes the files of directory itself, 2 those of its folders as well, and so on; 0 is no limit.\n"
 		  "What lies deeper is left out, and said." },
+	{ "file_list", MLGEN_F_STR(struct job, file_list),
+	  .group = "Dataset",
+	  .help = "With dataset=scan: a file that names the files, one path a line; - is standard input.\n"
+		  "Relative paths are below directory where that is given, else\n"
+		  "below the folder of the list. They are read in byte order." },
 	{ "label_size", MLGEN_F_SIZE(struct job, label_size_bytes),
 	  .def = "0", .max = TI, .unit = "bytes", .group = "Dataset",
 	  .help = "With format=npy: a second file for each sample, a label of this size beside the image, as 3D U-Net's reference has it; 0 is none.\n"

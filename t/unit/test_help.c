@@ -338,9 +338,10 @@ static const char *const jobs[] = {
 	"--shuffle=buffer:64 --shard=file --decode_threads=8 "
 	"--deterministic=0 "
 	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples",
-	"--name=x --dataset=scan --scan_errors=skip --format=jpeg",
 	"--name=x --dataset=scan --format=npz --scan_key=image",
 	"--name=x --dataset=scan --format=hdf5 --hdf5_dataset=train/x",
+	"--name=x --dataset=scan --scan_errors=skip --format=jpeg "
+	"--scan_depth=3 --file_list=/d/list",
 	"--name=x --format=npy --label_size=2k",
 	"--name=x --phase=io --kb_base=1000 --bs=64kib,1k --size=1m "
 	"--rate=1mib --rwmixwrite=20",

@@ -536,7 +536,7 @@ START_TEST(what_only_made_files_have_is_refused)
 		double ratio;
 		const char *words;
 	} cases[] = {
-		{ FORMAT_INDEXED_BINARY, PHASE_TRAIN, 1, 0, 1, 0,
+		{ FORMAT_PARQUET, PHASE_TRAIN, 1, 0, 1, 0,
 		  "format: dataset=scan" },
 		{ FORMAT_RAW, PHASE_PREPARE, 1, 0, 1, 0, "phase: prepare" },
 		{ FORMAT_RAW, PHASE_TRAIN, 2, 0, 1, 0, "samples_per_file: " },

@@ -52,7 +52,7 @@ static void check_dataset(const struct job *j, struct diag *d)
 static void check_scan(const struct job *j, struct diag *d)
 {
 	static const char *const of_scan[] = { "scan_errors", "scan_key",
-					       "scan_depth" };
+					       "scan_depth", "file_list" };
 
 	for (size_t i = 0; i < ARRAY_LEN(of_scan); i++)
 		if (j->dataset != DATASET_SCAN)
