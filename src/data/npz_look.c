@@ -356,6 +356,10 @@ static int fail_at(struct look *l, uint64_t off, const char *why)
 	return look_fail(l, off, "%s", why);
 }
 
+/* Deflate makes no more of a byte (zlib's technical notes), but for the last
+ * block. */
+#define INFLATES_TO 1032
+
 /* The header of an array that is deflated: as much of it as it takes. */
 static int look_deflated(struct look *l, uint64_t off,
 			 const struct zip_member *m, struct npy_head *h)
@@ -363,8 +367,14 @@ static int look_deflated(struct look *l, uint64_t off,
 	uint8_t prefix[NPY_PREFIX_MAX];
 	const char *why;
 	uint8_t *text;
-	int r = inflate_head(l, off, m->stored_bytes, prefix, sizeof(prefix));
+	int r;
 
+	if (m->plain_bytes / INFLATES_TO > m->stored_bytes + INFLATES_TO)
+		return look_fail(l, off,
+				 "%" PRIu64 " bytes are said to inflate to "
+				 "%" PRIu64 ", which they cannot",
+				 m->stored_bytes, m->plain_bytes);
+	r = inflate_head(l, off, m->stored_bytes, prefix, sizeof(prefix));
 	if (r < 0)
 		return r;
 	why = npy_head_prefix(h, prefix, (size_t)r);
@@ -452,8 +462,8 @@ int npz_look(struct look *l)
 	if (r)
 		return r;
 	l->samples = 1;
-	l->sample_bytes = m.is_deflated ? m.stored_bytes
-					: h.items * h.item_bytes;
+	l->sample_bytes =
+		m.is_deflated ? m.stored_bytes : h.items * h.item_bytes;
 	put_down(&a, &m, &h, l->facts);
 	return 0;
 }

@@ -34,6 +34,7 @@ static void begin_chunk(struct plan *p, uint64_t off)
 
 	p->off = off;
 	p->end = bytes ? u64_min(off + bytes, behind) : behind;
+	p->end = u64_max(p->end, off);
 }
 
 static void png_init_plan(struct plan *p, const struct file_shape *shape,

@@ -310,7 +310,8 @@ static int look_chunk(struct look *l, uint64_t *off, bool *is_data)
 		return l->err->code;
 	bytes = look_be(at, 4);
 	left = l->file_bytes - *off;
-	if (left < PNG_CHUNK_BYTES || bytes > left - PNG_CHUNK_BYTES)
+	if (left < PNG_CHUNK_BYTES + PNG_END_BYTES ||
+	    bytes > left - PNG_CHUNK_BYTES - PNG_END_BYTES)
 		return look_fail(l, *off,
 				 "a PNG chunk of %" PRIu64 " bytes, of which "
 				 "the file has fewer: it is cut off or damaged",
