@@ -479,19 +479,18 @@ uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file)
 	return samples / ds->extent_samples;
 }
 
-/* Each extent is a sample. */
 static void extent_of_found(const struct dataset *ds, uint64_t id,
 			    struct extent *x)
 {
 	const struct found *f = ds->found;
-	uint64_t sample = id;
+	uint64_t sample = id * ds->extent_samples;
 
 	if (ds->distinct_files)
 		sample %= found_first_sample(f, ds->distinct_files);
 	x->id = id;
 	x->file = found_file_of(f, sample);
 	x->first_sample = sample - found_first_sample(f, x->file);
-	x->samples = 1;
+	x->samples = (uint32_t)ds->extent_samples;
 }
 
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x)

@@ -119,7 +119,8 @@ static int choose_count(const struct job *j, const char *option, uint64_t asked,
 static void note_unused(const struct job *j)
 {
 	static const char *const options[] = { "samples_per_file",
-					       "sample_size", "subfolders" };
+					       "sample_size", "subfolders",
+					       "columns", "row_group_size" };
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		if (job_is_changed(j, options[i]))
@@ -251,9 +252,10 @@ static int find_files(struct dataset *ds, const struct job *job,
 		r = settle_format(ds, job, err);
 	if (r == 0 && ds->format->look)
 		r = found_new(&ds->found, ds->scan, ds, req.errors, err);
-	if (r == 0)
-		ds->files = scan_files(ds->scan);
-	return r;
+	if (r)
+		return r;
+	ds->files = scan_files(ds->scan);
+	return ds->format->found_init ? ds->format->found_init(ds, err) : 0;
 }
 
 int dataset_scan(struct dataset *ds, const struct job *job,

@@ -95,6 +95,9 @@ struct format {
 	int (*look)(struct look *l);
 	void (*found_range)(const struct file_shape *shape, uint64_t first,
 			    uint64_t n, uint64_t *off, uint64_t *len);
+	/* Optional: what they have in common, once all were looked at: of ds
+	 * with found and files. 0, or -EINVAL with err. */
+	int (*found_init)(struct dataset *ds, struct mlgen_err *err);
 	/* access=framework goes through a file from its beginning to its end:
 	 * extents in order, the file stays open between them. */
 	bool is_forward;

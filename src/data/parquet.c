@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "data/format.h"
+#include "data/parquet_look.h"
 #include "data/plan.h"
 
 /* Writers' usual size of a page; of larger values each is one. */
@@ -341,7 +342,8 @@ uint64_t parquet_read_bytes(const struct dataset *ds)
 {
 	const struct parquet *p = ds->common;
 
-	return p->row_read_bytes;
+	/* Of files that are there: those on disk, a mean. */
+	return p ? p->row_read_bytes : (uint64_t)dist_mean(&ds->sample_size);
 }
 
 const struct format format_parquet = {
@@ -357,4 +359,7 @@ const struct format format_parquet = {
 	.framework = { &plan_parquet, NULL },
 	.reader = "pyarrow",
 	.read_bytes = parquet_read_bytes,
+	.look = parquet_look,
+	.found_range = parquet_found_range,
+	.found_init = parquet_found_init,
 };

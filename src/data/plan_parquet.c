@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_parquet.c - pyarrow's read_row_group of some columns, call by call. */
 #include "data/parquet.h"
+#include "data/parquet_look.h"
 #include "data/plan.h"
 
 /*
@@ -25,12 +26,32 @@ enum {
 	STEP_CLOSED,
 };
 
-static const struct parquet *parquet_of(const struct plan *p)
+/* A file that is made is like all others; one that was found is as its footer
+ * says (parquet_look.h). */
+struct arrow_file {
+	uint64_t footer_off, footer_bytes;
+	uint64_t reads, group_rows;
+};
+
+static struct arrow_file arrow_file_of(const struct plan *p)
 {
-	return p->shape.common;
+	const struct parquet *f = p->shape.common;
+	const uint64_t *facts = p->shape.facts;
+
+	if (facts)
+		return (struct arrow_file){
+			.footer_off = facts[PARQUET_FOOTER_OFF],
+			.footer_bytes = facts[PARQUET_FOOTER_BYTES],
+			.reads = facts[PARQUET_CHUNKS],
+			.group_rows = facts[PARQUET_GROUP_ROWS],
+		};
+	return (struct arrow_file){ .footer_off = f->footer_off,
+				    .footer_bytes = f->footer_bytes,
+				    .reads = f->read_count,
+				    .group_rows = f->group_rows };
 }
 
-static bool is_footer_longer(const struct parquet *f)
+static bool is_footer_longer(const struct arrow_file *f)
 {
 	return f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES;
 }
@@ -39,39 +60,50 @@ static bool is_footer_longer(const struct parquet *f)
 static void arrow_init(struct plan *p, const struct file_shape *shape,
 		       const struct extent *x)
 {
-	const struct parquet *f = shape->common;
-
+	(void)shape;
 	(void)x;
-	p->end = f->read_count;
+	p->end = arrow_file_of(p).reads;
 }
 
 static void read_footer(struct plan *p, struct plan_op *op)
 {
-	const struct parquet *f = parquet_of(p);
+	const struct arrow_file f = arrow_file_of(p);
 
 	op->op = MLGEN_READ;
 	if (p->step == STEP_FOOTER) {
-		op->len_bytes = f->file_bytes < FIRST_READ_BYTES
-					? f->file_bytes
+		op->len_bytes = p->file_bytes < FIRST_READ_BYTES
+					? p->file_bytes
 					: FIRST_READ_BYTES;
-		op->off = f->file_bytes - op->len_bytes;
-		p->step = is_footer_longer(f) ? STEP_FOOTER_AGAIN : STEP_CHUNKS;
+		op->off = p->file_bytes - op->len_bytes;
+		p->step =
+			is_footer_longer(&f) ? STEP_FOOTER_AGAIN : STEP_CHUNKS;
 	} else {
-		op->len_bytes = f->footer_bytes;
-		op->off = f->footer_off;
+		op->len_bytes = f.footer_bytes;
+		op->off = f.footer_off;
 		p->step = STEP_CHUNKS;
 	}
 }
 
 static void read_chunk(struct plan *p, struct plan_op *op)
 {
-	const struct parquet *f = parquet_of(p);
-	const struct parquet_chunk *c = &f->chunks[f->reads[p->off++]];
-	uint64_t group = p->extent.first_sample / f->group_rows;
+	const struct arrow_file file = arrow_file_of(p);
+	uint64_t group = p->extent.first_sample / file.group_rows;
+	uint64_t column = p->off++;
 
 	op->op = MLGEN_READ;
-	op->off = PARQUET_MAGIC_BYTES + group * f->group_bytes + c->off;
-	op->len_bytes = c->bytes;
+	if (p->shape.facts) {
+		const uint64_t *chunk =
+			p->shape.words + 2 * (group * file.reads + column);
+
+		op->off = chunk[0];
+		op->len_bytes = chunk[1];
+	} else {
+		const struct parquet *f = p->shape.common;
+		const struct parquet_chunk *c = &f->chunks[f->reads[column]];
+
+		op->off = PARQUET_MAGIC_BYTES + group * f->group_bytes + c->off;
+		op->len_bytes = c->bytes;
+	}
 }
 
 static bool arrow_next(struct plan *p, struct plan_op *op)
@@ -103,11 +135,13 @@ static bool arrow_next(struct plan *p, struct plan_op *op)
 	}
 }
 
-/* All row groups are alike. */
+/* All row groups of files that are made are alike. */
 static void arrow_skip(struct plan *p, struct plan_counts *c)
 {
-	const struct parquet *f = parquet_of(p);
+	const struct parquet *f = p->shape.common;
 
+	if (!f)
+		return;
 	c->ops[MLGEN_READ] += f->read_count;
 	sizes_merge(&c->reads, &f->read_sizes);
 	c->io_bytes += f->read_bytes;
@@ -117,9 +151,13 @@ static void arrow_skip(struct plan *p, struct plan_counts *c)
 static uint64_t arrow_largest_read(const struct plan_config *config)
 {
 	const struct parquet *f = config->dataset->common;
-	uint64_t most =
-		is_footer_longer(f) ? f->footer_bytes : FIRST_READ_BYTES;
+	uint64_t most;
 
+	if (!f)
+		return UINT64_MAX;
+	most = f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES
+		       ? f->footer_bytes
+		       : FIRST_READ_BYTES;
 	return most > f->largest_read ? most : f->largest_read;
 }
 

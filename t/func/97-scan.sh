@@ -95,9 +95,8 @@ refused()
 
 refused "nothing is prepared" '^mlgen: dataset: scan reads the files that are there, so phase=prepare' \
 	--phase=prepare
-refused "a format with contents is refused" \
-	'^mlgen: format: dataset=scan does not know yet .*format=raw reads each file as one sample' \
-	--format=parquet
+refused "files of another format are refused" \
+	'^mlgen: data/.*: at byte [0-9]*: a Parquet file ' --format=parquet
 refused "a number of files that is not theirs is refused" \
 	'^mlgen: num_files: 21, but dataset=scan found 20 in data; leave it out' \
 	--num_files=21
@@ -114,11 +113,8 @@ refused "a directory that is not there is refused" \
 ok "nor is it made" test ! -e nowhere
 
 # ---- what is suggested is possible
-refused "a format with contents, read by a framework" \
-	'^mlgen: format: .*; format=jpeg, or format=raw with access=plain, reads each file as one sample$' \
-	--format=parquet --access=framework
-ok "has one way out" run --format=jpeg --access=framework
-ok "and another" run --format=raw --access=plain
+ok "each file is a sample for a framework" run --format=jpeg --access=framework
+ok "and without one" run --format=raw --access=plain
 refused "no framework reads raw files" \
 	'^mlgen: access: .*; use access=plain, or format=jpeg$' \
 	--access=framework

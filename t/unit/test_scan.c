@@ -536,8 +536,6 @@ START_TEST(what_only_made_files_have_is_refused)
 		double ratio;
 		const char *words;
 	} cases[] = {
-		{ FORMAT_PARQUET, PHASE_TRAIN, 1, 0, 1, 0,
-		  "format: dataset=scan" },
 		{ FORMAT_RAW, PHASE_PREPARE, 1, 0, 1, 0, "phase: prepare" },
 		{ FORMAT_RAW, PHASE_TRAIN, 2, 0, 1, 0, "samples_per_file: " },
 		{ FORMAT_RAW, PHASE_TRAIN, 1, 0, 1, 5, "dataset_ratio: 5 x" },
@@ -623,7 +621,7 @@ Suite *suite_scan(void)
 	tcase_add_test(t, files_take_little_memory);
 	tcase_add_test(t, a_dataset_has_names_and_sizes_of_a_scan);
 	tcase_add_test(t, scale_takes_the_first_files_of_a_scan);
-	tcase_add_loop_test(t, what_only_made_files_have_is_refused, 0, 5);
+	tcase_add_loop_test(t, what_only_made_files_have_is_refused, 0, 4);
 	tcase_add_test(t, files_to_evaluate_with_lie_in_valid);
 	suite_add_tcase(s, t);
 	return s;

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parquet_look.c - see parquet_look.h. */
+#include "data/parquet_look.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "data/found.h"
+#include "data/parquet.h"
+#include "data/parquet_names.h"
+#include "data/thrift_read.h"
+
+/* From parquet.thrift of the Apache Parquet format. */
+enum {
+	FILE_ROWS = 3,
+	FILE_ROW_GROUPS = 4,
+
+	GROUP_COLUMNS = 1,
+	GROUP_ROWS = 3,
+
+	CHUNK_FILE_PATH = 1,
+	CHUNK_META = 3,
+
+	META_PATH = 3,
+	META_STORED_BYTES = 7,
+	META_PAGE_OFFSET = 9,
+	META_DICTIONARY_OFFSET = 11,
+};
+
+struct chunk {
+	bool has_meta, has_page, has_bytes, is_elsewhere;
+	int64_t page, dictionary, bytes;
+	char name[PARQUET_NAME_MAX];
+};
+
+struct footer {
+	struct thrift_reader in;
+	struct look *look;
+	struct parquet_names names; /* of read_columns */
+	uint64_t off;               /* of the footer: no chunk reaches it */
+	uint64_t groups;
+	uint64_t each_chunks; /* of the first group, that are read */
+	/* The group at hand: place and bytes of each that is read. */
+	uint64_t *words; /* owned */
+	size_t chunks, room;
+	int64_t rows; /* that the footer says */
+	bool has_rows;
+};
+
+/* One column of a row group */
+
+static void read_path(struct thrift_reader *in, const struct thrift_field *f,
+		      char *name)
+{
+	unsigned type;
+	uint64_t n = thrift_elements(in, f, &type);
+	size_t len = 0;
+
+	for (uint64_t i = 0; i < n && !thrift_failed(in); i++) {
+		if (len && len + 1 < PARQUET_NAME_MAX)
+			name[len++] = '.';
+		thrift_string(in, type, name + len, PARQUET_NAME_MAX - len);
+		len += strlen(name + len);
+	}
+}
+
+static void read_meta(struct thrift_reader *in, struct chunk *c)
+{
+	struct thrift_field f = { 0 };
+
+	while (thrift_next(in, &f)) {
+		switch (f.id) {
+		case META_PATH:
+			read_path(in, &f, c->name);
+			break;
+		case META_STORED_BYTES:
+			c->bytes = thrift_int(in, &f);
+			c->has_bytes = true;
+			break;
+		case META_PAGE_OFFSET:
+			c->page = thrift_int(in, &f);
+			c->has_page = true;
+			break;
+		case META_DICTIONARY_OFFSET:
+			c->dictionary = thrift_int(in, &f);
+			break;
+		default:
+			thrift_skip(in, f.type);
+		}
+	}
+	c->has_meta = true;
+}
+
+static void read_chunk(struct thrift_reader *in, struct chunk *c)
+{
+	struct thrift_field f = { 0 };
+
+	while (thrift_next(in, &f)) {
+		if (f.id == CHUNK_META && thrift_enter(in, f.type)) {
+			read_meta(in, c);
+			thrift_leave(in);
+		} else {
+			c->is_elsewhere |= f.id == CHUNK_FILE_PATH;
+			thrift_skip(in, f.type);
+		}
+	}
+}
+
+/* Arrow begins with the dictionary, where one stands before the pages. */
+static int take_chunk(struct footer *t, const struct chunk *c)
+{
+	struct look *l = t->look;
+	int64_t off = c->dictionary > 0 && c->dictionary < c->page
+			      ? c->dictionary
+			      : c->page;
+
+	if (!c->has_meta || !c->has_page || !c->has_bytes)
+		return look_fail(l, t->in.off,
+				 "the footer does not say where a column is: "
+				 "an encrypted one cannot be read");
+	if (c->is_elsewhere)
+		return look_fail(l, t->in.off,
+				 "column '%s' lies in another file, and is "
+				 "not looked for there",
+				 c->name);
+	if (!parquet_names_has(&t->names, c->name))
+		return 0;
+	if (off < PARQUET_MAGIC_BYTES || c->bytes < 0 ||
+	    (uint64_t)off > t->off ||
+	    (uint64_t)c->bytes > t->off - (uint64_t)off)
+		return look_fail(l, t->in.off,
+				 "column '%s' of row group %" PRIu64 " has "
+				 "%" PRId64 " bytes at %" PRId64
+				 ", which are not between the first bytes and "
+				 "the footer at %" PRIu64,
+				 c->name, t->groups, c->bytes, off, t->off);
+	if (t->chunks == t->room) {
+		t->room = t->room ? 2 * t->room : 64;
+		t->words =
+			mem_realloc(t->words, 2 * t->room * sizeof(*t->words));
+	}
+	t->words[2 * t->chunks] = (uint64_t)off;
+	t->words[2 * t->chunks + 1] = (uint64_t)c->bytes;
+	t->chunks++;
+	return 0;
+}
+
+static int read_columns(struct footer *t, const struct thrift_field *f)
+{
+	unsigned type;
+	uint64_t n = thrift_elements(&t->in, f, &type);
+
+	for (uint64_t i = 0; i < n && !thrift_failed(&t->in); i++) {
+		struct chunk c = { 0 };
+		int r;
+
+		if (!thrift_enter(&t->in, type))
+			break;
+		read_chunk(&t->in, &c);
+		thrift_leave(&t->in);
+		r = thrift_failed(&t->in) ? 0 : take_chunk(t, &c);
+		if (r)
+			return r;
+	}
+	return thrift_failed(&t->in);
+}
+
+/* Row groups */
+
+static int put_group(struct footer *t)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->chunks && r == 0; i++) {
+		r = look_word(t->look, t->words[2 * i]);
+		if (r == 0)
+			r = look_word(t->look, t->words[2 * i + 1]);
+		t->look->sample_bytes += t->words[2 * i + 1];
+	}
+	/* They do not overlap. */
+	if (r == 0 && t->look->sample_bytes > t->off)
+		r = look_fail(t->look, t->in.off,
+			      "the columns have %" PRIu64 " bytes together, "
+			      "more than there are before the footer",
+			      t->look->sample_bytes);
+	return r;
+}
+
+static int check_group(struct footer *t, int64_t rows)
+{
+	struct look *l = t->look;
+	uint64_t *each = &l->facts[PARQUET_GROUP_ROWS];
+
+	if (rows < 0)
+		return look_fail(l, t->in.off,
+				 "row group %" PRIu64 " has %" PRId64 " rows",
+				 t->groups, rows);
+	if (rows == 0)
+		return 0;
+	if (t->groups == 0) {
+		*each = (uint64_t)rows;
+		t->each_chunks = t->chunks;
+	}
+	t->groups++;
+	if (t->chunks == 0 && parquet_names_check(&t->names, l))
+		return l->err->code;
+	if (t->chunks != t->each_chunks || t->chunks == 0)
+		return look_fail(l, t->in.off,
+				 "a row group has %zu columns that are read, "
+				 "and the first has %" PRIu64,
+				 t->chunks, t->each_chunks);
+	if ((uint64_t)rows != *each)
+		return look_fail(l, t->in.off,
+				 "row groups have %" PRIu64 " and %" PRId64
+				 " rows, and batches can be cut only from "
+				 "files whose row groups are all alike; "
+				 "rewrite it with a number of rows that "
+				 "row_group_size divides",
+				 *each, rows);
+	if (__builtin_add_overflow(l->samples, (uint64_t)rows, &l->samples) ||
+	    l->samples > INT64_MAX || rows > UINT32_MAX)
+		return look_fail(l, t->in.off, "rows are beyond counting");
+	return put_group(t);
+}
+
+static int read_group(struct footer *t)
+{
+	struct thrift_field f = { 0 };
+	int64_t rows = 0;
+	int r = 0;
+
+	t->chunks = 0;
+	while (r == 0 && thrift_next(&t->in, &f)) {
+		if (f.id == GROUP_COLUMNS)
+			r = read_columns(t, &f);
+		else if (f.id == GROUP_ROWS)
+			rows = thrift_int(&t->in, &f);
+		else
+			thrift_skip(&t->in, f.type);
+	}
+	if (r == 0)
+		r = thrift_failed(&t->in);
+	return r ? r : check_group(t, rows);
+}
+
+static int read_groups(struct footer *t, const struct thrift_field *f)
+{
+	unsigned type;
+	uint64_t n = thrift_elements(&t->in, f, &type);
+	int r = 0;
+
+	for (uint64_t i = 0; i < n && r == 0 && !thrift_failed(&t->in); i++) {
+		if (thrift_enter(&t->in, type))
+			r = read_group(t);
+		thrift_leave(&t->in);
+	}
+	return r ? r : thrift_failed(&t->in);
+}
+
+/* The file */
+
+static int read_footer(struct footer *t)
+{
+	struct thrift_field f = { 0 };
+	int r = 0;
+
+	while (r == 0 && thrift_next(&t->in, &f)) {
+		if (f.id == FILE_ROW_GROUPS) {
+			r = read_groups(t, &f);
+		} else if (f.id == FILE_ROWS) {
+			t->rows = thrift_int(&t->in, &f);
+			t->has_rows = true;
+		} else {
+			thrift_skip(&t->in, f.type);
+		}
+	}
+	if (r == 0)
+		r = thrift_failed(&t->in);
+	if (r)
+		return r;
+	if (!t->has_rows)
+		return look_fail(t->look, t->off,
+				 "the footer does not say how many rows there "
+				 "are");
+	if (t->rows != (int64_t)t->look->samples)
+		return look_fail(t->look, t->off,
+				 "the footer says %" PRId64
+				 " rows, and its row "
+				 "groups have %" PRIu64,
+				 t->rows, t->look->samples);
+	return t->groups ? parquet_names_check(&t->names, t->look) : 0;
+}
+
+/* Where the footer is, by the file's last bytes. */
+static int find_footer(struct look *l, uint64_t *off, uint64_t *bytes)
+{
+	const uint64_t around = PARQUET_MAGIC_BYTES + PARQUET_TAIL_BYTES;
+	uint64_t end = l->file_bytes, tail = end - PARQUET_TAIL_BYTES;
+	const uint8_t *at;
+
+	if (end < around)
+		return look_fail(l, 0,
+				 "a Parquet file has %" PRIu64 " bytes at "
+				 "least, this has %" PRIu64,
+				 around, end);
+	at = look_at(l, tail, PARQUET_TAIL_BYTES);
+	if (!at)
+		return l->err->code;
+	if (memcmp(at + 4, "PARE", 4) == 0)
+		return look_fail(l, tail,
+				 "the footer is encrypted (PARE), and cannot "
+				 "be read without its key");
+	if (memcmp(at + 4, "PAR1", 4) != 0)
+		return look_fail(l, tail + 4,
+				 "a Parquet file ends in PAR1, this does not");
+	*bytes = look_le(at, 4);
+	if (*bytes > end - around)
+		return look_fail(l, tail,
+				 "the footer has %" PRIu64 " bytes, more than "
+				 "the file before it",
+				 *bytes);
+	*off = tail - *bytes;
+	at = look_at(l, 0, PARQUET_MAGIC_BYTES);
+	if (!at)
+		return l->err->code;
+	return memcmp(at, "PAR1", 4) == 0
+		       ? 0
+		       : look_fail(l, 0,
+				   "a Parquet file begins with PAR1, this does "
+				   "not");
+}
+
+int parquet_look(struct look *l)
+{
+	struct footer *t = mem_zalloc(sizeof(*t));
+	uint64_t bytes = 0;
+	int r = find_footer(l, &t->off, &bytes);
+
+	t->look = l;
+	if (r == 0)
+		r = parquet_names_init(&t->names, l->options->read_columns, l);
+	if (r == 0) {
+		thrift_reader_init(&t->in, l, t->off, t->off + bytes);
+		r = read_footer(t);
+	}
+	l->facts[PARQUET_CHUNKS] = t->each_chunks;
+	l->facts[PARQUET_FOOTER_OFF] = t->off;
+	l->facts[PARQUET_FOOTER_BYTES] = bytes;
+	parquet_names_fini(&t->names);
+	mem_free(t->words);
+	mem_free(t);
+	return r;
+}
+
+/* What is found */
+
+/* From the first chunk of the row groups on, as many bytes as all have. */
+void parquet_found_range(const struct file_shape *shape, uint64_t first,
+			 uint64_t n, uint64_t *off, uint64_t *len)
+{
+	uint64_t rows = shape->facts[PARQUET_GROUP_ROWS];
+	uint64_t chunks = shape->facts[PARQUET_CHUNKS];
+	uint64_t from = first / rows * chunks;
+	uint64_t end = divide_up(first + n, rows) * chunks;
+
+	*off = UINT64_MAX;
+	*len = 0;
+	for (uint64_t i = from; i < end; i++) {
+		*off = u64_min(*off, shape->words[2 * i]);
+		*len += shape->words[2 * i + 1];
+	}
+	*len = u64_min(*len, shape->found_bytes);
+	*off = u64_min(*off, shape->found_bytes - *len);
+}
+
+/* What is read together are row groups, all of as many rows. */
+int parquet_found_init(struct dataset *ds, struct mlgen_err *err)
+{
+	uint64_t first = 0;
+
+	for (uint64_t i = 0; i < ds->files; i++) {
+		struct file_shape shape = { 0 };
+		uint64_t rows;
+
+		found_shape(ds->found, i, &shape);
+		rows = shape.facts[PARQUET_GROUP_ROWS];
+		if (i == 0)
+			first = rows;
+		if (rows != first)
+			return mlgen_fail(
+				err, -EINVAL,
+				"%s: its files have row groups of %" PRIu64
+				" and of %" PRIu64 " rows, and batches can be "
+				"cut only from row groups that are all alike; "
+				"scan files of one kind, or rewrite them",
+				ds->directory, first, rows);
+	}
+	ds->extent_samples = first;
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parquet_look.h - what a scan puts down about a Parquet file: its row groups, and the chunks that are read of them. */
+#pragma once
+
+#include "data/dataset.h"
+#include "data/format.h"
+#include "data/look.h"
+
+/*
+ * From the footer alone: chunks of columns of any type, nested or not, with
+ * whatever pages and compression; their bytes are those on disk. Words: place
+ * and bytes of each chunk that is read, in the order of the footer, row group
+ * by row group; groups without a row are left out.
+ */
+enum {
+	PARQUET_GROUP_ROWS, /* of each row group */
+	PARQUET_CHUNKS,     /* that are read of each */
+	PARQUET_FOOTER_OFF,
+	PARQUET_FOOTER_BYTES, /* without the tail */
+};
+
+/* format->look, found_range and found_init. */
+int parquet_look(struct look *l);
+void parquet_found_range(const struct file_shape *shape, uint64_t first,
+			 uint64_t n, uint64_t *off, uint64_t *len);
+int parquet_found_init(struct dataset *ds, struct mlgen_err *err);
