@@ -246,10 +246,9 @@ static int find_files(struct dataset *ds, const struct job *job,
 		return r;
 	mem_replace(&ds->directory, scan_base(ds->scan));
 	r = take_parts(ds, err);
-	if (r == 0 && job->dataset == DATASET_MADE)
-		r = keep_dlio(ds, part, err);
-	else
-		r = settle_format(ds, job, err);
+	if (r == 0)
+		r = job->dataset == DATASET_MADE ? keep_dlio(ds, part, err)
+						 : settle_format(ds, job, err);
 	if (r == 0 && ds->format->look)
 		r = found_new(&ds->found, ds->scan, ds, req.errors, err);
 	if (r)
