@@ -18,27 +18,9 @@
 #include "data/scan.h"
 #include "job/workload.h"
 
-/* Formats that say where in a file a sample lies, and those of which a file is
- * one. */
-static bool is_scanned(const struct format *f)
-{
-	return f->look || f == &format_raw || f == &format_jpeg;
-}
-
 static int check_format(const struct format *f, const struct job *j,
 			struct mlgen_err *err)
 {
-	if (!is_scanned(f))
-		return mlgen_fail(
-			err, -EINVAL,
-			"format: dataset=scan does not know yet where "
-			"in a file of format=%s its samples lie; %s "
-			"reads each file as one sample",
-			f->name,
-			j->access == ACCESS_FRAMEWORK
-				? "format=jpeg, or format=raw with "
-				  "access=plain,"
-				: "format=raw");
 	if (f->look || j->samples_per_file == 1)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
@@ -131,8 +113,7 @@ static void note_unused(const struct job *j)
 
 bool dataset_scan_takes(const struct dataset *ds, const struct job *job)
 {
-	return job->dataset == DATASET_SCAN ||
-	       (is_scanned(ds->format) && dataset_dlio_is_there(ds, job));
+	return job->dataset == DATASET_SCAN || dataset_dlio_is_there(ds, job);
 }
 
 int dataset_scan_check(const struct job *job, struct mlgen_err *err)
@@ -245,10 +226,10 @@ static int find_files(struct dataset *ds, const struct job *job,
 	if (r)
 		return r;
 	mem_replace(&ds->directory, scan_base(ds->scan));
-	r = take_parts(ds, err);
+	r = job->dataset == DATASET_MADE ? keep_dlio(ds, part, err)
+					 : settle_format(ds, job, err);
 	if (r == 0)
-		r = job->dataset == DATASET_MADE ? keep_dlio(ds, part, err)
-						 : settle_format(ds, job, err);
+		r = take_parts(ds, err);
 	if (r == 0 && ds->format->look)
 		r = found_new(&ds->found, ds->scan, ds, req.errors, err);
 	if (r)

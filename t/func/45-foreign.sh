@@ -50,9 +50,6 @@ exits "the first way out is one" 0 train one/mlgen-data
 refused "... and makes the directory no better" 'one: holds a\.npz, and' train one
 exits "so is the second" 0 "$MLGEN" --name=x --directory=one --dataset=scan \
 	--format=raw --quiet
-like "a format that scan does not read has the first one alone" \
-	"$(train one --format=npz --dry-run | tr -s ' \n' ' ')" \
-	'in a new folder below it( |$)'
 for option in --phase=prepare --eval_files=2 --checkpoint_every='2 epochs'; do
 	unlike "so has $option" \
 		"$(train one --format=raw "$option" --checkpoint_size=4k 2>&1)" \
