@@ -90,12 +90,12 @@ struct job {
 	int dataset;
 	int scan_errors;
 	char *scan_key;            /* an array of npz; NULL = the first */
-	uint64_t scan_depth; /* 0 = no limit */
-	char *file_list;     /* of a scan; NULL = its directory */
+	uint64_t scan_depth;       /* 0 = no limit */
+	char *file_list;           /* of a scan; NULL = its directory */
 	uint64_t label_size_bytes; /* of a second file per sample; 0 = none */
 	uint64_t row_group_size;   /* rows */
 	char *columns, *read_columns; /* NULL = one column; all of them */
-	char *hdf5_dataset; /* of a scan; NULL = the first */
+	char *hdf5_dataset;           /* of a scan; NULL = the first */
 
 	char *accelerator; /* NULL = none named */
 	uint64_t accelerators;

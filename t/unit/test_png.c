@@ -197,7 +197,7 @@ START_TEST(pillow_goes_through_an_image_chunk_by_chunk)
 		{ 1000, "open stat 4096@0=1000 close" },
 		{ 10000, "open stat 4096@0 4096@4096 4096@8192=1808 close" },
 		{ 70000, "open stat 4096@0 61440@4096 4096@65536 "
-			  "4096@69632=368 close" },
+			 "4096@69632=368 close" },
 	};
 	static char directory[] = "d";
 
