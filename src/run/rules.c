@@ -109,8 +109,9 @@ static int open_files(struct slot *s, struct run_shared *run,
 
 static bool takes_aio(const struct slot *s)
 {
-	return s->job->engine && s->does->requests &&
-	       strcmp(s->job->engine->name, "libaio") == 0;
+	const char *engine = s->job->engine ? s->job->engine->name : NULL;
+
+	return engine && s->does->requests && strcmp(engine, "libaio") == 0;
 }
 
 /* The kernel counts what contexts are made for, and those of all processes
