@@ -47,7 +47,7 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 		buf_add(&line, "estimate");
 	}
 	plan_put_line(to, &line);
-	if (t->scan_seconds >= 0) {
+	if (t->scan_read_bytes > 0) {
 		plan_start_line(&line, "");
 		buf_addf(
 			&line, "looked into: %s read in %s",
