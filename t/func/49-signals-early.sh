@@ -6,21 +6,15 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-# Three million files by way of links: a scan of many seconds.
-mkdir -p scan/files scan/many
-(cd scan/files && seq 300 | sed 's/$/.raw/' | xargs -I{} sh -c 'echo >"$1"' sh {})
-seq 100 | while read -r n; do
-	ln -s ../files "scan/many/$n"
-done
-mkdir scan/all
-seq 100 | while read -r n; do
-	ln -s ../many "scan/all/$n"
-done
+# Two million times one of 300 files: a scan of seconds.
+mkdir -p scan
+(cd scan && seq 300 | sed 's/$/.raw/' | xargs -I{} sh -c 'echo >"$1"' sh {})
+awk 'BEGIN { for (i = 0; i < 2000000; i++) print i % 300 + 1 ".raw" }' >list
 
-# in_scan: it has a folder of the scan open.
+# in_scan: it has the list open.
 in_scan()
 {
-	find "/proc/$pid/fd" -lname "$T/scan/*" 2>/dev/null | grep -q .
+	find "/proc/$pid/fd" -lname "$T/list" 2>/dev/null | grep -q .
 }
 
 # is_up: it takes signals by now.
@@ -39,8 +33,8 @@ gone()
 	is "... and nothing half-written" "$(echo run.json*)" "${2:-run.json*}"
 }
 
-scan="--name=x --dataset=scan --format=raw --directory=$T/scan/all
-	--compute_time=1ms --json=$T/run.json"
+scan="--name=x --dataset=scan --format=raw --directory=$T/scan
+	--file_list=$T/list --compute_time=1ms --json=$T/run.json"
 for sig in INT TERM HUP; do
 	# shellcheck disable=SC2086 # several options
 	background "$MLGEN" $scan
@@ -79,8 +73,7 @@ kill "$sleeper"
 
 # Between two probes it looks at its files again, for most of its time.
 # shellcheck disable=SC2086
-background "$MLGEN" $scan --directory="$T/scan/many" --steps=3 \
-	--find-max=batch_size --require='steps>=1'
+background "$MLGEN" $scan --steps=3 --find-max=batch_size --require='steps>=1'
 poll grep -qE '^ *(short|full) ' out
 kill -INT "$pid"
 gone "a search between its probes" run.json
