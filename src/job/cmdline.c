@@ -3,6 +3,7 @@
 #include "job/cmdline.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "job/job.h"
@@ -237,6 +238,17 @@ static void add_file_name(struct cmdline *c, const char *arg, struct diag *d)
 		add_file(c, arg);
 }
 
+/* Files that are there, how many accelerators read them, and what they compute:
+ * a job file would add nothing but a name. */
+static void add_unnamed_job(struct cmdline *c)
+{
+	const struct opt *dataset = optlist_find(&c->all, "dataset");
+
+	if (c->file_count == 0 && c->job_count == 0 && dataset &&
+	    strcasecmp(dataset->value, "scan") == 0)
+		add_part(&c->jobs, &c->job_count, "scan");
+}
+
 void cmdline_read(struct cmdline *c, struct settings *s, int argc,
 		  char *const argv[], struct diag *d)
 {
@@ -262,6 +274,7 @@ void cmdline_read(struct cmdline *c, struct settings *s, int argc,
 		else
 			read_option(c, s, arg + 2, d);
 	}
+	add_unnamed_job(c);
 }
 
 void cmdline_fini(struct cmdline *c)

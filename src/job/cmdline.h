@@ -22,7 +22,8 @@ struct cmdline {
 	size_t job_count;
 };
 
-/* Read argv; faults go to `d`. fini in any case, also of the settings. */
+/* Read argv; faults go to `d`. fini in any case, also of the settings. Without
+ * files and names, --dataset=scan is a job of that name. */
 void cmdline_read(struct cmdline *c, struct settings *s, int argc,
 		  char *const argv[], struct diag *d);
 void cmdline_fini(struct cmdline *c);

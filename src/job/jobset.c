@@ -316,7 +316,8 @@ static void load_jobs(struct load *l)
 	if (!c->file_count && !c->job_count && !l->r.d->errors)
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
 			 "no job; name a job file, such as quickstart.job, or "
-			 "see --help");
+			 "see --help; --directory=DIR --dataset=scan reads "
+			 "files that are there");
 }
 
 /* ---- questions about files that are no jobs ---- */

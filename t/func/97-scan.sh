@@ -71,6 +71,16 @@ else
 	skip "every folder is listed once" "strace is not here"
 fi
 
+# ---- by itself it is a job
+ok "without a name it is called scan" "$MLGEN" --directory=data --dataset=scan \
+	--format=raw --accelerators=2 --batch_size=2 --compute_time=1ms \
+	--json=run.json --quiet
+is "with all that is there" "$(json run.json jobs.0.jobname jobs.0.dataset.files)" \
+	"scan 20"
+ok "which can be searched" "$MLGEN" --directory=data --dataset=scan \
+	--format=raw --batch_size=2 --compute_time=1ms --find-max=accelerators \
+	--require='samples_per_sec>=1' --json=run.json
+
 # ---- a part of it
 ok "scale takes a part" run --scale=50
 is "the first files" "$(json run.json jobs.0.dataset.files)" 10

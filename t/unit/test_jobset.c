@@ -392,6 +392,7 @@ static const struct {
 } refusals[] = {
 	{ "", "no job; name a job file" },
 	{ "--bs=4k", "no job; name a job file" },
+	{ "--dataset=made", "no job; name a job file" },
 	{ "none.job", "none.job: no such job file here" },
 	{ "./none.job", "./none.job: no such job file" },
 	{ "a", "a: no such job file; did you mean a.job, which is here?" },

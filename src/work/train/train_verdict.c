@@ -401,18 +401,23 @@ static void hidden_try(struct buf *out, const struct verdict_findings *f)
 	const struct job *j = f->job;
 	const struct dataset *ds = f->result->dataset;
 	uint64_t steps = verdict_steps_that_show(j);
+	double samples =
+		(double)steps * (double)j->batch_size * (double)j->accelerators;
 
 	if (is_cut_short(f))
 		buf_addf(out,
 			 "--steps=%" PRIu64 " : long enough for AU to show it",
 			 steps);
+	else if (ds && !advice_makes_files(j))
+		buf_addf(out,
+			 "a directory with %.0f files or more has epochs long "
+			 "enough for AU to show it",
+			 ceil(samples / (double)ds->samples_per_file));
 	else if (ds)
 		buf_addf(out,
 			 "--num_files=%.0f%s : epochs long enough for AU to "
 			 "show it",
-			 ceil((double)steps * (double)j->batch_size *
-			      (double)j->accelerators /
-			      (double)ds->samples_per_file),
+			 ceil(samples / (double)ds->samples_per_file),
 			 j->scale < 100 ? " --scale=100%" : "");
 }
 
