@@ -318,12 +318,13 @@ static bool keep_kind(const void *arg, uint64_t file)
 	return kind == d->best;
 }
 
-static void put_counts(struct buf *to, const struct detect *d, size_t without)
+/* Of all kinds, or of those that are left out. */
+static void put_counts(struct buf *to, const struct detect *d, bool left_out)
 {
 	char text[UNITS_TEXT_BYTES];
 
 	for (size_t k = 0; k < KINDS; k++)
-		if (d->counts[k] && k != without)
+		if (d->counts[k] && !(left_out && k == d->best))
 			buf_addf(to, "%s%s %s", to->len ? ", " : "",
 				 units_human_count(text, d->counts[k]),
 				 kinds[k].format);
@@ -343,14 +344,14 @@ static int judge(const struct detect *d, struct mlgen_err *err)
 	if (d->interrupted)
 		return mlgen_fail(err, -EINTR, "%s: interrupted", d->directory);
 	if ((double)best * 100 < (double)all * PERCENT_LEAST || best == 0) {
-		put_counts(&text, d, KINDS);
+		put_counts(&text, d, false);
 		r = mlgen_fail(err, -EINVAL,
 			       "%s: format=auto found %s: less than %u %% of "
 			       "one format; another directory, or format= for "
 			       "what all of them are",
 			       d->directory, buf_str(&text), PERCENT_LEAST);
 	} else {
-		put_counts(&text, d, d->best);
+		put_counts(&text, d, true);
 		if (text.len)
 			log_note("%s: format=%s; left out: %s", d->directory,
 				 kinds[d->best].format, buf_str(&text));

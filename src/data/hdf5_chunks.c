@@ -184,10 +184,10 @@ static int learn(struct chunks *c, uint64_t row, struct steps *out)
 		return r;
 	out->count = f->notes.count;
 	out->list = mem_array(out->count, sizeof(*out->list));
+	memset(out->list, 0, out->count * sizeof(*out->list));
 	for (size_t i = 0; i < out->count; i++)
-		out->list[i] = f->notes.list[i].is_sample
-				       ? (struct hdf5_note){ 0 }
-				       : f->notes.list[i];
+		if (!f->notes.list[i].is_sample)
+			out->list[i] = f->notes.list[i];
 	return 0;
 }
 

@@ -127,7 +127,7 @@ static int find_compact(struct hdf5_file *f, struct hdf5_found *found)
 static int look_dataset(struct hdf5_file *f)
 {
 	struct hdf5_found found = { 0 };
-	struct hdf5_shape s;
+	struct hdf5_shape s = { 0 };
 	size_t sieve = 0, cache = 0;
 	int r = hdf5_file_open(f);
 

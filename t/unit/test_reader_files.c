@@ -46,7 +46,7 @@ static uint64_t file_bytes(const struct file_shape *shape)
 }
 
 /* clang-format off */
-#define FORMAT .name = "a", .parts = { { NULL, NULL }, { "labels", "b" } }, \
+#define FORMAT .name = "a", .parts = { [1] = { .folder = "labels", .suffix = "b" } }, \
 	.file_bytes = file_bytes, .framework = { &scripted, &scripted }, \
 	.at_start = &scripted
 /* clang-format on */
