@@ -282,7 +282,7 @@ void dataset_scan_mean(struct dataset *ds)
 		bytes += (double)scan_size(ds->scan, i);
 	if (ds->found)
 		bytes = (double)found_sample_bytes(ds->found, ds->files);
-	ds->samples_per_file = divide_up(samples, ds->files);
+	ds->samples_per_file = divide_up(samples, u64_max(ds->files, 1));
 	if (dataset_each(ds) == 0)
 		ds->uneven_samples = samples;
 	ds->sample_size = (struct dist){ .kind = DIST_CONST,

@@ -290,7 +290,7 @@ static int chunks_shape(struct chunks *c, size_t cache_bytes)
 		if (i == 0)
 			c->rows = chunks;
 	}
-	if (!is_counted || chunks > c->file->look->file_bytes)
+	if (!is_counted || c->rows == 0 || chunks > c->file->look->file_bytes)
 		return hdf5_file_refuse(c->file,
 					"has more chunks than the file's "
 					"%" PRIu64 " bytes can hold",

@@ -123,7 +123,7 @@ static int interrupted(const struct look *l)
 /* Are they within the file, and how do they lie? */
 static int look_through(struct twins *t)
 {
-	uint64_t off, size, next = 0;
+	uint64_t off = 0, size = 0, next = 0;
 
 	for (uint64_t i = 0; i < t->entries; i++) {
 		int r = entry_at(t, i, &off, &size);

@@ -236,8 +236,8 @@ enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
 /* One "key: value"; which one it was is added to *seen. */
 static bool entry(struct text *t, struct npy_head *h, unsigned *seen)
 {
-	const char *key;
-	size_t n;
+	const char *key = "";
+	size_t n = 0;
 
 	if (!string(t, &key, &n) || !expect(t, ':'))
 		return false;

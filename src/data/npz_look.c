@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#define ZLIB_CONST /* what is read stays as it is */
 #include <zlib.h>
 
 #include "base/mem.h"
@@ -338,7 +339,7 @@ static int inflate_head(struct look *l, uint64_t off, uint64_t stored,
 			inflateEnd(&z);
 			return l->err->code;
 		}
-		z.next_in = (Bytef *)(uintptr_t)at;
+		z.next_in = at;
 		z.avail_in = (unsigned)n;
 		off += n;
 		stored -= n;

@@ -30,7 +30,7 @@ static uint64_t file_at(const struct sampler_epoch *e, uint64_t rank,
 	const struct sampler *s = e->sampler;
 	uint64_t files = files_of_rank(s);
 
-	file %= round_up(files, width_of(s));
+	file %= u64_max(round_up(files, width_of(s)), 1);
 	if (file >= files)
 		return s->dataset->files;
 	if (sampler_shards_files(s))

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
+#define ZLIB_CONST /* what is read stays as it is */
 #include <zlib.h>
 
 #include "base/mem.h"
@@ -91,7 +92,7 @@ static int give_in(struct inflation *f)
 
 	if (!in)
 		return f->l->err->code;
-	f->z.next_in = (Bytef *)(uintptr_t)in;
+	f->z.next_in = in;
 	f->z.avail_in = (uInt)n;
 	f->in_at += n;
 	return 0;
