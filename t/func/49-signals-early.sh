@@ -6,10 +6,10 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-# Two million times one of 300 files: a scan of seconds.
+# Six hundred thousand times one of 300 files: a scan that takes its time.
 mkdir -p scan
 (cd scan && seq 300 | sed 's/$/.raw/' | xargs -I{} sh -c 'echo >"$1"' sh {})
-awk 'BEGIN { for (i = 0; i < 2000000; i++) print i % 300 + 1 ".raw" }' >list
+awk 'BEGIN { for (i = 0; i < 600000; i++) print i % 300 + 1 ".raw" }' >list
 
 # in_scan: it has the list open.
 in_scan()
