@@ -254,10 +254,12 @@ static const char *part(const char *where, bool evaluates)
 
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(places_find(&p, where, &err), 0);
-	if (!evaluates)
+	if (!evaluates) {
 		places_take_training(&p, false);
-	else if (places_take_evaluation(&p, false, &err))
+	} else if (places_take_evaluation(&p, false, &err)) {
+		places_fini(&p);
 		return "none";
+	}
 	text[0] = '\0';
 	for (size_t i = 0; i < p.count; i++) {
 		strcat(text, i ? " " : "");
