@@ -113,7 +113,7 @@ static void put_central(uint8_t **at, char array, uint32_t crc, uint64_t size,
 static void put_end64(uint8_t **at, const struct npz_layout *l)
 {
 	npz_put_text(at, "PK\6\6", 4);
-	npz_put(at, 8, NPZ_END64_BYTES - 12);
+	npz_put(at, 8, ZIP_END64_BYTES - 12);
 	npz_put(at, 2, 45);
 	npz_put(at, 2, 45);
 	npz_put(at, 4, 0);
@@ -313,9 +313,9 @@ struct npz_layout npz_layout(const struct file_shape *shape)
 	l.dir_bytes = 2 * CENTRAL_BYTES + extra_bytes(l.x_bytes, 0) +
 		      extra_bytes(l.y_bytes, l.y_off);
 	l.has_end64 = l.dir_off >= MAX32;
-	l.end = l.dir_off + l.dir_bytes + NPZ_END_BYTES;
+	l.end = l.dir_off + l.dir_bytes + ZIP_END_BYTES;
 	if (l.has_end64)
-		l.end += NPZ_END64_BYTES + NPZ_LOCATOR_BYTES;
+		l.end += ZIP_END64_BYTES + ZIP_LOCATOR_BYTES;
 	return l;
 }
 
@@ -327,7 +327,7 @@ static void made_array(const struct file_shape *shape, struct npz_array *a)
 	*a = (struct npz_array){
 		.dir_off = l.dir_off,
 		.dir_bytes = l.dir_bytes,
-		.end_off = l.end - NPZ_END_BYTES,
+		.end_off = l.end - ZIP_END_BYTES,
 		.has_locator = l.has_end64,
 		.member = { .name_bytes = NPZ_NAME_BYTES,
 			    .extra_bytes = NPZ_EXTRA_BYTES,

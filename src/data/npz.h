@@ -14,9 +14,6 @@ enum {
 	NPZ_EXTRA_BYTES = 20,
 	NPZ_LOCAL_BYTES = 30 + NPZ_NAME_BYTES + NPZ_EXTRA_BYTES,
 	NPZ_HEAD_BYTES = NPZ_LOCAL_BYTES + NPY_HEADER_BYTES,
-	NPZ_END_BYTES = 22,
-	NPZ_END64_BYTES = 56,
-	NPZ_LOCATOR_BYTES = 20,
 };
 
 /* x.npy, y.npy, central directory, end record. */

@@ -105,24 +105,24 @@ static void begin_archive(struct plan *p, unsigned step)
 {
 	const struct npz_array *a = &p->npz;
 	struct pyfile *f = &p->python;
-	uint64_t before = COMMENT_MAX + NPZ_END_BYTES;
+	uint64_t before = COMMENT_MAX + ZIP_END_BYTES;
 
 	if (step == MAGIC) {
 		pyfile_read(f, MAGIC_BYTES); /* and back */
 	} else if (step == END_READ) {
-		pyfile_seek_end(f, p->file_bytes - NPZ_END_BYTES);
+		pyfile_seek_end(f, p->file_bytes - ZIP_END_BYTES);
 		pyfile_read_all(f);
 	} else if (step == COMMENT_READ) {
 		pyfile_seek(f, p->file_bytes > before ? p->file_bytes - before
 						      : 0);
 		pyfile_read_all(f);
 	} else if (step == LOCATOR) {
-		pyfile_seek_end(f, a->end_off - NPZ_LOCATOR_BYTES);
-		pyfile_read(f, NPZ_LOCATOR_BYTES);
+		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES);
+		pyfile_read(f, ZIP_LOCATOR_BYTES);
 	} else if (step == END64) {
-		pyfile_seek_end(f, a->end_off - NPZ_LOCATOR_BYTES -
-					   NPZ_END64_BYTES);
-		pyfile_read(f, NPZ_END64_BYTES);
+		pyfile_seek_end(f, a->end_off - ZIP_LOCATOR_BYTES -
+					   ZIP_END64_BYTES);
+		pyfile_read(f, ZIP_END64_BYTES);
 	} else {
 		pyfile_seek(f, a->dir_off);
 		pyfile_read(f, a->dir_bytes);

@@ -19,6 +19,14 @@ struct zip_member {
 
 #define ZIP_LOCAL_BYTES 30u
 
+/* What stands behind the directory, last to first: the end record, without a
+ * comment, and for zip64 the locator of the end record that is before it. */
+enum {
+	ZIP_END_BYTES = 22,
+	ZIP_LOCATOR_BYTES = 20,
+	ZIP_END64_BYTES = 56,
+};
+
 /*
  * A member that is open (zipfile.ZipExtFile of CPython 3.11): an iterator
  * without memory behind it. It asks the file for 4096 bytes at least, or what
