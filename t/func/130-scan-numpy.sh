@@ -139,13 +139,7 @@ like "so is an array" "$(cat err)" \
 	'bad/cut.npy: .*says 100000 bytes of data, 4872 are there'
 
 # ---- call by call
-reason=
-can_trace || reason="strace is not here or not allowed"
-[ -n "$reason" ] ||
-	"$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-	reason="this Python has buffers of another size"
-[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
-	reason="this filesystem has blocks of $(stat -c %o .) bytes"
+reason=$(no_python_calls "$python")
 if [ -n "$reason" ]; then
 	skip "files of others are read as NumPy reads them" "$reason"
 	done_testing

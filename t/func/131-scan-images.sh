@@ -183,13 +183,7 @@ like "as is one that is none" "$(cat err)" \
 	'bad/cut.png: at byte 0: no PNG file begins here'
 
 # ---- call by call
-reason=
-can_trace || reason="strace is not here or not allowed"
-[ -n "$reason" ] ||
-	"$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-	reason="this Python has buffers of another size"
-[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
-	reason="this filesystem has blocks of $(stat -c %o .) bytes"
+reason=$(no_python_calls "$python")
 if [ -n "$reason" ]; then
 	skip "images and tables are read as Pillow and pandas read them" "$reason"
 	done_testing

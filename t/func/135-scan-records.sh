@@ -298,12 +298,7 @@ changed "a file that has gone" \
 	'changing/x.tar: open: No such file or directory \(' rm x.tar
 
 # ---- beside Python itself, of files of unequal samples
-reason=
-can_trace || reason="strace is not here"
-[ -n "$reason" ] || "$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-	reason="this Python has buffers of another size"
-[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
-	reason="this filesystem has blocks of $(stat -c %o .) bytes"
+reason=$(no_python_calls "$python")
 cat >load.py <<'END'
 import sys, tarfile
 for name in sys.argv[1:]:

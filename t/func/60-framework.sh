@@ -170,10 +170,7 @@ python=/usr/bin/python3
 reason=
 "$python" -c 'import numpy' 2>/dev/null ||
 	reason="$python has no numpy (Debian: python3-numpy)"
-[ -n "$reason" ] || "$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-	reason="this Python has buffers of another size"
-[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
-	reason="this filesystem has blocks of $(stat -c %o .) bytes"
+[ -n "$reason" ] || reason=$(no_python_calls "$python")
 if [ -n "$reason" ]; then
 	skip "every file is read as NumPy reads it here and now" "$reason"
 	done_testing

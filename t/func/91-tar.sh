@@ -126,11 +126,7 @@ like "does not fit into a member" "$(cat err)" \
 	'sample_size: 8 GiB do not fit into a member of a tar file'
 
 # ---- beside Python itself
-command -v strace >/dev/null || reason="there is no strace"
-[ -n "$reason" ] || "$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-	reason="this Python has buffers of another size"
-[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
-	reason="this filesystem has blocks of $(stat -c %o .) bytes"
+[ -n "$reason" ] || reason=$(no_python_calls "$python")
 if [ -n "$reason" ]; then
 	skip "every shard is read as WebDataset reads it here and now" "$reason"
 	done_testing

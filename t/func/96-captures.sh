@@ -84,11 +84,7 @@ here()
 	reason=
 	"$python" -c "import $1" 2>/dev/null ||
 		reason="$python has no $1 (Debian: $2)"
-	[ -n "$reason" ] ||
-		"$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-		reason="this Python has buffers of another size"
-	[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
-		reason="this filesystem has blocks of $(stat -c %o .) bytes"
+	[ -n "$reason" ] || reason=$(no_python_calls "$python")
 	[ -z "$reason" ]
 }
 

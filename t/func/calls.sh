@@ -12,6 +12,8 @@
 #	calls FILE [each]	those of the last time that FILE was opened, or of
 #				each time
 #	calls_of FILE...	the same of several, each behind its name
+#	no_python_calls PYTHON	why calls of this Python, here, cannot be compared
+#				with those of the plans; nothing: they can
 #
 # A read is "read LENGTH @OFFSET = GOT", wherever the offset comes from: pread,
 # or the place where seeks and reads before have left the file. A copy of a
@@ -21,6 +23,18 @@
 can_trace()
 {
 	command -v strace >/dev/null && strace -qq -o /dev/null true 2>/dev/null
+}
+
+# Plans play CPython 3.11, whose buffers are of a block of the filesystem.
+no_python_calls()
+{
+	if ! can_trace; then
+		echo "strace is not here or not allowed"
+	elif ! "$1" -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; then
+		echo "this Python has buffers of another size"
+	elif [ "$(stat -c %o .)" -ne 4096 ]; then
+		echo "this filesystem has blocks of $(stat -c %o .) bytes"
+	fi
 }
 
 # The leak checker cannot work under a tracer. The threads come in the order of
