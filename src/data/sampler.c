@@ -236,16 +236,38 @@ uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 	return at;
 }
 
-uint64_t sampler_batch_of(const struct sampler *s, uint64_t position)
+uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank,
+				uint64_t position)
 {
-	return position * s->extent_samples / s->batch;
+	(void)rank;
+	return position * e->sampler->extent_samples;
 }
 
-uint64_t sampler_batch_start(const struct sampler *s, uint64_t step)
+bool sampler_has(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
-	uint64_t at = divide_up(step * s->batch, s->extent_samples);
+	(void)rank;
+	return position < e->sampler->rank_extents;
+}
 
-	return at < s->rank_extents ? at : s->rank_extents;
+uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank,
+			  uint64_t position)
+{
+	return sampler_samples_before(e, rank, position) / e->sampler->batch;
+}
+
+uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank,
+			     uint64_t step)
+{
+	const struct sampler *s = e->sampler;
+
+	(void)rank;
+	return u64_min(divide_up(step * s->batch, s->extent_samples),
+		       s->rank_extents);
+}
+
+uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank)
+{
+	return sampler_batch_start(e, rank, e->sampler->steps);
 }
 
 /* tf.data's interleave, backwards: the last round may have fewer files. */
@@ -289,7 +311,7 @@ bool sampler_has_file(struct sampler_epoch *e, uint64_t rank, uint64_t file)
 	const struct sampler *s = e->sampler;
 
 	return (s->is_uneven || file < s->rank_files) &&
-	       sampler_lane_position(e, rank, file, 0) < s->rank_extents;
+	       sampler_has(e, rank, sampler_lane_position(e, rank, file, 0));
 }
 
 uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank,

@@ -78,13 +78,22 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
 		   uint64_t epoch);
 
-/* The id of the extent at `position` (< rank_extents) of a rank's order. */
+/* The id of the extent at a position of a rank's order. */
 uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 
+/* The samples of a rank's epoch before what stands at a position. */
+uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank,
+				uint64_t position);
+/* Is what stands there read in the epoch? */
+bool sampler_has(struct sampler_epoch *e, uint64_t rank, uint64_t position);
 /* The batch that a position belongs to. */
-uint64_t sampler_batch_of(const struct sampler *s, uint64_t position);
+uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank,
+			  uint64_t position);
 /* The first position of a batch; of batch `steps` the end. */
-uint64_t sampler_batch_start(const struct sampler *s, uint64_t step);
+uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank,
+			     uint64_t step);
+/* The positions of a rank's epoch. */
+uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank);
 
 /* What stands at a position, with lanes: an extent of a rank's file, which is
  * one of so many that are read side by side. */
@@ -95,7 +104,7 @@ struct sampler_lane sampler_lane_at(struct sampler_epoch *e, uint64_t rank,
 				    uint64_t position);
 
 /* Where extent `extent` of the rank's `file`-th file stands in its order, with
- * lanes; rank_extents or more: it is not read. */
+ * lanes; sampler_has says whether it is read. */
 uint64_t sampler_lane_position(struct sampler_epoch *e, uint64_t rank,
 			       uint64_t file, uint64_t extent);
 

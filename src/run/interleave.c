@@ -15,7 +15,7 @@ static void turn_of_file(struct interleave_turn *turn,
 
 	turn->delivered =
 		sampler_lane_position(order, rank, before * s->lanes, 0);
-	turn->batch = sampler_batch_of(s, turn->delivered);
+	turn->batch = sampler_batch_of(order, rank, turn->delivered);
 }
 
 /* Of uneven files each extent is a sample, and each lane has its own turn. */
@@ -26,7 +26,7 @@ static void turn_of_uneven(struct interleave_turn *turn,
 	uint64_t at = sampler_lane_position(order, rank, file, record);
 
 	turn->delivered = at + 1;
-	turn->batch = sampler_batch_of(order->sampler, at);
+	turn->batch = sampler_batch_of(order, rank, at);
 }
 
 /* Within a file: `record` of it was delivered, a record of each lane in turn,
@@ -118,12 +118,11 @@ void interleave_deliver(struct loader *l, const struct stage *at,
 	struct rank *r = l->rank;
 	const struct sampler *s = &at->pass->sampler;
 	uint64_t next = at->first_extent + position;
-	uint64_t end = at->first_extent + s->rank_extents;
 
 	atomic_store(&l->reached, next + 1);
 	if (atomic_load(&r->delivered) != next)
 		return;
-	while (next < end) {
+	while (sampler_has(order, r->index, next - at->first_extent)) {
 		struct sampler_lane lane = sampler_lane_at(
 			order, r->index, next - at->first_extent);
 

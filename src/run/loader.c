@@ -299,6 +299,14 @@ static void hold_extent(struct loader *l, uint64_t batch, uint64_t window)
 	reader_into(l->reader, at, bytes);
 }
 
+void loader_next_stage(struct loader *l, struct stage *at,
+		       struct sampler_epoch *order)
+{
+	at->first_extent += sampler_extents(order, l->rank->index);
+	stage_next(&l->rank->train->stages, at);
+	sampler_epoch(order, &at->pass->sampler, at->epoch);
+}
+
 void loader_start(struct loader *l, const struct stage *at,
 		  struct sampler_epoch *order, uint64_t position)
 {
@@ -310,11 +318,11 @@ void loader_start(struct loader *l, const struct stage *at,
 		       sampler_at(order, l->rank->index, position), &x);
 	reader_start(l->reader, &at->pass->plan, &x);
 	if (l->rank->hold)
-		hold_extent(
-			l,
-			at->first_batch +
-				sampler_batch_of(&at->pass->sampler, position),
-			at->pass->window);
+		hold_extent(l,
+			    at->first_batch + sampler_batch_of(order,
+							       l->rank->index,
+							       position),
+			    at->pass->window);
 }
 
 bool loader_read_indexes(struct loader *l)

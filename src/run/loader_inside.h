@@ -11,6 +11,10 @@ bool loader_await(struct loader *l, uint64_t number);
 /* ... and until so many extents have been delivered in order, of all stages. */
 bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered);
 
+/* From a stage to the next one, and its order. */
+void loader_next_stage(struct loader *l, struct stage *at,
+		       struct sampler_epoch *order);
+
 /* Begin to read the extent at a position of a stage, and finish the next one:
  * it is added to the token. False: the run is over. */
 void loader_start(struct loader *l, const struct stage *at,

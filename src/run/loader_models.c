@@ -9,11 +9,12 @@
 static bool read_batch(struct loader *l, const struct stage *at,
 		       struct sampler_epoch *order, uint64_t batch)
 {
-	const struct sampler *s = &at->pass->sampler;
-	uint64_t end = sampler_batch_start(s, batch + 1);
+	uint64_t rank = l->rank->index;
+	uint64_t begin = sampler_batch_start(order, rank, batch);
+	uint64_t end = sampler_batch_start(order, rank, batch + 1);
 	struct token token = { .batch = batch };
 
-	for (uint64_t i = sampler_batch_start(s, batch); i < end; i++) {
+	for (uint64_t i = begin; i < end; i++) {
 		loader_start(l, at, order, i);
 		if (!loader_finish(l, &token))
 			return false;
@@ -89,16 +90,17 @@ static void main_collect(struct rank *r, const struct stage *at, uint64_t batch,
 			 uint64_t need)
 {
 	struct loader *l = &r->loaders[0];
-	struct sampler_epoch order;
 	struct token t;
 	bool is_first = at->number == 0 && batch == 0;
 
 	if (r->have.samples >= need || train_is_cut(r->train))
 		return;
 	loader_begin_turn(l);
-	sampler_epoch(&order, &at->pass->sampler, at->epoch);
+	if (l->order_number != at->number + 1)
+		sampler_epoch(&l->order, &at->pass->sampler, at->epoch);
+	l->order_number = at->number + 1;
 	if (!is_first || loader_read_indexes(l))
-		read_batch(l, at, &order, batch);
+		read_batch(l, at, &l->order, batch);
 	loader_end_turn(l);
 	while (ring_pop(l->ring, at->number, batch, &t))
 		token_add(&r->have, &t);
@@ -115,21 +117,19 @@ static uint64_t main_window(const struct job *job, const struct pass *pass)
 static void plain_work(struct loader *l)
 {
 	struct rank *r = l->rank;
-	const struct stages *stages = &r->train->stages;
-	struct stage at = stage_first(stages), under_way = at;
+	struct stage at = stage_first(&r->train->stages), under_way = at;
 	struct sampler_epoch order;
 	struct token token = { 0 };
 
 	sampler_epoch(&order, &at.pass->sampler, at.epoch);
 	for (;;) {
 		uint64_t claim = atomic_fetch_add(&r->claim, 1);
-		uint64_t before = at.number;
 
-		while (claim - at.first_extent >= at.pass->sampler.rank_extents)
-			stage_next(stages, &at);
+		while (!sampler_has(&order, r->index, claim - at.first_extent))
+			loader_next_stage(l, &at, &order);
 		uint64_t position = claim - at.first_extent;
 		uint64_t number = at.first_batch +
-				  sampler_batch_of(&at.pass->sampler, position);
+				  sampler_batch_of(&order, r->index, position);
 		while (reader_is_busy(l->reader) &&
 		       (!reader_has_room(l->reader) ||
 			at.number != under_way.number ||
@@ -140,8 +140,6 @@ static void plain_work(struct loader *l)
 		}
 		if (!loader_await(l, number))
 			return;
-		if (at.number != before)
-			sampler_epoch(&order, &at.pass->sampler, at.epoch);
 		under_way = at;
 		loader_start(l, &at, &order, position);
 	}
@@ -183,15 +181,16 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 
 /* The first batch that an extent can be in: in order that of its place, less
  * what a buffer that shuffles has to hold before it. */
-static uint64_t earliest_batch(const struct job *job, const struct pass *pass,
-			       uint64_t position)
+static uint64_t earliest_batch(const struct loader *l, const struct pass *pass,
+			       struct sampler_epoch *order, uint64_t position)
 {
-	uint64_t sample = position * pass->sampler.extent_samples;
-	uint64_t buffer = pass_shuffle_buffer(job, pass);
+	const struct job *job = l->rank->train->job;
+	uint64_t buffer = pass_shuffle_buffer(job, pass), sample;
 
-	if (!job->deterministic || sample < buffer)
+	if (!job->deterministic)
 		return 0;
-	return (sample - buffer) / pass->sampler.batch;
+	sample = sampler_samples_before(order, l->rank->index, position);
+	return sample < buffer ? 0 : (sample - buffer) / pass->sampler.batch;
 }
 
 /* In order nobody can use a part of what a loader has for a batch. Else what is
@@ -229,7 +228,7 @@ static bool await_extent(struct loader *l, const struct stage *at,
 			 struct token *token, uint64_t *batch)
 {
 	struct interleave_turn turn = {
-		.batch = sampler_batch_of(&at->pass->sampler, position),
+		.batch = sampler_batch_of(order, l->rank->index, position),
 	};
 
 	if (l->rank->train->job->deterministic)
@@ -248,17 +247,16 @@ static bool read_file(struct loader *l, const struct stage *at,
 		      struct token *token)
 {
 	const struct job *job = l->rank->train->job;
-	const struct sampler *s = &at->pass->sampler;
 	uint64_t rank = l->rank->index, batch = UINT64_MAX;
 	uint64_t extents = sampler_file_extents(order, rank, file);
 
 	for (uint64_t i = 0; i < extents; i++) {
 		uint64_t position = sampler_lane_position(order, rank, file, i);
 
-		if (position >= s->rank_extents)
+		if (!sampler_has(order, rank, position))
 			break;
 		turn_to_batch(l, at, token,
-			      earliest_batch(job, at->pass, position));
+			      earliest_batch(l, at->pass, order, position));
 		if (!await_extent(l, at, order, position, token, &batch) ||
 		    !read_forward(l, at, order, position, token))
 			return false;
@@ -292,14 +290,14 @@ static void tfdata_work(struct loader *l)
 		loader_await(l, UINT64_MAX); /* fewer files than workers */
 		return;
 	}
-	for (;; stage_next(&t->stages, &at)) {
+	sampler_epoch(&order, &at.pass->sampler, at.epoch);
+	for (;; loader_next_stage(l, &at, &order)) {
 		const struct sampler *s = &at.pass->sampler;
 		struct token token = { 0 };
 
 		if ((s->is_uneven || !has_file(l, at.pass)) &&
 		    !loader_await(l, at.first_batch))
 			return;
-		sampler_epoch(&order, s, at.epoch);
 		for (uint64_t f = l->index;
 		     sampler_has_file(&order, l->rank->index, f); f += threads)
 			if (!read_file(l, &at, &order, f, &token))

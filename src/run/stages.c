@@ -22,7 +22,6 @@ struct stage stage_first(const struct stages *s)
 void stage_next(const struct stages *s, struct stage *at)
 {
 	at->first_batch += at->pass->sampler.steps;
-	at->first_extent += at->pass->sampler.rank_extents;
 	at->number++;
 	if (!at->pass->is_eval && evaluates_after(s, at->epoch + 1)) {
 		at->pass = &s->eval;

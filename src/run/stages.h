@@ -34,10 +34,11 @@ struct stages {
 
 struct stage {
 	const struct pass *pass;
-	uint64_t number;       /* from 0 */
-	uint64_t epoch;        /* from 0; of an evaluation the one before it */
-	uint64_t first_batch;  /* before it, in all */
-	uint64_t first_extent; /* of a rank: before it, in all */
+	uint64_t number;      /* from 0 */
+	uint64_t epoch;       /* from 0; of an evaluation the one before it */
+	uint64_t first_batch; /* before it, in all */
+	/* Of a rank: before it, in all. A loader keeps it, by its order. */
+	uint64_t first_extent;
 };
 
 /* The first one. */

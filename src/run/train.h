@@ -43,6 +43,10 @@ struct loader {
 	uint64_t decoded_ns; /* end of the last preprocess_time */
 	/* What is being read, and what of io_bytes was read before it. */
 	const struct pass *pass; /* NULL = indexes, which are the training's */
+	/* Without a thread: the order of the stage at hand, and that one's
+	 * number from 1; 0 = there was none. */
+	struct sampler_epoch order;
+	uint64_t order_number;
 	uint64_t before_pass_bytes;
 	/* From its rank; it waits on `go`. */
 	struct bell go;

@@ -100,16 +100,17 @@ static void check_epoch(const struct sampler *s, uint64_t epoch,
 static void check_batches(const struct sampler *s, const struct setting *c)
 {
 	uint64_t samples = 0;
+	struct sampler_epoch e;
 
-	ck_assert_msg(s->steps > 0 && sampler_batch_start(s, 0) == 0 &&
-			      sampler_batch_start(s, s->steps) ==
-				      s->rank_extents,
+	sampler_epoch(&e, s, 0);
+	ck_assert_msg(s->steps > 0 && sampler_batch_start(&e, 0, 0) == 0 &&
+			      sampler_extents(&e, 0) == s->rank_extents,
 		      "%s", name_of(c));
 	for (uint64_t b = 0; b < s->steps; b++) {
-		uint64_t end = sampler_batch_start(s, b + 1);
+		uint64_t end = sampler_batch_start(&e, 0, b + 1);
 
-		uint64_t i = sampler_batch_start(s, b);
-		while (i < end && sampler_batch_of(s, i) == b)
+		uint64_t i = sampler_batch_start(&e, 0, b);
+		while (i < end && sampler_batch_of(&e, 0, i) == b)
 			i++;
 		ck_assert_msg(i == end, "%s", name_of(c));
 		samples += sampler_batch_samples(s, b);
@@ -204,13 +205,15 @@ START_TEST(a_batch_begins_with_the_first_extent_that_begins_in_it)
 				     .ranks = 1,
 				     .batch = cases[i].batch,
 				     .drop_last = true };
+		struct sampler_epoch e;
 		struct dataset ds;
 		struct sampler s;
 
 		ck_assert_int_eq(make(&s, &ds, &c, NULL), 0);
 		ck_assert_uint_eq(s.steps, cases[i].steps);
+		sampler_epoch(&e, &s, 0);
 		for (uint64_t b = 0; b < 6 && b <= s.steps; b++)
-			ck_assert_uint_eq(sampler_batch_start(&s, b),
+			ck_assert_uint_eq(sampler_batch_start(&e, 0, b),
 					  cases[i].starts[b]);
 		dataset_fini(&ds);
 	}

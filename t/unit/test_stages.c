@@ -7,18 +7,14 @@
 #include "suites.h"
 
 #define STEPS 5
-#define EXTENTS 7
 #define EVAL_STEPS 2
-#define EVAL_EXTENTS 3
 
 static void make(struct stages *s, uint64_t after, uint64_t every)
 {
 	memset(s, 0, sizeof(*s));
 	s->train.sampler.steps = STEPS;
-	s->train.sampler.rank_extents = EXTENTS;
 	s->eval.is_eval = true;
 	s->eval.sampler.steps = EVAL_STEPS;
-	s->eval.sampler.rank_extents = EVAL_EXTENTS;
 	s->has_eval = every > 0;
 	s->eval_after = after;
 	s->eval_every = every;
@@ -59,11 +55,11 @@ START_TEST(evaluations_come_after_their_epochs)
 }
 END_TEST
 
-START_TEST(batches_and_extents_are_numbered_through_all_stages)
+START_TEST(batches_are_numbered_through_all_stages)
 {
 	struct stages s;
 	struct stage at;
-	uint64_t batches = 0, extents = 0, epochs = 0;
+	uint64_t batches = 0, epochs = 0;
 
 	make(&s, 2, 3);
 	at = stage_first(&s);
@@ -71,11 +67,9 @@ START_TEST(batches_and_extents_are_numbered_through_all_stages)
 		bool is_eval = at.pass->is_eval;
 
 		ck_assert_uint_eq(at.first_batch, batches);
-		ck_assert_uint_eq(at.first_extent, extents);
 		/* that of an evaluation is the one before it */
 		ck_assert_uint_eq(at.epoch, is_eval ? epochs - 1 : epochs);
 		batches += is_eval ? EVAL_STEPS : STEPS;
-		extents += is_eval ? EVAL_EXTENTS : EXTENTS;
 		epochs += !is_eval;
 		ck_assert_uint_eq(stage_end_batch(&at), batches);
 		stage_next(&s, &at);
@@ -92,7 +86,7 @@ Suite *suite_stages(void)
 
 	tcase_add_loop_test(t, evaluations_come_after_their_epochs, 0,
 			    (int)(sizeof(orders) / sizeof(orders[0])));
-	tcase_add_test(t, batches_and_extents_are_numbered_through_all_stages);
+	tcase_add_test(t, batches_are_numbered_through_all_stages);
 	suite_add_tcase(s, t);
 	return s;
 }
