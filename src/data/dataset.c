@@ -64,7 +64,8 @@ uint64_t dataset_each(const struct dataset *ds)
 
 uint64_t dataset_extents(const struct dataset *ds)
 {
-	return dataset_samples(ds) / ds->extent_samples;
+	return ds->extents_differ ? dataset_first_extent(ds, ds->files)
+				  : dataset_samples(ds) / ds->extent_samples;
 }
 
 uint64_t dataset_most(const struct dataset *ds)
@@ -77,7 +78,25 @@ uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file)
 	uint64_t samples = ds->found ? found_first_sample(ds->found, file)
 				     : file * ds->samples_per_file;
 
-	return samples / ds->extent_samples;
+	return ds->extents_differ ? found_first_extent(ds->found, file)
+				  : samples / ds->extent_samples;
+}
+
+static void extent_of_its_own(const struct dataset *ds, uint64_t id,
+			      struct extent *x)
+{
+	const struct found *f = ds->found;
+	struct file_shape shape = { 0 };
+	uint64_t samples;
+
+	x->id = id;
+	if (ds->distinct_files)
+		id %= found_first_extent(f, ds->distinct_files);
+	x->file = found_file_of_extent(f, id);
+	found_shape(f, x->file, &shape);
+	ds->format->found_extent(&shape, id - found_first_extent(f, x->file),
+				 &x->first_sample, &samples);
+	x->samples = (uint32_t)samples;
 }
 
 static void extent_of_found(const struct dataset *ds, uint64_t id,
@@ -96,6 +115,10 @@ static void extent_of_found(const struct dataset *ds, uint64_t id,
 
 void dataset_extent(const struct dataset *ds, uint64_t id, struct extent *x)
 {
+	if (ds->extents_differ) {
+		extent_of_its_own(ds, id, x);
+		return;
+	}
 	if (ds->found) {
 		extent_of_found(ds, id, x);
 		return;

@@ -67,11 +67,14 @@ struct dataset {
 	struct format_options options;
 	unsigned parts;          /* 1 or more */
 	uint64_t extent_samples; /* divides samples_per_file */
-	void *common;            /* the format's; see format->init */
-	const char *split;       /* the folder: "train" or "valid" */
-	uint64_t first_size;     /* of its file 0 among all sizes drawn */
-	uint64_t first_content;  /* of its file 0 among all contents */
-	uint64_t eval_files;     /* beside it, as in the manifest; 0 = none */
+	/* Of a scan: extents have different numbers of samples, which the
+	 * format knows; extent_samples is their mean, rounded down. */
+	bool extents_differ;
+	void *common;           /* the format's; see format->init */
+	const char *split;      /* the folder: "train" or "valid" */
+	uint64_t first_size;    /* of its file 0 among all sizes drawn */
+	uint64_t first_content; /* of its file 0 among all contents */
+	uint64_t eval_files;    /* beside it, as in the manifest; 0 = none */
 	/* Where so many batches of so many ranks take more files than scale
 	 * leaves, which is `part`; 0 = they do not. `whole` is how many that
 	 * would be where others, which are there, are read; else 0. */

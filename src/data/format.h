@@ -98,6 +98,10 @@ struct format {
 	/* Optional: what they have in common, once all were looked at: of ds
 	 * with found and files. 0, or -EINVAL with err. */
 	int (*found_init)(struct dataset *ds, struct mlgen_err *err);
+	/* Where extents have different numbers of samples (dataset.h): the
+	 * first sample of the n-th of a file, and how many it has. */
+	void (*found_extent)(const struct file_shape *shape, uint64_t n,
+			     uint64_t *first, uint64_t *samples);
 	/* access=framework goes through a file from its beginning to its end:
 	 * extents in order, the file stays open between them. */
 	bool is_forward;

@@ -45,6 +45,7 @@ struct entry {
 struct found {
 	struct entry *entries;
 	uint64_t files, each, most;
+	unsigned extents_fact; /* of each: how many are before it */
 	struct namefile words[THREADS];
 	struct namefile_map maps[THREADS];
 	unsigned word_files;
@@ -381,22 +382,50 @@ uint64_t found_sample_bytes(const struct found *f, uint64_t file)
 	return f->entries[file].sample_bytes;
 }
 
-uint64_t found_file_of(const struct found *f, uint64_t sample)
+/* The last file that begins at `at` or before it. */
+static uint64_t search(const struct found *f, uint64_t at,
+		       uint64_t (*first)(const struct found *f, uint64_t file))
 {
 	uint64_t low = 0, high = f->files;
 
-	if (f->each)
-		return sample / f->each;
-	/* entries[low] begins at it or before, entries[high] behind it. */
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (f->entries[middle].first_sample <= sample)
+		if (first(f, middle) <= at)
 			low = middle;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+uint64_t found_file_of(const struct found *f, uint64_t sample)
+{
+	return f->each ? sample / f->each
+		       : search(f, sample, found_first_sample);
+}
+
+void found_count_extents(struct found *f, unsigned fact)
+{
+	uint64_t before = 0;
+
+	f->extents_fact = fact;
+	for (uint64_t i = 0; i <= f->files; i++) {
+		uint64_t n = f->entries[i].facts[fact];
+
+		f->entries[i].facts[fact] = before;
+		before += n;
+	}
+}
+
+uint64_t found_first_extent(const struct found *f, uint64_t file)
+{
+	return f->entries[file].facts[f->extents_fact];
+}
+
+uint64_t found_file_of_extent(const struct found *f, uint64_t extent)
+{
+	return search(f, extent, found_first_extent);
 }
 
 uint64_t found_each(const struct found *f)

@@ -37,6 +37,15 @@ uint64_t found_sample_bytes(const struct found *f, uint64_t file);
 /* The file that has a sample. */
 uint64_t found_file_of(const struct found *f, uint64_t sample);
 
+/*
+ * Where extents have different numbers of samples, format->found_init says
+ * which fact is how many of them a file has; it becomes how many there are
+ * before it. Then, as above: before a file, and the file that has one.
+ */
+void found_count_extents(struct found *f, unsigned fact);
+uint64_t found_first_extent(const struct found *f, uint64_t file);
+uint64_t found_file_of_extent(const struct found *f, uint64_t extent);
+
 /* Samples of every file, where all have as many; else 0. */
 uint64_t found_each(const struct found *f);
 /* The most samples that a file has. */

@@ -99,19 +99,24 @@ static int check_uneven(const struct sampler *s, struct mlgen_err *err)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "%sshuffle: sample, where each accelerator has whole "
-			  "files (%s), needs files of as many samples each, "
+			  "files (%s), needs %s of as many samples each, "
 			  "and those of %s differ; use shuffle=file%s",
 			  prefix(s), s->lanes ? "loader=tfdata" : "shard=file",
+			  s->is_sized ? "row groups" : "files",
 			  s->dataset->directory,
 			  s->lanes ? "" : ", or shard=strided");
+}
+
+static uint64_t share_of(const struct sampler *s, uint64_t all)
+{
+	return s->drop_last ? all / s->ranks : divide_up(all, s->ranks);
 }
 
 /* The extents of a rank before the last batch cuts them. */
 static uint64_t shard_extents(struct sampler *s)
 {
 	uint64_t files = s->dataset->files;
-	uint64_t share = s->drop_last ? s->extents / s->ranks
-				      : divide_up(s->extents, s->ranks);
+	uint64_t share = share_of(s, s->extents);
 
 	if (!sampler_shards_files(s))
 		return share;
@@ -136,25 +141,37 @@ static int check_batch(const struct sampler *s, uint64_t samples,
 			  s->ranks == 1 ? "" : "s", files_option(s), prefix(s));
 }
 
+/* Files that stand for others, too, have other extents than those. */
+static bool is_whole(const struct sampler *s, uint64_t samples)
+{
+	if (s->drop_last && s->steps * s->batch != samples)
+		return false;
+	if (s->is_sized)
+		return s->ranks == 1 && !s->dataset->distinct_files;
+	return s->rank_extents * s->ranks == s->extents &&
+	       !(s->is_uneven && sampler_shards_files(s) && s->ranks > 1);
+}
+
 static int cut_batches(struct sampler *s, struct mlgen_err *err)
 {
 	uint64_t extents = shard_extents(s);
-	uint64_t samples = extents * s->extent_samples;
+	uint64_t samples = s->is_sized
+				   ? share_of(s, dataset_samples(s->dataset))
+				   : extents * s->extent_samples;
 	int r = check_batch(s, samples, err);
 
 	if (r)
 		return r;
 	s->rank_extents = extents;
+	s->rank_samples = samples;
 	s->steps = divide_up(samples, s->batch);
 	if (s->drop_last) {
 		s->steps = samples / s->batch;
-		s->rank_extents =
-			divide_up(s->steps * s->batch, s->extent_samples);
+		s->rank_samples = s->steps * s->batch;
 	}
-	s->is_whole =
-		s->rank_extents * s->ranks == s->extents &&
-		!(s->is_uneven && sampler_shards_files(s) && s->ranks > 1) &&
-		(!s->drop_last || s->steps * s->batch == samples);
+	if (s->drop_last && !s->is_sized)
+		s->rank_extents = divide_up(s->rank_samples, s->extent_samples);
+	s->is_whole = is_whole(s, samples);
 	return 0;
 }
 
@@ -192,8 +209,9 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 		.extent_samples = ds->extent_samples,
 		.file_extents = dataset_most(ds) / ds->extent_samples,
 		.lanes = cfg->lanes,
+		.is_sized = ds->extents_differ,
 	};
-	s->is_uneven = dataset_each(ds) == 0 &&
+	s->is_uneven = (dataset_each(ds) == 0 || s->is_sized) &&
 		       (sampler_shards_files(s) || s->shuffle == SHUFFLE_FILE);
 	r = sampler_shards_files(s) ? check_files(s, err) : 0;
 	if (r == 0)
@@ -239,14 +257,17 @@ uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 uint64_t sampler_samples_before(struct sampler_epoch *e, uint64_t rank,
 				uint64_t position)
 {
-	(void)rank;
-	return position * e->sampler->extent_samples;
+	return e->sampler->is_sized ? sampler_sized_before(e, rank, position)
+				    : position * e->sampler->extent_samples;
 }
 
 bool sampler_has(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 {
-	(void)rank;
-	return position < e->sampler->rank_extents;
+	const struct sampler *s = e->sampler;
+
+	return s->is_sized ? sampler_sized_before(e, rank, position) <
+				     s->rank_samples
+			   : position < s->rank_extents;
 }
 
 uint64_t sampler_batch_of(struct sampler_epoch *e, uint64_t rank,
@@ -259,10 +280,10 @@ uint64_t sampler_batch_start(struct sampler_epoch *e, uint64_t rank,
 			     uint64_t step)
 {
 	const struct sampler *s = e->sampler;
+	uint64_t samples = u64_min(step * s->batch, s->rank_samples);
 
-	(void)rank;
-	return u64_min(divide_up(step * s->batch, s->extent_samples),
-		       s->rank_extents);
+	return s->is_sized ? sampler_sized_position(e, rank, samples)
+			   : divide_up(samples, s->extent_samples);
 }
 
 uint64_t sampler_extents(struct sampler_epoch *e, uint64_t rank)
@@ -323,8 +344,7 @@ uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank,
 
 uint64_t sampler_rank_samples(const struct sampler *s)
 {
-	return s->drop_last ? s->steps * s->batch
-			    : s->rank_extents * s->extent_samples;
+	return s->rank_samples;
 }
 
 uint64_t sampler_batch_samples(const struct sampler *s, uint64_t step)

@@ -28,7 +28,12 @@
  * repeat() does, and what others hold beyond that is not read.
  *
  * An extent that straddles two batches belongs to the one with its first
- * sample. Read-only after init, shared by all threads.
+ * sample. Where extents have different numbers of samples, which batch that is
+ * follows from those before it in the rank's order (sampler_sized.c), and each
+ * rank goes on, from its first again where it has no more, until it has
+ * floor(N / P) samples as well; with drop_last off, ceil(N / P).
+ *
+ * Read-only after init, shared by all threads.
  */
 struct sampler {
 	const struct dataset *dataset;
@@ -37,13 +42,18 @@ struct sampler {
 	bool drop_last, is_eval;
 	uint64_t seed;
 	uint64_t extents, ranks, batch;
-	uint64_t extent_samples; /* of each */
-	uint64_t file_extents;   /* of a file; the most, where is_uneven */
+	uint64_t extent_samples; /* of each; where is_sized a mean */
+	uint64_t file_extents;   /* of a file; the most, where is_uneven; none,
+				  * where is_sized */
 	uint64_t lanes;          /* files read side by side; 0 = not tfdata */
 	uint64_t rank_files;     /* of a rank, where shards are of files */
-	uint64_t rank_extents;   /* each rank reads so many per epoch */
+	uint64_t rank_extents;   /* each rank reads so many per epoch; where
+				  * is_sized its share of them, and more or less
+				  * are read */
+	uint64_t rank_samples;   /* of a rank's epoch */
 	uint64_t steps;          /* per epoch, the same for every rank */
 	bool is_uneven;          /* ordered files of unequal extents */
+	bool is_sized;           /* extents of unequal samples */
 	bool is_whole;           /* an epoch reads every extent exactly once */
 };
 
@@ -64,11 +74,18 @@ struct sampler_round {
 	uint64_t extents[SAMPLER_ROUND_LANES];
 };
 
+/* The position that was asked for last (sampler_sized.c). */
+struct sampler_place {
+	bool is_known;
+	uint64_t rank, position, samples_before;
+};
+
 /* The order of one epoch; a private copy per thread. */
 struct sampler_epoch {
 	const struct sampler *sampler;
 	struct perm perm;
 	struct sampler_round round;
+	struct sampler_place place;
 };
 
 struct sampler_config sampler_config(const struct job *job, uint64_t ranks);

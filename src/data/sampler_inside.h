@@ -18,3 +18,10 @@ uint64_t sampler_uneven_extents(const struct sampler_epoch *e, uint64_t rank,
 				uint64_t file);
 uint64_t sampler_uneven_id(struct sampler_epoch *e, uint64_t rank,
 			   uint64_t position);
+
+/* Of a sampler that is_sized: sampler_samples_before, and the other way round
+ * the first position before which there are so many. */
+uint64_t sampler_sized_before(struct sampler_epoch *e, uint64_t rank,
+			      uint64_t position);
+uint64_t sampler_sized_position(struct sampler_epoch *e, uint64_t rank,
+				uint64_t samples);

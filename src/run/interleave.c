@@ -2,6 +2,8 @@
 /* interleave.c - see interleave.h. */
 #include "run/interleave.h"
 
+#include "base/util.h"
+
 /* Of a file: it was opened when the one that its thread had before was
  * delivered, with all that was read beside that. */
 static void turn_of_file(struct interleave_turn *turn,
@@ -18,7 +20,18 @@ static void turn_of_file(struct interleave_turn *turn,
 	turn->batch = sampler_batch_of(order, rank, turn->delivered);
 }
 
-/* Of uneven files each extent is a sample, and each lane has its own turn. */
+/* An extent of unequal ones counts as one record, which is large. */
+static uint64_t extent_records(const struct sampler *s)
+{
+	return s->is_sized ? 1 : s->extent_samples;
+}
+
+static uint64_t records_ahead(const struct sampler *s)
+{
+	return s->is_sized ? 1 : INTERLEAVE_RECORDS;
+}
+
+/* Of uneven files each extent is a record, and each lane has its own turn. */
 static void turn_of_uneven(struct interleave_turn *turn,
 			   struct sampler_epoch *order, uint64_t rank,
 			   uint64_t file, uint64_t record)
@@ -52,24 +65,24 @@ void interleave_turn(struct interleave_turn *turn, const struct stage *at,
 {
 	const struct sampler *s = &at->pass->sampler;
 	struct sampler_lane lane = sampler_lane_at(order, rank, position);
-	uint64_t record = lane.extent * s->extent_samples;
+	uint64_t record = lane.extent * extent_records(s);
+	uint64_t ahead = records_ahead(s);
 
-	if (record < INTERLEAVE_RECORDS)
+	if (record < ahead)
 		turn_of_file(turn, order, rank, lane.file / s->lanes);
 	else if (s->is_uneven)
-		turn_of_uneven(turn, order, rank, lane.file,
-			       record - INTERLEAVE_RECORDS);
+		turn_of_uneven(turn, order, rank, lane.file, record - ahead);
 	else
-		turn_of_record(turn, s, &lane, record - INTERLEAVE_RECORDS);
+		turn_of_record(turn, s, &lane, record - ahead);
 	turn->delivered += at->first_extent;
 }
 
 uint64_t interleave_extents(const struct sampler *s)
 {
-	uint64_t n = (INTERLEAVE_RECORDS + s->extent_samples - 1) /
-		     s->extent_samples;
-
-	return n < s->file_extents ? n : s->file_extents;
+	if (s->is_sized)
+		return records_ahead(s);
+	return u64_min(divide_up(INTERLEAVE_RECORDS, s->extent_samples),
+		       s->file_extents);
 }
 
 static struct loader *loader_of(const struct rank *r, uint64_t file)
@@ -90,7 +103,7 @@ static void call_row(const struct rank *r, const struct sampler *s,
 {
 	uint64_t lane = at->file % s->lanes;
 
-	if (INTERLEAVE_RECORDS % s->extent_samples == 0)
+	if (records_ahead(s) % extent_records(s) == 0)
 		call(loader_of(r, at->file), delivered);
 	if (lane + 1 < at->lanes && !s->is_uneven)
 		return;

@@ -16,7 +16,8 @@
  * Delivered means taken by what is behind it, a batch that is being made: as
  * far as the accelerator has batches ahead (rank->limit), and as all before it
  * was read. A record is an extent here where an extent has one; of larger ones
- * the first record counts, since the rest comes with it.
+ * the first record counts, since the rest comes with it. Of row groups that
+ * differ a thread has one more than was delivered of its file.
  *
  * That is a pure function of a position, and nothing is kept per file: a number
  * a loader of what it has read, and one of the rank, which whoever reads what

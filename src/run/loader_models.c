@@ -171,9 +171,12 @@ static uint64_t any_tokens(const struct job *job, const struct pass *pass)
 	const struct sampler *s = &pass->sampler;
 	uint64_t stages = pass->window / s->steps + 2;
 	uint64_t extents = s->batch / s->extent_samples + 2;
+	uint64_t most = pass->window * extents + 1;
 
 	(void)job;
-	return u64_min(pass->window * extents + 1, RING_TOKENS + stages);
+	/* Extents that differ may all be the smallest ones. */
+	return s->is_sized ? RING_TOKENS + stages
+			   : u64_min(most, RING_TOKENS + stages);
 }
 
 /* tfdata: each loader reads files of its own from front to back, in order as far

@@ -190,7 +190,9 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	collect_time(&ml->time_percent, s);
 	collect_worker_time(&ml->loader_percent, &s->total);
 	ml->sample_ns = s->total.sample;
-	ml->samples_per_extent = s->dataset.extent_samples;
+	ml->samples_per_extent = s->dataset.extents_differ
+					 ? UINT64_MAX
+					 : s->dataset.extent_samples;
 	out->errors = count_get(&s->total.errors);
 	collect_ops(&out->ops, &s->total);
 	collect_eval(&ml->eval, s);
