@@ -361,5 +361,6 @@ const struct format format_parquet = {
 	.read_bytes = parquet_read_bytes,
 	.look = parquet_look,
 	.found_range = parquet_found_range,
+	.found_extent = parquet_found_extent,
 	.found_init = parquet_found_init,
 };

@@ -172,7 +172,7 @@ static int read_columns(struct footer *t, const struct thrift_field *f)
 
 static int put_group(struct footer *t)
 {
-	int r = 0;
+	int r = look_word(t->look, t->look->samples);
 
 	for (size_t i = 0; i < t->chunks && r == 0; i++) {
 		r = look_word(t->look, t->words[2 * i]);
@@ -200,10 +200,12 @@ static int check_group(struct footer *t, int64_t rows)
 				 t->groups, rows);
 	if (rows == 0)
 		return 0;
-	if (t->groups == 0) {
-		*each = (uint64_t)rows;
+	if (t->groups == 0)
 		t->each_chunks = t->chunks;
-	}
+	if (t->groups == 0 || (uint64_t)rows == *each)
+		*each = (uint64_t)rows;
+	else
+		*each = 0;
 	t->groups++;
 	if (t->chunks == 0 && parquet_names_check(&t->names, l))
 		return l->err->code;
@@ -212,14 +214,6 @@ static int check_group(struct footer *t, int64_t rows)
 				 "a row group has %zu columns that are read, "
 				 "and the first has %" PRIu64,
 				 t->chunks, t->each_chunks);
-	if ((uint64_t)rows != *each)
-		return look_fail(l, t->in.off,
-				 "row groups have %" PRIu64 " and %" PRId64
-				 " rows, and batches can be cut only from "
-				 "files whose row groups are all alike; "
-				 "rewrite it with a number of rows that "
-				 "row_group_size divides",
-				 *each, rows);
 	if (__builtin_add_overflow(l->samples, (uint64_t)rows, &l->samples) ||
 	    l->samples > INT64_MAX || rows > UINT32_MAX)
 		return look_fail(l, t->in.off, "rows are beyond counting");
@@ -349,6 +343,7 @@ int parquet_look(struct look *l)
 	l->facts[PARQUET_CHUNKS] = t->each_chunks;
 	l->facts[PARQUET_FOOTER_OFF] = t->off;
 	l->facts[PARQUET_FOOTER_BYTES] = bytes;
+	l->facts[PARQUET_GROUPS] = l->facts[PARQUET_GROUPS_BEFORE] = t->groups;
 	parquet_names_fini(&t->names);
 	mem_free(t->words);
 	mem_free(t);
@@ -357,29 +352,71 @@ int parquet_look(struct look *l)
 
 /* What is found */
 
+/* A row group's words begin with where its rows end. */
+static const uint64_t *group_words(const struct file_shape *shape,
+				   uint64_t group)
+{
+	return shape->words + group * (1 + 2 * shape->facts[PARQUET_CHUNKS]);
+}
+
+const uint64_t *parquet_found_chunks(const struct file_shape *shape,
+				     uint64_t group)
+{
+	return group_words(shape, group) + 1;
+}
+
+static uint64_t first_row(const struct file_shape *shape, uint64_t group)
+{
+	return group ? *group_words(shape, group - 1) : 0;
+}
+
+uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row)
+{
+	uint64_t low = 0, high = shape->facts[PARQUET_GROUPS];
+
+	/* `low` begins at it or before, `high` behind it. */
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (first_row(shape, middle) <= row)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* From the first chunk of the row groups on, as many bytes as all have. */
 void parquet_found_range(const struct file_shape *shape, uint64_t first,
 			 uint64_t n, uint64_t *off, uint64_t *len)
 {
-	uint64_t rows = shape->facts[PARQUET_GROUP_ROWS];
-	uint64_t chunks = shape->facts[PARQUET_CHUNKS];
-	uint64_t from = first / rows * chunks;
-	uint64_t end = divide_up(first + n, rows) * chunks;
+	uint64_t end = parquet_found_group(shape, first + n - 1) + 1;
 
 	*off = UINT64_MAX;
 	*len = 0;
-	for (uint64_t i = from; i < end; i++) {
-		*off = u64_min(*off, shape->words[2 * i]);
-		*len += shape->words[2 * i + 1];
+	for (uint64_t g = parquet_found_group(shape, first); g < end; g++) {
+		const uint64_t *chunk = parquet_found_chunks(shape, g);
+
+		for (uint64_t i = 0; i < shape->facts[PARQUET_CHUNKS]; i++) {
+			*off = u64_min(*off, chunk[2 * i]);
+			*len += chunk[2 * i + 1];
+		}
 	}
 	*len = u64_min(*len, shape->found_bytes);
 	*off = u64_min(*off, shape->found_bytes - *len);
 }
 
-/* What is read together are row groups, all of as many rows. */
-int parquet_found_init(struct dataset *ds, struct mlgen_err *err)
+void parquet_found_extent(const struct file_shape *shape, uint64_t n,
+			  uint64_t *first, uint64_t *samples)
 {
-	uint64_t first = 0;
+	*first = first_row(shape, n);
+	*samples = first_row(shape, n + 1) - *first;
+}
+
+/* Rows of every row group of every file, where all have as many; else 0. */
+static uint64_t each_rows(const struct dataset *ds)
+{
+	uint64_t each = 0;
 
 	for (uint64_t i = 0; i < ds->files; i++) {
 		struct file_shape shape = { 0 };
@@ -387,17 +424,23 @@ int parquet_found_init(struct dataset *ds, struct mlgen_err *err)
 
 		found_shape(ds->found, i, &shape);
 		rows = shape.facts[PARQUET_GROUP_ROWS];
-		if (i == 0)
-			first = rows;
-		if (rows != first)
-			return mlgen_fail(
-				err, -EINVAL,
-				"%s: its files have row groups of %" PRIu64
-				" and of %" PRIu64 " rows, and batches can be "
-				"cut only from row groups that are all alike; "
-				"scan files of one kind, or rewrite them",
-				ds->directory, first, rows);
+		if (rows == 0 || (i > 0 && rows != each))
+			return 0;
+		each = rows;
 	}
-	ds->extent_samples = first;
+	return each;
+}
+
+/* What is read together are row groups. */
+int parquet_found_init(struct dataset *ds, struct mlgen_err *err)
+{
+	(void)err;
+	ds->extent_samples = each_rows(ds);
+	if (ds->extent_samples)
+		return 0;
+	ds->extents_differ = true;
+	found_count_extents(ds->found, PARQUET_GROUPS_BEFORE);
+	ds->extent_samples = found_first_sample(ds->found, ds->files) /
+			     found_first_extent(ds->found, ds->files);
 	return 0;
 }

@@ -8,19 +8,28 @@
 
 /*
  * From the footer alone: chunks of columns of any type, nested or not, with
- * whatever pages and compression; their bytes are those on disk. Words: place
- * and bytes of each chunk that is read, in the order of the footer, row group
- * by row group; groups without a row are left out.
+ * whatever pages and compression; their bytes are those on disk. Words, row
+ * group by row group in the order of the footer: the rows up to its end, then
+ * place and bytes of each chunk that is read. Groups without a row are left out.
  */
 enum {
-	PARQUET_GROUP_ROWS, /* of each row group */
+	PARQUET_GROUP_ROWS, /* of each row group; 0 = they differ */
 	PARQUET_CHUNKS,     /* that are read of each */
 	PARQUET_FOOTER_OFF,
 	PARQUET_FOOTER_BYTES, /* without the tail */
+	PARQUET_GROUPS,
+	PARQUET_GROUPS_BEFORE, /* where files or groups differ: in all files */
 };
 
-/* format->look, found_range and found_init. */
+/* The row group that has a row; and its chunks, two words each. */
+uint64_t parquet_found_group(const struct file_shape *shape, uint64_t row);
+const uint64_t *parquet_found_chunks(const struct file_shape *shape,
+				     uint64_t group);
+
+/* format->look, found_range, found_extent and found_init. */
 int parquet_look(struct look *l);
 void parquet_found_range(const struct file_shape *shape, uint64_t first,
 			 uint64_t n, uint64_t *off, uint64_t *len);
+void parquet_found_extent(const struct file_shape *shape, uint64_t n,
+			  uint64_t *first, uint64_t *samples);
 int parquet_found_init(struct dataset *ds, struct mlgen_err *err);

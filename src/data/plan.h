@@ -47,7 +47,8 @@ struct plan {
 	 * of it have been counted already. */
 	struct npz_array npz;
 	struct zipread zip;
-	uint64_t jump;         /* plan_hdf5: the word of the next chunk */
+	uint64_t jump; /* plan_hdf5: the word of the next chunk; plan_parquet:
+			* the row group */
 	struct png_layout png; /* plan_png */
 	struct extent extent;
 	struct file_shape shape;

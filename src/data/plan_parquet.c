@@ -30,7 +30,7 @@ enum {
  * says (parquet_look.h). */
 struct arrow_file {
 	uint64_t footer_off, footer_bytes;
-	uint64_t reads, group_rows;
+	uint64_t reads;
 };
 
 static struct arrow_file arrow_file_of(const struct plan *p)
@@ -43,12 +43,10 @@ static struct arrow_file arrow_file_of(const struct plan *p)
 			.footer_off = facts[PARQUET_FOOTER_OFF],
 			.footer_bytes = facts[PARQUET_FOOTER_BYTES],
 			.reads = facts[PARQUET_CHUNKS],
-			.group_rows = facts[PARQUET_GROUP_ROWS],
 		};
 	return (struct arrow_file){ .footer_off = f->footer_off,
 				    .footer_bytes = f->footer_bytes,
-				    .reads = f->read_count,
-				    .group_rows = f->group_rows };
+				    .reads = f->read_count };
 }
 
 static bool is_footer_longer(const struct arrow_file *f)
@@ -56,13 +54,16 @@ static bool is_footer_longer(const struct arrow_file *f)
 	return f->footer_bytes + PARQUET_TAIL_BYTES > FIRST_READ_BYTES;
 }
 
-/* p->off and p->end count the columns that are still to be read. */
+/* p->off and p->end count the columns that are still to be read of the row
+ * group p->jump. */
 static void arrow_init(struct plan *p, const struct file_shape *shape,
 		       const struct extent *x)
 {
-	(void)shape;
-	(void)x;
+	const struct parquet *f = shape->common;
+
 	p->end = arrow_file_of(p).reads;
+	p->jump = shape->facts ? parquet_found_group(shape, x->first_sample)
+			       : x->first_sample / f->group_rows;
 }
 
 static void read_footer(struct plan *p, struct plan_op *op)
@@ -86,14 +87,12 @@ static void read_footer(struct plan *p, struct plan_op *op)
 
 static void read_chunk(struct plan *p, struct plan_op *op)
 {
-	const struct arrow_file file = arrow_file_of(p);
-	uint64_t group = p->extent.first_sample / file.group_rows;
 	uint64_t column = p->off++;
 
 	op->op = MLGEN_READ;
 	if (p->shape.facts) {
 		const uint64_t *chunk =
-			p->shape.words + 2 * (group * file.reads + column);
+			parquet_found_chunks(&p->shape, p->jump) + 2 * column;
 
 		op->off = chunk[0];
 		op->len_bytes = chunk[1];
@@ -101,7 +100,8 @@ static void read_chunk(struct plan *p, struct plan_op *op)
 		const struct parquet *f = p->shape.common;
 		const struct parquet_chunk *c = &f->chunks[f->reads[column]];
 
-		op->off = PARQUET_MAGIC_BYTES + group * f->group_bytes + c->off;
+		op->off =
+			PARQUET_MAGIC_BYTES + p->jump * f->group_bytes + c->off;
 		op->len_bytes = c->bytes;
 	}
 }

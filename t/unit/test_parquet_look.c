@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "data/parquet_look.h"
 #include "data/parquet_names.h"
 #include "data/thrift.h"
@@ -104,11 +105,6 @@ static const struct footer_case {
 	  5,
 	  "a,,b",
 	  "read_columns: a name is missing" },
-	{ { { 5, 4, 0, 100 }, { 4, 104, 0, 100 } },
-	  2,
-	  9,
-	  NULL,
-	  "row groups have 5 and 4 rows" },
 	{ { { 5, 4, 0, 100 } },
 	  1,
 	  6,
@@ -163,7 +159,7 @@ START_TEST(footers_are_held_against_their_file)
 		ck_assert_uint_eq(f.look.samples, (uint64_t)c->rows);
 		ck_assert_uint_eq(f.look.sample_bytes,
 				  (uint64_t)c->rows / 5 * 100);
-		ck_assert_uint_eq(f.look.word_count, (uint64_t)c->rows / 5 * 2);
+		ck_assert_uint_eq(f.look.word_count, (uint64_t)c->rows / 5 * 3);
 	}
 	found_fini(&f);
 }
@@ -260,26 +256,59 @@ START_TEST(columns_are_named_alone_by_range_or_by_what_they_are_in)
 }
 END_TEST
 
+static const uint64_t two_groups[] = { 5, 4, 10, 14, 6, 8, 20, 1, 21, 9 };
+
 START_TEST(a_row_group_is_where_its_chunks_are)
 {
 	const uint64_t facts[LOOK_FACTS] = {
-		[PARQUET_GROUP_ROWS] = 5,
 		[PARQUET_CHUNKS] = 2,
+		[PARQUET_GROUPS] = 2,
 	};
-	const uint64_t words[] = { 4, 10, 14, 6, 20, 1, 21, 9 };
-	const struct file_shape shape = {
-		.samples = 10, .facts = facts, .words = words, .found_bytes = 50
-	};
+	const struct file_shape shape = { .samples = 8,
+					  .facts = facts,
+					  .words = two_groups,
+					  .found_bytes = 50 };
 	uint64_t off, len;
 
 	parquet_found_range(&shape, 0, 5, &off, &len);
 	ck_assert_uint_eq(off, 4);
 	ck_assert_uint_eq(len, 16);
-	parquet_found_range(&shape, 5, 5, &off, &len);
+	parquet_found_range(&shape, 5, 3, &off, &len);
 	ck_assert_uint_eq(off, 20);
 	ck_assert_uint_eq(len, 10);
-	parquet_found_range(&shape, 0, 10, &off, &len);
+	parquet_found_range(&shape, 0, 8, &off, &len);
 	ck_assert_uint_eq(len, 26);
+	for (uint64_t row = 0; row < 8; row++)
+		ck_assert_uint_eq(parquet_found_group(&shape, row), row >= 5);
+	parquet_found_extent(&shape, 1, &off, &len);
+	ck_assert_uint_eq(off, 5);
+	ck_assert_uint_eq(len, 3);
+}
+END_TEST
+
+/* Facts and words of a file whose row groups differ, as put down by a scan. */
+START_TEST(row_groups_that_differ_are_counted)
+{
+	const struct group groups[] = { { 5, 4, 0, 10 },
+					{ 0, 14, 0, 1 },
+					{ 3, 24, 0, 30 },
+					{ 5, 60, 0, 7 } };
+	const uint64_t want[] = { 5, 4, 10, 8, 24, 30, 13, 60, 7 };
+	uint64_t words[ARRAY_LEN(want)];
+	struct found f;
+
+	look(&f, make(200, put_footer(groups, 4, 13)), NULL);
+	ck_assert_msg(f.result == 0, "%s", f.err.text);
+	ck_assert_uint_eq(f.look.samples, 13);
+	ck_assert_uint_eq(f.look.facts[PARQUET_GROUP_ROWS], 0);
+	ck_assert_uint_eq(f.look.facts[PARQUET_GROUPS], 3);
+	ck_assert_uint_eq(f.look.facts[PARQUET_CHUNKS], 1);
+	ck_assert_uint_eq(f.look.word_count, ARRAY_LEN(want));
+	ck_assert_int_eq(namefile_flush(&f.words, &f.err), 0);
+	ck_assert_int_eq(pread(f.words.fd, words, sizeof(words), 0),
+			 sizeof(words));
+	ck_assert_mem_eq(words, want, sizeof(want));
+	found_fini(&f);
 }
 END_TEST
 
@@ -295,6 +324,7 @@ Suite *suite_parquet_look(void)
 		t, columns_are_named_alone_by_range_or_by_what_they_are_in, 0,
 		NAMES);
 	tcase_add_test(t, a_row_group_is_where_its_chunks_are);
+	tcase_add_test(t, row_groups_that_differ_are_counted);
 	suite_add_tcase(s, t);
 	return s;
 }
