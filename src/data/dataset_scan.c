@@ -57,16 +57,35 @@ static int check_access(const struct format *f, const struct job *j,
 	return 0;
 }
 
+/* Bytes at an offset are what they are. */
+static int settle_listed(struct dataset *ds, const struct job *j,
+			 struct mlgen_err *err)
+{
+	if (ds->format && ds->format != &format_raw)
+		return mlgen_fail(
+			err, -EINVAL,
+			"format: %s has OFFSET and LENGTH behind each "
+			"path, which are bytes of the file as they "
+			"stand; format=raw, or a list of paths alone "
+			"to have samples found in %s files",
+			strcmp(j->file_list, "-") == 0 ? "stdin" : j->file_list,
+			ds->format->name);
+	ds->format = &format_raw;
+	return check_access(ds->format, j, err);
+}
+
 /* Files of other kinds leave the scan. */
 static int settle_format(struct dataset *ds, const struct job *j,
 			 struct mlgen_err *err)
 {
 	int r;
 
+	if (scan_has_listed(ds->scan))
+		return settle_listed(ds, j, err);
 	if (ds->format) {
 		if (ds->format != &format_raw)
 			detect_leave_out(ds->scan, ds->format, ds->directory);
-		return 0;
+		return check_format(ds->format, j, err);
 	}
 	r = detect_format(&ds->format, ds->scan, ds->directory, err);
 	if (r == 0)
@@ -129,10 +148,11 @@ int dataset_scan_check(const struct job *job, struct mlgen_err *err)
 				  "that are written, dataset=scan reads those "
 				  "that are there; leave it out",
 				  job->dataset_ratio);
-	return job->format == FORMAT_AUTO
-		       ? 0
-		       : check_format(format_of((enum job_format)job->format),
-				      job, err);
+	/* A list may say where the samples of raw files are. */
+	if (job->format == FORMAT_AUTO ||
+	    (job->format == FORMAT_RAW && job->file_list))
+		return 0;
+	return check_format(format_of((enum job_format)job->format), job, err);
 }
 
 /* Is the file one that stands beside another, and holds no samples? */
@@ -230,7 +250,9 @@ static int find_files(struct dataset *ds, const struct job *job,
 					 : settle_format(ds, job, err);
 	if (r == 0)
 		r = take_parts(ds, err);
-	if (r == 0 && ds->format->look)
+	if (r == 0 && scan_has_listed(ds->scan))
+		r = found_new_listed(&ds->found, ds->scan, err);
+	else if (r == 0 && ds->format->look)
 		r = found_new(&ds->found, ds->scan, ds, req.errors, err);
 	if (r)
 		return r;

@@ -109,7 +109,7 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	t->sample_bytes = t->row_bytes =
 		ds->found ? found_sample_bytes(ds->found, ds->files) : t->bytes;
 	t->mean_file_bytes = (double)t->bytes / (double)ds->files;
-	if (ds->found) {
+	if (ds->found && ds->format->look) {
 		t->scan_read_bytes = (double)found_read_bytes(ds->found);
 		t->scan_seconds = found_seconds(ds->found);
 	}

@@ -59,6 +59,11 @@ void format_shape(const struct dataset *ds, uint64_t file,
 			shape->sides);
 }
 
+bool format_has_parts(const struct format *f, const struct file_shape *shape)
+{
+	return shape->samples > 1 || (shape->facts && !f->look);
+}
+
 uint64_t format_sample_bytes(const struct file_shape *shape)
 {
 	return shape->sides[0] * shape->sides[1];

@@ -86,9 +86,10 @@ struct format {
 	 * first sample (an index). Its extents have no samples. */
 	const struct plan_kind *at_start;
 	/*
-	 * dataset=scan, both or neither: how many samples an open file has, and
-	 * where (look.h); and where they lie by what was put down. Where there
-	 * is no `look` a file is a sample. 0, or -errno with l->err, by
+	 * dataset=scan: how many samples an open file has, and where (look.h);
+	 * and where they lie by what was put down. Where there is no `look` a
+	 * file is a sample, or a list says where samples lie (listed.h), and
+	 * found_range takes its words. 0, or -errno with l->err, by
 	 * look_fail where the file is not what its format says. No file, however
 	 * damaged, makes it crash, hang, or take memory by what it says.
 	 */
@@ -119,6 +120,9 @@ const struct format *format_find(const char *name);
 /* `file` counts through all parts: part x ds->files + file. */
 void format_shape(const struct dataset *ds, uint64_t file,
 		  struct file_shape *shape);
+/* Are its samples parts of the file, that are read by themselves? A file with
+ * one is read whole, but where a list says of what bytes it is. */
+bool format_has_parts(const struct format *f, const struct file_shape *shape);
 /* Payload of one sample, whole; of a file that is made. */
 uint64_t format_sample_bytes(const struct file_shape *shape);
 /* The size of a file, and where samples first .. first+n-1 lie in it, made or

@@ -19,6 +19,7 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "data/listed.h"
 #include "data/look.h"
 #include "data/namefile.h"
 
@@ -323,16 +324,22 @@ static int keep(struct found *f, struct scan *scan, const struct looking *g,
 	return map_words(f, err);
 }
 
+static struct found *found_of(const struct scan *scan)
+{
+	struct found *f = mem_zalloc(sizeof(*f));
+
+	f->files = scan_files(scan);
+	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
+	return f;
+}
+
 int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
 	      enum job_scan_errors errors, struct mlgen_err *err)
 {
 	struct looking *g = mem_zalloc(sizeof(*g));
-	struct found *f = mem_zalloc(sizeof(*f));
+	struct found *f = found_of(scan);
 	int r;
 
-	f->files = scan_files(scan);
-	f->entries = mem_array((size_t)f->files + 1, sizeof(*f->entries));
-	memset(f->entries, 0, ((size_t)f->files + 1) * sizeof(*f->entries));
 	g->found = f;
 	g->scan = scan;
 	g->ds = ds;
@@ -341,6 +348,44 @@ int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
 	if (r == 0)
 		r = keep(f, scan, g, err);
 	mem_free(g);
+	if (r) {
+		found_free(f);
+		return r;
+	}
+	*out = f;
+	return 0;
+}
+
+static int take_listed(struct found *f, const struct scan *scan,
+		       struct listed *listed, struct mlgen_err *err)
+{
+	struct listed_count *counts =
+		mem_array((size_t)f->files, sizeof(*counts));
+	uint64_t words = 0;
+	int r = listed_group(listed, scan, counts, &f->words[0], err);
+
+	for (uint64_t i = 0; i < f->files; i++) {
+		f->entries[i].first_sample = counts[i].samples;
+		f->entries[i].sample_bytes = counts[i].bytes;
+		f->entries[i].words = words;
+		words += 2 * sizeof(uint64_t) * counts[i].samples;
+	}
+	mem_free(counts);
+	sum_up(f);
+	return r ? r : map_words(f, err);
+}
+
+int found_new_listed(struct found **out, struct scan *scan,
+		     struct mlgen_err *err)
+{
+	struct listed *listed = scan_take_listed(scan);
+	struct found *f = found_of(scan);
+	int r = namefile_open(&f->words[0], scan_place(scan), err);
+
+	f->word_files = 1;
+	if (r == 0)
+		r = take_listed(f, scan, listed, err);
+	listed_free(listed);
 	if (r) {
 		found_free(f);
 		return r;

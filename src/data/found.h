@@ -25,6 +25,9 @@ struct found;
  */
 int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
 	      enum job_scan_errors errors, struct mlgen_err *err);
+/* The same of samples that a list gives (listed.h): no file is looked into. */
+int found_new_listed(struct found **out, struct scan *scan,
+		     struct mlgen_err *err);
 void found_free(struct found *f); /* NULL is fine */
 
 /* What it took: bytes read of the files, and seconds. */

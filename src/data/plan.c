@@ -49,12 +49,13 @@ static void next_read(struct plan *p, struct plan_op *op)
 static void plain_init(struct plan *p, const struct file_shape *shape,
 		       const struct extent *x)
 {
+	const struct format *f = p->config->dataset->format;
 	uint64_t len;
 
 	p->end = p->file_bytes;
-	if (shape->samples > 1) {
-		format_sample_range(p->config->dataset->format, shape,
-				    x->first_sample, x->samples, &p->off, &len);
+	if (format_has_parts(f, shape)) {
+		format_sample_range(f, shape, x->first_sample, x->samples,
+				    &p->off, &len);
 		p->end = p->off + len;
 	}
 	align_range(p, p->config->align_bytes);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "data/listed.h"
 #include "data/scan_inside.h"
 #include "data/scan_list.h"
 #include "data/scan_places.h"
@@ -147,7 +148,9 @@ static int scan_places(struct walk *w, struct places *p)
 		s->skipped.again += links_keep_once(&w->links, s);
 		r = scan_judge(w, where, "dataset=scan found");
 	}
-	return r ? r : sum_up(s, where, w->err);
+	if (r == 0)
+		r = sum_up(s, where, w->err);
+	return r || !s->listed ? r : listed_settle(s->listed, s, p, w->err);
 }
 
 static int scan_all(struct scan *s, const struct scan_request *req,
@@ -192,6 +195,7 @@ void scan_free(struct scan *s)
 	if (!s)
 		return;
 	namefile_close(&s->names);
+	listed_free(s->listed);
 	mem_free(s->base);
 	mem_free(s->place);
 	mem_free(s->entries);
@@ -261,4 +265,17 @@ void scan_keep_named(struct scan *s, bool (*keep)(void *arg, const char *name),
 void scan_skipped(const struct scan *s, struct scan_skipped *out)
 {
 	*out = s->skipped;
+}
+
+struct listed *scan_take_listed(struct scan *s)
+{
+	struct listed *l = s->listed;
+
+	s->listed = NULL;
+	return l;
+}
+
+bool scan_has_listed(const struct scan *s)
+{
+	return s->listed != NULL;
 }

@@ -78,6 +78,12 @@ int scan_name(const struct scan *s, uint64_t file, char *out, size_t size);
 
 void scan_skipped(const struct scan *s, struct scan_skipped *out);
 
+/* The samples that a list gives of its files (listed.h), once, to the caller;
+ * NULL: it has paths alone, or there is none. */
+struct listed;
+struct listed *scan_take_listed(struct scan *s);
+bool scan_has_listed(const struct scan *s);
+
 /* Only these files are left, in their order. */
 void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),
 	       const void *arg);

@@ -31,6 +31,7 @@ struct scan {
 	char *base, *place; /* owned */
 	struct namefile names;
 	struct scan_skipped skipped;
+	struct listed *listed; /* owned */
 };
 
 static inline uint64_t entry_name_at(const struct entry *e)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,8 +13,13 @@
 
 #include "base/mem.h"
 #include "base/signals.h"
+#include "base/units.h"
+#include "data/listed.h"
 #include "data/namefile.h"
 #include "data/scan_inside.h"
+
+/* A path, and two numbers behind it. */
+#define LINE_BYTES (PATH_MAX + 128)
 
 struct list {
 	struct walk *w;
@@ -24,8 +30,14 @@ struct list {
 	uint64_t line;
 	size_t at, end; /* of buffer */
 	char buffer[65536];
-	char text[PATH_MAX]; /* of the line */
+	char text[LINE_BYTES]; /* of the line; its path, where it has columns */
 	char path[PATH_MAX];
+	uint64_t first_line; /* that has text; 0 = none was there */
+	bool has_columns;
+	/* Of the last line: the path as it is written, and which file that is. */
+	bool has_last;
+	char last[LINE_BYTES];
+	struct listed_file file;
 };
 
 /* ---- standard input ---- */
@@ -126,10 +138,17 @@ static int next_byte(struct list *l)
 	return (unsigned char)l->buffer[0];
 }
 
-static int bad_line(struct list *l, const char *what)
+__attribute__((format(printf, 2, 3))) static int bad_line(struct list *l,
+							  const char *fmt, ...)
 {
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
 	return mlgen_fail(l->w->err, -EINVAL, "%s:%" PRIu64 ": %s", l->name,
-			  l->line, what);
+			  l->line, text);
 }
 
 /* 1: a line is in l->text; 0: there is none; or -errno with err. */
@@ -157,20 +176,27 @@ static int next_line(struct list *l)
 	return c >= 0 || n > 0;
 }
 
-static int add_line(struct list *l, struct places *p)
+/* ---- paths ---- */
+
+/* The line's path as it is opened. */
+static int make_path(struct list *l)
+{
+	bool is_below = l->folder && *l->text != '/';
+	int n = snprintf(l->path, sizeof(l->path), "%s%s%s",
+			 is_below ? l->folder : "", is_below ? "/" : "",
+			 l->text);
+
+	return n < 0 || (size_t)n >= sizeof(l->path)
+		       ? bad_line(l, "the path is too long")
+		       : 0;
+}
+
+/* Into the places: 1 with its size, or 0: it is left out. */
+static int add_path(struct list *l, struct places *p, uint64_t *bytes)
 {
 	struct scan_skipped *s = &l->w->scan->skipped;
-	bool is_below = l->folder && *l->text != '/';
 	struct stat st;
-	int n;
 
-	if (strchr(l->text, '\t'))
-		return bad_line(l, "a TAB; a list has one path a line and "
-				   "nothing else");
-	n = snprintf(l->path, sizeof(l->path), "%s%s%s",
-		     is_below ? l->folder : "", is_below ? "/" : "", l->text);
-	if (n < 0 || (size_t)n >= sizeof(l->path))
-		return bad_line(l, "the path is too long");
 	/* It stands in messages. */
 	if (snprintf(l->w->path, sizeof(l->w->path), "%s:%" PRIu64 ": %s",
 		     l->name, l->line, l->path) < 0)
@@ -183,9 +209,149 @@ static int add_line(struct list *l, struct places *p)
 			  "a folder, where a file has to be");
 	else if (!S_ISREG(st.st_mode))
 		scan_skip(l->w, &s->special, "a socket, pipe or device");
-	else
+	else {
 		places_add_file(p, l->path);
+		*bytes = (uint64_t)st.st_size;
+		return 1;
+	}
 	return 0;
+}
+
+/* ---- samples ---- */
+
+/* The line's path again, or a new one. */
+static int find_file(struct list *l, struct places *p, struct listed_file *out)
+{
+	struct listed *listed = l->w->scan->listed;
+	const struct listed_file *known = listed_find(listed, p, l->path);
+	uint64_t bytes;
+	int r;
+
+	if (!known) {
+		r = add_path(l, p, &bytes);
+		if (r < 0)
+			return r;
+		if (r)
+			listed_add_place(listed, p, bytes);
+		else
+			listed_add_none(listed, l->path);
+		known = listed_find(listed, p, l->path);
+	}
+	*out = *known;
+	return 0;
+}
+
+/* Those of a file often stand next to each other. */
+static int take_file(struct list *l, struct places *p)
+{
+	int r;
+
+	if (l->has_last && strcmp(l->text, l->last) == 0)
+		return 0;
+	r = make_path(l);
+	if (r == 0)
+		r = find_file(l, p, &l->file);
+	if (r == 0)
+		memcpy(l->last, l->text, strlen(l->text) + 1);
+	l->has_last = r == 0;
+	return r;
+}
+
+static int read_column(struct list *l, const char *column, const char *text,
+		       uint64_t *out)
+{
+	struct mlgen_err why = { 0 };
+
+	return units_size(text, 1024, out, &why)
+		       ? bad_line(l, "%s %s", column, why.text)
+		       : 0;
+}
+
+/* `columns`: what stands behind the path and its TAB. */
+static int read_columns(struct list *l, char *columns, uint64_t *off,
+			uint64_t *bytes)
+{
+	char *tab = strchr(columns, '\t');
+	int r;
+
+	if (!tab || strchr(tab + 1, '\t'))
+		return bad_line(l,
+				"%s column behind the path, where there are "
+				"two: OFFSET and LENGTH, with a TAB in "
+				"front of each",
+				tab ? "a third" : "one");
+	*tab = '\0';
+	r = read_column(l, "OFFSET", columns, off);
+	if (r == 0)
+		r = read_column(l, "LENGTH", tab + 1, bytes);
+	if (r)
+		return r;
+	if (*bytes == 0)
+		return bad_line(l, "LENGTH 0; a sample has one byte or more");
+	return 0;
+}
+
+static int add_sample(struct list *l, struct places *p, char *columns)
+{
+	uint64_t off, bytes;
+	int r = read_columns(l, columns, &off, &bytes);
+
+	if (r)
+		return r;
+	if (!*l->text)
+		return bad_line(l, "no path in front of the columns");
+	r = take_file(l, p);
+	if (r || l->file.place == LISTED_NONE)
+		return r;
+	if (off > l->file.bytes || bytes > l->file.bytes - off)
+		return bad_line(l,
+				"%s: %" PRIu64 " bytes at %" PRIu64
+				" reach beyond its end, which is at %" PRIu64,
+				l->text, bytes, off, l->file.bytes);
+	return listed_add(l->w->scan->listed, l->file.place, off, bytes,
+			  l->w->err);
+}
+
+/* What the first line has all have. */
+static int check_columns(struct list *l, bool has_columns)
+{
+	if (l->first_line == 0) {
+		l->first_line = l->line;
+		l->has_columns = has_columns;
+		if (has_columns)
+			return listed_new(&l->w->scan->listed,
+					  l->w->req->directory, l->w->err);
+	}
+	if (has_columns == l->has_columns)
+		return 0;
+	return has_columns ? bad_line(l,
+				      "OFFSET and LENGTH behind the path, and "
+				      "line %" PRIu64 " has none; either all "
+				      "lines have them or none has",
+				      l->first_line)
+			   : bad_line(l,
+				      "no OFFSET and LENGTH behind the path, "
+				      "and line %" PRIu64 " has them; a whole "
+				      "file is its size at offset 0",
+				      l->first_line);
+}
+
+static int add_line(struct list *l, struct places *p)
+{
+	char *tab = strchr(l->text, '\t');
+	uint64_t bytes;
+	int r = check_columns(l, tab != NULL);
+
+	if (r)
+		return r;
+	if (tab) {
+		*tab = '\0';
+		return add_sample(l, p, tab + 1);
+	}
+	r = make_path(l);
+	if (r == 0)
+		r = add_path(l, p, &bytes);
+	return r < 0 ? r : 0;
 }
 
 static int read_lines(struct list *l, struct places *p)

@@ -15,8 +15,12 @@ struct walk;
  * name, which becomes standard input, so that a run that is repeated in this
  * process reads the same list again.
  *
+ * With two columns behind each path, PATH TAB OFFSET TAB LENGTH, a line is a
+ * sample of so many bytes there, and a path may stand in many lines: the scan
+ * has them (listed.h). Either all lines have columns or none has.
+ *
  * What is not there, and no file, is counted and told with its line, for
  * scan_judge. 0, or -errno with err: a list that cannot be read twice (a FIFO),
- * a line that is no path, no line that is one.
+ * a line that is no path, or no sample of the file, no line that is one.
  */
 int scan_list_read(struct walk *w, struct places *p);

@@ -321,7 +321,9 @@ const struct mlgen_field job_fields[] = {
 	  .group = "Dataset",
 	  .help = "With dataset=scan: a file that names the files, one path a line; - is standard input.\n"
 		  "Relative paths are below directory where that is given, else\n"
-		  "below the folder of the list. They are read in byte order." },
+		  "below the folder of the list. They are read in byte order.\n"
+		  "With two columns behind each path, OFFSET and LENGTH, a TAB in\n"
+		  "front of each, a line is a sample of so many bytes there." },
 	{ "label_size", MLGEN_F_SIZE(struct job, label_size_bytes),
 	  .def = "0", .max = TI, .unit = "bytes", .group = "Dataset",
 	  .help = "With format=npy: a second file for each sample, a label of this size beside the image, as 3D U-Net's reference has it; 0 is none.\n"
