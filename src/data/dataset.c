@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/util.h"
 #include "data/format.h"
 #include "data/found.h"
+#include "data/namepair.h"
 #include "data/scan.h"
 
 static unsigned digits(uint64_t v)
@@ -20,6 +22,18 @@ static unsigned digits(uint64_t v)
 		n++;
 	}
 	return n;
+}
+
+/* The path becomes its twin's. */
+static int turn_to_twin(const struct dataset *ds, char *path, size_t size)
+{
+	struct namepair pair;
+	char first[PATH_MAX];
+
+	if (!namepair_parse(&pair, ds->options.scan_pair))
+		return -EINVAL;
+	snprintf(first, sizeof(first), "%s", path);
+	return namepair_twin(&pair, first, path, size);
 }
 
 static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
@@ -34,6 +48,8 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
 		      size - (size_t)n);
 	if (r < 0 || file < ds->files)
 		return r < 0 ? r : n + r;
+	if (ds->options.scan_pair)
+		return turn_to_twin(ds, out, size);
 	n += r;
 	r = snprintf(out + n, size - (size_t)n, "%s",
 		     ds->format->parts[file / ds->files].beside);
@@ -43,6 +59,11 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
 uint64_t dataset_all_files(const struct dataset *ds)
 {
 	return ds->files * ds->parts;
+}
+
+unsigned dataset_sample_parts(const struct dataset *ds)
+{
+	return ds->options.scan_pair ? ds->parts : 1;
 }
 
 uint64_t dataset_file_of(const struct dataset *ds, uint64_t file)
@@ -177,14 +198,17 @@ uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file)
 uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x)
 {
 	struct file_shape shape;
-	uint64_t off, len;
+	uint64_t off, len, bytes = 0;
 
 	if (!ds->found)
 		return x->samples * dataset_sample_bytes(ds, x->file);
-	format_shape(ds, x->file, &shape);
-	format_sample_range(ds->format, &shape, x->first_sample, x->samples,
-			    &off, &len);
-	return len;
+	for (unsigned part = 0; part < dataset_sample_parts(ds); part++) {
+		format_shape(ds, part * ds->files + x->file, &shape);
+		format_sample_range(ds->format, &shape, x->first_sample,
+				    x->samples, &off, &len);
+		bytes += len;
+	}
+	return bytes;
 }
 
 uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file)

@@ -37,6 +37,9 @@ struct format_options {
 	uint64_t row_group_size;
 	/* owned; NULL = none given */
 	char *columns, *read_columns, *scan_key, *hdf5_dataset;
+	/* Of a scan of npy files, else NULL: each has a twin (namepair.h),
+	 * part 1, and a sample is of both. */
+	char *scan_pair;
 	int access;
 };
 
@@ -152,6 +155,8 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 			uint64_t ranks, struct mlgen_err *err);
 
 uint64_t dataset_all_files(const struct dataset *ds); /* of all parts */
+/* The first so many parts have the bytes of samples; others only say where. */
+unsigned dataset_sample_parts(const struct dataset *ds);
 
 /* A path whose storage is that of its files: the directory, or the first of
  * the places of a scan. */

@@ -235,6 +235,10 @@ static char *copy_of(const char *text)
 
 static struct format_options options_of(const struct job *job)
 {
+	bool has_pairs =
+		job->dataset == DATASET_SCAN &&
+		(job->format == FORMAT_NPY || job->format == FORMAT_AUTO);
+
 	return (struct format_options){
 		.label_size_bytes = job->label_size_bytes,
 		.row_group_size = job->row_group_size,
@@ -243,6 +247,7 @@ static struct format_options options_of(const struct job *job)
 		.read_columns = copy_of(job->read_columns),
 		.scan_key = copy_of(job->scan_key),
 		.hdf5_dataset = copy_of(job->hdf5_dataset),
+		.scan_pair = has_pairs ? copy_of(job->scan_pair) : NULL,
 	};
 }
 
@@ -336,6 +341,7 @@ void dataset_fini(struct dataset *ds)
 	mem_free(ds->options.read_columns);
 	mem_free(ds->options.scan_key);
 	mem_free(ds->options.hdf5_dataset);
+	mem_free(ds->options.scan_pair);
 	mem_free(ds->directory);
 	found_free(ds->found);
 	mem_free(ds->known);
@@ -381,6 +387,7 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train,
 	eval->options.read_columns = copy_of(o->read_columns);
 	eval->options.scan_key = copy_of(o->scan_key);
 	eval->options.hdf5_dataset = copy_of(o->hdf5_dataset);
+	eval->options.scan_pair = copy_of(o->scan_pair);
 	r = dataset_init_format(eval, err);
 	if (r == 0)
 		r = dataset_check_bytes(eval, (double)files, err);

@@ -10,11 +10,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "base/util.h"
 #include "data/dataset_dlio.h"
 #include "data/detect.h"
 #include "data/format.h"
 #include "data/found.h"
+#include "data/namepair.h"
 #include "data/scan.h"
 #include "job/workload.h"
 
@@ -180,9 +182,75 @@ static bool has_samples(const void *arg, uint64_t file)
 	       !is_beside(ds, name);
 }
 
+struct pairing {
+	const char *directory;
+	struct namepair pair;
+	uint64_t counts[NAMEPAIR_TWIN + 1];
+};
+
+static bool is_first(void *arg, const char *name)
+{
+	struct pairing *p = arg;
+	char path[2 * PATH_MAX];
+	enum namepair_role role;
+
+	snprintf(path, sizeof(path), "%s/%s", p->directory, name);
+	role = namepair_role(&p->pair, path);
+	p->counts[role]++;
+	return role == NAMEPAIR_FIRST;
+}
+
+static void note_unpaired(const struct dataset *ds, const struct pairing *p)
+{
+	uint64_t firsts = p->counts[NAMEPAIR_FIRST];
+	uint64_t twins = p->counts[NAMEPAIR_TWIN];
+	char text[UNITS_TEXT_BYTES];
+
+	if (p->counts[NAMEPAIR_NEITHER])
+		log_note("%s: left out: %s with neither part of scan_pair=%s "
+			 "in the path",
+			 ds->directory,
+			 units_human_count(text, p->counts[NAMEPAIR_NEITHER]),
+			 ds->options.scan_pair);
+	if (twins > firsts)
+		log_note("%s: left out: at least %s with %s in the path that "
+			 "are no file's twin",
+			 ds->directory, units_human_count(text, twins - firsts),
+			 p->pair.to);
+}
+
+/* Only the first files of pairs stay; their twins are part 1. */
+static int take_pairs(struct dataset *ds, struct mlgen_err *err)
+{
+	const char *text = ds->options.scan_pair;
+	struct pairing p = { .directory = ds->directory };
+
+	if (ds->format != &format_npy)
+		return mlgen_fail(err, -EINVAL,
+				  "scan_pair: %s has %s files, and npy files "
+				  "alone can be pairs; leave it out",
+				  ds->directory, ds->format->name);
+	if (!namepair_parse(&p.pair, text))
+		return mlgen_fail(err, -EINVAL,
+				  "scan_pair: '%s' is not FROM:TO", text);
+	scan_keep_named(ds->scan, is_first, &p);
+	if (scan_files(ds->scan) == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "scan_pair: no file in %s has '%.*s' in its "
+				  "path; FROM:TO are parts of two paths, such "
+				  "as _x.npy:_y.npy",
+				  ds->directory, (int)p.pair.from_bytes,
+				  p.pair.from);
+	note_unpaired(ds, &p);
+	ds->parts = 2;
+	return 0;
+}
+
 /* What stands beside files of samples is no file of the scan, but its parts. */
 static int take_parts(struct dataset *ds, struct mlgen_err *err)
 {
+	if (ds->options.scan_pair)
+		return take_pairs(ds, err);
 	while (ds->parts < FORMAT_PARTS && ds->format->parts[ds->parts].beside)
 		ds->parts++;
 	if (ds->parts == 1)

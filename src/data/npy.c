@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "data/look.h"
-#include "data/npy_head.h"
+#include "data/npy_look.h"
 #include "data/plan.h"
 
 enum { SAMPLES, LABELS, PARTS }; /* file_shape.part */
@@ -27,8 +27,19 @@ static uint64_t element_bytes(const struct file_shape *shape)
 				     : format_sample_bytes(shape);
 }
 
+/* What is put down of an array that is there, and of its twin. */
+enum { DATA_OFF, ROW_BYTES, ARRAY };
+enum { TWIN = ARRAY, TWIN_FILE_BYTES = 2 * ARRAY };
+
+static const uint64_t *array_facts(const struct file_shape *shape)
+{
+	return shape->facts + (shape->part == LABELS ? TWIN : 0);
+}
+
 static uint64_t npy_file_bytes(const struct file_shape *shape)
 {
+	if (shape->facts && shape->part == LABELS)
+		return shape->facts[TWIN_FILE_BYTES];
 	return NPY_HEADER_BYTES + shape->samples * element_bytes(shape);
 }
 
@@ -93,34 +104,35 @@ static void npy_fini(struct dataset *ds)
 	ds->common = NULL;
 }
 
-/* What is put down of an array that is there. */
-enum { DATA_OFF, ROW_BYTES, DATA_BYTES };
-
-/*
- * Of one axis there is one sample, and also where the first of several varies
- * fastest: then no row lies in one piece.
- */
 static int npy_look(struct look *l)
 {
-	struct npy_head h = { 0 };
-	int r = npy_head_look(l, 0, l->file_bytes, &h);
+	bool has_twin = l->options && l->options->scan_pair;
+	struct npy_array a, twin;
+	int r = npy_array_look(l, 0, &a);
 
+	if (r || a.samples == 0)
+		return r;
+	twin = a;
+	r = has_twin ? npy_twin_look(l, &twin) : 0;
 	if (r)
 		return r;
-	l->sample_bytes = h.items * h.item_bytes;
-	l->samples = l->sample_bytes ? npy_head_samples(&h) : 0;
-	l->facts[DATA_OFF] = h.header_bytes;
-	l->facts[DATA_BYTES] = l->sample_bytes;
-	if (l->samples)
-		l->facts[ROW_BYTES] = l->sample_bytes / l->samples;
+	l->samples = a.samples;
+	l->sample_bytes = a.data_bytes + (has_twin ? twin.data_bytes : 0);
+	l->facts[DATA_OFF] = a.data_off;
+	l->facts[ROW_BYTES] = a.data_bytes / a.samples;
+	l->facts[TWIN + DATA_OFF] = twin.data_off;
+	l->facts[TWIN + ROW_BYTES] = twin.data_bytes / a.samples;
+	l->facts[TWIN_FILE_BYTES] = twin.file_bytes;
 	return 0;
 }
 
 static void npy_found_range(const struct file_shape *shape, uint64_t first,
 			    uint64_t n, uint64_t *off, uint64_t *len)
 {
-	*off = shape->facts[DATA_OFF] + first * shape->facts[ROW_BYTES];
-	*len = n * shape->facts[ROW_BYTES];
+	const uint64_t *facts = array_facts(shape);
+
+	*off = facts[DATA_OFF] + first * facts[ROW_BYTES];
+	*len = n * facts[ROW_BYTES];
 }
 
 const struct format format_npy = {
@@ -141,12 +153,13 @@ const struct format format_npy = {
 
 uint64_t npy_data_off(const struct file_shape *s)
 {
-	return s->facts ? s->facts[DATA_OFF] : NPY_HEADER_BYTES;
+	return s->facts ? array_facts(s)[DATA_OFF] : NPY_HEADER_BYTES;
 }
 
 uint64_t npy_data_bytes(const struct file_shape *s)
 {
-	return s->facts ? s->facts[DATA_BYTES] : s->samples * element_bytes(s);
+	return s->samples *
+	       (s->facts ? array_facts(s)[ROW_BYTES] : element_bytes(s));
 }
 
 void npy_header(uint8_t out[NPY_HEADER_BYTES], const char *descr,

@@ -21,7 +21,8 @@
 /* DLIO rounds the read of a file up to this (npz_reader_odirect.py). */
 #define WHOLE_FILE_ALIGN 4096
 
-enum { STEP_OPEN, STEP_FIRST_READ, STEP_READ, STEP_CLOSED };
+/* STEP_BEGIN is what another part has, whose shape is known once it is open. */
+enum { STEP_OPEN, STEP_BEGIN, STEP_FIRST_READ, STEP_READ, STEP_CLOSED };
 
 /* What O_DIRECT wants: whole blocks, on both sides. */
 static void align_range(struct plan *p, uint64_t align)
@@ -52,6 +53,7 @@ static void plain_init(struct plan *p, const struct file_shape *shape,
 	const struct format *f = p->config->dataset->format;
 	uint64_t len;
 
+	p->off = 0;
 	p->end = p->file_bytes;
 	if (format_has_parts(f, shape)) {
 		format_sample_range(f, shape, x->first_sample, x->samples,
@@ -65,16 +67,23 @@ static bool plain_next(struct plan *p, struct plan_op *op)
 {
 	if (p->step == STEP_CLOSED)
 		return false;
+	if (p->step == STEP_BEGIN) {
+		plain_init(p, &p->shape, &p->extent);
+		p->step = STEP_FIRST_READ;
+	}
 	if (p->step == STEP_OPEN) {
 		op->op = MLGEN_OPEN;
 		op->after = true;
-		p->step = STEP_FIRST_READ;
+		op->part = p->has;
+		p->step = p->has ? STEP_BEGIN : STEP_FIRST_READ;
 	} else if (p->off < p->end) {
 		next_read(p, op);
 	} else {
 		op->op = MLGEN_CLOSE;
 		op->after = true;
 		p->step = STEP_CLOSED;
+		if (++p->has < dataset_sample_parts(p->config->dataset))
+			p->step = STEP_OPEN;
 	}
 	return true;
 }

@@ -80,7 +80,8 @@ struct plan_kind {
 };
 
 /* access=plain: open; the whole file (one sample per file) or the samples'
- * bytes in bs requests, rounded to align_bytes; close. */
+ * bytes in bs requests, rounded to align_bytes; close; of a pair of files both,
+ * one after the other. */
 extern const struct plan_kind plan_plain;
 /* DLIO's way with direct=1: open; stat, for the size of its buffer; the whole
  * file in one aligned read; close. */

@@ -90,6 +90,7 @@ struct job {
 	int dataset;
 	int scan_errors;
 	char *scan_key;            /* an array of npz; NULL = the first */
+	char *scan_pair;           /* "FROM:TO", names; NULL = no twins */
 	uint64_t scan_depth;       /* 0 = no limit */
 	char *file_list;           /* of a scan; NULL = its directory */
 	uint64_t label_size_bytes; /* of a second file per sample; 0 = none */

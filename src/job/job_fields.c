@@ -313,6 +313,12 @@ const struct mlgen_field job_fields[] = {
 	{ "scan_key", MLGEN_F_STR(struct job, scan_key),
 	  .group = "Dataset",
 	  .help = "Array of an npz file that dataset=scan reads, by its name; without it the first one." },
+	{ "scan_pair", MLGEN_F_STR(struct job, scan_pair),
+	  .group = "Dataset",
+	  .help = "FROM:TO: dataset=scan takes two npy files for one: that with FROM in its path, and its twin, with TO in place of it.\n"
+		  "_x.npy:_y.npy are the ends of names, images/:labels/ folders;\n"
+		  "of several FROM in a path the last one counts.\n"
+		  "Both files have as many samples, and are read for each." },
 	{ "scan_depth", MLGEN_F_U64(struct job, scan_depth),
 	  .def = "0", .max = 4096, .unit = "folders", .group = "Dataset",
 	  .help = "How deep dataset=scan looks: 1 takes the files of directory itself, 2 those of its folders as well, and so on; 0 is no limit.\n"

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/util.h"
+#include "data/namepair.h"
 #include "job/advice.h"
 #include "job/guess.h"
 #include "job/workload.h"
@@ -52,7 +53,9 @@ static void check_dataset(const struct job *j, struct diag *d)
 static void check_scan(const struct job *j, struct diag *d)
 {
 	static const char *const of_scan[] = { "scan_errors", "scan_key",
-					       "scan_depth", "file_list" };
+					       "scan_pair", "scan_depth",
+					       "file_list" };
+	struct namepair pair;
 
 	for (size_t i = 0; i < ARRAY_LEN(of_scan); i++)
 		if (j->dataset != DATASET_SCAN)
@@ -61,6 +64,13 @@ static void check_scan(const struct job *j, struct diag *d)
 		return;
 	if (j->format != FORMAT_NPZ && j->format != FORMAT_AUTO)
 		note_unused(j, "scan_key", "format=npz", d);
+	if (j->scan_pair && !namepair_parse(&pair, j->scan_pair))
+		FAULT(d, j, "scan_pair",
+		      "'%s': is not FROM:TO, two parts of paths, such as "
+		      "_x.npy:_y.npy",
+		      j->scan_pair);
+	else if (j->format != FORMAT_NPY && j->format != FORMAT_AUTO)
+		note_unused(j, "scan_pair", "format=npy", d);
 	if (job_work(j)->only_prepares)
 		FAULT(d, j, "dataset",
 		      "scan reads the files that are there, so phase=prepare "
