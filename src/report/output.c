@@ -27,29 +27,7 @@ static mode_t wanted_mode(const struct place *p)
 
 	if (p->kind == PLACE_FILE && fstat(p->fd, &old) == 0)
 		return old.st_mode & 07777;
-	mode_t mask = umask(0);
-	umask(mask);
-	return 0666 & ~mask;
-}
-
-static int open_beside(struct output *o, struct place *p, struct mlgen_err *err)
-{
-	struct buf name = { 0 };
-
-	buf_addf(&name, "%s.XXXXXX", p->path);
-	o->target = mem_strdup(p->path);
-	char *path = buf_take(&name);
-	o->fd = mkostemp(path, O_CLOEXEC);
-	if (o->fd < 0) {
-		int error = errno;
-
-		mem_free(path);
-		return output_fail(o->path, error, err);
-	}
-	atomic_store(&o->temporary, path);
-	if (fchmod(o->fd, wanted_mode(p)))
-		return output_fail(o->path, errno, err);
-	return 0;
+	return replace_new_mode();
 }
 
 static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
@@ -61,20 +39,33 @@ static int open_place(struct output *o, struct place *p, struct mlgen_err *err)
 		o->fd = p->fd;
 		p->fd = -1;
 	} else {
-		rc = open_beside(o, p, err);
+		rc = replace_begin(&o->file, p->path, wanted_mode(p));
+		if (rc)
+			output_fail(o->path, -rc, err);
 	}
 	place_close(p);
 	return rc;
 }
 
 /* The one place through which all text for people goes. */
-static int write_text(const struct output *o)
+static int write_text(const struct output *o, int fd)
 {
 	struct buf shown = { 0 };
 
 	printable_add_lines(&shown, o->text, o->bytes);
-	int error = -writeall(o->fd, buf_str(&shown), shown.len);
+	int error = -writeall(fd, buf_str(&shown), shown.len);
 	buf_fini(&shown);
+	return error;
+}
+
+/* Where it is written in place a server may tell only here that it had no
+ * room. */
+static int close_written(struct output *o)
+{
+	int error = o->path && close(o->fd) ? errno : 0;
+
+	if (o->path)
+		o->fd = -1;
 	return error;
 }
 
@@ -82,24 +73,20 @@ static int write_text(const struct output *o)
 static int deliver(struct output *o)
 {
 	int error = fclose(o->to) ? errno : 0;
+	bool replaces = o->file.target;
+	int fd = replaces ? o->file.fd : o->fd;
 
 	o->to = NULL;
 	/* Others may have printed to stdout before. */
 	if (!error && !o->path)
 		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
 	if (!error)
-		error = o->is_text ? write_text(o)
-				   : -writeall(o->fd, o->text, o->bytes);
-	/* A server may tell only here that it had no room. */
-	if (o->path) {
-		if (close(o->fd) && !error)
-			error = errno;
-		o->fd = -1;
-	}
-	char *temporary = atomic_load(&o->temporary);
-	if (!error && temporary && rename(temporary, o->target))
-		error = errno;
-	return error;
+		error = o->is_text ? write_text(o, fd)
+				   : -writeall(fd, o->text, o->bytes);
+	if (replaces)
+		return error ? error : -replace_commit(&o->file);
+	int closed = close_written(o);
+	return error ? error : closed;
 }
 
 int output_open(struct output *o, struct place *p, struct mlgen_err *err)
@@ -108,6 +95,7 @@ int output_open(struct output *o, struct place *p, struct mlgen_err *err)
 
 	memset(o, 0, sizeof(*o));
 	o->fd = p ? -1 : STDOUT_FILENO;
+	o->file.fd = -1;
 	o->to = open_memstream(&o->text, &o->bytes);
 	if (!o->to)
 		return output_fail(p ? p->given : NULL, errno, err);
@@ -123,8 +111,6 @@ int output_close(struct output *o, struct mlgen_err *err)
 	int error = deliver(o);
 	int rc = error ? output_fail(o->path, error, err) : 0;
 
-	if (!error)
-		mem_free(atomic_exchange(&o->temporary, NULL));
 	output_abandon(o);
 	return rc;
 }
@@ -135,19 +121,13 @@ void output_abandon(struct output *o)
 		fclose(o->to);
 	if (o->path && o->fd >= 0)
 		close(o->fd);
-	output_discard(o);
+	replace_abandon(&o->file);
 	free(o->text);
-	mem_free(o->target);
 	mem_free(o->path);
 	memset(o, 0, sizeof(*o));
 }
 
 void output_discard(struct output *o)
 {
-	/* Whoever gets it removes it. */
-	char *temporary = atomic_exchange(&o->temporary, NULL);
-
-	if (temporary)
-		unlink(temporary);
-	mem_free(temporary);
+	replace_discard(&o->file);
 }

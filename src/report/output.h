@@ -2,12 +2,12 @@
 /* output.h - a file that appears whole or not at all. */
 #pragma once
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include <mlgen/err.h>
 
+#include "base/replace.h"
 #include "report/place.h"
 
 /*
@@ -22,11 +22,10 @@ struct output {
 	FILE *to; /* print here; NULL = not open */
 	char *text;
 	size_t bytes;
-	bool is_text; /* for people: made printable (printable.h) */
-	int fd;
-	char *path;                /* for messages; NULL = stdout */
-	char *target;              /* what the temporary is renamed to */
-	_Atomic(char *) temporary; /* NULL = written in place */
+	bool is_text;        /* for people: made printable (printable.h) */
+	char *path;          /* for messages; NULL = stdout */
+	int fd;              /* written in place; -1 = it is not */
+	struct replace file; /* else */
 };
 
 /* The place is closed, or taken over; NULL = stdout. 0, or -errno with err. */

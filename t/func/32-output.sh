@@ -27,7 +27,7 @@ is_json "in place of what was there" report
 exits "both may be asked for" 0 train --output=report --json=both.json
 like "each has its own" "$(cat report)" '^x: '
 is_json "as always" both.json
-is "no other file is left" "$(find . -name '*.??????' -not -name '*.json')" ""
+is "no other file is left" "$(find . -name '.*.part')" ""
 
 # ---- regular files are replaced at once, others are written to
 echo "a longer line than any" >old

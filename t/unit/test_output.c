@@ -36,7 +36,7 @@ static unsigned files_in_directory(void)
 	unsigned n = 0;
 
 	for (struct dirent *e; (e = readdir(d));)
-		n += e->d_name[0] != '.';
+		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
 	closedir(d);
 	return n;
 }
