@@ -375,16 +375,16 @@ int __wrap_rmdir(const char *path)
 }
 
 /* The name has to come back as it went in. */
-int __wrap_mkostemp(char *path, int flags)
+int __wrap_mkostemps(char *path, int suffix_bytes, int flags)
 {
+	size_t n = strlen(path), behind = 6 + (size_t)suffix_bytes;
 	char led[PATH_MAX];
-	size_t n = strlen(path);
 	int fd;
 
 	snprintf(led, sizeof(led), "%s", path);
 	lead(led, path);
-	fd = __real_mkostemp(led, flags);
-	memcpy(path + n - 6, led + strlen(led) - 6, 6);
+	fd = __real_mkostemps(led, suffix_bytes, flags);
+	memcpy(path + n - behind, led + strlen(led) - behind, behind);
 	return fd;
 }
 

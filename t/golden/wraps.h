@@ -58,7 +58,7 @@
 	X(int, unlink, (const char *path)) \
 	X(int, mkdir, (const char *path, mode_t mode)) \
 	X(int, rmdir, (const char *path)) \
-	X(int, mkostemp, (char *path, int flags)) \
+	X(int, mkostemps, (char *path, int suffix_bytes, int flags)) \
 	X(ssize_t, pread, (int fd, void *to, size_t n, off_t off)) \
 	X(ssize_t, preadv, (int fd, const struct iovec *v, int n, off_t off)) \
 	X(ssize_t, preadv2, (int fd, const struct iovec *v, int n, off_t off, int flags)) \
