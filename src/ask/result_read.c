@@ -167,6 +167,18 @@ static void read_part(struct reading *g, const struct mlgen_field *table,
 		(void)json_read_struct(&none, NULL, table, to, "", NULL);
 }
 
+/* Older documents have the option alone, a newer one may have a format that is
+ * not known here. */
+static const struct format *format_read(const struct metrics_dataset *m,
+					const struct job *job)
+{
+	const struct format *f = m->format ? format_find(m->format) : NULL;
+
+	if (!f)
+		f = format_of((enum job_format)job->format);
+	return f ? f : &format_raw;
+}
+
 static void read_dataset(struct reading *g, const struct record *from,
 			 struct job_result *r)
 {
@@ -174,11 +186,10 @@ static void read_dataset(struct reading *g, const struct record *from,
 		return;
 	struct metrics_dataset *m = json_store_alloc(&g->f->store, sizeof(*m));
 	*m = *from->dataset;
-	m->dataset.format = format_of((enum job_format)r->job->format);
-	if (!m->dataset.format) /* what was found is not in the document */
-		m->dataset.format = &format_raw;
+	m->dataset.format = format_read(m, r->job);
 	m->dataset.parts = 1;
-	if (m->samples != m->dataset.files * m->dataset.samples_per_file)
+	if (m->is_uneven ||
+	    m->samples != m->dataset.files * m->dataset.samples_per_file)
 		m->dataset.uneven_samples = m->samples;
 	/* The sizes of files that were there are no option. */
 	if (r->job->dataset == DATASET_SCAN && m->samples)

@@ -103,7 +103,9 @@ struct metrics_job {
 struct metrics_dataset {
 	struct dataset dataset;
 	struct dataset_totals totals;
+	const char *format; /* its name, which of format=auto was found */
 	uint64_t samples;
+	bool is_uneven;
 };
 
 struct metrics_machine {

@@ -2,6 +2,7 @@
 /* metrics_dataset.c - what the JSON document has of a dataset. */
 #include <string.h>
 
+#include "data/format.h"
 #include "report/metrics_tables.h"
 
 /* clang-format off */
@@ -10,6 +11,8 @@
 const struct mlgen_field metrics_dataset_fields[] = {
 	{ "directory", MLGEN_F_STR(M, dataset.directory),
 	  .help = "Where the dataset lies." },
+	{ "format", MLGEN_F_STR(M, format),
+	  .help = "Format of its files; with format=auto the one that was found." },
 	{ "files", MLGEN_F_U64(M, dataset.files), .unit = "files",
 	  .help = "Files that the job reads." },
 	{ "files_named", MLGEN_F_U64(M, dataset.files_named), .unit = "files",
@@ -18,6 +21,8 @@ const struct mlgen_field metrics_dataset_fields[] = {
 	  .help = "Samples in each file; their mean, rounded up, where they differ." },
 	{ "samples", MLGEN_F_U64(M, samples), .unit = "samples",
 	  .help = "Samples in all these files." },
+	{ "uneven", MLGEN_F_BOOL(M, is_uneven),
+	  .help = "The files have different numbers of samples." },
 	{ "subfolders", MLGEN_F_U64(M, dataset.subfolders), .unit = "folders",
 	  .help = "Folders among which the files are spread; 0 and 1 = one." },
 	{ "bytes", MLGEN_F_U64(M, totals.bytes), .unit = "bytes",
@@ -52,6 +57,8 @@ bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
 		return false;
 	m->dataset = *ds;
 	m->totals = *totals;
+	m->format = ds->format->name;
 	m->samples = dataset_samples(ds);
+	m->is_uneven = ds->uneven_samples != 0;
 	return true;
 }

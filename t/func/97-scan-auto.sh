@@ -46,6 +46,18 @@ finds()
 	like "$title: as what it is" "$(tr -s ' ' <out)" "^dataset $want files?( |$)"
 }
 
+# reads_back TITLE OPTION...: the document's report is that of the run, but for
+# what a run sees of its host.
+reads_back()
+{
+	title=$1
+	shift
+	ok "$title" run "$@"
+	ok "$title: reads back" sh -c "'$MLGEN' run.json >again"
+	is "$title: as it was" "$(grep -A1 '^readers\|^dataset' again)" \
+		"$(grep -A1 '^readers\|^dataset' out)"
+}
+
 # refused TITLE REGEX OPTION...
 refused()
 {
@@ -57,6 +69,7 @@ refused()
 }
 
 files d 20 .bin '\001\002'
+reads_back "a document of raw files"
 finds "what shows nothing is raw" "20 raw"
 finds "auto is the default, and can be said" "20 raw" --format=auto
 is "it is the default of dataset=scan alone" \
@@ -182,5 +195,21 @@ if command -v strace >/dev/null; then
 else
 	skip "what is looked at leaves the page cache" "strace is not here"
 fi
+
+# ---- documents
+rm -r d
+files d 20 .jpg "$jpeg"
+reads_back "a document of what was found"
+reads_back "a document of what a framework reads" --access=framework
+is "the format is in it" "$(json run.json jobs.0.dataset.format \
+	jobs.0.options_resolved.format jobs.0.dataset.uneven)" "jpeg auto false"
+ok "a table has it" "$MLGEN" --table=dataset.format run.json
+grep -v '"uneven"\|^ *"format": "jpeg"' run.json >old.json
+ok "an older document" "$MLGEN" old.json
+printf '1.jpg\t0\t100\n2.jpg\t0\t100\n2.jpg\t100\t100\n2.jpg\t5\t7\n' >list
+reads_back "a document of files of 1 and 3 samples" --file_list=list
+like "which are 2 in the mean" "$(cat again)" '^dataset   2 raw files of .*, 4 samples, '
+is "and are said to differ" "$(json run.json jobs.0.dataset.samples_per_file \
+	jobs.0.dataset.samples jobs.0.dataset.uneven)" "2 4 true"
 
 done_testing
