@@ -194,6 +194,7 @@ static void take_result(struct find_max *f, struct probe *run,
 		fill_probe(p, r);
 	if (r && r->dataset) {
 		f->files = r->dataset->files;
+		f->has_found_files = r->dataset->is_found;
 		f->samples_per_file = r->dataset->samples_per_file;
 	}
 	take_errors(p, run->result);

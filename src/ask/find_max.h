@@ -56,6 +56,7 @@ struct find_max {
 	struct mlgen_err err; /* a run failed: the search ended there */
 	uint64_t files,
 		samples_per_file; /* of the last dataset that was read */
+	bool has_found_files;     /* it was there */
 	struct rate_unit unit;
 };
 
@@ -66,6 +67,9 @@ struct find_max {
 int find_question(struct find_max *f, struct mlgen_err *err);
 
 /* ---- find_max_files.c ---- */
+
+/* Can the job have more files? As dataset_makes_files. */
+bool find_makes_files(const struct find_max *f);
 
 /* Steps that an epoch has to have: AU counts from the second on. */
 uint64_t find_steps_needed(const struct find_max *f);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/sampler.h"
+#include "job/advice.h"
 #include "job/workload.h"
 
 uint64_t find_steps_needed(const struct find_max *f)
@@ -63,6 +64,11 @@ static uint64_t most_of(const struct find_max *f, const struct dataset *ds,
 	return least;
 }
 
+bool find_makes_files(const struct find_max *f)
+{
+	return advice_makes_files(f->job) && !f->has_found_files;
+}
+
 uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
 {
 	static const char *const takers[] = { "accelerators", "batch_size",
@@ -82,6 +88,7 @@ uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
 		return most;
 	}
 	f->files = ds.files;
+	f->has_found_files = ds.is_found;
 	f->samples_per_file = ds.samples_per_file;
 	if (is_enough(f, &ds, least)) {
 		uint64_t by_files = most_of(f, &ds, least, most);

@@ -218,7 +218,7 @@ static void add_play(struct probe_args *args, const struct find_max *f)
 	dist_format(&text, &time, DIST_NS);
 	probe_args_add(args, "--%s.accelerators=1", j->name);
 	if (j->scale < 100 && j->accelerators > 1 && f->files &&
-	    j->dataset == DATASET_MADE) {
+	    find_makes_files(f)) {
 		probe_args_add(args, "--%s.scale=100%%", j->name);
 		probe_args_add(args, "--%s.num_files=%" PRIu64, j->name,
 			       f->files);

@@ -179,7 +179,7 @@ static int check_steps(const struct find_max *f, const struct job *j,
 		steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
 		ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
 		     (double)j->samples_per_file),
-		advice_more_files(j));
+		advice_more_files(j, find_makes_files(f)));
 }
 
 static int set_length(const struct find_max *f, const struct jobset *set,

@@ -115,8 +115,8 @@ static void put_hidden(struct buf *out, const struct find_max *f)
 		 p->supply_percent);
 	put_value(out, f, p->value);
 	buf_addf(out, " need; %s makes epochs longer",
-		 advice_makes_files(f->job) ? "num_files="
-					    : "a directory with more files");
+		 find_makes_files(f) ? "num_files="
+				     : "a directory with more files");
 }
 
 static void put_known(struct buf *out, const struct find_max *f,
@@ -291,7 +291,7 @@ static void put_files(struct buf *out, const struct find_max *f)
 		 steps == 1 ? "one" : "two", steps == 1 ? "" : "s",
 		 f->files == 1 ? "is" : "are",
 		 units_human_count(present, f->files),
-		 advice_more_files(f->job),
+		 advice_more_files(f->job, find_makes_files(f)),
 		 f->job->scale < 100 ? " or a larger scale" : "");
 }
 
@@ -418,7 +418,7 @@ static void find_max_text_put_memory(struct buf *out, const struct find_max *f)
 			 "%s of the bytes came from this host's page cache; "
 			 "use %s%s%s",
 			 show_percent(percent, s->memory_percent),
-			 find_trains(f) && advice_makes_files(f->job)
+			 find_trains(f) && find_makes_files(f)
 				 ? "--dataset_ratio=5, "
 				 : "",
 			 find_trains(f) ? "invalidate=epoch or " : "",

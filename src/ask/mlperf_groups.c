@@ -28,6 +28,22 @@ static void set_memory(struct mlperf_subject *s)
 	}
 }
 
+/* As their tool counts, those declared; but of files that were there what they
+ * have, unless that is as drawn: within what chance makes of the mean, and whole
+ * sides (DLIO's are square). */
+static double sample_bytes_of(const struct dataset *ds, const struct job *j)
+{
+	double there = dist_mean(&ds->sample_size);
+	double declared = dist_mean(&j->sample_size);
+	double chance = 3 * dist_stdev(&j->sample_size) /
+			sqrt((double)dataset_samples(ds));
+	bool is_drawn = ds->is_found && j->dataset == DATASET_MADE &&
+			fabs(there - declared) <= chance + declared / 100;
+
+	/* A document has the sizes in its options only. */
+	return is_drawn || !(there > 0) ? declared : there;
+}
+
 /* A dataset that cannot be made has no number of samples, and says why. */
 static void count_samples(struct mlperf_subject *s)
 {
@@ -41,12 +57,9 @@ static void count_samples(struct mlperf_subject *s)
 	if (!is_known && dataset_init(&made, s->job, s->memory_bytes, &s->why))
 		return;
 	const struct dataset *ds = is_known ? known : &made;
-	double bytes = dist_mean(&ds->sample_size);
 	s->samples = (double)dataset_samples(ds);
-	/* A document has the sizes in its options only. */
-	mlperf_need(&s->need, s->job,
-		    bytes > 0 ? bytes : dist_mean(&s->job->sample_size),
-		    s->hosts, s->memory_bytes);
+	mlperf_need(&s->need, s->job, sample_bytes_of(ds, s->job), s->hosts,
+		    s->memory_bytes);
 	if (!is_known)
 		dataset_fini(&made);
 }

@@ -192,7 +192,8 @@ static void read_dataset(struct reading *g, const struct record *from,
 	    m->samples != m->dataset.files * m->dataset.samples_per_file)
 		m->dataset.uneven_samples = m->samples;
 	/* The sizes of files that were there are no option. */
-	if (r->job->dataset == DATASET_SCAN && m->samples)
+	m->dataset.is_found |= r->job->dataset == DATASET_SCAN;
+	if (m->dataset.is_found && m->samples)
 		m->dataset.sample_size = (struct dist){
 			.kind = DIST_CONST,
 			.a = (double)m->totals.row_bytes / (double)m->samples,

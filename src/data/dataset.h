@@ -85,6 +85,9 @@ struct dataset {
 		uint64_t part, batch, ranks, whole;
 	} scaled;
 	struct dataset_known *known; /* what was looked for; owned */
+	/* Its files were there, and are somebody else's: of dataset=scan, or
+	 * where DLIO had made them. */
+	bool is_found;
 	/* dataset=scan: names and sizes come from here; owned. The first
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;
@@ -140,6 +143,10 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train,
  * is known: a manifest says both. */
 void dataset_place_eval(struct dataset *eval, const struct dataset *train,
 			uint64_t files_named);
+
+/* Can it have more files, by num_files or dataset_ratio? NULL = what the job's
+ * options say of it. */
+bool dataset_makes_files(const struct dataset *ds, const struct job *job);
 
 /* Of a dataset with format, sizes and options: what the format makes of them.
  * Part of dataset_init. 0, or -EINVAL with err. */

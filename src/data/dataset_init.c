@@ -144,10 +144,11 @@ static int check_names(const struct dataset *ds, struct mlgen_err *err)
 			  ds->directory);
 }
 
-static int check_full_batches(const struct job *job, uint64_t samples,
+static int check_full_batches(const struct dataset *ds, const struct job *job,
 			      uint64_t ranks, struct mlgen_err *err)
 {
-	const char *more = advice_more_files(job);
+	const char *more = advice_more_files(job, dataset_makes_files(ds, job));
+	uint64_t samples = dataset_samples(ds);
 	uint64_t batch = job->batch_size;
 
 	if (samples / batch / ranks > 0)
@@ -183,10 +184,11 @@ static int check_eval(const struct dataset *eval, const struct job *job,
 }
 
 /* drop_last=0: the last batch may be short, but never all of them. */
-static int check_shard(const struct job *job, uint64_t samples, uint64_t ranks,
-		       struct mlgen_err *err)
+static int check_shard(const struct dataset *ds, const struct job *job,
+		       uint64_t ranks, struct mlgen_err *err)
 {
-	const char *more = advice_more_files(job);
+	const char *more = advice_more_files(job, dataset_makes_files(ds, job));
+	uint64_t samples = dataset_samples(ds);
 	uint64_t batch = job->batch_size;
 	uint64_t shard = divide_up(samples, ranks);
 
@@ -204,6 +206,11 @@ static int check_shard(const struct job *job, uint64_t samples, uint64_t ranks,
 				  " accelerators); %s or a smaller batch_size",
 				  batch, shard, samples, ranks, more);
 	return 0;
+}
+
+bool dataset_makes_files(const struct dataset *ds, const struct job *job)
+{
+	return advice_makes_files(job) && !(ds && ds->is_found);
 }
 
 int dataset_init_format(struct dataset *ds, struct mlgen_err *err)
@@ -269,6 +276,7 @@ static int init_made(struct dataset *ds, const struct job *job,
 /* What its files have in common before they are known. */
 static void begin_found(struct dataset *ds, const struct job *job)
 {
+	ds->is_found = true;
 	ds->samples_per_file = 1;
 	ds->subfolders = 1;
 	ds->parts = 1;
@@ -411,8 +419,6 @@ void dataset_place_eval(struct dataset *eval, const struct dataset *train,
 int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 			uint64_t ranks, struct mlgen_err *err)
 {
-	uint64_t samples = dataset_samples(ds);
-
-	return job->drop_last ? check_full_batches(job, samples, ranks, err)
-			      : check_shard(job, samples, ranks, err);
+	return job->drop_last ? check_full_batches(ds, job, ranks, err)
+			      : check_shard(ds, job, ranks, err);
 }

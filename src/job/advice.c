@@ -11,9 +11,9 @@ bool advice_makes_files(const struct job *j)
 	return j->dataset == DATASET_MADE;
 }
 
-const char *advice_more_files(const struct job *j)
+const char *advice_more_files(const struct job *j, bool makes_files)
 {
-	if (!advice_makes_files(j))
+	if (!makes_files)
 		return "a directory with more files";
 	return j->dataset_ratio > 0 ? "a larger dataset_ratio"
 				    : "more num_files";

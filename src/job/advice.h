@@ -10,8 +10,10 @@
  * what they are. */
 bool advice_makes_files(const struct job *j);
 
-/* How it gets more of them: "more num_files", "a directory with more files". */
-const char *advice_more_files(const struct job *j);
+/* How it gets more of them: "more num_files", "a directory with more files".
+ * What makes_files is follows from advice_makes_files, or from a dataset that is
+ * known (dataset_makes_files). */
+const char *advice_more_files(const struct job *j, bool makes_files);
 
 /* Does what plays a framework open files of this format with O_DIRECT? */
 bool advice_format_takes_direct(const struct job *j);

@@ -13,6 +13,8 @@ const struct mlgen_field metrics_dataset_fields[] = {
 	  .help = "Where the dataset lies." },
 	{ "format", MLGEN_F_STR(M, format),
 	  .help = "Format of its files; with format=auto the one that was found." },
+	{ "found", MLGEN_F_BOOL(M, dataset.is_found),
+	  .help = "Its files were there and are read as they are, by dataset=scan or because DLIO had made them." },
 	{ "files", MLGEN_F_U64(M, dataset.files), .unit = "files",
 	  .help = "Files that the job reads." },
 	{ "files_named", MLGEN_F_U64(M, dataset.files_named), .unit = "files",

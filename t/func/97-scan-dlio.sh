@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 97-scan-dlio.sh - a dataset that DLIO made is used as it is, where mlgen would make one.
+# Sleeps: the shipped job computes for 323 ms a step.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+. "$(dirname "$0")/calls.sh"
 
 # dlio SUFFIX: 12 files to train with, in two folders, and 4 to evaluate with,
 # with DLIO's names, each of another size.
@@ -129,5 +131,112 @@ ok "with its manifest" test -f d/mlgen-dataset.json
 ok "which is then no dataset of DLIO's" run --format=jpeg \
 	--num_files=4 --eval_files=1 --sample_size=10k
 unlike "and nobody says so" "$(cat err)" DLIO
+
+# ---- the shipped job, unchanged, on what np.savez wrote
+python=/usr/bin/python3
+if ! "$python" -c 'import numpy' 2>/dev/null; then
+	skip "the shipped unet3d job" "$python has no numpy (Debian: python3-numpy)"
+	done_testing
+	exit
+fi
+
+# As DLIO's npz_generator writes them: an image of two sides, its label.
+cat >make.py <<'END'
+import os, sys
+import numpy as np
+
+n, side = int(sys.argv[1]), int(sys.argv[2])
+r = np.random.default_rng(1)
+for d in ('unet3d/train', 'unet3d/valid', 'unet3d/test'):
+    os.makedirs(d)
+for i in range(n):
+    sides = (side + 7 * i, side + i, 1)
+    np.savez('unet3d/train/img_%0*d_of_%d.npz' % (len(str(n)), i, n),
+             x=r.integers(255, size=sides, dtype=np.uint8),
+             y=np.zeros(1, dtype=np.int64))
+    print(sides[0] * sides[1])
+END
+rm -rf d
+ok "NumPy writes a dataset as DLIO does" sh -c '"$0" make.py 28 200 >sides' \
+	"$python"
+ln -s unet3d d
+samples=$(awk '{ n += $1 } END { printf "%.0f", n }' sides)
+before=$(looks)
+export MLGEN_DIR=.
+
+# shipped OPTION...: the job as it is shipped.
+shipped()
+{
+	rm -f run.json
+	"$MLGEN" unet3d.job "$@" >out 2>err </dev/null
+}
+
+ok "the shipped job reads it" shipped --json=run.json
+is "all of it, in each of its epochs" "$(ml run.json samples sample_bytes \
+	ops.open.total) $(json run.json jobs.0.dataset.files \
+	jobs.0.dataset.found jobs.0.dataset.sample_bytes)" \
+	"140 $((5 * samples)) 140 28 true $samples"
+like "and says what it is" "$(cat err)" \
+	'^mlgen: note: ./unet3d: 28 files that DLIO made are there'
+unlike "a larger dataset is no advice" "$(cat out)" 'dataset_ratio|num_files='
+ok "a dry run" shipped --dry-run
+like "has nothing to write" "$(cat out)" 'present 28 files; to write 0 '
+like "asks for what can be had" "$(tr -s ' \n' ' ' <out)" \
+	'asks for 5 x: a directory with'
+like "in an epoch, too" "$(cat out)" 'asks for 500 steps per epoch: 3500 files'
+
+ok "--find-max searches it" shipped --find-max=accelerators \
+	--target_au=1 --batch_size=4 --epochs=1 --compute_time=20ms
+like "as far as there are files" "$(tr -s ' \n' ' ' <out)" \
+	'4 x h100 take 32 files .* there are 28; a directory with more files'
+unlike "and asks for none that cannot be" "$(cat out)" 'num_files|dataset_ratio'
+ok "--ceiling compares it with memory" shipped --ceiling=1 --epochs=1 \
+	--compute_time=20ms --json=run.json
+like "in its report" "$(cat out)" '^ceiling .* AU without storage'
+exits "more accelerators than it has files for" 2 shipped --accelerators=5
+like "are told what is missing" "$(cat err)" \
+	'5 x batch_size 7 = 35 samples per step, the dataset has 28; a directory with more files or'
+
+# check: what MLPerf's rules say of the size of the dataset, by its document
+check()
+{
+	"$MLGEN" --check=mlperf-v2 run.json 2>&1 | awk '/^  dataset / { print $3, $4 }'
+}
+ok "(the shipped job again)" shipped --json=run.json --epochs=1 --compute_time=1ms
+is "--check counts the bytes that are there" "$(check)" \
+	"$(awk -v n="$samples" 'BEGIN { printf "%.2f MiB", n / 1048576 }')"
+unlike "and asks for no other files of these" "$("$MLGEN" --check=mlperf-v2 \
+	run.json 2>&1)" 'num_files='
+mean=$((samples / 28 - 500))
+ok "(with a size that it could have drawn)" shipped --json=run.json --epochs=1 \
+	--compute_time=1ms --sample_size="normal:$mean:9k"
+is "it counts as DLIO does, what is declared" "$(check)" \
+	"$(awk -v n="$mean" 'BEGIN { printf "%.2f MiB", 28 * n / 1048576 }')"
+is "nothing of it is changed" "$(looks)" "$before"
+
+# ---- as NumPy reads it
+reason=
+can_trace || reason="strace is not here or not allowed"
+[ -n "$reason" ] ||
+	"$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
+	reason="this Python has buffers of another size"
+[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
+	reason="this filesystem has blocks of $(stat -c %o .) bytes"
+if [ -n "$reason" ]; then
+	skip "the shipped job reads as NumPy does" "$reason"
+	done_testing
+	exit
+fi
+# The first one imports.
+cat >load.py <<'END'
+import sys, numpy
+for name in sys.argv[1:2] + sys.argv[1:]:
+    numpy.load(name, allow_pickle=True)['x']
+END
+trace "$python" load.py ./unet3d/train/* >out 2>&1
+calls_of ./unet3d/train/* >theirs
+trace "$MLGEN" unet3d.job --epochs=1 --compute_time=1ms --invalidate=0 >out 2>&1
+calls_of ./unet3d/train/* >ours
+ok "the shipped job reads as NumPy does" diff theirs ours
 
 done_testing

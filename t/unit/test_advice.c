@@ -78,13 +78,16 @@ START_TEST(files_of_a_scan_are_what_they_are)
 	struct job *j = job_of("format=raw", &takes_direct);
 
 	ck_assert(advice_makes_files(j));
-	ck_assert_str_eq(advice_more_files(j), "more num_files");
+	ck_assert_str_eq(advice_more_files(j, advice_makes_files(j)),
+			 "more num_files");
 	j->dataset_ratio = 2;
-	ck_assert_str_eq(advice_more_files(j), "a larger dataset_ratio");
+	ck_assert_str_eq(advice_more_files(j, advice_makes_files(j)),
+			 "a larger dataset_ratio");
 	j->dataset_ratio = 0;
 	j->dataset = DATASET_SCAN;
 	ck_assert(!advice_makes_files(j));
-	ck_assert_str_eq(advice_more_files(j), "a directory with more files");
+	ck_assert_str_eq(advice_more_files(j, advice_makes_files(j)),
+			 "a directory with more files");
 	job_free(j);
 }
 END_TEST

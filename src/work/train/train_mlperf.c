@@ -5,7 +5,6 @@
 
 #include "ask/mlperf_inside.h"
 #include "base/units.h"
-#include "job/advice.h"
 #include "work/train/train_mlperf.h"
 
 /* What fits of a dataset that is just large enough. */
@@ -18,7 +17,8 @@ static char *train_mlperf_whole(char *out, double n)
 
 static void add_num_files(struct buf *text, const struct mlperf_subject *s)
 {
-	bool makes = advice_makes_files(s->job);
+	bool makes = dataset_makes_files(s->result ? s->result->dataset : NULL,
+					 s->job);
 
 	buf_addf(text, "%s%.0f%s", makes ? "--num_files=" : "", s->need.files,
 		 makes ? "" : " files");

@@ -173,7 +173,7 @@ static void check_memory(struct plan_report *p)
 			"this host can keep much of the dataset in memory; "
 			"MLPerf Storage asks for %d x: %s, or %s",
 			MLPERF_MEMORIES,
-			advice_makes_files(p->job)
+			dataset_makes_files(&p->dataset, p->job)
 				? ratio
 				: "a directory with more files",
 			advice_direct(p->job) ? "direct=1"
@@ -196,6 +196,7 @@ static void check_emptied(struct plan_report *p)
 static void check_steps(struct plan_report *p)
 {
 	const struct job *j = p->job;
+	bool makes_files = dataset_makes_files(&p->dataset, j);
 
 	if (p->steps_per_epoch >= MLPERF_STEPS) {
 		plan_add_check(p, "steps", PLAN_OK, "%d", MLPERF_STEPS);
@@ -208,9 +209,8 @@ static void check_steps(struct plan_report *p)
 	plan_add_check(p, "steps", PLAN_WARNING,
 		       "MLPerf Storage asks for %d steps per epoch: "
 		       "%s%" PRIu64 "%s",
-		       MLPERF_STEPS,
-		       advice_makes_files(j) ? "--num_files=" : "", files,
-		       advice_makes_files(j) ? "" : " files");
+		       MLPERF_STEPS, makes_files ? "--num_files=" : "", files,
+		       makes_files ? "" : " files");
 }
 
 static void count_eval(struct plan_report *p, const struct pass *pass)

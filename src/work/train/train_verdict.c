@@ -185,7 +185,7 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 		buf_add(out, "--distinct_files=0 : all of the dataset");
 		return;
 	}
-	if (!advice_makes_files(f->job) ||
+	if (!dataset_makes_files(f->result->dataset, f->job) ||
 	    ((double)t->bytes >= MLPERF_MEMORIES * ram && !f->job->direct)) {
 		put_past_memory(out, f);
 		return;
@@ -260,7 +260,7 @@ static void compute_try(struct buf *out, const struct verdict_findings *f)
 			 "--accelerators=%" PRIu64 " : storage keeps up, "
 			 "ask for more",
 			 wanted);
-	else if (advice_makes_files(f->job))
+	else if (dataset_makes_files(ds, f->job))
 		buf_addf(out,
 			 "--dataset_ratio=%d : these files are too few for "
 			 "more accelerators",
@@ -408,7 +408,7 @@ static void hidden_try(struct buf *out, const struct verdict_findings *f)
 		buf_addf(out,
 			 "--steps=%" PRIu64 " : long enough for AU to show it",
 			 steps);
-	else if (ds && !advice_makes_files(j))
+	else if (ds && !dataset_makes_files(ds, j))
 		buf_addf(out,
 			 "a directory with %.0f files or more has epochs long "
 			 "enough for AU to show it",
