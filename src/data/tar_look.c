@@ -32,17 +32,16 @@ enum {
 	EXTENDED_MAX = LOOK_BYTES / 2,
 };
 
-/* Words of a sample: where it begins, where its first member's bytes do, where
- * these end, and where those of its last member end. */
-enum { START, DATA, FIRST_END, END, WORDS };
+/* Words of a sample: where its first member's bytes begin, where these end, and
+ * where those of its last member end. */
+enum { DATA, FIRST_END, END, WORDS };
 
 /* Facts: where the end mark is. */
 enum { MARK };
 
 struct walk {
 	struct look *l;
-	uint64_t at;    /* of the next header */
-	uint64_t start; /* of the member's first header, with extended ones */
+	uint64_t at; /* of the next header */
 	uint64_t size;
 	bool has_name, has_size; /* from an extended header */
 	char name[PATH_MAX];
@@ -203,7 +202,6 @@ static int take_member(struct walk *w, uint64_t data)
 	memcpy(w->key, w->name, n);
 	w->key[n] = '\0';
 	w->is_open = true;
-	w->words[START] = w->start;
 	w->words[DATA] = data;
 	w->words[FIRST_END] = w->words[END] = data + w->size;
 	return r;
@@ -250,7 +248,6 @@ static int tar_step(struct walk *w)
 	if (type == '0' || type == '\0' || type == '7')
 		r = take_member(w, data);
 	w->has_name = w->has_size = false;
-	w->start = w->at;
 	return r;
 }
 
