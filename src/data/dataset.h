@@ -240,6 +240,7 @@ struct dataset_totals {
 	double mean_sample_bytes; /* of what is drawn, and asked for */
 	/* What a scan has read to look into the files; NaN = it has not. */
 	double scan_read_bytes, scan_seconds;
-	bool estimate; /* above a million files: expectation */
+	double scan_kept_files; /* of which an earlier scan knew it; NaN */
+	bool estimate;          /* above a million files: expectation */
 };
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t);

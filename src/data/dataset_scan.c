@@ -16,6 +16,7 @@
 #include "data/detect.h"
 #include "data/format.h"
 #include "data/found.h"
+#include "data/kept.h"
 #include "data/namepair.h"
 #include "data/scan.h"
 #include "job/workload.h"
@@ -294,22 +295,58 @@ static int keep_dlio(struct dataset *ds, enum scan_part part,
 	return 0;
 }
 
-/* Lists the files, and looks into them. */
-static int find_files(struct dataset *ds, const struct job *job,
+/* Of a scan that was asked for. */
+static const char *cache_of(const struct job *job)
+{
+	return job->dataset == DATASET_SCAN ? job->scan_cache : NULL;
+}
+
+static int list_files(struct dataset *ds, const struct job *job,
 		      enum scan_part part, struct mlgen_err *err)
 {
 	bool has_directory = !job->file_list || job_is_given(job, "directory");
 	const char *directory = job->directory ? job->directory : ".";
+	char *except = kept_path(cache_of(job));
 	const struct scan_request req = {
 		.directory = has_directory ? directory : NULL,
 		.file_list =
 			job->dataset == DATASET_SCAN ? job->file_list : NULL,
 		.part = part,
 		.is_laid_out = job->dataset == DATASET_MADE,
+		.except = except,
 		.errors = (enum job_scan_errors)job->scan_errors,
 		.depth = job->scan_depth,
 	};
 	int r = scan_new(&ds->scan, &req, err);
+
+	mem_free(except);
+	return r;
+}
+
+static int look_into(struct dataset *ds, const struct job *job,
+		     enum scan_part part, struct mlgen_err *err)
+{
+	const struct kept_request keeps = { .path = cache_of(job),
+					    .memory = job_kept(job),
+					    .part = part };
+
+	if (scan_has_listed(ds->scan))
+		return found_new_listed(&ds->found, ds->scan, err);
+	if (ds->format->look)
+		return found_new(&ds->found, ds->scan, ds,
+				 (enum job_scan_errors)job->scan_errors, &keeps,
+				 err);
+	if (keeps.path)
+		log_note("scan_cache: not used; a scan looks into no %s file",
+			 ds->format->name);
+	return 0;
+}
+
+/* Lists the files, and looks into them. */
+static int find_files(struct dataset *ds, const struct job *job,
+		      enum scan_part part, struct mlgen_err *err)
+{
+	int r = list_files(ds, job, part, err);
 
 	if (r)
 		return r;
@@ -318,10 +355,8 @@ static int find_files(struct dataset *ds, const struct job *job,
 					 : settle_format(ds, job, err);
 	if (r == 0)
 		r = take_parts(ds, err);
-	if (r == 0 && scan_has_listed(ds->scan))
-		r = found_new_listed(&ds->found, ds->scan, err);
-	else if (r == 0 && ds->format->look)
-		r = found_new(&ds->found, ds->scan, ds, req.errors, err);
+	if (r == 0)
+		r = look_into(ds, job, part, err);
 	if (r)
 		return r;
 	ds->files = scan_files(ds->scan);

@@ -112,6 +112,7 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	if (ds->found && ds->format->look) {
 		t->scan_read_bytes = (double)found_read_bytes(ds->found);
 		t->scan_seconds = found_seconds(ds->found);
+		t->scan_kept_files = (double)found_kept_files(ds->found);
 	}
 	t->mean_sample_bytes =
 		(double)t->sample_bytes / (double)dataset_samples(ds);
@@ -194,7 +195,8 @@ double dataset_mean_file_bytes(const struct dataset *ds)
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
 {
 	*t = (struct dataset_totals){ .scan_read_bytes = (double)NAN,
-				      .scan_seconds = (double)NAN };
+				      .scan_seconds = (double)NAN,
+				      .scan_kept_files = (double)NAN };
 	if (ds->scan)
 		totals_of_scan(ds, t);
 	else if (dist_is_const(&ds->sample_size))

@@ -96,6 +96,12 @@ struct format {
 	int (*look)(struct look *l);
 	void (*found_range)(const struct file_shape *shape, uint64_t first,
 			    uint64_t n, uint64_t *off, uint64_t *len);
+	/*
+	 * Optional: the i-th of the files beside `path` that `look` reads, too.
+	 * False: there are no more; "" = such a name would be too long.
+	 */
+	bool (*look_beside)(const char *path, unsigned i, char *out,
+			    size_t size);
 	/* Optional: what they have in common, once all were looked at: of ds
 	 * with found and files. 0, or -EINVAL with err. */
 	int (*found_init)(struct dataset *ds, struct mlgen_err *err);

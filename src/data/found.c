@@ -4,13 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -19,64 +15,13 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/listed.h"
-#include "data/look.h"
-#include "data/namefile.h"
+#include "data/found_inside.h"
 
-/* Storage answers so many at a time, and each thread takes so many files. */
-#define THREADS 8u
+/* Each thread takes so many files. */
 #define TURN_FILES 64u
 
 /* So many damaged files are named; the others are counted. */
 #define TOLD_MAX 5
-
-/* Of `words`: whose they are, and where they begin in what that one wrote. */
-#define WHERE_BITS 56
-#define WHERE_MASK ((UINT64_C(1) << WHERE_BITS) - 1)
-
-/* One more stands behind the last file, with the sums of all. */
-struct entry {
-	uint64_t first_sample; /* of the dataset; while it looks, how many */
-	uint64_t
-		sample_bytes; /* of all files before; while it looks, its own */
-	uint64_t words;
-	uint64_t facts[LOOK_FACTS];
-};
-
-struct found {
-	struct entry *entries;
-	uint64_t files, each, most;
-	unsigned extents_fact; /* of each: how many are before it */
-	struct namefile words[THREADS];
-	struct namefile_map maps[THREADS];
-	unsigned word_files;
-	uint64_t read_bytes;
-	double seconds;
-};
-
-struct looker {
-	struct looking *of;
-	struct look look;
-	struct mlgen_err err;
-	uint64_t failed_at; /* the file of err */
-	pthread_t thread;
-	unsigned index;
-	bool has_thread;
-	char path[PATH_MAX];
-};
-
-struct looking {
-	struct found *found;
-	const struct scan *scan;
-	const struct dataset *ds;
-	enum job_scan_errors errors;
-	int dir_fd;
-	struct timespec started;
-	double told_seconds;
-	_Atomic uint64_t next, done, damaged;
-	_Atomic bool stops;
-	struct looker lookers[THREADS];
-};
 
 static double since(const struct timespec *start)
 {
@@ -89,32 +34,85 @@ static double since(const struct timespec *start)
 
 /* One file */
 
-static int look_into(struct looker *k, uint64_t file)
+static void put_down(struct looker *k, struct entry *e,
+		     const struct scan_cached *c)
+{
+	e->first_sample = c->samples;
+	e->sample_bytes = c->sample_bytes;
+	memcpy(e->facts, c->facts, sizeof(e->facts));
+	e->words = (uint64_t)k->index << WHERE_BITS |
+		   k->of->found->words[k->index].end;
+}
+
+/* By what was kept: 1, 0 where it has to be looked into, or -errno. */
+static int take_kept(struct looker *k, uint64_t file, const char *name,
+		     int64_t mtime_ns)
 {
 	struct looking *g = k->of;
-	struct entry *e = &g->found->entries[file];
-	struct look *l = &k->look;
-	int n = snprintf(k->path, sizeof(k->path), "%s/", g->ds->directory);
-	int r = scan_name(g->scan, file, k->path + n,
-			  sizeof(k->path) - (size_t)n);
+	struct namefile *words = &g->found->words[k->index];
+	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file),
+				    .mtime_ns = mtime_ns };
+	struct scan_cached c;
+	int r = 0;
 
-	if (r < 0)
-		return mlgen_fail(&k->err, r,
-				  "%s: its name cannot be read "
-				  "back: %s",
-				  g->ds->directory, strerror(-r));
-	e->words = (uint64_t)k->index << WHERE_BITS |
-		   g->found->words[k->index].end;
-	r = look_open(l, g->dir_fd, k->path + n, k->path,
-		      scan_size(g->scan, file));
+	if (found_has_beside(g)) {
+		stamp.beside = found_beside(g->ds, k->path);
+		r = namefile_add(words, (const char *)&stamp.beside,
+				 sizeof(stamp.beside), &k->err);
+	}
+	if (r == 0)
+		r = kept_take(g->kept, k->cursor, name, &stamp, &c, words,
+			      &k->err);
+	if (r > 0)
+		put_down(k, &g->found->entries[file], &c);
+	return r;
+}
+
+static int look_itself(struct looker *k, uint64_t file, const char *name)
+{
+	struct looking *g = k->of;
+	struct look *l = &k->look;
+	int r = look_open(l, g->dir_fd, name, k->path,
+			  scan_size(g->scan, file));
+
 	if (r == 0)
 		r = g->ds->format->look(l);
 	look_close(l);
 	if (r == 0) {
-		e->first_sample = l->samples;
-		e->sample_bytes = l->sample_bytes;
-		memcpy(e->facts, l->facts, sizeof(e->facts));
+		struct scan_cached c = { .samples = l->samples,
+					 .sample_bytes = l->sample_bytes };
+
+		memcpy(c.facts, l->facts, sizeof(c.facts));
+		put_down(k, &g->found->entries[file], &c);
 	}
+	return r;
+}
+
+/* A file that fails leaves no words. */
+static int look_into(struct looker *k, uint64_t file)
+{
+	struct looking *g = k->of;
+	struct namefile *words = &g->found->words[k->index];
+	uint64_t end = words->end;
+	int n = snprintf(k->path, sizeof(k->path), "%s/", g->ds->directory);
+	char *name = k->path + n;
+	int64_t mtime_ns;
+	int r = scan_name_and_time(g->scan, file, name,
+				   sizeof(k->path) - (size_t)n, &mtime_ns);
+
+	if (r < 0) {
+		r = mlgen_fail(&k->err, r,
+			       "%s: its name cannot be read back: %s",
+			       g->ds->directory, strerror(-r));
+	} else {
+		r = g->kept ? take_kept(k, file, name, mtime_ns) : 0;
+		if (r == 0)
+			r = look_itself(k, file, name);
+	}
+	if (r >= 0)
+		return 0;
+	namefile_cut(words, end);
+	g->found->entries[file].words = WHERE_NONE;
 	return r;
 }
 
@@ -202,6 +200,10 @@ static int start(struct looking *g, unsigned threads)
 		if (r == 0)
 			r = look_init(&k->look, &g->found->words[i], &k->err);
 		k->look.options = &g->ds->options;
+		if (g->kept && g->kept->has_cache) {
+			k->cursor = mem_zalloc(sizeof(*k->cursor));
+			scan_cursor_init(k->cursor, &g->kept->cache);
+		}
 		/* This thread is the first of them. */
 		if (r == 0 && i > 0)
 			k->has_thread =
@@ -215,13 +217,14 @@ static int finish(struct looking *g, struct mlgen_err *err)
 {
 	const struct looker *first = NULL;
 
-	for (unsigned i = 0; i < THREADS; i++) {
+	for (unsigned i = 0; i < FOUND_THREADS; i++) {
 		struct looker *k = &g->lookers[i];
 
 		if (k->has_thread)
 			pthread_join(k->thread, NULL);
 		g->found->read_bytes += k->look.read_bytes;
 		look_fini(&k->look);
+		mem_free(k->cursor);
 		if (k->err.code && (!first || k->failed_at < first->failed_at))
 			first = k;
 	}
@@ -238,14 +241,14 @@ static int look_at_all(struct looking *g, struct mlgen_err *err)
 	uint64_t turns = divide_up(g->found->files, TURN_FILES);
 	int r;
 
-	for (unsigned i = 0; i < THREADS; i++)
+	for (unsigned i = 0; i < FOUND_THREADS; i++)
 		g->lookers[i].look.fd = -1;
 	g->dir_fd = open(g->ds->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (g->dir_fd < 0)
 		return mlgen_fail(err, -errno, "%s: %s", g->ds->directory,
 				  strerror(errno));
 	clock_gettime(CLOCK_MONOTONIC, &g->started);
-	r = start(g, (unsigned)u64_min(turns, THREADS));
+	r = start(g, (unsigned)u64_min(turns, FOUND_THREADS));
 	if (r)
 		atomic_store(&g->stops, true);
 	else
@@ -264,7 +267,7 @@ static bool has_samples(const void *found, uint64_t file)
 }
 
 /* From how many each has to how many are before it; those without go. */
-static void sum_up(struct found *f)
+void found_sum_up(struct found *f)
 {
 	uint64_t samples = 0, bytes = 0, kept = 0;
 
@@ -287,7 +290,7 @@ static void sum_up(struct found *f)
 					   .sample_bytes = bytes };
 }
 
-static int map_words(struct found *f, struct mlgen_err *err)
+int found_map_words(struct found *f, struct mlgen_err *err)
 {
 	int r = 0;
 
@@ -300,15 +303,15 @@ static int map_words(struct found *f, struct mlgen_err *err)
 	return r;
 }
 
-static int keep(struct found *f, struct scan *scan, const struct looking *g,
-		struct mlgen_err *err)
+static int leave_empty(struct found *f, struct scan *scan,
+		       const struct looking *g, struct mlgen_err *err)
 {
 	const char *format = g->ds->format->name, *directory = g->ds->directory;
 	uint64_t damaged = atomic_load(&g->damaged), before = f->files;
 	char text[UNITS_TEXT_BYTES];
 
 	scan_keep(scan, has_samples, f);
-	sum_up(f);
+	found_sum_up(f);
 	if (damaged > TOLD_MAX)
 		log_note("%s: left out: %s damaged files", directory,
 			 units_human_count(text, damaged));
@@ -321,10 +324,10 @@ static int keep(struct found *f, struct scan *scan, const struct looking *g,
 		return mlgen_fail(err, -EINVAL,
 				  "%s: no %s file in it has a sample",
 				  directory, format);
-	return map_words(f, err);
+	return 0;
 }
 
-static struct found *found_of(const struct scan *scan)
+struct found *found_of(const struct scan *scan)
 {
 	struct found *f = mem_zalloc(sizeof(*f));
 
@@ -334,7 +337,8 @@ static struct found *found_of(const struct scan *scan)
 }
 
 int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
-	      enum job_scan_errors errors, struct mlgen_err *err)
+	      enum job_scan_errors errors, const struct kept_request *keeps,
+	      struct mlgen_err *err)
 {
 	struct looking *g = mem_zalloc(sizeof(*g));
 	struct found *f = found_of(scan);
@@ -344,48 +348,17 @@ int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
 	g->scan = scan;
 	g->ds = ds;
 	g->errors = errors;
-	r = look_at_all(g, err);
+	r = kept_open(&g->kept, keeps, ds, err);
 	if (r == 0)
-		r = keep(f, scan, g, err);
+		r = look_at_all(g, err);
+	if (r == 0)
+		r = found_map_words(f, err);
+	if (r == 0) {
+		found_settle(g);
+		r = leave_empty(f, scan, g, err);
+	}
+	kept_free(g->kept);
 	mem_free(g);
-	if (r) {
-		found_free(f);
-		return r;
-	}
-	*out = f;
-	return 0;
-}
-
-static int take_listed(struct found *f, const struct scan *scan,
-		       struct listed *listed, struct mlgen_err *err)
-{
-	struct listed_count *counts =
-		mem_array((size_t)f->files, sizeof(*counts));
-	uint64_t words = 0;
-	int r = listed_group(listed, scan, counts, &f->words[0], err);
-
-	for (uint64_t i = 0; i < f->files; i++) {
-		f->entries[i].first_sample = counts[i].samples;
-		f->entries[i].sample_bytes = counts[i].bytes;
-		f->entries[i].words = words;
-		words += 2 * sizeof(uint64_t) * counts[i].samples;
-	}
-	mem_free(counts);
-	sum_up(f);
-	return r ? r : map_words(f, err);
-}
-
-int found_new_listed(struct found **out, struct scan *scan,
-		     struct mlgen_err *err)
-{
-	struct listed *listed = scan_take_listed(scan);
-	struct found *f = found_of(scan);
-	int r = namefile_open(&f->words[0], scan_place(scan), err);
-
-	f->word_files = 1;
-	if (r == 0)
-		r = take_listed(f, scan, listed, err);
-	listed_free(listed);
 	if (r) {
 		found_free(f);
 		return r;
@@ -415,6 +388,11 @@ uint64_t found_read_bytes(const struct found *f)
 double found_seconds(const struct found *f)
 {
 	return f->seconds;
+}
+
+uint64_t found_kept_files(const struct found *f)
+{
+	return f->kept_files;
 }
 
 uint64_t found_first_sample(const struct found *f, uint64_t file)

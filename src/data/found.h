@@ -8,6 +8,7 @@
 
 #include "data/dataset.h"
 #include "data/format.h"
+#include "data/kept.h"
 #include "data/scan.h"
 
 /*
@@ -22,9 +23,14 @@ struct found;
  * options. Those without a sample leave the scan and are counted, and with
  * SCAN_SKIP those that are damaged. 0, or -errno with err: that of the first
  * such file in order, -EINVAL where no file has a sample, -EINTR.
+ *
+ * What an earlier scan has found of a file that has not changed since is taken
+ * from where that is kept, and what this one finds is kept there (kept.h); keeps
+ * NULL: nothing is.
  */
 int found_new(struct found **out, struct scan *scan, const struct dataset *ds,
-	      enum job_scan_errors errors, struct mlgen_err *err);
+	      enum job_scan_errors errors, const struct kept_request *keeps,
+	      struct mlgen_err *err);
 /* The same of samples that a list gives (listed.h): no file is looked into. */
 int found_new_listed(struct found **out, struct scan *scan,
 		     struct mlgen_err *err);
@@ -33,6 +39,8 @@ void found_free(struct found *f); /* NULL is fine */
 /* What it took: bytes read of the files, and seconds. */
 uint64_t found_read_bytes(const struct found *f);
 double found_seconds(const struct found *f);
+/* Files that were not looked into, because what is in them was kept. */
+uint64_t found_kept_files(const struct found *f);
 
 /* Samples of the files before this one, 0 .. all files; and their payload. */
 uint64_t found_first_sample(const struct found *f, uint64_t file);

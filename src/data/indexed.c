@@ -82,6 +82,7 @@ const struct format format_indexed_binary = {
 	.framework = { &plan_indexed },
 	.reader = "DLIO",
 	.look = indexed_look,
+	.look_beside = indexed_beside,
 	.found_range = indexed_found_range,
 	.at_start = &plan_indexes,
 };
@@ -100,6 +101,7 @@ const struct format format_mmap_indexed_binary = {
 	.framework = { &plan_mapped },
 	.reader = "DLIO",
 	.look = indexed_look,
+	.look_beside = indexed_beside,
 	.found_range = indexed_found_range,
 	.at_start = &plan_map,
 };

@@ -187,6 +187,18 @@ int indexed_look(struct look *l)
 	return 0;
 }
 
+bool indexed_beside(const char *path, unsigned i, char *out, size_t size)
+{
+	static const char *const suffixes[] = { INDEXED_OFFSETS,
+						INDEXED_SIZES };
+
+	if (i >= ARRAY_LEN(suffixes))
+		return false;
+	if ((size_t)snprintf(out, size, "%s%s", path, suffixes[i]) >= size)
+		*out = '\0';
+	return true;
+}
+
 /* From the first of them to the end of the last one. */
 void indexed_found_range(const struct file_shape *shape, uint64_t first,
 			 uint64_t n, uint64_t *off, uint64_t *len)

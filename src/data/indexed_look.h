@@ -20,5 +20,6 @@
  * format->look and found_range.
  */
 int indexed_look(struct look *l);
+bool indexed_beside(const char *path, unsigned i, char *out, size_t size);
 void indexed_found_range(const struct file_shape *shape, uint64_t first,
 			 uint64_t n, uint64_t *off, uint64_t *len);

@@ -87,6 +87,13 @@ int namefile_open(struct namefile *f, const char *beside, struct mlgen_err *err)
 	return 0;
 }
 
+int namefile_temporary(const char *beside)
+{
+	int fd = temporary_in(temporary_folder(beside));
+
+	return fd < 0 ? -errno : fd;
+}
+
 void namefile_end(struct namefile *f)
 {
 	mem_free(f->buffer);
@@ -131,6 +138,14 @@ int namefile_add(struct namefile *f, const char *s, size_t n,
 	f->buffered += n;
 	f->end += n;
 	return 0;
+}
+
+void namefile_cut(struct namefile *f, uint64_t end)
+{
+	uint64_t flushed = f->end - f->buffered;
+
+	f->buffered = end > flushed ? (size_t)(end - flushed) : 0;
+	f->end = end;
 }
 
 int namefile_read(const struct namefile *f, uint64_t at, size_t n, char *out,

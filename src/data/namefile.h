@@ -22,12 +22,16 @@ struct namefile {
 int namefile_open(struct namefile *f, const char *beside,
 		  struct mlgen_err *err);
 void namefile_close(struct namefile *f); /* takes one that failed to open */
+/* The same place, and nothing around it: a descriptor, or -errno. */
+int namefile_temporary(const char *beside);
 
 /* Behind its end: 0 or -errno with err. What was added is there to be read once
  * it is flushed. */
 int namefile_add(struct namefile *f, const char *s, size_t n,
 		 struct mlgen_err *err);
 int namefile_flush(struct namefile *f, struct mlgen_err *err);
+/* Back to an end that it had. */
+void namefile_cut(struct namefile *f, uint64_t end);
 /* Nothing more will be added. */
 void namefile_end(struct namefile *f);
 

@@ -232,6 +232,30 @@ int scan_name(const struct scan *s, uint64_t file, char *out, size_t size)
 	return scan_entry_name(s, &s->entries[file], out, size);
 }
 
+size_t scan_name_bytes(const struct scan *s, uint64_t file)
+{
+	return entry_name_length(&s->entries[file]);
+}
+
+int scan_name_and_time(const struct scan *s, uint64_t file, char *out,
+		       size_t size, int64_t *mtime_ns)
+{
+	const struct entry *e = &s->entries[file];
+	char both[sizeof(*mtime_ns) + PATH_MAX];
+	size_t n = entry_name_length(e);
+	int r = n < size ? namefile_read(&s->names,
+					 entry_name_at(e) - sizeof(*mtime_ns),
+					 sizeof(*mtime_ns) + n, both,
+					 sizeof(both))
+			 : -ENAMETOOLONG;
+
+	if (r < 0)
+		return r;
+	memcpy(mtime_ns, both, sizeof(*mtime_ns));
+	memcpy(out, both + sizeof(*mtime_ns), n + 1);
+	return (int)n;
+}
+
 void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),
 	       const void *arg)
 {

@@ -50,6 +50,8 @@ struct scan_request {
 	const char *file_list; /* scan_list.h; NULL = none */
 	enum scan_part part;
 	bool is_laid_out; /* the one directory is known to have train/ */
+	/* A file that is none of them, wherever it lies; NULL = there is none. */
+	const char *except;
 	enum job_scan_errors errors;
 	uint64_t depth; /* 1: files of the directory itself; 0 = no limit */
 };
@@ -75,6 +77,10 @@ uint64_t scan_size(const struct scan *s, uint64_t file);
 /* Any thread: its path below the base. Its length, -ENAMETOOLONG, or
  * -errno of reading it back. */
 int scan_name(const struct scan *s, uint64_t file, char *out, size_t size);
+size_t scan_name_bytes(const struct scan *s, uint64_t file);
+/* The same, with the time of its last change when it was listed. */
+int scan_name_and_time(const struct scan *s, uint64_t file, char *out,
+		       size_t size, int64_t *mtime_ns);
 
 void scan_skipped(const struct scan *s, struct scan_skipped *out);
 

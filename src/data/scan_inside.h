@@ -20,7 +20,9 @@
 #define IS_FOLDER UINT64_MAX
 
 struct entry {
-	uint64_t name; /* where in the file of names, and its length */
+	/* Where in the file of names, and its length; before it stands when the
+	 * file was last changed, an int64_t of ns. */
+	uint64_t name;
 	uint64_t size_bytes;
 };
 

@@ -10,8 +10,15 @@
 
 #include "base/mem.h"
 #include "base/signals.h"
+#include "base/util.h"
 #include "data/manifest.h"
 #include "data/scan_inside.h"
+
+static int64_t changed_ns(const struct stat *st)
+{
+	return (int64_t)((uint64_t)st->st_mtim.tv_sec * NS_PER_S +
+			 (uint64_t)st->st_mtim.tv_nsec);
+}
 
 /* w->path has the name behind it. A folder's ends in a slash, so that the
  * order of names in a folder is that of the paths of all files. */
@@ -21,13 +28,18 @@ static int scan_add(struct walk *w, size_t name, const struct stat *st,
 	size_t n = w->length + name - w->top_length;
 	struct namefile *names = &w->scan->names;
 	bool is_folder = S_ISDIR(st->st_mode);
-	struct entry e = { .name = names->end << LENGTH_BITS |
-				   (is_linked ? THROUGH_LINK : 0),
-			   .size_bytes = is_folder ? IS_FOLDER
-						   : (uint64_t)st->st_size };
+	int64_t mtime_ns = changed_ns(st);
+	uint64_t at = names->end + sizeof(mtime_ns);
+	struct entry e = {
+		.name = at << LENGTH_BITS | (is_linked ? THROUGH_LINK : 0),
+		.size_bytes = is_folder ? IS_FOLDER : (uint64_t)st->st_size
+	};
 	const char *path = w->path + w->top_length;
-	int r = namefile_add(names, path, n, w->err);
+	int r = namefile_add(names, (const char *)&mtime_ns, sizeof(mtime_ns),
+			     w->err);
 
+	if (r == 0)
+		r = namefile_add(names, path, n, w->err);
 	if (r == 0 && is_folder)
 		r = namefile_add(names, "/", 1, w->err);
 	if (r)
@@ -84,6 +96,24 @@ static bool is_too_deep(const struct walk *w, const struct folder *in)
 	return w->req->depth && in->depth >= w->req->depth;
 }
 
+/* Is it the one that the request has excepted? It may be replaced while this
+ * goes on. */
+static bool is_excepted(const struct walk *w, const char *name,
+			const struct stat *st)
+{
+	const char *path = w->req->except, *slash;
+	struct stat except;
+
+	if (!path)
+		return false;
+	slash = strrchr(path, '/');
+	path = slash ? slash + 1 : path;
+	slash = strrchr(name, '/');
+	name = slash ? slash + 1 : name;
+	return strcmp(name, path) == 0 && stat(w->req->except, &except) == 0 &&
+	       except.st_dev == st->st_dev && except.st_ino == st->st_ino;
+}
+
 /* `in` NULL: it has to be a file. */
 static int scan_look(struct walk *w, const struct folder *in, int fd,
 		     const char *name, bool is_linked)
@@ -105,6 +135,8 @@ static int scan_look(struct walk *w, const struct folder *in, int fd,
 		return scan_add(w, n, &st, is_linked);
 	else if (!S_ISREG(st.st_mode)) /* a folder in place of the file, too */
 		scan_skip(w, &s->special, "a socket, pipe or device");
+	else if (is_excepted(w, name, &st))
+		return 0;
 	else if (st.st_size == 0)
 		s->empty++;
 	else if (!is_readable(fd, name, &st))

@@ -351,6 +351,7 @@ const struct format format_tfrecord = {
 	.framework = { &plan_forward, &plan_forward },
 	.reader = "TensorFlow",
 	.look = tfrecord_look,
+	.look_beside = tfrecord_beside,
 	.found_range = tfrecord_found_range,
 	.is_forward = true,
 };

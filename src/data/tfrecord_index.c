@@ -19,7 +19,7 @@
  * follow the file from its first byte to its last is of another file; then the
  * file itself is gone through.
  */
-enum { FRAME_BYTES = 16, HEAD_BYTES = 12 };
+enum { FRAME_BYTES = 16, HEAD_BYTES = 12, WAYS = 3 };
 
 /* Of the way that a path leads: so many of its last names. */
 static const char *last_names(const char *path, unsigned count)
@@ -49,12 +49,19 @@ static bool name_index(char *out, size_t size, const char *path, unsigned way)
 	return n > 0 && (size_t)n < size;
 }
 
+bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size)
+{
+	if (i < WAYS && !name_index(out, size, path, i))
+		*out = '\0';
+	return i < WAYS;
+}
+
 static FILE *open_index(const struct look *l)
 {
 	char path[PATH_MAX];
 	FILE *f = NULL;
 
-	for (unsigned way = 0; way < 3 && !f; way++)
+	for (unsigned way = 0; way < WAYS && !f; way++)
 		if (name_index(path, sizeof(path), l->path, way))
 			f = fopen(path, "re");
 	return f;

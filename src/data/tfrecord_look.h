@@ -22,5 +22,8 @@ int tfrecord_inflate(struct look *l);
  * those of tfrecord_look; l->err says where one could not be put. */
 bool tfrecord_by_index(struct look *l);
 
+/* format->look_beside: where it may lie. */
+bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size);
+
 /* Where the first n records end, n > 0. */
 uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n);

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -82,9 +83,25 @@ void job_free(struct job *j)
 	free_engine_opts(j);
 	origins_free(j->origins, field_count(job_fields));
 	field_fini(job_fields, j);
+	if (j->kept && j->kept->scan_fd >= 0)
+		close(j->kept->scan_fd);
+	mem_free(j->kept);
 	mem_free(j->accelerators_known);
 	mem_free(j->name);
 	mem_free(j);
+}
+
+void job_keep(struct job *j)
+{
+	if (j->kept)
+		return;
+	j->kept = mem_zalloc(sizeof(*j->kept));
+	j->kept->scan_fd = -1;
+}
+
+struct job_kept *job_kept(const struct job *j)
+{
+	return j->scaled_as ? j->scaled_as->kept : j->kept;
 }
 
 void job_set_engine(struct job *j, const struct mlgen_engine *engine)

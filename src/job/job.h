@@ -67,6 +67,15 @@ enum job_continue {
 	CONTINUE_ALL
 };
 
+/*
+ * What a command that runs its jobs several times need not find out again. It is
+ * of the job as the command line has it; those that follow from it, and lead to
+ * it by scaled_as, add to it.
+ */
+struct job_kept {
+	int scan_fd; /* what was found in files, a file without a name; or -1 */
+};
+
 /* Validated as a whole, immutable once loaded. Times are ns, sizes bytes. */
 struct job {
 	char *name; /* of the section */
@@ -93,6 +102,7 @@ struct job {
 	char *scan_pair;           /* "FROM:TO", names; NULL = no twins */
 	uint64_t scan_depth;       /* 0 = no limit */
 	char *file_list;           /* of a scan; NULL = its directory */
+	char *scan_cache;          /* of a scan; NULL = nothing is kept */
 	uint64_t label_size_bytes; /* of a second file per sample; 0 = none */
 	uint64_t row_group_size;   /* rows */
 	char *columns, *read_columns; /* NULL = one column; all of them */
@@ -200,6 +210,7 @@ struct job {
 	/* Whose accelerators and batches scale counts: the job as it was before
 	 * a question changed it, so that its dataset stays; NULL = its own. */
 	const struct job *scaled_as;
+	struct job_kept *kept; /* owned; NULL = it is run once */
 	/* What accelerator= may be, a blank in front of each; NULL = anything. */
 	char *accelerators_known;
 	const struct mlgen_engine *engine; /* of `ioengine` */
@@ -222,6 +233,11 @@ extern const struct mlgen_field job_fields[];
 
 struct job *job_new(const char *name); /* all defaults */
 void job_free(struct job *j);          /* NULL is fine */
+
+/* It will be run several times. Once or more. */
+void job_keep(struct job *j);
+/* What is kept for it, NULL = nothing. */
+struct job_kept *job_kept(const struct job *j);
 
 /* Give the job its engine, with that engine's options at their defaults. */
 void job_set_engine(struct job *j, const struct mlgen_engine *engine);

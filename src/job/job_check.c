@@ -160,6 +160,7 @@ static void check_paths(const struct job *j, struct diag *d)
 		{ "filename", j->filename },
 		{ "tensor_sizes", j->tensor_sizes },
 		{ "file_list", j->file_list },
+		{ "scan_cache", j->scan_cache },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)

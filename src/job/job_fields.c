@@ -330,6 +330,12 @@ const struct mlgen_field job_fields[] = {
 		  "below the folder of the list. They are read in byte order.\n"
 		  "With two columns behind each path, OFFSET and LENGTH, a TAB in\n"
 		  "front of each, a line is a sample of so many bytes there." },
+	{ "scan_cache", MLGEN_F_STR(struct job, scan_cache),
+	  .group = "Dataset",
+	  .help = "With dataset=scan: a file that keeps what the scan found inside files, so that the next one, also on another host, looks only into those that have changed.\n"
+		  "Files are known by path below the directory, size and time of change.\n"
+		  "The cache is replaced as a whole, also by a dry run. Where it lies in\n"
+		  "the directory, it is no file of the scan." },
 	{ "label_size", MLGEN_F_SIZE(struct job, label_size_bytes),
 	  .def = "0", .max = TI, .unit = "bytes", .group = "Dataset",
 	  .help = "With format=npy: a second file for each sample, a label of this size beside the image, as 3D U-Net's reference has it; 0 is none.\n"

@@ -43,6 +43,8 @@ const struct mlgen_field metrics_dataset_fields[] = {
 	  .help = "What dataset=scan read of the files to know their samples, before the run; null = it looked into none." },
 	{ "scan_seconds", MLGEN_F_F64(M, totals.scan_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "How long that took." },
+	{ "scan_kept_files", MLGEN_F_F64(M, totals.scan_kept_files), .unit = "files", .flags = MLGEN_NULLABLE,
+	  .help = "Files that it did not look into, because scan_cache, or the run before of the same command, had what is in them; null = it looks into none." },
 	{ "estimate", MLGEN_F_BOOL(M, totals.estimate),
 	  .help = "The sizes are expectations, not sums: there are more than a million files." },
 	{ 0 },

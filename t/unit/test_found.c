@@ -100,7 +100,7 @@ static int make(struct dataset *ds, enum job_scan_errors errors)
 					     .errors = errors },
 		     &err);
 	if (r == 0)
-		r = found_new(&ds->found, ds->scan, ds, errors, &err);
+		r = found_new(&ds->found, ds->scan, ds, errors, NULL, &err);
 	if (r == 0)
 		ds->files = ds->files_named = scan_files(ds->scan);
 	if (r == 0)

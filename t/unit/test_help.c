@@ -342,7 +342,7 @@ static const char *const jobs[] = {
 	"--name=x --dataset=scan --format=npy --scan_pair=_x.npy:_y.npy",
 	"--name=x --dataset=scan --format=hdf5 --hdf5_dataset=train/x",
 	"--name=x --dataset=scan --scan_errors=skip --format=jpeg "
-	"--scan_depth=3 --file_list=/d/list",
+	"--scan_depth=3 --file_list=/d/list --scan_cache=/d/kept",
 	"--name=x --format=npy --label_size=2k",
 	"--name=x --phase=io --kb_base=1000 --bs=64kib,1k --size=1m "
 	"--rate=1mib --rwmixwrite=20",

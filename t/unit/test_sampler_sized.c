@@ -113,8 +113,9 @@ static void make(struct dataset *ds)
 			 &(struct scan_request){ .directory = directory },
 			 &err),
 		0);
-	ck_assert_int_eq(found_new(&ds->found, ds->scan, ds, SCAN_REFUSE, &err),
-			 0);
+	ck_assert_int_eq(
+		found_new(&ds->found, ds->scan, ds, SCAN_REFUSE, NULL, &err),
+		0);
 	ds->files = ds->files_named = scan_files(ds->scan);
 	ds->uneven_samples = found_first_sample(ds->found, ds->files);
 	ds->samples_per_file = divide_up(ds->uneven_samples, ds->files);

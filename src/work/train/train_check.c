@@ -53,8 +53,8 @@ static void check_dataset(const struct job *j, struct diag *d)
 static void check_scan(const struct job *j, struct diag *d)
 {
 	static const char *const of_scan[] = { "scan_errors", "scan_key",
-					       "scan_pair", "scan_depth",
-					       "file_list" };
+					       "scan_pair",   "scan_depth",
+					       "file_list",   "scan_cache" };
 	struct namepair pair;
 
 	for (size_t i = 0; i < ARRAY_LEN(of_scan); i++)

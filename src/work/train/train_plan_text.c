@@ -21,6 +21,22 @@
 #define SAMPLES_POINT_AT 29
 #define RATE_POINT_AT 48
 
+static void put_scan(FILE *to, const struct dataset_totals *t)
+{
+	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
+	struct buf line = { 0 };
+
+	plan_start_line(&line, "");
+	buf_addf(&line, "looked into: %s read in %s",
+		 units_human_bytes(n, t->scan_read_bytes),
+		 units_human_time(m, (uint64_t)(t->scan_seconds * 1e9)));
+	if (t->scan_kept_files > 0)
+		buf_addf(&line, ", %s file%s known from before",
+			 units_human_count(n, (uint64_t)t->scan_kept_files),
+			 plural((uint64_t)t->scan_kept_files));
+	plan_put_line(to, &line);
+}
+
 static void put_dataset(FILE *to, const struct plan_report *p)
 {
 	const struct dataset_totals *t = &p->totals;
@@ -47,14 +63,8 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 		buf_add(&line, "estimate");
 	}
 	plan_put_line(to, &line);
-	if (t->scan_read_bytes > 0) {
-		plan_start_line(&line, "");
-		buf_addf(
-			&line, "looked into: %s read in %s",
-			units_human_bytes(n, t->scan_read_bytes),
-			units_human_time(m, (uint64_t)(t->scan_seconds * 1e9)));
-		plan_put_line(to, &line);
-	}
+	if (t->scan_read_bytes > 0 || t->scan_kept_files > 0)
+		put_scan(to, t);
 	if (!p->touches_files) {
 		plan_put_sentence(to,
 				  "ioengine=null touches no file: nothing is "
