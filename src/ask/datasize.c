@@ -202,7 +202,8 @@ static int size_job(const struct ask *a, const struct job *j, bool is_only,
 			  "--memory=256g");
 		return EXIT_USAGE;
 	}
-	mlperf_need(&need, j, dist_mean(&j->sample_size), hosts, memory);
+	mlperf_need(&need, j, (double)j->samples_per_file,
+		    dist_mean(&j->sample_size), hosts, memory);
 	put_headline(a->to, j, set->check, hosts, memory);
 	put_steps(a->to, j, &need, hosts);
 	datasize_put_memory(a->to, &need, hosts, memory);

@@ -29,7 +29,7 @@ double find_files_needed(const struct find_max *f, uint64_t value)
 	const struct job j = job_with(f, value);
 
 	return ceil((double)find_steps_needed(f) * (double)j.batch_size *
-		    (double)j.accelerators / (double)j.samples_per_file);
+		    (double)j.accelerators / (double)f->samples_per_file);
 }
 
 static bool is_enough(const struct find_max *f, const struct dataset *ds,

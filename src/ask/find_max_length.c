@@ -168,8 +168,10 @@ static void limit_time(struct probe_args *args, const struct jobset *set,
 
 /* AU counts from the second step of an epoch on. */
 static int check_steps(const struct find_max *f, const struct job *j,
-		       uint64_t steps_per_epoch, struct mlgen_err *err)
+		       const struct plan_report *plan, struct mlgen_err *err)
 {
+	uint64_t steps_per_epoch = plan->steps_per_epoch;
+
 	if (steps_per_epoch >= find_steps_needed(f))
 		return 0;
 	return mlgen_fail(
@@ -178,7 +180,7 @@ static int check_steps(const struct find_max *f, const struct job *j,
 		"the second on; it takes at least %.0f files: %s",
 		steps_per_epoch, steps_per_epoch == 1 ? "" : "s",
 		ceil(2.0 * (double)j->batch_size * (double)j->accelerators /
-		     (double)j->samples_per_file),
+		     (double)plan->dataset.samples_per_file),
 		advice_more_files(j, find_makes_files(f)));
 }
 
@@ -204,7 +206,7 @@ static int set_length(const struct find_max *f, const struct jobset *set,
 	else if (!counts)
 		limit_time(args, set, j, plan.least_seconds, is_full);
 	if (job_work(j)->has_accelerators)
-		rc = check_steps(f, j, plan.steps_per_epoch, err);
+		rc = check_steps(f, j, &plan, err);
 	plan_fini(&plan);
 	return rc;
 }

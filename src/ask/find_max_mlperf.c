@@ -16,7 +16,8 @@ static struct mlperf_need need_of(const struct find_max *f, uint64_t n)
 	struct job j = *f->job;
 
 	j.accelerators = n;
-	mlperf_need(&need, &j, dist_mean(&j.sample_size), 1, 0);
+	mlperf_need(&need, &j, (double)f->samples_per_file,
+		    dist_mean(&j.sample_size), 1, 0);
 	return need;
 }
 

@@ -58,8 +58,9 @@ static void count_samples(struct mlperf_subject *s)
 		return;
 	const struct dataset *ds = is_known ? known : &made;
 	s->samples = (double)dataset_samples(ds);
-	mlperf_need(&s->need, s->job, sample_bytes_of(ds, s->job), s->hosts,
-		    s->memory_bytes);
+	s->samples_per_file = s->samples / (double)ds->files;
+	mlperf_need(&s->need, s->job, s->samples_per_file,
+		    sample_bytes_of(ds, s->job), s->hosts, s->memory_bytes);
 	if (!is_known)
 		dataset_fini(&made);
 }

@@ -27,6 +27,7 @@ struct mlperf_subject {
 	uint64_t hosts, memory_bytes;           /* of each host */
 	const char *memory_of; /* " of memory_limit", or nothing */
 	double samples;        /* of the dataset; NaN: why it is not known */
+	double samples_per_file;
 	struct mlperf_need need;
 	struct mlgen_err why;
 	uint64_t begin_ms, end_ms; /* of the whole run */

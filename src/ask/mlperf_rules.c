@@ -226,11 +226,9 @@ const struct mlperf_rules *mlperf_rules_for(int check, const struct job *j)
 	return mlperf_rules_of(check);
 }
 
-void mlperf_need(struct mlperf_need *n, const struct job *j,
+void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file,
 		 double sample_bytes, uint64_t hosts, uint64_t memory_bytes)
 {
-	double per_file = (double)j->samples_per_file;
-
 	n->sample_bytes = sample_bytes;
 	n->steps_samples = (double)MLPERF_STEPS * (double)j->batch_size *
 			   (double)j->accelerators * (double)hosts;

@@ -106,7 +106,8 @@ struct mlperf_need {
 	 * passes; from here on a dataset does. */
 	double steps_passes, memory_passes; /* samples */
 };
-void mlperf_need(struct mlperf_need *n, const struct job *j,
+/* Files have so many samples each, in the mean: those that are there their own. */
+void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file,
 		 double sample_bytes, uint64_t hosts, uint64_t memory_bytes);
 
 /*

@@ -166,6 +166,19 @@ else
 	skip "and each is read as it stands in the list" "strace is not here"
 fi
 
+# ---- advice counts the samples of these files
+awk 'BEGIN { for (i = 0; i < 100; i++) printf "d/a/1\t%d\t10\n", i * 20 }' >list
+run --file_list=list --dry-run
+like "a dry run: 500 steps are 5 files of 100 samples" "$(cat out)" \
+	'asks for 500 steps per epoch: 5 files$'
+run --file_list=list --compute_time=1ms --check=mlperf-v1 --memory=16m
+like "so does a check: 80 MiB are 83,887 such files" "$(cat out)" \
+	'the rules ask for 500: 83887 files'
+not_ok "a search" run --file_list=list --compute_time=1ms --batch_size=90 \
+	--find-max=accelerators
+like "and a search: two batches of 90 are 2 files" "$(cat err)" \
+	'it takes at least 2 files: a directory with more files$'
+
 # ---- what is wrong with it
 line 'd/a/1' 'no OFFSET and LENGTH behind the path, and line 1 has them;'
 line 'd/a/1\t5' 'one column behind the path, where there are two: OFFSET and'

@@ -70,7 +70,8 @@ START_TEST(the_larger_one_of_two_terms_counts)
 	struct mlperf_need n;
 
 	set_options(job, needs[_i].options);
-	mlperf_need(&n, job, dist_mean(&job->sample_size), needs[_i].hosts,
+	mlperf_need(&n, job, (double)job->samples_per_file,
+		    dist_mean(&job->sample_size), needs[_i].hosts,
 		    needs[_i].memory_gib * GIB);
 	ck_assert_double_eq(n.steps_samples, needs[_i].steps_samples);
 	ck_assert_double_eq(n.memory_samples, needs[_i].memory_samples);

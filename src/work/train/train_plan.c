@@ -11,6 +11,7 @@
 #include "ask/mlperf_rules.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "data/demand.h"
 #include "data/manifest.h"
 #include "data/sampler.h"
@@ -204,8 +205,7 @@ static void check_steps(struct plan_report *p)
 	}
 	uint64_t samples =
 		plan_product(j->batch_size * j->accelerators, MLPERF_STEPS);
-	uint64_t files = samples / j->samples_per_file +
-			 (samples % j->samples_per_file > 0);
+	uint64_t files = divide_up(samples, p->dataset.samples_per_file);
 	plan_add_check(p, "steps", PLAN_WARNING,
 		       "MLPerf Storage asks for %d steps per epoch: "
 		       "%s%" PRIu64 "%s",
