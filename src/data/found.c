@@ -20,7 +20,7 @@
 /* Each thread takes so many files. */
 #define TURN_FILES 64u
 
-/* So many damaged files are named; the others are counted. */
+/* So many damaged files and indexes are named; the others are counted. */
 #define TOLD_MAX 5
 
 static double since(const struct timespec *start)
@@ -68,6 +68,13 @@ static int take_kept(struct looker *k, uint64_t file, const char *name,
 	return r;
 }
 
+static void tell_of_index(struct looker *k)
+{
+	if (atomic_fetch_add(&k->of->stale, 1) < TOLD_MAX)
+		log_note("%s; the file itself was gone through",
+			 k->look.note.text);
+}
+
 static int look_itself(struct looker *k, uint64_t file, const char *name)
 {
 	struct looking *g = k->of;
@@ -78,6 +85,8 @@ static int look_itself(struct looker *k, uint64_t file, const char *name)
 	if (r == 0)
 		r = g->ds->format->look(l);
 	look_close(l);
+	if (l->note.code)
+		tell_of_index(k);
 	if (r == 0) {
 		struct scan_cached c = { .samples = l->samples,
 					 .sample_bytes = l->sample_bytes };
@@ -315,6 +324,11 @@ static int leave_empty(struct found *f, struct scan *scan,
 	if (damaged > TOLD_MAX)
 		log_note("%s: left out: %s damaged files", directory,
 			 units_human_count(text, damaged));
+	if (atomic_load(&g->stale) > TOLD_MAX)
+		log_note("%s: %s indexes are not as their files are; those "
+			 "were gone through",
+			 directory,
+			 units_human_count(text, atomic_load(&g->stale)));
 	if (before - f->files > damaged)
 		log_note("%s: left out: %s %s files without a sample",
 			 directory,

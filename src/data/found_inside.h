@@ -63,6 +63,7 @@ struct looking {
 	struct timespec started;
 	double told_seconds;
 	_Atomic uint64_t next, done, damaged;
+	_Atomic uint64_t stale; /* indexes that are not as their files are */
 	_Atomic bool stops;
 	struct looker lookers[FOUND_THREADS];
 };

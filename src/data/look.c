@@ -44,8 +44,9 @@ int look_open(struct look *l, int dir_fd, const char *name, const char *path,
 {
 	l->path = path;
 	l->file_bytes = file_bytes;
-	l->samples = l->sample_bytes = l->word_count = 0;
-	memset(l->facts, 0, sizeof(l->facts));
+	l->note.code = 0;
+	l->words_at = l->words ? l->words->end : 0;
+	look_again(l);
 	l->window_bytes = 0;
 	l->range_count = 0;
 	l->fd = openat(dir_fd, name,
@@ -181,6 +182,14 @@ int look_word(struct look *l, uint64_t word)
 	l->word_count++;
 	return namefile_add(l->words, (const char *)&word, sizeof(word),
 			    l->err);
+}
+
+void look_again(struct look *l)
+{
+	l->samples = l->sample_bytes = l->word_count = 0;
+	if (l->words)
+		namefile_cut(l->words, l->words_at);
+	memset(l->facts, 0, sizeof(l->facts));
 }
 
 int look_fail(struct look *l, uint64_t off, const char *fmt, ...)

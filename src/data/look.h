@@ -42,6 +42,10 @@ struct look {
 	uint64_t sample_bytes; /* payload of all of them */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
+	uint64_t words_at; /* in their file: where its first word is */
+	/* Of its index (look_index.h), where that is not as the file is: what
+	 * is wrong with it. The file itself is looked at then. */
+	struct mlgen_err note;
 
 	/* look.c's own. */
 	struct namefile *words;
@@ -77,6 +81,9 @@ int look_copy(struct look *l, uint64_t off, void *to, uint64_t bytes);
 
 /* One more word of this file: 0, or -errno with err. */
 int look_word(struct look *l, uint64_t word);
+
+/* What was found is forgotten, as after look_open. */
+void look_again(struct look *l);
 
 /* "PATH: at byte OFF: ...": what is wrong, and what would be right. -EINVAL. */
 __attribute__((format(printf, 3, 4))) int look_fail(struct look *l,

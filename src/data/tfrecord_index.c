@@ -2,15 +2,14 @@
 /* tfrecord_index.c - the records of a TFRecord file by the index that lies beside it. */
 #include "data/tfrecord_look.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/util.h"
 #include "data/look.h"
+#include "data/look_index.h"
 
 /*
  * A line "OFFSET LENGTH" for each record, with all that is around its data, as
@@ -56,14 +55,13 @@ bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size)
 	return i < WAYS;
 }
 
-static FILE *open_index(const struct look *l)
+static FILE *open_index(const struct look *l, char path[PATH_MAX])
 {
-	char path[PATH_MAX];
 	FILE *f = NULL;
 
 	for (unsigned way = 0; way < WAYS && !f; way++)
-		if (name_index(path, sizeof(path), l->path, way))
-			f = fopen(path, "re");
+		if (name_index(path, PATH_MAX, l->path, way))
+			f = look_index_open(path);
 	return f;
 }
 
@@ -103,7 +101,8 @@ static bool is_of_file(struct look *l, FILE *f)
 
 bool tfrecord_by_index(struct look *l)
 {
-	FILE *f = l->file_bytes > HEAD_BYTES ? open_index(l) : NULL;
+	char path[PATH_MAX];
+	FILE *f = l->file_bytes > HEAD_BYTES ? open_index(l, path) : NULL;
 	bool follows;
 
 	if (!f)
@@ -114,8 +113,11 @@ bool tfrecord_by_index(struct look *l)
 	rewind(f);
 	if (follows && follow(l, f, take_record))
 		l->sample_bytes = l->file_bytes - l->samples * FRAME_BYTES;
-	l->read_bytes += (uint64_t)ftell(f);
-	posix_fadvise(fileno(f), 0, 0, POSIX_FADV_DONTNEED);
-	fclose(f);
+	look_index_close(l, f);
+	if (!follows)
+		look_index_note(l, path,
+				"does not follow %s from its first byte to its "
+				"last",
+				l->path);
 	return follows;
 }

@@ -235,7 +235,9 @@ if [ -n "$records" ]; then
 	# looks TITLE: bytes that the look has read go to $read
 	looks()
 	{
-		ok "$1" scan indexed/train --format=tfrecord --batch_size=1
+		exits "$1" 0 timeout 60 "$MLGEN" --name=t --dataset=scan \
+			--directory=indexed/train --format=tfrecord \
+			--json=run.json --invalidate=0 --batch_size=1
 		is "$1: all samples" "$(ml run.json samples sample_bytes)" \
 			"$(awk '{ n++; sum += $3 } END { print n, sum }' plain.samples)"
 		read=$(json run.json jobs.0.dataset.scan_read_bytes)
@@ -257,6 +259,12 @@ if [ -n "$records" ]; then
 	cp indexed/index/train/f2.tfrecord.idx indexed/index/train/f3.tfrecord.idx
 	looks "with indexes that lack a line, or are of another file"
 	ok "these files are gone through" test "$read" -gt 40000
+	like "and that is said" "$(cat err)" \
+		'indexed/index/train/f0.tfrecord.idx: does not follow indexed/train/f0.tfrecord from its first byte to its last; the file itself'
+	is "of each" "$(grep -c 'gone through' err)" 2
+	rm indexed/index/train/f0.tfrecord.idx
+	mkfifo indexed/index/train/f0.tfrecord.idx
+	looks "with a pipe for an index, which nobody waits for"
 fi
 
 # ---- a document of it is judged by what was there
