@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/look.h"
+#include "data/tar_walk.h"
 
 /*
  * A sample is what WebDataset takes for one: members behind one another whose
@@ -21,7 +22,6 @@
  * base 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar Format").
  */
 enum {
-	BLOCK = 512,
 	CHECKSUM_AT = 148,
 	CHECKSUM_BYTES = 8,
 	TYPE_AT = 156,
@@ -32,28 +32,12 @@ enum {
 	EXTENDED_MAX = LOOK_BYTES / 2,
 };
 
-/* Words of a sample: where its first member's bytes begin, where these end, and
- * where those of its last member end. */
-enum { DATA, FIRST_END, END, WORDS };
-
 /* Facts: where the end mark is. */
 enum { MARK };
 
-struct walk {
-	struct look *l;
-	uint64_t at; /* of the next header */
-	uint64_t size;
-	bool has_name, has_size; /* from an extended header */
-	char name[PATH_MAX];
-	/* The sample that is open. */
-	char key[PATH_MAX];
-	bool is_open;
-	uint64_t words[WORDS];
-};
-
 static bool is_zero(const uint8_t *block)
 {
-	for (unsigned i = 0; i < BLOCK; i++)
+	for (unsigned i = 0; i < TAR_BLOCK; i++)
 		if (block[i])
 			return false;
 	return true;
@@ -82,14 +66,14 @@ static bool is_header(const uint8_t *block)
 {
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < BLOCK; i++)
+	for (unsigned i = 0; i < TAR_BLOCK; i++)
 		sum += i >= CHECKSUM_AT && i < CHECKSUM_AT + CHECKSUM_BYTES
 			       ? ' '
 			       : block[i];
 	return sum == octal(block + CHECKSUM_AT, CHECKSUM_BYTES);
 }
 
-static void take_name(struct walk *w, const uint8_t *block)
+static void take_name(struct tar_walk *w, const uint8_t *block)
 {
 	size_t prefix = strnlen((const char *)block + PREFIX_AT, PREFIX_BYTES);
 	size_t n = strnlen((const char *)block, NAME_BYTES), at = 0;
@@ -105,7 +89,7 @@ static void take_name(struct walk *w, const uint8_t *block)
 }
 
 /* "LENGTH KEY=VALUE\n", over and over. */
-static void take_pax(struct walk *w, const char *text, size_t bytes)
+static void take_pax(struct tar_walk *w, const char *text, size_t bytes)
 {
 	while (bytes) {
 		char *end;
@@ -131,7 +115,8 @@ static void take_pax(struct walk *w, const char *text, size_t bytes)
 }
 
 /* A header of what comes behind it. */
-static int take_extended(struct walk *w, char type, uint64_t at, uint64_t size)
+static int take_extended(struct tar_walk *w, char type, uint64_t at,
+			 uint64_t size)
 {
 	char text[EXTENDED_MAX + 1];
 	int r;
@@ -156,7 +141,7 @@ static int take_extended(struct walk *w, char type, uint64_t at, uint64_t size)
 	return 0;
 }
 
-static int end_sample(struct walk *w)
+static int end_sample(struct tar_walk *w)
 {
 	int r = 0;
 
@@ -164,14 +149,13 @@ static int end_sample(struct walk *w)
 		return 0;
 	w->is_open = false;
 	w->l->samples++;
-	w->l->sample_bytes += w->words[END] - w->words[DATA];
-	for (unsigned i = 0; i < WORDS && r == 0; i++)
+	w->l->sample_bytes += w->words[TAR_END] - w->words[TAR_DATA];
+	for (unsigned i = 0; i < TAR_WORDS && r == 0; i++)
 		r = look_word(w->l, w->words[i]);
 	return r;
 }
 
-/* The length of a name's key; 0 = it has none. */
-static size_t key_length(const char *name)
+size_t tar_key_length(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	const char *base = slash ? slash + 1 : name;
@@ -186,24 +170,24 @@ static size_t key_length(const char *name)
 	return (size_t)(dot - name);
 }
 
-static int take_member(struct walk *w, uint64_t data)
+int tar_take(struct tar_walk *w, uint64_t data)
 {
-	size_t n = key_length(w->name);
+	size_t n = tar_key_length(w->name);
 	int r;
 
 	if (n == 0)
 		return 0;
 	if (w->is_open && strlen(w->key) == n &&
 	    memcmp(w->key, w->name, n) == 0) {
-		w->words[END] = data + w->size;
+		w->words[TAR_END] = data + w->size;
 		return 0;
 	}
 	r = end_sample(w);
 	memcpy(w->key, w->name, n);
 	w->key[n] = '\0';
 	w->is_open = true;
-	w->words[DATA] = data;
-	w->words[FIRST_END] = w->words[END] = data + w->size;
+	w->words[TAR_DATA] = data;
+	w->words[TAR_FIRST_END] = w->words[TAR_END] = data + w->size;
 	return r;
 }
 
@@ -212,14 +196,14 @@ static bool has_data(char type)
 	return !strchr("123456", type) || type == '\0';
 }
 
-/* One header and what belongs to it; 1 = it is the end. */
-static int tar_step(struct walk *w)
+int tar_step(struct tar_walk *w)
 {
-	uint64_t data = w->at + BLOCK, size;
-	const uint8_t *block = look_at(w->l, w->at, BLOCK);
+	uint64_t data = w->at + TAR_BLOCK, size;
+	const uint8_t *block = look_at(w->l, w->at, TAR_BLOCK);
 	char type;
 	int r = 0;
 
+	w->is_member = false;
 	if (!block)
 		return w->l->err->code;
 	if (is_zero(block))
@@ -242,21 +226,25 @@ static int tar_step(struct walk *w)
 				 size,
 				 w->l->file_bytes -
 					 u64_min(data, w->l->file_bytes));
-	w->at = data + round_up(size, BLOCK);
+	w->at = data + round_up(size, TAR_BLOCK);
 	if (strchr("xgLK", type) && type != '\0')
 		return take_extended(w, type, data, size);
-	if (type == '0' || type == '\0' || type == '7')
-		r = take_member(w, data);
+	if (type == '0' || type == '\0' || type == '7') {
+		w->data = data;
+		w->is_member = tar_key_length(w->name) > 0;
+		r = tar_take(w, data);
+	}
 	w->has_name = w->has_size = false;
 	return r;
 }
 
 int tar_look(struct look *l)
 {
-	struct walk *w = mem_zalloc(sizeof(*w));
-	int r = 0;
+	struct tar_walk *w = mem_zalloc(sizeof(*w));
+	int r;
 
 	w->l = l;
+	r = tar_by_index(w);
 	/* An end mark may be missing; what is no whole block is none. */
 	while (r == 0 && w->at < l->file_bytes)
 		r = tar_step(w);
@@ -270,12 +258,12 @@ int tar_look(struct look *l)
 void tar_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 		     uint64_t *off, uint64_t *len)
 {
-	*off = shape->words[first * WORDS + DATA];
-	*len = shape->words[(first + n - 1) * WORDS + END] - *off;
+	*off = shape->words[first * TAR_WORDS + TAR_DATA];
+	*len = shape->words[(first + n - 1) * TAR_WORDS + TAR_END] - *off;
 }
 
 uint64_t tar_found_needed(const struct file_shape *shape, uint64_t n)
 {
-	return n < shape->samples ? shape->words[n * WORDS + FIRST_END]
-				  : shape->facts[MARK] + BLOCK;
+	return n < shape->samples ? shape->words[n * TAR_WORDS + TAR_FIRST_END]
+				  : shape->facts[MARK] + TAR_BLOCK;
 }
