@@ -196,6 +196,7 @@ void scan_free(struct scan *s)
 		return;
 	namefile_close(&s->names);
 	listed_free(s->listed);
+	scan_marks_fini(&s->marks);
 	mem_free(s->base);
 	mem_free(s->place);
 	mem_free(s->entries);

@@ -9,6 +9,7 @@
 #include "data/namefile.h"
 #include "data/scan.h"
 #include "data/scan_links.h"
+#include "data/scan_marks.h"
 
 /* A path has fewer bytes than PATH_MAX, 4096. */
 #define LENGTH_BITS 12
@@ -34,6 +35,7 @@ struct scan {
 	struct namefile names;
 	struct scan_skipped skipped;
 	struct listed *listed; /* owned */
+	struct scan_marks marks;
 };
 
 static inline uint64_t entry_name_at(const struct entry *e)

@@ -48,6 +48,8 @@ static int scan_add(struct walk *w, size_t name, const struct stat *st,
 		links_add_file(&w->links, st, entry_name_at(&e));
 	e.name += n + is_folder;
 	scan_push(w->scan, e);
+	if (!is_folder)
+		scan_marks_add(&w->scan->marks, e.name, st);
 	return 0;
 }
 

@@ -47,6 +47,9 @@ struct activity {
 	int (*start)(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		     struct mlgen_err *err);
 	void (*join)(struct slot *s);
+	/* What is seen of its files once it has ended; or NULL. On the thread
+	 * that has joined it. */
+	void (*look_back)(struct slot *s);
 	void (*fini)(struct slot *s); /* also where it never started */
 	/* Any thread, once started. An error somewhere: nobody waits any more;
 	 * an interruption: look again at what you wait for. */

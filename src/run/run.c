@@ -195,6 +195,8 @@ static void *await_end(void *slot)
 	s->does->join(s);
 	slot_end_work(s);
 	atomic_store(&s->phase, LIVE_DONE);
+	if (s->does->look_back)
+		s->does->look_back(s);
 	return NULL;
 }
 

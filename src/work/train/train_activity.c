@@ -472,6 +472,7 @@ const struct activity train_activity = {
 	.prepare = prepare,
 	.start = train_activity_start,
 	.join = train_join_threads,
+	.look_back = train_dataset_look_back,
 	.fini = train_activity_fini,
 	.close = train_close_all,
 	.wake = wake_all,

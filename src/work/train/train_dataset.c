@@ -5,6 +5,10 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/scan.h"
+#include "data/scan_marks.h"
 #include "job/workload.h"
 #include "run/shared.h"
 
@@ -33,4 +37,34 @@ int train_dataset_init(struct slot *s, struct run_shared *run,
 	if (rc == 0)
 		note_scaled(s);
 	return rc;
+}
+
+/* Those that are read may be replaced, or grow, without a call of the run that
+ * would show it: one more call for each sample would be measured. */
+static void look_back(const struct slot *s, const struct dataset *ds)
+{
+	char changed[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
+	uint64_t files = ds->distinct_files ? ds->distinct_files : ds->files;
+	struct scan_changed c;
+
+	if (!ds->scan)
+		return;
+	scan_look_again(ds->scan, u64_min(files, ds->files), &c);
+	if (c.changed)
+		log_warn("%s: files have changed or gone since they were "
+			 "listed: %s of %s that were looked at again, the "
+			 "first is %s; what was read of them may not be what "
+			 "the report says",
+			 s->job->name, units_human_count(changed, c.changed),
+			 units_human_count(all, c.looked_at), c.path);
+}
+
+void train_dataset_look_back(struct slot *s)
+{
+	/* An error says more, and who interrupts does not want to wait. */
+	if (!slot_touches_files(s) || atomic_load(s->train.interrupted) ||
+	    atomic_load(&s->train.failure->is_set))
+		return;
+	look_back(s, &s->dataset);
+	look_back(s, &s->eval);
 }
