@@ -10,7 +10,7 @@
 
 #include "data/look.h"
 
-FILE *look_index_open(const char *path)
+static FILE *open_file(const char *path)
 {
 	/* A fifo would wait for its other end. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -23,6 +23,19 @@ FILE *look_index_open(const char *path)
 		f = fdopen(fd, "r");
 	if (!f)
 		close(fd);
+	return f;
+}
+
+FILE *look_index_open(const struct look *l,
+		      bool (*beside)(const char *path, unsigned i, char *out,
+				     size_t size),
+		      char path[PATH_MAX])
+{
+	FILE *f = NULL;
+
+	for (unsigned i = 0; !f && beside(l->path, i, path, PATH_MAX); i++)
+		if (*path)
+			f = open_file(path);
 	return f;
 }
 

@@ -228,6 +228,7 @@ const struct format format_tar = {
 	.framework = { &plan_forward, NULL },
 	.reader = "WebDataset",
 	.look = tar_look,
+	.look_beside = tar_beside,
 	.found_range = tar_found_range,
 	.is_forward = true,
 };

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "data/look.h"
 #include "data/look_index.h"
+#include "data/tar_look.h"
 #include "data/tar_walk.h"
 
 /*
@@ -212,6 +213,8 @@ static int follow(struct tar_walk *w, struct tar_index *x)
 	return r ? r : take_end(w, x);
 }
 
+enum { WAYS = 3 };
+
 /* wds2idx's own name ends at the first dot. */
 static bool name_index(char *out, size_t size, const char *path, unsigned way)
 {
@@ -224,14 +227,19 @@ static bool name_index(char *out, size_t size, const char *path, unsigned way)
 	return n > 0 && (size_t)n < size;
 }
 
+bool tar_beside(const char *path, unsigned i, char *out, size_t size)
+{
+	if (i < WAYS && !name_index(out, size, path, i))
+		*out = '\0';
+	return i < WAYS;
+}
+
 static int follow_index(struct tar_walk *w, struct tar_index *x)
 {
 	struct look *l = w->l;
 	int r;
 
-	for (unsigned way = 0; way < 3 && !x->f; way++)
-		if (name_index(x->path, sizeof(x->path), l->path, way))
-			x->f = look_index_open(x->path);
+	x->f = look_index_open(l, tar_beside, x->path);
 	if (!x->f)
 		return 0;
 	r = follow(w, x);

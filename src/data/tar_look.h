@@ -2,12 +2,15 @@
 /* tar_look.h - tar files of samples that somebody else has written. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/format.h"
 
-/* format->look and format->found_range. */
+/* format->look, look_beside and found_range. */
 int tar_look(struct look *l);
+bool tar_beside(const char *path, unsigned i, char *out, size_t size);
 void tar_found_range(const struct file_shape *shape, uint64_t first, uint64_t n,
 		     uint64_t *off, uint64_t *len);
 

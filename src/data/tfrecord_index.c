@@ -55,16 +55,6 @@ bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size)
 	return i < WAYS;
 }
 
-static FILE *open_index(const struct look *l, char path[PATH_MAX])
-{
-	FILE *f = NULL;
-
-	for (unsigned way = 0; way < WAYS && !f; way++)
-		if (name_index(path, PATH_MAX, l->path, way))
-			f = look_index_open(path);
-	return f;
-}
-
 /* True: the lines follow the file, and `take` has had the end of each record. */
 static bool follow(struct look *l, FILE *f,
 		   int (*take)(struct look *l, uint64_t end))
@@ -102,7 +92,9 @@ static bool is_of_file(struct look *l, FILE *f)
 bool tfrecord_by_index(struct look *l)
 {
 	char path[PATH_MAX];
-	FILE *f = l->file_bytes > HEAD_BYTES ? open_index(l, path) : NULL;
+	FILE *f = l->file_bytes > HEAD_BYTES
+			  ? look_index_open(l, tfrecord_beside, path)
+			  : NULL;
 	bool follows;
 
 	if (!f)
