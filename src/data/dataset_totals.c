@@ -119,13 +119,23 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
 }
 
+/* What a sample may take of a file; of a pair both. */
+static uint64_t bytes_to_read(const struct dataset *ds, uint64_t file)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned part = 0; part < dataset_sample_parts(ds); part++)
+		bytes += dataset_file_bytes(ds, part * ds->files + file);
+	return bytes;
+}
+
 static uint64_t look_for_large(const struct dataset *ds, uint64_t enough_bytes)
 {
 	uint64_t step = 1 + (ds->files - 1) / DATASET_EXACT_FILES;
 	uint64_t largest = 0, most = 0;
 
 	for (uint64_t i = 0; i < ds->files && most < enough_bytes; i += step) {
-		uint64_t bytes = dataset_file_bytes(ds, i);
+		uint64_t bytes = bytes_to_read(ds, i);
 
 		if (bytes > most) {
 			most = bytes;
@@ -162,7 +172,7 @@ uint64_t dataset_large_file(const struct dataset *ds, uint64_t enough_bytes)
 		return known - 1;
 	found = look_for_large(ds, enough_bytes);
 	/* Whoever comes at the same time finds the same. */
-	if (ds->known && dataset_file_bytes(ds, found) < enough_bytes)
+	if (ds->known && bytes_to_read(ds, found) < enough_bytes)
 		atomic_store_explicit(&ds->known->largest, found + 1,
 				      memory_order_relaxed);
 	return found;

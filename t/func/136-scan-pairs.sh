@@ -19,7 +19,7 @@ r = np.random.default_rng(1)
 def noise(*shape):
     return r.integers(0, 256, shape, dtype=np.uint8)
 
-for d in ('kits', 'rows', 'd/images', 'd/labels'):
+for d in ('kits', 'rows', 'd/images', 'd/labels', 'sizes'):
     os.makedirs(d)
 # As the preprocessing of 3D U-Net leaves them: one case, float32, and its
 # classes, uint8; a channel first.
@@ -35,6 +35,10 @@ for n in (1, 2, 1000):
 for n in (100000, 10):
     np.save('d/images/n%d.npy' % n, noise(n))
     np.save('d/labels/n%d.npy' % n, noise(3 * n))
+# The largest pair is not that of the largest image.
+for n, (x, y) in enumerate([(1000000, 1000), (10000, 8000000)]):
+    np.save('sizes/c%d_x.npy' % n, noise(x))
+    np.save('sizes/c%d_y.npy' % n, noise(y))
 END_OF_MAKE
 ok "NumPy writes them" "$python" make.py
 bytes()
@@ -168,6 +172,11 @@ is "access=plain reads a row of both" \
 	"$(calls_of rows/r0002_x.npy rows/r0002_y.npy | grep -v 4096)" \
 	"$(printf '%s\n' rows/r0002_x.npy open 'read 700 @828 = 700' close \
 		rows/r0002_y.npy open 'read 8 @136 = 8' close)"
+
+how=trace run sizes --format=npy $pair --hold_samples=1 --batch_size=1 --bs=64m
+is "what is held has room for the largest pair" \
+	"$(grep -c '^preadv' trace) $(grep -c '^pread64.*, 8000128, 0) = 8000128' trace)" \
+	"0 1"
 
 # ---- what changes between the scan and the read
 background "$MLGEN" --name=t --directory=kits --dataset=scan --format=npy $pair \
