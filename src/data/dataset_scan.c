@@ -64,6 +64,10 @@ static int check_access(const struct format *f, const struct job *j,
 static int settle_listed(struct dataset *ds, const struct job *j,
 			 struct mlgen_err *err)
 {
+	const char *list = j->file_list;
+
+	if (!list || strcmp(list, "-") == 0)
+		list = "stdin";
 	if (ds->format && ds->format != &format_raw)
 		return mlgen_fail(
 			err, -EINVAL,
@@ -71,8 +75,7 @@ static int settle_listed(struct dataset *ds, const struct job *j,
 			"path, which are bytes of the file as they "
 			"stand; format=raw, or a list of paths alone "
 			"to have samples found in %s files",
-			strcmp(j->file_list, "-") == 0 ? "stdin" : j->file_list,
-			ds->format->name);
+			list, ds->format->name);
 	ds->format = &format_raw;
 	return check_access(ds->format, j, err);
 }

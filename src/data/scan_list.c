@@ -293,7 +293,7 @@ static int read_columns(struct list *l, char *columns, uint64_t *off,
 
 static int add_sample(struct list *l, struct places *p, char *columns)
 {
-	uint64_t off, bytes;
+	uint64_t off = 0, bytes = 0;
 	int r = read_columns(l, columns, &off, &bytes);
 
 	if (r)
