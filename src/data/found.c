@@ -52,7 +52,7 @@ static int take_kept(struct looker *k, uint64_t file, const char *name,
 	struct namefile *words = &g->found->words[k->index];
 	struct scan_stamp stamp = { .size_bytes = scan_size(g->scan, file),
 				    .mtime_ns = mtime_ns };
-	struct scan_cached c;
+	struct scan_cached c = { 0 };
 	int r = 0;
 
 	if (found_has_beside(g)) {

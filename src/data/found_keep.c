@@ -66,7 +66,7 @@ static struct span settle(const struct looking *g, struct entry *e,
 	ends[thread] = end;
 	if (bytes)
 		s.words = (const void *)(bytes + start);
-	if (found_has_beside(g)) {
+	if (s.words && found_has_beside(g)) {
 		s.beside = *s.words++;
 		start += sizeof(uint64_t);
 	}

@@ -224,7 +224,7 @@ static int find_file(struct list *l, struct places *p, struct listed_file *out)
 {
 	struct listed *listed = l->w->scan->listed;
 	const struct listed_file *known = listed_find(listed, p, l->path);
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	int r;
 
 	if (!known) {
