@@ -149,7 +149,7 @@ want=$(awk -F "$TAB" '{ n += $3 } END { print n }' list)
 ok "files in turn" run --file_list=list --shuffle=sample
 is "have all of them" "$(sums)" "500 20000 $want 20000 $want"
 if can_trace; then
-	trace "$MLGEN" --name=x --dataset=scan --file_list=list --bs=1m \
+	trace "$MLGEN" --name=x --dataset=scan --file_list=list --bs=1m --ceiling=no \
 		--shuffle=sample --read_threads=2 --directory=. >out 2>err
 	awk '
 	/^openat\(AT_FDCWD, ".*many\// && /O_RDONLY\|O_NONBLOCK\|O_/ && !/O_NOCTTY/ {
