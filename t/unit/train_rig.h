@@ -208,7 +208,8 @@ static inline void rig_datasets(struct rig *r)
 {
 	const struct job *j = r->job;
 
-	ck_assert_int_eq(dataset_init(&r->dataset, j, 0, NULL), 0);
+	ck_assert_msg(dataset_init(&r->dataset, j, 0, &r->err) == 0, "%s",
+		      r->err.text);
 	if (r->extent_samples)
 		r->dataset.extent_samples = r->extent_samples;
 	r->eval = r->dataset; /* what it owns stays the other's */
