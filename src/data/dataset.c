@@ -89,6 +89,11 @@ uint64_t dataset_extents(const struct dataset *ds)
 				  : dataset_samples(ds) / ds->extent_samples;
 }
 
+uint64_t dataset_packed_most(const struct dataset *ds)
+{
+	return ds->found ? found_packed_most(ds->found) : 0;
+}
+
 uint64_t dataset_most(const struct dataset *ds)
 {
 	return ds->found ? found_most(ds->found) : ds->samples_per_file;

@@ -40,7 +40,7 @@ struct format_options {
 	/* Of a scan of npy files, else NULL: each has a twin (namepair.h),
 	 * part 1, and a sample is of both. */
 	char *scan_pair;
-	int access;
+	int access, decompress;
 };
 
 /* What was looked for in a dataset, once for all who ask. */
@@ -182,6 +182,8 @@ uint64_t dataset_first_extent(const struct dataset *ds, uint64_t file);
 uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x);
 /* Samples of every file, where all have as many; else 0. */
 uint64_t dataset_each(const struct dataset *ds);
+/* The largest read of compressed bytes; 0 = nothing is compressed. */
+uint64_t dataset_packed_most(const struct dataset *ds);
 /* The most samples that a file has. */
 uint64_t dataset_most(const struct dataset *ds);
 

@@ -250,6 +250,7 @@ static struct format_options options_of(const struct job *job)
 		.label_size_bytes = job->label_size_bytes,
 		.row_group_size = job->row_group_size,
 		.access = job->access,
+		.decompress = job->decompress,
 		.columns = copy_of(job->columns),
 		.read_columns = copy_of(job->read_columns),
 		.scan_key = copy_of(job->scan_key),
@@ -323,6 +324,18 @@ static int init_found_eval(struct dataset *eval, const struct dataset *train,
 	return r;
 }
 
+static int check_packed(const struct dataset *ds, const struct job *job,
+			struct mlgen_err *err)
+{
+	if (job->decompress == DECOMPRESS_NONE || dataset_packed_most(ds))
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "decompress: %s %s; use decompress=none",
+			  ds->found ? "nothing is compressed in the files of"
+				    : "mlgen knows of nothing compressed in",
+			  ds->directory);
+}
+
 int dataset_init(struct dataset *ds, const struct job *job,
 		 uint64_t memory_bytes, struct mlgen_err *err)
 {
@@ -334,6 +347,8 @@ int dataset_init(struct dataset *ds, const struct job *job,
 	ds->directory = dataset_directory_of(job);
 	r = dataset_scan_takes(ds, job) ? init_found(ds, job, err)
 					: init_made(ds, job, memory_bytes, err);
+	if (r == 0 && !job_work(job)->only_prepares)
+		r = check_packed(ds, job, err);
 	if (r == 0 && !job_work(job)->only_prepares)
 		r = dataset_check_ranks(ds, job, job->accelerators, err);
 	if (r)

@@ -63,8 +63,10 @@ static int take_kept(struct looker *k, uint64_t file, const char *name,
 	if (r == 0)
 		r = kept_take(g->kept, k->cursor, name, &stamp, &c, words,
 			      &k->err);
-	if (r > 0)
+	if (r > 0) {
 		put_down(k, &g->found->entries[file], &c);
+		k->packed_most = u64_max(k->packed_most, c.packed_most);
+	}
 	return r;
 }
 
@@ -93,6 +95,7 @@ static int look_itself(struct looker *k, uint64_t file, const char *name)
 
 		memcpy(c.facts, l->facts, sizeof(c.facts));
 		put_down(k, &g->found->entries[file], &c);
+		k->packed_most = u64_max(k->packed_most, l->packed_most);
 	}
 	return r;
 }
@@ -232,6 +235,8 @@ static int finish(struct looking *g, struct mlgen_err *err)
 		if (k->has_thread)
 			pthread_join(k->thread, NULL);
 		g->found->read_bytes += k->look.read_bytes;
+		g->found->packed_most =
+			u64_max(g->found->packed_most, k->packed_most);
 		look_fini(&k->look);
 		mem_free(k->cursor);
 		if (k->err.code && (!first || k->failed_at < first->failed_at))
@@ -397,6 +402,11 @@ void found_free(struct found *f)
 uint64_t found_read_bytes(const struct found *f)
 {
 	return f->read_bytes;
+}
+
+uint64_t found_packed_most(const struct found *f)
+{
+	return f->packed_most;
 }
 
 double found_seconds(const struct found *f)

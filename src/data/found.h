@@ -42,6 +42,9 @@ double found_seconds(const struct found *f);
 /* Files that were not looked into, because what is in them was kept. */
 uint64_t found_kept_files(const struct found *f);
 
+/* The largest read of compressed bytes that a plan has; 0 = nothing is. */
+uint64_t found_packed_most(const struct found *f);
+
 /* Samples of the files before this one, 0 .. all files; and their payload. */
 uint64_t found_first_sample(const struct found *f, uint64_t file);
 uint64_t found_sample_bytes(const struct found *f, uint64_t file);

@@ -37,7 +37,7 @@ struct found {
 	struct namefile words[FOUND_THREADS];
 	struct namefile_map maps[FOUND_THREADS];
 	unsigned word_files;
-	uint64_t read_bytes, kept_files;
+	uint64_t read_bytes, kept_files, packed_most;
 	double seconds;
 };
 
@@ -47,6 +47,7 @@ struct looker {
 	struct scan_cursor *cursor; /* of what was kept; owned, NULL = none */
 	struct mlgen_err err;
 	uint64_t failed_at; /* the file of err */
+	uint64_t packed_most;
 	pthread_t thread;
 	unsigned index;
 	bool has_thread;

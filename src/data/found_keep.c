@@ -84,6 +84,7 @@ static int keep_one(const struct looking *g, uint64_t file,
 				    .beside = s->beside };
 	struct scan_cached found = { .samples = e->first_sample,
 				     .sample_bytes = e->sample_bytes,
+				     .packed_most = g->found->packed_most,
 				     .word_count = s->count };
 	char name[PATH_MAX];
 	int n = scan_name_and_time(g->scan, file, name, sizeof(name),

@@ -73,6 +73,10 @@ static int chunk_at(struct hdf5_file *f, const hsize_t *first,
 	f->leaves_chunks = false;
 	if (r < 0)
 		return is_missing(f) ? 0 : hdf5_file_failed(f);
+	if (mask && f->look->options->decompress != DECOMPRESS_NONE)
+		return hdf5_file_refuse(f, "has chunks without its filter, "
+					   "which are not told from others; "
+					   "use decompress=none");
 	for (size_t i = before; i < f->notes.count; i++)
 		if (f->notes.list[i].is_sample)
 			*chunk = f->notes.list[i];
@@ -116,6 +120,8 @@ static int put_row(struct chunks *c, uint64_t row, uint64_t *row_bytes)
 		if (r == 0)
 			r = look_word(l, chunk.bytes);
 		*row_bytes += chunk.bytes;
+		if (c->found->is_filtered)
+			l->packed_most = u64_max(l->packed_most, chunk.bytes);
 	} while (r == 0 && *row_bytes <= l->file_bytes &&
 		 next_chunk(c->shape, first));
 	return r;

@@ -41,6 +41,8 @@ static char *key_of(const struct dataset *ds)
 		if (texts[i].value)
 			buf_addf(&key, ", %s=%s", texts[i].name,
 				 texts[i].value);
+	if (o->decompress != DECOMPRESS_NONE)
+		buf_addf(&key, ", decompress=%d", o->decompress);
 	buf_addf(&key, " by mlgen %s", MLGEN_VERSION);
 	return buf_take(&key);
 }

@@ -187,6 +187,7 @@ int look_word(struct look *l, uint64_t word)
 void look_again(struct look *l)
 {
 	l->samples = l->sample_bytes = l->word_count = 0;
+	l->packed_most = 0;
 	if (l->words)
 		namefile_cut(l->words, l->words_at);
 	memset(l->facts, 0, sizeof(l->facts));

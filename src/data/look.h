@@ -42,7 +42,8 @@ struct look {
 	uint64_t sample_bytes; /* payload of all of them */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
-	uint64_t words_at; /* in their file: where its first word is */
+	uint64_t packed_most; /* of reads of compressed bytes, the largest */
+	uint64_t words_at;    /* in their file: where its first word is */
 	/* Of its index (look_index.h), where that is not as the file is: what
 	 * is wrong with it. The file itself is looked at then. */
 	struct mlgen_err note;

@@ -25,14 +25,20 @@ enum {
 	CHUNK_META = 3,
 
 	META_PATH = 3,
+	META_CODEC = 4,
 	META_STORED_BYTES = 7,
 	META_PAGE_OFFSET = 9,
 	META_DICTIONARY_OFFSET = 11,
 };
 
+/* As it names them. */
+static const char *const codecs[] = { "none",   "snappy", "gzip", "lzo",
+				      "brotli", "lz4",    "zstd", "lz4_raw" };
+enum { CODEC_NONE = 0, CODEC_GZIP = 2 };
+
 struct chunk {
 	bool has_meta, has_page, has_bytes, is_elsewhere;
-	int64_t page, dictionary, bytes;
+	int64_t page, dictionary, bytes, codec;
 	char name[PARQUET_NAME_MAX];
 };
 
@@ -76,6 +82,9 @@ static void read_meta(struct thrift_reader *in, struct chunk *c)
 		case META_PATH:
 			read_path(in, &f, c->name);
 			break;
+		case META_CODEC:
+			c->codec = thrift_int(in, &f);
+			break;
 		case META_STORED_BYTES:
 			c->bytes = thrift_int(in, &f);
 			c->has_bytes = true;
@@ -109,6 +118,27 @@ static void read_chunk(struct thrift_reader *in, struct chunk *c)
 	}
 }
 
+static int check_codec(struct footer *t, const struct chunk *c)
+{
+	struct look *l = t->look;
+
+	if (c->codec < 0 || c->codec >= (int64_t)ARRAY_LEN(codecs))
+		return look_fail(l, t->in.off,
+				 "column '%s' is compressed with a codec of "
+				 "number %" PRId64 ", which is none of "
+				 "Parquet's",
+				 c->name, c->codec);
+	if (l->options->decompress != DECOMPRESS_REAL ||
+	    c->codec == CODEC_NONE || c->codec == CODEC_GZIP)
+		return 0;
+	return look_fail(l, t->in.off,
+			 "column '%s' is compressed with %s, and "
+			 "decompress=real knows only gzip; use "
+			 "decompress=sleep with decompress_rate=, or leave "
+			 "the column out of read_columns",
+			 c->name, codecs[c->codec]);
+}
+
 /* Arrow begins with the dictionary, where one stands before the pages. */
 static int take_chunk(struct footer *t, const struct chunk *c)
 {
@@ -116,6 +146,7 @@ static int take_chunk(struct footer *t, const struct chunk *c)
 	int64_t off = c->dictionary > 0 && c->dictionary < c->page
 			      ? c->dictionary
 			      : c->page;
+	int r;
 
 	if (!c->has_meta || !c->has_page || !c->has_bytes)
 		return look_fail(l, t->in.off,
@@ -137,13 +168,17 @@ static int take_chunk(struct footer *t, const struct chunk *c)
 				 ", which are not between the first bytes and "
 				 "the footer at %" PRIu64,
 				 c->name, t->groups, c->bytes, off, t->off);
+	r = check_codec(t, c);
+	if (r)
+		return r;
 	if (t->chunks == t->room) {
 		t->room = t->room ? 2 * t->room : 64;
 		t->words =
 			mem_realloc(t->words, 2 * t->room * sizeof(*t->words));
 	}
 	t->words[2 * t->chunks] = (uint64_t)off;
-	t->words[2 * t->chunks + 1] = (uint64_t)c->bytes;
+	t->words[2 * t->chunks + 1] =
+		(uint64_t)c->bytes | (uint64_t)c->codec << PARQUET_CODEC_SHIFT;
 	t->chunks++;
 	return 0;
 }
@@ -170,6 +205,15 @@ static int read_columns(struct footer *t, const struct thrift_field *f)
 
 /* Row groups */
 
+static void put_bytes(struct look *l, const uint64_t *chunk)
+{
+	uint64_t bytes = parquet_chunk_bytes(chunk);
+
+	l->sample_bytes += bytes;
+	if (parquet_chunk_codec(chunk) != CODEC_NONE)
+		l->packed_most = u64_max(l->packed_most, bytes);
+}
+
 static int put_group(struct footer *t)
 {
 	int r = look_word(t->look, t->look->samples);
@@ -178,7 +222,7 @@ static int put_group(struct footer *t)
 		r = look_word(t->look, t->words[2 * i]);
 		if (r == 0)
 			r = look_word(t->look, t->words[2 * i + 1]);
-		t->look->sample_bytes += t->words[2 * i + 1];
+		put_bytes(t->look, t->words + 2 * i);
 	}
 	/* They do not overlap. */
 	if (r == 0 && t->look->sample_bytes > t->off)
@@ -399,7 +443,7 @@ void parquet_found_range(const struct file_shape *shape, uint64_t first,
 
 		for (uint64_t i = 0; i < shape->facts[PARQUET_CHUNKS]; i++) {
 			*off = u64_min(*off, chunk[2 * i]);
-			*len += chunk[2 * i + 1];
+			*len += parquet_chunk_bytes(chunk + 2 * i);
 		}
 	}
 	*len = u64_min(*len, shape->found_bytes);

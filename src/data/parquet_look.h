@@ -11,7 +11,19 @@
  * whatever pages and compression; their bytes are those on disk. Words, row
  * group by row group in the order of the footer: the rows up to its end, then
  * place and bytes of each chunk that is read. Groups without a row are left out.
+ *
+ * The highest byte of a chunk's bytes is its codec, 0 = none.
  */
+#define PARQUET_CODEC_SHIFT 56
+static inline uint64_t parquet_chunk_bytes(const uint64_t *chunk)
+{
+	return chunk[1] & ((UINT64_C(1) << PARQUET_CODEC_SHIFT) - 1);
+}
+static inline unsigned parquet_chunk_codec(const uint64_t *chunk)
+{
+	return (unsigned)(chunk[1] >> PARQUET_CODEC_SHIFT);
+}
+
 enum {
 	PARQUET_GROUP_ROWS, /* of each row group; 0 = they differ */
 	PARQUET_CHUNKS,     /* that are read of each */

@@ -23,8 +23,13 @@ struct plan_config {
 	uint64_t align_bytes; /* of direct=1; 0 = none is needed */
 };
 
+/* What a read gets, as far as it is compressed: a part of a stream that goes
+ * through the file; one stream of deflate; the pages of a Parquet chunk. */
+enum plan_packed { PLAN_RAW, PLAN_STREAM, PLAN_DEFLATE, PLAN_PAGES };
+
 struct plan_op {
 	enum mlgen_op op;
+	enum plan_packed packed;
 	bool after; /* only when all earlier ones are complete */
 	unsigned
 		part; /* OPEN, STAT without one: of which of the sample's files */

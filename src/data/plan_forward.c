@@ -3,6 +3,7 @@
 #include "data/plan_forward.h"
 
 #include "data/plan.h"
+#include "data/tfrecord_look.h"
 
 /*
  * Both readers have a stream in blocks over a file that is read in requests of
@@ -39,11 +40,11 @@ static const struct stream {
 } streams[] = {
 	{ .format = &format_tfrecord,
 	  .needed = tfrecord_needed,
-	  .first_bytes = 262144,
-	  .block_bytes = 262144,
-	  .period_bytes = 262144,
-	  .requests = { 262144 },
-	  .largest_bytes = 262144 },
+	  .first_bytes = TFRECORD_READ_BYTES,
+	  .block_bytes = TFRECORD_READ_BYTES,
+	  .period_bytes = TFRECORD_READ_BYTES,
+	  .requests = { TFRECORD_READ_BYTES },
+	  .largest_bytes = TFRECORD_READ_BYTES },
 	{ .format = &format_tar,
 	  .needed = tar_needed,
 	  .has_stat = true,
@@ -115,11 +116,19 @@ static void forward_init(struct plan *p, const struct file_shape *shape,
 	p->has = until == shape->samples ? LAST : 0;
 }
 
+static bool is_packed(const struct plan *p)
+{
+	return p->shape.facts &&
+	       p->config->dataset->format == &format_tfrecord &&
+	       tfrecord_found_is_compressed(&p->shape);
+}
+
 static void next_read(struct plan *p, struct plan_op *op)
 {
 	uint64_t bytes;
 
 	op->op = MLGEN_READ;
+	op->packed = is_packed(p) ? PLAN_STREAM : PLAN_RAW;
 	op->off = request_at(stream_of(p->config), p->off, &bytes);
 	op->len_bytes = bytes;
 	p->off = op->off + bytes;

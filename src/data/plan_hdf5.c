@@ -96,6 +96,7 @@ static void read_chunk(const struct plan *p, const struct hdf5_found *f,
 		begin_read(op, chunk[0] + off, len);
 	else
 		begin_read(op, chunk[0], chunk[1]);
+	op->packed = f->is_filtered ? PLAN_DEFLATE : PLAN_RAW;
 }
 
 /* Is there another read? What is not there is not read. */

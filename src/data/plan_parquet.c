@@ -95,7 +95,8 @@ static void read_chunk(struct plan *p, struct plan_op *op)
 			parquet_found_chunks(&p->shape, p->jump) + 2 * column;
 
 		op->off = chunk[0];
-		op->len_bytes = chunk[1];
+		op->len_bytes = parquet_chunk_bytes(chunk);
+		op->packed = parquet_chunk_codec(chunk) ? PLAN_PAGES : PLAN_RAW;
 	} else {
 		const struct parquet *f = p->shape.common;
 		const struct parquet_chunk *c = &f->chunks[f->reads[column]];

@@ -32,6 +32,7 @@ struct scan_stamp {
 /* What was found of it; as in struct look. */
 struct scan_cached {
 	uint64_t samples, sample_bytes;
+	uint64_t packed_most; /* of all files together */
 	uint64_t facts[LOOK_FACTS];
 	uint64_t word_count;
 	uint64_t words_at; /* in the cache */

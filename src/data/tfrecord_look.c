@@ -63,6 +63,7 @@ static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 				 "loader=tfdata does, or format=raw reads the "
 				 "file as one sample");
 	l->facts[IS_COMPRESSED] = true;
+	l->packed_most = TFRECORD_READ_BYTES;
 	return tfrecord_inflate(l);
 }
 
@@ -112,6 +113,11 @@ void tfrecord_found_range(const struct file_shape *shape, uint64_t first,
 	}
 	*off = (first ? ends[first - 1] : 0) + HEAD_BYTES;
 	*len = ends[first + n - 1] - CRC_BYTES - *off;
+}
+
+bool tfrecord_found_is_compressed(const struct file_shape *shape)
+{
+	return shape->facts[IS_COMPRESSED];
 }
 
 uint64_t tfrecord_found_end(const struct file_shape *shape, uint64_t n)

@@ -83,6 +83,13 @@ static const struct mlgen_choice preprocesses[] = {
 	{ 0 },
 };
 
+static const struct mlgen_choice decompressions[] = {
+	{ "none", DECOMPRESS_NONE, "takes no time: compressed bytes are only read" },
+	{ "real", DECOMPRESS_REAL, "deflate (gzip, zlib) is inflated by the thread that read it, which uses this host's CPUs" },
+	{ "sleep", DECOMPRESS_SLEEP, "the thread is asleep for as long as decompress_rate says, as if another CPU did it" },
+	{ 0 },
+};
+
 static const struct mlgen_choice barriers[] = {
 	{ "none", BARRIER_NONE, "nobody waits for anybody" },
 	{ "step", BARRIER_STEP, "all wait for the slowest after every step, as when gradients are summed" },
@@ -457,6 +464,12 @@ const struct mlgen_field job_fields[] = {
 	{ "preprocess", MLGEN_F_ENUM(struct job, preprocess, preprocesses),
 	  .def = "sleep", .group = "Loader",
 	  .help = "How preprocess_time is spent." },
+	{ "decompress", MLGEN_F_ENUM(struct job, decompress, decompressions),
+	  .def = "none", .group = "Loader",
+	  .help = "With dataset=scan and access=framework: how compressed files of format=tfrecord, hdf5 or parquet are decompressed once they are read." },
+	{ "decompress_rate", MLGEN_F_SIZE(struct job, decompress_rate),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Loader",
+	  .help = "With decompress=sleep: compressed bytes that one thread decompresses in a second." },
 	{ "hold_samples", MLGEN_F_BOOL(struct job, hold_samples),
 	  .def = "0", .group = "Loader",
 	  .help = "Keep what is read ahead in memory until its batch is taken, as a framework does; without it mlgen reads into the same buffer again and again." },

@@ -19,6 +19,7 @@
 #include "run/hold.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"
+#include "run/unpack.h"
 
 /* Of one extent. */
 #define DRAWS_MAX 16u
@@ -217,6 +218,32 @@ bool loader_preprocesses(const struct job *j)
 	return dist_mean(&j->preprocess_time) > 0 && !loader_decodes_batches(j);
 }
 
+/* Asleep, the CPU that it would take is another's. */
+static void sleep_for(struct loader *l, uint64_t ns)
+{
+	const struct train *t = l->rank->train;
+	uint64_t end_ns = now(l) + ns;
+
+	stop_sleep_until(t->stop, t->clock, end_ns);
+	l->worker.stat.idle_ns += ns;
+	io_wake(l->worker.io);
+	l->decoded_ns = end_ns;
+}
+
+/* What was compressed is decompressed, or will have been. */
+static void decompress(struct loader *l, const struct read_task *task)
+{
+	const struct job *j = l->rank->train->job;
+
+	if (task->packed_bytes == 0)
+		return;
+	if (j->decompress == DECOMPRESS_SLEEP)
+		sleep_for(l, (uint64_t)((double)task->packed_bytes * 1e9 /
+					(double)j->decompress_rate));
+	else if (l->unpack)
+		l->decoded_ns = now(l);
+}
+
 static void preprocess(struct loader *l, const struct extent *x)
 {
 	const struct train *t = l->rank->train;
@@ -225,14 +252,13 @@ static void preprocess(struct loader *l, const struct extent *x)
 	if (!loader_preprocesses(t->job))
 		return;
 	ns = preprocess_ns(t->job, x);
-	end_ns = now(l) + ns;
 	if (t->job->preprocess == PREPROCESS_SLEEP) {
-		stop_sleep_until(t->stop, t->clock, end_ns);
-		l->worker.stat.idle_ns += ns;
-	} else {
-		while (now(l) < end_ns && !stop_has_come(t->stop, now(l)))
-			;
+		sleep_for(l, ns);
+		return;
 	}
+	end_ns = now(l) + ns;
+	while (now(l) < end_ns && !stop_has_come(t->stop, now(l)))
+		;
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
 }
@@ -273,6 +299,7 @@ bool loader_finish(struct loader *l, struct token *token)
 		take_error(l, token, task);
 	else
 		token->sample_bytes += dataset_extent_bytes(task->dataset, x);
+	decompress(l, task);
 	preprocess(l, x);
 	return true;
 }
@@ -344,6 +371,24 @@ bool loader_read_indexes(struct loader *l)
 	return true;
 }
 
+static int open_unpack(struct loader *l, struct mlgen_err *err)
+{
+	const struct train *t = l->rank->train;
+	uint64_t most = train_packed_most(t->job, &t->stages);
+
+	if (most == 0)
+		return 0;
+	l->unpack = unpack_new(most);
+	if (!l->unpack)
+		return mlgen_fail(err, -ENOMEM,
+				  "decompress: no memory for what is "
+				  "decompressed at a time, %" PRIu64
+				  " bytes; use decompress=sleep",
+				  most);
+	reader_unpack(l->reader, l->unpack);
+	return 0;
+}
+
 static int open_io(struct loader *l, struct mlgen_err *err)
 {
 	struct train *t = l->rank->train;
@@ -373,7 +418,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 		return rc;
 	l->reader = reader_new(l->worker.io, &l->worker.stat,
 			       job_samples_at_once(t->job), depth);
-	return 0;
+	return open_unpack(l, err);
 }
 
 /* What it was cut in is waited for; nothing more is begun (io.h). */

@@ -18,6 +18,7 @@
 #include "run/loader.h"
 #include "run/ring.h"
 #include "run/saver.h"
+#include "run/unpack.h"
 
 /*
  * Measured in control groups: 4,000 accelerators with a loader each take 311
@@ -86,6 +87,16 @@ void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each)
 	memneed_add(n, 0, times(threads, each));
 }
 
+static void memneed_unpack(struct memneed *n, const struct job *j,
+			   const struct stages *stages, uint64_t loaders)
+{
+	uint64_t each = train_packed_most(j, stages);
+
+	if (each)
+		memneed_add(n, times(loaders, unpack_bytes(each)),
+			    times(loaders, unpack_bytes(each)));
+}
+
 void memneed_train(struct memneed *n, const struct job *j,
 		   const struct stages *stages)
 {
@@ -102,6 +113,7 @@ void memneed_train(struct memneed *n, const struct job *j,
 		memneed_buffers(n, j, loaders, buffer, false);
 	else
 		memneed_untouched(n, loaders, buffer);
+	memneed_unpack(n, j, stages, loaders);
 }
 
 void memneed_hold(struct memneed *n, const struct job *j,

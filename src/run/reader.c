@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "run/reader_inside.h"
+#include "run/unpack.h"
 
 /* Larger ones gain nothing by a chain. */
 #define CHAIN_BYTES_MAX (1u << 20)
@@ -22,6 +23,7 @@
 struct reader {
 	struct io *io;
 	struct opstat *stat;
+	struct unpack *unpack;  /* NULL = nothing is decompressed */
 	struct task *last_task; /* that was started */
 	struct task *tasks;
 	unsigned task_count, active;
@@ -122,6 +124,11 @@ static void submit_next(struct reader *r, struct task *t)
 	op->io.off = t->next.off;
 	op->io.len_bytes = t->next.len_bytes;
 	op->into = t->next.op == MLGEN_READ ? take_room(t) : NULL;
+	t->packed = t->next.packed;
+	if (t->packed != PLAN_RAW)
+		t->public.packed_bytes += t->next.got_bytes;
+	if (r->unpack && t->packed != PLAN_RAW && !op->into)
+		op->into = unpack_room(r->unpack);
 	if (t->next.op == MLGEN_STAT)
 		op->io.size_bytes = t->plan.file_bytes;
 	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
@@ -221,6 +228,15 @@ static bool is_replaced(const struct task *t, const struct io_op *op)
 	       op->io.size_bytes != t->plan.file_bytes;
 }
 
+/* What comes next begins behind it. */
+static void unpack_op(struct reader *r, struct task *t, const struct io_op *op)
+{
+	task_unpack(t, r->unpack, op);
+	io_wake(r->io);
+	if (t->public.error)
+		skip_to_close(t);
+}
+
 static void complete_single(struct reader *r, struct task *t,
 			    const struct io_op *op)
 {
@@ -229,6 +245,8 @@ static void complete_single(struct reader *r, struct task *t,
 		r->stat->short_ios[0]++;
 	if (op->io.op == MLGEN_OPEN || op->io.op == MLGEN_CLOSE)
 		t->is_open = op->io.op == MLGEN_OPEN && op->io.result >= 0;
+	if (!t->public.error && op->io.result >= 0 && r->unpack)
+		unpack_op(r, t, op);
 	if (t->public.error || (op->io.result >= 0 && !is_replaced(t, op)))
 		return;
 	take_error(t, op);
@@ -310,6 +328,13 @@ struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
 		r->free_task = &r->tasks[i - 1];
 	}
 	return r;
+}
+
+/* A chain has nothing between its read and its close. */
+void reader_unpack(struct reader *r, struct unpack *u)
+{
+	r->unpack = u;
+	r->can_chain = false;
 }
 
 void reader_free(struct reader *r)
@@ -401,6 +426,7 @@ void reader_start(struct reader *r, const struct plan_config *config,
 	t->config = config;
 	t->is_active = true;
 	t->has_next = t->is_again = false;
+	t->packed = PLAN_RAW;
 	t->in_flight = 0;
 	t->first_ns = 0;
 	t->got_bytes = 0;

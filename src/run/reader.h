@@ -33,7 +33,11 @@ struct read_task {
 	/* Where its reads lie, one behind the other: reader_into. */
 	void *into;
 	uint64_t into_bytes, into_used;
+	uint64_t packed_bytes;   /* asked for of what is compressed */
+	const char *error_words; /* -EBADMSG: why it cannot be decompressed */
 };
+
+struct unpack;
 
 /* How many operations at a time the io of a job's reader needs room for: its
  * `iodepth`; job_depth of them are transfers. */
@@ -44,6 +48,10 @@ unsigned reader_ops(const struct job *job);
 struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
 			  unsigned iodepth);
 void reader_free(struct reader *r); /* NULL is fine */
+
+/* From now on what is compressed is decompressed when it was read, with one
+ * task at a time; `u` stays the caller's. */
+void reader_unpack(struct reader *r, struct unpack *u);
 
 /* Is there room for one more extent, and is any under way? */
 bool reader_has_room(const struct reader *r);

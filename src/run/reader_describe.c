@@ -73,6 +73,11 @@ void reader_describe(const struct read_task *t, const char *where,
 			   dataset_file_bytes(task_of(t)->config->dataset,
 					      file_of(t)),
 			   where);
+	else if (t->error == -EBADMSG && t->error_words)
+		mlgen_fail(err, t->error,
+			   "%s: at byte %" PRIu64 ": it cannot be "
+			   "decompressed: %s (%s)",
+			   t->path, t->error_off, t->error_words, where);
 	else if (t->error == -ENODATA)
 		describe_short(t, where, err);
 	else if (t->error_op == MLGEN_READ)

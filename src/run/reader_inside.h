@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "io/io.h"
 #include "run/reader.h"
 
 struct task {
@@ -15,7 +16,8 @@ struct task {
 	bool is_open;  /* its file, between one operation and the next */
 	bool is_again; /* in single operations, after its chain */
 	unsigned in_flight;
-	unsigned part; /* whose path it has */
+	enum plan_packed packed; /* what the last operation reads */
+	unsigned part;           /* whose path it has */
 	/* Of a chain's read: wanted of the file, and got. */
 	uint64_t chain_bytes, got_bytes;
 	const struct plan_config *config;
@@ -26,3 +28,6 @@ struct task {
 	uint64_t last_ns;  /* its last one completed */
 	char path[PATH_MAX];
 };
+
+/* An operation of it is done: what it read is decompressed. */
+void task_unpack(struct task *t, struct unpack *u, const struct io_op *op);

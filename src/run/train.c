@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "data/demand.h"
 #include "io/engines.h"
 #include "run/live.h"
@@ -14,6 +15,7 @@
 #include "run/rank.h"
 #include "run/reader.h"
 #include "run/saver.h"
+#include "run/unpack.h"
 
 bool train_drops_before(const struct train *t, uint64_t epoch)
 {
@@ -91,6 +93,7 @@ static void fini_rank(struct rank *r)
 		struct loader *l = &r->loaders[i];
 
 		reader_free(l->reader);
+		unpack_free(l->unpack);
 		ring_free(l->ring);
 		worker_fini(&l->worker);
 	}
@@ -141,6 +144,17 @@ int train_stages(struct stages *s, const struct job *job,
 	if (rc == 0 && eval)
 		rc = train_pass(&s->eval, job, eval, true, align_bytes, err);
 	return rc;
+}
+
+uint64_t train_packed_most(const struct job *job, const struct stages *s)
+{
+	uint64_t most = dataset_packed_most(s->train.dataset);
+
+	if (job->decompress != DECOMPRESS_REAL || !job_touches_files(job))
+		return 0;
+	if (s->has_eval)
+		most = u64_max(most, dataset_packed_most(s->eval.dataset));
+	return most;
 }
 
 /* With hold_samples. */

@@ -40,7 +40,8 @@ struct loader {
 	struct worker worker;
 	struct ring *ring;
 	struct reader *reader;
-	uint64_t decoded_ns; /* end of the last preprocess_time */
+	struct unpack *unpack; /* decompress=real; NULL = none */
+	uint64_t decoded_ns;   /* end of the last preprocess_time */
 	/* What is being read, and what of io_bytes was read before it. */
 	const struct pass *pass; /* NULL = indexes, which are the training's */
 	/* Without a thread: the order of the stage at hand, and that one's
@@ -169,6 +170,10 @@ int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
 int train_stages(struct stages *s, const struct job *job,
 		 const struct dataset *dataset, const struct dataset *eval,
 		 uint64_t align_bytes, struct mlgen_err *err);
+
+/* decompress=real: the largest read that is decompressed; 0 = none is. With an
+ * engine without files there is nothing in what is read. */
+uint64_t train_packed_most(const struct job *job, const struct stages *s);
 
 /* Is the page cache to lose the dataset before this epoch? (Where a sample
  * finds nothing there, it has.) */

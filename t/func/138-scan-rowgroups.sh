@@ -16,6 +16,7 @@ cat >write.py <<'END'
 import os, random, struct, sys, zlib
 
 codec = sys.argv[1]
+CODECS = {'plain': 0, 'snappy': 1, 'gzip': 2}
 FILES = {'1': [1], '1000': [300, 300, 300, 100], '2': [1, 1],
          'every': [5, 9, 2, 31, 7, 1, 54]}
 
@@ -61,7 +62,7 @@ def chunk(off, name, kind, bytes_, raw, rows):
     return struct_of((2, 6, number(0)), (3, 12, struct_of(
         (1, 5, number(kind)), (2, 9, items(5, [number(0)])),
         (3, 9, items(8, [text(name)])),
-        (4, 5, number(2 if codec == 'gzip' else 0)), (5, 6, number(rows)),
+        (4, 5, number(CODECS[codec])), (5, 6, number(rows)),
         (6, 6, number(raw)), (7, 6, number(bytes_)), (9, 6, number(off)))))
 
 def write(name, groups):
@@ -203,6 +204,49 @@ is "files of which a part is read" "$(counted --access=framework --num_files=2 \
 	--drop_last=0 --batch_size=100)" "1001 11 5"
 is "the ceiling of such files is measured" "$(counted --access=framework \
 	--ceiling --batch_size=100 --epochs=1 | cut -d ' ' -f 1,2)" "1100 11"
+
+# ---- decompressed
+# damage: a byte in the first page of data/1000.parquet becomes another.
+damage()
+{
+	printf '\377\377' | dd of=data/1000.parquet bs=1 seek=90 conv=notrunc \
+		status=none
+}
+
+"$python" write.py gzip >plan
+for loader in "" "--read_threads=4 --hold_samples=1" \
+	"--loader=tfdata --shuffle=file"; do
+	# shellcheck disable=SC2086
+	is "pages of gzip are decompressed: ${loader:-one thread}" \
+		"$(counted --access=framework --decompress=real --drop_last=0 \
+		--batch_size=100 $loader)" "$rows 12 $groups"
+done
+is "or time passes as if they were" "$(counted --access=framework --drop_last=0 \
+	--decompress=sleep --decompress_rate=10m --batch_size=100)" \
+	"$rows 12 $groups"
+damage
+# shellcheck disable=SC2086
+exits "a wrong byte in a page is an error" 1 "$MLGEN" $job --access=framework \
+	--decompress=real --batch_size=100
+like "which says where" "$(cat err)" \
+	'data/1000.parquet: at byte [0-9]*: it cannot be decompressed: .*epoch 1'
+is "it is none for who only reads" "$(counted --access=framework --drop_last=0 \
+	--batch_size=100)" "$rows 12 $groups"
+"$python" write.py snappy >plan
+# shellcheck disable=SC2086
+exits "a codec that mlgen does not know is refused" 2 "$MLGEN" $job \
+	--access=framework --decompress=real --batch_size=100
+like "by its name, with the way out" "$(cat err)" \
+	"column 'id' is compressed with snappy, and decompress=real knows only gzip; use decompress=sleep"
+is "its time can pass" "$(counted --access=framework --drop_last=0 \
+	--decompress=sleep --decompress_rate=10m --batch_size=100)" \
+	"$rows 12 $groups"
+"$python" write.py plain >plan
+# shellcheck disable=SC2086
+exits "what is not compressed is not decompressed" 2 "$MLGEN" $job \
+	--access=framework --decompress=real --batch_size=100
+like "as is said" "$(cat err)" \
+	'decompress: nothing is compressed in the files of data'
 
 # ---- what others see in them
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then

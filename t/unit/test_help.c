@@ -340,6 +340,8 @@ static const char *const jobs[] = {
 	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples",
 	"--name=x --dataset=scan --format=npz --scan_key=image",
 	"--name=x --dataset=scan --format=npy --scan_pair=_x.npy:_y.npy",
+	"--name=x --dataset=scan --format=parquet --access=framework "
+	"--decompress=sleep --decompress_rate=100m",
 	"--name=x --dataset=scan --format=hdf5 --hdf5_dataset=train/x",
 	"--name=x --dataset=scan --scan_errors=skip --format=jpeg "
 	"--scan_depth=3 --file_list=/d/list --scan_cache=/d/kept",

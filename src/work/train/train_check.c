@@ -192,8 +192,44 @@ static void check_shard(const struct job *j, struct diag *d)
 		      j->accelerators, j->num_files);
 }
 
+static bool can_be_compressed(const struct job *j)
+{
+	return j->format == FORMAT_AUTO || j->format == FORMAT_TFRECORD ||
+	       j->format == FORMAT_HDF5 || j->format == FORMAT_PARQUET;
+}
+
+static void check_decompress(const struct job *j, struct diag *d)
+{
+	if (j->decompress != DECOMPRESS_SLEEP)
+		note_unused(j, "decompress_rate", "decompress=sleep", d);
+	if (job_work(j)->only_prepares)
+		note_unused(j, "decompress", "phase=train", d);
+	if (j->decompress == DECOMPRESS_NONE || job_work(j)->only_prepares)
+		return;
+	if (!can_be_compressed(j))
+		FAULT(d, j, "decompress",
+		      "only files of format=tfrecord, hdf5 and parquet are "
+		      "known to be compressed or not; use decompress=none, and "
+		      "preprocess_time for what decoding takes");
+	else if (j->access == ACCESS_PLAIN)
+		FAULT(d, j, "decompress",
+		      "access=plain reads bytes, whatever they mean; use "
+		      "access=framework, or decompress=none");
+	if (j->decompress == DECOMPRESS_SLEEP && j->decompress_rate == 0)
+		FAULT(d, j, "decompress_rate",
+		      "decompress=sleep needs to know how many compressed "
+		      "bytes a thread decompresses in a second, such as 100m; "
+		      "decompress=real finds out");
+	if (j->decompress == DECOMPRESS_REAL && job_samples_at_once(j) > 1)
+		FAULT(d, j, "decompress",
+		      "real decompresses one sample at a time, and each thread "
+		      "reads %u; use iodepth=1, or decompress=sleep",
+		      job_samples_at_once(j));
+}
+
 static void check_loader(const struct job *j, struct diag *d)
 {
+	check_decompress(j, d);
 	check_threads(j, d);
 	check_prefetch(j, d);
 	check_ready(j, d);
