@@ -217,8 +217,8 @@ uint64_t dataset_sample_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_row_bytes(const struct dataset *ds, uint64_t file);
 uint64_t dataset_file_bytes(const struct dataset *ds, uint64_t file);
 
-/* The largest of up to a million of its files (of part 0), evenly spaced. They
- * are looked at when it is first asked for; any thread. */
+/* The largest of up to a million of its files (of part 0; of pairs both), evenly
+ * spaced. They are looked at when it is first asked for; any thread. */
 uint64_t dataset_largest_file(const struct dataset *ds);
 
 /* The same, or the first of them that has so many bytes: for those to whom
