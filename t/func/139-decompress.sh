@@ -162,4 +162,22 @@ exits "or counts as a sample that failed" 0 "$MLGEN" $job --format=hdf5 \
 	--max_errors=1
 is "one" "$(ml run.json failed_samples samples)" "1 11"
 
+# A chunk that a program wrote past the filter is as long as any other.
+cat >past.py <<'END'
+import h5py
+with h5py.File('data/a.h5', 'w') as f:
+    d = f.create_dataset('x', (8, 1000), 'u1', chunks=(4, 1000),
+                         compression='gzip')
+    d[:] = 1
+    d.id.write_direct_chunk((4, 0), bytes(4000), filter_mask=1)
+END
+"$python" past.py
+# shellcheck disable=SC2086
+exits "a chunk without its filter is refused" 2 "$MLGEN" $job --format=hdf5 \
+	--decompress=real
+like "in words" "$(cat err)" \
+	'data/a.h5: .*has chunks without its filter.*use decompress=none'
+# shellcheck disable=SC2086
+exits "and read" 0 "$MLGEN" $job --format=hdf5
+
 done_testing
