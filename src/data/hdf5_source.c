@@ -38,12 +38,15 @@ static herr_t source_close(H5FD_t *file)
 	return 0;
 }
 
+/* As of files, but for metadata that are accumulated: only those that are
+ * written ever are, and of a damaged file that has an undefined address libhdf5
+ * would copy what is accumulated there, from NULL. */
 static herr_t source_query(const H5FD_t *file, unsigned long *flags)
 {
 	(void)file;
-	*flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
-		 H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA |
-		 H5FD_FEAT_SUPPORTS_SWMR_IO | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+	*flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+		 H5FD_FEAT_AGGREGATE_SMALLDATA | H5FD_FEAT_SUPPORTS_SWMR_IO |
+		 H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
 	return 0;
 }
 
