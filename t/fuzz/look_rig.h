@@ -56,7 +56,8 @@ static void check_ranges(const struct format *f, const struct file_shape *shape)
 }
 
 /* A plan of a framework that opens the file for each sample ends, and reads
- * nothing behind the file's end but for one read that gets nothing. */
+ * nothing behind the file's end but for one read that gets nothing. libhdf5 takes
+ * what is there for zeros, and goes on; such reads are played as it makes them. */
 static void check_plan(const struct format *f, const struct file_shape *shape)
 {
 	static struct dataset ds = { .parts = 1, .files = 1 };
@@ -69,13 +70,14 @@ static void check_plan(const struct format *f, const struct file_shape *shape)
 			  .extent = x,
 			  .shape = *shape,
 			  .file_bytes = shape->found_bytes };
+	uint64_t end = f == &format_hdf5 ? INT64_MAX : shape->found_bytes;
 	unsigned n = 0;
 
 	ds.format = f;
 	p.kind->init(&p, shape, &x);
 	for (; n < OPS_MAX && p.kind->next(&p, &op); n++) {
 		if (op.op == MLGEN_READ)
-			MUST(op.off <= shape->found_bytes && op.len_bytes);
+			MUST(op.off <= end && op.len_bytes);
 		memset(&op, 0, sizeof(op));
 	}
 	MUST(n < OPS_MAX);
