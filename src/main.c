@@ -333,6 +333,9 @@ static int set_up_and_run(struct program *p)
 	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
 					      p->set.count, &p->host, clock);
 
+	/* Its probes read the same files. */
+	if (p->set.settings.ceiling == CEILING_ON)
+		jobset_keep(&p->set);
 	if (check_format(p, &err) < 0 || run_new(&run, &cfg, &err) < 0 ||
 	    open_outputs(p, true, &err) < 0)
 		status = usage(&err);

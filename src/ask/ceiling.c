@@ -339,6 +339,7 @@ static int measure_job(const struct ask *a, const struct run_result *r,
 			     .is_brief = is_brief };
 
 	announce(j, seconds, is_brief);
+	jobset_keep(a->set);
 	ceiling_result_init(m.to);
 	m.to->jobs_beside = ceiling_jobs_beside(r, j);
 	m.to->is_tried = true;

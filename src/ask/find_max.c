@@ -342,6 +342,7 @@ int ask_find_max(const struct ask *a)
 
 	if (!set->quiet && set->output_format == OUTPUT_TEXT)
 		f.table = a->to;
+	jobset_keep(a->set);
 	if (find_question(&f, &err) < 0) {
 		log_error("%s", err.text);
 	} else {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
@@ -101,13 +100,15 @@ static int settle_format(struct dataset *ds, const struct job *j,
 
 /* What the command line asks for has to be there, and is the first of them. A
  * job file describes a dataset that would be made, and yields to what is. */
-static int choose_count(const struct job *j, const char *option, uint64_t asked,
-			uint64_t found, const char *directory, uint64_t *files,
-			struct mlgen_err *err)
+static int choose_count(struct dataset *ds, const struct job *j,
+			const char *option, uint64_t asked,
+			const char *directory, struct mlgen_err *err)
 {
 	bool is_asked = job_is_commanded(j, option);
+	uint64_t found = ds->files;
 
-	*files = is_asked && asked < found ? asked : found;
+	if (is_asked && asked < found)
+		ds->files = asked;
 	if (is_asked && asked > found)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: %" PRIu64 ", but dataset=scan found "
@@ -117,13 +118,14 @@ static int choose_count(const struct job *j, const char *option, uint64_t asked,
 					  ? " (scale= takes a part of them)"
 					  : ", or lower it");
 	if (!is_asked && job_is_changed(j, option) && asked != found)
-		log_note("%s: %" PRIu64 " yields to the %" PRIu64
-			 " files that are in %s",
-			 option, asked, found, directory);
+		scan_note(ds->scan,
+			  "%s: %" PRIu64 " yields to the %" PRIu64
+			  " files that are in %s",
+			  option, asked, found, directory);
 	return 0;
 }
 
-static void note_unused(const struct job *j)
+static void note_unused(const struct dataset *ds, const struct job *j)
 {
 	static const char *const options[] = { "samples_per_file",
 					       "sample_size", "subfolders",
@@ -131,9 +133,10 @@ static void note_unused(const struct job *j)
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		if (job_is_changed(j, options[i]))
-			log_note("%s: not used; dataset=scan takes the files "
-				 "as they are",
-				 options[i]);
+			scan_note(ds->scan,
+				  "%s: not used; dataset=scan takes the files "
+				  "as they are",
+				  options[i]);
 }
 
 bool dataset_scan_takes(const struct dataset *ds, const struct job *job)
@@ -211,16 +214,18 @@ static void note_unpaired(const struct dataset *ds, const struct pairing *p)
 	char text[UNITS_TEXT_BYTES];
 
 	if (p->counts[NAMEPAIR_NEITHER])
-		log_note("%s: left out: %s with neither part of scan_pair=%s "
-			 "in the path",
-			 ds->directory,
-			 units_human_count(text, p->counts[NAMEPAIR_NEITHER]),
-			 ds->options.scan_pair);
+		scan_note(ds->scan,
+			  "%s: left out: %s with neither part of scan_pair=%s "
+			  "in the path",
+			  ds->directory,
+			  units_human_count(text, p->counts[NAMEPAIR_NEITHER]),
+			  ds->options.scan_pair);
 	if (twins > firsts)
-		log_note("%s: left out: at least %s with %s in the path that "
-			 "are no file's twin",
-			 ds->directory, units_human_count(text, twins - firsts),
-			 p->pair.to);
+		scan_note(ds->scan,
+			  "%s: left out: at least %s with %s in the path that "
+			  "are no file's twin",
+			  ds->directory,
+			  units_human_count(text, twins - firsts), p->pair.to);
 }
 
 /* Only the first files of pairs stay; their twins are part 1. */
@@ -292,10 +297,27 @@ static int keep_dlio(struct dataset *ds, enum scan_part part,
 		return 0;
 	if (files != named)
 		snprintf(of, sizeof(of), " of the %" PRIu64, named);
-	log_note("%s: %" PRIu64 "%s files that DLIO made are there and are "
-		 "used as they are",
-		 ds->directory, files, of);
+	scan_note(ds->scan,
+		  "%s: %" PRIu64 "%s files that DLIO made are there and are "
+		  "used as they are",
+		  ds->directory, files, of);
 	return 0;
+}
+
+/* The same command has scanned this before, for another run. */
+static bool is_told(const struct job *job, enum scan_part part)
+{
+	const struct job_kept *kept = job_kept(job);
+
+	return kept && kept->has_told[part];
+}
+
+static void note_told(const struct job *job, enum scan_part part)
+{
+	struct job_kept *kept = job_kept(job);
+
+	if (kept)
+		kept->has_told[part] = true;
 }
 
 /* Of a scan that was asked for. */
@@ -319,6 +341,7 @@ static int list_files(struct dataset *ds, const struct job *job,
 		.except = except,
 		.errors = (enum job_scan_errors)job->scan_errors,
 		.depth = job->scan_depth,
+		.is_quiet = is_told(job, part),
 	};
 	int r = scan_new(&ds->scan, &req, err);
 
@@ -329,9 +352,13 @@ static int list_files(struct dataset *ds, const struct job *job,
 static int look_into(struct dataset *ds, const struct job *job,
 		     enum scan_part part, struct mlgen_err *err)
 {
+	struct job_kept *kept = job_kept(job);
+	bool is_kept = kept && kept->finds;
 	const struct kept_request keeps = { .path = cache_of(job),
-					    .memory = job_kept(job),
-					    .part = part };
+					    .memory = is_kept ? kept : NULL,
+					    .part = part,
+					    .is_quiet =
+						    scan_is_quiet(ds->scan) };
 
 	if (scan_has_listed(ds->scan))
 		return found_new_listed(&ds->found, ds->scan, err);
@@ -340,8 +367,9 @@ static int look_into(struct dataset *ds, const struct job *job,
 				 (enum job_scan_errors)job->scan_errors, &keeps,
 				 err);
 	if (keeps.path)
-		log_note("scan_cache: not used; a scan looks into no %s file",
-			 ds->format->name);
+		scan_note(ds->scan,
+			  "scan_cache: not used; a scan looks into no %s file",
+			  ds->format->name);
 	return 0;
 }
 
@@ -376,9 +404,11 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 	if (r)
 		return r;
 	if (job->dataset == DATASET_SCAN)
-		note_unused(job);
-	return choose_count(job, "num_files", job->num_files, ds->files,
-			    ds->directory, &ds->files, err);
+		note_unused(ds, job);
+	r = choose_count(ds, job, "num_files", job->num_files, ds->directory,
+			 err);
+	note_told(job, SCAN_TRAINING);
+	return r;
 }
 
 int dataset_scan_eval(struct dataset *eval, const struct dataset *train,
@@ -394,9 +424,9 @@ int dataset_scan_eval(struct dataset *eval, const struct dataset *train,
 	eval->format = train->format;
 	r = find_files(eval, job, SCAN_EVALUATION, err);
 	if (r == 0)
-		r = choose_count(job, "eval_files", job->eval_files,
-				 eval->files, scan_place(eval->scan),
-				 &eval->files, err);
+		r = choose_count(eval, job, "eval_files", job->eval_files,
+				 scan_place(eval->scan), err);
+	note_told(job, SCAN_EVALUATION);
 	return r;
 }
 

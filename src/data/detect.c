@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/log.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "base/util.h"
@@ -353,8 +352,9 @@ static int judge(const struct detect *d, struct mlgen_err *err)
 	} else {
 		put_counts(&text, d, true);
 		if (text.len)
-			log_note("%s: format=%s; left out: %s", d->directory,
-				 kinds[d->best].format, buf_str(&text));
+			scan_note(d->scan, "%s: format=%s; left out: %s",
+				  d->directory, kinds[d->best].format,
+				  buf_str(&text));
 	}
 	buf_fini(&text);
 	return r;
@@ -419,6 +419,6 @@ void detect_leave_out(struct scan *scan, const struct format *format,
 	scan_keep(scan, keep_data, &l);
 	before -= scan_files(scan);
 	if (before)
-		log_note("%s: left out: %s of other kinds", directory,
-			 units_human_count(text, before));
+		scan_note(scan, "%s: left out: %s of other kinds", directory,
+			  units_human_count(text, before));
 }

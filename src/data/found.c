@@ -73,8 +73,8 @@ static int take_kept(struct looker *k, uint64_t file, const char *name,
 static void tell_of_index(struct looker *k)
 {
 	if (atomic_fetch_add(&k->of->stale, 1) < TOLD_MAX)
-		log_note("%s; the file itself was gone through",
-			 k->look.note.text);
+		scan_note(k->of->scan, "%s; the file itself was gone through",
+			  k->look.note.text);
 }
 
 static int look_itself(struct looker *k, uint64_t file, const char *name)
@@ -131,7 +131,7 @@ static int look_into(struct looker *k, uint64_t file)
 static void leave_out(struct looker *k)
 {
 	if (atomic_fetch_add(&k->of->damaged, 1) < TOLD_MAX)
-		log_note("%s; left out", k->err.text);
+		scan_note(k->of->scan, "%s; left out", k->err.text);
 	k->err = (struct mlgen_err){ 0 };
 }
 
@@ -327,18 +327,19 @@ static int leave_empty(struct found *f, struct scan *scan,
 	scan_keep(scan, has_samples, f);
 	found_sum_up(f);
 	if (damaged > TOLD_MAX)
-		log_note("%s: left out: %s damaged files", directory,
-			 units_human_count(text, damaged));
+		scan_note(scan, "%s: left out: %s damaged files", directory,
+			  units_human_count(text, damaged));
 	if (atomic_load(&g->stale) > TOLD_MAX)
-		log_note("%s: %s indexes are not as their files are; those "
-			 "were gone through",
-			 directory,
-			 units_human_count(text, atomic_load(&g->stale)));
+		scan_note(scan,
+			  "%s: %s indexes are not as their files are; those "
+			  "were gone through",
+			  directory,
+			  units_human_count(text, atomic_load(&g->stale)));
 	if (before - f->files > damaged)
-		log_note("%s: left out: %s %s files without a sample",
-			 directory,
-			 units_human_count(text, before - f->files - damaged),
-			 format);
+		scan_note(scan, "%s: left out: %s %s files without a sample",
+			  directory,
+			  units_human_count(text, before - f->files - damaged),
+			  format);
 	if (f->files == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: no %s file in it has a sample",

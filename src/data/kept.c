@@ -108,7 +108,7 @@ static int read_old(struct kept *k, struct mlgen_err *err)
 				   "name another file",
 				   err);
 	default:
-		if (k->req.path)
+		if (k->req.path && !k->req.is_quiet)
 			log_note("scan_cache: %s: %s; all files are looked "
 				 "into, and "
 				 "it is written anew",
@@ -215,7 +215,7 @@ void kept_tell(const struct kept *k)
 	uint64_t known = k->has_cache ? k->cache.header.files[k->req.part] : 0;
 	char text[UNITS_TEXT_BYTES];
 
-	if (!k->req.path)
+	if (!k->req.path || k->req.is_quiet)
 		return;
 	if (damaged)
 		log_note("scan_cache: %s: it is damaged in what it has of %s "
@@ -332,10 +332,10 @@ int kept_end(struct kept *k)
 
 void kept_fail(struct kept *k, int code)
 {
-	if (k->req.path)
+	if (k->req.path && !k->req.is_quiet)
 		log_warn("scan_cache: %s: cannot be written: %s; what this "
 			 "scan has found is not kept",
 			 k->req.path, strerror(-code));
-	else if (k->writer.fd >= 0)
+	if (!k->req.path && k->writer.fd >= 0)
 		close(k->writer.fd);
 }

@@ -20,6 +20,7 @@ struct kept_request {
 	const char *path;        /* NULL = none of the user's */
 	struct job_kept *memory; /* NULL = no probes */
 	enum scan_part part;     /* which one is scanned */
+	bool is_quiet;           /* what could be told was told before */
 };
 
 struct kept {

@@ -179,6 +179,7 @@ int scan_new(struct scan **out, const struct scan_request *req,
 	struct scan *s = mem_zalloc(sizeof(*s));
 	int r = namefile_open(&s->names, req->directory, err);
 
+	s->is_quiet = req->is_quiet;
 	if (r == 0)
 		r = scan_all(s, req, err);
 	namefile_end(&s->names);

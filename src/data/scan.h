@@ -54,6 +54,7 @@ struct scan_request {
 	const char *except;
 	enum job_scan_errors errors;
 	uint64_t depth; /* 1: files of the directory itself; 0 = no limit */
+	bool is_quiet;  /* what is to be noted has been told before */
 };
 
 /*
@@ -89,6 +90,11 @@ void scan_skipped(const struct scan *s, struct scan_skipped *out);
 struct listed;
 struct listed *scan_take_listed(struct scan *s);
 bool scan_has_listed(const struct scan *s);
+
+/* A note to the person at the terminal, of what was scanned. */
+__attribute__((format(printf, 2, 3))) void scan_note(const struct scan *s,
+						     const char *fmt, ...);
+bool scan_is_quiet(const struct scan *s);
 
 /* Only these files are left, in their order. */
 void scan_keep(struct scan *s, bool (*keep)(const void *arg, uint64_t file),

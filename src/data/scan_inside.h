@@ -36,6 +36,7 @@ struct scan {
 	struct scan_skipped skipped;
 	struct listed *listed; /* owned */
 	struct scan_marks marks;
+	bool is_quiet;
 };
 
 static inline uint64_t entry_name_at(const struct entry *e)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan_skip.c - what a scan leaves out: named, counted, and a reason to refuse or not. */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -48,13 +50,31 @@ static void put_harmless(struct buf *to, const struct scan_skipped *s)
 		 "folders deeper than scan_depth");
 }
 
+void scan_note(const struct scan *s, const char *fmt, ...)
+{
+	char text[PATH_MAX + 512];
+	va_list ap;
+
+	if (s->is_quiet)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_note("%s", text);
+}
+
+bool scan_is_quiet(const struct scan *s)
+{
+	return s->is_quiet;
+}
+
 void scan_skip(struct walk *w, uint64_t *counter, const char *why)
 {
 	++*counter;
 	if (w->told++ >= TOLD_MAX)
 		return;
-	log_note("%s: %s%s", w->path, why,
-		 w->req->errors == SCAN_SKIP ? "; left out" : "");
+	scan_note(w->scan, "%s: %s%s", w->path, why,
+		  w->req->errors == SCAN_SKIP ? "; left out" : "");
 }
 
 int scan_judge(struct walk *w, const char *where, const char *found)
@@ -71,7 +91,7 @@ int scan_judge(struct walk *w, const char *where, const char *found)
 			       where, found, buf_str(&text));
 	put_harmless(&text, s);
 	if (r == 0 && text.len)
-		log_note("%s: left out: %s", where, buf_str(&text));
+		scan_note(w->scan, "%s: left out: %s", where, buf_str(&text));
 	buf_fini(&text);
 	return r;
 }

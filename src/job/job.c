@@ -73,6 +73,8 @@ struct job *job_new(const char *name)
 	field_defaults(job_fields, j);
 	set_default_directory(j);
 	j->origins = origins_new(field_count(job_fields));
+	j->kept = mem_zalloc(sizeof(*j->kept));
+	j->kept->scan_fd = -1;
 	return j;
 }
 
@@ -83,20 +85,12 @@ void job_free(struct job *j)
 	free_engine_opts(j);
 	origins_free(j->origins, field_count(job_fields));
 	field_fini(job_fields, j);
-	if (j->kept && j->kept->scan_fd >= 0)
+	if (j->kept->scan_fd >= 0)
 		close(j->kept->scan_fd);
 	mem_free(j->kept);
 	mem_free(j->accelerators_known);
 	mem_free(j->name);
 	mem_free(j);
-}
-
-void job_keep(struct job *j)
-{
-	if (j->kept)
-		return;
-	j->kept = mem_zalloc(sizeof(*j->kept));
-	j->kept->scan_fd = -1;
 }
 
 struct job_kept *job_kept(const struct job *j)

@@ -74,7 +74,9 @@ enum job_continue {
  * it by scaled_as, add to it.
  */
 struct job_kept {
-	int scan_fd; /* what was found in files, a file without a name; or -1 */
+	bool finds;  /* what a scan finds in files is kept */
+	int scan_fd; /* there, a file without a name; -1 = nothing is yet */
+	bool has_told[2]; /* what is to be noted of a scan; by its part */
 };
 
 /* Validated as a whole, immutable once loaded. Times are ns, sizes bytes. */
@@ -213,7 +215,7 @@ struct job {
 	/* Whose accelerators and batches scale counts: the job as it was before
 	 * a question changed it, so that its dataset stays; NULL = its own. */
 	const struct job *scaled_as;
-	struct job_kept *kept; /* owned; NULL = it is run once */
+	struct job_kept *kept; /* owned */
 	/* What accelerator= may be, a blank in front of each; NULL = anything. */
 	char *accelerators_known;
 	const struct mlgen_engine *engine; /* of `ioengine` */
@@ -237,9 +239,8 @@ extern const struct mlgen_field job_fields[];
 struct job *job_new(const char *name); /* all defaults */
 void job_free(struct job *j);          /* NULL is fine */
 
-/* It will be run several times. Once or more. */
-void job_keep(struct job *j);
-/* What is kept for it, NULL = nothing. */
+/* Its own, or that of the job it follows from; NULL where job_new has not made
+ * it. */
 struct job_kept *job_kept(const struct job *j);
 
 /* Give the job its engine, with that engine's options at their defaults. */

@@ -396,6 +396,12 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 	return d->errors ? -EINVAL : 0;
 }
 
+void jobset_keep(const struct jobset *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		set->jobs[i]->kept->finds = true;
+}
+
 void jobset_fini(struct jobset *set)
 {
 	field_fini(settings_fields, &set->settings);

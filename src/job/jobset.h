@@ -39,6 +39,10 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 		const struct jobset_env *env, struct diag *d);
 void jobset_fini(struct jobset *set);
 
+/* They will be run several times, by what follows from this set: what scans
+ * find is kept from now on. */
+void jobset_keep(const struct jobset *set);
+
 /* One of the parts of --require: "au>=90". */
 #define REQUIREMENTS_MAX 16
 

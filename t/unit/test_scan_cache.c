@@ -27,31 +27,6 @@
 static char directory[64], data[80], cache[96];
 static struct mlgen_err err;
 
-static void set_up(void)
-{
-	int fd = open("/dev/null", O_WRONLY);
-
-	/* In memory, if possible: files are replaced many times, and ext4 writes
-	 * each one out then. */
-	snprintf(directory, sizeof(directory), "%s/mlgen-unit.XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	snprintf(data, sizeof(data), "%s/data", directory);
-	snprintf(cache, sizeof(cache), "%s/cache", directory);
-	ck_assert_int_eq(mkdir(data, 0700), 0);
-	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
-	close(fd);
-	memset(&err, 0, sizeof(err));
-}
-
-static void tear_down(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
-}
-
 /* ---- a dataset, and what is found in it ---- */
 
 /* Each byte is a sample, and its word says which: its place times its value.
@@ -93,6 +68,32 @@ static bool byte_beside(const char *path, unsigned i, char *out, size_t size)
 static struct format byte_format = { .name = "byte",
 				     .look = byte_look,
 				     .found_range = byte_range };
+
+static void set_up(void)
+{
+	int fd = open("/dev/null", O_WRONLY);
+
+	/* In memory, if possible: files are replaced many times, and ext4 writes
+	 * each one out then. */
+	snprintf(directory, sizeof(directory), "%s/mlgen-unit.XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(data, sizeof(data), "%s/data", directory);
+	snprintf(cache, sizeof(cache), "%s/cache", directory);
+	ck_assert_int_eq(mkdir(data, 0700), 0);
+	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+	close(fd);
+	byte_format.look_beside = NULL;
+	memset(&err, 0, sizeof(err));
+}
+
+static void tear_down(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
+	ck_assert_int_eq(system(command), 0);
+}
 
 static void put(unsigned number, char what, size_t bytes)
 {
@@ -541,25 +542,35 @@ START_TEST(what_is_no_cache_is_refused_and_stays)
 }
 END_TEST
 
+/* Between the limits nothing is asserted: what check notes of that goes to a
+ * file, too. */
 START_TEST(without_room_nothing_is_kept_and_nothing_left)
 {
+	const struct kept_request keeps = { .path = cache };
 	struct rlimit no_room, room;
+	struct dataset first, ds;
 	char *bytes, *after;
 	size_t n;
+	int r;
 
 	put_all();
-	scan_by_cache();
+	ck_assert_int_eq(make(&first, &keeps), 0);
+	unmake(&first);
 	n = read_cache(&bytes);
 	put(0, 'x', 1000);
 	signal(SIGXFSZ, SIG_IGN);
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &room), 0);
 	no_room = room;
-	/* The lists of the scan have to have some, and need less. */
-	no_room.rlim_cur = 65536;
-	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &no_room), 0);
+	/* The words of all files, in one list at most, are less. */
+	no_room.rlim_cur = 96 << 10;
 	ck_assert_uint_gt(n, no_room.rlim_cur);
-	ck_assert_uint_eq(scan_by_cache(), FILES - 1);
-	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &room), 0);
+	setrlimit(RLIMIT_FSIZE, &no_room);
+	r = make(&ds, &keeps);
+	setrlimit(RLIMIT_FSIZE, &room);
+	signal(SIGXFSZ, SIG_DFL);
+	ck_assert_int_eq(r, 0);
+	ck_assert_uint_eq(found_kept_files(ds.found), FILES - 1);
+	unmake(&ds);
 	ck_assert_uint_eq(files_in(directory), 2);
 	ck_assert_uint_eq(read_cache(&after), n);
 	ck_assert_mem_eq(bytes, after, n);
