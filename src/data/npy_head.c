@@ -201,6 +201,7 @@ static bool type(struct text *t, uint64_t *bytes)
 {
 	bool is_right;
 
+	*bytes = 0;
 	if (++t->nested > NESTED_MAX)
 		return text_fail(t, "its descr is nested too deeply");
 	if (accept(t, '['))
