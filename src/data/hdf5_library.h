@@ -22,6 +22,7 @@
 	X(Dget_create_plist)                                                   \
 	X(Dget_offset)                                                         \
 	X(Dget_space)                                                          \
+	X(Dget_storage_size)                                                   \
 	X(Dget_type)                                                           \
 	X(Dread)                                                               \
 	X(Dread_chunk)                                                         \

@@ -124,6 +124,19 @@ static int find_compact(struct hdf5_file *f, struct hdf5_found *found)
 	return r;
 }
 
+/* Of a damaged file libhdf5 1.10 would copy more than it has. */
+static int check_compact(struct hdf5_file *f)
+{
+	uint64_t has = f->h5->Dget_storage_size(f->dataset);
+
+	if (has >= f->look->sample_bytes)
+		return 0;
+	return hdf5_file_refuse(f,
+				"is compact, and has %" PRIu64
+				" bytes where its samples take %" PRIu64,
+				has, f->look->sample_bytes);
+}
+
 static int look_dataset(struct hdf5_file *f)
 {
 	struct hdf5_found found = { 0 };
@@ -147,6 +160,8 @@ static int look_dataset(struct hdf5_file *f)
 	found.is_filtered = s.is_filtered;
 	found.sieve_bytes = sieve;
 	if (s.is_compact)
+		r = check_compact(f);
+	if (s.is_compact && r == 0)
 		r = find_compact(f, &found);
 	if (s.is_chunked)
 		r = hdf5_chunks_look(f, &s, cache, &found);

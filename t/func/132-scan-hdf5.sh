@@ -219,6 +219,19 @@ at = b.index(b'TREE\0') + 32
 b[at:at + 8] = b'\xff' * 8
 with open('odd/undefined.hdf5', 'wb') as f:
     f.write(b)
+# A dimension of 48 where 32 bytes are kept.
+with new('short') as f:
+    p = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    p.set_layout(h5py.h5d.COMPACT)
+    d = h5py.h5d.create(f.id, b'x', h5py.h5t.STD_U8LE,
+                        h5py.h5s.create_simple((4, 8), (4, 8)), p)
+    d.write(h5py.h5s.ALL, h5py.h5s.ALL, numpy.arange(32, dtype='u1').reshape(4, 8))
+with open('odd/short.hdf5', 'rb') as f:
+    b = bytearray(f.read())
+b = b.replace(b'\4' + bytes(7) + b'\x08' + bytes(7),
+              b'\4' + bytes(7) + b'\x0c' + bytes(7))
+with open('odd/short.hdf5', 'wb') as f:
+    f.write(b)
 END
 mkdir odd
 "$python" odd.py >out 2>&1 || note "$(cat out)"
@@ -254,6 +267,7 @@ refused cut "$here: at byte [0-9]*: libhdf5 does not understand .*: truncated fi
 refused text "$here: at byte [0-9]*: libhdf5 does not understand .*: unable to locate|$here: at byte .*libhdf5 does not understand"
 refused tree "$here: at byte [0-9]*: libhdf5 does not understand|$here: there is no dataset"
 refused undefined "$here: at byte [0-9]*: libhdf5 does not understand|$here: there is no dataset"
+refused short "$here: dataset 'x' is compact, and has 32 bytes where its samples take 48"
 refused empty "data: no hdf5 file in it has a sample"
 
 rm -rf data
@@ -264,7 +278,7 @@ exits "of several the first is told" 2 "$MLGEN" $job
 exits "with scan_errors=skip they are left out" 0 "$MLGEN" $job \
 	--access=framework --scan_errors=skip --json=run.json
 is "and the rest is read" "$(ml run.json samples)" 4
-like "which is said" "$(cat err)" 'data: left out: 15 damaged files'
+like "which is said" "$(cat err)" 'data: left out: 16 damaged files'
 like "and of those without a sample, too" "$(cat err)" \
 	'left out: 1 hdf5 files without a sample'
 
