@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/unnamed.h"
 #include "base/util.h"
 #include "config.h"
 #include "data/format.h"
@@ -288,7 +289,7 @@ static int open_new(struct kept *k)
 	int r;
 
 	if (!k->req.path)
-		return namefile_temporary(k->beside);
+		return unnamed_open(unnamed_folder(k->beside));
 	r = replace_begin(&k->replace, k->path,
 			  k->fd >= 0 && fstat(k->fd, &st) == 0
 				  ? st.st_mode & 07777

@@ -3,69 +3,15 @@
 #include "data/namefile.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/util.h"
+#include "base/unnamed.h"
 
 #define BUFFER_BYTES (64u << 10)
-
-static int temporary_in(const char *folder)
-{
-	char path[PATH_MAX];
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-
-	/* A filesystem without O_TMPFILE takes it for an open of a folder. */
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd;
-	if (snprintf(path, sizeof(path), "%s/mlgen-scan.XXXXXX", folder) >=
-	    (int)sizeof(path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
-
-/* Memory is what it is to spare, and what is read beside the dataset would be
- * seen as its own. */
-static bool is_better_left(const char *folder, const char *beside)
-{
-	struct stat here, there;
-	struct statfs fs;
-
-	if (statfs(folder, &fs) != 0 || fs.f_type == TMPFS_MAGIC)
-		return true;
-	return beside && stat(folder, &here) == 0 &&
-	       stat(beside, &there) == 0 && here.st_dev == there.st_dev;
-}
-
-static const char *temporary_folder(const char *beside)
-{
-	static const char *const folders[] = { "/var/tmp", "/tmp" };
-	const char *folder = getenv("TMPDIR");
-
-	if (has_text(folder))
-		return folder;
-	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
-		if (!is_better_left(folders[i], beside))
-			return folders[i];
-	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
-		if (!is_better_left(folders[i], NULL))
-			return folders[i];
-	return "/tmp";
-}
 
 int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err)
 {
@@ -79,19 +25,12 @@ int namefile_failed(const struct namefile *f, int code, struct mlgen_err *err)
 
 int namefile_open(struct namefile *f, const char *beside, struct mlgen_err *err)
 {
-	*f = (struct namefile){ .folder = temporary_folder(beside) };
-	f->fd = temporary_in(f->folder);
+	*f = (struct namefile){ .folder = unnamed_folder(beside) };
+	f->fd = unnamed_open(f->folder);
 	if (f->fd < 0)
-		return namefile_failed(f, -errno, err);
+		return namefile_failed(f, f->fd, err);
 	f->buffer = mem_zalloc(BUFFER_BYTES);
 	return 0;
-}
-
-int namefile_temporary(const char *beside)
-{
-	int fd = temporary_in(temporary_folder(beside));
-
-	return fd < 0 ? -errno : fd;
 }
 
 void namefile_end(struct namefile *f)

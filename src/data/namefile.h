@@ -16,14 +16,10 @@ struct namefile {
 	char *buffer; /* while it is written */
 };
 
-/* In TMPDIR; else in /var/tmp or /tmp, where there is a choice in one that is
- * neither in memory nor on the filesystem of `beside` (NULL = of none). 0 or
- * -errno with err. */
+/* In the folder of base/unnamed.h. 0 or -errno with err. */
 int namefile_open(struct namefile *f, const char *beside,
 		  struct mlgen_err *err);
 void namefile_close(struct namefile *f); /* takes one that failed to open */
-/* The same place, and nothing around it: a descriptor, or -errno. */
-int namefile_temporary(const char *beside);
 
 /* Behind its end: 0 or -errno with err. What was added is there to be read once
  * it is flushed. */
