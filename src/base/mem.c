@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 
-__attribute__((noreturn)) static void out_of_memory(size_t bytes)
+void mem_none(size_t bytes)
 {
 	if (bytes == SIZE_MAX)
 		log_error("out of memory: more was asked for than can be "
@@ -36,7 +36,7 @@ void *mem_zalloc(size_t bytes)
 	void *p = calloc(1, bytes ? bytes : 1);
 
 	if (!p)
-		out_of_memory(bytes);
+		mem_none(bytes);
 	return p;
 }
 
@@ -45,7 +45,7 @@ void *mem_array(size_t n, size_t element_bytes)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(n, element_bytes, &bytes))
-		out_of_memory(SIZE_MAX);
+		mem_none(SIZE_MAX);
 	return mem_zalloc(bytes);
 }
 
@@ -55,7 +55,7 @@ void *mem_realloc(void *p, size_t bytes)
 	void *q = realloc(p, bytes ? bytes : 1);
 
 	if (!q)
-		out_of_memory(bytes);
+		mem_none(bytes);
 	return q;
 }
 

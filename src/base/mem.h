@@ -32,6 +32,9 @@ void *mem_realloc(void *p, size_t bytes);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 
+/* So many bytes could not be had: says so and ends the program. */
+__attribute__((noreturn)) void mem_none(size_t bytes);
+
 /* NULL is fine. */
 void mem_free(void *p);
 

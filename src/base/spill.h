@@ -10,11 +10,11 @@
  * it; where none can be had, it stays in memory as it is. A zeroed one is empty.
  */
 struct spill {
-	void *at;         /* moves when it grows */
-	size_t bytes;     /* that may be used; new ones are zero */
-	size_t most;      /* in memory; 0 = 64 MiB */
-	int fd;           /* + 1; 0 = in memory */
-	bool no_file;     /* it was tried */
+	void *at;     /* moves when it grows */
+	size_t bytes; /* that may be used; new ones are zero */
+	size_t most;  /* in memory; 0 = 64 MiB */
+	int fd;       /* + 1; 0 = in memory */
+	bool no_file; /* it was tried */
 };
 
 /* Have at least so many bytes. Short of memory: as mem.h says. */

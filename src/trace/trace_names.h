@@ -7,10 +7,9 @@
 #include <stdint.h>
 
 /*
- * A name costs its bytes and about 40 more. Up to 2 million of them are in
- * memory; beyond that everything lies in files without a name in $TMPDIR, which
- * the kernel writes out when it needs the room (base/spill.h). Where these
- * cannot be had it stays in memory.
+ * A name costs its bytes and about 40 more. What is beyond 64 MiB of either,
+ * which is a million names and more, lies in files without a name that the
+ * kernel writes out when it needs the room (base/spill.h).
  */
 struct trace_names;
 
