@@ -67,11 +67,11 @@ enum trace_op {
 enum trace_flag {
 	TRACE_OFF_INEXACT = 1u << 0,  /* somebody else moved the position */
 	TRACE_OFF_INFERRED = 1u << 1, /* a model of positions says so */
-	TRACE_CHAINED = 1u << 2,  /* has the times of its chain as a whole */
-	TRACE_WRITES = 1u << 3,   /* of block requests */
+	TRACE_CHAINED = 1u << 2,    /* has the times of its chain as a whole */
+	TRACE_WRITES = 1u << 3,     /* of block requests */
 	TRACE_READ_AHEAD = 1u << 4, /* of block requests, and of pages added */
-	TRACE_ASYNC = 1u << 5,    /* duration is from submit to completion */
-	TRACE_BEGINS = 1u << 6,   /* a marker whose end was not seen */
+	TRACE_ASYNC = 1u << 5,      /* duration is from submit to completion */
+	TRACE_BEGINS = 1u << 6,     /* a marker whose end was not seen */
 };
 
 /* As it lies in a file, little endian. */
@@ -117,9 +117,10 @@ enum { TRACE_NUMBERS = 6 };
 
 struct trace_entry {
 	uint32_t kind; /* enum trace_entry_kind; others are skipped */
-	uint64_t number[TRACE_NUMBERS]; /* as above; TRACE_UNKNOWN = not known */
-	const char *text;               /* 0-terminated; never NULL when read */
-	size_t text_bytes;              /* without the 0 */
+	uint64_t
+		number[TRACE_NUMBERS]; /* as above; TRACE_UNKNOWN = not known */
+	const char *text;              /* 0-terminated; never NULL when read */
+	size_t text_bytes;             /* without the 0 */
 };
 
 /* One trace may be several files: all of a run have its id. */

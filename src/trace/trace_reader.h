@@ -27,7 +27,8 @@ struct trace_batch {
 struct trace_read {
 	uint64_t files, chunks, records, entries, bytes;
 	uint64_t damaged_chunks, damaged_bytes; /* skipped */
-	uint64_t lost;        /* as entries of TRACE_LOST say */
+	uint64_t damaged_records; /* in them, of files that have their end */
+	uint64_t lost; /* when it was recorded, as entries and ends say */
 	uint64_t unknown_ops; /* records of a later version; they are given */
 	unsigned truncated;   /* files without an end */
 };
