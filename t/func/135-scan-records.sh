@@ -9,31 +9,16 @@
 python=/usr/bin/python3
 "$python" -c 'import tarfile, zlib' 2>/dev/null || skip_all "there is no $python"
 
+cp "$TOP/t/func/tfrecord.py" .
 # write.py KIND DIRECTORY: files of 1, 2, 40 and 1000 records of unequal sizes;
 # prints what they hold: file, offset and bytes of each sample.
 cat >write.py <<'END'
-import gzip, io, os, random, struct, sys, tarfile, zlib
+import gzip, io, os, random, sys, tarfile, zlib
+from tfrecord import record
 
 kind, directory = sys.argv[1], sys.argv[2]
 random.seed(7)
 os.makedirs(directory, exist_ok=True)
-table = []
-for b in range(256):
-    for _ in range(8):
-        b = b >> 1 ^ (0x82f63b78 if b & 1 else 0)
-    table.append(b)
-
-def masked(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc = table[(crc ^ byte) & 255] ^ crc >> 8
-    crc ^= 0xffffffff
-    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
-
-def record(data):
-    # Nobody here looks at the second checksum.
-    length = struct.pack('<Q', len(data))
-    return length + struct.pack('<I', masked(length)) + data + bytes(4)
 
 def size(n):
     return random.randrange(1, 300000 if n <= 40 else 3000)

@@ -18,11 +18,13 @@ reason=
 "$python" -c 'import google.protobuf' 2>/dev/null ||
 	reason="$python has no protobuf (Debian: python3-protobuf)"
 
+cp "$TOP/t/func/tfrecord.py" .
 # check.py DIRECTORY SAMPLES: the records of every file are tf.train.Examples,
 # with the checksums of TFRecord, and its index tells where they are.
 cat >check.py <<'END'
 import glob, struct, sys
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from tfrecord import masked
 
 def example_class():
     """tensorflow/core/example/{example,feature}.proto"""
@@ -64,27 +66,6 @@ def example_class():
         return message_factory.GetMessageClass(of)
     return message_factory.MessageFactory(pool).GetPrototype(of)
 
-# A byte at a time, from the polynomial; slow, so the first records stand for
-# those of large datasets.
-table = []
-for i in range(256):
-    for _ in range(8):
-        i = i >> 1 ^ (0x82f63b78 if i & 1 else 0)
-    table.append(i)
-
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc = crc >> 8 ^ table[(crc ^ byte) & 0xff]
-    return crc ^ 0xffffffff
-
-def masked(data):
-    crc = crc32c(data)
-    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
-
-assert crc32c(b'123456789') == 0xe3069283
-assert masked(b'123456789') == 0xc78ab0e5
-
 Example = example_class()
 directory, samples = sys.argv[1], int(sys.argv[2])
 names = sorted(glob.glob(directory + '/train/**/*.tfrecord', recursive=True))
@@ -100,7 +81,7 @@ for name in names:
         body = data[at + 12:at + 12 + length]
         assert len(body) == length, (name, at)
         assert crc == masked(data[at:at + 8]), (name, at)
-        if summed < 300000:
+        if summed < 300000: # slow: the first stand for all of many
             summed += length
             crc, = struct.unpack_from('<I', data, at + 12 + length)
             assert crc == masked(body), (name, at)
