@@ -5,6 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 . "$(dirname "$0")/calls.sh"
+. "$(dirname "$0")/npm.sh"
 
 job="--name=n --directory=data --dataset=scan --format=parquet --invalidate=0
 	--read_threads=1 --prefetch=1 --shuffle=none --batch_size=4 --quiet"
@@ -136,14 +137,7 @@ done
 is "footers with a byte of ones end in a verdict" "$died" ""
 
 # ---- written and read by others' programs
-if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-	why="node and npm are not here"
-elif ! npm install --prefix "$T/npm" --no-audit --no-fund --loglevel=error \
-	hyparquet hyparquet-writer >"$T/npm.out" 2>&1; then
-	why="npm could not fetch hyparquet-writer"
-else
-	why=
-fi
+why=$(no_npm hyparquet hyparquet-writer)
 [ -z "$why" ] || {
 	skip "files of another's are read as their footers say" "$why"
 	done_testing

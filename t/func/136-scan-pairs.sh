@@ -135,13 +135,7 @@ exits "files of another format" 2 run others $pair
 like "are no pairs" "$(cat err)" '^mlgen: scan_pair: others has jpeg files'
 
 # ---- call by call
-reason=
-can_trace || reason="strace is not here or not allowed"
-[ -n "$reason" ] ||
-	"$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-	reason="this Python has buffers of another size"
-[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
-	reason="this filesystem has blocks of $(stat -c %o .) bytes"
+reason=$(no_python_calls "$python")
 if [ -n "$reason" ]; then
 	skip "pairs are read as NumPy reads them" "$reason"
 	done_testing

@@ -100,6 +100,21 @@ looks()
 	said=$(cat err)
 }
 
+# is_seen TITLE: each read of "wanted" is among those of a run.
+is_seen()
+{
+	if ! can_trace; then
+		skip "$1" "strace is not here"
+		return
+	fi
+	how=trace scan $kind --bs=1g
+	for file in f0 f2 f3; do
+		calls $kind/$file.tar each
+	done | sed -n 's/^read \([0-9]*\) @\([0-9]*\) = \1$/\2 \1/p' | sort >seen
+	# What the look reads is among them: whole pages.
+	is "$1" "$(comm -13 seen wanted | head -3)" ""
+}
+
 for kind in plain pax gnu; do
 	ok "$kind: files are written" sh -c '"$0" write.py $1 $1 >$1.samples' \
 		"$python" $kind
@@ -108,34 +123,13 @@ for kind in plain pax gnu; do
 	looks "$kind: with indexes"
 	unlike "$kind: which are right" "$said" 'idx'
 	with=$read
-	if can_trace; then
-		how=trace scan $kind --bs=1g
-		for file in f0 f2 f3; do
-			calls $kind/$file.tar each
-		done | sed -n 's/^read \([0-9]*\) @\([0-9]*\) = \1$/\2 \1/p' |
-			sort >seen
-		# What the look reads is among them: whole pages.
-		is "$kind: each sample is where Python says" \
-			"$(comm -13 seen wanted | head -3)" ""
-	else
-		skip "$kind: each sample is where Python says" "strace is not here"
-	fi
+	is_seen "$kind: each sample is where Python says"
 	mkdir -p $kind.idx
 	mv $kind/*.idx $kind.idx
 	looks "$kind: without them"
 	ok "$kind: which reads more" test "$read" -gt "$with"
 	echo "# $kind: $with bytes with indexes, $read without"
-	if can_trace; then
-		how=trace scan $kind --bs=1g
-		for file in f0 f2 f3; do
-			calls $kind/$file.tar each
-		done | sed -n 's/^read \([0-9]*\) @\([0-9]*\) = \1$/\2 \1/p' |
-			sort >walked
-		is "$kind: and finds the same" \
-			"$(comm -13 walked wanted | head -3)" ""
-	else
-		skip "$kind: and finds the same" "strace is not here"
-	fi
+	is_seen "$kind: and finds the same"
 done
 
 # ---- what it takes

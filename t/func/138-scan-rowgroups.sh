@@ -5,6 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 . "$(dirname "$0")/calls.sh"
+. "$(dirname "$0")/npm.sh"
 
 python=/usr/bin/python3
 "$python" -c 'import zlib' 2>/dev/null || skip_all "there is no $python"
@@ -249,14 +250,7 @@ like "as is said" "$(cat err)" \
 	'decompress: nothing is compressed in the files of data'
 
 # ---- what others see in them
-if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-	why="node and npm are not here"
-elif ! npm install --prefix "$T/npm" --no-audit --no-fund --loglevel=error \
-	hyparquet >"$T/npm.out" 2>&1; then
-	why="npm could not fetch hyparquet"
-else
-	why=
-fi
+why=$(no_npm hyparquet)
 [ -z "$why" ] || {
 	skip "another reader finds the same rows" "$why"
 	done_testing

@@ -5,6 +5,7 @@
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+. "$(dirname "$0")/npm.sh"
 
 # make_files FILES ROWS GROUP BYTES OPTION...: files in $T/data
 make_files()
@@ -61,19 +62,12 @@ refuses "a list that is wider than that" "more than 2147483647 bytes in a row" \
 	1 1 1 3g --columns='x:float32[600000000]'
 
 # ---- read by another's program
-reader=
-if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-	why="node and npm are not here"
-elif ! npm install --prefix "$T/npm" --no-audit --no-fund --loglevel=error \
-	hyparquet >"$T/npm.out" 2>&1; then
-	why="npm could not fetch hyparquet"
-else
-	reader=$T/npm/check.mjs
-fi
+reader=$T/npm/check.mjs
+why=$(no_npm hyparquet)
 
 # check.mjs FILE: its schema, row groups and whether all values are there. The
 # chunks have to fill the file from the magic bytes to the footer.
-[ -z "$reader" ] || cat >"$reader" <<'END'
+[ -n "$why" ] || cat >"$reader" <<'END'
 import { asyncBufferFromFile, parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { readFileSync } from 'node:fs'
 
@@ -144,7 +138,7 @@ reads()
 {
 	title=$1 schema=$2 groups=$3
 	shift 3
-	if [ -z "$reader" ]; then
+	if [ -n "$why" ]; then
 		skip "$title: hyparquet reads it" "$why"
 		return
 	fi
@@ -247,7 +241,7 @@ like "which is said" "$(cat "$T/err")" "format=parquet with O_DIRECT"
 
 # plan.mjs DIRECTORY: what is to be read, as another's program sees the file.
 calls="the calls are those that the file's own footer asks for"
-if [ -z "$reader" ]; then
+if [ -n "$why" ]; then
 	skip "$calls" "$why"
 elif ! command -v strace >/dev/null; then
 	skip "$calls" "there is no strace"

@@ -215,13 +215,7 @@ is "it counts as DLIO does, what is declared" "$(check)" \
 is "nothing of it is changed" "$(looks)" "$before"
 
 # ---- as NumPy reads it
-reason=
-can_trace || reason="strace is not here or not allowed"
-[ -n "$reason" ] ||
-	"$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))' ||
-	reason="this Python has buffers of another size"
-[ -n "$reason" ] || [ "$(stat -c %o .)" -eq 4096 ] ||
-	reason="this filesystem has blocks of $(stat -c %o .) bytes"
+reason=$(no_python_calls "$python")
 if [ -n "$reason" ]; then
 	skip "the shipped job reads as NumPy does" "$reason"
 	done_testing
