@@ -89,6 +89,10 @@ struct mlgen_file {
 	int flags;        /* for open(2) */
 	unsigned mode;
 	uint64_t word; /* the engine's own: a slot, a handle; 0 = none */
+	/* The io layer's, who numbers what is open for a trace; 0 = none. An
+	 * engine has only pointers to files, so that one built without this
+	 * member works as before. */
+	uint32_t trace;
 };
 
 /* The first two arguments of openat(2), unlinkat(2), fstatat(2) ... */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "io/io_trace.h"
 #include "io/meta.h"
 #include "io/transfer.h"
 
@@ -58,6 +59,8 @@ static inline void finish(struct io *io, struct io_op *op, uint64_t now)
 		op->io.len_bytes = op->want_bytes;
 	}
 	seen_end(&io->seen, op);
+	if (__builtin_expect(io->trace != NULL, 0))
+		io_trace(io->trace, op, op->slot != io->place);
 	if (op->io.result < 0)
 		return; /* an error is quick, and no operation done */
 	if (op->is_linked)

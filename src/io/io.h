@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "stat/opstat.h"
+#include "trace/trace_ring.h"
 
 /*
  * The io layer takes the times, resumes short transfers (EINTR
@@ -102,6 +103,9 @@ struct io_config {
 	bool may_meet_fifos;
 	struct stop *stop; /* of the job; NULL = none */
 	bool ends_in_time;
+	/* Of the thread: what is completed is put there, errors too, but for
+	 * what was never begun (-ECANCELED). NULL = there is no trace. */
+	struct trace_ring *trace;
 };
 
 /* On the worker's thread: buffer, engine ctx. 0 or -errno with err. */

@@ -11,7 +11,8 @@ struct io {
 	const struct mlgen_engine *engine;
 	struct clock *clock;
 	struct opstat *stat;
-	uint64_t mark_ns; /* next start; 0 = read the clock */
+	struct trace_ring *trace; /* NULL = none */
+	uint64_t mark_ns;         /* next start; 0 = read the clock */
 	struct stop *stop;
 	unsigned iodepth;
 	unsigned under_way; /* queued + in_engine + done */

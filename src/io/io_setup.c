@@ -121,6 +121,7 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 	io->is_sync = !io->engine->reap;
 	io->clock = cfg->clock;
 	io->stat = cfg->stat;
+	io->trace = cfg->trace;
 	io->iodepth = cfg->iodepth;
 	io->mem = cfg->mem;
 	io->seed = cfg->seed;
