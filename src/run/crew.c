@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +19,9 @@
 #define MOST_WRITERS 16u
 #define LEAST_BUFFER_BYTES UINT64_C(65536)
 #define PAGE_BYTES UINT64_C(4096)
+
+/* At once, of a worker: the file that it makes, and its folder. */
+#define FILES_OPEN 2
 
 struct crew {
 	struct crew_config config;
@@ -83,15 +87,25 @@ static int crew_work(struct crew_worker *w, struct mlgen_err *err)
 	return 0;
 }
 
+static struct trace_ring *own_ring(const struct crew_worker *w)
+{
+	char role[TRACED_ROLE_BYTES];
+
+	snprintf(role, sizeof(role), "worker %u", w->index);
+	return traced_ring(w->crew->config.traced, role, FILES_OPEN);
+}
+
 static void serve(struct crew_worker *w)
 {
 	struct crew *c = w->crew;
+	struct trace_ring *trace = own_ring(w);
 	const struct io_config cfg = { .job = &c->job,
 				       .clock = c->config.clock,
 				       .stat = &w->stat,
 				       .iodepth = 1,
 				       .buf_bytes = c->config.buf_bytes,
-				       .stop = c->config.stop };
+				       .stop = c->config.stop,
+				       .trace = trace };
 	struct mlgen_err err = { 0 };
 	int r;
 
@@ -105,6 +119,8 @@ static void serve(struct crew_worker *w)
 	if (r < 0 && !(r == -ECANCELED && stop_is_set(c->config.stop)))
 		crew_fail(c, r, &err);
 	io_free(w->io);
+	if (trace)
+		trace_ring_end(trace);
 	opstat_fini(&w->stat);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "io/io.h"
+#include "run/traced.h"
 
 struct crew;
 
@@ -26,9 +27,10 @@ struct crew_config {
 	const void *engine_opts; /* NULL = its defaults */
 	struct clock *clock;
 	struct stop *stop;
-	struct crew_view *view; /* NULL = nobody looks */
-	unsigned workers;       /* at most; never more than the count */
-	size_t buf_bytes;       /* of each */
+	struct crew_view *view;      /* NULL = nobody looks */
+	const struct traced *traced; /* NULL = there is no trace */
+	unsigned workers;            /* at most; never more than the count */
+	size_t buf_bytes;            /* of each */
 };
 
 /* To write files, of which the largest has so many bytes: twice the CPUs, but 8

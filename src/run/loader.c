@@ -19,6 +19,7 @@
 #include "run/hold.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"
+#include "run/tracemarks.h"
 #include "run/unpack.h"
 
 /* Of one extent. */
@@ -299,6 +300,8 @@ bool loader_finish(struct loader *l, struct token *token)
 		take_error(l, token, task);
 	else
 		token->sample_bytes += dataset_extent_bytes(task->dataset, x);
+	if (l->worker.trace)
+		tracemarks_sample(l, task);
 	decompress(l, task);
 	preprocess(l, x);
 	return true;
@@ -395,6 +398,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	unsigned depth = job_depth(t->job);
 	struct worker_config cfg = {
 		.place = t->place,
+		.traced = t->traced,
 		.io = { .job = &t->engine_job,
 			.clock = t->clock,
 			.iodepth = reader_ops(t->job),
@@ -413,6 +417,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 
 	if (l->index == 0 && l->rank->index == 0)
 		cfg.job_name = t->job->name;
+	tracemarks_role(l, cfg.role);
 	rc = worker_open(&l->worker, &cfg, err);
 	if (rc < 0)
 		return rc;

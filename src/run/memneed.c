@@ -19,6 +19,7 @@
 #include "run/ring.h"
 #include "run/saver.h"
 #include "run/unpack.h"
+#include "trace/tracer.h"
 
 /*
  * Measured in control groups: 4,000 accelerators with a loader each take 311
@@ -30,6 +31,9 @@
 #define LEFT_BYTES (UINT64_C(160) << 10) /* of each: no stack any more */
 
 #define MIB (UINT64_C(1) << 20)
+
+/* Chunks of a trace on their way to its file, and what compresses them. */
+#define TRACE_BYTES (UINT64_C(8) << 20)
 
 /* Mapped: a stack with its guard page, and all of the histograms. */
 #define THREAD_ADDRESS_BYTES (THREAD_STACK_BYTES + (UINT64_C(704) << 10))
@@ -67,6 +71,7 @@ void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each)
 	memneed_add(n, times(threads, plus(THREAD_BYTES, each)),
 		    times(threads, plus(THREAD_ADDRESS_BYTES, each)));
 	n->left_bytes = plus(n->left_bytes, times(threads, LEFT_BYTES));
+	n->threads = plus(n->threads, threads);
 }
 
 /* Huge pages are none of the memory that is left. */
@@ -108,6 +113,7 @@ void memneed_train(struct memneed *n, const struct job *j,
 
 	memneed_add(n, times(j->accelerators, RANK_BYTES),
 		    times(j->accelerators, RANK_ADDRESS_BYTES));
+	n->threads = plus(n->threads, j->read_threads ? j->accelerators : 0);
 	memneed_threads(n, loaders, ring_bytes(loader_ring_tokens(j, stages)));
 	if (job_touches_files(j))
 		memneed_buffers(n, j, loaders, buffer, false);
@@ -154,6 +160,13 @@ void memneed_prepare(struct memneed *n, uint64_t files,
 	if (files < workers)
 		workers = files;
 	n->prepare_bytes = workers * (THREAD_BYTES + each);
+}
+
+void memneed_trace(struct memneed *n)
+{
+	uint64_t bytes = plus(tracer_ring_bytes(n->threads), TRACE_BYTES);
+
+	memneed_add(n, bytes, bytes);
 }
 
 /* What to lower. */

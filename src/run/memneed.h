@@ -24,6 +24,7 @@ struct memneed {
 	uint64_t address_bytes; /* mapped then */
 	uint64_t prepare_bytes; /* in use before that, for its files */
 	uint64_t left_bytes;    /* of `bytes`: its counts, until the end */
+	uint64_t threads;       /* that would have a ring each in a trace */
 };
 
 /* The program itself, at rest. */
@@ -58,6 +59,9 @@ void memneed_untouched(struct memneed *n, uint64_t threads,
  * is missing. */
 void memneed_prepare(struct memneed *n, uint64_t files,
 		     uint64_t largest_file_bytes);
+
+/* With a trace: rings of its threads, and what is written. */
+void memneed_trace(struct memneed *n);
 
 /* "accelerators=8", " x bs=1m": what costs the memory, for a row's put_costs;
  * nothing for a count of 1. */

@@ -32,6 +32,7 @@ struct prepare_request {
 	bool thorough;        /* look at all files where a sample would do */
 	uint64_t first_files; /* that are read at all; 0 = all */
 	bool forgiving; /* what is missing may fail to be read, and be counted */
+	const struct traced *traced;       /* NULL = there is no trace */
 	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
 	const void *engine_opts;           /* its options in the job */
 	struct clock *clock;

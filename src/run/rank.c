@@ -13,6 +13,7 @@
 #include "run/rank_step.h"
 #include "run/residency.h"
 #include "run/saver.h"
+#include "run/tracemarks.h"
 
 /* A sample on a slow mount ends after so long, and counts as found. */
 #define SAMPLE_NS UINT64_C(1000000000)
@@ -274,6 +275,7 @@ static int run_whole_step(struct rank *r, const struct stage *at,
 {
 	if (run_step(r, at, batch, s) < 0)
 		return -EPIPE;
+	tracemarks_step(r, at, batch, s);
 	add_step(r, a, s);
 	look_for_hope(r, a->epoch);
 	if (!r->counts && s->end_ns >= train_ramp_end_ns(r->train)) {
@@ -304,6 +306,7 @@ static int run_epoch(struct rank *r, const struct stage *at,
 	struct train *t = r->train;
 	struct step s = { .end_ns = begin_of_epoch_ns(r, a->epoch) };
 	uint64_t steps = at->pass->sampler.steps, before = a->epoch * steps;
+	uint64_t begin_ns = s.end_ns;
 
 	r->have = (struct token){ 0 };
 	rank_step_limit(r, at, 0);
@@ -321,6 +324,7 @@ static int run_epoch(struct rank *r, const struct stage *at,
 							      s.end_ns);
 	}
 	r->end_ns = s.end_ns;
+	tracemarks_stage(r, at, begin_ns);
 	return 0;
 }
 
@@ -422,6 +426,7 @@ static bool get_ready(struct rank *r)
 		failure_set(t->failure, &err);
 	if (!t->job->read_threads && !loader_open(&r->loaders[0]))
 		return false;
+	tracemarks_open(r);
 	if (await_loaders(r, &r->ready, job_read_threads(t->job)) < 0)
 		return false;
 	if (t->saver && saver_await_ready(t->saver) < 0)
@@ -470,6 +475,7 @@ void *rank_main(void *arg)
 	if (!r->counts)
 		forget(r); /* it was over before ramp_time was */
 	usage_end(&r->usage);
+	tracemarks_close(r);
 	if (!r->train->job->read_threads)
 		loader_close(&r->loaders[0]);
 	rank_leave(r);

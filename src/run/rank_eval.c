@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "run/rank_step.h"
+#include "run/tracemarks.h"
 
 static void add_eval_step(struct rank *r, const struct step *s)
 {
@@ -35,6 +36,7 @@ int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 			break;
 		}
 		add_eval_step(r, &s);
+		tracemarks_step(r, at, b, &s);
 	}
 	if (train_is_closed(t))
 		return -EPIPE;
@@ -45,6 +47,7 @@ int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 		return -EPIPE;
 	r->end_ns = u64_max(s.end_ns, peers_passed_ns(&t->peers));
 	count_add(&r->count.eval_ns, r->end_ns - begin_ns);
+	tracemarks_stage(r, at, begin_ns);
 	*stopped |= t->job->barrier != BARRIER_NONE
 			    ? atomic_load(&t->is_decided)
 			    : train_wants_stop(t, 0, r->end_ns);

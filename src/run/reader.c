@@ -487,6 +487,8 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 	t->next_task = r->free_task;
 	r->free_task = t;
 	r->active--;
+	t->public.start_ns = t->first_ns;
+	t->public.end_ns = t->first_ns ? t->last_ns : 0;
 	if (t->first_ns && !t->public.error && t->public.extent.samples)
 		count_sample(r->stat, t);
 	*rc = 0;

@@ -29,6 +29,7 @@ struct read_task {
 	enum mlgen_op error_op;
 	uint64_t error_off, error_done; /* of the request; bytes it still got */
 	const char *path;
+	uint64_t start_ns, end_ns; /* of its operations; 0 = it had none */
 	const struct dataset *dataset;
 	/* Where its reads lie, one behind the other: reader_into. */
 	void *into;

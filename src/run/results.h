@@ -382,6 +382,13 @@ struct disk_util {
 	double util; /* percent of the time */
 };
 
+/* What --trace has made. */
+struct trace_result {
+	const char *file; /* borrowed; NULL = there is none */
+	bool complete;    /* nothing was lost, and all was written */
+	uint64_t records, bytes, lost, cpu_ns; /* of the thread that wrote */
+};
+
 struct run_result {
 	struct host host;
 	uint64_t timestamp_ms; /* wall clock at the start */
@@ -391,6 +398,7 @@ struct run_result {
 	size_t disk_count;
 	bool interrupted;
 	struct mlgen_err err; /* the first of any job */
+	struct trace_result trace;
 	/* Of a document: what wrote it; version NULL = this program. */
 	const char *version, *liburing, *libaio;
 };

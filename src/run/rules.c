@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "io/dropcaches.h"
 #include "io/memroom.h"
 #include "io/sysfile.h"
@@ -194,6 +195,18 @@ static int ask_all(struct asking *a, const struct rule *rules)
 	return rc;
 }
 
+/* Of the jobs of its group that come before it, and its own. */
+static uint64_t threads_beside(const struct run_shared *run, size_t last)
+{
+	unsigned group = run->cfg.jobs[last]->group;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i <= last; i++)
+		if (run->cfg.jobs[i]->group == group)
+			n += run->known->needs[i].threads;
+	return n;
+}
+
 /* What a job needs follows from what its own rules have seen. */
 static void count_needs(struct run_shared *run)
 {
@@ -205,6 +218,9 @@ static void count_needs(struct run_shared *run)
 		struct slot *s = &run->slots[i];
 
 		s->does->need(s, k->room.bytes, &k->needs[i]);
+		if (run->cfg.traces)
+			memneed_trace(&k->needs[i]);
+		run->threads = u64_max(run->threads, threads_beside(run, i));
 	}
 }
 

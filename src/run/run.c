@@ -22,6 +22,7 @@
 #include "run/series.h"
 #include "run/shared.h"
 #include "run/slot.h"
+#include "trace/tracer.h"
 
 struct run {
 	struct run_shared shared;
@@ -30,6 +31,8 @@ struct run {
 	struct slot *slots;
 	struct disks disks;
 	uint64_t timestamp_ms;
+	struct tracer *tracer; /* NULL = there is no trace */
+	struct trace_result traced;
 	struct run_result result;
 };
 
@@ -112,7 +115,8 @@ struct run_config run_config_of(const struct settings *set,
 				    .allow_fill = set->allow_fill,
 				    .allow_device = set->allow_device,
 				    .replace = set->replace,
-				    .thorough = set->thorough };
+				    .thorough = set->thorough,
+				    .traces = set->trace };
 }
 
 int run_new(struct run **out, const struct run_config *cfg,
@@ -156,6 +160,7 @@ void run_free(struct run *r)
 		dataset_fini(&s->dataset);
 	}
 	disks_fini(&r->disks);
+	tracer_free(r->tracer);
 	mem_free(r->slots);
 	failure_fini(&r->shared.failure);
 	mem_free(r);
@@ -267,6 +272,18 @@ int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
 		offer(arg, i, &r->slots[i].dataset);
 	run_free(r);
 	return rc;
+}
+
+int run_trace(struct run *r, int fd, const char *path, struct mlgen_err *err)
+{
+	r->traced.file = path;
+	return traced_start(&r->tracer, &r->shared, fd, path, err);
+}
+
+int run_trace_end(struct run *r, struct mlgen_err *err)
+{
+	/* One that came to nothing leaves what was there. */
+	return traced_end(r->tracer, !is_stopping(r), &r->traced, err);
 }
 
 static int prepare_group(struct run *r, unsigned group, struct mlgen_err *err)
@@ -466,8 +483,9 @@ struct run_result *run_collect(struct run *r)
 
 	*out = (struct run_result){ .host = *r->shared.cfg.host,
 				    .timestamp_ms = r->timestamp_ms,
-				    .interrupted = atomic_load(
-					    &r->shared.interrupted) };
+				    .interrupted =
+					    atomic_load(&r->shared.interrupted),
+				    .trace = r->traced };
 	if (atomic_load(&r->shared.failure.is_set))
 		out->err = r->shared.failure.err;
 	for (size_t i = 0; i < r->shared.cfg.count; i++)

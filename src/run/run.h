@@ -30,6 +30,7 @@ struct run_config {
 	struct clock *clock;
 	bool readonly, allow_fill, replace;
 	bool thorough; /* look at all files of a dataset, not at a sample */
+	bool traces;   /* run_trace will be called: it takes memory */
 	/* A training of known length ends, behind its first epoch, where its AU
 	 * cannot reach so many percent any more, whatever comes; 0 = never. */
 	double au_floor;
@@ -57,6 +58,16 @@ typedef void run_told(void *arg, size_t job, const char *name,
 typedef void run_offer(void *arg, size_t job, struct dataset *ds);
 int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
 	    void *arg, struct mlgen_err *err);
+
+/*
+ * Record what the threads of its jobs do, but for preparations of jobs that do
+ * something else then; from run_execute on, into a file (tracer.h: fd is open
+ * for writing, the caller's). 0 or -errno with err.
+ */
+int run_trace(struct run *r, int fd, const char *path, struct mlgen_err *err);
+/* After run_execute, or run_abandon: the end of the trace, which run_collect
+ * then knows of. 0, or -errno with err: something is not in it. */
+int run_trace_end(struct run *r, struct mlgen_err *err);
 
 /* Prepare and run all groups. Returns when everything has ended. */
 void run_execute(struct run *r);

@@ -34,6 +34,7 @@ struct saver_config {
 	const struct shard_set *set;
 	struct checkpoints *checkpoints; /* the saver's while it lives */
 	const struct placement *place;
+	const struct traced *traced; /* NULL = there is no trace */
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;

@@ -2,6 +2,8 @@
 /* saver_thread.c - one thread of the saver: it waits for a round, and does its part of each. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -67,9 +69,10 @@ static void make_files(struct saver_thread *t)
 static int set_up(struct saver_thread *t, struct mlgen_err *err)
 {
 	struct saver *s = t->saver;
-	const struct worker_config cfg = {
+	struct worker_config cfg = {
 		.job_name = t == s->threads ? s->cfg.job->name : NULL,
 		.place = s->cfg.place,
+		.traced = s->cfg.traced,
 		.io = { .job = &s->engine_job,
 			.clock = s->cfg.clock,
 			.iodepth = t->depth,
@@ -83,8 +86,10 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 						(uint64_t)(t - s->threads)),
 			.stop = s->cfg.stop },
 	};
-	int rc = worker_open(&t->worker, &cfg, err);
+	int rc;
 
+	snprintf(cfg.role, sizeof(cfg.role), "saver %" PRIu64, t->rank->rank);
+	rc = worker_open(&t->worker, &cfg, err);
 	if (rc < 0)
 		return rc;
 	make_requests(t);
@@ -295,6 +300,24 @@ static int move_files(struct saver_thread *t)
 
 /* Rounds. */
 
+static void mark_round(struct saver_thread *t)
+{
+	const struct saver *s = t->saver;
+	const struct trace_mark mark = {
+		.op = TRACE_CHECKPOINT,
+		.start_ns = s->begin_ns,
+		.end_ns = t->end_ns,
+		.off = atomic_load(&s->begun) - 1,
+		.len_bytes = atomic_load_explicit(&t->moved_bytes,
+						  memory_order_relaxed),
+		.result = (int64_t)t->rank->rank,
+		.text = saves(s) ? "save" : "restore",
+	};
+
+	if (t->worker.trace)
+		trace_ring_mark(t->worker.trace, &mark);
+}
+
 static void take_part(struct saver_thread *t)
 {
 	struct saver *s = t->saver;
@@ -306,6 +329,7 @@ static void take_part(struct saver_thread *t)
 		atomic_store(&s->is_cut, true);
 	t->end_ns = clock_now(s->cfg.clock);
 	t->under_way_ns += t->end_ns - s->begin_ns;
+	mark_round(t);
 	/* The last one sees what all have left. */
 	if (atomic_fetch_sub(&s->left, 1) == 1)
 		saver_end_round(t);

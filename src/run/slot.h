@@ -15,6 +15,7 @@
 #include "run/results.h"
 #include "run/run.h"
 #include "run/span.h"
+#include "run/traced.h"
 #include "run/train.h"
 
 struct memlimit;
@@ -30,6 +31,7 @@ struct run_shared {
 	_Atomic bool interrupted;
 	_Atomic bool has_started;      /* the first byte was written or read */
 	struct blockdev_guards guards; /* devices that jobs write */
+	uint64_t threads; /* that work at the same time, about; by rules_ask */
 };
 
 struct saver;
@@ -41,6 +43,7 @@ struct slot {
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
 	struct placement place;
+	struct traced traced; /* set before its work begins */
 	struct filemaker_progress progress;
 	struct prepare_result prepare;
 	double resident_before_percent;

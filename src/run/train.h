@@ -93,6 +93,7 @@ struct rank {
 	struct token have;    /* delivered of this stage, not yet taken */
 	uint64_t *decoded_ns; /* when each of decode_threads is free */
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
+	struct trace_ring *trace; /* NULL = there is no trace */
 	/* Compute on samples that were delivered. */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
 	bool counts;      /* past ramp_time */
@@ -125,6 +126,7 @@ struct train {
 	/* Set before train_start, and not the training's, but it starts and
 	 * joins the saver. saver NULL = no checkpoints; state: its model's. */
 	const struct placement *place;
+	const struct traced *traced; /* NULL = there is no trace */
 	struct saver *saver;
 	const struct state *state;
 	struct train_saves saves;

@@ -47,6 +47,9 @@ int worker_open(struct worker *w, const struct worker_config *cfg,
 
 	own_descriptors(cfg->io.job);
 	io_cfg.stat = &w->stat;
+	w->trace = traced_ring(cfg->traced, cfg->role,
+			       io_cfg.files ? io_cfg.files : io_cfg.iodepth);
+	io_cfg.trace = w->trace;
 	if (rc == 0)
 		rc = io_new(&io, &io_cfg, err);
 	if (rc < 0)
@@ -61,6 +64,9 @@ void worker_close(struct worker *w)
 {
 	if (w->io)
 		io_stop(w->io);
+	if (w->trace)
+		trace_ring_end(w->trace);
+	w->trace = NULL;
 }
 
 /* But for its errors, which are some whenever they were. */

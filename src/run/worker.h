@@ -10,6 +10,7 @@
 #include "io/io.h"
 #include "io/topology.h"
 #include "run/placement.h"
+#include "run/traced.h"
 
 /* A series of one-second rates (run_tick). Welford's sums. */
 struct rate_series {
@@ -32,8 +33,9 @@ struct worker {
 	pthread_t thread;
 	struct opstat stat;
 	struct node_watch watch;
-	struct io *_Atomic io; /* for io_look; set by the worker itself */
-	bool counts;           /* past ramp_time */
+	struct io *_Atomic io;    /* for io_look; set by the worker itself */
+	struct trace_ring *trace; /* from worker_open to worker_close; NULL */
+	bool counts;              /* past ramp_time */
 	bool is_paused;
 	_Atomic bool has_ended; /* it counts no more */
 	uint64_t begin_ns;      /* of its wall time */
@@ -62,7 +64,9 @@ void worker_fini(struct worker *w); /* after join; takes a zeroed one */
 struct worker_config {
 	const char *job_name; /* to tell the engine's note with; NULL = not */
 	const struct placement *place;
-	struct io_config io; /* `stat` is the worker's */
+	const struct traced *traced;  /* NULL = there is no trace */
+	char role[TRACED_ROLE_BYTES]; /* ... for that */
+	struct io_config io;          /* `stat` and `trace` are the worker's */
 };
 
 /* On the right CPUs, then io_new: buffers lie on the node that touches them

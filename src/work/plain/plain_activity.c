@@ -212,6 +212,7 @@ static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 	if (rc < 0)
 		return rc;
 	plain_of(s)->streams.place = &s->place;
+	plain_of(s)->streams.traced = &s->traced;
 	plain_of(s)->streams.stop = &s->progress.stop;
 	plain_of(s)->streams.start_after_ns =
 		s->job->startdelay_ns ? now_ns + s->job->startdelay_ns : 0;

@@ -2,6 +2,8 @@
 /* stream_setup.c - what a stream needs before its first request: pattern, engine, buffer, open files. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -28,6 +30,7 @@ static int open_io(struct stream *s, struct mlgen_err *err)
 	struct worker_config cfg = {
 		.job_name = s->index == 0 ? j->name : NULL,
 		.place = s->all->place,
+		.traced = s->all->traced,
 		.io = { .job = &s->all->engine_job,
 			.clock = s->all->clock,
 			.iodepth = s->depth,
@@ -41,6 +44,7 @@ static int open_io(struct stream *s, struct mlgen_err *err)
 
 	if (job_writes(j))
 		cfg.io.stamp = rng_u64(j->randseed, RNG_CONTENT, s->index) | 1;
+	snprintf(cfg.role, sizeof(cfg.role), "worker %" PRIu64, s->index);
 	rc = worker_open(&s->worker, &cfg, err);
 	if (rc == 0 && job_writes(j))
 		fill_buffer(s);

@@ -21,6 +21,7 @@ struct streams {
 	const struct job *job;
 	const struct iofiles *files;
 	const struct placement *place; /* set before streams_start */
+	const struct traced *traced;   /* the same; NULL = there is no trace */
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
 	struct failure *failure;

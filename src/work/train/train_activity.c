@@ -185,6 +185,7 @@ static struct prepare_request request_of(struct slot *s,
 		.thorough = r->cfg.thorough,
 		.first_files = trains(s) ? s->job->distinct_files : 0,
 		.forgiving = ignored_counts(s->job, MLGEN_OPEN, -ENOENT),
+		.traced = trains(s) ? NULL : &s->traced,
 		.engine = s->job->engine,
 		.engine_opts = s->job->engine_opts,
 		.clock = r->cfg.clock,
@@ -316,6 +317,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r,
 		return rc;
 	train_give_up_below(&s->train, r->cfg.au_floor);
 	s->train.place = &s->place;
+	s->train.traced = &s->traced;
 	s->train.stop = &s->progress.stop;
 	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
 	/* It was looked at just now. */

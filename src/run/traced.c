@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traced.c - see traced.h. */
+#include "run/traced.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/process.h"
+#include "base/util.h"
+#include "config.h"
+#include "run/slot.h"
+#include "trace/tracer.h"
+
+struct trace_ring *traced_ring(const struct traced *t, const char *role,
+			       uint64_t files)
+{
+	char text[TRACED_ROLE_BYTES + 64];
+
+	if (!t || !t->tracer)
+		return NULL;
+	if (!t->job)
+		return tracer_ring(t->tracer, role, files);
+	snprintf(text, sizeof(text), "%s of %s", role, t->job);
+	return tracer_ring(t->tracer, text, files);
+}
+
+static void add_number(struct tracer *t, const char *key, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	tracer_fact(t, key, text);
+}
+
+static void add_facts(struct tracer *t, const struct run_shared *run)
+{
+	const struct host *host = run->cfg.host;
+
+	tracer_fact(t, "program", "mlgen");
+	tracer_fact(t, "version", MLGEN_VERSION);
+	tracer_fact(t, "host", host->hostname);
+	tracer_fact(t, "kernel", host->kernel);
+	add_number(t, "cpus", host->cpus);
+	add_number(t, "memory_bytes", host->memory_bytes);
+	tracer_fact(t, "command", host->command);
+	for (size_t i = 0; i < run->cfg.count; i++)
+		tracer_fact(t, "job", run->cfg.jobs[i]->name);
+}
+
+static uint64_t ns_of(clockid_t clock)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* It is told in ticks since the boot, sleep included, which the clock of the
+ * records leaves out. */
+static uint64_t start_of(const struct process *p)
+{
+	long ticks = sysconf(_SC_CLK_TCK);
+	uint64_t awake_ns = ns_of(CLOCK_MONOTONIC);
+	uint64_t slept_ns = ns_of(CLOCK_BOOTTIME) - awake_ns, since_boot_ns;
+
+	if (!p->start_ticks || ticks <= 0)
+		return TRACE_UNKNOWN;
+	since_boot_ns = p->start_ticks * (NS_PER_S / (uint64_t)ticks);
+	return since_boot_ns > slept_ns ? since_boot_ns - slept_ns
+					: TRACE_UNKNOWN;
+}
+
+static void add_process(struct tracer *t, const struct run_shared *run)
+{
+	struct process self;
+
+	process_self(&self);
+	const uint64_t number[] = { self.pid, (uint64_t)getppid(),
+				    start_of(&self) };
+
+	tracer_entry(t, TRACE_PROCESS, number, ARRAY_LEN(number),
+		     run->cfg.host->command);
+}
+
+/* As in /proc/self/mountinfo. */
+static void put_escaped(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr(" \t\n\\", *text))
+			buf_addf(out, "\\%03o", (unsigned)*text);
+		else
+			buf_addc(out, *text);
+	}
+}
+
+static void add_mount(struct tracer *t, const struct mount *m)
+{
+	struct buf text = { 0 };
+	struct stat st;
+
+	if (!m->type[0])
+		return;
+	const uint64_t number[] = { stat(m->target, &st) == 0
+					    ? (uint64_t)st.st_dev
+					    : TRACE_UNKNOWN };
+	put_escaped(&text, m->type);
+	buf_addc(&text, ' ');
+	put_escaped(&text, m->target);
+	buf_addc(&text, ' ');
+	put_escaped(&text, m->source);
+	tracer_entry(t, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
+	buf_fini(&text);
+}
+
+static bool is_same_mount(const struct mount *a, const struct mount *b)
+{
+	return strcmp(a->target, b->target) == 0 &&
+	       strcmp(a->source, b->source) == 0;
+}
+
+/* Once each, however many jobs lie there. */
+static void add_mounts(struct tracer *t, const struct run_shared *run)
+{
+	const struct mount *seen[2 * 64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < 2 * run->cfg.count; i++) {
+		const struct slot *s = &run->slots[i / 2];
+		const struct mount *m =
+			i % 2 ? &s->checkpoint_mount : &s->mount;
+		size_t k = 0;
+
+		while (k < n && !is_same_mount(seen[k], m))
+			k++;
+		if (k < n || n == ARRAY_LEN(seen))
+			continue;
+		seen[n++] = m;
+		add_mount(t, m);
+	}
+}
+
+int traced_start(struct tracer **out, struct run_shared *run, int fd,
+		 const char *path, struct mlgen_err *err)
+{
+	const struct tracer_config cfg = { .fd = fd,
+					   .path = path,
+					   .clock = run->cfg.clock,
+					   .threads = run->threads };
+	struct tracer *t = tracer_new(&cfg);
+
+	*out = t;
+	add_facts(t, run);
+	add_process(t, run);
+	add_mounts(t, run);
+	for (size_t i = 0; i < run->cfg.count; i++)
+		run->slots[i].traced = (struct traced){
+			.tracer = t,
+			.job = run->cfg.count > 1 ? run->cfg.jobs[i]->name
+						  : NULL,
+		};
+	return tracer_start(t, err);
+}
+
+int traced_end(struct tracer *t, bool always, struct trace_result *result,
+	       struct mlgen_err *err)
+{
+	struct tracer_total total;
+	int rc = tracer_stop(t, always, &total, err);
+
+	result->complete = rc == 0 && total.lost == 0;
+	result->records = total.records;
+	result->bytes = total.bytes;
+	result->lost = total.lost;
+	result->cpu_ns = total.cpu_ns;
+	if (rc < 0 || total.lost == 0)
+		return rc;
+	return mlgen_fail(err, -EIO,
+			  "trace=%s: is not complete: %" PRIu64
+			  " records came faster than they could be written; "
+			  "leave a CPU to what writes them",
+			  result->file, total.lost);
+}
