@@ -69,6 +69,7 @@ build/golden/mlgen: build/src/main.o $(GOLDEN_OBJ) $(LIBRARY)
 $(BENCH): %: %.o $(LIBRARY)
 $(TOOLS): %: %.o
 
+build/t/tools/trace_text: $(LIBRARY)
 build/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 build/unit-tests: private LIBS += $(CHECK_LIBS)
 build/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)

@@ -33,6 +33,7 @@
 #include "report/outputs.h"
 #include "report/plan_report.h"
 #include "report/text.h"
+#include "report/tracefile.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
 #include "report/version.h"
@@ -47,6 +48,7 @@ struct program {
 	struct host host;
 	struct output text, json; /* opened before the run */
 	struct csv *log;          /* the same; closed by watch_run */
+	struct tracefile trace;   /* the same */
 	struct ask ask;           /* all of this, for the questions */
 };
 
@@ -135,6 +137,7 @@ static void fini_outputs(struct program *p)
 	output_abandon(&p->text);
 	output_abandon(&p->json);
 	csv_close(p->log);
+	tracefile_close(&p->trace);
 }
 
 /* What could not be written is no answer, whatever it was. */
@@ -150,7 +153,8 @@ static int open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 {
 	const struct outputs o = { .text = &p->text,
 				   .json = &p->json,
-				   .log = is_run ? &p->log : NULL };
+				   .log = is_run ? &p->log : NULL,
+				   .trace = is_run ? &p->trace : NULL };
 
 	return outputs_open(&o, &p->set, err);
 }
@@ -290,11 +294,32 @@ static bool measure_ceiling(struct program *p, struct run_result *result)
 	return false;
 }
 
+/* False: there is no trace, or it is whole. */
+static bool has_cut_trace(struct program *p, struct run *run)
+{
+	const char *path = p->set.settings.trace;
+	struct mlgen_err err = { 0 };
+
+	if (!path)
+		return false;
+	int rc = run_trace_end(run, &err);
+	int closed = tracefile_close(&p->trace);
+	if (rc == 0 && closed < 0)
+		rc = mlgen_fail(&err, closed, "trace=%s: %s", path,
+				strerror(-closed));
+	if (rc < 0)
+		log_error("%s", err.text);
+	return rc < 0;
+}
+
 static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 {
 	struct mlgen_err err = { 0 };
 	struct csv *log = p->log;
 
+	if (p->trace.path &&
+	    run_trace(run, p->trace.fd, p->set.settings.trace, &err) < 0)
+		return usage(&err);
 	p->log = NULL;
 	int rc = watch_run(run, p->set.count, &p->set.settings, log, abandoned,
 			   &err);
@@ -302,6 +327,7 @@ static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 		log_error("%s", err.text);
 	if (rc < 0)
 		return EXIT_USAGE;
+	bool is_cut = has_cut_trace(p, run);
 	struct run_result *result = run_collect(run);
 	if (result->err.code)
 		log_error("%s%s", result->err.text,
@@ -320,7 +346,8 @@ static int run_jobs(struct program *p, struct run *run, bool *abandoned)
 	if (failed)
 		status = EXIT_FAILED;
 	status = with_output(status, write_reports(p, result, NULL));
-	return with_output(status, rc == WATCH_NO_LOG ? EXIT_FAILED : EXIT_RAN);
+	bool is_short = rc == WATCH_NO_LOG || is_cut;
+	return with_output(status, is_short ? EXIT_FAILED : EXIT_RAN);
 }
 
 static int set_up_and_run(struct program *p)
@@ -420,6 +447,7 @@ static void leave(void *arg)
 
 	output_discard(&p->text);
 	output_discard(&p->json);
+	tracefile_discard(&p->trace);
 	log_error("interrupted");
 	_exit(EXIT_INTERRUPTED);
 }

@@ -67,6 +67,7 @@ static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 	diag_fini(&diag);
 	keep_scale(set, a->set);
 	mem_replace(&set->settings.log, NULL);
+	mem_replace(&set->settings.trace, NULL);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "report/metrics_trace.h"
 #include "report/page.h"
 
 #define PART(m, t) .off = offsetof(struct record, m), .bytes = sizeof(t)
@@ -17,6 +18,7 @@ const struct record_root record_roots[RECORD_ROOTS] = {
 	{ "prepare", "prepare", false, metrics_prepare_fields, PART(prepare, struct prepare_result) },
 	{ "plan", "plan", false, metrics_plan_fields, PART(plan, struct plan_report) },
 	{ NULL, NULL, true, metrics_top_fields, PART(top, struct metrics_top) },
+	{ "trace", "trace", true, metrics_trace_fields, PART(trace, struct trace_result) },
 	{ "find_max", "find_max", true, metrics_find_max_fields, PART(find_max, struct metrics_find_max) },
 	{ "merged", "merged", true, metrics_merged_fields, PART(merged, struct metrics_merged) },
 };

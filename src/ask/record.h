@@ -21,6 +21,7 @@ struct record {
 	const struct plan_report *plan;
 	/* Of the whole document. */
 	const struct metrics_top *top;
+	const struct trace_result *trace;
 	const struct metrics_find_max *find_max;
 	const struct metrics_merged *merged;
 	const char *file; /* its name */
@@ -39,7 +40,7 @@ struct record_root {
 	size_t off, bytes; /* of the pointer in struct record; of its struct */
 };
 
-#define RECORD_ROOTS 9
+#define RECORD_ROOTS 10
 #define RECORD_ROOTS_MEASURED 3
 extern const struct record_root record_roots[RECORD_ROOTS];
 

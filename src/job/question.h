@@ -27,6 +27,7 @@ struct question {
 	const char *files; /* what to name where there are none */
 	bool needs_two;    /* one file has nothing to be compared with */
 	bool writes_json;  /* of files: --json has the answer, too */
+	bool writes_trace; /* --trace is where its answer goes */
 	bool prints_csv;   /* --output-format=csv is one of its own */
 	bool is_implied; /* by documents alone, *.json, where nothing is asked */
 	bool is_live;    /* what it prints appears while it is answered */

@@ -92,6 +92,9 @@ const struct mlgen_field settings_fields[] = {
 	{ "log_interval", MLGEN_F_TIME(struct settings, log_interval_ns), .def = "1s",
 	  .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "Output",
 	  .help = "Time between two rows of the log." },
+	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
+	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for.\n"
+		  "A trace that is there is replaced; any other file is refused. What is lost on the way is counted, and makes the status 1." },
 	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Whether there is a status line." },
 	{ "status-interval", MLGEN_F_TIME(struct settings, status_interval_ns), .def = "0",

@@ -38,6 +38,7 @@ struct settings {
 	bool replace; /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
 	char *output, *json, *log;
+	char *trace; /* of a run: a file for all that it does */
 	uint64_t log_interval_ns;
 	int eta;
 	uint64_t status_interval_ns; /* 0 = never */

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "report/metrics.h"
+#include "report/metrics_trace.h"
 #include "report/page.h"
 #include "stat/hist.h"
 #include "stat/metric.h"
@@ -351,6 +352,10 @@ static json_t *document(const struct run_result *r, const struct jobset *set,
 	for (size_t i = 0; plans && i < set->count; i++)
 		json_array_append_new(jobs, plan_object(&plans[i], r, set));
 	json_object_set_new(root, "jobs", jobs);
+	if (r->trace.file)
+		json_object_set_new(
+			root, "trace",
+			struct_object(metrics_trace_fields, &r->trace, &walk));
 	return root;
 }
 

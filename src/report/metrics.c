@@ -15,6 +15,7 @@
 #include "report/metrics_merged.h"
 #include "report/metrics_options.h"
 #include "report/metrics_tables.h"
+#include "report/metrics_trace.h"
 #include "report/page.h"
 #include "run/failed.h"
 
@@ -144,6 +145,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].plan.checks[]", metrics_check_fields },
 	{ "jobs[].plan.blockers[]", metrics_blocker_fields },
 	{ "disk_util[]", disk_fields },
+	{ "trace", metrics_trace_fields },
 	{ "find_max", metrics_find_max_fields },
 	{ "find_max.probes[]", metrics_probe_fields },
 	{ "merged", metrics_merged_fields },

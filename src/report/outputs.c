@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c - --output, --json and --log are checked together, then opened. */
+/* outputs.c - --output, --json, --log and --trace are checked together, then opened. */
 #include "report/outputs.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "report/page.h"
 #include "report/place.h"
 
-enum { TEXT, JSON, LOG, PLACES };
+enum { TEXT, JSON, LOG, TRACE, PLACES };
 
 static int outputs_refuse(const struct place *p, const char *what,
 			  struct mlgen_err *err)
@@ -187,7 +187,13 @@ static int outputs_look_at_all(struct place *places, const struct jobset *set,
 		rc = outputs_look(&places[JSON], "json", s->json, err);
 	if (rc == 0)
 		rc = outputs_look(&places[LOG], "log", s->log, err);
-	return rc ? rc : check_all(places, set, err);
+	if (rc == 0)
+		rc = outputs_look(&places[TRACE], "trace", s->trace, err);
+	if (rc == 0)
+		rc = check_all(places, set, err);
+	if (rc == 0 && places[TRACE].option)
+		rc = tracefile_check(&places[TRACE], !places[TEXT].option, err);
+	return rc;
 }
 
 static int open_all(const struct outputs *o, struct place *places, bool is_text,
@@ -201,6 +207,8 @@ static int open_all(const struct outputs *o, struct place *places, bool is_text,
 		rc = output_open(o->json, &places[JSON], err);
 	if (rc == 0 && o->log && places[LOG].option)
 		rc = csv_open(o->log, &places[LOG], err);
+	if (rc == 0 && o->trace && places[TRACE].option)
+		rc = tracefile_open(o->trace, &places[TRACE], err);
 	if (rc < 0) {
 		output_abandon(o->text);
 		output_abandon(o->json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.h - --output, --json and --log are checked together, then opened. */
+/* outputs.h - --output, --json, --log and --trace are checked together, then opened. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,15 +9,17 @@
 #include "job/jobset.h"
 #include "report/csv.h"
 #include "report/output.h"
+#include "report/tracefile.h"
 
 struct outputs {
 	struct output *text; /* --output, or standard output */
 	struct output *json; /* --json; stays closed without it */
 	struct csv **log;    /* --log; NULL: it is only checked, none is kept */
+	struct tracefile *trace; /* --trace; the same */
 };
 
 /*
- * Refused: what place.h refuses; two options, or one and standard output or
+ * Refused: what place.h refuses, of a trace what tracefile.h does; two options, or one and standard output or
  * error, with the same regular file; a file that this program reads: job files
  * and what they include, documents, the engine, lists of tensors, the files of
  * plain jobs and of datasets. Before all of that is checked no file is made

@@ -205,8 +205,8 @@ static int settle_file(struct place *p, const struct stat *st,
 static int tell_busy(const struct place *p, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -EBUSY,
-			  "%s=%s: another run is writing its log there; wait "
-			  "until it is done, or name another file",
+			  "%s=%s: another run is writing there; wait until it "
+			  "is done, or name another file",
 			  p->option, p->given);
 }
 

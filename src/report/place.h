@@ -40,7 +40,7 @@ struct place {
 /*
  * Look there and open what there is. Nothing is made, emptied or written.
  * 0, or -errno with err: what cannot be written, a device, a directory, a
- * file into which a run writes its log (-EBUSY).
+ * file into which a run writes its log or trace (-EBUSY).
  */
 int place_open(struct place *p, const char *option, const char *given,
 	       struct mlgen_err *err);

@@ -3,6 +3,7 @@
 #include "report/text.h"
 
 #include "report/page.h"
+#include "report/text_trace.h"
 
 /* A job that has a record for each of its workers has them behind each other. */
 static size_t count_records(const struct run_result *r, size_t first)
@@ -46,6 +47,8 @@ void text_report(FILE *to, const struct run_result *r, bool quiet)
 		else
 			fprintf(to, "%s: did not run\n", j->job->name);
 	}
-	if (!quiet)
-		put_ends(to, r);
+	if (quiet)
+		return;
+	put_ends(to, r);
+	text_trace(to, &r->trace);
 }

@@ -125,7 +125,7 @@ for option in json output log; do
 	exits "--$option onto the log of a run that runs: refused" 2 \
 		train --$option=log.csv
 	like "$option: it says so" "$(cat err)" \
-		"^mlgen: $option=log\.csv: another run is writing its log there; wait until it is done, or name another file$"
+		"^mlgen: $option=log\.csv: another run is writing there; wait until it is done, or name another file$"
 done
 like "the log goes on" "$(head -n 1 log.csv)" '^time,seconds,'
 kill -KILL "$pid"

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tracefile.c - see tracefile.h. */
+#include "report/tracefile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "trace/trace_reader.h"
+
+/* Streams, too, which place_is_fd leaves out. */
+static bool is_descriptor(const struct place *p, int fd)
+{
+	struct stat a, b;
+
+	return fstat(p->fd, &a) == 0 && fstat(fd, &b) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int check_stream(const struct place *p, bool prints_text,
+			struct mlgen_err *err)
+{
+	struct stat st;
+
+	if (fstat(p->fd, &st) < 0 ||
+	    !(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode)))
+		return mlgen_fail(err, -ENOTSUP,
+				  "%s=%s: is no file and no pipe; a trace is "
+				  "written to one of them",
+				  p->option, p->given);
+	if (prints_text && is_descriptor(p, STDOUT_FILENO))
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: is also standard output, which has "
+				  "the report; name another file, or --output",
+				  p->option, p->given);
+	if (is_descriptor(p, STDERR_FILENO))
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: is also standard error; name another "
+				  "file",
+				  p->option, p->given);
+	return 0;
+}
+
+/* The descriptor may be one that only writes. Bytes, or -errno. */
+static ssize_t read_first(const struct place *p, char *to, size_t bytes)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && p->path)
+		fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, to, bytes, 0);
+	n = n < 0 ? -errno : n;
+	close(fd);
+	return n;
+}
+
+static int check_content(const struct place *p, struct mlgen_err *err)
+{
+	char first[TRACE_MAGIC_BYTES];
+	ssize_t n = read_first(p, first, sizeof(first));
+
+	if (n < 0)
+		return mlgen_fail(err, (int)n,
+				  "%s=%s: what is in it cannot be read: %s; "
+				  "only a trace is replaced, name another file",
+				  p->option, p->given, strerror((int)-n));
+	if (n > 0 && !trace_is_magic(first, (size_t)n))
+		return mlgen_fail(err, -EEXIST,
+				  "%s=%s: is there, and is no trace; it is not "
+				  "overwritten, name another file",
+				  p->option, p->given);
+	return 0;
+}
+
+int tracefile_check(const struct place *p, bool prints_text,
+		    struct mlgen_err *err)
+{
+	int rc = 0;
+
+	if (p->kind == PLACE_STREAM || p->is_handed_over)
+		rc = check_stream(p, prints_text, err);
+	return rc == 0 && p->kind == PLACE_FILE ? check_content(p, err) : rc;
+}
+
+int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)
+{
+	bool is_new = p->kind == PLACE_NEW;
+	int rc = 0;
+
+	if (is_new)
+		rc = place_make(p, err);
+	else if (p->kind == PLACE_FILE && !p->is_handed_over)
+		rc = place_lock(p, err);
+	if (rc < 0)
+		return rc;
+	*f = (struct tracefile){ .path = mem_strdup(p->given),
+				 .fd = p->fd,
+				 .made = is_new ? mem_strdup(p->path) : NULL };
+	p->fd = -1;
+	place_close(p);
+	return 0;
+}
+
+void tracefile_discard(const struct tracefile *f)
+{
+	struct stat st;
+
+	if (f->made && fstat(f->fd, &st) == 0 && st.st_size == 0)
+		unlink(f->made);
+}
+
+int tracefile_close(struct tracefile *f)
+{
+	int rc = 0;
+
+	if (!f->path)
+		return 0;
+	tracefile_discard(f);
+	if (close(f->fd) < 0)
+		rc = -errno;
+	mem_free(f->made);
+	mem_free(f->path);
+	*f = (struct tracefile){ 0 };
+	return rc;
+}
