@@ -2,6 +2,7 @@
 /* traced.c - see traced.h. */
 #include "run/traced.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
