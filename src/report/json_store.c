@@ -69,7 +69,7 @@ struct hist *json_store_hist(struct json_store *s)
 {
 	struct hist *h = json_store_alloc(s, sizeof(*h));
 
-	hist_reset(h);
+	h->min_ns = UINT64_MAX;
 	return h;
 }
 
