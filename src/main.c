@@ -49,6 +49,7 @@ struct program {
 	struct output text, json; /* opened before the run */
 	struct csv *log;          /* the same; closed by watch_run */
 	struct tracefile trace;   /* the same */
+	struct output rows;       /* the same, of a question */
 	struct ask ask;           /* all of this, for the questions */
 };
 
@@ -136,6 +137,7 @@ static void fini_outputs(struct program *p)
 {
 	output_abandon(&p->text);
 	output_abandon(&p->json);
+	output_abandon(&p->rows);
 	csv_close(p->log);
 	tracefile_close(&p->trace);
 }
@@ -151,10 +153,13 @@ static int with_output(int status, int written)
 /* Where to write is checked before anything runs. A plan has no log. */
 static int open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 {
+	const struct question *q = p->set.question;
+	bool has_rows = !is_run && q && q->writes_log;
 	const struct outputs o = { .text = &p->text,
 				   .json = &p->json,
 				   .log = is_run ? &p->log : NULL,
-				   .trace = is_run ? &p->trace : NULL };
+				   .trace = is_run ? &p->trace : NULL,
+				   .rows = has_rows ? &p->rows : NULL };
 
 	return outputs_open(&o, &p->set, err);
 }
@@ -171,6 +176,8 @@ static int close_outputs(struct program *p)
 	struct mlgen_err err = { 0 };
 	int rc = p->json.to ? output_close(&p->json, &err) : 0;
 
+	if (p->rows.to && output_close(&p->rows, &err) < 0)
+		rc = -1;
 	if (output_close(&p->text, &err) < 0)
 		rc = -1;
 	/* A reader that has gone (head -1) knows. */
@@ -390,6 +397,7 @@ static int put_answer(struct program *p, const struct question *q)
 		q->is_live && !set->output && set->output_format == OUTPUT_TEXT;
 	a.to = is_live ? stdout : p->text.to;
 	a.json = p->json.to;
+	a.log = p->rows.to;
 	int status = q->answer(&a);
 	if (status == EXIT_USAGE)
 		return status;
@@ -448,6 +456,7 @@ static void leave(void *arg)
 	output_discard(&p->text);
 	output_discard(&p->json);
 	tracefile_discard(&p->trace);
+	output_discard(&p->rows);
 	log_error("interrupted");
 	_exit(EXIT_INTERRUPTED);
 }

@@ -16,6 +16,7 @@ const struct question ask_questions[] = {
 	{ "report", ABOUT_FILES, RUNS, .prints_csv = true, .is_implied = true, .answer = ask_report },
 	{ "import", ABOUT_FILES, "the YAML file of a workload", .answer = ask_import_dlio },
 	{ "clean", ABOUT_FILES, "the directory of a dataset or of checkpoints", .goes_with = of_clean, .answer = ask_clean },
+	{ "describe", ABOUT_FILES, "the files of a trace, as --trace=FILE of a run wrote them", .writes_json = true, .writes_log = true, .answer = ask_describe },
 	{ "datasize", ABOUT_JOBS, .goes_with = of_a_host, .answer = ask_datasize },
 	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },
 	{ "find-max", ABOUT_JOBS, .is_live = true, .answer = ask_find_max },

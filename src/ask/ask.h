@@ -27,6 +27,7 @@ struct ask {
 	char *const *argv;
 	FILE *to;   /* the answer */
 	FILE *json; /* of --json; NULL = none */
+	FILE *log;  /* of --log, where the question writes one; NULL = none */
 };
 
 extern const struct question ask_questions[];
@@ -42,3 +43,4 @@ int ask_datasize(const struct ask *a);
 int ask_check(const struct ask *a); /* of documents */
 int ask_import_dlio(const struct ask *a);
 int ask_clean(const struct ask *a);
+int ask_describe(const struct ask *a);

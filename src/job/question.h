@@ -28,6 +28,7 @@ struct question {
 	bool needs_two;    /* one file has nothing to be compared with */
 	bool writes_json;  /* of files: --json has the answer, too */
 	bool writes_trace; /* --trace is where its answer goes */
+	bool writes_log;   /* of files: so has --log, over time */
 	bool prints_csv;   /* --output-format=csv is one of its own */
 	bool is_implied; /* by documents alone, *.json, where nothing is asked */
 	bool is_live;    /* what it prints appears while it is answered */

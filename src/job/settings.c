@@ -138,6 +138,9 @@ const struct mlgen_field settings_fields[] = {
 		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },
 	{ "import", MLGEN_F_ENUM(struct settings, import, imports), .def = "none", .group = "Questions",
 	  .help = "Print the job file of another program's configuration." },
+	{ "describe", MLGEN_F_BOOL(struct settings, describe), .def = "0", .group = "Questions",
+	  .help = "Print what a trace shows: who read and wrote what, in which order, how fast, and what it waited for.\n"
+		  "Several files of one run are one trace. With --output-format=json as a document, which --json=FILE writes; --log=FILE has a row for each log_interval of traced time." },
 	{ "clean", MLGEN_F_BOOL(struct settings, clean), .def = "0", .group = "Questions",
 	  .help = "List what mlgen made in the directories that are named, and below them: the files of datasets and checkpoints, as their manifests have them.\n"
 		  "What else lies there stays, and is named; so do files of another size, or of another user.\n"

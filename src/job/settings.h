@@ -57,8 +57,9 @@ struct settings {
 	uint64_t memory_bytes; /* of one host; 0 = of this one */
 	uint64_t hosts;
 	int import;
-	bool clean; /* the arguments are directories */
-	bool yes;   /* clean removes */
+	bool describe; /* the arguments are files of a trace */
+	bool clean;    /* the arguments are directories */
+	bool yes;      /* clean removes */
 };
 
 extern const struct mlgen_field settings_fields[];

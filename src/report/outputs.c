@@ -209,6 +209,8 @@ static int open_all(const struct outputs *o, struct place *places, bool is_text,
 		rc = csv_open(o->log, &places[LOG], err);
 	if (rc == 0 && o->trace && places[TRACE].option)
 		rc = tracefile_open(o->trace, &places[TRACE], err);
+	if (rc == 0 && o->rows && places[LOG].option)
+		rc = output_open(o->rows, &places[LOG], err);
 	if (rc < 0) {
 		output_abandon(o->text);
 		output_abandon(o->json);

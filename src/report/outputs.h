@@ -16,6 +16,7 @@ struct outputs {
 	struct output *json; /* --json; stays closed without it */
 	struct csv **log;    /* --log; NULL: it is only checked, none is kept */
 	struct tracefile *trace; /* --trace; the same */
+	struct output *rows; /* --log that is written as a whole; NULL = not */
 };
 
 /*

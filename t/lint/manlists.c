@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "describe/described.h"
 #include "io/engines.h"
 #include "job/help.h"
 #include "job/job.h"
@@ -36,6 +37,17 @@ static void print_settings(void)
 static void print_metrics(void)
 {
 	for (const struct metrics_section *s = metrics_sections; s->table;
+	     s++) {
+		if (*s->path)
+			printf(".Ss \"%s\"\n", s->path);
+		help_mdoc(stdout, s->table);
+	}
+}
+
+/* The same of a trace that is described. */
+static void print_trace(void)
+{
+	for (const struct described_section *s = described_sections; s->table;
 	     s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
@@ -94,7 +106,7 @@ static const struct {
 } lists[] = {
 	{ "settings", print_settings }, { "options", print_options },
 	{ "engines", print_engines },   { "metrics", print_metrics },
-	{ "log", print_log },
+	{ "log", print_log },           { "trace", print_trace },
 };
 
 #define LISTS (sizeof(lists) / sizeof(lists[0]))
