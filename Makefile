@@ -68,6 +68,7 @@ build/manlists: build/t/lint/manlists.o $(LIBRARY)
 build/golden/mlgen: build/src/main.o $(GOLDEN_OBJ) $(LIBRARY)
 $(BENCH): %: %.o $(LIBRARY)
 $(TOOLS): %: %.o
+build/t/tools/maketrace: $(LIBRARY)
 
 build/t/tools/trace_text: $(LIBRARY)
 build/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
