@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "data/format.h"
+#include "field/unknown.h"
 #include "job/fields.h"
 #include "report/metrics.h"
 #include "report/page.h"
@@ -155,18 +156,6 @@ static void read_figures(struct job_result *r, const struct metrics_job *m)
 	read_depths(&r->depths, m);
 }
 
-/* Of what the document has not nothing is known. */
-static void read_part(struct reading *g, const struct mlgen_field *table,
-		      void *to, const void *from, size_t bytes)
-{
-	const struct json_reader none = { &g->f->store, g->f->path };
-
-	if (from)
-		memcpy(to, from, bytes);
-	else
-		(void)json_read_struct(&none, NULL, table, to, "", NULL);
-}
-
 /* Older documents have the option alone, a newer one may have a format that is
  * not known here. */
 static const struct format *format_read(const struct metrics_dataset *m,
@@ -264,15 +253,15 @@ static void read_failed(struct job_result *r, const struct record *from)
 
 /* What the document has of the job's page, and with it what jobs have in common.
  * Of what it has not nothing is known. */
-static void read_page(struct reading *g, const struct record *from,
-		      const struct job *job, struct job_result *r)
+static void read_page(const struct record *from, const struct job *job,
+		      struct job_result *r)
 {
 	const struct job_result *ml = from->ml, *io = from->io;
 	bool is_plain = io && (!ml || job_work(job)->is_plain);
 	struct job_result none = { 0 };
 
-	read_part(g, metrics_io_fields, &none, NULL, 0);
-	read_part(g, metrics_ml_fields, &none, NULL, 0);
+	fields_unknown(metrics_io_fields, &none);
+	fields_unknown(metrics_ml_fields, &none);
 	*r = is_plain ? *io : ml ? *ml : none;
 	r->ml = ml ? ml->ml : none.ml;
 	r->io = io ? io->io : none.io;
@@ -286,11 +275,13 @@ static int read_record(struct reading *g, const struct record *from,
 
 	if (read_job(g, from->job, &job, err) < 0)
 		return -EINVAL;
-	read_page(g, from, job, r);
+	read_page(from, job, r);
 	set_work(r, from);
 	read_figures(r, from->job);
-	read_part(g, metrics_prepare_fields, &r->prepare, from->prepare,
-		  sizeof(r->prepare));
+	if (from->prepare)
+		r->prepare = *from->prepare;
+	else
+		fields_unknown(metrics_prepare_fields, &r->prepare);
 	read_dataset(g, from, r);
 	guess_runtime(r, from->job->job_runtime_ms);
 	guess_elapsed(r);

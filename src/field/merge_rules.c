@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "field/unknown.h"
 
 /* ---- two figures ---- */
 
@@ -153,26 +154,8 @@ static void apart_row(struct merging *m, const struct mlgen_field *f,
 static void forget_row(struct merging *m, const struct mlgen_field *f,
 		       const struct merge_at *at)
 {
-	void *to = at->to + f->off;
-
 	(void)m;
-	switch (f->type) {
-	case MLGEN_F64:
-	case MLGEN_PERCENT:
-		*(double *)to = (double)NAN;
-		break;
-	case MLGEN_LIST:
-		((struct metric_list *)to)->count = 0;
-		break;
-	case MLGEN_STR:
-		memset(to, 0, f->stride ? f->stride : sizeof(char *));
-		break;
-	case MLGEN_BOOL:
-		*(bool *)to = false;
-		break;
-	default:
-		*(uint64_t *)to = f->flags & MLGEN_NULLABLE ? UINT64_MAX : 0;
-	}
+	field_unknown(f, at->to + f->off);
 }
 
 static void no_row(struct merging *m, const struct mlgen_field *f,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "report/metrics.h"
 #include "report/metrics_trace.h"
 #include "report/page.h"
@@ -99,56 +100,90 @@ static json_t *hist_object(const struct hist *h, bool is_fio,
 	return o;
 }
 
-static json_t *map_object(const struct metric_list *l)
-{
-	const struct metric_pair *pairs = l->items;
-	json_t *o = json_object();
+/* ---- of one type each: the member at `at` ---- */
 
-	for (size_t i = 0; i < l->count; i++)
-		json_object_set_new(o, pairs[i].key,
-				    text_value(pairs[i].value));
-	return o;
+#define VALUE(type)                                                            \
+	static json_t *value_##type(const struct mlgen_field *f,               \
+				    const void *at, const struct walk *walk)
+
+VALUE(bool)
+{
+	(void)f;
+	(void)walk;
+	return json_boolean(*(const bool *)at);
 }
 
-static json_t *f64_array(const struct metric_list *l)
+VALUE(u64)
 {
-	const double *values = l->items;
-	json_t *a = json_array();
+	uint64_t v = *(const uint64_t *)at;
+	bool is_null = (f->flags & MLGEN_NULLABLE) && v == UINT64_MAX;
 
-	for (size_t i = 0; i < l->count; i++)
-		json_array_append_new(a, real_value(values[i]));
-	return a;
+	(void)walk;
+	return is_null ? json_null() : count_value(v);
 }
 
-static json_t *enum_value(const struct mlgen_field *f, int v)
+VALUE(f64)
 {
+	(void)f;
+	(void)walk;
+	return real_value(*(const double *)at);
+}
+
+VALUE(choice)
+{
+	int v = *(const int *)at;
+
+	(void)walk;
 	for (const struct mlgen_choice *c = f->choices; c->name; c++)
 		if (c->value == v)
 			return json_string(c->name);
 	return json_null();
 }
 
-static json_t *u64_value(const struct mlgen_field *f, const void *at)
+/* In the struct itself (METRICS_CHARS); or what a pointer points to, which is
+ * read as bytes: some members may not write through. */
+VALUE(text)
 {
-	uint64_t v = *(const uint64_t *)at;
-	bool is_null = (f->flags & MLGEN_NULLABLE) && v == UINT64_MAX;
+	const char *s = at;
 
-	return is_null ? json_null() : count_value(v);
-}
-
-/* What points to text is read as bytes: some members may not write through. */
-static json_t *text_member(const void *at)
-{
-	const char *s;
-
+	(void)walk;
+	if (f->stride)
+		return *s ? text_value(s) : json_null();
 	memcpy(&s, at, sizeof(s));
 	return text_value(s);
 }
 
-/* Text in the struct itself (METRICS_CHARS). */
-static json_t *chars_member(const char *at)
+VALUE(hist)
 {
-	return *at ? text_value(at) : json_null();
+	return hist_object(*(struct hist *const *)at, f->flags & MLGEN_FIO,
+			   walk->percentiles);
+}
+
+VALUE(map)
+{
+	const struct metric_list *l = at;
+	const struct metric_pair *pairs = l->items;
+	json_t *o = json_object();
+
+	(void)f;
+	(void)walk;
+	for (size_t i = 0; i < l->count; i++)
+		json_object_set_new(o, pairs[i].key,
+				    text_value(pairs[i].value));
+	return o;
+}
+
+VALUE(f64s)
+{
+	const struct metric_list *l = at;
+	const double *values = l->items;
+	json_t *a = json_array();
+
+	(void)f;
+	(void)walk;
+	for (size_t i = 0; i < l->count; i++)
+		json_array_append_new(a, real_value(values[i]));
+	return a;
 }
 
 static bool is_wanted(const struct walk *walk, const char *name)
@@ -167,10 +202,14 @@ static bool is_wanted(const struct walk *walk, const char *name)
 static json_t *struct_object(const struct mlgen_field *table, const void *base,
 			     const struct walk *walk);
 
-static json_t *struct_array(const struct mlgen_field *f,
-			    const struct metric_list *l,
-			    const struct walk *walk)
+VALUE(object)
 {
+	return struct_object(f->sub, at, walk);
+}
+
+VALUE(list)
+{
+	const struct metric_list *l = at;
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < l->count; i++) {
@@ -181,37 +220,24 @@ static json_t *struct_array(const struct mlgen_field *f,
 	return a;
 }
 
+/* Types that only options have are of no document. */
 static json_t *member_value(const struct mlgen_field *f, const void *at,
 			    const struct walk *walk)
 {
-	switch (f->type) {
-	case MLGEN_BOOL:
-		return json_boolean(*(const bool *)at);
-	case MLGEN_U64:
-	case MLGEN_SIZE:
-	case MLGEN_TIME:
-		return u64_value(f, at);
-	case MLGEN_F64:
-	case MLGEN_PERCENT:
-		return real_value(*(const double *)at);
-	case MLGEN_ENUM:
-		return enum_value(f, *(const int *)at);
-	case MLGEN_STR:
-		return f->stride ? chars_member(at) : text_member(at);
-	case MLGEN_HIST:
-		return hist_object(*(struct hist *const *)at,
-				   f->flags & MLGEN_FIO, walk->percentiles);
-	case MLGEN_OBJECT:
-		return struct_object(f->sub, at, walk);
-	case MLGEN_LIST:
-		return struct_array(f, at, walk);
-	case MLGEN_F64_ARRAY:
-		return f64_array(at);
-	case MLGEN_MAP:
-		return map_object(at);
-	default: /* types that only options have */
-		return json_null();
-	}
+	static json_t *(*const types[])(const struct mlgen_field *,
+					const void *, const struct walk *) = {
+		[MLGEN_BOOL] = value_bool,   [MLGEN_U64] = value_u64,
+		[MLGEN_SIZE] = value_u64,    [MLGEN_TIME] = value_u64,
+		[MLGEN_F64] = value_f64,     [MLGEN_PERCENT] = value_f64,
+		[MLGEN_ENUM] = value_choice, [MLGEN_STR] = value_text,
+		[MLGEN_HIST] = value_hist,   [MLGEN_OBJECT] = value_object,
+		[MLGEN_LIST] = value_list,   [MLGEN_F64_ARRAY] = value_f64s,
+		[MLGEN_MAP] = value_map,
+	};
+
+	return f->type < ARRAY_LEN(types) && types[f->type]
+		       ? types[f->type](f, at, walk)
+		       : json_null();
 }
 
 static json_t *struct_object(const struct mlgen_field *table, const void *base,

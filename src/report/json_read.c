@@ -14,13 +14,14 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "field/unknown.h"
 #include "stat/hist.h"
 #include "stat/metric.h"
 
 /* One value, and where it stands. */
 struct place {
 	const struct json_reader *r;
-	json_t *value; /* NULL = null, or missing */
+	json_t *value; /* NULL = missing */
 	const struct place *outer;
 	const char *key; /* in the outer; NULL = an element of that ... */
 	size_t index;    /* ... this one */
@@ -83,59 +84,62 @@ static int read_count(const struct place *p, uint64_t *out)
 	return 0;
 }
 
-static int read_u64(const struct place *p, const struct mlgen_field *f,
-		    uint64_t *out)
+static int read_number(const struct place *p, double *out)
 {
-	*out = f->flags & MLGEN_NULLABLE ? UINT64_MAX : 0;
-	return p->value ? read_count(p, out) : 0;
-}
-
-static int read_f64(const struct place *p, double *out)
-{
-	*out = (double)NAN;
-	if (!p->value)
-		return 0;
 	if (!json_is_number(p->value))
 		return fail(p, "must be a number");
 	*out = json_number_value(p->value);
 	return 0;
 }
 
-static int read_bool(const struct place *p, bool *out)
+/* Of one type each: a member of which nothing is known, from a value. */
+#define READ(type)                                                             \
+	static int read_##type(const struct place *p,                          \
+			       const struct mlgen_field *f, void *member)
+
+READ(bool)
 {
-	*out = json_is_true(p->value);
-	if (p->value && !json_is_boolean(p->value))
+	(void)f;
+	*(bool *)member = json_is_true(p->value);
+	if (!json_is_boolean(p->value))
 		return fail(p, "must be true or false");
 	return 0;
 }
 
-static int read_enum(const struct place *p, const struct mlgen_field *f,
-		     int *out)
+READ(u64)
+{
+	(void)f;
+	return read_count(p, member);
+}
+
+READ(f64)
+{
+	(void)f;
+	return read_number(p, member);
+}
+
+READ(choice)
 {
 	const char *name = json_string_value(p->value);
 
-	*out = 0;
-	if (!p->value)
-		return 0;
 	for (const struct mlgen_choice *c = f->choices; name && c->name; c++)
 		if (strcmp(c->name, name) == 0) {
-			*out = c->value;
+			*(int *)member = c->value;
 			return 0;
 		}
 	return fail(p, "is no word that is known here");
 }
 
-/* Text in the struct itself, or what a pointer points to. */
-static int read_text(const struct place *p, const struct mlgen_field *f,
-		     char *member)
+/* In the struct itself, or what a pointer points to. */
+READ(text)
 {
 	const char *text = json_string_value(p->value);
-	char *copy = text ? json_store_text(p->r->store, text) : NULL;
 
-	if (p->value && !text)
+	if (!text)
 		return fail(p, "must be text");
+	char *copy = json_store_text(p->r->store, text);
 	if (f->stride)
-		snprintf(member, f->stride, "%s", copy ? copy : "");
+		snprintf(member, f->stride, "%s", copy);
 	else
 		memcpy(member, &copy, sizeof(copy));
 	return 0;
@@ -191,9 +195,9 @@ static int read_member_f64(const struct place *outer, const char *key,
 	const struct place p =
 		member_of(outer, key, json_object_get(outer->value, key));
 
-	if (read_f64(&p, out) < 0)
+	if (read_number(&p, out) < 0)
 		return -EINVAL;
-	return isnan(*out) || *out < 0 || *out > 1e19
+	return *out < 0 || *out > 1e19
 		       ? fail(&p, "must be a number of nanoseconds")
 		       : 0;
 }
@@ -214,13 +218,11 @@ static int read_sums(const struct place *p, struct read_hist *out)
 	return 0;
 }
 
-static int read_hist(const struct place *p, struct hist **out)
+READ(hist)
 {
 	uint64_t n;
 
-	*out = NULL;
-	if (!p->value)
-		return 0;
+	(void)f;
 	if (!json_is_object(p->value))
 		return fail(p, "must be an object");
 	if (read_member_count(p, "N", &n) < 0)
@@ -238,7 +240,7 @@ static int read_hist(const struct place *p, struct hist **out)
 		return fail(p, "its bins do not add up to N");
 	if (h->min_ns > h->max_ns)
 		return fail(p, "min is above max");
-	*out = h;
+	*(struct hist **)member = h;
 	return 0;
 }
 
@@ -249,21 +251,19 @@ double json_read_stddev(const struct hist *h)
 
 /* ---- what holds others ---- */
 
-static int read_object(const struct place *p, const struct mlgen_field *table,
-		       char *base);
+static int read_table(const struct place *p, const struct mlgen_field *table,
+		      char *base);
 
-static bool is_list(const struct place *p)
+READ(object)
 {
-	return !p->value || json_is_array(p->value);
+	return read_table(p, f->sub, member);
 }
 
-static int read_list(const struct place *p, const struct mlgen_field *f,
-		     struct metric_list *out)
+READ(list)
 {
 	size_t n = json_array_size(p->value);
 
-	*out = (struct metric_list){ 0 };
-	if (!is_list(p))
+	if (!json_is_array(p->value))
 		return fail(p, "must be a list");
 	if (n == 0)
 		return 0;
@@ -271,41 +271,41 @@ static int read_list(const struct place *p, const struct mlgen_field *f,
 	for (size_t i = 0; i < n; i++) {
 		const struct place item = item_of(p, i);
 
-		if (read_object(&item, f->sub, items + i * f->stride) < 0)
+		if (read_table(&item, f->sub, items + i * f->stride) < 0)
 			return -EINVAL;
 	}
-	*out = (struct metric_list){ items, n };
+	*(struct metric_list *)member = (struct metric_list){ items, n };
 	return 0;
 }
 
-static int read_f64s(const struct place *p, struct metric_list *out)
+READ(f64s)
 {
 	size_t n = json_array_size(p->value);
 
-	*out = (struct metric_list){ 0 };
-	if (!is_list(p))
+	(void)f;
+	if (!json_is_array(p->value))
 		return fail(p, "must be a list");
 	if (n == 0)
 		return 0;
 	double *items = json_store_alloc(p->r->store, n * sizeof(*items));
 	for (size_t i = 0; i < n; i++) {
-		struct place item = item_of(p, i);
+		const struct place item = item_of(p, i);
 
-		if (json_is_null(item.value))
-			item.value = NULL;
-		if (read_f64(&item, &items[i]) < 0)
+		items[i] = (double)NAN;
+		if (!json_is_null(item.value) &&
+		    read_number(&item, &items[i]) < 0)
 			return -EINVAL;
 	}
-	*out = (struct metric_list){ items, n };
+	*(struct metric_list *)member = (struct metric_list){ items, n };
 	return 0;
 }
 
-static int read_map(const struct place *p, struct metric_list *out)
+READ(map)
 {
 	size_t n = json_object_size(p->value), i = 0;
 
-	*out = (struct metric_list){ 0 };
-	if (p->value && !json_is_object(p->value))
+	(void)f;
+	if (!json_is_object(p->value))
 		return fail(p, "must be an object");
 	if (n == 0)
 		return 0;
@@ -326,59 +326,45 @@ static int read_map(const struct place *p, struct metric_list *out)
 				p->r->store, json_string_value(value));
 		i++;
 	}
-	*out = (struct metric_list){ pairs, i };
+	*(struct metric_list *)member = (struct metric_list){ pairs, i };
 	return 0;
 }
 
+/* Types that only options have are of no document. */
 static int read_member(const struct place *p, const struct mlgen_field *f,
-		       char *member)
+		       void *member)
 {
-	void *at = member;
+	static int (*const types[])(const struct place *,
+				    const struct mlgen_field *, void *) = {
+		[MLGEN_BOOL] = read_bool,   [MLGEN_U64] = read_u64,
+		[MLGEN_SIZE] = read_u64,    [MLGEN_TIME] = read_u64,
+		[MLGEN_F64] = read_f64,     [MLGEN_PERCENT] = read_f64,
+		[MLGEN_ENUM] = read_choice, [MLGEN_STR] = read_text,
+		[MLGEN_HIST] = read_hist,   [MLGEN_OBJECT] = read_object,
+		[MLGEN_LIST] = read_list,   [MLGEN_F64_ARRAY] = read_f64s,
+		[MLGEN_MAP] = read_map,
+	};
 
-	switch (f->type) {
-	case MLGEN_BOOL:
-		return read_bool(p, at);
-	case MLGEN_U64:
-	case MLGEN_SIZE:
-	case MLGEN_TIME:
-		return read_u64(p, f, at);
-	case MLGEN_F64:
-	case MLGEN_PERCENT:
-		return read_f64(p, at);
-	case MLGEN_ENUM:
-		return read_enum(p, f, at);
-	case MLGEN_STR:
-		return read_text(p, f, member);
-	case MLGEN_HIST:
-		return read_hist(p, at);
-	case MLGEN_OBJECT:
-		return read_object(p, f->sub, member);
-	case MLGEN_LIST:
-		return read_list(p, f, at);
-	case MLGEN_F64_ARRAY:
-		return read_f64s(p, at);
-	case MLGEN_MAP:
-		return read_map(p, at);
-	default: /* types that only options have */
-		return 0;
-	}
+	return f->type < ARRAY_LEN(types) && types[f->type]
+		       ? types[f->type](p, f, member)
+		       : 0;
 }
 
-static int read_object(const struct place *p, const struct mlgen_field *table,
-		       char *base)
+static int read_table(const struct place *p, const struct mlgen_field *table,
+		      char *base)
 {
-	if (p->value && !json_is_object(p->value))
+	if (!json_is_object(p->value))
 		return fail(p, "must be an object");
 	for (const struct mlgen_field *f = table; f->name; f++) {
 		json_t *value = json_object_get(p->value, f->name);
-
-		if (json_is_null(value))
-			value = NULL;
-		if (!value && p->value)
-			json_store_note_lack(p->r->store, f, base);
 		const struct place member = member_of(p, f->name, value);
-		if (read_member(&member, f, base + f->off) < 0)
+		bool is_there = value && !json_is_null(value);
+
+		field_unknown(f, base + f->off);
+		if (is_there && read_member(&member, f, base + f->off) < 0)
 			return -EINVAL;
+		if (!is_there)
+			json_store_note_lack(p->r->store, f, base);
 	}
 	return 0;
 }
@@ -387,10 +373,7 @@ int json_read_struct(const struct json_reader *r, json_t *o,
 		     const struct mlgen_field *table, void *base,
 		     const char *path, struct mlgen_err *err)
 {
-	const struct place p = { .r = r,
-				 .value = json_is_null(o) ? NULL : o,
-				 .key = path,
-				 .err = err };
+	const struct place p = { .r = r, .value = o, .key = path, .err = err };
 
-	return read_object(&p, table, base);
+	return read_table(&p, table, base);
 }

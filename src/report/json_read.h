@@ -17,13 +17,11 @@ struct json_reader {
 
 /*
  * Fill a struct by the table that it was written by. A key that is null or
- * missing (an older program wrote the document) is what is not known: NaN,
- * UINT64_MAX where the row is nullable, else 0; NULL; no elements. Keys that no
- * row has are passed over. Latencies without values are NULL; all others are
- * whole: count and buckets, least and largest are those that were counted, sums
- * are as exact as the mean in the document.
- * `o` may be NULL: nothing is known. `path` is where it stands. 0, or -EINVAL
- * with err where a value is of another type than its row.
+ * missing (an older program wrote the document) is not known (field/unknown.h).
+ * Keys that no row has are passed over. Latencies without values are NULL; all
+ * others are whole: count and buckets, least and largest are those that were
+ * counted, sums are as exact as the mean in the document. `path` is where `o`
+ * stands. 0, or -EINVAL with err where a value is of another type than its row.
  */
 int json_read_struct(const struct json_reader *r, json_t *o,
 		     const struct mlgen_field *table, void *base,
