@@ -51,9 +51,19 @@ void text_allowed_errors(struct buf *out, const struct text_block *b);
 /* A label, then text in as many lines as it takes, `indent` from the left. */
 void text_put(struct buf *out, const char *label, size_t indent,
 	      const char *text);
-/* The same, and frees the text; nothing without any. */
-void text_end(struct buf *out, const char *label, size_t indent,
-	      struct buf *text);
+
+/*
+ * A line of a report: `put` appends what stands behind the label, and there is no
+ * line where that is nothing. Without a label it makes whole lines by itself.
+ */
+struct text_line {
+	const char *label;
+	void (*put)(struct buf *text, const struct text_block *b);
+};
+
+/* All of a list, which ends with a zeroed row. */
+void text_put_list(struct buf *out, const struct text_line *lines,
+		   size_t indent, const struct text_block *b);
 
 /* Append a template. Its keys are options of the job, the rows of its result, and
  * behind `checkpoints.` and `storage.` those of the ones above. */

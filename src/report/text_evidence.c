@@ -73,7 +73,7 @@ static void put_ends(struct buf *text, const struct text_block *b, bool is_ramp)
 }
 
 /* Where the reader would take it for another time. */
-void text_window(struct buf *out, const struct text_block *b)
+void text_window(struct buf *text, const struct text_block *b)
 {
 	const struct window_result *w = b->window;
 	bool is_ramp = has_text(w->from) && !strcmp(w->from, "ramp_time");
@@ -83,18 +83,16 @@ void text_window(struct buf *out, const struct text_block *b)
 	bool is_longer = measured > 0 && w->seconds > measured * LONGER &&
 			 w->seconds >= measured + LONGER_SECONDS;
 	char time[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
 
 	if (!(w->seconds > 0) ||
 	    (!is_ramp && !is_longer && b->result->members < 2))
 		return;
-	buf_addf(&text, "%shost: %s, ", has_memory ? "from memory, " : "",
+	buf_addf(text, "%shost: %s, ", has_memory ? "from memory, " : "",
 		 units_human_time(time, (uint64_t)(w->seconds * 1e9)));
-	put_ends(&text, b, is_ramp);
+	put_ends(text, b, is_ramp);
 	if (is_longer)
-		buf_addf(&text, "; rates over %s of it",
+		buf_addf(text, "; rates over %s of it",
 			 units_human_time(time, (uint64_t)(measured * 1e9)));
-	text_end(out, "window", TEXT_EVIDENCE_INDENT, &text);
 }
 
 bool text_has_others(const struct text_block *b)
@@ -117,40 +115,38 @@ static void put_share(struct buf *text, const struct text_block *b)
 		text_say(text, b, "{storage.memory_percent} of the bytes read");
 }
 
-void text_from_memory(struct buf *out, const struct text_block *b)
+void text_from_memory(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
-	struct buf text = { 0 };
 
 	if (verdict_without_storage(b->job))
 		return;
 	if (s->is_memory)
-		buf_addf(&text, "all of it: %s is memory",
+		buf_addf(text, "all of it: %s is memory",
 			 has_text(s->filesystem) ? s->filesystem : "this");
 	else if (isnan(s->memory_percent))
-		buf_add(&text, "unknown: nothing here counts what storage "
-			       "delivered");
+		buf_add(text, "unknown: nothing here counts what storage "
+			      "delivered");
 	else
-		put_share(&text, b);
+		put_share(text, b);
 	if (!s->is_memory && !isnan(s->memory_percent))
-		text_say(&text, b, "[ ({storage.source})]");
+		text_say(text, b, "[ ({storage.source})]");
 	if (!s->is_memory && !isnan(s->resident_before_percent)) {
-		text_say(&text, b, "; {storage.resident_before_percent} of ");
-		buf_add(&text, b->result->work->is_plain ? "its files was"
-							 : "the dataset was");
-		text_say(&text, b,
+		text_say(text, b, "; {storage.resident_before_percent} of ");
+		buf_add(text, b->result->work->is_plain ? "its files was"
+							: "the dataset was");
+		text_say(text, b,
 			 " cached before ({storage.resident_files} "
 			 "file{s} sampled)");
 	}
 	if (!b->result->work->is_plain)
-		text_say(&text, b,
+		text_say(text, b,
 			 "[; only {distinct_files} of the files were "
 			 "read, over and over (distinct_files)]");
 	if (!s->is_memory) {
-		put_invalidate(&text, b);
-		text_unseen(&text, s);
+		put_invalidate(text, b);
+		text_unseen(text, s);
 	}
-	text_end(out, "from memory", TEXT_EVIDENCE_INDENT, &text);
 }
 
 /* 412,318 is known to four digits at best. */
@@ -180,28 +176,26 @@ static void put_network(struct buf *text, const struct network_result *n)
 			show_gigabits(line, (double)n->line_rate_bits_per_sec));
 }
 
-void text_host(struct buf *out, const struct text_block *b)
+void text_host(struct buf *text, const struct text_block *b)
 {
 	const struct host_result *h = b->host;
-	struct buf text;
 	char number[UNITS_TEXT_BYTES];
 
-	buf_init(&text);
-	buf_addf(&text, "CPU %s", show_percent(number, h->cpu_percent));
+	buf_addf(text, "CPU %s", show_percent(number, h->cpu_percent));
 	if (show_is_of_quota(h))
-		buf_addf(&text, " of a quota of %.4g", h->cpus);
+		buf_addf(text, " of a quota of %.4g", h->cpus);
 	if (!isnan(h->user_percent) && !isnan(h->system_percent))
-		buf_addf(&text, " (mlgen: usr %.1f, sys %.1f)", h->user_percent,
+		buf_addf(text, " (mlgen: usr %.1f, sys %.1f)", h->user_percent,
 			 h->system_percent);
 	if (!isnan(h->switches_per_sec))
-		buf_addf(&text, ", %s switches/s",
+		buf_addf(text, ", %s switches/s",
 			 units_human_count(number,
 					   four_digits(h->switches_per_sec)));
 	if (h->oversleep_ns && h->oversleep_ns->count > 0) {
-		buf_addf(&text, ", sleeps late by %s ms",
+		buf_addf(text, ", sleeps late by %s ms",
 			 units_human_ms(number, hist_mean(h->oversleep_ns)));
 		if (hist_beyond(h->oversleep_ns, 99) >= 10)
-			buf_addf(&text, " (p99 %s)",
+			buf_addf(text, " (p99 %s)",
 				 units_human_ms(number,
 						(double)hist_percentile(
 							h->oversleep_ns, 99)));
@@ -209,8 +203,7 @@ void text_host(struct buf *out, const struct text_block *b)
 	/* What it received says nothing about what was saved. */
 	if (job_work(b->job)->restores ||
 	    job_work(b->job)->checkpoints != CHECKPOINTS_ALWAYS)
-		put_network(&text, b->network);
-	text_end(out, "host", TEXT_EVIDENCE_INDENT, &text);
+		put_network(text, b->network);
 }
 
 /* What has put loaders where they are, or would put them near. */
@@ -249,25 +242,22 @@ static void put_far(struct buf *text, const struct text_block *b)
 }
 
 /* Of a host with one node there is nothing to say, unless it was asked. */
-void text_numa(struct buf *out, const struct text_block *b)
+void text_numa(struct buf *text, const struct text_block *b)
 {
 	const struct numa_result *n = b->numa;
 	bool is_known =
 		has_text(n->loader_nodes) && n->device_node != UINT64_MAX;
-	struct buf text;
 
 	if (!is_known && !n->unbound)
 		return;
-	buf_init(&text);
-	buf_add(&text, page_of(b->result)->workers);
+	buf_add(text, page_of(b->result)->workers);
 	if (has_text(n->loader_nodes))
-		buf_addf(&text, " on node%s %s",
+		buf_addf(text, " on node%s %s",
 			 node_set_count(&n->seen) == 1 ? "" : "s",
 			 n->loader_nodes);
 	if (is_known)
-		put_far(&text, b);
+		put_far(text, b);
 	if (n->unbound)
-		buf_addf(&text, "%s not bound: %s",
+		buf_addf(text, "%s not bound: %s",
 			 has_text(n->loader_nodes) ? "," : "", n->unbound);
-	text_end(out, "numa", TEXT_EVIDENCE_INDENT, &text);
 }

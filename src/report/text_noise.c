@@ -58,42 +58,38 @@ static void put_throttled(struct buf *text, const struct noise *n)
 		 show_percent(percent, n->throttled_percent));
 }
 
-void text_noise(struct buf *out, const struct text_block *b)
+void text_noise(struct buf *text, const struct text_block *b)
 {
 	const struct noise *n = &b->host->noise;
 	unsigned kinds = noise_touches(n, b->host->cpu_percent);
 	char number[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
 
 	if (kinds & NOISE_STEAL) {
-		say(&text, "the hypervisor took ");
-		buf_addf(&text, "%s of the CPUs",
+		say(text, "the hypervisor took ");
+		buf_addf(text, "%s of the CPUs",
 			 show_percent(number, n->steal_percent));
 	}
 	if (kinds & NOISE_OTHER)
-		put_others(&text, n);
+		put_others(text, n);
 	if (kinds & NOISE_THROTTLED)
-		put_throttled(&text, n);
+		put_throttled(text, n);
 	if (kinds & NOISE_HOT) {
-		say(&text, "heat slowed CPUs down ");
-		buf_addf(&text, "%s time%s", units_human_count(number, n->hot),
+		say(text, "heat slowed CPUs down ");
+		buf_addf(text, "%s time%s", units_human_count(number, n->hot),
 			 n->hot == 1 ? "" : "s");
 	}
 	if (kinds & NOISE_MEMORY) {
-		say(&text, "threads waited for memory ");
-		buf_addf(&text, "%s of the time",
+		say(text, "threads waited for memory ");
+		buf_addf(text, "%s of the time",
 			 show_percent(number, n->pressure_memory_percent));
 		if (b->run->host.memory_limit_bytes)
-			buf_add(&text, " (of memory_limit)");
+			buf_add(text, " (of memory_limit)");
 	}
 	if (b->ml->time_percent.oversleep >= LATE_LEAST) {
-		say(&text, "late wake-ups were ");
-		buf_addf(&text, "%s of accelerator time",
+		say(text, "late wake-ups were ");
+		buf_addf(text, "%s of accelerator time",
 			 show_percent(number, b->ml->time_percent.oversleep));
 	}
-	if (text.len)
-		text_put(out, "noise", TEXT_EVIDENCE_INDENT, buf_str(&text));
-	buf_fini(&text);
 }
 
 /* The highest percentile that so many values know: what is not beyond it is one
@@ -129,32 +125,28 @@ static bool rank_stands_out(const struct text_block *b)
 		       SHARE_OF_STEP * hist_mean(ml->step_ns);
 }
 
-void text_slowest(struct buf *out, const struct text_block *b)
+void text_slowest(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
 	const struct slowest_rank *r = &b->ml->slowest_rank;
 	char one[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
 	double median_ns;
 
 	if (sample_stands_out(b, &median_ns)) {
-		buf_addf(&text, "extent in %s (%s): ", s->slowest_file,
+		buf_addf(text, "extent in %s (%s): ", s->slowest_file,
 			 units_human_bytes(one, (double)s->slowest_file_bytes));
-		buf_addf(&text, "%s ms, p50 %s",
+		buf_addf(text, "%s ms, p50 %s",
 			 units_human_ms(one, s->slowest_sample_ns),
 			 units_human_ms(other, median_ns));
 	}
 	if (rank_stands_out(b)) {
-		say(&text, "accelerator ");
-		buf_addf(&text,
+		say(text, "accelerator ");
+		buf_addf(text,
 			 "%" PRIu64 ": stall %s ms on the mean, median of all "
 			 "%s",
 			 r->rank, units_human_ms(one, r->stall_mean_ns),
 			 units_human_ms(other, r->stall_median_ns));
 	}
-	if (text.len)
-		text_put(out, "slowest", TEXT_EVIDENCE_INDENT, buf_str(&text));
-	buf_fini(&text);
 }
 
 /* Blanks in quotes are its own; see host_read_command. */

@@ -5,13 +5,13 @@
 #include "report/text_block.h"
 
 /* What else the host did, where it touches the result; else nothing. */
-void text_noise(struct buf *out, const struct text_block *b);
+void text_noise(struct buf *text, const struct text_block *b);
 
 /* The slowest sample's file, and the slowest accelerator, where they stand out;
  * else nothing. */
-void text_slowest(struct buf *out, const struct text_block *b);
+void text_slowest(struct buf *text, const struct text_block *b);
 
-/* The command line, to be copied into a shell; of a very long one the
+/* Whole lines: the command line, to be copied into a shell; of a very long one the
  * beginning. */
 void text_command(struct buf *out, const struct text_block *b);
 

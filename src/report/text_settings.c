@@ -14,7 +14,6 @@
 #include "data/format.h"
 #include "job/fields.h"
 #include "job/guess.h"
-#include "report/text_noise.h"
 #include "report/verdict.h"
 
 /* Characters of mount options: those of overlays would fill the screen. */
@@ -170,33 +169,28 @@ static void put_mounted(struct buf *text, const struct storage_result *s)
 	}
 }
 
-void text_storage(struct buf *out, const struct text_block *b)
+void text_storage(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
-	struct buf text;
 
-	buf_init(&text);
 	if (verdict_without_storage(b->job)) {
-		put_played(&text, b->job);
-		text_put(out, "storage", TEXT_SETTING_INDENT, buf_str(&text));
-		buf_fini(&text);
+		put_played(text, b->job);
 		return;
 	}
-	buf_add(&text, has_text(s->filesystem) ? s->filesystem : "unknown");
+	buf_add(text, has_text(s->filesystem) ? s->filesystem : "unknown");
 	/* "tmpfs on tmpfs" says nothing. */
 	if (has_text(s->mount_source) && strcmp(s->mount_source, "none") &&
 	    (!s->filesystem || strcmp(s->mount_source, s->filesystem)))
-		buf_addf(&text, " %s%s", s->mount_source[0] == '/' ? "on " : "",
+		buf_addf(text, " %s%s", s->mount_source[0] == '/' ? "on " : "",
 			 s->mount_source);
-	text_say(&text, b, "[ at {storage.mount_target}]");
+	text_say(text, b, "[ at {storage.mount_target}]");
 	if (s->is_memory)
-		buf_add(&text, ": this is memory");
+		buf_add(text, ": this is memory");
 	else if (has_text(s->device))
-		put_device(&text, b);
+		put_device(text, b);
 	else
-		put_remote(&text, b);
-	put_mounted(&text, s);
-	text_end(out, "storage", TEXT_SETTING_INDENT, &text);
+		put_remote(text, b);
+	put_mounted(text, s);
 }
 
 /* "2 CPUs (AMD EPYC, 1 NUMA node)" */
@@ -249,24 +243,20 @@ static void put_versions(struct buf *text, const struct text_block *b)
 		buf_addf(text, ", %s", aio);
 }
 
-void text_machine(struct buf *out, const struct text_block *b)
+void text_machine(struct buf *text, const struct text_block *b)
 {
 	const struct host *h = &b->run->host;
 	time_t start = (time_t)(b->run->timestamp_ms / 1000);
 	struct tm utc;
-	struct buf text;
 	char when[32] = "";
 
-	buf_init(&text);
-	buf_addf(&text, "%s, ", h->hostname);
-	put_cpus(&text, h);
-	buf_add(&text, ", ");
-	put_memory(&text, b);
-	buf_addf(&text, ", %s, ", h->kernel);
-	put_versions(&text, b);
+	buf_addf(text, "%s, ", h->hostname);
+	put_cpus(text, h);
+	buf_add(text, ", ");
+	put_memory(text, b);
+	buf_addf(text, ", %s, ", h->kernel);
+	put_versions(text, b);
 	if (gmtime_r(&start, &utc) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &utc) > 0)
-		buf_addf(&text, ", %s", when);
-	text_end(out, "host", TEXT_SETTING_INDENT, &text);
-	text_command(out, b);
+		buf_addf(text, ", %s", when);
 }

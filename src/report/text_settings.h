@@ -4,9 +4,9 @@
 
 #include "report/text_block.h"
 
-/* Those of any job. */
-void text_storage(struct buf *out, const struct text_block *b);
-void text_machine(struct buf *out, const struct text_block *b);
+/* Those of any job: "storage", "host". */
+void text_storage(struct buf *text, const struct text_block *b);
+void text_machine(struct buf *text, const struct text_block *b);
 
 /* " = 14.9 x this host's memory", appended. */
 void text_memory_ratio(struct buf *text, const struct text_block *b,

@@ -139,54 +139,47 @@ static void answer(struct buf *out, const struct text_block *b)
 /* ---- the lines below it ---- */
 
 /* What this host did of the whole: not the figures of the model. */
-static void put_part(struct buf *out, const struct text_block *b)
+static void put_part(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = result_of(b);
-	struct buf text = { 0 };
 
 	if (c->ranks < c->job_ranks) {
-		put_ranks(&text, c);
-		buf_add(&text, " are played by this host");
+		put_ranks(text, c);
+		buf_add(text, " are played by this host");
 	}
 	if (b->job->scale < 100)
-		buf_addf(&text,
+		buf_addf(text,
 			 "%sscale=%g%%: each tensor has that part of "
 			 "its bytes",
-			 text.len ? "; " : "", b->job->scale);
-	if (text.len)
-		text_end(out, "  part of it", TEXT_ANSWER_INDENT, &text);
+			 text->len ? "; " : "", b->job->scale);
 }
 
-static void put_slowest(struct buf *out, const struct text_block *b)
+static void put_slowest(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = result_of(b);
 	double rate = c->slowest_rank_bytes_per_sec;
-	struct buf text = { 0 };
 	char number[UNITS_TEXT_BYTES];
 
 	if (isnan(rate))
 		return;
-	buf_addf(&text, "%s %s (rank %" PRIu64 ", checkpoint %" PRIu64 "); ",
+	buf_addf(text, "%s %s (rank %" PRIu64 ", checkpoint %" PRIu64 "); ",
 		 units_sig4(number, rate / b->unit.bytes), b->unit.name,
 		 c->slowest_rank, c->slowest_checkpoint);
-	buf_add(&text, c->ranks < c->job_ranks
-			       ? "MLPerf scores the slowest of all hosts"
-			       : "MLPerf scores this one");
-	text_end(out, "  slowest rank", TEXT_ANSWER_INDENT, &text);
+	buf_add(text, c->ranks < c->job_ranks
+			      ? "MLPerf scores the slowest of all hosts"
+			      : "MLPerf scores this one");
 }
 
-static void put_spread(struct buf *out, const struct text_block *b)
+static void put_spread(struct buf *text, const struct text_block *b)
 {
-	struct buf text = { 0 };
 
 	if (result_of(b)->completed < 2)
 		return;
-	text_say(&text, b,
+	text_say(text, b,
 		 "checkpoints {checkpoints.seconds_min} to "
 		 "{checkpoints.seconds_max} s"
 		 "[; first {checkpoints.first_seconds}, later "
 		 "{checkpoints.later_seconds}]");
-	text_end(out, "  spread", TEXT_ANSWER_INDENT, &text);
 }
 
 /* What stands in the first line as well, if not in so many words. */
@@ -207,32 +200,30 @@ static void put_unflushed(struct buf *text, const struct text_block *b)
 				      (double)c->bytes));
 }
 
-static void put_fsync(struct buf *out, const struct text_block *b)
+static void put_fsync(struct buf *text, const struct text_block *b)
 {
 	struct show_shares shares;
-	struct buf text = { 0 };
 
 	show_rank_time(&result_of(b)->rank_percent, &shares);
 	double percent = show_share(&shares, "fsync");
 	if (verdict_without_storage(b->job))
 		return;
 	if (b->job->checkpoint_fsync == CHECKPOINT_FSYNC_NONE)
-		put_unflushed(&text, b);
+		put_unflushed(text, b);
 	else if (percent >= MOSTLY_FSYNC && !b->job->direct)
-		buf_addf(&text,
+		buf_addf(text,
 			 "%.1f%% of the time: most bytes were still in memory "
 			 "when write() returned",
 			 percent);
 	else
-		buf_addf(&text, "%.1f%% of the time, %s", percent,
+		buf_addf(text, "%.1f%% of the time, %s", percent,
 			 b->job->checkpoint_fsync == CHECKPOINT_FSYNC_END
 				 ? "of all files at the end"
 				 : "of each file before it was closed");
-	text_end(out, "  fsync", TEXT_ANSWER_INDENT, &text);
 }
 
 /* Without that a restore can be answered by what the save left behind. */
-static void put_caches(struct buf *out, const struct text_block *b)
+static void put_caches(struct buf *text, const struct text_block *b)
 {
 	static const char *const dropped[] = {
 		[INVALIDATE_NONE] = "nothing was dropped",
@@ -241,34 +232,28 @@ static void put_caches(struct buf *out, const struct text_block *b)
 		[INVALIDATE_EPOCH] = "only the files left this host's page "
 				     "cache (invalidate=epoch)",
 	};
-	struct buf text = { 0 };
 
 	if (verdict_without_storage(b->job))
 		return;
 	if (result_of(b)->caches_dropped)
-		buf_add(&text,
-			"emptied before the first one (drop_caches=run)");
+		buf_add(text, "emptied before the first one (drop_caches=run)");
 	else if (b->job->direct)
-		buf_add(&text, "NOT EMPTIED (drop_caches=no); direct=1 passes "
-			       "by this host's page cache");
+		buf_add(text, "NOT EMPTIED (drop_caches=no); direct=1 passes "
+			      "by this host's page cache");
 	else
-		buf_addf(&text, "NOT EMPTIED (drop_caches=no): %s",
+		buf_addf(text, "NOT EMPTIED (drop_caches=no): %s",
 			 dropped[b->job->invalidate]);
-	text_end(out, "  caches", TEXT_ANSWER_INDENT, &text);
 }
 
-static void put_verified(struct buf *out, const struct text_block *b)
+static void put_verified(struct buf *text, const struct text_block *b)
 {
-	if (result_of(b)->verified)
-		text_put(out, "  verified", TEXT_ANSWER_INDENT,
-			 "every byte is what was saved (verify=crc32c)");
-	else
-		text_put(out, "  verified", TEXT_ANSWER_INDENT,
-			 "no: what was read was dropped (verify=none)");
+	buf_add(text, result_of(b)->verified
+			      ? "every byte is what was saved (verify=crc32c)"
+			      : "no: what was read was dropped (verify=none)");
 }
 
 /* What went wrong, as the last checkpoint that failed has it. */
-static void put_error(struct buf *out, const struct text_block *b)
+static void put_error(struct buf *text, const struct text_block *b)
 {
 	const struct metric_list *l = &result_of(b)->items;
 	const struct checkpoint_result *k = l->items;
@@ -281,24 +266,38 @@ static void put_error(struct buf *out, const struct text_block *b)
 			error = k[i].error;
 			break;
 		}
-	text_put(out, "  error", TEXT_ANSWER_INDENT, error);
+	buf_add(text, error);
 }
+
+static const struct text_line of_all[] = {
+	{ "  error", put_error },
+	{ "  part of it", put_part },
+	{ 0 },
+};
+
+static const struct text_line of_saves[] = {
+	{ "  slowest rank", put_slowest },
+	{ "  spread", put_spread },
+	{ "  fsync", put_fsync },
+	{ NULL, text_verdict },
+	{ 0 },
+};
+
+static const struct text_line of_restores[] = {
+	{ "  slowest rank", put_slowest },
+	{ "  spread", put_spread },
+	{ "  caches", put_caches },
+	{ "  verified", put_verified },
+	{ NULL, text_verdict },
+	{ 0 },
+};
 
 static void below_answer(struct buf *out, const struct text_block *b)
 {
-	put_error(out, b);
-	put_part(out, b);
-	if (result_of(b)->completed == 0)
-		return;
-	put_slowest(out, b);
-	put_spread(out, b);
-	if (is_restore(b)) {
-		put_caches(out, b);
-		put_verified(out, b);
-	} else {
-		put_fsync(out, b);
-	}
-	text_verdict(out, b);
+	text_put_list(out, of_all, TEXT_ANSWER_INDENT, b);
+	if (result_of(b)->completed > 0)
+		text_put_list(out, is_restore(b) ? of_restores : of_saves,
+			      TEXT_ANSWER_INDENT, b);
 }
 
 /* ---- public ---- */
@@ -340,10 +339,15 @@ void text_checkpoint_report(FILE *to, struct text_block *b, bool quiet)
 	if (!quiet) {
 		below_answer(&below, b);
 		buf_add(&parts[ANSWER], buf_str(&below));
-		text_checkpoint_settings(&parts[SETTINGS], b);
+		text_put_list(&parts[SETTINGS],
+			      is_restore(b) ? text_restore_settings
+					    : text_save_settings,
+			      TEXT_SETTING_INDENT, b);
 		text_checkpoint_latency(&parts[LATENCY], b);
 		if (result_of(b)->count > 0)
-			text_checkpoint_evidence(&parts[EVIDENCE], b);
+			text_put_list(&parts[EVIDENCE],
+				      text_checkpoint_evidence,
+				      TEXT_EVIDENCE_INDENT, b);
 	}
 	for (unsigned i = 0; i < PARTS; i++)
 		lines += text_lines(&parts[i]) + (i > 0);

@@ -46,26 +46,24 @@ static void add_saving(struct buf *text, const struct text_block *b)
 		buf_add(text, ", renamed when complete");
 }
 
-static void put_job(struct buf *out, const struct text_block *b)
+static void put_job(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
-	struct buf text = { 0 };
 
-	text_say(&text, b, "[{model}, ]");
+	text_say(text, b, "[{model}, ]");
 	if (is_restore(b))
-		buf_add(&text, "the newest ");
-	text_say(&text, b, "{checkpoints} checkpoint{s}");
+		buf_add(text, "the newest ");
+	text_say(text, b, "{checkpoints} checkpoint{s}");
 	if (j->checkpoints > 1)
-		text_say(&text, b, "[, {pause} between them]");
-	text_say(&text, b, ", layout {checkpoint_layout}");
+		text_say(text, b, "[, {pause} between them]");
+	text_say(text, b, ", layout {checkpoint_layout}");
 	if (is_restore(b))
-		text_say(&text, b,
+		text_say(text, b,
 			 "[, each rank reads what another one of "
 			 "this host saved (restore_shift="
 			 "{restore_shift})]");
 	else
-		add_saving(&text, b);
-	text_end(out, "job", TEXT_SETTING_INDENT, &text);
+		add_saving(text, b);
 }
 
 /* By which calls. */
@@ -80,41 +78,36 @@ static void add_calls(struct buf *text, const struct text_block *b)
 		text_say(text, b, ", {bs.write} requests");
 }
 
-static void put_threads(struct buf *out, const struct text_block *b)
+static void put_threads(struct buf *text, const struct text_block *b)
 {
-	struct buf text = { 0 };
 
-	text_say(&text, b,
+	text_say(text, b,
 		 "{checkpoints.threads} thread{s} "
 		 "({checkpoint_threads} per rank), "
 		 "ioengine={ioengine}[ ({ml.in_use})]");
 	if (job_depth(b->job) > 1)
-		buf_addf(&text, ", iodepth=%u", job_depth(b->job));
-	text_say(&text, b, ", {direct=}");
+		buf_addf(text, ", iodepth=%u", job_depth(b->job));
+	text_say(text, b, ", {direct=}");
 	if (b->job->direct)
-		text_say(&text, b, "[ (aligned to {read_align_bytes})]");
-	add_calls(&text, b);
-	text_end(out, is_restore(b) ? "readers" : "writers",
-		 TEXT_SETTING_INDENT, &text);
+		text_say(text, b, "[ (aligned to {read_align_bytes})]");
+	add_calls(text, b);
 }
 
-static void put_state(struct buf *out, const struct text_block *b)
+static void put_state(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = result_of(b);
 	const struct checkpoint_result *k = c->items.items;
-	struct buf text = { 0 };
 	char n[UNITS_TEXT_BYTES];
 
 	if (c->bytes_per_checkpoint == 0)
 		return;
-	text_say(&text, b, "{checkpoints.bytes_per_checkpoint} per checkpoint");
-	text_memory_ratio(&text, b, (double)c->bytes_per_checkpoint);
+	text_say(text, b, "{checkpoints.bytes_per_checkpoint} per checkpoint");
+	text_memory_ratio(text, b, (double)c->bytes_per_checkpoint);
 	if (c->items.count > 0 && k[0].files > 0)
-		buf_addf(&text, ", in %s file%s",
+		buf_addf(text, ", in %s file%s",
 			 units_human_count(n, k[0].files), plural(k[0].files));
 	if (!verdict_without_storage(b->job))
-		text_say(&text, b, "[, in {checkpoints.directory}]");
-	text_end(out, "state", TEXT_SETTING_INDENT, &text);
+		text_say(text, b, "[, in {checkpoints.directory}]");
 }
 
 /* ---- the table ---- */
@@ -240,8 +233,8 @@ static void put_latencies(struct buf *out, const char *title,
 
 /* ---- evidence ---- */
 
-static void put_rank_time(struct buf *out, const char *label,
-			  const struct checkpoints_result *c)
+static void put_shares(struct buf *out, const char *label,
+		       const struct checkpoints_result *c)
 {
 	struct show_shares shares;
 
@@ -249,26 +242,28 @@ static void put_rank_time(struct buf *out, const char *label,
 	text_shares(out, label, &shares);
 }
 
-static void put_deleted(struct buf *out, const struct text_block *b)
+static void put_rank_time(struct buf *out, const struct text_block *b)
 {
-	struct buf text = { 0 };
+	put_shares(out, "rank time", result_of(b));
+}
+
+static void put_deleted(struct buf *text, const struct text_block *b)
+{
 
 	if (b->checkpoints->deleted_checkpoints > 0)
-		text_say(&text, b,
+		text_say(text, b,
 			 "{checkpoints.deleted_checkpoints} older "
 			 "checkpoint{s}, {checkpoints.deleted_files} file{s}"
 			 "[, in {checkpoints.delete_seconds} s] "
 			 "(checkpoint_keep={checkpoint_keep})");
-	text_end(out, "deleted", TEXT_EVIDENCE_INDENT, &text);
 }
 
 /* How many of the bytes no storage has delivered. */
-static void put_from_memory(struct buf *out, const struct text_block *b)
+static void put_from_memory(struct buf *text, const struct text_block *b)
 {
 	const struct storage_result *s = b->storage;
 	double read = (double)b->result->read.io_bytes;
 	bool has_others = text_has_others(b);
-	struct buf text = { 0 };
 	char percent[UNITS_TEXT_BYTES], part[SHOW_PART_BYTES];
 
 	if (has_others)
@@ -276,13 +271,13 @@ static void put_from_memory(struct buf *out, const struct text_block *b)
 	if (verdict_without_storage(b->job) || !(read > 0))
 		return;
 	if (s->is_memory)
-		buf_addf(&text, "all of it: %s is memory",
+		buf_addf(text, "all of it: %s is memory",
 			 s->filesystem ? s->filesystem : "this");
 	else if (isnan(s->memory_percent))
-		buf_add(&text, "unknown: nothing here counts what storage "
-			       "delivered");
+		buf_add(text, "unknown: nothing here counts what storage "
+			      "delivered");
 	else
-		buf_addf(&text, "%s of the bytes%s read%s, %s (%s)",
+		buf_addf(text, "%s of the bytes%s read%s, %s (%s)",
 			 show_percent(percent, s->memory_percent),
 			 has_others ? " that mlgen" : "",
 			 has_others ? " there" : "",
@@ -290,84 +285,93 @@ static void put_from_memory(struct buf *out, const struct text_block *b)
 				      read),
 			 s->source ? s->source : "unknown");
 	if (!s->is_memory)
-		text_unseen(&text, s);
-	text_end(out, "from memory", TEXT_EVIDENCE_INDENT, &text);
+		text_unseen(text, s);
 }
 
-static void put_errors(struct buf *out, const struct text_block *b)
+static void put_errors(struct buf *text, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
 	uint64_t short_ios = r->read.short_ios + r->write.short_ios;
-	struct buf text = { 0 };
 	char n[UNITS_TEXT_BYTES];
 
-	text_say(&text, b, "[{ml.errors} counted, the run went on]");
+	text_say(text, b, "[{ml.errors} counted, the run went on]");
 	if (short_ios > 0)
-		buf_addf(&text, "%s%s short transfer%s resumed",
-			 text.len ? "; " : "", units_human_count(n, short_ios),
+		buf_addf(text, "%s%s short transfer%s resumed",
+			 text->len ? "; " : "", units_human_count(n, short_ios),
 			 plural(short_ios));
-	text_end(out, "errors", TEXT_EVIDENCE_INDENT, &text);
 }
 
 /* ---- in a training ---- */
 
 /* Few lines: the report of the training stands around them. */
-static void put_saves(struct buf *out, const struct text_block *b)
+static void put_saves(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
-	struct buf text = { 0 };
 
-	text_say(&text, b,
+	text_say(text, b,
 		 "{checkpoints.completed} of "
 		 "{checkpoints.bytes_per_checkpoint}");
 	if (c->completed > 0)
-		text_say(&text, b, ", {checkpoints.seconds_mean} s each");
+		text_say(text, b, ", {checkpoints.seconds_mean} s each");
 	if (c->completed > 1)
-		text_say(&text, b,
+		text_say(text, b,
 			 "[ (first {checkpoints.first_seconds}, "
 			 "later {checkpoints.later_seconds})]");
 	if (c->completed > 0)
-		text_say(&text, b, ", {checkpoints.bytes_per_sec}");
+		text_say(text, b, ", {checkpoints.bytes_per_sec}");
 	if (c->count > c->completed)
-		buf_addf(&text, "; %" PRIu64 " not completed",
+		buf_addf(text, "; %" PRIu64 " not completed",
 			 c->count - c->completed);
-	text_say(&text, b, "[; in {checkpoint_directory}]");
-	text_end(out, "checkpoints", TEXT_EVIDENCE_INDENT, &text);
+	text_say(text, b, "[; in {checkpoint_directory}]");
+}
+
+static void put_save_time(struct buf *out, const struct text_block *b)
+{
+	put_shares(out, "checkpoint time", b->checkpoints);
 }
 
 /* What training lost by them. */
-static void put_stall(struct buf *out, const struct text_block *b)
+static void put_stall(struct buf *text, const struct text_block *b)
 {
 	const struct checkpoints_result *c = b->checkpoints;
 	bool is_async = b->job->checkpoint_mode == CHECKPOINT_ASYNC;
-	struct buf text = { 0 };
 
 	if (isnan(c->stall_seconds))
 		return;
-	text_say(&text, b,
+	text_say(text, b,
 		 "{checkpoints.stall_seconds} s of training, "
 		 "{checkpoint_mode}");
 	if (is_async && c->snapshot_seconds > 0)
-		text_say(&text, b,
+		text_say(text, b,
 			 ": {checkpoints.snapshot_seconds} for snapshots");
 	if (is_async && c->wait_seconds > 0) {
-		buf_addc(&text, c->snapshot_seconds > 0 ? ',' : ':');
-		text_say(&text, b,
+		buf_addc(text, c->snapshot_seconds > 0 ? ',' : ':');
+		text_say(text, b,
 			 " {checkpoints.wait_seconds} for the one before");
 	}
-	text_end(out, "checkpoint stall", TEXT_EVIDENCE_INDENT, &text);
 }
 
 /* ---- public ---- */
 
-void text_checkpoint_settings(struct buf *out, const struct text_block *b)
-{
-	put_job(out, b);
-	put_state(out, b);
-	put_threads(out, b);
-	text_storage(out, b);
-	text_machine(out, b);
-}
+const struct text_line text_save_settings[] = {
+	{ "job", put_job },
+	{ "state", put_state },
+	{ "writers", put_threads },
+	{ "storage", text_storage },
+	{ "host", text_machine },
+	{ NULL, text_command },
+	{ 0 },
+};
+
+const struct text_line text_restore_settings[] = {
+	{ "job", put_job },
+	{ "state", put_state },
+	{ "readers", put_threads },
+	{ "storage", text_storage },
+	{ "host", text_machine },
+	{ NULL, text_command },
+	{ 0 },
+};
 
 void text_checkpoint_table(struct buf *out, const struct text_block *b,
 			   unsigned most_lines)
@@ -403,17 +407,17 @@ void text_checkpoint_latency(struct buf *out, const struct text_block *b)
 	put_latencies(out, "latency", result_of(b), &b->job->percentile_list);
 }
 
-void text_checkpoint_evidence(struct buf *out, const struct text_block *b)
-{
-	put_rank_time(out, "rank time", result_of(b));
-	put_deleted(out, b);
-	text_window(out, b);
-	put_from_memory(out, b);
-	text_host(out, b);
-	text_noise(out, b);
-	text_numa(out, b);
-	put_errors(out, b);
-}
+const struct text_line text_checkpoint_evidence[] = {
+	{ NULL, put_rank_time },
+	{ "deleted", put_deleted },
+	{ "window", text_window },
+	{ "from memory", put_from_memory },
+	{ "host", text_host },
+	{ "noise", text_noise },
+	{ "numa", text_numa },
+	{ "errors", put_errors },
+	{ 0 },
+};
 
 void text_saves_latency(struct buf *out, const struct text_block *b, bool brief)
 {
@@ -424,19 +428,21 @@ void text_saves_latency(struct buf *out, const struct text_block *b, bool brief)
 	put_latencies(out, "saves", &c, &b->job->percentile_list);
 }
 
+static const struct text_line saves[] = {
+	{ "checkpoints", put_saves },
+	{ "checkpoint stall", put_stall },
+	{ NULL, put_save_time },
+	{ "deleted", put_deleted },
+	{ 0 },
+};
+
 void text_saves_evidence(struct buf *out, const struct text_block *b)
 {
-	const struct checkpoints_result *c = &b->ml->saves;
-
 	if (!b->job->checkpoint_every)
 		return;
-	if (c->count == 0) {
+	if (b->ml->saves.count > 0)
+		text_put_list(out, saves, TEXT_EVIDENCE_INDENT, b);
+	else
 		text_put(out, "checkpoints", TEXT_EVIDENCE_INDENT,
 			 "none: the run was over before the first was due");
-		return;
-	}
-	put_saves(out, b);
-	put_stall(out, b);
-	put_rank_time(out, "checkpoint time", c);
-	put_deleted(out, b);
 }

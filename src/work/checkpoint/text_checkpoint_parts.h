@@ -4,7 +4,9 @@
 
 #include "report/text_block.h"
 
-void text_checkpoint_settings(struct buf *out, const struct text_block *b);
+/* What ran, on what; where time and bytes went. */
+extern const struct text_line text_save_settings[], text_restore_settings[],
+	text_checkpoint_evidence[];
 
 /* One line per checkpoint under a header, in at most so many lines. */
 void text_checkpoint_table(struct buf *out, const struct text_block *b,
@@ -12,7 +14,6 @@ void text_checkpoint_table(struct buf *out, const struct text_block *b,
 
 /* By operation, as far as they occurred. */
 void text_checkpoint_latency(struct buf *out, const struct text_block *b);
-void text_checkpoint_evidence(struct buf *out, const struct text_block *b);
 
 /* Of a training that saves checkpoints; nothing of one that does not. `brief`:
  * writes and flushes alone. */

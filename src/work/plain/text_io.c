@@ -218,6 +218,12 @@ static void put_fio_line(struct buf *out, const struct text_block *b,
 		 show_fio_number(bytes, (double)d->io_bytes, true), ms);
 }
 
+static void put_fio_lines(struct buf *out, const struct text_block *b)
+{
+	put_fio_line(out, b, &b->result->read, "read");
+	put_fio_line(out, b, &b->result->write, "write");
+}
+
 /* "asked 100 MiB/s, had 83.1 MiB/s: NOT MET" */
 static void put_rate(struct buf *text, const struct text_block *b,
 		     unsigned which, bool is_only)
@@ -262,17 +268,20 @@ static void put_rate(struct buf *text, const struct text_block *b,
 				 : "below, held back by the mix");
 }
 
-static void put_rates(struct buf *out, const struct text_block *b)
+static void put_rates(struct buf *text, const struct text_block *b)
 {
 	bool is_only = !job_reads(b->job) || !job_writes(b->job);
-	struct buf text;
 
-	buf_init(&text);
-	put_rate(&text, b, 0, is_only);
-	put_rate(&text, b, 1, is_only);
-	if (text.len)
-		text_end(out, "  rate", TEXT_ANSWER_INDENT, &text);
+	put_rate(text, b, 0, is_only);
+	put_rate(text, b, 1, is_only);
 }
+
+static const struct text_line below_answer[] = {
+	{ NULL, put_fio_lines },
+	{ "  rate", put_rates },
+	{ NULL, text_verdict },
+	{ 0 },
+};
 
 /* ---- the tables ---- */
 
@@ -334,16 +343,16 @@ static void report(FILE *to, const struct text_block *b,
 	put_answer(&first, b);
 	buf_add(&parts[ANSWER], buf_str(&first));
 	if (!quiet) {
-		put_fio_line(&parts[ANSWER], b, &r->read, "read");
-		put_fio_line(&parts[ANSWER], b, &r->write, "write");
-		put_rates(&parts[ANSWER], b);
-		text_verdict(&parts[ANSWER], b);
-		text_io_settings(&parts[SETTINGS], b);
+		text_put_list(&parts[ANSWER], below_answer, TEXT_ANSWER_INDENT,
+			      b);
+		text_put_list(&parts[SETTINGS], text_io_settings,
+			      TEXT_SETTING_INDENT, b);
 		if (ios_of(r) > 0) {
 			const char *unit = put_latencies(&parts[LATENCY], b);
 
 			text_io_workers(&parts[WORKERS], b, records, n, unit);
-			text_io_evidence(&parts[EVIDENCE], b);
+			text_put_list(&parts[EVIDENCE], text_io_evidence,
+				      TEXT_EVIDENCE_INDENT, b);
 		}
 	}
 	print_parts(to, parts, PARTS);

@@ -43,28 +43,26 @@ static void add_every(struct buf *text, const char *option, uint64_t writes)
 			 plural(writes));
 }
 
-static void put_job(struct buf *out, const struct text_block *b)
+static void put_job(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
-	struct buf text = { 0 };
 
-	text_say(&text, b, "{rw}");
+	text_say(text, b, "{rw}");
 	if (job_reads(j) && job_writes(j))
-		text_say(&text, b, " ({rwmixread} reads)");
-	add_sizes(&text, j);
+		text_say(text, b, " ({rwmixread} reads)");
+	add_sizes(text, j);
 	if (j->time_based)
-		text_say(&text, b, "[, for {runtime}]");
+		text_say(text, b, "[, for {runtime}]");
 	else
-		text_say(&text, b, "[, for at most {runtime}]");
-	text_say(&text, b, "[ after {ramp_time} of ramp_time]");
-	add_every(&text, "fsync", j->fsync);
-	add_every(&text, "fdatasync", j->fdatasync);
+		text_say(text, b, "[, for at most {runtime}]");
+	text_say(text, b, "[ after {ramp_time} of ramp_time]");
+	add_every(text, "fsync", j->fsync);
+	add_every(text, "fdatasync", j->fdatasync);
 	if (j->end_fsync && job_writes(j))
-		buf_add(&text, ", end_fsync");
-	text_say(&text, b, "[, thinktime {thinktime}]");
+		buf_add(text, ", end_fsync");
+	text_say(text, b, "[, thinktime {thinktime}]");
 	if (b->result->members > 1)
-		buf_addf(&text, "; %u jobs together", b->result->members);
-	text_end(out, "job", TEXT_SETTING_INDENT, &text);
+		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
 /* Jobs with one record may differ. A document of before these were told apart has
@@ -83,37 +81,33 @@ static void put_depth(struct buf *out, const struct text_block *b)
 		buf_add(out, " each");
 }
 
-static void put_workers(struct buf *out, const struct text_block *b)
+static void put_workers(struct buf *text, const struct text_block *b)
 {
-	struct buf text = { 0 };
 
-	text_say(&text, b, "{io.numjobs}, ioengine={ioengine}[ ({io.in_use})]");
-	put_depth(&text, b);
-	text_say(&text, b, ", {direct=}");
+	text_say(text, b, "{io.numjobs}, ioengine={ioengine}[ ({io.in_use})]");
+	put_depth(text, b);
+	text_say(text, b, ", {direct=}");
 	if (b->job->direct)
-		text_say(&text, b, "[ (aligned to {read_align_bytes})]");
+		text_say(text, b, "[ (aligned to {read_align_bytes})]");
 	else if (!verdict_without_storage(b->job))
-		buf_add(&text, ": through the page cache");
-	text_end(out, "workers", TEXT_SETTING_INDENT, &text);
+		buf_add(text, ": through the page cache");
 }
 
-static void put_files(struct buf *out, const struct text_block *b)
+static void put_files(struct buf *text, const struct text_block *b)
 {
 	const struct io_result *io = b->io;
-	struct buf text = { 0 };
 
 	if (verdict_without_storage(b->job))
 		return;
-	text_say(&text, b, "{io.files} file{s}, {io.file_bytes}");
-	text_memory_ratio(&text, b, (double)io->file_bytes);
-	text_say(&text, b, "[, in {storage.directory}]");
+	text_say(text, b, "{io.files} file{s}, {io.file_bytes}");
+	text_memory_ratio(text, b, (double)io->file_bytes);
+	text_say(text, b, "[, in {storage.directory}]");
 	if (io->laid_out_files > 0 && io->laid_out_files == io->files)
-		buf_add(&text, "; laid out before the run");
+		buf_add(text, "; laid out before the run");
 	else
-		text_say(&text, b,
+		text_say(text, b,
 			 "[; {io.laid_out_files} of them laid out "
 			 "before the run ({io.laid_out_bytes})]");
-	text_end(out, "files", TEXT_SETTING_INDENT, &text);
 }
 
 /* ---- workers ---- */
@@ -193,23 +187,37 @@ static void put_worker_header(struct buf *out, const struct worker_columns *c)
 
 /* ---- evidence ---- */
 
-static void put_sizes(struct buf *out, const char *label,
+static void put_sizes(struct buf *text, const struct text_block *b,
 		      const struct direction_result *d)
 {
-	struct buf text = { 0 };
 	char mean[UNITS_TEXT_BYTES];
 
-	if (d->total_ios == 0)
+	if (!has_text(b->job->bssplit) || d->total_ios == 0)
 		return;
-	show_sizes(&text, &d->sizes);
-	buf_addf(&text, ", %s mean",
+	show_sizes(text, &d->sizes);
+	buf_addf(text, ", %s mean",
 		 units_human_bytes(mean,
 				   (double)d->io_bytes / (double)d->total_ios));
-	text_end(out, label, TEXT_EVIDENCE_INDENT, &text);
+}
+
+static void put_read_sizes(struct buf *text, const struct text_block *b)
+{
+	put_sizes(text, b, &b->result->read);
+}
+
+static void put_write_sizes(struct buf *text, const struct text_block *b)
+{
+	put_sizes(text, b, &b->result->write);
+}
+
+static void put_from_memory(struct buf *text, const struct text_block *b)
+{
+	if (b->result->read.total_ios > 0)
+		text_from_memory(text, b);
 }
 
 /* Were all writes waited for until storage had them? */
-static void put_written(struct buf *out, const struct text_block *b)
+static void put_written(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
 
@@ -218,30 +226,28 @@ static void put_written(struct buf *out, const struct text_block *b)
 		return;
 	if (b->result->sync.total > 0)
 		return;
-	text_put(out, "writes", TEXT_EVIDENCE_INDENT,
-		 "went to the page cache: nothing waited until storage had "
-		 "them (direct, fsync, fdatasync and end_fsync are off)");
+	buf_add(text,
+		"went to the page cache: nothing waited until storage had "
+		"them (direct, fsync, fdatasync and end_fsync are off)");
 }
 
 /* Percent of the elapsed time is the sum of all workers; by operation it is
  * what an engine costs. */
-static void put_cpu(struct buf *out, const struct text_block *b)
+static void put_cpu(struct buf *text, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
 	double ios = (double)(r->read.total_ios + r->write.total_ios);
 	double ns = r->elapsed_seconds * 1e9 / ios / 100;
-	struct buf text = { 0 };
 	char usr[UNITS_TEXT_BYTES], sys[UNITS_TEXT_BYTES];
 
-	text_say(&text, b, "usr {usr_cpu_percent}, sys {sys_cpu_percent}");
+	text_say(text, b, "usr {usr_cpu_percent}, sys {sys_cpu_percent}");
 	if (ios > 0 && !isnan(ns))
-		buf_addf(&text, "; per operation usr %s us, sys %s us",
+		buf_addf(text, "; per operation usr %s us, sys %s us",
 			 units_human_ms(usr, r->usr_cpu_percent * ns * 1e3),
 			 units_human_ms(sys, r->sys_cpu_percent * ns * 1e3));
-	text_say(&text, b,
+	text_say(text, b,
 		 "; {ctx} context switches"
 		 "[, {majf} major fault{s}]");
-	text_end(out, "cpu", TEXT_EVIDENCE_INDENT, &text);
 }
 
 /* "read 780 to 801 MiB/s over 30 seconds (stdev 1.2%)" */
@@ -265,39 +271,38 @@ static void add_steady(struct buf *text, const struct text_block *b,
 			 show_percent(dev, 100 * s->dev / s->mean));
 }
 
-static void put_steady(struct buf *out, const struct text_block *b)
+static void put_steady(struct buf *text, const struct text_block *b)
 {
 	const struct job_result *r = b->result;
 	uint64_t short_ios = r->read.short_ios + r->write.short_ios;
-	struct buf text = { 0 };
 	char n[UNITS_TEXT_BYTES];
 
-	add_steady(&text, b, &r->read, "read");
-	add_steady(&text, b, &r->write, "write");
-	if (!text.len)
-		buf_addf(&text, "unknown (takes %d seconds)",
+	add_steady(text, b, &r->read, "read");
+	add_steady(text, b, &r->write, "write");
+	if (!text->len)
+		buf_addf(text, "unknown (takes %d seconds)",
 			 SECONDS_FOR_STEADY);
 	if (b->result->errors > 0)
-		text_say(&text, b,
+		text_say(text, b,
 			 "; {io.errors} error{s} counted, the run went on");
 	else if (r->err.code != 0)
-		buf_add(&text, "; stopped by an error");
+		buf_add(text, "; stopped by an error");
 	else
-		buf_add(&text, "; no errors");
+		buf_add(text, "; no errors");
 	if (short_ios > 0)
-		buf_addf(&text, ", %s short transfer%s resumed",
+		buf_addf(text, ", %s short transfer%s resumed",
 			 units_human_count(n, short_ios), plural(short_ios));
-	text_end(out, "steady", TEXT_EVIDENCE_INDENT, &text);
 }
 
-void text_io_settings(struct buf *out, const struct text_block *b)
-{
-	put_job(out, b);
-	put_workers(out, b);
-	put_files(out, b);
-	text_storage(out, b);
-	text_machine(out, b);
-}
+const struct text_line text_io_settings[] = {
+	{ "job", put_job },
+	{ "workers", put_workers },
+	{ "files", put_files },
+	{ "storage", text_storage },
+	{ "host", text_machine },
+	{ NULL, text_command },
+	{ 0 },
+};
 
 void text_io_workers(struct buf *out, const struct text_block *b,
 		     const struct job_result *records, size_t n,
@@ -326,20 +331,22 @@ void text_io_workers(struct buf *out, const struct text_block *b,
 	mem_free(sorted);
 }
 
-void text_io_evidence(struct buf *out, const struct text_block *b)
+static void put_worker_time(struct buf *out, const struct text_block *b)
 {
 	text_shares(out, "worker time", &b->loader);
-	if (has_text(b->job->bssplit)) {
-		put_sizes(out, "read sizes", &b->result->read);
-		put_sizes(out, "write sizes", &b->result->write);
-	}
-	text_window(out, b);
-	if (b->result->read.total_ios > 0)
-		text_from_memory(out, b);
-	put_written(out, b);
-	text_host(out, b);
-	text_noise(out, b);
-	put_cpu(out, b);
-	text_numa(out, b);
-	put_steady(out, b);
 }
+
+const struct text_line text_io_evidence[] = {
+	{ NULL, put_worker_time },
+	{ "read sizes", put_read_sizes },
+	{ "write sizes", put_write_sizes },
+	{ "window", text_window },
+	{ "from memory", put_from_memory },
+	{ "writes", put_written },
+	{ "host", text_host },
+	{ "noise", text_noise },
+	{ "cpu", put_cpu },
+	{ "numa", text_numa },
+	{ "steady", put_steady },
+	{ 0 },
+};

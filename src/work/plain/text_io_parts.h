@@ -5,7 +5,7 @@
 #include "report/text_block.h"
 
 /* What ran, on what: job, workers, files, storage, host. */
-void text_io_settings(struct buf *out, const struct text_block *b);
+extern const struct text_line text_io_settings[];
 
 /*
  * A line for each worker of a job that has a record of each; of more than
@@ -17,4 +17,4 @@ void text_io_workers(struct buf *out, const struct text_block *b,
 		     const char *unit);
 
 /* Where time and bytes went. */
-void text_io_evidence(struct buf *out, const struct text_block *b);
+extern const struct text_line text_io_evidence[];

@@ -154,9 +154,10 @@ static void fill_parts(struct parts *p, const struct text_block *b)
 	const struct ml_result *ml = b->ml;
 
 	text_verdict(&p->of[ANSWER], b);
-	train_settings(&p->of[SETTINGS], b);
+	text_put_list(&p->of[SETTINGS], train_settings, TEXT_SETTING_INDENT, b);
 	if (ml->steps > 0)
-		train_evidence(&p->of[EVIDENCE], b);
+		text_put_list(&p->of[EVIDENCE], train_evidence,
+			      TEXT_EVIDENCE_INDENT, b);
 	text_latency(&p->of[LATENCY], b->result, &b->job->percentile_list);
 	text_saves_latency(&p->of[SAVES], b, false);
 	if (p->of[SAVES].len > 0 &&

@@ -30,31 +30,29 @@ static void put_sizes_at_server(struct buf *text,
 		 server);
 }
 
-static void put_read_sizes(struct buf *out, const struct text_block *b)
+static void put_read_sizes(struct buf *text, const struct text_block *b)
 {
 	const struct direction_result *r = &b->result->read;
 	bool is_plain = b->job->access == ACCESS_PLAIN;
 	char called[UNITS_TEXT_BYTES], mean[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
 
 	if (r->total_ios == 0)
 		return;
 	units_human_bytes(called, (double)b->job->bs.read);
 	units_human_bytes(mean, (double)r->io_bytes / (double)r->total_ios);
 	if (is_plain && !strcmp(called, mean))
-		buf_addf(&text, "%s as called (bs)", called);
+		buf_addf(text, "%s as called (bs)", called);
 	else if (is_plain)
-		buf_addf(&text, "up to %s as called (bs), %s mean", called,
+		buf_addf(text, "up to %s as called (bs), %s mean", called,
 			 mean);
 	else if (b->job->direct)
-		buf_addf(&text, "whole files as called, %s mean", mean);
+		buf_addf(text, "whole files as called, %s mean", mean);
 	else {
-		show_sizes(&text, &r->sizes); /* none of a merged result */
-		buf_addf(&text, "%s%s mean", text.len ? " as called, " : "",
+		show_sizes(text, &r->sizes); /* none of a merged result */
+		buf_addf(text, "%s%s mean", text->len ? " as called, " : "",
 			 mean);
 	}
-	put_sizes_at_server(&text, b->storage);
-	text_end(out, "read sizes", TEXT_EVIDENCE_INDENT, &text);
+	put_sizes_at_server(text, b->storage);
 }
 
 static void put_ceiling_figure(struct buf *text, bool is_rate, double au,
@@ -72,33 +70,31 @@ static void put_ceiling_figure(struct buf *text, bool is_rate, double au,
 }
 
 /* What this host reaches when storage costs nothing. */
-static void put_ceiling(struct buf *out, const struct text_block *b)
+static void put_ceiling(struct buf *text, const struct text_block *b)
 {
 	const struct ceiling_result *c = &b->ml->ceiling;
 	bool is_rate = isnan(b->ml->au_percent);
-	struct buf text = { 0 };
 
 	if (!c->is_tried)
 		return;
-	put_ceiling_figure(&text, is_rate, c->null_au_percent,
+	put_ceiling_figure(text, is_rate, c->null_au_percent,
 			   c->null_samples_per_sec);
-	buf_add(&text, " without storage");
+	buf_add(text, " without storage");
 	if (!verdict_without_storage(b->job)) {
-		buf_add(&text, ", ");
-		put_ceiling_figure(&text, is_rate, c->cached_au_percent,
+		buf_add(text, ", ");
+		put_ceiling_figure(text, is_rate, c->cached_au_percent,
 				   c->cached_samples_per_sec);
-		buf_add(&text, " from memory");
+		buf_add(text, " from memory");
 	}
 	if (c->cached_seconds > 0) {
-		text_say(&text, b,
+		text_say(text, b,
 			 " ({ml.ceiling.cached_files} file{s}, "
 			 "{ml.ceiling.cached_bytes}, over and over");
-		buf_add(&text, b->job->direct ? ", direct=0)" : ")");
+		buf_add(text, b->job->direct ? ", direct=0)" : ")");
 	}
-	text_say(&text, b,
+	text_say(text, b,
 		 "[; without the {ml.ceiling.jobs_beside} job{s} "
 		 "beside it][; {ml.ceiling.unmeasured}]");
-	text_end(out, "ceiling", TEXT_EVIDENCE_INDENT, &text);
 }
 
 static uint64_t taken(const struct epoch_result *e)
@@ -128,59 +124,65 @@ static bool epochs_differ(const struct ml_result *ml, double *percent,
 	return !isnan(*percent);
 }
 
-static void put_steady(struct buf *out, const struct text_block *b)
+static void put_steady(struct buf *text, const struct text_block *b)
 {
 	const struct ml_result *ml = b->ml;
 	double percent;
 	uint64_t last;
 	char number[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
 
 	if (epochs_differ(ml, &percent, &last))
-		buf_addf(&text, "epochs 2-%" PRIu64 " differ by %s", last,
+		buf_addf(text, "epochs 2-%" PRIu64 " differ by %s", last,
 			 show_percent(number, percent));
 	else
-		buf_add(&text, "unknown (takes 3 whole epochs)");
+		buf_add(text, "unknown (takes 3 whole epochs)");
 	if (b->result->errors > 0)
-		text_say(&text, b,
+		text_say(text, b,
 			 "; {ml.errors} error{s} counted, the run went on");
 	else if (b->result->err.code != 0)
-		buf_add(&text, "; stopped by an error");
+		buf_add(text, "; stopped by an error");
 	else
-		buf_add(&text, "; no errors");
-	text_say(&text, b, "[, {read.short_ios} short reads resumed]");
-	text_end(out, "steady", TEXT_EVIDENCE_INDENT, &text);
+		buf_add(text, "; no errors");
+	text_say(text, b, "[, {read.short_ios} short reads resumed]");
 }
 
 /* Only of a job that has one. */
-static void put_evaluation(struct buf *out, const struct text_block *b)
+static void put_evaluation(struct buf *text, const struct text_block *b)
 {
 	char rate[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
 
 	if (b->job->eval_files == 0)
 		return;
-	text_say(&text, b,
+	text_say(text, b,
 		 "{ml.eval.steps} step{s}, {ml.eval.samples} samples"
 		 ", {ml.eval.samples_per_sec} samples/s, ");
-	buf_add(&text,
+	buf_add(text,
 		show_rate(rate, &b->unit, b->ml->eval.sample_bytes_per_sec));
-	text_end(out, "evaluation", TEXT_EVIDENCE_INDENT, &text);
 }
 
-void train_evidence(struct buf *out, const struct text_block *b)
+static void put_accelerator_time(struct buf *out, const struct text_block *b)
 {
 	text_shares(out, "accelerator time", &b->time);
-	text_shares(out, "loader time", &b->loader);
-	put_read_sizes(out, b);
-	text_window(out, b);
-	text_from_memory(out, b);
-	text_host(out, b);
-	text_noise(out, b);
-	put_ceiling(out, b);
-	text_numa(out, b);
-	put_evaluation(out, b);
-	text_saves_evidence(out, b);
-	text_slowest(out, b);
-	put_steady(out, b);
 }
+
+static void put_loader_time(struct buf *out, const struct text_block *b)
+{
+	text_shares(out, "loader time", &b->loader);
+}
+
+const struct text_line train_evidence[] = {
+	{ NULL, put_accelerator_time },
+	{ NULL, put_loader_time },
+	{ "read sizes", put_read_sizes },
+	{ "window", text_window },
+	{ "from memory", text_from_memory },
+	{ "host", text_host },
+	{ "noise", text_noise },
+	{ "ceiling", put_ceiling },
+	{ "numa", text_numa },
+	{ "evaluation", put_evaluation },
+	{ NULL, text_saves_evidence },
+	{ "slowest", text_slowest },
+	{ "steady", put_steady },
+	{ 0 },
+};

@@ -5,7 +5,7 @@
 #include "report/text_block.h"
 
 /* What ran, on what: job to host. */
-void train_settings(struct buf *out, const struct text_block *b);
+extern const struct text_line train_settings[];
 
 /* Where time and bytes went. */
-void train_evidence(struct buf *out, const struct text_block *b);
+extern const struct text_line train_evidence[];

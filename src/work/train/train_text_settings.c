@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "data/format.h"
 #include "job/guess.h"
+#include "report/text_noise.h"
 #include "report/text_settings.h"
 
 /* "; compute_time is a guess of its source" */
@@ -22,7 +23,7 @@ static void put_guesses(struct buf *text, const struct job *job)
 	buf_fini(&guesses);
 }
 
-static void put_job(struct buf *out, const struct text_block *b)
+static void put_job(struct buf *text, const struct text_block *b)
 {
 	static const char *const barriers[] = {
 		[BARRIER_NONE] = "no barrier",
@@ -31,25 +32,23 @@ static void put_job(struct buf *out, const struct text_block *b)
 	};
 	const struct job *job = b->job;
 	char who[SHOW_ACCELERATORS_BYTES], time[UNITS_TEXT_BYTES];
-	struct buf text = { 0 };
 
 	show_accelerators(who, b->ml->accelerators, b->ml->accelerator);
-	buf_addf(&text, "%s, batch %" PRIu64 ", ", who, job->batch_size);
+	buf_addf(text, "%s, batch %" PRIu64 ", ", who, job->batch_size);
 	if (!(dist_mean(&job->compute_time) > 0)) {
-		buf_add(&text, "no compute");
+		buf_add(text, "no compute");
 	} else if (dist_is_const(&job->compute_time)) {
 		units_human_time(time, (uint64_t)job->compute_time.a);
-		buf_addf(&text, "compute %s per step", time);
+		buf_addf(text, "compute %s per step", time);
 	} else {
-		buf_add(&text, "compute ");
-		dist_format(&text, &job->compute_time, DIST_NS);
-		buf_add(&text, " per step");
+		buf_add(text, "compute ");
+		dist_format(text, &job->compute_time, DIST_NS);
+		buf_add(text, " per step");
 	}
-	buf_addf(&text, ", %s", barriers[job->barrier]);
-	put_guesses(&text, job);
+	buf_addf(text, ", %s", barriers[job->barrier]);
+	put_guesses(text, job);
 	if (b->result->members > 1)
-		buf_addf(&text, "; %u jobs together", b->result->members);
-	text_end(out, "job", TEXT_SETTING_INDENT, &text);
+		buf_addf(text, "; %u jobs together", b->result->members);
 }
 
 /* Whose calls access=framework makes. */
@@ -61,28 +60,26 @@ static const char *reader_of(const struct text_block *b)
 						      : "its framework";
 }
 
-static void put_readers(struct buf *out, const struct text_block *b)
+static void put_readers(struct buf *text, const struct text_block *b)
 {
 	const struct job *job = b->job;
-	struct buf text = { 0 };
 
 	if (job->read_threads)
-		text_say(&text, b,
+		text_say(text, b,
 			 "{readers} thread{s} ({readers_each} per "
 			 "accelerator)");
 	else
-		buf_add(&text, "each accelerator's own thread");
-	text_say(&text, b, ", ioengine={ioengine}[ ({ml.in_use})], {direct=}");
+		buf_add(text, "each accelerator's own thread");
+	text_say(text, b, ", ioengine={ioengine}[ ({ml.in_use})], {direct=}");
 	if (job_depth(job) > 1)
-		buf_addf(&text, ", iodepth=%u", job_depth(job));
+		buf_addf(text, ", iodepth=%u", job_depth(job));
 	if (job->direct)
-		text_say(&text, b, "[ (aligned to {read_align_bytes})]");
+		text_say(text, b, "[ (aligned to {read_align_bytes})]");
 	if (job->access == ACCESS_PLAIN)
-		text_say(&text, b, ", {bs.read} reads");
+		text_say(text, b, ", {bs.read} reads");
 	else
-		buf_addf(&text, ", reads as %s does",
+		buf_addf(text, ", reads as %s does",
 			 job->direct ? "DLIO" : reader_of(b));
-	text_end(out, "readers", TEXT_SETTING_INDENT, &text);
 }
 
 /* "146.6 MB (mean)"; "2 MiB" where all files have one, round, size. */
@@ -98,37 +95,35 @@ static void put_file_size(struct buf *text, const struct dataset_totals *t)
 	buf_addf(text, "%s%s", size, varies ? " (mean)" : "");
 }
 
-static void put_dataset(struct buf *out, const struct text_block *b)
+static void put_dataset(struct buf *text, const struct text_block *b)
 {
 	const struct dataset *ds = b->result->dataset;
 	const struct dataset_totals *t = &b->result->totals;
-	struct buf text = { 0 };
 	char number[UNITS_TEXT_BYTES];
 
 	if (!ds)
 		return;
-	buf_addf(&text, "%s %s file%s of ",
-		 units_human_count(number, ds->files), ds->format->name,
-		 plural(ds->files));
-	put_file_size(&text, t);
+	buf_addf(text, "%s %s file%s of ", units_human_count(number, ds->files),
+		 ds->format->name, plural(ds->files));
+	put_file_size(text, t);
 	if (ds->uneven_samples)
-		buf_addf(&text, ", %s samples",
+		buf_addf(text, ", %s samples",
 			 units_human_count(number, ds->uneven_samples));
 	else if (ds->samples_per_file > 1)
-		buf_addf(&text, ", %s samples each",
+		buf_addf(text, ", %s samples each",
 			 units_human_count(number, ds->samples_per_file));
-	buf_addf(&text, ", %s", units_human_bytes(number, (double)t->bytes));
+	buf_addf(text, ", %s", units_human_bytes(number, (double)t->bytes));
 	if (t->estimate)
-		buf_add(&text, " (estimate)");
-	text_memory_ratio(&text, b, (double)t->bytes);
-	text_end(out, "dataset", TEXT_SETTING_INDENT, &text);
+		buf_add(text, " (estimate)");
+	text_memory_ratio(text, b, (double)t->bytes);
 }
 
-void train_settings(struct buf *out, const struct text_block *b)
-{
-	put_job(out, b);
-	put_readers(out, b);
-	put_dataset(out, b);
-	text_storage(out, b);
-	text_machine(out, b);
-}
+const struct text_line train_settings[] = {
+	{ "job", put_job },
+	{ "readers", put_readers },
+	{ "dataset", put_dataset },
+	{ "storage", text_storage },
+	{ "host", text_machine },
+	{ NULL, text_command },
+	{ 0 },
+};
