@@ -89,6 +89,37 @@ void plan_put_checked(FILE *to, struct buf *line,
 		plan_put_sentence(to, check->text);
 }
 
+static void put_one(FILE *to, const struct plan_line *l,
+		    const struct plan_report *p)
+{
+	struct buf line = { 0 }, text = { 0 };
+
+	l->put(&text, p);
+	if (text.len) {
+		plan_start_line(&line, l->label);
+		if (l->wrapped_at) {
+			plan_put_wrapped(to, &line, l->wrapped_at,
+					 buf_str(&text));
+		} else {
+			buf_add(&line, buf_str(&text));
+			plan_put_checked(to, &line,
+					 l->check ? plan_find_check(p, l->check)
+						  : NULL);
+		}
+	}
+	buf_fini(&text);
+}
+
+void plan_put_list(FILE *to, const struct plan_line *lines,
+		   const struct plan_report *p)
+{
+	for (; lines->put || lines->lines; lines++)
+		if (lines->lines)
+			lines->lines(to, p);
+		else
+			put_one(to, lines, p);
+}
+
 /* clang-format off */
 
 #define P struct plan_report
@@ -199,15 +230,11 @@ void plan_put_direct(FILE *to, const struct plan_report *p)
 	plan_put_checked(to, &line, direct->state == PLAN_OK ? &plain : direct);
 }
 
-void plan_put_open_files(FILE *to, const struct plan_report *p)
+void plan_put_open_files(struct buf *text, const struct plan_report *p)
 {
-	struct buf line = { 0 };
-
 	if (!plan_find_check(p, "files"))
 		return;
-	plan_start_line(&line, "files");
-	plan_say(&line, p,
+	plan_say(text, p,
 		 "{plan.open_files} open at once; limit "
 		 "{plan.open_files_limit}");
-	plan_put_checked(to, &line, plan_find_check(p, "files"));
 }

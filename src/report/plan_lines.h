@@ -36,6 +36,24 @@ void plan_put_sentence(FILE *to, const char *text);
 void plan_put_checked(FILE *to, struct buf *line,
 		      const struct plan_check *check);
 
+/*
+ * A line of the page: `put` appends what stands behind the label, and there is no
+ * line where that is nothing. It ends with the check of that name, if there is one;
+ * or it is a text that is wrapped, so far from the left. `lines` makes whole lines
+ * instead.
+ */
+struct plan_line {
+	const char *label;
+	void (*put)(struct buf *text, const struct plan_report *p);
+	const char *check;
+	size_t wrapped_at;
+	void (*lines)(FILE *to, const struct plan_report *p);
+};
+
+/* All of a list, which ends with a zeroed row. */
+void plan_put_list(FILE *to, const struct plan_line *lines,
+		   const struct plan_report *p);
+
 /* Append a template. Its keys are options of the job, `bs.read` and `bs.write`, and
  * behind `plan.` what the document has of a plan, or the page alone. */
 #define plan_say(line, p, text)                                                \
@@ -50,4 +68,6 @@ void plan_put_free(FILE *to, const struct plan_report *p);
 void plan_put_storage(FILE *to, const struct plan_report *p);
 void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what);
 void plan_put_direct(FILE *to, const struct plan_report *p);
-void plan_put_open_files(FILE *to, const struct plan_report *p);
+
+/* "files", with the check of that name. */
+void plan_put_open_files(struct buf *text, const struct plan_report *p);

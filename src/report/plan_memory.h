@@ -6,4 +6,4 @@
 
 /* The line about it, "memory 9 MiB for mlgen (estimate)", and what is to be
  * said behind that. */
-void plan_put_program(FILE *to, const struct plan_report *p, const char *more);
+void plan_put_program(struct buf *text, const struct plan_report *p);

@@ -45,45 +45,37 @@ static void add_in(struct buf *line, const struct unit *u, uint64_t bytes)
 	buf_addf(line, "%.*f", u->decimals, (double)bytes / u->bytes);
 }
 
-static void put_model(FILE *to, const struct plan_report *p)
+static void put_model(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
-	struct buf line = { 0 }, text = { 0 };
 
-	plan_start_line(&line, "model");
-	plan_say(&text, p, "[{model}: ]");
+	plan_say(text, p, "[{model}: ]");
 	if (j->checkpoint_layout == LAYOUT_PATTERN)
-		plan_say(&text, p, "files of the pattern {checkpoint_pattern}");
+		plan_say(text, p, "files of the pattern {checkpoint_pattern}");
 	else if (p->checkpoint.parameters)
-		plan_say(&text, p,
+		plan_say(text, p,
 			 "{plan.checkpoint.parameters} parameters, "
 			 "{model_layers} layer{s} of hidden size "
 			 "{model_hidden}");
 	else if (j->tensor_sizes)
-		plan_say(&text, p,
-			 "the tensors of {tensor_sizes} in each rank");
+		plan_say(text, p, "the tensors of {tensor_sizes} in each rank");
 	else
-		buf_add(&text, "one tensor in each rank");
+		buf_add(text, "one tensor in each rank");
 	if (j->scale < 100)
-		plan_say(&text, p, "; of every tensor {scale}");
-	plan_put_wrapped(to, &line, INDENT, buf_str(&text));
-	buf_fini(&text);
+		plan_say(text, p, "; of every tensor {scale}");
 }
 
-static void put_parallelism(FILE *to, const struct plan_report *p)
+static void put_parallelism(struct buf *text, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
-	struct buf line = { 0 };
 
-	plan_start_line(&line, "ranks");
-	plan_say(&line, p, "{plan.checkpoint.ranks}");
+	plan_say(text, p, "{plan.checkpoint.ranks}");
 	if (c->ranks > 1 && c->parameters)
-		plan_say(&line, p,
+		plan_say(text, p,
 			 " = tensor {plan.checkpoint.tensor_parallel} x "
 			 "pipeline {plan.checkpoint.pipeline_parallel} x "
 			 "data {plan.checkpoint.data_parallel}");
-	plan_say(&line, p, "[, ZeRO stage {zero_stage}]");
-	plan_put_line(to, &line);
+	plan_say(text, p, "[, ZeRO stage {zero_stage}]");
 }
 
 /* "model 1.870 + optimizer 11.218 = 13.088 GiB each (2,007,565,312 +
@@ -132,12 +124,11 @@ static void put_class(FILE *to, const struct plan_ranks *k, bool is_model)
 	buf_fini(&text);
 }
 
-static void put_ranks(FILE *to, const struct plan_report *p)
+static void put_classes(FILE *to, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
 	const struct plan_ranks *classes = c->classes.items;
 
-	put_parallelism(to, p);
 	for (size_t i = 0; i < c->classes.count; i++)
 		put_class(to, &classes[i], c->parameters > 0);
 }
@@ -189,49 +180,39 @@ static void add_calls(struct buf *text, const struct plan_report *p)
 		buf_addf(text, ", the framework's %s, up to %s", what, n);
 }
 
-static void put_layout(FILE *to, const struct plan_report *p)
+static void put_layout(struct buf *text, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
-	struct buf line = { 0 }, text = { 0 };
 
-	plan_start_line(&line, "layout");
-	plan_say(&text, p, "{checkpoint_layout}");
+	plan_say(text, p, "{checkpoint_layout}");
 	if (c->file)
-		add_calls(&text, p);
+		add_calls(text, p);
 	if (c->file)
-		buf_addf(&text, "; %s", c->file);
+		buf_addf(text, "; %s", c->file);
 	if (c->file && strcmp(c->file, c->last_file) != 0)
-		buf_addf(&text, " .. %s", c->last_file);
-	plan_put_wrapped(to, &line, INDENT, buf_str(&text));
-	buf_fini(&text);
+		buf_addf(text, " .. %s", c->last_file);
 }
 
-static void put_directory(FILE *to, const struct plan_report *p)
+static void put_directory(struct buf *text, const struct plan_report *p)
 {
 	const struct plan_checkpoint *c = &p->checkpoint;
-	struct buf line = { 0 }, text = { 0 };
 
-	plan_start_line(&line, "directory");
 	if (!p->touches_files) {
-		plan_put_wrapped(to, &line, INDENT,
-				 "ioengine=null touches no file: nothing is "
-				 "written, read or needed on storage");
+		buf_add(text, "ioengine=null touches no file: nothing is "
+			      "written, read or needed on storage");
 		return;
 	}
-	plan_say(&text, p,
+	plan_say(text, p,
 		 "{plan.checkpoint.directory}; complete ones there: "
 		 "{plan.checkpoint.present}");
 	if (c->saved_by)
-		buf_addf(&text, "; reads what [%s] saves before", c->saved_by);
+		buf_addf(text, "; reads what [%s] saves before", c->saved_by);
 	else if (c->first && c->last && strcmp(c->first, c->last) != 0)
-		plan_say(&text, p,
+		plan_say(text, p,
 			 "; reads {plan.checkpoint.first} .. "
 			 "{plan.checkpoint.last}");
 	else if (c->first)
-		buf_addf(&text, "; %s %s", c->last ? "reads" : "next",
-			 c->first);
-	plan_put_wrapped(to, &line, INDENT, buf_str(&text));
-	buf_fini(&text);
+		buf_addf(text, "; %s %s", c->last ? "reads" : "next", c->first);
 }
 
 static void put_room(FILE *to, const struct plan_report *p)
@@ -252,23 +233,19 @@ static void put_room(FILE *to, const struct plan_report *p)
 }
 
 /* In a training. */
-static void put_every(FILE *to, const struct plan_report *p)
+static void put_every(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
-	struct buf line = { 0 }, text = { 0 };
 
-	plan_start_line(&line, "saves");
-	plan_say(&text, p, "every {checkpoint_every}");
+	plan_say(text, p, "every {checkpoint_every}");
 	if (j->checkpoint_mode == CHECKPOINT_SYNC)
-		buf_add(&text, "; training waits until it is written");
+		buf_add(text, "; training waits until it is written");
 	else if (j->snapshot_bandwidth)
-		plan_say(&text, p,
+		plan_say(text, p,
 			 "; training waits for a snapshot at "
 			 "{snapshot_bandwidth}/s per rank and goes on");
 	else
-		buf_add(&text, "; training goes on meanwhile");
-	plan_put_wrapped(to, &line, INDENT, buf_str(&text));
-	buf_fini(&text);
+		buf_add(text, "; training goes on meanwhile");
 }
 
 static void add_count(struct buf *line, const struct plan_report *p)
@@ -310,7 +287,7 @@ static void put_work(FILE *to, const struct plan_report *p)
 		plan_put_storage(to, p);
 }
 
-static void put_fsync(FILE *to, const struct plan_report *p)
+static void put_fsync(struct buf *text, const struct plan_report *p)
 {
 	static const char *const words[] = {
 		[CHECKPOINT_FSYNC_NONE] = "nothing is flushed",
@@ -318,82 +295,85 @@ static void put_fsync(FILE *to, const struct plan_report *p)
 		[CHECKPOINT_FSYNC_END] =
 			"all files of a rank when its last is written",
 	};
-	struct buf line = { 0 };
 
 	if (!plan_find_check(p, "durable"))
 		return;
-	plan_start_line(&line, "fsync");
-	buf_add(&line, words[p->job->checkpoint_fsync]);
-	plan_put_checked(to, &line, plan_find_check(p, "durable"));
+	buf_add(text, words[p->job->checkpoint_fsync]);
 }
 
-static void put_verify(FILE *to, const struct plan_report *p)
+static void put_verify(struct buf *text, const struct plan_report *p)
 {
-	struct buf line = { 0 };
-
 	if (!plan_find_check(p, "verify"))
 		return;
-	plan_start_line(&line, "verify");
-	buf_add(&line, "each block of 4 KiB, by its crc32c");
-	plan_put_checked(to, &line, plan_find_check(p, "verify"));
+	buf_add(text, "each block of 4 KiB, by its crc32c");
 }
 
-static void put_caches(FILE *to, const struct plan_report *p)
+static void put_caches(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
-	struct buf line = { 0 };
 
 	if (!plan_find_check(p, "caches") ||
 	    (!job_work(j)->restores && j->drop_caches == DROP_CACHES_NO))
 		return;
-	plan_start_line(&line, "caches");
 	if (j->drop_caches == DROP_CACHES_RUN)
-		buf_add(&line, "this host's are emptied before the job");
+		buf_add(text, "this host's are emptied before the job");
 	else if (j->invalidate != INVALIDATE_NONE)
-		buf_add(&line, "the files leave this host's before the job");
+		buf_add(text, "the files leave this host's before the job");
 	else
-		buf_add(&line, "this host's are left as they are");
-	plan_put_checked(to, &line, plan_find_check(p, "caches"));
+		buf_add(text, "this host's are left as they are");
 }
 
-static void put_in_flight(FILE *to, const struct plan_report *p)
+static void put_in_flight(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
-	struct buf line = { 0 };
 
-	plan_start_line(&line, "in flight");
-	plan_say(&line, p,
+	plan_say(text, p,
 		 "{plan.checkpoint.in_flight} request{s} "
 		 "({plan.checkpoint.local_ranks} rank{s} x "
 		 "{checkpoint_threads} thread{s}");
 	if (j->access == ACCESS_PLAIN && job_depth(j) > 1)
-		buf_addf(&line, " x iodepth %u)", job_depth(j));
+		buf_addf(text, " x iodepth %u)", job_depth(j));
 	else
-		buf_add(&line, ", one each)");
-	plan_put_line(to, &line);
+		buf_add(text, ", one each)");
 }
+
+/* In a training as well. */
+static const struct plan_line of_checkpoints[] = {
+	{ "model", .put = put_model, .wrapped_at = INDENT },
+	{ "ranks", .put = put_parallelism },
+	{ .lines = put_classes },
+	{ .lines = put_sums },
+	{ "layout", .put = put_layout, .wrapped_at = INDENT },
+	{ "directory", .put = put_directory, .wrapped_at = INDENT },
+	{ .lines = put_work },
+	{ "fsync", .put = put_fsync, .check = "durable" },
+	{ "verify", .put = put_verify, .check = "verify" },
+	{ 0 },
+};
+
+static void put_checkpoints(FILE *to, const struct plan_report *p)
+{
+	plan_put_list(to, of_checkpoints, p);
+}
+
+static const struct plan_line of_training[] = {
+	{ "saves", .put = put_every, .wrapped_at = INDENT },
+	{ .lines = put_checkpoints },
+	{ 0 },
+};
+
+static const struct plan_line of_job[] = {
+	{ .lines = put_checkpoints },
+	{ "caches", .put = put_caches, .check = "caches" },
+	{ .lines = plan_put_direct },
+	{ "in flight", .put = put_in_flight },
+	{ "memory", .put = plan_put_program, .check = "program" },
+	{ "files", .put = plan_put_open_files, .check = "files" },
+	{ 0 },
+};
 
 void plan_checkpoint_text(FILE *to, const struct plan_report *p)
 {
-	const bool is_training = is_beside(p->job);
-
-	if (p->checkpoint.ranks == 0)
-		return;
-	if (is_training)
-		put_every(to, p);
-	put_model(to, p);
-	put_ranks(to, p);
-	put_sums(to, p);
-	put_layout(to, p);
-	put_directory(to, p);
-	put_work(to, p);
-	put_fsync(to, p);
-	put_verify(to, p);
-	if (is_training)
-		return;
-	put_caches(to, p);
-	plan_put_direct(to, p);
-	put_in_flight(to, p);
-	plan_put_program(to, p, "");
-	plan_put_open_files(to, p);
+	if (p->checkpoint.ranks > 0)
+		plan_put_list(to, is_beside(p->job) ? of_training : of_job, p);
 }

@@ -6,23 +6,20 @@
 #include "report/plan_lines.h"
 #include "report/plan_memory.h"
 
-static void put_pattern(FILE *to, const struct plan_report *p)
+static void put_pattern(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
 	bool is_split = has_text(j->bssplit);
-	struct buf line = { 0 };
 
-	plan_start_line(&line, "pattern");
-	plan_say(&line, p, "{rw}");
+	plan_say(text, p, "{rw}");
 	if (job_reads(j) && job_writes(j))
-		plan_say(&line, p, " ({rwmixread} reads)");
-	plan_say(&line, p, "[, {bssplit=}]");
+		plan_say(text, p, " ({rwmixread} reads)");
+	plan_say(text, p, "[, {bssplit=}]");
 	if (!is_split && job_reads(j))
-		plan_say(&line, p, ", {bs.read} reads");
+		plan_say(text, p, ", {bs.read} reads");
 	if (!is_split && job_writes(j))
-		plan_say(&line, p, ", {bs.write} writes");
-	plan_say(&line, p, ", {numjobs} worker{s}");
-	plan_put_checked(to, &line, plan_find_check(p, "requests"));
+		plan_say(text, p, ", {bs.write} writes");
+	plan_say(text, p, ", {numjobs} worker{s}");
 }
 
 static void put_data(FILE *to, const struct plan_report *p)
@@ -69,22 +66,19 @@ static void add_moves(struct buf *line, const struct plan_report *p)
 	plan_say(line, p, "[, or {runtime}]");
 }
 
-static void put_run(FILE *to, const struct plan_report *p)
+static void put_run(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
-	struct buf line = { 0 };
 
-	plan_start_line(&line, "run");
 	if (j->create_only)
-		buf_add(&line, "create_only: makes the files and ends");
+		buf_add(text, "create_only: makes the files and ends");
 	else if (p->io.move_bytes != UINT64_MAX)
-		add_moves(&line, p);
+		add_moves(text, p);
 	else if (j->runtime_ns)
-		plan_say(&line, p, "for {runtime}");
+		plan_say(text, p, "for {runtime}");
 	else
-		buf_add(&line, "of unknown length");
-	plan_say(&line, p, "[, after {ramp_time} of ramp_time]");
-	plan_put_line(to, &line);
+		buf_add(text, "of unknown length");
+	plan_say(text, p, "[, after {ramp_time} of ramp_time]");
 }
 
 /* Of all workers: the options say it of one. */
@@ -93,7 +87,7 @@ static void add_pace(struct buf *line, const char *what, uint64_t bytes,
 {
 	char n[UNITS_TEXT_BYTES];
 	double all = (double)workers;
-	const char *end = line->len > PLAN_TEXT_AT ? "; " : "";
+	const char *end = line->len ? "; " : "";
 
 	if (bytes)
 		buf_addf(line, "%s%s %s/s", end, what,
@@ -105,56 +99,48 @@ static void add_pace(struct buf *line, const char *what, uint64_t bytes,
 			 units_sig4(n, (double)iops * all));
 }
 
-static void put_pace(FILE *to, const struct plan_report *p)
+static void put_pace(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
-	struct buf line = { 0 };
 
-	plan_start_line(&line, "rate");
 	if (job_reads(j))
-		add_pace(&line, "reads", j->rate.read, j->rate_iops.read,
+		add_pace(text, "reads", j->rate.read, j->rate_iops.read,
 			 j->numjobs);
 	if (job_writes(j))
-		add_pace(&line, "writes", j->rate.write, j->rate_iops.write,
+		add_pace(text, "writes", j->rate.write, j->rate_iops.write,
 			 j->numjobs);
-	if (line.len > PLAN_TEXT_AT)
-		plan_put_line(to, &line);
-	else
-		buf_fini(&line);
 }
 
-static void put_in_flight(FILE *to, const struct plan_report *p)
+static void put_in_flight(struct buf *text, const struct plan_report *p)
 {
-	struct buf line = { 0 };
-
-	plan_start_line(&line, "in flight");
-	plan_say(&line, p,
+	plan_say(text, p,
 		 "{plan.reads_in_flight} request{s} ({numjobs} "
 		 "worker{s}");
 	if (job_depth(p->job) == 1)
-		buf_add(&line, ", one each)");
+		buf_add(text, ", one each)");
 	else
-		buf_addf(&line, " x iodepth %u)", job_depth(p->job));
-	plan_put_line(to, &line);
+		buf_addf(text, " x iodepth %u)", job_depth(p->job));
 }
 
-static void put_memory(FILE *to, const struct plan_report *p)
+static void put_memory(struct buf *text, const struct plan_report *p)
 {
-	struct buf more = { 0 };
-
-	plan_say(&more, p, "[, of which {plan.buffer_bytes} are buffers]");
-	plan_put_program(to, p, buf_str(&more));
-	buf_fini(&more);
+	plan_put_program(text, p);
+	plan_say(text, p, "[, of which {plan.buffer_bytes} are buffers]");
 }
 
 void plan_io_text(FILE *to, const struct plan_report *p)
 {
-	put_pattern(to, p);
-	put_data(to, p);
-	put_run(to, p);
-	put_pace(to, p);
-	plan_put_direct(to, p);
-	put_in_flight(to, p);
-	put_memory(to, p);
-	plan_put_open_files(to, p);
+	static const struct plan_line lines[] = {
+		{ "pattern", .put = put_pattern, .check = "requests" },
+		{ .lines = put_data },
+		{ "run", .put = put_run },
+		{ "rate", .put = put_pace },
+		{ .lines = plan_put_direct },
+		{ "in flight", .put = put_in_flight },
+		{ "memory", .put = put_memory, .check = "program" },
+		{ "files", .put = plan_put_open_files, .check = "files" },
+		{ 0 },
+	};
+
+	plan_put_list(to, lines, p);
 }

@@ -105,24 +105,21 @@ static void put_epoch(FILE *to, const struct plan_report *p)
 }
 
 /* Only of a job that has one. */
-static void put_evaluation(FILE *to, const struct plan_report *p)
+static void put_evaluation(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
-	struct buf line = { 0 };
 
 	if (p->eval_files == 0)
 		return;
-	plan_start_line(&line, "eval");
-	plan_say(&line, p,
+	plan_say(text, p,
 		 "{plan.eval_files} more file{s}, {plan.eval_bytes}; "
 		 "{plan.eval_steps} step{s} after ");
 	if (j->eval_every == 1)
-		buf_add(&line, "every epoch");
+		buf_add(text, "every epoch");
 	else
-		plan_say(&line, p, "every {eval_every} epochs");
+		plan_say(text, p, "every {eval_every} epochs");
 	if (j->eval_after > 1)
-		plan_say(&line, p, ", from {eval_after} on");
-	plan_put_line(to, &line);
+		plan_say(text, p, ", from {eval_after} on");
 }
 
 static uint64_t in_ns(double seconds)
@@ -142,18 +139,15 @@ static void add_limits(struct buf *line, const struct plan_report *p)
 	plan_say(line, p, "{plan.total_steps} step{s}[ or {runtime}]");
 }
 
-static void put_run(FILE *to, const struct plan_report *p)
+static void put_run(struct buf *text, const struct plan_report *p)
 {
 	char n[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
 
-	plan_start_line(&line, "run");
-	add_limits(&line, p);
-	plan_say(&line, p, "[, {plan.read_bytes} read]");
+	add_limits(text, p);
+	plan_say(text, p, "[, {plan.read_bytes} read]");
 	if (!isnan(p->least_seconds) && p->total_steps != UINT64_MAX)
-		buf_addf(&line, ", at least %s (100%% AU)",
+		buf_addf(text, ", at least %s (100%% AU)",
 			 units_human_time(n, in_ns(p->least_seconds)));
-	plan_put_line(to, &line);
 }
 
 /* One line of demand; samples_per_sec NaN = none. */
@@ -234,24 +228,20 @@ static void put_demand(FILE *to, const struct plan_report *p)
 	buf_fini(&guesses);
 }
 
-static void put_readers(FILE *to, const struct plan_report *p)
+static void put_readers(struct buf *text, const struct plan_report *p)
 {
 	const struct job *j = p->job;
-	struct buf line = { 0 };
 
-	plan_start_line(&line, "in flight");
-	plan_say(&line, p,
+	plan_say(text, p,
 		 "{plan.reads_in_flight} read{s} ({accelerators} "
 		 "accelerator{s}[ x {read_threads} read_threads]");
 	if (job_interleaves(j))
-		buf_addf(&line, " x %u files", JOB_INTERLEAVE_THREADS);
-	buf_add(&line, j->read_threads ? ", " : " without read_threads, ");
+		buf_addf(text, " x %u files", JOB_INTERLEAVE_THREADS);
+	buf_add(text, j->read_threads ? ", " : " without read_threads, ");
 	if (job_depth(j) == 1)
-		buf_add(&line, "one read each)");
+		buf_add(text, "one read each)");
 	else
-		buf_addf(&line, "iodepth %u)", job_depth(j));
-	plan_put_line(to, &line);
-	plan_put_direct(to, p);
+		buf_addf(text, "iodepth %u)", job_depth(j));
 }
 
 static void add_call(struct buf *line, const char *name, double n)
@@ -281,23 +271,19 @@ static void add_read_sizes(struct buf *line, const struct plan_report *p)
 	buf_addc(line, ')');
 }
 
-static void put_calls(FILE *to, const struct plan_report *p)
+static void put_calls(struct buf *text, const struct plan_report *p)
 {
 	const struct plan_calls *c = &p->calls_per_sample;
-	struct buf line = { 0 }, text = { 0 };
 
-	plan_start_line(&line, "calls");
-	buf_add(&text, "per sample:");
-	add_call(&text, "open", c->open);
-	add_call(&text, "stat", c->stat);
-	add_call(&text, "read", c->read);
+	buf_add(text, "per sample:");
+	add_call(text, "open", c->open);
+	add_call(text, "stat", c->stat);
+	add_call(text, "read", c->read);
 	if (c->read > 0)
-		add_read_sizes(&text, p);
-	add_call(&text, "close", c->close);
+		add_read_sizes(text, p);
+	add_call(text, "close", c->close);
 	if (!(c->open > 0 || c->stat > 0 || c->read > 0 || c->close > 0))
-		buf_add(&text, " none; files are mapped, and not touched");
-	plan_put_wrapped(to, &line, PLAN_TEXT_AT, buf_str(&text));
-	buf_fini(&text);
+		buf_add(text, " none; files are mapped, and not touched");
 }
 
 /* Whose samples are read ahead; NULL = of no framework. */
@@ -321,12 +307,11 @@ static void put_held(FILE *to, const struct plan_report *p)
 	plan_put_checked(to, &line, plan_find_check(p, "hold"));
 }
 
-static void put_memory(FILE *to, const struct plan_report *p)
+static void put_samples(FILE *to, const struct plan_report *p)
 {
 	const char *framework = framework_of(p->job);
 	struct buf text = { 0 };
 
-	plan_put_program(to, p, "");
 	if (!p->job->hold_samples && framework && p->framework_bytes > 0 &&
 	    p->job->read_threads) {
 		buf_add(&text, framework);
@@ -341,18 +326,13 @@ static void put_memory(FILE *to, const struct plan_report *p)
 		put_held(to, p);
 }
 
-static void put_emptied(FILE *to, const struct plan_report *p)
+static void put_emptied(struct buf *text, const struct plan_report *p)
 {
-	const struct plan_check *check = plan_find_check(p, "caches");
-	struct buf line = { 0 };
-
-	if (!check)
+	if (!plan_find_check(p, "caches"))
 		return;
-	plan_start_line(&line, "caches");
-	buf_addf(&line, "this host's are emptied before %s",
+	buf_addf(text, "this host's are emptied before %s",
 		 p->job->drop_caches == DROP_CACHES_EPOCH ? "each epoch"
 							  : "the job");
-	plan_put_checked(to, &line, check);
 }
 
 void prepare_plan_text(FILE *to, const struct plan_report *p)
@@ -362,15 +342,22 @@ void prepare_plan_text(FILE *to, const struct plan_report *p)
 
 void train_plan_text(FILE *to, const struct plan_report *p)
 {
-	put_dataset(to, p);
-	put_epoch(to, p);
-	put_evaluation(to, p);
-	put_run(to, p);
-	put_demand(to, p);
-	put_readers(to, p);
-	put_calls(to, p);
-	put_emptied(to, p);
-	plan_checkpoint_text(to, p);
-	put_memory(to, p);
-	plan_put_open_files(to, p);
+	static const struct plan_line lines[] = {
+		{ .lines = put_dataset },
+		{ .lines = put_epoch },
+		{ "eval", .put = put_evaluation },
+		{ "run", .put = put_run },
+		{ .lines = put_demand },
+		{ "in flight", .put = put_readers },
+		{ .lines = plan_put_direct },
+		{ "calls", .put = put_calls, .wrapped_at = PLAN_TEXT_AT },
+		{ "caches", .put = put_emptied, .check = "caches" },
+		{ .lines = plan_checkpoint_text },
+		{ "memory", .put = plan_put_program, .check = "program" },
+		{ .lines = put_samples },
+		{ "files", .put = plan_put_open_files, .check = "files" },
+		{ 0 },
+	};
+
+	plan_put_list(to, lines, p);
 }
