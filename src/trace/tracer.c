@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@
 /* Between two looks at the rings. */
 #define POLL_MIN_NS UINT64_C(500000)
 #define POLL_MAX_NS UINT64_C(4000000)
+
+#define WRITER_NICE (-10)
 
 /* What lies in memory goes out after so long: for who is killed. */
 #define FLUSH_NS NS_PER_S
@@ -205,6 +208,9 @@ static void *tracer_main(void *arg)
 	struct timespec ts;
 
 	clock_join(t->pace);
+	/* Where it may: of a host whose CPUs are all busy it takes its part
+	 * when it wakes, not when a ring has been full for long. */
+	(void)setpriority(PRIO_PROCESS, 0, WRITER_NICE);
 	write_until_over(t);
 	tracer_end(t);
 	clock_leave(t->pace);
