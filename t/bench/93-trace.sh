@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 93-trace.sh - what --trace takes of the CPU of those who work, per operation.
+
+. "$(dirname "$0")/lib/figures.sh"
+. "$(dirname "$0")/lib/plain.sh"
+
+rounds=${ROUNDS:-9}	# the first of which does not count
+seconds=${SECONDS_EACH:-1}
+
+# CPU of the job's thread, user and system, ns of one read: usr_cpu and sys_cpu
+# are percent of the whole time of the job. The writer's is apart.
+trace_run()
+{
+	trace_arm=$1
+	shift
+	"$MLGEN" --name=x --rw=randread --bs=4k --time_based --ceiling=no \
+		--runtime="${seconds}s" --quiet --json="$T/run.json" "$@" \
+		>"$T/.out" 2>&1 || grep -q 'is not complete' "$T/.out" || {
+		cat "$T/.out" >&2
+		exit 1
+	}
+	json "$T/run.json" jobs.0.usr_cpu jobs.0.sys_cpu \
+		jobs.0.read.total_ios jobs.0.job_runtime trace.cpu_ns \
+		trace.lost trace.records trace.bytes |
+		awk '{ all = $7 + $6
+			print ($1 + $2) / 100 * $4 * 1e6 / $3, \
+			($5 == "absent" || !all) ? 0 : $5 / all, \
+			($6 == "absent" || !all) ? 0 : 100 * $6 / all, \
+			($8 == "absent" || !$7) ? 0 : $8 / $7 }' \
+			>>"$T/arm.$trace_arm"
+}
+
+# Off, on, off: what the machine does meanwhile, it does to both.
+round()
+{
+	trace_run before "$@"
+	trace_run on "$@" --trace="$T/x.trace"
+	trace_run after "$@"
+}
+
+compare()
+{
+	rm -f "$T"/arm.*
+	compare_name=$1
+	shift
+	rounds "$rounds" round "$@"
+	off=$(of before after 1)
+	on=$(of on 1)
+	figure "$compare_name: CPU of a read without a trace, ns" "$off"
+	figure "$compare_name: with one, ns" "$on"
+	figure "$compare_name, after / before (noise)" "$(ratio after before)"
+	at_most "$compare_name: the worker's CPU for the trace, ns a read" \
+		"$(calc "$on - $off")" 100
+	figure "$compare_name: CPU of the thread that writes, ns a record" \
+		"$(of on 2)"
+	figure "$compare_name: bytes of a record" "$(of on 4)"
+	figure "$compare_name: lost, %" "$(of on 3)"
+}
+
+make_file "$T/file" 64
+compare "4 KiB from the page cache, psync" --ioengine=psync \
+	--filename="$T/file" --size=64m --invalidate=0
+# A pace that one CPU keeps up with: what finds no room costs nothing.
+compare "no I/O at all, 200,000/s" --ioengine=null --size=1g \
+	--rate_iops=200000
+verdict
