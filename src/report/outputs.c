@@ -192,7 +192,7 @@ static int outputs_look_at_all(struct place *places, const struct jobset *set,
 	if (rc == 0)
 		rc = check_all(places, set, err);
 	if (rc == 0 && places[TRACE].option)
-		rc = tracefile_check(&places[TRACE], !places[TEXT].option, err);
+		rc = tracefile_check(&places[TRACE], err);
 	return rc;
 }
 

@@ -12,39 +12,6 @@
 #include "base/mem.h"
 #include "trace/trace_reader.h"
 
-/* Streams, too, which place_is_fd leaves out. */
-static bool is_descriptor(const struct place *p, int fd)
-{
-	struct stat a, b;
-
-	return fstat(p->fd, &a) == 0 && fstat(fd, &b) == 0 &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-static int check_stream(const struct place *p, bool prints_text,
-			struct mlgen_err *err)
-{
-	struct stat st;
-
-	if (fstat(p->fd, &st) < 0 ||
-	    !(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode)))
-		return mlgen_fail(err, -ENOTSUP,
-				  "%s=%s: is no file and no pipe; a trace is "
-				  "written to one of them",
-				  p->option, p->given);
-	if (prints_text && is_descriptor(p, STDOUT_FILENO))
-		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: is also standard output, which has "
-				  "the report; name another file, or --output",
-				  p->option, p->given);
-	if (is_descriptor(p, STDERR_FILENO))
-		return mlgen_fail(err, -EINVAL,
-				  "%s=%s: is also standard error; name another "
-				  "file",
-				  p->option, p->given);
-	return 0;
-}
-
 /* The descriptor may be one that only writes. Bytes, or -errno. */
 static ssize_t read_first(const struct place *p, char *to, size_t bytes)
 {
@@ -82,14 +49,14 @@ static int check_content(const struct place *p, struct mlgen_err *err)
 	return 0;
 }
 
-int tracefile_check(const struct place *p, bool prints_text,
-		    struct mlgen_err *err)
+int tracefile_check(const struct place *p, struct mlgen_err *err)
 {
-	int rc = 0;
-
-	if (p->kind == PLACE_STREAM || p->is_handed_over)
-		rc = check_stream(p, prints_text, err);
-	return rc == 0 && p->kind == PLACE_FILE ? check_content(p, err) : rc;
+	if (p->kind == PLACE_STREAM)
+		return mlgen_fail(err, -ENOTSUP,
+				  "%s=%s: is no regular file, which a trace "
+				  "is; name another one",
+				  p->option, p->given);
+	return p->kind == PLACE_FILE ? check_content(p, err) : 0;
 }
 
 int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)

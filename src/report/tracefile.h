@@ -2,8 +2,6 @@
 /* tracefile.h - --trace: the file, looked at before a run, and kept from others while it is written. */
 #pragma once
 
-#include <stdbool.h>
-
 #include <mlgen/err.h>
 
 #include "report/place.h"
@@ -15,13 +13,10 @@ struct tracefile {
 	char *made; /* it was not there before: to be removed if it is empty */
 };
 
-/*
- * May a trace be written there? In place of another one, or of nothing: any
- * other file is refused, a stream that is no pipe, and the one that has the
- * report or the messages. Nothing is changed. 0 or -errno with err.
- */
-int tracefile_check(const struct place *p, bool prints_text,
-		    struct mlgen_err *err);
+/* May a trace be written there? In place of another one, or of nothing; any other
+ * file is refused, and what is no file. Nothing is changed. 0 or -errno with
+ * err. */
+int tracefile_check(const struct place *p, struct mlgen_err *err);
 
 /* Behind that: make the file if need be, and lock it. What is in it stays. The
  * place is closed, or taken over. 0 or -errno with err. */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,16 +80,12 @@ static void make_id(struct trace_head *head)
 		memcpy(head->run_id, word, sizeof(head->run_id));
 }
 
-/* A pipe is empty. */
 static int empty_file(const struct tracer *t, struct mlgen_err *err)
 {
-	struct stat st;
-
-	if (fstat(t->cfg.fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (ftruncate(t->cfg.fd, 0) < 0 || lseek(t->cfg.fd, 0, SEEK_SET) < 0))
-		return mlgen_fail(err, -errno, "trace=%s: %s", t->path,
-				  strerror(errno));
-	return 0;
+	return ftruncate(t->cfg.fd, 0) == 0
+		       ? 0
+		       : mlgen_fail(err, -errno, "trace=%s: %s", t->path,
+				    strerror(errno));
 }
 
 static void tracer_begin(struct tracer *t)
