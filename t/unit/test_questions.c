@@ -75,10 +75,11 @@ static const struct {
 	{ "--table=au", "table: no file; name what --json=FILE of a run" },
 	{ "--merge", "merge: no file" },
 	{ "--import=dlio", "import: no file; name the YAML file" },
+	{ "--describe", "describe: no file; name the files of a trace" },
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
 	{ "--compare --merge a b",
 	  "compare: one of table, compare, merge, "
-	  "report, import, clean and check at a time" },
+	  "report, import, clean, describe and check at a time" },
 	{ "--clean --merge a b", "merge: one of table, compare, merge" },
 	{ "--clean", "clean: no file; name the directory of a dataset" },
 	{ "--yes d", "yes: goes with --clean" },
