@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace_sort.c - records by their start, more of them than memory has room for. */
+#include "trace/trace_sort.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/unnamed.h"
+#include "base/util.h"
+
+/* Records of a block that is written, and at least and at most of one that is
+ * read; the blocks of all runs take no more than MERGE_RECORDS, if they can. */
+enum { BLOCK = 1024, BLOCK_LEAST = 16, MERGE_RECORDS = 1 << 19 };
+
+/* What decides about the order in a run. */
+struct sort_key {
+	uint64_t start_ns;
+	uint32_t place; /* in the run; behind all markers for the others */
+};
+#define NO_MARKER (1u << 31)
+
+/* Sorted records in the file, and a block of them in memory. */
+struct sort_run {
+	uint64_t at, end; /* in the file, in records: what was not read yet */
+	struct trace_record *block;
+	size_t used, count;
+};
+
+struct trace_sort {
+	size_t run, room, count; /* of records */
+	struct trace_record *records;
+	struct sort_key *keys;
+	bool is_merging;
+	size_t next; /* where all are in memory */
+	const char *folder;
+	int fd;
+	uint64_t written; /* records */
+	struct sort_run *runs;
+	size_t run_count, block;
+	size_t *heap; /* of runs, the one with the next record first */
+	size_t heap_count;
+	struct trace_record given;
+};
+
+struct trace_sort *trace_sort_new(size_t run)
+{
+	struct trace_sort *s = mem_zalloc(sizeof(*s));
+
+	s->run = run;
+	s->fd = -1;
+	return s;
+}
+
+void trace_sort_free(struct trace_sort *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	for (size_t i = 0; i < s->run_count; i++)
+		mem_free(s->runs[i].block);
+	mem_free(s->runs);
+	mem_free(s->heap);
+	mem_free(s->records);
+	mem_free(s->keys);
+	mem_free(s);
+}
+
+/* ---- a run in memory ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct sort_key *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static struct sort_key key_of(const struct trace_record *r, size_t place)
+{
+	uint32_t mark = trace_is_marker(r->op) ? 0 : NO_MARKER;
+
+	return (struct sort_key){ r->start_ns, mark | (uint32_t)place };
+}
+
+/* Much of it is in order when it comes. */
+static void sort_run(struct trace_sort *s)
+{
+	bool is_sorted = true;
+
+	s->keys = mem_realloc(s->keys, (s->count + 1) * sizeof(*s->keys));
+	for (size_t i = 0; i < s->count; i++) {
+		s->keys[i] = key_of(&s->records[i], i);
+		is_sorted &= i == 0 || by_key(&s->keys[i - 1], &s->keys[i]) < 0;
+	}
+	if (!is_sorted)
+		qsort(s->keys, s->count, sizeof(*s->keys), by_key);
+}
+
+static const struct trace_record *sorted(const struct trace_sort *s, size_t i)
+{
+	return &s->records[s->keys[i].place & ~NO_MARKER];
+}
+
+/* ---- runs in the file ---- */
+
+static int sort_fail(const struct trace_sort *s, int error,
+		     struct mlgen_err *err)
+{
+	return mlgen_fail(err, -error,
+			  "%s: a trace is sorted by time in a temporary file "
+			  "there: %s; another folder with TMPDIR=",
+			  s->folder, strerror(error));
+}
+
+static int move_all(const struct trace_sort *s, bool writes, void *records,
+		    size_t count, uint64_t at, struct mlgen_err *err)
+{
+	size_t bytes = count * sizeof(struct trace_record), done = 0;
+	char *p = records;
+
+	at *= sizeof(struct trace_record);
+	while (done < bytes) {
+		off_t off = (off_t)(at + done);
+		ssize_t n = writes ? pwrite(s->fd, p + done, bytes - done, off)
+				   : pread(s->fd, p + done, bytes - done, off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return sort_fail(s, n ? errno : EIO, err);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int open_file(struct trace_sort *s, struct mlgen_err *err)
+{
+	if (s->fd >= 0)
+		return 0;
+	s->folder = unnamed_folder(NULL);
+	s->fd = unnamed_open(s->folder);
+	return s->fd < 0 ? sort_fail(s, -s->fd, err) : 0;
+}
+
+static int spill_run(struct trace_sort *s, struct mlgen_err *err)
+{
+	struct trace_record *block;
+	uint64_t first = s->written;
+	int rc = open_file(s, err);
+
+	if (rc < 0)
+		return rc;
+	sort_run(s);
+	block = mem_array(BLOCK, sizeof(*block));
+	for (size_t i = 0; rc == 0 && i < s->count;) {
+		size_t n = 0;
+
+		while (n < BLOCK && i < s->count)
+			block[n++] = *sorted(s, i++);
+		rc = move_all(s, true, block, n, s->written, err);
+		s->written += n;
+	}
+	mem_free(block);
+	s->runs = mem_realloc(s->runs, (s->run_count + 1) * sizeof(*s->runs));
+	s->runs[s->run_count++] =
+		(struct sort_run){ .at = first, .end = s->written };
+	s->count = 0;
+	return rc;
+}
+
+int trace_sort_add(struct trace_sort *s, const struct trace_record *r,
+		   struct mlgen_err *err)
+{
+	if (s->count == s->run) {
+		int rc = spill_run(s, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (s->count == s->room) {
+		s->room = (size_t)u64_min(s->run, 2 * s->room + 64);
+		s->records =
+			mem_realloc(s->records, s->room * sizeof(*s->records));
+	}
+	s->records[s->count++] = *r;
+	return 0;
+}
+
+/* ---- runs merged ---- */
+
+static const struct trace_record *head_of(const struct trace_sort *s, size_t k)
+{
+	const struct sort_run *run = &s->runs[s->heap[k]];
+
+	return &run->block[run->used];
+}
+
+/* Of equal ones the earlier run's came first. */
+static bool comes_before(const struct trace_sort *s, size_t a, size_t b)
+{
+	struct sort_key x = key_of(head_of(s, a), s->heap[a]);
+	struct sort_key y = key_of(head_of(s, b), s->heap[b]);
+
+	return by_key(&x, &y) < 0;
+}
+
+static void swap_runs(struct trace_sort *s, size_t a, size_t b)
+{
+	size_t run = s->heap[a];
+
+	s->heap[a] = s->heap[b];
+	s->heap[b] = run;
+}
+
+static void sink(struct trace_sort *s, size_t at)
+{
+	for (;;) {
+		size_t first = at;
+
+		for (size_t k = 2 * at + 1; k <= 2 * at + 2; k++)
+			if (k < s->heap_count && comes_before(s, k, first))
+				first = k;
+		if (first == at)
+			return;
+		swap_runs(s, at, first);
+		at = first;
+	}
+}
+
+/* 1, 0 = the run is over, or -errno. */
+static int fill_block(struct trace_sort *s, struct sort_run *run,
+		      struct mlgen_err *err)
+{
+	size_t n = (size_t)u64_min(s->block, run->end - run->at);
+	int rc = move_all(s, false, run->block, n, run->at, err);
+
+	if (rc == 0 && signals_taken())
+		rc = mlgen_fail(err, -EINTR, "interrupted");
+	run->at += n;
+	run->used = 0;
+	run->count = n;
+	return rc < 0 ? rc : n > 0;
+}
+
+static int begin_merge(struct trace_sort *s, struct mlgen_err *err)
+{
+	int rc = s->count ? spill_run(s, err) : 0;
+
+	mem_free(s->records);
+	mem_free(s->keys);
+	s->records = NULL;
+	s->keys = NULL;
+	s->block = (size_t)u64_max(
+		BLOCK_LEAST, u64_min(BLOCK, MERGE_RECORDS / s->run_count));
+	s->heap = mem_array(s->run_count, sizeof(*s->heap));
+	for (size_t i = 0; rc >= 0 && i < s->run_count; i++) {
+		s->runs[i].block =
+			mem_array(s->block, sizeof(struct trace_record));
+		rc = fill_block(s, &s->runs[i], err);
+		s->heap[s->heap_count++] = i;
+	}
+	for (size_t i = s->heap_count; rc >= 0 && i-- > 0;)
+		sink(s, i);
+	return rc < 0 ? rc : 0;
+}
+
+static int next_merged(struct trace_sort *s, const struct trace_record **r,
+		       struct mlgen_err *err)
+{
+	struct sort_run *run;
+	int rc = 1;
+
+	if (!s->heap_count)
+		return 0;
+	run = &s->runs[s->heap[0]];
+	s->given = run->block[run->used++];
+	*r = &s->given;
+	if (run->used == run->count)
+		rc = fill_block(s, run, err);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		s->heap[0] = s->heap[--s->heap_count];
+	sink(s, 0);
+	return 1;
+}
+
+int trace_sort_next(struct trace_sort *s, const struct trace_record **r,
+		    struct mlgen_err *err)
+{
+	if (!s->is_merging) {
+		int rc = s->run_count ? begin_merge(s, err) : 0;
+
+		s->is_merging = true;
+		if (rc < 0)
+			return rc;
+		if (!s->run_count)
+			sort_run(s);
+	}
+	if (s->run_count)
+		return next_merged(s, r, err);
+	if (s->next == s->count)
+		return 0;
+	*r = sorted(s, s->next++);
+	return 1;
+}
