@@ -14,6 +14,8 @@
 #include "base/printable.h"
 #include "base/writeall.h"
 
+enum { STREAM_BUFFER_BYTES = 256 << 10 };
+
 static int output_fail(const char *path, int error, struct mlgen_err *err)
 {
 	return mlgen_fail(err, -error, "%s: cannot be written: %s",
@@ -69,14 +71,31 @@ static int close_written(struct output *o)
 	return error;
 }
 
+static int output_fd(const struct output *o)
+{
+	return o->file.target ? o->file.fd : o->fd;
+}
+
+/* Nothing more is written behind what could not be. */
+static ssize_t write_streamed(void *cookie, const char *text, size_t bytes)
+{
+	struct output *o = cookie;
+
+	if (!o->error)
+		o->error = -writeall(output_fd(o), text, bytes);
+	return o->error ? 0 : (ssize_t)bytes;
+}
+
 /* Everything that was printed, to where it belongs; an errno. */
 static int deliver(struct output *o)
 {
 	int error = fclose(o->to) ? errno : 0;
 	bool replaces = o->file.target;
-	int fd = replaces ? o->file.fd : o->fd;
+	int fd = output_fd(o);
 
 	o->to = NULL;
+	if (o->error)
+		error = o->error;
 	/* Others may have printed to stdout before. */
 	if (!error && !o->path)
 		error = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
@@ -104,6 +123,23 @@ int output_open(struct output *o, struct place *p, struct mlgen_err *err)
 	if (rc)
 		output_abandon(o);
 	return rc;
+}
+
+int output_stream(struct output *o, struct mlgen_err *err)
+{
+	FILE *to = fopencookie(
+		o, "w", (cookie_io_functions_t){ .write = write_streamed });
+
+	if (!to)
+		return output_fail(o->path, errno, err);
+	setvbuf(to, NULL, _IOFBF, STREAM_BUFFER_BYTES);
+	fclose(o->to);
+	free(o->text);
+	o->text = NULL;
+	o->bytes = 0;
+	o->is_text = false;
+	o->to = to;
+	return 0;
 }
 
 int output_close(struct output *o, struct mlgen_err *err)

@@ -19,7 +19,8 @@
  * handed over) is written as it is.
  */
 struct output {
-	FILE *to; /* print here; NULL = not open */
+	FILE *to;  /* print here; NULL = not open */
+	int error; /* streamed: of the first write that failed */
 	char *text;
 	size_t bytes;
 	bool is_text;        /* for people: made printable (printable.h) */
@@ -30,6 +31,10 @@ struct output {
 
 /* The place is closed, or taken over; NULL = stdout. 0, or -errno with err. */
 int output_open(struct output *o, struct place *p, struct mlgen_err *err);
+
+/* Of one that is opened, before anything is printed: from now on text goes out
+ * as it comes, and memory is that of a buffer. 0 or -errno with err. */
+int output_stream(struct output *o, struct mlgen_err *err);
 
 /* Write, check, rename into place. 0, or -errno with err and the old file. */
 int output_close(struct output *o, struct mlgen_err *err);

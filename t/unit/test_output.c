@@ -193,6 +193,58 @@ START_TEST(a_full_device_is_an_error_in_the_systems_words)
 }
 END_TEST
 
+START_TEST(what_is_streamed_is_not_kept_and_replaces_all_the_same)
+{
+	struct mlgen_err err = { 0 };
+	struct output o;
+	struct stat st;
+
+	put(path, "old\n");
+	ck_assert_int_eq(open_output(&o, path, &err), 0);
+	ck_assert_int_eq(output_stream(&o, &err), 0);
+	for (unsigned i = 0; i < 1000000; i++)
+		fputs("a row\n", o.to);
+	ck_assert_ptr_null(o.text);
+	ck_assert_int_eq(fstat(o.file.fd, &st), 0);
+	ck_assert_int_gt(st.st_size, 5000000);
+	expect(path, "old\n");
+	ck_assert_int_eq(output_close(&o, &err), 0);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_size, 6000000);
+	ck_assert_uint_eq(files_in_directory(), 1);
+}
+END_TEST
+
+START_TEST(what_is_streamed_and_given_up_leaves_the_old_file)
+{
+	struct mlgen_err err = { 0 };
+	struct output o;
+
+	put(path, "old\n");
+	ck_assert_int_eq(open_output(&o, path, &err), 0);
+	ck_assert_int_eq(output_stream(&o, &err), 0);
+	fputs("half a row", o.to);
+	output_abandon(&o);
+	expect(path, "old\n");
+	ck_assert_uint_eq(files_in_directory(), 1);
+}
+END_TEST
+
+START_TEST(a_stream_that_fails_says_why_when_it_is_closed)
+{
+	struct mlgen_err err = { 0 };
+	struct output o;
+
+	ck_assert_int_eq(open_output(&o, "/dev/full", &err), 0);
+	ck_assert_int_eq(output_stream(&o, &err), 0);
+	for (unsigned i = 0; i < 1000000; i++)
+		fputs("a row\n", o.to);
+	ck_assert(ferror(o.to));
+	ck_assert_int_eq(output_close(&o, &err), -ENOSPC);
+	ck_assert_ptr_nonnull(strstr(err.text, strerror(ENOSPC)));
+}
+END_TEST
+
 static const struct {
 	const char *name; /* in the directory */
 	int code;
@@ -241,6 +293,10 @@ Suite *suite_output(void)
 	tcase_add_test(t, a_device_is_written_in_place);
 	tcase_add_test(t, a_pipe_is_written_in_place);
 	tcase_add_test(t, a_full_device_is_an_error_in_the_systems_words);
+	tcase_add_test(t,
+		       what_is_streamed_is_not_kept_and_replaces_all_the_same);
+	tcase_add_test(t, what_is_streamed_and_given_up_leaves_the_old_file);
+	tcase_add_test(t, a_stream_that_fails_says_why_when_it_is_closed);
 	tcase_add_loop_test(t, what_cannot_be_written_is_refused_when_opened, 0,
 			    (int)(sizeof(refused) / sizeof(refused[0])));
 	tcase_add_test(t, a_zeroed_one_can_be_abandoned);
