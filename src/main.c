@@ -393,6 +393,8 @@ static int put_answer(struct program *p, const struct question *q)
 	if (open_outputs(p, false, &err) < 0)
 		return usage(&err);
 	struct ask a = p->ask;
+	if (q->is_streamed && output_stream(&p->text, &err) < 0)
+		return usage(&err);
 	bool is_live =
 		q->is_live && !set->output && set->output_format == OUTPUT_TEXT;
 	a.to = is_live ? stdout : p->text.to;

@@ -41,6 +41,9 @@ int ask_merge(const struct ask *a);
 int ask_report(const struct ask *a);
 int ask_datasize(const struct ask *a);
 int ask_check(const struct ask *a); /* of documents */
+int ask_import(const struct ask *a);
 int ask_import_dlio(const struct ask *a);
+int ask_import_trace(const struct ask *a); /* makes one of another form */
+int ask_export(const struct ask *a);
 int ask_clean(const struct ask *a);
 int ask_describe(const struct ask *a);

@@ -32,6 +32,7 @@ struct question {
 	bool prints_csv;   /* --output-format=csv is one of its own */
 	bool is_implied; /* by documents alone, *.json, where nothing is asked */
 	bool is_live;    /* what it prints appears while it is answered */
+	bool is_streamed; /* the same, also to a file: it may be any length */
 	/* Options that mean nothing without a question that has this list,
 	 * NULL-ended; NULL = none. */
 	const char *const *goes_with;

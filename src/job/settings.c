@@ -42,6 +42,15 @@ static const struct mlgen_choice checks[] = {
 static const struct mlgen_choice imports[] = {
 	{ "none", IMPORT_NONE, "nothing" },
 	{ "dlio", IMPORT_DLIO, "a workload of DLIO, as YAML" },
+	{ "csv", IMPORT_CSV, "a trace as --export=csv prints it, or as other programs may: man mlgen-trace" },
+	{ "fio-iolog", IMPORT_FIO_IOLOG, "what fio's write_iolog wrote, version 2 or 3" },
+	{ 0 },
+};
+
+static const struct mlgen_choice exports[] = {
+	{ "none", EXPORT_NONE, "nothing" },
+	{ "csv", EXPORT_CSV, "comma-separated values, a row for each record and marker" },
+	{ "fio-iolog", EXPORT_FIO_IOLOG, "version 3 of the log that fio replays with read_iolog" },
 	{ 0 },
 };
 
@@ -93,7 +102,7 @@ const struct mlgen_field settings_fields[] = {
 	  .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "Output",
 	  .help = "Time between two rows of the log." },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
-	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for.\n"
+	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for; or what --import=csv and fio-iolog read.\n"
 		  "A trace that is there is replaced; any other file is refused. What is lost on the way is counted, and makes the status 1." },
 	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Whether there is a status line." },
@@ -137,10 +146,12 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Print one report of several clients, or repetitions, from their JSON documents; latencies are merged exactly.\n"
 		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },
 	{ "import", MLGEN_F_ENUM(struct settings, import, imports), .def = "none", .group = "Questions",
-	  .help = "Print the job file of another program's configuration." },
+	  .help = "Print the job file of another program's configuration; or, of csv and fio-iolog, write the trace --trace=FILE. '-' is standard input." },
 	{ "describe", MLGEN_F_BOOL(struct settings, describe), .def = "0", .group = "Questions",
 	  .help = "Print what a trace shows: who read and wrote what, in which order, how fast, and what it waited for.\n"
 		  "Several files of one run are one trace. With --output-format=json as a document, which --json=FILE writes; --log=FILE has a row for each log_interval of traced time." },
+	{ "export", MLGEN_F_ENUM(struct settings, export, exports), .def = "none", .group = "Questions",
+	  .help = "Print a trace in another form, in the order of time; several files are parts of one trace." },
 	{ "clean", MLGEN_F_BOOL(struct settings, clean), .def = "0", .group = "Questions",
 	  .help = "List what mlgen made in the directories that are named, and below them: the files of datasets and checkpoints, as their manifests have them.\n"
 		  "What else lies there stays, and is named; so do files of another size, or of another user.\n"

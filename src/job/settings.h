@@ -20,7 +20,13 @@ enum settings_check {
 	CHECK_MLPERF_V2,
 	CHECK_MLPERF_V3,
 };
-enum settings_import { IMPORT_NONE, IMPORT_DLIO };
+enum settings_import {
+	IMPORT_NONE,
+	IMPORT_DLIO,
+	IMPORT_CSV,
+	IMPORT_FIO_IOLOG,
+};
+enum settings_export { EXPORT_NONE, EXPORT_CSV, EXPORT_FIO_IOLOG };
 enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
 enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
 
@@ -38,7 +44,7 @@ struct settings {
 	bool replace; /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
 	char *output, *json, *log;
-	char *trace; /* of a run: a file for all that it does */
+	char *trace; /* of a run: a file for all that it does; or of an import */
 	uint64_t log_interval_ns;
 	int eta;
 	uint64_t status_interval_ns; /* 0 = never */
@@ -58,6 +64,7 @@ struct settings {
 	uint64_t hosts;
 	int import;
 	bool describe; /* the arguments are files of a trace */
+	int export;    /* the same */
 	bool clean;    /* the arguments are directories */
 	bool yes;      /* clean removes */
 };

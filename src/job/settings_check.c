@@ -29,6 +29,40 @@ static void check_interval(const struct settings *s, struct diag *d)
 		 units_put_time(least, LEAST_INTERVAL_NS));
 }
 
+static bool makes_trace(const struct settings *s)
+{
+	return s->import == IMPORT_CSV || s->import == IMPORT_FIO_IOLOG;
+}
+
+static void check_trace(const struct settings *s, const struct question *asked,
+			struct diag *d)
+{
+	const char *form = s->import == IMPORT_CSV ? "csv" : "fio-iolog";
+	bool of_files = asked && asked->about == ABOUT_FILES;
+
+	pathname_check("trace", s->trace, on_command_line, d);
+	if (makes_trace(s) && !s->trace)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "import=%s: makes a trace; name it with --trace=FILE",
+			 form);
+	if (s->trace && of_files && !makes_trace(s))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "trace: is of a run, or what --import=csv and "
+			 "--import=fio-iolog make; --output=%s is where --%s "
+			 "prints",
+			 s->trace, asked->option);
+	if (makes_trace(s) && (s->dry_run || s->parse_only))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "import=%s: writes a trace, and --%s touches nothing",
+			 form, s->dry_run ? "dry-run" : "parse-only");
+	if ((makes_trace(s) || s->export != EXPORT_NONE) &&
+	    s->output_format != OUTPUT_TEXT)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "output-format: %s, and no document",
+			 makes_trace(s) ? "import writes a trace"
+					: "export prints what it is asked for");
+}
+
 void settings_check(const struct settings *s, const struct question *questions,
 		    const struct question *asked, struct diag *d)
 {
@@ -48,6 +82,7 @@ void settings_check(const struct settings *s, const struct question *questions,
 			 "out --trace, and trace a run of its own",
 			 asked->option);
 	check_interval(s, d);
+	check_trace(s, asked, d);
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: datasize prints text, and runs nothing; put it "
