@@ -100,15 +100,21 @@ void text_put(struct buf *out, const char *label, size_t indent,
 	buf_addc(out, '\n');
 }
 
+void text_end(struct buf *out, const char *label, size_t indent,
+	      struct buf *text)
+{
+	if (text->len)
+		text_put(out, label, indent, buf_str(text));
+	buf_fini(text);
+}
+
 static void put_line(struct buf *out, const struct text_line *line,
 		     size_t indent, const struct text_block *b)
 {
 	struct buf text = { 0 };
 
 	line->put(&text, b);
-	if (text.len)
-		text_put(out, line->label, indent, buf_str(&text));
-	buf_fini(&text);
+	text_end(out, line->label, indent, &text);
 }
 
 void text_put_list(struct buf *out, const struct text_line *lines,

@@ -51,6 +51,9 @@ void text_allowed_errors(struct buf *out, const struct text_block *b);
 /* A label, then text in as many lines as it takes, `indent` from the left. */
 void text_put(struct buf *out, const char *label, size_t indent,
 	      const char *text);
+/* The same, and frees the text; nothing without any. */
+void text_end(struct buf *out, const char *label, size_t indent,
+	      struct buf *text);
 
 /*
  * A line of a report: `put` appends what stands behind the label, and there is no
