@@ -27,7 +27,6 @@ struct question {
 	const char *files; /* what to name where there are none */
 	bool needs_two;    /* one file has nothing to be compared with */
 	bool writes_json;  /* of files: --json has the answer, too */
-	bool writes_trace; /* --trace is where its answer goes */
 	bool writes_log;   /* of files: so has --log, over time */
 	bool prints_csv;   /* --output-format=csv is one of its own */
 	bool is_implied; /* by documents alone, *.json, where nothing is asked */

@@ -45,6 +45,11 @@ static void check_trace(const struct settings *s, const struct question *asked,
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "import=%s: makes a trace; name it with --trace=FILE",
 			 form);
+	if (s->trace && asked && !of_files)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "trace: is of a run, and --%s is none, or many; leave "
+			 "out --trace, and trace a run of its own",
+			 asked->option);
 	if (s->trace && of_files && !makes_trace(s))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "trace: is of a run, or what --import=csv and "
@@ -75,12 +80,6 @@ void settings_check(const struct settings *s, const struct question *questions,
 	pathname_check("output", s->output, on_command_line, d);
 	pathname_check("json", s->json, on_command_line, d);
 	pathname_check("log", s->log, on_command_line, d);
-	pathname_check("trace", s->trace, on_command_line, d);
-	if (s->trace && asked && !asked->writes_trace)
-		diag_add(d, DIAG_ERROR, on_command_line,
-			 "trace: is of a run, and --%s is none, or many; leave "
-			 "out --trace, and trace a run of its own",
-			 asked->option);
 	check_interval(s, d);
 	check_trace(s, asked, d);
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))

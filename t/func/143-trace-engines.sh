@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 141-trace-engines.sh - whatever engine moves the bytes, --trace has what the report counts.
+# 143-trace-engines.sh - whatever engine moves the bytes, --trace has what the report counts.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

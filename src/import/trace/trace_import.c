@@ -14,9 +14,9 @@
 #include "base/signals.h"
 #include "base/util.h"
 #include "report/place.h"
+#include "report/tracefile.h"
 #include "trace/trace_csv.h"
 #include "trace/trace_iolog.h"
-#include "trace/trace_reader.h"
 
 /* From the file that is read to the one that is written. */
 struct import {
@@ -31,37 +31,20 @@ struct import {
 
 /* ---- where it goes ---- */
 
-static int import_refuse(const struct place *p, const char *what,
-			 struct mlgen_err *err)
-{
-	return mlgen_fail(err, -EINVAL, "trace=%s: %s; name another file",
-			  p->given, what);
-}
-
-static bool is_trace(const struct place *p)
-{
-	char first[TRACE_MAGIC_BYTES];
-	int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	ssize_t n = fd < 0 ? -1 : pread(fd, first, sizeof(first), 0);
-
-	if (fd >= 0)
-		close(fd);
-	return n > 0 && trace_is_magic(first, (size_t)n);
-}
-
 static int check_place(struct import *m, struct mlgen_err *err)
 {
 	const struct place *p = &m->place;
+	int rc = tracefile_check(p, err);
 
-	if (p->is_handed_over)
-		return 0;
+	if (rc < 0)
+		return rc;
 	if (place_is_fd(p, m->in.fd))
-		return import_refuse(p, "is the file that is read", err);
-	if (p->kind != PLACE_FILE)
-		return 0;
-	if (!is_trace(p))
-		return import_refuse(p, "exists and is no trace", err);
-	return place_lock(p, err);
+		return mlgen_fail(err, -EINVAL,
+				  "trace=%s: is the file that is read; name "
+				  "another file",
+				  p->given);
+	return p->kind == PLACE_FILE && !p->is_handed_over ? place_lock(p, err)
+							   : 0;
 }
 
 static int import_place(struct import *m, struct mlgen_err *err)
@@ -77,7 +60,7 @@ static int import_place(struct import *m, struct mlgen_err *err)
 	rc = place_open(p, "trace", given, err);
 	if (rc == 0)
 		rc = check_place(m, err);
-	if (rc < 0 || p->kind == PLACE_STREAM || p->is_handed_over)
+	if (rc < 0 || p->is_handed_over)
 		return rc;
 	mode = p->kind == PLACE_FILE && fstat(p->fd, &old) == 0
 		       ? old.st_mode & 07777
