@@ -143,7 +143,7 @@ check: mlgen build/golden/mlgen $(UNIT_TESTS) $(TOOLS) $(COMPLETIONS)
 	$(Q)$(RUN) $(UNIT_TESTS:%=-u % -s '$(SUITES)') $(CHECKS)
 
 # Every wording and figure that golden files hold, as it is now.
-golden: build/golden/mlgen
+golden: build/golden/mlgen build/t/tools/maketrace
 	$(Q)t/golden/run --update
 
 # What no test notices of changes at places drawn by chance; an hour or so.

@@ -208,12 +208,13 @@ static void fill_cpu(struct describe *d)
 static void fill_series(struct describe *d)
 {
 	struct description *to = d->to;
-	bool has_pages = d->seen[TRACE_CACHE_ADD];
-	bool has_blocks = d->seen[TRACE_BLOCK_ISSUE];
+	const struct intervals_has has = { .pages = d->seen[TRACE_CACHE_ADD],
+					   .blocks = d->seen[TRACE_BLOCK_ISSUE],
+					   .switches = d->seen[TRACE_ON_CPU] };
 
 	intervals_coarsen(&to->series, &to->log, DESCRIBE_SERIES);
-	intervals_finish(&to->log, has_pages, has_blocks);
-	intervals_finish(&to->series, has_pages, has_blocks);
+	intervals_finish(&to->log, &has);
+	intervals_finish(&to->series, &has);
 	to->figures.trace.interval_seconds =
 		(double)to->series.length_ns / NS_PER_S;
 	to->figures.trace.series =

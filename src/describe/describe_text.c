@@ -265,6 +265,12 @@ static void put_kernel(struct buf *out, const struct description *d)
 		    "{mmap.ascending_percent} ascending]");
 		put_line(out, "mapped files", t->mmap.unknown, &text);
 	}
+	if (t->async.submitted) {
+		say(&text, d,
+		    "{async.submitted} submitted, {async.completed} completed, "
+		    "{async.depth_most} under way at most");
+		text_end(out, "asynchronous", TEXT_EVIDENCE_INDENT, &text);
+	}
 	say(&text, d, "{cpu.switches} context switch");
 	buf_add(&text, t->cpu.switches == 1 ? "" : "es");
 	say(&text, d, "[, {cpu.switches_per_sec} per second]");
@@ -280,8 +286,9 @@ static void put_largest(struct buf *out, const struct description *d)
 	struct buf text = { 0 };
 
 	for (size_t i = 0; i < t->directories.count && i < 3; i++)
-		buf_addf(&text, "%s%s (%s files, %s)", i ? ", " : "",
+		buf_addf(&text, "%s%s (%s file%s, %s)", i ? ", " : "",
 			 dirs[i].path, units_human_count(count, dirs[i].files),
+			 plural(dirs[i].files),
 			 units_human_bytes(bytes,
 					   (double)(dirs[i].read_bytes +
 						    dirs[i].written_bytes)));

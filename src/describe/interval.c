@@ -82,20 +82,22 @@ static double hit_of(const struct interval *i, uint64_t from_storage)
 		    100 - 100 * (double)from_storage / (double)i->read_bytes);
 }
 
-void intervals_finish(struct intervals *s, int has_pages, int has_blocks)
+void intervals_finish(struct intervals *s, const struct intervals_has *has)
 {
 	for (size_t n = 0; n < s->count; n++) {
 		struct interval *i = &s->at[n];
 
 		i->seconds = (double)(n + 1) * (double)s->length_ns / NS_PER_S;
-		i->hit_percent = has_pages    ? hit_of(i, i->cache_bytes)
-				 : has_blocks ? hit_of(i, i->block_read_bytes)
-					      : (double)NAN;
-		if (!has_pages)
+		i->hit_percent = has->pages    ? hit_of(i, i->cache_bytes)
+				 : has->blocks ? hit_of(i, i->block_read_bytes)
+					       : (double)NAN;
+		if (!has->pages)
 			i->cache_bytes = TRACE_UNKNOWN;
-		if (!has_blocks)
+		if (!has->blocks)
 			i->block_read_bytes = i->block_written_bytes =
 				TRACE_UNKNOWN;
+		if (!has->switches)
+			i->switches = TRACE_UNKNOWN;
 	}
 }
 
@@ -161,7 +163,7 @@ const struct mlgen_field interval_fields[] = {
 	{ "block_written_bytes", COUNT(block_written_bytes), .unit = "bytes",
 	  .help = "Bytes of block requests that write; null = not recorded." },
 	{ "switches", COUNT(switches), .unit = "switches",
-	  .help = "Times that a thread came off a CPU." },
+	  .help = "Times that a thread came off a CPU; null = not recorded." },
 	{ "hit_percent", MLGEN_F_F64(I, hit_percent), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "As cache.hit_percent, of this interval; pages that were read ahead count where they were read." },
 	{ 0 },

@@ -2,6 +2,7 @@
 /* interval.h - what happened over time, in intervals of one length. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,9 +36,14 @@ void intervals_init(struct intervals *s, uint64_t start_ns, uint64_t end_ns,
 void intervals_fini(struct intervals *s);
 
 void intervals_add(struct intervals *s, const struct trace_record *r);
-/* Ends, and shares of what was counted; when all is. `has_pages`: pages that
- * were added were recorded, else block reads may tell. */
-void intervals_finish(struct intervals *s, int has_pages, int has_blocks);
+/* What of the kernel was recorded at all. */
+struct intervals_has {
+	bool pages, blocks, switches;
+};
+
+/* Ends, and shares of what was counted; when all is. Pages that were added tell
+ * what the cache had, or else block reads. */
+void intervals_finish(struct intervals *s, const struct intervals_has *has);
 /* The same in fewer, longer ones: at most `most`; `to` is a new one. */
 void intervals_coarsen(struct intervals *to, const struct intervals *from,
 		       size_t most);

@@ -94,7 +94,7 @@ is "under the names of its columns" "$(sed -n '1s/,/ /gp' two.csv |
 is "which add up to all there was" "$(awk -F, 'NR > 1 { n += $5 }
 	END { print n }' two.csv)" 24576
 is "and are empty where nothing is known" "$(sed -n 2p two.csv)" \
-	"0.100,2,4,3,12288,0,0,0,0,,,,0,"
+	"0.100,2,4,3,12288,0,0,0,0,,,,,"
 exits "what cannot be an output is refused before anything is read" 2 \
 	"$MLGEN" --describe two.trace --log=two.trace
 like "by its name" "$(cat err)" 'log=two.trace: is a file that is read'
