@@ -34,7 +34,7 @@ enum {
  * of `interval_ns`, or longer where these were too many. 0, or -errno with err:
  * as trace_reader_open, or a file that cannot be read.
  */
-int describe_trace(struct description *d, const char *const *paths,
+int describe_trace(struct description *to, const char *const *paths,
 		   size_t count, uint64_t interval_ns, struct mlgen_err *err);
 void description_fini(struct description *d);
 

@@ -56,7 +56,7 @@ void filebook_sum(const struct filebook *b, struct described_trace *t);
 /* The ids of those with most bytes, the first of them first; how many. */
 size_t filebook_top(const struct filebook *b, uint32_t *ids, size_t most);
 void filebook_describe(const struct filebook *b, uint32_t id,
-		       struct described_file *f);
+		       struct described_file *to);
 /* The directories with most bytes, at most `most`; paths are those of names,
  * whose next call may move them. How many. */
 size_t filebook_directories(const struct filebook *b,
