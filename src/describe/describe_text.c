@@ -242,6 +242,26 @@ static void put_skew(struct buf *out, const struct description *d)
 		text_end(out, "skew", TEXT_EVIDENCE_INDENT, &text);
 }
 
+static void put_cpu(struct buf *out, const struct description *d)
+{
+	const struct described_cpu *c = &d->figures.trace.cpu;
+	struct buf text = { 0 };
+
+	if (c->unknown && c->switches_unknown) {
+		buf_addf(&text, "unknown: %s; %s", c->unknown,
+			 c->switches_unknown);
+	} else {
+		say(&text, d,
+		    "{cpu.on_percent} of the threads' time; context "
+		    "switches {cpu.switches}[, "
+		    "{cpu.switches_per_sec} per second]");
+		if (c->unknown || c->switches_unknown)
+			buf_addf(&text, ": %s",
+				 c->unknown ? c->unknown : c->switches_unknown);
+	}
+	text_end(out, "CPU", TEXT_EVIDENCE_INDENT, &text);
+}
+
 static void put_kernel(struct buf *out, const struct description *d)
 {
 	const struct described_trace *t = &d->figures.trace;
@@ -271,10 +291,7 @@ static void put_kernel(struct buf *out, const struct description *d)
 		    "{async.depth_most} under way at most");
 		text_end(out, "asynchronous", TEXT_EVIDENCE_INDENT, &text);
 	}
-	say(&text, d, "{cpu.switches} context switch");
-	buf_add(&text, t->cpu.switches == 1 ? "" : "es");
-	say(&text, d, "[, {cpu.switches_per_sec} per second]");
-	put_line(out, "CPU", t->cpu.switches_unknown, &text);
+	put_cpu(out, d);
 }
 
 static void put_largest(struct buf *out, const struct description *d)

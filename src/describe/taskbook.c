@@ -351,6 +351,6 @@ void taskbook_totals(const struct taskbook *b, struct described_trace *t)
 	if (isnan(t->cpu.on_percent))
 		t->cpu.unknown = "the CPU time of threads was not recorded";
 	if (!all.on_cpu_ns)
-		t->cpu.switches_unknown = "when threads came off a CPU was "
-					  "not recorded";
+		t->cpu.switches_unknown =
+			"when threads came off a CPU was not recorded";
 }
