@@ -71,6 +71,11 @@ const char *text_early_end(const struct text_block *b)
 	return NULL;
 }
 
+bool text_is_memory(const struct text_block *b)
+{
+	return b->verdict->name && !strcmp(b->verdict->name, "memory");
+}
+
 void text_errors(struct buf *out, const struct text_block *b)
 {
 	if (!verdict_is_errors(b->result))

@@ -42,6 +42,9 @@ void text_block_init(struct text_block *b, const struct run_result *run,
 /* Why a job ended early; NULL = it did not. */
 const char *text_early_end(const struct text_block *b);
 
+/* Did memory deliver, and not storage? */
+bool text_is_memory(const struct text_block *b);
+
 /* What failed of a job belongs into its first line: "ERRORS: 100 of 128 samples
  * failed; " before its figures, or "; 1 of 128 samples failed" behind them where
  * they stand all the same. Nothing where nothing failed. */

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "job/workload.h"
 #include "work/checkpoint/text_checkpoint_parts.h"
@@ -26,19 +25,9 @@ enum {
 	LENGTHS
 };
 
-static const struct checkpoints_result *result_of(const struct text_block *b)
-{
-	return job_result_checkpoints(b->result);
-}
-
 static bool is_restore(const struct text_block *b)
 {
 	return job_work(b->job)->restores;
-}
-
-static bool is_memory(const struct text_block *b)
-{
-	return b->verdict->name && !strcmp(b->verdict->name, "memory");
 }
 
 /* ---- the answer ---- */
@@ -46,7 +35,7 @@ static bool is_memory(const struct text_block *b)
 /* "interrupted in checkpoint 4 of 10" */
 static void put_end(struct buf *out, const struct text_block *b, bool brief)
 {
-	const struct checkpoints_result *c = result_of(b);
+	const struct checkpoints_result *c = b->checkpoints;
 	uint64_t at = c->completed + 1;
 
 	buf_add(out, text_early_end(b));
@@ -74,7 +63,7 @@ static void put_count(struct buf *out, const struct text_block *b,
 		 "{checkpoints.bytes_per_checkpoint}");
 	if (length < NO_RANKS) {
 		text_say(out, b, "[, {scale=}], ");
-		put_ranks(out, result_of(b));
+		put_ranks(out, b->checkpoints);
 	}
 	buf_addc(out, ')');
 }
@@ -89,11 +78,11 @@ static void put_reserve(struct buf *out, const struct text_block *b,
 	bool is_marked = false;
 
 	if (!is_restore(b))
-		is_marked =
-			text_not_durable(&text, b->job, result_of(b), brevity);
+		is_marked = text_not_durable(&text, b->job, b->checkpoints,
+					     brevity);
 	if (text.len)
 		buf_addf(out, "; %s", buf_str(&text));
-	if (!is_marked && is_memory(b))
+	if (!is_marked && text_is_memory(b))
 		buf_add(out, "      MEMORY, NOT STORAGE");
 	buf_fini(&text);
 }
@@ -117,7 +106,7 @@ static void put_answer(struct buf *out, const struct text_block *b,
 
 static void answer(struct buf *out, const struct text_block *b)
 {
-	if (result_of(b)->completed == 0) {
+	if (b->checkpoints->completed == 0) {
 		buf_addf(out, "%s: no checkpoint was %s", b->job->name,
 			 is_restore(b) ? "restored" : "saved");
 		if (text_early_end(b)) {
@@ -141,7 +130,7 @@ static void answer(struct buf *out, const struct text_block *b)
 /* What this host did of the whole: not the figures of the model. */
 static void put_part(struct buf *text, const struct text_block *b)
 {
-	const struct checkpoints_result *c = result_of(b);
+	const struct checkpoints_result *c = b->checkpoints;
 
 	if (c->ranks < c->job_ranks) {
 		put_ranks(text, c);
@@ -156,7 +145,7 @@ static void put_part(struct buf *text, const struct text_block *b)
 
 static void put_slowest(struct buf *text, const struct text_block *b)
 {
-	const struct checkpoints_result *c = result_of(b);
+	const struct checkpoints_result *c = b->checkpoints;
 	double rate = c->slowest_rank_bytes_per_sec;
 	char number[UNITS_TEXT_BYTES];
 
@@ -173,7 +162,7 @@ static void put_slowest(struct buf *text, const struct text_block *b)
 static void put_spread(struct buf *text, const struct text_block *b)
 {
 
-	if (result_of(b)->completed < 2)
+	if (b->checkpoints->completed < 2)
 		return;
 	text_say(text, b,
 		 "checkpoints {checkpoints.seconds_min} to "
@@ -185,7 +174,7 @@ static void put_spread(struct buf *text, const struct text_block *b)
 /* What stands in the first line as well, if not in so many words. */
 static void put_unflushed(struct buf *text, const struct text_block *b)
 {
-	const struct checkpoints_result *c = result_of(b);
+	const struct checkpoints_result *c = b->checkpoints;
 	char part[SHOW_PART_BYTES];
 
 	buf_add(text, "none (checkpoint_fsync=none): ");
@@ -204,7 +193,7 @@ static void put_fsync(struct buf *text, const struct text_block *b)
 {
 	struct show_shares shares;
 
-	show_rank_time(&result_of(b)->rank_percent, &shares);
+	show_rank_time(&b->checkpoints->rank_percent, &shares);
 	double percent = show_share(&shares, "fsync");
 	if (verdict_without_storage(b->job))
 		return;
@@ -235,7 +224,7 @@ static void put_caches(struct buf *text, const struct text_block *b)
 
 	if (verdict_without_storage(b->job))
 		return;
-	if (result_of(b)->caches_dropped)
+	if (b->checkpoints->caches_dropped)
 		buf_add(text, "emptied before the first one (drop_caches=run)");
 	else if (b->job->direct)
 		buf_add(text, "NOT EMPTIED (drop_caches=no); direct=1 passes "
@@ -247,7 +236,7 @@ static void put_caches(struct buf *text, const struct text_block *b)
 
 static void put_verified(struct buf *text, const struct text_block *b)
 {
-	buf_add(text, result_of(b)->verified
+	buf_add(text, b->checkpoints->verified
 			      ? "every byte is what was saved (verify=crc32c)"
 			      : "no: what was read was dropped (verify=none)");
 }
@@ -255,7 +244,7 @@ static void put_verified(struct buf *text, const struct text_block *b)
 /* What went wrong, as the last checkpoint that failed has it. */
 static void put_error(struct buf *text, const struct text_block *b)
 {
-	const struct metric_list *l = &result_of(b)->items;
+	const struct metric_list *l = &b->checkpoints->items;
 	const struct checkpoint_result *k = l->items;
 	const char *error = b->result->err.text;
 
@@ -295,7 +284,7 @@ static const struct text_line of_restores[] = {
 static void below_answer(struct buf *out, const struct text_block *b)
 {
 	text_put_list(out, of_all, TEXT_ANSWER_INDENT, b);
-	if (result_of(b)->completed > 0)
+	if (b->checkpoints->completed > 0)
 		text_put_list(out, is_restore(b) ? of_restores : of_saves,
 			      TEXT_ANSWER_INDENT, b);
 }
@@ -332,7 +321,7 @@ void text_checkpoint_report(FILE *to, struct text_block *b, bool quiet)
 	struct buf below = { 0 };
 	unsigned lines = 0;
 
-	b->unit = show_rate_unit(result_of(b)->bytes_per_sec);
+	b->unit = show_rate_unit(b->checkpoints->bytes_per_sec);
 	for (unsigned i = 0; i < PARTS; i++)
 		buf_init(&parts[i]);
 	answer(&parts[ANSWER], b);
@@ -344,7 +333,7 @@ void text_checkpoint_report(FILE *to, struct text_block *b, bool quiet)
 					    : text_save_settings,
 			      TEXT_SETTING_INDENT, b);
 		text_checkpoint_latency(&parts[LATENCY], b);
-		if (result_of(b)->count > 0)
+		if (b->checkpoints->count > 0)
 			text_put_list(&parts[EVIDENCE],
 				      text_checkpoint_evidence,
 				      TEXT_EVIDENCE_INDENT, b);

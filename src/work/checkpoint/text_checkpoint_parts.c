@@ -18,11 +18,6 @@
 #define TABLE_LEAST 5 /* lines of checkpoints, however little room there is */
 #define AT_START 2
 
-static const struct checkpoints_result *result_of(const struct text_block *b)
-{
-	return job_result_checkpoints(b->result);
-}
-
 static bool is_restore(const struct text_block *b)
 {
 	return job_work(b->job)->restores;
@@ -95,7 +90,7 @@ static void put_threads(struct buf *text, const struct text_block *b)
 
 static void put_state(struct buf *text, const struct text_block *b)
 {
-	const struct checkpoints_result *c = result_of(b);
+	const struct checkpoints_result *c = b->checkpoints;
 	const struct checkpoint_result *k = c->items.items;
 	char n[UNITS_TEXT_BYTES];
 
@@ -134,7 +129,7 @@ struct table {
 
 static void plan_table(struct table *t, const struct text_block *b)
 {
-	const struct checkpoints_result *c = result_of(b);
+	const struct checkpoints_result *c = b->checkpoints;
 	const struct checkpoint_result *k = c->items.items;
 	double rate = 0, slowest = 0, after = 0;
 
@@ -244,7 +239,7 @@ static void put_shares(struct buf *out, const char *label,
 
 static void put_rank_time(struct buf *out, const struct text_block *b)
 {
-	put_shares(out, "rank time", result_of(b));
+	put_shares(out, "rank time", b->checkpoints);
 }
 
 static void put_deleted(struct buf *text, const struct text_block *b)
@@ -376,7 +371,7 @@ const struct text_line text_restore_settings[] = {
 void text_checkpoint_table(struct buf *out, const struct text_block *b,
 			   unsigned most_lines)
 {
-	const struct checkpoints_result *c = result_of(b);
+	const struct checkpoints_result *c = b->checkpoints;
 	const struct checkpoint_result *k = c->items.items;
 	size_t kept = c->items.count, head = kept, tail = kept;
 	size_t room = most_lines > 2 ? most_lines - 2 : 0;
@@ -404,7 +399,7 @@ void text_checkpoint_table(struct buf *out, const struct text_block *b,
 
 void text_checkpoint_latency(struct buf *out, const struct text_block *b)
 {
-	put_latencies(out, "latency", result_of(b), &b->job->percentile_list);
+	put_latencies(out, "latency", b->checkpoints, &b->job->percentile_list);
 }
 
 const struct text_line text_checkpoint_evidence[] = {

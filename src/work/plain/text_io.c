@@ -169,7 +169,7 @@ static void put_end(struct buf *out, const struct text_block *b,
 			 units_human_time(time, (uint64_t)ns));
 	else if (end)
 		buf_addf(out, " (%s)", end);
-	if (b->verdict->name && !strcmp(b->verdict->name, "memory"))
+	if (text_is_memory(b))
 		buf_add(out, "      MEMORY, NOT STORAGE");
 	buf_addc(out, '\n');
 }

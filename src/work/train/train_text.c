@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/util.h"
@@ -18,11 +17,6 @@
 #include "work/train/train_text_parts.h"
 
 #define LINES 45
-
-static bool is_memory(const struct text_block *b)
-{
-	return b->verdict->name && !strcmp(b->verdict->name, "memory");
-}
 
 /* "63.1% AU (target 90%: missed), "; `brief` drops what stands in brackets. */
 static void put_au(struct buf *out, const struct text_block *b, bool brief)
@@ -48,7 +42,7 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 			 counted, counted == 1 ? "" : "s");
 	else if (!brief && !isnan(ml->au_percent) &&
 		 !isnan(ml->target_au_percent) && !text_early_end(b) &&
-		 !is_memory(b))
+		 !text_is_memory(b))
 		buf_addf(out, " (target %g%%: %s)", ml->target_au_percent,
 			 ml->target_met ? "met" : "missed");
 	buf_add(out, ", ");
@@ -77,7 +71,7 @@ static void put_reserve(struct buf *out, const struct text_block *b,
 	if (text_not_durable(&text, b->job, &b->ml->saves, brevity))
 		buf_addf(out, "; %s", buf_str(&text));
 	buf_fini(&text);
-	if (is_memory(b))
+	if (text_is_memory(b))
 		buf_add(out, "      MEMORY, NOT STORAGE");
 }
 
