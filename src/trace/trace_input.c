@@ -18,6 +18,8 @@ enum { BLOCK_BYTES = 256 << 10, WAIT_MS = 200 };
 static int input_fail(const struct trace_input *in, int error,
 		      struct mlgen_err *err)
 {
+	if (error == EINTR)
+		return mlgen_fail(err, -EINTR, "interrupted");
 	return mlgen_fail(err, -error, "%s: cannot be read: %s", in->name,
 			  strerror(error));
 }

@@ -111,7 +111,7 @@ ok "and in the order of time" cmp mixed.want mixed.out
 exits "where they cannot be sorted it is said" 2 \
 	env TMPDIR="$T/nowhere" "$MLGEN" --import=csv mixed.csv --trace=no.trace
 like "with the way out" "$(cat err)" "^mlgen: $T/nowhere: .*TMPDIR="
-is "and nothing is left" "$(ls -A | grep '^\(\.\|\)no\.trace')" ''
+is "and nothing is left" "$(find . -name "*no.trace*")" ''
 
 printf 'op,start_ns,phase\nread,1,train\n' >phases.csv
 exits "phases without markers" 0 take phases.csv --trace=phases.trace
@@ -163,7 +163,7 @@ refused "an open quote" "$o,file\\n1,read,\"a\\n2,read,b\\n" \
 refused "what is no escape" "$o,file\\n1,read,a\\\\\\\\b\\\\n\\n" "2: file: '.n' is no escape"
 refused "a zero in a name" "$o,file\\n1,read,a\\\\x00b\\n" '2: file: a byte of zero'
 ok "and what was there stays" cmp all.trace before.trace
-is "with nothing beside it" "$(ls -A | grep part)" ''
+is "with nothing beside it" "$(find . -name "*.part")" ''
 
 # ---- the file that is made ----
 
@@ -185,7 +185,19 @@ exits "a trial run writes nothing" 2 take all.csv --trace=dry.trace --dry-run
 exits "a device is no place" 2 take all.csv --trace=/dev/full
 like "as what it is" "$(cat err)" '/dev/full: is no regular file, which a trace is'
 exits "a pipe is no place for a trace" 2 sh -c \
-	'"$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>&1 | cat; exit 2'
+	'{ "$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>&1; echo $? >status; } |
+		cat; exit "$(cat status)"'
+like "and named as one" "$(cat err)" '^mlgen: trace=/dev/fd/5: is a pipe or a terminal'
+exits "a descriptor that was handed over is written" 0 sh -c \
+	'"$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>fd.trace'
+exits "and has a trace" 0 export_csv fd.trace
+ok "which is whole" cmp all.csv out
+exits "but not behind other bytes" 2 sh -c \
+	'"$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>>text'
+ok "which stay" cmp all.csv text
+exits "a trace is not replaced by its own export" 2 \
+	export_csv all.trace --output=all.trace
+like "and that is said" "$(cat err)" 'is a file that is read'
 exits "a place that others are writing to is theirs" 2 flock all.trace \
 	"$MLGEN" --import=csv all.csv --trace=all.trace
 exits "what is no trace is not exported" 2 export_csv all.csv
@@ -195,6 +207,17 @@ like "as that" "$(cat err)" 'No space left on device'
 ok "a reader that has seen enough is no fault" sh -c \
 	'"$MLGEN" --export=csv mixed.trace 2>err.head | head -n 1 >/dev/null; test ! -s err.head'
 exits "no document has the form of a trace" 2 export_csv all.trace --output-format=json
+
+# Whoever opens the other end goes on when mlgen has opened this one.
+"$MLGEN" --import=csv fifo --trace=signal.trace >signal.out 2>&1 &
+importer=$!
+exec 5>fifo
+cat all.csv >&5
+kill -INT $importer
+wait $importer
+is "an import can be interrupted" $? 130
+exec 5>&-
+is "and leaves nothing" "$(find . -name '*signal.trace*')" ''
 
 # Of one that is cut off there is what is in it.
 head -c $(($(wc -c <mixed.trace) - 20)) mixed.trace >short.trace

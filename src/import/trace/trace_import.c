@@ -60,8 +60,10 @@ static int import_place(struct import *m, struct mlgen_err *err)
 	rc = place_open(p, "trace", given, err);
 	if (rc == 0)
 		rc = check_place(m, err);
-	if (rc < 0 || p->is_handed_over)
+	if (rc < 0)
 		return rc;
+	if (p->is_handed_over)
+		return ftruncate(p->fd, 0) < 0 ? -errno : 0;
 	mode = p->kind == PLACE_FILE && fstat(p->fd, &old) == 0
 		       ? old.st_mode & 07777
 		       : replace_new_mode();
