@@ -187,7 +187,7 @@ like "as what it is" "$(cat err)" '/dev/full: is no regular file, which a trace 
 exits "a pipe is no place for a trace" 2 sh -c \
 	'{ "$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>&1; echo $? >status; } |
 		cat; exit "$(cat status)"'
-like "and named as one" "$(cat err)" '^mlgen: trace=/dev/fd/5: is a pipe or a terminal'
+like "and named as one" "$(cat err)" '^mlgen: trace=/dev/fd/5: is no regular file'
 exits "a descriptor that was handed over is written" 0 sh -c \
 	'"$MLGEN" --import=csv all.csv --trace=/dev/fd/5 5>fd.trace'
 exits "and has a trace" 0 export_csv fd.trace
