@@ -85,6 +85,24 @@ ok "psync: with its longest read" run --name=t --directory=d --format=raw \
 is "to the nanosecond, as the report has it" "$(longest read)" \
 	"$(ml run.json ops.read.lat_ns.max)"
 
+
+# near OP: is the median of the report within 1 % of what lies in the middle?
+near()
+{
+	awk -v op="$1" '$1 == op { print $9 }' x.txt | sort -n |
+		awk -v p50="$(json run.json \
+			"jobs.0.$1.clat_ns.percentile.50.000000")" '
+		{ v[NR] = $1 }
+		END {
+			exit !(p50 >= v[int(NR / 2) - 1] * 0.99 &&
+			       p50 <= v[int(NR / 2) + 2] * 1.01)
+		}'
+}
+ok "psync: a plain job of many reads" run --name=m --rw=randrw --size=8m \
+	--bs=4k --directory=. --ioengine=psync
+ok "psync: has the median read of the report, within a bucket" near read
+ok "psync: and write" near write
+
 if has_engine io_uring; then
 	# shellcheck disable=SC2086
 	run $small --ioengine=io_uring --iodepth=8

@@ -93,8 +93,9 @@ static void read_back(struct fixture *f)
 		s->records =
 			mem_realloc(s->records, (s->count + b.record_count) *
 							sizeof(*s->records));
-		memcpy(s->records + s->count, b.records,
-		       b.record_count * sizeof(*b.records));
+		if (b.record_count)
+			memcpy(s->records + s->count, b.records,
+			       b.record_count * sizeof(*b.records));
 		s->count += b.record_count;
 	}
 	ck_assert_uint_eq(trace_reader_read(r)->truncated, 0);
