@@ -56,7 +56,7 @@ static struct names names_of(const struct mlgen_io *io)
 {
 	struct names n = { 0 };
 
-	if (!io->file || !io->file->path)
+	if (!io->file->path)
 		return n;
 	n.path = io->file->path;
 	n.path_bytes = strnlen(n.path, TRACE_RING_NAME_BYTES);
@@ -164,10 +164,11 @@ static inline void put(struct trace_ring *ring, const struct io_op *op,
 void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async)
 {
 	struct mlgen_file *file = op->io.file;
-	uint32_t number = file ? trace_ring_number(ring, file->trace) : 0;
+	uint32_t number;
 
-	if (op->io.result == -ECANCELED)
+	if (!file || op->io.result == -ECANCELED)
 		return;
+	number = trace_ring_number(ring, file->trace);
 	put(ring, op, number, is_async);
 	if (op->io.op != MLGEN_CLOSE)
 		return;

@@ -23,9 +23,13 @@ struct trace_entry tracer_entries_make(enum trace_entry_kind kind,
 void tracer_entries_add(struct tracer_entries *e, enum trace_entry_kind kind,
 			const uint64_t *number, size_t count, const char *text)
 {
+	char *own = mem_strdup(text);
+
 	e->list = mem_realloc(e->list, (e->count + 1) * sizeof(*e->list));
-	e->list[e->count++] =
-		tracer_entries_make(kind, number, count, mem_strdup(text));
+	e->list[e->count++] = (struct tracer_kept){
+		.entry = tracer_entries_make(kind, number, count, own),
+		.text = own,
+	};
 }
 
 void tracer_entries_add_fact(struct tracer_entries *e, const char *key,
@@ -44,14 +48,14 @@ void tracer_entries_write(const struct tracer_entries *e,
 			  struct trace_writer *w)
 {
 	for (size_t i = 0; i < e->count; i++)
-		trace_writer_entry(w, &e->list[i]);
+		trace_writer_entry(w, &e->list[i].entry);
 }
 
 void tracer_entries_write_end(const struct tracer_entries *e,
 			      struct trace_writer *w, uint64_t now_ns)
 {
 	for (size_t i = 0; i < e->count; i++) {
-		struct trace_entry one = e->list[i];
+		struct trace_entry one = e->list[i].entry;
 
 		if (one.kind != TRACE_PROCESS)
 			continue;
@@ -63,7 +67,7 @@ void tracer_entries_write_end(const struct tracer_entries *e,
 void tracer_entries_fini(struct tracer_entries *e)
 {
 	for (size_t i = 0; i < e->count; i++)
-		mem_free((void *)(uintptr_t)e->list[i].text);
+		mem_free(e->list[i].text);
 	mem_free(e->list);
 	*e = (struct tracer_entries){ 0 };
 }

@@ -4,9 +4,14 @@
 
 #include "trace/trace_writer.h"
 
+struct tracer_kept {
+	struct trace_entry entry;
+	char *text; /* the entry's, owned */
+};
+
 /* A zeroed one has none. */
 struct tracer_entries {
-	struct trace_entry *list; /* texts are owned */
+	struct tracer_kept *list;
 	size_t count;
 };
 
