@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "describe/phases.h"
 
 static void *take_list(struct describe *d, struct metric_list *l, size_t count,
 		       size_t element_bytes)
@@ -223,6 +224,30 @@ static void fill_checkpoints(struct describe *d)
 	}
 }
 
+static void fill_phases(struct describe *d)
+{
+	const struct intervals *log = &d->to->log;
+	struct described_trace *t = &d->to->figures.trace;
+	double length = (double)log->length_ns / NS_PER_S;
+	struct phase *found = mem_array(DESCRIBE_TASKS, sizeof(*found));
+	size_t n = phases_find(log, found, DESCRIBE_TASKS), idle = 0;
+
+	t->phases_count = n;
+	n = n < DESCRIBE_TASKS ? n : DESCRIBE_TASKS;
+	struct described_phase *to = take_list(d, &t->phases, n, sizeof(*to));
+	for (size_t i = 0; i < n; i++)
+		to[i] = (struct described_phase){
+			.kind = (int)found[i].kind,
+			.bytes = found[i].bytes,
+			.start_seconds = (double)found[i].first * length,
+			.seconds = (double)found[i].count * length,
+		};
+	for (size_t i = 0; i < log->count; i++)
+		idle += !log->at[i].read_bytes && !log->at[i].written_bytes;
+	t->idle_percent = 100 * (double)idle / (double)log->count;
+	mem_free(found);
+}
+
 void describe_fill_lists(struct describe *d)
 {
 	struct described_trace *t = &d->to->figures.trace;
@@ -237,4 +262,5 @@ void describe_fill_lists(struct describe *d)
 	fill_order(d);
 	fill_stages(d);
 	fill_checkpoints(d);
+	fill_phases(d);
 }

@@ -210,6 +210,30 @@ static void put_access(struct buf *out, const struct description *d)
 	put_line(out, "unique", t->unique.unknown, &text);
 }
 
+/* Where it does several things in turn; the log has when. */
+static void put_phases(struct buf *out, const struct description *d)
+{
+	const struct described_trace *t = &d->figures.trace;
+	const struct described_phase *p = t->phases.items;
+	char bytes[UNITS_TEXT_BYTES], seconds[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+
+	if (t->phases_count < 2)
+		return;
+	for (size_t i = 0; i < t->phases.count && i < 4; i++)
+		buf_addf(&text, "%s%s for %s s%s%s", i ? ", " : "",
+			 role_word(described_phases, p[i].kind),
+			 show_seconds(seconds, p[i].seconds),
+			 p[i].bytes ? ": " : "",
+			 p[i].bytes
+				 ? units_human_bytes(bytes, (double)p[i].bytes)
+				 : "");
+	if (t->phases_count > 4)
+		say(&text, d, ", ... {phases_count} in all");
+	say(&text, d, "; idle {idle_percent} of the time");
+	text_end(out, "phases", TEXT_EVIDENCE_INDENT, &text);
+}
+
 static void put_metadata(struct buf *out, const struct description *d)
 {
 	struct buf text = { 0 };
@@ -333,6 +357,7 @@ void describe_text(FILE *to, const struct description *d,
 		buf_addc(&out, '\n');
 		describe_tables(&out, d, percentiles);
 		put_access(&out, d);
+		put_phases(&out, d);
 		put_metadata(&out, d);
 		put_skew(&out, d);
 		put_kernel(&out, d);

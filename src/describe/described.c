@@ -2,6 +2,8 @@
 /* described.c - the figures of a trace as tables: names, units, and what they mean. */
 #include "describe/described.h"
 
+#include "describe/phases.h"
+
 const struct mlgen_choice described_roles[] = {
 	{ "other", ROLE_OTHER, "none of these" },
 	{ "trainer", ROLE_TRAINER,
@@ -18,6 +20,15 @@ const struct mlgen_choice described_sures[] = {
 	{ "likely", SURE_LIKELY,
 	  "what was done fits nothing else that programs do" },
 	{ "guess", SURE_GUESS, "it fits best" },
+	{ 0 },
+};
+
+const struct mlgen_choice described_phases[] = {
+	{ "idle", MOVES_NOTHING, "no byte was read or written" },
+	{ "read", MOVES_IN,
+	  "at least ten times as many bytes were read as written" },
+	{ "write", MOVES_OUT, "the other way round" },
+	{ "both", MOVES_BOTH, "neither outweighs the other" },
 	{ 0 },
 };
 
@@ -186,6 +197,16 @@ static const struct mlgen_field stage_fields[] = {
 	{ "start_seconds", REAL(start_seconds), .unit = "s", .help = "Its begin, since the trace began." },
 	{ "seconds", REAL(seconds), .unit = "s", .help = "From the first begin of a rank to the last end." },
 	{ "ranks", COUNT(ranks), .unit = "ranks", .help = "Markers of it." },
+	{ 0 },
+};
+#undef S
+
+#define S struct described_phase
+static const struct mlgen_field phase_fields[] = {
+	{ "kind", MLGEN_F_ENUM(S, kind, described_phases), .help = "What most bytes do." },
+	{ "start_seconds", REAL(start_seconds), .unit = "s", .help = "Its begin, since the trace began." },
+	{ "seconds", REAL(seconds), .unit = "s", .help = "Its length: whole intervals, of log_interval." },
+	{ "bytes", COUNT(bytes), .unit = "bytes", .help = "Read and written in it." },
 	{ 0 },
 };
 #undef S
@@ -403,6 +424,9 @@ const struct mlgen_field described_trace_fields[] = {
 	{ "steps", METRIC_OBJECT(S, steps, struct described_steps, steps_fields), .help = "Steps, where they are marked." },
 	{ "epochs", METRIC_LIST(S, epochs, struct described_epoch, epoch_fields), .help = "Epochs, in order of time; order.source says how they are known." },
 	{ "stages", METRIC_LIST(S, stages, struct described_stage, stage_fields), .help = "Stages that are marked." },
+	{ "phases_count", COUNT(phases_count), .unit = "phases", .help = "Times at which bytes are read, written, both, or neither, each as long as that goes on. They follow from the intervals of the log, whatever markers say." },
+	{ "phases", METRIC_LIST(S, phases, struct described_phase, phase_fields), .help = "The first 1000 of these." },
+	{ "idle_percent", REAL(idle_percent), .unit = "%", .help = "Of the intervals, those in which no byte was read or written." },
 	{ "checkpoints", METRIC_LIST(S, checkpoints, struct described_checkpoint, checkpoint_fields), .help = "Checkpoints that are marked." },
 	{ "processes", METRIC_LIST(S, processes, struct described_task, process_fields), .help = "Processes, those that moved most bytes first; 1000 at most." },
 	{ "threads", METRIC_LIST(S, threads, struct described_task, thread_fields), .help = "Threads likewise." },
@@ -445,6 +469,7 @@ const struct described_section described_sections[] = {
 	{ "trace.steps", steps_fields },
 	{ "trace.epochs[]", epoch_fields },
 	{ "trace.stages[]", stage_fields },
+	{ "trace.phases[]", phase_fields },
 	{ "trace.checkpoints[]", checkpoint_fields },
 	{ "trace.processes[]", process_fields },
 	{ "trace.threads[]", thread_fields },

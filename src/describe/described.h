@@ -80,6 +80,14 @@ struct described_stage {
 	double start_seconds, seconds;
 };
 
+/* What most of the bytes do for a while. */
+struct described_phase {
+	int kind;
+	uint64_t bytes;
+	double start_seconds, seconds;
+};
+extern const struct mlgen_choice described_phases[];
+
 struct described_checkpoint {
 	const char *name;
 	uint64_t number, ranks, bytes;
@@ -199,7 +207,9 @@ struct described_trace {
 	struct described_cpu cpu;
 	struct described_skew skew;
 	struct described_steps steps;
-	struct metric_list epochs, stages, checkpoints;
+	struct metric_list epochs, stages, checkpoints, phases;
+	uint64_t phases_count;
+	double idle_percent;
 	struct metric_list processes, threads, top_files, directories;
 	double interval_seconds;
 	struct metric_list series; /* struct interval */

@@ -144,6 +144,10 @@ exits "a text is no trace" 2 "$MLGEN" --describe two.list
 like "which is said" "$(cat err)" 'two.list: .*no trace'
 : >empty
 exits "nor is an empty file" 2 "$MLGEN" --describe empty
+cp two.trace later.trace
+printf '\143' | dd of=later.trace bs=1 seek=8 conv=notrunc 2>/dev/null
+exits "nor is one of a later version read" 2 "$MLGEN" --describe later.trace
+like "which is named" "$(cat err)" 'later.trace: .*version 99'
 exits "nor one that is not there" 2 "$MLGEN" --describe nowhere
 exits "a question about traces needs one" 2 "$MLGEN" --describe
 

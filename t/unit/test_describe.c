@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "describe/describe.h"
+#include "describe/phases.h"
 #include "suites.h"
 #include "trace/trace_writer.h"
 
@@ -623,6 +624,37 @@ START_TEST(intervals_add_up_to_all)
 }
 END_TEST
 
+START_TEST(phases_are_what_most_bytes_do)
+{
+	static const struct {
+		uint64_t read, written;
+		enum phase_kind kind;
+	} at[] = {
+		{ 100, 9, MOVES_IN },    { 100, 0, MOVES_IN },
+		{ 0, 0, MOVES_NOTHING }, { 9, 100, MOVES_OUT },
+		{ 100, 10, MOVES_BOTH }, { 5, 5, MOVES_BOTH },
+		{ 1, 0, MOVES_IN },
+	};
+	static const size_t counts[] = { 2, 1, 1, 2, 1 };
+	struct intervals s;
+	struct phase p[3];
+
+	intervals_init(&s, 0, ARRAY_LEN(at), 1);
+	for (size_t i = 0; i < ARRAY_LEN(at); i++) {
+		s.at[i].read_bytes = at[i].read;
+		s.at[i].written_bytes = at[i].written;
+	}
+	ck_assert_uint_eq(phases_find(&s, p, 3), 5);
+	for (size_t i = 0, first = 0; i < 3; first += counts[i++]) {
+		ck_assert_uint_eq(p[i].first, first);
+		ck_assert_uint_eq(p[i].count, counts[i]);
+		ck_assert_int_eq(p[i].kind, at[first].kind);
+	}
+	ck_assert_uint_eq(p[0].bytes, 209);
+	intervals_fini(&s);
+}
+END_TEST
+
 /* A year in microseconds takes no more rows than any other trace. */
 START_TEST(too_many_intervals_are_longer_ones)
 {
@@ -712,6 +744,7 @@ Suite *suite_describe(void)
 	tcase_add_test(t, names_are_those_of_files_that_count);
 	tcase_add_test(t, checkpoints_and_stages_are_those_of_their_ranks);
 	tcase_add_test(t, intervals_add_up_to_all);
+	tcase_add_test(t, phases_are_what_most_bytes_do);
 	tcase_add_test(t, too_many_intervals_are_longer_ones);
 	tcase_add_test(t, requests_have_sizes_and_a_rate_each);
 	tcase_add_test(t, odd_records_are_counted_and_harm_nothing);
