@@ -10,6 +10,9 @@
 #include "base/util.h"
 #include "describe/phases.h"
 
+/* Of the bytes of files: where epochs are true of so many, they are likely. */
+#define LIKELY_PERCENT 90.0
+
 static void *take_list(struct describe *d, struct metric_list *l, size_t count,
 		       size_t element_bytes)
 {
@@ -162,9 +165,10 @@ static void fill_order(struct describe *d)
 		n++;
 	}
 	o->correlation = n > 0 ? sum / n : (double)NAN;
-	o->sure = !m->is_inferred          ? SURE_SAID
-		  : m->agree_percent >= 90 ? SURE_LIKELY
-					   : SURE_GUESS;
+	o->sure = !t->epochs.count                     ? SURE_GUESS
+		  : !m->is_inferred                    ? SURE_SAID
+		  : m->agree_percent >= LIKELY_PERCENT ? SURE_LIKELY
+						       : SURE_GUESS;
 	o->of = m->has_samples && !m->is_inferred ? "samples" : "files";
 	if (t->epochs.count)
 		o->source = m->is_inferred ? "files that are read again"
