@@ -105,10 +105,6 @@ static void open_or_close(struct writing *w, const struct trace_record *r)
 	uint32_t *state = state_of(w, r->file);
 	bool opens = r->op == TRACE_OPEN;
 
-	if (!opens && *state == FILE_CLOSED) {
-		w->left->nested++;
-		return;
-	}
 	if (opens && *state < FILE_LEFT_OUT - 1)
 		++*state;
 	else if (!opens)
@@ -177,6 +173,9 @@ static uint64_t *left_out(struct writing *w, const struct trace_record *r)
 	    (is_transfer(r) &&
 	     __builtin_add_overflow(r->off, (uint64_t)r->result, &end)))
 		return &left->unplaced;
+	/* Of an open that nobody has seen. */
+	if (r->op == TRACE_CLOSE && *state_of(w, r->file) <= FILE_CLOSED)
+		return &left->nested;
 	return NULL;
 }
 

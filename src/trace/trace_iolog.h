@@ -27,7 +27,7 @@ struct trace_iolog_left {
 	uint64_t others;   /* operations that it does not know */
 	uint64_t failed;   /* or that moved no byte */
 	uint64_t unplaced; /* file or offset is not known */
-	uint64_t nested;   /* opens and closes of a file that stays open */
+	uint64_t nested;   /* opens and closes that leave a file as it is */
 };
 
 /*

@@ -61,10 +61,10 @@ static bool is_blank(char c)
 /* At most WORDS; more are as many. */
 static void split(struct reading *r, struct buf *line)
 {
-	char *at = line->len ? line->s : NULL, *end = at + line->len;
+	char *at = line->s, *end = line->s + line->len;
 
 	r->count = 0;
-	while (at && at < end && r->count < WORDS) {
+	while (at < end && r->count < WORDS) {
 		while (at < end && is_blank(*at))
 			at++;
 		char *word = at;

@@ -271,7 +271,7 @@ ok "of the lines that fio has" cmp want.iolog out
 like "names that it cannot have are told" "$(cat err)" \
 	"^mlgen: warning: 2 files cannot be named in an iolog, with 2 operations; .* The first: 'data/a b'\$"
 for what in '1 whose file or offset is not known' '1 that failed or moved no byte' \
-	'2 opens and closes of files that stay open' '1 that are no open' '1 markers'; do
+	'2 opens and closes of files that are so already' '1 that are no open' '1 markers'; do
 	like "what is left out is counted: $what" "$(cat err)" \
 		"^mlgen: note: left out, since an iolog cannot say it: $what"
 done

@@ -58,7 +58,8 @@ static int export_iolog(struct trace_ordered *o, FILE *to,
 			 buf_str(&left.first));
 	tell_left(left.unplaced, "whose file or offset is not known");
 	tell_left(left.failed, "that failed or moved no byte");
-	tell_left(left.nested, "opens and closes of files that stay open");
+	tell_left(left.nested,
+		  "opens and closes of files that are so already, or stay so");
 	tell_left(left.others, "that are no open, close, read, write or sync");
 	tell_left(left.markers, "markers");
 	trace_iolog_left_fini(&left);
