@@ -87,7 +87,7 @@ void trace_swap_end(struct trace_end *e);
 /* In the form of a file, with magic numbers and checksums. */
 void trace_put_file_head(struct trace_file_head *to,
 			 const struct trace_head *head);
-void trace_put_chunk_head(struct trace_chunk_head *to);
+void trace_put_chunk_head(struct trace_chunk_head *h);
 
 /* 0; -EINVAL: no trace; -EPROTONOSUPPORT: of version *version; -EBADMSG: it is
  * damaged. */
