@@ -156,9 +156,12 @@ static void take_times(struct trace_chunk_head *h, const struct trace_record *r,
 {
 	h->first_ns = UINT64_MAX;
 	for (size_t i = 0; i < count; i++) {
+		bool has_end = r[i].duration_ns < TRACE_UNKNOWN - r[i].start_ns;
+
 		h->first_ns = u64_min(h->first_ns, r[i].start_ns);
-		h->last_ns =
-			u64_max(h->last_ns, r[i].start_ns + r[i].duration_ns);
+		h->last_ns = u64_max(h->last_ns,
+				     r[i].start_ns +
+					     (has_end ? r[i].duration_ns : 0));
 	}
 }
 

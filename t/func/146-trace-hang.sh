@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 144-trace-hang.sh - a run that leaves a thread behind in a call has its trace all the same.
+# 146-trace-hang.sh - a run that leaves a thread behind in a call has its trace all the same.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

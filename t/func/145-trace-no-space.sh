@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 143-trace-no-space.sh - a trace whose filesystem fills up ends there, and the run goes on.
+# 145-trace-no-space.sh - a trace whose filesystem fills up ends there, and the run goes on.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
