@@ -279,6 +279,7 @@ START_TEST(markers_say_what_epochs_are_and_samples_their_order)
 		ck_assert_uint_eq(e[i].read_bytes, 50);
 		ck_assert_double_eq_tol(e[i].seconds, 950e-6, 1e-12);
 	}
+	ck_assert_double_nan(e[0].order_correlation);
 	/* Two pairs of neighbours change places: 1 - 6 * 4 / (5 * 24). */
 	ck_assert_double_eq_tol(e[1].order_correlation, 0.8, 1e-12);
 }
@@ -432,6 +433,23 @@ START_TEST(children_that_read_are_loaders_and_their_parent_trains)
 						(3 * 115288.0) -
 					4 / 3.0,
 				1e-9);
+}
+END_TEST
+
+/* One of a hundred bytes is the least; and an only child is a guess. */
+START_TEST(a_child_that_reads_next_to_nothing_is_no_loader)
+{
+	put_entry(TRACE_PROCESS, 10, 1, "train");
+	put_entry(TRACE_PROCESS, 11, 10, "train");
+	put_entry(TRACE_PROCESS, 12, 10, "git describe");
+	put_read(0, 11, file("/a"), 0, 99000);
+	put_read(10, 12, file("/b"), 0, 900);
+	const struct metric_list *l = &described()->processes;
+	ck_assert_int_eq(task_of(l, 11)->role, ROLE_LOADER);
+	ck_assert_int_eq(task_of(l, 11)->sure, SURE_GUESS);
+	ck_assert_int_eq(task_of(l, 12)->role, ROLE_OTHER);
+	ck_assert_int_eq(task_of(l, 10)->role, ROLE_TRAINER);
+	ck_assert_int_eq(task_of(l, 10)->sure, SURE_GUESS);
 }
 END_TEST
 
@@ -735,6 +753,7 @@ Suite *suite_describe(void)
 	tcase_add_test(t, faults_touch_pages);
 	tcase_add_test(t,
 		       children_that_read_are_loaders_and_their_parent_trains);
+	tcase_add_test(t, a_child_that_reads_next_to_nothing_is_no_loader);
 	tcase_add_test(t, a_shell_around_a_program_is_no_trainer);
 	tcase_add_test(t, threads_that_say_what_they_are_are_believed);
 	tcase_add_test(t, time_is_in_calls_and_on_a_cpu);
