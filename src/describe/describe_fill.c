@@ -95,9 +95,8 @@ static void fill_rates(struct describe *d)
 	t->reads_per_sec = per_second(t, read->count);
 	t->writes_per_sec = per_second(t, write->count);
 	/* Little's law: what they took together, of the time there was. */
-	t->in_flight_mean = read->count + write->count
-				    ? per_second(t, d->moved_ns) / NS_PER_S
-				    : (double)NAN;
+	t->in_flight_mean = d->moved_ns ? per_second(t, d->moved_ns) / NS_PER_S
+					: (double)NAN;
 	t->steps.count = t->operations.of[TRACE_STEP].count;
 	t->steps.step_ns = t->operations.of[TRACE_STEP].lat_ns;
 	t->steps.compute_ns = t->operations.of[TRACE_COMPUTE].lat_ns;

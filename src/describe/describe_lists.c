@@ -37,7 +37,8 @@ static void fill_size(struct described_size *to, const struct size_account *s,
 		.percent = 100 * count / (double)all,
 		.bytes_per_sec = seconds > 0 ? (double)s->bytes[class] / seconds
 					     : (double)NAN,
-		.lat_mean_ns = (double)s->ns[class] / count,
+		.lat_mean_ns = seconds > 0 ? (double)s->ns[class] / count
+					   : (double)NAN,
 	};
 }
 

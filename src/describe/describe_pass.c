@@ -119,7 +119,7 @@ static void add_size(struct describe *d, unsigned sized,
 		return;
 	s->count[i]++;
 	s->bytes[i] += bytes;
-	s->ns[i] += r->duration_ns;
+	s->ns[i] += opkind_duration_ns(r);
 }
 
 static void add_op(struct describe *d, const struct trace_record *r)
@@ -133,9 +133,13 @@ static void add_op(struct describe *d, const struct trace_record *r)
 	}
 	o->count++;
 	o->bytes += opkind_bytes(r);
-	o->seconds += (double)r->duration_ns / NS_PER_S;
+	o->seconds += (double)opkind_duration_ns(r) / NS_PER_S;
 	if (r->flags & TRACE_CHAINED) {
 		o->chained++;
+		return;
+	}
+	if (!opkind_has_duration(r)) {
+		d->to->figures.trace.unknown_durations++;
 		return;
 	}
 	if (!o->lat_ns)
@@ -148,7 +152,7 @@ static void add_moved(struct describe *d, const struct trace_record *r,
 {
 	if (opkind_failed(r))
 		return;
-	d->moved_ns += r->duration_ns;
+	d->moved_ns += opkind_duration_ns(r);
 	add_size(d, kind & OPKIND_READ ? SIZED_READ : SIZED_WRITE, r,
 		 opkind_bytes(r));
 }
@@ -174,9 +178,10 @@ static void add_block_end(struct describe *d, const struct trace_record *r)
 	uint64_t end = opkind_end_ns(r), began = r->start_ns;
 	bool is_paired =
 		pairing_end(d->block, pairing_key(r->file, r->off), &began);
-	uint64_t ns = is_paired && end > began ? end - began : r->duration_ns;
+	uint64_t ns =
+		is_paired && end > began ? end - began : opkind_duration_ns(r);
 
-	if (!is_paired && !r->duration_ns)
+	if (!is_paired && !opkind_duration_ns(r))
 		return;
 	if (!b->lat_ns)
 		b->lat_ns = json_store_hist(&d->to->store);

@@ -163,6 +163,11 @@ static void put_who(struct buf *out, const struct description *d)
 	put_roles(&text,
 		  says_anything(&t->threads) ? &t->threads : &t->processes);
 	text_end(out, "who", NAME_INDENT, &text);
+	if (t->unknown_durations) {
+		say(&text, d,
+		    "unknown: {unknown_durations} record{s} have no duration");
+		text_end(out, "time", NAME_INDENT, &text);
+	}
 	if (isnan(t->io_percent))
 		return;
 	say(&text, d,

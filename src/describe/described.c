@@ -391,6 +391,7 @@ const struct mlgen_field described_trace_fields[] = {
 	{ "damaged_chunks", COUNT(damaged_chunks), .help = "Chunks that were left out, since their checksums are not those of their bytes." },
 	{ "damaged_bytes", COUNT(damaged_bytes), .unit = "bytes", .help = "Bytes of the files that were left out." },
 	{ "unknown_ops", COUNT(unknown_ops), .help = "Records of operations that a later version has; they are in no other figure." },
+	{ "unknown_durations", COUNT(unknown_durations), .help = "Records of which nobody knows how long they took, as some logs have them; they are in no latency." },
 	{ "clock_steps", COUNT(clock_steps), .help = "Records that ended before the one before of the same thread: the clock was set back, or whoever recorded was wrong. Times of such a trace are not to be trusted." },
 	{ "lost", METRIC_OBJECT(S, lost, struct described_lost, lost_fields), .help = "What was lost." },
 	{ "time", TEXT(time), .help = "Date and time of the first record, in UTC; null = unknown." },

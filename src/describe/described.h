@@ -183,7 +183,7 @@ struct described_trace {
 	uint64_t files, chunks, records, entries, bytes;
 	bool is_complete;
 	uint64_t damaged_chunks, damaged_bytes, truncated, unknown_ops,
-		clock_steps;
+		unknown_durations, clock_steps;
 	struct described_lost lost;
 	const char *time;
 	double seconds;

@@ -18,10 +18,22 @@ enum opkind {
 /* Bits of enum opkind; 0 = none of these, or not known here. */
 unsigned opkind_of(unsigned op);
 
-/* Its end; the last ns there is where it has none, or would be later. */
+/* Imports of logs may not know how long it took. */
+static inline bool opkind_has_duration(const struct trace_record *r)
+{
+	return r->duration_ns != TRACE_UNKNOWN;
+}
+
+/* 0 where nobody knows. */
+static inline uint64_t opkind_duration_ns(const struct trace_record *r)
+{
+	return opkind_has_duration(r) ? r->duration_ns : 0;
+}
+
+/* Its end, or start where nobody knows; at most the last ns there is. */
 static inline uint64_t opkind_end_ns(const struct trace_record *r)
 {
-	uint64_t end = r->start_ns + r->duration_ns;
+	uint64_t end = r->start_ns + opkind_duration_ns(r);
 
 	return end < r->start_ns ? UINT64_MAX : end;
 }
@@ -38,5 +50,5 @@ static inline bool opkind_failed(const struct trace_record *r)
 /* Does it have a time, as all have but damaged ones? */
 static inline bool opkind_has_time(const struct trace_record *r)
 {
-	return r->start_ns != TRACE_UNKNOWN && r->duration_ns != TRACE_UNKNOWN;
+	return r->start_ns != TRACE_UNKNOWN;
 }

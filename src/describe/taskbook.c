@@ -92,7 +92,8 @@ static void add_call(struct task_account *a, const struct trace_record *r,
 {
 	/* The thread went on meanwhile. */
 	if (!(r->flags & TRACE_ASYNC))
-		a->call_ns += r->duration_ns;
+		a->call_ns += opkind_duration_ns(r);
+	a->timeless |= !opkind_has_duration(r);
 	if (opkind_failed(r))
 		return;
 	a->operations++;
@@ -126,10 +127,10 @@ static void add_event(struct task_account *a, const struct trace_record *r)
 {
 	if (r->op == TRACE_FAULT) {
 		a->faults++;
-		a->fault_ns += r->duration_ns;
+		a->fault_ns += opkind_duration_ns(r);
 	} else if (r->op == TRACE_ON_CPU) {
 		a->switches++;
-		a->on_cpu_ns += r->duration_ns;
+		a->on_cpu_ns += opkind_duration_ns(r);
 	}
 }
 
@@ -196,6 +197,7 @@ static void add_thread(struct task_account *to, const struct task_account *from)
 	to->exit_cpu_ns += from->exit_cpu_ns;
 	to->on_cpu_ns += from->on_cpu_ns;
 	to->cpu_span_ns += from->cpu_span_ns;
+	to->timeless |= from->timeless;
 	to->has_cpu |= from->has_cpu;
 	to->has_exit_cpu |= from->has_exit_cpu;
 }
@@ -257,6 +259,12 @@ static double percent_of(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : (double)NAN;
 }
 
+/* NaN: of some nobody knows. */
+static double io_percent(const struct task_account *a)
+{
+	return a->timeless ? (double)NAN : percent_of(a->call_ns, a->span_ns);
+}
+
 /* NaN: nobody recorded it. */
 static double cpu_percent(const struct task_account *a)
 {
@@ -297,7 +305,7 @@ void taskbook_describe(const struct taskbook *b, const struct task_account *a,
 		.read_bytes_per_sec = seconds > 0
 					      ? (double)a->read_bytes / seconds
 					      : (double)NAN,
-		.io_percent = percent_of(a->call_ns, a->span_ns),
+		.io_percent = io_percent(a),
 		.fault_percent = percent_of(a->fault_ns, a->span_ns),
 		.on_cpu_percent = cpu_percent(a),
 	};
@@ -342,7 +350,7 @@ void taskbook_totals(const struct taskbook *b, struct described_trace *t)
 		}
 	}
 	t->clock_steps = b->clock_steps;
-	t->io_percent = percent_of(all.call_ns, all.span_ns);
+	t->io_percent = io_percent(&all);
 	t->fault_percent = percent_of(all.fault_ns, all.span_ns);
 	t->cpu.on_percent = cpu_percent(&all);
 	t->cpu.off_percent = 100 - t->cpu.on_percent;

@@ -23,6 +23,7 @@ struct task_account {
 	uint64_t faults, switches;
 	/* Of its records; of a process the sum of its threads. */
 	uint64_t first_ns, last_ns, span_ns;
+	bool timeless; /* some calls took nobody knows how long */
 	uint64_t call_ns, fault_ns;
 	uint64_t cpu_ns, exit_cpu_ns, on_cpu_ns;
 	uint64_t cpu_span_ns; /* of those whose CPU time is known */

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 147-trace-agrees.sh - the report of a run and the description of its trace have the same figures.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+# agree RUN TRACE OPERATION...: every value of the histogram, where there is one.
+agree()
+{
+	run=$1
+	trace=$2
+	shift 2
+	for op; do
+		for key in N min max mean stddev; do
+			is "$op: $key" "$(json "$trace" \
+				"trace.operations.$op.lat_ns.$key")" \
+				"$(json "$run" "$ops.$op.lat_ns.$key")"
+		done
+	done
+}
+
+run()
+{
+	rm -f run.json
+	"$MLGEN" --name=x --directory=data --ceiling=no \
+		--json=run.json --trace=run.trace "$@" >run.out 2>&1 ||
+		note "$(cat run.out)"
+	"$MLGEN" --describe run.trace --json=trace.json >trace.out 2>&1 ||
+		note "$(cat trace.out)"
+}
+
+# ---- a training
+ops=jobs.0.ml.ops
+for engine in psync io_uring libaio; do
+	run --ioengine=$engine --compute_time=1ms --format=npz --num_files=64 --sample_size=100k \
+		--batch_size=4 --epochs=2 --accelerators=2 --access=framework
+	case $engine in
+	psync)	agree run.json trace.json open stat read close ;;
+	*)	agree run.json trace.json stat read ;;
+	esac
+	is "$engine: bytes" "$(json trace.json trace.read_bytes)" \
+		"$(json run.json jobs.0.read.io_bytes)"
+	is "$engine: epochs, samples, steps" "$(json trace.json trace.samples \
+		trace.epochs.0.samples trace.epochs.1.samples \
+		trace.operations.step.count)" "128 64 64 32"
+done
+
+# ---- checkpoints
+ops=jobs.0
+rm -rf data
+run --format=raw --num_files=16 --sample_size=64k --batch_size=4 --epochs=2 \
+	--compute_time=1ms --accelerators=1 --checkpoint_size=4m \
+	--checkpoint_every="1 epochs" --checkpoint_directory=saved
+agree run.json trace.json write
+is "written bytes" "$(json trace.json trace.written_bytes)" \
+	"$(json run.json jobs.0.write.io_bytes)"
+
+# ---- a plain job
+rm -rf data
+mkdir data
+run --rw=randread --bs=4k --size=1m --ioengine=libaio --iodepth=8
+agree run.json trace.json read
+
+# ---- another form of it: what it has of the run is the run's
+"$MLGEN" --export=fio-iolog run.trace >run.iolog 2>err || note "$(cat err)"
+"$MLGEN" --import=fio-iolog run.iolog --trace=log.trace >out 2>&1 ||
+	note "$(cat out)"
+"$MLGEN" --describe log.trace --json=log.json >out 2>&1
+is "bytes and reads of an imported log are the run's" \
+	"$(json log.json trace.read_bytes trace.operations.read.count)" \
+	"$(json run.json jobs.0.read.io_bytes jobs.0.read.total_ios)"
+is "how long they took is not known" "$(json log.json \
+	trace.unknown_durations trace.io_percent \
+	trace.operations.read.lat_ns.N)" \
+	"$(json log.json trace.records) null 0"
+like "which is said" "$(cat out)" 'unknown: .* records have no duration'
+
+done_testing
