@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "data/format.h"
 #include "data/manifest.h"
+#include "report/plan_lines.h"
 #include "report/plan_report.h"
 #include "suites.h"
 #include "work/workloads.h"
@@ -465,6 +466,34 @@ START_TEST(what_was_set_is_named)
 }
 END_TEST
 
+START_TEST(a_ratio_has_as_many_digits_as_say_something)
+{
+	static const struct {
+		double ratio;
+		const char *shown;
+	} cases[] = {
+		{ 0.994, " 0.99 x" },
+		{ 0.996, " 1.0 x" },
+		{ 999.4, " 999.4 x" },
+		{ 999.6, " 1000 x" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct plan_report p = { .dataset_memory_ratio =
+						 cases[i].ratio };
+		char *text = NULL;
+		size_t bytes = 0;
+		FILE *to = open_memstream(&text, &bytes);
+
+		ck_assert_ptr_nonnull(to);
+		plan_put_ratio(to, &p, "dataset");
+		ck_assert_int_eq(fclose(to), 0);
+		ck_assert_msg(strstr(text, cases[i].shown) != NULL, "%s", text);
+		free(text);
+	}
+}
+END_TEST
+
 Suite *suite_plan_report(void)
 {
 	Suite *s = suite_create("plan_report");
@@ -487,6 +516,7 @@ Suite *suite_plan_report(void)
 	tcase_add_test(t, the_page_is_aligned);
 	tcase_add_test(t, no_line_is_wider_than_90);
 	tcase_add_test(t, what_was_set_is_named);
+	tcase_add_test(t, a_ratio_has_as_many_digits_as_say_something);
 	suite_add_tcase(s, t);
 	return s;
 }
