@@ -573,14 +573,16 @@ END_TEST
 /* clang-format off */
 static const struct {
 	uint64_t failed, allowed;
+	double allowed_percent;
 	const char *verdict, *headline;
 } failing[] = {
-	{ 0, 0, "memory", "came from this host's page cache" },
-	{ 1, 0, "errors", "1 of 1,000 samples failed; max_errors=0 allows none" },
-	{ 6, 5, "errors", "6 of 1,000 samples failed; max_errors=5 allows no more" },
-	{ 10, 10, "memory", "came from this host's page cache" },
+	{ 0, 0, 0, "memory", "came from this host's page cache" },
+	{ 1, 0, 0, "errors", "1 of 1,000 samples failed; max_errors=0 allows none" },
+	{ 1, 0, 0.05, "errors", "1 of 1,000 samples failed; max_errors=0.05% allows no more" },
+	{ 6, 5, 0, "errors", "6 of 1,000 samples failed; max_errors=5 allows no more" },
+	{ 10, 10, 0, "memory", "came from this host's page cache" },
 	/* within what is allowed, and still too many to speak of storage */
-	{ 11, 20, "errors", "11 of 1,000 samples failed; max_errors=20 allows them" },
+	{ 11, 20, 0, "errors", "11 of 1,000 samples failed; max_errors=20 allows them" },
 };
 /* clang-format on */
 
@@ -593,6 +595,7 @@ START_TEST(errors_come_before_anything_else)
 	world_init(&w);
 	w.result.storage.memory_percent = 50;
 	w.job.max_errors.count = failing[_i].allowed;
+	w.job.max_errors.percent = failing[_i].allowed_percent;
 	f->count = w.result.ml.failed_samples = failing[_i].failed;
 	f->of = 1000;
 	f->percent = (double)f->count / 10;
