@@ -24,7 +24,8 @@
  */
 enum {
 	TRACE_RING_SLOTS_MIN = 1024,
-	TRACE_RING_SLOTS_MAX = 16384,
+	TRACE_RING_SLOTS_MAX = 65536,
+	TRACE_RING_AHEAD = 12, /* slots that are fetched early */
 	TRACE_RING_NUMBERS_MAX = 65535,
 	TRACE_RING_NAME_BYTES = 4096, /* of a longer name the first so many */
 };
@@ -88,8 +89,11 @@ static inline void trace_ring_put(struct trace_ring *r, unsigned slots)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
-	/* The consumer has had the next slot's line in the meantime. */
-	__builtin_prefetch(&r->slots[(head + slots + 2) & r->mask], 1);
+	/* The consumer has had the lines of what comes next in the meantime:
+	 * they are fetched some records before they are written. */
+	for (unsigned i = 0; i < slots; i++)
+		__builtin_prefetch(
+			&r->slots[(head + TRACE_RING_AHEAD + i) & r->mask], 1);
 	atomic_store_explicit(&r->head, head + slots, memory_order_release);
 }
 

@@ -9,7 +9,7 @@
 
 /*
  * Those that work put records into rings of their own and never wait; one thread
- * of the tracer looks at all rings every few ms and writes them. Each ring has 1
+ * of the tracer looks at all rings every few ms and writes them. Each ring has 4
  * MiB, or less where there are so many that they would have more than 256 MiB
  * together, but no less than 64 KiB. It goes when its thread has left it and all
  * is written.

@@ -393,7 +393,9 @@ START_TEST(rings_are_as_large_as_all_of_them_may_be)
 	const uint64_t mib = UINT64_C(1) << 20;
 
 	ck_assert_uint_eq(tracer_ring_bytes(0), 0);
-	ck_assert_uint_eq(tracer_ring_bytes(1), mib);
+	ck_assert_uint_eq(tracer_ring_bytes(1), 4 * mib);
+	ck_assert_uint_eq(tracer_ring_bytes(64), 256 * mib);
+	ck_assert_uint_eq(tracer_ring_bytes(65), 65 * 2 * mib);
 	ck_assert_uint_eq(tracer_ring_bytes(256), 256 * mib);
 	ck_assert_uint_eq(tracer_ring_bytes(257), 257 * mib / 2);
 	ck_assert_uint_eq(tracer_ring_bytes(4096), 256 * mib);
