@@ -97,7 +97,8 @@ each_step()
 	count=0 lost='' left='' asides=''
 	for call in $calls; do
 		number=${call#*:}
-		while [ "$number" -lt 60 ]; do
+		last=$((number + 60))
+		while [ "$number" -lt "$last" ]; do
 			step=${call%:*}:$number
 			try_step "$@" || break
 			number=$((number + 1))
