@@ -34,7 +34,12 @@ enum {
 /* As it names them. */
 static const char *const codecs[] = { "none",   "snappy", "gzip", "lzo",
 				      "brotli", "lz4",    "zstd", "lz4_raw" };
-enum { CODEC_NONE = 0, CODEC_GZIP = 2 };
+
+static bool is_known(int64_t codec)
+{
+	return codec == PARQUET_CODEC_NONE || codec == PARQUET_CODEC_GZIP ||
+	       codec == PARQUET_CODEC_ZSTD;
+}
 
 struct chunk {
 	bool has_meta, has_page, has_bytes, is_elsewhere;
@@ -128,12 +133,11 @@ static int check_codec(struct footer *t, const struct chunk *c)
 				 "number %" PRId64 ", which is none of "
 				 "Parquet's",
 				 c->name, c->codec);
-	if (l->options->decompress != DECOMPRESS_REAL ||
-	    c->codec == CODEC_NONE || c->codec == CODEC_GZIP)
+	if (l->options->decompress != DECOMPRESS_REAL || is_known(c->codec))
 		return 0;
 	return look_fail(l, t->in.off,
 			 "column '%s' is compressed with %s, and "
-			 "decompress=real knows only gzip; use "
+			 "decompress=real knows gzip and zstd; use "
 			 "decompress=sleep with decompress_rate=, or leave "
 			 "the column out of read_columns",
 			 c->name, codecs[c->codec]);
@@ -210,7 +214,7 @@ static void put_bytes(struct look *l, const uint64_t *chunk)
 	uint64_t bytes = parquet_chunk_bytes(chunk);
 
 	l->sample_bytes += bytes;
-	if (parquet_chunk_codec(chunk) != CODEC_NONE)
+	if (parquet_chunk_codec(chunk) != PARQUET_CODEC_NONE)
 		l->packed_most = u64_max(l->packed_most, bytes);
 }
 

@@ -15,6 +15,7 @@
  * The highest byte of a chunk's bytes is its codec, 0 = none.
  */
 #define PARQUET_CODEC_SHIFT 56
+enum { PARQUET_CODEC_NONE = 0, PARQUET_CODEC_GZIP = 2, PARQUET_CODEC_ZSTD = 6 };
 static inline uint64_t parquet_chunk_bytes(const uint64_t *chunk)
 {
 	return chunk[1] & ((UINT64_C(1) << PARQUET_CODEC_SHIFT) - 1);

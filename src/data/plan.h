@@ -24,8 +24,15 @@ struct plan_config {
 };
 
 /* What a read gets, as far as it is compressed: a part of a stream that goes
- * through the file; one stream of deflate; the pages of a Parquet chunk. */
-enum plan_packed { PLAN_RAW, PLAN_STREAM, PLAN_DEFLATE, PLAN_PAGES };
+ * through the file; one stream of deflate; the pages of a Parquet chunk, by its
+ * codec: of zstd, or of gzip and all others. */
+enum plan_packed {
+	PLAN_RAW,
+	PLAN_STREAM,
+	PLAN_DEFLATE,
+	PLAN_PAGES,
+	PLAN_ZSTD_PAGES
+};
 
 struct plan_op {
 	enum mlgen_op op;

@@ -85,6 +85,13 @@ static void read_footer(struct plan *p, struct plan_op *op)
 	}
 }
 
+static enum plan_packed packed_by(unsigned codec)
+{
+	if (codec == PARQUET_CODEC_NONE)
+		return PLAN_RAW;
+	return codec == PARQUET_CODEC_ZSTD ? PLAN_ZSTD_PAGES : PLAN_PAGES;
+}
+
 static void read_chunk(struct plan *p, struct plan_op *op)
 {
 	uint64_t column = p->off++;
@@ -96,7 +103,7 @@ static void read_chunk(struct plan *p, struct plan_op *op)
 
 		op->off = chunk[0];
 		op->len_bytes = parquet_chunk_bytes(chunk);
-		op->packed = parquet_chunk_codec(chunk) ? PLAN_PAGES : PLAN_RAW;
+		op->packed = packed_by(parquet_chunk_codec(chunk));
 	} else {
 		const struct parquet *f = p->shape.common;
 		const struct parquet_chunk *c = &f->chunks[f->reads[column]];

@@ -85,7 +85,7 @@ static const struct mlgen_choice preprocesses[] = {
 
 static const struct mlgen_choice decompressions[] = {
 	{ "none", DECOMPRESS_NONE, "takes no time: compressed bytes are only read" },
-	{ "real", DECOMPRESS_REAL, "deflate (gzip, zlib) is inflated by the thread that read it, which uses this host's CPUs" },
+	{ "real", DECOMPRESS_REAL, "deflate (gzip, zlib) and zstd are decompressed by the thread that read them, which uses this host's CPUs" },
 	{ "sleep", DECOMPRESS_SLEEP, "the thread is asleep for as long as decompress_rate says, as if another CPU did it" },
 	{ 0 },
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #define ZLIB_CONST /* what is read stays as it is */
 #include <zlib.h>
+#include <zstd.h>
 
 #include "base/mem.h"
 #include "base/util.h"
@@ -14,6 +15,8 @@
 #define OUT_BYTES (UINT64_C(256) << 10)
 /* Of zlib: its window and tables, zlib.h. */
 #define ZLIB_BYTES (UINT64_C(64) << 10)
+/* Of zstd: its tables and, where there are frames, the window of a page. */
+#define ZSTD_BYTES (UINT64_C(2) << 20)
 
 /* To zlib at a time: it counts in 32 bits. */
 #define IN_MOST (UINT64_C(1) << 30)
@@ -21,6 +24,7 @@
 struct unpack {
 	z_stream z;
 	bool is_ended; /* the stream: what follows is another one */
+	ZSTD_DCtx *zstd;
 	unsigned char *out;
 	void *room;
 	uint64_t room_bytes;
@@ -28,7 +32,7 @@ struct unpack {
 
 uint64_t unpack_bytes(uint64_t most_bytes)
 {
-	return most_bytes + OUT_BYTES + ZLIB_BYTES;
+	return most_bytes + OUT_BYTES + ZLIB_BYTES + ZSTD_BYTES;
 }
 
 struct unpack *unpack_new(uint64_t most_bytes)
@@ -38,9 +42,11 @@ struct unpack *unpack_new(uint64_t most_bytes)
 	u->room_bytes = round_up(u64_max(most_bytes, 1), 4096);
 	u->room = mem_buffer((size_t)u->room_bytes, MEM_MALLOC);
 	u->out = mem_array(OUT_BYTES, 1);
+	u->zstd = ZSTD_createDCtx();
 	/* 32: by its header gzip's or zlib's format. */
-	if (u->room && inflateInit2(&u->z, 15 + 32) == Z_OK)
+	if (u->room && u->zstd && inflateInit2(&u->z, 15 + 32) == Z_OK)
 		return u;
+	ZSTD_freeDCtx(u->zstd);
 	if (u->room)
 		mem_buffer_free(u->room, (size_t)u->room_bytes, MEM_MALLOC);
 	mem_free(u->out);
@@ -53,6 +59,7 @@ void unpack_free(struct unpack *u)
 	if (!u)
 		return;
 	inflateEnd(&u->z);
+	ZSTD_freeDCtx(u->zstd);
 	mem_buffer_free(u->room, (size_t)u->room_bytes, MEM_MALLOC);
 	mem_free(u->out);
 	mem_free(u);
@@ -130,24 +137,60 @@ static const char *read_whole(struct unpack *u, const unsigned char *at,
 		       : "it is not as long as its page says";
 }
 
-static const char *read_page(struct unpack *u, const unsigned char *at,
-			     uint64_t bytes, uint64_t *off)
+/* The same of zstd, in one frame or several. */
+static const char *read_frames(struct unpack *u, const unsigned char *at,
+			       uint64_t bytes, uint64_t raw_bytes,
+			       uint64_t *off)
+{
+	ZSTD_inBuffer in = { at, (size_t)bytes, 0 };
+	ZSTD_outBuffer out;
+	uint64_t total = 0;
+	size_t left;
+
+	ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
+	do {
+		out = (ZSTD_outBuffer){ u->out, OUT_BYTES, 0 };
+		left = ZSTD_decompressStream(u->zstd, &out, &in);
+		total += out.pos;
+	} while (!ZSTD_isError(left) &&
+		 (in.pos < in.size || (left && out.pos == out.size)));
+	*off = in.pos;
+	if (ZSTD_isError(left))
+		return ZSTD_getErrorName(left);
+	if (left || bytes == 0)
+		return "it is cut off";
+	return total == raw_bytes ? NULL : "it is not as long as its page says";
+}
+
+/* What is in a page, by the codec of its chunk. */
+typedef const char *whole_fn(struct unpack *u, const unsigned char *at,
+			     uint64_t bytes, uint64_t raw_bytes, uint64_t *off);
+
+static const char *read_page(struct unpack *u, whole_fn *whole,
+			     const unsigned char *at, uint64_t bytes,
+			     uint64_t *off)
 {
 	struct parquet_page p;
 	const char *words = NULL;
-	uint64_t in = 0;
+	uint64_t head, start = *off;
 
 	if (!parquet_page_read(&p, at, (size_t)bytes))
 		return "there is no whole page";
-	*off += p.head_bytes + p.level_bytes;
-	if (p.is_packed && p.raw_bytes) {
-		words = read_whole(u, at + p.head_bytes + p.level_bytes,
-				   p.stored_bytes, p.raw_bytes, &in);
-		if (words)
-			*off += in;
-	}
-	if (!words)
-		*off += p.stored_bytes;
+	head = p.head_bytes + p.level_bytes;
+	if (p.is_packed && p.raw_bytes)
+		words = whole(u, at + head, p.stored_bytes, p.raw_bytes, off);
+	*off = start + head + (words ? *off : p.stored_bytes);
+	return words;
+}
+
+static const char *read_pages(struct unpack *u, whole_fn *whole,
+			      const unsigned char *at, uint64_t bytes,
+			      uint64_t *off)
+{
+	const char *words = NULL;
+
+	while (*off < bytes && !words)
+		words = read_page(u, whole, at + *off, bytes - *off, off);
 	return words;
 }
 
@@ -155,7 +198,6 @@ const char *unpack_read(struct unpack *u, enum plan_packed packed,
 			const void *at, uint64_t bytes, uint64_t *off)
 {
 	const unsigned char *from = at;
-	const char *words = NULL;
 
 	*off = 0;
 	switch (packed) {
@@ -164,9 +206,9 @@ const char *unpack_read(struct unpack *u, enum plan_packed packed,
 	case PLAN_DEFLATE:
 		return read_whole(u, from, bytes, UINT64_MAX, off);
 	case PLAN_PAGES:
-		while (*off < bytes && !words)
-			words = read_page(u, from + *off, bytes - *off, off);
-		return words;
+		return read_pages(u, read_whole, from, bytes, off);
+	case PLAN_ZSTD_PAGES:
+		return read_pages(u, read_frames, from, bytes, off);
 	default:
 		return NULL;
 	}

@@ -8,13 +8,14 @@
 
 /*
  * Of one thread. Reads of compressed bytes come to lie in its room, whole, and
- * are inflated from there as the framework would, into a buffer that is used
+ * are decompressed from there as the framework would, into a buffer that is used
  * again and again: what comes out is dropped. A stream that goes through a file
  * is gone on with from read to read.
  */
 struct unpack;
 
-/* For reads of so many bytes at most. NULL: no memory for zlib. */
+/* For reads of so many bytes at most. NULL: no memory for zlib and
+ * zstd. */
 struct unpack *unpack_new(uint64_t most_bytes);
 void unpack_free(struct unpack *u); /* NULL is fine */
 /* What it takes of memory. */

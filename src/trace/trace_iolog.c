@@ -2,6 +2,7 @@
 /* trace_iolog.c - a trace as the log that fio replays. */
 #include "trace/trace_iolog.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/spill.h"
@@ -181,8 +182,10 @@ static uint64_t *left_out(struct writing *w, const struct trace_record *r)
 
 static void put_record(struct writing *w, const struct trace_record *r)
 {
-	uint64_t *left = left_out(w, r);
+	uint64_t *left;
 
+	assert(w->left);
+	left = left_out(w, r);
 	if (!left) {
 		meet(w, r);
 		if (*state_of(w, r->file) == FILE_LEFT_OUT)

@@ -155,10 +155,11 @@ static uint32_t id_of(struct trace_reader *r, uint32_t id)
 	if (id == 0 || !r->names)
 		return id;
 	to = place_of(r, id);
-	if (*to)
-		return *to;
-	n = snprintf(name, sizeof(name), "%c%zu:%" PRIu32, 0, r->at, id);
-	*to = trace_names_id(r->names, name, (size_t)n, NULL);
+	if (!*to) {
+		n = snprintf(name, sizeof(name), "%c%zu:%" PRIu32, 0, r->at,
+			     id);
+		*to = trace_names_id(r->names, name, (size_t)n, NULL);
+	}
 	return *to;
 }
 

@@ -11,13 +11,13 @@ python=/usr/bin/python3
 "$python" -c 'import zlib' 2>/dev/null || skip_all "there is no $python"
 
 # write.py CODEC: files of 1, 2 and 1000 rows, the last with a shorter group at
-# its end, and one of which every group is another; pages of gzip or plain.
+# its end, and one of which every group is another; pages of gzip, zstd or plain.
 # Prints the requests that the footers ask for, file by file.
 cat >write.py <<'END'
-import os, random, struct, sys, zlib
+import ctypes, os, random, struct, sys, zlib
 
 codec = sys.argv[1]
-CODECS = {'plain': 0, 'snappy': 1, 'gzip': 2}
+CODECS = {'plain': 0, 'snappy': 1, 'gzip': 2, 'zstd': 6}
 FILES = {'1': [1], '1000': [300, 300, 300, 100], '2': [1, 1],
          'every': [5, 9, 2, 31, 7, 1, 54]}
 
@@ -52,6 +52,15 @@ def page(data, rows):
     if codec == 'gzip':
         c = zlib.compressobj(wbits=31)
         stored = c.compress(data) + c.flush()
+    if codec == 'zstd':
+        zstd = ctypes.CDLL('libzstd.so.1')
+        zstd.ZSTD_createCCtx.restype = ctypes.c_void_p
+        c = ctypes.c_void_p(zstd.ZSTD_createCCtx())
+        zstd.ZSTD_CCtx_setParameter(c, 201, 1) # a checksum
+        room = ctypes.create_string_buffer(len(data) + 1000)
+        n = zstd.ZSTD_compress2(c, room, len(room), data, len(data))
+        zstd.ZSTD_freeCCtx(c)
+        stored = room.raw[:n]
     return struct_of(
         (1, 5, number(0)), (2, 5, number(len(data))),
         (3, 5, number(len(stored))),
@@ -233,12 +242,21 @@ like "which says where" "$(cat err)" \
 	'data/1000.parquet: at byte [0-9]*: it cannot be decompressed: .*epoch 1'
 is "it is none for who only reads" "$(counted --access=framework --drop_last=0 \
 	--batch_size=100)" "$rows 12 $groups"
+"$python" write.py zstd >plan
+is "pages of zstd are decompressed" "$(counted --access=framework \
+	--decompress=real --drop_last=0 --batch_size=100)" "$rows 12 $groups"
+damage
+# shellcheck disable=SC2086
+exits "a wrong byte in one is an error, too" 1 "$MLGEN" $job --access=framework \
+	--decompress=real --batch_size=100
+like "and says where" "$(cat err)" \
+	'data/1000.parquet: at byte [0-9]*: it cannot be decompressed: .*epoch 1'
 "$python" write.py snappy >plan
 # shellcheck disable=SC2086
 exits "a codec that mlgen does not know is refused" 2 "$MLGEN" $job \
 	--access=framework --decompress=real --batch_size=100
 like "by its name, with the way out" "$(cat err)" \
-	"column 'id' is compressed with snappy, and decompress=real knows only gzip; use decompress=sleep"
+	"column 'id' is compressed with snappy, and decompress=real knows gzip and zstd; use decompress=sleep"
 is "its time can pass" "$(counted --access=framework --drop_last=0 \
 	--decompress=sleep --decompress_rate=10m --batch_size=100)" \
 	"$rows 12 $groups"

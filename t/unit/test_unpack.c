@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "base/rng.h"
 #include "base/util.h"
@@ -93,10 +94,22 @@ START_TEST(a_wrong_byte_is_found)
 }
 END_TEST
 
-/* A page of either version: `levels` of the second are not compressed. */
-static size_t put_page(uint8_t *to, size_t bytes, unsigned levels, bool is_raw)
+static size_t zstd_to(unsigned char *to, size_t bytes)
 {
-	size_t stored = is_raw ? bytes : deflate_to(packed, bytes, 31);
+	size_t n = ZSTD_compress(to, ROOM, raw, bytes, 3);
+
+	ck_assert(!ZSTD_isError(n));
+	return n;
+}
+
+/* A page of either version: `levels` of the second are not compressed. */
+static size_t put_page_of(enum plan_packed codec, uint8_t *to, size_t bytes,
+			  unsigned levels, bool is_raw)
+{
+	size_t stored = is_raw ? bytes
+			: codec == PLAN_ZSTD_PAGES
+				? zstd_to(packed, bytes)
+				: deflate_to(packed, bytes, 31);
 	struct thrift t = { .to = to, .size = 100 };
 	unsigned outer;
 
@@ -118,7 +131,41 @@ static size_t put_page(uint8_t *to, size_t bytes, unsigned levels, bool is_raw)
 	return t.len + levels + stored;
 }
 
-static uint8_t chunk[ROOM];
+static size_t put_page(uint8_t *to, size_t bytes, unsigned levels, bool is_raw)
+{
+	return put_page_of(PLAN_PAGES, to, bytes, levels, is_raw);
+}
+
+static uint8_t chunk[2 * ROOM];
+
+/* The first is more than what comes out at a time. */
+START_TEST(so_are_those_of_zstd)
+{
+	size_t ends[3], n = 0;
+	uint64_t off;
+
+	ends[0] = n += put_page_of(PLAN_ZSTD_PAGES, chunk, RAW, 0, false);
+	ends[1] = n += put_page_of(PLAN_ZSTD_PAGES, chunk + n, 300, 7, true);
+	ends[2] = n += put_page_of(PLAN_ZSTD_PAGES, chunk + n, 5000, 9, false);
+	ck_assert_ptr_null(unpack_read(u, PLAN_ZSTD_PAGES, chunk, n, &off));
+	ck_assert_uint_eq(off, n);
+	ck_assert_ptr_nonnull(unpack_read(u, PLAN_PAGES, chunk, n, &off));
+	for (size_t cut = 1; cut < n; cut += 1 + cut % 977) {
+		bool is_end = cut == ends[0] || cut == ends[1];
+		bool is_right =
+			!unpack_read(u, PLAN_ZSTD_PAGES, chunk, cut, &off);
+
+		ck_assert_uint_le(off, cut);
+		if (is_right != is_end)
+			ck_abort_msg("cut at %zu", cut);
+	}
+	/* The magic number of the last one's frame. */
+	chunk[ends[1] + 40] ^= 0x55;
+	memset(chunk + ends[1] + 25, 0x55, 20);
+	ck_assert_ptr_nonnull(unpack_read(u, PLAN_ZSTD_PAGES, chunk, n, &off));
+	ck_assert_uint_ge(off, ends[1]);
+}
+END_TEST
 
 START_TEST(pages_are_decompressed_one_by_one)
 {
@@ -265,6 +312,7 @@ Suite *suite_unpack(void)
 	tcase_add_test(t, a_stream_is_gone_on_with_from_read_to_read);
 	tcase_add_test(t, a_wrong_byte_is_found);
 	tcase_add_test(t, pages_are_decompressed_one_by_one);
+	tcase_add_test(t, so_are_those_of_zstd);
 	tcase_add_test(t, anything_may_stand_where_a_page_should);
 	suite_add_tcase(s, t);
 	tcase_add_test(time, asleep_it_takes_as_long_as_the_rate_says);
