@@ -18,6 +18,8 @@
 
 /* Groups within groups, and all that is looked at in search of a dataset. */
 #define DEPTH_MAX 16
+/* Of a header that is read ahead; what a damaged file asks for is more. */
+#define ZEROS_MAX (UINT64_C(1) << 20)
 #define OBJECTS_MAX 1000u
 
 #define VIRTUAL "is a virtual one, made of those of other files; scan these"
@@ -75,8 +77,17 @@ static bool file_read(void *arg, bool is_sample, uint64_t off, uint64_t bytes,
 		return true;
 	f->last_off = off;
 	there = off < there ? u64_min(bytes, there - off) : 0;
+	if (bytes - there > ZEROS_MAX && !f->has_failed) {
+		look_fail(f->look, off,
+			  "%" PRIu64 " bytes are said to be here, which is "
+			  "behind the end of the file",
+			  bytes);
+		f->has_failed = true;
+	}
+	if (f->has_failed)
+		return false;
 	memset((uint8_t *)to + there, 0, (size_t)(bytes - there));
-	f->has_failed = f->has_failed || look_copy(f->look, off, to, there);
+	f->has_failed = look_copy(f->look, off, to, there) < 0;
 	return !f->has_failed;
 }
 
