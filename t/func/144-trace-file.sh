@@ -120,6 +120,7 @@ finish
 is "an interrupted run has its status" "$status" 130
 ok "and a whole trace" whole long.trace
 like "with what ran before" "$(grep -c '^step ' x.txt)" '^[1-9]'
+rm long.trace
 # shellcheck disable=SC2086
 background "$MLGEN" $long --directory="$T/none" --trace=long.trace
 poll sh -c '[ "$(stat -c %s long.trace)" -gt 4000 ]'

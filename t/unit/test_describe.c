@@ -41,6 +41,8 @@ static void set_up(void)
 static void tear_down(void)
 {
 	description_fini(&d);
+	if (rig.w)
+		trace_writer_finish(rig.w, NULL, &err);
 	close(rig.fd);
 	unlink(rig.path);
 }
@@ -109,6 +111,7 @@ static const struct described_trace *described_every(uint64_t interval_ns)
 	const char *paths[] = { rig.path };
 
 	ck_assert_int_eq(trace_writer_finish(rig.w, NULL, &err), 0);
+	rig.w = NULL;
 	int rc = describe_trace(&d, paths, 1, interval_ns, &err);
 	ck_assert_msg(rc == 0, "%s", err.text);
 	return &d.figures.trace;
