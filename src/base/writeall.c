@@ -19,3 +19,21 @@ int writeall(int fd, const char *text, size_t bytes)
 	}
 	return 0;
 }
+
+int writeall_at(int fd, const void *from, size_t bytes, uint64_t at)
+{
+	const char *in = from;
+
+	while (bytes > 0) {
+		ssize_t n = pwrite(fd, in, bytes, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		in += n;
+		at += (uint64_t)n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/unnamed.h"
+#include "base/writeall.h"
 
 #define BUFFER_BYTES (64u << 10)
 
@@ -49,19 +50,11 @@ void namefile_close(struct namefile *f)
 
 int namefile_flush(struct namefile *f, struct mlgen_err *err)
 {
-	uint64_t at = f->end - f->buffered;
-	size_t done = 0;
+	int rc = writeall_at(f->fd, f->buffer, f->buffered,
+			     f->end - f->buffered);
 
-	while (done < f->buffered) {
-		ssize_t n = pwrite(f->fd, f->buffer + done, f->buffered - done,
-				   (off_t)(at + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return namefile_failed(f, n ? -errno : -EIO, err);
-		done += (size_t)n;
-	}
+	if (rc)
+		return namefile_failed(f, rc, err);
 	f->buffered = 0;
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/writeall.h"
 #include "data/scan_cache.h"
 
 #define BUFFER_BYTES 65536u
@@ -19,24 +20,6 @@ struct scan_stream {
 	char buffer[BUFFER_BYTES];
 };
 
-static int write_all(int fd, const void *from, size_t bytes, uint64_t at)
-{
-	const char *in = from;
-
-	while (bytes) {
-		ssize_t n = pwrite(fd, in, bytes, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		in += n;
-		at += (size_t)n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 static struct scan_stream *stream_new(uint64_t at)
 {
 	struct scan_stream *s = mem_zalloc(sizeof(*s));
@@ -47,7 +30,7 @@ static struct scan_stream *stream_new(uint64_t at)
 
 static int stream_flush(struct scan_stream *s, int fd)
 {
-	int r = write_all(fd, s->buffer, s->bytes, s->at);
+	int r = writeall_at(fd, s->buffer, s->bytes, s->at);
 
 	s->crc = (uint32_t)crc32(s->crc, (const void *)s->buffer,
 				 (uInt)s->bytes);
@@ -81,7 +64,7 @@ static int write_key(struct scan_cache_writer *w)
 
 	h->crc = (uint32_t)crc32(0, (const void *)h, sizeof(*h));
 	h->crc = (uint32_t)crc32(h->crc, (const void *)w->key, h->key_bytes);
-	return write_all(w->fd, w->key, h->key_bytes, sizeof(*h));
+	return writeall_at(w->fd, w->key, h->key_bytes, sizeof(*h));
 }
 
 int scan_cache_begin(struct scan_cache_writer *w, int fd, const char *key,
@@ -169,7 +152,7 @@ int scan_cache_end(struct scan_cache_writer *w)
 	w->header.names_crc = w->names->crc;
 	if (r == 0)
 		r = write_key(w);
-	return r ? r : write_all(w->fd, &w->header, sizeof(w->header), 0);
+	return r ? r : writeall_at(w->fd, &w->header, sizeof(w->header), 0);
 }
 
 void scan_cache_writer_fini(struct scan_cache_writer *w)

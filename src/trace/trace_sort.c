@@ -11,6 +11,7 @@
 #include "base/signals.h"
 #include "base/unnamed.h"
 #include "base/util.h"
+#include "base/writeall.h"
 
 /* Records of a block that is written, and at least and at most of one that is
  * read; the blocks of all runs take no more than MERGE_RECORDS, if they can. */
@@ -118,23 +119,33 @@ static int sort_fail(const struct trace_sort *s, int error,
 			  s->folder, strerror(error));
 }
 
-static int move_all(const struct trace_sort *s, bool writes, void *records,
-		    size_t count, uint64_t at, struct mlgen_err *err)
+static int write_block(const struct trace_sort *s,
+		       const struct trace_record *records, size_t count,
+		       uint64_t at, struct mlgen_err *err)
 {
-	size_t bytes = count * sizeof(struct trace_record), done = 0;
-	char *p = records;
+	int rc = writeall_at(s->fd, records, count * sizeof(*records),
+			     at * sizeof(*records));
 
-	at *= sizeof(struct trace_record);
-	while (done < bytes) {
-		off_t off = (off_t)(at + done);
-		ssize_t n = writes ? pwrite(s->fd, p + done, bytes - done, off)
-				   : pread(s->fd, p + done, bytes - done, off);
+	return rc < 0 ? sort_fail(s, -rc, err) : 0;
+}
+
+static int read_block(const struct trace_sort *s, struct trace_record *records,
+		      size_t count, uint64_t at, struct mlgen_err *err)
+{
+	size_t bytes = count * sizeof(*records);
+	char *to = (char *)records;
+
+	at *= sizeof(*records);
+	while (bytes) {
+		ssize_t n = pread(s->fd, to, bytes, (off_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return sort_fail(s, n ? errno : EIO, err);
-		done += (size_t)n;
+		to += n;
+		at += (uint64_t)n;
+		bytes -= (size_t)n;
 	}
 	return 0;
 }
@@ -163,7 +174,7 @@ static int spill_run(struct trace_sort *s, struct mlgen_err *err)
 
 		while (n < BLOCK && i < s->count)
 			block[n++] = *sorted(s, i++);
-		rc = move_all(s, true, block, n, s->written, err);
+		rc = write_block(s, block, n, s->written, err);
 		s->written += n;
 	}
 	mem_free(block);
@@ -238,7 +249,7 @@ static int fill_block(struct trace_sort *s, struct sort_run *run,
 		      struct mlgen_err *err)
 {
 	size_t n = (size_t)u64_min(s->block, run->end - run->at);
-	int rc = move_all(s, false, run->block, n, run->at, err);
+	int rc = read_block(s, run->block, n, run->at, err);
 
 	if (rc == 0 && signals_taken())
 		rc = mlgen_fail(err, -EINTR, "interrupted");

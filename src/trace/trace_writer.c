@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/writeall.h"
 #include "trace/trace_chunk.h"
 #include "trace/trace_names.h"
 
@@ -35,25 +36,6 @@ struct trace_writer {
 	size_t index_count;
 	uint64_t lost_told; /* by entries of TRACE_LOST */
 };
-
-/* 0 or -errno; what was written of it is there then. */
-static int write_at(int fd, const void *from, size_t bytes, uint64_t at)
-{
-	const char *in = from;
-
-	while (bytes) {
-		ssize_t n = pwrite(fd, in, bytes, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		in += n;
-		at += (uint64_t)n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
 
 /* The file ends where its last whole chunk does. */
 static void keep_error(struct trace_writer *w, int rc)
@@ -92,7 +74,7 @@ static bool put_chunk(struct trace_writer *w, struct trace_chunk_head *h,
 		      const void *raw)
 {
 	size_t bytes = pack(w, h, raw);
-	int rc = write_at(w->fd, w->packed, bytes, w->at);
+	int rc = writeall_at(w->fd, w->packed, bytes, w->at);
 
 	if (rc < 0) {
 		keep_error(w, rc);
@@ -196,7 +178,7 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 	int rc;
 
 	trace_put_file_head(&h, head);
-	rc = write_at(fd, &h, sizeof(h), 0);
+	rc = writeall_at(fd, &h, sizeof(h), 0);
 	if (rc < 0)
 		return mlgen_fail(err, rc, "%s: cannot write: %s", path,
 				  strerror(-rc));
