@@ -6,14 +6,9 @@
 . "$(dirname "$0")/runs.sh"
 . "$(dirname "$0")/calls.sh"
 
-# A small filesystem for some points, in a mount namespace of its own.
+# A small filesystem for some points.
+own_mounts
 mkdir small
-if [ -z "${MLGEN_TEST_MOUNTED-}" ] && unshare -m true 2>/dev/null; then
-	MLGEN_TEST_MOUNTED=1
-	export MLGEN_TEST_MOUNTED
-	rmdir small
-	exec unshare -m sh "$0"
-fi
 
 model="--model_layers=2 --model_hidden=64 --model_ffn=128 --model_heads=4
 	--model_kv_heads=2 --model_vocabulary=500 --ranks=2 --zero_stage=3"
@@ -403,8 +398,7 @@ else
 fi
 
 # ---- no room
-if [ -z "${MLGEN_TEST_MOUNTED-}" ] ||
-	! mount -t tmpfs -o size=4m,mode=755 none small; then
+if ! mount_small small 4m; then
 	skip "a small filesystem" "may not mount one here"
 	done_testing
 	exit 0

@@ -8,18 +8,9 @@
 text=$TOP/build/t/tools/trace_text
 [ -x "$text" ] || skip_all "build/t/tools/trace_text is not here; make check builds it"
 
-mkdir small
-# In a mount namespace of its own, which ends with it.
-if [ -z "${MLGEN_TEST_MOUNTED-}" ]; then
-	unshare -m true 2>/dev/null ||
-		skip_all "may not mount a small filesystem here"
-	MLGEN_TEST_MOUNTED=1
-	export MLGEN_TEST_MOUNTED
-	rmdir small
-	exec unshare -m sh "$0"
-fi
-mount -t tmpfs -o size=1m,mode=755 none small ||
+if ! own_mounts || ! mount_small small 1m; then
 	skip_all "may not mount a small filesystem here"
+fi
 
 # As slow as the host needs, 409,600 reads: some MiB of a trace.
 exits "no room for the trace is an error of the run" 1 "$MLGEN" --name=n \

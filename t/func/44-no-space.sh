@@ -5,18 +5,9 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-mkdir small
-# In a mount namespace of its own, which ends with it.
-if [ -z "${MLGEN_TEST_MOUNTED-}" ]; then
-	unshare -m true 2>/dev/null ||
-		skip_all "may not mount a small filesystem here"
-	MLGEN_TEST_MOUNTED=1
-	export MLGEN_TEST_MOUNTED
-	rmdir small
-	exec unshare -m sh "$0"
-fi
-mount -t tmpfs -o size=4m,mode=755 none small ||
+if ! own_mounts || ! mount_small small 4m; then
 	skip_all "may not mount a small filesystem here"
+fi
 
 prepare()
 {

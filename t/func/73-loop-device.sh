@@ -5,17 +5,11 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-# In a mount namespace of its own, which ends with it.
-if [ -z "${MLGEN_TEST_MOUNTED-}" ]; then
-	[ "$(id -u)" -eq 0 ] || skip_all "only root may mount loop devices"
-	for program in mkfs.ext4 losetup unshare; do
-		command -v $program >/dev/null || skip_all "$program is not here"
-	done
-	unshare -m true 2>/dev/null || skip_all "may not mount here"
-	MLGEN_TEST_MOUNTED=1
-	export MLGEN_TEST_MOUNTED
-	exec unshare -m sh "$0"
-fi
+[ "$(id -u)" -eq 0 ] || skip_all "only root may mount loop devices"
+for program in mkfs.ext4 losetup unshare; do
+	command -v $program >/dev/null || skip_all "$program is not here"
+done
+own_mounts || skip_all "may not mount here"
 
 # The loop device goes with the mount.
 truncate -s 24m image

@@ -5,13 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-# As root in a mount namespace of its own, which ends with it.
-if [ -z "${MLGEN_TEST_MOUNTED-}" ] && [ "$(id -u)" -eq 0 ] &&
-	unshare -m true 2>/dev/null; then
-	MLGEN_TEST_MOUNTED=1
-	export MLGEN_TEST_MOUNTED
-	exec unshare -m sh "$0"
-fi
+[ "$(id -u)" -ne 0 ] || own_mounts
 
 loops=
 clean_up()
@@ -164,9 +158,7 @@ else
 fi
 
 # ---- full, as root
-mkdir small
-if [ -z "${MLGEN_TEST_MOUNTED-}" ] ||
-	! mount -t tmpfs -o size=4m,mode=755 none small; then
+if ! mount_small small 4m; then
 	skip "a small filesystem is not overfilled" "may not mount here"
 	skip "a block device is not written unasked" "may not mount here"
 	done_testing

@@ -5,13 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-# As root in a mount namespace of its own, which ends with it.
-if [ -z "${MLGEN_TEST_MOUNTED-}" ] && [ "$(id -u)" -eq 0 ] &&
-	unshare -m true 2>/dev/null; then
-	MLGEN_TEST_MOUNTED=1
-	export MLGEN_TEST_MOUNTED
-	exec unshare -m sh "$0"
-fi
+[ "$(id -u)" -ne 0 ] || own_mounts
 
 refuse=$TOP/build/t/tools/refuse
 [ -x "$refuse" ] || skip_all "build/t/tools/refuse is not here; make check builds it"
@@ -262,9 +256,7 @@ for engine in $engines; do
 		'/dev/full: write at 0: No space left on device; make room.*' --rw=write \
 		--filename=/dev/full --size=64k --ioengine="$engine"
 done
-mkdir small
-if [ -n "${MLGEN_TEST_MOUNTED-}" ] &&
-	mount -t tmpfs -o size=1m,mode=755 none small; then
+if mount_small small 1m; then
 	for engine in $engines; do
 		truncate -s 3m small/holes
 		text="No space left on device; make room, or a smaller size="

@@ -15,6 +15,10 @@
 #	is_gone			it has ended, or is about to be waited for
 #	poll COMMAND...		until COMMAND succeeds; fails after half a minute
 #	is_memory DIRECTORY	the filesystem there keeps files in memory
+#	own_mounts		what is mounted from here on is the script's alone,
+#				and goes with it: starts it again, so call it
+#				first; fails where that is not allowed
+#	mount_small FOLDER SIZE	after that: a filesystem in memory, of SIZE bytes
 #	traced FILE COMMAND...	run it, its system calls go to FILE
 #	as_nobody COMMAND...	run it without root's powers
 
@@ -133,6 +137,21 @@ is_memory()
 	tmpfs | ramfs)	return 0 ;;
 	*)		return 1 ;;
 	esac
+}
+
+own_mounts()
+{
+	[ -z "${MLGEN_TEST_MOUNTED-}" ] || return 0
+	unshare -m true 2>/dev/null || return 1
+	MLGEN_TEST_MOUNTED=1
+	export MLGEN_TEST_MOUNTED
+	exec unshare -m sh "$0"
+}
+
+mount_small()
+{
+	[ -n "${MLGEN_TEST_MOUNTED-}" ] && mkdir -p "$1" &&
+		mount -t tmpfs -o "size=$2,mode=755" none "$1"
 }
 
 # The leak checker cannot work under a tracer.
