@@ -3,99 +3,113 @@
 #include "mock_engine.h"
 #include "suites.h"
 
-/* Submit n operations of `bytes` each, at offsets 0, 1, 2, ... */
-static void submit_many(struct fixture *f, struct io_op *ops, unsigned n,
-			enum mlgen_op kind, struct mlgen_file *file,
-			uint64_t bytes)
+/* Operations of one file, of which DEPTH at most are under way. */
+struct queue {
+	struct fixture f;
+	struct mlgen_file file;
+	struct io_op ops[DEPTH];
+	struct io_op *done[DEPTH];
+};
+
+static void queue_up(struct queue *q, unsigned depth, size_t buffer_bytes)
 {
-	for (unsigned i = 0; i < n; i++) {
-		ops[i] = transfer(kind, file, i, bytes);
-		ops[i].owner = &ops[i];
-		io_submit(f->io, &ops[i]);
+	*q = (struct queue){ .file.path = "f" };
+	set_up(&q->f, &mock_async, depth, buffer_bytes);
+}
+
+/* Operations from `first` on, of `bytes` each, at offsets like their numbers. */
+static void submit_many(struct queue *q, unsigned first, unsigned n,
+			enum mlgen_op kind, uint64_t bytes)
+{
+	for (unsigned i = first; i < first + n; i++) {
+		q->ops[i] = transfer(kind, &q->file, i, bytes);
+		q->ops[i].owner = &q->ops[i];
+		io_submit(q->f.io, &q->ops[i]);
 	}
+}
+
+/* Four deep, with that many small reads handed over. */
+static void queue_reads(struct queue *q, unsigned n)
+{
+	queue_up(q, 4, 16384);
+	submit_many(q, 0, n, MLGEN_READ, 4096);
+}
+
+static int reap(struct queue *q, unsigned min, unsigned max)
+{
+	return io_reap(q->f.io, q->done, min, max);
 }
 
 START_TEST(a_deep_queue_goes_out_as_one_batch_when_it_is_full)
 {
-	struct mlgen_file file = { .path = "f" };
-	struct io_op ops[4], *done[4];
-	struct fixture f;
+	struct queue q;
 
-	set_up(&f, &mock_async, 4, 16384);
-	ck_assert_uint_eq(io_room(f.io), 4);
-	submit_many(&f, ops, 3, MLGEN_READ, &file, 4096);
-	ck_assert_uint_eq(f.mock.batches, 0);
-	ck_assert_uint_eq(io_room(f.io), 1);
-	ops[3] = transfer(MLGEN_READ, &file, 3, 4096);
-	io_submit(f.io, &ops[3]);
-	ck_assert_uint_eq(f.mock.batches, 1);
-	ck_assert_uint_eq(io_room(f.io), 0);
-	ck_assert_int_eq(io_reap(f.io, done, 4, 4), 4);
-	ck_assert_uint_eq(io_room(f.io), 4);
-	ck_assert_uint_eq(f.mock.batches, 1);
+	queue_up(&q, 4, 16384);
+	ck_assert_uint_eq(io_room(q.f.io), 4);
+	submit_many(&q, 0, 3, MLGEN_READ, 4096);
+	ck_assert_uint_eq(q.f.mock.batches, 0);
+	ck_assert_uint_eq(io_room(q.f.io), 1);
+	submit_many(&q, 3, 1, MLGEN_READ, 4096);
+	ck_assert_uint_eq(q.f.mock.batches, 1);
+	ck_assert_uint_eq(io_room(q.f.io), 0);
+	ck_assert_int_eq(reap(&q, 4, 4), 4);
+	ck_assert_uint_eq(io_room(q.f.io), 4);
+	ck_assert_uint_eq(q.f.mock.batches, 1);
 	for (unsigned i = 0; i < 4; i++) {
-		ck_assert_int_eq(ops[i].io.result, 4096);
-		ck_assert_uint_eq(ops[i].end_ns - ops[i].start_ns, OP_NS);
+		ck_assert_int_eq(q.ops[i].io.result, 4096);
+		ck_assert_uint_eq(q.ops[i].end_ns - q.ops[i].start_ns, OP_NS);
 	}
-	ck_assert_uint_eq(f.stat.lat[MLGEN_READ]->count, 4);
-	ck_assert_uint_eq(f.stat.reap_ns, OP_NS);
-	ck_assert_uint_eq(f.stat.blocked_ns[MLGEN_READ], 0);
-	tear_down(&f);
+	ck_assert_uint_eq(q.f.stat.lat[MLGEN_READ]->count, 4);
+	ck_assert_uint_eq(q.f.stat.reap_ns, OP_NS);
+	ck_assert_uint_eq(q.f.stat.blocked_ns[MLGEN_READ], 0);
+	tear_down(&q.f);
 }
 END_TEST
 
 START_TEST(operations_come_back_in_the_order_in_which_they_complete)
 {
-	struct mlgen_file file = { .path = "f" };
-	struct io_op ops[3], *done[3];
-	struct fixture f;
+	struct queue q;
 
-	set_up(&f, &mock_async, 4, 16384);
-	submit_many(&f, ops, 3, MLGEN_READ, &file, 4096);
+	queue_reads(&q, 3);
 	/* only two are asked for, though three are ready */
-	ck_assert_int_eq(io_reap(f.io, done, 2, 2), 2);
-	ck_assert_ptr_eq(done[0]->owner, &ops[2]);
-	ck_assert_ptr_eq(done[1]->owner, &ops[1]);
-	ck_assert_uint_eq(io_room(f.io), 3);
+	ck_assert_int_eq(reap(&q, 2, 2), 2);
+	ck_assert_ptr_eq(q.done[0]->owner, &q.ops[2]);
+	ck_assert_ptr_eq(q.done[1]->owner, &q.ops[1]);
+	ck_assert_uint_eq(io_room(q.f.io), 3);
 	/* more than what is under way is never waited for */
-	ck_assert_int_eq(io_reap(f.io, done, 3, 3), 1);
-	ck_assert_ptr_eq(done[0]->owner, &ops[0]);
-	ck_assert_int_eq(io_reap(f.io, done, 1, 3), 0);
-	tear_down(&f);
+	ck_assert_int_eq(reap(&q, 3, 3), 1);
+	ck_assert_ptr_eq(q.done[0]->owner, &q.ops[0]);
+	ck_assert_int_eq(reap(&q, 1, 3), 0);
+	tear_down(&q.f);
 }
 END_TEST
 
 START_TEST(reaping_without_a_minimum_sends_the_queue_and_does_not_wait)
 {
-	struct mlgen_file file = { .path = "f" };
-	struct io_op ops[2], *done[2];
-	struct fixture f;
+	struct queue q;
 
-	set_up(&f, &mock_async, 4, 16384);
-	submit_many(&f, ops, 2, MLGEN_READ, &file, 4096);
-	ck_assert_int_eq(io_reap(f.io, done, 0, 2), 0);
-	ck_assert_uint_eq(f.mock.pending, 2);
-	ck_assert_uint_eq(clock_now(f.clock), 5000);
-	clock_sleep_until(f.clock, 5000 + OP_NS);
-	ck_assert_int_eq(io_reap(f.io, done, 0, 2), 2);
-	tear_down(&f);
+	queue_reads(&q, 2);
+	ck_assert_int_eq(reap(&q, 0, 2), 0);
+	ck_assert_uint_eq(q.f.mock.pending, 2);
+	ck_assert_uint_eq(clock_now(q.f.clock), 5000);
+	clock_sleep_until(q.f.clock, 5000 + OP_NS);
+	ck_assert_int_eq(reap(&q, 0, 2), 2);
+	tear_down(&q.f);
 }
 END_TEST
 
 START_TEST(an_engine_that_takes_a_few_at_a_time_gets_them_all)
 {
-	struct mlgen_file file = { .path = "f" };
-	struct io_op ops[DEPTH], *done[DEPTH];
-	struct fixture f;
+	struct queue q;
 
-	set_up(&f, &mock_async, DEPTH, 8 * 4096);
-	f.mock.accept = 3;
-	submit_many(&f, ops, DEPTH, MLGEN_WRITE, &file, 4096);
-	ck_assert_uint_eq(f.mock.pending, 3);
-	ck_assert_int_eq(io_reap(f.io, done, DEPTH, DEPTH), DEPTH);
-	ck_assert_uint_eq(f.mock.calls, DEPTH);
-	ck_assert_uint_eq(f.stat.lat[MLGEN_WRITE]->count, DEPTH);
-	tear_down(&f);
+	queue_up(&q, DEPTH, 8 * 4096);
+	q.f.mock.accept = 3;
+	submit_many(&q, 0, DEPTH, MLGEN_WRITE, 4096);
+	ck_assert_uint_eq(q.f.mock.pending, 3);
+	ck_assert_int_eq(reap(&q, DEPTH, DEPTH), DEPTH);
+	ck_assert_uint_eq(q.f.mock.calls, DEPTH);
+	ck_assert_uint_eq(q.f.stat.lat[MLGEN_WRITE]->count, DEPTH);
+	tear_down(&q.f);
 }
 END_TEST
 
@@ -112,79 +126,71 @@ static void check_slices(const struct mock *m, const unsigned char *buf,
 
 START_TEST(small_reads_under_way_have_a_slice_of_the_buffer_each)
 {
-	struct mlgen_file file = { .path = "f" };
-	struct io_op ops[4], *done[4];
-	struct fixture f;
+	struct queue q;
 	size_t bytes;
 
-	set_up(&f, &mock_async, 4, 16384);
-	unsigned char *buf = io_buffer(f.io, &bytes);
+	queue_up(&q, 4, 16384);
+	unsigned char *buf = io_buffer(q.f.io, &bytes);
 	for (unsigned round = 0; round < 3; round++) {
-		f.mock.calls = 0;
-		submit_many(&f, ops, 4, MLGEN_READ, &file, 4096);
-		ck_assert_int_eq(io_reap(f.io, done, 4, 4), 4);
-		check_slices(&f.mock, buf, 4);
+		q.f.mock.calls = 0;
+		submit_many(&q, 0, 4, MLGEN_READ, 4096);
+		ck_assert_int_eq(reap(&q, 4, 4), 4);
+		check_slices(&q.f.mock, buf, 4);
 	}
 	/* larger ones and writes start where the buffer does */
-	f.mock.calls = 0;
-	submit_many(&f, ops, 2, MLGEN_READ, &file, 20000);
-	ck_assert_int_eq(io_reap(f.io, done, 2, 2), 2);
-	submit_many(&f, ops, 2, MLGEN_WRITE, &file, 4096);
-	ck_assert_int_eq(io_reap(f.io, done, 2, 2), 2);
+	q.f.mock.calls = 0;
+	submit_many(&q, 0, 2, MLGEN_READ, 20000);
+	ck_assert_int_eq(reap(&q, 2, 2), 2);
+	submit_many(&q, 0, 2, MLGEN_WRITE, 4096);
+	ck_assert_int_eq(reap(&q, 2, 2), 2);
 	for (unsigned i = 0; i < 4; i++)
-		ck_assert_ptr_eq(f.mock.bases[i], buf);
-	tear_down(&f);
+		ck_assert_ptr_eq(q.f.mock.bases[i], buf);
+	tear_down(&q.f);
 }
 END_TEST
 
 START_TEST(a_buffer_too_small_for_slices_is_shared)
 {
-	struct mlgen_file file = { .path = "f" };
-	struct io_op ops[4], *done[4];
-	struct fixture f;
+	struct queue q;
 
-	set_up(&f, &mock_async, 4, 4096);
-	submit_many(&f, ops, 4, MLGEN_READ, &file, 9000);
-	ck_assert_int_eq(io_reap(f.io, done, 4, 4), 4);
+	queue_up(&q, 4, 4096);
+	submit_many(&q, 0, 4, MLGEN_READ, 9000);
+	ck_assert_int_eq(reap(&q, 4, 4), 4);
 	for (unsigned i = 0; i < 4; i++)
-		ck_assert_int_eq(ops[i].io.result, 9000);
-	tear_down(&f);
+		ck_assert_int_eq(q.ops[i].io.result, 9000);
+	tear_down(&q.f);
 }
 END_TEST
 
 START_TEST(a_failure_of_the_engine_is_given_by_reap_for_ever)
 {
-	struct mlgen_file file = { .path = "f" };
-	struct io_op op, *done[1];
-	struct fixture f;
+	struct queue q;
 
-	set_up(&f, &mock_async, 4, 16384);
-	f.mock.submit_rc = _i == 0 ? -EBADF : _i == 1 ? 1 : 0;
-	f.mock.reap_rc = _i == 2 ? -EBADF : 0;
-	submit_many(&f, &op, 1, MLGEN_READ, &file, 4096);
+	queue_up(&q, 4, 16384);
+	q.f.mock.submit_rc = _i == 0 ? -EBADF : _i == 1 ? 1 : 0;
+	q.f.mock.reap_rc = _i == 2 ? -EBADF : 0;
+	submit_many(&q, 0, 1, MLGEN_READ, 4096);
 	int want = _i == 1 ? -EAGAIN : -EBADF; /* full, with nothing in it */
-	ck_assert_int_eq(io_reap(f.io, done, 1, 1), want);
-	f.mock.submit_rc = f.mock.reap_rc = 0;
-	ck_assert_int_eq(io_reap(f.io, done, 1, 1), want);
-	tear_down(&f);
+	ck_assert_int_eq(reap(&q, 1, 1), want);
+	q.f.mock.submit_rc = q.f.mock.reap_rc = 0;
+	ck_assert_int_eq(reap(&q, 1, 1), want);
+	tear_down(&q.f);
 }
 END_TEST
 
 START_TEST(any_one_of_several_operations_can_fail)
 {
-	struct mlgen_file file = { .path = "f" };
-	struct io_op ops[4], *done[4];
-	struct fixture f;
+	struct queue q;
 
-	set_up(&f, &mock_async, 4, 16384);
+	queue_up(&q, 4, 16384);
 	for (int i = 0; i < 4; i++)
-		f.mock.steps[i] = i == _i ? -EIO : ALL;
-	f.mock.step_count = 4;
-	submit_many(&f, ops, 4, MLGEN_READ, &file, 4096);
-	ck_assert_int_eq(io_reap(f.io, done, 4, 4), 4);
+		q.f.mock.steps[i] = i == _i ? -EIO : ALL;
+	q.f.mock.step_count = 4;
+	submit_many(&q, 0, 4, MLGEN_READ, 4096);
+	ck_assert_int_eq(reap(&q, 4, 4), 4);
 	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(ops[i].io.result, i == _i ? -EIO : 4096);
-	tear_down(&f);
+		ck_assert_int_eq(q.ops[i].io.result, i == _i ? -EIO : 4096);
+	tear_down(&q.f);
 }
 END_TEST
 
