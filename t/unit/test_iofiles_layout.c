@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_iofiles_layout.c - files of a plain job are made whole, or not at all. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/cache.h"
+#include "io/engines.h"
+#include "iofiles_rig.h"
+#include "run/crew.h"
+#include "suites.h"
+#include "work/plain/iolayout.h"
+
+static void lay_out_fails(int code, const char *words)
+{
+	int r;
+
+	look_ok();
+	r = iolayout_run(&files, &layout, &err);
+	ck_assert_msg(r == code, "%d: %s", r, err.text);
+	ck_assert_msg(strstr(err.text, words), "%s", err.text);
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : UINT64_MAX;
+}
+
+static bool holds(const char *path, const char *words)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "grep -Eq '%s' '%s'", words, path);
+	return system(command) == 0;
+}
+
+/* Percent of the first 100 kB that gzip leaves. */
+static int compressed_percent(const char *path)
+{
+	char command[128];
+	unsigned long n = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command),
+		 "head -c 100000 '%s' | gzip -1 | wc -c", path);
+	f = popen(command, "r");
+	ck_assert_int_eq(fscanf(f, "%lu", &n), 1);
+	pclose(f);
+	return (int)(n * 100 / 100000);
+}
+
+START_TEST(a_missing_file_is_made_whole_and_cold)
+{
+	uint64_t resident, bytes;
+	struct stat st;
+
+	make_job(RW_RANDRW, "s/t/f:g", "6000001");
+	lay_out_ok(2);
+	ck_assert_str_eq(others(), "./d/g ./d/s/t/f ");
+	ck_assert_uint_eq(size_of("d/g"), 3000000);
+	ck_assert_uint_eq(layout.made_bytes, 6000000);
+	ck_assert_uint_eq(progress.bytes_done, 6000000);
+	ck_assert_uint_eq(progress.bytes_total, 6000000);
+	ck_assert_uint_eq(progress.files_done, 2);
+	if (cache_resident("d/g", &resident, &bytes) == 0)
+		ck_assert_uint_eq(resident, 0);
+	ck_assert_int_ge(compressed_percent("d/g"), 99);
+	ck_assert_int_eq(stat("d/g", &st), 0);
+	ck_assert_uint_ge((uint64_t)st.st_blocks * 512, 3000000);
+	ck_assert(system("cmp -s d/g d/s/t/f") != 0);
+	ck_assert(holds("stderr", "^x: laying out 2 files, 5.72 MiB in "
+				  "d/s/t and elsewhere \\((in .*s|about "
+				  ".*s, estimate)\\)$"));
+	lay_out_ok(0);
+}
+END_TEST
+
+START_TEST(pieces_of_a_large_file_fit_together)
+{
+	char *one = mem_zalloc(3 << 20), *two = mem_zalloc(3 << 20);
+	int fd;
+
+	/* Two pieces and a bit. */
+	make_job(RW_READ, "f", "131077k");
+	lay_out_ok(1);
+	ck_assert_uint_eq(size_of("d/f"), 131077 * K);
+	fd = open("d/f", O_RDONLY);
+	/* Around the border of pieces: no block is another's copy or zero. */
+	ck_assert_int_eq(pread(fd, one, 3 << 20, (64 << 20) - (1 << 20)),
+			 3 << 20);
+	ck_assert_int_eq(pread(fd, two, 3 << 20, 0), 3 << 20);
+	close(fd);
+	for (size_t at = 0; at < 3 << 20; at += 4096)
+		ck_assert(memcmp(one + at, two, 4096) != 0 &&
+			  memcmp(one + at, two + (1 << 20), 4096) != 0);
+	ck_assert_int_ge(compressed_percent("d/f"), 99);
+	mem_free(one);
+	mem_free(two);
+}
+END_TEST
+
+START_TEST(a_job_that_only_writes_gets_space)
+{
+	struct stat st;
+
+	make_job(RW_WRITE, "f", "100000k");
+	lay_out_ok(1);
+	ck_assert_uint_eq(size_of("d/f"), 100000 * K);
+	ck_assert_int_eq(stat("d/f", &st), 0);
+	ck_assert(st.st_blocks == 0 ||
+		  (uint64_t)st.st_blocks * 512 >= 100000 * K);
+	ck_assert(holds(
+		"stderr",
+		"^x: laying out 1 file, [0-9.]+ MiB in d \\(space only\\)"));
+}
+END_TEST
+
+START_TEST(an_existing_file_stays_as_it_is)
+{
+	shell("cksum d/p >sum; touch -d 2001-01-01 d/p;"
+	      "stat -c '%i %s %b %y %z' d/p >stat");
+	make_job(RW_WRITE, "p:f", "64k");
+	lay_out_ok(1);
+	shell("cksum d/p | cmp - sum &&"
+	      "stat -c '%i %s %b %y %z' d/p | cmp - stat");
+}
+END_TEST
+
+START_TEST(leftovers_of_a_killed_layout_are_replaced)
+{
+	shell("head -c 200k /dev/zero >d/.f.mlgen-part");
+	make_job(RW_READ, "f", "64k");
+	lay_out_ok(1);
+	ck_assert_str_eq(others(), "./d/f ");
+	ck_assert_uint_eq(size_of("d/f"), 64 * K);
+}
+END_TEST
+
+START_TEST(a_file_made_meanwhile_is_taken_if_it_is_large_enough)
+{
+	make_job(RW_READ, "f", "64k");
+	look_ok();
+	shell("cp d/q d/f");
+	ck_assert_int_eq(iolayout_run(&files, &layout, &err), 0);
+	ck_assert_uint_eq(layout.made_files, 0);
+	ck_assert_uint_eq(files.files[0].bytes, 128 * K);
+	shell("rm d/f; head -c 1k d/q >d/g");
+	look_ok();
+	shell("mv d/g d/f");
+	ck_assert_int_eq(iolayout_run(&files, &layout, &err), -EEXIST);
+	ck_assert_msg(strstr(err.text, "d/f: was made meanwhile with 1k, and "
+				       "64k are needed"),
+		      "%s", err.text);
+	ck_assert_uint_eq(size_of("d/f"), K);
+}
+END_TEST
+
+START_TEST(two_at_once_in_a_folder_are_refused)
+{
+	int fd = open("d/.mlgen-dataset.lock", O_RDWR | O_CREAT, 0600);
+
+	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+	lay_out_fails(-EBUSY, "d: another mlgen is preparing this directory");
+	close(fd);
+	ck_assert(!layout.started);
+	lay_out_ok(1);
+}
+END_TEST
+
+START_TEST(more_than_half_of_the_free_space_needs_leave)
+{
+	make_job(RW_WRITE, "f:g", NULL);
+	job.filesize_bytes = UINT64_C(1) << 60;
+	lay_out_fails(-ENOSPC, "of which half may be used");
+	ck_assert_msg(strstr(err.text, "d: 2 EiB to lay out, ") ||
+			      strstr(err.text, "d: 2048 PiB to lay out, "),
+		      "%s", err.text);
+	request.allow_fill = true;
+	lay_out_fails(-ENOSPC, "free; a smaller size=, another directory=");
+	ck_assert_ptr_null(strstr(err.text, "--allow_fill"));
+	ck_assert_str_eq(others(), "");
+	ck_assert(!layout.started);
+}
+END_TEST
+
+START_TEST(a_stopped_one_leaves_nothing_half_made)
+{
+	progress.stop.is_set = true;
+	make_job(RW_READ, "f:g", "64k");
+	lay_out_fails(CREW_STOPPED, "interrupted with 0 of 2 files laid out");
+	ck_assert_str_eq(others(), "");
+	progress.stop.is_set = false;
+	lay_out_ok(2);
+}
+END_TEST
+
+/* Stops the layout at some write, as a signal would. */
+static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
+			   unsigned n)
+{
+	if (io[0]->op == MLGEN_WRITE && io[0]->off == 8 << 20)
+		progress.stop.is_set = true;
+	return engines_find("psync")->submit(ctx, io, n);
+}
+
+START_TEST(so_does_one_that_is_stopped_in_the_middle)
+{
+	struct mlgen_engine stopping = *engines_find("psync");
+
+	stopping.submit = stopping_submit;
+	make_job(RW_READ, "f", "20000k");
+	job.engine = &stopping;
+	lay_out_fails(CREW_STOPPED, "interrupted with 0 of 1 files laid out");
+	progress.stop.is_set = false;
+	ck_assert_str_eq(others(), "");
+	ck_assert_uint_gt(progress.bytes_done, 8 << 20);
+}
+END_TEST
+
+static void set_fault(void *opts, const char *name, const char *value)
+{
+	const struct mlgen_field *f =
+		field_find(engines_find("fault")->opts, name);
+
+	ck_assert_int_eq(field_parse(f, opts, value, 1024, NULL), 0);
+}
+
+static void expect_whole_or_absent(bool all)
+{
+	static const char *const paths[] = { "d/f", "d/g" };
+
+	ck_assert(system("find d -name '*.mlgen-part' | grep .") != 0);
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t bytes = size_of(paths[i]);
+
+		ck_assert(bytes == 2500 * K || (!all && bytes == UINT64_MAX));
+	}
+}
+
+static const char *const faults[] = { "EIO", "ENOSPC" };
+static const int codes[] = { -EIO, -ENOSPC };
+
+START_TEST(any_operation_that_fails_leaves_whole_files_only)
+{
+	const struct mlgen_engine *fault = engines_find("fault");
+	void *opts = mem_zalloc(fault->opts_size);
+	unsigned fails = 0;
+	char number[16];
+	int r = -1;
+
+	field_defaults(fault->opts, opts);
+	set_fault(opts, "fail_errno", faults[_i]);
+	make_job(RW_READ, "f:g", "5000k");
+	job.engine = fault;
+	job.engine_opts = opts;
+	for (unsigned at = 1; at < 60; at++) {
+		snprintf(number, sizeof(number), "%u", at);
+		set_fault(opts, "fail_after", number);
+		look_ok();
+		r = iolayout_run(&files, &layout, &err);
+		ck_assert_msg(r == 0 || (r == codes[_i] &&
+					 strncmp(err.text, "d/", 2) == 0 &&
+					 strstr(err.text, strerror(-r))),
+			      "%u: %d %s", at, r, err.text);
+		fails += r != 0;
+		expect_whole_or_absent(r == 0);
+		shell("rm -f d/f d/g");
+	}
+	ck_assert_int_eq(r, 0);
+	ck_assert_uint_ge(fails, 12);
+	field_fini(fault->opts, opts);
+	mem_free(opts);
+}
+END_TEST
+
+START_TEST(space_that_cannot_be_given_is_a_hole)
+{
+	const struct mlgen_engine *fault = engines_find("fault");
+	void *opts = mem_zalloc(fault->opts_size);
+
+	/* The second operation gives the space. */
+	field_defaults(fault->opts, opts);
+	set_fault(opts, "fail_errno", "EOPNOTSUPP");
+	set_fault(opts, "fail_after", "2");
+	make_job(RW_WRITE, "f", "5000k");
+	job.engine = fault;
+	job.engine_opts = opts;
+	lay_out_ok(1);
+	ck_assert_uint_eq(size_of("d/f"), 5000 * K);
+	field_fini(fault->opts, opts);
+	mem_free(opts);
+}
+END_TEST
+
+Suite *suite_iofiles_layout(void)
+{
+	Suite *s = suite_create("iofiles_layout");
+	TCase *t = tcase_create("iofiles_layout");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, a_missing_file_is_made_whole_and_cold);
+	tcase_add_test(t, pieces_of_a_large_file_fit_together);
+	tcase_add_test(t, a_job_that_only_writes_gets_space);
+	tcase_add_test(t, an_existing_file_stays_as_it_is);
+	tcase_add_test(t, leftovers_of_a_killed_layout_are_replaced);
+	tcase_add_test(t, a_file_made_meanwhile_is_taken_if_it_is_large_enough);
+	tcase_add_test(t, two_at_once_in_a_folder_are_refused);
+	tcase_add_test(t, more_than_half_of_the_free_space_needs_leave);
+	tcase_add_test(t, a_stopped_one_leaves_nothing_half_made);
+	tcase_add_test(t, so_does_one_that_is_stopped_in_the_middle);
+	tcase_add_loop_test(t, any_operation_that_fails_leaves_whole_files_only,
+			    0, 2);
+	tcase_add_test(t, space_that_cannot_be_given_is_a_hole);
+	suite_add_tcase(s, t);
+	return s;
+}
