@@ -63,8 +63,19 @@ static unsigned add(SRunner *runner, const char *only)
 static bool shares_process(const char *suite)
 {
 	static const char *const apart[] = {
-		"clock", "engine_mmap", "help", "jobfile",    "jobset",
-		"mem",   "run",         "scan", "scan_cache", "state_list"
+		"clock",
+		"engine_mmap",
+		"engine_mmap_faults",
+		"help",
+		"jobfile",
+		"jobset",
+		"jobset_engines",
+		"jobset_phases",
+		"mem",
+		"run",
+		"scan",
+		"scan_cache",
+		"state_list",
 	};
 
 	for (size_t i = 0; i < sizeof(apart) / sizeof(*apart); i++)
