@@ -2,48 +2,18 @@
 /* run.c - see run.h. */
 #include "run/run.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "io/dropcaches.h"
 #include "run/activity.h"
-#include "run/collect.h"
-#include "run/disks.h"
-#include "run/memlimit.h"
-#include "run/merge.h"
 #include "run/rules.h"
-#include "run/series.h"
+#include "run/run_inside.h"
 #include "run/shared.h"
-#include "run/slot.h"
 #include "trace/tracer.h"
-
-struct run {
-	struct run_shared shared;
-	struct host host; /* with what memory_limit leaves of it */
-	struct memlimit memory;
-	struct slot *slots;
-	struct disks disks;
-	uint64_t timestamp_ms;
-	struct tracer *tracer; /* NULL = there is no trace */
-	struct trace_result traced;
-	struct run_result result;
-};
-
-/* Its threads are set up: others may touch them. */
-static bool is_working(const struct slot *s)
-{
-	int phase = atomic_load(&s->phase);
-
-	return phase == LIVE_TRAIN || phase == LIVE_CHECKPOINT ||
-	       phase == LIVE_IO;
-}
 
 static void stop_all(void *arg)
 {
@@ -52,7 +22,7 @@ static void stop_all(void *arg)
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
 		struct slot *s = &r->slots[i];
 
-		if (is_working(s))
+		if (slot_is_working(s))
 			s->does->close(s);
 		stop_set(&s->progress.stop, r->shared.cfg.clock);
 	}
@@ -303,7 +273,7 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 	int rc = s->does->start(s, &r->shared, now_ns, err);
 
 	/* An error elsewhere may have come before this one could be told. */
-	if (atomic_load(&r->shared.failure.is_set) && is_working(s))
+	if (atomic_load(&r->shared.failure.is_set) && slot_is_working(s))
 		s->does->close(s);
 	return rc;
 }
@@ -372,128 +342,8 @@ void run_execute(struct run *r)
 	memlimit_lift(&r->memory);
 }
 
-void run_interrupt(struct run *r)
-{
-	atomic_store(&r->shared.interrupted, true);
-	for (size_t i = 0; i < r->shared.cfg.count; i++) {
-		stop_set(&r->slots[i].progress.stop, r->shared.cfg.clock);
-		if (is_working(&r->slots[i]))
-			r->slots[i].does->wake(&r->slots[i]);
-	}
-}
-
-void run_each_call(const struct run *r, slot_tell *tell, void *arg)
-{
-	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		slot_each_call(&r->slots[i], is_working(&r->slots[i]),
-			       clock_now(r->shared.cfg.clock), tell, arg);
-}
-
 void run_abandon(struct run *r)
 {
 	stop_all(r);
 	memlimit_lift(&r->memory); /* threads that hang go along */
-}
-
-/* Is its time zero past? */
-static bool has_begun(const struct slot *s)
-{
-	return s->does->start_ns && s->does->start_ns(s) != 0;
-}
-
-bool run_has_started(const struct run *r)
-{
-	bool has = atomic_load(&r->shared.has_started);
-
-	/* Whatever a thread meets while it is set up comes before the start. */
-	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		has |= has_begun(&r->slots[i]);
-	return has;
-}
-
-void run_look(const struct run *r, size_t i, struct live *live)
-{
-	const struct slot *s = &r->slots[i];
-	struct hist *stall = live->stall;
-
-	*live = (struct live){ .job_name = s->job->name,
-			       .phase = (enum live_phase)atomic_load(&s->phase),
-			       .now_ns = clock_now(r->shared.cfg.clock),
-			       .left_ns = UINT64_MAX,
-			       .done_percent = (double)NAN,
-			       .stall = stall,
-			       .is_io = job_work(s->job)->is_plain };
-	if (stall)
-		hist_reset(stall);
-	live->files_done = count_get(&s->progress.files_done);
-	live->files_total = count_get(&s->progress.files_total);
-	live->bytes_done = count_get(&s->progress.bytes_done);
-	live->bytes_total = count_get(&s->progress.bytes_total);
-	if (is_working(s) ||
-	    (live->phase == LIVE_DONE && atomic_load(&s->work_begin_ns)))
-		s->does->look(s, live);
-	/* All checkpoints are alike. */
-	if (live->checkpoint > 0)
-		live->checkpoint_moved =
-			(live->checkpoint - 1) * live->checkpoint_bytes;
-	live->checkpoint_moved += live->checkpoint_done;
-}
-
-void run_tick(struct run *r)
-{
-	uint64_t now_ns = clock_now(r->shared.cfg.clock);
-	double mhz = noise_clock_mhz("");
-
-	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		if (is_working(&r->slots[i]) && has_begun(&r->slots[i]))
-			series_tick(&r->slots[i], now_ns, mhz);
-}
-
-/* A job that was still running when the threads were given up. */
-static void close_books(struct run *r, struct slot *s)
-{
-	if (!s->begin_ns || atomic_load(&s->phase) == LIVE_DONE)
-		return;
-	if (atomic_load(&s->work_begin_ns))
-		slot_end_work(s);
-	else
-		s->end_ns = clock_now(r->shared.cfg.clock);
-}
-
-/* The records of one slot, at the end of the list. */
-static void collect_slot(struct run *r, struct slot *s)
-{
-	struct run_result *out = &r->result;
-	size_t n = s->does->records(s);
-
-	out->jobs = mem_realloc(out->jobs,
-				(out->job_count + n) * sizeof(*out->jobs));
-	for (size_t i = 0; i < n; i++) {
-		struct job_result *job = &out->jobs[out->job_count++];
-
-		collect_job(job, i, s);
-		if (out->err.code && !job->complete)
-			job->err = out->err;
-	}
-}
-
-struct run_result *run_collect(struct run *r)
-{
-	struct run_result *out = &r->result;
-
-	*out = (struct run_result){ .host = *r->shared.cfg.host,
-				    .timestamp_ms = r->timestamp_ms,
-				    .interrupted =
-					    atomic_load(&r->shared.interrupted),
-				    .trace = r->traced };
-	if (atomic_load(&r->shared.failure.is_set))
-		out->err = r->shared.failure.err;
-	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		close_books(r, &r->slots[i]);
-	for (size_t i = 0; i < r->shared.cfg.count; i++)
-		collect_slot(r, &r->slots[i]);
-	disks_end(&r->disks, r->shared.cfg.clock);
-	disks_collect(out, &r->disks);
-	merge_groups(out);
-	return out;
 }

@@ -23,6 +23,19 @@ bool slot_has_dataset(const struct slot *s)
 	return job_work(s->job)->has_dataset;
 }
 
+bool slot_is_working(const struct slot *s)
+{
+	int phase = atomic_load(&s->phase);
+
+	return phase == LIVE_TRAIN || phase == LIVE_CHECKPOINT ||
+	       phase == LIVE_IO;
+}
+
+bool slot_has_begun(const struct slot *s)
+{
+	return s->does->start_ns && s->does->start_ns(s) != 0;
+}
+
 /* While the job works, or after: before, there are none. */
 static const struct worker *worker_of(const struct slot *s, uint64_t i)
 {
@@ -131,14 +144,13 @@ static void tell_worker(struct telling *t, const struct worker *w)
 		tell_one(t, io);
 }
 
-void slot_each_call(struct slot *s, bool is_working, uint64_t now_ns,
-		    slot_tell *tell, void *arg)
+void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg)
 {
 	struct telling t = { s, now_ns, tell, arg };
 	const struct worker *w;
 
 	crew_look(&s->progress.crew, tell_one, &t);
-	if (!is_working)
+	if (!slot_is_working(s))
 		return;
 	for (uint64_t i = 0; (w = worker_of(s, i)); i++)
 		tell_worker(&t, w);

@@ -92,6 +92,12 @@ bool slot_drops_caches(const struct slot *s);
 /* Has it a dataset: is it a training, or the preparation of one? */
 bool slot_has_dataset(const struct slot *s);
 
+/* Are its threads set up, so that others may touch them? */
+bool slot_is_working(const struct slot *s);
+
+/* Is its time zero past? */
+bool slot_has_begun(const struct slot *s);
+
 /* Bytes that jobs of its group have read since time zero, also those that
  * ramp_time leaves out, of what the slot's source of storage counts. While they
  * run, too; for struct span_request. */
@@ -108,8 +114,8 @@ void slot_look_at(const struct worker *w, struct live *live);
 
 /* Each of its threads that is inside a call: those of its work, where they are
  * set up, and those of a preparation. */
-void slot_each_call(struct slot *s, bool is_working, uint64_t now_ns,
-		    slot_tell *tell, void *arg);
+void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell,
+		    void *arg);
 
 /* The work is set up, and is in this phase from now on; it has so many records
  * in the report. */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_inside.h - what a run is made of, for src/run/run*.c alone. */
+#pragma once
+
+#include "io/host.h"
+#include "run/disks.h"
+#include "run/memlimit.h"
+#include "run/run.h"
+#include "run/slot.h"
+
+struct tracer;
+
+struct run {
+	struct run_shared shared;
+	struct host host; /* with what memory_limit leaves of it */
+	struct memlimit memory;
+	struct slot *slots;
+	struct disks disks;
+	uint64_t timestamp_ms;
+	struct tracer *tracer; /* NULL = there is no trace */
+	struct trace_result traced;
+	struct run_result result;
+};

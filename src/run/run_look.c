@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_look.c - what the main thread asks of a run, or tells it, while it goes on; see run.h. */
+#include <math.h>
+
+#include "io/noise.h"
+#include "run/activity.h"
+#include "run/run_inside.h"
+#include "run/series.h"
+
+void run_interrupt(struct run *r)
+{
+	atomic_store(&r->shared.interrupted, true);
+	for (size_t i = 0; i < r->shared.cfg.count; i++) {
+		stop_set(&r->slots[i].progress.stop, r->shared.cfg.clock);
+		if (slot_is_working(&r->slots[i]))
+			r->slots[i].does->wake(&r->slots[i]);
+	}
+}
+
+void run_each_call(const struct run *r, slot_tell *tell, void *arg)
+{
+	for (size_t i = 0; i < r->shared.cfg.count; i++)
+		slot_each_call(&r->slots[i], clock_now(r->shared.cfg.clock),
+			       tell, arg);
+}
+
+bool run_has_started(const struct run *r)
+{
+	bool has = atomic_load(&r->shared.has_started);
+
+	/* Whatever a thread meets while it is set up comes before the start. */
+	for (size_t i = 0; i < r->shared.cfg.count; i++)
+		has |= slot_has_begun(&r->slots[i]);
+	return has;
+}
+
+void run_look(const struct run *r, size_t i, struct live *live)
+{
+	const struct slot *s = &r->slots[i];
+	struct hist *stall = live->stall;
+
+	*live = (struct live){ .job_name = s->job->name,
+			       .phase = (enum live_phase)atomic_load(&s->phase),
+			       .now_ns = clock_now(r->shared.cfg.clock),
+			       .left_ns = UINT64_MAX,
+			       .done_percent = (double)NAN,
+			       .stall = stall,
+			       .is_io = job_work(s->job)->is_plain };
+	if (stall)
+		hist_reset(stall);
+	live->files_done = count_get(&s->progress.files_done);
+	live->files_total = count_get(&s->progress.files_total);
+	live->bytes_done = count_get(&s->progress.bytes_done);
+	live->bytes_total = count_get(&s->progress.bytes_total);
+	if (slot_is_working(s) ||
+	    (live->phase == LIVE_DONE && atomic_load(&s->work_begin_ns)))
+		s->does->look(s, live);
+	/* All checkpoints are alike. */
+	if (live->checkpoint > 0)
+		live->checkpoint_moved =
+			(live->checkpoint - 1) * live->checkpoint_bytes;
+	live->checkpoint_moved += live->checkpoint_done;
+}
+
+void run_tick(struct run *r)
+{
+	uint64_t now_ns = clock_now(r->shared.cfg.clock);
+	double mhz = noise_clock_mhz("");
+
+	for (size_t i = 0; i < r->shared.cfg.count; i++)
+		if (slot_is_working(&r->slots[i]) &&
+		    slot_has_begun(&r->slots[i]))
+			series_tick(&r->slots[i], now_ns, mhz);
+}
