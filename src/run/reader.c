@@ -4,292 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "run/reader_inside.h"
-#include "run/unpack.h"
-
-/* Larger ones gain nothing by a chain. */
-#define CHAIN_BYTES_MAX (1u << 20)
-#define CHAIN_OPS 3u
 
 /* A queue so deep needs no chains; and a ring has room for 32768. */
 #define CHAIN_DEPTH_MAX 4096u
-
-struct reader {
-	struct io *io;
-	struct opstat *stat;
-	struct unpack *unpack;  /* NULL = nothing is decompressed */
-	struct task *last_task; /* that was started */
-	struct task *tasks;
-	unsigned task_count, active;
-	struct task *free_task; /* a stack */
-	struct task *finished, **last_finished;
-	struct io_op *ops;
-	struct io_op **free_ops; /* a stack */
-	struct io_op **done;
-	unsigned op_count, free_count;
-	unsigned depth, requests; /* under way; a chain is one */
-	bool can_chain;
-};
-
-/* Starting. */
-
-static void finish(struct reader *r, struct task *t)
-{
-	t->next_task = NULL;
-	*r->last_finished = t;
-	r->last_finished = &t->next_task;
-}
-
-static bool fits_chain(struct task *t)
-{
-	struct plan_op read;
-
-	if (!plan_is_chain(&t->plan, &read))
-		return false;
-	t->chain_bytes = read.got_bytes;
-	return read.len_bytes <= CHAIN_BYTES_MAX;
-}
-
-static void start_plan(struct reader *r, struct task *t)
-{
-	plan_init(&t->plan, t->config, &t->public.extent);
-	t->is_chain = r->can_chain && !t->is_again && fits_chain(t);
-	t->has_next = plan_next(&t->plan, &t->next);
-}
-
-/* What the chain has got is not read again, but for a block of which only a
- * part came: direct reads begin at whole ones. */
-static void skip_got(struct task *t)
-{
-	uint64_t skip = t->got_bytes;
-
-	if (t->config->align_bytes)
-		skip -= skip % t->config->align_bytes;
-	t->next.off += skip;
-	t->next.len_bytes -= skip;
-	t->next.got_bytes -= skip;
-	t->public.into_used += skip;
-}
-
-/* Behind the requests before it. */
-static void *take_room(struct task *t)
-{
-	struct read_task *p = &t->public;
-	uint64_t align = t->config->align_bytes;
-	unsigned char *at = p->into;
-
-	if (!at || t->next.len_bytes > p->into_bytes - p->into_used)
-		return NULL;
-	at += p->into_used;
-	p->into_used += t->next.got_bytes;
-	if (align)
-		p->into_used += (align - p->into_used % align) % align;
-	return at;
-}
-
-/* Another of the sample's files; the one before it is closed. */
-static void turn_to_part(struct task *t, unsigned part)
-{
-	const struct dataset *ds = t->config->dataset;
-
-	t->part = part;
-	dataset_path(ds, part * ds->files + t->public.extent.file, t->path,
-		     sizeof(t->path)); /* dataset_init made sure it fits */
-}
-
-static bool is_by_path(const struct task *t)
-{
-	return t->next.op == MLGEN_OPEN ||
-	       (t->next.op == MLGEN_STAT && !t->is_open);
-}
-
-static void submit_next(struct reader *r, struct task *t)
-{
-	struct io_op *op = r->free_ops[--r->free_count];
-	bool is_last = t->next.op == MLGEN_CLOSE;
-
-	if (t->is_again && t->next.op == MLGEN_READ)
-		skip_got(t);
-	if (is_by_path(t) && t->next.part != t->part)
-		turn_to_part(t, t->next.part);
-	op->io.op = t->next.op;
-	op->io.flags = t->is_chain && !is_last ? MLGEN_IO_LINK : 0;
-	op->io.file = &t->file;
-	op->io.off = t->next.off;
-	op->io.len_bytes = t->next.len_bytes;
-	op->into = t->next.op == MLGEN_READ ? take_room(t) : NULL;
-	t->packed = t->next.packed;
-	if (t->packed != PLAN_RAW)
-		t->public.packed_bytes += t->next.got_bytes;
-	if (r->unpack && t->packed != PLAN_RAW && !op->into)
-		op->into = unpack_room(r->unpack);
-	if (t->next.op == MLGEN_STAT)
-		op->io.size_bytes = t->plan.file_bytes;
-	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
-	op->eof_bytes = t->next.got_bytes;
-	op->owner = t;
-	t->in_flight++;
-	io_submit(r->io, op);
-	/* After a failure that was the close, and no other file is begun. */
-	t->has_next = !t->public.error && plan_next(&t->plan, &t->next);
-}
-
-static bool may_submit(const struct reader *r, const struct task *t)
-{
-	if (!t->has_next || r->requests == r->depth)
-		return false;
-	if (t->is_chain)
-		return io_room(r->io) >= CHAIN_OPS;
-	return io_room(r->io) && !(t->next.after && t->in_flight);
-}
-
-/* Hand over whatever may go now. */
-static void submit_ready(struct reader *r)
-{
-	for (unsigned i = 0; i < r->task_count; i++) {
-		struct task *t = &r->tasks[i];
-
-		while (t->is_active && may_submit(r, t)) {
-			r->requests++;
-			do {
-				submit_next(r, t);
-			} while (t->is_chain && t->has_next);
-		}
-	}
-}
-
-/* Completing. */
-
-/* After a failure only the close is left to do, if the file is open. */
-static void skip_to_close(struct task *t)
-{
-	while (t->has_next && (!t->is_open || t->next.op != MLGEN_CLOSE))
-		t->has_next = plan_next(&t->plan, &t->next);
-}
-
-static void take_error(struct task *t, const struct io_op *op)
-{
-	t->public.error = (int)op->io.result;
-	t->public.error_op = op->io.op;
-	t->public.error_off = op->io.off;
-	t->public.error_done = op->done_bytes;
-}
-
-/* As transfer.c has it. */
-static bool is_transient(const struct read_task *p)
-{
-	return p->error == -EINTR ||
-	       (p->error == -EAGAIN && p->error_op != MLGEN_READ);
-}
-
-/* In single operations the io layer resumes what is short or interrupted, and
- * tells a file that has been cut. */
-static void end_chain(struct reader *r, struct task *t)
-{
-	if (is_transient(&t->public))
-		t->public.error = 0;
-	if (t->public.error || t->got_bytes >= t->chain_bytes)
-		return;
-	t->is_again = true;
-	t->public.into_used = 0;
-	start_plan(r, t);
-}
-
-/* The first operation that fails cancels others; in whichever order they come
- * back, the cause counts. */
-static void complete_link(struct reader *r, struct task *t,
-			  const struct io_op *op)
-{
-	const struct read_task *p = &t->public;
-	int error = op->io.result < 0 ? (int)op->io.result : 0;
-
-	if (op->io.op == MLGEN_READ)
-		t->got_bytes = op->done_bytes;
-	if (error && (!p->error || p->error == -ECANCELED ||
-		      (error != -ECANCELED && op->io.op < p->error_op)))
-		take_error(t, op);
-	if (t->in_flight)
-		return;
-	r->requests--;
-	end_chain(r, t);
-}
-
-/* What a scan has looked into was another file. */
-static bool is_replaced(const struct task *t, const struct io_op *op)
-{
-	return op->io.op == MLGEN_STAT && op->io.result >= 0 &&
-	       t->config->dataset->found &&
-	       op->io.size_bytes != t->plan.file_bytes;
-}
-
-/* What comes next begins behind it. */
-static void unpack_op(struct reader *r, struct task *t, const struct io_op *op)
-{
-	task_unpack(t, r->unpack, op);
-	io_wake(r->io);
-	if (t->public.error)
-		skip_to_close(t);
-}
-
-static void complete_single(struct reader *r, struct task *t,
-			    const struct io_op *op)
-{
-	r->requests--;
-	if (t->is_again && op->io.op == MLGEN_READ && op->done_bytes)
-		r->stat->short_ios[0]++;
-	if (op->io.op == MLGEN_OPEN || op->io.op == MLGEN_CLOSE)
-		t->is_open = op->io.op == MLGEN_OPEN && op->io.result >= 0;
-	if (!t->public.error && op->io.result >= 0 && r->unpack)
-		unpack_op(r, t, op);
-	if (t->public.error || (op->io.result >= 0 && !is_replaced(t, op)))
-		return;
-	take_error(t, op);
-	if (op->io.result >= 0) {
-		t->public.error = -ESTALE;
-		t->public.error_done = op->io.size_bytes;
-	}
-	skip_to_close(t);
-}
-
-static void reader_complete(struct reader *r, struct io_op *op)
-{
-	struct task *t = op->owner;
-
-	t->in_flight--;
-	r->free_ops[r->free_count++] = op;
-	/* Known only now: an asynchronous engine starts a batch when it is
-	 * handed over. */
-	if (!t->first_ns || op->start_ns < t->first_ns)
-		t->first_ns = op->start_ns;
-	t->last_ns = op->end_ns;
-	if (t->is_chain)
-		complete_link(r, t, op);
-	else
-		complete_single(r, t, op);
-	if (!t->has_next && !t->in_flight)
-		finish(r, t);
-}
-
-/* No extent is finished by fewer completions. */
-static unsigned least_missing(const struct reader *r)
-{
-	unsigned least = CHAIN_OPS;
-
-	for (unsigned i = 0; i < r->task_count && least > 1; i++) {
-		const struct task *t = &r->tasks[i];
-		unsigned n = t->is_chain ? t->in_flight : 1;
-
-		if (t->is_active && t->in_flight && n < least)
-			least = n;
-	}
-	return least;
-}
 
 unsigned reader_ops(const struct job *job)
 {
@@ -381,7 +101,7 @@ static void take_file(struct reader *r, struct task *t)
 		return;
 	t->public.error = n;
 	t->public.error_op = MLGEN_OPEN;
-	finish(r, t);
+	reader_end_task(r, t);
 }
 
 /* The open was for the file's first extent, and it failed. */
@@ -437,12 +157,12 @@ void reader_start(struct reader *r, const struct plan_config *config,
 	if (!goes_on && misses_open(config, x)) {
 		t->public.error = -EBADF;
 		t->public.error_op = MLGEN_READ;
-		finish(r, t);
+		reader_end_task(r, t);
 		return;
 	}
-	start_plan(r, t);
+	reader_plan(r, t);
 	if (!t->has_next)
-		finish(r, t);
+		reader_end_task(r, t);
 }
 
 void reader_into(struct reader *r, void *into, uint64_t bytes)
@@ -451,6 +171,21 @@ void reader_into(struct reader *r, void *into, uint64_t bytes)
 
 	p->into = into;
 	p->into_bytes = bytes;
+}
+
+/* No extent is finished by fewer completions. */
+static unsigned least_missing(const struct reader *r)
+{
+	unsigned least = CHAIN_OPS;
+
+	for (unsigned i = 0; i < r->task_count && least > 1; i++) {
+		const struct task *t = &r->tasks[i];
+		unsigned n = t->is_chain ? t->in_flight : 1;
+
+		if (t->is_active && t->in_flight && n < least)
+			least = n;
+	}
+	return least;
 }
 
 static void count_sample(struct opstat *s, const struct task *t)
@@ -470,7 +205,7 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 	struct task *t;
 
 	while (!r->finished) {
-		submit_ready(r);
+		reader_submit(r);
 		int n = io_reap(r->io, r->done, least_missing(r), r->op_count);
 		if (n < 0) {
 			*rc = n;

@@ -31,3 +31,35 @@ struct task {
 
 /* An operation of it is done: what it read is decompressed. */
 void task_unpack(struct task *t, struct unpack *u, const struct io_op *op);
+
+/* Operations of a chain: open, read, close. */
+#define CHAIN_OPS 3u
+
+struct reader {
+	struct io *io;
+	struct opstat *stat;
+	struct unpack *unpack;  /* NULL = nothing is decompressed */
+	struct task *last_task; /* that was started */
+	struct task *tasks;
+	unsigned task_count, active;
+	struct task *free_task; /* a stack */
+	struct task *finished, **last_finished;
+	struct io_op *ops;
+	struct io_op **free_ops; /* a stack */
+	struct io_op **done;
+	unsigned op_count, free_count;
+	unsigned depth, requests; /* under way; a chain is one */
+	bool can_chain;
+};
+
+/* The plan of the task's extent, from its beginning; in a chain if it can be. */
+void reader_plan(struct reader *r, struct task *t);
+
+/* Hand over whatever may go now. */
+void reader_submit(struct reader *r);
+
+/* One of its operations has come back. */
+void reader_complete(struct reader *r, struct io_op *op);
+
+/* Nothing of it is left to do: reader_finish_one gives it away. */
+void reader_end_task(struct reader *r, struct task *t);
