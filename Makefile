@@ -40,6 +40,8 @@ LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) -pthread
 LIBRARY := build/libmlgen.a
 LIBRARY_SRC = $(sort $(wildcard src/*/*.c src/*/*/*.c)) $(ENGINES)
 LIBRARY_OBJ = $(LIBRARY_SRC:%.c=build/%.o)
+# The program around them.
+PROGRAM_OBJ := $(patsubst %.c,build/%.o,$(sort $(wildcard src/*.c)))
 UNIT_SRC := $(sort $(wildcard t/unit/test_*.c))
 UNIT_OBJ := build/t/unit/main.o $(UNIT_SRC:%.c=build/%.o)
 UNIT_NAMES := $(UNIT_SRC:t/unit/test_%.c=%)
@@ -54,7 +56,7 @@ TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
 	$(patsubst %.c,build/%,$(sort $(wildcard t/tools/*.c))))
 # What shells complete: the templates with the tables of the program in them.
 COMPLETIONS := build/completion/mlgen.bash build/completion/_mlgen
-OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
+OBJ = $(PROGRAM_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
 .PHONY: all check check-slow golden mutate fuzz lint bench demo man \
@@ -62,10 +64,10 @@ OBJ = build/src/main.o $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
 
 all: mlgen
 
-mlgen: build/src/main.o $(LIBRARY)
+mlgen: $(PROGRAM_OBJ) $(LIBRARY)
 build/unit-tests: $(UNIT_OBJ) $(LIBRARY)
 build/manlists: build/t/lint/manlists.o $(LIBRARY)
-build/golden/mlgen: build/src/main.o $(GOLDEN_OBJ) $(LIBRARY)
+build/golden/mlgen: $(PROGRAM_OBJ) $(GOLDEN_OBJ) $(LIBRARY)
 $(BENCH): %: %.o $(LIBRARY)
 $(TOOLS): %: %.o
 build/t/tools/maketrace: $(LIBRARY)

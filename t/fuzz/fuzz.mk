@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 FUZZ_CC ?= clang
 DIR := build/fuzz
 TARGETS := $(patsubst t/fuzz/%.c,$(DIR)/%,$(sort $(wildcard t/fuzz/fuzz_*.c)))
-SRC := $(sort $(filter-out src/main.c,$(wildcard src/*/*.c src/*/*/*.c))) $(ENGINES)
+SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c)) $(ENGINES)
 OBJ := $(SRC:%.c=$(DIR)/%.o)
 SANITIZE := -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer

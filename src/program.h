@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.h - the program itself: what it was asked for, and what it writes; for the files beside it alone. */
+#pragma once
+
+#include <limits.h>
+
+#include "ask/ask.h"
+#include "io/host.h"
+#include "job/jobset.h"
+#include "report/output.h"
+#include "report/plan_report.h"
+#include "report/tracefile.h"
+#include "run/results.h"
+
+struct csv;
+
+struct program {
+	struct jobset set;
+	struct jobset_env env;
+	char binary_dir[PATH_MAX];
+	struct host host;
+	struct output text, json; /* opened before the run */
+	struct csv *log;          /* the same; closed by watch_run */
+	struct tracefile trace;   /* the same */
+	struct output rows;       /* the same, of a question */
+	struct ask ask;           /* all of this, for the questions */
+	bool is_abandoned; /* threads that hang in the kernel use all of it */
+};
+
+/* What follows gives the status that the program ends with (enum in
+ * ask/ask.h), and has told what went wrong. */
+
+/* Of what cannot be: the words go to standard error. */
+int program_usage(const struct mlgen_err *err);
+
+/* What could not be written is no answer, whatever it was. */
+int program_status(int status, int written);
+
+/* Plan the jobs, and print what they would do. */
+int program_plan(struct program *p);
+
+/* Run the jobs, and report. Where it sets is_abandoned nothing may be freed. */
+int program_run(struct program *p);
+
+/* ---- what is written: program_outputs.c ---- */
+
+/* Can the form of the report be filled from these jobs? 0, or -errno with err. */
+int program_check_format(struct program *p, struct mlgen_err *err);
+
+/* Where to write is checked before anything runs. A plan has no log. 0, or
+ * -errno with err. */
+int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err);
+
+/* What was measured, or planned (plans NULL = was not): all documents. */
+int program_report(struct program *p, struct run_result *result,
+		   const struct plan_report *plans);
+int program_close_outputs(struct program *p);
+
+/* Those that are still open are given up. */
+void program_fini_outputs(struct program *p);

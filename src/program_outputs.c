@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_outputs.c - what the program writes, where, and in which form; see program.h. */
+#include "program.h"
+
+#include <errno.h>
+
+#include "ask/mlperf_check.h"
+#include "base/log.h"
+#include "import/dlio/dlio_summary.h"
+#include "report/json.h"
+#include "report/outputs.h"
+#include "report/text.h"
+#include "report/watch.h"
+
+int program_usage(const struct mlgen_err *err)
+{
+	log_error("%s", err->text);
+	return EXIT_USAGE;
+}
+
+void program_fini_outputs(struct program *p)
+{
+	output_abandon(&p->text);
+	output_abandon(&p->json);
+	output_abandon(&p->rows);
+	csv_close(p->log);
+	tracefile_close(&p->trace);
+}
+
+int program_status(int status, int written)
+{
+	return status == EXIT_RAN || status == EXIT_MISSED
+		       ? (written == EXIT_RAN ? status : written)
+		       : status;
+}
+
+int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
+{
+	const struct question *q = p->set.question;
+	bool has_rows = !is_run && q && q->writes_log;
+	const struct outputs o = { .text = &p->text,
+				   .json = &p->json,
+				   .log = is_run ? &p->log : NULL,
+				   .trace = is_run ? &p->trace : NULL,
+				   .rows = has_rows ? &p->rows : NULL };
+
+	return outputs_open(&o, &p->set, err);
+}
+
+int program_check_format(struct program *p, struct mlgen_err *err)
+{
+	return p->set.settings.output_format == OUTPUT_DLIO
+		       ? dlio_summary_check(&p->set, err)
+		       : 0;
+}
+
+int program_close_outputs(struct program *p)
+{
+	struct mlgen_err err = { 0 };
+	int rc = p->json.to ? output_close(&p->json, &err) : 0;
+
+	if (p->rows.to && output_close(&p->rows, &err) < 0)
+		rc = -1;
+	if (output_close(&p->text, &err) < 0)
+		rc = -1;
+	/* A reader that has gone (head -1) knows. */
+	if (rc < 0 && err.code != -EPIPE)
+		log_error("%s", err.text);
+	return rc < 0 ? EXIT_FAILED : EXIT_RAN;
+}
+
+static void write_text(struct program *p, struct run_result *result,
+		       const struct plan_report *plans)
+{
+	const struct settings *set = &p->set.settings;
+
+	if (!plans)
+		text_report(p->text.to, result, set->quiet);
+	for (size_t i = 0; plans && i < p->set.count; i++)
+		plan_text(p->text.to, &plans[i]);
+	if (set->check != CHECK_NONE)
+		mlperf_check(p->text.to, &p->ask, plans ? NULL : result);
+}
+
+int program_report(struct program *p, struct run_result *result,
+		   const struct plan_report *plans)
+{
+	int format = p->set.settings.output_format;
+	int rc = 0;
+
+	if (p->set.settings.check != CHECK_NONE && !plans)
+		mlperf_fill(result, &p->ask);
+	if (p->json.to)
+		json_report(p->json.to, result, &p->set, plans);
+	if (format == OUTPUT_TEXT)
+		write_text(p, result, plans);
+	else if (format == OUTPUT_DLIO)
+		rc = dlio_summary(p->text.to, result, &p->set);
+	else
+		json_report(p->text.to, result, &p->set, plans);
+	int status = program_close_outputs(p);
+	return rc < 0 ? EXIT_FAILED : status;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_run.c - jobs are planned, or run, and what they came to becomes an exit status; see program.h. */
+#include "program.h"
+
+#include <string.h>
+
+#include "ask/ceiling.h"
+#include "ask/mlperf_check.h"
+#include "ask/require.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "report/verdict.h"
+#include "report/verdict_errors.h"
+#include "report/watch.h"
+#include "run/failed.h"
+#include "run/run.h"
+
+static void check_plans(struct program *p, struct plan_report *plans)
+{
+	for (size_t i = 0; i < p->set.count; i++)
+		if (p->set.settings.check != CHECK_NONE)
+			mlperf_plan(&plans[i].mlperf_check, plans[i].job,
+				    &p->ask);
+}
+
+int program_plan(struct program *p)
+{
+	struct mlgen_err err = { 0 };
+	struct run_result none = { .host = p->host };
+	struct plan_report *plans = mem_array(p->set.count, sizeof(*plans));
+	int status;
+
+	if (program_check_format(p, &err) < 0 ||
+	    plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
+	    program_open_outputs(p, false, &err) < 0) {
+		status = program_usage(&err);
+	} else {
+		check_plans(p, plans);
+		status = program_report(p, &none, plans);
+	}
+	for (size_t i = 0; i < p->set.count; i++)
+		plan_fini(&plans[i]);
+	mem_free(plans);
+	return status;
+}
+
+static int exit_status(struct run *run, const struct run_result *result)
+{
+	if (result->interrupted)
+		return EXIT_INTERRUPTED;
+	if (result->err.code)
+		return run_has_started(run) ? EXIT_FAILED : EXIT_USAGE;
+	return EXIT_RAN;
+}
+
+/* More failed than max_errors allows, in jobs that went on. */
+static bool has_failed(const struct run_result *result)
+{
+	const struct job *last = NULL;
+
+	for (size_t i = 0; i < result->job_count; i++) {
+		const struct job_result *j = &result->jobs[i];
+		struct buf text = { 0 };
+
+		/* Workers of a plain job have records behind each other. */
+		if (!j->failed.is_too_many || j->job == last)
+			continue;
+		last = j->job;
+		verdict_put_failed(&text, j);
+		buf_add(&text, "; ");
+		verdict_put_allowance(&text, j);
+		if (j->failed.first[0])
+			buf_addf(&text, ". The first: %s", j->failed.first);
+		log_error("%s: %s", j->job->name, buf_str(&text));
+		buf_fini(&text);
+	}
+	return last != NULL;
+}
+
+static bool is_missed(struct program *p, const struct run_result *result)
+{
+	struct mlgen_err err = { 0 };
+	const char *require = p->set.settings.require;
+
+	return require && require_check(require, result, &err) != 0;
+}
+
+/* Of a run that is still there. False: a signal ended it. */
+static bool measure_ceiling(struct program *p, struct run_result *result)
+{
+	struct mlgen_err err = { 0 };
+	bool only_unclear = p->set.settings.ceiling != CEILING_ON;
+
+	if (ceiling_measure(&p->ask, result, only_unclear, &err) == 0)
+		return true;
+	log_error("%s", err.text);
+	return false;
+}
+
+/* False: there is no trace, or it is whole. */
+static bool has_cut_trace(struct program *p, struct run *run)
+{
+	const char *path = p->set.settings.trace;
+	struct mlgen_err err = { 0 };
+
+	if (!path)
+		return false;
+	int rc = run_trace_end(run, &err);
+	int closed = tracefile_close(&p->trace);
+	if (rc == 0 && closed < 0)
+		rc = mlgen_fail(&err, closed, "trace=%s: %s", path,
+				strerror(-closed));
+	if (rc < 0)
+		log_error("%s", err.text);
+	return rc < 0;
+}
+
+static int run_jobs(struct program *p, struct run *run)
+{
+	struct mlgen_err err = { 0 };
+	struct csv *log = p->log;
+
+	if (p->trace.path &&
+	    run_trace(run, p->trace.fd, p->set.settings.trace, &err) < 0)
+		return program_usage(&err);
+	p->log = NULL;
+	int rc = watch_run(run, p->set.count, &p->set.settings, log,
+			   &p->is_abandoned, &err);
+	if (rc != 0)
+		log_error("%s", err.text);
+	if (rc < 0)
+		return EXIT_USAGE;
+	bool is_cut = has_cut_trace(p, run);
+	struct run_result *result = run_collect(run);
+	if (result->err.code)
+		log_error("%s%s", result->err.text,
+			  run_has_started(run)
+				  ? ". The report covers what ran before"
+				  : "");
+	int status = exit_status(run, result);
+	if (status == EXIT_USAGE)
+		return status;
+	verdict_fill(result);
+	if (!p->is_abandoned && !measure_ceiling(p, result))
+		status = EXIT_INTERRUPTED;
+	bool failed = status == EXIT_RAN && has_failed(result);
+	if (status == EXIT_RAN && is_missed(p, result))
+		status = EXIT_MISSED;
+	if (failed)
+		status = EXIT_FAILED;
+	status = program_status(status, program_report(p, result, NULL));
+	bool is_short = rc == WATCH_NO_LOG || is_cut;
+	return program_status(status, is_short ? EXIT_FAILED : EXIT_RAN);
+}
+
+int program_run(struct program *p)
+{
+	struct mlgen_err err = { 0 };
+	struct run *run = NULL;
+	int status;
+	struct clock *clock = clock_new_real();
+	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
+					      p->set.count, &p->host, clock);
+
+	/* Its probes read the same files. */
+	if (p->set.settings.ceiling == CEILING_ON)
+		jobset_keep(&p->set);
+	if (program_check_format(p, &err) < 0 ||
+	    run_new(&run, &cfg, &err) < 0 ||
+	    program_open_outputs(p, true, &err) < 0)
+		status = program_usage(&err);
+	else
+		status = run_jobs(p, run);
+	if (p->is_abandoned)
+		return status;
+	run_free(run);
+	clock_free(clock);
+	return status;
+}
