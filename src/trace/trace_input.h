@@ -15,7 +15,13 @@
  * does not grow with it. A byte order mark at its beginning is no part of it,
  * and a byte of zero, which no text has, is refused. Signals are looked at
  * (signals.h) while it waits: then a call gives -EINTR.
+ *
+ * A gzip file, of any number of members, is the text that is in it; what it is
+ * follows from its first bytes, and not from its name. Where it is cut off or
+ * damaged the text up to there comes first, and then -EINVAL.
  */
+struct trace_gunzip;
+
 struct trace_input {
 	int fd;
 	bool owns_fd;
@@ -24,6 +30,7 @@ struct trace_input {
 	char *buffer;
 	size_t at, end;
 	bool is_begun;
+	struct trace_gunzip *gunzip; /* NULL: it is the text itself */
 };
 
 /* No line, and no row, may have more bytes than this. */
