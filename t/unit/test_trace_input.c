@@ -159,9 +159,9 @@ START_TEST(one_that_is_cut_off_says_how_far_it_was_read)
 		ck_assert_int_eq(err.code, -EINVAL);
 		ck_assert_ptr_nonnull(strstr(buf_str(&out), "is cut off"));
 	}
-	ck_assert_ptr_nonnull(
-		strstr(buf_str(&out), "one|two|three|f.gz: is a gzip file that "
-				      "is cut off, at byte "));
+	ck_assert_ptr_nonnull(strstr(buf_str(&out),
+				     "one|two|three|f.gz: is a gzip file that "
+				     "is cut off, at byte "));
 	ck_assert_ptr_nonnull(strstr(buf_str(&out), "3 lines and 14 bytes"));
 	buf_fini(&file);
 	buf_fini(&out);
