@@ -21,8 +21,8 @@ enum capture_whose {
 
 struct capture_config {
 	enum capture_whose whose;
-	pid_t pid;          /* of CAPTURE_PID */
-	const char *cgroup; /* of CAPTURE_CGROUP: its directory */
+	pid_t pid;             /* of CAPTURE_PID */
+	const char *cgroup;    /* of CAPTURE_CGROUP: its directory */
 	uint64_t buffer_bytes; /* between kernel and us; a power of two */
 	/* The caller's, as is what it writes to. Head, facts and mounts are in
 	 * it; processes, threads, files and losses are the back end's. */

@@ -46,7 +46,8 @@ struct fd_open *fdtable_open(struct fdtable *t, uint32_t task, int fd,
 void fdtable_dup(struct fdtable *t, uint32_t task, int from, int to,
 		 bool closes_on_exec);
 void fdtable_close(struct fdtable *t, uint32_t task, int fd);
-void fdtable_close_on_exec(struct fdtable *t, uint32_t task, int fd, bool is_on);
+void fdtable_close_on_exec(struct fdtable *t, uint32_t task, int fd,
+			   bool is_on);
 
 /* NULL = not known to be open. Until the next call that opens or closes. */
 struct fd_open *fdtable_find(struct fdtable *t, uint32_t task, int fd);

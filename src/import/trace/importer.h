@@ -14,11 +14,12 @@
 
 /* What was met on the way. A zeroed one has met nothing. */
 struct import_tally {
-	uint64_t lines; /* or events, that the log has */
+	uint64_t lines;  /* or events, that the log has */
 	uint64_t unread; /* of them, that could not be read */
-	struct buf first_unread; /* "FILE:LINE: why", some of them, a line each */
-	uint64_t inferred; /* offsets or sizes that a model gave */
-	uint64_t inexact;  /* offsets that it could not be sure of */
+	struct buf
+		first_unread; /* "FILE:LINE: why", some of them, a line each */
+	uint64_t inferred;    /* offsets or sizes that a model gave */
+	uint64_t inexact;     /* offsets that it could not be sure of */
 	/* Calls on files that an importer does not know, by name. */
 	struct import_unknown {
 		char name[32];
@@ -27,7 +28,7 @@ struct import_tally {
 	size_t unknown_count;
 	uint64_t unknown_others; /* when there is no room for more names */
 	struct buf notes; /* anything else a person should know, a line each */
-	bool is_cut; /* the last line has no end */
+	bool is_cut;      /* the last line has no end */
 };
 
 /* One import. */
@@ -43,7 +44,7 @@ struct importing {
 };
 
 struct importer {
-	const char *name; /* of --import */
+	const char *name;   /* of --import */
 	bool takes_several; /* files of one recording */
 	/* Everything into m->fill. 0, or -errno with err. */
 	int (*read)(struct importing *m, struct mlgen_err *err);
@@ -52,15 +53,17 @@ struct importer {
 /* One more line that could not be read, and why. `line` 0 = none. -EINVAL with
  * err: there are too many of them (import_judge), and only looked at once in a
  * while. */
-__attribute__((format(printf, 5, 6))) int
-import_unread(struct importing *m, const char *file, uint64_t line,
-	      struct mlgen_err *err, const char *fmt, ...);
+__attribute__((format(printf, 5, 6))) int import_unread(struct importing *m,
+							const char *file,
+							uint64_t line,
+							struct mlgen_err *err,
+							const char *fmt, ...);
 
 /* A call on a file by a name that is not known to the importer. */
 void import_unknown(struct importing *m, const char *name);
 
-__attribute__((format(printf, 2, 3))) void
-import_note(struct importing *m, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void import_note(struct importing *m,
+						       const char *fmt, ...);
 
 /* At the end: more than a thousandth that could not be read, or nothing that
  * could, refuses the log unless m->is_lenient. 0, or -EINVAL with err. */
