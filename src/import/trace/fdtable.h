@@ -13,8 +13,9 @@
  * no offset of a read: this model knows it.
  *
  * A position is inexact where two processes or threads use the same open file
- * and their calls overlap in time, and where the file was open before the log
- * begins.
+ * and their calls overlap in time, and where somebody has it whose calls are not
+ * in the log. Of a file that was open before the log begins it is not known
+ * until a seek says so.
  */
 struct fdtable;
 
@@ -22,10 +23,11 @@ struct fd_open {
 	uint32_t file; /* id of a name; 0 = it is no file of the trace */
 	bool appends;  /* O_APPEND: writes go to the end */
 	bool is_position_known;
-	bool is_shared; /* of several processes: inexact from now on */
+	bool is_shared; /* with somebody unseen: inexact from now on */
 	uint64_t position;
-	uint64_t end; /* as far as is known; reads and writes went up to here */
+	uint64_t end; /* of the file, or TRACE_UNKNOWN; moves with writes */
 	unsigned references;
+	uint32_t tag;      /* the user's own; 0 at first */
 	uint32_t last_tid; /* that moved it, and until when */
 	uint64_t last_end_ns;
 };
@@ -39,13 +41,22 @@ void fdtable_fork(struct fdtable *t, uint32_t parent, uint32_t child,
 		  bool shares);
 void fdtable_exec(struct fdtable *t, uint32_t task); /* closes on exec */
 void fdtable_exit(struct fdtable *t, uint32_t task);
+void fdtable_unshare(struct fdtable *t, uint32_t task); /* a copy of its own */
+/* Somebody whose calls are not in the log has a copy of its table. */
+void fdtable_share(struct fdtable *t, uint32_t task);
+/* What was open under another name is of this one from now on. */
+void fdtable_rename(struct fdtable *t, uint32_t file, uint32_t becomes);
 
-/* What it is from now on, at position 0; whatever was there is closed. */
+/* What it is from now on, at position 0, of unknown end; whatever was there is
+ * closed. Never NULL; `fd` is 0 or more. */
 struct fd_open *fdtable_open(struct fdtable *t, uint32_t task, int fd,
 			     uint32_t file, bool appends, bool closes_on_exec);
 void fdtable_dup(struct fdtable *t, uint32_t task, int from, int to,
 		 bool closes_on_exec);
 void fdtable_close(struct fdtable *t, uint32_t task, int fd);
+/* Both ends included; or close them on exec. */
+void fdtable_close_range(struct fdtable *t, uint32_t task, unsigned first,
+			 unsigned last, bool on_exec);
 void fdtable_close_on_exec(struct fdtable *t, uint32_t task, int fd,
 			   bool is_on);
 
