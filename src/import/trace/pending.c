@@ -14,7 +14,6 @@
 
 PENDING(strace)
 PENDING(mcgill)
-PENDING(dftracer)
 PENDING(blktrace)
 PENDING(dio)
 
