@@ -15,7 +15,6 @@
 PENDING(strace)
 PENDING(mcgill)
 PENDING(blktrace)
-PENDING(dio)
 
 int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 {
