@@ -255,7 +255,7 @@ static enum module module_of(const char *name, size_t bytes)
 static int take_row(struct darshan *d, const char *line, size_t bytes)
 {
 	char why[200], name[32];
-	struct darshan_row r;
+	struct darshan_row r = { 0 };
 	const char *wrong = darshan_row_take(&r, line, bytes, why, sizeof(why));
 	enum module module;
 
