@@ -118,6 +118,8 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 		if (n == 0)
 			return 0;
 		in->end = (size_t)n;
+		if (in->is_binary)
+			return 1;
 		if (!in->is_begun)
 			rc = skip_mark(in, err);
 		in->is_begun = true;

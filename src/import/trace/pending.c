@@ -13,12 +13,11 @@
 	}
 
 PENDING(strace)
-PENDING(mcgill)
 PENDING(darshan)
 PENDING(dftracer)
-PENDING(blktrace)
 PENDING(dio)
 
+PENDING(mcgill)
 int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
 {
 	(void)m;
