@@ -18,8 +18,3 @@ PENDING(dftracer)
 PENDING(dio)
 
 PENDING(mcgill)
-int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
-{
-	(void)m;
-	return mlgen_fail(err, -ENOSYS, "markers=%s: is not there yet", file);
-}
