@@ -309,6 +309,12 @@ static void tell(struct marking *k)
 			    "left out",
 			    k->in.name, k->crowded, plural(k->crowded),
 			    KINDS_MOST);
+	if (k->m->is_day_unknown)
+		import_note(k->m,
+			    "%s: the log's times of day have neither zone nor "
+			    "date; they are taken as this host's (TZ), on the "
+			    "day of the first marker",
+			    k->in.name);
 	if (k->is_local)
 		import_note(k->m,
 			    "%s: dates without a zone are taken as this "

@@ -16,5 +16,3 @@ PENDING(strace)
 PENDING(darshan)
 PENDING(dftracer)
 PENDING(dio)
-
-PENDING(mcgill)
