@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "config.h"
 #include "trace/trace_sort.h"
 
@@ -14,6 +15,7 @@ struct trace_fill {
 	struct trace_writer *writer;
 	struct trace_sort *sort; /* NULL: the writer is somebody else's */
 	struct trace_filled filled;
+	uint64_t first_ns, last_ns; /* of operations */
 };
 
 void trace_fill_entry(struct trace_fill *f, enum trace_entry_kind kind,
@@ -93,12 +95,26 @@ uint32_t trace_fill_file(struct trace_fill *f, const char *path, size_t bytes,
 int trace_fill_add(struct trace_fill *f, const struct trace_record *r,
 		   struct mlgen_err *err)
 {
+	if (!trace_is_marker(r->op)) {
+		f->first_ns = f->filled.records
+				      ? u64_min(f->first_ns, r->start_ns)
+				      : r->start_ns;
+		f->last_ns = u64_max(f->last_ns, r->start_ns);
+	}
 	f->filled.records += !trace_is_marker(r->op);
 	f->filled.markers += trace_is_marker(r->op);
 	if (f->sort)
 		return trace_sort_add(f->sort, r, err);
 	trace_writer_record(f->writer, r);
 	return 0;
+}
+
+bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns,
+		     uint64_t *last_ns)
+{
+	*first_ns = f->first_ns;
+	*last_ns = f->last_ns;
+	return f->filled.records;
 }
 
 static int write_sorted(struct trace_fill *f, struct mlgen_err *err)

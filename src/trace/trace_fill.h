@@ -43,6 +43,10 @@ uint32_t trace_fill_file(struct trace_fill *f, const char *path, size_t bytes,
 int trace_fill_add(struct trace_fill *f, const struct trace_record *r,
 		   struct mlgen_err *err);
 
+/* When operations began, first and last, of what was added; false = none was. */
+bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns,
+		     uint64_t *last_ns);
+
 /* Everything out. 0 or -errno with err; frees it in either case. */
 int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled,
 		      struct mlgen_err *err);

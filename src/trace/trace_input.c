@@ -187,11 +187,12 @@ static int begin_text(struct trace_input *in, struct mlgen_err *err)
 		in->gunzip = trace_gunzip_new(in->buffer, in->end);
 		in->end = 0;
 	}
-	if (rc >= 0)
-		rc = begin_bytes(in, "\xef\xbb\xbf", 3, err);
+	in->is_begun = true;
+	if (rc < 0 || in->is_binary)
+		return rc < 0 ? rc : 0;
+	rc = begin_bytes(in, "\xef\xbb\xbf", 3, err);
 	if (rc > 0)
 		in->at = 3;
-	in->is_begun = true;
 	return rc < 0 ? rc : 0;
 }
 
@@ -207,7 +208,7 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 		rc = is_begun ? fill_buffer(in, err) : begin_text(in, err);
 		if (rc < 0 || (rc == 0 && is_begun))
 			return rc;
-		zero = memchr(in->buffer, '\0', in->end);
+		zero = in->is_binary ? NULL : memchr(in->buffer, '\0', in->end);
 		if (zero)
 			return refuse_zero(in, zero, err);
 	}

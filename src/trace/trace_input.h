@@ -13,8 +13,9 @@
 /*
  * It is read from front to back in blocks, so that any pipe will do and memory
  * does not grow with it. A byte order mark at its beginning is no part of it,
- * and a byte of zero, which no text has, is refused. Signals are looked at
- * (signals.h) while it waits: then a call gives -EINTR.
+ * and a byte of zero, which no text has, is refused, unless it is_binary, which
+ * is said when it is open. Signals are looked at (signals.h) while it waits:
+ * then a call gives -EINTR.
  *
  * A gzip file, of any number of members, is the text that is in it; what it is
  * follows from its first bytes, and not from its name. Where it is cut off or
@@ -30,6 +31,7 @@ struct trace_input {
 	char *buffer;
 	size_t at, end;
 	bool is_begun;
+	bool is_binary; /* no text: all bytes are its own */
 	struct trace_gunzip *gunzip; /* NULL: it is the text itself */
 };
 

@@ -40,6 +40,11 @@ struct importing {
 	/* To be taken off each time of day, so that it is of the trace's clock;
 	 * 0 where the trace's clock is the time of day. */
 	uint64_t clock_offset_ns;
+	/* Only the time within a day, in this host's zone, is right of it. */
+	bool is_day_unknown;
+	/* Why a time of day has no place in the trace: "it has no times", and
+	 * such; NULL = it has one. */
+	const char *no_clock;
 	struct import_tally tally;
 };
 

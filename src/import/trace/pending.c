@@ -13,11 +13,3 @@
 	}
 
 PENDING(strace)
-PENDING(mcgill)
-PENDING(blktrace)
-
-int import_markers(struct importing *m, const char *file, struct mlgen_err *err)
-{
-	(void)m;
-	return mlgen_fail(err, -ENOSYS, "markers=%s: is not there yet", file);
-}
