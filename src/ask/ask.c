@@ -4,6 +4,7 @@
 
 static const char *const of_compare[] = { "tolerance", NULL };
 static const char *const of_a_host[] = { "memory", "hosts", NULL };
+static const char *const of_import[] = { "lenient", "markers", NULL };
 static const char *const of_clean[] = { "yes", NULL };
 
 #define RUNS "what --json=FILE of a run wrote, such as *.json"
@@ -14,7 +15,7 @@ const struct question ask_questions[] = {
 	{ "compare", ABOUT_FILES, RUNS, .needs_two = true, .goes_with = of_compare, .answer = ask_compare },
 	{ "merge", ABOUT_FILES, RUNS, .writes_json = true, .answer = ask_merge },
 	{ "report", ABOUT_FILES, RUNS, .prints_csv = true, .is_implied = true, .answer = ask_report },
-	{ "import", ABOUT_FILES, "the YAML file of a workload, or with csv and fio-iolog the log", .answer = ask_import },
+	{ "import", ABOUT_FILES, "the YAML file of a workload, or the log of another program", .goes_with = of_import, .answer = ask_import },
 	{ "export", ABOUT_FILES, "a trace", .is_streamed = true, .answer = ask_export },
 	{ "clean", ABOUT_FILES, "the directory of a dataset or of checkpoints", .goes_with = of_clean, .answer = ask_clean },
 	{ "describe", ABOUT_FILES, "the files of a trace, as --trace=FILE of a run wrote them", .writes_json = true, .writes_log = true, .answer = ask_describe },

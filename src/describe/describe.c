@@ -102,7 +102,8 @@ static void take_name(struct describe *d, const struct trace_entry *e)
 	if (e->kind != TRACE_FILE || e->number[0] >= UINT32_MAX)
 		return;
 	w = find_wanted(d, (uint32_t)e->number[0]);
-	if (w && !w->text)
+	/* The later one counts; the same comes again with each part. */
+	if (w && (!w->text || strcmp(w->text, e->text) != 0))
 		w->text = json_store_text(&d->to->store, e->text);
 }
 

@@ -64,8 +64,8 @@ void filebook_name(struct filebook *b, const struct trace_entry *e)
 	if (id == 0 || id >= UINT32_MAX)
 		return;
 	struct file_account *f = filebook_have(b, (uint32_t)id);
-	if (!f->directory)
-		f->directory = directory_of(b, e->text, e->text_bytes);
+	/* The later one counts. */
+	f->directory = directory_of(b, e->text, e->text_bytes);
 	if (!f->size_bytes && e->number[1] != TRACE_UNKNOWN)
 		f->size_bytes = e->number[1] + 1;
 }

@@ -142,8 +142,9 @@ static void add_time(struct taskbook *b, struct task_account *a,
 	a->first_ns = u64_min(a->first_ns, r->start_ns);
 	a->last_ns = u64_max(a->last_ns, end);
 	/* Of a thread's records only what is asynchronous, or what the kernel
-	 * did, may come in another order. */
-	if (trace_is_marker(r->op) || r->op >= TRACE_CACHE_ADD ||
+	 * did, may come in another order; of a process whose threads are not
+	 * told apart, anything. */
+	if (!r->tid || trace_is_marker(r->op) || r->op >= TRACE_CACHE_ADD ||
 	    r->flags & (TRACE_ASYNC | TRACE_CHAINED))
 		return;
 	b->clock_steps += end < a->ended_ns;

@@ -44,6 +44,12 @@ static const struct mlgen_choice imports[] = {
 	{ "dlio", IMPORT_DLIO, "a workload of DLIO, as YAML" },
 	{ "csv", IMPORT_CSV, "a trace as --export=csv prints it, or as other programs may: man mlgen-trace" },
 	{ "fio-iolog", IMPORT_FIO_IOLOG, "what fio's write_iolog wrote, version 2 or 3" },
+	{ "strace", IMPORT_STRACE, "what strace printed, with -f, -ttt and -T or other times, best with -y" },
+	{ "mcgill", IMPORT_MCGILL, "what McGill's bpftrace scripts wrote: trace_read.out and the others, or their directory" },
+	{ "darshan", IMPORT_DARSHAN, "the text of darshan-dxt-parser" },
+	{ "dftracer", IMPORT_DFTRACER, "files of DFTracer, .pfw or .pfw.gz" },
+	{ "blktrace", IMPORT_BLKTRACE, "binary files of blktrace, such as sda.blktrace.0, one for each CPU" },
+	{ "dio", IMPORT_DIO, "events of DIO as JSON, a line each" },
 	{ 0 },
 };
 
@@ -102,7 +108,7 @@ const struct mlgen_field settings_fields[] = {
 	  .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "Output",
 	  .help = "Time between two rows of the log." },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
-	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for; or what --import=csv and fio-iolog read.\n"
+	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for; or what --import reads.\n"
 		  "A trace that is there is replaced; any other file is refused. What is lost on the way is counted, and makes the status 1." },
 	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Whether there is a status line." },
@@ -146,7 +152,12 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Print one report of several clients, or repetitions, from their JSON documents; latencies are merged exactly.\n"
 		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },
 	{ "import", MLGEN_F_ENUM(struct settings, import, imports), .def = "none", .group = "Questions",
-	  .help = "Print the job file of another program's configuration; or, of csv and fio-iolog, write the trace --trace=FILE. '-' is standard input." },
+	  .help = "Print the job file of another program's configuration (dlio); of all others, which are logs, write the trace --trace=FILE. '-' is standard input.\n"
+		  "What a log does not have is inferred where it can be (offsets of read), and marked as that." },
+	{ "lenient", MLGEN_F_BOOL(struct settings, lenient), .def = "0", .group = "Questions",
+	  .help = "With --import: take a log of which more than a thousandth of the lines cannot be read; they are counted and left out." },
+	{ "markers", MLGEN_F_STR(struct settings, markers), .group = "Questions",
+	  .help = "With --import: the application's own log, from which epochs, stages and checkpoints come: lines of MLPerf's :::MLLOG, DLIO's output, or CSV of time,text." },
 	{ "describe", MLGEN_F_BOOL(struct settings, describe), .def = "0", .group = "Questions",
 	  .help = "Print what a trace shows: who read and wrote what, in which order, how fast, and what it waited for.\n"
 		  "Several files of one run are one trace. With --output-format=json as a document, which --json=FILE writes; --log=FILE has a row for each log_interval of traced time." },

@@ -25,6 +25,12 @@ enum settings_import {
 	IMPORT_DLIO,
 	IMPORT_CSV,
 	IMPORT_FIO_IOLOG,
+	IMPORT_STRACE,
+	IMPORT_MCGILL,
+	IMPORT_DARSHAN,
+	IMPORT_DFTRACER,
+	IMPORT_BLKTRACE,
+	IMPORT_DIO,
 };
 enum settings_export { EXPORT_NONE, EXPORT_CSV, EXPORT_FIO_IOLOG };
 enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
@@ -63,6 +69,8 @@ struct settings {
 	uint64_t memory_bytes; /* of one host; 0 = of this one */
 	uint64_t hosts;
 	int import;
+	bool lenient;  /* however many lines of a log cannot be read */
+	char *markers; /* an application's log beside what is imported */
 	bool describe; /* the arguments are files of a trace */
 	int export;    /* the same */
 	bool clean;    /* the arguments are directories */

@@ -4,8 +4,10 @@
 
 #include <inttypes.h>
 
+#include "base/buf.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "job/fields.h"
 #include "job/pathname.h"
 
 /* No Linux runs in less: a unit was forgotten. */
@@ -31,13 +33,41 @@ static void check_interval(const struct settings *s, struct diag *d)
 
 static bool makes_trace(const struct settings *s)
 {
-	return s->import == IMPORT_CSV || s->import == IMPORT_FIO_IOLOG;
+	return s->import != IMPORT_NONE && s->import != IMPORT_DLIO;
+}
+
+/* Of a text each line of which mlgen would write itself, none may be wrong. */
+static bool is_strict(const struct settings *s)
+{
+	return s->import == IMPORT_DLIO || s->import == IMPORT_CSV ||
+	       s->import == IMPORT_FIO_IOLOG;
+}
+
+static const char *import_name(const struct settings *s, struct buf *to)
+{
+	field_format(to, field_find(settings_fields, "import"), s);
+	return buf_str(to);
+}
+
+static void check_import(const struct settings *s, const char *form,
+			 struct diag *d)
+{
+	pathname_check("markers", s->markers, on_command_line, d);
+	if (s->lenient && is_strict(s))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "lenient: import=%s takes all lines or none", form);
+	if (s->markers && s->import == IMPORT_DLIO)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "markers: import=%s makes a job file, and no trace "
+			 "that they could be in",
+			 form);
 }
 
 static void check_trace(const struct settings *s, const struct question *asked,
 			struct diag *d)
 {
-	const char *form = s->import == IMPORT_CSV ? "csv" : "fio-iolog";
+	struct buf name = { 0 };
+	const char *form = import_name(s, &name);
 	bool of_files = asked && asked->about == ABOUT_FILES;
 
 	pathname_check("trace", s->trace, on_command_line, d);
@@ -52,9 +82,8 @@ static void check_trace(const struct settings *s, const struct question *asked,
 			 asked->option);
 	if (s->trace && of_files && !makes_trace(s))
 		diag_add(d, DIAG_ERROR, on_command_line,
-			 "trace: is of a run, or what --import=csv and "
-			 "--import=fio-iolog make; --output=%s is where --%s "
-			 "prints",
+			 "trace: is of a run, or what --import makes of a log; "
+			 "--output=%s is where --%s prints",
 			 s->trace, asked->option);
 	if (makes_trace(s) && (s->dry_run || s->parse_only))
 		diag_add(d, DIAG_ERROR, on_command_line,
@@ -66,6 +95,8 @@ static void check_trace(const struct settings *s, const struct question *asked,
 			 "output-format: %s, and no document",
 			 makes_trace(s) ? "import writes a trace"
 					: "export prints what it is asked for");
+	check_import(s, form, d);
+	buf_fini(&name);
 }
 
 void settings_check(const struct settings *s, const struct question *questions,

@@ -12,6 +12,8 @@
 
 #include "base/mem.h"
 #include "base/signals.h"
+#include "base/util.h"
+#include "trace/trace_gunzip.h"
 
 enum { BLOCK_BYTES = 256 << 10, WAIT_MS = 200 };
 
@@ -50,12 +52,13 @@ void trace_input_close(struct trace_input *in)
 {
 	if (in->owns_fd && in->fd >= 0)
 		close(in->fd);
+	trace_gunzip_free(in->gunzip);
 	mem_free(in->buffer);
 	*in = (struct trace_input){ .fd = -1 };
 }
 
 /* A pipe may be silent for as long as its other end likes. */
-static ssize_t read_block(struct trace_input *in)
+static ssize_t read_some(const struct trace_input *in, char *to, size_t room)
 {
 	struct pollfd wait = { .fd = in->fd, .events = POLLIN };
 	ssize_t n;
@@ -68,9 +71,85 @@ static ssize_t read_block(struct trace_input *in)
 			errno = EINTR;
 			return -1;
 		}
-		n = read(in->fd, in->buffer + in->end, BLOCK_BYTES - in->end);
+		n = read(in->fd, to, room);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
 	return n;
+}
+
+/* 1, 0 = the file is over, or -errno with err. */
+static int read_block(struct trace_input *in, struct mlgen_err *err)
+{
+	ssize_t n = read_some(in, in->buffer + in->end, BLOCK_BYTES - in->end);
+
+	if (n < 0)
+		return input_fail(in, errno, err);
+	in->end += (size_t)n;
+	return n > 0;
+}
+
+/* ---- the text of a gzip file ---- */
+
+static int refuse_gzip(const struct trace_input *in, const char *what,
+		       struct mlgen_err *err)
+{
+	uint64_t lines = in->line - 1;
+
+	return mlgen_fail(err, -EINVAL,
+			  "%s: is a gzip file that %s, at byte %" PRIu64
+			  " of it; the text up to there could be read, "
+			  "%" PRIu64 " line%s and %" PRIu64
+			  " bytes: 'gzip -dc' prints it",
+			  in->name, what, trace_gunzip_at_bytes(in->gunzip),
+			  lines, plural(lines),
+			  trace_gunzip_out_bytes(in->gunzip));
+}
+
+/* As read_block, of what went in. */
+static int give_gzip(struct trace_input *in, struct mlgen_err *err)
+{
+	size_t room;
+	char *to = trace_gunzip_room(in->gunzip, &room);
+	ssize_t n = read_some(in, to, room);
+
+	if (n < 0)
+		return input_fail(in, errno, err);
+	if (n == 0)
+		return trace_gunzip_is_whole(in->gunzip)
+			       ? 0
+			       : refuse_gzip(in, "is cut off", err);
+	trace_gunzip_give(in->gunzip, (size_t)n);
+	return 1;
+}
+
+/* As read_block, of what came out. */
+static int read_gzip(struct trace_input *in, struct mlgen_err *err)
+{
+	char what[128];
+	size_t bytes = 0;
+	int rc = 1;
+
+	while (rc > 0 && !bytes) {
+		switch (trace_gunzip_take(in->gunzip, in->buffer + in->end,
+					  BLOCK_BYTES - in->end, &bytes)) {
+		case GUNZIP_HAS_MORE:
+			break;
+		case GUNZIP_NEEDS:
+			rc = bytes ? 1 : give_gzip(in, err);
+			break;
+		case GUNZIP_IS_BAD:
+			snprintf(what, sizeof(what), "is damaged (%s)",
+				 trace_gunzip_why(in->gunzip));
+			rc = bytes ? 1 : refuse_gzip(in, what, err);
+			break;
+		}
+	}
+	in->end += bytes;
+	return rc;
+}
+
+static int fill_buffer(struct trace_input *in, struct mlgen_err *err)
+{
+	return in->gunzip ? read_gzip(in, err) : read_block(in, err);
 }
 
 static int refuse_zero(const struct trace_input *in, const char *zero,
@@ -85,45 +164,51 @@ static int refuse_zero(const struct trace_input *in, const char *zero,
 				  "file what the option says?");
 }
 
-/* Three bytes may come one by one. */
-static int skip_mark(struct trace_input *in, struct mlgen_err *err)
+/* Are so many there? They may come one by one. 1, 0 or -errno with err. */
+static int begin_bytes(struct trace_input *in, const char *mark, size_t bytes,
+		       struct mlgen_err *err)
 {
-	static const char mark[] = "\xef\xbb\xbf";
+	int rc = 1;
 
-	while (in->end < 3 && memcmp(in->buffer, mark, in->end) == 0) {
-		ssize_t n = read_block(in);
+	while (rc > 0 && in->end < bytes &&
+	       memcmp(in->buffer, mark, in->end) == 0)
+		rc = fill_buffer(in, err);
+	if (rc < 0)
+		return rc;
+	return in->end >= bytes && memcmp(in->buffer, mark, bytes) == 0;
+}
 
-		if (n < 0)
-			return input_fail(in, errno, err);
-		if (n == 0)
-			break;
-		in->end += (size_t)n;
+/* What stands before the text. */
+static int begin_text(struct trace_input *in, struct mlgen_err *err)
+{
+	int rc = begin_bytes(in, "\x1f\x8b", 2, err);
+
+	if (rc > 0) {
+		in->gunzip = trace_gunzip_new(in->buffer, in->end);
+		in->end = 0;
 	}
-	if (in->end >= 3 && memcmp(in->buffer, mark, 3) == 0)
+	in->is_begun = true;
+	if (rc < 0 || in->is_binary)
+		return rc < 0 ? rc : 0;
+	rc = begin_bytes(in, "\xef\xbb\xbf", 3, err);
+	if (rc > 0)
 		in->at = 3;
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 int trace_input_more(struct trace_input *in, struct mlgen_err *err)
 {
 	const char *zero;
-	int rc = 0;
 
 	while (in->at == in->end) {
-		in->at = in->end = 0;
-		ssize_t n = read_block(in);
+		bool is_begun = in->is_begun;
+		int rc;
 
-		if (n < 0)
-			return input_fail(in, errno, err);
-		if (n == 0)
-			return 0;
-		in->end = (size_t)n;
-		if (!in->is_begun)
-			rc = skip_mark(in, err);
-		in->is_begun = true;
-		if (rc)
+		in->at = in->end = 0;
+		rc = is_begun ? fill_buffer(in, err) : begin_text(in, err);
+		if (rc < 0 || (rc == 0 && is_begun))
 			return rc;
-		zero = memchr(in->buffer, '\0', in->end);
+		zero = in->is_binary ? NULL : memchr(in->buffer, '\0', in->end);
 		if (zero)
 			return refuse_zero(in, zero, err);
 	}

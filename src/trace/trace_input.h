@@ -13,9 +13,16 @@
 /*
  * It is read from front to back in blocks, so that any pipe will do and memory
  * does not grow with it. A byte order mark at its beginning is no part of it,
- * and a byte of zero, which no text has, is refused. Signals are looked at
- * (signals.h) while it waits: then a call gives -EINTR.
+ * and a byte of zero, which no text has, is refused, unless it is_binary, which
+ * is said when it is open. Signals are looked at (signals.h) while it waits:
+ * then a call gives -EINTR.
+ *
+ * A gzip file, of any number of members, is the text that is in it; what it is
+ * follows from its first bytes, and not from its name. Where it is cut off or
+ * damaged the text up to there comes first, and then -EINVAL.
  */
+struct trace_gunzip;
+
 struct trace_input {
 	int fd;
 	bool owns_fd;
@@ -24,6 +31,8 @@ struct trace_input {
 	char *buffer;
 	size_t at, end;
 	bool is_begun;
+	bool is_binary; /* no text: all bytes are its own */
+	struct trace_gunzip *gunzip; /* NULL: it is the text itself */
 };
 
 /* No line, and no row, may have more bytes than this. */

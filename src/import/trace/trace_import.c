@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_import.c - --import=csv and fio-iolog: what others have of a trace, as one of mlgen's. */
+/* trace_import.c - --import of a log: the file that becomes a trace, from the first look at it to its name. */
 #include "ask/ask.h"
 
 #include <errno.h>
@@ -9,27 +9,41 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/replace.h"
 #include "base/signals.h"
 #include "base/util.h"
+#include "import/trace/importer.h"
+#include "import/trace/markers.h"
 #include "report/place.h"
 #include "report/tracefile.h"
-#include "trace/trace_csv.h"
-#include "trace/trace_iolog.h"
 
 /* From the file that is read to the one that is written. */
 struct import {
 	const struct ask *ask;
-	struct trace_input in;
+	const struct importer *importer;
+	struct importing read;
 	struct place place;
 	struct replace file; /* beside it; no target = written in place */
-	struct trace_fill *fill;
 	struct trace_filled filled;
-	const char *form;
 };
 
 /* ---- where it goes ---- */
+
+/* Would a file be written while it is read? */
+static bool is_read(const struct import *m)
+{
+	for (size_t i = 0; i < m->read.file_count; i++) {
+		const char *file = m->read.files[i];
+
+		if (strcmp(file, "-") == 0
+			    ? place_is_fd(&m->place, STDIN_FILENO)
+			    : place_is_path(&m->place, file))
+			return true;
+	}
+	return false;
+}
 
 static int check_place(struct import *m, struct mlgen_err *err)
 {
@@ -38,7 +52,7 @@ static int check_place(struct import *m, struct mlgen_err *err)
 
 	if (rc < 0)
 		return rc;
-	if (place_is_fd(p, m->in.fd))
+	if (is_read(m))
 		return mlgen_fail(err, -EINVAL,
 				  "trace=%s: is the file that is read; name "
 				  "another file",
@@ -87,87 +101,57 @@ static int commit(struct import *m, struct mlgen_err *err)
 		      : 0;
 }
 
-/* ---- what it comes from ---- */
-
-static void tell_cut(const struct import *m, bool is_cut)
-{
-	if (is_cut)
-		log_warn("%s: the last line has no end; is the file whole?",
-			 m->in.name);
-}
-
-static int import_csv(struct import *m, struct mlgen_err *err)
-{
-	struct trace_csv_read what = { 0 };
-	int rc = trace_csv_read(&m->in, m->fill, &what, err);
-
-	if (rc == 0 && what.ignored.len)
-		log_warn("%s: columns that a trace does not have are left out: "
-			 "%s",
-			 m->in.name, buf_str(&what.ignored));
-	if (rc == 0 && what.has_phases)
-		log_note("%s: phases are not kept; a trace has them by rows of "
-			 "op epoch, stage and checkpoint, and there are none",
-			 m->in.name);
-	if (rc == 0)
-		tell_cut(m, what.is_cut);
-	trace_csv_read_fini(&what);
-	return rc;
-}
-
-static int import_iolog(struct import *m, struct mlgen_err *err)
-{
-	struct trace_iolog_read what = { 0 };
-	int rc = trace_iolog_read(&m->in, m->fill, &what, err);
-
-	if (rc == 0 && what.waits)
-		log_note("%s: a wait is taken as fio replays it, until so many "
-			 "milliseconds from the beginning; fio's manual has "
-			 "microseconds from the one before. Version 3 has "
-			 "times",
-			 m->in.name);
-	if (rc == 0 && what.trims)
-		log_note("%s: %" PRIu64 " trim%s left out; a trace has none",
-			 m->in.name, what.trims, plural(what.trims));
-	if (rc == 0)
-		tell_cut(m, what.is_cut);
-	return rc;
-}
-
 static int read_all(struct import *m, struct mlgen_err *err)
 {
-	int rc = trace_fill_new(&m->fill, import_fd(m), m->place.given, m->form,
-				err);
+	const char *markers = m->ask->set->settings.markers;
+	int rc = trace_fill_new(&m->read.fill, import_fd(m), m->place.given,
+				m->importer->name, err);
 
 	if (rc == 0)
-		rc = m->ask->set->settings.import == IMPORT_CSV
-			     ? import_csv(m, err)
-			     : import_iolog(m, err);
+		rc = m->importer->read(&m->read, err);
+	/* Only now is it known what the log's clock is. */
+	if (rc == 0 && markers)
+		rc = import_markers(&m->read, markers, err);
 	if (rc == 0) {
-		rc = trace_fill_finish(m->fill, &m->filled, err);
-		m->fill = NULL;
+		rc = trace_fill_finish(m->read.fill, &m->filled, err);
+		m->read.fill = NULL;
 	}
 	return rc < 0 ? rc : commit(m, err);
 }
 
 static void import_fini(struct import *m)
 {
-	trace_fill_abandon(m->fill);
+	trace_fill_abandon(m->read.fill);
 	replace_abandon(&m->file);
 	place_close(&m->place);
-	trace_input_close(&m->in);
+	import_tally_fini(&m->read.tally);
+}
+
+static void put_unknown(struct buf *out, const struct trace_filled *f)
+{
+	if (!f->processes)
+		buf_add(out,
+			f->mounts
+				? "; processes and host are not known"
+				: "; processes, mounts and host are not known");
+	else
+		buf_add(out, f->mounts ? "; the host is not known"
+				       : "; mounts and host are not known");
 }
 
 static int say_done(const struct import *m)
 {
 	const struct trace_filled *f = &m->filled;
+	struct buf rest = { 0 };
 
+	import_tell(&m->read);
+	put_unknown(&rest, f);
 	fprintf(m->ask->to,
 		"%s: %" PRIu64 " record%s and %" PRIu64
-		" marker%s with %" PRIu32
-		" name%s; processes, mounts and host are not known\n",
+		" marker%s with %" PRIu32 " name%s%s\n",
 		m->place.given, f->records, plural(f->records), f->markers,
-		plural(f->markers), f->files, plural(f->files));
+		plural(f->markers), f->files, plural(f->files), buf_str(&rest));
+	buf_fini(&rest);
 	return EXIT_RAN;
 }
 
@@ -181,24 +165,23 @@ int ask_import_trace(const struct ask *a)
 {
 	const struct settings *s = &a->set->settings;
 	struct import m = { .ask = a,
+			    .importer = importer_of(s->import),
 			    .place.fd = -1,
 			    .file.fd = -1,
-			    .in.fd = -1,
-			    .form = s->import == IMPORT_CSV ? "csv"
-							    : "fio-iolog" };
+			    .read = { .files = a->set->files,
+				      .file_count = a->set->file_count,
+				      .is_lenient = s->lenient } };
 	struct mlgen_err err = { 0 };
 	int status;
 
-	if (a->set->file_count > 1) {
+	if (a->set->file_count > 1 && !m.importer->takes_several) {
 		log_error("import=%s: '%s' is one file too many; a trace is "
 			  "made of one",
-			  m.form, a->set->files[1]);
+			  m.importer->name, a->set->files[1]);
 		return EXIT_USAGE;
 	}
 	signals_attend(SIGNALS_LOOKED);
-	status = trace_input_open(&m.in, a->set->files[0], &err) < 0 ||
-				 import_place(&m, &err) < 0 ||
-				 read_all(&m, &err) < 0
+	status = import_place(&m, &err) < 0 || read_all(&m, &err) < 0
 			 ? status_of(&err)
 			 : say_done(&m);
 	import_fini(&m);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture.h - a way to record what other programs ask of storage: BPF, or strace. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <mlgen/err.h>
+
+#include "base/buf.h"
+#include "trace/trace_writer.h"
+
+/* Whom to record. */
+enum capture_whose {
+	CAPTURE_COMMAND, /* a child of ours and all that it starts */
+	CAPTURE_PID,     /* a process that runs, its descendants, and theirs */
+	CAPTURE_CGROUP,  /* all tasks of a control group, and their children */
+};
+
+struct capture_config {
+	enum capture_whose whose;
+	pid_t pid;             /* of CAPTURE_PID */
+	const char *cgroup;    /* of CAPTURE_CGROUP: its directory */
+	uint64_t buffer_bytes; /* between kernel and us; a power of two */
+	/* The caller's, as is what it writes to. Head, facts and mounts are in
+	 * it; processes, threads, files and losses are the back end's. */
+	struct trace_writer *writer;
+	uint64_t wall_minus_clock_ns; /* time of day - CLOCK_MONOTONIC */
+};
+
+/* As far as it is known at the time. */
+struct capture_status {
+	uint64_t records, files, processes;
+	uint64_t lost; /* events, whatever the reason */
+};
+
+/*
+ * Something that can record. One thread calls all of it. `open` gives a state
+ * for the others. Those that may fail give 0 or -errno with err.
+ *
+ * A command is a child that waits for a byte in a pipe before it calls execve;
+ * what `wrap` gives is executed in place of it, and `follow` comes between.
+ */
+struct capture_backend {
+	const char *name; /* "bpf" */
+	/* What this one cannot see, for a note; NULL = nothing is left out. */
+	const char *blind_to;
+	/* Would it work here, on this kernel and with these rights? Else err
+	 * says what lacks, and what would mend it. Loads nothing. */
+	int (*probe)(struct mlgen_err *err);
+	int (*open)(void **state, const struct capture_config *cfg,
+		    struct mlgen_err *err);
+	/* Of a command: what to execute for it, NULL-ended, for mem_free (the
+	 * strings are the state's, or argv's). NULL member: itself. */
+	char **(*wrap)(void *state, char *const *argv);
+	/* That child, and all of its children, from now on. */
+	int (*follow)(void *state, pid_t child, struct mlgen_err *err);
+	/* Of a pid, or a control group: all tasks that are there, and what they
+	 * start. */
+	int (*attach)(void *state, struct mlgen_err *err);
+	/* Wait until there is something, at most so long, and write it. */
+	int (*drain)(void *state, int timeout_ms, struct mlgen_err *err);
+	void (*look)(void *state, struct capture_status *status);
+	/* No event any more; write what is on its way, and what was lost. To
+	 * `notes`, a line each: what this kernel did not let it see. */
+	int (*stop)(void *state, struct capture_status *status,
+		    struct buf *notes, struct mlgen_err *err);
+	void (*free)(void *state); /* NULL is fine */
+};
+
+extern const struct capture_backend capture_bpf;
+extern const struct capture_backend capture_strace;

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dftracer.c - --import=dftracer: what DFTracer, or DLIO Profiler before it, wrote of calls on files and of a training. */
+#include "import/trace/importer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/util.h"
+#include "describe/keyed.h"
+#include "import/trace/calls.h"
+#include "import/trace/dftracer_marks.h"
+#include "import/trace/dftracer_names.h"
+#include "import/trace/json_objects.h"
+
+#define NS_PER_US 1000u
+
+struct dftracer {
+	struct importing *m;
+	struct mlgen_err *err;
+	struct json_objects objects;
+	struct calls *calls;
+	struct dftracer_names *names;
+	struct dftracer_marks marks;
+	/* Files of which a process has POSIX calls: those of STDIO are above
+	 * them, and the same I/O again. */
+	struct keyed posix;
+	uint64_t repeated, stdio; /* calls of STDIO, left out and taken */
+	uint64_t causeless;       /* failed, nobody says why */
+	uint64_t others;          /* events that are not complete ones */
+};
+
+static int unread(struct dftracer *d, const char *why)
+{
+	return json_objects_unread(&d->objects, why);
+}
+
+/* ---- members ---- */
+
+static const char *text_in(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* Names of a version each; those that no version has are NULL. */
+#define ANY_OF(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static bool number_in(const json_t *args, const char *const *names,
+		      int64_t *out)
+{
+	return json_whole(json_member(args, names), out);
+}
+
+static uint64_t size_in(const json_t *args, const char *const *names)
+{
+	int64_t v;
+
+	return number_in(args, names, &v) && v >= 0 ? (uint64_t)v
+						    : TRACE_UNKNOWN;
+}
+
+/* Threads of old versions are numbers of 64 bits. */
+static uint32_t task_of(const json_t *value)
+{
+	int64_t v = 0;
+
+	if (!json_whole(value, &v))
+		return 0;
+	return (uint32_t)((uint64_t)v ^ (uint64_t)v >> 32);
+}
+
+/* A hash is a text, or a number in old versions. */
+static const char *hash_text(const json_t *value, char *room, size_t bytes)
+{
+	int64_t v;
+
+	if (json_is_string(value))
+		return json_string_value(value);
+	if (!json_whole(value, &v))
+		return NULL;
+	snprintf(room, bytes, "%" PRId64, v);
+	return room;
+}
+
+static uint32_t file_in(struct dftracer *d, const json_t *args,
+			const char *const *clear, const char *const *hashed)
+{
+	const char *name = json_string_value(json_member(args, clear));
+	char room[24];
+	const char *hash;
+
+	if (has_text(name))
+		return trace_fill_name(d->m->fill, name, strlen(name));
+	hash = hash_text(json_member(args, hashed), room, sizeof(room));
+	return has_text(hash) ? dftracer_names_file(d->names, hash) : 0;
+}
+
+/* ---- calls ---- */
+
+/* Items of fread and fwrite are no bytes. */
+static void take_items(const json_t *args, struct call_seen *s)
+{
+	uint64_t item = size_in(args, ANY_OF("size"));
+	uint64_t count = size_in(args, ANY_OF("count", "nmemb", "nitems"));
+
+	if (item == TRACE_UNKNOWN || count == TRACE_UNKNOWN ||
+	    __builtin_mul_overflow(item, count, &s->bytes))
+		s->bytes = TRACE_UNKNOWN;
+	if (s->has_result &&
+	    (s->result < 0 || item > INT64_MAX ||
+	     __builtin_mul_overflow(s->result, (int64_t)item, &s->result)))
+		s->has_result = false;
+}
+
+static void take_result(struct dftracer *d, const json_t *args,
+			struct call_seen *s)
+{
+	int64_t code;
+
+	s->has_result = number_in(args, ANY_OF("ret", "result"), &s->result);
+	if (!s->has_result || s->result != -1)
+		return;
+	if (number_in(args, ANY_OF("errno"), &code) && code > 0) {
+		s->result = -code;
+		return;
+	}
+	s->result = -EIO;
+	d->causeless++;
+}
+
+static void take_args(struct dftracer *d, const struct call *k,
+		      const json_t *args, struct call_seen *s)
+{
+	int64_t off;
+
+	take_result(d, args, s);
+	s->bytes = size_in(args, ANY_OF("count", "nbyte", "size", "length",
+					"len", "size_sum"));
+	if (k->is_stdio && k->kind == CALL_MOVES)
+		take_items(args, s);
+	else if (k->is_stdio)
+		s->has_result = false; /* a pointer, or how it went */
+	if (!number_in(args, ANY_OF("fd"), &s->fd))
+		s->fd = -1;
+	if (!number_in(args, ANY_OF("whence"), &s->whence))
+		s->whence = -1;
+	s->off = number_in(args, ANY_OF("offset", "off"), &off) &&
+				 (off >= 0 || k->kind == CALL_SEEK)
+			 ? (uint64_t)off
+			 : TRACE_UNKNOWN;
+	s->flags = size_in(args, ANY_OF("flags"));
+	s->file = file_in(
+		d, args,
+		ANY_OF("fname", "filename", "pathname", "path", "oldpath"),
+		ANY_OF("fhash", "oldpath_hash"));
+	if (k->kind == CALL_RENAME)
+		s->becomes = file_in(d, args, ANY_OF("newpath", "newname"),
+				     ANY_OF("newpath_hash"));
+}
+
+/* False: it is there already, by what it called. */
+static bool is_wanted(struct dftracer *d, const struct call *k,
+		      const struct call_seen *s)
+{
+	uint64_t key = (uint64_t)s->pid << 32 | s->file;
+	uint32_t number;
+	bool is_new;
+
+	if (k->kind == CALL_QUIET || !s->file)
+		return true;
+	if (!k->is_stdio) {
+		keyed_number(&d->posix, key, &is_new);
+		return true;
+	}
+	if (keyed_find(&d->posix, key, &number)) {
+		d->repeated++;
+		return false;
+	}
+	d->stdio++;
+	return true;
+}
+
+static int take_call(struct dftracer *d, const struct dftracer_event *e)
+{
+	const struct call *k = call_find(e->name);
+	struct call_seen s = {
+		.pid = e->pid,
+		.tid = e->tid,
+		.start_ns = e->start_ns,
+		.duration_ns = e->duration_ns,
+	};
+
+	if (!k) {
+		import_unknown(d->m, e->name);
+		return 0;
+	}
+	take_args(d, k, e->args, &s);
+	return is_wanted(d, k, &s) ? calls_take(d->calls, k, &s, d->err) : 0;
+}
+
+/* ---- events ---- */
+
+static bool is_cat(const char *cat, const char *name)
+{
+	return strcasecmp(cat, name) == 0;
+}
+
+/* What a hash stands for. */
+static void take_name(struct dftracer *d, const json_t *event)
+{
+	const json_t *args = json_object_get(event, "args");
+	const char *what = text_in(event, "name");
+	const char *name = text_in(args, "name");
+	char room[24];
+	const char *hash = hash_text(json_member(args, ANY_OF("value", "hash")),
+				     room, sizeof(room));
+
+	if (what && strcmp(what, "FH") == 0 && has_text(name) && has_text(hash))
+		dftracer_names_explain(d->names, hash, name);
+}
+
+static int take_complete(struct dftracer *d, const json_t *event)
+{
+	const json_t *dur = json_object_get(event, "dur");
+	struct dftracer_event e = {
+		.name = text_in(event, "name"),
+		.cat = text_in(event, "cat"),
+		.pid = task_of(json_object_get(event, "pid")),
+		.tid = task_of(json_object_get(event, "tid")),
+		.args = json_object_get(event, "args"),
+	};
+
+	if (!e.name || !e.cat)
+		return unread(d, "an event without name or cat, which say what "
+				 "it is");
+	if (!json_time(json_object_get(event, "ts"), NS_PER_US, &e.start_ns))
+		return unread(d, "an event without ts, the microseconds at "
+				 "which it began");
+	if (dur && !json_time(dur, NS_PER_US, &e.duration_ns))
+		return unread(d, "dur is no number of microseconds");
+	if (is_cat(e.cat, "POSIX") || is_cat(e.cat, "STDIO"))
+		return take_call(d, &e);
+	/* Where it began and ended itself. */
+	if (is_cat(e.cat, "dftracer") || is_cat(e.cat, "dlio_profiler"))
+		return 0;
+	return dftracer_marks_take(&d->marks, d->m, &e, d->err);
+}
+
+static int take_event(void *who, const json_t *event)
+{
+	struct dftracer *d = who;
+	const char *ph = text_in(event, "ph");
+
+	if (!ph)
+		return unread(d, "an event without ph, its kind; X is a "
+				 "complete one, M a name");
+	if (strcmp(ph, "X") == 0)
+		return take_complete(d, event);
+	if (strcmp(ph, "M") == 0)
+		take_name(d, event);
+	else
+		d->others++;
+	return 0;
+}
+
+static void tell(struct dftracer *d)
+{
+	uint64_t nameless = dftracer_names_unexplained(d->names);
+
+	if (d->stdio)
+		import_note(d->m,
+			    "%" PRIu64 " call%s of STDIO %s taken, of files "
+			    "without calls of POSIX in the same process; sizes "
+			    "are those of fread and fwrite, not of read(2)",
+			    d->stdio, plural(d->stdio),
+			    d->stdio == 1 ? "is" : "are");
+	if (d->repeated)
+		import_note(d->m,
+			    "%" PRIu64 " call%s of STDIO %s above calls of "
+			    "POSIX that are there, and left out",
+			    d->repeated, plural(d->repeated),
+			    d->repeated == 1 ? "is" : "are");
+	if (d->causeless)
+		import_note(d->m,
+			    "%" PRIu64 " call%s failed, and the log does not "
+			    "say why; the trace has EIO for it",
+			    d->causeless, plural(d->causeless));
+	if (nameless)
+		import_note(d->m,
+			    "%" PRIu64 " file%s without a name, since no event "
+			    "FH explains the hash; is a file of the log "
+			    "missing?",
+			    nameless, plural(nameless));
+	if (d->others)
+		import_note(d->m,
+			    "%" PRIu64 " event%s left out: neither complete "
+			    "(ph X) nor a name (M)",
+			    d->others, plural(d->others));
+	calls_tell(d->calls);
+}
+
+int import_dftracer(struct importing *m, struct mlgen_err *err)
+{
+	struct dftracer d = { .m = m, .err = err };
+	int rc = 0;
+
+	d.objects.m = m;
+	d.objects.err = err;
+	d.calls = calls_new(m);
+	d.names = dftracer_names_new(m->fill);
+	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
+		rc = json_objects_read(&d.objects, m->files[i], take_event, &d);
+	if (rc == 0)
+		rc = import_judge(m, "dftracer", err);
+	if (rc == 0)
+		rc = dftracer_marks_end(&d.marks, m, err);
+	if (rc == 0)
+		tell(&d);
+	keyed_fini(&d.posix);
+	dftracer_marks_fini(&d.marks);
+	dftracer_names_free(d.names);
+	calls_free(d.calls);
+	json_objects_fini(&d.objects);
+	return rc;
+}

@@ -1,0 +1,167 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 165-import-dftracer.sh - files of DFTracer become a trace, with positions, names behind hashes, and marks of the training.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+logs=$TOP/t/imports/dftracer
+header=start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns
+
+take()
+{
+	"$MLGEN" --import=dftracer "$@" --trace=x.trace
+}
+
+rows()
+{
+	"$MLGEN" --export=csv x.trace | tail -n +2
+}
+
+cat >want <<END
+$header
+1700000000000060000,5000000,100,100,train,stage,train,,,-1,
+1700000000000060000,5000000,,,train,epoch,,0,,-1,
+1700000000000100000,12000,100,100,train,open,/data/train/a.npz,,524288,0,
+1700000000000120000,1000,100,100,train,stat,/data/train/a.npz,,,0,
+1700000000000130000,20000,100,100,train,read,/data/train/a.npz,0,4096,4096,
+1700000000000160000,20000,100,100,train,read,/data/train/a.npz,4096,65536,1000,
+1700000000000200000,5000,100,100,train,read,/data/train/a.npz,22,8,8,
+1700000000000210000,9000,100,101,train,read,/data/train/a.npz,4000,100,100,
+1700000000000230000,3000,100,100,train,close,/data/train/a.npz,,0,0,
+1700000000000240000,3000,100,100,train,open,/data/none,,0,-5,
+1700000000000250000,300000,100,100,train,fork,,,0,102,
+1700000000000600000,12000,102,102,train,open,/data/train/b.npz,,,0,
+1700000000000620000,10000,102,102,train,read,/data/train/b.npz,0,512,512,
+1700000000000640000,10000,102,102,train,read,/data/train/b.npz,512,512,512,
+1700000000000680000,10000,102,102,train,close,/data/train/b.npz,,0,0,
+1700000000001000000,10000,100,100,train,open,/out/log.csv,,,0,
+1700000000001020000,10000,100,100,train,write,/out/log.csv,0,30,30,
+1700000000001040000,10000,100,100,train,write,/out/log.csv,30,5,5,
+1700000000001060000,10000,100,100,train,close,/out/log.csv,,0,0,
+1700000000002000000,500000,100,100,train,compute,,0,,-1,
+1700000000005100000,700000,100,100,save,checkpoint,save,,,-1,
+1700000000005100000,700000,,,save,epoch,,1,,-1,
+END
+exits "the files of two processes are imported" 0 \
+	take "$logs/train.pfw" "$logs/worker.pfw"
+"$MLGEN" --export=csv x.trace >got
+ok "calls, positions and marks are as they were" cmp want got
+like "calls that are not known are counted" "$(cat err)" 'left out: ftruncate 1$'
+like "so are positions that follow from others" "$(cat err)" '^mlgen: note: 7 offsets'
+like "and STDIO that stands for itself" "$(cat err)" \
+	'^mlgen: note: 4 calls of STDIO are taken'
+like "or that is there again" "$(cat err)" \
+	'^mlgen: note: 1 call of STDIO is above calls of POSIX that are there'
+like "and failures without a reason" "$(cat err)" \
+	'^mlgen: note: 1 call failed, and the log does not say why; the trace has EIO'
+like "and descriptors that nobody opened" "$(cat err)" \
+	'no name in the log, such as pipes, are left out: read 1$'
+like "and events of the application that are no marker" "$(cat err)" \
+	'^mlgen: note: 1 event of the application'
+like "where epochs come from is said" "$(cat err)" \
+	'^mlgen: note: an epoch is from the first event to the last'
+
+# DFTracer compresses in blocks, which are members of gzip.
+{ head -n 9 "$logs/train.pfw" | gzip -c
+	tail -n +10 "$logs/train.pfw" | gzip -c; } >train.pfw.gz
+exits "compressed files are no others" 0 take train.pfw.gz "$logs/worker.pfw"
+"$MLGEN" --export=csv x.trace >got
+ok "and give the same" cmp want got
+exits "so does a pipe" 0 sh -c \
+	'cat train.pfw.gz | "$MLGEN" --import=dftracer - --trace=x.trace'
+is "of the one file" "$(rows | wc -l | tr -d " ")" 18
+
+exits "older files have names in clear, and numbers in quotes" 0 \
+	take "$logs/profiler.pfw"
+is "which is the same" "$(rows)" \
+	"1699999999000001000,3000,8,16,,open,/data/img_000.npz,,0,0,
+1699999999000005000,9000,8,16,,read,/data/img_000.npz,0,262144,262144,
+1699999999000020000,1000,8,16,,close,/data/img_000.npz,,0,0,
+1699999999000030000,1000,8,16,,mkdir,/out,,0,0,
+1699999999000040000,1000,8,16,,rename,/out/.a\\x00/out/a,,0,0,
+1699999999000050000,1000,8,16,,open,/data,,,0,"
+
+# ---- what events may lack ----
+
+# event NAME TS ARGS...: a call of process 1.
+event()
+{
+	printf '{"name":"%s","cat":"POSIX","pid":1,"tid":1,"ts":%s,"dur":1,"ph":"X","args":{%s}}\n' \
+		"$1" "$2" "$3"
+}
+
+name='{"name":"FH","cat":"dftracer","pid":1,"tid":1,"ph":"M","args":{"name":"/d/late","value":"f1"}}'
+{ event open 1 '"fhash":"f1"'; event read 2 '"fhash":"f1","count":5,"ret":5'
+	event close 3 '"fhash":"f1"'; event open 4 '"fhash":77'; echo "$name"; } >late.pfw
+exits "a name may come behind what it names" 0 take late.pfw
+is "a hash without one stands for itself" "$(rows | cut -d, -f7 | uniq)" \
+	"/d/late
+hash 77"
+like "and is told" "$(cat err)" '^mlgen: note: 1 file without a name, since no event FH'
+"$MLGEN" --describe x.trace --output-format=json >x.json
+is "a description has the name, too" \
+	"$(json x.json trace.files.0.path trace.directories.0.path)" "/d/late /d"
+
+{ event open 1 '"fname":"/a"'; event open 2 '"fname":"/a"'
+	event read 3 '"fname":"/a","ret":5'; event close 4 '"fname":"/a"'
+	event close 5 '"fname":"/a"'; event open 6 '"fname":"/a"'
+	event read 7 '"fname":"/a","ret":5'; event read 8 '"fname":"/b","ret":5'
+	event lseek 9 '"fname":"/b","offset":7,"whence":0,"ret":7'
+	event read 10 '"fname":"/b","ret":5'; event read 11 '"fname":"/b","ret":-1,"errno":9'
+	event pread 12 '"fname":"/b","offset":-1,"count":1,"ret":-22'; } >twice.pfw
+exits "a file may be open twice, or from before" 0 take twice.pfw
+is "then positions are not known, but behind an open or a seek" \
+	"$(rows | sed -n '/read/s/^[^/]*//p')" \
+	"/a,,5,5,
+/a,0,5,5,
+/b,,5,5,
+/b,7,5,5,
+/b,,,-9,
+/b,,1,-22,"
+
+printf '%s\n' '{"name":"epoch","cat":"pipeline","pid":1,"tid":1,"ts":0,"dur":9,"ph":"X","args":{"epoch":0}}' \
+	'{"name":"step","cat":"pipeline","pid":1,"tid":1,"ts":1.5,"dur":2,"ph":"X","args":{"epoch":0,"step":3}}' \
+	'{"name":"step","cat":"compute","pid":1,"tid":1,"ts":1,"dur":2,"ph":"X","args":{"epoch":0}}' \
+	'{"name":"pipeline.evaluate","cat":"pipeline","pid":1,"tid":1,"ts":5,"dur":2,"ph":"X"}' \
+	'{"name":"load_checkpoint","cat":"c","pid":1,"tid":1,"ts":6,"dur":2,"ph":"X"}' >marks.pfw
+exits "an event that is an epoch is one" 0 take marks.pfw
+is "and no other makes one" "$(rows)" \
+	"0,9000,1,1,epoch 0,epoch,,0,,-1,
+1500,2000,1,1,epoch 0,step,,3,,-1,
+5000,2000,1,1,eval,stage,eval,,,-1,
+6000,2000,1,1,restore,checkpoint,restore,,,-1,"
+
+# ---- what is no such file ----
+
+refused()
+{
+	printf '[\n%b' "$2" >bad.pfw
+	exits "$1: refused" 2 take bad.pfw
+	like "$1: with its place" "$(cat err)" "^mlgen: bad\\.pfw:$3"
+}
+
+refused "a text" 'name,cat\n' '2: is no JSON object'
+refused "what is no JSON" '{"name":"open" "cat":"POSIX"}\n' \
+	"2: is no JSON: .*at byte [0-9]+ of it"
+refused "no kind" '{"name":"open","cat":"POSIX","ts":1}\n' '2: an event without ph'
+refused "no name" '{"cat":"POSIX","ts":1,"ph":"X"}\n' '2: an event without name or cat'
+refused "no time" '{"name":"open","cat":"POSIX","ph":"X"}\n' '2: an event without ts'
+refused "a time before all" '{"name":"open","cat":"POSIX","ph":"X","ts":-5}\n' \
+	'2: an event without ts'
+refused "no duration" '{"name":"open","cat":"POSIX","ph":"X","ts":5,"dur":"x"}\n' \
+	'2: dur is no number'
+exits "an empty file is refused" 2 take /dev/null
+
+{ event open 1 '"fname":"/a"'; echo '{"name":"read","cat":"POSIX","args":{"x'
+	event close 3 '"fname":"/a"'; echo '}'; printf '{"name":"read"'; } >torn.pfw
+exits "a file with torn lines is refused" 2 take torn.pfw
+like "with the way out" "$(cat err)" '^mlgen: torn\.pfw:2: is no whole JSON object\. 2 of 4 lines.*--lenient'
+exits "and taken by --lenient" 0 take torn.pfw --lenient
+is "with all events that are whole" "$(rows | cut -d, -f6 | paste -sd, -)" "open,close"
+like "an event without an end is one that was being written" "$(cat err)" \
+	'torn\.pfw: the last line has no end'
+head -c 200 train.pfw.gz >cut.pfw.gz
+exits "a compressed file that is cut off is refused" 2 take cut.pfw.gz
+like "with how far it goes" "$(cat err)" '^mlgen: cut\.pfw\.gz: is a gzip file that is cut off'
+done_testing
