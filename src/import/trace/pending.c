@@ -12,7 +12,6 @@
 				  m->files[0]);                                \
 	}
 
-PENDING(strace)
 PENDING(mcgill)
 PENDING(darshan)
 PENDING(dftracer)
