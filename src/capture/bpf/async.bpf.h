@@ -27,6 +27,11 @@ static __always_inline void tell_submit(struct thread_state *s,
 	r->flags = TRACE_ASYNC;
 	if (bpf_map_update_elem(&requests, key, r, BPF_ANY))
 		add_loss(LOSS_ASYNC);
+	if (r->op == TRACE_READ) {
+		s->asked_ino = r->ino;
+		s->asked_from = r->off;
+		s->asked_end = r->off + r->len_bytes;
+	}
 	e = ring_take(TRACE_ASYNC_SUBMIT, EVENT_ASYNC_SUBMIT);
 	if (!e)
 		return;
@@ -67,24 +72,6 @@ static __always_inline void tell_end(const struct capture_request *r,
 	ring_give(e);
 }
 
-/* Length of a list of iovecs, in the caller's memory. */
-static __noinline u64 request_bytes(u64 list, u64 count)
-{
-	u64 one[2], sum = 0;
-
-	if (count > 64)
-		return TRACE_UNKNOWN;
-	for (u32 i = 0; i < 64; i++) {
-		if (i >= count)
-			break;
-		if (bpf_probe_read_user(one, sizeof(one),
-					(void *)(list + i * sizeof(one))))
-			return TRACE_UNKNOWN;
-		sum += one[1];
-	}
-	return sum;
-}
-
 /* ---- io_uring ---- */
 
 /* Its operations, which are the same on all machines. */
@@ -97,6 +84,8 @@ enum {
 	URING_READ = 22,
 	URING_WRITE = 23,
 };
+
+#define IS_FIXED_FILE 1 /* IOSQE_FIXED_FILE, as a request keeps it */
 
 static __always_inline u16 uring_op(u8 opcode)
 {
@@ -121,6 +110,7 @@ static __always_inline int uring_submit(struct io_kiocb *req)
 	struct thread_state *s = current_thread();
 	struct capture_request r = { 0 };
 	struct io_rw *rw = (void *)req;
+	struct file_seen f;
 	u8 opcode;
 
 	if (!s)
@@ -129,12 +119,20 @@ static __always_inline int uring_submit(struct io_kiocb *req)
 	r.op = uring_op(opcode);
 	if (!r.op)
 		return 0;
+	/* Of one that was registered the file is known at its end alone. */
+	if (!((u32)BPF_CORE_READ(req, flags) & IS_FIXED_FILE)) {
+		if (!see_file(file_at(BPF_CORE_READ(req, cqe.fd)), &f, false))
+			return 0;
+		need_file_name(s, &f);
+		r.ino = f.id.ino;
+		r.dev = f.id.dev;
+	}
 	r.off = TRACE_UNKNOWN;
 	if (r.op != TRACE_FSYNC) {
 		r.off = BPF_CORE_READ(rw, kiocb.ki_pos);
 		r.len_bytes = BPF_CORE_READ(rw, len);
 		if (opcode == URING_READV || opcode == URING_WRITEV)
-			r.len_bytes = request_bytes(BPF_CORE_READ(rw, addr),
+			r.len_bytes = iovec_bytes(BPF_CORE_READ(rw, addr),
 						    r.len_bytes);
 	}
 	tell_submit(s, &r, &key);
@@ -283,7 +281,7 @@ static long aio_submitted(u32 i, void *context)
 	if (r.op == TRACE_READ || r.op == TRACE_WRITE) {
 		r.off = cb.offset;
 		r.len_bytes = cb.opcode >= AIO_PREADV
-				      ? request_bytes(cb.buf, cb.nbytes)
+				      ? iovec_bytes(cb.buf, cb.nbytes)
 				      : cb.nbytes;
 	}
 	aio_forget(&key);

@@ -83,30 +83,6 @@ static __always_inline u64 at_position(const struct thread_state *s,
 
 /* ---- reads and writes ---- */
 
-#define IOVECS_MOST 64 /* of more the length is what was moved */
-
-static __always_inline u64 iovec_bytes(u64 list, u64 count, s64 moved)
-{
-	u64 one[2], sum = 0;
-
-	if (count > IOVECS_MOST)
-		return moved > 0 ? moved : TRACE_UNKNOWN;
-	for (u32 i = 0; i < IOVECS_MOST; i++) {
-		if (i >= count)
-			break;
-		if (bpf_probe_read_user(one, sizeof(one),
-					(void *)(list + i * sizeof(one))))
-			return moved > 0 ? moved : TRACE_UNKNOWN;
-		sum += one[1];
-	}
-	return sum;
-}
-
-static __noinline u64 iovec_sum(u64 list, u64 count, s64 moved)
-{
-	return iovec_bytes(list, count, moved);
-}
-
 static __always_inline bool at_own_position(const struct call *c)
 {
 	switch (c->call) {
@@ -134,8 +110,11 @@ static __always_inline void end_transfer(struct thread_state *s,
 	if (!see_file(file_at(c->arg[0]), &f, is_typed))
 		return;
 	need_file_name(s, &f);
-	bytes = is_vector ? iovec_sum(c->arg[1], c->arg[2], c->result)
-			  : c->arg[2];
+	bytes = c->arg[2];
+	if (is_vector)
+		bytes = iovec_bytes(c->arg[1], c->arg[2]);
+	if (bytes == TRACE_UNKNOWN && c->result >= 0)
+		bytes = c->result;
 	if (at_own_position(c)) {
 		off = at_position(s, &f, c->result, writes, &flags);
 	} else if (writes && f.flags & O_APPEND && c->result > 0) {
@@ -490,9 +469,16 @@ static __always_inline void end_close(struct thread_state *s,
 				      const struct call *c)
 {
 	struct file_seen f = { .id = s->closing };
+	struct call closed = *c;
 
+	if (c->call == CALL_DUP2) {
+		/* What failed, or copies to itself, closes nothing. */
+		if (c->result < 0 || c->arg[0] == c->arg[1])
+			return;
+		closed.result = 0;
+	}
 	if (f.id.ino)
-		tell_call(s, &f, TRACE_CLOSE, TRACE_UNKNOWN, 0, c, 0);
+		tell_call(s, &f, TRACE_CLOSE, TRACE_UNKNOWN, 0, &closed, 0);
 }
 
 /* All that is not a read or write. */
@@ -565,7 +551,7 @@ static __always_inline int enter(struct pt_regs *regs, long id, bool is_typed)
 	if (s->miss_ns)
 		flush_fault(s);
 	if (s->added.count)
-		flush_added(s, 0, 1);
+		flush_other(s);
 	if (!s->call)
 		return 0;
 	if (is_compat()) {

@@ -177,11 +177,13 @@ struct io_uring_cqe {
 struct io_cqe {
 	u64 user_data;
 	s32 res;
+	int fd;
 };
 
 struct io_kiocb {
 	struct file *file;
 	u8 opcode;
+	u64 flags;
 	struct io_cqe cqe;
 };
 

@@ -154,19 +154,27 @@ static __always_inline void walk_all(struct walk *w)
 	w->to->more |= EVENT_IS_CUT;
 }
 
-/* The name of what lies there: 1 = it went out. Of a file system whose mount is
- * not known (NULL) it is cut. */
-static __noinline int tell_name(struct dentry *leaf, struct vfsmount *mnt,
-				struct inode *inode)
+/*
+ * The name of what the scratch says: 1 = it went out. Of a file system whose
+ * mount is not known (0) it is cut. Not static, and without pointers as
+ * arguments: so it is verified once, not at each of its calls.
+ */
+__noinline int tell_name(void)
 {
 	struct scratch *buffer = scratch();
 	struct file_seen f = { 0 };
 	struct walk w = { 0 };
 	struct capture_name *n;
+	struct dentry *leaf;
+	struct inode *inode;
 	u32 bytes;
+	u64 mnt;
 
-	if (!buffer || !leaf || !inode)
+	if (!buffer)
 		return 0;
+	leaf = (void *)buffer->leaf;
+	inode = (void *)buffer->inode;
+	mnt = buffer->mnt;
 	n = &buffer->name;
 	see_inode(inode, &f);
 	n->zero = 0;
@@ -182,7 +190,8 @@ static __noinline int tell_name(struct dentry *leaf, struct vfsmount *mnt,
 	w.dentry = leaf;
 	if (mnt)
 		w.mount =
-			(void *)mnt - bpf_core_field_offset(struct mount, mnt);
+			(void *)mnt -
+			  bpf_core_field_offset(struct mount, mnt);
 	w.to = n;
 	/* Neither in the tree of names, nor a root. */
 	if (!BPF_CORE_READ(leaf, d_hash.pprev) &&
@@ -202,11 +211,19 @@ static __always_inline void need_name(struct identity *id, struct dentry *leaf,
 				      struct vfsmount *mnt, struct inode *inode)
 {
 	struct named_key key = { id->ino, id->dev, id->generation };
+	struct scratch *buffer;
 	u32 one = 1;
 
+	if (bpf_map_lookup_elem(&named, &key))
+		return;
+	buffer = scratch();
+	if (!buffer)
+		return;
+	buffer->leaf = (u64)leaf;
+	buffer->mnt = (u64)mnt;
+	buffer->inode = (u64)inode;
 	/* Only behind the name: others may use it at once. */
-	if (!bpf_map_lookup_elem(&named, &key) && tell_name(leaf, mnt, inode) &&
-	    mnt)
+	if (tell_name() && mnt)
 		bpf_map_update_elem(&named, &key, &one, BPF_ANY);
 }
 
@@ -302,4 +319,26 @@ static __noinline int see_directory(int fd, struct identity *to)
 	*to = f.id;
 	need_name(&f.id, leaf, mnt, inode);
 	return 1;
+}
+
+/* ---- lists of buffers ---- */
+
+#define IOVECS_MOST 64 /* of more the length is not known */
+
+/* Bytes of all of them, in the caller's memory; not static, as above. */
+__noinline u64 iovec_bytes(u64 list, u64 count)
+{
+	u64 one[2], sum = 0;
+
+	if (count > IOVECS_MOST)
+		return TRACE_UNKNOWN;
+	for (u32 i = 0; i < IOVECS_MOST; i++) {
+		if (i >= count)
+			break;
+		if (bpf_probe_read_user(one, sizeof(one),
+					(void *)(list + i * sizeof(one))))
+			return TRACE_UNKNOWN;
+		sum += one[1];
+	}
+	return sum;
 }

@@ -64,6 +64,15 @@ static __noinline void flush_added(struct thread_state *s, u64 from, u64 end)
 	s->added.count = 0;
 }
 
+/* Not for a call that reads: for a request, or ahead of somebody. */
+static __always_inline void flush_other(struct thread_state *s)
+{
+	if (s->asked_ino == s->added.ino)
+		flush_added(s, s->asked_from, s->asked_end);
+	else
+		flush_added(s, 0, 1);
+}
+
 /* A read of this file is over. */
 static __always_inline void end_read_pages(struct thread_state *s,
 					   struct file_seen *f, u64 off,
@@ -74,7 +83,7 @@ static __always_inline void end_read_pages(struct thread_state *s,
 	if (s->added.ino == f->id.ino && s->added.dev == f->id.dev)
 		flush_added(s, off, off + bytes);
 	else
-		flush_added(s, 0, 1); /* all of it ahead of somebody */
+		flush_other(s);
 }
 
 static __always_inline bool is_writing(u32 call)
@@ -110,7 +119,7 @@ int BPF_PROG(on_page_added, struct folio *folio)
 		return 0;
 	}
 	if (a.count)
-		flush_added(s, 0, 1);
+		flush_other(s);
 	s->added.ino = inode->i_ino;
 	s->added.dev = inode->i_sb->s_dev;
 	s->added.first = index;

@@ -39,6 +39,8 @@ struct thread_state {
 	u32 call;
 	u32 is_told;
 	struct added_pages added;
+	/* The last request that was submitted. */
+	u64 asked_ino, asked_from, asked_end;
 };
 
 struct {
@@ -62,6 +64,8 @@ struct {
 
 /* Where an event that is longer than a stack is made. */
 struct scratch {
+	/* What is to be named: pointers, which are numbers when read again. */
+	u64 leaf, mnt, inode;
 	union {
 		struct capture_name name;
 		struct capture_paths paths;
