@@ -38,7 +38,10 @@ COMPILE_ENGINE = $(filter-out -Isrc -I.,$(COMPILE))
 LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) -pthread
 
 LIBRARY := build/libmlgen.a
-LIBRARY_SRC = $(sort $(wildcard src/*/*.c src/*/*/*.c)) $(ENGINES)
+# What runs in the kernel is compiled apart; without it, nothing asks for it.
+KERNEL_SRC := $(wildcard src/*/*/*.bpf.c)
+LIBRARY_SRC = $(filter-out $(KERNEL_SRC) $(if $(filter yes,$(HAVE_BPF)),, \
+	src/capture/bpf/%),$(sort $(wildcard src/*/*.c src/*/*/*.c))) $(ENGINES)
 LIBRARY_OBJ = $(LIBRARY_SRC:%.c=build/%.o)
 # The program around them.
 PROGRAM_OBJ := $(patsubst %.c,build/%.o,$(sort $(wildcard src/*.c)))
@@ -73,6 +76,7 @@ $(TOOLS): %: %.o
 build/t/tools/maketrace: $(LIBRARY)
 
 build/t/tools/trace_text: $(LIBRARY)
+build/t/tools/record_bpf: $(LIBRARY)
 build/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 build/unit-tests: private LIBS += $(CHECK_LIBS)
 build/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)
@@ -100,7 +104,17 @@ build/%.o: %.c build/flags | config.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(COMPILE) -MMD -MP -c -o $@ $<
 
--include $(OBJ:.o=.d)
+# With its line numbers: they are the descriptions of types (BTF), too.
+build/%.bpf.o: %.bpf.c build/flags
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPF_CC) $(BPF_CFLAGS) -Isrc $(LIB_CFLAGS) -Wall -Wextra \
+		-Wno-unused-parameter $(WERROR) -MMD -MP -c -o $@ $<
+
+# Which has the other one in it, as bytes.
+build/src/capture/bpf/bpf_object.o: build/src/capture/bpf/capture.bpf.o
+
+-include $(OBJ:.o=.d) $(KERNEL_SRC:%.c=build/%.d)
 
 # Files that change only when what they say does: other flags or another list
 # of sources rebuild, the same ones do not.
@@ -109,7 +123,7 @@ $(shell mkdir -p $(@D))$(file >$@.new,$(1))@cmp -s $@.new $@ && rm $@.new || mv 
 endef
 
 build/flags: always
-	$(call update,$(CC) $(COMPILE) $(LINK) $(LIBS))
+	$(call update,$(CC) $(COMPILE) $(LINK) $(LIBS) $(BPF_CC) $(BPF_CFLAGS))
 
 build/objects: always
 	$(call update,$(LIBRARY_OBJ))

@@ -22,7 +22,13 @@ static const struct timespec second = { .tv_sec = 1 };
 
 static const int others[] = { SIGUSR1, SIGUSR2 };
 
+/* Whose disposition is changed here, or for a while by who waits for a child. */
+static const int changed[] = { SIGINT,  SIGTERM, SIGUSR1, SIGUSR2,
+			       SIGXFSZ, SIGPIPE, SIGCHLD };
+
 static struct {
+	sigset_t inherited_mask;
+	struct sigaction inherited[ARRAY_LEN(changed)];
 	sigset_t ending; /* the program */
 	pthread_t guard;
 	bool has_guard;
@@ -60,20 +66,41 @@ static bool is_ending(int sig)
 	return sig > 0 && sigismember(&state.ending, sig) == 1;
 }
 
-int signals_wait(const struct timespec *most)
+static int next_signal(const struct timespec *most, siginfo_t *info)
 {
 	sigset_t set = state.ending;
-	int sig;
 
 	sigaddset(&set, SIGUSR1);
 	sigaddset(&set, SIGUSR2);
-	sig = sigtimedwait(&set, NULL, most);
+	return sigtimedwait(&set, info, most);
+}
+
+int signals_wait(const struct timespec *most)
+{
+	int sig = next_signal(most, NULL);
+
 	/* Before it is counted: others would come to an end of their own. */
 	if (is_ending(sig) && atomic_load(&state.attention) == SIGNALS_UNSEEN)
 		state.leave(state.arg);
 	if (is_ending(sig) && atomic_fetch_add(&state.taken, 1) + 1 >= PATIENCE)
 		state.leave(state.arg);
 	return sig;
+}
+
+int signals_next(const struct timespec *most, siginfo_t *info)
+{
+	int sig = next_signal(most, info);
+
+	if (is_ending(sig))
+		atomic_fetch_add(&state.taken, 1);
+	return sig;
+}
+
+void signals_hand_down(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(changed); i++)
+		sigaction(changed[i], &state.inherited[i], NULL);
+	sigprocmask(SIG_SETMASK, &state.inherited_mask, NULL);
 }
 
 static bool has_attention(enum signals_attention how)
@@ -125,7 +152,9 @@ void signals_begin(void (*leave)(void *arg), void *arg)
 	state.ending = ending_set();
 	state.leave = leave;
 	state.arg = arg;
-	pthread_sigmask(SIG_BLOCK, &state.ending, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(changed); i++)
+		sigaction(changed[i], NULL, &state.inherited[i]);
+	pthread_sigmask(SIG_BLOCK, &state.ending, &state.inherited_mask);
 	pthread_sigmask(SIG_BLOCK, &also, NULL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);

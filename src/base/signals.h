@@ -2,6 +2,7 @@
 /* signals.h - SIGINT, SIGTERM and SIGHUP from the first line of main to the last. */
 #pragma once
 
+#include <signal.h>
 #include <time.h>
 
 /*
@@ -36,6 +37,14 @@ void signals_attend(enum signals_attention how);
 /* Where they are watched: wait for one of them, SIGUSR1 or SIGUSR2; as
  * sigtimedwait. */
 int signals_wait(const struct timespec *most);
+
+/* The same for who passes them on: what came, and from whom. However many come,
+ * none of them ends the program. */
+int signals_next(const struct timespec *most, siginfo_t *info);
+
+/* In a child before it calls execve: mask and dispositions as this program was
+ * started with. */
+void signals_hand_down(void);
 
 /* Any thread: how many have come; without signals_begin, as in a library, is one
  * pending? */

@@ -15,6 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/shellword.h"
 #include "base/util.h"
 #include "io/cgroup.h"
 #include "io/cpuquota.h"
@@ -200,29 +201,16 @@ static int parse_cpus(union cpus *c, const char *list, struct mlgen_err *err)
 
 bool host_put_argument(char *out, size_t size, const char *arg)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-_=+./,:@%^";
 	size_t at = strlen(out);
-	bool quoted = !arg[0] || arg[strspn(arg, plain)];
+	struct buf text = { 0 };
 
 	/* Each of its bytes takes four at most: '\'' */
 	if (at + 4 * strlen(arg) + 8 > size)
 		return false;
-	if (at)
-		out[at++] = ' ';
-	if (quoted)
-		out[at++] = '\'';
-	for (; *arg; arg++) {
-		if (*arg == '\'') {
-			memcpy(out + at, "'\\'", 3);
-			at += 3;
-		}
-		out[at++] = *arg;
-	}
-	if (quoted)
-		out[at++] = '\'';
-	out[at] = '\0';
+	buf_add(&text, out);
+	shellword_add(&text, arg);
+	memcpy(out + at, text.s + at, text.len - at + 1);
+	buf_fini(&text);
 	return true;
 }
 

@@ -399,6 +399,57 @@ bool mount_of_device(char *target, size_t size, const char *root, dev_t dev)
 	return found;
 }
 
+/* btrfs has a device number of its own, that of no mount. */
+static dev_t listed_device(const struct line *l)
+{
+	struct statx st;
+
+	if (strcmp(l->type, "btrfs") == 0 &&
+	    statx(AT_FDCWD, l->target, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0,
+		  &st) == 0)
+		return makedev(st.stx_dev_major, st.stx_dev_minor);
+	return makedev(l->dev_major, l->dev_minor);
+}
+
+void mount_each(void (*see)(void *arg, const struct mount_listed *m), void *arg)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	size_t size = 0;
+	char *text = NULL;
+	struct line l;
+
+	while (f && getline(&text, &size, f) >= 0) {
+		if (!cut_line(&l, text))
+			continue;
+		const struct mount_listed m = { l.type, l.target, l.source,
+						listed_device(&l) };
+		see(arg, &m);
+	}
+	free(text);
+	if (f)
+		fclose(f);
+}
+
+static void put_escaped(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr(" \t\n\\", *text))
+			buf_addf(out, "\\%03o", (unsigned)*text);
+		else
+			buf_addc(out, *text);
+	}
+}
+
+void mount_put_text(struct buf *out, const char *type, const char *target,
+		    const char *source)
+{
+	put_escaped(out, type);
+	buf_addc(out, ' ');
+	put_escaped(out, target);
+	buf_addc(out, ' ');
+	put_escaped(out, source);
+}
+
 int mount_direct_alignment(const char *file_or_directory, uint64_t *align_bytes,
 			   struct mlgen_err *err)
 {

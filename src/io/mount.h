@@ -9,6 +9,8 @@
 
 #include <mlgen/err.h>
 
+#include "base/buf.h"
+
 struct mount {
 	char type[32];    /* "ext4", "nfs4", "tmpfs" */
 	char source[256]; /* "/dev/vda1", "192.0.2.1:/ai" */
@@ -52,6 +54,22 @@ void mount_read_at(struct mount *m, const char *root, const char *path,
  * above.
  */
 bool mount_of_device(char *target, size_t size, const char *root, dev_t dev);
+
+/* One line of the mount table. */
+struct mount_listed {
+	const char *type, *target, *source;
+	dev_t dev; /* as files in it have it */
+};
+
+/* Show each, in the order of the table. Nothing is asked of the filesystems: one
+ * that does not answer would hold this up. */
+void mount_each(void (*see)(void *arg, const struct mount_listed *m),
+		void *arg);
+
+/* "FSTYPE MOUNTPOINT SOURCE" as a trace has it: octal escapes as in
+ * /proc/self/mountinfo. */
+void mount_put_text(struct buf *out, const char *type, const char *target,
+		    const char *source);
 
 /*
  * The alignment O_DIRECT needs (statx STATX_DIOALIGN where the kernel tells,

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,7 +12,7 @@
 #include "base/buf.h"
 #include "base/process.h"
 #include "base/util.h"
-#include "config.h"
+#include "io/host_facts.h"
 #include "run/slot.h"
 #include "trace/tracer.h"
 
@@ -30,25 +29,14 @@ struct trace_ring *traced_ring(const struct traced *t, const char *role,
 	return tracer_ring(t->tracer, text, files);
 }
 
-static void add_number(struct tracer *t, const char *key, uint64_t n)
+static void put_fact(void *arg, const char *key, const char *value)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, n);
-	tracer_fact(t, key, text);
+	tracer_fact(arg, key, value);
 }
 
 static void add_facts(struct tracer *t, const struct run_shared *run)
 {
-	const struct host *host = run->cfg.host;
-
-	tracer_fact(t, "program", "mlgen");
-	tracer_fact(t, "version", MLGEN_VERSION);
-	tracer_fact(t, "host", host->hostname);
-	tracer_fact(t, "kernel", host->kernel);
-	add_number(t, "cpus", host->cpus);
-	add_number(t, "memory_bytes", host->memory_bytes);
-	tracer_fact(t, "command", host->command);
+	host_facts(run->cfg.host, put_fact, t);
 	for (size_t i = 0; i < run->cfg.count; i++)
 		tracer_fact(t, "job", run->cfg.jobs[i]->name);
 }
@@ -88,17 +76,6 @@ static void add_process(struct tracer *t, const struct run_shared *run)
 		     run->cfg.host->command);
 }
 
-/* As in /proc/self/mountinfo. */
-static void put_escaped(struct buf *out, const char *text)
-{
-	for (; *text; text++) {
-		if (strchr(" \t\n\\", *text))
-			buf_addf(out, "\\%03o", (unsigned)*text);
-		else
-			buf_addc(out, *text);
-	}
-}
-
 static void add_mount(struct tracer *t, const struct mount *m)
 {
 	struct buf text = { 0 };
@@ -109,11 +86,7 @@ static void add_mount(struct tracer *t, const struct mount *m)
 	const uint64_t number[] = { stat(m->target, &st) == 0
 					    ? (uint64_t)st.st_dev
 					    : TRACE_UNKNOWN };
-	put_escaped(&text, m->type);
-	buf_addc(&text, ' ');
-	put_escaped(&text, m->target);
-	buf_addc(&text, ' ');
-	put_escaped(&text, m->source);
+	mount_put_text(&text, m->type, m->target, m->source);
 	tracer_entry(t, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));
 	buf_fini(&text);
 }

@@ -347,6 +347,44 @@ START_TEST(direct_in_memory_is_refused)
 }
 END_TEST
 
+START_TEST(a_mount_is_told_with_escapes)
+{
+	struct buf out = { 0 };
+
+	mount_put_text(&out, "ext4", "/mnt/a b\\c", "/dev/x\ty");
+	ck_assert_str_eq(buf_str(&out), "ext4 /mnt/a\\040b\\134c /dev/x\\011y");
+	buf_fini(&out);
+}
+END_TEST
+
+struct listed {
+	unsigned count;
+	bool has_proc;
+};
+
+static void see_listed(void *arg, const struct mount_listed *m)
+{
+	struct listed *l = arg;
+	struct stat st;
+
+	l->count++;
+	if (strcmp(m->target, "/proc") == 0 && strcmp(m->type, "proc") == 0 &&
+	    stat("/proc", &st) == 0)
+		l->has_proc |= m->dev == st.st_dev;
+}
+
+START_TEST(all_mounts_are_listed_with_the_device_of_their_files)
+{
+	struct listed l = { 0 };
+
+	mount_each(see_listed, &l);
+	if (access("/proc/self/mountinfo", R_OK) < 0)
+		return; /* nothing is listed there */
+	ck_assert_uint_gt(l.count, 0);
+	ck_assert(l.has_proc);
+}
+END_TEST
+
 Suite *suite_mount(void)
 {
 	Suite *s = suite_create("mount");
@@ -361,6 +399,8 @@ Suite *suite_mount(void)
 	tcase_add_test(t, a_directory_to_be_made_is_looked_at_where_it_will_be);
 	tcase_add_test(t, direct_alignment_is_told_or_refused_in_words);
 	tcase_add_test(t, direct_in_memory_is_refused);
+	tcase_add_test(t, a_mount_is_told_with_escapes);
+	tcase_add_test(t, all_mounts_are_listed_with_the_device_of_their_files);
 	suite_add_tcase(s, t);
 	return s;
 }

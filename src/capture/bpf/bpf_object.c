@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bpf_object.c - see bpf_object.h: what clang made of capture.bpf.c, as bytes. */
+#include "capture/bpf/bpf_object.h"
+
+/* make builds it first, and runs at the top of the tree. */
+__asm__(".pushsection .rodata\n"
+	".balign 16\n"
+	".globl capture_object, capture_object_end\n"
+	"capture_object:\n"
+	".incbin \"build/src/capture/bpf/capture.bpf.o\"\n"
+	"capture_object_end:\n"
+	".byte 0\n"
+	".popsection\n");
