@@ -229,6 +229,9 @@ if recorded; then
 				/^block requests/ { print $3, $7 }')" \
 			"$(said "$@" | awk '/^D R/ { r++ } /^D W/ { w++ }
 				END { print r, w }')"
+		cat "$@" | blkparse -q -i - -d dump >/dev/null 2>&1
+		exits "what blkparse writes with -d is taken" 0 take dump --trace=d.trace
+		is "as the same requests" "$(ours d.trace)" "$(ours real.trace)"
 	else
 		skip "the same as blkparse sees" "blkparse is not here"
 	fi

@@ -181,6 +181,8 @@ echo 'a text' >some.txt
 refused "a text" 'some\.txt:1: is of none of McGill.s scripts' some.txt
 refused "another kind of log" '142-trace-exchange\.sh:1: .*Nothing in the first 100 lines' \
 	"$TOP/t/func/142-trace-exchange.sh"
+printf '\007tae\000\000\000\000' >binary
+refused "a binary file" 'binary:1: a byte of zero, which no text has' "$set" binary
 { many 10; echo '1002000200000     41       0                4096'; } >trace_read.out
 refused "half a line of ten" 'trace_read\.out:11: has fewer columns.*1 of 11 lines could not be read' trace_read.out
 exits "--lenient leaves it out" 0 take trace_read.out --lenient --trace=l.trace
