@@ -31,7 +31,7 @@ struct trace_input {
 	char *buffer;
 	size_t at, end;
 	bool is_begun;
-	bool is_binary; /* no text: all bytes are its own */
+	bool is_binary;              /* no text: all bytes are its own */
 	struct trace_gunzip *gunzip; /* NULL: it is the text itself */
 };
 

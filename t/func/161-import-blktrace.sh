@@ -60,7 +60,7 @@ cat >cpu1 <<END
 1000000250 8 4096 $complete $((r)) 0 1 1 0
 1000000450 16 1024 $issue $((w | sync)) 9 1 2 0
 1000000550 64 8192 $complete $((r | ahead)) 0 1 3 -5
-1000000650 16 1024 $complete $((w | sync)) 0 1 4 0
+1000000650 16 1024 $complete $((w | sync)) 0 1 4 5
 1000000800 0 0 $complete $((w | 4)) 0 1 7 0
 END
 cat >want <<'END'
@@ -69,7 +69,7 @@ cat >want <<'END'
 1000000400,7,block_issue,/dev/block/8:1,32768,8192,0
 1000000450,9,block_issue,/dev/block/8:1,8192,1024,0
 1000000550,,block_complete,/dev/block/8:1,32768,8192,-5
-1000000650,,block_complete,/dev/block/8:1,8192,1024,0
+1000000650,,block_complete,/dev/block/8:1,8192,1024,-5
 END
 records x.blktrace.0 '<' <cpu0
 records x.blktrace.1 '<' <cpu1
@@ -99,8 +99,8 @@ is "to say the same" "$(rows b.trace)" "$(cat want)"
 
 is "reads, writes and reading ahead are told apart" \
 	"$("$MLGEN" --describe x.trace 2>/dev/null |
-		grep '^block requests')" \
-	'block requests     2 reads, 12 KiB; 1 write, 1 KiB; depth 0.889 mean, 2 at most;'
+		grep -A1 '^block requests' | tr -s ' \n' ' ')" \
+	'block requests 2 reads, 12 KiB; 1 write, 1 KiB; depth 0.889 mean, 2 at most; 66.7% read ahead '
 
 ok "standard input is a file, too" sh -c \
 	'cat x.blktrace.0 x.blktrace.1 | "$MLGEN" --import=blktrace - --trace=p.trace'
@@ -229,6 +229,9 @@ if recorded; then
 				/^block requests/ { print $3, $7 }')" \
 			"$(said "$@" | awk '/^D R/ { r++ } /^D W/ { w++ }
 				END { print r, w }')"
+		cat "$@" | blkparse -q -i - -d dump >/dev/null 2>&1
+		exits "what blkparse writes with -d is taken" 0 take dump --trace=d.trace
+		is "as the same requests" "$(ours d.trace)" "$(ours real.trace)"
 	else
 		skip "the same as blkparse sees" "blkparse is not here"
 	fi

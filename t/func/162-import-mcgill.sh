@@ -128,6 +128,13 @@ END
 exits "one that knows what was asked for" 0 take trace_read.out --trace=old.trace
 is "has it" "$(rows old.trace read)" \
 	"1002000100000,100000,41,read,a.npz,512,8192,4096"
+# 63 bytes of a path with blanks, and all of its name.
+folder=/data/$(head -c 40 /dev/zero | tr '\0' d)
+echo "1002000010000 41 python3 9 $folder/a sample of many a sample of many letters.npz" \
+	>trace_openat.out
+take trace_openat.out --trace=old.trace >out 2>err
+is "blanks in a path that was cut are its own" "$(rows old.trace | cut -d, -f5)" \
+	"$folder/a sample of many letters.npz"
 rm -f trace_*.out
 
 # ---- the time of day ----
@@ -147,14 +154,24 @@ exits "without that file markers are refused" 2 take "$set"/trace_read.out \
 	--markers=marks.csv --trace=n.trace
 like "by its name" "$(cat err)" \
 	'markers=marks\.csv: have no place in the trace: there is no trace_time_align\.out'
-printf 'TIMESTAMP TIME\n86399500000000 23:59:59\n86400500000000 00:00:00\n86400900000000 00:00:00\n' >trace_time_align.out
+printf '%s\n' '5000500000000 23:59:59' '5001500000000 00:00:00' \
+	'5001900000000 00:00:00' >trace_time_align.out
 printf '1772236800.5,begin\n' >night.csv
-{ sed 1,2d "$set"/trace_read.out | head -n 1 | sed 's/^1002/86400/'; } >trace_read.out
+{ sed 1,2d "$set"/trace_read.out | head -n 1 | sed 's/^1002/5001/'; } >trace_read.out
+at_night()
+{
+	"$MLGEN" --export=csv night.trace |
+		awk -F, '$6 == "text" { print int($1 / 1e6) }'
+}
 exits "over midnight, too" 0 take trace_read.out trace_time_align.out \
 	--markers=night.csv --trace=night.trace
-is "the clock goes on" "$("$MLGEN" --export=csv night.trace |
-	awk -F, '$6 == "text" { print int($1 / 1e6) }')" 86400700
+is "the clock goes on" "$(at_night)" 5001700
 like "as sure as seconds are" "$(cat err)" 'known to 301 ms'
+sort -r trace_time_align.out >reversed
+mv reversed trace_time_align.out
+exits "and in whichever order the lines are" 0 take trace_read.out \
+	trace_time_align.out --markers=night.csv --trace=night.trace
+is "it is the same" "$(at_night)" 5001700
 rm -f trace_*.out
 
 # ---- what cannot be read ----
@@ -181,6 +198,8 @@ echo 'a text' >some.txt
 refused "a text" 'some\.txt:1: is of none of McGill.s scripts' some.txt
 refused "another kind of log" '142-trace-exchange\.sh:1: .*Nothing in the first 100 lines' \
 	"$TOP/t/func/142-trace-exchange.sh"
+printf '\007tae\000\000\000\000' >binary
+refused "a binary file" 'binary:1: a byte of zero, which no text has' "$set" binary
 { many 10; echo '1002000200000     41       0                4096'; } >trace_read.out
 refused "half a line of ten" 'trace_read\.out:11: has fewer columns.*1 of 11 lines could not be read' trace_read.out
 exits "--lenient leaves it out" 0 take trace_read.out --lenient --trace=l.trace

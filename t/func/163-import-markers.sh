@@ -193,7 +193,8 @@ def record(time, act, kind, pdu=b''):
     return struct.pack('<IIQQIIIIIHH', 0x65617407, 0, time, 8, 4096,
                        kind << 16 | act, 7, 8 << 20, 0, 0, len(pdu)) + pdu
 issue = record(1000000200, 7, 1)
-open('x.0', 'wb').write(record(1000000000, 1, 0x400, struct.pack('<II', 1710612736, 65536000)) + issue)
+# One that is too short to say a time comes first.
+open('x.0', 'wb').write(record(999999000, 1, 0x400, b'\1\2\3\4') + record(1000000000, 1, 0x400, struct.pack('<II', 1710612736, 65536000)) + issue)
 open('y.0', 'wb').write(issue)
 END
 	$python records.py

@@ -110,6 +110,14 @@ like "which is named with its place" "$(cat err)" \
 like "a module that is not known is counted" "$(cat err)" 'left out: X_OTHER 1$'
 like "that the time of day is not known is said" "$(cat err)" \
 	"^mlgen: note: some\\.txt: no line '# start_time:'"
+printf '1490000867.5,train start\n1490000900,train end\n' >marks.csv
+exits "marks by the time of day have no place in it then" 2 \
+	take some.txt --lenient --markers=marks.csv
+like "which is said" "$(cat err)" 'the log does not say when the job began'
+exits "but in a log that says it" 0 take "$logs/ior.txt" --markers=marks.csv
+is "where they belong" "$(rows | grep stage)" \
+	"1490000867500000000,32500000000,,,train,stage,train,,,-1,"
+take some.txt --lenient >out 2>err
 like "and that Darshan had no room for all" "$(cat err)" \
 	'^mlgen: note: Darshan says that its data are incomplete'
 

@@ -132,6 +132,14 @@ is "and no other makes one" "$(rows)" \
 5000,2000,1,1,eval,stage,eval,,,-1,
 6000,2000,1,1,restore,checkpoint,restore,,,-1,"
 
+printf '1700000000.000050,train start\n1700000000.006,train end\n' >marks.csv
+exits "marks of the application's own log go with it" 0 \
+	take "$logs/worker.pfw" --markers=marks.csv
+is "by the time of day" "$(rows | sed -n 's/,stage,.*//p')" \
+	"1700000000000050000,5950000,,,train"
+exits "but not where times are none of day" 2 take twice.pfw --markers=marks.csv
+like "which is said" "$(cat err)" "the log's times are none of day"
+
 # ---- what is no such file ----
 
 refused()

@@ -32,22 +32,23 @@ static bool rig_take_log(rig_log take, char *const *files, size_t count,
 {
 	struct mlgen_err err = { 0 };
 	struct trace_filled filled;
+	struct trace_head head = { .run_id = "one run" };
+	struct trace_writer *writer;
 	struct importing m = { .files = files,
 			       .file_count = count,
 			       .is_lenient = is_lenient };
 	int rc;
 
-	MUST(trace_fill_new(&m.fill, trace, "t", "fuzz", &err) == 0);
+	/* Room to sort half a million records would be most of the time. */
+	MUST(trace_writer_new(&writer, trace, "t", &head, &err) == 0);
+	m.fill = trace_fill_over(writer);
 	rc = take(&m, &err);
 	MUST(rc <= 0 && !rc == !err.code && !rc == !*err.text);
 	MUST(m.tally.unread <= m.tally.lines);
 	import_tally_fini(&m.tally);
-	if (rc < 0) {
-		trace_fill_abandon(m.fill);
-		return false;
-	}
 	MUST(trace_fill_finish(m.fill, &filled, &err) == 0);
-	return true;
+	MUST(trace_writer_finish(writer, NULL, &err) == 0 || rc < 0);
+	return rc == 0;
 }
 
 /* What is taken is a trace that a text can have, and says the same again. */

@@ -11,6 +11,9 @@
 #include "base/util.h"
 #include "import/trace/fdtable.h"
 
+/* No log is of 1973, and no host was up for three years. */
+#define DAY_LEAST_NS (UINT64_C(100000000) * NS_PER_S)
+
 struct calls {
 	struct importing *m;
 	struct fdtable *by_fd;
@@ -287,6 +290,16 @@ bool calls_knows(const struct calls *c, uint32_t pid, int64_t fd)
 	return is_fd(fd) && fdtable_find(c->by_fd, pid, (int)fd);
 }
 
+/* Some count from the host's boot, or from their own. */
+static void look_at_clock(struct importing *m)
+{
+	uint64_t first_ns, last_ns;
+
+	if (trace_fill_span(m->fill, &first_ns, &last_ns) &&
+	    first_ns < DAY_LEAST_NS)
+		m->no_clock = "the log's times are none of day";
+}
+
 void calls_tell(struct calls *c)
 {
 	const struct import_tally *t = &c->nameless.tally;
@@ -305,5 +318,6 @@ void calls_tell(struct calls *c)
 			    "of %" PRIu64 " read%s and writes the log does not "
 			    "say how many bytes they moved",
 			    c->unsized_count, plural(c->unsized_count));
+	look_at_clock(c->m);
 	buf_fini(&names);
 }

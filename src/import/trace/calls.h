@@ -61,5 +61,6 @@ int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
 /* Is this descriptor open, by a call that was taken? */
 bool calls_knows(const struct calls *c, uint32_t pid, int64_t fd);
 
-/* Notes of what was left out, or guessed. */
+/* At the end: notes of what was left out or guessed, and whether its times are
+ * those of day (m->no_clock). */
 void calls_tell(struct calls *c);

@@ -309,11 +309,13 @@ static void begin_file(struct darshan *d)
 
 static void end_file(struct darshan *d)
 {
-	if (!d->has_start)
+	if (!d->has_start) {
 		import_note(d->m,
 			    "%s: no line '# start_time:' says when the job "
 			    "began; times are from there",
 			    d->in.name);
+		d->m->no_clock = "the log does not say when the job began";
+	}
 	if (d->there < d->due)
 		d->missing += d->due - d->there;
 }

@@ -178,15 +178,15 @@ static struct marker_kind *kind_of(struct marking *k)
 	return kind;
 }
 
-/* From 0, as a trace has them; a log may count from 1. Of checkpoints a log
- * often counts those of an epoch, which is no number of all. */
+/* From 0, as a trace has them; a log may count from 1. Checkpoints have none (a
+ * log often counts those of an epoch), but their order. */
 static uint64_t number_of(struct marking *k, const struct marker_kind *kind)
 {
 	uint64_t n = k->line.number;
 
 	if (kind->op == TRACE_STAGE)
 		return TRACE_UNKNOWN;
-	if (kind->op == TRACE_CHECKPOINT || n == TRACE_UNKNOWN)
+	if (n == TRACE_UNKNOWN)
 		return kind->count;
 	if (!k->has_epochs)
 		k->epoch_base = n > 0;

@@ -113,10 +113,10 @@ static enum mcgill_kind kind_by_columns(const char *line,
 		return MCGILL_WRITE;
 	if (strstr(line, " RET "))
 		return MCGILL_READ;
-	if (strstr(line, " FD "))
-		return MCGILL_CLOSE;
 	if (has_column(f, MCGILL_FULLPATH))
 		return MCGILL_OPEN;
+	if (strstr(line, " FD "))
+		return MCGILL_CLOSE;
 	return strstr(line, " TIME") ? MCGILL_CLOCK : MCGILL_NONE;
 }
 

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_import_dio.c - any bytes as events of DIO: refused in words, or a trace. */
+#include "import_rig.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	rig_log_and_back(import_dio, data, size);
+	return 0;
+}
