@@ -172,11 +172,15 @@ static void keep_command(struct strace_event *e)
 
 		if (!last || *item.s != '"')
 			break;
+		bool is_cut = last + 1 < item.s + item.n;
+
 		item.n = (size_t)(last - item.s) + 1;
 		if (command->len)
 			buf_addc(command, ' ');
 		if (!strace_text_unquote(item, command))
 			break;
+		if (is_cut)
+			buf_add(command, "...");
 	}
 	mem_replace(&p->command,
 		    command->len ? buf_str(command) : buf_str(&e->r->path));
