@@ -74,35 +74,35 @@ read a 100 50 50
 read a 7 30 30
 read a 150 30 30
 write a 5 5 5
-fsync a   0
-fdatasync a   0
+fsync a  0 0
+fdatasync a  0 0
 stat a  10000 0
 mmap a 0 4096
 advise a  4096 0
-close a   0
+close a  0 0
 munmap a
-close a   0
+close a  0 0
 read a 0 14 14
 allocate a 0 4096 0
 advise a 1 2 0
 allocate a 0 77 0
-close a   0
+close a  0 0
 open none
 open log
 write log 0 1 1
 write log 1 2 2
-close log   0
+close log  0 0
 stat log  3 0
-rename log\x00old   0
-mkdir e   0
+rename log\x00old  0 0
+mkdir e  0 0
 open e/f
-close e/f   0
-unlink e/f   0
-rmdir e   0
+close e/f  0 0
+unlink e/f  0 0
+rmdir e  0 0
 END
 sed '/^munmap/a\
 read a 180 11 11\
-close a   0\
+close a  0 0\
 open odd \\x0A\\xE9<>\
 write odd \\x0A\\xE9<> 0 5 5\
 read a 191 12 12\

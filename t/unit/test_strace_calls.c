@@ -10,12 +10,12 @@ START_TEST(names_are_the_bytes_that_they_stand_for)
 {
 	ROWS("7 00:00:01 unlink(\"/d\\n\\t\\\"\\\\\\303\\251\\x41\\7z\") = 0 "
 	     "<0>\n",
-	     "1" S ",0,7,7,,unlink,\"/d\\x0A\\x09\"\"\\\\\303\251A\\x07z\",,,"
+	     "1" S ",0,7,7,,unlink,\"/d\\x0A\\x09\"\"\\\\\303\251A\\x07z\",,0,"
 	     "0,\n");
 	ROWS("7 00:00:01 fsync(3</d/a\\40b\\74c\\76(x), \\\"y\\\">) = 0 <0>\n",
-	     "1" S ",0,7,7,,fsync,\"/d/a b<c>(x), \"\"y\"\"\",,,0,\n");
+	     "1" S ",0,7,7,,fsync,\"/d/a b<c>(x), \"\"y\"\"\",,0,0,\n");
 	ROWS("7 00:00:01 fsync(3<\\x2f\\x61>) = 0 <0>\n",
-	     "1" S ",0,7,7,,fsync,/a,,,0,\n");
+	     "1" S ",0,7,7,,fsync,/a,,0,0,\n");
 	rows_of("7 00:00:01 unlink(\"/a\"...) = 0\n"
 		"7 00:00:01 unlink(\"/a\\0b\") = 0\n"
 		"7 00:00:01 unlink(0x7fff) = -1 EFAULT (Bad address)\n");
@@ -38,15 +38,15 @@ START_TEST(a_path_begins_where_the_process_or_its_folder_is)
 	     "7 00:00:10 unlinkat(9</p>, \"q\", AT_REMOVEDIR) = 0 <0>\n"
 	     "7 00:00:11 unlinkat(AT_FDCWD</w>, \"q\", 0) = 0 <0>\n"
 	     "7 00:00:12 unlink(\"r\") = 0 <0>\n",
-	     "1" S ",0,7,7,,unlink,x,,,0,\n"
-	     "3" S ",0,7,7,,unlink,/d/x,,,0,\n"
-	     "5" S ",0,7,7,,unlink,/d/e/../x/y,,,0,\n"
+	     "1" S ",0,7,7,,unlink,x,,0,0,\n"
+	     "3" S ",0,7,7,,unlink,/d/x,,0,0,\n"
+	     "5" S ",0,7,7,,unlink,/d/e/../x/y,,0,0,\n"
 	     "6" S ",0,7,7,,open,/d/e/f,,65536,3,\n"
-	     "7" S ",0,7,7,,unlink,/d/e/f/g,,,0,\n"
-	     "9" S ",0,7,7,,unlink,/d/e/f/h,,,0,\n"
-	     "10" S ",0,7,7,,rmdir,/p/q,,,0,\n"
-	     "11" S ",0,7,7,,unlink,/w/q,,,0,\n"
-	     "12" S ",0,7,7,,unlink,/w/r,,,0,\n");
+	     "7" S ",0,7,7,,unlink,/d/e/f/g,,0,0,\n"
+	     "9" S ",0,7,7,,unlink,/d/e/f/h,,0,0,\n"
+	     "10" S ",0,7,7,,rmdir,/p/q,,0,0,\n"
+	     "11" S ",0,7,7,,unlink,/w/q,,0,0,\n"
+	     "12" S ",0,7,7,,unlink,/w/r,,0,0,\n");
 }
 END_TEST
 
@@ -59,7 +59,7 @@ START_TEST(what_the_result_says_is_the_file_links_followed)
 	     "7 00:00:03 close(3</w/file>(deleted)) = 0 <0>\n",
 	     "1" S ",0,7,7,,open,/w/file,,1090,3,\n"
 	     "2" S ",0,7,7,,open,/w/none,,0,-2,\n"
-	     "3" S ",0,7,7,,close,/w/file,,,0,\n");
+	     "3" S ",0,7,7,,close,/w/file,,0,0,\n");
 }
 END_TEST
 
@@ -104,7 +104,7 @@ START_TEST(children_and_threads_move_the_same_position)
 		    "8 00:00:06 read(3, \"x\", 1) = 1 <0>\n"
 		    "7 00:00:07 <... read resumed>\"x\", 5) = 5 <2.0>\n"
 		    "8 00:00:09 read(3, \"x\", 1) = 1 <0>\n",
-	     ROW_A "2" S ",2" S ",7,7,,fork,,,,8,\n"
+	     ROW_A "2" S ",2" S ",7,7,,fork,,,0,8,\n"
 		   "3" S ",0,8,8,,read,/a,0,10,10,\n"
 		   "5" S ",2" S ",7,7,,read,/a,11,5,5,\n"
 		   "6" S ",0,8,8,,read,/a,10,1,1,\n"
@@ -120,7 +120,7 @@ START_TEST(a_child_that_is_not_followed_makes_positions_inexact)
 	     "00:00:01 openat(AT_FDCWD, \"/a\", O_RDWR) = 3 <0>\n"
 	     "00:00:02 fork() = 8 <0>\n"
 	     "00:00:03 read(3, \"x\", 10) = 10 <0>\n",
-	     ROW_A "2" S ",0,7,7,,fork,,,,8,\n"
+	     ROW_A "2" S ",0,7,7,,fork,,,0,8,\n"
 		   "3" S ",0,7,7,,read,/a,0,10,10,\n");
 	ck_assert_uint_eq(m.tally.inexact, 1);
 }
@@ -215,9 +215,9 @@ START_TEST(descriptors_come_and_go_as_the_log_says)
 	     "7 00:00:09 fsync(12) = -1 EBADF (Bad file descriptor) <0>\n"
 	     "7 00:00:10 execve(\"/bin/y\", 0x7f, 0x7f) = -1 ENOENT (No such "
 	     "file or directory) <0>\n",
-	     ROW_A "3" S ",0,7,7,,exec,/bin/x,,,0,\n"
-		   "4" S ",0,7,7,,fsync,/a,,,0,\n"
-		   "7" S ",0,7,7,,fsync,/a,,,0,\n");
+	     ROW_A "3" S ",0,7,7,,exec,/bin/x,,0,0,\n"
+		   "4" S ",0,7,7,,fsync,/a,,0,0,\n"
+		   "7" S ",0,7,7,,fsync,/a,,0,0,\n");
 	ck_assert_ptr_null(strstr(buf_str(&m.tally.notes), "descriptors"));
 }
 END_TEST
@@ -279,10 +279,10 @@ START_TEST(calls_on_paths_and_ranges)
 		   "8" S ",0,7,7,,fdatasync,/a,3,4,0,\n"
 		   "9" S ",0,7,7,,allocate,/a,0,77,0,\n"
 		   "10" S ",0,7,7,,getdents,/a,,32768,48,\n"
-		   "11" S ",0,7,7,,mkdir,/m,,,-17,\n"
-		   "12" S ",0,7,7,,fdatasync,/a,,,0,\n"
-		   "13" S ",0,7,7,,rename,/a\\x00/b,,,0,\n"
-		   "14" S ",0,7,7,,close,/b,,,0,\n");
+		   "11" S ",0,7,7,,mkdir,/m,,0,-17,\n"
+		   "12" S ",0,7,7,,fdatasync,/a,,0,0,\n"
+		   "13" S ",0,7,7,,rename,/a\\x00/b,,0,0,\n"
+		   "14" S ",0,7,7,,close,/b,,0,0,\n");
 }
 END_TEST
 
@@ -325,9 +325,9 @@ START_TEST(a_thread_that_executes_becomes_its_process)
 	     "7 00:00:05 <... execve resumed>) = 0 <2.0>\n"
 	     "7 00:00:06 fsync(3) = 0 <0>\n"
 	     "7 00:00:07 +++ exited with 0 +++\n",
-	     ROW_A "3" S ",2" S ",7,7,,exec,/bin/x,,,0,\n"
-		   "6" S ",0,7,7,,fsync,/a,,,0,\n"
-		   "7" S ",0,7,7,,exit,,,,0,\n");
+	     ROW_A "3" S ",2" S ",7,7,,exec,/bin/x,,0,0,\n"
+		   "6" S ",0,7,7,,fsync,/a,,0,0,\n"
+		   "7" S ",0,7,7,,exit,,,0,0,\n");
 	ck_assert_uint_eq(m.tally.unread, 0);
 }
 END_TEST
@@ -343,11 +343,11 @@ START_TEST(a_fork_that_was_taken_for_another_is_put_right)
 		    "7 00:00:06 <... fork resumed>) = 10 <2.0>\n"
 		    "10 00:00:07 fsync(3) = 0 <0>\n"
 		    "11 00:00:08 fsync(3) = 0 <0>\n",
-	     ROW_A "2" S ",2" S ",7,7,,fork,,,,10,\n"
+	     ROW_A "2" S ",2" S ",7,7,,fork,,,0,10,\n"
 		   "3" S ",0,9,9,,open,/b,,0,3,\n"
-		   "4" S ",2" S ",9,9,,fork,,,,11,\n"
-		   "7" S ",0,10,10,,fsync,/a,,,0,\n"
-		   "8" S ",0,11,11,,fsync,/b,,,0,\n");
+		   "4" S ",2" S ",9,9,,fork,,,0,11,\n"
+		   "7" S ",0,10,10,,fsync,/a,,0,0,\n"
+		   "8" S ",0,11,11,,fsync,/b,,0,0,\n");
 }
 END_TEST
 
