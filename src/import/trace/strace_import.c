@@ -137,6 +137,8 @@ int import_strace(struct importing *m, struct mlgen_err *err)
 		rc = read_logs(&all, err);
 	if (rc == 0)
 		rc = strace_reader_end(all.r, err);
+	if (rc == 0)
+		rc = import_judge(m, "strace", err);
 	strace_reader_free(all.r);
 	close_logs(&all);
 	return rc;

@@ -102,7 +102,7 @@ struct strace_row {
 };
 
 /* All rows, and the words that stand for numbers. */
-void strace_tables_fill(struct strace_words *rows, struct strace_words *words);
+void strace_tables_fill(struct strace_words *calls, struct strace_words *words);
 /* NULL = no such name; take NULL = there is nothing to be done. */
 const struct strace_row *strace_row_of(const struct strace_reader *r,
 				       struct strace_text name);

@@ -182,8 +182,7 @@ static int on_file(struct strace_event *e, int arg, struct strace_what *what,
 
 int strace_take_sync(struct strace_event *e)
 {
-	struct strace_what what = { .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN };
+	struct strace_what what = { .off = TRACE_UNKNOWN };
 	struct strace_ref ref;
 
 	return on_file(e, 0, &what, &ref);

@@ -134,7 +134,6 @@ static int tell_fork(struct strace_event *e)
 {
 	struct strace_what what = { .op = TRACE_FORK,
 				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN,
 				    .result = e->call.result };
 
 	return strace_emit(e, &what);
@@ -172,11 +171,15 @@ static void keep_command(struct strace_event *e)
 
 		if (!last || *item.s != '"')
 			break;
+		bool is_cut = last + 1 < item.s + item.n;
+
 		item.n = (size_t)(last - item.s) + 1;
 		if (command->len)
 			buf_addc(command, ' ');
 		if (!strace_text_unquote(item, command))
 			break;
+		if (is_cut)
+			buf_add(command, "...");
 	}
 	mem_replace(&p->command,
 		    command->len ? buf_str(command) : buf_str(&e->r->path));
@@ -185,9 +188,7 @@ static void keep_command(struct strace_event *e)
 /* Those that failed are a shell that looks for a program. */
 int strace_take_exec(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_EXEC,
-				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN };
+	struct strace_what what = { .op = TRACE_EXEC, .off = TRACE_UNKNOWN };
 	struct strace_process *p = e->task->process;
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
@@ -264,9 +265,7 @@ static int64_t status_of(struct strace_event *e, struct strace_text status)
 int strace_exited(struct strace_event *e, struct strace_text status)
 {
 	static const char superseded[] = "superseded by execve in pid ";
-	struct strace_what what = { .op = TRACE_EXIT,
-				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN };
+	struct strace_what what = { .op = TRACE_EXIT, .off = TRACE_UNKNOWN };
 	int64_t tid;
 	int rc = 0;
 
