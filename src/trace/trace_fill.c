@@ -101,6 +101,11 @@ int trace_fill_add(struct trace_fill *f, const struct trace_record *r,
 	return 0;
 }
 
+const struct trace_filled *trace_fill_look(const struct trace_fill *f)
+{
+	return &f->filled;
+}
+
 static int write_sorted(struct trace_fill *f, struct mlgen_err *err)
 {
 	const struct trace_record *r;

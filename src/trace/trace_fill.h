@@ -43,6 +43,9 @@ uint32_t trace_fill_file(struct trace_fill *f, const char *path, size_t bytes,
 int trace_fill_add(struct trace_fill *f, const struct trace_record *r,
 		   struct mlgen_err *err);
 
+/* What is in it by now. */
+const struct trace_filled *trace_fill_look(const struct trace_fill *f);
+
 /* Everything out. 0 or -errno with err; frees it in either case. */
 int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled,
 		      struct mlgen_err *err);
