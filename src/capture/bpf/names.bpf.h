@@ -190,8 +190,7 @@ __noinline int tell_name(void)
 	w.dentry = leaf;
 	if (mnt)
 		w.mount =
-			(void *)mnt -
-			  bpf_core_field_offset(struct mount, mnt);
+			(void *)mnt - bpf_core_field_offset(struct mount, mnt);
 	w.to = n;
 	/* Neither in the tree of names, nor a root. */
 	if (!BPF_CORE_READ(leaf, d_hash.pprev) &&
