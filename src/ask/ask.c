@@ -6,6 +6,10 @@ static const char *const of_compare[] = { "tolerance", NULL };
 static const char *const of_a_host[] = { "memory", "hosts", NULL };
 static const char *const of_import[] = { "lenient", "markers", NULL };
 static const char *const of_clean[] = { "yes", NULL };
+static const char *const of_capture[] = { "duration", "pid",
+					  "cgroup",   "capture-user",
+					  "buffer",   "capture-backend",
+					  NULL };
 
 #define RUNS "what --json=FILE of a run wrote, such as *.json"
 
@@ -19,6 +23,7 @@ const struct question ask_questions[] = {
 	{ "export", ABOUT_FILES, "a trace", .is_streamed = true, .answer = ask_export },
 	{ "clean", ABOUT_FILES, "the directory of a dataset or of checkpoints", .goes_with = of_clean, .answer = ask_clean },
 	{ "describe", ABOUT_FILES, "the files of a trace, as --trace=FILE of a run wrote them", .writes_json = true, .writes_log = true, .answer = ask_describe },
+	{ "capture", ABOUT_COMMAND, .goes_with = of_capture, .answer = ask_capture },
 	{ "datasize", ABOUT_JOBS, .goes_with = of_a_host, .answer = ask_datasize },
 	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },
 	{ "find-max", ABOUT_JOBS, .is_live = true, .answer = ask_find_max },

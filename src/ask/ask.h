@@ -46,4 +46,5 @@ int ask_import_dlio(const struct ask *a);
 int ask_import_trace(const struct ask *a); /* makes one of another form */
 int ask_export(const struct ask *a);
 int ask_clean(const struct ask *a);
+int ask_capture(const struct ask *a); /* its status is the command's */
 int ask_describe(const struct ask *a);

@@ -34,6 +34,7 @@ struct capture_config {
 struct capture_status {
 	uint64_t records, files, processes;
 	uint64_t lost; /* events, whatever the reason */
+	bool is_over;  /* nothing comes any more */
 };
 
 /*
@@ -41,7 +42,7 @@ struct capture_status {
  * for the others. Those that may fail give 0 or -errno with err.
  *
  * A command is a child that waits for a byte in a pipe before it calls execve;
- * what `wrap` gives is executed in place of it, and `follow` comes between.
+ * `follow` comes before that byte.
  */
 struct capture_backend {
 	const char *name; /* "bpf" */
@@ -52,15 +53,13 @@ struct capture_backend {
 	int (*probe)(struct mlgen_err *err);
 	int (*open)(void **state, const struct capture_config *cfg,
 		    struct mlgen_err *err);
-	/* Of a command: what to execute for it, NULL-ended, for mem_free (the
-	 * strings are the state's, or argv's). NULL member: itself. */
-	char **(*wrap)(void *state, char *const *argv);
 	/* That child, and all of its children, from now on. */
 	int (*follow)(void *state, pid_t child, struct mlgen_err *err);
 	/* Of a pid, or a control group: all tasks that are there, and what they
 	 * start. */
 	int (*attach)(void *state, struct mlgen_err *err);
-	/* Wait until there is something, at most so long, and write it. */
+	/* Wait until there is something, at most so long, and write it. -EINTR
+	 * is no error. */
 	int (*drain)(void *state, int timeout_ms, struct mlgen_err *err);
 	void (*look)(void *state, struct capture_status *status);
 	/* No event any more; write what is on its way, and what was lost. To

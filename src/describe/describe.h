@@ -2,6 +2,7 @@
 /* describe.h - read a trace and say what was asked of storage. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,5 +42,7 @@ void description_fini(struct description *d);
 /* For people: at most a screen, with what decides first. */
 void describe_text(FILE *to, const struct description *d,
 		   const struct f64_list *percentiles);
+/* The answer, and of the rest what a person asks first. */
+void describe_brief(FILE *to, const struct description *d, bool is_one_line);
 /* A row of CSV for each interval, under a header. */
 void describe_log(FILE *to, const struct description *d);

@@ -371,3 +371,38 @@ void describe_text(FILE *to, const struct description *d,
 	text_print(to, &out);
 	buf_fini(&out);
 }
+
+/* "opens 1,280, reads 2,560": those that there are. */
+static void put_calls(struct buf *out, const struct description *d)
+{
+	const struct described_op *of = d->figures.trace.operations.of;
+	char count[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+
+	for (unsigned op = TRACE_OPEN; op <= TRACE_ADVISE; op++)
+		if (of[op].count + of[op].errors)
+			buf_addf(&text, "%s%s %s", text.len ? ", " : "",
+				 trace_op_name(op),
+				 units_human_count(
+					 count, of[op].count + of[op].errors));
+	if (text.len)
+		text_end(out, "calls", TEXT_EVIDENCE_INDENT, &text);
+}
+
+void describe_brief(FILE *to, const struct description *d, bool is_one_line)
+{
+	struct buf out = { 0 };
+
+	put_answer(&out, d);
+	if (is_one_line) {
+		buf_cut(&out, out.len - 1); /* the empty line behind it */
+	} else if (d->figures.trace.records) {
+		put_who(&out, d);
+		put_calls(&out, d);
+		put_access(&out, d);
+		put_metadata(&out, d);
+		put_largest(&out, d);
+	}
+	text_print(to, &out);
+	buf_fini(&out);
+}

@@ -15,6 +15,9 @@ struct cmdline_part {
 struct cmdline {
 	char **files; /* as given */
 	size_t file_count;
+	/* Behind "--" where --capture stands before it, NULL-ended; argv's.
+	 * NULL = there is no such. */
+	char *const *command;
 	struct optlist all;            /* --option=value */
 	struct cmdline_part *sections; /* --section.option=value */
 	size_t section_count;

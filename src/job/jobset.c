@@ -13,6 +13,7 @@
 #include "job/jobfile.h"
 #include "job/resolve.h"
 #include "job/resolve_engine.h"
+#include "job/settings_capture.h"
 #include "job/settings_check.h"
 
 static const struct diag_place on_command_line;
@@ -322,8 +323,9 @@ static void load_jobs(struct load *l)
 
 /* ---- questions about files that are no jobs ---- */
 
-/* An option of a job would change nothing. */
-static void refuse_options(struct load *l, const char *question)
+/* An option of a job would change nothing of what the question does. */
+static void refuse_options(struct load *l, const char *question,
+			   const char *does)
 {
 	const struct cmdline *c = &l->cmd;
 	const struct optlist *first = c->all.count ? &c->all : NULL;
@@ -334,8 +336,8 @@ static void refuse_options(struct load *l, const char *question)
 	if (l->r.d->errors || (!first && !c->job_count))
 		return;
 	diag_add(l->r.d, DIAG_ERROR, on_command_line,
-		 "%s: is of a job, and --%s looks at files that are there",
-		 first ? first->opts[0]->key : "name", question);
+		 "%s: is of a job, and --%s %s",
+		 first ? first->opts[0]->key : "name", question, does);
 }
 
 static void take_files(struct load *l, const struct question *q,
@@ -344,14 +346,33 @@ static void take_files(struct load *l, const struct question *q,
 	struct cmdline *c = &l->cmd;
 	struct diag *d = l->r.d;
 
-	question_check_alone(l->r.engines.env->questions, q, &l->set->settings,
-			     of_files, d);
-	refuse_options(l, q->option);
+	question_check_one(l->r.engines.env->questions, q, of_files, d);
+	question_check_json(q, &l->set->settings, d);
+	refuse_options(l, q->option, "looks at files that are there");
 	question_check_files(q, c->files, c->file_count, d);
 	l->set->files = c->files;
 	l->set->file_count = c->file_count;
 	c->files = NULL;
 	c->file_count = 0;
+}
+
+/* ---- a command of somebody else's ---- */
+
+static void take_command(struct load *l, const struct question *q,
+			 unsigned of_files)
+{
+	const struct cmdline *c = &l->cmd;
+	struct diag *d = l->r.d;
+
+	question_check_one(l->r.engines.env->questions, q, of_files, d);
+	refuse_options(l, q->option, "records a program");
+	if (c->file_count)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: records a program and takes no job; leave out "
+			 "'%s', or if it is of the command write it behind --",
+			 q->option, c->files[0]);
+	settings_check_capture(&l->set->settings, c->command, d);
+	l->set->command = c->command;
 }
 
 static void free_load(struct load *l)
@@ -388,6 +409,8 @@ int jobset_load(struct jobset *set, int argc, char *const argv[],
 	settings_check(&set->settings, env->questions, q, d);
 	if (is_request(&set->settings))
 		; /* needs neither */
+	else if (q && q->about == ABOUT_COMMAND)
+		take_command(&l, q, of_files);
 	else if (q && q->about != ABOUT_JOBS)
 		take_files(&l, q, of_files);
 	else

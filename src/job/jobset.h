@@ -26,6 +26,8 @@ struct jobset {
 	 * there are none; owned. */
 	char **files;
 	size_t file_count;
+	/* Of --capture: behind "--", NULL-ended, argv's; NULL = none. */
+	char *const *command;
 };
 
 /*

@@ -117,9 +117,8 @@ void question_check_options(const struct question *table,
 	}
 }
 
-void question_check_alone(const struct question *table,
-			  const struct question *q, const struct settings *s,
-			  unsigned of_files, struct diag *d)
+void question_check_one(const struct question *table, const struct question *q,
+			unsigned of_files, struct diag *d)
 {
 	struct buf names = { 0 };
 
@@ -128,6 +127,11 @@ void question_check_alone(const struct question *table,
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: one of %s at a time", q->option, buf_str(&names));
 	buf_fini(&names);
+}
+
+void question_check_json(const struct question *q, const struct settings *s,
+			 struct diag *d)
+{
 	/* It would be emptied, and nothing put into it. */
 	if (s->json && !q->writes_json)
 		diag_add(d, DIAG_ERROR, on_command_line,

@@ -14,6 +14,7 @@ enum question_about {
 	ABOUT_FILES,     /* the arguments are no jobs */
 	ABOUT_DOCUMENTS, /* the same where one is a *.json; else it is of a run */
 	ABOUT_JOBS,
+	ABOUT_COMMAND, /* what stands behind -- is no argument of ours */
 };
 
 /*
@@ -52,11 +53,14 @@ const struct question *question_asked(const struct question *table,
 void question_check_options(const struct question *table,
 			    const struct settings *s, struct diag *d);
 
-/* So is another one beside `q`, which is of files, and --json where nothing
- * would be written to it. */
-void question_check_alone(const struct question *table,
-			  const struct question *q, const struct settings *s,
-			  unsigned of_files, struct diag *d);
+/* So is another one beside `q`, where there are several about files. */
+void question_check_one(const struct question *table, const struct question *q,
+			unsigned of_files, struct diag *d);
+
+/* So is --json beside `q`, which is of files, where nothing would be written to
+ * it. */
+void question_check_json(const struct question *q, const struct settings *s,
+			 struct diag *d);
 
 /* So are fewer files than it takes. */
 void question_check_files(const struct question *q, char *const *files,

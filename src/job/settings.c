@@ -60,6 +60,13 @@ static const struct mlgen_choice exports[] = {
 	{ 0 },
 };
 
+static const struct mlgen_choice backends[] = {
+	{ "auto", BACKEND_AUTO, "BPF where it can be had, else strace" },
+	{ "bpf", BACKEND_BPF, "programs in the kernel: all that is asked of files, page faults, the page cache and devices" },
+	{ "strace", BACKEND_STRACE, "system calls alone, and slower" },
+	{ 0 },
+};
+
 #define NS_PER_DAY (86400 * NS_PER_S)
 
 const struct mlgen_field settings_fields[] = {
@@ -170,6 +177,24 @@ const struct mlgen_field settings_fields[] = {
 	{ "yes", MLGEN_F_BOOL(struct settings, yes), .def = "0", .group = "Questions",
 	  .help = "With --clean: remove them, with their manifests and the folders that are empty then.\n"
 		  "Interrupted, it can be repeated." },
+
+	{ "capture", MLGEN_F_STR(struct settings, capture), .group = "Capture",
+	  .help = "Record what a command asks of storage, with all that it starts, as a trace in this file: mlgen --capture=FILE -- COMMAND ARGUMENTS...\n"
+		  "Everything behind -- is the command. Its standard output and its exit status are its own; what mlgen has to say goes to standard error. See --describe." },
+	{ "duration", MLGEN_F_TIME(struct settings, duration_ns), .def = "0",
+	  .max = 365 * NS_PER_DAY, .unit = "s", .group = "Capture",
+	  .help = "Record for so long; 0 is until the end. A command goes on, and mlgen waits for it." },
+	{ "pid", MLGEN_F_U64(struct settings, pid), .def = "0", .max = 4194304, .group = "Capture",
+	  .help = "Record this process, which runs already, its descendants, and what they start, until it ends, the duration is over or SIGINT comes." },
+	{ "cgroup", MLGEN_F_STR(struct settings, cgroup), .group = "Capture",
+	  .help = "Record all tasks of this control group and those below it, such as a container, and what they start.\n"
+		  "A directory, or what /proc/PID/cgroup names." },
+	{ "capture-user", MLGEN_F_STR(struct settings, capture_user), .group = "Capture",
+	  .help = "Run the command as this user, where mlgen runs as root." },
+	{ "buffer", MLGEN_F_SIZE(struct settings, buffer_bytes), .def = "16m", .min = 65536, .max = 1073741824, .unit = "bytes", .group = "Capture",
+	  .help = "Memory between the kernel and mlgen, a power of two: what comes while it is full is lost, and counted." },
+	{ "capture-backend", MLGEN_F_ENUM(struct settings, capture_backend, backends), .def = "auto", .group = "Capture",
+	  .help = "How it is recorded." },
 	{ 0 },
 };
 /* clang-format on */

@@ -33,6 +33,7 @@ enum settings_import {
 	IMPORT_DIO,
 };
 enum settings_export { EXPORT_NONE, EXPORT_CSV, EXPORT_FIO_IOLOG };
+enum settings_backend { BACKEND_AUTO, BACKEND_BPF, BACKEND_STRACE };
 enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
 enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
 
@@ -75,6 +76,14 @@ struct settings {
 	int export;    /* the same */
 	bool clean;    /* the arguments are directories */
 	bool yes;      /* clean removes */
+	/* Of a command, a process or a control group: */
+	char *capture;        /* the file; NULL = not asked */
+	uint64_t duration_ns; /* 0 = until it ends */
+	uint64_t pid;         /* 0 = none */
+	char *cgroup;         /* a directory, or its name below the root */
+	char *capture_user;
+	uint64_t buffer_bytes;
+	int capture_backend;
 };
 
 extern const struct mlgen_field settings_fields[];

@@ -75,7 +75,7 @@ static void check_trace(const struct settings *s, const struct question *asked,
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "import=%s: makes a trace; name it with --trace=FILE",
 			 form);
-	if (s->trace && asked && !of_files)
+	if (s->trace && asked && !of_files && asked->about != ABOUT_COMMAND)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "trace: is of a run, and --%s is none, or many; leave "
 			 "out --trace, and trace a run of its own",

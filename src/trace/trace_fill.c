@@ -117,6 +117,11 @@ bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns,
 	return f->filled.records;
 }
 
+const struct trace_filled *trace_fill_look(const struct trace_fill *f)
+{
+	return &f->filled;
+}
+
 static int write_sorted(struct trace_fill *f, struct mlgen_err *err)
 {
 	const struct trace_record *r;

@@ -47,6 +47,9 @@ int trace_fill_add(struct trace_fill *f, const struct trace_record *r,
 bool trace_fill_span(const struct trace_fill *f, uint64_t *first_ns,
 		     uint64_t *last_ns);
 
+/* What is in it by now. */
+const struct trace_filled *trace_fill_look(const struct trace_fill *f);
+
 /* Everything out. 0 or -errno with err; frees it in either case. */
 int trace_fill_finish(struct trace_fill *f, struct trace_filled *filled,
 		      struct mlgen_err *err);

@@ -79,7 +79,8 @@ static const struct {
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
 	{ "--compare --merge a b",
 	  "compare: one of table, compare, merge, "
-	  "report, import, export, clean, describe and check at a time" },
+	  "report, import, export, clean, describe, capture and check at a "
+	  "time" },
 	{ "--clean --merge a b", "merge: one of table, compare, merge" },
 	{ "--clean", "clean: no file; name the directory of a dataset" },
 	{ "--yes d", "yes: goes with --clean" },
@@ -143,7 +144,9 @@ START_TEST(a_row_names_options_there_are)
 			ck_assert_ptr_nonnull(
 				field_find(settings_fields, *other));
 		ck_assert_ptr_nonnull(q->answer);
-		ck_assert_int_eq(q->files != NULL, q->about != ABOUT_JOBS);
+		ck_assert_int_eq(q->files != NULL,
+				 q->about != ABOUT_JOBS &&
+					 q->about != ABOUT_COMMAND);
 	}
 }
 END_TEST

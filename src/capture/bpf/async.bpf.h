@@ -133,7 +133,7 @@ static __always_inline int uring_submit(struct io_kiocb *req)
 		r.len_bytes = BPF_CORE_READ(rw, len);
 		if (opcode == URING_READV || opcode == URING_WRITEV)
 			r.len_bytes = iovec_bytes(BPF_CORE_READ(rw, addr),
-						    r.len_bytes);
+						  r.len_bytes);
 	}
 	tell_submit(s, &r, &key);
 	return 0;

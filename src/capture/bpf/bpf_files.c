@@ -165,7 +165,6 @@ void files_name(struct bpf_files *f, const struct capture_name *n)
 	uint32_t id;
 
 	join_names(&f->path, n, n->text_bytes);
-	s = find_slot(f, n->dev, n->ino);
 	id = name_id(f, buf_str(&f->path), f->path.len, known);
 	s = put(f, n->dev, n->ino, id);
 	mem_replace(&s->directory, S_ISDIR(n->mode) ? buf_str(&f->path) : NULL);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,15 +51,15 @@ static int take_maps(struct bpf_kernel *k)
 {
 	struct bpf_map *shared = find_map(k->object, ".data.shared");
 	struct bpf_map *threads = find_map(k->object, "threads");
-	size_t bytes = 0;
 
 	if (!shared || !threads)
 		return -EINVAL;
-	/* Mapped, for either side to write. */
-	k->shared = (struct capture_shared *)(uintptr_t)bpf_map__initial_value(
-		shared, &bytes);
-	if (!k->shared || bytes < sizeof(*k->shared))
-		return -EINVAL;
+	k->shared = mmap(NULL, sizeof(*k->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED, bpf_map__fd(shared), 0);
+	if (k->shared == MAP_FAILED) {
+		k->shared = NULL;
+		return -errno;
+	}
 	k->threads_fd = bpf_map__fd(threads);
 	k->thread_bytes = bpf_map__value_size(threads);
 	k->ring_fd = bpf_object__find_map_fd_by_name(k->object, "ring");
@@ -89,7 +90,8 @@ static int load_fail(int rc, struct mlgen_err *err)
 int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes,
 		struct mlgen_err *err)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "mlgen");
+	struct bpf_object_open_opts options = { .sz = sizeof(options),
+						.object_name = "mlgen" };
 	size_t bytes = (size_t)(capture_object_end - capture_object);
 	int rc;
 
@@ -148,8 +150,11 @@ void kernel_detach(struct bpf_kernel *k)
 void kernel_close(struct bpf_kernel *k)
 {
 	kernel_detach(k);
+	if (k->shared)
+		munmap(k->shared, sizeof(*k->shared));
 	bpf_object__close(k->object);
 	k->object = NULL;
+	k->shared = NULL;
 }
 
 /* ---- whom ---- */

@@ -140,6 +140,10 @@ struct task_struct {
 	struct signal_struct *signal;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start, vm_pgoff;
+};
+
 struct linux_binprm {
 	struct file *file;
 };
@@ -211,7 +215,7 @@ struct bpf_iter__task {
 
 /* Of these only whether they are there, and their values. */
 enum req_flag_bits { __REQ_RAHEAD = 19 };
-enum bpf_func_id { BPF_FUNC_loop = 181 };
+enum bpf_func_id { BPF_FUNC_find_vma = 180, BPF_FUNC_loop = 181 };
 enum pageflags { PG_head = 6 };
 
 /* As <linux/bpf.h> has them. */

@@ -130,12 +130,42 @@ int BPF_PROG(on_page_added, struct folio *folio)
 
 /* ---- faults ---- */
 
+static __always_inline void tell_fault(struct thread_state *s, u64 duration_ns)
+{
+	struct capture_event *e = ring_take(TRACE_FAULT, EVENT_CALL);
+
+	if (!e)
+		return;
+	e->start_ns = s->miss_ns;
+	e->duration_ns = duration_ns;
+	e->off = s->miss_page << PAGE_SHIFT;
+	e->len_bytes = 1ull << PAGE_SHIFT;
+	e->result = 0;
+	e->cpu_ns =
+		s->entered_ns ? TRACE_UNKNOWN : take_cpu(s, bpf_ktime_get_ns());
+	e->ino = s->miss_ino;
+	e->dev = s->miss_dev;
+	ring_give(e);
+}
+
+/* Nothing more is heard of it; without an end, that is not known. */
+static __noinline void flush_fault(struct thread_state *s)
+{
+	if (!s || !s->miss_ns)
+		return;
+	tell_fault(s, s->miss_end_ns ? s->miss_end_ns - s->miss_ns
+				     : TRACE_UNKNOWN);
+	s->miss_ns = 0;
+}
+
 static __always_inline void note_fault(unsigned long address)
 {
 	struct thread_state *s = current_thread();
 
 	if (!s)
 		return;
+	if (s->miss_ns)
+		flush_fault(s);
 	s->fault_address = address;
 	s->fault_ns = bpf_ktime_get_ns();
 }
@@ -155,33 +185,11 @@ int BPF_PROG(on_fault_kernel, unsigned long address)
 	return 0;
 }
 
-static __always_inline void tell_fault(struct thread_state *s, u64 ino, u32 dev,
-				       u64 page, u64 start_ns, u64 duration_ns,
-				       u64 now)
+static __always_inline bool is_missed(const struct thread_state *s, u64 ino,
+				      u32 dev, u64 first, u64 last)
 {
-	struct capture_event *e = ring_take(TRACE_FAULT, EVENT_CALL);
-
-	if (!e)
-		return;
-	e->start_ns = start_ns;
-	e->duration_ns = duration_ns;
-	e->off = page << PAGE_SHIFT;
-	e->len_bytes = 1ull << PAGE_SHIFT;
-	e->result = 0;
-	e->cpu_ns = s->entered_ns ? TRACE_UNKNOWN : take_cpu(s, now);
-	e->ino = ino;
-	e->dev = dev;
-	ring_give(e);
-}
-
-/* One whose page never came by way of on_pages_mapped: its end is not known. */
-static __noinline void flush_fault(struct thread_state *s)
-{
-	if (!s || !s->miss_ns)
-		return;
-	tell_fault(s, s->miss_ino, s->miss_dev, s->miss_page, s->miss_ns,
-		   TRACE_UNKNOWN, s->miss_ns);
-	s->miss_ns = 0;
+	return s->miss_ns && s->miss_ino == ino && s->miss_dev == dev &&
+	       s->miss_page >= first && s->miss_page <= last;
 }
 
 /* A page of a mapping is not there, and its neighbours did not bring it. */
@@ -190,42 +198,7 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 {
 	struct thread_state *s = current_thread();
 	struct inode *inode;
-	u64 now;
-
-	if (!s)
-		return 0;
-	inode = mapping->host;
-	now = bpf_ktime_get_ns();
-	if (s->miss_ns && s->miss_ino == inode->i_ino && s->miss_page == index)
-		return 0; /* once more, for the same one */
-	flush_fault(s);
-	need_inode_name(s, inode);
-	s->miss_ino = inode->i_ino;
-	s->miss_dev = inode->i_sb->s_dev;
-	s->miss_page = index;
-	s->miss_ns = s->fault_address ? s->fault_ns : now;
-	return 0;
-}
-
-/*
- * The neighbours of a page that is touched are mapped along with it, up to a
- * window of 64 KiB that ends where the mapping does: of first..last, where the
- * window begins at such an address, the low bits of the address tell which.
- */
-static __always_inline u64 page_in_window(u64 address, u64 first, u64 last)
-{
-	u64 page = first + ((address & (WINDOW_BYTES - 1)) >> PAGE_SHIFT);
-
-	return page <= last ? page : last;
-}
-
-SEC("tp_btf/mm_filemap_map_pages")
-int BPF_PROG(on_pages_mapped, struct address_space *mapping,
-	     unsigned long first, unsigned long last)
-{
-	struct thread_state *s = current_thread();
-	u64 now, page, ino;
-	struct inode *inode;
+	u64 ino;
 	u32 dev;
 
 	if (!s)
@@ -233,23 +206,79 @@ int BPF_PROG(on_pages_mapped, struct address_space *mapping,
 	inode = mapping->host;
 	ino = inode->i_ino;
 	dev = inode->i_sb->s_dev;
-	now = bpf_ktime_get_ns();
-	if (s->miss_ns && s->miss_ino == ino && s->miss_dev == dev &&
-	    s->miss_page >= first && s->miss_page <= last) {
-		page = s->miss_page;
+	if (is_missed(s, ino, dev, index, index)) {
+		s->miss_end_ns = 0; /* the same: it was not there after all */
+		return 0;
+	}
+	flush_fault(s);
+	need_inode_name(s, inode);
+	s->miss_ino = ino;
+	s->miss_dev = dev;
+	s->miss_page = index;
+	s->miss_ns = s->fault_address ? s->fault_ns : bpf_ktime_get_ns();
+	s->miss_end_ns = 0;
+	return 0;
+}
+
+struct fault_place {
+	u64 address, page;
+};
+
+static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
+			struct fault_place *to)
+{
+	to->page =
+		vma->vm_pgoff + ((to->address - vma->vm_start) >> PAGE_SHIFT);
+	return 0;
+}
+
+/*
+ * The neighbours of a page that is touched are mapped along with it, first to
+ * last. Which of them it was follows from where the mapping begins; where the
+ * kernel cannot say (before 5.17, or while mappings change), from windows that
+ * begin at multiples of 64 KiB, as all do but the first of a mapping.
+ */
+static __always_inline u64 page_touched(u64 address, u64 first, u64 last)
+{
+	struct fault_place p = { address, TRACE_UNKNOWN };
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
+		bpf_find_vma(bpf_get_current_task_btf(), address, see_mapping,
+			     &p, 0);
+	if (p.page == TRACE_UNKNOWN)
+		p.page = first + ((address & (WINDOW_BYTES - 1)) >> PAGE_SHIFT);
+	return p.page >= first && p.page <= last ? p.page : last;
+}
+
+SEC("tp_btf/mm_filemap_map_pages")
+int BPF_PROG(on_pages_mapped, struct address_space *mapping,
+	     unsigned long first, unsigned long last)
+{
+	struct thread_state *s = current_thread();
+	struct inode *inode;
+	u64 ino;
+	u32 dev;
+
+	if (!s)
+		return 0;
+	inode = mapping->host;
+	ino = inode->i_ino;
+	dev = inode->i_sb->s_dev;
+	if (is_missed(s, ino, dev, first, last)) {
 		if (s->added.count)
-			flush_added(s, page << PAGE_SHIFT,
-				    (page + 1) << PAGE_SHIFT);
-		tell_fault(s, ino, dev, page, s->miss_ns, now - s->miss_ns,
-			   now);
-		s->miss_ns = 0;
+			flush_added(s, s->miss_page << PAGE_SHIFT,
+				    (s->miss_page + 1) << PAGE_SHIFT);
 	} else if (s->fault_address) {
 		flush_fault(s);
 		need_inode_name(s, inode);
-		page = page_in_window(s->fault_address, first, last);
-		tell_fault(s, ino, dev, page, s->fault_ns, now - s->fault_ns,
-			   now);
+		s->miss_ino = ino;
+		s->miss_dev = dev;
+		s->miss_page = page_touched(s->fault_address, first, last);
+		s->miss_ns = s->fault_ns;
+	} else {
+		return 0; /* MAP_POPULATE, which has no fault */
 	}
-	s->fault_address = 0; /* MAP_POPULATE has no fault of its own */
+	s->miss_end_ns = bpf_ktime_get_ns();
+	s->fault_address = 0;
 	return 0;
 }

@@ -33,8 +33,8 @@ struct thread_state {
 	u64 on_since_ns;       /* 0 = not on a CPU, or not known */
 	u64 cpu_ns, all_cpu_ns;
 	u64 fault_address, fault_ns;
-	/* A fault that waits for its page. */
-	u64 miss_ino, miss_page, miss_ns;
+	/* A fault that waits for its page, or (end_ns) seems to have it. */
+	u64 miss_ino, miss_page, miss_ns, miss_end_ns;
 	u32 miss_dev;
 	u32 call;
 	u32 is_told;

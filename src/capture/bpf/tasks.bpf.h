@@ -172,6 +172,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 	if (!s || !buffer)
 		return 0;
+	flush_fault(s);
 	flush_added(s, 0, 0);
 	t = &buffer->text;
 	fill_text(t, s, TRACE_EXIT, EVENT_EXIT);

@@ -1,0 +1,159 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 154-capture-ends.sh - a recording ends with the command, its time or a signal, and its trace is whole.
+# Sleeps: commands that have to last, in processes of their own.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+. "$(dirname "$0")/captures.sh"
+
+env --default-signal=INT true 2>/dev/null ||
+	skip_all "env cannot set what SIGINT does"
+printf 'x' >in
+# Reads "in" until the file "enough" is there: more than a recording has.
+cat >reader.sh <<'EOF'
+#!/bin/sh
+trap "$1" INT TERM
+while [ ! -e enough ]; do
+	cat in >/dev/null
+	: >begun
+	sleep 0.02
+done
+exit "${2-0}"
+EOF
+chmod +x reader.sh
+
+is_whole()	# TITLE
+{
+	like "$1" "$(recorded | tail -n 1)" '^end [0-9]+ 0 0 0$'
+}
+
+has_begun()
+{
+	[ -e begun ]
+}
+
+begin()
+{
+	rm -f begun enough t.mlt
+	# A shell has its background ignore SIGINT, and so would the command.
+	background env --default-signal=INT "$MLGEN" --capture=t.mlt --capture-backend="$backend" \
+		--eta=never --quiet "$@"
+	poll has_begun
+}
+
+# The recording is over, and mlgen still there.
+has_ended()
+{
+	grep -q "$1" err
+}
+
+# Its status line is there.
+records()
+{
+	grep -q 'capture 1 s' err
+}
+
+for backend in $backends; do
+	note "$backend"
+
+	# ---- the time is over
+	begin --duration=100ms -- ./reader.sh '' 5
+	ok "when the time is over, the recording is" poll has_ended 'are over'
+	like "and the command goes on" "$(cat err)" \
+		'^mlgen: note: 100ms are over, and so is the recording; the command goes on$'
+	is_whole "the trace is whole by then"
+	reads=$(has "$PWD/in" read)
+	ok "and has what was read" test "$reads" -gt 0
+	sleep 0.2
+	: >enough
+	finish
+	is "the status is the command's" "$status" 5
+	is "nothing was recorded behind it" "$(has "$PWD/in" read)" "$reads"
+
+	# ---- signals
+	begin -- ./reader.sh 'exit 9'
+	kill -INT "$pid"
+	finish
+	is "SIGINT is the command's, and so is the status" "$status" 9
+	is_whole "SIGINT: the trace is whole"
+	ok "SIGINT: and has what was read" test "$(has "$PWD/in" read)" -gt 0
+	begin -- ./reader.sh ''
+	kill -TERM "$pid"
+	ok "a command that takes no notice of SIGTERM is waited for" \
+		poll has_ended 'interrupted: the recording is over; the command still runs'
+	is_whole "with a whole trace"
+	kill -TERM "$pid"
+	kill -TERM "$pid"
+	sleep 0.1
+	kill -TERM "$pid"
+	ok "however often it comes" test -d "/proc/$pid"
+	: >enough
+	finish
+	is "the status is the command's then, too" "$status" 0
+	begin -- sh -c ': >begun; exec sleep 30'
+	kill -HUP "$pid"
+	finish
+	is "SIGHUP ends a command that does not catch it" "$status" 129
+
+	# ---- killed
+	begin -- ./reader.sh '' 0
+	sleep 1.5
+	kill -KILL "$pid"
+	finish 2>/dev/null
+	rm -f begun
+	ok "a command outlives mlgen that is killed" poll has_begun
+	: >enough
+	ok "what was recorded can be read" "$MLGEN" --describe t.mlt
+	like "the trace has no end" "$(recorded | tail -n 1)" '^end [0-9]+ 0 0 1$'
+	ok "but all until the last second" test "$(has "$PWD/in" read)" -gt 0
+	exits "its file can be written again" 0 capture -- true
+
+	# ---- a process that runs already
+	rm -f begun enough
+	./reader.sh '' &
+	reader=$!
+	poll has_begun
+	begin --eta=always --pid="$reader"
+	poll records
+	kill -INT "$pid"
+	finish
+	is "SIGINT ends the recording of a process with 130" "$status" 130
+	is_whole "and its trace is whole"
+	ok "what its children read is in it" test "$(has "$PWD/in" read)" -gt 0
+	ok "the process goes on" kill -0 "$reader"
+	rm -f begun
+	begin --pid="$reader" --duration=200ms
+	finish
+	is "the time ends it with 0" "$status" 0
+	begin --eta=always --pid="$reader"
+	poll records
+	: >enough
+	wait "$reader"
+	finish
+	is "so does the end of the process" "$status" 0
+	is_whole "with a whole trace, too"
+
+	# ---- two at once
+	begin -- ./reader.sh ''
+	exits "a second one into the same file is refused" 2 \
+		"$MLGEN" --capture=t.mlt --capture-backend="$backend" -- true
+	"$MLGEN" --capture=other.mlt --capture-backend="$backend" --eta=never \
+		-- cat in >two.out 2>two.err
+	is "into another file it is recorded" "$?" 0
+	is "with what it does alone" \
+		"$("$text" other.mlt | grep -c '^open .*/in ')" 1
+	: >enough
+	finish
+	is "and the first one goes on" "$status" 0
+	is_whole "and is whole"
+done
+
+# ---- the status line
+for backend in $backends; do
+	"$MLGEN" --capture=t.mlt --capture-backend="$backend" --eta=always \
+		-- sleep 1.3 2>err
+	like "$backend: the status line says how far it is" "$(tr '\r' '\n' <err)" \
+		'capture 1 s  [0-9,]+ events/s  [0-9.]+ MB  lost 0  files [0-9]+'
+done
+done_testing
