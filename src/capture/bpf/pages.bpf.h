@@ -211,24 +211,12 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 		return 0;
 	}
 	flush_fault(s);
-	need_inode_name(s, inode);
+	need_inode_name(s, inode, s->fault_address);
 	s->miss_ino = ino;
 	s->miss_dev = dev;
 	s->miss_page = index;
 	s->miss_ns = s->fault_address ? s->fault_ns : bpf_ktime_get_ns();
 	s->miss_end_ns = 0;
-	return 0;
-}
-
-struct fault_place {
-	u64 address, page;
-};
-
-static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
-			struct fault_place *to)
-{
-	to->page =
-		vma->vm_pgoff + ((to->address - vma->vm_start) >> PAGE_SHIFT);
 	return 0;
 }
 
@@ -240,14 +228,12 @@ static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
  */
 static __always_inline u64 page_touched(u64 address, u64 first, u64 last)
 {
-	struct fault_place p = { address, TRACE_UNKNOWN };
+	struct mapping_seen m;
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
-		bpf_find_vma(bpf_get_current_task_btf(), address, see_mapping,
-			     &p, 0);
-	if (p.page == TRACE_UNKNOWN)
-		p.page = first + ((address & (WINDOW_BYTES - 1)) >> PAGE_SHIFT);
-	return p.page >= first && p.page <= last ? p.page : last;
+	find_mapping(&m, address);
+	if (m.page == TRACE_UNKNOWN)
+		m.page = first + ((address & (WINDOW_BYTES - 1)) >> PAGE_SHIFT);
+	return m.page >= first && m.page <= last ? m.page : last;
 }
 
 SEC("tp_btf/mm_filemap_map_pages")
@@ -270,7 +256,7 @@ int BPF_PROG(on_pages_mapped, struct address_space *mapping,
 				    (s->miss_page + 1) << PAGE_SHIFT);
 	} else if (s->fault_address) {
 		flush_fault(s);
-		need_inode_name(s, inode);
+		need_inode_name(s, inode, s->fault_address);
 		s->miss_ino = ino;
 		s->miss_dev = dev;
 		s->miss_page = page_touched(s->fault_address, first, last);
