@@ -130,14 +130,14 @@ int BPF_PROG(on_page_added, struct folio *folio)
 
 /* ---- faults ---- */
 
-static __always_inline void tell_fault(struct thread_state *s, u64 duration_ns)
+static __always_inline void tell_fault(struct thread_state *s)
 {
 	struct capture_event *e = ring_take(TRACE_FAULT, EVENT_CALL);
 
 	if (!e)
 		return;
 	e->start_ns = s->miss_ns;
-	e->duration_ns = duration_ns;
+	e->duration_ns = s->miss_end_ns - s->miss_ns;
 	e->off = s->miss_page << PAGE_SHIFT;
 	e->len_bytes = 1ull << PAGE_SHIFT;
 	e->result = 0;
@@ -148,13 +148,12 @@ static __always_inline void tell_fault(struct thread_state *s, u64 duration_ns)
 	ring_give(e);
 }
 
-/* Nothing more is heard of it; without an end, that is not known. */
+/* Nothing more is heard of it: goes before whatever comes next of its thread. */
 static __noinline void flush_fault(struct thread_state *s)
 {
 	if (!s || !s->miss_ns)
 		return;
-	tell_fault(s, s->miss_end_ns ? s->miss_end_ns - s->miss_ns
-				     : TRACE_UNKNOWN);
+	tell_fault(s);
 	s->miss_ns = 0;
 }
 
@@ -198,7 +197,7 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 {
 	struct thread_state *s = current_thread();
 	struct inode *inode;
-	u64 ino;
+	u64 ino, now;
 	u32 dev;
 
 	if (!s)
@@ -206,8 +205,10 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 	inode = mapping->host;
 	ino = inode->i_ino;
 	dev = inode->i_sb->s_dev;
+	now = bpf_ktime_get_ns();
+	/* Found at once or read from disk: then it is looked for once more. */
 	if (is_missed(s, ino, dev, index, index)) {
-		s->miss_end_ns = 0; /* the same: it was not there after all */
+		s->miss_end_ns = now;
 		return 0;
 	}
 	flush_fault(s);
@@ -215,8 +216,8 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 	s->miss_ino = ino;
 	s->miss_dev = dev;
 	s->miss_page = index;
-	s->miss_ns = s->fault_address ? s->fault_ns : bpf_ktime_get_ns();
-	s->miss_end_ns = 0;
+	s->miss_ns = s->fault_address ? s->fault_ns : now;
+	s->miss_end_ns = now;
 	return 0;
 }
 
