@@ -59,6 +59,18 @@ void *mem_realloc(void *p, size_t bytes)
 	return q;
 }
 
+void *mem_grow(void *p, size_t *room, size_t need, size_t element_bytes)
+{
+	size_t n = 2 * *room > need ? 2 * *room : need, bytes;
+
+	if (need <= *room)
+		return p;
+	if (__builtin_mul_overflow(n, element_bytes, &bytes))
+		mem_none(SIZE_MAX);
+	*room = n;
+	return mem_realloc(p, bytes);
+}
+
 char *mem_strdup(const char *s)
 {
 	return mem_strndup(s, strlen(s));

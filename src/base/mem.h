@@ -29,6 +29,10 @@ void *mem_array(size_t n, size_t element_bytes);
 /* Resize; what is new is not zeroed. */
 void *mem_realloc(void *p, size_t bytes);
 
+/* An array of *room elements that is to hold `need`: where it has fewer, it gets
+ * twice as many at least, and may move. What is new is not zeroed. */
+void *mem_grow(void *p, size_t *room, size_t need, size_t element_bytes);
+
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 

@@ -16,11 +16,14 @@
 /* A look for the next chunk reads so much at a time. */
 #define WINDOW_BYTES (64u << 10)
 
+#define ROOM_LEAST 4096u
+
+/* As large as the largest chunk so far. */
 struct trace_unpack {
 	ZSTD_DCtx *zstd;
-	size_t packed_most;
+	size_t packed_room, raw_room;
 	unsigned char *packed, *raw;
-	unsigned char window[WINDOW_BYTES];
+	unsigned char *window;
 };
 
 struct trace_unpack *trace_unpack_new(void)
@@ -28,11 +31,8 @@ struct trace_unpack *trace_unpack_new(void)
 	struct trace_unpack *u = mem_zalloc(sizeof(*u));
 
 	u->zstd = ZSTD_createDCtx();
-	u->packed_most = ZSTD_compressBound(TRACE_CHUNK_RAW_MOST);
 	if (!u->zstd)
-		mem_none(u->packed_most);
-	u->packed = mem_zalloc(u->packed_most);
-	u->raw = mem_zalloc(TRACE_CHUNK_RAW_MOST);
+		mem_none(sizeof(*u));
 	return u;
 }
 
@@ -43,6 +43,7 @@ void trace_unpack_free(struct trace_unpack *u)
 	ZSTD_freeDCtx(u->zstd);
 	mem_free(u->packed);
 	mem_free(u->raw);
+	mem_free(u->window);
 	mem_free(u);
 }
 
@@ -175,6 +176,8 @@ static int find_head(struct trace_file *f, struct trace_unpack *u,
 {
 	uint64_t from = f->at;
 
+	if (!u->window)
+		u->window = mem_zalloc(WINDOW_BYTES);
 	f->at += 8;
 	while (f->at < f->bytes) {
 		int64_t n = read_at(f->fd, u->window, WINDOW_BYTES, f->at);
@@ -213,16 +216,20 @@ static int read_contents(const struct trace_file *f, struct trace_unpack *u,
 	int64_t n;
 	size_t raw;
 
-	if (h->packed_bytes > u->packed_most)
+	if (h->packed_bytes > ZSTD_compressBound(TRACE_CHUNK_RAW_MOST))
 		return 0;
+	u->packed = mem_grow(u->packed, &u->packed_room,
+			     u64_max(h->packed_bytes, ROOM_LEAST), 1);
 	n = read_at(f->fd, u->packed, h->packed_bytes, f->at + sizeof(*h));
 	if (n < 0)
 		return (int)n;
 	if ((uint64_t)n < h->packed_bytes ||
 	    trace_crc(u->packed, (size_t)n) != h->packed_crc)
 		return 0;
+	u->raw = mem_grow(u->raw, &u->raw_room,
+			  u64_max(h->raw_bytes, ROOM_LEAST), 1);
 	if (h->flags & TRACE_CHUNK_IS_ZSTD) {
-		raw = ZSTD_decompressDCtx(u->zstd, u->raw, TRACE_CHUNK_RAW_MOST,
+		raw = ZSTD_decompressDCtx(u->zstd, u->raw, h->raw_bytes,
 					  u->packed, h->packed_bytes);
 		return !ZSTD_isError(raw) && raw == h->raw_bytes;
 	}

@@ -26,14 +26,13 @@ struct trace_writer {
 	uint32_t chunk_number;
 	struct trace_names *names;
 	ZSTD_CCtx *zstd;
-	unsigned char *packed; /* a chunk as it goes out, with its head */
-	size_t packed_most;
+	/* As large as what they had to hold so far, up to a chunk. */
+	unsigned char *packed; /* as it goes out, with its head */
 	struct trace_record *records;
-	size_t record_count;
 	unsigned char *entries;
-	size_t entry_bytes, entry_count;
 	struct trace_index_entry *index;
-	size_t index_count;
+	size_t packed_room, record_room, entry_room, index_room;
+	size_t record_count, entry_bytes, entry_count, index_count;
 	uint64_t lost_told; /* by entries of TRACE_LOST */
 };
 
@@ -48,12 +47,15 @@ static void keep_error(struct trace_writer *w, int rc)
 static size_t pack(struct trace_writer *w, struct trace_chunk_head *h,
 		   const void *raw)
 {
-	unsigned char *to = w->packed + sizeof(*h);
-	size_t n = 0;
+	size_t most = ZSTD_compressBound(h->raw_bytes), n = 0;
+	unsigned char *to;
 
+	w->packed =
+		mem_grow(w->packed, &w->packed_room, sizeof(*h) + most + 8, 1);
+	to = w->packed + sizeof(*h);
 	if (h->flags & TRACE_CHUNK_IS_ZSTD)
-		n = ZSTD_compressCCtx(w->zstd, to, w->packed_most, raw,
-				      h->raw_bytes, LEVEL);
+		n = ZSTD_compressCCtx(w->zstd, to, most, raw, h->raw_bytes,
+				      LEVEL);
 	if (n == 0 || ZSTD_isError(n)) {
 		h->flags &= (uint16_t)~TRACE_CHUNK_IS_ZSTD;
 		n = h->raw_bytes;
@@ -108,6 +110,8 @@ static void put_index(struct trace_writer *w)
 static void add_to_index(struct trace_writer *w,
 			 const struct trace_chunk_head *h, uint64_t at)
 {
+	w->index = mem_grow(w->index, &w->index_room, w->index_count + 1,
+			    sizeof(*w->index));
 	w->index[w->index_count++] =
 		(struct trace_index_entry){ .off = at,
 					    .first_ns = h->first_ns,
@@ -188,21 +192,19 @@ int trace_writer_new(struct trace_writer **out, int fd, const char *path,
 	w->at = sizeof(h);
 	w->names = trace_names_new();
 	w->zstd = ZSTD_createCCtx();
-	w->packed_most = ZSTD_compressBound(TRACE_CHUNK_RAW_MOST);
-	w->packed = mem_zalloc(sizeof(struct trace_chunk_head) +
-			       w->packed_most + 8);
 	if (!w->zstd)
-		mem_none(w->packed_most);
-	w->records = mem_array(TRACE_CHUNK_RECORD_COUNT, sizeof(*w->records));
-	w->entries = mem_zalloc(TRACE_CHUNK_ENTRY_BYTES);
-	w->index = mem_array(TRACE_INDEX_ENTRIES, sizeof(*w->index));
-	w->index_count = 1; /* the file head, before which there is none */
+		mem_none(sizeof(*w));
+	/* Of the file head, before which there is none. */
+	w->index_count = w->index_room = 1;
+	w->index = mem_zalloc(sizeof(*w->index));
 	*out = w;
 	return 0;
 }
 
 void trace_writer_record(struct trace_writer *w, const struct trace_record *r)
 {
+	w->records = mem_grow(w->records, &w->record_room, w->record_count + 1,
+			      sizeof(*w->records));
 	w->records[w->record_count++] = *r;
 	if (w->record_count == TRACE_CHUNK_RECORD_COUNT)
 		put_records(w);
@@ -222,6 +224,8 @@ void trace_writer_entry(struct trace_writer *w, const struct trace_entry *e)
 	bytes = sizeof(stored) + round_up(text + 1, 8);
 	if (w->entry_bytes + bytes > TRACE_CHUNK_ENTRY_BYTES)
 		put_entries(w);
+	w->entries =
+		mem_grow(w->entries, &w->entry_room, w->entry_bytes + bytes, 1);
 	to = w->entries + w->entry_bytes;
 	stored.text_bytes = (uint32_t)text;
 	memcpy(stored.number, e->number, sizeof(stored.number));

@@ -59,6 +59,35 @@ START_TEST(too_much_memory_ends_the_program)
 END_TEST
 #endif
 
+START_TEST(an_array_grows_with_need_and_keeps_what_is_in_it)
+{
+	size_t room = 0;
+	unsigned *a = NULL;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		size_t before = room;
+
+		a = mem_grow(a, &room, i + 1, sizeof(*a));
+		ck_assert_uint_gt(room, i);
+		ck_assert(room == before || room >= 2 * before);
+		a[i] = i;
+	}
+	ck_assert_uint_le(room, 2 * 1000);
+	for (unsigned i = 0; i < 1000; i++)
+		ck_assert_uint_eq(a[i], i);
+	ck_assert_ptr_eq(mem_grow(a, &room, 1000, sizeof(*a)), a);
+	mem_free(a);
+}
+END_TEST
+
+START_TEST(growth_that_overflows_ends_the_program)
+{
+	size_t room = 1;
+
+	mem_grow(NULL, &room, SIZE_MAX / 2, 8);
+}
+END_TEST
+
 START_TEST(strings_are_copied)
 {
 	char *all = mem_strdup("storage");
@@ -256,6 +285,8 @@ Suite *suite_mem(void)
 #ifndef OWN_ALLOCATOR
 	tcase_add_exit_test(tc, too_much_memory_ends_the_program, 1);
 #endif
+	tcase_add_test(tc, an_array_grows_with_need_and_keeps_what_is_in_it);
+	tcase_add_exit_test(tc, growth_that_overflows_ends_the_program, 1);
 	tcase_add_test(tc, strings_are_copied);
 	tcase_add_test(tc, replace_takes_null_and_a_part_of_the_old_string);
 	tcase_add_loop_test(tc, a_buffer_is_page_aligned_touched_and_writable,
