@@ -135,6 +135,11 @@ is "which is where reads belong" \
 	"$("$MLGEN" --describe x.trace --output-format=json |
 		sed -n '/"epochs"/,/"stages"/s/^ *"reads": \([0-9]*\).*/\1/p' | paste -sd' ' -)" "4 5"
 
+# The dates of Python's logging have a comma, too.
+printf '2026-02-28 12:00:01,500 INFO begin\n%s' "$(cat ranks.txt)" >python.txt
+is "a log whose dates have a comma is no table" "$(marked python.txt)" \
+	"$(marked ranks.txt)"
+
 # ---- what has no place ----
 
 cp x.trace before.trace

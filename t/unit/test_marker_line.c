@@ -143,6 +143,7 @@ START_TEST(a_log_with_a_comma_in_its_dates_is_no_table)
 {
 	ck_assert(marker_line_is_csv("time,text"));
 	ck_assert(marker_line_is_csv("5,epoch 0"));
+	ck_assert(marker_line_is_csv("5,job begins"));
 	ck_assert(marker_line_is_csv("2026-02-28 12:00:01,eval start"));
 	ck_assert(!marker_line_is_csv("2026-02-28 12:00:01,123 INFO started"));
 	ck_assert(!marker_line_is_csv("[OUTPUT] 2026-02-28T12:00:01 x"));
