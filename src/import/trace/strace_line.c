@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* strace_line.c - what a line of strace is, and the call in it. */
+#include "import/trace/strace_line.h"
+
+#include <fcntl.h>
+
+#include "base/util.h"
+#include "trace/trace.h"
+
+/* No time since 1970 is less. */
+#define UNIX_LEAST_NS (UINT64_C(100000000) * NS_PER_S)
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static void skip(struct strace_text *t, size_t n)
+{
+	t->s += n;
+	t->n -= n;
+}
+
+static void skip_blanks(struct strace_text *t)
+{
+	while (t->n && (*t->s == ' ' || *t->s == '\t'))
+		skip(t, 1);
+}
+
+/* ---- before the call ---- */
+
+static bool take_whole(struct strace_text *t, uint64_t *v)
+{
+	size_t n = 0;
+
+	*v = 0;
+	while (n < t->n && n < 10 && is_digit(t->s[n]))
+		*v = *v * 10 + (uint64_t)(t->s[n++] - '0');
+	skip(t, n);
+	return n > 0;
+}
+
+/* "[pid 12] ", "12 ", or with -Y "12<name> "; else nothing is taken. */
+static bool take_tid(struct strace_text *t, uint32_t *tid)
+{
+	struct strace_text at = *t;
+	bool has_brackets = strace_text_begins(at, "[pid ");
+	const char *close;
+	uint64_t v;
+
+	if (has_brackets) {
+		skip(&at, 5);
+		skip_blanks(&at);
+	}
+	if (!take_whole(&at, &v) || v > STRACE_TID_MOST)
+		return false;
+	if (at.n && *at.s == '<') {
+		close = memmem(at.s, at.n, has_brackets ? ">] " : "> ",
+			       has_brackets ? 3 : 2);
+		if (!close)
+			return false;
+		skip(&at, (size_t)(close - at.s) + 1);
+	}
+	if (has_brackets && at.n && *at.s == ']')
+		skip(&at, 1);
+	else if (has_brackets)
+		return false;
+	if (!at.n || *at.s != ' ')
+		return false;
+	skip_blanks(&at);
+	*t = at;
+	*tid = (uint32_t)v;
+	return true;
+}
+
+/* "23:59:59.123456" */
+static bool take_day(struct strace_text *t, uint64_t *ns)
+{
+	struct strace_text at = *t;
+	uint64_t hours, minutes, seconds_ns;
+
+	if (!take_whole(&at, &hours) || !at.n || *at.s != ':')
+		return false;
+	skip(&at, 1);
+	if (!take_whole(&at, &minutes) || !at.n || *at.s != ':')
+		return false;
+	skip(&at, 1);
+	if (!strace_text_seconds(&at, &seconds_ns) || hours > 23 ||
+	    minutes > 59 || seconds_ns > 61 * NS_PER_S)
+		return false;
+	*ns = (hours * 60 + minutes) * 60 * NS_PER_S + seconds_ns;
+	*t = at;
+	return true;
+}
+
+static enum strace_clock take_time(struct strace_text *t, uint64_t *ns)
+{
+	struct strace_text at = *t;
+
+	if (!at.n || !is_digit(*at.s))
+		return STRACE_TIMELESS;
+	if (take_day(t, ns))
+		return STRACE_DAY;
+	if (!strace_text_seconds(&at, ns) || !at.n || *at.s != ' ')
+		return STRACE_TIMELESS;
+	*t = at;
+	return *ns >= UNIX_LEAST_NS ? STRACE_UNIX : STRACE_RELATIVE;
+}
+
+/* "(+ 0.000123)" of -r beside -t, "[  12]" of -n, "[00007f...]" of -i. */
+static void skip_more(struct strace_text *t)
+{
+	const char *close;
+
+	skip_blanks(t);
+	while (t->n &&
+	       ((*t->s == '[' && !strace_text_begins(*t, "[ Process")) ||
+		strace_text_begins(*t, "(+"))) {
+		close = memchr(t->s, *t->s == '[' ? ']' : ')', t->n);
+		if (!close)
+			return;
+		skip(t, (size_t)(close - t->s) + 1);
+		skip_blanks(t);
+	}
+}
+
+void strace_line_split(struct strace_line *l, struct strace_text line)
+{
+	*l = (struct strace_line){ .body = line };
+	skip_blanks(&l->body);
+	l->has_tid = take_tid(&l->body, &l->tid);
+	l->clock = take_time(&l->body, &l->ns);
+	skip_more(&l->body);
+	while (l->body.n && l->body.s[l->body.n - 1] == ' ')
+		l->body.n--;
+}
+
+/* ---- the call ---- */
+
+static bool is_name(char c)
+{
+	return is_digit(c) || c == '_' || c == '?' || c == '#' ||
+	       (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool strace_call_name(struct strace_text body, struct strace_text *name)
+{
+	size_t n = 0;
+
+	while (n < body.n && is_name(body.s[n]))
+		n++;
+	*name = (struct strace_text){ body.s, n };
+	return n && n < body.n && body.s[n] == '(' && !is_digit(*body.s);
+}
+
+static void add_arg(struct strace_call *c, const char *from, const char *to)
+{
+	while (from < to && *from == ' ')
+		from++;
+	while (to > from && to[-1] == ' ')
+		to--;
+	if (c->arg_count < STRACE_ARGS && from < to)
+		c->args[c->arg_count++] =
+			(struct strace_text){ from, (size_t)(to - from) };
+}
+
+/* Behind '(' up to what is behind the ')' that belongs to it; NULL = there is
+ * none, and the last argument may be a part of it. */
+static const char *split_args(struct strace_call *c, const char *s,
+			      const char *end)
+{
+	const char *at = s, *from = s;
+	int depth = 1;
+
+	while (at < end) {
+		if (depth == 1 && *at == ',') {
+			add_arg(c, from, at);
+			from = ++at;
+			continue;
+		}
+		depth += strace_text_pass(s, &at, end);
+		if (depth == 0) {
+			add_arg(c, from, at - 1);
+			c->all =
+				(struct strace_text){ s, (size_t)(at - 1 - s) };
+			return at;
+		}
+	}
+	add_arg(c, from, end);
+	return NULL;
+}
+
+/* " <0.000012>" at the end, which is taken off. */
+static uint64_t take_duration(struct strace_text *t)
+{
+	const char *open = t->n ? memrchr(t->s, '<', t->n) : NULL;
+	struct strace_text at;
+	uint64_t ns;
+
+	if (!open || t->s[t->n - 1] != '>')
+		return TRACE_UNKNOWN;
+	at = (struct strace_text){ open + 1, (size_t)(t->s + t->n - open) - 1 };
+	if (!strace_text_seconds(&at, &ns) || at.n != 1)
+		return TRACE_UNKNOWN;
+	t->n = (size_t)(open - t->s);
+	return ns;
+}
+
+static void take_place(struct strace_place *p, struct strace_text t)
+{
+	const char *device;
+
+	*p = (struct strace_place){ PLACE_NONE };
+	if (t.n < 2 || *t.s != '<')
+		return;
+	const char *at = t.s;
+	strace_text_pass(t.s - 1, &at, t.s + t.n);
+	if (at - t.s < 3)
+		return;
+	p->path = (struct strace_text){ t.s + 1, (size_t)(at - t.s) - 2 };
+	p->kind = strace_text_begins(p->path, "/") ||
+				  strace_text_begins(p->path, "\\x2f") ||
+				  strace_text_begins(p->path, "\\57")
+			  ? PLACE_PATH
+			  : PLACE_OTHER;
+	if (strace_text_begins(p->path, "/memfd:"))
+		p->kind = PLACE_OTHER;
+	device = memchr(p->path.s, '<', p->path.n);
+	if (p->kind == PLACE_PATH && device) {
+		p->is_char = strace_text_begins(
+			(struct strace_text){
+				device,
+				p->path.n - (size_t)(device - p->path.s) },
+			"<char ");
+		p->path.n = (size_t)(device - p->path.s);
+	}
+	if (p->path.n > 10 &&
+	    memcmp(p->path.s + p->path.n - 10, " (deleted)", 10) == 0)
+		p->path.n -= 10;
+}
+
+bool strace_fd(struct strace_text t, int *fd, struct strace_place *place)
+{
+	const char *angle = t.n ? memchr(t.s, '<', t.n) : NULL;
+	int64_t v;
+
+	if (strace_text_begins(t, "AT_FDCWD"))
+		v = AT_FDCWD;
+	else if (!strace_text_number(t, &v))
+		return false;
+	/* As unsigned, too: 4294967295. */
+	if (v > INT32_MAX && v <= UINT32_MAX)
+		v -= INT64_C(1) << 32;
+	if (v < INT32_MIN || v > INT32_MAX)
+		return false;
+	*fd = (int)v;
+	*place = (struct strace_place){ PLACE_NONE };
+	if (angle)
+		take_place(place, (struct strace_text){
+					  angle, t.n - (size_t)(angle - t.s) });
+	return true;
+}
+
+/* "ENOENT (No such file or directory)", or "(errno 512)". */
+static const char *split_error(struct strace_call *c, struct strace_text t)
+{
+	size_t n = 0;
+
+	if (strace_text_begins(t, "(errno ")) {
+		skip(&t, 7);
+		if (!strace_text_number(t, &c->result) || c->result <= 0)
+			return "its error is no number";
+		c->result = -c->result;
+		c->error = t;
+		c->error.n = 0;
+		return NULL;
+	}
+	while (n < t.n && is_name(t.s[n]))
+		n++;
+	c->error = (struct strace_text){ t.s, n };
+	return NULL;
+}
+
+/* Behind the ')'. */
+static const char *split_result(struct strace_call *c, struct strace_text t)
+{
+	size_t n = 0;
+
+	c->duration_ns = take_duration(&t);
+	skip_blanks(&t);
+	if (!t.n || *t.s != '=')
+		return "a call without a result";
+	skip(&t, 1);
+	skip_blanks(&t);
+	if (t.n && *t.s == '?')
+		return NULL;
+	if (!strace_text_number(t, &c->result) || strace_text_begins(t, "NULL"))
+		return "its result is no number";
+	c->has_result = true;
+	while (n < t.n && (is_name(t.s[n]) || t.s[n] == '-'))
+		n++;
+	skip(&t, n);
+	take_place(&c->place, t);
+	skip_blanks(&t);
+	c->failed = c->result == -1 && t.n;
+	return c->failed ? split_error(c, t) : NULL;
+}
+
+const char *strace_call_split(struct strace_call *c, struct strace_text body)
+{
+	const char *end = body.s + body.n, *at;
+
+	c->arg_count = 0;
+	c->has_result = c->failed = false;
+	c->result = 0;
+	c->error = c->all = (struct strace_text){ body.s, 0 };
+	c->place = (struct strace_place){ PLACE_NONE };
+	c->duration_ns = TRACE_UNKNOWN;
+	if (!strace_call_name(body, &c->name))
+		return "not a call, a signal or an exit";
+	at = split_args(c, body.s + c->name.n + 1, end);
+	if (!at)
+		return "a call without an end";
+	return split_result(c, (struct strace_text){ at, (size_t)(end - at) });
+}
