@@ -35,6 +35,7 @@ $header
 1700000000000620000,10000,102,102,train,read,/data/train/b.npz,0,512,512,
 1700000000000640000,10000,102,102,train,read,/data/train/b.npz,512,512,512,
 1700000000000680000,10000,102,102,train,close,/data/train/b.npz,,0,0,
+1700000000000980000,4000,100,100,train,stat,/out/log.csv,,,0,
 1700000000001000000,10000,100,100,train,open,/out/log.csv,,,0,
 1700000000001020000,10000,100,100,train,write,/out/log.csv,0,30,30,
 1700000000001040000,10000,100,100,train,write,/out/log.csv,30,5,5,
@@ -70,7 +71,7 @@ exits "compressed files are no others" 0 take train.pfw.gz "$logs/worker.pfw"
 ok "and give the same" cmp want got
 exits "so does a pipe" 0 sh -c \
 	'cat train.pfw.gz | "$MLGEN" --import=dftracer - --trace=x.trace'
-is "of the one file" "$(rows | wc -l | tr -d " ")" 18
+is "of the one file" "$(rows | wc -l | tr -d " ")" 19
 
 exits "older files have names in clear, and numbers in quotes" 0 \
 	take "$logs/profiler.pfw"
@@ -119,6 +120,15 @@ is "then positions are not known, but behind an open or a seek" \
 /b,7,5,5,
 /b,,,-9,
 /b,,1,-22,"
+
+fork='{"name":"fork","cat":"POSIX","pid":1,"tid":1,"ts":3,"dur":1,"ph":"X","args":{"ret":2}}'
+{ event open 1 '"fname":"/a"'; echo "$fork"; event read 4 '"fname":"/a","ret":5'; } >one.pfw
+event read 4 '"fname":"/a","ret":5' | sed 's/"pid":1/"pid":2/' >two.pfw
+exits "a child's calls come behind all of its parent's" 0 take one.pfw two.pfw
+is "so that nobody knows where it reads what it inherits" \
+	"$(rows | sed -n '/read/s/^[0-9]*,1000,//p')" \
+	"1,1,,read,/a,0,5,5,
+2,1,,read,/a,,5,5,"
 
 printf '%s\n' '{"name":"epoch","cat":"pipeline","pid":1,"tid":1,"ts":0,"dur":9,"ph":"X","args":{"epoch":0}}' \
 	'{"name":"step","cat":"pipeline","pid":1,"tid":1,"ts":1.5,"dur":2,"ph":"X","args":{"epoch":0,"step":3}}' \

@@ -86,7 +86,7 @@ static void begin(struct rig *r)
 	r->fd = memfd_create("trace", MFD_CLOEXEC);
 	ck_assert_int_eq(trace_fill_new(&r->m.fill, r->fd, "t", "t", &r->err),
 			 0);
-	r->calls = calls_new(&r->m);
+	r->calls = calls_new(&r->m, true);
 }
 
 static void end(struct rig *r)

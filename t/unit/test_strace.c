@@ -87,6 +87,8 @@ START_TEST(what_is_no_call_is_passed_over)
 	     "NULL) = 8\n"
 	     "7 00:00:02 ioctl(3, SNDCTL_TMR_START or TCSETS, {c_iflag=ICRNL, "
 	     "...}) = -1 ENOTTY (Inappropriate ioctl for device)\n"
+	     "7 00:00:03 read(0</a>, strace: Process 7 detached\n"
+	     " <detached ...>\n"
 	     "% time     seconds  usecs/call     calls    errors syscall\n"
 	     "------ ----------- ----------- --------- --------- -------\n",
 	     "");

@@ -83,7 +83,7 @@ static const struct call names[] = {
 	{ "pwritev2", CALL_AT, TRACE_WRITE, false },
 	{ "read", CALL_MOVES, TRACE_READ, false },
 	{ "readahead", CALL_AT, TRACE_ADVISE, false },
-	{ "readdir", CALL_FILE, TRACE_GETDENTS, false },
+	{ "readdir", CALL_QUIET, TRACE_NONE, false },
 	{ "readlink", CALL_QUIET, TRACE_NONE, false },
 	{ "readlinkat", CALL_QUIET, TRACE_NONE, false },
 	{ "readv", CALL_MOVES, TRACE_READ, false },

@@ -16,6 +16,7 @@
 
 struct calls {
 	struct importing *m;
+	bool is_in_order;
 	struct fdtable *by_fd;
 	/* Descriptors are ids of names: of logs that do not have them. */
 	struct fdtable *by_name;
@@ -25,11 +26,12 @@ struct calls {
 	uint64_t unsized_count; /* nobody said how many bytes */
 };
 
-struct calls *calls_new(struct importing *m)
+struct calls *calls_new(struct importing *m, bool is_in_order)
 {
 	struct calls *c = mem_zalloc(sizeof(*c));
 
 	c->m = m;
+	c->is_in_order = is_in_order;
 	c->by_fd = fdtable_new();
 	c->by_name = fdtable_new();
 	return c;
@@ -154,8 +156,10 @@ static void take_fork(struct calls *c, const struct call_seen *s)
 
 	if (!s->has_result || s->result <= 0 || s->result > UINT32_MAX)
 		return;
-	fdtable_fork(c->by_fd, s->pid, child, false);
-	fdtable_fork(c->by_name, s->pid, child, false);
+	if (c->is_in_order) {
+		fdtable_fork(c->by_fd, s->pid, child, false);
+		fdtable_fork(c->by_name, s->pid, child, false);
+	}
 	trace_fill_entry(c->m->fill, TRACE_PROCESS, said, ARRAY_LEN(said), "");
 }
 

@@ -51,7 +51,9 @@ struct call_seen {
  */
 struct calls;
 
-struct calls *calls_new(struct importing *m);
+/* `is_in_order`: calls of all processes come by time. Else a child's may come
+ * behind all of its parent's, and it inherits nothing. */
+struct calls *calls_new(struct importing *m, bool is_in_order);
 void calls_free(struct calls *c); /* NULL is fine */
 
 /* 0 or -errno with err. */

@@ -23,8 +23,8 @@ struct dftracer {
 	struct calls *calls;
 	struct dftracer_names *names;
 	struct dftracer_marks marks;
-	/* Files of which a process has POSIX calls: those of STDIO are above
-	 * them, and the same I/O again. */
+	/* Files that a process opens, reads or writes by POSIX: those of STDIO
+	 * are above them, and the same I/O again. */
 	struct keyed posix;
 	uint64_t repeated, stdio; /* calls of STDIO, left out and taken */
 	uint64_t causeless;       /* failed, nobody says why */
@@ -170,7 +170,8 @@ static bool is_wanted(struct dftracer *d, const struct call *k,
 	if (k->kind == CALL_QUIET || !s->file)
 		return true;
 	if (!k->is_stdio) {
-		keyed_number(&d->posix, key, &is_new);
+		if (k->kind == CALL_OPEN || k->kind == CALL_MOVES)
+			keyed_number(&d->posix, key, &is_new);
 		return true;
 	}
 	if (keyed_find(&d->posix, key, &number)) {
@@ -307,7 +308,7 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 
 	d.objects.m = m;
 	d.objects.err = err;
-	d.calls = calls_new(m);
+	d.calls = calls_new(m, false);
 	d.names = dftracer_names_new(m->fill);
 	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
 		rc = json_objects_read(&d.objects, m->files[i], take_event, &d);

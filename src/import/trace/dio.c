@@ -267,7 +267,7 @@ int import_dio(struct importing *m, struct mlgen_err *err)
 
 	d.objects.m = m;
 	d.objects.err = err;
-	d.calls = calls_new(m);
+	d.calls = calls_new(m, true);
 	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
 		rc = json_objects_read(&d.objects, m->files[i], take_event, &d);
 	if (rc == 0)

@@ -39,7 +39,7 @@ static uint32_t tid_of(const char *file)
 	if (!dot || dot[1] < '1' || dot[1] > '9')
 		return 0;
 	tid = strtoul(dot + 1, &end, 10);
-	return *end || tid > INT32_MAX ? 0 : (uint32_t)tid;
+	return *end || tid > STRACE_TID_MOST ? 0 : (uint32_t)tid;
 }
 
 /* A last line without an end may be a part of it, such as "= 1" of "= 128". */

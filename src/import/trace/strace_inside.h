@@ -141,6 +141,14 @@ int strace_path(struct strace_event *e, int at, int arg);
 /* The file of r->path. */
 uint32_t strace_path_file(struct strace_event *e);
 
+/* A time of the log on the trace's clock. */
+static inline uint64_t strace_clock(const struct strace_reader *r, uint64_t ns)
+{
+	uint64_t off = r->m->clock_offset_ns;
+
+	return ns == TRACE_UNKNOWN ? ns : ns > off ? ns - off : 0;
+}
+
 /* One record with the times of the call. */
 struct strace_what {
 	uint16_t op, flags;

@@ -9,13 +9,11 @@
 void strace_process_tell(struct strace_reader *r,
 			 const struct strace_process *p, uint64_t end_ns)
 {
-	uint64_t off = r->m->clock_offset_ns;
 	uint64_t number[] = {
 		p->pid,
 		p->parent ? p->parent : TRACE_UNKNOWN,
-		p->start_ns == TRACE_UNKNOWN ? TRACE_UNKNOWN
-					     : p->start_ns - off,
-		end_ns == TRACE_UNKNOWN ? TRACE_UNKNOWN : end_ns - off,
+		strace_clock(r, p->start_ns),
+		strace_clock(r, end_ns),
 	};
 
 	if (p->pid)
