@@ -86,7 +86,6 @@ int strace_take_close(struct strace_event *e)
 	const struct strace_pending *p = &e->task->pending;
 	struct strace_what what = { .op = TRACE_CLOSE,
 				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN,
 				    .result = e->call.result,
 				    .file = p->closed };
 	struct strace_ref ref;
@@ -247,7 +246,6 @@ int strace_take_path(struct strace_event *e)
 {
 	struct strace_what what = { .op = e->row->op,
 				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN,
 				    .result = e->call.result };
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
@@ -271,7 +269,6 @@ int strace_take_unlink(struct strace_event *e)
 int strace_take_rename(struct strace_event *e)
 {
 	struct strace_what what = { .op = TRACE_RENAME,
-				    .bytes = TRACE_UNKNOWN,
 				    .result = e->call.result };
 	bool has_folders = e->row->at >= 0;
 	int rc = strace_path(e, e->row->at, e->row->arg);

@@ -39,7 +39,7 @@ static uint32_t tid_of(const char *file)
 	if (!dot || dot[1] < '1' || dot[1] > '9')
 		return 0;
 	tid = strtoul(dot + 1, &end, 10);
-	return *end || tid > INT32_MAX ? 0 : (uint32_t)tid;
+	return *end || tid > STRACE_TID_MOST ? 0 : (uint32_t)tid;
 }
 
 /* A last line without an end may be a part of it, such as "= 1" of "= 128". */
@@ -137,6 +137,8 @@ int import_strace(struct importing *m, struct mlgen_err *err)
 		rc = read_logs(&all, err);
 	if (rc == 0)
 		rc = strace_reader_end(all.r, err);
+	if (rc == 0)
+		rc = import_judge(m, "strace", err);
 	strace_reader_free(all.r);
 	close_logs(&all);
 	return rc;

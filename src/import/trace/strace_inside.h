@@ -102,7 +102,7 @@ struct strace_row {
 };
 
 /* All rows, and the words that stand for numbers. */
-void strace_tables_fill(struct strace_words *rows, struct strace_words *words);
+void strace_tables_fill(struct strace_words *calls, struct strace_words *words);
 /* NULL = no such name; take NULL = there is nothing to be done. */
 const struct strace_row *strace_row_of(const struct strace_reader *r,
 				       struct strace_text name);
@@ -140,6 +140,14 @@ enum { STRACE_NO_PATH = 2 };
 int strace_path(struct strace_event *e, int at, int arg);
 /* The file of r->path. */
 uint32_t strace_path_file(struct strace_event *e);
+
+/* A time of the log on the trace's clock. */
+static inline uint64_t strace_clock(const struct strace_reader *r, uint64_t ns)
+{
+	uint64_t off = r->m->clock_offset_ns;
+
+	return ns == TRACE_UNKNOWN ? ns : ns > off ? ns - off : 0;
+}
 
 /* One record with the times of the call. */
 struct strace_what {

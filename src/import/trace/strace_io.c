@@ -182,8 +182,7 @@ static int on_file(struct strace_event *e, int arg, struct strace_what *what,
 
 int strace_take_sync(struct strace_event *e)
 {
-	struct strace_what what = { .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN };
+	struct strace_what what = { .off = TRACE_UNKNOWN };
 	struct strace_ref ref;
 
 	return on_file(e, 0, &what, &ref);
@@ -255,7 +254,7 @@ int strace_take_mmap(struct strace_event *e)
 			       ? strace_bad(e, "a call with too few arguments")
 			       : 0;
 	/* An address may look negative; errors are few. */
-	is_there = !e->call.error.n;
+	is_there = !e->call.failed;
 	if (strace_arg(e, 1, &what.bytes) || strace_arg(e, 5, &what.off) ||
 	    strace_ref(e, 4, &ref))
 		return STRACE_BAD;
@@ -294,7 +293,7 @@ int strace_take_mremap(struct strace_event *e)
 	if (strace_arg(e, 0, &at) || strace_arg(e, 1, &bytes) ||
 	    strace_arg(e, 2, &now_bytes))
 		return STRACE_BAD;
-	if (!e->call.has_result || e->call.error.n)
+	if (!e->call.has_result || e->call.failed)
 		return 0;
 	file = strace_process_mapped(p, at, bytes);
 	strace_process_map(p, at, round_up(bytes, 4096), 0);

@@ -7,8 +7,7 @@
 #include "base/util.h"
 #include "trace/trace.h"
 
-/* No pid is greater, and no time since 1970 is less. */
-#define PID_MOST UINT64_C(4194304)
+/* No time since 1970 is less. */
 #define UNIX_LEAST_NS (UINT64_C(100000000) * NS_PER_S)
 
 static bool is_digit(char c)
@@ -53,7 +52,7 @@ static bool take_tid(struct strace_text *t, uint32_t *tid)
 		skip(&at, 5);
 		skip_blanks(&at);
 	}
-	if (!take_whole(&at, &v) || v > PID_MOST)
+	if (!take_whole(&at, &v) || v > STRACE_TID_MOST)
 		return false;
 	if (at.n && *at.s == '<') {
 		close = memmem(at.s, at.n, has_brackets ? ">] " : "> ",
@@ -262,10 +261,20 @@ bool strace_fd(struct strace_text t, int *fd, struct strace_place *place)
 	return true;
 }
 
+/* "ENOENT (No such file or directory)", or "(errno 512)". */
 static const char *split_error(struct strace_call *c, struct strace_text t)
 {
 	size_t n = 0;
 
+	if (strace_text_begins(t, "(errno ")) {
+		skip(&t, 7);
+		if (!strace_text_number(t, &c->result) || c->result <= 0)
+			return "its error is no number";
+		c->result = -c->result;
+		c->error = t;
+		c->error.n = 0;
+		return NULL;
+	}
 	while (n < t.n && is_name(t.s[n]))
 		n++;
 	c->error = (struct strace_text){ t.s, n };
@@ -293,7 +302,8 @@ static const char *split_result(struct strace_call *c, struct strace_text t)
 	skip(&t, n);
 	take_place(&c->place, t);
 	skip_blanks(&t);
-	return c->result == -1 && t.n ? split_error(c, t) : NULL;
+	c->failed = c->result == -1 && t.n;
+	return c->failed ? split_error(c, t) : NULL;
 }
 
 const char *strace_call_split(struct strace_call *c, struct strace_text body)
@@ -301,7 +311,7 @@ const char *strace_call_split(struct strace_call *c, struct strace_text body)
 	const char *end = body.s + body.n, *at;
 
 	c->arg_count = 0;
-	c->has_result = false;
+	c->has_result = c->failed = false;
 	c->result = 0;
 	c->error = c->all = (struct strace_text){ body.s, 0 };
 	c->place = (struct strace_place){ PLACE_NONE };

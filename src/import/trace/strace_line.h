@@ -4,6 +4,9 @@
 
 #include "import/trace/strace_text.h"
 
+/* Linux has no greater pid. */
+enum { STRACE_TID_MOST = 4194304 };
+
 enum strace_clock {
 	STRACE_TIMELESS,
 	STRACE_UNIX,     /* -ttt: since 1970 */
@@ -38,8 +41,9 @@ struct strace_call {
 	struct strace_text all; /* arguments */
 	struct strace_text args[STRACE_ARGS];
 	size_t arg_count;
-	bool has_result;          /* else it never ended, or nobody knows how */
-	int64_t result;           /* a number, or -errno */
+	bool has_result; /* else it never ended, or nobody knows how */
+	int64_t result;  /* a number, or -errno */
+	bool failed;
 	struct strace_text error; /* its name: ENOENT */
 	struct strace_place place;
 	uint64_t duration_ns; /* or TRACE_UNKNOWN */

@@ -9,13 +9,11 @@
 void strace_process_tell(struct strace_reader *r,
 			 const struct strace_process *p, uint64_t end_ns)
 {
-	uint64_t off = r->m->clock_offset_ns;
 	uint64_t number[] = {
 		p->pid,
 		p->parent ? p->parent : TRACE_UNKNOWN,
-		p->start_ns == TRACE_UNKNOWN ? TRACE_UNKNOWN
-					     : p->start_ns - off,
-		end_ns == TRACE_UNKNOWN ? TRACE_UNKNOWN : end_ns - off,
+		strace_clock(r, p->start_ns),
+		strace_clock(r, end_ns),
 	};
 
 	if (p->pid)
@@ -134,7 +132,6 @@ static int tell_fork(struct strace_event *e)
 {
 	struct strace_what what = { .op = TRACE_FORK,
 				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN,
 				    .result = e->call.result };
 
 	return strace_emit(e, &what);
@@ -172,11 +169,15 @@ static void keep_command(struct strace_event *e)
 
 		if (!last || *item.s != '"')
 			break;
+		bool is_cut = last + 1 < item.s + item.n;
+
 		item.n = (size_t)(last - item.s) + 1;
 		if (command->len)
 			buf_addc(command, ' ');
 		if (!strace_text_unquote(item, command))
 			break;
+		if (is_cut)
+			buf_add(command, "...");
 	}
 	mem_replace(&p->command,
 		    command->len ? buf_str(command) : buf_str(&e->r->path));
@@ -185,9 +186,7 @@ static void keep_command(struct strace_event *e)
 /* Those that failed are a shell that looks for a program. */
 int strace_take_exec(struct strace_event *e)
 {
-	struct strace_what what = { .op = TRACE_EXEC,
-				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN };
+	struct strace_what what = { .op = TRACE_EXEC, .off = TRACE_UNKNOWN };
 	struct strace_process *p = e->task->process;
 	int rc = strace_path(e, e->row->at, e->row->arg);
 
@@ -264,9 +263,7 @@ static int64_t status_of(struct strace_event *e, struct strace_text status)
 int strace_exited(struct strace_event *e, struct strace_text status)
 {
 	static const char superseded[] = "superseded by execve in pid ";
-	struct strace_what what = { .op = TRACE_EXIT,
-				    .off = TRACE_UNKNOWN,
-				    .bytes = TRACE_UNKNOWN };
+	struct strace_what what = { .op = TRACE_EXIT, .off = TRACE_UNKNOWN };
 	int64_t tid;
 	int rc = 0;
 

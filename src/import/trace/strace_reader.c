@@ -111,18 +111,13 @@ static int find_error(struct strace_event *e)
 {
 	struct strace_call *c = &e->call;
 	const struct strace_word *word;
-	int64_t number;
 
 	if (!c->error.n)
 		return 0;
 	word = strace_words_find(&e->r->words, c->error);
-	if (word)
-		c->result = -word->value;
-	else if (strace_text_begins(c->error, "errno ") ||
-		 strace_text_number(c->error, &number))
-		c->result = -EIO;
-	else
+	if (!word)
 		return strace_bad(e, "an error that nobody knows");
+	c->result = -word->value;
 	return 0;
 }
 
@@ -277,9 +272,11 @@ static bool is_message(struct strace_reader *r, struct strace_text *t)
 	struct strace_text whole = *t;
 	const char *at;
 
-	if (ends_in(&whole, " attached") &&
+	bool attaches = ends_in(&whole, " attached");
+
+	if ((attaches || ends_in(&whole, " detached")) &&
 	    (at = memmem(t->s, t->n, process, sizeof(process) - 1)) != NULL) {
-		r->is_followed = true;
+		r->is_followed |= attaches;
 		if (s->begun.len + t->n <= TRACE_INPUT_LINE_MAX)
 			buf_addn(&s->begun, t->s, (size_t)(at - t->s));
 		return true;
