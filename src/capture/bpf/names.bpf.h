@@ -125,14 +125,17 @@ static long walk_up(u32 step, void *context)
 		w->mount = up;
 		return 0;
 	}
-	if (at > EVENT_PATH_BYTES - 256) {
+	name = BPF_CORE_READ(d, d_name.name);
+	/* What stands behind the text has room for the last part. */
+	n = at < EVENT_PATH_BYTES ? bpf_probe_read_kernel_str(
+					    w->to->text + at, 256, name) :
+				    256;
+	if (n <= 0)
+		return 1;
+	if (at + n > EVENT_PATH_BYTES) {
 		w->to->more |= EVENT_IS_CUT;
 		return 1;
 	}
-	name = BPF_CORE_READ(d, d_name.name);
-	n = bpf_probe_read_kernel_str(w->to->text + at, 256, name);
-	if (n <= 0)
-		return 1;
 	w->at = at + n;
 	w->dentry = parent;
 	return 0;
