@@ -126,13 +126,15 @@ is "the usual one holds it all" "$(said lost) $(of read "$here/data" | wc -l)" \
 if command -v bpftool >/dev/null || [ -x /usr/sbin/bpftool ]; then
 	PATH=$PATH:/usr/sbin
 	rm -f x.mlt
-	"$recorder" x.mlt sh -c 'sleep 0.7; echo on >later; sleep 60' 2>said &
+	"$recorder" x.mlt sh -c 'sleep 0.7; echo on >later
+		while [ ! -e over ]; do sleep 0.2; done' 2>said &
 	killed=$!
 	poll test -s later
 	programs=$(sed -n 's/^prog_id:[[:blank:]]*//p' /proc/$killed/fdinfo/* |
 		sort -u)
 	kill -9 $killed
 	wait $killed 2>/dev/null
+	: >over
 	for program in $programs; do
 		poll sh -c "! bpftool prog show id $program >/dev/null 2>&1" ||
 			note "program $program is still there"

@@ -421,15 +421,26 @@ static __always_inline void end_fd_call(struct thread_state *s,
 	tell_call(s, &f, d.op, d.off, d.len_bytes, c, 0);
 }
 
-/* Of an address: which file that is, mlgen knows from mmap. */
+/* Of an address: which file that is, mlgen knows from mmap. Most are of none and
+ * become no record, so that CPU time is left to the next. */
 static __always_inline void end_address_call(struct thread_state *s,
 					     const struct call *c)
 {
-	struct file_seen none = { 0 };
+	struct capture_event *e =
+		ring_take(c->call == CALL_MUNMAP ? TRACE_MUNMAP : TRACE_ADVISE,
+			  EVENT_CALL);
 
-	tell_call(s, &none,
-		  c->call == CALL_MUNMAP ? TRACE_MUNMAP : TRACE_ADVISE,
-		  c->arg[0], c->arg[1], c, 0);
+	if (!e)
+		return;
+	e->start_ns = s->entered_ns;
+	e->duration_ns = c->now - s->entered_ns;
+	e->off = c->arg[0];
+	e->len_bytes = c->arg[1];
+	e->result = c->result;
+	e->cpu_ns = TRACE_UNKNOWN;
+	e->ino = 0;
+	e->dev = 0;
+	ring_give(e);
 }
 
 /* Bytes that never come to the program: of what is a file at either end. */
@@ -585,6 +596,8 @@ static __always_inline int leave(struct pt_regs *regs, long result,
 
 	if (!s || !s->entered_ns)
 		return 0;
+	if (s->miss_ns)
+		flush_fault(s);
 	c.now = bpf_ktime_get_ns();
 	c.result = result;
 	c.call = s->call;

@@ -142,6 +142,7 @@ struct task_struct {
 
 struct vm_area_struct {
 	unsigned long vm_start, vm_pgoff;
+	struct file *vm_file;
 };
 
 struct linux_binprm {

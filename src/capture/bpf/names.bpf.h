@@ -208,15 +208,19 @@ __noinline int tell_name(void)
 			 LOSS_NAMES);
 }
 
+/* Values of `named`: a guess gives way to a name that a program opened. */
+enum { NAME_SURE = 1, NAME_GUESSED };
+
 /* Its name goes out unless it has before. */
 static __always_inline void need_name(struct identity *id, struct dentry *leaf,
-				      struct vfsmount *mnt, struct inode *inode)
+				      struct vfsmount *mnt, struct inode *inode,
+				      u32 how)
 {
 	struct named_key key = { id->ino, id->dev, id->generation };
+	u32 *known = bpf_map_lookup_elem(&named, &key);
 	struct scratch *buffer;
-	u32 one = 1;
 
-	if (bpf_map_lookup_elem(&named, &key))
+	if (known && *known <= how)
 		return;
 	buffer = scratch();
 	if (!buffer)
@@ -225,8 +229,8 @@ static __always_inline void need_name(struct identity *id, struct dentry *leaf,
 	buffer->mnt = (u64)mnt;
 	buffer->inode = (u64)inode;
 	/* Only behind the name: others may use it at once. */
-	if (tell_name() && mnt)
-		bpf_map_update_elem(&named, &key, &one, BPF_ANY);
+	if (tell_name())
+		bpf_map_update_elem(&named, &key, &how, BPF_ANY);
 }
 
 static __always_inline bool is_last_named(const struct thread_state *s,
@@ -239,8 +243,8 @@ static __always_inline bool is_last_named(const struct thread_state *s,
 static __always_inline void need_name_of(struct identity *id, struct file *file)
 {
 	need_name(id, BPF_CORE_READ(file, f_path.dentry),
-		  BPF_CORE_READ(file, f_path.mnt),
-		  BPF_CORE_READ(file, f_inode));
+		  BPF_CORE_READ(file, f_path.mnt), BPF_CORE_READ(file, f_inode),
+		  NAME_SURE);
 }
 
 static __always_inline void need_file_name(struct thread_state *s,
@@ -259,38 +263,79 @@ static __always_inline struct vfsmount *mount_if(struct vfsmount *mnt,
 	return BPF_CORE_READ(mnt, mnt_sb) == of ? mnt : NULL;
 }
 
-/*
- * Of a page of a mapping the kernel says the inode alone. Its name is one that
- * it has, below a mount that the program uses: that of its own file, its root
- * or where it is.
- */
-static __noinline int need_inode_name(struct thread_state *s,
-				      struct inode *inode)
+/* What is mapped at an address of the program. */
+struct mapping_seen {
+	u64 address;
+	u64 page; /* of the file; TRACE_UNKNOWN = nothing was found */
+	struct file *file;
+};
+
+static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
+			struct mapping_seen *to)
+{
+	to->page = vma->vm_pgoff +
+		   ((to->address - vma->vm_start) >> settings.page_shift);
+	to->file = vma->vm_file;
+	return 0;
+}
+
+/* Before 5.17, and while mappings change, it finds nothing. */
+static __always_inline void find_mapping(struct mapping_seen *to, u64 address)
+{
+	to->address = address;
+	to->page = TRACE_UNKNOWN;
+	to->file = NULL;
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
+		bpf_find_vma(bpf_get_current_task_btf(), address, see_mapping,
+			     to, 0);
+}
+
+/* A name that an inode has, below a mount that the program uses: that of its own
+ * file, its root or where it is. */
+static __always_inline void guess_name(struct file_seen *f, struct inode *inode)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct file_seen f = { 0 };
-	struct hlist_node *alias;
-	struct super_block *of;
+	struct hlist_node *alias = BPF_CORE_READ(inode, i_dentry.first);
+	struct super_block *of = BPF_CORE_READ(inode, i_sb);
 	struct vfsmount *mnt;
+
+	if (!alias)
+		return;
+	mnt = mount_if(BPF_CORE_READ(task, mm, exe_file, f_path.mnt), of);
+	if (!mnt)
+		mnt = mount_if(BPF_CORE_READ(task, fs, root.mnt), of);
+	if (!mnt)
+		mnt = mount_if(BPF_CORE_READ(task, fs, pwd.mnt), of);
+	need_name(&f->id,
+		  (void *)alias - bpf_core_field_offset(struct dentry, d_u),
+		  mnt, inode, NAME_GUESSED);
+}
+
+/* Of a page of a mapping the kernel says the inode alone. */
+static __noinline int need_inode_name(struct thread_state *s,
+				      struct inode *inode, u64 address)
+{
+	struct mapping_seen m;
+	struct file_seen f = { 0 };
+	struct named_key key = { 0 };
+	struct file *file;
 
 	if (!s || !inode)
 		return 0;
 	see_inode(inode, &f);
 	if (is_last_named(s, &f.id))
 		return 0;
-	alias = BPF_CORE_READ(inode, i_dentry.first);
-	if (!alias)
+	key.ino = f.id.ino;
+	key.dev = f.id.dev;
+	key.generation = f.id.generation;
+	if (bpf_map_lookup_elem(&named, &key))
 		return 0;
-	of = BPF_CORE_READ(inode, i_sb);
-	mnt = mount_if(BPF_CORE_READ(task, mm, exe_file, f_path.mnt), of);
-	if (!mnt)
-		mnt = mount_if(BPF_CORE_READ(task, fs, root.mnt), of);
-	if (!mnt)
-		mnt = mount_if(BPF_CORE_READ(task, fs, pwd.mnt), of);
-	need_name(&f.id,
-		  (void *)alias - bpf_core_field_offset(struct dentry, d_u),
-		  mnt, inode);
-	s->named = f.id;
+	find_mapping(&m, address);
+	file = m.file;
+	if (file && BPF_CORE_READ(file, f_inode) == inode)
+		need_name_of(&f.id, file);
+	else
+		guess_name(&f, inode);
 	return 0;
 }
 
@@ -319,7 +364,7 @@ static __noinline int see_directory(int fd, struct identity *to)
 	inode = BPF_CORE_READ(leaf, d_inode);
 	see_inode(inode, &f);
 	*to = f.id;
-	need_name(&f.id, leaf, mnt, inode);
+	need_name(&f.id, leaf, mnt, inode, NAME_SURE);
 	return 1;
 }
 

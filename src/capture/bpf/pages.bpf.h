@@ -130,14 +130,14 @@ int BPF_PROG(on_page_added, struct folio *folio)
 
 /* ---- faults ---- */
 
-static __always_inline void tell_fault(struct thread_state *s, u64 duration_ns)
+static __always_inline void tell_fault(struct thread_state *s)
 {
 	struct capture_event *e = ring_take(TRACE_FAULT, EVENT_CALL);
 
 	if (!e)
 		return;
 	e->start_ns = s->miss_ns;
-	e->duration_ns = duration_ns;
+	e->duration_ns = s->miss_end_ns - s->miss_ns;
 	e->off = s->miss_page << PAGE_SHIFT;
 	e->len_bytes = 1ull << PAGE_SHIFT;
 	e->result = 0;
@@ -148,13 +148,12 @@ static __always_inline void tell_fault(struct thread_state *s, u64 duration_ns)
 	ring_give(e);
 }
 
-/* Nothing more is heard of it; without an end, that is not known. */
+/* Nothing more is heard of it: goes before whatever comes next of its thread. */
 static __noinline void flush_fault(struct thread_state *s)
 {
 	if (!s || !s->miss_ns)
 		return;
-	tell_fault(s, s->miss_end_ns ? s->miss_end_ns - s->miss_ns
-				     : TRACE_UNKNOWN);
+	tell_fault(s);
 	s->miss_ns = 0;
 }
 
@@ -198,7 +197,7 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 {
 	struct thread_state *s = current_thread();
 	struct inode *inode;
-	u64 ino;
+	u64 ino, now;
 	u32 dev;
 
 	if (!s)
@@ -206,29 +205,19 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 	inode = mapping->host;
 	ino = inode->i_ino;
 	dev = inode->i_sb->s_dev;
+	now = bpf_ktime_get_ns();
+	/* Found at once or read from disk: then it is looked for once more. */
 	if (is_missed(s, ino, dev, index, index)) {
-		s->miss_end_ns = 0; /* the same: it was not there after all */
+		s->miss_end_ns = now;
 		return 0;
 	}
 	flush_fault(s);
-	need_inode_name(s, inode);
+	need_inode_name(s, inode, s->fault_address);
 	s->miss_ino = ino;
 	s->miss_dev = dev;
 	s->miss_page = index;
-	s->miss_ns = s->fault_address ? s->fault_ns : bpf_ktime_get_ns();
-	s->miss_end_ns = 0;
-	return 0;
-}
-
-struct fault_place {
-	u64 address, page;
-};
-
-static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
-			struct fault_place *to)
-{
-	to->page =
-		vma->vm_pgoff + ((to->address - vma->vm_start) >> PAGE_SHIFT);
+	s->miss_ns = s->fault_address ? s->fault_ns : now;
+	s->miss_end_ns = now;
 	return 0;
 }
 
@@ -240,14 +229,12 @@ static long see_mapping(struct task_struct *task, struct vm_area_struct *vma,
  */
 static __always_inline u64 page_touched(u64 address, u64 first, u64 last)
 {
-	struct fault_place p = { address, TRACE_UNKNOWN };
+	struct mapping_seen m;
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma))
-		bpf_find_vma(bpf_get_current_task_btf(), address, see_mapping,
-			     &p, 0);
-	if (p.page == TRACE_UNKNOWN)
-		p.page = first + ((address & (WINDOW_BYTES - 1)) >> PAGE_SHIFT);
-	return p.page >= first && p.page <= last ? p.page : last;
+	find_mapping(&m, address);
+	if (m.page == TRACE_UNKNOWN)
+		m.page = first + ((address & (WINDOW_BYTES - 1)) >> PAGE_SHIFT);
+	return m.page >= first && m.page <= last ? m.page : last;
 }
 
 SEC("tp_btf/mm_filemap_map_pages")
@@ -270,7 +257,7 @@ int BPF_PROG(on_pages_mapped, struct address_space *mapping,
 				    (s->miss_page + 1) << PAGE_SHIFT);
 	} else if (s->fault_address) {
 		flush_fault(s);
-		need_inode_name(s, inode);
+		need_inode_name(s, inode, s->fault_address);
 		s->miss_ino = ino;
 		s->miss_dev = dev;
 		s->miss_page = page_touched(s->fault_address, first, last);

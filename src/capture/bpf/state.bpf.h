@@ -33,7 +33,7 @@ struct thread_state {
 	u64 on_since_ns;       /* 0 = not on a CPU, or not known */
 	u64 cpu_ns, all_cpu_ns;
 	u64 fault_address, fault_ns;
-	/* A fault that waits for its page, or (end_ns) seems to have it. */
+	/* A fault that waits for its page, or seems to have it since end_ns. */
 	u64 miss_ino, miss_page, miss_ns, miss_end_ns;
 	u32 miss_dev;
 	u32 call;

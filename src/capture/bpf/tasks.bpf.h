@@ -54,10 +54,11 @@ SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *task, u64 clone_flags)
 {
 	u64 both = bpf_get_current_pid_tgid();
-	struct thread_state *s;
+	struct thread_state *s = current_thread();
 
-	if (!current_thread())
+	if (!s)
 		return 0;
+	flush_fault(s);
 	s = bpf_task_storage_get(&threads, task, 0,
 				 BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!s) {
@@ -146,6 +147,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid,
 
 	if (!s || !buffer)
 		return 0;
+	flush_fault(s);
 	f.file = binprm->file;
 	if (see_file(f.file, &f, false))
 		need_file_name(s, &f); /* which uses the scratch, too */
