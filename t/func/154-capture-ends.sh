@@ -149,6 +149,35 @@ for backend in $backends; do
 	is_whole "and is whole"
 done
 
+# ---- a control group
+group=
+for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+	[ "$(stat -f -c %T $root 2>/dev/null)" != cgroup2fs ] || group=$root/mlgen-test-$$
+done
+if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
+	for backend in $backends; do
+		rm -f begun enough
+		sh -c 'echo $$ >"$1/cgroup.procs"; exec ./reader.sh ""' - "$group" &
+		reader=$!
+		poll has_begun
+		begin --cgroup="/${group##*/}" --duration=300ms
+		finish
+		is "$backend: a control group is recorded, by its name" "$status" 0
+		ok "$backend: with what its tasks start" \
+			test "$(has "$PWD/in" read)" -gt 0
+		begin --eta=always --cgroup="$group"
+		poll records
+		: >enough
+		wait "$reader"
+		finish
+		is "$backend: it ends when the last of them does" "$status" 0
+		is_whole "$backend: with a whole trace"
+	done
+	rmdir "$group"
+else
+	skip "a control group is recorded" "none can be made here"
+fi
+
 # ---- the status line
 for backend in $backends; do
 	"$MLGEN" --capture=t.mlt --capture-backend="$backend" --eta=always \
