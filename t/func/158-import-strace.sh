@@ -200,9 +200,9 @@ like "which says where it stands" "$(cat err)" \
 	"damaged:$(wc -l <damaged | tr -d ' '): "
 exits "but not with --lenient" 0 \
 	"$MLGEN" --import=strace damaged --trace=no.mlt --lenient
-printf '%s' "$(cat log)" >cut
+printf '%s' "$(cat log)" >part
 exits "a last line without an end is left out" 0 \
-	"$MLGEN" --import=strace cut --trace=no.mlt
+	"$MLGEN" --import=strace part --trace=no.mlt
 like "with a warning" "$(cat err)" 'the last line has no end'
 
 done_testing
