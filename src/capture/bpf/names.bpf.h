@@ -101,14 +101,15 @@ struct walk {
 	struct dentry *dentry;
 	struct mount *mount;
 	struct capture_name *to;
-	u32 at;
 };
 
-/* One part of the path. False: there is no room for it. */
+/* One part of the path. False: there is no room for it. How far the text goes
+ * stands in the map: the verifier takes it for any number, and each step for the
+ * one before. */
 static __always_inline bool add_part(struct walk *w, struct dentry *d)
 {
 	const unsigned char *name = BPF_CORE_READ(d, d_name.name);
-	u32 at = w->at;
+	u32 at = w->to->text_bytes;
 	long n = 256;
 
 	/* What stands behind the text has room for the last part. */
@@ -120,7 +121,7 @@ static __always_inline bool add_part(struct walk *w, struct dentry *d)
 		w->to->more |= EVENT_IS_CUT;
 		return false;
 	}
-	w->at = at + n;
+	w->to->text_bytes = at + n;
 	return true;
 }
 
@@ -197,6 +198,7 @@ __noinline int tell_name(void)
 	n->kind = EVENT_NAME;
 	n->more = mnt ? 0 : EVENT_IS_CUT;
 	n->spare = 0;
+	n->text_bytes = 0;
 	w.dentry = leaf;
 	if (mnt)
 		w.mount =
@@ -207,10 +209,9 @@ __noinline int tell_name(void)
 	    BPF_CORE_READ(leaf, d_parent) != leaf)
 		n->more |= EVENT_IS_DELETED;
 	walk_all(&w);
-	bytes = w.at;
+	bytes = n->text_bytes;
 	if (bytes > EVENT_PATH_BYTES)
 		return 0;
-	n->text_bytes = bytes;
 	return ring_copy(n, offsetof(struct capture_name, text) + bytes,
 			 LOSS_NAMES);
 }
