@@ -58,10 +58,10 @@ for backend in $backends; do
 	note "$backend"
 
 	# ---- the time is over
-	begin --duration=100ms -- ./reader.sh '' 5
+	begin --duration=1s -- ./reader.sh '' 5
 	ok "when the time is over, the recording is" poll has_ended 'are over'
 	like "and the command goes on" "$(cat err)" \
-		'^mlgen: note: 100ms are over, and so is the recording; the command goes on$'
+		'^mlgen: note: 1s are over, and so is the recording; the command goes on$'
 	is_whole "the trace is whole by then"
 	reads=$(has "$PWD/in" read)
 	ok "and has what was read" test "$reads" -gt 0
@@ -147,6 +147,50 @@ for backend in $backends; do
 	finish
 	is "and the first one goes on" "$status" 0
 	is_whole "and is whole"
+done
+
+# ---- what goes wrong
+for backend in $backends; do
+	begin --eta=always --buffer=64k -- ./reader.sh ''
+	poll records
+	if [ $backend = bpf ]; then
+		# Nobody empties the buffer for a while.
+		kill -STOP "$pid"
+		dd_begun=$(has "$PWD/in" read)
+		rm -f begun
+		poll has_begun
+		i=0
+		while [ $i -lt 150 ]; do
+			rm -f begun
+			poll has_begun
+			i=$((i + 1))
+		done
+		kill -CONT "$pid"
+		: >enough
+		finish
+		is "$backend: a command of which something was lost has status 1" \
+			"$status" 1
+		like "which is told" "$(cat err)" \
+			'^mlgen: warning: t.mlt: [0-9]+ events were lost, which the trace counts; a larger --buffer'
+		like "and in the trace" "$(recorded | tail -n 1)" \
+			'^end [0-9]+ [1-9][0-9]* 0 0$'
+		ok "with all until then" test "$dd_begun" -gt 0
+	else
+		for child in $(cat "/proc/$pid/task/$pid/children"); do
+			[ "$(cat "/proc/$child/comm")" != strace ] ||
+				kill -KILL "$child"
+		done
+		rm -f begun
+		ok "$backend: a command outlives strace" poll has_begun
+		: >enough
+		finish
+		is "but what it did is not recorded, and the status is 1" \
+			"$status" 1
+		like "which is told" "$(cat err)" \
+			'mlgen: strace ended early, by signal 9; what the programs did then is not recorded'
+		like "the trace is whole up to there" "$(recorded | tail -n 1)" \
+			'^end [0-9]+ [0-9]+ 0 0$'
+	fi
 done
 
 # ---- a control group
