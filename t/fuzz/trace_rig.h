@@ -75,8 +75,11 @@ static char *rig_export(rig_write put, int trace, size_t *bytes)
 }
 
 /* What is taken is kept: it comes back as the same text for ever. */
-static void rig_there_and_back(rig_read take, rig_write put, rig_read again,
-			       const uint8_t *data, size_t size)
+__attribute__((unused)) static void rig_there_and_back(rig_read take,
+						       rig_write put,
+						       rig_read again,
+						       const uint8_t *data,
+						       size_t size)
 {
 	static int trace = -1;
 	size_t bytes, same;
