@@ -15,6 +15,7 @@
 
 /* What is told of the device is a matter of the trace, from so much on. */
 #define SHARE 0.1
+#define SHARE_BYTES (UINT64_C(1) << 20)
 
 static void each_line(const char *text, void (*put)(const char *line, int len))
 {
@@ -62,12 +63,14 @@ static uint64_t read_from(const struct description *d, dev_t dev)
 static void tell_device(const struct description *d, const char *path)
 {
 	uint64_t all = d->figures.trace.read_bytes;
+	uint64_t there;
 	struct stat st;
 
 	/* Device numbers without a major are of no device: memory, network. */
 	if (!all || stat(path, &st) < 0 || major(st.st_dev) == 0)
 		return;
-	if ((double)read_from(d, st.st_dev) > SHARE * (double)all)
+	there = read_from(d, st.st_dev);
+	if (there >= SHARE_BYTES && (double)there > SHARE * (double)all)
 		log_note("%s lies on the device that was read from, which "
 			 "wrote it meanwhile; --capture=FILE elsewhere leaves "
 			 "it to what is recorded",

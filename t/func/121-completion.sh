@@ -113,7 +113,12 @@ if command -v bash >/dev/null; then
 			sort >options
 		bash_says 'mlgen --' | tr ' ' '\n' | sort | comm -13 - options)" ""
 	is "and of the program" "$(bash_says 'mlgen --find')" "--find-max="
-	is "bash goes on behind a colon" "$(bash_says 'mlgen --shuffle=buf')" \
+	is "behind -- of a capture bash completes commands" \
+	"$(bash_says 'mlgen --capture=t.mlt -- mkfif')" mkfifo
+is "and their files" "$(bash_says 'mlgen --capture=t.mlt -- cat ../jobs/m')" \
+	../jobs/mine.job
+is "elsewhere jobs" "$(bash_says 'mlgen -- unet')" unet3d.job
+is "bash goes on behind a colon" "$(bash_says 'mlgen --shuffle=buf')" \
 		"buffer:"
 	is "bash completes jobs of MLGEN_JOBS" \
 		"$(MLGEN_JOBS=../jobs bash_says 'mlgen mi')" mine.job

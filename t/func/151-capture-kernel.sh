@@ -103,6 +103,23 @@ END
 		"$(printf 'mmap 8388608\nmunmap 8388608')"
 fi
 
+# ---- files without a place ----
+
+if [ -x $python ]; then
+	cat >nowhere.py <<'END'
+import os
+os.write(os.memfd_create("here"), b"12345")
+fd = os.open("gone", os.O_RDWR | os.O_CREAT)
+os.unlink("gone")
+os.write(fd, b"123")
+END
+	record $python -B -I -S nowhere.py
+	is "memory that is a file has the name that it was given" \
+		"$(of write /memfd:here)" "0 5 5"
+	is "what was removed while it is open has the one that it had" \
+		"$(of write "$here/gone")" "0 3 3"
+fi
+
 # ---- cache and disk ----
 
 if is_memory .; then

@@ -117,6 +117,8 @@ for backend in $backends; do
 	like "and the command line" "$(recorded)" \
 		'^entry fact .* command=.*--capture=t.mlt.* -- cat data$'
 	like "and mounts" "$(recorded)" '^entry mount [0-9]+ .* proc /proc '
+	unlike "a trace beside it is nothing to speak of yet" "$(cat err)" \
+		'lies on the device'
 	printf 'a\nb\n' | capture --quiet -- cat >out 2>err
 	is "standard input is the command's" "$(cat out)" "$(cat in)"
 	is "--quiet leaves the first line of the description" \
@@ -145,6 +147,16 @@ for backend in $backends; do
 		"$(capture -- printf '%s ' --help --capture=x -- 2>/dev/null)" \
 		"--help --capture=x -- "
 done
+head -c 3000000 /dev/zero >large
+backend=${backends##* }
+capture -- cat large >/dev/null 2>err
+# Memory and the network have no number of a device.
+if [ $(($(stat -c %d .) / 256)) -gt 0 ]; then
+	like "a trace on the device that is read is told" "$(cat err)" \
+		'^mlgen: note: t.mlt lies on the device that was read from'
+else
+	unlike "a trace on no device is not" "$(cat err)" 'lies on the device'
+fi
 exits "a client of containers is told how to record them" 127 sh -c '
 	mkdir bin; printf "#!/bin/sh\nexit 127\n" >bin/docker; chmod +x bin/docker
 	PATH=$PWD/bin:$PATH exec "$1" --capture=t.mlt --eta=never -- docker run x' - "$MLGEN"

@@ -58,10 +58,10 @@ for backend in $backends; do
 	note "$backend"
 
 	# ---- the time is over
-	begin --duration=100ms -- ./reader.sh '' 5
+	begin --duration=1s -- ./reader.sh '' 5
 	ok "when the time is over, the recording is" poll has_ended 'are over'
 	like "and the command goes on" "$(cat err)" \
-		'^mlgen: note: 100ms are over, and so is the recording; the command goes on$'
+		'^mlgen: note: 1s are over, and so is the recording; the command goes on$'
 	is_whole "the trace is whole by then"
 	reads=$(has "$PWD/in" read)
 	ok "and has what was read" test "$reads" -gt 0
@@ -148,6 +148,79 @@ for backend in $backends; do
 	is "and the first one goes on" "$status" 0
 	is_whole "and is whole"
 done
+
+# ---- what goes wrong
+for backend in $backends; do
+	begin --eta=always --buffer=64k -- ./reader.sh ''
+	poll records
+	if [ $backend = bpf ]; then
+		# Nobody empties the buffer for a while.
+		kill -STOP "$pid"
+		dd_begun=$(has "$PWD/in" read)
+		rm -f begun
+		poll has_begun
+		i=0
+		while [ $i -lt 150 ]; do
+			rm -f begun
+			poll has_begun
+			i=$((i + 1))
+		done
+		kill -CONT "$pid"
+		: >enough
+		finish
+		is "$backend: a command of which something was lost has status 1" \
+			"$status" 1
+		like "which is told" "$(cat err)" \
+			'^mlgen: warning: t.mlt: [0-9]+ events were lost, which the trace counts; a larger --buffer'
+		like "and in the trace" "$(recorded | tail -n 1)" \
+			'^end [0-9]+ [1-9][0-9]* 0 0$'
+		ok "with all until then" test "$dd_begun" -gt 0
+	else
+		for child in $(cat "/proc/$pid/task/$pid/children"); do
+			[ "$(cat "/proc/$child/comm")" != strace ] ||
+				kill -KILL "$child"
+		done
+		rm -f begun
+		ok "$backend: a command outlives strace" poll has_begun
+		: >enough
+		finish
+		is "but what it did is not recorded, and the status is 1" \
+			"$status" 1
+		like "which is told" "$(cat err)" \
+			'mlgen: strace ended early, by signal 9; what the programs did then is not recorded'
+		like "the trace is whole up to there" "$(recorded | tail -n 1)" \
+			'^end [0-9]+ [0-9]+ 0 0$'
+	fi
+done
+
+# ---- a control group
+group=
+for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+	[ "$(stat -f -c %T $root 2>/dev/null)" != cgroup2fs ] || group=$root/mlgen-test-$$
+done
+if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
+	for backend in $backends; do
+		rm -f begun enough
+		sh -c 'echo $$ >"$1/cgroup.procs"; exec ./reader.sh ""' - "$group" &
+		reader=$!
+		poll has_begun
+		begin --cgroup="/${group##*/}" --duration=300ms
+		finish
+		is "$backend: a control group is recorded, by its name" "$status" 0
+		ok "$backend: with what its tasks start" \
+			test "$(has "$PWD/in" read)" -gt 0
+		begin --eta=always --cgroup="$group"
+		poll records
+		: >enough
+		wait "$reader"
+		finish
+		is "$backend: it ends when the last of them does" "$status" 0
+		is_whole "$backend: with a whole trace"
+	done
+	rmdir "$group"
+else
+	skip "a control group is recorded" "none can be made here"
+fi
 
 # ---- the status line
 for backend in $backends; do

@@ -16,6 +16,8 @@
 static struct mlgen_err err;
 static struct importing m;
 static char *text;
+/* What the reader knows before its first line; NULL = nothing. */
+static void (*before)(struct strace_reader *r);
 
 /* All lines into a trace, and that as rows of CSV. Negative: refused. */
 static int import(const char *lines)
@@ -31,6 +33,8 @@ static int import(const char *lines)
 	rc = trace_fill_new(&m.fill, fd, "t", "strace", &err);
 	ck_assert_int_eq(rc, 0);
 	r = strace_reader_new(&m);
+	if (before)
+		before(r);
 	while (rc == 0 && *at) {
 		char *end = strchrnul(at, '\n');
 		bool more = *end;
@@ -83,6 +87,7 @@ __attribute__((unused)) static const char *rows_of(const char *lines)
 
 static void free_all(void)
 {
+	before = NULL;
 	import_tally_fini(&m.tally);
 	memset(&m, 0, sizeof(m));
 	free(text);

@@ -334,6 +334,22 @@ START_TEST(a_thread_that_executes_becomes_its_process)
 }
 END_TEST
 
+static void know_threads(struct strace_reader *r)
+{
+	strace_reader_task(r, 8, 7, 1, "loader", "/w");
+	strace_reader_task(r, 7, 7, 1, NULL, NULL);
+}
+
+START_TEST(threads_that_were_there_before_are_of_their_process)
+{
+	before = know_threads;
+	ROWS("8 00:00:01 openat(AT_FDCWD, \"a\", O_RDWR) = 3 <0>\n"
+	     "7 00:00:02 read(3, \"x\", 1) = 1 <0>\n",
+	     "1" S ",0,7,8,,open,/w/a,,2,3,\n"
+	     "2" S ",0,7,7,,read,/w/a,0,1,1,\n");
+}
+END_TEST
+
 START_TEST(a_fork_that_was_taken_for_another_is_put_right)
 {
 	/* Two in a fork at a time: the child of which is not known yet. */
@@ -374,6 +390,7 @@ Suite *suite_strace_calls(void)
 	tcase_add_test(c, calls_on_paths_and_ranges);
 	tcase_add_test(c, requests_last_from_submission_to_completion);
 	tcase_add_test(c, a_thread_that_executes_becomes_its_process);
+	tcase_add_test(c, threads_that_were_there_before_are_of_their_process);
 	tcase_add_test(c, a_fork_that_was_taken_for_another_is_put_right);
 	suite_add_tcase(s, c);
 	return s;

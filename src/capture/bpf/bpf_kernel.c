@@ -92,13 +92,13 @@ int kernel_load(struct bpf_kernel *k, uint64_t ring_bytes, struct buf *notes,
 {
 	struct bpf_object_open_opts options = { .sz = sizeof(options),
 						.object_name = "mlgen" };
-	size_t bytes = (size_t)(capture_object_end - capture_object);
 	int rc;
 
 	*k = (struct bpf_kernel){ 0 };
 	said_quiet();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	k->object = bpf_object__open_mem(capture_object, bytes, &options);
+	k->object = bpf_object__open_mem(capture_object, capture_object_bytes,
+					 &options);
 	if (!k->object) {
 		rc = -errno;
 		return load_fail(rc, err);

@@ -5,9 +5,11 @@
 /* make builds it first, and runs at the top of the tree. */
 __asm__(".pushsection .rodata\n"
 	".balign 16\n"
-	".globl capture_object, capture_object_end\n"
+	".globl capture_object, capture_object_bytes\n"
 	"capture_object:\n"
 	".incbin \"build/src/capture/bpf/capture.bpf.o\"\n"
-	"capture_object_end:\n"
-	".byte 0\n"
+	".Lcapture_object_end:\n"
+	".balign 8\n"
+	"capture_object_bytes:\n"
+	".quad .Lcapture_object_end - capture_object\n"
 	".popsection\n");

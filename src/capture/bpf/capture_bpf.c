@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <bpf/libbpf.h>
 
@@ -16,6 +17,8 @@
 
 /* How long events wait while less than a quarter of the ring is full. */
 #define LOOK_MS 50
+/* What is recorded may use all CPUs. */
+#define READER_NICE (-10)
 
 struct bpf_capture {
 	struct capture_config cfg;
@@ -81,6 +84,9 @@ static int watch(struct bpf_capture *c, struct mlgen_err *err)
 	if (c->is_attached)
 		return 0;
 	c->is_attached = true;
+	/* A ring that is full is lost. Where it may: nothing is said of it. A
+	 * command is there already, and has its own. */
+	(void)setpriority(PRIO_PROCESS, 0, READER_NICE);
 	return kernel_attach(&c->kernel, err);
 }
 

@@ -101,44 +101,52 @@ struct walk {
 	struct dentry *dentry;
 	struct mount *mount;
 	struct capture_name *to;
-	u32 at;
 };
+
+/* One part of the path. False: there is no room for it. How far the text goes
+ * stands in the map: the verifier takes it for any number, and each step for the
+ * one before. */
+static __always_inline bool add_part(struct walk *w, struct dentry *d)
+{
+	const unsigned char *name = BPF_CORE_READ(d, d_name.name);
+	u32 at = w->to->text_bytes;
+	long n = 256;
+
+	/* What stands behind the text has room for the last part. */
+	if (at < EVENT_PATH_BYTES)
+		n = bpf_probe_read_kernel_str(w->to->text + at, 256, name);
+	if (n <= 0)
+		return false;
+	if (at + n > EVENT_PATH_BYTES) {
+		w->to->more |= EVENT_IS_CUT;
+		return false;
+	}
+	w->to->text_bytes = at + n;
+	return true;
+}
 
 /* A part of the path, and up. 1 = that was the root. */
 static long walk_up(u32 step, void *context)
 {
 	struct walk *w = context;
 	struct dentry *d = w->dentry, *parent = BPF_CORE_READ(d, d_parent);
-	struct mount *m = w->mount;
+	struct mount *m = w->mount, *up;
 	struct dentry *top = BPF_CORE_READ(m, mnt.mnt_root);
-	const unsigned char *name;
-	u32 at = w->at;
-	long n;
 
 	(void)step;
-	if (d == top || d == parent) {
-		struct mount *up = BPF_CORE_READ(m, mnt_parent);
-
-		if (!m || up == m || d != top)
-			return 1;
+	if (d == top && m) {
+		up = BPF_CORE_READ(m, mnt_parent);
 		w->dentry = BPF_CORE_READ(m, mnt_mountpoint);
 		w->mount = up;
-		return 0;
+		return up == m;
 	}
-	name = BPF_CORE_READ(d, d_name.name);
-	/* What stands behind the text has room for the last part. */
-	n = at < EVENT_PATH_BYTES ? bpf_probe_read_kernel_str(
-					    w->to->text + at, 256, name) :
-				    256;
-	if (n <= 0)
-		return 1;
-	if (at + n > EVENT_PATH_BYTES) {
-		w->to->more |= EVENT_IS_CUT;
+	if (d == parent) { /* in no tree, such as memory that is a file */
+		if (m)
+			add_part(w, d);
 		return 1;
 	}
-	w->at = at + n;
 	w->dentry = parent;
-	return 0;
+	return !add_part(w, d);
 }
 
 #define WALK_MOST 512
@@ -190,6 +198,7 @@ __noinline int tell_name(void)
 	n->kind = EVENT_NAME;
 	n->more = mnt ? 0 : EVENT_IS_CUT;
 	n->spare = 0;
+	n->text_bytes = 0;
 	w.dentry = leaf;
 	if (mnt)
 		w.mount =
@@ -200,10 +209,9 @@ __noinline int tell_name(void)
 	    BPF_CORE_READ(leaf, d_parent) != leaf)
 		n->more |= EVENT_IS_DELETED;
 	walk_all(&w);
-	bytes = w.at;
+	bytes = n->text_bytes;
 	if (bytes > EVENT_PATH_BYTES)
 		return 0;
-	n->text_bytes = bytes;
 	return ring_copy(n, offsetof(struct capture_name, text) + bytes,
 			 LOSS_NAMES);
 }

@@ -19,6 +19,15 @@ struct strace_reader *strace_reader_new(struct importing *m);
 void strace_reader_free(struct strace_reader *r); /* NULL is fine */
 
 /*
+ * What the log of a strace that was attached (-p) does not say: thread `tid` is
+ * of process `pid`, with its descriptors. Of the process `parent` (0 = not
+ * known), command line and working directory (NULL = not known). Before its
+ * first line.
+ */
+void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid,
+			uint32_t parent, const char *command, const char *cwd);
+
+/*
  * One line of `bytes`, without its newline, which is written into. `line[bytes]`
  * has to be there, and is made 0. `file` is for messages, `lineno` from 1. 0, or
  * -errno with err: it is of no use to go on.

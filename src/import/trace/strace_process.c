@@ -3,6 +3,7 @@
 #include "import/trace/strace_inside.h"
 
 #include "base/mem.h"
+#include "import/trace/strace.h"
 
 /* ---- who they are ---- */
 
@@ -43,6 +44,27 @@ static void adopt(struct strace_reader *r, struct strace_task *parent,
 	task->process->parent = parent->process->pid;
 	task->process->start_ns = now_ns;
 	strace_process_tell(r, task->process, TRACE_UNKNOWN);
+}
+
+void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid,
+			uint32_t parent, const char *command, const char *cwd)
+{
+	struct strace_task *leader = strace_tasks_find(&r->tasks, pid);
+	struct strace_process *p;
+
+	if (!leader)
+		leader = strace_tasks_add(&r->tasks, pid, NULL);
+	p = leader->process;
+	if (tid != pid && !strace_tasks_find(&r->tasks, tid)) {
+		strace_tasks_add(&r->tasks, tid, p);
+		fdtable_fork(r->fds, pid, tid, true);
+	}
+	p->parent = parent;
+	if (command)
+		mem_replace(&p->command, command);
+	if (cwd)
+		mem_replace(&p->cwd, cwd);
+	strace_process_tell(r, p, TRACE_UNKNOWN);
 }
 
 /* "flags=..." of clone, and of clone3 in {}. */
