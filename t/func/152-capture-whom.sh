@@ -161,9 +161,38 @@ exits "one of the two is not enough" 77 \
 	setpriv --bounding-set=-perfmon,-sys_admin --inh-caps=-all \
 	--ambient-caps=-all "$recorder" y.mlt true
 like "it names the other" "$(cat err)" 'lacks CAP_PERFMON'
+chmod 755 .
+mkdir -m 777 open
+cp "$recorder" open/recorder
+exits "the two are all it takes, for whoever has them" 0 \
+	setpriv --reuid=65534 --regid=65534 --clear-groups \
+	--bounding-set=-all,+bpf,+perfmon --inh-caps=-all,+bpf,+perfmon \
+	--ambient-caps=-all,+bpf,+perfmon open/recorder open/x.mlt cat data
+like "and what it records is whole" "$("$text" open/x.mlt)" \
+	"^read $here/data 0 [0-9]+ [1-9]"
 if unshare -Ur true 2>/dev/null; then
 	exits "root of a user namespace is nobody" 77 unshare -Ur "$recorder" \
 		y.mlt true
 	like "and learns why" "$(cat err)" 'user namespace'
+fi
+
+# ---- another architecture ----
+
+cat >old.c <<'END'
+__asm__(".globl _start\n"
+	"_start: mov $5, %eax; mov $name, %ebx; xor %ecx, %ecx; int $0x80\n"
+	"mov $1, %eax; xor %ebx, %ebx; int $0x80\n"
+	".data\n"
+	"name: .asciz \"data\"\n");
+END
+if gcc -m32 -nostdlib -static -no-pie -o old old.c 2>/dev/null && ./old; then
+	record ./old
+	is "calls of a program with other numbers are not taken for ours" \
+		"$(grep -c "^[a-z]* $here/data" x.txt)" 0
+	like "and that they are missing is said" "$(cat said)" \
+		'another architecture are not recorded: [1-9]'
+else
+	skip "calls of a program with other numbers are not taken for ours" \
+		"no such program can be built or run here"
 fi
 done_testing
