@@ -66,8 +66,9 @@ gone=$!
 wait "$gone"
 refused "a process that is gone" "pid=$gone: there is no such process" \
 	--capture=t.mlt --pid="$gone"
-kernel=$(awk '$9 != 0 && int($9 / 2097152) % 2 == 1 { print $1; exit }' \
-	/proc/[0-9]*/stat 2>/dev/null)
+# Some end while they are looked at.
+kernel=$(cat /proc/[0-9]*/stat 2>/dev/null |
+	awk '$9 != 0 && int($9 / 2097152) % 2 == 1 { print $1; exit }')
 if [ -n "$kernel" ]; then
 	refused "a thread of the kernel" "pid=$kernel: is a thread of the kernel" \
 		--capture=t.mlt --pid="$kernel"
