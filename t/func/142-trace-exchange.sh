@@ -294,6 +294,11 @@ like "with what is in it" "$(cat out)" '^iolog\.trace: 11 records and 0 markers 
 exits "and that an iolog" 0 "$MLGEN" --export=fio-iolog iolog.trace
 ok "which is the same" cmp want.iolog out
 
+printf 'start_ns,op,file,offset,bytes\n0,read,a,0,1099511627777\n' >vast.csv
+take vast.csv --trace=vast.trace >vast.out
+exits "one of more than a tebibyte does not become as many lines" 0 \
+	"$MLGEN" --export=fio-iolog vast.trace
+like "and is told" "$(cat err)" 'of more than 1 TiB'
 printf 'start_ns,op,file,offset,bytes\n0,read,a,0,6442450944\n' >long.csv
 take long.csv --trace=long.trace >long.out
 is "a length beyond 32 bits is several" "$("$MLGEN" --export=fio-iolog long.trace)" \
@@ -341,6 +346,8 @@ refused_log "version 1" 'fio version 1 iolog\n' "1: is no iolog"
 refused_log "half a line" "${v}0 a read 0 1\\n5 a\\n" '3: half a line; of version 3'
 refused_log "a read without a length" "${v}0 a read 0\\n" '2: 4 words; of .read.'
 refused_log "an unknown action" "${v}0 a raed 0 1\\n" "2: 'raed' is no action"
+refused_log "more than a tebibyte" "${v}0 a write 0 1099511627777\\n" \
+	"2: the length '1099511627777' is too large"
 refused_log "a negative offset" "${v}0 a read -5 1\\n" "2: the offset '-5' is negative"
 refused_log "a time beyond 64 bits" "${v}99999999999999999999 a add\\n" "2: the time '9*' is too large"
 refused_log "a wait in version 3" "${v}0 a wait 5 0\\n" '2: version 3 has a time in each line'
