@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c - names of operations and markers. */
+/* trace.c - names of operations, markers and flags. */
 #include "trace/trace.h"
 
 #include <string.h>
+
+#include "base/util.h"
 
 static const char *const names[TRACE_OPS] = {
 	[TRACE_OPEN] = "open",
@@ -51,4 +53,27 @@ unsigned trace_op_find(const char *name)
 		if (names[op] && strcmp(names[op], name) == 0)
 			return op;
 	return TRACE_NONE;
+}
+
+/* By the number of the bit. */
+static const char *const flags[] = {
+	"off_inexact", "off_inferred", "chained", "writes",
+	"read_ahead",  "async",        "begins",
+};
+
+const char *trace_flag_name(unsigned bit)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(flags); i++)
+		if (bit == 1u << i)
+			return flags[i];
+	return NULL;
+}
+
+unsigned trace_flag_find(const char *name, size_t bytes)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(flags); i++)
+		if (strlen(flags[i]) == bytes &&
+		    memcmp(flags[i], name, bytes) == 0)
+			return 1u << i;
+	return 0;
 }

@@ -136,6 +136,11 @@ const char *trace_op_name(unsigned op);
 /* The other way; TRACE_NONE = there is none. */
 unsigned trace_op_find(const char *name);
 
+/* "async" of TRACE_ASYNC; NULL where the bit means nothing to this. */
+const char *trace_flag_name(unsigned bit);
+/* The other way, of so many bytes; 0 = there is none. */
+unsigned trace_flag_find(const char *name, size_t bytes);
+
 static inline bool trace_is_marker(unsigned op)
 {
 	return op >= TRACE_SAMPLE && op < TRACE_OPS;

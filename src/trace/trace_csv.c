@@ -71,6 +71,29 @@ static void put_file(struct writing *w, const struct trace_record *r)
 	put_cell(w);
 }
 
+/* Those of a later version have a number, all together. */
+static void put_flags(struct buf *out, unsigned flags)
+{
+	const char *between = "";
+	unsigned unnamed = 0;
+
+	for (unsigned bit = 1; bit <= flags; bit <<= 1) {
+		const char *name = trace_flag_name(flags & bit);
+
+		if (name) {
+			buf_add(out, between);
+			buf_add(out, name);
+			between = "|";
+		} else {
+			unnamed |= flags & bit;
+		}
+	}
+	if (unnamed) {
+		buf_add(out, between);
+		trace_number_put(out, unnamed);
+	}
+}
+
 static void put_row(struct writing *w, const struct trace_record *r)
 {
 	const struct trace_phase *phase = trace_phase_at(&w->phases, r);
@@ -90,8 +113,8 @@ static void put_row(struct writing *w, const struct trace_record *r)
 	put_known(row, r->len_bytes, TRACE_UNKNOWN);
 	trace_number_put_signed(row, r->result);
 	buf_addc(row, ',');
-	if (r->cpu_ns != TRACE_UNKNOWN)
-		trace_number_put(row, r->cpu_ns);
+	put_known(row, r->cpu_ns, TRACE_UNKNOWN);
+	put_flags(row, r->flags | (is_open ? TRACE_BEGINS : 0u));
 	buf_addc(row, '\n');
 }
 

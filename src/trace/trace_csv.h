@@ -11,11 +11,11 @@
 /*
  * A row for each record and marker, by their starts; mlgen-trace(5) says what
  * stands in the columns. What is not known is an empty cell. There is none for
- * flags, processes, mounts, losses and facts.
+ * processes, mounts, losses and facts.
  */
 #define TRACE_CSV_HEADER                                                       \
 	"start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_"  \
-	"ns"
+	"ns,flags"
 
 /* All that is left of `o`, with a header. A stream that fails ends it at once,
  * and nothing is said of that. 0 or -errno with err. */

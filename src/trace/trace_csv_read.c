@@ -18,6 +18,7 @@ enum column_kind {
 	COLUMN_OP,
 	COLUMN_FILE,
 	COLUMN_PHASE,
+	COLUMN_FLAGS, /* names, or a number, with | between them */
 };
 
 struct column {
@@ -39,6 +40,7 @@ static const struct column columns[] = {
 	{ "bytes", COLUMN_KNOWN, offsetof(struct trace_record, len_bytes) },
 	{ "result", COLUMN_RESULT, 0 },
 	{ "cpu_ns", COLUMN_KNOWN, offsetof(struct trace_record, cpu_ns) },
+	{ "flags", COLUMN_FLAGS, 0 },
 };
 /* clang-format on */
 
@@ -222,6 +224,30 @@ static int take_name_of(struct reading *r, char *text, size_t bytes,
 	return 0;
 }
 
+static int take_flags(struct reading *r, const char *text, size_t bytes,
+		      struct trace_record *to)
+{
+	const char *end = text + bytes;
+
+	while (text < end) {
+		const char *bar = memchr(text, '|', (size_t)(end - text));
+		size_t n = (size_t)((bar ? bar : end) - text);
+		uint64_t flag = trace_flag_find(text, n);
+
+		if (!flag && trace_number_take(text, n, UINT16_MAX, &flag))
+			return trace_input_refuse(
+				r->in, r->row.line, r->err,
+				"flags: '%.*s' is no flag; they are "
+				"off_inexact, "
+				"async and more, with | between them, see man "
+				"mlgen-trace",
+				(int)u64_min(n, 40), text);
+		to->flags |= (uint16_t)flag;
+		text += n + 1;
+	}
+	return 0;
+}
+
 static int take_cell(struct reading *r, size_t column, struct trace_record *to)
 {
 	const struct column *c = &columns[column];
@@ -239,6 +265,8 @@ static int take_cell(struct reading *r, size_t column, struct trace_record *to)
 		return bytes ? take_name_of(r, text, bytes, to) : 0;
 	case COLUMN_RESULT:
 		return take_result(r, c, text, bytes, to);
+	case COLUMN_FLAGS:
+		return take_flags(r, text, bytes, to);
 	case COLUMN_PHASE:
 		r->what->has_phases |= bytes > 0;
 		return 0;

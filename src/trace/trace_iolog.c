@@ -174,6 +174,8 @@ static uint64_t *left_out(struct writing *w, const struct trace_record *r)
 	    (is_transfer(r) &&
 	     __builtin_add_overflow(r->off, (uint64_t)r->result, &end)))
 		return &left->unplaced;
+	if (is_transfer(r) && (uint64_t)r->result > TRACE_IOLOG_MOST)
+		return &left->too_long;
 	/* Of an open that nobody has seen. */
 	if (r->op == TRACE_CLOSE && *state_of(w, r->file) <= FILE_CLOSED)
 		return &left->nested;

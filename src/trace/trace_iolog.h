@@ -8,6 +8,10 @@
 #include "trace/trace_input.h"
 #include "trace/trace_ordered.h"
 
+/* Bytes of a transfer; fio takes 32 bits of them, so that a longer one becomes
+ * several: a thousand, and not as many as there are numbers. */
+#define TRACE_IOLOG_MOST (UINT64_C(1) << 40)
+
 /*
  * fio's iolog has files that are opened and closed, reads and writes of so many
  * bytes at an offset, and syncs. A path is at most 256 bytes without blanks, a
@@ -27,6 +31,7 @@ struct trace_iolog_left {
 	uint64_t others;   /* operations that it does not know */
 	uint64_t failed;   /* or that moved no byte */
 	uint64_t unplaced; /* file or offset is not known */
+	uint64_t too_long; /* more than TRACE_IOLOG_MOST */
 	uint64_t nested;   /* opens and closes that leave a file as it is */
 };
 

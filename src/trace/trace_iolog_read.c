@@ -127,7 +127,7 @@ static int add_record(struct reading *r, const struct action *a, size_t file)
 	if (a->kind == ACTION_EXTENT) {
 		rc = take_word(r, "offset", file + 2, INT64_MAX, &to.off);
 		if (rc == 0)
-			rc = take_word(r, "length", file + 3, INT64_MAX,
+			rc = take_word(r, "length", file + 3, TRACE_IOLOG_MOST,
 				       &to.len_bytes);
 		to.result = (int64_t)to.len_bytes;
 	}

@@ -4,7 +4,7 @@
 
 . "$(dirname "$0")/tap.sh"
 
-header=start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns
+header=start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns,flags
 
 take()
 {
@@ -21,23 +21,23 @@ export_csv()
 # Already as an export has it: by start, markers first, phases of the markers.
 cat >all.csv <<END
 $header
-50,,,,,text,the job begins,,,-1,
-100,900,7,7,epoch 0,epoch,,0,,-1,
-200,400,7,7,train,stage,train,0,,0,
-200,10,7,8,train,open,/data/a,,524288,0,10
-210,5,7,8,train,stat,/data/a,,1048576,0,
-220,20,7,8,train,read,/data/a,4096,65536,65536,0
-250,100,7,7,save,checkpoint,save,0,100,-1,
-260,9,7,9,save,write,/ckpt/.0.part,0,100,100,5
-270,2,7,9,save,fsync,/ckpt/.0.part,,0,0,
-280,1,7,9,save,rename,/ckpt/.0.part\\x00/ckpt/0,,0,0,
-290,3,7,8,save,read,/data/a,69632,65536,-5,
-400,10,7,7,train,step,,0,8,0,
-400,10,7,8,train,sample,,3,65536,0,
-600,1,7,8,epoch 0,close,/data/a,,0,0,
-700,,7,8,epoch 0,read,/data/a,,,0,
-1000,1,,,,exit,,,,139,18446744073709551614
-1000,18446744073709551614,4294967295,1,,200,,18446744073709551614,0,-9223372036854775808,1
+50,,,,,text,the job begins,,,-1,,begins
+100,900,7,7,epoch 0,epoch,,0,,-1,,
+200,400,7,7,train,stage,train,0,,0,,
+200,10,7,8,train,open,/data/a,,524288,0,10,
+210,5,7,8,train,stat,/data/a,,1048576,0,,
+220,20,7,8,train,read,/data/a,4096,65536,65536,0,off_inferred|async
+250,100,7,7,save,checkpoint,save,0,100,-1,,
+260,9,7,9,save,write,/ckpt/.0.part,0,100,100,5,
+270,2,7,9,save,fsync,/ckpt/.0.part,,0,0,,
+280,1,7,9,save,rename,/ckpt/.0.part\\x00/ckpt/0,,0,0,,
+290,3,7,8,save,read,/data/a,69632,65536,-5,,off_inexact|off_inferred|chained|writes|read_ahead|async|begins
+400,10,7,7,train,step,,0,8,0,,
+400,10,7,8,train,sample,,3,65536,0,,
+600,1,7,8,epoch 0,close,/data/a,,0,0,,
+700,,7,8,epoch 0,read,/data/a,,,0,,32768
+1000,1,,,,exit,,,,139,18446744073709551614,async|128
+1000,18446744073709551614,4294967295,1,,200,,18446744073709551614,0,-9223372036854775808,1,
 END
 exits "a trace is made of CSV" 0 take all.csv --trace=all.trace
 like "and what is in it is said" "$(cat out)" \
@@ -49,18 +49,29 @@ exits "and to a file" 0 export_csv all.trace --output=again.csv
 is "with nothing printed" "$(cat out)" ''
 ok "the same" cmp all.csv again.csv
 
+# As it was before flags had a column: at the end, so that the others stay.
+cut -d, -f1-11 all.csv >old.csv
+exits "a text without flags is taken, too" 0 take old.csv --trace=old.trace
+like "as much of it" "$(cat out)" '^old\.trace: 11 records and 6 markers '
+is "without a word on standard error" "$(cat err)" ''
+export_csv old.trace >old.out
+cut -d, -f1-11 old.out >old.want
+ok "and comes back" cmp old.csv old.want
+is "with no flag but what an open end says" \
+	"$(tail -n +2 old.out | cut -d, -f12 | sort -u | tr '\n' ' ')" ' begins '
+
 # Names that a text cannot have as they are.
 cat >names.csv <<'END'
-start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns
-1,,,,,stat,/data/a b,,,0,
-2,,,,,stat,"/data/a,b",,,0,
-3,,,,,stat,"/data/say ""x""",,,0,
-4,,,,,stat,/data/line\x0Aend\x0D\x09,,,0,
-5,,,,,stat,/data/\xFF\xC3(,,,0,
-6,,,,,stat,/data/back\\slash\\x41,,,0,
-7,,,,,stat,/data/größe 試料,,,0,
-8,,,,,stat,\x7F\xC2\x85,,,0,
-9,,,,,text,"epoch 1, step ""2""\x0A",,,-1,
+start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns,flags
+1,,,,,stat,/data/a b,,,0,,
+2,,,,,stat,"/data/a,b",,,0,,
+3,,,,,stat,"/data/say ""x""",,,0,,
+4,,,,,stat,/data/line\x0Aend\x0D\x09,,,0,,
+5,,,,,stat,/data/\xFF\xC3(,,,0,,
+6,,,,,stat,/data/back\\slash\\x41,,,0,,
+7,,,,,stat,/data/größe 試料,,,0,,
+8,,,,,stat,\x7F\xC2\x85,,,0,,
+9,,,,,text,"epoch 1, step ""2""\x0A",,,-1,,begins
 END
 exits "names of any bytes are taken" 0 take names.csv --trace=names.trace
 exits "and exported" 0 export_csv names.trace
@@ -105,7 +116,7 @@ export_csv mixed.trace >mixed.out
 {
 	echo $header
 	tail -n +2 mixed.csv | LC_ALL=C sort -s -t, -k4,4n |
-		awk -F, '{ print $4 ",,,,,read,," $5 "," $2 "," $2 "," }'
+		awk -F, '{ print $4 ",,,,,read,," $5 "," $2 "," $2 ",," }'
 } >mixed.want
 ok "and in the order of time" cmp mixed.want mixed.out
 exits "where they cannot be sorted it is said" 2 \
@@ -157,6 +168,9 @@ refused "a time with a fraction" "$o\\n1.5,read\\n" \
 refused "no time" "$o\\n\\n,read\\n" '3: start_ns: is empty'
 refused "no operation" "$o\\n1,\\n" "2: op: '' is no operation"
 refused "an unknown operation" "$o\\n1,raed\\n" "2: op: 'raed' is no operation"
+refused "an unknown flag" "$o,flags\\n1,read,async|fast\\n" "2: flags: 'fast' is no flag"
+refused "a flag without a name" "$o,flags\\n1,read,|async\\n" "2: flags: '' is no flag"
+refused "flags beyond 16 bits" "$o,flags\\n1,read,65536\\n" "2: flags: '65536' is no flag"
 refused "a byte of zero" "$o\\n1,read\\n2,re\\000ad\\n" '3: a byte of zero'
 refused "an open quote" "$o,file\\n1,read,\"a\\n2,read,b\\n" \
 	'2: the quote that opens here is not closed'
@@ -280,6 +294,11 @@ like "with what is in it" "$(cat out)" '^iolog\.trace: 11 records and 0 markers 
 exits "and that an iolog" 0 "$MLGEN" --export=fio-iolog iolog.trace
 ok "which is the same" cmp want.iolog out
 
+printf 'start_ns,op,file,offset,bytes\n0,read,a,0,1099511627777\n' >vast.csv
+take vast.csv --trace=vast.trace >vast.out
+exits "one of more than a tebibyte does not become as many lines" 0 \
+	"$MLGEN" --export=fio-iolog vast.trace
+like "and is told" "$(cat err)" 'of more than 1 TiB'
 printf 'start_ns,op,file,offset,bytes\n0,read,a,0,6442450944\n' >long.csv
 take long.csv --trace=long.trace >long.out
 is "a length beyond 32 bits is several" "$("$MLGEN" --export=fio-iolog long.trace)" \
@@ -308,10 +327,10 @@ exits "version 2 is read" 0 "$MLGEN" --import=fio-iolog v2.iolog --trace=v2.trac
 like "and how its waits are taken is said" "$(cat err)" 'milliseconds from the beginning'
 like "and that trims are left out" "$(cat err)" '^mlgen: note: v2\.iolog: 1 trim left out'
 is "a wait is until a time" "$(export_csv v2.trace | tail -n +2)" \
-	"0,,,,,open,a,,,0,
-0,,,,,read,a,0,4096,4096,
-5000000,,,,,read,a,4096,4096,4096,
-5000000,,,,,close,a,,0,0,"
+	"0,,,,,open,a,,,0,,
+0,,,,,read,a,0,4096,4096,,
+5000000,,,,,read,a,4096,4096,4096,,
+5000000,,,,,close,a,,0,0,,"
 
 refused_log()
 {
@@ -327,6 +346,8 @@ refused_log "version 1" 'fio version 1 iolog\n' "1: is no iolog"
 refused_log "half a line" "${v}0 a read 0 1\\n5 a\\n" '3: half a line; of version 3'
 refused_log "a read without a length" "${v}0 a read 0\\n" '2: 4 words; of .read.'
 refused_log "an unknown action" "${v}0 a raed 0 1\\n" "2: 'raed' is no action"
+refused_log "more than a tebibyte" "${v}0 a write 0 1099511627777\\n" \
+	"2: the length '1099511627777' is too large"
 refused_log "a negative offset" "${v}0 a read -5 1\\n" "2: the offset '-5' is negative"
 refused_log "a time beyond 64 bits" "${v}99999999999999999999 a add\\n" "2: the time '9*' is too large"
 refused_log "a wait in version 3" "${v}0 a wait 5 0\\n" '2: version 3 has a time in each line'

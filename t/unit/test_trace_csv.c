@@ -111,11 +111,42 @@ START_TEST(parts_have_ids_of_their_own)
 	trace_writer_record(p[1].writer, &r);
 	end(&p[0]);
 	end(&p[1]);
-	ck_assert_str_eq(text_of(p, 2), "10,1,,,,close,/a,,,0,\n"
-					"20,1,,,,rename,/b\\x00/a,,,0,\n"
-					"30,1,,,,close,/c,,,0,\n"
-					"40,1,,,,close,/b,,,0,\n"
-					"50,1,,,,close,,,,0,\n");
+	ck_assert_str_eq(text_of(p, 2), "10,1,,,,close,/a,,,0,,\n"
+					"20,1,,,,rename,/b\\x00/a,,,0,,\n"
+					"30,1,,,,close,/c,,,0,,\n"
+					"40,1,,,,close,/b,,,0,,\n"
+					"50,1,,,,close,,,,0,,\n");
+}
+END_TEST
+
+START_TEST(flags_have_their_names_and_those_of_later_ones_a_number)
+{
+	static const struct {
+		uint16_t flags;
+		const char *text;
+	} rows[] = {
+		{ 0, "" },
+		{ TRACE_ASYNC, "async" },
+		{ TRACE_ASYNC | TRACE_OFF_INEXACT, "off_inexact|async" },
+		{ 0x7f, "off_inexact|off_inferred|chained|writes|read_ahead|"
+			"async|begins" },
+		{ 0x8100, "33024" },
+		{ 0x8000 | TRACE_WRITES, "writes|32768" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct trace_record r;
+		struct part p;
+		char want[128];
+
+		begin(&p, 0);
+		add(&p, &r, TRACE_CLOSE, 10, 1, NULL)->flags = rows[i].flags;
+		trace_writer_record(p.writer, &r);
+		end(&p);
+		snprintf(want, sizeof(want), "10,1,,,,close,,,,0,,%s\n",
+			 rows[i].text);
+		ck_assert_str_eq(text_of(&p, 1), want);
+	}
 }
 END_TEST
 
@@ -140,17 +171,17 @@ START_TEST(a_phase_is_what_began_last_and_else_the_epoch)
 	trace_writer_record(p.writer, &r);
 	put(&p, TRACE_CLOSE, 80, 1, NULL);
 	end(&p);
-	ck_assert_str_eq(text_of(&p, 1), "5,1,,,,close,,,,0,\n"
-					 "10,40,,,train,stage,train,,,0,\n"
-					 "10,70,,,train,epoch,,3,,0,\n"
-					 "12,48,,,train,stage,train,,,0,\n"
-					 "20,1,,,train,close,,,,0,\n"
-					 "30,10,,,save,checkpoint,save,,,0,\n"
-					 "30,1,,,save,close,,,,0,\n"
-					 "40,1,,,train,close,,,,0,\n"
-					 "59,1,,,train,close,,,,0,\n"
-					 "60,1,,,epoch 3,close,,,,0,\n"
-					 "80,1,,,,close,,,,0,\n");
+	ck_assert_str_eq(text_of(&p, 1), "5,1,,,,close,,,,0,,\n"
+					 "10,40,,,train,stage,train,,,0,,\n"
+					 "10,70,,,train,epoch,,3,,0,,\n"
+					 "12,48,,,train,stage,train,,,0,,\n"
+					 "20,1,,,train,close,,,,0,,\n"
+					 "30,10,,,save,checkpoint,save,,,0,,\n"
+					 "30,1,,,save,close,,,,0,,\n"
+					 "40,1,,,train,close,,,,0,,\n"
+					 "59,1,,,train,close,,,,0,,\n"
+					 "60,1,,,epoch 3,close,,,,0,,\n"
+					 "80,1,,,,close,,,,0,,\n");
 }
 END_TEST
 
@@ -167,9 +198,9 @@ START_TEST(a_marker_whose_end_was_not_seen_holds_to_the_end)
 	put(&p, TRACE_CHECKPOINT, 2000, TRACE_UNKNOWN, NULL);
 	end(&p);
 	ck_assert_str_eq(text_of(&p, 1),
-			 "10,,,,eval,stage,eval,,,0,\n"
-			 "1000,1,,,eval,close,,,,0,\n"
-			 "2000,,,,checkpoint,checkpoint,,,,0,\n");
+			 "10,,,,eval,stage,eval,,,0,,begins\n"
+			 "1000,1,,,eval,close,,,,0,,\n"
+			 "2000,,,,checkpoint,checkpoint,,,,0,,begins\n");
 }
 END_TEST
 
@@ -209,6 +240,8 @@ Suite *suite_trace_csv(void)
 	TCase *t = tcase_create("trace_csv");
 
 	tcase_add_test(t, parts_have_ids_of_their_own);
+	tcase_add_test(t,
+		       flags_have_their_names_and_those_of_later_ones_a_number);
 	tcase_add_test(t, a_phase_is_what_began_last_and_else_the_epoch);
 	tcase_add_test(t, a_marker_whose_end_was_not_seen_holds_to_the_end);
 	tcase_add_test(t, of_very_many_phases_some_hold);

@@ -57,6 +57,7 @@ static int export_iolog(struct trace_ordered *o, FILE *to,
 			 plural(left.of_files), TRACE_IOLOG_NAME_MAX,
 			 buf_str(&left.first));
 	tell_left(left.unplaced, "whose file or offset is not known");
+	tell_left(left.too_long, "of more than 1 TiB");
 	tell_left(left.failed, "that failed or moved no byte");
 	tell_left(left.nested,
 		  "opens and closes of files that are so already, or stay so");
