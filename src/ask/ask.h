@@ -47,3 +47,4 @@ int ask_import_trace(const struct ask *a); /* makes one of another form */
 int ask_export(const struct ask *a);
 int ask_clean(const struct ask *a);
 int ask_describe(const struct ask *a);
+int ask_score(const struct ask *a);

@@ -65,6 +65,7 @@ struct settings {
 	int import;
 	bool describe; /* the arguments are files of a trace */
 	int export;    /* the same */
+	bool score;    /* each argument is a trace */
 	bool clean;    /* the arguments are directories */
 	bool yes;      /* clean removes */
 };
