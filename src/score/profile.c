@@ -126,7 +126,6 @@ static void note_time(struct profiler *f, size_t n,
 		      const struct trace_phase *now)
 {
 	struct phase_times *t = &f->times[n];
-	struct phase_time *last = t->count ? &t->at[t->count - 1] : NULL;
 
 	if (!t->at)
 		t->at = mem_array(TIMES_MOST, sizeof(*t->at));
@@ -137,7 +136,7 @@ static void note_time(struct profiler *f, size_t n,
 		}
 	if (t->count == TIMES_MOST) {
 		/* As if it had gone on. */
-		last->end_ns = now->end_ns;
+		t->at[TIMES_MOST - 1].end_ns = now->end_ns;
 		return;
 	}
 	t->at[t->count++] = (struct phase_time){ now->start_ns, now->end_ns };
