@@ -224,7 +224,7 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 	inflight_go(&f->flight, r->start_ns, f->last_until_ns, seen_of(f));
 	if (opkind_has_duration(r))
 		inflight_begin(&f->flight, opkind_end_ns(r));
-	f->last = n;
+	f->last = f->held.now || f->whole ? n : NO_PHASE;
 	f->last_until_ns =
 		f->held.now && !f->whole ? f->held.now->end_ns : UINT64_MAX;
 	books_call(&f->books, p, n, r);
@@ -307,7 +307,10 @@ static uint64_t time_of(const struct profiler *f, size_t n)
 	uint64_t ns = 0;
 
 	if (!t->count)
-		return f->end_ns > f->first_ns ? f->end_ns - f->first_ns : 0;
+		/* What lies between phases has no time of its own. */
+		return f->whole && f->end_ns > f->first_ns
+			       ? f->end_ns - f->first_ns
+			       : 0;
 	for (size_t i = 0; i < t->count; i++) {
 		uint64_t end = u64_min(t->at[i].end_ns, f->end_ns);
 

@@ -144,6 +144,23 @@ is "so are thousands of processes, that are no trouble" \
 is "their number is a figure" \
 	"$(json score.json score.phases.0.figures.25.distance)" "0.0"
 
+# ---- more is asked for
+exits "a requirement may hold" 0 "$MLGEN" --score real.mlt more.mlt \
+	--require='score.m1<=0.1,score.m12<=0.1'
+"$maketrace" near.mlt <<END
+$(cat real.list)
+stat 1500000 10 2 2 /data/f1 0 8192 0
+stat 2500000 10 2 2 /data/f1 0 8192 0
+END
+exits "a little is within the limits" 0 "$MLGEN" --score real.mlt near.mlt
+exits "and more than a requirement allows" 3 "$MLGEN" --score real.mlt near.mlt \
+	--require='score.m1<=0.1'
+is "which is said" "$(cat err)" \
+	"mlgen: near.mlt: score.m1 is 0.138, required <=0.1"
+exits "what is no figure of a score is refused" 2 \
+	"$MLGEN" --score real.mlt near.mlt --require='au>=90'
+like "with those that there are" "$(cat err)" 'score\.m1 to score\.m12'
+
 # ---- what is damaged, or none
 head -c $(($(wc -c <real.mlt) - 40)) real.mlt >cut.mlt
 score real.mlt cut.mlt
