@@ -56,19 +56,31 @@ static struct place_left *find_place(struct follow *f, uint32_t file,
 	return oldest;
 }
 
-enum follow_kind follow_next(struct follow *f, uint32_t file, uint32_t thread,
-			     uint64_t from, uint64_t end)
+enum follow_kind follow_apart(struct follow *f, uint32_t file, uint32_t thread,
+			      uint64_t from, uint64_t end, uint64_t *apart)
 {
 	struct place_left *p = find_place(f, file, thread);
+	uint64_t left = p->end - 1;
 	enum follow_kind kind = FOLLOW_FIRST;
 
-	if (p->end)
-		kind = from == p->end - 1  ? FOLLOW_SEQUENTIAL
-		       : from > p->end - 1 ? FOLLOW_AHEAD
-					   : FOLLOW_BACK;
+	*apart = 0;
+	if (p->end) {
+		kind = from == left  ? FOLLOW_SEQUENTIAL
+		       : from > left ? FOLLOW_AHEAD
+				     : FOLLOW_BACK;
+		*apart = from > left ? from - left : left - from;
+	}
 	*p = (struct place_left){ end < UINT64_MAX ? end + 1 : end, file,
 				  thread, ++f->clock };
 	return kind;
+}
+
+enum follow_kind follow_next(struct follow *f, uint32_t file, uint32_t thread,
+			     uint64_t from, uint64_t end)
+{
+	uint64_t apart;
+
+	return follow_apart(f, file, thread, from, end, &apart);
 }
 
 void follow_forget(struct follow *f, uint32_t file, uint32_t thread)

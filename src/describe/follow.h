@@ -23,5 +23,9 @@ void follow_free(struct follow *f); /* NULL is fine */
 /* The thread has bytes from `from` up to, and without, `end`. */
 enum follow_kind follow_next(struct follow *f, uint32_t file, uint32_t thread,
 			     uint64_t from, uint64_t end);
+/* The same; *apart is how many bytes lie between that end and `from`, 0 where
+ * nothing was before it. */
+enum follow_kind follow_apart(struct follow *f, uint32_t file, uint32_t thread,
+			      uint64_t from, uint64_t end, uint64_t *apart);
 /* It opens, or closes, the file. */
 void follow_forget(struct follow *f, uint32_t file, uint32_t thread);

@@ -168,6 +168,9 @@ const struct mlgen_field settings_fields[] = {
 	{ "describe", MLGEN_F_BOOL(struct settings, describe), .def = "0", .group = "Questions",
 	  .help = "Print what a trace shows: who read and wrote what, in which order, how fast, and what it waited for.\n"
 		  "Several files of one run are one trace. With --output-format=json as a document, which --json=FILE writes; --log=FILE has a row for each log_interval of traced time." },
+	{ "score", MLGEN_F_BOOL(struct settings, score), .def = "0", .group = "Questions",
+	  .help = "Say how alike traces are: of real runs, and of the candidate, which is the last. What is compared, and how far apart it may be: COMPARING TRACES.\n"
+		  "Two and more real ones tell what chance does. The status is 3 where the candidate is too far off." },
 	{ "export", MLGEN_F_ENUM(struct settings, export, exports), .def = "none", .group = "Questions",
 	  .help = "Print a trace in another form, in the order of time; several files are parts of one trace." },
 	{ "clean", MLGEN_F_BOOL(struct settings, clean), .def = "0", .group = "Questions",

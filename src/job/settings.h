@@ -74,6 +74,7 @@ struct settings {
 	char *markers; /* an application's log beside what is imported */
 	bool describe; /* the arguments are files of a trace */
 	int export;    /* the same */
+	bool score;    /* each argument is a trace */
 	bool clean;    /* the arguments are directories */
 	bool yes;      /* clean removes */
 	/* Of a command, a process or a control group: */

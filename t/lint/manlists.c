@@ -12,6 +12,7 @@
 #include "job/settings.h"
 #include "report/metrics.h"
 #include "run/live.h"
+#include "score/score.h"
 
 static const struct {
 	const char *name;
@@ -49,6 +50,16 @@ static void print_trace(void)
 {
 	for (const struct described_section *s = described_sections; s->table;
 	     s++) {
+		if (*s->path)
+			printf(".Ss \"%s\"\n", s->path);
+		help_mdoc(stdout, s->table);
+	}
+}
+
+/* The same of a score. */
+static void print_score(void)
+{
+	for (const struct scored_section *s = scored_sections; s->table; s++) {
 		if (*s->path)
 			printf(".Ss \"%s\"\n", s->path);
 		help_mdoc(stdout, s->table);
@@ -107,6 +118,7 @@ static const struct {
 	{ "settings", print_settings }, { "options", print_options },
 	{ "engines", print_engines },   { "metrics", print_metrics },
 	{ "log", print_log },           { "trace", print_trace },
+	{ "score", print_score },
 };
 
 #define LISTS (sizeof(lists) / sizeof(lists[0]))

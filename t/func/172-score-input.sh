@@ -1,0 +1,195 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 172-score-input.sh - what is scored: phases, files in scope, hosts; and what cannot be.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+maketrace=$TOP/build/t/tools/maketrace
+[ -x "$maketrace" ] || skip_all "build/t/tools/maketrace is not here; make check builds it"
+
+# reads FILES SIZE NAME...: the list of a trace: each file opened, read in two
+# halves and closed, one behind the other, in this order.
+reads()
+{
+	echo "fact host=one"
+	echo "mount 8388609 ext4 /data /dev/sdb1"
+	reads_size=$1
+	shift
+	printf '%s\n' "$@" | awk -v size="$reads_size" '{
+		t = NR * 1000000
+		half = size / 2
+		print "open", t, 1000, 2, 2, $1, 0, 0, 5
+		print "read", t + 2000, 9000, 2, 2, $1, 0, half, half
+		print "read", t + 12000, 9000, 2, 2, $1, half, half, half
+		print "close", t + 22000, 1000, 2, 2, $1, 0, 0, 0
+	}'
+}
+files=$(awk 'BEGIN { for (e = 0; e < 3; e++) for (i = 0; i < 40; i++)
+	print "/data/f" (i * (7 + 10 * e)) % 41 }')
+
+score()
+{
+	"$MLGEN" --score "$@" --output-format=json >score.json 2>score.err
+	status=$?
+}
+
+# shellcheck disable=SC2086 # a word for each file
+reads 8192 $files >real.list
+"$maketrace" real.mlt <real.list
+score real.mlt real.mlt
+is "without markers all of a trace is one phase" \
+	"$status $(json score.json score.whole score.phases.0.phase score.verdict)" \
+	"0 true all pass"
+is "of which steps and samples are not known" \
+	"$(json score.json score.phases.0.figures.20.figure \
+		score.phases.0.figures.20.unknown score.phases.0.figures.9.unknown)" \
+	"step: p50 no steps are marked no samples are marked"
+
+# ---- what is one operation, and what is none
+{
+	cat real.list
+	for n in 1 2 3 4 5 6 7 8 9; do
+		echo "open ${n}00 10 2 2 /usr/lib/libm.so.6 0 0 5"
+		echo "read ${n}20 10 2 2 /usr/lib/libm.so.6 0 832 832"
+		echo "read ${n}40 10 2 2 pipe:[4711] 0 8 8"
+		echo "read ${n}60 10 2 2 /home/me/train.py 0 4096 4096"
+		echo "stat ${n}80 10 2 2 /data/none 0 0 -2"
+		echo "async_submit ${n}90 0 2 2 - $n 0 0"
+		echo "async_complete ${n}95 0 2 2 - $n 0 0"
+	done
+} >more.list
+"$maketrace" more.mlt <more.list
+score real.mlt more.mlt
+is "what a program brings along is left out, and counted" \
+	"$status $(json score.json score.m1 score.m2 score.m4 \
+		score.traces.1.other_calls score.traces.1.failed_calls)" \
+	"0 0.0 0.0 0.0 36 9"
+sed 's/^read \(.*\)$/read \1 ? 32/' real.list >async.list
+"$maketrace" async.mlt <async.list
+score real.mlt async.mlt
+is "an asynchronous read is a read" \
+	"$status $(json score.json score.m1 score.m3)" "0 0.0 0.0"
+
+# ---- controls by hand
+# shellcheck disable=SC2086
+reads 16384 $files | "$maketrace" sizes.mlt
+score real.mlt sizes.mlt
+is "other sizes: M2 (twice the bytes), M3, M4" \
+	"$status $(json score.json score.phases.0.figures.1.distance \
+		score.phases.0.figures.3.distance score.phases.0.figures.4.distance \
+		score.phases.0.figures.8.distance)" "3 1.0 1.0 1.0 1.0"
+# shellcheck disable=SC2046
+reads 8192 $(printf '%s\n' "$files" | sort -s) | "$maketrace" order.mlt
+score real.mlt order.mlt
+is "another order: M6 or M7, and no other before" "$status $(json score.json \
+	score.m1 score.m2 score.m3 score.m4)" "3 0.0 0.0 0.0 0.0"
+
+# ---- where M8 to M12 decide
+sed 's/host=one/host=two/; s/^\(open\|read\|close\) \([0-9]*\)/\1 \20/' \
+	real.list >slow.list
+"$maketrace" slow.mlt <slow.list
+score real.mlt slow.mlt
+is "of another host times are shown" \
+	"$status $(json score.json score.same_place score.m8 score.m9 \
+		score.phases.0.figures.22.verdict)" "0 false null null shown"
+sed 's/host=two/host=one/' slow.list | "$maketrace" slow.mlt
+score real.mlt slow.mlt
+is "of the same host they decide" "$status $(json score.json \
+	score.same_place score.phases.0.figures.22.verdict)" "3 true fail"
+sed 's/sdb1/sdc1/; s/host=two/host=one/' slow.list | "$maketrace" slow.mlt
+score real.mlt slow.mlt
+is "but not of other storage" "$status $(json score.json score.unlike)" \
+	"0 they are of several filesystems"
+score real.mlt real.mlt slow.mlt
+is "nor where one of several is of another" \
+	"$(json score.json score.same_place)" "false"
+
+# ---- phases
+{
+	echo "stage 1000000 28999999 2 2 train ? ? 0"
+	echo "stage 30000000 200000000 2 2 eval ? ? 0"
+	cat real.list
+} | "$maketrace" phases.mlt
+sed 's/ train / rehearse /; s/ eval / eval /' <<END >other.list
+stage 1000000 28999999 2 2 train ? ? 0
+stage 30000000 200000000 2 2 eval ? ? 0
+END
+cat other.list real.list | "$maketrace" other.mlt
+score phases.mlt phases.mlt
+is "phases are those that markers name" "$status $(json score.json \
+	score.whole score.phases.0.phase score.phases.1.phase)" \
+	"0 false train eval"
+score phases.mlt other.mlt
+is "a phase that only one has is as far off as can be" \
+	"$status $(json score.json score.phases.0.phase \
+		score.phases.0.figures.0.distance score.phases.1.verdict \
+		score.phases.2.phase)" "3 train 1.0 pass rehearse"
+score phases.mlt real.mlt
+is "traces without a phase in common are compared as a whole" \
+	"$status $(json score.json score.whole score.phases.0.phase score.m1)" \
+	"0 true all 0.0"
+
+# ---- lengths, and crowds
+"$maketrace" short.mlt 300 10
+"$maketrace" long.mlt 30000 10
+score short.mlt long.mlt
+is "a hundred times as long is too long" \
+	"$status $(json score.json score.verdict)" "3 fail"
+awk 'BEGIN { for (i = 1; i <= 5000; i++)
+	print "read", i * 1000, 900000000, i, i, "/data/f" i % 10, 0, 4096, 4096 }' |
+	"$maketrace" crowd.mlt
+score crowd.mlt crowd.mlt
+is "so are thousands of processes, that are no trouble" \
+	"$status $(json score.json score.m2 score.m10)" "0 0.0 null"
+is "their number is a figure" \
+	"$(json score.json score.phases.0.figures.25.distance)" "0.0"
+
+# ---- more is asked for
+exits "a requirement may hold" 0 "$MLGEN" --score real.mlt more.mlt \
+	--require='score.m1<=0.1,score.m12<=0.1'
+"$maketrace" near.mlt <<END
+$(cat real.list)
+stat 1500000 10 2 2 /data/f1 0 8192 0
+stat 2500000 10 2 2 /data/f1 0 8192 0
+END
+exits "a little is within the limits" 0 "$MLGEN" --score real.mlt near.mlt
+exits "and more than a requirement allows" 3 "$MLGEN" --score real.mlt near.mlt \
+	--require='score.m1<=0.1'
+is "which is said" "$(cat err)" \
+	"mlgen: near.mlt: score.m1 is 0.138, required <=0.1"
+exits "what is no figure of a score is refused" 2 \
+	"$MLGEN" --score real.mlt near.mlt --require='au>=90'
+like "with those that there are" "$(cat err)" 'score\.m1 to score\.m12'
+
+# ---- what is damaged, or none
+head -c $(($(wc -c <real.mlt) - 40)) real.mlt >cut.mlt
+score real.mlt cut.mlt
+like "a trace that was cut is scored as far as it goes, and that is said" \
+	"$status $(cat score.err)" 'cut\.mlt: the trace is incomplete'
+: >empty.mlt
+exits "an empty file is no trace" 2 "$MLGEN" --score real.mlt empty.mlt
+like "which is said of it" "$(cat err)" '^mlgen: empty\.mlt: '
+echo 'fact host=one' | "$maketrace" nothing.mlt
+exits "a trace without records cannot be scored" 2 \
+	"$MLGEN" --score nothing.mlt real.mlt
+is "and why" "$(cat err)" \
+	"mlgen: nothing.mlt: has no records, so that nothing can be scored"
+echo 'read 10 10 2 2 /proc/stat 0 8 8' | "$maketrace" proc.mlt
+exits "nor can one that has no data" 2 "$MLGEN" --score real.mlt proc.mlt
+is "and why, too" "$(cat err)" \
+	"mlgen: proc.mlt: has no call on a file of a data set or checkpoint (1 on others, 0 failed), so that nothing can be scored"
+# The version is behind the eight bytes of the magic.
+{
+	head -c 8 real.mlt
+	printf '\000'
+	tail -c +10 real.mlt
+} >older.mlt
+exits "a trace of another version is refused" 2 "$MLGEN" --score real.mlt older.mlt
+like "which is said of it, too" "$(cat err)" '^mlgen: older\.mlt: .*version'
+printf '[global]\nname=x\n' >x.job
+exits "a job is no candidate yet" 2 "$MLGEN" --score real.mlt x.job
+like "its trace is" "$(cat err)" '^mlgen: x\.job: is no trace.*--trace=FILE'
+exits "one alone is like nothing" 2 "$MLGEN" --score real.mlt
+exits "a score is no CSV" 2 "$MLGEN" --score real.mlt real.mlt --output-format=csv
+
+done_testing
