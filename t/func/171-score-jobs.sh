@@ -5,11 +5,11 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-# JOB OPTION...
+# JOB OPTION... Of few files that several threads read at once the order is chance.
 small='
 	quickstart	--num_files=64 --sample_size=2k
 	unet3d		--num_files=28 --sample_size=2k
-	resnet50	--num_files=16 --samples_per_file=25 --sample_size=900 --batch_size=8
+	resnet50	--num_files=128 --samples_per_file=8 --sample_size=900 --batch_size=8
 	cosmoflow	--num_files=64 --sample_size=2k
 	bert		--num_files=4 --samples_per_file=100 --sample_size=900 --batch_size=8
 	retinanet	--num_files=96 --sample_size=8k
