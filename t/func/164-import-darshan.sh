@@ -12,9 +12,10 @@ take()
 	"$MLGEN" --import=darshan "$@" --trace=x.trace
 }
 
+# The last column has the flags, which are looked at by themselves.
 rows()
 {
-	"$MLGEN" --export=csv x.trace | tail -n +2
+	"$MLGEN" --export=csv x.trace | sed '1d; s/,[^,]*$//'
 }
 
 cat >want <<END
@@ -30,7 +31,7 @@ END
 exits "a log of DXT is imported" 0 take "$logs/ior.txt"
 like "with all that it has" "$(cat out)" '^x\.trace: 7 records and 0 markers with 3 names'
 ok "in the order of time, ranks as processes" sh -c \
-	'"$MLGEN" --export=csv x.trace | cmp want -'
+	"\"\$MLGEN\" --export=csv x.trace | sed 's/,[^,]*\$//' | cmp want -"
 like "what the form does not have is said" "$(cat err)" \
 	'^mlgen: note: Darshan.s DXT has reads and writes; no open, close, stat or sync'
 like "and how fine its times are" "$(cat err)" 'have 4 decimals of a second$'

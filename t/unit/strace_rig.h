@@ -57,6 +57,22 @@ static int import(const char *lines)
 	return fd;
 }
 
+/* The last column, which the tests of descriptors look at by themselves, goes:
+ * all behind a line's last comma. */
+static void cut_flags(char *rows)
+{
+	char *to = rows, *comma = NULL;
+
+	for (const char *at = rows; *at; at++) {
+		if (*at == ',')
+			comma = to;
+		if (*at == '\n' && comma && at > rows + sizeof(TRACE_CSV_HEADER))
+			to = comma;
+		*to++ = *at;
+	}
+	*to = '\0';
+}
+
 __attribute__((unused)) static const char *rows_of(const char *lines)
 {
 	int fd = import(lines);
@@ -79,6 +95,7 @@ __attribute__((unused)) static const char *rows_of(const char *lines)
 	trace_ordered_free(o);
 	trace_reader_close(reader);
 	close(fd);
+	cut_flags(text);
 	return text + sizeof(TRACE_CSV_HEADER);
 }
 
