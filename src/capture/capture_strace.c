@@ -3,7 +3,9 @@
 #include "capture/capture.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,6 +72,28 @@ static int strace_follow(void *state, pid_t child, struct mlgen_err *err)
 				     err);
 }
 
+/* strace does not say of what runs already which threads are of one process. */
+static void tell_tasks(struct by_strace *s, pid_t pid)
+{
+	struct capture_pids threads = { 0 };
+	char *line = capture_pid_line(pid);
+	char path[64], folder[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+	n = readlink(path, folder, sizeof(folder) - 1);
+	if (n > 0)
+		folder[n] = '\0';
+	capture_pids_threads(&threads, pid);
+	for (size_t i = 0; i < threads.count; i++)
+		strace_reader_task(s->reader, (uint32_t)threads.list[i],
+				   (uint32_t)pid,
+				   (uint32_t)capture_pid_parent(pid), line,
+				   n > 0 ? folder : NULL);
+	capture_pids_fini(&threads);
+	mem_free(line);
+}
+
 static int strace_attach(void *state, struct mlgen_err *err)
 {
 	struct by_strace *s = state;
@@ -80,6 +104,8 @@ static int strace_attach(void *state, struct mlgen_err *err)
 		capture_pids_cgroup(&pids, s->cfg.cgroup);
 	else
 		capture_pids_tree(&pids, s->cfg.pid);
+	for (size_t i = 0; i < pids.count; i++)
+		tell_tasks(s, pids.list[i]);
 	rc = pids.count
 		     ? strace_attached_start(&s->strace, pids.list, pids.count,
 					     s->cfg.buffer_bytes, err)

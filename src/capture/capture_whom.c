@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -112,6 +113,40 @@ int capture_pid_owner(pid_t pid, uid_t *uid)
 	return 0;
 }
 
+pid_t capture_pid_parent(pid_t pid)
+{
+	struct stat_line s;
+
+	return read_stat(pid, &s) ? s.parent : 0;
+}
+
+char *capture_line_of(const char *words, size_t bytes)
+{
+	char *line;
+
+	while (bytes && !words[bytes - 1])
+		bytes--;
+	line = mem_zalloc(bytes + 1);
+	for (size_t i = 0; i < bytes; i++)
+		line[i] = words[i] ? words[i] : ' ';
+	return line;
+}
+
+char *capture_pid_line(pid_t pid)
+{
+	char path[64], words[4096];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, words, sizeof(words));
+		close(fd);
+	}
+	return n > 0 ? capture_line_of(words, (size_t)n) : NULL;
+}
+
 /* ---- lists of them ---- */
 
 static bool has_pid(const struct capture_pids *p, pid_t pid)
@@ -186,6 +221,21 @@ void capture_pids_cgroup(struct capture_pids *out, const char *directory)
 		    snprintf(path, sizeof(path), "%s/%s", directory,
 			     e->d_name) < (int)sizeof(path))
 			capture_pids_cgroup(out, path);
+	if (dir)
+		closedir(dir);
+}
+
+void capture_pids_threads(struct capture_pids *out, pid_t pid)
+{
+	char path[64];
+	const struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (atoi(e->d_name) > 0)
+			add_pid(out, atoi(e->d_name));
 	if (dir)
 		closedir(dir);
 }

@@ -21,6 +21,14 @@ bool capture_pid_runs(pid_t pid);
 /* Its owner. 0 or -errno. */
 int capture_pid_owner(pid_t pid, uid_t *uid);
 
+/* Words with a zero behind each, as execve has them, with blanks between them;
+ * owned by the caller. */
+char *capture_line_of(const char *words, size_t bytes);
+/* The command line of a process; NULL = not known. Owned by the caller. */
+char *capture_pid_line(pid_t pid);
+/* Who made it; 0 = not known. */
+pid_t capture_pid_parent(pid_t pid);
+
 /* The directory of a control group, from itself or from what /proc/PID/cgroup
  * names, appended to `out`. 0 or -errno with err. */
 int capture_cgroup_find(struct buf *out, const char *given,
@@ -39,6 +47,8 @@ struct capture_pids {
 void capture_pids_tree(struct capture_pids *out, pid_t pid);
 /* Those of a control group and of all below it. */
 void capture_pids_cgroup(struct capture_pids *out, const char *directory);
+/* The threads of a process, itself among them. */
+void capture_pids_threads(struct capture_pids *out, pid_t pid);
 void capture_pids_fini(struct capture_pids *p);
 
 /* A client that has another program run what is meant: docker, podman ...

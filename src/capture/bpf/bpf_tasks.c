@@ -2,12 +2,10 @@
 /* bpf_tasks.c - see bpf_tasks.h. */
 #include "capture/bpf/bpf_tasks.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "capture/capture_whom.h"
 
 #define BUCKETS 4096
 
@@ -109,34 +107,6 @@ void tasks_started(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
 	write_task(t, k, TRACE_UNKNOWN);
 }
 
-/* Words with blanks between them. */
-static char *as_line(const char *text, size_t bytes)
-{
-	char *line;
-
-	while (bytes && !text[bytes - 1])
-		bytes--;
-	line = mem_zalloc(bytes + 1);
-	for (size_t i = 0; i < bytes; i++)
-		line[i] = text[i] ? text[i] : ' ';
-	return line;
-}
-
-static char *line_of(uint32_t pid)
-{
-	char path[64], text[4096];
-	ssize_t n = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text));
-		close(fd);
-	}
-	return n > 0 ? as_line(text, (size_t)n) : NULL;
-}
-
 void tasks_found(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
 		 uint64_t start_ns)
 {
@@ -146,7 +116,7 @@ void tasks_found(struct bpf_tasks *t, uint32_t pid, uint32_t parent,
 		return; /* another of its threads */
 	k = task_make(t, pid, parent, start_ns);
 	mem_free(k->text);
-	k->text = line_of(pid);
+	k->text = capture_pid_line((pid_t)pid);
 	write_task(t, k, TRACE_UNKNOWN);
 }
 
@@ -158,7 +128,7 @@ void tasks_executed(struct bpf_tasks *t, uint32_t pid, const char *text,
 	if (!k)
 		k = task_make(t, pid, 0, TRACE_UNKNOWN);
 	mem_free(k->text);
-	k->text = as_line(text, bytes);
+	k->text = capture_line_of(text, bytes);
 	write_task(t, k, TRACE_UNKNOWN);
 }
 

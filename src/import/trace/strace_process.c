@@ -64,7 +64,8 @@ void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid,
 		mem_replace(&p->command, command);
 	if (cwd)
 		mem_replace(&p->cwd, cwd);
-	strace_process_tell(r, p, TRACE_UNKNOWN);
+	if (tid == pid)
+		strace_process_tell(r, p, TRACE_UNKNOWN);
 }
 
 /* "flags=..." of clone, and of clone3 in {}. */
