@@ -225,7 +225,7 @@ install: mlgen $(COMPLETIONS)
 	$(Q)$(foreach f,$(JOBS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(datadir)/mlgen/$(f) &&) :
 	$(Q)$(foreach f,$(EXAMPLES),$(INSTALL) -D \
-		-m $(if $(filter %.sh,$(f)),755,644) $(f) \
+		-m $(if $(filter %.sh %.py,$(f)),755,644) $(f) \
 		$(DESTDIR)$(docdir)/$(f) &&) :
 	$(Q)$(foreach f,$(HEADERS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(includedir)/mlgen/$(notdir $(f)) &&) :

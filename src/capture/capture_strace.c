@@ -22,8 +22,8 @@
  * once is more. */
 #define LINES_BYTES (256u << 10)
 
-/* It lets hundreds of processes go in less. */
-#define STOP_NS (10 * NS_PER_S)
+/* It lets hundreds of processes go in less; or, with one in vfork, never. */
+#define STOP_NS (3 * NS_PER_S)
 
 /* Less than that the time of day has not been set anew. */
 #define STEP_NS 1000000
@@ -277,7 +277,7 @@ static void strace_free(void *state)
 
 	if (!s)
 		return;
-	strace_attached_stop(&s->strace);
+	strace_attached_kill(&s->strace);
 	(void)strace_attached_end(&s->strace, true, &unused);
 	strace_reader_free(s->reader);
 	trace_fill_abandon(s->import.fill);

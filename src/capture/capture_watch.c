@@ -69,9 +69,18 @@ static bool take_signal(struct capture_watch *w, const struct timespec *most)
 		show(w, clock_monotonic_ns());
 	if (sig != SIGINT && sig != SIGTERM && sig != SIGHUP)
 		return false;
-	if (w->child && !w->child->is_over && info.si_code <= 0)
-		(void)kill(w->child->pid, sig);
+	if (info.si_code <= 0)
+		w->pass_on = sig;
 	return true;
+}
+
+/* Of somebody who meant mlgen alone. Not while strace is attached, which may
+ * forget a signal when it lets go. */
+static void pass_on(struct capture_watch *w)
+{
+	if (w->pass_on)
+		(void)kill(w->child->pid, w->pass_on);
+	w->pass_on = 0;
 }
 
 static bool runs(const struct capture_config *cfg)
@@ -158,6 +167,8 @@ void capture_watch_child(struct capture_watch *w)
 	const struct timespec round = { .tv_nsec = ROUND_MS * 1000000L };
 
 	attend_child();
-	while (w->child && !capture_child_look(w->child))
+	while (w->child && !capture_child_look(w->child)) {
+		pass_on(w);
 		(void)take_signal(w, &round);
+	}
 }

@@ -27,6 +27,7 @@ struct capture_watch {
 	uint64_t duration_ns;        /* 0 = none */
 	struct capture_child *child; /* NULL: it runs already */
 	struct capture_line line;
+	int pass_on; /* signal that the command did not get */
 	/* What came of it. */
 	enum capture_end end;
 	struct capture_status status;
@@ -35,11 +36,11 @@ struct capture_watch {
 /*
  * The main thread's, which attends to signals as SIGNALS_WATCHED. The writer is
  * flushed each second: what is recorded by then is there if mlgen is killed.
- * A signal that another process sent is passed on to the command; the terminal
- * gives it to both. 0 or -errno with err: CAPTURE_BROKEN.
+ * 0 or -errno with err: CAPTURE_BROKEN.
  */
 int capture_watch(struct capture_watch *w, struct mlgen_err *err);
 
-/* Nothing is recorded any more: until the command has ended, too. Signals are
- * passed on as before. */
+/* Nothing is recorded any more: until the command has ended, too. A signal that
+ * another process sent, also the one that ended the recording, is passed on to it;
+ * the terminal gives it to both. */
 void capture_watch_child(struct capture_watch *w);

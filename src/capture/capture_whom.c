@@ -233,9 +233,12 @@ void capture_pids_threads(struct capture_pids *out, pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
-	while (dir && (e = readdir(dir)))
-		if (atoi(e->d_name) > 0)
-			add_pid(out, atoi(e->d_name));
+	while (dir && (e = readdir(dir))) {
+		long tid = strtol(e->d_name, NULL, 10);
+
+		if (tid > 0)
+			add_pid(out, (pid_t)tid);
+	}
 	if (dir)
 		closedir(dir);
 }

@@ -58,7 +58,9 @@ static __attribute__((noreturn)) void strace_main(char *const *argv, int lines,
 {
 	/* It is not of the terminal's group: SIGINT is for us to take. */
 	(void)setpgid(0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+	/* The kernel lets go of all that a tracer had. strace itself, asked to,
+	 * waits for ever for a process in vfork whose child waits for it. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != parent || dup2(words, STDERR_FILENO) < 0 ||
 	    fcntl(lines, F_SETFD, 0) < 0)
 		_exit(CAPTURE_NOT_EXECUTABLE);

@@ -2,6 +2,7 @@
 /* strace_rig.h - lines of strace as the rows of CSV that their trace is. */
 #pragma once
 
+#include <check.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,7 +67,8 @@ static void cut_flags(char *rows)
 	for (const char *at = rows; *at; at++) {
 		if (*at == ',')
 			comma = to;
-		if (*at == '\n' && comma && at > rows + sizeof(TRACE_CSV_HEADER))
+		if (*at == '\n' && comma &&
+		    at > rows + sizeof(TRACE_CSV_HEADER))
 			to = comma;
 		*to++ = *at;
 	}

@@ -13,7 +13,8 @@
 #define SAID_BYTES 700
 static char said[2 * SAID_BYTES + 1];
 
-static int keep(enum libbpf_print_level level, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static int
+keep(enum libbpf_print_level level, const char *format, va_list ap)
 {
 	size_t had = strlen(said);
 	int n;
