@@ -234,6 +234,7 @@ if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
 		poll has_begun
 		begin --cgroup="/${group##*/}" --duration=300ms
 		finish
+		[ "$status" -eq 0 ] || note "$(cat err)"
 		is "$backend: a control group is recorded, by its name" "$status" 0
 		ok "$backend: with what its tasks start" \
 			test "$(has "$PWD/in" read)" -gt 0
@@ -242,6 +243,7 @@ if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
 		: >enough
 		wait "$reader"
 		finish
+		[ "$status" -eq 0 ] || note "$(cat err)"
 		is "$backend: it ends when the last of them does" "$status" 0
 		is_whole "$backend: with a whole trace"
 	done

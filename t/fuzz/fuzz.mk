@@ -9,7 +9,9 @@ MAKEFLAGS += --no-builtin-rules
 FUZZ_CC ?= clang
 DIR := build/fuzz
 TARGETS := $(patsubst t/fuzz/%.c,$(DIR)/%,$(sort $(wildcard t/fuzz/fuzz_*.c)))
-SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c)) $(ENGINES)
+# What runs in the kernel is what make has built.
+SRC := $(filter-out %.bpf.c $(if $(filter yes,$(HAVE_BPF)),,src/capture/bpf/%), \
+	$(sort $(wildcard src/*/*.c src/*/*/*.c))) $(ENGINES)
 OBJ := $(SRC:%.c=$(DIR)/%.o)
 SANITIZE := -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer
