@@ -195,4 +195,19 @@ else
 	skip "calls of a program with other numbers are not taken for ours" \
 		"no such program can be built or run here"
 fi
+
+# ---- a folder that is its root ----
+
+mkdir jail
+if unshare -m sh -c 'mount --bind / jail && chroot jail true' 2>/dev/null; then
+	unshare -m sh -c 'mount --bind / jail && exec "$@"' - "$recorder" x.mlt \
+		chroot "$here/jail" cat /etc/passwd >/dev/null 2>said
+	"$text" x.mlt >x.txt
+	is "names begin where the program's root is" \
+		"$(awk '$1 == "read" { print $2 }' x.txt | grep '/etc/passwd$' | sort -u)" \
+		/etc/passwd
+else
+	skip "names begin where the program's root is" \
+		"no folder can be made a root here"
+fi
 done_testing

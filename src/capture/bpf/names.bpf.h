@@ -100,6 +100,9 @@ static __always_inline bool see_file(struct file *file, struct file_seen *to,
 struct walk {
 	struct dentry *dentry;
 	struct mount *mount;
+	/* Of the program, which may be in a chroot: above it nothing is there. */
+	struct dentry *root;
+	struct vfsmount *root_mnt;
 	struct capture_name *to;
 };
 
@@ -134,6 +137,8 @@ static long walk_up(u32 step, void *context)
 	struct dentry *top = BPF_CORE_READ(m, mnt.mnt_root);
 
 	(void)step;
+	if (d == w->root && m && &m->mnt == w->root_mnt)
+		return 1;
 	if (d == top && m) {
 		up = BPF_CORE_READ(m, mnt_parent);
 		w->dentry = BPF_CORE_READ(m, mnt_mountpoint);
@@ -174,6 +179,7 @@ __noinline int tell_name(void)
 {
 	struct scratch *buffer = scratch();
 	struct file_seen f = { 0 };
+	struct task_struct *task = (void *)bpf_get_current_task();
 	struct walk w = { 0 };
 	struct capture_name *n;
 	struct dentry *leaf;
@@ -200,6 +206,8 @@ __noinline int tell_name(void)
 	n->spare = 0;
 	n->text_bytes = 0;
 	w.dentry = leaf;
+	w.root = BPF_CORE_READ(task, fs, root.dentry);
+	w.root_mnt = BPF_CORE_READ(task, fs, root.mnt);
 	if (mnt)
 		w.mount =
 			(void *)mnt - bpf_core_field_offset(struct mount, mnt);
