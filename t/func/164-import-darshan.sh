@@ -4,19 +4,8 @@
 
 . "$(dirname "$0")/tap.sh"
 
-logs=$TOP/t/imports/darshan
-header=start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns
-
-take()
-{
-	"$MLGEN" --import=darshan "$@" --trace=x.trace
-}
-
-# The last column has the flags, which are looked at by themselves.
-rows()
-{
-	"$MLGEN" --export=csv x.trace | sed '1d; s/,[^,]*$//'
-}
+kind=darshan
+. "$(dirname "$0")/imports.sh"
 
 cat >want <<END
 $header

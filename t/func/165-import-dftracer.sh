@@ -5,19 +5,8 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-logs=$TOP/t/imports/dftracer
-header=start_ns,duration_ns,pid,tid,phase,op,file,offset,bytes,result,cpu_ns
-
-take()
-{
-	"$MLGEN" --import=dftracer "$@" --trace=x.trace
-}
-
-# The last column has the flags, which are looked at by themselves.
-rows()
-{
-	"$MLGEN" --export=csv x.trace | sed '1d; s/,[^,]*$//'
-}
+kind=dftracer
+. "$(dirname "$0")/imports.sh"
 
 cat >want <<END
 $header

@@ -5,18 +5,8 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-logs=$TOP/t/imports/dio
-
-take()
-{
-	"$MLGEN" --import=dio "$@" --trace=x.trace
-}
-
-# The last column has the flags, which are looked at by themselves.
-rows()
-{
-	"$MLGEN" --export=csv x.trace | sed '1d; s/,[^,]*$//'
-}
+kind=dio
+. "$(dirname "$0")/imports.sh"
 
 exits "events are imported" 0 take "$logs/events.json"
 is "with names and positions of what is open" "$(rows)" \
