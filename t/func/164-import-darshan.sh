@@ -4,6 +4,7 @@
 
 . "$(dirname "$0")/tap.sh"
 
+# shellcheck disable=SC2034 # for imports.sh
 kind=darshan
 . "$(dirname "$0")/imports.sh"
 

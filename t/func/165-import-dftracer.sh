@@ -5,6 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
+# shellcheck disable=SC2034 # for imports.sh
 kind=dftracer
 . "$(dirname "$0")/imports.sh"
 
