@@ -220,7 +220,8 @@ START_TEST(more_blocks_than_there_is_memory_for_are_sampled)
 			if (round < 2 || !w)
 				continue;
 			seen += (double)w;
-			if (distance > BLOCKS * .9 && distance < BLOCKS * 1.1)
+			if (distance > BLOCKS / 10 * 9 &&
+			    distance < BLOCKS / 10 * 11)
 				far += (double)w;
 		}
 	ck_assert_double_eq_tol((double)reuse_blocks(r), BLOCKS, BLOCKS * .1);

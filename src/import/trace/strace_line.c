@@ -210,7 +210,7 @@ static void take_place(struct strace_place *p, struct strace_text t)
 {
 	const char *device;
 
-	*p = (struct strace_place){ PLACE_NONE };
+	*p = (struct strace_place){ .kind = PLACE_NONE };
 	if (t.n < 2 || *t.s != '<')
 		return;
 	const char *at = t.s;
@@ -254,7 +254,7 @@ bool strace_fd(struct strace_text t, int *fd, struct strace_place *place)
 	if (v < INT32_MIN || v > INT32_MAX)
 		return false;
 	*fd = (int)v;
-	*place = (struct strace_place){ PLACE_NONE };
+	*place = (struct strace_place){ .kind = PLACE_NONE };
 	if (angle)
 		take_place(place, (struct strace_text){
 					  angle, t.n - (size_t)(angle - t.s) });
@@ -314,7 +314,7 @@ const char *strace_call_split(struct strace_call *c, struct strace_text body)
 	c->has_result = c->failed = false;
 	c->result = 0;
 	c->error = c->all = (struct strace_text){ body.s, 0 };
-	c->place = (struct strace_place){ PLACE_NONE };
+	c->place = (struct strace_place){ .kind = PLACE_NONE };
 	c->duration_ns = TRACE_UNKNOWN;
 	if (!strace_call_name(body, &c->name))
 		return "not a call, a signal or an exit";

@@ -136,7 +136,7 @@ static int begin_at_place(struct strace_event *e,
 int strace_folder(struct strace_event *e, int at)
 {
 	struct strace_reader *r = e->r;
-	struct strace_place place = { PLACE_NONE };
+	struct strace_place place = { .kind = PLACE_NONE };
 	int fd = AT_FDCWD;
 
 	buf_reset(&r->path);
