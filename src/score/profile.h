@@ -42,7 +42,7 @@ struct profile_phase {
 	struct spread think, steps; /* ns */
 	struct inflight_seen inflight;
 	uint64_t duration_ns;
-	double gini, workers; /* of bytes, by threads */
+	double gini, workers; /* of bytes, by threads; those at work at once */
 	double *series;       /* bytes, by the time they were asked for */
 	size_t series_count, series_room;
 	uint64_t series_start_ns, series_step_ns;
@@ -60,7 +60,7 @@ struct profile {
 	uint64_t failed_calls;
 	double blocks; /* different ones of PROFILE_BLOCK that were read */
 	char *host;    /* NULL = not known */
-	char *storage; /* mounts, as the trace has them; likewise */
+	char *storage; /* mounts that held what was read and written; likewise */
 	struct trace_read read;
 };
 

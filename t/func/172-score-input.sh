@@ -53,6 +53,7 @@ is "of which steps and samples are not known" \
 		echo "read ${n}20 10 2 2 /usr/lib/libm.so.6 0 832 832"
 		echo "read ${n}40 10 2 2 pipe:[4711] 0 8 8"
 		echo "read ${n}60 10 2 2 /home/me/train.py 0 4096 4096"
+		echo "write ${n}62 10 2 2 /dev/shm/sem.z3c8Be 0 32 32"
 		echo "stat ${n}80 10 2 2 /data/none 0 0 -2"
 		echo "async_submit ${n}90 0 2 2 - $n 0 0"
 		echo "async_complete ${n}95 0 2 2 - $n 0 0"
@@ -63,7 +64,7 @@ score real.mlt more.mlt
 is "what a program brings along is left out, and counted" \
 	"$status $(json score.json score.m1 score.m2 score.m4 \
 		score.traces.1.other_calls score.traces.1.failed_calls)" \
-	"0 0.0 0.0 0.0 36 9"
+	"0 0.0 0.0 0.0 45 9"
 sed 's/^read \(.*\)$/read \1 ? 32/' real.list >async.list
 "$maketrace" async.mlt <async.list
 score real.mlt async.mlt
@@ -100,6 +101,17 @@ sed 's/sdb1/sdc1/; s/host=two/host=one/' slow.list | "$maketrace" slow.mlt
 score real.mlt slow.mlt
 is "but not of other storage" "$status $(json score.json score.unlike)" \
 	"0 they are of several filesystems"
+# What else is mounted, and what is hardly used, is not where the data is.
+{
+	echo "mount 22 proc /proc proc"
+	echo "mount 24 ext4 / /dev/sda1"
+	echo "mount 25 ext4 /dat /dev/sdd1"
+	cat real.list
+	echo "write 900 10 2 2 /home/me/notes 0 100 100"
+} | "$maketrace" mounts.mlt
+score real.mlt mounts.mlt
+is "storage is what held the data, whatever else is mounted" \
+	"$(json score.json score.same_place)" true
 score real.mlt real.mlt slow.mlt
 is "nor where one of several is of another" \
 	"$(json score.json score.same_place)" "false"
@@ -143,6 +155,26 @@ is "so are thousands of processes, that are no trouble" \
 	"$status $(json score.json score.m2 score.m10)" "0 0.0 null"
 is "their number is a figure" \
 	"$(json score.json score.phases.0.figures.25.distance)" "0.0"
+
+# Workers that come one after the other, as of each epoch, are no crowd.
+awk 'BEGIN { for (i = 0; i < 6000; i++)
+	print "read", i "000000", 900000, 1, 2 + i % 2, "/data/f" i % 10, 0, 4096, 4096 }' |
+	"$maketrace" same.mlt
+awk 'BEGIN { for (i = 0; i < 6000; i++)
+	print "read", i "000000", 900000, 1, 2 + i % 2 + 2 * int(i / 2000), "/data/f" i % 10, 0, 4096, 4096 }' |
+	"$maketrace" anew.mlt
+score same.mlt anew.mlt
+is "two workers are two, be they new ones in each epoch" "$(json score.json \
+	score.phases.0.figures.24.distance score.phases.0.figures.25.distance)" "0.0 0.0"
+
+# A program that begins long before its data is read.
+awk '$1 ~ /^(open|read|close)$/ { $2 = 60 sprintf("%09d", $2) } { print }
+	END { print "read 1000 500 2 2 /usr/lib/libm.so.6 0 832 832" }' real.list |
+	"$maketrace" start.mlt
+score real.mlt start.mlt
+is "what a program does before is no time of the phase" "$status $(json score.json \
+	score.phases.0.figures.22.figure score.phases.0.figures.22.distance)" \
+	"0 time of the phase 0.0"
 
 # ---- more is asked for
 exits "a requirement may hold" 0 "$MLGEN" --score real.mlt more.mlt \
