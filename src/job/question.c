@@ -139,6 +139,24 @@ void question_check_json(const struct question *q, const struct settings *s,
 			 s->json, q->option);
 }
 
+void question_check_require(const struct question *table,
+			    const struct question *q, const struct settings *s,
+			    struct diag *d)
+{
+	struct buf names = { 0 };
+
+	if (!s->require || q->takes_require)
+		return;
+	for (; table->option; table++)
+		if (table->takes_require)
+			buf_addf(&names, ", --%s", table->option);
+	diag_add(d, DIAG_ERROR, on_command_line,
+		 "require=%s: goes with a run%s; --%s asks nothing of its "
+		 "figures",
+		 s->require, buf_str(&names), q->option);
+	buf_fini(&names);
+}
+
 void question_check_files(const struct question *q, char *const *files,
 			  size_t file_count, struct diag *d)
 {

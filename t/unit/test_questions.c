@@ -106,6 +106,15 @@ static const struct {
 	{ "--compare --tolerance=101 a b", "tolerance: " },
 	{ "--name=x --memory=64g", "memory: goes with --datasize and --check" },
 	{ "--name=x --hosts=2", "hosts: goes with --datasize and --check" },
+	{ "--describe --require=au>=90 t.mlt",
+	  "require=au>=90: goes with a run, --merge, --report, --score, "
+	  "--find-max; --describe asks nothing of its figures" },
+	{ "--table=au --require=au>=90 a.json", "--table asks nothing" },
+	{ "--compare --require=au>=90 a.json b.json", "--compare asks" },
+	{ "--check=mlperf-v2 --require=au>=90 a.json", "--check asks" },
+	{ "--clean --require=au>=90 d", "--clean asks nothing" },
+	{ "--capture=t.mlt --require=au>=90 -- true", "--capture asks" },
+	{ "--score a.mlt", "score: 'a.mlt' alone; name two files" },
 };
 
 static const struct {
