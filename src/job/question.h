@@ -29,6 +29,7 @@ struct question {
 	bool needs_two;    /* one file has nothing to be compared with */
 	bool writes_json;  /* of files: --json has the answer, too */
 	bool writes_log;   /* of files: so has --log, over time */
+	bool takes_job; /* of traces: the last file may be a job, which is run */
 	bool takes_require; /* --require is about its figures */
 	bool prints_csv;    /* --output-format=csv is one of its own */
 	bool is_implied; /* by documents alone, *.json, where nothing is asked */
@@ -68,6 +69,9 @@ void question_check_json(const struct question *q, const struct settings *s,
 void question_check_require(const struct question *table,
 			    const struct question *q, const struct settings *s,
 			    struct diag *d);
+
+/* Is the file named as a trace, or does it begin as one? */
+bool question_is_trace(const char *file);
 
 /* So are fewer files than it takes. */
 void question_check_files(const struct question *q, char *const *files,

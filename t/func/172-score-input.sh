@@ -218,9 +218,6 @@ is "and why, too" "$(cat err)" \
 } >older.mlt
 exits "a trace of another version is refused" 2 "$MLGEN" --score real.mlt older.mlt
 like "which is said of it, too" "$(cat err)" '^mlgen: older\.mlt: .*version'
-printf '[global]\nname=x\n' >x.job
-exits "a job is no candidate yet" 2 "$MLGEN" --score real.mlt x.job
-like "its trace is" "$(cat err)" '^mlgen: x\.job: is no trace.*--trace=FILE'
 exits "one alone is like nothing" 2 "$MLGEN" --score real.mlt
 exits "a score is no CSV" 2 "$MLGEN" --score real.mlt real.mlt --output-format=csv
 

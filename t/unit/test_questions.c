@@ -115,6 +115,11 @@ static const struct {
 	{ "--clean --require=au>=90 d", "--clean asks nothing" },
 	{ "--capture=t.mlt --require=au>=90 -- true", "--capture asks" },
 	{ "--score a.mlt", "score: 'a.mlt' alone; name two files" },
+	{ "--score a.mlt b.mlt --epochs=2",
+	  "epochs: is of a job, and --score" },
+	{ "--score a.mlt b.job", "b.job: no such job file" },
+	{ "--score a.mlt b.json", "b.json: is what a run wrote, and no job" },
+	{ "--score a.mlt b.job --trace=t.mlt", "trace: is of a run" },
 };
 
 static const struct {
