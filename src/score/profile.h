@@ -34,9 +34,10 @@ struct profile_phase {
 	struct spread file_sizes, file_samples;
 	uint64_t followed, sequential; /* accesses behind another, in order */
 	struct spread seeks;           /* bytes, of those not in order */
-	/* Of samples, where markers number them, else of opens of files. */
+	/* Of samples, where markers number them, and of opens of files, whose
+	 * numbers say nothing. */
 	bool has_samples;
-	struct rounds_sums rounds;
+	struct rounds_sums rounds, file_rounds;
 	struct spread reuse; /* blocks; those that were new are in `cold` */
 	double touches, cold;
 	struct spread think, steps; /* ns */

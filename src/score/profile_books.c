@@ -219,7 +219,8 @@ void books_sample(struct profile_books *b, struct profile_phase *p, size_t n,
 static void finish_files(struct phase_book *o, struct profile_phase *p)
 {
 	const struct file_seen *f = o->file_list.at;
-	uint64_t rounds = u64_max(1, p->rounds.rounds);
+	uint64_t rounds = u64_max(1, p->has_samples ? p->rounds.rounds
+						    : p->file_rounds.rounds);
 
 	for (uint32_t i = 0; i < o->file_keys.count; i++) {
 		if (f[i].is_used) {
@@ -286,11 +287,10 @@ void books_finish(struct profile_books *b, struct profile *p)
 		struct phase_book *o = book_of(b, i);
 		struct profile_phase *to = &p->phases[i];
 
-		to->rounds = rounds_finish(to->has_samples ? &o->samples
-							   : &o->files);
-		if (!to->has_samples)
-			/* Numbers of files are those of their first visit. */
-			to->rounds.places = (double)NAN;
+		to->rounds = rounds_finish(&o->samples);
+		to->file_rounds = rounds_finish(&o->files);
+		/* They are numbered by their first visit. */
+		to->file_rounds.places = (double)NAN;
 		finish_files(o, to);
 		finish_threads(o, to);
 	}

@@ -71,6 +71,22 @@ score real.mlt async.mlt
 is "an asynchronous read is a read" \
 	"$status $(json score.json score.m1 score.m3)" "0 0.0 0.0"
 
+# A run that marks its samples, beside one that does not.
+awk '$1 == "open" { print "sample", $2, 22000, 2, 2, $6, n++ % 40, 8192, 0 }
+	{ print }' real.list | "$maketrace" marked.mlt
+score real.mlt marked.mlt
+is "where one marks no samples, files are what is visited" \
+	"$status $(json score.json score.phases.0.figures.12.figure \
+		score.phases.0.figures.12.distance \
+		score.phases.0.figures.13.distance \
+		score.phases.0.figures.14.distance)" "0 coverage 0.0 0.0 0.0"
+awk '/ \/data\/f[0-9] / { next }
+	$1 == "open" { print "sample", $2, 22000, 2, 2, $6, n++ % 30, 8192, 0 }
+	{ print }' real.list | "$maketrace" some.mlt
+score real.mlt some.mlt
+is "and of 41 ten may be missing" "$status $(json score.json \
+	score.phases.0.figures.12.distance)" "3 0.24390243902439"
+
 # ---- controls by hand
 # shellcheck disable=SC2086
 reads 16384 $files | "$maketrace" sizes.mlt
