@@ -96,7 +96,10 @@ char *storage_text(const struct storage *s)
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || strcmp(texts[i], texts[i - 1]) != 0)
 			buf_addf(&text, "%s%s", text.len ? ", " : "", texts[i]);
-	return text.len ? buf_take(&text) : NULL;
+	if (text.len)
+		return buf_take(&text);
+	buf_fini(&text);
+	return NULL;
 }
 
 void storage_fini(struct storage *s)
