@@ -384,8 +384,6 @@ static void take_command(struct load *l, const struct question *q,
 	struct diag *d = l->r.d;
 
 	question_check_one(l->r.engines.env->questions, q, of_files, d);
-	question_check_require(l->r.engines.env->questions, q,
-			       &l->set->settings, d);
 	refuse_options(l, q->option, "records a program");
 	if (c->file_count)
 		diag_add(d, DIAG_ERROR, on_command_line,

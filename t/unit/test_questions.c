@@ -113,7 +113,7 @@ static const struct {
 	{ "--compare --require=au>=90 a.json b.json", "--compare asks" },
 	{ "--check=mlperf-v2 --require=au>=90 a.json", "--check asks" },
 	{ "--clean --require=au>=90 d", "--clean asks nothing" },
-	{ "--capture=t.mlt --require=au>=90 -- true", "--capture asks" },
+	{ "--capture=t.mlt --require=au>=90 -- true", "require: is of a run" },
 	{ "--score a.mlt", "score: 'a.mlt' alone; name two files" },
 	{ "--score a.mlt b.mlt --epochs=2",
 	  "epochs: is of a job, and --score" },
