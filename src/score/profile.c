@@ -54,6 +54,7 @@ struct profiler {
 	unsigned char *scope;
 	uint32_t scope_count;
 	struct storage storage;
+	char *prints[2]; /* files that are standard output or error; owned */
 };
 
 enum {
@@ -67,12 +68,21 @@ _Static_assert(IN_SCOPE + STORAGE_MOUNTS <= UCHAR_MAX, "a byte each");
 
 /* ---- what the trace says of itself ---- */
 
+static void note_fact(const char *text, const char *key, char **to)
+{
+	size_t length = strlen(key);
+
+	if (strncmp(text, key, length) == 0)
+		mem_replace(to, text + length);
+}
+
 static void note_entry(struct profiler *f, const struct trace_entry *e)
 {
-	static const char host[] = "host=";
-
-	if (e->kind == TRACE_FACT && !strncmp(e->text, host, sizeof(host) - 1))
-		mem_replace(&f->to->host, e->text + sizeof(host) - 1);
+	if (e->kind == TRACE_FACT) {
+		note_fact(e->text, "host=", &f->to->host);
+		note_fact(e->text, "stdout=", &f->prints[0]);
+		note_fact(e->text, "stderr=", &f->prints[1]);
+	}
 	if (e->kind == TRACE_MOUNT)
 		storage_add(&f->storage, e->text);
 }
@@ -160,6 +170,14 @@ static size_t phase_of(struct profiler *f, const struct trace_record *r)
 
 /* ---- records ---- */
 
+static bool prints_to(const struct profiler *f, const char *path)
+{
+	for (size_t i = 0; i < ARRAY_LEN(f->prints); i++)
+		if (f->prints[i] && strcmp(f->prints[i], path) == 0)
+			return true;
+	return false;
+}
+
 static bool in_scope(struct profiler *f, uint32_t id)
 {
 	const char *name;
@@ -170,7 +188,7 @@ static bool in_scope(struct profiler *f, uint32_t id)
 	if (f->scope[id] == NOT_ASKED) {
 		name = trace_ordered_name(f->records, id, &bytes);
 		f->scope[id] = OUT_OF_SCOPE;
-		if (scope_has(name))
+		if (scope_has(name) && !prints_to(f, name))
 			f->scope[id] =
 				(unsigned char)(IN_SCOPE +
 						storage_of(&f->storage, name));
@@ -374,6 +392,8 @@ static int profile_records(struct profile *to, struct trace_reader *r,
 	to->phases = mem_array(PROFILE_PHASES, sizeof(*to->phases));
 	rc = read_twice(f, r, err);
 	storage_fini(&f->storage);
+	mem_free(f->prints[0]);
+	mem_free(f->prints[1]);
 	books_fini(&f->books);
 	inflight_fini(&f->flight);
 	for (size_t i = 0; i < PROFILE_PHASES; i++)

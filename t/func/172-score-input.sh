@@ -54,6 +54,8 @@ is "of which steps and samples are not known" \
 		echo "read ${n}40 10 2 2 pipe:[4711] 0 8 8"
 		echo "read ${n}60 10 2 2 /home/me/train.py 0 4096 4096"
 		echo "write ${n}62 10 2 2 /dev/shm/sem.z3c8Be 0 32 32"
+		echo "fact stdout=/home/me/out"
+		echo "write ${n}64 10 2 2 /home/me/out 0 32 32"
 		echo "stat ${n}80 10 2 2 /data/none 0 0 -2"
 		echo "async_submit ${n}90 0 2 2 - $n 0 0"
 		echo "async_complete ${n}95 0 2 2 - $n 0 0"
@@ -64,7 +66,7 @@ score real.mlt more.mlt
 is "what a program brings along is left out, and counted" \
 	"$status $(json score.json score.m1 score.m2 score.m4 \
 		score.traces.1.other_calls score.traces.1.failed_calls)" \
-	"0 0.0 0.0 0.0 45 9"
+	"0 0.0 0.0 0.0 54 9"
 sed 's/^read \(.*\)$/read \1 ? 32/' real.list >async.list
 "$maketrace" async.mlt <async.list
 score real.mlt async.mlt

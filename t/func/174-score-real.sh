@@ -46,7 +46,7 @@ for backend in $backends; do
 	for n in 1 2 3; do
 		"$MLGEN" --capture=$n.mlt --capture-backend="$backend" \
 			--eta=never -- $python "$TOP/examples/train.py" data \
-			>train.log 2>&1 || note "$(cat train.log)"
+			>train.out 2>&1 || note "$(cat train.out)"
 	done
 	score 1.mlt 2.mlt 3.mlt
 	is "$backend: three runs of a real loader ask for the same" \
