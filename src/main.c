@@ -112,7 +112,10 @@ static int put_answer(struct program *p, const struct question *q)
 	a.json = p->json.to;
 	a.log = p->rows.to;
 	int status = q->answer(&a);
-	if (status == EXIT_USAGE)
+	/* What was there before stays. */
+	if (status == EXIT_USAGE ||
+	    ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) &&
+	     program_has_no_output(p)))
 		return status;
 	return program_status(status, program_close_outputs(p));
 }
@@ -139,9 +142,12 @@ static int run_program(struct program *p, int argc, char **argv)
 			       .argc = argc,
 			       .argv = argv };
 	const struct question *q = p->set.question;
-	if (q && q->about != ABOUT_JOBS)
+	bool of_files = q && q->about != ABOUT_JOBS;
+	/* One of files may take a job, too. */
+	if (of_files && !p->set.count)
 		return put_answer(p, q);
-	if (set->require && require_check(set->require, NULL, &err) < 0)
+	if (!of_files && set->require &&
+	    require_check(set->require, NULL, &err) < 0)
 		return program_usage(&err);
 	if (set->showjob)
 		return print_text(p, put_jobs);

@@ -56,5 +56,8 @@ int program_report(struct program *p, struct run_result *result,
 		   const struct plan_report *plans);
 int program_close_outputs(struct program *p);
 
+/* Was nothing printed that they would have? */
+bool program_has_no_output(const struct program *p);
+
 /* Those that are still open are given up. */
 void program_fini_outputs(struct program *p);

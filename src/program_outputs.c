@@ -69,6 +69,13 @@ int program_close_outputs(struct program *p)
 	return rc < 0 ? EXIT_FAILED : EXIT_RAN;
 }
 
+bool program_has_no_output(const struct program *p)
+{
+	/* One that is streamed has no place. */
+	return ftello(p->text.to) == 0 &&
+	       (!p->json.to || ftello(p->json.to) == 0);
+}
+
 static void write_text(struct program *p, struct run_result *result,
 		       const struct plan_report *plans)
 {

@@ -54,30 +54,6 @@ static int exit_status(struct run *run, const struct run_result *result)
 	return EXIT_RAN;
 }
 
-/* More failed than max_errors allows, in jobs that went on. */
-static bool has_failed(const struct run_result *result)
-{
-	const struct job *last = NULL;
-
-	for (size_t i = 0; i < result->job_count; i++) {
-		const struct job_result *j = &result->jobs[i];
-		struct buf text = { 0 };
-
-		/* Workers of a plain job have records behind each other. */
-		if (!j->failed.is_too_many || j->job == last)
-			continue;
-		last = j->job;
-		verdict_put_failed(&text, j);
-		buf_add(&text, "; ");
-		verdict_put_allowance(&text, j);
-		if (j->failed.first[0])
-			buf_addf(&text, ". The first: %s", j->failed.first);
-		log_error("%s: %s", j->job->name, buf_str(&text));
-		buf_fini(&text);
-	}
-	return last != NULL;
-}
-
 static bool is_missed(struct program *p, const struct run_result *result)
 {
 	struct mlgen_err err = { 0 };
@@ -144,7 +120,7 @@ static int run_jobs(struct program *p, struct run *run)
 	verdict_fill(result);
 	if (!p->is_abandoned && !measure_ceiling(p, result))
 		status = EXIT_INTERRUPTED;
-	bool failed = status == EXIT_RAN && has_failed(result);
+	bool failed = status == EXIT_RAN && verdict_log_failed(result);
 	if (status == EXIT_RAN && is_missed(p, result))
 		status = EXIT_MISSED;
 	if (failed)

@@ -71,19 +71,27 @@ static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 	return rc;
 }
 
-static int run_it(struct probe *p, struct mlgen_err *err)
+static int run_it(struct probe *p, const struct probe_args *args,
+		  struct mlgen_err *err)
 {
-	int rc = watch_run(p->run, p->set.count, &p->set.settings, NULL,
-			   &p->abandoned, err);
+	struct mlgen_err cut = { 0 };
+	int rc = 0;
 
+	if (args->trace)
+		rc = run_trace(p->run, args->trace_fd, args->trace, err);
+	if (rc == 0)
+		rc = watch_run(p->run, p->set.count, &p->set.settings, NULL,
+			       &p->abandoned, err);
 	if (rc < 0)
 		return rc;
+	if (args->trace)
+		run_trace_end(p->run, &cut);
 	p->result = run_collect(p->run);
 	p->interrupted = p->result->interrupted || p->abandoned;
 	verdict_fill(p->result);
-	if (p->result->err.code)
-		*err = p->result->err;
-	return p->result->err.code;
+	/* What is not in the trace may follow from what went wrong. */
+	*err = p->result->err.code ? p->result->err : cut;
+	return err->code;
 }
 
 void probe_args_add(struct probe_args *args, const char *fmt, ...)
@@ -145,9 +153,10 @@ int probe_run(struct probe *p, const struct ask *a,
 	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
 					      p->set.count, a->host, p->clock);
 	cfg.au_floor = args->au_floor;
+	cfg.traces = args->trace != NULL;
 	rc = run_new(&p->run, &cfg, err);
 	if (rc == 0)
-		rc = run_it(p, err);
+		rc = run_it(p, args, err);
 	/* Also where it came before there was a run to end. */
 	p->interrupted |= signals_taken() > 0;
 	return rc;

@@ -13,6 +13,10 @@ struct probe_args {
 	size_t count;
 	/* Trainings end where so many percent of AU are out of reach. */
 	double au_floor;
+	/* Its trace goes into this descriptor, the caller's, under this name in
+	 * messages; NULL = it has none. */
+	const char *trace;
+	int trace_fd;
 };
 
 /* "--%s.epochs=%d" */
@@ -26,8 +30,8 @@ void probe_args_fini(struct probe_args *args);
 /*
  * A probe is a whole run in this process: the command line is read again with
  * these arguments behind it, its jobs prepare what is missing, run, and leave a
- * result. SIGINT ends it as it ends any run. --log is not written. Of scale= it
- * has the files that the command line has, which has to outlive it.
+ * result. SIGINT ends it as it ends any run. --log and --trace are not written.
+ * Of scale= it has the files that the command line has, which has to outlive it.
  */
 struct probe {
 	struct jobset set;

@@ -6,6 +6,7 @@
 
 #include "report/metrics_trace.h"
 #include "report/page.h"
+#include "score/score.h"
 
 #define PART(m, t) .off = offsetof(struct record, m), .bytes = sizeof(t)
 
@@ -21,6 +22,7 @@ const struct record_root record_roots[RECORD_ROOTS] = {
 	{ "trace", "trace", true, metrics_trace_fields, PART(trace, struct trace_result) },
 	{ "find_max", "find_max", true, metrics_find_max_fields, PART(find_max, struct metrics_find_max) },
 	{ "merged", "merged", true, metrics_merged_fields, PART(merged, struct metrics_merged) },
+	{ "score", "score", true, score_fields, PART(score, struct scored) },
 };
 /* clang-format on */
 
@@ -116,10 +118,11 @@ bool record_is_cut(const struct record *r)
 static const struct metric_pair *record_find_option(const struct record *r,
 						    const char *option)
 {
-	const struct metric_list *all = &r->job->options_resolved;
-	const struct metric_pair *pairs = all->items;
+	const struct metric_list *all =
+		r->job ? &r->job->options_resolved : NULL;
+	const struct metric_pair *pairs = all ? all->items : NULL;
 
-	for (size_t i = 0; i < all->count; i++)
+	for (size_t i = 0; all && i < all->count; i++)
 		if (strcmp(pairs[i].key, option) == 0)
 			return &pairs[i];
 	return NULL;

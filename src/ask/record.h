@@ -11,9 +11,11 @@
 #include "report/metrics_find_max.h"
 #include "report/metrics_merged.h"
 
+struct scored; /* score/score.h */
+
 /* Borrows all of it; NULL = it has none. */
 struct record {
-	const struct metrics_job *job;
+	const struct metrics_job *job; /* of a score there is none */
 	/* What its page has; NULL = it has none of these. */
 	const struct job_result *ml, *io;
 	const struct metrics_dataset *dataset;
@@ -24,6 +26,7 @@ struct record {
 	const struct trace_result *trace;
 	const struct metrics_find_max *find_max;
 	const struct metrics_merged *merged;
+	const struct scored *score;
 	const char *file; /* its name */
 	/* Rows that it has not: of a run by its result, of a document by what
 	 * was read of it. */
@@ -40,7 +43,7 @@ struct record_root {
 	size_t off, bytes; /* of the pointer in struct record; of its struct */
 };
 
-#define RECORD_ROOTS 10
+#define RECORD_ROOTS 11
 #define RECORD_ROOTS_MEASURED 3
 extern const struct record_root record_roots[RECORD_ROOTS];
 

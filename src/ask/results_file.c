@@ -124,10 +124,20 @@ static int check_version(const struct results_file *f, struct mlgen_err *err)
 	return 0;
 }
 
+static bool is_score(const struct results_file *f)
+{
+	return !f->jobs && json_is_object(json_object_get(f->root, "score"));
+}
+
 static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 {
 	size_t n = json_array_size(f->jobs);
 
+	if (is_score(f))
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is a score, and no report of a run; "
+				  "--table=file,score.m1 prints its figures",
+				  f->path);
 	if (!json_is_array(f->jobs))
 		return mlgen_fail(err, -EINVAL, "%s: jobs: must be a list",
 				  f->path);
@@ -183,8 +193,12 @@ static int read_records(struct results_file *f, struct mlgen_err *err)
 
 	if (rc < 0)
 		return rc;
-	f->count = all.top->jobs.count;
+	f->count = is_score(f) ? 1 : all.top->jobs.count;
 	f->records = mem_array(f->count, sizeof(*f->records));
+	if (is_score(f)) {
+		f->records[0] = all;
+		return 0;
+	}
 	for (size_t i = 0; i < f->count && rc == 0; i++) {
 		char where[32];
 
@@ -198,8 +212,8 @@ static int read_records(struct results_file *f, struct mlgen_err *err)
 	return rc;
 }
 
-int results_open(struct results_file *f, const char *path,
-		 struct mlgen_err *err)
+static int open_file(struct results_file *f, const char *path, bool takes_score,
+		     struct mlgen_err *err)
 {
 	struct buf shown = { 0 };
 	const char *slash;
@@ -217,7 +231,7 @@ int results_open(struct results_file *f, const char *path,
 	}
 	f->jobs = json_object_get(f->root, "jobs");
 	rc = check_version(f, err);
-	if (rc == 0)
+	if (rc == 0 && !(takes_score && is_score(f)))
 		rc = check_jobs(f, err);
 	for (size_t i = 0; rc == 0 && i < json_array_size(f->jobs); i++)
 		results_older_job(f->root, json_array_get(f->jobs, i));
@@ -226,6 +240,18 @@ int results_open(struct results_file *f, const char *path,
 	if (rc < 0)
 		results_close(f);
 	return rc;
+}
+
+int results_open(struct results_file *f, const char *path,
+		 struct mlgen_err *err)
+{
+	return open_file(f, path, false, err);
+}
+
+int results_open_scored(struct results_file *f, const char *path,
+			struct mlgen_err *err)
+{
+	return open_file(f, path, true, err);
 }
 
 void results_close(struct results_file *f)

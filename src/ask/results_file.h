@@ -15,8 +15,9 @@ struct results_file {
 	char *shown;      /* the path, printable; owned */
 	const char *name; /* the last part of that */
 	json_t *root;     /* owned */
-	json_t *jobs;     /* of it: a list of objects, each with a jobname */
-	/* What its tables say, one for each of its jobs; owned. */
+	/* Of it: a list of objects, each with a jobname; NULL: it is a score. */
+	json_t *jobs;
+	/* What its tables say, one for each of its jobs, or of a score; owned. */
 	struct record *records;
 	size_t count;
 	struct json_store store;
@@ -30,6 +31,9 @@ struct results_file {
  */
 int results_open(struct results_file *f, const char *path,
 		 struct mlgen_err *err);
+/* The same, and a score is taken, too: one record, without a job. */
+int results_open_scored(struct results_file *f, const char *path,
+			struct mlgen_err *err);
 void results_close(struct results_file *f); /* takes a zeroed one */
 
 /* Copies of a document have the same one, two runs do not. */

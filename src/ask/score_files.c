@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "ask/require.h"
+#include "ask/score_candidate.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "report/json.h"
 #include "score/score.h"
+#include "trace/trace_reader.h"
 
 /* Each is held as figures, which are small; but a floor is of each two. */
 #define TRACES_MOST 33
@@ -93,26 +95,59 @@ static int count_missed(const struct scored *s, const struct requirement *q,
 	return missed;
 }
 
-int ask_score(const struct ask *a)
+/* ---- the question ---- */
+
+/* Before a job is run, which takes longer: are the others traces? */
+static int check_traces(const struct jobset *set, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i + 1 < set->file_count; i++) {
+		const char *const path[] = { set->files[i] };
+		struct trace_reader *r;
+
+		rc = trace_reader_open(&r, path, 1, err);
+		if (rc == 0)
+			trace_reader_close(r);
+	}
+	return rc;
+}
+
+static int check_question(const struct jobset *set, struct mlgen_err *err)
+{
+	int format = set->settings.output_format;
+
+	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format: a score is text or json");
+	if (set->file_count > TRACES_MOST)
+		return mlgen_fail(err, -EINVAL, "score: more than %d traces",
+				  TRACES_MOST);
+	if (!set->count)
+		return 0;
+	/* It was read, and would be read again for the run. */
+	if (strcmp(set->files[set->file_count - 1], "-") == 0)
+		return mlgen_fail(err, -EINVAL,
+				  "score: a job on standard input cannot be "
+				  "read twice; name a file");
+	return check_traces(set, err);
+}
+
+/* The files are what they are called; the last may lie elsewhere. */
+static int score_files(const struct ask *a, const char *candidate,
+		       const struct requirement *q, int required)
 {
 	const struct jobset *set = a->set;
-	int format = set->settings.output_format;
-	struct score_document d = { 0 };
-	struct requirement q[REQUIREMENTS_MOST];
+	const char *paths[TRACES_MOST];
+	struct score_document d;
 	struct mlgen_err err = { 0 };
-	int status = EXIT_USAGE, required = 0;
+	int status = EXIT_USAGE;
 
-	if (format != OUTPUT_TEXT && format != OUTPUT_JSON) {
-		log_error("output-format: a score is text or json");
-		return EXIT_USAGE;
-	}
-	if (set->file_count > TRACES_MOST) {
-		log_error("score: more than %d traces", TRACES_MOST);
-		return EXIT_USAGE;
-	}
-	required = read_requirements(&set->settings, q, &err);
-	if (required >= 0 &&
-	    score_traces(&d, set->files, set->file_count, &err) == 0) {
+	for (size_t i = 0; i < set->file_count; i++)
+		paths[i] = set->files[i];
+	paths[set->file_count - 1] = candidate;
+	if (score_traces(&d, paths, (const char *const *)set->files,
+			 set->file_count, &err) == 0) {
 		warn_incomplete(&d.score);
 		print_score(a, &d);
 		status = count_missed(&d.score, q, required) > 0 ||
@@ -124,4 +159,32 @@ int ask_score(const struct ask *a)
 	}
 	score_fini(&d);
 	return status;
+}
+
+static int score_job(const struct ask *a, const struct requirement *q,
+		     int required)
+{
+	struct score_candidate c;
+	int status = score_candidate_run(&c, a);
+
+	if (status == EXIT_RAN)
+		status = score_files(a, c.path, q, required);
+	score_candidate_fini(&c);
+	return status;
+}
+
+int ask_score(const struct ask *a)
+{
+	const struct jobset *set = a->set;
+	struct requirement q[REQUIREMENTS_MOST];
+	struct mlgen_err err = { 0 };
+	int required = read_requirements(&set->settings, q, &err);
+
+	if (required < 0 || check_question(set, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	if (set->count)
+		return score_job(a, q, required);
+	return score_files(a, set->files[set->file_count - 1], q, required);
 }

@@ -117,7 +117,7 @@ static int read_files(struct table *t, char *const *files, size_t count)
 		struct results_file doc;
 		struct mlgen_err err = { 0 };
 
-		if (results_open(&doc, files[i], &err) == 0)
+		if (results_open_scored(&doc, files[i], &err) == 0)
 			add_document(t, &doc);
 		else if (++faults <= FAULTS_SHOWN)
 			log_error("%s", err.text);

@@ -3,8 +3,11 @@
 #include "capture/capture_head.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +37,21 @@ static void put_fact(void *fill, const char *key, const char *value)
 		trace_fill_fact(fill, key, value);
 }
 
+/* What a program prints is no data of its. */
+static void put_output(struct trace_fill *fill, const char *key, int fd)
+{
+	char link[32], path[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	put_fact(fill, key, path);
+}
+
 static void put_mount(void *fill, const struct mount_listed *m)
 {
 	const uint64_t number[] = { (uint64_t)m->dev };
@@ -50,6 +68,8 @@ static void put_all(struct trace_fill *fill, const struct capture_head *h)
 	host_facts(h->host, put_fact, fill);
 	put_fact(fill, "capture", h->backend);
 	put_fact(fill, "user", h->user);
+	put_output(fill, "stdout", STDOUT_FILENO);
+	put_output(fill, "stderr", STDERR_FILENO);
 	mount_each(put_mount, fill);
 }
 

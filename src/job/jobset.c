@@ -23,6 +23,7 @@ struct load {
 	struct resolver r;
 	struct cmdline cmd;
 	struct jobfile *files; /* as many as cmd has */
+	size_t no_jobs;        /* so many of them, the first, are no jobs */
 	struct layers *jobs;   /* those that are selected, in order */
 	size_t job_count;
 	const char **names; /* of all jobs there are, also not selected */
@@ -274,7 +275,7 @@ static void read_files(struct load *l)
 	const struct cmdline *c = &l->cmd;
 
 	l->files = mem_array(c->file_count, sizeof(*l->files));
-	for (size_t i = 0; i < c->file_count; i++)
+	for (size_t i = l->no_jobs; i < c->file_count; i++)
 		read_file(l, c->files[i], &l->files[i]);
 }
 
@@ -340,20 +341,38 @@ static void refuse_options(struct load *l, const char *question,
 		 first ? first->opts[0]->key : "name", question, does);
 }
 
+/* Is the last of them a job, with all options of a job on the command line? */
+static bool ends_with_job(const struct question *q, const struct cmdline *c)
+{
+	return q->takes_job && c->file_count > 1 &&
+	       !question_is_trace(c->files[c->file_count - 1]);
+}
+
+static void keep_files(struct jobset *set, const struct cmdline *c)
+{
+	set->files = mem_array(c->file_count, sizeof(*set->files));
+	for (size_t i = 0; i < c->file_count; i++)
+		set->files[set->file_count++] = mem_strdup(c->files[i]);
+}
+
 static void take_files(struct load *l, const struct question *q,
 		       unsigned of_files)
 {
-	struct cmdline *c = &l->cmd;
+	const struct cmdline *c = &l->cmd;
 	struct diag *d = l->r.d;
 
 	question_check_one(l->r.engines.env->questions, q, of_files, d);
 	question_check_json(q, &l->set->settings, d);
-	refuse_options(l, q->option, "looks at files that are there");
+	question_check_require(l->r.engines.env->questions, q,
+			       &l->set->settings, d);
 	question_check_files(q, c->files, c->file_count, d);
-	l->set->files = c->files;
-	l->set->file_count = c->file_count;
-	c->files = NULL;
-	c->file_count = 0;
+	keep_files(l->set, c);
+	if (ends_with_job(q, c)) {
+		l->no_jobs = c->file_count - 1;
+		load_jobs(l);
+	} else {
+		refuse_options(l, q->option, "looks at files that are there");
+	}
 }
 
 /* ---- a command of somebody else's ---- */

@@ -23,7 +23,7 @@ struct jobset {
 	struct standins standins;
 	const struct question *question; /* what is asked; NULL: to run */
 	/* Of a question about files: the arguments, which are no jobs, and
-	 * there are none; owned. */
+	 * there are none, but where the last is one (takes_job); owned. */
 	char **files;
 	size_t file_count;
 	/* Of --capture: behind "--", NULL-ended, argv's; NULL = none. */

@@ -2,10 +2,13 @@
 /* question.c - what the program can be asked, by which option, about what. */
 #include "job/question.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "job/fields.h"
+#include "trace/trace_reader.h"
 
 static const struct diag_place on_command_line;
 
@@ -137,6 +140,41 @@ void question_check_json(const struct question *q, const struct settings *s,
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "json: is of a run; --output=%s is where --%s prints",
 			 s->json, q->option);
+}
+
+void question_check_require(const struct question *table,
+			    const struct question *q, const struct settings *s,
+			    struct diag *d)
+{
+	struct buf names = { 0 };
+
+	if (!s->require || q->takes_require)
+		return;
+	for (; table->option; table++)
+		if (table->takes_require)
+			buf_addf(&names, ", --%s", table->option);
+	diag_add(d, DIAG_ERROR, on_command_line,
+		 "require=%s: goes with a run%s; --%s asks nothing of its "
+		 "figures",
+		 s->require, buf_str(&names), q->option);
+	buf_fini(&names);
+}
+
+bool question_is_trace(const char *file)
+{
+	size_t len = strlen(file);
+	char first[TRACE_MAGIC_BYTES];
+	int fd;
+	ssize_t n;
+
+	if (len > 4 && strcmp(file + len - 4, ".mlt") == 0)
+		return true;
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	n = pread(fd, first, sizeof(first), 0);
+	close(fd);
+	return n > 0 && trace_is_magic(first, (size_t)n);
 }
 
 void question_check_files(const struct question *q, char *const *files,

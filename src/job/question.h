@@ -29,7 +29,9 @@ struct question {
 	bool needs_two;    /* one file has nothing to be compared with */
 	bool writes_json;  /* of files: --json has the answer, too */
 	bool writes_log;   /* of files: so has --log, over time */
-	bool prints_csv;   /* --output-format=csv is one of its own */
+	bool takes_job; /* of traces: the last file may be a job, which is run */
+	bool takes_require; /* --require is about its figures */
+	bool prints_csv;    /* --output-format=csv is one of its own */
 	bool is_implied; /* by documents alone, *.json, where nothing is asked */
 	bool is_live;    /* what it prints appears while it is answered */
 	bool is_streamed; /* the same, also to a file: it may be any length */
@@ -61,6 +63,15 @@ void question_check_one(const struct question *table, const struct question *q,
  * it. */
 void question_check_json(const struct question *q, const struct settings *s,
 			 struct diag *d);
+
+/* So is --require beside `q`, which is of files, where nothing would come of
+ * it. */
+void question_check_require(const struct question *table,
+			    const struct question *q, const struct settings *s,
+			    struct diag *d);
+
+/* Is the file named as a trace, or does it begin as one? */
+bool question_is_trace(const char *file);
 
 /* So are fewer files than it takes. */
 void question_check_files(const struct question *q, char *const *files,

@@ -146,7 +146,7 @@ const struct mlgen_field settings_fields[] = {
 		  "Of JSON documents of runs in place of a job (--check=mlperf-v2 r*.json): whether they make a result together; the status is 3 if not." },
 	{ "table", MLGEN_F_STR(struct settings, table), .group = "Questions",
 	  .help = "Print figures of the JSON documents that are named, a row for each job: keys with commas between them.\n"
-		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file.\n"
+		  "A key is a metric of man mlgen-json (au_percent, stall_ns.p99, storage.source), an option, or file; of documents of --score one of these (score.m1).\n"
 		  "With --output-format=csv or json in bytes, seconds and ns, to the last digit.\n"
 		  "A percentile that fewer than ten values lie beyond is -; nothing in CSV, null in JSON." },
 	{ "compare", MLGEN_F_BOOL(struct settings, compare), .def = "0", .group = "Questions",
@@ -170,6 +170,7 @@ const struct mlgen_field settings_fields[] = {
 		  "Several files of one run are one trace. With --output-format=json as a document, which --json=FILE writes; --log=FILE has a row for each log_interval of traced time." },
 	{ "score", MLGEN_F_BOOL(struct settings, score), .def = "0", .group = "Questions",
 	  .help = "Say how alike traces are: of real runs, and of the candidate, which is the last. What is compared, and how far apart it may be: COMPARING TRACES.\n"
+		  "The candidate may be a job file, with options of the job: it is run for its trace.\n"
 		  "Two and more real ones tell what chance does. The status is 3 where the candidate is too far off." },
 	{ "export", MLGEN_F_ENUM(struct settings, export, exports), .def = "none", .group = "Questions",
 	  .help = "Print a trace in another form, in the order of time; several files are parts of one trace." },

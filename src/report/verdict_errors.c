@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "job/workload.h"
 #include "run/failed.h"
@@ -47,6 +48,29 @@ void verdict_put_allowance(struct buf *out, const struct job_result *r)
 		 is_none                 ? "none"
 		 : r->failed.is_too_many ? "no more"
 					 : "them");
+}
+
+bool verdict_log_failed(const struct run_result *r)
+{
+	const struct job *last = NULL;
+
+	for (size_t i = 0; i < r->job_count; i++) {
+		const struct job_result *j = &r->jobs[i];
+		struct buf text = { 0 };
+
+		/* Workers of a plain job have records behind each other. */
+		if (!j->failed.is_too_many || j->job == last)
+			continue;
+		last = j->job;
+		verdict_put_failed(&text, j);
+		buf_add(&text, "; ");
+		verdict_put_allowance(&text, j);
+		if (j->failed.first[0])
+			buf_addf(&text, ". The first: %s", j->failed.first);
+		log_error("%s: %s", j->job->name, buf_str(&text));
+		buf_fini(&text);
+	}
+	return last != NULL;
 }
 
 bool verdict_errors_holds(const struct verdict_findings *f)

@@ -17,6 +17,10 @@ void verdict_put_failed(struct buf *out, const struct job_result *r);
 /* "max_errors=1% allows no more", appended. */
 void verdict_put_allowance(struct buf *out, const struct job_result *r);
 
+/* Say of each job that went on although more failed than max_errors allows what
+ * that was; false: there is none. */
+bool verdict_log_failed(const struct run_result *r);
+
 /* A row of a training's verdicts, and what a plain job takes of it; of
  * `findings` they look at the result alone. */
 bool verdict_errors_holds(const struct verdict_findings *f);

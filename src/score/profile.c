@@ -3,19 +3,18 @@
 #include "score/profile.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "describe/opkind.h"
 #include "score/profile_books.h"
 #include "score/scope.h"
+#include "score/storage.h"
 #include "trace/trace_ordered.h"
 #include "trace/trace_phase.h"
 
-/* Of mounts: a host with more of them is described by the first. */
-#define STORAGE_BYTES 4096
 /* A second at first; more than so many become fewer, longer ones. */
 #define SERIES_MOST 65536
 /* First steps and samples may begin together with the marker of their phase. */
@@ -51,43 +50,55 @@ struct profiler {
 	uint64_t last_until_ns, first_ns, end_ns;
 	struct trace_record early[EARLY_MOST];
 	size_t early_count;
-	/* Is a file in scope? By id: 0 = not asked yet, 1 = yes, 2 = no. */
+	/* Is a file in scope, and on which mount? By id. */
 	unsigned char *scope;
 	uint32_t scope_count;
+	struct storage storage;
+	char *prints[2]; /* files that are standard output or error; owned */
 };
+
+enum {
+	NOT_ASKED,
+	OUT_OF_SCOPE,
+	IN_SCOPE, /* and so on: on the mount of this number behind it */
+};
+_Static_assert(IN_SCOPE + STORAGE_MOUNTS <= UCHAR_MAX, "a byte each");
 
 #define NO_PHASE SIZE_MAX
 
 /* ---- what the trace says of itself ---- */
 
-static void note_entry(struct profile *p, struct buf *storage,
-		       const struct trace_entry *e)
+static void note_fact(const char *text, const char *key, char **to)
 {
-	static const char host[] = "host=";
+	size_t length = strlen(key);
 
-	if (e->kind == TRACE_FACT && !strncmp(e->text, host, sizeof(host) - 1))
-		mem_replace(&p->host, e->text + sizeof(host) - 1);
-	if (e->kind == TRACE_MOUNT && storage->len < STORAGE_BYTES &&
-	    !strstr(buf_str(storage), e->text))
-		buf_addf(storage, "%s%s", storage->len ? ", " : "", e->text);
+	if (strncmp(text, key, length) == 0)
+		mem_replace(to, text + length);
 }
 
-static int read_entries(struct profile *p, struct trace_reader *r,
+static void note_entry(struct profiler *f, const struct trace_entry *e)
+{
+	if (e->kind == TRACE_FACT) {
+		note_fact(e->text, "host=", &f->to->host);
+		note_fact(e->text, "stdout=", &f->prints[0]);
+		note_fact(e->text, "stderr=", &f->prints[1]);
+	}
+	if (e->kind == TRACE_MOUNT)
+		storage_add(&f->storage, e->text);
+}
+
+static int read_entries(struct profiler *f, struct trace_reader *r,
 			struct mlgen_err *err)
 {
-	struct buf storage = { 0 };
 	struct trace_batch batch;
 	int rc;
 
 	while ((rc = trace_reader_next(r, &batch, err)) > 0) {
 		for (size_t i = 0; i < batch.entry_count; i++)
-			note_entry(p, &storage, &batch.entries[i]);
-		p->records += batch.record_count;
+			note_entry(f, &batch.entries[i]);
+		f->to->records += batch.record_count;
 	}
-	p->read = *trace_reader_read(r);
-	if (storage.len)
-		p->storage = buf_take(&storage);
-	buf_fini(&storage);
+	f->to->read = *trace_reader_read(r);
 	return rc;
 }
 
@@ -159,18 +170,30 @@ static size_t phase_of(struct profiler *f, const struct trace_record *r)
 
 /* ---- records ---- */
 
+static bool prints_to(const struct profiler *f, const char *path)
+{
+	for (size_t i = 0; i < ARRAY_LEN(f->prints); i++)
+		if (f->prints[i] && strcmp(f->prints[i], path) == 0)
+			return true;
+	return false;
+}
+
 static bool in_scope(struct profiler *f, uint32_t id)
 {
+	const char *name;
 	size_t bytes;
 
 	if (!id || id > f->scope_count)
 		return false;
-	if (!f->scope[id])
-		f->scope[id] =
-			scope_has(trace_ordered_name(f->records, id, &bytes))
-				? 1
-				: 2;
-	return f->scope[id] == 1;
+	if (f->scope[id] == NOT_ASKED) {
+		name = trace_ordered_name(f->records, id, &bytes);
+		f->scope[id] = OUT_OF_SCOPE;
+		if (scope_has(name) && !prints_to(f, name))
+			f->scope[id] =
+				(unsigned char)(IN_SCOPE +
+						storage_of(&f->storage, name));
+	}
+	return f->scope[id] >= IN_SCOPE;
 }
 
 static void make_longer(struct profile_phase *p)
@@ -227,9 +250,14 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 	f->last = f->held.now || f->whole ? n : NO_PHASE;
 	f->last_until_ns =
 		f->held.now && !f->whole ? f->held.now->end_ns : UINT64_MAX;
+	f->first_ns = u64_min(f->first_ns, r->start_ns);
+	f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
 	books_call(&f->books, p, n, r);
-	if (opkind_bytes(r))
+	if (opkind_bytes(r)) {
 		add_to_series(p, r, opkind_bytes(r));
+		storage_moved(&f->storage, f->scope[r->file] - IN_SCOPE,
+			      opkind_bytes(r));
+	}
 }
 
 static void add_marker(struct profiler *f, const struct trace_record *r)
@@ -289,10 +317,6 @@ static void add_record(struct profiler *f, const struct trace_record *r)
 	if (f->early_count &&
 	    (r->start_ns > f->early[0].start_ns || !trace_is_marker(r->op)))
 		add_early(f);
-	if (!trace_is_marker(r->op)) {
-		f->first_ns = u64_min(f->first_ns, r->start_ns);
-		f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
-	}
 	if (opkind_of(r->op) & OPKIND_CALL)
 		add_call(f, r);
 	else
@@ -339,11 +363,26 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 	return 0;
 }
 
+static int read_twice(struct profiler *f, struct trace_reader *r,
+		      struct mlgen_err *err)
+{
+	int rc = read_entries(f, r, err);
+
+	if (rc == 0)
+		rc = trace_reader_rewind(r, err);
+	if (rc == 0)
+		rc = trace_ordered_read(&f->records, r, err);
+	if (rc == 0)
+		rc = read_records(f, err);
+	f->to->storage = storage_text(&f->storage);
+	return rc;
+}
+
 static int profile_records(struct profile *to, struct trace_reader *r,
 			   bool whole, struct mlgen_err *err)
 {
 	struct profiler *f = mem_zalloc(sizeof(*f));
-	int rc = trace_ordered_read(&f->records, r, err);
+	int rc;
 
 	f->to = to;
 	f->whole = whole;
@@ -351,8 +390,10 @@ static int profile_records(struct profile *to, struct trace_reader *r,
 	f->first_ns = UINT64_MAX;
 	books_init(&f->books);
 	to->phases = mem_array(PROFILE_PHASES, sizeof(*to->phases));
-	if (rc == 0)
-		rc = read_records(f, err);
+	rc = read_twice(f, r, err);
+	storage_fini(&f->storage);
+	mem_free(f->prints[0]);
+	mem_free(f->prints[1]);
 	books_fini(&f->books);
 	inflight_fini(&f->flight);
 	for (size_t i = 0; i < PROFILE_PHASES; i++)
@@ -373,11 +414,7 @@ int profile_trace(struct profile *to, const char *path, bool whole,
 	*to = (struct profile){ 0 };
 	if (rc < 0)
 		return rc;
-	rc = read_entries(to, r, err);
-	if (rc == 0)
-		rc = trace_reader_rewind(r, err);
-	if (rc == 0)
-		rc = profile_records(to, r, whole, err);
+	rc = profile_records(to, r, whole, err);
 	trace_reader_close(r);
 	return rc;
 }

@@ -34,15 +34,16 @@ struct profile_phase {
 	struct spread file_sizes, file_samples;
 	uint64_t followed, sequential; /* accesses behind another, in order */
 	struct spread seeks;           /* bytes, of those not in order */
-	/* Of samples, where markers number them, else of opens of files. */
+	/* Of samples, where markers number them, and of opens of files, whose
+	 * numbers say nothing. */
 	bool has_samples;
-	struct rounds_sums rounds;
+	struct rounds_sums rounds, file_rounds;
 	struct spread reuse; /* blocks; those that were new are in `cold` */
 	double touches, cold;
 	struct spread think, steps; /* ns */
 	struct inflight_seen inflight;
 	uint64_t duration_ns;
-	double gini, workers; /* of bytes, by threads */
+	double gini, workers; /* of bytes, by threads; those at work at once */
 	double *series;       /* bytes, by the time they were asked for */
 	size_t series_count, series_room;
 	uint64_t series_start_ns, series_step_ns;
@@ -60,7 +61,7 @@ struct profile {
 	uint64_t failed_calls;
 	double blocks; /* different ones of PROFILE_BLOCK that were read */
 	char *host;    /* NULL = not known */
-	char *storage; /* mounts, as the trace has them; likewise */
+	char *storage; /* mounts that held what was read and written; likewise */
 	struct trace_read read;
 };
 

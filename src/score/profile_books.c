@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/util.h"
@@ -23,6 +24,13 @@ struct file_seen {
 
 struct thread_seen {
 	uint64_t end_ns, bytes;
+	uint64_t first_ns, last_ns; /* of all its calls */
+};
+
+/* One that works begins (1), or has ended (-1). */
+struct thread_turn {
+	uint64_t at_ns;
+	int change;
 };
 
 void books_init(struct profile_books *b)
@@ -148,6 +156,9 @@ static void note_thread(struct phase_book *o, struct profile_phase *p,
 	if (!r->tid)
 		return;
 	t = thread_of(o, r);
+	if (!t->last_ns)
+		t->first_ns = r->start_ns;
+	t->last_ns = u64_max(t->last_ns, opkind_end_ns(r));
 	t->bytes += opkind_bytes(r);
 	if (!opkind_has_duration(r))
 		return;
@@ -208,7 +219,8 @@ void books_sample(struct profile_books *b, struct profile_phase *p, size_t n,
 static void finish_files(struct phase_book *o, struct profile_phase *p)
 {
 	const struct file_seen *f = o->file_list.at;
-	uint64_t rounds = u64_max(1, p->rounds.rounds);
+	uint64_t rounds = u64_max(1, p->has_samples ? p->rounds.rounds
+						    : p->file_rounds.rounds);
 
 	for (uint32_t i = 0; i < o->file_keys.count; i++) {
 		if (f[i].is_used) {
@@ -221,22 +233,51 @@ static void finish_files(struct phase_book *o, struct profile_phase *p)
 	}
 }
 
+/* Who has ended makes room for who begins at that very time. */
+static int compare_turns(const void *a, const void *b)
+{
+	const struct thread_turn *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->change - y->change;
+}
+
+/* A loader may have new workers in each epoch: so many are there at once. */
+static double most_at_once(struct thread_turn *turns, size_t count)
+{
+	int now = 0, most = 0;
+
+	qsort(turns, count, sizeof(*turns), compare_turns);
+	for (size_t i = 0; i < count; i++) {
+		now += turns[i].change;
+		most = now > most ? now : most;
+	}
+	return most;
+}
+
 static void finish_threads(struct phase_book *o, struct profile_phase *p)
 {
 	const struct thread_seen *t = o->thread_list.at;
 	uint32_t count = o->thread_keys.count;
 	double *shares = mem_array(count, sizeof(*shares)), most = 0;
+	struct thread_turn *turns = mem_array(count, 2 * sizeof(*turns));
 	size_t work = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		most = fmax(most, (double)t[i].bytes);
 	/* Who moves next to nothing is no worker, and would make the shares of
 	 * the others look uneven. */
-	for (uint32_t i = 0; i < count; i++)
-		if (most > 0 && (double)t[i].bytes * WORKS_PART >= most)
-			shares[work++] = (double)t[i].bytes;
-	p->workers = (double)work;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!(most > 0) || (double)t[i].bytes * WORKS_PART < most)
+			continue;
+		turns[2 * work] = (struct thread_turn){ t[i].first_ns, 1 };
+		turns[2 * work + 1] = (struct thread_turn){ t[i].last_ns, -1 };
+		shares[work++] = (double)t[i].bytes;
+	}
+	p->workers = most_at_once(turns, 2 * work);
 	p->gini = fairness_of(shares, work).gini;
+	mem_free(turns);
 	mem_free(shares);
 }
 
@@ -246,11 +287,10 @@ void books_finish(struct profile_books *b, struct profile *p)
 		struct phase_book *o = book_of(b, i);
 		struct profile_phase *to = &p->phases[i];
 
-		to->rounds = rounds_finish(to->has_samples ? &o->samples
-							   : &o->files);
-		if (!to->has_samples)
-			/* Numbers of files are those of their first visit. */
-			to->rounds.places = (double)NAN;
+		to->rounds = rounds_finish(&o->samples);
+		to->file_rounds = rounds_finish(&o->files);
+		/* They are numbered by their first visit. */
+		to->file_rounds.places = (double)NAN;
 		finish_files(o, to);
 		finish_threads(o, to);
 	}

@@ -21,6 +21,9 @@ static const char *const endings[] = { ".so", ".py", ".pyc", ".log" };
 static const char *const no_files[] = { "pipe:[", "socket:[",
 					"anon_inode:", "/memfd:", "/dmabuf:" };
 
+/* Those of sem_open() are in memory, and hold no data. */
+static const char *const semaphores = "/dev/shm/sem.";
+
 static bool begins(const char *path, const char *with)
 {
 	return strncmp(path, with, strlen(with)) == 0;
@@ -38,7 +41,8 @@ bool scope_has(const char *path)
 	if (!*path)
 		return false;
 	/* Files in memory are files. */
-	if (begins(path, "/dev/") && !begins(path, "/dev/shm/"))
+	if (begins(path, "/dev/") &&
+	    (!begins(path, "/dev/shm/") || begins(path, semaphores)))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
 		if (begins(path, folders[i]))

@@ -20,6 +20,7 @@
 /* All of one question; the candidate is the last. */
 struct scoring {
 	struct scored *to;
+	const char *const *files, *const *names;
 	struct profile *of;
 	size_t count;
 };
@@ -232,7 +233,7 @@ static bool is_complete(const struct profile *p)
 	       !p->read.damaged_chunks;
 }
 
-static void say_what(const struct scoring *s, char *const *files)
+static void say_what(const struct scoring *s)
 {
 	struct scored *to = s->to;
 	struct scored_trace *t =
@@ -240,7 +241,7 @@ static void say_what(const struct scoring *s, char *const *files)
 
 	for (size_t i = 0; i < s->count; i++)
 		t[i] = (struct scored_trace){
-			.file = json_store_text(&to->store, files[i]),
+			.file = json_store_text(&to->store, s->names[i]),
 			.records = s->of[i].records,
 			.other_calls = s->of[i].other_calls,
 			.failed_calls = s->of[i].failed_calls,
@@ -257,11 +258,12 @@ static void say_what(const struct scoring *s, char *const *files)
 
 /* ---- reading ---- */
 
-static int read_one(struct scoring *s, size_t i, const char *file, bool whole,
+static int read_one(struct scoring *s, size_t i, bool whole,
 		    struct mlgen_err *err)
 {
 	struct profile *p = &s->of[i];
-	int rc = profile_trace(p, file, whole, err);
+	const char *name = s->names[i];
+	int rc = profile_trace(p, s->files[i], whole, err);
 
 	if (rc < 0)
 		return rc;
@@ -272,12 +274,12 @@ static int read_one(struct scoring *s, size_t i, const char *file, bool whole,
 		return mlgen_fail(err, -EINVAL,
 				  "%s: has no records, so that nothing can be "
 				  "scored",
-				  file);
+				  name);
 	return mlgen_fail(err, -EINVAL,
 			  "%s: has no call on a file of a data set or "
 			  "checkpoint (%" PRIu64 " on others, %" PRIu64
 			  " failed), so that nothing can be scored",
-			  file, p->other_calls, p->failed_calls);
+			  name, p->other_calls, p->failed_calls);
 }
 
 static void forget(struct scoring *s)
@@ -286,13 +288,12 @@ static void forget(struct scoring *s)
 		profile_fini(&s->of[i]);
 }
 
-static int read_all(struct scoring *s, char *const *files, bool whole,
-		    struct mlgen_err *err)
+static int read_all(struct scoring *s, bool whole, struct mlgen_err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < s->count && rc == 0; i++)
-		rc = read_one(s, i, files[i], whole, err);
+		rc = read_one(s, i, whole, err);
 	return rc;
 }
 
@@ -311,10 +312,12 @@ static bool have_phase(const struct scoring *s)
 	return false;
 }
 
-int score_traces(struct score_document *to, char *const *files, size_t count,
-		 struct mlgen_err *err)
+int score_traces(struct score_document *to, const char *const *files,
+		 const char *const *names, size_t count, struct mlgen_err *err)
 {
-	struct scoring s = { .to = &to->score, .count = count };
+	struct scoring s = {
+		.to = &to->score, .files = files, .names = names, .count = count
+	};
 	int rc;
 
 	*to = (struct score_document){
@@ -322,15 +325,15 @@ int score_traces(struct score_document *to, char *const *files, size_t count,
 		.schema_version = METRICS_SCHEMA_VERSION,
 	};
 	s.of = mem_array(count, sizeof(*s.of));
-	rc = read_all(&s, files, false, err);
+	rc = read_all(&s, false, err);
 	if (rc == 0 && !have_phase(&s)) {
 		/* One of them has no markers, or others: all as one. */
 		s.to->whole = true;
 		forget(&s);
-		rc = read_all(&s, files, true, err);
+		rc = read_all(&s, true, err);
 	}
 	if (rc == 0) {
-		say_what(&s, files);
+		say_what(&s);
 		score_phases(&s);
 	}
 	forget(&s);

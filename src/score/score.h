@@ -63,14 +63,16 @@ struct score_document {
 	struct scored score;
 };
 
-/* Real traces, one at least, and then the candidate: `count` of them. 0, or
- * -errno with err: one of them is no trace, or has nothing to be scored. */
-int score_traces(struct score_document *to, char *const *files, size_t count,
-		 struct mlgen_err *err);
+/* Real traces, one at least, and then the candidate: `count` of them, under these
+ * names in the document and in messages. 0, or -errno with err: one of them is no
+ * trace, or has nothing to be scored. fini in any case. */
+int score_traces(struct score_document *to, const char *const *files,
+		 const char *const *names, size_t count, struct mlgen_err *err);
 void score_fini(struct score_document *d);
 
 /* The tables of the document, and what is where in it. */
 extern const struct mlgen_field scored_fields[];
+extern const struct mlgen_field score_fields[]; /* of "score" in it */
 extern const struct mlgen_choice score_verdicts[];
 struct scored_section {
 	const char *path;

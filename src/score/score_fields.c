@@ -56,7 +56,7 @@ static const struct mlgen_field trace_fields[] = {
 
 #define S struct scored
 #define WORST(n, what) { "m" #n, REAL(worst[n - 1]), .help = "M" #n ", " what ": the largest distance by its limit, over figures and phases; above 1 it fails." }
-static const struct mlgen_field score_fields[] = {
+const struct mlgen_field score_fields[] = {
 	{ "verdict", VERDICT(verdict), .help = "fail where one of its phases fails." },
 	{ "candidate", TEXT(candidate), .help = "The last of the files." },
 	{ "same_place", MLGEN_F_BOOL(S, same_place), .help = "Host and storage of all are the same; else m8 to m12 are shown, and decide nothing." },

@@ -197,49 +197,47 @@ static struct score_distance seek(const struct score_pair *p)
 /* ---- M6, M7: again ---- */
 
 static const char *const no_rounds = "nothing was read in rounds";
-static const char *const other_items = "one of them marks no samples";
+
+/* Of samples where both number them, else of files. */
+static const struct rounds_sums *rounds_of(const struct score_pair *p,
+					   const struct profile_phase *of)
+{
+	return p->a->has_samples && p->b->has_samples ? &of->rounds
+						      : &of->file_rounds;
+}
 
 /* Of the items that there are, as many as the one that knows more has met, the
  * part that this one has met. */
 static double coverage_of(const struct score_pair *p,
 			  const struct profile_phase *of)
 {
-	uint64_t items = u64_max(p->a->rounds.items, p->b->rounds.items);
+	uint64_t items =
+		u64_max(rounds_of(p, p->a)->items, rounds_of(p, p->b)->items);
+	uint64_t met = rounds_of(p, of)->items;
 
-	return of->rounds.items ? (double)of->rounds.items / (double)items
-				: (double)NAN;
-}
-
-static bool counts_alike(const struct score_pair *p)
-{
-	return p->a->has_samples == p->b->has_samples;
+	return met ? (double)met / (double)items : (double)NAN;
 }
 
 static struct score_distance coverage(const struct score_pair *p)
 {
-	if (!counts_alike(p))
-		return apart((double)NAN, other_items);
 	return difference(coverage_of(p, p->a), coverage_of(p, p->b),
 			  no_rounds);
 }
 
 /* Of each item in an epoch. */
-static double visits_of(const struct profile *of, const struct profile_phase *p)
+static double visits_of(const struct profile *of, const struct rounds_sums *r)
 {
-	uint64_t rounds = of->epochs ? of->epochs : p->rounds.rounds;
+	uint64_t rounds = of->epochs ? of->epochs : r->rounds;
 
-	return p->rounds.items
-		       ? (double)p->rounds.visits / (double)p->rounds.items /
-				 (double)rounds
-		       : (double)NAN;
+	return r->items ? (double)r->visits / (double)r->items / (double)rounds
+			: (double)NAN;
 }
 
 static struct score_distance multiplicity(const struct score_pair *p)
 {
-	if (!counts_alike(p))
-		return apart((double)NAN, other_items);
-	return difference(visits_of(p->real, p->a),
-			  visits_of(p->candidate, p->b), no_rounds);
+	return difference(visits_of(p->real, rounds_of(p, p->a)),
+			  visits_of(p->candidate, rounds_of(p, p->b)),
+			  no_rounds);
 }
 
 /* A correlation of n shuffled items is off 0 by 1 / sqrt(n) of chance, and two
@@ -248,7 +246,8 @@ static struct score_distance orders(const struct score_pair *p, double a,
 				    double b, const char *why)
 {
 	struct score_distance d = difference(a, b, why);
-	uint64_t items = u64_min(p->a->rounds.items, p->b->rounds.items);
+	uint64_t items =
+		u64_min(rounds_of(p, p->a)->items, rounds_of(p, p->b)->items);
 
 	if (items)
 		d.at_least = 3 * sqrt(2 / (double)items);
@@ -257,13 +256,13 @@ static struct score_distance orders(const struct score_pair *p, double a,
 
 static struct score_distance order(const struct score_pair *p)
 {
-	return orders(p, p->a->rounds.order, p->b->rounds.order,
+	return orders(p, rounds_of(p, p->a)->order, rounds_of(p, p->b)->order,
 		      "one of them has no two rounds");
 }
 
 static struct score_distance first_order(const struct score_pair *p)
 {
-	return orders(p, p->a->rounds.places, p->b->rounds.places,
+	return orders(p, rounds_of(p, p->a)->places, rounds_of(p, p->b)->places,
 		      "one of them does not number its samples");
 }
 

@@ -53,6 +53,9 @@ is "of which steps and samples are not known" \
 		echo "read ${n}20 10 2 2 /usr/lib/libm.so.6 0 832 832"
 		echo "read ${n}40 10 2 2 pipe:[4711] 0 8 8"
 		echo "read ${n}60 10 2 2 /home/me/train.py 0 4096 4096"
+		echo "write ${n}62 10 2 2 /dev/shm/sem.z3c8Be 0 32 32"
+		echo "fact stdout=/home/me/out"
+		echo "write ${n}64 10 2 2 /home/me/out 0 32 32"
 		echo "stat ${n}80 10 2 2 /data/none 0 0 -2"
 		echo "async_submit ${n}90 0 2 2 - $n 0 0"
 		echo "async_complete ${n}95 0 2 2 - $n 0 0"
@@ -63,12 +66,28 @@ score real.mlt more.mlt
 is "what a program brings along is left out, and counted" \
 	"$status $(json score.json score.m1 score.m2 score.m4 \
 		score.traces.1.other_calls score.traces.1.failed_calls)" \
-	"0 0.0 0.0 0.0 36 9"
+	"0 0.0 0.0 0.0 54 9"
 sed 's/^read \(.*\)$/read \1 ? 32/' real.list >async.list
 "$maketrace" async.mlt <async.list
 score real.mlt async.mlt
 is "an asynchronous read is a read" \
 	"$status $(json score.json score.m1 score.m3)" "0 0.0 0.0"
+
+# A run that marks its samples, beside one that does not.
+awk '$1 == "open" { print "sample", $2, 22000, 2, 2, $6, n++ % 40, 8192, 0 }
+	{ print }' real.list | "$maketrace" marked.mlt
+score real.mlt marked.mlt
+is "where one marks no samples, files are what is visited" \
+	"$status $(json score.json score.phases.0.figures.12.figure \
+		score.phases.0.figures.12.distance \
+		score.phases.0.figures.13.distance \
+		score.phases.0.figures.14.distance)" "0 coverage 0.0 0.0 0.0"
+awk '/ \/data\/f[0-9] / { next }
+	$1 == "open" { print "sample", $2, 22000, 2, 2, $6, n++ % 30, 8192, 0 }
+	{ print }' real.list | "$maketrace" some.mlt
+score real.mlt some.mlt
+is "and of 41 ten may be missing" "$status $(json score.json \
+	score.phases.0.figures.12.distance)" "3 0.24390243902439"
 
 # ---- controls by hand
 # shellcheck disable=SC2086
@@ -100,6 +119,17 @@ sed 's/sdb1/sdc1/; s/host=two/host=one/' slow.list | "$maketrace" slow.mlt
 score real.mlt slow.mlt
 is "but not of other storage" "$status $(json score.json score.unlike)" \
 	"0 they are of several filesystems"
+# What else is mounted, and what is hardly used, is not where the data is.
+{
+	echo "mount 22 proc /proc proc"
+	echo "mount 24 ext4 / /dev/sda1"
+	echo "mount 25 ext4 /dat /dev/sdd1"
+	cat real.list
+	echo "write 900 10 2 2 /home/me/notes 0 100 100"
+} | "$maketrace" mounts.mlt
+score real.mlt mounts.mlt
+is "storage is what held the data, whatever else is mounted" \
+	"$(json score.json score.same_place)" true
 score real.mlt real.mlt slow.mlt
 is "nor where one of several is of another" \
 	"$(json score.json score.same_place)" "false"
@@ -144,6 +174,26 @@ is "so are thousands of processes, that are no trouble" \
 is "their number is a figure" \
 	"$(json score.json score.phases.0.figures.25.distance)" "0.0"
 
+# Workers that come one after the other, as of each epoch, are no crowd.
+awk 'BEGIN { for (i = 0; i < 6000; i++)
+	print "read", i "000000", 900000, 1, 2 + i % 2, "/data/f" i % 10, 0, 4096, 4096 }' |
+	"$maketrace" same.mlt
+awk 'BEGIN { for (i = 0; i < 6000; i++)
+	print "read", i "000000", 900000, 1, 2 + i % 2 + 2 * int(i / 2000), "/data/f" i % 10, 0, 4096, 4096 }' |
+	"$maketrace" anew.mlt
+score same.mlt anew.mlt
+is "two workers are two, be they new ones in each epoch" "$(json score.json \
+	score.phases.0.figures.24.distance score.phases.0.figures.25.distance)" "0.0 0.0"
+
+# A program that begins long before its data is read.
+awk '$1 ~ /^(open|read|close)$/ { $2 = 60 sprintf("%09d", $2) } { print }
+	END { print "read 1000 500 2 2 /usr/lib/libm.so.6 0 832 832" }' real.list |
+	"$maketrace" start.mlt
+score real.mlt start.mlt
+is "what a program does before is no time of the phase" "$status $(json score.json \
+	score.phases.0.figures.22.figure score.phases.0.figures.22.distance)" \
+	"0 time of the phase 0.0"
+
 # ---- more is asked for
 exits "a requirement may hold" 0 "$MLGEN" --score real.mlt more.mlt \
 	--require='score.m1<=0.1,score.m12<=0.1'
@@ -186,9 +236,6 @@ is "and why, too" "$(cat err)" \
 } >older.mlt
 exits "a trace of another version is refused" 2 "$MLGEN" --score real.mlt older.mlt
 like "which is said of it, too" "$(cat err)" '^mlgen: older\.mlt: .*version'
-printf '[global]\nname=x\n' >x.job
-exits "a job is no candidate yet" 2 "$MLGEN" --score real.mlt x.job
-like "its trace is" "$(cat err)" '^mlgen: x\.job: is no trace.*--trace=FILE'
 exits "one alone is like nothing" 2 "$MLGEN" --score real.mlt
 exits "a score is no CSV" 2 "$MLGEN" --score real.mlt real.mlt --output-format=csv
 

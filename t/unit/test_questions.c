@@ -106,6 +106,20 @@ static const struct {
 	{ "--compare --tolerance=101 a b", "tolerance: " },
 	{ "--name=x --memory=64g", "memory: goes with --datasize and --check" },
 	{ "--name=x --hosts=2", "hosts: goes with --datasize and --check" },
+	{ "--describe --require=au>=90 t.mlt",
+	  "require=au>=90: goes with a run, --merge, --report, --score, "
+	  "--find-max; --describe asks nothing of its figures" },
+	{ "--table=au --require=au>=90 a.json", "--table asks nothing" },
+	{ "--compare --require=au>=90 a.json b.json", "--compare asks" },
+	{ "--check=mlperf-v2 --require=au>=90 a.json", "--check asks" },
+	{ "--clean --require=au>=90 d", "--clean asks nothing" },
+	{ "--capture=t.mlt --require=au>=90 -- true", "require: is of a run" },
+	{ "--score a.mlt", "score: 'a.mlt' alone; name two files" },
+	{ "--score a.mlt b.mlt --epochs=2",
+	  "epochs: is of a job, and --score" },
+	{ "--score a.mlt b.job", "b.job: no such job file" },
+	{ "--score a.mlt b.json", "b.json: is what a run wrote, and no job" },
+	{ "--score a.mlt b.job --trace=t.mlt", "trace: is of a run" },
 };
 
 static const struct {

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_storage.c - which filesystem a path of a trace is on, and which of them counts. */
+#include <check.h>
+
+#include "base/mem.h"
+#include "score/scope.h"
+#include "score/storage.h"
+#include "suites.h"
+
+static struct storage some;
+
+static void setup(void)
+{
+	some = (struct storage){ 0 };
+	storage_add(&some, "ext4 / /dev/sda1");
+	storage_add(&some, "xfs /data /dev/sdb1");
+	storage_add(&some, "nfs /data/with\\040blank server:/x");
+	storage_add(&some, "tmpfs /dev/shm tmpfs");
+	storage_add(&some, "overlay /data none");
+}
+
+static void teardown(void)
+{
+	storage_fini(&some);
+}
+
+START_TEST(the_longest_mount_point_has_a_path)
+{
+	ck_assert_uint_eq(storage_of(&some, "/home/me/x"), 1);
+	ck_assert_uint_eq(storage_of(&some, "/database"), 1);
+	ck_assert_uint_eq(storage_of(&some, "/data/with blank/x"), 3);
+	ck_assert_uint_eq(storage_of(&some, "/data/with"), 5);
+	ck_assert_uint_eq(storage_of(&some, "data/x"), 0);
+	ck_assert_uint_eq(storage_of(&(struct storage){ 0 }, "/x"), 0);
+}
+END_TEST
+
+static void check_text(const char *want)
+{
+	char *text = storage_text(&some);
+
+	ck_assert_pstr_eq(text, want);
+	mem_free(text);
+}
+
+START_TEST(a_hundredth_of_the_bytes_counts)
+{
+	storage_moved(&some, 2, 99);
+	storage_moved(&some, 1, 1);
+	check_text("ext4 / /dev/sda1, xfs /data /dev/sdb1");
+	storage_moved(&some, 2, 1);
+	check_text("xfs /data /dev/sdb1");
+	/* Nobody knows where that was. */
+	storage_moved(&some, 0, 1000);
+	check_text("xfs /data /dev/sdb1");
+}
+END_TEST
+
+START_TEST(where_nothing_is_known_all_are_there)
+{
+	check_text("ext4 / /dev/sda1, "
+		   "nfs /data/with\\040blank server:/x, overlay /data none, "
+		   "tmpfs /dev/shm tmpfs, xfs /data /dev/sdb1");
+	storage_fini(&some);
+	check_text(NULL);
+}
+END_TEST
+
+START_TEST(semaphores_are_no_files_of_data)
+{
+	ck_assert(scope_has("/dev/shm/batch"));
+	ck_assert(!scope_has("/dev/shm/sem.z3c8Be"));
+	ck_assert(!scope_has("/dev/sda"));
+	ck_assert(scope_has("/data/sem.npz"));
+}
+END_TEST
+
+Suite *suite_storage(void)
+{
+	Suite *s = suite_create("storage");
+	TCase *t = tcase_create("storage");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, the_longest_mount_point_has_a_path);
+	tcase_add_test(t, a_hundredth_of_the_bytes_counts);
+	tcase_add_test(t, where_nothing_is_known_all_are_there);
+	tcase_add_test(t, semaphores_are_no_files_of_data);
+	suite_add_tcase(s, t);
+	return s;
+}
