@@ -58,3 +58,6 @@ struct trace_iolog_read {
  */
 int trace_iolog_read(struct trace_input *in, struct trace_fill *to,
 		     struct trace_iolog_read *what, struct mlgen_err *err);
+
+/* Notes of what it has, but is not as it stands there; `name` is the log's. */
+void trace_iolog_tell(const char *name, const struct trace_iolog_read *what);
