@@ -176,6 +176,8 @@ static void leave(void *arg)
 	output_discard(&p->json);
 	tracefile_discard(&p->trace);
 	output_discard(&p->rows);
+	for (size_t i = 0; p->logs && i < p->set.count; i++)
+		output_discard(&p->logs[i]);
 	log_error("interrupted");
 	_exit(EXIT_INTERRUPTED);
 }

@@ -13,6 +13,7 @@
 #include "run/results.h"
 
 struct csv;
+struct run;
 
 struct program {
 	struct jobset set;
@@ -23,7 +24,9 @@ struct program {
 	struct csv *log;          /* the same; closed by watch_run */
 	struct tracefile trace;   /* the same */
 	struct output rows;       /* the same, of a question */
-	struct ask ask;           /* all of this, for the questions */
+	struct output *logs; /* of write_iolog, one of each job; NULL = none */
+	int logged_fd;     /* what they are made of, to be read; -1 = not yet */
+	struct ask ask;    /* all of this, for the questions */
 	bool is_abandoned; /* threads that hang in the kernel use all of it */
 };
 
@@ -41,6 +44,19 @@ int program_plan(struct program *p);
 
 /* Run the jobs, and report. Where it sets is_abandoned nothing may be freed. */
 int program_run(struct program *p);
+
+/* ---- what is recorded: program_trace.c ---- */
+
+/* Before the run: the trace that was asked for, or what logs of jobs are made
+ * of. 0 or -errno with err. */
+int program_trace(struct program *p, struct run *run, struct mlgen_err *err);
+
+/* Behind it. False, and told: something is not in it. */
+bool program_trace_end(struct program *p, struct run *run);
+
+/* The logs of the jobs, if there are any; is_whole as that one gave it. An exit
+ * status. */
+int program_put_logs(struct program *p, struct run *run, bool is_whole);
 
 /* ---- what is written: program_outputs.c ---- */
 

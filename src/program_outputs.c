@@ -3,14 +3,17 @@
 #include "program.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "ask/mlperf_check.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "import/dlio/dlio_summary.h"
 #include "report/json.h"
 #include "report/outputs.h"
 #include "report/text.h"
 #include "report/watch.h"
+#include "run/traced.h"
 
 int program_usage(const struct mlgen_err *err)
 {
@@ -25,6 +28,12 @@ void program_fini_outputs(struct program *p)
 	output_abandon(&p->rows);
 	csv_close(p->log);
 	tracefile_close(&p->trace);
+	for (size_t i = 0; p->logs && i < p->set.count; i++)
+		output_abandon(&p->logs[i]);
+	if (p->logs && p->logged_fd >= 0)
+		close(p->logged_fd);
+	mem_free(p->logs);
+	p->logs = NULL;
 }
 
 int program_status(int status, int written)
@@ -38,11 +47,17 @@ int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 {
 	const struct question *q = p->set.question;
 	bool has_rows = !is_run && q && q->writes_log;
+
+	if (is_run && traced_is_logged(p->set.jobs, p->set.count)) {
+		p->logs = mem_array(p->set.count, sizeof(*p->logs));
+		p->logged_fd = -1;
+	}
 	const struct outputs o = { .text = &p->text,
 				   .json = &p->json,
 				   .log = is_run ? &p->log : NULL,
 				   .trace = is_run ? &p->trace : NULL,
-				   .rows = has_rows ? &p->rows : NULL };
+				   .rows = has_rows ? &p->rows : NULL,
+				   .logs = p->logs };
 
 	return outputs_open(&o, &p->set, err);
 }

@@ -74,31 +74,12 @@ static bool measure_ceiling(struct program *p, struct run_result *result)
 	return false;
 }
 
-/* False: there is no trace, or it is whole. */
-static bool has_cut_trace(struct program *p, struct run *run)
-{
-	const char *path = p->set.settings.trace;
-	struct mlgen_err err = { 0 };
-
-	if (!path)
-		return false;
-	int rc = run_trace_end(run, &err);
-	int closed = tracefile_close(&p->trace);
-	if (rc == 0 && closed < 0)
-		rc = mlgen_fail(&err, closed, "trace=%s: %s", path,
-				strerror(-closed));
-	if (rc < 0)
-		log_error("%s", err.text);
-	return rc < 0;
-}
-
 static int run_jobs(struct program *p, struct run *run)
 {
 	struct mlgen_err err = { 0 };
 	struct csv *log = p->log;
 
-	if (p->trace.path &&
-	    run_trace(run, p->trace.fd, p->set.settings.trace, &err) < 0)
+	if (program_trace(p, run, &err) < 0)
 		return program_usage(&err);
 	p->log = NULL;
 	int rc = watch_run(run, p->set.count, &p->set.settings, log,
@@ -107,7 +88,7 @@ static int run_jobs(struct program *p, struct run *run)
 		log_error("%s", err.text);
 	if (rc < 0)
 		return EXIT_USAGE;
-	bool is_cut = has_cut_trace(p, run);
+	bool is_whole = program_trace_end(p, run);
 	struct run_result *result = run_collect(run);
 	if (result->err.code)
 		log_error("%s%s", result->err.text,
@@ -126,7 +107,8 @@ static int run_jobs(struct program *p, struct run *run)
 	if (failed)
 		status = EXIT_FAILED;
 	status = program_status(status, program_report(p, result, NULL));
-	bool is_short = rc == WATCH_NO_LOG || is_cut;
+	status = program_status(status, program_put_logs(p, run, is_whole));
+	bool is_short = rc == WATCH_NO_LOG || !is_whole;
 	return program_status(status, is_short ? EXIT_FAILED : EXIT_RAN);
 }
 

@@ -330,6 +330,15 @@ static void find_fini(struct find_max *f)
 	mem_free(f->fits);
 }
 
+static void tell_logs(const struct jobset *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->jobs[i]->write_iolog)
+			log_note("%s: write_iolog is of a run; those of "
+				 "--find-max write none",
+				 set->jobs[i]->name);
+}
+
 int ask_find_max(const struct ask *a)
 {
 	const struct settings *set = &a->set->settings;
@@ -342,6 +351,7 @@ int ask_find_max(const struct ask *a)
 
 	if (!set->quiet && set->output_format == OUTPUT_TEXT)
 		f.table = a->to;
+	tell_logs(a->set);
 	jobset_keep(a->set);
 	if (find_question(&f, &err) < 0) {
 		log_error("%s", err.text);

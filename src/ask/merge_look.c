@@ -19,7 +19,7 @@ static const char *const free_options[] = {
 	"cpus_allowed",   "numa",
 	"numa_cpu_nodes", "startdelay",
 	"guess",          "percentile_list",
-	"kb_base",
+	"kb_base",        "write_iolog",
 };
 
 /* ---- alike? ---- */

@@ -130,7 +130,8 @@ static const char *const neutral[] = {
 	"startdelay", "stonewall", "randseed", "cpus_allowed",
 	"numa_cpu_nodes", "numa", "kb_base", "mem", "percentile_list",
 	"group_reporting", "target_au", "guess", "buffered", "invalidate",
-	"drop_caches", "memory_limit", "memory_limit_required", NULL,
+	"drop_caches", "memory_limit", "memory_limit_required",
+	"write_iolog", NULL,
 };
 
 static const char *const of_open[] = {

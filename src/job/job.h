@@ -208,7 +208,8 @@ struct job {
 	struct u64_share max_errors; /* that a good run may have */
 	struct f64_list percentile_list;
 	bool group_reporting;
-	int kb_base; /* 1024 or 1000 */
+	char *write_iolog; /* a file; NULL = no log */
+	int kb_base;       /* 1024 or 1000 */
 
 	/* Not options. */
 	unsigned group; /* jobs of one group start together */

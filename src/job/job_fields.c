@@ -702,6 +702,12 @@ const struct mlgen_field job_fields[] = {
 	  .def = "0", .group = "Report", .flags = MLGEN_FIO,
 	  .help = "Report the jobs that start together as one.\n"
 		  "Host and storage are looked at from the first start to the last end." },
+	{ "write_iolog", MLGEN_F_STR(struct job, write_iolog),
+	  .group = "Report", .flags = MLGEN_FIO,
+	  .help = "Write what the job did as a log that fio replays with read_iolog, version 3, when all jobs have ended.\n"
+		  "All threads of a job are in one log, those of numjobs, too, in the\n"
+		  "order of time. Each job has a log of its own: $jobname.iolog. A log\n"
+		  "that is there is replaced, any other file is refused." },
 	{ 0 },
 };
 /* clang-format on */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c - --output, --json, --log and --trace are checked together, then opened. */
+/* outputs.c - --output, --json, --log, --trace and logs of jobs are checked together, then opened. */
 #include "report/outputs.h"
 
 #include <errno.h>
@@ -16,7 +16,13 @@
 #include "report/page.h"
 #include "report/place.h"
 
+/* Those of the program; behind them one of each job, of write_iolog. */
 enum { TEXT, JSON, LOG, TRACE, PLACES };
+
+static size_t place_count(const struct jobset *set)
+{
+	return PLACES + set->count;
+}
 
 static int outputs_refuse(const struct place *p, const char *what,
 			  struct mlgen_err *err)
@@ -128,20 +134,41 @@ static int check_standard(const struct place *p, bool prints_text,
 	return 0;
 }
 
-static int outputs_check_twins(const struct place *places,
-			       struct mlgen_err *err)
+/* The first one is of the program, or both are of jobs. */
+static int refuse_twins(const struct place *places, const struct jobset *set,
+			size_t i, size_t k, struct mlgen_err *err)
 {
-	for (size_t i = 0; i < PLACES; i++)
-		for (size_t k = i + 1; k < PLACES; k++)
+	const struct place *p = &places[i];
+
+	if (k < PLACES)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: is also --%s's file; one of them "
+				  "needs another name",
+				  p->option, p->given, places[k].option);
+	if (i < PLACES)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: is also the file of write_iolog of "
+				  "%s; one of them needs another name",
+				  p->option, p->given,
+				  set->jobs[k - PLACES]->name);
+	return mlgen_fail(err, -EINVAL,
+			  "write_iolog=%s: is the file of two jobs, %s and %s; "
+			  "each has a log of its own, such as "
+			  "write_iolog=$jobname.iolog",
+			  p->given, set->jobs[i - PLACES]->name,
+			  set->jobs[k - PLACES]->name);
+}
+
+static int outputs_check_twins(const struct place *places,
+			       const struct jobset *set, struct mlgen_err *err)
+{
+	size_t count = place_count(set);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = i + 1; k < count; k++)
 			if (places[i].option && places[k].option &&
 			    place_is_same(&places[i], &places[k]))
-				return mlgen_fail(err, -EINVAL,
-						  "%s=%s: is also --%s's file; "
-						  "one of them needs another "
-						  "name",
-						  places[i].option,
-						  places[i].given,
-						  places[k].option);
+				return refuse_twins(places, set, i, k, err);
 	return 0;
 }
 
@@ -150,9 +177,9 @@ static int check_all(const struct place *places, const struct jobset *set,
 		     struct mlgen_err *err)
 {
 	bool prints_text = !places[TEXT].option;
-	int rc = outputs_check_twins(places, err);
+	int rc = outputs_check_twins(places, set, err);
 
-	for (size_t i = 0; rc == 0 && i < PLACES; i++) {
+	for (size_t i = 0; rc == 0 && i < place_count(set); i++) {
 		const struct place *p = &places[i];
 
 		if (!p->option || p->is_handed_over)
@@ -177,6 +204,29 @@ static int outputs_look(struct place *p, const char *option, const char *path,
 	return place_open(p, option, path, err);
 }
 
+static int look_at_logs(struct place *places, const struct jobset *set,
+			struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < set->count; i++)
+		rc = outputs_look(&places[PLACES + i], "write_iolog",
+				  set->jobs[i]->write_iolog, err);
+	return rc;
+}
+
+static int check_contents(const struct place *places, const struct jobset *set,
+			  struct mlgen_err *err)
+{
+	int rc =
+		places[TRACE].option ? tracefile_check(&places[TRACE], err) : 0;
+
+	for (size_t i = PLACES; rc == 0 && i < place_count(set); i++)
+		if (places[i].option)
+			rc = tracefile_check_log(&places[i], err);
+	return rc;
+}
+
 static int outputs_look_at_all(struct place *places, const struct jobset *set,
 			       struct mlgen_err *err)
 {
@@ -190,19 +240,34 @@ static int outputs_look_at_all(struct place *places, const struct jobset *set,
 	if (rc == 0)
 		rc = outputs_look(&places[TRACE], "trace", s->trace, err);
 	if (rc == 0)
+		rc = look_at_logs(places, set, err);
+	if (rc == 0)
 		rc = check_all(places, set, err);
-	if (rc == 0 && places[TRACE].option)
-		rc = tracefile_check(&places[TRACE], err);
+	return rc == 0 ? check_contents(places, set, err) : rc;
+}
+
+static int open_logs(struct output *logs, struct place *places,
+		     const struct jobset *set, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < set->count; i++) {
+		if (!places[PLACES + i].option)
+			continue;
+		rc = output_open(&logs[i], &places[PLACES + i], err);
+		if (rc == 0)
+			rc = output_stream(&logs[i], err);
+	}
 	return rc;
 }
 
-static int open_all(const struct outputs *o, struct place *places, bool is_text,
-		    struct mlgen_err *err)
+static int open_all(const struct outputs *o, struct place *places,
+		    const struct jobset *set, struct mlgen_err *err)
 {
 	bool has_text = places[TEXT].option, has_json = places[JSON].option;
 	int rc = output_open(o->text, has_text ? &places[TEXT] : NULL, err);
 
-	o->text->is_text = is_text;
+	o->text->is_text = set->settings.output_format == OUTPUT_TEXT;
 	if (rc == 0 && has_json)
 		rc = output_open(o->json, &places[JSON], err);
 	if (rc == 0 && o->log && places[LOG].option)
@@ -211,6 +276,8 @@ static int open_all(const struct outputs *o, struct place *places, bool is_text,
 		rc = tracefile_open(o->trace, &places[TRACE], err);
 	if (rc == 0 && o->rows && places[LOG].option)
 		rc = output_open(o->rows, &places[LOG], err);
+	if (rc == 0 && o->logs)
+		rc = open_logs(o->logs, places, set, err);
 	if (rc < 0) {
 		output_abandon(o->text);
 		output_abandon(o->json);
@@ -221,13 +288,14 @@ static int open_all(const struct outputs *o, struct place *places, bool is_text,
 int outputs_open(const struct outputs *o, const struct jobset *set,
 		 struct mlgen_err *err)
 {
-	struct place places[PLACES] = { 0 };
+	size_t count = place_count(set);
+	struct place *places = mem_array(count, sizeof(*places));
 	int rc = outputs_look_at_all(places, set, err);
 
 	if (rc == 0)
-		rc = open_all(o, places,
-			      set->settings.output_format == OUTPUT_TEXT, err);
-	for (size_t i = 0; i < PLACES; i++)
+		rc = open_all(o, places, set, err);
+	for (size_t i = 0; i < count; i++)
 		place_close(&places[i]);
+	mem_free(places);
 	return rc;
 }

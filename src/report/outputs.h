@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.h - --output, --json, --log and --trace are checked together, then opened. */
+/* outputs.h - --output, --json, --log, --trace and logs of jobs are checked together, then opened. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,11 +17,13 @@ struct outputs {
 	struct csv **log;    /* --log; NULL: it is only checked, none is kept */
 	struct tracefile *trace; /* --trace; the same */
 	struct output *rows; /* --log that is written as a whole; NULL = not */
+	struct output *logs; /* write_iolog, one of each job; NULL: as of log */
 };
 
 /*
- * Refused: what place.h refuses, of a trace what tracefile.h does; two options, or one and standard output or
- * error, with the same regular file; a file that this program reads: job files
+ * Refused: what place.h refuses, of a trace and of logs of write_iolog what
+ * tracefile.h does; two options, or one and standard output or error, with the
+ * same regular file; a file that this program reads: job files
  * and what they include, documents, the engine, lists of tensors, the files of
  * plain jobs and of datasets. Before all of that is checked no file is made
  * and none is changed. 0, or -errno with err and nothing open.

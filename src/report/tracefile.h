@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracefile.h - --trace: the file, looked at before a run, and kept from others while it is written. */
+/* tracefile.h - --trace: the file, looked at before a run, and kept from others while it is written; and which files write_iolog replaces. */
 #pragma once
 
 #include <mlgen/err.h>
@@ -18,9 +18,15 @@ struct tracefile {
  * err. */
 int tracefile_check(const struct place *p, struct mlgen_err *err);
 
-/* Behind that: make the file if need be, and lock it. What is in it stays. The
+/* The same of a log of write_iolog, which may go into a pipe, too. */
+int tracefile_check_log(const struct place *p, struct mlgen_err *err);
+
+/* Behind that of a trace: make the file if need be, and lock it. What is in it stays. The
  * place is closed, or taken over. 0 or -errno with err. */
 int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err);
+
+/* Open it once more, to be read: a descriptor, or -errno. */
+int tracefile_read(const struct tracefile *f);
 
 /* One that was made and is empty goes. 0, or -errno: some filesystems tell only
  * here that there was no room. */

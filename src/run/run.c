@@ -13,6 +13,7 @@
 #include "run/rules.h"
 #include "run/run_inside.h"
 #include "run/shared.h"
+#include "run/traced_threads.h"
 #include "trace/tracer.h"
 
 static void stop_all(void *arg)
@@ -77,6 +78,8 @@ struct run_config run_config_of(const struct settings *set,
 				struct job *const *jobs, size_t count,
 				const struct host *host, struct clock *clock)
 {
+	bool logs = traced_is_logged(jobs, count);
+
 	return (struct run_config){ .jobs = jobs,
 				    .count = count,
 				    .host = host,
@@ -86,7 +89,7 @@ struct run_config run_config_of(const struct settings *set,
 				    .allow_device = set->allow_device,
 				    .replace = set->replace,
 				    .thorough = set->thorough,
-				    .traces = set->trace };
+				    .traces = set->trace || logs };
 }
 
 int run_new(struct run **out, const struct run_config *cfg,
@@ -131,6 +134,7 @@ void run_free(struct run *r)
 	}
 	disks_fini(&r->disks);
 	tracer_free(r->tracer);
+	traced_threads_free(r->threads);
 	mem_free(r->slots);
 	failure_fini(&r->shared.failure);
 	mem_free(r);
@@ -244,16 +248,19 @@ int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
 	return rc;
 }
 
-int run_trace(struct run *r, int fd, const char *path, struct mlgen_err *err)
+int run_trace(struct run *r, const struct traced_config *cfg,
+	      struct mlgen_err *err)
 {
-	r->traced.file = path;
-	return traced_start(&r->tracer, &r->shared, fd, path, err);
+	r->trace = *cfg;
+	r->threads = traced_threads_new();
+	return traced_start(&r->tracer, &r->shared, cfg, r->threads, err);
 }
 
 int run_trace_end(struct run *r, struct mlgen_err *err)
 {
 	/* One that came to nothing leaves what was there. */
-	return traced_end(r->tracer, !is_stopping(r), &r->traced, err);
+	return traced_end(r->tracer, &r->trace, !is_stopping(r), &r->traced,
+			  err);
 }
 
 static int prepare_group(struct run *r, unsigned group, struct mlgen_err *err)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <mlgen/err.h>
 
@@ -61,13 +62,23 @@ int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
 
 /*
  * Record what the threads of its jobs do, but for preparations of jobs that do
- * something else then; from run_execute on, into a file (tracer.h: fd is open
- * for writing, the caller's). 0 or -errno with err.
+ * something else then; from run_execute on, into a file (traced.h). 0 or -errno
+ * with err.
  */
-int run_trace(struct run *r, int fd, const char *path, struct mlgen_err *err);
+struct traced_config;
+int run_trace(struct run *r, const struct traced_config *cfg,
+	      struct mlgen_err *err);
 /* After run_execute, or run_abandon: the end of the trace, which run_collect
  * then knows of. 0, or -errno with err: something is not in it. */
 int run_trace_end(struct run *r, struct mlgen_err *err);
+/*
+ * Behind that: what the threads of job number i did, as a log of fio's; `fd` is
+ * the file of the trace, open for reading, and stays the caller's. 0, or -errno
+ * with err: -ENODATA where nothing of it was recorded, and nothing is written.
+ */
+struct trace_iolog_left;
+int run_iolog(struct run *r, size_t i, int fd, FILE *to,
+	      struct trace_iolog_left *left, struct mlgen_err *err);
 
 /* Prepare and run all groups. Returns when everything has ended. */
 void run_execute(struct run *r);

@@ -18,6 +18,8 @@ struct run {
 	struct disks disks;
 	uint64_t timestamp_ms;
 	struct tracer *tracer; /* NULL = there is no trace */
-	struct trace_result traced;
+	struct traced_config trace;
+	struct traced_threads *threads;
+	struct trace_result traced; /* no bytes: nothing was recorded */
 	struct run_result result;
 };

@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "io/host_facts.h"
 #include "run/slot.h"
+#include "run/traced_threads.h"
 #include "trace/tracer.h"
 
 struct trace_ring *traced_ring(const struct traced *t, const char *role,
@@ -23,6 +24,8 @@ struct trace_ring *traced_ring(const struct traced *t, const char *role,
 
 	if (!t || !t->tracer)
 		return NULL;
+	if (t->threads)
+		traced_threads_add(t->threads, t->number, clock_now(t->clock));
 	if (!t->job)
 		return tracer_ring(t->tracer, role, files);
 	snprintf(text, sizeof(text), "%s of %s", role, t->job);
@@ -118,34 +121,53 @@ static void add_mounts(struct tracer *t, const struct run_shared *run)
 	}
 }
 
-int traced_start(struct tracer **out, struct run_shared *run, int fd,
-		 const char *path, struct mlgen_err *err)
+bool traced_is_logged(struct job *const *jobs, size_t count)
 {
-	const struct tracer_config cfg = { .fd = fd,
-					   .path = path,
-					   .clock = run->cfg.clock,
-					   .threads = run->threads };
-	struct tracer *t = tracer_new(&cfg);
+	for (size_t i = 0; i < count; i++)
+		if (jobs[i]->write_iolog)
+			return true;
+	return false;
+}
+
+static void trace_slot(struct run_shared *run, size_t i, struct tracer *t,
+		       struct traced_threads *threads)
+{
+	run->slots[i].traced = (struct traced){
+		.tracer = t,
+		.job = run->cfg.count > 1 ? run->cfg.jobs[i]->name : NULL,
+		.threads = threads,
+		.number = i,
+		.clock = run->cfg.clock,
+	};
+}
+
+int traced_start(struct tracer **out, struct run_shared *run,
+		 const struct traced_config *cfg,
+		 struct traced_threads *threads, struct mlgen_err *err)
+{
+	const struct tracer_config of = { .fd = cfg->fd,
+					  .path = cfg->path,
+					  .clock = run->cfg.clock,
+					  .threads = run->threads };
+	struct tracer *t = tracer_new(&of);
 
 	*out = t;
 	add_facts(t, run);
 	add_process(t, run);
 	add_mounts(t, run);
 	for (size_t i = 0; i < run->cfg.count; i++)
-		run->slots[i].traced = (struct traced){
-			.tracer = t,
-			.job = run->cfg.count > 1 ? run->cfg.jobs[i]->name
-						  : NULL,
-		};
+		if (cfg->is_asked || run->cfg.jobs[i]->write_iolog)
+			trace_slot(run, i, t, threads);
 	return tracer_start(t, err);
 }
 
-int traced_end(struct tracer *t, bool always, struct trace_result *result,
-	       struct mlgen_err *err)
+int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
+	       struct trace_result *result, struct mlgen_err *err)
 {
 	struct tracer_total total;
 	int rc = tracer_stop(t, always, &total, err);
 
+	result->file = cfg->is_asked ? cfg->path : NULL;
 	result->complete = rc == 0 && total.lost == 0;
 	result->records = total.records;
 	result->bytes = total.bytes;
@@ -154,8 +176,8 @@ int traced_end(struct tracer *t, bool always, struct trace_result *result,
 	if (rc < 0 || total.lost == 0)
 		return rc;
 	return mlgen_fail(err, -EIO,
-			  "trace=%s: is not complete: %" PRIu64
+			  "%s%s: is not complete: %" PRIu64
 			  " records came faster than they could be written; "
 			  "leave a CPU to what writes them",
-			  result->file, total.lost);
+			  cfg->is_asked ? "trace=" : "", cfg->path, total.lost);
 }

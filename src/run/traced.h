@@ -9,14 +9,22 @@
 
 #include "trace/trace_ring.h"
 
+struct clock;
+struct job;
 struct run_shared;
 struct trace_result;
+struct traced_threads;
 struct tracer;
 
 /* Of a job; a zeroed one is in no trace. */
 struct traced {
 	struct tracer *tracer; /* NULL = there is no trace */
 	const char *job;       /* NULL: the run has no other */
+	/* Where it is written down who works for it, and its number there; NULL
+	 * = nowhere. By that clock. */
+	struct traced_threads *threads;
+	size_t number;
+	struct clock *clock;
 };
 
 #define TRACED_ROLE_BYTES 48
@@ -26,10 +34,22 @@ struct traced {
 struct trace_ring *traced_ring(const struct traced *t, const char *role,
 			       uint64_t files);
 
-/* For run.c: a tracer that knows host, program, mounts and jobs, and all slots
- * of the run with it. 0 or -errno with err. */
-int traced_start(struct tracer **out, struct run_shared *run, int fd,
-		 const char *path, struct mlgen_err *err);
-/* With its `file`. 0, or -errno with err: something is not in it. */
-int traced_end(struct tracer *t, bool always, struct trace_result *result,
-	       struct mlgen_err *err);
+/* Has any of its jobs write_iolog, which is made of the run's trace? */
+bool traced_is_logged(struct job *const *jobs, size_t count);
+
+struct traced_config {
+	int fd;           /* as in tracer.h */
+	const char *path; /* the same; the caller's, as long as it is traced */
+	/* Of all jobs, by --trace; else of those that have write_iolog. */
+	bool is_asked;
+};
+
+/* For run.c: a tracer that knows host, program, mounts and jobs, and the slots
+ * of the run with it; `threads` learns who works for which. 0 or -errno with
+ * err. */
+int traced_start(struct tracer **out, struct run_shared *run,
+		 const struct traced_config *cfg,
+		 struct traced_threads *threads, struct mlgen_err *err);
+/* 0, or -errno with err: something is not in it. */
+int traced_end(struct tracer *t, const struct traced_config *cfg, bool always,
+	       struct trace_result *result, struct mlgen_err *err);

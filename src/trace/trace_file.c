@@ -120,20 +120,34 @@ static int look_at_head(struct trace_file *f, struct mlgen_err *err)
 	return rc < 0 ? refuse(f, rc, version, err) : 0;
 }
 
-int trace_file_open(struct trace_file *f, const char *path,
-		    struct mlgen_err *err)
+/* With its descriptor, which is its own. */
+static int file_begin(struct trace_file *f, struct mlgen_err *err)
 {
-	int rc;
+	int rc = look_at_head(f, err);
 
-	*f = (struct trace_file){ .path = path };
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (f->fd < 0)
-		return mlgen_fail(err, -errno, "%s: cannot open: %s", path,
-				  strerror(errno));
-	rc = look_at_head(f, err);
 	if (rc < 0)
 		trace_file_close(f);
 	return rc;
+}
+
+int trace_file_open(struct trace_file *f, const char *path,
+		    struct mlgen_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	*f = (struct trace_file){ .path = path, .fd = fd };
+	return fd < 0 ? mlgen_fail(err, -errno, "%s: cannot open: %s", path,
+				   strerror(errno))
+		      : file_begin(f, err);
+}
+
+int trace_file_from(struct trace_file *f, int fd, const char *name,
+		    struct mlgen_err *err)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	*f = (struct trace_file){ .path = name, .fd = copy };
+	return copy < 0 ? fail_read(f, -errno, err) : file_begin(f, err);
 }
 
 void trace_file_close(struct trace_file *f)

@@ -30,6 +30,10 @@ void trace_unpack_free(struct trace_unpack *u); /* NULL is fine */
 /* Open it and look at its head: 0, or -errno with err. */
 int trace_file_open(struct trace_file *f, const char *path,
 		    struct mlgen_err *err);
+/* The same of a descriptor that is open for reading, which stays the caller's,
+ * as does `name`: for messages. */
+int trace_file_from(struct trace_file *f, int fd, const char *name,
+		    struct mlgen_err *err);
 void trace_file_close(struct trace_file *f); /* takes a closed one */
 
 /*

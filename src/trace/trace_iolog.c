@@ -3,8 +3,10 @@
 #include "trace/trace_iolog.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/spill.h"
 #include "base/util.h"
 #include "trace/trace_number.h"
@@ -220,7 +222,47 @@ int trace_iolog_write(struct trace_ordered *o, FILE *to,
 	return rc < 0 ? rc : 0;
 }
 
+static void tell_left(uint64_t count, const char *before, const char *what)
+{
+	if (count)
+		log_note("%sleft out, since an iolog cannot say it: %" PRIu64
+			 " %s",
+			 before, count, what);
+}
+
+void trace_iolog_left_tell(const struct trace_iolog_left *left,
+			   const char *before)
+{
+	if (left->files)
+		log_warn("%s%" PRIu64
+			 " file%s cannot be named in an iolog, with %" PRIu64
+			 " operation%s; a name has no blanks and at most %d "
+			 "bytes. The first: '%s'",
+			 before, left->files, plural(left->files),
+			 left->of_files, plural(left->of_files),
+			 TRACE_IOLOG_NAME_MAX, buf_str(&left->first));
+	tell_left(left->unplaced, before, "whose file or offset is not known");
+	tell_left(left->too_long, before, "of more than 1 TiB");
+	tell_left(left->failed, before, "that failed or moved no byte");
+	tell_left(left->nested, before,
+		  "opens and closes of files that are so already, or stay so");
+	tell_left(left->others, before,
+		  "that are no open, close, read, write or sync");
+	tell_left(left->markers, before, "markers");
+}
+
 void trace_iolog_left_fini(struct trace_iolog_left *left)
 {
 	buf_fini(&left->first);
+}
+
+bool trace_iolog_is(const char *first, size_t bytes)
+{
+	static const char before[] = "fio version ", after[] = " iolog";
+	const size_t digit = sizeof(before) - 1;
+
+	return bytes >= TRACE_IOLOG_FIRST_BYTES &&
+	       memcmp(first, before, digit) == 0 && first[digit] >= '0' &&
+	       first[digit] <= '9' &&
+	       memcmp(first + digit + 1, after, sizeof(after) - 1) == 0;
 }

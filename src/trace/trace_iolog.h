@@ -42,7 +42,14 @@ struct trace_iolog_left {
  */
 int trace_iolog_write(struct trace_ordered *o, FILE *to,
 		      struct trace_iolog_left *left, struct mlgen_err *err);
+/* As a warning and notes, with that in front of each. */
+void trace_iolog_left_tell(const struct trace_iolog_left *left,
+			   const char *before);
 void trace_iolog_left_fini(struct trace_iolog_left *left);
+
+/* Of the first so many bytes of a file: is it a log of fio's, of any version? */
+enum { TRACE_IOLOG_FIRST_BYTES = sizeof("fio version 3 iolog") - 1 };
+bool trace_iolog_is(const char *first, size_t bytes);
 
 struct trace_iolog_read {
 	unsigned version;
@@ -58,3 +65,6 @@ struct trace_iolog_read {
  */
 int trace_iolog_read(struct trace_input *in, struct trace_fill *to,
 		     struct trace_iolog_read *what, struct mlgen_err *err);
+
+/* Notes of what it has, but is not as it stands there; `name` is the log's. */
+void trace_iolog_tell(const char *name, const struct trace_iolog_read *what);

@@ -2,8 +2,10 @@
 /* trace_iolog_read.c - a log that fio replays as a trace. */
 #include "trace/trace_iolog.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/util.h"
 #include "trace/trace_number.h"
 
@@ -238,4 +240,17 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to,
 	}
 	buf_fini(&line);
 	return rc;
+}
+
+void trace_iolog_tell(const char *name, const struct trace_iolog_read *what)
+{
+	if (what->waits)
+		log_note("%s: a wait is taken as fio replays it, until so many "
+			 "milliseconds from the beginning; fio's manual has "
+			 "microseconds from the one before. Version 3 has "
+			 "times",
+			 name);
+	if (what->trims)
+		log_note("%s: %" PRIu64 " trim%s left out; a trace has none",
+			 name, what->trims, plural(what->trims));
 }

@@ -13,7 +13,10 @@
 struct trace_ordered {
 	struct trace_sort *sort;
 	struct trace_names *names;
-	struct spill ids; /* of names, by the ids that the reader gives */
+	struct spill ids;   /* of names, by the ids that the reader gives */
+	trace_keeps *keeps; /* NULL = all */
+	void *arg;
+	unsigned signals; /* that were there before it was */
 };
 
 static uint32_t *id_of(struct trace_ordered *o, uint64_t file)
@@ -53,17 +56,27 @@ static int take_record(struct trace_ordered *o, const struct trace_record *from,
 static int take_batch(struct trace_ordered *o, const struct trace_batch *b,
 		      struct mlgen_err *err)
 {
-	int rc = signals_taken() ? mlgen_fail(err, -EINTR, "interrupted") : 0;
+	int rc = signals_taken() != o->signals
+			 ? mlgen_fail(err, -EINTR, "interrupted")
+			 : 0;
 
 	for (size_t i = 0; i < b->entry_count; i++)
 		take_entry(o, &b->entries[i]);
 	for (size_t i = 0; rc == 0 && i < b->record_count; i++)
-		rc = take_record(o, &b->records[i], err);
+		if (!o->keeps || o->keeps(o->arg, &b->records[i]))
+			rc = take_record(o, &b->records[i], err);
 	return rc;
 }
 
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r,
 		       struct mlgen_err *err)
+{
+	return trace_ordered_read_some(out, r, NULL, NULL, err);
+}
+
+int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
+			    trace_keeps *keeps, void *arg,
+			    struct mlgen_err *err)
 {
 	struct trace_ordered *o = mem_zalloc(sizeof(*o));
 	struct trace_batch batch;
@@ -71,6 +84,9 @@ int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r,
 
 	o->sort = trace_sort_new(TRACE_SORT_RUN);
 	o->names = trace_names_new();
+	o->keeps = keeps;
+	o->arg = arg;
+	o->signals = signals_taken();
 	while ((rc = trace_reader_next(r, &batch, err)) > 0) {
 		rc = take_batch(o, &batch, err);
 		if (rc < 0)

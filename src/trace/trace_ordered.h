@@ -11,9 +11,14 @@
 struct trace_ordered;
 
 /* Read all that is left of a reader; ids are those of trace_ordered_name from
- * here on. 0 or -errno with err. */
+ * here on. 0, or -errno with err: such as -EINTR of a signal that comes now. */
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r,
 		       struct mlgen_err *err);
+/* The same of those records alone of which `keeps` is true; NULL = of all. */
+typedef bool trace_keeps(void *arg, const struct trace_record *r);
+int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
+			    trace_keeps *keeps, void *arg,
+			    struct mlgen_err *err);
 void trace_ordered_free(struct trace_ordered *o); /* NULL is fine */
 
 /* The next one, until the next call. 1, 0 = that was all, or -errno with err. */

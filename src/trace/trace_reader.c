@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/spill.h"
@@ -17,6 +18,8 @@
 struct trace_reader {
 	struct trace_file *files; /* by part */
 	size_t count, at;
+	int fd;     /* of the only one, owned; -1 = they are opened by path */
+	char *name; /* what messages call it, owned */
 	struct trace_unpack *unpack;
 	struct trace_read read;
 	struct trace_entry *entries; /* of the chunk at hand */
@@ -57,11 +60,18 @@ static int check_parts(const struct trace_reader *r, struct mlgen_err *err)
 	return 0;
 }
 
+static int open_file(const struct trace_reader *r, struct trace_file *f,
+		     const char *path, struct mlgen_err *err)
+{
+	return r->fd < 0 ? trace_file_open(f, path, err)
+			 : trace_file_from(f, r->fd, path, err);
+}
+
 static int open_all(struct trace_reader *r, const char *const *paths,
 		    struct mlgen_err *err)
 {
 	for (size_t i = 0; i < r->count; i++) {
-		int rc = trace_file_open(&r->files[i], paths[i], err);
+		int rc = open_file(r, &r->files[i], paths[i], err);
 
 		if (rc < 0)
 			return rc;
@@ -71,17 +81,24 @@ static int open_all(struct trace_reader *r, const char *const *paths,
 	return check_parts(r, err);
 }
 
-int trace_reader_open(struct trace_reader **out, const char *const *paths,
-		      size_t count, struct mlgen_err *err)
+static struct trace_reader *reader_new(size_t count)
 {
 	struct trace_reader *r = mem_zalloc(sizeof(*r));
-	int rc;
 
+	r->fd = -1;
 	r->files = mem_array(count, sizeof(*r->files));
 	r->count = count;
 	for (size_t i = 0; i < count; i++)
 		r->files[i].fd = -1;
-	rc = open_all(r, paths, err);
+	return r;
+}
+
+/* Closes it where that fails. */
+static int reader_begin(struct trace_reader **out, struct trace_reader *r,
+			const char *const *paths, struct mlgen_err *err)
+{
+	int rc = open_all(r, paths, err);
+
 	if (rc == 0)
 		rc = trace_reader_rewind(r, err);
 	if (rc < 0) {
@@ -89,10 +106,27 @@ int trace_reader_open(struct trace_reader **out, const char *const *paths,
 		return rc;
 	}
 	r->unpack = trace_unpack_new();
-	if (count > 1)
+	if (r->count > 1)
 		r->names = trace_names_new();
 	*out = r;
 	return 0;
+}
+
+int trace_reader_open(struct trace_reader **out, const char *const *paths,
+		      size_t count, struct mlgen_err *err)
+{
+	return reader_begin(out, reader_new(count), paths, err);
+}
+
+int trace_reader_from(struct trace_reader **out, int fd, const char *name,
+		      struct mlgen_err *err)
+{
+	struct trace_reader *r = reader_new(1);
+	const char *const *paths = (const char *const *)&r->name;
+
+	r->fd = fd;
+	r->name = mem_strdup(name);
+	return reader_begin(out, r, paths, err);
 }
 
 void trace_reader_close(struct trace_reader *r)
@@ -104,6 +138,9 @@ void trace_reader_close(struct trace_reader *r)
 	trace_unpack_free(r->unpack);
 	trace_names_free(r->names);
 	spill_free(&r->ids);
+	if (r->fd >= 0)
+		close(r->fd);
+	mem_free(r->name);
 	mem_free(r->entries);
 	mem_free(r->files);
 	mem_free(r);
@@ -117,7 +154,7 @@ const struct trace_head *trace_reader_head(const struct trace_reader *r)
 static int begin_file(struct trace_reader *r, size_t i, struct mlgen_err *err)
 {
 	struct trace_file *f = &r->files[i];
-	int rc = trace_file_open(f, f->path, err);
+	int rc = open_file(r, f, f->path, err);
 
 	r->at = i;
 	if (rc == 0) {

@@ -35,10 +35,16 @@ struct trace_read {
 
 /*
  * 0, or -errno with err: no trace, of another version, files of several runs,
- * the same part twice. A file that is empty is no trace.
+ * the same part twice. A file that is empty is no trace. The paths are the
+ * caller's, and are needed as long as the reader is.
  */
 int trace_reader_open(struct trace_reader **out, const char *const *paths,
 		      size_t count, struct mlgen_err *err);
+/* The same of one file that is open for reading, such as one without a name. The
+ * descriptor is the reader's from here on, whatever comes of it; `name` is for
+ * messages, and copied. */
+int trace_reader_from(struct trace_reader **out, int fd, const char *name,
+		      struct mlgen_err *err);
 void trace_reader_close(struct trace_reader *r); /* NULL is fine */
 
 /* Of the first part. */

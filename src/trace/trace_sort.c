@@ -39,6 +39,7 @@ struct trace_sort {
 	size_t next; /* where all are in memory */
 	const char *folder;
 	int fd;
+	unsigned signals; /* that were there before it was */
 	uint64_t written; /* records */
 	struct sort_run *runs;
 	size_t run_count, block;
@@ -53,6 +54,7 @@ struct trace_sort *trace_sort_new(size_t run)
 
 	s->run = run;
 	s->fd = -1;
+	s->signals = signals_taken();
 	return s;
 }
 
@@ -251,7 +253,7 @@ static int fill_block(struct trace_sort *s, struct sort_run *run,
 	size_t n = (size_t)u64_min(s->block, run->end - run->at);
 	int rc = read_block(s, run->block, n, run->at, err);
 
-	if (rc == 0 && signals_taken())
+	if (rc == 0 && signals_taken() != s->signals)
 		rc = mlgen_fail(err, -EINTR, "interrupted");
 	run->at += n;
 	run->used = 0;

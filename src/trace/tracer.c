@@ -84,8 +84,8 @@ static int empty_file(const struct tracer *t, struct mlgen_err *err)
 {
 	return ftruncate(t->cfg.fd, 0) == 0
 		       ? 0
-		       : mlgen_fail(err, -errno, "trace=%s: %s", t->path,
-				    strerror(errno));
+		       : mlgen_fail(err, -errno, "%s: cannot be emptied: %s",
+				    t->path, strerror(errno));
 }
 
 static void tracer_begin(struct tracer *t)
@@ -291,7 +291,7 @@ struct trace_ring *tracer_ring(struct tracer *t, const char *role,
 			      index);
 	if (!ring) {
 		mlgen_fail(&err, -ENOMEM,
-			   "trace=%s: no memory for what %s does; it is not in "
+			   "%s: no memory for what %s does; it is not in "
 			   "the trace",
 			   t->path, role);
 		tracer_fail(t, &err);

@@ -318,7 +318,8 @@ static const char *const jobs[] = {
 	"--steps=9 --target_au=90 --loader=plain --read_threads=9 --prefetch=1",
 	"--name=x --shuffle=file --shard=contiguous --drop_last=0 "
 	"--ioengine=null --null_size=12k --bs=252k --iodepth=8 --direct "
-	"--invalidate=epoch --percentile_list=1:99.999 --group_reporting",
+	"--invalidate=epoch --percentile_list=1:99.999 --group_reporting "
+	"--write_iolog=/d/x.iolog",
 	("--name=x --kb_base=1000 --bs=64kib --sample_size=uniform:1m:2mib "
 	 "--ioengine=null --null_size=8kib --invalidate=0"),
 	"--name=x --compute_time=lognormal:0.323:1ns --sample_size=gamma:2:1k",

@@ -2,10 +2,7 @@
 /* import_text.c - --import=csv and fio-iolog: texts that mlgen writes itself, too, all lines of which count. */
 #include "import/trace/importer.h"
 
-#include <inttypes.h>
-
 #include "base/log.h"
-#include "base/util.h"
 #include "trace/trace_csv.h"
 #include "trace/trace_iolog.h"
 
@@ -45,15 +42,8 @@ static int read_iolog(struct importing *m, struct trace_input *in,
 	struct trace_iolog_read what = { 0 };
 	int rc = trace_iolog_read(in, m->fill, &what, err);
 
-	if (rc == 0 && what.waits)
-		log_note("%s: a wait is taken as fio replays it, until so many "
-			 "milliseconds from the beginning; fio's manual has "
-			 "microseconds from the one before. Version 3 has "
-			 "times",
-			 in->name);
-	if (rc == 0 && what.trims)
-		log_note("%s: %" PRIu64 " trim%s left out; a trace has none",
-			 in->name, what.trims, plural(what.trims));
+	if (rc == 0)
+		trace_iolog_tell(in->name, &what);
 	m->tally.is_cut = what.is_cut;
 	return rc;
 }

@@ -35,34 +35,13 @@ static int export_csv(struct trace_ordered *o, FILE *to, struct mlgen_err *err)
 	return trace_csv_write(o, to, err);
 }
 
-static void tell_left(uint64_t count, const char *what)
-{
-	if (count)
-		log_note("left out, since an iolog cannot say it: %" PRIu64
-			 " %s",
-			 count, what);
-}
-
 static int export_iolog(struct trace_ordered *o, FILE *to,
 			struct mlgen_err *err)
 {
 	struct trace_iolog_left left = { 0 };
 	int rc = trace_iolog_write(o, to, &left, err);
 
-	if (left.files)
-		log_warn("%" PRIu64 " file%s cannot be named in an iolog, with "
-			 "%" PRIu64 " operation%s; a name has no blanks and at "
-			 "most %d bytes. The first: '%s'",
-			 left.files, plural(left.files), left.of_files,
-			 plural(left.of_files), TRACE_IOLOG_NAME_MAX,
-			 buf_str(&left.first));
-	tell_left(left.unplaced, "whose file or offset is not known");
-	tell_left(left.too_long, "of more than 1 TiB");
-	tell_left(left.failed, "that failed or moved no byte");
-	tell_left(left.nested,
-		  "opens and closes of files that are so already, or stay so");
-	tell_left(left.others, "that are no open, close, read, write or sync");
-	tell_left(left.markers, "markers");
+	trace_iolog_left_tell(&left, "");
 	trace_iolog_left_fini(&left);
 	return rc;
 }
