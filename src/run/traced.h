@@ -17,6 +17,9 @@ struct tracer;
 struct traced {
 	struct tracer *tracer; /* NULL = there is no trace */
 	const char *job;       /* NULL: the run has no other */
+	/* The job's name; NULL: others run beside it, and a time of the trace
+	 * is not its alone. */
+	const char *stage;
 };
 
 #define TRACED_ROLE_BYTES 48
@@ -25,6 +28,11 @@ struct traced {
  * ends it with trace_ring_end. For role and files see tracer.h. */
 struct trace_ring *traced_ring(const struct traced *t, const char *role,
 			       uint64_t files);
+
+/* A plain job's marker, of each of its workers: from time zero to its end. `ring`
+ * NULL = there is no trace. */
+void traced_stage(const struct traced *t, struct trace_ring *ring,
+		  uint64_t begin_ns, uint64_t end_ns);
 
 /* For run.c: a tracer that knows host, program, mounts and jobs, and all slots
  * of the run with it. 0 or -errno with err. */
