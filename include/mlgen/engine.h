@@ -118,7 +118,7 @@ struct mlgen_io {
 	uint64_t len_bytes;  /* of READ, WRITE: the sum of iov */
 	int advice;          /* ADVISE: POSIX_FADV_... */
 	const char *path2;   /* RENAME: a name where the file has one */
-	uint64_t size_bytes; /* STAT: result */
+	uint64_t size_bytes; /* STAT: result. OPEN: the caller's; 0 = unknown */
 	int64_t result;      /* bytes or 0; -errno */
 	void *owner;         /* the caller's; engines leave it */
 };

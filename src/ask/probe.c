@@ -76,11 +76,14 @@ static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 static int run_it(struct probe *p, const struct probe_args *args,
 		  struct mlgen_err *err)
 {
+	const struct traced_config traced = { .fd = args->trace_fd,
+					      .path = args->trace,
+					      .is_asked = true };
 	struct mlgen_err cut = { 0 };
 	int rc = 0;
 
 	if (args->trace)
-		rc = run_trace(p->run, args->trace_fd, args->trace, err);
+		rc = run_trace(p->run, &traced, err);
 	if (rc == 0)
 		rc = watch_run(p->run, p->set.count, &p->set.settings, NULL,
 			       &p->abandoned, err);

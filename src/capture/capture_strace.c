@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "capture/capture_clock.h"
 #include "capture/capture_head.h"
 #include "capture/capture_whom.h"
 #include "capture/strace_attached.h"
@@ -25,14 +26,12 @@
 /* It lets hundreds of processes go in less; or, with one in vfork, never. */
 #define STOP_NS (3 * NS_PER_S)
 
-/* Less than that the time of day has not been set anew. */
-#define STEP_NS 1000000
-
 struct by_strace {
 	struct capture_config cfg;
 	struct strace_attached strace;
 	struct importing import;
 	struct strace_reader *reader;
+	struct capture_clock clock;
 	char *text; /* LINES_BYTES, and a zero */
 	size_t bytes;
 	uint64_t line;
@@ -57,7 +56,7 @@ static int strace_open(void **state, const struct capture_config *cfg,
 	s->text = mem_zalloc(LINES_BYTES + 1);
 	s->import.fill = trace_fill_over(cfg->writer);
 	s->import.is_lenient = true; /* what is lost is counted */
-	s->import.clock_offset_ns = cfg->wall_minus_clock_ns;
+	capture_clock_init(&s->clock, cfg->wall_minus_clock_ns);
 	s->reader = strace_reader_new(&s->import);
 	s->begin_ns = clock_monotonic_ns();
 	*state = s;
@@ -120,13 +119,13 @@ static int strace_attach(void *state, struct mlgen_err *err)
 /* ---- lines ---- */
 
 /* The time of day may be set while it is recorded. */
-static void follow_clock(struct by_strace *s)
+static void follow_clock(struct by_strace *s, char *line, size_t bytes)
 {
-	uint64_t now = capture_wall_minus_clock_ns();
-	int64_t step = (int64_t)(now - s->import.clock_offset_ns);
+	struct capture_stamp stamp = capture_stamp_of(line, bytes);
 
-	if (step > STEP_NS || step < -STEP_NS)
-		s->import.clock_offset_ns = now;
+	if (stamp.wall_ns)
+		s->import.clock_offset_ns = capture_clock_of(
+			&s->clock, &stamp, clock_monotonic_ns());
 }
 
 static int take_line(struct by_strace *s, char *line, size_t bytes,
@@ -136,6 +135,7 @@ static int take_line(struct by_strace *s, char *line, size_t bytes,
 	int rc = 0;
 
 	s->line++;
+	follow_clock(s, line, bytes);
 	if (!s->is_long)
 		rc = strace_reader_line(s->reader, line, bytes, "strace",
 					s->line, err);
@@ -169,14 +169,19 @@ static int take_lines(struct by_strace *s, struct mlgen_err *err)
 /* What there is, without waiting: 1 = there may be more, 0, or -errno. */
 static int read_lines(struct by_strace *s, struct mlgen_err *err)
 {
-	ssize_t n = read(s->strace.lines, s->text + s->bytes,
-			 LINES_BYTES - s->bytes);
+	uint64_t begin_ns = clock_monotonic_ns();
+	ssize_t n;
 
+	capture_clock_look(&s->clock, capture_wall_minus_clock_ns());
+	n = read(s->strace.lines, s->text + s->bytes, LINES_BYTES - s->bytes);
+	if (n < 0 && errno == EAGAIN) {
+		capture_clock_empty(&s->clock, begin_ns);
+		return 0;
+	}
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR
-			       ? 0
-			       : mlgen_fail(err, -errno, "strace: %s",
-					    strerror(errno));
+		return errno == EINTR ? 0
+				      : mlgen_fail(err, -errno, "strace: %s",
+						   strerror(errno));
 	s->is_over = n == 0;
 	s->bytes += (size_t)n;
 	int rc = take_lines(s, err);
@@ -199,7 +204,6 @@ static int strace_drain(void *state, int timeout_ms, struct mlgen_err *err)
 	int rc;
 
 	wait_for(s->is_over ? -1 : s->strace.lines, timeout_ms);
-	follow_clock(s);
 	do
 		rc = s->is_over ? 0 : read_lines(s, err);
 	while (rc > 0 && clock_monotonic_ns() < until);

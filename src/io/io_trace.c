@@ -131,8 +131,10 @@ static __attribute__((noinline)) void put_named(struct trace_ring *ring,
 	fill(to, op, is_async);
 	to->pid = (uint32_t)n.path_bytes;
 	to->tid = (uint32_t)second;
-	if (op->io.op == MLGEN_OPEN)
+	if (op->io.op == MLGEN_OPEN) {
 		to->file = take_number(ring, op);
+		to->cpu_ns = op->io.size_bytes;
+	}
 	if (n.path_bytes)
 		trace_ring_name(ring, 0, n.path, n.path_bytes);
 	if (n.folder_bytes)

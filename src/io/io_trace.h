@@ -14,6 +14,7 @@
  *
  * A file that is opened gets a number of the ring, in file->trace, and loses it
  * when it is closed; what has none brings its path each time. What names a file
- * (an open, a rename) always does. Nothing is recorded of what was not begun.
+ * (an open, a rename) always does. An open has the file's size where its caller
+ * knows it. Nothing is recorded of what was not begun.
  */
 void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async);

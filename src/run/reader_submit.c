@@ -89,7 +89,8 @@ static void submit_next(struct reader *r, struct task *t)
 		t->public.packed_bytes += t->next.got_bytes;
 	if (r->unpack && t->packed != PLAN_RAW && !op->into)
 		op->into = unpack_room(r->unpack);
-	if (t->next.op == MLGEN_STAT)
+	/* What is read of the files of others is as large as a scan found. */
+	if (t->next.op == MLGEN_STAT || t->next.op == MLGEN_OPEN)
 		op->io.size_bytes = t->plan.file_bytes;
 	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
 	op->eof_bytes = t->next.got_bytes;

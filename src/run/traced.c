@@ -32,6 +32,23 @@ struct trace_ring *traced_ring(const struct traced *t, const char *role,
 	return tracer_ring(t->tracer, text, files);
 }
 
+void traced_stage(const struct traced *t, struct trace_ring *ring,
+		  uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct trace_mark mark = {
+		.op = TRACE_STAGE,
+		.start_ns = begin_ns,
+		.end_ns = u64_max(begin_ns, end_ns),
+		.off = TRACE_UNKNOWN,
+		.len_bytes = TRACE_UNKNOWN,
+		.result = -1,
+		.text = t ? t->stage : NULL,
+	};
+
+	if (ring && mark.text)
+		trace_ring_mark(ring, &mark);
+}
+
 static void put_fact(void *arg, const char *key, const char *value)
 {
 	tracer_fact(arg, key, value);
@@ -121,6 +138,17 @@ static void add_mounts(struct tracer *t, const struct run_shared *run)
 	}
 }
 
+/* Has it the time of its group for itself? */
+static bool is_alone(const struct run_shared *run, size_t i)
+{
+	const struct job *job = run->cfg.jobs[i];
+
+	for (size_t k = 0; k < run->cfg.count; k++)
+		if (k != i && run->cfg.jobs[k]->group == job->group)
+			return false;
+	return true;
+}
+
 bool traced_is_logged(struct job *const *jobs, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -135,6 +163,7 @@ static void trace_slot(struct run_shared *run, size_t i, struct tracer *t,
 	run->slots[i].traced = (struct traced){
 		.tracer = t,
 		.job = run->cfg.count > 1 ? run->cfg.jobs[i]->name : NULL,
+		.stage = is_alone(run, i) ? run->cfg.jobs[i]->name : NULL,
 		.threads = threads,
 		.number = i,
 		.clock = run->cfg.clock,

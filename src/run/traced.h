@@ -25,6 +25,9 @@ struct traced {
 	struct traced_threads *threads;
 	size_t number;
 	struct clock *clock;
+	/* The job's name; NULL: others run beside it, and a time of the trace
+	 * is not its alone. */
+	const char *stage;
 };
 
 #define TRACED_ROLE_BYTES 48
@@ -33,6 +36,11 @@ struct traced {
  * ends it with trace_ring_end. For role and files see tracer.h. */
 struct trace_ring *traced_ring(const struct traced *t, const char *role,
 			       uint64_t files);
+
+/* A plain job's marker, of each of its workers: from time zero to its end. `ring`
+ * NULL = there is no trace. */
+void traced_stage(const struct traced *t, struct trace_ring *ring,
+		  uint64_t begin_ns, uint64_t end_ns);
 
 /* Has any of its jobs write_iolog, which is made of the run's trace? */
 bool traced_is_logged(struct job *const *jobs, size_t count);

@@ -20,7 +20,8 @@
  * back; it holds in this ring and no other.
  *
  * In a slot `file` is that number, 0 = none; pid and tid are the bytes of a
- * name and of a second one that follow. Whoever takes it out puts that right.
+ * name and of a second one that follow; cpu_ns of an open is the file's size, 0 =
+ * not known. Whoever takes it out puts that right.
  */
 enum {
 	TRACE_RING_SLOTS_MIN = 1024,

@@ -61,6 +61,19 @@ void tracer_lines_fini(struct tracer_lines *l)
 	*l = (struct tracer_lines){ 0 };
 }
 
+/* Its id. Of a file that is opened its size may have come along. */
+static uint32_t name_file(struct trace_record *rec,
+			  const struct trace_taken *taken,
+			  struct trace_writer *w)
+{
+	uint64_t known[4] = { TRACE_UNKNOWN, TRACE_UNKNOWN, TRACE_UNKNOWN,
+			      TRACE_UNKNOWN };
+
+	if (rec->op == TRACE_OPEN && rec->cpu_ns)
+		known[0] = rec->cpu_ns;
+	return trace_writer_file(w, taken->name, taken->name_bytes, known);
+}
+
 /* A name behind a record is the file's; with a number it is so from now on. */
 static void resolve(struct trace_ring *ring, struct trace_taken *taken,
 		    struct trace_writer *w)
@@ -72,7 +85,7 @@ static void resolve(struct trace_ring *ring, struct trace_taken *taken,
 		rec->file = ring->ids[number]; /* 0 of 0 */
 		return;
 	}
-	rec->file = trace_writer_name(w, taken->name, taken->name_bytes);
+	rec->file = name_file(rec, taken, w);
 	if (number)
 		ring->ids[number] = rec->file;
 	if (taken->name2_bytes)
@@ -86,6 +99,8 @@ static void write_one(struct trace_ring *ring, struct trace_taken *taken,
 	resolve(ring, taken, w);
 	taken->record.pid = pid;
 	taken->record.tid = ring->tid;
+	if (taken->record.op == TRACE_OPEN)
+		taken->record.cpu_ns = TRACE_UNKNOWN;
 	trace_writer_record(w, &taken->record);
 }
 

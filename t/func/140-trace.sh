@@ -128,11 +128,32 @@ same()
 	fi
 }
 
+# sizes NAME: of each file of the trace that is there, "SIZE of FILE".
+sizes()
+{
+	awk -v name="$1" '$2 == "file" && $4 != "-" && $9 ~ name {
+		print $4, $9
+	}' x.txt | sort -k 2
+}
+
+true_sizes()
+{
+	sizes "$1" | while read -r _ file; do
+		echo "$(wc -c <"$file") $file"
+	done
+}
+
 ok "a training runs below strace" seen --name=t --directory=d --format=npz \
 	--num_files=12 --sample_size=300k --accelerators=2 --read_threads=2 \
 	--batch_size=2 --epochs=2 --access=framework --direct=0 \
 	--eval_files=4 --eval_every=1
 same "its trace has the opens, reads and closes of its loaders" npz
+is "which all have their size" "$(sizes npz | wc -l) $(sizes npz)" \
+	"16 $(true_sizes npz)"
+"$MLGEN" --describe x.trace --output-format=json >described.json
+is "and are described with it" \
+	"$(json described.json trace.files.0.size_bytes)" \
+	"$(wc -c <"$(json described.json trace.files.0.path)")"
 is "each sample is marked, in training and evaluation" \
 	"$(grep -c '^sample ' x.txt)" 32
 is "each step of each rank, too" "$(grep -c '^step ' x.txt)" 16
@@ -155,6 +176,9 @@ ok "and a plain job that reads, writes and flushes" seen --name=p \
 	--directory=. --rw=randrw --size=256k --bs=4k --fsync=5 --numjobs=2 \
 	--end_fsync=1 --ioengine=psync
 same "its trace has the calls of its workers" 'p\.[01]\.0'
+is "and the sizes of its files" "$(sizes 'p[.][01][.]0')" \
+	"262144 ./p.0.0
+262144 ./p.1.0"
 ok "and one with fdatasync and requests of several sizes" seen --name=q \
 	--directory=. --rw=randwrite --size=300k --bssplit=1k/50:16k/50 --fdatasync=7 \
 	--ioengine=psync

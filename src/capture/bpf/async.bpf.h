@@ -55,20 +55,10 @@ static __always_inline void tell_end(const struct capture_request *r,
 
 	if (!e)
 		return;
-	e->start_ns = r->start_ns;
-	e->duration_ns = duration_ns;
-	e->off = r->off;
-	e->len_bytes = r->len_bytes;
+	put_request(e, r, duration_ns, result);
 	if (r->len_bytes == TRACE_UNKNOWN && result >= 0)
 		e->len_bytes = result;
-	e->result = result;
-	e->cpu_ns = TRACE_UNKNOWN;
-	e->ino = r->ino;
-	e->dev = r->dev;
-	e->pid = r->pid;
-	e->tid = r->tid;
 	e->number = r->number;
-	e->flags = r->flags;
 	ring_give(e);
 }
 

@@ -38,17 +38,7 @@ static __always_inline void tell_block(const struct capture_request *r, u16 op,
 
 	if (!e)
 		return;
-	e->start_ns = r->start_ns;
-	e->duration_ns = duration_ns;
-	e->off = r->off;
-	e->len_bytes = r->len_bytes;
-	e->result = result;
-	e->cpu_ns = TRACE_UNKNOWN;
-	e->ino = 0;
-	e->dev = r->dev;
-	e->pid = r->pid;
-	e->tid = r->tid;
-	e->flags = r->flags;
+	put_request(e, r, duration_ns, result);
 	ring_give(e);
 }
 

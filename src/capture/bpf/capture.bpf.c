@@ -7,7 +7,7 @@
 #include "capture/bpf/names.bpf.h"
 #include "capture/bpf/pages.bpf.h"
 #include "capture/bpf/async.bpf.h"
-#include "capture/bpf/calls.bpf.h"
+#include "capture/bpf/fdcalls.bpf.h"
 #include "capture/bpf/block.bpf.h"
 #include "capture/bpf/tasks.bpf.h"
 

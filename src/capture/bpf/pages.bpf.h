@@ -184,11 +184,26 @@ int BPF_PROG(on_fault_kernel, unsigned long address)
 	return 0;
 }
 
-static __always_inline bool is_missed(const struct thread_state *s, u64 ino,
-				      u32 dev, u64 first, u64 last)
+/* Is it in the fault that the thread is in? */
+static __always_inline bool is_missed(const struct thread_state *s,
+				      struct inode *inode, u64 first, u64 last)
 {
-	return s->miss_ns && s->miss_ino == ino && s->miss_dev == dev &&
-	       s->miss_page >= first && s->miss_page <= last;
+	return s->miss_ns && s->miss_ino == inode->i_ino &&
+	       s->miss_dev == inode->i_sb->s_dev && s->miss_page >= first &&
+	       s->miss_page <= last;
+}
+
+/* A fault, in place of the one before it. */
+static __always_inline void begin_miss(struct thread_state *s,
+				       struct inode *inode, u64 page,
+				       u64 start_ns)
+{
+	flush_fault(s);
+	need_inode_name(s, inode, s->fault_address);
+	s->miss_ino = inode->i_ino;
+	s->miss_dev = inode->i_sb->s_dev;
+	s->miss_page = page;
+	s->miss_ns = start_ns;
 }
 
 /* A page of a mapping is not there, and its neighbours did not bring it. */
@@ -197,26 +212,16 @@ int BPF_PROG(on_page_missed, struct address_space *mapping, unsigned long index)
 {
 	struct thread_state *s = current_thread();
 	struct inode *inode;
-	u64 ino, now;
-	u32 dev;
+	u64 now;
 
 	if (!s)
 		return 0;
 	inode = mapping->host;
-	ino = inode->i_ino;
-	dev = inode->i_sb->s_dev;
 	now = bpf_ktime_get_ns();
 	/* Found at once or read from disk: then it is looked for once more. */
-	if (is_missed(s, ino, dev, index, index)) {
-		s->miss_end_ns = now;
-		return 0;
-	}
-	flush_fault(s);
-	need_inode_name(s, inode, s->fault_address);
-	s->miss_ino = ino;
-	s->miss_dev = dev;
-	s->miss_page = index;
-	s->miss_ns = s->fault_address ? s->fault_ns : now;
+	if (!is_missed(s, inode, index, index))
+		begin_miss(s, inode, index,
+			   s->fault_address ? s->fault_ns : now);
 	s->miss_end_ns = now;
 	return 0;
 }
@@ -243,25 +248,18 @@ int BPF_PROG(on_pages_mapped, struct address_space *mapping,
 {
 	struct thread_state *s = current_thread();
 	struct inode *inode;
-	u64 ino;
-	u32 dev;
 
 	if (!s)
 		return 0;
 	inode = mapping->host;
-	ino = inode->i_ino;
-	dev = inode->i_sb->s_dev;
-	if (is_missed(s, ino, dev, first, last)) {
+	if (is_missed(s, inode, first, last)) {
 		if (s->added.count)
 			flush_added(s, s->miss_page << PAGE_SHIFT,
 				    (s->miss_page + 1) << PAGE_SHIFT);
 	} else if (s->fault_address) {
-		flush_fault(s);
-		need_inode_name(s, inode, s->fault_address);
-		s->miss_ino = ino;
-		s->miss_dev = dev;
-		s->miss_page = page_touched(s->fault_address, first, last);
-		s->miss_ns = s->fault_ns;
+		begin_miss(s, inode,
+			   page_touched(s->fault_address, first, last),
+			   s->fault_ns);
 	} else {
 		return 0; /* MAP_POPULATE, which has no fault */
 	}

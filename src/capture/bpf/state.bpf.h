@@ -154,6 +154,24 @@ static __always_inline struct capture_event *ring_take(u16 op, u8 kind)
 	return e;
 }
 
+/* Of who asked for it, who need not be who runs now. */
+static __always_inline void put_request(struct capture_event *e,
+					const struct capture_request *r,
+					u64 duration_ns, s64 result)
+{
+	e->start_ns = r->start_ns;
+	e->duration_ns = duration_ns;
+	e->off = r->off;
+	e->len_bytes = r->len_bytes;
+	e->result = result;
+	e->cpu_ns = TRACE_UNKNOWN;
+	e->ino = r->ino;
+	e->dev = r->dev;
+	e->pid = r->pid;
+	e->tid = r->tid;
+	e->flags = r->flags;
+}
+
 static __always_inline void ring_give(struct capture_event *e)
 {
 	bpf_ringbuf_submit(e, ring_flags());

@@ -10,7 +10,7 @@ static int aio_put(struct strace_reader *r, struct strace_aio *a,
 		   uint64_t duration_ns, int64_t result, struct mlgen_err *err)
 {
 	struct trace_record record = {
-		.start_ns = strace_clock(r, a->start_ns),
+		.start_ns = a->start_ns,
 		.duration_ns = duration_ns,
 		.off = a->off,
 		.len_bytes = a->bytes,

@@ -73,8 +73,8 @@ struct strace_event {
 	struct strace_task *task;
 	const struct strace_row *row;
 	struct strace_call call;
-	uint64_t start_ns, duration_ns;
-	uint64_t end_ns; /* start where nobody knows */
+	uint64_t start_ns, duration_ns; /* on the trace's clock */
+	uint64_t end_ns;                /* start where nobody knows */
 	struct mlgen_err *err;
 	const char *why; /* what is wrong with it */
 };
@@ -140,14 +140,6 @@ enum { STRACE_NO_PATH = 2 };
 int strace_path(struct strace_event *e, int at, int arg);
 /* The file of r->path. */
 uint32_t strace_path_file(struct strace_event *e);
-
-/* A time of the log on the trace's clock. */
-static inline uint64_t strace_clock(const struct strace_reader *r, uint64_t ns)
-{
-	uint64_t off = r->m->clock_offset_ns;
-
-	return ns == TRACE_UNKNOWN ? ns : ns > off ? ns - off : 0;
-}
 
 /* One record with the times of the call. */
 struct strace_what {

@@ -190,8 +190,7 @@ static const char *split_args(struct strace_call *c, const char *s,
 	return NULL;
 }
 
-/* " <0.000012>" at the end, which is taken off. */
-static uint64_t take_duration(struct strace_text *t)
+uint64_t strace_line_duration(struct strace_text *t)
 {
 	const char *open = t->n ? memrchr(t->s, '<', t->n) : NULL;
 	struct strace_text at;
@@ -286,7 +285,7 @@ static const char *split_result(struct strace_call *c, struct strace_text t)
 {
 	size_t n = 0;
 
-	c->duration_ns = take_duration(&t);
+	c->duration_ns = strace_line_duration(&t);
 	skip_blanks(&t);
 	if (!t.n || *t.s != '=')
 		return "a call without a result";

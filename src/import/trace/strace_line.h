@@ -26,6 +26,9 @@ struct strace_line {
 /* Takes any line. */
 void strace_line_split(struct strace_line *l, struct strace_text line);
 
+/* Takes " <0.000012>" off its end: how long the call took, or TRACE_UNKNOWN. */
+uint64_t strace_line_duration(struct strace_text *t);
+
 /* What stands in < > behind a descriptor. */
 enum strace_place_kind { PLACE_NONE, PLACE_PATH, PLACE_OTHER };
 struct strace_place {

@@ -13,8 +13,8 @@ void strace_process_tell(struct strace_reader *r,
 	uint64_t number[] = {
 		p->pid,
 		p->parent ? p->parent : TRACE_UNKNOWN,
-		strace_clock(r, p->start_ns),
-		strace_clock(r, end_ns),
+		p->start_ns,
+		end_ns,
 	};
 
 	if (p->pid)

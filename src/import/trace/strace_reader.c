@@ -325,6 +325,15 @@ static int refuse_timeless(struct strace_event *e, const struct strace_line *l,
 				  : "has no time");
 }
 
+/* A time of the log on the trace's clock. Which is how far from it may be
+ * another thing at the next line, and a call's halves are two lines. */
+static uint64_t trace_time(const struct strace_reader *r, uint64_t ns)
+{
+	uint64_t off = r->m->clock_offset_ns;
+
+	return ns > off ? ns - off : 0;
+}
+
 static int take_line(struct strace_event *e, const struct strace_line *l,
 		     const char *file, uint64_t lineno)
 {
@@ -335,7 +344,7 @@ static int take_line(struct strace_event *e, const struct strace_line *l,
 		return refuse_timeless(e, l, file, lineno);
 	e->r->is_of_day |= l->clock == STRACE_DAY;
 	s->is_first = !s->has_time;
-	e->start_ns = strace_source_time(s, l);
+	e->start_ns = trace_time(e->r, strace_source_time(s, l));
 	rc = find_task(e, l);
 	return rc ? rc : take_body(e, l->body);
 }

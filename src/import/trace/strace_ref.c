@@ -215,7 +215,7 @@ int strace_emit(struct strace_event *e, const struct strace_what *what)
 {
 	struct import_tally *t = &e->r->m->tally;
 	struct trace_record record = {
-		.start_ns = strace_clock(e->r, e->start_ns),
+		.start_ns = e->start_ns,
 		.duration_ns = e->duration_ns,
 		.off = what->off,
 		.len_bytes = what->bytes,

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "io/noroom.h"
 #include "job/ignored.h"
+#include "run/traced.h"
 
 /* A pace that ends so far behind, as a part of the time, was not kept. */
 #define LATE_PART 100
@@ -427,6 +428,8 @@ static void run(struct stream *s)
 	if (s->worker.counts)
 		s->wall_ns = now(s) - s->worker.begin_ns;
 	s->was_late = s->lag_ns > s->wall_ns / LATE_PART;
+	traced_stage(s->all->traced, s->worker.trace,
+		     atomic_load(&s->all->start_ns), now(s));
 }
 
 /* Some filesystems tell only here what became of the writes. */

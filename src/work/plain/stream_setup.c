@@ -99,23 +99,28 @@ int stream_fail_engine(const char *name, int rc, struct mlgen_err *err)
 			  strerror(-rc));
 }
 
-static int try_open(struct stream *s, struct mlgen_file *file, struct io_op *op)
+static int try_open(struct stream *s, struct mlgen_file *file,
+		    const struct iofile *of, struct io_op *op)
 {
-	*op = (struct io_op){ .io = { .op = MLGEN_OPEN, .file = file } };
+	*op = (struct io_op){
+		.io = { .op = MLGEN_OPEN,
+			.file = file,
+			.size_bytes = of->kind == IOFILE_CHAR ? 0 : of->bytes }
+	};
 	return (int)io_do(stream_io(s), op);
 }
 
 static int open_one(struct stream *s, struct mlgen_file *file,
-		    struct mlgen_err *err)
+		    const struct iofile *of, struct mlgen_err *err)
 {
 	const char *engine = s->all->job->engine->name;
 	struct io_op op;
-	int rc = try_open(s, file, &op);
+	int rc = try_open(s, file, of, &op);
 
 	/* Files of others; the engine's own error is another matter. */
 	if (op.io.result == -EPERM && (file->flags & O_NOATIME)) {
 		file->flags &= ~O_NOATIME;
-		rc = try_open(s, file, &op);
+		rc = try_open(s, file, of, &op);
 	}
 	if (rc >= 0)
 		return 0;
@@ -155,7 +160,7 @@ static int stream_setup_open_files(struct stream *s, struct mlgen_err *err)
 				 O_CLOEXEC | O_NOATIME |
 				 (j->direct ? O_DIRECT : 0),
 		};
-		rc = open_one(s, f, err);
+		rc = open_one(s, f, &files[i], err);
 		s->open_files += rc == 0;
 	}
 	return rc;
