@@ -9,29 +9,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/units.h"
 #include "io/mount.h"
 #include "run/datafile.h"
-
-/* One worker's at a time: large enough that its open and its last sync do not
- * matter, small enough that all workers have some of a large file. */
-#define PIECE_BYTES (UINT64_C(64) << 20)
-
-/* Where the content of a piece comes from. */
-struct content {
-	uint64_t seed, off, end;
-};
-
-/* FNV-1a: files of other names have other content, the same name the same. */
-static uint64_t seed_of(const char *path)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *path; path++)
-		h = (h ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
-	return h;
-}
+#include "work/plain/iocontent.h"
 
 static void put_no_room(const struct newfile *x, const char *left, char *out,
 			size_t size)
@@ -68,56 +49,6 @@ static int open_new(struct newfile *x, struct crew_worker *w,
 	return r < 0 ? newfile_failed(x, opstat_name(MLGEN_OPEN), r, err) : 0;
 }
 
-/*
- * Its space. Where the filesystem cannot give any, a file without content ends
- * with a byte at its end, so that it has its size all the same.
- */
-static int allocate(struct newfile *x, bool has_content, struct mlgen_err *err)
-{
-	struct io_op op = { .io = { .op = MLGEN_ALLOCATE,
-				    .file = &x->file,
-				    .len_bytes = x->bytes } };
-	int r = (int)io_do(x->w->io, &op);
-	size_t buf_bytes;
-
-	if (r != -EOPNOTSUPP && r != -ENOSYS)
-		return r < 0 ? newfile_failed(x, opstat_name(MLGEN_ALLOCATE), r,
-					      err)
-			     : 0;
-	if (has_content)
-		return 0;
-	memset(io_buffer(x->w->io, &buf_bytes), 0, 1);
-	return newfile_write(x, x->bytes - 1, 1, err);
-}
-
-/* A piece */
-
-static int next_content(void *source, void *buf, size_t size, uint64_t *off,
-			size_t *len, struct mlgen_err *err)
-{
-	struct content *c = source;
-
-	(void)err;
-	*off = c->off;
-	*len = c->end - c->off < size ? (size_t)(c->end - c->off) : size;
-	rng_fill(buf, *len, c->seed, RNG_CONTENT, *off);
-	c->off += *len;
-	return *len > 0;
-}
-
-static int iopart_fill_piece(struct newfile *x, uint64_t from,
-			     struct mlgen_err *err)
-{
-	struct content c = { .seed = seed_of(x->path),
-			     .off = from,
-			     .end = x->bytes - from < PIECE_BYTES
-					    ? x->bytes
-					    : from + PIECE_BYTES };
-
-	x->end = from;
-	return newfile_fill(x, &c, err);
-}
-
 static struct iopart *part_of(struct ioparts *p, uint64_t piece)
 {
 	size_t low = 0, high = p->count;
@@ -148,7 +79,7 @@ static int iopart_check_name(const struct iopart *part, struct mlgen_err *err)
 }
 
 const struct newfile_kind iopart_kind = { .suffix = ".mlgen-part",
-					  .next = next_content,
+					  .next = iocontent_next,
 					  .put_no_room = put_no_room };
 
 int ioparts_init(struct ioparts *p, struct iofiles *f, const struct job *job,
@@ -167,8 +98,7 @@ int ioparts_init(struct ioparts *p, struct iofiles *f, const struct job *job,
 		p->count++;
 		part->file = file;
 		part->first_piece = p->pieces;
-		part->pieces_left =
-			(file->bytes + PIECE_BYTES - 1) / PIECE_BYTES;
+		part->pieces_left = iocontent_pieces(file->bytes);
 		p->pieces += part->pieces_left;
 		r = iopart_check_name(part, err);
 	}
@@ -205,7 +135,7 @@ int iopart_make(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 
 	if (r)
 		return r;
-	r = allocate(&x, all->has_content, err);
+	r = iocontent_allocate(&x, all->has_content, err);
 	if (r == 0 && !all->has_content)
 		atomic_fetch_add_explicit(&all->maker->progress->bytes_done,
 					  x.bytes, memory_order_relaxed);
@@ -224,8 +154,7 @@ int iopart_fill(struct crew_worker *w, uint64_t index, struct mlgen_err *err)
 
 	if (r)
 		return r;
-	r = iopart_fill_piece(&x, (index - part->first_piece) * PIECE_BYTES,
-			      err);
+	r = iocontent_fill_piece(&x, index - part->first_piece, err);
 	/* The last one syncs what all have written: size and times, too. */
 	left = r ? 0
 		 : atomic_fetch_sub_explicit(&part->pieces_left, 1,

@@ -11,21 +11,10 @@
 #include "run/failed.h"
 #include "work/plain/iolayout.h"
 #include "work/plain/plain.h"
+#include "work/plain/plain_inside.h"
 #include "work/plain/plain_need.h"
 #include "work/plain/requests.h"
 #include "work/plain/stream.h"
-
-/* What a plain job has of its own in a slot. */
-struct plain {
-	struct iofiles files;
-	struct streams streams;
-	uint64_t made_files, made_bytes; /* laid out, in all groups */
-};
-
-static struct plain *plain_of(const struct slot *s)
-{
-	return s->own;
-}
 
 static struct iofiles_request request_of(const struct slot *s,
 					 struct run_shared *run)
@@ -199,18 +188,8 @@ static size_t records(const struct slot *s)
 	return is_one_record(s) ? 1 : plain_of(s)->streams.count;
 }
 
-static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
-		       struct mlgen_err *err)
+void plain_begin(struct slot *s, uint64_t now_ns)
 {
-	int rc;
-
-	if (s->job->create_only)
-		return 0;
-	rc = streams_init(&plain_of(s)->streams, s->job, &plain_of(s)->files,
-			  run->cfg.clock, &run->failure, &run->interrupted,
-			  err);
-	if (rc < 0)
-		return rc;
 	plain_of(s)->streams.place = &s->place;
 	plain_of(s)->streams.traced = &s->traced;
 	plain_of(s)->streams.stop = &s->progress.stop;
@@ -218,12 +197,27 @@ static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		s->job->startdelay_ns ? now_ns + s->job->startdelay_ns : 0;
 	plain_of(s)->streams.watch = &slot_watch;
 	plain_of(s)->streams.watched = s;
+}
+
+static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
+		       struct mlgen_err *err)
+{
+	int rc;
+
+	if (s->job->create_only)
+		return 0;
+	rc = streams_init(&plain_of(s)->streams, s->job, &stream_pattern,
+			  s->job->numjobs, &plain_of(s)->files, run->cfg.clock,
+			  &run->failure, &run->interrupted, err);
+	if (rc < 0)
+		return rc;
+	plain_begin(s, now_ns);
 	drop_cache(s);
 	slot_begin_work(s, run->cfg.clock, LIVE_IO, records(s));
 	return streams_start(&plain_of(s)->streams, err);
 }
 
-static void plain_join_threads(struct slot *s)
+void plain_join_threads(struct slot *s)
 {
 	streams_join(&plain_of(s)->streams);
 }
@@ -238,22 +232,22 @@ static void plain_fini(struct slot *s)
 	s->own = NULL;
 }
 
-static void plain_close_all(struct slot *s)
+void plain_close_all(struct slot *s)
 {
 	streams_close(&plain_of(s)->streams);
 }
 
-static void wake_all(struct slot *s)
+void plain_wake_all(struct slot *s)
 {
 	streams_wake(&plain_of(s)->streams);
 }
 
-static uint64_t start_ns(const struct slot *s)
+uint64_t plain_start_ns(const struct slot *s)
 {
 	return atomic_load(&plain_of(s)->streams.start_ns);
 }
 
-static struct worker *worker_at(const struct slot *s, uint64_t i)
+struct worker *plain_worker_at(const struct slot *s, uint64_t i)
 {
 	if (!plain_of(s)->streams.streams || i >= plain_of(s)->streams.count)
 		return NULL;
@@ -264,7 +258,7 @@ static struct worker *worker_at(const struct slot *s, uint64_t i)
 static uint64_t plain_left_ns(const struct slot *s, const struct live *live)
 {
 	const struct job *j = s->job;
-	uint64_t start = start_ns(s), left = UINT64_MAX;
+	uint64_t start = plain_start_ns(s), left = UINT64_MAX;
 	uint64_t all = atomic_load(&plain_of(s)->streams.bytes);
 	uint64_t done = live->io_moved[0] + live->io_moved[1];
 
@@ -285,7 +279,7 @@ static uint64_t plain_left_ns(const struct slot *s, const struct live *live)
 	return left;
 }
 
-static void plain_look(const struct slot *s, struct live *live)
+void plain_look(const struct slot *s, struct live *live)
 {
 	const struct worker *w;
 
@@ -294,10 +288,10 @@ static void plain_look(const struct slot *s, struct live *live)
 		live->io_moved[d] = slot_io_bytes(s, d);
 	}
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
-	for (uint64_t i = 0; (w = worker_at(s, i)); i++)
+	for (uint64_t i = 0; (w = plain_worker_at(s, i)); i++)
 		slot_look_at(w, live);
 	live->left_ns = plain_left_ns(s, live);
-	if (live->phase == LIVE_IO && !start_ns(s))
+	if (live->phase == LIVE_IO && !plain_start_ns(s))
 		live->phase = LIVE_WAIT; /* startdelay */
 }
 
@@ -337,7 +331,7 @@ static void collect_some(struct job_result *out, struct slot *s,
 	struct io_result *io = &out->io;
 	/* Of one worker alone the job's are kept, as run_tick does. */
 	const struct rate_set *rates =
-		records(s) > 1
+		n < plain_of(s)->streams.count
 			? &plain_of(s)->streams.streams[first].worker.rates
 			: &s->rates;
 	bool was_late = false;
@@ -393,7 +387,7 @@ static bool has_too_many_errors(const struct slot *s)
 	const struct worker *w;
 	uint64_t errors = 0, all = slot_ios(s, 0) + slot_ios(s, 1);
 
-	for (uint64_t i = 0; (w = worker_at(s, i)); i++) {
+	for (uint64_t i = 0; (w = plain_worker_at(s, i)); i++) {
 		const struct opstat *t = &w->stat;
 
 		errors += count_get(&t->errors);
@@ -403,30 +397,26 @@ static bool has_too_many_errors(const struct slot *s)
 	return failed_exceeds(s->job, errors, all);
 }
 
-static void collect_streams(struct job_result *out, size_t record,
-			    struct slot *s)
+void plain_collect_workers(struct job_result *out, size_t record, bool is_one,
+			   struct slot *s)
 {
-	struct io_result *io = &out->io;
-	bool is_one = is_one_record(s);
-	uint64_t n = is_one ? plain_of(s)->streams.count : 1;
-	struct opstat *t = &plain_of(s)->streams.streams[record].worker.stat;
+	const struct plain *p = plain_of(s);
+	uint64_t n = is_one ? p->streams.count : 1;
+	struct opstat *t = &p->streams.streams[record].worker.stat;
 
 	if (is_one) {
 		collect_workers(s);
 		t = &s->total;
 	}
 	collect_some(out, s, t, record, n);
-	collect_files(io, s, record, n);
 	collect_first_error(&out->failed, s, record, n);
 	out->failed.is_too_many = out->errors && has_too_many_errors(s);
-	out->iodepth_used = io->iodepth_least = job_depth(s->job);
 	out->in_use = collect_in_use(s);
-	collect_storage(&out->storage, s, plain_of(s)->files.directory);
+	collect_storage(&out->storage, s, p->files.directory);
 	collect_around(out, s, record);
 	collect_numa(&out->numa, s);
-	out->interrupted = atomic_load(plain_of(s)->streams.interrupted);
-	out->complete &=
-		!out->interrupted && !atomic_load(&plain_of(s)->streams.closed);
+	out->interrupted = atomic_load(p->streams.interrupted);
+	out->complete &= !out->interrupted && !atomic_load(&p->streams.closed);
 }
 
 static void plain_collect(struct job_result *out, size_t record, struct slot *s)
@@ -435,7 +425,12 @@ static void plain_collect(struct job_result *out, size_t record, struct slot *s)
 		return;
 	if (plain_of(s)->streams.streams && s->work_begin_ns) {
 		out->work = &work_io;
-		collect_streams(out, record, s);
+		bool is_one = is_one_record(s);
+
+		plain_collect_workers(out, record, is_one, s);
+		collect_files(&out->io, s, record,
+			      is_one ? plain_of(s)->streams.count : 1);
+		out->iodepth_used = out->io.iodepth_least = job_depth(s->job);
 		return;
 	}
 	/* create_only, or it came no further than the layout. */
@@ -464,9 +459,9 @@ const struct activity plain_activity = {
 	.join = plain_join_threads,
 	.fini = plain_fini,
 	.close = plain_close_all,
-	.wake = wake_all,
-	.start_ns = start_ns,
-	.worker = worker_at,
+	.wake = plain_wake_all,
+	.start_ns = plain_start_ns,
+	.worker = plain_worker_at,
 	.look = plain_look,
 	.records = records,
 	.collect = plain_collect,

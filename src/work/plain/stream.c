@@ -21,13 +21,12 @@ static uint64_t now(const struct stream *s)
 	return clock_now(s->all->clock);
 }
 
-static void stream_fail(struct stream *s, const struct mlgen_err *err)
+void stream_fail(struct stream *s, const struct mlgen_err *err)
 {
 	failure_set(s->all->failure, err);
 }
 
-/* Nothing new is begun; what is under way is waited for. */
-static bool stream_is_over(const struct stream *s)
+bool stream_is_over(const struct stream *s)
 {
 	return atomic_load_explicit(&s->all->closed, memory_order_relaxed) ||
 	       atomic_load_explicit(s->all->interrupted, memory_order_relaxed);
@@ -312,7 +311,7 @@ static uint64_t fill(struct stream *s)
 	return UINT64_MAX;
 }
 
-static int engine_failed(struct stream *s, int rc)
+int stream_engine_failed(struct stream *s, int rc)
 {
 	struct mlgen_err err = { 0 };
 
@@ -338,11 +337,10 @@ static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 	s->kept_back = 0;
 	for (int i = 0; i < n; i++)
 		stream_complete(s, s->done[i]);
-	return n < 0 ? engine_failed(s, n) : n;
+	return n < 0 ? stream_engine_failed(s, n) : n;
 }
 
-/* Sleep, but for no longer than the run lasts. */
-static void nap(struct stream *s, uint64_t until_ns)
+void stream_nap(struct stream *s, uint64_t until_ns)
 {
 	uint64_t begin = now(s);
 
@@ -390,7 +388,7 @@ static uint64_t turn(struct stream *s)
 		due_ns = now(s) + s->all->job->thinktime_ns;
 	}
 	if (due_ns != UINT64_MAX)
-		nap(s, due_ns);
+		stream_nap(s, due_ns);
 	else
 		s->is_complete = true; /* there is nothing left to do */
 	return now(s);
@@ -412,7 +410,7 @@ static void end_sync(struct stream *s)
 	}
 }
 
-static void run(struct stream *s)
+static void stream_run(struct stream *s)
 {
 	uint64_t at_ns = atomic_load(&s->all->start_ns);
 
@@ -445,12 +443,24 @@ static void stream_leave(struct stream *s)
 void stream_fini(struct stream *s)
 {
 	worker_fini(&s->worker);
+	s->all->kind->fini(s);
+}
+
+static void pattern_fini(struct stream *s)
+{
 	pattern_free(s->pattern);
 	mem_free(s->files);
 	mem_free(s->ops);
 	mem_free(s->free_ops);
 	mem_free(s->done);
 }
+
+const struct stream_kind stream_pattern = {
+	.set_up = stream_set_up,
+	.run = stream_run,
+	.close_files = stream_close_files,
+	.fini = pattern_fini,
+};
 
 void *stream_main(void *arg)
 {
@@ -459,16 +469,16 @@ void *stream_main(void *arg)
 	int rc;
 
 	clock_join(s->all->clock);
-	rc = stream_set_up(s, &err);
+	rc = s->all->kind->set_up(s, &err);
 	if (rc == -ECANCELED && stop_is_set(s->all->stop))
 		peers_cut(&s->all->peers); /* nobody need wait for it */
 	else if (rc < 0)
 		stream_fail(s, &err);
 	else if (start_together(s))
-		run(s);
+		s->all->kind->run(s);
 	stream_leave(s);
 	if (stream_io(s))
-		stream_close_files(s);
+		s->all->kind->close_files(s);
 	worker_close(&s->worker);
 	clock_leave(s->all->clock);
 	return NULL;

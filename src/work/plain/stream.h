@@ -16,7 +16,8 @@ struct stream_op {
 struct stream {
 	struct worker worker;
 	struct streams *all;
-	uint64_t index; /* of numjobs */
+	uint64_t index; /* of all->count */
+	void *own;      /* of its kind */
 	struct pattern *pattern;
 	struct mlgen_file *files; /* open, in the order of iofiles_of */
 	struct mlgen_file *last_written;
@@ -54,10 +55,35 @@ void *stream_main(void *arg); /* a struct stream */
 /* What each has for its requests. */
 size_t stream_buffer_bytes(const struct job *j, unsigned depth);
 
-/* On its own thread: everything up to the first request, and what is left to
- * do behind the last. 0 or -errno with err. */
+/* Of a plain job: its requests are those of a pattern. */
+extern const struct stream_kind stream_pattern;
+
+/* On its own thread, for stream_pattern. */
 int stream_set_up(struct stream *s, struct mlgen_err *err);
 void stream_close_files(struct stream *s);
+
+/* ---- for every kind ---- */
+
+/* On its own thread: the worker's engine and buffer, filled where it writes. 0
+ * or -errno with err. */
+struct stream_needs {
+	unsigned depth, files;
+	size_t buffer_bytes;
+	bool writes;
+};
+int stream_open_io(struct stream *s, const struct stream_needs *needs,
+		   struct mlgen_err *err);
+
+/* Nothing new is begun; what is under way is waited for. */
+bool stream_is_over(const struct stream *s);
+
+/* An error that ends the run. */
+void stream_fail(struct stream *s, const struct mlgen_err *err);
+/* The engine itself failed: ends the run, gives rc back. */
+int stream_engine_failed(struct stream *s, int rc);
+
+/* Sleep until then, but for no longer than the run lasts. */
+void stream_nap(struct stream *s, uint64_t until_ns);
 
 /* An operation failed: counted, where continue_on_error says so, or it ends
  * the run. */

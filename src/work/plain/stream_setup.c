@@ -24,7 +24,8 @@ static void fill_buffer(struct stream *s)
 		 s->index * bytes);
 }
 
-static int open_io(struct stream *s, struct mlgen_err *err)
+int stream_open_io(struct stream *s, const struct stream_needs *needs,
+		   struct mlgen_err *err)
 {
 	const struct job *j = s->all->job;
 	struct worker_config cfg = {
@@ -33,20 +34,20 @@ static int open_io(struct stream *s, struct mlgen_err *err)
 		.traced = s->all->traced,
 		.io = { .job = &s->all->engine_job,
 			.clock = s->all->clock,
-			.iodepth = s->depth,
-			.files = (unsigned)s->file_count,
-			.buf_bytes = stream_buffer_bytes(j, s->depth),
+			.iodepth = needs->depth,
+			.files = needs->files,
+			.buf_bytes = needs->buffer_bytes,
 			.mem = (enum mem_kind)j->mem,
 			.seed = rng_u64(j->randseed, RNG_ENGINE, s->index),
 			.stop = s->all->stop },
 	};
 	int rc;
 
-	if (job_writes(j))
+	if (needs->writes)
 		cfg.io.stamp = rng_u64(j->randseed, RNG_CONTENT, s->index) | 1;
 	snprintf(cfg.role, sizeof(cfg.role), "worker %" PRIu64, s->index);
 	rc = worker_open(&s->worker, &cfg, err);
-	if (rc == 0 && job_writes(j))
+	if (rc == 0 && needs->writes)
 		fill_buffer(s);
 	return rc;
 }
@@ -191,6 +192,7 @@ size_t stream_buffer_bytes(const struct job *j, unsigned depth)
 int stream_set_up(struct stream *s, struct mlgen_err *err)
 {
 	const struct job *j = s->all->job;
+	struct stream_needs needs = { .writes = job_writes(j) };
 	int rc;
 
 	s->depth = job_depth(j);
@@ -199,8 +201,11 @@ int stream_set_up(struct stream *s, struct mlgen_err *err)
 	iofiles_of(s->all->files, s->index, &s->file_count);
 	pace_init(&s->pace, j);
 	rc = make_pattern(s, err);
+	needs.depth = s->depth;
+	needs.files = (unsigned)s->file_count;
+	needs.buffer_bytes = stream_buffer_bytes(j, s->depth);
 	if (rc == 0)
-		rc = open_io(s, err);
+		rc = stream_open_io(s, &needs, err);
 	if (rc < 0)
 		return rc;
 	make_ops(s);

@@ -7,21 +7,23 @@
 #include "work/plain/stream.h"
 
 int streams_init(struct streams *p, const struct job *job,
+		 const struct stream_kind *kind, uint64_t count,
 		 const struct iofiles *files, struct clock *clock,
 		 struct failure *failure, const _Atomic bool *interrupted,
 		 struct mlgen_err *err)
 {
 	*p = (struct streams){ .job = job,
+			       .kind = kind,
 			       .files = files,
 			       .clock = clock,
 			       .failure = failure,
 			       .interrupted = interrupted,
-			       .count = job->numjobs };
+			       .count = count };
 	p->engine_job = (struct mlgen_engine_job){
 		.engine = job->engine,
 		.opts = job->engine_opts,
 		.find = engines_find,
-		.workers = (unsigned)job->numjobs,
+		.workers = (unsigned)count,
 	};
 	int rc = job->engine->job_init
 			 ? job->engine->job_init(&p->engine_job, err)

@@ -15,10 +15,25 @@
 
 struct stream;
 
+/*
+ * What the workers of a job do: requests of a pattern, or what a trace says. All
+ * on the worker's own thread, but fini.
+ */
+struct stream_kind {
+	/* Everything up to the first request. 0 or -errno with err. */
+	int (*set_up)(struct stream *s, struct mlgen_err *err);
+	/* From time zero on. Until it has done all, or stream_is_over(). */
+	void (*run)(struct stream *s);
+	void (*close_files)(struct stream *s);
+	void (*fini)(struct stream *s); /* after join */
+};
+
 /* Set up by streams_init, its threads by streams_start; a zeroed one is fine
  * for streams_fini. */
 struct streams {
 	const struct job *job;
+	const struct stream_kind *kind;
+	void *own; /* of the kind; the caller's */
 	const struct iofiles *files;
 	const struct placement *place; /* set before streams_start */
 	const struct traced *traced;   /* the same; NULL = there is no trace */
@@ -29,7 +44,7 @@ struct streams {
 	struct stop *stop; /* set before streams_start; NULL = none */
 	struct peers peers;
 	struct stream *streams;
-	uint64_t count;          /* numjobs */
+	uint64_t count;          /* of them */
 	_Atomic uint64_t bytes;  /* of all; UINT64_MAX = no end; 0 = not yet */
 	uint64_t start_after_ns; /* startdelay */
 	const struct run_watch *watch; /* NULL = nobody watches */
@@ -40,6 +55,7 @@ struct streams {
 };
 
 int streams_init(struct streams *p, const struct job *job,
+		 const struct stream_kind *kind, uint64_t count,
 		 const struct iofiles *files, struct clock *clock,
 		 struct failure *failure, const _Atomic bool *interrupted,
 		 struct mlgen_err *err);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain_inside.h - a plain job in a run, and what a replay has alike. */
+#pragma once
+
+#include "run/activity.h"
+#include "work/plain/iofiles.h"
+#include "work/plain/streams.h"
+
+/* What a plain job has of its own in a slot. */
+struct plain {
+	struct iofiles files; /* of a replay only its directory */
+	struct streams streams;
+	uint64_t made_files, made_bytes; /* laid out, in all groups */
+};
+
+/* The first member of what a replay has. */
+static inline struct plain *plain_of(const struct slot *s)
+{
+	return s->own;
+}
+
+/* As struct activity has them (run/activity.h). */
+void plain_join_threads(struct slot *s);
+void plain_close_all(struct slot *s);
+void plain_wake_all(struct slot *s);
+uint64_t plain_start_ns(const struct slot *s);
+struct worker *plain_worker_at(const struct slot *s, uint64_t i);
+void plain_look(const struct slot *s, struct live *live);
+
+/* What its threads know of the run, after streams_init. */
+void plain_begin(struct slot *s, uint64_t now_ns);
+
+/* After join: what one worker did, or with is_one all of them; nothing of the
+ * files that they worked on. */
+void plain_collect_workers(struct job_result *out, size_t record, bool is_one,
+			   struct slot *s);
