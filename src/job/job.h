@@ -59,6 +59,12 @@ enum job_verify { VERIFY_NONE, VERIFY_CRC32C };
 enum job_drop_caches { DROP_CACHES_NO, DROP_CACHES_RUN, DROP_CACHES_EPOCH };
 enum job_numa { NUMA_NONE, NUMA_DEVICE };
 enum job_invalidate { INVALIDATE_NONE, INVALIDATE_RUN, INVALIDATE_EPOCH };
+/* On which files a trace is replayed. */
+enum job_replay_files { REPLAY_OWN, REPLAY_TRACED };
+/* When an operation of it is due. */
+enum job_replay_time { REPLAY_THINK, REPLAY_FIXED, REPLAY_ASAP };
+/* Behind which others it begins: those of its thread, on its file, or all. */
+enum job_replay_order { REPLAY_BY_THREAD, REPLAY_BY_FILE, REPLAY_GLOBAL };
 /* Which errors are counted instead of ending the run. */
 enum job_continue {
 	CONTINUE_NONE,
@@ -196,6 +202,12 @@ struct job {
 	uint64_t fsync, fdatasync; /* after so many writes; 0 = never */
 	bool end_fsync;
 	bool create_only;
+
+	/* phase=replay: the operations of a trace. */
+	char *replay_trace; /* a trace, or a log of fio's */
+	int replay_files, replay_time, replay_order;
+	double replay_speed;     /* 2 = twice as fast */
+	uint64_t replay_threads; /* 0 = as many as the trace has at a time */
 
 	uint64_t memory_limit; /* bytes; 0 = none; the same in all jobs */
 	bool memory_limit_required;

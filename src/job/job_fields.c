@@ -197,6 +197,26 @@ static const struct mlgen_choice kb_bases[] = {
 /* Of one file or device; sums over all workers of a job fit uint64_t. */
 #define MOST_BYTES (1024 * TI)
 
+static const struct mlgen_choice replay_files[] = {
+	{ "own", REPLAY_OWN, "files of the same names and sizes below directory, which are made first" },
+	{ "traced", REPLAY_TRACED, "the files that the trace names, which are only read; what would change one goes below directory instead, and is counted" },
+	{ 0 },
+};
+
+static const struct mlgen_choice replay_times[] = {
+	{ "think", REPLAY_THINK, "as long after what its thread had done before as in the trace, so that faster storage makes it shorter" },
+	{ "fixed", REPLAY_FIXED, "at its time in the trace; latencies count from there" },
+	{ "asap", REPLAY_ASAP, "at once" },
+	{ 0 },
+};
+
+static const struct mlgen_choice replay_orders[] = {
+	{ "thread", REPLAY_BY_THREAD, "those of its thread" },
+	{ "file", REPLAY_BY_FILE, "those on its file, too" },
+	{ "global", REPLAY_GLOBAL, "all of the trace" },
+	{ 0 },
+};
+
 const struct mlgen_field job_fields[] = {
 	{ "phase", MLGEN_F_ENUM(struct job, phase, workload_choices),
 	  .def = "train", .group = "Job",
@@ -693,6 +713,25 @@ const struct mlgen_field job_fields[] = {
 	{ "create_only", MLGEN_F_BOOL(struct job, create_only),
 	  .def = "0", .group = "Plain I/O", .flags = MLGEN_FIO,
 	  .help = "Make the files that are missing and do nothing else." },
+
+	{ "replay_trace", MLGEN_F_STR(struct job, replay_trace),
+	  .group = "Replay", .alias = "read_iolog",
+	  .help = "The trace whose operations are done again, of mlgen's or version 2 or 3 of fio's iolog; makes the section phase=replay." },
+	{ "replay_files", MLGEN_F_ENUM(struct job, replay_files, replay_files),
+	  .def = "own", .group = "Replay",
+	  .help = "On which files. What writes is never on any but those below directory." },
+	{ "replay_time", MLGEN_F_ENUM(struct job, replay_time, replay_times),
+	  .def = "think", .group = "Replay",
+	  .help = "When an operation is due." },
+	{ "replay_order", MLGEN_F_ENUM(struct job, replay_order, replay_orders),
+	  .def = "thread", .group = "Replay",
+	  .help = "Behind which others an operation begins, and with how many of them under way: as it did in the trace." },
+	{ "replay_speed", MLGEN_F_F64(struct job, replay_speed),
+	  .def = "1", .min = 0.001, .max = 1e6, .group = "Replay",
+	  .help = "How many times as fast as the trace: of its times, and of its pauses." },
+	{ "replay_threads", MLGEN_F_U64(struct job, replay_threads),
+	  .def = "0", .max = 65536, .unit = "threads", .group = "Replay",
+	  .help = "Threads that replay; those of the trace share them, in the order of its times. 0 is as many as it has at the same time." },
 
 	{ "percentile_list", FIELD_F64_LIST(struct job, percentile_list),
 	  .def = "50:90:99:99.9", .min = 0, .max = 100, .group = "Report", .flags = MLGEN_FIO,

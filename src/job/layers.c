@@ -64,16 +64,21 @@ static const struct opt *selected(const struct layers *l, const char *option)
 	return NULL;
 }
 
+static bool is_selected(const void *layers, const char *option)
+{
+	return selected(layers, option) != NULL;
+}
+
 /* Is it a plain job, as far as can be told before any variant is chosen? */
 static bool layers_is_plain(const struct layers *l)
 {
 	const struct opt *phase = selected(l, "phase");
+	int said = workload_said(is_selected, l);
 
-	if (phase)
-		return strcasecmp(phase->value,
-				  workload_choices[workload_implied()].name) ==
-		       0;
-	return selected(l, "rw") != NULL;
+	for (int i = 0; phase && workloads[i]; i++)
+		if (strcasecmp(phase->value, workload_choices[i].name) == 0)
+			return workloads[i]->is_plain;
+	return !phase && said >= 0 && workloads[said]->is_plain;
 }
 
 /* Under the job's own header, and not under [global]? */

@@ -236,37 +236,53 @@ static void apply_layers(struct build *b, bool first)
 	}
 }
 
+/* May a job without phase= have it, whatever it is? */
+static bool is_everybodys(const struct mlgen_field *f)
+{
+	for (size_t i = 0; workloads[i]; i++)
+		if (workloads[i]->is_plain && workload_has(workloads[i], f))
+			return true;
+	return false;
+}
+
 /* Is there anything that only a training has? */
 static bool has_training(const struct layers *layers)
 {
-	const struct workload *plain = workloads[workload_implied()];
-
 	for (size_t i = 0; i < layers->count; i++) {
 		const struct optlist *list = layers->items[i].opts;
 
 		for (size_t k = 0; k < list->count; k++) {
 			const struct mlgen_field *f = list->opts[k]->field;
 
-			if (f && !workload_has(plain, f))
+			if (f && !is_everybodys(f))
 				return true;
 		}
 	}
 	return false;
 }
 
-/* A job that says rw= and no phase is a plain one. */
+static bool is_in_layers(const void *layers, const char *option)
+{
+	return layers_find(layers, option) != NULL;
+}
+
+/* A job that says rw= and no phase is a plain one, and so on. */
 static void settle_phase(struct build *b)
 {
 	struct job *j = b->job;
 	struct job_origin *origin =
 		&j->origins[field_find(job_fields, "phase") - job_fields];
 	bool has_phase = layers_find(b->layers, "phase");
+	int said = workload_said(is_in_layers, b->layers);
+	struct buf how = { 0 };
 
 	b->is_known = !has_phase || origin->raw;
 	b->is_decided = has_phase || has_training(b->layers);
-	if (!has_phase && layers_find(b->layers, "rw")) {
-		j->phase = workload_implied();
-		mem_replace(&origin->how, "from rw");
+	if (!has_phase && said >= 0) {
+		j->phase = said;
+		buf_addf(&how, "from %s", workloads[said]->said_by);
+		mem_replace(&origin->how, buf_str(&how));
+		buf_fini(&how);
 		b->is_decided = true;
 	}
 	workload_set_defaults(j);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "job/words.h"
 
 const struct workload *job_work(const struct job *j)
 {
@@ -49,23 +50,29 @@ const char *workload_of(const struct mlgen_field *f)
 	return owner->option_of;
 }
 
-int workload_implied(void)
+int workload_said(bool (*is_given)(const void *arg, const char *option),
+		  const void *arg)
 {
-	int i = 0;
+	int said = -1;
 
-	while (!workloads[i]->is_plain)
-		i++;
-	return i;
+	for (int i = 0; workloads[i]; i++)
+		if (workloads[i]->said_by &&
+		    is_given(arg, workloads[i]->said_by))
+			said = i;
+	return said;
 }
 
 static void set_default(struct job *j, const char *option, const char *value)
 {
 	const struct mlgen_field *f = field_find(job_fields, option);
-	struct buf how = { 0 };
-	int rc = field_parse(f, j, value, 1024, NULL);
+	struct buf how = { 0 }, text = { 0 };
+	int rc = words_expand(&text, value, j->name, NULL);
 
+	if (rc == 0)
+		rc = field_parse(f, j, buf_str(&text), 1024, NULL);
 	assert(rc == 0);
 	(void)rc;
+	buf_fini(&text);
 	buf_addf(&how, "default of phase=%s", job_work_name(j));
 	mem_replace(&j->origins[f - job_fields].how, buf_str(&how));
 	buf_fini(&how);

@@ -41,7 +41,8 @@ struct workload {
 
 	/* ---- what it does ---- */
 
-	bool is_plain;         /* as fio has them; rw= alone says so */
+	bool is_plain;         /* as fio has them, and reported so */
+	const char *said_by;   /* an option that alone says so; or NULL */
 	bool has_dataset;      /* its directory holds samples */
 	bool only_prepares;    /* it makes that, and measures nothing */
 	bool has_accelerators; /* that take batches, and have an AU */
@@ -74,8 +75,10 @@ bool workload_has(const struct workload *w, const struct mlgen_field *f);
 /* "an option of phase=train"; of one that not every workload has. */
 const char *workload_of(const struct mlgen_field *f);
 
-/* The value of phase= of the one that is_plain. */
-int workload_implied(void);
+/* The value of phase= that an option says without it: of those whose said_by
+ * `is_given` the last; -1 = of none. */
+int workload_said(bool (*is_given)(const void *arg, const char *option),
+		  const void *arg);
 
 /* Defaults of the job's workload that differ from those in job_fields. */
 void workload_set_defaults(struct job *j);

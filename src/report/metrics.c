@@ -138,6 +138,8 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.verdict, jobs[].io.verdict", metrics_verdict_fields },
 	{ "jobs[].io", metrics_io_fields },
 	{ "jobs[].io.rate_read, jobs[].io.rate_write", metrics_rate_fields },
+	{ "jobs[].io.replay", metrics_replay_fields },
+	{ "jobs[].io.replay.slices[]", metrics_replay_slice_fields },
 	{ "jobs[].plan", metrics_plan_fields },
 	{ "jobs[].plan.calls_per_sample", metrics_calls_fields },
 	{ "jobs[].plan.checkpoint", metrics_plan_checkpoint_fields },
@@ -398,4 +400,9 @@ bool metrics_ml_has(const struct job_result *r, const char *name)
 		       (is_checkpoint && is_restore);
 	return !is_checkpoint ||
 	       is_one_of(name, of_checkpoints, ARRAY_LEN(of_checkpoints));
+}
+
+bool metrics_io_has(const struct job_result *r, const char *name)
+{
+	return strcmp(name, "replay") != 0 || r->io.replay.trace;
 }

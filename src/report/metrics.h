@@ -49,11 +49,14 @@ extern const struct mlgen_field metrics_plan_fields[]; /* plan_report */
 /* Which rows of metrics_ml_fields stand in the document of this result: a job
  * that saves or restores has no accelerators, others mostly no checkpoints. */
 bool metrics_ml_has(const struct job_result *r, const char *name);
+/* Of metrics_io_fields: only a replay has a trace. */
+bool metrics_io_has(const struct job_result *r, const char *name);
 
 /* The rows of these that a dry run knows; end with NULL. */
 extern const char *const metrics_ml_planned[];
 extern const char *const metrics_checkpoint_planned[]; /* of ml, too */
 extern const char *const metrics_io_planned[];
+extern const char *const metrics_replay_planned[]; /* of io, too */
 
 /* This program, for the document and the report. */
 const char *metrics_version(void);
@@ -151,3 +154,4 @@ bool metrics_dataset_init(struct metrics_dataset *m, const struct dataset *ds,
 /* What of a run's figures a plan knows; all others are empty. Nothing owned. */
 void metrics_planned(struct job_result *to, const struct plan_report *p);
 void metrics_planned_io(struct job_result *to, const struct plan_report *p);
+void metrics_planned_replay(struct job_result *to, const struct plan_report *p);

@@ -184,6 +184,11 @@ const char *const metrics_io_planned[] = {
 	"rate_read", "rate_write",   "storage",       NULL,
 };
 
+const char *const metrics_replay_planned[] = {
+	"numjobs",    "iodepth_used", "iodepth_least", "files",
+	"file_bytes", "replay",       "storage",       NULL,
+};
+
 const char *const metrics_checkpoint_planned[] = { "storage", "mlperf_check",
 						   NULL };
 
@@ -267,5 +272,37 @@ void metrics_planned_io(struct job_result *to, const struct plan_report *p)
 	io->rate[0] = planned_rate(j->rate.read, j->rate_iops.read, j->numjobs);
 	io->rate[1] =
 		planned_rate(j->rate.write, j->rate_iops.write, j->numjobs);
+	plan_storage(&to->storage, p);
+}
+
+static void plan_asked(struct replay_result *to, const struct plan_replay *p)
+{
+	*to = (struct replay_result){
+		.trace = p->trace,
+		.threads = p->threads,
+		.asked_seconds = p->seconds,
+		.asked_operations = p->operations,
+		.done_operations = UINT64_MAX,
+		.asked_bytes = p->read_bytes + p->write_bytes,
+		.done_bytes = UINT64_MAX,
+		.touches = p->touches,
+		.redirected = p->redirected,
+		.waits = UINT64_MAX,
+		.wait_seconds = (double)NAN,
+		.left_out_operations = p->left_operations,
+		.slice_seconds = (double)NAN,
+	};
+	memcpy(to->left_out, p->left_out, sizeof(to->left_out));
+}
+
+void metrics_planned_replay(struct job_result *to, const struct plan_report *p)
+{
+	struct io_result *io = &to->io;
+
+	io->numjobs = p->replay.workers;
+	to->iodepth_used = io->iodepth_least = p->replay.depth;
+	io->files = p->io.files;
+	io->file_bytes = p->io.file_bytes;
+	plan_asked(&io->replay, &p->replay);
 	plan_storage(&to->storage, p);
 }

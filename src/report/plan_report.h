@@ -42,6 +42,18 @@ struct plan_io {
 	uint64_t buffer_bytes; /* of all workers */
 };
 
+/* What only a replay has; its files are those of plan_io. */
+struct plan_replay {
+	char *trace;               /* the job's, borrowed; NULL = no replay */
+	uint64_t threads, workers; /* of the trace, that replay them */
+	uint64_t depth;            /* most under way of one of these */
+	uint64_t operations, read_bytes, write_bytes;
+	uint64_t touches, redirected;
+	double seconds; /* in the trace, at replay_speed */
+	uint64_t left_operations;
+	char left_out[256]; /* as replay_result has it */
+};
+
 /* Ranks that save the same. */
 struct plan_ranks {
 	char *ranks; /* "0-7,256-263" */
@@ -98,7 +110,8 @@ struct plan_report {
 	double samples_per_sec_one, bytes_per_sec_one;
 	double demand_bytes_per_sec, demand_io_bytes_per_sec;
 
-	struct plan_io io; /* zeroed but for phase=io */
+	struct plan_io io; /* zeroed but for plain jobs */
+	struct plan_replay replay;
 	struct plan_checkpoint checkpoint;
 
 	uint64_t reads_in_flight;

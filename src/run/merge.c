@@ -139,6 +139,7 @@ void merge_groups(struct run_result *r)
 		mem_free(r->jobs[i].ml.mlperf_epochs.items);
 		mem_free(r->jobs[i].ml.saves.items.items);
 		mem_free(r->jobs[i].ml.restores.items.items);
+		mem_free(r->jobs[i].io.replay.slices.items);
 		mem_free(r->jobs[i].numa.loader_nodes);
 	}
 	r->job_count = kept;

@@ -40,6 +40,8 @@ extern const struct mlgen_field metrics_checkpoints_fields[];
 
 /* metrics_io.c */
 extern const struct mlgen_field metrics_rate_fields[];
+extern const struct mlgen_field metrics_replay_slice_fields[];
+extern const struct mlgen_field metrics_replay_fields[];
 extern const struct mlgen_field metrics_io_fields[]; /* struct job_result */
 
 /* metrics_result.c: struct job_result with all of the above. */

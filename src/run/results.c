@@ -25,6 +25,7 @@ static void fini_job(struct job_result *r)
 	mem_free(ml->epochs.items);
 	mem_free(ml->saves.items.items);
 	mem_free(ml->restores.items.items);
+	mem_free(r->io.replay.slices.items);
 	mem_free(r->numa.loader_nodes);
 	fini_verdict(&r->verdict);
 	mem_free(r->sums);

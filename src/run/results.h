@@ -316,6 +316,35 @@ struct rate_result {
 	bool is_missed; /* it had less than 99 % of that */
 };
 
+/* A part of the time of a replay. */
+struct replay_slice {
+	uint64_t asked_ios, asked_bytes; /* that the trace has there */
+	uint64_t done_ios, done_bytes;   /* reads and writes, both */
+};
+enum { REPLAY_SLICES = 60 };
+
+/* What a replay (phase=replay) has beside a plain job. */
+struct replay_result {
+	const char *trace;    /* its file, the job's; NULL = no replay */
+	uint64_t threads;     /* of the trace, in io.numjobs workers */
+	double asked_seconds; /* in the trace, at replay_speed */
+	/* That were to be done, that were, of all kinds; those that failed are
+	 * errors. What was done is UINT64_MAX, and NaN, of a plan. */
+	uint64_t asked_operations, done_operations;
+	uint64_t asked_bytes, done_bytes; /* of reads and writes */
+	uint64_t touches;    /* of these reads: pages of mappings, touched */
+	uint64_t redirected; /* replay_files=traced: would change a file that
+				the trace names, and went below directory */
+	uint64_t waits;      /* for threads that were a second behind */
+	double wait_seconds; /* of all workers */
+	/* In the trace, and not replayed: "12 getdents, 3 advise"; "". */
+	char left_out[256];
+	uint64_t left_out_operations;
+	double slice_seconds; /* NaN = merged of unlike ones: there are none */
+	struct metric_list
+		slices; /* replay_slice, REPLAY_SLICES at most; owned */
+};
+
 /* A plain job (phase=io), or one of its numjobs. */
 struct io_result {
 	uint64_t numjobs;           /* workers in this record */
@@ -325,6 +354,7 @@ struct io_result {
 	uint64_t laid_out_files, laid_out_bytes; /* made before, of the job */
 	struct rate_result rate[2];              /* 0 read, 1 write */
 	struct loader_percent worker_percent;
+	struct replay_result replay;
 };
 
 /* Operations by depth, and calls by operations: opstat.h. Percent. */

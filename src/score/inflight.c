@@ -54,6 +54,7 @@ void inflight_go(struct inflight *f, uint64_t now_ns, uint64_t until_ns,
 		if (seen)
 			note_piece(f, u64_min(f->ends[0], until_ns), seen);
 		f->now_ns = u64_max(f->now_ns, f->ends[0]);
+		f->ended_ns = u64_max(f->ended_ns, f->ends[0]);
 		drop_first(f);
 	}
 	if (seen)

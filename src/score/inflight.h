@@ -13,6 +13,7 @@ struct inflight {
 	uint64_t *ends; /* a heap, the first to end in front */
 	size_t count, room;
 	uint64_t now_ns;
+	uint64_t ended_ns; /* when the last of those that ended did */
 };
 
 enum { INFLIGHT_MOST = 65536 };

@@ -82,7 +82,7 @@ static int compare(const void *a, const void *b)
 
 char *storage_text(const struct storage *s)
 {
-	const char *texts[STORAGE_MOUNTS];
+	const char *texts[STORAGE_MOUNTS] = { NULL };
 	struct buf text = { 0 };
 	uint64_t bytes = 0;
 	size_t n = 0;

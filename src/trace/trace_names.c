@@ -148,6 +148,12 @@ uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes,
 	return id;
 }
 
+uint32_t trace_names_find(const struct trace_names *n, const char *name,
+			  size_t bytes)
+{
+	return find_slot(n, hash_of(name, bytes), name, bytes)->id;
+}
+
 const char *trace_names_text(const struct trace_names *n, uint32_t id,
 			     size_t *bytes)
 {

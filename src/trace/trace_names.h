@@ -20,6 +20,10 @@ void trace_names_free(struct trace_names *n); /* NULL is fine */
 uint32_t trace_names_id(struct trace_names *n, const char *name, size_t bytes,
 			bool *is_new);
 
+/* The same without making it known; 0 = it is not. */
+uint32_t trace_names_find(const struct trace_names *n, const char *name,
+			  size_t bytes);
+
 /* 0-terminated, until the next trace_names_id; NULL = no such id. */
 const char *trace_names_text(const struct trace_names *n, uint32_t id,
 			     size_t *bytes);

@@ -21,6 +21,7 @@ const struct workload work_io = {
 	.check = plain_check,
 	.more_at_once = "numjobs",
 	.is_plain = true,
+	.said_by = "rw",
 	.is_open_ended = true,
 	.is_grouped = true,
 	.counts_errors = true,

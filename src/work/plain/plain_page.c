@@ -8,11 +8,6 @@
 #include "work/plain/text_io.h"
 #include "work/plain/verdict_io.h"
 
-static char *plain_directory_of(const struct plan_report *p)
-{
-	return p->io.directory;
-}
-
 /* A job that has no names here is told elsewhere why. */
 static bool any_file(const struct job *j,
 		     bool (*is)(const void *arg, const char *path),
@@ -31,25 +26,21 @@ static bool any_file(const struct job *j,
 	return found;
 }
 
-static double plain_seconds_of(const struct job_result *r)
-{
-	return r->wall_seconds;
-}
-
 const struct page plain_page = {
 	.plan = plan_io,
 	.plan_text = plan_io_text,
-	.directory = plain_directory_of,
+	.directory = plan_io_directory,
 	.any_file = any_file,
 	.text = text_io_report,
 	.has_records = true,
 	.text_end = text_io_disks,
 	.verdict = verdict_fill_io,
-	.seconds = plain_seconds_of,
+	.seconds = text_io_seconds,
 	.workers = "workers",
 	.looked_at = "time",
 	.key = "io",
 	.fields = metrics_io_fields,
+	.has_row = metrics_io_has,
 	.planned = metrics_io_planned,
 	.fill_planned = metrics_planned_io,
 };

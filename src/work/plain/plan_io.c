@@ -31,7 +31,7 @@ static void count_files(struct plan_report *p, const struct iofiles *f)
 		p->io.directory = mem_strdup(f->directory);
 }
 
-static void check_mount(struct plan_report *p)
+void plan_io_check_mount(struct plan_report *p)
 {
 	if (!p->io.directory)
 		return;
@@ -48,21 +48,13 @@ static void check_mount(struct plan_report *p)
 			       p->mount.type, p->mount.target);
 }
 
-/* Are the same bytes read again, or were they left where they are? */
-static bool reads_cached(const struct job *j)
-{
-	return job_reads(j) && !j->direct &&
-	       (j->invalidate == INVALIDATE_NONE || j->time_based ||
-		j->loops > 1);
-}
-
-static void check_memory(struct plan_report *p)
+void plan_io_check_memory(struct plan_report *p, bool reads_cached)
 {
 	double memory = (double)p->memory_bytes;
 
 	p->dataset_memory_ratio =
 		memory > 0 ? (double)p->io.file_bytes / memory : (double)NAN;
-	if (p->dataset_memory_ratio < 1 && reads_cached(p->job))
+	if (p->dataset_memory_ratio < 1 && reads_cached)
 		plan_add_check(p, "memory", PLAN_WARNING,
 			       "this host can keep the files in memory: "
 			       "direct=1, or a larger --size");
@@ -117,14 +109,22 @@ static void compute_memory(struct plan_report *p, const struct iofiles *f)
 	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 }
 
+/* Are the same bytes read again, or were they left where they are? */
+static bool reads_cached(const struct job *j)
+{
+	return job_reads(j) && !j->direct &&
+	       (j->invalidate == INVALIDATE_NONE || j->time_based ||
+		j->loops > 1);
+}
+
 static void look_at_files(struct plan_report *p, const struct iofiles *f)
 {
 	count_files(p, f);
 	count_work(p, f);
 	if (!p->touches_files)
 		return;
-	check_mount(p);
-	check_memory(p);
+	plan_io_check_mount(p);
+	plan_io_check_memory(p, reads_cached(p->job));
 	if (p->job->direct)
 		check_direct(p, f);
 }
@@ -147,4 +147,9 @@ int plan_io(struct plan_report *p, const struct plan_input *in,
 	compute_memory(p, &f);
 	iofiles_fini(&f);
 	return 0;
+}
+
+char *plan_io_directory(const struct plan_report *p)
+{
+	return p->io.directory;
 }

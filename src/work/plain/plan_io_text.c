@@ -22,7 +22,7 @@ static void put_pattern(struct buf *text, const struct plan_report *p)
 	plan_say(text, p, ", {numjobs} worker{s}");
 }
 
-static void put_data(FILE *to, const struct plan_report *p)
+void plan_io_put_data(FILE *to, const struct plan_report *p, const char *where)
 {
 	const struct plan_check *data = plan_find_check(p, "data");
 	struct buf line = { 0 };
@@ -40,7 +40,11 @@ static void put_data(FILE *to, const struct plan_report *p)
 		plan_put_checked(to, &line, data);
 		return;
 	}
-	plan_say(&line, p, "{plan.files} file{s}[ in {plan.directory}]");
+	plan_say(&line, p, "{plan.files} file{s}");
+	if (p->io.directory) {
+		buf_addf(&line, " %s ", where);
+		plan_say(&line, p, "{plan.directory}");
+	}
 	plan_add_bytes(to, &line, (double)p->io.file_bytes);
 	plan_put_line(to, &line);
 	plan_put_present(to, p, "data");
@@ -48,6 +52,11 @@ static void put_data(FILE *to, const struct plan_report *p)
 		plan_put_free(to, p);
 	plan_put_storage(to, p);
 	plan_put_ratio(to, p, "files");
+}
+
+static void put_data(FILE *to, const struct plan_report *p)
+{
+	plan_io_put_data(to, p, "in");
 }
 
 static const char *moved(const struct job *j)
@@ -122,7 +131,7 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 		buf_addf(text, " x iodepth %u)", job_depth(p->job));
 }
 
-static void put_memory(struct buf *text, const struct plan_report *p)
+void plan_io_put_memory(struct buf *text, const struct plan_report *p)
 {
 	plan_put_program(text, p);
 	plan_say(text, p, "[, of which {plan.buffer_bytes} are buffers]");
@@ -137,7 +146,7 @@ void plan_io_text(FILE *to, const struct plan_report *p)
 		{ "rate", .put = put_pace },
 		{ .lines = plan_put_direct },
 		{ "in flight", .put = put_in_flight },
-		{ "memory", .put = put_memory, .check = "program" },
+		{ "memory", .put = plan_io_put_memory, .check = "program" },
 		{ "files", .put = plan_put_open_files, .check = "files" },
 		{ 0 },
 	};

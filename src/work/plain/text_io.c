@@ -277,11 +277,17 @@ static void put_rates(struct buf *text, const struct text_block *b)
 }
 
 static const struct text_line below_answer[] = {
-	{ NULL, put_fio_lines },
 	{ "  rate", put_rates },
-	{ NULL, text_verdict },
 	{ 0 },
 };
+
+static void put_below_answer(struct buf *out, const struct text_block *b,
+			     const struct text_line *own)
+{
+	put_fio_lines(out, b);
+	text_put_list(out, own, TEXT_ANSWER_INDENT, b);
+	text_verdict(out, b);
+}
 
 /* ---- the tables ---- */
 
@@ -329,10 +335,20 @@ static void print_parts(FILE *to, const struct buf *parts, size_t n)
 	}
 }
 
-static void report(FILE *to, const struct text_block *b,
-		   const struct job_result *records, size_t n, bool quiet)
+static void put_evidence(struct buf *out, const struct text_block *b,
+			 const struct text_line *own)
 {
-	enum { ANSWER, SETTINGS, WORKERS, LATENCY, EVIDENCE, PARTS };
+	if (own)
+		text_put_list(out, own, TEXT_EVIDENCE_INDENT, b);
+	if (ios_of(b->result) > 0)
+		text_put_list(out, text_io_evidence, TEXT_EVIDENCE_INDENT, b);
+}
+
+static void report(FILE *to, const struct text_block *b,
+		   const struct job_result *records, size_t n, bool quiet,
+		   const struct text_io_kind *kind)
+{
+	enum { ANSWER, SETTINGS, OWN, WORKERS, LATENCY, EVIDENCE, PARTS };
 	struct buf parts[PARTS];
 	const struct job_result *r = b->result;
 	struct buf first;
@@ -343,17 +359,17 @@ static void report(FILE *to, const struct text_block *b,
 	put_answer(&first, b);
 	buf_add(&parts[ANSWER], buf_str(&first));
 	if (!quiet) {
-		text_put_list(&parts[ANSWER], below_answer, TEXT_ANSWER_INDENT,
-			      b);
-		text_put_list(&parts[SETTINGS], text_io_settings,
+		put_below_answer(&parts[ANSWER], b, kind->answer);
+		text_put_list(&parts[SETTINGS], kind->settings,
 			      TEXT_SETTING_INDENT, b);
+		if (kind->table)
+			kind->table(&parts[OWN], b);
 		if (ios_of(r) > 0) {
 			const char *unit = put_latencies(&parts[LATENCY], b);
 
 			text_io_workers(&parts[WORKERS], b, records, n, unit);
-			text_put_list(&parts[EVIDENCE], text_io_evidence,
-				      TEXT_EVIDENCE_INDENT, b);
 		}
+		put_evidence(&parts[EVIDENCE], b, kind->evidence);
 	}
 	print_parts(to, parts, PARTS);
 	for (unsigned i = 0; i < PARTS; i++)
@@ -361,8 +377,9 @@ static void report(FILE *to, const struct text_block *b,
 	buf_fini(&first);
 }
 
-void text_io_report(FILE *to, const struct run_result *run,
-		    const struct job_result *records, size_t n, bool quiet)
+void text_io_print(FILE *to, const struct run_result *run,
+		   const struct job_result *records, size_t n, bool quiet,
+		   const struct text_io_kind *kind)
 {
 	struct job_result sum;
 	struct text_block b;
@@ -376,8 +393,24 @@ void text_io_report(FILE *to, const struct run_result *run,
 				       : sum.write.io_bytes);
 	b.unit = show_rate_unit(seconds > 0 ? most / seconds : (double)NAN);
 	show_loader_time(&sum.io.worker_percent, &b.loader);
-	report(to, &b, records, n, quiet);
+	report(to, &b, records, n, quiet, kind);
 	sum_fini(&sum);
+}
+
+void text_io_report(FILE *to, const struct run_result *run,
+		    const struct job_result *records, size_t n, bool quiet)
+{
+	static const struct text_io_kind kind = {
+		.answer = below_answer,
+		.settings = text_io_settings,
+	};
+
+	text_io_print(to, run, records, n, quiet, &kind);
+}
+
+double text_io_seconds(const struct job_result *r)
+{
+	return r->wall_seconds;
 }
 
 void text_io_disks(FILE *to, const struct run_result *run)

@@ -6,7 +6,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "report/text_block.h"
 #include "run/results.h"
+
+/* What a kind of plain jobs has of its own in its report. */
+struct text_io_kind {
+	/* Below the first line. */
+	const struct text_line *answer;
+	const struct text_line *settings;
+	/* Behind these, before the tables of a plain job; NULL = nothing. */
+	void (*table)(struct buf *out, const struct text_block *b);
+	/* Ahead of the evidence of any; NULL = none. */
+	const struct text_line *evidence;
+};
 
 /*
  * One block for a job: `n` records of it one after the other, one for each
@@ -16,6 +28,14 @@
  */
 void text_io_report(FILE *to, const struct run_result *run,
 		    const struct job_result *records, size_t n, bool quiet);
+
+/* The same of such a kind. */
+void text_io_print(FILE *to, const struct run_result *run,
+		   const struct job_result *records, size_t n, bool quiet,
+		   const struct text_io_kind *kind);
+
+/* Over which bytes and operations are counted. */
+double text_io_seconds(const struct job_result *r);
 
 /* What the disks did, for all plain jobs of the run together. */
 void text_io_disks(FILE *to, const struct run_result *run);

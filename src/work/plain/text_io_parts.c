@@ -81,11 +81,15 @@ static void put_depth(struct buf *out, const struct text_block *b)
 		buf_add(out, " each");
 }
 
-static void put_workers(struct buf *text, const struct text_block *b)
+void text_io_put_engine(struct buf *text, const struct text_block *b)
 {
-
 	text_say(text, b, "{io.numjobs}, ioengine={ioengine}[ ({io.in_use})]");
 	put_depth(text, b);
+}
+
+void text_io_put_workers(struct buf *text, const struct text_block *b)
+{
+	text_io_put_engine(text, b);
 	text_say(text, b, ", {direct=}");
 	if (b->job->direct)
 		text_say(text, b, "[ (aligned to {read_align_bytes})]");
@@ -93,7 +97,8 @@ static void put_workers(struct buf *text, const struct text_block *b)
 		buf_add(text, ": through the page cache");
 }
 
-static void put_files(struct buf *text, const struct text_block *b)
+void text_io_put_files(struct buf *text, const struct text_block *b,
+		       const char *where)
 {
 	const struct io_result *io = b->io;
 
@@ -101,13 +106,21 @@ static void put_files(struct buf *text, const struct text_block *b)
 		return;
 	text_say(text, b, "{io.files} file{s}, {io.file_bytes}");
 	text_memory_ratio(text, b, (double)io->file_bytes);
-	text_say(text, b, "[, in {storage.directory}]");
+	if (b->storage->directory) {
+		buf_addf(text, ", %s ", where);
+		text_say(text, b, "{storage.directory}");
+	}
 	if (io->laid_out_files > 0 && io->laid_out_files == io->files)
 		buf_add(text, "; laid out before the run");
 	else
 		text_say(text, b,
 			 "[; {io.laid_out_files} of them laid out "
 			 "before the run ({io.laid_out_bytes})]");
+}
+
+static void put_files(struct buf *text, const struct text_block *b)
+{
+	text_io_put_files(text, b, "in");
 }
 
 /* ---- workers ---- */
@@ -296,7 +309,7 @@ static void put_steady(struct buf *text, const struct text_block *b)
 
 const struct text_line text_io_settings[] = {
 	{ "job", put_job },
-	{ "workers", put_workers },
+	{ "workers", text_io_put_workers },
 	{ "files", put_files },
 	{ "storage", text_storage },
 	{ "host", text_machine },

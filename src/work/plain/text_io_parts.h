@@ -4,6 +4,14 @@
 
 #include "report/text_block.h"
 
+/* Lines of the settings: how many workers do it and by what means, of which the
+ * engine is the first part; so many files, which lie `where` their directory is, "in"
+ * or "below". */
+void text_io_put_engine(struct buf *text, const struct text_block *b);
+void text_io_put_workers(struct buf *text, const struct text_block *b);
+void text_io_put_files(struct buf *text, const struct text_block *b,
+		       const char *where);
+
 /* What ran, on what: job, workers, files, storage, host. */
 extern const struct text_line text_io_settings[];
 

@@ -51,6 +51,9 @@ static void memory_try(struct buf *out, const struct verdict_findings *f)
 {
 	if (f->result->storage.is_memory)
 		buf_add(out, "--directory=PATH : a directory on storage");
+	else if (f->result->io.replay.trace)
+		buf_add(out, "--memory_limit=SIZE : less than the files, so "
+			     "that storage has to answer");
 	else if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : requests that pass by the page "
 			     "cache");

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay.h - phase=replay: the operations of a trace, done again. */
+#pragma once
+
+#include "job/workload.h"
+
+extern const struct workload work_replay;
+
+/* replay_activity.c, replay_page.c */
+extern const struct activity replay_activity;
+extern const struct page replay_page;

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay_activity.c - in a run: the operations of a trace, done again. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "io/cache.h"
+#include "run/collect.h"
+#include "work/plain/plain_inside.h"
+#include "work/plain/replay.h"
+#include "work/plain/replay_lane.h"
+#include "work/plain/replay_need.h"
+
+/* What a replay has of its own in a slot. */
+struct replay {
+	struct plain plain; /* the first member */
+	struct replay_files files;
+	struct replay_ops ops;
+	struct replay_shared shared;
+};
+
+static struct replay *replay_of(const struct slot *s)
+{
+	return s->own;
+}
+
+static int replay_init(struct slot *s, struct run_shared *run,
+		       struct mlgen_err *err)
+{
+	struct replay *r = mem_zalloc(sizeof(*r));
+
+	(void)run;
+	(void)err;
+	s->own = r;
+	r->plain.files.directory =
+		mem_strdup(job_touches_files(s->job) ? s->job->directory : "");
+	return 0;
+}
+
+/* ---- rules ---- */
+
+static void forget(struct replay *r)
+{
+	replay_ops_fini(&r->ops);
+	replay_files_fini(&r->files);
+}
+
+/* What the trace asks for. A dry run and a run read it once. */
+static int rule_trace(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	struct replay *r = replay_of(s);
+	int rc;
+
+	(void)run;
+	forget(r);
+	replay_files_init(&r->files, s->job);
+	rc = replay_ops_read(&r->ops, &r->files, s->job, err);
+	if (rc < 0)
+		forget(r);
+	return rc;
+}
+
+static bool has_ops(const struct slot *s)
+{
+	return replay_of(s)->ops.workers > 0;
+}
+
+static int rule_readonly(struct slot *s, struct run_shared *run,
+			 struct mlgen_err *err)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+
+	if (!run->cfg.readonly || !o->writes)
+		return 0;
+	return mlgen_fail(err, -EROFS,
+			  "readonly: %s changes files; run it without "
+			  "--readonly",
+			  s->job->replay_trace);
+}
+
+static int rule_engine_writes(struct slot *s, struct run_shared *run,
+			      struct mlgen_err *err)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+	const struct mlgen_engine *e = s->job->engine;
+
+	(void)run;
+	if (!o->bytes[1] || e->caps & MLGEN_CAP(MLGEN_WRITE))
+		return 0;
+	return mlgen_fail(err, -EOPNOTSUPP,
+			  "ioengine: %s cannot write, which %s does; use "
+			  "ioengine=psync",
+			  e->name, s->job->replay_trace);
+}
+
+static int rule_look(struct slot *s, struct run_shared *run,
+		     struct mlgen_err *err)
+{
+	struct replay *r = replay_of(s);
+	int rc = has_ops(s) ? replay_files_look(&r->files, err) : 0;
+
+	if (rc == 0 && has_ops(s) && run->cfg.readonly &&
+	    r->files.missing_files)
+		rc = mlgen_fail(err, -EROFS,
+				"readonly: %" PRIu64 " file%s below %s are "
+				"missing, and would be made; run it once "
+				"without --readonly",
+				r->files.missing_files,
+				plural(r->files.missing_files),
+				s->job->directory);
+	return rc;
+}
+
+/* The directory may not be there yet: what leads to it is. */
+static int rule_mount(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	(void)run;
+	return slot_touches_files(s) && has_ops(s)
+		       ? mount_read(&s->mount, s->job->directory, err)
+		       : 0;
+}
+
+static int rule_writable(struct slot *s, struct run_shared *run,
+			 struct mlgen_err *err)
+{
+	(void)run;
+	return slot_touches_files(s) && has_ops(s)
+		       ? replay_files_check_writable(&replay_of(s)->files, err)
+		       : 0;
+}
+
+static int rule_room(struct slot *s, struct run_shared *run,
+		     struct mlgen_err *err)
+{
+	return slot_touches_files(s) && has_ops(s)
+		       ? replay_files_check_room(&replay_of(s)->files,
+						 run->cfg.allow_fill, err)
+		       : 0;
+}
+
+static const struct rule own_rules[] = {
+	{ "trace", rule_trace },
+	{ "data", rule_readonly },
+	{ "engine", rule_engine_writes },
+	{ "engine", rules_engine },
+	{ "data", rule_look },
+	{ "space", rule_mount },
+	{ "cpus", rules_cpus },
+	{ "data", rule_writable },
+	{ "space", rule_room },
+	{ NULL, NULL },
+};
+
+static const struct rule *const replay_rules[] = { own_rules, NULL };
+
+static uint64_t open_files(const struct slot *s)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+
+	return (uint64_t)o->workers * o->most_open;
+}
+
+static uint64_t requests(const struct slot *s)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+
+	return (uint64_t)o->workers * o->depth;
+}
+
+static void replay_memory(const struct slot *s, uint64_t room_bytes,
+			  struct memneed *n)
+{
+	(void)room_bytes;
+	replay_need(n, s->job, &replay_of(s)->ops, &replay_of(s)->files);
+}
+
+/* ---- preparation ---- */
+
+static int prepare(struct slot *s, struct run_shared *run,
+		   struct mlgen_err *err)
+{
+	struct replay *r = replay_of(s);
+	struct replay_files_maker m = { .clock = run->cfg.clock,
+					.progress = &s->progress,
+					.allow_fill = run->cfg.allow_fill };
+	int rc;
+
+	atomic_store(&s->phase, LIVE_PREPARE);
+	rc = replay_files_make(&r->files, &m, err);
+	r->plain.made_files += m.made_files;
+	r->plain.made_bytes += m.made_bytes;
+	if (m.started)
+		atomic_store(&run->has_started, true);
+	s->end_ns = clock_now(run->cfg.clock);
+	atomic_store(&s->phase, LIVE_WAIT);
+	return rc;
+}
+
+/* ---- the run ---- */
+
+/* Once, before the job: what invalidate=1 of fio does. */
+static void drop_cached(const struct slot *s)
+{
+	const struct replay *r = replay_of(s);
+	char path[PATH_MAX];
+
+	if (s->job->invalidate == INVALIDATE_NONE || !slot_touches_files(s))
+		return;
+	for (uint32_t i = 1; i <= trace_names_count(r->files.names); i++) {
+		unsigned flags = replay_file(&r->files, i)->flags;
+
+		if (flags & REPLAY_FILE_THERE &&
+		    !(flags & REPLAY_FILE_FOLDER) &&
+		    replay_files_path(&r->files, i, path) == 0)
+			cache_drop(path);
+	}
+}
+
+static size_t turn_count(const struct replay *r, const struct job *j)
+{
+	switch (j->replay_order) {
+	case REPLAY_BY_FILE:
+		return (size_t)trace_names_count(r->files.names) + 1;
+	case REPLAY_GLOBAL:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static void share(struct slot *s)
+{
+	struct replay *r = replay_of(s);
+	size_t turns = turn_count(r, s->job);
+
+	r->shared.ops = &r->ops;
+	r->shared.files = &r->files;
+	r->shared.positions =
+		mem_array(r->ops.workers, sizeof(*r->shared.positions));
+	if (turns)
+		r->shared.turns = mem_array(turns, sizeof(*r->shared.turns));
+	r->plain.streams.own = &r->shared;
+	atomic_store(&r->plain.streams.bytes,
+		     r->ops.bytes[0] + r->ops.bytes[1]);
+}
+
+static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
+			struct mlgen_err *err)
+{
+	struct replay *r = replay_of(s);
+	int rc = streams_init(&r->plain.streams, s->job, &stream_replay,
+			      r->ops.workers, NULL, run->cfg.clock,
+			      &run->failure, &run->interrupted, err);
+
+	if (rc < 0)
+		return rc;
+	if (r->ops.was_incomplete)
+		log_warn("%s: the trace is incomplete; what there is of it is "
+			 "replayed",
+			 s->job->replay_trace);
+	share(s);
+	plain_begin(s, now_ns);
+	drop_cached(s);
+	slot_begin_work(s, run->cfg.clock, LIVE_IO, 1);
+	return streams_start(&r->plain.streams, err);
+}
+
+static void replay_fini(struct slot *s)
+{
+	struct replay *r = replay_of(s);
+
+	if (!r)
+		return;
+	streams_fini(&r->plain.streams);
+	iofiles_fini(&r->plain.files);
+	mem_free(r->shared.positions);
+	mem_free(r->shared.turns);
+	forget(r);
+	mem_free(r);
+	s->own = NULL;
+}
+
+static size_t one_record(const struct slot *s)
+{
+	(void)s;
+	return 1;
+}
+
+/* ---- its result ---- */
+
+static void collect_asked(struct replay_result *to, const struct slot *s)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+
+	to->trace = s->job->replay_trace;
+	to->threads = o->threads;
+	to->asked_seconds = (double)o->span_ns / s->job->replay_speed / 1e9;
+	to->asked_operations = o->operations;
+	to->asked_bytes = o->bytes[0] + o->bytes[1];
+	to->touches = o->touches;
+	to->redirected = o->redirected;
+	to->left_out_operations = o->left_operations;
+	memcpy(to->left_out, o->left_out, sizeof(to->left_out));
+}
+
+static void collect_done(struct replay_result *to, const struct slot *s)
+{
+	const struct replay *r = replay_of(s);
+	struct replay_slices all = { .seconds = r->ops.slice_seconds,
+				     .count = REPLAY_SLICES / 2 + 1 };
+
+	memcpy(all.slices, r->ops.slices, sizeof(all.slices));
+	for (uint64_t i = 0; i < r->plain.streams.count; i++) {
+		const struct replay_done *d =
+			replay_done_of(&r->plain.streams.streams[i]);
+
+		if (!d)
+			continue;
+		to->done_operations += d->operations;
+		to->done_bytes += d->bytes;
+		to->waits += d->waits;
+		to->wait_seconds += (double)d->wait_ns / 1e9;
+		replay_slices_merge(&all, &d->slices);
+	}
+	to->slice_seconds = all.seconds;
+	to->slices.count = all.count;
+	to->slices.items = mem_array(all.count, sizeof(*all.slices));
+	memcpy(to->slices.items, all.slices, all.count * sizeof(*all.slices));
+}
+
+static void collect_replayed_files(struct io_result *io, const struct slot *s)
+{
+	const struct replay *r = replay_of(s);
+
+	io->files = r->files.files;
+	io->file_bytes = r->files.bytes;
+	io->laid_out_files = r->plain.made_files;
+	io->laid_out_bytes = r->plain.made_bytes;
+}
+
+static void replay_collect(struct job_result *out, size_t record,
+			   struct slot *s)
+{
+	const struct replay *r = replay_of(s);
+
+	if (!s->begin_ns)
+		return;
+	out->work = &work_replay;
+	out->in_use = "";
+	collect_replayed_files(&out->io, s);
+	collect_asked(&out->io.replay, s);
+	if (r->plain.streams.streams && s->work_begin_ns) {
+		plain_collect_workers(out, record, true, s);
+		out->iodepth_used = out->io.iodepth_least =
+			s->job->engine->reap ? r->ops.depth : 1;
+		collect_done(&out->io.replay, s);
+		return;
+	}
+	out->io.numjobs = r->ops.workers;
+	collect_storage(&out->storage, s, r->plain.files.directory);
+	collect_around(out, s, 0);
+	for (unsigned d = 0; d < 2; d++)
+		out->io.rate[d] =
+			(struct rate_result){ .asked_bytes_per_sec =
+						      (double)NAN,
+					      .asked_iops = (double)NAN };
+}
+
+const struct activity replay_activity = {
+	.init = replay_init,
+	.rules = replay_rules,
+	.open_files = open_files,
+	.lower_files = "replay_threads",
+	.requests = requests,
+	.need = replay_memory,
+	.put_costs = replay_put_costs,
+	.lower = "replay_threads",
+	.prepare = prepare,
+	.start = replay_start,
+	.join = plain_join_threads,
+	.fini = replay_fini,
+	.close = plain_close_all,
+	.wake = plain_wake_all,
+	.start_ns = plain_start_ns,
+	.worker = plain_worker_at,
+	.look = plain_look,
+	.records = one_record,
+	.collect = replay_collect,
+};

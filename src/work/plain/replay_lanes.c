@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay_lanes.c - see replay_lanes.h. */
+#include "work/plain/replay_lanes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "describe/opkind.h"
+
+#define WORKERS_MOST 4096
+
+struct lane_thread {
+	uint64_t first_ns, last_ns; /* its first start, its last end */
+	uint32_t number;
+	unsigned worker;
+};
+
+static uint64_t key_of(const struct trace_record *r)
+{
+	return (uint64_t)r->pid << 32 | r->tid;
+}
+
+void replay_lanes_add(struct replay_lanes *l, const struct trace_record *r)
+{
+	bool is_new = false;
+	uint32_t n = keyed_number(&l->keys, key_of(r), &is_new);
+	uint64_t end = opkind_end_ns(r);
+	struct lane_thread *t;
+
+	l->threads = mem_grow(l->threads, &l->room, n + 1, sizeof(*l->threads));
+	t = &l->threads[n];
+	if (is_new)
+		*t = (struct lane_thread){ .first_ns = r->start_ns,
+					   .last_ns = end,
+					   .number = n };
+	if (r->start_ns < t->first_ns)
+		t->first_ns = r->start_ns;
+	if (end > t->last_ns)
+		t->last_ns = end;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct lane_thread *x = a, *y = b;
+
+	return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct lane_thread *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The first worker whose last thread has ended by then; else a new one. */
+static unsigned free_worker(const uint64_t *ends, unsigned workers,
+			    uint64_t from_ns)
+{
+	unsigned w = 0;
+
+	while (w < workers && ends[w] >= from_ns)
+		w++;
+	return w;
+}
+
+int replay_lanes_share(struct replay_lanes *l, uint64_t most,
+		       struct mlgen_err *err)
+{
+	uint64_t *ends = NULL;
+	size_t room = 0;
+
+	qsort(l->threads, l->keys.count, sizeof(*l->threads), by_first);
+	for (uint32_t i = 0; i < l->keys.count; i++) {
+		struct lane_thread *t = &l->threads[i];
+		unsigned w = free_worker(ends, l->workers, t->first_ns);
+
+		if (w == l->workers && most && w == most)
+			w = i % (unsigned)most;
+		ends = mem_grow(ends, &room, w + 1, sizeof(*ends));
+		if (w == l->workers)
+			ends[l->workers++] = 0;
+		if (t->last_ns > ends[w])
+			ends[w] = t->last_ns;
+		t->worker = w;
+	}
+	mem_free(ends);
+	qsort(l->threads, l->keys.count, sizeof(*l->threads), by_number);
+	if (l->workers <= WORKERS_MOST)
+		return 0;
+	return mlgen_fail(err, -E2BIG,
+			  "the trace has %u threads at the same time, more "
+			  "than %d; replay_threads=256 lets them share so many",
+			  l->workers, WORKERS_MOST);
+}
+
+unsigned replay_lanes_of(const struct replay_lanes *l,
+			 const struct trace_record *r)
+{
+	uint32_t n = 0;
+
+	return keyed_find(&l->keys, key_of(r), &n) ? l->threads[n].worker : 0;
+}
+
+void replay_lanes_fini(struct replay_lanes *l)
+{
+	keyed_fini(&l->keys);
+	mem_free(l->threads);
+	*l = (struct replay_lanes){ 0 };
+}
