@@ -327,6 +327,13 @@ int __wrap_access(const char *path, int mode)
 	return __real_access(lead(led, path), mode);
 }
 
+int __wrap_faccessat(int dir, const char *path, int mode, int flags)
+{
+	char led[PATH_MAX];
+
+	return __real_faccessat(dir, lead(led, path), mode, flags);
+}
+
 ssize_t __wrap_readlink(const char *path, char *out, size_t size)
 {
 	char led[PATH_MAX];

@@ -52,6 +52,7 @@
 	X(int, statvfs, (const char *path, struct statvfs *v)) \
 	X(int, statx, (int dir, const char *path, int flags, unsigned mask, struct statx *out)) \
 	X(int, access, (const char *path, int mode)) \
+	X(int, faccessat, (int dir, const char *path, int mode, int flags)) \
 	X(ssize_t, readlink, (const char *path, char *out, size_t size)) \
 	X(char *, realpath, (const char *path, char *out)) \
 	X(int, rename, (const char *from, const char *to)) \

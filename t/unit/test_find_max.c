@@ -8,7 +8,7 @@
 
 #include "ask/find_max.h"
 #include "base/mem.h"
-#include "job/workload.h"
+#include "work/workloads.h"
 #include "suites.h"
 
 /* The text below a search for the most numjobs: 2 held, 3 ended in `verdict`. */
@@ -38,7 +38,7 @@ static char *answer_of(const char *verdict, const char *headline)
 	size_t bytes;
 	FILE *to = open_memstream(&text, &bytes);
 
-	job->phase = workload_implied();
+	job->phase = PHASE_IO;
 	snprintf(probe.verdict, sizeof(probe.verdict), "%s", verdict);
 	f.missed.value = 3;
 	f.missed.headline = mem_strdup(headline);

@@ -139,7 +139,8 @@ START_TEST(help_of_an_option_is_that_of_cmdhelp)
 	ck_assert_ptr_nonnull(strstr(
 		err.text, "help=dataste: is no topic, and no option; topics "
 			  "are help before-a-run "));
-	ck_assert_ptr_nonnull(strstr(err.text, " plain-io report, and all"));
+	ck_assert_ptr_nonnull(
+		strstr(err.text, " plain-io replay report, and all"));
 }
 END_TEST
 
@@ -362,6 +363,9 @@ static const char *const jobs[] = {
 	"--name=x --phase=restore --tensor_sizes=/d/x --access=framework",
 	"--name=x --phase=checkpoint --checkpoint_layout=pattern "
 	"--checkpoint_pattern=dlrm",
+	"--name=x --replay_trace=/t/a.mlt --replay_files=traced "
+	"--replay_time=fixed --replay_order=file --replay_speed=2 "
+	"--replay_threads=4",
 	"--name=x --checkpoint_every=10m --checkpoint_mode=async "
 	"--snapshot_bandwidth=1g --checkpoint_size=1g",
 };

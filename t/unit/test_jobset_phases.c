@@ -36,8 +36,8 @@ static const struct {
 	  "batch_size: an option of phase=train; jobs of phase=io go without "
 	  "it" },
 	{ "[a]\nphase=oi\nrw=read\nepochs=1\n", "a.job", DIAG_ERROR,
-	  "phase: 'oi' is none of train prepare io checkpoint restore; did you "
-	  "mean 'io'?" },
+	  "phase: 'oi' is none of train prepare io checkpoint restore replay; "
+	  "did you mean 'io'?" },
 	{ "[a]\nrw=read\n[accelerator=x]\nepochs=3\n", "a.job", DIAG_ERROR,
 	  "accelerator: not set, but a.job has sections for x; " },
 	{ "[a]\nrw=read\nthread\n", "a.job", DIAG_NOTE,
@@ -47,6 +47,15 @@ static const struct {
 	  "sync: fio option, changes nothing here: it is so anyway" },
 	{ "[a]\nrw=read\nsync=1\n", "a.job", DIAG_ERROR,
 	  "sync=1: fio option, in mlgen only as sync=0: use fsync or" },
+	{ "[a]\nread_iolog=a.log\nreplay_no_stall=1\n", "a.job", DIAG_ERROR,
+	  "replay_no_stall=1: fio option, in mlgen only as "
+	  "replay_no_stall=0: use replay_time=asap" },
+	{ "[a]\nread_iolog=a.log\nreplay_time_scale=100\n", "a.job", DIAG_NOTE,
+	  "replay_time_scale: fio option, changes nothing here: it is so "
+	  "anyway" },
+	{ "[a]\nrw=read\nreplay_speed=2\n", "a.job", DIAG_ERROR,
+	  "replay_speed: an option of phase=replay (replay_trace=...); this "
+	  "job is phase=io" },
 	{ "[a]\nrw=read\nforce_async=2\n", "a.job", DIAG_ERROR,
 	  "force_async: fio option, not in mlgen: of fio's ioengine=io_uring" },
 	{ "[global]\nrw=read\n[global]\nreadwrite=write\n[a]\nphase=train\n",

@@ -115,6 +115,7 @@ START_TEST(every_member_has_a_rule)
 	static char covered[sizeof(ones)];
 	struct epoch_result epoch;
 	struct checkpoint_result item;
+	struct replay_slice slice;
 
 #define COVER(s, m) memset(covered + offsetof(s, m), 1, sizeof(((s *)0)->m))
 	/* What both have alike, or whoever merges sees to. */
@@ -142,6 +143,11 @@ START_TEST(every_member_has_a_rule)
 	memset(&item, 0xff, sizeof(item));
 	__builtin_clear_padding(&item);
 	check_covered(covered, &item, sizeof(item));
+
+	memset(covered, 0, sizeof(covered));
+	cover(covered, metrics_replay_slice_fields, 0);
+	memset(&slice, 0xff, sizeof(slice));
+	check_covered(covered, &slice, sizeof(slice));
 #else
 	(void)cover;
 	(void)check_covered;
@@ -312,6 +318,9 @@ static void fill_record(struct job_result *r, const struct job *job,
 	ml->saves.items.count = ml->saves.count;
 	ml->restores.items.count = ml->restores.count;
 	r->err.code = any(2) ? -5 : 0;
+	/* Slices that stand below each other, or do not. */
+	r->io.replay.slice_seconds = any(4) ? 2 : 3;
+	r->io.replay.slices.count = any(3);
 	if (work->is_plain)
 		memset(&r->ml, 0, sizeof(r->ml));
 	else
@@ -527,6 +536,55 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 }
 END_TEST
 
+static void fill_slices(struct job_result *r, const struct job *job,
+			double seconds, size_t n)
+{
+	struct replay_slice *s = keep(mem_array(n, sizeof(*s)));
+
+	memset(r, 0, sizeof(*r));
+	r->job = job;
+	r->work = &work_replay;
+	r->io.replay.slice_seconds = seconds;
+	r->io.replay.slices = (struct metric_list){ s, n };
+	for (size_t i = 0; i < n; i++)
+		s[i] = (struct replay_slice){ 1, 10, 2, 20 };
+}
+
+/* Only what was at the same time adds up, and only parts of the same length. */
+START_TEST(slices_of_a_replay_add_up_where_they_are_alike)
+{
+	static const struct {
+		enum merge_how how;
+		double seconds;
+		size_t count;
+	} cases[] = {
+		{ MERGE_GROUP, 2, 3 },
+		{ MERGE_CLIENTS, 2, 3 },
+		{ MERGE_CLIENTS, 3, 0 },
+		{ MERGE_TURNS, 2, 0 },
+	};
+	static struct job_result to, from;
+	struct job *job = job_new("a");
+	const struct replay_result *r = &to.io.replay;
+
+	fill_slices(&to, job, 2, 2);
+	fill_slices(&from, job, cases[_i].seconds, 3);
+	merge_jobs(&to, &from, cases[_i].how, &memory, NULL);
+	ck_assert_uint_eq(r->slices.count, cases[_i].count);
+	ck_assert_int_eq(isnan(r->slice_seconds), cases[_i].count == 0);
+	if (r->slices.count) {
+		const struct replay_slice *s = r->slices.items;
+
+		ck_assert_uint_eq(s[1].asked_bytes, 20);
+		ck_assert_uint_eq(s[1].done_ios, 4);
+		ck_assert_uint_eq(s[2].done_bytes, 20);
+	}
+	keep(to.numa.loader_nodes);
+	free_all();
+	job_free(job);
+}
+END_TEST
+
 START_TEST(order_and_grouping_do_not_matter)
 {
 	static const struct workload *const works[] = { &work_train, &work_io,
@@ -556,6 +614,8 @@ Suite *suite_merge_rules(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_test(t, every_member_has_a_rule);
 	tcase_add_test(t, a_group_keeps_latencies_and_the_slowest_of_all);
+	tcase_add_loop_test(t, slices_of_a_replay_add_up_where_they_are_alike,
+			    0, 4);
 	tcase_add_loop_test(t, order_and_grouping_do_not_matter, MERGE_GROUP,
 			    MERGE_TURNS + 1);
 	suite_add_tcase(s, t);

@@ -69,6 +69,9 @@ START_TEST(what_a_dry_run_knows_is_in_the_table)
 	for (const char *const *name = metrics_io_planned; *name; name++)
 		ck_assert_msg(field_find(metrics_io_fields, *name) != NULL,
 			      "%s", *name);
+	for (const char *const *name = metrics_replay_planned; *name; name++)
+		ck_assert_msg(field_find(metrics_io_fields, *name) != NULL,
+			      "%s", *name);
 }
 END_TEST
 

@@ -20,6 +20,7 @@ START_TEST(has_one_id)
 	for (unsigned i = 0; i < 300000; i++) {
 		int len = snprintf(name, sizeof(name), "/a/folder/of/%u", i);
 
+		ck_assert_uint_eq(trace_names_find(n, name, (size_t)len), 0);
 		ck_assert_uint_eq(trace_names_id(n, name, (size_t)len, &is_new),
 				  i + 1);
 		ck_assert(is_new);
@@ -31,6 +32,8 @@ START_TEST(has_one_id)
 		ck_assert_uint_eq(trace_names_id(n, name, (size_t)len, &is_new),
 				  i + 1);
 		ck_assert(!is_new);
+		ck_assert_uint_eq(trace_names_find(n, name, (size_t)len),
+				  i + 1);
 		ck_assert_str_eq(trace_names_text(n, i + 1, &bytes), name);
 		ck_assert_uint_eq(bytes, (size_t)len);
 	}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 149-write-iolog-no-space.sh - a log for which there is no room, or not for what it is made of, leaves the run's result as it is.
+# 176-write-iolog-no-space.sh - a log for which there is no room, or not for what it is made of, leaves the run's result as it is.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 173-score-plain.sh - the trace of a plain job has the job as its phase, and is compared by that.
+# 175-score-plain.sh - the trace of a plain job has the job as its phase, and is compared by that.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 98-replay.sh - 4 KiB random reads from the page cache, replayed, beside the plain job that was traced.
+
+. "$(dirname "$0")/lib/figures.sh"
+. "$(dirname "$0")/lib/plain.sh"
+
+rounds=${ROUNDS:-7}	# the first of which does not count
+mib=${MIB:-1024}
+
+# io NAME: reads per second of the last run, into a file of that name.
+io()
+{
+	awk -v ios="$(json "$T/run.json" jobs.0.read.total_ios)" \
+		-v s="$(json "$T/run.json" jobs.0.io.wall_seconds)" \
+		'BEGIN { printf "%.0f\n", ios / s }' >>"$T/$1"
+}
+
+run()
+{
+	"$MLGEN" "$@" --invalidate=0 --quiet --json="$T/run.json" \
+		>"$T/.out" 2>&1 || {
+		cat "$T/.out" >&2
+		exit 1
+	}
+}
+
+plain()
+{
+	resident "$T/file"
+	# shellcheck disable=SC2086
+	run $job
+	io "$1"
+}
+
+replay()
+{
+	resident "$own"
+	# shellcheck disable=SC2086
+	run --name=again --replay_trace="$T/trace.mlt" --directory="$T/own" \
+		--replay_time=asap $engine
+	io replay
+}
+
+compare()
+{
+	engine=$1
+	job="--name=plain --filename=$T/file --rw=randread --bs=4k --size=${mib}m
+		$engine"
+	rm -f "$T/before" "$T/after" "$T/replay" "$T/trace.mlt"
+	# shellcheck disable=SC2086
+	run $job --trace="$T/trace.mlt"
+	# shellcheck disable=SC2086
+	run --name=again --replay_trace="$T/trace.mlt" --directory="$T/own" \
+		--replay_time=asap $engine
+	own=$(find "$T/own" -type f -size +1M)
+	for n in $(seq "$rounds"); do
+		[ "$n" -ne 2 ] || rm -f "$T/before" "$T/after" "$T/replay"
+		plain before
+		replay
+		plain after
+	done
+	before=$(median <"$T/before") after=$(median <"$T/after")
+	figure "$engine: plain, reads a second" "$before"
+	figure "$engine: plain after / plain before (noise)" \
+		"$(calc "$after / $before")"
+	at_least "$engine: replayed / plain, reads a second" \
+		"$(calc "$(median <"$T/replay") / ($before + $after) * 2")" 0.8
+}
+
+compare --ioengine=psync
+compare "--ioengine=io_uring --iodepth=32"
+
+# 256 threads, each with files of its own.
+mkdir "$T/many"
+run --name=many --directory="$T/many" --rw=randread --bs=64k --size=1m \
+	--numjobs=256 --group_reporting=1 --trace="$T/many.mlt"
+rm -rf "$T/many"
+measure "$T/rss" "$MLGEN" --name=again --replay_trace="$T/many.mlt" \
+	--directory="$T/many-again" --replay_time=asap --quiet
+measure "$T/rss" "$MLGEN" --name=again --replay_trace="$T/many.mlt" \
+	--directory="$T/many-again" --replay_time=asap --quiet
+at_most "256 threads: MiB resident" "$(tail -n 1 "$T/rss" | column 3 -)" 64
+verdict
