@@ -27,8 +27,9 @@ ok "what is there can be read" sh -c '"$1" small/x.trace >x.txt' - "$text"
 is "all that the report counts" "$(tail -n 1 x.txt | cut -d' ' -f2)" \
 	"$(json run.json trace.records)"
 ok "and is a part of it" test "$(json run.json trace.records)" -gt 1000
+# Reads, an open, a close, and the stage that the job is.
 is "with what is missing, it is all that was done" \
-	"$(($(json run.json trace.records) + $(json run.json trace.lost)))" 409602
+	"$(($(json run.json trace.records) + $(json run.json trace.lost)))" 409603
 is "no event is damaged or invented" \
 	"$(tail -n 1 x.txt | cut -d' ' -f4) $(awk '$1 == "read" && \
 		($2 != "n.0.0" || $4 != 4096 || $5 != 4096 || $6 != 0)' x.txt |

@@ -68,8 +68,8 @@ static unsigned free_worker(const uint64_t *ends, unsigned workers,
 int replay_lanes_share(struct replay_lanes *l, uint64_t most,
 		       struct mlgen_err *err)
 {
-	uint64_t *ends = NULL;
 	size_t room = 0;
+	uint64_t *ends = mem_grow(NULL, &room, 1, sizeof(*ends));
 
 	qsort(l->threads, l->keys.count, sizeof(*l->threads), by_first);
 	for (uint32_t i = 0; i < l->keys.count; i++) {

@@ -339,7 +339,7 @@ static void make_room(struct reading *x)
 	x->scope_room = scope_count(x);
 	if (x->scope_room)
 		x->scopes = mem_array(x->scope_room, sizeof(*x->scopes));
-	o->slice_seconds = seconds > 0 ? seconds / (REPLAY_SLICES / 2) : 1e-9;
+	o->slice_seconds = seconds > 0 ? seconds / (REPLAY_SLICES * .5) : 1e-9;
 }
 
 static void reading_fini(struct reading *x)
