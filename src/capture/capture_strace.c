@@ -226,7 +226,8 @@ static void strace_look(void *state, struct capture_status *status)
 
 /* ---- the end ---- */
 
-static int read_rest(struct by_strace *s, struct mlgen_err *err)
+static int read_rest(struct by_strace *s, bool was_stopped,
+		     struct mlgen_err *err)
 {
 	uint64_t until = clock_monotonic_ns() + STOP_NS;
 	int rc = 0;
@@ -235,8 +236,9 @@ static int read_rest(struct by_strace *s, struct mlgen_err *err)
 		wait_for(s->strace.lines, 100);
 		rc = read_lines(s, err);
 	}
-	/* The last one may have been cut. */
-	if (rc >= 0 && s->bytes)
+	/* The last one may have been cut. Where strace was asked to end it is of a
+	 * call that has not ended. */
+	if (rc >= 0 && s->bytes && !was_stopped)
 		rc = take_line(s, s->text, s->bytes, err);
 	return rc < 0 ? rc : 0;
 }
@@ -261,7 +263,7 @@ static int strace_stop(void *state, struct capture_status *status,
 
 	if (was_stopped)
 		strace_attached_stop(&s->strace);
-	rc = read_rest(s, err);
+	rc = read_rest(s, was_stopped, err);
 	if (rc == 0)
 		rc = strace_reader_end(s->reader, err);
 	if (!s->is_over)

@@ -25,7 +25,8 @@ chmod +x reader.sh
 
 is_whole()	# TITLE
 {
-	like "$1" "$(recorded | tail -n 1)" '^end [0-9]+ 0 0 0$'
+	like "$1" "$(recorded | grep -E '^(end|entry lost) ')" \
+		'^end [0-9]+ 0 0 0$'
 }
 
 has_begun()

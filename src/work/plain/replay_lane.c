@@ -112,6 +112,12 @@ static void turn_is_done(struct lane *l, const struct lane_op *lo)
 	bell_ring(&l->all->go_on, l->s->all->clock);
 }
 
+/* A folder that an earlier replay has made. */
+static bool is_there_already(const struct io_op *op)
+{
+	return op->io.op == MLGEN_MKDIR && op->io.result == -EEXIST;
+}
+
 static void lane_complete(struct lane *l, struct io_op *op)
 {
 	struct lane_op *lo = op->owner;
@@ -122,7 +128,7 @@ static void lane_complete(struct lane *l, struct io_op *op)
 		lo->handle->in_flight--;
 	l->last_ns = u64_max(l->last_ns, op->end_ns);
 	turn_is_done(l, lo);
-	if (op->io.result < 0 && !lo->may_fail) {
+	if (op->io.result < 0 && !lo->may_fail && !is_there_already(op)) {
 		stream_take_error(l->s, op);
 		return;
 	}
@@ -328,7 +334,7 @@ static void lane_begin_named(struct lane *l, const struct replay_op *op)
 		(struct mlgen_file){ .path = l->path, .fd = -1, .mode = 0755 };
 	io = lane_take_op(l, op->op, h ? &h->file : &l->named);
 	lo = io->owner;
-	lo->may_fail = op->flags & REPLAY_MAY_FAIL || op->op == MLGEN_MKDIR;
+	lo->may_fail = op->flags & REPLAY_MAY_FAIL;
 	if (op->op == MLGEN_RENAME) {
 		replay_files_path(l->all->files, (uint32_t)op->off, l->path2);
 		io->io.path2 = l->path2;
