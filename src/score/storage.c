@@ -60,8 +60,9 @@ size_t storage_of(const struct storage *s, const char *path)
 	for (size_t i = 0; i < s->count; i++) {
 		size_t length = strlen(s->at[i].point);
 
-		if (length >= longest && path[length] == '/' &&
-		    strncmp(path, s->at[i].point, length) == 0) {
+		if (length >= longest &&
+		    strncmp(path, s->at[i].point, length) == 0 &&
+		    path[length] == '/') {
 			longest = length;
 			found = i + 1;
 		}

@@ -91,6 +91,17 @@ START_TEST(there_are_no_more_workers_than_asked_for)
 }
 END_TEST
 
+START_TEST(nothing_needs_no_worker)
+{
+	struct replay_lanes l = { 0 };
+	struct mlgen_err err = { 0 };
+
+	ck_assert_int_eq(replay_lanes_share(&l, 0, &err), 0);
+	ck_assert_uint_eq(l.workers, 0);
+	replay_lanes_fini(&l);
+}
+END_TEST
+
 /* ---- slices ---- */
 
 START_TEST(slices_hold_all_that_was_done_however_long_it_takes)
@@ -312,6 +323,7 @@ Suite *suite_replay(void)
 	tcase_add_test(t, threads_that_were_there_together_have_a_worker_each);
 	tcase_add_test(t, threads_that_followed_one_another_share_one);
 	tcase_add_test(t, there_are_no_more_workers_than_asked_for);
+	tcase_add_test(t, nothing_needs_no_worker);
 	tcase_add_test(t, slices_hold_all_that_was_done_however_long_it_takes);
 	tcase_add_test(t, what_cannot_be_replayed_is_counted_by_its_reason);
 	tcase_add_test(t, a_long_list_of_reasons_is_cut_and_counted_whole);

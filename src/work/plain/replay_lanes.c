@@ -69,8 +69,11 @@ int replay_lanes_share(struct replay_lanes *l, uint64_t most,
 		       struct mlgen_err *err)
 {
 	size_t room = 0;
-	uint64_t *ends = mem_grow(NULL, &room, 1, sizeof(*ends));
+	uint64_t *ends;
 
+	if (l->keys.count == 0)
+		return 0;
+	ends = mem_grow(NULL, &room, 1, sizeof(*ends));
 	qsort(l->threads, l->keys.count, sizeof(*l->threads), by_first);
 	for (uint32_t i = 0; i < l->keys.count; i++) {
 		struct lane_thread *t = &l->threads[i];
