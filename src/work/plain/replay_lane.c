@@ -18,8 +18,8 @@
  * busy: the rest of a pause is spent looking. */
 #define SPIN_NS UINT64_C(50000)
 /* Memory for requests of all workers, and what each has at least. */
-#define BUFFERS_BYTES (UINT64_C(24) << 20)
-#define BUFFER_LEAST_BYTES (UINT64_C(64) << 10)
+#define BUFFERS_BYTES (UINT64_C(4) << 20)
+#define BUFFER_LEAST_BYTES (UINT64_C(16) << 10)
 #define PAGE_BYTES UINT64_C(4096)
 
 /* One operation on its way. */

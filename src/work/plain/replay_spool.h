@@ -11,7 +11,7 @@
  * is: memory is that of a chunk a worker while it is written, and of one chunk a
  * cursor while it is read. A cursor is on one thread; several may read at once.
  */
-enum { REPLAY_CHUNK_BYTES = 32 << 10 };
+enum { REPLAY_CHUNK_BYTES = 8 << 10 };
 
 struct replay_spool;
 
