@@ -1,11 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 110-find-max.sh - how many accelerators: what arithmetic says, and why it is not more.
-# Alone: accelerators are fed at a rate, which who is held up does not keep.
+# In virtual time, where arithmetic holds whatever else the machine does.
 # In memory: storage is played by a model.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+
+in_real_time=$MLGEN
+virtual_time
 
 # find ARGUMENT...: which is all but instant where nothing is played slowly
 find_max()
@@ -117,7 +120,7 @@ exits "an option has a limit of its own" 0 "$MLGEN" --name=io --ioengine=null \
 	--rw=read --size=1m --runtime=5ms --time_based \
 	--find-max=iodepth_batch_submit --require='numjobs<=9' --json=run.json
 is "that is said" "$(found answer limited_by limit)" "4096 null option"
-exits "a plain job's option" 0 "$MLGEN" --name=io --ioengine=null --rw=read \
+exits "a plain job's option" 0 "$in_real_time" --name=io --ioengine=null --rw=read \
 	--size=1m --runtime=200ms --time_based --find-max=numjobs \
 	--require='numjobs<=5' --json=run.json
 is "is found likewise" "$(found answer limited_by)" "5 6"
@@ -182,6 +185,7 @@ runtime=400ms
 time_based
 [short]
 epochs=1
+bandwidth=700k
 target_au=99.999
 EOF
 exits "one of two that differ" 0 "$MLGEN" mix.job --one.find-max=accelerators \
@@ -234,7 +238,7 @@ exits "what cannot run at all is no answer" 2 "$MLGEN" --name=x \
 not_ok "and leaves no document" test -e run.json
 
 # ---- stopped
-background "$MLGEN" --name=x --ioengine=null --format=raw --num_files=4096 \
+background "$in_real_time" --name=x --ioengine=null --format=raw --num_files=4096 \
 	--sample_size=1k --batch_size=8 --compute_time=10ms --steps=20 \
 	--read_threads=1 --prefetch=1 --find-max=accelerators \
 	--require='au>=1' --json=stop.json

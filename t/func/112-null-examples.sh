@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 112-null-examples.sh - what README and mlgen(1) say that a modelled storage does, it does.
-# Alone: rates are compared with arithmetic, which others on the machine know nothing of.
+# In virtual time, where arithmetic holds whatever else the machine does.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+
+virtual_time
 
 # examples FILE: the runs on ioengine=null, one a line, without the prompt.
 examples()

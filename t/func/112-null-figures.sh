@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 112-null-figures.sh - every rate in every output is what arithmetic says of a storage of known bandwidth.
-# Alone: rates are compared with arithmetic, which others on the machine know nothing of.
+# In virtual time, where arithmetic holds whatever else the machine does.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+
+virtual_time
 
 # A sample is 256 KiB, a batch 1 MiB, which takes 62.5 ms at 16 MiB/s and is
 # computed on for 25: 40 % AU. An epoch is 8 of these and the last computation,

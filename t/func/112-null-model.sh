@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 112-null-model.sh - ioengine=null with a latency and a bandwidth is storage of which arithmetic knows all.
-# Alone: rates are compared with arithmetic, which others on the machine know nothing of.
+# In virtual time, where arithmetic holds whatever else the machine does.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+
+virtual_time
 
 # One accelerator asks for 4 MiB each 50 ms: 80 MiB/s.
 training="--name=x --phase=train --ioengine=null --directory=$T/none

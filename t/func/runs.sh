@@ -21,6 +21,10 @@
 #	mount_small FOLDER SIZE	after that: a filesystem in memory, of SIZE bytes
 #	traced FILE COMMAND...	run it, its system calls go to FILE
 #	as_nobody COMMAND...	run it without root's powers
+#	virtual_time		from here on $MLGEN is that of the golden files, in
+#				virtual time (t/golden/sim.h): its rates are those
+#				of arithmetic, however busy the host is. Paths of
+#				jobs and results are relative ones
 
 # Only what mlgen prints, with two blanks a level: jq may not be there.
 json()
@@ -170,4 +174,17 @@ as_nobody()
 	else
 		"$@"
 	fi
+}
+
+virtual_time()
+{
+	MLGEN=$TOP/build/golden/mlgen
+	[ -x "$MLGEN" ] || {
+		echo "Bail out! $MLGEN is not there: make build/golden/mlgen"
+		exit 1
+	}
+	. "$TOP/t/golden/machine.sh"
+	make_machine "$T/machine" "$TOP/t/golden/machine.txt"
+	enter_machine "$T/machine" "$T"
+	cp -R "$TOP/jobs" "$T"
 }
