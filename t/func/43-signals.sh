@@ -107,8 +107,12 @@ ends()
 	finish
 	is "$title is cut by one SIG$sig, with status 130" "$status" 130
 	is "... and reported" "$(json run.json interrupted)" true
-	is "... in which nothing is left behind" \
-		"$(grep -c 'warning:' err)" 0
+	if [ "${SANITIZE-}" ]; then
+		skip "... in which nothing is left behind" \
+			"a second is short for threads under a sanitizer"
+		return
+	fi
+	is "... in which nothing is left behind" "$(grep 'warning:' err)" ""
 }
 null="--name=x --ioengine=null"
 big="--format=raw --num_files=4 --sample_size=1t --bs=1m --bandwidth=1m"
