@@ -2,14 +2,12 @@
 /* replay_activity.c - in a run: the operations of a trace, done again. */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "io/cache.h"
-#include "run/collect.h"
 #include "work/plain/plain_inside.h"
 #include "work/plain/replay.h"
 #include "work/plain/replay_lane.h"
@@ -352,7 +350,6 @@ static void replay_collect(struct job_result *out, size_t record,
 	if (!s->begin_ns)
 		return;
 	out->work = &work_replay;
-	out->in_use = "";
 	collect_replayed_files(&out->io, s);
 	collect_asked(&out->io.replay, s);
 	if (r->plain.streams.streams && s->work_begin_ns) {
@@ -362,17 +359,11 @@ static void replay_collect(struct job_result *out, size_t record,
 		collect_done(&out->io.replay, s);
 		return;
 	}
-	out->io.numjobs = r->ops.workers;
-	collect_storage(&out->storage, s, r->plain.files.directory);
-	collect_around(out, s, 0);
-	for (unsigned d = 0; d < 2; d++)
-		out->io.rate[d] =
-			(struct rate_result){ .asked_bytes_per_sec =
-						      (double)NAN,
-					      .asked_iops = (double)NAN };
+	plain_collect_none(out, s, r->ops.workers);
 }
 
 const struct activity replay_activity = {
+	PLAIN_ACTIVITY,
 	.init = replay_init,
 	.rules = replay_rules,
 	.open_files = open_files,
@@ -383,13 +374,7 @@ const struct activity replay_activity = {
 	.lower = "replay_threads",
 	.prepare = prepare,
 	.start = replay_start,
-	.join = plain_join_threads,
 	.fini = replay_fini,
-	.close = plain_close_all,
-	.wake = plain_wake_all,
-	.start_ns = plain_start_ns,
-	.worker = plain_worker_at,
-	.look = plain_look,
 	.records = one_record,
 	.collect = replay_collect,
 };
