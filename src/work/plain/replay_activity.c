@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "io/cache.h"
+#include "io/mount.h"
 #include "work/plain/plain_inside.h"
 #include "work/plain/replay.h"
 #include "work/plain/replay_lane.h"
@@ -96,6 +97,36 @@ static int rule_engine_writes(struct slot *s, struct run_shared *run,
 			  e->name, s->job->replay_trace);
 }
 
+/* What a device was asked for may be less than O_DIRECT can ask of a file. */
+static int rule_direct(struct slot *s, struct run_shared *run,
+		       struct mlgen_err *err)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+	struct mlgen_err why = { 0 };
+	uint64_t align_bytes;
+	int rc;
+
+	(void)run;
+	if (!o->is_direct || !slot_touches_files(s))
+		return 0;
+	rc = mount_direct_alignment(s->job->directory, &align_bytes, &why);
+	if (rc < 0)
+		return mlgen_fail(err, rc,
+				  "%s; block requests have passed the page "
+				  "cache, and with direct=0 they are replayed "
+				  "through it",
+				  why.text);
+	if (o->align_bytes >= align_bytes)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "direct: %s has block requests that are multiples of "
+			  "%" PRIu64 " bytes, and O_DIRECT needs %" PRIu64
+			  " below %s; name another directory, or use direct=0, "
+			  "which replays them through the page cache",
+			  s->job->replay_trace, o->align_bytes, align_bytes,
+			  s->job->directory);
+}
+
 static int rule_look(struct slot *s, struct run_shared *run,
 		     struct mlgen_err *err)
 {
@@ -147,6 +178,7 @@ static const struct rule own_rules[] = {
 	{ "data", rule_readonly },
 	{ "engine", rule_engine_writes },
 	{ "engine", rules_engine },
+	{ "engine", rule_direct },
 	{ "data", rule_look },
 	{ "space", rule_mount },
 	{ "cpus", rules_cpus },
@@ -303,6 +335,8 @@ static void collect_asked(struct replay_result *to, const struct slot *s)
 	to->asked_bytes = o->bytes[0] + o->bytes[1];
 	to->touches = o->touches;
 	to->redirected = o->redirected;
+	to->blocks = o->blocks;
+	to->folded = o->folded;
 	to->left_out_operations = o->left_operations;
 	memcpy(to->left_out, o->left_out, sizeof(to->left_out));
 }
