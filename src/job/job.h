@@ -206,8 +206,9 @@ struct job {
 	/* phase=replay: the operations of a trace. */
 	char *replay_trace; /* a trace, or a log of fio's */
 	int replay_files, replay_time, replay_order;
-	double replay_speed;     /* 2 = twice as fast */
-	uint64_t replay_threads; /* 0 = as many as the trace has at a time */
+	double replay_speed;        /* 2 = twice as fast */
+	uint64_t replay_span_bytes; /* of block devices; 0 = all */
+	uint64_t replay_threads;    /* 0 = as many as the trace has at a time */
 
 	uint64_t memory_limit; /* bytes; 0 = none; the same in all jobs */
 	bool memory_limit_required;

@@ -732,6 +732,9 @@ const struct mlgen_field job_fields[] = {
 	{ "replay_threads", MLGEN_F_U64(struct job, replay_threads),
 	  .def = "0", .max = 65536, .unit = "threads", .group = "Replay",
 	  .help = "Threads that replay; those of the trace share them, in the order of its times. 0 is as many as it has at the same time." },
+	{ "replay_span", MLGEN_F_SIZE(struct job, replay_span_bytes),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Replay",
+	  .help = "Of a trace of block requests alone: those beyond so many bytes of a device are folded, by the rest of a division. 0 is as they were." },
 
 	{ "percentile_list", FIELD_F64_LIST(struct job, percentile_list),
 	  .def = "50:90:99:99.9", .min = 0, .max = 100, .group = "Report", .flags = MLGEN_FIO,

@@ -287,6 +287,8 @@ static void plan_asked(struct replay_result *to, const struct plan_replay *p)
 		.done_bytes = UINT64_MAX,
 		.touches = p->touches,
 		.redirected = p->redirected,
+		.blocks = p->blocks,
+		.folded = p->folded,
 		.waits = UINT64_MAX,
 		.wait_seconds = (double)NAN,
 		.left_out_operations = p->left_operations,

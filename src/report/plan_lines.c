@@ -137,6 +137,8 @@ static const struct mlgen_field page_fields[] = {
 	{ "replay_write_bytes", MLGEN_F_U64(P, replay.write_bytes), .unit = "bytes" },
 	{ "touches", MLGEN_F_U64(P, replay.touches) },
 	{ "redirected", MLGEN_F_U64(P, replay.redirected) },
+	{ "blocks", MLGEN_F_U64(P, replay.blocks) },
+	{ "folded", MLGEN_F_U64(P, replay.folded) },
 	{ "seconds", MLGEN_F_F64(P, replay.seconds), .unit = "s" },
 	{ "left_out", METRICS_CHARS(P, replay.left_out) },
 	{ "eval_files", MLGEN_F_U64(P, eval_files) },

@@ -48,7 +48,7 @@ struct plan_replay {
 	uint64_t threads, workers; /* of the trace, that replay them */
 	uint64_t depth;            /* most under way of one of these */
 	uint64_t operations, read_bytes, write_bytes;
-	uint64_t touches, redirected;
+	uint64_t touches, redirected, blocks, folded;
 	double seconds; /* in the trace, at replay_speed */
 	uint64_t left_operations;
 	char left_out[256]; /* as replay_result has it */

@@ -335,6 +335,9 @@ struct replay_result {
 	uint64_t touches;    /* of these reads: pages of mappings, touched */
 	uint64_t redirected; /* replay_files=traced: would change a file that
 				the trace names, and went below directory */
+	/* Of reads and writes: requests of block devices, and of these those
+	 * that replay_span moved. */
+	uint64_t blocks, folded;
 	uint64_t waits;      /* for threads that were a second behind */
 	double wait_seconds; /* of all workers */
 	/* In the trace, and not replayed: "12 getdents, 3 advise"; "". */

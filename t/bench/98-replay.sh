@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 98-replay.sh - 4 KiB random reads from the page cache, replayed, beside the plain job that was traced.
+# 98-replay.sh - 4 KiB random reads from the page cache, replayed, beside the plain job that was traced; memory of many threads, and of many operations.
 
 . "$(dirname "$0")/lib/figures.sh"
 . "$(dirname "$0")/lib/plain.sh"
@@ -81,4 +81,26 @@ measure "$T/rss" "$MLGEN" --name=again --replay_trace="$T/many.mlt" \
 measure "$T/rss" "$MLGEN" --name=again --replay_trace="$T/many.mlt" \
 	--directory="$T/many-again" --replay_time=asap --quiet
 at_most "256 threads: MiB resident" "$(tail -n 1 "$T/rss" | column 3 -)" 64
+
+# Ten million operations on one file of 64 MiB: the whole of reading, sorting
+# and replaying the trace. With pauses, so that none of them is too fast to be traced.
+run --name=long --filename="$T/long" --rw=randread --bs=4k --size=64m \
+	--loops="${LOOPS:-640}" --thinktime=1ms --thinktime_blocks=512 \
+	--ioengine=null --trace="$T/long.mlt"
+long()
+{
+	measure "$T/rss" "$MLGEN" --name=again --replay_trace="$T/long.mlt" \
+		--directory="$T/long-again" --replay_time=asap --quiet \
+		--json="$T/run.json" "$@"
+	figure "10^7 operations, $*: seconds in all" \
+		"$(tail -n 1 "$T/rss" | column 1 -)"
+	at_most "10^7 operations, $*: MiB resident" \
+		"$(tail -n 1 "$T/rss" | column 3 -)" 64
+}
+long --ioengine=null --dry-run
+long --ioengine=null
+# Its file is made, and read into the page cache.
+long --ioengine=psync --invalidate=0
+figure "10^7 operations: done, millions" \
+	"$(calc "$(json "$T/run.json" jobs.0.io.replay.done_operations) / 1e6")"
 verdict

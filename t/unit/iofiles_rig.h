@@ -2,35 +2,16 @@
 /* iofiles_rig.h - a plain job with files p and q in a folder of its own, looked at and laid out. */
 #pragma once
 
-#include <check.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "io/engines.h"
+#include "layout_rig.h"
 #include "work/plain/iofiles.h"
 #include "work/plain/iolayout.h"
 #include "work/workloads.h"
 
 #define K UINT64_C(1024)
 
-static char top[64];
-static struct clock *the_clock;
-static struct job job;
 static struct iofiles_request request;
-static struct filemaker_progress progress;
 static struct iolayout layout;
 static struct iofiles files;
-static struct mlgen_err err;
-
-static inline void shell(const char *command)
-{
-	ck_assert_msg(system(command) == 0, "%s", command);
-}
 
 /* "32k", "25%" or NULL. */
 static inline struct size_share share(const char *text)
@@ -72,21 +53,11 @@ static inline void make_job(int rw, const char *filename, const char *size)
 	};
 }
 
-/* What is said on stderr goes to a file that tests may read. */
 static inline void set_up(void)
 {
-	int fd;
-
-	snprintf(top, sizeof(top), "/var/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(top));
-	ck_assert_int_eq(chdir(top), 0);
-	fd = open("stderr", O_WRONLY | O_CREAT | O_APPEND, 0600);
-	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
-	close(fd);
+	layout_begin();
 	shell("mkdir d; head -c 64k /dev/urandom >d/p;"
 	      "head -c 128k /dev/urandom >d/q");
-	the_clock = clock_new_real();
-	clock_join(the_clock);
 	request = (struct iofiles_request){ .job = &job };
 	layout = (struct iolayout){ .req = &request,
 				    .clock = the_clock,
@@ -96,14 +67,8 @@ static inline void set_up(void)
 
 static inline void tear_down(void)
 {
-	char command[96];
-
 	iofiles_fini(&files);
-	clock_leave(the_clock);
-	clock_free(the_clock);
-	ck_assert_int_eq(chdir("/"), 0);
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	shell(command);
+	layout_end();
 }
 
 static inline int look(void)

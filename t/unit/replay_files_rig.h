@@ -2,15 +2,7 @@
 /* replay_files_rig.h - files of a trace, looked at and made below "d" in a folder of the test's own. */
 #pragma once
 
-#include <check.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "io/engines.h"
+#include "layout_rig.h"
 #include "work/plain/replay_files.h"
 
 #define THERE REPLAY_FILE_THERE
@@ -18,18 +10,9 @@
 #define FOLDER REPLAY_FILE_FOLDER
 #define READ REPLAY_FILE_READ
 
-static char top[64], directory[PATH_MAX], job_name[] = "x";
-static struct clock *the_clock;
-static struct job job;
-static struct filemaker_progress progress;
+static char directory[PATH_MAX], job_name[] = "x";
 static struct replay_files files;
 static struct replay_files_maker maker;
-static struct mlgen_err err;
-
-static inline void shell(const char *command)
-{
-	ck_assert_msg(system(command) == 0, "%s", command);
-}
 
 static inline void use(const char *path)
 {
@@ -41,19 +24,9 @@ static inline void use(const char *path)
 	replay_files_init(&files, &job);
 }
 
-/* In a folder of the test's own; what is said on stderr goes to a file. */
 static inline void set_up(void)
 {
-	int fd;
-
-	snprintf(top, sizeof(top), "/var/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(top));
-	ck_assert_int_eq(chdir(top), 0);
-	fd = open("stderr", O_WRONLY | O_CREAT | O_APPEND, 0600);
-	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
-	close(fd);
-	the_clock = clock_new_real();
-	clock_join(the_clock);
+	layout_begin();
 	use("d");
 	maker = (struct replay_files_maker){ .clock = the_clock,
 					     .progress = &progress };
@@ -61,14 +34,8 @@ static inline void set_up(void)
 
 static inline void tear_down(void)
 {
-	char command[96];
-
 	replay_files_fini(&files);
-	clock_leave(the_clock);
-	clock_free(the_clock);
-	ck_assert_int_eq(chdir("/"), 0);
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	shell(command);
+	layout_end();
 }
 
 static inline uint32_t add(const char *name, unsigned flags, uint64_t bytes)
@@ -132,13 +99,6 @@ static inline void make_fails(int code, const char *words)
 	r = replay_files_make(&files, &maker, &err);
 	ck_assert_msg(r == code, "%d: %s", r, err.text);
 	ck_assert_msg(strstr(err.text, words), "%s", err.text);
-}
-
-static inline uint64_t size_of(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 ? (uint64_t)st.st_size : UINT64_MAX;
 }
 
 /* What `find` lists of the current folder but for stderr; "" = nothing. */

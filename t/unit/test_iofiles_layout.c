@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "io/cache.h"
-#include "io/engines.h"
 #include "iofiles_rig.h"
 #include "run/crew.h"
 #include "suites.h"
@@ -28,34 +26,12 @@ static void lay_out_fails(int code, const char *words)
 	ck_assert_msg(strstr(err.text, words), "%s", err.text);
 }
 
-static uint64_t size_of(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 ? (uint64_t)st.st_size : UINT64_MAX;
-}
-
 static bool holds(const char *path, const char *words)
 {
 	char command[256];
 
 	snprintf(command, sizeof(command), "grep -Eq '%s' '%s'", words, path);
 	return system(command) == 0;
-}
-
-/* Percent of the first 100 kB that gzip leaves. */
-static int compressed_percent(const char *path)
-{
-	char command[128];
-	unsigned long n = 0;
-	FILE *f;
-
-	snprintf(command, sizeof(command),
-		 "head -c 100000 '%s' | gzip -1 | wc -c", path);
-	f = popen(command, "r");
-	ck_assert_int_eq(fscanf(f, "%lu", &n), 1);
-	pclose(f);
-	return (int)(n * 100 / 100000);
 }
 
 START_TEST(a_missing_file_is_made_whole_and_cold)
@@ -86,25 +62,12 @@ END_TEST
 
 START_TEST(pieces_of_a_large_file_fit_together)
 {
-	char *one = mem_zalloc(3 << 20), *two = mem_zalloc(3 << 20);
-	int fd;
-
 	/* Two pieces and a bit. */
 	make_job(RW_READ, "f", "131077k");
 	lay_out_ok(1);
 	ck_assert_uint_eq(size_of("d/f"), 131077 * K);
-	fd = open("d/f", O_RDONLY);
-	/* Around the border of pieces: no block is another's copy or zero. */
-	ck_assert_int_eq(pread(fd, one, 3 << 20, (64 << 20) - (1 << 20)),
-			 3 << 20);
-	ck_assert_int_eq(pread(fd, two, 3 << 20, 0), 3 << 20);
-	close(fd);
-	for (size_t at = 0; at < 3 << 20; at += 4096)
-		ck_assert(memcmp(one + at, two, 4096) != 0 &&
-			  memcmp(one + at, two + (1 << 20), 4096) != 0);
+	expect_pieces_fit("d/f");
 	ck_assert_int_ge(compressed_percent("d/f"), 99);
-	mem_free(one);
-	mem_free(two);
 }
 END_TEST
 
@@ -203,15 +166,6 @@ START_TEST(a_stopped_one_leaves_nothing_half_made)
 }
 END_TEST
 
-/* Stops the layout at some write, as a signal would. */
-static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			   unsigned n)
-{
-	if (io[0]->op == MLGEN_WRITE && io[0]->off == 8 << 20)
-		progress.stop.is_set = true;
-	return engines_find("psync")->submit(ctx, io, n);
-}
-
 START_TEST(so_does_one_that_is_stopped_in_the_middle)
 {
 	struct mlgen_engine stopping = *engines_find("psync");
@@ -226,78 +180,32 @@ START_TEST(so_does_one_that_is_stopped_in_the_middle)
 }
 END_TEST
 
-static void set_fault(void *opts, const char *name, const char *value)
+static int look_and_lay_out(void)
 {
-	const struct mlgen_field *f =
-		field_find(engines_find("fault")->opts, name);
-
-	ck_assert_int_eq(field_parse(f, opts, value, 1024, NULL), 0);
+	look_ok();
+	return iolayout_run(&files, &layout, &err);
 }
-
-static void expect_whole_or_absent(bool all)
-{
-	static const char *const paths[] = { "d/f", "d/g" };
-
-	ck_assert(system("find d -name '*.mlgen-part' | grep .") != 0);
-	for (size_t i = 0; i < 2; i++) {
-		uint64_t bytes = size_of(paths[i]);
-
-		ck_assert(bytes == 2500 * K || (!all && bytes == UINT64_MAX));
-	}
-}
-
-static const char *const faults[] = { "EIO", "ENOSPC" };
-static const int codes[] = { -EIO, -ENOSPC };
 
 START_TEST(any_operation_that_fails_leaves_whole_files_only)
 {
-	const struct mlgen_engine *fault = engines_find("fault");
-	void *opts = mem_zalloc(fault->opts_size);
-	unsigned fails = 0;
-	char number[16];
-	int r = -1;
+	const struct fault_case c = { .make = look_and_lay_out,
+				      .path = { "d/f", "d/g" },
+				      .begins = "d/" };
 
-	field_defaults(fault->opts, opts);
-	set_fault(opts, "fail_errno", faults[_i]);
 	make_job(RW_READ, "f:g", "5000k");
-	job.engine = fault;
-	job.engine_opts = opts;
-	for (unsigned at = 1; at < 60; at++) {
-		snprintf(number, sizeof(number), "%u", at);
-		set_fault(opts, "fail_after", number);
-		look_ok();
-		r = iolayout_run(&files, &layout, &err);
-		ck_assert_msg(r == 0 || (r == codes[_i] &&
-					 strncmp(err.text, "d/", 2) == 0 &&
-					 strstr(err.text, strerror(-r))),
-			      "%u: %d %s", at, r, err.text);
-		fails += r != 0;
-		expect_whole_or_absent(r == 0);
-		shell("rm -f d/f d/g");
-	}
-	ck_assert_int_eq(r, 0);
-	ck_assert_uint_ge(fails, 12);
-	field_fini(fault->opts, opts);
-	mem_free(opts);
+	expect_faults_leave_whole_files(&c, _i);
 }
 END_TEST
 
 START_TEST(space_that_cannot_be_given_is_a_hole)
 {
-	const struct mlgen_engine *fault = engines_find("fault");
-	void *opts = mem_zalloc(fault->opts_size);
-
-	/* The second operation gives the space. */
-	field_defaults(fault->opts, opts);
-	set_fault(opts, "fail_errno", "EOPNOTSUPP");
-	set_fault(opts, "fail_after", "2");
 	make_job(RW_WRITE, "f", "5000k");
-	job.engine = fault;
-	job.engine_opts = opts;
+	/* The second operation gives the space. */
+	faults_begin("EOPNOTSUPP");
+	set_fault("fail_after", "2");
 	lay_out_ok(1);
 	ck_assert_uint_eq(size_of("d/f"), 5000 * K);
-	field_fini(fault->opts, opts);
-	mem_free(opts);
+	faults_end();
 }
 END_TEST
 

@@ -10,28 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "io/cache.h"
-#include "io/engines.h"
 #include "run/crew.h"
 #include "replay_files_rig.h"
 #include "suites.h"
 #include "work/plain/replay_files.h"
-
-/* Percent of the first 100 kB that gzip leaves. */
-static int compressed_percent(const char *path)
-{
-	char command[128];
-	unsigned long n = 0;
-	FILE *f;
-
-	snprintf(command, sizeof(command),
-		 "head -c 100000 '%s' | gzip -1 | wc -c", path);
-	f = popen(command, "r");
-	ck_assert_int_eq(fscanf(f, "%lu", &n), 1);
-	pclose(f);
-	return (int)(n * 100 / 100000);
-}
 
 START_TEST(files_are_made_whole_and_cold)
 {
@@ -93,8 +76,6 @@ END_TEST
 START_TEST(pieces_of_a_large_file_fit_together)
 {
 	const uint64_t bytes = UINT64_C(131077) << 10;
-	char *one = mem_zalloc(3 << 20), *two = mem_zalloc(3 << 20);
-	int fd;
 
 	/* Two pieces and a bit, and one that is not in pieces. */
 	add("/f", THERE | READ, bytes);
@@ -102,17 +83,7 @@ START_TEST(pieces_of_a_large_file_fit_together)
 	make_ok(2);
 	ck_assert_uint_eq(progress.bytes_done, bytes + 1000);
 	ck_assert_uint_eq(size_of("d/f"), bytes);
-	fd = open("d/f", O_RDONLY);
-	/* Around the border of pieces: no block is another's copy or zero. */
-	ck_assert_int_eq(pread(fd, one, 3 << 20, (64 << 20) - (1 << 20)),
-			 3 << 20);
-	ck_assert_int_eq(pread(fd, two, 3 << 20, 0), 3 << 20);
-	close(fd);
-	for (size_t at = 0; at < 3 << 20; at += 4096)
-		ck_assert(memcmp(one + at, two, 4096) != 0 &&
-			  memcmp(one + at, two + (1 << 20), 4096) != 0);
-	mem_free(one);
-	mem_free(two);
+	expect_pieces_fit("d/f");
 }
 END_TEST
 
@@ -259,15 +230,6 @@ START_TEST(a_stopped_one_leaves_nothing_half_made)
 }
 END_TEST
 
-/* Stops at some write, as a signal would. */
-static int stopping_submit(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			   unsigned n)
-{
-	if (io[0]->op == MLGEN_WRITE && io[0]->off == 8 << 20)
-		progress.stop.is_set = true;
-	return engines_find("psync")->submit(ctx, io, n);
-}
-
 /* Of one worker, and of a large one, in pieces. */
 START_TEST(so_does_one_that_is_stopped_in_the_middle)
 {
@@ -283,61 +245,22 @@ START_TEST(so_does_one_that_is_stopped_in_the_middle)
 }
 END_TEST
 
-static void set_fault(void *opts, const char *name, const char *value)
+static int make_anew(void)
 {
-	const struct mlgen_field *f =
-		field_find(engines_find("fault")->opts, name);
-
-	ck_assert_int_eq(field_parse(f, opts, value, 1024, NULL), 0);
-}
-
-static void expect_whole_or_absent(bool all)
-{
-	static const char *const paths[] = { "d/s/f", "d/g" };
-
-	ck_assert(system("find d -name '*.mlgen-part' | grep .") != 0);
-	for (size_t i = 0; i < 2; i++) {
-		uint64_t bytes = size_of(paths[i]);
-
-		ck_assert(bytes == 2500 << 10 || (!all && bytes == UINT64_MAX));
-	}
+	shell("rm -rf d");
+	return replay_files_make(&files, &maker, &err);
 }
 
 START_TEST(any_operation_that_fails_leaves_whole_files_only)
 {
-	static const char *const faults[] = { "EIO", "ENOSPC" };
-	static const int codes[] = { -EIO, -ENOSPC };
-	const struct mlgen_engine *fault = engines_find("fault");
-	void *opts = mem_zalloc(fault->opts_size);
-	unsigned fails = 0;
-	char number[16];
-	int r = -1;
+	const struct fault_case c = { .make = make_anew,
+				      .path = { "d/s/f", "d/g" },
+				      .begins = top };
 
-	field_defaults(fault->opts, opts);
-	set_fault(opts, "fail_errno", faults[_i]);
-	job.engine = fault;
-	job.engine_opts = opts;
 	add("/s/f", THERE | READ, 2500 << 10);
 	add("/g", THERE | READ, 2500 << 10);
 	add("/t/u", THERE | FOLDER, 0);
-	for (unsigned at = 1; at < 60; at++) {
-		snprintf(number, sizeof(number), "%u", at);
-		set_fault(opts, "fail_after", number);
-		err = (struct mlgen_err){ 0 };
-		r = replay_files_make(&files, &maker, &err);
-		ck_assert_msg(
-			r == 0 || (r == codes[_i] &&
-				   strncmp(err.text, top, strlen(top)) == 0 &&
-				   strstr(err.text, strerror(-r))),
-			"%u: %d %s", at, r, err.text);
-		fails += r != 0;
-		expect_whole_or_absent(r == 0);
-		shell("rm -rf d");
-	}
-	ck_assert_int_eq(r, 0);
-	ck_assert_uint_ge(fails, 12);
-	field_fini(fault->opts, opts);
-	mem_free(opts);
+	expect_faults_leave_whole_files(&c, _i);
 }
 END_TEST
 

@@ -419,6 +419,17 @@ void plain_collect_workers(struct job_result *out, size_t record, bool is_one,
 	out->complete &= !out->interrupted && !atomic_load(&p->streams.closed);
 }
 
+void plain_collect_none(struct job_result *out, struct slot *s,
+			uint64_t workers)
+{
+	out->io.numjobs = workers;
+	out->in_use = "";
+	collect_storage(&out->storage, s, plain_of(s)->files.directory);
+	collect_around(out, s, 0);
+	for (unsigned d = 0; d < 2; d++)
+		out->io.rate[d] = rate_of(s->job, d, 1);
+}
+
 static void plain_collect(struct job_result *out, size_t record, struct slot *s)
 {
 	if (!s->begin_ns)
@@ -433,19 +444,14 @@ static void plain_collect(struct job_result *out, size_t record, struct slot *s)
 		out->iodepth_used = out->io.iodepth_least = job_depth(s->job);
 		return;
 	}
-	/* create_only, or it came no further than the layout. */
 	out->work = &work_io;
-	out->io.numjobs = s->job->numjobs;
-	out->in_use = "";
 	out->complete = s->job->create_only;
 	collect_files(&out->io, s, 0, s->job->numjobs);
-	collect_storage(&out->storage, s, plain_of(s)->files.directory);
-	collect_around(out, s, 0);
-	for (unsigned d = 0; d < 2; d++)
-		out->io.rate[d] = rate_of(s->job, d, 1);
+	plain_collect_none(out, s, s->job->numjobs);
 }
 
 const struct activity plain_activity = {
+	PLAIN_ACTIVITY,
 	.init = plain_init_slot,
 	.rules = plain_rules,
 	.open_files = plain_open_files,
@@ -456,13 +462,7 @@ const struct activity plain_activity = {
 	.lower = "numjobs, iodepth or bs",
 	.prepare = prepare,
 	.start = plain_start,
-	.join = plain_join_threads,
 	.fini = plain_fini,
-	.close = plain_close_all,
-	.wake = plain_wake_all,
-	.start_ns = plain_start_ns,
-	.worker = plain_worker_at,
-	.look = plain_look,
 	.records = records,
 	.collect = plain_collect,
 };

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plain_page.c - a plain job in reports and plans. */
-#include "report/metrics.h"
-#include "report/page.h"
+#include "work/plain/plain_page.h"
+
 #include "work/plain/ionames.h"
 #include "work/plain/plain.h"
-#include "work/plain/plan_io.h"
-#include "work/plain/text_io.h"
-#include "work/plain/verdict_io.h"
 
 /* A job that has no names here is told elsewhere why. */
 static bool any_file(const struct job *j,
@@ -27,20 +24,12 @@ static bool any_file(const struct job *j,
 }
 
 const struct page plain_page = {
+	PLAIN_PAGE,
 	.plan = plan_io,
 	.plan_text = plan_io_text,
-	.directory = plan_io_directory,
 	.any_file = any_file,
 	.text = text_io_report,
 	.has_records = true,
-	.text_end = text_io_disks,
-	.verdict = verdict_fill_io,
-	.seconds = text_io_seconds,
-	.workers = "workers",
-	.looked_at = "time",
-	.key = "io",
-	.fields = metrics_io_fields,
-	.has_row = metrics_io_has,
 	.planned = metrics_io_planned,
 	.fill_planned = metrics_planned_io,
 };

@@ -23,12 +23,14 @@ static void count_operations(struct plan_report *p, const struct replay_ops *o)
 		.trace = p->job->replay_trace,
 		.threads = o->threads,
 		.workers = o->workers,
-		.depth = job_depth(p->job) > 1 ? o->depth : 1,
+		.depth = p->job->engine && p->job->engine->reap ? o->depth : 1,
 		.operations = o->operations,
 		.read_bytes = o->bytes[0],
 		.write_bytes = o->bytes[1],
 		.touches = o->touches,
 		.redirected = o->redirected,
+		.blocks = o->blocks,
+		.folded = o->folded,
 		.seconds = (double)o->span_ns / 1e9 / p->job->replay_speed,
 		.left_operations = o->left_operations,
 	};
@@ -134,6 +136,14 @@ static void put_touches(struct buf *text, const struct plan_report *p)
 		buf_add(text, replay_touches_are(p->job));
 }
 
+static void put_blocks(struct buf *text, const struct plan_report *p)
+{
+	plan_say(text, p,
+		 "[{plan.blocks} request{s} of block devices, replayed on a "
+		 "file for each]");
+	plan_say(text, p, "[; {plan.folded} beyond {replay_span} folded]");
+}
+
 static void put_redirected(struct buf *text, const struct plan_report *p)
 {
 	plan_say(text, p,
@@ -165,6 +175,7 @@ void plan_replay_text(FILE *to, const struct plan_report *p)
 		{ .lines = put_data },
 		{ "run", .put = put_run, .wrapped_at = 10 },
 		{ "mapped", .put = put_touches, .wrapped_at = 10 },
+		{ "devices", .put = put_blocks, .wrapped_at = 10 },
 		{ "changes", .put = put_redirected, .wrapped_at = 10 },
 		{ "left out", .put = put_left_out, .wrapped_at = 10 },
 		{ "in flight", .put = put_in_flight },

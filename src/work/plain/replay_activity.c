@@ -2,14 +2,13 @@
 /* replay_activity.c - in a run: the operations of a trace, done again. */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "io/cache.h"
-#include "run/collect.h"
+#include "io/mount.h"
 #include "work/plain/plain_inside.h"
 #include "work/plain/replay.h"
 #include "work/plain/replay_lane.h"
@@ -98,6 +97,36 @@ static int rule_engine_writes(struct slot *s, struct run_shared *run,
 			  e->name, s->job->replay_trace);
 }
 
+/* What a device was asked for may be less than O_DIRECT can ask of a file. */
+static int rule_direct(struct slot *s, struct run_shared *run,
+		       struct mlgen_err *err)
+{
+	const struct replay_ops *o = &replay_of(s)->ops;
+	struct mlgen_err why = { 0 };
+	uint64_t align_bytes;
+	int rc;
+
+	(void)run;
+	if (!o->is_direct || !slot_touches_files(s))
+		return 0;
+	rc = mount_direct_alignment(s->job->directory, &align_bytes, &why);
+	if (rc < 0)
+		return mlgen_fail(err, rc,
+				  "%s; block requests have passed the page "
+				  "cache, and with direct=0 they are replayed "
+				  "through it",
+				  why.text);
+	if (o->align_bytes >= align_bytes)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "direct: %s has block requests that are multiples of "
+			  "%" PRIu64 " bytes, and O_DIRECT needs %" PRIu64
+			  " below %s; name another directory, or use direct=0, "
+			  "which replays them through the page cache",
+			  s->job->replay_trace, o->align_bytes, align_bytes,
+			  s->job->directory);
+}
+
 static int rule_look(struct slot *s, struct run_shared *run,
 		     struct mlgen_err *err)
 {
@@ -149,6 +178,7 @@ static const struct rule own_rules[] = {
 	{ "data", rule_readonly },
 	{ "engine", rule_engine_writes },
 	{ "engine", rules_engine },
+	{ "engine", rule_direct },
 	{ "data", rule_look },
 	{ "space", rule_mount },
 	{ "cpus", rules_cpus },
@@ -305,6 +335,8 @@ static void collect_asked(struct replay_result *to, const struct slot *s)
 	to->asked_bytes = o->bytes[0] + o->bytes[1];
 	to->touches = o->touches;
 	to->redirected = o->redirected;
+	to->blocks = o->blocks;
+	to->folded = o->folded;
 	to->left_out_operations = o->left_operations;
 	memcpy(to->left_out, o->left_out, sizeof(to->left_out));
 }
@@ -352,7 +384,6 @@ static void replay_collect(struct job_result *out, size_t record,
 	if (!s->begin_ns)
 		return;
 	out->work = &work_replay;
-	out->in_use = "";
 	collect_replayed_files(&out->io, s);
 	collect_asked(&out->io.replay, s);
 	if (r->plain.streams.streams && s->work_begin_ns) {
@@ -362,17 +393,11 @@ static void replay_collect(struct job_result *out, size_t record,
 		collect_done(&out->io.replay, s);
 		return;
 	}
-	out->io.numjobs = r->ops.workers;
-	collect_storage(&out->storage, s, r->plain.files.directory);
-	collect_around(out, s, 0);
-	for (unsigned d = 0; d < 2; d++)
-		out->io.rate[d] =
-			(struct rate_result){ .asked_bytes_per_sec =
-						      (double)NAN,
-					      .asked_iops = (double)NAN };
+	plain_collect_none(out, s, r->ops.workers);
 }
 
 const struct activity replay_activity = {
+	PLAIN_ACTIVITY,
 	.init = replay_init,
 	.rules = replay_rules,
 	.open_files = open_files,
@@ -383,13 +408,7 @@ const struct activity replay_activity = {
 	.lower = "replay_threads",
 	.prepare = prepare,
 	.start = replay_start,
-	.join = plain_join_threads,
 	.fini = replay_fini,
-	.close = plain_close_all,
-	.wake = plain_wake_all,
-	.start_ns = plain_start_ns,
-	.worker = plain_worker_at,
-	.look = plain_look,
 	.records = one_record,
 	.collect = replay_collect,
 };

@@ -29,6 +29,8 @@ enum replay_file_flag {
 	/* The trace has made it, or emptied it, by where it is read to: what is
 	 * in it from there on the trace has written. */
 	REPLAY_FILE_MADE = 1u << 4,
+	/* It stands for a block device, of which the trace has requests. */
+	REPLAY_FILE_DEVICE = 1u << 5,
 };
 
 /* By id; while the trace is read whoever reads it writes here. */
@@ -48,6 +50,7 @@ struct replay_files {
 	uint64_t missing_files, missing_bytes, largest_missing;
 	/* That something is to be in, which counts once for each. */
 	uint64_t missing_folders;
+	bool are_devices;    /* by who reads the trace: they stand for such */
 	bool uses_directory; /* some are below it, or are to be */
 };
 

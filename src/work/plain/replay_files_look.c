@@ -377,12 +377,17 @@ int replay_files_check_writable(const struct replay_files *f,
 int replay_files_check_room(const struct replay_files *f, bool allow_fill,
 			    struct mlgen_err *err)
 {
-	struct filemaker_room room = { .path = f->directory,
-				       .purpose = "to lay out",
-				       .missing_bytes = f->missing_bytes,
-				       .allow_fill = allow_fill,
-				       .way_out = "another directory=",
-				       .or_fill = ", or --allow_fill" };
+	struct filemaker_room room = {
+		.path = f->directory,
+		.purpose = "to lay out",
+		.missing_bytes = f->missing_bytes,
+		.allow_fill = allow_fill,
+		.way_out = f->are_devices ? "a smaller "
+					    "replay_span=, another "
+					    "directory="
+					  : "another directory=",
+		.or_fill = ", or --allow_fill"
+	};
 	struct mount m;
 	int r;
 

@@ -4,15 +4,20 @@
 
 #include <fcntl.h>
 
+bool replay_flags_pass_cache(const struct job *j, bool was_direct)
+{
+	if (!(j->engine->caps & MLGEN_CAP_DIRECT))
+		return false;
+	return job_is_given(j, "direct") || job_is_given(j, "buffered")
+		       ? j->direct
+		       : was_direct;
+}
+
 static int with_direct(const struct job *j, int flags, bool was_direct)
 {
-	bool is_direct =
-		job_is_given(j, "direct") || job_is_given(j, "buffered")
-			? j->direct
-			: was_direct;
+	bool is_direct = !(flags & O_DIRECTORY) &&
+			 replay_flags_pass_cache(j, was_direct);
 
-	if (flags & O_DIRECTORY || !(j->engine->caps & MLGEN_CAP_DIRECT))
-		is_direct = false;
 	return (flags & ~O_DIRECT) | (is_direct ? O_DIRECT : 0);
 }
 
@@ -39,5 +44,8 @@ int replay_flags_unseen(const struct job *j, const struct replay_files *f,
 	bool is_made = file->flags & REPLAY_FILE_CHANGED &&
 		       !(file->flags & REPLAY_FILE_FOLDER);
 
-	return replay_flags(j, f, id, is_made ? O_CREAT : 0);
+	return replay_flags(
+		j, f, id,
+		(is_made ? O_CREAT : 0) |
+			(file->flags & REPLAY_FILE_DEVICE ? O_DIRECT : 0));
 }

@@ -13,6 +13,10 @@
 int replay_flags(const struct job *j, const struct replay_files *f, uint32_t id,
 		 uint32_t traced);
 
-/* Where the trace does not show how it was opened. */
+/* Is O_DIRECT among them, where it was in the trace or not? */
+bool replay_flags_pass_cache(const struct job *j, bool was_direct);
+
+/* Where the trace does not show how it was opened. What a device was asked for
+ * had passed the page cache. */
 int replay_flags_unseen(const struct job *j, const struct replay_files *f,
 			uint32_t id);

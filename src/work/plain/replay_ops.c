@@ -12,6 +12,9 @@
 #include "score/inflight.h"
 #include "trace/trace_ordered.h"
 #include "trace/trace_source.h"
+#include "work/plain/replay_blocks.h"
+#include "work/plain/replay_count.h"
+#include "work/plain/replay_flags.h"
 #include "work/plain/replay_lanes.h"
 #include "work/plain/replay_opened.h"
 #include "work/plain/replay_scope.h"
@@ -38,6 +41,8 @@ struct reading {
 	struct scope_state *workers, *scopes;
 	size_t scope_room;
 	struct replay_opened opened;
+	bool has_calls, has_blocks;
+	struct replay_blocks *blocks; /* of a trace of these alone, else NULL */
 };
 
 /* ---- which files ---- */
@@ -55,7 +60,7 @@ static uint32_t file_of(struct reading *x, uint32_t file)
 		name = trace_ordered_name(x->ordered, file, &bytes);
 		if (!bytes)
 			return 0;
-		*id = replay_scope_has(name)
+		*id = x->blocks || replay_scope_has(name)
 			      ? 1 + replay_files_id(x->files, name, bytes)
 			      : UINT32_MAX;
 		if (bytes > x->o->longest_name)
@@ -109,7 +114,10 @@ static void look_at(struct reading *x, const struct trace_record *r)
 		x->first_ns = r->start_ns;
 	x->last_ns = u64_max(x->last_ns, opkind_end_ns(r));
 	replay_lanes_add(&x->lanes, r);
-	replay_take_file(replay_file(x->files, op.file), r);
+	if (x->blocks)
+		replay_take_device(replay_file(x->files, op.file), r);
+	else
+		replay_take_file(replay_file(x->files, op.file), r);
 	note_rename(x, &op);
 }
 
@@ -130,13 +138,31 @@ static void note_sizes(struct reading *x, const struct trace_batch *batch)
 	}
 }
 
+/* Calls on files, and pages of their mappings. */
+static bool is_call(const struct trace_record *r)
+{
+	return (r->op > TRACE_NONE && r->op <= TRACE_ADVISE) ||
+	       r->op == TRACE_FAULT;
+}
+
+static void note_kinds(struct reading *x, const struct trace_batch *batch)
+{
+	for (size_t i = 0; i < batch->record_count && !x->has_calls; i++) {
+		x->has_calls = is_call(&batch->records[i]);
+		x->has_blocks |= batch->records[i].op == TRACE_BLOCK_ISSUE ||
+				 batch->records[i].op == TRACE_BLOCK_COMPLETE;
+	}
+}
+
 static int read_entries(struct reading *x, struct mlgen_err *err)
 {
 	struct trace_batch batch;
 	int rc;
 
-	while ((rc = trace_reader_next(x->reader, &batch, err)) > 0)
+	while ((rc = trace_reader_next(x->reader, &batch, err)) > 0) {
 		note_sizes(x, &batch);
+		note_kinds(x, &batch);
+	}
 	if (rc == 0) {
 		const struct trace_read *t = trace_reader_read(x->reader);
 
@@ -153,6 +179,10 @@ static int begin_records(struct reading *x, struct mlgen_err *err)
 
 	trace_ordered_free(x->ordered);
 	x->ordered = NULL;
+	replay_blocks_free(x->blocks);
+	x->blocks = x->has_blocks && !x->has_calls
+			    ? replay_blocks_new(x->o->job->replay_span_bytes)
+			    : NULL;
 	mem_free(x->ids);
 	x->ids = NULL;
 	rc = trace_ordered_read(&x->ordered, x->reader, err);
@@ -162,21 +192,37 @@ static int begin_records(struct reading *x, struct mlgen_err *err)
 	return rc;
 }
 
-static int each_record(struct reading *x,
-		       int (*tell)(struct reading *x,
-				   const struct trace_record *r,
-				   struct mlgen_err *err),
+typedef int tell_record(struct reading *x, const struct trace_record *r,
+			struct mlgen_err *err);
+
+static int tell_requests(struct reading *x, tell_record *tell, bool is_end,
+			 struct mlgen_err *err)
+{
+	struct trace_record request;
+	int rc = 0;
+
+	while (rc == 0 && replay_blocks_next(x->blocks, is_end, &request))
+		rc = tell(x, &request, err);
+	return rc;
+}
+
+static int each_record(struct reading *x, tell_record *tell,
 		       struct mlgen_err *err)
 {
 	const struct trace_record *r;
 	int rc;
 
 	while ((rc = trace_ordered_next(x->ordered, &r, err)) > 0) {
-		rc = tell(x, r, err);
+		if (x->blocks) {
+			replay_blocks_add(x->blocks, r);
+			rc = tell_requests(x, tell, false, err);
+		} else {
+			rc = tell(x, r, err);
+		}
 		if (rc < 0)
 			break;
 	}
-	return rc;
+	return rc == 0 && x->blocks ? tell_requests(x, tell, true, err) : rc;
 }
 
 static int look_record(struct reading *x, const struct trace_record *r,
@@ -233,44 +279,10 @@ static void place(struct reading *x, struct replay_op *op, unsigned worker,
 		x->o->depth = op->under_way + 1u;
 }
 
-static void count_slice(struct reading *x, const struct replay_op *op,
-			bool moves)
-{
-	struct replay_ops *o = x->o;
-	double at = (double)op->start_ns / o->job->replay_speed / 1e9 /
-		    o->slice_seconds;
-	size_t i = at < REPLAY_SLICES - 1 ? (size_t)at : REPLAY_SLICES - 1;
-
-	if (!moves)
-		return;
-	o->slices[i].asked_ios++;
-	o->slices[i].asked_bytes += op->len_bytes;
-}
-
-static void count_op(struct reading *x, const struct replay_op *op)
-{
-	struct replay_ops *o = x->o;
-	const struct replay_file *f = replay_file(x->files, op->file);
-	bool moves = op->op == MLGEN_READ || op->op == MLGEN_WRITE;
-
-	o->operations++;
-	o->touches += (op->flags & REPLAY_TOUCH) != 0;
-	o->writes |= (f->flags & REPLAY_FILE_CHANGED) != 0;
-	if (f->flags & REPLAY_FILE_CHANGED &&
-	    o->job->replay_files == REPLAY_TRACED)
-		o->redirected++;
-	if (moves) {
-		o->bytes[op->op == MLGEN_WRITE] +=
-			op->op == MLGEN_WRITE ? op->len_bytes : op->moved_bytes;
-		o->largest_bytes = u64_max(o->largest_bytes, op->len_bytes);
-	}
-	count_slice(x, op, moves);
-}
-
 static int put(struct reading *x, unsigned worker, const struct replay_op *op,
 	       struct mlgen_err *err)
 {
-	count_op(x, op);
+	replay_count(x->o, replay_file(x->files, op->file), op);
 	return replay_spool_add(x->o->spool, worker, op, err);
 }
 
@@ -353,6 +365,7 @@ static void reading_fini(struct reading *x)
 	mem_free(x->ids);
 	replay_opened_fini(&x->opened);
 	replay_lanes_fini(&x->lanes);
+	replay_blocks_free(x->blocks);
 	trace_ordered_free(x->ordered);
 	trace_reader_close(x->reader);
 }
@@ -369,11 +382,35 @@ static int no_operation(const struct reading *x, struct mlgen_err *err)
 			  left);
 }
 
+/* The device itself is never touched: a filesystem may be on it. */
+static int check_kinds(const struct reading *x, struct mlgen_err *err)
+{
+	const struct job *j = x->o->job;
+
+	if (x->has_blocks && !x->has_calls && j->replay_files == REPLAY_TRACED)
+		return mlgen_fail(err, -EINVAL,
+				  "replay_files: %s has requests of block "
+				  "devices and no calls on files; "
+				  "replay_files=own replays them on a file for "
+				  "each device",
+				  j->replay_trace);
+	if (j->replay_span_bytes && x->has_calls)
+		return mlgen_fail(err, -EINVAL,
+				  "replay_span: %s has calls on files, which "
+				  "are replayed where they were; leave "
+				  "replay_span out, which is for traces of "
+				  "block requests alone",
+				  j->replay_trace);
+	return 0;
+}
+
 static int look_first(struct reading *x, struct mlgen_err *err)
 {
 	struct replay_ops *o = x->o;
 	int rc = read_entries(x, err);
 
+	if (rc == 0)
+		rc = check_kinds(x, err);
 	if (rc == 0)
 		rc = begin_records(x, err);
 	if (rc == 0)
@@ -384,6 +421,8 @@ static int look_first(struct reading *x, struct mlgen_err *err)
 	o->span_ns = x->last_ns - x->first_ns;
 	rc = replay_lanes_share(&x->lanes, o->job->replay_threads, err);
 	o->workers = x->lanes.workers;
+	x->files->are_devices = x->blocks != NULL;
+	o->is_direct = x->blocks && replay_flags_pass_cache(o->job, true);
 	return rc < 0 ? rc : trace_reader_rewind(x->reader, err);
 }
 
@@ -395,6 +434,8 @@ static int put_all(struct reading *x, struct mlgen_err *err)
 		rc = each_record(x, put_record, err);
 	if (rc == 0)
 		rc = replay_spool_end(x->o->spool, err);
+	if (x->blocks)
+		x->o->folded = replay_blocks_folded(x->blocks);
 	if (rc == 0 && x->o->operations == 0)
 		rc = no_operation(x, err);
 	return rc;
@@ -406,7 +447,9 @@ int replay_ops_read(struct replay_ops *o, struct replay_files *files,
 	struct reading x = { .o = o, .files = files };
 	int rc;
 
-	*o = (struct replay_ops){ .job = job, .depth = 1 };
+	*o = (struct replay_ops){ .job = job,
+				  .depth = 1,
+				  .align_bytes = REPLAY_ALIGN_MOST };
 	rc = trace_source_open(&x.reader, job->replay_trace, err);
 	if (rc == 0)
 		rc = look_first(&x, err);

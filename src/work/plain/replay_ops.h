@@ -41,6 +41,9 @@ struct replay_op {
  * without a name (base/unnamed.h), so that memory grows with workers and files,
  * and not with operations.
  *
+ * Block requests are replayed where a trace has nothing else: else they are what
+ * the calls came to.
+ *
  * Threads of the trace that were there at different times share a worker; so do
  * all with replay_threads=. Of a worker operations keep their order, and as many
  * are under way when one begins as were in the trace.
@@ -57,7 +60,12 @@ struct replay_ops {
 	unsigned most_open;     /* files that a worker has open at once */
 	size_t longest_name;    /* of the trace, bytes */
 	bool writes;            /* something is changed */
-	bool was_incomplete;    /* the trace lost something, or has no end */
+	/* It has no calls on files, and these are requests of block devices:
+	 * reads and writes of files that stand for them. */
+	uint64_t blocks, folded; /* beyond replay_span, of them */
+	bool is_direct;          /* they pass the page cache */
+	uint64_t align_bytes;    /* what their offsets and lengths divide by */
+	bool was_incomplete;     /* the trace lost something, or has no end */
 	uint64_t left_operations;
 	char left_out[256]; /* as replay_result has it */
 	/* Asked for, over the time of the trace at replay_speed. */
@@ -68,7 +76,8 @@ struct replay_ops {
 
 /*
  * 0, or -errno with err: no trace, one without an operation that could be
- * replayed, more than 65535 threads at a time, or no room for the temporary file.
+ * replayed, more than 65535 threads at a time, no room for the temporary file, or
+ * options that do not fit to what it has.
  * `files` is empty, and knows all files afterwards.
  */
 int replay_ops_read(struct replay_ops *o, struct replay_files *files,

@@ -184,3 +184,19 @@ void replay_take_file(struct replay_file *f, const struct trace_record *r)
 		break;
 	}
 }
+
+void replay_take_device(struct replay_file *f, const struct trace_record *r)
+{
+	uint64_t end;
+
+	if (__builtin_add_overflow(r->off, replay_bytes(r), &end) ||
+	    end > UINT64_MAX - PAGE_BYTES)
+		end = UINT64_MAX - PAGE_BYTES;
+	/* How large the device is does not matter. */
+	if (!(f->flags & REPLAY_FILE_DEVICE))
+		f->bytes = 0;
+	f->flags |=
+		REPLAY_FILE_DEVICE | REPLAY_FILE_THERE |
+		(r->op == TRACE_WRITE ? REPLAY_FILE_CHANGED : REPLAY_FILE_READ);
+	f->bytes = u64_max(f->bytes, round_up(end, PAGE_BYTES));
+}

@@ -20,6 +20,9 @@ int replay_take(struct replay_op *op, const struct trace_record *r,
 /* What the record shows of the file before the replay, and what it does to it. */
 void replay_take_file(struct replay_file *f, const struct trace_record *r);
 
+/* The same of a request of a block device: all of it up to there is made. */
+void replay_take_device(struct replay_file *f, const struct trace_record *r);
+
 /* The whole length of what it moves; one operation has at most
  * REPLAY_MOST_BYTES of it. */
 uint64_t replay_bytes(const struct trace_record *r);

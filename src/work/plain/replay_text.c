@@ -232,6 +232,14 @@ static void put_touches(struct buf *text, const struct text_block *b)
 		buf_addf(text, ", replayed as %s", replay_touches_are(b->job));
 }
 
+static void put_blocks(struct buf *text, const struct text_block *b)
+{
+	text_say(text, b,
+		 "[{io.replay.blocks} request{s} of block devices in the "
+		 "trace, replayed on a file for each]");
+	text_say(text, b, "[; {io.replay.folded} beyond {replay_span} folded]");
+}
+
 static void put_redirected(struct buf *text, const struct text_block *b)
 {
 	text_say(text, b,
@@ -245,9 +253,13 @@ static void put_left_out(struct buf *text, const struct text_block *b)
 }
 
 static const struct text_line evidence[] = {
-	{ "late", put_lateness },     { "waits", put_waits },
-	{ "mapped", put_touches },    { "redirected", put_redirected },
-	{ "left out", put_left_out }, { 0 },
+	{ "late", put_lateness },
+	{ "waits", put_waits },
+	{ "mapped", put_touches },
+	{ "devices", put_blocks },
+	{ "redirected", put_redirected },
+	{ "left out", put_left_out },
+	{ 0 },
 };
 
 void replay_text(FILE *to, const struct run_result *run,

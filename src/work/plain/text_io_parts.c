@@ -14,6 +14,7 @@
 #include "report/text_noise.h"
 #include "report/text_settings.h"
 #include "report/verdict.h"
+#include "work/plain/replay_flags.h"
 
 #define WORKERS_SHOWN 8
 #define BEYOND 10 /* values beyond a percentile that is printed */
@@ -229,12 +230,21 @@ static void put_from_memory(struct buf *text, const struct text_block *b)
 		text_from_memory(text, b);
 }
 
+/* What devices were asked for does so by itself. */
+static bool passes_cache(const struct text_block *b)
+{
+	const struct job *j = b->job;
+
+	return j->direct || (j->engine && b->io->replay.blocks &&
+			     replay_flags_pass_cache(j, true));
+}
+
 /* Were all writes waited for until storage had them? */
 static void put_written(struct buf *text, const struct text_block *b)
 {
 	const struct job *j = b->job;
 
-	if (b->result->write.total_ios == 0 || j->direct ||
+	if (b->result->write.total_ios == 0 || passes_cache(b) ||
 	    verdict_without_storage(j) || b->storage->is_memory)
 		return;
 	if (b->result->sync.total > 0)
