@@ -66,7 +66,7 @@ struct dataset {
 	 * samples_per_file is the mean, rounded up. 0 = all have as many. */
 	uint64_t uneven_samples;
 	uint64_t subfolders;
-	struct dist sample_size;
+	struct dist sample_size; /* held */
 	struct format_options options;
 	unsigned parts;          /* 1 or more */
 	uint64_t extent_samples; /* divides samples_per_file */

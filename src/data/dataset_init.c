@@ -267,6 +267,7 @@ static int init_made(struct dataset *ds, const struct job *job,
 	ds->samples_per_file = job->samples_per_file;
 	ds->subfolders = job->subfolders ? job->subfolders : 1;
 	ds->sample_size = job->sample_size;
+	dist_hold(&ds->sample_size);
 	ds->options = options_of(job);
 	r = dataset_init_format(ds, err);
 	if (r == 0)
@@ -360,6 +361,7 @@ void dataset_fini(struct dataset *ds)
 {
 	if (ds->format && ds->format->fini)
 		ds->format->fini(ds);
+	dist_drop(&ds->sample_size);
 	mem_free(ds->options.columns);
 	mem_free(ds->options.read_columns);
 	mem_free(ds->options.scan_key);
@@ -406,6 +408,7 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train,
 		.options = *o,
 		.known = mem_zalloc(sizeof(*eval->known)),
 	};
+	dist_hold(&eval->sample_size);
 	eval->options.columns = copy_of(o->columns);
 	eval->options.read_columns = copy_of(o->read_columns);
 	eval->options.scan_key = copy_of(o->scan_key);

@@ -320,7 +320,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Bytes of one sample, without what the format adds; a size or a distribution.\n"
 		  "Distributions: normal:MEAN:STDEV, uniform:MIN:MAX,\n"
 		  "lognormal:MEAN:STDEV, exponential:MEAN,\n"
-		  "gamma:SHAPE:SCALE, dlio:MEAN:STDEV.\n"
+		  "gamma:SHAPE:SCALE, dlio:MEAN:STDEV, file:PATH.\n"
 		  "DLIO: dataset.record_length_bytes and its stdev, drawn as dlio: does." },
 	{ "dataset_ratio", MLGEN_F_F64(struct job, dataset_ratio),
 	  .def = "0", .max = 1000, .unit = "x memory", .group = "Dataset",
@@ -403,7 +403,8 @@ const struct mlgen_field job_fields[] = {
 	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Accelerator",
 	  .help = "Time one step computes, spent asleep; a time or a distribution.\n"
 		  "Distributions: normal:MEAN:STDEV, uniform:MIN:MAX,\n"
-		  "lognormal:MEAN:STDEV, exponential:MEAN, gamma:SHAPE:SCALE.\n"
+		  "lognormal:MEAN:STDEV, exponential:MEAN,\n"
+		  "gamma:SHAPE:SCALE, file:PATH.\n"
 		  "DLIO: train.computation_time." },
 	{ "barrier", MLGEN_F_ENUM(struct job, barrier, barriers),
 	  .def = "step", .group = "Accelerator",
