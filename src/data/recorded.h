@@ -49,6 +49,7 @@
 #define RECORDED_CALLS_MAX 65536u
 #define RECORDED_LENGTHS_MAX 8u
 #define RECORDED_COUNT_MAX 1000000000u
+#define RECORDED_BYTES_MAX 2147479552u /* the kernel moves no more in a call */
 
 enum recorded_anchor {
 	RECORDED_START,
@@ -82,7 +83,7 @@ struct recorded_call {
 		RECORDED_TO_END,
 		RECORDED_TO_END_OF_SAMPLE,
 	} until;
-	uint64_t times; /* RECORDED_TIMES: 1 or more */
+	uint64_t times; /* RECORDED_TIMES: 1 or more; without xN each length */
 };
 
 struct recorded_template {
@@ -93,6 +94,7 @@ struct recorded_template {
 
 /* Not changed once it is read: any thread. */
 struct recorded {
+	unsigned holders; /* who writes one leaves it 0 */
 	uint32_t count;
 	struct recorded_template *templates; /* owned */
 	double percent;                      /* of all */
@@ -102,7 +104,9 @@ struct recorded {
 /* 0, or -errno with err: "recorded_calls: PATH: ...", or "PATH:LINE: ...". */
 int recorded_read(struct recorded **out, const char *path, unsigned kb_base,
 		  struct mlgen_err *err);
-void recorded_free(struct recorded *r); /* NULL is fine */
+/* Each of those who hold it frees it, in one thread; NULL is fine. */
+struct recorded *recorded_hold(struct recorded *r);
+void recorded_free(struct recorded *r);
 
 /*
  * The text that recorded_read takes, with one line of comment for people in front

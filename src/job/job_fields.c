@@ -100,6 +100,7 @@ static const struct mlgen_choice barriers[] = {
 static const struct mlgen_choice accesses[] = {
 	{ "plain", ACCESS_PLAIN, "open, the bytes in requests of bs, close" },
 	{ "framework", ACCESS_FRAMEWORK, "the opens, stats, reads and closes of the framework, with its sizes and in its order: NumPy's for npz" },
+	{ "recorded", ACCESS_RECORDED, "the calls that recorded_calls has; of samples alone" },
 	{ 0 },
 };
 
@@ -491,6 +492,12 @@ const struct mlgen_field job_fields[] = {
 	{ "decompress_rate", MLGEN_F_SIZE(struct job, decompress_rate),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Loader",
 	  .help = "With decompress=sleep: compressed bytes that one thread decompresses in a second." },
+	{ "recorded_calls", MLGEN_F_STR(struct job, recorded_calls),
+	  .group = "Loader", .flags = MLGEN_BESIDE,
+	  .help = "With access=recorded: a file of templates, the calls by which a sample is read, one a line, each for a share of the samples.\n"
+		  "template 100%, open, stat, read PLACE LENGTH [COUNT], close;\n"
+		  "\"Recorded calls\" in mlgen-job(5) has an example.\n"
+		  "In a job file the path is relative to that file." },
 	{ "hold_samples", MLGEN_F_BOOL(struct job, hold_samples),
 	  .def = "0", .group = "Loader",
 	  .help = "Keep what is read ahead in memory until its batch is taken, as a framework does; without it mlgen reads into the same buffer again and again." },
