@@ -3,7 +3,6 @@
 #include "base/dist.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +16,6 @@
 #include "base/util.h"
 
 #define VALUE_MAX DIST_VALUE_MAX
-
-/* What the identity of a file begins with. */
-#define FILE_HASH "file-"
 
 /* Longest parameter; every number that makes sense is shorter. */
 #define PARAMETER_BYTES 48
@@ -157,20 +153,6 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 
 /* ---- a file ---- */
 
-static struct dist_file *file_of(const struct dist *d)
-{
-	struct dist_file *f;
-
-	_Static_assert(sizeof(f) <= sizeof(d->b), "no room for an address");
-	memcpy(&f, &d->b, sizeof(f));
-	return f;
-}
-
-static double file_factor(const struct dist *d)
-{
-	return d->a / dist_file_mean(file_of(d));
-}
-
 /* Of PATH*FACTOR the factor, and how long PATH is; 1 and all where there is
  * none. */
 static double factor_of(const char *text, size_t *path_len)
@@ -203,8 +185,8 @@ static int parse_file(struct dist *d, const char *text,
 	mem_free(path);
 	if (rc)
 		return rc;
-	memcpy(&d->b, &f, sizeof(f));
-	d->a = dist_file_mean(f) * factor;
+	dist_file_put_into(d, f);
+	d->a *= factor;
 	if (d->a <= VALUE_MAX)
 		return 0;
 	dist_file_drop(f);
@@ -213,17 +195,17 @@ static int parse_file(struct dist *d, const char *text,
 
 static void format_file(struct buf *out, const struct dist *d)
 {
-	double factor = file_factor(d);
+	double factor = dist_file_factor(d);
 	char number[UNITS_TEXT_BYTES];
 
-	buf_addf(out, DIST_FILE_WORD "%s", dist_file_path(file_of(d)));
+	buf_addf(out, DIST_FILE_WORD "%s", dist_file_path(dist_file_of(d)));
 	if (factor < 1 || factor > 1)
 		buf_addf(out, "*%s", units_put_f64(number, factor));
 }
 
 static double draw_file(const struct dist *d, double p)
 {
-	return dist_file_quantile(file_of(d), p) * file_factor(d);
+	return dist_file_quantile(dist_file_of(d), p) * dist_file_factor(d);
 }
 
 static int fail_unknown(const char *text, size_t name_len, enum dist_unit unit,
@@ -372,13 +354,13 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit,
 void dist_hold(const struct dist *d)
 {
 	if (d->kind == DIST_FILE)
-		dist_file_hold(file_of(d));
+		dist_file_hold(dist_file_of(d));
 }
 
 void dist_drop(struct dist *d)
 {
 	if (d->kind == DIST_FILE)
-		dist_file_drop(file_of(d));
+		dist_file_drop(dist_file_of(d));
 	*d = (struct dist){ .kind = DIST_CONST };
 }
 
@@ -414,46 +396,6 @@ struct dist dist_times(const struct dist *d, double by)
 	if (d->kind != DIST_FILE)
 		out.b *= by;
 	return out;
-}
-
-void dist_identify(struct buf *out, const struct dist *d, enum dist_unit unit)
-{
-	char number[UNITS_TEXT_BYTES];
-
-	if (d->kind == DIST_FILE)
-		buf_addf(out, FILE_HASH "%016" PRIx64 ":%s",
-			 dist_file_hash(file_of(d)),
-			 units_put_f64(number, d->a));
-	else
-		dist_format(out, d, unit);
-}
-
-void dist_content(struct buf *out, const struct dist *d)
-{
-	if (d->kind == DIST_FILE)
-		dist_file_put(out, file_of(d));
-}
-
-int dist_recall(struct dist *d, const char *text, const char *content,
-		enum dist_unit unit, struct mlgen_err *err)
-{
-	const char *colon = strchr(text, ':');
-	struct dist_file *f;
-	double mean;
-	int rc;
-
-	if (strncmp(text, FILE_HASH, strlen(FILE_HASH)) != 0 || !colon)
-		return dist_parse(d, text, unit, NULL, 1024, err);
-	rc = units_f64(colon + 1, &mean, err);
-	if (rc == 0 && !(mean > 0 && mean <= VALUE_MAX))
-		rc = mlgen_fail(err, -ERANGE, "'%s': is no mean", colon + 1);
-	if (rc == 0)
-		rc = dist_file_recall(&f, content ? content : "", err);
-	if (rc)
-		return rc;
-	*d = (struct dist){ .kind = DIST_FILE, .a = mean };
-	memcpy(&d->b, &f, sizeof(f));
-	return 0;
 }
 
 uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,
@@ -540,7 +482,7 @@ double dist_stdev(const struct dist *d)
 	case DIST_DLIO:
 		return dlio_stdev(d);
 	case DIST_FILE:
-		return dist_file_stdev(file_of(d)) * file_factor(d);
+		return dist_file_stdev(dist_file_of(d)) * dist_file_factor(d);
 	default:
 		return d->b;
 	}

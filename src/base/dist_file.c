@@ -294,6 +294,26 @@ void dist_file_drop(struct dist_file *f)
 	mem_free(f);
 }
 
+struct dist_file *dist_file_of(const struct dist *d)
+{
+	struct dist_file *f;
+
+	_Static_assert(sizeof(f) <= sizeof(d->b), "no room for an address");
+	memcpy(&f, &d->b, sizeof(f));
+	return f;
+}
+
+double dist_file_factor(const struct dist *d)
+{
+	return d->a / dist_file_mean(dist_file_of(d));
+}
+
+void dist_file_put_into(struct dist *d, struct dist_file *f)
+{
+	*d = (struct dist){ .kind = DIST_FILE, .a = f->mean };
+	memcpy(&d->b, &f, sizeof(f));
+}
+
 const char *dist_file_path(const struct dist_file *f)
 {
 	return f->path;

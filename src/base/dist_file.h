@@ -41,6 +41,13 @@ int dist_file_read(struct dist_file **out, const char *path,
 void dist_file_hold(struct dist_file *f);
 void dist_file_drop(struct dist_file *f); /* NULL is fine */
 
+/* A distribution's table, and how many times as large its values are drawn. The
+ * other way round: with the table's own values; the holder is the
+ * distribution then. */
+struct dist_file *dist_file_of(const struct dist *d);
+double dist_file_factor(const struct dist *d);
+void dist_file_put_into(struct dist *d, struct dist_file *f);
+
 const char *dist_file_path(const struct dist_file *f);
 double dist_file_mean(const struct dist_file *f); /* above 0 */
 double dist_file_stdev(const struct dist_file *f);

@@ -59,6 +59,9 @@ enum recorded_anchor {
 	RECORDED_ANY,
 };
 
+/* "start" */
+const char *recorded_anchor_word(enum recorded_anchor a);
+
 struct recorded_length {
 	enum {
 		RECORDED_BYTES,
