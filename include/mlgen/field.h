@@ -45,6 +45,7 @@ enum mlgen_field_flags {
 	MLGEN_SELECTS = 2,  /* has [option=value] sections */
 	MLGEN_NULLABLE = 4, /* metric: UINT64_MAX or NaN prints as null */
 	MLGEN_REPEATS = 8,  /* command line: may be given several times */
+	MLGEN_BESIDE = 16,  /* a path, in a job file relative to its folder */
 };
 
 /*

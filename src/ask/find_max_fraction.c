@@ -181,13 +181,10 @@ void find_fraction(struct find_max *f)
 /* Longer by that; its parameters in ns. */
 static struct dist stretched(const struct dist *d, double by)
 {
-	struct dist out = *d;
+	struct dist out = dist_times(d, by);
 
-	/* The shape of a gamma distribution is no time. */
-	if (d->kind != DIST_GAMMA)
-		out.a = d->kind == DIST_CONST ? four_digits_up(d->a * by)
-					      : d->a * by;
-	out.b = d->b * by;
+	if (d->kind == DIST_CONST)
+		out.a = four_digits_up(out.a);
 	return out;
 }
 

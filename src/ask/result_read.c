@@ -45,6 +45,19 @@ static void set_engine(struct job *j, const struct jobset_env *env)
 			job_set_engine(j, *e);
 }
 
+/* A file of values lies where the result is from, and no document makes mlgen open
+ * files: such a distribution is 0 here, which no option of it can be. */
+static bool put_file(const struct mlgen_field *f, void *base, const char *value)
+{
+	static const struct dist unknown = { .kind = DIST_CONST };
+	bool is_dist = f->type == MLGEN_SIZE_DIST || f->type == MLGEN_TIME_DIST;
+	bool is_file = is_dist && value && value[field_path_at(f, value)];
+
+	if (is_file)
+		field_put(f, base, &unknown);
+	return is_file;
+}
+
 /* Options that this program does not have are of another version of it, and
  * those that the document does not have are at their defaults. */
 static int set_options(const struct reading *g, const struct metrics_job *m,
@@ -60,7 +73,8 @@ static int set_options(const struct reading *g, const struct metrics_job *m,
 
 		if (!value && table[i].def)
 			continue;
-		if (field_parse(&table[i], base, value ? value : "", 1024,
+		if (!put_file(&table[i], base, value) &&
+		    field_parse(&table[i], base, value ? value : "", 1024,
 				&why) < 0 &&
 		    value)
 			return mlgen_fail(err, -EINVAL,
@@ -182,7 +196,8 @@ static void read_dataset(struct reading *g, const struct record *from,
 		m->dataset.uneven_samples = m->samples;
 	/* The sizes of files that were there are no option. */
 	m->dataset.is_found |= r->job->dataset == DATASET_SCAN;
-	if (m->dataset.is_found && m->samples)
+	if ((m->dataset.is_found || dist_mean(&r->job->sample_size) <= 0) &&
+	    m->samples)
 		m->dataset.sample_size = (struct dist){
 			.kind = DIST_CONST,
 			.a = (double)m->totals.row_bytes / (double)m->samples,

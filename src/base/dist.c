@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/dist_file.h"
+#include "base/mem.h"
 #include "base/quantile.h"
 #include "base/rng.h"
 #include "base/units.h"
 #include "base/util.h"
 
-/* Nothing drawn is larger: 4 EiB, 146 years. */
-#define VALUE_MAX 0x1p62
+#define VALUE_MAX DIST_VALUE_MAX
 
 /* Longest parameter; every number that makes sense is shorter. */
 #define PARAMETER_BYTES 48
@@ -33,6 +34,7 @@ static const struct form forms[] = {
 	[DIST_EXPONENTIAL] = { "exponential", 1, "exponential:MEAN" },
 	[DIST_GAMMA] = { "gamma", 2, "gamma:SHAPE:SCALE" },
 	[DIST_DLIO] = { "dlio", 2, "dlio:MEAN:STDEV" },
+	[DIST_FILE] = { "file", 1, "file:PATH" },
 };
 
 /* How plain values of this distribution are read. */
@@ -149,6 +151,63 @@ static int parse_parameters(struct dist *d, const char *text, const char *at,
 	return 0;
 }
 
+/* ---- a file ---- */
+
+/* Of PATH*FACTOR the factor, and how long PATH is; 1 and all where there is
+ * none. */
+static double factor_of(const char *text, size_t *path_len)
+{
+	const char *star = strrchr(text, '*');
+	double factor;
+
+	*path_len = strlen(text);
+	if (!star || star == text || units_f64(star + 1, &factor, NULL) ||
+	    !(factor > 0))
+		return 1;
+	*path_len = (size_t)(star - text);
+	return factor;
+}
+
+static int parse_file(struct dist *d, const char *text,
+		      const struct reading *how, struct mlgen_err *err)
+{
+	struct dist_file *f;
+	size_t len;
+	double factor = factor_of(text, &len);
+	char *path = mem_strndup(text, len);
+	int rc = len ? dist_file_read(&f, path, how->unit, how->default_unit,
+				      how->kb_base, err)
+		     : mlgen_fail(err, -EINVAL,
+				  "'" DIST_FILE_WORD
+				  "': half a distribution; write %s",
+				  forms[DIST_FILE].text);
+
+	mem_free(path);
+	if (rc)
+		return rc;
+	dist_file_put_into(d, f);
+	d->a *= factor;
+	if (d->a <= VALUE_MAX)
+		return 0;
+	dist_file_drop(f);
+	return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
+}
+
+static void format_file(struct buf *out, const struct dist *d)
+{
+	double factor = dist_file_factor(d);
+	char number[UNITS_TEXT_BYTES];
+
+	buf_addf(out, DIST_FILE_WORD "%s", dist_file_path(dist_file_of(d)));
+	if (factor < 1 || factor > 1)
+		buf_addf(out, "*%s", units_put_f64(number, factor));
+}
+
+static double draw_file(const struct dist *d, double p)
+{
+	return dist_file_quantile(dist_file_of(d), p) * dist_file_factor(d);
+}
+
 static int fail_unknown(const char *text, size_t name_len, enum dist_unit unit,
 			struct mlgen_err *err)
 {
@@ -156,10 +215,9 @@ static int fail_unknown(const char *text, size_t name_len, enum dist_unit unit,
 		err, -EINVAL,
 		"'%s': '%.*s' is no distribution; write a plain value, "
 		"normal:MEAN:STDEV, uniform:MIN:MAX, lognormal:MEAN:STDEV, "
-		"exponential:MEAN%s gamma:SHAPE:SCALE%s",
+		"exponential:MEAN, gamma:SHAPE:SCALE%s or file:PATH",
 		text, (int)(name_len < 64 ? name_len : 64), text,
-		unit == DIST_BYTES ? "," : " or",
-		unit == DIST_BYTES ? " or dlio:MEAN:STDEV" : "");
+		unit == DIST_BYTES ? ", dlio:MEAN:STDEV" : "");
 }
 
 /* The kind whose name is the first name_len bytes; CONST: none. */
@@ -195,7 +253,9 @@ static uint64_t dist_whole(double v)
 {
 	if (!(v >= 1))
 		return 1;
-	return v < VALUE_MAX ? (uint64_t)(v + 0.5) : (uint64_t)VALUE_MAX;
+	if (v >= 0x1p52) /* is whole */
+		return v < VALUE_MAX ? (uint64_t)v : (uint64_t)VALUE_MAX;
+	return (uint64_t)(v + 0.5);
 }
 
 /* mu and sigma of the logarithm from mean and stdev of the values. */
@@ -275,7 +335,11 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit,
 		return mlgen_fail(err, -EINVAL,
 				  "'%s': dlio: is for sizes only; write %s",
 				  text, forms[DIST_NORMAL].text);
-	if (parsed.kind != DIST_CONST)
+	if (parsed.kind == DIST_FILE)
+		rc = parse_file(&parsed,
+				text + name_len + (text[name_len] == ':'), &how,
+				err);
+	else if (parsed.kind != DIST_CONST)
 		rc = parse_parameters(&parsed, text, text + name_len, &how,
 				      err);
 	else if (text[name_len] || is_letter(*text))
@@ -287,12 +351,29 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit,
 	return rc;
 }
 
+void dist_hold(const struct dist *d)
+{
+	if (d->kind == DIST_FILE)
+		dist_file_hold(dist_file_of(d));
+}
+
+void dist_drop(struct dist *d)
+{
+	if (d->kind == DIST_FILE)
+		dist_file_drop(dist_file_of(d));
+	*d = (struct dist){ .kind = DIST_CONST };
+}
+
 void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit)
 {
 	char number[UNITS_TEXT_BYTES];
 
 	if (d->kind == DIST_CONST) {
 		add_value(out, d->a, unit);
+		return;
+	}
+	if (d->kind == DIST_FILE) {
+		format_file(out, d);
 		return;
 	}
 	buf_addf(out, "%s:", forms[d->kind].name);
@@ -304,6 +385,17 @@ void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit)
 		buf_addc(out, ':');
 		add_value(out, d->b, unit);
 	}
+}
+
+struct dist dist_times(const struct dist *d, double by)
+{
+	struct dist out = *d;
+
+	if (d->kind != DIST_GAMMA)
+		out.a *= by;
+	if (d->kind != DIST_FILE)
+		out.b *= by;
+	return out;
 }
 
 uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,
@@ -344,6 +436,9 @@ void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream,
 		break;
 	case DIST_GAMMA:
 		v = d->b * quantile_gamma(p, d->a);
+		break;
+	case DIST_FILE:
+		v = draw_file(d, p);
 		break;
 	case DIST_CONST:
 	case DIST_DLIO:
@@ -386,6 +481,8 @@ double dist_stdev(const struct dist *d)
 		return sqrt(d->a) * d->b;
 	case DIST_DLIO:
 		return dlio_stdev(d);
+	case DIST_FILE:
+		return dist_file_stdev(dist_file_of(d)) * dist_file_factor(d);
 	default:
 		return d->b;
 	}

@@ -18,6 +18,8 @@ struct buf;
  *                      sqrt(MEAN) and stdev STDEV/2/sqrt(MEAN), cut to whole
  *                      numbers >= 1; the value is their product (DLIO
  *                      utils/config.py)
+ *   file:PATH          values from a file (dist_file.h); file:PATH*FACTOR: each
+ *                      times that
  * DLIO writes fractions of bytes (114660.07), so dlio:'s parameters may be
  * fractional.
  * Values are drawn by inverse CDF from rng_f64, in our own arithmetic, so that
@@ -32,12 +34,23 @@ enum dist_kind {
 	DIST_EXPONENTIAL,
 	DIST_GAMMA,
 	DIST_DLIO,
+	DIST_FILE,
 };
 
+/* Nothing drawn is larger: 4 EiB, 146 years. */
+#define DIST_VALUE_MAX 0x1p62
+
+/* Copies of one that was parsed are good as long as it is; those that outlive it
+ * hold it. */
 struct dist {
 	enum dist_kind kind;
-	double a, b; /* parameters in the order written; CONST: a */
+	/* Parameters in the order written; CONST: a; FILE: the mean, and where
+	 * b lies the address of its table, which is no number. */
+	double a, b;
 };
+
+/* What a file's text begins with. */
+#define DIST_FILE_WORD "file:"
 
 /* The units of a distribution's parameters. */
 enum dist_unit { DIST_BYTES, DIST_NS };
@@ -51,8 +64,27 @@ int dist_parse(struct dist *d, const char *text, enum dist_unit unit,
 	       const char *default_unit, unsigned kb_base,
 	       struct mlgen_err *err);
 
+/* What was parsed is dropped by who has it, once, and so is each copy that was
+ * held. Of a file alone there is anything to do; dropped, it is zeroed. */
+void dist_hold(const struct dist *d);
+void dist_drop(struct dist *d);
+
 /* Append the form that dist_parse reads back to the same struct. */
 void dist_format(struct buf *out, const struct dist *d, enum dist_unit unit);
+
+/* The same of one whose values are `by` times as large; a gamma distribution has
+ * the shape that it had. As long as `d` is good. */
+struct dist dist_times(const struct dist *d, double by);
+
+/*
+ * What tells it from others where no file is at hand: as dist_format, but of a
+ * file "file-HASH:MEAN", of what stands in it and its mean. With its content
+ * beside it (of others nothing) dist_recall makes the same of it.
+ */
+void dist_identify(struct buf *out, const struct dist *d, enum dist_unit unit);
+void dist_content(struct buf *out, const struct dist *d);
+int dist_recall(struct dist *d, const char *text, const char *content,
+		enum dist_unit unit, struct mlgen_err *err);
 
 /* Value number `index` of the stream. dlio: draws sides 2*index, 2*index+1. */
 uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,

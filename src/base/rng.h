@@ -21,8 +21,9 @@ enum rng_stream {
 	RNG_DIRECTION, /* read or write */
 	RNG_REQUEST,   /* size, and place where one may come twice */
 	RNG_PREPROCESS,
-	RNG_EVAL,   /* compute times of an evaluation */
-	RNG_ENGINE, /* what an engine draws, and the seeds of its workers */
+	RNG_EVAL,     /* compute times of an evaluation */
+	RNG_ENGINE,   /* what an engine draws, and the seeds of its workers */
+	RNG_RECORDED, /* a sample's template, and its random places */
 };
 
 /* 64 uniform bits. */

@@ -29,6 +29,7 @@ struct extent {
 
 struct format;
 struct found;
+struct recorded;
 struct scan;
 
 /* Of some formats: as in struct job. */
@@ -66,7 +67,7 @@ struct dataset {
 	 * samples_per_file is the mean, rounded up. 0 = all have as many. */
 	uint64_t uneven_samples;
 	uint64_t subfolders;
-	struct dist sample_size;
+	struct dist sample_size; /* held */
 	struct format_options options;
 	unsigned parts;          /* 1 or more */
 	uint64_t extent_samples; /* divides samples_per_file */
@@ -91,6 +92,9 @@ struct dataset {
 	/* dataset=scan: names and sizes come from here; owned. The first
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;
+	/* access=recorded: the calls by which samples are read; held, else
+	 * NULL. */
+	struct recorded *recorded;
 	/* What lies in these files, where it was looked at; owned, NULL = a file
 	 * is a sample. */
 	struct found *found;

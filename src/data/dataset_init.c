@@ -14,6 +14,7 @@
 #include "data/dataset_scan.h"
 #include "data/format.h"
 #include "data/found.h"
+#include "data/recorded.h"
 #include "data/scan.h"
 #include "job/advice.h"
 #include "job/workload.h"
@@ -267,6 +268,7 @@ static int init_made(struct dataset *ds, const struct job *job,
 	ds->samples_per_file = job->samples_per_file;
 	ds->subfolders = job->subfolders ? job->subfolders : 1;
 	ds->sample_size = job->sample_size;
+	dist_hold(&ds->sample_size);
 	ds->options = options_of(job);
 	r = dataset_init_format(ds, err);
 	if (r == 0)
@@ -315,6 +317,7 @@ static int init_found_eval(struct dataset *eval, const struct dataset *train,
 
 	memset(eval, 0, sizeof(*eval));
 	begin_found(eval, job);
+	eval->recorded = recorded_hold(train->recorded);
 	r = dataset_scan_eval(eval, train, job, err);
 	if (r == 0)
 		r = settle_found(eval, job, eval_batch(scaled_as(job)), 1, err);
@@ -336,6 +339,20 @@ static int check_packed(const struct dataset *ds, const struct job *job,
 			  ds->directory);
 }
 
+static int read_recorded(struct dataset *ds, const struct job *job,
+			 struct mlgen_err *err)
+{
+	int r;
+
+	if (job->access != ACCESS_RECORDED || job_work(job)->only_prepares)
+		return 0;
+	r = recorded_read(&ds->recorded, job->recorded_calls,
+			  (unsigned)job->kb_base, err);
+	if (r == 0)
+		ds->recorded->seed = job->randseed;
+	return r;
+}
+
 int dataset_init(struct dataset *ds, const struct job *job,
 		 uint64_t memory_bytes, struct mlgen_err *err)
 {
@@ -345,8 +362,11 @@ int dataset_init(struct dataset *ds, const struct job *job,
 	ds->known = mem_zalloc(sizeof(*ds->known));
 	ds->format = format_of((enum job_format)job->format);
 	ds->directory = dataset_directory_of(job);
-	r = dataset_scan_takes(ds, job) ? init_found(ds, job, err)
-					: init_made(ds, job, memory_bytes, err);
+	r = read_recorded(ds, job, err);
+	if (r == 0)
+		r = dataset_scan_takes(ds, job)
+			    ? init_found(ds, job, err)
+			    : init_made(ds, job, memory_bytes, err);
 	if (r == 0 && !job_work(job)->only_prepares)
 		r = check_packed(ds, job, err);
 	if (r == 0 && !job_work(job)->only_prepares)
@@ -360,6 +380,8 @@ void dataset_fini(struct dataset *ds)
 {
 	if (ds->format && ds->format->fini)
 		ds->format->fini(ds);
+	dist_drop(&ds->sample_size);
+	recorded_free(ds->recorded);
 	mem_free(ds->options.columns);
 	mem_free(ds->options.read_columns);
 	mem_free(ds->options.scan_key);
@@ -406,6 +428,8 @@ int dataset_init_split(struct dataset *eval, const struct dataset *train,
 		.options = *o,
 		.known = mem_zalloc(sizeof(*eval->known)),
 	};
+	dist_hold(&eval->sample_size);
+	eval->recorded = recorded_hold(train->recorded);
 	eval->options.columns = copy_of(o->columns);
 	eval->options.read_columns = copy_of(o->read_columns);
 	eval->options.scan_key = copy_of(o->scan_key);

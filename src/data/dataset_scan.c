@@ -443,6 +443,7 @@ void dataset_scan_mean(struct dataset *ds)
 	ds->samples_per_file = divide_up(samples, u64_max(ds->files, 1));
 	if (dataset_each(ds) == 0)
 		ds->uneven_samples = samples;
+	dist_drop(&ds->sample_size);
 	ds->sample_size = (struct dist){ .kind = DIST_CONST,
 					 .a = bytes / (double)samples };
 }

@@ -37,7 +37,7 @@ static char *key_of(const struct dataset *ds)
 	struct buf key = { 0 };
 
 	buf_addf(&key, "format=%s, access=%s", ds->format->name,
-		 o->access == ACCESS_PLAIN ? "plain" : "framework");
+		 o->access == ACCESS_FRAMEWORK ? "framework" : "plain");
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if (texts[i].value)
 			buf_addf(&key, ", %s=%s", texts[i].name,

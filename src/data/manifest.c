@@ -26,12 +26,15 @@ static void describe(const struct dataset *ds, struct manifest *m)
 	struct buf size;
 
 	buf_init(&size);
-	dist_format(&size, &ds->sample_size, DIST_BYTES);
+	dist_identify(&size, &ds->sample_size, DIST_BYTES);
 	m->num_files = ds->files_named;
 	m->samples_per_file = ds->samples_per_file;
 	m->subfolders = ds->subfolders;
 	snprintf(m->format, sizeof(m->format), "%s", ds->format->name);
 	snprintf(m->sample_size, sizeof(m->sample_size), "%s", buf_str(&size));
+	buf_reset(&size);
+	dist_content(&size, &ds->sample_size);
+	m->sizes = size.len ? buf_take(&size) : NULL;
 	buf_fini(&size);
 	m->eval_files = ds->eval_files;
 	m->label_size = o->label_size_bytes;
@@ -48,8 +51,8 @@ static void describe(const struct dataset *ds, struct manifest *m)
 static int describe_sizes(struct dataset *ds, const struct manifest *m,
 			  const char *directory, struct mlgen_err *err)
 {
-	int r = dist_parse(&ds->sample_size, m->sample_size, DIST_BYTES, NULL,
-			   1024, err);
+	int r = dist_recall(&ds->sample_size, m->sample_size, m->sizes,
+			    DIST_BYTES, err);
 
 	if (r)
 		return r;

@@ -63,15 +63,23 @@ static bool get_option(const json_t *root, const char *key, uint64_t def,
 	return !json_object_get(root, key) || get_count(root, key, out);
 }
 
+/* To be freed; NULL where it is not there. */
+static bool get_word(const json_t *root, const char *key, char **out)
+{
+	const json_t *word = json_object_get(root, key);
+
+	if (word && !json_is_string(word))
+		return false;
+	if (word)
+		*out = mem_strdup(json_string_value(word));
+	return true;
+}
+
 static bool get_options(const json_t *root, struct manifest *m)
 {
-	const json_t *columns = json_object_get(root, "columns");
-
-	if (columns && !json_is_string(columns))
-		return false;
-	if (columns)
-		m->columns = mem_strdup(json_string_value(columns));
-	return get_option(root, "eval_files", 0, &m->eval_files) &&
+	return get_word(root, "columns", &m->columns) &&
+	       get_word(root, "sizes", &m->sizes) &&
+	       get_option(root, "eval_files", 0, &m->eval_files) &&
 	       get_option(root, "label_size", 0, &m->label_size) &&
 	       get_option(root, "row_group_size", MANIFEST_ROW_GROUP_SIZE,
 			  &m->row_group_size);
@@ -148,6 +156,8 @@ static int encode_options(json_t *root, const struct manifest *m)
 	if (m->columns)
 		r |= json_object_set_new(root, "columns",
 					 json_string(m->columns));
+	if (m->sizes)
+		r |= json_object_set_new(root, "sizes", json_string(m->sizes));
 	if (m->eval_files)
 		r |= json_object_set_new(
 			root, "eval_files",
@@ -178,6 +188,7 @@ static json_t *encode(const struct manifest *m)
 void manifest_fini(struct manifest *m)
 {
 	mem_free(m->columns);
+	mem_free(m->sizes);
 	memset(m, 0, sizeof(*m));
 }
 

@@ -16,6 +16,7 @@ struct manifest {
 	uint64_t label_size, row_group_size;
 	char format[32];
 	char sample_size[128];
+	char *sizes;   /* what sample_size=file:PATH had; owned, or NULL */
 	char *columns; /* owned; NULL = none given */
 	bool complete;
 };

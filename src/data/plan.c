@@ -143,6 +143,8 @@ static const struct plan_kind *kind_of(const struct plan_config *config,
 
 	if (x && x->samples == 0)
 		return f->at_start;
+	if (config->access == ACCESS_RECORDED)
+		return &plan_recorded;
 	return config->access == ACCESS_PLAIN ? &plan_plain
 					      : f->framework[config->direct];
 }
@@ -187,7 +189,8 @@ bool plan_next(struct plan *p, struct plan_op *op)
 	memset(op, 0, sizeof(*op));
 	if (!p->kind->next(p, op))
 		return false;
-	if (op->op == MLGEN_OPEN && op->part != p->shape.part)
+	if ((op->op == MLGEN_OPEN || op->op == MLGEN_STAT) &&
+	    op->part != p->shape.part)
 		begin_part(p, op->part);
 	there = op->off < p->file_bytes ? p->file_bytes - op->off : 0;
 	op->got_bytes = op->len_bytes < there ? op->len_bytes : there;
@@ -262,14 +265,16 @@ static uint64_t largest_in_files(const struct plan_config *config)
 	return most;
 }
 
-/* Most extents of a forward plan read nothing: those looked at would not stand
- * for all. */
+/* Most extents of a forward plan read nothing, and a template that reads most
+ * may be rare: those looked at would not stand for all. */
 static uint64_t largest_request(const struct plan_config *config)
 {
 	uint64_t most = plan_largest_read(config), seen;
 
 	if (config->access == ACCESS_FRAMEWORK &&
 	    config->dataset->format->is_forward)
+		return most;
+	if (config->access == ACCESS_RECORDED && most < UINT64_MAX)
 		return most;
 	seen = largest_in_files(config);
 	return seen < most ? seen : most;

@@ -45,6 +45,19 @@ struct plan_op {
 	uint64_t off, len_bytes, got_bytes;
 };
 
+struct plan_counts;
+struct recorded_template;
+
+/* Of plan_recorded. */
+struct plan_recorded {
+	const struct recorded_template *of;
+	uint64_t done;   /* reads of the run that plan.step is at */
+	uint64_t here;   /* behind the last one */
+	bool goes_on;    /* a rest takes more than one call */
+	bool is_counted; /* runs are left out, but for their ends ... */
+	struct plan_counts *counts; /* ... and go here; may be NULL */
+};
+
 /* An iterator; a plain struct, no memory behind it. */
 struct plan {
 	const struct plan_config *config;
@@ -62,6 +75,7 @@ struct plan {
 	uint64_t jump; /* plan_hdf5: the word of the next chunk; plan_parquet:
 			* the row group */
 	struct png_layout png; /* plan_png */
+	struct plan_recorded recorded;
 	struct extent extent;
 	struct file_shape shape;
 };
@@ -109,6 +123,9 @@ extern const struct plan_kind plan_numpy;
 extern const struct plan_kind plan_npy, plan_npy_direct, plan_pillow, plan_png,
 	plan_pandas, plan_forward, plan_indexes, plan_map, plan_indexed,
 	plan_mapped, plan_hdf5, plan_parquet;
+
+/* access=recorded: the templates of dataset.recorded; plan_recorded.c. */
+extern const struct plan_kind plan_recorded;
 
 /* access=framework is what the dataset's format says (format.h); an extent
  * without samples is what is read of a file at the start (format->at_start). */

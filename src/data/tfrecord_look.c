@@ -56,7 +56,7 @@ static int not_a_record(struct look *l, uint64_t at, const uint8_t *head)
 		return look_fail(l, at,
 				 "no TFRecord: the checksum of its length is "
 				 "wrong");
-	if (l->options->access == ACCESS_PLAIN)
+	if (l->options->access != ACCESS_FRAMEWORK)
 		return look_fail(l, at,
 				 "the records are compressed, so they can only "
 				 "be read forward; access=framework with "

@@ -38,10 +38,10 @@ static uint64_t ctx_draw(const struct mlgen_ctx *ctx,
 			 const struct mlgen_dist *dist, uint64_t index)
 {
 	const struct io *io = ctx->clock;
-	const struct dist own = { .kind = (enum dist_kind)dist->kind,
-				  .a = dist->a,
-				  .b = dist->b };
+	struct dist own;
 
+	/* Also where `b` is no number for this program. */
+	memcpy(&own, dist, sizeof(own));
 	return dist_draw(&own, io->seed, RNG_ENGINE, index);
 }
 

@@ -288,6 +288,16 @@ FORMAT(time_dist)
 	dist_format(out, value, DIST_NS);
 }
 
+static void hold_dist(const void *value)
+{
+	dist_hold(value);
+}
+
+static void drop_dist(void *value)
+{
+	dist_drop(value);
+}
+
 /* ---- several numbers ---- */
 
 PARSE(list)
@@ -425,41 +435,48 @@ const struct field_type *field_type_of(const struct mlgen_field *f)
 {
 	static const struct field_type types[] = {
 		[MLGEN_BOOL] = { sizeof(bool), "BOOL", false, parse_bool, NULL,
-				 format_bool, limit_real },
+				 format_bool, limit_real, NULL, NULL },
 		[MLGEN_U64] = { sizeof(uint64_t), "INT", false, parse_u64,
-				check_u64, format_u64, limit_count },
+				check_u64, format_u64, limit_count, NULL,
+				NULL },
 		[MLGEN_F64] = { sizeof(double), "NUMBER", true, parse_f64,
-				check_f64, format_f64, limit_real },
+				check_f64, format_f64, limit_real, NULL, NULL },
 		[MLGEN_SIZE] = { sizeof(uint64_t), "SIZE", false, parse_size,
-				 check_u64, format_size, limit_size },
+				 check_u64, format_size, limit_size, NULL,
+				 NULL },
 		[MLGEN_TIME] = { sizeof(uint64_t), "TIME", false, parse_time,
-				 check_u64, format_time, limit_time },
+				 check_u64, format_time, limit_time, NULL,
+				 NULL },
 		[MLGEN_PERCENT] = { sizeof(double), "PERCENT", true,
 				    parse_percent, check_f64, format_percent,
-				    limit_percent },
+				    limit_percent, NULL, NULL },
 		[MLGEN_ENUM] = { sizeof(int), NULL, false, parse_choice, NULL,
-				 format_choice, limit_real },
+				 format_choice, limit_real, NULL, NULL },
 		[MLGEN_SIZE_DIST] = { sizeof(struct dist), "SIZE|DIST", false,
 				      parse_size_dist, check_dist,
-				      format_size_dist, limit_size },
+				      format_size_dist, limit_size, hold_dist,
+				      drop_dist },
 		[MLGEN_TIME_DIST] = { sizeof(struct dist), "TIME|DIST", false,
 				      parse_time_dist, check_dist,
-				      format_time_dist, limit_time },
+				      format_time_dist, limit_time, hold_dist,
+				      drop_dist },
 		[MLGEN_F64_LIST] = { sizeof(struct f64_list), "A:B:...", false,
 				     parse_list, check_list, format_list,
-				     limit_real },
+				     limit_real, NULL, NULL },
 		[MLGEN_SIZE_PAIR] = { sizeof(struct u64_pair), "SIZE[,SIZE]",
 				      false, parse_pair, check_pair,
-				      format_pair, limit_size },
+				      format_pair, limit_size, NULL, NULL },
 		[MLGEN_U64_PAIR] = { sizeof(struct u64_pair), "INT[,INT]",
 				     false, parse_pair, check_pair, format_pair,
-				     limit_count },
+				     limit_count, NULL, NULL },
 		[MLGEN_SIZE_SHARE] = { sizeof(struct size_share),
 				       "SIZE|PERCENT", false, parse_share,
-				       check_share, format_share, limit_size },
+				       check_share, format_share, limit_size,
+				       NULL, NULL },
 		[MLGEN_U64_SHARE] = { sizeof(struct u64_share), "INT|PERCENT",
 				      false, parse_u64_share, check_u64_share,
-				      format_u64_share, limit_count },
+				      format_u64_share, limit_count, NULL,
+				      NULL },
 	};
 
 	return f->type < ARRAY_LEN(types) && types[f->type].bytes

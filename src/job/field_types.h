@@ -25,6 +25,10 @@ struct field_type {
 		       const void *value);
 	/* A limit, in the same notation. */
 	void (*limit)(struct buf *out, double limit);
+	/* Of what may be more than its bytes, else NULL: a copy is held, and
+	 * what was parsed or held is dropped, which leaves nothing behind. */
+	void (*hold)(const void *value);
+	void (*drop)(void *value);
 };
 
 const struct field_type *field_type_of(const struct mlgen_field *f);

@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "job/field_types.h"
 
-/* Any member an option can have, but for strings, which own memory. */
+/* Any member an option can have, but for strings. */
 union value {
 	bool truth;
 	uint64_t u64;
@@ -43,6 +43,15 @@ static int fail_named(const struct mlgen_field *f, struct mlgen_err *err,
 	return mlgen_fail(err, why->code, "%s: %s", f->name, why->text);
 }
 
+/* A member that is set anew, or is over. */
+static void drop_member(const struct mlgen_field *f, void *base)
+{
+	const struct field_type *type = field_type_of(f);
+
+	if (type && type->drop)
+		type->drop(member(f, base));
+}
+
 /* What an option without a default holds until it is set. */
 static void put_unset(const struct mlgen_field *f, void *base)
 {
@@ -57,6 +66,7 @@ static void put_unset(const struct mlgen_field *f, void *base)
 	} else if (type->is_real) {
 		memcpy(member(f, base), &nan_value, sizeof(nan_value));
 	} else {
+		drop_member(f, base);
 		memset(member(f, base), 0, type->bytes);
 	}
 }
@@ -84,6 +94,18 @@ static void get_value(const struct mlgen_field *f, const void *base,
 {
 	memset(v, 0, sizeof(*v));
 	memcpy(v, const_member(f, base), field_type_of(f)->bytes);
+}
+
+size_t field_path_at(const struct mlgen_field *f, const char *value)
+{
+	bool is_dist = f->type == MLGEN_SIZE_DIST || f->type == MLGEN_TIME_DIST;
+
+	if (f->flags & MLGEN_BESIDE)
+		return 0;
+	if (is_dist &&
+	    strncmp(value, DIST_FILE_WORD, strlen(DIST_FILE_WORD)) == 0)
+		return strlen(DIST_FILE_WORD);
+	return strlen(value);
 }
 
 size_t field_count(const struct mlgen_field *table)
@@ -138,6 +160,8 @@ void field_fini(const struct mlgen_field *table, void *base)
 	for (const struct mlgen_field *f = table; f && f->name; f++) {
 		if (f->type == MLGEN_STR)
 			put_unset(f, base);
+		else
+			drop_member(f, base);
 	}
 }
 
@@ -165,8 +189,12 @@ int field_parse(const struct mlgen_field *f, void *base, const char *text,
 	if (type->parse(f, &v, text, kb_base, &why))
 		return fail_named(f, err, &why);
 	rc = type->check ? type->check(f, &v, text, err) : 0;
-	if (rc == 0)
+	if (rc == 0) {
+		drop_member(f, base);
 		memcpy(member(f, base), &v, type->bytes);
+	} else if (type->drop) {
+		type->drop(&v);
+	}
 	return rc;
 }
 
@@ -189,16 +217,29 @@ void *field_read(const struct mlgen_field *f, const char *text,
 
 void field_put(const struct mlgen_field *f, void *base, const void *value)
 {
-	if (f->type == MLGEN_STR)
+	const struct field_type *type = field_type_of(f);
+
+	if (f->type == MLGEN_STR) {
 		mem_replace(member(f, base), *(char *const *)value);
-	else
-		memcpy(member(f, base), value, field_type_of(f)->bytes);
+		return;
+	}
+	if (type->hold)
+		type->hold(value);
+	drop_member(f, base);
+	memcpy(member(f, base), value, type->bytes);
 }
 
 void field_forget(const struct mlgen_field *f, void *value)
 {
-	if (value && f->type == MLGEN_STR)
+	const struct field_type *type;
+
+	if (!value)
+		return;
+	type = field_type_of(f);
+	if (f->type == MLGEN_STR)
 		mem_free(*(char **)value);
+	else if (type && type->drop)
+		type->drop(value);
 	mem_free(value);
 }
 

@@ -60,7 +60,7 @@ bool field_name_equal(const char *a, const char *b);
 /* Set every member to its default. Before the first time `base` is zeroed. */
 void field_defaults(const struct mlgen_field *table, void *base);
 
-/* Free what the members own (strings) and zero them. */
+/* Free what the members own (strings, files of values) and zero them. */
 void field_fini(const struct mlgen_field *table, void *base);
 
 /*
@@ -100,6 +100,11 @@ const char *field_nearest(const struct mlgen_field *const *tables,
 			  const char *name);
 /* The same over a NULL-ended list of words. */
 const char *field_nearest_word(const char *const *words, const char *name);
+
+/* Where in the value of an option a path begins that is taken from where the
+ * option stands: behind "file:" of a distribution, or at all of it
+ * (MLGEN_BESIDE); its end where there is none. */
+size_t field_path_at(const struct mlgen_field *f, const char *value);
 
 /* Is the choice one that a number follows, as in "buffer:64"? */
 bool field_takes_number(const struct mlgen_choice *c);

@@ -178,7 +178,8 @@ void job_field_text(const struct job *j, const struct mlgen_field *f,
 		       f->type == MLGEN_SIZE_SHARE;
 
 	field_format(&text, f, base);
-	if (is_size && j->kb_base == 1000)
+	if (is_size && j->kb_base == 1000 &&
+	    !buf_str(&text)[field_path_at(f, buf_str(&text))])
 		add_binary_suffixes(out, buf_str(&text));
 	else
 		buf_add(out, buf_str(&text));

@@ -41,7 +41,7 @@ enum job_scan_errors { SCAN_REFUSE, SCAN_SKIP };
 enum job_preprocess { PREPROCESS_SLEEP, PREPROCESS_BURN };
 enum job_decompress { DECOMPRESS_NONE, DECOMPRESS_REAL, DECOMPRESS_SLEEP };
 enum job_barrier { BARRIER_NONE, BARRIER_STEP, BARRIER_EPOCH };
-enum job_access { ACCESS_PLAIN, ACCESS_FRAMEWORK };
+enum job_access { ACCESS_PLAIN, ACCESS_FRAMEWORK, ACCESS_RECORDED };
 enum job_layout {
 	LAYOUT_TORCH,
 	LAYOUT_DEEPSPEED,
@@ -139,6 +139,7 @@ struct job {
 	int shard;
 	bool drop_last;
 	int access;
+	char *recorded_calls; /* a file; of access=recorded */
 	bool deterministic;
 	uint64_t decode_threads;
 	struct dist preprocess_time; /* of one sample */

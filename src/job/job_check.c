@@ -161,6 +161,7 @@ static void check_paths(const struct job *j, struct diag *d)
 		{ "tensor_sizes", j->tensor_sizes },
 		{ "file_list", j->file_list },
 		{ "scan_cache", j->scan_cache },
+		{ "recorded_calls", j->recorded_calls },
 		{ "write_iolog", j->write_iolog },
 	};
 

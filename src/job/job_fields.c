@@ -100,6 +100,7 @@ static const struct mlgen_choice barriers[] = {
 static const struct mlgen_choice accesses[] = {
 	{ "plain", ACCESS_PLAIN, "open, the bytes in requests of bs, close" },
 	{ "framework", ACCESS_FRAMEWORK, "the opens, stats, reads and closes of the framework, with its sizes and in its order: NumPy's for npz" },
+	{ "recorded", ACCESS_RECORDED, "the calls that recorded_calls has; of samples alone" },
 	{ 0 },
 };
 
@@ -320,7 +321,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Bytes of one sample, without what the format adds; a size or a distribution.\n"
 		  "Distributions: normal:MEAN:STDEV, uniform:MIN:MAX,\n"
 		  "lognormal:MEAN:STDEV, exponential:MEAN,\n"
-		  "gamma:SHAPE:SCALE, dlio:MEAN:STDEV.\n"
+		  "gamma:SHAPE:SCALE, dlio:MEAN:STDEV, file:PATH.\n"
 		  "DLIO: dataset.record_length_bytes and its stdev, drawn as dlio: does." },
 	{ "dataset_ratio", MLGEN_F_F64(struct job, dataset_ratio),
 	  .def = "0", .max = 1000, .unit = "x memory", .group = "Dataset",
@@ -403,7 +404,8 @@ const struct mlgen_field job_fields[] = {
 	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Accelerator",
 	  .help = "Time one step computes, spent asleep; a time or a distribution.\n"
 		  "Distributions: normal:MEAN:STDEV, uniform:MIN:MAX,\n"
-		  "lognormal:MEAN:STDEV, exponential:MEAN, gamma:SHAPE:SCALE.\n"
+		  "lognormal:MEAN:STDEV, exponential:MEAN,\n"
+		  "gamma:SHAPE:SCALE, file:PATH.\n"
 		  "DLIO: train.computation_time." },
 	{ "barrier", MLGEN_F_ENUM(struct job, barrier, barriers),
 	  .def = "step", .group = "Accelerator",
@@ -490,6 +492,12 @@ const struct mlgen_field job_fields[] = {
 	{ "decompress_rate", MLGEN_F_SIZE(struct job, decompress_rate),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Loader",
 	  .help = "With decompress=sleep: compressed bytes that one thread decompresses in a second." },
+	{ "recorded_calls", MLGEN_F_STR(struct job, recorded_calls),
+	  .group = "Loader", .flags = MLGEN_BESIDE,
+	  .help = "With access=recorded: a file of templates, the calls by which a sample is read, one a line, each for a share of the samples.\n"
+		  "template 100%, open, stat, read PLACE LENGTH [COUNT], close;\n"
+		  "\"Recorded calls\" in mlgen-job(5) has an example.\n"
+		  "In a job file the path is relative to that file." },
 	{ "hold_samples", MLGEN_F_BOOL(struct job, hold_samples),
 	  .def = "0", .group = "Loader",
 	  .help = "Keep what is read ahead in memory until its batch is taken, as a framework does; without it mlgen reads into the same buffer again and again." },

@@ -10,6 +10,7 @@
 
 #include "base/firstlook.h"
 #include "base/mem.h"
+#include "job/pathname.h"
 #include "job/words.h"
 
 #define BLANKS " \t\r"
@@ -302,15 +303,6 @@ static const char *include_argument(const char *s)
 	return s + strspn(s, BLANKS);
 }
 
-static void path_beside(struct buf *out, const char *file, const char *path)
-{
-	const char *slash = strrchr(file, '/');
-
-	if (slash && path[0] != '/')
-		buf_addn(out, file, (size_t)(slash - file) + 1);
-	buf_add(out, path);
-}
-
 static void include_file(struct jobreader *r, const char *argument)
 {
 	struct buf path = { 0 };
@@ -321,7 +313,7 @@ static void include_file(struct jobreader *r, const char *argument)
 			 argument, JOBREADER_DEPTH);
 		return;
 	}
-	path_beside(&path, top(r)->path, argument);
+	pathname_beside(&path, top(r)->path, argument);
 	open_level(r, keep_path(r, buf_str(&path)), here(r));
 	buf_fini(&path);
 }

@@ -36,3 +36,12 @@ void pathname_check(const char *option, const char *path, struct diag_place at,
 			 "name that begins so",
 			 option, path);
 }
+
+void pathname_beside(struct buf *out, const char *file, const char *path)
+{
+	const char *slash = strrchr(file, '/');
+
+	if (slash && path[0] != '/')
+		buf_addn(out, file, (size_t)(slash - file) + 1);
+	buf_add(out, path);
+}

@@ -2,6 +2,7 @@
 /* pathname.h - what people write for a path that the system would take for another one. */
 #pragma once
 
+#include "base/buf.h"
 #include "job/diag.h"
 
 /*
@@ -11,3 +12,6 @@
  */
 void pathname_check(const char *option, const char *path, struct diag_place at,
 		    struct diag *d);
+
+/* Append a path that a file names: below its folder, if it is relative. */
+void pathname_beside(struct buf *out, const char *file, const char *path);

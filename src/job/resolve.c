@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "job/fio_options.h"
+#include "job/pathname.h"
 #include "job/resolve_fail.h"
 #include "job/words.h"
 #include "job/workload.h"
@@ -39,22 +40,41 @@ static bool is_flag(const struct mlgen_field *f)
 	return false;
 }
 
+/* What a job file names lies beside it. */
+static void put_value(const struct opt *o, const struct mlgen_field *f,
+		      const char *value, struct buf *text)
+{
+	size_t word = field_path_at(f, value);
+
+	if (!o->at.file || !value[word]) {
+		buf_add(text, value);
+		return;
+	}
+	buf_addn(text, value, word);
+	pathname_beside(text, o->at.file, value + word);
+}
+
 /* Append what the value stands for; its fault is told. */
 static bool expand(const struct resolver *r, const struct opt *o,
 		   const struct mlgen_field *f, const char *jobname,
 		   struct buf *text)
 {
 	struct mlgen_err err = { 0 };
+	struct buf value = { 0 };
+	bool is_good = false;
 
 	if (o->is_bare && !is_flag(f))
 		diag_add(r->d, DIAG_ERROR, o->at,
 			 "%s: no value; write %s%s=VALUE", f->name,
 			 o->at.file ? "" : "--", f->name);
-	else if (words_expand(text, o->value, jobname, &err))
+	else if (words_expand(&value, o->value, jobname, &err))
 		diag_add(r->d, DIAG_ERROR, o->at, "%s: %s", f->name, err.text);
 	else
-		return true;
-	return false;
+		is_good = true;
+	if (is_good)
+		put_value(o, f, buf_str(&value), text);
+	buf_fini(&value);
+	return is_good;
 }
 
 /* The one reading that jobs share; its fault is told. */

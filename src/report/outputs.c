@@ -71,6 +71,8 @@ static int check_job(const struct place *p, const struct job *j,
 		return outputs_refuse(p, "is the engine", err);
 	if (j->tensor_sizes && place_is_path(p, j->tensor_sizes))
 		return outputs_refuse(p, "is the file of tensor_sizes", err);
+	if (j->recorded_calls && place_is_path(p, j->recorded_calls))
+		return outputs_refuse(p, "is the file of recorded_calls", err);
 	if (j->scan_cache && place_is_path(p, j->scan_cache))
 		return outputs_refuse(p, "is the file of scan_cache", err);
 	if (is_file_of(p, j))

@@ -208,7 +208,7 @@ static void record_failed(struct saver *s, const struct checkpoint *k,
 
 uint64_t saver_span_bytes(const struct job *job)
 {
-	if (job->access == ACCESS_PLAIN)
+	if (job->access != ACCESS_FRAMEWORK)
 		return round_up(job->bs.write, CONTENT_BLOCK);
 	return job->direct ? CHUNK_SPAN_BYTES : CALL_SPAN_BYTES;
 }

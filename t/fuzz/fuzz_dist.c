@@ -34,6 +34,9 @@ static void check(const char *text, enum dist_unit unit, unsigned kb_base)
 	struct buf out = { 0 };
 	struct dist d, again;
 
+	/* fuzz_dist_file.c has files; here none is opened. */
+	if (strncmp(text, DIST_FILE_WORD, strlen(DIST_FILE_WORD)) == 0)
+		return;
 	if (dist_parse(&d, text, unit, "s", kb_base, &err) < 0) {
 		MUST(err.code && *err.text);
 		return;

@@ -344,6 +344,7 @@ static const char *const jobs[] = {
 	"--name=x --dataset=scan --format=npy --scan_pair=_x.npy:_y.npy",
 	"--name=x --dataset=scan --format=parquet --access=framework "
 	"--decompress=sleep --decompress_rate=100m",
+	"--name=x --access=recorded --recorded_calls=/d/x.calls",
 	"--name=x --dataset=scan --format=hdf5 --hdf5_dataset=train/x",
 	"--name=x --dataset=scan --scan_errors=skip --format=jpeg "
 	"--scan_depth=3 --file_list=/d/list --scan_cache=/d/kept",

@@ -282,7 +282,7 @@ static void checkpoint_look(const struct slot *s, struct live *live)
 
 static void put_costs(struct buf *out, const struct job *j)
 {
-	bool is_plain = j->access == ACCESS_PLAIN;
+	bool is_plain = j->access != ACCESS_FRAMEWORK;
 
 	memneed_put(out, "checkpoint_threads", j->checkpoint_threads);
 	memneed_put(out, "iodepth", is_plain ? job_depth(j) : 1);

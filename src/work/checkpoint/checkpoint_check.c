@@ -252,6 +252,10 @@ static void check_plain(const struct job *j, struct diag *d)
 
 static void check_access(const struct job *j, struct diag *d)
 {
+	if (is_alone(j) && j->access == ACCESS_RECORDED)
+		FAULT(d, j, "access",
+		      "recorded are the calls of samples, and a checkpoint has "
+		      "none; use access=framework, or access=plain");
 	if (j->access == ACCESS_FRAMEWORK)
 		check_framework(j, d);
 	else

@@ -290,7 +290,7 @@ static int begin_look(struct look *l, struct mlgen_err *err)
 		.state = &l->state,
 		.content = l->content,
 		.layout = layout_of(j),
-		.is_plain = j->access == ACCESS_PLAIN,
+		.is_plain = j->access != ACCESS_FRAMEWORK,
 		.bs = is_restore(l->p) ? j->bs.read : j->bs.write,
 		.direct = j->direct,
 	};

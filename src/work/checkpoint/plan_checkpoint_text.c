@@ -172,7 +172,7 @@ static void add_calls(struct buf *text, const struct plan_report *p)
 	char n[UNITS_TEXT_BYTES];
 
 	units_human_bytes(n, (double)p->checkpoint.most_write_bytes);
-	if (p->job->access == ACCESS_PLAIN)
+	if (p->job->access != ACCESS_FRAMEWORK)
 		buf_addf(text, ", %s of %s", what, n);
 	else if (p->job->checkpoint_layout == LAYOUT_PATTERN)
 		buf_addf(text, ", %s as measured", what);
@@ -331,7 +331,7 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 		 "{plan.checkpoint.in_flight} request{s} "
 		 "({plan.checkpoint.local_ranks} rank{s} x "
 		 "{checkpoint_threads} thread{s}");
-	if (j->access == ACCESS_PLAIN && job_depth(j) > 1)
+	if (j->access != ACCESS_FRAMEWORK && job_depth(j) > 1)
 		buf_addf(text, " x iodepth %u)", job_depth(j));
 	else
 		buf_add(text, ", one each)");

@@ -64,7 +64,7 @@ static void put_job(struct buf *text, const struct text_block *b)
 /* By which calls. */
 static void add_calls(struct buf *text, const struct text_block *b)
 {
-	if (b->job->access != ACCESS_PLAIN)
+	if (b->job->access == ACCESS_FRAMEWORK)
 		buf_addf(text, ", %s as its framework does",
 			 is_restore(b) ? "reads" : "writes");
 	else if (is_restore(b))

@@ -30,6 +30,11 @@ static void note_unused(const struct job *j, const char *option,
 			 "%s: counts with %s only", option, needs);
 }
 
+static const char *access_name(const struct job *j)
+{
+	return j->access == ACCESS_PLAIN ? "plain" : "recorded";
+}
+
 /* ---- the dataset ---- */
 
 static void check_dataset(const struct job *j, struct diag *d)
@@ -86,11 +91,11 @@ static void check_format(const struct job *j, struct diag *d)
 		if (j->format != FORMAT_PARQUET && j->format != FORMAT_AUTO)
 			note_unused(j, of_parquet[i], "format=parquet", d);
 	if (j->format == FORMAT_PARQUET && j->read_columns &&
-	    j->access == ACCESS_PLAIN && !job_work(j)->only_prepares)
+	    j->access != ACCESS_FRAMEWORK && !job_work(j)->only_prepares)
 		FAULT(d, j, "read_columns",
-		      "access=plain reads whole rows, and knows no columns; "
-		      "use "
-		      "access=framework, or leave read_columns out");
+		      "access=%s reads whole rows, and knows no columns; use "
+		      "access=framework, or leave read_columns out",
+		      access_name(j));
 	if ((j->format != FORMAT_HDF5 && j->format != FORMAT_AUTO) ||
 	    j->dataset != DATASET_SCAN)
 		note_unused(j, "hdf5_dataset", "format=hdf5 and dataset=scan",
@@ -211,10 +216,11 @@ static void check_decompress(const struct job *j, struct diag *d)
 		      "only files of format=tfrecord, hdf5 and parquet are "
 		      "known to be compressed or not; use decompress=none, and "
 		      "preprocess_time for what decoding takes");
-	else if (j->access == ACCESS_PLAIN)
+	else if (j->access != ACCESS_FRAMEWORK)
 		FAULT(d, j, "decompress",
-		      "access=plain reads bytes, whatever they mean; use "
-		      "access=framework, or decompress=none");
+		      "access=%s reads bytes, whatever they mean; use "
+		      "access=framework, or decompress=none",
+		      access_name(j));
 	if (j->decompress == DECOMPRESS_SLEEP && j->decompress_rate == 0)
 		FAULT(d, j, "decompress_rate",
 		      "decompress=sleep needs to know how many compressed "
@@ -288,6 +294,20 @@ static void check_framework(const struct job *j, struct diag *d)
 	buf_fini(&format);
 }
 
+static void check_recorded(const struct job *j, struct diag *d)
+{
+	if (j->access != ACCESS_RECORDED)
+		note_unused(j, "recorded_calls", "access=recorded", d);
+	else if (!j->recorded_calls && !job_work(j)->only_prepares)
+		FAULT(d, j, "access",
+		      "recorded needs the calls that were recorded; name their "
+		      "file with recorded_calls=FILE, or use access=plain");
+	else if (job_is_changed(j, "bs"))
+		diag_add(d, DIAG_NOTE, job_place(j, "bs"),
+			 "bs: access=recorded has sizes of its own; bs counts "
+			 "with access=plain");
+}
+
 /* ---- what it is for ---- */
 
 static void check_target(const struct job *j, struct diag *d)
@@ -328,6 +348,7 @@ void train_check(const struct job *j, struct diag *d)
 	check_loader(j, d);
 	if (j->access == ACCESS_FRAMEWORK)
 		check_framework(j, d);
+	check_recorded(j, d);
 	check_target(j, d);
 	check_eval(j, d);
 	note_unused(j, "verify", "phase=restore", d);

@@ -264,7 +264,7 @@ static void add_read_sizes(struct buf *line, const struct plan_report *p)
 	buf_add(line, " (");
 	if (p->job->access == ACCESS_PLAIN)
 		plan_say(line, p, "of up to {bs.read}");
-	else if (p->job->direct)
+	else if (p->job->direct && p->job->access == ACCESS_FRAMEWORK)
 		buf_add(line, "the whole file");
 	else
 		show_sizes(line, &p->read_sizes);

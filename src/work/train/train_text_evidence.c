@@ -45,7 +45,7 @@ static void put_read_sizes(struct buf *text, const struct text_block *b)
 	else if (is_plain)
 		buf_addf(text, "up to %s as called (bs), %s mean", called,
 			 mean);
-	else if (b->job->direct)
+	else if (b->job->direct && b->job->access == ACCESS_FRAMEWORK)
 		buf_addf(text, "whole files as called, %s mean", mean);
 	else {
 		show_sizes(text, &r->sizes); /* none of a merged result */

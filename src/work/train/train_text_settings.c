@@ -77,6 +77,8 @@ static void put_readers(struct buf *text, const struct text_block *b)
 		text_say(text, b, "[ (aligned to {read_align_bytes})]");
 	if (job->access == ACCESS_PLAIN)
 		text_say(text, b, ", {bs.read} reads");
+	else if (job->access == ACCESS_RECORDED)
+		text_say(text, b, ", reads as recorded in {recorded_calls}");
 	else
 		buf_addf(text, ", reads as %s does",
 			 job->direct ? "DLIO" : reader_of(b));

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* distil_inside.h - what finders see of a trace, and where they put what they found; for src/distil/ alone. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "base/dist.h"
+#include "describe/described.h"
+#include "describe/filebook.h"
+#include "describe/markbook.h"
+#include "describe/taskbook.h"
+#include "distil/jobtext.h"
+#include "distil/specimen.h"
+#include "distil/visit.h"
+#include "job/job.h"
+
+/* What a file is for. */
+enum file_class {
+	CLASS_OTHER,  /* of the system, or no file */
+	CLASS_CODE,   /* programs, modules, libraries, configurations */
+	CLASS_SAMPLE, /* of the data set */
+	CLASS_LABEL,  /* a file beside each sample's */
+	CLASS_INDEX,  /* read at the start, or beside a file of samples */
+	CLASS_CHECKPOINT,
+	CLASS_MADE, /* written and read later: generated data */
+	CLASS_LOG,
+	CLASS_PLAIN, /* of the job, and none of the above is sure */
+	CLASSES
+};
+
+/* Those who read one data set, be it one process or the ranks of a host: a
+ * training. Numbers are from 0. */
+struct distil_task {
+	uint32_t pid, tid;
+	uint32_t party; /* UINT32_MAX = of none */
+	uint32_t rank;  /* in it; UINT32_MAX = of none */
+	uint32_t worker; /* of the rank; UINT32_MAX = it is the rank itself */
+	int role, sure;  /* enum described_role, described_sure */
+};
+
+enum stage_kind {
+	STAGE_SETUP, /* imports, indexes: before the first sample, and between */
+	STAGE_GENERATE,
+	STAGE_TRAIN,
+	STAGE_EVAL,
+	STAGE_SAVE,
+	STAGE_RESTORE,
+	STAGE_IDLE,
+	STAGE_PLAIN,
+};
+
+struct distil_stage {
+	enum stage_kind kind;
+	uint32_t party;
+	uint32_t number; /* epoch, checkpoint: from 0 */
+	enum distil_sure sure;
+	uint64_t start_ns, end_ns;
+};
+
+/* What finders found that others need, of one party. */
+struct distil_found {
+	/* data set (dataset_found.c) */
+	enum job_format format;
+	bool is_framework; /* its access is access=framework of the format */
+	uint64_t num_files, samples_per_file;
+	uint64_t sample_bytes;    /* mean */
+	double visits_per_sample; /* 1 where a file is a sample */
+	/* pipeline (pipeline_found.c) */
+	uint32_t accelerators, read_threads, batch_size, prefetch;
+	double compute_ns; /* NaN = not known */
+};
+
+struct distil {
+	struct filebook files; /* all files, by the id of a record */
+	struct taskbook tasks;
+	struct trace_names *names; /* directories, texts of tasks */
+	struct markbook marks;     /* where the trace has markers */
+	bool has_markers, has_cpu, has_sizes;
+	uint8_t *class; /* enum file_class by file id */
+	struct distil_task *task;
+	uint32_t task_count;
+	struct visits *visits;
+	struct specimens specimens;
+	struct distil_stage *stages;
+	uint32_t stage_count;
+	struct distil_found *found; /* by party */
+	uint32_t parties;
+	uint64_t start_ns, end_ns;
+	const char *const *paths; /* of the trace */
+	size_t path_count;
+	const char *side_folder, *side_name; /* of NAME.sizes and NAME.calls */
+	struct jobtext *to;
+};
+
+/* The path of a file, "" where nothing named it; until the next call. */
+const char *distil_path(const struct distil *d, uint32_t file);
+static inline enum file_class distil_class(const struct distil *d,
+					   uint32_t file)
+{
+	return (enum file_class)d->class[file];
+}
+
+/*
+ * The finders, in this order. Each says its lines to a section of the job, and
+ * fills its part of d->found[party]. 0, or -errno with err: as visits_next, or a
+ * side file that cannot be written. What a trace does not show is no error: the
+ * finder says why in a comment, or nothing.
+ */
+int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to,
+		   struct mlgen_err *err);
+int distil_access(struct distil *d, uint32_t party, struct jobsection *to,
+		  struct mlgen_err *err);
+int distil_order(struct distil *d, uint32_t party, struct jobsection *to,
+		 struct mlgen_err *err);
+int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to,
+		    struct mlgen_err *err);
+int distil_eval(struct distil *d, uint32_t party, struct jobsection *to,
+		struct mlgen_err *err);
+/* Of a training that saves, to its own section; is there a checkpoint at all? */
+int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
+		       struct mlgen_err *err);
+/* All that is of no party, or of no training, as a plain job. */
+int distil_plain(struct distil *d, struct jobsection *to,
+		 struct mlgen_err *err);
