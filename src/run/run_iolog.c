@@ -45,6 +45,7 @@ int run_iolog(struct run *r, size_t i, int fd, FILE *to,
 	      struct trace_iolog_left *left, struct mlgen_err *err)
 {
 	struct iolog_job job = { .threads = r->threads, .number = i };
+	struct trace_ordered_wants wants = { .keeps = is_of_job, .arg = &job };
 	struct trace_reader *reader = NULL;
 	struct trace_ordered *o = NULL;
 	int rc;
@@ -54,7 +55,7 @@ int run_iolog(struct run *r, size_t i, int fd, FILE *to,
 				  "nothing was recorded of the job");
 	rc = open_trace(&reader, r, fd, err);
 	if (rc == 0)
-		rc = trace_ordered_read_some(&o, reader, is_of_job, &job, err);
+		rc = trace_ordered_read_some(&o, reader, &wants, err);
 	if (rc == 0)
 		rc = trace_iolog_write(o, to, left, err);
 	trace_ordered_free(o);

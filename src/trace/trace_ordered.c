@@ -13,9 +13,8 @@
 struct trace_ordered {
 	struct trace_sort *sort;
 	struct trace_names *names;
-	struct spill ids;   /* of names, by the ids that the reader gives */
-	trace_keeps *keeps; /* NULL = all */
-	void *arg;
+	struct spill ids; /* of names, by the ids that the reader gives */
+	struct trace_ordered_wants wants;
 	unsigned signals; /* that were there before it was */
 };
 
@@ -37,9 +36,13 @@ static uint32_t named(struct trace_ordered *o, uint64_t file)
 
 static void take_entry(struct trace_ordered *o, const struct trace_entry *e)
 {
+	uint32_t id = 0;
+
 	if (e->kind == TRACE_FILE && e->number[0] && e->number[0] < UINT32_MAX)
-		*id_of(o, e->number[0]) =
+		id = *id_of(o, e->number[0]) =
 			trace_names_id(o->names, e->text, e->text_bytes, NULL);
+	if (o->wants.told)
+		o->wants.told(o->wants.arg, e, id);
 }
 
 static int take_record(struct trace_ordered *o, const struct trace_record *from,
@@ -63,7 +66,8 @@ static int take_batch(struct trace_ordered *o, const struct trace_batch *b,
 	for (size_t i = 0; i < b->entry_count; i++)
 		take_entry(o, &b->entries[i]);
 	for (size_t i = 0; rc == 0 && i < b->record_count; i++)
-		if (!o->keeps || o->keeps(o->arg, &b->records[i]))
+		if (!o->wants.keeps ||
+		    o->wants.keeps(o->wants.arg, &b->records[i]))
 			rc = take_record(o, &b->records[i], err);
 	return rc;
 }
@@ -71,11 +75,12 @@ static int take_batch(struct trace_ordered *o, const struct trace_batch *b,
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r,
 		       struct mlgen_err *err)
 {
-	return trace_ordered_read_some(out, r, NULL, NULL, err);
+	return trace_ordered_read_some(out, r,
+				       &(struct trace_ordered_wants){ 0 }, err);
 }
 
 int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
-			    trace_keeps *keeps, void *arg,
+			    const struct trace_ordered_wants *wants,
 			    struct mlgen_err *err)
 {
 	struct trace_ordered *o = mem_zalloc(sizeof(*o));
@@ -84,8 +89,7 @@ int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
 
 	o->sort = trace_sort_new(TRACE_SORT_RUN);
 	o->names = trace_names_new();
-	o->keeps = keeps;
-	o->arg = arg;
+	o->wants = *wants;
 	o->signals = signals_taken();
 	while ((rc = trace_reader_next(r, &batch, err)) > 0) {
 		rc = take_batch(o, &batch, err);

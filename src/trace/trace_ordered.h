@@ -14,10 +14,16 @@ struct trace_ordered;
  * here on. 0, or -errno with err: such as -EINTR of a signal that comes now. */
 int trace_ordered_read(struct trace_ordered **out, struct trace_reader *r,
 		       struct mlgen_err *err);
-/* The same of those records alone of which `keeps` is true; NULL = of all. */
-typedef bool trace_keeps(void *arg, const struct trace_record *r);
+/* The same for who wants more. Each may be NULL. */
+struct trace_ordered_wants {
+	/* Is this record to be kept? Its ids are still those of the reader. */
+	bool (*keeps)(void *arg, const struct trace_record *r);
+	/* An entry, as it comes; of a file, `id` is that of trace_ordered_name. */
+	void (*told)(void *arg, const struct trace_entry *e, uint32_t id);
+	void *arg;
+};
 int trace_ordered_read_some(struct trace_ordered **out, struct trace_reader *r,
-			    trace_keeps *keeps, void *arg,
+			    const struct trace_ordered_wants *wants,
 			    struct mlgen_err *err);
 void trace_ordered_free(struct trace_ordered *o); /* NULL is fine */
 
