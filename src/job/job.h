@@ -39,6 +39,7 @@ enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS, SHARD_FILE };
 enum job_dataset { DATASET_MADE, DATASET_SCAN };
 enum job_scan_errors { SCAN_REFUSE, SCAN_SKIP };
 enum job_preprocess { PREPROCESS_SLEEP, PREPROCESS_BURN };
+enum job_preprocess_at { PREPROCESS_AT_SAMPLE, PREPROCESS_AT_READS };
 enum job_decompress { DECOMPRESS_NONE, DECOMPRESS_REAL, DECOMPRESS_SLEEP };
 enum job_barrier { BARRIER_NONE, BARRIER_STEP, BARRIER_EPOCH };
 enum job_access { ACCESS_PLAIN, ACCESS_FRAMEWORK, ACCESS_RECORDED };
@@ -145,7 +146,7 @@ struct job {
 	struct dist preprocess_time; /* of one sample */
 	int decompress;
 	uint64_t decompress_rate; /* compressed bytes per second */
-	int preprocess;
+	int preprocess, preprocess_at;
 	bool hold_samples;
 
 	/* The state of a model: data/state.h makes sizes of it. */

@@ -83,6 +83,12 @@ static const struct mlgen_choice preprocesses[] = {
 	{ 0 },
 };
 
+static const struct mlgen_choice preprocess_places[] = {
+	{ "sample", PREPROCESS_AT_SAMPLE, "when all of it was read, as a decoder that takes a buffer" },
+	{ "reads", PREPROCESS_AT_READS, "behind each read, as much of it as of the sample's bytes was read: as NumPy, which checks and copies what it has got before it asks for more" },
+	{ 0 },
+};
+
 static const struct mlgen_choice decompressions[] = {
 	{ "none", DECOMPRESS_NONE, "takes no time: compressed bytes are only read" },
 	{ "real", DECOMPRESS_REAL, "deflate (gzip, zlib) and zstd are decompressed by the thread that read them, which uses this host's CPUs" },
@@ -486,6 +492,9 @@ const struct mlgen_field job_fields[] = {
 	{ "preprocess", MLGEN_F_ENUM(struct job, preprocess, preprocesses),
 	  .def = "sleep", .group = "Loader",
 	  .help = "How preprocess_time is spent." },
+	{ "preprocess_at", MLGEN_F_ENUM(struct job, preprocess_at, preprocess_places),
+	  .def = "sample", .group = "Loader",
+	  .help = "When preprocess_time is spent." },
 	{ "decompress", MLGEN_F_ENUM(struct job, decompress, decompressions),
 	  .def = "none", .group = "Loader",
 	  .help = "With dataset=scan and access=framework: how compressed files of format=tfrecord, hdf5 or parquet are decompressed once they are read." },

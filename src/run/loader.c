@@ -245,14 +245,11 @@ static void decompress(struct loader *l, const struct read_task *task)
 		l->decoded_ns = now(l);
 }
 
-static void preprocess(struct loader *l, const struct extent *x)
+static void spend(struct loader *l, uint64_t ns)
 {
 	const struct train *t = l->rank->train;
-	uint64_t end_ns, ns;
+	uint64_t end_ns;
 
-	if (!loader_preprocesses(t->job))
-		return;
-	ns = preprocess_ns(t->job, x);
 	if (t->job->preprocess == PREPROCESS_SLEEP) {
 		sleep_for(l, ns);
 		return;
@@ -262,6 +259,39 @@ static void preprocess(struct loader *l, const struct extent *x)
 		;
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
+}
+
+/* Of preprocess_at=reads: what of an extent's time its read has. */
+static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
+{
+	struct loader *l = arg;
+	const struct extent *x = &task->extent;
+	uint64_t all = dataset_extent_bytes(task->dataset, x), ns;
+
+	if (!l->decode_all_ns)
+		l->decode_all_ns = l->decode_left_ns =
+			preprocess_ns(l->rank->train->job, x);
+	ns = all ? (uint64_t)((double)l->decode_all_ns * (double)bytes /
+			      (double)all)
+		 : 0;
+	ns = u64_min(ns, l->decode_left_ns);
+	l->decode_left_ns -= ns;
+	if (ns)
+		spend(l, ns);
+}
+
+/* All of it, or what its reads have left. */
+static void preprocess(struct loader *l, const struct extent *x)
+{
+	const struct job *j = l->rank->train->job;
+	uint64_t ns;
+
+	if (!loader_preprocesses(j))
+		return;
+	ns = l->decode_all_ns ? l->decode_left_ns : preprocess_ns(j, x);
+	l->decode_all_ns = 0;
+	if (ns)
+		spend(l, ns);
 }
 
 /* It counts, and its places in the batch stay empty. */
@@ -423,6 +453,9 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 		return rc;
 	l->reader = reader_new(l->worker.io, &l->worker.stat,
 			       job_samples_at_once(t->job), depth);
+	if (loader_preprocesses(t->job) &&
+	    t->job->preprocess_at == PREPROCESS_AT_READS)
+		reader_decode_with(l->reader, decode_read, l);
 	return open_unpack(l, err);
 }
 

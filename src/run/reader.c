@@ -57,6 +57,13 @@ void reader_unpack(struct reader *r, struct unpack *u)
 	r->can_chain = false;
 }
 
+void reader_decode_with(struct reader *r, reader_decode *decode, void *arg)
+{
+	r->decode = decode;
+	r->decode_arg = arg;
+	r->can_chain = false;
+}
+
 void reader_free(struct reader *r)
 {
 	if (!r)

@@ -54,6 +54,12 @@ void reader_free(struct reader *r); /* NULL is fine */
  * task at a time; `u` stays the caller's. */
 void reader_unpack(struct reader *r, struct unpack *u);
 
+/* From now on this is called behind each read of an extent, with what it got of
+ * the file, before anything else of that is begun; one task at a time. */
+typedef void reader_decode(void *arg, const struct read_task *task,
+			   uint64_t bytes);
+void reader_decode_with(struct reader *r, reader_decode *decode, void *arg);
+
 /* Is there room for one more extent, and is any under way? */
 bool reader_has_room(const struct reader *r);
 bool reader_is_busy(const struct reader *r);

@@ -92,6 +92,8 @@ static void complete_single(struct reader *r, struct task *t,
 		t->is_open = op->io.op == MLGEN_OPEN && op->io.result >= 0;
 	if (!t->public.error && op->io.result >= 0 && r->unpack)
 		unpack_op(r, t, op);
+	if (!t->public.error && op->io.op == MLGEN_READ && r->decode)
+		r->decode(r->decode_arg, &t->public, op->done_bytes);
 	if (t->public.error || (op->io.result >= 0 && !is_replaced(t, op)))
 		return;
 	take_error(t, op);

@@ -38,7 +38,9 @@ void task_unpack(struct task *t, struct unpack *u, const struct io_op *op);
 struct reader {
 	struct io *io;
 	struct opstat *stat;
-	struct unpack *unpack;  /* NULL = nothing is decompressed */
+	struct unpack *unpack; /* NULL = nothing is decompressed */
+	reader_decode *decode; /* NULL = nothing comes behind a read */
+	void *decode_arg;
 	struct task *last_task; /* that was started */
 	struct task *tasks;
 	unsigned task_count, active;

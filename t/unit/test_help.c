@@ -340,7 +340,8 @@ static const char *const jobs[] = {
 	"--shuffle=buffer:64 --shard=file --decode_threads=8 "
 	"--deterministic=0 "
 	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples",
-	"--name=x --dataset=scan --format=npz --scan_key=image",
+	"--name=x --dataset=scan --format=npz --scan_key=image "
+	"--preprocess_time=1ms --preprocess_at=reads",
 	"--name=x --dataset=scan --format=npy --scan_pair=_x.npy:_y.npy",
 	"--name=x --dataset=scan --format=parquet --access=framework "
 	"--decompress=sleep --decompress_rate=100m",
@@ -366,7 +367,7 @@ static const char *const jobs[] = {
 	"--checkpoint_pattern=dlrm",
 	"--name=x --replay_trace=/t/a.mlt --replay_files=traced "
 	"--replay_time=fixed --replay_order=file --replay_speed=2 "
-	"--replay_threads=4",
+	"--replay_threads=4 --replay_span=1g",
 	"--name=x --checkpoint_every=10m --checkpoint_mode=async "
 	"--snapshot_bandwidth=1g --checkpoint_size=1g",
 };

@@ -233,6 +233,27 @@ static void check_decompress(const struct job *j, struct diag *d)
 		      job_samples_at_once(j));
 }
 
+static void check_preprocess(const struct job *j, struct diag *d)
+{
+	if (dist_mean(&j->preprocess_time) <= 0) {
+		note_unused(j, "preprocess", "preprocess_time", d);
+		note_unused(j, "preprocess_at", "preprocess_time", d);
+		return;
+	}
+	if (j->preprocess_at == PREPROCESS_AT_SAMPLE)
+		return;
+	if (j->loader == LOADER_TFDATA)
+		FAULT(d, j, "preprocess_at",
+		      "loader=tfdata decodes batches that are read; use "
+		      "preprocess_at=sample");
+	else if (job_samples_at_once(j) > 1)
+		FAULT(d, j, "preprocess_at",
+		      "reads are decoded one behind the other, and each thread "
+		      "reads %u samples at a time; use iodepth=1, or "
+		      "preprocess_at=sample",
+		      job_samples_at_once(j));
+}
+
 static void check_loader(const struct job *j, struct diag *d)
 {
 	check_decompress(j, d);
@@ -247,8 +268,7 @@ static void check_loader(const struct job *j, struct diag *d)
 	} else if (j->preprocess == PREPROCESS_BURN) {
 		note_unused(j, "decode_threads", "preprocess=sleep", d);
 	}
-	if (dist_mean(&j->preprocess_time) <= 0)
-		note_unused(j, "preprocess", "preprocess_time", d);
+	check_preprocess(j, d);
 	if (job_work(j)->only_prepares)
 		note_unused(j, "hold_samples", "phase=train", d);
 }

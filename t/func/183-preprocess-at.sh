@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 183-preprocess-at.sh - a sample is decoded behind its last read, or read by read: the same time, elsewhere.
+# In virtual time, where arithmetic holds whatever else the machine does.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+virtual_time
+
+# run NAME OPTION...: 8 samples of 1 MiB, each decoded in 10 ms, by one reader
+run()
+{
+	name=$1
+	shift
+	exits "$name runs" 0 "$MLGEN" --name=x --format=npz --num_files=8 \
+		--sample_size=1m --batch_size=1 --read_threads=1 \
+		--directory=data --preprocess_time=10ms --epochs=1 \
+		--trace="$name.mlt" --json="$name.json" --quiet "$@"
+	"$MLGEN" --export=csv "$name.mlt" >"$name.csv"
+}
+
+# pauses NAME: in whole ms, within samples and between them, of all
+pauses()
+{
+	awk -F, '
+	$6 == "open" && end { between += $1 - end }
+	($6 == "read" || $6 == "close" || $6 == "stat") && end { within += $1 - end }
+	$6 ~ /^(open|read|close|stat)$/ { end = $1 + $2 }
+	END { printf "%.0f %.0f\n", within / 1e6, between / 1e6 }' "$1.csv"
+}
+
+run sample --access=framework
+run reads --access=framework --preprocess_at=reads
+run plain --access=plain --bs=128k --preprocess_at=reads
+is "behind a sample: between samples" "$(pauses sample)" "0 70"
+is "read by read: within samples" "$(pauses reads)" "80 0"
+is "of plain reads, too" "$(pauses plain)" "80 0"
+is "which takes as long" "$(ml reads.json wall_seconds | cut -c1-4)" \
+	"$(ml sample.json wall_seconds | cut -c1-4)"
+run burnt --access=framework --preprocess_at=reads --preprocess=burn
+is "busy on a CPU, as well" "$(pauses burnt)" "80 0"
+run eval --access=framework --preprocess_at=reads --eval_files=8 --eval_batch_size=1
+is "an evaluation is decoded alike" "$(pauses eval)" "160 0"
+
+# ---- what it does not go with
+refused()
+{
+	text=$1
+	shift
+	exits "refused: $*" 2 "$MLGEN" --name=x --ioengine=null --format=npz \
+		--preprocess_at=reads --preprocess_time=1ms "$@"
+	like "because $text" "$(cat err)" "$text"
+}
+refused 'preprocess_at: loader=tfdata decodes batches' --loader=tfdata \
+	--format=tfrecord --shuffle=none
+refused 'preprocess_at: .* reads 4 samples at a time' --iodepth=4 --loader=plain --ioengine=io_uring \
+	--access=plain
+exits "without a time" 0 "$MLGEN" --name=x --ioengine=null --format=npz \
+	--preprocess_at=reads --dry-run
+like "it is told to mean nothing" "$(cat err out)" 'preprocess_at'
+done_testing
