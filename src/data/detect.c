@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -190,23 +191,26 @@ static size_t kind_inside(const struct sniff *s)
 	return RAW;
 }
 
-static size_t sniff(struct detect *d, uint64_t file, const char *name)
+static size_t sniff_file(struct look *l, int dir_fd, const char *name,
+			 uint64_t bytes)
 {
-	struct sniff s = { .look = &d->look,
-			   .dir_fd = d->dir_fd,
-			   .name = name };
+	struct sniff s = { .look = l, .dir_fd = dir_fd, .name = name };
 	size_t kind = RAW;
 
-	d->ignored = (struct mlgen_err){ 0 };
-	if (look_open(&d->look, d->dir_fd, name, name,
-		      scan_size(d->scan, file)) == 0) {
-		s.bytes = (size_t)u64_min(d->look.file_bytes, HEAD_BYTES);
-		s.head = look_at(&d->look, 0, s.bytes);
+	if (look_open(l, dir_fd, name, name, bytes) == 0) {
+		s.bytes = (size_t)u64_min(l->file_bytes, HEAD_BYTES);
+		s.head = look_at(l, 0, s.bytes);
 		if (s.head)
 			kind = kind_inside(&s);
 	}
-	look_close(&d->look);
+	look_close(l);
 	return kind == RAW ? kind_of(detect_by_suffix(name)) : kind;
+}
+
+static size_t sniff(struct detect *d, uint64_t file, const char *name)
+{
+	d->ignored = (struct mlgen_err){ 0 };
+	return sniff_file(&d->look, d->dir_fd, name, scan_size(d->scan, file));
 }
 
 static bool is_data(const struct detect *d, const char *name)
@@ -421,4 +425,21 @@ void detect_leave_out(struct scan *scan, const struct format *format,
 	if (before)
 		scan_note(scan, "%s: left out: %s of other kinds", directory,
 			  units_human_count(text, before));
+}
+
+/* ---- one file ---- */
+
+const struct format *detect_file(const char *path)
+{
+	struct mlgen_err ignored = { 0 };
+	struct stat st;
+	struct look l;
+	size_t kind = RAW;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	if (look_init(&l, NULL, &ignored) == 0)
+		kind = sniff_file(&l, AT_FDCWD, path, (uint64_t)st.st_size);
+	look_fini(&l);
+	return kind == RAW ? NULL : format_find(kinds[kind].format);
 }

@@ -25,3 +25,7 @@ int detect_format(const struct format **out, struct scan *scan,
  * or an index leaves, unless nothing else is there. Nothing is read. */
 void detect_leave_out(struct scan *scan, const struct format *format,
 		      const char *directory);
+
+/* Of a regular file alone: by what is in it, else by its suffix. NULL: it shows
+ * nothing, or is not there. */
+const struct format *detect_file(const char *path);
