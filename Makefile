@@ -77,6 +77,7 @@ build/t/tools/maketrace: $(LIBRARY)
 
 build/t/tools/trace_text: $(LIBRARY)
 build/t/tools/record_bpf: $(LIBRARY)
+build/t/tools/striptrace: $(LIBRARY)
 build/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 build/unit-tests: private LIBS += $(CHECK_LIBS)
 build/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)

@@ -23,6 +23,7 @@ const struct question ask_questions[] = {
 	{ "export", ABOUT_FILES, "a trace", .is_streamed = true, .answer = ask_export },
 	{ "clean", ABOUT_FILES, "the directory of a dataset or of checkpoints", .goes_with = of_clean, .answer = ask_clean },
 	{ "describe", ABOUT_FILES, "the files of a trace, as --trace=FILE of a run wrote them", .writes_json = true, .writes_log = true, .answer = ask_describe },
+	{ "distil", ABOUT_FILES, "the files of a trace of a real run", .answer = ask_distil },
 	{ "capture", ABOUT_COMMAND, .goes_with = of_capture, .answer = ask_capture },
 	{ "score", ABOUT_FILES, "the trace of a real run, and of a candidate, or its job", .needs_two = true, .writes_json = true, .takes_job = true, .takes_require = true, .answer = ask_score },
 	{ "datasize", ABOUT_JOBS, .goes_with = of_a_host, .answer = ask_datasize },

@@ -48,4 +48,5 @@ int ask_export(const struct ask *a);
 int ask_clean(const struct ask *a);
 int ask_capture(const struct ask *a); /* its status is the command's */
 int ask_describe(const struct ask *a);
+int ask_distil(const struct ask *a);
 int ask_score(const struct ask *a);

@@ -7,11 +7,14 @@
 
 #include <mlgen/err.h>
 
+#include "base/buf.h"
 #include "base/dist.h"
 #include "describe/described.h"
 #include "describe/filebook.h"
 #include "describe/markbook.h"
 #include "describe/taskbook.h"
+#include "distil/explain.h"
+#include "trace/trace_ordered.h"
 #include "distil/jobtext.h"
 #include "distil/specimen.h"
 #include "distil/visit.h"
@@ -25,7 +28,7 @@ enum file_class {
 	CLASS_LABEL,  /* a file beside each sample's */
 	CLASS_INDEX,  /* read at the start, or beside a file of samples */
 	CLASS_CHECKPOINT,
-	CLASS_MADE, /* written and read later: generated data */
+	CLASS_MADE, /* of the data set, and written in the trace, too */
 	CLASS_LOG,
 	CLASS_PLAIN, /* of the job, and none of the above is sure */
 	CLASSES
@@ -35,8 +38,8 @@ enum file_class {
  * training. Numbers are from 0. */
 struct distil_task {
 	uint32_t pid, tid;
-	uint32_t party; /* UINT32_MAX = of none */
-	uint32_t rank;  /* in it; UINT32_MAX = of none */
+	uint32_t party;  /* UINT32_MAX = of none */
+	uint32_t rank;   /* in it; UINT32_MAX = of none */
 	uint32_t worker; /* of the rank; UINT32_MAX = it is the rank itself */
 	int role, sure;  /* enum described_role, described_sure */
 };
@@ -52,6 +55,8 @@ enum stage_kind {
 	STAGE_PLAIN,
 };
 
+/* The first three are there always, and may hold nothing: setup, generate, plain.
+ * One that holds nothing has start_ns UINT64_MAX. */
 struct distil_stage {
 	enum stage_kind kind;
 	uint32_t party;
@@ -68,6 +73,8 @@ struct distil_found {
 	uint64_t num_files, samples_per_file;
 	uint64_t sample_bytes;    /* mean */
 	double visits_per_sample; /* 1 where a file is a sample */
+	struct explained access;  /* its calls, for access_found.c */
+	bool is_direct;
 	/* pipeline (pipeline_found.c) */
 	uint32_t accelerators, read_threads, batch_size, prefetch;
 	double compute_ns; /* NaN = not known */
@@ -79,21 +86,33 @@ struct distil {
 	struct trace_names *names; /* directories, texts of tasks */
 	struct markbook marks;     /* where the trace has markers */
 	bool has_markers, has_cpu, has_sizes;
-	uint8_t *class; /* enum file_class by file id */
+	uint8_t *class; /* enum file_class by file id; ids are up to ... */
+	uint32_t file_count;
 	struct distil_task *task;
 	uint32_t task_count;
 	struct visits *visits;
-	struct specimens specimens;
+	/* Of files in scope; of visits that write there are others. */
+	struct specimens specimens, written;
 	struct distil_stage *stages;
 	uint32_t stage_count;
 	struct distil_found *found; /* by party */
 	uint32_t parties;
 	uint64_t start_ns, end_ns;
+	struct trace_ordered *records; /* names of files */
+	struct buf facts;              /* "key=value", each 0-terminated */
+	struct trace_read read;
+	uint64_t calls, failed_calls, faults, blocks;
 	const char *const *paths; /* of the trace */
 	size_t path_count;
 	const char *side_folder, *side_name; /* of NAME.sizes and NAME.calls */
 	struct jobtext *to;
 };
+
+/* What the trace says of itself, "host": NULL = nothing. */
+const char *distil_fact(const struct distil *d, const char *key);
+
+/* Is it a file of data, and neither the system's nor where the program prints to? */
+bool distil_in_scope(const struct distil *d, uint32_t file);
 
 /* The path of a file, "" where nothing named it; until the next call. */
 const char *distil_path(const struct distil *d, uint32_t file);
@@ -102,6 +121,16 @@ static inline enum file_class distil_class(const struct distil *d,
 {
 	return (enum file_class)d->class[file];
 }
+
+/*
+ * Before the finders: the trace is read into books, visits and specimens; tasks
+ * are ranks and workers of parties; files have a class; visits have a stage.
+ * 0, or -errno with err.
+ */
+int distil_read(struct distil *d, struct mlgen_err *err);
+int distil_tasks(struct distil *d, struct mlgen_err *err);
+int distil_classes(struct distil *d, struct mlgen_err *err);
+int distil_stages(struct distil *d, struct mlgen_err *err);
 
 /*
  * The finders, in this order. Each says its lines to a section of the job, and
@@ -119,9 +148,10 @@ int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to,
 		    struct mlgen_err *err);
 int distil_eval(struct distil *d, uint32_t party, struct jobsection *to,
 		struct mlgen_err *err);
-/* Of a training that saves, to its own section; is there a checkpoint at all? */
+/* Of a training that saves; party UINT32_MAX: of who does nothing else, in a
+ * section with phase=checkpoint. */
 int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
 		       struct mlgen_err *err);
-/* All that is of no party, or of no training, as a plain job. */
-int distil_plain(struct distil *d, struct jobsection *to,
-		 struct mlgen_err *err);
+/* All that is of STAGE_PLAIN, as plain jobs in sections of d->to; behind others,
+ * the first has stonewall. */
+int distil_plain(struct distil *d, bool is_first, struct mlgen_err *err);

@@ -2,13 +2,14 @@
 /* specimen.h - visits of which all calls are kept, so that they can be held against what a framework would call. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "distil/visit.h"
 #include "trace/trace.h"
 
 enum {
-	SPECIMENS_MOST = 1024,       /* evenly spread over the trace's visits */
+	SPECIMENS_MOST = 1024,      /* evenly spread over the trace's visits */
 	SPECIMEN_CALLS_MOST = 4096, /* of a longer one the first of them */
 };
 
@@ -24,6 +25,8 @@ struct specimen_call {
 
 struct specimen {
 	struct visit visit;
+	uint64_t number;     /* of the visits that may be specimens, from 0 */
+	bool writes;         /* begins with a write, or an open to write */
 	uint64_t file_bytes; /* TRACE_UNKNOWN = not known */
 	uint32_t count;      /* calls that are kept */
 	struct specimen_call *calls;

@@ -13,20 +13,24 @@ enum visit_flag {
 	VISIT_READS = 1u << 2,
 	VISIT_WRITES = 1u << 3,
 	VISIT_SYNCS = 1u << 4,
-	VISIT_MAPS = 1u << 5,   /* mmap, or faults on pages of it */
-	VISIT_JUMPS = 1u << 6,  /* not every read is behind the one before */
-	VISIT_BACK = 1u << 7,   /* reads what it has read before */
+	VISIT_MAPS = 1u << 5,  /* mmap, or faults on pages of it */
+	VISIT_JUMPS = 1u << 6, /* not every read is behind the one before */
+	VISIT_BACK = 1u << 7,  /* reads what it has read before */
 };
 
 /*
- * Of one thread and one file. Where a file stays open between visits, each begins
- * when the thread turns to the file again from another one, or reads on at
- * another place than behind its last read.
+ * Of one thread and one file. A visit that begins with the thread's own open ends
+ * with its close; but a file that is kept open, of which more places are read than
+ * VISIT_PLACES, is visited anew with each of them that follows, and so is one that
+ * the thread did not open: what is read in order is a visit then.
  */
+/* As many columns of a row group as somebody reads. */
+enum { VISIT_PLACES = 256 };
+
 struct visit {
 	uint64_t start_ns, end_ns; /* of its first call; end of its last one */
 	uint64_t call_ns;          /* in its calls */
-	uint64_t cpu_ns;  /* of the thread between them, and from the last one
+	uint64_t cpu_ns; /* of the thread between them, and from the last one
 			   * to its next call; TRACE_UNKNOWN = not known */
 	uint64_t read_bytes, written_bytes; /* as calls returned */
 	uint64_t off; /* first byte read, else written; TRACE_UNKNOWN = none */
@@ -45,24 +49,29 @@ struct visits;
 struct visits *visits_new(void);
 void visits_free(struct visits *v); /* NULL is fine */
 
-/* In any order; whole ones. 0, or -errno with err: no room in TMPDIR. */
-int visits_add(struct visits *v, const struct visit *x, struct mlgen_err *err);
-/* All were added. The same errors. */
-int visits_end(struct visits *v, struct mlgen_err *err);
+/* The next one, which begins no earlier than all before it; its number, from 0.
+ * 0, or -errno with err: there is no room in TMPDIR. */
+int visits_add(struct visits *v, const struct visit *x, uint64_t *number,
+	       struct mlgen_err *err);
+/* It may go on as long as it is among the last VISITS_WINDOW; NULL = it is not. */
+enum { VISITS_WINDOW = 1 << 16 };
+struct visit *visits_at(struct visits *v, uint64_t number);
 uint64_t visits_count(const struct visits *v);
 
-/* Walk over all of them by start, as often as is wanted; several at a time. A
- * cursor is zeroed for the first. NULL = that was the last, or an error, which
- * visits_error has. The visit is the cursor's until the next call. */
+/* Walk over all of them, as often as is wanted and several at a time; none are
+ * added meanwhile. A cursor is zeroed for the first of them, and has nothing to
+ * be freed behind the last; visits_stop frees it earlier. The visit is the
+ * cursor's until the next call. 1, 0 = that was all, or -errno with err. */
 struct visits_cursor {
-	uint64_t next;
-	uint32_t have, at;
-	struct visit *block; /* freed behind the last; else visits_stop */
+	uint64_t next; /* number of the one to come */
+	uint32_t at, count;
+	struct visit *block;
 };
-const struct visit *visits_next(struct visits *v, struct visits_cursor *c);
+int visits_next(const struct visits *v, struct visits_cursor *c,
+		const struct visit **x, struct mlgen_err *err);
 void visits_stop(struct visits_cursor *c);
-int visits_error(const struct visits *v, struct mlgen_err *err);
 
-/* Begin again; then `stage` of each may be changed by its number in the walk. */
-int visits_mark(struct visits *v, uint64_t number, uint16_t stage,
+/* All of them once more, each of which `change` may write into. */
+typedef void visits_change(void *arg, struct visit *x);
+int visits_each(struct visits *v, visits_change *change, void *arg,
 		struct mlgen_err *err);

@@ -73,6 +73,7 @@ struct settings {
 	bool lenient;  /* however many lines of a log cannot be read */
 	char *markers; /* an application's log beside what is imported */
 	bool describe; /* the arguments are files of a trace */
+	bool distil;   /* the same, of which a job is made */
 	int export;    /* the same */
 	bool score;    /* each argument is a trace */
 	bool clean;    /* the arguments are directories */

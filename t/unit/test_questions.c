@@ -79,7 +79,7 @@ static const struct {
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
 	{ "--compare --merge a b",
 	  "compare: one of table, compare, merge, "
-	  "report, import, export, clean, describe, capture, score and check "
+	  "report, import, export, clean, describe, distil, capture, score and check "
 	  "at a time" },
 	{ "--clean --merge a b", "merge: one of table, compare, merge" },
 	{ "--clean", "clean: no file; name the directory of a dataset" },

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint_found.c - the checkpoints of a trace as options: how often, who, which files, by which calls. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "distil/checkpoint_every.h"
+#include "distil/checkpoint_saying.h"
+
+/* ---- what there is ---- */
+
+static bool is_of(const struct saying *g, const struct distil_stage *t)
+{
+	return t->party == g->party && t->start_ns <= t->end_ns;
+}
+
+static void find_restores(struct saying *g)
+{
+	struct restores *r = &g->restores;
+
+	r->start_ns = mem_array(SAVES_MOST, sizeof(*r->start_ns));
+	r->end_ns = mem_array(SAVES_MOST, sizeof(*r->end_ns));
+	for (uint32_t i = 0; i < g->d->stage_count; i++) {
+		const struct distil_stage *t = &g->d->stages[i];
+
+		if (t->kind == STAGE_TRAIN && g->party != UINT32_MAX &&
+		    t->party == g->party)
+			g->is_training = true;
+		if (t->kind != STAGE_RESTORE || !is_of(g, t) ||
+		    r->count == SAVES_MOST)
+			continue;
+		r->start_ns[r->count] = t->start_ns;
+		r->end_ns[r->count++] = t->end_ns;
+	}
+}
+
+static int sum_restores(struct saying *g, struct mlgen_err *err)
+{
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	if (!g->restores.count)
+		return 0;
+	while ((rc = visits_next(g->d->visits, &c, &x, err)) > 0) {
+		if (x->stage >= g->d->stage_count ||
+		    g->d->stages[x->stage].kind != STAGE_RESTORE ||
+		    !is_of(g, &g->d->stages[x->stage]))
+			continue;
+		g->restores.bytes += x->read_bytes;
+		g->restores.visits++;
+	}
+	return rc;
+}
+
+/* ---- how it is written ---- */
+
+static void say_sync(const struct saying *g, struct jobsection *to)
+{
+	const struct saves *s = &g->saves;
+	uint32_t synced = 0, late = 0;
+
+	for (uint32_t i = 0; i < s->file_count; i++) {
+		const struct saved_file *f = &s->files[i];
+
+		synced += f->syncs && f->is_synced_last;
+		/* Another of its files was written before it was synced. */
+		for (uint32_t k = i + 1;
+		     f->syncs && k < s->file_count &&
+		     s->files[k].start_ns < f->end_ns && k < i + 64;
+		     k++)
+			if (s->files[k].save == f->save &&
+			    s->files[k].task == f->task) {
+				late++;
+				break;
+			}
+	}
+	if (2 * synced < s->file_count) {
+		jobsection_say(to, synced ? DISTIL_LIKELY : DISTIL_SURE,
+			       "checkpoint_fsync", "none",
+			       "%" PRIu32 " of %" PRIu32
+			       " files are flushed when they are written",
+			       synced, s->file_count);
+		return;
+	}
+	jobsection_say(
+		to, synced == s->file_count ? DISTIL_SURE : DISTIL_LIKELY,
+		"checkpoint_fsync", 2 * late > synced / 2 ? "end" : "file",
+		"%" PRIu32 " of %" PRIu32 " files end with an fsync, %s",
+		synced, s->file_count,
+		2 * late > synced / 2
+			? "which comes when all of a thread are written"
+			: "before the next one begins");
+}
+
+static void say_commit(const struct saying *g, struct jobsection *to)
+{
+	const struct saves *s = &g->saves;
+	uint32_t renamed = 0, gone = 0;
+	uint64_t keep = 0;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t whole = 0;
+
+		renamed += s->at[i].is_renamed;
+		if (!s->at[i].gone_ns)
+			continue;
+		for (uint32_t k = i + 1; k < s->count; k++)
+			whole += s->at[k].end_ns <= s->at[i].gone_ns;
+		if (gone++ == 0 || whole < keep)
+			keep = whole;
+	}
+	if (renamed)
+		jobsection_say(
+			to, renamed == s->count ? DISTIL_SURE : DISTIL_LIKELY,
+			"rename_commit", "1",
+			"%" PRIu32 " of %" PRIu32
+			" are written under another name, and renamed",
+			renamed, s->count);
+	if (gone && keep)
+		checkpoint_say_u64(
+			to, DISTIL_SURE, "checkpoint_keep", keep,
+			"older ones are deleted when so many are whole");
+	else if (gone)
+		jobsection_note(to, "the one before is deleted before the "
+				    "next one is whole, or overwritten, "
+				    "which there is no option for");
+}
+
+static void say_threads(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+
+	if (f->threads > 1 && !g->is_training)
+		checkpoint_say_u64(to, DISTIL_LIKELY, "checkpoint_threads",
+				   f->threads,
+				   "so many threads write files of a rank");
+}
+
+static void say_direct(const struct saying *g, struct jobsection *to)
+{
+	const struct saved_file *like = g->form.like;
+
+	if (g->is_training) {
+		if (like->is_direct)
+			jobsection_note(to, "checkpoints are written with "
+					    "O_DIRECT; direct is of the "
+					    "samples, too");
+		return;
+	}
+	checkpoint_say_u64(to, DISTIL_SURE, "direct", like->is_direct,
+			   like->is_direct
+				   ? "its files are opened with O_DIRECT"
+				   : "no file of it is opened with O_DIRECT");
+	if (like->depth > 1)
+		jobsection_note(to,
+				"up to %" PRIu32
+				" writes of a file are under way at a time; "
+				"iodepth= with an asynchronous ioengine",
+				like->depth);
+}
+
+static void say_access(const struct saying *g, struct jobsection *to)
+{
+	const struct checkpoint_form *f = &g->form;
+	char text[UNITS_TEXT_BYTES];
+
+	if (!f->is_plain) {
+		jobsection_say(to, f->has_calls ? DISTIL_SURE : DISTIL_LIKELY,
+			       "access", "framework",
+			       "writes of %" PRIu64 " to %" PRIu64
+			       " bytes are the layout's own",
+			       f->like->least_bytes, f->like->most_bytes);
+		return;
+	}
+	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_LIKELY,
+		       "access", "plain",
+		       "the %" PRIu32 " write%s of a file %s", f->like->writes,
+		       plural(f->like->writes),
+		       f->like->writes > 1 ? "are of one size, but the last"
+					   : "is all of it");
+	units_put_size(text, f->bs);
+	jobsection_say(to, f->like->writes > 1 ? DISTIL_SURE : DISTIL_GUESS,
+		       "bs", text, "%s",
+		       f->like->writes > 1
+			       ? "their size"
+			       : "one that is at least as long as a file");
+}
+
+/* ---- when ---- */
+
+static uint64_t least_gap(const uint64_t *starts, const uint64_t *ends,
+			  uint32_t n)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 1; i < n; i++)
+		least = u64_min(least, starts[i] > ends[i - 1]
+					       ? starts[i] - ends[i - 1]
+					       : 0);
+	return least;
+}
+
+/* What is around a pause makes it longer, never shorter. */
+static void say_pause(struct jobsection *to, uint64_t gap_ns, bool has_gap)
+{
+	char text[UNITS_TEXT_BYTES];
+	double digits;
+
+	if (!has_gap || gap_ns == 0 || gap_ns == UINT64_MAX)
+		return;
+	digits = pow(10, floor(log10((double)gap_ns)) - 1);
+	units_put_time(text,
+		       (uint64_t)(floor((double)gap_ns / digits) * digits));
+	jobsection_say(to, DISTIL_LIKELY, "pause", text,
+		       "the least time from the end of one to the next");
+}
+
+static void say_saves(const struct saying *g, struct jobsection *to)
+{
+	const struct saves *s = &g->saves;
+	uint64_t *starts = mem_array((size_t)s->count + 1, sizeof(*starts));
+	uint64_t *ends = mem_array((size_t)s->count + 1, sizeof(*ends));
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		starts[i] = s->at[i].start_ns;
+		ends[i] = u64_max(s->at[i].end_ns, s->at[i].over_ns);
+	}
+	checkpoint_say_u64(to, DISTIL_SURE, "checkpoints",
+			   s->count + s->left_out, "so many are written");
+	say_pause(to, least_gap(starts, ends, s->count), s->count > 1);
+	mem_free(ends);
+	mem_free(starts);
+}
+
+static void say_every(const struct saying *g, struct jobsection *to)
+{
+	struct checkpoint_cadence c;
+
+	checkpoint_every_find(&c, &g->saves, g->d, g->party);
+	jobsection_say(to, c.sure, "checkpoint_every", c.value,
+		       "%" PRIu32 " checkpoint%s: %s", g->saves.count,
+		       plural(g->saves.count), c.why);
+	jobsection_say(to, c.async_sure, "checkpoint_mode",
+		       c.is_async ? "async" : "sync", "%s",
+		       c.is_async ? "steps go on while one is written"
+				  : "no more is read while one is written "
+				    "than loaders read ahead");
+	if (c.is_async)
+		jobsection_note(to, "how long a snapshot takes no trace "
+				    "shows: snapshot_bandwidth");
+}
+
+/* ---- sections ---- */
+
+static void say_directory(const struct saying *g, struct jobsection *to)
+{
+	struct buf b = { 0 };
+
+	if (jobsection_value(to, "directory"))
+		return;
+	buf_addf(&b, "${MLGEN_DIR:-mlgen-data}/%s",
+		 has_text(g->d->side_name) ? g->d->side_name : "checkpoints");
+	jobsection_say(to, DISTIL_GUESS, "directory", buf_str(&b),
+		       "in the trace it is %s",
+		       g->form.like ? distil_path(g->d, g->form.like->file)
+				    : "not known");
+	buf_fini(&b);
+}
+
+static void say_training(const struct saying *g, struct jobsection *to)
+{
+	jobsection_heading(to, "checkpoints");
+	say_every(g, to);
+	checkpoint_say_what(g, to);
+	say_threads(g, to);
+	say_sync(g, to);
+	say_commit(g, to);
+	say_direct(g, to);
+	if (g->restores.count)
+		jobsection_note(
+			to,
+			"%" PRIu32
+			" times files of a checkpoint are read, %" PRIu64
+			" bytes in all: a training does not restore, "
+			"but a section with phase=restore does",
+			g->restores.count, g->restores.bytes);
+}
+
+static void say_alone(const struct saying *g, struct jobsection *to)
+{
+	jobsection_say(to, DISTIL_SURE, "phase", "checkpoint",
+		       "files of checkpoints are written, and no samples "
+		       "are read");
+	say_directory(g, to);
+	checkpoint_say_what(g, to);
+	say_threads(g, to);
+	jobsection_heading(to, "how it is written, and when");
+	say_access(g, to);
+	say_direct(g, to);
+	say_sync(g, to);
+	say_commit(g, to);
+	say_saves(g, to);
+}
+
+static const char *const restore_options[] = {
+	"directory",
+	"ranks",
+	"checkpoint_ranks",
+	"checkpoint_layout",
+	"checkpoint_pattern",
+	"checkpoint_size",
+	"tensor_sizes",
+	"model_layers",
+	"model_hidden",
+	"model_ffn",
+	"model_heads",
+	"model_kv_heads",
+	"model_vocabulary",
+	"tensor_parallel",
+	"pipeline_parallel",
+	"zero_stage",
+	"scale",
+	"checkpoint_threads",
+	"access",
+	"bs",
+	"direct",
+};
+
+/* What was saved before it, in the same trace. */
+static void say_restore(const struct saying *g, const struct jobsection *saved)
+{
+	const struct restores *r = &g->restores;
+	struct jobsection *to = jobtext_section(g->d->to, "restore");
+
+	jobsection_say(to, DISTIL_SURE, "stonewall", "",
+		       "it begins when what is saved is there");
+	jobsection_say(to, DISTIL_SURE, "phase", "restore",
+		       "files of checkpoints are read, %" PRIu64
+		       " bytes in all",
+		       r->bytes);
+	for (size_t i = 0; i < ARRAY_LEN(restore_options); i++) {
+		const char *value = jobsection_value(saved, restore_options[i]);
+
+		if (value)
+			jobsection_say(to, DISTIL_SURE, restore_options[i],
+				       value, "as it was saved");
+	}
+	checkpoint_say_u64(
+		to, DISTIL_LIKELY, "checkpoints",
+		u64_min(r->count, g->saves.count + g->saves.left_out),
+		"so many times files are read");
+	say_pause(to, least_gap(r->start_ns, r->end_ns, r->count),
+		  r->count > 1);
+}
+
+static void note_lone_restores(const struct saying *g, struct jobsection *to)
+{
+	jobsection_note(to,
+			"%" PRIu32
+			" times files of a checkpoint are read, %" PRIu64
+			" bytes in all, that no checkpoint of the trace "
+			"wrote: phase=restore reads what phase=checkpoint "
+			"has saved, so save some first",
+			g->restores.count, g->restores.bytes);
+}
+
+static void put_tensors(FILE *to, const void *arg)
+{
+	const struct tensor_list *l = arg;
+
+	fprintf(to, "# Tensors of a rank, by what wrote them in the trace.\n");
+	for (uint32_t i = 0; i < l->count; i++)
+		fprintf(to, "%" PRIu64 "\n", l->bytes[i]);
+}
+
+static enum form_access access_of(const struct saying *g,
+				  const struct jobsection *to)
+{
+	const char *access = jobsection_value(to, "access");
+
+	if (!g->is_training)
+		return FORM_ANY;
+	return access && strcmp(access, "plain") == 0 ? FORM_PLAIN
+						      : FORM_FRAMEWORK;
+}
+
+static int say_all(struct saying *g, struct jobsection *to,
+		   struct mlgen_err *err)
+{
+	int rc = 0;
+
+	if (g->saves.count == 0 || g->saves.file_count == 0) {
+		if (g->restores.count)
+			note_lone_restores(g, to);
+		return 0;
+	}
+	checkpoint_form_find(&g->form, &g->saves, g->d, access_of(g, to));
+	if (g->form.tensors.count)
+		rc = side_file(g->tensor_file, g->d->side_folder,
+			       g->d->side_name, "tensors", put_tensors,
+			       &g->form.tensors, err);
+	if (rc < 0)
+		return rc;
+	if (g->is_training) {
+		say_training(g, to);
+		return 0;
+	}
+	say_alone(g, to);
+	if (g->restores.count)
+		say_restore(g, to);
+	return 0;
+}
+
+int distil_checkpoints(struct distil *d, uint32_t party, struct jobsection *to,
+		       struct mlgen_err *err)
+{
+	struct saying g = { .d = d, .party = party };
+	int rc;
+
+	find_restores(&g);
+	rc = saves_read(&g.saves, d, party, err);
+	if (rc == 0)
+		rc = sum_restores(&g, err);
+	if (rc == 0)
+		rc = say_all(&g, to, err);
+	checkpoint_form_fini(&g.form);
+	saves_fini(&g.saves);
+	mem_free(g.restores.start_ns);
+	mem_free(g.restores.end_ns);
+	return rc;
+}

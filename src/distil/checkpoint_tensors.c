@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checkpoint_tensors.c - see checkpoint_tensors.h. */
+#include "distil/checkpoint_tensors.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/unnamed.h"
+#include "base/util.h"
+#include "base/writeall.h"
+#include "data/torch_calls.h"
+#include "data/torch_zip.h"
+
+enum {
+	ALIGN = 64,
+	DESCRIPTOR = 16, /* of the record before it */
+	FIELD = 4, /* the extra field that aligns, without what fills it */
+	/* The end of an archive of zip64: the call that torch writes last. */
+	END = TORCH_END64_BYTES + TORCH_LOCATOR_BYTES + TORCH_END_BYTES,
+	/* What libstdc++ does not put through its buffer. */
+	PATH_DIRECT = 1024,
+	SMALL_BYTES = 2048, /* of a tensor that nobody has seen */
+	/* Of a tensor: in the pickle, and in the directory; and of the rest. */
+	PICKLE_EACH = 100,
+	DIRECTORY_EACH = 120,
+	DIRECTORY_LEAST = 600,
+	FIT_STEPS = 8,
+};
+
+void tensor_list_fini(struct tensor_list *l)
+{
+	mem_free(l->bytes);
+	*l = (struct tensor_list){ 0 };
+}
+
+static void add(struct tensor_list *l, uint64_t bytes)
+{
+	if (bytes == 0)
+		return;
+	if ((l->count & (l->count - 1)) == 0)
+		l->bytes = mem_realloc(l->bytes,
+				       (l->count ? 2 * (size_t)l->count : 1) *
+					       sizeof(*l->bytes));
+	l->bytes[l->count++] = bytes;
+}
+
+/* Written to an open file a tensor begins where the archive aligns it, and its
+ * header is a short write in front of it. */
+bool tensors_are_torch(const struct saved_file *f, bool *is_file)
+{
+	uint32_t large = 0, alone = 0;
+
+	if (f->call_count < 4 || f->call_count < f->writes)
+		return false;
+	for (uint32_t i = 1; i + 1 < f->call_count; i++) {
+		const struct saved_call *c = &f->calls[i];
+
+		if (c->bytes <= TORCH_FILE_BUFFER)
+			continue;
+		large++;
+		alone +=
+			c->off % ALIGN == 0 && c[-1].bytes <= TORCH_FILE_BUFFER;
+	}
+	*is_file = alone * 5 >= large * 4;
+	return large > 0;
+}
+
+/* ---- by calls ---- */
+
+/* Where the data of a record begins whose header comes behind `off`. */
+static uint64_t data_off(uint64_t off, size_t name_bytes)
+{
+	return round_up(off + DESCRIPTOR + TORCH_LOCAL_BYTES + FIELD +
+				name_bytes,
+			ALIGN);
+}
+
+/* Bytes of a name without its folder and its suffix. */
+static size_t stem_bytes(const char *path)
+{
+	const char *slash = strrchr(path, '/'),
+		   *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot != name ? (size_t)(dot - name) : strlen(name);
+}
+
+/* Calls in front of the archive's end: its directory, of so many bytes a tensor at
+ * most, and what torch writes last. */
+static uint32_t calls_before_end(const struct saved_file *f)
+{
+	uint32_t n = f->call_count;
+
+	if (f->calls[n - 1].bytes == END)
+		n--;
+	if (n > 1 && f->calls[n - 1].bytes <
+			     DIRECTORY_LEAST + (uint64_t)n * DIRECTORY_EACH)
+		n--;
+	return n;
+}
+
+/* One call has a record's header and its data; the first one has the pickle, and a
+ * tensor as well if that is short. */
+static void take_path_calls(struct tensor_list *l, const struct saved_file *f,
+			    const char *path)
+{
+	size_t name = stem_bytes(path) + sizeof("/data/1");
+	uint32_t n = calls_before_end(f);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct saved_call *c = &f->calls[i];
+		uint64_t pickle = i ? 0 : ALIGN + (uint64_t)n * PICKLE_EACH;
+		uint64_t from = data_off(c->off + pickle, name);
+		uint64_t end = c->off + c->bytes;
+
+		if (i == 0 &&
+		    (n > PATH_DIRECT / PICKLE_EACH || c->bytes < 4 * pickle))
+			continue;
+		if (c->bytes >= PATH_DIRECT && from < end)
+			add(l, end - from);
+	}
+}
+
+/* Headers are apart, with tensors that fit into the buffer between them. */
+static void add_between(struct tensor_list *l, uint64_t bytes)
+{
+	uint64_t n;
+
+	if (bytes < 3 * ALIGN)
+		return;
+	n = divide_up(bytes, SMALL_BYTES);
+	for (uint64_t i = 0; i < n; i++)
+		add(l, bytes / n > 2 * ALIGN ? bytes / n - 2 * ALIGN : 1);
+}
+
+static void take_file_calls(struct tensor_list *l, const struct saved_file *f)
+{
+	uint32_t n = calls_before_end(f);
+	uint64_t end = 0;
+
+	for (uint32_t i = 1; i < n; i++) {
+		const struct saved_call *c = &f->calls[i];
+
+		/* The pickle, or its end. */
+		if (c->off == ALIGN) {
+			end = c->off + c->bytes;
+			continue;
+		}
+		if (c->bytes <= TORCH_FILE_BUFFER || c->off % ALIGN)
+			continue;
+		if (end)
+			add_between(l, c->off - end);
+		add(l, c->bytes);
+		end = c->off + c->bytes;
+	}
+}
+
+static void take_calls(struct tensor_list *l, const struct saved_file *f)
+{
+	for (uint32_t i = 0; i < f->call_count; i++)
+		add(l, f->calls[i].bytes > PATH_DIRECT + 2 * ALIGN
+			       ? f->calls[i].bytes - 2 * ALIGN
+			       : f->calls[i].bytes);
+}
+
+/* ---- numbers ---- */
+
+static int by_digits(const void *a, const void *b)
+{
+	char x[16], y[16];
+
+	snprintf(x, sizeof(x), "%" PRIu32, *(const uint32_t *)a);
+	snprintf(y, sizeof(y), "%" PRIu32, *(const uint32_t *)b);
+	return strcmp(x, y);
+}
+
+/* In an archive they lie in the order of their numbers' digits: 0, 1, 10, 2. */
+static void number(struct tensor_list *l)
+{
+	uint32_t *key = mem_array((size_t)l->count + 1, sizeof(*key));
+	uint64_t *bytes = mem_array((size_t)l->count + 1, sizeof(*bytes));
+
+	for (uint32_t i = 0; i < l->count; i++)
+		key[i] = i;
+	qsort(key, l->count, sizeof(*key), by_digits);
+	for (uint32_t i = 0; i < l->count; i++)
+		bytes[key[i]] = l->bytes[i];
+	mem_free(key);
+	mem_free(l->bytes);
+	l->bytes = bytes;
+}
+
+/* ---- until the file is as long ---- */
+
+int tensors_offer(const struct tensor_list *l, struct trial *t)
+{
+	int fd = unnamed_open(unnamed_folder(NULL));
+	struct buf b = { 0 };
+
+	if (fd < 0)
+		return -1;
+	for (uint32_t i = 0; i < l->count; i++)
+		buf_addf(&b, "%" PRIu64 "\n", l->bytes[i]);
+	if (writeall_at(fd, buf_str(&b), b.len, 0) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	buf_reset(&b);
+	buf_addf(&b, "/proc/self/fd/%d", fd);
+	mem_replace(&t->job->tensor_sizes, buf_str(&b));
+	buf_fini(&b);
+	return fd;
+}
+
+static uint64_t *largest(const struct tensor_list *l)
+{
+	uint64_t *most = l->bytes;
+
+	for (uint32_t i = 1; i < l->count; i++)
+		if (l->bytes[i] > *most)
+			most = &l->bytes[i];
+	return most;
+}
+
+/* False: what is around them has more bytes than they. */
+static bool change(const struct tensor_list *l, uint64_t got, uint64_t want)
+{
+	uint64_t *most = largest(l);
+
+	if (got > want && got - want >= *most)
+		return false;
+	*most += want - got;
+	return true;
+}
+
+/* An archive whose own name is of another length may have no other one that is as
+ * long: so near is near enough. */
+static bool is_near(uint64_t a, uint64_t b)
+{
+	return (a > b ? a - b : b - a) <= ALIGN;
+}
+
+static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank,
+		uint64_t bytes)
+{
+	uint64_t got = 0;
+
+	for (unsigned i = 0; i < FIT_STEPS; i++) {
+		int fd = tensors_offer(l, t);
+		bool is_open = fd >= 0 && trial_open(t);
+
+		got = is_open ? trial_bytes(t, rank, 0) : 0;
+
+		if (fd >= 0)
+			close(fd);
+		if (!is_open)
+			return false;
+		l->is_exact = got == bytes;
+		if (l->is_exact || (i >= FIT_STEPS / 2 && is_near(got, bytes)))
+			return true;
+		if (!change(l, got, bytes))
+			return false;
+	}
+	return false;
+}
+
+bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
+		  const struct saved_file *f, const char *path, bool is_archive)
+{
+	*l = (struct tensor_list){ 0 };
+	if (!is_archive)
+		take_calls(l, f);
+	else if (t->job->checkpoint_layout == LAYOUT_TORCH)
+		take_path_calls(l, f, path);
+	else
+		take_file_calls(l, f);
+	if (l->count == 0)
+		return false;
+	number(l);
+	t->job->checkpoint_size_bytes = 0;
+	return fit(l, t, rank, f->bytes);
+}

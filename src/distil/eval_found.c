@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eval_found.c - evaluations between epochs: of which files, how often, in which steps. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "distil/pulse_inside.h"
+#include "distil/rankreads.h"
+#include "distil/stepmarks.h"
+#include "distil/timefit.h"
+
+#define STEPS_LEAST 4
+
+struct found_eval {
+	struct distil *d;
+	uint32_t party;
+	struct jobsection *to;
+	struct rankreads reads;
+	struct stepmarks marks;
+	struct keyed files;
+	uint32_t trained; /* files that the training reads */
+};
+
+static int count_files(struct found_eval *f, struct mlgen_err *err)
+{
+	struct keyed trained = { 0 };
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
+		bool is_new;
+
+		if (rankreads_is_sample(f->d, x, f->party, STAGE_EVAL))
+			keyed_number(&f->files, x->file, &is_new);
+		else if (rankreads_is_sample(f->d, x, f->party, STAGE_TRAIN))
+			keyed_number(&trained, x->file, &is_new);
+	}
+	f->trained = trained.count;
+	keyed_fini(&trained);
+	return rc;
+}
+
+static void say_files(struct found_eval *f)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u", f->files.count);
+	jobsection_say(f->to, DISTIL_LIKELY, "eval_files", text,
+		       "so many files of a folder of their own are read "
+		       "between epochs, beside the %u of the "
+		       "training",
+		       f->trained);
+}
+
+/* ---- when ---- */
+
+/* Epochs that have ended when an evaluation begins. */
+static uint32_t epochs_before(const struct found_eval *f, uint64_t at_ns)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->d->stage_count; i++) {
+		const struct distil_stage *s = &f->d->stages[i];
+
+		/* Some of it may be read ahead. */
+		n += s->kind == STAGE_TRAIN && s->party == f->party &&
+		     s->start_ns != UINT64_MAX && s->start_ns < at_ns;
+	}
+	return n;
+}
+
+static void say_cadence(struct found_eval *f)
+{
+	uint32_t first = 0, last = 0, evals = 0, every;
+	bool is_regular = true;
+	char text[32];
+
+	for (uint32_t i = 0; i < f->d->stage_count; i++) {
+		const struct distil_stage *s = &f->d->stages[i];
+		uint32_t now;
+
+		if (s->kind != STAGE_EVAL || s->party != f->party ||
+		    s->start_ns == UINT64_MAX)
+			continue;
+		now = epochs_before(f, s->start_ns);
+		if (!evals)
+			first = now;
+		else if (evals == 1)
+			is_regular = now > last;
+		evals++;
+		last = now;
+	}
+	if (!evals)
+		return;
+	every = evals > 1 ? (last - first) / (evals - 1) : 1;
+	is_regular &= evals < 2 || every * (evals - 1) == last - first;
+	snprintf(text, sizeof(text), "%u", every ? every : 1);
+	jobsection_say(f->to,
+		       evals > 1 && is_regular && every ? DISTIL_SURE
+							: DISTIL_GUESS,
+		       "eval_every", text,
+		       "%u evaluation%s, the last one behind %u epoch%s", evals,
+		       plural(evals), last, plural(last));
+	snprintf(text, sizeof(text), "%u", first ? first : 1);
+	jobsection_say(f->to, first ? DISTIL_SURE : DISTIL_GUESS, "eval_after",
+		       text, "the first one is behind %u epoch%s", first,
+		       plural(first));
+	if (!first)
+		jobsection_note(f->to,
+				"It stands before the first epoch; mlgen "
+				"evaluates behind one.");
+}
+
+/* ---- its steps ---- */
+
+static void say_time(struct found_eval *f, const double *sorted, size_t count,
+		     enum distil_sure sure, const char *why)
+{
+	struct buf text = { 0 };
+	struct timefit fit;
+
+	timefit(&fit, sorted, count);
+	timefit_format(&text, &fit.dist);
+	jobsection_say(f->to, sure, "eval_time", buf_str(&text),
+		       "%zu steps of evaluations %s; nine of ten are from %.4g "
+		       "to %.4g ms",
+		       count, why, pulse_quantile(sorted, count, 0.05) / 1e6,
+		       pulse_quantile(sorted, count, 0.95) / 1e6);
+	buf_fini(&text);
+}
+
+static void say_marked(struct found_eval *f)
+{
+	char text[32];
+
+	if (f->marks.samples) {
+		snprintf(text, sizeof(text), "%" PRIu64, f->marks.samples);
+		jobsection_say(f->to, DISTIL_SURE, "eval_batch_size", text,
+			       "%" PRIu64 " steps are marked, most as of so "
+			       "many samples",
+			       f->marks.steps);
+	}
+	if (f->marks.count)
+		say_time(f, f->marks.compute_ns, f->marks.count, DISTIL_SURE,
+			 "have it marked");
+}
+
+static void say_seen(struct found_eval *f)
+{
+	const struct rank_reads *r = &f->reads.rank[0];
+	bool own = f->d->found[f->party].read_threads == 0;
+	struct pulse p;
+	char text[32];
+
+	pulse_find(&p, r->at, r->count, r->workers,
+		   own ? PULSE_IS_OWN : PULSE_HAS_WORKERS);
+	if (p.batch) {
+		snprintf(text, sizeof(text), "%u", p.batch);
+		jobsection_say(f->to,
+			       p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
+			       "eval_batch_size", text,
+			       "readers pause after so many files in "
+			       "evaluations");
+	} else {
+		jobsection_note(f->to,
+				"Nothing shows where a batch of an evaluation "
+				"ends, so that batch_size is its, too.");
+	}
+	if (p.steps >= STEPS_LEAST)
+		say_time(f, p.step_ns, p.steps, DISTIL_LIKELY,
+			 "did nothing else");
+	else
+		jobsection_note(f->to,
+				"How long a step of an evaluation computes is "
+				"not to be seen: its readers never wait.");
+	pulse_fini(&p);
+}
+
+int distil_eval(struct distil *d, uint32_t party, struct jobsection *to,
+		struct mlgen_err *err)
+{
+	struct found_eval f = { .d = d, .party = party, .to = to };
+	int rc = rankreads_of(&f.reads, d, party, STAGE_EVAL, err);
+
+	if (rc == 0)
+		rc = stepmarks_read(&f.marks, d, party, true, err);
+	if (rc == 0)
+		rc = count_files(&f, err);
+	if (rc == 0 && f.reads.count) {
+		say_files(&f);
+		say_cadence(&f);
+		if (f.marks.steps)
+			say_marked(&f);
+		else
+			say_seen(&f);
+	}
+	keyed_fini(&f.files);
+	stepmarks_fini(&f.marks);
+	rankreads_fini(&f.reads);
+	return rc;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_class.c - what the files of a trace are for: by who reads and writes them, and by their names. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "distil/distil_inside.h"
+
+/* Files of a data set have one ending; digits in it are alike. Of more endings in
+ * a trace the rest is one. */
+enum { KINDS_MOST = 4096, KIND_BYTES = 32 };
+/* A data set of fewer files, none of a kind that is known, is no data set. */
+#define FILES_LEAST 8
+/* Of the bytes that samples have: others with less are no samples. */
+#define OTHER_PART 5
+
+struct file_kind {
+	char ending[KIND_BYTES];
+	uint32_t party;
+	uint64_t files, read_bytes, written_bytes;
+	enum file_class class;
+};
+
+struct classing {
+	struct distil *d;
+	struct file_kind *kinds;
+	uint32_t count;
+	uint32_t *kind;  /* of a file, + 1 */
+	uint32_t *party; /* that reads, or writes, it; UINT32_MAX = none */
+};
+
+/* Of formats that hold samples. */
+static const char *const data_endings[] = {
+	"npz",  "npy",  "tfrecord", "tfrecords", "rec",     "tar", "h#",
+	"hdf#", "jpg",  "jpeg",     "png",       "parquet", "csv", "arrow",
+	"mdr",  "lmdb", "mdb",      "bin",       "beton",   "wds",
+};
+
+/* Words in paths of checkpoints, and their endings. */
+static const char *const saved_words[] = { "checkpoint", "ckpt", "snapshot",
+					   "global_step" };
+static const char *const saved_endings[] = { "pt", "pth", "safetensors",
+					     "distcp", "ckpt" };
+static const char *const log_endings[] = { "log",  "txt",   "out",
+					   "err",  "jsonl", "tfevents",
+					   "yaml", "mlt",   "trace" };
+static const char *const code_endings[] = { "py",   "pyc", "so",   "sh",
+					    "yaml", "yml", "toml", "cfg",
+					    "ini",  "job", "pth" };
+
+static bool is_one_of(const char *ending, const char *const *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(ending, of[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What is behind the last dot, or the name without one; small letters, each run
+ * of digits as one "#". */
+static void ending_of(const char *path, char to[KIND_BYTES])
+{
+	const char *name = strrchr(path, '/');
+	const char *dot;
+	size_t n = 0;
+
+	name = name ? name + 1 : path;
+	dot = strrchr(name, '.');
+	for (const char *p = dot && dot > name ? dot + 1 : name;
+	     *p && n + 1 < KIND_BYTES; p++) {
+		char c = (char)tolower((unsigned char)*p);
+
+		if (isdigit((unsigned char)c))
+			c = '#';
+		if (c != '#' || n == 0 || to[n - 1] != '#')
+			to[n++] = c;
+	}
+	to[n] = '\0';
+}
+
+static uint32_t kind_of(struct classing *s, const char *ending, uint32_t party)
+{
+	uint32_t i = 0;
+
+	while (i < s->count && (s->kinds[i].party != party ||
+				strcmp(s->kinds[i].ending, ending) != 0))
+		i++;
+	if (i == KINDS_MOST)
+		return KINDS_MOST - 1;
+	if (i == s->count) {
+		s->kinds = mem_realloc(s->kinds, (i + 1) * sizeof(*s->kinds));
+		s->kinds[i] = (struct file_kind){ .party = party };
+		memcpy(s->kinds[i].ending, ending, KIND_BYTES);
+		s->count++;
+	}
+	return i;
+}
+
+/* Whose it is: of who reads it, else of who writes it. */
+static int note_parties(struct classing *s, struct mlgen_err *err)
+{
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	for (uint32_t i = 0; i < s->d->file_count; i++)
+		s->party[i] = UINT32_MAX;
+	while ((rc = visits_next(s->d->visits, &c, &x, err)) > 0) {
+		uint32_t party = s->d->task[x->task].party;
+
+		if (x->flags & (VISIT_READS | VISIT_WRITES | VISIT_MAPS) &&
+		    s->party[x->file] == UINT32_MAX)
+			s->party[x->file] = party;
+	}
+	return rc;
+}
+
+/* Pages of a mapping that were touched count as read. */
+static uint64_t bytes_read(const struct classing *s,
+			   const struct file_account *f)
+{
+	return f->read_bytes +
+	       (f->faulted ? touched_bytes(&s->d->files.pool, f->faulted) : 0);
+}
+
+static void note_kinds(struct classing *s)
+{
+	char ending[KIND_BYTES];
+
+	for (uint32_t i = 1; i < s->d->file_count; i++) {
+		const struct file_account *f = filebook_at(&s->d->files, i);
+		const char *path = distil_path(s->d, i);
+		struct file_kind *k;
+
+		if (!f || !filebook_is_used(f) || !distil_in_scope(s->d, i) ||
+		    (!bytes_read(s, f) && !f->writes))
+			continue;
+		ending_of(path, ending);
+		s->kind[i] = kind_of(s, ending, s->party[i]) + 1;
+		k = &s->kinds[s->kind[i] - 1];
+		k->files++;
+		k->read_bytes += bytes_read(s, f);
+		k->written_bytes += f->written_bytes;
+	}
+}
+
+static bool is_data(const struct file_kind *k)
+{
+	return is_one_of(k->ending, data_endings, ARRAY_LEN(data_endings));
+}
+
+/* Read more than written: data that was made by the same program, too. */
+static bool may_be_samples(const struct file_kind *k)
+{
+	if (is_one_of(k->ending, code_endings, ARRAY_LEN(code_endings)) ||
+	    is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
+		return false;
+	return k->read_bytes > 0 && k->written_bytes <= k->read_bytes &&
+	       (k->files >= FILES_LEAST || is_data(k));
+}
+
+/* Of a training's kinds that with most bytes read; one whose files are of a known
+ * kind rather than another. NULL = it reads nothing like samples. */
+static struct file_kind *samples_of(struct classing *s, uint32_t party)
+{
+	struct file_kind *best = NULL;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct file_kind *k = &s->kinds[i];
+
+		if (k->party != party || !may_be_samples(k))
+			continue;
+		if (!best ||
+		    (is_data(k) == is_data(best)
+			     ? k->read_bytes > best->read_bytes
+			     : is_data(k) &&
+				       k->read_bytes >
+					       best->read_bytes / OTHER_PART))
+			best = k;
+	}
+	return best;
+}
+
+/* What else a training reads, beside its samples. */
+static enum file_class beside(const struct file_kind *k,
+			      const struct file_kind *samples)
+{
+	if (is_one_of(k->ending, code_endings, ARRAY_LEN(code_endings)))
+		return CLASS_CODE;
+	if (k->files == samples->files && k->files >= FILES_LEAST)
+		return CLASS_LABEL;
+	if (k->read_bytes >= samples->read_bytes / OTHER_PART &&
+	    is_data(k) == is_data(samples))
+		return CLASS_SAMPLE;
+	return CLASS_INDEX;
+}
+
+static void class_kinds(struct classing *s)
+{
+	for (uint32_t p = 0; p < s->d->parties; p++) {
+		const struct file_kind *samples = samples_of(s, p);
+
+		for (uint32_t i = 0; i < s->count; i++) {
+			struct file_kind *k = &s->kinds[i];
+
+			if (k->party != p)
+				continue;
+			k->class = !samples       ? CLASS_PLAIN
+				   : k == samples ? CLASS_SAMPLE
+						  : beside(k, samples);
+		}
+	}
+}
+
+/* ---- each file ---- */
+
+static bool has_word(const char *path, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcasestr(path, words[i]))
+			return true;
+	return false;
+}
+
+static bool is_log(const struct file_kind *k, const struct file_account *f)
+{
+	return is_one_of(k->ending, log_endings, ARRAY_LEN(log_endings)) &&
+	       f->written_bytes < (UINT64_C(1) << 20);
+}
+
+/* Written, and no more than restored. */
+static enum file_class written_class(const char *path,
+				     const struct file_kind *k,
+				     const struct file_account *f, bool trains)
+{
+	if (has_word(path, saved_words, ARRAY_LEN(saved_words)) ||
+	    is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
+		return CLASS_CHECKPOINT;
+	if (is_log(k, f))
+		return CLASS_LOG;
+	return trains ? CLASS_CHECKPOINT : CLASS_PLAIN;
+}
+
+static enum file_class class_of(const struct classing *s, uint32_t i)
+{
+	const struct file_account *f = filebook_at(&s->d->files, i);
+	const struct file_kind *k;
+	const char *path = distil_path(s->d, i);
+	bool trains = s->party[i] != UINT32_MAX;
+
+	if (!s->kind[i])
+		return CLASS_OTHER;
+	k = &s->kinds[s->kind[i] - 1];
+	if (trains && k->class == CLASS_SAMPLE && bytes_read(s, f))
+		return f->written_bytes ? CLASS_MADE : CLASS_SAMPLE;
+	if (f->writes)
+		return written_class(path, k, f, trains);
+	if (has_word(path, saved_words, ARRAY_LEN(saved_words)) &&
+	    !(trains && k->class == CLASS_SAMPLE))
+		return CLASS_CHECKPOINT;
+	return trains ? k->class : CLASS_PLAIN;
+}
+
+int distil_classes(struct distil *d, struct mlgen_err *err)
+{
+	struct classing s = { .d = d };
+	int rc;
+
+	s.kind = mem_array(d->file_count, sizeof(*s.kind));
+	s.party = mem_array(d->file_count, sizeof(*s.party));
+	d->class = mem_array(d->file_count, sizeof(*d->class));
+	rc = note_parties(&s, err);
+	if (rc == 0) {
+		note_kinds(&s);
+		class_kinds(&s);
+		for (uint32_t i = 1; i < d->file_count; i++)
+			d->class[i] = (uint8_t)class_of(&s, i);
+	}
+	mem_free(s.kinds);
+	mem_free(s.kind);
+	mem_free(s.party);
+	return rc;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline_inside.h - what is known of a training's pipeline while it is found; for pipeline_found.c and loader_found.c. */
+#pragma once
+
+#include "distil/pulse.h"
+#include "distil/rankreads.h"
+#include "distil/stepmarks.h"
+#include "job/job.h"
+
+struct pipeline {
+	struct distil *d;
+	uint32_t party;
+	struct jobsection *to;
+	struct rankreads reads;
+	struct stepmarks marks;
+	struct pulse *pulse;      /* of each rank that is looked at */
+	const struct pulse *best; /* that says most of its batches; or NULL */
+	double *step_ns;          /* of all ranks, sorted */
+	size_t steps;
+	uint64_t in_epoch;
+	uint64_t batch; /* samples */
+	enum job_loader loader;
+	bool interleaves; /* three threads are one of read_threads */
+	uint32_t readers; /* of a rank; 0 = it reads by itself */
+	/* Files of many samples that are gone through: NaN, 0 = not seen. */
+	double forward_batch, forward_step_ns;
+	double sample_bytes;
+	bool has_rounds; /* batches are not to be told from rounds of files */
+};
+
+/* Visits that read one sample; 1 where nothing is known. */
+double pipeline_visits(const struct pipeline *f);
+/* Steps and batches of who goes through files of many samples. */
+void pipeline_forward(struct pipeline *f);
+/* Which loader it is, before anything is said. */
+void pipeline_find_loader(struct pipeline *f);
+/* Who reads for a rank, and how: loader= and what belongs to it. */
+void pipeline_loader(struct pipeline *f);

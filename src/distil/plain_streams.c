@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain_streams.c - see plain_streams.h. */
+#include "distil/plain_streams.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+
+/* Two are at the same time if they share such a part of the shorter one. */
+#define OVERLAP 0.5
+/* Alike: so many times as much, at most. */
+#define ALIKE 1.5
+/* In order, or not. */
+#define IN_ORDER 0.5
+
+/* ---- sums ---- */
+
+static void add_sizes(struct plain_account *to,
+		      const struct plain_account *from)
+{
+	to->others += from->others;
+	for (unsigned i = 0; i < PLAIN_SIZES && from->sizes[i].count; i++) {
+		unsigned k = 0;
+
+		while (k < PLAIN_SIZES && to->sizes[k].count &&
+		       to->sizes[k].bytes != from->sizes[i].bytes)
+			k++;
+		if (k == PLAIN_SIZES) {
+			to->others += from->sizes[i].count;
+			continue;
+		}
+		to->sizes[k].bytes = from->sizes[i].bytes;
+		to->sizes[k].count += from->sizes[i].count;
+	}
+}
+
+static void add_account(struct plain_account *to,
+			const struct plain_account *from)
+{
+	if (!from->count)
+		return;
+	if (!to->count) {
+		*to = *from;
+		return;
+	}
+	add_sizes(to, from);
+	to->files += from->files;
+	to->count += from->count;
+	to->bytes += from->bytes;
+	to->in_order += from->in_order;
+	to->low = u64_min(to->low, from->low);
+	to->high = u64_max(to->high, from->high);
+	to->start_ns = u64_min(to->start_ns, from->start_ns);
+	to->end_ns = u64_max(to->end_ns, from->end_ns);
+	to->syncs += from->syncs;
+	to->datasyncs += from->datasyncs;
+	to->last_sync_ns = u64_max(to->last_sync_ns, from->last_sync_ns);
+	to->last_start_ns = u64_max(to->last_start_ns, from->last_start_ns);
+	to->depth = (uint32_t)u64_max(to->depth, from->depth);
+	to->is_async |= from->is_async;
+	to->is_direct |= from->is_direct;
+	for (unsigned i = 0; i < PLAIN_TIMES; i++) {
+		to->thinks[i] += from->thinks[i];
+		to->think_ns[i] += from->think_ns[i];
+	}
+	to->gaps += from->gaps;
+	to->gap_ns += from->gap_ns;
+	to->gap_squares += from->gap_squares;
+	to->runs += from->runs;
+	to->run_sum += from->run_sum;
+	to->run_squares += from->run_squares;
+	to->start_squares += from->start_squares;
+	to->think_squares += from->think_squares;
+}
+
+static bool has_file(const struct plain_stream *s, uint32_t file)
+{
+	for (uint32_t i = 0; i < s->file_count && i < PLAIN_FILES_MOST; i++)
+		if (s->files[i] == file)
+			return true;
+	return false;
+}
+
+static void add_file(struct plain_stream *s, uint32_t file)
+{
+	if (has_file(s, file))
+		return;
+	if (s->file_count < PLAIN_FILES_MOST)
+		s->files[s->file_count] = file;
+	s->file_count++;
+}
+
+static void widen(struct plain_stream *s, const struct plain_stream *by)
+{
+	s->start_ns = u64_min(s->start_ns, by->start_ns);
+	s->end_ns = u64_max(s->end_ns, by->end_ns);
+	s->low = u64_min(s->low, by->low);
+	s->high = u64_max(s->high, by->high);
+	for (unsigned w = 0; w < 2; w++)
+		add_account(&s->dir[w], &by->dir[w]);
+}
+
+/* Squares of how far starts are from a line through them, which has no use of its
+ * own for sums of several threads. */
+static void fit_line(struct plain_account *a)
+{
+	double n = (double)a->count, x = (n - 1) / 2;
+	double xx = n * (n * n - 1) / 12, mean = a->start_sum / n;
+	double xy = a->start_products - n * x * mean;
+	double yy = a->start_squares - n * mean * mean;
+
+	a->start_squares = xx > 0 ? fmax(yy - xy * xy / xx, 0) : 0;
+}
+
+static struct plain_stream stream_of(const struct plain_account *a)
+{
+	struct plain_stream s = {
+		.threads = 1,
+		.start_ns = a->start_ns,
+		.end_ns = a->end_ns,
+		.low = a->low,
+		.high = a->high,
+		.file_count = 1,
+		.files = { a->file },
+	};
+
+	s.dir[a->is_write] = *a;
+	fit_line(&s.dir[a->is_write]);
+	return s;
+}
+
+/* ---- figures ---- */
+
+double plain_stream_in_order(const struct plain_stream *s)
+{
+	uint64_t could = 0, did = 0;
+
+	for (unsigned w = 0; w < 2; w++) {
+		const struct plain_account *a = &s->dir[w];
+
+		could += a->count > a->files ? a->count - a->files : 0;
+		did += a->in_order;
+	}
+	/* One request for each file: as if it was read from its front. */
+	return could ? (double)did / (double)could : 1;
+}
+
+uint64_t plain_stream_size(const struct plain_stream *s, bool is_write)
+{
+	const struct plain_account *a = &s->dir[is_write];
+	const struct plain_size *most = &a->sizes[0];
+
+	for (unsigned i = 1; i < PLAIN_SIZES; i++)
+		if (a->sizes[i].count > most->count)
+			most = &a->sizes[i];
+	return a->count ? most->bytes : 0;
+}
+
+static bool is_meanwhile(const struct plain_stream *a,
+			 const struct plain_stream *b)
+{
+	uint64_t start = u64_max(a->start_ns, b->start_ns);
+	uint64_t end = u64_min(a->end_ns, b->end_ns);
+	uint64_t shorter =
+		u64_min(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
+
+	return end >= start &&
+	       (double)(end - start) >= OVERLAP * (double)shorter;
+}
+
+static bool are_near(uint64_t a, uint64_t b)
+{
+	double x = (double)a, y = (double)b;
+
+	return x <= y * ALIKE && y <= x * ALIKE;
+}
+
+static bool is_same_work(const struct plain_stream *a,
+			 const struct plain_stream *b)
+{
+	for (unsigned w = 0; w < 2; w++)
+		if (plain_stream_size(a, w) != plain_stream_size(b, w))
+			return false;
+	return (plain_stream_in_order(a) >= IN_ORDER) ==
+	       (plain_stream_in_order(b) >= IN_ORDER);
+}
+
+/* ---- of one thread ---- */
+
+static bool is_one_direction(const struct plain_stream *a,
+			     const struct plain_stream *b)
+{
+	return !a->dir[0].count == !b->dir[0].count &&
+	       !a->dir[1].count == !b->dir[1].count;
+}
+
+/* The file, or the other direction, is of what the thread does already; or the
+ * next file of several. */
+static bool goes_on(const struct plain_stream *s, const struct plain_stream *by)
+{
+	if (is_meanwhile(s, by))
+		return true;
+	return is_one_direction(s, by) && !has_file(s, by->files[0]) &&
+	       is_same_work(s, by) &&
+	       are_near(s->dir[0].bytes + s->dir[1].bytes,
+			(by->dir[0].bytes + by->dir[1].bytes) * s->file_count);
+}
+
+static int by_task(const void *a, const void *b)
+{
+	const struct plain_account *x = *(struct plain_account *const *)a;
+	const struct plain_account *y = *(struct plain_account *const *)b;
+
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static struct plain_stream *add_stream(struct plain_streams *s,
+				       const struct plain_stream *from)
+{
+	if ((s->count & (s->count - 1)) == 0)
+		s->at = mem_realloc(s->at,
+				    (s->count ? 2 * (size_t)s->count : 1) *
+					    sizeof(*s->at));
+	s->at[s->count] = *from;
+	return &s->at[s->count++];
+}
+
+static void find_of_threads(struct plain_streams *s, const struct plain_book *b)
+{
+	const struct plain_account **order =
+		mem_array((size_t)b->count + 1, sizeof(struct plain_account *));
+	struct plain_stream *now = NULL;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		order[i] = &b->at[i];
+	qsort(order, b->count, sizeof(struct plain_account *), by_task);
+	for (uint32_t i = 0; i < b->count; i++) {
+		struct plain_stream one = stream_of(order[i]);
+
+		if (i == 0 || order[i]->task != order[i - 1]->task ||
+		    !goes_on(now, &one)) {
+			now = add_stream(s, &one);
+			continue;
+		}
+		now->is_after |= !is_meanwhile(now, &one);
+		widen(now, &one);
+		add_file(now, order[i]->file);
+	}
+	mem_free(order);
+}
+
+/* ---- of several threads ---- */
+
+/* Parts of one file, each in order, are sections of their own: only these have an
+ * offset. */
+static bool has_own_part(const struct plain_stream *a,
+			 const struct plain_stream *b)
+{
+	uint64_t span = b->high - b->low;
+	uint64_t apart = a->low > b->low ? a->low - b->low : b->low - a->low;
+
+	return has_file(a, b->files[0]) && span &&
+	       plain_stream_in_order(b) >= IN_ORDER && apart > span / 2;
+}
+
+static bool is_alike(const struct plain_stream *a, const struct plain_stream *b)
+{
+	uint64_t bytes = b->dir[0].bytes + b->dir[1].bytes;
+
+	return is_same_work(a, b) && is_meanwhile(a, b) &&
+	       !has_own_part(a, b) &&
+	       are_near(a->dir[0].bytes + a->dir[1].bytes,
+			bytes * a->threads) &&
+	       are_near(u64_max(1, a->dir[0].depth),
+			u64_max(1, b->dir[0].depth)) &&
+	       are_near(u64_max(1, a->dir[1].depth),
+			u64_max(1, b->dir[1].depth));
+}
+
+static void join_thread(struct plain_stream *a, const struct plain_stream *b)
+{
+	a->is_shared =
+		(a->threads == 1 || a->is_shared) && has_file(a, b->files[0]);
+	a->threads++;
+	a->is_after |= b->is_after;
+	widen(a, b);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct plain_stream *x = a, *y = b;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static void join_threads(struct plain_streams *s)
+{
+	uint32_t n = 0;
+
+	qsort(s->at, s->count, sizeof(*s->at), by_start);
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t k = 0;
+
+		while (k < n && !is_alike(&s->at[k], &s->at[i]))
+			k++;
+		if (k < n)
+			join_thread(&s->at[k], &s->at[i]);
+		else
+			s->at[n++] = s->at[i];
+	}
+	s->count = n;
+}
+
+/* ---- too many ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct plain_stream *x = a, *y = b;
+	uint64_t p = x->dir[0].bytes + x->dir[1].bytes;
+	uint64_t q = y->dir[0].bytes + y->dir[1].bytes;
+
+	return (p < q) - (p > q);
+}
+
+/* How unlike: in what is hardest to do otherwise first. */
+static unsigned unlike(const struct plain_stream *a,
+		       const struct plain_stream *b)
+{
+	return 8u * !is_one_direction(a, b) + 4u * !is_same_work(a, b) +
+	       2u * !is_meanwhile(a, b);
+}
+
+static void sum_least(struct plain_streams *s)
+{
+	if (s->count <= PLAIN_SECTIONS_MOST)
+		return;
+	qsort(s->at, s->count, sizeof(*s->at), by_bytes);
+	for (uint32_t i = PLAIN_SECTIONS_MOST; i < s->count; i++) {
+		struct plain_stream *best = &s->at[0];
+
+		for (uint32_t k = 1; k < PLAIN_SECTIONS_MOST; k++)
+			if (unlike(&s->at[k], &s->at[i]) <
+			    unlike(best, &s->at[i]))
+				best = &s->at[k];
+		widen(best, &s->at[i]);
+		best->summed += 1 + s->at[i].summed;
+	}
+	s->count = PLAIN_SECTIONS_MOST;
+}
+
+/* ---- public ---- */
+
+void plain_streams_find(struct plain_streams *s, const struct plain_book *b)
+{
+	*s = (struct plain_streams){ 0 };
+	find_of_threads(s, b);
+	if (!s->count)
+		return;
+	join_threads(s);
+	sum_least(s);
+	qsort(s->at, s->count, sizeof(*s->at), by_start);
+}
+
+void plain_streams_fini(struct plain_streams *s)
+{
+	mem_free(s->at);
+	*s = (struct plain_streams){ 0 };
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* saves.c - see saves.h. */
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "describe/opkind.h"
+#include "distil/saves_inside.h"
+
+/* What the trace has of a save beside its writes: names that it took. */
+struct renamed {
+	uint32_t from, to;
+};
+
+struct saving {
+	struct saves *s;
+	struct distil *d;
+	uint32_t party;
+	struct trace_ordered *records;
+	struct keyed direct; /* files that were opened with O_DIRECT */
+	struct renamed *renamed;
+	uint32_t renamed_count;
+	uint32_t kept; /* files with calls */
+	uint32_t step_rank;
+	struct trace_names *gone; /* paths that were unlinked ... */
+	uint64_t *gone_ns;        /* ... when, by their number */
+};
+
+enum {
+	RENAMED_MOST = 1 << 16,
+	GONE_MOST = 1 << 20,
+	BACK_MOST = 64, /* checkpoints under way at a time */
+};
+
+/* ---- files ---- */
+
+static struct saved_file *file_of(struct saves *s, uint32_t save, uint32_t file)
+{
+	uint32_t n;
+
+	if (!keyed_find(&s->keys, (uint64_t)save << 32 | file, &n))
+		return NULL;
+	return &s->files[n];
+}
+
+static struct saved_file *file_new(struct saves *s, uint32_t save,
+				   uint32_t file)
+{
+	struct saved_file *f;
+	bool is_new;
+
+	if (s->file_count == SAVES_FILES_MOST) {
+		s->files_left_out++;
+		return NULL;
+	}
+	keyed_number(&s->keys, (uint64_t)save << 32 | file, &is_new);
+	if ((s->file_count & (s->file_count - 1)) == 0)
+		s->files = mem_realloc(s->files,
+				       (s->file_count ? 2 * s->file_count : 1) *
+					       sizeof(*s->files));
+	f = &s->files[s->file_count++];
+	*f = (struct saved_file){ .file = file,
+				  .save = save,
+				  .least_bytes = UINT64_MAX };
+	s->at[save].files++;
+	return f;
+}
+
+static bool is_in(const struct save *save, const struct file_account *f)
+{
+	return save->directory == UINT32_MAX ||
+	       (f && save->directory == f->directory);
+}
+
+/* Who writes on goes on with the checkpoint that it began, if others have begun
+ * meanwhile. */
+static struct saved_file *file_at(struct saving *g,
+				  const struct trace_record *r, bool makes)
+{
+	const struct file_account *account = filebook_at(&g->d->files, r->file);
+	struct saves *s = g->s;
+	uint32_t first = saves_begun_by(s, r->start_ns), in = s->count;
+
+	if (first == s->count)
+		return NULL;
+	for (uint32_t i = first + 1; i-- > 0 && first - i < BACK_MOST;) {
+		struct saved_file *f = NULL;
+
+		if (!is_in(&s->at[i], account))
+			continue;
+		if (in == s->count)
+			in = i;
+		if (i == first || r->start_ns <= s->at[i].end_ns)
+			f = file_of(s, i, r->file);
+		if (f)
+			return f;
+	}
+	return makes && in < s->count ? file_new(s, in, r->file) : NULL;
+}
+
+static void keep_call(struct saving *g, struct saved_file *f, uint64_t off,
+		      uint64_t bytes)
+{
+	uint32_t n = f->call_count;
+
+	if (n == SAVES_CALLS_MOST || (!f->calls && g->kept == SAVES_KEPT_MOST))
+		return;
+	g->kept += !f->calls;
+	if (n == 0 || (n >= 16 && (n & (n - 1)) == 0))
+		f->calls = mem_realloc(f->calls, (n ? 2 * (size_t)n : 16) *
+							 sizeof(*f->calls));
+	f->calls[f->call_count++] = (struct saved_call){ off, bytes };
+}
+
+static uint64_t mixed(uint64_t off, uint64_t bytes)
+{
+	uint64_t h = (off + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ bytes;
+
+	h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	return h ^ h >> 32;
+}
+
+static void note_overlap(struct saved_file *f, const struct trace_record *r)
+{
+	/* One that is under way when the next begins: how many, at least. */
+	f->depth = r->start_ns < f->busy_until_ns ? f->depth + 1 : 1;
+	f->busy_until_ns = u64_max(f->busy_until_ns, opkind_end_ns(r));
+}
+
+static void note_write(struct saving *g, struct saved_file *f,
+		       const struct trace_record *r, uint32_t task)
+{
+	uint64_t bytes = opkind_bytes(r);
+	uint64_t off = r->off == TRACE_UNKNOWN ? f->bytes : r->off;
+	uint32_t n;
+
+	if (f->writes++ == 0) {
+		f->start_ns = r->start_ns;
+		f->task = task;
+		f->first_bytes = bytes;
+		f->is_direct = keyed_find(&g->direct, r->file, &n);
+	}
+	f->has_tasks |= f->task != task;
+	f->is_synced_last = false;
+	f->least_bytes = u64_min(f->least_bytes, bytes);
+	f->most_bytes = u64_max(f->most_bytes, bytes);
+	f->bytes = u64_max(f->bytes, off + bytes);
+	f->hash += mixed(off, bytes);
+	f->written_end_ns = u64_max(f->written_end_ns, opkind_end_ns(r));
+	f->end_ns = u64_max(f->end_ns, f->written_end_ns);
+	if (f->save == 0)
+		keep_call(g, f, off, bytes);
+}
+
+static void note_sync(struct saved_file *f, const struct trace_record *r)
+{
+	f->syncs++;
+	f->is_synced_last = true;
+	f->end_ns = u64_max(f->end_ns, opkind_end_ns(r));
+}
+
+/* ---- records ---- */
+
+static bool is_wanted(void *arg, const struct trace_record *r)
+{
+	(void)arg;
+	switch (r->op) {
+	case TRACE_WRITE:
+	case TRACE_FSYNC:
+	case TRACE_FDATASYNC:
+	case TRACE_RENAME:
+	case TRACE_UNLINK:
+	case TRACE_ADVISE:
+	case TRACE_STEP:
+		return !opkind_failed(r);
+	case TRACE_OPEN:
+		return r->result >= 0 && r->len_bytes != TRACE_UNKNOWN &&
+		       (r->len_bytes & O_ACCMODE) != O_RDONLY;
+	default:
+		return false;
+	}
+}
+
+/* Of another training, at the same time. */
+static bool is_others(const struct saving *g, uint32_t task)
+{
+	uint32_t party =
+		task < g->d->task_count ? g->d->task[task].party : UINT32_MAX;
+
+	return g->party != UINT32_MAX && party != UINT32_MAX &&
+	       party != g->party;
+}
+
+static void take_step(struct saving *g, const struct trace_record *r)
+{
+	uint32_t rank = r->result < 0 ? 0 : (uint32_t)r->result;
+	uint64_t end = opkind_end_ns(r);
+	struct saves *s = g->s;
+
+	if (r->flags & TRACE_BEGINS)
+		return;
+	if (!s->has_steps)
+		g->step_rank = rank;
+	s->has_steps = true;
+	if (rank != g->step_rank)
+		return;
+	uint32_t begun = saves_begun_by(s, end - (end > 0));
+	uint32_t next = begun == s->count ? 0 : begun + 1;
+	/* As differences; the sums come last. */
+	if (next < s->count)
+		s->at[next].steps++;
+	if (begun < s->count && end < s->at[begun].end_ns)
+		s->at[begun].steps_within++;
+}
+
+/* What comes behind a save, and is part of it. */
+static void go_on(struct saving *g, const struct trace_record *r)
+{
+	uint32_t save = saves_begun_by(g->s, r->start_ns);
+
+	if (save < g->s->count)
+		g->s->at[save].over_ns =
+			u64_max(g->s->at[save].over_ns, opkind_end_ns(r));
+}
+
+static void take_rename(struct saving *g, const struct trace_record *r)
+{
+	go_on(g, r);
+	if (g->renamed_count == RENAMED_MOST || r->off == TRACE_UNKNOWN)
+		return;
+	if ((g->renamed_count & (g->renamed_count - 1)) == 0)
+		g->renamed = mem_realloc(
+			g->renamed,
+			(g->renamed_count ? 2 * g->renamed_count : 1) *
+				sizeof(*g->renamed));
+	g->renamed[g->renamed_count++] =
+		(struct renamed){ r->file, (uint32_t)r->off };
+}
+
+static void take_unlink(struct saving *g, const struct trace_record *r)
+{
+	const char *path = distil_path(g->d, r->file);
+	uint32_t id = trace_names_count(g->gone);
+	bool is_new;
+
+	go_on(g, r);
+	if (id >= GONE_MOST)
+		return;
+	id = trace_names_id(g->gone, path, strlen(path), &is_new);
+	if (is_new && (id & (id - 1)) == 0)
+		g->gone_ns = mem_realloc(g->gone_ns,
+					 2 * (size_t)id * sizeof(*g->gone_ns));
+	if (is_new)
+		g->gone_ns[id] = r->start_ns;
+}
+
+static void take_open(struct saving *g, const struct trace_record *r)
+{
+	bool is_new;
+
+	if (r->len_bytes & O_DIRECT)
+		keyed_number(&g->direct, r->file, &is_new);
+}
+
+static void take_call(struct saving *g, const struct trace_record *r)
+{
+	bool makes = r->op == TRACE_WRITE && opkind_bytes(r);
+	struct saved_file *f;
+	uint32_t task = UINT32_MAX;
+
+	if (!r->file || r->file >= g->d->file_count ||
+	    distil_class(g->d, r->file) != CLASS_CHECKPOINT)
+		return;
+	(void)keyed_find(&g->d->tasks.thread_keys,
+			 (uint64_t)r->pid << 32 | r->tid, &task);
+	if (is_others(g, task))
+		return;
+	f = file_at(g, r, makes);
+	if (!f)
+		return;
+	if (r->op == TRACE_ADVISE) {
+		f->is_dropped = true;
+	} else if (r->op == TRACE_WRITE) {
+		note_write(g, f, r, task);
+		note_overlap(f, r);
+	} else {
+		note_sync(f, r);
+	}
+}
+
+static void take(struct saving *g, const struct trace_record *r)
+{
+	switch (r->op) {
+	case TRACE_STEP:
+		take_step(g, r);
+		break;
+	case TRACE_RENAME:
+		take_rename(g, r);
+		break;
+	case TRACE_UNLINK:
+		take_unlink(g, r);
+		break;
+	case TRACE_OPEN:
+		take_open(g, r);
+		break;
+	default:
+		take_call(g, r);
+	}
+}
+
+static int take_all(struct saving *g, struct mlgen_err *err)
+{
+	const struct trace_ordered_wants wants = { .keeps = is_wanted };
+	const struct trace_record *r;
+	struct trace_reader *reader;
+	int rc = trace_reader_open(&reader, g->d->paths, g->d->path_count, err);
+
+	if (rc < 0)
+		return rc;
+	/* Names come in the same order as they did then: ids are the same. */
+	rc = trace_ordered_read_some(&g->records, reader, &wants, err);
+	trace_reader_close(reader);
+	while (rc >= 0 && (rc = trace_ordered_next(g->records, &r, err)) > 0)
+		take(g, r);
+	return rc;
+}
+
+/* ---- names ---- */
+
+/* Is `path` this, or below it? */
+static bool is_below(const char *path, const char *what)
+{
+	size_t n = strlen(what);
+
+	return n && strncmp(path, what, n) == 0 &&
+	       (path[n] == '/' || path[n] == '\0');
+}
+
+/* The file's name when all renames were done; to be freed. */
+static char *last_name(const struct saving *g, uint32_t file, bool *is_renamed)
+{
+	char *path = mem_strdup(distil_path(g->d, file));
+
+	for (uint32_t i = 0; i < g->renamed_count; i++) {
+		const struct renamed *n = &g->renamed[i];
+		const char *from = distil_path(g->d, n->from);
+		size_t bytes = strlen(from);
+
+		if (!is_below(path, from))
+			continue;
+		const char *to = distil_path(g->d, n->to);
+		size_t room = strlen(to) + strlen(path + bytes) + 1;
+		char *next = mem_array(room, 1);
+
+		memcpy(next, to, strlen(to));
+		memcpy(next + strlen(to), path + bytes,
+		       strlen(path + bytes) + 1);
+		mem_free(path);
+		path = next;
+		*is_renamed = true;
+	}
+	return path;
+}
+
+static void find_gone(struct saving *g)
+{
+	struct saves *s = g->s;
+	uint32_t id;
+
+	for (uint32_t i = 0; i < s->file_count; i++) {
+		struct saved_file *f = &s->files[i];
+		struct save *save = &s->at[f->save];
+		char *path = last_name(g, f->file, &save->is_renamed);
+
+		id = trace_names_find(g->gone, path, strlen(path));
+		if (id && g->gone_ns[id] >= f->end_ns &&
+		    (!save->gone_ns || g->gone_ns[id] < save->gone_ns))
+			save->gone_ns = g->gone_ns[id];
+		save->bytes += f->bytes;
+		mem_free(path);
+	}
+}
+
+static void sum_steps(struct saves *s)
+{
+	for (uint32_t i = 1; i < s->count; i++)
+		s->at[i].steps += s->at[i - 1].steps;
+}
+
+/* Stages in which nothing of a checkpoint was written are none. */
+static void drop_empty(struct saves *s)
+{
+	uint32_t *number = mem_array(s->count + 1, sizeof(*number));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		number[i] = n;
+		if (s->at[i].files)
+			s->at[n++] = s->at[i];
+	}
+	for (uint32_t i = 0; i < s->file_count; i++)
+		s->files[i].save = number[s->files[i].save];
+	s->count = n;
+	mem_free(number);
+}
+
+/* ---- public ---- */
+
+uint32_t saves_rank_of(const char *path)
+{
+	const char *name = strrchr(path, '/'), *at;
+
+	name = name ? name + 1 : path;
+	at = strstr(name, "rank");
+	if (!at)
+		at = strstr(name, "model_states-");
+	/* torch.distributed.checkpoint has __0_0.distcp. */
+	if (!at && strncmp(name, "__", 2) == 0)
+		at = name;
+	if (!at)
+		return UINT32_MAX;
+	at += strcspn(at, "0123456789");
+	return isdigit((unsigned char)*at) ? (uint32_t)strtoul(at, NULL, 10)
+					   : UINT32_MAX;
+}
+
+int saves_read(struct saves *s, struct distil *d, uint32_t party,
+	       struct mlgen_err *err)
+{
+	struct saving g = { .s = s, .d = d, .party = party };
+	int rc;
+
+	*s = (struct saves){ 0 };
+	rc = saves_find(s, d, party, err);
+	if (rc < 0 || s->count == 0)
+		return rc;
+	g.gone = trace_names_new();
+	rc = take_all(&g, err);
+	if (rc == 0)
+		rc = saves_share(s, d, party, err);
+	if (rc == 0) {
+		sum_steps(s);
+		find_gone(&g);
+		drop_empty(s);
+	}
+	trace_ordered_free(g.records);
+	trace_names_free(g.gone);
+	mem_free(g.gone_ns);
+	mem_free(g.renamed);
+	keyed_fini(&g.direct);
+	return rc;
+}
+
+void saves_fini(struct saves *s)
+{
+	for (uint32_t i = 0; i < s->file_count; i++)
+		mem_free(s->files[i].calls);
+	mem_free(s->files);
+	mem_free(s->at);
+	keyed_fini(&s->keys);
+	*s = (struct saves){ 0 };
+}
