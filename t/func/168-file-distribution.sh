@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 179-file-distribution - file:PATH: sizes and times from a file of values, beside the job that names it.
+# 168-file-distribution - file:PATH: sizes and times from a file of values, beside the job that names it.
 
 . "$(dirname "$0")/tap.sh"
 . "$TOP/t/func/runs.sh"

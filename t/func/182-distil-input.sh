@@ -1,0 +1,184 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 182-distil-input.sh - traces of which no job can be made, or only a part of one: each in words.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+maketrace=$TOP/build/t/tools/maketrace
+[ -x "$maketrace" ] || skip_all "build/t/tools/maketrace is not built"
+
+# made NAME: the trace NAME.mlt of the list on standard input
+made()
+{
+	"$maketrace" "$1.mlt" >make.out 2>&1 || note "$(cat make.out)"
+}
+
+# refused TITLE REGEX ARGUMENT...: a usage error that says so, and no job.
+refused()
+{
+	title=$1 words=$2
+	shift 2
+	exits "$title is refused" 2 "$MLGEN" --distil "$@"
+	like "in words" "$(cat err)" "$words"
+	is "and nothing is printed" "$(cat out)" ""
+}
+
+# is_job TITLE FILE: mlgen takes it, and so it has all that it needs
+is_job()
+{
+	exits "$1" 0 "$MLGEN" "$2" --showjob
+}
+
+# epoch FIRST_NS PID TID COUNT [DIRECTORY]: a thread reads files of 4 KiB, one each ms
+epoch()
+{
+	awk -v at="$1" -v who="$2 $3" -v n="$4" -v dir="${5:-/data/set}" 'BEGIN {
+		for (i = 0; i < n; i++) {
+			f = dir "/s_" i ".npy"
+			print "open", at, 1000, who, f, 0, 0, 0
+			print "read", at + 2000, 9000, who, f, 0, 4096, 4096
+			print "close", at + 12000, 1000, who, f, 0, 0, 0
+			at += 1000000
+		}
+	}'
+}
+
+# ---- no trace at all
+refused "no file" 'distil: no file; name the files of a trace'
+refused "a file that is not there" 'nowhere.mlt: .*No such file' nowhere.mlt
+: >empty.mlt
+refused "an empty file" 'empty.mlt: .*(empty|no trace)' empty.mlt
+echo '[x]' >text.mlt
+refused "a text" 'text.mlt: .*no trace' text.mlt
+refused "a directory" 'is no regular file' "$T"
+epoch 1000 10 11 40 | made one
+refused "another form of output" 'a job is text' --output-format=json one.mlt
+refused "--json beside it" 'json' --json=x.json one.mlt
+refused "--require beside it" 'require' --require='au>=90' one.mlt
+
+# ---- traces without what a job is made of
+made none <<'END'
+process 10 1 python train.py
+END
+refused "a trace without records" 'no records' none.mlt
+for i in 1 2 3 4 5 6 7 8 9; do
+	echo "open ${i}000 10 10 11 /data/set/$i.npz 0 0 0"
+	echo "stat ${i}100 10 10 11 /data/set/$i.npz ? 4096 0"
+	echo "close ${i}200 10 10 11 /data/set/$i.npz 0 0 0"
+done | made names
+refused "one of names and sizes alone" 'names\.mlt: nothing was read or written' names.mlt
+made system <<'END'
+open 1000 10 10 11 /usr/lib/libc.so.6 0 0 0
+read 2000 10 10 11 /usr/lib/libc.so.6 0 832 832
+close 3000 10 10 11 /usr/lib/libc.so.6 0 0 0
+END
+refused "one of the system's files" 'programs, libraries' system.mlt
+made marks <<'END'
+epoch 1000 5000 10 11 - 0 ? 0
+step 1000 5000 10 11 - 0 4 0
+END
+refused "one of markers alone" 'no calls on files' marks.mlt
+made blocks <<'END'
+block_issue 1000 0 0 0 8:0 4096 4096 0
+block_complete 2000 1000 0 0 8:0 4096 4096 0
+END
+refused "one of block requests alone" 'block requests alone' blocks.mlt
+
+# ---- half of what a job is made of
+exits "a single epoch is a job" 0 "$MLGEN" --distil one.mlt
+cp out one.job
+like "of one epoch" "$(cat one.job)" '^epochs=1$'
+like "and as many files" "$(cat one.job)" '^num_files=40$'
+is_job "that mlgen takes" one.job
+{
+	epoch 1000 10 11 40
+	epoch 90000000 10 11 17
+} | made half
+exits "one and a half is one" 0 "$MLGEN" --distil half.mlt
+like "with the files of the whole" "$(cat out)" '^num_files=40$'
+cp out half.job
+is_job "that mlgen takes" half.job
+
+"$MLGEN" --name=w --num_files=64 --sample_size=64k --compute_time=1ms \
+	--epochs=40 --directory=data --format=npz --trace=long.mlt --quiet \
+	>w.out 2>&1 || note "$(cat w.out)"
+size=$(wc -c <long.mlt)
+head -c $((size * 2 / 3)) long.mlt >cut.mlt
+exits "a trace that is cut is a job of what there is" 0 "$MLGEN" --distil cut.mlt
+like "and its head says so" "$(cat out)" '^# NOT WHOLE: 1 of its files ends? early'
+cp out cut.job
+is_job "that mlgen takes" cut.job
+{
+	echo 'lost read 500 1000 2000 11 the buffer was full'
+	epoch 1000 10 11 40
+} | made lost
+exits "one with lost events, too" 0 "$MLGEN" --distil lost.mlt
+like "and its head says so" "$(cat out)" '^# LOST: 500 events'
+rm -rf data
+exits "files that are gone are no hindrance" 0 "$MLGEN" --distil long.mlt
+like "a job is made without them" "$(cat out)" '^format=npz$'
+
+# ---- several at once
+{
+	epoch 1000 10 11 40 /data/a
+	epoch 1500 20 21 30 /data/b
+	epoch 90000000 10 11 40 /data/a
+	epoch 90001500 20 21 30 /data/b
+} | made two
+exits "two trainings at once are two sections" 0 "$MLGEN" --distil two.mlt
+is "each" "$(grep -c '^phase=train$' out)" 2
+is "with its files" "$(grep '^num_files=' out | sort | paste -sd' ' -)" \
+	"num_files=30 num_files=40"
+cp out two.job
+is_job "that mlgen takes" two.job
+{
+	awk 'BEGIN { for (i = 0; i < 3000; i++)
+		print "process", 100 + i, 10, "worker" }'
+	awk 'BEGIN { for (i = 0; i < 3000; i++) {
+		f = "/data/set/s_" i ".npy"
+		at = 1000 + i * 20000
+		print "open", at, 1000, 100 + i, 100 + i, f, 0, 0, 0
+		print "read", at + 2000, 9000, 100 + i, 100 + i, f, 0, 4096, 4096
+		print "close", at + 12000, 1000, 100 + i, 100 + i, f, 0, 0, 0
+	} }'
+} | made many
+exits "thousands of processes" 0 "$MLGEN" --distil many.mlt
+like "are workers of one training" "$(grep -c '^phase=train$' out)" '^1$'
+cp out many.job
+is_job "that mlgen takes" many.job
+
+# ---- sizes and pages
+{
+	awk 'BEGIN { for (i = 0; i < 20; i++) {
+		f = "/data/huge/s_" i ".npy"
+		print "size", f, 9e11
+	} }' | sed 's/9e+11/900000000000/'
+	epoch 1000 10 11 20 /data/huge
+	epoch 90000000 10 11 20 /data/huge
+} | made huge
+exits "files that no disk here holds" 0 "$MLGEN" --distil huge.mlt
+cp out huge.job
+is_job "are a job of files of that size" huge.job
+awk 'BEGIN { for (e = 0; e < 2; e++) for (i = 0; i < 20; i++) {
+	f = "/data/map/s_" i ".bin"
+	at = 1000 + e * 90000000 + i * 1000000
+	print "mmap", at, 1000, 10, 11, f, 0, 65536, 4096
+	for (k = 0; k < 16; k++)
+		print "fault", at + 2000 + k * 2000, 1000, 10, 11, f, 4096 * k, 4096, 0
+} }' | made pages
+exits "one that is all page faults" 0 "$MLGEN" --distil pages.mlt
+like "says what became of them" "$(cat out)" '^# .*(mapped|page fault|pages)'
+cp out pages.job
+is_job "that mlgen takes" pages.job
+
+# ---- where it goes
+exits "--output in a folder that is not there" 2 "$MLGEN" --distil one.mlt \
+	--output=here/my.job
+like "is said" "$(cat err)" 'here/my.job: cannot be written'
+mkdir here
+exits "--output" 0 "$MLGEN" --distil one.mlt --output=here/my.job
+is "has the job, with data of that name" "$(grep -v '^#' here/my.job)" \
+	"$(grep -v '^#' one.job | sed 's,mlgen-data/one,mlgen-data/my,')"
+is "and standard output nothing" "$(cat out)" ""
+done_testing
