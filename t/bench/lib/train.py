@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""train.py - a training's loader as people write it, that says how long its steps took.
+
+train.py FORMAT DIR [--workers=N] [--shuffle] [--epochs=N] [--batch=N] [--compute=SECONDS]
+
+FORMAT is npz, jpeg, hdf5 or memmap (of .npy). Workers are forked for each epoch, batch
+k is of worker k % N, two ahead of each, as PyTorch's DataLoader does it. A step sleeps.
+Prints a line of JSON: steps, their p50 and p95 in ms, seconds of all epochs, and AU.
+"""
+import argparse
+import json
+import multiprocessing
+import pathlib
+import random
+import time
+
+import numpy
+
+
+def files(directory, pattern):
+    return sorted(str(f) for f in pathlib.Path(directory).rglob(pattern))
+
+
+def rows(directory, pattern):
+    import h5py
+    found = files(directory, pattern)
+    if not found:
+        return found
+    with h5py.File(found[0], "r") as file:
+        count = len(file["records"])
+    return [(path, row) for path in found for row in range(count)]
+
+
+def npz(path):
+    with numpy.load(path) as arrays:
+        return arrays["x"].nbytes
+
+
+def jpeg(path):
+    from PIL import Image
+    with Image.open(path) as image:
+        return len(image.convert("RGB").tobytes())
+
+
+def hdf5(place):
+    import h5py
+    with h5py.File(place[0], "r") as file:
+        return file["records"][place[1]].nbytes
+
+
+def memmap(path):
+    return int(numpy.array(numpy.load(path, mmap_mode="r")).nbytes)
+
+
+# How a sample is read, and where all of them are.
+READERS = {
+    "npz": (npz, lambda d: files(d, "*.npz")),
+    "jpeg": (jpeg, lambda d: files(d, "*.jp*g")),
+    "hdf5": (hdf5, lambda d: rows(d, "*.h*5")),
+    "memmap": (memmap, lambda d: files(d, "*.npy")),
+}
+
+
+def work(read, samples, batches, queue):
+    for batch in batches:
+        queue.put([read(samples[i]) for i in batch])
+
+
+def batches_of(args, read, samples):
+    order = list(range(len(samples)))
+    if args.shuffle:
+        random.shuffle(order)
+    batches = [order[i:i + args.batch] for i in range(0, len(order), args.batch)]
+    if not args.workers:
+        for batch in batches:
+            yield [read(samples[i]) for i in batch]
+        return
+    fork = multiprocessing.get_context("fork")
+    queues = [fork.Queue(2) for _ in range(args.workers)]
+    workers = [fork.Process(target=work,
+                            args=(read, samples, batches[i::args.workers], queue))
+               for i, queue in enumerate(queues)]
+    for worker in workers:
+        worker.start()
+    for k in range(len(batches)):
+        yield queues[k % args.workers].get()
+    for worker in workers:
+        worker.join()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("format", choices=READERS)
+    parser.add_argument("directory")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--shuffle", action="store_true")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--compute", type=float, default=0.01)
+    args = parser.parse_args()
+    read, find = READERS[args.format]
+    samples = find(args.directory)
+    if not samples:
+        raise SystemExit(f"{args.directory}: no file of {args.format} in it")
+    steps = []
+    begin = last = time.monotonic()
+    for _ in range(args.epochs):
+        for _ in batches_of(args, read, samples):
+            time.sleep(args.compute)
+            now = time.monotonic()
+            steps.append(now - last)
+            last = now
+    seconds = time.monotonic() - begin
+    at = sorted(steps)
+    print(json.dumps({
+        "steps": len(at),
+        "p50_ms": round(1e3 * at[len(at) // 2], 3),
+        "p95_ms": round(1e3 * at[int(len(at) * 0.95)], 3),
+        "seconds": round(seconds, 3),
+        "au": round(100 * len(at) * args.compute / seconds, 2),
+    }))
+
+
+if __name__ == "__main__":
+    main()
