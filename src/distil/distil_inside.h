@@ -86,7 +86,7 @@ struct distil {
 	struct trace_names *names; /* directories, texts of tasks */
 	struct markbook marks;     /* where the trace has markers */
 	bool has_markers, has_cpu, has_sizes;
-	uint8_t *class; /* enum file_class by file id; ids are up to ... */
+	uint8_t *class; /* enum file_class by file id, which is below ... */
 	uint32_t file_count;
 	struct distil_task *task;
 	uint32_t task_count;

@@ -18,7 +18,7 @@
 /* Is a library of that name among what was loaded? */
 static bool loads(const struct distil *d, const char *library)
 {
-	for (uint32_t i = 1; i <= d->file_count; i++)
+	for (uint32_t i = 1; i < d->file_count; i++)
 		if (distil_class(d, i) == CLASS_CODE &&
 		    strstr(distil_path(d, i), library))
 			return true;

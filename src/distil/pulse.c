@@ -20,7 +20,8 @@ static int by_size(const void *a, const void *b)
 
 void pulse_sort(double *at, size_t count)
 {
-	qsort(at, count, sizeof(*at), by_size);
+	if (count)
+		qsort(at, count, sizeof(*at), by_size);
 }
 
 double pulse_quantile(const double *sorted, size_t count, double part)
