@@ -252,6 +252,9 @@ static enum file_class class_of(const struct classing *s, uint32_t i)
 	if (!s->kind[i])
 		return CLASS_OTHER;
 	k = &s->kinds[s->kind[i] - 1];
+	/* A program's own pages: nobody has opened it. */
+	if (!f->opens && !f->reads && !f->writes && !is_data(k))
+		return CLASS_CODE;
 	if (trains && k->class == CLASS_SAMPLE && bytes_read(s, f))
 		return f->written_bytes ? CLASS_MADE : CLASS_SAMPLE;
 	if (f->writes)
