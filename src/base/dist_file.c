@@ -103,7 +103,7 @@ static int read_value(const struct reading *r, const char *text, double *v)
 	if (rc)
 		return FAIL(r, rc, "%s; a line is VALUE, or VALUE xCOUNT",
 			    why.text);
-	if (n > DIST_VALUE_MAX)
+	if ((double)n > DIST_VALUE_MAX)
 		return FAIL(r, -ERANGE, "'%s': is too large", text);
 	*v = (double)n;
 	return 0;

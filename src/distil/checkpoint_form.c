@@ -123,7 +123,7 @@ static bool open_as(struct forming *g, enum job_layout layout)
 {
 	struct job *j = g->trial.job;
 
-	j->checkpoint_layout = layout;
+	j->checkpoint_layout = (int)layout;
 	j->ranks = u64_max(g->rank + 1, g->f->rank_count);
 	j->access = ACCESS_FRAMEWORK;
 	j->checkpoint_size_bytes = g->bytes;

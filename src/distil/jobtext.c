@@ -74,7 +74,8 @@ void jobtext_free(struct jobtext *t)
 
 /* One line of it: a name in a trace may have a newline, which would be a line of
  * the job. */
-static char *format_line(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static char *format_line(const char *fmt,
+							       va_list args)
 {
 	va_list again;
 	char *text;

@@ -118,7 +118,7 @@ static inline void distil_rig_read(struct distil_rig *g, enum file_class class)
 						   .rank = UINT32_MAX,
 						   .worker = UINT32_MAX };
 	d->class = mem_array(d->file_count + 1, sizeof(*d->class));
-	memset(d->class, class, d->file_count);
+	memset(d->class, (int)class, d->file_count);
 	ck_assert_int_eq(visits_each(d->visits, distil_rig_set_stage, d, &err),
 			 0);
 }

@@ -77,10 +77,10 @@ static const struct {
 	{ "--import=dlio", "import: no file; name the YAML file" },
 	{ "--describe", "describe: no file; name the files of a trace" },
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
-	{ "--compare --merge a b",
-	  "compare: one of table, compare, merge, "
-	  "report, import, export, clean, describe, distil, capture, score and check "
-	  "at a time" },
+	{ "--compare --merge a b", "compare: one of table, compare, merge, "
+				   "report, import, export, clean, describe, "
+				   "distil, capture, score and check "
+				   "at a time" },
 	{ "--clean --merge a b", "merge: one of table, compare, merge" },
 	{ "--clean", "clean: no file; name the directory of a dataset" },
 	{ "--yes d", "yes: goes with --clean" },
