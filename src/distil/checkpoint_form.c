@@ -74,7 +74,8 @@ static void find_ranks(struct forming *g)
 		for (uint32_t i = 0; i < task_count; i++)
 			f->ranks[i] = i;
 	}
-	f->threads = (uint32_t)u64_max(1, task_count / f->rank_count);
+	f->threads =
+		(uint32_t)u64_max(1, task_count / u64_max(1, f->rank_count));
 	mem_free(tasks);
 }
 

@@ -34,7 +34,6 @@ struct found_order {
 	uint64_t *visits; /* by stage */
 	uint64_t all_files;
 	struct ordered is;
-	const char *shuffle;
 };
 
 /* ---- files by name ---- */
@@ -188,7 +187,6 @@ static void say_shuffle(struct found_order *f, enum distil_sure sure,
 	char figures[160] = "";
 	size_t n = 0;
 
-	f->shuffle = value;
 	if (!isnan(o->by_name))
 		n += (size_t)snprintf(figures, sizeof(figures),
 				      "; correlation with names %.2f",
@@ -320,7 +318,9 @@ static void say_shard(struct found_order *f)
 	} else if (stays && f->every == 1 && o->strided >= 0.95) {
 		bool is_file = o->per_file > 1.5 ||
 			       f->d->found[f->party].samples_per_file > 1 ||
-			       (f->shuffle && strcmp(f->shuffle, "none") != 0);
+			       (jobsection_value(f->to, "shuffle") &&
+				strcmp(jobsection_value(f->to, "shuffle"),
+				       "none") != 0);
 
 		jobsection_say(f->to, DISTIL_SURE, "shard",
 			       is_file ? "file" : "strided",

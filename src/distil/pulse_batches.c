@@ -96,7 +96,8 @@ static void number_epoch(struct batch_list *l, uint32_t workers)
 			l->turns[l->at[i].worker].began_ns +=
 				(double)(l->at[i].start_ns -
 					 l->at[l->first].start_ns);
-	qsort(l->turns, workers, sizeof(*l->turns), by_beginning);
+	if (workers)
+		qsort(l->turns, workers, sizeof(*l->turns), by_beginning);
 	/* By worker again: its turn stands in `open`, which is at its end. */
 	for (uint32_t t = 0; t < workers; t++) {
 		there += l->turns[t].rows > 0;
@@ -105,7 +106,9 @@ static void number_epoch(struct batch_list *l, uint32_t workers)
 	for (size_t i = l->first; i < l->count; i++)
 		l->at[i].number = (uint64_t)l->at[i].row * there +
 				  l->open[l->at[i].worker];
-	qsort(l->at + l->first, l->count - l->first, sizeof(*l->at), by_number);
+	if (l->count > l->first)
+		qsort(l->at + l->first, l->count - l->first, sizeof(*l->at),
+		      by_number);
 }
 
 size_t pulse_batches(struct pulse *p, const struct pulse_read *reads,

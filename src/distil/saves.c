@@ -109,7 +109,7 @@ static void keep_call(struct saving *g, struct saved_file *f, uint64_t off,
 	if (n == SAVES_CALLS_MOST || (!f->calls && g->kept == SAVES_KEPT_MOST))
 		return;
 	g->kept += !f->calls;
-	if (n == 0 || (n >= 16 && (n & (n - 1)) == 0))
+	if (!f->calls || (n >= 16 && (n & (n - 1)) == 0))
 		f->calls = mem_realloc(f->calls, (n ? 2 * (size_t)n : 16) *
 							 sizeof(*f->calls));
 	f->calls[f->call_count++] = (struct saved_call){ off, bytes };

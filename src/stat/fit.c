@@ -95,10 +95,12 @@ static bool parameters_of(struct dist *d, const struct moments *m,
 			  const uint64_t *values, size_t count)
 {
 	double variance = m->log_stdev * m->log_stdev;
+	size_t at;
 
 	switch (d->kind) {
 	case DIST_CONST:
-		d->a = (double)values[count / 2];
+		at = count / 2;
+		d->a = (double)values[at];
 		return true;
 	case DIST_UNIFORM:
 		d->a = (double)values[0];
