@@ -73,8 +73,9 @@ echo '# only a comment more' >>jobs/few.sizes
 exits "another comment is not" 0 "$MLGEN" jobs/few.job --output-format=json
 cp "$T/out" second.json
 mv jobs/few.sizes jobs/moved.sizes
+# One may be slower than the other, which is status 3.
 exits "results are compared where the file is not" 0 \
-	"$MLGEN" --compare few.json second.json
+	"$MLGEN" --compare few.json second.json --tolerance=100
 exits "and the dataset is cleaned away" 0 "$MLGEN" --clean data --yes
 is "all of it" "$(sizes)" ""
 
