@@ -67,7 +67,7 @@ compare()
 	figure "$1 MiB/s: AU of the job" "$(median <"$T/job")"
 	at_most "$1 MiB/s: points between them" \
 		"$(calc "$(median <"$T/job") - $real" | tr -d -)" \
-		"$(echo "$spread" | awk '{ print $1 > 3 ? $1 : 3 }')"
+		"$(echo "$spread" | awk '{ print ($1 > 3 ? $1 : 3) }')"
 }
 compare 10
 compare 20
