@@ -12,10 +12,14 @@
 /* A visit of fewer calls says nothing. */
 #define CALLS_LEAST 6
 #define RELEASES_MOST (1 << 18)
-/* A pause is one if it is such a part of the long ones. */
+/* A pause is one if it is such a part of the usual ones. */
 #define PAUSE_PART 0.1
 /* Of a batch that follows from bytes. */
 #define BATCH_OFF 0.03
+/* What follows from the time of epochs counts if it is so near. */
+#define BATCH_ALIKE 0.15
+/* As tf.data's prefetch(2) has them. */
+#define STEPS_AHEAD 2
 
 struct forward {
 	struct pipeline *f;
@@ -35,19 +39,21 @@ static bool is_of_training(const struct pipeline *f, const struct specimen *s)
 	       f->d->task[s->visit.task].party == f->party;
 }
 
-/* Pauses that are longer are waited for; 0 = there are none. */
+/* Pauses that are longer are waited for; 0 = there are none. One of a file that is
+ * opened ahead is much longer than those between its calls: it says nothing of
+ * them. */
 static double pause_of(const struct specimen *s)
 {
-	double *think = mem_array(s->count, sizeof(*think)), longest;
+	double *think = mem_array(s->count, sizeof(*think)), usual;
+	size_t n = 0;
 
 	for (uint32_t i = 1; i < s->count; i++)
-		think[i - 1] = (double)s->calls[i].think_ns;
-	pulse_sort(think, s->count - 1);
-	longest = pulse_quantile(think, s->count - 1, 0.9);
+		if ((double)s->calls[i].think_ns >= WAKE_NS)
+			think[n++] = (double)s->calls[i].think_ns;
+	pulse_sort(think, n);
+	usual = pulse_quantile(think, n, 0.5);
 	mem_free(think);
-	if (longest < WAKE_NS)
-		return 0;
-	return fmax(PAUSE_PART * longest, WAKE_NS);
+	return n ? fmax(PAUSE_PART * usual, WAKE_NS) : 0;
 }
 
 typedef void each_release(struct forward *w, double at_ns, double bytes);
@@ -148,32 +154,63 @@ static unsigned roundness(uint64_t n)
 	return round;
 }
 
-static uint64_t roundest(double about)
+/* Between these two, or so near to them. */
+static uint64_t roundest(double least, double most)
 {
-	double off = fmax(BATCH_OFF * about, 0.6);
-	uint64_t best = (uint64_t)fmax(1, round(about));
+	uint64_t best = (uint64_t)fmax(1, round(least));
 
-	for (uint64_t n = (uint64_t)fmax(1, ceil(about - off));
-	     (double)n <= about + off; n++)
+	least -= fmax(BATCH_OFF * least, 0.6);
+	most += fmax(BATCH_OFF * most, 0.6);
+	for (uint64_t n = (uint64_t)fmax(1, ceil(least)); (double)n <= most;
+	     n++)
 		if (roundness(n) > roundness(best))
 			best = n;
 	return best;
 }
 
-/* Lanes are files that are read side by side, a sample of each in turn. */
+/* Epochs last for their steps, less those that are read ahead, where nothing else
+ * held them up; NaN = there are none. */
+static double batch_by_time(const struct forward *w)
+{
+	const struct distil *d = w->f->d;
+	const struct distil_found *found = &d->found[w->f->party];
+	double samples = (double)found->num_files *
+			 (double)found->samples_per_file /
+			 fmax(w->f->reads.ranks, 1);
+	double ns = 0, epochs = 0;
+
+	for (uint32_t i = 0; i < d->stage_count; i++) {
+		const struct distil_stage *at = &d->stages[i];
+
+		if (at->kind != STAGE_TRAIN || at->party != w->f->party ||
+		    at->start_ns == UINT64_MAX)
+			continue;
+		ns += (double)(at->end_ns - at->start_ns);
+		epochs++;
+	}
+	return samples / (ns / epochs / w->step_ns + STEPS_AHEAD);
+}
+
+/* Lanes are files that are read side by side, a sample of each in turn. Where each
+ * file has its own thread, some may be open ahead, and only time says it. */
 static void find_batch(struct forward *w)
 {
 	const struct distil_found *found = &w->f->d->found[w->f->party];
 	double lanes = w->f->interleaves
 			       ? w->f->readers / JOB_INTERLEAVE_THREADS
 			       : w->f->readers;
+	double by_time = batch_by_time(w), about;
 
 	measure_bytes(w);
 	if (w->steps < 1 || w->bytes <= 0 || !found->sample_bytes)
 		return;
-	w->f->forward_batch =
-		w->bytes / w->steps * fmax(lanes, 1) / w->f->sample_bytes;
-	w->f->batch = roundest(w->f->forward_batch);
+	about = w->bytes / w->steps * fmax(lanes, 1) / w->f->sample_bytes;
+	if (found->num_files <= w->f->readers && by_time > 0)
+		about = by_time;
+	if (!(fabs(by_time / about - 1) < BATCH_ALIKE))
+		by_time = about;
+	w->f->forward_batch = about;
+	w->f->batch = roundest(fmin(about, by_time), fmax(about, by_time));
 	w->f->forward_step_ns = w->step_ns;
 }
 

@@ -68,9 +68,10 @@ beside()
 	quietly "$MLGEN" "$bench_top/jobs/$job.job" --directory="$T/data" \
 		--invalidate=0 --trace="$T/traced.mlt" "$@" --quiet || return 1
 	"$strip" "$T/traced.mlt" "$T/real.mlt"
-	rm -rf "$T/data"
+	# Files are there still, as where a training was captured.
 	quietly "$MLGEN" --distil "$T/real.mlt" --output="$T/job.job" ||
 		return 1
+	rm -rf "$T/data"
 	"$MLGEN" --export=csv "$T/real.mlt" | awk -f "$onejob" >"$T/one.job"
 	scored "$name, distilled" job --phase=prepare || return 1
 	scored "$name, one plain job" one --create_only=1 || return 1
@@ -81,7 +82,7 @@ beside()
 
 beside "unet3d" unet3d --num_files=64 --sample_size=4m --accelerators=2 \
 	--epochs=3 --batch_size=2 --compute_time=50ms
-beside "resnet50" resnet50 --num_files=16 --samples_per_file=100 \
+beside "resnet50" resnet50 --num_files=64 --samples_per_file=25 \
 	--sample_size=100k --accelerators=1 --epochs=3 --batch_size=20 \
 	--compute_time=50ms
 beside "unet3d with checkpoints" unet3d --num_files=64 --sample_size=4m \
