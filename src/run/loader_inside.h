@@ -4,6 +4,8 @@
 
 #include "run/loader.h"
 
+struct read_task;
+
 /* Wait until a batch may be read; dropping the cache is done here, because
  * then everyone is here. False: the run is over. */
 bool loader_await(struct loader *l, uint64_t number);
@@ -34,3 +36,10 @@ void loader_end_turn(struct loader *l);
 
 /* Does a loader spend preprocess_time, and not the rank? */
 bool loader_preprocesses(const struct job *j);
+
+/* Its reader is open: what decoding needs is made ready. */
+int loader_open_decoding(struct loader *l, struct mlgen_err *err);
+
+/* What has been read is decompressed and decoded, or the time that this takes
+ * is spent. Called once for each extent that was begun. */
+void loader_decode(struct loader *l, const struct read_task *task);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader_decode.c - the time and CPU that decoding takes of a loader. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/rng.h"
+#include "base/util.h"
+#include "run/loader_inside.h"
+#include "run/reader.h"
+#include "run/unpack.h"
+
+/* The most draws taken for one extent. */
+#define DRAWS_MAX 16u
+
+static uint64_t now(const struct loader *l)
+{
+	return clock_now(l->rank->train->clock);
+}
+
+/* Decoding takes its time, sample by sample; of many the sum of a few stands
+ * for all. */
+static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
+{
+	uint64_t drawn = x->samples < DRAWS_MAX ? x->samples : DRAWS_MAX;
+	double ns = 0;
+
+	for (uint64_t i = 0; i < drawn; i++)
+		ns += (double)dist_draw(&j->preprocess_time, j->randseed,
+					RNG_PREPROCESS, x->id * DRAWS_MAX + i);
+	return drawn ? (uint64_t)(ns / (double)drawn * x->samples) : 0;
+}
+
+/* Asleep, the CPU that it would take is another's. */
+static void sleep_for(struct loader *l, uint64_t ns)
+{
+	const struct train *t = l->rank->train;
+	uint64_t end_ns = now(l) + ns;
+
+	stop_sleep_until(t->stop, t->clock, end_ns);
+	l->worker.stat.idle_ns += ns;
+	io_wake(l->worker.io);
+	l->decoded_ns = end_ns;
+}
+
+/* What was compressed is decompressed, or will have been. */
+static void decompress(struct loader *l, const struct read_task *task)
+{
+	const struct job *j = l->rank->train->job;
+
+	if (task->packed_bytes == 0)
+		return;
+	if (j->decompress == DECOMPRESS_SLEEP)
+		sleep_for(l, (uint64_t)((double)task->packed_bytes * 1e9 /
+					(double)j->decompress_rate));
+	else if (l->unpack)
+		l->decoded_ns = now(l);
+}
+
+static void spend(struct loader *l, uint64_t ns)
+{
+	const struct train *t = l->rank->train;
+	uint64_t end_ns;
+
+	if (t->job->preprocess == PREPROCESS_SLEEP) {
+		sleep_for(l, ns);
+		return;
+	}
+	end_ns = now(l) + ns;
+	while (now(l) < end_ns && !stop_has_come(t->stop, now(l)))
+		;
+	io_wake(l->worker.io);
+	l->decoded_ns = end_ns;
+}
+
+/* Of preprocess_at=reads: what of an extent's time its read has. */
+static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
+{
+	struct loader *l = arg;
+	const struct extent *x = &task->extent;
+	uint64_t all = dataset_extent_bytes(task->dataset, x), ns;
+
+	if (!l->decode_all_ns)
+		l->decode_all_ns = l->decode_left_ns =
+			preprocess_ns(l->rank->train->job, x);
+	ns = all ? (uint64_t)((double)l->decode_all_ns * (double)bytes /
+			      (double)all)
+		 : 0;
+	ns = u64_min(ns, l->decode_left_ns);
+	l->decode_left_ns -= ns;
+	if (ns)
+		spend(l, ns);
+}
+
+/* All of it, or what its reads have left. */
+static void preprocess(struct loader *l, const struct extent *x)
+{
+	const struct job *j = l->rank->train->job;
+	uint64_t ns;
+
+	if (!loader_preprocesses(j))
+		return;
+	ns = l->decode_all_ns ? l->decode_left_ns : preprocess_ns(j, x);
+	l->decode_all_ns = 0;
+	if (ns)
+		spend(l, ns);
+}
+
+static int open_unpack(struct loader *l, struct mlgen_err *err)
+{
+	const struct train *t = l->rank->train;
+	uint64_t most = train_packed_most(t->job, &t->stages);
+
+	if (most == 0)
+		return 0;
+	l->unpack = unpack_new(most);
+	if (!l->unpack)
+		return mlgen_fail(err, -ENOMEM,
+				  "decompress: no memory for what is "
+				  "decompressed at a time, %" PRIu64
+				  " bytes; use decompress=sleep",
+				  most);
+	reader_unpack(l->reader, l->unpack);
+	return 0;
+}
+
+bool loader_preprocesses(const struct job *j)
+{
+	return dist_mean(&j->preprocess_time) > 0 && !loader_decodes_batches(j);
+}
+
+int loader_open_decoding(struct loader *l, struct mlgen_err *err)
+{
+	const struct job *j = l->rank->train->job;
+
+	if (loader_preprocesses(j) && j->preprocess_at == PREPROCESS_AT_READS)
+		reader_decode_with(l->reader, decode_read, l);
+	return open_unpack(l, err);
+}
+
+void loader_decode(struct loader *l, const struct read_task *task)
+{
+	decompress(l, task);
+	preprocess(l, &task->extent);
+}
