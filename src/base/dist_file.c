@@ -3,20 +3,17 @@
 #include "base/dist_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/filekind.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/wordlines.h"
 
-#define LINE_BYTES 512
 /* More than so many lines and their comments ever need. */
 #define BYTES_MAX (UINT64_C(4) << 20)
-#define BLANKS " \t\r\n"
 /* Counts are weights: so many of them still add up in a double. */
 #define COUNT_MAX 1e12
 
@@ -36,30 +33,18 @@ struct dist_file {
 
 /* What is read, and how far. */
 struct reading {
+	struct wordlines in;
 	struct dist_file *f;
 	enum dist_unit unit;
 	const char *default_unit;
-	unsigned kb_base, line, values;
+	unsigned kb_base, values;
 	/* Of the line before. */
 	double last;
 	bool is_plain; /* it has no count ... */
 	bool is_alone; /* ... and nothing that it belongs to yet */
-	struct mlgen_err *err;
 };
 
-#define FAIL(r, code, ...) dist_file_fail((r), (code), __VA_ARGS__)
-
-__attribute__((format(printf, 3, 4))) static int
-dist_file_fail(const struct reading *r, int code, const char *fmt, ...)
-{
-	char what[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	return mlgen_fail(r->err, code, "%s:%u: %s", r->f->path, r->line, what);
-}
+#define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
 
 /* ---- reading ---- */
 
@@ -122,18 +107,6 @@ static int read_count(const struct reading *r, const char *text, double *count)
 	return 0;
 }
 
-/* The word at *at, ended by a zero byte; *at goes behind it. NULL = none. */
-static char *take_word(char **at)
-{
-	char *word = *at + strspn(*at, BLANKS);
-	size_t n = strcspn(word, BLANKS);
-
-	*at = word + n;
-	if (**at)
-		*(*at)++ = '\0';
-	return n ? word : NULL;
-}
-
 static int take_value(struct reading *r, const char *value, const char *count)
 {
 	double v = 0, weight = 0;
@@ -159,54 +132,34 @@ static int take_value(struct reading *r, const char *value, const char *count)
 	return 0;
 }
 
-static int take_line(struct reading *r, char *line)
+static int take_line(void *arg, char *line)
 {
-	char *comment = strchr(line, '#'), *at = line;
-	const char *value, *count;
+	struct reading *r = arg;
+	const char *value = wordlines_word(&line);
+	const char *count = wordlines_word(&line);
 
-	if (comment)
-		*comment = '\0';
-	value = take_word(&at);
-	count = take_word(&at);
-	if (!value)
-		return 0;
-	if (take_word(&at))
+	if (wordlines_word(&line))
 		return FAIL(r, -EINVAL,
 			    "more than two words; a line is VALUE, or VALUE "
 			    "xCOUNT");
 	return take_value(r, value, count);
 }
 
-static bool is_whole_line(const char *line, FILE *f)
+static int read_values(struct reading *r)
 {
-	size_t n = strlen(line);
+	static const struct wordlines_sort values = {
+		.option = "",
+		.noun = "a file of values",
+		.most_bytes = BYTES_MAX,
+		.take = take_line,
+	};
+	int rc = wordlines_read(&r->in, &values, r);
 
-	return n && (line[n - 1] == '\n' || (n < LINE_BYTES - 1 && feof(f)));
-}
-
-static int read_lines(struct reading *r, FILE *f)
-{
-	char line[LINE_BYTES];
-	int rc = 0;
-
-	while (rc == 0 && fgets(line, sizeof(line), f)) {
-		r->line++;
-		if (is_whole_line(line, f))
-			rc = take_line(r, line);
-		else
-			rc = FAIL(r, -EINVAL,
-				  "a line of more than %d bytes, or with zero "
-				  "bytes; is this a file of values?",
-				  LINE_BYTES - 2);
-	}
-	if (rc == 0 && ferror(f))
-		rc = mlgen_fail(r->err, -errno, "%s: %s", r->f->path,
-				strerror(errno));
 	if (rc == 0 && r->values == 0)
-		rc = mlgen_fail(r->err, -EINVAL,
+		rc = mlgen_fail(r->in.err, -EINVAL,
 				"%s: no value stands in it; write one a line: "
 				"VALUE, or VALUE xCOUNT",
-				r->f->path);
+				r->in.path);
 	end_plain(r);
 	return rc;
 }
@@ -256,21 +209,14 @@ int dist_file_read(struct dist_file **out, const char *path,
 		   enum dist_unit unit, const char *default_unit,
 		   unsigned kb_base, struct mlgen_err *err)
 {
-	struct reading r = { .unit = unit,
+	struct reading r = { .in = { .path = path, .err = err },
+			     .f = dist_file_new(path),
+			     .unit = unit,
 			     .default_unit = default_unit,
-			     .kb_base = kb_base,
-			     .err = err };
-	const char *wrong;
-	FILE *in;
-	int rc = filekind_open(&in, AT_FDCWD, path, 0, BYTES_MAX, &wrong);
+			     .kb_base = kb_base };
+	int rc = read_values(&r);
 
 	*out = NULL;
-	if (rc)
-		return mlgen_fail(err, rc, "%s: %s", path,
-				  wrong ? wrong : strerror(-rc));
-	r.f = dist_file_new(path);
-	rc = read_lines(&r, in);
-	fclose(in);
 	if (rc == 0)
 		rc = sum_up(r.f, err);
 	if (rc)

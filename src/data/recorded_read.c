@@ -1,44 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recorded_read.c - a text of recorded calls, line by line. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
-#include "base/filekind.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/wordlines.h"
 #include "data/recorded.h"
 
-#define LINE_BYTES 512
 /* As many lines as there can be, and their comments. */
 #define BYTES_MAX (UINT64_C(64) << 20)
-#define BLANKS " \t\r\n"
 #define OFFSET_MAX (UINT64_C(1) << 60)
 
 /* What is read, and how far. */
 struct reading {
+	struct wordlines in;
 	struct recorded *r;
-	const char *path;
-	unsigned kb_base, line;
-	struct recorded_template *in; /* NULL before the first */
-	unsigned begun;               /* its line */
-	bool is_open, has_read;       /* of it */
-	struct mlgen_err *err;
+	unsigned kb_base;
+	struct recorded_template *template; /* NULL before the first */
+	unsigned begun;                     /* its line */
+	bool is_open, has_read;             /* of it */
 };
 
-#define FAIL(r, code, ...) recorded_fail((r), (code), __VA_ARGS__)
-
-__attribute__((format(printf, 3, 4))) static int
-recorded_fail(const struct reading *r, int code, const char *fmt, ...)
-{
-	char what[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	return mlgen_fail(r->err, code, "%s:%u: %s", r->path, r->line, what);
-}
+#define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
 
 /* ---- a read ---- */
 
@@ -166,22 +150,10 @@ static int read_count(const struct reading *r, const char *text,
 	return 0;
 }
 
-/* The word at *at, ended by a zero byte; *at goes behind it. NULL = none. */
-static char *take_word(char **at)
-{
-	char *word = *at + strspn(*at, BLANKS);
-	size_t n = strcspn(word, BLANKS);
-
-	*at = word + n;
-	if (**at)
-		*(*at)++ = '\0';
-	return n ? word : NULL;
-}
-
 static int take_read(struct reading *r, struct recorded_call *c, char **at)
 {
-	const char *anchor = take_word(at);
-	char *lengths = take_word(at);
+	const char *anchor = wordlines_word(at);
+	char *lengths = wordlines_word(at);
 	int rc;
 
 	if (!lengths)
@@ -192,7 +164,7 @@ static int take_read(struct reading *r, struct recorded_call *c, char **at)
 	if (rc == 0)
 		rc = read_lengths(r, lengths, c);
 	if (rc == 0)
-		rc = read_count(r, take_word(at), c);
+		rc = read_count(r, wordlines_word(at), c);
 	return rc;
 }
 
@@ -247,12 +219,12 @@ static int take_call(struct reading *r, const char *word, char **at)
 			    "'%s': is no call; a line is template, open, stat, "
 			    "read or close",
 			    word);
-	if (!r->in)
+	if (!r->template)
 		return FAIL(r, -EINVAL,
 			    "%s: before any template; the first line is "
 			    "template 100%%",
 			    word);
-	if (r->in->count == RECORDED_CALLS_MAX)
+	if (r->template->count == RECORDED_CALLS_MAX)
 		return FAIL(r, -E2BIG, "more than %u lines in a template",
 			    RECORDED_CALLS_MAX);
 	c.op = ops[i].op;
@@ -261,16 +233,16 @@ static int take_call(struct reading *r, const char *word, char **at)
 	if (rc == 0)
 		rc = check_order(r, &c);
 	if (rc == 0)
-		add_call(r->in, &c);
+		add_call(r->template, &c);
 	return rc;
 }
 
 /* What the template that ends here has left undone. */
 static int end_template(struct reading *r)
 {
-	if (!r->in)
+	if (!r->template)
 		return 0;
-	r->line = r->begun;
+	r->in.line = r->begun;
 	if (r->is_open)
 		return FAIL(r, -EINVAL,
 			    "the template does not close what it opens; write "
@@ -282,12 +254,12 @@ static int end_template(struct reading *r)
 
 static int take_template(struct reading *r, const char *share)
 {
-	unsigned line = r->line;
+	unsigned line = r->in.line;
 	struct mlgen_err why = { 0 };
 	double percent;
 	int rc = end_template(r);
 
-	r->line = line;
+	r->in.line = line;
 	if (rc)
 		return rc;
 	if (r->r->count == RECORDED_TEMPLATES_MAX)
@@ -298,38 +270,26 @@ static int take_template(struct reading *r, const char *share)
 		return FAIL(r, -EINVAL,
 			    "write the share of samples behind template, above "
 			    "0 and up to 100%%, such as template 93%%");
-	r->in = &r->r->templates[r->r->count++];
-	r->in->percent = percent;
+	r->template = &r->r->templates[r->r->count++];
+	r->template->percent = percent;
 	r->r->percent += percent;
 	r->begun = line;
 	r->is_open = r->has_read = false;
 	return 0;
 }
 
-static int take_line(struct reading *r, char *line)
+static int take_line(void *arg, char *line)
 {
-	char *comment = strchr(line, '#'), *at = line;
-	const char *word;
-	int rc;
+	struct reading *r = arg;
+	const char *word = wordlines_word(&line);
+	int rc = strcmp(word, "template") == 0
+			 ? take_template(r, wordlines_word(&line))
+			 : take_call(r, word, &line);
 
-	if (comment)
-		*comment = '\0';
-	word = take_word(&at);
-	if (!word)
-		return 0;
-	rc = strcmp(word, "template") == 0 ? take_template(r, take_word(&at))
-					   : take_call(r, word, &at);
-	word = rc == 0 ? take_word(&at) : NULL;
+	word = rc == 0 ? wordlines_word(&line) : NULL;
 	return word ? FAIL(r, -EINVAL, "'%s': more words than such a line has",
 			   word)
 		    : rc;
-}
-
-static bool is_whole_line(const char *line, FILE *f)
-{
-	size_t n = strlen(line);
-
-	return n && (line[n - 1] == '\n' || (n < LINE_BYTES - 1 && feof(f)));
 }
 
 static int check_shares(const struct reading *r)
@@ -338,37 +298,29 @@ static int check_shares(const struct reading *r)
 
 	if (x->count == 0)
 		return mlgen_fail(
-			r->err, -EINVAL,
+			r->in.err, -EINVAL,
 			"%s: no template stands in it; write template "
 			"100%%, and the calls below it, one a line",
-			r->path);
+			r->in.path);
 	if (x->percent < 99 || x->percent > 101)
-		return mlgen_fail(r->err, -EINVAL,
+		return mlgen_fail(r->in.err, -EINVAL,
 				  "%s: the shares of its %u template%s are "
 				  "%.4g%% together, and not 100%%",
-				  r->path, x->count, x->count > 1 ? "s" : "",
+				  r->in.path, x->count, x->count > 1 ? "s" : "",
 				  x->percent);
 	return 0;
 }
 
-static int read_lines(struct reading *r, FILE *f)
+static int read_calls(struct reading *r)
 {
-	char line[LINE_BYTES];
-	int rc = 0;
+	static const struct wordlines_sort calls = {
+		.option = "recorded_calls: ",
+		.noun = "a file of calls",
+		.most_bytes = BYTES_MAX,
+		.take = take_line,
+	};
+	int rc = wordlines_read(&r->in, &calls, r);
 
-	while (rc == 0 && fgets(line, sizeof(line), f)) {
-		r->line++;
-		if (is_whole_line(line, f))
-			rc = take_line(r, line);
-		else
-			rc = FAIL(r, -EINVAL,
-				  "a line of more than %d bytes, or with zero "
-				  "bytes; is this a file of calls?",
-				  LINE_BYTES - 2);
-	}
-	if (rc == 0 && ferror(f))
-		rc = mlgen_fail(r->err, -errno, "recorded_calls: %s: %s",
-				r->path, strerror(errno));
 	if (rc == 0)
 		rc = end_template(r);
 	return rc ? rc : check_shares(r);
@@ -377,24 +329,17 @@ static int read_lines(struct reading *r, FILE *f)
 int recorded_read(struct recorded **out, const char *path, unsigned kb_base,
 		  struct mlgen_err *err)
 {
-	struct reading r = { .path = path, .kb_base = kb_base, .err = err };
-	const char *wrong;
-	FILE *f;
-	int rc = filekind_open(&f, AT_FDCWD, path, 0, BYTES_MAX, &wrong);
+	struct reading r = { .in = { .path = path, .err = err },
+			     .r = mem_zalloc(sizeof(*r.r)),
+			     .kb_base = kb_base };
+	int rc;
 
-	*out = NULL;
-	if (rc)
-		return mlgen_fail(err, rc, "recorded_calls: %s: %s", path,
-				  wrong ? wrong : strerror(-rc));
-	r.r = mem_zalloc(sizeof(*r.r));
 	r.r->holders = 1;
 	r.r->templates =
 		mem_array(RECORDED_TEMPLATES_MAX, sizeof(*r.r->templates));
-	rc = read_lines(&r, f);
-	fclose(f);
+	rc = read_calls(&r);
+	*out = rc ? NULL : r.r;
 	if (rc)
 		recorded_free(r.r);
-	else
-		*out = r.r;
 	return rc;
 }

@@ -3,7 +3,6 @@
 #include "data/state_list.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,15 +10,13 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/filekind.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/wordlines.h"
 #include "data/state.h"
 
-#define LINE_BYTES 512
 /* More tensors than any model has. */
 #define BYTES_MAX (UINT64_C(1) << 30)
-#define BLANKS " \t\r\n"
 
 struct list_tensor {
 	size_t name_at; /* in names */
@@ -35,26 +32,13 @@ struct state_list {
 
 /* What is read, and how far. */
 struct reading {
+	struct wordlines in;
 	struct state_list *list;
-	const char *path;
-	unsigned kb_base, line;
+	unsigned kb_base;
 	double scale;
-	struct mlgen_err *err;
 };
 
-#define FAIL(r, code, ...) state_list_fail((r), (code), __VA_ARGS__)
-
-__attribute__((format(printf, 3, 4))) static int
-state_list_fail(const struct reading *r, int code, const char *fmt, ...)
-{
-	char what[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	return mlgen_fail(r->err, code, "%s:%u: %s", r->path, r->line, what);
-}
+#define FAIL(r, code, ...) wordlines_fail(&(r)->in, (code), __VA_ARGS__)
 
 static void state_list_add(struct state_list *l, const char *name,
 			   uint64_t bytes, unsigned line)
@@ -112,34 +96,18 @@ static int take_tensor(struct reading *r, const char *name, const char *size)
 		return FAIL(r, -E2BIG, "more than %u tensors", STATE_LIST_MAX);
 	if (name && state_list_check_name(r, name))
 		return -EINVAL;
-	state_list_add(r->list, name, state_scaled(bytes, r->scale), r->line);
+	state_list_add(r->list, name, state_scaled(bytes, r->scale),
+		       r->in.line);
 	return 0;
 }
 
-/* The word at *at, ended by a zero byte; *at goes behind it. NULL = none. */
-static char *take_word(char **at)
+static int take_line(void *arg, char *line)
 {
-	char *word = *at + strspn(*at, BLANKS);
-	size_t n = strcspn(word, BLANKS);
+	struct reading *r = arg;
+	const char *first = wordlines_word(&line);
+	const char *second = wordlines_word(&line);
 
-	*at = word + n;
-	if (**at)
-		*(*at)++ = '\0';
-	return n ? word : NULL;
-}
-
-static int take_line(struct reading *r, char *line)
-{
-	char *comment = strchr(line, '#'), *at = line;
-	char *first, *second;
-
-	if (comment)
-		*comment = '\0';
-	first = take_word(&at);
-	second = take_word(&at);
-	if (!first)
-		return 0;
-	if (take_word(&at))
+	if (wordlines_word(&line))
 		return FAIL(r, -EINVAL,
 			    "more than two words; a line is BYTES, or NAME "
 			    "BYTES");
@@ -147,36 +115,21 @@ static int take_line(struct reading *r, char *line)
 		      : take_tensor(r, NULL, first);
 }
 
-static bool is_whole_line(const char *line, FILE *f)
+static int read_tensors(struct reading *r)
 {
-	size_t n = strlen(line);
+	static const struct wordlines_sort tensors = {
+		.option = "tensor_sizes: ",
+		.noun = "a list of tensors",
+		.most_bytes = BYTES_MAX,
+		.take = take_line,
+	};
+	int rc = wordlines_read(&r->in, &tensors, r);
 
-	return n && (line[n - 1] == '\n' || (n < LINE_BYTES - 1 && feof(f)));
-}
-
-static int read_lines(struct reading *r, FILE *f)
-{
-	char line[LINE_BYTES];
-	int rc = 0;
-
-	while (rc == 0 && fgets(line, sizeof(line), f)) {
-		r->line++;
-		if (is_whole_line(line, f))
-			rc = take_line(r, line);
-		else
-			rc = FAIL(r, -EINVAL,
-				  "a line of more than %d bytes, or with zero "
-				  "bytes; is this a list of tensors?",
-				  LINE_BYTES - 2);
-	}
-	if (rc == 0 && ferror(f))
-		rc = mlgen_fail(r->err, -errno, "tensor_sizes: %s: %s", r->path,
-				strerror(errno));
 	if (rc == 0 && r->list->count == 0)
-		rc = mlgen_fail(r->err, -EINVAL,
+		rc = mlgen_fail(r->in.err, -EINVAL,
 				"tensor_sizes: %s: no tensor stands in it; "
 				"write one a line: BYTES, or NAME BYTES",
-				r->path);
+				r->in.path);
 	return rc;
 }
 
@@ -209,7 +162,7 @@ static int state_list_check_twins(struct reading *r)
 	for (uint64_t i = 1; i < l->count && rc == 0; i++) {
 		if (strcmp(names[i].name, names[i - 1].name) != 0)
 			continue;
-		r->line = names[i].line;
+		r->in.line = names[i].line;
 		rc = FAIL(r, -EINVAL,
 			  "'%s' is the name of line %u, too; each tensor has "
 			  "its own",
@@ -222,20 +175,13 @@ static int state_list_check_twins(struct reading *r)
 int state_list_new(struct state_list **out, const char *path, unsigned kb_base,
 		   double scale, struct mlgen_err *err)
 {
-	struct reading r = {
-		.path = path, .kb_base = kb_base, .scale = scale, .err = err
-	};
-	const char *wrong;
-	FILE *f;
-	int rc = filekind_open(&f, AT_FDCWD, path, 0, BYTES_MAX, &wrong);
+	struct reading r = { .in = { .path = path, .err = err },
+			     .list = mem_zalloc(sizeof(*r.list)),
+			     .kb_base = kb_base,
+			     .scale = scale };
+	int rc = read_tensors(&r);
 
 	*out = NULL;
-	if (rc)
-		return mlgen_fail(err, rc, "tensor_sizes: %s: %s", path,
-				  wrong ? wrong : strerror(-rc));
-	r.list = mem_zalloc(sizeof(*r.list));
-	rc = read_lines(&r, f);
-	fclose(f);
 	if (rc == 0)
 		rc = state_list_check_twins(&r);
 	if (rc)

@@ -15,34 +15,14 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "suites.h"
+#include "textfile_rig.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define DRAWS 100000
 
-static char dir[] = "/tmp/mlgen-dist-XXXXXX";
-static char path[64];
-
 static void setup(void)
 {
-	memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/x.sizes", dir);
-}
-
-static void teardown(void)
-{
-	unlink(path);
-	rmdir(path);
-	rmdir(dir);
-}
-
-static void put(const char *text, size_t bytes)
-{
-	FILE *f = fopen(path, "w");
-
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(text, 1, bytes, f), bytes);
-	ck_assert_int_eq(fclose(f), 0);
+	make_place("x.sizes");
 }
 
 static int parse(struct dist *d, const char *behind, enum dist_unit unit,
@@ -231,8 +211,6 @@ START_TEST(its_identity_is_its_content)
 }
 END_TEST
 
-#define TEXT(s) s, sizeof(s) - 1
-
 static const struct {
 	const char *text;
 	size_t bytes;
@@ -415,7 +393,7 @@ Suite *suite_dist_file(void)
 	Suite *s = suite_create("dist_file");
 	TCase *tc = tcase_create("values");
 
-	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_checked_fixture(tc, setup, remove_place);
 	tcase_add_test(tc, few_values_come_out_as_they_are_and_as_often);
 	tcase_add_test(tc, between_plain_values_all_are_as_likely);
 	tcase_add_test(tc, a_run_of_equal_values_is_exactly_that);

@@ -13,33 +13,13 @@
 #include "data/plan.h"
 #include "data/recorded.h"
 #include "suites.h"
+#include "textfile_rig.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
-static char dir[] = "/tmp/mlgen-calls-XXXXXX";
-static char path[64];
-
 static void setup(void)
 {
-	memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/x.calls", dir);
-}
-
-static void teardown(void)
-{
-	unlink(path);
-	rmdir(path);
-	rmdir(dir);
-}
-
-static void put(const char *text, size_t bytes)
-{
-	FILE *f = fopen(path, "w");
-
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(text, 1, bytes, f), bytes);
-	ck_assert_int_eq(fclose(f), 0);
+	make_place("x.calls");
 }
 
 static struct recorded *good(const char *text)
@@ -82,8 +62,6 @@ END_TEST
 
 #define ONE_OF "template 100%%\nopen\n%s\nclose\n"
 #define ONE(s) "template 100%\nopen\n" s "\nclose\n"
-#define TEXT(s) s, sizeof(s) - 1
-
 /* clang-format off */
 static const struct {
 	const char *text;
@@ -436,7 +414,7 @@ Suite *suite_recorded(void)
 	Suite *s = suite_create("recorded");
 	TCase *tc = tcase_create("calls");
 
-	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_checked_fixture(tc, setup, remove_place);
 	tcase_add_test(tc, what_is_written_reads_back);
 	tcase_add_loop_test(tc, bad_lines_are_refused_with_their_number, 0,
 			    COUNT(bad));

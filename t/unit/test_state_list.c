@@ -2,40 +2,20 @@
 /* test_state_list.c - tensor_sizes: the tensors of a file. */
 #include "job_options.h"
 #include "suites.h"
+#include "textfile_rig.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "data/state.h"
 #include "data/state_list.h"
 #include "work/workloads.h"
 
-static char path[] = "/tmp/mlgen-state.XXXXXX";
-
 static void setup(void)
 {
-	int fd = mkstemp(path);
-
-	ck_assert_int_ge(fd, 0);
-	close(fd);
-}
-
-static void teardown(void)
-{
-	unlink(path);
-}
-
-static void write_file(const char *text, size_t n)
-{
-	FILE *f = fopen(path, "w");
-
-	ck_assert_ptr_nonnull(f);
-	ck_assert_uint_eq(fwrite(text, 1, n, f), n);
-	ck_assert_int_eq(fclose(f), 0);
+	make_place("x.tensors");
 }
 
 static void load_list(struct state *s, struct job **j, const char *text,
@@ -44,7 +24,7 @@ static void load_list(struct state *s, struct job **j, const char *text,
 	char options[400];
 	struct mlgen_err err = { 0 };
 
-	write_file(text, strlen(text));
+	put(text, strlen(text));
 	snprintf(options, sizeof(options), "tensor_sizes=%s %s", path, more);
 	*j = job_new("x");
 	(*j)->phase = PHASE_CHECKPOINT;
@@ -128,8 +108,8 @@ START_TEST(a_wrong_list_is_told_with_its_line)
 	struct mlgen_err err = { 0 };
 	struct state_list *l = NULL;
 
-	write_file(lists[_i].text,
-		   lists[_i].bytes ? lists[_i].bytes : strlen(lists[_i].text));
+	put(lists[_i].text,
+	    lists[_i].bytes ? lists[_i].bytes : strlen(lists[_i].text));
 	ck_assert_int_lt(state_list_new(&l, path, 1024, 100, &err), 0);
 	ck_assert_ptr_null(l);
 	snprintf(want, sizeof(want), "%.*s%s%s", (int)(at - lists[_i].fault),
@@ -147,16 +127,16 @@ START_TEST(names_and_lines_have_an_end)
 
 	memset(line, 'a', sizeof(line));
 	memcpy(line + STATE_NAME_BYTES - 1, " 1\n", 3);
-	write_file(line, STATE_NAME_BYTES + 2);
+	put(line, STATE_NAME_BYTES + 2);
 	ck_assert_int_eq(state_list_new(&l, path, 1024, 100, &err), 0);
 	state_list_free(l);
 	memset(line, 'a', sizeof(line));
 	memcpy(line + STATE_NAME_BYTES, " 1\n", 3);
-	write_file(line, STATE_NAME_BYTES + 3);
+	put(line, STATE_NAME_BYTES + 3);
 	ck_assert_int_eq(state_list_new(&l, path, 1024, 100, &err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "at most 127 bytes"));
 	memset(line, 'a', sizeof(line));
-	write_file(line, sizeof(line));
+	put(line, sizeof(line));
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(state_list_new(&l, path, 1024, 100, &err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "a line of more than 510"));
@@ -171,9 +151,9 @@ START_TEST(a_million_tensors_are_the_most)
 
 	for (size_t i = 0; i <= STATE_LIST_MAX; i++)
 		memcpy(text + 2 * i, "1\n", 2);
-	write_file(text, 2 * STATE_LIST_MAX + 2);
+	put(text, 2 * STATE_LIST_MAX + 2);
 	ck_assert_int_eq(state_list_new(&l, path, 1024, 100, &err), -E2BIG);
-	write_file(text, 2 * STATE_LIST_MAX);
+	put(text, 2 * STATE_LIST_MAX);
 	memset(&err, 0, sizeof(err));
 	ck_assert_int_eq(state_list_new(&l, path, 1024, 100, &err), 0);
 	ck_assert_uint_eq(state_list_bytes(l), STATE_LIST_MAX);
@@ -190,7 +170,7 @@ Suite *suite_state_list(void)
 	Suite *s = suite_create("state_list");
 	TCase *t = tcase_create("state_list");
 
-	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_checked_fixture(t, setup, remove_place);
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_list_has_names_and_sizes);
 	tcase_add_test(t, a_list_is_scaled_and_has_the_kb_of_its_job);
