@@ -73,8 +73,11 @@ static bool shares_process(const char *suite)
 		"jobset_phases",
 		"mem",
 		"run",
+		"run_errors",
 		"scan",
 		"scan_cache",
+		"scan_cache_damage",
+		"scan_dataset",
 		"state_list",
 	};
 

@@ -1,66 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sampler_files.c - extents of several samples, shards of whole files, and the lanes of tf.data. */
+/* test_sampler_files.c - extents of several samples, and shards of whole files. */
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "data/sampler.h"
+#include "sampler_files_rig.h"
 #include "suites.h"
-#include "work/workloads.h"
-
-/* What one case is made of. */
-struct setting {
-	uint64_t files, per_file, extent_samples, ranks, batch, lanes;
-	int shard, shuffle;
-	bool drop_last, is_eval;
-};
-
-static void make_dataset(struct dataset *ds, const struct setting *c)
-{
-	static char directory[] = "d";
-	const struct job job = { .directory = directory,
-				 .format = FORMAT_RAW,
-				 .phase = PHASE_PREPARE,
-				 .num_files = c->files,
-				 .samples_per_file = c->per_file,
-				 .sample_size = { .a = 1 },
-				 .scale = 100,
-				 .accelerators = 1,
-				 .batch_size = 1 };
-
-	ck_assert_int_eq(dataset_init(ds, &job, 0, NULL), 0);
-	ds->extent_samples = c->extent_samples;
-}
-
-static int make(struct sampler *s, struct dataset *ds, const struct setting *c,
-		struct mlgen_err *err)
-{
-	const struct sampler_config cfg = { .ranks = c->ranks,
-					    .batch = c->batch,
-					    .lanes = c->lanes,
-					    .seed = 7,
-					    .shuffle = c->shuffle,
-					    .shard = c->shard,
-					    .drop_last = c->drop_last,
-					    .is_eval = c->is_eval };
-
-	make_dataset(ds, c);
-	return sampler_init(s, &cfg, ds, err);
-}
-
-static const char *name_of(const struct setting *c)
-{
-	static char text[200];
-
-	snprintf(text, sizeof(text),
-		 "files %lu of %lu by %lu, ranks %lu, batch %lu, lanes %lu, "
-		 "shard %d, shuffle %d, drop_last %d",
-		 (unsigned long)c->files, (unsigned long)c->per_file,
-		 (unsigned long)c->extent_samples, (unsigned long)c->ranks,
-		 (unsigned long)c->batch, (unsigned long)c->lanes, c->shard,
-		 c->shuffle, c->drop_last);
-	return text;
-}
 
 /* How often each extent is read in an epoch. */
 static void check_epoch(const struct sampler *s, uint64_t epoch,
@@ -321,91 +266,6 @@ START_TEST(shuffled_files_are_read_front_to_back)
 }
 END_TEST
 
-/*
- * tf.data's interleave with block_length=1: `cycle` places are visited in turn,
- * each gives an element of its file; a place whose file has ended takes the
- * next one when it is visited, and is passed over when there is none.
- */
-struct interleave {
-	uint64_t files, per_file, cycle, next_file, at;
-	struct {
-		bool is_open;
-		uint64_t file, next;
-	} places[16];
-};
-
-static bool interleave_next(struct interleave *v, uint64_t *file,
-			    uint64_t *element)
-{
-	for (uint64_t passed = 0; passed < v->cycle; passed++) {
-		uint64_t i = v->at;
-
-		v->at = (v->at + 1) % v->cycle;
-		if (v->places[i].is_open && v->places[i].next == v->per_file)
-			v->places[i].is_open = false;
-		if (!v->places[i].is_open && v->next_file < v->files) {
-			v->places[i].is_open = true;
-			v->places[i].file = v->next_file++;
-			v->places[i].next = 0;
-		}
-		if (!v->places[i].is_open)
-			continue;
-		*file = v->places[i].file;
-		*element = v->places[i].next++;
-		return true;
-	}
-	return false;
-}
-
-static void check_lanes(const struct setting *c)
-{
-	struct interleave v = { .files = c->files / c->ranks,
-				.per_file = c->per_file,
-				.cycle = c->lanes };
-	uint64_t file, element, k = 0;
-	struct sampler_epoch e;
-	struct dataset ds;
-	struct sampler s;
-
-	ck_assert_int_eq(make(&s, &ds, c, NULL), 0);
-	sampler_epoch(&e, &s, 0);
-	for (; interleave_next(&v, &file, &element); k++) {
-		uint64_t rank = c->ranks - 1;
-
-		ck_assert_msg(sampler_at(&e, rank, k) ==
-				      (file * c->ranks + rank) * c->per_file +
-					      element,
-			      "%s", name_of(c));
-		ck_assert_msg(sampler_lane_position(&e, rank, file, element) ==
-				      k,
-			      "%s", name_of(c));
-	}
-	ck_assert_uint_eq(k, s.rank_extents);
-	dataset_fini(&ds);
-}
-
-START_TEST(lanes_are_those_of_tf_data)
-{
-	unsigned done = 0;
-
-	for (uint64_t files = 1; files <= 17; files++)
-		for (uint64_t per_file = 1; per_file <= 4; per_file++)
-			for (uint64_t lanes = 1; lanes <= 9; lanes++) {
-				struct setting c = { .files = files * 2,
-						     .per_file = per_file,
-						     .extent_samples = 1,
-						     .ranks = 2,
-						     .batch = 1,
-						     .lanes = lanes,
-						     .drop_last = true };
-
-				check_lanes(&c);
-				done++;
-			}
-	ck_assert_uint_eq(done, 17 * 4 * 9);
-}
-END_TEST
-
 /* clang-format off */
 static const struct {
 	struct setting c;
@@ -493,7 +353,6 @@ Suite *suite_sampler_files(void)
 	tcase_add_test(t, what_no_batch_needs_is_not_read);
 	tcase_add_test(t, shards_of_files);
 	tcase_add_test(t, shuffled_files_are_read_front_to_back);
-	tcase_add_test(t, lanes_are_those_of_tf_data);
 	tcase_add_loop_test(t, a_rank_without_a_file_or_batch_is_an_error, 0,
 			    (int)(sizeof(refused) / sizeof(refused[0])));
 	tcase_add_test(t, as_many_ranks_as_files_are_fine);

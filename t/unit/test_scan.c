@@ -15,51 +15,8 @@
 #include "data/dataset.h"
 #include "data/format.h"
 #include "data/scan.h"
+#include "scan_rig.h"
 #include "suites.h"
-#include "work/workloads.h"
-
-static char directory[64], log_path[80];
-static struct mlgen_err err;
-
-/* What is said on stderr goes to a file that tests may read. */
-static void set_up(void)
-{
-	int fd;
-
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	snprintf(log_path, sizeof(log_path), "%s.log", directory);
-	fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0644);
-	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
-	close(fd);
-	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(chdir(directory), 0);
-}
-
-static void tear_down(void)
-{
-	char command[256];
-
-	ck_assert_int_eq(chdir("/"), 0);
-	snprintf(command, sizeof(command),
-		 "chmod -R u+rwx '%s'; rm -rf '%s' '%s'", directory, directory,
-		 log_path);
-	ck_assert_int_eq(system(command), 0);
-}
-
-static void put(const char *path, size_t bytes)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(ftruncate(fd, (off_t)bytes), 0);
-	close(fd);
-}
-
-static void folder(const char *path)
-{
-	ck_assert_int_eq(mkdir(path, 0755), 0);
-}
 
 static const char *said(void)
 {
@@ -455,150 +412,6 @@ START_TEST(files_take_little_memory)
 }
 END_TEST
 
-static struct job scan_job(void)
-{
-	return (struct job){ .directory = directory,
-			     .dataset = DATASET_SCAN,
-			     .format = FORMAT_RAW,
-			     .num_files = 256,
-			     .samples_per_file = 1,
-			     .sample_size = { .kind = DIST_CONST, .a = 1000 },
-			     .scale = 100,
-			     .accelerators = 1,
-			     .batch_size = 1,
-			     .drop_last = true };
-}
-
-START_TEST(a_dataset_has_names_and_sizes_of_a_scan)
-{
-	struct job job = scan_job();
-	struct dataset_totals t;
-	struct file_shape shape;
-	struct dataset ds;
-	char path[256], want[256];
-
-	put("a", 1000);
-	put("b", 3000);
-	put("c", 8001);
-	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), 0);
-	ck_assert_uint_eq(dataset_samples(&ds), 3);
-	ck_assert_uint_eq(dataset_all_files(&ds), 3);
-	dataset_totals(&ds, &t);
-	ck_assert_uint_eq(t.bytes, 12001);
-	ck_assert_uint_eq(t.sample_bytes, 12001);
-	ck_assert_double_eq(t.mean_sample_bytes, 12001.0 / 3);
-	ck_assert_double_eq(dist_mean(&ds.sample_size), 12001.0 / 3);
-	ck_assert(!t.estimate);
-	ck_assert_uint_eq(dataset_file_bytes(&ds, 2), 8001);
-	ck_assert_uint_eq(dataset_sample_bytes(&ds, 1), 3000);
-	format_shape(&ds, 1, &shape);
-	ck_assert_uint_eq(shape.sides[0], 1);
-	ck_assert_uint_eq(shape.sides[1], 3000);
-	ck_assert_uint_eq(shape.samples, 1);
-	snprintf(want, sizeof(want), "%s/b", directory);
-	ck_assert_int_eq(dataset_path(&ds, 1, path, sizeof(path)),
-			 (int)strlen(want));
-	ck_assert_str_eq(path, want);
-	ck_assert_int_eq(dataset_path(&ds, 1, path, strlen(want)),
-			 -ENAMETOOLONG);
-	dataset_fini(&ds);
-}
-END_TEST
-
-START_TEST(scale_takes_the_first_files_of_a_scan)
-{
-	struct job job = scan_job();
-	struct dataset ds;
-
-	for (unsigned i = 0; i < 20; i++) {
-		char name[8];
-
-		snprintf(name, sizeof(name), "%02u", i);
-		put(name, i + 1);
-	}
-	job.scale = 50;
-	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), 0);
-	ck_assert_uint_eq(ds.files, 10);
-	ck_assert_double_eq(dist_mean(&ds.sample_size), 5.5);
-	dataset_fini(&ds);
-	job.scale = 1; /* four batches */
-	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), 0);
-	ck_assert_uint_eq(ds.files, 4);
-	dataset_fini(&ds);
-}
-END_TEST
-
-START_TEST(what_only_made_files_have_is_refused)
-{
-	static const struct {
-		int format, phase;
-		uint64_t per_file, eval_files, batch;
-		double ratio;
-		const char *words;
-	} cases[] = {
-		{ FORMAT_RAW, PHASE_PREPARE, 1, 0, 1, 0, "phase: prepare" },
-		{ FORMAT_RAW, PHASE_TRAIN, 2, 0, 1, 0, "samples_per_file: " },
-		{ FORMAT_RAW, PHASE_TRAIN, 1, 0, 1, 5, "dataset_ratio: 5 x" },
-		{ FORMAT_RAW, PHASE_TRAIN, 1, 0, 2, 0, "batch_size: 2 is " },
-	};
-	struct job job = scan_job();
-	struct dataset ds;
-
-	put("a", 10);
-	job.format = cases[_i].format;
-	job.phase = cases[_i].phase;
-	job.samples_per_file = cases[_i].per_file;
-	job.eval_files = cases[_i].eval_files;
-	job.batch_size = cases[_i].batch;
-	job.dataset_ratio = cases[_i].ratio;
-	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), -EINVAL);
-	ck_assert_msg(strstr(err.text, cases[_i].words) == err.text, "%s",
-		      err.text);
-}
-END_TEST
-
-START_TEST(files_to_evaluate_with_lie_in_valid)
-{
-	struct job job = scan_job();
-	struct dataset ds, eval;
-	char path[256], want[256];
-
-	folder("train");
-	put("train/b", 1);
-	put("train/a", 10);
-	put("labels", 1000);
-	job.eval_files = 2;
-	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), 0);
-	ck_assert_uint_eq(ds.files, 2);
-	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(err.text, "eval_files: "));
-	ck_assert_ptr_nonnull(strstr(err.text, "no folders train and valid"));
-	folder("valid");
-	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), -ENOENT);
-	put("valid/c", 100);
-	put("valid/d", 300);
-	put("valid/e", 500);
-	memset(&err, 0, sizeof(err));
-	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), 0);
-	ck_assert_uint_eq(eval.files, 3);
-	ck_assert_double_eq(dist_mean(&eval.sample_size), 300);
-	snprintf(want, sizeof(want), "%s/valid/d", directory);
-	ck_assert_int_eq(dataset_path(&eval, 1, path, sizeof(path)),
-			 (int)strlen(want));
-	ck_assert_str_eq(path, want);
-	dataset_fini(&eval);
-	job.scale = 50;
-	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), 0);
-	ck_assert_uint_eq(eval.files, 2);
-	dataset_fini(&eval);
-	job.eval_files = 0;
-	ck_assert_int_eq(dataset_init_eval(&eval, &ds, &job, &err), 0);
-	ck_assert_uint_eq(eval.files, 0);
-	dataset_fini(&ds);
-}
-END_TEST
-
 Suite *suite_scan(void)
 {
 	Suite *s = suite_create("scan");
@@ -619,10 +432,6 @@ Suite *suite_scan(void)
 	tcase_add_test(t, without_a_directory_nothing_is_found);
 	tcase_add_test(t, names_need_a_place_and_leave_nothing_there);
 	tcase_add_test(t, files_take_little_memory);
-	tcase_add_test(t, a_dataset_has_names_and_sizes_of_a_scan);
-	tcase_add_test(t, scale_takes_the_first_files_of_a_scan);
-	tcase_add_loop_test(t, what_only_made_files_have_is_refused, 0, 4);
-	tcase_add_test(t, files_to_evaluate_with_lie_in_valid);
 	suite_add_tcase(s, t);
 	return s;
 }
