@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_score_parts.c - each figure of a score, from profiles filled by hand. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "score/score_parts.h"
+#include "suites.h"
+
+#define EXACT 1e-9
+#define NONE ((double)NAN)
+
+/* Two traces of one phase, empty at the begin of each test. */
+static struct profile real, candidate;
+static struct profile_phase a, b;
+
+static void setup(void)
+{
+	real = candidate = (struct profile){ 0 };
+	a = b = (struct profile_phase){ 0 };
+}
+
+static void teardown(void)
+{
+	struct profile_phase *const phases[] = { &a, &b };
+
+	for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
+		struct profile_phase *p = phases[i];
+		struct spread *const spreads[] = {
+			&p->read_sizes,     &p->write_sizes,  &p->file_sizes,
+			&p->seeks,          &p->file_samples, &p->reuse,
+			&p->think,          &p->steps,        &p->block_sizes,
+			&p->inflight.depth,
+		};
+
+		for (size_t k = 0; k < ARRAY_LEN(spreads); k++)
+			spread_fini(spreads[k]);
+	}
+}
+
+static struct score_distance look(const char *name)
+{
+	const struct score_pair pair = { &real, &candidate, &a, &b };
+	const struct score_part *part = score_parts;
+
+	while (part->name && strcmp(part->name, name) != 0)
+		part++;
+	ck_assert_msg(part->name != NULL, "no part '%s'", name);
+	return part->distance(&pair);
+}
+
+static void check_is(const char *name, double want)
+{
+	struct score_distance d = look(name);
+
+	ck_assert_msg(fabs(d.value - want) < EXACT, "%s: %.17g, not %.17g",
+		      name, d.value, want);
+	ck_assert_msg(d.why == NULL, "%s: %s", name, d.why);
+}
+
+static void check_unknown(const char *name, const char *why)
+{
+	struct score_distance d = look(name);
+
+	ck_assert_msg(isnan(d.value), "%s: %g", name, d.value);
+	ck_assert_pstr_eq(d.why, why);
+}
+
+/* ---- numbers ---- */
+
+static const struct {
+	const char *name;
+	size_t off;
+	const char *why;
+} counts[] = {
+	{ "bytes read", offsetof(struct profile_phase, read_bytes),
+	  "nothing was read" },
+	{ "bytes written", offsetof(struct profile_phase, written_bytes),
+	  "nothing was written" },
+	{ "files", offsetof(struct profile_phase, files), "no file was used" },
+	{ "idle: times", offsetof(struct profile_phase, inflight.idle_count),
+	  "storage was never idle for a millisecond" },
+	{ "idle: time", offsetof(struct profile_phase, inflight.idle_ns),
+	  "storage was never idle for a millisecond" },
+};
+
+START_TEST(counts_are_apart_by_a_part_of_the_real_one)
+{
+	uint64_t *x = (uint64_t *)((char *)&a + counts[_i].off);
+	uint64_t *y = (uint64_t *)((char *)&b + counts[_i].off);
+
+	check_unknown(counts[_i].name, counts[_i].why);
+	*y = 5;
+	check_is(counts[_i].name, 1); /* all of it is too much */
+	*x = 4;
+	check_is(counts[_i].name, .25);
+	*y = 0;
+	check_is(counts[_i].name, 1);
+}
+END_TEST
+
+START_TEST(threads_and_their_shares_are_apart)
+{
+	check_unknown("threads", "no thread moved a byte");
+	b.workers = 1;
+	check_is("threads", 1);
+	a.workers = 1;
+	check_is("threads", 0);
+	b.workers = 0;
+	check_is("threads", 1);
+	a.workers = 4;
+	b.workers = 6;
+	check_is("threads", .5);
+	a.gini = .25;
+	b.gini = .125;
+	check_is("Gini of threads", .125);
+	a.gini = NONE;
+	check_unknown("Gini of threads", "no thread moved a byte");
+}
+END_TEST
+
+START_TEST(operations_are_compared_by_their_shares)
+{
+	check_unknown("operations: mix", "no operation");
+	b.calls = 4;
+	b.operations[TRACE_READ] = 4;
+	check_is("operations: mix", 1);
+	a.calls = 2;
+	a.operations[TRACE_READ] = 1;
+	a.operations[TRACE_FAULT - 1] = 1;
+	check_is("operations: mix", .5);
+	b.calls = 0;
+	check_is("operations: mix", 1);
+}
+END_TEST
+
+START_TEST(accesses_in_sequence_are_a_share_of_those_behind_another)
+{
+	const char *none = "no access behind another in one file";
+
+	check_unknown("in sequence", none);
+	a.followed = 8;
+	a.sequential = 6;
+	check_unknown("in sequence", none);
+	b.followed = 4;
+	b.sequential = 1;
+	check_is("in sequence", .5);
+}
+END_TEST
+
+START_TEST(a_time_that_is_not_known_is_no_distance)
+{
+	check_unknown("time of the phase", "it took no time that is known");
+	check_unknown("bandwidth: mean", "it took no time that is known");
+	a.duration_ns = 10;
+	check_unknown("time of the phase", "it took no time that is known");
+	b.duration_ns = 15;
+	check_is("time of the phase", .5);
+	a.duration_ns = 0;
+	check_unknown("time of the phase", "it took no time that is known");
+	a.duration_ns = 10;
+	a.read_bytes = 60;
+	a.written_bytes = 40;
+	b.read_bytes = 200;
+	b.written_bytes = 25;
+	check_is("bandwidth: mean", .5);
+}
+END_TEST
+
+START_TEST(hits_are_what_did_not_come_into_the_cache)
+{
+	const char *none = "pages of the cache were not recorded";
+
+	a.read_bytes = b.read_bytes = 100;
+	a.cache_bytes = 25;
+	b.cache_bytes = 75;
+	check_unknown("cache hits", none);
+	a.has_cache = true;
+	check_unknown("cache hits", none);
+	b.has_cache = true;
+	check_is("cache hits", .5);
+	/* Read ahead, and never read. */
+	b.cache_bytes = 150;
+	check_is("cache hits", .75);
+	b.read_bytes = 0;
+	check_unknown("cache hits", none);
+}
+END_TEST
+
+/* ---- distributions ---- */
+
+static const struct {
+	const char *name;
+	size_t off;
+	const char *neither; /* NULL = one empty side is unknown, too */
+	const char *one;     /* NULL = it is all the difference there can be */
+} spreads[] = {
+	{ "read size: D", offsetof(struct profile_phase, read_sizes),
+	  "nothing was read", NULL },
+	{ "write size: D", offsetof(struct profile_phase, write_sizes),
+	  "nothing was written", NULL },
+	{ "file size: D", offsetof(struct profile_phase, file_sizes),
+	  "no file was used", NULL },
+	{ "samples a file: D", offsetof(struct profile_phase, file_samples),
+	  "no samples are marked", "one of them marks no samples" },
+	{ "in flight: D", offsetof(struct profile_phase, inflight.depth),
+	  "how long operations took is not known", NULL },
+	{ "block size: D", offsetof(struct profile_phase, block_sizes),
+	  "block requests were not recorded",
+	  "block requests were not recorded" },
+};
+
+START_TEST(distributions_are_apart_by_their_shares)
+{
+	struct spread *x = (struct spread *)((char *)&a + spreads[_i].off);
+	struct spread *y = (struct spread *)((char *)&b + spreads[_i].off);
+	const char *name = spreads[_i].name;
+
+	check_unknown(name, spreads[_i].neither);
+	spread_add(y, 7, 1);
+	if (spreads[_i].one)
+		check_unknown(name, spreads[_i].one);
+	else
+		check_is(name, 1);
+	spread_add(x, 7, 3);
+	check_is(name, 0);
+	spread_add(x, 9, 1);
+	check_is(name, .25);
+	spread_fini(y);
+	*y = (struct spread){ 0 };
+	if (spreads[_i].one)
+		check_unknown(name, spreads[_i].one);
+	else
+		check_is(name, 1);
+}
+END_TEST
+
+/* What is exact and what is in classes would never meet. */
+START_TEST(both_are_in_classes_where_one_is)
+{
+	for (uint64_t i = 0; i <= SPREAD_EXACT; i++)
+		spread_add(&a.read_sizes, 1 + i, 1);
+	spread_add(&a.read_sizes, 1000003, 1000000000);
+	spread_add(&b.read_sizes, 1000003, 1);
+	ck_assert(!spread_is_exact(&a.read_sizes));
+	ck_assert_double_lt(look("read size: D").value, .001);
+	for (uint64_t i = 0; i <= SPREAD_EXACT; i++)
+		spread_add(&b.write_sizes, 1 + i, 1);
+	spread_add(&b.write_sizes, 1000003, 1000000000);
+	spread_add(&a.write_sizes, 1000003, 1);
+	ck_assert_double_lt(look("write size: D").value, .001);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	size_t off;
+	const char *why;
+} logs[] = {
+	{ "read size: W1, log2", offsetof(struct profile_phase, read_sizes),
+	  "one of them read nothing" },
+	{ "write size: W1, log2", offsetof(struct profile_phase, write_sizes),
+	  "one of them wrote nothing" },
+	{ "seek: W1, log2", offsetof(struct profile_phase, seeks),
+	  "no seeks in one of them" },
+};
+
+START_TEST(sizes_are_apart_by_their_powers_of_two)
+{
+	struct spread *x = (struct spread *)((char *)&a + logs[_i].off);
+	struct spread *y = (struct spread *)((char *)&b + logs[_i].off);
+
+	check_unknown(logs[_i].name, logs[_i].why);
+	spread_add(y, 8, 1);
+	check_unknown(logs[_i].name, logs[_i].why);
+	spread_add(x, 0, 1); /* as 1 */
+	check_is(logs[_i].name, 3);
+	spread_add(x, 16, 1);
+	check_is(logs[_i].name, 2);
+}
+END_TEST
+
+START_TEST(steps_are_apart_at_half_and_nearly_all)
+{
+	check_unknown("step: p50", "no steps are marked");
+	check_unknown("step: p95", "no steps are marked");
+	for (uint64_t i = 1; i <= 20; i++) {
+		spread_add(&a.steps, i, 1);
+		spread_add(&b.steps, i <= 10 ? 2 * i : 3 * i, 1);
+	}
+	check_is("step: p50", 1);
+	check_is("step: p95", 2);
+}
+END_TEST
+
+START_TEST(times_between_calls_are_apart_by_a_part_of_their_mean)
+{
+	const char *none = "no time between the calls of a thread";
+
+	check_unknown("think time: W1 of mean", none);
+	spread_add(&a.think, 0, 1);
+	spread_add(&b.think, 5, 1);
+	check_unknown("think time: W1 of mean", none);
+	spread_add(&a.think, 2, 1);
+	check_is("think time: W1 of mean", 4);
+	spread_add(&a.think, 6, 2);
+	check_is("think time: W1 of mean", 2.5 / 3.5);
+}
+END_TEST
+
+/* ---- again ---- */
+
+START_TEST(rounds_are_those_of_samples_where_both_number_them)
+{
+	check_unknown("coverage", "nothing was read in rounds");
+	check_unknown("visits an epoch", "nothing was read in rounds");
+	a.rounds = (struct rounds_sums){ .items = 100, .visits = 200 };
+	b.rounds =
+		(struct rounds_sums){ .rounds = 4, .items = 50, .visits = 300 };
+	a.file_rounds =
+		(struct rounds_sums){ .rounds = 1, .items = 3, .visits = 3 };
+	b.file_rounds =
+		(struct rounds_sums){ .rounds = 1, .items = 4, .visits = 4 };
+	a.has_samples = true;
+	check_is("coverage", .25);
+	check_is("visits an epoch", 0);
+	a.has_samples = false;
+	b.has_samples = true;
+	check_is("coverage", .25);
+	a.has_samples = true;
+	check_is("coverage", .5);
+	real.epochs = 2;
+	check_is("visits an epoch", .5);
+	candidate.epochs = 3;
+	check_is("visits an epoch", 1);
+}
+END_TEST
+
+START_TEST(orders_of_few_items_are_apart_by_chance)
+{
+	const char *two = "one of them has no two rounds";
+	const char *numbers = "one of them does not number its samples";
+
+	a.file_rounds = (struct rounds_sums){ .items = 200,
+					      .order = NONE,
+					      .places = NONE };
+	b.file_rounds =
+		(struct rounds_sums){ .items = 50, .order = .5, .places = 1 };
+	check_unknown("order of two rounds", two);
+	check_unknown("order of the first", numbers);
+	a.file_rounds.order = -.25;
+	a.file_rounds.places = .25;
+	check_is("order of two rounds", .75);
+	check_is("order of the first", .75);
+	ck_assert_double_eq_tol(look("order of the first").at_least, .6, EXACT);
+	b.file_rounds.items = 1;
+	ck_assert_double_eq_tol(look("order of the first").at_least,
+				3 * sqrt(2), EXACT);
+	b.file_rounds.items = 0;
+	ck_assert(look("order of the first").at_least == 0);
+}
+END_TEST
+
+START_TEST(caches_of_ten_sizes_miss_what_was_touched_too_long_ago)
+{
+	const char *none = "nothing was read by its offset";
+
+	real.blocks = 100;
+	candidate.blocks = 50;
+	check_unknown("miss ratios", none);
+	a.touches = a.cold = 1;
+	check_unknown("miss ratios", none);
+	b.touches = b.cold = 1;
+	check_is("miss ratios", 0);
+	a.touches = 0;
+	check_unknown("miss ratios", none);
+	a.touches = b.touches = 10;
+	a.cold = 4;
+	spread_add(&a.reuse, 5, 1);
+	spread_add(&a.reuse, 20, 5);
+	b.cold = 5;
+	spread_add(&b.reuse, 50, 5);
+	/* .1 twice, .6 three times, .1 five times. */
+	check_is("miss ratios", .25);
+	ck_assert_double_eq_tol(look("miss ratios").at_least, .1, EXACT);
+}
+END_TEST
+
+/* ---- the course of a run ---- */
+
+static double fast[60], slow[60];
+
+/* Alternately 8 and 12: it varies by a fifth, which just counts. */
+static void fill_series(size_t a_count, size_t b_count)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fast); i++) {
+		fast[i] = i % 2 ? 12 : 8;
+		slow[i] = i % 2 ? 8 : 12;
+	}
+	a.series = fast;
+	b.series = slow;
+	a.series_count = a_count;
+	b.series_count = b_count;
+	a.series_step_ns = b.series_step_ns = 1000000000;
+}
+
+static const char few[] =
+	"below 30 seconds, or about the same in all; the means count";
+
+START_TEST(a_course_takes_half_a_minute)
+{
+	fill_series(30, 60);
+	check_is("bandwidth: 1 - r", 2);
+	check_is("bandwidth: ln of CoVs", 0);
+	check_unknown("bandwidth: mean", "its course counts");
+	fill_series(60, 30);
+	check_is("bandwidth: 1 - r", 2);
+	fill_series(29, 60);
+	check_unknown("bandwidth: 1 - r", few);
+	check_unknown("bandwidth: ln of CoVs", few);
+	fill_series(60, 29);
+	check_unknown("bandwidth: 1 - r", few);
+	fill_series(60, 60);
+	b.series_step_ns = 2000000000;
+	check_unknown("bandwidth: 1 - r", few);
+}
+END_TEST
+
+START_TEST(a_course_varies)
+{
+	const char *flat = "it does not vary in the candidate";
+
+	fill_series(60, 60);
+	for (size_t i = 0; i < ARRAY_LEN(slow); i++)
+		slow[i] = i % 2 ? 14 : 6;
+	check_is("bandwidth: 1 - r", 0);
+	check_is("bandwidth: ln of CoVs", log(2));
+	for (size_t i = 0; i < ARRAY_LEN(slow); i++)
+		slow[i] = 9;
+	check_unknown("bandwidth: 1 - r", flat);
+	check_unknown("bandwidth: ln of CoVs", flat);
+	for (size_t i = 0; i < ARRAY_LEN(fast); i++)
+		fast[i] = i % 2 ? 11 : 9;
+	check_unknown("bandwidth: 1 - r", few);
+}
+END_TEST
+
+/* ---- the table ---- */
+
+/* As mlgen(1), COMPARING TRACES, has them. */
+static const struct {
+	unsigned metric;
+	const char *metric_name, *name;
+	double distilled, preset;
+} rows[] = {
+	{ 1, "operations", "operations: mix", .03, .01 },
+	{ 2, "bytes", "bytes read", .02, .005 },
+	{ 2, "bytes", "bytes written", .02, .005 },
+	{ 3, "request sizes", "read size: D", .05, .02 },
+	{ 3, "request sizes", "read size: W1, log2", .25, .1 },
+	{ 3, "request sizes", "write size: D", .05, .02 },
+	{ 3, "request sizes", "write size: W1, log2", .25, .1 },
+	{ 4, "files", "files", .05, .02 },
+	{ 4, "files", "file size: D", .05, .02 },
+	{ 4, "files", "samples a file: D", .05, .02 },
+	{ 5, "sequence", "in sequence", .02, .01 },
+	{ 5, "sequence", "seek: W1, log2", .5, NONE },
+	{ 6, "rounds", "coverage", .02, 0 },
+	{ 6, "rounds", "visits an epoch", .05, 0 },
+	{ 6, "rounds", "order of two rounds", .05, NONE },
+	{ 6, "rounds", "order of the first", .05, NONE },
+	{ 7, "reuse", "miss ratios", .03, .01 },
+	{ 8, "think time", "think time: W1 of mean", .1, .02 },
+	{ 8, "think time", "idle: times", .03, NONE },
+	{ 8, "think time", "idle: time", .05, NONE },
+	{ 9, "steps", "step: p50", .1, .05 },
+	{ 9, "steps", "step: p95", .15, .1 },
+	{ 9, "steps", "time of the phase", .1, .05 },
+	{ 10, "concurrency", "in flight: D", .1, .05 },
+	{ 10, "concurrency", "Gini of threads", .05, .02 },
+	{ 10, "concurrency", "threads", .05, NONE },
+	{ 11, "bandwidth", "bandwidth: 1 - r", .2, .1 },
+	{ 11, "bandwidth", "bandwidth: ln of CoVs", .22314355131420976, NONE },
+	{ 11, "bandwidth", "bandwidth: mean", .05, NONE },
+	{ 12, "kernel", "cache hits", .05, .03 },
+	{ 12, "kernel", "block size: D", .15, .1 },
+};
+
+static bool is_same(double x, double y)
+{
+	return isnan(x) ? isnan(y) : fabs(x - y) < EXACT;
+}
+
+START_TEST(thresholds_are_those_of_the_manual)
+{
+	size_t n = ARRAY_LEN(rows);
+
+	ck_assert_ptr_null(score_parts[n].name);
+	for (size_t i = 0; i < n; i++) {
+		const struct score_part *p = &score_parts[i];
+
+		ck_assert_uint_eq(p->metric, rows[i].metric);
+		ck_assert_str_eq(score_metric_name(p->metric),
+				 rows[i].metric_name);
+		ck_assert_str_eq(p->name, rows[i].name);
+		ck_assert(is_same(p->distilled, rows[i].distilled));
+		ck_assert(is_same(p->preset, rows[i].preset));
+		ck_assert(score_is_timed(p->metric) == (p->metric >= 8));
+	}
+}
+END_TEST
+
+Suite *suite_score_parts(void)
+{
+	Suite *s = suite_create("score_parts");
+	TCase *t = tcase_create("score_parts");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, counts_are_apart_by_a_part_of_the_real_one, 0,
+			    ARRAY_LEN(counts));
+	tcase_add_test(t, threads_and_their_shares_are_apart);
+	tcase_add_test(t, operations_are_compared_by_their_shares);
+	tcase_add_test(
+		t, accesses_in_sequence_are_a_share_of_those_behind_another);
+	tcase_add_test(t, a_time_that_is_not_known_is_no_distance);
+	tcase_add_test(t, hits_are_what_did_not_come_into_the_cache);
+	tcase_add_loop_test(t, distributions_are_apart_by_their_shares, 0,
+			    ARRAY_LEN(spreads));
+	tcase_add_test(t, both_are_in_classes_where_one_is);
+	tcase_add_loop_test(t, sizes_are_apart_by_their_powers_of_two, 0,
+			    ARRAY_LEN(logs));
+	tcase_add_test(t, steps_are_apart_at_half_and_nearly_all);
+	tcase_add_test(t,
+		       times_between_calls_are_apart_by_a_part_of_their_mean);
+	tcase_add_test(t, rounds_are_those_of_samples_where_both_number_them);
+	tcase_add_test(t, orders_of_few_items_are_apart_by_chance);
+	tcase_add_test(t,
+		       caches_of_ten_sizes_miss_what_was_touched_too_long_ago);
+	tcase_add_test(t, a_course_takes_half_a_minute);
+	tcase_add_test(t, a_course_varies);
+	tcase_add_test(t, thresholds_are_those_of_the_manual);
+	suite_add_tcase(s, t);
+	return s;
+}
