@@ -103,6 +103,7 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 	from.host.cpu_percent = from.storage.slowest_sample_ns = 6;
 	from.storage.slowest_file_bytes = 66;
 	to.storage.cache_drops = to.prepare.files_written = 7;
+	to.prepare.is_nothing_resident = true;
 	merge_jobs(&to, &from, MERGE_GROUP, &memory, NULL);
 	ck_assert_uint_eq(to.host.oversleep_ns->count, 1);
 	ck_assert_double_eq(to.host.cpu_percent, 5);
@@ -110,6 +111,7 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 	ck_assert_uint_eq(to.storage.slowest_file_bytes, 66);
 	ck_assert_uint_eq(to.storage.cache_drops, 7);
 	ck_assert_uint_eq(to.prepare.files_written, 7);
+	ck_assert(to.prepare.is_nothing_resident);
 	keep(to.numa.loader_nodes);
 	free_all();
 	job_free(job);
@@ -128,6 +130,8 @@ static void fill_slices(struct job_result *r, const struct job *job,
 	r->io.replay.slices = (struct metric_list){ s, n };
 	for (size_t i = 0; i < n; i++)
 		s[i] = (struct replay_slice){ 1, 10, 2, 20 };
+	r->io.replay.blocks = 5 + n;
+	r->io.replay.folded = n;
 }
 
 /* Only what was at the same time adds up, and only parts of the same length. */
@@ -150,6 +154,8 @@ START_TEST(slices_of_a_replay_add_up_where_they_are_alike)
 	fill_slices(&to, job, 2, 2);
 	fill_slices(&from, job, cases[_i].seconds, 3);
 	merge_jobs(&to, &from, cases[_i].how, &memory, NULL);
+	ck_assert_uint_eq(r->blocks, 7 + 8);
+	ck_assert_uint_eq(r->folded, 2 + 3);
 	ck_assert_uint_eq(r->slices.count, cases[_i].count);
 	ck_assert_int_eq(isnan(r->slice_seconds), cases[_i].count == 0);
 	if (r->slices.count) {

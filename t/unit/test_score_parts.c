@@ -380,7 +380,7 @@ START_TEST(caches_of_ten_sizes_miss_what_was_touched_too_long_ago)
 	spread_add(&a.reuse, 5, 1);
 	spread_add(&a.reuse, 20, 5);
 	b.cold = 5;
-	spread_add(&b.reuse, 50, 5);
+	spread_add(&b.reuse, 55, 5);
 	/* .1 twice, .6 three times, .1 five times. */
 	check_is("miss ratios", .25);
 	ck_assert_double_eq_tol(look("miss ratios").at_least, .1, EXACT);

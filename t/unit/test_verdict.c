@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_verdict.c - the first verdict that holds, its figures, its experiment. */
+#include "report/verdict_supply.h"
 #include "suites.h"
 #include "verdict_rig.h"
 
@@ -349,6 +350,42 @@ START_TEST(enough_for_is_an_estimate_that_agrees_with_au)
 }
 END_TEST
 
+/* Readers are busy half of the time, four fifths of that in I/O, and storage
+ * supplies 80 % of what is asked for: AU is 95 since all was read ahead. */
+START_TEST(epochs_that_are_read_ahead_hide_slow_storage)
+{
+	struct world w;
+	struct ml_result *ml = &w.result.ml;
+
+	world_init(&w);
+	w.job.loader = LOADER_PYTORCH;
+	w.job.prefetch = 2; /* 8 batches ahead */
+	ml->steps = 79;
+	ml->epochs_total = 1;
+	ml->au_percent = 95;
+	ml->io_bytes_per_sec = 40;
+	ml->demand_io_bytes_per_sec = 100;
+	ml->loader_percent = (struct loader_percent){ .read = 40, .idle = 50 };
+	ck_assert_double_eq(verdict_supply_percent(&w.result), 80);
+	ck_assert(verdict_is_hidden(&w.result));
+	ml->loader_percent.read = 39.9;
+	ck_assert(!verdict_is_hidden(&w.result));
+	ml->loader_percent.read = 40;
+	ml->steps = 80;
+	ck_assert(!verdict_is_hidden(&w.result));
+	ml->epochs_total = 2;
+	ck_assert(verdict_is_hidden(&w.result));
+	ml->au_percent = 90;
+	ck_assert(verdict_is_hidden(&w.result));
+	ml->au_percent = 89.9;
+	ck_assert(!verdict_is_hidden(&w.result));
+	ml->au_percent = 95;
+	ml->io_bytes_per_sec = 45;
+	ck_assert(!verdict_is_hidden(&w.result));
+	world_fini(&w);
+}
+END_TEST
+
 /* clang-format off */
 static const struct {
 	uint64_t failed, allowed;
@@ -443,6 +480,7 @@ Suite *suite_verdict(void)
 	tcase_add_loop_test(t, host_bound_halves_what_can_be_halved, 0, 5);
 	tcase_add_loop_test(t, errors_come_before_anything_else, 0,
 			    (int)(sizeof(failing) / sizeof(*failing)));
+	tcase_add_test(t, epochs_that_are_read_ahead_hide_slow_storage);
 	tcase_add_test(t, a_few_files_over_and_over_are_memory);
 	tcase_add_test(t, a_model_of_storage_is_storage);
 	tcase_add_loop_test(t, enough_for_is_an_estimate_that_agrees_with_au, 0,

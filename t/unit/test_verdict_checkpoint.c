@@ -104,10 +104,22 @@ START_TEST(a_checkpoint_job_has_the_first_that_holds)
 }
 END_TEST
 
+static int reap_nothing(struct mlgen_ctx *ctx, struct mlgen_io **io,
+			unsigned min, unsigned max, uint64_t timeout_ns)
+{
+	(void)ctx, (void)io, (void)min, (void)max, (void)timeout_ns;
+	return 0;
+}
+
+/* One that has several calls in flight. */
+static const struct mlgen_engine queue_engine = { .name = "libaio",
+						  .reap = reap_nothing };
+
 /* What of it is said: of a GiB/s, by 8 ranks unless it is told. */
 static const struct said {
 	struct saving of;
 	uint64_t ranks, threads, gib;
+	unsigned depth;
 	double mine;
 	bool is_tmpfs, verified, framework;
 	const char *headline, *because, *try_next;
@@ -245,6 +257,13 @@ static const struct said {
 	  .headline = "storage delivered 1.00 GiB/s to 64 ranks",
 	  .because = "ranks spent 90.0% of their time in I/O calls, read "
 		     "90.0%; host CPU 12.0%" },
+	{ .of = { "storage", NULL, .is_restore = true, .cpu = 12, .read = 90 },
+	  .depth = 4,
+	  .headline = "storage delivered 1.00 GiB/s to 8 ranks",
+	  .because = "ranks spent 90.0% of their time in I/O calls, read "
+		     "90.0%; host CPU 12.0%",
+	  .try_next = "--checkpoint_threads=2 : is it bandwidth, or too few "
+		      "reads in flight (32 now)?" },
 	{ .of = { "unclear", NULL, .is_durable = true, .cpu = 12, .write = 50,
 		  .data = 8 },
 	  .headline = "ranks in I/O calls 50.0%, CPU 12.0%: neither decides",
@@ -275,6 +294,10 @@ START_TEST(what_a_checkpoint_verdict_says_is_what_was_measured)
 	if (t->gib)
 		c->bytes = t->gib << 30;
 	w.job.checkpoint_threads = t->threads ? t->threads : 1;
+	if (t->depth) {
+		w.job.engine = &queue_engine;
+		w.job.iodepth = t->depth;
+	}
 	c->threads = c->ranks * w.job.checkpoint_threads;
 	w.job.access = t->framework ? ACCESS_FRAMEWORK : ACCESS_PLAIN;
 	w.job.checkpoint_layout = LAYOUT_TORCH;
