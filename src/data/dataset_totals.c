@@ -10,6 +10,7 @@
 #include "data/format.h"
 #include "data/found.h"
 #include "data/scan.h"
+#include "stat/moments.h"
 
 /* No filesystem holds more, and sums of sizes stay within 64 bits. */
 #define MOST_BYTES 0x1p62
@@ -24,22 +25,6 @@ static uint64_t file_bytes_of(const struct dataset *ds,
 	for (part.part = 0; part.part < ds->parts; part.part++)
 		bytes += format_file_bytes(ds->format, &part);
 	return bytes;
-}
-
-/* Mean and variance as they grow (Welford): exact where sums of squares of
- * large sizes would lose the difference. */
-struct moments {
-	uint64_t n;
-	double mean, squares;
-};
-
-static void moments_add(struct moments *m, double v)
-{
-	double delta = v - m->mean;
-
-	m->n++;
-	m->mean += delta / (double)m->n;
-	m->squares += delta * (v - m->mean);
 }
 
 static uint64_t all_parts_bytes(const struct dataset *ds, uint64_t file)
@@ -87,7 +72,7 @@ static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
 	}
 	t->row_bytes = t->sample_bytes;
 	t->mean_file_bytes = files.mean;
-	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
+	t->stdev_file_bytes = moments_stdev(&files);
 	t->mean_sample_bytes =
 		(double)t->sample_bytes / (double)dataset_samples(ds);
 }
@@ -116,7 +101,7 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	}
 	t->mean_sample_bytes =
 		(double)t->sample_bytes / (double)dataset_samples(ds);
-	t->stdev_file_bytes = sqrt(files.squares / (double)files.n);
+	t->stdev_file_bytes = moments_stdev(&files);
 }
 
 /* What a sample may take of a file; of a pair both. */

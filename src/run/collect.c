@@ -196,9 +196,9 @@ static struct interval_stat interval(const struct rate_series *r, double unit)
 	return (struct interval_stat){
 		.min = r->min / unit,
 		.max = r->max / unit,
-		.mean = r->mean / unit,
-		.dev = r->samples ? sqrt(r->m2 / (double)r->samples) / unit : 0,
-		.samples = r->samples,
+		.mean = r->rates.mean / unit,
+		.dev = r->rates.count ? moments_stdev(&r->rates) / unit : 0,
+		.samples = r->rates.count,
 	};
 }
 

@@ -7,35 +7,11 @@
 #include <math.h>
 
 #include "base/mem.h"
-
-/* Mean and population variance of a series of unknown length (Welford 1962). */
-struct series {
-	uint64_t n;
-	double mean, m2;
-};
-
-static void series_add(struct series *s, double v)
-{
-	double delta = v - s->mean;
-
-	s->n++;
-	s->mean += delta / (double)s->n;
-	s->m2 += delta * (v - s->mean);
-}
+#include "stat/moments.h"
 
 static double ratio(double a, double b)
 {
 	return b > 0 ? a / b : (double)NAN;
-}
-
-static double series_mean(const struct series *s)
-{
-	return s->n ? s->mean : (double)NAN;
-}
-
-static double series_stdev(const struct series *s)
-{
-	return s->n ? sqrt(s->m2 / (double)s->n) : (double)NAN;
 }
 
 enum { V1_0, V2_0, V3_0, WINDOWS };
@@ -73,7 +49,7 @@ struct epochs {
 	uint64_t later_epoch;
 	struct open_hist open[EPOCHS_OPEN];
 	uint64_t failed_samples;
-	struct series au, rate[WINDOWS];
+	struct moments au, rate[WINDOWS];
 };
 
 struct epochs *epochs_new(uint64_t ranks, uint64_t batch,
@@ -187,11 +163,11 @@ static void close_epoch(struct epochs *e, struct record *r, uint64_t epoch)
 	if (has_hist)
 		o->is_taken = false;
 	if (r->published_au_sum > 0)
-		series_add(&e->au, r->published_au_sum / (double)e->ranks);
+		moments_add(&e->au, r->published_au_sum / (double)e->ranks);
 	for (unsigned i = 0; i < WINDOWS; i++)
 		if (r->published_samples_per_sec[V1_0] > 0)
-			series_add(&e->rate[i],
-				   r->published_samples_per_sec[i]);
+			moments_add(&e->rate[i],
+				    r->published_samples_per_sec[i]);
 }
 
 /* Every extent exactly once? Ids 0 .. n-1 add up to n (n - 1) / 2 mod 2^64. */
@@ -282,17 +258,19 @@ static void window_result(const struct epochs *e, unsigned which,
 	/* Published MB/s is samples/s times the nominal record over 2^20. */
 	double mb = e->nominal_sample_bytes / 1048576;
 	/* Theirs counts steps, with whatever was in them. */
-	const struct series none = { 0 };
-	const struct series *au = e->failed_samples ? &none : &e->au;
-	const struct series *rate = e->failed_samples ? &none : &e->rate[which];
+	const struct moments none = { 0 };
+	const struct moments *au = e->failed_samples ? &none : &e->au;
+	const struct moments *rate =
+		e->failed_samples ? &none : &e->rate[which];
 
 	*out = (struct mlperf_window){
-		.train_au_mean_percentage = series_mean(au),
-		.train_au_stdev_percentage = series_stdev(au),
-		.train_throughput_mean_samples_per_second = series_mean(rate),
-		.train_throughput_stdev_samples_per_second = series_stdev(rate),
-		.train_io_mean_MB_per_second = series_mean(rate) * mb,
-		.train_io_stdev_MB_per_second = series_stdev(rate) * mb,
+		.train_au_mean_percentage = moments_mean(au),
+		.train_au_stdev_percentage = moments_stdev(au),
+		.train_throughput_mean_samples_per_second = moments_mean(rate),
+		.train_throughput_stdev_samples_per_second =
+			moments_stdev(rate),
+		.train_io_mean_MB_per_second = moments_mean(rate) * mb,
+		.train_io_stdev_MB_per_second = moments_stdev(rate) * mb,
 	};
 }
 

@@ -12,13 +12,11 @@ static void add_rate(struct rate_series *r, uint64_t counter, double seconds)
 
 	if (counter < r->last)
 		return; /* ramp_time ended: it began anew */
-	if (r->samples == 0 || rate < r->min)
+	if (r->rates.count == 0 || rate < r->min)
 		r->min = rate;
 	if (rate > r->max)
 		r->max = rate;
-	double delta = rate - r->mean;
-	r->mean += delta / (double)++r->samples;
-	r->m2 += delta * (rate - r->mean);
+	moments_add(&r->rates, rate);
 }
 
 /* `is_first`: there is no interval yet, only where the counters stand. */

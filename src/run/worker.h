@@ -11,12 +11,13 @@
 #include "io/topology.h"
 #include "run/placement.h"
 #include "run/traced.h"
+#include "stat/moments.h"
 
-/* A series of one-second rates (run_tick). Welford's sums. */
+/* A series of one-second rates (run_tick). */
 struct rate_series {
 	uint64_t last; /* counter at the last tick */
-	uint64_t samples;
-	double min, max, mean, m2;
+	struct moments rates;
+	double min, max;
 };
 
 /* Of one worker, or of a job: 0 read, 1 write. */

@@ -170,9 +170,9 @@ START_TEST(a_worker_that_ended_has_no_more_seconds)
 	worker_stop_counting(&workers[1], clock_now(c.clock));
 	second(&c, 1000);
 	second(&c, 1000);
-	ck_assert_uint_eq(workers[1].rates.bytes[0].samples, 1);
+	ck_assert_uint_eq(workers[1].rates.bytes[0].rates.count, 1);
 	ck_assert(workers[1].rates.bytes[0].min >= 999.9);
-	ck_assert_uint_eq(workers[0].rates.bytes[0].samples, 3);
+	ck_assert_uint_eq(workers[0].rates.bytes[0].rates.count, 3);
 	ck_assert(workers[0].rates.bytes[0].min >= 999.9);
 	scene_fini(&c);
 }
@@ -189,9 +189,9 @@ START_TEST(seconds_of_ramp_time_are_in_no_series)
 	clock_sleep_until(c.clock, 2500 * MS);
 	span_begin_anew(&c.slot.span);
 	second(&c, 7); /* half of it is ramp_time */
-	ck_assert_uint_eq(c.slot.rates.bytes[0].samples, 0);
+	ck_assert_uint_eq(c.slot.rates.bytes[0].rates.count, 0);
 	second(&c, 1000);
-	ck_assert_uint_eq(c.slot.rates.bytes[0].samples, 1);
+	ck_assert_uint_eq(c.slot.rates.bytes[0].rates.count, 1);
 	ck_assert(c.slot.rates.bytes[0].min >= 1999.9);
 	ck_assert_uint_eq(c.slot.mhz_looks, 2);
 	scene_fini(&c);
