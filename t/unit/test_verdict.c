@@ -246,6 +246,8 @@ START_TEST(host_bound_halves_what_can_be_halved)
 		  "not a statement about storage" },
 		{ 1, 4, false, 60,
 		  "--read_threads=2 : fewer threads on these CPUs" },
+		{ 1, 2, false, 60,
+		  "--read_threads=1 : fewer threads on these CPUs" },
 		{ 1, 1, false, 60, "--direct=1 : less copying on these CPUs" },
 		{ 1, 1, true, 60, NULL },
 	};
@@ -477,7 +479,7 @@ Suite *suite_verdict(void)
 	tcase_add_loop_test(t, memory_advice_depends_on_what_was_tried, 0, 4);
 	tcase_add_loop_test(
 		t, compute_bound_asks_for_no_more_than_the_dataset_feeds, 0, 3);
-	tcase_add_loop_test(t, host_bound_halves_what_can_be_halved, 0, 5);
+	tcase_add_loop_test(t, host_bound_halves_what_can_be_halved, 0, 6);
 	tcase_add_loop_test(t, errors_come_before_anything_else, 0,
 			    (int)(sizeof(failing) / sizeof(*failing)));
 	tcase_add_test(t, epochs_that_are_read_ahead_hide_slow_storage);
