@@ -2,88 +2,13 @@
 /* test_score_parts.c - each figure of a score, from profiles filled by hand. */
 #include <check.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/util.h"
 #include "score/score_parts.h"
+#include "score_parts_rig.h"
 #include "suites.h"
 
-#define EXACT 1e-9
-#define NONE ((double)NAN)
-
-/* Two traces of one phase, empty at the begin of each test. */
-static struct profile real, candidate;
-static struct profile_phase a, b;
-
-static void setup(void)
-{
-	real = candidate = (struct profile){ 0 };
-	a = b = (struct profile_phase){ 0 };
-}
-
-static void teardown(void)
-{
-	struct profile_phase *const phases[] = { &a, &b };
-
-	for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
-		struct profile_phase *p = phases[i];
-		struct spread *const spreads[] = {
-			&p->read_sizes,     &p->write_sizes,  &p->file_sizes,
-			&p->seeks,          &p->file_samples, &p->reuse,
-			&p->think,          &p->steps,        &p->block_sizes,
-			&p->inflight.depth,
-		};
-
-		for (size_t k = 0; k < ARRAY_LEN(spreads); k++)
-			spread_fini(spreads[k]);
-	}
-}
-
-static struct score_distance look(const char *name)
-{
-	const struct score_pair pair = { &real, &candidate, &a, &b };
-	const struct score_part *part = score_parts;
-
-	while (part->name && strcmp(part->name, name) != 0)
-		part++;
-	ck_assert_msg(part->name != NULL, "no part '%s'", name);
-	return part->distance(&pair);
-}
-
-static void check_is(const char *name, double want)
-{
-	struct score_distance d = look(name);
-
-	ck_assert_msg(fabs(d.value - want) < EXACT, "%s: %.17g, not %.17g",
-		      name, d.value, want);
-	ck_assert_msg(d.why == NULL, "%s: %s", name, d.why);
-}
-
-static void check_unknown(const char *name, const char *why)
-{
-	struct score_distance d = look(name);
-
-	ck_assert_msg(isnan(d.value), "%s: %g", name, d.value);
-	ck_assert_pstr_eq(d.why, why);
-}
-
 /* ---- numbers ---- */
-
-static const struct {
-	const char *name;
-	size_t off;
-	const char *why;
-} counts[] = {
-	{ "bytes read", offsetof(struct profile_phase, read_bytes),
-	  "nothing was read" },
-	{ "bytes written", offsetof(struct profile_phase, written_bytes),
-	  "nothing was written" },
-	{ "files", offsetof(struct profile_phase, files), "no file was used" },
-	{ "idle: times", offsetof(struct profile_phase, inflight.idle_count),
-	  "storage was never idle for a millisecond" },
-	{ "idle: time", offsetof(struct profile_phase, inflight.idle_ns),
-	  "storage was never idle for a millisecond" },
-};
 
 START_TEST(counts_are_apart_by_a_part_of_the_real_one)
 {
@@ -190,27 +115,6 @@ END_TEST
 
 /* ---- distributions ---- */
 
-static const struct {
-	const char *name;
-	size_t off;
-	const char *neither; /* NULL = one empty side is unknown, too */
-	const char *one;     /* NULL = it is all the difference there can be */
-} spreads[] = {
-	{ "read size: D", offsetof(struct profile_phase, read_sizes),
-	  "nothing was read", NULL },
-	{ "write size: D", offsetof(struct profile_phase, write_sizes),
-	  "nothing was written", NULL },
-	{ "file size: D", offsetof(struct profile_phase, file_sizes),
-	  "no file was used", NULL },
-	{ "samples a file: D", offsetof(struct profile_phase, file_samples),
-	  "no samples are marked", "one of them marks no samples" },
-	{ "in flight: D", offsetof(struct profile_phase, inflight.depth),
-	  "how long operations took is not known", NULL },
-	{ "block size: D", offsetof(struct profile_phase, block_sizes),
-	  "block requests were not recorded",
-	  "block requests were not recorded" },
-};
-
 START_TEST(distributions_are_apart_by_their_shares)
 {
 	struct spread *x = (struct spread *)((char *)&a + spreads[_i].off);
@@ -309,143 +213,6 @@ START_TEST(times_between_calls_are_apart_by_a_part_of_their_mean)
 }
 END_TEST
 
-/* ---- again ---- */
-
-START_TEST(rounds_are_those_of_samples_where_both_number_them)
-{
-	check_unknown("coverage", "nothing was read in rounds");
-	check_unknown("visits an epoch", "nothing was read in rounds");
-	a.rounds = (struct rounds_sums){ .items = 100, .visits = 200 };
-	b.rounds =
-		(struct rounds_sums){ .rounds = 4, .items = 50, .visits = 300 };
-	a.file_rounds =
-		(struct rounds_sums){ .rounds = 1, .items = 3, .visits = 3 };
-	b.file_rounds =
-		(struct rounds_sums){ .rounds = 1, .items = 4, .visits = 4 };
-	a.has_samples = true;
-	check_is("coverage", .25);
-	check_is("visits an epoch", 0);
-	a.has_samples = false;
-	b.has_samples = true;
-	check_is("coverage", .25);
-	a.has_samples = true;
-	check_is("coverage", .5);
-	real.epochs = 2;
-	check_is("visits an epoch", .5);
-	candidate.epochs = 3;
-	check_is("visits an epoch", 1);
-}
-END_TEST
-
-START_TEST(orders_of_few_items_are_apart_by_chance)
-{
-	const char *two = "one of them has no two rounds";
-	const char *numbers = "one of them does not number its samples";
-
-	a.file_rounds = (struct rounds_sums){ .items = 200,
-					      .order = NONE,
-					      .places = NONE };
-	b.file_rounds =
-		(struct rounds_sums){ .items = 50, .order = .5, .places = 1 };
-	check_unknown("order of two rounds", two);
-	check_unknown("order of the first", numbers);
-	a.file_rounds.order = -.25;
-	a.file_rounds.places = .25;
-	check_is("order of two rounds", .75);
-	check_is("order of the first", .75);
-	ck_assert_double_eq_tol(look("order of the first").at_least, .6, EXACT);
-	b.file_rounds.items = 1;
-	ck_assert_double_eq_tol(look("order of the first").at_least,
-				3 * sqrt(2), EXACT);
-	b.file_rounds.items = 0;
-	ck_assert(look("order of the first").at_least == 0);
-}
-END_TEST
-
-START_TEST(caches_of_ten_sizes_miss_what_was_touched_too_long_ago)
-{
-	const char *none = "nothing was read by its offset";
-
-	real.blocks = 100;
-	candidate.blocks = 50;
-	check_unknown("miss ratios", none);
-	a.touches = a.cold = 1;
-	check_unknown("miss ratios", none);
-	b.touches = b.cold = 1;
-	check_is("miss ratios", 0);
-	a.touches = 0;
-	check_unknown("miss ratios", none);
-	a.touches = b.touches = 10;
-	a.cold = 4;
-	spread_add(&a.reuse, 5, 1);
-	spread_add(&a.reuse, 20, 5);
-	b.cold = 5;
-	spread_add(&b.reuse, 55, 5);
-	/* .1 twice, .6 three times, .1 five times. */
-	check_is("miss ratios", .25);
-	ck_assert_double_eq_tol(look("miss ratios").at_least, .1, EXACT);
-}
-END_TEST
-
-/* ---- the course of a run ---- */
-
-static double fast[60], slow[60];
-
-/* Alternately 8 and 12: it varies by a fifth, which just counts. */
-static void fill_series(size_t a_count, size_t b_count)
-{
-	for (size_t i = 0; i < ARRAY_LEN(fast); i++) {
-		fast[i] = i % 2 ? 12 : 8;
-		slow[i] = i % 2 ? 8 : 12;
-	}
-	a.series = fast;
-	b.series = slow;
-	a.series_count = a_count;
-	b.series_count = b_count;
-	a.series_step_ns = b.series_step_ns = 1000000000;
-}
-
-static const char few[] =
-	"below 30 seconds, or about the same in all; the means count";
-
-START_TEST(a_course_takes_half_a_minute)
-{
-	fill_series(30, 60);
-	check_is("bandwidth: 1 - r", 2);
-	check_is("bandwidth: ln of CoVs", 0);
-	check_unknown("bandwidth: mean", "its course counts");
-	fill_series(60, 30);
-	check_is("bandwidth: 1 - r", 2);
-	fill_series(29, 60);
-	check_unknown("bandwidth: 1 - r", few);
-	check_unknown("bandwidth: ln of CoVs", few);
-	fill_series(60, 29);
-	check_unknown("bandwidth: 1 - r", few);
-	fill_series(60, 60);
-	b.series_step_ns = 2000000000;
-	check_unknown("bandwidth: 1 - r", few);
-}
-END_TEST
-
-START_TEST(a_course_varies)
-{
-	const char *flat = "it does not vary in the candidate";
-
-	fill_series(60, 60);
-	for (size_t i = 0; i < ARRAY_LEN(slow); i++)
-		slow[i] = i % 2 ? 14 : 6;
-	check_is("bandwidth: 1 - r", 0);
-	check_is("bandwidth: ln of CoVs", log(2));
-	for (size_t i = 0; i < ARRAY_LEN(slow); i++)
-		slow[i] = 9;
-	check_unknown("bandwidth: 1 - r", flat);
-	check_unknown("bandwidth: ln of CoVs", flat);
-	for (size_t i = 0; i < ARRAY_LEN(fast); i++)
-		fast[i] = i % 2 ? 11 : 9;
-	check_unknown("bandwidth: 1 - r", few);
-}
-END_TEST
-
 /* ---- the table ---- */
 
 /* As mlgen(1), COMPARING TRACES, has them. */
@@ -533,12 +300,6 @@ Suite *suite_score_parts(void)
 	tcase_add_test(t, steps_are_apart_at_half_and_nearly_all);
 	tcase_add_test(t,
 		       times_between_calls_are_apart_by_a_part_of_their_mean);
-	tcase_add_test(t, rounds_are_those_of_samples_where_both_number_them);
-	tcase_add_test(t, orders_of_few_items_are_apart_by_chance);
-	tcase_add_test(t,
-		       caches_of_ten_sizes_miss_what_was_touched_too_long_ago);
-	tcase_add_test(t, a_course_takes_half_a_minute);
-	tcase_add_test(t, a_course_varies);
 	tcase_add_test(t, thresholds_are_those_of_the_manual);
 	suite_add_tcase(s, t);
 	return s;
