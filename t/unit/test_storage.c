@@ -75,6 +75,19 @@ START_TEST(semaphores_are_no_files_of_data)
 }
 END_TEST
 
+START_TEST(programs_and_logs_are_no_files_of_data)
+{
+	static const char *const no_data[] = { "/opt/libtorch.so",
+					       "/me/train.py", "/me/a.pyc",
+					       "/me/a.log" };
+
+	for (size_t i = 0; i < 4; i++)
+		ck_assert(!scope_has(no_data[i]));
+	ck_assert(scope_has("/data/x.logs"));
+	ck_assert(scope_has("so"));
+}
+END_TEST
+
 Suite *suite_storage(void)
 {
 	Suite *s = suite_create("storage");
@@ -85,6 +98,7 @@ Suite *suite_storage(void)
 	tcase_add_test(t, a_hundredth_of_the_bytes_counts);
 	tcase_add_test(t, where_nothing_is_known_all_are_there);
 	tcase_add_test(t, semaphores_are_no_files_of_data);
+	tcase_add_test(t, programs_and_logs_are_no_files_of_data);
 	suite_add_tcase(s, t);
 	return s;
 }
