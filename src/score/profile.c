@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "describe/opkind.h"
+#include "score/codefolders.h"
 #include "score/profile_books.h"
 #include "score/scope.h"
 #include "score/storage.h"
@@ -54,6 +55,7 @@ struct profiler {
 	unsigned char *scope;
 	uint32_t scope_count;
 	struct storage storage;
+	struct codefolders code;
 	char *prints[2]; /* files that are standard output or error; owned */
 };
 
@@ -188,7 +190,8 @@ static bool in_scope(struct profiler *f, uint32_t id)
 	if (f->scope[id] == NOT_ASKED) {
 		name = trace_ordered_name(f->records, id, &bytes);
 		f->scope[id] = OUT_OF_SCOPE;
-		if (scope_has(name) && !prints_to(f, name))
+		if (scope_has(name) && !prints_to(f, name) &&
+		    !codefolders_has(&f->code, name))
 			f->scope[id] =
 				(unsigned char)(IN_SCOPE +
 						storage_of(&f->storage, name));
@@ -344,6 +347,15 @@ static uint64_t time_of(const struct profiler *f, size_t n)
 	return ns;
 }
 
+static void find_code(struct profiler *f)
+{
+	size_t bytes;
+
+	for (uint32_t id = 1; id <= f->scope_count; id++)
+		codefolders_add(&f->code,
+				trace_ordered_name(f->records, id, &bytes));
+}
+
 static int read_records(struct profiler *f, struct mlgen_err *err)
 {
 	const struct trace_record *r;
@@ -351,6 +363,7 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 
 	f->scope_count = trace_ordered_names(f->records);
 	f->scope = mem_array((size_t)f->scope_count + 1, 1);
+	find_code(f);
 	while ((rc = trace_ordered_next(f->records, &r, err)) > 0)
 		add_record(f, r);
 	if (rc < 0)
@@ -392,6 +405,7 @@ static int profile_records(struct profile *to, struct trace_reader *r,
 	to->phases = mem_array(PROFILE_PHASES, sizeof(*to->phases));
 	rc = read_twice(f, r, err);
 	storage_fini(&f->storage);
+	codefolders_fini(&f->code);
 	mem_free(f->prints[0]);
 	mem_free(f->prints[1]);
 	books_fini(&f->books);

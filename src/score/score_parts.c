@@ -224,10 +224,15 @@ static struct score_distance coverage(const struct score_pair *p)
 			  no_rounds);
 }
 
-/* Of each item in an epoch. */
-static double visits_of(const struct profile *of, const struct rounds_sums *r)
+/* Of each item in an epoch. Where one trace marks its epochs and the other does not,
+ * both are held to have as many: the n-th visit of a file of many samples is no
+ * n-th epoch. */
+static double visits_of(const struct profile *of, const struct profile *other,
+			const struct rounds_sums *r)
 {
-	uint64_t rounds = of->epochs ? of->epochs : r->rounds;
+	uint64_t rounds = of->epochs      ? of->epochs
+			  : other->epochs ? other->epochs
+					  : r->rounds;
 
 	return r->items ? (double)r->visits / (double)r->items / (double)rounds
 			: (double)NAN;
@@ -235,8 +240,8 @@ static double visits_of(const struct profile *of, const struct rounds_sums *r)
 
 static struct score_distance multiplicity(const struct score_pair *p)
 {
-	return difference(visits_of(p->real, rounds_of(p, p->a)),
-			  visits_of(p->candidate, rounds_of(p, p->b)),
+	return difference(visits_of(p->real, p->candidate, rounds_of(p, p->a)),
+			  visits_of(p->candidate, p->real, rounds_of(p, p->b)),
 			  no_rounds);
 }
 

@@ -53,6 +53,7 @@ is "of which steps and samples are not known" \
 		echo "read ${n}20 10 2 2 /usr/lib/libm.so.6 0 832 832"
 		echo "read ${n}40 10 2 2 pipe:[4711] 0 8 8"
 		echo "read ${n}60 10 2 2 /home/me/train.py 0 4096 4096"
+		echo "stat ${n}61 1 2 2 /home/me 0 4096 0"
 		echo "write ${n}62 10 2 2 /dev/shm/sem.z3c8Be 0 32 32"
 		echo "fact stdout=/home/me/out"
 		echo "write ${n}64 10 2 2 /home/me/out 0 32 32"
@@ -66,7 +67,7 @@ score real.mlt more.mlt
 is "what a program brings along is left out, and counted" \
 	"$status $(json score.json score.m1 score.m2 score.m4 \
 		score.traces.1.other_calls score.traces.1.failed_calls)" \
-	"0 0.0 0.0 0.0 54 9"
+	"0 0.0 0.0 0.0 63 9"
 sed 's/^read \(.*\)$/read \1 ? 32/' real.list >async.list
 "$maketrace" async.mlt <async.list
 score real.mlt async.mlt
@@ -158,6 +159,23 @@ score phases.mlt real.mlt
 is "traces without a phase in common are compared as a whole" \
 	"$status $(json score.json score.whole score.phases.0.phase score.m1)" \
 	"0 true all 0.0"
+
+# A file that has many samples is opened for each of them; one of both marks epochs.
+awk 'BEGIN { for (i = 0; i < 240; i++) {
+	print "open", i "000", 100, 2, 2, "/data/f" i % 4, 0, 0, 5
+	print "read", i "200", 100, 2, 2, "/data/f" i % 4, i % 40 * 8192, 8192, 8192 } }' \
+	>samples.list
+{
+	cat samples.list
+	for n in 0 1 2; do
+		echo "epoch $((n * 80000)) 79000 2 2 - $n 0 0"
+	done
+} | "$maketrace" epochs.mlt
+"$maketrace" samples.mlt <samples.list
+score samples.mlt epochs.mlt
+is "files of many samples are visited as often, whoever marks the epochs" \
+	"$status $(json score.json score.phases.0.figures.13.figure \
+		score.phases.0.figures.13.distance)" "0 visits an epoch 0.0"
 
 # ---- lengths, and crowds
 "$maketrace" short.mlt 300 10
