@@ -149,6 +149,11 @@ int distil_access(struct distil *d, uint32_t party, struct jobsection *to,
 		say_framework(x, to);
 	else
 		say_plain(x, to);
+	if (rc == 0 && f->is_mapped)
+		jobsection_say(to, DISTIL_LIKELY, "ioengine", "mmap",
+			       "samples are pages of mapped files, of which "
+			       "each fault brings 64 KiB; whatever else is "
+			       "read of them is mapped here, too");
 	if (rc == 0 && f->is_direct)
 		jobsection_say(to, DISTIL_SURE, "direct", "1",
 			       "files are opened with O_DIRECT");

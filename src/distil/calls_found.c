@@ -181,7 +181,17 @@ static unsigned add_reads(struct encoding *e, unsigned i)
 	return covered;
 }
 
-/* One open, before the first read; one close, behind all. */
+/* An open of a file that is open already closes it before: a template has one
+ * descriptor. */
+static void add_open(struct encoding *e, bool *is_open)
+{
+	if (*is_open)
+		add_line(e, MLGEN_CLOSE);
+	add_line(e, MLGEN_OPEN);
+	*is_open = true;
+}
+
+/* An open at least, before the first read; the last close behind all. */
 static void encode(struct encoding *e)
 {
 	bool is_open = false, opens = false;
@@ -191,11 +201,9 @@ static void encode(struct encoding *e)
 	for (unsigned i = 0; i < e->count;) {
 		enum mlgen_op op = e->calls[i].op;
 
-		if (!is_open &&
-		    (op == MLGEN_OPEN || !opens || op == MLGEN_READ)) {
-			add_line(e, MLGEN_OPEN);
-			is_open = true;
-		}
+		if (op == MLGEN_OPEN ||
+		    (!is_open && (!opens || op == MLGEN_READ)))
+			add_open(e, &is_open);
 		if (op == MLGEN_READ && e->calls[i].off != TRACE_UNKNOWN) {
 			i += add_reads(e, i);
 			continue;

@@ -132,6 +132,7 @@ static void find_access(struct finding *f, uint32_t party)
 	know_model(f, visits, ask.count, &ask.known);
 	explain(x, &ask);
 	f->found->is_direct = ask.direct;
+	f->found->is_mapped = samplevisits_mapped(visits, ask.count);
 	f->found->format = x->format;
 	f->found->is_framework =
 		x->is_explained && x->access == ACCESS_FRAMEWORK;

@@ -74,7 +74,7 @@ struct distil_found {
 	uint64_t sample_bytes;    /* mean */
 	double visits_per_sample; /* 1 where a file is a sample */
 	struct explained access;  /* its calls, for access_found.c */
-	bool is_direct;
+	bool is_direct, is_mapped;
 	/* pipeline (pipeline_found.c) */
 	uint32_t accelerators, read_threads, batch_size, prefetch;
 	double compute_ns; /* NaN = not known */

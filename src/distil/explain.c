@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/format.h"
+#include "describe/touchrun.h"
 #include "trace/trace.h"
 
 enum {
@@ -46,16 +47,39 @@ static enum mlgen_op op_of(unsigned trace_op)
 	}
 }
 
+/* Pages that are touched, as a read of them; false: they were there. */
+static bool touch(const struct specimen *s, const struct specimen_call *c,
+		  struct touchrun *run, struct explain_call *out)
+{
+	uint64_t from, bytes;
+
+	if (c->off == TRACE_UNKNOWN ||
+	    !touchrun_next(run, c->off, s->file_bytes, &from, &bytes))
+		return false;
+	*out = (struct explain_call){
+		.op = MLGEN_READ,
+		.off = from,
+		.len_bytes = round_up(bytes, TOUCHRUN_BYTES),
+		.got_bytes = bytes,
+	};
+	return true;
+}
+
 unsigned explain_calls_of(const struct specimen *s, struct explain_call *out,
 			  unsigned most)
 {
+	struct touchrun run = { 0 };
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < s->count && n < most; i++) {
 		const struct specimen_call *c = &s->calls[i];
-		bool is_call = c->op < TRACE_FAULT && c->op != TRACE_MUNMAP;
+		bool is_map = c->op == TRACE_MMAP || c->op == TRACE_MUNMAP;
 
-		if (!is_call || (c->result < 0 && c->op != TRACE_MMAP))
+		if (is_map)
+			run = (struct touchrun){ 0 };
+		if (c->op == TRACE_FAULT)
+			n += touch(s, c, &run, &out[n]);
+		if (c->op >= TRACE_FAULT || is_map || c->result < 0)
 			continue;
 		out[n++] = (struct explain_call){
 			.op = op_of(c->op),

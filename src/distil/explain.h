@@ -58,7 +58,8 @@ struct explain_call {
 	uint64_t off, len_bytes, got_bytes;
 };
 
-/* At most `most`; those that failed, pages and markers are left out. */
+/* At most `most`; those that failed, maps and markers are left out, and pages that
+ * are touched are reads of what the kernel brings with them. */
 unsigned explain_calls_of(const struct specimen *s, struct explain_call *out,
 			  unsigned most);
 

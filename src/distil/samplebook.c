@@ -109,8 +109,10 @@ static void add_place(struct sample_file *f, const struct visit *x)
 	}
 	f->begins_apart =
 		common_divisor(f->begins_apart, apart(x->off, f->begins));
-	f->ends_apart =
-		common_divisor(f->ends_apart, apart(x->end_off, f->ends));
+	/* Pages of a mapping are brought by chance as far as they go. */
+	if (!(x->flags & VISIT_MAPS))
+		f->ends_apart = common_divisor(f->ends_apart,
+					       apart(x->end_off, f->ends));
 	f->end = u64_max(f->end, x->end_off);
 }
 

@@ -63,3 +63,18 @@ bool samplevisits_direct(const struct explain_visit *visits, unsigned count)
 	}
 	return direct * 2 > opens;
 }
+
+bool samplevisits_mapped(const struct explain_visit *visits, unsigned count)
+{
+	unsigned mapped = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct specimen *s = visits[i].specimen;
+		uint32_t k = 0;
+
+		while (k < s->count && s->calls[k].op != TRACE_FAULT)
+			k++;
+		mapped += k < s->count;
+	}
+	return mapped * 2 > count;
+}

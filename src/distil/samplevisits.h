@@ -17,5 +17,8 @@ struct explain_visit *samplevisits_all(const struct distil *d, uint32_t party,
 				       const struct samplebook *b,
 				       unsigned *count);
 
+/* Do most of them touch pages of a mapping? */
+bool samplevisits_mapped(const struct explain_visit *visits, unsigned count);
+
 /* Are files opened with O_DIRECT? */
 bool samplevisits_direct(const struct explain_visit *visits, unsigned count);

@@ -8,10 +8,7 @@
 #include "base/spill.h"
 #include "base/util.h"
 #include "describe/opkind.h"
-
-/* A fault brings pages around its own (fault_around_bytes of the kernel is 64 KiB),
- * so the next one in order is as far away as that. */
-#define FAULT_AROUND UINT64_C(65536)
+#include "describe/touchrun.h"
 
 /* Files that threads have open at one time; of more the oldest are forgotten. */
 enum { GOING_SLOTS = 1 << 17 };
@@ -20,7 +17,8 @@ enum { GOING_SLOTS = 1 << 17 };
 struct going {
 	uint64_t number; /* of the visit, + 1; 0 = the slot is empty */
 	uint32_t task, file;
-	uint32_t opens; /* of the thread that were not closed */
+	/* Of the thread: opens that were not closed, maps that are there. */
+	uint32_t opens, maps;
 	uint32_t places;
 	uint64_t next_off;      /* behind its last read or write */
 	struct specimen *keeps; /* NULL = it is none */
@@ -227,6 +225,11 @@ static void forget(struct visiting *v)
 
 /* ---- visits ---- */
 
+static bool is_held(const struct going *g)
+{
+	return g->opens || g->maps;
+}
+
 static struct visiting_task *task_at(struct visiting *v, uint32_t task)
 {
 	spill_need(&v->tasks,
@@ -290,7 +293,7 @@ static bool moves(const struct trace_record *r)
 static bool is_jump(const struct going *g, const struct visit *x,
 		    const struct trace_record *r)
 {
-	uint64_t slack = r->op == TRACE_FAULT ? FAULT_AROUND : 0;
+	uint64_t slack = r->op == TRACE_FAULT ? TOUCHRUN_BYTES : 0;
 
 	if (!moves(r) || r->off == TRACE_UNKNOWN || x->off == TRACE_UNKNOWN)
 		return false;
@@ -350,6 +353,7 @@ static void note_call(struct visit *x, struct going *g,
 		x->flags |= VISIT_SYNCS;
 		break;
 	case TRACE_MMAP:
+		g->maps++;
 		x->flags |= VISIT_MAPS;
 		break;
 	case TRACE_READ:
@@ -360,6 +364,20 @@ static void note_call(struct visit *x, struct going *g,
 	default:
 		break;
 	}
+}
+
+/* What is mapped is visited for as long, whether its descriptor is closed. */
+static void note_end(struct visiting *v, struct going *g, struct visit *x,
+		     const struct trace_record *r)
+{
+	uint32_t *held = r->op == TRACE_CLOSE ? &g->opens : &g->maps;
+
+	if (g->opens == 1 && r->op == TRACE_CLOSE)
+		x->flags |= VISIT_CLOSES;
+	if (*held)
+		--*held;
+	if (!is_held(g))
+		end_going(v, g);
 }
 
 static int visit_call(struct visiting *v, const struct trace_record *r,
@@ -378,15 +396,8 @@ static int visit_call(struct visiting *v, const struct trace_record *r,
 	note_call(x, g, r);
 	keep_call(g, r, task_at(v, task));
 	task_at(v, task)->last = g->number;
-	if (r->op == TRACE_CLOSE) {
-		if (g->opens > 1) {
-			g->opens--;
-			return 0;
-		}
-		if (g->opens)
-			x->flags |= VISIT_CLOSES;
-		end_going(v, g);
-	}
+	if (r->op == TRACE_CLOSE || r->op == TRACE_MUNMAP)
+		note_end(v, g, x, r);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "describe/opkind.h"
 #include "score/codefolders.h"
+#include "score/mappings.h"
 #include "score/profile_books.h"
 #include "score/scope.h"
 #include "score/storage.h"
@@ -53,6 +54,7 @@ struct profiler {
 	size_t early_count;
 	/* Is a file in scope, and on which mount? By id. */
 	unsigned char *scope;
+	struct mappings mappings;
 	uint32_t scope_count;
 	struct storage storage;
 	struct codefolders code;
@@ -245,6 +247,8 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 		f->to->other_calls++;
 		return;
 	}
+	if (mappings_note(&f->mappings, r))
+		return;
 	n = phase_of(f, r);
 	p = &f->to->phases[n];
 	inflight_go(&f->flight, r->start_ns, f->last_until_ns, seen_of(f));
@@ -261,6 +265,15 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 		storage_moved(&f->storage, f->scope[r->file] - IN_SCOPE,
 			      opkind_bytes(r));
 	}
+}
+
+/* A page of a mapping that is touched: as if it were read. */
+static void add_touch(struct profiler *f, const struct trace_record *r)
+{
+	struct trace_record read;
+
+	if (in_scope(f, r->file) && mappings_read(&f->mappings, r, &read))
+		add_call(f, &read);
 }
 
 static void add_marker(struct profiler *f, const struct trace_record *r)
@@ -320,7 +333,9 @@ static void add_record(struct profiler *f, const struct trace_record *r)
 	if (f->early_count &&
 	    (r->start_ns > f->early[0].start_ns || !trace_is_marker(r->op)))
 		add_early(f);
-	if (opkind_of(r->op) & OPKIND_CALL)
+	if (r->op == TRACE_FAULT)
+		add_touch(f, r);
+	else if (opkind_of(r->op) & OPKIND_CALL)
 		add_call(f, r);
 	else
 		add_event(f, r);
@@ -406,6 +421,7 @@ static int profile_records(struct profile *to, struct trace_reader *r,
 	rc = read_twice(f, r, err);
 	storage_fini(&f->storage);
 	codefolders_fini(&f->code);
+	mappings_fini(&f->mappings);
 	mem_free(f->prints[0]);
 	mem_free(f->prints[1]);
 	books_fini(&f->books);

@@ -74,6 +74,21 @@ score real.mlt async.mlt
 is "an asynchronous read is a read" \
 	"$status $(json score.json score.m1 score.m3)" "0 0.0 0.0"
 
+# Pages of a file that a call has mapped are read in 64 KiB; those of a program that
+# the kernel has mapped are not.
+reads 262144 /data/a /data/b | sed 's/131072/65536/g' >halves.list
+awk '$1 == "close" { print "close", $2 - 500, 100, 2, 2, $6, 0, 0, 0
+		print "munmap", $2, 1000, 2, 2, $6, 0, 131072, 0
+		print "fault", $2 + 9, 100, 2, 2, "/home/me/program", 0, 4096, 0 }
+	$1 == "open" { print; print "mmap", $2 + 1500, 200, 2, 2, $6, 0, 131072, 4096 }
+	$1 == "read" { print "fault", $2, 9000, 2, 2, $6, $7, 4096, 0 }
+	$1 ~ /^(fact|mount)$/' halves.list | "$maketrace" mapped.mlt
+"$maketrace" halves.mlt <halves.list
+score halves.mlt mapped.mlt
+is "pages of a mapping are reads" \
+	"$status $(json score.json score.m1 score.m2 score.m3 score.m4 score.m5)" \
+	"0 0.0 0.0 0.0 0.0 0.0"
+
 # A run that marks its samples, beside one that does not.
 awk '$1 == "open" { print "sample", $2, 22000, 2, 2, $6, n++ % 40, 8192, 0 }
 	{ print }' real.list | "$maketrace" marked.mlt

@@ -122,4 +122,43 @@ traced parquet format=parquet num_files=12 samples_per_file=2048 \
 distilled "with columns of the same bytes" \
 	"format=parquet num_files=12 samples_per_file=2048 sample_size=28 row_group_size=512 columns=c0..3:float32,c4:float64,c5:float32 read_columns=c1,c4 access=framework"
 
+# ---- pages of a mapping, as of numpy.load(mmap_mode="r"): three opens, a copy of the
+# descriptor that is closed, and faults that depend on where the mapping lies
+awk 'BEGIN { for (e = 0; e < 3; e++) for (i = 0; i < 24; i++) {
+	f = "/data/map/s_" (i * (7 + 6 * e)) % 24 ".npy"
+	t = 1000000 + e * 600000000 + i * 20000000
+	if (e == 0)
+		print "size", f, 409728
+	for (k = 0; k < 2; k++) {
+		print "open", t, 1000, 10, 11, f, 0, 0, 5
+		print "stat", t + 2000, 1000, 10, 11, f, 0, 409728, 0
+		print "read", t + 4000, 1000, 10, 11, f, 0, 4096, 4096
+		t += 10000
+	}
+	print "close", t, 1000, 10, 11, f, 0, 0, 0
+	print "open", t + 2000, 1000, 10, 11, f, 0, 0, 6
+	print "mmap", t + 4000, 1000, 10, 11, f, 0, 409728, 4096
+	print "close", t + 6000, 1000, 10, 11, f, 0, 0, 0
+	print "close", t + 8000, 1000, 10, 11, f, 0, 0, 0
+	for (k = 0; k < 7; k++)
+		print "fault", t + 10000 + 2000 * k, 1000, 10, 11, f, \
+			4096 * (k < 2 ? 16 * k : 16 * k - 5), 4096, 0
+	print "close", t + 30000, 1000, 10, 11, f, 0, 0, 0
+	print "munmap", t + 32000, 1000, 10, 11, f, 4096, 409728, 0
+} }' | "$TOP/build/t/tools/maketrace" mapped.mlt
+name=mapped
+distilled "though pages are touched instead of read" \
+	"format=npy num_files=24 samples_per_file=1 sample_size=400k access=recorded recorded_calls=mapped.calls"
+is "... by mapping them" "$(grep ^ioengine= mapped.job)" "ioengine=mmap"
+is "... with these calls" "$(grep -v '^#' mapped.calls | paste -s -d, -)" \
+	"template 100%,open,stat,read start 4096,close,open,stat,read start 4096,close,open,read start 65536 *,close"
+"$MLGEN" mapped.job --phase=prepare --directory=own --quiet >out 2>&1 ||
+	note "$(cat out)"
+"$MLGEN" --score mapped.mlt mapped.job --directory=own --json=score.json \
+	>out 2>&1 || :
+is "... and the job asks for the same" "$(json score.json score.m1 score.m2 \
+	score.m3 score.m4 score.m5 score.m6 score.m7 | tr ' ' '\n' |
+	awk '$1 != "null" && !($1 <= 1)')" ""
+rm -rf own
+
 done_testing

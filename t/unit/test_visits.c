@@ -237,6 +237,25 @@ START_TEST(opened_twice_it_is_one_until_both_are_closed)
 }
 END_TEST
 
+/* As NumPy does it: a copy of the descriptor is closed, too. */
+START_TEST(mapped_it_is_one_until_it_is_unmapped)
+{
+	begin();
+	OPEN_TO_READ(0, 7);
+	call(0, TRACE_MMAP, 7, 0, 200000);
+	call(0, TRACE_CLOSE, 7, 0, 0);
+	call(0, TRACE_FAULT, 7, 0, 4096);
+	call(0, TRACE_FAULT, 7, 65536, 4096);
+	call(0, TRACE_CLOSE, 7, 0, 0);
+	call(0, TRACE_MUNMAP, 7, 0, 200000);
+	OPEN_TO_READ(0, 7);
+	call(0, TRACE_READ, 7, 0, 100);
+	ck_assert_uint_eq(seen(0)->calls, 7);
+	ck_assert_uint_eq(visits_count(visits), 2);
+	end();
+}
+END_TEST
+
 START_TEST(where_another_opened_each_place_is_one)
 {
 	begin();
@@ -359,6 +378,7 @@ Suite *suite_visits(void)
 	tcase_add_test(t, a_stat_before_the_open_belongs_to_it);
 	tcase_add_test(t, two_files_at_a_time_are_two);
 	tcase_add_test(t, opened_twice_it_is_one_until_both_are_closed);
+	tcase_add_test(t, mapped_it_is_one_until_it_is_unmapped);
 	tcase_add_test(t, where_another_opened_each_place_is_one);
 	tcase_add_test(t, a_file_that_stays_open_is_visited_anew);
 	tcase_add_test(t, faults_near_each_other_are_one);
