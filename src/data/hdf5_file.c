@@ -99,6 +99,7 @@ static int open_file(struct hdf5_file *f)
 	f->notes.count = 0;
 	f->dataset = H5I_INVALID_HID;
 	f->file = hdf5_source_open(f->h5, &f->source);
+	f->notes.root = f->notes.count;
 	return f->file < 0 ? hdf5_file_failed(f) : 0;
 }
 

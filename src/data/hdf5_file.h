@@ -20,6 +20,7 @@ struct hdf5_note {
 struct hdf5_notes {
 	struct hdf5_note *list; /* owned */
 	size_t count, room;
+	size_t root; /* of them: those of H5Fopen() */
 };
 
 /*

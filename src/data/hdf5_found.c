@@ -8,12 +8,15 @@
 
 #include "base/util.h"
 
-/* facts[HOW]: what it is, how many reads, and the sieve buffer. */
+/* facts[HOW]: what it is, how many reads, those of the open, and the sieve
+ * buffer. */
 enum { HOW, FACT_1, FACT_2, FACT_3, FACT_4, FACT_5 };
 enum { CHUNKED = 1, COMPACT = 2, FILTERED = 4, DIRECT = 8 };
 #define READS_SHIFT 4
+#define ROOT_SHIFT 24
 #define SIEVE_SHIFT 32
-#define READS_MASK ((UINT64_C(1) << (SIEVE_SHIFT - READS_SHIFT)) - 1)
+#define READS_MASK ((UINT64_C(1) << (ROOT_SHIFT - READS_SHIFT)) - 1)
+#define ROOT_MASK ((UINT64_C(1) << (SIEVE_SHIFT - ROOT_SHIFT)) - 1)
 
 void hdf5_found_pack(const struct hdf5_found *f, uint64_t *facts)
 {
@@ -22,6 +25,7 @@ void hdf5_found_pack(const struct hdf5_found *f, uint64_t *facts)
 		     (f->is_filtered ? FILTERED : 0u) |
 		     (f->is_direct ? DIRECT : 0u) |
 		     f->read_count << READS_SHIFT |
+		     u64_min(f->root_count, ROOT_MASK) << ROOT_SHIFT |
 		     f->sieve_bytes << SIEVE_SHIFT;
 	facts[FACT_1] = f->is_chunked ? f->row_samples : f->off;
 	facts[FACT_2] = f->is_chunked ? f->row_chunks : f->end;
@@ -40,6 +44,7 @@ void hdf5_found_unpack(struct hdf5_found *f, const struct file_shape *shape)
 		.is_filtered = facts[HOW] & FILTERED,
 		.is_direct = facts[HOW] & DIRECT,
 		.read_count = facts[HOW] >> READS_SHIFT & READS_MASK,
+		.root_count = facts[HOW] >> ROOT_SHIFT & ROOT_MASK,
 		.sieve_bytes = facts[HOW] >> SIEVE_SHIFT,
 		.table = facts[FACT_4],
 		.table_rows = facts[FACT_5],

@@ -26,6 +26,7 @@ struct hdf5_found {
 	/* Chunks that libhdf5 does not keep: of each only the sample is read. */
 	bool is_direct;
 	uint64_t read_count, sieve_bytes;
+	uint64_t root_count; /* of the reads: those of the open */
 	/* Not chunked: where the first sample and all of them end, and bytes
 	 * of one. */
 	uint64_t off, end, sample_bytes;

@@ -242,6 +242,7 @@ static bool record(struct recorder *r)
 	hid_t dataset = H5I_INVALID_HID, space = H5I_INVALID_HID;
 	hid_t file = hdf5_source_open(h5, &r->source);
 
+	r->image->root_count = r->image->read_count;
 	if (file >= 0)
 		dataset = h5->Oopen(file, "records", H5P_DEFAULT);
 	if (dataset >= 0)

@@ -38,7 +38,7 @@ struct hdf5_image {
 	unsigned place_count;
 	struct hdf5_place places[HDF5_PLACES_MAX];
 	/* Of an open and f['records'], in order; all of it metadata. */
-	unsigned read_count;
+	unsigned read_count, root_count; /* all, and those of the open */
 	struct hdf5_read reads[HDF5_READS_MAX];
 	/* Samples up to this size are read ahead so far. */
 	uint64_t sieve_bytes;

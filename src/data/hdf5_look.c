@@ -35,6 +35,7 @@ static int put_reads(struct hdf5_file *f, struct hdf5_found *found)
 			r = look_word(f->look, f->notes.list[i].bytes);
 	}
 	found->read_count = f->notes.count;
+	found->root_count = f->notes.root;
 	return r;
 }
 

@@ -14,9 +14,8 @@
  * wanted, too, which it never is, as the file is closed. Of chunks it reads the
  * index until it has found one, then that one whole, and so on.
  *
- * The stat is that of the open file. libhdf5 has another one by name, lstat(2)
- * in search of a symbolic link, that the attribute cache answers; it stays out,
- * like flock(2).
+ * The first stat is that of the open file. The other one is by name, lstat(2) in
+ * search of a symbolic link, at the end of H5Fopen(). flock(2) stays out.
  */
 enum { STEP_OPEN, STEP_STAT, STEP_METADATA };
 
@@ -121,6 +120,14 @@ static bool next_of_chunks(struct plan *p, const struct hdf5_found *f,
 	return false;
 }
 
+static unsigned found_root(const struct plan *p)
+{
+	struct hdf5_found f;
+
+	hdf5_found_unpack(&f, &p->shape);
+	return (unsigned)f.root_count;
+}
+
 static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
 {
 	struct hdf5_found f;
@@ -146,6 +153,12 @@ static void found_init(struct plan *p, const struct file_shape *shape,
 	(void)p;
 	(void)shape;
 	(void)x;
+}
+
+static unsigned found_root(const struct plan *p)
+{
+	(void)p;
+	return 0;
 }
 
 static bool found_next(struct plan *p, unsigned step, struct plan_op *op)
@@ -177,19 +190,26 @@ static void hdf5_init(struct plan *p, const struct file_shape *shape,
 		made_init(p, shape, x);
 }
 
+/* Reads before the second stat. */
+static unsigned root_reads(const struct plan *p)
+{
+	const struct hdf5_image *im = p->shape.common;
+
+	return p->shape.facts ? found_root(p) : im->root_count;
+}
+
 static bool hdf5_next(struct plan *p, struct plan_op *op)
 {
-	unsigned step = p->step;
+	unsigned step = p->step++, link = STEP_METADATA + root_reads(p);
 
 	op->after = true;
-	if (step < STEP_METADATA) {
+	if (step < STEP_METADATA || step == link) {
 		op->op = step == STEP_OPEN ? MLGEN_OPEN : MLGEN_STAT;
-		p->step++;
 		return true;
 	}
-	p->step++;
-	return p->shape.facts ? found_next(p, step - STEP_METADATA, op)
-			      : made_next(p, step - STEP_METADATA, op);
+	step -= step > link ? STEP_METADATA + 1u : STEP_METADATA;
+	return p->shape.facts ? found_next(p, step, op)
+			      : made_next(p, step, op);
 }
 
 static uint64_t hdf5_largest_read(const struct plan_config *config)

@@ -300,6 +300,12 @@ static bool is_jump(const struct going *g, const struct visit *x,
 	return r->off < g->next_off || r->off - g->next_off > slack;
 }
 
+/* Who has opened the file goes on in it, and who has mapped it since. */
+static bool stays(const struct going *g, const struct visit *x)
+{
+	return g->opens || (g->maps && x->flags & VISIT_OPENS);
+}
+
 /* Is this the first call of another visit? */
 static bool is_another(const struct going *g, const struct visit *x,
 		       const struct trace_record *r)
@@ -308,7 +314,7 @@ static bool is_another(const struct going *g, const struct visit *x,
 	if (r->op == TRACE_OPEN)
 		return g->opens == 0 &&
 		       (x->reads || x->writes || x->flags & VISIT_MAPS);
-	return is_jump(g, x, r) && (g->opens == 0 || g->places >= VISIT_PLACES);
+	return is_jump(g, x, r) && (!stays(g, x) || g->places >= VISIT_PLACES);
 }
 
 static void note_moved(struct visit *x, struct going *g,

@@ -121,6 +121,9 @@ START_TEST(metadata_is_what_libhdf5_makes_of_that_shape)
 END_TEST
 
 /* As captured of h5py 3.7.0 on HDF5 1.10.8, strace 6.1. */
+/* Behind them is the second stat. */
+enum { ROOT_READS = 4 };
+
 static const struct hdf5_read captured[] = {
 	{ 0, 8 },     { 0, 16 },    { 16, 80 },    { 96, 512 },
 	{ 680, 512 }, { 136, 544 }, { 1072, 328 }, { 800, 512 },
@@ -323,8 +326,11 @@ START_TEST(a_sample_is_read_as_h5py_was_seen_to)
 	plan_of(&p, &config, &ds, 2 * 8 + 3);
 	expect(&p, MLGEN_OPEN, 0, 0);
 	expect(&p, MLGEN_STAT, 0, 0);
-	for (size_t i = 0; i < CAPTURED; i++)
+	for (size_t i = 0; i < CAPTURED; i++) {
+		if (i == ROOT_READS)
+			expect(&p, MLGEN_STAT, 0, 0);
 		expect(&p, MLGEN_READ, captured[i].off, captured[i].len_bytes);
+	}
 	expect(&p, MLGEN_READ, 344780, 114244);
 	expect(&p, MLGEN_CLOSE, 0, 0);
 	ck_assert(!plan_next(&p, &op));
@@ -360,9 +366,12 @@ START_TEST(small_samples_are_read_with_what_follows)
 	plan_of(&p, &config, &ds, sample);
 	expect(&p, MLGEN_OPEN, 0, 0);
 	expect(&p, MLGEN_STAT, 0, 0);
-	for (unsigned i = 0; i < im->read_count; i++)
+	for (unsigned i = 0; i < im->read_count; i++) {
+		if (i == ROOT_READS)
+			expect(&p, MLGEN_STAT, 0, 0);
 		expect(&p, MLGEN_READ, im->reads[i].off,
 		       im->reads[i].len_bytes);
+	}
 	expect(&p, MLGEN_READ, HEAD_BYTES + sample * bytes, cases[_i].len);
 	expect(&p, MLGEN_CLOSE, 0, 0);
 	dataset_fini(&ds);
@@ -383,7 +392,7 @@ START_TEST(reads_are_counted)
 	dataset_extent(&ds, 3, &x);
 	plan_count(&config, &x, &counts);
 	ck_assert_uint_eq(counts.ops[MLGEN_OPEN], 1);
-	ck_assert_uint_eq(counts.ops[MLGEN_STAT], 1);
+	ck_assert_uint_eq(counts.ops[MLGEN_STAT], 2);
 	ck_assert_uint_eq(counts.ops[MLGEN_READ], CAPTURED + 1);
 	ck_assert_uint_eq(counts.ops[MLGEN_CLOSE], 1);
 	bytes = dataset_sample_bytes(&ds, 0);
