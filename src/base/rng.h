@@ -24,6 +24,7 @@ enum rng_stream {
 	RNG_EVAL,     /* compute times of an evaluation */
 	RNG_ENGINE,   /* what an engine draws, and the seeds of its workers */
 	RNG_RECORDED, /* a sample's template, and its random places */
+	RNG_START,    /* how long a loader takes to begin */
 };
 
 /* 64 uniform bits. */

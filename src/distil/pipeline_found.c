@@ -450,6 +450,7 @@ int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to,
 		say_compute(&f);
 		say_barrier(&f);
 		pipeline_loader(&f);
+		rc = pipeline_start(&f, err);
 	}
 	for (uint32_t i = 0; f.pulse && i < f.reads.count; i++)
 		pulse_fini(&f.pulse[i]);

@@ -36,3 +36,6 @@ void pipeline_forward(struct pipeline *f);
 void pipeline_find_loader(struct pipeline *f);
 /* Who reads for a rank, and how: loader= and what belongs to it. */
 void pipeline_loader(struct pipeline *f);
+/* Workers that are others in each epoch: worker_start=. 0, or -errno with err as
+ * visits_next. */
+int pipeline_start(struct pipeline *f, struct mlgen_err *err);

@@ -144,6 +144,7 @@ struct job {
 	bool deterministic;
 	uint64_t decode_threads;
 	struct dist preprocess_time; /* of one sample */
+	struct dist worker_start;    /* 0 = loaders stay */
 	int decompress;
 	uint64_t decompress_rate; /* compressed bytes per second */
 	int preprocess, preprocess_at;

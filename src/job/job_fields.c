@@ -495,6 +495,10 @@ const struct mlgen_field job_fields[] = {
 	{ "preprocess_at", MLGEN_F_ENUM(struct job, preprocess_at, preprocess_places),
 	  .def = "sample", .group = "Loader",
 	  .help = "When preprocess_time is spent." },
+	{ "worker_start", FIELD_TIME_DIST(struct job, worker_start),
+	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Loader",
+	  .help = "With loader=pytorch: loaders end with each epoch, and others begin with the next, each of which takes so long until its first read, as processes that are forked and import modules do; a time or a distribution. 0: they stay.\n"
+		  "PyTorch: persistent_workers=False." },
 	{ "decompress", MLGEN_F_ENUM(struct job, decompress, decompressions),
 	  .def = "none", .group = "Loader",
 	  .help = "With dataset=scan and access=framework: how compressed files of format=tfrecord, hdf5 or parquet are decompressed once they are read." },

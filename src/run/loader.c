@@ -16,6 +16,7 @@
 #include "io/cache.h"
 #include "job/ignored.h"
 #include "run/hold.h"
+#include "run/loader_anew.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"
 #include "run/tracemarks.h"
@@ -334,6 +335,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	rc = worker_open(&l->worker, &cfg, err);
 	if (rc < 0)
 		return rc;
+	reader_free(l->reader);
 	l->reader = reader_new(l->worker.io, &l->worker.stat,
 			       job_samples_at_once(t->job), depth);
 	return loader_open_decoding(l, err);
@@ -353,7 +355,8 @@ static void loader_work(struct loader *l)
 {
 	const struct train *t = l->rank->train;
 
-	if (t->dataset->format->at_start &&
+	worker_resume(&l->worker, now(l));
+	if (t->dataset->format->at_start && l->next.number == 0 &&
 	    (!loader_await(l, 0) || !loader_read_indexes(l)))
 		return;
 	loader_model(t->job)->work(l);
@@ -369,30 +372,58 @@ bool loader_open(struct loader *l)
 	return false;
 }
 
+static void end_reading(struct loader *l)
+{
+	if (!l->reader)
+		return;
+	finish_cut(l);
+	reader_close(l->reader);
+	turn_to_pass(l, NULL);
+}
+
+/* Another thread goes on with the next stage. */
+static void loader_pause(struct loader *l)
+{
+	end_reading(l);
+	worker_pause(&l->worker, now(l));
+	worker_close(&l->worker);
+}
+
 void loader_close(struct loader *l)
 {
-	if (l->reader) {
-		finish_cut(l);
-		reader_close(l->reader);
-		turn_to_pass(l, NULL);
-	}
+	end_reading(l);
 	worker_stop_counting(&l->worker, now(l));
 	worker_close(&l->worker);
+}
+
+static void loader_run(struct loader *l)
+{
+	struct train *t = l->rank->train;
+	bool is_open = loader_open(l);
+
+	if (l->next.number == 0) {
+		atomic_fetch_add(&l->rank->ready, 1);
+		bell_ring(&l->rank->filled, t->clock);
+	}
+	l->goes_on = false;
+	if (is_open)
+		loader_work(l);
+	if (l->goes_on)
+		loader_pause(l);
+	else
+		loader_close(l);
 }
 
 void *loader_main(void *arg)
 {
 	struct loader *l = arg;
 	struct train *t = l->rank->train;
-	bool is_open;
 
 	clock_join(t->clock);
-	is_open = loader_open(l);
-	atomic_fetch_add(&l->rank->ready, 1);
-	bell_ring(&l->rank->filled, t->clock);
-	if (is_open)
-		loader_work(l);
-	loader_close(l);
+	if (loader_begins_anew(t->job))
+		loader_anew(l, loader_run);
+	else
+		loader_run(l);
 	clock_leave(t->clock);
 	return NULL;
 }

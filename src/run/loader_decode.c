@@ -112,6 +112,7 @@ static int open_unpack(struct loader *l, struct mlgen_err *err)
 
 	if (most == 0)
 		return 0;
+	unpack_free(l->unpack);
 	l->unpack = unpack_new(most);
 	if (!l->unpack)
 		return mlgen_fail(err, -ENOMEM,

@@ -2,6 +2,7 @@
 /* loader_models.c - who reads which batch: the rows of loader=. */
 #include "run/interleave.h"
 #include "base/util.h"
+#include "run/loader_anew.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"
 
@@ -37,29 +38,41 @@ static bool has_none(const struct loader *l,
 	return !has(l, &s->train) && !(s->has_eval && has(l, &s->eval));
 }
 
-/* Batch k of a stage is worker (k mod W)'s. */
+/* Batch k of a stage is worker (k mod W)'s. False: the run is over. */
+static bool read_stage(struct loader *l, const struct stage *at)
+{
+	const struct sampler *s = &at->pass->sampler;
+	struct sampler_epoch order;
+
+	if (!has_batch(l, at->pass) && !loader_await(l, at->first_batch))
+		return false;
+	sampler_epoch(&order, s, at->epoch);
+	for (uint64_t b = l->index; b < s->steps;
+	     b += l->rank->train->job->read_threads)
+		if (!loader_await(l, at->first_batch + b) ||
+		    !read_batch(l, at, &order, b))
+			return false;
+	return true;
+}
+
 static void pytorch_work(struct loader *l)
 {
 	const struct train *t = l->rank->train;
-	struct stage at = stage_first(&t->stages);
-	struct sampler_epoch order;
 
 	if (has_none(l, has_batch)) {
 		loader_await(l, UINT64_MAX); /* fewer batches than workers */
 		return;
 	}
-	for (;; stage_next(&t->stages, &at)) {
-		const struct sampler *s = &at.pass->sampler;
-
-		if (!has_batch(l, at.pass) && !loader_await(l, at.first_batch))
+	if (l->next.number == 0)
+		l->next = stage_first(&t->stages);
+	do {
+		if (loader_begins_anew(t->job) && !loader_anew_begin(l))
 			return;
-		sampler_epoch(&order, s, at.epoch);
-		for (uint64_t b = l->index; b < s->steps;
-		     b += t->job->read_threads)
-			if (!loader_await(l, at.first_batch + b) ||
-			    !read_batch(l, &at, &order, b))
-				return;
-	}
+		if (!read_stage(l, &l->next))
+			return;
+		stage_next(&t->stages, &l->next);
+	} while (!loader_begins_anew(t->job));
+	l->goes_on = true;
 }
 
 static void pytorch_collect(struct rank *r, const struct stage *at,

@@ -60,6 +60,10 @@ struct loader {
 	 * rank->delivered to be `needs`; UINT64_MAX = it does not. */
 	_Atomic uint64_t reached, needs;
 	uint64_t dropped; /* requests of rank->drop it has carried out */
+	/* worker_start (loader_anew.h): the stage whose turn is next, and is
+	 * there one that another thread reads? */
+	struct stage next;
+	bool goes_on;
 };
 
 /* Counters of one writer that others may look at. */

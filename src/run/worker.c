@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/thread.h"
 #include "io/host.h"
 
@@ -17,6 +18,9 @@ void worker_init(struct worker *w)
 
 void worker_fini(struct worker *w)
 {
+	for (size_t i = 0; i < w->ended_count; i++)
+		io_free(w->ended[i]);
+	mem_free(w->ended);
 	io_free(w->io);
 	opstat_fini(&w->stat);
 }
@@ -37,6 +41,13 @@ static void own_descriptors(const struct mlgen_engine_job *job)
 #endif
 }
 
+static void keep_ended(struct worker *w)
+{
+	w->ended = mem_grow(w->ended, &w->ended_room, w->ended_count + 1,
+			    sizeof(struct io *));
+	w->ended[w->ended_count++] = w->io;
+}
+
 int worker_open(struct worker *w, const struct worker_config *cfg,
 		struct mlgen_err *err)
 {
@@ -54,8 +65,10 @@ int worker_open(struct worker *w, const struct worker_config *cfg,
 		rc = io_new(&io, &io_cfg, err);
 	if (rc < 0)
 		return rc;
-	if (cfg->job_name && io_note(io)[0])
+	if (cfg->job_name && io_note(io)[0] && !w->io)
 		log_note("%s: %s", cfg->job_name, io_note(io));
+	if (w->io)
+		keep_ended(w);
 	atomic_store(&w->io, io);
 	return 0;
 }

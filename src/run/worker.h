@@ -34,7 +34,11 @@ struct worker {
 	pthread_t thread;
 	struct opstat stat;
 	struct node_watch watch;
-	struct io *_Atomic io;    /* for io_look; set by the worker itself */
+	struct io *_Atomic io; /* for io_look; set by the worker itself */
+	/* Those before it, of threads that have ended: who looks at one of them
+	 * may go on. */
+	struct io **ended;
+	size_t ended_count, ended_room;
 	struct trace_ring *trace; /* from worker_open to worker_close; NULL */
 	bool counts;              /* past ramp_time */
 	bool is_paused;
@@ -76,7 +80,8 @@ struct worker_config {
 int worker_open(struct worker *w, const struct worker_config *cfg,
 		struct mlgen_err *err);
 
-/* The engine goes; what is left stays for io_look. */
+/* The engine goes; what is left stays for io_look. worker_open may follow, on
+ * another thread of the same worker. */
 void worker_close(struct worker *w);
 
 /* Time zero, or ramp_time is over: forget what was counted so far. */

@@ -254,6 +254,20 @@ static void check_preprocess(const struct job *j, struct diag *d)
 		      job_samples_at_once(j));
 }
 
+static void check_worker_start(const struct job *j, struct diag *d)
+{
+	if (dist_mean(&j->worker_start) <= 0)
+		return;
+	if (job_work(j)->only_prepares)
+		note_unused(j, "worker_start", "phase=train", d);
+	else if (j->loader != LOADER_PYTORCH)
+		FAULT(d, j, "worker_start",
+		      "only workers of loader=pytorch end with an epoch; use "
+		      "loader=pytorch, or worker_start=0");
+	else if (!j->read_threads)
+		note_unused(j, "worker_start", "read_threads", d);
+}
+
 static void check_loader(const struct job *j, struct diag *d)
 {
 	check_decompress(j, d);
@@ -269,6 +283,7 @@ static void check_loader(const struct job *j, struct diag *d)
 		note_unused(j, "decode_threads", "preprocess=sleep", d);
 	}
 	check_preprocess(j, d);
+	check_worker_start(j, d);
 	if (job_work(j)->only_prepares)
 		note_unused(j, "hold_samples", "phase=train", d);
 }

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* start_found.c - how long workers take to begin that are new ones in each epoch. */
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "distil/pipeline_inside.h"
+#include "distil/pulse_inside.h"
+#include "distil/timefit.h"
+
+/* Less than a thread takes to begin is nothing. */
+#define START_LEAST_NS 1e6
+
+/* A worker that reads samples, and the epoch in which it does. */
+struct worker_seen {
+	uint64_t first_ns; /* its first sample; 0 = it reads none */
+	uint32_t stage;
+	bool stays; /* ... in several */
+};
+
+struct starting {
+	const struct pipeline *f;
+	struct worker_seen *seen; /* by task */
+	double *ns;
+	size_t count, room;
+	bool is_forked;
+};
+
+static int see_workers(struct starting *s, struct mlgen_err *err)
+{
+	const struct distil *d = s->f->d;
+	struct visits_cursor c = { 0 };
+	const struct visit *x;
+	int rc;
+
+	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
+		struct worker_seen *w;
+
+		if (d->task[x->task].worker == UINT32_MAX ||
+		    !rankreads_is_sample(d, x, s->f->party, STAGE_TRAIN))
+			continue;
+		w = &s->seen[x->task];
+		if (!w->first_ns) {
+			w->first_ns = u64_max(x->start_ns, 1);
+			w->stage = x->stage;
+		}
+		w->stays |= w->stage != x->stage;
+	}
+	return rc;
+}
+
+/* Does each epoch have its own? */
+static bool are_new(const struct starting *s)
+{
+	uint32_t workers = 0, stage = 0;
+	bool differ = false;
+
+	for (uint32_t i = 0; i < s->f->d->task_count; i++) {
+		const struct worker_seen *w = &s->seen[i];
+
+		if (!w->first_ns)
+			continue;
+		if (w->stays)
+			return false;
+		differ |= workers && w->stage != stage;
+		stage = w->stage;
+		workers++;
+	}
+	return differ;
+}
+
+static void add_start(struct starting *s, uint64_t from_ns, uint64_t first_ns)
+{
+	s->ns = mem_grow(s->ns, &s->room, s->count + 1, sizeof(*s->ns));
+	s->ns[s->count++] =
+		first_ns > from_ns ? (double)(first_ns - from_ns) : 0;
+}
+
+/* Whose rank and epoch are those of task i? */
+static bool begin_together(const struct starting *s, uint32_t i, uint32_t k)
+{
+	return s->seen[k].first_ns && s->seen[k].stage == s->seen[i].stage &&
+	       s->f->d->task[k].rank == s->f->d->task[i].rank;
+}
+
+/* A rank's processes are forked one behind the other: when the first of them was,
+ * so far as it did anything that is in the trace. */
+static void time_forks(struct starting *s)
+{
+	const struct distil *d = s->f->d;
+
+	for (uint32_t i = 0; i < d->task_count; i++) {
+		uint64_t begin = UINT64_MAX;
+
+		if (!s->seen[i].first_ns)
+			continue;
+		for (uint32_t k = 0; k < d->task_count; k++)
+			if (begin_together(s, i, k))
+				begin = u64_min(begin,
+						taskbook_thread(&d->tasks, k)
+							->first_ns);
+		add_start(s, begin, s->seen[i].first_ns);
+	}
+}
+
+/*
+ * Of threads nothing is seen before they read. But the last batch of an epoch was
+ * begun when a rank took the one that is `window` before it, so the epoch was over
+ * so many steps and one more behind that.
+ */
+static void time_threads(struct starting *s, const struct rank_reads *r)
+{
+	double step = s->f->d->found[s->f->party].compute_ns;
+	size_t batch = s->f->best->batch;
+
+	for (size_t i = batch; i < r->count; i++) {
+		double over;
+
+		if (r->at[i].epoch != r->at[i - 1].epoch + 1)
+			continue;
+		over = (double)r->at[i - batch].start_ns +
+		       step * (s->f->best->window + 1);
+		if ((double)r->at[i].start_ns > over)
+			add_start(s, (uint64_t)over, r->at[i].start_ns);
+	}
+}
+
+static bool are_processes(const struct starting *s)
+{
+	const struct distil *d = s->f->d;
+
+	for (uint32_t i = 0; i < d->task_count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (s->seen[i].first_ns && begin_together(s, i, k) &&
+			    d->task[i].pid == d->task[k].pid)
+				return false;
+	return true;
+}
+
+static void time_starts(struct starting *s)
+{
+	const struct pipeline *f = s->f;
+
+	s->is_forked = are_processes(s);
+	if (s->is_forked)
+		time_forks(s);
+	else if (f->best && f->best->window && f->best->batch &&
+		 f->d->found[f->party].compute_ns > 0)
+		for (uint32_t i = 0; i < f->reads.count; i++)
+			time_threads(s, &f->reads.rank[i]);
+}
+
+static void say_start(struct starting *s)
+{
+	struct buf text = { 0 };
+	struct timefit fit;
+
+	pulse_sort(s->ns, s->count);
+	timefit(&fit, s->ns, s->count);
+	if (fit.mean_ns < START_LEAST_NS) {
+		buf_fini(&text);
+		return;
+	}
+	timefit_format(&text, &fit.dist);
+	jobsection_say(s->f->to, s->is_forked ? DISTIL_LIKELY : DISTIL_GUESS,
+		       "worker_start", buf_str(&text),
+		       s->is_forked ? "workers are other processes in each "
+				      "epoch: from the first of them to a "
+				      "worker's first sample; mean %.4g ms of "
+				      "%zu"
+				    : "workers are other threads in each "
+				      "epoch: from where the one before must "
+				      "have ended to their first sample; mean "
+				      "%.4g ms of %zu",
+		       fit.mean_ns / 1e6, s->count);
+	buf_fini(&text);
+}
+
+int pipeline_start(struct pipeline *f, struct mlgen_err *err)
+{
+	struct starting s = { .f = f };
+	int rc;
+
+	if (f->loader != LOADER_PYTORCH || !f->d->found[f->party].read_threads)
+		return 0;
+	s.seen = mem_array(f->d->task_count, sizeof(*s.seen));
+	rc = see_workers(&s, err);
+	if (rc == 0 && are_new(&s))
+		time_starts(&s);
+	if (rc == 0 && s.count)
+		say_start(&s);
+	mem_free(s.seen);
+	mem_free(s.ns);
+	return rc;
+}
