@@ -24,6 +24,7 @@ static void distil_fini(struct distil *d)
 	trace_names_free(d->names);
 	buf_fini(&d->facts);
 	mem_free(d->class);
+	mem_free(d->renames);
 	mem_free(d->task);
 	visits_free(d->visits);
 	specimens_fini(&d->specimens);

@@ -80,6 +80,11 @@ struct distil_found {
 	double compute_ns; /* NaN = not known */
 };
 
+/* A file that became another, by their ids. */
+struct distil_rename {
+	uint32_t from, to;
+};
+
 struct distil {
 	struct filebook files; /* all files, by the id of a record */
 	struct taskbook tasks;
@@ -88,6 +93,8 @@ struct distil {
 	bool has_markers, has_cpu, has_sizes;
 	uint8_t *class; /* enum file_class by file id, which is below ... */
 	uint32_t file_count;
+	struct distil_rename *renames; /* as they were made */
+	size_t rename_count, rename_room;
 	struct distil_task *task;
 	uint32_t task_count;
 	struct visits *visits;

@@ -93,6 +93,20 @@ static void count(struct distil *d, const struct trace_record *r, unsigned kind)
 	}
 }
 
+/* Of more nobody needs to know what became of them. */
+enum { RENAMES_MOST = 1 << 16 };
+
+static void note_rename(struct distil *d, const struct trace_record *r)
+{
+	if (r->op != TRACE_RENAME || opkind_failed(r) ||
+	    r->off >= d->file_count || d->rename_count == RENAMES_MOST)
+		return;
+	d->renames = mem_grow(d->renames, &d->rename_room, d->rename_count + 1,
+			      sizeof(*d->renames));
+	d->renames[d->rename_count++] =
+		(struct distil_rename){ r->file, (uint32_t)r->off };
+}
+
 static int take_record(struct reading *g, const struct trace_record *r,
 		       struct mlgen_err *err)
 {
@@ -103,6 +117,7 @@ static int take_record(struct reading *g, const struct trace_record *r,
 	if (!r->op || !trace_op_name(r->op) || !opkind_has_time(r))
 		return 0;
 	count(d, r, kind);
+	note_rename(d, r);
 	filebook_add(&d->files, r, kind);
 	taskbook_add(&d->tasks, r, kind);
 	if (trace_is_marker(r->op)) {

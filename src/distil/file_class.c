@@ -57,6 +57,20 @@ static bool is_one_of(const char *ending, const char *const *of, size_t n)
 	return false;
 }
 
+/* Files beside samples that end as these do have another ending. */
+static const char *const label_word = ".label";
+
+static const char *ending_dot(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	size_t n = strlen(label_word);
+
+	if (dot && (size_t)(dot - name) > n &&
+	    strncasecmp(dot - n, label_word, n) == 0)
+		return dot - n;
+	return dot;
+}
+
 /* What is behind the last dot, or the name without one; small letters, each run
  * of digits as one "#". */
 static void ending_of(const char *path, char to[KIND_BYTES])
@@ -66,7 +80,7 @@ static void ending_of(const char *path, char to[KIND_BYTES])
 	size_t n = 0;
 
 	name = name ? name + 1 : path;
-	dot = strrchr(name, '.');
+	dot = ending_dot(name);
 	for (const char *p = dot && dot > name ? dot + 1 : name;
 	     *p && n + 1 < KIND_BYTES; p++) {
 		char c = (char)tolower((unsigned char)*p);
@@ -215,10 +229,29 @@ static void class_kinds(struct classing *s)
 
 /* ---- each file ---- */
 
-static bool has_word(const char *path, const char *const *words, size_t n)
+/* ".7.0", as plain jobs call their files, whatever the job's name is. */
+static bool is_of_plain_job(const char *path)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcasestr(path, words[i]))
+	const char *at = path + strlen(path);
+
+	for (unsigned numbers = 0; numbers < 2; numbers++) {
+		const char *end = at;
+
+		while (at > path && isdigit((unsigned char)at[-1]))
+			at--;
+		if (at == end || at == path || *--at != '.')
+			return false;
+	}
+	return true;
+}
+
+/* Does its name say that it is of a checkpoint? */
+static bool is_called_saved(const char *path)
+{
+	if (is_of_plain_job(path))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(saved_words); i++)
+		if (strcasestr(path, saved_words[i]))
 			return true;
 	return false;
 }
@@ -234,7 +267,7 @@ static enum file_class written_class(const char *path,
 				     const struct file_kind *k,
 				     const struct file_account *f, bool trains)
 {
-	if (has_word(path, saved_words, ARRAY_LEN(saved_words)) ||
+	if (is_called_saved(path) ||
 	    is_one_of(k->ending, saved_endings, ARRAY_LEN(saved_endings)))
 		return CLASS_CHECKPOINT;
 	if (is_log(k, f))
@@ -259,10 +292,22 @@ static enum file_class class_of(const struct classing *s, uint32_t i)
 		return f->written_bytes ? CLASS_MADE : CLASS_SAMPLE;
 	if (f->writes)
 		return written_class(path, k, f, trains);
-	if (has_word(path, saved_words, ARRAY_LEN(saved_words)) &&
-	    !(trains && k->class == CLASS_SAMPLE))
+	if (is_called_saved(path) && !(trains && k->class == CLASS_SAMPLE))
 		return CLASS_CHECKPOINT;
 	return trains ? k->class : CLASS_PLAIN;
+}
+
+/* What a checkpoint was renamed to is one, which is restored by that name. */
+static void follow_renames(struct distil *d)
+{
+	for (size_t i = 0; i < d->rename_count; i++) {
+		const struct distil_rename *r = &d->renames[i];
+
+		if (d->class[r->from] == CLASS_CHECKPOINT &&
+		    d->class[r->to] != CLASS_SAMPLE &&
+		    d->class[r->to] != CLASS_MADE)
+			d->class[r->to] = CLASS_CHECKPOINT;
+	}
 }
 
 int distil_classes(struct distil *d, struct mlgen_err *err)
@@ -279,6 +324,7 @@ int distil_classes(struct distil *d, struct mlgen_err *err)
 		class_kinds(&s);
 		for (uint32_t i = 1; i < d->file_count; i++)
 			d->class[i] = (uint8_t)class_of(&s, i);
+		follow_renames(d);
 	}
 	mem_free(s.kinds);
 	mem_free(s.kind);

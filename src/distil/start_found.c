@@ -11,6 +11,8 @@
 
 /* Less than a thread takes to begin is nothing. */
 #define START_LEAST_NS 1e6
+/* Each is held against the others. */
+enum { WORKERS_MOST = 4096 };
 
 /* A worker that reads samples, and the epoch in which it does. */
 struct worker_seen {
@@ -50,7 +52,7 @@ static int see_workers(struct starting *s, struct mlgen_err *err)
 	return rc;
 }
 
-/* Does each epoch have its own? */
+/* Does each epoch have its own, of no more than can be compared? */
 static bool are_new(const struct starting *s)
 {
 	uint32_t workers = 0, stage = 0;
@@ -67,7 +69,7 @@ static bool are_new(const struct starting *s)
 		stage = w->stage;
 		workers++;
 	}
-	return differ;
+	return differ && workers <= WORKERS_MOST;
 }
 
 static void add_start(struct starting *s, uint64_t from_ns, uint64_t first_ns)

@@ -172,6 +172,31 @@ like "says what became of them" "$(cat out)" '^# .*(mapped|page fault|pages)'
 cp out pages.job
 is_job "that mlgen takes" pages.job
 
+# ---- names
+awk 'BEGIN {
+	for (c = 0; c < 3; c++) {
+		f = "/save/part.pt"; t = 1000000 + c * 400000000
+		print "open", t, 1000, 10, 10, f, 0, 577, 5
+		for (k = 0; k < 64; k++)
+			print "write", t + 10000 + k * 100000, 90000, 10, 10, f, k * 1048576, 1048576, 1048576
+		print "fsync", t + 7000000, 1000000, 10, 10, f, 0, 0, 0
+		print "close", t + 9000000, 1000, 10, 10, f, 0, 0, 0
+		print "rename", t + 9100000, 1000, 10, 10, f, 2, 0, 0
+	}
+	f = "/save/state"; t = 1500000000
+	print "open", t, 1000, 10, 10, f, 0, 0, 5
+	for (k = 0; k < 64; k++)
+		print "read", t + 10000 + k * 100000, 90000, 10, 10, f, k * 1048576, 1048576, 1048576
+	print "close", t + 9000000, 1000, 10, 10, f, 0, 0, 0
+}' | "$TOP/build/t/tools/maketrace" renamed.mlt
+exits "a checkpoint that is renamed" 0 "$MLGEN" --distil renamed.mlt
+is "is restored by its new name" "$(grep -c '^phase=restore' out)" 1
+mkdir plain
+"$MLGEN" --name=checkpoint --rw=randrw --size=1m --bs=4k --directory=plain \
+	--trace=named.mlt --quiet >out 2>&1 || note "$(cat out)"
+exits "a plain job of that name" 0 "$MLGEN" --distil named.mlt
+is "is none" "$(grep ^phase= out)" "phase=io"
+
 # ---- where it goes
 exits "--output in a folder that is not there" 2 "$MLGEN" --distil one.mlt \
 	--output=here/my.job
