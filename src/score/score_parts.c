@@ -224,17 +224,15 @@ static struct score_distance coverage(const struct score_pair *p)
 			  no_rounds);
 }
 
-/* Of each item in an epoch. Where one trace marks its epochs and the other does not,
- * both are held to have as many: the n-th visit of a file of many samples is no
- * n-th epoch. */
+/* Of each item in an epoch. Where one trace marks none it is held to have as many as
+ * the other: the n-th visit of a file of many samples is no n-th epoch. */
 static double visits_of(const struct profile *of, const struct profile *other,
 			const struct rounds_sums *r)
 {
-	uint64_t rounds = of->epochs      ? of->epochs
-			  : other->epochs ? other->epochs
-					  : r->rounds;
+	uint64_t marked = of->epochs ? of->epochs : other->epochs;
 
-	return r->items ? (double)r->visits / (double)r->items / (double)rounds
+	return r->items ? (double)r->visits / (double)r->items /
+				  (double)(marked ? marked : r->rounds)
 			: (double)NAN;
 }
 
