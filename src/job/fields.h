@@ -31,6 +31,13 @@ struct size_share {
 	double percent;
 };
 
+/* The size of a cache: bytes, a percentage of the data set's, or a number of
+ * samples; one of them is not 0. */
+struct cache_size {
+	uint64_t bytes, samples;
+	double percent;
+};
+
 /* Member type of MLGEN_U64_SHARE: the same of a count. */
 struct u64_share {
 	uint64_t count;

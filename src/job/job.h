@@ -35,6 +35,30 @@ enum job_shuffle {
 	SHUFFLE_FILE,
 	SHUFFLE_BUFFER /* + the samples that the buffer holds */
 };
+/* What a cache tier keeps; the rows stand in data/cache.c. */
+enum job_cache {
+	CACHE_NONE,
+	CACHE_LRU,
+	CACHE_FIFO,
+	CACHE_LFU,
+	CACHE_RANDOM,
+	CACHE_CLOCK,
+	CACHE_MINIO,
+	CACHE_IMPORTANCE,
+	CACHE_BELADY,
+	CACHE_HOT
+};
+/* For whom there is one of them, and what is kept as a whole. */
+enum job_cache_scope { CACHE_OF_HOST, CACHE_OF_RANK, CACHE_OF_ALL };
+enum job_cache_unit { CACHE_SAMPLES, CACHE_FILES, CACHE_PAGES };
+enum job_cache_fill { CACHE_FILL_SYNC, CACHE_FILL_ASYNC };
+enum job_cache_layout { CACHE_LAYOUT_FILES, CACHE_LAYOUT_SLAB };
+enum job_cache_substitute {
+	CACHE_SUBSTITUTE_NONE,
+	CACHE_SUBSTITUTE_GROUP,
+	CACHE_SUBSTITUTE_ANY
+};
+enum job_cache_stage { CACHE_RAW, CACHE_DECODED };
 enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS, SHARD_FILE };
 enum job_dataset { DATASET_MADE, DATASET_SCAN };
 enum job_scan_errors { SCAN_REFUSE, SCAN_SKIP };
@@ -149,6 +173,28 @@ struct job {
 	uint64_t decompress_rate; /* compressed bytes per second */
 	int preprocess, preprocess_at;
 	bool hold_samples;
+
+	/* A cache between sampler and storage; CACHE_NONE = there is none, and
+	 * nothing of what follows counts. */
+	int cache;
+	struct cache_size cache_size; /* of each cache */
+	int cache_scope;
+	int cache_unit;
+	uint64_t cache_page_bytes; /* of CACHE_PAGES */
+	char *cache_directory;     /* NULL = memory, or played */
+	int cache_fill;
+	uint64_t cache_queue; /* fills that wait, of cache_fill=async */
+	int cache_layout;
+	bool cache_persist;
+	struct dist cache_latency;      /* 0 = not played */
+	uint64_t cache_bandwidth_bytes; /* per second; 0 = not played */
+	int cache_substitute;
+	bool cache_hits_first;
+	uint64_t cache_prefetch; /* samples ahead of their batch */
+	double cache_warm;       /* percent of its size */
+	int cache_stage;
+	double cache_decoded_factor; /* decoded bytes of a raw one */
+	bool cache_verify;
 
 	/* The state of a model: data/state.h makes sizes of it. */
 	char *model; /* NULL = none named */

@@ -254,6 +254,60 @@ struct ceiling_result {
 	char unmeasured[256]; /* why something is missing; "" */
 };
 
+/* What a cache tier did in an epoch, or in several. Samples, unless the name says
+ * otherwise; with cache_unit=page a sample is a hit when all of its pages are. */
+struct cache_counts {
+	uint64_t accesses, unique_samples;
+	uint64_t hits, misses,
+		substitutions; /* as the order of the plan has it */
+	/* Of hits: what the tier did not have (yet), and storage gave. */
+	uint64_t late_hits;
+	uint64_t fills, dropped_fills, evictions; /* units */
+	uint64_t cache_bytes, storage_bytes, peer_bytes, filled_bytes;
+	uint64_t footprint_bytes; /* of the unique samples */
+	double hit_ratio;         /* NaN: no access */
+	/* Of the order: positions that follow on the one before in the data
+	 * set; of the samples that this epoch and the one before have, rank
+	 * correlation of their places; accesses of each sample on the mean. */
+	double sequential_ratio, rank_correlation, multiplicity;
+};
+
+struct cache_epoch {
+	uint64_t epoch; /* from 1 */
+	bool is_cold;   /* the first, and the tier began empty */
+	struct cache_counts counts;
+};
+
+/* One rank of several. */
+struct cache_rank {
+	uint64_t rank, accesses, hits, misses;
+	double hit_ratio; /* of the epochs after the first; NaN */
+};
+
+/* A cache tier (cache=); policy NULL = there is none. */
+struct cache_result {
+	const char *policy;         /* borrowed */
+	const char *place;          /* "directory", "memory", "played" */
+	const char *directory;      /* borrowed; NULL */
+	uint64_t caches;            /* on this host */
+	uint64_t size_bytes;        /* of each; UINT64_MAX = by samples */
+	uint64_t size_samples;      /* UINT64_MAX = by bytes */
+	uint64_t data_bytes;        /* of the data set */
+	uint64_t used_bytes, units; /* at the end, of all of them */
+	uint64_t state_bytes;       /* of memory for its bookkeeping */
+	double hit_ratio; /* of the epochs after the first; NaN with one */
+	struct cache_counts all;   /* of all epochs */
+	struct metric_list epochs; /* cache_epoch, the first 1024; owned */
+	struct metric_list
+		ranks; /* cache_rank; owned; none where they are alike */
+	struct hist *hit_ns, *miss_ns; /* of samples; owned by the tier */
+	bool is_full; /* DIR has no more room: it has stopped growing */
+	uint64_t verified, wrong; /* hits looked at by cache_verify */
+	uint64_t kept_units; /* that an earlier run had left (cache_persist) */
+	/* Of importance sampling and of belady: time at the epochs' barriers. */
+	double draw_seconds;
+};
+
 /* Fewer counted steps of a rank than this say little (MLPerf asks for 500). */
 #define FEW_STEPS 50
 
@@ -292,6 +346,7 @@ struct ml_result {
 	struct eval_result eval;
 	struct checkpoints_result saves, restores; /* count 0 = none */
 	struct ceiling_result ceiling;             /* filled by ask/ceiling.c */
+	struct cache_result cache;                 /* policy NULL = none */
 };
 
 /* min, max, mean, stdev over the seconds of a run, as fio's bw_* and iops_*. */

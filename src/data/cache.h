@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache.h - what a cache of some policy holds: lookups in their order, and no bytes of anything. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "job/job.h"
+
+/*
+ * A cache holds units (samples, files or pages of them), which have numbers from
+ * 0 to units - 1 and sizes. It is told of each access in the order of accesses,
+ * says whether the unit is there, and decides what goes and what comes. Where
+ * the bytes are is its caller's: each unit that is held has a slot, a small
+ * number that nothing else has as long.
+ *
+ * At most 32 bytes for each unit that it can hold and 4 for each that there is;
+ * nothing is allocated after cache_new. One thread at a time.
+ */
+struct cache;
+
+#define CACHE_NO_SLOT UINT32_MAX
+
+struct cache_config {
+	enum job_cache policy; /* not CACHE_NONE */
+	uint64_t units;
+	/* Whichever comes first; UINT64_MAX = no limit. */
+	uint64_t capacity_bytes, capacity_units;
+	uint64_t seed; /* of CACHE_RANDOM */
+	/* Of a unit; NULL = 1 each. */
+	uint64_t (*unit_bytes)(const void *arg, uint64_t unit);
+	/* CACHE_HOT: is it one of those that are ever kept? */
+	bool (*is_hot)(const void *arg, uint64_t unit);
+	/* A unit has left the slot; called by cache_access. NULL = nobody asks. */
+	void (*evicted)(void *to, uint64_t unit, uint32_t slot);
+	const void *arg;
+	void *to;
+};
+
+struct cache_access {
+	uint64_t unit;
+	double weight; /* CACHE_IMPORTANCE: of the unit, at this time */
+	/* CACHE_BELADY: when it is accessed next, in any unit of time that goes
+	 * up; UINT64_MAX = never. */
+	uint64_t next_use;
+};
+
+struct cache_answer {
+	bool is_hit;
+	/* Where it is, or from now on will be; CACHE_NO_SLOT: a miss that is
+	 * not kept. */
+	uint32_t slot;
+};
+
+/* 0, or -ENOMEM, -EINVAL with err. */
+int cache_new(struct cache **out, const struct cache_config *cfg,
+	      struct mlgen_err *err);
+void cache_free(struct cache *c); /* NULL is fine */
+
+/* One access. An access to a unit that is larger than the cache is a miss. */
+void cache_access(struct cache *c, const struct cache_access *a,
+		  struct cache_answer *answer);
+
+/* Is it there, and where? CACHE_NO_SLOT = it is not. No access. */
+uint32_t cache_find(const struct cache *c, uint64_t unit);
+
+/* A unit in it, whichever; by a random number. False: it is empty. */
+bool cache_any(const struct cache *c, uint64_t random, uint64_t *unit,
+	       uint32_t *slot);
+
+/* It is taken out, and nobody is told: its bytes are not there. */
+void cache_forget(struct cache *c, uint64_t unit);
+
+uint64_t cache_used_bytes(const struct cache *c);
+uint64_t cache_units(const struct cache *c);
+/* Most slots that it can have at a time, and the memory that all of it takes,
+ * of such a configuration. */
+uint64_t cache_slots(const struct cache_config *cfg);
+uint64_t cache_state_bytes(const struct cache_config *cfg);
