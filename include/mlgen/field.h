@@ -32,6 +32,7 @@ enum mlgen_type {
 	MLGEN_U64_PAIR,   /* struct u64_pair of counts, likewise */
 	MLGEN_SIZE_SHARE, /* struct size_share: bytes, or 20% */
 	MLGEN_U64_SHARE,  /* struct u64_share: a count, or 20% */
+	MLGEN_VARIANT, /* struct variant: one of `choices` and its argument */
 	/* metrics only */
 	MLGEN_HIST,      /* struct hist *, a latency object */
 	MLGEN_OBJECT,    /* a struct, described by `sub` */
@@ -58,8 +59,8 @@ struct mlgen_dist {
 };
 
 struct mlgen_choice {
-	const char *name; /* NULL ends the list; "NAME:" takes a number ... */
-	int value;        /* ... that is added to this; it is the highest */
+	const char *name; /* NULL ends the list; MLGEN_VARIANT: "NAME:FORM" */
+	int value;
 	const char *help; /* one clause, lower case, no full stop */
 };
 

@@ -196,9 +196,9 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 	*s = (struct sampler){
 		.dataset = ds,
 		/* A buffer changes nothing of what is read. */
-		.shuffle = cfg->shuffle >= SHUFFLE_BUFFER
+		.shuffle = cfg->shuffle.kind == SHUFFLE_BUFFER
 				   ? SHUFFLE_NONE
-				   : (enum job_shuffle)cfg->shuffle,
+				   : (enum job_shuffle)cfg->shuffle.kind,
 		.shard = (enum job_shard)cfg->shard,
 		.drop_last = cfg->drop_last,
 		.is_eval = cfg->is_eval,

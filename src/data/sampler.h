@@ -60,7 +60,8 @@ struct sampler {
 /* What sampler_init takes of a job; an evaluation has some of its own. */
 struct sampler_config {
 	uint64_t ranks, batch, lanes, seed;
-	int shuffle, shard; /* as in struct job */
+	struct variant shuffle; /* as in struct job */
+	int shard;
 	bool drop_last;
 	bool is_eval; /* for the names of options in messages */
 };

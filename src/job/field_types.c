@@ -6,14 +6,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "job/pair.h"
-
-#define CHOICE_NUMBER_MAX 1000000000u
+#include "job/variant.h"
 
 /* Of one type each: what all functions of a kind are called with. */
 #define PARSE(type)                                                            \
@@ -180,81 +178,31 @@ FORMAT(percent)
 
 /* ---- one of several words ---- */
 
-static void list_choices(struct buf *out, const struct mlgen_choice *choices)
-{
-	for (const struct mlgen_choice *c = choices; c->name; c++)
-		buf_addf(out, " %s%s", c->name,
-			 field_takes_number(c) ? "N" : "");
-}
-
-static const char *nearest_choice(const struct mlgen_choice *choices,
-				  const char *text)
-{
-	const char *words[32];
-	size_t n = 0;
-
-	for (; choices[n].name && n + 1 < ARRAY_LEN(words); n++)
-		words[n] = choices[n].name;
-	words[n] = NULL;
-	return field_nearest_word(words, text);
-}
-
-/* "NAME:" takes a number from 1 on, which is added to its value. */
-static int parse_number(const struct mlgen_choice *c, const char *text,
-			int *out, struct mlgen_err *err)
-{
-	uint64_t n;
-	int rc = units_u64(text, &n, err);
-
-	if (rc)
-		return rc;
-	if (n < 1 || n > CHOICE_NUMBER_MAX)
-		return mlgen_fail(err, -ERANGE,
-				  "'%s%s': write a number from 1 to %u",
-				  c->name, text, CHOICE_NUMBER_MAX);
-	*out = c->value + (int)n;
-	return 0;
-}
-
 PARSE(choice)
 {
-	struct buf names = { 0 };
-	const char *nearest = nearest_choice(f->choices, text);
-	int rc = 0;
+	struct variant v = { 0 };
+	int rc = variant_parse(&v, f->choices, text, kb_base, err);
 
-	(void)kb_base;
-	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
-		if (field_takes_number(c) &&
-		    strncasecmp(c->name, text, strlen(c->name)) == 0)
-			return parse_number(c, text + strlen(c->name), value,
-					    err);
-		if (strcasecmp(c->name, text) == 0) {
-			*(int *)value = c->value;
-			return 0;
-		}
-	}
-	list_choices(&names, f->choices);
-	rc = mlgen_fail(err, -EINVAL, "'%s' is none of%s%s%s%s", text,
-			buf_str(&names), nearest ? "; did you mean '" : "",
-			nearest ? nearest : "", nearest ? "'?" : "");
-	buf_fini(&names);
+	if (rc == 0)
+		*(int *)value = v.kind;
 	return rc;
 }
 
 FORMAT(choice)
 {
-	int n = *(const int *)value;
+	struct variant v = { .kind = *(const int *)value };
 
-	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
-		if (field_takes_number(c) && n > c->value) {
-			buf_addf(out, "%s%d", c->name, n - c->value);
-			return;
-		}
-		if (c->value == n) {
-			buf_add(out, c->name);
-			return;
-		}
-	}
+	variant_format(out, &v, f->choices);
+}
+
+PARSE(variant)
+{
+	return variant_parse(value, f->choices, text, kb_base, err);
+}
+
+FORMAT(variant)
+{
+	variant_format(out, value, f->choices);
 }
 
 /* ---- distributions ---- */
@@ -452,6 +400,9 @@ const struct field_type *field_type_of(const struct mlgen_field *f)
 				    limit_percent, NULL, NULL },
 		[MLGEN_ENUM] = { sizeof(int), NULL, false, parse_choice, NULL,
 				 format_choice, limit_real, NULL, NULL },
+		[MLGEN_VARIANT] = { sizeof(struct variant), NULL, false,
+				    parse_variant, NULL, format_variant,
+				    limit_real, NULL, NULL },
 		[MLGEN_SIZE_DIST] = { sizeof(struct dist), "SIZE|DIST", false,
 				      parse_size_dist, check_dist,
 				      format_size_dist, limit_size, hold_dist,

@@ -44,6 +44,13 @@ struct u64_share {
 	double percent;
 };
 
+/* Member type of MLGEN_VARIANT: the value of a choice, and what is written
+ * behind it (job/variant.h). */
+struct variant {
+	int kind;
+	uint64_t number, second;
+};
+
 /* clang-format off */
 #define FIELD_SIZE_DIST(s, m) .type = MLGEN_SIZE_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
 #define FIELD_TIME_DIST(s, m) .type = MLGEN_TIME_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
@@ -52,6 +59,7 @@ struct u64_share {
 #define FIELD_U64_PAIR(s, m)  .type = MLGEN_U64_PAIR, .off = MLGEN_MEMBER(s, m, struct u64_pair)
 #define FIELD_SIZE_SHARE(s, m) .type = MLGEN_SIZE_SHARE, .off = MLGEN_MEMBER(s, m, struct size_share)
 #define FIELD_U64_SHARE(s, m) .type = MLGEN_U64_SHARE, .off = MLGEN_MEMBER(s, m, struct u64_share)
+#define FIELD_VARIANT(s, m, c) .type = MLGEN_VARIANT, .off = MLGEN_MEMBER(s, m, struct variant), .choices = (c)
 /* clang-format on */
 
 /* Number of rows before the end row. */
@@ -113,9 +121,7 @@ const char *field_nearest_word(const char *const *words, const char *name);
  * (MLGEN_BESIDE); its end where there is none. */
 size_t field_path_at(const struct mlgen_field *f, const char *value);
 
-/* Is the choice one that a number follows, as in "buffer:64"? */
-bool field_takes_number(const struct mlgen_choice *c);
-/* The choices of an enum with `between` between them: "none|file|buffer:N". */
+/* The choices of an enum or a variant with `between` between them: "none|file|buffer:N". */
 void field_choices_text(struct buf *out, const struct mlgen_field *f,
 			const char *between);
 /* Would these be too long for a usage line? */

@@ -142,18 +142,13 @@ bool field_is_spelling(const struct mlgen_field *f,
 	return false;
 }
 
-bool field_takes_number(const struct mlgen_choice *c)
-{
-	return c->name[strlen(c->name) - 1] == ':';
-}
-
 void field_choices_text(struct buf *out, const struct mlgen_field *f,
 			const char *between)
 {
 	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
 		if (!field_is_spelling(f, c))
-			buf_addf(out, "%s%s%s", c == f->choices ? "" : between,
-				 c->name, field_takes_number(c) ? "N" : "");
+			buf_addf(out, "%s%s", c == f->choices ? "" : between,
+				 c->name);
 	}
 }
 
@@ -170,7 +165,7 @@ void field_type_text(struct buf *out, const struct mlgen_field *f)
 {
 	const struct field_type *type = field_type_of(f);
 
-	if (f->type != MLGEN_ENUM) {
+	if (!type || type->word) {
 		buf_add(out, type ? type->word : "TEXT");
 		return;
 	}

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "job/fio_options.h"
 #include "job/help_text.h"
+#include "job/variant.h"
 
 #define WIDTH 90
 #define OPTION_INDENT 19 /* of those of --cmdhelp */
@@ -56,12 +57,9 @@ static void print_choices(FILE *to, const struct mlgen_field *f)
 {
 	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
 		struct buf line = { 0 };
-		char name[64];
 
-		snprintf(name, sizeof(name), "%s%s", c->name,
-			 field_takes_number(c) ? "N" : "");
 		buf_addf(&line, "%*s%-*s ", OPTION_INDENT, "", CHOICE_WIDTH,
-			 name);
+			 c->name);
 		help_text_print(to, &line, c->help,
 				OPTION_INDENT + CHOICE_WIDTH + 2, WIDTH);
 		buf_fini(&line);
@@ -183,10 +181,11 @@ static void print_mdoc_choices(FILE *to, const struct mlgen_field *f)
 		return;
 	fputs(".Bl -tag -width contiguous -compact\n", to);
 	for (const struct mlgen_choice *c = f->choices; c->name; c++) {
-		size_t len = strlen(c->name) - field_takes_number(c);
+		const char *form = variant_form(c);
+		size_t len = variant_word_length(c) - (form != NULL);
 
-		fprintf(to, ".It Cm %.*s%s\n", (int)len, c->name,
-			field_takes_number(c) ? " : Ns Ar N" : "");
+		fprintf(to, ".It Cm %.*s%s%s\n", (int)len, c->name,
+			form ? " : Ns Ar " : "", form ? form : "");
 		print_mdoc_lines(to, c->help);
 	}
 	fputs(".El\n", to);

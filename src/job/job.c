@@ -136,9 +136,7 @@ unsigned job_samples_at_once(const struct job *j)
 
 uint64_t job_shuffle_buffer(const struct job *j)
 {
-	return j->shuffle > SHUFFLE_BUFFER
-		       ? (uint64_t)(j->shuffle - SHUFFLE_BUFFER)
-		       : 0;
+	return j->shuffle.kind == SHUFFLE_BUFFER ? j->shuffle.number : 0;
 }
 
 bool job_interleaves(const struct job *j)

@@ -33,7 +33,7 @@ enum job_shuffle {
 	SHUFFLE_NONE,
 	SHUFFLE_SAMPLE,
 	SHUFFLE_FILE,
-	SHUFFLE_BUFFER /* + the samples that the buffer holds */
+	SHUFFLE_BUFFER /* number: the samples that it holds */
 };
 /* What a cache tier keeps; the rows stand in data/cache.c. */
 enum job_cache {
@@ -160,7 +160,7 @@ struct job {
 	int loader;
 	uint64_t read_threads;
 	uint64_t prefetch;
-	int shuffle;
+	struct variant shuffle; /* enum job_shuffle */
 	int shard;
 	bool drop_last;
 	int access;

@@ -54,7 +54,7 @@ static const struct mlgen_choice shuffles[] = {
 	{ "none", SHUFFLE_NONE, "in the order of the files" },
 	{ "sample", SHUFFLE_SAMPLE, "every sample in a new random order each epoch" },
 	{ "file", SHUFFLE_FILE, "files in a new random order each epoch, each read front to back" },
-	{ "buffer:", SHUFFLE_BUFFER, "as read, through a buffer of so many samples from which one is drawn; it fills before the first batch, as tf.data's does" },
+	{ "buffer:N", SHUFFLE_BUFFER, "as read, through a buffer of so many samples from which one is drawn; it fills before the first batch, as tf.data's does" },
 	{ 0 },
 };
 
@@ -465,7 +465,7 @@ const struct mlgen_field job_fields[] = {
 	  .def = "2", .max = 1024, .unit = "batches", .group = "Loader",
 	  .help = "Batches read ahead: by each thread with loader=pytorch, by all of an accelerator with loader=plain and loader=tfdata. 0 with read_threads=0 only.\n"
 		  "PyTorch: prefetch_factor." },
-	{ "shuffle", MLGEN_F_ENUM(struct job, shuffle, shuffles),
+	{ "shuffle", FIELD_VARIANT(struct job, shuffle, shuffles),
 	  .def = "sample", .group = "Loader",
 	  .help = "The order in which samples are read.\n"
 		  "DLIO: reader.sample_shuffle, reader.file_shuffle." },

@@ -10,6 +10,7 @@
 #include "job/help.h"
 #include "job/job.h"
 #include "job/settings.h"
+#include "job/variant.h"
 #include "report/metrics.h"
 #include "run/live.h"
 #include "score/score.h"
@@ -183,7 +184,7 @@ static void print_values(const struct mlgen_field *f, bool is_setting)
 	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
 		if (field_is_spelling(f, c))
 			continue;
-		printf("%s%s", between, c->name);
+		printf("%s%.*s", between, (int)variant_word_length(c), c->name);
 		between = " ";
 	}
 }

@@ -9,7 +9,7 @@ static inline struct job *tfdata_job(uint64_t files, uint64_t per_file)
 	struct job *j = new_job();
 
 	j->loader = LOADER_TFDATA;
-	j->shuffle = SHUFFLE_NONE;
+	j->shuffle.kind = SHUFFLE_NONE;
 	j->num_files = files;
 	j->samples_per_file = per_file;
 	return j;

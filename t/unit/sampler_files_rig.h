@@ -38,7 +38,7 @@ static inline int make(struct sampler *s, struct dataset *ds,
 					    .batch = c->batch,
 					    .lanes = c->lanes,
 					    .seed = 7,
-					    .shuffle = c->shuffle,
+					    .shuffle = { c->shuffle, 9, 0 },
 					    .shard = c->shard,
 					    .drop_last = c->drop_last,
 					    .is_eval = c->is_eval };

@@ -19,7 +19,8 @@ struct all {
 	struct u64_pair sizes, counts;
 	struct size_share share;
 	struct u64_share part;
-	int order, word;
+	struct variant order, page;
+	int word;
 };
 
 static const struct mlgen_choice colours[] = {
@@ -29,11 +30,18 @@ static const struct mlgen_choice colours[] = {
 	{ 0 },
 };
 
-/* "NAME:" takes a number; it is the highest. */
 static const struct mlgen_choice orders[] = {
 	{ "none", 0, "as it is" },
 	{ "turned", 1, "from the end" },
-	{ "pool:", 2, "from a pool of so many" },
+	{ "pool:N", 2, "from a pool of so many" },
+	{ "run:N[:GROUP]", 3, "in runs, and groups of them" },
+	{ "last", 4, "behind them" },
+	{ 0 },
+};
+
+static const struct mlgen_choice pages[] = {
+	{ "none", 0, "whole" },
+	{ "page:SIZE[:WINDOW]", 1, "in pages, and windows of them" },
 	{ 0 },
 };
 
@@ -61,7 +69,8 @@ static const struct mlgen_field fields[] = {
 	{ "sizes", FIELD_SIZE_PAIR(struct all, sizes), .def = "4k", .min = 512, .max = 1024.0 * 1024 * 1024 },
 	{ "counts", FIELD_U64_PAIR(struct all, counts), .def = "0", .max = 1000 },
 	{ "share", FIELD_SIZE_SHARE(struct all, share), .def = "0", .max = 1024.0 * 1024 * 1024 },
-	{ "order", MLGEN_F_ENUM(struct all, order, orders), .def = "none" },
+	{ "order", FIELD_VARIANT(struct all, order, orders), .def = "none" },
+	{ "page", FIELD_VARIANT(struct all, page, pages), .def = "none" },
 	{ "word", MLGEN_F_ENUM(struct all, word, words), .def = "the_third" },
 	{ 0 },
 };
@@ -91,7 +100,7 @@ START_TEST(defaults_are_set)
 	ck_assert_uint_eq(values.list.count, 2);
 	for (const struct mlgen_field *f = fields; f->name; f++)
 		ck_assert_msg(field_is_default(f, &values), "%s", f->name);
-	ck_assert_uint_eq(field_count(fields), 17);
+	ck_assert_uint_eq(field_count(fields), 18);
 }
 END_TEST
 
@@ -144,6 +153,11 @@ static const struct {
 	{ "order", "pool:64", NULL },
 	{ "order", "pool:2k", "pool:2048" },
 	{ "order", "pool:1000000000", NULL },
+	{ "order", "last", NULL },
+	{ "order", "run:7", NULL },
+	{ "order", "Run:7:1k", "run:7:1024" },
+	{ "page", "page:8m", NULL },
+	{ "page", "page:4k:64", NULL },
 };
 
 START_TEST(what_is_written_reads_back)
@@ -224,6 +238,15 @@ static const struct {
 	{ "order", "pool:0", -ERANGE,
 	  "order: 'pool:0': write a number from 1 to 1000000000" },
 	{ "order", "pool:1000000001", -ERANGE, "write a number from 1 to" },
+	{ "order", "pol:8", -EINVAL, "did you mean 'pool:N'?" },
+	{ "order", "run:7:0", -ERANGE,
+	  "order: 'run:7:0': write a number from 1 to 1000000000" },
+	{ "order", "run:7:", -EINVAL, "order: " },
+	{ "order", "run:7:8:9", -EINVAL, "order: '8:9'" },
+	{ "order", "last:7", -EINVAL, "order: 'last:7' is none of" },
+	{ "page", "page:0", -ERANGE,
+	  "page: 'page:0': write a size from 1 byte to 4e" },
+	{ "page", "page:4x", -EINVAL, "page: '4x'" },
 };
 
 START_TEST(what_is_wrong_is_refused_and_changes_nothing)
@@ -355,7 +378,7 @@ static const struct {
 	{ "number", "NUMBER", "not set by default" },
 	{ "percent", "PERCENT", "default 50%, 0% to 100%" },
 	{ "choice", "red|blue", "default blue" },
-	{ "order", "none|turned|pool:N", "default none" },
+	{ "order", "none|turned|pool:N|run:N[:GROUP]|last", "default none" },
 	{ "word", "WORD", "default the_third" },
 	{ "sizes", "SIZE[,SIZE]", "default 4k, 512 to 1g" },
 	{ "counts", "INT[,INT]", "default 0, 0 to 1000" },

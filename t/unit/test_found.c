@@ -312,7 +312,7 @@ START_TEST(files_in_order_are_those_of_the_model)
 						.batch = 1 + trial,
 						.lanes = lanes[i],
 						.seed = 3,
-						.shuffle =
+						.shuffle.kind =
 							trial % 2
 								? SHUFFLE_FILE
 								: SHUFFLE_NONE,
@@ -329,7 +329,7 @@ START_TEST(shuffled_files_are_each_read_whole)
 	const struct sampler_config cfg = { .ranks = 2,
 					    .batch = 1,
 					    .seed = 9,
-					    .shuffle = SHUFFLE_FILE,
+					    .shuffle.kind = SHUFFLE_FILE,
 					    .shard = SHARD_CONTIGUOUS };
 	struct dataset ds = uneven(40, 8);
 	uint64_t n = dataset_samples(&ds), last = UINT64_MAX;
@@ -361,7 +361,7 @@ START_TEST(samples_at_random_need_even_shards_of_files)
 {
 	struct sampler_config cfg = { .ranks = 2,
 				      .batch = 1,
-				      .shuffle = SHUFFLE_SAMPLE,
+				      .shuffle.kind = SHUFFLE_SAMPLE,
 				      .shard = SHARD_FILE };
 	struct dataset ds = uneven(10, 1);
 	struct sampler s;

@@ -397,7 +397,7 @@ START_TEST(job_check_knows_which_formats_a_framework_reads)
 			j->direct = direct;
 			j->access = ACCESS_FRAMEWORK;
 			j->loader = LOADER_TFDATA; /* fits all of them */
-			j->shuffle = SHUFFLE_NONE;
+			j->shuffle.kind = SHUFFLE_NONE;
 			job_check(j, &d);
 			ck_assert_int_eq(d.count == 0,
 					 format_of((enum job_format)format)

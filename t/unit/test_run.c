@@ -84,7 +84,7 @@ START_TEST(every_sample_is_delivered_exactly_once)
 	j->prefetch = 2;
 	j->batch_size = 4;
 	j->num_files = 120;
-	j->shuffle = SHUFFLE_FILE;
+	j->shuffle.kind = SHUFFLE_FILE;
 	j->epochs = 3;
 	mock_of(j)->read_ns = 3 * MS;
 	struct ran r = go(&j, 1);
@@ -104,7 +104,7 @@ START_TEST(steps_limit_stops_all_ranks_at_the_same_step)
 
 	j->loader = loaders[_i];
 	j->accelerators = 2;
-	j->shuffle = SHUFFLE_NONE;
+	j->shuffle.kind = SHUFFLE_NONE;
 	j->num_files = 40;
 	j->steps = 7;
 	j->epochs = 10;

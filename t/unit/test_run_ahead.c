@@ -10,7 +10,7 @@ static struct job *job_of(int loader, uint64_t files, uint64_t per_file)
 	struct job *j = new_job();
 
 	j->loader = loader;
-	j->shuffle = SHUFFLE_NONE;
+	j->shuffle.kind = SHUFFLE_NONE;
 	j->num_files = files;
 	j->samples_per_file = per_file;
 	return j;
@@ -20,7 +20,7 @@ static struct job *job_of(int loader, uint64_t files, uint64_t per_file)
 static const struct {
 	int loader;
 	uint64_t files, threads, prefetch, batch;
-	int buffer;
+	uint64_t buffer;
 	uint64_t window, most_tokens;
 } aheads[] = {
 	{ LOADER_PYTORCH, 10000, 16, 100, 1, 0, 1600, 101 },
@@ -46,7 +46,8 @@ START_TEST(what_is_ahead_costs_no_memory_per_sample)
 	j->prefetch = aheads[_i].prefetch;
 	j->batch_size = aheads[_i].batch;
 	if (aheads[_i].buffer)
-		j->shuffle = SHUFFLE_BUFFER + aheads[_i].buffer;
+		j->shuffle = (struct variant){ SHUFFLE_BUFFER,
+					       aheads[_i].buffer, 0 };
 	rig_datasets(&r);
 	ck_assert_int_eq(
 		train_pass(&stages.train, j, &r.dataset, false, 0, NULL), 0);
@@ -70,7 +71,7 @@ START_TEST(an_evaluation_has_no_buffer_that_shuffles)
 	r.job->eval_files = 100;
 	r.job->eval_batch_size = 5;
 	r.job->prefetch = 3;
-	r.job->shuffle = SHUFFLE_BUFFER + 1000;
+	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 1000, 0 };
 	rig_datasets(&r);
 	ck_assert_int_eq(train_pass(&pass, r.job, &r.eval, true, 0, NULL), 0);
 	ck_assert_uint_eq(pass.window, 3);

@@ -19,7 +19,7 @@ static struct job *save_job(const char *every, int mode)
 
 	j->accelerators = RANKS;
 	j->num_files = RANKS * STEPS;
-	j->shuffle = SHUFFLE_NONE;
+	j->shuffle.kind = SHUFFLE_NONE;
 	j->checkpoint_every = mem_strdup(every);
 	j->checkpoint_mode = mode;
 	j->checkpoint_layout = LAYOUT_STREAM;

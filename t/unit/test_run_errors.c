@@ -15,7 +15,7 @@ START_TEST(an_error_stops_the_run_and_names_the_read)
 	j->read_threads = 3;
 	j->accelerators = 2;
 	j->num_files = 40;
-	j->shuffle = SHUFFLE_FILE;
+	j->shuffle.kind = SHUFFLE_FILE;
 	mock_of(j)->fail_at = 17;
 	struct ran r = go(&j, 1);
 	ck_assert_int_eq(r.result->err.code, -EIO);

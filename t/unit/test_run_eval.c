@@ -13,7 +13,7 @@ static struct job *eval_job(void)
 {
 	struct job *j = new_job();
 
-	j->shuffle = SHUFFLE_NONE;
+	j->shuffle.kind = SHUFFLE_NONE;
 	j->epochs = 2;
 	j->eval_files = 3;
 	j->eval_time = constant(4 * MS);
@@ -161,7 +161,7 @@ START_TEST(it_comes_after_the_epochs_asked_for)
 	r.job->eval_every = when[_i / 3].every;
 	/* threads that have something to read in some stages only, and pass
 	 * the others as they come: a billion orders take too long */
-	r.job->shuffle = SHUFFLE_FILE;
+	r.job->shuffle.kind = SHUFFLE_FILE;
 	r.job->read_threads = 4;
 	r.job->num_files = 2;
 	rig_go(&r);
@@ -184,7 +184,7 @@ START_TEST(a_training_is_the_same_with_it)
 
 		r.job->loader = loaders[_i];
 		r.job->num_files = 30;
-		r.job->shuffle = SHUFFLE_SAMPLE;
+		r.job->shuffle.kind = SHUFFLE_SAMPLE;
 		r.job->eval_files = i ? 12 : 0;
 		r.job->epochs = 3;
 		r.job->read_threads = 2;
@@ -262,7 +262,7 @@ START_TEST(it_is_not_drawn_from_the_shuffle_buffer)
 	struct rig r = { .job = eval_job() };
 
 	r.job->loader = LOADER_TFDATA;
-	r.job->shuffle = SHUFFLE_BUFFER + 64;
+	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 64, 0 };
 	r.job->num_files = 200;
 	r.job->batch_size = 50;
 	r.job->eval_files = 400;

@@ -225,7 +225,8 @@ START_TEST(a_shuffle_buffer_fills_before_the_first_batch)
 
 	r.job->batch_size = 2;
 	r.job->epochs = 2;
-	r.job->shuffle = SHUFFLE_BUFFER + (int)cases[_i].buffer;
+	r.job->shuffle =
+		(struct variant){ SHUFFLE_BUFFER, cases[_i].buffer, 0 };
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
 	check_counts(&r, 40, 80, 80);
@@ -244,7 +245,7 @@ START_TEST(a_shuffle_buffer_holds_batches_back)
 	struct rig r = { .job = tfdata_job(4, 10) };
 
 	r.job->deterministic = false;
-	r.job->shuffle = SHUFFLE_BUFFER + 8;
+	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 8, 0 };
 	mock_of(r.job)->read_ns = 20 * MS;
 	rig_go(&r);
 	check_counts(&r, 40, 40, 40);
@@ -278,7 +279,7 @@ START_TEST(barriers_change_no_count_of_tfdata)
 	r.job->batch_size = 4;
 	r.job->epochs = 4;
 	r.job->prefetch = 5;
-	r.job->shuffle = SHUFFLE_FILE;
+	r.job->shuffle.kind = SHUFFLE_FILE;
 	r.job->barrier = barriers[_i];
 	r.job->compute_time = (struct dist){ .kind = DIST_UNIFORM,
 					     .a = 5.0 * MS,
@@ -297,7 +298,7 @@ START_TEST(an_error_in_a_tfdata_loader_stops_the_run)
 	r.job->accelerators = 3;
 	r.job->read_threads = 3;
 	r.job->preprocess_time = constant(5 * MS);
-	r.job->shuffle = SHUFFLE_BUFFER + 3;
+	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 3, 0 };
 	r.job->epochs = 3;
 	mock_of(r.job)->read_ns = MS;
 	mock_of(r.job)->fail_at = (uint64_t)_i * 9;
@@ -334,7 +335,7 @@ START_TEST(an_interruption_ends_tfdata_within_a_step)
 
 	r.job->epochs = 100;
 	r.job->read_threads = 2;
-	r.job->shuffle = SHUFFLE_BUFFER + 20;
+	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 20, 0 };
 	r.job->preprocess_time = constant(2 * MS);
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);

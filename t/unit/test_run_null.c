@@ -82,7 +82,7 @@ static uint64_t elapsed_with(uint64_t seed, uint64_t threads)
 	uint64_t ns;
 
 	r.job->randseed = seed;
-	r.job->shuffle = SHUFFLE_NONE;
+	r.job->shuffle.kind = SHUFFLE_NONE;
 	r.job->read_threads = threads;
 	r.job->compute_time = constant(0);
 	r.job->num_files = 64;

@@ -10,7 +10,7 @@ static struct job *uneven_job(void)
 	struct job *j = new_job();
 
 	j->loader = LOADER_TFDATA;
-	j->shuffle = SHUFFLE_NONE;
+	j->shuffle.kind = SHUFFLE_NONE;
 	j->num_files = j->read_threads = j->batch_size = 2;
 	j->samples_per_file = 10;
 	j->prefetch = 4;
@@ -68,7 +68,7 @@ START_TEST(a_buffer_that_shuffles_fills_in_order_too)
 {
 	struct rig r = { .job = uneven_job() };
 
-	r.job->shuffle = SHUFFLE_BUFFER + 4;
+	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 4, 0 };
 	r.job->deterministic = _i;
 	rig_go(&r);
 	check_whole(&r, 10, 20);
@@ -166,7 +166,7 @@ static void draw_job(struct rig *r, uint64_t *at)
 	j->deterministic = draw(at, 0, 3) > 0;
 	j->epochs = draw(at, 1, 4);
 	if (buffer)
-		j->shuffle = SHUFFLE_BUFFER + (int)buffer;
+		j->shuffle = (struct variant){ SHUFFLE_BUFFER, buffer, 0 };
 	if (draw(at, 0, 1)) {
 		j->eval_files = draw(at, 2, 5);
 		j->eval_batch_size = draw(at, 1, 2);

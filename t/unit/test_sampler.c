@@ -76,7 +76,7 @@ START_TEST(shards_are_those_of_distributed_sampler)
 		struct sampler s;
 		struct dataset ds;
 
-		job.shuffle = SHUFFLE_NONE;
+		job.shuffle.kind = SHUFFLE_NONE;
 		job.shard = (int)cases[i].shard;
 		job.drop_last = cases[i].drop_last;
 		ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
@@ -159,7 +159,7 @@ START_TEST(ranks_together_read_everything_once)
 				struct job job = job_of(sizes[i][0],
 							sizes[i][1], 1 + k % 3);
 
-				job.shuffle = shuffles[k % 3];
+				job.shuffle.kind = shuffles[k % 3];
 				job.shard = k & 1 ? SHARD_STRIDED
 						  : SHARD_CONTIGUOUS;
 				job.drop_last = k & 2;
@@ -196,7 +196,7 @@ START_TEST(shuffle_file_keeps_the_samples_of_a_file_together)
 	struct sampler_epoch e;
 	unsigned moved = 0;
 
-	job.shuffle = SHUFFLE_FILE;
+	job.shuffle.kind = SHUFFLE_FILE;
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 	ck_assert_int_eq(init(&s, &job, &ds, 1, NULL), 0);
 	sampler_epoch(&e, &s, 0);
@@ -230,7 +230,7 @@ START_TEST(epochs_and_seeds_are_different_orders_and_repeat)
 	struct sampler s, other;
 	struct sampler_epoch a, b;
 
-	job.shuffle = SHUFFLE_SAMPLE;
+	job.shuffle.kind = SHUFFLE_SAMPLE;
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 	ck_assert_int_eq(init(&s, &job, &ds, 1, NULL), 0);
 	job.randseed++;
@@ -313,7 +313,7 @@ START_TEST(a_billion_samples_are_no_larger_than_ten)
 	struct sampler s;
 	struct sampler_epoch e;
 
-	job.shuffle = SHUFFLE_SAMPLE;
+	job.shuffle.kind = SHUFFLE_SAMPLE;
 	job.drop_last = true;
 	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
 	ck_assert_int_eq(init(&s, &job, &ds, 1000, NULL), 0);

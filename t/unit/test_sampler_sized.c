@@ -268,7 +268,8 @@ static void check_orders(const struct dataset *ds, unsigned trial)
 
 	for (unsigned k = 0; k < 5 * 4 * 3 * 3 * 2; k++) {
 		struct sampler_config cfg = { .lanes = lanes[k % 5],
-					      .shuffle = shuffles[k / 5 % 4],
+					      .shuffle.kind =
+						      shuffles[k / 5 % 4],
 					      .shard = (int)(k / 20 % 3),
 					      .ranks = 1 + k / 60 % 3,
 					      .drop_last = k / 180,
@@ -276,7 +277,7 @@ static void check_orders(const struct dataset *ds, unsigned trial)
 					      .seed = 3 };
 		bool has_files = cfg.lanes || cfg.shard == SHARD_FILE;
 
-		if (!has_files || cfg.shuffle != SHUFFLE_SAMPLE)
+		if (!has_files || cfg.shuffle.kind != SHUFFLE_SAMPLE)
 			check_order(ds, &cfg);
 	}
 }
@@ -345,7 +346,7 @@ START_TEST(whole_files_in_any_order_of_samples_are_refused)
 {
 	struct sampler_config cfg = { .ranks = 1,
 				      .batch = 1,
-				      .shuffle = SHUFFLE_SAMPLE,
+				      .shuffle.kind = SHUFFLE_SAMPLE,
 				      .shard = SHARD_FILE };
 	struct dataset ds;
 	struct sampler s;

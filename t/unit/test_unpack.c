@@ -261,7 +261,7 @@ static struct job *job_of_scan(char *directory)
 	j->dataset = DATASET_SCAN;
 	j->format = FORMAT_PARQUET;
 	j->access = ACCESS_FRAMEWORK;
-	j->shuffle = SHUFFLE_NONE;
+	j->shuffle.kind = SHUFFLE_NONE;
 	j->batch_size = 2;
 	j->prefetch = 8;
 	return j;

@@ -110,13 +110,6 @@ static void check_format(const struct job *j, struct diag *d)
 
 /* ---- who reads what ---- */
 
-static uint64_t shuffle_buffer(const struct job *j)
-{
-	return j->shuffle > SHUFFLE_BUFFER
-		       ? (uint64_t)(j->shuffle - SHUFFLE_BUFFER)
-		       : 0;
-}
-
 static void check_threads(const struct job *j, struct diag *d)
 {
 	double threads = (double)j->accelerators * (double)job_read_threads(j);
@@ -164,20 +157,20 @@ static void check_ready(const struct job *j, struct diag *d)
 		      "%.0f samples would be ready at once, at most %.0f can "
 		      "be; lower prefetch, batch_size or read_threads",
 		      ready, READY_MAX);
-	else if (ready + ranks * (double)shuffle_buffer(j) > READY_MAX)
+	else if (ready + ranks * (double)job_shuffle_buffer(j) > READY_MAX)
 		FAULT(d, j, "shuffle",
 		      "%.0f samples would be ready at once, at most %.0f can "
 		      "be; use a smaller buffer",
-		      ready + ranks * (double)shuffle_buffer(j), READY_MAX);
+		      ready + ranks * (double)job_shuffle_buffer(j), READY_MAX);
 }
 
 static void check_shuffle(const struct job *j, struct diag *d)
 {
-	if (j->loader == LOADER_TFDATA && j->shuffle == SHUFFLE_SAMPLE)
+	if (j->loader == LOADER_TFDATA && j->shuffle.kind == SHUFFLE_SAMPLE)
 		FAULT(d, j, "shuffle",
 		      "sample is no order of loader=tfdata, which reads files "
 		      "from front to back; use shuffle=file, none or buffer:N");
-	if (j->loader != LOADER_TFDATA && shuffle_buffer(j))
+	if (j->loader != LOADER_TFDATA && job_shuffle_buffer(j))
 		FAULT(d, j, "shuffle",
 		      "only loader=tfdata has a buffer to draw samples from; "
 		      "use loader=tfdata, or shuffle=sample");
