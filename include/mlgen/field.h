@@ -32,6 +32,7 @@ enum mlgen_type {
 	MLGEN_U64_PAIR,   /* struct u64_pair of counts, likewise */
 	MLGEN_SIZE_SHARE, /* struct size_share: bytes, or 20% */
 	MLGEN_U64_SHARE,  /* struct u64_share: a count, or 20% */
+	MLGEN_CACHE_SIZE, /* struct cache_size: bytes, 20%, or 5000 samples */
 	MLGEN_VARIANT, /* struct variant: one of `choices` and its argument */
 	/* metrics only */
 	MLGEN_HIST,      /* struct hist *, a latency object */

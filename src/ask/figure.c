@@ -309,7 +309,8 @@ static void take_option(struct figure_value *v, const struct mlgen_field *f,
 		if (units_time(text, f->unit, &n, NULL) == 0)
 			set_real(v, (double)n / 1e9);
 	} else if (f->type == MLGEN_SIZE || f->type == MLGEN_SIZE_DIST ||
-		   f->type == MLGEN_SIZE_PAIR || f->type == MLGEN_SIZE_SHARE) {
+		   f->type == MLGEN_SIZE_PAIR || f->type == MLGEN_SIZE_SHARE ||
+		   f->type == MLGEN_CACHE_SIZE) {
 		if (units_size(text, 1024, &n, NULL) == 0)
 			set_whole(v, n);
 	} else if (f->type != MLGEN_STR) {

@@ -377,6 +377,28 @@ FORMAT(u64_share)
 	u64_share_format(out, value);
 }
 
+PARSE(cache_size)
+{
+	(void)f;
+	return cache_size_parse(value, text, kb_base, err);
+}
+
+/* The limits are those of bytes, and no count needs others. */
+CHECK(cache_size)
+{
+	const struct cache_size *size = value;
+	uint64_t most =
+		size->bytes > size->samples ? size->bytes : size->samples;
+
+	return most ? check_range(f, (double)most, text, err) : 0;
+}
+
+FORMAT(cache_size)
+{
+	(void)f;
+	cache_size_format(out, value);
+}
+
 /* ---- the table ---- */
 
 const struct field_type *field_type_of(const struct mlgen_field *f)
@@ -428,6 +450,11 @@ const struct field_type *field_type_of(const struct mlgen_field *f)
 				      false, parse_u64_share, check_u64_share,
 				      format_u64_share, limit_count, NULL,
 				      NULL },
+		[MLGEN_CACHE_SIZE] = { sizeof(struct cache_size),
+				       "SIZE|PERCENT|SAMPLES", false,
+				       parse_cache_size, check_cache_size,
+				       format_cache_size, limit_size, NULL,
+				       NULL },
 	};
 
 	return f->type < ARRAY_LEN(types) && types[f->type].bytes

@@ -24,6 +24,7 @@ union value {
 	struct u64_pair pair;
 	struct size_share share;
 	struct u64_share u64_share;
+	struct cache_size cache_size;
 	struct variant variant;
 };
 

@@ -31,8 +31,8 @@ struct size_share {
 	double percent;
 };
 
-/* The size of a cache: bytes, a percentage of the data set's, or a number of
- * samples; one of them is not 0. */
+/* Member type of MLGEN_CACHE_SIZE: bytes, a percentage of the data set's, or a
+ * number of samples; one of them is not 0, but where it is unset. */
 struct cache_size {
 	uint64_t bytes, samples;
 	double percent;
@@ -59,6 +59,7 @@ struct variant {
 #define FIELD_U64_PAIR(s, m)  .type = MLGEN_U64_PAIR, .off = MLGEN_MEMBER(s, m, struct u64_pair)
 #define FIELD_SIZE_SHARE(s, m) .type = MLGEN_SIZE_SHARE, .off = MLGEN_MEMBER(s, m, struct size_share)
 #define FIELD_U64_SHARE(s, m) .type = MLGEN_U64_SHARE, .off = MLGEN_MEMBER(s, m, struct u64_share)
+#define FIELD_CACHE_SIZE(s, m) .type = MLGEN_CACHE_SIZE, .off = MLGEN_MEMBER(s, m, struct cache_size)
 #define FIELD_VARIANT(s, m, c) .type = MLGEN_VARIANT, .off = MLGEN_MEMBER(s, m, struct variant), .choices = (c)
 /* clang-format on */
 

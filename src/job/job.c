@@ -173,7 +173,8 @@ void job_field_text(const struct job *j, const struct mlgen_field *f,
 	struct buf text = { 0 };
 	bool is_size = f->type == MLGEN_SIZE || f->type == MLGEN_SIZE_DIST ||
 		       f->type == MLGEN_SIZE_PAIR ||
-		       f->type == MLGEN_SIZE_SHARE;
+		       f->type == MLGEN_SIZE_SHARE ||
+		       f->type == MLGEN_CACHE_SIZE;
 
 	field_format(&text, f, base);
 	if (is_size && j->kb_base == 1000 &&

@@ -96,6 +96,61 @@ static const struct mlgen_choice decompressions[] = {
 	{ 0 },
 };
 
+/* Sources: MinIO, J. Mohan et al., VLDB 2021 (CoorDL); importance, R. I. S. Khan et
+ * al., FAST '23 (SHADE); belady, L. A. Belady, IBM Systems Journal 5 (1966);
+ * clock, F. J. Corbato, 1968. */
+static const struct mlgen_choice caches[] = {
+	{ "none", CACHE_NONE, "there is no tier" },
+	{ "lru", CACHE_LRU, "what was used last; the least recently used goes" },
+	{ "fifo", CACHE_FIFO, "what came last; the oldest goes" },
+	{ "lfu", CACHE_LFU, "what was used most; the least frequently used goes" },
+	{ "random", CACHE_RANDOM, "any of it goes" },
+	{ "clock", CACHE_CLOCK, "the oldest that was not used since the hand passed it goes" },
+	{ "minio", CACHE_MINIO, "what came first: it fills once, and nothing goes (CoorDL)" },
+	{ "importance", CACHE_IMPORTANCE, "what weighs most: the least important goes, unless the newcomer is less (SHADE); needs an order that has weights" },
+	{ "belady", CACHE_BELADY, "what is needed soonest, for it knows the order of what comes: no other policy hits more often" },
+	{ "hot", CACHE_HOT, "the first so many of a ranking, and nothing else" },
+	{ 0 },
+};
+
+static const struct mlgen_choice cache_scopes[] = {
+	{ "host", CACHE_OF_HOST, "one for all accelerators of a host" },
+	{ "rank", CACHE_OF_RANK, "one for each accelerator, of that size each" },
+	{ "all", CACHE_OF_ALL, "one, whose samples are divided among all hosts; on one host that is host" },
+	{ 0 },
+};
+
+static const struct mlgen_choice cache_units[] = {
+	{ "sample", CACHE_SAMPLES, "what is read together: a sample, where samples can be read alone" },
+	{ "file", CACHE_FILES, "whole files" },
+	{ 0 },
+};
+
+static const struct mlgen_choice cache_fills[] = {
+	{ "sync", CACHE_FILL_SYNC, "by the thread that read the sample, before it goes on" },
+	{ "async", CACHE_FILL_ASYNC, "behind it, by a thread of the tier; what does not fit into cache_queue is dropped and counted" },
+	{ 0 },
+};
+
+static const struct mlgen_choice cache_layouts[] = {
+	{ "slab", CACHE_LAYOUT_SLAB, "one file of slots, which are overwritten" },
+	{ "files", CACHE_LAYOUT_FILES, "a file for each sample, unlinked when it goes" },
+	{ 0 },
+};
+
+static const struct mlgen_choice cache_substitutes[] = {
+	{ "none", CACHE_SUBSTITUTE_NONE, "the sample itself is read" },
+	{ "group", CACHE_SUBSTITUTE_GROUP, "another of the same file is taken, if the tier has one (Quiver)" },
+	{ "any", CACHE_SUBSTITUTE_ANY, "any other that the tier has is taken (iCache)" },
+	{ 0 },
+};
+
+static const struct mlgen_choice cache_stages[] = {
+	{ "raw", CACHE_RAW, "as they are read; a hit is decoded like any other" },
+	{ "decoded", CACHE_DECODED, "as they are when decoded: cache_decoded_factor times the size, and a hit needs no preprocess_time" },
+	{ 0 },
+};
+
 static const struct mlgen_choice barriers[] = {
 	{ "none", BARRIER_NONE, "nobody waits for anybody" },
 	{ "step", BARRIER_STEP, "all wait for the slowest after every step, as when gradients are summed" },
@@ -514,6 +569,67 @@ const struct mlgen_field job_fields[] = {
 	{ "hold_samples", MLGEN_F_BOOL(struct job, hold_samples),
 	  .def = "0", .group = "Loader",
 	  .help = "Keep what is read ahead in memory until its batch is taken, as a framework does; without it mlgen reads into the same buffer again and again." },
+
+	{ "cache", MLGEN_F_ENUM(struct job, cache, caches),
+	  .def = "none", .group = "Cache",
+	  .help = "What a cache tier between sampler and storage keeps.\n"
+		  "A hit is read from the tier; \"A cache tier\" in mlgen-job(5)." },
+	{ "cache_size", FIELD_CACHE_SIZE(struct job, cache_size),
+	  .min = 1, .max = MOST_BYTES, .unit = "bytes", .group = "Cache",
+	  .help = "Size of each tier: bytes, a percentage of the dataset's (15%), or a count (5000 samples)." },
+	{ "cache_scope", MLGEN_F_ENUM(struct job, cache_scope, cache_scopes),
+	  .def = "host", .group = "Cache",
+	  .help = "For whom there is one." },
+	{ "cache_unit", MLGEN_F_ENUM(struct job, cache_unit, cache_units),
+	  .def = "sample", .group = "Cache",
+	  .help = "What is kept as a whole." },
+	{ "cache_directory", MLGEN_F_STR(struct job, cache_directory),
+	  .group = "Cache",
+	  .help = "Where the tier's bytes are, such as a directory on local NVMe: a miss is written there, a hit is read from there.\n"
+		  "Unset they are in memory, which is really taken, or only played\n"
+		  "with cache_latency or cache_bandwidth. What others have in the\n"
+		  "directory is left alone." },
+	{ "cache_fill", MLGEN_F_ENUM(struct job, cache_fill, cache_fills),
+	  .def = "sync", .group = "Cache",
+	  .help = "With cache_directory: who writes a sample that was missed." },
+	{ "cache_queue", MLGEN_F_U64(struct job, cache_queue),
+	  .def = "64", .min = 1, .max = 1e6, .unit = "samples", .group = "Cache",
+	  .help = "With cache_fill=async: samples that may wait to be written; more are not kept." },
+	{ "cache_layout", MLGEN_F_ENUM(struct job, cache_layout, cache_layouts),
+	  .def = "slab", .group = "Cache",
+	  .help = "With cache_directory: how samples lie there." },
+	{ "cache_persist", MLGEN_F_BOOL(struct job, cache_persist),
+	  .def = "0", .group = "Cache",
+	  .help = "With cache_directory: what the tier holds stays for the next run, which checks whose it is." },
+	{ "cache_latency", FIELD_TIME_DIST(struct job, cache_latency),
+	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Cache",
+	  .help = "Time it takes the tier to begin to answer, a time or a distribution: the tier is only played, and takes no memory for bytes." },
+	{ "cache_bandwidth", MLGEN_F_SIZE(struct job, cache_bandwidth_bytes),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Cache",
+	  .help = "Bytes that the tier gives in a second, all who read together; it is only played, likewise. 0 is no limit." },
+	{ "cache_substitute", MLGEN_F_ENUM(struct job, cache_substitute, cache_substitutes),
+	  .def = "none", .group = "Cache",
+	  .help = "What is trained on in place of a sample that the tier does not have.\n"
+		  "Quiver: A. V. Kumar and M. Sivathanu, FAST '20. iCache: W. Chen\n"
+		  "et al., HPCA 2023. An epoch has then not every sample once." },
+	{ "cache_hits_first", MLGEN_F_BOOL(struct job, cache_hits_first),
+	  .def = "0", .group = "Cache",
+	  .help = "An epoch's order begins with what the tier has, as SHADE's does; of shuffle=sample and orders that are drawn by weights." },
+	{ "cache_prefetch", MLGEN_F_U64(struct job, cache_prefetch),
+	  .def = "0", .max = 1e9, .unit = "samples", .group = "Cache",
+	  .help = "Samples that are brought into the tier ahead of their batch, by the order that is known (NoPFS: N. Dryden et al., SC '21)." },
+	{ "cache_warm", MLGEN_F_PERCENT(struct job, cache_warm),
+	  .def = "0%", .max = 100, .group = "Cache",
+	  .help = "Fill this part of the tier before the run, which is not measured (Hoard: C. Pinto et al., 2018, has all of it)." },
+	{ "cache_stage", MLGEN_F_ENUM(struct job, cache_stage, cache_stages),
+	  .def = "raw", .group = "Cache",
+	  .help = "As what samples are kept." },
+	{ "cache_decoded_factor", MLGEN_F_F64(struct job, cache_decoded_factor),
+	  .def = "1", .min = 0.01, .max = 1000, .group = "Cache",
+	  .help = "With cache_stage=decoded: bytes of a decoded sample for each byte that was read." },
+	{ "cache_verify", MLGEN_F_BOOL(struct job, cache_verify),
+	  .def = "0", .group = "Cache",
+	  .help = "Look at each hit: is it the sample that was asked for?" },
 
 	{ "model", MLGEN_F_STR(struct job, model),
 	  .group = "Model", .flags = MLGEN_SELECTS,

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 
 static int parse_half(uint64_t *out, const char *text, size_t len, bool is_size,
 		      unsigned kb_base, struct mlgen_err *err)
@@ -135,4 +136,66 @@ void u64_share_format(struct buf *out, const struct u64_share *share)
 		buf_addf(out, "%s%%", units_put_f64(text, share->percent));
 	else
 		buf_addf(out, "%" PRIu64, share->count);
+}
+
+/* Length of the count in "5000 samples"; 0 = there is no such word. */
+static size_t samples_at(const char *text)
+{
+	static const char *const words[] = { "samples", "sample" };
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		size_t word = strlen(words[i]);
+
+		if (len <= word || strcmp(text + len - word, words[i]) != 0)
+			continue;
+		for (len -= word; len && text[len - 1] == ' ';)
+			len--;
+		return len;
+	}
+	return 0;
+}
+
+static int parse_samples(uint64_t *out, const char *text, size_t len,
+			 struct mlgen_err *err)
+{
+	char *count = mem_strndup(text, len);
+	int rc = units_u64(count, out, err);
+
+	mem_free(count);
+	return rc;
+}
+
+int cache_size_parse(struct cache_size *out, const char *text, unsigned kb_base,
+		     struct mlgen_err *err)
+{
+	size_t samples = samples_at(text);
+	int rc = 0;
+
+	*out = (struct cache_size){ 0 };
+	if (samples)
+		rc = parse_samples(&out->samples, text, samples, err);
+	else if (is_percent(text))
+		rc = units_percent(text, &out->percent, err);
+	else
+		rc = size_parse(&out->bytes, text, kb_base, err);
+	if (rc == 0 && !out->bytes && !out->samples && !(out->percent > 0))
+		return mlgen_fail(err, -ERANGE,
+				  "'%s' holds nothing; write a size, a "
+				  "percentage such as 15%%, or a count such as "
+				  "'5000 samples'",
+				  text);
+	return rc;
+}
+
+void cache_size_format(struct buf *out, const struct cache_size *size)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	if (size->percent > 0)
+		buf_addf(out, "%s%%", units_put_f64(text, size->percent));
+	else if (size->samples)
+		buf_addf(out, "%" PRIu64 " samples", size->samples);
+	else if (size->bytes)
+		buf_add(out, units_put_size(text, size->bytes));
 }

@@ -29,3 +29,9 @@ void share_format(struct buf *out, const struct size_share *share);
 int u64_share_parse(struct u64_share *out, const char *text,
 		    struct mlgen_err *err);
 void u64_share_format(struct buf *out, const struct u64_share *share);
+
+/* Read the size of a cache: a size, with a % behind it a percentage, which may be
+ * above 100, or with "samples" behind it a count. None of them may be 0. */
+int cache_size_parse(struct cache_size *out, const char *text, unsigned kb_base,
+		     struct mlgen_err *err);
+void cache_size_format(struct buf *out, const struct cache_size *size);

@@ -19,6 +19,7 @@ struct all {
 	struct u64_pair sizes, counts;
 	struct size_share share;
 	struct u64_share part;
+	struct cache_size cache;
 	struct variant order, page;
 	int word;
 };
@@ -69,6 +70,7 @@ static const struct mlgen_field fields[] = {
 	{ "sizes", FIELD_SIZE_PAIR(struct all, sizes), .def = "4k", .min = 512, .max = 1024.0 * 1024 * 1024 },
 	{ "counts", FIELD_U64_PAIR(struct all, counts), .def = "0", .max = 1000 },
 	{ "share", FIELD_SIZE_SHARE(struct all, share), .def = "0", .max = 1024.0 * 1024 * 1024 },
+	{ "cache", FIELD_CACHE_SIZE(struct all, cache), .min = 1, .max = 1024.0 * 1024 * 1024 },
 	{ "order", FIELD_VARIANT(struct all, order, orders), .def = "none" },
 	{ "page", FIELD_VARIANT(struct all, page, pages), .def = "none" },
 	{ "word", MLGEN_F_ENUM(struct all, word, words), .def = "the_third" },
@@ -100,7 +102,7 @@ START_TEST(defaults_are_set)
 	ck_assert_uint_eq(values.list.count, 2);
 	for (const struct mlgen_field *f = fields; f->name; f++)
 		ck_assert_msg(field_is_default(f, &values), "%s", f->name);
-	ck_assert_uint_eq(field_count(fields), 18);
+	ck_assert_uint_eq(field_count(fields), 19);
 }
 END_TEST
 
@@ -147,6 +149,12 @@ static const struct {
 	{ "share", "0.5%", NULL },
 	{ "share", "100%", NULL },
 	{ "part", "12", NULL },
+	{ "cache", "1g", NULL },
+	{ "cache", "15%", NULL },
+	{ "cache", "120%", NULL },
+	{ "cache", "5000 samples", NULL },
+	{ "cache", "5ksamples", "5120 samples" },
+	{ "cache", "1 sample", "1 samples" },
 	{ "part", "0.001%", NULL },
 	{ "order", "turned", NULL },
 	{ "order", "pool:1", NULL },
@@ -228,6 +236,13 @@ static const struct {
 	{ "part", "1001", -ERANGE, "part: 1001 is above the maximum 1000" },
 	{ "part", "1.5", -EINVAL, "part: '1.5'" },
 	{ "part", "-1", -EINVAL, "part: '-1'" },
+	{ "cache", "0", -ERANGE, "cache: '0' holds nothing; write a size" },
+	{ "cache", "0%", -ERANGE, "cache: '0%' holds nothing" },
+	{ "cache", "0 samples", -ERANGE, "cache: '0 samples' holds nothing" },
+	{ "cache", "-1%", -ERANGE, "cache: '-1%' holds nothing" },
+	{ "cache", "5 batches", -EINVAL, "cache: '5 batches'" },
+	{ "cache", "samples", -EINVAL, "cache: 'samples'" },
+	{ "cache", "2g", -ERANGE, "cache: 2g is above the maximum 1g" },
 	{ "order", "pool", -EINVAL,
 	  "order: 'pool' is none of none turned pool:N" },
 	{ "order", "pools:4", -EINVAL, "order: 'pools:4' is none of" },

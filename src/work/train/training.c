@@ -6,14 +6,15 @@
 #include "work/train/train_check.h"
 
 static const char *const groups[] = { "Workload",   "Dataset", "Accelerator",
-				      "Evaluation", "Loader",  NULL };
+				      "Evaluation", "Loader",  "Cache",
+				      NULL };
 static const char *const also[] = { "Model", "Checkpoint", NULL };
 
 /* A training that saves can be prepared: all options of one are taken. */
-static const char *const also_of_prepare[] = { "Workload",    "Dataset",
-					       "Accelerator", "Evaluation",
-					       "Loader",      "Model",
-					       "Checkpoint",  NULL };
+static const char *const also_of_prepare[] = {
+	"Workload", "Dataset", "Accelerator", "Evaluation", "Loader",
+	"Cache",    "Model",   "Checkpoint",  NULL
+};
 
 static void training_check(const struct job *j, struct diag *d)
 {
