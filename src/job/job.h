@@ -179,9 +179,9 @@ struct job {
 	int cache;
 	struct cache_size cache_size; /* of each cache */
 	int cache_scope;
-	int cache_unit;
-	uint64_t cache_page_bytes; /* of CACHE_PAGES */
-	char *cache_directory;     /* NULL = memory, or played */
+	struct variant
+		cache_unit; /* enum job_cache_unit; number: bytes of a page */
+	char *cache_directory; /* NULL = memory, or played */
 	int cache_fill;
 	uint64_t cache_queue; /* fills that wait, of cache_fill=async */
 	int cache_layout;

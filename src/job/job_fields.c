@@ -123,6 +123,7 @@ static const struct mlgen_choice cache_scopes[] = {
 static const struct mlgen_choice cache_units[] = {
 	{ "sample", CACHE_SAMPLES, "what is read together: a sample, where samples can be read alone" },
 	{ "file", CACHE_FILES, "whole files" },
+	{ "page:SIZE", CACHE_PAGES, "pages of files; a sample is a hit when all of its pages are" },
 	{ 0 },
 };
 
@@ -580,7 +581,7 @@ const struct mlgen_field job_fields[] = {
 	{ "cache_scope", MLGEN_F_ENUM(struct job, cache_scope, cache_scopes),
 	  .def = "host", .group = "Cache",
 	  .help = "For whom there is one." },
-	{ "cache_unit", MLGEN_F_ENUM(struct job, cache_unit, cache_units),
+	{ "cache_unit", FIELD_VARIANT(struct job, cache_unit, cache_units),
 	  .def = "sample", .group = "Cache",
 	  .help = "What is kept as a whole." },
 	{ "cache_directory", MLGEN_F_STR(struct job, cache_directory),
