@@ -25,6 +25,7 @@ enum rng_stream {
 	RNG_ENGINE,   /* what an engine draws, and the seeds of its workers */
 	RNG_RECORDED, /* a sample's template, and its random places */
 	RNG_START,    /* how long a loader takes to begin */
+	RNG_CACHE,    /* what makes room in a cache of that policy */
 };
 
 /* 64 uniform bits. */

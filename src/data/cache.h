@@ -16,8 +16,13 @@
  * the bytes are is its caller's: each unit that is held has a slot, a small
  * number that nothing else has as long.
  *
+ * As many go as a newcomer needs. Where its policy can turn a newcomer away
+ * (importance, belady), it does so unless each of those is worth less, and then
+ * none of them goes. One that is larger than the cache is never kept.
+ *
  * At most 32 bytes for each unit that it can hold and 4 for each that there is;
- * nothing is allocated after cache_new. One thread at a time.
+ * nothing is allocated after cache_new. One thread at a time. What policies are
+ * called stands in job/cache_words.h: cache_policies are the choices of options.
  */
 struct cache;
 
