@@ -20,13 +20,18 @@ struct orderwalk_at {
 struct orderwalk {
 	const struct sampler *sampler;
 	uint64_t first_rank, end_rank; /* only these ranks */
+	/* Of the batch at hand: its end, and where it is. */
 	uint64_t rank, step, position, end;
-	struct sampler_epoch order;
+	/* One a rank: where extents differ, it is kept how far one has come. */
+	struct sampler_epoch *orders;
 };
 
-/* To the beginning of an epoch (from 0). */
+/* To the beginning of an epoch (from 0); what `w` held is not looked at. */
 void orderwalk_begin(struct orderwalk *w, const struct sampler *s,
 		     uint64_t first_rank, uint64_t end_rank, uint64_t epoch);
 
 /* The next access; false: the epoch is over. */
 bool orderwalk_next(struct orderwalk *w, struct orderwalk_at *at);
+
+/* At any time after orderwalk_begin; takes a zeroed struct. */
+void orderwalk_end(struct orderwalk *w);
