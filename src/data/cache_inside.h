@@ -43,6 +43,7 @@ struct cache {
 	uint32_t free; /* of those that were; CACHE_NO_SLOT */
 	uint32_t newest, oldest;
 	uint32_t heap_count;
+	bool is_root_free; /* of the heap, between make_room and add */
 	uint64_t used_bytes;
 	uint64_t tick; /* what was drawn, or accessed, so far */
 	void *memory;
