@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nextuse.c - when what is accessed now is accessed next: what belady has to know. */
+#include "data/nextuse.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define NEVER UINT32_MAX /* in memory, where indexes have 32 bits */
+
+struct nextuse {
+	struct nextuse_config cfg;
+	uint32_t *next; /* by access: index from this epoch's first on */
+	uint32_t *last; /* by unit: its last access, + 1; 0 = none open */
+	uint64_t count, room, before;
+	bool has_begun;
+};
+
+/* Of the ranks' epoch, rounded up where extents have different samples. */
+static uint64_t most_accesses(const struct nextuse_config *cfg)
+{
+	uint64_t ranks = cfg->end_rank - cfg->first_rank;
+
+	return ranks * cfg->sampler->rank_extents;
+}
+
+uint64_t nextuse_state_bytes(const struct nextuse_config *cfg)
+{
+	return sizeof(struct nextuse) +
+	       (most_accesses(cfg) + cfg->units) * sizeof(uint32_t);
+}
+
+int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg,
+		struct mlgen_err *err)
+{
+	struct nextuse *n;
+
+	*out = NULL;
+	if (most_accesses(cfg) >= NEVER / 4)
+		return mlgen_fail(err, -EINVAL,
+				  "cache=belady: an epoch of %" PRIu64
+				  " accesses is more than the %" PRIu32
+				  " that can be told apart; cache=lru",
+				  most_accesses(cfg), NEVER / 4);
+	n = mem_zalloc(sizeof(*n));
+	n->cfg = *cfg;
+	n->room = most_accesses(cfg);
+	n->next = mem_array(n->room, sizeof(*n->next));
+	n->last = mem_array(cfg->units, sizeof(*n->last));
+	*out = n;
+	return 0;
+}
+
+void nextuse_free(struct nextuse *n)
+{
+	if (!n)
+		return;
+	mem_free(n->next);
+	mem_free(n->last);
+	mem_free(n);
+}
+
+static uint64_t unit_of(const struct nextuse *n, uint64_t extent)
+{
+	return n->cfg.unit_of ? n->cfg.unit_of(n->cfg.arg, extent) : extent;
+}
+
+/* Where extents differ, epochs are not all as long. */
+static void make_room(struct nextuse *n)
+{
+	size_t room = n->room;
+
+	n->next = mem_grow(n->next, &room, n->count + 1, sizeof(*n->next));
+	n->room = room;
+}
+
+/* This epoch: an access closes the one before of its unit, and is open. */
+static void open_epoch(struct nextuse *n, uint64_t epoch)
+{
+	struct orderwalk w;
+	struct orderwalk_at at;
+
+	n->count = 0;
+	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank,
+			epoch);
+	while (orderwalk_next(&w, &at)) {
+		uint32_t *last = &n->last[unit_of(n, at.extent)];
+
+		make_room(n);
+		if (*last)
+			n->next[*last - 1] = (uint32_t)n->count;
+		n->next[n->count++] = NEVER;
+		*last = (uint32_t)n->count;
+	}
+	orderwalk_end(&w);
+}
+
+/* The following one: the first access of a unit closes what is open. */
+static void close_epoch(struct nextuse *n, uint64_t epoch)
+{
+	uint64_t index = n->count;
+	struct orderwalk w;
+	struct orderwalk_at at;
+
+	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank,
+			epoch);
+	while (orderwalk_next(&w, &at)) {
+		uint32_t *last = &n->last[unit_of(n, at.extent)];
+
+		if (*last)
+			n->next[*last - 1] = (uint32_t)index;
+		*last = 0;
+		index++;
+	}
+	orderwalk_end(&w);
+}
+
+void nextuse_epoch(struct nextuse *n, uint64_t epoch)
+{
+	if (n->has_begun)
+		n->before += n->count;
+	n->has_begun = true;
+	open_epoch(n, epoch);
+	if (epoch + 1 < n->cfg.epochs)
+		close_epoch(n, epoch + 1);
+	/* What the following one has not is open no more. */
+	memset(n->last, 0, n->cfg.units * sizeof(*n->last));
+}
+
+uint64_t nextuse_accesses(const struct nextuse *n)
+{
+	return n->count;
+}
+
+uint64_t nextuse_at(const struct nextuse *n, uint64_t index)
+{
+	uint32_t next = n->next[index];
+
+	return next == NEVER ? NEXTUSE_NEVER : n->before + next;
+}

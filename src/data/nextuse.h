@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nextuse.h - when what is accessed now is accessed next: what belady has to know. */
+#pragma once
+
+#include <stdint.h>
+
+#include <mlgen/err.h>
+
+#include "data/orderwalk.h"
+
+/*
+ * Accesses are counted in the order of the plan (orderwalk.h), from 0 on over
+ * all epochs. What an access of one epoch is told is found in this epoch and the
+ * following one: two passes, and nothing is kept of others. A unit that neither
+ * has is as far away as one that never comes again; of permutations there is
+ * none such, but in the last epoch.
+ *
+ * 4 bytes an access of an epoch and 4 a unit. Written by nextuse_epoch alone,
+ * which one thread calls; then any may read.
+ */
+struct nextuse;
+
+#define NEXTUSE_NEVER UINT64_MAX
+
+struct nextuse_config {
+	const struct sampler *sampler; /* borrowed */
+	uint64_t first_rank, end_rank; /* whose accesses they are */
+	uint64_t epochs;               /* that there will be */
+	uint64_t units;
+	/* Of an extent; NULL = each is one. */
+	uint64_t (*unit_of)(const void *arg, uint64_t extent);
+	const void *arg;
+};
+
+/* 0; -EINVAL with err where the order of the next epoch is not known before it
+ * begins, or has more accesses than can be counted. */
+int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg,
+		struct mlgen_err *err);
+void nextuse_free(struct nextuse *n); /* NULL is fine */
+
+/* To an epoch (from 0); the first, or the one behind the last that was. */
+void nextuse_epoch(struct nextuse *n, uint64_t epoch);
+
+/* The accesses of this epoch. */
+uint64_t nextuse_accesses(const struct nextuse *n);
+
+/* When the unit of the epoch's access `index` (from 0) is accessed next, of all
+ * accesses of all epochs; NEXTUSE_NEVER. */
+uint64_t nextuse_at(const struct nextuse *n, uint64_t index);
+
+uint64_t nextuse_state_bytes(const struct nextuse_config *cfg);

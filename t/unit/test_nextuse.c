@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_nextuse.c - next uses are those that the order of the epochs has. */
+#include <check.h>
+
+#include "base/mem.h"
+#include "data/nextuse.h"
+#include "suites.h"
+
+#define EPOCHS 4
+
+static char directory[] = "d";
+
+static void init(struct dataset *ds, struct sampler *s,
+		 const struct sampler_config *cfg)
+{
+	struct job job = { .directory = directory,
+			   .format = FORMAT_RAW,
+			   .num_files = 7,
+			   .samples_per_file = 12,
+			   .sample_size = { .a = 100 },
+			   .scale = 100,
+			   .accelerators = 1,
+			   .batch_size = 1 };
+
+	ck_assert_int_eq(dataset_init(ds, &job, 0, NULL), 0);
+	ds->extent_samples = 1;
+	ck_assert_int_eq(sampler_init(s, cfg, ds, NULL), 0);
+}
+
+static uint64_t by_file(const void *arg, uint64_t extent)
+{
+	return extent / *(const uint64_t *)arg;
+}
+
+/* The units of all epochs, one behind the other; *starts of each of them. */
+static uint64_t all_units(const struct nextuse_config *cfg, uint64_t *units,
+			  uint64_t *starts)
+{
+	uint64_t count = 0;
+
+	for (uint64_t e = 0; e < EPOCHS; e++) {
+		struct orderwalk w;
+		struct orderwalk_at at;
+
+		starts[e] = count;
+		orderwalk_begin(&w, cfg->sampler, cfg->first_rank,
+				cfg->end_rank, e);
+		while (orderwalk_next(&w, &at))
+			units[count++] = cfg->unit_of
+						 ? by_file(cfg->arg, at.extent)
+						 : at.extent;
+		orderwalk_end(&w);
+	}
+	starts[EPOCHS] = count;
+	return count;
+}
+
+/* The first behind it, before the end of the following epoch. */
+static uint64_t next_of(const uint64_t *units, uint64_t at, uint64_t end)
+{
+	for (uint64_t i = at + 1; i < end; i++)
+		if (units[i] == units[at])
+			return i;
+	return NEXTUSE_NEVER;
+}
+
+static void check_uses(const struct nextuse_config *cfg)
+{
+	uint64_t starts[EPOCHS + 1];
+	uint64_t *units = mem_array(EPOCHS * 84, sizeof(*units));
+	struct mlgen_err err = { 0 };
+	struct nextuse *n;
+
+	all_units(cfg, units, starts);
+	ck_assert_int_eq(nextuse_new(&n, cfg, &err), 0);
+	for (uint64_t e = 0; e < EPOCHS; e++) {
+		uint64_t end = starts[e + 2 < EPOCHS ? e + 2 : EPOCHS];
+
+		nextuse_epoch(n, e);
+		ck_assert_uint_eq(nextuse_accesses(n),
+				  starts[e + 1] - starts[e]);
+		for (uint64_t i = 0; i < nextuse_accesses(n); i++)
+			ck_assert_uint_eq(nextuse_at(n, i),
+					  next_of(units, starts[e] + i, end));
+	}
+	nextuse_free(n);
+	mem_free(units);
+}
+
+START_TEST(next_uses_are_those_of_the_order)
+{
+	static const struct sampler_config orders[] = {
+		{ .ranks = 1, .batch = 4, .shuffle = SHUFFLE_SAMPLE },
+		{ .ranks = 3,
+		  .batch = 5,
+		  .shuffle = SHUFFLE_SAMPLE,
+		  .drop_last = true },
+		{ .ranks = 2, .batch = 4, .shuffle = SHUFFLE_NONE },
+		{ .ranks = 2, .batch = 3, .shuffle = SHUFFLE_FILE },
+	};
+	uint64_t file_samples = 12;
+	struct dataset ds;
+	struct sampler s;
+
+	init(&ds, &s, &orders[_i]);
+	struct nextuse_config cfg = { .sampler = &s,
+				      .end_rank = orders[_i].ranks,
+				      .epochs = EPOCHS,
+				      .units = 84 };
+	check_uses(&cfg);
+	cfg.first_rank = cfg.end_rank - 1;
+	check_uses(&cfg);
+	cfg.unit_of = by_file;
+	cfg.arg = &file_samples;
+	check_uses(&cfg);
+	dataset_fini(&ds);
+}
+END_TEST
+
+Suite *suite_nextuse(void)
+{
+	Suite *s = suite_create("nextuse");
+	TCase *tc = tcase_create("nextuse");
+
+	tcase_add_loop_test(tc, next_uses_are_those_of_the_order, 0, 4);
+	suite_add_tcase(s, tc);
+	return s;
+}
