@@ -27,6 +27,7 @@ const struct question ask_questions[] = {
 	{ "capture", ABOUT_COMMAND, .goes_with = of_capture, .answer = ask_capture },
 	{ "score", ABOUT_FILES, "the trace of a real run, and of a candidate, or its job", .needs_two = true, .writes_json = true, .takes_job = true, .takes_require = true, .answer = ask_score },
 	{ "datasize", ABOUT_JOBS, .goes_with = of_a_host, .answer = ask_datasize },
+	{ "miss-curve", ABOUT_JOBS, .takes_documents = true, .answer = ask_miss_curve },
 	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },
 	{ "find-max", ABOUT_JOBS, .is_live = true, .takes_require = true, .answer = ask_find_max },
 	{ 0 },

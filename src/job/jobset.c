@@ -170,6 +170,10 @@ static void load_jobs_of(struct load *l, const struct jobfile *f)
 /* One that is missing is left empty. */
 static void read_file(struct load *l, const char *name, struct jobfile *file)
 {
+	bool is_taken = l->set->question && l->set->question->takes_documents;
+
+	if (question_is_document(name) && is_taken)
+		return;
 	if (question_is_document(name)) {
 		diag_add(l->r.d, DIAG_ERROR, on_command_line,
 			 "%s: is what a run wrote, and no job; mlgen %s prints "
@@ -267,7 +271,8 @@ static bool is_request(const struct settings *s)
 
 static bool only_looks(const struct settings *s)
 {
-	return s->parse_only || s->showjob || s->dry_run || s->datasize;
+	return s->parse_only || s->showjob || s->dry_run || s->datasize ||
+	       s->miss_curve;
 }
 
 static void read_files(struct load *l)
@@ -305,10 +310,19 @@ static void load_engines(struct load *l)
 	visit_lists(l, resolve_engine_guess);
 }
 
+static void keep_files(struct jobset *set, const struct cmdline *c)
+{
+	set->files = mem_array(c->file_count, sizeof(*set->files));
+	for (size_t i = 0; i < c->file_count; i++)
+		set->files[set->file_count++] = mem_strdup(c->files[i]);
+}
+
 static void load_jobs(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
 
+	if (l->set->question && l->set->question->takes_documents)
+		keep_files(l->set, c);
 	read_files(l);
 	add_all_layers(l);
 	load_engines(l);
@@ -346,13 +360,6 @@ static bool ends_with_job(const struct question *q, const struct cmdline *c)
 {
 	return q->takes_job && c->file_count > 1 &&
 	       !question_is_trace(c->files[c->file_count - 1]);
-}
-
-static void keep_files(struct jobset *set, const struct cmdline *c)
-{
-	set->files = mem_array(c->file_count, sizeof(*set->files));
-	for (size_t i = 0; i < c->file_count; i++)
-		set->files[set->file_count++] = mem_strdup(c->files[i]);
 }
 
 static void take_files(struct load *l, const struct question *q,

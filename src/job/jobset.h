@@ -19,11 +19,12 @@ struct jobset {
 	char **paths; /* the job files read, for messages; owned */
 	size_t path_count;
 	/* In the place of shared objects that were not loaded: with
-	 * parse-only, showjob, dry-run and datasize, which run nothing. */
+	 * parse-only, showjob, dry-run, datasize and miss-curve, which run nothing. */
 	struct standins standins;
 	const struct question *question; /* what is asked; NULL: to run */
 	/* Of a question about files: the arguments, which are no jobs, and
-	 * there are none, but where the last is one (takes_job); owned. */
+	 * there are none, but where the last is one (takes_job); of one with
+	 * takes_documents all arguments. Owned. */
 	char **files;
 	size_t file_count;
 	/* Of --capture: behind "--", NULL-ended, argv's; NULL = none. */

@@ -30,8 +30,9 @@ struct question {
 	bool writes_json;  /* of files: --json has the answer, too */
 	bool writes_log;   /* of files: so has --log, over time */
 	bool takes_job; /* of traces: the last file may be a job, which is run */
-	bool takes_require; /* --require is about its figures */
-	bool prints_csv;    /* --output-format=csv is one of its own */
+	bool takes_documents; /* of jobs: *.json among them are results of runs */
+	bool takes_require;   /* --require is about its figures */
+	bool prints_csv;      /* --output-format=csv is one of its own */
 	bool is_implied; /* by documents alone, *.json, where nothing is asked */
 	bool is_live;    /* what it prints appears while it is answered */
 	bool is_streamed; /* the same, also to a file: it may be any length */

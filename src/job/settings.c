@@ -134,6 +134,9 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Run the job without storage, and from memory, too: what this host could reach at best." },
 	{ "datasize", MLGEN_F_BOOL(struct settings, datasize), .def = "0", .group = "Questions",
 	  .help = "Print how large the dataset has to be for MLPerf Storage, and the command line to use." },
+	{ "miss-curve", MLGEN_F_BOOL(struct settings, miss_curve), .def = "0", .group = "Questions",
+	  .help = "Print what a cache would hit, for ten sizes by policy, from the order of the job alone: nothing is read.\n"
+		  "With JSON documents of runs of the job beside it also the AU that their costs of hits and misses come to." },
 	{ "memory", MLGEN_F_SIZE(struct settings, memory_bytes), .def = "0", .unit = "bytes", .group = "Questions",
 	  .help = "With --datasize and --check: memory of a host, if it is not this one." },
 	{ "hosts", MLGEN_F_U64(struct settings, hosts), .def = "1", .min = 1, .max = 65536, .group = "Questions",

@@ -67,6 +67,7 @@ struct settings {
 	bool report;      /* the same */
 	int check;
 	bool datasize;
+	bool miss_curve;
 	uint64_t memory_bytes; /* of one host; 0 = of this one */
 	uint64_t hosts;
 	int import;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* miss_curve.c - --miss-curve: what a cache would hit, by size and policy, without a run. */
+#include "ask/miss_curve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "job/workload.h"
+#include "report/json.h"
+#include "report/metrics.h"
+
+/* clang-format off */
+#define S struct miss_point
+static const struct mlgen_field point_fields[] = {
+	{ "policy", METRICS_TEXT(S, policy), .help = "As of the option cache." },
+	{ "size_percent", MLGEN_F_PERCENT(S, size_percent), .unit = "percent", .help = "Size of each cache, of the data set." },
+	{ "size_bytes", MLGEN_F_U64(S, size_bytes), .unit = "bytes", .help = "The same in bytes." },
+	{ "hits", MLGEN_F_U64(S, hits), .help = "Accesses of the epochs after the first that it hits." },
+	{ "hit_ratio", MLGEN_F_F64(S, hit_ratio), .flags = MLGEN_NULLABLE, .help = "Hits by accesses, 0 to 1." },
+	{ "au_percent", MLGEN_F_PERCENT(S, au_percent), .unit = "percent", .flags = MLGEN_NULLABLE, .help = "AU by the costs of hits and misses; null = they are not known." },
+	{ 0 },
+};
+#undef S
+
+#define S struct miss_curve
+static const struct mlgen_field curve_fields[] = {
+	{ "jobname", METRICS_TEXT(S, job), .help = "The job that it is of." },
+	{ "data_bytes", MLGEN_F_U64(S, data_bytes), .unit = "bytes", .help = "Of the data set: payload of samples, or files with cache_unit=file." },
+	{ "units", MLGEN_F_U64(S, units), .help = "What is kept as a whole: extents, or files." },
+	{ "caches", MLGEN_F_U64(S, caches), .help = "Of each size so many, with cache_scope=rank one for each accelerator." },
+	{ "epochs", MLGEN_F_U64(S, epochs), .help = "Epochs of the job." },
+	{ "accesses", MLGEN_F_U64(S, accesses), .help = "Of the epochs after the first." },
+	{ "hit_ns", MLGEN_F_F64(S, hit_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a hit takes; null = not known." },
+	{ "miss_ns", MLGEN_F_F64(S, miss_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a miss takes; null = not known." },
+	{ "points", METRIC_LIST(S, points, struct miss_point, point_fields), .help = "Policy by policy, the smallest size first." },
+	{ 0 },
+};
+#undef S
+
+#define S struct miss_curve_document
+const struct mlgen_field miss_curve_fields[] = {
+	{ "mlgen version", METRICS_TEXT(S, version), .help = "Version of this program." },
+	{ "schema_version", MLGEN_F_U64(S, schema_version), .help = "As of the documents of runs, mlgen-json(5)." },
+	{ "miss_curves", METRIC_LIST(S, curves, struct miss_curve, curve_fields), .help = "One of each job." },
+	{ 0 },
+};
+#undef S
+/* clang-format on */
+
+/* ---- a table ---- */
+
+#define COLUMN 8
+
+static void put_head(FILE *to, const struct miss_curve *m)
+{
+	const struct miss_point *points = m->points.items;
+
+	fprintf(to, "  %20s", "size");
+	for (size_t i = 0; i < m->points.count; i += MISS_CURVE_SIZES)
+		fprintf(to, "%*s", COLUMN, points[i].policy);
+	fputc('\n', to);
+}
+
+static void put_rows(FILE *to, const struct miss_curve *m, bool is_au)
+{
+	const struct miss_point *points = m->points.items;
+	char bytes[UNITS_TEXT_BYTES];
+
+	put_head(to, m);
+	for (size_t s = 0; s < MISS_CURVE_SIZES; s++) {
+		fprintf(to, "  %5.0f %%  %11s", points[s].size_percent,
+			units_human_bytes(bytes, (double)points[s].size_bytes));
+		for (size_t i = s; i < m->points.count; i += MISS_CURVE_SIZES)
+			fprintf(to, is_au ? "%*.1f" : "%*.4f", COLUMN,
+				is_au ? points[i].au_percent
+				      : points[i].hit_ratio);
+		fputc('\n', to);
+	}
+}
+
+static void put_au(FILE *to, const struct miss_curve *m, const struct job *j)
+{
+	char hit[UNITS_TEXT_BYTES], miss[UNITS_TEXT_BYTES];
+	const struct miss_point *points = m->points.items;
+
+	if (isnan(points[0].au_percent)) {
+		if (!isnan(m->miss_ns))
+			fprintf(to, "  no AU: what a hit takes is not known; "
+				    "name a result of a run with a cache, or "
+				    "set cache_latency\n");
+		return;
+	}
+	fprintf(to,
+		"AU in percent, where a hit takes %s and a miss %s, with "
+		"%" PRIu64 " readers an accelerator\n",
+		units_human_time(hit, (uint64_t)m->hit_ns),
+		units_human_time(miss, (uint64_t)m->miss_ns), job_readers(j));
+	put_rows(to, m, true);
+}
+
+void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
+{
+	char bytes[UNITS_TEXT_BYTES], accesses[UNITS_TEXT_BYTES];
+
+	fprintf(to,
+		"%s: hit ratio of a cache of %s%s, by its size and policy, in "
+		"epochs 2 to %" PRIu64 " (%s accesses)\n",
+		m->job, units_human_bytes(bytes, (double)m->data_bytes),
+		m->caches > 1 ? " for each accelerator" : "", m->epochs,
+		units_human_count(accesses, m->accesses));
+	put_rows(to, m, false);
+	put_au(to, m, j);
+}
+
+/* ---- the question ---- */
+
+static bool is_training(const struct job *j)
+{
+	return job_work(j)->has_dataset && job_work(j)->has_accelerators &&
+	       !job_work(j)->only_prepares;
+}
+
+static int curve_of(const struct ask *a, const struct job *j,
+		    struct miss_curve *m, struct mlgen_err *err)
+{
+	struct dataset ds;
+	int rc;
+
+	if (!is_training(j))
+		return mlgen_fail(
+			err, -EINVAL,
+			"miss-curve: '%s' is of phase=%s and reads no "
+			"samples by epochs; name a training, such as "
+			"unet3d.job",
+			j->name, job_work_name(j));
+	rc = dataset_init(&ds, j, a->host->memory_bytes, err);
+	if (rc < 0)
+		return rc;
+	rc = dataset_take_there(&ds, j, err);
+	if (rc == 0)
+		rc = miss_curve_count(m, j, &ds, err);
+	if (rc == 0)
+		rc = miss_curve_costs(m, j, a->set->files, a->set->file_count,
+				      err);
+	dataset_fini(&ds);
+	return rc;
+}
+
+static void put_json(const struct ask *a, struct miss_curve_document *d)
+{
+	if (a->set->settings.output_format == OUTPUT_JSON)
+		json_struct(a->to, miss_curve_fields, d, NULL);
+	if (a->json)
+		json_struct(a->json, miss_curve_fields, d, NULL);
+}
+
+static int fail(const struct mlgen_err *err)
+{
+	log_error("%s", err->text);
+	return EXIT_USAGE;
+}
+
+static int check_question(const struct jobset *set, struct mlgen_err *err)
+{
+	int format = set->settings.output_format;
+
+	if (format != OUTPUT_TEXT && format != OUTPUT_JSON)
+		return mlgen_fail(err, -EINVAL,
+				  "output-format: the answer to miss-curve is "
+				  "text or json");
+	if (!set->count)
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: no job; name one beside the "
+				  "documents, such as unet3d.job");
+	return 0;
+}
+
+int ask_miss_curve(const struct ask *a)
+{
+	const struct jobset *set = a->set;
+	struct miss_curve *curves = mem_array(set->count, sizeof(*curves));
+	struct miss_curve_document d = {
+		.version = metrics_version(),
+		.schema_version = METRICS_SCHEMA_VERSION,
+		.curves = { curves, set->count },
+	};
+	struct mlgen_err err = { 0 };
+	int rc = check_question(set, &err);
+
+	for (size_t i = 0; i < set->count && rc == 0; i++) {
+		rc = curve_of(a, set->jobs[i], &curves[i], &err);
+		if (rc == 0 && set->settings.output_format == OUTPUT_TEXT)
+			miss_curve_text(a->to, &curves[i], set->jobs[i]);
+	}
+	if (rc == 0)
+		put_json(a, &d);
+	for (size_t i = 0; i < set->count; i++)
+		miss_curve_fini(&curves[i]);
+	mem_free(curves);
+	return rc < 0 ? fail(&err) : EXIT_RAN;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* miss_curve.h - what caches of ten sizes would hit of a job, by policy. */
+#pragma once
+
+#include <mlgen/err.h>
+#include <mlgen/field.h>
+
+#include "ask/ask.h"
+#include "data/dataset.h"
+#include "job/job.h"
+#include "stat/metric.h"
+
+#define MISS_CURVE_SIZES 10 /* 10 %, 20 %, ... of the data set */
+
+struct miss_point {
+	const char *policy; /* borrowed */
+	double size_percent;
+	uint64_t size_bytes;
+	uint64_t hits;
+	double hit_ratio;
+	double au_percent; /* NaN: costs are not known */
+};
+
+/* Of one job. */
+struct miss_curve {
+	const char *job;            /* borrowed */
+	uint64_t data_bytes, units; /* of the data set */
+	uint64_t caches;            /* each of the size, of its own rank */
+	uint64_t epochs, accesses;  /* of the epochs after the first */
+	double hit_ns, miss_ns;     /* of an extent; NaN = not known */
+	struct metric_list points;  /* miss_point, policy by policy; owned */
+};
+
+struct miss_curve_document {
+	const char *version;
+	uint64_t schema_version;
+	struct metric_list curves; /* miss_curve */
+};
+extern const struct mlgen_field miss_curve_fields[];
+
+/*
+ * By the job's order alone: what cache.c would do with it, epoch after epoch.
+ * 0, or -EINVAL with err where there is no order that it could be asked of.
+ */
+int miss_curve_count(struct miss_curve *m, const struct job *j,
+		     const struct dataset *ds, struct mlgen_err *err);
+void miss_curve_fini(struct miss_curve *m);
+
+/* Costs of hits and misses, of documents and of the job, and what AU is by them.
+ * 0, or -errno with err: a document cannot be read. */
+int miss_curve_costs(struct miss_curve *m, const struct job *j,
+		     char *const *files, size_t count, struct mlgen_err *err);
+
+void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j);
