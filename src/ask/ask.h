@@ -41,7 +41,7 @@ int ask_merge(const struct ask *a);
 int ask_report(const struct ask *a);
 int ask_datasize(const struct ask *a);
 int ask_miss_curve(const struct ask *a); /* of jobs, and documents of them */
-int ask_check(const struct ask *a); /* of documents */
+int ask_check(const struct ask *a);      /* of documents */
 int ask_import(const struct ask *a);
 int ask_import_dlio(const struct ask *a);
 int ask_import_trace(const struct ask *a); /* makes one of another form */

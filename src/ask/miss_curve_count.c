@@ -285,6 +285,13 @@ static int check_job(const struct job *j, struct mlgen_err *err)
 				  "pages are known when they are read; "
 				  "cache_unit=sample or file",
 				  j->name);
+	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: '%s' has shuffle=importance, "
+				  "whose order follows from the losses of the "
+				  "epoch before; a run with cache=POLICY tells "
+				  "what it hits",
+				  j->name);
 	if (j->epochs < 2)
 		return mlgen_fail(
 			err, -EINVAL,

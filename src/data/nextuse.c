@@ -39,6 +39,13 @@ int nextuse_new(struct nextuse **out, const struct nextuse_config *cfg,
 	struct nextuse *n;
 
 	*out = NULL;
+	if (cfg->sampler->shuffle == SHUFFLE_IMPORTANCE)
+		return mlgen_fail(
+			err, -EINVAL,
+			"cache=belady: with shuffle=importance the "
+			"order of an epoch follows from the losses of "
+			"the one before, and nobody knows it ahead; "
+			"cache=importance");
 	if (most_accesses(cfg) >= NEVER / 4)
 		return mlgen_fail(err, -EINVAL,
 				  "cache=belady: an epoch of %" PRIu64

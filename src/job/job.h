@@ -33,7 +33,8 @@ enum job_shuffle {
 	SHUFFLE_NONE,
 	SHUFFLE_SAMPLE,
 	SHUFFLE_FILE,
-	SHUFFLE_BUFFER /* number: the samples that it holds */
+	SHUFFLE_BUFFER, /* number: the samples that it holds */
+	SHUFFLE_IMPORTANCE
 };
 /* What a cache tier keeps; the rows stand in data/cache.c. */
 enum job_cache {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nextuse.c - next uses are those that the order of the epochs has. */
 #include <check.h>
+#include <errno.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "data/nextuse.h"
@@ -90,13 +92,13 @@ static void check_uses(const struct nextuse_config *cfg)
 START_TEST(next_uses_are_those_of_the_order)
 {
 	static const struct sampler_config orders[] = {
-		{ .ranks = 1, .batch = 4, .shuffle = SHUFFLE_SAMPLE },
+		{ .ranks = 1, .batch = 4, .shuffle.kind = SHUFFLE_SAMPLE },
 		{ .ranks = 3,
 		  .batch = 5,
-		  .shuffle = SHUFFLE_SAMPLE,
+		  .shuffle.kind = SHUFFLE_SAMPLE,
 		  .drop_last = true },
-		{ .ranks = 2, .batch = 4, .shuffle = SHUFFLE_NONE },
-		{ .ranks = 2, .batch = 3, .shuffle = SHUFFLE_FILE },
+		{ .ranks = 2, .batch = 4, .shuffle.kind = SHUFFLE_NONE },
+		{ .ranks = 2, .batch = 3, .shuffle.kind = SHUFFLE_FILE },
 	};
 	uint64_t file_samples = 12;
 	struct dataset ds;
@@ -117,12 +119,26 @@ START_TEST(next_uses_are_those_of_the_order)
 }
 END_TEST
 
+START_TEST(an_order_that_follows_from_losses_has_no_next_uses)
+{
+	struct sampler s = { .shuffle = SHUFFLE_IMPORTANCE };
+	const struct nextuse_config cfg = { .sampler = &s };
+	struct mlgen_err err = { 0 };
+	struct nextuse *n;
+
+	ck_assert_int_eq(nextuse_new(&n, &cfg, &err), -EINVAL);
+	ck_assert_ptr_null(n);
+	ck_assert_ptr_nonnull(strstr(err.text, "shuffle=importance"));
+}
+END_TEST
+
 Suite *suite_nextuse(void)
 {
 	Suite *s = suite_create("nextuse");
 	TCase *tc = tcase_create("nextuse");
 
 	tcase_add_loop_test(tc, next_uses_are_those_of_the_order, 0, 4);
+	tcase_add_test(tc, an_order_that_follows_from_losses_has_no_next_uses);
 	suite_add_tcase(s, tc);
 	return s;
 }
