@@ -43,7 +43,8 @@ static bool random_make_room(struct cache *c, const struct cache_access *a,
 static const struct cache_policy policies[] = {
 	[CACHE_LRU] = { BY_AGE, .hit = cache_list_renew },
 	[CACHE_FIFO] = { BY_AGE },
-	[CACHE_LFU] = { BY_WORTH, .rank = cache_rank_lfu },
+	[CACHE_LFU] = { .slot_bytes = sizeof(struct cache_link), .make_room = cache_lfu_make_room,
+			.hit = cache_lfu_hit, .add = cache_lfu_add, .remove = cache_lfu_remove },
 	[CACHE_RANDOM] = { .make_room = random_make_room },
 	[CACHE_CLOCK] = { .slot_bytes = sizeof(struct cache_link), .make_room = cache_clock_make_room,
 			  .hit = cache_clock_hit, .add = cache_clock_add, .remove = cache_list_remove },
@@ -192,7 +193,10 @@ int cache_new(struct cache **out, const struct cache_config *cfg,
 	c->policy = &policies[cfg->policy];
 	slots = cache_slots(cfg);
 	c->slots = (uint32_t)slots;
-	c->free = c->newest = c->oldest = CACHE_NO_SLOT;
+	c->free = CACHE_NO_SLOT;
+	for (unsigned i = 0; i < CACHE_LISTS; i++)
+		c->lists[i] =
+			(struct cache_list){ CACHE_NO_SLOT, CACHE_NO_SLOT };
 	rc = take_memory(c, slots, err);
 	if (rc) {
 		mem_free(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_heap.c - policies by worth: lfu, importance and belady, a heap of slots each. */
+/* cache_heap.c - policies by worth: importance and belady, a heap of slots each. */
 #include <string.h>
 
 #include "base/util.h"
@@ -201,21 +201,6 @@ bool cache_heap_make_room(struct cache *c, const struct cache_access *a,
 }
 
 /* ---- what a unit is worth ---- */
-
-/* How often, and of those as often when last: 20 bits and 44, which is more
- * accesses than there can be. */
-#define WHEN_BITS 44
-
-struct cache_ranked cache_rank_lfu(struct cache *c,
-				   const struct cache_access *a,
-				   const struct cache_ranked *had)
-{
-	uint64_t times = had ? had->most >> WHEN_BITS : 0;
-
-	(void)a;
-	times = u64_min(times + 1, (1 << (64 - WHEN_BITS)) - 1);
-	return (struct cache_ranked){ .most = times << WHEN_BITS | c->tick++ };
-}
 
 /* Doubles in their order, also negative ones, as integers. */
 static uint64_t ordered(double x)

@@ -12,6 +12,7 @@ struct cache_entry {
 		uint32_t next_free; /* slot, where it is free */
 		uint32_t heap_at;   /* of policies with a heap */
 		uint32_t was_hit;   /* CACHE_CLOCK: since its last turn */
+		uint32_t times;     /* CACHE_LFU: its list, from 0 */
 	};
 };
 
@@ -21,6 +22,14 @@ struct cache_entry {
 struct cache_link {
 	uint32_t newer, older;
 };
+
+/* Its ends; CACHE_NO_SLOT = nothing is in it. */
+struct cache_list {
+	uint32_t newest, oldest;
+};
+
+/* CACHE_LFU: one of each number of accesses; of more all count as the most. */
+#define CACHE_LISTS 64
 
 /* Of policies with a heap: what a slot is worth, `more` where `most` is equal. */
 struct cache_ranked {
@@ -41,7 +50,8 @@ struct cache {
 	/* Slots that there are, that were ever used, that are in use. */
 	uint32_t slots, high, count;
 	uint32_t free; /* of those that were; CACHE_NO_SLOT */
-	uint32_t newest, oldest;
+	struct cache_list lists[CACHE_LISTS]; /* the first, but of lfu */
+	uint64_t filled;                      /* bits of those of lfu */
 	uint32_t heap_count;
 	bool is_root_free; /* of the heap, between make_room and add */
 	uint64_t used_bytes;
@@ -97,6 +107,14 @@ void cache_clock_add(struct cache *c, uint32_t slot,
 void cache_clock_hit(struct cache *c, uint32_t slot,
 		     const struct cache_access *a);
 
+void cache_lfu_add(struct cache *c, uint32_t slot,
+		   const struct cache_access *a);
+void cache_lfu_hit(struct cache *c, uint32_t slot,
+		   const struct cache_access *a);
+void cache_lfu_remove(struct cache *c, uint32_t slot);
+bool cache_lfu_make_room(struct cache *c, const struct cache_access *a,
+			 uint64_t bytes);
+
 /* cache_heap.c: what is worth least goes. */
 bool cache_heap_make_room(struct cache *c, const struct cache_access *a,
 			  uint64_t bytes);
@@ -105,9 +123,6 @@ void cache_heap_add(struct cache *c, uint32_t slot,
 void cache_heap_remove(struct cache *c, uint32_t slot);
 void cache_heap_hit(struct cache *c, uint32_t slot,
 		    const struct cache_access *a);
-struct cache_ranked cache_rank_lfu(struct cache *c,
-				   const struct cache_access *a,
-				   const struct cache_ranked *had);
 struct cache_ranked cache_rank_importance(struct cache *c,
 					  const struct cache_access *a,
 					  const struct cache_ranked *had);

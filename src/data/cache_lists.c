@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_lists.c - policies by age: lru, fifo and clock, a list of slots each. */
+/* cache_lists.c - policies by age: lru, fifo and clock, a list of slots each, and lfu, one for each number of accesses. */
 #include "data/cache_inside.h"
 
-/* The member of the neighbour, or of the list, that points here. */
-static uint32_t *to_older(struct cache *c, uint32_t newer)
+static void join(struct cache *c, struct cache_list *list, uint32_t slot)
 {
-	return newer == CACHE_NO_SLOT ? &c->newest : &c->links[newer].older;
+	uint32_t older = list->newest;
+
+	c->links[slot] = (struct cache_link){ CACHE_NO_SLOT, older };
+	if (older == CACHE_NO_SLOT)
+		list->oldest = slot;
+	else
+		c->links[older].newer = slot;
+	list->newest = slot;
 }
 
-static uint32_t *to_newer(struct cache *c, uint32_t older)
+static void leave(struct cache *c, struct cache_list *list, uint32_t slot)
 {
-	return older == CACHE_NO_SLOT ? &c->oldest : &c->links[older].newer;
+	struct cache_link l = c->links[slot];
+
+	if (l.newer == CACHE_NO_SLOT)
+		list->newest = l.older;
+	else
+		c->links[l.newer].older = l.older;
+	if (l.older == CACHE_NO_SLOT)
+		list->oldest = l.newer;
+	else
+		c->links[l.older].newer = l.newer;
 }
 
 void cache_list_add(struct cache *c, uint32_t slot,
 		    const struct cache_access *a)
 {
 	(void)a;
-	c->links[slot] = (struct cache_link){ CACHE_NO_SLOT, c->newest };
-	*to_newer(c, c->newest) = slot;
-	c->newest = slot;
+	join(c, &c->lists[0], slot);
 }
 
 void cache_list_remove(struct cache *c, uint32_t slot)
 {
-	struct cache_link l = c->links[slot];
-
-	*to_older(c, l.newer) = l.older;
-	*to_newer(c, l.older) = l.newer;
+	leave(c, &c->lists[0], slot);
 }
 
 void cache_list_renew(struct cache *c, uint32_t slot,
 		      const struct cache_access *a)
 {
-	if (c->newest == slot)
+	if (c->lists[0].newest == slot)
 		return;
 	cache_list_remove(c, slot);
 	cache_list_add(c, slot, a);
@@ -44,7 +54,7 @@ bool cache_list_make_room(struct cache *c, const struct cache_access *a,
 {
 	(void)a;
 	while (!cache_fits(c, 1, bytes))
-		cache_evict(c, c->oldest);
+		cache_evict(c, c->lists[0].oldest);
 	return true;
 }
 
@@ -66,7 +76,7 @@ bool cache_clock_make_room(struct cache *c, const struct cache_access *a,
 			   uint64_t bytes)
 {
 	while (!cache_fits(c, 1, bytes)) {
-		uint32_t oldest = c->oldest;
+		uint32_t oldest = c->lists[0].oldest;
 
 		if (c->entries[oldest].was_hit) {
 			c->entries[oldest].was_hit = false;
@@ -74,6 +84,51 @@ bool cache_clock_make_room(struct cache *c, const struct cache_access *a,
 		} else {
 			cache_evict(c, oldest);
 		}
+	}
+	return true;
+}
+
+/* ---- lfu: the lists are in the order of accesses, each by age ---- */
+
+static void lfu_join(struct cache *c, uint32_t slot, uint32_t times)
+{
+	c->entries[slot].times = times;
+	c->filled |= UINT64_C(1) << times;
+	join(c, &c->lists[times], slot);
+}
+
+void cache_lfu_add(struct cache *c, uint32_t slot, const struct cache_access *a)
+{
+	(void)a;
+	lfu_join(c, slot, 0);
+}
+
+void cache_lfu_remove(struct cache *c, uint32_t slot)
+{
+	uint32_t times = c->entries[slot].times;
+
+	leave(c, &c->lists[times], slot);
+	if (c->lists[times].newest == CACHE_NO_SLOT)
+		c->filled &= ~(UINT64_C(1) << times);
+}
+
+void cache_lfu_hit(struct cache *c, uint32_t slot, const struct cache_access *a)
+{
+	uint32_t times = c->entries[slot].times;
+
+	(void)a;
+	cache_lfu_remove(c, slot);
+	lfu_join(c, slot, times + (times < CACHE_LISTS - 1));
+}
+
+bool cache_lfu_make_room(struct cache *c, const struct cache_access *a,
+			 uint64_t bytes)
+{
+	(void)a;
+	while (!cache_fits(c, 1, bytes)) {
+		int least = __builtin_ctzll(c->filled);
+
+		cache_evict(c, c->lists[least].oldest);
 	}
 	return true;
 }
