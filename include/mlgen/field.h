@@ -25,14 +25,15 @@ enum mlgen_type {
 	MLGEN_ENUM,    /* int, one of `choices` */
 	MLGEN_STR,     /* char *, NULL = unset */
 	/* options only; of the structs, only mlgen_dist is for engines */
-	MLGEN_SIZE_DIST,  /* struct mlgen_dist of bytes */
-	MLGEN_TIME_DIST,  /* struct mlgen_dist of ns */
-	MLGEN_F64_LIST,   /* struct f64_list, a:b:c */
-	MLGEN_SIZE_PAIR,  /* struct u64_pair of bytes: read,write or both */
-	MLGEN_U64_PAIR,   /* struct u64_pair of counts, likewise */
-	MLGEN_SIZE_SHARE, /* struct size_share: bytes, or 20% */
-	MLGEN_U64_SHARE,  /* struct u64_share: a count, or 20% */
-	MLGEN_CACHE_SIZE, /* struct cache_size: bytes, 20%, or 5000 samples */
+	MLGEN_SIZE_DIST,   /* struct mlgen_dist of bytes */
+	MLGEN_TIME_DIST,   /* struct mlgen_dist of ns */
+	MLGEN_F64_LIST,    /* struct f64_list, a:b:c */
+	MLGEN_SIZE_PAIR,   /* struct u64_pair of bytes: read,write or both */
+	MLGEN_U64_PAIR,    /* struct u64_pair of counts, likewise */
+	MLGEN_SIZE_SHARE,  /* struct size_share: bytes, or 20% */
+	MLGEN_U64_SHARE,   /* struct u64_share: a count, or 20% */
+	MLGEN_NUMBER_DIST, /* struct dist of plain numbers */
+	MLGEN_CACHE_SIZE,  /* struct cache_size: bytes, 20%, or 5000 samples */
 	MLGEN_VARIANT, /* struct variant: one of `choices` and its argument */
 	/* metrics only */
 	MLGEN_HIST,      /* struct hist *, a latency object */

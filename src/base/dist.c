@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dist.c - a constant or a distribution, of bytes or of nanoseconds. */
+/* dist.c - a constant or a distribution: of bytes, of nanoseconds, or of plain numbers. */
 #include "base/dist.h"
 
 #include <errno.h>
@@ -16,6 +16,9 @@
 #include "base/util.h"
 
 #define VALUE_MAX DIST_VALUE_MAX
+
+/* Draws are whole; of plain numbers so many are one. */
+#define NUMBER_STEPS 0x1p32
 
 /* Longest parameter; every number that makes sense is shorter. */
 #define PARAMETER_BYTES 48
@@ -44,9 +47,27 @@ struct reading {
 	unsigned kb_base;
 };
 
+static int read_real(const char *text, double *out, struct mlgen_err *err)
+{
+	double v;
+	int rc = units_f64(text, &v, err);
+
+	if (rc < 0)
+		return rc;
+	if (v < 0)
+		return mlgen_fail(err, -ERANGE, "'%s': is below 0", text);
+	if (v > VALUE_MAX / NUMBER_STEPS)
+		return mlgen_fail(err, -ERANGE, "'%s': is too large", text);
+	*out = v;
+	return 0;
+}
+
 static int read_value(const char *text, const struct reading *how, double *out,
 		      struct mlgen_err *err)
 {
+	if (how->unit == DIST_NUMBERS)
+		return read_real(text, out, err);
+
 	uint64_t v;
 	int rc = how->unit == DIST_BYTES
 			 ? units_size(text, how->kb_base, &v, err)
@@ -239,7 +260,7 @@ static void add_value(struct buf *out, double v, enum dist_unit unit)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	if (floor(v) < v)
+	if (floor(v) < v || unit == DIST_NUMBERS)
 		units_put_f64(text, v);
 	else if (unit == DIST_BYTES)
 		units_put_size(text, (uint64_t)v);
@@ -407,6 +428,36 @@ uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,
 	return sides[0] * sides[1];
 }
 
+double dist_draw_number(const struct dist *d, uint64_t seed, uint64_t stream,
+			uint64_t index)
+{
+	struct dist steps = dist_times(d, NUMBER_STEPS);
+
+	return (double)dist_draw(&steps, seed, stream, index) / NUMBER_STEPS;
+}
+
+double dist_quantile(const struct dist *d, double p)
+{
+	switch (d->kind) {
+	case DIST_NORMAL:
+		return d->a + d->b * quantile_normal(p);
+	case DIST_UNIFORM:
+		return uniform(p, d->a, d->b);
+	case DIST_LOGNORMAL:
+		return lognormal(p, d->a, d->b);
+	case DIST_EXPONENTIAL:
+		return d->a * quantile_exponential(p);
+	case DIST_GAMMA:
+		return d->b * quantile_gamma(p, d->a);
+	case DIST_FILE:
+		return draw_file(d, p);
+	case DIST_CONST:
+	case DIST_DLIO:
+		break;
+	}
+	return d->a;
+}
+
 void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream,
 		     uint64_t index, uint64_t sides[2])
 {
@@ -420,31 +471,7 @@ void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream,
 		sides[1] = draw_side(d, seed, stream, 2 * index + 1);
 		return;
 	}
-	double p = rng_f64(seed, stream, index), v = 0;
-	switch (d->kind) {
-	case DIST_NORMAL:
-		v = d->a + d->b * quantile_normal(p);
-		break;
-	case DIST_UNIFORM:
-		v = uniform(p, d->a, d->b);
-		break;
-	case DIST_LOGNORMAL:
-		v = lognormal(p, d->a, d->b);
-		break;
-	case DIST_EXPONENTIAL:
-		v = d->a * quantile_exponential(p);
-		break;
-	case DIST_GAMMA:
-		v = d->b * quantile_gamma(p, d->a);
-		break;
-	case DIST_FILE:
-		v = draw_file(d, p);
-		break;
-	case DIST_CONST:
-	case DIST_DLIO:
-		break;
-	}
-	sides[1] = dist_whole(v);
+	sides[1] = dist_whole(dist_quantile(d, rng_f64(seed, stream, index)));
 }
 
 double dist_mean(const struct dist *d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dist.h - a constant or a distribution, of bytes or of nanoseconds. */
+/* dist.h - a constant or a distribution: of bytes, of nanoseconds, or of plain numbers. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,6 +20,8 @@ struct buf;
  *                      utils/config.py)
  *   file:PATH          values from a file (dist_file.h); file:PATH*FACTOR: each
  *                      times that
+ * Plain numbers have no units and may have fractions, those in a file but for
+ * its factor not.
  * DLIO writes fractions of bytes (114660.07), so dlio:'s parameters may be
  * fractional.
  * Values are drawn by inverse CDF from rng_f64, in our own arithmetic, so that
@@ -53,7 +55,7 @@ struct dist {
 #define DIST_FILE_WORD "file:"
 
 /* The units of a distribution's parameters. */
-enum dist_unit { DIST_BYTES, DIST_NS };
+enum dist_unit { DIST_BYTES, DIST_NS, DIST_NUMBERS };
 
 /*
  * Parse; default_unit as units_time(), kb_base as units_size(). 0 or -EINVAL
@@ -89,6 +91,15 @@ int dist_recall(struct dist *d, const char *text, const char *content,
 /* Value number `index` of the stream. dlio: draws sides 2*index, 2*index+1. */
 uint64_t dist_draw(const struct dist *d, uint64_t seed, uint64_t stream,
 		   uint64_t index);
+
+/* The same of one that was read with DIST_NUMBERS: a real number above 0, in
+ * steps of 2^-32. */
+double dist_draw_number(const struct dist *d, uint64_t seed, uint64_t stream,
+			uint64_t index);
+
+/* What is not exceeded with probability p, in (0, 1), before it is clipped or
+ * rounded; not of dlio:. */
+double dist_quantile(const struct dist *d, double p);
 
 /* dlio: the two sides themselves; other kinds: sides = {1, value}. */
 void dist_draw_sides(const struct dist *d, uint64_t seed, uint64_t stream,

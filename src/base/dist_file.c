@@ -81,9 +81,9 @@ static int read_value(const struct reading *r, const char *text, double *v)
 {
 	struct mlgen_err why = { 0 };
 	uint64_t n = 0;
-	int rc = r->unit == DIST_BYTES
-			 ? units_size(text, r->kb_base, &n, &why)
-			 : units_time(text, r->default_unit, &n, &why);
+	int rc = r->unit == DIST_NS
+			 ? units_time(text, r->default_unit, &n, &why)
+			 : units_size(text, r->kb_base, &n, &why);
 
 	if (rc)
 		return FAIL(r, rc, "%s; a line is VALUE, or VALUE xCOUNT",

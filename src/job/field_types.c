@@ -219,6 +219,12 @@ PARSE(time_dist)
 			  kb_base, err);
 }
 
+PARSE(number_dist)
+{
+	(void)f;
+	return dist_parse(value, text, DIST_NUMBERS, NULL, kb_base, err);
+}
+
 CHECK(dist)
 {
 	return check_range(f, dist_mean(value), text, err);
@@ -236,6 +242,12 @@ FORMAT(time_dist)
 	dist_format(out, value, DIST_NS);
 }
 
+FORMAT(number_dist)
+{
+	(void)f;
+	dist_format(out, value, DIST_NUMBERS);
+}
+
 static void hold_dist(const void *value)
 {
 	dist_hold(value);
@@ -244,6 +256,16 @@ static void hold_dist(const void *value)
 static void drop_dist(void *value)
 {
 	dist_drop(value);
+}
+
+static void hold_variant(const void *value)
+{
+	dist_hold(&((const struct variant *)value)->dist);
+}
+
+static void drop_variant(void *value)
+{
+	dist_drop(&((struct variant *)value)->dist);
 }
 
 /* ---- several numbers ---- */
@@ -424,7 +446,11 @@ const struct field_type *field_type_of(const struct mlgen_field *f)
 				 format_choice, limit_real, NULL, NULL },
 		[MLGEN_VARIANT] = { sizeof(struct variant), NULL, false,
 				    parse_variant, NULL, format_variant,
-				    limit_real, NULL, NULL },
+				    limit_real, hold_variant, drop_variant },
+		[MLGEN_NUMBER_DIST] = { sizeof(struct dist), "NUMBER|DIST",
+					false, parse_number_dist, check_dist,
+					format_number_dist, limit_real,
+					hold_dist, drop_dist },
 		[MLGEN_SIZE_DIST] = { sizeof(struct dist), "SIZE|DIST", false,
 				      parse_size_dist, check_dist,
 				      format_size_dist, limit_size, hold_dist,

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "job/field_types.h"
+#include "job/variant.h"
 
 /* Any member an option can have, but for strings. */
 union value {
@@ -98,15 +99,25 @@ static void get_value(const struct mlgen_field *f, const void *base,
 	memcpy(v, const_member(f, base), field_type_of(f)->bytes);
 }
 
+/* Where in the value a distribution begins, or its end. */
+static size_t dist_at(const struct mlgen_field *f, const char *value)
+{
+	if (f->type == MLGEN_VARIANT)
+		return variant_dist_at(f->choices, value);
+	return f->type == MLGEN_SIZE_DIST || f->type == MLGEN_TIME_DIST ||
+			       f->type == MLGEN_NUMBER_DIST
+		       ? 0
+		       : strlen(value);
+}
+
 size_t field_path_at(const struct mlgen_field *f, const char *value)
 {
-	bool is_dist = f->type == MLGEN_SIZE_DIST || f->type == MLGEN_TIME_DIST;
+	size_t at = dist_at(f, value);
 
 	if (f->flags & MLGEN_BESIDE)
 		return 0;
-	if (is_dist &&
-	    strncmp(value, DIST_FILE_WORD, strlen(DIST_FILE_WORD)) == 0)
-		return strlen(DIST_FILE_WORD);
+	if (strncmp(value + at, DIST_FILE_WORD, strlen(DIST_FILE_WORD)) == 0)
+		return at + strlen(DIST_FILE_WORD);
 	return strlen(value);
 }
 

@@ -49,6 +49,7 @@ struct u64_share {
 struct variant {
 	int kind;
 	uint64_t number, second;
+	struct dist dist;
 };
 
 /* clang-format off */
@@ -60,6 +61,7 @@ struct variant {
 #define FIELD_SIZE_SHARE(s, m) .type = MLGEN_SIZE_SHARE, .off = MLGEN_MEMBER(s, m, struct size_share)
 #define FIELD_U64_SHARE(s, m) .type = MLGEN_U64_SHARE, .off = MLGEN_MEMBER(s, m, struct u64_share)
 #define FIELD_CACHE_SIZE(s, m) .type = MLGEN_CACHE_SIZE, .off = MLGEN_MEMBER(s, m, struct cache_size)
+#define FIELD_NUMBER_DIST(s, m) .type = MLGEN_NUMBER_DIST, .off = MLGEN_MEMBER(s, m, struct dist)
 #define FIELD_VARIANT(s, m, c) .type = MLGEN_VARIANT, .off = MLGEN_MEMBER(s, m, struct variant), .choices = (c)
 /* clang-format on */
 

@@ -67,6 +67,16 @@ static int check_argument(const struct variant *v, const struct mlgen_choice *c,
 	return 0;
 }
 
+static int read_dist(struct variant *v, const char *text, unsigned kb_base,
+		     struct mlgen_err *err)
+{
+	int rc = dist_parse(&v->dist, text, DIST_NUMBERS, NULL, kb_base, err);
+
+	if (rc == 0 && dist_mean(&v->dist) <= 0)
+		rc = mlgen_fail(err, -ERANGE, "'%s': write one above 0", text);
+	return rc;
+}
+
 static int read_argument(struct variant *v, const struct mlgen_choice *c,
 			 const char *text, unsigned kb_base,
 			 struct mlgen_err *err)
@@ -129,6 +139,16 @@ static bool is_choice(const struct mlgen_choice *c, const char *text)
 		       : strcasecmp(c->name, text) == 0;
 }
 
+size_t variant_dist_at(const struct mlgen_choice *choices, const char *value)
+{
+	for (const struct mlgen_choice *c = choices; c->name; c++) {
+		if (variant_form(c) && has_form(c, "DIST") &&
+		    is_choice(c, value))
+			return variant_word_length(c);
+	}
+	return strlen(value);
+}
+
 int variant_parse(struct variant *out, const struct mlgen_choice *choices,
 		  const char *text, unsigned kb_base, struct mlgen_err *err)
 {
@@ -136,11 +156,12 @@ int variant_parse(struct variant *out, const struct mlgen_choice *choices,
 		if (!is_choice(c, text))
 			continue;
 		*out = (struct variant){ .kind = c->value };
-		return variant_form(c)
-			       ? read_argument(out, c,
-					       text + variant_word_length(c),
-					       kb_base, err)
-			       : 0;
+		text += variant_word_length(c);
+		if (!variant_form(c))
+			return 0;
+		return has_form(c, "DIST")
+			       ? read_dist(out, text, kb_base, err)
+			       : read_argument(out, c, text, kb_base, err);
 	}
 	return fail_unknown(choices, text, err);
 }
@@ -150,7 +171,9 @@ static void format_argument(struct buf *out, const struct variant *v,
 {
 	char text[UNITS_TEXT_BYTES];
 
-	if (has_form(c, "SIZE"))
+	if (has_form(c, "DIST"))
+		dist_format(out, &v->dist, DIST_NUMBERS);
+	else if (has_form(c, "SIZE"))
 		buf_add(out, units_put_size(text, v->number));
 	else
 		buf_addf(out, "%" PRIu64, v->number);

@@ -10,7 +10,8 @@
 /*
  * A choice whose name is "NAME:FORM" is written with an argument: FORM begins
  * with N, a number from 1 on, or SIZE, at least a byte, and where "[:WORD]"
- * follows a second number may, which is 0 where it does not.
+ * follows a second number may, which is 0 where it does not; or it is DIST, a
+ * distribution of plain numbers.
  */
 
 /* The FORM of a choice; NULL = it has none. */
@@ -18,6 +19,9 @@ const char *variant_form(const struct mlgen_choice *c);
 
 /* As in "buffer:", or all of a name without an argument: its length. */
 size_t variant_word_length(const struct mlgen_choice *c);
+
+/* Where in a value a distribution begins, or its end. */
+size_t variant_dist_at(const struct mlgen_choice *choices, const char *value);
 
 /* 0, or -EINVAL, -ERANGE: "'gren' is none of red blue; did you mean 'blue'?". */
 int variant_parse(struct variant *out, const struct mlgen_choice *choices,

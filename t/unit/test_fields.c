@@ -42,6 +42,7 @@ static const struct mlgen_choice orders[] = {
 
 static const struct mlgen_choice pages[] = {
 	{ "none", 0, "whole" },
+	{ "by:DIST", 2, "by a distribution" },
 	{ "page:SIZE[:WINDOW]", 1, "in pages, and windows of them" },
 	{ 0 },
 };
@@ -165,6 +166,8 @@ static const struct {
 	{ "order", "run:7", NULL },
 	{ "order", "Run:7:1k", "run:7:1024" },
 	{ "page", "page:8m", NULL },
+	{ "page", "by:0.25", NULL },
+	{ "page", "by:lognormal:1:0.5", NULL },
 	{ "page", "page:4k:64", NULL },
 };
 
@@ -262,6 +265,10 @@ static const struct {
 	{ "page", "page:0", -ERANGE,
 	  "page: 'page:0': write a size from 1 byte to 4e" },
 	{ "page", "page:4x", -EINVAL, "page: '4x'" },
+	{ "page", "by:", -EINVAL, "page: " },
+	{ "page", "by:0", -ERANGE, "page: '0': write one above 0" },
+	{ "page", "by:-1", -ERANGE, "page: '-1': is below 0" },
+	{ "page", "by:normal:1", -EINVAL, "half a distribution" },
 };
 
 START_TEST(what_is_wrong_is_refused_and_changes_nothing)

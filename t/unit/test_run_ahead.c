@@ -46,8 +46,8 @@ START_TEST(what_is_ahead_costs_no_memory_per_sample)
 	j->prefetch = aheads[_i].prefetch;
 	j->batch_size = aheads[_i].batch;
 	if (aheads[_i].buffer)
-		j->shuffle = (struct variant){ SHUFFLE_BUFFER,
-					       aheads[_i].buffer, 0 };
+		j->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER,
+					       .number = aheads[_i].buffer };
 	rig_datasets(&r);
 	ck_assert_int_eq(
 		train_pass(&stages.train, j, &r.dataset, false, 0, NULL), 0);
@@ -71,7 +71,8 @@ START_TEST(an_evaluation_has_no_buffer_that_shuffles)
 	r.job->eval_files = 100;
 	r.job->eval_batch_size = 5;
 	r.job->prefetch = 3;
-	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 1000, 0 };
+	r.job->shuffle =
+		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 1000 };
 	rig_datasets(&r);
 	ck_assert_int_eq(train_pass(&pass, r.job, &r.eval, true, 0, NULL), 0);
 	ck_assert_uint_eq(pass.window, 3);

@@ -262,7 +262,8 @@ START_TEST(it_is_not_drawn_from_the_shuffle_buffer)
 	struct rig r = { .job = eval_job() };
 
 	r.job->loader = LOADER_TFDATA;
-	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 64, 0 };
+	r.job->shuffle =
+		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 64 };
 	r.job->num_files = 200;
 	r.job->batch_size = 50;
 	r.job->eval_files = 400;

@@ -225,8 +225,8 @@ START_TEST(a_shuffle_buffer_fills_before_the_first_batch)
 
 	r.job->batch_size = 2;
 	r.job->epochs = 2;
-	r.job->shuffle =
-		(struct variant){ SHUFFLE_BUFFER, cases[_i].buffer, 0 };
+	r.job->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER,
+					   .number = cases[_i].buffer };
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);
 	check_counts(&r, 40, 80, 80);
@@ -245,7 +245,8 @@ START_TEST(a_shuffle_buffer_holds_batches_back)
 	struct rig r = { .job = tfdata_job(4, 10) };
 
 	r.job->deterministic = false;
-	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 8, 0 };
+	r.job->shuffle =
+		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 8 };
 	mock_of(r.job)->read_ns = 20 * MS;
 	rig_go(&r);
 	check_counts(&r, 40, 40, 40);
@@ -298,7 +299,8 @@ START_TEST(an_error_in_a_tfdata_loader_stops_the_run)
 	r.job->accelerators = 3;
 	r.job->read_threads = 3;
 	r.job->preprocess_time = constant(5 * MS);
-	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 3, 0 };
+	r.job->shuffle =
+		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 3 };
 	r.job->epochs = 3;
 	mock_of(r.job)->read_ns = MS;
 	mock_of(r.job)->fail_at = (uint64_t)_i * 9;
@@ -335,7 +337,8 @@ START_TEST(an_interruption_ends_tfdata_within_a_step)
 
 	r.job->epochs = 100;
 	r.job->read_threads = 2;
-	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 20, 0 };
+	r.job->shuffle =
+		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 20 };
 	r.job->preprocess_time = constant(2 * MS);
 	mock_of(r.job)->read_ns = MS;
 	rig_go(&r);

@@ -68,7 +68,8 @@ START_TEST(a_buffer_that_shuffles_fills_in_order_too)
 {
 	struct rig r = { .job = uneven_job() };
 
-	r.job->shuffle = (struct variant){ SHUFFLE_BUFFER, 4, 0 };
+	r.job->shuffle =
+		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 4 };
 	r.job->deterministic = _i;
 	rig_go(&r);
 	check_whole(&r, 10, 20);
@@ -166,7 +167,8 @@ static void draw_job(struct rig *r, uint64_t *at)
 	j->deterministic = draw(at, 0, 3) > 0;
 	j->epochs = draw(at, 1, 4);
 	if (buffer)
-		j->shuffle = (struct variant){ SHUFFLE_BUFFER, buffer, 0 };
+		j->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER,
+					       .number = buffer };
 	if (draw(at, 0, 1)) {
 		j->eval_files = draw(at, 2, 5);
 		j->eval_batch_size = draw(at, 1, 2);
