@@ -26,6 +26,13 @@ enum rng_stream {
 	RNG_RECORDED, /* a sample's template, and its random places */
 	RNG_START,    /* how long a loader takes to begin */
 	RNG_CACHE,    /* what makes room in a cache of that policy */
+	RNG_REPLACEMENT, /* orders drawn with replacement */
+	RNG_WEIGHT,      /* weights of samples, and ... */
+	RNG_WEIGHTED,    /* draws by them */
+	RNG_IMPORTANCE,  /* draws by losses, ... */
+	RNG_DIFFICULTY,  /* what those begin with, ... */
+	RNG_DECAY,       /* and what is left of them */
+	RNG_RUNS,        /* places of short runs, orders within windows */
 };
 
 /* 64 uniform bits. */

@@ -8,6 +8,7 @@
 #include <mlgen/err.h>
 
 #include "base/dist.h"
+#include "data/sampler.h"
 #include "job/job.h"
 
 /*
@@ -15,6 +16,8 @@
  * numbers batches): an epoch's order is drawn with replacement by weights that
  * follow from the losses of the epochs before. Losses are played: the difficulty
  * of a sample, drawn once, times what is left of it after so many epochs.
+ *
+ * Every rank draws for itself, by weights that all share.
  *
  * Memory: at most 16 bytes an extent, once a host. Written at the epoch's
  * barrier alone (importance_trained, importance_draw, by one thread), read by
@@ -30,6 +33,10 @@ struct importance_config {
 	bool hits_first;
 	struct dist difficulty, decay;
 };
+
+/* Of a job and the sampler of its training. */
+struct importance_config importance_config(const struct job *job,
+					   const struct sampler *sampler);
 
 /* Is the extent in the cache? NULL = there is none. */
 typedef bool importance_has(const void *cache, uint64_t extent);

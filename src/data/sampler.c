@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "data/importance.h"
 
 /* drop_last: the first extent of a shard of floor or ceil(N / ranks). */
 static uint64_t shard_start(const struct sampler *s, uint64_t rank)
@@ -71,6 +73,18 @@ static uint64_t at_file(struct sampler_epoch *e, uint64_t rank,
 static const char *prefix(const struct sampler *s)
 {
 	return s->is_eval ? "eval_" : "";
+}
+
+/* Who reads would have to know an order that is not drawn yet. */
+static int check_sized(const struct sampler *s, struct mlgen_err *err)
+{
+	if (!s->is_sized || s->shuffle != SHUFFLE_IMPORTANCE)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "shuffle: importance draws what can be read alone, "
+			  "and row groups of %s have different numbers of "
+			  "samples; use shuffle=weighted or replacement",
+			  s->dataset->directory);
 }
 
 static const char *files_option(const struct sampler *s)
@@ -144,6 +158,8 @@ static int check_batch(const struct sampler *s, uint64_t samples,
 /* Files that stand for others, too, have other extents than those. */
 static bool is_whole(const struct sampler *s, uint64_t samples)
 {
+	if (shuffle_repeats(s->shuffle))
+		return false;
 	if (s->drop_last && s->steps * s->batch != samples)
 		return false;
 	if (s->is_sized)
@@ -188,6 +204,31 @@ struct sampler_config sampler_config(const struct job *job, uint64_t ranks)
 	};
 }
 
+static double mean_sample_bytes(const struct dataset *ds)
+{
+	return dataset_mean_file_bytes(ds) * (double)ds->files /
+	       (double)dataset_samples(ds);
+}
+
+/* At least one extent and at most all; FFCV's loader has twice a batch of pages
+ * at hand. */
+static void init_runs(struct sampler *s, const struct variant *how)
+{
+	double samples = (double)how->number;
+	uint64_t runs = how->second;
+
+	if (how->kind != SHUFFLE_PAGES && how->kind != SHUFFLE_CHUNKS)
+		return;
+	if (how->kind == SHUFFLE_PAGES)
+		samples /= mean_sample_bytes(s->dataset);
+	if (!runs)
+		runs = how->kind == SHUFFLE_PAGES ? 2 * s->batch : 1;
+	samples = fmin(samples, (double)s->extents * (double)s->extent_samples);
+	s->run_extents = u64_max(
+		(uint64_t)(samples / (double)s->extent_samples + 0.5), 1);
+	s->window_runs = u64_min(runs, s->extents / s->run_extents + 1);
+}
+
 int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 		 const struct dataset *ds, struct mlgen_err *err)
 {
@@ -213,9 +254,14 @@ int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 	};
 	s->is_uneven = (dataset_each(ds) == 0 || s->is_sized) &&
 		       (sampler_shards_files(s) || s->shuffle == SHUFFLE_FILE);
+	init_runs(s, &cfg->shuffle);
 	r = sampler_shards_files(s) ? check_files(s, err) : 0;
 	if (r == 0)
 		r = check_uneven(s, err);
+	if (r == 0)
+		r = check_sized(s, err);
+	if (r == 0 && s->shuffle == SHUFFLE_WEIGHTED)
+		r = sampler_weights_init(s, &cfg->shuffle.dist, err);
 	return r ? r : cut_batches(s, err);
 }
 
@@ -230,7 +276,11 @@ void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
 		n = s->dataset->files;
 	else if (sampler_shards_files(s))
 		n = s->rank_files * s->file_extents;
-	if (s->shuffle != SHUFFLE_NONE)
+	if (s->run_extents)
+		sampler_runs_epoch(e, epoch);
+	else if (shuffle_repeats(s->shuffle))
+		sampler_drawn_epoch(e, epoch);
+	else if (s->shuffle != SHUFFLE_NONE)
 		perm_init(&e->perm, n, s->seed, epoch);
 }
 
@@ -245,6 +295,12 @@ uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 	at = order_index(s, rank, position);
 	if (s->is_uneven)
 		return sampler_uneven_id(e, 0, at);
+	if (s->run_extents)
+		return sampler_runs_at(e, at);
+	if (s->importance)
+		return importance_at(s->importance, rank, position);
+	if (shuffle_repeats(s->shuffle))
+		return sampler_drawn_at(e, at);
 	if (s->shuffle == SHUFFLE_SAMPLE)
 		return perm_at(&e->perm, at);
 	if (s->shuffle == SHUFFLE_FILE)

@@ -10,9 +10,13 @@
 #include "base/perm.h"
 #include "data/dataset.h"
 
+struct importance;
+
 /*
  * The order of an epoch is a permutation of all extents (shuffle=sample), of
- * the files with their extents in order (shuffle=file), or none; a shard cuts
+ * the files with their extents in order (shuffle=file), of runs of neighbours
+ * (pages, chunks: sampler_runs.c), or none; or each place of it is drawn alone,
+ * with replacement (replacement, weighted: sampler_drawn.c). A shard cuts
  * that order among the ranks: strided (rank r takes r, r+P, ...), contiguous,
  * or whole files, strided. With drop_last every rank has the same number of
  * full batches, floor(N / (P x batch)) where an extent is a sample; without,
@@ -52,9 +56,17 @@ struct sampler {
 				  * are read */
 	uint64_t rank_samples;   /* of a rank's epoch */
 	uint64_t steps;          /* per epoch, the same for every rank */
-	bool is_uneven;          /* ordered files of unequal extents */
-	bool is_sized;           /* extents of unequal samples */
-	bool is_whole;           /* an epoch reads every extent exactly once */
+	/* pages, chunks: extents of a run, runs of a window. */
+	uint64_t run_extents, window_runs;
+	/* weighted: the dataset's job has them; larger ones are cut to this. */
+	struct dist weights;
+	double weight_most;
+	/* shuffle=importance: the order of the epoch at hand; NULL = none is
+	 * drawn, and all weights are alike. */
+	const struct importance *importance;
+	bool is_uneven; /* ordered files of unequal extents */
+	bool is_sized;  /* extents of unequal samples */
+	bool is_whole;  /* an epoch reads every extent exactly once */
 };
 
 /* What sampler_init takes of a job; an evaluation has some of its own. */
@@ -81,10 +93,20 @@ struct sampler_place {
 	uint64_t rank, position, samples_before;
 };
 
+/* The window that was asked for last (sampler_runs.c). */
+struct sampler_window {
+	bool is_known;
+	uint64_t number, start;
+	struct perm perm;
+};
+
 /* The order of one epoch; a private copy per thread. */
 struct sampler_epoch {
 	const struct sampler *sampler;
 	struct perm perm;
+	uint64_t drawn_seed; /* of an order that draws */
+	uint64_t short_at;   /* place of the short run; UINT64_MAX = none */
+	struct sampler_window window;
 	struct sampler_round round;
 	struct sampler_place place;
 };
@@ -132,6 +154,9 @@ bool sampler_has_file(struct sampler_epoch *e, uint64_t rank, uint64_t file);
 /* How many extents it has. */
 uint64_t sampler_file_extents(const struct sampler_epoch *e, uint64_t rank,
 			      uint64_t file);
+
+/* shuffle=weighted: the weight of an extent. */
+double sampler_weight(const struct sampler *s, uint64_t extent);
 
 /* Samples of a rank's epoch. */
 uint64_t sampler_rank_samples(const struct sampler *s);

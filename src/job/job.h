@@ -34,8 +34,20 @@ enum job_shuffle {
 	SHUFFLE_SAMPLE,
 	SHUFFLE_FILE,
 	SHUFFLE_BUFFER, /* number: the samples that it holds */
-	SHUFFLE_IMPORTANCE
+	SHUFFLE_REPLACEMENT,
+	SHUFFLE_WEIGHTED, /* dist: of a sample's weight, in plain numbers */
+	SHUFFLE_IMPORTANCE,
+	SHUFFLE_PAGES, /* number: bytes of a page; second: of a window */
+	SHUFFLE_CHUNKS /* number: samples of a chunk; second: of a group */
 };
+/* Is an order drawn with replacement? */
+static inline bool shuffle_repeats(int shuffle)
+{
+	return shuffle == SHUFFLE_REPLACEMENT || shuffle == SHUFFLE_WEIGHTED ||
+	       shuffle == SHUFFLE_IMPORTANCE;
+}
+
+enum job_importance { IMPORTANCE_AGGRESSIVE, IMPORTANCE_RELAXED };
 /* What a cache tier keeps; the rows stand in data/cache.c. */
 enum job_cache {
 	CACHE_NONE,
@@ -162,6 +174,9 @@ struct job {
 	uint64_t read_threads;
 	uint64_t prefetch;
 	struct variant shuffle; /* enum job_shuffle */
+	int importance_mode;
+	double importance_rep; /* in steps of a half */
+	struct dist importance_difficulty, importance_decay;
 	int shard;
 	bool drop_last;
 	int access;

@@ -55,6 +55,17 @@ static const struct mlgen_choice shuffles[] = {
 	{ "sample", SHUFFLE_SAMPLE, "every sample in a new random order each epoch" },
 	{ "file", SHUFFLE_FILE, "files in a new random order each epoch, each read front to back" },
 	{ "buffer:N", SHUFFLE_BUFFER, "as read, through a buffer of so many samples from which one is drawn; it fills before the first batch, as tf.data's does" },
+	{ "replacement", SHUFFLE_REPLACEMENT, "each is drawn among all, so that an epoch has some several times and 37% of them not at all" },
+	{ "weighted:DIST", SHUFFLE_WEIGHTED, "each is drawn among all in proportion to its weight, which is drawn once for each sample" },
+	{ "importance", SHUFFLE_IMPORTANCE, "each is drawn among all by a weight that follows from its rank by loss in the batch that it was last trained in, and what is in the cache comes first, as in SHADE" },
+	{ "pages:SIZE[:WINDOW]", SHUFFLE_PAGES, "pages of neighbours, of SIZE together, in a new random order each epoch, and the samples of so many pages shuffled (twice batch_size of them, as in FFCV, where WINDOW is not written)" },
+	{ "chunks:N[:GROUP]", SHUFFLE_CHUNKS, "chunks of N neighbours in a new random order each epoch, and the samples of so many chunks (1) shuffled, as in DIESEL" },
+	{ 0 },
+};
+
+static const struct mlgen_choice importance_modes[] = {
+	{ "aggressive", IMPORTANCE_AGGRESSIVE, "from the second epoch on, each accelerator takes of a draw of its own what was drawn most often" },
+	{ "relaxed", IMPORTANCE_RELAXED, "each accelerator takes what it draws" },
 	{ 0 },
 };
 
@@ -525,6 +536,20 @@ const struct mlgen_field job_fields[] = {
 	  .def = "sample", .group = "Loader",
 	  .help = "The order in which samples are read.\n"
 		  "DLIO: reader.sample_shuffle, reader.file_shuffle." },
+	{ "importance_mode", MLGEN_F_ENUM(struct job, importance_mode, importance_modes),
+	  .def = "aggressive", .group = "Loader",
+	  .help = "With shuffle=importance, which samples of a draw an accelerator takes.\n"
+		  "SHADE: PADS is aggressive." },
+	{ "importance_rep", MLGEN_F_F64(struct job, importance_rep),
+	  .def = "3", .min = 1, .max = 100, .group = "Loader",
+	  .help = "With shuffle=importance, how often a sample that is in the cache is read for once that it was drawn, in steps of 0.5.\n"
+		  "SHADE: replication factor." },
+	{ "importance_difficulty", FIELD_NUMBER_DIST(struct job, importance_difficulty),
+	  .def = "lognormal:1:1", .max = 1e6, .group = "Loader",
+	  .help = "With shuffle=importance, the loss of a sample in the first epoch; a number or a distribution, drawn once for each sample." },
+	{ "importance_decay", FIELD_NUMBER_DIST(struct job, importance_decay),
+	  .def = "0.9", .max = 10, .group = "Loader",
+	  .help = "With shuffle=importance, what is left of a loss after an epoch; a number, or a distribution that is drawn for each sample and epoch, and whose mean is left." },
 	{ "shard", MLGEN_F_ENUM(struct job, shard, shards),
 	  .def = "strided", .group = "Loader",
 	  .help = "Which samples belong to which accelerator.\n"

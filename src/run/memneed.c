@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "data/content.h"
+#include "data/importance.h"
 #include "job/workload.h"
 #include "run/activity.h"
 #include "run/crew.h"
@@ -92,6 +93,16 @@ void memneed_untouched(struct memneed *n, uint64_t threads, uint64_t each)
 	memneed_add(n, 0, times(threads, each));
 }
 
+static void memneed_importance(struct memneed *n, const struct job *j,
+			       const struct sampler *s)
+{
+	struct importance_config cfg = importance_config(j, s);
+	uint64_t bytes = importance_state_bytes(&cfg);
+
+	if (s->shuffle == SHUFFLE_IMPORTANCE)
+		memneed_add(n, bytes, bytes);
+}
+
 static void memneed_unpack(struct memneed *n, const struct job *j,
 			   const struct stages *stages, uint64_t loaders)
 {
@@ -120,6 +131,7 @@ void memneed_train(struct memneed *n, const struct job *j,
 	else
 		memneed_untouched(n, loaders, buffer);
 	memneed_unpack(n, j, stages, loaders);
+	memneed_importance(n, j, &stages->train.sampler);
 }
 
 void memneed_hold(struct memneed *n, const struct job *j,

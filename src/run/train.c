@@ -113,6 +113,9 @@ int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
 	struct sampler_config cfg = sampler_config(job, job->accelerators);
 
 	cfg.is_eval = is_eval;
+	/* Evaluated is each once. */
+	if (is_eval && shuffle_repeats(cfg.shuffle.kind))
+		cfg.shuffle.kind = SHUFFLE_NONE;
 	if (is_eval && job->eval_batch_size)
 		cfg.batch = job->eval_batch_size;
 	*p = (struct pass){
@@ -170,6 +173,18 @@ static int init_holds(struct train *t, struct mlgen_err *err)
 	return rc;
 }
 
+static int init_importance(struct train *t, struct mlgen_err *err)
+{
+	struct sampler *s = &t->stages.train.sampler;
+	struct importance_config cfg = importance_config(t->job, s);
+	int rc = 0;
+
+	if (s->shuffle == SHUFFLE_IMPORTANCE)
+		rc = importance_new(&t->importance, &cfg, err);
+	s->importance = t->importance;
+	return rc;
+}
+
 int train_init(struct train *t, const struct job *job,
 	       const struct dataset *dataset, const struct dataset *eval,
 	       uint64_t align_bytes, struct clock *clock,
@@ -207,7 +222,8 @@ int train_init(struct train *t, const struct job *job,
 	t->ranks = mem_array(job->accelerators, sizeof(*t->ranks));
 	for (uint64_t i = 0; i < job->accelerators; i++)
 		init_rank(t, &t->ranks[i], i);
-	return init_holds(t, err);
+	rc = init_importance(t, err);
+	return rc ? rc : init_holds(t, err);
 }
 
 void train_fini(struct train *t)
@@ -217,6 +233,7 @@ void train_fini(struct train *t)
 	for (uint64_t i = 0; i < t->job->accelerators; i++)
 		fini_rank(&t->ranks[i]);
 	mem_free(t->ranks);
+	importance_free(t->importance);
 	epochs_free(t->epochs);
 	peers_fini(&t->peers);
 	pthread_mutex_destroy(&t->saves.lock);

@@ -9,6 +9,7 @@
 
 #include "base/stop.h"
 #include "base/count.h"
+#include "data/importance.h"
 #include "data/state.h"
 #include "run/bell.h"
 #include "run/epochs.h"
@@ -146,8 +147,16 @@ struct train {
 	struct peers peers;
 	struct epochs *epochs;
 	struct rank *ranks;
-	size_t buffer_bytes;           /* of a loader */
-	uint64_t start_after_ns;       /* startdelay */
+	size_t buffer_bytes;     /* of a loader */
+	uint64_t start_after_ns; /* startdelay */
+	/* shuffle=importance, else NULL: written by the last at the barrier
+	 * before an epoch, read by all within it. in_cache is set before
+	 * train_start; NULL = there is no cache. */
+	struct importance *importance;
+	importance_has *in_cache;
+	const void *cache;
+	uint64_t orders_drawn;         /* of so many epochs */
+	uint64_t draw_ns;              /* in all of that */
 	const struct run_watch *watch; /* NULL = nobody watches */
 	void *watched;                 /* its argument */
 	/* Set before train_start: there is nothing to drop at first. */

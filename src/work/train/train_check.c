@@ -164,16 +164,59 @@ static void check_ready(const struct job *j, struct diag *d)
 		      ready + ranks * (double)job_shuffle_buffer(j), READY_MAX);
 }
 
+/* Does any sample stand behind any other? */
+static bool leaves_files(const struct job *j)
+{
+	return j->shuffle.kind != SHUFFLE_NONE &&
+	       j->shuffle.kind != SHUFFLE_FILE && !job_shuffle_buffer(j);
+}
+
 static void check_shuffle(const struct job *j, struct diag *d)
 {
-	if (j->loader == LOADER_TFDATA && j->shuffle.kind == SHUFFLE_SAMPLE)
+	struct buf order = { 0 };
+
+	job_option_text(j, "shuffle", &order);
+	if (j->loader == LOADER_TFDATA && leaves_files(j))
 		FAULT(d, j, "shuffle",
-		      "sample is no order of loader=tfdata, which reads files "
-		      "from front to back; use shuffle=file, none or buffer:N");
+		      "%s is no order of loader=tfdata, which reads files "
+		      "from front to back; use shuffle=file, none or buffer:N",
+		      buf_str(&order));
+	else if (j->shard == SHARD_FILE && leaves_files(j) &&
+		 j->shuffle.kind != SHUFFLE_SAMPLE)
+		FAULT(d, j, "shard",
+		      "file gives every accelerator files of its own, and "
+		      "shuffle=%s is an order of all samples; use "
+		      "shard=strided or contiguous",
+		      buf_str(&order));
+	buf_fini(&order);
 	if (j->loader != LOADER_TFDATA && job_shuffle_buffer(j))
 		FAULT(d, j, "shuffle",
 		      "only loader=tfdata has a buffer to draw samples from; "
 		      "use loader=tfdata, or shuffle=sample");
+}
+
+static void check_importance(const struct job *j, struct diag *d)
+{
+	double halves = j->importance_rep * 2;
+
+	if (j->shuffle.kind != SHUFFLE_IMPORTANCE) {
+		note_unused(j, "importance_mode", "shuffle=importance", d);
+		note_unused(j, "importance_rep", "shuffle=importance", d);
+		note_unused(j, "importance_difficulty", "shuffle=importance",
+			    d);
+		note_unused(j, "importance_decay", "shuffle=importance", d);
+		return;
+	}
+	if (floor(halves) < halves)
+		FAULT(d, j, "importance_rep",
+		      "%g is no multiple of 0.5, in which samples are "
+		      "repeated; use %g or %g",
+		      j->importance_rep, floor(halves) / 2, ceil(halves) / 2);
+	if (j->shard == SHARD_CONTIGUOUS)
+		FAULT(d, j, "shard",
+		      "contiguous cuts an order of all samples, and with "
+		      "shuffle=importance every accelerator draws its own; "
+		      "use shard=strided");
 }
 
 /* dataset_ratio and a scan have their number of files later. */
@@ -268,6 +311,7 @@ static void check_loader(const struct job *j, struct diag *d)
 	check_prefetch(j, d);
 	check_ready(j, d);
 	check_shuffle(j, d);
+	check_importance(j, d);
 	check_shard(j, d);
 	if (j->loader != LOADER_TFDATA) {
 		note_unused(j, "deterministic", "loader=tfdata", d);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_order.c - shuffle=importance: before an epoch its order is drawn. */
+#include "run/rank_order.h"
+
+#include "base/mem.h"
+#include "data/orderwalk.h"
+
+/* The batch that is gathered. */
+struct batch {
+	uint64_t *extents;
+	size_t room;
+	unsigned count;
+	uint64_t rank, step;
+};
+
+static void train_on(struct train *t, struct batch *b, uint64_t epoch)
+{
+	if (b->count)
+		importance_trained(t->importance, epoch, b->extents, b->count);
+	b->count = 0;
+}
+
+static void add_extent(struct train *t, struct batch *b,
+		       const struct orderwalk_at *at, uint64_t epoch)
+{
+	if (at->rank != b->rank || at->step != b->step)
+		train_on(t, b, epoch);
+	b->rank = at->rank;
+	b->step = at->step;
+	b->extents = mem_grow(b->extents, &b->room, (size_t)b->count + 1,
+			      sizeof(*b->extents));
+	b->extents[b->count++] = at->extent;
+}
+
+/* All that was computed on in an epoch that every rank has finished. */
+static void learn(struct train *t, uint64_t epoch)
+{
+	const struct sampler *s = &t->stages.train.sampler;
+	struct batch b = { 0 };
+	struct orderwalk_at at;
+	struct orderwalk w;
+
+	orderwalk_begin(&w, s, 0, s->ranks, epoch);
+	while (orderwalk_next(&w, &at))
+		add_extent(t, &b, &at, epoch);
+	train_on(t, &b, epoch);
+	orderwalk_end(&w);
+	mem_free(b.extents);
+}
+
+/* By the last at the barrier before an epoch. */
+static void decide_order(void *arg)
+{
+	struct train *t = arg;
+	uint64_t from_ns = clock_now(t->clock), epoch = t->orders_drawn;
+
+	if (epoch > 0)
+		learn(t, epoch - 1);
+	importance_draw(t->importance, epoch, t->in_cache, t->cache);
+	t->orders_drawn = epoch + 1;
+	t->draw_ns += clock_now(t->clock) - from_ns;
+}
+
+int rank_order_draw(struct rank *r)
+{
+	struct train *t = r->train;
+
+	return t->importance ? peers_barrier(&t->peers, decide_order, t) : 0;
+}
