@@ -17,6 +17,12 @@
 /* An order by chance has a correlation of 3 by the root of n, at most. */
 #define FILES_LEAST 8
 
+/* Of files read more than once in what would be an epoch: of two that run into
+ * each other there are fewer. Counts of which the variance is so much more than
+ * its share by chance are of different weights. */
+#define DRAWN_LEAST 0.05
+#define WEIGHTED_LEAST 0.2
+
 struct order_file {
 	uint32_t id, name; /* of the entry; number by name */
 	char *path;        /* while they are sorted */
@@ -268,33 +274,51 @@ static void judge_files(struct found_order *f)
 	}
 }
 
-/* There is no option for it. */
-static void say_repeats(struct found_order *f)
+/* ---- draws ---- */
+
+/* Files of one sample, of which many are read again before others are read at
+ * all; where epochs end is not seen then. */
+static bool is_drawn(const struct found_order *f)
+{
+	return f->d->found[f->party].samples_per_file <= 1 &&
+	       f->is.files >= FILES_LEAST && f->is.twice >= DRAWN_LEAST;
+}
+
+static double mean_reads(const struct ordered *o)
+{
+	return (double)o->reads /
+	       ((double)o->files * (o->epochs ? o->epochs : 1));
+}
+
+static void say_drawn_epochs(struct found_order *f)
+{
+	double mean = mean_reads(&f->is) * f->is.epochs;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.0f", fmax(mean, 1));
+	jobsection_say(f->to, DISTIL_GUESS, "epochs", text,
+		       "a file is read so often in the mean: %.2f", mean);
+}
+
+/* Counts of a draw by chance vary as much as their mean is, and by weight more:
+ * by the square of how much these vary. */
+static void judge_drawn(struct found_order *f)
 {
 	const struct ordered *o = &f->is;
-	double mean = (double)o->reads /
-		      ((double)o->files * (o->epochs ? o->epochs : 1));
+	double mean = mean_reads(o);
+	double excess = fmax(o->count_variance - mean, 0);
+	bool is_weighted = excess > WEIGHTED_LEAST * mean;
+	char text[48] = "replacement";
 
-	if (o->per_file > 1.5 || o->twice < 0.02)
-		return;
-	if (o->count_by_epoch > 0.5)
-		jobsection_note(f->to,
-				"Files are drawn by weight: %.1f%% are read "
-				"more than once in an epoch, at most %u times, "
-				"the same ones in each (correlation %.2f). "
-				"mlgen reads each once; there is no option for "
-				"weights.",
-				100 * o->twice, o->most, o->count_by_epoch);
-	else
-		jobsection_note(f->to,
-				"Files are drawn with replacement: %.1f%% are "
-				"read more than once in an epoch, at most %u "
-				"times, %.1f%% not at all; the variance of "
-				"counts is %.2f, that of a draw by chance is "
-				"its mean, %.2f. mlgen reads each once; there "
-				"is no option for it.",
-				100 * o->twice, o->most, 100 * o->unread,
-				o->count_variance, mean);
+	if (is_weighted)
+		snprintf(text, sizeof(text), "weighted:lognormal:1:%.2g",
+			 sqrt(excess) / mean);
+	jobsection_say(f->to, is_weighted ? DISTIL_GUESS : DISTIL_LIKELY,
+		       "shuffle", text,
+		       "%.1f%% of files are read more than once before all "
+		       "are, at most %u times; the variance of counts is "
+		       "%.2f, that of a draw by chance is its mean, %.2f",
+		       100 * o->twice, o->most, o->count_variance, mean);
 }
 
 /* ---- shard ---- */
@@ -345,6 +369,20 @@ static void say_shard(struct found_order *f)
 	}
 }
 
+static void say_order(struct found_order *f)
+{
+	if (is_drawn(f)) {
+		say_drawn_epochs(f);
+		judge_drawn(f);
+		return;
+	}
+	say_epochs(f);
+	if (f->is.per_file > 1.5 && f->is.runs > 0)
+		judge_within(f);
+	else
+		judge_files(f);
+}
+
 int distil_order(struct distil *d, uint32_t party, struct jobsection *to,
 		 struct mlgen_err *err)
 {
@@ -364,12 +402,7 @@ int distil_order(struct distil *d, uint32_t party, struct jobsection *to,
 		rc = follow_reads(&f, err);
 	}
 	if (rc == 0 && f.keys.count) {
-		say_epochs(&f);
-		if (f.is.per_file > 1.5 && f.is.runs > 0)
-			judge_within(&f);
-		else
-			judge_files(&f);
-		say_repeats(&f);
+		say_order(&f);
 		say_shard(&f);
 	}
 	keyed_fini(&f.keys);
