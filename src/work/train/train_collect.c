@@ -62,6 +62,7 @@ static void collect_ranks(struct job_result *out, struct slot *s)
 		ml->au_unmeasured =
 			has_compute ? "no step was counted" : "compute_time=0";
 	ml->too_short = ml->counted_steps < FEW_STEPS * n;
+	ml->cache.draw_seconds = (double)s->train.draw_ns / 1e9;
 	out->wall_seconds = (double)wall_ns / 1e9;
 	ml->cut_seconds = (double)cut_ns / 1e9;
 }
