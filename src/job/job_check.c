@@ -157,6 +157,7 @@ static void check_paths(const struct job *j, struct diag *d)
 	} all[] = {
 		{ "directory", j->directory },
 		{ "checkpoint_directory", j->checkpoint_directory },
+		{ "cache_directory", j->cache_directory },
 		{ "filename", j->filename },
 		{ "tensor_sizes", j->tensor_sizes },
 		{ "file_list", j->file_list },

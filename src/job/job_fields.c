@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "job/cache_words.h"
 #include "job/workload.h"
 
 /* clang-format off */
@@ -104,23 +105,6 @@ static const struct mlgen_choice decompressions[] = {
 	{ "none", DECOMPRESS_NONE, "takes no time: compressed bytes are only read" },
 	{ "real", DECOMPRESS_REAL, "deflate (gzip, zlib) and zstd are decompressed by the thread that read them, which uses this host's CPUs" },
 	{ "sleep", DECOMPRESS_SLEEP, "the thread is asleep for as long as decompress_rate says, as if another CPU did it" },
-	{ 0 },
-};
-
-/* Sources: MinIO, J. Mohan et al., VLDB 2021 (CoorDL); importance, R. I. S. Khan et
- * al., FAST '23 (SHADE); belady, L. A. Belady, IBM Systems Journal 5 (1966);
- * clock, F. J. Corbato, 1968. */
-static const struct mlgen_choice caches[] = {
-	{ "none", CACHE_NONE, "there is no tier" },
-	{ "lru", CACHE_LRU, "what was used last; the least recently used goes" },
-	{ "fifo", CACHE_FIFO, "what came last; the oldest goes" },
-	{ "lfu", CACHE_LFU, "what was used most; the least frequently used goes" },
-	{ "random", CACHE_RANDOM, "any of it goes" },
-	{ "clock", CACHE_CLOCK, "the oldest that was not used since the hand passed it goes" },
-	{ "minio", CACHE_MINIO, "what came first: it fills once, and nothing goes (CoorDL)" },
-	{ "importance", CACHE_IMPORTANCE, "what weighs most: the least important goes, unless the newcomer is less (SHADE); needs an order that has weights" },
-	{ "belady", CACHE_BELADY, "what is needed soonest, for it knows the order of what comes: no other policy hits more often" },
-	{ "hot", CACHE_HOT, "the first so many of a ranking, and nothing else" },
 	{ 0 },
 };
 
@@ -596,7 +580,7 @@ const struct mlgen_field job_fields[] = {
 	  .def = "0", .group = "Loader",
 	  .help = "Keep what is read ahead in memory until its batch is taken, as a framework does; without it mlgen reads into the same buffer again and again." },
 
-	{ "cache", MLGEN_F_ENUM(struct job, cache, caches),
+	{ "cache", MLGEN_F_ENUM(struct job, cache, cache_policies),
 	  .def = "none", .group = "Cache",
 	  .help = "What a cache tier between sampler and storage keeps.\n"
 		  "A hit is read from the tier; \"A cache tier\" in mlgen-job(5)." },
@@ -655,7 +639,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "With cache_stage=decoded: bytes of a decoded sample for each byte that was read." },
 	{ "cache_verify", MLGEN_F_BOOL(struct job, cache_verify),
 	  .def = "0", .group = "Cache",
-	  .help = "Look at each hit: is it the sample that was asked for?" },
+	  .help = "Look at each hit, whether it is the sample that was asked for." },
 
 	{ "model", MLGEN_F_STR(struct job, model),
 	  .group = "Model", .flags = MLGEN_SELECTS,

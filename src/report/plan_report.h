@@ -22,7 +22,7 @@ enum plan_state { PLAN_OK, PLAN_WARNING, PLAN_FAIL };
 
 struct plan_check {
 	char *name; /* dataset data requests space storage memory direct files
-		       steps hold checkpoints room durable verify caches
+		       steps hold checkpoints room durable verify cache caches
 		       program engine cpus memory_limit */
 	int state;
 	char *text; /* of OK the rule it keeps, else what is wrong; may be NULL */

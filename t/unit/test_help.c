@@ -368,6 +368,15 @@ static const char *const jobs[] = {
 	"--name=x --replay_trace=/t/a.mlt --replay_files=traced "
 	"--replay_time=fixed --replay_order=file --replay_speed=2 "
 	"--replay_threads=4 --replay_span=1g",
+	"--name=x --cache=clock --cache_size=5000samples --cache_scope=rank "
+	"--cache_unit=page:64k --cache_directory=/d/tier --cache_fill=async "
+	"--cache_queue=8 --cache_layout=files --cache_persist "
+	"--cache_substitute=group --cache_hits_first --cache_prefetch=64 "
+	"--cache_warm=50% --cache_stage=decoded --cache_decoded_factor=4.5 "
+	"--cache_verify",
+	"--name=x --kb_base=1000 --cache=lru --cache_size=20gib "
+	"--cache_latency=gamma:2:1ms --cache_bandwidth=2g",
+	"--name=x --cache=hot --cache_size=12.5%",
 	"--name=x --checkpoint_every=10m --checkpoint_mode=async "
 	"--snapshot_bandwidth=1g --checkpoint_size=1g",
 };

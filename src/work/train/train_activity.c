@@ -14,6 +14,7 @@
 #include "run/crew.h"
 #include "run/reader.h"
 #include "run/setup_checkpoints.h"
+#include "work/train/train_cache_check.h"
 #include "work/train/train_collect.h"
 #include "work/train/train_dataset.h"
 #include "work/train/training.h"
@@ -120,6 +121,7 @@ static const struct rule *const train_rules[] = {
 	first_rules,
 	setup_checkpoints_rules,
 	last_rules,
+	train_cache_rules,
 	NULL,
 };
 

@@ -11,6 +11,7 @@
 #include "job/advice.h"
 #include "job/guess.h"
 #include "job/workload.h"
+#include "work/train/train_cache_check.h"
 
 /* The kernel's own limit of threads: 2^22, pid_max in proc(5). */
 #define THREADS_MAX 4194304.0
@@ -418,6 +419,7 @@ void train_check(const struct job *j, struct diag *d)
 	check_scan(j, d);
 	check_format(j, d);
 	check_loader(j, d);
+	train_cache_check(j, d);
 	if (j->access == ACCESS_FRAMEWORK)
 		check_framework(j, d);
 	check_recorded(j, d);

@@ -94,6 +94,15 @@ static enum mlperf_state check_epochs(const struct mlperf_subject *s,
 	uint64_t n = s->run ? s->result->ml.epochs_total : s->job->epochs;
 	uint64_t want = s->workload ? s->workload->epochs : s->rules->epochs;
 
+	/* Each sample once an epoch is what an epoch is (Rules.md). */
+	if (s->job->cache != CACHE_NONE &&
+	    s->job->cache_substitute != CACHE_SUBSTITUTE_NONE) {
+		buf_add(text, "cache_substitute=");
+		job_option_text(s->job, "cache_substitute", text);
+		buf_add(text, " leaves samples out of epochs and reads others "
+			      "twice: --cache_substitute=none");
+		return MLPERF_BROKEN;
+	}
 	if (!want)
 		return MLPERF_NONE;
 	buf_addf(text, "%" PRIu64, n);
@@ -287,9 +296,22 @@ static enum mlperf_state check_shares(const struct mlperf_subject *s,
 	return MLPERF_BROKEN;
 }
 
+/* A tier of the benchmark's own is none of what CLOSED lets set (Rules.md of
+ * mlcommons/storage, 3.6.2: the table of parameters). */
+static enum mlperf_state check_tier(const struct job *j, struct buf *text)
+{
+	buf_add(text, "cache=");
+	job_option_text(j, "cache", text);
+	buf_add(text, " is a cache of the benchmark's own, which CLOSED does "
+		      "not have: --cache=none");
+	return MLPERF_BROKEN;
+}
+
 static enum mlperf_state check_cache(const struct mlperf_subject *s,
 				     struct buf *text)
 {
+	if (s->job->cache != CACHE_NONE)
+		return check_tier(s->job, text);
 	if (keeps_caches(s)) {
 		say_kept(s, text);
 		return MLPERF_BROKEN;

@@ -8,4 +8,6 @@
 int train_plan(struct plan_report *p, const struct plan_input *in,
 	       struct mlgen_err *err);
 void train_plan_text(FILE *to, const struct plan_report *p);
+/* Lines of its cache tier, if there is one. */
+void train_plan_cache(FILE *to, const struct plan_report *p);
 void prepare_plan_text(FILE *to, const struct plan_report *p);

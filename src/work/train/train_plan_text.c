@@ -351,6 +351,7 @@ void train_plan_text(FILE *to, const struct plan_report *p)
 		{ "in flight", .put = put_readers },
 		{ .lines = plan_put_direct },
 		{ "calls", .put = put_calls, .wrapped_at = PLAN_TEXT_AT },
+		{ .lines = train_plan_cache },
 		{ "caches", .put = put_emptied, .check = "caches" },
 		{ .lines = plan_checkpoint_text },
 		{ "memory", .put = plan_put_program, .check = "program" },

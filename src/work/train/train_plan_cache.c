@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* train_plan_cache.c - the cache tier of a training on the page of a dry run. */
+#include "work/train/train_plan.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "data/cache.h"
+#include "data/cacheshare.h"
+#include "job/cache_words.h"
+#include "report/plan_lines.h"
+#include "report/show.h"
+
+static bool is_played(const struct job *j)
+{
+	return dist_mean(&j->cache_latency) > 0 || j->cache_bandwidth_bytes;
+}
+
+/* "15.0% of the dataset, 22.0 GiB"; what is larger fits. */
+static void put_share(struct buf *line, const struct cacheshare *c)
+{
+	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
+
+	if (c->asked >= 1) {
+		buf_addf(line, "all of the dataset fits, %s",
+			 units_human_bytes(n, c->held_bytes));
+		return;
+	}
+	buf_addf(line, "%s of the dataset, %s", show_percent(n, c->share * 100),
+		 units_human_bytes(m, c->held_bytes));
+	if (c->samples != UINT64_MAX)
+		buf_addf(line, " (%s samples)",
+			 units_human_count(n, c->samples));
+}
+
+static void put_where(struct buf *line, const struct job *j)
+{
+	if (j->cache_directory)
+		buf_addf(line, " in %s", j->cache_directory);
+	else if (is_played(j))
+		buf_add(line, ", which is only played");
+	else
+		buf_add(line, " in memory");
+	if (j->cache_scope == CACHE_OF_RANK && j->accelerators > 1)
+		buf_add(line, ", for each accelerator");
+}
+
+static void put_expected(struct buf *line, const struct job *j,
+			 const struct cacheshare *c)
+{
+	double hits =
+		cacheshare_holds_for(j)
+			? cacheshare_hits((enum job_cache)j->cache, c->share)
+			: (double)NAN;
+
+	if (!isnan(hits))
+		buf_addf(line, "%.1f%% hits expected from epoch 2 on; ",
+			 hits * 100);
+}
+
+static double page_count(const struct plan_report *p)
+{
+	double files = (double)p->dataset.files;
+	double page = (double)p->job->cache_unit.number;
+
+	return files * ceil(p->totals.mean_file_bytes / page);
+}
+
+static uint64_t units_of(const struct plan_report *p)
+{
+	switch (p->job->cache_unit.kind) {
+	case CACHE_FILES:
+		return p->dataset.files;
+	case CACHE_PAGES:
+		return (uint64_t)page_count(p);
+	default:
+		return dataset_extents(&p->dataset);
+	}
+}
+
+/* What it takes to know what is there, of memory. */
+static double bookkeeping_bytes(const struct plan_report *p,
+				const struct cacheshare *c)
+{
+	const struct job *j = p->job;
+	double caches =
+		j->cache_scope == CACHE_OF_RANK ? (double)j->accelerators : 1;
+	uint64_t units = units_of(p);
+	const struct cache_config cfg = {
+		.policy = (enum job_cache)j->cache,
+		.units = units,
+		.capacity_bytes = UINT64_MAX,
+		.capacity_units = (uint64_t)ceil(c->share * (double)units),
+	};
+
+	return caches * (double)cache_state_bytes(&cfg);
+}
+
+void train_plan_cache(FILE *to, const struct plan_report *p)
+{
+	struct buf line = { 0 }, rest = { 0 };
+	struct cacheshare c;
+	char n[UNITS_TEXT_BYTES];
+
+	if (p->job->cache == CACHE_NONE)
+		return;
+	cacheshare_of(&c, p->job, &p->dataset, &p->totals);
+	plan_start_line(&line, "cache");
+	buf_addf(&line, "%s, ", cache_word(p->job->cache));
+	put_share(&line, &c);
+	put_where(&line, p->job);
+	plan_put_checked(to, &line, plan_find_check(p, "cache"));
+	put_expected(&rest, p->job, &c);
+	buf_addf(&rest, "%s of memory for its bookkeeping",
+		 units_human_bytes(n, bookkeeping_bytes(p, &c)));
+	plan_put_sentence(to, buf_str(&rest));
+	buf_fini(&rest);
+}
