@@ -32,7 +32,7 @@ static const char *nearest_at_first(const struct figure *f, const char *part)
 	const struct mlgen_field *tables[32] = { metrics_ml_fields,
 						 metrics_io_fields,
 						 metrics_job_fields };
-	size_t at = RECORD_ROOTS_MEASURED;
+	size_t at = 3;
 
 	if (!f->is_measured) {
 		tables[at++] = job_fields;

@@ -49,7 +49,7 @@ static const char *known_limit(const char *verdict)
 {
 	static const char *const names[] = { "storage", "network", "host",
 					     "memory",  "compute", "errors",
-					     "unclear" };
+					     "cache",   "unclear" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(verdict, names[i]) == 0)

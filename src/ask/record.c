@@ -15,6 +15,7 @@ const struct record_root record_roots[RECORD_ROOTS] = {
 	{ NULL, "ml", false, metrics_ml_fields, PART(ml, struct job_result) },
 	{ NULL, "io", false, metrics_io_fields, PART(io, struct job_result) },
 	{ NULL, NULL, false, metrics_job_fields, PART(job, struct metrics_job) },
+	{ "cache", "cache", false, metrics_cache_fields, PART(cache, struct cache_result) },
 	{ "dataset", "dataset", false, metrics_dataset_fields, PART(dataset, struct metrics_dataset) },
 	{ "prepare", "prepare", false, metrics_prepare_fields, PART(prepare, struct prepare_result) },
 	{ "plan", "plan", false, metrics_plan_fields, PART(plan, struct plan_report) },
@@ -57,6 +58,7 @@ void record_of_run(struct record *r, struct metrics_job *m,
 		.job = m,
 		.ml = job_result_ran(of) && !is_plain ? of : NULL,
 		.io = is_plain ? of : NULL,
+		.cache = of->ml.cache.policy ? &of->ml.cache : NULL,
 		.result = of,
 	};
 }

@@ -18,6 +18,7 @@ struct record {
 	const struct metrics_job *job; /* of a score there is none */
 	/* What its page has; NULL = it has none of these. */
 	const struct job_result *ml, *io;
+	const struct cache_result *cache;
 	const struct metrics_dataset *dataset;
 	const struct prepare_result *prepare;
 	const struct plan_report *plan;
@@ -43,8 +44,8 @@ struct record_root {
 	size_t off, bytes; /* of the pointer in struct record; of its struct */
 };
 
-#define RECORD_ROOTS 11
-#define RECORD_ROOTS_MEASURED 3
+#define RECORD_ROOTS 12
+#define RECORD_ROOTS_MEASURED 4
 extern const struct record_root record_roots[RECORD_ROOTS];
 
 /* The key without the name in front of it; NULL = it is not of this root. */

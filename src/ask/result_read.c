@@ -280,6 +280,10 @@ static void read_page(const struct record *from, const struct job *job,
 	*r = is_plain ? *io : ml ? *ml : none;
 	r->ml = ml ? ml->ml : none.ml;
 	r->io = io ? io->io : none.io;
+	if (from->cache)
+		r->ml.cache = *from->cache;
+	else
+		fields_unknown(metrics_cache_fields, &r->ml.cache);
 	r->job = job;
 }
 

@@ -301,6 +301,10 @@ static json_t *result_object(const struct job_result *r,
 		json_object_set_new(o, "prepare",
 				    struct_object(metrics_prepare_fields,
 						  &r->prepare, &walk));
+	if (r->ml.cache.policy)
+		json_object_set_new(o, "cache",
+				    struct_object(metrics_cache_fields,
+						  &r->ml.cache, &walk));
 	if (page && page->key)
 		json_object_set_new(o, page->key,
 				    struct_object(page->fields, r, &own));

@@ -92,6 +92,7 @@ static const struct piece pieces[] = {
 	{ AT_TRAIN, 0, "{sample_bytes}" },
 	{ AT_STALL, 0, "waiting {waiting}" },
 	{ AT_TRAINING, 4, "AU {au_percent}" },
+	{ AT_TRAINING, 4, "hits {hit_percent}" },
 	{ AT_TRAINING, 3, "stall p99 {stall}" },
 	{ AT_IO, 1, "{done_percent}" },
 	{ AT_FILES | AT_TRAINING | AT_IO | AT_CHECKPOINTS, 2, "left {left}" },

@@ -23,6 +23,7 @@ struct text_block {
 	const struct io_result *io; /* a plain job, else empty */
 	const struct checkpoints_result *checkpoints; /* those it is for */
 	/* The ones of either. */
+	const struct cache_result *cache; /* of a training */
 	const struct storage_result *storage;
 	const struct window_result *window;
 	const struct host_result *host;

@@ -29,6 +29,7 @@ const char *verdict_label(const char *name)
 		{ "network", "NETWORK-BOUND" },
 		{ "host", "HOST-BOUND" },
 		{ "compute", "COMPUTE-BOUND" },
+		{ "cache", "CACHE-BOUND" },
 		{ "storage", "STORAGE-BOUND" },
 		{ "unclear", "UNCLEAR" },
 	};

@@ -92,6 +92,9 @@ const struct live_field live_fields[] = {
 	{ .field = { "errors", MLGEN_F_U64(L, errors), .unit = "errors",
 	    .help = "Errors that continue_on_error counted in the interval." },
 	  .kind = LIVE_COUNTER, .show = LIVE_AS_ERRORS, .when = LIVE_IN_TRAIN | LIVE_IN_IO },
+	{ .field = { "hit_percent", PART(hits), .unit = "%",
+	    .help = "Samples that the cache tier had, as a percentage of those that were asked of it in the interval; empty without a tier." },
+	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_TRAIN, OF(accesses) },
 
 	{ .field = { "checkpoint_done", MLGEN_F_U64(L, checkpoint_done), .unit = "bytes",
 	    .help = "So much of the checkpoint under way is written, or read." },

@@ -38,9 +38,10 @@ struct live {
 				were delivered */
 	uint64_t step_ns;    /* wall of finished steps */
 	uint64_t stall_ns;
-	uint64_t waiting_ns; /* longest stall now in progress */
-	uint64_t left_ns;    /* estimate; UINT64_MAX = unknown */
-	double done_percent; /* by left_ns, of the phase; NaN = unknown */
+	uint64_t accesses, hits; /* of a cache tier; samples */
+	uint64_t waiting_ns;     /* longest stall now in progress */
+	uint64_t left_ns;        /* estimate; UINT64_MAX = unknown */
+	double done_percent;     /* by left_ns, of the phase; NaN = unknown */
 	struct hist *stall; /* snapshot; allocated by the caller, may be NULL */
 	struct io_outstanding oldest;
 	uint64_t errors; /* counted by continue_on_error */

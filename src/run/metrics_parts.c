@@ -234,7 +234,7 @@ const struct mlgen_field metrics_numa_fields[] = {
 #define V struct verdict_result
 const struct mlgen_field metrics_verdict_fields[] = {
 	{ "name", RESULT_STR(V, name, later),
-	  .help = "What limits: memory, network, host, compute, storage or unclear; errors = too much failed; null = nothing was measured." },
+	  .help = "What limits: memory, network, host, compute, cache (the disk of a tier), storage or unclear; errors = too much failed; null = nothing was measured." },
 	{ "headline", RESULT_STR(V, headline, later),
 	  .help = "The verdict in one sentence." },
 	{ "because", RESULT_STR(V, because, later),

@@ -114,6 +114,20 @@ static void io_object(struct merging *m, const struct mlgen_field *f,
 		merge_members.whole(m, f, at);
 }
 
+/* Where only one of them had a tier it is that one's. */
+static void cache_object(struct merging *m, const struct mlgen_field *f,
+			 const struct merge_at *at)
+{
+	MERGE_STRUCTS(struct cache_result, f->off);
+
+	if (a->policy && b->policy)
+		merge_members.whole(m, f, at);
+	else if (b->policy)
+		*to = *b;
+}
+
+static const struct merge_rule merge_cache = { .whole = cache_object,
+					       .ordered = 1 << MERGE_TURNS };
 static const struct merge_rule merge_paced = { .whole = paced };
 static const struct merge_rule merge_interval = { .whole = interval,
 						  .ordered = 1 << MERGE_GROUP };
@@ -156,6 +170,7 @@ const struct mlgen_field metrics_result_fields[] = {
 	{ "ml.ceiling.is_tried", RESULT_BOOL(J, ml.ceiling.is_tried, forget) },
 	{ "ml.saves.is_restore", RESULT_BOOL(J, ml.saves.is_restore, first) },
 	{ "ml.restores.is_restore", RESULT_BOOL(J, ml.restores.is_restore, first) },
+	{ "ml.cache", RESULT_OBJECT(J, ml.cache, struct cache_result, metrics_cache_fields, cache) },
 	{ "io", .type = MLGEN_OBJECT, .sub = metrics_io_fields, .merge = &merge_io },
 	{ "numa.seen", RESULT_PART(J, numa.seen, numa_nodes) },
 	{ "failed", RESULT_PART(J, failed, failed) },

@@ -38,6 +38,11 @@ extern const struct mlgen_field metrics_rank_percent_fields[];
 extern const struct mlgen_field metrics_checkpoint_fields[];
 extern const struct mlgen_field metrics_checkpoints_fields[];
 
+/* metrics_cache.c: struct cache_result */
+extern const struct mlgen_field metrics_cache_epoch_fields[];
+extern const struct mlgen_field metrics_cache_rank_fields[];
+extern const struct mlgen_field metrics_cache_fields[];
+
 /* metrics_io.c */
 extern const struct mlgen_field metrics_rate_fields[];
 extern const struct mlgen_field metrics_replay_slice_fields[];

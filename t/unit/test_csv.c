@@ -109,7 +109,7 @@ START_TEST(the_header_names_every_column)
 		"sample_bytes,io_bytes,au_percent,stall_percent,"
 		"cpu_percent,resident_bytes,page_cache_bytes,"
 		"read_ios,write_ios,read_bytes,write_bytes,"
-		"checkpoint,checkpoint_bytes,errors\n";
+		"checkpoint,checkpoint_bytes,errors,hit_percent\n";
 	struct live before = train(10), now = train(11);
 	struct log l;
 

@@ -180,6 +180,7 @@ const struct text_line train_evidence[] = {
 	{ "noise", text_noise },
 	{ "ceiling", put_ceiling },
 	{ "numa", text_numa },
+	{ NULL, train_text_cache },
 	{ "evaluation", put_evaluation },
 	{ NULL, text_saves_evidence },
 	{ "slowest", text_slowest },

@@ -16,6 +16,7 @@
 #include "report/verdict_supply.h"
 #include "work/checkpoint/verdict_checkpoint.h"
 #include "report/verdict_errors.h"
+#include "work/train/train_verdict_cache.h"
 #include "work/train/train_verdict_host.h"
 
 #define MOST_READS 512 /* more in flight are no experiment any more */
@@ -81,32 +82,6 @@ static bool put_more_threads(struct buf *out, const struct verdict_findings *f,
 	buf_addf(out, "--read_threads=%" PRIu64 " : %s (%" PRIu64 " now)?",
 		 threads, question, reads_in_flight(f));
 	return true;
-}
-
-/* "stall p99 0.412 ms in steps of 224.0 ms", as far as it was measured. */
-static void put_stall_table(struct buf *out, const struct verdict_findings *f)
-{
-	static const double percents[] = { 99, 90 };
-	const struct hist *stall = f->ml->stall_ns;
-	char ms[UNITS_TEXT_BYTES];
-
-	if (!stall || stall->count == 0 || !f->ml->step_ns) {
-		buf_addf(out, "stall %.1f%% of accelerator time",
-			 show_share(&f->time, "stall"));
-		return;
-	}
-	size_t i = 0;
-	while (i < ARRAY_LEN(percents) && hist_beyond(stall, percents[i]) < 10)
-		i++;
-	if (i < ARRAY_LEN(percents))
-		buf_addf(out, "stall p%g %s ms", percents[i],
-			 units_human_ms(ms, (double)hist_percentile(
-						    stall, percents[i])));
-	else
-		buf_addf(out, "stall %s ms (mean)",
-			 units_human_ms(ms, hist_mean(stall)));
-	buf_addf(out, " in steps of %s ms",
-		 units_human_ms(ms, hist_mean(f->ml->step_ns)));
 }
 
 static bool memory_holds(const struct verdict_findings *f)
@@ -224,7 +199,7 @@ static void compute_headline(struct buf *out, const struct verdict_findings *f)
 		     : verdict_is_model(f->job)
 			     ? "the modelled storage keeps up: "
 			     : "storage keeps up: ");
-	put_stall_table(out, f);
+	verdict_put_stall(out, f);
 }
 
 static void compute_because(struct buf *out, const struct verdict_findings *f)
@@ -341,6 +316,8 @@ static void storage_try(struct buf *out, const struct verdict_findings *f)
 	double au;
 	uint64_t enough = verdict_enough(f->result, &au);
 
+	if (verdict_put_larger_cache(out, f))
+		return;
 	if (put_more_threads(out, f,
 			     "is it bandwidth, or too few reads in "
 			     "flight"))
@@ -477,6 +454,8 @@ static const struct verdict verdicts[] = {
 	  hidden_try },
 	{ "compute", verdict_keeps_up, compute_headline, compute_because,
 	  compute_try },
+	{ "cache", verdict_cache_holds, verdict_cache_headline,
+	  verdict_cache_because, verdict_cache_try },
 	{ "storage", storage_holds, storage_headline, storage_because,
 	  storage_try },
 	{ "unclear", unclear_holds, unclear_headline, unclear_because,

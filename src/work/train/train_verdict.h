@@ -16,6 +16,8 @@
  *            holds
  *   compute  accelerators stall for 5 % of their time or less, or AU is 95 % or
  *            more and near the ceiling
+ *   cache    loaders spend 80 % or more of their time inside I/O calls, and hits of
+ *            a tier in a directory take most of it
  *   storage  loaders spend 80 % or more of their time inside I/O calls, or the
  *            ceiling is clearly above
  *   unclear  none of these

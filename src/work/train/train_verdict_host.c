@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/util.h"
 #include "job/advice.h"
 #include "report/verdict.h"
 
@@ -85,6 +86,31 @@ static void put_less_load(struct buf *out, const struct job *job)
 			 job->read_threads / 2);
 	else if (advice_direct(job))
 		buf_add(out, "--direct=1 : less copying on these CPUs");
+}
+
+void verdict_put_stall(struct buf *out, const struct verdict_findings *f)
+{
+	static const double percents[] = { 99, 90 };
+	const struct hist *stall = f->ml->stall_ns;
+	char ms[UNITS_TEXT_BYTES];
+
+	if (!stall || stall->count == 0 || !f->ml->step_ns) {
+		buf_addf(out, "stall %.1f%% of accelerator time",
+			 show_share(&f->time, "stall"));
+		return;
+	}
+	size_t i = 0;
+	while (i < ARRAY_LEN(percents) && hist_beyond(stall, percents[i]) < 10)
+		i++;
+	if (i < ARRAY_LEN(percents))
+		buf_addf(out, "stall p%g %s ms", percents[i],
+			 units_human_ms(ms, (double)hist_percentile(
+						    stall, percents[i])));
+	else
+		buf_addf(out, "stall %s ms (mean)",
+			 units_human_ms(ms, hist_mean(stall)));
+	buf_addf(out, " in steps of %s ms",
+		 units_human_ms(ms, hist_mean(f->ml->step_ns)));
 }
 
 void verdict_put_wakeups(struct buf *out, const struct verdict_findings *f)

@@ -7,6 +7,9 @@
 /* "wake-ups on time", "oversleep 0.4% of accelerator time" */
 void verdict_put_wakeups(struct buf *out, const struct verdict_findings *f);
 
+/* "stall p99 0.412 ms in steps of 224.0 ms", as far as it was measured. */
+void verdict_put_stall(struct buf *out, const struct verdict_findings *f);
+
 /* Do accelerators hardly wait, but for the first steps of epochs? */
 bool verdict_keeps_up(const struct verdict_findings *f);
 
