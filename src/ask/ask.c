@@ -30,6 +30,7 @@ const struct question ask_questions[] = {
 	{ "miss-curve", ABOUT_JOBS, .takes_documents = true, .answer = ask_miss_curve },
 	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },
 	{ "find-max", ABOUT_JOBS, .is_live = true, .takes_require = true, .answer = ask_find_max },
+	{ "find-min", ABOUT_JOBS, .is_live = true, .takes_require = true, .answer = ask_find_min },
 	{ 0 },
 };
 /* clang-format on */

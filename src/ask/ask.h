@@ -35,6 +35,7 @@ extern const struct question ask_questions[];
 /* Each prints its answer to a->to, faults to stderr, and gives the exit
  * status. */
 int ask_find_max(const struct ask *a);
+int ask_find_min(const struct ask *a);
 int ask_table(const struct ask *a);
 int ask_compare(const struct ask *a);
 int ask_merge(const struct ask *a);

@@ -20,6 +20,9 @@ struct asked {
 	/* Options that --find-max may vary: more of one is more load, or more at
 	 * once, of the same job. Ends with NULL. */
 	const char *const *varied;
+	/* Options that --find-min may lessen, in hundredths of what there is:
+	 * more of it costs, and is never worse. NULL = none; ends with NULL. */
+	const char *const *lessened;
 	/* MLPerf Storage's rules for it; the first row alone says that it has
 	 * none. */
 	const struct mlperf_row *mlperf_rules;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max.c - --find-max: the largest value of an option for which --require holds. */
+/* find_max.c - --find-max, --find-min: the largest, or smallest, value of an option for which --require holds. */
 #include "ask/find_max.h"
 
 #include <errno.h>
@@ -293,7 +293,8 @@ static void find(struct find_max *f)
 	f->answer = search_answer(&f->search);
 	if (!f->interrupted && !f->err.code)
 		find_limit(f);
-	find_fraction(f);
+	if (!f->is_min)
+		find_fraction(f);
 }
 
 static int report(struct find_max *f)
@@ -330,19 +331,21 @@ static void find_fini(struct find_max *f)
 	mem_free(f->fits);
 }
 
-static void tell_logs(const struct jobset *set)
+static void tell_logs(const struct jobset *set, const char *word)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->jobs[i]->write_iolog)
-			log_note("%s: write_iolog is of a run; those of "
-				 "--find-max write none",
-				 set->jobs[i]->name);
+			log_note("%s: write_iolog is of a run; those of --%s "
+				 "write none",
+				 set->jobs[i]->name, word);
 }
 
-int ask_find_max(const struct ask *a)
+static int ask_find(const struct ask *a, bool is_min)
 {
 	const struct settings *set = &a->set->settings;
 	struct find_max f = { .ask = a,
+			      .is_min = is_min,
+			      .word = is_min ? "find-min" : "find-max",
 			      .without_storage = (double)NAN,
 			      .delivered_bytes_per_sec = (double)NAN,
 			      .fraction = (double)NAN };
@@ -351,7 +354,7 @@ int ask_find_max(const struct ask *a)
 
 	if (!set->quiet && set->output_format == OUTPUT_TEXT)
 		f.table = a->to;
-	tell_logs(a->set);
+	tell_logs(a->set, f.word);
 	jobset_keep(a->set);
 	if (find_question(&f, &err) < 0) {
 		log_error("%s", err.text);
@@ -364,4 +367,14 @@ int ask_find_max(const struct ask *a)
 	}
 	find_fini(&f);
 	return status;
+}
+
+int ask_find_max(const struct ask *a)
+{
+	return ask_find(a, false);
+}
+
+int ask_find_min(const struct ask *a)
+{
+	return ask_find(a, true);
 }

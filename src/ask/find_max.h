@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max.h - --find-max in its parts: how long a probe is, what is printed. */
+/* find_max.h - --find-max and --find-min in their parts: how long a probe is, what is printed. */
 #pragma once
 
 #include "ask/ask.h"
@@ -24,9 +24,18 @@ struct find_side {
 	char *beside; /* of the jobs at its side; owned, NULL = none */
 };
 
+/*
+ * One search, two directions: its numbers are values of the option, or of
+ * --find-min, where less is harder, so many hundredths below more than all of the
+ * data set: 1 is 100 %, 100 is 1 %. What is printed is find_shown().
+ */
+#define FIND_MIN_STEPS 100
+
 struct find_max {
 	const struct ask *ask;
-	FILE *table; /* NULL = quiet, or JSON */
+	bool is_min;
+	const char *word; /* "find-max", "find-min" */
+	FILE *table;      /* NULL = quiet, or JSON */
 
 	/* The question. */
 	const struct job *job; /* that is varied, as the command line has it */
@@ -126,6 +135,11 @@ const struct job_result *find_result(const struct find_max *f,
 				     const struct run_result *r);
 
 bool find_is_au(const struct requirement *q);
+/* The value of the option that a number of the search stands for; as text, with
+ * its % where it is a share. */
+uint64_t find_shown(const struct find_max *f, uint64_t number);
+void find_put_shown(struct buf *out, const struct find_max *f, uint64_t number);
+
 /* The least AU that is asked for. NaN: none. */
 double find_au_limit(const struct find_max *f);
 

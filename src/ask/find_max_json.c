@@ -2,7 +2,30 @@
 /* find_max_json.c - what --find-max found, in the document of the run that shows it. */
 #include "ask/find_max.h"
 
+#include "base/mem.h"
 #include "report/json.h"
+
+static uint64_t shown_if(const struct find_max *f, bool is_known,
+			 uint64_t number)
+{
+	return is_known ? find_shown(f, number) : UINT64_MAX;
+}
+
+/* To be freed; what it points to is that of f. */
+static struct metrics_probe *probes_as_shown(const struct find_max *f)
+{
+	struct metrics_probe *p = mem_array(f->probe_count, sizeof(*p));
+
+	for (size_t i = 0; i < f->probe_count; i++) {
+		p[i] = f->probes[i];
+		p[i].value = find_shown(f, p[i].value);
+		p[i].figure_list =
+			(struct metric_list){ f->probes[i].figures,
+					      p[i].possible ? f->required_count
+							    : 0 };
+	}
+	return p;
+}
 
 static const struct metrics_find_max *fill(struct metrics_find_max *m,
 					   const struct find_max *f)
@@ -14,9 +37,10 @@ static const struct metrics_find_max *fill(struct metrics_find_max *m,
 		.option = f->option->name,
 		.job = f->job->name,
 		.requirement = f->requirement,
-		.answer = a->found ? a->value : UINT64_MAX,
-		.at_most = a->found || is_unsure ? a->at_most : UINT64_MAX,
-		.limited_by = a->is_limited ? a->limited_by : UINT64_MAX,
+		.smallest = f->is_min,
+		.answer = shown_if(f, a->found, a->value),
+		.at_most = shown_if(f, a->found || is_unsure, a->at_most),
+		.limited_by = shown_if(f, a->is_limited, a->limited_by),
 		.confirmed = search_is_confirmed(&f->search),
 		.interrupted = f->interrupted,
 		.noise_percent = 100 * search_noise(&f->search),
@@ -24,13 +48,8 @@ static const struct metrics_find_max *fill(struct metrics_find_max *m,
 		.limit_bytes_per_sec = f->delivered_bytes_per_sec,
 		.fraction = f->fraction,
 		.ceiling_percent = f->without_storage,
-		.probes = { f->probes, f->probe_count },
+		.probes = { probes_as_shown(f), f->probe_count },
 	};
-	for (size_t i = 0; i < f->probe_count; i++)
-		f->probes[i].figure_list = (struct metric_list){
-			f->probes[i].figures,
-			f->probes[i].possible ? f->required_count : 0
-		};
 	return m;
 }
 
@@ -46,4 +65,5 @@ void find_json(const struct find_max *f, FILE *to)
 		json_report_with(to, f->best.result, &f->best.set, &extra);
 	else
 		json_report_with(to, &none, f->ask->set, &extra);
+	mem_free(m.probes.items);
 }

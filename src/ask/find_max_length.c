@@ -211,15 +211,27 @@ static int set_length(const struct find_max *f, const struct jobset *set,
 	return rc;
 }
 
+static void add_value(struct probe_args *args, const struct find_max *f,
+		      uint64_t number)
+{
+	struct buf value = { 0 };
+
+	find_put_shown(&value, f, number);
+	probe_args_add(args, "--%s.%s=%s", f->job->name, f->option->name,
+		       buf_str(&value));
+	buf_fini(&value);
+}
+
 int find_length(const struct find_max *f, struct search_step step,
 		struct probe_args *args, bool *is_full, struct mlgen_err *err)
 {
 	struct jobset set;
 	struct job *j = NULL;
 
-	find_max_length_add(args, f->job, f->option->name, step.value);
+	add_value(args, f, step.value);
 	int rc = probe_load(&set, f->ask, args, err);
-	*is_full = step.what == SEARCH_FULL;
+	/* Before a tier has filled it shows nothing. */
+	*is_full = step.what == SEARCH_FULL || f->is_min;
 	/* Its figures are those of all numjobs together. */
 	if (job_work(f->job)->page->has_records)
 		find_max_length_add(args, f->job, "group_reporting", 1);

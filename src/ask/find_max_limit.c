@@ -84,8 +84,9 @@ void find_limit(struct find_max *f)
 		   : p ? known_limit(p->verdict)
 		       : NULL;
 	bool moves_nothing = verdict_without_storage(f->job);
-	if (!p || !p->possible || p->too_many_errors || isnan(au) ||
-	    f->interrupted || (moves_nothing && !verdict_is_model(f->job)))
+	if (f->is_min || !p || !p->possible || p->too_many_errors ||
+	    isnan(au) || f->interrupted ||
+	    (moves_nothing && !verdict_is_model(f->job)))
 		return;
 	try_without_storage(f);
 	if (f->without_storage < au)

@@ -2,6 +2,7 @@
 /* find_max_look.c - what of a job and its runs the parts of --find-max look at. */
 #include "ask/find_max.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +16,17 @@ const struct job_result *find_result(const struct find_max *f,
 		if (strcmp(r->jobs[i].job->name, f->job->name) == 0)
 			return &r->jobs[i];
 	return NULL;
+}
+
+uint64_t find_shown(const struct find_max *f, uint64_t number)
+{
+	return f->is_min ? FIND_MIN_STEPS + 1 - number : number;
+}
+
+void find_put_shown(struct buf *out, const struct find_max *f, uint64_t number)
+{
+	buf_addf(out, "%" PRIu64 "%s", find_shown(f, number),
+		 f->is_min ? "%" : "");
 }
 
 bool find_is_au(const struct requirement *q)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_max_question.c - what --find-max asks: which option, of which job, for what. */
+/* find_max_question.c - what --find-max and --find-min ask: which option, of which job, for what. */
 #include "ask/find_max.h"
 
 #include <errno.h>
@@ -15,21 +15,33 @@
 /* Where the option itself has no limit. */
 #define MOST (1ull << 40)
 
-static bool is_varied(const struct job *j, const char *name)
+/* As it was asked, "cache_size" or "unet3d.cache_size". */
+static const char *asked(const struct find_max *f)
 {
-	const char *const *at = job_work(j)->asked->varied;
+	const struct settings *set = &f->ask->set->settings;
 
-	while (*at && strcmp(*at, name) != 0)
-		at++;
-	return *at;
+	return f->is_min ? set->find_min : set->find_max;
+}
+
+/* Options that it may vary; NULL = of this workload there is none. */
+static const char *const *varied(const struct find_max *f)
+{
+	const struct asked *of = job_work(f->job)->asked;
+
+	return f->is_min ? of->lessened : of->varied;
+}
+
+static bool is_in(const char *const *list, const char *name)
+{
+	while (list && *list && strcmp(*list, name) != 0)
+		list++;
+	return list && *list;
 }
 
 /* "accelerators, batch_size and prefetch" */
-static void put_varied(struct buf *out, const struct job *j)
+static void put_varied(struct buf *out, const char *const *at)
 {
-	const char *const *at = job_work(j)->asked->varied;
-
-	for (size_t i = 0; at[i]; i++)
+	for (size_t i = 0; at && at[i]; i++)
 		buf_addf(out, "%s%s",
 			 i == 0      ? ""
 			 : at[i + 1] ? ", "
@@ -37,7 +49,7 @@ static void put_varied(struct buf *out, const struct job *j)
 			 at[i]);
 }
 
-static int fail_unknown_option(const char *text, const char *name,
+static int fail_unknown_option(const struct find_max *f, const char *name,
 			       struct mlgen_err *err)
 {
 	const struct mlgen_field *const tables[] = { job_fields, NULL };
@@ -45,49 +57,96 @@ static int fail_unknown_option(const char *text, const char *name,
 
 	if (nearest)
 		return mlgen_fail(err, -EINVAL,
-				  "find-max=%s: no such option; did you mean "
-				  "'%s'?",
-				  text, nearest);
+				  "%s=%s: no such option; did you mean '%s'?",
+				  f->word, asked(f), nearest);
 	return mlgen_fail(err, -EINVAL,
-			  "find-max=%s: no such option; name one that is a "
-			  "whole number, such as accelerators, or JOB.OPTION",
-			  text);
+			  "%s=%s: no such option; name %s or JOB.OPTION",
+			  f->word, asked(f),
+			  f->is_min ? "cache_size"
+				    : "one that is a whole number, such as "
+				      "accelerators,");
+}
+
+/* What has an answer that needs no run, the other way round. */
+static int fail_other_way(const struct find_max *f, struct mlgen_err *err)
+{
+	const char *option = f->option->name;
+
+	if (!f->is_min)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: a larger tier is never worse, so "
+				  "that the most is all of the dataset; ask "
+				  "for the least: --find-min=%s",
+				  f->word, asked(f), option);
+	struct buf names = { 0 };
+	put_varied(&names, varied(f));
+	mlgen_fail(err, -EINVAL,
+		   "%s=%s: the least is asked of what costs, and is better "
+		   "the more there is of it; of phase=%s that is %s",
+		   f->word, asked(f), job_work_name(f->job),
+		   names.len ? buf_str(&names) : "none");
+	buf_fini(&names);
+	return -EINVAL;
 }
 
 /* Not of a text, of what makes another job of it, or of its length. */
-static int check_varied(const struct find_max *f, const char *text,
-			struct mlgen_err *err)
+static int check_varied(const struct find_max *f, struct mlgen_err *err)
 {
+	const char *const *other = job_work(f->job)->asked->lessened;
 	struct buf names = { 0 };
 
-	if (is_varied(f->job, f->option->name))
+	if (is_in(varied(f), f->option->name))
 		return 0;
-	put_varied(&names, f->job);
+	if (f->is_min || is_in(other, f->option->name))
+		return fail_other_way(f, err);
+	put_varied(&names, varied(f));
 	mlgen_fail(err, -EINVAL,
-		   "find-max=%s: %s is none that can be more and more of the "
-		   "same job; of phase=%s these are: %s",
-		   text, f->option->name, job_work_name(f->job),
+		   "%s=%s: %s is none that can be more and more of the same "
+		   "job; of phase=%s these are: %s",
+		   f->word, asked(f), f->option->name, job_work_name(f->job),
 		   buf_str(&names));
 	buf_fini(&names);
 	return -EINVAL;
 }
 
-static int fail_job(const struct jobset *set, const char *text,
-		    const char *option, const char *job, struct mlgen_err *err)
+/* Of an empty tier the first epoch says nothing. */
+static int check_tier(const struct find_max *f, struct mlgen_err *err)
 {
+	const struct job *j = f->job;
+
+	if (!f->is_min)
+		return 0;
+	if (j->cache == CACHE_NONE)
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: there is no tier; say what it "
+				  "keeps, such as cache=minio",
+				  f->word, asked(f));
+	if (j->epochs < 2 && !j->time_based && !(j->cache_warm > 0))
+		return mlgen_fail(err, -EINVAL,
+				  "%s=%s: a tier is empty in its first epoch; "
+				  "set epochs=3 or more, or cache_warm=100%%",
+				  f->word, asked(f));
+	return 0;
+}
+
+static int fail_job(const struct find_max *f, const char *job,
+		    struct mlgen_err *err)
+{
+	const struct jobset *set = f->ask->set;
 	struct buf names = { 0 };
 
 	for (size_t i = 0; i < set->count && names.len < 400; i++)
 		buf_addf(&names, " %s", set->jobs[i]->name);
 	if (job)
 		mlgen_fail(err, -EINVAL,
-			   "find-max=%s: there is no job '%s'; there is%s",
-			   text, job, buf_str(&names));
+			   "%s=%s: there is no job '%s'; there is%s", f->word,
+			   asked(f), job, buf_str(&names));
 	else
 		mlgen_fail(err, -EINVAL,
-			   "find-max=%s: of which job? There is%s; write "
-			   "--%s.find-max=%s",
-			   text, buf_str(&names), set->jobs[0]->name, option);
+			   "%s=%s: of which job? There is%s; write "
+			   "--%s.%s=%s",
+			   f->word, asked(f), buf_str(&names),
+			   set->jobs[0]->name, f->word, f->option->name);
 	buf_fini(&names);
 	return -EINVAL;
 }
@@ -97,13 +156,13 @@ static int find_max_question_option(struct find_max *f,
 				    const struct jobset *set,
 				    struct mlgen_err *err)
 {
-	const char *text = set->settings.find_max;
+	const char *text = asked(f);
 	const char *dot = strrchr(text, '.');
 	const char *name = dot ? dot + 1 : text;
 	const struct mlgen_field *option = field_find(job_fields, name);
 
 	if (!option)
-		return fail_unknown_option(text, name, err);
+		return fail_unknown_option(f, name, err);
 	f->option = option;
 	char *job = dot ? mem_strndup(text, (size_t)(dot - text)) : NULL;
 	size_t at = set->count;
@@ -115,7 +174,7 @@ static int find_max_question_option(struct find_max *f,
 	if (at < set->count)
 		f->job = set->jobs[at];
 	else
-		rc = fail_job(set, text, option->name, job, err);
+		rc = fail_job(f, job, err);
 	mem_free(job);
 	return rc;
 }
@@ -134,9 +193,10 @@ static int find_requirement(struct find_max *f, const struct settings *set,
 		buf_add(&text, USUAL_REQUIREMENT);
 	else
 		return mlgen_fail(err, -EINVAL,
-				  "find-max=%s: what has to hold? Say it with "
+				  "%s=%s: what has to hold? Say it with "
 				  "--require, such as --require='%s'",
-				  set->find_max, job_work(j)->asked->example);
+				  f->word, asked(f),
+				  job_work(j)->asked->example);
 	f->requirement = buf_take(&text);
 	int n = jobset_requirements(f->requirement, f->required,
 				    REQUIREMENTS_MAX, err);
@@ -182,45 +242,71 @@ static bool falls(const struct find_max *f)
 	return find_counts_accelerators(f) && n == f->required_count;
 }
 
-int find_question(struct find_max *f, struct mlgen_err *err)
+/* What is written down is of one run. */
+static int check_outputs(const struct find_max *f, struct mlgen_err *err)
 {
-	const struct jobset *set = f->ask->set;
+	const struct settings *set = &f->ask->set->settings;
 
-	if (set->settings.log)
+	if (set->log)
 		return mlgen_fail(err, -EINVAL,
-				  "log: --find-max runs the job many times, "
-				  "and a log is of one run; leave out --log");
-	if (set->settings.output_format == OUTPUT_DLIO)
+				  "log: --%s runs the job many times, and a "
+				  "log is of one run; leave out --log",
+				  f->word);
+	if (set->output_format == OUTPUT_DLIO)
 		return mlgen_fail(err, -EINVAL,
 				  "output-format=dlio: has no place for what "
-				  "--find-max finds; use json");
-	if (find_max_question_option(f, set, err) < 0)
+				  "--%s finds; use json",
+				  f->word);
+	return 0;
+}
+
+/* Which option, and has it anything to do with what the job does? */
+static int check_option(struct find_max *f, struct mlgen_err *err)
+{
+	if (find_max_question_option(f, f->ask->set, err) < 0)
 		return -EINVAL;
 	if (job_work(f->job)->only_prepares)
 		return mlgen_fail(err, -EINVAL,
-				  "find-max=%s: phase=prepare measures "
-				  "nothing; use phase=train",
-				  set->settings.find_max);
-	if (check_varied(f, set->settings.find_max, err) < 0 ||
-	    find_requirement(f, &set->settings, err) < 0)
+				  "%s=%s: phase=prepare measures nothing; use "
+				  "phase=train",
+				  f->word, asked(f));
+	if (check_varied(f, err) < 0 || check_tier(f, err) < 0)
 		return -EINVAL;
 	if (strcmp(f->option->name, "iodepth") == 0 && !f->job->engine->reap)
 		return mlgen_fail(err, -EINVAL,
-				  "find-max=%s: ioengine=%s has one request "
-				  "under way, whatever iodepth says; use "
-				  "io_uring or libaio, or vary numjobs",
-				  set->settings.find_max, f->job->engine->name);
+				  "%s=%s: ioengine=%s has one request under "
+				  "way, whatever iodepth says; use io_uring "
+				  "or libaio, or vary numjobs",
+				  f->word, asked(f), f->job->engine->name);
+	return 0;
+}
+
+static void set_limits(struct find_max *f)
+{
+	const struct mlgen_field *o = f->option;
+	uint64_t most =
+		o->max > 0 && o->max < (double)MOST ? (uint64_t)o->max : MOST;
+
+	if (f->is_min) {
+		search_init(&f->search, 1, FIND_MIN_STEPS);
+		return;
+	}
+	uint64_t least = first_value(f);
+	search_init(&f->search, least, find_most_by_files(f, least, most));
+	f->search.falls = falls(f);
+}
+
+int find_question(struct find_max *f, struct mlgen_err *err)
+{
+	if (check_outputs(f, err) < 0 || check_option(f, err) < 0 ||
+	    find_requirement(f, &f->ask->set->settings, err) < 0)
+		return -EINVAL;
 	if (!isnan(find_au_limit(f)) && dist_mean(&f->job->compute_time) <= 0)
 		return mlgen_fail(err, -EINVAL,
 				  "require=%s: compute_time=0 leaves no "
 				  "accelerator utilisation; set compute_time, "
 				  "or require something else",
 				  f->requirement);
-	const struct mlgen_field *o = f->option;
-	uint64_t least = first_value(f);
-	uint64_t most =
-		o->max > 0 && o->max < (double)MOST ? (uint64_t)o->max : MOST;
-	search_init(&f->search, least, find_most_by_files(f, least, most));
-	f->search.falls = falls(f);
+	set_limits(f);
 	return 0;
 }

@@ -192,7 +192,8 @@ void find_text_head(struct find_max *f)
 {
 	struct buf out = { 0 };
 
-	buf_addf(&out, "%s: most %s with ", f->job->name, f->option->name);
+	buf_addf(&out, "%s: %s %s with ", f->job->name,
+		 f->is_min ? "least" : "most", f->option->name);
 	put_requirement(&out, f);
 	buf_add(&out, "\n");
 	text_print(f->table, &out);
@@ -202,7 +203,7 @@ void find_text_head(struct find_max *f)
 
 void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 {
-	struct buf line = { 0 };
+	struct buf line = { 0 }, value = { 0 };
 	char number[24];
 
 	if (!f->unit.name)
@@ -210,8 +211,10 @@ void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 	if (!f->table)
 		return;
 	snprintf(number, sizeof(number), "%zu", f->probe_count);
-	buf_addf(&line, "%5s  %*" PRIu64, p->full ? "full" : number,
-		 option_width(f), p->value);
+	find_put_shown(&value, f, p->value);
+	buf_addf(&line, "%5s  %*s", p->full ? "full" : number, option_width(f),
+		 buf_str(&value));
+	buf_fini(&value);
 	if (p->possible)
 		put_row(&line, f, p);
 	else

@@ -15,6 +15,12 @@
 
 #define INDENT 10
 
+static void put_option(struct buf *out, const struct find_max *f, uint64_t n)
+{
+	buf_addf(out, "%s=", f->option->name);
+	find_put_shown(out, f, n);
+}
+
 /* "5 x h100", "read_threads=5" */
 static void put_value(struct buf *out, const struct find_max *f, uint64_t n)
 {
@@ -23,7 +29,7 @@ static void put_value(struct buf *out, const struct find_max *f, uint64_t n)
 	if (find_counts_accelerators(f))
 		buf_add(out, show_accelerators(text, n, f->job->accelerator));
 	else
-		buf_addf(out, "%s=%" PRIu64, f->option->name, n);
+		put_option(out, f, n);
 }
 
 static void put_figure(struct buf *out, const struct find_max *f,
@@ -83,9 +89,10 @@ static void put_neighbour(struct buf *out, const struct find_max *f,
 		return;
 	buf_add(out, ". ");
 	if (find_counts_accelerators(f))
-		buf_addf(out, "The %" PRIu64 "%s ", value, ordinal(value));
+		buf_addf(out, "The %" PRIu64 "%s", value, ordinal(value));
 	else
-		buf_addf(out, "%s=%" PRIu64 " ", f->option->name, value);
+		put_option(out, f, value);
+	buf_addc(out, ' ');
 	if (!p->possible) {
 		buf_add(out, "is not possible");
 		return;
@@ -153,10 +160,12 @@ static void put_unsure(struct buf *out, const struct find_max *f)
 		put_value(out, f, a->at_most);
 	} else {
 		put_value(out, f, a->value);
-		buf_addf(out, " %s %" PRIu64, word, a->at_most);
+		buf_addf(out, " %s ", word);
+		find_put_shown(out, f, a->at_most);
 	}
-	buf_addf(out, ": %u full runs of %" PRIu64 " were by", t ? t->runs : 0,
-		 a->at_most);
+	buf_addf(out, ": %u full runs of ", t ? t->runs : 0);
+	find_put_shown(out, f, a->at_most);
+	buf_add(out, " were by");
 	for (unsigned i = 0; t && i < t->runs; i++)
 		buf_addf(out, "%s%+.1f",
 			 i == 0            ? " "
@@ -213,6 +222,9 @@ static void put_none(struct buf *out, const struct find_max *f)
 	if (find_is_hidden(f, p))
 		buf_addf(out, ", but readers bring only %.0f%%",
 			 p->supply_percent);
+	if (f->is_min && !(f->job->cache_warm > 0))
+		buf_add(out, ". The first epoch counts, in which a tier fills; "
+			     "cache_warm=100% does that before");
 	if (find_counts_accelerators(f) && s->demand_bytes_per_sec > 0 &&
 	    !isnan(find_au_limit(f))) {
 		buf_add(out, s->value == 1 ? ". One" : ". They");
@@ -234,6 +246,11 @@ static bool is_of_storage(const struct find_max *f)
 	return !f->limit || is_limit(f, "storage") || is_limit(f, "memory");
 }
 
+static const char *at_least(const struct find_max *f)
+{
+	return f->is_min ? "at most " : "at least ";
+}
+
 static void find_max_text_put_answer(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
@@ -245,13 +262,13 @@ static void find_max_text_put_answer(struct buf *out, const struct find_max *f)
 	else if (!a->found)
 		put_none(out, f);
 	else if (f->interrupted || f->err.code || !a->is_limited)
-		put_known(out, f, "at least ");
+		put_known(out, f, at_least(f));
 	else if (is_limit(f, "host"))
 		put_known(out, f,
 			  "not reached: the host, not the storage, is the "
 			  "limit. At least ");
 	else
-		put_known(out, f, is_of_storage(f) ? "" : "at least ");
+		put_known(out, f, is_of_storage(f) ? "" : at_least(f));
 }
 
 /* The most that it gave, and what the failed side asks for. */
@@ -295,6 +312,24 @@ static void put_files(struct buf *out, const struct find_max *f)
 		 f->job->scale < 100 ? " or a larger scale" : "");
 }
 
+/* "not found: the run of 8 failed" */
+static void put_of(struct buf *out, const struct find_max *f,
+		   const char *before, uint64_t number, const char *behind)
+{
+	buf_add(out, before);
+	find_put_shown(out, f, number);
+	buf_add(out, behind);
+}
+
+/* It holds as far as there are values. */
+static void put_end(struct buf *out, const struct find_max *f)
+{
+	put_of(out, f, "not found: ", f->search.most,
+	       f->is_min ? " is the least that is tried of "
+			 : " is the most that ");
+	buf_addf(out, "%s%s", f->option->name, f->is_min ? "" : " can be");
+}
+
 static void put_limit(struct buf *out, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
@@ -304,18 +339,14 @@ static void put_limit(struct buf *out, const struct find_max *f)
 	if (f->interrupted)
 		buf_add(out, "not found: the search was interrupted");
 	else if (f->err.code)
-		buf_addf(out, "not found: the run of %" PRIu64 " failed",
-			 f->probes[f->probe_count - 1].value);
+		put_of(out, f, "not found: the run of ",
+		       f->probes[f->probe_count - 1].value, " failed");
 	else if (is_limit(f, "not possible"))
-		buf_addf(out, "%" PRIu64 " is not possible: %s", a->limited_by,
-			 p ? p->error : "");
+		put_of(out, f, "", a->limited_by, " is not possible: ");
 	else if (is_limit(f, "files"))
 		put_files(out, f);
 	else if (is_limit(f, "option"))
-		buf_addf(out,
-			 "not found: %" PRIu64 " is the most that %s can "
-			 "be",
-			 f->search.most, f->option->name);
+		put_end(out, f);
 	else if (is_limit(f, "storage"))
 		put_storage_limit(out, f);
 	else if (is_limit(f, "host"))
@@ -323,6 +354,8 @@ static void put_limit(struct buf *out, const struct find_max *f)
 			     "found");
 	else if (f->limit && f->missed.headline)
 		buf_addf(out, "%s: %s", f->limit, f->missed.headline);
+	if (p && !f->interrupted && !f->err.code && is_limit(f, "not possible"))
+		buf_add(out, p->error);
 }
 
 static void put_host(struct buf *out, const struct find_max *f)
@@ -385,7 +418,7 @@ static void put_sure(struct buf *out, const struct find_max *f)
 	if (!f->missed.is_cut)
 		return;
 	if (f->held.value)
-		buf_addf(out, "; that of %" PRIu64, f->missed.value);
+		put_of(out, f, "; that of ", f->missed.value, "");
 	else
 		buf_add(out, ", which");
 	buf_addf(out, " ended when %g%% was out of reach", find_au_limit(f));
@@ -397,10 +430,11 @@ static void put_beside(struct buf *out, const struct find_max *f)
 	const struct find_side *const sides[] = { &f->held, &f->missed };
 
 	for (size_t i = 0; i < 2; i++)
-		if (sides[i]->beside)
-			buf_addf(out, "%swith %" PRIu64 ": %s",
-				 out->len ? "; " : "", sides[i]->value,
-				 sides[i]->beside);
+		if (sides[i]->beside) {
+			put_of(out, f, out->len ? "; with " : "with ",
+			       sides[i]->value, ": ");
+			buf_add(out, sides[i]->beside);
+		}
 }
 
 static void find_max_text_put_memory(struct buf *out, const struct find_max *f)

@@ -107,12 +107,12 @@ static void append_value(struct settings *s, const struct mlgen_field *f,
 }
 
 /* --JOB.find-max=OPTION is --find-max=JOB.OPTION. */
-static void set_find_max(struct settings *s, const struct arg *a)
+static void set_find(char **to, const struct arg *a)
 {
 	struct buf text = { 0 };
 
 	buf_addf(&text, "%s.%s", a->section, a->value);
-	mem_replace(&s->find_max, buf_str(&text));
+	mem_replace(to, buf_str(&text));
 	buf_fini(&text);
 }
 
@@ -132,7 +132,9 @@ static void set_setting(struct settings *s, const struct mlgen_field *f,
 	struct mlgen_err err = { 0 };
 
 	if (a->section && a->value && strcmp(f->name, "find-max") == 0)
-		set_find_max(s, a);
+		set_find(&s->find_max, a);
+	else if (a->section && a->value && strcmp(f->name, "find-min") == 0)
+		set_find(&s->find_min, a);
 	else if (a->section)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s.%s: %s is of the program, not of a job; write "

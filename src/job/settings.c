@@ -130,6 +130,9 @@ const struct mlgen_field settings_fields[] = {
 	{ "find-max", MLGEN_F_STR(struct settings, find_max), .group = "Questions",
 	  .help = "Find the largest value of this option, such as accelerators, for which --require still holds.\n"
 		  "--JOB.find-max=OPTION varies it for one job while the others run." },
+	{ "find-min", MLGEN_F_STR(struct settings, find_min), .group = "Questions",
+	  .help = "Find the smallest value of cache_size, in percent of the dataset, for which --require still holds.\n"
+		  "--JOB.find-min=cache_size varies it for one job while the others run." },
 	{ "ceiling", MLGEN_F_ENUM(struct settings, ceiling, ceilings), .def = "auto", .group = "Questions",
 	  .help = "Run the job without storage, and from memory, too: what this host could reach at best." },
 	{ "datasize", MLGEN_F_BOOL(struct settings, datasize), .def = "0", .group = "Questions",

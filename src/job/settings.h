@@ -59,6 +59,7 @@ struct settings {
 	char *require; /* "au>=90"; several joined with ',' */
 	/* Questions (src/ask): */
 	char *find_max; /* an integer option; NULL = not asked */
+	char *find_min; /* cache_size; NULL = not asked */
 	int ceiling;
 	char *table;      /* keys, a,b,c; the arguments are results */
 	bool compare;     /* the arguments are results */

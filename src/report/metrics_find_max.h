@@ -31,6 +31,7 @@ struct metrics_probe {
 struct metrics_find_max {
 	const char *option, *job;
 	const char *requirement;
+	bool smallest;       /* it was asked for the smallest value */
 	uint64_t answer;     /* UINT64_MAX = none */
 	uint64_t at_most;    /* more than answer: not sure up to here */
 	uint64_t limited_by; /* the smallest that does not hold */

@@ -108,7 +108,7 @@ static const struct {
 	{ "--name=x --hosts=2", "hosts: goes with --datasize and --check" },
 	{ "--describe --require=au>=90 t.mlt",
 	  "require=au>=90: goes with a run, --merge, --report, --score, "
-	  "--find-max; --describe asks nothing of its figures" },
+	  "--find-max, --find-min; --describe asks nothing of its figures" },
 	{ "--table=au --require=au>=90 a.json", "--table asks nothing" },
 	{ "--compare --require=au>=90 a.json b.json", "--compare asks" },
 	{ "--check=mlperf-v2 --require=au>=90 a.json", "--check asks" },

@@ -26,12 +26,15 @@ static const char *const train_varied[] = { "accelerators",
 					    "checkpoint_threads",
 					    NULL };
 
+static const char *const train_lessened[] = { "cache_size", NULL };
+
 const struct asked train_asked = {
 	.bytes_per_sec = bytes_per_sec,
 	.workers = accelerators,
 	.worker = "accelerators",
 	.side_by_side = "rates and accelerators are their sums",
 	.varied = train_varied,
+	.lessened = train_lessened,
 	.mlperf_rules = train_mlperf_rules,
 };
 
