@@ -93,8 +93,8 @@ const struct live_field live_fields[] = {
 	    .help = "Errors that continue_on_error counted in the interval." },
 	  .kind = LIVE_COUNTER, .show = LIVE_AS_ERRORS, .when = LIVE_IN_TRAIN | LIVE_IN_IO },
 	{ .field = { "hit_percent", PART(hits), .unit = "%",
-	    .help = "Samples that the cache tier had, as a percentage of those that were asked of it in the interval; empty without a tier." },
-	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_TRAIN, OF(accesses) },
+	    .help = "Samples that the cache tier had, as a percentage of those that were asked of it in the interval; 0 where none was, empty without a tier." },
+	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_TIER, OF(accesses) },
 
 	{ .field = { "checkpoint_done", MLGEN_F_U64(L, checkpoint_done), .unit = "bytes",
 	    .help = "So much of the checkpoint under way is written, or read." },
@@ -149,7 +149,8 @@ static unsigned when_of(const struct live_span *s)
 		when |= LIVE_IN_PREPARE;
 	/* Between epochs, what the last one did is in this interval. */
 	if (was_in(s, LIVE_TRAIN) || was_in(s, LIVE_DROP))
-		when |= LIVE_IN_TRAIN | (computes(now) ? LIVE_IN_STEPS : 0);
+		when |= LIVE_IN_TRAIN | (computes(now) ? LIVE_IN_STEPS : 0) |
+			(now->accesses ? LIVE_IN_TIER : 0);
 	/* Also one that began and ended within the interval. */
 	if (now->is_io && (now->phase == LIVE_IO || now->phase == LIVE_DONE))
 		when |= LIVE_IN_IO;

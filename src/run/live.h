@@ -87,6 +87,7 @@ enum live_when {
 	LIVE_IN_CHECKPOINT = 16, /* of a job that saves or restores only */
 	LIVE_IN_SAVE = 32,       /* with a checkpoint under way in any job */
 	LIVE_BEHIND_SAVE = 64,   /* with one begun so far */
+	LIVE_IN_TIER = 128,      /* of a training whose cache tier was asked */
 };
 
 /* How a person sees it, on the status line. */

@@ -30,8 +30,7 @@ static void cache_epochs_list(struct merging *m, const struct mlgen_field *f,
 }
 
 static const struct merge_rule merge_cache_epochs = {
-	.whole = cache_epochs_list,
-	.ordered = 1 << MERGE_TURNS
+	.whole = cache_epochs_list, .ordered = 1 << MERGE_TURNS
 };
 
 /* clang-format off */

@@ -40,6 +40,20 @@ START_TEST(a_counter_is_what_the_interval_gained_and_its_rate)
 }
 END_TEST
 
+START_TEST(only_a_training_with_a_tier_has_hits)
+{
+	struct live before = { .phase = LIVE_TRAIN }, now = before;
+	const struct live_span span = { &now, &before, NULL };
+
+	ck_assert_ptr_null(live_find("hit_percent", 11, &span));
+	now.accesses = 40;
+	now.hits = 10;
+	const struct live_field *f = live_find("hit_percent", 11, &span);
+	ck_assert_ptr_nonnull(f);
+	ck_assert_double_eq(live_percent(f, &span), 25);
+}
+END_TEST
+
 START_TEST(a_share_is_of_what_another_counter_gained)
 {
 	unsigned shares = 0;
@@ -107,6 +121,7 @@ Suite *suite_live(void)
 
 	tcase_add_test(t, a_counter_is_what_the_interval_gained_and_its_rate);
 	tcase_add_test(t, a_share_is_of_what_another_counter_gained);
+	tcase_add_test(t, only_a_training_with_a_tier_has_hits);
 	tcase_add_test(t, a_figure_has_one_value_in_any_interval);
 	tcase_add_test(t, a_figure_is_found_by_its_name_where_it_applies);
 	suite_add_tcase(s, t);

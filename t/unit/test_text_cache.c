@@ -3,6 +3,7 @@
 #include "suites.h"
 #include "text_rig.h"
 
+#include "ask/require.h"
 #include "work/train/train_verdict_cache.h"
 
 /* What goes into a tier of a fifth of the data set; owned by the world. */
@@ -139,6 +140,27 @@ START_TEST(without_one_there_is_no_word_of_it)
 }
 END_TEST
 
+START_TEST(its_figures_have_keys)
+{
+	struct world *w = world_new();
+	struct tier t;
+	double v = 0;
+
+	/* A run without a tier has none of them. */
+	ck_assert(!require_value(&w->result, "cache.hit_ratio", &v) ||
+		  isnan(v));
+	tier_init(&t, w);
+	ck_assert(require_value(&w->result, "cache.hit_ratio", &v));
+	ck_assert_double_eq_tol(v, 0.2, 1e-9);
+	ck_assert(require_value(&w->result, "cache.hit_ns.mean", &v));
+	ck_assert_double_eq_tol(v, 1 * MS, 1);
+	ck_assert(require_value(&w->result, "cache.misses", &v));
+	ck_assert_double_eq_tol(v, 2600, 1e-9);
+	tier_fini(&t, w);
+	world_free(w);
+}
+END_TEST
+
 /* ---- what decides, and what is to be tried ---- */
 
 /* 4 readers of one accelerator were busy all the time: 3,000 samples in 7.5 s
@@ -242,6 +264,7 @@ Suite *suite_text_cache(void)
 
 	tcase_add_test(t, a_tier_has_its_lines);
 	tcase_add_test(t, what_happened_to_it_is_said);
+	tcase_add_test(t, its_figures_have_keys);
 	tcase_add_test(t, without_one_there_is_no_word_of_it);
 	tcase_add_test(t, a_larger_tier_follows_from_what_hits_and_misses_cost);
 	tcase_add_test(t, storage_that_is_the_limit_asks_for_a_larger_tier);

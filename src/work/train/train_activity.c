@@ -118,10 +118,7 @@ static const struct rule last_rules[] = {
 };
 
 static const struct rule *const train_rules[] = {
-	first_rules,
-	setup_checkpoints_rules,
-	last_rules,
-	train_cache_rules,
+	first_rules, setup_checkpoints_rules, last_rules, train_cache_rules,
 	NULL,
 };
 
