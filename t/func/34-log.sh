@@ -33,8 +33,8 @@ sum()
 exits "--log writes a table" 0 \
 	train --epochs=3 --log=log.csv --log_interval=50ms
 is "with a name for each column" "$(head -n 1 log.csv)" \
-	"time,seconds,job,phase,epoch,step,samples,sample_bytes,io_bytes,au_percent,stall_percent,cpu_percent,resident_bytes,page_cache_bytes,read_ios,write_ios,read_bytes,write_bytes,checkpoint,checkpoint_bytes,errors"
-is "and as many values in each row" "$(awk -F, '{ print NF }' log.csv | uniq)" 21
+	"time,seconds,job,phase,epoch,step,samples,sample_bytes,io_bytes,au_percent,stall_percent,cpu_percent,resident_bytes,page_cache_bytes,read_ios,write_ios,read_bytes,write_bytes,checkpoint,checkpoint_bytes,errors,hit_percent"
+is "and as many values in each row" "$(awk -F, '{ print NF }' log.csv | uniq)" 22
 ok "a row for each interval" test "$(column time | wc -l)" -ge 4
 not_ok "in UTC" grep -qvE '^(time|20[0-9-]{8}T[0-9:]{8}\.[0-9]{3}Z),' log.csv
 is "time does not go back" \
