@@ -133,4 +133,17 @@ refused "nor in one epoch" \
 	--find-min=cache_size --epochs=1
 refused "nor both at once" '.*find-m(ax|in).*' \
 	--find-min=cache_size --find-max=accelerators
+
+# ---- the least that is enough, where each is: down to 1 %
+virtual_time
+exits "the least tier is found" 0 "$MLGEN" --name=least --directory=least \
+	--ioengine=null --format=raw --num_files=40 --sample_size=4k \
+	--batch_size=4 --compute_time=20ms --epochs=3 --cache=minio \
+	--cache_size=10% --find-min=cache_size --json=least.json
+like "which is asked for" "$(cat out)" '^least: least cache_size with au >= 90$'
+like "in percent" "$(cat out)" '^ full +100% .* pass'
+like "and answered so" "$(cat out)" '^ANSWER +at most cache_size=1% '
+is "and the document says which way" "$(json least.json find_max.smallest \
+	find_max.answer find_max.probes.0.value find_max.probes.1.value |
+	paste -sd' ')" "true 1 100 99"
 done_testing
