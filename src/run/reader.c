@@ -39,6 +39,7 @@ struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
 	r->last_finished = &r->finished;
 	r->tasks = mem_array(tasks, sizeof(*r->tasks));
 	r->ops = mem_array(ops, sizeof(*r->ops));
+	r->from = mem_array(ops, sizeof(*r->from));
 	r->free_ops = mem_array(ops, sizeof(*r->free_ops));
 	r->done = mem_array(ops, sizeof(*r->done));
 	for (unsigned i = 0; i < ops; i++)
@@ -70,6 +71,7 @@ void reader_free(struct reader *r)
 		return;
 	mem_free(r->tasks);
 	mem_free(r->ops);
+	mem_free(r->from);
 	mem_free(r->free_ops);
 	mem_free(r->done);
 	mem_free(r);
@@ -136,6 +138,30 @@ void reader_close(struct reader *r)
 	io_do(r->io, &op);
 }
 
+struct task *reader_take_task(struct reader *r,
+			      const struct plan_config *config,
+			      const struct extent *x)
+{
+	struct task *t = r->free_task;
+
+	r->free_task = t->next_task;
+	r->active++;
+	r->last_task = t;
+	t->public = (struct read_task){ .extent = *x,
+					.path = t->path,
+					.dataset = config->dataset };
+	t->config = config;
+	t->list = NULL;
+	t->is_filling = false;
+	t->is_active = true;
+	t->has_next = t->is_again = false;
+	t->packed = PLAN_RAW;
+	t->in_flight = 0;
+	t->first_ns = 0;
+	t->got_bytes = 0;
+	return t;
+}
+
 void reader_start(struct reader *r, const struct plan_config *config,
 		  const struct extent *x)
 {
@@ -144,19 +170,7 @@ void reader_start(struct reader *r, const struct plan_config *config,
 
 	if (!goes_on)
 		reader_close(r);
-	r->free_task = t->next_task;
-	r->active++;
-	r->last_task = t;
-	t->public = (struct read_task){ .extent = *x,
-					.path = t->path,
-					.dataset = config->dataset };
-	t->config = config;
-	t->is_active = true;
-	t->has_next = t->is_again = false;
-	t->packed = PLAN_RAW;
-	t->in_flight = 0;
-	t->first_ns = 0;
-	t->got_bytes = 0;
+	reader_take_task(r, config, x);
 	if (!goes_on)
 		take_file(r, t);
 	if (t->public.error)
@@ -213,6 +227,8 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 
 	while (!r->finished) {
 		reader_submit(r);
+		if (r->finished)
+			break;
 		int n = io_reap(r->io, r->done, least_missing(r), r->op_count);
 		if (n < 0) {
 			*rc = n;

@@ -36,6 +36,8 @@ struct read_task {
 	uint64_t into_bytes, into_used;
 	uint64_t packed_bytes;   /* asked for of what is compressed */
 	const char *error_words; /* -EBADMSG: why it cannot be decompressed */
+	bool is_tier;            /* the last of it was of a cache's own files */
+	int fill_error; /* of a piece that is_fill, which is no error of it */
 };
 
 struct unpack;
@@ -76,6 +78,42 @@ void reader_close(struct reader *r);
 /* Right after reader_start: that extent is read to here, as far as there is
  * room, and the rest into the io's buffer. NULL = all of it. */
 void reader_into(struct reader *r, void *into, uint64_t bytes);
+
+/*
+ * A piece of an extent that is not read by a plan: bytes of a file, in requests
+ * of the plan's size. Of an open file `open` stays so; else the file is opened
+ * and closed. UNLINK removes `file`, as far as it is there.
+ */
+struct read_piece {
+	enum mlgen_op op; /* READ, WRITE or UNLINK */
+	bool is_tier;     /* of a file of a cache */
+	/* What fails of it fails not the extent, but sets fill_error. */
+	bool is_fill;
+	struct mlgen_file *open;
+	struct mlgen_file file;
+	uint64_t off, bytes; /* of direct ones `off` is a whole block's */
+	/* Whole blocks of it where it is direct; NULL: the io's buffer. */
+	void *memory;
+};
+
+/* One after the other; all of it the caller's, until the extent is finished. */
+struct read_list {
+	struct read_piece *pieces;
+	unsigned count;
+	/* Before the first of those that are fills, which are the last: false
+	 * = leave them. NULL = nobody asks. */
+	bool (*begins)(void *arg);
+	void *arg;
+};
+
+/* As reader_start, by a list; of the plan it needs dataset, requests and
+ * alignment. */
+void reader_start_list(struct reader *r, const struct plan_config *config,
+		       const struct extent *x, const struct read_list *list);
+
+/* The same of one that was had without any operation, in that time. */
+void reader_took(struct reader *r, const struct plan_config *config,
+		 const struct extent *x, uint64_t start_ns, uint64_t end_ns);
 
 /* Has the extent that was started last any operation? */
 bool reader_does_io(const struct reader *r);

@@ -15,7 +15,7 @@ void reader_end_task(struct reader *r, struct task *t)
 static void skip_to_close(struct task *t)
 {
 	while (t->has_next && (!t->is_open || t->next.op != MLGEN_CLOSE))
-		t->has_next = plan_next(&t->plan, &t->next);
+		t->has_next = task_next(t);
 }
 
 static void take_error(struct task *t, const struct io_op *op)
@@ -82,6 +82,16 @@ static void unpack_op(struct reader *r, struct task *t, const struct io_op *op)
 		skip_to_close(t);
 }
 
+/* What was to be kept is not; what was removed, somebody else has removed. */
+static void fail_fill(struct task *t, const struct io_op *op)
+{
+	if (op->io.op == MLGEN_UNLINK)
+		return;
+	if (!t->public.fill_error)
+		t->public.fill_error = (int)op->io.result;
+	skip_to_close(t);
+}
+
 static void complete_single(struct reader *r, struct task *t,
 			    const struct io_op *op)
 {
@@ -96,6 +106,10 @@ static void complete_single(struct reader *r, struct task *t,
 		r->decode(r->decode_arg, &t->public, op->done_bytes);
 	if (t->public.error || (op->io.result >= 0 && !is_replaced(t, op)))
 		return;
+	if (t->is_filling) {
+		fail_fill(t, op);
+		return;
+	}
 	take_error(t, op);
 	if (op->io.result >= 0) {
 		t->public.error = -ESTALE;

@@ -58,11 +58,26 @@ static void describe_short(const struct read_task *t, const char *where,
 		   is_ours(t) ? "; --phase=prepare writes it again" : "");
 }
 
+/* A file of a cache's. */
+static void describe_tier(const struct read_task *t, const char *what,
+			  const char *where, struct mlgen_err *err)
+{
+	mlgen_fail(err, t->error,
+		   "%s: %s at %" PRIu64
+		   " of a cached sample: %s (%s); another cache_directory, or "
+		   "cache=none",
+		   t->path, what, t->error_off, strerror(-t->error), where);
+}
+
 void reader_describe(const struct read_task *t, const char *where,
 		     struct mlgen_err *err)
 {
 	const char *what = opstat_name(t->error_op);
 
+	if (t->is_tier) {
+		describe_tier(t, what, where, err);
+		return;
+	}
 	if (t->error != -ENOENT && is_other(t, where, err))
 		return;
 	if (t->error == -ESTALE && t->error_op == MLGEN_STAT)

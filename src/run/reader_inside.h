@@ -15,6 +15,12 @@ struct task {
 	bool is_chain; /* is, or is to be, under way as a whole */
 	bool is_open;  /* its file, between one operation and the next */
 	bool is_again; /* in single operations, after its chain */
+	/* reader_start_list, else NULL: the piece that operations are made of,
+	 * that of the next one; how far into it; the next one's place in it. */
+	const struct read_list *list;
+	unsigned piece, next_piece, list_step;
+	uint64_t list_done, list_at;
+	bool is_filling; /* what is under way is of a piece that is_fill */
 	unsigned in_flight;
 	enum plan_packed packed; /* what the last operation reads */
 	unsigned part;           /* whose path it has */
@@ -47,12 +53,26 @@ struct reader {
 	struct task *free_task; /* a stack */
 	struct task *finished, **last_finished;
 	struct io_op *ops;
+	struct iovec *from;      /* of each of them */
 	struct io_op **free_ops; /* a stack */
 	struct io_op **done;
 	unsigned op_count, free_count;
 	unsigned depth, requests; /* under way; a chain is one */
 	bool can_chain;
 };
+
+/* From free to active, with nothing to do yet. */
+struct task *reader_take_task(struct reader *r,
+			      const struct plan_config *config,
+			      const struct extent *x);
+
+/* The next operation, by its plan or its list; false: there is none. */
+bool task_next(struct task *t);
+
+/* Of a list (reader_list.c): may what stands next not begin? Then nothing comes
+ * any more. And what an operation has of its piece. */
+bool task_is_refused(struct task *t);
+void task_list_op(struct reader *r, struct task *t, struct io_op *op);
 
 /* The plan of the task's extent, from its beginning; in a chain if it can be. */
 void reader_plan(struct reader *r, struct task *t);

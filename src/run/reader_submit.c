@@ -20,7 +20,7 @@ void reader_plan(struct reader *r, struct task *t)
 {
 	plan_init(&t->plan, t->config, &t->public.extent);
 	t->is_chain = r->can_chain && !t->is_again && fits_chain(t);
-	t->has_next = plan_next(&t->plan, &t->next);
+	t->has_next = task_next(t);
 }
 
 /* What the chain has got is not read again, but for a block of which only a
@@ -84,6 +84,7 @@ static void submit_next(struct reader *r, struct task *t)
 	op->io.off = t->next.off;
 	op->io.len_bytes = t->next.len_bytes;
 	op->into = t->next.op == MLGEN_READ ? take_room(t) : NULL;
+	op->from = NULL;
 	t->packed = t->next.packed;
 	if (t->packed != PLAN_RAW)
 		t->public.packed_bytes += t->next.got_bytes;
@@ -95,10 +96,12 @@ static void submit_next(struct reader *r, struct task *t)
 	op->eof_ok = t->next.got_bytes < t->next.len_bytes;
 	op->eof_bytes = t->next.got_bytes;
 	op->owner = t;
+	if (t->list)
+		task_list_op(r, t, op);
 	t->in_flight++;
 	io_submit(r->io, op);
 	/* After a failure that was the close, and no other file is begun. */
-	t->has_next = !t->public.error && plan_next(&t->plan, &t->next);
+	t->has_next = !t->public.error && !t->public.fill_error && task_next(t);
 }
 
 static bool may_submit(const struct reader *r, const struct task *t)
@@ -117,6 +120,10 @@ void reader_submit(struct reader *r)
 		struct task *t = &r->tasks[i];
 
 		while (t->is_active && may_submit(r, t)) {
+			if (task_is_refused(t)) {
+				reader_end_task(r, t);
+				break;
+			}
 			r->requests++;
 			do {
 				submit_next(r, t);
