@@ -19,6 +19,7 @@
 #include "run/loader_anew.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"
+#include "run/tier.h"
 #include "run/tracemarks.h"
 
 static void loader_fail(struct loader *l, const struct mlgen_err *err)
@@ -211,6 +212,17 @@ static void take_error(struct loader *l, struct token *token,
 	worker_keep_error(&l->worker, &err, now(l));
 }
 
+/* What was read of a cache, or for it. */
+static bool end_tier_read(struct loader *l, const struct read_task *task)
+{
+	struct mlgen_err err = { 0 };
+
+	if (tier_read_end(l->tier, task, &err) == 0)
+		return true;
+	loader_fail(l, &err);
+	return false;
+}
+
 bool loader_finish(struct loader *l, struct token *token)
 {
 	struct train *t = l->rank->train;
@@ -219,6 +231,8 @@ bool loader_finish(struct loader *l, struct token *token)
 
 	if (!task)
 		return fail_engine(l, rc);
+	if (l->tier && !end_tier_read(l, task))
+		return false;
 	if (task->into)
 		hold_keep(l->rank->hold, task->into, task->into_used);
 	if (task->error == -ECANCELED && train_is_cut(t))
@@ -252,13 +266,13 @@ void loader_push(struct loader *l, struct token *token, uint64_t stage)
 
 /* What was started stays in memory until its batch is taken. Batches below
  * limit - window have been. */
-static void hold_extent(struct loader *l, uint64_t batch, uint64_t window)
+static void *hold_extent(struct loader *l, uint64_t batch, uint64_t window,
+			 uint64_t *bytes)
 {
-	uint64_t limit = atomic_load(&l->rank->limit), bytes;
+	uint64_t limit = atomic_load(&l->rank->limit);
 	uint64_t taken = limit > window ? limit - window : 0;
-	void *at = hold_take(l->rank->hold, batch, taken, &bytes);
 
-	reader_into(l->reader, at, bytes);
+	return hold_take(l->rank->hold, batch, taken, bytes);
 }
 
 void loader_next_stage(struct loader *l, struct stage *at,
@@ -272,19 +286,29 @@ void loader_next_stage(struct loader *l, struct stage *at,
 void loader_start(struct loader *l, const struct stage *at,
 		  struct sampler_epoch *order, uint64_t position)
 {
+	uint64_t bytes = 0;
+	void *into = NULL;
 	struct extent x;
 
 	if (at->pass != l->pass)
 		turn_to_pass(l, at->pass);
 	dataset_extent(at->pass->dataset,
 		       sampler_at(order, l->rank->index, position), &x);
-	reader_start(l->reader, &at->pass->plan, &x);
 	if (l->rank->hold)
-		hold_extent(l,
-			    at->first_batch + sampler_batch_of(order,
-							       l->rank->index,
-							       position),
-			    at->pass->window);
+		into = hold_extent(l,
+				   at->first_batch +
+					   sampler_batch_of(order,
+							    l->rank->index,
+							    position),
+				   at->pass->window, &bytes);
+	if (l->tier && !at->pass->is_eval) {
+		tier_read(l->tier, at, order, position, &x, into, bytes,
+			  &l->decoded_ns);
+		return;
+	}
+	reader_start(l->reader, &at->pass->plan, &x);
+	if (into)
+		reader_into(l->reader, into, bytes);
 }
 
 bool loader_read_indexes(struct loader *l)
@@ -306,6 +330,17 @@ bool loader_read_indexes(struct loader *l)
 	return true;
 }
 
+/* Loaders that are new ones in each epoch have a new part of it, too. */
+static int open_tier(struct loader *l, struct mlgen_err *err)
+{
+	const struct train *t = l->rank->train;
+	uint64_t number = l->rank->index * job_readers(t->job) + l->index;
+
+	l->tier = tier_loader_new(t->tier, l->rank->index, number, &l->worker,
+				  l->reader, err);
+	return l->tier ? 0 : err->code;
+}
+
 static int open_io(struct loader *l, struct mlgen_err *err)
 {
 	struct train *t = l->rank->train;
@@ -317,7 +352,8 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 			.clock = t->clock,
 			.iodepth = reader_ops(t->job),
 			.transfers = depth,
-			.files = job_samples_at_once(t->job),
+			.files = job_samples_at_once(t->job) +
+				 tier_open_files(t->job),
 			.buf_bytes = t->buffer_bytes,
 			.mem = (enum mem_kind)t->job->mem,
 			.may_meet_fifos = true,
@@ -338,7 +374,8 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	reader_free(l->reader);
 	l->reader = reader_new(l->worker.io, &l->worker.stat,
 			       job_samples_at_once(t->job), depth);
-	return loader_open_decoding(l, err);
+	rc = loader_open_decoding(l, err);
+	return rc == 0 && t->tier ? open_tier(l, err) : rc;
 }
 
 /* What it was cut in is waited for; nothing more is begun (io.h). */
@@ -378,6 +415,11 @@ static void end_reading(struct loader *l)
 		return;
 	finish_cut(l);
 	reader_close(l->reader);
+	if (l->tier) {
+		tier_loader_close(l->tier);
+		tier_loader_free(l->tier);
+		l->tier = NULL;
+	}
 	turn_to_pass(l, NULL);
 }
 

@@ -59,8 +59,7 @@ static uint64_t plus(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static void memneed_add(struct memneed *n, uint64_t bytes,
-			uint64_t address_bytes)
+void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes)
 {
 	n->bytes = plus(n->bytes, bytes);
 	n->address_bytes = plus(n->address_bytes, address_bytes);

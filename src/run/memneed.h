@@ -47,6 +47,8 @@ void memneed_hold(struct memneed *n, const struct job *job,
  * all files, but where threads alone take more than `most_bytes`. */
 void memneed_saver(struct memneed *n, const struct job *job,
 		   const struct shard_set *set, uint64_t most_bytes);
+/* So much more, in use and mapped. */
+void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes);
 /* Threads with so much on the heap each; their buffers, of so many bytes each,
  * which have something in the page cache beside them. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each_bytes);

@@ -38,6 +38,7 @@ struct read_task {
 	const char *error_words; /* -EBADMSG: why it cannot be decompressed */
 	bool is_tier;            /* the last of it was of a cache's own files */
 	int fill_error; /* of a piece that is_fill, which is no error of it */
+	void *owner;    /* reader_own */
 };
 
 struct unpack;
@@ -114,6 +115,9 @@ void reader_start_list(struct reader *r, const struct plan_config *config,
 /* The same of one that was had without any operation, in that time. */
 void reader_took(struct reader *r, const struct plan_config *config,
 		 const struct extent *x, uint64_t start_ns, uint64_t end_ns);
+
+/* The extent that was started last has this, which is the caller's. */
+void reader_own(struct reader *r, void *owner);
 
 /* Has the extent that was started last any operation? */
 bool reader_does_io(const struct reader *r);

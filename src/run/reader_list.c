@@ -139,3 +139,8 @@ void reader_took(struct reader *r, const struct plan_config *config,
 	r->last_task->last_ns = end_ns;
 	r->last_task->public.is_tier = true;
 }
+
+void reader_own(struct reader *r, void *owner)
+{
+	r->last_task->public.owner = owner;
+}

@@ -15,6 +15,7 @@
 #include "run/rank.h"
 #include "run/reader.h"
 #include "run/saver.h"
+#include "run/tier.h"
 #include "run/unpack.h"
 
 bool train_drops_before(const struct train *t, uint64_t epoch)
@@ -92,6 +93,7 @@ static void fini_rank(struct rank *r)
 	     i++) {
 		struct loader *l = &r->loaders[i];
 
+		tier_loader_free(l->tier);
 		reader_free(l->reader);
 		unpack_free(l->unpack);
 		ring_free(l->ring);
@@ -234,6 +236,7 @@ void train_fini(struct train *t)
 		fini_rank(&t->ranks[i]);
 	mem_free(t->ranks);
 	importance_free(t->importance);
+	tier_free(t->tier);
 	epochs_free(t->epochs);
 	peers_fini(&t->peers);
 	pthread_mutex_destroy(&t->saves.lock);
@@ -259,11 +262,36 @@ void train_give_up_below(struct train *t, double au_percent)
 			  (100 / au_percent - 1);
 }
 
+int train_open_tier(struct train *t, struct mlgen_err *err)
+{
+	const struct tier_config cfg = {
+		.job = t->job,
+		.pass = &t->stages.train,
+		.clock = t->clock,
+		.engine_job = &t->engine_job,
+		.place = t->place,
+		.traced = t->traced,
+		.stop = t->stop,
+	};
+
+	return t->job->cache == CACHE_NONE ? 0 : tier_new(&t->tier, &cfg, err);
+}
+
+static void end_tier(struct train *t)
+{
+	struct mlgen_err err = { 0 };
+
+	if (t->tier && tier_end(t->tier, &err) < 0)
+		failure_set(t->failure, &err);
+}
+
 int train_start(struct train *t, struct mlgen_err *err)
 {
 	const struct job *j = t->job;
 	int rc = t->saver ? saver_start(t->saver, err) : 0;
 
+	if (rc == 0 && t->tier)
+		rc = tier_start(t->tier, err);
 	atomic_store(&t->ranks_left, j->accelerators);
 	for (uint64_t i = 0; i < j->accelerators && rc == 0; i++) {
 		struct rank *r = &t->ranks[i];
@@ -292,6 +320,8 @@ void train_join(struct train *t)
 	}
 	if (t->ranks && t->saver)
 		saver_join(t->saver);
+	if (t->ranks)
+		end_tier(t);
 }
 
 void train_wake(struct train *t)

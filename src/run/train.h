@@ -33,6 +33,8 @@
 struct train;
 struct live;
 struct saver;
+struct tier;
+struct tier_loader;
 
 /* Where a loader keeps what is its own. Made before the threads start. */
 struct loader {
@@ -41,8 +43,9 @@ struct loader {
 	struct worker worker;
 	struct ring *ring;
 	struct reader *reader;
-	struct unpack *unpack; /* decompress=real; NULL = none */
-	uint64_t decoded_ns;   /* end of the last preprocess_time */
+	struct unpack *unpack;    /* decompress=real; NULL = none */
+	struct tier_loader *tier; /* NULL = there is no cache */
+	uint64_t decoded_ns;      /* end of the last preprocess_time */
 	/* Of preprocess_at=reads: what the extent under way takes, 0 = none has
 	 * been read of it yet; and what its reads have not spent of that. */
 	uint64_t decode_all_ns, decode_left_ns;
@@ -138,6 +141,7 @@ struct train {
 	struct saver *saver;
 	const struct state *state;
 	struct train_saves saves;
+	struct tier *tier; /* NULL = there is no cache */
 	struct stages stages;
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
@@ -227,6 +231,9 @@ void train_fini(struct train *t);
 
 /* End it where this AU is out of reach; before train_start. */
 void train_give_up_below(struct train *t, double au_percent);
+
+/* With cache=: before train_start. 0, or -errno with err. */
+int train_open_tier(struct train *t, struct mlgen_err *err);
 
 /* Start all threads, the saver's, too; join them: a checkpoint that is under way
  * when the ranks are done is finished. On the conductor's thread (run.c). */

@@ -15,6 +15,7 @@
 #include "run/reader.h"
 #include "run/setup_checkpoints.h"
 #include "work/train/train_cache_check.h"
+#include "run/tier.h"
 #include "work/train/train_collect.h"
 #include "work/train/train_dataset.h"
 #include "work/train/training.h"
@@ -73,6 +74,19 @@ static int rule_hold(struct slot *s, struct run_shared *run,
 				   err);
 }
 
+static int rule_cache(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	struct stages stages;
+	int rc;
+
+	(void)run;
+	if (!trains(s) || s->job->cache == CACHE_NONE)
+		return 0;
+	rc = train_stages(&stages, s->job, &s->dataset, eval_of(s), 0, err);
+	return rc < 0 ? rc : tier_check(s->job, &stages, err);
+}
+
 /* Before any job of the run has made something. */
 static int rule_foreign(struct slot *s, struct run_shared *run,
 			struct mlgen_err *err)
@@ -105,6 +119,7 @@ static int rule_direct(struct slot *s, struct run_shared *run,
 
 static const struct rule first_rules[] = {
 	{ "hold", rule_hold },
+	{ "cache", rule_cache },
 	{ "engine", rules_engine },
 	{ NULL, NULL },
 };
@@ -128,7 +143,8 @@ static uint64_t train_open_files(const struct slot *s)
 
 	if (!trains(s))
 		return 0;
-	return j->accelerators * job_readers(j) * job_samples_at_once(j) +
+	return j->accelerators * job_readers(j) *
+		       (job_samples_at_once(j) + tier_open_files(j)) +
 	       setup_checkpoints_files(s);
 }
 
@@ -167,6 +183,7 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 		return;
 	memneed_train(n, s->job, &stages);
 	memneed_hold(n, s->job, &stages);
+	tier_need(n, s->job, &stages);
 	setup_checkpoints_need(s, room_bytes, n);
 }
 
@@ -325,6 +342,9 @@ static int train_activity_start(struct slot *s, struct run_shared *r,
 	s->resident_before_percent = s->prepare.resident_percent;
 	s->train.watch = &slot_watch;
 	s->train.watched = s;
+	rc = train_open_tier(&s->train, err);
+	if (rc < 0)
+		return rc;
 	slot_begin_work(s, r->cfg.clock, LIVE_TRAIN, 1);
 	return train_start(&s->train, err);
 }

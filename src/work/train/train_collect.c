@@ -9,6 +9,7 @@
 #include "run/collect.h"
 #include "run/failed.h"
 #include "run/saver.h"
+#include "run/tier.h"
 #include "work/train/train_collect.h"
 #include "work/train/training.h"
 
@@ -204,6 +205,8 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	ml->first_step_ns = merge_ranks(s, offsetof(struct rank, first_step));
 	ml->stall_ns = merge_ranks(s, offsetof(struct rank, stall));
 	epochs_result(s->train.epochs, ml);
+	if (s->train.tier)
+		tier_result(s->train.tier, &ml->cache);
 	if (s->train.saver)
 		saver_collect(s->train.saver, &ml->saves);
 	ml->runtime_seconds = job_result_runtime(out);

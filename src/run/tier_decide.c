@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_decide.c - hits, misses and slots in the order of the plan, and what is counted of them. */
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "run/tier_inside.h"
+
+/* Batches that a ring has beyond those that may be read ahead: the one at hand,
+ * that of a rank which is a step behind, and what a part of one is. */
+#define BATCHES_BEYOND 3u
+
+static struct cache_counts *record_of(struct tier_cache *c, uint64_t epoch)
+{
+	return &c->records[u64_min(epoch, c->record_count)];
+}
+
+static const struct sampler *sampler_of(const struct tier_cache *c)
+{
+	return &c->tier->cfg.pass->sampler;
+}
+
+/* How much may be decided of a rank before it asks for it. */
+static uint64_t ring_room(const struct job *j, const struct pass *pass)
+{
+	const struct sampler *s = &pass->sampler;
+	uint64_t of_batch = s->batch / s->extent_samples + 2;
+	uint64_t ahead = (pass->window + BATCHES_BEYOND) * of_batch;
+	bool drifts = j->accelerators > 1 && j->cache_scope != CACHE_OF_RANK &&
+		      j->barrier != BARRIER_STEP;
+
+	if (s->is_sized || drifts)
+		return ahead + 2 * s->rank_extents;
+	return ahead;
+}
+
+uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
+			   const struct cache_config *limits)
+{
+	const struct sampler *s = &pass->sampler;
+	uint64_t caches = j->cache_scope == CACHE_OF_RANK ? j->accelerators : 1;
+	uint64_t of_slot = sizeof(uint32_t) + sizeof(uint64_t);
+
+	return j->accelerators * ring_room(j, pass) *
+		       sizeof(struct tier_decision) +
+	       caches * (cache_state_bytes(limits) +
+			 cache_slots(limits) * of_slot +
+			 s->extents * sizeof(struct tier_seen));
+}
+
+static void count_eviction(void *to, uint64_t unit, uint32_t slot)
+{
+	struct tier_cache *c = to;
+
+	(void)unit;
+	(void)slot;
+	c->all.evictions++;
+	record_of(c, c->epoch)->evictions++;
+}
+
+static uint64_t unit_bytes(const void *tier, uint64_t unit)
+{
+	const struct tier *t = tier;
+
+	return tier_unit_bytes(&t->units, unit);
+}
+
+static void make_ring(struct tier_ring *r, uint64_t room)
+{
+	r->room = room;
+	r->at = mem_array(room, sizeof(*r->at));
+}
+
+int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
+{
+	const struct tier *t = c->tier;
+	const struct job *j = t->job;
+	struct cache_config cfg = t->limits;
+	uint64_t ranks = c->end_rank - c->first_rank;
+	int rc;
+
+	cfg.unit_bytes = t->units.same_bytes == 1 ? NULL : unit_bytes;
+	cfg.is_hot = tier_is_hot;
+	cfg.arg = t;
+	cfg.evicted = count_eviction;
+	cfg.to = c;
+	rc = cache_new(&c->cache, &cfg, err);
+	if (rc < 0)
+		return rc;
+	pthread_mutex_init(&c->lock, NULL);
+	c->slot_count = cache_slots(&cfg);
+	c->generations = mem_array(c->slot_count, sizeof(*c->generations));
+	c->units = mem_array(c->slot_count, sizeof(*c->units));
+	c->rings = mem_array(ranks, sizeof(*c->rings));
+	c->last = mem_array(ranks, sizeof(*c->last));
+	for (uint64_t i = 0; i < ranks; i++)
+		make_ring(&c->rings[i], ring_room(j, t->cfg.pass));
+	c->seen = mem_array(sampler_of(c)->extents, sizeof(*c->seen));
+	c->record_count =
+		j->time_based ? TIER_EPOCHS : u64_min(j->epochs, TIER_EPOCHS);
+	c->records = mem_array(c->record_count + 1, sizeof(*c->records));
+	if (j->cache == CACHE_BELADY)
+		c->future = tier_future_new(t, c->first_rank, c->end_rank);
+	return 0;
+}
+
+void tier_decide_fini(struct tier_cache *c)
+{
+	uint64_t ranks = c->end_rank - c->first_rank;
+
+	if (!c->cache)
+		return;
+	for (uint64_t i = 0; c->rings && i < ranks; i++)
+		mem_free(c->rings[i].at);
+	mem_free(c->rings);
+	mem_free(c->last);
+	mem_free(c->seen);
+	mem_free(c->records);
+	mem_free(c->generations);
+	mem_free(c->units);
+	tier_future_free(c->future);
+	cache_free(c->cache);
+	pthread_mutex_destroy(&c->lock);
+}
+
+/* Rank correlation of those that two epochs have in common: of permutations
+ * places are their own ranks. */
+static double correlation(const struct tier_order *o)
+{
+	double n = o->pairs;
+	double xx = n * o->xx - o->x * o->x, yy = n * o->yy - o->y * o->y;
+
+	if (n < 2 || !(xx > 0) || !(yy > 0))
+		return (double)NAN;
+	return (n * o->xy - o->x * o->y) / sqrt(xx * yy);
+}
+
+void tier_end_epoch(struct tier_cache *c)
+{
+	struct cache_counts *r = record_of(c, c->epoch);
+	const struct tier_order *o = &c->order;
+
+	r->rank_correlation = correlation(o);
+	r->sequential_ratio = o->accesses
+				      ? (double)o->follows / (double)o->accesses
+				      : (double)NAN;
+}
+
+static bool is_last(const struct tier_cache *c, uint64_t epoch)
+{
+	const struct job *j = c->tier->job;
+
+	return !j->time_based && epoch + 1 >= j->epochs;
+}
+
+static void begin_epoch(struct tier_cache *c, uint64_t epoch)
+{
+	uint64_t from_ns = clock_now(c->tier->cfg.clock);
+
+	c->epoch = epoch;
+	c->epochs_begun = epoch + 1;
+	c->order = (struct tier_order){ 0 };
+	orderwalk_begin(&c->walk, sampler_of(c), c->first_rank, c->end_rank,
+			epoch);
+	for (uint64_t i = 0; i < c->end_rank - c->first_rank; i++) {
+		struct tier_ring *r = &c->rings[i];
+
+		r->starts[epoch % TIER_STARTS] = r->end;
+		c->last[i] = UINT64_MAX - 1;
+	}
+	if (c->future)
+		tier_future_begin(c->future, epoch, is_last(c, epoch));
+	c->draw_ns += clock_now(c->tier->cfg.clock) - from_ns;
+}
+
+/* Where an extent stands in this epoch's order, and where it did before. */
+static void note_order(struct tier_cache *c, const struct orderwalk_at *at,
+		       const struct extent *x, struct cache_counts *r)
+{
+	struct tier_seen *seen = &c->seen[at->extent];
+	struct tier_order *o = &c->order;
+	uint64_t *last = &c->last[at->rank - c->first_rank];
+	uint32_t epoch = (uint32_t)(c->epoch + 1);
+	double place = (double)o->accesses, before = seen->place;
+
+	o->accesses++;
+	o->follows += at->extent == *last + 1;
+	*last = at->extent;
+	if (seen->epoch == epoch)
+		return;
+	r->unique_samples += x->samples;
+	r->footprint_bytes +=
+		dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
+	if (seen->epoch && seen->epoch + 1 == epoch) {
+		o->pairs++;
+		o->x += place;
+		o->y += before;
+		o->xx += place * place;
+		o->yy += before * before;
+		o->xy += place * before;
+	}
+	seen->epoch = epoch;
+	seen->place = (uint32_t)place;
+}
+
+static void note_access(struct tier_cache *c, const struct extent *x,
+			bool is_hit, struct cache_counts *r)
+{
+	r->accesses += x->samples;
+	if (is_hit)
+		r->hits += x->samples;
+	else
+		r->misses += x->samples;
+	if (c->epoch == 0)
+		return;
+	c->later_accesses += x->samples;
+	c->later_hits += is_hit ? x->samples : 0;
+}
+
+static struct tier_decision decide(struct tier_cache *c, const struct extent *x)
+{
+	const struct tier *t = c->tier;
+	struct cache_access a = { .unit = tier_unit_of(&t->units, x) };
+	struct cache_answer answer;
+
+	if (t->cfg.weight)
+		a.weight = t->cfg.weight(t->cfg.importance, x->id);
+	if (c->future)
+		a.next_use = tier_future_next(c->future);
+	cache_access(c->cache, &a, &answer);
+	if (!answer.is_hit && answer.slot != CACHE_NO_SLOT) {
+		c->generations[answer.slot]++;
+		c->units[answer.slot] = a.unit;
+	}
+	return (struct tier_decision){
+		.unit = a.unit,
+		.slot = answer.slot,
+		.generation = answer.slot == CACHE_NO_SLOT
+				      ? 0
+				      : c->generations[answer.slot],
+		.is_hit = answer.is_hit,
+	};
+}
+
+/* False: the epoch is over. */
+static bool decide_next(struct tier_cache *c)
+{
+	struct cache_counts *r;
+	struct orderwalk_at at;
+	struct tier_ring *ring;
+	struct tier_decision d;
+	struct extent x;
+	uint64_t number;
+
+	if (!orderwalk_next(&c->walk, &at))
+		return false;
+	r = record_of(c, c->epoch);
+	dataset_extent(c->tier->cfg.pass->dataset, at.extent, &x);
+	d = decide(c, &x);
+	note_access(c, &x, d.is_hit, r);
+	note_order(c, &at, &x, r);
+	ring = &c->rings[at.rank - c->first_rank];
+	number = ring->starts[c->epoch % TIER_STARTS] + at.position;
+	ring->at[number % ring->room] = d;
+	ring->end = number + 1;
+	return true;
+}
+
+/* Of a rank, up to this number; the epoch may have to begin first. */
+static void decide_until(struct tier_cache *c, const struct tier_ring *r,
+			 uint64_t epoch, uint64_t end)
+{
+	if (!c->has_begun)
+		begin_epoch(c, epoch);
+	c->has_begun = true;
+	while (c->epoch < epoch ||
+	       (c->epoch == epoch &&
+		r->end < r->starts[epoch % TIER_STARTS] + end)) {
+		if (decide_next(c))
+			continue;
+		if (c->epoch == epoch)
+			break;
+		tier_end_epoch(c);
+		begin_epoch(c, c->epoch + 1);
+	}
+}
+
+void tier_count(struct tier_loader *l)
+{
+	const struct tier_tally *y = &l->tally;
+	struct tier_cache *c = l->cache;
+	struct cache_counts *r = record_of(c, l->epoch);
+
+	r->late_hits += y->late_hits;
+	r->fills += y->fills;
+	r->dropped_fills += y->dropped_fills;
+	r->cache_bytes += y->cache_bytes;
+	r->storage_bytes += y->storage_bytes;
+	r->filled_bytes += y->filled_bytes;
+	c->verified += y->verified;
+	c->wrong += y->wrong;
+	count_add_shared(&l->tier->accesses, y->accesses);
+	count_add_shared(&l->tier->hits, y->hits);
+	l->tally = (struct tier_tally){ 0 };
+}
+
+static void take(struct tier_loader *l, const struct tier_ring *r,
+		 uint64_t epoch, uint64_t begin, uint64_t end)
+{
+	uint64_t start = r->starts[epoch % TIER_STARTS];
+	bool is_known = l->cache->epoch < epoch + TIER_STARTS;
+
+	for (uint64_t i = begin; i < end; i++) {
+		uint64_t number = start + i;
+
+		l->taken[i - begin] =
+			is_known && r->end - number <= r->room
+				? r->at[number % r->room]
+				: (struct tier_decision){ .slot = CACHE_NO_SLOT,
+							  .is_lost = true };
+	}
+	l->begin = begin;
+	l->end = end;
+	l->epoch = epoch;
+}
+
+const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
+					struct sampler_epoch *order,
+					uint64_t position)
+{
+	struct tier_cache *c = l->cache;
+	struct tier_ring *r = &c->rings[l->rank - c->first_rank];
+	uint64_t batch, end;
+
+	if (l->epoch == epoch && position >= l->begin && position < l->end)
+		return &l->taken[position - l->begin];
+	batch = sampler_batch_of(order, l->rank, position);
+	end = u64_max(sampler_batch_start(order, l->rank, batch + 1),
+		      position + 1);
+	end = u64_min(end, position + TIER_TAKEN);
+	pthread_mutex_lock(&c->lock);
+	tier_count(l);
+	decide_until(c, r, epoch, end);
+	take(l, r, epoch, position, end);
+	pthread_mutex_unlock(&c->lock);
+	return l->taken;
+}

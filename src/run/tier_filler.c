@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_filler.c - see tier_filler.h. */
+#include "run/tier_filler.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+/* Its requests are those of one unit after the other. */
+#define FILLER_DEPTH 1u
+
+/* A place of the queue: free; a loader is at it; full; the filler is at it.
+ * Acquire and release order what is in the place with its state. */
+enum place_state { PLACE_FREE, PLACE_TAKEN, PLACE_FULL, PLACE_BUSY };
+
+struct place {
+	_Atomic unsigned state; /* enum place_state */
+	struct tier_decision d;
+	uint64_t epoch;
+	struct extent extent;
+	uint64_t bytes;
+	unsigned char *memory;
+};
+
+struct tier_filler {
+	struct tier_cache *cache;
+	struct worker worker;
+	struct reader *reader;
+	struct tier_loader *loader; /* as one of them, with a way */
+	struct place *places;
+	unsigned count;
+	struct bell bell;
+	_Atomic bool ends;
+	struct mlgen_err err; /* err.code 0 = none */
+};
+
+uint64_t tier_filler_bytes(const struct job *j, uint64_t slot_bytes)
+{
+	return (j->cache_queue + 1) * slot_bytes;
+}
+
+int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
+{
+	const struct tier *t = c->tier;
+	struct tier_filler *f = mem_zalloc(sizeof(*f));
+	char text[UNITS_TEXT_BYTES];
+
+	c->filler = f;
+	f->cache = c;
+	worker_init(&f->worker);
+	f->count = (unsigned)t->job->cache_queue;
+	f->places = mem_array(f->count, sizeof(*f->places));
+	for (unsigned i = 0; i < f->count; i++) {
+		f->places[i].memory = mem_buffer(t->slot_bytes, MEM_MMAP);
+		if (!f->places[i].memory)
+			return mlgen_fail(
+				err, -ENOMEM,
+				"cache_queue: no memory for %u samples of %s; "
+				"a shorter one, or cache_fill=sync",
+				f->count,
+				units_human_bytes(text, (double)t->slot_bytes));
+	}
+	return 0;
+}
+
+void tier_filler_free(struct tier_filler *f)
+{
+	if (!f)
+		return;
+	for (unsigned i = 0; i < f->count; i++)
+		mem_buffer_free(f->places[i].memory, f->cache->tier->slot_bytes,
+				MEM_MMAP);
+	tier_loader_free(f->loader);
+	reader_free(f->reader);
+	worker_fini(&f->worker);
+	mem_free(f->places);
+	mem_free(f);
+}
+
+/* The first one that is in this state, and in that one from now on. */
+static struct place *turn_place(struct tier_filler *f, enum place_state from,
+				enum place_state to)
+{
+	for (unsigned i = 0; i < f->count; i++) {
+		struct place *p = &f->places[i];
+		unsigned is = from;
+
+		if (atomic_load_explicit(&p->state, memory_order_relaxed) ==
+			    is &&
+		    atomic_compare_exchange_strong_explicit(
+			    &p->state, &is, to, memory_order_acquire,
+			    memory_order_relaxed))
+			return p;
+	}
+	return NULL;
+}
+
+static void leave_place(struct place *p, enum place_state to)
+{
+	atomic_store_explicit(&p->state, to, memory_order_release);
+}
+
+bool tier_filler_give(struct tier_filler *f, struct tier_way *w)
+{
+	struct place *p = turn_place(f, PLACE_FREE, PLACE_TAKEN);
+	unsigned char *memory;
+
+	if (!p)
+		return false;
+	memory = p->memory;
+	p->memory = w->memory;
+	w->memory = memory;
+	p->d = w->d;
+	p->epoch = w->loader->epoch;
+	p->extent = w->extent;
+	p->bytes = w->bytes;
+	leave_place(p, PLACE_FULL);
+	bell_ring(&f->bell, f->cache->tier->cfg.clock);
+	return true;
+}
+
+static int open_filler(struct tier_filler *f, struct mlgen_err *err)
+{
+	struct tier *t = f->cache->tier;
+	const struct job *j = t->job;
+	struct worker_config cfg = {
+		.place = t->cfg.place,
+		.traced = t->cfg.traced,
+		.io = { .job = t->cfg.engine_job,
+			.clock = t->cfg.clock,
+			.iodepth = FILLER_DEPTH,
+			.transfers = FILLER_DEPTH,
+			.files = 2,
+			.buf_bytes = 4096,
+			.mem = MEM_MALLOC },
+	};
+	uint64_t number = j->accelerators * job_readers(j) +
+			  (uint64_t)(f->cache - t->caches);
+	int rc;
+
+	strcpy(cfg.role, "cache filler");
+	rc = worker_open(&f->worker, &cfg, err);
+	if (rc < 0)
+		return rc;
+	f->reader = reader_new(f->worker.io, &f->worker.stat, 1, FILLER_DEPTH);
+	f->loader = tier_loader_new(t, f->cache->first_rank, number, &f->worker,
+				    f->reader, err);
+	return f->loader ? 0 : err->code;
+}
+
+static void count_filled(struct tier_filler *f, const struct tier_way *w,
+			 const struct read_task *task)
+{
+	struct tier_tally *y = &f->loader->tally;
+
+	if (w->is_held && !task->fill_error) {
+		y->fills++;
+		y->filled_bytes += w->bytes;
+	} else if (!w->d.is_hit) {
+		y->dropped_fills++;
+	}
+}
+
+/* What was counted so far is of the epoch before. */
+static void turn_to_epoch(struct tier_loader *l, uint64_t epoch)
+{
+	if (l->epoch == epoch)
+		return;
+	pthread_mutex_lock(&l->cache->lock);
+	tier_count(l);
+	pthread_mutex_unlock(&l->cache->lock);
+	l->epoch = epoch;
+}
+
+static int keep(struct tier_filler *f, struct place *p, struct mlgen_err *err)
+{
+	struct tier_way *w = &f->loader->ways[0];
+	const struct read_task *task;
+	int rc;
+
+	turn_to_epoch(f->loader, p->epoch);
+	w->d = p->d;
+	w->extent = (struct extent){ .id = p->extent.id };
+	w->bytes = p->bytes;
+	w->is_held = false;
+	w->memory = p->memory;
+	w->list = (struct read_list){ .pieces = w->pieces };
+	tier_directory_fill(w);
+	reader_start_list(f->reader, &f->cache->tier->plain, &w->extent,
+			  &w->list);
+	task = reader_finish_one(f->reader, &rc);
+	if (!task)
+		return mlgen_fail(err, rc, "cache_directory: cannot go on: %s",
+				  strerror(-rc));
+	rc = tier_directory_filled(w, task, err);
+	count_filled(f, w, task);
+	return rc;
+}
+
+static void work(struct tier_filler *f)
+{
+	struct clock *clock = f->cache->tier->cfg.clock;
+	unsigned char *own = f->loader->ways[0].memory;
+	int rc = 0;
+
+	for (;;) {
+		uint32_t seen = bell_look(&f->bell);
+		bool ends = atomic_load(&f->ends);
+		struct place *p = turn_place(f, PLACE_FULL, PLACE_BUSY);
+
+		if (!p && ends)
+			break;
+		if (!p) {
+			bell_wait(&f->bell, clock, seen, CLOCK_NEVER);
+			io_wake(f->worker.io);
+			continue;
+		}
+		if (rc == 0)
+			rc = keep(f, p, &f->err);
+		leave_place(p, PLACE_FREE);
+	}
+	f->loader->ways[0].memory = own;
+}
+
+static void *filler_main(void *filler)
+{
+	struct tier_filler *f = filler;
+	struct clock *clock = f->cache->tier->cfg.clock;
+
+	clock_join(clock);
+	if (open_filler(f, &f->err) == 0)
+		work(f);
+	if (f->loader)
+		tier_loader_close(f->loader);
+	worker_stop_counting(&f->worker, clock_now(clock));
+	worker_close(&f->worker);
+	clock_leave(clock);
+	return NULL;
+}
+
+int tier_filler_start(struct tier_filler *f, struct mlgen_err *err)
+{
+	return worker_start(&f->worker.thread, f->cache->tier->cfg.clock,
+			    filler_main, f, err);
+}
+
+int tier_filler_end(struct tier_filler *f, struct mlgen_err *err)
+{
+	atomic_store(&f->ends, true);
+	bell_ring(&f->bell, f->cache->tier->cfg.clock);
+	worker_join(&f->worker.thread);
+	if (f->err.code && err && !err->code)
+		*err = f->err;
+	return f->err.code;
+}

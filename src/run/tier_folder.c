@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_folder.c - see tier_folder.h. */
+#include "run/tier_folder.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/below.h"
+#include "base/buf.h"
+#include "base/dirs.h"
+#include "base/mem.h"
+
+#define MARKER_TEXT "a cache of mlgen's; it removes what is in here\n"
+
+void tier_file_name(char out[TIER_NAME_BYTES], uint64_t unit, uint64_t place)
+{
+	snprintf(out, TIER_NAME_BYTES, "%02x/%" PRIx64 ".%" PRIx64,
+		 (unsigned)(unit % TIER_SHARDS), unit, place);
+}
+
+/* Of a job's name what no shell takes for something else. */
+static char *folder_path(const struct tier_cache *c)
+{
+	const struct job *j = c->tier->job;
+	struct buf text = { 0 };
+	char *path;
+
+	buf_addf(&text, "%s/mlgen-cache-", j->cache_directory);
+	for (const char *s = j->name; *s; s++)
+		buf_addf(&text, "%c",
+			 isalnum((unsigned char)*s) || *s == '.' ? *s : '_');
+	if (c->tier->cache_count > 1)
+		buf_addf(&text, "-%" PRIu64, c->first_rank);
+	path = buf_take(&text);
+	buf_fini(&text);
+	return path;
+}
+
+static int tier_folder_fail(const struct tier_folder *f, const char *what,
+			    int code, struct mlgen_err *err)
+{
+	return mlgen_fail(err, code, "cache_directory: %s%s: %s", f->path, what,
+			  strerror(-code));
+}
+
+static bool is_empty(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	bool empty = d != NULL;
+
+	while (d && (e = readdir(d)))
+		empty &= strcmp(e->d_name, ".") == 0 ||
+			 strcmp(e->d_name, "..") == 0;
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+/* An empty folder becomes ours. */
+static int take_marker(struct tier_folder *f, struct mlgen_err *err)
+{
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	bool is_new = is_empty(f->dir_fd);
+
+	f->lock_fd = openat(f->dir_fd, TIER_MARKER,
+			    flags | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+	if (f->lock_fd < 0 && errno == ENOENT)
+		return mlgen_fail(err, -EEXIST,
+				  "cache_directory: %s is there and has files "
+				  "that are no cache of mlgen's; another "
+				  "cache_directory, or name of the job",
+				  f->path);
+	if (f->lock_fd < 0)
+		return tier_folder_fail(f, "/" TIER_MARKER, -errno, err);
+	if (flock(f->lock_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return mlgen_fail(
+			err, -EBUSY,
+			"cache_directory: %s is in use by another "
+			"mlgen; wait until it is done, or use another",
+			f->path);
+	f->is_ours = true;
+	if (is_new && write(f->lock_fd, MARKER_TEXT, sizeof(MARKER_TEXT) - 1) <
+			      (ssize_t)sizeof(MARKER_TEXT) - 1)
+		return tier_folder_fail(f, "/" TIER_MARKER, -ENOSPC, err);
+	return 0;
+}
+
+static int make_shards(struct tier_folder *f, struct mlgen_err *err)
+{
+	char name[8];
+
+	for (unsigned i = 0; i < TIER_SHARDS; i++) {
+		snprintf(name, sizeof(name), "%02x", i);
+		if (mkdirat(f->dir_fd, name, 0700) != 0 && errno != EEXIST)
+			return tier_folder_fail(f, "", -errno, err);
+	}
+	return 0;
+}
+
+int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
+{
+	struct tier_folder *f = &c->folder;
+	char path[PATH_MAX];
+	int rc;
+
+	f->path = folder_path(c);
+	f->dir_fd = f->lock_fd = -1;
+	snprintf(path, sizeof(path), "%s", c->tier->job->cache_directory);
+	rc = dirs_make(path, NULL);
+	if (rc == 0 && mkdir(f->path, 0700) != 0 && errno != EEXIST)
+		rc = -errno;
+	if (rc == 0)
+		f->dir_fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+						  O_NOFOLLOW);
+	if (rc == 0 && f->dir_fd < 0)
+		rc = -errno;
+	if (rc < 0)
+		return tier_folder_fail(f, "", rc, err);
+	rc = take_marker(f, err);
+	if (rc == 0 && c->tier->job->cache_layout == CACHE_LAYOUT_FILES)
+		rc = make_shards(f, err);
+	return rc;
+}
+
+/* "1f4a5.2c": two numbers, and nothing else. */
+static bool is_our_name(const char *name)
+{
+	size_t digits = strspn(name, "0123456789abcdef");
+	const char *second = name + digits + 1;
+
+	return digits && name[digits] == '.' && *second &&
+	       second[strspn(second, "0123456789abcdef")] == '\0';
+}
+
+static void empty_shard(int dir_fd, const char *shard)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(dir_fd, shard, flags);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (is_our_name(e->d_name))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+void tier_folder_empty(struct tier_cache *c)
+{
+	struct tier_folder *f = &c->folder;
+	char name[8];
+
+	if (!f->is_ours)
+		return;
+	unlinkat(f->dir_fd, TIER_MANIFEST, 0);
+	unlinkat(f->dir_fd, TIER_MANIFEST ".new", 0);
+	unlinkat(f->dir_fd, TIER_SLAB, 0);
+	for (unsigned i = 0; i < TIER_SHARDS; i++) {
+		snprintf(name, sizeof(name), "%02x", i);
+		empty_shard(f->dir_fd, name);
+	}
+}
+
+void tier_folder_remove(struct tier_cache *c)
+{
+	struct tier_folder *f = &c->folder;
+	char name[8];
+
+	if (!f->is_ours)
+		return;
+	tier_folder_empty(c);
+	for (unsigned i = 0; i < TIER_SHARDS; i++) {
+		snprintf(name, sizeof(name), "%02x", i);
+		unlinkat(f->dir_fd, name, AT_REMOVEDIR);
+	}
+	unlinkat(f->dir_fd, TIER_MARKER, 0);
+	rmdir(f->path);
+}
+
+void tier_folder_close(struct tier_cache *c)
+{
+	struct tier_folder *f = &c->folder;
+
+	if (!f->path)
+		return;
+	if (f->lock_fd >= 0)
+		close(f->lock_fd);
+	if (f->dir_fd >= 0)
+		close(f->dir_fd);
+	mem_free(f->path);
+	*f = (struct tier_folder){ .dir_fd = -1, .lock_fd = -1 };
+}
+
+/* The path as the kernel has it, as far as it is there. */
+static void real_path(const char *path, char out[PATH_MAX])
+{
+	char head[PATH_MAX], *slash;
+	size_t cut;
+
+	snprintf(head, sizeof(head), "%s", path);
+	while (!realpath(head[0] ? head : ".", out)) {
+		slash = strrchr(head, '/');
+		if (!slash || slash == head) {
+			snprintf(head, sizeof(head), "%s", slash ? "/" : ".");
+			continue;
+		}
+		*slash = '\0';
+	}
+	cut = strlen(head);
+	if (path[0] != '/' && strcmp(head, ".") == 0 && path[0] != '.')
+		cut = 0;
+	if (path[cut] && strlen(out) + strlen(path + cut) + 2 < PATH_MAX) {
+		if (path[cut] != '/')
+			strcat(out, "/");
+		strcat(out, path + cut);
+	}
+}
+
+/* Is `path` the folder, or in it? */
+static bool is_in(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	while (n > 1 && folder[n - 1] == '/')
+		n--;
+	return strncmp(path, folder, n) == 0 &&
+	       (n == 1 || path[n] == '\0' || path[n] == '/');
+}
+
+int tier_folder_check(const struct job *j, const struct dataset *ds,
+		      struct mlgen_err *err)
+{
+	char dir[PATH_MAX], data[PATH_MAX];
+
+	real_path(j->cache_directory, dir);
+	real_path(ds->directory, data);
+	if (!is_in(dir, data) && strcmp(dir, data) != 0)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "cache_directory: %s is the data set's own directory "
+			  "(%s), or in it; use one beside it, on the storage "
+			  "that is to be the cache",
+			  j->cache_directory, ds->directory);
+}

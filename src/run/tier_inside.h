@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_inside.h - the parts of a cache tier, for src/run/tier*.c alone. */
+#pragma once
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/count.h"
+#include "base/perm.h"
+#include "base/stop.h"
+#include "data/cache.h"
+#include "data/orderwalk.h"
+#include "run/bell.h"
+#include "run/tier.h"
+#include "run/tier_slot.h"
+#include "run/tier_units.h"
+
+/* Epochs with a record of their own; what comes later is in the sums. */
+#define TIER_EPOCHS 1024u
+
+/* Decisions that a loader takes at a time, at most. */
+#define TIER_TAKEN 256u
+
+/* Starts of epochs in a rank's ring that are known. */
+#define TIER_STARTS 8u
+
+struct tier_decision {
+	uint64_t unit;
+	uint32_t slot, generation; /* CACHE_NO_SLOT: is not kept */
+	bool is_hit;
+	/* Nobody has asked for it before it was written over: it is read, and
+	 * nothing else. */
+	bool is_lost;
+};
+
+/* Decisions on a rank's positions, numbered through all epochs; that of number n
+ * is at n % room. */
+struct tier_ring {
+	struct tier_decision *at;
+	uint64_t room, end;
+	uint64_t starts[TIER_STARTS]; /* of epoch e at e % TIER_STARTS */
+};
+
+/* Of an extent: the epoch of its last access, from 1, and its place in that
+ * one's order. */
+struct tier_seen {
+	uint32_t epoch, place;
+};
+
+/* Of the order of the epoch at hand. */
+struct tier_order {
+	uint64_t accesses, follows;
+	double pairs, x, y, xx, yy, xy; /* places now and before: sums */
+};
+
+/* What has happened beside what was decided; of one epoch. */
+struct tier_tally {
+	uint64_t late_hits, fills, dropped_fills;
+	uint64_t cache_bytes, storage_bytes, filled_bytes;
+	uint64_t accesses, hits, verified, wrong;
+};
+
+/* "a5/1f4a5.2c": unit and place. */
+#define TIER_NAME_BYTES 40
+
+/* Where bytes are kept of one cache, but for memory. */
+struct tier_folder {
+	char *path; /* owned; NULL = none */
+	int dir_fd, lock_fd;
+	bool is_ours; /* from here on what is in it may be removed */
+};
+
+/* One cache, of a host or of a rank. What stands below `lock` is under it. */
+struct tier_cache {
+	struct tier *tier;
+	uint64_t first_rank, end_rank;
+	_Atomic uint64_t *slots; /* tier_slot.h; NULL = nothing is kept */
+	uint64_t slot_count;
+	uint32_t *places; /* of slots in a slab; NULL = their number */
+	uint32_t *sums;   /* of slots: cache_verify; else NULL */
+	uint64_t *stored; /* of slots: 1 + whose bytes they have; 0 */
+	struct tier_filler *filler; /* of cache_fill=async; else NULL */
+	unsigned char *memory;      /* all slots, one behind the other; NULL */
+	size_t memory_bytes;
+	_Atomic uint64_t
+		free_ns; /* played: when all that is asked for passed */
+	struct tier_folder folder;
+	uint64_t kept_units;
+	uint64_t used_bytes, used_units; /* at the end */
+	bool is_closed;
+	pthread_mutex_t lock;
+	struct cache *cache;
+	uint32_t *generations; /* of slots */
+	uint64_t *units;       /* of slots: whose they are */
+	struct orderwalk walk;
+	uint64_t epoch; /* at hand, from 0 */
+	bool has_begun;
+	struct tier_ring *rings; /* of its ranks */
+	uint64_t *last;          /* extent of each rank's access before */
+	struct tier_seen *seen;
+	struct tier_order order;
+	struct tier_future *future;   /* of belady; NULL */
+	struct cache_counts *records; /* of epochs, and one of the rest */
+	uint64_t record_count, epochs_begun;
+	struct cache_counts all;
+	uint64_t later_accesses, later_hits; /* of the epochs after the first */
+	uint64_t verified, wrong;
+	uint64_t draw_ns;
+};
+
+struct tier_place;
+
+struct tier {
+	struct tier_config cfg;
+	const struct job *job;
+	struct tier_units units;
+	struct plan_config plain; /* of misses: the pass', read plainly */
+	const struct tier_place *place;
+	uint64_t slot_bytes; /* of the largest unit, as slots are apart */
+	uint64_t data_bytes;
+	/* cache=hot: the first so many of a ranking, which is drawn. */
+	uint64_t hot_units;
+	struct perm ranking;
+	struct cache_config limits;
+	struct tier_cache *caches;
+	uint64_t cache_count;
+	_Atomic uint64_t accesses, hits;
+	_Atomic bool is_full;
+	pthread_mutex_t lock; /* of what follows */
+	struct hist *hit_ns, *miss_ns;
+};
+
+/* One extent on its way. */
+struct tier_way {
+	struct tier_way *next; /* of those that are free */
+	struct tier_loader *loader;
+	struct tier_decision d;
+	bool enters;           /* its slot is read */
+	bool fills;            /* its slot is to be filled, or is being */
+	bool is_held;          /* ... and is, by this one */
+	bool is_passed_on;     /* the filler has it */
+	uint64_t bytes;        /* of its unit */
+	unsigned char *memory; /* of the loader's, for a unit; NULL */
+	struct read_piece pieces[TIER_RANGES + 2];
+	struct read_list list;
+	struct extent extent;
+	char paths[TIER_RANGES][PATH_MAX]; /* of the data set */
+	/* Of files of the cache's: that of its unit, that of the one before. */
+	char path[PATH_MAX], name[TIER_NAME_BYTES], old_name[TIER_NAME_BYTES];
+};
+
+struct tier_loader {
+	struct tier *tier;
+	struct tier_cache *cache;
+	uint64_t rank;
+	struct worker *worker;
+	struct reader *reader;
+	struct tier_way *ways, *free_way;
+	unsigned way_count;
+	struct mlgen_file slab; /* fd -1: none is open */
+	char slab_path[PATH_MAX];
+	bool has_slab;
+	/* Decisions that were taken: of these positions of an epoch. */
+	struct tier_decision taken[TIER_TAKEN];
+	uint64_t epoch, begin, end;
+	struct tier_tally tally;
+	struct hist *hit_ns, *miss_ns;
+	uint64_t seed, drawn, late_ns; /* played */
+};
+
+/* Where bytes are: one row each. */
+struct tier_place {
+	const char *name;
+	bool keeps;   /* has slots with bytes in them */
+	bool buffers; /* loaders need memory of their own for units */
+	/* Of one cache, before and after the run. NULL = nothing to do. */
+	int (*open)(struct tier_cache *c, struct mlgen_err *err);
+	int (*close)(struct tier_cache *c, struct mlgen_err *err);
+	int (*join)(struct tier_loader *l, struct mlgen_err *err);
+	void (*leave)(struct tier_loader *l);
+	/* Begin an extent. A miss is read from storage, and kept if w->fills;
+	 * then `filled` is called when it is there. */
+	void (*hit)(struct tier_way *w, const struct extent *x, void *into,
+		    uint64_t into_bytes, uint64_t *ready_ns);
+	void (*miss)(struct tier_way *w, const struct extent *x);
+	/* Of one with w->fills, whose task is done, maybe with an error: 0, or
+	 * -errno with err. NULL = nothing is kept. */
+	int (*filled)(struct tier_way *w, const struct read_task *task,
+		      struct mlgen_err *err);
+	/* Of a hit: the bytes of the unit, of cache_verify. */
+	const unsigned char *(*look)(struct tier_way *w);
+};
+
+extern const struct tier_place tier_played, tier_memory, tier_directory;
+const struct tier_place *tier_place_of(const struct job *job);
+
+/* Is it one of those that cache=hot keeps? */
+bool tier_is_hot(const void *tier, uint64_t unit);
+
+/* tier_decide.c */
+
+/* Decisions and counts of its ranks begin; of its own memory and policy all is
+ * set. 0, or -errno with err. */
+int tier_decide_init(struct tier_cache *c, struct mlgen_err *err);
+void tier_decide_fini(struct tier_cache *c);
+uint64_t tier_decide_bytes(const struct job *job, const struct pass *pass,
+			   const struct cache_config *limits);
+
+/* That on a position of its rank; l->tally is counted with those of an epoch
+ * whenever more are taken. */
+const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
+					struct sampler_epoch *order,
+					uint64_t position);
+/* The record of the epoch at hand is complete. */
+void tier_end_epoch(struct tier_cache *c);
+/* Under c->lock. */
+void tier_count(struct tier_loader *l);
+
+/* tier_future.c: when each unit is next accessed (belady). */
+struct tier_future;
+
+struct tier_future *tier_future_new(const struct tier *t, uint64_t first_rank,
+				    uint64_t end_rank);
+void tier_future_free(struct tier_future *f); /* NULL is fine */
+/* An epoch begins, and whether it is the last of all. */
+void tier_future_begin(struct tier_future *f, uint64_t epoch, bool is_last);
+/* Of the next access in its order. */
+uint64_t tier_future_next(struct tier_future *f);
+uint64_t tier_future_bytes(const struct pass *pass, uint64_t ranks);
+
+/* tier_places.c, for places: a miss is read from storage, to memory or (NULL) to
+ * nowhere. Its ranges as pieces; their number. */
+void tier_read_storage(struct tier_way *w, const struct extent *x,
+		       unsigned char *memory);
+unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x,
+			     unsigned char *memory);
+uint32_t tier_sum(const unsigned char *memory, uint64_t bytes);
+void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns,
+	       uint64_t end_ns);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_loader.c - what a loader gets of a cache tier: extent by extent. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "run/tier_inside.h"
+
+static struct tier_cache *cache_of(struct tier *t, uint64_t rank)
+{
+	uint64_t i = 0;
+
+	while (rank >= t->caches[i].end_rank)
+		i++;
+	return &t->caches[i];
+}
+
+static int make_ways(struct tier_loader *l, struct mlgen_err *err)
+{
+	const struct tier *t = l->tier;
+	char text[UNITS_TEXT_BYTES];
+
+	l->way_count = job_samples_at_once(t->job);
+	l->ways = mem_array(l->way_count, sizeof(*l->ways));
+	for (unsigned i = 0; i < l->way_count; i++) {
+		struct tier_way *w = &l->ways[i];
+
+		w->loader = l;
+		w->next = l->free_way;
+		l->free_way = w;
+		if (!t->place->buffers)
+			continue;
+		w->memory = mem_buffer(t->slot_bytes, MEM_MMAP);
+		if (!w->memory)
+			return mlgen_fail(
+				err, -ENOMEM,
+				"cache_directory: no memory for a sample of "
+				"%s on its way there, one of %u a loader; "
+				"fewer of them, or a lower iodepth",
+				units_human_bytes(text, (double)t->slot_bytes),
+				l->way_count);
+	}
+	return 0;
+}
+
+struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank,
+				    uint64_t number, struct worker *w,
+				    struct reader *r, struct mlgen_err *err)
+{
+	struct tier_loader *l = mem_zalloc(sizeof(*l));
+	int rc;
+
+	*l = (struct tier_loader){ .tier = t,
+				   .cache = cache_of(t, rank),
+				   .rank = rank,
+				   .worker = w,
+				   .reader = r,
+				   .slab = { .fd = -1 },
+				   .hit_ns = hist_new(),
+				   .miss_ns = hist_new() };
+	l->seed = rng_u64(t->job->randseed, RNG_ENGINE, ~number);
+	rc = make_ways(l, err);
+	if (rc == 0 && t->place->join)
+		rc = t->place->join(l, err);
+	if (rc == 0)
+		return l;
+	tier_loader_free(l);
+	return NULL;
+}
+
+void tier_loader_close(struct tier_loader *l)
+{
+	struct tier *t = l->tier;
+
+	pthread_mutex_lock(&l->cache->lock);
+	tier_count(l);
+	pthread_mutex_unlock(&l->cache->lock);
+	pthread_mutex_lock(&t->lock);
+	hist_merge(t->hit_ns, l->hit_ns);
+	hist_merge(t->miss_ns, l->miss_ns);
+	pthread_mutex_unlock(&t->lock);
+	if (t->place->leave)
+		t->place->leave(l);
+}
+
+void tier_loader_free(struct tier_loader *l)
+{
+	if (!l)
+		return;
+	for (unsigned i = 0; i < l->way_count; i++)
+		mem_buffer_free(l->ways[i].memory, l->tier->slot_bytes,
+				MEM_MMAP);
+	mem_free(l->ways);
+	hist_free(l->hit_ns);
+	hist_free(l->miss_ns);
+	mem_free(l);
+}
+
+static struct tier_way *take_way(struct tier_loader *l)
+{
+	struct tier_way *w = l->free_way;
+
+	l->free_way = w->next;
+	return w;
+}
+
+static bool may_enter(const struct tier_way *w)
+{
+	const struct tier_loader *l = w->loader;
+
+	if (!w->d.is_hit)
+		return false;
+	return !l->tier->place->keeps ||
+	       tier_slot_enter(&l->cache->slots[w->d.slot], w->d.generation);
+}
+
+void tier_read(struct tier_loader *l, const struct stage *at,
+	       struct sampler_epoch *order, uint64_t position,
+	       const struct extent *x, void *into, uint64_t into_bytes,
+	       uint64_t *ready_ns)
+{
+	const struct tier_place *place = l->tier->place;
+	struct tier_way *w = take_way(l);
+
+	w->d = *tier_decide(l, at->epoch, order, position);
+	w->extent = *x;
+	w->bytes = tier_unit_bytes(&l->tier->units,
+				   tier_unit_of(&l->tier->units, x));
+	w->enters = may_enter(w);
+	w->fills = !w->enters && w->d.slot != CACHE_NO_SLOT && place->keeps;
+	w->is_held = false;
+	if (w->enters)
+		place->hit(w, x, into, into_bytes, ready_ns);
+	else
+		place->miss(w, x);
+	reader_own(l->reader, w);
+	if (into)
+		reader_into(l->reader, into, into_bytes);
+}
+
+static int fail_wrong(struct tier_way *w, const struct read_task *task,
+		      struct mlgen_err *err)
+{
+	const struct tier_loader *l = w->loader;
+
+	return mlgen_fail(
+		err, -EILSEQ,
+		"%s: slot %" PRIu32 " at %" PRIu64 ": %" PRIu64
+		" bytes that were kept of sample %" PRIu64
+		" are not what was written (cache_verify); is "
+		"something else writing there, or the device failing?",
+		l->cache->folder.path ? task->path : "cache in memory",
+		w->d.slot, w->d.slot * l->tier->slot_bytes, w->bytes,
+		w->extent.id);
+}
+
+static int verify(struct tier_way *w, const struct read_task *task,
+		  struct mlgen_err *err)
+{
+	struct tier_loader *l = w->loader;
+	const unsigned char *bytes;
+
+	if (!l->cache->sums || task->error)
+		return 0;
+	bytes = l->tier->place->look(w);
+	l->tally.verified += w->extent.samples;
+	if (tier_sum(bytes, w->bytes) == l->cache->sums[w->d.slot])
+		return 0;
+	l->tally.wrong += w->extent.samples;
+	return fail_wrong(w, task, err);
+}
+
+static int end_hit(struct tier_way *w, const struct read_task *task,
+		   struct mlgen_err *err)
+{
+	struct tier_loader *l = w->loader;
+	int rc = verify(w, task, err);
+
+	if (l->tier->place->keeps)
+		tier_slot_leave(&l->cache->slots[w->d.slot]);
+	l->tally.cache_bytes +=
+		dataset_extent_bytes(task->dataset, &task->extent);
+	return rc;
+}
+
+static void count_fill(struct tier_way *w, bool is_whole)
+{
+	struct tier_tally *y = &w->loader->tally;
+
+	if (is_whole) {
+		y->fills++;
+		y->filled_bytes += w->bytes;
+	} else if (!w->d.is_hit) {
+		y->dropped_fills++;
+	}
+}
+
+static int end_miss(struct tier_way *w, const struct read_task *task,
+		    struct mlgen_err *err)
+{
+	struct tier_loader *l = w->loader;
+	const struct tier_place *place = l->tier->place;
+	bool is_kept = w->d.slot != CACHE_NO_SLOT && !task->error;
+	int rc = 0;
+
+	l->tally.late_hits += w->d.is_hit ? w->extent.samples : 0;
+	l->tally.storage_bytes += w->bytes;
+	if (w->fills)
+		rc = place->filled(w, task, err);
+	if (w->d.slot != CACHE_NO_SLOT && !w->is_passed_on)
+		count_fill(w, is_kept && (!place->keeps || w->is_held) &&
+				      !task->fill_error);
+	return rc;
+}
+
+int tier_read_end(struct tier_loader *l, const struct read_task *task,
+		  struct mlgen_err *err)
+{
+	struct tier_way *w = task->owner;
+	uint64_t ns = task->end_ns - task->start_ns;
+	int rc;
+
+	if (!w)
+		return 0;
+	l->tally.accesses += w->extent.samples;
+	l->tally.hits += w->d.is_hit ? w->extent.samples : 0;
+	if (!task->error && task->end_ns)
+		hist_add(w->enters ? l->hit_ns : l->miss_ns, ns);
+	w->is_passed_on = false;
+	rc = w->enters ? end_hit(w, task, err) : end_miss(w, task, err);
+	w->next = l->free_way;
+	l->free_way = w;
+	return rc;
+}

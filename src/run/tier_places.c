@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_places.c - where a cache tier has its bytes: nowhere but in time, or in memory; and how misses are read. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "base/util.h"
+#include "run/tier_inside.h"
+
+/* A thread that wakes late makes up for it with its next hits, as with the null
+ * engine; but not for a host that stood still. */
+#define LATE_MAX_NS UINT64_C(10000000)
+
+#define NS_PER_SEC 1e9
+
+uint32_t tier_sum(const unsigned char *memory, uint64_t bytes)
+{
+	return (uint32_t)crc32_z(0, memory, (size_t)bytes);
+}
+
+static struct mlgen_file storage_file(const struct tier_way *w, unsigned i)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* see filekind.h */
+
+	if (w->loader->tier->plain.direct)
+		flags |= O_DIRECT;
+	return (struct mlgen_file){ .path = w->paths[i],
+				    .fd = -1,
+				    .flags = flags };
+}
+
+unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x,
+			     unsigned char *memory)
+{
+	const struct tier *t = w->loader->tier;
+	struct tier_range ranges[TIER_RANGES];
+	unsigned n = tier_unit_ranges(&t->units, x, ranges);
+
+	for (unsigned i = 0; i < n; i++) {
+		/* dataset_init made sure that made ones fit. */
+		if (dataset_path(t->plain.dataset, ranges[i].file, w->paths[i],
+				 sizeof(w->paths[i])) < 0)
+			w->paths[i][0] = '\0';
+		w->pieces[i] = (struct read_piece){
+			.op = MLGEN_READ,
+			.file = storage_file(w, i),
+			.off = ranges[i].off,
+			.bytes = ranges[i].bytes,
+			.memory = memory ? memory + ranges[i].at : NULL,
+		};
+	}
+	return n;
+}
+
+void tier_read_storage(struct tier_way *w, const struct extent *x,
+		       unsigned char *memory)
+{
+	struct tier_loader *l = w->loader;
+
+	if (!memory && l->tier->units.kind == CACHE_SAMPLES) {
+		reader_start(l->reader, &l->tier->plain, x);
+		return;
+	}
+	w->list = (struct read_list){ .pieces = w->pieces };
+	w->list.count = tier_storage_pieces(w, x, memory);
+	reader_start_list(l->reader, &l->tier->plain, x, &w->list);
+}
+
+void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns,
+	       uint64_t end_ns)
+{
+	struct tier_loader *l = w->loader;
+
+	reader_took(l->reader, &l->tier->plain, x, start_ns, end_ns);
+	io_wake(l->worker->io);
+}
+
+/* played: a hit takes its time, and there are no bytes. */
+
+/* Behind all that is in the queue. Only the number itself is shared, so that
+ * nothing has to be ordered with it. */
+static uint64_t pass(struct tier_cache *c, uint64_t asked_ns, uint64_t ns)
+{
+	uint64_t free_ns =
+		atomic_load_explicit(&c->free_ns, memory_order_relaxed);
+	uint64_t end_ns;
+
+	do {
+		end_ns = u64_max(free_ns, asked_ns) + ns;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&c->free_ns, &free_ns, end_ns, memory_order_relaxed,
+		memory_order_relaxed));
+	return end_ns;
+}
+
+static uint64_t played_end_ns(struct tier_loader *l, uint64_t from_ns,
+			      uint64_t bytes)
+{
+	const struct job *j = l->tier->job;
+	uint64_t due_ns = from_ns, rate = j->cache_bandwidth_bytes;
+
+	if (rate)
+		due_ns = pass(
+			l->cache, due_ns,
+			(uint64_t)((double)bytes * NS_PER_SEC / (double)rate));
+	return due_ns +
+	       dist_draw(&j->cache_latency, l->seed, RNG_ENGINE, l->drawn++);
+}
+
+static void played_hit(struct tier_way *w, const struct extent *x, void *into,
+		       uint64_t into_bytes, uint64_t *ready_ns)
+{
+	struct tier_loader *l = w->loader;
+	const struct tier *t = l->tier;
+	uint64_t now = clock_now(t->cfg.clock), due_ns, end_ns;
+
+	(void)into;
+	(void)into_bytes;
+	due_ns = played_end_ns(l, now > l->late_ns ? now - l->late_ns : 0,
+			       dataset_extent_bytes(t->plain.dataset, x));
+	end_ns = now;
+	if (due_ns > now) {
+		stop_sleep_until(t->cfg.stop, t->cfg.clock, due_ns);
+		end_ns = clock_now(t->cfg.clock);
+	}
+	l->late_ns =
+		end_ns > due_ns ? u64_min(end_ns - due_ns, LATE_MAX_NS) : 0;
+	l->worker->stat.blocked_ns[MLGEN_READ] += end_ns - now;
+	tier_took(w, x, now, end_ns);
+	*ready_ns = end_ns;
+}
+
+static void played_miss(struct tier_way *w, const struct extent *x)
+{
+	tier_read_storage(w, x, NULL);
+}
+
+const struct tier_place tier_played = {
+	.name = "played",
+	.hit = played_hit,
+	.miss = played_miss,
+};
+
+/* memory: a slab, of which hits are copied out. */
+
+static unsigned char *slot_memory(const struct tier_way *w)
+{
+	const struct tier *t = w->loader->tier;
+
+	return w->loader->cache->memory + w->d.slot * t->slot_bytes;
+}
+
+/* A unit that differs in size from the one before has no more in use than it
+ * needs; so only slots that are all full are in use from the beginning. */
+static int memory_open(struct tier_cache *c, struct mlgen_err *err)
+{
+	const struct tier *t = c->tier;
+	enum mem_kind kind = (enum mem_kind)t->job->mem;
+	char text[UNITS_TEXT_BYTES];
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(c->slot_count, t->slot_bytes, &bytes))
+		bytes = SIZE_MAX / 2;
+	c->memory_bytes = (size_t)bytes;
+	if (!t->units.same_bytes && kind == MEM_MALLOC)
+		kind = MEM_MMAP;
+	c->memory = t->units.same_bytes ? mem_buffer(c->memory_bytes, kind)
+					: mem_reserve(c->memory_bytes, kind);
+	if (c->memory)
+		return 0;
+	return mlgen_fail(err, -ENOMEM,
+			  "cache_size: no memory for %s of slots%s; a smaller "
+			  "one, cache_directory=, or cache_latency= to play it",
+			  units_human_bytes(text, (double)bytes),
+			  kind == MEM_HUGEPAGE ? " in huge pages" : "");
+}
+
+static int memory_close(struct tier_cache *c, struct mlgen_err *err)
+{
+	enum mem_kind kind = (enum mem_kind)c->tier->job->mem;
+
+	(void)err;
+	if (!c->tier->units.same_bytes && kind == MEM_MALLOC)
+		kind = MEM_MMAP;
+	mem_buffer_free(c->memory, c->memory_bytes, kind);
+	c->memory = NULL;
+	return 0;
+}
+
+/* To where the sample is wanted, or into the worker's buffer, again and again. */
+static void copy_out(struct tier_way *w, const unsigned char *from,
+		     uint64_t bytes, unsigned char *into, uint64_t room)
+{
+	size_t part;
+	unsigned char *buffer = io_buffer(w->loader->worker->io, &part);
+
+	if (into && bytes <= room) {
+		memcpy(into, from, (size_t)bytes);
+		return;
+	}
+	for (uint64_t done = 0; done < bytes; done += part)
+		memcpy(buffer, from + done, u64_min(part, bytes - done));
+}
+
+static void memory_hit(struct tier_way *w, const struct extent *x, void *into,
+		       uint64_t into_bytes, uint64_t *ready_ns)
+{
+	const struct tier *t = w->loader->tier;
+	const unsigned char *from = slot_memory(w);
+	struct tier_range ranges[TIER_RANGES];
+	unsigned n = tier_extent_ranges(&t->units, x, ranges);
+	uint64_t begin_ns = clock_now(t->cfg.clock), used = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned char *to = into;
+
+		copy_out(w, from + ranges[i].at, ranges[i].bytes,
+			 to ? to + used : NULL, into_bytes - used);
+		used = u64_min(into_bytes, used + ranges[i].bytes);
+	}
+	*ready_ns = clock_now(t->cfg.clock);
+	tier_took(w, x, begin_ns, *ready_ns);
+}
+
+/* Straight into the slot, where nobody is in it. */
+static void memory_miss(struct tier_way *w, const struct extent *x)
+{
+	const struct tier *t = w->loader->tier;
+
+	w->is_held = w->fills && w->bytes <= t->slot_bytes &&
+		     tier_slot_fill(&w->loader->cache->slots[w->d.slot],
+				    w->d.generation, true);
+	tier_read_storage(w, x, w->is_held ? slot_memory(w) : NULL);
+}
+
+/* Of a smaller unit the pages behind it go back. */
+static void give_back(const struct tier_way *w)
+{
+	const struct tier *t = w->loader->tier;
+	uint64_t page = 4096, used = (w->bytes + page - 1) / page * page;
+
+	if (!t->units.same_bytes && used < t->slot_bytes &&
+	    t->job->mem != MEM_HUGEPAGE)
+		(void)madvise(slot_memory(w) + used,
+			      (size_t)(t->slot_bytes - used), MADV_DONTNEED);
+}
+
+static int memory_filled(struct tier_way *w, const struct read_task *task,
+			 struct mlgen_err *err)
+{
+	struct tier_cache *c = w->loader->cache;
+
+	(void)err;
+	if (!w->is_held)
+		return 0;
+	give_back(w);
+	if (c->sums && !task->error)
+		c->sums[w->d.slot] = tier_sum(slot_memory(w), w->bytes);
+	tier_slot_filled(&c->slots[w->d.slot], w->d.generation, !task->error);
+	return 0;
+}
+
+static const unsigned char *memory_look(struct tier_way *w)
+{
+	return slot_memory(w);
+}
+
+const struct tier_place tier_memory = {
+	.name = "memory",
+	.keeps = true,
+	.open = memory_open,
+	.close = memory_close,
+	.hit = memory_hit,
+	.miss = memory_miss,
+	.filled = memory_filled,
+	.look = memory_look,
+};
+
+const struct tier_place *tier_place_of(const struct job *j)
+{
+	if (j->cache_directory)
+		return &tier_directory;
+	return dist_mean(&j->cache_latency) > 0 || j->cache_bandwidth_bytes
+		       ? &tier_played
+		       : &tier_memory;
+}

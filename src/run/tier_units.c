@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_units.c - see tier_units.h. */
+#include "run/tier_units.h"
+
+#include "base/util.h"
+
+/* Of the largest file. */
+#define EXTENTS_LOOKED_AT 1024u
+
+static uint64_t align_up(const struct tier_units *u, uint64_t bytes)
+{
+	uint64_t align = u->plan->align_bytes;
+
+	return align && bytes % align ? bytes + align - bytes % align : bytes;
+}
+
+/* Of an extent within its file of a part, as plan_plain reads it. */
+static struct tier_range range_of(const struct tier_units *u,
+				  const struct extent *x, uint64_t file)
+{
+	const struct dataset *ds = u->plan->dataset;
+	uint64_t align = u->plan->align_bytes, end, all;
+	struct tier_range r = { .file = file };
+	struct file_shape shape;
+
+	format_shape(ds, file, &shape);
+	all = end = format_file_bytes(ds->format, &shape);
+	if (format_has_parts(ds->format, &shape)) {
+		format_sample_range(ds->format, &shape, x->first_sample,
+				    x->samples, &r.off, &end);
+		end += r.off;
+	}
+	if (align)
+		r.off -= r.off % align;
+	r.bytes = u64_min(align_up(u, end), all) - r.off;
+	return r;
+}
+
+static struct tier_range whole_file(const struct tier_units *u, uint64_t file)
+{
+	return (struct tier_range){ .file = file,
+				    .bytes = dataset_file_bytes(
+					    u->plan->dataset, file) };
+}
+
+uint64_t tier_ranges_end(const struct tier_units *u,
+			 const struct tier_range *ranges, unsigned n)
+{
+	const struct tier_range *last = &ranges[n - 1];
+
+	return last->at + align_up(u, last->bytes);
+}
+
+unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,
+			  struct tier_range *out)
+{
+	const struct dataset *ds = u->plan->dataset;
+	unsigned parts = dataset_sample_parts(ds);
+
+	for (unsigned p = 0; p < parts; p++) {
+		uint64_t file = p * ds->files + x->file;
+
+		out[p] = u->kind == CACHE_FILES ? whole_file(u, file)
+						: range_of(u, x, file);
+		out[p].at = p ? tier_ranges_end(u, out, p) : 0;
+	}
+	return parts;
+}
+
+unsigned tier_extent_ranges(const struct tier_units *u, const struct extent *x,
+			    struct tier_range *out)
+{
+	struct tier_range all[TIER_RANGES];
+	unsigned n = tier_unit_ranges(u, x, all);
+
+	for (unsigned i = 0; i < n; i++) {
+		out[i] = range_of(u, x, all[i].file);
+		out[i].at = all[i].at + out[i].off - all[i].off;
+	}
+	return n;
+}
+
+uint64_t tier_unit_of(const struct tier_units *u, const struct extent *x)
+{
+	return u->kind == CACHE_FILES ? x->file : x->id;
+}
+
+static uint64_t bytes_of(const struct tier_units *u, const struct extent *x)
+{
+	struct tier_range ranges[TIER_RANGES];
+
+	return tier_ranges_end(u, ranges, tier_unit_ranges(u, x, ranges));
+}
+
+uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit)
+{
+	struct extent x = { .file = unit };
+
+	if (u->same_bytes)
+		return u->same_bytes;
+	if (u->kind != CACHE_FILES)
+		dataset_extent(u->plan->dataset, unit, &x);
+	return bytes_of(u, &x);
+}
+
+/* All files are alike, and all samples in them. */
+static bool are_alike(const struct tier_units *u)
+{
+	const struct dataset *ds = u->plan->dataset;
+
+	return dist_is_const(&ds->sample_size) && !ds->scan && !ds->found &&
+	       !ds->uneven_samples && !ds->extents_differ &&
+	       (u->kind == CACHE_FILES || !u->plan->align_bytes);
+}
+
+static uint64_t largest(const struct tier_units *u)
+{
+	const struct dataset *ds = u->plan->dataset;
+	struct extent x = { .file = dataset_large_file(ds, UINT64_MAX) };
+	uint64_t first = dataset_first_extent(ds, x.file), most = 0;
+	uint64_t n = dataset_first_extent(ds, x.file + 1) - first;
+	uint64_t step = n ? 1 + (n - 1) / EXTENTS_LOOKED_AT : 1;
+
+	if (u->kind == CACHE_FILES)
+		return bytes_of(u, &x);
+	for (uint64_t i = 0; i < n; i += step)
+		most = u64_max(most, tier_unit_bytes(u, first + i));
+	return most;
+}
+
+void tier_units_init(struct tier_units *u, const struct plan_config *plan,
+		     int kind)
+{
+	const struct dataset *ds = plan->dataset;
+
+	*u = (struct tier_units){ .plan = plan, .kind = kind };
+	u->count = kind == CACHE_FILES ? ds->files : dataset_extents(ds);
+	u->largest_bytes = largest(u);
+	if (are_alike(u))
+		u->same_bytes = tier_unit_bytes(u, 0);
+}

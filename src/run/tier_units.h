@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_units.h - what a cache tier keeps as a whole: samples, or files. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/plan.h"
+
+/*
+ * A unit has a number, a size, and ranges of bytes of files: one, or two where
+ * samples are pairs. In the tier they lie one behind the other; where reads are
+ * direct each is whole blocks, and begins at one.
+ */
+struct tier_units {
+	const struct plan_config *plan;
+	int kind; /* enum job_cache_unit */
+	uint64_t count;
+	uint64_t same_bytes;    /* of each; 0 = they differ */
+	uint64_t largest_bytes; /* of those that were looked at, a million */
+};
+
+#define TIER_RANGES 2
+
+struct tier_range {
+	uint64_t file; /* among those of all parts */
+	uint64_t off, bytes;
+	uint64_t at; /* in the unit */
+};
+
+void tier_units_init(struct tier_units *u, const struct plan_config *plan,
+		     int kind);
+
+uint64_t tier_unit_of(const struct tier_units *u, const struct extent *x);
+uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit);
+
+/* Their number: of the whole unit that an extent is in; and of the extent. */
+unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,
+			  struct tier_range *out);
+unsigned tier_extent_ranges(const struct tier_units *u, const struct extent *x,
+			    struct tier_range *out);
+
+/* Of ranges: where the last of them ends in the unit. */
+uint64_t tier_ranges_end(const struct tier_units *u,
+			 const struct tier_range *ranges, unsigned n);
