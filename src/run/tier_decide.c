@@ -20,18 +20,27 @@ static const struct sampler *sampler_of(const struct tier_cache *c)
 	return &c->tier->cfg.pass->sampler;
 }
 
+/* An accelerator may have read on by an epoch before another one has, or before
+ * one of its own loaders has: of plain ones it takes what comes first. */
+static bool may_drift(const struct job *j)
+{
+	bool shares = j->accelerators > 1 && j->cache_scope != CACHE_OF_RANK;
+
+	return (shares && j->barrier != BARRIER_STEP) ||
+	       (j->read_threads > 1 &&
+		(j->loader == LOADER_PLAIN ||
+		 (j->loader == LOADER_TFDATA && !j->deterministic)));
+}
+
 /* How much may be decided of a rank before it asks for it. */
 static uint64_t ring_room(const struct job *j, const struct pass *pass)
 {
 	const struct sampler *s = &pass->sampler;
 	uint64_t of_batch = s->batch / s->extent_samples + 2;
 	uint64_t ahead = (pass->window + BATCHES_BEYOND) * of_batch;
-	bool drifts = j->accelerators > 1 && j->cache_scope != CACHE_OF_RANK &&
-		      j->barrier != BARRIER_STEP;
 
-	if (s->is_sized || drifts)
-		return ahead + 2 * s->rank_extents;
-	return ahead;
+	return s->is_sized || may_drift(j) ? ahead + 2 * s->rank_extents
+					   : ahead;
 }
 
 uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
@@ -42,7 +51,7 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 	uint64_t of_slot = sizeof(uint32_t) + sizeof(uint64_t);
 
 	return j->accelerators * ring_room(j, pass) *
-		       sizeof(struct tier_decision) +
+		       sizeof(struct tier_entry) +
 	       caches * (cache_state_bytes(limits) +
 			 cache_slots(limits) * of_slot +
 			 s->extents * sizeof(struct tier_seen));
@@ -118,6 +127,7 @@ void tier_decide_fini(struct tier_cache *c)
 	mem_free(c->records);
 	mem_free(c->generations);
 	mem_free(c->units);
+	orderwalk_end(&c->walk);
 	tier_future_free(c->future);
 	cache_free(c->cache);
 	pthread_mutex_destroy(&c->lock);
@@ -160,6 +170,7 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 	c->epoch = epoch;
 	c->epochs_begun = epoch + 1;
 	c->order = (struct tier_order){ 0 };
+	orderwalk_end(&c->walk);
 	orderwalk_begin(&c->walk, sampler_of(c), c->first_rank, c->end_rank,
 			epoch);
 	for (uint64_t i = 0; i < c->end_rank - c->first_rank; i++) {
@@ -217,7 +228,7 @@ static void note_access(struct tier_cache *c, const struct extent *x,
 	c->later_hits += is_hit ? x->samples : 0;
 }
 
-static struct tier_decision decide(struct tier_cache *c, const struct extent *x)
+static struct tier_entry decide(struct tier_cache *c, const struct extent *x)
 {
 	const struct tier *t = c->tier;
 	struct cache_access a = { .unit = tier_unit_of(&t->units, x) };
@@ -232,12 +243,11 @@ static struct tier_decision decide(struct tier_cache *c, const struct extent *x)
 		c->generations[answer.slot]++;
 		c->units[answer.slot] = a.unit;
 	}
-	return (struct tier_decision){
-		.unit = a.unit,
+	return (struct tier_entry){
 		.slot = answer.slot,
 		.generation = answer.slot == CACHE_NO_SLOT
 				      ? 0
-				      : c->generations[answer.slot],
+				      : c->generations[answer.slot] & INT32_MAX,
 		.is_hit = answer.is_hit,
 	};
 }
@@ -248,7 +258,7 @@ static bool decide_next(struct tier_cache *c)
 	struct cache_counts *r;
 	struct orderwalk_at at;
 	struct tier_ring *ring;
-	struct tier_decision d;
+	struct tier_entry d;
 	struct extent x;
 	uint64_t number;
 
@@ -304,6 +314,13 @@ void tier_count(struct tier_loader *l)
 	l->tally = (struct tier_tally){ 0 };
 }
 
+static struct tier_decision decision_of(const struct tier_entry *e)
+{
+	return (struct tier_decision){ .slot = e->slot,
+				       .generation = e->generation,
+				       .is_hit = e->is_hit };
+}
+
 static void take(struct tier_loader *l, const struct tier_ring *r,
 		 uint64_t epoch, uint64_t begin, uint64_t end)
 {
@@ -315,7 +332,7 @@ static void take(struct tier_loader *l, const struct tier_ring *r,
 
 		l->taken[i - begin] =
 			is_known && r->end - number <= r->room
-				? r->at[number % r->room]
+				? decision_of(&r->at[number % r->room])
 				: (struct tier_decision){ .slot = CACHE_NO_SLOT,
 							  .is_lost = true };
 	}

@@ -72,6 +72,7 @@ static void walk(const struct tier_future *f, uint64_t epoch,
 				    sizeof(*s->units));
 		s->units[s->count++] = tier_unit_of(&t->units, &x);
 	}
+	orderwalk_end(&w);
 }
 
 /* From the last access to the first, what was seen of a unit is what comes

@@ -34,10 +34,16 @@ struct tier_decision {
 	bool is_lost;
 };
 
+/* As it waits for who asks for it. */
+struct tier_entry {
+	uint32_t slot;
+	uint32_t generation : 31, is_hit : 1;
+};
+
 /* Decisions on a rank's positions, numbered through all epochs; that of number n
  * is at n % room. */
 struct tier_ring {
-	struct tier_decision *at;
+	struct tier_entry *at;
 	uint64_t room, end;
 	uint64_t starts[TIER_STARTS]; /* of epoch e at e % TIER_STARTS */
 };

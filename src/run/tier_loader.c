@@ -126,9 +126,9 @@ void tier_read(struct tier_loader *l, const struct stage *at,
 	struct tier_way *w = take_way(l);
 
 	w->d = *tier_decide(l, at->epoch, order, position);
+	w->d.unit = tier_unit_of(&l->tier->units, x);
 	w->extent = *x;
-	w->bytes = tier_unit_bytes(&l->tier->units,
-				   tier_unit_of(&l->tier->units, x));
+	w->bytes = tier_unit_bytes(&l->tier->units, w->d.unit);
 	w->enters = may_enter(w);
 	w->fills = !w->enters && w->d.slot != CACHE_NO_SLOT && place->keeps;
 	w->is_held = false;
@@ -146,15 +146,15 @@ static int fail_wrong(struct tier_way *w, const struct read_task *task,
 {
 	const struct tier_loader *l = w->loader;
 
-	return mlgen_fail(
-		err, -EILSEQ,
-		"%s: slot %" PRIu32 " at %" PRIu64 ": %" PRIu64
-		" bytes that were kept of sample %" PRIu64
-		" are not what was written (cache_verify); is "
-		"something else writing there, or the device failing?",
-		l->cache->folder.path ? task->path : "cache in memory",
-		w->d.slot, w->d.slot * l->tier->slot_bytes, w->bytes,
-		w->extent.id);
+	return mlgen_fail(err, -EILSEQ,
+			  "%s: slot %" PRIu32 " at %" PRIu64 ": %" PRIu64
+			  " bytes that were kept of sample %" PRIu64
+			  " are not what was written (cache_verify); something "
+			  "else writes there, or the device fails",
+			  l->cache->folder.path ? task->path
+						: "cache in memory",
+			  w->d.slot, w->d.slot * l->tier->slot_bytes, w->bytes,
+			  w->extent.id);
 }
 
 static int verify(struct tier_way *w, const struct read_task *task,
@@ -170,6 +170,7 @@ static int verify(struct tier_way *w, const struct read_task *task,
 	if (tier_sum(bytes, w->bytes) == l->cache->sums[w->d.slot])
 		return 0;
 	l->tally.wrong += w->extent.samples;
+	tier_slot_spoil(&l->cache->slots[w->d.slot]);
 	return fail_wrong(w, task, err);
 }
 

@@ -15,6 +15,8 @@
  */
 enum tier_slot_state { SLOT_EMPTY, SLOT_FILLING, SLOT_READY, SLOT_FAILED };
 
+_Static_assert((SLOT_READY | SLOT_FILLING) == SLOT_FAILED, "tier_slot_spoil");
+
 #define SLOT_READERS_BITS 20u
 #define SLOT_STATE_BITS 4u
 #define SLOT_GENERATION_SHIFT (SLOT_READERS_BITS + SLOT_STATE_BITS)
@@ -55,6 +57,14 @@ static inline bool tier_slot_enter(_Atomic uint64_t *slot, uint64_t generation)
 static inline void tier_slot_leave(_Atomic uint64_t *slot)
 {
 	atomic_fetch_sub_explicit(slot, 1, memory_order_release);
+}
+
+/* By one of those who read it: nobody else will. */
+static inline void tier_slot_spoil(_Atomic uint64_t *slot)
+{
+	/* READY and this bit are FAILED. */
+	atomic_fetch_or_explicit(slot, tier_slot_word(0, SLOT_FILLING),
+				 memory_order_relaxed);
 }
 
 /* May the bytes of this generation come into it now? Not while somebody reads or

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 187-tier.sh - what a cache tier keeps of shuffled epochs is what arithmetic says, whoever reads.
+
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
+
+# run OPTION...: three epochs of 10,000 samples, the second half of them cold.
+run()
+{
+	"$MLGEN" --name=j --directory=none --ioengine=null --format=raw \
+		--num_files=10000 --sample_size=1k --epochs=3 --batch_size=10 \
+		--accelerators=2 --read_threads=2 --shuffle=sample \
+		--cache_latency=1us --json=run.json --quiet "$@" \
+		>"$T/out" 2>&1 || note "$(cat "$T/out")"
+}
+
+# reads: of storage.
+reads()
+{
+	json run.json jobs.0.read.total_ios
+}
+
+# hits: of the epochs after the first one, which reads everything.
+hits()
+{
+	awk -v n="$(reads)" 'BEGIN { printf "%.3f\n", (30000 - n) / 20000 }'
+}
+
+# near TITLE WANT: within .01.
+near()
+{
+	ok "$1: $(hits), and $2 by arithmetic" awk -v a="$(hits)" -v b="$2" \
+		'BEGIN { d = a - b; exit !(d < .01 && d > -.01) }'
+}
+
+run --cache=minio --cache_size=25%
+is "a cache that nothing leaves has what it holds of each later epoch" \
+	"$(hits)" 0.250
+run --cache=hot --cache_size=25%
+is "... and a static one the same" "$(hits)" 0.250
+for pair in .10:.0052 .25:.0342 .50:.1534 .75:.4034; do
+	c=${pair%:*}
+	run --cache=lru --cache_size="${c#.}%"
+	near "least recently used, $c of the data set" "${pair#*:}"
+done
+for pair in .10:.0102 .25:.0686 .50:.2814 .75:.6025; do
+	c=${pair%:*}
+	run --cache=random --cache_size="${c#.}%"
+	near "random, $c of the data set" "${pair#*:}"
+done
+for pair in .25:.037 .50:.193 .75:.569; do
+	c=${pair%:*}
+	run --cache=fifo --cache_size="${c#.}%"
+	near "first in first out, $c of the data set" "${pair#*:}"
+done
+run --cache=lru --cache_size=50% --shuffle=none
+is "in one order again and again, a part that is recent is no use" \
+	"$(reads)" 30000
+
+# Of epochs that have every sample once, more than it holds nobody hits.
+run --cache=belady --cache_size=50%
+is "who knows the future has no more, where all come once" "$(hits)" 0.500
+run --cache=belady --cache_size=50% --shuffle=none
+is "... nor in one order again and again" "$(hits)" 0.500
+
+# Decisions are those of the plan.
+run --cache=lru --cache_size=50%
+want=$(reads)
+for how in --read_threads=1 --read_threads=7 --read_threads=0 \
+	"--loader=plain --read_threads=5" "--prefetch=9"; do
+	# shellcheck disable=SC2086
+	run --cache=lru --cache_size=50% $how
+	is "$how: the same hits" "$(reads)" "$want"
+done
+run --cache=lru --cache_size=5000samples
+is "a size in samples is one in bytes" "$(reads)" "$want"
+run --cache=lru --cache_size=50% --barrier=none
+is "... where accelerators drift apart, too" "$(reads)" "$want"
+run --cache=minio --cache_size=50% --cache_scope=rank --shuffle=none
+is "each rank may have its own, and reads the same samples again" \
+	"$(reads)" 10000
+run --cache=minio --cache_size=50% --cache_unit=file --samples_per_file=4 \
+	--num_files=2500 --bs=4k
+is "files as units: one sample of four misses, in the first epoch" \
+	"$(awk -v n="$(reads)" 'BEGIN { print (n < 20000 && n > 15000) }')" 1
+
+# A hit takes its time.
+virtual_time
+run --num_files=100 --batch_size=1 --read_threads=1 --accelerators=1 \
+	--cache=minio --cache_size=100% --cache_latency=2ms
+is "200 hits of 2 ms take 0.4 s" \
+	"$(ml run.json wall_seconds |
+		awk '{ printf "%.1f", $1 }')" 0.4
+run --num_files=100 --batch_size=1 --read_threads=2 --accelerators=1 \
+	--cache=minio --cache_size=100% --cache_bandwidth=100k --cache_latency=0
+is "200 KiB at 100 KiB a second, whoever reads, take 2 s" \
+	"$(ml run.json wall_seconds |
+		awk '{ printf "%.1f", $1 }')" 2.0
+
+# What cannot be.
+for bad in "--cache=lru --cache_size=10:less than one sample"; do
+	exits "${bad#*:} is refused" 2 "$MLGEN" --name=j --directory=none \
+		--ioengine=null --num_files=10 --sample_size=1k \
+		${bad%%:*} --cache_latency=1us
+	like "... saying so" "$(cat "$T/err")" "${bad#*:}"
+done
+done_testing
