@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "run/loader_inside.h"
 #include "run/reader.h"
+#include "run/tier.h"
 #include "run/unpack.h"
 
 /* The most draws taken for one extent. */
@@ -72,6 +73,12 @@ static void spend(struct loader *l, uint64_t ns)
 	l->decoded_ns = end_ns;
 }
 
+/* A cache has it so. */
+static bool was_decoded(const struct loader *l, const struct read_task *task)
+{
+	return l->tier && tier_was_decoded(l->tier, task);
+}
+
 /* Of preprocess_at=reads: what of an extent's time its read has. */
 static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 {
@@ -79,6 +86,8 @@ static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 	const struct extent *x = &task->extent;
 	uint64_t all = dataset_extent_bytes(task->dataset, x), ns;
 
+	if (was_decoded(l, task))
+		return;
 	if (!l->decode_all_ns)
 		l->decode_all_ns = l->decode_left_ns =
 			preprocess_ns(l->rank->train->job, x);
@@ -140,6 +149,8 @@ int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 
 void loader_decode(struct loader *l, const struct read_task *task)
 {
+	if (was_decoded(l, task))
+		return;
 	decompress(l, task);
 	preprocess(l, &task->extent);
 }

@@ -304,6 +304,7 @@ struct cache_result {
 	bool is_full; /* DIR has no more room: it has stopped growing */
 	uint64_t verified, wrong; /* hits looked at by cache_verify */
 	uint64_t kept_units; /* that an earlier run had left (cache_persist) */
+	uint64_t warm_units; /* filled before the run (cache_warm) */
 	/* Of importance sampling and of belady: time at the epochs' barriers. */
 	double draw_seconds;
 };

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "job/cache_words.h"
+#include "run/loader.h"
 #include "run/tier_filler.h"
 #include "run/tier_folder.h"
 
@@ -69,8 +69,9 @@ static struct cache_config limits_of(const struct job *j,
 		cfg.capacity_bytes = size->bytes;
 	/* Equal ones are as many as fit, whatever is asked of them. */
 	if (u->same_bytes && cfg.capacity_bytes < UINT64_MAX)
-		cfg.capacity_units =
-			u64_max(cfg.capacity_bytes / u->same_bytes, 1);
+		cfg.capacity_units = u64_max(
+			cfg.capacity_bytes / tier_kept_bytes(u, u->same_bytes),
+			1);
 	return cfg;
 }
 
@@ -80,7 +81,10 @@ static uint64_t slot_bytes_of(const struct job *j, const struct tier_units *u)
 				 ? BLOCK_BYTES
 				 : SLOT_ALIGN;
 
-	return u64_max(divide_up(u->largest_bytes, align), 1) * align;
+	uint64_t most =
+		u64_max(u->largest_bytes, tier_kept_bytes(u, u->largest_bytes));
+
+	return u64_max(divide_up(most, align), 1) * align;
 }
 
 /* Of one whose limits are known. */
@@ -93,7 +97,7 @@ struct sizes_of_tier {
 static void size_up(struct sizes_of_tier *s, const struct job *j,
 		    const struct pass *pass)
 {
-	tier_units_init(&s->units, &pass->plan, j->cache_unit.kind);
+	tier_units_init(&s->units, &pass->plan, j);
 	s->limits = limits_of(j, &s->units);
 	s->slot_bytes = slot_bytes_of(j, &s->units);
 	s->slots = cache_slots(&s->limits);
@@ -169,25 +173,61 @@ static int check_directory(const struct job *j, const struct dataset *ds,
 	return tier_folder_check(j, ds, err);
 }
 
+/* What a tier here does not do. */
+static int check_options(const struct job *j, struct mlgen_err *err)
+{
+	bool is_decoded = j->cache_stage == CACHE_DECODED;
+
+	if (j->cache_unit.kind == CACHE_PAGES)
+		return mlgen_fail(err, -EINVAL,
+				  "cache_unit: pages are nothing that a tier "
+				  "of a run keeps; use sample or file");
+	if (is_decoded && j->cache_unit.kind == CACHE_FILES)
+		return mlgen_fail(err, -EINVAL,
+				  "cache_stage: what is decoded are samples; "
+				  "use cache_unit=sample, or cache_stage=raw");
+	if (is_decoded && loader_decodes_batches(j))
+		return mlgen_fail(err, -EINVAL,
+				  "cache_stage: decoded samples need no "
+				  "preprocess_time, and loader=tfdata with "
+				  "preprocess=sleep spends it on whole "
+				  "batches; use preprocess=burn, or another "
+				  "loader");
+	if (j->cache_substitute != CACHE_SUBSTITUTE_NONE ||
+	    j->cache_hits_first || j->cache_prefetch)
+		return mlgen_fail(err, -EINVAL,
+				  "%s: nothing that a tier of a run does; "
+				  "leave it out",
+				  j->cache_hits_first ? "cache_hits_first"
+				  : j->cache_prefetch ? "cache_prefetch"
+						      : "cache_substitute");
+	return 0;
+}
+
 int tier_check(const struct job *j, const struct stages *stages,
 	       struct mlgen_err *err)
 {
 	const struct dataset *ds = stages->train.dataset;
 	struct sizes_of_tier s;
+	int rc;
 
 	if (j->cache == CACHE_NONE)
 		return 0;
 	size_up(&s, j, &stages->train);
-	if (s.limits.capacity_bytes < s.units.largest_bytes &&
+	rc = check_options(j, err);
+	if (rc < 0)
+		return rc;
+	if (s.limits.capacity_bytes <
+		    tier_kept_bytes(&s.units, s.units.largest_bytes) &&
 	    s.units.same_bytes)
-		return mlgen_fail(err, -EINVAL,
-				  "cache_size: %" PRIu64
-				  " bytes are less than one %s, which has "
-				  "%" PRIu64 "; make it larger",
-				  s.limits.capacity_bytes,
-				  s.units.kind == CACHE_FILES ? "file"
-							      : "sample",
-				  s.units.largest_bytes);
+		return mlgen_fail(
+			err, -EINVAL,
+			"cache_size: %" PRIu64
+			" bytes are less than one %s, which has "
+			"%" PRIu64 "; make it larger",
+			s.limits.capacity_bytes,
+			s.units.kind == CACHE_FILES ? "file" : "sample",
+			tier_kept_bytes(&s.units, s.units.largest_bytes));
 	return j->cache_directory ? check_directory(j, ds, err) : 0;
 }
 
@@ -201,7 +241,8 @@ bool tier_is_hot(const void *tier, uint64_t unit)
 /* As many as fit, of the mean size. */
 static uint64_t count_hot(const struct tier *t)
 {
-	double mean = (double)t->data_bytes / (double)t->units.count;
+	double mean = (double)t->data_bytes * t->units.factor /
+		      (double)t->units.count;
 	double fit = (double)t->limits.capacity_bytes / fmax(1, mean);
 
 	return t->limits.capacity_units < UINT64_MAX

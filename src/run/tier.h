@@ -68,6 +68,11 @@ void tier_free(struct tier *t); /* NULL is fine */
 int tier_start(struct tier *t, struct mlgen_err *err);
 int tier_end(struct tier *t, struct mlgen_err *err);
 
+/* With cache_warm, before tier_start: that part of it is filled, on a thread of
+ * its own, while the caller, who has joined the clock, waits. 0, or -errno with
+ * err. */
+int tier_warm(struct tier *t, struct mlgen_err *err);
+
 /* An importance_has; between epochs. */
 bool tier_has(const void *tier, uint64_t extent);
 
@@ -99,6 +104,10 @@ void tier_read(struct tier_loader *l, const struct stage *at,
 	       struct sampler_epoch *order, uint64_t position,
 	       const struct extent *x, void *into, uint64_t into_bytes,
 	       uint64_t *ready_ns);
+
+/* Of a task that has just been finished: a hit that needs no decoding? */
+bool tier_was_decoded(const struct tier_loader *l,
+		      const struct read_task *task);
 
 /* Behind reader_finish_one, of each task. 0, or -errno with err: what was kept
  * is not what was read, or cannot be written. */

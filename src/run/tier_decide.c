@@ -71,7 +71,7 @@ static uint64_t unit_bytes(const void *tier, uint64_t unit)
 {
 	const struct tier *t = tier;
 
-	return tier_unit_bytes(&t->units, unit);
+	return tier_kept_bytes(&t->units, tier_unit_bytes(&t->units, unit));
 }
 
 static void make_ring(struct tier_ring *r, uint64_t room)
@@ -293,6 +293,31 @@ static void decide_until(struct tier_cache *c, const struct tier_ring *r,
 		tier_end_epoch(c);
 		begin_epoch(c, c->epoch + 1);
 	}
+}
+
+/* With the best that an access of it could have. */
+bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
+		      struct tier_decision *d)
+{
+	struct cache_access a = { .unit = unit, .weight = 1 };
+	struct cache_answer answer;
+
+	if (c->future && !c->has_begun) {
+		begin_epoch(c, 0);
+		c->has_begun = true;
+	}
+	if (c->future)
+		a.next_use = tier_future_first(c->future, unit);
+	cache_access(c->cache, &a, &answer);
+	if (answer.is_hit || answer.slot == CACHE_NO_SLOT)
+		return false;
+	c->units[answer.slot] = unit;
+	*d = (struct tier_decision){
+		.unit = unit,
+		.slot = answer.slot,
+		.generation = ++c->generations[answer.slot],
+	};
+	return true;
 }
 
 void tier_count(struct tier_loader *l)

@@ -163,7 +163,8 @@ static void directory_hit(struct tier_way *w, const struct extent *x,
 	(void)ready_ns;
 	w->list = (struct read_list){ .pieces = w->pieces };
 	if (l->cache->sums || t->units.kind == CACHE_SAMPLES)
-		add_read(w, 0, w->bytes, l->cache->sums ? w->memory : NULL);
+		add_read(w, 0, w->kept_bytes,
+			 l->cache->sums ? w->memory : NULL);
 	else
 		for (unsigned i = 0; i < n; i++)
 			add_read(w, ranges[i].at, ranges[i].bytes, NULL);
@@ -207,23 +208,29 @@ void tier_directory_fill(struct tier_way *w)
 				  .is_tier = true,
 				  .is_fill = true };
 	p->off = aim(w, p, O_WRONLY | O_CREAT | O_TRUNC);
-	p->bytes = w->bytes;
+	p->bytes = w->kept_bytes;
 	p->memory = w->memory;
 	w->list.count = (unsigned)(p - w->pieces) + 1;
+}
+
+static bool fills_behind(const struct tier_way *w)
+{
+	return w->loader->cache->filler && !w->loader->fills_itself;
 }
 
 static void directory_miss(struct tier_way *w, const struct extent *x)
 {
 	struct tier_loader *l = w->loader;
 
-	w->fills &= w->bytes <= l->tier->slot_bytes;
+	w->fills &= w->bytes <= l->tier->slot_bytes &&
+		    w->kept_bytes <= l->tier->slot_bytes;
 	if (!w->fills) {
 		tier_read_storage(w, x, NULL);
 		return;
 	}
 	w->list = (struct read_list){ .pieces = w->pieces };
 	w->list.count = tier_storage_pieces(w, x, w->memory);
-	if (!l->cache->filler)
+	if (!fills_behind(w))
 		tier_directory_fill(w);
 	reader_start_list(l->reader, &l->tier->plain, x, &w->list);
 }
@@ -255,7 +262,7 @@ int tier_directory_filled(struct tier_way *w, const struct read_task *task,
 	if (!w->is_held)
 		return 0;
 	if (c->sums && is_whole)
-		c->sums[w->d.slot] = tier_sum(w->memory, w->bytes);
+		c->sums[w->d.slot] = tier_sum(w->memory, w->kept_bytes);
 	c->stored[w->d.slot] = w->d.unit + 1;
 	tier_slot_filled(&c->slots[w->d.slot], w->d.generation, is_whole);
 	if (!code || code == -ECANCELED)
@@ -274,7 +281,7 @@ static int directory_filled(struct tier_way *w, const struct read_task *task,
 {
 	struct tier_cache *c = w->loader->cache;
 
-	if (!c->filler)
+	if (!fills_behind(w))
 		return tier_directory_filled(w, task, err);
 	w->is_passed_on = !task->error && tier_filler_give(c->filler, w);
 	return 0;

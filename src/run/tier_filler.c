@@ -20,7 +20,7 @@ struct place {
 	struct tier_decision d;
 	uint64_t epoch;
 	struct extent extent;
-	uint64_t bytes;
+	uint64_t kept_bytes;
 	unsigned char *memory;
 };
 
@@ -115,7 +115,7 @@ bool tier_filler_give(struct tier_filler *f, struct tier_way *w)
 	p->d = w->d;
 	p->epoch = w->loader->epoch;
 	p->extent = w->extent;
-	p->bytes = w->bytes;
+	p->kept_bytes = w->kept_bytes;
 	leave_place(p, PLACE_FULL);
 	bell_ring(&f->bell, f->cache->tier->cfg.clock);
 	return true;
@@ -157,7 +157,7 @@ static void count_filled(struct tier_filler *f, const struct tier_way *w,
 
 	if (w->is_held && !task->fill_error) {
 		y->fills++;
-		y->filled_bytes += w->bytes;
+		y->filled_bytes += w->kept_bytes;
 	} else if (!w->d.is_hit) {
 		y->dropped_fills++;
 	}
@@ -183,7 +183,7 @@ static int keep(struct tier_filler *f, struct place *p, struct mlgen_err *err)
 	turn_to_epoch(f->loader, p->epoch);
 	w->d = p->d;
 	w->extent = (struct extent){ .id = p->extent.id };
-	w->bytes = p->bytes;
+	w->kept_bytes = p->kept_bytes;
 	w->is_held = false;
 	w->memory = p->memory;
 	w->list = (struct read_list){ .pieces = w->pieces };

@@ -117,3 +117,8 @@ uint64_t tier_future_next(struct tier_future *f)
 {
 	return f->at < f->here.count ? f->next[f->at++] : NEVER;
 }
+
+uint64_t tier_future_first(const struct tier_future *f, uint64_t unit)
+{
+	return f->first[unit];
+}

@@ -92,7 +92,7 @@ struct tier_cache {
 	_Atomic uint64_t
 		free_ns; /* played: when all that is asked for passed */
 	struct tier_folder folder;
-	uint64_t kept_units;
+	uint64_t kept_units, warm_units;
 	uint64_t used_bytes, used_units; /* at the end */
 	bool is_closed;
 	pthread_mutex_t lock;
@@ -142,12 +142,12 @@ struct tier_way {
 	struct tier_way *next; /* of those that are free */
 	struct tier_loader *loader;
 	struct tier_decision d;
-	bool enters;           /* its slot is read */
-	bool fills;            /* its slot is to be filled, or is being */
-	bool is_held;          /* ... and is, by this one */
-	bool is_passed_on;     /* the filler has it */
-	uint64_t bytes;        /* of its unit */
-	unsigned char *memory; /* of the loader's, for a unit; NULL */
+	bool enters;                /* its slot is read */
+	bool fills;                 /* its slot is to be filled, or is being */
+	bool is_held;               /* ... and is, by this one */
+	bool is_passed_on;          /* the filler has it */
+	uint64_t bytes, kept_bytes; /* of its unit: read, and kept */
+	unsigned char *memory;      /* of the loader's, for a unit; NULL */
 	struct read_piece pieces[TIER_RANGES + 2];
 	struct read_list list;
 	struct extent extent;
@@ -172,6 +172,7 @@ struct tier_loader {
 	uint64_t epoch, begin, end;
 	struct tier_tally tally;
 	struct hist *hit_ns, *miss_ns;
+	bool fills_itself;             /* whatever cache_fill says */
 	uint64_t seed, drawn, late_ns; /* played */
 };
 
@@ -223,6 +224,14 @@ void tier_end_epoch(struct tier_cache *c);
 /* Under c->lock. */
 void tier_count(struct tier_loader *l);
 
+/* Before all accesses: is the unit taken in, which was not there? Its slot. */
+bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
+		      struct tier_decision *d);
+
+/* tier_loader.c: begin an extent of which nothing is there. */
+void tier_miss(struct tier_loader *l, const struct tier_decision *d,
+	       const struct extent *x);
+
 /* tier_future.c: when each unit is next accessed (belady). */
 struct tier_future;
 
@@ -231,6 +240,8 @@ struct tier_future *tier_future_new(const struct tier *t, uint64_t first_rank,
 void tier_future_free(struct tier_future *f); /* NULL is fine */
 /* An epoch begins, and whether it is the last of all. */
 void tier_future_begin(struct tier_future *f, uint64_t epoch, bool is_last);
+/* Of a unit, the first access of the epoch that has begun, or after it. */
+uint64_t tier_future_first(const struct tier_future *f, uint64_t unit);
 /* Of the next access in its order. */
 uint64_t tier_future_next(struct tier_future *f);
 uint64_t tier_future_bytes(const struct pass *pass, uint64_t ranks);

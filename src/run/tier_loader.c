@@ -117,25 +117,52 @@ static bool may_enter(const struct tier_way *w)
 	       tier_slot_enter(&l->cache->slots[w->d.slot], w->d.generation);
 }
 
+/* From storage; what is kept of it is w->fills. */
+static void start_miss(struct tier_way *w, const struct extent *x)
+{
+	const struct tier_place *place = w->loader->tier->place;
+
+	w->fills = w->d.slot != CACHE_NO_SLOT && place->keeps;
+	place->miss(w, x);
+}
+
+static struct tier_way *begin_way(struct tier_loader *l,
+				  const struct tier_decision *d,
+				  const struct extent *x)
+{
+	struct tier_way *w = take_way(l);
+
+	w->d = *d;
+	w->d.unit = tier_unit_of(&l->tier->units, x);
+	w->extent = *x;
+	w->bytes = tier_unit_bytes(&l->tier->units, w->d.unit);
+	w->kept_bytes = tier_kept_bytes(&l->tier->units, w->bytes);
+	w->enters = w->fills = w->is_held = false;
+	return w;
+}
+
+void tier_miss(struct tier_loader *l, const struct tier_decision *d,
+	       const struct extent *x)
+{
+	struct tier_way *w = begin_way(l, d, x);
+
+	start_miss(w, x);
+	reader_own(l->reader, w);
+}
+
 void tier_read(struct tier_loader *l, const struct stage *at,
 	       struct sampler_epoch *order, uint64_t position,
 	       const struct extent *x, void *into, uint64_t into_bytes,
 	       uint64_t *ready_ns)
 {
-	const struct tier_place *place = l->tier->place;
-	struct tier_way *w = take_way(l);
+	struct tier_way *w =
+		begin_way(l, tier_decide(l, at->epoch, order, position), x);
 
-	w->d = *tier_decide(l, at->epoch, order, position);
-	w->d.unit = tier_unit_of(&l->tier->units, x);
-	w->extent = *x;
-	w->bytes = tier_unit_bytes(&l->tier->units, w->d.unit);
 	w->enters = may_enter(w);
-	w->fills = !w->enters && w->d.slot != CACHE_NO_SLOT && place->keeps;
-	w->is_held = false;
 	if (w->enters)
-		place->hit(w, x, into, into_bytes, ready_ns);
+		l->tier->place->hit(w, x, into, into_bytes, ready_ns);
 	else
-		place->miss(w, x);
+		start_miss(w, x);
 	reader_own(l->reader, w);
 	if (into)
 		reader_into(l->reader, into, into_bytes);
@@ -153,8 +180,8 @@ static int fail_wrong(struct tier_way *w, const struct read_task *task,
 			  "else writes there, or the device fails",
 			  l->cache->folder.path ? task->path
 						: "cache in memory",
-			  w->d.slot, w->d.slot * l->tier->slot_bytes, w->bytes,
-			  w->extent.id);
+			  w->d.slot, w->d.slot * l->tier->slot_bytes,
+			  w->kept_bytes, w->extent.id);
 }
 
 static int verify(struct tier_way *w, const struct read_task *task,
@@ -167,7 +194,7 @@ static int verify(struct tier_way *w, const struct read_task *task,
 		return 0;
 	bytes = l->tier->place->look(w);
 	l->tally.verified += w->extent.samples;
-	if (tier_sum(bytes, w->bytes) == l->cache->sums[w->d.slot])
+	if (tier_sum(bytes, w->kept_bytes) == l->cache->sums[w->d.slot])
 		return 0;
 	l->tally.wrong += w->extent.samples;
 	tier_slot_spoil(&l->cache->slots[w->d.slot]);
@@ -182,8 +209,9 @@ static int end_hit(struct tier_way *w, const struct read_task *task,
 
 	if (l->tier->place->keeps)
 		tier_slot_leave(&l->cache->slots[w->d.slot]);
-	l->tally.cache_bytes +=
-		dataset_extent_bytes(task->dataset, &task->extent);
+	l->tally.cache_bytes += tier_kept_bytes(
+		&l->tier->units,
+		dataset_extent_bytes(task->dataset, &task->extent));
 	return rc;
 }
 
@@ -193,7 +221,7 @@ static void count_fill(struct tier_way *w, bool is_whole)
 
 	if (is_whole) {
 		y->fills++;
-		y->filled_bytes += w->bytes;
+		y->filled_bytes += w->kept_bytes;
 	} else if (!w->d.is_hit) {
 		y->dropped_fills++;
 	}
@@ -235,4 +263,11 @@ int tier_read_end(struct tier_loader *l, const struct read_task *task,
 	w->next = l->free_way;
 	l->free_way = w;
 	return rc;
+}
+
+bool tier_was_decoded(const struct tier_loader *l, const struct read_task *task)
+{
+	const struct tier_way *w = task->owner;
+
+	return w && w->enters && l->tier->job->cache_stage == CACHE_DECODED;
 }

@@ -49,9 +49,9 @@ static void put_identity(const struct tier_cache *c, struct buf *out)
 		 t->job->cache_layout == CACHE_LAYOUT_FILES ? "files" : "slab");
 	buf_addf(out,
 		 "slots %" PRIu64 "\nslot_bytes %" PRIu64 "\nalign %" PRIu64
-		 "\nverify %d\n",
+		 "\nverify %d\nfactor %g\n",
 		 c->slot_count, t->slot_bytes, t->plain.align_bytes,
-		 c->sums != NULL);
+		 c->sums != NULL, t->units.factor);
 }
 
 static bool is_kept(const struct tier_cache *c, uint32_t slot)

@@ -121,8 +121,10 @@ static void played_hit(struct tier_way *w, const struct extent *x, void *into,
 
 	(void)into;
 	(void)into_bytes;
-	due_ns = played_end_ns(l, now > l->late_ns ? now - l->late_ns : 0,
-			       dataset_extent_bytes(t->plain.dataset, x));
+	due_ns = played_end_ns(
+		l, now > l->late_ns ? now - l->late_ns : 0,
+		tier_kept_bytes(&t->units,
+				dataset_extent_bytes(t->plain.dataset, x)));
 	end_ns = now;
 	if (due_ns > now) {
 		stop_sleep_until(t->cfg.stop, t->cfg.clock, due_ns);
@@ -218,10 +220,11 @@ static void memory_hit(struct tier_way *w, const struct extent *x, void *into,
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned char *to = into;
+		uint64_t bytes = tier_kept_bytes(&t->units, ranges[i].bytes);
 
-		copy_out(w, from + ranges[i].at, ranges[i].bytes,
-			 to ? to + used : NULL, into_bytes - used);
-		used = u64_min(into_bytes, used + ranges[i].bytes);
+		copy_out(w, from + ranges[i].at, bytes, to ? to + used : NULL,
+			 into_bytes - used);
+		used = u64_min(into_bytes, used + bytes);
 	}
 	*ready_ns = clock_now(t->cfg.clock);
 	tier_took(w, x, begin_ns, *ready_ns);
@@ -233,6 +236,7 @@ static void memory_miss(struct tier_way *w, const struct extent *x)
 	const struct tier *t = w->loader->tier;
 
 	w->is_held = w->fills && w->bytes <= t->slot_bytes &&
+		     w->kept_bytes <= t->slot_bytes &&
 		     tier_slot_fill(&w->loader->cache->slots[w->d.slot],
 				    w->d.generation, true);
 	tier_read_storage(w, x, w->is_held ? slot_memory(w) : NULL);
@@ -242,7 +246,7 @@ static void memory_miss(struct tier_way *w, const struct extent *x)
 static void give_back(const struct tier_way *w)
 {
 	const struct tier *t = w->loader->tier;
-	uint64_t page = 4096, used = (w->bytes + page - 1) / page * page;
+	uint64_t page = 4096, used = (w->kept_bytes + page - 1) / page * page;
 
 	if (!t->units.same_bytes && used < t->slot_bytes &&
 	    t->job->mem != MEM_HUGEPAGE)
@@ -260,7 +264,7 @@ static int memory_filled(struct tier_way *w, const struct read_task *task,
 		return 0;
 	give_back(w);
 	if (c->sums && !task->error)
-		c->sums[w->d.slot] = tier_sum(slot_memory(w), w->bytes);
+		c->sums[w->d.slot] = tier_sum(slot_memory(w), w->kept_bytes);
 	tier_slot_filled(&c->slots[w->d.slot], w->d.generation, !task->error);
 	return 0;
 }

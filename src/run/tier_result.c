@@ -72,7 +72,7 @@ static void collect_epochs(struct tier *t, struct cache_result *out)
 		struct cache_epoch *at = &epochs[e];
 
 		at->epoch = e + 1;
-		at->is_cold = e == 0 && out->kept_units == 0;
+		at->is_cold = e == 0 && out->kept_units + out->warm_units == 0;
 		counts_begin(&at->counts);
 		for (uint64_t i = 0; i < t->cache_count; i++)
 			counts_add(&at->counts, &t->caches[i].records[e]);
@@ -126,6 +126,7 @@ static void collect_caches(struct tier *t, struct cache_result *out)
 		out->verified += c->verified;
 		out->wrong += c->wrong;
 		out->kept_units += c->kept_units;
+		out->warm_units += c->warm_units;
 	}
 	out->hit_ratio = ratio(hits, accesses);
 	out->draw_seconds = (double)draw_ns / 1e9;

@@ -103,6 +103,14 @@ uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit)
 	return bytes_of(u, &x);
 }
 
+uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes)
+{
+	double kept = (double)bytes * u->factor + 0.5;
+
+	/* Not through a double where nothing changes. */
+	return u->factor == 1 ? bytes : u64_max(1, (uint64_t)kept);
+}
+
 /* All files are alike, and all samples in them. */
 static bool are_alike(const struct tier_units *u)
 {
@@ -129,11 +137,14 @@ static uint64_t largest(const struct tier_units *u)
 }
 
 void tier_units_init(struct tier_units *u, const struct plan_config *plan,
-		     int kind)
+		     const struct job *job)
 {
+	int kind = job->cache_unit.kind;
 	const struct dataset *ds = plan->dataset;
 
-	*u = (struct tier_units){ .plan = plan, .kind = kind };
+	*u = (struct tier_units){ .plan = plan, .kind = kind, .factor = 1 };
+	if (job->cache_stage == CACHE_DECODED)
+		u->factor = job->cache_decoded_factor;
 	u->count = kind == CACHE_FILES ? ds->files : dataset_extents(ds);
 	u->largest_bytes = largest(u);
 	if (are_alike(u))

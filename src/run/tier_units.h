@@ -14,7 +14,8 @@
  */
 struct tier_units {
 	const struct plan_config *plan;
-	int kind; /* enum job_cache_unit */
+	int kind;      /* enum job_cache_unit */
+	double factor; /* bytes that are kept of one that was read */
 	uint64_t count;
 	uint64_t same_bytes;    /* of each; 0 = they differ */
 	uint64_t largest_bytes; /* of those that were looked at, a million */
@@ -29,10 +30,12 @@ struct tier_range {
 };
 
 void tier_units_init(struct tier_units *u, const struct plan_config *plan,
-		     int kind);
+		     const struct job *job);
 
 uint64_t tier_unit_of(const struct tier_units *u, const struct extent *x);
 uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit);
+/* Of so many bytes of a unit: as they are kept (cache_stage). */
+uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes);
 
 /* Their number: of the whole unit that an extent is in; and of the extent. */
 unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,

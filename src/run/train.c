@@ -274,7 +274,15 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 		.stop = t->stop,
 	};
 
-	return t->job->cache == CACHE_NONE ? 0 : tier_new(&t->tier, &cfg, err);
+	int rc;
+
+	if (t->job->cache == CACHE_NONE)
+		return 0;
+	rc = tier_new(&t->tier, &cfg, err);
+	if (rc < 0 || t->job->cache_warm <= 0)
+		return rc;
+	t->is_dropped = false; /* files were read for it */
+	return tier_warm(t->tier, err);
 }
 
 static void end_tier(struct train *t)

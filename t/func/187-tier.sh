@@ -64,6 +64,13 @@ is "who knows the future has no more, where all come once" "$(hits)" 0.500
 run --cache=belady --cache_size=50% --shuffle=none
 is "... nor in one order again and again" "$(hits)" 0.500
 
+run --cache=minio --cache_size=50% --cache_warm=100%
+is "what is warm is hit in the first epoch, too" "$(reads)" 15000
+run --cache=minio --cache_size=50% --cache_warm=50%
+is "... as far as it is warm" "$(reads)" 17500
+run --cache=belady --cache_size=50% --cache_warm=100%
+is "... whatever the policy" "$(reads)" 15000
+
 # Decisions are those of the plan.
 run --cache=lru --cache_size=50%
 want=$(reads)
@@ -98,11 +105,20 @@ is "200 KiB at 100 KiB a second, whoever reads, take 2 s" \
 	"$(ml run.json wall_seconds |
 		awk '{ printf "%.1f", $1 }')" 2.0
 
+run --num_files=100 --batch_size=1 --read_threads=1 --accelerators=1 \
+	--cache=minio --cache_size=100% --cache_bandwidth=100k \
+	--cache_latency=0 --cache_stage=decoded --cache_decoded_factor=2 \
+	--preprocess_time=10ms --preprocess=burn
+is "decoded samples are twice as many bytes, half of them fit, and hits need no decoding" \
+	"$(json run.json jobs.0.read.total_ios) $(ml run.json wall_seconds |
+		awk '{ printf "%.1f", $1 }')" "200 4.0"
+
 # What cannot be.
-for bad in "--cache=lru --cache_size=10:less than one sample"; do
+for bad in "--cache=lru --cache_size=10:less than one sample" \
+	"--cache=lru --cache_size=1m --cache_unit=page!4k:use sample or file"; do
 	exits "${bad#*:} is refused" 2 "$MLGEN" --name=j --directory=none \
 		--ioengine=null --num_files=10 --sample_size=1k \
-		${bad%%:*} --cache_latency=1us
+		$(echo "${bad%%:*}" | tr ! :) --cache_latency=1us
 	like "... saying so" "$(cat "$T/err")" "${bad#*:}"
 done
 done_testing

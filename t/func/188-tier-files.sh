@@ -56,6 +56,17 @@ run --cache=lru --cache_size=50% --cache_verify=1 --sample_size=20k \
 	--mem=mmap --read_threads=5 --loader=plain
 is "... whoever reads" "$calls" "$memory"
 
+for how in "slab sync" "files async"; do
+	run --cache=minio --cache_size=30% --cache_directory="$tier" \
+		--cache_verify=1 --cache_warm=100% --cache_layout="${how% *}" \
+		--cache_fill="${how#* }"
+	is "$how: what is warm was filled before the run" "$calls" "600 0"
+	run --cache=minio --cache_size=30% --cache_verify=1 \
+		--cache_directory="$tier" --cache_stage=decoded \
+		--cache_decoded_factor=3 --cache_layout="${how% *}"
+	is "... decoded, a third of it fits" "${calls% *}" 600
+done
+
 for layout in slab files; do
 	keep="--cache=minio --cache_size=30% --cache_directory=$tier
 		--cache_layout=$layout --cache_verify=1"
