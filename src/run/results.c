@@ -23,6 +23,8 @@ static void fini_job(struct job_result *r)
 	mem_free(ml->mlperf_epochs.items);
 	mem_free(ml->au_percent_per_accelerator.items);
 	mem_free(ml->epochs.items);
+	mem_free(ml->cache.epochs.items);
+	mem_free(ml->cache.ranks.items);
 	mem_free(ml->saves.items.items);
 	mem_free(ml->restores.items.items);
 	mem_free(r->io.replay.slices.items);

@@ -128,6 +128,7 @@ static int open_filler(struct tier_filler *f, struct mlgen_err *err)
 	struct worker_config cfg = {
 		.place = t->cfg.place,
 		.traced = t->cfg.traced,
+		.role = "cache filler",
 		.io = { .job = t->cfg.engine_job,
 			.clock = t->cfg.clock,
 			.iodepth = FILLER_DEPTH,
@@ -140,7 +141,6 @@ static int open_filler(struct tier_filler *f, struct mlgen_err *err)
 			  (uint64_t)(f->cache - t->caches);
 	int rc;
 
-	strcpy(cfg.role, "cache filler");
 	rc = worker_open(&f->worker, &cfg, err);
 	if (rc < 0)
 		return rc;

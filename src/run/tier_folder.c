@@ -203,6 +203,16 @@ void tier_folder_close(struct tier_cache *c)
 	*f = (struct tier_folder){ .dir_fd = -1, .lock_fd = -1 };
 }
 
+/* What is not there yet, behind what is. */
+static void put_rest(char out[PATH_MAX], const char *rest)
+{
+	size_t n = strlen(out);
+
+	if (*rest)
+		snprintf(out + n, PATH_MAX - n, "%s%s", *rest == '/' ? "" : "/",
+			 rest);
+}
+
 /* The path as the kernel has it, as far as it is there. */
 static void real_path(const char *path, char out[PATH_MAX])
 {
@@ -221,11 +231,7 @@ static void real_path(const char *path, char out[PATH_MAX])
 	cut = strlen(head);
 	if (path[0] != '/' && strcmp(head, ".") == 0 && path[0] != '.')
 		cut = 0;
-	if (path[cut] && strlen(out) + strlen(path + cut) + 2 < PATH_MAX) {
-		if (path[cut] != '/')
-			strcat(out, "/");
-		strcat(out, path + cut);
-	}
+	put_rest(out, path + cut);
 }
 
 /* Is `path` the folder, or in it? */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 188-tier-files.sh - a cache tier in a directory: what is read and written by each engine, kept for the next run, and left after a kill.
+# 192-tier-files.sh - a cache tier in a directory: what is read and written by each engine, kept for the next run, and left after a kill.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
