@@ -156,8 +156,7 @@ void tier_need(struct memneed *n, const struct job *j,
 	memneed_add(n, buffers, buffers);
 }
 
-static int check_directory(const struct job *j, const struct dataset *ds,
-			   struct mlgen_err *err)
+static int check_engine(const struct job *j, struct mlgen_err *err)
 {
 	if (!job_touches_files(j))
 		return mlgen_fail(err, -EINVAL,
@@ -170,7 +169,7 @@ static int check_directory(const struct job *j, const struct dataset *ds,
 				  "cache_directory: ioengine=%s cannot write; "
 				  "use psync, libaio or io_uring",
 				  j->engine->name);
-	return tier_folder_check(j, ds, err);
+	return 0;
 }
 
 /* What a tier here does not do. */
@@ -207,7 +206,6 @@ static int check_options(const struct job *j, struct mlgen_err *err)
 int tier_check(const struct job *j, const struct stages *stages,
 	       struct mlgen_err *err)
 {
-	const struct dataset *ds = stages->train.dataset;
 	struct sizes_of_tier s;
 	int rc;
 
@@ -228,7 +226,7 @@ int tier_check(const struct job *j, const struct stages *stages,
 			s.limits.capacity_bytes,
 			s.units.kind == CACHE_FILES ? "file" : "sample",
 			tier_kept_bytes(&s.units, s.units.largest_bytes));
-	return j->cache_directory ? check_directory(j, ds, err) : 0;
+	return j->cache_directory ? check_engine(j, err) : 0;
 }
 
 bool tier_is_hot(const void *tier, uint64_t unit)

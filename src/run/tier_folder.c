@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -201,62 +200,4 @@ void tier_folder_close(struct tier_cache *c)
 		close(f->dir_fd);
 	mem_free(f->path);
 	*f = (struct tier_folder){ .dir_fd = -1, .lock_fd = -1 };
-}
-
-/* What is not there yet, behind what is. */
-static void put_rest(char out[PATH_MAX], const char *rest)
-{
-	size_t n = strlen(out);
-
-	if (*rest)
-		snprintf(out + n, PATH_MAX - n, "%s%s", *rest == '/' ? "" : "/",
-			 rest);
-}
-
-/* The path as the kernel has it, as far as it is there. */
-static void real_path(const char *path, char out[PATH_MAX])
-{
-	char head[PATH_MAX], *slash;
-	size_t cut;
-
-	snprintf(head, sizeof(head), "%s", path);
-	while (!realpath(head[0] ? head : ".", out)) {
-		slash = strrchr(head, '/');
-		if (!slash || slash == head) {
-			snprintf(head, sizeof(head), "%s", slash ? "/" : ".");
-			continue;
-		}
-		*slash = '\0';
-	}
-	cut = strlen(head);
-	if (path[0] != '/' && strcmp(head, ".") == 0 && path[0] != '.')
-		cut = 0;
-	put_rest(out, path + cut);
-}
-
-/* Is `path` the folder, or in it? */
-static bool is_in(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	while (n > 1 && folder[n - 1] == '/')
-		n--;
-	return strncmp(path, folder, n) == 0 &&
-	       (n == 1 || path[n] == '\0' || path[n] == '/');
-}
-
-int tier_folder_check(const struct job *j, const struct dataset *ds,
-		      struct mlgen_err *err)
-{
-	char dir[PATH_MAX], data[PATH_MAX];
-
-	real_path(j->cache_directory, dir);
-	real_path(ds->directory, data);
-	if (!is_in(dir, data) && strcmp(dir, data) != 0)
-		return 0;
-	return mlgen_fail(err, -EINVAL,
-			  "cache_directory: %s is the data set's own directory "
-			  "(%s), or in it; use one beside it, on the storage "
-			  "that is to be the cache",
-			  j->cache_directory, ds->directory);
 }

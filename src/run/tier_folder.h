@@ -28,11 +28,6 @@ void tier_folder_close(struct tier_cache *c);
 /* Of the unit's file in a slot; within the folder. */
 void tier_file_name(char out[TIER_NAME_BYTES], uint64_t unit, uint64_t place);
 
-/* Is cache_directory one that has nothing to do with the data set's files? 0,
- * or -EINVAL with err. */
-int tier_folder_check(const struct job *job, const struct dataset *ds,
-		      struct mlgen_err *err);
-
 /* tier_manifest.c: what is in the slots of a tier that is kept, for the next
  * run. */
 
