@@ -147,6 +147,8 @@ const struct mlgen_field metrics_cache_fields[] = {
 	  .help = "Those of them that were not what was asked for." },
 	{ "kept_units", RESULT_U64(C, kept_units, parts), .unit = "units",
 	  .help = "Units that an earlier run had left there (cache_persist)." },
+	{ "warm_units", RESULT_U64(C, warm_units, parts), .unit = "units",
+	  .help = "Units that it was filled with before the run (cache_warm)." },
 	{ "draw_seconds", RESULT_F64(C, draw_seconds, span), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "Time in which orders that follow from losses were drawn, between epochs; null = unknown." },
 	{ 0 },

@@ -8,7 +8,6 @@
 #include <mlgen/err.h>
 
 #include "base/clock.h"
-#include "data/importance.h"
 #include "run/memneed.h"
 #include "run/placement.h"
 #include "run/reader.h"
@@ -39,8 +38,8 @@ struct tier_config {
 	const struct pass *pass; /* of the training */
 	struct clock *clock;
 	/* Of an extent, in the epoch at hand; NULL = they have none. */
-	double (*weight)(const struct importance *im, uint64_t extent);
-	const struct importance *importance;
+	double (*weight)(const void *weights, uint64_t extent);
+	const void *weights;
 	struct mlgen_engine_job *engine_job; /* the loaders' */
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */

@@ -235,7 +235,7 @@ static struct tier_entry decide(struct tier_cache *c, const struct extent *x)
 	struct cache_answer answer;
 
 	if (t->cfg.weight)
-		a.weight = t->cfg.weight(t->cfg.importance, x->id);
+		a.weight = t->cfg.weight(t->cfg.weights, x->id);
 	if (c->future)
 		a.next_use = tier_future_next(c->future);
 	cache_access(c->cache, &a, &answer);

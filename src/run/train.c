@@ -262,9 +262,32 @@ void train_give_up_below(struct train *t, double au_percent)
 			  (100 / au_percent - 1);
 }
 
+static double drawn_weight(const void *sampler, uint64_t extent)
+{
+	return sampler_weight(sampler, extent);
+}
+
+static double learnt_weight(const void *importance, uint64_t extent)
+{
+	return importance_weight(importance, extent);
+}
+
+/* Of orders that have some. */
+static void set_weights(struct tier_config *cfg, const struct train *t)
+{
+	if (t->job->shuffle.kind == SHUFFLE_WEIGHTED) {
+		cfg->weight = drawn_weight;
+		cfg->weights = &t->stages.train.sampler;
+	}
+	if (t->importance) {
+		cfg->weight = learnt_weight;
+		cfg->weights = t->importance;
+	}
+}
+
 int train_open_tier(struct train *t, struct mlgen_err *err)
 {
-	const struct tier_config cfg = {
+	struct tier_config cfg = {
 		.job = t->job,
 		.pass = &t->stages.train,
 		.clock = t->clock,
@@ -273,12 +296,14 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 		.traced = t->traced,
 		.stop = t->stop,
 	};
-
 	int rc;
 
 	if (t->job->cache == CACHE_NONE)
 		return 0;
+	set_weights(&cfg, t);
 	rc = tier_new(&t->tier, &cfg, err);
+	t->in_cache = tier_has;
+	t->cache = t->tier;
 	if (rc < 0 || t->job->cache_warm <= 0)
 		return rc;
 	t->is_dropped = false; /* files were read for it */

@@ -14,8 +14,8 @@
 #include "run/crew.h"
 #include "run/reader.h"
 #include "run/setup_checkpoints.h"
-#include "work/train/train_cache_check.h"
 #include "run/tier.h"
+#include "work/train/train_cache_check.h"
 #include "work/train/train_collect.h"
 #include "work/train/train_dataset.h"
 #include "work/train/training.h"
@@ -455,6 +455,8 @@ static void train_look(const struct slot *s, struct live *live)
 		live->phase = LIVE_WAIT; /* startdelay */
 	live->left_ns = train_left_ns(s, live);
 	train_look_at_saves(t, live);
+	if (t->tier)
+		tier_look(t->tier, &live->accesses, &live->hits);
 	if (atomic_load(&t->dropping))
 		live->phase = LIVE_DROP;
 }

@@ -63,7 +63,6 @@ static void collect_ranks(struct job_result *out, struct slot *s)
 		ml->au_unmeasured =
 			has_compute ? "no step was counted" : "compute_time=0";
 	ml->too_short = ml->counted_steps < FEW_STEPS * n;
-	ml->cache.draw_seconds = (double)s->train.draw_ns / 1e9;
 	out->wall_seconds = (double)wall_ns / 1e9;
 	ml->cut_seconds = (double)cut_ns / 1e9;
 }
@@ -207,6 +206,7 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	epochs_result(s->train.epochs, ml);
 	if (s->train.tier)
 		tier_result(s->train.tier, &ml->cache);
+	ml->cache.draw_seconds += (double)s->train.draw_ns / 1e9;
 	if (s->train.saver)
 		saver_collect(s->train.saver, &ml->saves);
 	ml->runtime_seconds = job_result_runtime(out);
