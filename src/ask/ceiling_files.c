@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/signals.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "io/sysfile.h"
 
 /* What to read into memory at most, of what is free there. */
@@ -125,7 +125,7 @@ double ceiling_kept_percent(const struct dataset *ds,
 		uint64_t here, size;
 
 		if (dataset_path(ds, i, path, sizeof(path)) < 0 ||
-		    cache_resident(path, &here, &size) < 0)
+		    pagecache_resident(path, &here, &size) < 0)
 			return (double)NAN;
 		resident += here;
 		all += size;

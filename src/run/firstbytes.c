@@ -10,7 +10,7 @@
 
 #include "base/filekind.h"
 #include "data/format.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 
 /* So many bytes are compared, and shown. */
 #define MAGIC_MAX 16
@@ -120,12 +120,12 @@ int firstbytes_check(struct crew_worker *w, const struct dataset *ds,
 	enum mlgen_op op;
 	int n, r;
 
-	cache_sample(w->path, index, &resident, &looked);
+	pagecache_sample(w->path, index, &resident, &looked);
 	n = first_bytes(w, bytes, magic_bytes(ds->format), &op);
 	if (n < 0)
 		return firstbytes_unreadable(w->path, op, n, err);
 	if (resident == 0)
-		cache_drop(w->path); /* what fails costs only memory */
+		pagecache_drop(w->path); /* what fails costs only memory */
 	r = check_size(w, dataset_file_bytes(ds, index), err);
 	return r ? r : check_bytes(ds->format, w->path, bytes, (size_t)n, err);
 }

@@ -13,7 +13,7 @@
 #include "base/thread.h"
 #include "base/util.h"
 #include "data/format.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "job/ignored.h"
 #include "run/hold.h"
 #include "run/loader_anew.h"
@@ -36,7 +36,7 @@ static void drop(struct loader *l, const char *path)
 {
 	struct mlgen_err err = { 0 };
 
-	if (cache_drop(path) < 0 && filekind_check(path, "", &err) < 0)
+	if (pagecache_drop(path) < 0 && filekind_check(path, "", &err) < 0)
 		loader_fail(l, &err);
 }
 

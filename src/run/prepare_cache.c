@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "base/filekind.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "run/residency.h"
 
 /* A start that writes nothing is not held up by looking at the page cache. */
@@ -18,7 +18,7 @@ static int drop_file(struct crew_worker *w, uint64_t index,
 	int r = datafile_path(c->files, index, w->path, err);
 
 	/* What fails costs only memory, unless it is no file. */
-	if (r == 0 && cache_drop(w->path) < 0)
+	if (r == 0 && pagecache_drop(w->path) < 0)
 		r = filekind_check(w->path, "", err);
 	return r;
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/perm.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 
 /* No seed that a job may choose: its first files are those that an interrupted
  * run has read, and that a long one has lost first. */
@@ -36,7 +36,7 @@ static void sample(struct residency *r, const struct sampling *s)
 		    clock_now(s->clock) >= s->deadline_ns)
 			break;
 		if (dataset_path(s->ds, file, path, sizeof(path)) <= 0 ||
-		    cache_sample(path, file, &found, &looked)) {
+		    pagecache_sample(path, file, &found, &looked)) {
 			r->failed_file = file;
 			continue;
 		}

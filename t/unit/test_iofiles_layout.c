@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "iofiles_rig.h"
 #include "run/crew.h"
 #include "suites.h"
@@ -47,7 +47,7 @@ START_TEST(a_missing_file_is_made_whole_and_cold)
 	ck_assert_uint_eq(progress.bytes_done, 6000000);
 	ck_assert_uint_eq(progress.bytes_total, 6000000);
 	ck_assert_uint_eq(progress.files_done, 2);
-	if (cache_resident("d/g", &resident, &bytes) == 0)
+	if (pagecache_resident("d/g", &resident, &bytes) == 0)
 		ck_assert_uint_eq(resident, 0);
 	ck_assert_int_ge(compressed_percent("d/g"), 99);
 	ck_assert_int_eq(stat("d/g", &st), 0);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "run/crew.h"
 #include "replay_files_rig.h"
 #include "suites.h"
@@ -43,7 +43,7 @@ START_TEST(files_are_made_whole_and_cold)
 	ck_assert_uint_eq(size_of("d/data/a"), 3000000);
 	ck_assert_uint_eq(size_of("d/data/sub/b"), 1);
 	ck_assert_uint_eq(size_of("d/data/empty"), 0);
-	if (cache_resident("d/data/a", &resident, &bytes) == 0)
+	if (pagecache_resident("d/data/a", &resident, &bytes) == 0)
 		ck_assert_uint_eq(resident, 0);
 	ck_assert_int_ge(compressed_percent("d/data/a"), 99);
 	ck_assert(system("cmp -s -n 100000 d/data/a d/rel/c") != 0);

@@ -7,7 +7,7 @@
 #include <sys/vfs.h>
 
 #include "base/dist.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "run/residency.h"
 #include "suites.h"
 #include "tree.h"
@@ -62,7 +62,7 @@ static void drop(uint64_t i)
 	char path[PATH_MAX];
 
 	ck_assert_int_gt(dataset_path(&ds, i, path, sizeof(path)), 0);
-	ck_assert_int_eq(cache_drop(path), 0);
+	ck_assert_int_eq(pagecache_drop(path), 0);
 }
 
 static bool is_tmpfs(void)

@@ -6,7 +6,7 @@
 
 #include "base/filekind.h"
 #include "base/mem.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "run/activity.h"
 #include "run/collect.h"
 #include "work/checkpoint/checkpoint.h"
@@ -98,7 +98,7 @@ static bool drops(const struct slot *s)
 static int drop_file(const struct slot *s, const char *path, bool is_first,
 		     struct mlgen_err *err)
 {
-	bool has_failed = drops(s) && cache_drop(path) < 0;
+	bool has_failed = drops(s) && pagecache_drop(path) < 0;
 
 	return is_first || has_failed ? filekind_check(path, "", err) : 0;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "run/activity.h"
 #include "run/collect.h"
 #include "run/failed.h"
@@ -174,7 +174,7 @@ static void drop_cache(const struct slot *s)
 		return;
 	for (size_t i = 0; i < plain_of(s)->files.count; i++)
 		if (plain_of(s)->files.files[i].kind != IOFILE_CHAR)
-			cache_drop(plain_of(s)->files.files[i].path);
+			pagecache_drop(plain_of(s)->files.files[i].path);
 }
 
 /* One record a worker, as fio has it, unless the group reports as one. */

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "io/cache.h"
+#include "io/pagecache.h"
 #include "io/mount.h"
 #include "work/plain/plain_inside.h"
 #include "work/plain/replay.h"
@@ -248,7 +248,7 @@ static void drop_cached(const struct slot *s)
 		if (flags & REPLAY_FILE_THERE &&
 		    !(flags & REPLAY_FILE_FOLDER) &&
 		    replay_files_path(&r->files, i, path) == 0)
-			cache_drop(path);
+			pagecache_drop(path);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.c - the page cache of this host: drop a file from it, see what is in it. */
+/* pagecache.c - the page cache of this host: drop a file from it, see what is in it. */
 
-#include "io/cache.h"
+#include "io/pagecache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,7 +132,7 @@ static int write_back(int fd)
 	return fdatasync(fd) ? -errno : 0;
 }
 
-int cache_drop(const char *path)
+int pagecache_drop(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	int rc;
@@ -146,14 +146,14 @@ int cache_drop(const char *path)
 	return rc;
 }
 
-int cache_resident(const char *path, uint64_t *resident_bytes,
-		   uint64_t *file_bytes)
+int pagecache_resident(const char *path, uint64_t *resident_bytes,
+		       uint64_t *file_bytes)
 {
 	return cache_look(path, NULL, resident_bytes, file_bytes);
 }
 
-int cache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
-		 uint64_t *looked_bytes)
+int pagecache_sample(const char *path, uint64_t seed, uint64_t *resident_bytes,
+		     uint64_t *looked_bytes)
 {
 	return cache_look(path, &seed, resident_bytes, looked_bytes);
 }
