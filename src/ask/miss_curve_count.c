@@ -279,12 +279,6 @@ static int check_count(const struct counting *c, struct mlgen_err *err)
 
 static int check_job(const struct job *j, struct mlgen_err *err)
 {
-	if (j->cache_unit.kind == CACHE_PAGES)
-		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: '%s' has cache_unit=page, and "
-				  "pages are known when they are read; "
-				  "cache_unit=sample or file",
-				  j->name);
 	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
 		return mlgen_fail(err, -EINVAL,
 				  "miss-curve: '%s' has shuffle=importance, "

@@ -118,7 +118,6 @@ static const struct mlgen_choice cache_scopes[] = {
 static const struct mlgen_choice cache_units[] = {
 	{ "sample", CACHE_SAMPLES, "what is read together: a sample, where samples can be read alone" },
 	{ "file", CACHE_FILES, "whole files" },
-	{ "page:SIZE", CACHE_PAGES, "pages of files; a sample is a hit when all of its pages are" },
 	{ 0 },
 };
 
@@ -131,13 +130,6 @@ static const struct mlgen_choice cache_fills[] = {
 static const struct mlgen_choice cache_layouts[] = {
 	{ "slab", CACHE_LAYOUT_SLAB, "one file of slots, which are overwritten" },
 	{ "files", CACHE_LAYOUT_FILES, "a file for each sample, unlinked when it goes" },
-	{ 0 },
-};
-
-static const struct mlgen_choice cache_substitutes[] = {
-	{ "none", CACHE_SUBSTITUTE_NONE, "the sample itself is read" },
-	{ "group", CACHE_SUBSTITUTE_GROUP, "another of the same file is taken, if the tier has one (Quiver)" },
-	{ "any", CACHE_SUBSTITUTE_ANY, "any other that the tier has is taken (iCache)" },
 	{ 0 },
 };
 
@@ -617,17 +609,6 @@ const struct mlgen_field job_fields[] = {
 	{ "cache_bandwidth", MLGEN_F_SIZE(struct job, cache_bandwidth_bytes),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Cache",
 	  .help = "Bytes that the tier gives in a second, all who read together; it is only played, likewise. 0 is no limit." },
-	{ "cache_substitute", MLGEN_F_ENUM(struct job, cache_substitute, cache_substitutes),
-	  .def = "none", .group = "Cache",
-	  .help = "What is trained on in place of a sample that the tier does not have.\n"
-		  "Quiver: A. V. Kumar and M. Sivathanu, FAST '20. iCache: W. Chen\n"
-		  "et al., HPCA 2023. An epoch has then not every sample once." },
-	{ "cache_hits_first", MLGEN_F_BOOL(struct job, cache_hits_first),
-	  .def = "0", .group = "Cache",
-	  .help = "An epoch's order begins with what the tier has, as SHADE's does; of shuffle=sample and orders that are drawn by weights." },
-	{ "cache_prefetch", MLGEN_F_U64(struct job, cache_prefetch),
-	  .def = "0", .max = 1e9, .unit = "samples", .group = "Cache",
-	  .help = "Samples that are brought into the tier ahead of their batch, by the order that is known (NoPFS: N. Dryden et al., SC '21)." },
 	{ "cache_warm", MLGEN_F_PERCENT(struct job, cache_warm),
 	  .def = "0%", .max = 100, .group = "Cache",
 	  .help = "Fill this part of the tier before the run, which is not measured (Hoard: C. Pinto et al., 2018, has all of it)." },

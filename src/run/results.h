@@ -255,11 +255,10 @@ struct ceiling_result {
 };
 
 /* What a cache tier did in an epoch, or in several. Samples, unless the name says
- * otherwise; with cache_unit=page a sample is a hit when all of its pages are. */
+ * otherwise. */
 struct cache_counts {
 	uint64_t accesses, unique_samples;
-	uint64_t hits, misses,
-		substitutions; /* as the order of the plan has it */
+	uint64_t hits, misses; /* as the order of the plan has it */
 	/* Of hits: what the tier did not have (yet), and storage gave. */
 	uint64_t late_hits;
 	uint64_t fills, dropped_fills, evictions; /* units */

@@ -177,10 +177,6 @@ static int check_options(const struct job *j, struct mlgen_err *err)
 {
 	bool is_decoded = j->cache_stage == CACHE_DECODED;
 
-	if (j->cache_unit.kind == CACHE_PAGES)
-		return mlgen_fail(err, -EINVAL,
-				  "cache_unit: pages are nothing that a tier "
-				  "of a run keeps; use sample or file");
 	if (is_decoded && j->cache_unit.kind == CACHE_FILES)
 		return mlgen_fail(err, -EINVAL,
 				  "cache_stage: what is decoded are samples; "
@@ -192,14 +188,6 @@ static int check_options(const struct job *j, struct mlgen_err *err)
 				  "preprocess=sleep spends it on whole "
 				  "batches; use preprocess=burn, or another "
 				  "loader");
-	if (j->cache_substitute != CACHE_SUBSTITUTE_NONE ||
-	    j->cache_hits_first || j->cache_prefetch)
-		return mlgen_fail(err, -EINVAL,
-				  "%s: nothing that a tier of a run does; "
-				  "leave it out",
-				  j->cache_hits_first ? "cache_hits_first"
-				  : j->cache_prefetch ? "cache_prefetch"
-						      : "cache_substitute");
 	return 0;
 }
 

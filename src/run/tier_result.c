@@ -30,7 +30,6 @@ static void counts_add(struct cache_counts *to, const struct cache_counts *of)
 	to->unique_samples += of->unique_samples;
 	to->hits += of->hits;
 	to->misses += of->misses;
-	to->substitutions += of->substitutions;
 	to->late_hits += of->late_hits;
 	to->fills += of->fills;
 	to->dropped_fills += of->dropped_fills;

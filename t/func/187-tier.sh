@@ -114,8 +114,7 @@ is "decoded samples are twice as many bytes, half of them fit, and hits need no 
 		awk '{ printf "%.1f", $1 }')" "200 4.0"
 
 # What cannot be.
-for bad in "--cache_size=10 less than one sample" \
-	"--cache_unit=page:4k use sample or file"; do
+for bad in "--cache_size=10 less than one sample"; do
 	exits "${bad#* } is refused" 2 "$MLGEN" --name=j --directory=none \
 		--ioengine=null --num_files=10 --sample_size=1k --cache=lru \
 		--cache_size=2k "${bad%% *}" --cache_latency=1us

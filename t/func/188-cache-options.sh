@@ -105,11 +105,9 @@ like "an option that counts for nothing is noted" "$(cat err)" \
 
 # ---- MLPerf Storage
 exits "a tier keeps no rules of MLPerf Storage" 0 "$MLGEN" unet3d.job \
-	--cache=minio --cache_size=10% --cache_substitute=any --check=mlperf-v2 --dry-run
+	--cache=minio --cache_size=10% --check=mlperf-v2 --dry-run
 like "by the name of a rule" "$(tr -s ' \n' ' ' <out)" \
 	'cache BROKEN cache=minio is a cache of the benchmark.s own, which CLOSED does not have: --cache=none'
-like "and with substitution by that of epochs" "$(tr -s ' \n' ' ' <out)" \
-	'epochs BROKEN cache_substitute=any leaves samples out of epochs'
 
 # ---- questions
 # refused TITLE REGEX OPTION...

@@ -369,11 +369,13 @@ static const char *const jobs[] = {
 	"--replay_time=fixed --replay_order=file --replay_speed=2 "
 	"--replay_threads=4 --replay_span=1g",
 	"--name=x --cache=clock --cache_size=5000samples --cache_scope=rank "
-	"--cache_unit=page:64k --cache_directory=/d/tier --cache_fill=async "
+	"--cache_unit=file --cache_directory=/d/tier --cache_fill=async "
 	"--cache_queue=8 --cache_layout=files --cache_persist "
-	"--cache_substitute=group --cache_hits_first --cache_prefetch=64 "
 	"--cache_warm=50% --cache_stage=decoded --cache_decoded_factor=4.5 "
 	"--cache_verify",
+	"--name=x --shuffle=importance --importance_mode=relaxed "
+	"--importance_rep=2.5 --importance_difficulty=uniform:1:2 "
+	"--importance_decay=0.5",
 	"--name=x --kb_base=1000 --cache=lru --cache_size=20gib "
 	"--cache_latency=gamma:2:1ms --cache_bandwidth=2g",
 	"--name=x --cache=hot --cache_size=12.5%",

@@ -50,8 +50,7 @@ static void note_without(const struct job *j, struct diag *d)
 		"cache_size",           "cache_scope",      "cache_unit",
 		"cache_directory",      "cache_fill",       "cache_queue",
 		"cache_layout",         "cache_persist",    "cache_latency",
-		"cache_bandwidth",      "cache_substitute", "cache_hits_first",
-		"cache_prefetch",       "cache_warm",       "cache_stage",
+		"cache_bandwidth",      "cache_warm",       "cache_stage",
 		"cache_decoded_factor", "cache_verify",
 	};
 
@@ -83,12 +82,6 @@ static void check_policy(const struct job *j, struct diag *d)
 		      "belady knows the order of what comes, and that of "
 		      "shuffle=importance follows from losses that nobody "
 		      "knows yet; use cache=importance, or another order");
-	if (j->cache_hits_first && !has_weights(j) &&
-	    j->shuffle.kind != SHUFFLE_SAMPLE)
-		FAULT(d, j, "cache_hits_first",
-		      "moves single samples to the front, which only "
-		      "shuffle=sample, importance and weighted:DIST allow; use "
-		      "one of them, or drop cache_hits_first");
 }
 
 static void check_kept(const struct job *j, struct diag *d)

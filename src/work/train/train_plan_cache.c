@@ -60,24 +60,11 @@ static void put_expected(struct buf *line, const struct job *j,
 			 hits * 100);
 }
 
-static double page_count(const struct plan_report *p)
-{
-	double files = (double)p->dataset.files;
-	double page = (double)p->job->cache_unit.number;
-
-	return files * ceil(p->totals.mean_file_bytes / page);
-}
-
 static uint64_t units_of(const struct plan_report *p)
 {
-	switch (p->job->cache_unit.kind) {
-	case CACHE_FILES:
-		return p->dataset.files;
-	case CACHE_PAGES:
-		return (uint64_t)page_count(p);
-	default:
-		return dataset_extents(&p->dataset);
-	}
+	return p->job->cache_unit.kind == CACHE_FILES
+		       ? p->dataset.files
+		       : dataset_extents(&p->dataset);
 }
 
 /* What it takes to know what is there, of memory. */
