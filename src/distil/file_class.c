@@ -57,20 +57,6 @@ static bool is_one_of(const char *ending, const char *const *of, size_t n)
 	return false;
 }
 
-/* Files beside samples that end as these do have another ending. */
-static const char *const label_word = ".label";
-
-static const char *ending_dot(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-	size_t n = strlen(label_word);
-
-	if (dot && (size_t)(dot - name) > n &&
-	    strncasecmp(dot - n, label_word, n) == 0)
-		return dot - n;
-	return dot;
-}
-
 /* What is behind the last dot, or the name without one; small letters, each run
  * of digits as one "#". */
 static void ending_of(const char *path, char to[KIND_BYTES])
@@ -80,7 +66,7 @@ static void ending_of(const char *path, char to[KIND_BYTES])
 	size_t n = 0;
 
 	name = name ? name + 1 : path;
-	dot = ending_dot(name);
+	dot = strrchr(name, '.');
 	for (const char *p = dot && dot > name ? dot + 1 : name;
 	     *p && n + 1 < KIND_BYTES; p++) {
 		char c = (char)tolower((unsigned char)*p);

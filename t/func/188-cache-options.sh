@@ -135,8 +135,8 @@ refused "nor both at once" '.*find-m(ax|in).*' \
 # ---- the least that is enough, where each is: down to 1 %
 virtual_time
 exits "the least tier is found" 0 "$MLGEN" --name=least --directory=least \
-	--ioengine=null --format=raw --num_files=40 --sample_size=4k \
-	--batch_size=4 --compute_time=20ms --epochs=3 --cache=minio \
+	--ioengine=null --format=raw --num_files=200 --sample_size=4k \
+	--batch_size=20 --compute_time=20ms --epochs=3 --cache=minio \
 	--cache_size=10% --find-min=cache_size --json=least.json
 like "which is asked for" "$(cat out)" '^least: least cache_size with au >= 90$'
 like "in percent" "$(cat out)" '^ full +100% .* pass'
