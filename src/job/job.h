@@ -199,7 +199,7 @@ struct job {
 	bool cache_persist;
 	struct dist cache_latency;      /* 0 = not played */
 	uint64_t cache_bandwidth_bytes; /* per second; 0 = not played */
-	double cache_warm;       /* percent of its size */
+	double cache_warm;              /* percent of its size */
 	int cache_stage;
 	double cache_decoded_factor; /* decoded bytes of a raw one */
 	bool cache_verify;
