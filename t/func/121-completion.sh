@@ -112,7 +112,7 @@ if command -v bash >/dev/null; then
 		"$("$MLGEN" --cmdhelp=all | sed -n 's/^\([a-z][a-z_0-9]*\)=.*/--\1=/p' |
 			sort >options
 		bash_says 'mlgen --' | tr ' ' '\n' | sort | comm -13 - options)" ""
-	is "and of the program" "$(bash_says 'mlgen --find')" "--find-max="
+	is "and of the program" "$(bash_says 'mlgen --find')" "--find-max= --find-min="
 	is "behind -- of a capture bash completes commands" \
 	"$(bash_says 'mlgen --capture=t.mlt -- mkfif')" mkfifo
 is "and their files" "$(bash_says 'mlgen --capture=t.mlt -- cat ../jobs/m')" \
