@@ -167,9 +167,9 @@ is_unharmed "... or deleted"
 rm -rf moved
 
 # Of a filesystem that renames files only.
-if command -v strace >/dev/null && traced /dev/null true 2>/dev/null; then
+if can_trace; then
 	rm -rf d
-	exits "no folder needs to be renamed" 0 traced /dev/null \
+	exits "no folder needs to be renamed" 0 traced /dev/null /^rename \
 		-e inject=/^rename:error=EMFILE:when=2 "$MLGEN" --name=x \
 		--phase=checkpoint --directory=d --checkpoint_size=64k \
 		--checkpoint_layout=stream --quiet

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/runs.sh"
 
 command -v strace >/dev/null || skip_all "strace is not here"
-traced /dev/null true 2>/dev/null || skip_all "may not trace processes here"
+can_trace || skip_all "may not trace processes here"
 
 small="--bs=16k --checkpoint_size=256k --checkpoint_layout=stream"
 

@@ -234,7 +234,7 @@ exits "a manifest that names what is none of a checkpoint's is forged" 0 clean d
 like "and it stays" "$(cat out)" "/global_epoch1_step1: stays: mlgen-checkpoint.json names 'notes"
 
 # ---- interrupted
-if traced /dev/null true 2>/dev/null; then
+if can_trace; then
 	# inject WHAT COMMAND...
 	inject()
 	{

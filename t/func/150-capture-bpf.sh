@@ -3,6 +3,7 @@
 # 150-capture-bpf.sh - what BPF records of a program is what strace sees of it, file by file and call by call.
 
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
 . "$(dirname "$0")/calls.sh"
 . "$(dirname "$0")/bpf.sh"
 

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/runs.sh"
 
 command -v strace >/dev/null || skip_all "strace is not here"
-traced trace true 2>/dev/null || skip_all "strace is not allowed here"
+can_trace || skip_all "strace is not allowed here"
 
 set_up="--name=x --directory=$T/data --format=raw --num_files=16
 	--sample_size=512 --read_threads=1 --epochs=2 --quiet"
@@ -20,7 +20,7 @@ order()
 	last=$1
 	shift
 	# shellcheck disable=SC2086 # several options
-	traced trace -e trace=openat "$MLGEN" $set_up "$@" >out 2>&1 ||
+	traced trace openat "$MLGEN" $set_up "$@" >out 2>&1 ||
 		note "$(cat out)"
 	sed -n 's/^\([0-9]*\) .*img_\([0-9]*\)_of.*/\1 \2/p' trace |
 		tail -n "$last" >loads
@@ -96,7 +96,7 @@ is "shuffle=file stays in a file until its end" \
 	"$(printf '%s\n' "$@" | uniq -c | awk '{ print $1 }' | paste -sd' ' -)" \
 	"4 4 4 4"
 # shellcheck disable=SC2086
-traced trace -e trace=pread64,preadv,preadv2 "$MLGEN" $set_up >out 2>&1
+traced trace pread64,preadv,preadv2 "$MLGEN" $set_up >out 2>&1
 is "and reads it front to back" \
 	"$(sed -n 's/.*, \([0-9]*\)\(, [A-Z0-9_|]*\)\{0,1\}) = 512$/\1/p' trace |
 		paste -sd' ' -)" \
@@ -109,18 +109,18 @@ changes()
 	grep -v '/tsan\.rodata\.' trace | grep -cE "$1"
 }
 # shellcheck disable=SC2086
-traced trace -e trace=file "$MLGEN" $set_up --ioengine=null \
+traced trace file "$MLGEN" $set_up --ioengine=null \
 	--directory="$T/nowhere" >out 2>&1
 is "ioengine=null touches no file of the dataset" \
 	"$(grep -v execve trace | grep -c nowhere)" 0
 # shellcheck disable=SC2086
-traced trace -e trace=file,ftruncate,fallocate "$MLGEN" $set_up --dry-run \
+traced trace file,ftruncate,fallocate "$MLGEN" $set_up --dry-run \
 	--num_files=9 --directory="$T/nowhere" >out 2>&1
 ok "a dry run looks at the directory" grep -q nowhere trace
 is "but opens nothing to write, and makes nothing" \
 	"$(changes 'O_CREAT|O_WRONLY|O_RDWR|mkdir|unlink|rename|truncate|fallocate')" 0
 # shellcheck disable=SC2086
-traced trace -e trace=file "$MLGEN" $set_up --readonly >out 2>&1
+traced trace file "$MLGEN" $set_up --readonly >out 2>&1
 is "a read-only run neither" \
 	"$(changes 'O_CREAT|O_WRONLY|O_RDWR|mkdir|unlink|rename')" 0
 is "and is as good as any" "$(wc -l <out)" 1

@@ -146,7 +146,8 @@ exits "a larger part is another dataset" 2 scaled --scale=2% --accelerators=2
 like "for any number" "$(cat err)" \
 	'num_files=16, the job says 32; another directory, or'
 exits "a search reads them, too" 0 scaled --accelerators=2 \
-	--find-max=accelerators --require='steps>=1' --read_threads=1
+	--find-max=accelerators --require='steps>=1' --read_threads=1 \
+	--compute_time=5ms
 like "to the last batch" "$(cat out)" 'at least 4 '
 exits "a preparation takes them" 0 scaled --accelerators=2 --phase=prepare
 is "as they are" "$(written)" "0 16"

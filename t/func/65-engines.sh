@@ -101,11 +101,11 @@ is "interruptions and short writes change no file (operation $number)" \
 	"$got" "$want"
 
 # ---- the samples themselves, not only their number
-if command -v strace >/dev/null && traced trace true; then
+if can_trace; then
 	# shellcheck disable=SC2086
 	opened()
 	{
-		traced trace -e trace=openat "$MLGEN" $job --accelerators=1 \
+		traced trace openat "$MLGEN" $job --accelerators=1 \
 			--read_threads=1 --epochs=1 --access=plain "$@" \
 			>out 2>&1
 		# what looks for cached pages opens with O_NOCTTY
@@ -125,7 +125,7 @@ if command -v strace >/dev/null && traced trace true; then
 	flags()
 	{
 		# shellcheck disable=SC2086
-		traced trace -e trace=preadv2 "$MLGEN" $job --steps=1 \
+		traced trace preadv2 "$MLGEN" $job --steps=1 \
 			--access=plain --ioengine=psync "$@" >out 2>&1
 		grep -o 'RWF_[A-Z]\+\|\<0x80\>' trace | sort -u | paste -sd' ' -
 	}

@@ -43,8 +43,8 @@ is "fio's spelling loads it" \
 is "and an absolute path" "$(counts --ioengine="$T/skeleton.so")" "$want"
 is "another engine can wrap it" \
 	"$(counts --ioengine=fault --engine=./skeleton.so)" "$want"
-if command -v strace >/dev/null && traced trace true; then
-	traced trace -e trace=pread64 "$MLGEN" "$skeleton/skeleton.job" \
+if can_trace; then
+	traced trace pread64 "$MLGEN" "$skeleton/skeleton.job" \
 		--bs=256k --split=4k --steps=1 --quiet >out 2>&1
 	is "split= is the most bytes of a call" "$(sed -n \
 		's/.*pread64(.*, \([0-9]*\), [0-9]*) *= [0-9]*$/\1/p' trace |
@@ -230,10 +230,10 @@ library()
 exits "what a thread of an engine opens is a file of its workers" 0 \
 	library --ioengine=./library.so
 exits "also where it is wrapped" 0 library --ioengine=fault --engine=./library.so
-if command -v strace >/dev/null && traced trace true; then
+if can_trace; then
 	tables()
 	{
-		traced trace -e trace=unshare \
+		traced trace unshare \
 			"$MLGEN" "$skeleton/skeleton.job" --quiet "$@" \
 			>/dev/null 2>&1
 		grep -c CLONE_FILES trace

@@ -241,9 +241,9 @@ done >edges.job
 alike "and those next to an edge" 13 3 edges.job
 
 # ---- libhdf5 makes an image in memory, and opens no file for it
-if command -v strace >/dev/null && traced trace true; then
+if can_trace; then
 	echo precious >mlgen
-	traced trace -e trace=openat "$MLGEN" --name=x --format=hdf5 \
+	traced trace openat "$MLGEN" --name=x --format=hdf5 \
 		--directory=image --num_files=2 --sample_size=10k \
 		--batch_size=1 --quiet >out 2>&1
 	is "a file that is called as the image is not touched" \

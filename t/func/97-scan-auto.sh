@@ -184,8 +184,8 @@ rm -r i d
 
 # ---- it leaves no trace
 files d 70 '' $jpeg
-if command -v strace >/dev/null; then
-	traced trace "$MLGEN" --name=x --directory=d --dataset=scan \
+if can_trace; then
+	traced trace openat,fadvise64 "$MLGEN" --name=x --directory=d --dataset=scan \
 		--dry-run >out 2>err
 	is "each file that has no suffix to go by is opened once or twice" \
 		"$(grep -c 'openat([0-9]*, "[0-9]*", O_RDONLY' trace |

@@ -172,13 +172,13 @@ done
 # at how they begin, too.
 opens()
 {
-	traced trace "$MLGEN" --name=x --directory=laid --dataset=scan \
+	traced trace openat "$MLGEN" --name=x --directory=laid --dataset=scan \
 		--format=csv --batch_size=2 --eval_files=4 --scan_cache=kept3 >out 2>err \
 		</dev/null
 	grep -c 'openat(.*"train/3.csv"' trace
 	grep -c 'openat(.*"valid/3.csv"' trace
 }
-if traced /dev/null true 2>/dev/null; then
+if can_trace; then
 	is "both parts are looked into" "$(opens)" "$(printf '1\n1')"
 	is "and both are kept in one file" "$(opens)" "$(printf '0\n0')"
 	rows laid/valid/3.csv 5
@@ -193,15 +193,15 @@ echo "of another kind" >data/a/labels.txt
 echo "of another kind" >data/a/README.md
 find_max()
 {
-	traced trace "$MLGEN" --name=x --directory=data --dataset=scan --format=csv \
-		--batch_size=2 --ioengine=null --compute_time=2ms --find-max=accelerators \
+	traced trace openat "$MLGEN" --name=x --directory=data --dataset=scan --format=csv \
+		--batch_size=80 --ioengine=null --compute_time=2ms --find-max=accelerators \
 		--require='au>=1' --num_files=18 >out 2>err </dev/null
 }
-if traced /dev/null true 2>/dev/null; then
+if can_trace; then
 	ok "a search" find_max
 	is "looks into a file once, however many probes there are" \
 		"$(grep -c 'openat(.*"a/7.csv"' trace)" 1
-	like "of which there are several" "$(cat out)" '^ full '
+	ok "of which there are several" test "$(grep -c "^ full " out)" -gt 2
 	is "and what was left out is told once" \
 		"$(grep -c 'left out: 2 of other kinds' err)" 1
 else

@@ -55,9 +55,9 @@ reads "CRLF, empty lines, no last newline, absolute paths" \
 printf 'd/a/1\nd/a/1\nd//a/1\nd/a/2\n' >list
 reads "a file is taken once" "2 3000 d/a" --file_list=list
 like "which is said" "$(cat err)" 'list: left out: 2 that were met before$'
-if command -v strace >/dev/null; then
+if can_trace; then
 	printf 'd/b/1\nd/a/2\nd/a/1\n' >list
-	traced trace "$MLGEN" --name=x --dataset=scan --format=raw \
+	traced trace openat "$MLGEN" --name=x --dataset=scan --format=raw \
 		--file_list=list --shuffle=none --read_threads=1 >out 2>err
 	is "they are read in byte order" "$(sed -n \
 		's#.*openat(AT_FDCWD, "d/\([ab]/.\)", O_RDONLY|O_NONBLOCK|O_CLOEXEC[) ].*#\1#p' \

@@ -54,9 +54,9 @@ ok "without a shuffle" run --shuffle=none --read_threads=1
 ok "--readonly changes nothing of that" run --readonly
 is "no file and no folder is changed" "$(looks)" "$before"
 
-if command -v strace >/dev/null; then
+if can_trace; then
 	# shellcheck disable=SC2086
-	traced trace "$MLGEN" $scan --shuffle=none --read_threads=1 \
+	traced trace openat "$MLGEN" $scan --shuffle=none --read_threads=1 \
 		>out 2>err
 	# With O_NOCTTY as well: the page cache is dropped file by file.
 	is "every folder is listed once" "$(grep -c 'O_DIRECTORY' trace) \

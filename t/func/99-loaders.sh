@@ -111,12 +111,12 @@ for format in tfrecord tar; do
 done
 
 # ---- the files themselves, not only their number
-if command -v strace >/dev/null && traced trace true; then
+if can_trace; then
 	# opened OPTION...: the 144 samples of a run with one accelerator, in
 	# order; before it a file is looked at
 	opened()
 	{
-		traced trace -e trace=openat "$MLGEN" --name=x \
+		traced trace openat "$MLGEN" --name=x \
 			--directory="$T/raw" --format=raw --num_files=12 \
 			--samples_per_file=6 --sample_size=3000 \
 			--loader=tfdata --read_threads=2 --epochs=2 \

@@ -2,9 +2,8 @@
 # calls.sh - what a program asks of its files, as strace sees it: opens, stats, reads with their places, closes.
 # shellcheck shell=sh
 #
-# Sourced after tap.sh.
+# Sourced after tap.sh and runs.sh.
 #
-#	can_trace		strace is here and allowed
 #	trace COMMAND...	run it; its calls go to the file "trace", thread
 #				after thread, so that no call is cut in two
 #	trace_only CALLS BYTES COMMAND...
@@ -19,11 +18,6 @@
 # or the place where seeks and reads before have left the file. A copy of a
 # descriptor is the descriptor. Seeks, copies and terminal probes move no data
 # and are left out.
-
-can_trace()
-{
-	command -v strace >/dev/null && strace -qq -o /dev/null true 2>/dev/null
-}
 
 # Plans play CPython 3.11, whose buffers are of a block of the filesystem.
 no_python_calls()
@@ -44,7 +38,7 @@ trace_only()
 	trace_calls=$1 trace_parts=$2
 	shift 2
 	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
-		strace -ff -ttt -qq -s "$trace_parts" -o trace \
+		strace -ff --seccomp-bpf -ttt -qq -s "$trace_parts" -o trace \
 		-e trace="$trace_calls" "$@"
 	trace_status=$?
 	for trace_thread in trace.*; do

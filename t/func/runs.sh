@@ -19,7 +19,10 @@
 #				and goes with it: starts it again, so call it
 #				first; fails where that is not allowed
 #	mount_small FOLDER SIZE	after that: a filesystem in memory, of SIZE bytes
-#	traced FILE COMMAND...	run it, its system calls go to FILE
+#	can_trace		strace is here and allowed
+#	traced FILE CALLS COMMAND...
+#				run it, its calls of these (as strace -e trace= has
+#				them) go to FILE; others are not slowed by it
 #	as_nobody COMMAND...	run it without root's powers
 #	virtual_time		from here on $MLGEN is that of the golden files, in
 #				virtual time (t/golden/sim.h): its rates are those
@@ -159,12 +162,18 @@ mount_small()
 }
 
 # The leak checker cannot work under a tracer.
+can_trace()
+{
+	command -v strace >/dev/null && strace -qq -o /dev/null true 2>/dev/null
+}
+
 traced()
 {
-	traced_file=$1
-	shift
+	traced_file=$1 traced_calls=$2
+	shift 2
 	ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
-		strace -f -qq -o "$traced_file" "$@"
+		strace -f -qq --seccomp-bpf -o "$traced_file" \
+		-e trace="$traced_calls" "$@"
 }
 
 as_nobody()
