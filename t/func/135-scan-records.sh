@@ -184,7 +184,7 @@ if [ -n "$records" ]; then
 		'bad/x.tfrecord: at byte 1000: it cannot be decompressed: it is cut off'
 	# Members of 16 MiB make 2 GB of 9 MB, without as much being compressed.
 	head -c 16m /dev/zero | gzip -1 >member
-	for i in $(seq 125); do cat member; done >bad/x.tfrecord
+	for _ in $(seq 125); do cat member; done >bad/x.tfrecord
 	exits "a bomb" 2 scan bad --format=tfrecord --batch_size=1 \
 		--access=framework --loader=tfdata --shuffle=file
 	like "is no TFRecord file" "$(cat err)" \
