@@ -235,7 +235,7 @@ static int count_policy(const struct counting *c, enum job_cache policy,
 		count_lru(c, hits);
 	for (unsigned i = 0; i < MISS_CURVE_SIZES && !is_one_pass; i++) {
 		log_progress("miss-curve: %s, size %u of %u",
-			     cache_word(policy), i + 1, MISS_CURVE_SIZES);
+			     cache_word((int)policy), i + 1, MISS_CURVE_SIZES);
 		rc = count_one(c, policy, c->sizes[i], &hits[i], err);
 		if (rc < 0)
 			return rc;
@@ -305,7 +305,8 @@ static void fill_points(struct miss_curve *m, const struct counting *c)
 		unsigned size = (unsigned)(i % MISS_CURVE_SIZES);
 
 		points[i] = (struct miss_point){
-			.policy = cache_word(policies[i / MISS_CURVE_SIZES]),
+			.policy =
+				cache_word((int)policies[i / MISS_CURVE_SIZES]),
 			.size_percent = 100.0 * (size + 1) / MISS_CURVE_SIZES,
 			.size_bytes = size_bytes(c, size),
 			.au_percent = (double)NAN,

@@ -255,6 +255,7 @@ static uint32_t *put_shuffled(uint32_t *to, const struct shuffled *s,
 {
 	struct perm p;
 
+	assert(s->distinct > 0 || most == 0);
 	perm_init(&p, s->count, seed, 0);
 	for (uint64_t k = 0; k < most; k++)
 		*to++ = s->from[perm_at(&p, k) % s->distinct];

@@ -158,7 +158,7 @@ static int check_batch(const struct sampler *s, uint64_t samples,
 /* Files that stand for others, too, have other extents than those. */
 static bool is_whole(const struct sampler *s, uint64_t samples)
 {
-	if (shuffle_repeats(s->shuffle))
+	if (shuffle_repeats((int)s->shuffle))
 		return false;
 	if (s->drop_last && s->steps * s->batch != samples)
 		return false;
@@ -278,7 +278,7 @@ void sampler_epoch(struct sampler_epoch *e, const struct sampler *s,
 		n = s->rank_files * s->file_extents;
 	if (s->run_extents)
 		sampler_runs_epoch(e, epoch);
-	else if (shuffle_repeats(s->shuffle))
+	else if (shuffle_repeats((int)s->shuffle))
 		sampler_drawn_epoch(e, epoch);
 	else if (s->shuffle != SHUFFLE_NONE)
 		perm_init(&e->perm, n, s->seed, epoch);
@@ -299,7 +299,7 @@ uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 		return sampler_runs_at(e, at);
 	if (s->importance)
 		return importance_at(s->importance, rank, position);
-	if (shuffle_repeats(s->shuffle))
+	if (shuffle_repeats((int)s->shuffle))
 		return sampler_drawn_at(e, at);
 	if (s->shuffle == SHUFFLE_SAMPLE)
 		return perm_at(&e->perm, at);

@@ -101,7 +101,7 @@ nearest_choice(const struct mlgen_choice *choices, const char *text)
 	const char *nearest;
 	size_t n = 0;
 
-	for (; choices[n].name && n < ARRAY_LEN(names); n++) {
+	for (; n < ARRAY_LEN(names) && choices[n].name; n++) {
 		snprintf(names[n], WORD_BYTES, "%.*s",
 			 (int)variant_word_length(&choices[n]),
 			 choices[n].name);

@@ -225,10 +225,10 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 {
 	struct task *t;
 
-	while (!r->finished) {
+	while (!(t = r->finished)) {
 		reader_submit(r);
 		if (r->finished)
-			break;
+			continue;
 		int n = io_reap(r->io, r->done, least_missing(r), r->op_count);
 		if (n < 0) {
 			*rc = n;
@@ -237,7 +237,6 @@ const struct read_task *reader_finish_one(struct reader *r, int *rc)
 		for (int i = 0; i < n; i++)
 			reader_complete(r, r->done[i]);
 	}
-	t = r->finished;
 	r->finished = t->next_task;
 	if (!r->finished)
 		r->last_finished = &r->finished;

@@ -2,6 +2,8 @@
 /* tier_units.c - see tier_units.h. */
 #include "run/tier_units.h"
 
+#include <assert.h>
+
 #include "base/util.h"
 
 /* Of the largest file. */
@@ -46,6 +48,7 @@ static struct tier_range whole_file(const struct tier_units *u, uint64_t file)
 uint64_t tier_ranges_end(const struct tier_units *u,
 			 const struct tier_range *ranges, unsigned n)
 {
+	assert(n > 0);
 	const struct tier_range *last = &ranges[n - 1];
 
 	return last->at + align_up(u, last->bytes);

@@ -79,6 +79,7 @@ static double run(struct cache *c, const struct cache_access *a)
 			cache_access(c, &a[i], &answer);
 		hits += answer.is_hit;
 	}
+	(void)hits;
 	return (double)(now_ns() - start) / ACCESSES;
 }
 
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
 		return 2;
 	perm_init(&p, 2 * entries, 4, 0);
 	for (int i = 0; i < POLICIES; i++)
-		caches[i] = make_cache(i, entries);
+		caches[i] = make_cache((enum job_cache)i, entries);
 	/* Full first: the first round of them counts for none. */
 	for (uint64_t full = 0; full < 2 * entries + ACCESSES;
 	     full += ACCESSES, at += ACCESSES) {

@@ -122,6 +122,7 @@ int main(int argc, char **argv)
 			hits += run(&o, policies[p], s);
 		put(cache_word((int)policies[p]), start);
 	}
+	(void)hits;
 	mem_free(o.at);
 	mem_free(o.next);
 	return 0;

@@ -126,7 +126,8 @@ START_TEST(none_hits_more_than_belady)
 		double best = share_of(CACHE_BELADY, &o, c, 0);
 
 		for (int p = CACHE_NONE + 1; p <= CACHE_HOT; p++)
-			ck_assert_double_le(share_of(p, &o, c, 0), best);
+			ck_assert_double_le(
+				share_of((enum job_cache)p, &o, c, 0), best);
 	}
 	cache_order_fini(&o);
 }
@@ -234,7 +235,7 @@ START_TEST(slots_sizes_and_evictions_are_kept_account_of)
 	for (uint64_t bytes = 0; bytes < 5000; bytes += 1 + bytes * 2) {
 		struct owner o;
 		struct cache_config cfg = {
-			.policy = _i,
+			.policy = (enum job_cache)_i,
 			.units = units,
 			.capacity_bytes = bytes,
 			.capacity_units = 100,
@@ -268,7 +269,7 @@ START_TEST(one_that_is_larger_than_the_cache_costs_no_other)
 {
 	uint64_t hot = UINT64_MAX;
 	struct cache_config cfg = {
-		.policy = _i,
+		.policy = (enum job_cache)_i,
 		.units = 200,
 		.capacity_bytes = 20,
 		.capacity_units = UINT64_MAX,
@@ -351,7 +352,7 @@ END_TEST
 
 START_TEST(memory_is_32_bytes_a_slot_and_4_a_unit_at_most)
 {
-	struct cache_config cfg = { .policy = _i,
+	struct cache_config cfg = { .policy = (enum job_cache)_i,
 				    .units = 1000000,
 				    .capacity_bytes = UINT64_MAX,
 				    .capacity_units = 500000 };
