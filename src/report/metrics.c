@@ -126,6 +126,8 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.host, jobs[].io.host", metrics_host_fields },
 	{ "jobs[].ml.host.noise, jobs[].io.host.noise", metrics_noise_fields },
 	{ "jobs[].ml.network, jobs[].io.network", metrics_network_fields },
+	{ "jobs[].ml.thread_cpu, jobs[].io.thread_cpu", metrics_thread_cpu_fields },
+	{ "jobs[].ml.energy, jobs[].io.energy", metrics_energy_fields },
 	{ "jobs[].ml.numa, jobs[].io.numa", metrics_numa_fields },
 	{ "jobs[].ml.mlperf", metrics_mlperf_fields },
 	{ "jobs[].ml.mlperf.VERSION", metrics_mlperf_window_fields },

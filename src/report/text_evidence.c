@@ -206,6 +206,33 @@ void text_host(struct buf *text, const struct text_block *b)
 		put_network(text, b->network);
 }
 
+static void put_joules(struct buf *text, const char *before, double joules,
+		       const char *behind)
+{
+	char number[UNITS_TEXT_BYTES];
+
+	if (!isnan(joules))
+		buf_addf(text, "%s%s%s", before, units_sig4(number, joules),
+			 behind);
+}
+
+void text_energy(struct buf *text, const struct text_block *b)
+{
+	const struct energy_result *e = &b->result->energy;
+
+	if (!(e->joules > 0)) {
+		if (has_text(e->unmeasured) && strstr(e->unmeasured, "root"))
+			buf_addf(text, "unknown: %s", e->unmeasured);
+		return;
+	}
+	put_joules(text, "", e->joules, " J");
+	put_joules(text, " (packages ", e->package_joules, "");
+	put_joules(text, ", DRAM ", e->dram_joules, "");
+	buf_add(text, ")");
+	put_joules(text, ", ", e->joules_per_gib, " J/GiB");
+	put_joules(text, ", ", e->joules_per_sample, " J/sample");
+}
+
 /* What has put loaders where they are, or would put them near. */
 static void put_numa_cause(struct buf *text, const struct job *job)
 {

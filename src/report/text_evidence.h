@@ -11,6 +11,8 @@
 void text_window(struct buf *text, const struct text_block *b);
 void text_from_memory(struct buf *text, const struct text_block *b);
 void text_host(struct buf *text, const struct text_block *b);
+/* What the host took, where it is known, or would be to root. */
+void text_energy(struct buf *text, const struct text_block *b);
 /* Is the share from memory also of what other jobs have read? */
 bool text_has_others(const struct text_block *b);
 void text_unseen(struct buf *text, const struct storage_result *s);

@@ -165,6 +165,9 @@ void collect_around(struct job_result *out, const struct slot *s, size_t record)
 	marks_host(&out->host, &out->marks);
 	marks_network(&out->network, &out->marks);
 	collect_memory(&out->storage, out, s);
+	marks_energy(&out->energy, &out->marks,
+		     out->read.io_bytes + out->write.io_bytes, out->ml.samples);
+	marks_other_cpu(&out->thread_cpu, &out->marks);
 }
 
 void collect_numa(struct numa_result *n, const struct slot *s)
@@ -247,6 +250,15 @@ void collect_usage(struct job_result *out, const struct usage *u)
 	out->ctx = u->context_switches;
 	out->majf = u->major_faults;
 	out->minf = u->minor_faults;
+}
+
+void collect_worker_cpu(struct thread_cpu_result *t, const struct usage *u)
+{
+	*t = (struct thread_cpu_result){
+		.workers_seconds = (double)(u->user_ns + u->system_ns) / 1e9,
+		.accelerators_seconds = (double)NAN,
+		.others_seconds = (double)NAN,
+	};
 }
 
 void collect_first_error(struct failed_result *f, const struct slot *s,

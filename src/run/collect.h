@@ -19,11 +19,14 @@ void collect_ops(struct ops_result *ops, struct opstat *t);
 void collect_worker_time(struct loader_percent *p, const struct opstat *t);
 void collect_depths(struct depth_result *d, const struct opstat *t);
 void collect_usage(struct job_result *out, const struct usage *u);
+/* CPU time of so much; the other roles have none. */
+void collect_worker_cpu(struct thread_cpu_result *t, const struct usage *u);
 void collect_storage(struct storage_result *st, struct slot *s,
 		     char *directory);
 void collect_slowest(struct storage_result *st, const struct opstat *t);
-/* The window of a record, which has its kind and what was read: host, network
- * and, behind collect_storage, what storage delivered. */
+/* The window of a record, which has its kind, what was read and written, its
+ * samples and the CPU time of its workers: host, network, energy and, behind
+ * collect_storage, what storage delivered. */
 void collect_around(struct job_result *out, const struct slot *s,
 		    size_t record);
 void collect_numa(struct numa_result *n, const struct slot *s);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "run/collect.h"
 
 /* Percent; bytes are counted when they are taken from the adapter. */
@@ -169,4 +170,53 @@ bool marks_storage(struct storage_result *st, const struct marks *m)
 	st->jobs_read_bytes = read;
 	st->memory_percent = fmax(100 * (1 - delivered / (double)read), 0);
 	return true;
+}
+
+static double joules_between(uint64_t a, uint64_t b)
+{
+	if (a == UINT64_MAX || b == UINT64_MAX || b < a)
+		return (double)NAN;
+	return (double)(b - a) / 1e6;
+}
+
+static double joules_per(double joules, double n)
+{
+	return n > 0 ? joules / n : (double)NAN;
+}
+
+void marks_energy(struct energy_result *e, const struct marks *m,
+		  uint64_t bytes, uint64_t samples)
+{
+	const struct energy_counts *a = &m->begin.energy, *b = &m->end.energy;
+
+	*e = (struct energy_result){ (double)NAN, (double)NAN, (double)NAN,
+				     (double)NAN, (double)NAN, NULL };
+	if (!marks_ns(m))
+		return;
+	e->package_joules = joules_between(a->package_uj, b->package_uj);
+	e->dram_joules = joules_between(a->dram_uj, b->dram_uj);
+	e->joules = e->package_joules;
+	if (!isnan(e->dram_joules))
+		e->joules += e->dram_joules;
+	e->joules_per_gib = joules_per(e->joules, (double)bytes / GIB);
+	e->joules_per_sample = joules_per(e->joules, (double)samples);
+	e->unmeasured = b->unmeasured;
+}
+
+void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m)
+{
+	const struct host_cpu *a = &m->begin.cpu, *b = &m->end.cpu;
+	double all, known = 0;
+
+	t->others_seconds = (double)NAN;
+	if (!marks_ns(m))
+		return;
+	all = (double)(b->process_user_ns + b->process_system_ns -
+		       a->process_user_ns - a->process_system_ns) /
+	      1e9;
+	if (!isnan(t->workers_seconds))
+		known += t->workers_seconds;
+	if (!isnan(t->accelerators_seconds))
+		known += t->accelerators_seconds;
+	t->others_seconds = fmax(all - known, 0);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "io/energy.h"
 #include "io/host.h"
 #include "io/memsource.h"
 #include "io/netif.h"
@@ -20,6 +21,7 @@ struct mark {
 	 * what the jobs that it counts had read. */
 	struct memsource_count storage;
 	uint64_t jobs_read_bytes;
+	struct energy_counts energy;
 };
 
 /*
@@ -52,9 +54,16 @@ struct host_result;
 struct network_result;
 struct storage_result;
 void marks_window(struct window_result *w, const struct marks *m);
+struct energy_result;
+struct thread_cpu_result;
 /* All but oversleep_ns, which stays. */
 void marks_host(struct host_result *h, const struct marks *m);
 void marks_network(struct network_result *n, const struct marks *m);
 /* What was delivered, what was read meanwhile, and its share from memory; false
  * = nobody tells, and nothing is changed. */
 bool marks_storage(struct storage_result *st, const struct marks *m);
+/* Also of each GiB of `bytes`, and of each sample; 0 = there are none. */
+void marks_energy(struct energy_result *e, const struct marks *m,
+		  uint64_t bytes, uint64_t samples);
+/* What the process had beside the threads whose CPU time is in it. */
+void marks_other_cpu(struct thread_cpu_result *t, const struct marks *m);

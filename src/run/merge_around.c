@@ -41,6 +41,18 @@ static void merge_caches(struct storage_result *to,
 	to->caches_dropped &= from->caches_dropped;
 }
 
+/* Of two records of a run: what neither of them had is others'. */
+static void merge_thread_cpu(struct thread_cpu_result *to,
+			     const struct thread_cpu_result *from,
+			     const struct marks *both)
+{
+	to->workers_seconds =
+		merge_sum_of(to->workers_seconds, from->workers_seconds);
+	to->accelerators_seconds = merge_sum_of(to->accelerators_seconds,
+						from->accelerators_seconds);
+	marks_other_cpu(to, both);
+}
+
 void merge_around(struct job_result *to, const struct job_result *from)
 {
 	struct storage_result *a = &to->storage;
@@ -57,4 +69,9 @@ void merge_around(struct job_result *to, const struct job_result *from)
 	marks_window(&to->window, &to->marks);
 	marks_host(&to->host, &to->marks);
 	marks_network(&to->network, &to->marks);
+	merge_thread_cpu(&to->thread_cpu, &from->thread_cpu, &to->marks);
+	marks_energy(&to->energy, &to->marks,
+		     to->read.io_bytes + to->write.io_bytes +
+			     from->read.io_bytes + from->write.io_bytes,
+		     to->ml.samples + from->ml.samples);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 
 /* Several hosts: no more than the mean of their percents is known. */
 static void cpus_row(struct merging *m, const struct mlgen_field *f,
@@ -21,6 +22,54 @@ static void cpus_row(struct merging *m, const struct mlgen_field *f,
 	to->cpu_percent_of = NULL;
 }
 
+/* A host that does not tell leaves none of all. */
+MERGE_PAIR(joules_f64, double, a + b)
+
+static double bytes_of(const struct job_result *r)
+{
+	return (double)r->read.io_bytes + (double)r->write.io_bytes;
+}
+
+/* All joules of both records by all that they are for. */
+static double per_gib_f64(const struct merging *m, double a, double b)
+{
+	const struct job_result *x = (const void *)m->record.a;
+	const struct job_result *y = (const void *)m->record.b;
+	double bytes = bytes_of(x) + bytes_of(y);
+
+	(void)a;
+	(void)b;
+	return bytes > 0 ? (x->energy.joules + y->energy.joules) / (bytes / GIB)
+			 : (double)NAN;
+}
+
+static double per_sample_f64(const struct merging *m, double a, double b)
+{
+	const struct job_result *x = (const void *)m->record.a;
+	const struct job_result *y = (const void *)m->record.b;
+	double samples = (double)x->ml.samples + (double)y->ml.samples;
+
+	(void)a;
+	(void)b;
+	return samples > 0 ? (x->energy.joules + y->energy.joules) / samples
+			   : (double)NAN;
+}
+
+static const struct merge_rule merge_joules = { .f64 = joules_f64 };
+static const struct merge_rule merge_per_gib = { .f64 = per_gib_f64 };
+static const struct merge_rule merge_per_sample = { .f64 = per_sample_f64 };
+/* Of whichever has one. */
+static void unmeasured_row(struct merging *m, const struct mlgen_field *f,
+			   const struct merge_at *at)
+{
+	MERGE_STRUCTS(struct energy_result, 0);
+
+	if (!a->unmeasured && b->unmeasured)
+		to->unmeasured = m->memory->text(m->owner, b->unmeasured);
+}
+
+static const struct merge_rule merge_unmeasured = { .whole = unmeasured_row,
+						    .ordered = MERGE_ORDERED };
 static const struct merge_rule merge_resident =
 	MERGE_MEAN_BY(struct storage_result, resident_files);
 static const struct merge_rule merge_cpus = { .whole = cpus_row };
@@ -230,6 +279,36 @@ const struct mlgen_field metrics_numa_fields[] = {
 	{ 0 },
 };
 #undef N
+
+#define T struct thread_cpu_result
+const struct mlgen_field metrics_thread_cpu_fields[] = {
+	{ "workers_seconds", RESULT_F64(T, workers_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Of those that move bytes: read threads, the workers of a plain job, those that save or restore checkpoints in a job for these; null = read_threads=0, where accelerators do it." },
+	{ "accelerators_seconds", RESULT_F64(T, accelerators_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Of simulated accelerators: waking, spinning, taking batches; null = there are none." },
+	{ "others_seconds", RESULT_F64(T, others_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "Of all other threads of mlgen, those of jobs beside this one among them." },
+	{ 0 },
+};
+#undef T
+
+#define E struct energy_result
+const struct mlgen_field metrics_energy_fields[] = {
+	{ "joules_per_gib", RESULT_F64(E, joules_per_gib, per_gib), .unit = "J/GiB", .flags = MLGEN_NULLABLE,
+	  .help = "Joules for each GiB that the job read and wrote." },
+	{ "joules_per_sample", RESULT_F64(E, joules_per_sample, per_sample), .unit = "J", .flags = MLGEN_NULLABLE,
+	  .help = "Joules for each sample that its accelerators took; null = there are none." },
+	{ "joules", RESULT_F64(E, joules, joules), .unit = "J", .flags = MLGEN_NULLABLE,
+	  .help = "What packages and DRAM of the whole host took in the window, idle or busy, for whomever; without DRAM where that is null; null = unknown, as all of these." },
+	{ "package_joules", RESULT_F64(E, package_joules, joules), .unit = "J", .flags = MLGEN_NULLABLE,
+	  .help = "Of these the packages: cores, caches, memory controllers; RAPL's counters in /sys/class/powercap." },
+	{ "dram_joules", RESULT_F64(E, dram_joules, joules), .unit = "J", .flags = MLGEN_NULLABLE,
+	  .help = "Of these the memory, where a zone counts it." },
+	{ "unmeasured", RESULT_TEXT(E, unmeasured, unmeasured),
+	  .help = "Why one of these is unknown; null = none is, or nothing was measured." },
+	{ 0 },
+};
+#undef E
 
 #define V struct verdict_result
 const struct mlgen_field metrics_verdict_fields[] = {

@@ -15,6 +15,8 @@ extern const struct mlgen_field metrics_op_fields[];
 extern const struct mlgen_field metrics_ops_fields[];
 extern const struct mlgen_field metrics_storage_fields[];
 extern const struct mlgen_field metrics_noise_fields[];
+extern const struct mlgen_field metrics_thread_cpu_fields[];
+extern const struct mlgen_field metrics_energy_fields[];
 extern const struct mlgen_field metrics_window_fields[];
 extern const struct mlgen_field metrics_host_fields[];
 extern const struct mlgen_field metrics_network_fields[];
@@ -60,7 +62,11 @@ extern const struct mlgen_field metrics_result_fields[];
 	{ "host", RESULT_OBJECT(struct job_result, host, struct host_result, metrics_host_fields, host), \
 	  .help = "Load of this host in the window." }, \
 	{ "network", RESULT_OBJECT(struct job_result, network, struct network_result, metrics_network_fields, apart), \
-	  .help = "What the network carried in the window, of a remote mount." }
+	  .help = "What the network carried in the window, of a remote mount." }, \
+	{ "thread_cpu", RESULT_OBJECT(struct job_result, thread_cpu, struct thread_cpu_result, metrics_thread_cpu_fields, apart), \
+	  .help = "CPU time of mlgen in the window, by what its threads are for." }, \
+	{ "energy", RESULT_OBJECT(struct job_result, energy, struct energy_result, metrics_energy_fields, apart), \
+	  .help = "What this host took in the window." }
 #define METRICS_END_ROWS \
 	{ "first_error", RESULT_CHARS(struct job_result, failed.first, first), \
 	  .help = "The first of them in words; null = none." }, \

@@ -236,6 +236,7 @@ static void start_counting(struct rank *r, struct epoch_account *a)
 	if (t->watch)
 		t->watch->begin_anew(t->watched);
 	forget(r);
+	usage_begin(&r->counted);
 	*a = (struct epoch_account){ .epoch = a->epoch,
 				     .stall = r->epoch_stall,
 				     .extents = a->extents,
@@ -471,8 +472,11 @@ void *rank_main(void *arg)
 
 	clock_join(r->train->clock);
 	usage_begin(&r->usage);
-	if (get_ready(r))
+	if (get_ready(r)) {
+		usage_begin(&r->counted);
 		train_loop(r);
+		usage_end(&r->counted);
+	}
 	if (!r->counts)
 		forget(r); /* it was over before ramp_time was */
 	usage_end(&r->usage);

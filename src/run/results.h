@@ -130,6 +130,24 @@ struct window_result {
 	double seconds;       /* to its last worker's end */
 };
 
+/* What packages and DRAM of the whole host took in the window, whoever it was
+ * for. NaN = unknown. */
+struct energy_result {
+	double joules; /* of both; of the packages alone without dram_joules */
+	double package_joules, dram_joules;
+	double joules_per_gib;    /* read and written by the job */
+	double joules_per_sample; /* of its training */
+	const char *unmeasured;   /* borrowed; why one is NaN; NULL */
+};
+
+/* CPU time of mlgen in the window, by what its threads are for. NaN = there are
+ * none of these, or no window. */
+struct thread_cpu_result {
+	double workers_seconds; /* loaders; streams of a plain job; savers */
+	double accelerators_seconds;
+	double others_seconds; /* the rest, and threads of jobs beside it */
+};
+
 /* Where loaders ran, seen at the start of each batch (loader=plain: sample). */
 struct numa_result {
 	uint64_t device_node; /* of the storage's disk; UINT64_MAX = unknown */
@@ -443,6 +461,8 @@ struct job_result {
 	struct window_result window;
 	struct host_result host;
 	struct network_result network;
+	struct energy_result energy;
+	struct thread_cpu_result thread_cpu;
 	struct numa_result numa;
 	struct verdict_result verdict; /* filled by report/verdict.c */
 	uint64_t errors;               /* counted by continue_on_error */

@@ -39,6 +39,7 @@ static void make_slots(struct run *r)
 
 		s->job = cfg->jobs[i];
 		s->all = r->slots;
+		s->energy = &r->energy;
 		s->all_count = cfg->count;
 		s->does = job_work(s->job)->run;
 		s->progress.name = s->job->name;
@@ -110,6 +111,7 @@ int run_new(struct run **out, const struct run_config *cfg,
 	if (rc < 0)
 		return rc;
 	shared_find(r->slots, cfg->count);
+	energy_open(&r->energy, "");
 	for (size_t i = 0; i < cfg->count; i++)
 		slot_tell_place(&r->slots[i]);
 	return 0;
@@ -132,6 +134,7 @@ void run_free(struct run *r)
 		dataset_fini(&s->eval);
 		dataset_fini(&s->dataset);
 	}
+	energy_close(&r->energy);
 	disks_fini(&r->disks);
 	tracer_free(r->tracer);
 	traced_threads_free(r->threads);

@@ -2,6 +2,7 @@
 /* run_inside.h - what a run is made of, for src/run/run*.c alone. */
 #pragma once
 
+#include "io/energy.h"
 #include "io/host.h"
 #include "run/disks.h"
 #include "run/memlimit.h"
@@ -16,6 +17,7 @@ struct run {
 	struct memlimit memory;
 	struct slot *slots;
 	struct disks disks;
+	struct energy_meter energy;
 	uint64_t timestamp_ms;
 	struct tracer *tracer; /* NULL = there is no trace */
 	struct traced_config trace;

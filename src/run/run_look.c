@@ -66,7 +66,10 @@ void run_tick(struct run *r)
 {
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
 	double mhz = noise_clock_mhz("");
+	struct energy_counts unused;
 
+	/* Before its counters go round. */
+	energy_read(&r->energy, &unused);
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		if (slot_is_working(&r->slots[i]) &&
 		    slot_has_begun(&r->slots[i]))

@@ -168,6 +168,7 @@ void slot_begin_work(struct slot *s, struct clock *clock, int phase,
 		.mount = slot_touches_files(s) ? &s->mount : NULL,
 		.root = "",
 		.records = records,
+		.energy = s->energy,
 		.read_bytes = slot_counted_bytes,
 		.arg = s,
 	};

@@ -47,7 +47,8 @@ struct slot {
 	struct filemaker_progress progress;
 	struct prepare_result prepare;
 	double resident_before_percent;
-	struct slot *all; /* of the run, this one among them */
+	struct energy_meter *energy; /* the run's; NULL in tests */
+	struct slot *all;            /* of the run, this one among them */
 	size_t all_count;
 	/* The job of this run that reads the most files of the same
 	 * directory, maybe this one: it is made first. */

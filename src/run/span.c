@@ -10,12 +10,15 @@
 
 static void read_mark(struct mark *m, const struct span *p)
 {
-	*m = (struct mark){ .received_bytes = UINT64_MAX };
+	*m = (struct mark){ .received_bytes = UINT64_MAX,
+			    .energy = { UINT64_MAX, UINT64_MAX, NULL } };
 	if (p->network.name[0] &&
 	    netif_received(&m->received_bytes, "", p->network.name))
 		m->received_bytes = UINT64_MAX;
 	noise_read(&m->noise, "");
 	host_cpu_read(&m->cpu);
+	if (p->energy)
+		energy_read(p->energy, &m->energy);
 	if (memsource_read(&p->storage, &m->storage))
 		m->storage.read_bytes = UINT64_MAX;
 	else if (p->read_bytes)
@@ -28,6 +31,7 @@ static void read_mark(struct mark *m, const struct span *p)
 void span_open(struct span *p, const struct span_request *req)
 {
 	*p = (struct span){ .clock = req->clock,
+			    .energy = req->energy,
 			    .read_bytes = req->read_bytes,
 			    .arg = req->arg,
 			    .ends = mem_array(req->records, sizeof(*p->ends)),

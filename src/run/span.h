@@ -19,9 +19,10 @@
  * can have one for each of its workers. A zeroed struct is closed.
  */
 struct span {
-	const struct clock *clock; /* NULL = closed */
-	struct netif network;      /* name "" = none */
-	struct memsource storage;  /* who counts what it delivers */
+	const struct clock *clock;   /* NULL = closed */
+	struct netif network;        /* name "" = none */
+	struct memsource storage;    /* who counts what it delivers */
+	struct energy_meter *energy; /* NULL = nobody asks */
 	uint64_t (*read_bytes)(void *arg);
 	void *arg;
 	pthread_mutex_t lock; /* of what follows */
@@ -36,6 +37,7 @@ struct span_request {
 	const struct mount *mount; /* of its files; NULL = none */
 	const char *root;          /* "" but in tests; see memsource.h */
 	size_t records;
+	struct energy_meter *energy; /* outlives the span; NULL = none */
 	/* What jobs have read by now of what span->storage counts, also that
 	 * which ramp_time leaves out. Called by any thread. NULL = nothing. */
 	uint64_t (*read_bytes)(void *arg);

@@ -113,6 +113,7 @@ struct rank {
 	uint64_t end_ns;  /* of its last step */
 	uint64_t cut_ns;  /* in one that was cut behind it; 0 = none was */
 	struct usage usage;
+	struct usage counted; /* behind ramp_time */
 };
 
 /*

@@ -216,6 +216,51 @@ START_TEST(counters_that_were_cleared_or_are_gone_tell_nothing)
 }
 END_TEST
 
+START_TEST(joules_are_told_of_each_gib_and_sample)
+{
+	struct marks m = from_to(1, 3);
+	struct energy_result e;
+
+	m.begin.energy = (struct energy_counts){ 5000000, 1000000, NULL };
+	m.end.energy = (struct energy_counts){ 95000000, 11000000, NULL };
+	marks_energy(&e, &m, UINT64_C(4) << 30, 50);
+	ck_assert_double_eq_tol(e.package_joules, 90, 1e-9);
+	ck_assert_double_eq_tol(e.dram_joules, 10, 1e-9);
+	ck_assert_double_eq_tol(e.joules, 100, 1e-9);
+	ck_assert_double_eq_tol(e.joules_per_gib, 25, 1e-9);
+	ck_assert_double_eq_tol(e.joules_per_sample, 2, 1e-9);
+	ck_assert_ptr_null(e.unmeasured);
+	m.end.energy.dram_uj = UINT64_MAX;
+	m.end.energy.unmeasured = "no zone counts DRAM";
+	marks_energy(&e, &m, 0, 0);
+	ck_assert_double_eq_tol(e.joules, 90, 1e-9);
+	ck_assert(isnan(e.dram_joules) && isnan(e.joules_per_gib) &&
+		  isnan(e.joules_per_sample));
+	ck_assert_str_eq(e.unmeasured, "no zone counts DRAM");
+	m.begin.energy.package_uj = UINT64_MAX;
+	marks_energy(&e, &m, 1, 1);
+	ck_assert(isnan(e.joules) && isnan(e.joules_per_gib));
+}
+END_TEST
+
+START_TEST(other_threads_have_what_is_left_of_the_cpu_time)
+{
+	const struct marks m = from_to(1, 3);
+	struct thread_cpu_result t = { 0.25, 0.5, 7 };
+
+	marks_other_cpu(&t, &m);
+	ck_assert_double_eq_tol(t.others_seconds, 0.25, 1e-9);
+	t.accelerators_seconds = (double)NAN;
+	marks_other_cpu(&t, &m);
+	ck_assert_double_eq_tol(t.others_seconds, 0.75, 1e-9);
+	t.workers_seconds = 3;
+	marks_other_cpu(&t, &m);
+	ck_assert_double_eq(t.others_seconds, 0);
+	marks_other_cpu(&t, &(const struct marks){ 0 });
+	ck_assert(isnan(t.others_seconds));
+}
+END_TEST
+
 START_TEST(without_a_window_there_is_nothing)
 {
 	const struct marks none = { 0 };
@@ -224,6 +269,7 @@ START_TEST(without_a_window_there_is_nothing)
 	struct storage_result st = { 0 };
 	struct network_result n;
 	struct window_result w;
+	struct energy_result e;
 
 	marks_window(&w, &none);
 	ck_assert_ptr_null(w.from);
@@ -234,6 +280,8 @@ START_TEST(without_a_window_there_is_nothing)
 	marks_network(&n, &none);
 	ck_assert(isnan(n.received_bits_per_sec));
 	ck_assert(!marks_storage(&st, &none));
+	marks_energy(&e, &none, 1, 1);
+	ck_assert(isnan(e.joules) && isnan(e.joules_per_gib));
 	hist_free(h);
 }
 END_TEST
@@ -252,6 +300,8 @@ Suite *suite_mark(void)
 	tcase_add_loop_test(t, bytes_of_two_sources_have_no_one_figure, 0,
 			    sizeof(sources) / sizeof(*sources));
 	tcase_add_test(t, counters_that_were_cleared_or_are_gone_tell_nothing);
+	tcase_add_test(t, joules_are_told_of_each_gib_and_sample);
+	tcase_add_test(t, other_threads_have_what_is_left_of_the_cpu_time);
 	tcase_add_test(t, without_a_window_there_is_nothing);
 	suite_add_tcase(s, t);
 	return s;

@@ -347,6 +347,7 @@ static void checkpoint_collect(struct job_result *out, size_t record,
 	collect_direction(&out->write, &s->rates, &s->total, 1);
 	collect_depths(&out->depths, &s->total);
 	collect_usage(out, &s->total.usage);
+	collect_worker_cpu(&out->thread_cpu, &s->total.usage);
 	collect_around(out, s, 0);
 	out->sync = out->ops.fsync;
 }

@@ -403,15 +403,11 @@ void text_checkpoint_latency(struct buf *out, const struct text_block *b)
 }
 
 const struct text_line text_checkpoint_evidence[] = {
-	{ NULL, put_rank_time },
-	{ "deleted", put_deleted },
-	{ "window", text_window },
-	{ "from memory", put_from_memory },
-	{ "host", text_host },
-	{ "noise", text_noise },
-	{ "numa", text_numa },
-	{ "errors", put_errors },
-	{ 0 },
+	{ NULL, put_rank_time },   { "deleted", put_deleted },
+	{ "window", text_window }, { "from memory", put_from_memory },
+	{ "host", text_host },     { "energy", text_energy },
+	{ "noise", text_noise },   { "numa", text_numa },
+	{ "errors", put_errors },  { 0 },
 };
 
 void text_saves_latency(struct buf *out, const struct text_block *b, bool brief)

@@ -360,6 +360,7 @@ static void collect_some(struct job_result *out, struct slot *s,
 	out->sync = out->ops.fsync;
 	collect_worker_time(&io->worker_percent, t);
 	collect_usage(out, &t->usage);
+	collect_worker_cpu(&out->thread_cpu, &t->usage);
 	out->errors = count_get(&t->errors);
 }
 

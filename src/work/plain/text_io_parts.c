@@ -367,6 +367,7 @@ const struct text_line text_io_evidence[] = {
 	{ "from memory", put_from_memory },
 	{ "writes", put_written },
 	{ "host", text_host },
+	{ "energy", text_energy },
 	{ "noise", text_noise },
 	{ "cpu", put_cpu },
 	{ "numa", text_numa },

@@ -254,6 +254,23 @@ static void add_saves(struct job_result *out)
 	out->sync = (struct op_result){ c->fsync_ns->count, c->fsync_ns };
 }
 
+/* Accelerators that read by themselves are no others than their loaders. */
+static void collect_thread_cpu(struct thread_cpu_result *t,
+			       const struct slot *s)
+{
+	uint64_t ns = 0;
+
+	collect_worker_cpu(t, &s->total.usage);
+	if (!s->job->read_threads)
+		t->workers_seconds = (double)NAN;
+	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+		const struct usage *u = &s->train.ranks[i].counted;
+
+		ns += u->user_ns + u->system_ns;
+	}
+	t->accelerators_seconds = (double)ns / 1e9;
+}
+
 static void collect_trained(struct job_result *out, struct slot *s)
 {
 	struct usage u = { 0 };
@@ -271,8 +288,9 @@ static void collect_trained(struct job_result *out, struct slot *s)
 	for (uint64_t i = 0; i < s->job->accelerators; i++)
 		usage_add(&u, &s->train.ranks[i].usage);
 	collect_usage(out, &u);
-	collect_around(out, s, 0);
+	collect_thread_cpu(&out->thread_cpu, s);
 	add_saves(out);
+	collect_around(out, s, 0);
 }
 
 void train_collect(struct job_result *out, struct slot *s)

@@ -177,6 +177,7 @@ const struct text_line train_evidence[] = {
 	{ "window", text_window },
 	{ "from memory", text_from_memory },
 	{ "host", text_host },
+	{ "energy", text_energy },
 	{ "noise", text_noise },
 	{ "ceiling", put_ceiling },
 	{ "numa", text_numa },
