@@ -40,7 +40,10 @@ LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) -pthread
 LIBRARY := build/libmlgen.a
 # What runs in the kernel is compiled apart; without it, nothing asks for it.
 KERNEL_SRC := $(wildcard src/*/*/*.bpf.c)
-LIBRARY_SRC = $(filter-out $(KERNEL_SRC) $(if $(filter yes,$(HAVE_BPF)),, \
+# Compiled against each MPI that configure found, and loaded by a launcher's run.
+PLUGIN_SRC := src/hosts/plugin/mpi_plugin.c
+PLUGINS = $(MPI_FOUND:%=build/mlgen-mpi-%.so)
+LIBRARY_SRC = $(filter-out $(KERNEL_SRC) $(PLUGIN_SRC) $(if $(filter yes,$(HAVE_BPF)),, \
 	src/capture/bpf/%),$(sort $(wildcard src/*/*.c src/*/*/*.c))) $(ENGINES)
 LIBRARY_OBJ = $(LIBRARY_SRC:%.c=build/%.o)
 # The program around them.
@@ -65,7 +68,7 @@ OBJ = $(PROGRAM_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
 .PHONY: all check check-slow golden mutate fuzz lint bench demo man \
 	completion install uninstall dist clean distclean engines-changed always
 
-all: mlgen
+all: mlgen $(PLUGINS)
 
 mlgen: $(PROGRAM_OBJ) $(LIBRARY)
 build/unit-tests: $(UNIT_OBJ) $(LIBRARY)
@@ -104,6 +107,12 @@ build/%.o: %.c build/flags | config.h
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(COMPILE) -MMD -MP -c -o $@ $<
+
+build/mlgen-mpi-%.so: $(PLUGIN_SRC) src/hosts/mpi_plugin.h build/flags config.mk
+	$(call say,MPI,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out $(LIB_CFLAGS),$(COMPILE)) $(MPI_CFLAGS_$*) -fPIC \
+		-shared $(LDFLAGS) -o $@ $< $(MPI_LIBS_$*)
 
 # With its line numbers: they are the descriptions of types (BTF), too.
 build/%.bpf.o: %.bpf.c build/flags
@@ -218,11 +227,13 @@ $(COMPLETIONS): build/%: %.in build/manlists config.mk
 		-e 's|@JOBS_DIR@|$(datadir)/mlgen/jobs|' $< >$@.new
 	$(Q)mv $@.new $@
 
-install: mlgen $(COMPLETIONS)
+install: mlgen $(PLUGINS) $(COMPLETIONS)
 	$(call say,INSTALL,$(DESTDIR)$(prefix))
 	$(Q)$(INSTALL) -D -m 644 build/completion/mlgen.bash $(bash_dir)/mlgen
 	$(Q)$(INSTALL) -D -m 644 build/completion/_mlgen $(zsh_dir)/_mlgen
 	$(Q)$(INSTALL) -D -m 755 mlgen $(DESTDIR)$(bindir)/mlgen
+	$(Q)$(foreach f,$(PLUGINS),$(INSTALL) -D -m 644 $(f) \
+		$(DESTDIR)$(libdir)/mlgen/$(notdir $(f)) &&) :
 	$(Q)$(foreach f,$(JOBS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(datadir)/mlgen/$(f) &&) :
 	$(Q)$(foreach f,$(EXAMPLES),$(INSTALL) -D \
@@ -237,11 +248,12 @@ uninstall:
 	$(call say,REMOVE,$(DESTDIR)$(prefix))
 	$(Q)rm -f $(DESTDIR)$(bindir)/mlgen $(bash_dir)/mlgen \
 		$(zsh_dir)/_mlgen \
+		$(DESTDIR)$(libdir)/mlgen/mlgen-mpi-*.so \
 		$(JOBS:%=$(DESTDIR)$(datadir)/mlgen/%) \
 		$(EXAMPLES:%=$(DESTDIR)$(docdir)/%) \
 		$(HEADERS:include/%=$(DESTDIR)$(includedir)/%) \
 		$(foreach f,$(PAGES),$(call page_dir,$(f))/$(notdir $(f)))
-	$(Q)for dir in $(DESTDIR)$(datadir)/mlgen/jobs \
+	$(Q)for dir in $(DESTDIR)$(libdir)/mlgen $(DESTDIR)$(datadir)/mlgen/jobs \
 		$(DESTDIR)$(datadir)/mlgen $(DESTDIR)$(includedir)/mlgen \
 		$(addprefix $(DESTDIR)$(docdir)/,$(sort \
 			$(dir $(wildcard examples/*/*))) examples) \

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hosts.c - a process that has no others; see hosts.h. */
+/* hosts.c - what is done together; see hosts.h. */
 #include "hosts/hosts.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/util.h"
+#include "hosts/channels.h"
+#include "hosts/hosts_inside.h"
 
 /* Before the bytes of a part; of one that is gone it says so. */
 #define PART_GONE UINT64_MAX
@@ -15,50 +21,159 @@ static void add_part(struct buf *all, const void *bytes, size_t n)
 	buf_addn(all, bytes, n);
 }
 
+/* With the lock held: the first of what is there. */
+static void take_data(struct peer *p, struct buf *to, bool with_length)
+{
+	uint64_t n;
+	size_t skip = with_length ? 0 : sizeof(n);
+
+	memcpy(&n, p->data.s, sizeof(n));
+	size_t whole = sizeof(n) + (size_t)n;
+	buf_addn(to, p->data.s + skip, whole - skip);
+	memmove(p->data.s, p->data.s + whole, p->data.len - whole);
+	buf_cut(&p->data, p->data.len - whole);
+}
+
+/* With the lock held. */
+static int fail_lost(struct hosts *h, struct mlgen_err *err)
+{
+	return mlgen_fail(err, -EPIPE, "%s", h->lost.text);
+}
+
+static void gather_from(struct hosts *h, struct peer *p, struct buf *all)
+{
+	const uint64_t gone = PART_GONE;
+
+	pthread_mutex_lock(&h->lock);
+	while (!p->data.len && !p->is_gone)
+		pthread_cond_wait(&h->changed, &h->lock);
+	if (p->data.len)
+		take_data(p, all, true);
+	else
+		buf_addn(all, (const char *)&gone, sizeof(gone));
+	pthread_mutex_unlock(&h->lock);
+}
+
+static int send_part(struct hosts *h, const void *mine, size_t n,
+		     struct mlgen_err *err)
+{
+	int rc = 0;
+
+	star_send(h, &h->peers[0], MESSAGE_DATA, 0, n, mine);
+	pthread_mutex_lock(&h->lock);
+	if (h->peers[0].is_gone)
+		rc = fail_lost(h, err);
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
+static int await_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
+{
+	struct peer *p = &h->peers[0];
+	int rc = 0;
+
+	buf_reset(b);
+	pthread_mutex_lock(&h->lock);
+	while (!p->data.len && !h->lost.code)
+		pthread_cond_wait(&h->changed, &h->lock);
+	if (p->data.len)
+		take_data(p, b, false);
+	else
+		rc = fail_lost(h, err);
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
+/* Of the lowest rank that has failed, for all. */
+static void take_first_error(const struct hosts *h, const struct buf *all,
+			     struct buf *to)
+{
+	struct mlgen_err e, named = { 0 };
+
+	for (unsigned rank = 0; rank < h->total; rank++) {
+		size_t n;
+		const char *part = hosts_part(all, rank, &n);
+
+		if (!part || n != sizeof(e))
+			continue;
+		memcpy(&e, part, sizeof(e));
+		if (!e.code)
+			continue;
+		mlgen_fail(&named, e.code, "host %s (rank %u): %.*s",
+			   hosts_name(h, rank), rank, MLGEN_ERR_MAX - 128,
+			   e.text);
+		break;
+	}
+	buf_addn(to, (const char *)&named, sizeof(named));
+}
+
 unsigned hosts_rank(const struct hosts *h)
 {
-	(void)h;
-	return 0;
+	return h ? h->rank : 0;
 }
 
 unsigned hosts_total(const struct hosts *h)
 {
-	(void)h;
-	return 1;
+	return h ? h->total : 1;
 }
 
 unsigned hosts_count(const struct hosts *h)
 {
-	(void)h;
-	return 1;
+	return h ? h->count : 1;
 }
 
 unsigned hosts_host_of(const struct hosts *h, unsigned rank)
 {
-	(void)h;
-	return rank;
+	return h ? h->host_of[rank] : 0;
 }
 
 const char *hosts_name(const struct hosts *h, unsigned rank)
 {
-	(void)h;
-	(void)rank;
-	return "";
+	return h ? h->hellos[rank].name : "";
 }
 
 bool hosts_is_first_here(const struct hosts *h)
 {
-	(void)h;
+	return hosts_is_first_on_host(h, hosts_rank(h));
+}
+
+bool hosts_is_first_on_host(const struct hosts *h, unsigned rank)
+{
+	for (unsigned i = 0; h && i < rank; i++)
+		if (h->host_of[i] == h->host_of[rank])
+			return false;
 	return true;
+}
+
+int64_t hosts_clock_offset_ns(const struct hosts *h, unsigned rank,
+			      uint64_t *unsure_ns)
+{
+	*unsure_ns = h ? h->hellos[rank].clock_unsure_ns : 0;
+	return h ? h->hellos[rank].clock_offset_ns : 0;
 }
 
 int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all,
 	       struct mlgen_err *err)
 {
-	(void)h;
-	(void)err;
+	int rc = 0;
+
 	*all = mine;
-	return 0;
+	if (!h)
+		return 0;
+	pthread_mutex_lock(&h->lock);
+	uint64_t before = h->votes_passed;
+	struct hosts_channel *channel = h->channels[0];
+	pthread_mutex_unlock(&h->lock);
+	hosts_arrive(channel, mine);
+	pthread_mutex_lock(&h->lock);
+	while (h->votes_passed == before && !h->votes_closed)
+		pthread_cond_wait(&h->changed, &h->lock);
+	if (h->votes_passed != before)
+		*all = h->voted;
+	else
+		rc = fail_lost(h, err);
+	pthread_mutex_unlock(&h->lock);
+	return rc;
 }
 
 int hosts_barrier(struct hosts *h, struct mlgen_err *err)
@@ -71,10 +186,12 @@ int hosts_barrier(struct hosts *h, struct mlgen_err *err)
 int hosts_gather(struct hosts *h, const void *mine, size_t n, struct buf *all,
 		 struct mlgen_err *err)
 {
-	(void)h;
-	(void)err;
+	if (h && h->rank)
+		return send_part(h, mine, n, err);
 	buf_reset(all);
 	add_part(all, mine, n);
+	for (unsigned i = 0; h && i < h->peer_count; i++)
+		gather_from(h, &h->peers[i], all);
 	return 0;
 }
 
@@ -97,15 +214,91 @@ const char *hosts_part(const struct buf *all, unsigned rank, size_t *n)
 
 int hosts_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
 {
-	(void)h;
-	(void)b;
-	(void)err;
-	return 0;
+	int rc = 0;
+
+	if (!h)
+		return 0;
+	if (h->rank)
+		return await_share(h, b, err);
+	pthread_mutex_lock(&h->lock);
+	if (h->lost.code)
+		rc = fail_lost(h, err);
+	pthread_mutex_unlock(&h->lock);
+	if (rc == 0)
+		star_send_all(h, NULL, MESSAGE_DATA, 0, b->len, buf_str(b));
+	return rc;
 }
 
 int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err)
 {
-	(void)h;
-	(void)err;
-	return rc;
+	struct buf all = { 0 }, first = { 0 };
+	struct mlgen_err lost = { 0 }, e = { 0 };
+	uint64_t failed;
+
+	if (!h)
+		return rc;
+	if (rc < 0)
+		mlgen_fail(&e, rc, "%s", err->text);
+	int together = hosts_vote(h, rc < 0, &failed, &lost);
+	if (together == 0 && failed) {
+		together = hosts_gather(h, &e, sizeof(e), &all, &lost);
+		if (together == 0 && h->rank == 0)
+			take_first_error(h, &all, &first);
+		if (together == 0)
+			together = hosts_share(h, &first, &lost);
+		if (together == 0 && first.len == sizeof(e))
+			memcpy(&e, first.s, sizeof(e));
+	}
+	buf_fini(&all);
+	buf_fini(&first);
+	if (rc < 0)
+		return rc;
+	if (together < 0)
+		return mlgen_fail(err, together, "%s", lost.text);
+	return e.code ? mlgen_fail(err, e.code, "%s", e.text) : 0;
+}
+
+void hosts_doing(struct hosts *h, const char *what)
+{
+	if (h)
+		star_send_all(h, NULL, MESSAGE_DOES, 0, strlen(what), what);
+}
+
+void hosts_watch(struct hosts *h, hosts_hear *hear, void *arg)
+{
+	struct hosts_news news = { .is_death = true };
+
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->telling);
+	h->hear = hear;
+	h->hear_arg = arg;
+	pthread_mutex_lock(&h->lock);
+	news.err = h->lost;
+	pthread_mutex_unlock(&h->lock);
+	if (hear && news.err.code)
+		hear(arg, &news);
+	pthread_mutex_unlock(&h->telling);
+}
+
+void hosts_tell(struct hosts *h, const struct mlgen_err *err)
+{
+	char text[1024] = "";
+
+	if (!h)
+		return;
+	if (err)
+		snprintf(text, sizeof(text), "host %s (rank %u): %.*s",
+			 hosts_name(h, h->rank), h->rank, 900, err->text);
+	star_send_all(h, NULL, MESSAGE_END, err != NULL, strlen(text), text);
+}
+
+bool hosts_is_lost(struct hosts *h)
+{
+	if (!h)
+		return false;
+	pthread_mutex_lock(&h->lock);
+	bool is_lost = h->lost.code != 0;
+	pthread_mutex_unlock(&h->lock);
+	return is_lost;
 }

@@ -40,6 +40,12 @@ const char *hosts_name(const struct hosts *h, unsigned rank);
 /* Is this process the first on its host? What a host has once (its page cache,
  * its counters) is its to drop and to count. */
 bool hosts_is_first_here(const struct hosts *h);
+bool hosts_is_first_on_host(const struct hosts *h, unsigned rank);
+
+/* How far the clock of a process (of its time of day) was ahead of rank 0's when
+ * they met; unsure_ns: give or take that. */
+int64_t hosts_clock_offset_ns(const struct hosts *h, unsigned rank,
+			      uint64_t *unsure_ns);
 
 /* Together: the OR of what all of them say. 0, or -EPIPE with err. */
 int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all,
@@ -67,3 +73,27 @@ int hosts_share(struct hosts *h, struct buf *b, struct mlgen_err *err);
  * names its host in all others, and its code. 0: it went well everywhere.
  */
 int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err);
+
+/* ---- while it works ---- */
+
+/* What this process does now, as in "preparing its files": where it dies, the
+ * others say so. */
+void hosts_doing(struct hosts *h, const char *what);
+
+/* All are to end: a process was interrupted, failed, or is gone. */
+struct hosts_news {
+	bool is_interrupted, is_death;
+	struct mlgen_err err; /* of the two others: what happened, and where */
+};
+
+/* Called by a thread of its own. Of a death that was before: at once. With NULL
+ * nobody is called any more, once this has returned. */
+typedef void hosts_hear(void *arg, const struct hosts_news *news);
+void hosts_watch(struct hosts *h, hosts_hear *hear, void *arg);
+
+/* This process is ending, because of `err`, or of an interruption (NULL): the
+ * others hear it. Any thread. */
+void hosts_tell(struct hosts *h, const struct mlgen_err *err);
+
+/* Is anyone gone? Any thread. */
+bool hosts_is_lost(struct hosts *h);

@@ -50,8 +50,7 @@ Suite *suite_hosts(void)
 	TCase *alone = tcase_create("alone");
 
 	tcase_add_test(alone, test_a_process_alone_is_the_first_of_one);
-	tcase_add_test(alone,
-		       test_what_is_done_together_is_done_alone_at_once);
+	tcase_add_test(alone, test_what_is_done_together_is_done_alone_at_once);
 	suite_add_tcase(s, alone);
 	return s;
 }

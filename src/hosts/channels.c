@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* channels.c - see channels.h. */
+#include "hosts/channels.h"
+
+#include "base/mem.h"
+#include "hosts/hosts_inside.h"
+
+/* Others may come to one before it is opened here. */
+static struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
+{
+	struct hosts_channel *c;
+
+	pthread_mutex_lock(&h->lock);
+	while (h->channel_room <= number) {
+		size_t room = h->channel_room ? 2 * h->channel_room : 16;
+
+		h->channels =
+			mem_realloc(h->channels, room * sizeof(*h->channels));
+		while (h->channel_room < room)
+			h->channels[h->channel_room++] = NULL;
+	}
+	c = h->channels[number];
+	if (!c) {
+		c = h->channels[number] = mem_zalloc(sizeof(*c));
+		pthread_mutex_init(&c->calls, NULL);
+		c->hosts = h;
+		c->number = number;
+		c->members = h->total;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return c;
+}
+
+static void tell_passed(struct hosts_channel *c, uint64_t votes)
+{
+	if (c->waiter && !c->has_left && !c->is_closed)
+		c->waiter->passed(c->arg, votes);
+}
+
+/* With `calls` held, of rank 0: has the last one arrived? */
+static void look_at_members(struct hosts_channel *c)
+{
+	uint64_t votes = c->votes;
+
+	if (c->is_closed || !c->members || c->arrived != c->members)
+		return;
+	c->arrived = 0;
+	c->votes = 0;
+	star_send_all(c->hosts, NULL, MESSAGE_PASS, c->number, votes, NULL);
+	tell_passed(c, votes);
+}
+
+/* With `calls` held. */
+static void close_here(struct hosts_channel *c)
+{
+	if (c->is_closed)
+		return;
+	if (c->hosts->rank == 0)
+		star_send_all(c->hosts, NULL, MESSAGE_CLOSE, c->number, 0,
+			      NULL);
+	if (c->waiter && !c->has_left)
+		c->waiter->closed(c->arg);
+	c->is_closed = true;
+}
+
+/* With `calls` held. */
+static void take(struct hosts_channel *c, enum message_kind kind,
+		 uint64_t votes)
+{
+	switch (kind) {
+	case MESSAGE_ARRIVE:
+		c->votes |= votes;
+		c->arrived++;
+		look_at_members(c);
+		break;
+	case MESSAGE_LEAVE:
+		c->members--;
+		look_at_members(c);
+		break;
+	case MESSAGE_PASS:
+		tell_passed(c, votes);
+		break;
+	default:
+		close_here(c);
+	}
+}
+
+void channels_take(struct hosts *h, struct peer *p, const struct message *m)
+{
+	struct hosts_channel *c = channel_of(h, m->channel);
+
+	p->rounds += m->kind == MESSAGE_ARRIVE;
+	pthread_mutex_lock(&c->calls);
+	take(c, (enum message_kind)m->kind, m->value);
+	pthread_mutex_unlock(&c->calls);
+}
+
+/* The same of this process, which in rank 0 needs no message. */
+static void tell(struct hosts_channel *c, enum message_kind kind,
+		 uint64_t votes)
+{
+	pthread_mutex_lock(&c->calls);
+	c->has_left |= kind == MESSAGE_LEAVE;
+	if (c->hosts->rank == 0)
+		take(c, kind, votes);
+	else
+		star_send_all(c->hosts, NULL, kind, c->number, votes, NULL);
+	pthread_mutex_unlock(&c->calls);
+}
+
+void channels_close_all(struct hosts *h)
+{
+	for (size_t i = 0;; i++) {
+		struct hosts_channel *c = NULL;
+
+		pthread_mutex_lock(&h->lock);
+		bool is_one = i < h->channel_room;
+		if (is_one)
+			c = h->channels[i];
+		pthread_mutex_unlock(&h->lock);
+		if (!is_one)
+			return;
+		if (!c)
+			continue;
+		pthread_mutex_lock(&c->calls);
+		close_here(c);
+		pthread_mutex_unlock(&c->calls);
+	}
+}
+
+void channels_fini(struct hosts *h)
+{
+	for (size_t i = 0; i < h->channel_room; i++) {
+		if (!h->channels[i])
+			continue;
+		pthread_mutex_destroy(&h->channels[i]->calls);
+		mem_free(h->channels[i]);
+	}
+	mem_free(h->channels);
+}
+
+uint32_t hosts_reserve(struct hosts *h, uint32_t count)
+{
+	if (!h)
+		return 0;
+	pthread_mutex_lock(&h->lock);
+	uint32_t first = h->reserved;
+	h->reserved += count;
+	pthread_mutex_unlock(&h->lock);
+	return first;
+}
+
+struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
+				 const struct hosts_waiter *waiter, void *arg)
+{
+	struct hosts_channel *c = channel_of(h, number);
+
+	pthread_mutex_lock(&c->calls);
+	c->waiter = waiter;
+	c->arg = arg;
+	if (c->is_closed)
+		waiter->closed(arg);
+	pthread_mutex_unlock(&c->calls);
+	/* Whoever is gone may have gone between: no close came of it then. */
+	pthread_mutex_lock(&h->lock);
+	bool is_lost = h->lost.code != 0;
+	pthread_mutex_unlock(&h->lock);
+	if (is_lost) {
+		pthread_mutex_lock(&c->calls);
+		close_here(c);
+		pthread_mutex_unlock(&c->calls);
+	}
+	return c;
+}
+
+void hosts_shut(struct hosts_channel *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->calls);
+	c->waiter = NULL;
+	pthread_mutex_unlock(&c->calls);
+}
+
+void hosts_arrive(struct hosts_channel *c, uint64_t votes)
+{
+	tell(c, MESSAGE_ARRIVE, votes);
+}
+
+void hosts_leave(struct hosts_channel *c)
+{
+	tell(c, MESSAGE_LEAVE, 0);
+}
+
+void hosts_close(struct hosts_channel *c)
+{
+	tell(c, MESSAGE_CLOSE, 0);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hosts_inside.h - what the processes of a job are made of, for src/hosts alone. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "hosts/hosts.h"
+#include "hosts/mpi_plugin.h"
+
+/*
+ * The network is a star of TCP connections with rank 0 in the middle. In each
+ * process one thread receives, from all whom it is connected to, sends a
+ * heartbeat each second, and sees who is gone; anyone sends. A message is this
+ * header, and `length` bytes behind those that have some.
+ */
+enum message_kind {
+	MESSAGE_BEAT, /* "I am there" */
+	MESSAGE_DOES, /* + text: what it does now */
+	MESSAGE_ARRIVE, /* to rank 0: this process waits at a channel; its votes */
+	MESSAGE_PASS,  /* from rank 0: all have; the OR of their votes */
+	MESSAGE_LEAVE, /* to rank 0: it comes to this channel no more */
+	MESSAGE_CLOSE, /* to rank 0, and from it: nobody is to wait there */
+	MESSAGE_DATA,  /* + bytes: of a gather to rank 0, of a share from it */
+	MESSAGE_END, /* + text, both ways: all are to end (struct hosts_news) */
+	MESSAGE_GONE, /* + text, from rank 0: process number `channel` is gone */
+	MESSAGE_KINDS
+};
+
+struct message {
+	uint32_t kind, channel;
+	uint64_t value; /* votes, or the length of what follows */
+};
+
+/* What they tell each other through MPI before there is a star. */
+#define HELLO_ADDRESSES 8
+
+struct hello {
+	char version[32];
+	char name[65], boot_id[40];
+	uint64_t token; /* rank 0's: who connects has to know it */
+	uint16_t port;  /* rank 0's */
+	uint16_t addresses;
+	struct hello_address {
+		int family;
+		unsigned char bytes[16];
+	} address[HELLO_ADDRESSES];
+	int64_t clock_offset_ns; /* of CLOCK_REALTIME to rank 0's */
+	uint64_t clock_unsure_ns;
+	char why[512]; /* it cannot be in the star; "" = it can */
+};
+
+/* One process at the other end of a connection. */
+struct peer {
+	unsigned rank;
+	int fd; /* -1 once it is gone */
+	uint64_t heard_ns;
+	pthread_mutex_t sending;
+	struct buf in;   /* received, and not a whole message yet */
+	struct buf data; /* MESSAGE_DATA in turn: length, bytes; under lock */
+	bool is_gone;    /* likewise */
+	char does[64];   /* the last it said */
+	uint64_t rounds; /* barriers that it has come to */
+};
+
+struct hosts_channel {
+	struct hosts *hosts;
+	uint32_t number;
+	/* Held over a decision, what is sent of it, and the call of it, so that
+	 * these come in one order; before hosts->lock and peer->sending. */
+	pthread_mutex_t calls;
+	const struct hosts_waiter *waiter; /* NULL = not open here */
+	void *arg;
+	bool is_closed, has_left;
+	/* Rank 0's. */
+	unsigned members, arrived;
+	uint64_t votes;
+};
+
+struct hosts {
+	const struct hosts_mpi *mpi; /* NULL: met without, as tests do */
+	unsigned rank, total, count;
+	struct hello *hellos; /* of all, by rank */
+	unsigned *host_of;
+	struct peer *peers; /* rank 0: of rank 1, 2, ...; others: of rank 0 */
+	unsigned peer_count;
+	pthread_t thread;
+	int wake_fd;           /* an eventfd: it is to end */
+	struct bridge *bridge; /* barrier_over=mpi, else NULL */
+	_Atomic bool is_ending;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	/* Below: under lock. */
+	struct hosts_channel **channels;
+	size_t channel_room;
+	uint32_t reserved; /* channels that are taken; 0 is of hosts_vote */
+	uint64_t voted, votes_passed;
+	bool votes_closed;
+	struct mlgen_err lost; /* who is gone; empty = nobody */
+	hosts_hear *hear;
+	void *hear_arg;
+	pthread_mutex_t telling; /* held over a call of hear */
+};
+
+/* ---- star_meet.c ---- */
+
+/* Together, through exchange(): connect, and measure the clocks. hellos has
+ * been filled with version, names and tokens, and is again when it returns. 0,
+ * or -errno with err, alike in all of them. */
+struct hosts_config;
+int star_meet(struct hosts *h, const struct hosts_config *cfg,
+	      struct mlgen_err *err);
+
+/* ---- star.c ---- */
+
+uint64_t star_now_ns(void);
+struct peer *star_peer(struct hosts *h, unsigned rank);
+/* Any thread. What cannot be sent is dropped: the receiving thread finds out
+ * why. */
+void star_send(struct hosts *h, struct peer *p, enum message_kind kind,
+	       uint32_t channel, uint64_t value, const void *bytes);
+/* To all that it is connected to, but `except` (NULL = none). */
+void star_send_all(struct hosts *h, const struct peer *except,
+		   enum message_kind kind, uint32_t channel, uint64_t value,
+		   const void *bytes);
+int star_start(struct hosts *h, struct mlgen_err *err);
+/* Connections are closed; then, their memory goes. */
+void star_stop(struct hosts *h);
+void star_fini(struct hosts *h);
+
+/* ---- star_receive.c: on the receiving thread ---- */
+
+/* What has come of it is taken. */
+void star_receive(struct hosts *h, struct peer *p);
+/* It is gone: why, as in "its connection was closed". */
+void star_lose(struct hosts *h, struct peer *p, const char *why);
+
+/* ---- channels.c ---- */
+
+/* A message of one has come. */
+void channels_take(struct hosts *h, struct peer *p, const struct message *m);
+/* Nobody is to wait any more. */
+void channels_close_all(struct hosts *h);
+void channels_fini(struct hosts *h);
+
+/* ---- bridge.c: barrier_over=mpi ---- */
+
+/* Gives each peer a socket whose other end a thread carries to it through MPI,
+ * which it asks again and again with naps in between. 0 or -errno with err. */
+int bridge_start(struct bridge **out, struct hosts *h, struct mlgen_err *err);
+/* Once the sockets have been closed; NULL is fine. */
+void bridge_stop(struct bridge *b);

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* star_meet.c - processes that know each other through MPI connect, and compare their clocks; see hosts_inside.h. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "hosts/addresses.h"
+#include "hosts/hosts_inside.h"
+#include "hosts/meet.h"
+
+/* How long one address is tried; all of them; and how long rank 0 waits. */
+#define TRY_MS 2000
+#define CONNECT_NS (8 * NS_PER_S)
+#define ACCEPT_NS (10 * NS_PER_S)
+#define PINGS 16
+
+/* The first thing that is said on a connection. */
+struct greeting {
+	uint64_t token;
+	uint32_t rank, spare;
+};
+
+/* What rank 0 found out about a clock. */
+struct offset {
+	int64_t ns;
+	uint64_t unsure_ns;
+};
+
+static int64_t realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
+}
+
+/*
+ * Small messages go at once; who does not take what is sent for 10 s, or whose
+ * machine does not answer, is gone (hosts.md's spike: a pulled cable is noticed
+ * after TCP_USER_TIMEOUT; the heartbeat finds what TCP does not).
+ */
+static void set_options(int fd)
+{
+	const int on = 1, idle_s = 2, every_s = 2, probes = 3, most_ms = 10000;
+	/* Rank 0 says nothing before all have come. */
+	const struct timeval most = { .tv_sec = 10 }, longer = { .tv_sec = 20 };
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms,
+		   sizeof(most_ms));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longer, sizeof(longer));
+}
+
+static bool read_whole(int fd, void *to, size_t n)
+{
+	return recv(fd, to, n, MSG_WAITALL) == (ssize_t)n;
+}
+
+static bool write_whole(int fd, const void *from, size_t n)
+{
+	return send(fd, from, n, MSG_NOSIGNAL) == (ssize_t)n;
+}
+
+/* ---- rank 0 ---- */
+
+static void take_connection(struct hosts *h, int fd, unsigned *met)
+{
+	struct greeting g;
+	const struct timeval soon = { .tv_sec = 1 };
+
+	/* Who does not know the word is none of ours. */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+	if (!read_whole(fd, &g, sizeof(g)) || g.token != h->hellos[0].token ||
+	    g.rank == 0 || g.rank >= h->total ||
+	    star_peer(h, g.rank)->fd >= 0) {
+		close(fd);
+		return;
+	}
+	set_options(fd);
+	star_peer(h, g.rank)->fd = fd;
+	(*met)++;
+}
+
+static unsigned accept_all(struct hosts *h, int listener)
+{
+	uint64_t until_ns = star_now_ns() + ACCEPT_NS;
+	unsigned met = 0;
+
+	while (met < h->peer_count) {
+		uint64_t now_ns = star_now_ns();
+		struct pollfd p = { .fd = listener, .events = POLLIN };
+
+		if (now_ns >= until_ns)
+			break;
+		if (poll(&p, 1, (int)divide_up(until_ns - now_ns, 1000000)) <=
+		    0)
+			continue;
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0)
+			take_connection(h, fd, &met);
+	}
+	return met;
+}
+
+/* The quickest answer says most: it is half of its way old, give or take that. */
+static bool measure_clock(struct peer *p)
+{
+	struct offset best = { .unsure_ns = UINT64_MAX };
+
+	for (unsigned i = 0; i < PINGS; i++) {
+		uint64_t from_ns = star_now_ns();
+		int64_t mine_ns = realtime_ns(), theirs_ns = 0;
+
+		if (!write_whole(p->fd, &mine_ns, sizeof(mine_ns)) ||
+		    !read_whole(p->fd, &theirs_ns, sizeof(theirs_ns)))
+			return false;
+		uint64_t half_ns = (star_now_ns() - from_ns) / 2;
+
+		if (half_ns < best.unsure_ns)
+			best = (struct offset){
+				theirs_ns - mine_ns - (int64_t)half_ns, half_ns
+			};
+	}
+	return write_whole(p->fd, &best, sizeof(best));
+}
+
+static void receive_all(struct hosts *h, int listener, struct hello *mine)
+{
+	unsigned met = accept_all(h, listener);
+
+	if (met < h->peer_count)
+		snprintf(mine->why, sizeof(mine->why),
+			 "%u of %u other processes connected to it within "
+			 "%u s",
+			 met, h->peer_count, (unsigned)(ACCEPT_NS / NS_PER_S));
+	for (unsigned i = 0; i < h->peer_count && !mine->why[0]; i++)
+		if (!measure_clock(&h->peers[i]))
+			snprintf(mine->why, sizeof(mine->why),
+				 "the connection of rank %u (host %s) broke",
+				 i + 1, h->hellos[i + 1].name);
+}
+
+/* ---- the others ---- */
+
+/* A connected socket, or -errno. */
+static int try_address(const struct hello_address *a, uint16_t port)
+{
+	struct sockaddr_storage to;
+	socklen_t bytes = addresses_fill(&to, a, port);
+	int fd = socket(a->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0);
+	int error = 0;
+	socklen_t n = sizeof(error);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&to, bytes) < 0)
+		error = errno;
+	if (error == EINPROGRESS) {
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+		error = ETIMEDOUT;
+		if (poll(&p, 1, TRY_MS) == 1)
+			getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n);
+	}
+	if (error) {
+		close(fd);
+		return -error;
+	}
+	fcntl(fd, F_SETFL, 0);
+	return fd;
+}
+
+/* Each address in turn; `why` has what became of them. */
+static int connect_any(const struct hello *to, bool is_same_host, char *why,
+		       size_t size)
+{
+	uint64_t until_ns = star_now_ns() + CONNECT_NS;
+	char text[64];
+	int n = snprintf(why, size,
+			 "cannot reach rank 0 (host %s), port %u:", to->name,
+			 to->port);
+
+	for (unsigned i = 0; i < to->addresses && star_now_ns() < until_ns;
+	     i++) {
+		if (addresses_is_loopback(&to->address[i]) && !is_same_host)
+			continue;
+		int fd = try_address(&to->address[i], to->port);
+		if (fd >= 0) {
+			why[0] = '\0';
+			return fd;
+		}
+		addresses_text(&to->address[i], text, sizeof(text));
+		if ((size_t)n < size)
+			n += snprintf(why + n, size - (size_t)n, " %s: %s;",
+				      text, strerror(-fd));
+	}
+	if ((size_t)n < size)
+		snprintf(why + n, size - (size_t)n,
+			 " let the hosts reach each other (peers_port= says "
+			 "which port is used), or set barrier_over=mpi");
+	return -1;
+}
+
+static void answer_clock(int fd, struct hello *mine)
+{
+	struct offset best = { 0 };
+	int64_t ns;
+
+	for (unsigned i = 0; i < PINGS; i++) {
+		if (!read_whole(fd, &ns, sizeof(ns)))
+			break;
+		ns = realtime_ns();
+		if (!write_whole(fd, &ns, sizeof(ns)))
+			break;
+	}
+	if (!read_whole(fd, &best, sizeof(best)))
+		snprintf(mine->why, sizeof(mine->why),
+			 "rank 0 closed the connection");
+	mine->clock_offset_ns = best.ns;
+	mine->clock_unsure_ns = best.unsure_ns;
+}
+
+static void reach_rank_0(struct hosts *h, struct hello *mine)
+{
+	const struct hello *to = &h->hellos[0];
+	const struct greeting g = { .token = to->token, .rank = h->rank };
+	bool is_same_host = strcmp(mine->name, to->name) == 0 &&
+			    strcmp(mine->boot_id, to->boot_id) == 0;
+	int fd = connect_any(to, is_same_host, mine->why, sizeof(mine->why));
+
+	if (fd < 0)
+		return;
+	set_options(fd);
+	h->peers[0].fd = fd;
+	if (!write_whole(fd, &g, sizeof(g)))
+		snprintf(mine->why, sizeof(mine->why),
+			 "rank 0 closed the connection: %s", strerror(errno));
+	else
+		answer_clock(fd, mine);
+}
+
+/* ---- both ---- */
+
+static int exchange(struct hosts *h, const struct hello *mine,
+		    struct mlgen_err *err)
+{
+	if (h->mpi->exchange(mine, sizeof(*mine), h->hellos) == 0)
+		return 0;
+	return mlgen_fail(err, -EIO, "MPI_Iallgather of %s failed",
+			  h->mpi->name);
+}
+
+/* What is wrong is wrong for all; of a rank that could not connect more is known
+ * than of rank 0, which waited for it. */
+static int look_for_faults(struct hosts *h, struct mlgen_err *err)
+{
+	for (unsigned i = 1; i <= h->total; i++) {
+		unsigned rank = i % h->total;
+		const struct hello *of = &h->hellos[rank];
+
+		if (strcmp(of->version, h->hellos[0].version) != 0)
+			return mlgen_fail(
+				err, -EINVAL,
+				"host %s (rank %u) has mlgen %s, host %s "
+				"(rank 0) has mlgen %s: use one version",
+				of->name, rank, of->version, h->hellos[0].name,
+				h->hellos[0].version);
+		if (of->why[0])
+			return mlgen_fail(err, -EHOSTUNREACH,
+					  "host %s (rank %u): %s", of->name,
+					  rank, of->why);
+	}
+	return 0;
+}
+
+static void make_peers(struct hosts *h)
+{
+	h->peer_count = h->rank == 0 ? h->total - 1 : 1;
+	h->peers = mem_array(h->peer_count, sizeof(*h->peers));
+	for (unsigned i = 0; i < h->peer_count; i++) {
+		h->peers[i].rank = h->rank == 0 ? i + 1 : 0;
+		h->peers[i].fd = -1;
+		pthread_mutex_init(&h->peers[i].sending, NULL);
+	}
+}
+
+int star_meet(struct hosts *h, const struct hosts_config *cfg,
+	      struct mlgen_err *err)
+{
+	struct hello mine = h->hellos[h->rank];
+	int listener = -1;
+
+	make_peers(h);
+	if (h->rank == 0 && !cfg->over_mpi)
+		listener = addresses_listen(&mine, cfg->port);
+	if (getrandom(&mine.token, sizeof(mine.token), 0) < 0)
+		mine.token = (uint64_t)realtime_ns();
+	int rc = exchange(h, &mine, err);
+	if (rc == 0)
+		rc = look_for_faults(h, err);
+	if (rc == 0 && !cfg->over_mpi) {
+		if (h->rank == 0)
+			receive_all(h, listener, &mine);
+		else
+			reach_rank_0(h, &mine);
+		rc = exchange(h, &mine, err);
+	}
+	if (listener >= 0)
+		close(listener);
+	return rc ? rc : look_for_faults(h, err);
+}

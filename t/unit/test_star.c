@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_star.c - processes played by threads meet over loopback: what they say arrives, and who goes is missed. */
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/util.h"
+#include "hosts/channels.h"
+#include "hosts/hosts_inside.h"
+#include "hosts/launcher.h"
+#include "hosts/meet.h"
+
+#define RANKS 4
+
+/* In the place of MPI: threads that exchange through memory. */
+static _Thread_local unsigned own_rank;
+static pthread_barrier_t all_there;
+static char shared[RANKS][sizeof(struct hello)];
+
+static int exchange(const void *mine, size_t n, void *all)
+{
+	memcpy(shared[own_rank], mine, n);
+	pthread_barrier_wait(&all_there);
+	for (unsigned i = 0; i < RANKS; i++)
+		memcpy((char *)all + i * n, shared[i], n);
+	pthread_barrier_wait(&all_there);
+	return 0;
+}
+
+static void end(void)
+{
+}
+
+static const struct hosts_mpi threads_mpi = { .abi = HOSTS_MPI_ABI,
+					      .name = "threads",
+					      .exchange = exchange,
+					      .end = end };
+
+struct member {
+	unsigned rank;
+	void (*does)(struct member *m);
+	struct hosts *hosts;
+	struct mlgen_err err;
+	const char *version;
+	int met;
+};
+
+static void *member_main(void *arg)
+{
+	struct member *m = arg;
+	const struct hosts_config cfg = { .version = m->version };
+
+	own_rank = m->rank;
+	m->met = hosts_meet_through(&m->hosts, &threads_mpi, m->rank, RANKS,
+				    &cfg, &m->err);
+	if (m->met == 0) {
+		m->does(m);
+		hosts_finish(m->hosts);
+	}
+	return NULL;
+}
+
+static void run_members(struct member *m, void (*does)(struct member *m))
+{
+	pthread_t threads[RANKS];
+
+	pthread_barrier_init(&all_there, NULL, RANKS);
+	for (unsigned i = 0; i < RANKS; i++) {
+		if (!m[i].version)
+			m[i].version = "1";
+		m[i].rank = i;
+		m[i].does = does;
+		pthread_create(&threads[i], NULL, member_main, &m[i]);
+	}
+	for (unsigned i = 0; i < RANKS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&all_there);
+}
+
+static void talk(struct member *m)
+{
+	struct buf b = { 0 };
+	uint64_t all;
+	size_t n;
+
+	for (unsigned round = 0; round < 100; round++) {
+		ck_assert_int_eq(
+			hosts_vote(m->hosts, 1u << m->rank, &all, &m->err), 0);
+		ck_assert_uint_eq(all, 15);
+	}
+	/* Two on end: a fast one is ahead of those that are waited for. */
+	for (unsigned round = 0; round < 2; round++) {
+		char *mine = calloc(1, 100000 + m->rank);
+
+		memset(mine, 'a' + (int)m->rank, 100000 + m->rank);
+		ck_assert_int_eq(hosts_gather(m->hosts, mine, 100000 + m->rank,
+					      &b, &m->err),
+				 0);
+		for (unsigned i = 0; i < RANKS && m->rank == 0; i++) {
+			const char *part = hosts_part(&b, i, &n);
+
+			ck_assert_uint_eq(n, 100000 + i);
+			ck_assert_int_eq(part[n - 1], 'a' + (int)i);
+		}
+		free(mine);
+	}
+	buf_reset(&b);
+	buf_add(&b, m->rank ? "not this" : "what rank 0 has");
+	ck_assert_int_eq(hosts_share(m->hosts, &b, &m->err), 0);
+	ck_assert_str_eq(buf_str(&b), "what rank 0 has");
+	buf_fini(&b);
+}
+
+START_TEST(test_votes_parts_and_words_arrive)
+{
+	struct member m[RANKS] = { 0 };
+
+	run_members(m, talk);
+	for (unsigned i = 0; i < RANKS; i++)
+		ck_assert_msg(m[i].met == 0, "%s", m[i].err.text);
+}
+END_TEST
+
+static void fail_some(struct member *m)
+{
+	struct mlgen_err err = { 0 };
+	int rc = 0;
+
+	ck_assert_int_eq(hosts_agree(m->hosts, 0, &err), 0);
+	if (m->rank >= 2)
+		rc = mlgen_fail(&err, m->rank == 2 ? -ENOSPC : -EIO,
+				"disk %u is full", m->rank);
+	rc = hosts_agree(m->hosts, rc, &err);
+	ck_assert_int_eq(rc, m->rank == 3 ? -EIO : -ENOSPC);
+	if (m->rank < 2)
+		ck_assert_ptr_nonnull(strstr(err.text, "(rank 2): disk 2"));
+}
+
+START_TEST(test_the_lowest_that_failed_has_failed_for_all)
+{
+	struct member m[RANKS] = { 0 };
+
+	run_members(m, fail_some);
+}
+END_TEST
+
+START_TEST(test_another_version_is_refused_by_all)
+{
+	struct member m[RANKS] = { [2] = { .version = "2" } };
+
+	run_members(m, talk);
+	for (unsigned i = 0; i < RANKS; i++) {
+		ck_assert_int_eq(m[i].met, -EINVAL);
+		ck_assert_ptr_nonnull(strstr(m[i].err.text, "(rank 2) has "
+							    "mlgen 2"));
+	}
+}
+END_TEST
+
+/* Rank 2's connection breaks while the others wait for it. */
+static void lose_one(struct member *m)
+{
+	struct mlgen_err err = { 0 };
+	struct buf all = { 0 };
+	size_t n;
+
+	hosts_doing(m->hosts, "dancing");
+	ck_assert_int_eq(hosts_barrier(m->hosts, &err), 0);
+	if (m->rank == 2) {
+		shutdown(m->hosts->peers[0].fd, SHUT_RDWR);
+		return;
+	}
+	ck_assert_int_eq(hosts_barrier(m->hosts, &err), -EPIPE);
+	ck_assert_ptr_nonnull(strstr(err.text, "(rank 2) is gone"));
+	ck_assert_ptr_nonnull(strstr(err.text, "dancing"));
+	ck_assert(hosts_is_lost(m->hosts));
+	ck_assert_int_eq(hosts_gather(m->hosts, "x", 1, &all, &err), 0);
+	if (m->rank == 0) {
+		ck_assert_ptr_nonnull(hosts_part(&all, 1, &n));
+		ck_assert_ptr_null(hosts_part(&all, 2, &n));
+		ck_assert_ptr_nonnull(hosts_part(&all, 3, &n));
+	}
+	ck_assert_int_eq(hosts_share(m->hosts, &all, &err), -EPIPE);
+	buf_fini(&all);
+}
+
+START_TEST(test_one_that_is_gone_is_named_and_the_others_go_on_to_the_gather)
+{
+	struct member m[RANKS] = { 0 };
+
+	run_members(m, lose_one);
+}
+END_TEST
+
+struct party {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned passed;
+	uint64_t votes;
+	bool is_closed;
+};
+
+static void party_passed(void *arg, uint64_t votes)
+{
+	struct party *p = arg;
+
+	pthread_mutex_lock(&p->lock);
+	p->passed++;
+	p->votes = votes;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void party_closed(void *arg)
+{
+	struct party *p = arg;
+
+	pthread_mutex_lock(&p->lock);
+	p->is_closed = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static const struct hosts_waiter party_waiter = { party_passed, party_closed };
+
+static bool await_round(struct party *p, unsigned round)
+{
+	pthread_mutex_lock(&p->lock);
+	while (p->passed < round && !p->is_closed)
+		pthread_cond_wait(&p->changed, &p->lock);
+	bool has_passed = p->passed >= round;
+	pthread_mutex_unlock(&p->lock);
+	return has_passed;
+}
+
+/* Rank 3 leaves after ten rounds, rank 1 closes after twenty. */
+static void dance(struct member *m)
+{
+	struct party p = { .lock = PTHREAD_MUTEX_INITIALIZER,
+			   .changed = PTHREAD_COND_INITIALIZER };
+	uint32_t number = hosts_reserve(m->hosts, 2) + 1;
+	struct hosts_channel *c = NULL;
+
+	ck_assert_uint_eq(number, 2);
+	c = hosts_open(m->hosts, number, &party_waiter, &p);
+	for (unsigned round = 1; round <= 20; round++) {
+		if (m->rank == 3 && round > 10)
+			break;
+		hosts_arrive(c, 1u << m->rank);
+		ck_assert(await_round(&p, round));
+		ck_assert_uint_eq(p.votes, round > 10 ? 7 : 15);
+		if (m->rank == 3 && round == 10)
+			hosts_leave(c);
+	}
+	if (m->rank == 1)
+		hosts_close(c);
+	else if (m->rank != 3)
+		hosts_arrive(c, 0);
+	if (m->rank != 3)
+		ck_assert(!await_round(&p, 21));
+	hosts_shut(c);
+}
+
+START_TEST(test_a_channel_passes_without_who_left_and_can_be_closed)
+{
+	struct member m[RANKS] = { 0 };
+
+	run_members(m, dance);
+}
+END_TEST
+
+static const struct {
+	const char *set[6]; /* name, value, ... */
+	enum launcher_mpi mpi;
+	unsigned total;
+	int rc;
+} environments[] = {
+	{ { NULL }, LAUNCHER_NONE, 1, 0 },
+	{ { "OMPI_COMM_WORLD_SIZE", "1", "OMPI_COMM_WORLD_RANK", "0" },
+	  LAUNCHER_NONE,
+	  1,
+	  0 },
+	{ { "OMPI_COMM_WORLD_SIZE", "4", "OMPI_COMM_WORLD_RANK", "3" },
+	  LAUNCHER_OPENMPI,
+	  4,
+	  0 },
+	{ { "PMI_SIZE", "2", "PMI_RANK", "1" }, LAUNCHER_MPICH, 2, 0 },
+	{ { "SLURM_STEP_NUM_TASKS", "1", "SLURM_PROCID", "0" },
+	  LAUNCHER_NONE,
+	  1,
+	  0 },
+	{ { "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1", "PMIX_RANK",
+	    "1" },
+	  LAUNCHER_OPENMPI,
+	  2,
+	  0 },
+	{ { "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1", "PMI_FD", "5" },
+	  LAUNCHER_MPICH,
+	  2,
+	  0 },
+	{ { "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1" },
+	  LAUNCHER_NONE,
+	  2,
+	  -EINVAL },
+	{ { "SLURM_NTASKS", "8", "SLURM_PROCID", "0" }, LAUNCHER_NONE, 1, 0 },
+};
+
+START_TEST(test_the_environment_says_whose_library_it_is)
+{
+	static const char *const known[] = { "OMPI_COMM_WORLD_SIZE",
+					     "OMPI_COMM_WORLD_RANK",
+					     "PMI_SIZE",
+					     "PMI_RANK",
+					     "PMI_FD",
+					     "PMIX_RANK",
+					     "SLURM_STEP_NUM_TASKS",
+					     "SLURM_PROCID",
+					     "SLURM_NTASKS" };
+	struct mlgen_err err = { 0 };
+	struct launcher l;
+
+	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
+		unsetenv(known[i]);
+	for (unsigned i = 0; i < 6 && environments[_i].set[i]; i += 2)
+		setenv(environments[_i].set[i], environments[_i].set[i + 1], 1);
+	ck_assert_int_eq(launcher_look(&l, &err), environments[_i].rc);
+	ck_assert_int_eq(l.mpi, environments[_i].mpi);
+	ck_assert_uint_eq(l.total, environments[_i].total);
+	if (err.code)
+		ck_assert_ptr_nonnull(strstr(err.text, "--mpi=pmi"));
+}
+END_TEST
+
+Suite *suite_star(void);
+
+Suite *suite_star(void)
+{
+	Suite *s = suite_create("star");
+	TCase *t = tcase_create("star");
+
+	tcase_add_test(t, test_votes_parts_and_words_arrive);
+	tcase_add_test(t, test_the_lowest_that_failed_has_failed_for_all);
+	tcase_add_test(t, test_another_version_is_refused_by_all);
+	tcase_add_test(
+		t,
+		test_one_that_is_gone_is_named_and_the_others_go_on_to_the_gather);
+	tcase_add_test(
+		t, test_a_channel_passes_without_who_left_and_can_be_closed);
+	suite_add_tcase(s, t);
+	TCase *launcher = tcase_create("launcher");
+	tcase_add_loop_test(launcher,
+			    test_the_environment_says_whose_library_it_is, 0,
+			    ARRAY_LEN(environments));
+	suite_add_tcase(s, launcher);
+	return s;
+}
