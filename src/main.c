@@ -14,6 +14,8 @@
 #include "base/thread.h"
 #include "build/commit.h"
 #include "config.h"
+#include "hosts/same_job.h"
+#include "hosts/meet.h"
 #include "io/engines.h"
 #include "job/help.h"
 #include "job/help_topics.h"
@@ -120,6 +122,41 @@ static int put_answer(struct program *p, const struct question *q)
 	return program_status(status, program_close_outputs(p));
 }
 
+/* The others that a launcher started, if there are any: they are to run the same
+ * jobs. */
+static int meet_others(struct program *p, struct mlgen_err *err)
+{
+	const struct settings *set = &p->set.settings;
+	const struct hosts_config cfg = {
+		.binary_dir = p->binary_dir,
+		.version = MLGEN_VERSION " (" MLGEN_COMMIT ")",
+		.port = (uint16_t)set->peers_port,
+		.over_mpi = set->barrier_over == BARRIER_OVER_MPI
+	};
+	int rc = hosts_meet(&p->hosts, &cfg, err);
+	char *jobs = NULL;
+	size_t n = 0;
+
+	if (rc < 0 || !p->hosts)
+		return rc;
+	FILE *to = open_memstream(&jobs, &n);
+	if (to) {
+		showjob_print(to, &p->set);
+		fclose(to);
+	}
+	rc = hosts_same_job(p->hosts, jobs ? jobs : "", err);
+	mem_free(jobs);
+	return rc;
+}
+
+/* What all of them have been refused for, rank 0 says. */
+static int refuse_all(struct program *p, const struct mlgen_err *err)
+{
+	return hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)
+		       ? EXIT_USAGE
+		       : program_usage(err);
+}
+
 static int run_program(struct program *p, int argc, char **argv)
 {
 	struct diag diag;
@@ -141,6 +178,8 @@ static int run_program(struct program *p, int argc, char **argv)
 			       .host = &p->host,
 			       .argc = argc,
 			       .argv = argv };
+	if (meet_others(p, &err) < 0)
+		return refuse_all(p, &err);
 	const struct question *q = p->set.question;
 	bool of_files = q && q->about != ABOUT_JOBS;
 	/* One of files may take a job, too. */
@@ -191,6 +230,7 @@ static __attribute__((noinline)) int run_main(int argc, char **argv)
 	signals_begin(leave, p);
 	find_binary_dir(p, argc > 0 ? argv[0] : "");
 	int status = run_program(p, argc, argv);
+	hosts_finish(p->hosts);
 	program_fini_outputs(p);
 	if (status == EXIT_INTERRUPTED || p->is_abandoned) {
 		/* Threads that hang in the kernel may still use all of it. */

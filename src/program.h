@@ -25,9 +25,10 @@ struct program {
 	struct tracefile trace;   /* the same */
 	struct output rows;       /* the same, of a question */
 	struct output *logs; /* of write_iolog, one of each job; NULL = none */
-	int logged_fd;     /* what they are made of, to be read; -1 = not yet */
-	struct ask ask;    /* all of this, for the questions */
-	bool is_abandoned; /* threads that hang in the kernel use all of it */
+	int logged_fd;  /* what they are made of, to be read; -1 = not yet */
+	struct ask ask; /* all of this, for the questions */
+	struct hosts *hosts; /* of one job; NULL = there are no others */
+	bool is_abandoned;   /* threads that hang in the kernel use all of it */
 };
 
 /* What follows gives the status that the program ends with (enum in

@@ -121,10 +121,12 @@ int program_run(struct program *p)
 	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
 					      p->set.count, &p->host, clock);
 
+	cfg.hosts = p->hosts;
 	/* Its probes read the same files. */
 	if (p->set.settings.ceiling == CEILING_ON)
 		jobset_keep(&p->set);
 	if (program_check_format(p, &err) < 0 ||
+	    run_number(p->hosts, p->set.jobs, p->set.count, &err) < 0 ||
 	    run_new(&run, &cfg, &err) < 0 ||
 	    program_open_outputs(p, true, &err) < 0)
 		status = program_usage(&err);

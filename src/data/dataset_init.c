@@ -76,7 +76,7 @@ static uint64_t files_by_scale(const struct dataset *ds, const struct job *job,
 	uint64_t part = part_of(job, files);
 	uint64_t samples, least;
 
-	if (__builtin_mul_overflow(batch, scaled_as(job)->accelerators,
+	if (__builtin_mul_overflow(batch, job_all_accelerators(scaled_as(job)),
 				   &samples) ||
 	    __builtin_mul_overflow(samples, batches, &samples))
 		return files;
@@ -96,7 +96,7 @@ static void scale_files(struct dataset *ds, const struct job *job)
 		return;
 	ds->scaled.part = part;
 	ds->scaled.batch = scaled_as(job)->batch_size;
-	ds->scaled.ranks = scaled_as(job)->accelerators;
+	ds->scaled.ranks = job_all_accelerators(scaled_as(job));
 }
 
 static int choose_files(struct dataset *ds, const struct job *job,
@@ -174,14 +174,15 @@ static int check_eval(const struct dataset *eval, const struct job *job,
 {
 	uint64_t samples = dataset_samples(eval), batch = eval_batch(job);
 
-	if (samples / batch / job->accelerators > 0)
+	if (samples / batch / job_all_accelerators(job) > 0)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "eval_files: %" PRIu64 " with %" PRIu64
 			  " samples are not one eval_batch_size of %" PRIu64
 			  " for each of %" PRIu64 " accelerators; more "
 			  "eval_files or a smaller eval_batch_size",
-			  eval->files, samples, batch, job->accelerators);
+			  eval->files, samples, batch,
+			  job_all_accelerators(job));
 }
 
 /* drop_last=0: the last batch may be short, but never all of them. */
@@ -370,7 +371,8 @@ int dataset_init(struct dataset *ds, const struct job *job,
 	if (r == 0 && !job_work(job)->only_prepares)
 		r = check_packed(ds, job, err);
 	if (r == 0 && !job_work(job)->only_prepares)
-		r = dataset_check_ranks(ds, job, job->accelerators, err);
+		r = dataset_check_ranks(ds, job, job_all_accelerators(job),
+					err);
 	if (r)
 		dataset_fini(ds);
 	return r;

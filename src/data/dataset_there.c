@@ -37,6 +37,7 @@ int dataset_take_there(struct dataset *ds, const struct job *job,
 		ds->files_named = m.num_files;
 	}
 	manifest_fini(&m);
-	return is_taken ? dataset_check_ranks(ds, job, job->accelerators, err)
+	return is_taken ? dataset_check_ranks(ds, job,
+					      job_all_accelerators(job), err)
 			: 0;
 }

@@ -108,20 +108,34 @@ static void tell(struct hosts_channel *c, enum message_kind kind,
 	pthread_mutex_unlock(&c->calls);
 }
 
+/* The next that there is, from a number on; NULL = no more. */
+static struct hosts_channel *next_channel(struct hosts *h, size_t *number)
+{
+	struct hosts_channel *c = NULL;
+
+	pthread_mutex_lock(&h->lock);
+	while (!c && *number < h->channel_room)
+		c = h->channels[(*number)++];
+	pthread_mutex_unlock(&h->lock);
+	return c;
+}
+
+void channels_close_wanted(struct hosts *h)
+{
+	struct hosts_channel *c;
+	size_t at = 0;
+
+	while ((c = next_channel(h, &at)))
+		if (atomic_exchange(&c->wants_close, false))
+			tell(c, MESSAGE_CLOSE, 0);
+}
+
 void channels_close_all(struct hosts *h)
 {
-	for (size_t i = 0;; i++) {
-		struct hosts_channel *c = NULL;
+	struct hosts_channel *c;
+	size_t at = 0;
 
-		pthread_mutex_lock(&h->lock);
-		bool is_one = i < h->channel_room;
-		if (is_one)
-			c = h->channels[i];
-		pthread_mutex_unlock(&h->lock);
-		if (!is_one)
-			return;
-		if (!c)
-			continue;
+	while ((c = next_channel(h, &at))) {
 		pthread_mutex_lock(&c->calls);
 		close_here(c);
 		pthread_mutex_unlock(&c->calls);
@@ -173,6 +187,11 @@ struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
 	return c;
 }
 
+void hosts_refuse(struct hosts *h, uint32_t number)
+{
+	hosts_close(channel_of(h, number));
+}
+
 void hosts_shut(struct hosts_channel *c)
 {
 	if (!c)
@@ -194,5 +213,6 @@ void hosts_leave(struct hosts_channel *c)
 
 void hosts_close(struct hosts_channel *c)
 {
-	tell(c, MESSAGE_CLOSE, 0);
+	atomic_store(&c->wants_close, true);
+	star_wake(c->hosts);
 }

@@ -26,6 +26,8 @@ uint32_t hosts_reserve(struct hosts *h, uint32_t count);
 /* Open one here; others may have come to it already. Never NULL. */
 struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
 				 const struct hosts_waiter *waiter, void *arg);
+/* It is not opened here: nobody is to wait for this process. */
+void hosts_refuse(struct hosts *h, uint32_t number);
 /* No call comes once this has returned. NULL is fine. */
 void hosts_shut(struct hosts_channel *c);
 
@@ -34,5 +36,5 @@ void hosts_arrive(struct hosts_channel *c, uint64_t votes);
 /* It comes no more: barriers wait for one less. */
 void hosts_leave(struct hosts_channel *c);
 /* Nobody is to wait any more; a barrier is passed by all or by none, so what
- * counts is when rank 0 hears of it. Any thread. */
+ * counts is when rank 0 hears of it. Any thread, from a call of a waiter, too. */
 void hosts_close(struct hosts_channel *c);

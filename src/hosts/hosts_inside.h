@@ -72,6 +72,7 @@ struct hosts_channel {
 	const struct hosts_waiter *waiter; /* NULL = not open here */
 	void *arg;
 	bool is_closed, has_left;
+	_Atomic bool wants_close; /* by this process; the thread does it */
 	/* Rank 0's. */
 	unsigned members, arrived;
 	uint64_t votes;
@@ -85,7 +86,8 @@ struct hosts {
 	struct peer *peers; /* rank 0: of rank 1, 2, ...; others: of rank 0 */
 	unsigned peer_count;
 	pthread_t thread;
-	int wake_fd;           /* an eventfd: it is to end */
+	int wake_fd; /* an eventfd: the thread is to look at what follows */
+	_Atomic bool is_stopping;
 	struct bridge *bridge; /* barrier_over=mpi, else NULL */
 	_Atomic bool is_ending;
 	pthread_mutex_t lock;
@@ -115,6 +117,8 @@ int star_meet(struct hosts *h, const struct hosts_config *cfg,
 
 uint64_t star_now_ns(void);
 struct peer *star_peer(struct hosts *h, unsigned rank);
+/* The receiving thread looks at what is wanted of it. */
+void star_wake(struct hosts *h);
 /* Any thread. What cannot be sent is dropped: the receiving thread finds out
  * why. */
 void star_send(struct hosts *h, struct peer *p, enum message_kind kind,
@@ -139,6 +143,8 @@ void star_lose(struct hosts *h, struct peer *p, const char *why);
 
 /* A message of one has come. */
 void channels_take(struct hosts *h, struct peer *p, const struct message *m);
+/* Those that hosts_close was called of. */
+void channels_close_wanted(struct hosts *h);
 /* Nobody is to wait any more. */
 void channels_close_all(struct hosts *h);
 void channels_fini(struct hosts *h);

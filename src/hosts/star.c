@@ -130,6 +130,17 @@ static int wait_for_any(struct hosts *h, struct pollfd *fds, uint64_t until_ns)
 	return poll(fds, h->peer_count + 1, (int)divide_up(left_ns, 1000000));
 }
 
+/* True: it is to end. */
+static bool take_wishes(struct hosts *h)
+{
+	uint64_t count;
+
+	if (read(h->wake_fd, &count, sizeof(count)) != sizeof(count))
+		return false;
+	channels_close_wanted(h);
+	return atomic_load(&h->is_stopping);
+}
+
 static void *star_main(void *arg)
 {
 	struct hosts *h = arg;
@@ -148,7 +159,7 @@ static void *star_main(void *arg)
 		}
 		if (wait_for_any(h, fds, beat_ns) < 0)
 			continue;
-		if (fds[h->peer_count].revents)
+		if (fds[h->peer_count].revents && take_wishes(h))
 			break;
 		for (unsigned i = 0; i < h->peer_count; i++)
 			if (fds[i].revents && h->peers[i].fd >= 0)
@@ -176,12 +187,21 @@ int star_start(struct hosts *h, struct mlgen_err *err)
 			  strerror(rc < 0 ? -rc : rc));
 }
 
+void star_wake(struct hosts *h)
+{
+	const uint64_t one = 1;
+	ssize_t n = write(h->wake_fd, &one, sizeof(one));
+
+	(void)n; /* only 2^64 of them would not fit */
+}
+
 void star_stop(struct hosts *h)
 {
-	uint64_t one = 1;
-
-	if (h->thread && write(h->wake_fd, &one, sizeof(one)) == sizeof(one))
+	atomic_store(&h->is_stopping, true);
+	if (h->thread) {
+		star_wake(h);
 		pthread_join(h->thread, NULL);
+	}
 	if (h->wake_fd >= 0)
 		close(h->wake_fd);
 	for (unsigned i = 0; i < h->peer_count; i++)

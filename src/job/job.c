@@ -144,6 +144,11 @@ bool job_interleaves(const struct job *j)
 	return j->loader == LOADER_TFDATA && j->deterministic;
 }
 
+uint64_t job_all_accelerators(const struct job *j)
+{
+	return j->accelerators_all ? j->accelerators_all : j->accelerators;
+}
+
 uint64_t job_read_threads(const struct job *j)
 {
 	return j->read_threads *

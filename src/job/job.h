@@ -282,6 +282,9 @@ struct job {
 	int kb_base;       /* 1024 or 1000 */
 
 	/* Not options. */
+	/* Of a job that several processes run: the accelerators of those before
+	 * this one, and of all of them; all 0 = there are no others. */
+	uint64_t accelerators_before, accelerators_all;
 	unsigned group; /* jobs of one group start together */
 	/* Whose accelerators and batches scale counts: the job as it was before
 	 * a question changed it, so that its dataset stays; NULL = its own. */
@@ -357,6 +360,8 @@ bool job_interleaves(const struct job *j);
 uint64_t job_read_threads(const struct job *j);
 /* Readers of an accelerator: these threads, or with none its own. */
 uint64_t job_readers(const struct job *j);
+/* Of all processes that run it; those of this one are job->accelerators. */
+uint64_t job_all_accelerators(const struct job *j);
 
 /* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read;
  * count 0 = never. */

@@ -24,6 +24,12 @@ static const struct mlgen_choice ceilings[] = {
 	{ 0 },
 };
 
+static const struct mlgen_choice barriers_over[] = {
+	{ "tcp", BARRIER_OVER_TCP, "connections of all to rank 0, which sleep while they wait" },
+	{ "mpi", BARRIER_OVER_MPI, "messages of MPI, asked for again and again: later, and for networks without IP" },
+	{ 0 },
+};
+
 static const struct mlgen_choice etas[] = {
 	{ "auto", ETA_AUTO, "a status line on a terminal" },
 	{ "always", ETA_ALWAYS, "a status line in any case" },
@@ -208,6 +214,10 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Memory between the kernel and mlgen, a power of two: what comes while it is full is lost, and counted." },
 	{ "capture-backend", MLGEN_F_ENUM(struct settings, capture_backend, backends), .def = "auto", .group = "Capture",
 	  .help = "How it is recorded." },
+	{ "barrier_over", MLGEN_F_ENUM(struct settings, barrier_over, barriers_over), .def = "tcp", .group = "Several hosts",
+	  .help = "Under mpirun or srun: what processes wait for each other over." },
+	{ "peers_port", MLGEN_F_U64(struct settings, peers_port), .def = "0", .min = 0, .max = 65535, .group = "Several hosts",
+	  .help = "Under mpirun or srun: the TCP port at which rank 0 waits for the others; 0 is any that is free." },
 	{ 0 },
 };
 /* clang-format on */

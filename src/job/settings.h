@@ -35,6 +35,7 @@ enum settings_import {
 enum settings_export { EXPORT_NONE, EXPORT_CSV, EXPORT_FIO_IOLOG };
 enum settings_backend { BACKEND_AUTO, BACKEND_BPF, BACKEND_STRACE };
 enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
+enum settings_barrier_over { BARRIER_OVER_TCP, BARRIER_OVER_MPI };
 enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
 
 struct settings {
@@ -71,6 +72,9 @@ struct settings {
 	bool miss_curve;
 	uint64_t memory_bytes; /* of one host; 0 = of this one */
 	uint64_t hosts;
+	/* Of several processes that a launcher started: */
+	int barrier_over;
+	uint64_t peers_port; /* 0 = any */
 	int import;
 	bool lenient;  /* however many lines of a log cannot be read */
 	char *markers; /* an application's log beside what is imported */

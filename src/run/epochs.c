@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
+#include "hosts/hosts.h"
 #include "stat/moments.h"
 
 static double ratio(double a, double b)
@@ -170,14 +173,19 @@ static void close_epoch(struct epochs *e, struct record *r, uint64_t epoch)
 				    r->published_samples_per_sec[i]);
 }
 
+/* What is checked of an epoch, of one process or of all. */
+struct delivered {
+	uint64_t extents, id_sum, whole_ranks;
+};
+
 /* Every extent exactly once? Ids 0 .. n-1 add up to n (n - 1) / 2 mod 2^64. */
-static int check_whole(const struct epochs *e, const struct record *r,
+static int check_whole(const struct epochs *e, const struct delivered *r,
 		       uint64_t epoch, struct mlgen_err *err)
 {
 	uint64_t n = e->sampler->extents;
 	uint64_t sum = n % 2 ? n * ((n - 1) / 2) : (n / 2) * (n - 1);
 
-	if (!e->sampler->is_whole || r->whole_ranks != e->ranks ||
+	if (!e->sampler->is_whole || r->whole_ranks != e->sampler->ranks ||
 	    epoch >= EPOCHS_KEPT)
 		return 0;
 	if (r->extents == n && r->id_sum == sum)
@@ -202,10 +210,56 @@ int epochs_add(struct epochs *e, const struct epoch_account *a,
 		e->total = a->epoch + 1;
 	if (r->ranks == e->ranks) {
 		close_epoch(e, r, a->epoch);
-		rc = check_whole(e, r, a->epoch, err);
+		/* Of a part of the ranks it is none; then epochs_check is. */
+		const struct delivered d = { r->extents, r->id_sum,
+					     r->whole_ranks };
+		rc = check_whole(e, &d, a->epoch, err);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return rc;
+}
+
+static int check_all(const struct epochs *e, const struct buf *all,
+		     unsigned total, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (uint64_t i = 0; i < EPOCHS_KEPT && rc == 0; i++) {
+		struct delivered sum = { 0 }, d;
+
+		for (unsigned rank = 0; rank < total; rank++) {
+			size_t n;
+			const char *part = hosts_part(all, rank, &n);
+
+			if (!part || n < (i + 1) * sizeof(d))
+				continue;
+			memcpy(&d, part + i * sizeof(d), sizeof(d));
+			sum.extents += d.extents;
+			sum.id_sum += d.id_sum;
+			sum.whole_ranks += d.whole_ranks;
+		}
+		rc = check_whole(e, &sum, i, err);
+	}
+	return rc;
+}
+
+int epochs_check(const struct epochs *e, struct hosts *hosts,
+		 struct mlgen_err *err)
+{
+	uint64_t n = e ? u64_min(e->total, EPOCHS_KEPT) : 0;
+	struct delivered *mine = mem_array(n, sizeof(*mine));
+	struct buf all = { 0 };
+
+	for (uint64_t i = 0; i < n; i++)
+		mine[i] = (struct delivered){ e->kept[i].extents,
+					      e->kept[i].id_sum,
+					      e->kept[i].whole_ranks };
+	int rc = hosts_gather(hosts, mine, n * sizeof(*mine), &all, err);
+	if (rc == 0 && e && hosts_rank(hosts) == 0)
+		rc = check_all(e, &all, hosts_total(hosts), err);
+	buf_fini(&all);
+	mem_free(mine);
+	return hosts_agree(hosts, rc, err);
 }
 
 static void epoch_result(const struct epochs *e, const struct record *r,

@@ -46,7 +46,7 @@ static void drop_share_of(struct loader *l, const struct dataset *ds)
 {
 	const struct train *t = l->rank->train;
 	uint64_t w = job_readers(t->job);
-	uint64_t all = w * t->job->accelerators;
+	uint64_t all = w * job_all_accelerators(t->job);
 	char path[PATH_MAX];
 
 	for (uint64_t i = l->rank->index * w + l->index;
@@ -365,7 +365,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	};
 	int rc;
 
-	if (l->index == 0 && l->rank->index == 0)
+	if (l->index == 0 && l->rank->here == 0)
 		cfg.job_name = t->job->name;
 	tracemarks_role(l, cfg.role);
 	rc = worker_open(&l->worker, &cfg, err);

@@ -19,10 +19,12 @@
 /* A sample on a slow mount ends after so long, and counts as found. */
 #define SAMPLE_NS UINT64_C(1000000000)
 
-/* By the last at the first barrier: time zero. */
-static void decide_start(void *arg)
+/* At the first barrier: time zero. */
+static void begin_time(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
+
+	(void)votes;
 
 	if (t->watch)
 		t->watch->begin(t->watched);
@@ -38,9 +40,10 @@ static bool is_nothing_cached(const struct train *t, const struct dataset *ds,
 	return residency_is_nothing(ds, t->drops, t->clock, end_ns);
 }
 
-/* By the last before an epoch: is there anything to drop? Preparation has
- * just looked. */
-static void decide_drop(void *arg)
+static const struct peers_decision decide_start = { .apply = begin_time };
+
+/* Before an epoch: is there anything to drop? Preparation has just looked. */
+static uint64_t vote_for_drop(void *arg)
 {
 	struct train *t = arg;
 	uint64_t end_ns = clock_now(t->clock) + SAMPLE_NS;
@@ -49,20 +52,32 @@ static void decide_drop(void *arg)
 		t->is_dropped =
 			is_nothing_cached(t, t->dataset, end_ns) &&
 			(!t->eval || is_nothing_cached(t, t->eval, end_ns));
-	atomic_store(&t->dropping, !t->is_dropped);
-	t->drops += !t->is_dropped;
+	return t->is_dropped ? 0 : 1;
+}
+
+/* Where anything is cached anywhere, all drop: they do it in step. */
+static void apply_drop(void *arg, uint64_t votes)
+{
+	struct train *t = arg;
+	bool drops = votes != 0;
+
+	atomic_store(&t->dropping, drops);
+	t->drops += drops;
 	t->is_dropped = false;
 }
 
-/* By the last at a step barrier, for a step that all finish. */
-static void decide_step(void *arg)
+static const struct peers_decision decide_drop = { vote_for_drop, apply_drop };
+
+/* At a step barrier, for a step that all finish. */
+static uint64_t vote_at_step(void *arg)
 {
 	struct train *t = arg;
 
 	t->barrier_steps++;
-	if (train_wants_stop(t, t->barrier_steps, clock_now(t->clock)))
-		atomic_store(&t->is_decided, true);
+	return train_vote(t);
 }
+
+static const struct peers_decision decide_step = { vote_at_step, train_apply };
 
 /* Wait until `counter`, which all loaders of this rank raise, is `value`. */
 static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
@@ -85,7 +100,7 @@ static int drop_cache(struct rank *r)
 {
 	struct train *t = r->train;
 
-	if (peers_barrier(&t->peers, decide_drop, t) < 0)
+	if (peers_barrier(&t->peers, &decide_drop, t) < 0)
 		return -EPIPE;
 	if (!atomic_load(&t->dropping))
 		return 0;
@@ -101,13 +116,17 @@ static int drop_cache(struct rank *r)
 	return rc;
 }
 
-/* By the last before an epoch. */
-static void empty_caches(void *arg)
+/* By the last here before an epoch; once on each host. */
+static uint64_t empty_caches(void *arg)
 {
 	struct train *t = arg;
 
-	dropcaches_run("", &t->empty_err);
+	if (hosts_is_first_here(t->hosts))
+		dropcaches_run("", &t->empty_err);
+	return 0;
 }
+
+static const struct peers_decision decide_empty = { .vote = empty_caches };
 
 /* What is in the page cache leaves it as the job asks. */
 static int drop_before(struct rank *r, uint64_t epoch)
@@ -118,7 +137,7 @@ static int drop_before(struct rank *r, uint64_t epoch)
 		return -EPIPE;
 	if (!train_empties_before(t, epoch))
 		return 0;
-	if (peers_barrier(&t->peers, empty_caches, t) < 0)
+	if (peers_barrier(&t->peers, &decide_empty, t) < 0)
 		return -EPIPE;
 	if (!t->empty_err.code)
 		return 0;
@@ -255,7 +274,7 @@ static int run_step(struct rank *r, const struct stage *at, uint64_t batch,
 		return -EPIPE;
 	if (t->job->barrier != BARRIER_STEP)
 		return 0;
-	int rc = peers_barrier(&t->peers, decide_step, t);
+	int rc = peers_barrier(&t->peers, &decide_step, t);
 	s->end_ns = rc < 0 ? clock_now(t->clock) : peers_passed_ns(&t->peers);
 	return rc;
 }
@@ -363,7 +382,7 @@ static int train_epoch(struct rank *r, const struct stage *at)
 	hist_reset(r->epoch_stall);
 	if (drop_before(r, at->epoch) < 0 || rank_order_draw(r) < 0)
 		return -EPIPE;
-	if (at->epoch == 0 && peers_barrier(&t->peers, decide_start, t) < 0)
+	if (at->epoch == 0 && peers_barrier(&t->peers, &decide_start, t) < 0)
 		return -EPIPE;
 	if (run_epoch(r, at, &a, &stopped) < 0 || end_epoch(r, &a) < 0)
 		return -EPIPE;

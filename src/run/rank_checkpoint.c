@@ -42,13 +42,14 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch,
 	return is_time(t, step, end_ns);
 }
 
-/* By the last at a barrier. */
-static void begin_save(void *arg)
+/* At a barrier. */
+static void begin_save(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
 	struct train_saves *s = &t->saves;
 	struct mlgen_err err = { 0 };
 
+	(void)votes;
 	if (atomic_load(t->interrupted))
 		return;
 	s->due_ns = clock_now(t->clock) + s->every.count;
@@ -57,8 +58,10 @@ static void begin_save(void *arg)
 		failure_set(t->failure, &err);
 }
 
-/* By the last of those who stood still: they go on, or time is up. */
-static void end_save(void *arg)
+static const struct peers_decision decide_save = { .apply = begin_save };
+
+/* Of those who stood still: they go on, or time is up. */
+static void end_save(void *arg, uint64_t votes)
 {
 	struct train *t = arg;
 	struct train_saves *s = &t->saves;
@@ -69,14 +72,19 @@ static void end_save(void *arg)
 	s->from_ns = UINT64_MAX;
 	s->wait_ns = s->snapshot_ns = s->agreed = 0;
 	s->has_begun = false;
-	train_decide_stop(t);
+	train_apply(t, votes);
 }
 
-static void begin_behind_snapshots(void *arg)
+static void begin_behind_snapshots(void *arg, uint64_t votes)
 {
-	begin_save(arg);
-	end_save(arg);
+	begin_save(arg, votes);
+	end_save(arg, votes);
 }
+
+static const struct peers_decision decide_end = { train_vote, end_save };
+static const struct peers_decision decide_behind_snapshots = {
+	train_vote, begin_behind_snapshots
+};
 
 /* It stands still from now on. */
 static int enter(struct rank *r, const struct stage *at, uint64_t batch,
@@ -91,7 +99,7 @@ static int enter(struct rank *r, const struct stage *at, uint64_t batch,
 	if (end_ns < s->from_ns)
 		s->from_ns = end_ns;
 	pthread_mutex_unlock(&s->lock);
-	return peers_barrier(&t->peers, is_async ? NULL : begin_save, t);
+	return peers_barrier(&t->peers, is_async ? NULL : &decide_save, t);
 }
 
 /* Until its state has been copied, or there is no more use in that. */
@@ -141,7 +149,7 @@ static int take_snapshot(struct rank *r)
 	s->wait_ns = u64_max(s->wait_ns, waited_ns - begin_ns);
 	s->snapshot_ns = u64_max(s->snapshot_ns, copy_ns);
 	pthread_mutex_unlock(&s->lock);
-	return peers_barrier(&t->peers, begin_behind_snapshots, t);
+	return peers_barrier(&t->peers, &decide_behind_snapshots, t);
 }
 
 static int await_commit(struct rank *r)
@@ -150,7 +158,7 @@ static int await_commit(struct rank *r)
 
 	if (saver_await(t->saver) == -EPIPE)
 		return -EPIPE;
-	return peers_barrier(&t->peers, end_save, t);
+	return peers_barrier(&t->peers, &decide_end, t);
 }
 
 int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch,

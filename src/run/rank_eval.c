@@ -43,7 +43,7 @@ int rank_eval(struct rank *r, const struct stage *at, bool *stopped)
 	if (*stopped)
 		peers_cut(&t->peers);
 	else if (t->job->barrier != BARRIER_NONE &&
-		 peers_barrier(&t->peers, train_decide_stop, t) < 0)
+		 peers_barrier(&t->peers, &train_decide_stop, t) < 0)
 		return -EPIPE;
 	r->end_ns = u64_max(s.end_ns, peers_passed_ns(&t->peers));
 	count_add(&r->count.eval_ns, r->end_ns - begin_ns);

@@ -48,8 +48,9 @@ static void learn(struct train *t, uint64_t epoch)
 	mem_free(b.extents);
 }
 
-/* By the last at the barrier before an epoch. */
-static void decide_order(void *arg)
+/* By the last here at the barrier before an epoch; with the same losses every
+ * process draws the same. */
+static uint64_t draw_order(void *arg)
 {
 	struct train *t = arg;
 	uint64_t from_ns = clock_now(t->clock), epoch = t->orders_drawn;
@@ -59,11 +60,14 @@ static void decide_order(void *arg)
 	importance_draw(t->importance, epoch, t->in_cache, t->cache);
 	t->orders_drawn = epoch + 1;
 	t->draw_ns += clock_now(t->clock) - from_ns;
+	return 0;
 }
+
+static const struct peers_decision decide_order = { .vote = draw_order };
 
 int rank_order_draw(struct rank *r)
 {
 	struct train *t = r->train;
 
-	return t->importance ? peers_barrier(&t->peers, decide_order, t) : 0;
+	return t->importance ? peers_barrier(&t->peers, &decide_order, t) : 0;
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "hosts/channels.h"
 #include "io/dropcaches.h"
 #include "run/activity.h"
 #include "run/rules.h"
@@ -27,6 +28,28 @@ static void stop_all(void *arg)
 			s->does->close(s);
 		stop_set(&s->progress.stop, r->shared.cfg.clock);
 	}
+}
+
+/* The first error of this process. */
+static void stop_failed(void *arg)
+{
+	struct run *r = arg;
+
+	stop_all(r);
+	if (!atomic_load(&r->shared.has_heard))
+		hosts_tell(r->shared.cfg.hosts, &r->shared.failure.err);
+}
+
+/* On the thread that receives from other processes. */
+static void hear(void *arg, const struct hosts_news *news)
+{
+	struct run *r = arg;
+
+	atomic_store(&r->shared.has_heard, true);
+	if (news->is_interrupted)
+		run_interrupt(r);
+	else
+		failure_set(&r->shared.failure, &news->err);
 }
 
 static void make_slots(struct run *r)
@@ -61,7 +84,7 @@ static struct run *make_run(const struct run_config *cfg)
 	r->shared.cfg.host = &r->host;
 	r->timestamp_ms =
 		(uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-	failure_init(&r->shared.failure, stop_all, r);
+	failure_init(&r->shared.failure, stop_failed, r);
 	make_slots(r);
 	return r;
 }
@@ -100,6 +123,7 @@ int run_new(struct run **out, const struct run_config *cfg,
 	int rc = rules_ask_limit(&r->shared, NULL, NULL, err);
 
 	*out = r;
+	r->shared.channels = hosts_reserve(cfg->hosts, (uint32_t)cfg->count);
 	/* Before anything is sized by the memory that there is. */
 	if (rc == 0)
 		rc = memlimit_set(&r->memory, cfg->jobs, cfg->count, &r->host,
@@ -288,8 +312,8 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 	return rc;
 }
 
-/* Once for all of a group, before any of them has begun. Before later epochs a
- * training does it. */
+/* Once for all of a group on a host, before any of them has begun. Before later
+ * epochs a training does it. */
 static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct slot *s = NULL;
@@ -299,7 +323,7 @@ static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 	while (rc == 0 && (s = next_in_group(r, group, s))) {
 		if (!slot_drops_caches(s))
 			continue;
-		if (!is_done)
+		if (!is_done && hosts_is_first_here(r->shared.cfg.hosts))
 			rc = dropcaches_run("", err);
 		is_done = true;
 		s->has_dropped_caches = rc == 0;
@@ -319,6 +343,44 @@ static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 	return rc;
 }
 
+/* Nobody of another process is to wait for what never began here. */
+static void close_idle(struct run *r, unsigned group)
+{
+	struct hosts *h = r->shared.cfg.hosts;
+	struct slot *s = NULL;
+
+	while (h && (s = next_in_group(r, group, s)))
+		if (!s->work_begin_ns)
+			hosts_refuse(h, r->shared.channels +
+						(uint32_t)(s - r->slots));
+}
+
+/* Together: the ids that all processes have read. */
+static int check_group(struct run *r, unsigned group, struct mlgen_err *err)
+{
+	struct slot *s = NULL;
+	int rc = 0;
+
+	if (!r->shared.cfg.hosts)
+		return 0;
+	while (rc == 0 && (s = next_in_group(r, group, s)))
+		if (job_work(s->job)->has_accelerators)
+			rc = epochs_check(s->train.epochs, r->shared.cfg.hosts,
+					  err);
+	return rc;
+}
+
+/* Together: false where any process is stopping. */
+static bool all_go_on(struct run *r)
+{
+	struct mlgen_err err = { 0 };
+	uint64_t stopping;
+
+	if (hosts_vote(r->shared.cfg.hosts, is_stopping(r), &stopping, &err))
+		fail(r, err.code, &err);
+	return !stopping && !err.code;
+}
+
 static void run_group(struct run *r, unsigned group)
 {
 	struct mlgen_err err = { 0 };
@@ -326,12 +388,19 @@ static void run_group(struct run *r, unsigned group)
 
 	while ((s = next_in_group(r, group, s)))
 		s->begin_ns = clock_now(r->shared.cfg.clock);
+	hosts_doing(r->shared.cfg.hosts, "preparing its files");
 	int rc = prepare_group(r, group, &err);
+	rc = hosts_agree(r->shared.cfg.hosts, rc, &err);
+	hosts_doing(r->shared.cfg.hosts, "running its jobs");
 	if (rc == 0)
 		rc = start_group(r, group, &err);
 	fail(r, rc, &err);
+	close_idle(r, group);
 	clock_leave(r->shared.cfg.clock); /* joining does not hold time up */
 	finish_group(r, group);
+	err = (struct mlgen_err){ 0 };
+	rc = check_group(r, group, &err);
+	fail(r, rc, &err);
 	join_clock(r);
 }
 
@@ -345,8 +414,11 @@ void run_execute(struct run *r)
 	disks_begin(&r->disks, r->slots, r->shared.cfg.count,
 		    r->shared.cfg.clock);
 	join_clock(r);
-	for (unsigned g = 0; g < groups && !is_stopping(r); g++)
+	hosts_watch(r->shared.cfg.hosts, hear, r);
+	for (unsigned g = 0; g < groups && all_go_on(r); g++)
 		run_group(r, g);
+	hosts_watch(r->shared.cfg.hosts, NULL, NULL);
+	hosts_doing(r->shared.cfg.hosts, "reporting");
 	disks_end(&r->disks, r->shared.cfg.clock);
 	clock_leave(r->shared.cfg.clock);
 	memlimit_lift(&r->memory);

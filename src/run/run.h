@@ -36,7 +36,15 @@ struct run_config {
 	 * cannot reach so many percent any more, whatever comes; 0 = never. */
 	double au_floor;
 	const char *allow_device; /* NULL = none */
+	struct hosts *hosts;      /* of one job; NULL = there are no others */
 };
+
+/*
+ * Together with the processes of cfg->hosts: number the accelerators of the jobs
+ * through all of them, before run_new. 0, or -errno with err.
+ */
+int run_number(struct hosts *hosts, struct job *const *jobs, size_t count,
+	       struct mlgen_err *err);
 
 /* As the options of the program have it. */
 struct run_config run_config_of(const struct settings *set,

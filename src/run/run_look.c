@@ -9,7 +9,10 @@
 
 void run_interrupt(struct run *r)
 {
-	atomic_store(&r->shared.interrupted, true);
+	bool was = atomic_exchange(&r->shared.interrupted, true);
+
+	if (!was && !atomic_load(&r->shared.has_heard))
+		hosts_tell(r->shared.cfg.hosts, NULL);
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
 		stop_set(&r->slots[i].progress.stop, r->shared.cfg.clock);
 		if (slot_is_working(&r->slots[i]))

@@ -244,3 +244,10 @@ void slot_tell_place(const struct slot *s)
 		log_note("%s: numa=device: %s; its threads are not bound",
 			 s->job->name, s->place.unbound);
 }
+
+void slot_join_others(const struct slot *s, const struct run_shared *run,
+		      struct peers *peers)
+{
+	peers_join(peers, run->cfg.hosts,
+		   run->channels + (uint32_t)(s - s->all));
+}

@@ -30,6 +30,8 @@ struct run_shared {
 	struct failure failure;
 	_Atomic bool interrupted;
 	_Atomic bool has_started;      /* the first byte was written or read */
+	uint32_t channels; /* of cfg.hosts, from here on one for each slot */
+	_Atomic bool has_heard; /* of an end from there, which they know of */
 	struct blockdev_guards guards; /* devices that jobs write */
 	uint64_t threads; /* that work at the same time, about; by rules_ask */
 };
@@ -132,6 +134,10 @@ bool slot_counts(struct slot *s);
 /* Its last worker is gone, or is given up: what is measured ends. Any thread;
  * the first call counts. */
 void slot_end_work(struct slot *s);
+
+/* Its ranks, or streams, wait for those of other processes, too. */
+void slot_join_others(const struct slot *s, const struct run_shared *run,
+		      struct peers *peers);
 
 /* On which CPUs its threads run, into s->place; `m` NULL: it touches no files.
  * slot_tell_place leaves a note where they are not bound as they were to be. */

@@ -245,8 +245,8 @@ static int open_cache(struct tier *t, uint64_t i, struct mlgen_err *err)
 
 	c->tier = t;
 	c->folder.dir_fd = c->folder.lock_fd = -1;
-	c->first_rank = is_one ? 0 : i;
-	c->end_rank = is_one ? ranks : i + 1;
+	c->first_rank = t->job->accelerators_before + (is_one ? 0 : i);
+	c->end_rank = c->first_rank + (is_one ? ranks : 1);
 	rc = tier_decide_init(c, err);
 	if (rc < 0)
 		return rc;

@@ -97,7 +97,7 @@ static void collect_ranks(const struct tier *t, struct cache_result *out)
 		const struct tier_cache *c = &t->caches[i];
 		struct cache_rank *r = &ranks[i];
 
-		r->rank = i;
+		r->rank = c->first_rank;
 		for (uint64_t e = 0; e <= c->record_count; e++) {
 			r->accesses += c->records[e].accesses;
 			r->hits += c->records[e].hits;

@@ -43,7 +43,7 @@ bool train_is_last_epoch(const struct train *t, uint64_t epoch)
 	return !t->job->time_based && epoch + 1 >= t->job->epochs;
 }
 
-bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
+static bool is_over(const struct train *t, uint64_t steps, uint64_t now_ns)
 {
 	const struct job *j = t->job;
 
@@ -51,23 +51,46 @@ bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
 		return true;
 	if (j->steps && steps >= j->steps)
 		return true;
-	if (atomic_load(&t->hopeless) == j->accelerators)
-		return true;
 	return j->runtime_ns && now_ns >= train_ramp_end_ns(t) + j->runtime_ns;
 }
 
-void train_decide_stop(void *train)
+static bool is_hopeless(const struct train *t)
+{
+	return atomic_load(&t->hopeless) == t->job->accelerators;
+}
+
+bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns)
+{
+	return is_over(t, steps, now_ns) || is_hopeless(t);
+}
+
+/* What a process says at a barrier: it wants to stop; and, since all have to be
+ * without hope, that its accelerators are not. */
+enum { VOTE_STOP = 1, VOTE_HOPE = 2 };
+
+uint64_t train_vote(void *train)
+{
+	struct train *t = train;
+	bool stops = is_over(t, t->barrier_steps, clock_now(t->clock));
+
+	return (stops ? VOTE_STOP : 0) | (is_hopeless(t) ? 0 : VOTE_HOPE);
+}
+
+void train_apply(void *train, uint64_t votes)
 {
 	struct train *t = train;
 
-	if (train_wants_stop(t, t->barrier_steps, clock_now(t->clock)))
+	if ((votes & VOTE_STOP) || !(votes & VOTE_HOPE))
 		atomic_store(&t->is_decided, true);
 }
+
+const struct peers_decision train_decide_stop = { train_vote, train_apply };
 
 static void init_rank(struct train *t, struct rank *r, uint64_t index)
 {
 	r->train = t;
-	r->index = index;
+	r->index = t->job->accelerators_before + index;
+	r->here = index;
 	r->step = hist_new();
 	r->first_step = hist_new();
 	r->stall = hist_new();
@@ -112,7 +135,8 @@ static void fini_rank(struct rank *r)
 int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
 	       bool is_eval, uint64_t align_bytes, struct mlgen_err *err)
 {
-	struct sampler_config cfg = sampler_config(job, job->accelerators);
+	struct sampler_config cfg =
+		sampler_config(job, job_all_accelerators(job));
 
 	cfg.is_eval = is_eval;
 	/* Evaluated is each once. */

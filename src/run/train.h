@@ -86,7 +86,8 @@ struct rank_count {
 
 struct rank {
 	struct train *train;
-	uint64_t index;
+	uint64_t index; /* among those of all processes */
+	uint64_t here;  /* among those of this one */
 	pthread_t thread;
 	struct loader *loaders;
 	struct hold *hold; /* until they are joined; NULL = none */
@@ -148,7 +149,8 @@ struct train {
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;
-	struct stop *stop; /* set before train_start; NULL = none */
+	struct stop *stop;   /* set before train_start; NULL = none */
+	struct hosts *hosts; /* NULL = there are no other processes */
 	struct peers peers;
 	struct epochs *epochs;
 	struct rank *ranks;
@@ -215,8 +217,11 @@ bool train_is_last_epoch(const struct train *t, uint64_t epoch);
 /* Has one of the limits been reached, after so many steps? */
 bool train_wants_stop(const struct train *t, uint64_t steps, uint64_t now_ns);
 
-/* By the last at a barrier behind something else than a step: time may be up. */
-void train_decide_stop(void *train);
+/* Whether the training ends at a barrier: what a process says, and what follows
+ * from what all have said; and both, behind something else than a step. */
+uint64_t train_vote(void *train);
+void train_apply(void *train, uint64_t votes);
+extern const struct peers_decision train_decide_stop;
 
 /*
  * Set up for a validated job with its dataset attached, and that of its

@@ -18,12 +18,22 @@ struct world {
 	bool leaves;
 };
 
-static void decide(void *arg)
+static uint64_t vote(void *arg)
+{
+	struct world *w = arg;
+
+	return w->decisions + 1;
+}
+
+static void decide(void *arg, uint64_t votes)
 {
 	struct world *w = arg;
 
 	w->decisions++;
+	ck_assert_uint_eq(votes, w->decisions);
 }
+
+static const struct peers_decision decision = { vote, decide };
 
 static void *member(void *arg)
 {
@@ -31,7 +41,7 @@ static void *member(void *arg)
 
 	clock_join(w->clock);
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		if (peers_barrier(&w->peers, decide, w) == -EPIPE)
+		if (peers_barrier(&w->peers, &decision, w) == -EPIPE)
 			atomic_fetch_add(&w->refused, 1);
 		else
 			atomic_fetch_add(&w->passed, 1);

@@ -211,6 +211,7 @@ static int plain_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 			  &run->failure, &run->interrupted, err);
 	if (rc < 0)
 		return rc;
+	slot_join_others(s, run, &plain_of(s)->streams.peers);
 	plain_begin(s, now_ns);
 	drop_cache(s);
 	slot_begin_work(s, run->cfg.clock, LIVE_IO, records(s));

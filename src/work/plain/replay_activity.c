@@ -290,6 +290,7 @@ static int replay_start(struct slot *s, struct run_shared *run, uint64_t now_ns,
 
 	if (rc < 0)
 		return rc;
+	slot_join_others(s, run, &r->plain.streams.peers);
 	if (r->ops.was_incomplete)
 		log_warn("%s: the trace is incomplete; what there is of it is "
 			 "replayed",

@@ -47,11 +47,12 @@ static void await_start(struct stream *s)
 	}
 }
 
-/* By the last at the barrier: time zero. */
-static void decide_start(void *arg)
+/* At the barrier: time zero. */
+static void begin_time(void *arg, uint64_t votes)
 {
 	struct streams *all = arg;
 
+	(void)votes;
 	if (all->watch)
 		all->watch->begin(all->watched);
 	atomic_store(&all->start_ns, clock_now(all->clock));
@@ -60,6 +61,8 @@ static void decide_start(void *arg)
 					   all->job->ramp_time_ns +
 					   all->job->runtime_ns);
 }
+
+static const struct peers_decision decide_start = { .apply = begin_time };
 
 static void start_counting(struct stream *s, uint64_t now_ns)
 {
@@ -82,7 +85,7 @@ static bool start_together(struct stream *s)
 	uint64_t start;
 
 	await_start(s);
-	if (peers_barrier(&s->all->peers, decide_start, s->all) < 0)
+	if (peers_barrier(&s->all->peers, &decide_start, s->all) < 0)
 		return false;
 	start = atomic_load(&s->all->start_ns);
 	s->count_from_ns = start + j->ramp_time_ns;

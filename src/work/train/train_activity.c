@@ -331,6 +331,8 @@ static int train_activity_start(struct slot *s, struct run_shared *r,
 		rc = make_saver(s, r, err);
 	if (rc < 0)
 		return rc;
+	s->train.hosts = r->cfg.hosts;
+	slot_join_others(s, r, &s->train.peers);
 	train_give_up_below(&s->train, r->cfg.au_floor);
 	s->train.place = &s->place;
 	s->train.traced = &s->traced;

@@ -88,7 +88,7 @@ static void collect_slowest_rank(struct slowest_rank *out, const struct slot *s)
 			continue;
 		means[n] = hist_mean(stall);
 		if (n == 0 || means[n] > out->stall_mean_ns) {
-			out->rank = i;
+			out->rank = s->train.ranks[i].index;
 			out->stall_mean_ns = means[n];
 		}
 		n++;
