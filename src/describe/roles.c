@@ -92,14 +92,14 @@ static void guess(const struct taskbook *b, struct task_account *a,
 	const struct task_account *parent = parent_of(b, a);
 
 	a->sure = SURE_GUESS;
-	if (is_writer(a, all)) {
+	if (a->loaders) {
+		a->role = ROLE_TRAINER;
+		a->sure = a->loaders > 1 ? SURE_LIKELY : SURE_GUESS;
+	} else if (is_writer(a, all)) {
 		a->role = ROLE_CHECKPOINT;
 		a->sure = parent && 2 * a->written_bytes >= all->written
 				  ? SURE_LIKELY
 				  : SURE_GUESS;
-	} else if (a->loaders) {
-		a->role = ROLE_TRAINER;
-		a->sure = a->loaders > 1 ? SURE_LIKELY : SURE_GUESS;
 	} else if (may_load(b, a, all)) {
 		a->role = ROLE_LOADER;
 		a->sure = parent->loaders > 1 ? SURE_LIKELY : SURE_GUESS;

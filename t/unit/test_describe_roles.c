@@ -69,6 +69,24 @@ START_TEST(children_that_read_are_loaders_and_their_parent_trains)
 }
 END_TEST
 
+START_TEST(a_parent_that_saves_trains_all_the_same)
+{
+	struct trace_record r = record(TRACE_WRITE, 500, 10, file("/ckpt"));
+
+	put_entry(TRACE_PROCESS, 10, 1, "python train.py");
+	put_entry(TRACE_PROCESS, 11, 10, "python train.py");
+	put_entry(TRACE_PROCESS, 12, 10, "python train.py");
+	visit(0, 11, "/a");
+	visit(10, 12, "/b");
+	r.result = 100000;
+	trace_writer_record(rig.w, &r);
+	const struct metric_list *l = &described()->processes;
+	ck_assert_int_eq(task_of(l, 10)->role, ROLE_TRAINER);
+	ck_assert_int_eq(task_of(l, 10)->sure, SURE_LIKELY);
+	ck_assert_int_eq(task_of(l, 11)->role, ROLE_LOADER);
+}
+END_TEST
+
 /* One of a hundred bytes is the least; and an only child is a guess. */
 START_TEST(a_child_that_reads_next_to_nothing_is_no_loader)
 {
@@ -135,6 +153,7 @@ Suite *suite_describe_roles(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t,
 		       children_that_read_are_loaders_and_their_parent_trains);
+	tcase_add_test(t, a_parent_that_saves_trains_all_the_same);
 	tcase_add_test(t, a_child_that_reads_next_to_nothing_is_no_loader);
 	tcase_add_test(t, a_shell_around_a_program_is_no_trainer);
 	tcase_add_test(t, threads_that_say_what_they_are_are_believed);
