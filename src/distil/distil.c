@@ -23,6 +23,7 @@ static void distil_fini(struct distil *d)
 	markbook_fini(&d->marks);
 	trace_names_free(d->names);
 	buf_fini(&d->facts);
+	mem_free(d->scope);
 	mem_free(d->class);
 	mem_free(d->renames);
 	mem_free(d->task);

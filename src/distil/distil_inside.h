@@ -34,6 +34,9 @@ enum file_class {
 	CLASSES
 };
 
+/* Of a file, by its path and its first record; 0 = it has none. */
+enum { DISTIL_OUT_OF_SCOPE = 1, DISTIL_IN_SCOPE };
+
 /* Those who read one data set, be it one process or the ranks of a host: a
  * training. Numbers are from 0. */
 struct distil_task {
@@ -91,6 +94,7 @@ struct distil {
 	struct trace_names *names; /* directories, texts of tasks */
 	struct markbook marks;     /* where the trace has markers */
 	bool has_markers, has_cpu, has_sizes;
+	uint8_t *scope; /* DISTIL_IN_SCOPE, by file id */
 	uint8_t *class; /* enum file_class by file id, which is below ... */
 	uint32_t file_count;
 	struct distil_rename *renames; /* as they were made */

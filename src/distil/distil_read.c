@@ -12,7 +12,6 @@
 struct reading {
 	struct distil *d;
 	struct visiting *visiting;
-	uint8_t *is_kept; /* by file: 0 = not asked, 1 = no, 2 = yes */
 };
 
 const char *distil_path(const struct distil *d, uint32_t file)
@@ -33,6 +32,8 @@ bool distil_in_scope(const struct distil *d, uint32_t file)
 {
 	const char *path = distil_path(d, file);
 
+	if (d->scope && d->scope[file])
+		return d->scope[file] == DISTIL_IN_SCOPE;
 	return scope_has(path) && !prints_to(d, "stdout", path) &&
 	       !prints_to(d, "stderr", path);
 }
@@ -67,13 +68,19 @@ const char *distil_fact(const struct distil *d, const char *key)
 	return NULL;
 }
 
-static bool is_kept(struct reading *g, uint32_t file)
+static bool is_kept(struct distil *d, const struct trace_record *r)
 {
+	uint32_t file = r->file;
+
 	if (!file)
 		return false;
-	if (!g->is_kept[file])
-		g->is_kept[file] = distil_in_scope(g->d, file) ? 2 : 1;
-	return g->is_kept[file] == 2;
+	if (!d->scope[file])
+		d->scope[file] =
+			distil_in_scope(d, file) &&
+					!scope_is_probe(distil_path(d, file), r)
+				? DISTIL_IN_SCOPE
+				: DISTIL_OUT_OF_SCOPE;
+	return d->scope[file] == DISTIL_IN_SCOPE;
 }
 
 static void count(struct distil *d, const struct trace_record *r, unsigned kind)
@@ -127,7 +134,7 @@ static int take_record(struct reading *g, const struct trace_record *r,
 	if (!keyed_find(&d->tasks.thread_keys, (uint64_t)r->pid << 32 | r->tid,
 			&task))
 		return 0;
-	return visiting_add(g->visiting, r, task, is_kept(g, r->file), err);
+	return visiting_add(g->visiting, r, task, is_kept(d, r), err);
 }
 
 static int read_records(struct distil *d, struct mlgen_err *err)
@@ -137,7 +144,7 @@ static int read_records(struct distil *d, struct mlgen_err *err)
 	int rc;
 
 	d->file_count = trace_ordered_names(d->records) + 1;
-	g.is_kept = mem_array(d->file_count, sizeof(*g.is_kept));
+	d->scope = mem_array(d->file_count, sizeof(*d->scope));
 	g.visiting = visiting_new(d->visits, &d->specimens, &d->written);
 	while ((rc = trace_ordered_next(d->records, &r, err)) > 0) {
 		rc = take_record(&g, r, err);
@@ -146,7 +153,6 @@ static int read_records(struct distil *d, struct mlgen_err *err)
 	}
 	visiting_end(g.visiting);
 	visiting_free(g.visiting);
-	mem_free(g.is_kept);
 	return rc;
 }
 

@@ -182,8 +182,9 @@ static bool prints_to(const struct profiler *f, const char *path)
 	return false;
 }
 
-static bool in_scope(struct profiler *f, uint32_t id)
+static bool in_scope(struct profiler *f, const struct trace_record *r)
 {
+	uint32_t id = r->file;
 	const char *name;
 	size_t bytes;
 
@@ -193,7 +194,8 @@ static bool in_scope(struct profiler *f, uint32_t id)
 		name = trace_ordered_name(f->records, id, &bytes);
 		f->scope[id] = OUT_OF_SCOPE;
 		if (scope_has(name) && !prints_to(f, name) &&
-		    !codefolders_has(&f->code, name))
+		    !codefolders_has(&f->code, name) &&
+		    !scope_is_probe(name, r))
 			f->scope[id] =
 				(unsigned char)(IN_SCOPE +
 						storage_of(&f->storage, name));
@@ -243,7 +245,7 @@ static void add_call(struct profiler *f, const struct trace_record *r)
 		f->to->failed_calls++;
 		return;
 	}
-	if (!in_scope(f, r->file)) {
+	if (!in_scope(f, r)) {
 		f->to->other_calls++;
 		return;
 	}
@@ -272,7 +274,7 @@ static void add_touch(struct profiler *f, const struct trace_record *r)
 {
 	struct trace_record read;
 
-	if (in_scope(f, r->file) && mappings_read(&f->mappings, r, &read))
+	if (in_scope(f, r) && mappings_read(&f->mappings, r, &read))
 		add_call(f, &read);
 }
 
@@ -318,7 +320,7 @@ static void add_event(struct profiler *f, const struct trace_record *r)
 		f->epoch = r->off;
 		f->to->epochs++;
 	}
-	if (r->op == TRACE_CACHE_ADD && in_scope(f, r->file)) {
+	if (r->op == TRACE_CACHE_ADD && in_scope(f, r)) {
 		p->has_cache = true;
 		p->cache_bytes += opkind_bytes(r);
 	}

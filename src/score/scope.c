@@ -2,10 +2,12 @@
 /* scope.c - which files of a trace are data set or checkpoint, by their paths. */
 #include "score/scope.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "trace/trace.h"
 
 static const char *const folders[] = {
 	"/proc/",  "/sys/", "/etc/",  "/usr/",     "/lib/",       "/lib32/",
@@ -21,8 +23,13 @@ static const char *const endings[] = { ".so", ".py", ".pyc", ".log" };
 static const char *const no_files[] = { "pipe:[", "socket:[",
 					"anon_inode:", "/memfd:", "/dmabuf:" };
 
-/* Those of sem_open() are in memory, and hold no data. */
-static const char *const semaphores = "/dev/shm/sem.";
+/* What processes share, and no data set: semaphores of sem_open(), what PyTorch's
+ * loaders hand over, Python's multiprocessing and its SharedMemory, NCCL, Open
+ * MPI. */
+static const char *const shared[] = {
+	"/dev/shm/sem.", "/dev/shm/torch_", "/dev/shm/pymp-",
+	"/dev/shm/psm_", "/dev/shm/nccl-",  "/dev/shm/vader_segment.",
+};
 
 static bool begins(const char *path, const char *with)
 {
@@ -41,9 +48,11 @@ bool scope_has(const char *path)
 	if (!*path)
 		return false;
 	/* Files in memory are files. */
-	if (begins(path, "/dev/") &&
-	    (!begins(path, "/dev/shm/") || begins(path, semaphores)))
+	if (begins(path, "/dev/") && !begins(path, "/dev/shm/"))
 		return false;
+	for (size_t i = 0; i < ARRAY_LEN(shared); i++)
+		if (begins(path, shared[i]))
+			return false;
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
 		if (begins(path, folders[i]))
 			return false;
@@ -57,4 +66,16 @@ bool scope_has(const char *path)
 		if (ends(path, endings[i]))
 			return false;
 	return true;
+}
+
+/* _RandomNameSequence of its tempfile.py. */
+bool scope_is_probe(const char *path, const struct trace_record *first)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+	const char *name = strrchr(path, '/');
+	const uint64_t new_file = O_CREAT | O_EXCL | O_RDWR;
+
+	return name && strspn(name + 1, letters) == 8 && !name[9] &&
+	       first->op == TRACE_OPEN && first->len_bytes != TRACE_UNKNOWN &&
+	       (first->len_bytes & new_file) == new_file;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_storage.c - which filesystem a path of a trace is on, and which of them counts. */
 #include <check.h>
+#include <fcntl.h>
 
 #include "base/mem.h"
 #include "score/scope.h"
 #include "score/storage.h"
 #include "suites.h"
+#include "trace/trace.h"
 
 static struct storage some;
 
@@ -66,10 +68,11 @@ START_TEST(where_nothing_is_known_all_are_there)
 }
 END_TEST
 
-START_TEST(semaphores_are_no_files_of_data)
+START_TEST(memory_that_processes_share_is_no_data)
 {
 	ck_assert(scope_has("/dev/shm/batch"));
 	ck_assert(!scope_has("/dev/shm/sem.z3c8Be"));
+	ck_assert(!scope_has("/dev/shm/torch_23485_1298_0"));
 	ck_assert(!scope_has("/dev/sda"));
 	ck_assert(scope_has("/data/sem.npz"));
 }
@@ -88,6 +91,27 @@ START_TEST(programs_and_logs_are_no_files_of_data)
 }
 END_TEST
 
+START_TEST(what_python_tries_a_folder_with_is_no_data)
+{
+	struct trace_record r = { .op = TRACE_OPEN,
+				  .len_bytes = O_RDWR | O_CREAT | O_EXCL |
+					       O_CLOEXEC };
+
+	ck_assert(scope_is_probe("/tmp/5qu1_cgv", &r));
+	ck_assert(!scope_is_probe("/tmp/5qu1_cgv.npz", &r));
+	ck_assert(!scope_is_probe("/tmp/5qu1_cg", &r));
+	ck_assert(!scope_is_probe("/tmp/5qu1_Cgv", &r));
+	ck_assert(!scope_is_probe("5qu1_cgv", &r));
+	r.len_bytes = O_RDWR | O_CREAT;
+	ck_assert(!scope_is_probe("/tmp/5qu1_cgv", &r));
+	r.len_bytes = TRACE_UNKNOWN;
+	ck_assert(!scope_is_probe("/tmp/5qu1_cgv", &r));
+	r.op = TRACE_STAT;
+	r.len_bytes = O_RDWR | O_CREAT | O_EXCL;
+	ck_assert(!scope_is_probe("/tmp/5qu1_cgv", &r));
+}
+END_TEST
+
 Suite *suite_storage(void)
 {
 	Suite *s = suite_create("storage");
@@ -97,7 +121,8 @@ Suite *suite_storage(void)
 	tcase_add_test(t, the_longest_mount_point_has_a_path);
 	tcase_add_test(t, a_hundredth_of_the_bytes_counts);
 	tcase_add_test(t, where_nothing_is_known_all_are_there);
-	tcase_add_test(t, semaphores_are_no_files_of_data);
+	tcase_add_test(t, memory_that_processes_share_is_no_data);
+	tcase_add_test(t, what_python_tries_a_folder_with_is_no_data);
 	tcase_add_test(t, programs_and_logs_are_no_files_of_data);
 	suite_add_tcase(s, t);
 	return s;
