@@ -50,7 +50,16 @@ void codefolders_add(struct codefolders *f, const char *path)
 
 bool codefolders_has(const struct codefolders *f, const char *path)
 {
-	return has(f, path, strlen(path));
+	size_t length = strlen(path);
+
+	/* That of "/" is in it. */
+	if (length && path[length - 1] == '/')
+		length--;
+	for (size_t i = 0; i < f->count; i++)
+		if (strncmp(f->at[i], path, length) == 0 &&
+		    strchr("/", f->at[i][length]))
+			return true;
+	return false;
 }
 
 void codefolders_fini(struct codefolders *f)

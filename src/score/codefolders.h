@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codefolders.h - folders that programs are loaded from: who looks for a module asks for each of them again and again. */
+/* codefolders.h - folders that programs are loaded from, and those these are in: who looks for a module asks for each of them again and again. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct codefolders {
  * nothing. A __pycache__ is its folder's. */
 void codefolders_add(struct codefolders *f, const char *path);
 
-/* Is a path one of the folders? */
+/* Is a path one of the folders, or one that such a folder is in? */
 bool codefolders_has(const struct codefolders *f, const char *path);
 
 void codefolders_fini(struct codefolders *f);

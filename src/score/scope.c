@@ -15,7 +15,7 @@ static const char *const folders[] = {
 };
 
 static const char *const inside[] = { "/site-packages/", "/dist-packages/",
-				      "/__pycache__/", ".so." };
+				      "/__pycache__/", ".so.", "/pymp-" };
 
 static const char *const endings[] = { ".so", ".py", ".pyc", ".log" };
 
@@ -24,11 +24,10 @@ static const char *const no_files[] = { "pipe:[", "socket:[",
 					"anon_inode:", "/memfd:", "/dmabuf:" };
 
 /* What processes share, and no data set: semaphores of sem_open(), what PyTorch's
- * loaders hand over, Python's multiprocessing and its SharedMemory, NCCL, Open
- * MPI. */
+ * loaders hand over, Python's SharedMemory, NCCL, Open MPI. */
 static const char *const shared[] = {
-	"/dev/shm/sem.", "/dev/shm/torch_", "/dev/shm/pymp-",
-	"/dev/shm/psm_", "/dev/shm/nccl-",  "/dev/shm/vader_segment.",
+	"/dev/shm/sem.",  "/dev/shm/torch_",         "/dev/shm/psm_",
+	"/dev/shm/nccl-", "/dev/shm/vader_segment.",
 };
 
 static bool begins(const char *path, const char *with)

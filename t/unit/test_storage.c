@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "base/mem.h"
+#include "score/codefolders.h"
 #include "score/scope.h"
 #include "score/storage.h"
 #include "suites.h"
@@ -73,8 +74,27 @@ START_TEST(memory_that_processes_share_is_no_data)
 	ck_assert(scope_has("/dev/shm/batch"));
 	ck_assert(!scope_has("/dev/shm/sem.z3c8Be"));
 	ck_assert(!scope_has("/dev/shm/torch_23485_1298_0"));
+	ck_assert(!scope_has("/tmp/pymp-ecx66s4b"));
 	ck_assert(!scope_has("/dev/sda"));
 	ck_assert(scope_has("/data/sem.npz"));
+}
+END_TEST
+
+START_TEST(folders_of_code_and_what_they_are_in_are_no_data)
+{
+	struct codefolders f = { 0 };
+
+	codefolders_add(&f, "/me/venv/lib/x.py");
+	codefolders_add(&f, "/me/data/a.npz");
+	ck_assert(codefolders_has(&f, "/me/venv/lib"));
+	ck_assert(codefolders_has(&f, "/me/venv"));
+	ck_assert(codefolders_has(&f, "/me"));
+	ck_assert(codefolders_has(&f, "/"));
+	ck_assert(!codefolders_has(&f, "/me/ven"));
+	ck_assert(!codefolders_has(&f, "/me/venv/lib/x.py"));
+	ck_assert(!codefolders_has(&f, "/me/data"));
+	codefolders_fini(&f);
+	ck_assert(!codefolders_has(&f, "/"));
 }
 END_TEST
 
@@ -123,6 +143,7 @@ Suite *suite_storage(void)
 	tcase_add_test(t, where_nothing_is_known_all_are_there);
 	tcase_add_test(t, memory_that_processes_share_is_no_data);
 	tcase_add_test(t, what_python_tries_a_folder_with_is_no_data);
+	tcase_add_test(t, folders_of_code_and_what_they_are_in_are_no_data);
 	tcase_add_test(t, programs_and_logs_are_no_files_of_data);
 	suite_add_tcase(s, t);
 	return s;
