@@ -97,7 +97,7 @@ static const struct mlgen_choice preprocesses[] = {
 
 static const struct mlgen_choice preprocess_places[] = {
 	{ "sample", PREPROCESS_AT_SAMPLE, "when all of it was read, as a decoder that takes a buffer" },
-	{ "reads", PREPROCESS_AT_READS, "behind each read, as much of it as of the sample's bytes was read: as NumPy, which checks and copies what it has got before it asks for more" },
+	{ "reads", PREPROCESS_AT_READS, "behind each read, as much of it as of the sample's bytes was read: what would be less than 50 us behind a later one: as NumPy, which checks and copies what it has got before it asks for more" },
 	{ 0 },
 };
 

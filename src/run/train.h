@@ -47,8 +47,9 @@ struct loader {
 	struct tier_loader *tier; /* NULL = there is no cache */
 	uint64_t decoded_ns;      /* end of the last preprocess_time */
 	/* Of preprocess_at=reads: what the extent under way takes, 0 = none has
-	 * been read of it yet; and what its reads have not spent of that. */
-	uint64_t decode_all_ns, decode_left_ns;
+	 * been read of it yet; what its reads have not spent of that, and what
+	 * of this is too little to be spent alone. */
+	uint64_t decode_all_ns, decode_left_ns, decode_due_ns;
 	/* What is being read, and what of io_bytes was read before it. */
 	const struct pass *pass; /* NULL = indexes, which are the training's */
 	/* Without a thread: the order of the stage at hand, and that one's
