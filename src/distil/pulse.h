@@ -48,6 +48,10 @@ struct pulse {
 	uint64_t in_epoch; /* steps that could be seen if all were */
 	double bound_ns;   /* the mean of all steps; NaN = there are none */
 	double think_ns;   /* of a worker between two samples of a batch */
+	/* The first batch of an epoch is taken so much later than when it would
+	 * have been read if it took no longer than others, in the middle of all
+	 * epochs: a loader that begins; 0 = not to be seen. */
+	double first_late_ns;
 	/* When each batch was begun that nothing held up, by its number, for
 	 * ranks to be compared; 0 = it was held up. */
 	uint64_t *begun_ns;

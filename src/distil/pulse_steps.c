@@ -47,67 +47,153 @@ static double usual_step(const struct pulse_batch *at, size_t count)
 	return middle;
 }
 
-/* Batches that have been taken by then, when each takes a step, and none is taken
- * before it was read. `taken` and *taken_ns: so far. */
-static void take_until(const struct pulse_batch *at, size_t count, double step,
-		       double until_ns, size_t *taken, double *taken_ns)
-{
-	while (*taken < count && same_epoch(&at[0], &at[*taken])) {
-		double next = (double)at[*taken].end_ns;
+/* Batches of an epoch that have been taken so far. */
+struct taking {
+	double first_ns; /* no earlier than that is the first */
+	double step_ns;
+	size_t taken;
+	double taken_ns; /* the last of them */
+};
 
-		if (*taken && *taken_ns + step > next)
-			next = *taken_ns + step;
+/* And until then, when each takes a step, and none is taken before it was read. */
+static void take_until(struct taking *t, const struct pulse_batch *at,
+		       size_t count, double until_ns)
+{
+	while (t->taken < count && same_epoch(&at[0], &at[t->taken])) {
+		double next = (double)at[t->taken].end_ns;
+
+		if (!t->taken && t->first_ns > next)
+			next = t->first_ns;
+		if (t->taken && t->taken_ns + t->step_ns > next)
+			next = t->taken_ns + t->step_ns;
 		if (next > until_ns)
 			return;
-		*taken_ns = next;
-		(*taken)++;
+		t->taken_ns = next;
+		t->taken++;
 	}
 }
 
-/* One more batch was asked for as each was taken: what is asked for beyond. */
-static void look_at_epoch(const struct pulse_batch *at, size_t count,
-			  double step, uint32_t *votes)
+/* When a reader of the epoch began first that had waited. */
+static double first_go(const struct pulse_batch *at, size_t count)
 {
-	size_t taken = 0, looked = 0;
-	double taken_ns = 0;
+	double first = (double)INFINITY;
 
+	for (size_t i = 0; i < count && same_epoch(&at[0], &at[i]); i++)
+		if (at[i].is_idle)
+			first = fmin(first, (double)at[i].start_ns);
+	return first;
+}
+
+/* What was looked at, and what it says. */
+struct voting {
+	uint32_t *votes; /* by window */
+	uint64_t looked;
+	double off_ns; /* from a batch that was taken to who goes on, the sum */
+	uint32_t window; /* that most say; 0 = none */
+	double percent;
+};
+
+/* One more batch was asked for as each was taken: what is asked for beyond. */
+static void look_at_epoch(struct voting *v, const struct pulse_batch *at,
+			  size_t count, double step, bool is_late)
+{
+	struct taking t = { .step_ns = step };
+	size_t looked = 0;
+
+	if (is_late)
+		t.first_ns = first_go(at, count);
 	for (size_t i = 1; i < count && looked < LOOKED_AT; i++) {
 		if (!same_epoch(&at[0], &at[i]))
 			return;
 		if (!at[i].is_idle)
 			continue;
 		looked++;
-		take_until(at, count, step,
-			   (double)at[i].start_ns + LATE_PART * step + WAKE_NS,
-			   &taken, &taken_ns);
-		if (!taken || at[i].number + 1 < taken)
+		take_until(&t, at, count,
+			   (double)at[i].start_ns + LATE_PART * step + WAKE_NS);
+		if (!t.taken || at[i].number + 1 < t.taken)
 			continue;
-		uint64_t window = at[i].number + 1 - taken;
-		if (window && window < WINDOWS_MOST)
-			votes[window]++;
+		uint64_t window = at[i].number + 1 - t.taken;
+		if (!window || window >= WINDOWS_MOST)
+			continue;
+		v->votes[window]++;
+		v->looked++;
+		v->off_ns += fabs((double)at[i].start_ns - t.taken_ns);
 	}
 }
 
+/* The first batch of an epoch is taken when it was read; or later, as where a
+ * loader has to begin, when the first reader goes on that had waited. */
+static struct voting vote(const struct pulse_batch *at, size_t count,
+			  double step, bool is_late)
+{
+	struct voting v = { 0 };
+
+	v.votes = mem_array(WINDOWS_MOST, sizeof(*v.votes));
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || !same_epoch(&at[i - 1], &at[i]))
+			look_at_epoch(&v, at + i, count - i, step, is_late);
+	for (uint32_t w = 1; w < WINDOWS_MOST; w++)
+		if (v.votes[w] > v.votes[v.window])
+			v.window = w;
+	if (v.looked) {
+		v.percent = 100.0 * v.votes[v.window] / (double)v.looked;
+		v.off_ns /= (double)v.looked;
+	}
+	mem_free(v.votes);
+	return v;
+}
+
+/* Late, if more of what is looked at says so; or as much of it, and it is nearer
+ * to that by far, and each worker is as far ahead as the others. */
 static void find_window(struct pulse *p, const struct pulse_batch *at,
 			size_t count, double step)
 {
-	uint32_t *votes = mem_array(WINDOWS_MOST, sizeof(*votes));
-	uint32_t most = 0;
-	uint64_t all = 0;
+	struct voting now = vote(at, count, step, false);
+	struct voting late = vote(at, count, step, true);
+	bool is_nearer = late.percent >= now.percent && now.off_ns > WAKE_NS &&
+			 late.off_ns < now.off_ns / 2 &&
+			 late.window % (p->workers ? p->workers : 1) == 0;
+	bool is_late = late.percent > now.percent || is_nearer;
+	const struct voting *v = is_late ? &late : &now;
+
+	p->window_percent = v->percent;
+	if (v->percent >= WINDOW_PERCENT)
+		p->window = v->window;
+}
+
+/* How long a batch is read, in the middle. */
+static double usual_read(const struct pulse_batch *at, size_t count)
+{
+	double *ns = mem_array(count, sizeof(*ns)), middle;
 
 	for (size_t i = 0; i < count; i++)
-		if (i == 0 || !same_epoch(&at[i - 1], &at[i]))
-			look_at_epoch(at + i, count - i, step, votes);
-	for (uint32_t w = 1; w < WINDOWS_MOST; w++) {
-		all += votes[w];
-		if (votes[w] > votes[most])
-			most = w;
+		ns[i] = (double)(at[i].end_ns - at[i].start_ns);
+	pulse_sort(ns, count);
+	middle = pulse_quantile(ns, count, 0.5);
+	mem_free(ns);
+	return middle;
+}
+
+/* The first batch of an epoch was taken when the one went on that is `window`
+ * behind it. */
+static double late_first(const struct pulse *p, const struct pulse_batch *at,
+			 size_t count)
+{
+	double *late = mem_array(count, sizeof(*late)), middle;
+	double read = usual_read(at, count);
+	size_t n = 0;
+
+	for (size_t i = 0; p->window && i + p->window < count; i++) {
+		const struct pulse_batch *next = &at[i + p->window];
+
+		if (!at[i].number && same_epoch(&at[i], next) && next->is_idle)
+			late[n++] = (double)next->start_ns -
+				    (double)at[i].start_ns - read;
 	}
-	if (all)
-		p->window_percent = 100.0 * votes[most] / (double)all;
-	if (p->window_percent >= WINDOW_PERCENT)
-		p->window = most;
-	mem_free(votes);
+	pulse_sort(late, n);
+	middle = n ? pulse_quantile(late, n, 0.5) : 0;
+	mem_free(late);
+	return fmax(middle, 0);
 }
 
 /* When the rank took the batch that let this one be read: had that been there for
@@ -211,6 +297,7 @@ void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count)
 	} else if (step > 0) {
 		find_window(p, at, count, step);
 		keep_steps(p, at, count, step);
+		p->first_late_ns = late_first(p, at, count);
 	}
 	p->bound_ns = mean_step(p, at, count);
 	pulse_sort(p->step_ns, p->steps);

@@ -13,6 +13,9 @@
  * middle of them. A normal distribution does so below a deviation of 3%. */
 #define CONST_PART 3
 #define CONST_RANGE 0.025
+/* What is as near to that is the constant and what came with it each time: their
+ * mean makes as many last as long as they did. */
+#define NEAR_PART 0.05
 /* Quantiles that are held against each other. */
 #define POINTS 256
 #define DIGITS 4
@@ -102,6 +105,20 @@ static size_t closest_of(const double *sorted, size_t count, size_t part)
 	return best;
 }
 
+static double mean_near(const double *sorted, size_t count, double middle)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (fabs(sorted[i] - middle) > NEAR_PART * middle)
+			continue;
+		sum += sorted[i];
+		n++;
+	}
+	return n ? sum / (double)n : middle;
+}
+
 static void fit_models(struct timefit *f, const double *sorted, size_t count)
 {
 	double m = f->mean_ns, s = f->stdev_ns, wide = sqrt(3) * s;
@@ -133,7 +150,7 @@ void timefit(struct timefit *f, const double *sorted, size_t count)
 	double middle = quantile_of(sorted + at, part, 0.5);
 
 	measure(f, sorted, count);
-	f->dist = timefit_constant(middle);
+	f->dist = timefit_constant(mean_near(sorted, count, middle));
 	if (sorted[at + part - 1] - sorted[at] > CONST_RANGE * middle &&
 	    f->mean_ns > 0 && f->stdev_ns > 0)
 		fit_models(f, sorted, count);

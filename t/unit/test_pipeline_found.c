@@ -22,6 +22,7 @@ struct line {
 	double think_ns;   /* between two samples */
 	double compute_ns; /* of a step */
 	double uneven;     /* by so much of it, either way */
+	double late_ns;    /* the first batch of an epoch is taken so late */
 	bool forks;        /* workers are others in each epoch */
 };
 
@@ -101,7 +102,7 @@ static double play_epoch(struct played *p, const struct line *l,
 						   : taken[k - window];
 		double end = play_batch(p, l, free_ns, from, k, epoch);
 
-		taken[k] = last > end ? last : end;
+		taken[k] = (last > end ? last : end) + (k ? 0 : l->late_ns);
 		last = taken[k] + l->compute_ns * (1 + l->uneven * draw(p));
 	}
 	mem_free(taken);
@@ -282,6 +283,26 @@ START_TEST(workers_of_each_epoch_and_a_short_last_batch_are_seen_through)
 }
 END_TEST
 
+/* A thread hands it on that has to begin, in more than a step. */
+START_TEST(a_first_batch_that_is_late_is_seen_through)
+{
+	for (uint32_t w = 1; w <= 4; w++)
+		for (double part = 1.1; part < 4; part += 0.6) {
+			struct line l = line_of(PULSE_WORKER, w, 4, 3);
+			struct pulse p;
+
+			l.compute_ns = 3e7;
+			l.late_ns = part * l.compute_ns;
+			l.forks = true;
+			check_found(&l, "late");
+			p = found_of(&l);
+			ck_assert_double_eq_tol(p.first_late_ns, l.late_ns,
+						0.1 * l.compute_ns);
+			pulse_fini(&p);
+		}
+}
+END_TEST
+
 START_TEST(steps_that_differ_are_known_by_their_distribution)
 {
 	struct line l = line_of(PULSE_WORKER, 4, 8, 2);
@@ -427,6 +448,7 @@ Suite *suite_pipeline_found(void)
 	Suite *s = suite_create("pipeline_found");
 	TCase *c = tcase_create("pulse");
 
+	tcase_add_test(c, a_first_batch_that_is_late_is_seen_through);
 	tcase_add_test(c, workers_of_a_batch_each_come_back);
 	tcase_add_test(c, batches_that_overlap_come_back);
 	tcase_add_test(c, batches_of_all_workers_come_back);
