@@ -197,10 +197,8 @@ static int training(struct distil *d, uint32_t party, struct mlgen_err *err)
 		rc = parts[i].find(d, party, to, err);
 	}
 	if (rc == 0 && (party_has(d, party, STAGE_SAVE) ||
-			party_has(d, party, STAGE_RESTORE))) {
-		jobsection_heading(to, "checkpoints");
+			party_has(d, party, STAGE_RESTORE)))
 		rc = distil_checkpoints(d, party, to, err);
-	}
 	generated(d, to);
 	return rc;
 }
