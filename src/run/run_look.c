@@ -5,7 +5,7 @@
 #include "io/noise.h"
 #include "run/activity.h"
 #include "run/run_inside.h"
-#include "run/series.h"
+#include "run/rates.h"
 
 void run_interrupt(struct run *r)
 {
@@ -76,5 +76,5 @@ void run_tick(struct run *r)
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		if (slot_is_working(&r->slots[i]) &&
 		    slot_has_begun(&r->slots[i]))
-			series_tick(&r->slots[i], now_ns, mhz);
+			rates_tick(&r->slots[i], now_ns, mhz);
 }

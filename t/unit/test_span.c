@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "run/activity.h"
-#include "run/series.h"
+#include "run/rates.h"
 #include "run/span.h"
 #include "suites.h"
 #include "tree.h"
@@ -101,7 +101,7 @@ static void second(struct scene *c, uint64_t bytes)
 	for (unsigned i = 0; i < WORKERS; i++)
 		if (!atomic_load(&workers[i].has_ended))
 			count_add(&workers[i].stat.io_bytes[0], bytes);
-	series_tick(&c->slot, clock_now(c->clock), 1000);
+	rates_tick(&c->slot, clock_now(c->clock), 1000);
 }
 
 START_TEST(each_record_ends_with_its_own_worker)

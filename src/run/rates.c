@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* series.c - see series.h. */
-#include "run/series.h"
+/* rates.c - see rates.h. */
+#include "run/rates.h"
 
 #include <math.h>
 
@@ -58,7 +58,7 @@ static void tick_clock(struct slot *s, double mhz)
 	s->mhz_looks++;
 }
 
-void series_tick(struct slot *s, uint64_t now_ns, double mhz)
+void rates_tick(struct slot *s, uint64_t now_ns, double mhz)
 {
 	double seconds = (double)(now_ns - s->last_tick_ns) / 1e9;
 	const uint64_t bytes[] = { slot_io_bytes(s, 0), slot_io_bytes(s, 1) };
