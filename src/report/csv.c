@@ -32,6 +32,7 @@ struct csv {
 	uint64_t cpu_wall_ns; /* CLOCK_MONOTONIC of that reading */
 	struct host_cpu cpu;
 	double cpu_percent;
+	struct hist *scratch;
 };
 
 /* Quoted only where a comma or quote in it asks for it; a row is a line that
@@ -75,10 +76,21 @@ static void put_percent(struct buf *out, const struct live_field *f,
 		buf_addf(out, "%.2f", percent);
 }
 
+static void put_percentile(struct csv *c, const struct live_field *f,
+			   const struct live_span *s)
+{
+	uint64_t ns = live_percentile(f, s, c->scratch);
+
+	if (ns != UINT64_MAX)
+		buf_addf(&c->row, "%" PRIu64, ns);
+}
+
 /* What does not apply to this interval, or is not known, is empty. */
-static void put_cell(struct buf *out, const struct live_field *f,
+static void put_cell(struct csv *c, const struct live_field *f,
 		     const struct live_span *s)
 {
+	struct buf *out = &c->row;
+
 	switch (f->field.type) {
 	case MLGEN_STR:
 		csv_put_text(out, *(const char *const *)live_now(f, s));
@@ -88,6 +100,9 @@ static void put_cell(struct buf *out, const struct live_field *f,
 		break;
 	case MLGEN_PERCENT:
 		put_percent(out, f, s);
+		break;
+	case MLGEN_HIST:
+		put_percentile(c, f, s);
 		break;
 	case MLGEN_TIME:
 		buf_addf(out, "%.3f", (double)live_count(f, s) / NS_PER_S);
@@ -99,15 +114,15 @@ static void put_cell(struct buf *out, const struct live_field *f,
 }
 
 /* The figures that are columns; what a column has no row for is empty. */
-static void put_cells(struct buf *out, const struct live_span *s)
+static void put_cells(struct csv *c, const struct live_span *s)
 {
 	for (const struct live_field *f = live_fields; f->field.name; f++) {
 		if (f->is_unlogged)
 			continue;
 		if (f != live_fields && f->field.help)
-			buf_addc(out, ',');
+			buf_addc(&c->row, ',');
 		if (live_applies(f, s))
-			put_cell(out, f, s);
+			put_cell(c, f, s);
 	}
 }
 
@@ -205,6 +220,7 @@ int csv_open(struct csv **out, struct place *p, struct mlgen_err *err)
 		return rc;
 	}
 	buf_init(&c->row);
+	c->scratch = hist_new();
 	host_cpu_read(&c->cpu);
 	c->cpu_wall_ns = clock_monotonic_ns();
 	*out = c;
@@ -246,7 +262,7 @@ void csv_row(struct csv *c, const struct live *now, const struct live *before)
 		.resident_bytes = known(host_resident_bytes()),
 		.page_cache_bytes = known(host_page_cache_bytes()),
 	};
-	put_cells(&c->row, &(struct live_span){ now, before, &host });
+	put_cells(c, &(struct live_span){ now, before, &host });
 	write_row(c);
 }
 
@@ -260,6 +276,7 @@ int csv_close(struct csv *c)
 	if (c->was_made && !c->started)
 		unlink(c->path);
 	buf_fini(&c->row);
+	hist_free(c->scratch);
 	mem_free(c->path);
 	mem_free(c);
 	return rc;

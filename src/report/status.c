@@ -70,14 +70,10 @@ static struct track *new_track(struct status *s, const char *job_name)
 static void remember(struct track *t, const struct live *now)
 {
 	struct live *l = &t->looks[t->next];
-	struct hist *stall = l->stall;
 
-	if (now->stall && !stall)
-		stall = hist_new();
-	*l = *now;
-	l->stall = stall;
-	if (now->stall)
-		memcpy(stall, now->stall, sizeof(*stall));
+	if (now->stall && !l->stall)
+		l->stall = hist_new();
+	live_copy(l, now);
 	t->next = (t->next + 1) % LOOKS;
 	if (t->count < LOOKS)
 		t->count++;

@@ -65,8 +65,7 @@ static void write_rows(struct watch *w)
 		     before->phase == LIVE_DONE))
 			continue;
 		csv_row(w->csv, &w->now[i], before);
-		*before = w->now[i];
-		before->stall = NULL;
+		live_copy(before, &w->now[i]);
 	}
 }
 
@@ -160,18 +159,26 @@ static void leave_behind(struct watch *w)
 	run_abandon(w->run);
 }
 
+/* Latencies of an interval are what two looks differ by. */
+static void want_intervals(struct watch *w, size_t job)
+{
+	live_hists_new(&w->now[job]);
+	live_hists_new(&w->logged[job]);
+}
+
 static void watch_init(struct watch *w)
 {
 	w->status = status_new(w->set);
 	w->now = mem_array(w->jobs, sizeof(*w->now));
 	w->logged = mem_array(w->jobs, sizeof(*w->logged));
 	for (size_t i = 0; i < w->jobs; i++)
-		w->now[i].stall = hist_new();
+		if (w->csv)
+			want_intervals(w, i);
+		else
+			w->now[i].stall = hist_new();
 	watch_look(w);
-	for (size_t i = 0; i < w->jobs; i++) {
-		w->logged[i] = w->now[i];
-		w->logged[i].stall = NULL;
-	}
+	for (size_t i = 0; i < w->jobs; i++)
+		live_copy(&w->logged[i], &w->now[i]);
 	w->tick_ns = TICK_NS;
 	if (w->set->status_interval_ns && w->set->status_interval_ns < TICK_NS)
 		w->tick_ns = w->set->status_interval_ns;
@@ -184,8 +191,10 @@ static void watch_fini(struct watch *w)
 {
 	status_erase(w->status);
 	status_free(w->status);
-	for (size_t i = 0; i < w->jobs; i++)
-		hist_free(w->now[i].stall);
+	for (size_t i = 0; i < w->jobs; i++) {
+		live_hists_free(&w->now[i]);
+		live_hists_free(&w->logged[i]);
+	}
 	mem_free(w->now);
 	mem_free(w->logged);
 }

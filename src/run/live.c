@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Whatever the job is: all that moves its bytes is counted. */
+#define LIVE_IN_WORK (LIVE_IN_TRAIN | LIVE_IN_IO | LIVE_IN_CHECKPOINT)
+
 static const struct mlgen_choice phases[] = {
 	{ "wait", LIVE_WAIT, NULL },
 	{ "prepare", LIVE_PREPARE, NULL },
@@ -24,6 +27,17 @@ static const struct mlgen_choice phases[] = {
 #define PART(m) .type = MLGEN_PERCENT, .off = MLGEN_MEMBER(L, m, uint64_t)
 #define PHASE(m) .type = MLGEN_ENUM, .off = MLGEN_MEMBER(L, m, enum live_phase), .choices = phases
 #define HIST(m) .type = MLGEN_HIST, .off = MLGEN_MEMBER(L, m, struct hist *)
+/* Three columns of one histogram. */
+#define PERCENTILES(name, m, of_what)                                          \
+	{ .field = { name "_p50_ns", HIST(m), .unit = "ns",                    \
+	    .help = "Half of " of_what " in the interval took so long at most, in ns; empty where there was none." }, \
+	  .kind = LIVE_DISTRIBUTION, .percent = 50 },                          \
+	{ .field = { name "_p99_ns", HIST(m), .unit = "ns",                    \
+	    .help = "99 of 100 took so long at most; of fewer than 100, that is the longest." }, \
+	  .kind = LIVE_DISTRIBUTION, .percent = 99 },                          \
+	{ .field = { name "_max_ns", HIST(m), .unit = "ns",                    \
+	    .help = "The longest of them, within 0.4%." },                     \
+	  .kind = LIVE_DISTRIBUTION, .percent = 100 }
 
 /* In the order of the log's columns. */
 const struct live_field live_fields[] = {
@@ -72,17 +86,17 @@ const struct live_field live_fields[] = {
 	    .help = "Page cache of this host." },
 	  .kind = LIVE_OF_HOST },
 	{ .field = { "read_ios", MLGEN_F_U64(L, io_ios[0]), .unit = "operations",
-	    .help = "Reads that a plain job completed in the interval." },
-	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_IO },
+	    .help = "Reads that the job completed in the interval." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_WORK },
 	{ .field = { "write_ios", MLGEN_F_U64(L, io_ios[1]), .unit = "operations",
-	    .help = "Writes that it completed." },
-	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_IO },
+	    .help = "Writes that it completed, of checkpoints as well." },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_OPERATIONS, .when = LIVE_IN_WORK },
 	{ .field = { "read_bytes", MLGEN_F_U64(L, io_moved[0]), .unit = "bytes",
 	    .help = "Bytes that it read." },
-	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_IO },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_WORK },
 	{ .field = { "write_bytes", MLGEN_F_U64(L, io_moved[1]), .unit = "bytes",
 	    .help = "Bytes that it wrote." },
-	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_IO },
+	  .kind = LIVE_COUNTER, .show = LIVE_AS_BANDWIDTH, .when = LIVE_IN_WORK },
 	{ .field = { "checkpoint", MLGEN_F_U64(L, checkpoint),
 	    .help = "The checkpoint under way, from 1." },
 	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_CHECKPOINT | LIVE_IN_SAVE, OF(checkpoints) },
@@ -95,6 +109,10 @@ const struct live_field live_fields[] = {
 	{ .field = { "hit_percent", PART(hits), .unit = "%",
 	    .help = "Samples that the cache tier had, as a percentage of those that were asked of it in the interval; 0 where none was, empty without a tier." },
 	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_TIER, OF(accesses) },
+	PERCENTILES("read", lat[MLGEN_READ], "the reads"),
+	PERCENTILES("write", lat[MLGEN_WRITE], "the writes"),
+	PERCENTILES("sample", sample, "the samples, from the first operation to the last,"),
+	PERCENTILES("stall", stall, "the stalls of accelerators"),
 
 	{ .field = { "checkpoint_done", MLGEN_F_U64(L, checkpoint_done), .unit = "bytes",
 	    .help = "So much of the checkpoint under way is written, or read." },
@@ -121,6 +139,71 @@ const struct live_field live_fields[] = {
 };
 
 /* clang-format on */
+
+/* The histograms of a look, one after the other; NULL = no more. */
+static struct hist **hist_place(struct live *l, unsigned i)
+{
+	if (i < MLGEN_OPS)
+		return &l->lat[i];
+	return i == MLGEN_OPS       ? &l->stall
+	       : i == MLGEN_OPS + 1 ? &l->sample
+				    : NULL;
+}
+
+void live_hists_new(struct live *l)
+{
+	struct hist **h;
+
+	for (unsigned i = 0; (h = hist_place(l, i)); i++)
+		if (!*h)
+			*h = hist_new();
+}
+
+void live_hists_free(struct live *l)
+{
+	struct hist **h;
+
+	for (unsigned i = 0; (h = hist_place(l, i)); i++) {
+		hist_free(*h);
+		*h = NULL;
+	}
+}
+
+/* All but the histograms. */
+static void copy_figures(struct live *to, const struct live *from)
+{
+	struct live own = *to;
+	struct hist **h;
+
+	*to = *from;
+	for (unsigned i = 0; (h = hist_place(to, i)); i++)
+		*h = *hist_place(&own, i);
+}
+
+void live_reset(struct live *l)
+{
+	static const struct live none;
+	struct hist **h;
+
+	copy_figures(l, &none);
+	for (unsigned i = 0; (h = hist_place(l, i)); i++)
+		if (*h)
+			hist_reset(*h);
+}
+
+void live_copy(struct live *to, const struct live *from)
+{
+	struct live there = *from;
+	struct hist **h;
+
+	copy_figures(to, from);
+	for (unsigned i = 0; (h = hist_place(to, i)); i++) {
+		const struct hist *one = *hist_place(&there, i);
+
+		if (*h && one)
+			memcpy(*h, one, sizeof(*one));
+	}
+}
 
 bool live_is_column(const struct live_field *f)
 {
@@ -253,4 +336,12 @@ bool live_distribution(const struct live_field *f, const struct live_span *s,
 	memcpy(out, now, sizeof(*out));
 	hist_subtract(out, before);
 	return out->count > 0;
+}
+
+uint64_t live_percentile(const struct live_field *f, const struct live_span *s,
+			 struct hist *scratch)
+{
+	return live_distribution(f, s, scratch)
+		       ? hist_percentile(scratch, f->percent)
+		       : UINT64_MAX;
 }

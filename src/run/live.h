@@ -42,12 +42,17 @@ struct live {
 	uint64_t waiting_ns;     /* longest stall now in progress */
 	uint64_t left_ns;        /* estimate; UINT64_MAX = unknown */
 	double done_percent;     /* by left_ns, of the phase; NaN = unknown */
-	struct hist *stall; /* snapshot; allocated by the caller, may be NULL */
+	/* Histograms since the start, of the caller (live_hists_new), who may
+	 * want none of them, or only some: NULL. */
+	struct hist *stall;          /* of all accelerators */
+	struct hist *lat[MLGEN_OPS]; /* submit to completion, of all workers */
+	struct hist *sample;         /* first submitted to last completed */
 	struct io_outstanding oldest;
 	uint64_t errors; /* counted by continue_on_error */
-	/* io: 0 read, 1 write */
-	bool is_io; /* the job is a plain one, whatever its phase now */
-	uint64_t io_ios[2], io_moved[2]; /* operations, bytes */
+	bool is_io;      /* the job is a plain one, whatever its phase now */
+	/* 0 read, 1 write: operations, also in chains, and bytes, as transferred
+	 * by whatever works in the job. */
+	uint64_t io_ios[2], io_moved[2];
 	/* checkpoints, also beside a training; count 0 = none */
 	uint64_t checkpoint, checkpoints; /* from 1; checkpoints 0 = unknown */
 	uint64_t checkpoint_done, checkpoint_bytes; /* of the one under way */
@@ -56,6 +61,14 @@ struct live {
 	/* prepare, and the layout of a plain job's files */
 	uint64_t files_done, files_total, bytes_done, bytes_total;
 };
+
+/* All histograms of a look, empty; and none again. */
+void live_hists_new(struct live *l);
+void live_hists_free(struct live *l);
+/* Nothing is known yet; its histograms stay its own, and are emptied. */
+void live_reset(struct live *l);
+/* As it is there, also in those histograms that `to` has. */
+void live_copy(struct live *to, const struct live *from);
 
 /* What is the same for all jobs that are looked at at one time. */
 struct live_host {
@@ -74,7 +87,8 @@ enum live_kind {
 	LIVE_PROGRESS, /* likewise, so many of `of`; of 0 = of unknown many */
 	LIVE_COUNTER,  /* what the interval gained */
 	LIVE_SHARE,    /* gained, as a percentage of what `of` gained */
-	LIVE_DISTRIBUTION, /* a histogram of what the interval gained */
+	LIVE_DISTRIBUTION, /* a histogram of what the interval gained; or one of
+			    * its percentiles */
 	LIVE_OF_HOST,      /* a gauge, whose member is one of live_host */
 };
 
@@ -115,6 +129,7 @@ struct live_field {
 	enum live_show show;
 	unsigned when;    /* of live_when, any of these; 0 = always */
 	size_t of;        /* PROGRESS, SHARE: another member */
+	double percent;   /* DISTRIBUTION: this percentile, 100 = the largest */
 	bool is_unlogged; /* not a column of the log */
 };
 extern const struct live_field live_fields[];
@@ -154,3 +169,8 @@ double live_percent(const struct live_field *f, const struct live_span *s);
 /* A DISTRIBUTION into `out`; false where nothing was gained, or is known. */
 bool live_distribution(const struct live_field *f, const struct live_span *s,
 		       struct hist *out);
+
+/* A DISTRIBUTION's percentile; UINT64_MAX where nothing was gained, or is
+ * known. */
+uint64_t live_percentile(const struct live_field *f, const struct live_span *s,
+			 struct hist *scratch);

@@ -40,17 +40,14 @@ bool run_has_started(const struct run *r)
 void run_look(const struct run *r, size_t i, struct live *live)
 {
 	const struct slot *s = &r->slots[i];
-	struct hist *stall = live->stall;
 
-	*live = (struct live){ .job_name = s->job->name,
-			       .phase = (enum live_phase)atomic_load(&s->phase),
-			       .now_ns = clock_now(r->shared.cfg.clock),
-			       .left_ns = UINT64_MAX,
-			       .done_percent = (double)NAN,
-			       .stall = stall,
-			       .is_io = job_work(s->job)->is_plain };
-	if (stall)
-		hist_reset(stall);
+	live_reset(live);
+	live->job_name = s->job->name;
+	live->phase = (enum live_phase)atomic_load(&s->phase);
+	live->now_ns = clock_now(r->shared.cfg.clock);
+	live->left_ns = UINT64_MAX;
+	live->done_percent = (double)NAN;
+	live->is_io = job_work(s->job)->is_plain;
 	live->files_done = count_get(&s->progress.files_done);
 	live->files_total = count_get(&s->progress.files_total);
 	live->bytes_done = count_get(&s->progress.bytes_done);

@@ -105,11 +105,25 @@ uint64_t slot_ios(const struct slot *s, unsigned direction)
 	return n;
 }
 
+void slot_look_moved(const struct worker *w, struct live *live)
+{
+	for (unsigned d = 0; d < 2; d++) {
+		live->io_ios[d] += slot_worker_ios(w, d);
+		live->io_moved[d] += slot_worker_bytes(w, d);
+	}
+	for (unsigned op = 0; op < MLGEN_OPS; op++)
+		if (live->lat[op])
+			hist_gather(live->lat[op], w->stat.lat[op]);
+	if (live->sample)
+		hist_gather(live->sample, w->stat.sample);
+}
+
 void slot_look_at(const struct worker *w, struct live *live)
 {
 	const struct io *io = atomic_load(&w->io);
 	struct io_outstanding o = { 0 };
 
+	slot_look_moved(w, live);
 	live->errors += count_get(&w->stat.errors);
 	if (io)
 		io_look(io, &o);

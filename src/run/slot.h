@@ -112,7 +112,9 @@ uint64_t slot_ios(const struct slot *s, unsigned direction);
 uint64_t slot_worker_bytes(const struct worker *w, unsigned direction);
 uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
 
-/* What a worker has had under way longest, into live->oldest. */
+/* Add what a worker has moved, with its latencies. */
+void slot_look_moved(const struct worker *w, struct live *live);
+/* That, its errors, and what it has had under way longest, into live->oldest. */
 void slot_look_at(const struct worker *w, struct live *live);
 
 /* Each of its threads that is inside a call: those of its work, where they are

@@ -15,6 +15,7 @@
 #include "run/rank.h"
 #include "run/reader.h"
 #include "run/saver.h"
+#include "run/slot.h"
 #include "run/tier.h"
 #include "run/unpack.h"
 
@@ -403,9 +404,12 @@ void train_close(struct train *t)
 void train_look_at_saves(const struct train *t, struct live *live)
 {
 	struct saver_look look;
+	const struct worker *w;
 
 	if (!t->saver)
 		return;
+	for (uint64_t i = 0; (w = saver_worker(t->saver, i)); i++)
+		slot_look_moved(w, live);
 	saver_look(t->saver, &look);
 	live->checkpoint = look.count;
 	live->checkpoint_done = look.bytes_done;

@@ -3,6 +3,7 @@
 #include "stat/hist.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/mem.h"
 
@@ -85,11 +86,56 @@ void hist_merge(struct hist *to, const struct hist *from)
 		to->buckets[i] += from->buckets[i];
 }
 
-void hist_subtract(struct hist *to, const struct hist *from)
+static void narrow(struct hist *h, unsigned bucket, bool is_least)
 {
-	to->count -= from->count;
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
-		to->buckets[i] -= from->buckets[i];
+	uint64_t ns = hist_bucket_midpoint(bucket);
+
+	if (is_least && ns > h->min_ns)
+		h->min_ns = ns;
+	if (!is_least && ns < h->max_ns)
+		h->max_ns = ns;
+}
+
+/* Of buckets that are left: the range that they span. */
+static void find_extremes(struct hist *h, bool is_least_new, bool is_most_new)
+{
+	unsigned first = 0, last = HIST_BUCKETS - 1;
+
+	while (first < last && h->buckets[first] == 0)
+		first++;
+	while (last > first && h->buckets[last] == 0)
+		last--;
+	if (!is_least_new)
+		narrow(h, first, true);
+	if (!is_most_new)
+		narrow(h, last, false);
+}
+
+static uint64_t less(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+void hist_subtract(struct hist *to, const struct hist *before)
+{
+	bool is_least_new = to->min_ns < before->min_ns;
+	bool is_most_new = to->max_ns > before->max_ns;
+
+	/* A part of it may have been reset: that which counts on. */
+	to->count = 0;
+	to->sum_ns = less(to->sum_ns, before->sum_ns);
+	to->saturated = less(to->saturated, before->saturated);
+	to->sum_squares -= before->sum_squares;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++) {
+		to->buckets[i] = less(to->buckets[i], before->buckets[i]);
+		to->count += to->buckets[i];
+	}
+	if (to->count == 0) {
+		to->min_ns = UINT64_MAX;
+		to->max_ns = 0;
+		return;
+	}
+	find_extremes(to, is_least_new, is_most_new);
 }
 
 void hist_snapshot(struct hist *to, const struct hist *from)
@@ -107,6 +153,29 @@ void hist_snapshot(struct hist *to, const struct hist *from)
 	}
 	/* What the buckets hold, so that ranks never point past the last. */
 	to->count = count;
+}
+
+void hist_gather(struct hist *to, const struct hist *from)
+{
+	uint64_t least = LOAD(from->min_ns), most = LOAD(from->max_ns);
+
+	if (LOAD(from->count) == 0 || least > most)
+		return;
+	to->sum_ns += LOAD(from->sum_ns);
+	to->saturated += LOAD(from->saturated);
+	to->sum_squares += load_f64(&from->sum_squares);
+	if (least < to->min_ns)
+		to->min_ns = least;
+	if (most > to->max_ns)
+		to->max_ns = most;
+	/* The others are empty, or were until now. */
+	unsigned last = hist_bucket_of(most);
+	for (unsigned i = hist_bucket_of(least); i <= last; i++) {
+		uint64_t n = LOAD(from->buckets[i]);
+
+		to->buckets[i] += n;
+		to->count += n;
+	}
 }
 
 uint64_t hist_percentile(const struct hist *h, double percent)

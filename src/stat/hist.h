@@ -33,11 +33,17 @@ void hist_reset(struct hist *h);
 /* to += from. Exact, in any order. */
 void hist_merge(struct hist *to, const struct hist *from);
 
-/* to -= from, of buckets and count only (an interval: now minus before). */
-void hist_subtract(struct hist *to, const struct hist *from);
+/*
+ * to -= before, which is an earlier copy of it: what the interval between them
+ * holds. Its least and largest are the middles of their buckets, unless nothing
+ * was as small, or as large, before; then they are exact. Where `to` was reset
+ * meanwhile, what came behind that.
+ */
+void hist_subtract(struct hist *to, const struct hist *before);
 
-/* Copy while another thread may be adding. */
+/* Copy while another thread may be adding; to += from in that case. */
 void hist_snapshot(struct hist *to, const struct hist *from);
+void hist_gather(struct hist *to, const struct hist *from);
 
 /*
  * The smallest bucket midpoint with at least ceil(percent/100 * count) values

@@ -11,7 +11,7 @@
 #include "suites.h"
 
 #define SEC UINT64_C(1000000000)
-#define CELLS 32
+#define CELLS 48
 
 /* A log in a file of its own, read back line by line. */
 struct log {
@@ -109,7 +109,11 @@ START_TEST(the_header_names_every_column)
 		"sample_bytes,io_bytes,au_percent,stall_percent,"
 		"cpu_percent,resident_bytes,page_cache_bytes,"
 		"read_ios,write_ios,read_bytes,write_bytes,"
-		"checkpoint,checkpoint_bytes,errors,hit_percent\n";
+		"checkpoint,checkpoint_bytes,errors,hit_percent,"
+		"read_p50_ns,read_p99_ns,read_max_ns,"
+		"write_p50_ns,write_p99_ns,write_max_ns,"
+		"sample_p50_ns,sample_p99_ns,sample_max_ns,"
+		"stall_p50_ns,stall_p99_ns,stall_max_ns\n";
 	struct live before = train(10), now = train(11);
 	struct log l;
 
@@ -214,6 +218,32 @@ START_TEST(a_row_of_a_plain_job_holds_both_directions)
 }
 END_TEST
 
+START_TEST(latencies_are_those_that_the_interval_added)
+{
+	struct live before = plain(10, LIVE_IO), now = plain(11, LIVE_IO);
+	struct log l;
+	char *cells[CELLS];
+
+	live_hists_new(&before);
+	live_hists_new(&now);
+	for (unsigned i = 0; i < 500; i++)
+		hist_add(before.lat[MLGEN_READ], 70);
+	live_copy(&now, &before);
+	now.now_ns = 11 * SEC;
+	for (unsigned i = 0; i < 100; i++)
+		hist_add(now.lat[MLGEN_READ], i < 98 ? 80 : 90);
+	hist_add(now.lat[MLGEN_WRITE], 255);
+	one_row(&l, &now, &before, cells);
+	ck_assert_str_eq(cells[column("read_p50_ns")], "80");
+	ck_assert_str_eq(cells[column("read_p99_ns")], "90");
+	ck_assert_str_eq(cells[column("read_max_ns")], "90");
+	ck_assert_str_eq(cells[column("write_max_ns")], "255");
+	ck_assert_str_eq(cells[column("stall_p50_ns")], "");
+	live_hists_free(&before);
+	live_hists_free(&now);
+}
+END_TEST
+
 START_TEST(a_row_of_a_save_holds_what_was_written)
 {
 	struct live before = { .job_name = "save",
@@ -234,12 +264,15 @@ START_TEST(a_row_of_a_save_holds_what_was_written)
 	now.checkpoint = 3;
 	now.checkpoint_done = 250;
 	now.checkpoint_moved = 2250;
+	now.io_ios[1] = 3;
+	now.io_moved[1] = 350;
 	one_row(&l, &now, &before, cells);
 	ck_assert_str_eq(cells[column("phase")], "checkpoint");
 	ck_assert_str_eq(cells[column("checkpoint")], "3");
 	ck_assert_str_eq(cells[column("checkpoint_bytes")], "350");
 	ck_assert_str_eq(cells[column("samples")], "");
-	ck_assert_str_eq(cells[column("write_bytes")], "");
+	ck_assert_str_eq(cells[column("write_ios")], "3");
+	ck_assert_str_eq(cells[column("write_bytes")], "350");
 }
 END_TEST
 
@@ -474,6 +507,7 @@ Suite *suite_csv(void)
 	tcase_add_test(t, a_row_of_training_holds_what_the_interval_gained);
 	tcase_add_test(t, a_row_of_a_plain_job_holds_both_directions);
 	tcase_add_test(t, a_plain_job_shorter_than_an_interval_is_in_it);
+	tcase_add_test(t, latencies_are_those_that_the_interval_added);
 	tcase_add_test(t, a_row_of_a_save_holds_what_was_written);
 	tcase_add_test(t, a_training_has_checkpoints_while_one_is_under_way);
 	tcase_add_test(t, its_layout_is_a_preparation);

@@ -210,10 +210,64 @@ START_TEST(an_interval_is_now_minus_before)
 	ck_assert_mem_eq(now, h, sizeof(*h));
 	hist_subtract(now, before);
 	ck_assert_uint_eq(now->count, 50);
+	ck_assert_uint_eq(now->sum_ns, 50 * 200);
+	ck_assert_uint_eq(now->min_ns, 200);
+	ck_assert_uint_eq(now->max_ns, 200);
 	ck_assert_uint_eq(hist_percentile(now, 1), 200);
+	/* Smaller values than before, and none as large. */
+	hist_snapshot(before, h);
+	hist_add(h, 7);
+	hist_add(h, 40);
+	hist_snapshot(now, h);
+	hist_subtract(now, before);
+	ck_assert_uint_eq(now->min_ns, 7);
+	ck_assert_uint_eq(now->max_ns, 40);
+	/* The same copy twice: nothing. */
+	hist_snapshot(now, h);
+	hist_subtract(now, h);
+	ck_assert_uint_eq(now->count, 0);
+	ck_assert_uint_eq(hist_percentile(now, 99), 0);
 	hist_free(h);
 	hist_free(before);
 	hist_free(now);
+}
+END_TEST
+
+START_TEST(what_began_anew_is_an_interval_of_its_own)
+{
+	struct hist *before = hist_new(), *now = hist_new();
+
+	for (uint64_t i = 0; i < 100; i++)
+		hist_add(before, 1000);
+	hist_add(now, 20);
+	hist_subtract(now, before);
+	ck_assert_uint_eq(now->count, 1);
+	ck_assert_uint_eq(hist_percentile(now, 100), 20);
+	hist_free(before);
+	hist_free(now);
+}
+END_TEST
+
+START_TEST(what_is_gathered_adds_up)
+{
+	static uint64_t values[VALUES];
+	struct hist *a = hist_new(), *b = hist_new(), *merged = hist_new();
+	struct hist *gathered = hist_new(), *empty = hist_new();
+
+	fill(values, a, RNG_TEST);
+	hist_add(b, 3);
+	hist_add(b, RANGE * 2);
+	hist_merge(merged, a);
+	hist_merge(merged, b);
+	hist_gather(gathered, a);
+	hist_gather(gathered, b);
+	hist_gather(gathered, empty);
+	ck_assert_mem_eq(gathered, merged, sizeof(*merged));
+	hist_free(a);
+	hist_free(b);
+	hist_free(merged);
+	hist_free(gathered);
+	hist_free(empty);
 }
 END_TEST
 
@@ -277,6 +331,8 @@ Suite *suite_hist(void)
 	tcase_add_test(tc, beyond_the_range_is_counted_and_stays_exact_in_max);
 	tcase_add_test(tc, a_merge_is_the_same_as_adding_all);
 	tcase_add_test(tc, an_interval_is_now_minus_before);
+	tcase_add_test(tc, what_began_anew_is_an_interval_of_its_own);
+	tcase_add_test(tc, what_is_gathered_adds_up);
 	tcase_add_test(tc, reset_makes_it_new);
 	tcase_add_test(tc, a_snapshot_beside_the_writer_is_consistent);
 	suite_add_tcase(s, tc);

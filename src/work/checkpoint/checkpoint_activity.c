@@ -272,9 +272,9 @@ static void checkpoint_look(const struct slot *s, struct live *live)
 	live->checkpoint_bytes = l.bytes_total;
 	live->is_checkpointing = l.is_busy;
 	live->is_restore = checkpoint_is_restore(s);
-	live->io_bytes = slot_io_bytes(s, 0) + slot_io_bytes(s, 1);
 	for (uint64_t i = 0; (w = worker_at(s, i)); i++)
 		slot_look_at(w, live);
+	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	live->left_ns = checkpoint_left_ns(s, live);
 	if (live->phase == LIVE_CHECKPOINT && !start_ns(s))
 		live->phase = LIVE_WAIT; /* startdelay */

@@ -284,13 +284,9 @@ void plain_look(const struct slot *s, struct live *live)
 {
 	const struct worker *w;
 
-	for (unsigned d = 0; d < 2; d++) {
-		live->io_ios[d] = slot_ios(s, d);
-		live->io_moved[d] = slot_io_bytes(s, d);
-	}
-	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	for (uint64_t i = 0; (w = plain_worker_at(s, i)); i++)
 		slot_look_at(w, live);
+	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	live->left_ns = plain_left_ns(s, live);
 	if (live->phase == LIVE_IO && !plain_start_ns(s))
 		live->phase = LIVE_WAIT; /* startdelay */

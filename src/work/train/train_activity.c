@@ -436,23 +436,19 @@ static void look_at_rank(const struct rank *r, struct live *live)
 static void train_look(const struct slot *s, struct live *live)
 {
 	const struct train *t = &s->train;
-	struct hist *one = live->stall ? hist_new() : NULL;
 
 	live->epoch = count_get(&t->ranks[0].count.epoch);
 	live->epochs = s->job->time_based ? 0 : s->job->epochs;
 	live->step = count_get(&t->ranks[0].count.step);
 	live->steps = epoch_steps(s);
-	live->io_bytes = slot_io_bytes(s, 0) + slot_io_bytes(s, 1);
 	for (uint64_t i = 0; i < s->job->accelerators; i++) {
 		look_at_rank(&t->ranks[i], live);
 		for (uint64_t w = 0; w < job_readers(s->job); w++)
 			slot_look_at(&t->ranks[i].loaders[w].worker, live);
-		if (one) {
-			hist_snapshot(one, t->ranks[i].stall);
-			hist_merge(live->stall, one);
-		}
+		if (live->stall)
+			hist_gather(live->stall, t->ranks[i].stall);
 	}
-	hist_free(one);
+	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
 		live->phase = LIVE_WAIT; /* startdelay */
 	live->left_ns = train_left_ns(s, live);
