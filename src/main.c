@@ -214,6 +214,7 @@ static void leave(void *arg)
 	output_discard(&p->text);
 	output_discard(&p->json);
 	tracefile_discard(&p->trace);
+	prom_discard(p->prom);
 	output_discard(&p->rows);
 	for (size_t i = 0; p->logs && i < p->set.count; i++)
 		output_discard(&p->logs[i]);

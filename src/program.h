@@ -9,6 +9,7 @@
 #include "job/jobset.h"
 #include "report/output.h"
 #include "report/plan_report.h"
+#include "report/prom.h"
 #include "report/tracefile.h"
 #include "run/results.h"
 
@@ -23,6 +24,7 @@ struct program {
 	struct output text, json; /* opened before the run */
 	struct csv *log;          /* the same; closed by watch_run */
 	struct tracefile trace;   /* the same */
+	struct prom *prom;        /* the same; NULL = none */
 	struct output rows;       /* the same, of a question */
 	struct output *logs; /* of write_iolog, one of each job; NULL = none */
 	int logged_fd;  /* what they are made of, to be read; -1 = not yet */

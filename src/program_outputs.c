@@ -23,6 +23,10 @@ int program_usage(const struct mlgen_err *err)
 
 void program_fini_outputs(struct program *p)
 {
+	struct mlgen_err told = { 0 };
+
+	prom_close(p->prom, &told);
+	p->prom = NULL;
 	output_abandon(&p->text);
 	output_abandon(&p->json);
 	output_abandon(&p->rows);
@@ -56,6 +60,8 @@ int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 				   .json = &p->json,
 				   .log = is_run ? &p->log : NULL,
 				   .trace = is_run ? &p->trace : NULL,
+				   .prom = is_run ? &p->prom : NULL,
+				   .host = p->host.hostname,
 				   .rows = has_rows ? &p->rows : NULL,
 				   .logs = p->logs };
 

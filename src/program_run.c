@@ -74,6 +74,20 @@ static bool measure_ceiling(struct program *p, struct run_result *result)
 	return false;
 }
 
+/* Behind the report. False, and told: the last page is not in its file. */
+static bool end_metrics(struct program *p, int status)
+{
+	struct mlgen_err err = { 0 };
+
+	if (status != EXIT_INTERRUPTED)
+		prom_linger(p->prom);
+	int rc = prom_close(p->prom, &err);
+	p->prom = NULL;
+	if (rc < 0)
+		log_error("%s", err.text);
+	return rc == 0;
+}
+
 static int run_jobs(struct program *p, struct run *run)
 {
 	struct mlgen_err err = { 0 };
@@ -82,8 +96,10 @@ static int run_jobs(struct program *p, struct run *run)
 	if (program_trace(p, run, &err) < 0)
 		return program_usage(&err);
 	p->log = NULL;
+	prom_begin(p->prom, run, p->set.count);
 	int rc = watch_run(run, p->set.count, &p->set.settings, log,
 			   &p->is_abandoned, &err);
+	prom_end(p->prom);
 	if (rc != 0)
 		log_error("%s", err.text);
 	if (rc < 0)
@@ -109,6 +125,7 @@ static int run_jobs(struct program *p, struct run *run)
 	status = program_status(status, program_report(p, result, NULL));
 	status = program_status(status, program_put_logs(p, run, is_whole));
 	bool is_short = rc == WATCH_NO_LOG || !is_whole;
+	is_short |= !end_metrics(p, status);
 	return program_status(status, is_short ? EXIT_FAILED : EXIT_RAN);
 }
 

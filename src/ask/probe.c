@@ -68,6 +68,8 @@ static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 	keep_scale(set, a->set);
 	mem_replace(&set->settings.log, NULL);
 	mem_replace(&set->settings.trace, NULL);
+	mem_replace(&set->settings.metrics, NULL);
+	mem_replace(&set->settings.metrics_file, NULL);
 	for (size_t i = 0; i < set->count; i++)
 		mem_replace(&set->jobs[i]->write_iolog, NULL);
 	return rc;

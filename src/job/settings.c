@@ -120,6 +120,15 @@ const struct mlgen_field settings_fields[] = {
 	{ "log_interval", MLGEN_F_TIME(struct settings, log_interval_ns), .def = "1s",
 	  .min = 0.01 * NS_PER_S, .max = NS_PER_DAY, .unit = "s", .group = "Output",
 	  .help = "Time between two rows of the log." },
+	{ "metrics", MLGEN_F_STR(struct settings, metrics), .group = "Output",
+	  .help = "Serve the figures of a run to Prometheus while it goes on, from its preparation on, as http://ADDRESS:PORT/metrics: 127.0.0.1:9100, [::1]:9100, or 9100 alone, which is of 127.0.0.1.\n"
+		  "Port 0 is one that is free, and is told. See man mlgen-metrics." },
+	{ "metrics-linger", MLGEN_F_TIME(struct settings, metrics_linger_ns), .def = "0",
+	  .max = NS_PER_DAY, .unit = "s", .group = "Output",
+	  .help = "With --metrics: behind the report, wait for one more scrape, which sees what the run came to, for so long at most." },
+	{ "metrics-file", MLGEN_F_STR(struct settings, metrics_file), .group = "Output",
+	  .help = "Write the same to this file each log_interval, for the textfile collector of node_exporter, which reads names that end with .prom.\n"
+		  "It is replaced as a whole, and has the last figures when the run is over." },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
 	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for; or what --import reads.\n"
 		  "A trace that is there is replaced; any other file is refused. What is lost on the way is counted, and makes the status 1." },

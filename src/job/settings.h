@@ -52,6 +52,8 @@ struct settings {
 	bool replace; /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
 	char *output, *json, *log;
+	char *metrics, *metrics_file; /* of a run, for Prometheus */
+	uint64_t metrics_linger_ns;   /* 0 = not */
 	char *trace; /* of a run: a file for all that it does; or of an import */
 	uint64_t log_interval_ns;
 	int eta;

@@ -99,6 +99,23 @@ static void check_trace(const struct settings *s, const struct question *asked,
 	buf_fini(&name);
 }
 
+static void check_metrics(const struct settings *s,
+			  const struct question *asked, struct diag *d)
+{
+	const char *option = s->metrics ? "metrics" : "metrics-file";
+
+	pathname_check("metrics-file", s->metrics_file, on_command_line, d);
+	if (asked && (s->metrics || s->metrics_file))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: are of a run, and --%s is none, or many; leave "
+			 "out --%s",
+			 option, asked->option, option);
+	if (s->metrics_linger_ns && !s->metrics)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "metrics-linger: nothing is served; add "
+			 "--metrics=ADDRESS:PORT");
+}
+
 void settings_check(const struct settings *s, const struct question *questions,
 		    const struct question *asked, struct diag *d)
 {
@@ -113,6 +130,7 @@ void settings_check(const struct settings *s, const struct question *questions,
 	pathname_check("log", s->log, on_command_line, d);
 	check_interval(s, d);
 	check_trace(s, asked, d);
+	check_metrics(s, asked, d);
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: datasize prints text, and runs nothing; put it "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c - --output, --json, --log, --trace and logs of jobs are checked together, then opened. */
+/* outputs.c - --output, --json, --log, --trace, --metrics and logs of jobs are checked together, then opened. */
 #include "report/outputs.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "report/place.h"
 
 /* Those of the program; behind them one of each job, of write_iolog. */
-enum { TEXT, JSON, LOG, TRACE, PLACES };
+enum { TEXT, JSON, LOG, TRACE, METRICS, PLACES };
 
 static size_t place_count(const struct jobset *set)
 {
@@ -242,6 +242,11 @@ static int outputs_look_at_all(struct place *places, const struct jobset *set,
 	if (rc == 0)
 		rc = outputs_look(&places[TRACE], "trace", s->trace, err);
 	if (rc == 0)
+		rc = outputs_look(&places[METRICS], "metrics-file",
+				  s->metrics_file, err);
+	if (rc == 0)
+		rc = prom_check(s, err);
+	if (rc == 0)
 		rc = look_at_logs(places, set, err);
 	if (rc == 0)
 		rc = check_all(places, set, err);
@@ -280,6 +285,11 @@ static int open_all(const struct outputs *o, struct place *places,
 		rc = output_open(o->rows, &places[LOG], err);
 	if (rc == 0 && o->logs)
 		rc = open_logs(o->logs, places, set, err);
+	/* The last: whoever asks is answered from here on. */
+	if (rc == 0 && o->prom)
+		rc = prom_open(o->prom, &set->settings, o->host,
+			       places[METRICS].option ? &places[METRICS] : NULL,
+			       err);
 	if (rc < 0) {
 		output_abandon(o->text);
 		output_abandon(o->json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.h - --output, --json, --log, --trace and logs of jobs are checked together, then opened. */
+/* outputs.h - --output, --json, --log, --trace, --metrics and logs of jobs are checked together, then opened. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +9,7 @@
 #include "job/jobset.h"
 #include "report/csv.h"
 #include "report/output.h"
+#include "report/prom.h"
 #include "report/tracefile.h"
 
 struct outputs {
@@ -16,6 +17,8 @@ struct outputs {
 	struct output *json; /* --json; stays closed without it */
 	struct csv **log;    /* --log; NULL: it is only checked, none is kept */
 	struct tracefile *trace; /* --trace; the same */
+	struct prom **prom; /* --metrics, --metrics-file; the same */
+	const char *host;   /* for these */
 	struct output *rows; /* --log that is written as a whole; NULL = not */
 	struct output *logs; /* write_iolog, one of each job; NULL: as of log */
 };

@@ -131,6 +131,11 @@ struct live_field {
 	size_t of;        /* PROGRESS, SHARE: another member */
 	double percent;   /* DISTRIBUTION: this percentile, 100 = the largest */
 	bool is_unlogged; /* not a column of the log */
+	/* DISTRIBUTION: the member is the first of MLGEN_OPS, one for each. */
+	bool is_by_operation;
+	/* What a metric of it is (report/prom_family.h), where help says it of
+	 * an interval; "" = there is none. */
+	const char *metric;
 };
 extern const struct live_field live_fields[];
 

@@ -12,6 +12,7 @@
 #include "job/settings.h"
 #include "job/variant.h"
 #include "report/metrics.h"
+#include "report/prom_family.h"
 #include "run/live.h"
 #include "score/score.h"
 
@@ -94,6 +95,35 @@ static void print_log(void)
 	puts(".El");
 }
 
+static void print_family(const struct live_field *f, bool is_target)
+{
+	static const char *const endings[] = { [PROM_GAUGE] = "",
+					       [PROM_COUNTER] = "_total",
+					       [PROM_HISTOGRAM] = "" };
+	struct prom_family p;
+
+	prom_family_init(&p, f, is_target);
+	printf(".It Va %s%s\n", p.name, endings[p.type]);
+	if (p.type == PROM_HISTOGRAM)
+		puts("A histogram.");
+	print_wrapped(buf_str(&p.help));
+	prom_family_fini(&p);
+}
+
+/* What --metrics serves. */
+static void print_served(void)
+{
+	puts(".Bl -tag -width Ds");
+	for (const struct live_field *f = live_fields; f->field.name; f++) {
+		if (!prom_is_metric(f))
+			continue;
+		print_family(f, false);
+		if (f->kind == LIVE_PROGRESS)
+			print_family(f, true);
+	}
+	puts(".El");
+}
+
 static void print_engine(const struct mlgen_engine *e)
 {
 	printf(".It Cm %s\n%s\n", e->name, e->help);
@@ -119,7 +149,7 @@ static const struct {
 	{ "settings", print_settings }, { "options", print_options },
 	{ "engines", print_engines },   { "metrics", print_metrics },
 	{ "log", print_log },           { "trace", print_trace },
-	{ "score", print_score },
+	{ "score", print_score },       { "served", print_served },
 };
 
 #define LISTS (sizeof(lists) / sizeof(lists[0]))
