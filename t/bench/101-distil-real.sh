@@ -42,7 +42,7 @@ real()
 	name=$1
 	shift
 	reals=
-	rm -f "$T"/*.mlt "$T"/*.line "$T"/job.*
+	rm -rf "$T"/*.mlt "$T"/*.line "$T"/*.json "$T"/job.* "$T/own"
 	for n in $(seq $runs); do
 		warm "$T/data"
 		# Its own output is the loader's.
