@@ -662,8 +662,9 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Instead of a model: one tensor of this size in each rank.\n"
 		  "DLIO: model.model_size_bytes." },
 	{ "tensor_sizes", MLGEN_F_STR(struct job, tensor_sizes),
-	  .group = "Model",
-	  .help = "Instead of a model: a file with the tensors of each rank, one a line: BYTES, or NAME BYTES." },
+	  .group = "Model", .flags = MLGEN_BESIDE,
+	  .help = "Instead of a model: a file with the tensors of each rank, one a line: BYTES, or NAME BYTES.\n"
+		  "In a job file the path is relative to that file." },
 
 	{ "ranks", MLGEN_F_U64(struct job, ranks),
 	  .def = "0", .max = 1e6, .unit = "ranks", .group = "Checkpoint",

@@ -144,6 +144,11 @@ for reason in 'fifo .*fifo.job: is a fifo, and no regular file' \
 		"^${reason%% *} +cannot be loaded: ${reason#* }\$"
 done
 unset MLGEN_JOBS
+mkdir beside
+echo 4096 >beside/tensors
+printf '[c]\nphase=checkpoint\ntensor_sizes=tensors\n' >beside/c.job
+exits "a list of tensors is looked for beside its job" 0 \
+	"$MLGEN" --dry-run beside/c.job
 printf '[c]\nphase=checkpoint\ntensor_sizes=%s\n' "$T/odd/fifo.job" >list.job
 at_once "a list of tensors is a regular file" 2 \
 	'tensor_sizes: .*/odd/fifo.job: is a fifo, and no regular file$' \
