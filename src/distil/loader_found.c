@@ -137,8 +137,11 @@ static void say_prefetch(struct pipeline *f)
 	snprintf(text, sizeof(text), "%u", found->prefetch);
 	if (!window)
 		jobsection_say(f->to, DISTIL_GUESS, "prefetch", text,
-			       "readers never wait, so that how far they may "
-			       "go is not to be seen");
+			       "%s, so that how far they may go is not to be "
+			       "seen",
+			       f->best && f->best->idle > f->best->batches / 4
+				       ? "readers wait at times that differ"
+				       : "readers never wait");
 	else
 		jobsection_say(f->to,
 			       f->best->window_percent >= 50 ? DISTIL_LIKELY

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* start_found.c - how long workers take to begin that are new ones in each epoch. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -170,6 +171,7 @@ static void say_start(struct starting *s)
 	double late = first_late(s);
 	struct buf text = { 0 };
 	struct timefit fit;
+	char more[96] = "";
 
 	pulse_sort(s->ns, s->count);
 	timefit(&fit, s->ns, s->count);
@@ -178,6 +180,11 @@ static void say_start(struct starting *s)
 		return;
 	}
 	timefit_format(&text, &fit.dist);
+	if (late > 0)
+		snprintf(more, sizeof(more),
+			 ", and %.4g ms that the first batch takes longer than "
+			 "others",
+			 late / 1e6);
 	if (s->is_forked)
 		jobsection_say(
 			s->f->to, DISTIL_LIKELY, "worker_start", buf_str(&text),

@@ -22,7 +22,7 @@ throttle_group()
 	group=$1/mlgen-bench.$$
 	mkdir "$group" 2>"$T/.out" ||
 		throttle_not_here "no cgroup can be made in $1"
-	trap 'rmdir "$group"; rm -rf "$T"' EXIT
+	trap '[ ! -d "$group" ] || rmdir "$group"; rm -rf "$T"' EXIT
 	{ echo "$3" >"$group/$2"; } 2>"$T/.out" ||
 		throttle_not_here "$2 takes no '$3'"
 }
