@@ -26,7 +26,7 @@ parts()
 {
 	json "$1" score.m1 score.m2 score.m3 score.m4 score.m5 score.m6 \
 		score.m7 score.m8 score.m9 score.m10 score.m11 | tr ' ' '\n' |
-		sed 's/^n.*/-/; s/\(\..\).*/\1/' | paste -s -d' ' -
+		awk '{ print /^n/ ? "-" : sprintf("%.1f", $1) }' | paste -s -d' ' -
 }
 
 # failed JSON: how many of M1 to M8 are beyond their limits.

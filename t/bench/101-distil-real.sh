@@ -71,7 +71,7 @@ real()
 		score.m5 score.m6 score.m7 score.m8 score.m9 score.m10 \
 		score.m11 score.m12)
 	figure "$name: worst of M1 to M12, by its limit" "$(echo "$figures" |
-		tr ' ' '\n' | sed 's/^n.*/-/; s/\(\..\).*/\1/' |
+		tr ' ' '\n' | awk '{ print /^n/ ? "-" : sprintf("%.1f", $1) }' |
 		paste -s -d' ' -)"
 	at_most "$name: of these, beyond it" "$(echo "$figures" |
 		tr ' ' '\n' | awk '$1 + 0 > 1 { n++ } END { print n + 0 }')" 0
