@@ -33,6 +33,7 @@ enum rng_stream {
 	RNG_DIFFICULTY,  /* what those begin with, ... */
 	RNG_DECAY,       /* and what is left of them */
 	RNG_RUNS,        /* places of short runs, orders within windows */
+	RNG_SUBSTITUTE,  /* what a cache has, in place of what it has not */
 };
 
 /* 64 uniform bits. */

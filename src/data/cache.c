@@ -324,6 +324,13 @@ uint32_t cache_find(const struct cache *c, uint64_t unit)
 	return c->slot_of[unit] - 1;
 }
 
+bool cache_has_room(const struct cache *c, uint64_t unit)
+{
+	return c->slots > 0 &&
+	       !(c->policy->takes && !c->policy->takes(c, unit)) &&
+	       cache_fits(c, 1, bytes_of(c, unit));
+}
+
 bool cache_any(const struct cache *c, uint64_t random, uint64_t *unit,
 	       uint32_t *slot)
 {

@@ -71,6 +71,9 @@ void cache_access(struct cache *c, const struct cache_access *a,
 /* Is it there, and where? CACHE_NO_SLOT = it is not. No access. */
 uint32_t cache_find(const struct cache *c, uint64_t unit);
 
+/* Would a unit that is not there be kept with nothing going for it? */
+bool cache_has_room(const struct cache *c, uint64_t unit);
+
 /* A unit in it, whichever; by a random number. False: it is empty. */
 bool cache_any(const struct cache *c, uint64_t random, uint64_t *unit,
 	       uint32_t *slot);

@@ -66,6 +66,11 @@ enum job_cache_scope { CACHE_OF_HOST, CACHE_OF_RANK, CACHE_OF_ALL };
 enum job_cache_unit { CACHE_SAMPLES, CACHE_FILES };
 enum job_cache_fill { CACHE_FILL_SYNC, CACHE_FILL_ASYNC };
 enum job_cache_layout { CACHE_LAYOUT_FILES, CACHE_LAYOUT_SLAB };
+enum job_cache_substitute {
+	CACHE_SUBSTITUTE_NONE,
+	CACHE_SUBSTITUTE_GROUP,
+	CACHE_SUBSTITUTE_ANY
+};
 enum job_cache_stage { CACHE_RAW, CACHE_DECODED };
 enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS, SHARD_FILE };
 enum job_dataset { DATASET_MADE, DATASET_SCAN };
@@ -199,7 +204,8 @@ struct job {
 	bool cache_persist;
 	struct dist cache_latency;      /* 0 = not played */
 	uint64_t cache_bandwidth_bytes; /* per second; 0 = not played */
-	double cache_warm;              /* percent of its size */
+	int cache_substitute;
+	double cache_warm; /* percent of its size */
 	int cache_stage;
 	double cache_decoded_factor; /* decoded bytes of a raw one */
 	bool cache_verify;

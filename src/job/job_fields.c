@@ -133,6 +133,13 @@ static const struct mlgen_choice cache_layouts[] = {
 	{ 0 },
 };
 
+static const struct mlgen_choice cache_substitutes[] = {
+	{ "none", CACHE_SUBSTITUTE_NONE, "the sample itself is read" },
+	{ "group", CACHE_SUBSTITUTE_GROUP, "another of the same file is taken, if the tier has one (Quiver)" },
+	{ "any", CACHE_SUBSTITUTE_ANY, "any other that the tier has is taken (iCache)" },
+	{ 0 },
+};
+
 static const struct mlgen_choice cache_stages[] = {
 	{ "raw", CACHE_RAW, "as they are read; a hit is decoded like any other" },
 	{ "decoded", CACHE_DECODED, "as they are when decoded: cache_decoded_factor times the size, and a hit needs no preprocess_time" },
@@ -609,6 +616,11 @@ const struct mlgen_field job_fields[] = {
 	{ "cache_bandwidth", MLGEN_F_SIZE(struct job, cache_bandwidth_bytes),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes/s", .group = "Cache",
 	  .help = "Bytes that the tier gives in a second, all who read together; it is only played, likewise. 0 is no limit." },
+	{ "cache_substitute", MLGEN_F_ENUM(struct job, cache_substitute, cache_substitutes),
+	  .def = "none", .group = "Cache",
+	  .help = "What is trained on in place of a sample that a full tier does not have and would not keep.\n"
+		  "Quiver: A. V. Kumar and M. Sivathanu, FAST '20. iCache: W. Chen\n"
+		  "et al., HPCA 2023. An epoch has then not every sample once." },
 	{ "cache_warm", MLGEN_F_PERCENT(struct job, cache_warm),
 	  .def = "0%", .max = 100, .group = "Cache",
 	  .help = "Fill this part of the tier before the run, which is not measured (Hoard: C. Pinto et al., 2018, has all of it)." },

@@ -241,7 +241,7 @@ bool loader_finish(struct loader *l, struct token *token)
 		return fail_task(l, task);
 	const struct extent *x = &task->extent;
 	token->extents++;
-	token->id_sum += x->id;
+	token->id_sum += l->tier ? tier_asked(task) : x->id;
 	token->samples += x->samples;
 	if (task->error)
 		take_error(l, token, task);

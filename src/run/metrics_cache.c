@@ -49,6 +49,8 @@ static const struct merge_rule merge_cache_epochs = {
 	  .help = "Those that the tier has, in the order of the plan." }, \
 	{ "misses", RESULT_U64(S, m.misses, sum), .unit = "samples", \
 	  .help = "Those that are read from storage." }, \
+	{ "substitutions", RESULT_U64(S, m.substitutions, sum), .unit = "samples", \
+	  .help = "Those in whose place the tier gave another one (cache_substitute)." }, \
 	{ "late_hits", RESULT_U64(S, m.late_hits, sum), .unit = "samples", \
 	  .help = "Of the hits: what the tier did not have yet, or any more, when it was asked, so that storage gave it." }, \
 	{ "fills", RESULT_U64(S, m.fills, sum), .unit = "units", \
@@ -96,6 +98,8 @@ const struct mlgen_field metrics_cache_rank_fields[] = {
 	  .help = "Those that the tier has." },
 	{ "misses", RESULT_U64(R, misses, sum), .unit = "samples",
 	  .help = "Those that are read from storage." },
+	{ "substitutions", RESULT_U64(R, substitutions, sum), .unit = "samples",
+	  .help = "Those in whose place the tier gave another one." },
 	{ "hit_ratio", RATIO(R, hit_ratio, accesses),
 	  .help = "Hits of its accesses in the epochs after the first, 0 to 1; null with one." },
 	{ 0 },

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "data/orderwalk.h"
+#include "run/tier.h"
 
 /* The batch that is gathered. */
 struct batch {
@@ -29,7 +30,7 @@ static void add_extent(struct train *t, struct batch *b,
 	b->step = at->step;
 	b->extents = mem_grow(b->extents, &b->room, (size_t)b->count + 1,
 			      sizeof(*b->extents));
-	b->extents[b->count++] = at->extent;
+	b->extents[b->count++] = tier_trained(t->tier, at);
 }
 
 /* All that was computed on in an epoch that every rank has finished. */

@@ -276,7 +276,8 @@ struct ceiling_result {
  * otherwise. */
 struct cache_counts {
 	uint64_t accesses, unique_samples;
-	uint64_t hits, misses; /* as the order of the plan has it */
+	/* As the order of the plan has it. */
+	uint64_t hits, misses, substitutions;
 	/* Of hits: what the tier did not have (yet), and storage gave. */
 	uint64_t late_hits;
 	uint64_t fills, dropped_fills, evictions; /* units */
@@ -297,7 +298,7 @@ struct cache_epoch {
 
 /* One rank of several. */
 struct cache_rank {
-	uint64_t rank, accesses, hits, misses;
+	uint64_t rank, accesses, hits, misses, substitutions;
 	double hit_ratio; /* of the epochs after the first; NaN */
 };
 

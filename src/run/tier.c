@@ -173,7 +173,8 @@ static int check_engine(const struct job *j, struct mlgen_err *err)
 }
 
 /* What a tier here does not do. */
-static int check_options(const struct job *j, struct mlgen_err *err)
+static int check_options(const struct job *j, const struct dataset *ds,
+			 struct mlgen_err *err)
 {
 	bool is_decoded = j->cache_stage == CACHE_DECODED;
 
@@ -188,6 +189,14 @@ static int check_options(const struct job *j, struct mlgen_err *err)
 				  "preprocess=sleep spends it on whole "
 				  "batches; use preprocess=burn, or another "
 				  "loader");
+	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP &&
+	    dataset_extents(ds) == ds->files)
+		return mlgen_fail(err, -EINVAL,
+				  "cache_substitute: group takes another "
+				  "sample of the same file, and the files of "
+				  "%s are read whole; use "
+				  "cache_substitute=any",
+				  ds->directory);
 	return 0;
 }
 
@@ -200,7 +209,7 @@ int tier_check(const struct job *j, const struct stages *stages,
 	if (j->cache == CACHE_NONE)
 		return 0;
 	size_up(&s, j, &stages->train);
-	rc = check_options(j, err);
+	rc = check_options(j, stages->train.dataset, err);
 	if (rc < 0)
 		return rc;
 	if (s.limits.capacity_bytes <

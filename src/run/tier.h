@@ -75,6 +75,11 @@ int tier_warm(struct tier *t, struct mlgen_err *err);
 /* An importance_has; between epochs. */
 bool tier_has(const void *tier, uint64_t extent);
 
+/* Of an access of the epoch at hand, behind it: the extent that was read in its
+ * place; it is the same but with cache_substitute. */
+struct orderwalk_at;
+uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at);
+
 /* For the status line: samples so far, and those of them that were hits. */
 void tier_look(const struct tier *t, uint64_t *accesses, uint64_t *hits);
 
@@ -103,6 +108,10 @@ void tier_read(struct tier_loader *l, const struct stage *at,
 	       struct sampler_epoch *order, uint64_t position,
 	       const struct extent *x, void *into, uint64_t into_bytes,
 	       uint64_t *ready_ns);
+
+/* Of a task that has just been finished: the id of the extent that stands in the
+ * order, whatever was read in its place. */
+uint64_t tier_asked(const struct read_task *task);
 
 /* Of a task that has just been finished: a hit that needs no decoding? */
 bool tier_was_decoded(const struct tier_loader *l,

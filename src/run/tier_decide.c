@@ -10,6 +10,9 @@
  * that of a rank which is a step behind, and what a part of one is. */
 #define BATCHES_BEYOND 3u
 
+/* As many bits as a decision has of it. */
+#define GENERATION_MOST ((UINT32_C(1) << 30) - 1)
+
 static struct cache_counts *record_of(struct tier_cache *c, uint64_t epoch)
 {
 	return &c->records[u64_min(epoch, c->record_count)];
@@ -43,6 +46,12 @@ static uint64_t ring_room(const struct job *j, const struct pass *pass)
 					   : ahead;
 }
 
+static bool asks_what_was_trained(const struct job *j)
+{
+	return j->cache_substitute != CACHE_SUBSTITUTE_NONE &&
+	       j->shuffle.kind == SHUFFLE_IMPORTANCE;
+}
+
 uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 			   const struct cache_config *limits)
 {
@@ -54,7 +63,10 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 		       sizeof(struct tier_entry) +
 	       caches * (cache_state_bytes(limits) +
 			 cache_slots(limits) * of_slot +
-			 s->extents * sizeof(struct tier_seen));
+			 s->extents * sizeof(struct tier_seen)) +
+	       (asks_what_was_trained(j)
+			? j->accelerators * s->rank_extents * sizeof(uint32_t)
+			: 0);
 }
 
 static void count_eviction(void *to, uint64_t unit, uint32_t slot)
@@ -102,6 +114,10 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	c->units = mem_array(c->slot_count, sizeof(*c->units));
 	c->rings = mem_array(ranks, sizeof(*c->rings));
 	c->last = mem_array(ranks, sizeof(*c->last));
+	c->ranks = mem_array(ranks, sizeof(*c->ranks));
+	if (asks_what_was_trained(j))
+		c->trained = mem_array(ranks * sampler_of(c)->rank_extents,
+				       sizeof(*c->trained));
 	for (uint64_t i = 0; i < ranks; i++)
 		make_ring(&c->rings[i], ring_room(j, t->cfg.pass));
 	c->seen = mem_array(sampler_of(c)->extents, sizeof(*c->seen));
@@ -123,6 +139,8 @@ void tier_decide_fini(struct tier_cache *c)
 		mem_free(c->rings[i].at);
 	mem_free(c->rings);
 	mem_free(c->last);
+	mem_free(c->ranks);
+	mem_free(c->trained);
 	mem_free(c->seen);
 	mem_free(c->records);
 	mem_free(c->generations);
@@ -215,20 +233,48 @@ static void note_order(struct tier_cache *c, const struct orderwalk_at *at,
 }
 
 static void note_access(struct tier_cache *c, const struct extent *x,
-			bool is_hit, struct cache_counts *r)
+			const struct tier_entry *d, struct tier_rank *rank,
+			struct cache_counts *r)
 {
+	uint64_t hits = d->is_hit ? x->samples : 0;
+	uint64_t substitutions = d->is_substituted ? x->samples : 0;
+	uint64_t misses = x->samples - hits - substitutions;
+
 	r->accesses += x->samples;
-	if (is_hit)
-		r->hits += x->samples;
-	else
-		r->misses += x->samples;
+	r->hits += hits;
+	r->misses += misses;
+	r->substitutions += substitutions;
+	rank->accesses += x->samples;
+	rank->hits += hits;
+	rank->misses += misses;
+	rank->substitutions += substitutions;
 	if (c->epoch == 0)
 		return;
-	c->later_accesses += x->samples;
-	c->later_hits += is_hit ? x->samples : 0;
+	rank->later_accesses += x->samples;
+	rank->later_hits += hits;
 }
 
-static struct tier_entry decide(struct tier_cache *c, const struct extent *x)
+static uint32_t generation_in(const struct tier_cache *c, uint32_t slot)
+{
+	return slot == CACHE_NO_SLOT ? 0 : c->generations[slot];
+}
+
+static struct tier_entry decide_substitute(struct tier_cache *c,
+					   const struct extent *x)
+{
+	struct tier_entry d = { .slot = CACHE_NO_SLOT };
+	uint64_t unit;
+
+	if (!tier_substitute(c, x, &unit, &d.slot))
+		return d;
+	d.generation = generation_in(c, d.slot) & GENERATION_MOST;
+	d.is_substituted = true;
+	d.substitute = (uint32_t)unit;
+	return d;
+}
+
+static struct tier_entry decide_access(struct tier_cache *c,
+				       const struct extent *x)
 {
 	const struct tier *t = c->tier;
 	struct cache_access a = { .unit = tier_unit_of(&t->units, x) };
@@ -245,11 +291,42 @@ static struct tier_entry decide(struct tier_cache *c, const struct extent *x)
 	}
 	return (struct tier_entry){
 		.slot = answer.slot,
-		.generation = answer.slot == CACHE_NO_SLOT
-				      ? 0
-				      : c->generations[answer.slot] & INT32_MAX,
+		.generation = generation_in(c, answer.slot) & GENERATION_MOST,
 		.is_hit = answer.is_hit,
 	};
+}
+
+/* What is missed and is not to be kept may be another one that is there. */
+static struct tier_entry decide(struct tier_cache *c, const struct extent *x)
+{
+	struct tier_entry d = { .slot = CACHE_NO_SLOT };
+	bool may_stand_in =
+		c->tier->job->cache_substitute != CACHE_SUBSTITUTE_NONE;
+	uint64_t unit = tier_unit_of(&c->tier->units, x);
+
+	if (may_stand_in && !tier_makes_room(c, unit)) {
+		d = decide_substitute(c, x);
+		if (d.is_substituted)
+			return d;
+	}
+	d = decide_access(c, x);
+	return may_stand_in && d.slot == CACHE_NO_SLOT ? decide_substitute(c, x)
+						       : d;
+}
+
+/* Of an order that follows from losses: whose they are. */
+static void note_trained(struct tier_cache *c, const struct orderwalk_at *at,
+			 const struct extent *x, const struct tier_entry *d)
+{
+	uint64_t first =
+		(at->rank - c->first_rank) * sampler_of(c)->rank_extents;
+	struct extent other = *x;
+
+	if (!c->trained)
+		return;
+	if (d->is_substituted)
+		tier_unit_extent(&c->tier->units, d->substitute, x, &other);
+	c->trained[first + at->position] = (uint32_t)other.id;
 }
 
 /* False: the epoch is over. */
@@ -267,8 +344,9 @@ static bool decide_next(struct tier_cache *c)
 	r = record_of(c, c->epoch);
 	dataset_extent(c->tier->cfg.pass->dataset, at.extent, &x);
 	d = decide(c, &x);
-	note_access(c, &x, d.is_hit, r);
+	note_access(c, &x, &d, &c->ranks[at.rank - c->first_rank], r);
 	note_order(c, &at, &x, r);
+	note_trained(c, &at, &x, &d);
 	ring = &c->rings[at.rank - c->first_rank];
 	number = ring->starts[c->epoch % TIER_STARTS] + at.position;
 	ring->at[number % ring->room] = d;
@@ -320,6 +398,20 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 	return true;
 }
 
+uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at)
+{
+	for (uint64_t i = 0; t && i < t->cache_count; i++) {
+		const struct tier_cache *c = &t->caches[i];
+
+		if (c->trained && at->rank >= c->first_rank &&
+		    at->rank < c->end_rank)
+			return c->trained[(at->rank - c->first_rank) *
+						  sampler_of(c)->rank_extents +
+					  at->position];
+	}
+	return at->extent;
+}
+
 void tier_count(struct tier_loader *l)
 {
 	const struct tier_tally *y = &l->tally;
@@ -343,7 +435,9 @@ static struct tier_decision decision_of(const struct tier_entry *e)
 {
 	return (struct tier_decision){ .slot = e->slot,
 				       .generation = e->generation,
-				       .is_hit = e->is_hit };
+				       .is_hit = e->is_hit,
+				       .is_substituted = e->is_substituted,
+				       .substitute = e->substitute };
 }
 
 static void take(struct tier_loader *l, const struct tier_ring *r,

@@ -158,7 +158,7 @@ static void count_filled(struct tier_filler *f, const struct tier_way *w,
 	if (w->is_held && !task->fill_error) {
 		y->fills++;
 		y->filled_bytes += w->kept_bytes;
-	} else if (!w->d.is_hit) {
+	} else if (!w->d.is_hit && !w->d.is_substituted) {
 		y->dropped_fills++;
 	}
 }

@@ -29,6 +29,9 @@ struct tier_decision {
 	uint64_t unit;
 	uint32_t slot, generation; /* CACHE_NO_SLOT: is not kept */
 	bool is_hit;
+	/* Another unit, which is in the slot, is taken in its place. */
+	bool is_substituted;
+	uint32_t substitute;
 	/* Nobody has asked for it before it was written over: it is read, and
 	 * nothing else. */
 	bool is_lost;
@@ -37,7 +40,8 @@ struct tier_decision {
 /* As it waits for who asks for it. */
 struct tier_entry {
 	uint32_t slot;
-	uint32_t generation : 31, is_hit : 1;
+	uint32_t generation : 30, is_hit : 1, is_substituted : 1;
+	uint32_t substitute; /* a unit */
 };
 
 /* Decisions on a rank's positions, numbered through all epochs; that of number n
@@ -65,6 +69,12 @@ struct tier_tally {
 	uint64_t late_hits, fills, dropped_fills;
 	uint64_t cache_bytes, storage_bytes, filled_bytes;
 	uint64_t accesses, hits, verified, wrong;
+};
+
+/* Of a rank, in all; and of the epochs after the first. */
+struct tier_rank {
+	uint64_t accesses, hits, misses, substitutions;
+	uint64_t later_accesses, later_hits;
 };
 
 /* "a5/1f4a5.2c": unit and place. */
@@ -103,14 +113,18 @@ struct tier_cache {
 	uint64_t epoch; /* at hand, from 0 */
 	bool has_begun;
 	struct tier_ring *rings; /* of its ranks */
-	uint64_t *last;          /* extent of each rank's access before */
+	struct tier_rank *ranks;
+	uint64_t *last;       /* extent of each rank's access before */
+	uint64_t substituted; /* looks for a substitute so far */
+	/* cache_substitute: extents as they are trained on, of each rank one
+	 * behind the other, of the epoch at hand; NULL = nobody asks. */
+	uint32_t *trained;
 	struct tier_seen *seen;
 	struct tier_order order;
 	struct tier_future *future;   /* of belady; NULL */
 	struct cache_counts *records; /* of epochs, and one of the rest */
 	uint64_t record_count, epochs_begun;
 	struct cache_counts all;
-	uint64_t later_accesses, later_hits; /* of the epochs after the first */
 	uint64_t verified, wrong;
 	uint64_t draw_ns;
 };
@@ -151,6 +165,7 @@ struct tier_way {
 	struct read_piece pieces[TIER_RANGES + 2];
 	struct read_list list;
 	struct extent extent;
+	uint64_t asked; /* the id of the extent that stands in the order */
 	char paths[TIER_RANGES][PATH_MAX]; /* of the data set */
 	/* Of files of the cache's: that of its unit, that of the one before. */
 	char path[PATH_MAX], name[TIER_NAME_BYTES], old_name[TIER_NAME_BYTES];
@@ -231,6 +246,13 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 /* tier_loader.c: begin an extent of which nothing is there. */
 void tier_miss(struct tier_loader *l, const struct tier_decision *d,
 	       const struct extent *x);
+
+/* tier_substitute.c: what the cache has in place of a unit that is missed and
+ * would not be kept: its unit and slot. False: nothing. */
+bool tier_substitute(struct tier_cache *c, const struct extent *x,
+		     uint64_t *unit, uint32_t *slot);
+/* Would it be kept, as far as is known before the access? */
+bool tier_makes_room(const struct tier_cache *c, uint64_t unit);
 
 /* tier_future.c: when each unit is next accessed (belady). */
 struct tier_future;

@@ -111,7 +111,7 @@ static bool may_enter(const struct tier_way *w)
 {
 	const struct tier_loader *l = w->loader;
 
-	if (!w->d.is_hit)
+	if (!w->d.is_hit && !w->d.is_substituted)
 		return false;
 	return !l->tier->place->keeps ||
 	       tier_slot_enter(&l->cache->slots[w->d.slot], w->d.generation);
@@ -135,6 +135,7 @@ static struct tier_way *begin_way(struct tier_loader *l,
 	w->d = *d;
 	w->d.unit = tier_unit_of(&l->tier->units, x);
 	w->extent = *x;
+	w->asked = x->id;
 	w->bytes = tier_unit_bytes(&l->tier->units, w->d.unit);
 	w->kept_bytes = tier_kept_bytes(&l->tier->units, w->bytes);
 	w->enters = w->fills = w->is_held = false;
@@ -155,14 +156,20 @@ void tier_read(struct tier_loader *l, const struct stage *at,
 	       const struct extent *x, void *into, uint64_t into_bytes,
 	       uint64_t *ready_ns)
 {
-	struct tier_way *w =
-		begin_way(l, tier_decide(l, at->epoch, order, position), x);
+	const struct tier_decision *d =
+		tier_decide(l, at->epoch, order, position);
+	struct extent other = *x;
+	struct tier_way *w;
 
+	if (d->is_substituted)
+		tier_unit_extent(&l->tier->units, d->substitute, x, &other);
+	w = begin_way(l, d, &other);
+	w->asked = x->id;
 	w->enters = may_enter(w);
 	if (w->enters)
-		l->tier->place->hit(w, x, into, into_bytes, ready_ns);
+		l->tier->place->hit(w, &other, into, into_bytes, ready_ns);
 	else
-		start_miss(w, x);
+		start_miss(w, &other);
 	reader_own(l->reader, w);
 	if (into)
 		reader_into(l->reader, into, into_bytes);
@@ -215,6 +222,12 @@ static int end_hit(struct tier_way *w, const struct read_task *task,
 	return rc;
 }
 
+/* As the plan has it. */
+static bool was_there(const struct tier_way *w)
+{
+	return w->d.is_hit || w->d.is_substituted;
+}
+
 static void count_fill(struct tier_way *w, bool is_whole)
 {
 	struct tier_tally *y = &w->loader->tally;
@@ -222,7 +235,7 @@ static void count_fill(struct tier_way *w, bool is_whole)
 	if (is_whole) {
 		y->fills++;
 		y->filled_bytes += w->kept_bytes;
-	} else if (!w->d.is_hit) {
+	} else if (!was_there(w)) {
 		y->dropped_fills++;
 	}
 }
@@ -235,7 +248,7 @@ static int end_miss(struct tier_way *w, const struct read_task *task,
 	bool is_kept = w->d.slot != CACHE_NO_SLOT && !task->error;
 	int rc = 0;
 
-	l->tally.late_hits += w->d.is_hit ? w->extent.samples : 0;
+	l->tally.late_hits += was_there(w) ? w->extent.samples : 0;
 	l->tally.storage_bytes += w->bytes;
 	if (w->fills)
 		rc = place->filled(w, task, err);
@@ -263,6 +276,13 @@ int tier_read_end(struct tier_loader *l, const struct read_task *task,
 	w->next = l->free_way;
 	l->free_way = w;
 	return rc;
+}
+
+uint64_t tier_asked(const struct read_task *task)
+{
+	const struct tier_way *w = task->owner;
+
+	return w ? w->asked : task->extent.id;
 }
 
 bool tier_was_decoded(const struct tier_loader *l, const struct read_task *task)

@@ -30,6 +30,7 @@ static void counts_add(struct cache_counts *to, const struct cache_counts *of)
 	to->unique_samples += of->unique_samples;
 	to->hits += of->hits;
 	to->misses += of->misses;
+	to->substitutions += of->substitutions;
 	to->late_hits += of->late_hits;
 	to->fills += of->fills;
 	to->dropped_fills += of->dropped_fills;
@@ -85,27 +86,38 @@ static void collect_epochs(struct tier *t, struct cache_result *out)
 	out->epochs = (struct metric_list){ epochs, n };
 }
 
-/* With a cache each. */
+static const struct tier_rank *rank_of(const struct tier *t, uint64_t rank)
+{
+	uint64_t i = 0;
+
+	while (rank >= t->caches[i].end_rank)
+		i++;
+	return &t->caches[i].ranks[rank - t->caches[i].first_rank];
+}
+
+/* One alone is what all of them is. */
 static void collect_ranks(const struct tier *t, struct cache_result *out)
 {
+	uint64_t n = t->job->accelerators;
 	struct cache_rank *ranks;
 
-	if (t->cache_count == 1)
+	if (n == 1)
 		return;
-	ranks = mem_array(t->cache_count, sizeof(*ranks));
-	for (uint64_t i = 0; i < t->cache_count; i++) {
-		const struct tier_cache *c = &t->caches[i];
-		struct cache_rank *r = &ranks[i];
+	ranks = mem_array(n, sizeof(*ranks));
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t rank = t->caches[0].first_rank + i;
+		const struct tier_rank *r = rank_of(t, rank);
 
-		r->rank = c->first_rank;
-		for (uint64_t e = 0; e <= c->record_count; e++) {
-			r->accesses += c->records[e].accesses;
-			r->hits += c->records[e].hits;
-			r->misses += c->records[e].misses;
-		}
-		r->hit_ratio = ratio(c->later_hits, c->later_accesses);
+		ranks[i] = (struct cache_rank){
+			.rank = rank,
+			.accesses = r->accesses,
+			.hits = r->hits,
+			.misses = r->misses,
+			.substitutions = r->substitutions,
+			.hit_ratio = ratio(r->later_hits, r->later_accesses),
+		};
 	}
-	out->ranks = (struct metric_list){ ranks, t->cache_count };
+	out->ranks = (struct metric_list){ ranks, n };
 }
 
 static void collect_caches(struct tier *t, struct cache_result *out)
@@ -117,8 +129,10 @@ static void collect_caches(struct tier *t, struct cache_result *out)
 
 		if (c->has_begun)
 			tier_end_epoch(c);
-		hits += c->later_hits;
-		accesses += c->later_accesses;
+		for (uint64_t k = 0; k < c->end_rank - c->first_rank; k++) {
+			hits += c->ranks[k].later_hits;
+			accesses += c->ranks[k].later_accesses;
+		}
 		draw_ns += c->draw_ns;
 		out->used_bytes += c->used_bytes;
 		out->units += c->used_units;

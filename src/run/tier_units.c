@@ -106,6 +106,22 @@ uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit)
 	return bytes_of(u, &x);
 }
 
+void tier_unit_extent(const struct tier_units *u, uint64_t unit,
+		      const struct extent *instead_of, struct extent *out)
+{
+	const struct dataset *ds = u->plan->dataset;
+	uint64_t first, count, at;
+
+	if (u->kind != CACHE_FILES) {
+		dataset_extent(ds, unit, out);
+		return;
+	}
+	first = dataset_first_extent(ds, unit);
+	count = dataset_first_extent(ds, unit + 1) - first;
+	at = instead_of->id - dataset_first_extent(ds, instead_of->file);
+	dataset_extent(ds, first + at % count, out);
+}
+
 uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes)
 {
 	double kept = (double)bytes * u->factor + 0.5;

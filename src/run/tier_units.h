@@ -34,6 +34,10 @@ void tier_units_init(struct tier_units *u, const struct plan_config *plan,
 
 uint64_t tier_unit_of(const struct tier_units *u, const struct extent *x);
 uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit);
+/* An extent of the unit, for one of another: in the place that this one has in
+ * its own, or the one that comes next to it. */
+void tier_unit_extent(const struct tier_units *u, uint64_t unit,
+		      const struct extent *instead_of, struct extent *out);
 /* Of so many bytes of a unit: as they are kept (cache_stage). */
 uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes);
 

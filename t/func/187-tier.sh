@@ -71,6 +71,36 @@ is "... as far as it is warm" "$(reads)" 17500
 run --cache=belady --cache_size=50% --cache_warm=100%
 is "... whatever the policy" "$(reads)" 15000
 
+# Another one in its place: storage is read until the tier is full, and no more.
+for pair in "minio any" "lru any" "random any" "minio group" "belady any"; do
+	policy=${pair% *} what=${pair#* }
+	run --cache="$policy" --cache_size=20% --cache_substitute="$what" \
+		--num_files=100 --samples_per_file=100
+	want=2000
+	[ "$policy" != belady ] || want="$(json run.json jobs.0.cache.misses)"
+	is "$policy, $what: what is missed of a full tier is another one that it has" \
+		"$(reads) $(json run.json jobs.0.cache.hits \
+			jobs.0.cache.substitutions |
+			awk '{ print 30000 - $1 - $2 }')" "$want $want"
+done
+is "... and each accelerator's are told" "$(json run.json \
+	jobs.0.cache.ranks.0.substitutions jobs.0.cache.ranks.1.substitutions \
+	jobs.0.cache.substitutions | awk '{ print $1 + $2 - $3, ($1 > 0) }')" "0 1"
+run --cache=minio --cache_size=20% --cache_substitute=any
+is "a substitution is no hit" "$(json run.json jobs.0.cache.hit_ratio |
+	awk '{ printf "%.3f", $1 }')" 0.200
+run --cache=importance --cache_size=20% --cache_substitute=any \
+	--shuffle=importance
+is "of an order by losses, what weighs more than all that is there is read" \
+	"$(json run.json jobs.0.cache.misses jobs.0.cache.substitutions |
+		awk '{ print ($1 >= 2000), ($2 > 1000) }')" "1 1"
+is "... as often as it is counted" "$(reads)" \
+	"$(json run.json jobs.0.cache.misses)"
+exits "of single files there is no other one of a file" 2 "$MLGEN" --name=j \
+	--directory=none --ioengine=null --num_files=10 --sample_size=1k \
+	--cache=lru --cache_size=50% --cache_latency=1us --cache_substitute=group
+like "... saying so" "$(cat "$T/err")" "use cache_substitute=any"
+
 # Decisions are those of the plan.
 run --cache=lru --cache_size=50%
 want=$(reads)

@@ -109,6 +109,12 @@ exits "a tier keeps no rules of MLPerf Storage" 0 "$MLGEN" unet3d.job \
 like "by the name of a rule" "$(tr -s ' \n' ' ' <out)" \
 	'cache BROKEN cache=minio is a cache of the benchmark.s own, which CLOSED does not have: --cache=none'
 
+exits "nor do epochs that have others in the place of some samples" 0 \
+	"$MLGEN" unet3d.job --cache=minio --cache_size=10% \
+	--cache_substitute=any --check=mlperf-v2 --dry-run
+like "by the name of a rule" "$(tr -s ' \n' ' ' <out)" \
+	'epochs BROKEN cache_substitute=any leaves samples out of epochs'
+
 # ---- questions
 # refused TITLE REGEX OPTION...
 refused()

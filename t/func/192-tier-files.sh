@@ -67,6 +67,13 @@ for how in "slab sync" "files async"; do
 	is "... decoded, a third of it fits" "${calls% *}" 600
 done
 
+run --cache=lru --cache_size=20% --cache_directory="$tier" --cache_verify=1 \
+	--cache_substitute=any
+is "what stands for another is read from the tier" "$calls" "600 40"
+is "... and is what was kept of it" "$(json "$T/run.json" \
+	jobs.0.cache.wrong jobs.0.cache.substitutions |
+	awk '{ print $1, ($2 > 300) }')" "0 1"
+
 for layout in slab files; do
 	keep="--cache=minio --cache_size=30% --cache_directory=$tier
 		--cache_layout=$layout --cache_verify=1"
@@ -108,7 +115,7 @@ for layout in slab files; do
 	# shellcheck disable=SC2329
 	has_files()
 	{
-		[ "$(du -s "$tier" 2>/dev/null | cut -f 1)" -gt 400 ]
+		[ "$(du -s "$tier" 2>/dev/null | cut -f 1 | grep . || echo 0)" -gt 400 ]
 	}
 	poll has_files
 	kill -9 "$pid"

@@ -103,6 +103,7 @@ START_TEST(what_happened_to_it_is_said)
 	c->caches = 8;
 	c->size_bytes = UINT64_MAX;
 	c->size_samples = 5000;
+	c->all.substitutions = 3;
 	c->all.late_hits = 4;
 	c->all.dropped_fills = 5;
 	c->all.evictions = 6;
@@ -115,10 +116,10 @@ START_TEST(what_happened_to_it_is_said)
 	char *text = report_text(&w->run, false);
 	check_has(text, "minio in /mnt/nvme/tier, 8 x 5,000 samples: hit ratio "
 			"13.3%,\n                   of one epoch\n");
-	check_has(text, "400 hits, 2,600 misses, 4 of the hits late; 200 "
-			"fills, 5 dropped,\n                   6 evictions; 7 "
-			"were there before; 400 hits looked at, 1 of them "
-			"WRONG\n");
+	check_has(text, "400 hits, 2,600 misses, 3 substituted, 4 of the hits "
+			"late; 200 fills,\n                   5 dropped, 6 "
+			"evictions; 7 were there before; 400 hits looked at,\n"
+			"                   1 of them WRONG\n");
 	check_has(text, "its directory is full");
 	free(text);
 	tier_fini(&t, w);

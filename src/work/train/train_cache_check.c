@@ -51,7 +51,7 @@ static void note_without(const struct job *j, struct diag *d)
 		"cache_directory",      "cache_fill",    "cache_queue",
 		"cache_layout",         "cache_persist", "cache_latency",
 		"cache_bandwidth",      "cache_warm",    "cache_stage",
-		"cache_decoded_factor", "cache_verify",
+		"cache_decoded_factor", "cache_verify",  "cache_substitute",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
@@ -82,6 +82,16 @@ static void check_policy(const struct job *j, struct diag *d)
 		      "belady knows the order of what comes, and that of "
 		      "shuffle=importance follows from losses that nobody "
 		      "knows yet; use cache=importance, or another order");
+}
+
+static void check_substitute(const struct job *j, struct diag *d)
+{
+	if (j->cache_substitute == CACHE_SUBSTITUTE_GROUP &&
+	    j->cache_unit.kind == CACHE_FILES)
+		FAULT(d, j, "cache_substitute",
+		      "group takes another sample of the same file, and of "
+		      "whole files there is no other; use "
+		      "cache_substitute=any, or cache_unit=sample");
 }
 
 static void check_kept(const struct job *j, struct diag *d)
@@ -263,6 +273,7 @@ void train_cache_check(const struct job *j, struct diag *d)
 	}
 	check_size(j, d);
 	check_policy(j, d);
+	check_substitute(j, d);
 	check_kept(j, d);
 	check_played(j, d);
 	near = j->cache_directory ? how_near(j->cache_directory, j->directory)

@@ -94,6 +94,15 @@ static enum mlperf_state check_epochs(const struct mlperf_subject *s,
 	uint64_t n = s->run ? s->result->ml.epochs_total : s->job->epochs;
 	uint64_t want = s->workload ? s->workload->epochs : s->rules->epochs;
 
+	/* Each sample once an epoch is what an epoch is (Rules.md). */
+	if (s->job->cache != CACHE_NONE &&
+	    s->job->cache_substitute != CACHE_SUBSTITUTE_NONE) {
+		buf_add(text, "cache_substitute=");
+		job_option_text(s->job, "cache_substitute", text);
+		buf_add(text, " leaves samples out of epochs and reads others "
+			      "twice: --cache_substitute=none");
+		return MLPERF_BROKEN;
+	}
 	if (!want)
 		return MLPERF_NONE;
 	buf_addf(text, "%" PRIu64, n);

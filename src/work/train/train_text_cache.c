@@ -100,6 +100,7 @@ static void put_counts(struct buf *text, const struct text_block *b)
 	if (!b->cache->policy)
 		return;
 	text_say(text, b, "{cache.hits} hits, {cache.misses} misses");
+	text_say(text, b, "[, {cache.substitutions} substituted]");
 	text_say(text, b, "[, {cache.late_hits} of the hits late]");
 	text_say(text, b,
 		 "[; {cache.fills} fills][, {cache.dropped_fills} "
