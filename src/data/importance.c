@@ -215,7 +215,7 @@ static uint64_t take_relaxed(struct importance *im, uint64_t seed)
 /* ---- its order ---- */
 
 /* Those in the cache to the front; their number. */
-static uint64_t part_hits(struct importance *im, uint64_t count,
+static uint64_t part_hits(struct importance *im, uint64_t rank, uint64_t count,
 			  importance_has *has, const void *cache)
 {
 	uint64_t hits = 0;
@@ -225,7 +225,7 @@ static uint64_t part_hits(struct importance *im, uint64_t count,
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t extent = im->scratch[i];
 
-		if (!has(cache, extent))
+		if (!has(cache, rank, extent))
 			continue;
 		im->scratch[i] = im->scratch[hits];
 		im->scratch[hits++] = extent;
@@ -311,7 +311,7 @@ void importance_draw(struct importance *im, uint64_t epoch, importance_has *has,
 				     : take_relaxed(im, own);
 
 		assert(n == im->cfg.rank_extents);
-		put_order(im, rank, part_hits(im, n, has, cache), own);
+		put_order(im, rank, part_hits(im, rank, n, has, cache), own);
 	}
 }
 

@@ -38,8 +38,8 @@ struct importance_config {
 struct importance_config importance_config(const struct job *job,
 					   const struct sampler *sampler);
 
-/* Is the extent in the cache? NULL = there is none. */
-typedef bool importance_has(const void *cache, uint64_t extent);
+/* Is the extent in the rank's cache? NULL = there is none. */
+typedef bool importance_has(const void *cache, uint64_t rank, uint64_t extent);
 
 int importance_new(struct importance **out, const struct importance_config *cfg,
 		   struct mlgen_err *err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "data/hitsfirst.h"
 #include "data/importance.h"
 
 /* drop_last: the first extent of a shard of floor or ceil(N / ranks). */
@@ -289,6 +290,8 @@ uint64_t sampler_at(struct sampler_epoch *e, uint64_t rank, uint64_t position)
 	const struct sampler *s = e->sampler;
 	uint64_t at;
 
+	if (s->hits_first)
+		return hitsfirst_at(s->hits_first, rank, position);
 	if (sampler_shards_files(s))
 		return s->is_uneven ? sampler_uneven_id(e, rank, position)
 				    : at_file(e, rank, position);

@@ -10,6 +10,7 @@
 #include "base/perm.h"
 #include "data/dataset.h"
 
+struct hitsfirst;
 struct importance;
 
 /*
@@ -64,6 +65,8 @@ struct sampler {
 	/* shuffle=importance: the order of the epoch at hand; NULL = none is
 	 * drawn, and all weights are alike. */
 	const struct importance *importance;
+	/* cache_hits_first: likewise; NULL = it is another. */
+	const struct hitsfirst *hits_first;
 	bool is_uneven; /* ordered files of unequal extents */
 	bool is_sized;  /* extents of unequal samples */
 	bool is_whole;  /* an epoch reads every extent exactly once */

@@ -205,6 +205,7 @@ struct job {
 	struct dist cache_latency;      /* 0 = not played */
 	uint64_t cache_bandwidth_bytes; /* per second; 0 = not played */
 	int cache_substitute;
+	bool cache_hits_first;
 	double cache_warm; /* percent of its size */
 	int cache_stage;
 	double cache_decoded_factor; /* decoded bytes of a raw one */

@@ -621,6 +621,9 @@ const struct mlgen_field job_fields[] = {
 	  .help = "What is trained on in place of a sample that a full tier does not have and would not keep.\n"
 		  "Quiver: A. V. Kumar and M. Sivathanu, FAST '20. iCache: W. Chen\n"
 		  "et al., HPCA 2023. An epoch has then not every sample once." },
+	{ "cache_hits_first", MLGEN_F_BOOL(struct job, cache_hits_first),
+	  .def = "0", .group = "Cache",
+	  .help = "An epoch's order begins with what the tier has, as SHADE's does in any case; of shuffle=sample, replacement and weighted." },
 	{ "cache_warm", MLGEN_F_PERCENT(struct job, cache_warm),
 	  .def = "0%", .max = 100, .group = "Cache",
 	  .help = "Fill this part of the tier before the run, which is not measured (Hoard: C. Pinto et al., 2018, has all of it)." },

@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "data/content.h"
+#include "data/hitsfirst.h"
 #include "data/importance.h"
 #include "job/workload.h"
 #include "run/activity.h"
@@ -19,6 +20,7 @@
 #include "run/loader.h"
 #include "run/ring.h"
 #include "run/saver.h"
+#include "run/train.h"
 #include "run/unpack.h"
 #include "trace/tracer.h"
 
@@ -102,6 +104,15 @@ static void memneed_importance(struct memneed *n, const struct job *j,
 		memneed_add(n, bytes, bytes);
 }
 
+static void memneed_hits_first(struct memneed *n, const struct job *j,
+			       const struct sampler *s)
+{
+	uint64_t bytes = hitsfirst_state_bytes(s);
+
+	if (train_parts_hits(j))
+		memneed_add(n, bytes, bytes);
+}
+
 static void memneed_unpack(struct memneed *n, const struct job *j,
 			   const struct stages *stages, uint64_t loaders)
 {
@@ -131,6 +142,7 @@ void memneed_train(struct memneed *n, const struct job *j,
 		memneed_untouched(n, loaders, buffer);
 	memneed_unpack(n, j, stages, loaders);
 	memneed_importance(n, j, &stages->train.sampler);
+	memneed_hits_first(n, j, &stages->train.sampler);
 }
 
 void memneed_hold(struct memneed *n, const struct job *j,

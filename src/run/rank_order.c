@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_order.c - shuffle=importance: before an epoch its order is drawn. */
+/* rank_order.c - an order that follows from losses, or from what a cache has, is drawn before its epoch. */
 #include "run/rank_order.h"
 
 #include "base/mem.h"
+#include "data/hitsfirst.h"
 #include "data/orderwalk.h"
 #include "run/tier.h"
 
@@ -56,9 +57,12 @@ static uint64_t draw_order(void *arg)
 	struct train *t = arg;
 	uint64_t from_ns = clock_now(t->clock), epoch = t->orders_drawn;
 
-	if (epoch > 0)
+	if (t->importance && epoch > 0)
 		learn(t, epoch - 1);
-	importance_draw(t->importance, epoch, t->in_cache, t->cache);
+	if (t->importance)
+		importance_draw(t->importance, epoch, t->in_cache, t->cache);
+	if (t->hits_first)
+		hitsfirst_draw(t->hits_first, epoch, t->in_cache, t->cache);
 	t->orders_drawn = epoch + 1;
 	t->draw_ns += clock_now(t->clock) - from_ns;
 	return 0;
@@ -70,5 +74,7 @@ int rank_order_draw(struct rank *r)
 {
 	struct train *t = r->train;
 
-	return t->importance ? peers_barrier(&t->peers, &decide_order, t) : 0;
+	bool has_order = t->importance || t->hits_first;
+
+	return has_order ? peers_barrier(&t->peers, &decide_order, t) : 0;
 }

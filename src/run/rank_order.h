@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_order.h - shuffle=importance: before an epoch its order is drawn. */
+/* rank_order.h - an order that follows from losses, or from what a cache has, is drawn before its epoch. */
 #pragma once
 
 #include "run/train.h"
@@ -9,6 +9,6 @@
  * weights of what the epoch before has computed on, batch by batch in the order
  * of the plan, and draws. So loaders, which read no further than their rank lets
  * them, find an order that nobody changes, without a lock. 0, or -EPIPE once
- * closed; without importance there is nothing to do.
+ * closed; any other order is known, and there is nothing to do.
  */
 int rank_order_draw(struct rank *r);

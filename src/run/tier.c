@@ -298,6 +298,15 @@ int tier_new(struct tier **out, const struct tier_config *cfg,
 	return rc;
 }
 
+struct tier_cache *tier_cache_of(const struct tier *t, uint64_t rank)
+{
+	uint64_t i = 0;
+
+	while (rank >= t->caches[i].end_rank)
+		i++;
+	return &t->caches[i];
+}
+
 static int close_cache(struct tier *t, struct tier_cache *c,
 		       struct mlgen_err *err)
 {
@@ -353,17 +362,14 @@ int tier_end(struct tier *t, struct mlgen_err *err)
 	return rc;
 }
 
-bool tier_has(const void *tier, uint64_t extent)
+bool tier_has(const void *tier, uint64_t rank, uint64_t extent)
 {
 	const struct tier *t = tier;
 	struct extent x;
-	bool has = false;
 
 	dataset_extent(t->cfg.pass->dataset, extent, &x);
-	for (uint64_t i = 0; i < t->cache_count && !has; i++)
-		has = cache_find(t->caches[i].cache,
-				 tier_unit_of(&t->units, &x)) != CACHE_NO_SLOT;
-	return has;
+	return cache_find(tier_cache_of(t, rank)->cache,
+			  tier_unit_of(&t->units, &x)) != CACHE_NO_SLOT;
 }
 
 void tier_look(const struct tier *t, uint64_t *accesses, uint64_t *hits)

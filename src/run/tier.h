@@ -73,7 +73,7 @@ int tier_end(struct tier *t, struct mlgen_err *err);
 int tier_warm(struct tier *t, struct mlgen_err *err);
 
 /* An importance_has; between epochs. */
-bool tier_has(const void *tier, uint64_t extent);
+bool tier_has(const void *tier, uint64_t rank, uint64_t extent);
 
 /* Of an access of the epoch at hand, behind it: the extent that was read in its
  * place; it is the same but with cache_substitute. */

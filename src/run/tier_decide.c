@@ -400,16 +400,12 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 
 uint64_t tier_trained(const struct tier *t, const struct orderwalk_at *at)
 {
-	for (uint64_t i = 0; t && i < t->cache_count; i++) {
-		const struct tier_cache *c = &t->caches[i];
+	const struct tier_cache *c = t ? tier_cache_of(t, at->rank) : NULL;
+	uint64_t rank = c ? at->rank - c->first_rank : 0;
 
-		if (c->trained && at->rank >= c->first_rank &&
-		    at->rank < c->end_rank)
-			return c->trained[(at->rank - c->first_rank) *
-						  sampler_of(c)->rank_extents +
-					  at->position];
-	}
-	return at->extent;
+	return c && c->trained ? c->trained[rank * sampler_of(c)->rank_extents +
+					    at->position]
+			       : at->extent;
 }
 
 void tier_count(struct tier_loader *l)

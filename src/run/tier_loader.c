@@ -9,15 +9,6 @@
 #include "base/units.h"
 #include "run/tier_inside.h"
 
-static struct tier_cache *cache_of(struct tier *t, uint64_t rank)
-{
-	uint64_t i = 0;
-
-	while (rank >= t->caches[i].end_rank)
-		i++;
-	return &t->caches[i];
-}
-
 static int make_ways(struct tier_loader *l, struct mlgen_err *err)
 {
 	const struct tier *t = l->tier;
@@ -54,7 +45,7 @@ struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank,
 	int rc;
 
 	*l = (struct tier_loader){ .tier = t,
-				   .cache = cache_of(t, rank),
+				   .cache = tier_cache_of(t, rank),
 				   .rank = rank,
 				   .worker = w,
 				   .reader = r,

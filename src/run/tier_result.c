@@ -88,11 +88,9 @@ static void collect_epochs(struct tier *t, struct cache_result *out)
 
 static const struct tier_rank *rank_of(const struct tier *t, uint64_t rank)
 {
-	uint64_t i = 0;
+	const struct tier_cache *c = tier_cache_of(t, rank);
 
-	while (rank >= t->caches[i].end_rank)
-		i++;
-	return &t->caches[i].ranks[rank - t->caches[i].first_rank];
+	return &c->ranks[rank - c->first_rank];
 }
 
 /* One alone is what all of them is. */

@@ -3,12 +3,14 @@
 #include "run/train.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/util.h"
 #include "data/demand.h"
+#include "data/hitsfirst.h"
 #include "io/engines.h"
 #include "run/live.h"
 #include "run/loader.h"
@@ -200,6 +202,12 @@ static int init_holds(struct train *t, struct mlgen_err *err)
 	return rc;
 }
 
+bool train_parts_hits(const struct job *j)
+{
+	return j->cache != CACHE_NONE && j->cache_hits_first &&
+	       j->shuffle.kind != SHUFFLE_IMPORTANCE;
+}
+
 static int init_importance(struct train *t, struct mlgen_err *err)
 {
 	struct sampler *s = &t->stages.train.sampler;
@@ -210,6 +218,22 @@ static int init_importance(struct train *t, struct mlgen_err *err)
 		rc = importance_new(&t->importance, &cfg, err);
 	s->importance = t->importance;
 	return rc;
+}
+
+/* Of importance they are first in any case. */
+static int init_hits_first(struct train *t, struct mlgen_err *err)
+{
+	struct sampler *s = &t->stages.train.sampler;
+
+	if (!train_parts_hits(t->job))
+		return 0;
+	if (s->is_sized || s->extents > UINT32_MAX)
+		return mlgen_fail(err, -EINVAL,
+				  "cache_hits_first: moves up to %" PRIu32
+				  " samples that can be read alone; drop it",
+				  UINT32_MAX);
+	s->hits_first = t->hits_first = hitsfirst_new(s);
+	return 0;
 }
 
 int train_init(struct train *t, const struct job *job,
@@ -250,6 +274,8 @@ int train_init(struct train *t, const struct job *job,
 	for (uint64_t i = 0; i < job->accelerators; i++)
 		init_rank(t, &t->ranks[i], i);
 	rc = init_importance(t, err);
+	if (rc == 0)
+		rc = init_hits_first(t, err);
 	return rc ? rc : init_holds(t, err);
 }
 
@@ -261,6 +287,7 @@ void train_fini(struct train *t)
 		fini_rank(&t->ranks[i]);
 	mem_free(t->ranks);
 	importance_free(t->importance);
+	hitsfirst_free(t->hits_first);
 	tier_free(t->tier);
 	epochs_free(t->epochs);
 	peers_fini(&t->peers);

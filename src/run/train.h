@@ -157,10 +157,11 @@ struct train {
 	struct rank *ranks;
 	size_t buffer_bytes;     /* of a loader */
 	uint64_t start_after_ns; /* startdelay */
-	/* shuffle=importance, else NULL: written by the last at the barrier
+	/* shuffle=importance, and cache_hits_first, else NULL: written by the last at the barrier
 	 * before an epoch, read by all within it. in_cache is set before
 	 * train_start; NULL = there is no cache. */
 	struct importance *importance;
+	struct hitsfirst *hits_first;
 	importance_has *in_cache;
 	const void *cache;
 	uint64_t orders_drawn;         /* of so many epochs */
@@ -238,6 +239,10 @@ void train_fini(struct train *t);
 
 /* End it where this AU is out of reach; before train_start. */
 void train_give_up_below(struct train *t, double au_percent);
+
+/* Is an order of its own parted into hits and misses? Of importance it is that
+ * one's anyway. */
+bool train_parts_hits(const struct job *job);
 
 /* With cache=: before train_start. 0, or -errno with err. */
 int train_open_tier(struct train *t, struct mlgen_err *err);

@@ -71,6 +71,18 @@ is "... as far as it is warm" "$(reads)" 17500
 run --cache=belady --cache_size=50% --cache_warm=100%
 is "... whatever the policy" "$(reads)" 15000
 
+# What is there first: nothing goes before it was hit.
+for policy in lru fifo clock minio; do
+	run --cache=$policy --cache_size=25% --cache_hits_first=1
+	near "hits first: $policy has what it holds" .25
+done
+run --cache=lru --cache_size=25% --cache_hits_first=1 --shuffle=replacement
+is "... and each sample of an epoch that has it twice, twice" \
+	"$(awk -v h="$(hits)" 'BEGIN { print (h > .45 && h < .70) }')" 1
+run --cache=lru --cache_size=10% --cache_hits_first=1 --cache_scope=rank
+is "... of the accelerator's own tier" "$(json run.json \
+	jobs.0.cache.hit_ratio | awk '{ print ($1 > .09 && $1 < .11) }')" 1
+
 # Another one in its place: storage is read until the tier is full, and no more.
 for pair in "minio any" "lru any" "random any" "minio group" "belady any"; do
 	policy=${pair% *} what=${pair#* }

@@ -54,8 +54,9 @@ struct shade_cache {
 	uint32_t reads[SAMPLES], keys, capacity;
 };
 
-static bool has(const void *cache, uint64_t extent)
+static bool has(const void *cache, uint64_t rank, uint64_t extent)
 {
+	(void)rank;
 	return ((const struct shade_cache *)cache)->of[extent].is_there;
 }
 
@@ -284,9 +285,10 @@ START_TEST(weights_are_ranks_by_loss)
 }
 END_TEST
 
-static bool is_even(const void *cache, uint64_t extent)
+static bool is_even(const void *cache, uint64_t rank, uint64_t extent)
 {
 	(void)cache;
+	(void)rank;
 	return extent % 2 == 0;
 }
 

@@ -52,6 +52,7 @@ static void note_without(const struct job *j, struct diag *d)
 		"cache_layout",         "cache_persist", "cache_latency",
 		"cache_bandwidth",      "cache_warm",    "cache_stage",
 		"cache_decoded_factor", "cache_verify",  "cache_substitute",
+		"cache_hits_first",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
@@ -92,6 +93,32 @@ static void check_substitute(const struct job *j, struct diag *d)
 		      "group takes another sample of the same file, and of "
 		      "whole files there is no other; use "
 		      "cache_substitute=any, or cache_unit=sample");
+}
+
+static bool has_own_order(const struct job *j)
+{
+	return j->shuffle.kind == SHUFFLE_SAMPLE ||
+	       j->shuffle.kind == SHUFFLE_REPLACEMENT ||
+	       j->shuffle.kind == SHUFFLE_WEIGHTED ||
+	       j->shuffle.kind == SHUFFLE_IMPORTANCE;
+}
+
+static void check_hits_first(const struct job *j, struct diag *d)
+{
+	if (!j->cache_hits_first)
+		return;
+	if (!has_own_order(j) || j->loader == LOADER_TFDATA ||
+	    j->shard == SHARD_FILE)
+		FAULT(d, j, "cache_hits_first",
+		      "moves single samples to the front, which "
+		      "shuffle=sample, "
+		      "replacement and weighted:DIST allow, without shard=file "
+		      "and loader=tfdata; use these, or drop cache_hits_first");
+	if (j->cache == CACHE_BELADY)
+		FAULT(d, j, "cache_hits_first",
+		      "the order of an epoch follows from what the cache has "
+		      "when it begins, and belady has to know it before; use "
+		      "another policy, or drop cache_hits_first");
 }
 
 static void check_kept(const struct job *j, struct diag *d)
@@ -274,6 +301,7 @@ void train_cache_check(const struct job *j, struct diag *d)
 	check_size(j, d);
 	check_policy(j, d);
 	check_substitute(j, d);
+	check_hits_first(j, d);
 	check_kept(j, d);
 	check_played(j, d);
 	near = j->cache_directory ? how_near(j->cache_directory, j->directory)
