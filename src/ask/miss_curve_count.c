@@ -12,6 +12,7 @@
 #include "data/misscurve.h"
 #include "data/nextuse.h"
 #include "data/orderwalk.h"
+#include "data/pages.h"
 #include "job/cache_words.h"
 
 /* Of hot a ranking would have to be known, of importance weights. LRU's is the
@@ -28,6 +29,7 @@ struct counting {
 	const struct job *job;
 	const struct dataset *ds;
 	struct sampler sampler;
+	struct pages pages; /* cache_unit=page */
 	uint64_t units, data_bytes;
 	uint64_t *unit_bytes; /* NULL = all have as many, `each` */
 	uint64_t each;
@@ -45,15 +47,32 @@ static bool is_by_file(const struct counting *c)
 	return c->job->cache_unit.kind == CACHE_FILES;
 }
 
+static bool is_by_page(const struct counting *c)
+{
+	return c->job->cache_unit.kind == CACHE_PAGES;
+}
+
 static uint64_t unit_of(const void *arg, uint64_t extent)
 {
 	const struct counting *c = arg;
 	struct extent x;
 
-	if (!is_by_file(c))
+	if (!is_by_file(c) && !is_by_page(c))
 		return extent;
 	dataset_extent(c->ds, extent, &x);
-	return x.file;
+	return is_by_file(c) ? x.file : pages_unit(&c->pages, &x);
+}
+
+static uint64_t page_bytes(const struct counting *c, uint64_t page)
+{
+	uint64_t first = pages_first(&c->pages, page), bytes = 0;
+	struct extent x;
+
+	for (uint64_t i = 0; i < pages_extents(&c->pages, page); i++) {
+		dataset_extent(c->ds, first + i, &x);
+		bytes += dataset_extent_bytes(c->ds, &x);
+	}
+	return bytes;
 }
 
 static uint64_t bytes_of(const struct counting *c, uint64_t unit)
@@ -62,6 +81,8 @@ static uint64_t bytes_of(const struct counting *c, uint64_t unit)
 
 	if (is_by_file(c))
 		return dataset_file_bytes(c->ds, unit);
+	if (is_by_page(c))
+		return page_bytes(c, unit);
 	dataset_extent(c->ds, unit, &x);
 	return dataset_extent_bytes(c->ds, &x);
 }
@@ -77,6 +98,10 @@ static void measure_units(struct counting *c)
 	bool is_alike = true;
 
 	c->units = is_by_file(c) ? c->ds->files : dataset_extents(c->ds);
+	if (is_by_page(c)) {
+		c->pages = pages_of(c->ds, c->job->cache_unit.number);
+		c->units = c->pages.count;
+	}
 	c->unit_bytes = mem_array(c->units, sizeof(*c->unit_bytes));
 	for (uint64_t u = 0; u < c->units; u++) {
 		c->unit_bytes[u] = bytes_of(c, u);
@@ -277,8 +302,15 @@ static int check_count(const struct counting *c, struct mlgen_err *err)
 	return 0;
 }
 
-static int check_job(const struct job *j, struct mlgen_err *err)
+static int check_job(const struct job *j, const struct dataset *ds,
+		     struct mlgen_err *err)
 {
+	if (j->cache_unit.kind == CACHE_PAGES && !pages_fit(ds))
+		return mlgen_fail(err, -EINVAL,
+				  "miss-curve: '%s' has cache_unit=page, and "
+				  "files that differ in samples have no pages; "
+				  "cache_unit=sample or file",
+				  j->name);
 	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
 		return mlgen_fail(err, -EINVAL,
 				  "miss-curve: '%s' has shuffle=importance, "
@@ -345,7 +377,7 @@ int miss_curve_count(struct miss_curve *m, const struct job *j,
 {
 	const struct sampler_config cfg = sampler_config(j, j->accelerators);
 	struct counting c = { .job = j, .ds = ds };
-	int rc = check_job(j, err);
+	int rc = check_job(j, ds, err);
 
 	if (rc == 0)
 		rc = sampler_init(&c.sampler, &cfg, ds, err);

@@ -63,7 +63,7 @@ enum job_cache {
 };
 /* For whom there is one of them, and what is kept as a whole. */
 enum job_cache_scope { CACHE_OF_HOST, CACHE_OF_RANK, CACHE_OF_ALL };
-enum job_cache_unit { CACHE_SAMPLES, CACHE_FILES };
+enum job_cache_unit { CACHE_SAMPLES, CACHE_FILES, CACHE_PAGES };
 enum job_cache_fill { CACHE_FILL_SYNC, CACHE_FILL_ASYNC };
 enum job_cache_layout { CACHE_LAYOUT_FILES, CACHE_LAYOUT_SLAB };
 enum job_cache_substitute {

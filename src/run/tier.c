@@ -42,9 +42,7 @@ static uint64_t cache_count(const struct job *j)
 /* Of samples, those of a unit count together. */
 static uint64_t units_of(const struct tier_units *u, uint64_t samples)
 {
-	const struct dataset *ds = u->plan->dataset;
-	uint64_t each = u->kind == CACHE_FILES ? ds->samples_per_file
-					       : ds->extent_samples;
+	uint64_t each = tier_unit_samples(u);
 
 	return each ? divide_up(samples, each) : samples;
 }
@@ -178,7 +176,13 @@ static int check_options(const struct job *j, const struct dataset *ds,
 {
 	bool is_decoded = j->cache_stage == CACHE_DECODED;
 
-	if (is_decoded && j->cache_unit.kind == CACHE_FILES)
+	if (j->cache_unit.kind == CACHE_PAGES && !pages_fit(ds))
+		return mlgen_fail(err, -EINVAL,
+				  "cache_unit: pages are of files that have "
+				  "as many samples each, and those of %s "
+				  "differ; use sample or file",
+				  ds->directory);
+	if (is_decoded && j->cache_unit.kind != CACHE_SAMPLES)
 		return mlgen_fail(err, -EINVAL,
 				  "cache_stage: what is decoded are samples; "
 				  "use cache_unit=sample, or cache_stage=raw");
@@ -208,10 +212,10 @@ int tier_check(const struct job *j, const struct stages *stages,
 
 	if (j->cache == CACHE_NONE)
 		return 0;
-	size_up(&s, j, &stages->train);
-	rc = check_options(j, stages->train.dataset, err);
+	rc = check_options(j, stages->train.plan.dataset, err);
 	if (rc < 0)
 		return rc;
+	size_up(&s, j, &stages->train);
 	if (s.limits.capacity_bytes <
 		    tier_kept_bytes(&s.units, s.units.largest_bytes) &&
 	    s.units.same_bytes)
@@ -220,8 +224,7 @@ int tier_check(const struct job *j, const struct stages *stages,
 			"cache_size: %" PRIu64
 			" bytes are less than one %s, which has "
 			"%" PRIu64 "; make it larger",
-			s.limits.capacity_bytes,
-			s.units.kind == CACHE_FILES ? "file" : "sample",
+			s.limits.capacity_bytes, tier_unit_word(&s.units),
 			tier_kept_bytes(&s.units, s.units.largest_bytes));
 	return j->cache_directory ? check_engine(j, err) : 0;
 }

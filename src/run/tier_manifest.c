@@ -44,8 +44,8 @@ static void put_identity(const struct tier_cache *c, struct buf *out)
 		 ds->directory, ds->format->name, ds->files);
 	buf_addf(out, "extents %" PRIu64 "\nsample_size ", dataset_extents(ds));
 	dist_identify(out, &ds->sample_size, DIST_BYTES);
-	buf_addf(out, "\nunit %s\nlayout %s\n",
-		 t->units.kind == CACHE_FILES ? "file" : "sample",
+	buf_addf(out, "\nunit %s of %" PRIu64 "\nlayout %s\n",
+		 tier_unit_word(&t->units), tier_unit_samples(&t->units),
 		 t->job->cache_layout == CACHE_LAYOUT_FILES ? "files" : "slab");
 	buf_addf(out,
 		 "slots %" PRIu64 "\nslot_bytes %" PRIu64 "\nalign %" PRIu64

@@ -54,12 +54,28 @@ uint64_t tier_ranges_end(const struct tier_units *u,
 	return last->at + align_up(u, last->bytes);
 }
 
+/* All of a page, as if it were one. */
+static struct extent whole_page(const struct tier_units *u, uint64_t page)
+{
+	struct extent x;
+	uint64_t n = pages_extents(&u->pages, page);
+
+	dataset_extent(u->plan->dataset, pages_first(&u->pages, page), &x);
+	x.samples = (uint32_t)(n * u->plan->dataset->extent_samples);
+	return x;
+}
+
 unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,
 			  struct tier_range *out)
 {
 	const struct dataset *ds = u->plan->dataset;
 	unsigned parts = dataset_sample_parts(ds);
+	struct extent page;
 
+	if (u->kind == CACHE_PAGES) {
+		page = whole_page(u, pages_unit(&u->pages, x));
+		x = &page;
+	}
 	for (unsigned p = 0; p < parts; p++) {
 		uint64_t file = p * ds->files + x->file;
 
@@ -85,7 +101,14 @@ unsigned tier_extent_ranges(const struct tier_units *u, const struct extent *x,
 
 uint64_t tier_unit_of(const struct tier_units *u, const struct extent *x)
 {
-	return u->kind == CACHE_FILES ? x->file : x->id;
+	switch (u->kind) {
+	case CACHE_FILES:
+		return x->file;
+	case CACHE_PAGES:
+		return pages_unit(&u->pages, x);
+	default:
+		return x->id;
+	}
 }
 
 static uint64_t bytes_of(const struct tier_units *u, const struct extent *x)
@@ -101,25 +124,70 @@ uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit)
 
 	if (u->same_bytes)
 		return u->same_bytes;
-	if (u->kind != CACHE_FILES)
+	if (u->kind == CACHE_PAGES)
+		dataset_extent(u->plan->dataset, pages_first(&u->pages, unit),
+			       &x);
+	else if (u->kind != CACHE_FILES)
 		dataset_extent(u->plan->dataset, unit, &x);
 	return bytes_of(u, &x);
+}
+
+const char *tier_unit_word(const struct tier_units *u)
+{
+	return u->kind == CACHE_FILES   ? "file"
+	       : u->kind == CACHE_PAGES ? "page"
+					: "sample";
+}
+
+uint64_t tier_unit_samples(const struct tier_units *u)
+{
+	const struct dataset *ds = u->plan->dataset;
+
+	switch (u->kind) {
+	case CACHE_FILES:
+		return ds->samples_per_file;
+	case CACHE_PAGES:
+		return u->pages.extents * ds->extent_samples;
+	default:
+		return ds->extent_samples;
+	}
+}
+
+/* The first of its extents, and how many it has. */
+static uint64_t first_of(const struct tier_units *u, uint64_t unit,
+			 uint64_t *count)
+{
+	const struct dataset *ds = u->plan->dataset;
+	uint64_t first;
+
+	switch (u->kind) {
+	case CACHE_FILES:
+		first = dataset_first_extent(ds, unit);
+		*count = dataset_first_extent(ds, unit + 1) - first;
+		return first;
+	case CACHE_PAGES:
+		*count = pages_extents(&u->pages, unit);
+		return pages_first(&u->pages, unit);
+	default:
+		*count = 1;
+		return unit;
+	}
+}
+
+uint64_t tier_unit_first(const struct tier_units *u, uint64_t unit)
+{
+	uint64_t count;
+
+	return first_of(u, unit, &count);
 }
 
 void tier_unit_extent(const struct tier_units *u, uint64_t unit,
 		      const struct extent *instead_of, struct extent *out)
 {
-	const struct dataset *ds = u->plan->dataset;
-	uint64_t first, count, at;
+	uint64_t had, count, first = first_of(u, unit, &count), at;
 
-	if (u->kind != CACHE_FILES) {
-		dataset_extent(ds, unit, out);
-		return;
-	}
-	first = dataset_first_extent(ds, unit);
-	count = dataset_first_extent(ds, unit + 1) - first;
-	at = instead_of->id - dataset_first_extent(ds, instead_of->file);
-	dataset_extent(ds, first + at % count, out);
+	at = instead_of->id - first_of(u, tier_unit_of(u, instead_of), &had);
+	dataset_extent(u->plan->dataset, first + at % count, out);
 }
 
 uint64_t tier_kept_bytes(const struct tier_units *u, uint64_t bytes)
@@ -137,6 +205,8 @@ static bool are_alike(const struct tier_units *u)
 
 	return dist_is_const(&ds->sample_size) && !ds->scan && !ds->found &&
 	       !ds->uneven_samples && !ds->extents_differ &&
+	       (u->kind != CACHE_PAGES ||
+		u->pages.file_extents % u->pages.extents == 0) &&
 	       (u->kind == CACHE_FILES || !u->plan->align_bytes);
 }
 
@@ -146,10 +216,15 @@ static uint64_t largest(const struct tier_units *u)
 	struct extent x = { .file = dataset_large_file(ds, UINT64_MAX) };
 	uint64_t first = dataset_first_extent(ds, x.file), most = 0;
 	uint64_t n = dataset_first_extent(ds, x.file + 1) - first;
-	uint64_t step = n ? 1 + (n - 1) / EXTENTS_LOOKED_AT : 1;
+	uint64_t step;
 
 	if (u->kind == CACHE_FILES)
 		return bytes_of(u, &x);
+	if (u->kind == CACHE_PAGES) {
+		first = x.file * u->pages.per_file;
+		n = u->pages.per_file;
+	}
+	step = n ? 1 + (n - 1) / EXTENTS_LOOKED_AT : 1;
 	for (uint64_t i = 0; i < n; i += step)
 		most = u64_max(most, tier_unit_bytes(u, first + i));
 	return most;
@@ -165,6 +240,10 @@ void tier_units_init(struct tier_units *u, const struct plan_config *plan,
 	if (job->cache_stage == CACHE_DECODED)
 		u->factor = job->cache_decoded_factor;
 	u->count = kind == CACHE_FILES ? ds->files : dataset_extents(ds);
+	if (kind == CACHE_PAGES) {
+		u->pages = pages_of(ds, job->cache_unit.number);
+		u->count = u->pages.count;
+	}
 	u->largest_bytes = largest(u);
 	if (are_alike(u))
 		u->same_bytes = tier_unit_bytes(u, 0);

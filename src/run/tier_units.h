@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier_units.h - what a cache tier keeps as a whole: samples, or files. */
+/* tier_units.h - what a cache tier keeps as a whole: samples, files, or pages of them. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/pages.h"
 #include "data/plan.h"
 
 /*
@@ -14,8 +15,9 @@
  */
 struct tier_units {
 	const struct plan_config *plan;
-	int kind;      /* enum job_cache_unit */
-	double factor; /* bytes that are kept of one that was read */
+	int kind;           /* enum job_cache_unit */
+	struct pages pages; /* CACHE_PAGES */
+	double factor;      /* bytes that are kept of one that was read */
 	uint64_t count;
 	uint64_t same_bytes;    /* of each; 0 = they differ */
 	uint64_t largest_bytes; /* of those that were looked at, a million */
@@ -34,6 +36,12 @@ void tier_units_init(struct tier_units *u, const struct plan_config *plan,
 
 uint64_t tier_unit_of(const struct tier_units *u, const struct extent *x);
 uint64_t tier_unit_bytes(const struct tier_units *u, uint64_t unit);
+const char *tier_unit_word(const struct tier_units *u); /* "sample" */
+uint64_t tier_unit_samples(const struct tier_units *u); /* the most of one */
+
+/* The id of its first extent. */
+uint64_t tier_unit_first(const struct tier_units *u, uint64_t unit);
+
 /* An extent of the unit, for one of another: in the place that this one has in
  * its own, or the one that comes next to it. */
 void tier_unit_extent(const struct tier_units *u, uint64_t unit,

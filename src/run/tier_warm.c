@@ -32,13 +32,7 @@ static bool is_warm(const struct tier_cache *c)
 
 static void extent_of(const struct tier *t, uint64_t unit, struct extent *x)
 {
-	const struct dataset *ds = t->plain.dataset;
-
-	dataset_extent(ds,
-		       t->units.kind == CACHE_FILES
-			       ? dataset_first_extent(ds, unit)
-			       : unit,
-		       x);
+	dataset_extent(t->plain.dataset, tier_unit_first(&t->units, unit), x);
 }
 
 static int open_warmer(struct warmer *w, struct mlgen_err *err)

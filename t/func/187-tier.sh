@@ -134,6 +134,17 @@ run --cache=minio --cache_size=50% --cache_unit=file --samples_per_file=4 \
 is "files as units: one sample of four misses, in the first epoch" \
 	"$(awk -v n="$(reads)" 'BEGIN { print (n < 20000 && n > 15000) }')" 1
 
+# 25 neighbours of 1,000 bytes are a page.
+run --cache=minio --cache_size=50% --cache_unit=page:25000 --num_files=100 \
+	--samples_per_file=100 --shuffle=none --bs=100k --sample_size=1000
+is "pages as units: one read brings 25 neighbours in a row" \
+	"$(reads) $(json run.json jobs.0.cache.hits jobs.0.cache.units)" \
+	"15200 14800 200"
+run --cache=minio --cache_size=50% --cache_unit=page:25000 --num_files=100 \
+	--samples_per_file=100 --sample_size=1000
+is "... and half of them half of the later epochs" "$(json run.json \
+	jobs.0.cache.hit_ratio | awk '{ printf "%.2f", $1 }')" 0.50
+
 # A hit takes its time.
 virtual_time
 run --num_files=100 --batch_size=1 --read_threads=1 --accelerators=1 \

@@ -369,7 +369,7 @@ static const char *const jobs[] = {
 	"--replay_time=fixed --replay_order=file --replay_speed=2 "
 	"--replay_threads=4 --replay_span=1g",
 	"--name=x --cache=clock --cache_size=5000samples --cache_scope=rank "
-	"--cache_unit=file --cache_directory=/d/tier --cache_fill=async "
+	"--cache_unit=page:64k --cache_directory=/d/tier --cache_fill=async "
 	"--cache_queue=8 --cache_layout=files --cache_persist "
 	"--cache_substitute=any --cache_hits_first "
 	"--cache_warm=50% --cache_stage=decoded --cache_decoded_factor=4.5 "

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "data/cache.h"
 #include "data/cacheshare.h"
+#include "data/pages.h"
 #include "job/cache_words.h"
 #include "report/plan_lines.h"
 #include "report/show.h"
@@ -62,9 +63,16 @@ static void put_expected(struct buf *line, const struct job *j,
 
 static uint64_t units_of(const struct plan_report *p)
 {
-	return p->job->cache_unit.kind == CACHE_FILES
-		       ? p->dataset.files
-		       : dataset_extents(&p->dataset);
+	const struct dataset *ds = &p->dataset;
+
+	switch (p->job->cache_unit.kind) {
+	case CACHE_FILES:
+		return ds->files;
+	case CACHE_PAGES:
+		return pages_of(ds, p->job->cache_unit.number).count;
+	default:
+		return dataset_extents(ds);
+	}
 }
 
 /* What it takes to know what is there, of memory. */
