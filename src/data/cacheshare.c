@@ -92,7 +92,7 @@ bool cacheshare_holds_for(const struct job *j)
 	return j->shuffle.kind == SHUFFLE_SAMPLE &&
 	       j->cache_unit.kind == CACHE_SAMPLES &&
 	       j->cache_substitute == CACHE_SUBSTITUTE_NONE &&
-	       !j->cache_hits_first && !(j->cache_warm > 0) &&
-	       !j->cache_persist &&
+	       !j->cache_hits_first && !j->cache_prefetch &&
+	       !(j->cache_warm > 0) && !j->cache_persist &&
 	       (j->cache_scope != CACHE_OF_RANK || j->accelerators == 1);
 }

@@ -206,7 +206,8 @@ struct job {
 	uint64_t cache_bandwidth_bytes; /* per second; 0 = not played */
 	int cache_substitute;
 	bool cache_hits_first;
-	double cache_warm; /* percent of its size */
+	uint64_t cache_prefetch; /* samples ahead of what is decided */
+	double cache_warm;       /* percent of its size */
 	int cache_stage;
 	double cache_decoded_factor; /* decoded bytes of a raw one */
 	bool cache_verify;

@@ -280,7 +280,7 @@ struct cache_counts {
 	uint64_t hits, misses, substitutions;
 	/* Of hits: what the tier did not have (yet), and storage gave. */
 	uint64_t late_hits;
-	uint64_t fills, dropped_fills, evictions; /* units */
+	uint64_t fills, dropped_fills, evictions, prefetches; /* units */
 	uint64_t cache_bytes, storage_bytes, peer_bytes, filled_bytes;
 	uint64_t footprint_bytes; /* of the unique samples */
 	double hit_ratio;         /* NaN: no access */

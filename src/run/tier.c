@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "run/loader.h"
+#include "run/tier_ahead.h"
 #include "run/tier_filler.h"
 #include "run/tier_folder.h"
 
@@ -101,6 +102,12 @@ static void size_up(struct sizes_of_tier *s, const struct job *j,
 	s->slots = cache_slots(&s->limits);
 }
 
+/* Where it counts whether bytes are there. */
+static bool tier_has_slots(const struct job *j)
+{
+	return tier_place_of(j)->keeps || j->cache_prefetch;
+}
+
 uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 {
 	const struct pass *pass = &stages->train;
@@ -109,7 +116,7 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 
 	size_up(&s, j, pass);
 	bytes = tier_decide_bytes(j, pass, &s.limits);
-	if (tier_place_of(j)->keeps)
+	if (tier_has_slots(j))
 		bytes += cache_count(j) * s.slots * sizeof(uint64_t) *
 			 (j->cache_directory ? 2 : 1);
 	if (j->cache == CACHE_BELADY)
@@ -142,6 +149,16 @@ void tier_need(struct memneed *n, const struct job *j,
 	memneed_add(n, state, state);
 	if (tier_place_of(j) == &tier_memory)
 		need_memory(n, j, &s);
+	if (j->cache_prefetch) {
+		uint64_t caches = cache_count(j);
+		uint64_t threads =
+			times(caches,
+			      tier_ahead_threads(j, j->accelerators / caches));
+		uint64_t each = j->cache_directory ? s.slot_bytes : 0;
+
+		memneed_threads(n, threads, 1u << 20);
+		memneed_add(n, times(threads, each), times(threads, each));
+	}
 	if (!j->cache_directory)
 		return;
 	buffers = times(s.slot_bytes, j->accelerators * job_readers(j) *
@@ -262,7 +279,7 @@ static int open_cache(struct tier *t, uint64_t i, struct mlgen_err *err)
 	rc = tier_decide_init(c, err);
 	if (rc < 0)
 		return rc;
-	if (t->place->keeps)
+	if (tier_has_slots(t->job))
 		c->slots = mem_array(c->slot_count, sizeof(*c->slots));
 	if (t->place->keeps && t->job->cache_verify)
 		c->sums = mem_array(c->slot_count, sizeof(*c->sums));
@@ -342,9 +359,14 @@ int tier_start(struct tier *t, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	for (uint64_t i = 0; i < t->cache_count && rc == 0; i++)
-		if (t->caches[i].filler)
-			rc = tier_filler_start(t->caches[i].filler, err);
+	for (uint64_t i = 0; i < t->cache_count && rc == 0; i++) {
+		struct tier_cache *c = &t->caches[i];
+
+		if (c->filler)
+			rc = tier_filler_start(c->filler, err);
+		if (rc == 0 && c->ahead)
+			rc = tier_ahead_start(c->ahead, err);
+	}
 	return rc;
 }
 
@@ -355,8 +377,11 @@ int tier_end(struct tier *t, struct mlgen_err *err)
 	for (uint64_t i = 0; i < t->cache_count; i++) {
 		struct tier_cache *c = &t->caches[i];
 
-		if (c->filler && !c->is_closed)
-			rc = tier_filler_end(c->filler, err);
+		if (c->ahead && !c->is_closed)
+			rc = tier_ahead_end(c->ahead, err);
+		if (c->filler && !c->is_closed &&
+		    tier_filler_end(c->filler, err))
+			rc = err->code;
 		c->used_bytes = cache_used_bytes(c->cache);
 		c->used_units = cache_units(c->cache);
 		if (rc == 0)

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "run/tier_inside.h"
+#include "run/tier_ahead.h"
 
 /* Batches that a ring has beyond those that may be read ahead: the one at hand,
  * that of a rank which is a step behind, and what a part of one is. */
@@ -124,6 +124,8 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	c->record_count =
 		j->time_based ? TIER_EPOCHS : u64_min(j->epochs, TIER_EPOCHS);
 	c->records = mem_array(c->record_count + 1, sizeof(*c->records));
+	if (j->cache_prefetch)
+		c->ahead = tier_ahead_new(c);
 	if (j->cache == CACHE_BELADY)
 		c->future = tier_future_new(t, c->first_rank, c->end_rank);
 	return 0;
@@ -147,6 +149,7 @@ void tier_decide_fini(struct tier_cache *c)
 	mem_free(c->units);
 	orderwalk_end(&c->walk);
 	tier_future_free(c->future);
+	tier_ahead_free(c->ahead);
 	cache_free(c->cache);
 	pthread_mutex_destroy(&c->lock);
 }
@@ -199,6 +202,8 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 	}
 	if (c->future)
 		tier_future_begin(c->future, epoch, is_last(c, epoch));
+	if (c->ahead)
+		tier_ahead_begin(c->ahead, epoch);
 	c->draw_ns += clock_now(c->tier->cfg.clock) - from_ns;
 }
 
@@ -341,6 +346,8 @@ static bool decide_next(struct tier_cache *c)
 
 	if (!orderwalk_next(&c->walk, &at))
 		return false;
+	if (c->ahead)
+		tier_ahead_go_on(c->ahead);
 	r = record_of(c, c->epoch);
 	dataset_extent(c->tier->cfg.pass->dataset, at.extent, &x);
 	d = decide(c, &x);
@@ -371,6 +378,58 @@ static void decide_until(struct tier_cache *c, const struct tier_ring *r,
 		tier_end_epoch(c);
 		begin_epoch(c, c->epoch + 1);
 	}
+}
+
+bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
+		       struct tier_decision *d)
+{
+	const struct tier *t = c->tier;
+	struct cache_access a = { .next_use = number };
+	struct cache_answer answer;
+	struct extent x;
+
+	dataset_extent(t->cfg.pass->dataset, extent, &x);
+	a.unit = tier_unit_of(&t->units, &x);
+	if (t->cfg.weight)
+		a.weight = t->cfg.weight(t->cfg.weights, extent);
+	cache_access(c->cache, &a, &answer);
+	if (answer.is_hit || answer.slot == CACHE_NO_SLOT)
+		return false;
+	c->generations[answer.slot]++;
+	c->units[answer.slot] = a.unit;
+	record_of(c, c->epoch)->prefetches++;
+	*d = (struct tier_decision){
+		.unit = a.unit,
+		.slot = answer.slot,
+		.generation = generation_in(c, answer.slot) & GENERATION_MOST,
+	};
+	return true;
+}
+
+void tier_count_dropped(struct tier_cache *c)
+{
+	record_of(c, c->epoch)->dropped_fills++;
+}
+
+bool tier_is_there(struct tier_cache *c, const struct tier_decision *d)
+{
+	uint64_t word =
+		atomic_load_explicit(&c->slots[d->slot], memory_order_relaxed);
+	enum tier_slot_state s = tier_slot_state(word);
+
+	return tier_slot_generation(word) > d->generation ||
+	       (tier_slot_generation(word) == d->generation &&
+		(s == SLOT_READY || s == SLOT_FILLING));
+}
+
+void tier_turn_to_epoch(struct tier_loader *l, uint64_t epoch)
+{
+	if (l->epoch == epoch)
+		return;
+	pthread_mutex_lock(&l->cache->lock);
+	tier_count(l);
+	pthread_mutex_unlock(&l->cache->lock);
+	l->epoch = epoch;
 }
 
 /* With the best that an access of it could have. */

@@ -163,24 +163,13 @@ static void count_filled(struct tier_filler *f, const struct tier_way *w,
 	}
 }
 
-/* What was counted so far is of the epoch before. */
-static void turn_to_epoch(struct tier_loader *l, uint64_t epoch)
-{
-	if (l->epoch == epoch)
-		return;
-	pthread_mutex_lock(&l->cache->lock);
-	tier_count(l);
-	pthread_mutex_unlock(&l->cache->lock);
-	l->epoch = epoch;
-}
-
 static int keep(struct tier_filler *f, struct place *p, struct mlgen_err *err)
 {
 	struct tier_way *w = &f->loader->ways[0];
 	const struct read_task *task;
 	int rc;
 
-	turn_to_epoch(f->loader, p->epoch);
+	tier_turn_to_epoch(f->loader, p->epoch);
 	w->d = p->d;
 	w->extent = (struct extent){ .id = p->extent.id };
 	w->kept_bytes = p->kept_bytes;

@@ -122,6 +122,7 @@ struct tier_cache {
 	struct tier_seen *seen;
 	struct tier_order order;
 	struct tier_future *future;   /* of belady; NULL */
+	struct tier_ahead *ahead;     /* of cache_prefetch; NULL */
 	struct cache_counts *records; /* of epochs, and one of the rest */
 	uint64_t record_count, epochs_begun;
 	struct cache_counts all;
@@ -188,6 +189,7 @@ struct tier_loader {
 	struct tier_tally tally;
 	struct hist *hit_ns, *miss_ns;
 	bool fills_itself;             /* whatever cache_fill says */
+	bool is_ahead;                 /* nobody has asked for it yet */
 	uint64_t seed, drawn, late_ns; /* played */
 };
 
@@ -245,6 +247,18 @@ void tier_count(struct tier_loader *l);
 /* Before all accesses: is the unit taken in, which was not there? Its slot. */
 bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 		      struct tier_decision *d);
+
+/* An extent that will be access `number` of the run: is its unit taken in, which
+ * was not there? Its slot. Under c->lock, as is a fill that is not to be. */
+bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
+		       struct tier_decision *d);
+void tier_count_dropped(struct tier_cache *c);
+
+/* Has somebody else brought, or taken, what it was decided for? */
+bool tier_is_there(struct tier_cache *c, const struct tier_decision *d);
+
+/* What l->tally has so far is of the epoch before. */
+void tier_turn_to_epoch(struct tier_loader *l, uint64_t epoch);
 
 /* tier_loader.c: begin an extent of which nothing is there. */
 void tier_miss(struct tier_loader *l, const struct tier_decision *d,

@@ -104,7 +104,7 @@ static bool may_enter(const struct tier_way *w)
 
 	if (!w->d.is_hit && !w->d.is_substituted)
 		return false;
-	return !l->tier->place->keeps ||
+	return !l->cache->slots ||
 	       tier_slot_enter(&l->cache->slots[w->d.slot], w->d.generation);
 }
 
@@ -113,7 +113,7 @@ static void start_miss(struct tier_way *w, const struct extent *x)
 {
 	const struct tier_place *place = w->loader->tier->place;
 
-	w->fills = w->d.slot != CACHE_NO_SLOT && place->keeps;
+	w->fills = w->d.slot != CACHE_NO_SLOT && w->loader->cache->slots;
 	place->miss(w, x);
 }
 
@@ -205,7 +205,7 @@ static int end_hit(struct tier_way *w, const struct read_task *task,
 	struct tier_loader *l = w->loader;
 	int rc = verify(w, task, err);
 
-	if (l->tier->place->keeps)
+	if (l->cache->slots)
 		tier_slot_leave(&l->cache->slots[w->d.slot]);
 	l->tally.cache_bytes += tier_kept_bytes(
 		&l->tier->units,
@@ -244,7 +244,7 @@ static int end_miss(struct tier_way *w, const struct read_task *task,
 	if (w->fills)
 		rc = place->filled(w, task, err);
 	if (w->d.slot != CACHE_NO_SLOT && !w->is_passed_on)
-		count_fill(w, is_kept && (!place->keeps || w->is_held) &&
+		count_fill(w, is_kept && (!l->cache->slots || w->is_held) &&
 				      !task->fill_error);
 	return rc;
 }
@@ -258,9 +258,11 @@ int tier_read_end(struct tier_loader *l, const struct read_task *task,
 
 	if (!w)
 		return 0;
-	l->tally.accesses += w->extent.samples;
-	l->tally.hits += w->d.is_hit ? w->extent.samples : 0;
-	if (!task->error && task->end_ns)
+	if (!l->is_ahead) {
+		l->tally.accesses += w->extent.samples;
+		l->tally.hits += w->d.is_hit ? w->extent.samples : 0;
+	}
+	if (!l->is_ahead && !task->error && task->end_ns)
 		hist_add(w->enters ? l->hit_ns : l->miss_ns, ns);
 	w->is_passed_on = false;
 	rc = w->enters ? end_hit(w, task, err) : end_miss(w, task, err);

@@ -137,15 +137,30 @@ static void played_hit(struct tier_way *w, const struct extent *x, void *into,
 	*ready_ns = end_ns;
 }
 
+/* With cache_prefetch it counts whether the bytes are there. */
 static void played_miss(struct tier_way *w, const struct extent *x)
 {
+	w->is_held =
+		w->fills && tier_slot_fill(&w->loader->cache->slots[w->d.slot],
+					   w->d.generation, true);
 	tier_read_storage(w, x, NULL);
+}
+
+static int played_filled(struct tier_way *w, const struct read_task *task,
+			 struct mlgen_err *err)
+{
+	(void)err;
+	if (w->is_held)
+		tier_slot_filled(&w->loader->cache->slots[w->d.slot],
+				 w->d.generation, !task->error);
+	return 0;
 }
 
 const struct tier_place tier_played = {
 	.name = "played",
 	.hit = played_hit,
 	.miss = played_miss,
+	.filled = played_filled,
 };
 
 /* memory: a slab, of which hits are copied out. */

@@ -35,6 +35,7 @@ static void counts_add(struct cache_counts *to, const struct cache_counts *of)
 	to->fills += of->fills;
 	to->dropped_fills += of->dropped_fills;
 	to->evictions += of->evictions;
+	to->prefetches += of->prefetches;
 	to->cache_bytes += of->cache_bytes;
 	to->storage_bytes += of->storage_bytes;
 	to->peer_bytes += of->peer_bytes;

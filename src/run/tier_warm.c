@@ -100,6 +100,9 @@ static int fill(struct warmer *w, struct mlgen_err *err)
 		c->warm_units++;
 		if (t->place->keeps)
 			rc = fetch(w, &d, &x, err);
+		else if (c->slots)
+			c->slots[d.slot] =
+				tier_slot_word(d.generation, SLOT_READY);
 	}
 	return rc == -ECANCELED ? 0 : rc;
 }

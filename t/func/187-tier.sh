@@ -83,6 +83,25 @@ run --cache=lru --cache_size=10% --cache_hits_first=1 --cache_scope=rank
 is "... of the accelerator's own tier" "$(json run.json \
 	jobs.0.cache.hit_ratio | awk '{ print ($1 > .09 && $1 < .11) }')" 1
 
+# Ahead of their batch: hits, if storage is as fast as they are asked for.
+fetch()
+{
+	run --num_files=1000 --cache_prefetch=64 --latency=1ms "$@"
+	json run.json jobs.0.cache.hits jobs.0.cache.prefetches
+}
+is "what is known to come is there when it does, the first epoch, too" \
+	"$(fetch --cache=lru --cache_size=20%)" "3000 $(
+	json run.json jobs.0.cache.prefetches)"
+ok "... each one brought once" test \
+	"$(json run.json jobs.0.cache.prefetches)" -gt 2700
+is "minio has room for what it keeps, and what it has not is missed" \
+	"$(fetch --cache=minio --cache_size=20%)" "600 200"
+is "belady keeps what comes next, too" \
+	"$(fetch --cache=belady --cache_size=20% | cut -d' ' -f1)" 3000
+is "... also of a real tier: decisions are those of the plan" \
+	"$(fetch --cache=lru --cache_size=20% --cache_latency=0)" \
+	"$(fetch --cache=lru --cache_size=20%)"
+
 # Another one in its place: storage is read until the tier is full, and no more.
 for pair in "minio any" "lru any" "random any" "minio group" "belady any"; do
 	policy=${pair% *} what=${pair#* }

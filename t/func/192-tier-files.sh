@@ -86,6 +86,18 @@ is "... and is what was kept of it" "$(json "$T/run.json" \
 	jobs.0.cache.wrong jobs.0.cache.substitutions |
 	awk '{ print $1, ($2 > 300) }')" "0 1"
 
+for how in "slab sync" "files async"; do
+	run --cache=lru --cache_size=30% --cache_directory="$tier" \
+		--cache_verify=1 --cache_prefetch=16 --compute_time=1ms \
+		--cache_layout="${how% *}" --cache_fill="${how#* }"
+	is "$how: what was fetched ahead is what was asked for" \
+		"$(json "$T/run.json" jobs.0.cache.wrong jobs.0.cache.hits)" \
+		"0 600"
+	ok "... by threads of the tier" test \
+		"$(json "$T/run.json" jobs.0.cache.fills)" -gt 300
+	is "... and nothing is left" "$(left)" 0
+done
+
 for layout in slab files; do
 	keep="--cache=minio --cache_size=30% --cache_directory=$tier
 		--cache_layout=$layout --cache_verify=1"

@@ -372,6 +372,7 @@ static const char *const jobs[] = {
 	"--cache_unit=page:64k --cache_directory=/d/tier --cache_fill=async "
 	"--cache_queue=8 --cache_layout=files --cache_persist "
 	"--cache_substitute=any --cache_hits_first "
+	"--cache_prefetch=64 "
 	"--cache_warm=50% --cache_stage=decoded --cache_decoded_factor=4.5 "
 	"--cache_verify",
 	"--name=x --shuffle=importance --importance_mode=relaxed "

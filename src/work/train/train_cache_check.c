@@ -47,12 +47,12 @@ static bool has_weights(const struct job *j)
 static void note_without(const struct job *j, struct diag *d)
 {
 	static const char *const options[] = {
-		"cache_size",           "cache_scope",   "cache_unit",
-		"cache_directory",      "cache_fill",    "cache_queue",
-		"cache_layout",         "cache_persist", "cache_latency",
-		"cache_bandwidth",      "cache_warm",    "cache_stage",
-		"cache_decoded_factor", "cache_verify",  "cache_substitute",
-		"cache_hits_first",
+		"cache_size",           "cache_scope",    "cache_unit",
+		"cache_directory",      "cache_fill",     "cache_queue",
+		"cache_layout",         "cache_persist",  "cache_latency",
+		"cache_bandwidth",      "cache_warm",     "cache_stage",
+		"cache_decoded_factor", "cache_verify",   "cache_substitute",
+		"cache_hits_first",     "cache_prefetch",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)

@@ -105,6 +105,7 @@ static void put_counts(struct buf *text, const struct text_block *b)
 	text_say(text, b,
 		 "[; {cache.fills} fills][, {cache.dropped_fills} "
 		 "dropped][, {cache.evictions} evictions]");
+	text_say(text, b, "[; {cache.prefetches} fetched ahead]");
 	text_say(text, b, "[; {cache.kept_units} were there before]");
 	text_say(text, b, "[; {cache.warm_units} were put there before]");
 	text_say(text, b, "[; {cache.verified} hits looked at]");
