@@ -94,7 +94,7 @@ for how in "slab sync" "files async"; do
 		"$(json "$T/run.json" jobs.0.cache.wrong jobs.0.cache.hits)" \
 		"0 600"
 	ok "... by threads of the tier" test \
-		"$(json "$T/run.json" jobs.0.cache.fills)" -gt 300
+		"$(json "$T/run.json" jobs.0.cache.prefetches)" -gt 500
 	is "... and nothing is left" "$(left)" 0
 done
 
