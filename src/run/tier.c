@@ -320,11 +320,11 @@ int tier_new(struct tier **out, const struct tier_config *cfg,
 
 struct tier_cache *tier_cache_of(const struct tier *t, uint64_t rank)
 {
-	uint64_t i = 0;
-
-	while (rank >= t->caches[i].end_rank)
-		i++;
-	return &t->caches[i];
+	for (uint64_t i = 0; i < t->cache_count; i++)
+		if (rank >= t->caches[i].first_rank &&
+		    rank < t->caches[i].end_rank)
+			return &t->caches[i];
+	return NULL;
 }
 
 static int close_cache(struct tier *t, struct tier_cache *c,
@@ -393,11 +393,14 @@ int tier_end(struct tier *t, struct mlgen_err *err)
 bool tier_has(const void *tier, uint64_t rank, uint64_t extent)
 {
 	const struct tier *t = tier;
+	const struct tier_cache *c = tier_cache_of(t, rank);
 	struct extent x;
 
+	if (!c)
+		return false;
 	dataset_extent(t->cfg.pass->dataset, extent, &x);
-	return cache_find(tier_cache_of(t, rank)->cache,
-			  tier_unit_of(&t->units, &x)) != CACHE_NO_SLOT;
+	return cache_find(c->cache, tier_unit_of(&t->units, &x)) !=
+	       CACHE_NO_SLOT;
 }
 
 void tier_look(const struct tier *t, uint64_t *accesses, uint64_t *hits)

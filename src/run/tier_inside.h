@@ -219,7 +219,7 @@ struct tier_place {
 extern const struct tier_place tier_played, tier_memory, tier_directory;
 const struct tier_place *tier_place_of(const struct job *job);
 
-/* The one that a rank asks. */
+/* The one that a rank asks; NULL: it is one of another host. */
 struct tier_cache *tier_cache_of(const struct tier *t, uint64_t rank);
 
 /* Is it one of those that cache=hot keeps? */
