@@ -17,8 +17,8 @@ struct outputs {
 	struct output *json; /* --json; stays closed without it */
 	struct csv **log;    /* --log; NULL: it is only checked, none is kept */
 	struct tracefile *trace; /* --trace; the same */
-	struct prom **prom; /* --metrics, --metrics-file; the same */
-	const char *host;   /* for these */
+	struct prom **prom;      /* --metrics, --metrics-file; the same */
+	const char *host;        /* for these */
 	struct output *rows; /* --log that is written as a whole; NULL = not */
 	struct output *logs; /* write_iolog, one of each job; NULL: as of log */
 };

@@ -226,8 +226,8 @@ int prom_close(struct prom *p, struct mlgen_err *err)
 		rc = p->failed;
 	}
 	if (rc < 0)
-		mlgen_fail(err, rc, "metrics-file=%s: %s",
-			   p->set->metrics_file, strerror(-rc));
+		mlgen_fail(err, rc, "metrics-file=%s: %s", p->set->metrics_file,
+			   strerror(-rc));
 	prom_free(p);
 	return rc;
 }

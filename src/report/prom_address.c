@@ -104,7 +104,8 @@ static int cannot_listen(const char *given, int code, struct mlgen_err *err)
 		: code == EADDRNOTAVAIL
 			? "; it is none of this host's: 0.0.0.0 and [::] are "
 			  "all of them"
-		: code == EACCES ? "; ports below 1024 are for root" : "";
+		: code == EACCES ? "; ports below 1024 are for root"
+				 : "";
 
 	return mlgen_fail(err, -code, "metrics=%s: %s%s", given, strerror(code),
 			  way);

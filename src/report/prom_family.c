@@ -65,7 +65,7 @@ void prom_family_init(struct prom_family *p, const struct live_field *f,
 		      bool is_target)
 {
 	*p = (struct prom_family){ 0 };
-	p->type = f->kind == LIVE_COUNTER	 ? PROM_COUNTER
+	p->type = f->kind == LIVE_COUNTER        ? PROM_COUNTER
 		  : f->kind == LIVE_DISTRIBUTION ? PROM_HISTOGRAM
 						 : PROM_GAUGE;
 	put_name(p, f, is_target);

@@ -27,12 +27,12 @@ struct prom_page {
 	char *host;
 	const struct run *run; /* NULL = none that could be looked at */
 	size_t jobs;
-	struct seen *seen;      /* one of each job */
-	struct live look;       /* with all the histograms there are */
+	struct seen *seen; /* one of each job */
+	struct live look;  /* with all the histograms there are */
 	struct live_host now;
 	struct host_cpu cpu; /* of a second ago, or more */
 	uint64_t cpu_ns;     /* when that was */
-	uint64_t looked_ns; /* CLOCK_MONOTONIC; 0 = not yet */
+	uint64_t looked_ns;  /* CLOCK_MONOTONIC; 0 = not yet */
 	struct buf texts[2]; /* of the last look; empty = not made yet */
 };
 
@@ -264,8 +264,8 @@ void prom_page_put(struct prom_page *p, bool is_open, struct buf *to)
 	pthread_mutex_lock(&p->lock);
 	/* Of a run that is over the last look stays. */
 	bool is_over = p->jobs > 0 && !p->run;
-	if (!is_over && (!p->looked_ns || clock_monotonic_ns() - p->looked_ns >
-						  LOOK_LEAST_NS))
+	if (!is_over && (!p->looked_ns ||
+			 clock_monotonic_ns() - p->looked_ns > LOOK_LEAST_NS))
 		look(p);
 	if (text->len == 0)
 		put_all(p, is_open);

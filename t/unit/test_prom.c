@@ -118,13 +118,12 @@ START_TEST(a_counter_is_named_as_each_form_wants_it)
 	prom_text_family(&t, &p);
 	prom_text_count(&t, &l, 42);
 	prom_text_end(&t);
-	ck_assert_str_eq(
-		buf_str(&out),
-		"# HELP mlgen_read_bytes Bytes read, as transferred.\n"
-		"# TYPE mlgen_read_bytes counter\n"
-		"# UNIT mlgen_read_bytes bytes\n"
-		"mlgen_read_bytes_total{host=\"h\",section=\"a\"} 42\n"
-		"# EOF\n");
+	ck_assert_str_eq(buf_str(&out),
+			 "# HELP mlgen_read_bytes Bytes read, as transferred.\n"
+			 "# TYPE mlgen_read_bytes counter\n"
+			 "# UNIT mlgen_read_bytes bytes\n"
+			 "mlgen_read_bytes_total{host=\"h\",section=\"a\"} 42\n"
+			 "# EOF\n");
 	prom_family_fini(&p);
 }
 END_TEST
