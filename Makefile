@@ -65,7 +65,7 @@ COMPLETIONS := build/completion/mlgen.bash build/completion/_mlgen
 OBJ = $(PROGRAM_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
-.PHONY: all check check-slow golden mutate fuzz lint bench demo man \
+.PHONY: all check check-slow check-hosts golden mutate fuzz lint bench demo man \
 	completion install uninstall dist clean distclean engines-changed always
 
 all: mlgen $(PLUGINS)
@@ -178,6 +178,10 @@ mutate: build/unit-tests build/golden/mlgen
 
 check-slow: mlgen $(TOOLS)
 	$(Q)$(RUN) -t 1200 $(sort $(wildcard t/func/slow/*.sh))
+
+# Of several hosts, which are namespaces: root makes them.
+check-hosts: all
+	$(Q)$(RUN) -t 600 $(sort $(wildcard t/hosts/[0-9]*.sh))
 
 # Seconds for each target.
 FUZZ_SECONDS ?= 20

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+# rig.sh - hosts as network namespaces with names of their own, and a launcher that starts mlgen on them; tap.sh with it.
+# shellcheck shell=sh
+#
+# Takes root; without it, without ip or without an MPI the script skips.
+#
+#	hosts_up N		N hosts, h1 ... hN, at 10.99.7.1 ... .N behind a switch
+#	on_host I COMMAND...	COMMAND on host I
+#	launch MPI RANKS ARG...	mlgen ARG... by mpirun of openmpi or mpich, RANKS
+#				processes dealt out to all hosts; what they say goes
+#				to $T/said, the status is that of mpirun
+#	each_mpi FUNCTION	FUNCTION MPI for each that mlgen has a plugin of
+#	cable I up|down		the cable of host I
+#	rank_pids		the mlgen processes of this rig, of rank 0 first
+
+. "$(dirname "$0")/../func/tap.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "namespaces are made by root"
+command -v ip >/dev/null || skip_all "there is no ip"
+ip netns add "mlh$$-0" 2>/dev/null || skip_all "no network namespace can be made here"
+rig_hosts=0
+
+rig_down()
+{
+	for rig_i in $(seq 0 "$rig_hosts"); do
+		ip netns del "mlh$$-$rig_i" 2>/dev/null
+	done
+	rm -rf "$T"
+}
+trap rig_down EXIT
+
+# What mpirun starts its helpers with, in the place of ssh.
+cat >"$T/rsh" <<END
+#!/bin/sh
+while :; do
+	case \$1 in
+	-*)	shift ;;
+	*)	break ;;
+	esac
+done
+n=\${1##*.}
+shift
+exec ip netns exec "mlh$$-\$n" unshare --uts sh -c 'hostname "\$0"; exec sh -c "\$1"' "h\$n" "\$*"
+END
+chmod +x "$T/rsh"
+
+hosts_up()
+{
+	rig_hosts=$1
+	ip -n "mlh$$-0" link add sw type bridge
+	ip -n "mlh$$-0" link set sw up
+	rig_list=
+	for rig_i in $(seq "$1"); do
+		ip netns add "mlh$$-$rig_i"
+		ip link add eth0 netns "mlh$$-$rig_i" type veth peer name "p$rig_i" netns "mlh$$-0"
+		ip -n "mlh$$-0" link set "p$rig_i" master sw up
+		ip -n "mlh$$-$rig_i" addr add "10.99.7.$rig_i/24" dev eth0
+		ip -n "mlh$$-$rig_i" link set eth0 up
+		ip -n "mlh$$-$rig_i" link set lo up
+		rig_list="$rig_list,10.99.7.$rig_i"
+	done
+	rig_list=${rig_list#,}
+}
+
+on_host()
+{
+	rig_host=$1
+	shift
+	ip netns exec "mlh$$-$rig_host" unshare --uts sh -c \
+		'hostname "$0"; exec "$@"' "h$rig_host" "$@"
+}
+
+# The command of a launcher, but for what it starts; MPI_ARGS is added.
+launcher()
+{
+	case $1 in
+	openmpi)
+		echo "mpirun.openmpi --allow-run-as-root --bind-to none --oversubscribe \
+			--map-by node --mca plm_rsh_agent $T/rsh \
+			--mca oob_tcp_if_include 10.99.7.0/24 --mca btl_tcp_if_include 10.99.7.0/24 \
+			--host $(echo "$rig_list" | sed 's/,/:16,/g'):16 -n $2 ${MPI_ARGS:-}" ;;
+	mpich)
+		echo "mpirun.mpich -launcher ssh -launcher-exec $T/rsh \
+			-hosts $rig_list -ppn 1 -genv UCX_TLS tcp,self -n $2 ${MPI_ARGS:-}" ;;
+	esac
+}
+
+launch()
+{
+	rig_mpi=$1 rig_ranks=$2
+	shift 2
+	# shellcheck disable=SC2046 # words
+	on_host 1 $(launcher "$rig_mpi" "$rig_ranks") "$MLGEN" "$@" >"$T/said" 2>&1 </dev/null
+}
+
+each_mpi()
+{
+	rig_any=
+	for rig_each in openmpi mpich; do
+		[ -f "$TOP/build/mlgen-mpi-$rig_each.so" ] &&
+			command -v "mpirun.$rig_each" >/dev/null || continue
+		rig_any=yes
+		"$1" "$rig_each"
+	done
+	[ -n "$rig_any" ] || skip_all "mlgen has no plugin for an MPI that is here"
+}
+
+cable()
+{
+	ip -n "mlh$$-$1" link set eth0 "$2"
+}
+
+# Those whose program is ours, in a namespace of ours: "RANK PID" lines.
+rank_pids()
+{
+	for rig_i in $(seq "$rig_hosts"); do
+		for rig_pid in $(ip netns pids "mlh$$-$rig_i"); do
+			[ "$(readlink "/proc/$rig_pid/exe")" = "$(readlink -f "$MLGEN")" ] &&
+				echo "$(tr '\0' '\n' <"/proc/$rig_pid/environ" |
+				sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p' | head -n 1) $rig_pid"
+		done
+	done | sort -n
+}
