@@ -173,6 +173,7 @@ void show_accelerator_time(const struct time_percent *t, struct show_shares *s)
 		{ "compute", t->compute },
 		{ "stall", t->stall },
 		{ "barrier", t->barrier },
+		{ "host barrier", t->host_barrier },
 		{ "checkpoint", t->checkpoint },
 		{ "evaluation", t->evaluation },
 		{ "oversleep", t->oversleep },

@@ -197,7 +197,8 @@ static void add_step(struct rank *r, struct epoch_account *a,
 	count_add(&c->compute_ns, s->compute_ns);
 	count_add(&c->stall_ns, s->taken_ns - s->begin_ns);
 	count_add(&c->oversleep_ns, late);
-	count_add(&c->barrier_ns, s->end_ns - s->woken_ns);
+	count_add(&c->barrier_ns, s->end_ns - s->woken_ns - s->others_ns);
+	count_add(&c->host_barrier_ns, s->others_ns);
 	count_add(&c->step_ns, s->end_ns - s->begin_ns);
 	count_add(&c->useful_ns, useful_compute_ns(s));
 	count_add(&c->samples, token_delivered(&s->token));
@@ -227,14 +228,15 @@ static void forget(struct rank *r)
 {
 	struct rank_count *c = &r->count;
 	_Atomic uint64_t *const counters[] = {
-		&c->steps,         &c->samples,
-		&c->sample_bytes,  &c->failed_samples,
-		&c->compute_ns,    &c->stall_ns,
-		&c->barrier_ns,    &c->useful_ns,
-		&c->step_ns,       &c->oversleep_ns,
-		&c->eval_steps,    &c->eval_ns,
-		&c->eval_samples,  &c->eval_sample_bytes,
-		&c->checkpoint_ns, &c->eval_failed_samples,
+		&c->steps,           &c->samples,
+		&c->sample_bytes,    &c->failed_samples,
+		&c->compute_ns,      &c->stall_ns,
+		&c->barrier_ns,      &c->useful_ns,
+		&c->step_ns,         &c->oversleep_ns,
+		&c->eval_steps,      &c->eval_ns,
+		&c->eval_samples,    &c->eval_sample_bytes,
+		&c->checkpoint_ns,   &c->eval_failed_samples,
+		&c->host_barrier_ns,
 	};
 
 	for (unsigned i = 0; i < sizeof(counters) / sizeof(*counters); i++)
@@ -276,6 +278,7 @@ static int run_step(struct rank *r, const struct stage *at, uint64_t batch,
 		return 0;
 	int rc = peers_barrier(&t->peers, &decide_step, t);
 	s->end_ns = rc < 0 ? clock_now(t->clock) : peers_passed_ns(&t->peers);
+	s->others_ns = rc < 0 ? 0 : s->end_ns - peers_here_ns(&t->peers);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
 /* The times of one step, ns. begin + stall + compute + late + barrier = end. */
 struct step {
 	uint64_t begin_ns, taken_ns, compute_ns, woken_ns, end_ns;
+	uint64_t others_ns; /* of the barrier: waiting for other processes */
 	struct token token;
 };
 

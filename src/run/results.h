@@ -27,8 +27,8 @@
 
 /* Accelerator time: percent of the accelerators' whole wall time; sum 100. */
 struct time_percent {
-	double compute, stall, barrier, checkpoint, evaluation, oversleep,
-		other;
+	double compute, stall, barrier, host_barrier, checkpoint, evaluation,
+		oversleep, other;
 };
 
 /* Loader time: percent of the loader threads' wall time; sum 100. */

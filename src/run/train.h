@@ -79,6 +79,7 @@ struct rank_count {
 	_Atomic uint64_t eval_steps, eval_samples, eval_failed_samples,
 		eval_sample_bytes, eval_ns;
 	_Atomic uint64_t compute_ns, stall_ns, barrier_ns, oversleep_ns;
+	_Atomic uint64_t host_barrier_ns; /* behind barrier_ns */
 	_Atomic uint64_t useful_ns; /* of compute_ns: on samples delivered */
 	_Atomic uint64_t checkpoint_ns;    /* between steps */
 	_Atomic uint64_t step_ns;          /* of finished steps */

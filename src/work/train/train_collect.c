@@ -102,7 +102,7 @@ static void collect_slowest_rank(struct slowest_rank *out, const struct slot *s)
 static void collect_time(struct time_percent *p, const struct slot *s)
 {
 	double wall = 0, compute = 0, stall = 0, barrier = 0, oversleep = 0;
-	double evaluation = 0, checkpoint = 0;
+	double evaluation = 0, checkpoint = 0, others = 0;
 
 	for (uint64_t i = 0; i < s->job->accelerators; i++) {
 		const struct rank_count *c = &s->train.ranks[i].count;
@@ -113,15 +113,17 @@ static void collect_time(struct time_percent *p, const struct slot *s)
 		compute += (double)count_get(&c->compute_ns);
 		stall += (double)count_get(&c->stall_ns);
 		barrier += (double)count_get(&c->barrier_ns);
+		others += (double)count_get(&c->host_barrier_ns);
 		oversleep += (double)count_get(&c->oversleep_ns);
 	}
-	double known =
-		compute + stall + barrier + oversleep + evaluation + checkpoint;
+	double known = compute + stall + barrier + others + oversleep +
+		       evaluation + checkpoint;
 	wall += evaluation + checkpoint;
 	*p = (struct time_percent){
 		.compute = collect_percent(compute, wall),
 		.stall = collect_percent(stall, wall),
 		.barrier = collect_percent(barrier, wall),
+		.host_barrier = collect_percent(others, wall),
 		.checkpoint = collect_percent(checkpoint, wall),
 		.evaluation = collect_percent(evaluation, wall),
 		.oversleep = collect_percent(oversleep, wall),
