@@ -29,7 +29,7 @@ struct run_shared {
 	struct rules_known *known;     /* while rules are asked */
 	struct failure failure;
 	_Atomic bool interrupted;
-	_Atomic bool has_started;      /* the first byte was written or read */
+	_Atomic bool has_started; /* the first byte was written or read */
 	uint32_t channels; /* of cfg.hosts, from here on one for each slot */
 	_Atomic bool has_heard; /* of an end from there, which they know of */
 	struct blockdev_guards guards; /* devices that jobs write */
