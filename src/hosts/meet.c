@@ -59,8 +59,9 @@ static void vote_passed(void *arg, uint64_t votes)
 	pthread_mutex_lock(&h->lock);
 	h->voted = votes;
 	h->votes_passed++;
-	pthread_cond_broadcast(&h->changed);
 	pthread_mutex_unlock(&h->lock);
+	/* Behind the lock, which whoever wakes takes first. */
+	pthread_cond_broadcast(&h->changed);
 }
 
 static void vote_closed(void *arg)
