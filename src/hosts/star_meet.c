@@ -28,7 +28,7 @@
 /* The first thing that is said on a connection. */
 struct greeting {
 	uint64_t token;
-	uint32_t rank, spare;
+	uint64_t rank;
 };
 
 /* What rank 0 found out about a clock. */
@@ -88,12 +88,12 @@ static void take_connection(struct hosts *h, int fd, unsigned *met)
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
 	if (!read_whole(fd, &g, sizeof(g)) || g.token != h->hellos[0].token ||
 	    g.rank == 0 || g.rank >= h->total ||
-	    star_peer(h, g.rank)->fd >= 0) {
+	    star_peer(h, (unsigned)g.rank)->fd >= 0) {
 		close(fd);
 		return;
 	}
 	set_options(fd);
-	star_peer(h, g.rank)->fd = fd;
+	star_peer(h, (unsigned)g.rank)->fd = fd;
 	(*met)++;
 }
 
