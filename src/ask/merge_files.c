@@ -4,57 +4,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ask/asked.h"
 #include "ask/require.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "report/verdict.h"
 #include "run/failed.h"
 #include "run/merge.h"
-
-/* ---- the least and the most ---- */
-
-static void spread_init(struct merge_spread *s)
-{
-	*s = (struct merge_spread){ .least = (double)NAN, .most = (double)NAN };
-}
-
-static void spread_add(struct merge_spread *s, double v, const char *of)
-{
-	if (isnan(v))
-		return;
-	if (!(s->least <= v)) {
-		s->least = v;
-		s->least_of = of;
-	}
-	if (!(s->most >= v)) {
-		s->most = v;
-		s->most_of = of;
-	}
-}
-
-static double rate_of(const struct job_result *r)
-{
-	return job_result_ran(r) ? r->work->asked->bytes_per_sec(r)
-				 : (double)NAN;
-}
-
-static void note_spreads(struct merge *m, const struct run_result *run,
-			 const char *of)
-{
-	for (size_t i = 0; i < run->job_count; i++) {
-		const struct job_result *r = &run->jobs[i];
-		double au = job_result_has_accelerators(r) ? r->ml.au_percent
-							   : (double)NAN;
-
-		spread_add(&m->jobs[i].au_percent, au, of);
-		spread_add(&m->jobs[i].bytes_per_sec, rate_of(r), of);
-	}
-}
 
 /* ---- one by one ---- */
 
@@ -83,29 +41,18 @@ static int read_run(struct merge *m, const struct merge_run *run,
 	return rc;
 }
 
-static void start_jobs(struct merge *m, size_t count)
-{
-	m->jobs = mem_array(count, sizeof(*m->jobs));
-	for (size_t i = 0; i < count; i++) {
-		spread_init(&m->jobs[i].au_percent);
-		spread_init(&m->jobs[i].bytes_per_sec);
-	}
-}
-
 /* All runs of a turn; *next goes behind them. */
 static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
 		     struct mlgen_err *err)
 {
-	const struct merge_run *first = &m->runs[*next];
+	struct merge_run *first = &m->runs[*next];
 	int rc = read_run(m, first, turn, err);
 
 	if (rc < 0)
 		return rc;
-	if (!m->jobs)
-		start_jobs(m, turn->run.job_count);
-	note_spreads(m, &turn->run, first->name);
+	merge_note(m, first, &turn->run);
 	while (++*next < m->count && m->runs[*next].turn == first->turn) {
-		const struct merge_run *run = &m->runs[*next];
+		struct merge_run *run = &m->runs[*next];
 		struct result_doc one;
 
 		rc = read_run(m, run, &one, err);
@@ -115,7 +62,7 @@ static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
 					"%s: was written anew meanwhile",
 					run->path);
 		if (rc == 0) {
-			note_spreads(m, &one.run, run->name);
+			merge_note(m, run, &one.run);
 			fold(turn, &one, MERGE_CLIENTS);
 		}
 		result_fini(&one);
@@ -206,11 +153,14 @@ static int write_all(const struct merge *m)
 {
 	const struct ask *a = m->ask;
 	const struct settings *set = &a->set->settings;
+	const struct jobset jobs = { .settings.output_format = OUTPUT_JSON,
+				     .jobs = m->result.jobs,
+				     .count = m->result.job_count };
 	struct mlgen_err err = { 0 };
-	int rc = a->json ? merge_print_json(a->json, m) : 0;
+	int rc = a->json ? merge_print_json(a->json, m, &jobs) : 0;
 
 	if (rc == 0 && set->output_format == OUTPUT_JSON)
-		rc = merge_print_json(a->to, m);
+		rc = merge_print_json(a->to, m, &jobs);
 	else if (rc == 0)
 		merge_print(a->to, m, set->quiet);
 	if (rc < 0)
@@ -222,22 +172,13 @@ static int write_all(const struct merge *m)
 	return is_missed ? EXIT_MISSED : EXIT_RAN;
 }
 
-static void merge_fini(struct merge *m)
-{
-	for (size_t i = 0; i < m->count; i++) {
-		mem_free(m->runs[i].name);
-		mem_free(m->runs[i].hostname);
-	}
-	mem_free(m->runs);
-	mem_free(m->jobs);
-	result_fini(&m->result);
-}
-
 int ask_merge(const struct ask *a)
 {
 	struct merge m = { .ask = a };
 	struct mlgen_err err = { 0 };
 	int status = EXIT_USAGE;
+
+	m.run = &m.result.run;
 	int rc = check_request(a, &err);
 
 	if (rc == 0)
@@ -248,6 +189,7 @@ int ask_merge(const struct ask *a)
 		log_error("%s", err.text);
 	} else {
 		name_hosts(&m);
+		merge_mark_slowest(&m);
 		verdict_fill(&m.result.run);
 		status = write_all(&m);
 	}

@@ -15,12 +15,13 @@ struct merge_run {
 	uint64_t start_ms, end_ms; /* at least until then */
 	uint64_t turn;             /* from 1 */
 	uint64_t fingerprint;
+	struct metrics_merged_job *jobs; /* as the result's; owned */
 };
 
 /* The least and the most of the runs, and which they are; NaN = none has it. */
 struct merge_spread {
 	double least, most;
-	const char *least_of, *most_of;
+	const struct merge_run *least_of, *most_of;
 };
 
 /* Of one job record. */
@@ -34,8 +35,9 @@ struct merge {
 	size_t count;
 	uint64_t hosts, turns;
 	double overlap_percent; /* the least of the turns; NaN */
-	struct result_doc result;
-	struct merge_job *jobs; /* as result.run.jobs */
+	struct result_doc result; /* of documents */
+	struct run_result *run;   /* that all went into */
+	struct merge_job *jobs;   /* as its jobs */
 };
 
 /* Documents of unlike jobs, dry runs, merged reports, the same run twice and
@@ -43,7 +45,16 @@ struct merge {
  * hosts, turns. */
 int merge_look(struct merge *m, struct mlgen_err *err);
 
+/* Of a run, before it goes into others: what its jobs came to, and whether that
+ * is the least or the most. */
+void merge_note(struct merge *m, struct merge_run *run,
+		const struct run_result *result);
+/* When all are noted. */
+void merge_mark_slowest(struct merge *m);
+void merge_fini(struct merge *m);
+
 /* The report, its first line with the number of hosts behind it. */
 void merge_print(FILE *to, const struct merge *m, bool quiet);
-/* 0 or -EIO. */
-int merge_print_json(FILE *to, const struct merge *m);
+/* The jobs of `set` are those of the result. 0 or -EIO. */
+int merge_print_json(FILE *to, const struct merge *m,
+		     const struct jobset *set);

@@ -123,14 +123,14 @@ static void put_spread(struct buf *out, const struct merge_job *j)
 
 	if (au->most - au->least >= 0.1)
 		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least,
-			 au->least_of, au->most, au->most_of);
+			 au->least_of->name, au->most, au->most_of->name);
 	if (isnan(rate->most))
 		return;
 	show_rate(least, &unit, rate->least);
 	show_rate(most, &unit, rate->most);
 	if (strcmp(least, most) != 0)
 		buf_addf(out, "%s%s (%s) to %s (%s)", out->len ? "; " : "",
-			 least, rate->least_of, most, rate->most_of);
+			 least, rate->least_of->name, most, rate->most_of->name);
 }
 
 static void print_merged(FILE *to, const struct merge *m, size_t job)
@@ -140,7 +140,7 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 
 	if (m->count == 1)
 		return;
-	put_how(&text, m, &m->result.run.jobs[job]);
+	put_how(&text, m, &m->run->jobs[job]);
 	put_overlap(&text, m);
 	text_put(&out, "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
 	buf_reset(&text);
@@ -170,14 +170,14 @@ static size_t records_of(const struct run_result *run, size_t first)
 static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 			bool quiet)
 {
-	struct run_result part = m->result.run;
+	struct run_result part = *m->run;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *memory = open_memstream(&text, &size);
 
 	if (!memory)
 		return;
-	part.jobs = &m->result.run.jobs[first];
+	part.jobs = &m->run->jobs[first];
 	part.job_count = n;
 	text_report(memory, &part, quiet);
 	fclose(memory);
@@ -192,7 +192,7 @@ static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 
 void merge_print(FILE *to, const struct merge *m, bool quiet)
 {
-	const struct run_result *run = &m->result.run;
+	const struct run_result *run = m->run;
 	size_t n;
 
 	for (size_t i = 0; i < run->job_count; i += n) {
@@ -203,11 +203,8 @@ void merge_print(FILE *to, const struct merge *m, bool quiet)
 	}
 }
 
-int merge_print_json(FILE *to, const struct merge *m)
+int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set)
 {
-	struct jobset set = { .settings.output_format = OUTPUT_JSON,
-			      .jobs = m->result.jobs,
-			      .count = m->result.job_count };
 	struct metrics_merged_run *runs = mem_array(m->count, sizeof(*runs));
 	struct metrics_merged merged = {
 		.hosts = m->hosts,
@@ -219,13 +216,16 @@ int merge_print_json(FILE *to, const struct merge *m)
 					  &merged };
 
 	for (size_t i = 0; i < m->count; i++)
-		runs[i] = (struct metrics_merged_run){ m->runs[i].name,
-						       m->runs[i].hostname,
-						       m->runs[i].start_ms,
-						       m->runs[i].turn };
+		runs[i] = (struct metrics_merged_run){
+			.file = m->runs[i].name,
+			.hostname = m->runs[i].hostname,
+			.timestamp_ms = m->runs[i].start_ms,
+			.turn = m->runs[i].turn,
+			.jobs = { m->runs[i].jobs, m->run->job_count },
+		};
 	int rc = m->count > 1
-			 ? json_report_with(to, &m->result.run, &set, &extra)
-			 : json_report(to, &m->result.run, &set, NULL);
+			 ? json_report_with(to, m->run, set, &extra)
+			 : json_report(to, m->run, set, NULL);
 	mem_free(runs);
 	return rc;
 }

@@ -86,6 +86,15 @@ static int parse(struct results_file *f, FILE *from, struct mlgen_err *err)
 	return f->root ? 0 : fail_at(f, &e, err);
 }
 
+static int load_text(struct results_file *f, const char *text, size_t bytes,
+		     struct mlgen_err *err)
+{
+	json_error_t e;
+
+	f->root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
+	return f->root ? 0 : fail_at(f, &e, err);
+}
+
 static int load(struct results_file *f, struct mlgen_err *err)
 {
 	bool is_stdin = strcmp(f->path, "-") == 0;
@@ -212,8 +221,7 @@ static int read_records(struct results_file *f, struct mlgen_err *err)
 	return rc;
 }
 
-static int open_file(struct results_file *f, const char *path, bool takes_score,
-		     struct mlgen_err *err)
+static void begin_file(struct results_file *f, const char *path)
 {
 	struct buf shown = { 0 };
 	const char *slash;
@@ -224,7 +232,12 @@ static int open_file(struct results_file *f, const char *path, bool takes_score,
 	f->shown = buf_take(&shown);
 	slash = strrchr(f->shown, '/');
 	f->name = slash && slash[1] ? slash + 1 : f->shown;
-	int rc = load(f, err);
+}
+
+/* What was loaded, if it was (rc as of that), is mlgen's, and is read. */
+static int read_loaded(struct results_file *f, bool takes_score, int rc,
+		       struct mlgen_err *err)
+{
 	if (rc < 0) {
 		results_close(f);
 		return rc;
@@ -245,13 +258,22 @@ static int open_file(struct results_file *f, const char *path, bool takes_score,
 int results_open(struct results_file *f, const char *path,
 		 struct mlgen_err *err)
 {
-	return open_file(f, path, false, err);
+	begin_file(f, path);
+	return read_loaded(f, false, load(f, err), err);
 }
 
 int results_open_scored(struct results_file *f, const char *path,
 			struct mlgen_err *err)
 {
-	return open_file(f, path, true, err);
+	begin_file(f, path);
+	return read_loaded(f, true, load(f, err), err);
+}
+
+int results_open_text(struct results_file *f, const char *name,
+		      const char *text, size_t bytes, struct mlgen_err *err)
+{
+	begin_file(f, name);
+	return read_loaded(f, false, load_text(f, text, bytes, err), err);
 }
 
 void results_close(struct results_file *f)

@@ -34,6 +34,9 @@ int results_open(struct results_file *f, const char *path,
 /* The same, and a score is taken, too: one record, without a job. */
 int results_open_scored(struct results_file *f, const char *path,
 			struct mlgen_err *err);
+/* The same of a document that is in memory, and is called `name` in messages. */
+int results_open_text(struct results_file *f, const char *name,
+		      const char *text, size_t bytes, struct mlgen_err *err);
 void results_close(struct results_file *f); /* takes a zeroed one */
 
 /* Copies of a document have the same one, two runs do not. */

@@ -157,6 +157,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "find_max.probes[]", metrics_probe_fields },
 	{ "merged", metrics_merged_fields },
 	{ "merged.runs[]", metrics_merged_run_fields },
+	{ "merged.runs[].jobs[]", metrics_merged_job_fields },
 	{ 0 },
 };
 

@@ -6,6 +6,24 @@
 
 /* clang-format off */
 
+#define J struct metrics_merged_job
+const struct mlgen_field metrics_merged_job_fields[] = {
+	{ "jobname", METRICS_TEXT(J, jobname),
+	  .help = "Name of the job." },
+	{ "au_percent", MLGEN_F_PERCENT(J, au_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "Utilisation of this run's accelerators; null = it has none." },
+	{ "bytes_per_sec", MLGEN_F_F64(J, bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
+	  .help = "What storage moved for this run; null = unknown." },
+	{ "stall_p99_ns", MLGEN_F_F64(J, stall_p99_ns), .unit = "ns", .flags = MLGEN_NULLABLE,
+	  .help = "The 99th percentile of the stalls of its accelerators; null = none was counted." },
+	{ "cpu_percent", MLGEN_F_PERCENT(J, cpu_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "How busy its host's CPUs were, as host.cpu_percent has it; null = unknown." },
+	{ "is_slowest", MLGEN_F_BOOL(J, is_slowest),
+	  .help = "Whether it has the least utilisation of all runs or, of jobs without accelerators, moved the least; false where all are alike." },
+	{ 0 },
+};
+#undef J
+
 #define R struct metrics_merged_run
 const struct mlgen_field metrics_merged_run_fields[] = {
 	{ "file", METRICS_TEXT(R, file),
@@ -16,6 +34,8 @@ const struct mlgen_field metrics_merged_run_fields[] = {
 	  .help = "Its start, milliseconds since 1970." },
 	{ "turn", MLGEN_F_U64(R, turn),
 	  .help = "Runs of one number ran side by side, those of the next one after them." },
+	{ "jobs", METRIC_LIST(R, jobs, struct metrics_merged_job, metrics_merged_job_fields),
+	  .help = "What each job of it came to." },
 	{ 0 },
 };
 #undef R

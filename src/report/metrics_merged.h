@@ -2,16 +2,25 @@
 /* metrics_merged.h - of which runs a merged report is, as the top of the JSON document has it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <mlgen/field.h>
 
 #include "stat/metric.h"
 
+/* What one job of a run came to; NaN = that cannot be told. */
+struct metrics_merged_job {
+	const char *jobname;
+	double au_percent, bytes_per_sec, stall_p99_ns, cpu_percent;
+	bool is_slowest; /* of all runs, where they are not alike */
+};
+
 struct metrics_merged_run {
 	const char *file, *hostname;
 	uint64_t timestamp_ms;
-	uint64_t turn; /* from 1 */
+	uint64_t turn;           /* from 1 */
+	struct metric_list jobs; /* metrics_merged_job, as the records are */
 };
 
 struct metrics_merged {
@@ -23,3 +32,4 @@ struct metrics_merged {
 
 extern const struct mlgen_field metrics_merged_fields[];
 extern const struct mlgen_field metrics_merged_run_fields[];
+extern const struct mlgen_field metrics_merged_job_fields[];

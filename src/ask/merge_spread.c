@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge_spread.c - what each run of a merged report came to, and which came to the least. */
+#include <math.h>
+
+#include "ask/asked.h"
+#include "ask/merge_files.h"
+#include "base/mem.h"
+#include "stat/hist.h"
+
+static void spread_init(struct merge_spread *s)
+{
+	*s = (struct merge_spread){ .least = (double)NAN, .most = (double)NAN };
+}
+
+static void spread_add(struct merge_spread *s, double v,
+		       const struct merge_run *of)
+{
+	if (isnan(v))
+		return;
+	if (!(s->least <= v)) {
+		s->least = v;
+		s->least_of = of;
+	}
+	if (!(s->most >= v)) {
+		s->most = v;
+		s->most_of = of;
+	}
+}
+
+static void start_jobs(struct merge *m)
+{
+	size_t count = m->run->job_count;
+
+	m->jobs = mem_array(count, sizeof(*m->jobs));
+	for (size_t i = 0; i < count; i++) {
+		spread_init(&m->jobs[i].au_percent);
+		spread_init(&m->jobs[i].bytes_per_sec);
+	}
+}
+
+static double stall_p99_ns(const struct job_result *r)
+{
+	const struct hist *h = r->ml.stall_ns;
+
+	return job_result_has_accelerators(r) && h && h->count
+		       ? (double)hist_percentile(h, 99)
+		       : (double)NAN;
+}
+
+static struct metrics_merged_job came_to(const struct job_result *r)
+{
+	bool has_run = job_result_ran(r);
+
+	return (struct metrics_merged_job){
+		.jobname = r->job->name,
+		.au_percent = job_result_has_accelerators(r) ? r->ml.au_percent
+							     : (double)NAN,
+		.bytes_per_sec = has_run ? r->work->asked->bytes_per_sec(r)
+					 : (double)NAN,
+		.stall_p99_ns = stall_p99_ns(r),
+		.cpu_percent = has_run ? r->host.cpu_percent : (double)NAN,
+	};
+}
+
+void merge_note(struct merge *m, struct merge_run *run,
+		const struct run_result *result)
+{
+	size_t all = m->run->job_count;
+	/* Of fewer it is refused a moment later. */
+	size_t n = result->job_count < all ? result->job_count : all;
+
+	if (!m->jobs)
+		start_jobs(m);
+	run->jobs = mem_array(all, sizeof(*run->jobs));
+	for (size_t i = 0; i < n; i++) {
+		run->jobs[i] = came_to(&result->jobs[i]);
+		run->jobs[i].jobname = m->run->jobs[i].job->name;
+		spread_add(&m->jobs[i].au_percent, run->jobs[i].au_percent,
+			   run);
+		spread_add(&m->jobs[i].bytes_per_sec,
+			   run->jobs[i].bytes_per_sec, run);
+	}
+}
+
+/* By what their figures show when printed. */
+static const struct merge_run *slowest_of(const struct merge_job *j)
+{
+	const struct merge_spread *au = &j->au_percent;
+	const struct merge_spread *rate = &j->bytes_per_sec;
+
+	if (!isnan(au->most))
+		return au->most - au->least >= 0.1 ? au->least_of : NULL;
+	return rate->most > rate->least * 1.001 ? rate->least_of : NULL;
+}
+
+void merge_mark_slowest(struct merge *m)
+{
+	for (size_t i = 0; i < m->run->job_count; i++)
+		for (size_t k = 0; k < m->count; k++)
+			m->runs[k].jobs[i].is_slowest =
+				slowest_of(&m->jobs[i]) == &m->runs[k];
+}
+
+void merge_fini(struct merge *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		mem_free(m->runs[i].name);
+		mem_free(m->runs[i].hostname);
+		mem_free(m->runs[i].jobs);
+	}
+	mem_free(m->runs);
+	mem_free(m->jobs);
+	result_fini(&m->result);
+}
