@@ -81,7 +81,7 @@ uint64_t find_most_by_files(struct find_max *f, uint64_t least, uint64_t most)
 	while (*taker && strcmp(*taker, f->option->name) != 0)
 		taker++;
 	if (!*taker || !job_work(&j)->has_dataset ||
-	    dataset_init(&ds, &j, f->ask->host->memory_bytes, &err) < 0)
+	    dataset_init(&ds, &j, host_all_memory(f->ask->host), &err) < 0)
 		return most;
 	if (dataset_take_there(&ds, &j, &err) < 0) {
 		dataset_fini(&ds);

@@ -138,7 +138,7 @@ static int curve_of(const struct ask *a, const struct job *j,
 			"samples by epochs; name a training, such as "
 			"unet3d.job",
 			j->name, job_work_name(j));
-	rc = dataset_init(&ds, j, a->host->memory_bytes, err);
+	rc = dataset_init(&ds, j, host_all_memory(a->host), err);
 	if (rc < 0)
 		return rc;
 	rc = dataset_take_there(&ds, j, err);

@@ -18,7 +18,7 @@ static void set_memory(struct mlperf_subject *s)
 	uint64_t limit =
 		s->run ? host->memory_limit_bytes : s->job->memory_limit;
 
-	s->memory_bytes = host->memory_bytes;
+	s->memory_bytes = host_all_memory(host) / (1 + host->other_hosts);
 	s->memory_of = "";
 	if (set->memory_bytes) {
 		s->memory_bytes = set->memory_bytes;
@@ -155,6 +155,16 @@ static uint64_t hosts_of_turn(const struct mlperf_group *g, unsigned turn)
 	return n;
 }
 
+/* One job on several hosts has one document. */
+static uint64_t hosts_of_run(const struct mlperf_group *g,
+			     const struct mlperf_subject *s)
+{
+	const struct host *host = s->run ? &s->run->host : s->ask->host;
+
+	return host->other_hosts ? 1 + host->other_hosts
+				 : hosts_of_turn(g, s->turn);
+}
+
 static void fill_group(struct mlperf_group *g)
 {
 	count_turns(g);
@@ -164,7 +174,7 @@ static void fill_group(struct mlperf_group *g)
 		s->group = g;
 		s->hosts = s->ask->set->settings.hosts;
 		if (s->hosts <= 1)
-			s->hosts = hosts_of_turn(g, s->turn);
+			s->hosts = hosts_of_run(g, s);
 		set_memory(s);
 		count_samples(s);
 	}

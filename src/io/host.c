@@ -320,6 +320,11 @@ void host_read(struct host *h)
 	host_read_command(h, "");
 }
 
+uint64_t host_all_memory(const struct host *h)
+{
+	return h->memory_bytes + h->others_memory_bytes;
+}
+
 void host_cgroup_limits(const char *root, uint64_t *cpus,
 			uint64_t *memory_bytes)
 {

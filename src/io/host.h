@@ -15,14 +15,20 @@ struct host {
 	uint64_t
 		memory_bytes; /* the smaller of MemTotal and the cgroup limit */
 	uint64_t memory_limit_bytes; /* of memory_limit; 0 = none */
-	uint64_t open_files;         /* RLIMIT_NOFILE, soft */
-	char cpu_model[96];          /* "" = unknown */
-	uint64_t numa_nodes;         /* 0 = unknown */
+	/* One job on several hosts: those beside this one, and what they have
+	 * together, each counted as memory_bytes is. */
+	uint64_t other_hosts, others_memory_bytes;
+	uint64_t open_files; /* RLIMIT_NOFILE, soft */
+	char cpu_model[96];  /* "" = unknown */
+	uint64_t numa_nodes; /* 0 = unknown */
 	/* This process's, quoted for a shell; ends in "..." if it is longer. */
 	char command[4096];
 };
 
 void host_read(struct host *h);
+
+/* Memory of all hosts of the job: what its data set is compared with. */
+uint64_t host_all_memory(const struct host *h);
 
 /* The parts of it that are read from files; `root` as below. */
 void host_read_model(struct host *h, const char *root);

@@ -129,6 +129,7 @@ struct job {
 
 	int phase; /* of workload_choices; see job_work() */
 	char *directory;
+	bool shared; /* all hosts of a job have the same directory */
 	uint64_t startdelay_ns;
 	bool stonewall;
 	uint64_t runtime_ns; /* 0 = no limit */

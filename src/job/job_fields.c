@@ -358,6 +358,9 @@ const struct mlgen_field job_fields[] = {
 		  "auto goes by how files begin, and by their suffix; labels,\n"
 		  "checksums and other kinds beside them are left out and counted.\n"
 		  "DLIO: dataset.format." },
+	{ "shared", MLGEN_F_BOOL(struct job, shared),
+	  .def = "1", .group = "Dataset",
+	  .help = "Of one job on several hosts (mpirun, srun): all of them have the same directory, and make the dataset in it together; with 0 each has one of its own there." },
 	{ "num_files", MLGEN_F_U64(struct job, num_files),
 	  .def = "256", .min = 1, .max = MOST_FILES, .unit = "files", .group = "Dataset",
 	  .help = "Files of the dataset.\n"

@@ -42,9 +42,11 @@ static void plan_begin(struct plan_report *p, const struct job *job,
 	memset(p, 0, sizeof(*p));
 	set_unknown(p);
 	p->job = job;
-	p->memory_bytes = host->memory_bytes;
-	if (job->memory_limit && job->memory_limit < p->memory_bytes)
-		p->memory_bytes = job->memory_limit;
+	uint64_t limit = job->memory_limit * (1 + host->other_hosts);
+
+	p->memory_bytes = host_all_memory(host);
+	if (limit && limit < p->memory_bytes)
+		p->memory_bytes = limit;
 	p->touches_files = job_touches_files(job);
 	p->open_files_limit = host->open_files;
 }

@@ -24,8 +24,9 @@ void text_memory_ratio(struct buf *text, const struct text_block *b,
 {
 	const struct host *host = &b->run->host;
 	const char *memory = host->memory_limit_bytes ? "memory_limit"
+			     : host->other_hosts      ? "memory of all hosts"
 						      : "this host's memory";
-	double ram = (double)host->memory_bytes;
+	double ram = (double)host_all_memory(host);
 	double ratio = ram > 0 ? bytes / ram : (double)NAN;
 
 	if (ratio >= 0.0005)

@@ -89,6 +89,7 @@ static int take_group(struct memlimit *m, const struct job *job,
 	m->limit_bytes = m->group.limit_bytes;
 	host->memory_bytes = m->limit_bytes;
 	host->memory_limit_bytes = m->limit_bytes;
+	host->others_memory_bytes = host->other_hosts * m->limit_bytes;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/count.h"
@@ -14,6 +15,7 @@
 #include "base/units.h"
 #include "data/format.h"
 #include "data/manifest.h"
+#include "hosts/hosts.h"
 #include "io/engines.h"
 #include "run/datafile.h"
 #include "run/datafolder.h"
@@ -21,19 +23,8 @@
 #include "run/datasample.h"
 #include "run/dirlock.h"
 #include "run/prepare_cache.h"
+#include "run/prepare_inside.h"
 #include "run/prepare_place.h"
-
-struct prepare {
-	const struct prepare_request *req;
-	struct dataset *ds, *eval; /* eval NULL: none */
-	enum manifest_state state, eval_state;
-	bool replacing;  /* a dataset made otherwise is to go first */
-	bool is_fresh;   /* there is no folder of it: nothing to look at */
-	bool trusted[2]; /* of files.sets */
-	struct dirlock lock;
-	struct datafiles files;
-	struct filemaker maker; /* of what the survey finds */
-};
 
 /* Looking at what is there */
 
@@ -53,21 +44,6 @@ static int survey_file(struct crew_worker *w, uint64_t index,
 	count_add_shared(r ? &p->maker.present_bytes : &p->maker.missing_bytes,
 			 bytes);
 	return 0;
-}
-
-static uint64_t bytes_of(const struct dataset *ds)
-{
-	struct dataset_totals t = { 0 };
-
-	if (ds)
-		dataset_totals(ds, &t);
-	return t.bytes;
-}
-
-static void all_missing(struct prepare *p)
-{
-	count_set(&p->maker.missing_files, datafiles_count(&p->files));
-	count_set(&p->maker.missing_bytes, bytes_of(p->ds) + bytes_of(p->eval));
 }
 
 /* What cannot be asked for is there. */
@@ -97,7 +73,7 @@ static int survey(struct prepare *p, struct mlgen_err *err)
 	if (trusts_all)
 		count_set(&p->maker.present_files, datafiles_count(&p->files));
 	else if (p->is_fresh || p->replacing)
-		all_missing(p);
+		prepare_all_missing(p);
 	else
 		return crew_run(&p->maker.crew, &task, err);
 	return 0;
@@ -211,7 +187,7 @@ static int check_place(const struct prepare *p, struct mlgen_err *err)
 		.missing_bytes = count_get(&p->maker.missing_bytes),
 		.present_files = count_get(&p->maker.present_files),
 		.present_bytes = count_get(&p->maker.present_bytes),
-		.eval_bytes = bytes_of(p->eval),
+		.eval_bytes = prepare_bytes_of(p->eval),
 	};
 	int r = p->replacing ? dataremove_bytes(p->ds->directory,
 						&need.freed_bytes, err)
@@ -221,66 +197,6 @@ static int check_place(const struct prepare *p, struct mlgen_err *err)
 	     rule->name && r == 0; rule++)
 		r = rule->ask(&need, err);
 	return r;
-}
-
-static int write_file(struct crew_worker *w, uint64_t index,
-		      struct mlgen_err *err)
-{
-	struct prepare *p = w->owner;
-	uint64_t in_set = index;
-	int r = p->trusted[datafiles_set(&p->files, &in_set)];
-
-	if (r == 0 && !p->is_fresh)
-		r = datafile_look(&p->files, w, index, err);
-	if (r)
-		return r < 0 ? r : 0;
-	return datafile_write(&p->files, &p->maker, w, index, err);
-}
-
-static int sync_folder(struct crew_worker *w, uint64_t index,
-		       struct mlgen_err *err)
-{
-	const struct prepare *p = w->owner;
-
-	return datafolder_sync(&p->files, w, index, err);
-}
-
-/* Writing all of them */
-
-static void announce(const void *arg, const char *time)
-{
-	const struct prepare *p = arg;
-	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	char present[UNITS_TEXT_BYTES], kept[64] = "";
-	uint64_t missing = count_get(&p->maker.missing_files);
-
-	if (count_get(&p->maker.present_files))
-		snprintf(kept, sizeof(kept), "%s there already; ",
-			 units_human_count(present,
-					   count_get(&p->maker.present_files)));
-	log_plain("%s: writing %s %s file%s, %s to %s (%s%s)", p->req->job_name,
-		  units_human_count(files, missing), p->ds->format->name,
-		  missing == 1 ? "" : "s",
-		  units_human_bytes(bytes,
-				    (double)count_get(&p->maker.missing_bytes)),
-		  p->ds->directory, kept, time);
-}
-
-static int write_files(struct prepare *p, struct mlgen_err *err)
-{
-	const struct crew_task task = { write_file, p,
-					datafiles_count(&p->files) };
-
-	filemaker_begin(&p->maker);
-	return filemaker_run(&p->maker, &task, announce, p, err);
-}
-
-static int sync_folders(struct prepare *p, struct mlgen_err *err)
-{
-	const struct crew_task task = { sync_folder, p,
-					datafolders_count(&p->files) };
-
-	return crew_run(&p->maker.crew, &task, err);
 }
 
 /* Are the job's files all that its manifest speaks of? */
@@ -306,9 +222,7 @@ static int write_missing(struct prepare *p, bool *started,
 		r = manifest_write(p->ds, false, err);
 	if (r == 0 && count_get(&p->maker.missing_files)) {
 		*started = true;
-		r = write_files(p, err);
-		if (r == 0)
-			r = sync_folders(p, err);
+		r = prepare_write(p, err);
 	}
 	if (r == 0 && will_be_complete)
 		r = manifest_write(p->ds, true, err);
@@ -383,6 +297,25 @@ static int prepare_complete(struct prepare *p, bool *started,
 	int r = examine(p, err);
 
 	return r == 0 && has_work(p) ? prepare_work(p, started, err) : r;
+}
+
+/* All of them: rank 0 as a process alone does, the others as it tells them. */
+static int complete_together(struct prepare *p, bool *started,
+			     struct mlgen_err *err)
+{
+	struct mlgen_err mismatch = { 0 };
+	struct hosts *h = p->req->hosts;
+	int r;
+
+	if (hosts_rank(h))
+		r = prepare_take_part(p, started, err);
+	else
+		r = prepare_complete(p, started, err);
+	if (hosts_rank(h) == 0 && !p->has_told)
+		prepare_tell(p, false, &mismatch);
+	r = prepare_end_together(p, r, err);
+	/* What the manifest says of the files is known to all. */
+	return hosts_rank(h) && r == 0 ? read_manifests(p, err) : r;
 }
 
 static int found_all(struct prepare *p)
@@ -475,7 +408,7 @@ int prepare_dataset(const struct prepare_request *req,
 	if (req->engine->caps & MLGEN_CAP_NO_FILES)
 		return 0;
 	prepare_begin(&p, req);
-	r = p.ds->scan ? found_all(&p) : prepare_complete(&p, started, err);
+	r = p.ds->scan ? found_all(&p) : complete_together(&p, started, err);
 	fill_result(&p, result);
 	if (r == 0)
 		r = look_at_cache(&p, result, err);

@@ -32,6 +32,9 @@ struct prepare_request {
 	bool thorough;        /* look at all files where a sample would do */
 	uint64_t first_files; /* that are read at all; 0 = all */
 	bool forgiving; /* what is missing may fail to be read, and be counted */
+	/* Of one job, with one directory: they make it together, each its share
+	 * of the files. NULL = this process alone. */
+	struct hosts *hosts;
 	const struct traced *traced;       /* NULL = there is no trace */
 	const struct mlgen_engine *engine; /* NO_FILES: nothing to do */
 	const void *engine_opts;           /* its options in the job */
@@ -67,6 +70,10 @@ struct prepare_request {
  * dataset that have the wrong size are replaced; where no manifest says that
  * mlgen wrote it, a file in the way is an error. One process at a time works
  * in a directory (-EBUSY).
+ *
+ * With others (req->hosts) together: rank 0 looks, refuses, holds the directory
+ * and writes the manifest; of the files that are missing each process writes
+ * those with number % processes = its rank. What fails in one fails in all.
  *
  * *started is set once the first byte was written (exit status 1 instead of 2).
  */

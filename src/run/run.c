@@ -116,14 +116,12 @@ struct run_config run_config_of(const struct settings *set,
 				    .traces = set->trace || logs };
 }
 
-int run_new(struct run **out, const struct run_config *cfg,
-	    struct mlgen_err *err)
+/* What this process knows of. */
+static int check_run(struct run *r, struct mlgen_err *err)
 {
-	struct run *r = make_run(cfg);
+	const struct run_config *cfg = &r->shared.cfg;
 	int rc = rules_ask_limit(&r->shared, NULL, NULL, err);
 
-	*out = r;
-	r->shared.channels = hosts_reserve(cfg->hosts, (uint32_t)cfg->count);
 	/* Before anything is sized by the memory that there is. */
 	if (rc == 0)
 		rc = memlimit_set(&r->memory, cfg->jobs, cfg->count, &r->host,
@@ -132,8 +130,18 @@ int run_new(struct run **out, const struct run_config *cfg,
 		rc = init_slots(r, err);
 	if (rc == 0)
 		rc = rules_ask(&r->shared, NULL, NULL, err);
-	if (rc < 0)
-		return rc;
+	return rc;
+}
+
+int run_new(struct run **out, const struct run_config *cfg,
+	    struct mlgen_err *err)
+{
+	struct run *r = make_run(cfg);
+
+	*out = r;
+	r->shared.channels = hosts_reserve(cfg->hosts, (uint32_t)cfg->count);
+	if (hosts_agree(cfg->hosts, check_run(r, err), err) < 0)
+		return err->code;
 	shared_find(r->slots, cfg->count);
 	energy_open(&r->energy, "");
 	for (size_t i = 0; i < cfg->count; i++)
@@ -167,12 +175,6 @@ void run_free(struct run *r)
 	mem_free(r);
 }
 
-static bool is_stopping(const struct run *r)
-{
-	return atomic_load(&r->shared.interrupted) ||
-	       atomic_load(&r->shared.failure.is_set);
-}
-
 static bool has_counted(const struct slot *s)
 {
 	const struct worker *w;
@@ -181,16 +183,6 @@ static bool has_counted(const struct slot *s)
 	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++)
 		counted |= w->counts;
 	return counted;
-}
-
-static struct slot *next_in_group(struct run *r, unsigned group,
-				  struct slot *after)
-{
-	struct slot *s = after ? after + 1 : r->slots;
-
-	while (s < r->slots + r->shared.cfg.count && s->job->group != group)
-		s++;
-	return s < r->slots + r->shared.cfg.count ? s : NULL;
 }
 
 /* It ends with its last worker, whichever job is joined first. */
@@ -213,7 +205,7 @@ static void finish_slot(struct run *r, struct slot *s)
 	else
 		await_end(s);
 	s->joiner = 0;
-	if (s->job->ramp_time_ns && !has_counted(s) && !is_stopping(r))
+	if (s->job->ramp_time_ns && !has_counted(s) && !run_is_stopping(r))
 		log_warn("%s: the run was over before ramp_time was; nothing "
 			 "of it is counted",
 			 s->job->name);
@@ -224,10 +216,10 @@ static void finish_group(struct run *r, unsigned group)
 {
 	struct slot *s;
 
-	for (s = NULL; (s = next_in_group(r, group, s));)
+	for (s = NULL; (s = run_next_in_group(r, group, s));)
 		if (s->work_begin_ns && thread_start(&s->joiner, await_end, s))
 			s->joiner = 0;
-	for (s = NULL; (s = next_in_group(r, group, s));)
+	for (s = NULL; (s = run_next_in_group(r, group, s));)
 		if (s->work_begin_ns)
 			finish_slot(r, s);
 }
@@ -286,19 +278,8 @@ int run_trace(struct run *r, const struct traced_config *cfg,
 int run_trace_end(struct run *r, struct mlgen_err *err)
 {
 	/* One that came to nothing leaves what was there. */
-	return traced_end(r->tracer, &r->trace, !is_stopping(r), &r->traced,
+	return traced_end(r->tracer, &r->trace, !run_is_stopping(r), &r->traced,
 			  err);
-}
-
-static int prepare_group(struct run *r, unsigned group, struct mlgen_err *err)
-{
-	int rc = 0;
-	struct slot *s = NULL;
-
-	while (rc == 0 && !is_stopping(r) && (s = next_in_group(r, group, s)))
-		if (slot_touches_files(s))
-			rc = s->does->prepare(s, &r->shared, err);
-	return rc;
 }
 
 static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
@@ -320,7 +301,7 @@ static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 	bool is_done = false;
 	int rc = 0;
 
-	while (rc == 0 && (s = next_in_group(r, group, s))) {
+	while (rc == 0 && (s = run_next_in_group(r, group, s))) {
 		if (!slot_drops_caches(s))
 			continue;
 		if (!is_done && hosts_is_first_here(r->shared.cfg.hosts))
@@ -331,13 +312,19 @@ static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 	return rc;
 }
 
+/* What several have agreed to start one alone does not leave out: it ends at
+ * once. */
 static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 {
-	int rc = is_stopping(r) ? 0 : drop_caches(r, group, err);
+	struct hosts *h = r->shared.cfg.hosts;
+	bool goes = hosts_total(h) > 1;
+	/* Nobody reads what the first of his host is about to drop. */
+	int rc = hosts_agree(h, drop_caches(r, group, err), err);
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);
 	struct slot *s = NULL;
 
-	while (rc == 0 && !is_stopping(r) && (s = next_in_group(r, group, s)))
+	while (rc == 0 && (goes || !run_is_stopping(r)) &&
+	       (s = run_next_in_group(r, group, s)))
 		if (s->does->start)
 			rc = start_slot(r, s, now_ns, err);
 	return rc;
@@ -349,7 +336,7 @@ static void close_idle(struct run *r, unsigned group)
 	struct hosts *h = r->shared.cfg.hosts;
 	struct slot *s = NULL;
 
-	while (h && (s = next_in_group(r, group, s)))
+	while (h && (s = run_next_in_group(r, group, s)))
 		if (!s->work_begin_ns)
 			hosts_refuse(h, r->shared.channels +
 						(uint32_t)(s - r->slots));
@@ -363,22 +350,11 @@ static int check_group(struct run *r, unsigned group, struct mlgen_err *err)
 
 	if (!r->shared.cfg.hosts)
 		return 0;
-	while (rc == 0 && (s = next_in_group(r, group, s)))
+	while (rc == 0 && (s = run_next_in_group(r, group, s)))
 		if (job_work(s->job)->has_accelerators)
 			rc = epochs_check(s->train.epochs, r->shared.cfg.hosts,
 					  err);
 	return rc;
-}
-
-/* Together: false where any process is stopping. */
-static bool all_go_on(struct run *r)
-{
-	struct mlgen_err err = { 0 };
-	uint64_t stopping;
-
-	if (hosts_vote(r->shared.cfg.hosts, is_stopping(r), &stopping, &err))
-		fail(r, err.code, &err);
-	return !stopping && !err.code;
 }
 
 static void run_group(struct run *r, unsigned group)
@@ -386,13 +362,13 @@ static void run_group(struct run *r, unsigned group)
 	struct mlgen_err err = { 0 };
 	struct slot *s = NULL;
 
-	while ((s = next_in_group(r, group, s)))
+	while ((s = run_next_in_group(r, group, s)))
 		s->begin_ns = clock_now(r->shared.cfg.clock);
 	hosts_doing(r->shared.cfg.hosts, "preparing its files");
-	int rc = prepare_group(r, group, &err);
-	rc = hosts_agree(r->shared.cfg.hosts, rc, &err);
+	int rc = run_prepare(r, group, &err);
+	bool goes_on = !run_stops(r, rc != 0);
 	hosts_doing(r->shared.cfg.hosts, "running its jobs");
-	if (rc == 0)
+	if (goes_on)
 		rc = start_group(r, group, &err);
 	fail(r, rc, &err);
 	close_idle(r, group);
@@ -415,7 +391,7 @@ void run_execute(struct run *r)
 		    r->shared.cfg.clock);
 	join_clock(r);
 	hosts_watch(r->shared.cfg.hosts, hear, r);
-	for (unsigned g = 0; g < groups && all_go_on(r); g++)
+	for (unsigned g = 0; g < groups && !run_stops(r, false); g++)
 		run_group(r, g);
 	hosts_watch(r->shared.cfg.hosts, NULL, NULL);
 	hosts_doing(r->shared.cfg.hosts, "reporting");

@@ -51,7 +51,8 @@ struct run_config run_config_of(const struct settings *set,
 				struct job *const *jobs, size_t count,
 				const struct host *host, struct clock *clock);
 
-/* Check what can be checked before the first byte: 0, or -errno with err. */
+/* Check what can be checked before the first byte: 0, or -errno with err. With
+ * others (cfg->hosts) together: what one of them refuses all do. */
 int run_new(struct run **out, const struct run_config *cfg,
 	    struct mlgen_err *err);
 void run_free(struct run *r); /* NULL is fine */

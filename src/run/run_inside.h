@@ -25,3 +25,17 @@ struct run {
 	struct trace_result traced; /* no bytes: nothing was recorded */
 	struct run_result result;
 };
+
+/* Of a group the first slot, or the one behind `after`; NULL = no more. */
+struct slot *run_next_in_group(struct run *r, unsigned group,
+			       struct slot *after);
+
+/* Was it interrupted, or has it failed? */
+bool run_is_stopping(const struct run *r);
+/* Together: does any process end here, as this one does where `ends`? None goes
+ * on alone. */
+bool run_stops(struct run *r, bool ends);
+
+/* Prepare the jobs of a group, with others together: 0, CREW_STOPPED, or -errno
+ * with err. */
+int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);

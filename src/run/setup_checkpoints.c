@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "data/foreign.h"
+#include "hosts/hosts.h"
 #include "job/workload.h"
 #include "run/saver.h"
 
@@ -30,6 +31,21 @@ static int rule_readonly(struct slot *s, struct run_shared *run,
 			  job_work(s->job)->checkpoints == CHECKPOINTS_ASKED
 				  ? "checkpoint_every=0"
 				  : "phase=restore");
+}
+
+/* Each process would commit a part as if it were the whole. */
+static int rule_hosts(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	if (hosts_total(run->cfg.hosts) == 1 || !s->checkpoint_directory)
+		return 0;
+	return mlgen_fail(err, -EOPNOTSUPP,
+			  "checkpoints: job '%s' has some, and they are of one "
+			  "process; this is one of %u of a launcher: %s",
+			  s->job->name, hosts_total(run->cfg.hosts),
+			  job_work(s->job)->checkpoints == CHECKPOINTS_ASKED
+				  ? "checkpoint_every=0 leaves them out"
+				  : "start it without mpirun or srun");
 }
 
 static int rule_verify(struct slot *s, struct run_shared *run,
@@ -151,10 +167,15 @@ static int rule_writable(struct slot *s, struct run_shared *run,
 }
 
 const struct rule setup_checkpoints_rules[] = {
-	{ "checkpoints", rule_readonly }, { "verify", rule_verify },
-	{ "checkpoints", rule_alone },    { "checkpoints", rule_foreign },
-	{ "checkpoints", rule_writable }, { "room", rule_mount },
-	{ "direct", rule_direct },        { NULL, NULL },
+	{ "checkpoints", rule_hosts },
+	{ "checkpoints", rule_readonly },
+	{ "verify", rule_verify },
+	{ "checkpoints", rule_alone },
+	{ "checkpoints", rule_foreign },
+	{ "checkpoints", rule_writable },
+	{ "room", rule_mount },
+	{ "direct", rule_direct },
+	{ NULL, NULL },
 };
 
 int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)

@@ -312,7 +312,7 @@ static const char *const jobs[] = {
 	"--max_errors=0.5% --format=raw "
 	"--num_files=12345 --samples_per_file=3 --subfolders=5",
 	"--name=x --sample_size=dlio:114660.07:0 --scale=2.5% "
-	"--dataset_ratio=0.1 --distinct_files=8 --accelerator=h100 "
+	"--dataset_ratio=0.1 --shared=0 --distinct_files=8 --accelerator=h100 "
 	"--accelerators=8 --batch_size=400 --compute_time=1360.4ms "
 	"--barrier=epoch --epochs=5 "
 	"--access=framework "

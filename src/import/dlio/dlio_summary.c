@@ -379,7 +379,7 @@ int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 	json_t *o = json_object();
 	set_time(o, "start", r->timestamp_ms);
 	set_count(o, "num_accelerators", ranks_of(&s));
-	set_count(o, "num_hosts", 1);
+	set_count(o, "num_hosts", 1 + r->host.other_hosts);
 	set_text(o, "hostname", r->host.hostname);
 	size_t epochs = add_metric(o, &s);
 	add_dataset(o, s.training, &r->host);

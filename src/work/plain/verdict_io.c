@@ -36,7 +36,7 @@ static void memory_headline(struct buf *out, const struct verdict_findings *f)
 static void memory_because(struct buf *out, const struct verdict_findings *f)
 {
 	double bytes = (double)f->result->io.file_bytes;
-	double ram = (double)f->run->host.memory_bytes;
+	double ram = (double)host_all_memory(&f->run->host);
 	char memory[UNITS_TEXT_BYTES];
 
 	if (verdict_is_in_memory(out, f, "touched"))

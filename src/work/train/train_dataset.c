@@ -30,7 +30,8 @@ int train_dataset_init(struct slot *s, struct run_shared *run,
 		       struct mlgen_err *err)
 {
 	const struct job *j = s->job;
-	int rc = dataset_init(&s->dataset, j, run->cfg.host->memory_bytes, err);
+	int rc = dataset_init(&s->dataset, j, host_all_memory(run->cfg.host),
+			      err);
 
 	if (rc == 0 && (!job_work(j)->only_prepares || !run->cfg.replace))
 		rc = dataset_take_there(&s->dataset, j, err);

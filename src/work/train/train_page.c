@@ -19,7 +19,7 @@ static void list_dataset(struct listing *f, const struct job *j,
 	struct dataset ds;
 	struct demand d;
 
-	if (dataset_init(&ds, j, host->memory_bytes, &err))
+	if (dataset_init(&ds, j, host_all_memory(host), &err))
 		return;
 	const struct plan_config plan = {
 		.dataset = &ds,

@@ -105,7 +105,7 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES],
 		memory[UNITS_TEXT_BYTES];
 	double size = (double)f->result->totals.bytes;
-	double ram = (double)f->run->host.memory_bytes;
+	double ram = (double)host_all_memory(&f->run->host);
 
 	if (verdict_is_in_memory(out, f, "read"))
 		return;
@@ -134,7 +134,7 @@ static void memory_because(struct buf *out, const struct verdict_findings *f)
 static void put_past_memory(struct buf *out, const struct verdict_findings *f)
 {
 	char need[UNITS_TEXT_BYTES];
-	double ram = (double)f->run->host.memory_bytes;
+	double ram = (double)host_all_memory(&f->run->host);
 
 	if (advice_direct(f->job))
 		buf_add(out, "--direct=1 : reads that pass by the page cache");
@@ -149,7 +149,7 @@ static void put_past_memory(struct buf *out, const struct verdict_findings *f)
 static void memory_try(struct buf *out, const struct verdict_findings *f)
 {
 	const struct dataset_totals *t = &f->result->totals;
-	double ram = (double)f->run->host.memory_bytes;
+	double ram = (double)host_all_memory(&f->run->host);
 	char files[UNITS_TEXT_BYTES];
 
 	if (f->result->storage.is_memory) {
