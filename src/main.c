@@ -113,7 +113,9 @@ static int put_answer(struct program *p, const struct question *q)
 	a.to = is_live ? stdout : p->text.to;
 	a.json = p->json.to;
 	a.log = p->rows.to;
-	int status = q->answer(&a);
+	/* Those of files are rank 0's alone. */
+	int status = p->is_mute ? EXIT_RAN : q->answer(&a);
+	status = program_end_together(p, status);
 	/* What was there before stays. */
 	if (status == EXIT_USAGE ||
 	    ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) &&
@@ -178,7 +180,7 @@ static int run_program(struct program *p, int argc, char **argv)
 			       .host = &p->host,
 			       .argc = argc,
 			       .argv = argv };
-	if (meet_others(p, &err) < 0)
+	if (meet_others(p, &err) < 0 || program_take_part(p, &err) < 0)
 		return refuse_all(p, &err);
 	const struct question *q = p->set.question;
 	bool of_files = q && q->about != ABOUT_JOBS;
@@ -189,7 +191,7 @@ static int run_program(struct program *p, int argc, char **argv)
 	    require_check(set->require, NULL, &err) < 0)
 		return program_usage(&err);
 	if (set->showjob)
-		return print_text(p, put_jobs);
+		return p->is_mute ? EXIT_RAN : print_text(p, put_jobs);
 	if (set->parse_only)
 		return EXIT_RAN;
 	if (set->dry_run && !set->datasize)

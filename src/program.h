@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "ask/ask.h"
+#include "ask/merge_hosts.h"
 #include "io/host.h"
 #include "job/jobset.h"
 #include "report/output.h"
@@ -30,6 +31,8 @@ struct program {
 	int logged_fd;  /* what they are made of, to be read; -1 = not yet */
 	struct ask ask; /* all of this, for the questions */
 	struct hosts *hosts; /* of one job; NULL = there are no others */
+	bool is_mute;        /* not rank 0, whose the outputs are */
+	struct merge merge;  /* what all of them measured; count 0 = alone */
 	bool is_abandoned;   /* threads that hang in the kernel use all of it */
 };
 
@@ -80,3 +83,14 @@ bool program_has_no_output(const struct program *p);
 
 /* Those that are still open are given up. */
 void program_fini_outputs(struct program *p);
+
+/* ---- one of several processes of a job: program_hosts.c ---- */
+
+/* Behind the meeting, before anything is opened: outputs are rank 0's; traces,
+ * and logs of jobs, each process has of its own, with its rank in their names; memory is
+ * that of all hosts. 0, or -errno with err. */
+int program_take_part(struct program *p, struct mlgen_err *err);
+
+/* Of a question of jobs, or of a run that is over: rank 0 has answered with this
+ * status, the others run what it tries until then. The status of rank 0. */
+int program_end_together(struct program *p, int status);

@@ -78,6 +78,11 @@ int program_check_format(struct program *p, struct mlgen_err *err)
 int program_close_outputs(struct program *p)
 {
 	struct mlgen_err err = { 0 };
+
+	if (p->is_mute) {
+		output_abandon(&p->text);
+		return EXIT_RAN;
+	}
 	int rc = p->json.to ? output_close(&p->json, &err) : 0;
 
 	if (p->rows.to && output_close(&p->rows, &err) < 0)
@@ -102,12 +107,23 @@ static void write_text(struct program *p, struct run_result *result,
 {
 	const struct settings *set = &p->set.settings;
 
-	if (!plans)
+	if (!plans && p->merge.count > 1)
+		merge_print(p->text.to, &p->merge, set->quiet);
+	else if (!plans)
 		text_report(p->text.to, result, set->quiet);
 	for (size_t i = 0; plans && i < p->set.count; i++)
 		plan_text(p->text.to, &plans[i]);
 	if (set->check != CHECK_NONE)
 		mlperf_check(p->text.to, &p->ask, plans ? NULL : result);
+}
+
+static void write_json(struct program *p, FILE *to, struct run_result *result,
+		       const struct plan_report *plans)
+{
+	if (!plans && p->merge.count > 1)
+		merge_print_json(to, &p->merge, &p->set);
+	else
+		json_report(to, result, &p->set, plans);
 }
 
 int program_report(struct program *p, struct run_result *result,
@@ -119,13 +135,13 @@ int program_report(struct program *p, struct run_result *result,
 	if (p->set.settings.check != CHECK_NONE && !plans)
 		mlperf_fill(result, &p->ask);
 	if (p->json.to)
-		json_report(p->json.to, result, &p->set, plans);
+		write_json(p, p->json.to, result, plans);
 	if (format == OUTPUT_TEXT)
 		write_text(p, result, plans);
 	else if (format == OUTPUT_DLIO)
 		rc = dlio_summary(p->text.to, result, &p->set);
 	else
-		json_report(p->text.to, result, &p->set, plans);
+		write_json(p, p->text.to, result, plans);
 	int status = program_close_outputs(p);
 	return rc < 0 ? EXIT_FAILED : status;
 }

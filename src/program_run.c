@@ -88,6 +88,29 @@ static bool end_metrics(struct program *p, int status)
 	return rc == 0;
 }
 
+/* What was measured, here or by all of them, is judged and reported. */
+static int report_run(struct program *p, struct run *run,
+		      struct run_result *result)
+{
+	if (result->err.code)
+		log_error("%s%s", result->err.text,
+			  run_has_started(run)
+				  ? ". The report covers what ran before"
+				  : "");
+	int status = exit_status(run, result);
+	if (status == EXIT_USAGE)
+		return status;
+	verdict_fill(result);
+	if (!p->is_abandoned && !measure_ceiling(p, result))
+		status = EXIT_INTERRUPTED;
+	bool failed = status == EXIT_RAN && verdict_log_failed(result);
+	if (status == EXIT_RAN && is_missed(p, result))
+		status = EXIT_MISSED;
+	if (failed)
+		status = EXIT_FAILED;
+	return program_status(status, program_report(p, result, NULL));
+}
+
 static int run_jobs(struct program *p, struct run *run)
 {
 	struct mlgen_err err = { 0 };
@@ -106,23 +129,13 @@ static int run_jobs(struct program *p, struct run *run)
 		return EXIT_USAGE;
 	bool is_whole = program_trace_end(p, run);
 	struct run_result *result = run_collect(run);
-	if (result->err.code)
-		log_error("%s%s", result->err.text,
-			  run_has_started(run)
-				  ? ". The report covers what ran before"
-				  : "");
-	int status = exit_status(run, result);
+	int status = EXIT_RAN;
+	merge_hosts(&p->merge, p->hosts, result, &p->ask);
+	if (!p->is_mute)
+		status = report_run(p, run, result);
+	status = program_end_together(p, status);
 	if (status == EXIT_USAGE)
 		return status;
-	verdict_fill(result);
-	if (!p->is_abandoned && !measure_ceiling(p, result))
-		status = EXIT_INTERRUPTED;
-	bool failed = status == EXIT_RAN && verdict_log_failed(result);
-	if (status == EXIT_RAN && is_missed(p, result))
-		status = EXIT_MISSED;
-	if (failed)
-		status = EXIT_FAILED;
-	status = program_status(status, program_report(p, result, NULL));
 	status = program_status(status, program_put_logs(p, run, is_whole));
 	bool is_short = rc == WATCH_NO_LOG || !is_whole;
 	is_short |= !end_metrics(p, status);
@@ -133,7 +146,7 @@ int program_run(struct program *p)
 {
 	struct mlgen_err err = { 0 };
 	struct run *run = NULL;
-	int status;
+	int status, rc;
 	struct clock *clock = clock_new_real();
 	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
 					      p->set.count, &p->host, clock);
@@ -142,15 +155,21 @@ int program_run(struct program *p)
 	/* Its probes read the same files. */
 	if (p->set.settings.ceiling == CEILING_ON)
 		jobset_keep(&p->set);
-	if (program_check_format(p, &err) < 0 ||
-	    run_number(p->hosts, p->set.jobs, p->set.count, &err) < 0 ||
-	    run_new(&run, &cfg, &err) < 0 ||
-	    program_open_outputs(p, true, &err) < 0)
-		status = program_usage(&err);
+	rc = program_check_format(p, &err);
+	if (rc == 0)
+		rc = run_number(p->hosts, p->set.jobs, p->set.count, &err);
+	if (rc == 0)
+		rc = run_new(&run, &cfg, &err);
+	if (rc == 0)
+		rc = hosts_agree(p->hosts, program_open_outputs(p, true, &err),
+				 &err);
+	if (rc < 0)
+		status = p->is_mute ? EXIT_USAGE : program_usage(&err);
 	else
 		status = run_jobs(p, run);
 	if (p->is_abandoned)
 		return status;
+	merge_fini(&p->merge);
 	run_free(run);
 	clock_free(clock);
 	return status;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "hosts/hosts.h"
 #include "io/host.h"
 #include "job/jobset.h"
 #include "job/question.h"
@@ -23,6 +24,7 @@ struct ask {
 	const struct jobset *set; /* as the command line has it */
 	const struct jobset_env *env;
 	const struct host *host;
+	struct hosts *hosts; /* of one job; NULL = there are no others */
 	int argc;
 	char *const *argv;
 	FILE *to;   /* the answer */

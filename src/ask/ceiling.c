@@ -225,6 +225,10 @@ static int measure_cached(struct measure *m)
 	struct ceiling_warm w;
 	double limit = m->is_brief ? m->seconds : ASKED_MOST;
 
+	if (hosts_total(m->a->hosts) > 1) {
+		cannot(m->to, "from memory: is measured of one process alone");
+		return 0;
+	}
 	if (verdict_without_storage(m->job)) {
 		cannot(m->to, "from memory: ioengine=%s reads no file",
 		       m->job->engine->name);

@@ -121,22 +121,6 @@ static int read_turns(struct merge *m, struct mlgen_err *err)
 	return rc;
 }
 
-/* CPUs and memory stay those of one host: that is what a dataset is compared
- * with. What disks of several hosts did has no meaning together. */
-static void name_hosts(struct merge *m)
-{
-	struct host *h = &m->result.run.host;
-
-	if (m->count > 1) {
-		m->result.run.disk_count = 0;
-		h->command[0] = '\0';
-	}
-	if (m->hosts > 1)
-		snprintf(h->hostname, sizeof(h->hostname),
-			 "%.30s and %" PRIu64 " other%s", m->runs[0].hostname,
-			 m->hosts - 1, m->hosts == 2 ? "" : "s");
-}
-
 static int check_request(const struct ask *a, struct mlgen_err *err)
 {
 	const struct settings *set = &a->set->settings;
@@ -188,7 +172,7 @@ int ask_merge(const struct ask *a)
 	if (rc < 0) {
 		log_error("%s", err.text);
 	} else {
-		name_hosts(&m);
+		merge_name_hosts(&m);
 		merge_mark_slowest(&m);
 		verdict_fill(&m.result.run);
 		status = write_all(&m);

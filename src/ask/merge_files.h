@@ -15,7 +15,9 @@ struct merge_run {
 	uint64_t start_ms, end_ms; /* at least until then */
 	uint64_t turn;             /* from 1 */
 	uint64_t fingerprint;
-	struct metrics_merged_job *jobs; /* as the result's; owned */
+	uint64_t rank; /* of one job; UINT64_MAX = of a document */
+	double clock_offset_ns, clock_unsure_ns; /* NaN = unknown */
+	struct metrics_merged_job *jobs;         /* as the result's; owned */
 };
 
 /* The least and the most of the runs, and which they are; NaN = none has it. */
@@ -31,10 +33,11 @@ struct merge_job {
 
 struct merge {
 	const struct ask *ask;
+	bool is_one_job; /* of which each run is a process (merge_hosts.h) */
 	struct merge_run *runs; /* in the order of their starts */
 	size_t count;
 	uint64_t hosts, turns;
-	double overlap_percent; /* the least of the turns; NaN */
+	double overlap_percent;   /* the least of the turns; NaN */
 	struct result_doc result; /* of documents */
 	struct run_result *run;   /* that all went into */
 	struct merge_job *jobs;   /* as its jobs */
@@ -51,10 +54,11 @@ void merge_note(struct merge *m, struct merge_run *run,
 		const struct run_result *result);
 /* When all are noted. */
 void merge_mark_slowest(struct merge *m);
+/* The host of what was merged: the first, and how many others. */
+void merge_name_hosts(struct merge *m);
 void merge_fini(struct merge *m);
 
 /* The report, its first line with the number of hosts behind it. */
 void merge_print(FILE *to, const struct merge *m, bool quiet);
 /* The jobs of `set` are those of the result. 0 or -EIO. */
-int merge_print_json(FILE *to, const struct merge *m,
-		     const struct jobset *set);
+int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set);

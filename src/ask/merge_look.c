@@ -176,6 +176,9 @@ static int look_at(struct merge *m, size_t i, struct results_file *first,
 		.start_ms = top->timestamp_ms,
 		.end_ms = top->timestamp_ms + least_ms(doc),
 		.fingerprint = results_fingerprint(doc),
+		.rank = UINT64_MAX,
+		.clock_offset_ns = (double)NAN,
+		.clock_unsure_ns = (double)NAN,
 	};
 	m->count++;
 	if (i)

@@ -45,7 +45,8 @@ static void put_of_whom(struct buf *out, const struct merge *m,
 	if (m->hosts > 1)
 		buf_addf(out, "%" PRIu64 " hosts", m->hosts);
 	if (m->count > m->hosts)
-		buf_addf(out, "%s%zu runs", out->len ? ", " : "", m->count);
+		buf_addf(out, "%s%zu %s", out->len ? ", " : "", m->count,
+			 m->is_one_job ? "processes" : "runs");
 	put_workers(out, r);
 }
 
@@ -69,6 +70,21 @@ static void print_answer(FILE *to, const char *text, size_t len,
 
 /* ---- how they were merged ---- */
 
+/* "4 processes on 2 hosts, one job", or of runs when they were. */
+static void put_when(struct buf *out, const struct merge *m)
+{
+	char hosts[UNITS_TEXT_BYTES];
+	const char *s = m->hosts == 1 ? "" : "s";
+
+	units_human_count(hosts, m->hosts);
+	if (m->is_one_job)
+		buf_addf(out, "%zu processes on %s host%s, one job", m->count,
+			 hosts, s);
+	else
+		buf_addf(out, "%zu runs on %s host%s, side by side", m->count,
+			 hosts, s);
+}
+
 static void put_how(struct buf *out, const struct merge *m,
 		    const struct job_result *r)
 {
@@ -79,10 +95,14 @@ static void put_how(struct buf *out, const struct merge *m,
 
 	if (!sums)
 		sums = "";
-	buf_addf(out, "%zu runs on %s host%s, ", m->count,
-		 units_human_count(hosts, m->hosts), m->hosts == 1 ? "" : "s");
 	if (m->turns == 1)
-		buf_addf(out, "side by side%s%s", colon, sums);
+		put_when(out, m);
+	else
+		buf_addf(out, "%zu runs on %s host%s, ", m->count,
+			 units_human_count(hosts, m->hosts),
+			 m->hosts == 1 ? "" : "s");
+	if (m->turns == 1)
+		buf_addf(out, "%s%s", colon, sums);
 	else if (m->turns == m->count)
 		buf_add(out, "one after the other: rates are their mean, "
 			     "weighted by time");
@@ -130,7 +150,44 @@ static void put_spread(struct buf *out, const struct merge_job *j)
 	show_rate(most, &unit, rate->most);
 	if (strcmp(least, most) != 0)
 		buf_addf(out, "%s%s (%s) to %s (%s)", out->len ? "; " : "",
-			 least, rate->least_of->name, most, rate->most_of->name);
+			 least, rate->least_of->name, most,
+			 rate->most_of->name);
+}
+
+/* More would make a page of it; JSON has all. */
+#define SHOWN_RUNS 16
+
+static void put_figure(struct buf *out, int width, int decimals, double v,
+		       const char *sign)
+{
+	if (isnan(v))
+		buf_addf(out, "%*s", width, "-");
+	else
+		buf_addf(out, "%*.*f%s", width - (int)strlen(sign), decimals, v,
+			 sign);
+}
+
+/* Each process of one job. */
+static void put_runs(struct buf *out, const struct merge *m, size_t job)
+{
+	double most = m->jobs[job].bytes_per_sec.most;
+	struct rate_unit unit = show_rate_unit(most);
+	int decimals =
+		isnan(most) ? 0 : show_rate_decimals(&unit, most / unit.bytes);
+
+	buf_addf(out, "%-28s%8s%10s%15s%8s\n", "host", "AU", unit.name,
+		 "stall p99, ms", "CPU");
+	for (size_t i = 0; i < m->count; i++) {
+		const struct metrics_merged_job *j = &m->runs[i].jobs[job];
+
+		buf_addf(out, "%-28.28s", m->runs[i].name);
+		put_figure(out, 8, 1, j->au_percent, "%");
+		put_figure(out, 10, decimals, j->bytes_per_sec / unit.bytes,
+			   "");
+		put_figure(out, 15, 3, j->stall_p99_ns / 1e6, "");
+		put_figure(out, 8, 1, j->cpu_percent, "%");
+		buf_add(out, j->is_slowest ? "  slowest\n" : "\n");
+	}
 }
 
 static void print_merged(FILE *to, const struct merge *m, size_t job)
@@ -142,12 +199,17 @@ static void print_merged(FILE *to, const struct merge *m, size_t job)
 		return;
 	put_how(&text, m, &m->run->jobs[job]);
 	put_overlap(&text, m);
-	text_put(&out, "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
+	text_put(&out, m->is_one_job ? "hosts" : "merged", TEXT_EVIDENCE_INDENT,
+		 buf_str(&text));
 	buf_reset(&text);
 	put_spread(&text, j);
 	if (text.len)
 		text_put(&out, "least to most", TEXT_EVIDENCE_INDENT,
 			 buf_str(&text));
+	if (m->is_one_job && m->count <= SHOWN_RUNS) {
+		buf_addc(&out, '\n');
+		put_runs(&out, m, job);
+	}
 	text_print(to, &out);
 	buf_fini(&text);
 	buf_fini(&out);
@@ -179,6 +241,9 @@ static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 		return;
 	part.jobs = &m->run->jobs[first];
 	part.job_count = n;
+	/* Once, behind the last. */
+	if (first + n < m->run->job_count)
+		part.trace.file = NULL;
 	text_report(memory, &part, quiet);
 	fclose(memory);
 	size_t len = strcspn(text, "\n");
@@ -221,11 +286,13 @@ int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set)
 			.hostname = m->runs[i].hostname,
 			.timestamp_ms = m->runs[i].start_ms,
 			.turn = m->runs[i].turn,
+			.rank = m->runs[i].rank,
+			.clock_offset_ns = m->runs[i].clock_offset_ns,
+			.clock_unsure_ns = m->runs[i].clock_unsure_ns,
 			.jobs = { m->runs[i].jobs, m->run->job_count },
 		};
-	int rc = m->count > 1
-			 ? json_report_with(to, m->run, set, &extra)
-			 : json_report(to, m->run, set, NULL);
+	int rc = m->count > 1 ? json_report_with(to, m->run, set, &extra)
+			      : json_report(to, m->run, set, NULL);
 	mem_free(runs);
 	return rc;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* merge_spread.c - what each run of a merged report came to, and which came to the least. */
+/* merge_spread.c - of whom a merged report is, what each came to, and which came to the least. */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "ask/asked.h"
 #include "ask/merge_files.h"
@@ -99,6 +101,24 @@ void merge_mark_slowest(struct merge *m)
 		for (size_t k = 0; k < m->count; k++)
 			m->runs[k].jobs[i].is_slowest =
 				slowest_of(&m->jobs[i]) == &m->runs[k];
+}
+
+/* CPUs and memory stay those of one host: that is what a dataset is compared
+ * with. What disks of several hosts did has no meaning together. */
+void merge_name_hosts(struct merge *m)
+{
+	struct host *h = &m->run->host;
+
+	bool is_of_one = m->is_one_job ? m->hosts == 1 : m->count == 1;
+
+	if (!is_of_one)
+		m->run->disk_count = 0;
+	if (m->count > 1 && !m->is_one_job)
+		h->command[0] = '\0';
+	if (m->hosts > 1)
+		snprintf(h->hostname, sizeof(h->hostname),
+			 "%.30s and %" PRIu64 " other%s", m->runs[0].hostname,
+			 m->hosts - 1, m->hosts == 2 ? "" : "s");
 }
 
 void merge_fini(struct merge *m)

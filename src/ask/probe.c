@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask/probe_hosts.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "report/verdict.h"
@@ -75,8 +76,8 @@ static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
 	return rc;
 }
 
-static int run_it(struct probe *p, const struct probe_args *args,
-		  struct mlgen_err *err)
+static int run_it(struct probe *p, const struct ask *a,
+		  const struct probe_args *args, struct mlgen_err *err)
 {
 	const struct traced_config traced = { .fd = args->trace_fd,
 					      .path = args->trace,
@@ -94,6 +95,7 @@ static int run_it(struct probe *p, const struct probe_args *args,
 	if (args->trace)
 		run_trace_end(p->run, &cut);
 	p->result = run_collect(p->run);
+	merge_hosts(&p->merge, a->hosts, p->result, a);
 	p->interrupted = p->result->interrupted || p->abandoned;
 	verdict_fill(p->result);
 	/* What is not in the trace may follow from what went wrong. */
@@ -151,19 +153,26 @@ int probe_run(struct probe *p, const struct ask *a,
 	      const struct probe_args *args, struct mlgen_err *err)
 {
 	memset(p, 0, sizeof(*p));
+	if (probe_tell(a->hosts, args, err) < 0)
+		return err->code;
 	p->argv = whole_argv(a, args);
 	p->argc = a->argc + (int)args->count;
-	int rc = load(&p->set, a, p->argc, p->argv, err);
+	int rc = hosts_agree(a->hosts, load(&p->set, a, p->argc, p->argv, err),
+			     err);
 	if (rc < 0)
 		return rc;
 	p->clock = clock_new_real();
 	struct run_config cfg = run_config_of(&p->set.settings, p->set.jobs,
 					      p->set.count, a->host, p->clock);
-	cfg.au_floor = args->au_floor;
+	cfg.hosts = a->hosts;
+	/* Whether all of them have lost it, none of them knows. */
+	cfg.au_floor = hosts_total(a->hosts) > 1 ? 0 : args->au_floor;
 	cfg.traces = args->trace != NULL;
-	rc = run_new(&p->run, &cfg, err);
+	rc = run_number(a->hosts, p->set.jobs, p->set.count, err);
 	if (rc == 0)
-		rc = run_it(p, args, err);
+		rc = run_new(&p->run, &cfg, err);
+	if (rc == 0)
+		rc = run_it(p, a, args, err);
 	/* Also where it came before there was a run to end. */
 	p->interrupted |= signals_taken() > 0;
 	return rc;
@@ -174,6 +183,7 @@ void probe_fini(struct probe *p)
 	if (p->abandoned)
 		return;
 	free_argv(p->argv);
+	merge_fini(&p->merge);
 	run_free(p->run);
 	clock_free(p->clock);
 	jobset_fini(&p->set);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ask/ask.h"
+#include "ask/merge_hosts.h"
 #include "base/clock.h"
 #include "run/results.h"
 #include "run/run.h"
@@ -32,6 +33,8 @@ void probe_args_fini(struct probe_args *args);
  * these arguments behind it, its jobs prepare what is missing, run, and leave a
  * result. SIGINT ends it as it ends any run. --log and --trace are not written.
  * Of scale= it has the files that the command line has, which has to outlive it.
+ * Of one job on several hosts all of them run it, and rank 0 has what they
+ * measured together (probe_hosts.h).
  */
 struct probe {
 	struct jobset set;
@@ -39,6 +42,7 @@ struct probe {
 	int argc;
 	struct run *run;
 	struct run_result *result; /* of the run; verdicts are filled */
+	struct merge merge;        /* of all hosts, into the result */
 	struct clock *clock;
 	bool interrupted;
 	/* Threads hang in it after a signal and still use it, so that probe_fini leaves it

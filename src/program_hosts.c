@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_hosts.c - one of several processes of a job: what is rank 0's alone, and the one exit status; see program.h. */
+#include "program.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "ask/probe_hosts.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "hosts/hosts.h"
+
+/* "dir/a.mlt" of rank 3 is dir/a.3.mlt. */
+static void put_rank(char **path, unsigned rank)
+{
+	struct buf with = { 0 };
+
+	if (!*path)
+		return;
+	const char *slash = strrchr(*path, '/');
+	const char *name = slash ? slash + 1 : *path;
+	const char *dot = strrchr(name, '.');
+	size_t before =
+		dot && dot > name ? (size_t)(dot - *path) : strlen(*path);
+	buf_addf(&with, "%.*s.%u%s", (int)before, *path, rank, *path + before);
+	mem_replace(path, buf_str(&with));
+	buf_fini(&with);
+}
+
+/* Of all hosts; rank 0 says it to the others. */
+static int share_memory(struct program *p, struct mlgen_err *err)
+{
+	struct hosts *h = p->hosts;
+	uint64_t sum = 0, one;
+	struct buf all = { 0 }, total = { 0 };
+	int rc = hosts_gather(h, &p->host.memory_bytes, sizeof(one), &all, err);
+
+	for (unsigned i = 0; rc == 0 && i < hosts_total(h); i++) {
+		size_t n = 0;
+		const char *part =
+			hosts_rank(h) ? NULL : hosts_part(&all, i, &n);
+
+		if (part && n == sizeof(one) && hosts_is_first_on_host(h, i)) {
+			memcpy(&one, part, sizeof(one));
+			sum += one;
+		}
+	}
+	buf_addn(&total, (const char *)&sum, sizeof(sum));
+	if (rc == 0)
+		rc = hosts_share(h, &total, err);
+	if (rc == 0)
+		memcpy(&sum, buf_str(&total), sizeof(sum));
+	p->host.other_hosts = hosts_count(h) - 1;
+	p->host.others_memory_bytes =
+		sum > p->host.memory_bytes ? sum - p->host.memory_bytes : 0;
+	buf_fini(&total);
+	buf_fini(&all);
+	return rc;
+}
+
+/* --hosts= of a question is what there is. */
+static int check_hosts(struct program *p, struct mlgen_err *err)
+{
+	struct settings *set = &p->set.settings;
+	uint64_t there = hosts_count(p->hosts);
+
+	if (set->hosts > 1 && set->hosts != there)
+		return mlgen_fail(err, -EINVAL,
+				  "hosts=%" PRIu64 ": the launcher started "
+				  "this job on %" PRIu64 "; leave out --hosts",
+				  set->hosts, there);
+	set->hosts = there;
+	return 0;
+}
+
+int program_take_part(struct program *p, struct mlgen_err *err)
+{
+	struct settings *set = &p->set.settings;
+	unsigned rank = hosts_rank(p->hosts);
+
+	p->ask.hosts = p->hosts;
+	if (hosts_total(p->hosts) == 1)
+		return 0;
+	if (check_hosts(p, err) < 0 || share_memory(p, err) < 0)
+		return err->code;
+	put_rank(&set->trace, rank);
+	for (size_t i = 0; i < p->set.count; i++)
+		put_rank(&p->set.jobs[i]->write_iolog, rank);
+	if (rank == 0)
+		return 0;
+	p->is_mute = true;
+	mem_replace(&set->output, NULL);
+	mem_replace(&set->json, NULL);
+	mem_replace(&set->log, NULL);
+	set->eta = ETA_NEVER;
+	set->status_interval_ns = 0;
+	return 0;
+}
+
+int program_end_together(struct program *p, int status)
+{
+	if (hosts_rank(p->hosts))
+		return probe_follow(&p->ask);
+	return probe_dismiss(p->hosts, status);
+}
