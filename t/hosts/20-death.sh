@@ -20,7 +20,7 @@ END
 # The pid of a rank, once the job has begun on it.
 await_rank()
 {
-	for try in $(seq 100); do
+	for _ in $(seq 100); do
 		pid=$(rank_pids | sed -n "s/^$1 //p")
 		[ -z "$pid" ] || [ "$(ls "/proc/$pid/task" | wc -l)" -lt 6 ] || break
 		sleep 0.1
@@ -40,14 +40,14 @@ begin()
 
 ended()
 {
-	for try in $(seq "$(($2 * 10))"); do
+	for _ in $(seq "$(($2 * 10))"); do
 		[ -n "$(rank_pids | grep '^0')" ] || break
 		sleep 0.1
 	done
 	is "$1" "$(rank_pids | grep -c '^0')" 0
 	# What it said comes through the launcher, which, where its cable was
 	# pulled, waits for ever.
-	for try in $(seq 40); do
+	for _ in $(seq 40); do
 		kill -0 "$job" 2>/dev/null || break
 		sleep 0.1
 	done
