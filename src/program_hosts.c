@@ -59,7 +59,8 @@ static int share_memory(struct program *p, struct mlgen_err *err)
 	return rc;
 }
 
-/* --hosts= of a question is what there is. */
+/* --hosts= of a question is what there is, and nothing asks for what there is
+ * not of several. */
 static int check_hosts(struct program *p, struct mlgen_err *err)
 {
 	struct settings *set = &p->set.settings;
@@ -71,6 +72,18 @@ static int check_hosts(struct program *p, struct mlgen_err *err)
 				  "this job on %" PRIu64 "; leave out --hosts",
 				  set->hosts, there);
 	set->hosts = there;
+	/* The others' figures come when the run is over. */
+	if (set->log)
+		return mlgen_fail(err, -EINVAL,
+				  "log=%s: has the rows of one process, and "
+				  "the launcher started %u; leave out --log",
+				  set->log, hosts_total(p->hosts));
+	if (set->metrics || set->metrics_file)
+		return mlgen_fail(err, -EINVAL,
+				  "metrics: are those of one process, and the "
+				  "launcher started %u; leave out --metrics and "
+				  "--metrics-file",
+				  hosts_total(p->hosts));
 	return 0;
 }
 

@@ -131,7 +131,8 @@ const struct mlgen_field settings_fields[] = {
 		  "It is replaced as a whole, and has the last figures when the run is over." },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
 	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for; or what --import reads.\n"
-		  "A trace that is there is replaced; any other file is refused. What is lost on the way is counted, and makes the status 1." },
+		  "A trace that is there is replaced; any other file is refused. What is lost on the way is counted, and makes the status 1.\n"
+		  "Under mpirun or srun each process has one: a.mlt is a.RANK.mlt." },
 	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Whether there is a status line." },
 	{ "status-interval", MLGEN_F_TIME(struct settings, status_interval_ns), .def = "0",

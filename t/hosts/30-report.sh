@@ -47,6 +47,8 @@ one_report()
 	is "$1: what is required and missed is status 3 for all" $? 3
 	launch "$1" 2 j.job --trace=t.mlt --quiet
 	is "$1: each process has a trace" "$(echo t.*.mlt)" "t.0.mlt t.1.mlt"
+	launch "$1" 2 j.job --log=l.csv
+	is "$1: a log of all of them there is not" $? 2
 	launch "$1" 2 j.job --dry-run
 	is "$1: a dry run" $? 0
 	is "$1: is told once" "$(grep -c '^j: ' said)" 1
