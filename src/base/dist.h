@@ -42,6 +42,9 @@ enum dist_kind {
 /* Nothing drawn is larger: 4 EiB, 146 years. */
 #define DIST_VALUE_MAX 0x1p62
 
+/* Draws are whole; of plain numbers so many are one. */
+#define DIST_NUMBER_STEPS 0x1p32
+
 /* Copies of one that was parsed are good as long as it is; those that outlive it
  * hold it. */
 struct dist {
