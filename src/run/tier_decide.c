@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier_decide.c - hits, misses and slots in the order of the plan, and what is counted of them. */
-#include <math.h>
-
 #include "base/mem.h"
 #include "base/util.h"
 #include "run/tier_ahead.h"
@@ -12,11 +10,6 @@
 
 /* As many bits as a decision has of it. */
 #define GENERATION_MOST ((UINT32_C(1) << 30) - 1)
-
-static struct cache_counts *record_of(struct tier_cache *c, uint64_t epoch)
-{
-	return &c->records[u64_min(epoch, c->record_count)];
-}
 
 static const struct sampler *sampler_of(const struct tier_cache *c)
 {
@@ -76,7 +69,7 @@ static void count_eviction(void *to, uint64_t unit, uint32_t slot)
 	(void)unit;
 	(void)slot;
 	c->all.evictions++;
-	record_of(c, c->epoch)->evictions++;
+	tier_record_of(c, c->epoch)->evictions++;
 }
 
 static uint64_t unit_bytes(const void *tier, uint64_t unit)
@@ -154,29 +147,6 @@ void tier_decide_fini(struct tier_cache *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
-/* Rank correlation of those that two epochs have in common: of permutations
- * places are their own ranks. */
-static double correlation(const struct tier_order *o)
-{
-	double n = o->pairs;
-	double xx = n * o->xx - o->x * o->x, yy = n * o->yy - o->y * o->y;
-
-	if (n < 2 || !(xx > 0) || !(yy > 0))
-		return (double)NAN;
-	return (n * o->xy - o->x * o->y) / sqrt(xx * yy);
-}
-
-void tier_end_epoch(struct tier_cache *c)
-{
-	struct cache_counts *r = record_of(c, c->epoch);
-	const struct tier_order *o = &c->order;
-
-	r->rank_correlation = correlation(o);
-	r->sequential_ratio = o->accesses
-				      ? (double)o->follows / (double)o->accesses
-				      : (double)NAN;
-}
-
 static bool is_last(const struct tier_cache *c, uint64_t epoch)
 {
 	const struct job *j = c->tier->job;
@@ -205,58 +175,6 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 	if (c->ahead)
 		tier_ahead_begin(c->ahead, epoch);
 	c->draw_ns += clock_now(c->tier->cfg.clock) - from_ns;
-}
-
-/* Where an extent stands in this epoch's order, and where it did before. */
-static void note_order(struct tier_cache *c, const struct orderwalk_at *at,
-		       const struct extent *x, struct cache_counts *r)
-{
-	struct tier_seen *seen = &c->seen[at->extent];
-	struct tier_order *o = &c->order;
-	uint64_t *last = &c->last[at->rank - c->first_rank];
-	uint32_t epoch = (uint32_t)(c->epoch + 1);
-	double place = (double)o->accesses, before = seen->place;
-
-	o->accesses++;
-	o->follows += at->extent == *last + 1;
-	*last = at->extent;
-	if (seen->epoch == epoch)
-		return;
-	r->unique_samples += x->samples;
-	r->footprint_bytes +=
-		dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
-	if (seen->epoch && seen->epoch + 1 == epoch) {
-		o->pairs++;
-		o->x += place;
-		o->y += before;
-		o->xx += place * place;
-		o->yy += before * before;
-		o->xy += place * before;
-	}
-	seen->epoch = epoch;
-	seen->place = (uint32_t)place;
-}
-
-static void note_access(struct tier_cache *c, const struct extent *x,
-			const struct tier_entry *d, struct tier_rank *rank,
-			struct cache_counts *r)
-{
-	uint64_t hits = d->is_hit ? x->samples : 0;
-	uint64_t substitutions = d->is_substituted ? x->samples : 0;
-	uint64_t misses = x->samples - hits - substitutions;
-
-	r->accesses += x->samples;
-	r->hits += hits;
-	r->misses += misses;
-	r->substitutions += substitutions;
-	rank->accesses += x->samples;
-	rank->hits += hits;
-	rank->misses += misses;
-	rank->substitutions += substitutions;
-	if (c->epoch == 0)
-		return;
-	rank->later_accesses += x->samples;
-	rank->later_hits += hits;
 }
 
 static uint32_t generation_in(const struct tier_cache *c, uint32_t slot)
@@ -348,11 +266,11 @@ static bool decide_next(struct tier_cache *c)
 		return false;
 	if (c->ahead)
 		tier_ahead_go_on(c->ahead);
-	r = record_of(c, c->epoch);
+	r = tier_record_of(c, c->epoch);
 	dataset_extent(c->tier->cfg.pass->dataset, at.extent, &x);
 	d = decide(c, &x);
-	note_access(c, &x, &d, &c->ranks[at.rank - c->first_rank], r);
-	note_order(c, &at, &x, r);
+	tier_note_access(c, &x, &d, &c->ranks[at.rank - c->first_rank], r);
+	tier_note_order(c, &at, &x, r);
 	note_trained(c, &at, &x, &d);
 	ring = &c->rings[at.rank - c->first_rank];
 	number = ring->starts[c->epoch % TIER_STARTS] + at.position;
@@ -397,7 +315,7 @@ bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 		return false;
 	c->generations[answer.slot]++;
 	c->units[answer.slot] = a.unit;
-	record_of(c, c->epoch)->prefetches++;
+	tier_record_of(c, c->epoch)->prefetches++;
 	*d = (struct tier_decision){
 		.unit = a.unit,
 		.slot = answer.slot,
@@ -408,7 +326,7 @@ bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 
 void tier_count_dropped(struct tier_cache *c)
 {
-	record_of(c, c->epoch)->dropped_fills++;
+	tier_record_of(c, c->epoch)->dropped_fills++;
 }
 
 bool tier_is_there(struct tier_cache *c, const struct tier_decision *d)
@@ -471,7 +389,7 @@ void tier_count(struct tier_loader *l)
 {
 	const struct tier_tally *y = &l->tally;
 	struct tier_cache *c = l->cache;
-	struct cache_counts *r = record_of(c, l->epoch);
+	struct cache_counts *r = tier_record_of(c, l->epoch);
 
 	r->late_hits += y->late_hits;
 	r->fills += y->fills;

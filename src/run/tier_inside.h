@@ -225,6 +225,23 @@ struct tier_cache *tier_cache_of(const struct tier *t, uint64_t rank);
 /* Is it one of those that cache=hot keeps? */
 bool tier_is_hot(const void *tier, uint64_t unit);
 
+/* tier_note.c: under c->lock, all of it */
+
+/* Where an epoch is counted: in its own record, or in that of the rest. */
+struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch);
+
+/* What was decided of an extent, for the epoch and the rank. */
+void tier_note_access(struct tier_cache *c, const struct extent *x,
+		      const struct tier_entry *d, struct tier_rank *rank,
+		      struct cache_counts *r);
+
+/* Where an extent stands in this epoch's order, and where it did before. */
+void tier_note_order(struct tier_cache *c, const struct orderwalk_at *at,
+		     const struct extent *x, struct cache_counts *r);
+
+/* The record of the epoch at hand is complete. */
+void tier_end_epoch(struct tier_cache *c);
+
 /* tier_decide.c */
 
 /* Decisions and counts of its ranks begin; of its own memory and policy all is
@@ -239,8 +256,6 @@ uint64_t tier_decide_bytes(const struct job *job, const struct pass *pass,
 const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 					struct sampler_epoch *order,
 					uint64_t position);
-/* The record of the epoch at hand is complete. */
-void tier_end_epoch(struct tier_cache *c);
 /* Under c->lock. */
 void tier_count(struct tier_loader *l);
 

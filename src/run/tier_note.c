@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_note.c - what a cache tier counts of accesses, and of the order they came in. */
+#include <math.h>
+
+#include "base/util.h"
+#include "run/tier_inside.h"
+
+/* Rank correlation of those that two epochs have in common: of permutations
+ * places are their own ranks. */
+static double correlation(const struct tier_order *o)
+{
+	double n = o->pairs;
+	double xx = n * o->xx - o->x * o->x, yy = n * o->yy - o->y * o->y;
+
+	if (n < 2 || !(xx > 0) || !(yy > 0))
+		return (double)NAN;
+	return (n * o->xy - o->x * o->y) / sqrt(xx * yy);
+}
+
+struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch)
+{
+	return &c->records[u64_min(epoch, c->record_count)];
+}
+
+void tier_note_access(struct tier_cache *c, const struct extent *x,
+		      const struct tier_entry *d, struct tier_rank *rank,
+		      struct cache_counts *r)
+{
+	uint64_t hits = d->is_hit ? x->samples : 0;
+	uint64_t substitutions = d->is_substituted ? x->samples : 0;
+	uint64_t misses = x->samples - hits - substitutions;
+
+	r->accesses += x->samples;
+	r->hits += hits;
+	r->misses += misses;
+	r->substitutions += substitutions;
+	rank->accesses += x->samples;
+	rank->hits += hits;
+	rank->misses += misses;
+	rank->substitutions += substitutions;
+	if (c->epoch == 0)
+		return;
+	rank->later_accesses += x->samples;
+	rank->later_hits += hits;
+}
+
+void tier_note_order(struct tier_cache *c, const struct orderwalk_at *at,
+		     const struct extent *x, struct cache_counts *r)
+{
+	struct tier_seen *seen = &c->seen[at->extent];
+	struct tier_order *o = &c->order;
+	uint64_t *last = &c->last[at->rank - c->first_rank];
+	uint32_t epoch = (uint32_t)(c->epoch + 1);
+	double place = (double)o->accesses, before = seen->place;
+
+	o->accesses++;
+	o->follows += at->extent == *last + 1;
+	*last = at->extent;
+	if (seen->epoch == epoch)
+		return;
+	r->unique_samples += x->samples;
+	r->footprint_bytes +=
+		dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
+	if (seen->epoch && seen->epoch + 1 == epoch) {
+		o->pairs++;
+		o->x += place;
+		o->y += before;
+		o->xx += place * place;
+		o->yy += before * before;
+		o->xy += place * before;
+	}
+	seen->epoch = epoch;
+	seen->place = (uint32_t)place;
+}
+
+void tier_end_epoch(struct tier_cache *c)
+{
+	struct cache_counts *r = tier_record_of(c, c->epoch);
+	const struct tier_order *o = &c->order;
+
+	r->rank_correlation = correlation(o);
+	r->sequential_ratio = o->accesses
+				      ? (double)o->follows / (double)o->accesses
+				      : (double)NAN;
+}
