@@ -4,8 +4,9 @@
 
 #include <math.h>
 
-#include "base/mem.h"
 #include "base/util.h"
+#include "score/distance.h"
+#include "score/spread_pair.h"
 
 /* Sizes of caches that miss ratios are compared at, in parts of what the real
  * trace read. */
@@ -28,78 +29,24 @@ static struct score_distance difference(double a, double b, const char *why)
 
 /* ---- distributions ---- */
 
-/* Both in one form. */
-struct two_spreads {
-	struct weighted *a, *b;
-	size_t a_count, b_count;
-};
-
-static struct two_spreads two_of(const struct spread *a, const struct spread *b)
-{
-	bool in_classes = !spread_is_exact(a) || !spread_is_exact(b);
-	struct two_spreads t;
-
-	t.a = spread_points(a, in_classes, &t.a_count);
-	t.b = spread_points(b, in_classes, &t.b_count);
-	return t;
-}
-
-static void two_fini(struct two_spreads *t)
-{
-	mem_free(t->a);
-	mem_free(t->b);
-}
-
-/* One has values and the other has none: as far as it can be. */
-static bool is_one_sided(const struct spread *a, const struct spread *b)
-{
-	return (a->count == 0) != (b->count == 0);
-}
-
 static struct score_distance spread_ks(const struct spread *a,
 				       const struct spread *b, const char *why)
 {
-	struct two_spreads t;
-	double d;
-
-	if (is_one_sided(a, b))
-		return apart(1, NULL);
-	t = two_of(a, b);
-	d = distance_ks(t.a, t.a_count, t.b, t.b_count);
-	two_fini(&t);
-	return apart(d, why);
-}
-
-static void to_logarithm(struct weighted *w, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		w[i].value = w[i].value > 0 ? log2(w[i].value) : 0;
+	return apart(spread_pair_ks(a, b), why);
 }
 
 static struct score_distance spread_w1_log2(const struct spread *a,
 					    const struct spread *b,
 					    const char *why)
 {
-	struct two_spreads t = two_of(a, b);
-	double d;
-
-	to_logarithm(t.a, t.a_count);
-	to_logarithm(t.b, t.b_count);
-	d = distance_w1(t.a, t.a_count, t.b, t.b_count);
-	two_fini(&t);
-	return apart(d, why);
+	return apart(spread_pair_w1_log2(a, b), why);
 }
 
 static struct score_distance spread_quantile(const struct spread *a,
 					     const struct spread *b,
 					     double share, const char *why)
 {
-	struct two_spreads t = two_of(a, b);
-	double d = distance_relative(weighted_quantile(t.a, t.a_count, share),
-				     weighted_quantile(t.b, t.b_count, share));
-
-	two_fini(&t);
-	return apart(d, why);
+	return apart(spread_pair_quantile(a, b, share), why);
 }
 
 /* ---- M1 to M5: what was asked for ---- */
@@ -170,7 +117,7 @@ static struct score_distance file_size(const struct score_pair *p)
 
 static struct score_distance file_samples(const struct score_pair *p)
 {
-	if (is_one_sided(&p->a->file_samples, &p->b->file_samples))
+	if (spread_is_one_sided(&p->a->file_samples, &p->b->file_samples))
 		return apart((double)NAN, "one of them marks no samples");
 	return spread_ks(&p->a->file_samples, &p->b->file_samples,
 			 "no samples are marked");
@@ -283,20 +230,20 @@ static double miss_ratio(const struct profile_phase *p,
 
 static struct score_distance miss_ratios(const struct score_pair *p)
 {
-	struct two_spreads t;
+	struct spread_pair t;
 	struct score_distance d;
 	double sum = 0;
 
 	if (!(p->a->touches > 0) || !(p->b->touches > 0))
 		return apart((double)NAN, "nothing was read by its offset");
-	t = two_of(&p->a->reuse, &p->b->reuse);
+	t = spread_pair_of(&p->a->reuse, &p->b->reuse);
 	for (unsigned i = 1; i <= CACHES; i++) {
 		double blocks = ceil(p->real->blocks * i / CACHES);
 
 		sum += fabs(miss_ratio(p->a, t.a, t.a_count, blocks) -
 			    miss_ratio(p->b, t.b, t.b_count, blocks));
 	}
-	two_fini(&t);
+	spread_pair_fini(&t);
 	d = apart(sum / CACHES, NULL);
 	/* A share of n blocks is off by sqrt(1 / (4 n)) of chance at most, and
 	 * two are by sqrt(1 / (2 n)) off each other. */
@@ -309,11 +256,11 @@ static struct score_distance miss_ratios(const struct score_pair *p)
 
 static struct score_distance think(const struct score_pair *p)
 {
-	struct two_spreads t = two_of(&p->a->think, &p->b->think);
+	struct spread_pair t = spread_pair_of(&p->a->think, &p->b->think);
 	double mean = weighted_mean(t.a, t.a_count);
 	double d = distance_w1(t.a, t.a_count, t.b, t.b_count);
 
-	two_fini(&t);
+	spread_pair_fini(&t);
 	return apart(mean > 0 ? d / mean : (double)NAN,
 		     "no time between the calls of a thread");
 }
