@@ -18,6 +18,7 @@
 #include "work/train/train_cache_check.h"
 #include "work/train/train_collect.h"
 #include "work/train/train_dataset.h"
+#include "work/train/train_look.h"
 #include "work/train/training.h"
 
 /* Or is the dataset prepared, and that is all? */
@@ -386,78 +387,6 @@ static struct worker *worker_at(const struct slot *s, uint64_t i)
 	if (!s->train.ranks || i >= s->job->accelerators * threads)
 		return NULL;
 	return &s->train.ranks[i / threads].loaders[i % threads].worker;
-}
-
-static uint64_t epoch_steps(const struct slot *s)
-{
-	return s->train.stages.train.sampler.steps;
-}
-
-static uint64_t train_left_ns(const struct slot *s, const struct live *live)
-{
-	const struct job *j = s->job;
-	uint64_t start = atomic_load(&s->train.start_ns), left = UINT64_MAX;
-
-	if (!start)
-		return left;
-	if (j->runtime_ns) {
-		uint64_t end = start + j->ramp_time_ns + j->runtime_ns;
-
-		left = end > live->now_ns ? end - live->now_ns : 0;
-	}
-	uint64_t done = (live->epoch - 1) * epoch_steps(s) + live->step - 1;
-	uint64_t all = j->steps;
-	if (!j->time_based && (!all || j->epochs * epoch_steps(s) < all))
-		all = j->epochs * epoch_steps(s);
-	if (all > done && done > 0) {
-		double ns = (double)(live->now_ns - start) / (double)done *
-			    (double)(all - done);
-
-		if (ns < (double)left)
-			left = (uint64_t)ns;
-	}
-	return left;
-}
-
-static void look_at_rank(const struct rank *r, struct live *live)
-{
-	const struct rank_count *c = &r->count;
-	uint64_t since = count_get(&c->waiting_since_ns);
-
-	live->samples += count_get(&c->samples);
-	live->sample_bytes += count_get(&c->sample_bytes);
-	live->compute_ns += count_get(&c->useful_ns);
-	live->step_ns += count_get(&c->step_ns);
-	live->stall_ns += count_get(&c->stall_ns);
-	if (since && live->now_ns > since &&
-	    live->now_ns - since > live->waiting_ns)
-		live->waiting_ns = live->now_ns - since;
-}
-
-static void train_look(const struct slot *s, struct live *live)
-{
-	const struct train *t = &s->train;
-
-	live->epoch = count_get(&t->ranks[0].count.epoch);
-	live->epochs = s->job->time_based ? 0 : s->job->epochs;
-	live->step = count_get(&t->ranks[0].count.step);
-	live->steps = epoch_steps(s);
-	for (uint64_t i = 0; i < s->job->accelerators; i++) {
-		look_at_rank(&t->ranks[i], live);
-		for (uint64_t w = 0; w < job_readers(s->job); w++)
-			slot_look_at(&t->ranks[i].loaders[w].worker, live);
-		if (live->stall)
-			hist_gather(live->stall, t->ranks[i].stall);
-	}
-	live->io_bytes = live->io_moved[0] + live->io_moved[1];
-	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
-		live->phase = LIVE_WAIT; /* startdelay */
-	live->left_ns = train_left_ns(s, live);
-	train_look_at_saves(t, live);
-	if (t->tier)
-		tier_look(t->tier, &live->accesses, &live->hits);
-	if (atomic_load(&t->dropping))
-		live->phase = LIVE_DROP;
 }
 
 static void put_costs(struct buf *out, const struct job *j)
