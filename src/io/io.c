@@ -133,7 +133,7 @@ static int64_t do_in_place(struct io *io, struct io_op *op)
 	else
 		we_do(op);
 	now = clock_now(io->clock);
-	io->stat->blocked_ns[op->io.op] += now - op->start_ns;
+	count_add(&io->stat->blocked_ns[op->io.op], now - op->start_ns);
 	mark(io, now);
 	finish(io, op, now);
 	return op->io.result;
@@ -244,7 +244,7 @@ static int flush(struct io *io)
 	start_queued(io, before);
 	io->error = push_queued(io);
 	now = clock_now(io->clock);
-	io->stat->blocked_ns[kind] += now - before;
+	count_add(&io->stat->blocked_ns[kind], now - before);
 	io->mark_ns = now;
 	return io->error;
 }
@@ -321,7 +321,7 @@ static int io_collect(struct io *io, struct reaping *r)
 	n = io->engine->reap(&io->ctx, io->reaped, min, max,
 			     min ? timeout_ns : 0);
 	now = clock_now(io->clock);
-	io->stat->reap_ns += now - before;
+	count_add(&io->stat->reap_ns, now - before);
 	mark(io, now);
 	if (n < 0)
 		return n == -EINTR ? 0 : n;

@@ -29,7 +29,7 @@ void collect_workers(struct slot *s)
  * as the thread spent in user mode is its CPU time, the rest is other. */
 void collect_worker_time(struct loader_percent *p, const struct opstat *t)
 {
-	const uint64_t *b = t->blocked_ns;
+	const _Atomic uint64_t *b = t->blocked_ns;
 	double wall = (double)t->wall_ns, inside = (double)t->reap_ns;
 
 	for (unsigned i = 0; i < MLGEN_OPS; i++)

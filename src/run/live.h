@@ -47,6 +47,9 @@ struct live {
 	struct hist *stall;          /* of all accelerators */
 	struct hist *lat[MLGEN_OPS]; /* submit to completion, of all workers */
 	struct hist *sample;         /* first submitted to last completed */
+	/* Of all workers: inside calls and waiting for what they asked, waiting
+	 * for room, and time of those that are at work. */
+	uint64_t inside_ns, idle_ns, worker_ns;
 	struct io_outstanding oldest;
 	uint64_t errors; /* counted by continue_on_error */
 	bool is_io;      /* the job is a plain one, whatever its phase now */

@@ -137,7 +137,7 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 	}
 	atomic_store_explicit(&l->needs, UINT64_MAX, memory_order_relaxed);
 	if (begin_ns) {
-		l->worker.stat.idle_ns += now(l) - begin_ns;
+		count_add(&l->worker.stat.idle_ns, now(l) - begin_ns);
 		io_wake(l->worker.io);
 	}
 	start_counting(l);

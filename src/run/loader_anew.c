@@ -27,7 +27,7 @@ bool loader_anew_begin(struct loader *l)
 				 rng_u64(t->job->randseed, RNG_START, who),
 				 RNG_START, l->next.number);
 	stop_sleep_until(t->stop, t->clock, clock_now(t->clock) + ns);
-	l->worker.stat.idle_ns += ns;
+	count_add(&l->worker.stat.idle_ns, ns);
 	io_wake(l->worker.io);
 	return true;
 }

@@ -41,7 +41,7 @@ static void sleep_for(struct loader *l, uint64_t ns)
 	uint64_t end_ns = now(l) + ns;
 
 	stop_sleep_until(t->stop, t->clock, end_ns);
-	l->worker.stat.idle_ns += ns;
+	count_add(&l->worker.stat.idle_ns, ns);
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;
 }

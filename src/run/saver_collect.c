@@ -75,7 +75,7 @@ static void sum_up(struct saver *s, struct checkpoints_result *r)
 static void split_time(struct rank_percent *p, const struct opstat *t,
 		       bool is_restore)
 {
-	const uint64_t *in = t->blocked_ns;
+	const _Atomic uint64_t *in = t->blocked_ns;
 	double unit = per(100, (double)t->wall_ns), moved, sum;
 
 	moved = (double)(in[is_restore ? MLGEN_READ : MLGEN_WRITE] +

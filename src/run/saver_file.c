@@ -109,13 +109,14 @@ int saver_failed(struct saver_thread *t, const struct io_op *op)
 int64_t saver_do(struct saver_thread *t, struct io_op *op)
 {
 	struct opstat *stat = &t->worker.stat;
-	uint64_t before_ns = stat->reap_ns;
+	uint64_t before_ns = count_get(&stat->reap_ns);
 	int64_t rc;
 
 	io_wake(saver_io(t));
 	rc = io_do(saver_io(t), op);
-	stat->blocked_ns[op->io.op] += stat->reap_ns - before_ns;
-	stat->reap_ns = before_ns;
+	count_add(&stat->blocked_ns[op->io.op],
+		  count_get(&stat->reap_ns) - before_ns);
+	count_set(&stat->reap_ns, before_ns);
 	if (rc < 0 && op->io.result >= 0) {
 		t->is_dead = true;
 		op->io.result = rc;

@@ -118,12 +118,26 @@ void slot_look_moved(const struct worker *w, struct live *live)
 		hist_gather(live->sample, w->stat.sample);
 }
 
+/* By a clock that all of them share: their time is so many clocks. */
+static void look_at_time(const struct worker *w, struct live *live)
+{
+	const struct opstat *t = &w->stat;
+
+	for (unsigned i = 0; i < MLGEN_OPS; i++)
+		live->inside_ns += count_get(&t->blocked_ns[i]);
+	live->inside_ns += count_get(&t->reap_ns);
+	live->idle_ns += count_get(&t->idle_ns);
+	if (atomic_load(&w->io) && !atomic_load(&w->has_ended))
+		live->worker_ns += live->now_ns;
+}
+
 void slot_look_at(const struct worker *w, struct live *live)
 {
 	const struct io *io = atomic_load(&w->io);
 	struct io_outstanding o = { 0 };
 
 	slot_look_moved(w, live);
+	look_at_time(w, live);
 	live->errors += count_get(&w->stat.errors);
 	if (io)
 		io_look(io, &o);

@@ -132,7 +132,7 @@ static void played_hit(struct tier_way *w, const struct extent *x, void *into,
 	}
 	l->late_ns =
 		end_ns > due_ns ? u64_min(end_ns - due_ns, LATE_MAX_NS) : 0;
-	l->worker->stat.blocked_ns[MLGEN_READ] += end_ns - now;
+	count_add(&l->worker->stat.blocked_ns[MLGEN_READ], end_ns - now);
 	tier_took(w, x, now, end_ns);
 	*ready_ns = end_ns;
 }

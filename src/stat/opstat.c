@@ -120,7 +120,7 @@ void opstat_reset(struct opstat *s)
 {
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
 		hist_reset(s->lat[i]);
-		s->blocked_ns[i] = 0;
+		count_set(&s->blocked_ns[i], 0);
 		set(&s->linked[i], 0);
 	}
 	hist_reset(s->sample);
@@ -136,8 +136,8 @@ void opstat_reset(struct opstat *s)
 	}
 	set(&s->errors, 0);
 	s->eval_bytes = 0;
-	s->reap_ns = 0;
-	s->idle_ns = 0;
+	count_set(&s->reap_ns, 0);
+	count_set(&s->idle_ns, 0);
 	s->data_ns = 0;
 	s->wall_ns = 0;
 	s->usage = (struct usage){ 0 };
@@ -148,7 +148,7 @@ void opstat_merge(struct opstat *to, const struct opstat *from)
 	merge_hists(to, from);
 	merge_depths(to, from);
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
-		to->blocked_ns[i] += from->blocked_ns[i];
+		count_add(&to->blocked_ns[i], count_get(&from->blocked_ns[i]));
 		set(&to->linked[i],
 		    get(&to->linked[i]) + get(&from->linked[i]));
 	}
@@ -160,8 +160,8 @@ void opstat_merge(struct opstat *to, const struct opstat *from)
 	}
 	set(&to->errors, get(&to->errors) + get(&from->errors));
 	to->eval_bytes += from->eval_bytes;
-	to->reap_ns += from->reap_ns;
-	to->idle_ns += from->idle_ns;
+	count_add(&to->reap_ns, count_get(&from->reap_ns));
+	count_add(&to->idle_ns, count_get(&from->idle_ns));
 	to->data_ns += from->data_ns;
 	to->wall_ns += from->wall_ns;
 	usage_add(&to->usage, &from->usage);

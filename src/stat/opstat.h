@@ -7,6 +7,7 @@
 
 #include <mlgen/engine.h>
 
+#include "base/count.h"
 #include "stat/hist.h"
 #include "stat/sizes.h"
 
@@ -44,8 +45,8 @@ static inline unsigned opstat_batch_class(unsigned n)
 
 /*
  * Private to one worker; merged after it has been joined. `io_bytes`, `linked`,
- * `errors` and the counts of `lat` are also read by the status line while the worker
- * runs, hence relaxed atomics with a single writer.
+ * `errors`, the counts of `lat`, and `blocked_ns`, `reap_ns` and `idle_ns` are also
+ * read by the status line while the worker runs, hence relaxed atomics with a single writer.
  */
 struct opstat {
 	/* Submit to completion, per kind, of what did not fail. */
@@ -73,9 +74,9 @@ struct opstat {
 		const void *of; /* the reader's dataset */
 	} slowest;
 	/* Where the worker's wall time went. */
-	uint64_t blocked_ns[MLGEN_OPS]; /* inside calls of each kind */
-	uint64_t reap_ns;               /* waiting in reap, async engines */
-	uint64_t idle_ns;               /* waiting for room or for work */
+	_Atomic uint64_t blocked_ns[MLGEN_OPS]; /* inside calls of each kind */
+	_Atomic uint64_t reap_ns; /* waiting in reap, async engines */
+	_Atomic uint64_t idle_ns; /* waiting for room or for work */
 	uint64_t data_ns; /* making, or checking, what is written or read */
 	uint64_t wall_ns;
 	struct usage usage; /* filled by the worker, see usage_begin */

@@ -352,7 +352,7 @@ void stream_nap(struct stream *s, uint64_t until_ns)
 	if (until_ns > begin)
 		stop_sleep_exactly(s->all->stop, s->all->clock, until_ns,
 				   &s->late_ns);
-	s->worker.stat.idle_ns += now(s) - begin;
+	count_add(&s->worker.stat.idle_ns, now(s) - begin);
 	io_wake(stream_io(s));
 }
 
