@@ -9,23 +9,12 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/util.h"
 #include "base/writeall.h"
 #include "report/status_line.h"
+#include "report/status_track.h"
 
 #define COLUMNS STATUS_COLUMNS
 #define CLEAR "\r\033[K"
-#define LOOKS 10 /* seconds that AU, throughput and p99 look back */
-#define LOOK_NS NS_PER_S
-
-/* The last seconds of one job: a ring, the oldest at `next` once it is full. */
-struct track {
-	char *job_name;
-	enum live_phase phase;
-	uint64_t begin_ns; /* of the phase */
-	struct live looks[LOOKS];
-	unsigned next, count;
-};
 
 struct status {
 	struct status_screen screen;
@@ -33,8 +22,7 @@ struct status {
 	bool is_drawn;
 	uint64_t interval_ns;  /* 0 = no whole lines */
 	uint64_t next_line_ns; /* 0 = not begun */
-	struct track *tracks;
-	size_t track_count;
+	struct tracks tracks;
 	struct hist *scratch; /* stalls of the last seconds */
 };
 
@@ -44,67 +32,14 @@ static void status_put(const struct status *s, const char *text)
 	(void)writeall(s->screen.fd, text, strlen(text));
 }
 
-static const struct live *oldest_look(const struct track *t)
-{
-	return &t->looks[t->count < LOOKS ? 0 : t->next];
-}
-
-static struct track *track_of(struct status *s, const char *job_name)
-{
-	for (size_t i = 0; i < s->track_count; i++)
-		if (!strcmp(s->tracks[i].job_name, job_name))
-			return &s->tracks[i];
-	return NULL;
-}
-
-/* A job seen for the first time: on the main thread, once per job. */
-static struct track *new_track(struct status *s, const char *job_name)
-{
-	s->tracks = mem_realloc(s->tracks,
-				(s->track_count + 1) * sizeof(*s->tracks));
-	struct track *t = &s->tracks[s->track_count++];
-	*t = (struct track){ .job_name = mem_strdup(job_name) };
-	return t;
-}
-
-static void remember(struct track *t, const struct live *now)
-{
-	struct live *l = &t->looks[t->next];
-
-	if (now->stall && !l->stall)
-		l->stall = hist_new();
-	live_copy(l, now);
-	t->next = (t->next + 1) % LOOKS;
-	if (t->count < LOOKS)
-		t->count++;
-}
-
-/* Once a second, however often it is called; a new phase starts anew. */
-static void follow(struct status *s, const struct live *now)
-{
-	struct track *t = track_of(s, now->job_name);
-
-	if (!t)
-		t = new_track(s, now->job_name);
-	if (t->phase != now->phase) {
-		t->phase = now->phase;
-		t->begin_ns = now->now_ns;
-		t->next = t->count = 0;
-	}
-	const struct live *last = &t->looks[(t->next + LOOKS - 1) % LOOKS];
-	if (t->count == 0 || now->now_ns >= last->now_ns + LOOK_NS)
-		remember(t, now);
-}
-
 /* The line of one job, and where nothing is known of it yet, a first one. */
 static void job_line(struct status *s, const struct live *now, size_t columns,
 		     char *out, size_t size)
 {
-	const struct track *t = track_of(s, now->job_name);
-	bool known = t && t->count > 0 && t->phase == now->phase;
+	const struct track *t = tracks_find(&s->tracks, now->job_name);
 	const struct status_line_past past = {
-		.then = known ? oldest_look(t) : now,
-		.begin_ns = known ? t->begin_ns : now->now_ns,
+		.then = track_then(t, now),
+		.begin_ns = track_begin_ns(t, now),
 		.scratch = s->scratch,
 	};
 
@@ -115,12 +50,13 @@ static void job_line(struct status *s, const struct live *now, size_t columns,
 static void short_line(struct status *s, const struct live *now, char *out,
 		       size_t size)
 {
-	const struct track *t = track_of(s, now->job_name);
+	const struct track *t = tracks_find(&s->tracks, now->job_name);
+	const struct live *then = track_then(t, now);
 	bool is_measured = now->phase == LIVE_TRAIN || now->phase == LIVE_IO ||
 			   now->phase == LIVE_CHECKPOINT;
 
-	if (is_measured && t && t->count > 0 && t->phase == now->phase)
-		status_line_short(now, oldest_look(t), out, size);
+	if (is_measured && then != now)
+		status_line_short(now, then, out, size);
 	else
 		job_line(s, now, COLUMNS, out, size);
 }
@@ -254,7 +190,7 @@ void status_update(struct status *s, const struct live *jobs, size_t n)
 	if (s->draws)
 		draw(s, jobs, n);
 	for (size_t i = 0; i < n; i++)
-		follow(s, &jobs[i]);
+		tracks_follow(&s->tracks, &jobs[i]);
 }
 
 void status_print(struct status *s, const struct live *jobs, size_t n)
@@ -287,12 +223,7 @@ void status_free(struct status *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->track_count; i++) {
-		mem_free(s->tracks[i].job_name);
-		for (unsigned k = 0; k < LOOKS; k++)
-			hist_free(s->tracks[i].looks[k].stall);
-	}
-	mem_free(s->tracks);
+	tracks_fini(&s->tracks);
 	hist_free(s->scratch);
 	mem_free(s);
 }

@@ -308,6 +308,14 @@ static double done_percent(const struct live *now, uint64_t begin_ns)
 	return 100 * done / (done + (double)now->left_ns);
 }
 
+void status_line_estimate(struct live *l, const struct status_line_past *past)
+{
+	const struct live_span span = { l, past->then, NULL };
+
+	l->left_ns = status_line_left_ns(&span);
+	l->done_percent = done_percent(l, past->begin_ns);
+}
+
 void status_line(const struct live *now, const struct status_line_past *past,
 		 size_t columns, char *out, size_t size)
 {
@@ -315,8 +323,7 @@ void status_line(const struct live *now, const struct status_line_past *past,
 	const struct live_span span = { &shown, past->then, NULL };
 	struct line l;
 
-	shown.left_ns = status_line_left_ns(&span);
-	shown.done_percent = done_percent(&shown, past->begin_ns);
+	status_line_estimate(&shown, past);
 	compose(&l, false, &span, past->scratch);
 	fit(&l, columns, out, size);
 }

@@ -17,6 +17,9 @@ struct status_line_past {
 	struct hist *scratch;
 };
 
+/* left_ns where the job does not know it, and done_percent. */
+void status_line_estimate(struct live *l, const struct status_line_past *past);
+
 /* In at most `columns`; what is least important is left out. */
 void status_line(const struct live *now, const struct status_line_past *past,
 		 size_t columns, char *out, size_t size);
