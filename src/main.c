@@ -23,6 +23,7 @@
 #include "program.h"
 #include "report/listjobs.h"
 #include "report/version.h"
+#include "report/view_restore.h"
 
 /* argv[0] is for where /proc is not mounted. */
 static void find_binary_dir(struct program *p, const char *argv0)
@@ -220,6 +221,7 @@ static void leave(void *arg)
 	output_discard(&p->rows);
 	for (size_t i = 0; p->logs && i < p->set.count; i++)
 		output_discard(&p->logs[i]);
+	view_restore();
 	log_error("interrupted");
 	_exit(EXIT_INTERRUPTED);
 }

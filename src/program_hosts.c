@@ -79,11 +79,12 @@ static int check_hosts(struct program *p, struct mlgen_err *err)
 				  "the launcher started %u; leave out --log",
 				  set->log, hosts_total(p->hosts));
 	if (set->metrics || set->metrics_file)
-		return mlgen_fail(err, -EINVAL,
-				  "metrics: are those of one process, and the "
-				  "launcher started %u; leave out --metrics and "
-				  "--metrics-file",
-				  hosts_total(p->hosts));
+		return mlgen_fail(
+			err, -EINVAL,
+			"metrics: are those of one process, and the "
+			"launcher started %u; leave out --metrics and "
+			"--metrics-file",
+			hosts_total(p->hosts));
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
+#include "report/view.h"
 #include "report/watch.h"
 #include "run/failed.h"
 #include "run/run.h"
@@ -111,16 +112,23 @@ static int report_run(struct program *p, struct run *run,
 	return program_status(status, program_report(p, result, NULL));
 }
 
+/* Whoever prints the report shows the run, too. */
+static bool is_shown_live(const struct program *p)
+{
+	return p->set.settings.live && !p->is_mute;
+}
+
 static int run_jobs(struct program *p, struct run *run)
 {
 	struct mlgen_err err = { 0 };
-	struct csv *log = p->log;
+	struct watch_shows shows = { .log = p->log };
 
-	if (program_trace(p, run, &err) < 0)
+	if (program_trace(p, run, &err) < 0 ||
+	    (is_shown_live(p) && view_open(&shows.view, &err) < 0))
 		return program_usage(&err);
 	p->log = NULL;
 	prom_begin(p->prom, run, p->set.count);
-	int rc = watch_run(run, p->set.count, &p->set.settings, log,
+	int rc = watch_run(run, p->set.count, &p->set.settings, &shows,
 			   &p->is_abandoned, &err);
 	prom_end(p->prom);
 	if (rc != 0)
@@ -142,6 +150,13 @@ static int run_jobs(struct program *p, struct run *run)
 	return program_status(status, is_short ? EXIT_FAILED : EXIT_RAN);
 }
 
+static int open_shows(struct program *p, struct mlgen_err *err)
+{
+	int rc = is_shown_live(p) ? view_check(err) : 0;
+
+	return rc < 0 ? rc : program_open_outputs(p, true, err);
+}
+
 int program_run(struct program *p)
 {
 	struct mlgen_err err = { 0 };
@@ -161,8 +176,7 @@ int program_run(struct program *p)
 	if (rc == 0)
 		rc = run_new(&run, &cfg, &err);
 	if (rc == 0)
-		rc = hosts_agree(p->hosts, program_open_outputs(p, true, &err),
-				 &err);
+		rc = hosts_agree(p->hosts, open_shows(p, &err), &err);
 	if (rc < 0)
 		status = p->is_mute ? EXIT_USAGE : program_usage(&err);
 	else

@@ -88,7 +88,8 @@ static int run_it(struct probe *p, const struct ask *a,
 	if (args->trace)
 		rc = run_trace(p->run, &traced, err);
 	if (rc == 0)
-		rc = watch_run(p->run, p->set.count, &p->set.settings, NULL,
+		rc = watch_run(p->run, p->set.count, &p->set.settings,
+			       &(const struct watch_shows){ NULL, NULL },
 			       &p->abandoned, err);
 	if (rc < 0)
 		return rc;

@@ -135,6 +135,8 @@ const struct mlgen_field settings_fields[] = {
 		  "Under mpirun or srun each process has one: a.mlt is a.RANK.mlt." },
 	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Whether there is a status line." },
+	{ "live", MLGEN_F_BOOL(struct settings, live), .def = "0", .group = "Output",
+	  .help = "Show the run on the whole terminal while it runs, in the place of the status line: throughput, AU, where time goes, latencies, and a row each job; 80x24 and larger. q or Ctrl-C ends the run, and the report follows on the terminal as it was. Refused where there is no terminal." },
 	{ "status-interval", MLGEN_F_TIME(struct settings, status_interval_ns), .def = "0",
 	  .max = NS_PER_DAY, .unit = "s", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Print a status line that stays this often, at least 10ms apart; 0 is never." },

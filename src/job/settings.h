@@ -57,6 +57,7 @@ struct settings {
 	char *trace; /* of a run: a file for all that it does; or of an import */
 	uint64_t log_interval_ns;
 	int eta;
+	bool live; /* a full screen in the place of the status line */
 	uint64_t status_interval_ns; /* 0 = never */
 	bool quiet;
 	char *require; /* "au>=90"; several joined with ',' */

@@ -116,6 +116,29 @@ static void check_metrics(const struct settings *s,
 			 "--metrics=ADDRESS:PORT");
 }
 
+/* It is of one run, whose report follows. */
+static void check_live(const struct settings *s, const struct question *asked,
+		       struct diag *d)
+{
+	if (!s->live)
+		return;
+	if (asked)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "live: shows a run, and --%s is none, or many; leave "
+			 "out --live",
+			 asked->option);
+	if (s->eta == ETA_ALWAYS)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "live: takes the place of the status line; leave out "
+			 "--eta=always");
+	if (s->dry_run || s->parse_only || s->showjob)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "live: shows a run, and --%s runs nothing",
+			 s->dry_run      ? "dry-run"
+			 : s->parse_only ? "parse-only"
+					 : "showjob");
+}
+
 void settings_check(const struct settings *s, const struct question *questions,
 		    const struct question *asked, struct diag *d)
 {
@@ -131,6 +154,7 @@ void settings_check(const struct settings *s, const struct question *questions,
 	check_interval(s, d);
 	check_trace(s, asked, d);
 	check_metrics(s, asked, d);
+	check_live(s, asked, d);
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: datasize prints text, and runs nothing; put it "

@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "base/util.h"
 
-/* Three digits are enough for something that changes every second. */
-static char *put_rate(char *out, double bytes_per_sec)
+char *status_figure_rate(char *out, double bytes_per_sec)
 {
 	bool is_gib = bytes_per_sec >= GIB;
 	double v = bytes_per_sec / (is_gib ? GIB : MIB);
@@ -71,6 +71,15 @@ static void status_figure_put_text(const struct shown *s)
 	snprintf(s->out, STATUS_FIGURE_BYTES, "%s", text);
 }
 
+static void status_figure_put_choice(const struct shown *s)
+{
+	int value = *(const int *)live_now(s->row, s->span);
+
+	for (const struct mlgen_choice *c = s->row->field.choices; c->name; c++)
+		if (c->value == value)
+			snprintf(s->out, STATUS_FIGURE_BYTES, "%s", c->name);
+}
+
 static void put_number(const struct shown *s)
 {
 	uint64_t n = live_count(s->row, s->span), of = live_of(s->row, s->span);
@@ -112,7 +121,7 @@ static void put_bandwidth(const struct shown *s)
 	double per_sec = live_per_sec(s->row, s->span);
 
 	if (!isnan(per_sec))
-		put_rate(s->out, per_sec);
+		status_figure_rate(s->out, per_sec);
 }
 
 static void put_operations(const struct shown *s)
@@ -173,6 +182,7 @@ static void put_p99(const struct shown *s)
 
 static void (*const show[])(const struct shown *s) = {
 	[LIVE_AS_TEXT] = status_figure_put_text,
+	[LIVE_AS_CHOICE] = status_figure_put_choice,
 	[LIVE_AS_NUMBER] = put_number,
 	[LIVE_AS_COUNT] = put_count,
 	[LIVE_AS_ERRORS] = put_errors,
@@ -186,6 +196,16 @@ static void (*const show[])(const struct shown *s) = {
 	[LIVE_AS_P99] = put_p99,
 };
 
+static size_t append_figure(char out[STATUS_FIGURE_BYTES], size_t at,
+			    const char *text, size_t len)
+{
+	if (len > STATUS_FIGURE_BYTES - 1 - at)
+		len = STATUS_FIGURE_BYTES - 1 - at;
+	memcpy(out + at, text, len);
+	out[at + len] = '\0';
+	return at + len;
+}
+
 bool status_figure(const char *name, size_t len, const struct live_span *span,
 		   struct hist *scratch, char out[STATUS_FIGURE_BYTES])
 {
@@ -195,4 +215,26 @@ bool status_figure(const char *name, size_t len, const struct live_span *span,
 	if (s.row)
 		show[s.row->show](&s);
 	return out[0] != '\0';
+}
+
+bool status_figures(const char *text, const struct live_span *span,
+		    struct hist *scratch, char out[STATUS_FIGURE_BYTES])
+{
+	char figure[STATUS_FIGURE_BYTES];
+	size_t at = 0;
+
+	while (*text) {
+		size_t len = strcspn(text, "{");
+
+		at = append_figure(out, at, text, len);
+		text += len;
+		if (!*text)
+			break;
+		len = strcspn(++text, "}");
+		if (!status_figure(text, len, span, scratch, figure))
+			return false;
+		at = append_figure(out, at, figure, strlen(figure));
+		text += len + 1;
+	}
+	return true;
 }

@@ -16,3 +16,12 @@
  */
 bool status_figure(const char *name, size_t len, const struct live_span *span,
 		   struct hist *scratch, char out[STATUS_FIGURE_BYTES]);
+
+/* "14.9 GiB/s", in UNITS_TEXT_BYTES: three digits are enough for something that
+ * changes every second. */
+char *status_figure_rate(char *out, double bytes_per_sec);
+
+/* A text with figures in braces, "epoch {epoch}"; false where one of them has no
+ * value. */
+bool status_figures(const char *text, const struct live_span *span,
+		    struct hist *scratch, char out[STATUS_FIGURE_BYTES]);

@@ -144,39 +144,6 @@ static enum at where(const struct live *now)
 	return now->is_checkpointing ? AT_SAVE : is_last ? AT_SAVED : AT_PAUSE;
 }
 
-static size_t append(char out[PART_BYTES], size_t at, const char *text,
-		     size_t len)
-{
-	if (len > PART_BYTES - 1 - at)
-		len = PART_BYTES - 1 - at;
-	memcpy(out + at, text, len);
-	out[at + len] = '\0';
-	return at + len;
-}
-
-/* The text with its figures; false where one of them has no value. */
-static bool put_piece(const char *text, const struct live_span *span,
-		      struct hist *scratch, char out[PART_BYTES])
-{
-	char figure[STATUS_FIGURE_BYTES];
-	size_t at = 0;
-
-	while (*text) {
-		size_t len = strcspn(text, "{");
-
-		at = append(out, at, text, len);
-		text += len;
-		if (!*text)
-			break;
-		len = strcspn(++text, "}");
-		if (!status_figure(text, len, span, scratch, figure))
-			return false;
-		at = append(out, at, figure, strlen(figure));
-		text += len + 1;
-	}
-	return true;
-}
-
 /* The end of a path names the file; its beginning goes first. */
 static void put_hanging(const struct live *now, size_t room,
 			char out[PART_BYTES])
@@ -217,7 +184,7 @@ static void compose(struct line *l, bool is_short, const struct live_span *span,
 		assert(l->count < PARTS);
 		if (!from->text)
 			put_hanging(span->now, room, text);
-		else if (!put_piece(from->text, span, scratch, text))
+		else if (!status_figures(from->text, span, scratch, text))
 			continue;
 		/* Names and paths come from users: none moves the cursor. */
 		printable_copy(p->text, sizeof(p->text), text);

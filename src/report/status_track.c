@@ -75,8 +75,7 @@ const struct track *tracks_find(const struct tracks *t, const char *job_name)
 static size_t new_track(struct tracks *t, const char *job_name)
 {
 	t->items = mem_realloc(t->items, (t->count + 1) * sizeof(*t->items));
-	t->items[t->count] =
-		(struct track){ .job_name = mem_strdup(job_name) };
+	t->items[t->count] = (struct track){ .job_name = mem_strdup(job_name) };
 	return t->count++;
 }
 

@@ -8,7 +8,8 @@
 
 #include "run/live.h"
 
-#define TRACK_LOOKS 10 /* seconds that AU, throughput and percentiles look back */
+#define TRACK_LOOKS                                                            \
+	10 /* seconds that AU, throughput and percentiles look back */
 
 /* Of one job: a ring, the oldest at `next` once it is full. A phase that is new
  * begins anew. */

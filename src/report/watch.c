@@ -31,6 +31,8 @@ struct watch {
 	const struct settings *set;
 	struct status *status;
 	struct csv *csv;
+	struct view *view;
+	unsigned keys;             /* that asked for the end */
 	struct live *now, *logged; /* per job; logged: at its last row */
 	pthread_t main;
 	_Atomic bool is_done;
@@ -85,6 +87,8 @@ static void tick(struct watch *w)
 	if (ticks) {
 		run_tick(w->run);
 		status_update(w->status, w->now, w->jobs);
+		if (w->view)
+			view_update(w->view, w->now, w->jobs);
 		while (w->next_tick_ns <= ns)
 			w->next_tick_ns += w->tick_ns;
 	}
@@ -104,11 +108,13 @@ static int wait_signal(uint64_t until_ns)
 /* The first one: nothing is begun any more. The second: nor waited for. */
 static void look_for_signals(struct watch *w)
 {
-	unsigned taken = signals_taken();
+	unsigned taken = signals_taken() + w->keys;
 
 	if (taken > 0 && w->leave_ns == UINT64_MAX) {
 		w->leave_ns = clock_monotonic_ns() + GRACE_NS;
 		run_interrupt(w->run);
+		if (w->view)
+			view_is_ending(w->view);
 		status_erase(w->status);
 		log_note("interrupted: nothing more is begun, and the report "
 			 "comes within a second (once more to leave at once)");
@@ -117,18 +123,29 @@ static void look_for_signals(struct watch *w)
 		w->leave_ns = clock_monotonic_ns() + HASTE_NS;
 }
 
+/* A view is looked after more often than there are figures. */
+static uint64_t next_wake_ns(const struct watch *w)
+{
+	uint64_t ns = u64_min(w->next_tick_ns, w->next_row_ns);
+
+	return w->view ? u64_min(ns, clock_monotonic_ns() + VIEW_ATTEND_NS)
+		       : ns;
+}
+
 static void loop(struct watch *w)
 {
 	look_for_signals(w);
 	while (!atomic_load(&w->is_done) &&
 	       clock_monotonic_ns() < w->leave_ns) {
-		uint64_t until_ns = u64_min(w->next_tick_ns, w->next_row_ns);
+		uint64_t until_ns = next_wake_ns(w);
 		int sig = wait_signal(u64_min(until_ns, w->leave_ns));
 
 		if (sig == SIGUSR1) {
 			watch_look(w);
 			status_print(w->status, w->now, w->jobs);
 		}
+		if (w->view)
+			w->keys += view_attend(w->view, w->now, w->jobs);
 		look_for_signals(w);
 		tick(w);
 	}
@@ -172,7 +189,7 @@ static void watch_init(struct watch *w)
 	w->now = mem_array(w->jobs, sizeof(*w->now));
 	w->logged = mem_array(w->jobs, sizeof(*w->logged));
 	for (size_t i = 0; i < w->jobs; i++)
-		if (w->csv)
+		if (w->csv || w->view)
 			want_intervals(w, i);
 		else
 			w->now[i].stall = hist_new();
@@ -200,7 +217,8 @@ static void watch_fini(struct watch *w)
 }
 
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
-	      struct csv *log, bool *abandoned, struct mlgen_err *err)
+	      const struct watch_shows *shows, bool *abandoned,
+	      struct mlgen_err *err)
 {
 	/* Not on the stack: an abandoned conductor may outlive this call. */
 	struct watch *w = mem_zalloc(sizeof(*w));
@@ -210,21 +228,26 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 		.run = run,
 		.jobs = jobs,
 		.set = set,
-		.csv = log,
+		.csv = shows->log,
+		.view = shows->view,
 		.main = pthread_self(),
 		.leave_ns = UINT64_MAX,
 	};
 	watch_init(w);
 	int rc = thread_start(&conductor, conduct, w);
 	if (rc < 0) {
-		csv_close(log);
+		csv_close(shows->log);
+		view_close(w->view);
 		watch_fini(w);
 		mem_free(w);
 		return mlgen_fail(err, rc, "cannot start a thread: %s",
 				  strerror(-rc));
 	}
 	signals_attend(SIGNALS_WATCHED);
+	if (w->view)
+		view_update(w->view, w->now, w->jobs);
 	loop(w);
+	view_close(w->view);
 	*abandoned = !atomic_load(&w->is_done);
 	if (*abandoned)
 		leave_behind(w);

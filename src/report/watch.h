@@ -8,10 +8,17 @@
 
 #include "job/settings.h"
 #include "report/csv.h"
+#include "report/view.h"
 #include "run/run.h"
 
 /* It ran, but its log could not be written: err says why. */
 enum { WATCH_NO_LOG = 1 };
+
+/* What a run is shown in, besides the status line. */
+struct watch_shows {
+	struct csv *log;   /* NULL = none */
+	struct view *view; /* NULL = none */
+};
 
 /*
  * Run to the end on a thread of its own. The first SIGINT, SIGTERM or SIGHUP
@@ -19,8 +26,10 @@ enum { WATCH_NO_LOG = 1 };
  * on, and who is still inside a call a second later, or sooner after a second
  * signal, is named and left behind: then *abandoned is set, and the caller
  * reports and exits without freeing what those threads may still touch. SIGUSR1
- * prints a status line. The log (NULL: none) is closed in any case. 0,
- * WATCH_NO_LOG, or -errno with err: nothing ran.
+ * prints a status line. The log (NULL: none) and the view (NULL: none), a key of
+ * which is as good as a signal, are closed in any case. 0, WATCH_NO_LOG, or
+ * -errno with err: nothing ran.
  */
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
-	      struct csv *log, bool *abandoned, struct mlgen_err *err);
+	      const struct watch_shows *shows, bool *abandoned,
+	      struct mlgen_err *err);

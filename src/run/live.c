@@ -54,7 +54,7 @@ const struct live_field live_fields[] = {
 	  .kind = LIVE_GAUGE, .show = LIVE_AS_TEXT },
 	{ .field = { "phase", PHASE(phase),
 	    .help = "What the job is at: wait, prepare, drop (its files leave the page cache), train, io (a plain job), checkpoint (one is saved or restored) or done." },
-	  .kind = LIVE_GAUGE },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_CHOICE },
 	{ .field = { "epoch", MLGEN_F_U64(L, epoch),
 	    .help = "The epoch under way, from 1." },
 	  .kind = LIVE_PROGRESS, .show = LIVE_AS_NUMBER, .when = LIVE_IN_TRAIN, OF(epochs) },

@@ -111,6 +111,7 @@ enum live_when {
 enum live_show {
 	LIVE_UNSHOWN,
 	LIVE_AS_TEXT,
+	LIVE_AS_CHOICE,     /* its name */
 	LIVE_AS_NUMBER,     /* "118/500" */
 	LIVE_AS_COUNT,      /* "12,000/28,000" */
 	LIVE_AS_ERRORS,     /* "3 errors"; 0 is none */
