@@ -53,9 +53,19 @@ END
 	is "$1: a port can be chosen" $? 0
 	ip netns exec "mlh$$-1" python3 -c '
 import socket, time
-s = socket.socket(); s.bind(("", 4711)); s.listen(1); time.sleep(30)' &
+s = socket.socket()
+# The job before has left the port waiting.
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("", 4711))
+s.listen(1)
+open("taken", "w")
+time.sleep(60)' &
 	listener=$!
-	sleep 1
+	for _ in $(seq 100); do
+		[ ! -e taken ] || break
+		sleep 0.1
+	done
+	rm taken
 	launch "$1" 2 j.job --peers_port=4711
 	like "$1: one that another uses is named" "$(cat said)" \
 		"host h1 \(rank 0\): peers_port=4711: .*in use"
