@@ -80,7 +80,7 @@ is "with all its operations and bytes in one row or another" \
 			n += $15 + $16; bytes += $17 + $18 }
 		END { print n, bytes }' log.csv)" "512 2097152"
 is "latencies of an interval are in order, where it had operations" \
-	"$(awk -F, 'NR > 1 && $4 == "io" && $15 {
+	"$(awk -F, '($4 == "io" || $4 == "done") && $15 {
 			n++; bad += !($23 > 0 && $23 <= $24 && $24 <= $25) }
 		END { print (n > 0), bad + 0 }' log.csv)" "1 0"
 # What is laid out in the interval that the job ends in is a figure of that.

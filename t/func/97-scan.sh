@@ -58,9 +58,11 @@ if can_trace; then
 	# shellcheck disable=SC2086
 	traced trace openat "$MLGEN" $scan --shuffle=none --read_threads=1 \
 		>out 2>err
-	# With O_NOCTTY as well: the page cache is dropped file by file.
-	is "every folder is listed once" "$(grep -c 'O_DIRECTORY' trace) \
-$(grep 'O_DIRECTORY' trace | sed 's/^[0-9]* *//' | sort | uniq -d)" \
+	# With O_NOCTTY as well: the page cache is dropped file by file. What of the
+	# machine is looked at is below /sys.
+	grep 'O_DIRECTORY' trace | grep -v '"/sys/' >folders
+	is "every folder is listed once" "$(grep -c . folders) \
+$(sed 's/^[0-9]* *//' folders | sort | uniq -d)" \
 		"$(find data -type d | wc -l) "
 	sed -n 's/.*openat(AT_FDCWD, "data\/\([^"\]*[^/"\]\)", O_RDONLY|O_NONBLOCK|O_CLOEXEC[) ].*/\1/p' \
 		trace >order
