@@ -189,10 +189,9 @@ static void say_start(struct starting *s)
 		jobsection_say(
 			s->f->to, DISTIL_LIKELY, "worker_start", buf_str(&text),
 			"workers are other processes in each epoch: from "
-			"the first of them to a worker's first sample, "
-			"and what the first batch takes longer than "
-			"others, %.4g ms; mean %.4g ms of %zu",
-			late / 1e6, fit.mean_ns / 1e6, s->count);
+			"the first of them to a worker's first sample%s; "
+			"mean %.4g ms of %zu",
+			more, fit.mean_ns / 1e6, s->count);
 	else
 		jobsection_say(s->f->to, DISTIL_GUESS, "worker_start",
 			       buf_str(&text),
