@@ -95,6 +95,13 @@ END
 	launch "$1" 2 j.job --checkpoint_every=1epoch --checkpoint_size=1m
 	is "$1: checkpoints are refused" $? 2
 	like "$1: with the way out" "$(cat said)" 'checkpoint_every=0 leaves them out'
+	for option in --shuffle=importance "--cache=lru --cache_size=20% --cache_scope=all" \
+		"--cache=lru --cache_size=20% --cache_hits_first=1"; do
+		# shellcheck disable=SC2086 # several options
+		launch "$1" 2 j.job --cache_latency=1us $option
+		is "$1: $option is refused" $? 2
+		like "$1: with the reason" "$(cat said)" 'is one of 2 processes|one of 2 processes, which|of the 2 processes'
+	done
 }
 each_mpi apart
 

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/cacheshare.h"
+#include "hosts/hosts.h"
 #include "job/cache_words.h"
 #include "job/workload.h"
 
@@ -280,7 +281,42 @@ static int rule_room(struct slot *s, struct run_shared *run,
 		       : fail_room(j, need, memory, "the memory", err);
 }
 
+/* What follows from losses, or from what a cache has, no other process hears
+ * of, and all of them draw from one order. */
+static int rule_hosts(struct slot *s, struct run_shared *run,
+		      struct mlgen_err *err)
+{
+	const struct job *j = s->job;
+	unsigned total = hosts_total(run->cfg.hosts);
+
+	if (total == 1)
+		return 0;
+	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
+		return mlgen_fail(err, -EOPNOTSUPP,
+				  "shuffle: job '%s': importance follows from "
+				  "the losses of all, and this is one of %u "
+				  "processes, which do not exchange them; use "
+				  "shuffle=weighted, or start it without "
+				  "mpirun or srun",
+				  j->name, total);
+	if (j->cache != CACHE_NONE && j->cache_hits_first)
+		return mlgen_fail(err, -EOPNOTSUPP,
+				  "cache_hits_first: job '%s' is one of %u "
+				  "processes, of which none knows what the "
+				  "caches of the others have; leave it out",
+				  j->name, total);
+	if (j->cache != CACHE_NONE && j->cache_scope == CACHE_OF_ALL)
+		return mlgen_fail(err, -EOPNOTSUPP,
+				  "cache_scope: job '%s': all is one cache of "
+				  "all hosts, and samples are not sent from "
+				  "one of the %u processes to another; use "
+				  "cache_scope=host",
+				  j->name, total);
+	return 0;
+}
+
 const struct rule train_cache_rules[] = {
+	{ "hosts", rule_hosts },
 	{ "cache", rule_place },
 	{ "cache", rule_room },
 	{ NULL, NULL },
