@@ -19,8 +19,8 @@ static const struct {
 bool prom_is_metric(const struct live_field *f)
 {
 	/* Percentiles follow from the histogram. */
-	return f->field.help && f->field.type != MLGEN_STR && !f->percent &&
-	       !(f->metric && !*f->metric);
+	return f->field.help && f->field.type != MLGEN_STR &&
+	       !(f->percent > 0) && !(f->metric && !*f->metric);
 }
 
 static size_t length_without(const char *key, const char *ending)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""metrics.py - clients of --metrics: one that asks, one that is hostile, and one that reads a dashboard.
+"""metrics.py - clients of --metrics: one asks, one is hostile, one reads a dashboard.
 
 metrics.py get URL [ACCEPT]     print the page, behind a line with its type
 metrics.py status URL [METHOD]  print the status
