@@ -121,7 +121,11 @@ static bool is_shown_live(const struct program *p)
 static int run_jobs(struct program *p, struct run *run)
 {
 	struct mlgen_err err = { 0 };
-	struct watch_shows shows = { .log = p->log };
+	struct series_result series = { 0 };
+	struct watch_shows shows = {
+		.log = p->log,
+		.series = p->set.settings.series ? &series : NULL,
+	};
 
 	if (program_trace(p, run, &err) < 0 ||
 	    (is_shown_live(p) && view_open(&shows.view, &err) < 0))
@@ -138,6 +142,7 @@ static int run_jobs(struct program *p, struct run *run)
 	bool is_whole = program_trace_end(p, run);
 	struct run_result *result = run_collect(run);
 	int status = EXIT_RAN;
+	result->series = series;
 	merge_hosts(&p->merge, p->hosts, result, &p->ask);
 	if (!p->is_mute)
 		status = report_run(p, run, result);

@@ -82,20 +82,24 @@ static int run_it(struct probe *p, const struct ask *a,
 	const struct traced_config traced = { .fd = args->trace_fd,
 					      .path = args->trace,
 					      .is_asked = true };
+	struct series_result series = { 0 };
+	const struct watch_shows shows = {
+		.series = p->set.settings.series ? &series : NULL
+	};
 	struct mlgen_err cut = { 0 };
 	int rc = 0;
 
 	if (args->trace)
 		rc = run_trace(p->run, &traced, err);
 	if (rc == 0)
-		rc = watch_run(p->run, p->set.count, &p->set.settings,
-			       &(const struct watch_shows){ NULL, NULL },
+		rc = watch_run(p->run, p->set.count, &p->set.settings, &shows,
 			       &p->abandoned, err);
 	if (rc < 0)
 		return rc;
 	if (args->trace)
 		run_trace_end(p->run, &cut);
 	p->result = run_collect(p->run);
+	p->result->series = series;
 	merge_hosts(&p->merge, a->hosts, p->result, a);
 	p->interrupted = p->result->interrupted || p->abandoned;
 	verdict_fill(p->result);

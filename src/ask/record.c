@@ -20,6 +20,7 @@ const struct record_root record_roots[RECORD_ROOTS] = {
 	{ "prepare", "prepare", false, metrics_prepare_fields, PART(prepare, struct prepare_result) },
 	{ "plan", "plan", false, metrics_plan_fields, PART(plan, struct plan_report) },
 	{ NULL, NULL, true, metrics_top_fields, PART(top, struct metrics_top) },
+	{ "series", "series", true, metrics_series_fields, PART(series, struct series_result) },
 	{ "trace", "trace", true, metrics_trace_fields, PART(trace, struct trace_result) },
 	{ "find_max", "find_max", true, metrics_find_max_fields, PART(find_max, struct metrics_find_max) },
 	{ "merged", "merged", true, metrics_merged_fields, PART(merged, struct metrics_merged) },

@@ -24,6 +24,7 @@ struct record {
 	const struct plan_report *plan;
 	/* Of the whole document. */
 	const struct metrics_top *top;
+	const struct series_result *series;
 	const struct trace_result *trace;
 	const struct metrics_find_max *find_max;
 	const struct metrics_merged *merged;
@@ -44,7 +45,7 @@ struct record_root {
 	size_t off, bytes; /* of the pointer in struct record; of its struct */
 };
 
-#define RECORD_ROOTS 12
+#define RECORD_ROOTS 13
 #define RECORD_ROOTS_MEASURED 4
 extern const struct record_root record_roots[RECORD_ROOTS];
 

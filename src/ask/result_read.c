@@ -363,6 +363,8 @@ static int read_run(struct reading *g, struct mlgen_err *err)
 	run->timestamp_ms = top_of(g)->timestamp_ms;
 	run->interrupted = top_of(g)->interrupted;
 	read_disks(g);
+	if (g->f->records[0].series)
+		run->series = *g->f->records[0].series;
 	run->job_count = g->f->count;
 	run->jobs = json_store_alloc(&g->f->store,
 				     run->job_count * sizeof(*run->jobs));

@@ -129,6 +129,8 @@ const struct mlgen_field settings_fields[] = {
 	{ "metrics-file", MLGEN_F_STR(struct settings, metrics_file), .group = "Output",
 	  .help = "Write the same to this file each log_interval, for the textfile collector of node_exporter, which reads names that end with .prom.\n"
 		  "It is replaced as a whole, and has the last figures when the run is over." },
+	{ "series", MLGEN_F_BOOL(struct settings, series), .def = "0", .group = "Output",
+	  .help = "Add the figures of the log over time to the JSON document, in at most 720 intervals: those of a longer run become longer."  },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
 	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for; or what --import reads.\n"
 		  "A trace that is there is replaced; any other file is refused. What is lost on the way is counted, and makes the status 1.\n"

@@ -8,14 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/util.h"
-#include "io/host.h"
+#include "report/host_look.h"
 
 struct csv {
 	FILE *to;
@@ -26,12 +24,7 @@ struct csv {
 	int failed;      /* -errno of the first failed write */
 	bool started;
 	uint64_t start_ns; /* of the column `seconds` */
-	/* The CPUs are those of the host: read once per interval, however many
-	 * jobs have a row for it. */
-	uint64_t cpu_at_ns;
-	uint64_t cpu_wall_ns; /* CLOCK_MONOTONIC of that reading */
-	struct host_cpu cpu;
-	double cpu_percent;
+	struct host_look *look;
 	struct hist *scratch;
 };
 
@@ -134,32 +127,6 @@ static void put_names(struct buf *out)
 				 f->field.name);
 }
 
-static uint64_t gained(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
-}
-
-static void read_cpu(struct csv *c, uint64_t now_ns)
-{
-	struct host_cpu cpu;
-	uint64_t wall_ns = clock_monotonic_ns();
-
-	host_cpu_read(&cpu);
-	c->cpu_percent = host_cpu_percent(&c->cpu, &cpu,
-					  gained(wall_ns, c->cpu_wall_ns));
-	c->cpu = cpu;
-	c->cpu_wall_ns = wall_ns;
-	c->cpu_at_ns = now_ns;
-}
-
-/* Rows of several jobs come right behind each other. */
-static bool cpu_is_recent(const struct csv *c, uint64_t now_ns,
-			  uint64_t before_ns)
-{
-	return c->cpu_at_ns != 0 &&
-	       gained(now_ns, c->cpu_at_ns) * 2 < gained(now_ns, before_ns);
-}
-
 /* A row goes out whole or not at all; what fails first is kept. */
 static void write_row(struct csv *c)
 {
@@ -221,47 +188,19 @@ int csv_open(struct csv **out, struct place *p, struct mlgen_err *err)
 	}
 	buf_init(&c->row);
 	c->scratch = hist_new();
-	host_cpu_read(&c->cpu);
-	c->cpu_wall_ns = clock_monotonic_ns();
+	c->look = host_look_new();
 	*out = c;
 	return 0;
 }
 
-/* 0: /proc is not mounted. */
-static uint64_t known(uint64_t bytes)
-{
-	return bytes ? bytes : UINT64_MAX;
-}
-
-static void put_time(char *out, size_t size)
-{
-	char text[24] = "";
-	struct timespec wall;
-	struct tm utc;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	if (gmtime_r(&wall.tv_sec, &utc))
-		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(out, size, "%s.%03uZ", text,
-		 (unsigned)(wall.tv_nsec / 1000000) % 1000);
-}
-
 void csv_row(struct csv *c, const struct live *now, const struct live *before)
 {
-	char time[32];
+	struct live_host host;
 
 	if (!c->started)
 		csv_start(c, before->now_ns);
-	if (!cpu_is_recent(c, now->now_ns, before->now_ns))
-		read_cpu(c, now->now_ns);
-	put_time(time, sizeof(time));
-	const struct live_host host = {
-		.time = time,
-		.log_ns = gained(now->now_ns, c->start_ns),
-		.cpu_percent = c->cpu_percent,
-		.resident_bytes = known(host_resident_bytes()),
-		.page_cache_bytes = known(host_page_cache_bytes()),
-	};
+	host_look(c->look, &host, now->now_ns, before->now_ns);
+	host.log_ns = now->now_ns > c->start_ns ? now->now_ns - c->start_ns : 0;
 	put_cells(c, &(struct live_span){ now, before, &host });
 	write_row(c);
 }
@@ -277,6 +216,7 @@ int csv_close(struct csv *c)
 		unlink(c->path);
 	buf_fini(&c->row);
 	hist_free(c->scratch);
+	host_look_free(c->look);
 	mem_free(c->path);
 	mem_free(c);
 	return rc;

@@ -382,6 +382,10 @@ static json_t *document(const struct run_result *r, const struct jobset *set,
 	for (size_t i = 0; plans && i < set->count; i++)
 		json_array_append_new(jobs, plan_object(&plans[i], r, set));
 	json_object_set_new(root, "jobs", jobs);
+	if (r->series.jobs.count)
+		json_object_set_new(root, "series",
+				    struct_object(metrics_series_fields,
+						  &r->series, &walk));
 	if (r->trace.file)
 		json_object_set_new(
 			root, "trace",

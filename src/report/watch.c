@@ -16,7 +16,9 @@
 #include "base/thread.h"
 #include "base/util.h"
 #include "report/csv.h"
+#include "report/host_look.h"
 #include "report/status.h"
+#include "run/series.h"
 
 #define TICK_NS NS_PER_S
 #define GRACE_NS NS_PER_S     /* for threads, after a signal */
@@ -33,6 +35,8 @@ struct watch {
 	struct csv *csv;
 	struct view *view;
 	unsigned keys;             /* that asked for the end */
+	struct series **series; /* one of each job; NULL = none are wanted */
+	struct host_look *host;
 	struct live *now, *logged; /* per job; logged: at its last row */
 	pthread_t main;
 	_Atomic bool is_done;
@@ -57,16 +61,34 @@ static void watch_look(struct watch *w)
 		run_look(w->run, i, &w->now[i]);
 }
 
+static bool wants_intervals(const struct watch *w)
+{
+	return w->csv || w->series;
+}
+
+static void add_interval(struct watch *w, size_t job)
+{
+	const struct live *now = &w->now[job], *before = &w->logged[job];
+	struct live_host host;
+
+	if (w->csv)
+		csv_row(w->csv, now, before);
+	if (!w->series)
+		return;
+	host_look(w->host, &host, now->now_ns, before->now_ns);
+	series_add(w->series[job], &(struct live_span){ now, before, &host });
+}
+
 static void write_rows(struct watch *w)
 {
-	for (size_t i = 0; w->csv && i < w->jobs; i++) {
+	for (size_t i = 0; wants_intervals(w) && i < w->jobs; i++) {
 		struct live *before = &w->logged[i];
 
 		if (w->now[i].phase == LIVE_WAIT ||
 		    (w->now[i].phase == LIVE_DONE &&
 		     before->phase == LIVE_DONE))
 			continue;
-		csv_row(w->csv, &w->now[i], before);
+		add_interval(w, i);
 		live_copy(before, &w->now[i]);
 	}
 }
@@ -183,25 +205,35 @@ static void want_intervals(struct watch *w, size_t job)
 	live_hists_new(&w->logged[job]);
 }
 
+static void start_series(struct watch *w)
+{
+	w->host = host_look_new();
+	for (size_t i = 0; i < w->jobs; i++)
+		w->series[i] = series_new(w->now[i].now_ns, w->jobs);
+}
+
 static void watch_init(struct watch *w)
 {
 	w->status = status_new(w->set);
 	w->now = mem_array(w->jobs, sizeof(*w->now));
 	w->logged = mem_array(w->jobs, sizeof(*w->logged));
 	for (size_t i = 0; i < w->jobs; i++)
-		if (w->csv || w->view)
+		if (wants_intervals(w) || w->view)
 			want_intervals(w, i);
 		else
 			w->now[i].stall = hist_new();
 	watch_look(w);
 	for (size_t i = 0; i < w->jobs; i++)
 		live_copy(&w->logged[i], &w->now[i]);
+	if (w->series)
+		start_series(w);
 	w->tick_ns = TICK_NS;
 	if (w->set->status_interval_ns && w->set->status_interval_ns < TICK_NS)
 		w->tick_ns = w->set->status_interval_ns;
 	w->next_tick_ns = clock_monotonic_ns() + w->tick_ns;
-	w->next_row_ns = w->csv ? clock_monotonic_ns() + w->set->log_interval_ns
-				: UINT64_MAX;
+	w->next_row_ns = wants_intervals(w) ? clock_monotonic_ns() +
+						      w->set->log_interval_ns
+					    : UINT64_MAX;
 }
 
 static void watch_fini(struct watch *w)
@@ -211,9 +243,28 @@ static void watch_fini(struct watch *w)
 	for (size_t i = 0; i < w->jobs; i++) {
 		live_hists_free(&w->now[i]);
 		live_hists_free(&w->logged[i]);
+		if (w->series)
+			series_free(w->series[i]);
 	}
+	host_look_free(w->host);
+	mem_free(w->series);
 	mem_free(w->now);
 	mem_free(w->logged);
+}
+
+/* Those that ran, into lists. */
+static void finish_series(struct watch *w, struct series_result *out)
+{
+	struct series_job *jobs = mem_array(w->jobs, sizeof(*jobs));
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->jobs; i++)
+		if (series_count(w->series[i]) > 0)
+			series_finish(w->series[i], &jobs[n++]);
+	*out = (struct series_result){
+		.interval_seconds = (double)w->set->log_interval_ns / 1e9,
+		.jobs = { jobs, n },
+	};
 }
 
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
@@ -230,6 +281,8 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 		.set = set,
 		.csv = shows->log,
 		.view = shows->view,
+		.series = shows->series ? mem_array(jobs, sizeof(*w->series))
+					: NULL,
 		.main = pthread_self(),
 		.leave_ns = UINT64_MAX,
 	};
@@ -254,6 +307,8 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	signals_attend(SIGNALS_LOOKED);
 	watch_look(w);
 	write_rows(w);
+	if (w->series)
+		finish_series(w, shows->series);
 	rc = csv_close(w->csv);
 	if (rc < 0)
 		mlgen_fail(err, rc, "log=%s: %s", set->log, strerror(-rc));

@@ -10,14 +10,16 @@
 #include "report/csv.h"
 #include "report/view.h"
 #include "run/run.h"
+#include "run/series_result.h"
 
 /* It ran, but its log could not be written: err says why. */
 enum { WATCH_NO_LOG = 1 };
 
-/* What a run is shown in, besides the status line. */
+/* Where a run is seen over time, besides the status line. */
 struct watch_shows {
-	struct csv *log;   /* NULL = none */
-	struct view *view; /* NULL = none */
+	struct csv *log;              /* NULL = none */
+	struct view *view;            /* NULL = none */
+	struct series_result *series; /* to be filled; NULL = not */
 };
 
 /*

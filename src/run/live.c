@@ -183,6 +183,15 @@ const struct live_field live_fields[] = {
 
 /* clang-format on */
 
+const char *live_phase_name(enum live_phase phase)
+{
+	const struct mlgen_choice *c = phases;
+
+	while (c->name && c->value != (int)phase)
+		c++;
+	return c->name;
+}
+
 /* The histograms of a look, one after the other; NULL = no more. */
 static struct hist **hist_place(struct live *l, unsigned i)
 {
@@ -339,6 +348,16 @@ uint64_t live_count(const struct live_field *f, const struct live_span *s)
 uint64_t live_of(const struct live_field *f, const struct live_span *s)
 {
 	return count_at(s->now, f->of);
+}
+
+uint64_t live_part(const struct live_field *f, const struct live_span *s)
+{
+	return gained(s, f->field.off);
+}
+
+uint64_t live_whole(const struct live_field *f, const struct live_span *s)
+{
+	return gained(s, f->of);
 }
 
 double live_per_sec(const struct live_field *f, const struct live_span *s)

@@ -143,6 +143,9 @@ struct live_field {
 };
 extern const struct live_field live_fields[];
 
+/* As the column says it. */
+const char *live_phase_name(enum live_phase phase);
+
 /* Does the log have a column for it? */
 bool live_is_column(const struct live_field *f);
 
@@ -168,6 +171,10 @@ uint64_t live_count(const struct live_field *f, const struct live_span *s);
 
 /* So many there are in all, of a PROGRESS. */
 uint64_t live_of(const struct live_field *f, const struct live_span *s);
+
+/* Of a SHARE: what was gained, and what it is a share of. */
+uint64_t live_part(const struct live_field *f, const struct live_span *s);
+uint64_t live_whole(const struct live_field *f, const struct live_span *s);
 
 /* A COUNTER per second; NaN where no time has passed. */
 double live_per_sec(const struct live_field *f, const struct live_span *s);

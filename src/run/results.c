@@ -111,6 +111,7 @@ void run_result_fini(struct run_result *r)
 {
 	for (size_t i = 0; i < r->job_count; i++)
 		fini_job(&r->jobs[i]);
+	series_result_fini(&r->series);
 	mem_free(r->jobs);
 	mem_free(r->disks);
 	*r = (struct run_result){ 0 };

@@ -16,6 +16,7 @@
 #include "run/checkpoints_result.h"
 #include "run/mark.h"
 #include "run/prepare.h"
+#include "run/series_result.h"
 #include "stat/metric.h"
 #include "stat/opstat.h"
 
@@ -451,6 +452,7 @@ struct run_result {
 	bool interrupted;
 	struct mlgen_err err; /* the first of any job */
 	struct trace_result trace;
+	struct series_result series; /* owned */
 	/* Of a document: what wrote it; version NULL = this program. */
 	const char *version, *liburing, *libaio;
 };

@@ -220,13 +220,22 @@ double hist_stddev(const struct hist *h)
 	return variance > 0 ? sqrt(variance) : 0;
 }
 
+static unsigned shift_of(unsigned bucket)
+{
+	return bucket < 2u << HIST_BITS ? 0 : (bucket >> HIST_BITS) - 1;
+}
+
+uint64_t hist_bucket_least(unsigned bucket)
+{
+	unsigned shift = shift_of(bucket);
+
+	return (uint64_t)(bucket - (shift << HIST_BITS)) << shift;
+}
+
 uint64_t hist_bucket_midpoint(unsigned bucket)
 {
-	if (bucket < 2u << HIST_BITS)
-		return bucket;
-	unsigned shift = (bucket >> HIST_BITS) - 1;
-	uint64_t low = (uint64_t)(bucket - (shift << HIST_BITS)) << shift;
-	return low + (UINT64_C(1) << shift) / 2;
+	return hist_bucket_least(bucket) +
+	       (UINT64_C(1) << shift_of(bucket)) / 2;
 }
 
 void hist_add_extreme(struct hist *h, uint64_t ns)

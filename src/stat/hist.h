@@ -59,6 +59,7 @@ double hist_stddev(const struct hist *h); /* population */
 
 /* Bucket geometry, for readers of bins. */
 uint64_t hist_bucket_midpoint(unsigned bucket);
+uint64_t hist_bucket_least(unsigned bucket);
 
 static inline unsigned hist_bucket_of(uint64_t ns)
 {
