@@ -124,6 +124,10 @@ build/%.bpf.o: %.bpf.c build/flags
 # Which has the other one in it, as bytes.
 build/src/capture/bpf/bpf_object.o: build/src/capture/bpf/capture.bpf.o
 
+# And what each page has in it.
+build/src/report/html/html_parts.o: src/report/html/page.css \
+	src/report/html/page.js $(CHARTJS)
+
 -include $(OBJ:.o=.d) $(KERNEL_SRC:%.c=build/%.d)
 
 # Files that change only when what they say does: other flags or another list
@@ -200,7 +204,8 @@ bench: mlgen $(BENCH)
 	done; exit $$status
 
 demo: mlgen
-	$(Q)./mlgen quickstart.job
+	$(Q)./mlgen quickstart.job --html=mlgen-demo.html
+	$(Q)echo "mlgen-demo.html has it as a page: open it in a browser"
 
 # The lists of options and metrics in man/, from the tables in the program.
 man: build/manlists

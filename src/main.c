@@ -112,7 +112,7 @@ static int put_answer(struct program *p, const struct question *q)
 	bool is_live =
 		q->is_live && !set->output && set->output_format == OUTPUT_TEXT;
 	a.to = is_live ? stdout : p->text.to;
-	a.json = p->json.to;
+	a.json = program_document(p);
 	a.log = p->rows.to;
 	/* Those of files are rank 0's alone. */
 	int status = p->is_mute ? EXIT_RAN : q->answer(&a);
@@ -122,7 +122,9 @@ static int put_answer(struct program *p, const struct question *q)
 	    ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) &&
 	     program_has_no_output(p)))
 		return status;
-	return program_status(status, program_close_outputs(p));
+	int page = program_put_page(p, q);
+	return program_status(program_status(status, page),
+			      program_close_outputs(p));
 }
 
 /* The others that a launcher started, if there are any: they are to run the same
@@ -216,6 +218,7 @@ static void leave(void *arg)
 
 	output_discard(&p->text);
 	output_discard(&p->json);
+	output_discard(&p->html);
 	tracefile_discard(&p->trace);
 	prom_discard(p->prom);
 	output_discard(&p->rows);

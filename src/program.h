@@ -22,11 +22,15 @@ struct program {
 	struct jobset_env env;
 	char binary_dir[PATH_MAX];
 	struct host host;
-	struct output text, json; /* opened before the run */
-	struct csv *log;          /* the same; closed by watch_run */
-	struct tracefile trace;   /* the same */
-	struct prom *prom;        /* the same; NULL = none */
-	struct output rows;       /* the same, of a question */
+	struct output text, json, html; /* opened before the run */
+	/* What the page is made of, until it is. */
+	FILE *document;
+	char *document_text;
+	size_t document_bytes;
+	struct csv *log;        /* the same; closed by watch_run */
+	struct tracefile trace; /* the same */
+	struct prom *prom;      /* the same; NULL = none */
+	struct output rows;     /* the same, of a question */
 	struct output *logs; /* of write_iolog, one of each job; NULL = none */
 	int logged_fd;  /* what they are made of, to be read; -1 = not yet */
 	struct ask ask; /* all of this, for the questions */
@@ -80,6 +84,16 @@ int program_close_outputs(struct program *p);
 
 /* Was nothing printed that they would have? */
 bool program_has_no_output(const struct program *p);
+
+/* ---- the page: program_page.c ---- */
+
+/* Where the JSON document goes: into --json, or the memory that a page is made
+ * of. NULL = nobody wants it. */
+FILE *program_document(struct program *p);
+
+/* The page, and what --json has, of what went there; q NULL = a run, or a plan.
+ * An exit status: whatever else there is has its own place. */
+int program_put_page(struct program *p, const struct question *q);
 
 /* Those that are still open are given up. */
 void program_fini_outputs(struct program *p);

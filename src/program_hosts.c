@@ -106,6 +106,7 @@ int program_take_part(struct program *p, struct mlgen_err *err)
 	p->is_mute = true;
 	mem_replace(&set->output, NULL);
 	mem_replace(&set->json, NULL);
+	mem_replace(&set->html, NULL);
 	mem_replace(&set->log, NULL);
 	set->eta = ETA_NEVER;
 	set->status_interval_ns = 0;

@@ -29,6 +29,7 @@ void program_fini_outputs(struct program *p)
 	p->prom = NULL;
 	output_abandon(&p->text);
 	output_abandon(&p->json);
+	output_abandon(&p->html);
 	output_abandon(&p->rows);
 	csv_close(p->log);
 	tracefile_close(&p->trace);
@@ -58,6 +59,7 @@ int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 	}
 	const struct outputs o = { .text = &p->text,
 				   .json = &p->json,
+				   .html = &p->html,
 				   .log = is_run ? &p->log : NULL,
 				   .trace = is_run ? &p->trace : NULL,
 				   .prom = is_run ? &p->prom : NULL,
@@ -134,8 +136,10 @@ int program_report(struct program *p, struct run_result *result,
 
 	if (p->set.settings.check != CHECK_NONE && !plans)
 		mlperf_fill(result, &p->ask);
-	if (p->json.to)
-		write_json(p, p->json.to, result, plans);
+	FILE *document = program_document(p);
+	if (document)
+		write_json(p, document, result, plans);
+	int page = program_put_page(p, NULL);
 	if (format == OUTPUT_TEXT)
 		write_text(p, result, plans);
 	else if (format == OUTPUT_DLIO)
@@ -143,5 +147,5 @@ int program_report(struct program *p, struct run_result *result,
 	else
 		write_json(p, p->text.to, result, plans);
 	int status = program_close_outputs(p);
-	return rc < 0 ? EXIT_FAILED : status;
+	return rc < 0 ? EXIT_FAILED : program_status(status, page);
 }

@@ -124,7 +124,8 @@ static int run_jobs(struct program *p, struct run *run)
 	struct series_result series = { 0 };
 	struct watch_shows shows = {
 		.log = p->log,
-		.series = p->set.settings.series ? &series : NULL,
+		.series =
+			settings_has_series(&p->set.settings) ? &series : NULL,
 	};
 
 	if (program_trace(p, run, &err) < 0 ||
@@ -142,8 +143,12 @@ static int run_jobs(struct program *p, struct run *run)
 	bool is_whole = program_trace_end(p, run);
 	struct run_result *result = run_collect(run);
 	int status = EXIT_RAN;
-	result->series = series;
 	merge_hosts(&p->merge, p->hosts, result, &p->ask);
+	/* Of several hosts it would be this one's alone. */
+	if (hosts_total(p->hosts) == 1)
+		result->series = series;
+	else
+		series_result_fini(&series);
 	if (!p->is_mute)
 		status = report_run(p, run, result);
 	status = program_end_together(p, status);

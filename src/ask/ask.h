@@ -28,7 +28,7 @@ struct ask {
 	int argc;
 	char *const *argv;
 	FILE *to;   /* the answer */
-	FILE *json; /* of --json; NULL = none */
+	FILE *json; /* of --json and --html; NULL = none */
 	FILE *log;  /* of --log, where the question writes one; NULL = none */
 };
 
@@ -42,6 +42,7 @@ int ask_table(const struct ask *a);
 int ask_compare(const struct ask *a);
 int ask_merge(const struct ask *a);
 int ask_report(const struct ask *a);
+int ask_page(const struct ask *a);
 int ask_datasize(const struct ask *a);
 int ask_miss_curve(const struct ask *a); /* of jobs, and documents of them */
 int ask_check(const struct ask *a);      /* of documents */

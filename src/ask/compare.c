@@ -260,6 +260,8 @@ static int compare_job(const struct ask *a, struct comparison *c, size_t job,
 		return rc;
 	rows = mem_zalloc(sizeof(*rows));
 	comparison_rows(rows, c);
+	if (a->json)
+		comparison_print_json(a->json, c, rows);
 	if (a->set->settings.output_format == OUTPUT_JSON) {
 		comparison_print_json(a->to, c, rows);
 	} else {

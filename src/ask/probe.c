@@ -84,7 +84,7 @@ static int run_it(struct probe *p, const struct ask *a,
 					      .is_asked = true };
 	struct series_result series = { 0 };
 	const struct watch_shows shows = {
-		.series = p->set.settings.series ? &series : NULL
+		.series = settings_has_series(&p->set.settings) ? &series : NULL
 	};
 	struct mlgen_err cut = { 0 };
 	int rc = 0;

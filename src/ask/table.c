@@ -279,8 +279,11 @@ int table_files(const struct ask *a, const char *keys)
 
 	if (read_keys(&t, keys, &err) < 0)
 		log_error("table: %s", err.text);
-	else if (read_files(&t, a->set->files, a->set->file_count) == 0)
+	else if (read_files(&t, a->set->files, a->set->file_count) == 0) {
+		if (a->json)
+			print_json(a->json, &t);
 		status = print(a->to, &t, a->set->settings.output_format);
+	}
 	fini(&t);
 	return status;
 }

@@ -140,6 +140,9 @@ void question_check_json(const struct question *q, const struct settings *s,
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "json: is of a run; --output=%s is where --%s prints",
 			 s->json, q->option);
+	if (s->html && !q->writes_html)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "html: there is no page of --%s", q->option);
 }
 
 void question_check_require(const struct question *table,

@@ -25,10 +25,12 @@ enum question_about {
 struct question {
 	const char *option;
 	enum question_about about;
-	const char *files; /* what to name where there are none */
-	bool needs_two;    /* one file has nothing to be compared with */
-	bool writes_json;  /* of files: --json has the answer, too */
-	bool writes_log;   /* of files: so has --log, over time */
+	const char *files;    /* what to name where there are none */
+	bool needs_two;       /* one file has nothing to be compared with */
+	bool writes_json;     /* of files: --json has the answer, too */
+	bool writes_html;     /* of files: --html has a page of it */
+	bool shows_documents; /* ... and of the files, which are of runs */
+	bool writes_log;      /* of files: so has --log, over time */
 	bool takes_job; /* of traces: the last file may be a job, which is run */
 	bool takes_documents; /* of jobs: *.json among them are results of runs */
 	bool takes_require;   /* --require is about its figures */

@@ -115,6 +115,9 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Write the report to this file instead of standard output." },
 	{ "json", MLGEN_F_STR(struct settings, json), .group = "Output",
 	  .help = "Write a JSON document to this file beside the report." },
+	{ "html", MLGEN_F_STR(struct settings, html), .group = "Output",
+	  .help = "Write a page to this file: what the JSON document has, as charts and tables, in one file for any browser.\n"
+		  "It has the run over time, as with --series." },
 	{ "log", MLGEN_F_STR(struct settings, log), .group = "Output",
 	  .help = "Write one CSV row per log_interval to this file." },
 	{ "log_interval", MLGEN_F_TIME(struct settings, log_interval_ns), .def = "1s",
@@ -181,6 +184,8 @@ const struct mlgen_field settings_fields[] = {
 		  "The status is 3 where AU, a rate, errors that max_errors does not allow, the time of checkpoints or, of plain jobs, a p99 of any of them is worse beyond it." },
 	{ "tolerance", MLGEN_F_PERCENT(struct settings, tolerance), .max = 100, .group = "Questions",
 	  .help = "With --compare: how far figures may be apart, instead of the noise; of AU in points." },
+	{ "page", MLGEN_F_BOOL(struct settings, page), .def = "0", .group = "Questions",
+	  .help = "Write the page --html=FILE of JSON documents: of one as its run would have, of several side by side, by the options that they differ in." },
 	{ "merge", MLGEN_F_BOOL(struct settings, merge), .def = "0", .group = "Questions",
 	  .help = "Print one report of several clients, or repetitions, from their JSON documents; latencies are merged exactly.\n"
 		  "Rates of runs at the same time add up, by the clocks of their hosts; of others they are averaged." },

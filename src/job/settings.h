@@ -51,7 +51,7 @@ struct settings {
 	char *allow_device; /* may be written, a:b; NULL = none */
 	bool replace; /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
-	char *output, *json, *log;
+	char *output, *json, *html, *log;
 	char *metrics, *metrics_file; /* of a run, for Prometheus */
 	uint64_t metrics_linger_ns;   /* 0 = not */
 	char *trace; /* of a run: a file for all that it does; or of an import */
@@ -59,7 +59,7 @@ struct settings {
 	int eta;
 	bool live; /* a full screen in the place of the status line */
 	uint64_t status_interval_ns; /* 0 = never */
-	bool quiet, series;
+	bool quiet, series, page;
 	char *require; /* "au>=90"; several joined with ',' */
 	/* Questions (src/ask): */
 	char *find_max; /* an integer option; NULL = not asked */
@@ -98,3 +98,9 @@ struct settings {
 };
 
 extern const struct mlgen_field settings_fields[];
+
+/* Is a run looked at over time, for the document or for the page? */
+static inline bool settings_has_series(const struct settings *s)
+{
+	return s->series || s->html;
+}

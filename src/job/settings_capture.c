@@ -17,6 +17,7 @@ static const struct {
 } ways[] = {
 	{ "trace", "--capture=FILE is the trace of a command" },
 	{ "json", "record first; --describe --json=FILE has the figures" },
+	{ "html", "record first; --describe --html=FILE has the page" },
 	{ "log", "record first; --describe --log=FILE has a row each second" },
 	{ "output", "standard output is the command's; record first, then "
 		    "--describe --output=FILE" },

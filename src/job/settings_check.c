@@ -150,11 +150,15 @@ void settings_check(const struct settings *s, const struct question *questions,
 	question_check_options(questions, s, d);
 	pathname_check("output", s->output, on_command_line, d);
 	pathname_check("json", s->json, on_command_line, d);
+	pathname_check("html", s->html, on_command_line, d);
 	pathname_check("log", s->log, on_command_line, d);
 	check_interval(s, d);
 	check_trace(s, asked, d);
 	check_metrics(s, asked, d);
 	check_live(s, asked, d);
+	if (s->datasize && s->html)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "html: there is no page of --datasize");
 	if (s->datasize && (s->json || s->output_format != OUTPUT_TEXT))
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "%s: datasize prints text, and runs nothing; put it "

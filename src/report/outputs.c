@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c - --output, --json, --log, --trace, --metrics and logs of jobs are checked together, then opened. */
+/* outputs.c - --output, --json, --html, --log, --trace, --metrics and logs of jobs are checked together, then opened. */
 #include "report/outputs.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "report/place.h"
 
 /* Those of the program; behind them one of each job, of write_iolog. */
-enum { TEXT, JSON, LOG, TRACE, METRICS, PLACES };
+enum { TEXT, JSON, HTML, LOG, TRACE, METRICS, PLACES };
 
 static size_t place_count(const struct jobset *set)
 {
@@ -238,6 +238,8 @@ static int outputs_look_at_all(struct place *places, const struct jobset *set,
 	if (rc == 0)
 		rc = outputs_look(&places[JSON], "json", s->json, err);
 	if (rc == 0)
+		rc = outputs_look(&places[HTML], "html", s->html, err);
+	if (rc == 0)
 		rc = outputs_look(&places[LOG], "log", s->log, err);
 	if (rc == 0)
 		rc = outputs_look(&places[TRACE], "trace", s->trace, err);
@@ -277,6 +279,8 @@ static int open_all(const struct outputs *o, struct place *places,
 	o->text->is_text = set->settings.output_format == OUTPUT_TEXT;
 	if (rc == 0 && has_json)
 		rc = output_open(o->json, &places[JSON], err);
+	if (rc == 0 && places[HTML].option)
+		rc = output_open(o->html, &places[HTML], err);
 	if (rc == 0 && o->log && places[LOG].option)
 		rc = csv_open(o->log, &places[LOG], err);
 	if (rc == 0 && o->trace && places[TRACE].option)
@@ -293,6 +297,7 @@ static int open_all(const struct outputs *o, struct place *places,
 	if (rc < 0) {
 		output_abandon(o->text);
 		output_abandon(o->json);
+		output_abandon(o->html);
 	}
 	return rc;
 }

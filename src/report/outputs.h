@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.h - --output, --json, --log, --trace, --metrics and logs of jobs are checked together, then opened. */
+/* outputs.h - --output, --json, --html, --log, --trace, --metrics and logs of jobs are checked together, then opened. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +15,7 @@
 struct outputs {
 	struct output *text; /* --output, or standard output */
 	struct output *json; /* --json; stays closed without it */
+	struct output *html; /* --html; the same */
 	struct csv **log;    /* --log; NULL: it is only checked, none is kept */
 	struct tracefile *trace; /* --trace; the same */
 	struct prom **prom;      /* --metrics, --metrics-file; the same */

@@ -34,7 +34,7 @@ struct watch {
 	struct status *status;
 	struct csv *csv;
 	struct view *view;
-	unsigned keys;             /* that asked for the end */
+	unsigned keys;          /* that asked for the end */
 	struct series **series; /* one of each job; NULL = none are wanted */
 	struct host_look *host;
 	struct live *now, *logged; /* per job; logged: at its last row */

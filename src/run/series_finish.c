@@ -164,7 +164,7 @@ static const char *operation_of(const struct live_field *f)
 static void put_latencies(const struct series *s, struct series_job *out)
 {
 	struct series_latency *l = mem_array(SERIES_HISTS, sizeof(*l));
-	size_t each = (s->count + ROWS_MAX - 1) / ROWS_MAX, n = 0;
+	size_t each = 1 + s->count / ROWS_MAX, n = 0;
 
 	for (unsigned i = 0; i < s->hist_count; i++) {
 		struct range r = used_range(s, i);

@@ -78,7 +78,8 @@ static const struct {
 	{ "--describe", "describe: no file; name the files of a trace" },
 	{ "--compare a.json", "compare: 'a.json' alone; name two files" },
 	{ "--compare --merge a b", "compare: one of table, compare, merge, "
-				   "report, import, export, clean, describe, "
+				   "report, page, import, export, clean, "
+				   "describe, "
 				   "distil, capture, score and check "
 				   "at a time" },
 	{ "--clean --merge a b", "merge: one of table, compare, merge" },
