@@ -2,6 +2,7 @@
 /* merge_hosts.c - see merge_hosts.h. */
 #include "ask/merge_hosts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 
 static void once_add(struct once *o, const struct job_result *r)
 {
+	assert(r);
 	const struct once one = {
 		.is_there = true,
 		.cpu_percent = r->host.cpu_percent,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merge_spread.c - of whom a merged report is, what each came to, and which came to the least. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -98,9 +99,11 @@ static const struct merge_run *slowest_of(const struct merge_job *j)
 void merge_mark_slowest(struct merge *m)
 {
 	for (size_t i = 0; i < m->run->job_count; i++)
-		for (size_t k = 0; k < m->count; k++)
+		for (size_t k = 0; k < m->count; k++) {
+			assert(m->runs[k].jobs);
 			m->runs[k].jobs[i].is_slowest =
 				slowest_of(&m->jobs[i]) == &m->runs[k];
+		}
 }
 
 /* CPUs and memory stay those of one host: that is what a dataset is compared

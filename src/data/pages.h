@@ -2,6 +2,8 @@
 /* pages.h - neighbours of a file that are kept together: cache_unit=page. */
 #pragma once
 
+#include <assert.h>
+
 #include "base/util.h"
 #include "data/dataset.h"
 
@@ -45,12 +47,14 @@ static inline uint64_t pages_unit(const struct pages *p, const struct extent *x)
 /* The first extent of a page, and how many it has. */
 static inline uint64_t pages_first(const struct pages *p, uint64_t page)
 {
+	assert(p->per_file > 0);
 	return page / p->per_file * p->file_extents +
 	       page % p->per_file * p->extents;
 }
 
 static inline uint64_t pages_extents(const struct pages *p, uint64_t page)
 {
+	assert(p->per_file > 0);
 	return u64_min(p->extents,
 		       p->file_extents - page % p->per_file * p->extents);
 }

@@ -114,7 +114,7 @@ static int cannot_listen(const char *given, int code, struct mlgen_err *err)
 static void put_place(int fd, char at[PROM_ADDRESS_BYTES])
 {
 	char text[INET6_ADDRSTRLEN] = "";
-	union address a;
+	union address a = { .any = { .sa_family = AF_UNSPEC } };
 	socklen_t bytes = sizeof(a);
 
 	getsockname(fd, &a.any, &bytes);

@@ -33,8 +33,13 @@ static enum MHD_Result send_text(struct MHD_Connection *to, unsigned status,
 				 const char *type, const char *text,
 				 size_t bytes)
 {
+	/* It is copied, though the library takes it without const. */
+	const union {
+		const char *own;
+		void *any;
+	} from = { text };
 	struct MHD_Response *r = MHD_create_response_from_buffer(
-		bytes, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+		bytes, from.any, MHD_RESPMEM_MUST_COPY);
 
 	if (!r)
 		return MHD_NO;

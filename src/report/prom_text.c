@@ -167,8 +167,10 @@ static double weight_in(const char *accept, const char *type)
 
 bool prom_text_wants_open(const char *accept)
 {
-	double open =
-		accept ? weight_in(accept, "application/openmetrics-text") : 0;
+	double open;
 
+	if (!accept)
+		return false;
+	open = weight_in(accept, "application/openmetrics-text");
 	return open > 0 && open >= weight_in(accept, "text/plain");
 }

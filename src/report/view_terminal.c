@@ -12,6 +12,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -140,7 +141,7 @@ static void tell_how_to_leave(void)
 	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++) {
 		const char *text = tigetstr(capabilities[i]);
 
-		if (text && text != (const char *)-1)
+		if (text && (intptr_t)text != -1)
 			view_restore_text(text);
 	}
 }

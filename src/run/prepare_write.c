@@ -186,7 +186,7 @@ static int follow(struct prepare *p, const struct prepare_order *order,
 
 int prepare_take_part(struct prepare *p, bool *started, struct mlgen_err *err)
 {
-	struct prepare_order order;
+	struct prepare_order order = { 0 };
 	struct buf b = { 0 };
 	int r = hosts_share(p->req->hosts, &b, err);
 
