@@ -30,6 +30,11 @@ one_job()
 	is "$1: and with none" $? 0
 	launch "$1" 2 j.job --runtime=300ms --time_based
 	is "$1: time is up for both" $? 0
+	if [ "$1" = mpich ]; then
+		skip "$1: barrier_over=mpi does the same" \
+			"MPI_Finalize of MPICH 4.0 over UCX's TCP may wait for ever"
+		return
+	fi
 	launch "$1" 2 j.job --barrier_over=mpi
 	is "$1: barrier_over=mpi does the same" $? 0
 }
