@@ -50,6 +50,25 @@ is "with its rows" "$(figures compare.html 'len(f["answer"]) > 0')" True
 "$MLGEN" --name=p --directory=. --rw=randrw --bs=4k --size=1m --quiet \
 	--log_interval=20ms --html=plain.html >/dev/null
 
+"$MLGEN" --name=c --directory=c --model_layers=4 --model_hidden=64 \
+	--model_ffn=128 --model_heads=4 --model_kv_heads=4 \
+	--model_vocabulary=1000 --ranks=4 --phase=checkpoint --checkpoints=3 \
+	--quiet --html=checkpoint.html >/dev/null
+train --epochs=2 --find-max=accelerators --require='au>=1' --runtime=200ms \
+	--html=find.html >/dev/null
+ok "a search has its probes" test "$(figures find.html \
+	'len(f["answer"][0]["find_max"]["probes"])')" -ge 1
+train --accelerators=1 --trace=run.mlt >/dev/null
+exits "the description of a trace has a page" 0 \
+	"$MLGEN" --describe run.mlt --html=describe.html
+train --accelerators=1 --json=again.json >/dev/null
+exits "so have merged runs" 0 \
+	"$MLGEN" --merge other.json again.json --html=merged.html
+exits "and a table" 0 \
+	"$MLGEN" --table=file,au_percent run.json other.json --html=table.html
+exits "of an import there is none" 2 "$MLGEN" --export=csv run.mlt --html=x.html
+like "in words" "$(cat "$T/err")" "no page of --export"
+
 evil='x<script>document.title="owned"<!--&'
 place="$T/d$(printf '\377')</script><script>document.title='owned'</script>"
 mkdir -p "$place"
@@ -85,7 +104,8 @@ if ! command -v chromium >/dev/null; then
 elif ! grep -q 'chartjs.org' run.html; then
 	skip "a browser draws them" "built without Chart.js"
 else
-	for page in run plain sweep compare evil; do
+	for page in run plain checkpoint find sweep table compare describe \
+		merged evil; do
 		chromium --headless --no-sandbox --disable-gpu --disable-quic \
 			--no-first-run --disable-background-networking \
 			--disable-component-update --disable-sync \

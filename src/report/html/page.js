@@ -34,7 +34,7 @@ function digits(v)
 }
 const bytes = (v) => scaled(v, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 const rate = (v) => bytes(v) + "/s";
-const time_ns = (v) => scaled(v, 1000, ["ns", "µs", "ms", "s"]);
+const time_ns = (v) => v === 0 ? "0 s" : scaled(v, 1000, ["ns", "µs", "ms", "s"]);
 const seconds = (v) => v === 0 ? "0 s" : v >= 120 ? digits(v / 60) + " min" : time_ns(v * 1e9);
 const percent = (v) => digits(v) + " %";
 const count = (v) => digits(v);
@@ -61,15 +61,20 @@ function table(to, head, rows)
 	const t = add(add(to, "div", null, "scroll"), "table");
 	const first = add(add(t, "thead"), "tr"), body = add(t, "tbody");
 
-	for (const h of head)
-		add(first, "th", h[0]);
+	/* Words are read from the left, figures compared from the right. */
+	const is_text = head.map((_, i) => i > 0 && rows.some((r) => {
+		const v = r[i] && typeof r[i] === "object" ? r[i].v : r[i];
+
+		return typeof v === "string" && v !== "–" && isNaN(number_of(v));
+	}));
+	head.forEach((h, i) => add(first, "th", h[0], is_text[i] ? "text" : ""));
 	for (const row of rows) {
 		const tr = add(body, "tr");
 
 		row.forEach((c, i) => {
 			const v = c && typeof c === "object" ? c.v : c;
 			const td = add(tr, "td", show(v, head[i][1]),
-				c && c.cls || (typeof v === "string" && i ? "text" : ""));
+				(c && c.cls || "") + (is_text[i] ? " text" : ""));
 			if (typeof v === "number")
 				td.dataset.v = v;
 			if (c && c.color)
@@ -291,7 +296,7 @@ function latencies_over(grid, s, name, title)
 /* From pale to strong, by the share of the fullest. */
 function heat(share)
 {
-	const a = share > 0 ? .12 + .88 * Math.sqrt(share) : 0;
+	const a = share > 0 ? .2 + .8 * Math.sqrt(share) : 0;
 
 	return `rgba(59,130,246,${a.toFixed(3)})`;
 }
@@ -668,7 +673,7 @@ function sweep(to, docs)
 	/* Axes: options with the most values that are numbers come first. */
 	const axes = keys.filter((k) => !/directory|filename|^seed$|description/.test(k))
 		.sort((a, b) => new Set(runs.map((x) => text(x, b))).size - new Set(runs.map((x) => text(x, a))).size);
-	const known = metrics.filter((q) => runs.some((x) => has(value(x, q[2]))));
+	const known = metrics.filter((q) => runs.some((x) => value(x, q[2]) > 0));
 	const order = (k) => [...new Set(runs.map((x) => text(x, k)))].sort((a, b) => number_of(a) - number_of(b) || (a < b ? -1 : 1));
 
 	table(card(grid, "Runs", "wide"), [["file", plain]].concat(axes.slice(0, 4).map((k) => [k, plain]), known.map((q) => [q[0], q[1]])),
@@ -696,8 +701,6 @@ function sweep(to, docs)
 			return { v, cls: "cell", color: has(v) ? `hsl(${q[1] === time_ns ? 130 - 120 * s : 10 + 120 * s},60%,72%)` : "" };
 		}))));
 	}
-	if (runs.length <= 4)
-		runs.forEach((x) => list(get(x.document, "series.jobs")).length && 0);
 	together(grid, runs.slice(0, 6));
 }
 /* Over time, in one picture. */
@@ -756,7 +759,7 @@ function unit_of(key)
 function generic(to, o, path)
 {
 	const grid = add(to, "div", null, "grid");
-	const flat = Object.entries(o).filter((e) => has(e[1]) && typeof e[1] !== "object");
+	const flat = Object.entries(o).filter((e) => has(e[1]) && typeof e[1] !== "object" && !/version/.test(e[0]));
 
 	if (flat.length)
 		table(card(grid, path.join(" ") || "Figures", "wide"), [["", plain], ["", plain]], flat.map((e) => [e[0], show(e[1], unit_of(e[0]))]));
@@ -777,7 +780,7 @@ function list_card(grid, title, items)
 {
 	const keys = Object.keys(items[0]).filter((k) => items.some((x) => has(x[k]) && typeof x[k] !== "object"));
 	const name = keys.find((k) => typeof items[0][k] === "string") || keys[0];
-	const value = keys.find((k) => k !== name && /bytes$|count|operations|percent|seconds|value/.test(k) && items.some((x) => x[k] > 0));
+	const value = keys.find((k) => k !== name && !/^start|^at_most/.test(k) && /bytes$|count|operations|percent|seconds|value/.test(k) && items.some((x) => x[k] > 0));
 
 	if (value && items.length > 1 && items.length <= 200)
 		bars(grid, `${title}: ${value}`, "list", items.map((x) => show(x[name])), [[value, items.map((x) => x[value])]], { unit: unit_of(value), flat: items.length <= 12 });
