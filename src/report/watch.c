@@ -2,6 +2,7 @@
 /* watch.c - see watch.h. */
 #include "report/watch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -258,6 +259,7 @@ static void finish_series(struct watch *w, struct series_result *out)
 	struct series_job *jobs = mem_array(w->jobs, sizeof(*jobs));
 	size_t n = 0;
 
+	assert(out);
 	for (size_t i = 0; i < w->jobs; i++)
 		if (series_count(w->series[i]) > 0)
 			series_finish(w->series[i], &jobs[n++]);

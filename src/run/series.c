@@ -284,8 +284,10 @@ void series_add(struct series *s, const struct live_span *span)
 	take(s, &v, span);
 	if (last && last->looks < s->looks)
 		join(s, last, &v);
-	else
+	else {
+		assert(s->intervals);
 		s->intervals[s->count++] = v;
+	}
 	while (s->count == s->room ||
 	       (s->count > 1 && series_bytes(s) > s->most_bytes))
 		thin(s);
