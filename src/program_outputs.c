@@ -2,6 +2,9 @@
 /* program_outputs.c - what the program writes, where, and in which form; see program.h. */
 #include "program.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -29,6 +32,11 @@ void program_fini_outputs(struct program *p)
 	p->prom = NULL;
 	output_abandon(&p->text);
 	output_abandon(&p->json);
+	if (p->document)
+		fclose(p->document);
+	free(p->document_text);
+	p->document = NULL;
+	p->document_text = NULL;
 	output_abandon(&p->html);
 	output_abandon(&p->rows);
 	csv_close(p->log);

@@ -135,6 +135,7 @@ static inline void distil_rig_close(struct distil_rig *g)
 	trace_names_free(d->names);
 	buf_fini(&d->facts);
 	mem_free(d->class);
+	mem_free(d->scope);
 	mem_free(d->renames);
 	mem_free(d->task);
 	visits_free(d->visits);

@@ -200,6 +200,7 @@ START_TEST(epochs_are_counted)
 	}
 	ck_assert_double_eq(r.hit_ratio, 0.4);
 	ck_assert_uint_eq(r.all.accesses, EPOCHS * FILES);
+	mem_free(r.ranks.items);
 	mem_free(r.epochs.items);
 	tear_down(&f);
 }
