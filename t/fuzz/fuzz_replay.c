@@ -27,7 +27,7 @@ static void put(struct trace_writer *w, const uint8_t *p, const uint32_t *names)
 				  .start_ns = number(p[1]) * (1u + p[2] % 4u),
 				  .duration_ns = number(p[3]),
 				  .off = number(p[4]),
-				  .len_bytes = number(p[5]) << (p[6] % 40),
+				  .len_bytes = number(p[5]) << (p[6] % 34),
 				  .result = (int8_t)p[7],
 				  .pid = p[8] % 3u,
 				  .tid = p[9] % 9u,

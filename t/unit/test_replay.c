@@ -145,6 +145,7 @@ START_TEST(what_cannot_be_replayed_is_counted_by_its_reason)
 		{ TRACE_READ, TRACE_UNKNOWN, 10, 1, 0, "1 without an offset" },
 		{ TRACE_READ, 0, -EIO, 1, 0, "1 that failed" },
 		{ TRACE_WRITE, 0, 10, 0, 0, "1 on files without a name" },
+		{ TRACE_WRITE, 0, INT64_MAX, 1, 0, "1 of more than 16 TiB" },
 		{ TRACE_GETDENTS, 0, 10, 1, 0, "1 getdents" },
 		{ TRACE_MMAP, 0, 10, 1, 0, "1 mmap and munmap" },
 		{ TRACE_BLOCK_ISSUE, 0, 10, 1, 0, "" },
@@ -166,6 +167,16 @@ START_TEST(what_cannot_be_replayed_is_counted_by_its_reason)
 		replay_left_put(&left, text, sizeof(text));
 		ck_assert_str_eq(text, rows[i].left);
 	}
+}
+END_TEST
+
+START_TEST(a_read_is_of_no_more_than_a_call_moves)
+{
+	const struct trace_record r = { .op = TRACE_READ,
+					.len_bytes = UINT64_MAX - 1,
+					.result = 10 };
+
+	ck_assert_uint_eq(replay_bytes(&r), 0x7ffff000);
 }
 END_TEST
 
@@ -283,7 +294,8 @@ END_TEST
 
 START_TEST(each_worker_gets_its_operations_in_their_order)
 {
-	enum { WORKERS = 3, OPS = 5000 };
+	/* The second of them has none, nor has the last. */
+	enum { WORKERS = 4, OPS = 5000 };
 	struct replay_spool *s;
 	struct mlgen_err err = { 0 };
 	struct replay_ops o = { .workers = WORKERS };
@@ -293,17 +305,14 @@ START_TEST(each_worker_gets_its_operations_in_their_order)
 	for (uint32_t i = 0; i < OPS; i++) {
 		struct replay_op one = { .file = i, .op = MLGEN_READ };
 
-		/* The last of them has none. */
-		ck_assert_int_eq(
-			replay_spool_add(s, i % (WORKERS - 1), &one, &err), 0);
+		ck_assert_int_eq(replay_spool_add(s, i % 2 * 2, &one, &err), 0);
 	}
 	ck_assert_int_eq(replay_spool_end(s, &err), 0);
 	o.spool = s;
 	for (uint32_t w = 0; w < WORKERS; w++) {
 		struct replay_cursor *c = replay_cursor_new(&o, w);
 
-		for (uint32_t i = w; w < WORKERS - 1 && i < OPS;
-		     i += WORKERS - 1) {
+		for (uint32_t i = w / 2; w % 2 == 0 && i < OPS; i += 2) {
 			ck_assert_int_eq(replay_cursor_next(c, &op, &err), 1);
 			ck_assert_uint_eq(op->file, i);
 		}
@@ -326,6 +335,7 @@ Suite *suite_replay(void)
 	tcase_add_test(t, nothing_needs_no_worker);
 	tcase_add_test(t, slices_hold_all_that_was_done_however_long_it_takes);
 	tcase_add_test(t, what_cannot_be_replayed_is_counted_by_its_reason);
+	tcase_add_test(t, a_read_is_of_no_more_than_a_call_moves);
 	tcase_add_test(t, a_long_list_of_reasons_is_cut_and_counted_whole);
 	tcase_add_test(t, a_file_that_was_read_was_there_as_far_as_it_was_read);
 	tcase_add_test(t, what_the_trace_writes_first_was_not_there);

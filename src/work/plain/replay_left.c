@@ -13,6 +13,7 @@ static const char *const reasons[LEFT_REASONS] = {
 	[LEFT_NO_FILE] = "on files without a name",
 	[LEFT_NO_OFFSET] = "without an offset",
 	[LEFT_FAILED] = "that failed",
+	[LEFT_TOO_LARGE] = "of more than 16 TiB",
 	[LEFT_CLOSE] = "close of what another thread had opened",
 };
 

@@ -12,8 +12,9 @@ enum replay_left {
 	LEFT_SYSTEM,  /* on files of the system and the program (scope.h) */
 	LEFT_NO_FILE, /* nothing names it */
 	LEFT_NO_OFFSET,
-	LEFT_FAILED, /* reads and writes, which moved nothing */
-	LEFT_CLOSE,  /* of what another thread had opened */
+	LEFT_FAILED,    /* reads and writes, which moved nothing */
+	LEFT_TOO_LARGE, /* for a file: REPLAY_LARGEST_BYTES */
+	LEFT_CLOSE,     /* of what another thread had opened */
 	LEFT_REASONS
 };
 

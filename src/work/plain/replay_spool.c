@@ -77,7 +77,8 @@ static struct spool_lane *lane_of(struct replay_spool *s, unsigned worker)
 {
 	s->lanes = mem_grow(s->lanes, &s->room, worker + 1, sizeof(*s->lanes));
 	while (s->count <= worker)
-		s->lanes[s->count++] = (struct spool_lane){ .at = NOWHERE };
+		s->lanes[s->count++] =
+			(struct spool_lane){ .first = NOWHERE, .at = NOWHERE };
 	struct spool_lane *l = &s->lanes[worker];
 
 	if (l->at == NOWHERE) {

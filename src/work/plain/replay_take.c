@@ -9,6 +9,9 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
+/* Linux moves no more with one call, whatever it is asked for (read(2)). */
+#define CALL_MOST_BYTES UINT64_C(0x7ffff000)
+
 /* In which way a record is done again. */
 static const struct take_row {
 	uint8_t op;   /* enum mlgen_op + 1; 0 = it is not */
@@ -46,7 +49,8 @@ uint64_t replay_bytes(const struct trace_record *r)
 		return is_known && r->len_bytes ? r->len_bytes : PAGE_BYTES;
 	if (r->op == TRACE_WRITE || !is_known)
 		return r->result > 0 ? (uint64_t)r->result : 0;
-	return r->len_bytes;
+	return r->op == TRACE_READ ? u64_min(r->len_bytes, CALL_MOST_BYTES)
+				   : r->len_bytes;
 }
 
 static bool has_place(unsigned op)
@@ -63,6 +67,8 @@ static unsigned reason(const struct trace_record *r, uint32_t file)
 		return LEFT_FAILED + 1;
 	if (has_place(r->op) && r->off == TRACE_UNKNOWN)
 		return LEFT_NO_OFFSET + 1;
+	if (has_place(r->op) && replay_bytes(r) > REPLAY_LARGEST_BYTES)
+		return LEFT_TOO_LARGE + 1;
 	return 0;
 }
 

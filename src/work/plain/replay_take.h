@@ -27,3 +27,6 @@ void replay_take_device(struct replay_file *f, const struct trace_record *r);
  * REPLAY_MOST_BYTES of it. */
 uint64_t replay_bytes(const struct trace_record *r);
 #define REPLAY_MOST_BYTES (UINT64_C(1) << 30)
+
+/* What a record says beyond is left out: ext4 has no larger file. */
+#define REPLAY_LARGEST_BYTES (UINT64_C(1) << 44)
