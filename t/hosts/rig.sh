@@ -20,14 +20,30 @@ command -v ip >/dev/null || skip_all "there is no ip"
 ip netns add "mlh$$-0" 2>/dev/null || skip_all "no network namespace can be made here"
 rig_hosts=0
 
+# rig_remove PID: the hosts of the script PID, and what still runs on them.
+rig_remove()
+{
+	for rig_each in $(ip netns list | sed -n "s/^\(mlh$1-[0-9]*\).*/\1/p"); do
+		for rig_pid in $(ip netns pids "$rig_each"); do
+			kill -9 "$rig_pid" 2>/dev/null
+		done
+		ip netns del "$rig_each"
+	done
+}
+
 rig_down()
 {
-	for rig_i in $(seq 0 "$rig_hosts"); do
-		ip netns del "mlh$$-$rig_i" 2>/dev/null
-	done
+	rig_remove $$
 	rm -rf "$T"
 }
 trap rig_down EXIT
+# A shell that a signal ends does not come to its trap of EXIT.
+trap 'exit 143' INT TERM HUP
+
+# Of scripts that were killed.
+for rig_pid in $(ip netns list | sed -n 's/^mlh\([0-9]*\)-0.*/\1/p'); do
+	[ -d "/proc/$rig_pid" ] || rig_remove "$rig_pid"
+done
 
 # What mpirun starts its helpers with, in the place of ssh.
 cat >"$T/rsh" <<END
