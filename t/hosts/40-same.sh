@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 40-same.sh - several hosts do what one process with as many accelerators does: the same samples, in the same order, and as many bytes.
+# Sleeps: launchers take a second to start.
+. "$(dirname "$0")/rig.sh"
+. "$TOP/t/func/runs.sh"
+
+hosts_up 4
+# One reader each, so that the order of reads is that of samples.
+cat >j.job <<'END'
+[j]
+format=raw
+num_files=97
+samples_per_file=3
+sample_size=6k
+batch_size=2
+compute_time=0
+epochs=2
+randseed=7
+read_threads=1
+directory=data
+END
+"$MLGEN" j.job --epochs=1 --quiet >prepare.out 2>&1 || cat prepare.out
+
+# orders TRACE...: which accelerator read which sample: each one's in order.
+orders()
+{
+	for trace; do
+		"$MLGEN" --export=csv "$trace"
+	done | grep ',sample,' | sort -t, -s -k10,10n -k1,1n | cut -d, -f7,8,10
+}
+
+# figures FILE: what does not depend on time.
+figures()
+{
+	json "$1" jobs.0.ml.accelerators jobs.0.ml.samples jobs.0.ml.sample_bytes \
+		jobs.0.ml.epochs_total jobs.0.ml.steps jobs.0.ml.counted_steps \
+		jobs.0.read.io_bytes jobs.0.read.total_ios \
+		jobs.0.ml.ops.open.total jobs.0.ml.ops.read.total
+}
+
+# same MPI PROCESSES ACCELERATORS-OF-EACH OPTION...: as one process.
+same()
+{
+	mpi=$1 n=$2 each=$3
+	shift 3
+	rm -f ./*.mlt ./*.json
+	"$MLGEN" j.job --accelerators=$((n * each)) "$@" --quiet \
+		--trace=one.mlt --json=one.json >one.out 2>&1 || cat one.out
+	launch "$mpi" "$n" j.job --accelerators="$each" "$@" --quiet \
+		--trace=all.mlt --json=all.json
+	is "$mpi: $n processes with $each accelerators each end well ($*)" $? 0
+	orders one.mlt >one.orders
+	orders all.*.mlt >all.orders
+	ok "$mpi: they read the samples of one process with $((n * each)), in its order" \
+		cmp one.orders all.orders
+	ok "$mpi: which are some" test "$(wc -l <one.orders)" -gt 100
+	is "$mpi: and count what it counts" "$(figures all.json)" "$(figures one.json)"
+	unlike "$mpi: all of which it has" "$(figures one.json)" absent
+}
+
+as_one()
+{
+	same "$1" 2 2
+	same "$1" 4 1 --shuffle=file --shard=contiguous
+	same "$1" 4 2 --drop_last=0 --shard=file --barrier=epoch
+}
+each_mpi as_one
+
+plain()
+{
+	mkdir -p plain
+	printf '[p]\nrw=randread\nbs=4k\nsize=1m\nio_size=200k\ndirectory=plain\n' >p.job
+	launch "$1" 4 p.job --output-format=json --output=all.json
+	is "$1: plain jobs of four hosts" $? 0
+	is "$1: are summed in the JSON that fio has, too" \
+		"$(json all.json jobs.0.read.total_ios jobs.0.read.io_bytes)" "200 819200"
+	launch "$1" 2 p.job --numjobs=3 --group_reporting=1 --output-format=json --output=all.json
+	is "$1: and so is what is reported as a group, over jobs and hosts" \
+		"$? $(json all.json jobs.0.read.io_bytes jobs.1.jobname)" "0 1228800 absent"
+}
+each_mpi plain
+
+# But for what this machine does beside it.
+steady()
+{
+	grep -v 'plm:rsh: Warning' "$@" | grep -v 'CPU\|switches\|numa'
+}
+
+alone()
+{
+	"$MLGEN" v.job >one.out 2>&1
+	launch "$1" 1 v.job
+	is "$1: one process under mpirun says what one without says" \
+		"$(steady said)" "$(steady one.out)"
+	like "$1: which is a report" "$(cat one.out)" "^accelerator time"
+}
+virtual_time
+{ sed '/^directory/d' "$T/j.job"; echo directory=v accelerators=2; } | tr ' ' '\n' >v.job
+"$MLGEN" v.job --quiet >prepare.out 2>&1
+each_mpi alone
+done_testing
