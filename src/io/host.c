@@ -352,6 +352,40 @@ uint64_t host_page_cache_bytes(void)
 	return bytes;
 }
 
+/* "  eth0: 1 2 ...": bytes are the first figure received, and the first sent,
+ * which is the ninth (proc(5), /proc/net/dev). */
+static void add_interface(const char *line, uint64_t *received, uint64_t *sent)
+{
+	char name[64];
+	uint64_t in, out;
+
+	if (sscanf(line,
+		   " %63[^:]: %" SCNu64
+		   " %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
+		   name, &in, &out) != 3 ||
+	    strcmp(name, "lo") == 0)
+		return;
+	*received += in;
+	*sent += out;
+}
+
+bool host_network_read(const char *root, uint64_t *received_bytes,
+		       uint64_t *sent_bytes)
+{
+	char path[PATH_MAX], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/net/dev", root);
+	f = fopen(path, "re");
+	*received_bytes = *sent_bytes = 0;
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f))
+		add_interface(line, received_bytes, sent_bytes);
+	fclose(f);
+	return true;
+}
+
 void host_cpu_limit(struct host_cpu *c, const char *root)
 {
 	struct cpuquota q;

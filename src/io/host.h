@@ -51,6 +51,11 @@ void host_cgroup_limits(const char *root, uint64_t *cpus,
 uint64_t host_resident_bytes(void);
 uint64_t host_page_cache_bytes(void);
 
+/* Bytes that came and went by all interfaces but the loopback, since the host
+ * began, of this network namespace. False = not known. */
+bool host_network_read(const char *root, uint64_t *received_bytes,
+		       uint64_t *sent_bytes);
+
 /* What CPU time is a share of. */
 enum host_cpu_of {
 	HOST_CPU_OF_ALLOWED,     /* the allowed CPUs, all processes */

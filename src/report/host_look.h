@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_look.h - the host, beside a look at its jobs: time of day, CPUs, memory. */
+/* host_look.h - the host, beside a look at its jobs: time of day, CPUs, memory, network. */
 #pragma once
 
 #include "run/live.h"

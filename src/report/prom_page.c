@@ -2,18 +2,18 @@
 /* prom_page.c - see prom_page.h. */
 #include "report/prom_page.h"
 
-#include <math.h>
 #include <pthread.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "io/host.h"
+#include "report/host_look.h"
 #include "report/prom_hist.h"
 #include "report/prom_text.h"
 
 #define LOOK_LEAST_NS (NS_PER_S / 10)
-#define CPU_LEAST_NS NS_PER_S
+/* Between two readings of what is per second of the host. */
+#define RATE_LEAST_NS NS_PER_S
 
 /* Of a job as it was looked at. */
 struct seen {
@@ -30,8 +30,7 @@ struct prom_page {
 	struct seen *seen; /* one of each job */
 	struct live look;  /* with all the histograms there are */
 	struct live_host now;
-	struct host_cpu cpu; /* of a second ago, or more */
-	uint64_t cpu_ns;     /* when that was */
+	struct host_look *host_look;
 	uint64_t looked_ns;  /* CLOCK_MONOTONIC; 0 = not yet */
 	struct buf texts[2]; /* of the last look; empty = not made yet */
 };
@@ -64,9 +63,7 @@ struct prom_page *prom_page_new(const char *host)
 	pthread_mutex_init(&p->lock, NULL);
 	p->host = mem_strdup(host);
 	live_hists_new(&p->look);
-	p->now.cpu_percent = (double)NAN;
-	host_cpu_read(&p->cpu);
-	p->cpu_ns = clock_monotonic_ns();
+	p->host_look = host_look_new();
 	return p;
 }
 
@@ -78,6 +75,7 @@ void prom_page_free(struct prom_page *p)
 	for (size_t i = 0; i < p->jobs; i++)
 		mem_free(p->seen[i].hists);
 	mem_free(p->seen);
+	host_look_free(p->host_look);
 	mem_free(p->host);
 	buf_fini(&p->texts[0]);
 	buf_fini(&p->texts[1]);
@@ -112,34 +110,13 @@ static void look_at_job(struct prom_page *p, size_t i)
 			prom_hist_of(h++, hists_at(f, &p->look)[k]);
 }
 
-/* 0: /proc is not mounted. */
-static uint64_t known(uint64_t bytes)
-{
-	return bytes ? bytes : UINT64_MAX;
-}
-
-static void look_at_host(struct prom_page *p, uint64_t now_ns)
-{
-	struct host_cpu cpu;
-
-	p->now.resident_bytes = known(host_resident_bytes());
-	p->now.page_cache_bytes = known(host_page_cache_bytes());
-	if (now_ns - p->cpu_ns < CPU_LEAST_NS)
-		return;
-	host_cpu_read(&cpu);
-	p->now.cpu_percent =
-		host_cpu_percent(&p->cpu, &cpu, now_ns - p->cpu_ns);
-	p->cpu = cpu;
-	p->cpu_ns = now_ns;
-}
-
 static void look(struct prom_page *p)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
 	for (size_t i = 0; p->run && i < p->jobs; i++)
 		look_at_job(p, i);
-	look_at_host(p, now_ns);
+	host_look(p->host_look, &p->now, now_ns, now_ns - 2 * RATE_LEAST_NS);
 	p->looked_ns = now_ns;
 	buf_reset(&p->texts[0]);
 	buf_reset(&p->texts[1]);

@@ -78,7 +78,9 @@ struct live_host {
 	const char *time;                          /* of day */
 	uint64_t log_ns;                           /* since the log began */
 	double cpu_percent;                        /* NaN = unknown */
-	uint64_t resident_bytes, page_cache_bytes; /* UINT64_MAX = unknown */
+	/* UINT64_MAX = unknown */
+	uint64_t resident_bytes, page_cache_bytes;
+	uint64_t switches_per_sec, received_bytes_per_sec, sent_bytes_per_sec;
 };
 
 /*

@@ -113,7 +113,8 @@ START_TEST(the_header_names_every_column)
 		"read_p50_ns,read_p99_ns,read_max_ns,"
 		"write_p50_ns,write_p99_ns,write_max_ns,"
 		"sample_p50_ns,sample_p99_ns,sample_max_ns,"
-		"stall_p50_ns,stall_p99_ns,stall_max_ns\n";
+		"stall_p50_ns,stall_p99_ns,stall_max_ns,"
+		"switches_per_sec,received_bytes_per_sec,sent_bytes_per_sec\n";
 	struct live before = train(10), now = train(11);
 	struct log l;
 

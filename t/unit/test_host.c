@@ -275,6 +275,28 @@ START_TEST(this_host_has_cpus_memory_and_a_kernel)
 }
 END_TEST
 
+START_TEST(the_network_is_all_interfaces_but_the_loopback)
+{
+	uint64_t received, sent;
+
+	make_root();
+	ck_assert(!host_network_read(root, &received, &sent));
+	put_file("/proc/net/dev",
+		 "Inter-|   Receive       |  Transmit\n"
+		 " face |bytes    packets errs drop fifo frame compressed "
+		 "multicast|bytes    packets errs drop fifo colls carrier\n"
+		 "    lo:    7777      1    0    0    0     0          0 "
+		 "        0     7777      1    0    0    0     0       0\n"
+		 "  eth0:18446744073     20    0    0    0     0          0 "
+		 "        0      300      3    0    0    0     0       0\n"
+		 "ib0.8001: 10 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
+	ck_assert(host_network_read(root, &received, &sent));
+	ck_assert_uint_eq(received, UINT64_C(18446744083));
+	ck_assert_uint_eq(sent, 309);
+	remove_root();
+}
+END_TEST
+
 START_TEST(cpu_time_grows_with_work)
 {
 	struct host_cpu before, after;
@@ -438,6 +460,7 @@ Suite *suite_host(void)
 	tcase_add_loop_test(t, a_command_line_can_be_given_to_a_shell_again, 0,
 			    4);
 	tcase_add_test(t, a_command_line_that_is_too_long_ends_in_dots);
+	tcase_add_test(t, the_network_is_all_interfaces_but_the_loopback);
 	tcase_add_test(t, cpus_and_nodes_are_named);
 	tcase_add_test(t, a_list_of_cpus_is_applied_only_if_asked);
 	tcase_add_loop_test(t, a_wrong_list_of_cpus_is_refused_in_words, 0, 10);
