@@ -140,6 +140,17 @@ static void read_direction(struct direction_result *r,
 	};
 }
 
+static void read_sizes(struct job_result *r, const struct metrics_job *m)
+{
+	const struct metrics_size *s = m->request_sizes.items;
+
+	for (size_t i = 0; i < m->request_sizes.count; i++)
+		sizes_add(s[i].operation && strcmp(s[i].operation, "write") == 0
+				  ? &r->write.sizes
+				  : &r->read.sizes,
+			  s[i].largest_bytes, s[i].count);
+}
+
 static void read_depths(struct depth_result *r, const struct metrics_job *m)
 {
 	for (unsigned i = 1; i < OPSTAT_DEPTHS; i++)
@@ -167,6 +178,7 @@ static void read_figures(struct job_result *r, const struct metrics_job *m)
 			   m->error_text ? m->error_text : "unknown");
 	read_direction(&r->read, &m->read);
 	read_direction(&r->write, &m->write);
+	read_sizes(r, m);
 	read_depths(&r->depths, m);
 }
 

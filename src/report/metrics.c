@@ -107,6 +107,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].members[]", metrics_member_fields },
 	{ "jobs[].read, jobs[].write, jobs[].trim", metrics_direction_fields },
 	{ "jobs[].sync", metrics_sync_fields },
+	{ "jobs[].request_sizes[]", metrics_size_fields },
 	{ "jobs[].latency_ns", metrics_latency_ns_fields },
 	{ "jobs[].latency_us", metrics_latency_us_fields },
 	{ "jobs[].latency_ms", metrics_latency_ms_fields },
@@ -118,6 +119,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.slowest_rank", metrics_slowest_rank_fields },
 	{ "jobs[].ml.time_percent", metrics_time_percent_fields },
 	{ "jobs[].ml.loader_percent, jobs[].io.worker_percent", metrics_loader_percent_fields },
+	{ "jobs[].ml.ranks[]", metrics_rank_time_fields },
 	{ "jobs[].ml.epochs[]", metrics_epoch_fields },
 	{ "jobs[].ml.ops, jobs[].io.ops", metrics_ops_fields },
 	{ "jobs[].ml.ops.KIND, jobs[].io.ops.KIND", metrics_op_fields },
@@ -136,6 +138,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "jobs[].ml.ceiling", metrics_ceiling_fields },
 	{ "jobs[].ml.checkpoints[], jobs[].ml.restore[]", metrics_checkpoint_fields },
 	{ "jobs[].ml.saves, jobs[].ml.restores", metrics_checkpoints_fields },
+	{ "jobs[].ml.saves.rank_times[], jobs[].ml.restores.rank_times[]", metrics_checkpoint_rank_fields },
 	{ "jobs[].ml.saves.rank_percent, jobs[].ml.restores.rank_percent", metrics_rank_percent_fields },
 	{ "jobs[].ml.verdict, jobs[].io.verdict", metrics_verdict_fields },
 	{ "jobs[].cache", metrics_cache_fields },
@@ -261,6 +264,23 @@ static void fill_depths(struct metrics_job *m, const struct job_result *r)
 	m->latency_percentile = 100;
 }
 
+static void fill_sizes(struct metrics_job *m, const struct job_result *r)
+{
+	struct metrics_size *out =
+		mem_array((size_t)2 * SIZES_CLASSES, sizeof(*out));
+	const struct sizes *of[] = { &r->read.sizes, &r->write.sizes };
+	size_t n = 0;
+
+	for (unsigned d = 0; d < 2; d++)
+		for (unsigned i = 0; i < SIZES_CLASSES; i++)
+			if (of[d]->count[i])
+				out[n++] = (struct metrics_size){
+					d ? "write" : "read",
+					of[d]->largest[i], of[d]->count[i]
+				};
+	m->request_sizes = (struct metric_list){ out, n };
+}
+
 static double measured_seconds(const struct job_result *r)
 {
 	double seconds = r->work ? page_of(r)->seconds(r) : 0;
@@ -349,12 +369,15 @@ void metrics_job_init(struct metrics_job *m, const struct job_result *r,
 	m->sync = (struct metrics_sync){ r->sync.total, r->sync.lat_ns };
 	fill_shares(m, r);
 	fill_depths(m, r);
-	if (set)
-		metrics_options_fill(m, r->job, set, r->members);
+	if (!set)
+		return;
+	fill_sizes(m, r);
+	metrics_options_fill(m, r->job, set, r->members);
 }
 
 void metrics_job_fini(struct metrics_job *m)
 {
+	mem_free(m->request_sizes.items);
 	metrics_options_fini(&m->members);
 	metrics_options_fini(&m->options);
 	metrics_options_fini(&m->options_resolved);

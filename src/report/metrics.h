@@ -83,6 +83,12 @@ struct metrics_sync {
 	struct hist *lat_ns;
 };
 
+/* Requests of a class of a power of two (stat/sizes.h). */
+struct metrics_size {
+	const char *operation;
+	uint64_t largest_bytes, count;
+};
+
 struct metrics_job {
 	const char *jobname;
 	uint64_t groupid, error;
@@ -96,6 +102,7 @@ struct metrics_job {
 	uint64_t ctx, majf, minf, read_align_bytes;
 	struct metrics_direction read, write, trim;
 	struct metrics_sync sync;
+	struct metric_list request_sizes; /* metrics_size, owned */
 	struct metrics_shares latency_ns, latency_us, latency_ms;
 	struct metrics_shares iodepth_level, iodepth_submit, iodepth_complete;
 	uint64_t latency_depth, latency_target, latency_window;

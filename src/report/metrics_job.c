@@ -145,6 +145,18 @@ const struct mlgen_field metrics_member_fields[] = {
 	{ 0 },
 };
 
+#define S struct metrics_size
+const struct mlgen_field metrics_size_fields[] = {
+	{ "operation", METRICS_TEXT(S, operation),
+	  .help = "What they were: read or write." },
+	{ "largest_bytes", MLGEN_F_U64(S, largest_bytes), .unit = "bytes",
+	  .help = "The largest of those between two powers of two." },
+	{ "count", MLGEN_F_U64(S, count), .unit = "operations",
+	  .help = "So many requests were of that size, or smaller, but above half of the power of two." },
+	{ 0 },
+};
+#undef S
+
 #define J struct metrics_job
 const struct mlgen_field metrics_job_fields[] = {
 	{ "jobname", METRICS_TEXT(J, jobname),
@@ -191,6 +203,8 @@ const struct mlgen_field metrics_job_fields[] = {
 	  .help = "All zeros: mlgen does not trim; programs that read fio's output expect it." },
 	{ "sync", METRIC_OBJECT(J, sync, struct metrics_sync, metrics_sync_fields),
 	  .help = "Flushes of a plain job, or of the checkpoints that one saves." },
+	{ "request_sizes", METRIC_LIST(J, request_sizes, struct metrics_size, metrics_size_fields),
+	  .help = "How large reads and writes were, as the job asked for them." },
 	{ "latency_ns", METRIC_OBJECT(J, latency_ns, struct metrics_shares, metrics_latency_ns_fields),
 	  .help = "How many reads and writes took less than a microsecond." },
 	{ "latency_us", METRIC_OBJECT(J, latency_us, struct metrics_shares, metrics_latency_us_fields),

@@ -10,6 +10,7 @@
 extern const struct mlgen_field metrics_member_fields[];
 extern const struct mlgen_field metrics_direction_fields[];
 extern const struct mlgen_field metrics_sync_fields[];
+extern const struct mlgen_field metrics_size_fields[];
 extern const struct mlgen_field metrics_latency_ns_fields[];
 extern const struct mlgen_field metrics_latency_us_fields[];
 extern const struct mlgen_field metrics_latency_ms_fields[];

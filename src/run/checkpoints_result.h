@@ -36,12 +36,22 @@ struct checkpoint_result {
 
 #define CHECKPOINTS_KEPT 1024
 
+/* A rank's part of one that is complete. */
+struct checkpoint_rank {
+	uint64_t number, rank; /* of the checkpoint, of the rank */
+	double begin_seconds;  /* since the first checkpoint began */
+	double seconds;        /* until its slowest thread was done */
+};
+#define CHECKPOINT_RANKS_KEPT 4096
+
 /* The checkpoints of a job; what is NaN does not apply. Seconds are sums unless
  * they say otherwise; incomplete ones are in count and items alone. */
 struct checkpoints_result {
 	bool is_restore;
 	const char *directory;    /* where they are; borrowed; NULL = unknown */
 	struct metric_list items; /* checkpoint_result, the first 1024; owned */
+	struct metric_list rank_times; /* checkpoint_rank, the first 4096;
+					* owned */
 	uint64_t count, completed;
 	uint64_t ranks, threads;       /* of this host */
 	uint64_t job_ranks;            /* on all hosts */

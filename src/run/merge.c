@@ -135,10 +135,13 @@ void merge_groups(struct run_result *r)
 		}
 		merge_job(leader, &r->jobs[i], &of_slots);
 		mem_free(r->jobs[i].ml.au_percent_per_accelerator.items);
+		mem_free(r->jobs[i].ml.ranks.items);
 		mem_free(r->jobs[i].ml.epochs.items);
 		mem_free(r->jobs[i].ml.mlperf_epochs.items);
 		mem_free(r->jobs[i].ml.saves.items.items);
+		mem_free(r->jobs[i].ml.saves.rank_times.items);
 		mem_free(r->jobs[i].ml.restores.items.items);
+		mem_free(r->jobs[i].ml.restores.rank_times.items);
 		mem_free(r->jobs[i].io.replay.slices.items);
 		mem_free(r->jobs[i].numa.loader_nodes);
 	}

@@ -120,6 +120,18 @@ static void slowest_rank(struct merging *m, const struct mlgen_field *f,
 	to->slowest_checkpoint = b->slowest_checkpoint;
 }
 
+/* Of hosts, and of groups, those of all; of repetitions the first one's. */
+static void rank_list(struct merging *m, const struct mlgen_field *f,
+		      const struct merge_at *at)
+{
+	MERGE_STRUCTS(struct checkpoints_result, 0);
+
+	if (m->how != MERGE_TURNS)
+		merge_append(m, &to->rank_times, &b->rank_times,
+			     sizeof(struct checkpoint_rank),
+			     CHECKPOINT_RANKS_KEPT);
+}
+
 static void known_text(struct merging *m, const struct mlgen_field *f,
 		       const struct merge_at *at)
 {
@@ -232,6 +244,8 @@ static const struct merge_rule merge_seconds_first = {
 static const struct merge_rule merge_seconds_later = {
 	.whole = later_seconds, .ordered = 1 << MERGE_TURNS
 };
+static const struct merge_rule merge_rank_list = { .whole = rank_list,
+						   .ordered = MERGE_ORDERED };
 static const struct merge_rule merge_rank_percent = { .whole = rank_times };
 static const struct merge_rule merge_slowest = { .whole = slowest_rank };
 static const struct merge_rule merge_known = { .whole = known_text,
@@ -242,6 +256,20 @@ const struct merge_rule merge_items = {
 };
 
 /* clang-format off */
+
+#define K struct checkpoint_rank
+const struct mlgen_field metrics_checkpoint_rank_fields[] = {
+	{ "number", RESULT_U64(K, number, first),
+	  .help = "Number of the checkpoint." },
+	{ "rank", RESULT_U64(K, rank, first),
+	  .help = "The rank." },
+	{ "begin_seconds", RESULT_F64(K, begin_seconds, first), .unit = "s",
+	  .help = "Begin of the checkpoint, since the first one began." },
+	{ "seconds", RESULT_F64(K, seconds, first), .unit = "s",
+	  .help = "From then until the rank was done." },
+	{ 0 },
+};
+#undef K
 
 #define P struct rank_percent
 const struct mlgen_field metrics_rank_percent_fields[] = {
@@ -359,6 +387,8 @@ const struct mlgen_field metrics_checkpoints_fields[] = {
 	  .help = "Files of these." },
 	{ "delete_seconds", RESULT_F64(S, delete_seconds, joined), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "How long that took." },
+	{ "rank_times", RESULT_LIST(S, rank_times, struct checkpoint_rank, metrics_checkpoint_rank_fields, rank_list),
+	  .help = "Each rank in each complete checkpoint, the first 4,096 of them." },
 	{ "rank_percent", RESULT_OBJECT(S, rank_percent, struct rank_percent, metrics_rank_percent_fields, rank_percent),
 	  .help = "Where the threads of the ranks were while checkpoints were under way; sums to 100." },
 	{ "open_ns", RESULT_HIST(S, open_ns, hist), .unit = "ns",

@@ -77,6 +77,19 @@ static void target_met(struct merging *m, const struct mlgen_field *f,
 	to->ml.target_met = to->ml.au_percent >= to->ml.target_au_percent;
 }
 
+/* Of repetitions the first one's stay. */
+static void ranks_list(struct merging *m, const struct mlgen_field *f,
+		       const struct merge_at *at)
+{
+	MERGE_STRUCTS(struct metric_list, f->off);
+
+	if (m->how != MERGE_TURNS)
+		merge_append(m, to, b, sizeof(struct rank_time),
+			     RANK_TIMES_KEPT);
+}
+
+static const struct merge_rule merge_ranks = { .whole = ranks_list,
+					       .ordered = MERGE_ORDERED };
 static const struct merge_rule merge_stall_mean =
 	MERGE_MEAN_BY(struct epoch_result, stall_count);
 static const struct merge_rule merge_epochs = { .whole = epochs_list,
@@ -110,6 +123,18 @@ const struct mlgen_field metrics_time_percent_fields[] = {
 	  .help = "Woken late by this host after computing." },
 	{ "other", RESULT_PERCENT(T, other, mean_time), .flags = MLGEN_NULLABLE, .unit = "%",
 	  .help = "The rest." },
+	{ 0 },
+};
+#undef T
+
+#define T struct rank_time
+const struct mlgen_field metrics_rank_time_fields[] = {
+	{ "rank", RESULT_U64(T, rank, first),
+	  .help = "Number of the accelerator, from 0, through all hosts." },
+	{ "time_percent", RESULT_OBJECT(T, time_percent, struct time_percent, metrics_time_percent_fields, members),
+	  .help = "Where its time went; sums to 100." },
+	{ "loader_percent", RESULT_OBJECT(T, loader_percent, struct loader_percent, metrics_loader_percent_fields, members),
+	  .help = "Where that of its read threads went; sums to 100." },
 	{ 0 },
 };
 #undef T
@@ -296,6 +321,8 @@ const struct mlgen_field metrics_ml_fields[] = {
 	  .help = "Where the time of the accelerators went; sums to 100." },
 	{ "loader_percent", RESULT_OBJECT(R, ml.loader_percent, struct loader_percent, metrics_loader_percent_fields, members),
 	  .help = "Where the time of the read threads went; sums to 100." },
+	{ "ranks", RESULT_LIST(R, ml.ranks, struct rank_time, metrics_rank_time_fields, ranks),
+	  .help = "The same of each accelerator and its read threads, the first 256 of them; empty where there is one." },
 	{ "epochs", RESULT_LIST(R, ml.epochs, struct epoch_result, metrics_epoch_fields, epochs),
 	  .help = "Each epoch, the first 1,024 of them." },
 	{ "epochs_total", RESULT_U64(R, ml.epochs_total, turns), .unit = "epochs",

@@ -25,6 +25,7 @@ extern const struct mlgen_field metrics_verdict_fields[];
 
 /* metrics_ml.c */
 extern const struct mlgen_field metrics_time_percent_fields[];
+extern const struct mlgen_field metrics_rank_time_fields[];
 extern const struct mlgen_field metrics_epoch_fields[];
 extern const struct mlgen_field metrics_mlperf_window_fields[];
 extern const struct mlgen_field metrics_mlperf_fields[];
@@ -37,6 +38,7 @@ extern const struct mlgen_field metrics_prepare_fields[]; /* prepare_result */
 
 /* metrics_checkpoint.c */
 extern const struct mlgen_field metrics_rank_percent_fields[];
+extern const struct mlgen_field metrics_checkpoint_rank_fields[];
 extern const struct mlgen_field metrics_checkpoint_fields[];
 extern const struct mlgen_field metrics_checkpoints_fields[];
 

@@ -22,11 +22,14 @@ static void fini_job(struct job_result *r)
 	mlperf_rules_fini(&ml->mlperf_check);
 	mem_free(ml->mlperf_epochs.items);
 	mem_free(ml->au_percent_per_accelerator.items);
+	mem_free(ml->ranks.items);
 	mem_free(ml->epochs.items);
 	mem_free(ml->cache.epochs.items);
 	mem_free(ml->cache.ranks.items);
 	mem_free(ml->saves.items.items);
+	mem_free(ml->saves.rank_times.items);
 	mem_free(ml->restores.items.items);
+	mem_free(ml->restores.rank_times.items);
 	mem_free(r->io.replay.slices.items);
 	mem_free(r->numa.loader_nodes);
 	fini_verdict(&r->verdict);

@@ -38,6 +38,14 @@ struct loader_percent {
 	double open, stat, read, write, fsync, close, reap, cpu, idle, other;
 };
 
+/* One accelerator of several, and its loaders. */
+struct rank_time {
+	uint64_t rank;
+	struct time_percent time_percent;
+	struct loader_percent loader_percent;
+};
+#define RANK_TIMES_KEPT 256
+
 /* What continue_on_error counted in place of ending the run: failed.h. */
 struct failed_result {
 	uint64_t count, of;   /* samples, or operations of a plain job */
@@ -295,6 +303,8 @@ struct ml_result {
 	bool target_met; /* where there is a target and an AU */
 	struct time_percent time_percent;
 	struct loader_percent loader_percent;
+	struct metric_list ranks;  /* rank_time, the first 256; owned; of
+				    * one accelerator alone none */
 	struct metric_list epochs; /* struct epoch_result, the first 1024 */
 	uint64_t epochs_total;
 	/* sample_ns is of extents, which are read together; UINT64_MAX: of

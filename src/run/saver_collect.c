@@ -207,7 +207,7 @@ void saver_collect(struct saver *s, struct checkpoints_result *r)
 	saver_record_keep(s);
 	merge_threads(s);
 	*r = s->sum;
-	s->sum.items = (struct metric_list){ 0 };
+	s->sum.items = s->sum.rank_times = (struct metric_list){ 0 };
 	sum_up(s, r);
 	split_time(&r->rank_percent, &s->total, s->cfg.is_restore);
 	point_to_latencies(r, &s->total);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/util.h"
 #include "io/dirty.h"
 #include "run/saver_inside.h"
 
@@ -110,24 +112,25 @@ static void remove_rest(struct saver *s, const struct checkpoint *k)
 	checkpoints_add(s->cfg.checkpoints, k);
 }
 
-/* Who took how long: a rank as long as the slowest of its threads. */
+/* As long as the slowest of its threads. */
+static double rank_seconds(const struct saver *s, uint64_t i)
+{
+	uint64_t end_ns = s->begin_ns;
+
+	for (unsigned k = 0; k < s->threads_each; k++)
+		end_ns = u64_max(
+			end_ns, s->threads[i * s->threads_each + k].end_ns);
+	return (double)(end_ns - s->begin_ns) / 1e9;
+}
+
 static void measure_rank(const struct saver *s, uint64_t i,
 			 struct checkpoint_result *r)
 {
 	const struct saver_rank *rank = &s->ranks[i];
-	uint64_t end_ns = 0;
-	double seconds, rate;
+	double seconds = rank_seconds(s, i);
+	double rate = seconds > 0 ? (double)rank->source->bytes / seconds
+				  : (double)NAN;
 
-	for (unsigned k = 0; k < s->threads_each; k++) {
-		const struct saver_thread *t =
-			&s->threads[i * s->threads_each + k];
-
-		if (t->end_ns > end_ns)
-			end_ns = t->end_ns;
-	}
-	seconds = (double)(end_ns - s->begin_ns) / 1e9;
-	rate = seconds > 0 ? (double)rank->source->bytes / seconds
-			   : (double)NAN;
 	if (i == 0 || seconds > r->slowest_rank_seconds) {
 		r->slowest_rank = rank->rank;
 		r->slowest_rank_seconds = seconds;
@@ -164,6 +167,25 @@ static bool must_give_up(const struct saver *s)
 	return atomic_load(&s->has_failed) || atomic_load(&s->closed);
 }
 
+/* Under the lock. */
+static void record_ranks(struct saver *s)
+{
+	struct metric_list *l = &s->sum.rank_times;
+	uint64_t n = u64_min(s->rank_count, CHECKPOINT_RANKS_KEPT - l->count);
+	struct checkpoint_rank *out =
+		mem_realloc(l->items, (l->count + n) * sizeof(*out));
+
+	for (uint64_t i = 0; i < n; i++)
+		out[l->count + i] = (struct checkpoint_rank){
+			.number = s->newest.number,
+			.rank = s->ranks[i].rank,
+			.begin_seconds =
+				(double)(s->begin_ns - s->first_ns) / 1e9,
+			.seconds = rank_seconds(s, i),
+		};
+	*l = (struct metric_list){ out, l->count + n };
+}
+
 /* What the round has come to; the stall in a training is told by others. */
 static void record(struct saver *s, const struct checkpoint_result *r)
 {
@@ -177,6 +199,8 @@ static void record(struct saver *s, const struct checkpoint_result *r)
 	to->snapshot_seconds = old.snapshot_seconds;
 	to->wait_seconds = old.wait_seconds;
 	to->stall_seconds = old.stall_seconds;
+	if (to->complete && s->sum.rank_times.count < CHECKPOINT_RANKS_KEPT)
+		record_ranks(s);
 	if (!to->error[0] && !to->complete)
 		snprintf(to->error, sizeof(to->error), "%s",
 			 saver_is_interrupted(s) ? "interrupted"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "data/demand.h"
 #include "run/activity.h"
 #include "run/collect.h"
@@ -99,13 +100,14 @@ static void collect_slowest_rank(struct slowest_rank *out, const struct slot *s)
 	mem_free(means);
 }
 
-static void collect_time(struct time_percent *p, const struct slot *s)
+static void collect_time(struct time_percent *p, const struct rank *ranks,
+			 uint64_t n)
 {
 	double wall = 0, compute = 0, stall = 0, barrier = 0, oversleep = 0;
 	double evaluation = 0, checkpoint = 0, others = 0;
 
-	for (uint64_t i = 0; i < s->job->accelerators; i++) {
-		const struct rank_count *c = &s->train.ranks[i].count;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct rank_count *c = &ranks[i].count;
 
 		wall += (double)count_get(&c->step_ns);
 		evaluation += (double)count_get(&c->eval_ns);
@@ -129,6 +131,37 @@ static void collect_time(struct time_percent *p, const struct slot *s)
 		.oversleep = collect_percent(oversleep, wall),
 		.other = collect_percent(wall > known ? wall - known : 0, wall),
 	};
+}
+
+static void collect_loaders(struct loader_percent *p, const struct rank *r,
+			    uint64_t loaders)
+{
+	struct opstat all = { 0 };
+
+	opstat_init(&all);
+	for (uint64_t i = 0; i < loaders; i++)
+		opstat_merge(&all, &r->loaders[i].worker.stat);
+	collect_worker_time(p, &all);
+	opstat_fini(&all);
+}
+
+/* Of one alone it is what all have. */
+static void collect_each_rank(struct ml_result *ml, const struct slot *s)
+{
+	uint64_t n = u64_min(s->job->accelerators, RANK_TIMES_KEPT);
+	uint64_t loaders = u64_max(job_read_threads(s->job), 1);
+
+	if (n < 2)
+		return;
+	struct rank_time *out = mem_array(n, sizeof(*out));
+	for (uint64_t i = 0; i < n; i++) {
+		const struct rank *r = &s->train.ranks[i];
+
+		out[i].rank = r->index;
+		collect_time(&out[i].time_percent, r, 1);
+		collect_loaders(&out[i].loader_percent, r, loaders);
+	}
+	ml->ranks = (struct metric_list){ out, n };
 }
 
 static void collect_eval(struct eval_result *e, const struct slot *s)
@@ -190,8 +223,9 @@ static void collect_ml(struct job_result *out, struct slot *s)
 	out->iodepth_used = job_depth(j);
 	out->in_use = collect_in_use(s);
 	collect_ranks(out, s);
-	collect_time(&ml->time_percent, s);
+	collect_time(&ml->time_percent, s->train.ranks, j->accelerators);
 	collect_worker_time(&ml->loader_percent, &s->total);
+	collect_each_rank(ml, s);
 	ml->sample_ns = s->total.sample;
 	ml->samples_per_extent = s->dataset.extents_differ
 					 ? UINT64_MAX
