@@ -125,8 +125,8 @@ build/%.bpf.o: %.bpf.c build/flags
 build/src/capture/bpf/bpf_object.o: build/src/capture/bpf/capture.bpf.o
 
 # And what each page has in it.
-build/src/report/html/html_parts.o: src/report/html/page.css \
-	src/report/html/page.js $(CHARTJS)
+build/src/report/html/html_parts.o: $(wildcard src/report/html/*.css \
+	src/report/html/*.js) $(CHARTJS)
 
 -include $(OBJ:.o=.d) $(KERNEL_SRC:%.c=build/%.d)
 

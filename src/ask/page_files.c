@@ -18,7 +18,7 @@ static int open_document(struct results_file *f, const char *path,
 		return mlgen_fail(err, -EINVAL,
 				  "html: a page is made of files, and not of "
 				  "standard input");
-	return results_open_scored(f, path, err);
+	return results_open_any(f, path, err);
 }
 
 static int add_documents(struct html *h, const struct ask *a,

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/util.h"
 #include "report/metrics.h"
 
 /* A thousand jobs with all their histograms are not that large. */
@@ -138,6 +139,21 @@ static bool is_score(const struct results_file *f)
 	return !f->jobs && json_is_object(json_object_get(f->root, "score"));
 }
 
+/* What it is where it is no run: the member that it has. */
+static const char *other_kind(const struct results_file *f)
+{
+	static const char *const kinds[][2] = {
+		{ "score", "a score" },
+		{ "trace", "the description of a trace" },
+		{ "miss_curves", "a miss curve" },
+	};
+
+	for (size_t i = 0; !f->jobs && i < ARRAY_LEN(kinds); i++)
+		if (json_object_get(f->root, kinds[i][0]))
+			return kinds[i][1];
+	return NULL;
+}
+
 static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 {
 	size_t n = json_array_size(f->jobs);
@@ -147,6 +163,11 @@ static int check_jobs(const struct results_file *f, struct mlgen_err *err)
 				  "%s: is a score, and no report of a run; "
 				  "--table=file,score.m1 prints its figures",
 				  f->path);
+	if (other_kind(f))
+		return mlgen_fail(err, -EINVAL,
+				  "%s: is %s, and no report of a run; "
+				  "--page --html=FILE shows it",
+				  f->path, other_kind(f));
 	if (!json_is_array(f->jobs))
 		return mlgen_fail(err, -EINVAL, "%s: jobs: must be a list",
 				  f->path);
@@ -234,8 +255,16 @@ static void begin_file(struct results_file *f, const char *path)
 	f->name = slash && slash[1] ? slash + 1 : f->shown;
 }
 
+enum takes { RUNS, RUNS_AND_SCORES, ANYTHING };
+
+static bool is_taken(const struct results_file *f, enum takes takes)
+{
+	return (takes >= RUNS_AND_SCORES && is_score(f)) ||
+	       (takes == ANYTHING && other_kind(f));
+}
+
 /* What was loaded, if it was (rc as of that), is mlgen's, and is read. */
-static int read_loaded(struct results_file *f, bool takes_score, int rc,
+static int read_loaded(struct results_file *f, enum takes takes, int rc,
 		       struct mlgen_err *err)
 {
 	if (rc < 0) {
@@ -244,11 +273,11 @@ static int read_loaded(struct results_file *f, bool takes_score, int rc,
 	}
 	f->jobs = json_object_get(f->root, "jobs");
 	rc = check_version(f, err);
-	if (rc == 0 && !(takes_score && is_score(f)))
+	if (rc == 0 && !is_taken(f, takes))
 		rc = check_jobs(f, err);
 	for (size_t i = 0; rc == 0 && i < json_array_size(f->jobs); i++)
 		results_older_job(f->root, json_array_get(f->jobs, i));
-	if (rc == 0)
+	if (rc == 0 && (f->jobs || is_score(f)))
 		rc = read_records(f, err);
 	if (rc < 0)
 		results_close(f);
@@ -259,21 +288,28 @@ int results_open(struct results_file *f, const char *path,
 		 struct mlgen_err *err)
 {
 	begin_file(f, path);
-	return read_loaded(f, false, load(f, err), err);
+	return read_loaded(f, RUNS, load(f, err), err);
+}
+
+int results_open_any(struct results_file *f, const char *path,
+		     struct mlgen_err *err)
+{
+	begin_file(f, path);
+	return read_loaded(f, ANYTHING, load(f, err), err);
 }
 
 int results_open_scored(struct results_file *f, const char *path,
 			struct mlgen_err *err)
 {
 	begin_file(f, path);
-	return read_loaded(f, true, load(f, err), err);
+	return read_loaded(f, RUNS_AND_SCORES, load(f, err), err);
 }
 
 int results_open_text(struct results_file *f, const char *name,
 		      const char *text, size_t bytes, struct mlgen_err *err)
 {
 	begin_file(f, name);
-	return read_loaded(f, false, load_text(f, text, bytes, err), err);
+	return read_loaded(f, RUNS, load_text(f, text, bytes, err), err);
 }
 
 void results_close(struct results_file *f)

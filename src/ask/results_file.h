@@ -15,7 +15,7 @@ struct results_file {
 	char *shown;      /* the path, printable; owned */
 	const char *name; /* the last part of that */
 	json_t *root;     /* owned */
-	/* Of it: a list of objects, each with a jobname; NULL: it is a score. */
+	/* Of it: a list of objects, each with a jobname; NULL: it is no run. */
 	json_t *jobs;
 	/* What its tables say, one for each of its jobs, or of a score; owned. */
 	struct record *records;
@@ -31,7 +31,11 @@ struct results_file {
  */
 int results_open(struct results_file *f, const char *path,
 		 struct mlgen_err *err);
-/* The same, and a score is taken, too: one record, without a job. */
+/* Whatever mlgen writes: descriptions of traces and miss curves, too, which have no
+ * record. */
+int results_open_any(struct results_file *f, const char *path,
+		     struct mlgen_err *err);
+/* Runs, and a score is taken, too: one record, without a job. */
 int results_open_scored(struct results_file *f, const char *path,
 			struct mlgen_err *err);
 /* The same of a document that is in memory, and is called `name` in messages. */

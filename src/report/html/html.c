@@ -82,7 +82,8 @@ static int count_bytes(const char *text, size_t bytes, void *data)
 
 static void leave_out(struct html *h)
 {
-	static const char *const parts[] = { "bins", "series", NULL };
+	static const char *const parts[] = { "bins", "latencies", "series",
+					     NULL };
 
 	for (size_t i = 0; parts[i]; i++) {
 		size_t bytes = 0;

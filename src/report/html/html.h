@@ -9,10 +9,10 @@
 #include <mlgen/err.h>
 
 /*
- * The page has what the JSON documents have, and nothing else: page.js makes
+ * The page has what the JSON documents have, and nothing else: the scripts make
  * charts and the tables below them out of what is embedded, whichever members
- * there are. It asks for nothing from anywhere. Figures of latency bins, then
- * those over time, are left out where it would be larger than 2 MiB, and it says
+ * there are. It asks for nothing from anywhere. Figures of latency bins, then of
+ * latencies over time, then all over time, are left out where it would be larger than 2 MiB, and it says
  * so.
  */
 struct html {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html_parts.c - see html_parts.h: page.css, page.js and Chart.js, as bytes. */
+/* html_parts.c - see html_parts.h: page.css, the scripts and Chart.js, as bytes. */
 #include "report/html/html_parts.h"
 
 #include "config.h"
@@ -10,6 +10,18 @@
 	".byte 0\n"
 #define FILE_AT(path) ".incbin \"" path "\"\n"
 
+/* One script, in the order of its files. */
+#define SCRIPT(name) FILE_AT("src/report/html/" name ".js")
+#define SCRIPTS                                                                \
+	SCRIPT("kit")                                                          \
+	SCRIPT("charts")                                                       \
+	SCRIPT("over_time")                                                    \
+	SCRIPT("job")                                                          \
+	SCRIPT("asked")                                                        \
+	SCRIPT("sweep")                                                        \
+	SCRIPT("trace")                                                        \
+	SCRIPT("page")
+
 #ifdef CHARTJS_FILE
 #define CHARTJS FILE_AT(CHARTJS_FILE)
 #else
@@ -18,5 +30,5 @@
 
 __asm__(".pushsection .rodata\n" EMBED("html_css",
 				       FILE_AT("src/report/html/page.css"))
-		EMBED("html_js", FILE_AT("src/report/html/page.js"))
+		EMBED("html_js", SCRIPTS)
 			EMBED("html_chartjs", CHARTJS) ".popsection\n");
