@@ -18,8 +18,7 @@
 #define NAME_MAX_BYTES 32
 
 static const char no_zone[] =
-	"no intel-rapl zone in /sys/class/powercap: no RAPL, or a virtual "
-	"machine";
+	"no RAPL zone in /sys/class/powercap; a VM has none";
 static const char for_root[] =
 	"energy_uj in /sys/class/powercap is for root alone";
 static const char unreadable[] =

@@ -12,6 +12,8 @@
 
 #define HANGING_NS (10 * NS_PER_S)
 
+enum { READS = 1, WRITES };
+
 /*
  * A column: the first of its texts that has a value. Those that a narrow
  * picture has no room for say from which width on they are.
@@ -19,25 +21,27 @@
 static const struct column {
 	const char *title;
 	unsigned columns, from;
+	unsigned moves; /* READS or WRITES: empty until the job does */
 	const char *texts[4];
 	enum view_look look;
 } columns[] = {
-	{ "Job", 15, 0, { "{job}" }, VIEW_PLAIN },
-	{ "At", 11, 0, { "{phase}" }, VIEW_FAINT },
+	{ "Job", 15, 0, 0, { "{job}" }, VIEW_PLAIN },
+	{ "At", 11, 0, 0, { "{phase}" }, VIEW_FAINT },
 	{ "Done",
 	  13,
 	  0,
+	  0,
 	  { "{epoch} {step}", "{files}", "{checkpoint}", "{done_percent}" },
 	  VIEW_PLAIN },
-	{ "Read", 11, 0, { "{read_bytes}" }, VIEW_PLAIN },
-	{ "Write", 11, 0, { "{write_bytes}", "{io_bytes}" }, VIEW_PLAIN },
-	{ "AU", 8, 0, { "{au_percent}" }, VIEW_GOOD },
-	{ "Left", 8, 0, { "{left}" }, VIEW_PLAIN },
-	{ "Reads/s", 8, 100, { "{read_ios}" }, VIEW_PLAIN },
-	{ "Writes/s", 9, 100, { "{write_ios}" }, VIEW_PLAIN },
-	{ "Stall p99", 11, 110, { "{stall}" }, VIEW_POOR },
-	{ "Hits", 8, 120, { "{hit_percent}" }, VIEW_PLAIN },
-	{ "Waiting", 9, 130, { "{waiting}" }, VIEW_POOR },
+	{ "Read", 11, 0, READS, { "{read_bytes}" }, VIEW_PLAIN },
+	{ "Write", 11, 0, WRITES, { "{write_bytes}", "{io_bytes}" }, VIEW_PLAIN },
+	{ "AU", 8, 0, 0, { "{au_percent}" }, VIEW_GOOD },
+	{ "Left", 8, 0, 0, { "{left}" }, VIEW_PLAIN },
+	{ "Reads/s", 8, 100, 0, { "{read_ios}" }, VIEW_PLAIN },
+	{ "Writes/s", 9, 100, 0, { "{write_ios}" }, VIEW_PLAIN },
+	{ "Stall p99", 11, 110, 0, { "{stall}" }, VIEW_POOR },
+	{ "Hits", 8, 120, 0, { "{hit_percent}" }, VIEW_PLAIN },
+	{ "Waiting", 9, 130, 0, { "{waiting}" }, VIEW_POOR },
 };
 
 static bool is_hanging(const struct live *l)
@@ -78,6 +82,14 @@ static bool put_trouble(const struct view_pen *pen, const struct view_scene *s,
 	return true;
 }
 
+/* A job that only reads has no 0.00 MiB/s of writes; what a preparation writes
+ * is counted apart. */
+static bool is_empty(const struct column *c, const struct live *job)
+{
+	return c->moves && job->phase != LIVE_PREPARE &&
+	       job->io_moved[c->moves - READS] == 0;
+}
+
 static void put_job(const struct view_pen *pen, const struct view_scene *s,
 		    const struct live *job, unsigned row)
 {
@@ -101,10 +113,12 @@ static void put_job(const struct view_pen *pen, const struct view_scene *s,
 
 		if (pen->columns < c->from)
 			continue;
-		while (from < c->texts + ARRAY_LEN(c->texts) && *from &&
+		while (!is_empty(c, job) &&
+		       from < c->texts + ARRAY_LEN(c->texts) && *from &&
 		       !status_figures(*from, &span, s->scratch, text))
 			from++;
-		if (from < c->texts + ARRAY_LEN(c->texts) && *from)
+		if (!is_empty(c, job) &&
+		    from < c->texts + ARRAY_LEN(c->texts) && *from)
 			view_put(pen, row, at, c->columns - 1, c->look, text);
 		at += c->columns;
 	}

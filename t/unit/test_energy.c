@@ -131,10 +131,10 @@ static void expect_unknown(const char *why)
 START_TEST(without_zones_it_is_unknown_and_says_so)
 {
 	tree_make(root);
-	expect_unknown("no intel-rapl zone");
+	expect_unknown("no RAPL zone");
 	tree_file(root, CAP "intel-rapl-mmio:0/name", "package-0\n");
 	tree_file(root, CAP "dtpm/name", "package-0\n");
-	expect_unknown("no intel-rapl zone");
+	expect_unknown("no RAPL zone");
 	tree_remove(root);
 }
 END_TEST

@@ -81,7 +81,7 @@ function heatmap(grid, s, l)
 		})) },
 		options: {
 			interaction: { mode: "nearest", axis: "xy", intersect: true },
-			scales: { x: { ticks: { maxTicksLimit: 7, maxRotation: 0 }, grid: { display: false } },
+			scales: { x: { ticks: { maxTicksLimit: 5, maxRotation: 0 }, grid: { display: false } },
 				y: Object.assign(log_axis(time_ns), { min: Math.max(from[0], 1), max: top(n - 1) }) },
 			plugins: { legend: { display: false }, tooltip: { callbacks: {
 				label: (i) => i.dataset.label + ": " + count(flat[i.dataIndex * n + i.datasetIndex]) } } },
