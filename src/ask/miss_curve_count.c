@@ -25,6 +25,9 @@ static const enum job_cache policies[] = {
 /* Accesses are held as 4 bytes each, twice. */
 #define ACCESSES_MOST (UINT64_C(1) << 30)
 
+/* So many are told to a cache before they are accessed. */
+#define COMING 16u
+
 struct counting {
 	const struct job *job;
 	const struct dataset *ds;
@@ -210,6 +213,17 @@ static void count_lru(const struct counting *c, uint64_t *hits)
 	misscurve_free(m);
 }
 
+static void expect(const struct counting *c, const struct cache *cache,
+		   uint64_t first)
+{
+	unsigned n = (unsigned)u64_min(COMING, c->count - first);
+	uint64_t units[COMING];
+
+	for (unsigned i = 0; i < n; i++)
+		units[i] = c->at[first + i];
+	cache_expect(cache, units, n);
+}
+
 static int count_one(const struct counting *c, enum job_cache policy,
 		     uint64_t size, uint64_t *hits, struct mlgen_err *err)
 {
@@ -219,7 +233,8 @@ static int count_one(const struct counting *c, enum job_cache policy,
 		.capacity_bytes = c->unit_bytes ? size : UINT64_MAX,
 		.capacity_units = c->unit_bytes ? UINT64_MAX : size,
 		.seed = c->job->randseed,
-		.unit_bytes = c->unit_bytes ? held_bytes : NULL,
+		.each_bytes = c->unit_bytes ? 0 : 1,
+		.unit_bytes = held_bytes,
 		.arg = c,
 	};
 	struct cache *cache;
@@ -232,6 +247,8 @@ static int count_one(const struct counting *c, enum job_cache policy,
 						.next_use = c->next[i] };
 		struct cache_answer answer;
 
+		if (i % COMING == 0)
+			expect(c, cache, i);
 		cache_access(cache, &a, &answer);
 		*hits += answer.is_hit && i >= c->cold;
 	}

@@ -36,8 +36,8 @@ static bool random_make_room(struct cache *c, const struct cache_access *a,
 	.slot_bytes = sizeof(struct cache_link), .make_room = cache_list_make_room, \
 	.add = cache_list_add, .remove = cache_list_remove
 #define BY_WORTH \
-	.slot_bytes = sizeof(struct cache_ranked), .make_room = cache_heap_make_room, \
-	.hit = cache_heap_hit, .add = cache_heap_add, .remove = cache_heap_remove
+	.slot_bytes = sizeof(uint64_t), .make_room = cache_worth_make_room, \
+	.hit = cache_worth_hit, .add = cache_worth_add, .remove = cache_worth_remove
 
 /* Words and sentences of them are those of job/cache_words.c. */
 static const struct cache_policy policies[] = {
@@ -49,8 +49,8 @@ static const struct cache_policy policies[] = {
 	[CACHE_CLOCK] = { .slot_bytes = sizeof(struct cache_link), .make_room = cache_clock_make_room,
 			  .hit = cache_clock_hit, .add = cache_clock_add, .remove = cache_list_remove },
 	[CACHE_MINIO] = { .takes = NULL },
-	[CACHE_IMPORTANCE] = { BY_WORTH, .rank = cache_rank_importance, .can_bypass = true },
-	[CACHE_BELADY] = { BY_WORTH, .rank = cache_rank_belady, .can_bypass = true },
+	[CACHE_IMPORTANCE] = { BY_WORTH, .worth = cache_worth_importance },
+	[CACHE_BELADY] = { BY_WORTH, .worth = cache_worth_belady },
 	[CACHE_HOT] = { .takes = is_hot },
 };
 /* clang-format on */
@@ -114,23 +114,35 @@ uint64_t cache_slots(const struct cache_config *cfg)
 		return 0;
 	if (cfg->capacity_bytes == UINT64_MAX)
 		return most;
-	return u64_min(most,
-		       cfg->unit_bytes ? most_units(cfg) : cfg->capacity_bytes);
+	if (!cfg->each_bytes && cfg->unit_bytes)
+		return u64_min(most, most_units(cfg));
+	return u64_min(most, cfg->capacity_bytes / u64_max(cfg->each_bytes, 1));
 }
 
 static uint64_t slot_bytes(const struct cache_config *cfg)
 {
-	return sizeof(struct cache_entry) + policies[cfg->policy].slot_bytes;
+	return sizeof(struct cache_entry) + policies[cfg->policy].slot_bytes +
+	       (cfg->each_bytes ? 0 : sizeof(uint32_t));
+}
+
+/* Nodes of it: an eighth of the slots, and of few all. */
+static uint64_t heap_room(const struct cache_config *cfg, uint64_t slots)
+{
+	return policies[cfg->policy].worth ? slots / 8 + 128 : 0;
 }
 
 /* So that the second of a heap, of 16 bytes each, begins a cache line. */
-#define HEAP_SHIFT (64 - sizeof(struct cache_ranked))
+#define HEAP_SHIFT (64 - sizeof(struct cache_node))
+
+static uint64_t memory_bytes(const struct cache_config *cfg, uint64_t slots)
+{
+	return HEAP_SHIFT + heap_room(cfg, slots) * sizeof(struct cache_node) +
+	       slots * slot_bytes(cfg) + cfg->units * sizeof(uint32_t);
+}
 
 uint64_t cache_state_bytes(const struct cache_config *cfg)
 {
-	return sizeof(struct cache) + HEAP_SHIFT +
-	       cache_slots(cfg) * slot_bytes(cfg) +
-	       cfg->units * sizeof(uint32_t);
+	return sizeof(struct cache) + memory_bytes(cfg, cache_slots(cfg));
 }
 
 /* ---- its life ---- */
@@ -151,14 +163,21 @@ static char *take_pages(size_t bytes)
 	return p;
 }
 
+/* The next `bytes` of it. */
+static void *cut(char **at, uint64_t bytes)
+{
+	void *p = *at;
+
+	*at += bytes;
+	return p;
+}
+
 static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
 {
-	uint64_t own = slots * policies[c->cfg.policy].slot_bytes;
-	uint64_t entries = slots * sizeof(struct cache_entry);
+	uint64_t nodes = heap_room(&c->cfg, slots);
 	char *at;
 
-	c->memory_bytes = (size_t)(HEAP_SHIFT + own + entries +
-				   c->cfg.units * sizeof(uint32_t));
+	c->memory_bytes = (size_t)memory_bytes(&c->cfg, slots);
 	at = take_pages(c->memory_bytes);
 	c->memory = at;
 	if (!at)
@@ -166,9 +185,14 @@ static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
 				  "cache: no memory for the %zu bytes that its "
 				  "bookkeeping takes; a smaller cache_size",
 				  c->memory_bytes);
-	c->links = (struct cache_link *)(void *)(at + HEAP_SHIFT);
-	c->entries = (struct cache_entry *)(void *)(at + HEAP_SHIFT + own);
-	c->slot_of = (uint32_t *)(void *)(at + HEAP_SHIFT + own + entries);
+	cut(&at, HEAP_SHIFT);
+	c->heap = cut(&at, nodes * sizeof(*c->heap));
+	c->heap_room = (uint32_t)nodes;
+	c->links = cut(&at, slots * policies[c->cfg.policy].slot_bytes);
+	c->entries = cut(&at, slots * sizeof(*c->entries));
+	if (!c->cfg.each_bytes)
+		c->sizes = cut(&at, slots * sizeof(*c->sizes));
+	c->slot_of = cut(&at, c->cfg.units * sizeof(*c->slot_of));
 	return 0;
 }
 
@@ -222,6 +246,20 @@ bool cache_fits(const struct cache *c, uint64_t units, uint64_t bytes)
 	       bytes <= c->cfg.capacity_bytes - c->used_bytes;
 }
 
+static uint64_t bytes_of(const struct cache *c, uint64_t unit)
+{
+	return c->cfg.each_bytes ? c->cfg.each_bytes
+				 : c->cfg.unit_bytes(c->cfg.arg, unit);
+}
+
+uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot)
+{
+	if (!c->sizes)
+		return c->cfg.each_bytes;
+	return c->sizes[slot] < UINT32_MAX ? c->sizes[slot]
+					   : bytes_of(c, c->entries[slot].unit);
+}
+
 static uint32_t take_slot(struct cache *c, uint64_t unit, uint64_t bytes)
 {
 	uint32_t slot = c->free;
@@ -230,8 +268,10 @@ static uint32_t take_slot(struct cache *c, uint64_t unit, uint64_t bytes)
 		slot = c->high++;
 	else
 		c->free = c->entries[slot].next_free;
-	c->entries[slot] =
-		(struct cache_entry){ .bytes = bytes, .unit = (uint32_t)unit };
+	c->entries[slot].unit = (uint32_t)unit;
+	c->entries[slot].generation++;
+	if (c->sizes)
+		c->sizes[slot] = (uint32_t)u64_min(bytes, UINT32_MAX);
 	c->slot_of[unit] = slot + 1;
 	c->used_bytes += bytes;
 	c->count++;
@@ -245,7 +285,7 @@ static void give_back(struct cache *c, uint32_t slot)
 	if (c->policy->remove)
 		c->policy->remove(c, slot);
 	c->slot_of[e->unit] = 0;
-	c->used_bytes -= e->bytes;
+	c->used_bytes -= cache_slot_bytes(c, slot);
 	c->count--;
 	e->unit = CACHE_FREE;
 	e->next_free = c->free;
@@ -283,11 +323,6 @@ uint32_t cache_pick(const struct cache *c, uint64_t random)
 
 /* ---- accesses ---- */
 
-static uint64_t bytes_of(const struct cache *c, uint64_t unit)
-{
-	return c->cfg.unit_bytes ? c->cfg.unit_bytes(c->cfg.arg, unit) : 1;
-}
-
 static bool has_room(struct cache *c, const struct cache_access *a,
 		     uint64_t bytes)
 {
@@ -304,8 +339,9 @@ void cache_access(struct cache *c, const struct cache_access *a,
 	uint32_t slot = cache_find(c, a->unit);
 	uint64_t bytes;
 
-	*answer = (struct cache_answer){ slot != CACHE_NO_SLOT, slot };
+	*answer = (struct cache_answer){ slot != CACHE_NO_SLOT, slot, 0 };
 	if (answer->is_hit) {
+		answer->generation = c->entries[slot].generation;
 		if (c->policy->hit)
 			c->policy->hit(c, slot, a);
 		return;
@@ -314,8 +350,25 @@ void cache_access(struct cache *c, const struct cache_access *a,
 	if (!has_room(c, a, bytes))
 		return;
 	answer->slot = take_slot(c, a->unit, bytes);
+	answer->generation = c->entries[answer->slot].generation;
 	if (c->policy->add)
 		c->policy->add(c, answer->slot, a);
+}
+
+/* What the slot leads to waits for what the unit leads to. */
+void cache_expect(const struct cache *c, const uint64_t *units, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		__builtin_prefetch(&c->slot_of[units[i]], 1);
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t slot = cache_find(c, units[i]);
+
+		if (slot == CACHE_NO_SLOT)
+			continue;
+		__builtin_prefetch(&c->entries[slot], 1);
+		if (c->policy->slot_bytes)
+			__builtin_prefetch(&c->links[slot], 1);
+	}
 }
 
 uint32_t cache_find(const struct cache *c, uint64_t unit)
@@ -339,6 +392,17 @@ bool cache_any(const struct cache *c, uint64_t random, uint64_t *unit,
 	*slot = cache_pick(c, random);
 	*unit = c->entries[*slot].unit;
 	return true;
+}
+
+uint32_t cache_generation(const struct cache *c, uint32_t slot)
+{
+	return c->entries[slot].generation;
+}
+
+bool cache_unit_in(const struct cache *c, uint32_t slot, uint64_t *unit)
+{
+	*unit = c->entries[slot].unit;
+	return slot < c->high && *unit != CACHE_FREE;
 }
 
 void cache_forget(struct cache *c, uint64_t unit)

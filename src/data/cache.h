@@ -20,8 +20,8 @@
  * (importance, belady), it does so unless each of those is worth less, and then
  * none of them goes. One that is larger than the cache is never kept.
  *
- * At most 32 bytes for each unit that it can hold and 4 for each that there is;
- * nothing is allocated after cache_new. One thread at a time. What policies are
+ * At most 22 bytes for each unit that it can hold, 4 more where they differ in
+ * size, and 4 for each that there is; nothing is allocated after cache_new. One thread at a time. What policies are
  * called stands in job/cache_words.h: cache_policies are the choices of options.
  */
 struct cache;
@@ -34,7 +34,8 @@ struct cache_config {
 	/* Whichever comes first; UINT64_MAX = no limit. */
 	uint64_t capacity_bytes, capacity_units;
 	uint64_t seed; /* of CACHE_RANDOM */
-	/* Of a unit; NULL = 1 each. */
+	/* Of each unit; 0 = they differ, and unit_bytes tells of one. */
+	uint64_t each_bytes;
 	uint64_t (*unit_bytes)(const void *arg, uint64_t unit);
 	/* CACHE_HOT: is it one of those that are ever kept? */
 	bool (*is_hot)(const void *arg, uint64_t unit);
@@ -57,6 +58,7 @@ struct cache_answer {
 	/* Where it is, or from now on will be; CACHE_NO_SLOT: a miss that is
 	 * not kept. */
 	uint32_t slot;
+	uint32_t generation; /* of that slot; 0 where there is none */
 };
 
 /* 0, or -ENOMEM, -EINVAL with err. */
@@ -68,6 +70,10 @@ void cache_free(struct cache *c); /* NULL is fine */
 void cache_access(struct cache *c, const struct cache_access *a,
 		  struct cache_answer *answer);
 
+/* These units are accessed next: what is known of them comes to where the CPU has
+ * it at hand. Nothing else changes. */
+void cache_expect(const struct cache *c, const uint64_t *units, unsigned count);
+
 /* Is it there, and where? CACHE_NO_SLOT = it is not. No access. */
 uint32_t cache_find(const struct cache *c, uint64_t unit);
 
@@ -78,12 +84,19 @@ bool cache_has_room(const struct cache *c, uint64_t unit);
 bool cache_any(const struct cache *c, uint64_t random, uint64_t *unit,
 	       uint32_t *slot);
 
+/* How many units a slot has had, with the one that is in it. */
+uint32_t cache_generation(const struct cache *c, uint32_t slot);
+
+/* Whose the slot is; false: nobody's. */
+bool cache_unit_in(const struct cache *c, uint32_t slot, uint64_t *unit);
+
 /* It is taken out, and nobody is told: its bytes are not there. */
 void cache_forget(struct cache *c, uint64_t unit);
 
 uint64_t cache_used_bytes(const struct cache *c);
 uint64_t cache_units(const struct cache *c);
 /* Most slots that it can have at a time, and the memory that all of it takes,
- * of such a configuration. */
+ * of such a configuration. Of units that differ, with nobody to tell their sizes,
+ * it is more than that. */
 uint64_t cache_slots(const struct cache_config *cfg);
 uint64_t cache_state_bytes(const struct cache_config *cfg);

@@ -6,11 +6,11 @@
 
 /* Of each slot, whatever the policy. */
 struct cache_entry {
-	uint64_t bytes;
 	uint32_t unit; /* CACHE_FREE: of nobody */
+	uint32_t generation;
 	union {
 		uint32_t next_free; /* slot, where it is free */
-		uint32_t heap_at;   /* of policies with a heap */
+		uint32_t aside;     /* by worth: in a chain; 0 = it is not */
 		uint32_t was_hit;   /* CACHE_CLOCK: since its last turn */
 		uint32_t times;     /* CACHE_LFU: its list, from 0 */
 	};
@@ -31,29 +31,35 @@ struct cache_list {
 /* CACHE_LFU: one of each number of accesses; of more all count as the most. */
 #define CACHE_LISTS 64
 
-/* Of policies with a heap: what a slot is worth, `more` where `most` is equal. */
-struct cache_ranked {
-	uint64_t most;
-	uint32_t more;
+/* Of policies by worth: what a slot was worth when this was written. */
+struct cache_node {
+	uint64_t worth;
 	uint32_t slot;
 };
+
+/* Of a slot that is free; nothing is worth as much. */
+#define CACHE_WORTH_NONE UINT64_MAX
 
 struct cache {
 	const struct cache_policy *policy;
 	struct cache_config cfg;
 	uint32_t *slot_of;           /* by unit, + 1; 0 = not there */
 	struct cache_entry *entries; /* by slot */
+	/* By slot, UINT32_MAX = that or more; NULL = they are alike. */
+	uint32_t *sizes;
 	union {
-		struct cache_link *links;  /* by slot */
-		struct cache_ranked *heap; /* the least first */
+		struct cache_link *links; /* by slot */
+		uint64_t *worth;          /* by slot */
 	};
+	struct cache_node *heap; /* by worth, the least first */
 	/* Slots that there are, that were ever used, that are in use. */
 	uint32_t slots, high, count;
 	uint32_t free; /* of those that were; CACHE_NO_SLOT */
 	struct cache_list lists[CACHE_LISTS]; /* the first, but of lfu */
 	uint64_t filled;                      /* bits of those of lfu */
-	uint32_t heap_count;
-	bool is_root_free; /* of the heap, between make_room and add */
+	uint32_t heap_count, heap_room;
+	uint64_t bar;   /* what is not in the heap is worth it, or more */
+	uint32_t aside; /* the first slot that is set aside, + 1; 0 = none */
 	uint64_t used_bytes;
 	uint64_t tick; /* what was drawn, or accessed, so far */
 	void *memory;
@@ -77,16 +83,15 @@ struct cache_policy {
 	void (*add)(struct cache *c, uint32_t slot,
 		    const struct cache_access *a);
 	void (*remove)(struct cache *c, uint32_t slot);
-	/* Of policies with a heap: what the unit is worth now; `had` is what it
-	 * was until then, NULL where it comes. */
-	struct cache_ranked (*rank)(struct cache *c,
-				    const struct cache_access *a,
-				    const struct cache_ranked *had);
-	bool can_bypass; /* a newcomer that is worth no more is not kept */
+	/* By worth: of the unit now; `had` is what it was until then, 0 where it
+	 * comes. One that is worth no more than others is not kept. */
+	uint64_t (*worth)(const struct cache_access *a, uint64_t had);
 };
 
 /* Would so many units of so many bytes fit in? */
 bool cache_fits(const struct cache *c, uint64_t units, uint64_t bytes);
+/* Of what is in the slot. */
+uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot);
 /* What is in the slot goes, and its owner hears of it. */
 void cache_evict(struct cache *c, uint32_t slot);
 /* A slot in use, by a random number; there is one. */
@@ -115,17 +120,13 @@ void cache_lfu_remove(struct cache *c, uint32_t slot);
 bool cache_lfu_make_room(struct cache *c, const struct cache_access *a,
 			 uint64_t bytes);
 
-/* cache_heap.c: what is worth least goes. */
-bool cache_heap_make_room(struct cache *c, const struct cache_access *a,
-			  uint64_t bytes);
-void cache_heap_add(struct cache *c, uint32_t slot,
-		    const struct cache_access *a);
-void cache_heap_remove(struct cache *c, uint32_t slot);
-void cache_heap_hit(struct cache *c, uint32_t slot,
-		    const struct cache_access *a);
-struct cache_ranked cache_rank_importance(struct cache *c,
-					  const struct cache_access *a,
-					  const struct cache_ranked *had);
-struct cache_ranked cache_rank_belady(struct cache *c,
-				      const struct cache_access *a,
-				      const struct cache_ranked *had);
+/* cache_worth.c: what is worth least goes. */
+bool cache_worth_make_room(struct cache *c, const struct cache_access *a,
+			   uint64_t bytes);
+void cache_worth_add(struct cache *c, uint32_t slot,
+		     const struct cache_access *a);
+void cache_worth_remove(struct cache *c, uint32_t slot);
+void cache_worth_hit(struct cache *c, uint32_t slot,
+		     const struct cache_access *a);
+uint64_t cache_worth_importance(const struct cache_access *a, uint64_t had);
+uint64_t cache_worth_belady(const struct cache_access *a, uint64_t had);

@@ -2,6 +2,27 @@
 /* cache_lists.c - policies by age: lru, fifo and clock, a list of slots each, and lfu, one for each number of accesses. */
 #include "data/cache_inside.h"
 
+static void fetch_slot(const struct cache *c, uint32_t slot)
+{
+	if (slot == CACHE_NO_SLOT)
+		return;
+	__builtin_prefetch(&c->entries[slot], 1);
+	__builtin_prefetch(&c->links[slot], 1);
+}
+
+/* What goes after the one that goes now is fetched, and the slot of the one after
+ * that, so that nobody waits for either. */
+static void evict_oldest(struct cache *c, const struct cache_list *list)
+{
+	uint32_t slot = list->oldest, next = c->links[slot].newer;
+
+	if (next != CACHE_NO_SLOT) {
+		__builtin_prefetch(&c->slot_of[c->entries[next].unit], 1);
+		fetch_slot(c, c->links[next].newer);
+	}
+	cache_evict(c, slot);
+}
+
 static void join(struct cache *c, struct cache_list *list, uint32_t slot)
 {
 	uint32_t older = list->newest;
@@ -54,7 +75,7 @@ bool cache_list_make_room(struct cache *c, const struct cache_access *a,
 {
 	(void)a;
 	while (!cache_fits(c, 1, bytes))
-		cache_evict(c, c->lists[0].oldest);
+		evict_oldest(c, &c->lists[0]);
 	return true;
 }
 
@@ -82,7 +103,7 @@ bool cache_clock_make_room(struct cache *c, const struct cache_access *a,
 			c->entries[oldest].was_hit = false;
 			cache_list_renew(c, oldest, a);
 		} else {
-			cache_evict(c, oldest);
+			evict_oldest(c, &c->lists[0]);
 		}
 	}
 	return true;
@@ -128,7 +149,7 @@ bool cache_lfu_make_room(struct cache *c, const struct cache_access *a,
 	while (!cache_fits(c, 1, bytes)) {
 		int least = __builtin_ctzll(c->filled);
 
-		cache_evict(c, c->lists[least].oldest);
+		evict_oldest(c, &c->lists[least]);
 	}
 	return true;
 }

@@ -58,6 +58,8 @@ static struct cache_config limits_of(const struct job *j,
 				    .capacity_units = UINT64_MAX,
 				    .seed = j->randseed };
 
+	if (u->same_bytes)
+		cfg.each_bytes = tier_kept_bytes(u, u->same_bytes);
 	if (size->samples)
 		cfg.capacity_units = units_of(u, size->samples);
 	else if (size->percent > 0)
@@ -68,9 +70,8 @@ static struct cache_config limits_of(const struct job *j,
 		cfg.capacity_bytes = size->bytes;
 	/* Equal ones are as many as fit, whatever is asked of them. */
 	if (u->same_bytes && cfg.capacity_bytes < UINT64_MAX)
-		cfg.capacity_units = u64_max(
-			cfg.capacity_bytes / tier_kept_bytes(u, u->same_bytes),
-			1);
+		cfg.capacity_units =
+			u64_max(cfg.capacity_bytes / cfg.each_bytes, 1);
 	return cfg;
 }
 

@@ -8,8 +8,29 @@
  * that of a rank which is a step behind, and what a part of one is. */
 #define BATCHES_BEYOND 3u
 
-/* As many bits as a decision has of it. */
+/* As many bits as a decision has of it, and what stands above them. */
 #define GENERATION_MOST ((UINT32_C(1) << 30) - 1)
+#define ENTRY_HIT (UINT32_C(1) << 30)
+#define ENTRY_SUBSTITUTED (UINT32_C(1) << 31)
+
+static struct tier_entry entry_of(const struct tier_decision *d)
+{
+	uint32_t word = d->generation | (d->is_hit ? ENTRY_HIT : 0) |
+			(d->is_substituted ? ENTRY_SUBSTITUTED : 0);
+
+	return (struct tier_entry){ d->slot, word, d->substitute };
+}
+
+static struct tier_decision decision_of(const struct tier_entry *e)
+{
+	return (struct tier_decision){
+		.slot = e->slot,
+		.generation = e->word & GENERATION_MOST,
+		.is_hit = e->word & ENTRY_HIT,
+		.is_substituted = e->word & ENTRY_SUBSTITUTED,
+		.substitute = e->substitute,
+	};
+}
 
 static const struct sampler *sampler_of(const struct tier_cache *c)
 {
@@ -50,12 +71,10 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 {
 	const struct sampler *s = &pass->sampler;
 	uint64_t caches = j->cache_scope == CACHE_OF_RANK ? j->accelerators : 1;
-	uint64_t of_slot = sizeof(uint32_t) + sizeof(uint64_t);
 
 	return j->accelerators * ring_room(j, pass) *
 		       sizeof(struct tier_entry) +
 	       caches * (cache_state_bytes(limits) +
-			 cache_slots(limits) * of_slot +
 			 s->extents * sizeof(struct tier_seen)) +
 	       (asks_what_was_trained(j)
 			? j->accelerators * s->rank_extents * sizeof(uint32_t)
@@ -93,7 +112,7 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	uint64_t ranks = c->end_rank - c->first_rank;
 	int rc;
 
-	cfg.unit_bytes = t->units.same_bytes == 1 ? NULL : unit_bytes;
+	cfg.unit_bytes = unit_bytes;
 	cfg.is_hot = tier_is_hot;
 	cfg.arg = t;
 	cfg.evicted = count_eviction;
@@ -103,8 +122,6 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 		return rc;
 	pthread_mutex_init(&c->lock, NULL);
 	c->slot_count = cache_slots(&cfg);
-	c->generations = mem_array(c->slot_count, sizeof(*c->generations));
-	c->units = mem_array(c->slot_count, sizeof(*c->units));
 	c->rings = mem_array(ranks, sizeof(*c->rings));
 	c->last = mem_array(ranks, sizeof(*c->last));
 	c->ranks = mem_array(ranks, sizeof(*c->ranks));
@@ -138,9 +155,7 @@ void tier_decide_fini(struct tier_cache *c)
 	mem_free(c->trained);
 	mem_free(c->seen);
 	mem_free(c->records);
-	mem_free(c->generations);
-	mem_free(c->units);
-	orderwalk_end(&c->walk);
+	tier_walk_end(c);
 	tier_future_free(c->future);
 	tier_ahead_free(c->ahead);
 	cache_free(c->cache);
@@ -161,9 +176,7 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 	c->epoch = epoch;
 	c->epochs_begun = epoch + 1;
 	c->order = (struct tier_order){ 0 };
-	orderwalk_end(&c->walk);
-	orderwalk_begin(&c->walk, sampler_of(c), c->first_rank, c->end_rank,
-			epoch);
+	tier_walk_begin(c, epoch);
 	for (uint64_t i = 0; i < c->end_rank - c->first_rank; i++) {
 		struct tier_ring *r = &c->rings[i];
 
@@ -177,104 +190,94 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 	c->draw_ns += clock_now(c->tier->cfg.clock) - from_ns;
 }
 
-static uint32_t generation_in(const struct tier_cache *c, uint32_t slot)
+/* Member by member into where it stays, here and below: a copy of what was just
+ * written in parts waits for all that was written before. */
+static void decide_substitute(struct tier_cache *c, const struct extent *x,
+			      struct tier_decision *d)
 {
-	return slot == CACHE_NO_SLOT ? 0 : c->generations[slot];
-}
-
-static struct tier_entry decide_substitute(struct tier_cache *c,
-					   const struct extent *x)
-{
-	struct tier_entry d = { .slot = CACHE_NO_SLOT };
 	uint64_t unit;
+	uint32_t slot;
 
-	if (!tier_substitute(c, x, &unit, &d.slot))
-		return d;
-	d.generation = generation_in(c, d.slot) & GENERATION_MOST;
-	d.is_substituted = true;
-	d.substitute = (uint32_t)unit;
-	return d;
+	if (!tier_substitute(c, x, &unit, &slot))
+		return;
+	d->slot = slot;
+	d->generation = cache_generation(c->cache, slot) & GENERATION_MOST;
+	d->is_substituted = true;
+	d->substitute = (uint32_t)unit;
 }
 
-static struct tier_entry decide_access(struct tier_cache *c,
-				       const struct extent *x)
+static void decide_access(struct tier_cache *c, const struct tier_access *of,
+			  struct tier_decision *d)
 {
 	const struct tier *t = c->tier;
-	struct cache_access a = { .unit = tier_unit_of(&t->units, x) };
+	struct cache_access a = { .unit = of->unit };
 	struct cache_answer answer;
 
 	if (t->cfg.weight)
-		a.weight = t->cfg.weight(t->cfg.weights, x->id);
+		a.weight = t->cfg.weight(t->cfg.weights, of->extent.id);
 	if (c->future)
 		a.next_use = tier_future_next(c->future);
 	cache_access(c->cache, &a, &answer);
-	if (!answer.is_hit && answer.slot != CACHE_NO_SLOT) {
-		c->generations[answer.slot]++;
-		c->units[answer.slot] = a.unit;
-	}
-	return (struct tier_entry){
-		.slot = answer.slot,
-		.generation = generation_in(c, answer.slot) & GENERATION_MOST,
-		.is_hit = answer.is_hit,
-	};
+	d->slot = answer.slot;
+	d->generation = answer.generation & GENERATION_MOST;
+	d->is_hit = answer.is_hit;
 }
 
 /* What is missed and is not to be kept may be another one that is there. */
-static struct tier_entry decide(struct tier_cache *c, const struct extent *x)
+static void decide(struct tier_cache *c, const struct tier_access *a,
+		   struct tier_decision *d)
 {
-	struct tier_entry d = { .slot = CACHE_NO_SLOT };
 	bool may_stand_in =
 		c->tier->job->cache_substitute != CACHE_SUBSTITUTE_NONE;
-	uint64_t unit = tier_unit_of(&c->tier->units, x);
 
-	if (may_stand_in && !tier_makes_room(c, unit)) {
-		d = decide_substitute(c, x);
-		if (d.is_substituted)
-			return d;
-	}
-	d = decide_access(c, x);
-	return may_stand_in && d.slot == CACHE_NO_SLOT ? decide_substitute(c, x)
-						       : d;
+	*d = (struct tier_decision){ .slot = CACHE_NO_SLOT };
+	if (may_stand_in && !tier_makes_room(c, a->unit))
+		decide_substitute(c, &a->extent, d);
+	if (d->is_substituted)
+		return;
+	decide_access(c, a, d);
+	if (may_stand_in && d->slot == CACHE_NO_SLOT)
+		decide_substitute(c, &a->extent, d);
 }
 
 /* Of an order that follows from losses: whose they are. */
-static void note_trained(struct tier_cache *c, const struct orderwalk_at *at,
-			 const struct extent *x, const struct tier_entry *d)
+static void note_trained(struct tier_cache *c, const struct tier_access *a,
+			 const struct tier_decision *d)
 {
 	uint64_t first =
-		(at->rank - c->first_rank) * sampler_of(c)->rank_extents;
-	struct extent other = *x;
+		(a->at.rank - c->first_rank) * sampler_of(c)->rank_extents;
+	struct extent other = a->extent;
 
 	if (!c->trained)
 		return;
 	if (d->is_substituted)
-		tier_unit_extent(&c->tier->units, d->substitute, x, &other);
-	c->trained[first + at->position] = (uint32_t)other.id;
+		tier_unit_extent(&c->tier->units, d->substitute, &a->extent,
+				 &other);
+	c->trained[first + a->at.position] = (uint32_t)other.id;
 }
 
 /* False: the epoch is over. */
 static bool decide_next(struct tier_cache *c)
 {
+	const struct tier_access *a = tier_walk_next(c);
 	struct cache_counts *r;
-	struct orderwalk_at at;
 	struct tier_ring *ring;
-	struct tier_entry d;
-	struct extent x;
-	uint64_t number;
+	struct tier_decision d;
+	uint64_t rank, number;
 
-	if (!orderwalk_next(&c->walk, &at))
+	if (!a)
 		return false;
 	if (c->ahead)
 		tier_ahead_go_on(c->ahead);
 	r = tier_record_of(c, c->epoch);
-	dataset_extent(c->tier->cfg.pass->dataset, at.extent, &x);
-	d = decide(c, &x);
-	tier_note_access(c, &x, &d, &c->ranks[at.rank - c->first_rank], r);
-	tier_note_order(c, &at, &x, r);
-	note_trained(c, &at, &x, &d);
-	ring = &c->rings[at.rank - c->first_rank];
-	number = ring->starts[c->epoch % TIER_STARTS] + at.position;
-	ring->at[number % ring->room] = d;
+	rank = a->at.rank - c->first_rank;
+	decide(c, a, &d);
+	tier_note_access(c, &a->extent, &d, &c->ranks[rank], r);
+	tier_note_order(c, a, r);
+	note_trained(c, a, &d);
+	ring = &c->rings[rank];
+	number = ring->starts[c->epoch % TIER_STARTS] + a->at.position;
+	ring->at[number % ring->room] = entry_of(&d);
 	ring->end = number + 1;
 	return true;
 }
@@ -313,13 +316,11 @@ bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 	cache_access(c->cache, &a, &answer);
 	if (answer.is_hit || answer.slot == CACHE_NO_SLOT)
 		return false;
-	c->generations[answer.slot]++;
-	c->units[answer.slot] = a.unit;
 	tier_record_of(c, c->epoch)->prefetches++;
 	*d = (struct tier_decision){
 		.unit = a.unit,
 		.slot = answer.slot,
-		.generation = generation_in(c, answer.slot) & GENERATION_MOST,
+		.generation = answer.generation & GENERATION_MOST,
 	};
 	return true;
 }
@@ -366,11 +367,10 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 	cache_access(c->cache, &a, &answer);
 	if (answer.is_hit || answer.slot == CACHE_NO_SLOT)
 		return false;
-	c->units[answer.slot] = unit;
 	*d = (struct tier_decision){
 		.unit = unit,
 		.slot = answer.slot,
-		.generation = ++c->generations[answer.slot],
+		.generation = answer.generation & GENERATION_MOST,
 	};
 	return true;
 }
@@ -402,15 +402,6 @@ void tier_count(struct tier_loader *l)
 	count_add_shared(&l->tier->accesses, y->accesses);
 	count_add_shared(&l->tier->hits, y->hits);
 	l->tally = (struct tier_tally){ 0 };
-}
-
-static struct tier_decision decision_of(const struct tier_entry *e)
-{
-	return (struct tier_decision){ .slot = e->slot,
-				       .generation = e->generation,
-				       .is_hit = e->is_hit,
-				       .is_substituted = e->is_substituted,
-				       .substitute = e->substitute };
 }
 
 static void take(struct tier_loader *l, const struct tier_ring *r,

@@ -263,7 +263,7 @@ int tier_directory_filled(struct tier_way *w, const struct read_task *task,
 		return 0;
 	if (c->sums && is_whole)
 		c->sums[w->d.slot] = tier_sum(w->memory, w->kept_bytes);
-	c->stored[w->d.slot] = w->d.unit + 1;
+	c->stored[w->d.slot] = (uint32_t)w->d.unit + 1;
 	tier_slot_filled(&c->slots[w->d.slot], w->d.generation, is_whole);
 	if (!code || code == -ECANCELED)
 		return 0;

@@ -40,7 +40,7 @@ struct tier_decision {
 /* As it waits for who asks for it. */
 struct tier_entry {
 	uint32_t slot;
-	uint32_t generation : 30, is_hit : 1, is_substituted : 1;
+	uint32_t word;       /* generation, and two bits: hit, substituted */
 	uint32_t substitute; /* a unit */
 };
 
@@ -50,6 +50,22 @@ struct tier_ring {
 	struct tier_entry *at;
 	uint64_t room, end;
 	uint64_t starts[TIER_STARTS]; /* of epoch e at e % TIER_STARTS */
+};
+
+/* Accesses that are looked up together, before they are decided. */
+#define TIER_COMING 16u
+
+struct tier_access {
+	struct orderwalk_at at;
+	struct extent extent;
+	uint64_t unit;
+};
+
+/* An epoch's accesses in the order of the plan, and those that come next. */
+struct tier_walk {
+	struct orderwalk order;
+	struct tier_access coming[TIER_COMING];
+	unsigned next, end;
 };
 
 /* Of an extent: the epoch of its last access, from 1, and its place in that
@@ -95,7 +111,7 @@ struct tier_cache {
 	uint64_t slot_count;
 	uint32_t *places; /* of slots in a slab; NULL = their number */
 	uint32_t *sums;   /* of slots: cache_verify; else NULL */
-	uint64_t *stored; /* of slots: 1 + whose bytes they have; 0 */
+	uint32_t *stored; /* of slots: 1 + whose bytes they have; 0 */
 	struct tier_filler *filler; /* of cache_fill=async; else NULL */
 	unsigned char *memory;      /* all slots, one behind the other; NULL */
 	size_t memory_bytes;
@@ -107,9 +123,7 @@ struct tier_cache {
 	bool is_closed;
 	pthread_mutex_t lock;
 	struct cache *cache;
-	uint32_t *generations; /* of slots */
-	uint64_t *units;       /* of slots: whose they are */
-	struct orderwalk walk;
+	struct tier_walk walk;
 	uint64_t epoch; /* at hand, from 0 */
 	bool has_begun;
 	struct tier_ring *rings; /* of its ranks */
@@ -232,15 +246,21 @@ struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch);
 
 /* What was decided of an extent, for the epoch and the rank. */
 void tier_note_access(struct tier_cache *c, const struct extent *x,
-		      const struct tier_entry *d, struct tier_rank *rank,
+		      const struct tier_decision *d, struct tier_rank *rank,
 		      struct cache_counts *r);
 
 /* Where an extent stands in this epoch's order, and where it did before. */
-void tier_note_order(struct tier_cache *c, const struct orderwalk_at *at,
-		     const struct extent *x, struct cache_counts *r);
+void tier_note_order(struct tier_cache *c, const struct tier_access *a,
+		     struct cache_counts *r);
 
 /* The record of the epoch at hand is complete. */
 void tier_end_epoch(struct tier_cache *c);
+
+/* tier_walk.c: the accesses of an epoch, one by one; under c->lock. */
+void tier_walk_begin(struct tier_cache *c, uint64_t epoch);
+/* NULL: the epoch is over. It is there until the next one is asked for. */
+const struct tier_access *tier_walk_next(struct tier_cache *c);
+void tier_walk_end(struct tier_cache *c); /* at any time */
 
 /* tier_decide.c */
 

@@ -54,21 +54,23 @@ static void put_identity(const struct tier_cache *c, struct buf *out)
 		 c->sums != NULL, t->units.factor);
 }
 
-static bool is_kept(const struct tier_cache *c, uint32_t slot)
+static bool is_kept(const struct tier_cache *c, uint32_t slot, uint64_t *unit)
 {
 	uint64_t word = c->slots[slot];
 
 	return tier_slot_state(word) == SLOT_READY &&
-	       tier_slot_generation(word) == c->generations[slot] &&
-	       cache_find(c->cache, c->units[slot]) == slot;
+	       tier_slot_generation(word) == cache_generation(c->cache, slot) &&
+	       cache_unit_in(c->cache, slot, unit);
 }
 
 static void put_units(const struct tier_cache *c, struct buf *out)
 {
+	uint64_t unit;
+
 	for (uint32_t s = 0; s < c->slot_count; s++)
-		if (is_kept(c, s))
+		if (is_kept(c, s, &unit))
 			buf_addf(out, "%" PRIx64 " %" PRIx32 " %" PRIx32 "\n",
-				 c->units[s], c->places ? c->places[s] : s,
+				 unit, c->places ? c->places[s] : s,
 				 c->sums ? c->sums[s] : 0);
 }
 
@@ -209,10 +211,8 @@ static void take_unit(struct tier_cache *c, uint32_t *slot_of, uint64_t unit,
 		return;
 	}
 	give_place(c, slot_of, answer.slot, place);
-	c->generations[answer.slot] = 1;
-	c->units[answer.slot] = unit;
-	c->stored[answer.slot] = unit + 1;
-	c->slots[answer.slot] = tier_slot_word(1, SLOT_READY);
+	c->stored[answer.slot] = (uint32_t)unit + 1;
+	c->slots[answer.slot] = tier_slot_word(answer.generation, SLOT_READY);
 	if (c->sums)
 		c->sums[answer.slot] = sum;
 	c->kept_units++;

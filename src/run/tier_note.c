@@ -23,7 +23,7 @@ struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch)
 }
 
 void tier_note_access(struct tier_cache *c, const struct extent *x,
-		      const struct tier_entry *d, struct tier_rank *rank,
+		      const struct tier_decision *d, struct tier_rank *rank,
 		      struct cache_counts *r)
 {
 	uint64_t hits = d->is_hit ? x->samples : 0;
@@ -44,9 +44,11 @@ void tier_note_access(struct tier_cache *c, const struct extent *x,
 	rank->later_hits += hits;
 }
 
-void tier_note_order(struct tier_cache *c, const struct orderwalk_at *at,
-		     const struct extent *x, struct cache_counts *r)
+void tier_note_order(struct tier_cache *c, const struct tier_access *a,
+		     struct cache_counts *r)
 {
+	const struct orderwalk_at *at = &a->at;
+	const struct extent *x = &a->extent;
 	struct tier_seen *seen = &c->seen[at->extent];
 	struct tier_order *o = &c->order;
 	uint64_t *last = &c->last[at->rank - c->first_rank];

@@ -23,6 +23,7 @@
 
 #define ROUNDS 9
 #define ACCESSES 1000000
+#define COMING 16 /* are known at a time, as in a run; divides ACCESSES */
 #define POLICIES (CACHE_HOT + 1)
 
 static uint64_t now_ns(void)
@@ -43,6 +44,7 @@ static struct cache *make_cache(enum job_cache policy, uint64_t entries)
 {
 	struct cache_config cfg = { .policy = policy,
 				    .units = 2 * entries,
+				    .each_bytes = 1,
 				    .capacity_bytes = UINT64_MAX,
 				    .capacity_units = entries,
 				    .seed = 1,
@@ -68,6 +70,15 @@ static void fill(struct cache_access *a, const struct perm *p, uint64_t first)
 	}
 }
 
+static void expect(const struct cache *c, const struct cache_access *a)
+{
+	uint64_t units[COMING];
+
+	for (unsigned i = 0; i < COMING; i++)
+		units[i] = a[i].unit;
+	cache_expect(c, units, COMING);
+}
+
 static double run(struct cache *c, const struct cache_access *a)
 {
 	uint64_t start = now_ns();
@@ -75,6 +86,8 @@ static double run(struct cache *c, const struct cache_access *a)
 	struct cache_answer answer = { 0 };
 
 	for (uint64_t i = 0; i < ACCESSES; i++) {
+		if (c && i % COMING == 0)
+			expect(c, a + i);
 		if (c)
 			cache_access(c, &a[i], &answer);
 		hits += answer.is_hit;

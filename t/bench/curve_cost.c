@@ -19,6 +19,7 @@
 #include "job/cache_words.h"
 
 #define SIZES 10
+#define COMING 16 /* as --miss-curve has it */
 
 struct order {
 	uint64_t units, count;
@@ -74,10 +75,21 @@ static uint64_t curve(const struct order *o)
 	return hits;
 }
 
+static void expect(const struct cache *c, const struct order *o, uint64_t first)
+{
+	uint64_t units[COMING];
+	unsigned n = 0;
+
+	for (; n < COMING && first + n < o->count; n++)
+		units[n] = o->at[first + n];
+	cache_expect(c, units, n);
+}
+
 static uint64_t run(const struct order *o, enum job_cache policy, unsigned size)
 {
 	struct cache_config cfg = { .policy = policy,
 				    .units = o->units,
+				    .each_bytes = 1,
 				    .capacity_bytes = UINT64_MAX,
 				    .capacity_units =
 					    o->units * (size + 1) / SIZES };
@@ -92,6 +104,8 @@ static uint64_t run(const struct order *o, enum job_cache policy, unsigned size)
 		const struct cache_access a = { .unit = o->at[i],
 						.next_use = o->next[i] };
 
+		if (i % COMING == 0)
+			expect(c, o, i);
 		cache_access(c, &a, &answer);
 		hits += answer.is_hit;
 	}

@@ -24,6 +24,7 @@ static double share_of(enum job_cache policy, const struct cache_order *o,
 	struct cache_config cfg = {
 		.policy = policy,
 		.units = o->units,
+		.each_bytes = 1,
 		.capacity_bytes = UINT64_MAX,
 		.capacity_units = most,
 		.seed = 5,
@@ -334,6 +335,7 @@ START_TEST(lfu_keeps_what_is_read_often)
 	static const uint64_t order[] = { 1, 1, 2, 2, 3, 4, 1, 2, 5, 4 };
 	struct cache_config cfg = { .policy = CACHE_LFU,
 				    .units = 6,
+				    .each_bytes = 1,
 				    .capacity_bytes = UINT64_MAX,
 				    .capacity_units = 3 };
 	struct cache *c = cache_rig_new(&cfg);
@@ -350,16 +352,20 @@ START_TEST(lfu_keeps_what_is_read_often)
 }
 END_TEST
 
-START_TEST(memory_is_32_bytes_a_slot_and_4_a_unit_at_most)
+START_TEST(memory_is_26_bytes_a_slot_and_4_a_unit_at_most)
 {
 	struct cache_config cfg = { .policy = (enum job_cache)_i,
 				    .units = 1000000,
+				    .each_bytes = 1,
 				    .capacity_bytes = UINT64_MAX,
 				    .capacity_units = 500000 };
 
 	ck_assert_uint_eq(cache_slots(&cfg), 500000);
 	ck_assert_uint_le(cache_state_bytes(&cfg),
-			  500000 * 32 + 1000000 * 4 + 4096);
+			  500000 * 22 + 1000000 * 4 + 4096);
+	cfg.each_bytes = 0;
+	ck_assert_uint_le(cache_state_bytes(&cfg),
+			  500000 * 26 + 1000000 * 4 + 4096);
 }
 END_TEST
 
@@ -401,7 +407,7 @@ Suite *suite_cache(void)
 		tc,
 		nothing_goes_for_a_newcomer_that_is_worth_less_than_some_of_it);
 	tcase_add_test(tc, lfu_keeps_what_is_read_often);
-	tcase_add_loop_test(tc, memory_is_32_bytes_a_slot_and_4_a_unit_at_most,
+	tcase_add_loop_test(tc, memory_is_26_bytes_a_slot_and_4_a_unit_at_most,
 			    CACHE_LRU, CACHE_HOT + 1);
 	tcase_add_test(tc, more_units_than_have_numbers_are_refused);
 	tcase_add_loop_test(tc, each_policy_has_a_word, CACHE_NONE,

@@ -35,7 +35,8 @@ static void check_curve(const struct cache_order *o, const uint64_t *bytes)
 			.units = o->units,
 			.capacity_bytes = sizes[i],
 			.capacity_units = UINT64_MAX,
-			.unit_bytes = bytes ? size_of : NULL,
+			.each_bytes = bytes ? 0 : 1,
+			.unit_bytes = size_of,
 			.arg = bytes,
 		};
 

@@ -86,6 +86,7 @@ static double bookkeeping_bytes(const struct plan_report *p,
 	const struct cache_config cfg = {
 		.policy = (enum job_cache)j->cache,
 		.units = units,
+		.each_bytes = dist_is_const(&p->dataset.sample_size),
 		.capacity_bytes = UINT64_MAX,
 		.capacity_units = (uint64_t)ceil(c->share * (double)units),
 	};
