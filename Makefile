@@ -77,7 +77,7 @@ build/golden/mlgen: $(PROGRAM_OBJ) $(GOLDEN_OBJ) $(LIBRARY)
 $(BENCH): %: %.o $(LIBRARY)
 $(TOOLS): %: %.o
 build/t/tools/maketrace: $(LIBRARY)
-
+build/t/tools/mergetable: $(LIBRARY)
 build/t/tools/trace_text: $(LIBRARY)
 build/t/tools/record_bpf: $(LIBRARY)
 build/t/tools/striptrace: $(LIBRARY)
@@ -173,7 +173,7 @@ check: mlgen build/golden/mlgen $(UNIT_TESTS) $(TOOLS) $(COMPLETIONS)
 	$(Q)$(RUN) $(UNIT_TESTS:%=-u % -s '$(SUITES)') $(CHECKS)
 
 # Every wording and figure that golden files hold, as it is now.
-golden: build/golden/mlgen build/t/tools/maketrace
+golden: build/golden/mlgen build/t/tools/maketrace build/t/tools/mergetable
 	$(Q)t/golden/run --update
 
 # What no test notices of changes at places drawn by chance; an hour or so.
