@@ -2,6 +2,24 @@
 /* rank_account.c - see rank_account.h. */
 #include "run/rank_account.h"
 
+void rank_account_init(struct rank *r)
+{
+	r->step = hist_new();
+	r->first_step = hist_new();
+	r->stall = hist_new();
+	r->oversleep = hist_new();
+	r->epoch_stall = hist_new();
+}
+
+void rank_account_fini(struct rank *r)
+{
+	hist_free(r->step);
+	hist_free(r->first_step);
+	hist_free(r->stall);
+	hist_free(r->oversleep);
+	hist_free(r->epoch_stall);
+}
+
 /* Nothing was computed with a sample that was not read. */
 static uint64_t useful_compute_ns(const struct step *s)
 {

@@ -5,6 +5,11 @@
 #include "run/epochs.h"
 #include "run/rank_step.h"
 
+/* Its histograms, before its thread starts, and behind it; fini takes a zeroed
+ * rank. */
+void rank_account_init(struct rank *r);
+void rank_account_fini(struct rank *r);
+
 /* By the rank's own thread. */
 
 /* A whole step. The first of an epoch stands apart: it waits for a pipeline to

@@ -15,6 +15,7 @@
 #include "run/live.h"
 #include "run/loader.h"
 #include "run/rank.h"
+#include "run/rank_account.h"
 #include "run/reader.h"
 #include "run/saver.h"
 #include "run/slot.h"
@@ -94,11 +95,7 @@ static void init_rank(struct train *t, struct rank *r, uint64_t index)
 	r->train = t;
 	r->index = t->job->accelerators_before + index;
 	r->here = index;
-	r->step = hist_new();
-	r->first_step = hist_new();
-	r->stall = hist_new();
-	r->oversleep = hist_new();
-	r->epoch_stall = hist_new();
+	rank_account_init(r);
 	r->decoded_ns =
 		mem_array(t->job->decode_threads, sizeof(*r->decoded_ns));
 	r->loaders = mem_array(job_readers(t->job), sizeof(*r->loaders));
@@ -128,11 +125,7 @@ static void fini_rank(struct rank *r)
 	hold_free(r->hold);
 	mem_free(r->loaders);
 	mem_free(r->decoded_ns);
-	hist_free(r->step);
-	hist_free(r->first_step);
-	hist_free(r->stall);
-	hist_free(r->oversleep);
-	hist_free(r->epoch_stall);
+	rank_account_fini(r);
 }
 
 int train_pass(struct pass *p, const struct job *job, const struct dataset *ds,
