@@ -175,10 +175,10 @@ void run_free(struct run *r)
 	mem_free(r);
 }
 
-static bool has_counted(const struct slot *s)
+static bool has_counted(struct slot *s)
 {
 	const struct worker *w;
-	bool counted = false;
+	bool counted = slot_counts(s);
 
 	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++)
 		counted |= w->counts;
