@@ -174,6 +174,12 @@ static int check_steps(const struct find_max *f, const struct job *j,
 
 	if (steps_per_epoch >= find_steps_needed(f))
 		return 0;
+	if (!workload_trains(job_work(j)))
+		return mlgen_fail(err, -EINVAL,
+				  "steps=%" PRIu64
+				  ": AU counts from the second "
+				  "step on; raise steps",
+				  steps_per_epoch);
 	return mlgen_fail(
 		err, -EINVAL,
 		"an epoch has %" PRIu64 " step%s, and AU counts from "

@@ -121,8 +121,7 @@ void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
 
 static bool is_training(const struct job *j)
 {
-	return job_work(j)->has_dataset && job_work(j)->has_accelerators &&
-	       !job_work(j)->only_prepares;
+	return workload_trains(job_work(j));
 }
 
 static int curve_of(const struct ask *a, const struct job *j,

@@ -69,6 +69,13 @@ const struct workload *job_work(const struct job *j);
 /* As phase= has it: "train". */
 const char *job_work_name(const struct job *j);
 
+/* Do its accelerators take samples of a data set? Not those of every workload
+ * that has some. */
+static inline bool workload_trains(const struct workload *w)
+{
+	return w->has_accelerators && w->has_dataset;
+}
+
 /* Has a job of this workload that option? Of job_fields. */
 bool workload_has(const struct workload *w, const struct mlgen_field *f);
 

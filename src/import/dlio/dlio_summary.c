@@ -328,10 +328,10 @@ static bool dlio_summary_find(struct subject *s, const struct run_result *r,
 		const struct job_result *j = &r->jobs[i];
 		bool is_restore = job_work(j->job)->restores;
 		const struct job_result **to =
-			job_result_has_accelerators(j)     ? &s->training
-			: !job_result_is_of_checkpoints(j) ? NULL
-			: is_restore                       ? &s->restore
-							   : &s->save;
+			j->work && workload_trains(j->work) ? &s->training
+			: !job_result_is_of_checkpoints(j)  ? NULL
+			: is_restore                        ? &s->restore
+							    : &s->save;
 
 		if (to && !*to)
 			*to = j;
@@ -358,7 +358,7 @@ int dlio_summary_check(const struct jobset *set, struct mlgen_err *err)
 	for (size_t i = 0; i < set->count; i++) {
 		const struct workload *w = job_work(set->jobs[i]);
 
-		if (w->has_accelerators || w->checkpoints == CHECKPOINTS_ALWAYS)
+		if (workload_trains(w) || w->checkpoints == CHECKPOINTS_ALWAYS)
 			return 0;
 	}
 	return mlgen_fail(err, -EINVAL,
