@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 107-hosts.sh - several processes: how late a barrier wakes them, what waiting costs, and AU beside the same accelerators in one process.
+# 108-hosts.sh - several processes: how late a barrier wakes them, what waiting costs, and AU beside the same accelerators in one process.
 
 . "$(dirname "$0")/lib/figures.sh"
 
