@@ -155,23 +155,10 @@ int64_t hosts_clock_offset_ns(const struct hosts *h, unsigned rank,
 int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all,
 	       struct mlgen_err *err)
 {
-	int rc = 0;
-
-	*all = mine;
-	if (!h)
+	if (ballot_vote(h ? h->votes : NULL, mine, all) == 0)
 		return 0;
 	pthread_mutex_lock(&h->lock);
-	uint64_t before = h->votes_passed;
-	struct hosts_channel *channel = h->channels[0];
-	pthread_mutex_unlock(&h->lock);
-	hosts_arrive(channel, mine);
-	pthread_mutex_lock(&h->lock);
-	while (h->votes_passed == before && !h->votes_closed)
-		pthread_cond_wait(&h->changed, &h->lock);
-	if (h->votes_passed != before)
-		*all = h->voted;
-	else
-		rc = fail_lost(h, err);
+	int rc = fail_lost(h, err);
 	pthread_mutex_unlock(&h->lock);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "hosts/ballot.h"
 #include "hosts/hosts.h"
 #include "hosts/mpi_plugin.h"
 
@@ -90,14 +91,13 @@ struct hosts {
 	_Atomic bool is_stopping;
 	struct bridge *bridge; /* barrier_over=mpi, else NULL */
 	_Atomic bool is_ending;
+	struct ballot *votes; /* of hosts_vote */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* Below: under lock. */
 	struct hosts_channel **channels;
 	size_t channel_room;
-	uint32_t reserved; /* channels that are taken; 0 is of hosts_vote */
-	uint64_t voted, votes_passed;
-	bool votes_closed;
+	uint32_t reserved; /* channels that are taken; 0 is of `votes` */
 	struct mlgen_err lost; /* who is gone; empty = nobody */
 	hosts_hear *hear;
 	void *hear_arg;

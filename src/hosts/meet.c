@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "hosts/ballot.h"
 #include "hosts/channels.h"
 #include "hosts/hosts_inside.h"
 #include "hosts/launcher.h"
@@ -52,34 +53,11 @@ static void number_hosts(struct hosts *h)
 	}
 }
 
-static void vote_passed(void *arg, uint64_t votes)
-{
-	struct hosts *h = arg;
-
-	pthread_mutex_lock(&h->lock);
-	h->voted = votes;
-	h->votes_passed++;
-	pthread_mutex_unlock(&h->lock);
-	/* Behind the lock, which whoever wakes takes first. */
-	pthread_cond_broadcast(&h->changed);
-}
-
-static void vote_closed(void *arg)
-{
-	struct hosts *h = arg;
-
-	pthread_mutex_lock(&h->lock);
-	h->votes_closed = true;
-	pthread_cond_broadcast(&h->changed);
-	pthread_mutex_unlock(&h->lock);
-}
-
-static const struct hosts_waiter votes = { vote_passed, vote_closed };
-
 static void free_hosts(struct hosts *h)
 {
 	star_stop(h);
 	bridge_stop(h->bridge);
+	ballot_free(h->votes);
 	star_fini(h);
 	channels_fini(h);
 	pthread_mutex_destroy(&h->lock);
@@ -120,7 +98,7 @@ int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi,
 		rc = bridge_start(&h->bridge, h, err);
 	if (rc == 0) {
 		number_hosts(h);
-		hosts_open(h, 0, &votes, h);
+		h->votes = ballot_open(h, 0);
 		rc = star_start(h, err);
 	}
 	if (rc == 0)

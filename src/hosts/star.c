@@ -204,6 +204,7 @@ void star_stop(struct hosts *h)
 	}
 	if (h->wake_fd >= 0)
 		close(h->wake_fd);
+	h->wake_fd = -1; /* who wakes it now wakes nobody */
 	for (unsigned i = 0; i < h->peer_count; i++)
 		if (h->peers[i].fd >= 0)
 			close(h->peers[i].fd);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/util.h"
+#include "hosts/ballot.h"
 #include "hosts/channels.h"
 #include "hosts/hosts_inside.h"
 #include "hosts/launcher.h"
@@ -121,6 +122,44 @@ START_TEST(test_votes_parts_and_words_arrive)
 	run_members(m, talk);
 	for (unsigned i = 0; i < RANKS; i++)
 		ck_assert_msg(m[i].met == 0, "%s", m[i].err.text);
+}
+END_TEST
+
+/* The first of them to have enough ends it for all. */
+static void vote_aside(struct member *m)
+{
+	struct ballot *b =
+		ballot_open(m->hosts, hosts_reserve(m->hosts, 1));
+	uint64_t all = 0;
+	int rc = 0;
+
+	for (unsigned round = 0; round < 50; round++) {
+		/* What is done together goes on beside it. */
+		if (round == 25)
+			ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
+		ck_assert_int_eq(
+			ballot_vote(b,
+				    m->rank ? 0 : UINT64_MAX - round, &all),
+			0);
+		ck_assert_uint_eq(all, UINT64_MAX - round);
+	}
+	if (m->rank == 2)
+		ballot_close(b);
+	else
+		rc = ballot_vote(b, 1, &all);
+	ck_assert_int_eq(rc, m->rank == 2 ? 0 : -EPIPE);
+	ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
+	ballot_free(b);
+}
+
+START_TEST(test_a_ballot_is_held_beside_what_is_done_together)
+{
+	struct member m[RANKS] = { 0 };
+	uint64_t all;
+
+	run_members(m, vote_aside);
+	ck_assert_int_eq(ballot_vote(NULL, 5, &all), 0);
+	ck_assert_uint_eq(all, 5);
 }
 END_TEST
 
@@ -342,6 +381,7 @@ Suite *suite_star(void)
 	TCase *t = tcase_create("star");
 
 	tcase_add_test(t, test_votes_parts_and_words_arrive);
+	tcase_add_test(t, test_a_ballot_is_held_beside_what_is_done_together);
 	tcase_add_test(t, test_the_lowest_that_failed_has_failed_for_all);
 	tcase_add_test(t, test_another_version_is_refused_by_all);
 	tcase_add_test(
