@@ -193,6 +193,34 @@ static const struct range *ranges_find(const struct ranges *r, uint64_t value,
 	return low ? &r->items[low - 1] : NULL;
 }
 
+void ranges_cut_below(struct ranges *r, uint64_t first)
+{
+	size_t drop = 0;
+
+	while (drop < r->count && r->items[drop].last < first)
+		drop++;
+	for (size_t i = drop; i < r->count; i++)
+		r->items[i - drop] = r->items[i];
+	r->count -= drop;
+	if (r->count && r->items[0].first < first)
+		r->items[0].first = first;
+	ranges_number(r);
+}
+
+void ranges_keep(struct ranges *r, uint64_t from, uint64_t end)
+{
+	if (end > r->numbers)
+		end = r->numbers;
+	if (from >= end) {
+		r->count = 0;
+		ranges_number(r);
+		return;
+	}
+	uint64_t first = ranges_at(r, from), last = ranges_at(r, end - 1);
+	ranges_cut(r, last + 1);
+	ranges_cut_below(r, first);
+}
+
 uint64_t ranges_at(const struct ranges *r, uint64_t i)
 {
 	const struct range *at = ranges_find(r, i, true);

@@ -33,6 +33,11 @@ void ranges_fini(struct ranges *r);
 /* Drop `end` and all above it. */
 void ranges_cut(struct ranges *r, uint64_t end);
 
+/* Drop all below `first`. */
+void ranges_cut_below(struct ranges *r, uint64_t first);
+/* Keep the numbers at places [from, end), of those in their order. */
+void ranges_keep(struct ranges *r, uint64_t from, uint64_t end);
+
 /* The i-th smallest, i < r->numbers. */
 uint64_t ranges_at(const struct ranges *r, uint64_t i);
 bool ranges_has(const struct ranges *r, uint64_t number);

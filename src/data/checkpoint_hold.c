@@ -121,6 +121,7 @@ int checkpoints_hold(struct checkpoints *c, struct mlgen_err *err)
 				  c->directory, strerror(-rc),
 				  noroom_put(why, c->directory, rc, 0));
 	c->knows_maker = true;
-	repair(c);
+	if (!c->only_adds)
+		repair(c);
 	return 0;
 }

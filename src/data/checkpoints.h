@@ -82,6 +82,9 @@ struct checkpoints {
 	bool touches_nothing;
 	struct process self;
 	bool replaces; /* --replace: nobody else needs what is there */
+	/* Another process of the job makes and removes them, and puts right
+	 * what is there: this one writes files into what that has made. */
+	bool only_adds;
 };
 
 /* Look, read-only; a directory that is missing has none. 0, or -errno with err.

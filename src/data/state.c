@@ -292,6 +292,13 @@ int state_init(struct state *s, const struct job *job, struct mlgen_err *err)
 	return rc;
 }
 
+int state_whole(struct state *of, const struct state *s, struct mlgen_err *err)
+{
+	*of = *s;
+	of->local = (struct ranges){ 0 };
+	return job_saved_ranks(s->job, &of->local, err);
+}
+
 void state_fini(struct state *s)
 {
 	state_list_free(s->list);

@@ -68,9 +68,13 @@ void state_rank_bytes(const struct state *s, uint64_t rank,
 void state_all_bytes(const struct state *s, struct state_bytes *b);
 
 /*
- * The ranks that this host plays: checkpoint_ranks, and in a training those
- * below its accelerators. As a list of ranges; state_local(i) is the i-th rank.
+ * The ranks that this process plays (job_local_ranks), as a list of ranges:
+ * state_local(i) is the i-th rank. state_whole makes of *of the same state, but
+ * as one process would play it that has those of all processes of the job: what
+ * a directory of theirs holds. It borrows from *s; its ranges are its own
+ * (ranges_fini(&of->local)). 0, or -errno with err.
  */
+int state_whole(struct state *of, const struct state *s, struct mlgen_err *err);
 uint64_t state_locals(const struct state *s);
 uint64_t state_local(const struct state *s, uint64_t i);
 bool state_is_local(const struct state *s, uint64_t rank);

@@ -294,6 +294,11 @@ struct job {
 	/* Of a job that several processes run: the accelerators of those before
 	 * this one, and of all of them; all 0 = there are no others. */
 	uint64_t accelerators_before, accelerators_all;
+	/* What is dealt out to them: first to hosts, then to the processes of
+	 * each. Zeroed: there are no others. */
+	struct job_place {
+		uint64_t host, hosts, process, processes;
+	} place;
 	unsigned group; /* jobs of one group start together */
 	/* Whose accelerators and batches scale counts: the job as it was before
 	 * a question changed it, so that its dataset stays; NULL = its own. */

@@ -150,8 +150,8 @@ uint64_t job_ranks(const struct job *j)
 		return j->ranks;
 	if (j->data_parallel)
 		return one * j->data_parallel;
-	if (job_work(j)->has_accelerators && j->accelerators > one)
-		return j->accelerators;
+	if (job_work(j)->has_accelerators && job_all_accelerators(j) > one)
+		return job_all_accelerators(j);
 	return one;
 }
 
@@ -173,14 +173,14 @@ static int parse_ranks(const struct job *j, struct ranges *out,
 	return rc;
 }
 
-int job_local_ranks(const struct job *j, struct ranges *out,
+int job_saved_ranks(const struct job *j, struct ranges *out,
 		    struct mlgen_err *err)
 {
 	int rc = parse_ranks(j, out, err);
 
 	if (rc || !job_work(j)->has_accelerators)
 		return rc;
-	ranges_cut(out, j->accelerators);
+	ranges_cut(out, job_all_accelerators(j));
 	if (out->numbers)
 		return 0;
 	ranges_fini(out);
@@ -188,5 +188,31 @@ int job_local_ranks(const struct job *j, struct ranges *out,
 			  "checkpoint_ranks: none of %s is among the %" PRIu64
 			  " accelerators of this training, which are the ranks "
 			  "from 0 on",
-			  j->checkpoint_ranks, j->accelerators);
+			  j->checkpoint_ranks, job_all_accelerators(j));
+}
+
+/* As many to each host, then to each process of it. */
+static void job_deal_ranks(const struct job_place *p, struct ranges *r)
+{
+	uint64_t from = r->numbers * p->host / p->hosts;
+	uint64_t n = r->numbers * (p->host + 1) / p->hosts - from;
+
+	ranges_keep(r, from + n * p->process / p->processes,
+		    from + n * (p->process + 1) / p->processes);
+}
+
+int job_local_ranks(const struct job *j, struct ranges *out,
+		    struct mlgen_err *err)
+{
+	int rc = job_saved_ranks(j, out, err);
+
+	if (rc || !j->place.hosts)
+		return rc;
+	if (job_work(j)->has_accelerators) {
+		ranges_cut(out, j->accelerators_before + j->accelerators);
+		ranges_cut_below(out, j->accelerators_before);
+	} else {
+		job_deal_ranks(&j->place, out);
+	}
+	return 0;
 }

@@ -22,7 +22,9 @@ static void item_slowest(struct merging *m, const struct mlgen_field *f,
 {
 	MERGE_STRUCTS(struct checkpoint_result, 0);
 
-	if (!(b->slowest_rank_bytes_per_sec < to->slowest_rank_bytes_per_sec))
+	/* Of a process none of whose ranks saves it is not known. */
+	if (!(b->slowest_rank_bytes_per_sec < to->slowest_rank_bytes_per_sec ||
+	      isnan(to->slowest_rank_bytes_per_sec)))
 		return;
 	to->slowest_rank = b->slowest_rank;
 	to->slowest_rank_seconds = b->slowest_rank_seconds;

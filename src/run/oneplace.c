@@ -130,19 +130,19 @@ static bool sees(const struct probe *p)
 }
 
 static int look(const struct hosts *h, const struct probe *p,
-		const char *directory, struct mlgen_err *err)
+		const char *directory, const char *otherwise,
+		struct mlgen_err *err)
 {
 	if (hosts_host_of(h, hosts_rank(h)) == 0 || sees(p))
 		return 0;
 	return mlgen_fail(err, -EXDEV,
 			  "%s: is not the directory that %s has by that name; "
-			  "name one that all hosts share, or shared=0 where "
-			  "each has a data set of its own",
-			  directory, hosts_name(h, 0));
+			  "name one that all hosts share%s",
+			  directory, hosts_name(h, 0), otherwise);
 }
 
 int oneplace_check(struct hosts *h, const char *directory,
-		   struct mlgen_err *err)
+		   const char *otherwise, struct mlgen_err *err)
 {
 	struct probe p = { 0 };
 	struct buf b = { 0 };
@@ -155,7 +155,7 @@ int oneplace_check(struct hosts *h, const char *directory,
 	int rc = hosts_share(h, &b, err);
 	if (rc == 0) {
 		memcpy(&p, buf_str(&b), sizeof(p));
-		rc = hosts_agree(h, look(h, &p, directory, err), err);
+		rc = hosts_agree(h, look(h, &p, directory, otherwise, err), err);
 	}
 	if (hosts_rank(h) == 0 && p.token[0])
 		unlink(p.path);

@@ -13,8 +13,9 @@
  * again, since caches of attributes and names hold that long (NFS: acregmax 60 s
  * is of files that are known; one that was never looked for is asked for).
  * Where rank 0 may not write, the directory itself is compared: number and time
- * of change. The file is gone then. 0 where all see the same, or -EXDEV with err
+ * of change. The file is gone then. `otherwise` is what else could be done than to
+ * name another directory. 0 where all see the same, or -EXDEV with err
  * in all: whose is another one. With one host nothing is done.
  */
 int oneplace_check(struct hosts *h, const char *directory,
-		   struct mlgen_err *err);
+		   const char *otherwise, struct mlgen_err *err);

@@ -69,16 +69,44 @@ static void apply_drop(void *arg, uint64_t votes)
 
 static const struct peers_decision decide_drop = { vote_for_drop, apply_drop };
 
+/* Beside those of train_vote. */
+#define VOTE_SAVE (UINT64_C(1) << 8)
+
 /* At a step barrier, for a step that all finish. */
 static uint64_t vote_at_step(void *arg)
 {
 	struct train *t = arg;
 
 	t->barrier_steps++;
-	return train_vote(t);
+	return train_vote(t) | (rank_checkpoint_vote(t) ? VOTE_SAVE : 0);
 }
 
-static const struct peers_decision decide_step = { vote_at_step, train_apply };
+static void apply_at_step(void *arg, uint64_t votes)
+{
+	struct train *t = arg;
+
+	t->saves.is_now = (votes & VOTE_SAVE) != 0;
+	train_apply(t, votes);
+}
+
+static const struct peers_decision decide_step = { vote_at_step,
+						   apply_at_step };
+
+/* Between epochs nobody decides to stop. */
+static uint64_t vote_at_epoch(void *arg)
+{
+	return rank_checkpoint_vote(arg) ? VOTE_SAVE : 0;
+}
+
+static void apply_at_epoch(void *arg, uint64_t votes)
+{
+	struct train *t = arg;
+
+	t->saves.is_now = (votes & VOTE_SAVE) != 0;
+}
+
+static const struct peers_decision decide_epoch = { vote_at_epoch,
+						    apply_at_epoch };
 
 /* Wait until `counter`, which all loaders of this rank raise, is `value`. */
 static int await_loaders(struct rank *r, const _Atomic uint64_t *counter,
@@ -273,7 +301,7 @@ static int train_epoch(struct rank *r, const struct stage *at)
 		return 1;
 	if (t->job->barrier == BARRIER_EPOCH &&
 	    !train_is_last_epoch(t, at->epoch) &&
-	    peers_barrier(&t->peers, NULL, NULL) < 0)
+	    peers_barrier(&t->peers, &decide_epoch, t) < 0)
 		return -EPIPE;
 	return 0;
 }

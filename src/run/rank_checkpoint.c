@@ -39,7 +39,20 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch,
 		return step % e->count == 0;
 	if (e->unit == EVERY_EPOCHS)
 		return batch + 1 == steps && (at->epoch + 1) % e->count == 0;
-	return is_time(t, step, end_ns);
+	/* What was agreed on at a barrier holds for the step behind it. */
+	return t->hosts ? t->saves.is_now : is_time(t, step, end_ns);
+}
+
+/* A time is up for all processes when it is so for one. */
+bool rank_checkpoint_vote(struct train *t)
+{
+	struct train_saves *s = &t->saves;
+	uint64_t due_ns = s->due_ns ? s->due_ns
+				    : atomic_load(&t->start_ns) +
+					      s->every.count;
+
+	return t->hosts && t->saver && s->every.count &&
+	       s->every.unit == EVERY_TIME && clock_now(t->clock) >= due_ns;
 }
 
 /* At a barrier. */
@@ -50,6 +63,7 @@ static void begin_save(void *arg, uint64_t votes)
 	struct mlgen_err err = { 0 };
 
 	(void)votes;
+	s->is_now = false;
 	if (atomic_load(t->interrupted))
 		return;
 	s->due_ns = clock_now(t->clock) + s->every.count;

@@ -15,10 +15,15 @@
  *
  * They meet after the same step: that of a number, the last of an epoch, or the
  * first that no rank has gone beyond when the first of them finds that the time
- * has come. So each goes through all barriers in the same order, and may leave
+ * has come; of several processes the first behind a barrier at which one of them
+ * does. So each goes through all barriers in the same order, and may leave
  * between any two. None begins once the run is interrupted.
  *
  * 0, or -EPIPE once closed. *end_ns is when the next step begins.
  */
 int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch,
 		    uint64_t *end_ns);
+
+/* By the last here at a barrier of training, of several processes: is it time
+ * for one? Where it is for any of them, saves.is_now is set by that barrier. */
+bool rank_checkpoint_vote(struct train *t);

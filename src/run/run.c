@@ -139,7 +139,8 @@ int run_new(struct run **out, const struct run_config *cfg,
 	struct run *r = make_run(cfg);
 
 	*out = r;
-	r->shared.channels = hosts_reserve(cfg->hosts, (uint32_t)cfg->count);
+	r->shared.channels =
+		hosts_reserve(cfg->hosts, 2 * (uint32_t)cfg->count);
 	if (hosts_agree(cfg->hosts, check_run(r, err), err) < 0)
 		return err->code;
 	shared_find(r->slots, cfg->count);
@@ -336,10 +337,15 @@ static void close_idle(struct run *r, unsigned group)
 	struct hosts *h = r->shared.cfg.hosts;
 	struct slot *s = NULL;
 
-	while (h && (s = run_next_in_group(r, group, s)))
-		if (!s->work_begin_ns)
-			hosts_refuse(h, r->shared.channels +
-						(uint32_t)(s - r->slots));
+	while (h && (s = run_next_in_group(r, group, s))) {
+		uint32_t first =
+			r->shared.channels + (uint32_t)(s - r->slots);
+
+		if (s->work_begin_ns)
+			continue;
+		hosts_refuse(h, first);
+		hosts_refuse(h, first + (uint32_t)r->shared.cfg.count);
+	}
 }
 
 /* Together: the ids that all processes have read. */

@@ -41,7 +41,8 @@ struct run_config {
 
 /*
  * Together with the processes of cfg->hosts: number the accelerators of the jobs
- * through all of them, before run_new. 0, or -errno with err.
+ * through all of them, and say which part of what is dealt out (ranks of
+ * checkpoints) is this one's, before run_new. 0, or -errno with err.
  */
 int run_number(struct hosts *hosts, struct job *const *jobs, size_t count,
 	       struct mlgen_err *err);

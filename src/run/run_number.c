@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_number.c - the accelerators of all processes are numbered; see run.h. */
+/* run_number.c - the accelerators of all processes are numbered, and what is dealt out to them; see run.h. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,6 +15,21 @@ static int tell_counts(struct hosts *h, const uint64_t *mine, size_t count,
 	return rc ? rc : hosts_share(h, all, err);
 }
 
+/* Which of the hosts, and which of the processes there. */
+static struct job_place place_of(const struct hosts *h)
+{
+	struct job_place p = { .host = hosts_host_of(h, hosts_rank(h)),
+			       .hosts = hosts_count(h) };
+
+	for (unsigned rank = 0; rank < hosts_total(h); rank++) {
+		if (hosts_host_of(h, rank) != p.host)
+			continue;
+		p.process += rank < hosts_rank(h);
+		p.processes++;
+	}
+	return p;
+}
+
 int run_number(struct hosts *hosts, struct job *const *jobs, size_t count,
 	       struct mlgen_err *err)
 {
@@ -26,8 +41,10 @@ int run_number(struct hosts *hosts, struct job *const *jobs, size_t count,
 		mem_free(mine);
 		return 0;
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		mine[i] = jobs[i]->accelerators;
+		jobs[i]->place = place_of(hosts);
+	}
 	rc = tell_counts(hosts, mine, count, &all, err);
 	for (unsigned rank = 0; rc == 0 && rank < hosts_total(hosts); rank++) {
 		size_t n;

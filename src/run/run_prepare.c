@@ -61,11 +61,33 @@ static int prepare_in_turn(struct run *r, struct slot *s, struct mlgen_err *err)
 	return rc;
 }
 
-/* A data set is the same one for all of them, and they make it together. */
+static bool is_one_dataset(const struct slot *s)
+{
+	return slot_has_dataset(s) && s->job->shared;
+}
+
+static int check_places(struct hosts *h, const struct slot *s,
+			struct mlgen_err *err)
+{
+	int rc = 0;
+
+	if (is_one_dataset(s))
+		rc = oneplace_check(h, s->dataset.directory,
+				    ", or shared=0 where each has a data set "
+				    "of its own",
+				    err);
+	if (rc == 0 && s->checkpoint_directory)
+		rc = oneplace_check(h, s->checkpoint_directory,
+				    " as checkpoint_directory=", err);
+	return rc;
+}
+
+/* A data set is the same one for all of them, and so are checkpoints: they make
+ * them together. */
 static int prepare_as_one(struct run *r, struct slot *s, struct mlgen_err *err)
 {
 	struct hosts *h = r->shared.cfg.hosts;
-	int rc = oneplace_check(h, s->dataset.directory, err);
+	int rc = check_places(h, s, err);
 
 	if (rc < 0)
 		return rc;
@@ -85,9 +107,10 @@ int run_prepare(struct run *r, unsigned group, struct mlgen_err *err)
 			continue;
 		if (is_alone)
 			rc = s->does->prepare(s, &r->shared, err);
-		else if (slot_has_dataset(s) && s->job->shared)
+		else if (is_one_dataset(s) ||
+			 (s->checkpoint_directory && !slot_has_dataset(s)))
 			rc = prepare_as_one(r, s, err);
-		else
+		else if ((rc = check_places(r->shared.cfg.hosts, s, err)) == 0)
 			rc = prepare_in_turn(r, s, err);
 	}
 	return rc;

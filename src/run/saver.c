@@ -60,7 +60,7 @@ static int find_ranks(struct saver *s, struct mlgen_err *err)
 		init_rank(s, r);
 		s->rank_count++;
 	}
-	if (s->rank_count == 0)
+	if (s->rank_count == 0 && !s->lead)
 		return mlgen_fail(err, -EINVAL,
 				  "checkpoint_ranks: none of them saves "
 				  "anything of this state; --dry-run lists "
@@ -101,7 +101,7 @@ static void init_threads(struct saver *s)
 		t->file_slots = slots_of(job, t->rank->file_count);
 		worker_init(&t->worker);
 	}
-	atomic_store(&s->unready, s->thread_count);
+	atomic_store(&s->unready, s->thread_count + (s->lead ? 1 : 0));
 }
 
 static int start_engine(struct saver *s, struct mlgen_err *err)
@@ -112,7 +112,7 @@ static int start_engine(struct saver *s, struct mlgen_err *err)
 		.engine = job->engine,
 		.opts = job->engine_opts,
 		.find = engines_find,
-		.workers = (unsigned)s->thread_count,
+		.workers = (unsigned)s->thread_count + (s->lead ? 1 : 0),
 		.beside = s->cfg.beside,
 	};
 	return job->engine->job_init
@@ -177,8 +177,7 @@ static void begin_round(struct saver *s, const struct checkpoint *k)
 	atomic_fetch_add(&s->round, 1);
 }
 
-/* 0, or -EPIPE: some of its threads have gone. */
-static int begin(struct saver *s, const struct checkpoint *k)
+int saver_round(struct saver *s, const struct checkpoint *k)
 {
 	int rc = 0;
 
@@ -195,9 +194,8 @@ static int begin(struct saver *s, const struct checkpoint *k)
 	return rc;
 }
 
-/* It has not even begun, and is counted. */
-static void record_failed(struct saver *s, const struct checkpoint *k,
-			  const struct mlgen_err *err)
+void saver_record_failed(struct saver *s, const struct checkpoint *k,
+			 const struct mlgen_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	saver_record_new(s, k);
@@ -242,11 +240,13 @@ int saver_new(struct saver **out, const struct saver_config *cfg,
 	s->slice_bytes = s->span_bytes + CONTENT_SLACK;
 	pthread_mutex_init(&s->lock, NULL);
 	saver_record_init(s);
+	if (cfg->hosts)
+		saver_lead_new(s);
 	rc = find_ranks(s, err);
 	if (rc == 0 && !cfg->is_restore)
 		rc = checkpoints_hold(cfg->checkpoints, err);
 	if (rc == 0) {
-		if (!cfg->is_restore)
+		if (!cfg->is_restore && saver_commits(s))
 			saver_repair(s);
 		init_threads(s);
 		rc = start_engine(s, err);
@@ -264,6 +264,7 @@ void saver_free(struct saver *s)
 {
 	if (!s)
 		return;
+	saver_lead_free(s);
 	for (uint64_t i = 0; i < s->thread_count; i++)
 		saver_thread_fini(&s->threads[i]);
 	mem_free(s->threads);
@@ -285,6 +286,8 @@ int saver_start(struct saver *s, struct mlgen_err *err)
 	for (uint64_t i = 0; i < s->thread_count && rc == 0; i++)
 		rc = worker_start(&s->threads[i].worker.thread, s->cfg.clock,
 				  saver_main, &s->threads[i], err);
+	if (rc == 0 && s->lead)
+		rc = saver_lead_start(s, err);
 	if (rc < 0)
 		saver_close(s);
 	return rc;
@@ -313,11 +316,15 @@ void saver_join(struct saver *s)
 {
 	for (uint64_t i = 0; i < s->thread_count; i++)
 		worker_join(&s->threads[i].worker.thread);
+	if (s->lead)
+		saver_lead_join(s);
 }
 
 void saver_close(struct saver *s)
 {
 	atomic_store(&s->closed, true);
+	if (s->lead)
+		saver_lead_close(s);
 	saver_ring(s);
 }
 
@@ -334,12 +341,14 @@ int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step,
 
 	if (atomic_load(&s->closed))
 		return -EPIPE;
+	if (s->lead)
+		return saver_lead_begin(s, &k);
 	rc = saver_make(s, epoch, step, &k, err);
 	if (rc < 0) {
-		record_failed(s, &k, err);
+		saver_record_failed(s, &k, err);
 		return rc;
 	}
-	rc = begin(s, &k);
+	rc = saver_round(s, &k);
 	if (rc < 0)
 		saver_unmake(s, &k);
 	return rc;
@@ -347,7 +356,11 @@ int saver_begin_save(struct saver *s, uint64_t epoch, uint64_t step,
 
 void saver_begin_restore(struct saver *s, const struct checkpoint *k)
 {
-	begin(s, k); /* once closed saver_await says so */
+	/* Once closed saver_await says so. */
+	if (s->lead)
+		saver_lead_begin(s, k);
+	else
+		saver_round(s, k);
 }
 
 int saver_await(struct saver *s)
@@ -382,6 +395,8 @@ void saver_note_stall(struct saver *s, uint64_t snapshot_ns, uint64_t wait_ns,
 
 struct worker *saver_worker(const struct saver *s, uint64_t i)
 {
+	if (i == s->thread_count && s->lead)
+		return &saver_lead_thread(s)->worker;
 	return i < s->thread_count ? &s->threads[i].worker : NULL;
 }
 

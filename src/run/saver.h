@@ -23,6 +23,11 @@
  * each of the rank's threads, iodepth requests at a time. access=framework: a
  * rank's files are dealt out to its threads, one call at a time.
  *
+ * Where the job has other processes, the savers of all of them have one
+ * checkpoint at a time together (saver_lead.c): `set` has the ranks of this one,
+ * maybe none, and `checkpoints` is of a set with those of all. Rank 0 makes the
+ * directory and commits it, when all have written; none begins alone.
+ *
  * A failure is the checkpoint's, with rank, path, operation and offset, and the
  * run's. What was written of it is removed; what cannot be removed stays
  * recognisably incomplete.
@@ -38,6 +43,9 @@ struct saver_config {
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;
+	/* Processes of the job, and their channel for this; NULL = it is alone. */
+	struct hosts *hosts;
+	uint32_t channel;
 	/* NULL = none. Its time ends what is only played; a checkpoint of real
 	 * calls goes on to its end. */
 	struct stop *stop;
@@ -79,6 +87,8 @@ void saver_begin_restore(struct saver *s, const struct checkpoint *k);
  * one that is under way may hang. */
 int saver_await(struct saver *s);
 bool saver_is_busy(const struct saver *s);
+/* Another process of the job will save, or restore, none any more. */
+bool saver_is_over(const struct saver *s);
 
 /* What a training knows of the newest one: its accelerators stood still for the
  * snapshot, for the one before (wait), and in all. The last to tell counts. */

@@ -97,8 +97,10 @@ static void merge_threads(struct saver *s)
 {
 	opstat_fini(&s->total);
 	opstat_init(&s->total);
-	for (uint64_t i = 0; i < s->thread_count; i++)
-		opstat_merge(&s->total, &s->threads[i].worker.stat);
+	const struct worker *w;
+
+	for (uint64_t i = 0; (w = saver_worker(s, i)); i++)
+		opstat_merge(&s->total, &w->stat);
 }
 
 static void point_to_latencies(struct checkpoints_result *r,

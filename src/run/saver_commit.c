@@ -245,7 +245,7 @@ static void look_at_memory(struct saver *s)
 
 void saver_unmake(struct saver *s, const struct checkpoint *k)
 {
-	if (!saver_is_interrupted(s))
+	if (!saver_is_interrupted(s) && saver_commits(s))
 		remove_rest(s, k);
 }
 
@@ -256,12 +256,15 @@ void saver_end_round(struct saver_thread *t)
 	struct checkpoint_result r = copy_record(s);
 
 	measure(s, &r);
+	is_whole = saver_all_whole(s, is_whole);
 	if (s->cfg.is_restore)
 		r.complete = is_whole;
-	else if (is_whole && !saver_is_interrupted(s))
+	else if (is_whole && saver_commits(s) && !saver_is_interrupted(s))
 		commit_or_fail(t, &r);
-	if (!s->cfg.is_restore && !r.complete && !saver_is_interrupted(s))
-		remove_rest(s, &s->now);
+	if (!s->cfg.is_restore && is_whole)
+		saver_all_complete(s, &r);
+	if (!s->cfg.is_restore && !r.complete)
+		saver_unmake(s, &s->now);
 	record(s, &r);
 	look_at_memory(s);
 	atomic_store(&s->last_ns, now(s));

@@ -84,8 +84,11 @@ struct saver_thread {
 	_Atomic uint64_t moved_bytes; /* in this round; the status line looks */
 };
 
+struct saver_lead;
+
 struct saver {
 	struct saver_config cfg;
+	struct saver_lead *lead; /* NULL = there are no other processes */
 	struct mlgen_engine_job engine_job;
 	struct saver_rank *ranks;
 	uint64_t rank_count;
@@ -159,9 +162,36 @@ void saver_ring(struct saver *s);
 /* The first error is the checkpoint's, and the run's. */
 void saver_fail(struct saver *s, const struct mlgen_err *err);
 
+/* saver.c. A round of all threads: 0, or -EPIPE: some of them have gone. */
+int saver_round(struct saver *s, const struct checkpoint *k);
+/* It has not even begun, and is counted. */
+void saver_record_failed(struct saver *s, const struct checkpoint *k,
+			 const struct mlgen_err *err);
+
 /* saver_thread.c */
 void *saver_main(void *thread);
 void saver_thread_fini(struct saver_thread *t);
+/* The beginning and the end of one: what it needs, and its figures. 0, or -errno
+ * where it can take part in nothing, which is told. */
+int saver_thread_open(struct saver_thread *t);
+void saver_thread_close(struct saver_thread *t);
+
+/* saver_lead.c, with the savers of other processes: NULL where there are none,
+ * with which all have agreed and this is the one that commits. */
+void saver_lead_new(struct saver *s);
+void saver_lead_free(struct saver *s);
+int saver_lead_start(struct saver *s, struct mlgen_err *err);
+void saver_lead_join(struct saver *s);
+/* Nobody waits for one that never started. */
+void saver_lead_close(struct saver *s);
+/* Of k only epoch and step are known, but for a restore. 0, or -EPIPE. */
+int saver_lead_begin(struct saver *s, const struct checkpoint *k);
+struct saver_thread *saver_lead_thread(const struct saver *s);
+bool saver_commits(const struct saver *s);
+/* Is it whole everywhere? */
+bool saver_all_whole(struct saver *s, bool is_whole);
+/* What rank 0's commit has come to. */
+void saver_all_complete(struct saver *s, struct checkpoint_result *r);
 
 /* saver_file.c. Hold the directory of the checkpoint that is saved: the thread's
  * table of descriptors may be its own. What fails is told. */

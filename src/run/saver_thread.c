@@ -66,11 +66,21 @@ static void make_files(struct saver_thread *t)
 	t->tail.path = new_path(t->saver);
 }
 
+/* Which of the threads; the one that leads is the last. */
+static uint64_t number_of(const struct saver_thread *t)
+{
+	const struct saver *s = t->saver;
+
+	return s->lead && t == saver_lead_thread(s)
+		       ? s->thread_count
+		       : (uint64_t)(t - s->threads);
+}
+
 static int set_up(struct saver_thread *t, struct mlgen_err *err)
 {
 	struct saver *s = t->saver;
 	struct worker_config cfg = {
-		.job_name = t == s->threads ? s->cfg.job->name : NULL,
+		.job_name = number_of(t) == 0 ? s->cfg.job->name : NULL,
 		.place = s->cfg.place,
 		.traced = s->cfg.traced,
 		.io = { .job = &s->engine_job,
@@ -82,13 +92,16 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 			.may_meet_fifos = !saves(s),
 			/* From the other end: loaders count from 0. */
 			.seed = rng_u64(s->cfg.job->randseed, RNG_ENGINE,
-					UINT64_MAX -
-						(uint64_t)(t - s->threads)),
+					UINT64_MAX - number_of(t)),
 			.stop = s->cfg.stop },
 	};
 	int rc;
 
-	snprintf(cfg.role, sizeof(cfg.role), "saver %" PRIu64, t->rank->rank);
+	if (t->rank)
+		snprintf(cfg.role, sizeof(cfg.role), "saver %" PRIu64,
+			 t->rank->rank);
+	else
+		snprintf(cfg.role, sizeof(cfg.role), "saver of all");
 	rc = worker_open(&t->worker, &cfg, err);
 	if (rc < 0)
 		return rc;
@@ -331,14 +344,18 @@ static void take_part(struct saver_thread *t)
 	t->under_way_ns += t->end_ns - s->begin_ns;
 	mark_round(t);
 	/* The last one sees what all have left. */
-	if (atomic_fetch_sub(&s->left, 1) == 1)
-		saver_end_round(t);
+	if (atomic_fetch_sub(&s->left, 1) == 1) {
+		if (s->lead)
+			bell_ring(&s->over, s->cfg.clock);
+		else
+			saver_end_round(t);
+	}
 	/* Until then: a directory that nobody holds may get another number. */
 	saver_let_go(t);
 }
 
 /* With nothing to do: does it go? Under the lock, so that a round that is begun
- * has all its threads. */
+ * has all its threads; one that is only asked for is begun by the lead. */
 static bool leaves(struct saver_thread *t)
 {
 	struct saver *s = t->saver;
@@ -347,7 +364,9 @@ static bool leaves(struct saver_thread *t)
 	if (!atomic_load(&s->closed) && !atomic_load(&s->is_finishing))
 		return false;
 	pthread_mutex_lock(&s->lock);
-	goes = atomic_load(&s->round) == t->round;
+	goes = atomic_load(&s->round) == t->round &&
+	       (!s->lead || !atomic_load(&s->is_busy) ||
+		atomic_load(&s->closed));
 	s->gone += goes;
 	pthread_mutex_unlock(&s->lock);
 	return goes;
@@ -385,22 +404,36 @@ static void give_up(struct saver_thread *t, const struct mlgen_err *err)
 	failure_set(t->saver->cfg.failure, err);
 }
 
+int saver_thread_open(struct saver_thread *t)
+{
+	struct mlgen_err err = { 0 };
+	int rc;
+
+	clock_join(t->saver->cfg.clock);
+	rc = set_up(t, &err);
+	if (rc < 0)
+		give_up(t, &err);
+	tell_ready(t->saver);
+	return rc;
+}
+
+void saver_thread_close(struct saver_thread *t)
+{
+	if (t->worker.counts)
+		worker_stop_counting(&t->worker,
+				     clock_now(t->saver->cfg.clock));
+	t->worker.stat.wall_ns = t->under_way_ns;
+	worker_close(&t->worker);
+	clock_leave(t->saver->cfg.clock);
+}
+
 void *saver_main(void *thread)
 {
 	struct saver_thread *t = thread;
-	struct saver *s = t->saver;
-	struct mlgen_err err = { 0 };
 
-	clock_join(s->cfg.clock);
-	if (set_up(t, &err) < 0)
-		give_up(t, &err);
-	tell_ready(s);
+	saver_thread_open(t);
 	while (await_round(t))
 		take_part(t);
-	if (t->worker.counts)
-		worker_stop_counting(&t->worker, clock_now(s->cfg.clock));
-	t->worker.stat.wall_ns = t->under_way_ns;
-	worker_close(&t->worker);
-	clock_leave(s->cfg.clock);
+	saver_thread_close(t);
 	return NULL;
 }

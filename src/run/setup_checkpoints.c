@@ -33,19 +33,23 @@ static int rule_readonly(struct slot *s, struct run_shared *run,
 				  : "phase=restore");
 }
 
-/* Each process would commit a part as if it were the whole. */
+/* Who never meets cannot agree on the step behind which the time has come. */
 static int rule_hosts(struct slot *s, struct run_shared *run,
 		      struct mlgen_err *err)
 {
-	if (hosts_total(run->cfg.hosts) == 1 || !s->checkpoint_directory)
+	struct checkpoint_every every;
+
+	if (hosts_total(run->cfg.hosts) == 1 || !s->checkpoint_directory ||
+	    !job_work(s->job)->has_accelerators ||
+	    s->job->barrier != BARRIER_NONE ||
+	    job_checkpoint_every(s->job, &every, NULL) < 0 ||
+	    every.unit != EVERY_TIME)
 		return 0;
 	return mlgen_fail(err, -EOPNOTSUPP,
-			  "checkpoints: job '%s' has some, and they are of one "
-			  "process; this is one of %u of a launcher: %s",
-			  s->job->name, hosts_total(run->cfg.hosts),
-			  job_work(s->job)->checkpoints == CHECKPOINTS_ASKED
-				  ? "checkpoint_every=0 leaves them out"
-				  : "start it without mpirun or srun");
+			  "checkpoint_every: a time, of which the %u processes "
+			  "of job '%s' learn at barriers, and it has none: "
+			  "give steps or epochs, or barrier=step",
+			  hosts_total(run->cfg.hosts), s->job->name);
 }
 
 static int rule_verify(struct slot *s, struct run_shared *run,
@@ -153,6 +157,8 @@ static void describe_files(struct slot *s)
 		.bs = is_restore ? j->bs.read : j->bs.write,
 		.direct = j->direct,
 	};
+	s->whole_shards = s->shards;
+	s->whole_shards.state = &s->whole;
 }
 
 static int rule_writable(struct slot *s, struct run_shared *run,
@@ -186,6 +192,8 @@ int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)
 		return 0;
 	s->checkpoint_directory = job_checkpoint_directory(s->job);
 	rc = state_init(&s->state, s->job, err);
+	if (rc == 0)
+		rc = state_whole(&s->whole, &s->state, err);
 	if (rc == 0)
 		describe_files(s);
 	return rc;
@@ -238,11 +246,12 @@ int setup_checkpoints_open(struct slot *s, const struct run_shared *run,
 	int rc;
 
 	s->content = content_new(saver_span_bytes(s->job), s->job->randseed);
-	s->shards.content = s->content;
+	s->shards.content = s->whole_shards.content = s->content;
 	rc = checkpoints_open(&s->checkpoints, s->checkpoint_directory,
-			      &s->shards, err);
+			      &s->whole_shards, err);
 	s->checkpoints.replaces = run->cfg.replace;
-	if (rc == 0)
+	s->checkpoints.only_adds = hosts_rank(run->cfg.hosts) != 0;
+	if (rc == 0 && hosts_rank(run->cfg.hosts) == 0)
 		tell_broken(s);
 	return rc;
 }
@@ -276,6 +285,9 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
 		.failure = &run->failure,
 		.interrupted = &run->interrupted,
 		.stop = &s->progress.stop,
+		.hosts = run->cfg.hosts,
+		.channel = run->channels + (uint32_t)run->cfg.count +
+			   (uint32_t)(s - s->all),
 		.is_restore = job_work(s->job)->restores,
 		.align_bytes = s->checkpoint_align_bytes,
 		.beside = job_work(s->job)->has_accelerators
@@ -288,7 +300,7 @@ int setup_checkpoints_saver(struct slot *s, struct run_shared *run,
 
 void setup_checkpoints_end(struct slot *s)
 {
-	s->shards.content = NULL;
+	s->shards.content = s->whole_shards.content = NULL;
 	content_free(s->content);
 	s->content = NULL;
 }
@@ -299,6 +311,7 @@ void setup_checkpoints_fini(struct slot *s)
 	s->saver = NULL;
 	setup_checkpoints_end(s);
 	checkpoints_fini(&s->checkpoints);
+	ranges_fini(&s->whole.local);
 	state_fini(&s->state);
 	mem_free(s->checkpoint_directory);
 	s->checkpoint_directory = NULL;

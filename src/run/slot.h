@@ -30,7 +30,9 @@ struct run_shared {
 	struct failure failure;
 	_Atomic bool interrupted;
 	_Atomic bool has_started; /* the first byte was written or read */
-	uint32_t channels; /* of cfg.hosts, from here on one for each slot */
+	/* Of cfg.hosts: from here on one for the barriers of each slot, then
+	 * one for the checkpoints of each. */
+	uint32_t channels;
 	_Atomic bool has_heard; /* of an end from there, which they know of */
 	struct blockdev_guards guards; /* devices that jobs write */
 	uint64_t threads; /* that work at the same time, about; by rules_ask */
@@ -62,6 +64,9 @@ struct slot {
 	struct state state;
 	struct content *content;
 	struct shard_set shards;
+	/* What a directory holds: with the ranks of other processes. */
+	struct state whole;
+	struct shard_set whole_shards;
 	char *checkpoint_directory;
 	struct mount checkpoint_mount;
 	uint64_t checkpoint_align_bytes; /* as align_bytes */

@@ -133,6 +133,7 @@ struct train_saves {
 	 * the longest that one of them did for a part of it. */
 	uint64_t epoch, step, from_ns, wait_ns, snapshot_ns;
 	bool has_begun;
+	bool is_now; /* of several processes: all save behind this step */
 };
 
 struct train {

@@ -91,10 +91,10 @@ END
 	launch "$1" 2 j.job --directory="$T/own/data" --shared=0 --quiet
 	is "$1: with shared=0 each has a dataset of its own" $? 0
 	is "$1: which each makes whole" "$(grep -c 'writing 120 raw files' said)" 2
+	launch "$1" 2 j.job --directory="$T/own/data" --shared=0 --checkpoint_every=1epoch --checkpoint_size=1m
+	is "$1: but checkpoints are those of all" $? 2
+	like "$1: with the way out" "$(cat said)" 'own/data/checkpoints: is not .* all hosts share as checkpoint_directory='
 	MLGEN=$mlgen
-	launch "$1" 2 j.job --checkpoint_every=1epoch --checkpoint_size=1m
-	is "$1: checkpoints are refused" $? 2
-	like "$1: with the way out" "$(cat said)" 'checkpoint_every=0 leaves them out'
 	for option in --shuffle=importance "--cache=lru --cache_size=20% --cache_scope=all" \
 		"--cache=lru --cache_size=20% --cache_hits_first=1"; do
 		# shellcheck disable=SC2086 # several options

@@ -110,6 +110,39 @@ START_TEST(a_list_is_cut_and_asked)
 }
 END_TEST
 
+/* Of each part of a list: what lies in it. */
+START_TEST(a_list_is_parted)
+{
+	static const char list[] = "1,3-5,9-12,20,22-40,99";
+	struct ranges all, r;
+
+	ck_assert_int_eq(ranges_parse(&all, list, END, "things", NULL), 0);
+	for (uint64_t from = 0; from <= all.numbers + 1; from++) {
+		for (uint64_t end = 0; end <= all.numbers + 2; end++) {
+			uint64_t n = end < all.numbers ? end : all.numbers;
+
+			n = n > from ? n - from : 0;
+			ranges_parse(&r, list, END, "things", NULL);
+			ranges_keep(&r, from, end);
+			ck_assert_uint_eq(r.numbers, n);
+			for (uint64_t i = 0; i < n; i++)
+				ck_assert_uint_eq(ranges_at(&r, i),
+						  ranges_at(&all, from + i));
+			ranges_fini(&r);
+		}
+	}
+	for (uint64_t first = 0; first < END; first++) {
+		ranges_parse(&r, list, END, "things", NULL);
+		ranges_cut_below(&r, first);
+		for (uint64_t i = 0; i < END; i++)
+			ck_assert_int_eq(ranges_has(&r, i),
+					 i >= first && ranges_has(&all, i));
+		ranges_fini(&r);
+	}
+	ranges_fini(&all);
+}
+END_TEST
+
 START_TEST(all_is_one_range)
 {
 	struct ranges r;
@@ -136,6 +169,7 @@ Suite *suite_ranges(void)
 	tcase_add_loop_test(t, a_list_is_its_numbers_in_order, 0, ROWS(good));
 	tcase_add_loop_test(t, what_is_no_list_is_refused, 0, ROWS(bad));
 	tcase_add_test(t, a_list_is_cut_and_asked);
+	tcase_add_test(t, a_list_is_parted);
 	tcase_add_test(t, all_is_one_range);
 	suite_add_tcase(s, t);
 	return s;

@@ -6,6 +6,7 @@
 
 #include "base/filekind.h"
 #include "base/mem.h"
+#include "hosts/hosts.h"
 #include "io/pagecache.h"
 #include "run/activity.h"
 #include "run/collect.h"
@@ -61,15 +62,36 @@ static const struct rule *const checkpoint_rules[] = {
 	NULL,
 };
 
+/* Those that rank 0 has chosen: what others see of a directory may be older. */
+static int take_chosen(struct hosts *h, struct checkpoint *restores, size_t n,
+		       struct mlgen_err *err)
+{
+	struct buf b = { 0 };
+
+	buf_addn(&b, (const char *)restores, n * sizeof(*restores));
+	int rc = hosts_share(h, &b, err);
+	if (rc == 0 && b.len == n * sizeof(*restores))
+		memcpy(restores, buf_str(&b), b.len);
+	buf_fini(&b);
+	return rc;
+}
+
 /* Which ones to restore is seen here and not before: jobs of earlier groups
  * may have saved them. */
-static int choose(struct slot *s, struct mlgen_err *err)
+static int choose(struct slot *s, struct hosts *h, int rc,
+		  struct mlgen_err *err)
 {
 	size_t n = s->job->checkpoints;
 
 	saving_of(s)->restores = mem_array(n, sizeof(*saving_of(s)->restores));
-	return checkpoints_to_restore(&s->checkpoints, n,
-				      saving_of(s)->restores, err);
+	if (rc == 0)
+		rc = checkpoints_to_restore(&s->checkpoints, n,
+					    saving_of(s)->restores, err);
+	/* Of none that is there each makes up the same. */
+	if (!slot_touches_files(s))
+		return rc;
+	rc = hosts_agree(h, rc, err);
+	return rc < 0 ? rc : take_chosen(h, saving_of(s)->restores, n, err);
 }
 
 static int prepare(struct slot *s, struct run_shared *run,
@@ -77,11 +99,10 @@ static int prepare(struct slot *s, struct run_shared *run,
 {
 	int rc = setup_checkpoints_open(s, run, err);
 
-	if (rc == 0)
-		rc = checkpoint_is_restore(s)
-			     ? choose(s, err)
-			     : setup_checkpoints_place(
-				       s, run, s->job->checkpoints, err);
+	if (checkpoint_is_restore(s))
+		rc = choose(s, run->cfg.hosts, rc, err);
+	else if (rc == 0)
+		rc = setup_checkpoints_place(s, run, s->job->checkpoints, err);
 	s->end_ns = clock_now(run->cfg.clock);
 	return rc;
 }

@@ -66,6 +66,9 @@ static void drive(struct driver *d)
 			return;
 		if (driver_begin(d, i) < 0 || saver_await(d->saver) < 0)
 			return;
+		/* Another process ran out of time first. */
+		if (saver_is_over(d->saver))
+			break;
 	}
 	d->is_complete = !driver_is_over(d);
 }

@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 31-checkpoints.sh - several hosts save one checkpoint together, in one directory with one manifest, and restore it.
+. "$(dirname "$0")/rig.sh"
+
+hosts_up 2
+cat >model <<'END'
+model_layers=2
+model_hidden=96
+model_ffn=301
+model_heads=4
+model_kv_heads=2
+model_vocabulary=333
+zero_stage=3
+END
+{
+	printf '[save]\nphase=checkpoint\nranks=5\ncheckpoints=2\nbs=16k\n'
+	cat model
+} >save.job
+sed 's/^\[save\]/[load]/; s/phase=checkpoint/phase=restore/' save.job >load.job
+{
+	printf '[train]\nformat=raw\nnum_files=40\nsample_size=4k\nbatch_size=1\n'
+	printf 'compute_time=5ms\naccelerators=2\nepochs=2\ndirectory=data\n'
+	cat model
+} >train.job
+
+figure()
+{
+	"$MLGEN" --table="$2" --output-format=csv "$1" | sed -n 2p
+}
+
+# What is in each file, but for who has written the manifest.
+sums()
+{
+	(cd "$1" && find . -name '*.pt' -o -name '*.bin' | sort | xargs sha256sum)
+}
+
+saved()
+{
+	rm -rf ck one data ./*.json
+	launch "$1" 2 save.job --directory=ck --json=all.json
+	is "$1: two hosts save checkpoints" $? 0
+	"$MLGEN" save.job --directory=one --json=one.json --quiet >one.out 2>&1
+	ok "$1: which have files" test "$(sums one | wc -l)" -gt 0
+	is "$1: of the names and bytes that one process writes" "$(sums ck)" "$(sums one)"
+	is "$1: one manifest each" "$(find ck -name mlgen-checkpoint.json | wc -l)" 2
+	is "$1: which is of all ranks" \
+		"$(grep -o '"ranks": "[^"]*"' ck/global_epoch1_step1/mlgen-checkpoint.json)" \
+		"$(grep -o '"ranks": "[^"]*"' one/global_epoch1_step1/mlgen-checkpoint.json)"
+	for key in saves.count saves.completed saves.bytes saves.job_ranks saves.ranks; do
+		is "$1: $key is that of one process" \
+			"$(figure all.json $key)" "$(figure one.json $key)"
+	done
+	launch "$1" 2 load.job --directory=ck --verify=crc32c --json=all.json
+	is "$1: they restore them" $? 0
+	is "$1: all of it" "$(figure all.json restores.bytes)" "$(figure one.json saves.bytes)"
+	exits "$1: and so does one process" 0 "$MLGEN" load.job --directory=ck --verify=crc32c
+	launch "$1" 2 load.job --directory=one --verify=crc32c
+	is "$1: they restore what one has saved" $? 0
+	launch "$1" 2 save.job --directory=ck --checkpoint_keep=1 --rename_commit=1 --quiet
+	is "$1: with rename_commit and checkpoint_keep" $? 0
+	is "$1: one is left" "$(ls ck)" global_epoch1_step4
+	launch "$1" 4 save.job --directory=ck --checkpoint_ranks=zero --checkpoints=1 --quiet
+	is "$1: where most processes have no rank" $? 0
+	launch "$1" 2 save.job --ioengine=null --quiet
+	is "$1: without files" $? 0
+	launch "$1" 2 save.job --directory=ck --runtime=1 --pause=50ms --checkpoints=100000 --checkpoint_keep=1 --quiet
+	is "$1: until time is over for one of them" $? 0
+	unlike "$1: which is no fault" "$(cat said)" "incomplete|given up|fail"
+}
+each_mpi saved
+
+trained()
+{
+	rm -rf data
+	for mode in sync async; do
+		launch "$1" 2 train.job --checkpoint_every=1epoch --checkpoint_mode=$mode \
+			--json=all.json
+		is "$1: a training saves, $mode" $? 0
+		is "$1: behind each epoch, for all accelerators" \
+			"$(figure all.json saves.completed) $(figure all.json saves.ranks)" "2 4"
+		rm -rf data/checkpoints
+	done
+	launch "$1" 2 train.job --checkpoint_every=50ms --epochs=8 --json=all.json
+	is "$1: by time" $? 0
+	ok "$1: which comes for all at once" test "$(figure all.json saves.completed)" -gt 0
+	is "$1: none is in parts" "$(figure all.json saves.completed)" "$(figure all.json saves.count)"
+	launch "$1" 2 train.job --checkpoint_every=50ms --barrier=epoch --epochs=8 --json=all.json
+	is "$1: with a barrier for each epoch" $? 0
+	ok "$1: too" test "$(figure all.json saves.completed)" -gt 0
+	launch "$1" 2 train.job --checkpoint_every=50ms --barrier=none
+	is "$1: without barriers a time is refused" $? 2
+	like "$1: with the way out" "$(cat said)" 'give steps or epochs, or barrier=step'
+	launch "$1" 2 train.job --checkpoint_every=10steps --barrier=none --quiet
+	is "$1: steps are not" $? 0
+}
+each_mpi trained
+
+# A file where a shard of the second host's is to be.
+failed()
+{
+	rm -rf ck
+	launch "$1" 2 save.job --directory=ck --checkpoints=1 --quiet
+	mkdir -p full
+	cat >full.sh <<END
+#!/bin/sh
+# What the second host may write has an end.
+[ "\$(hostname)" = h1 ] || ulimit -f 100
+exec "$MLGEN" "\$@"
+END
+	chmod +x full.sh
+	mlgen=$MLGEN MLGEN=$T/full.sh
+	launch "$1" 2 save.job --directory=ck
+	is "$1: what fails on one host fails the job" $? 1
+	like "$1: and is told with the host" "$(cat said)" 'h2 \(rank 1\).*write'
+	MLGEN=$mlgen
+	is "$1: nothing of it is left" "$(ls ck)" global_epoch1_step1
+	launch "$1" 2 load.job --directory=ck --checkpoints=2
+	is "$1: more than there are is refused" $? 2
+	is "$1: once" "$(grep -c 'can be restored' said)" 1
+}
+each_mpi failed
+done_testing
