@@ -66,8 +66,9 @@ bool checkpoint_is_left(const struct checkpoints *c, const struct checkpoint *k)
 		return true;
 	if (process_is_same(&k->writer, &c->self))
 		return false;
-	if (k->is_complete)
-		return process_look(&k->writer, &c->self) == PROCESS_RUNS;
+	/* Of those who did not say it nobody waits for a whole one. */
+	if (k->is_complete && !k->writer.pid)
+		return false;
 	return process_look(&k->writer, &c->self) != PROCESS_GONE;
 }
 

@@ -130,9 +130,10 @@ int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k,
 		    const char *file, char path[PATH_MAX]);
 
 /*
- * Several runs may save into one directory. What is incomplete is left alone
- * unless its writer is proven to be gone (process.h); what is complete only
- * while its writer runs on this host, or if it has other ranks of our state.
+ * Several runs may save into one directory, from several hosts: all is left
+ * alone unless its writer is proven to be gone (process.h); but what is complete
+ * and says nothing of its writer. Of a complete one it is so, too, if it has
+ * other ranks of our state.
  * How it is said: "is that of pid 77 on host a, which began it 5 s ago and ...".
  */
 bool checkpoint_is_left(const struct checkpoints *c,

@@ -240,6 +240,32 @@ static void tell_broken(const struct slot *s)
 			 c->directory, c->foreign[i].name, c->foreign[i].why);
 }
 
+/* Nobody can see from here whether their writers still run. */
+static void tell_left(const struct slot *s)
+{
+	const struct checkpoints *c = &s->checkpoints;
+	const struct checkpoint *first = NULL;
+	char who[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct checkpoint *k = &c->items[i];
+
+		if (!k->is_complete || !checkpoint_is_left(c, k))
+			continue;
+		first = first ? first : k;
+		n++;
+	}
+	if (n && saves(s->job) && s->job->checkpoint_keep)
+		log_note("%s: checkpoint_keep leaves %zu checkpoint%s of other "
+			 "processes alone: %s/%s %s%s; --replace takes them "
+			 "for its own",
+			 s->job->name, n, n == 1 ? "" : "s", c->directory,
+			 first->name,
+			 checkpoint_word_writer(c, first, who, sizeof(who)),
+			 n == 1 ? "" : ", and so on");
+}
+
 int setup_checkpoints_open(struct slot *s, const struct run_shared *run,
 			   struct mlgen_err *err)
 {
@@ -251,8 +277,10 @@ int setup_checkpoints_open(struct slot *s, const struct run_shared *run,
 			      &s->whole_shards, err);
 	s->checkpoints.replaces = run->cfg.replace;
 	s->checkpoints.only_adds = hosts_rank(run->cfg.hosts) != 0;
-	if (rc == 0 && hosts_rank(run->cfg.hosts) == 0)
+	if (rc == 0 && hosts_rank(run->cfg.hosts) == 0) {
 		tell_broken(s);
+		tell_left(s);
+	}
 	return rc;
 }
 

@@ -120,4 +120,40 @@ END
 	is "$1: once" "$(grep -c 'can be restored' said)" 1
 }
 each_mpi failed
+
+# Each of two jobs, one a host, keeps one: neither deletes what is the other's.
+apart()
+{
+	rm -rf ck
+	on_host 1 "$MLGEN" save.job --directory="$T/ck" --checkpoint_keep=1 --quiet >said 2>&1
+	is "a job of host 1 keeps one checkpoint" "$(ls ck)" global_epoch1_step2
+	# As if another machine had written it.
+	sed -i 's/"boot_id": "./"boot_id": "x/; s/"machine_id": "./"machine_id": "x/; s/"host": "h1"/"host": "far"/' \
+		ck/*/mlgen-checkpoint.json
+	on_host 2 "$MLGEN" save.job --directory="$T/ck" --checkpoint_keep=1 --quiet >said 2>&1
+	is "one of another host leaves it" "$(echo ck/*)" "ck/global_epoch1_step2 ck/global_epoch1_step4"
+	like "and says why, and how it may go" "$(cat said)" 'on host far.*--replace takes them'
+	on_host 2 "$MLGEN" save.job --directory="$T/ck" --checkpoint_keep=1 --replace --quiet >said 2>&1
+	is "--replace takes all" "$(echo ck/*)" "ck/global_epoch1_step6"
+}
+apart
+
+killed()
+{
+	rm -rf ck
+	launch "$1" 2 save.job --directory=ck --checkpoints=1 --checkpoint_fsync=file \
+		--scale=100 --model_hidden=1024 --model_layers=40 --ranks=4 --bs=4k &
+	job=$!
+	for _ in $(seq 100); do
+		[ ! -e ck/global_epoch1_step1/mlgen-checkpoint.json ] || break
+		sleep 0.05
+	done
+	kill -9 "$(rank_pids | sed -n 's/^1 //p')"
+	wait "$job"
+	like "$1: of a process that dies in one it stays incomplete" \
+		"$(cat ck/*/mlgen-checkpoint.json)" '"complete": false'
+	launch "$1" 2 save.job --directory=ck --checkpoint_keep=1 --quiet
+	is "$1: and the next job deletes it" "$(ls ck)" global_epoch1_step3
+}
+each_mpi killed
 done_testing
