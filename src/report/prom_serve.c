@@ -9,24 +9,44 @@
 #ifdef HAVE_MICROHTTPD
 
 #include <microhttpd.h>
+#include <poll.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/count.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "base/util.h"
 #include "report/prom_text.h"
 
 #define CONNECTIONS 8u
 #define SILENT_SECONDS 5u
+#define WHOLE_NS (10 * NS_PER_S)
+#define LOOK_MS 500
 #define REQUEST_BYTES ((size_t)16 << 10)
 #define LEAST_PRIORITY 19
+
+/* begin_ns 0 = there is none. */
+struct connection {
+	int fd;
+	uint64_t begin_ns;
+};
 
 struct prom_serve {
 	struct MHD_Daemon *daemon;
 	struct prom_page *page;
 	_Atomic uint64_t sent;
+	pthread_t thread;
+	int wake_fd; /* it is to end */
+	_Atomic bool ends;
+	/* The thread's. */
+	struct connection connections[CONNECTIONS];
+	bool has_closed; /* one of them, since it was last looked at */
 };
 
 static enum MHD_Result send_text(struct MHD_Connection *to, unsigned status,
@@ -111,22 +131,83 @@ static void completed(void *serve, struct MHD_Connection *to, void **state,
 		count_add(&s->sent, 1);
 }
 
-/* On the library's thread, whose priority is its own on Linux: whoever works for
- * the run goes first. */
 static void connected(void *serve, struct MHD_Connection *to, void **state,
 		      enum MHD_ConnectionNotificationCode what)
 {
-	(void)serve;
-	(void)to;
-	(void)state;
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
-		setpriority(PRIO_PROCESS, (id_t)gettid(), LEAST_PRIORITY);
+	struct prom_serve *s = serve;
+	struct connection *c = s->connections;
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		to, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		s->has_closed = true;
+		if (*state)
+			((struct connection *)*state)->begin_ns = 0;
+		return;
+	}
+	while (c < s->connections + CONNECTIONS && c->begin_ns)
+		c++;
+	if (!info || c == s->connections + CONNECTIONS)
+		return;
+	*c = (struct connection){ info->connect_fd, clock_monotonic_ns() };
+	*state = c;
+}
+
+/* The library knows how long one has been silent; one that sends a letter now and
+ * then would stay for ever. */
+static bool end_old_ones(struct prom_serve *s)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	bool has_any = false;
+
+	for (unsigned i = 0; i < CONNECTIONS; i++) {
+		const struct connection *c = &s->connections[i];
+
+		if (c->begin_ns && now_ns - c->begin_ns > WHOLE_NS)
+			shutdown(c->fd, SHUT_RDWR);
+		has_any |= c->begin_ns != 0;
+	}
+	return has_any;
+}
+
+/* Whoever works for the run goes first: the priority is the thread's own. */
+static void *keep_serving(void *serve)
+{
+	struct prom_serve *s = serve;
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd fds[] = { { .fd = info->epoll_fd, .events = POLLIN },
+				{ .fd = s->wake_fd, .events = POLLIN } };
+
+	setpriority(PRIO_PROCESS, (id_t)gettid(), LEAST_PRIORITY);
+	while (!atomic_load(&s->ends)) {
+		poll(fds, ARRAY_LEN(fds), end_old_ones(s) ? LOOK_MS : -1);
+		/* At its limit the library listens no more, and again only in
+		 * the call behind the one that has closed one. */
+		do {
+			s->has_closed = false;
+			MHD_run(s->daemon);
+		} while (s->has_closed);
+	}
+	return NULL;
 }
 
 int prom_serve_check(struct mlgen_err *err)
 {
 	(void)err;
 	return 0;
+}
+
+/* A daemon closes its socket, too. */
+static void give_up(struct prom_serve *s, int fd)
+{
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon);
+	else
+		close(fd);
+	if (s->wake_fd >= 0)
+		close(s->wake_fd);
+	mem_free(s);
 }
 
 int prom_serve_open(struct prom_serve **out, const char *given,
@@ -139,20 +220,19 @@ int prom_serve_open(struct prom_serve **out, const char *given,
 		return fd;
 	struct prom_serve *s = mem_zalloc(sizeof(*s));
 	s->page = page;
+	s->wake_fd = eventfd(0, EFD_CLOEXEC);
 	s->daemon = MHD_start_daemon(
-		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL, NULL,
-		answer, s, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, SILENT_SECONDS,
+		MHD_USE_EPOLL, 0, NULL, NULL, answer, s,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, SILENT_SECONDS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
-		MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK_BYTES,
 		MHD_OPTION_NOTIFY_COMPLETED, completed, s,
 		MHD_OPTION_NOTIFY_CONNECTION, connected, s, MHD_OPTION_END);
-	if (!s->daemon) {
-		int rc = errno ? -errno : -EIO;
-
-		close(fd);
-		mem_free(s);
+	int rc = s->daemon && s->wake_fd >= 0 ? 0 : errno ? -errno : -EIO;
+	if (rc == 0)
+		rc = thread_start(&s->thread, keep_serving, s);
+	if (rc < 0) {
+		give_up(s, fd);
 		return mlgen_fail(err, rc, "metrics=%s: cannot serve: %s",
 				  given, strerror(-rc));
 	}
@@ -165,13 +245,14 @@ uint64_t prom_serve_count(const struct prom_serve *s)
 	return count_get(&s->sent);
 }
 
-/* The library closes the socket, too. */
 void prom_serve_close(struct prom_serve *s)
 {
 	if (!s)
 		return;
-	MHD_stop_daemon(s->daemon);
-	mem_free(s);
+	atomic_store(&s->ends, true);
+	eventfd_write(s->wake_fd, 1);
+	pthread_join(s->thread, NULL);
+	give_up(s, -1);
 }
 
 #else

@@ -10,10 +10,10 @@
 #include "report/prom_page.h"
 
 /*
- * One thread of the library's, with the least priority there is, serves at most
- * eight connections; more of them wait in the kernel's queue, and behind that
- * are turned away. A connection ends with its answer, or when it has been silent
- * for five seconds; what a request may take of memory is fixed. So whatever
+ * One thread, with the least priority there is, serves at most eight connections;
+ * more of them wait in the kernel's queue, and behind that are turned away. A
+ * connection ends with its answer, when it has been silent for five seconds, or
+ * after ten in any case; what a request may take of memory is fixed. So whatever
  * clients do, what they cost the run is bounded.
  */
 struct prom_serve;

@@ -103,7 +103,7 @@ fi
 "$MLGEN" two.job --dry-run --metrics=0 >dry 2>&1
 if grep -q 'built without libmicrohttpd' dry; then
 	like "without the library its package is named" "$(cat dry)" \
-		'^mlgen: metrics: mlgen was built without libmicrohttpd \(libmicrohttpd-dev.*'
+		'^mlgen: metrics: mlgen was built without libmicrohttpd \(Debian libmicrohttpd-dev.*'
 	done_testing
 	exit
 fi
@@ -187,6 +187,11 @@ is "all operations were done meanwhile" \
 like "and the form is that of Prometheus" "$(head -n 1 after.txt)" \
 	'^text/plain; version=0\.0\.4; charset=utf-8$'
 
+start "$MLGEN" two.job --section=plain --ceiling=no --io_size=640k --metrics=0 --metrics-linger=120s
+poll grep -q 'metrics stay' err
+is "of forty that wait it holds eight, and answers when they are gone" \
+	"$($python "$client" crowd "$(url)" "$pid")" '8 200'
+finish
 start "$MLGEN" two.job --section=plain --ceiling=no --io_size=640k --metrics=0 --metrics-linger=120s
 poll grep -q 'metrics stay' err
 kill -INT "$pid"

@@ -5,14 +5,21 @@
 metrics.py get URL [ACCEPT]     print the page, behind a line with its type
 metrics.py status URL [METHOD]  print the status
 metrics.py hostile URL          meet it with all that a server has to bear
+metrics.py crowd URL PID        open 40 connections that wait; print how many
+                                process PID has of them, and one asks then
+metrics.py trickle URL          eight that send a byte a second; print how long
+                                somebody else waits for a page, in s
 metrics.py panels URL FILE FROM TO
         ask the Prometheus at URL each query of the dashboard FILE, over that
         time; print those that nothing comes of
 """
 import json
+import os
 import re
 import socket
 import sys
+import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -90,6 +97,53 @@ def hostile(url):
     for s in opened + many:
         if s:
             s.close()
+
+
+def sockets_of(pid):
+    n = 0
+    for fd in os.listdir(f'/proc/{pid}/fd'):
+        try:
+            n += os.readlink(f'/proc/{pid}/fd/{fd}').startswith('socket:')
+        except OSError:
+            pass
+    return n
+
+
+def crowd(url, pid):
+    parts = urllib.parse.urlsplit(url)
+    place = (parts.hostname, parts.port)
+    before = sockets_of(pid)
+    opened = [send(place, b'GET /metrics HTTP/1.1\r\n') for _ in range(40)]
+    most = 0
+    for _ in range(20):
+        most = max(most, sockets_of(pid) - before)
+        time.sleep(0.05)
+    for s in opened:
+        if s:
+            s.close()
+    with ask(url) as answer:
+        print(most, answer.status)
+
+
+def trickle(url):
+    parts = urllib.parse.urlsplit(url)
+    place = (parts.hostname, parts.port)
+    slow = [send(place, b'GET /metrics HTTP/1.1\r\nA: ') for _ in range(8)]
+    begin = time.monotonic()
+
+    def dribble():
+        while time.monotonic() < begin + 60:
+            for s in slow:
+                try:
+                    s.send(b'a')
+                except OSError:
+                    pass
+            time.sleep(1)
+    threading.Thread(target=dribble, daemon=True).start()
+    time.sleep(0.5)
+    with ask(url) as answer:
+        answer.read()
+    print(int(time.monotonic() - begin))
 
 
 def expand(query):
