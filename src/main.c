@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - from argv to an exit status. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,9 @@
 #include "base/thread.h"
 #include "build/commit.h"
 #include "config.h"
-#include "hosts/same_job.h"
+#include "hosts/launcher.h"
 #include "hosts/meet.h"
+#include "hosts/same_job.h"
 #include "io/engines.h"
 #include "job/help.h"
 #include "job/help_topics.h"
@@ -24,6 +26,9 @@
 #include "report/listjobs.h"
 #include "report/version.h"
 #include "report/view_restore.h"
+
+/* Which has to be the same on all hosts. */
+#define PROGRAM_VERSION MLGEN_VERSION " (" MLGEN_COMMIT ")"
 
 /* argv[0] is for where /proc is not mounted. */
 static void find_binary_dir(struct program *p, const char *argv0)
@@ -127,6 +132,11 @@ static int put_answer(struct program *p, const struct question *q)
 			      program_close_outputs(p));
 }
 
+static void say_refused(const struct mlgen_err *err)
+{
+	program_usage(err);
+}
+
 /* The others that a launcher started, if there are any: they are to run the same
  * jobs. */
 static int meet_others(struct program *p, struct mlgen_err *err)
@@ -134,9 +144,10 @@ static int meet_others(struct program *p, struct mlgen_err *err)
 	const struct settings *set = &p->set.settings;
 	const struct hosts_config cfg = {
 		.binary_dir = p->binary_dir,
-		.version = MLGEN_VERSION " (" MLGEN_COMMIT ")",
+		.version = PROGRAM_VERSION,
 		.port = (uint16_t)set->peers_port,
-		.over_mpi = set->barrier_over == BARRIER_OVER_MPI
+		.over_mpi = set->barrier_over == BARRIER_OVER_MPI,
+		.say = say_refused
 	};
 	int rc = hosts_meet(&p->hosts, &cfg, err);
 	char *jobs = NULL;
@@ -154,12 +165,51 @@ static int meet_others(struct program *p, struct mlgen_err *err)
 	return rc;
 }
 
-/* What all of them have been refused for, rank 0 says. */
-static int refuse_all(struct program *p, const struct mlgen_err *err)
+/* The first line of what was found, without the name of the program. */
+static char *first_fault(const struct diag *diag)
 {
-	return hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)
-		       ? EXIT_USAGE
-		       : program_usage(err);
+	char *text = NULL;
+	size_t n = 0;
+	FILE *to = open_memstream(&text, &n);
+
+	if (!to)
+		return NULL;
+	diag_print(diag, to);
+	fclose(to);
+	text[strcspn(text, "\n")] = '\0';
+	if (strncmp(text, "mlgen: ", 7) == 0)
+		memmove(text, text + 7, strlen(text + 7) + 1);
+	return text;
+}
+
+/*
+ * Jobs that cannot be run: where a launcher started several, those that can
+ * would wait for this one. Rank 0 says what is wrong: first of its own.
+ */
+static int refuse_jobs(struct program *p, const struct diag *diag)
+{
+	char *why = first_fault(diag);
+	const struct hosts_config cfg = { .binary_dir = p->binary_dir,
+					  .version = PROGRAM_VERSION,
+					  .why = why ? why : "its jobs" };
+	struct mlgen_err err = { 0 };
+	bool is_first = launcher_is_first();
+
+	if (is_first)
+		diag_print(diag, stderr);
+	/* Nobody has come where the launcher is at fault. */
+	hosts_meet(&p->hosts, &cfg, &err);
+	mem_free(why);
+	return EXIT_USAGE;
+}
+
+/* What all of them have been refused for, rank 0 says. */
+static int refuse_all(struct program *p, int rc, const struct mlgen_err *err)
+{
+	if (rc == -ECANCELED ||
+	    (hosts_rank(p->hosts) && !hosts_is_lost(p->hosts)))
+		return EXIT_USAGE;
+	return program_usage(err);
 }
 
 static int run_program(struct program *p, int argc, char **argv)
@@ -168,10 +218,15 @@ static int run_program(struct program *p, int argc, char **argv)
 
 	diag_init(&diag);
 	int rc = jobset_load(&p->set, argc, argv, &p->env, &diag);
-	diag_print(&diag, stderr);
+	if (rc < 0) {
+		int status = refuse_jobs(p, &diag);
+
+		diag_fini(&diag);
+		return status;
+	}
+	if (launcher_is_first())
+		diag_print(&diag, stderr);
 	diag_fini(&diag);
-	if (rc < 0)
-		return EXIT_USAGE;
 	int status = answer(p);
 	if (status >= 0)
 		return status;
@@ -183,8 +238,11 @@ static int run_program(struct program *p, int argc, char **argv)
 			       .host = &p->host,
 			       .argc = argc,
 			       .argv = argv };
-	if (meet_others(p, &err) < 0 || program_take_part(p, &err) < 0)
-		return refuse_all(p, &err);
+	rc = meet_others(p, &err);
+	if (rc == 0)
+		rc = program_take_part(p, &err);
+	if (rc < 0)
+		return refuse_all(p, rc, &err);
 	const struct question *q = p->set.question;
 	bool of_files = q && q->about != ABOUT_JOBS;
 	/* One of files may take a job, too. */

@@ -58,3 +58,12 @@ int launcher_look(struct launcher *l, struct mlgen_err *err)
 	}
 	return 0;
 }
+
+bool launcher_is_first(void)
+{
+	struct mlgen_err err = { 0 };
+	struct launcher l;
+
+	launcher_look(&l, &err);
+	return l.rank == 0;
+}

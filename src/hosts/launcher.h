@@ -2,6 +2,8 @@
 /* launcher.h - which launcher started this process, as the environment says. */
 #pragma once
 
+#include <stdbool.h>
+
 #include <mlgen/err.h>
 
 /* Whose library can talk to it. */
@@ -19,3 +21,7 @@ struct launcher {
  * tasks, but gives no MPI to talk through.
  */
 int launcher_look(struct launcher *l, struct mlgen_err *err);
+
+/* Is this process the one that speaks for all that a launcher started? True of
+ * one that nobody started so. */
+bool launcher_is_first(void);

@@ -29,6 +29,8 @@ static void read_boot_id(char *to, size_t size)
 static void introduce(struct hello *mine, const struct hosts_config *cfg)
 {
 	snprintf(mine->version, sizeof(mine->version), "%s", cfg->version);
+	if (cfg->why)
+		snprintf(mine->why, sizeof(mine->why), "%s", cfg->why);
 	if (gethostname(mine->name, sizeof(mine->name) - 1) < 0 ||
 	    !mine->name[0])
 		snprintf(mine->name, sizeof(mine->name), "(no name)");
@@ -122,10 +124,13 @@ int hosts_meet(struct hosts **out, const struct hosts_config *cfg,
 	if (!mpi)
 		return err->code;
 	rc = hosts_meet_through(out, mpi, l.rank, l.total, cfg, err);
+	if (rc == 0)
+		return 0;
 	/* All of them have failed alike, so all of them come to this. */
-	if (rc < 0)
-		mpi->end();
-	return rc;
+	if (l.rank == 0 && cfg->say)
+		cfg->say(err);
+	mpi->end();
+	return -ECANCELED;
 }
 
 void hosts_finish(struct hosts *h)

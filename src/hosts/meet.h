@@ -10,12 +10,18 @@ struct hosts_config {
 	const char *version;    /* of the program, with its commit */
 	uint16_t port;          /* that rank 0 listens at; 0 = any */
 	bool over_mpi;          /* messages go through MPI, not TCP */
+	const char *why; /* this process cannot take part; NULL = it can */
+	/* Says what all are refused for, in rank 0, before they part: launchers
+	 * end those that come to their end later. NULL = it has been said. */
+	void (*say)(const struct mlgen_err *err);
 };
 
 /*
  * Together, before any thread is started: NULL in *out where no launcher started
- * several. 0, or -errno with err, alike in all that could talk to each other:
- * no plugin, another version, no connection.
+ * several. 0, or -errno with err, of what keeps this one from the others (no
+ * plugin); or -ECANCELED, alike in all, of what has been said: another version,
+ * no connection, or one that cannot take part, which meets the others all the
+ * same, for they would wait for it.
  */
 int hosts_meet(struct hosts **out, const struct hosts_config *cfg,
 	       struct mlgen_err *err);

@@ -9,6 +9,9 @@
 #	launch MPI RANKS ARG...	mlgen ARG... by mpirun of openmpi or mpich, RANKS
 #				processes dealt out to all hosts; what they say goes
 #				to $T/said, the status is that of mpirun
+#	special I TEXT		from here on mlgen is started on host I by this text
+#				of a shell, in which "$@" is the command; without
+#				TEXT as everywhere else
 #	each_mpi FUNCTION	FUNCTION MPI for each that mlgen has a plugin of
 #	cable I up|down		the cable of host I
 #	rank_pids		the mlgen processes of this rig, of rank 0 first
@@ -101,12 +104,28 @@ launcher()
 	esac
 }
 
+special()
+{
+	rig_by=
+	[ -n "${2:-}" ] || return 0
+	cat >"$T/by" <<END
+#!/bin/sh
+if [ "\$(hostname)" != "h$1" ]; then
+	exec "\$@"
+fi
+$2
+END
+	chmod +x "$T/by"
+	rig_by=$T/by
+}
+
 launch()
 {
 	rig_mpi=$1 rig_ranks=$2
 	shift 2
-	# shellcheck disable=SC2046 # words
-	on_host 1 $(launcher "$rig_mpi" "$rig_ranks") "$MLGEN" "$@" >"$T/said" 2>&1 </dev/null
+	# shellcheck disable=SC2046,SC2086 # words
+	on_host 1 $(launcher "$rig_mpi" "$rig_ranks") ${rig_by:-} "$MLGEN" "$@" \
+		>"$T/said" 2>&1 </dev/null
 }
 
 each_mpi()
