@@ -189,6 +189,7 @@ struct job {
 	int decompress;
 	uint64_t decompress_rate; /* compressed bytes per second */
 	int preprocess, preprocess_at;
+	char *preprocess_split; /* NULL = by bytes; see job_read_shares */
 	bool hold_samples;
 
 	/* A cache between sampler and storage; CACHE_NONE = there is none, and
@@ -354,6 +355,17 @@ struct job_size {
 };
 int job_sizes(const struct job *j, unsigned direction,
 	      struct job_size sizes[JOB_SIZES_MAX], struct mlgen_err *err);
+
+/* Of preprocess_split, in the order of reads. Their number, 0 = it is not given, or
+ * -EINVAL with err where it cannot be read. */
+#define JOB_READ_SHARES_MAX 64
+struct job_read_share {
+	uint64_t read;  /* of a sample, from 1 */
+	double percent; /* of preprocess_time; all sum to at most 100 */
+};
+int job_read_shares(const struct job *j,
+		    struct job_read_share shares[JOB_READ_SHARES_MAX],
+		    struct mlgen_err *err);
 
 /*
  * Requests that one read thread has under way: iodepth, and 1 on a synchronous

@@ -563,6 +563,9 @@ const struct mlgen_field job_fields[] = {
 	{ "preprocess_at", MLGEN_F_ENUM(struct job, preprocess_at, preprocess_places),
 	  .def = "sample", .group = "Loader",
 	  .help = "When preprocess_time is spent." },
+	{ "preprocess_split", MLGEN_F_STR(struct job, preprocess_split),
+	  .group = "Loader",
+	  .help = "With preprocess_at=reads: behind which of a sample's reads, the first of which is 1, how many percent of preprocess_time are spent, as READ/PERCENT with colons between them: 1/20:4/50. What is left of 100 comes behind the sample. Empty: as each read has of its bytes." },
 	{ "worker_start", FIELD_TIME_DIST(struct job, worker_start),
 	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Loader",
 	  .help = "With loader=pytorch: loaders end with each epoch, and others begin with the next, each of which takes so long until its first read, as processes that are forked and import modules do; a time or a distribution. 0: they stay.\n"

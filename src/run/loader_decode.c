@@ -2,7 +2,9 @@
 /* loader_decode.c - the time and CPU that decoding takes of a loader. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "base/rng.h"
 #include "base/util.h"
 #include "run/loader_inside.h"
@@ -82,21 +84,40 @@ static bool was_decoded(const struct loader *l, const struct read_task *task)
 	return l->tier && tier_was_decoded(l->tier, task);
 }
 
-/* Of preprocess_at=reads: what of an extent's time its read has. */
+/* Of an extent's time, what its read has that got so many bytes. */
+static double part_of_read(struct loader *l, const struct read_task *task,
+			   uint64_t bytes)
+{
+	const struct job_read_share *share;
+	uint64_t all;
+
+	if (!l->decode_shares) {
+		all = dataset_extent_bytes(task->dataset, &task->extent);
+		return all ? (double)bytes / (double)all : 0;
+	}
+	l->decode_reads++;
+	share = &l->decode_shares[l->decode_next_share];
+	if (l->decode_next_share == l->decode_share_count ||
+	    share->read != l->decode_reads)
+		return 0;
+	l->decode_next_share++;
+	return share->percent / 100;
+}
+
+/* Of preprocess_at=reads. */
 static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 {
 	struct loader *l = arg;
 	const struct extent *x = &task->extent;
-	uint64_t all = dataset_extent_bytes(task->dataset, x), ns;
+	uint64_t ns;
 
 	if (was_decoded(l, task))
 		return;
 	if (!l->decode_all_ns)
 		l->decode_all_ns = l->decode_left_ns =
 			preprocess_ns(l->rank->train->job, x);
-	l->decode_due_ns += all ? (uint64_t)((double)l->decode_all_ns *
-					     (double)bytes / (double)all)
-				: 0;
+	l->decode_due_ns += (uint64_t)((double)l->decode_all_ns *
+				       part_of_read(l, task, bytes));
 	ns = u64_min(l->decode_due_ns, l->decode_left_ns);
 	if (ns < SPENT_LEAST_NS)
 		return;
@@ -115,6 +136,7 @@ static void preprocess(struct loader *l, const struct extent *x)
 		return;
 	ns = l->decode_all_ns ? l->decode_left_ns : preprocess_ns(j, x);
 	l->decode_all_ns = l->decode_due_ns = 0;
+	l->decode_reads = l->decode_next_share = 0;
 	if (ns)
 		spend(l, ns);
 }
@@ -143,13 +165,31 @@ bool loader_preprocesses(const struct job *j)
 	return dist_mean(&j->preprocess_time) > 0 && !loader_decodes_batches(j);
 }
 
+static int open_shares(struct loader *l, struct mlgen_err *err)
+{
+	struct job_read_share shares[JOB_READ_SHARES_MAX];
+	int n = job_read_shares(l->rank->train->job, shares, err);
+
+	mem_free(l->decode_shares);
+	l->decode_shares = NULL;
+	l->decode_share_count = n > 0 ? (unsigned)n : 0;
+	if (n > 0) {
+		l->decode_shares = mem_array((size_t)n, sizeof(*shares));
+		memcpy(l->decode_shares, shares, (size_t)n * sizeof(*shares));
+	}
+	return n < 0 ? n : 0;
+}
+
 int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 {
 	const struct job *j = l->rank->train->job;
+	int rc = 0;
 
-	if (loader_preprocesses(j) && j->preprocess_at == PREPROCESS_AT_READS)
+	if (loader_preprocesses(j) && j->preprocess_at == PREPROCESS_AT_READS) {
+		rc = open_shares(l, err);
 		reader_decode_with(l->reader, decode_read, l);
-	return open_unpack(l, err);
+	}
+	return rc < 0 ? rc : open_unpack(l, err);
 }
 
 void loader_decode(struct loader *l, const struct read_task *task)

@@ -50,6 +50,11 @@ struct loader {
 	 * been read of it yet; what its reads have not spent of that, and what
 	 * of this is too little to be spent alone. */
 	uint64_t decode_all_ns, decode_left_ns, decode_due_ns;
+	/* Of preprocess_split, NULL = it is not given; reads of the extent under
+	 * way, and which share comes next. */
+	struct job_read_share *decode_shares;
+	uint64_t decode_reads;
+	unsigned decode_share_count, decode_next_share;
 	/* What is being read, and what of io_bytes was read before it. */
 	const struct pass *pass; /* NULL = indexes, which are the training's */
 	/* Without a thread: the order of the stage at hand, and that one's

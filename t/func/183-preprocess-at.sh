@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 183-preprocess-at.sh - a sample is decoded behind its last read, or read by read: the same time, elsewhere.
+# 183-preprocess-at.sh - a sample is decoded behind its last read, read by read, or behind the reads that are named: the same time, elsewhere.
 # In virtual time, where arithmetic holds whatever else the machine does.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
+maketrace=$TOP/build/t/tools/maketrace
+[ -x "$maketrace" ] || skip_all "build/t/tools/maketrace is not built"
 virtual_time
 
 # run NAME OPTION...: 8 samples of 1 MiB, each decoded in 10 ms, by one reader
@@ -55,6 +57,24 @@ is "busy on a CPU, as well" "$(pauses burnt)" "80 0"
 run eval --access=framework --preprocess_at=reads --eval_files=8 --eval_batch_size=1
 is "an evaluation is decoded alike" "$(pauses eval)" "160 0"
 
+# ---- behind the reads that are named
+# behind READ NAME: ms behind that read of each sample, of all
+behind()
+{
+	awk -F, -v read="$1" '
+	$6 == "open" { n = 0 }
+	$6 ~ /^(read|close)$/ && n == read { at += $1 - end }
+	$6 == "read" { n++ }
+	$6 ~ /^(open|read|close|stat)$/ { end = $1 + $2 }
+	END { printf "%.0f\n", at / 1e6 }' "$2.csv"
+}
+run split --access=framework --preprocess_at=reads --preprocess_split=3/30:10/50
+is "its part is behind the third read" "$(behind 3 split)" 24
+is "and the tenth" "$(behind 10 split)" 40
+is "and what is left behind the sample" "$(pauses split)" "64 14"
+run none --access=framework --preprocess_at=reads --preprocess_split=500/100
+is "a read that is not made has none" "$(pauses none)" "0 70"
+
 # ---- what it does not go with
 refused()
 {
@@ -68,7 +88,31 @@ refused 'preprocess_at: loader=tfdata decodes batches' --loader=tfdata \
 	--format=tfrecord --shuffle=none
 refused 'preprocess_at: .* reads 4 samples at a time' --iodepth=4 --loader=plain --ioengine=io_uring \
 	--access=plain
+exits "a split of no reads" 0 "$MLGEN" --name=x --ioengine=null --format=npz \
+	--preprocess_time=1ms --preprocess_split=1/50 --dry-run
+like "means nothing" "$(cat err out)" 'preprocess_split: counts with preprocess_at=reads'
 exits "without a time" 0 "$MLGEN" --name=x --ioengine=null --format=npz \
 	--preprocess_at=reads --dry-run
 like "it is told to mean nothing" "$(cat err out)" 'preprocess_at'
+
+# ---- as a trace has it: 0.2 ms of CPU behind the first read, 0.6 behind the
+# second, 0.2 behind the sample, of batches of 4
+awk 'function call(op, off, bytes, cpu) {
+	at += cpu
+	print op, at, 1000, 10, 11, f, off, bytes, bytes, cpu
+	at += 1000
+}
+BEGIN { at = 1000000
+	for (e = 0; e < 3; e++) for (i = 0; i < 48; i++) {
+		f = "/data/set/s_" i ".bin"
+		at += i % 4 ? 0 : 10000000
+		call("open", 0, 0, 200000)
+		call("read", 0, 1024, 1000)
+		call("read", 1024, 131072, 200000)
+		call("close", 0, 0, 600000)
+	} }' | "$maketrace" decoded.mlt
+exits "a trace with CPU time is distilled" 0 "$MLGEN" --distil decoded.mlt
+is "with the time of a sample, and where it is spent" \
+	"$(grep ^preprocess out | paste -sd' ' -)" \
+	"preprocess_time=1001us preprocess_at=reads preprocess_split=1/20:2/60 preprocess=sleep"
 done_testing

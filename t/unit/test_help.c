@@ -341,7 +341,9 @@ static const char *const jobs[] = {
 	"--deterministic=0 "
 	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples",
 	"--name=x --dataset=scan --format=npz --scan_key=image "
-	"--preprocess_time=1ms --preprocess_at=reads --worker_start=3ms",
+	"--preprocess_time=1ms --preprocess_at=reads "
+	"--preprocess_split=1/20:4/50 "
+	"--worker_start=3ms",
 	"--name=x --dataset=scan --format=npy --scan_pair=_x.npy:_y.npy",
 	"--name=x --dataset=scan --format=parquet --access=framework "
 	"--decompress=sleep --decompress_rate=100m",

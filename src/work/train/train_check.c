@@ -270,15 +270,29 @@ static void check_decompress(const struct job *j, struct diag *d)
 		      job_samples_at_once(j));
 }
 
+static void check_split(const struct job *j, struct diag *d)
+{
+	struct job_read_share shares[JOB_READ_SHARES_MAX];
+	struct mlgen_err err = { 0 };
+
+	if (job_read_shares(j, shares, &err) < 0)
+		diag_add(d, DIAG_ERROR, job_place(j, "preprocess_split"), "%s",
+			 err.text);
+}
+
 static void check_preprocess(const struct job *j, struct diag *d)
 {
 	if (dist_mean(&j->preprocess_time) <= 0) {
 		note_unused(j, "preprocess", "preprocess_time", d);
 		note_unused(j, "preprocess_at", "preprocess_time", d);
+		note_unused(j, "preprocess_split", "preprocess_time", d);
 		return;
 	}
-	if (j->preprocess_at == PREPROCESS_AT_SAMPLE)
+	if (j->preprocess_at == PREPROCESS_AT_SAMPLE) {
+		note_unused(j, "preprocess_split", "preprocess_at=reads", d);
 		return;
+	}
+	check_split(j, d);
 	if (j->loader == LOADER_TFDATA)
 		FAULT(d, j, "preprocess_at",
 		      "loader=tfdata decodes batches that are read; use "
