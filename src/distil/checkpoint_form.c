@@ -230,7 +230,7 @@ static bool is_archive(struct forming *g)
 	    !open_as(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH))
 		return false;
 	if (!tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like,
-			  g->path, true)) {
+			  true)) {
 		tensor_list_fini(&g->f->tensors);
 		return false;
 	}
@@ -249,7 +249,7 @@ static bool is_any(struct forming *g)
 	if (!g->is_one || g->f->like->call_count < 2 ||
 	    !open_as(g, LAYOUT_TORCH) ||
 	    !tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like,
-			  g->path, false)) {
+			  false)) {
 		tensor_list_fini(&g->f->tensors);
 		return false;
 	}

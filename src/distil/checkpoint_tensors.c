@@ -80,16 +80,6 @@ static uint64_t data_off(uint64_t off, size_t name_bytes)
 			ALIGN);
 }
 
-/* Bytes of a name without its folder and its suffix. */
-static size_t stem_bytes(const char *path)
-{
-	const char *slash = strrchr(path, '/'),
-		   *name = slash ? slash + 1 : path;
-	const char *dot = strrchr(name, '.');
-
-	return dot && dot != name ? (size_t)(dot - name) : strlen(name);
-}
-
 /* Calls in front of the archive's end: its directory, of so many bytes a tensor at
  * most, and what torch writes last. */
 static uint32_t calls_before_end(const struct saved_file *f)
@@ -104,12 +94,19 @@ static uint32_t calls_before_end(const struct saved_file *f)
 	return n;
 }
 
-/* One call has a record's header and its data; the first one has the pickle, and a
- * tensor as well if that is short. */
+/*
+ * One call has a record's header and its data; the first one has the pickle, and a
+ * tensor as well if that is short. The file's name is in each header, and mlgen's
+ * own may need another 64 bytes there, or fewer: the tensor makes up for them, as
+ * storage sees calls.
+ */
 static void take_path_calls(struct tensor_list *l, const struct saved_file *f,
-			    const char *path)
+			    uint64_t rank)
 {
-	size_t name = stem_bytes(path) + sizeof("/data/1");
+	char stem[32];
+	size_t name =
+		(size_t)snprintf(stem, sizeof(stem), "rank_%" PRIu64, rank) +
+		sizeof("/data/1");
 	uint32_t n = calls_before_end(f);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -270,13 +267,13 @@ static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank,
 }
 
 bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
-		  const struct saved_file *f, const char *path, bool is_archive)
+		  const struct saved_file *f, bool is_archive)
 {
 	*l = (struct tensor_list){ 0 };
 	if (!is_archive)
 		take_calls(l, f);
 	else if (t->job->checkpoint_layout == LAYOUT_TORCH)
-		take_path_calls(l, f, path);
+		take_path_calls(l, f, rank);
 	else
 		take_file_calls(l, f);
 	if (l->count == 0)

@@ -23,12 +23,11 @@ bool tensors_are_torch(const struct saved_file *f, bool *is_file);
 /*
  * Of an archive each tensor that a call of its own wrote, and in place of those
  * that went through a buffer a few of their bytes; of any other file a tensor
- * for each call. `path`: its name is in the archive. The trial has the layout;
- * with the list it has the file's bytes, or nearly, if this is true.
+ * for each call. The trial has the layout; with the list it has the file's bytes,
+ * or nearly, if this is true.
  */
 bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
-		  const struct saved_file *f, const char *path,
-		  bool is_archive);
+		  const struct saved_file *f, bool is_archive);
 
 /* tensor_sizes of a trial, as a file without a name; its descriptor, or -1. */
 int tensors_offer(const struct tensor_list *l, struct trial *t);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader_found.c - who reads for a rank: which loader, of how many workers, how far ahead, and what they do with a sample. */
+/* loader_found.c - who reads for a rank: which loader, of how many workers, and how far ahead. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -10,10 +9,6 @@
 #include "base/util.h"
 #include "distil/pipeline_inside.h"
 #include "distil/timefit.h"
-
-/* A pause between two samples that is no decoding: mlgen has one, too. */
-#define DECODE_LEAST_NS 100e3
-#define DECODE_PERCENT 2.0
 
 /* Is a library of that name among what was loaded? */
 static bool loads(const struct distil *d, const char *library)
@@ -154,111 +149,6 @@ static void say_prefetch(struct pipeline *f)
 			       f->best->window_percent);
 }
 
-/* ---- decoding ---- */
-
-static int by_number(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* Of visits whose calls are all known: what the thread did between these, in the
- * middle; the time behind the last one is none of it. 0: there are none. */
-static double between_calls(const struct pipeline *f)
-{
-	const struct specimens *s = &f->d->specimens;
-	double *at = mem_array(s->count + 1, sizeof(*at)), middle;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct specimen *x = &s->at[i];
-
-		if (f->d->task[x->visit.task].party != f->party ||
-		    x->count != x->visit.calls ||
-		    distil_class(f->d, x->visit.file) != CLASS_SAMPLE)
-			continue;
-		for (uint32_t k = 0; k < x->count; k++)
-			at[n] += (double)x->calls[k].think_ns;
-		n++;
-	}
-	qsort(at, n, sizeof(*at), by_number);
-	middle = n ? at[n / 2] : 0;
-	mem_free(at);
-	return middle;
-}
-
-/* Most of it between the calls of a sample, and not behind them. */
-static bool decodes_reads(const struct pipeline *f, double cpu)
-{
-	return f->loader != LOADER_TFDATA &&
-	       between_calls(f) >= DECODE_LEAST_NS &&
-	       between_calls(f) >= cpu / 2;
-}
-
-static void say_decoding(struct pipeline *f)
-{
-	uint64_t cpu_ns = 0, cpu_visits = 0, call_ns = 0, visits = 0;
-	/* tf.data decodes behind those that read. */
-	double think =
-		f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
-			? f->best->think_ns
-			: 0;
-	double call, cpu;
-	bool burns, reads;
-	struct buf text = { 0 };
-	struct dist d;
-
-	for (uint32_t i = 0; i < f->reads.count; i++) {
-		cpu_ns += f->reads.rank[i].cpu_ns;
-		cpu_visits += f->reads.rank[i].cpu_visits;
-		call_ns += f->reads.rank[i].call_ns;
-		visits += f->reads.rank[i].visits;
-	}
-	if (!visits)
-		return;
-	call = (double)call_ns / (double)visits;
-	cpu = cpu_visits ? (double)cpu_ns / (double)cpu_visits : 0;
-	burns = cpu >= DECODE_LEAST_NS && cpu >= think / 2;
-	if (burns)
-		think = cpu;
-	reads = burns && decodes_reads(f, cpu);
-	if (reads)
-		think = between_calls(f);
-	think *= pipeline_visits(f);
-	if (think < DECODE_LEAST_NS || think < DECODE_PERCENT / 100 * call)
-		return;
-	d = timefit_constant(think);
-	timefit_format(&text, &d);
-	if (reads) {
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
-			       buf_str(&text),
-			       "what a reader does between the calls of a "
-			       "sample, in the middle");
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
-			       "there, and not behind them, is most of its CPU "
-			       "time");
-		jobsection_say(f->to, DISTIL_GUESS, "preprocess", "sleep",
-			       "as if by CPUs of its own; burn takes this "
-			       "host's");
-	} else if (burns) {
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
-			       buf_str(&text),
-			       "CPU that a reader takes for a sample, in and "
-			       "behind its reads");
-		jobsection_say(f->to, DISTIL_GUESS, "preprocess", "sleep",
-			       "as if by CPUs of its own; burn takes this "
-			       "host's");
-	} else {
-		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
-			       buf_str(&text),
-			       "in the middle a reader pauses so long between "
-			       "two samples of a batch%s",
-			       cpu_visits ? ", without CPU" : "");
-	}
-	buf_fini(&text);
-}
-
 /* ---- the last batch of an epoch ---- */
 
 /* Epochs of a rank, and those that end with a part of a batch. The last one may
@@ -305,6 +195,6 @@ void pipeline_loader(struct pipeline *f)
 	say_loader(f);
 	say_workers(f);
 	say_prefetch(f);
-	say_decoding(f);
+	pipeline_decoding(f);
 	say_last_batch(f);
 }

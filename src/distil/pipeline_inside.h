@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_inside.h - what is known of a training's pipeline while it is found; for pipeline_found.c and loader_found.c. */
+/* pipeline_inside.h - what is known of a training's pipeline while it is found; for pipeline_found.c, loader_found.c and decode_found.c. */
 #pragma once
 
 #include "distil/pulse.h"
@@ -36,6 +36,8 @@ void pipeline_forward(struct pipeline *f);
 void pipeline_find_loader(struct pipeline *f);
 /* Who reads for a rank, and how: loader= and what belongs to it. */
 void pipeline_loader(struct pipeline *f);
+/* What they do with a sample, and when: preprocess_time= and what belongs to it. */
+void pipeline_decoding(struct pipeline *f);
 /* Workers that are others in each epoch: worker_start=. 0, or -errno with err as
  * visits_next. */
 int pipeline_start(struct pipeline *f, struct mlgen_err *err);

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decode_found.c - what who reads does with a sample: how long that takes, and behind which reads. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "distil/pipeline_inside.h"
+#include "distil/timefit.h"
+
+/* A pause between two samples that is no decoding: mlgen has one, too. */
+#define DECODE_LEAST_NS 100e3
+#define DECODE_PERCENT 2.0
+/* Of visits, those that make as many reads as most: then a read's number says
+ * what it is. */
+#define ALIKE_PERCENT 80
+/* What is less than this, of all, goes to a later read: a thread that sleeps for
+ * less is woken late by as much. */
+#define SHARE_LEAST_NS 40e3
+/* Who makes more reads of a sample makes them by its bytes. */
+#define READS_MOST 256
+
+/* What visits of which all calls are known have between these. */
+struct between {
+	double *sample_ns; /* of each, all of it, sorted */
+	uint32_t count;
+	uint64_t reads;  /* of most visits; 0 = they differ, or are many */
+	double *read_ns; /* behind each of these reads, in the middle */
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static double middle_of(double *at, uint32_t n)
+{
+	qsort(at, n, sizeof(*at), by_number);
+	return n ? at[n / 2] : 0;
+}
+
+static bool is_whole(const struct pipeline *f, const struct specimen *x)
+{
+	return f->d->task[x->visit.task].party == f->party &&
+	       x->count == x->visit.calls &&
+	       distil_class(f->d, x->visit.file) == CLASS_SAMPLE;
+}
+
+static bool is_read(const struct specimen_call *c)
+{
+	return c->op == TRACE_READ && c->result >= 0;
+}
+
+static uint64_t reads_of(const struct specimen *x)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < x->count; k++)
+		n += is_read(&x->calls[k]);
+	return n;
+}
+
+/* ---- read by read ---- */
+
+/* The number of reads that most have; 0: no number is that of most. */
+static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
+{
+	const struct specimens *s = &f->d->specimens;
+	double *reads = mem_array(whole + 1, sizeof(*reads)), middle;
+	uint32_t n = 0, alike = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		if (is_whole(f, &s->at[i]))
+			reads[n++] = (double)reads_of(&s->at[i]);
+	middle = middle_of(reads, n);
+	for (uint32_t i = 0; i < n; i++)
+		alike += reads[i] == middle;
+	mem_free(reads);
+	if (middle > READS_MOST || alike * 100.0 < ALIKE_PERCENT * (double)n)
+		return 0;
+	return (uint64_t)middle;
+}
+
+/* Behind read `read`, from 1, up to the next one; what is before the first is
+ * thought to be behind it. */
+static double think_behind(const struct specimen *x, uint64_t read)
+{
+	uint64_t n = 0;
+	double ns = 0;
+
+	for (uint32_t k = 0; k < x->count; k++) {
+		if (n == read || (n == 0 && read == 1))
+			ns += (double)x->calls[k].think_ns;
+		n += is_read(&x->calls[k]);
+	}
+	return ns;
+}
+
+static void find_reads(struct between *b, const struct pipeline *f)
+{
+	const struct specimens *s = &f->d->specimens;
+	double *at = mem_array(b->count + 1, sizeof(*at));
+
+	b->reads = usual_reads(f, b->count);
+	b->read_ns = mem_array(b->reads + 1, sizeof(*b->read_ns));
+	for (uint64_t r = 1; r <= b->reads; r++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < s->count; i++)
+			if (is_whole(f, &s->at[i]) &&
+			    reads_of(&s->at[i]) == b->reads)
+				at[n++] = think_behind(&s->at[i], r);
+		b->read_ns[r - 1] = middle_of(at, n);
+	}
+	mem_free(at);
+}
+
+/* All of a visit; the time behind its last call is none of it. */
+static void find_between(struct between *b, const struct pipeline *f)
+{
+	const struct specimens *s = &f->d->specimens;
+
+	b->sample_ns = mem_array(s->count + 1, sizeof(*b->sample_ns));
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct specimen *x = &s->at[i];
+		double ns = 0;
+
+		if (!is_whole(f, x))
+			continue;
+		for (uint32_t k = 0; k < x->count; k++)
+			ns += (double)x->calls[k].think_ns;
+		b->sample_ns[b->count++] = ns;
+	}
+	qsort(b->sample_ns, b->count, sizeof(*b->sample_ns), by_number);
+	/* What is mapped is touched, and not read. */
+	if (!f->d->found[f->party].is_mapped)
+		find_reads(b, f);
+}
+
+static void between_fini(struct between *b)
+{
+	mem_free(b->sample_ns);
+	mem_free(b->read_ns);
+}
+
+static double between_middle(const struct between *b)
+{
+	return b->count ? b->sample_ns[b->count / 2] : 0;
+}
+
+/* ---- said ---- */
+
+/* "10/18:12/44", of all: what is little is put to a later one. */
+static void split_text(struct buf *to, const struct between *b, double all_ns)
+{
+	double due = 0;
+	unsigned n = 0;
+
+	for (uint64_t r = 1; r <= b->reads; r++) {
+		due += b->read_ns[r - 1];
+		if (due < SHARE_LEAST_NS || n == JOB_READ_SHARES_MAX)
+			continue;
+		buf_addf(to, "%s%" PRIu64 "/%.0f", n++ ? ":" : "", r,
+			 100 * due / all_ns);
+		due = 0;
+	}
+}
+
+static void say_split(struct pipeline *f, const struct between *b,
+		      double behind)
+{
+	struct buf text = { 0 };
+	double all = behind;
+
+	for (uint64_t r = 0; r < b->reads; r++)
+		all += b->read_ns[r];
+	if (all > 0)
+		split_text(&text, b, all);
+	if (*buf_str(&text))
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_split",
+			       buf_str(&text),
+			       "pauses behind the reads of a sample, of which "
+			       "most have %" PRIu64 ", in the middle of all",
+			       b->reads);
+	buf_fini(&text);
+}
+
+static void say_reads(struct pipeline *f, const struct between *b,
+		      double behind)
+{
+	double visits = pipeline_visits(f);
+	struct dist d = timefit_constant(visits * (between_middle(b) + behind));
+	struct buf text = { 0 };
+
+	timefit_format(&text, &d);
+	jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+		       "what a reader does between the calls of a sample, and "
+		       "from one to the next of a batch, in the middle");
+	jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
+		       "there, and not behind them, is most of its CPU time");
+	if (visits == 1)
+		say_split(f, b, behind);
+	buf_fini(&text);
+}
+
+static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
+{
+	struct dist d = timefit_constant(ns);
+	struct buf text = { 0 };
+
+	timefit_format(&text, &d);
+	if (burns)
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
+			       buf_str(&text),
+			       "CPU that a reader takes for a sample, in and "
+			       "behind its reads");
+	else
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
+			       buf_str(&text),
+			       "in the middle a reader pauses so long between "
+			       "two samples of a batch%s",
+			       has_cpu ? ", without CPU" : "");
+	buf_fini(&text);
+}
+
+/* ---- found ---- */
+
+/* Of a sample's visit, on average; cpu_ns 0 = it is not known. */
+struct visit_mean {
+	double call_ns, cpu_ns;
+};
+
+static struct visit_mean mean_of(const struct pipeline *f)
+{
+	uint64_t cpu_ns = 0, cpu_visits = 0, call_ns = 0, visits = 0;
+
+	for (uint32_t i = 0; i < f->reads.count; i++) {
+		cpu_ns += f->reads.rank[i].cpu_ns;
+		cpu_visits += f->reads.rank[i].cpu_visits;
+		call_ns += f->reads.rank[i].call_ns;
+		visits += f->reads.rank[i].visits;
+	}
+	return (struct visit_mean){
+		.call_ns = visits ? (double)call_ns / (double)visits : 0,
+		.cpu_ns = cpu_visits ? (double)cpu_ns / (double)cpu_visits : 0,
+	};
+}
+
+/* Most of it between the calls of a sample, and not behind them. */
+static bool is_between(const struct pipeline *f, const struct between *b,
+		       double cpu_ns)
+{
+	double middle = between_middle(b);
+
+	return f->loader != LOADER_TFDATA && middle >= DECODE_LEAST_NS &&
+	       middle >= cpu_ns / 2;
+}
+
+void pipeline_decoding(struct pipeline *f)
+{
+	struct visit_mean mean = mean_of(f);
+	struct between b = { 0 };
+	/* tf.data decodes behind those that read. */
+	double pause =
+		f->best && f->best->batch > 1 && f->loader != LOADER_TFDATA
+			? fmax(f->best->think_ns, 0)
+			: 0;
+	bool burns = mean.cpu_ns >= DECODE_LEAST_NS && mean.cpu_ns >= pause / 2,
+	     reads;
+	double ns = burns ? mean.cpu_ns : pause;
+
+	find_between(&b, f);
+	reads = burns && is_between(f, &b, mean.cpu_ns);
+	if (reads)
+		ns = between_middle(&b) + pause;
+	ns *= pipeline_visits(f);
+	if (ns >= DECODE_LEAST_NS &&
+	    ns >= DECODE_PERCENT / 100 * mean.call_ns) {
+		if (reads)
+			say_reads(f, &b, pause);
+		else
+			say_whole(f, ns, burns, mean.cpu_ns > 0);
+		if (burns)
+			jobsection_say(f->to, DISTIL_GUESS, "preprocess",
+				       "sleep",
+				       "as if by CPUs of its own; burn takes "
+				       "this host's");
+	}
+	between_fini(&b);
+}
