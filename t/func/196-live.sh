@@ -106,6 +106,8 @@ see "... and loaders'" "Loaders +[█▒░]+ +I/O [0-9.]+% +idle"
 see "... percentiles" "Latency, ms +p50 +p90 +p99 +p99.9 +max +count"
 see "... of each kind" "^ stall +[0-9.]+ "
 see "... a row of the job" "^ a +train +[0-9]+/"
+unlike "... which only reads, and shows no rate of writes" \
+	"$(picture | grep -E '^ a +train')" " 0\.00 MiB/s"
 is "... in 24 rows of at most 80 columns" \
 	"$(picture | awk '{ gsub(/[^ -~]/, "") } length > 80 || NR > 24')" ""
 
