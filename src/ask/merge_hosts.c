@@ -206,14 +206,25 @@ static const char *text(void *owner, const char *from)
 /* Lists are the run's own, which frees them; all else is kept aside. */
 static const struct merge_memory of_run = { grow, take, text };
 
+/* The published windows are of all ranks already (epochs_check). */
+static void fold_job(struct merge *m, struct job_result *to,
+		     const struct job_result *from)
+{
+	const struct mlperf_result windows = to->ml.mlperf;
+	const struct metric_list epochs = to->ml.mlperf_epochs;
+
+	merge_jobs(to, from, MERGE_CLIENTS, &of_run, &m->result.store);
+	to->ml.mlperf = windows;
+	to->ml.mlperf_epochs = epochs;
+}
+
 static void fold(struct merge *m, const struct run_result *from,
 		 const char *host)
 {
 	struct run_result *to = m->run;
 
 	for (size_t i = 0; i < to->job_count; i++)
-		merge_jobs(&to->jobs[i], &from->jobs[i], MERGE_CLIENTS, &of_run,
-			   &m->result.store);
+		fold_job(m, &to->jobs[i], &from->jobs[i]);
 	to->interrupted |= from->interrupted;
 	if (!to->err.code && from->err.code)
 		mlgen_fail(&to->err, from->err.code, "%s: %s", host,

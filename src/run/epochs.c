@@ -53,6 +53,9 @@ struct epochs {
 	struct open_hist open[EPOCHS_OPEN];
 	uint64_t failed_samples;
 	struct moments au, rate[WINDOWS];
+	/* Ranks of all processes, whose published figures those of the records
+	 * are then; 0 = of this one's. */
+	uint64_t joined_ranks;
 };
 
 struct epochs *epochs_new(uint64_t ranks, uint64_t batch,
@@ -173,10 +176,28 @@ static void close_epoch(struct epochs *e, struct record *r, uint64_t epoch)
 				    r->published_samples_per_sec[i]);
 }
 
-/* What is checked of an epoch, of one process or of all. */
+/* What is checked of an epoch, of one process or of all, and what the published
+ * windows are made of. */
 struct delivered {
 	uint64_t extents, id_sum, whole_ranks;
+	uint64_t ranks, failed_samples;
+	double published_au_sum, published_samples_per_sec[WINDOWS];
 };
+
+static struct delivered delivered_of(const struct record *r)
+{
+	struct delivered d = { .extents = r->extents,
+			       .id_sum = r->id_sum,
+			       .whole_ranks = r->whole_ranks,
+			       .ranks = r->ranks,
+			       .failed_samples = r->failed_samples,
+			       .published_au_sum = r->published_au_sum };
+
+	for (unsigned i = 0; i < WINDOWS; i++)
+		d.published_samples_per_sec[i] =
+			r->published_samples_per_sec[i];
+	return d;
+}
 
 /* Every extent exactly once? Ids 0 .. n-1 add up to n (n - 1) / 2 mod 2^64. */
 static int check_whole(const struct epochs *e, const struct delivered *r,
@@ -211,49 +232,86 @@ int epochs_add(struct epochs *e, const struct epoch_account *a,
 	if (r->ranks == e->ranks) {
 		close_epoch(e, r, a->epoch);
 		/* Of a part of the ranks it is none; then epochs_check is. */
-		const struct delivered d = { r->extents, r->id_sum,
-					     r->whole_ranks };
+		const struct delivered d = delivered_of(r);
+
 		rc = check_whole(e, &d, a->epoch, err);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return rc;
 }
 
-static int check_all(const struct epochs *e, const struct buf *all,
-		     unsigned total, struct mlgen_err *err)
+/* Of an epoch, by all processes that have some of it. */
+static struct delivered sum_of(const struct buf *all, unsigned total,
+			       uint64_t epoch)
 {
+	struct delivered sum = { 0 }, d;
+
+	for (unsigned rank = 0; rank < total; rank++) {
+		size_t n;
+		const char *part = hosts_part(all, rank, &n);
+
+		if (!part || n < (epoch + 1) * sizeof(d))
+			continue;
+		memcpy(&d, part + epoch * sizeof(d), sizeof(d));
+		sum.extents += d.extents;
+		sum.id_sum += d.id_sum;
+		sum.whole_ranks += d.whole_ranks;
+		sum.ranks += d.ranks;
+		sum.failed_samples += d.failed_samples;
+		sum.published_au_sum += d.published_au_sum;
+		for (unsigned i = 0; i < WINDOWS; i++)
+			sum.published_samples_per_sec[i] +=
+				d.published_samples_per_sec[i];
+	}
+	return sum;
+}
+
+/* The windows are those of all ranks, wherever they are. */
+static void join_published(struct epochs *e, struct record *r,
+			   const struct delivered *sum)
+{
+	double ranks = (double)e->joined_ranks;
+	bool is_whole = sum->ranks == e->joined_ranks;
+
+	e->failed_samples += sum->failed_samples - r->failed_samples;
+	r->published_au_sum = is_whole ? sum->published_au_sum : 0;
+	if (r->published_au_sum > 0)
+		moments_add(&e->au, r->published_au_sum / ranks);
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		r->published_samples_per_sec[i] =
+			is_whole ? sum->published_samples_per_sec[i] : 0;
+		if (r->published_samples_per_sec[V1_0] > 0)
+			moments_add(&e->rate[i],
+				    r->published_samples_per_sec[i]);
+	}
+}
+
+static int check_all(struct epochs *e, const struct buf *all, unsigned total,
+		     struct mlgen_err *err)
+{
+	uint64_t n = u64_min(e->total, EPOCHS_KEPT);
 	int rc = 0;
 
-	for (uint64_t i = 0; i < EPOCHS_KEPT && rc == 0; i++) {
-		struct delivered sum = { 0 }, d;
+	e->joined_ranks = e->sampler->ranks;
+	e->au = (struct moments){ 0 };
+	memset(e->rate, 0, sizeof(e->rate));
+	for (uint64_t i = 0; i < n && rc == 0; i++) {
+		struct delivered sum = sum_of(all, total, i);
 
-		for (unsigned rank = 0; rank < total; rank++) {
-			size_t n;
-			const char *part = hosts_part(all, rank, &n);
-
-			if (!part || n < (i + 1) * sizeof(d))
-				continue;
-			memcpy(&d, part + i * sizeof(d), sizeof(d));
-			sum.extents += d.extents;
-			sum.id_sum += d.id_sum;
-			sum.whole_ranks += d.whole_ranks;
-		}
+		join_published(e, &e->kept[i], &sum);
 		rc = check_whole(e, &sum, i, err);
 	}
 	return rc;
 }
 
-int epochs_check(const struct epochs *e, struct hosts *hosts,
-		 struct mlgen_err *err)
+int epochs_check(struct epochs *e, struct hosts *hosts, struct mlgen_err *err)
 {
 	uint64_t n = e ? u64_min(e->total, EPOCHS_KEPT) : 0;
 	struct delivered *mine = mem_array(n, sizeof(*mine));
 	struct buf all = { 0 };
 
 	for (uint64_t i = 0; i < n; i++)
-		mine[i] = (struct delivered){ e->kept[i].extents,
-					      e->kept[i].id_sum,
-					      e->kept[i].whole_ranks };
+		mine[i] = delivered_of(&e->kept[i]);
 	int rc = hosts_gather(hosts, mine, n * sizeof(*mine), &all, err);
 	if (rc == 0 && e && hosts_rank(hosts) == 0)
 		rc = check_all(e, &all, hosts_total(hosts), err);
@@ -299,7 +357,10 @@ static void list_published(const struct epochs *e, uint64_t n,
 
 		if (r->ranks == e->ranks && rate[V1_0] > 0)
 			list[count++] = (struct mlperf_epoch){
-				r->published_au_sum / (double)e->ranks,
+				r->published_au_sum /
+					(double)(e->joined_ranks
+							 ? e->joined_ranks
+							 : e->ranks),
 				rate[V1_0], rate[V2_0], rate[V3_0]
 			};
 	}

@@ -55,11 +55,11 @@ int epochs_add(struct epochs *e, const struct epoch_account *a,
 /*
  * Where a training has other processes: together, behind the run (e NULL = none
  * ran here). The ids of each epoch that all of them took whole must add up, over
- * all of them. 0, or -EILSEQ, or of who is gone, with err.
+ * all of them; and the published windows of rank 0 are those of all ranks then.
+ * 0, or -EILSEQ, or of who is gone, with err.
  */
 struct hosts;
-int epochs_check(const struct epochs *e, struct hosts *hosts,
-		 struct mlgen_err *err);
+int epochs_check(struct epochs *e, struct hosts *hosts, struct mlgen_err *err);
 
 /* Fill ml->epochs, epochs_total and mlperf, which a training that missed samples
  * has none of. After the run. */
