@@ -74,7 +74,10 @@ static int take_group(struct memlimit *m, const struct job *job,
 		      struct mlgen_err *err)
 {
 	char memory[UNITS_TEXT_BYTES];
-	int rc = cgroup_limit_memory(&m->group, "", job->memory_limit, why);
+	/* The processes of a host share it evenly. */
+	uint64_t processes = job->place.hosts ? job->place.processes : 1;
+	int rc = cgroup_limit_memory(&m->group, "",
+				     job->memory_limit / processes, why);
 
 	if (rc < 0 && !job->memory_limit_required)
 		return WITHOUT;
@@ -86,7 +89,7 @@ static int take_group(struct memlimit *m, const struct job *job,
 			"runs it so",
 			why->text,
 			units_human_bytes(memory, (double)host->memory_bytes));
-	m->limit_bytes = m->group.limit_bytes;
+	m->limit_bytes = m->group.limit_bytes * processes;
 	host->memory_bytes = m->limit_bytes;
 	host->memory_limit_bytes = m->limit_bytes;
 	host->others_memory_bytes = host->other_hosts * m->limit_bytes;

@@ -155,7 +155,8 @@ int oneplace_check(struct hosts *h, const char *directory,
 	int rc = hosts_share(h, &b, err);
 	if (rc == 0) {
 		memcpy(&p, buf_str(&b), sizeof(p));
-		rc = hosts_agree(h, look(h, &p, directory, otherwise, err), err);
+		rc = hosts_agree(h, look(h, &p, directory, otherwise, err),
+				 err);
 	}
 	if (hosts_rank(h) == 0 && p.token[0])
 		unlink(p.path);

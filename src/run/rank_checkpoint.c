@@ -47,9 +47,9 @@ static bool is_due(struct train *t, const struct stage *at, uint64_t batch,
 bool rank_checkpoint_vote(struct train *t)
 {
 	struct train_saves *s = &t->saves;
-	uint64_t due_ns = s->due_ns ? s->due_ns
-				    : atomic_load(&t->start_ns) +
-					      s->every.count;
+	uint64_t due_ns = s->due_ns
+				  ? s->due_ns
+				  : atomic_load(&t->start_ns) + s->every.count;
 
 	return t->hosts && t->saver && s->every.count &&
 	       s->every.unit == EVERY_TIME && clock_now(t->clock) >= due_ns;

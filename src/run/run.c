@@ -338,8 +338,7 @@ static void close_idle(struct run *r, unsigned group)
 	struct slot *s = NULL;
 
 	while (h && (s = run_next_in_group(r, group, s))) {
-		uint32_t first =
-			r->shared.channels + (uint32_t)(s - r->slots);
+		uint32_t first = r->shared.channels + (uint32_t)(s - r->slots);
 
 		if (s->work_begin_ns)
 			continue;

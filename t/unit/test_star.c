@@ -128,8 +128,7 @@ END_TEST
 /* The first of them to have enough ends it for all. */
 static void vote_aside(struct member *m)
 {
-	struct ballot *b =
-		ballot_open(m->hosts, hosts_reserve(m->hosts, 1));
+	struct ballot *b = ballot_open(m->hosts, hosts_reserve(m->hosts, 1));
 	uint64_t all = 0;
 	int rc = 0;
 
@@ -138,8 +137,7 @@ static void vote_aside(struct member *m)
 		if (round == 25)
 			ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
 		ck_assert_int_eq(
-			ballot_vote(b,
-				    m->rank ? 0 : UINT64_MAX - round, &all),
+			ballot_vote(b, m->rank ? 0 : UINT64_MAX - round, &all),
 			0);
 		ck_assert_uint_eq(all, UINT64_MAX - round);
 	}
