@@ -28,7 +28,7 @@ struct merge_spread {
 
 /* Of one job record. */
 struct merge_job {
-	struct merge_spread au_percent, bytes_per_sec;
+	struct merge_spread au_percent, bytes_per_sec, host_barrier;
 };
 
 struct merge {
@@ -54,6 +54,8 @@ void merge_note(struct merge *m, struct merge_run *run,
 		const struct run_result *result);
 /* When all are noted. */
 void merge_mark_slowest(struct merge *m);
+/* Of one job: the verdict names the host that the others wait for. */
+void merge_tell_slowest(const struct merge *m);
 /* The host of what was merged: the first, and how many others. */
 void merge_name_hosts(struct merge *m);
 void merge_fini(struct merge *m);

@@ -138,12 +138,17 @@ static void put_spread(struct buf *out, const struct merge_job *j)
 {
 	const struct merge_spread *au = &j->au_percent;
 	const struct merge_spread *rate = &j->bytes_per_sec;
+	const struct merge_spread *wait = &j->host_barrier;
 	struct rate_unit unit = show_rate_unit(rate->most);
 	char least[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
 
 	if (au->most - au->least >= 0.1)
 		buf_addf(out, "AU %.1f%% (%s) to %.1f%% (%s)", au->least,
 			 au->least_of->name, au->most, au->most_of->name);
+	if (wait->most - wait->least >= 0.1)
+		buf_addf(out, "%shost barrier %.1f%% (%s) to %.1f%% (%s)",
+			 out->len ? "; " : "", wait->least,
+			 wait->least_of->name, wait->most, wait->most_of->name);
 	if (isnan(rate->most))
 		return;
 	show_rate(least, &unit, rate->least);
@@ -175,17 +180,18 @@ static void put_runs(struct buf *out, const struct merge *m, size_t job)
 	int decimals =
 		isnan(most) ? 0 : show_rate_decimals(&unit, most / unit.bytes);
 
-	buf_addf(out, "%-28s%8s%10s%15s%8s\n", "host", "AU", unit.name,
-		 "stall p99, ms", "CPU");
+	buf_addf(out, "%-18s%7s%10s%15s%14s%7s\n", "host", "AU", unit.name,
+		 "stall p99, ms", "host barrier", "CPU");
 	for (size_t i = 0; i < m->count; i++) {
 		const struct metrics_merged_job *j = &m->runs[i].jobs[job];
 
-		buf_addf(out, "%-28.28s", m->runs[i].name);
-		put_figure(out, 8, 1, j->au_percent, "%");
+		buf_addf(out, "%-18.18s", m->runs[i].name);
+		put_figure(out, 7, 1, j->au_percent, "%");
 		put_figure(out, 10, decimals, j->bytes_per_sec / unit.bytes,
 			   "");
 		put_figure(out, 15, 3, j->stall_p99_ns / 1e6, "");
-		put_figure(out, 8, 1, j->cpu_percent, "%");
+		put_figure(out, 14, 1, j->host_barrier_percent, "%");
+		put_figure(out, 7, 1, j->cpu_percent, "%");
 		buf_add(out, j->is_slowest ? "  slowest\n" : "\n");
 	}
 }

@@ -7,8 +7,14 @@
 
 #include "ask/asked.h"
 #include "ask/merge_files.h"
+#include "base/buf.h"
 #include "base/mem.h"
 #include "stat/hist.h"
+
+/* Hosts are told apart by so many points of accelerator time, or if one moves so
+ * much more than another. */
+#define SKEW_POINTS 1.0
+#define SKEW_RATIO 1.1
 
 static void spread_init(struct merge_spread *s)
 {
@@ -38,6 +44,7 @@ static void start_jobs(struct merge *m)
 	for (size_t i = 0; i < count; i++) {
 		spread_init(&m->jobs[i].au_percent);
 		spread_init(&m->jobs[i].bytes_per_sec);
+		spread_init(&m->jobs[i].host_barrier);
 	}
 }
 
@@ -61,6 +68,10 @@ static struct metrics_merged_job came_to(const struct job_result *r)
 		.bytes_per_sec = has_run ? r->work->asked->bytes_per_sec(r)
 					 : (double)NAN,
 		.stall_p99_ns = stall_p99_ns(r),
+		.host_barrier_percent =
+			job_result_has_accelerators(r)
+				? r->ml.time_percent.host_barrier
+				: (double)NAN,
 		.cpu_percent = has_run ? r->host.cpu_percent : (double)NAN,
 	};
 }
@@ -82,7 +93,17 @@ void merge_note(struct merge *m, struct merge_run *run,
 			   run);
 		spread_add(&m->jobs[i].bytes_per_sec,
 			   run->jobs[i].bytes_per_sec, run);
+		spread_add(&m->jobs[i].host_barrier,
+			   run->jobs[i].host_barrier_percent, run);
 	}
+}
+
+/* Whom the others wait for at barriers; NULL = nobody in particular. */
+static const struct merge_run *waited_for(const struct merge_job *j)
+{
+	const struct merge_spread *wait = &j->host_barrier;
+
+	return wait->most - wait->least >= SKEW_POINTS ? wait->least_of : NULL;
 }
 
 /* By what their figures show when printed. */
@@ -91,6 +112,8 @@ static const struct merge_run *slowest_of(const struct merge_job *j)
 	const struct merge_spread *au = &j->au_percent;
 	const struct merge_spread *rate = &j->bytes_per_sec;
 
+	if (waited_for(j))
+		return waited_for(j);
 	if (!isnan(au->most))
 		return au->most - au->least >= 0.1 ? au->least_of : NULL;
 	return rate->most > rate->least * 1.001 ? rate->least_of : NULL;
@@ -104,6 +127,49 @@ void merge_mark_slowest(struct merge *m)
 			m->runs[k].jobs[i].is_slowest =
 				slowest_of(&m->jobs[i]) == &m->runs[k];
 		}
+}
+
+/* Nothing is said where the figures lie closer. */
+static void put_slowest(struct buf *out, const struct merge_job *j)
+{
+	const struct merge_spread *wait = &j->host_barrier;
+	const struct merge_spread *au = &j->au_percent;
+	const struct merge_spread *rate = &j->bytes_per_sec;
+
+	if (waited_for(j))
+		buf_addf(out,
+			 "all wait for %s: %.1f%% of accelerator time on %s "
+			 "goes into that, and %.1f%% there",
+			 wait->least_of->name, wait->most, wait->most_of->name,
+			 wait->least);
+	else if (au->most - au->least >= SKEW_POINTS)
+		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s",
+			 au->least_of->name, au->least, au->most,
+			 au->most_of->name);
+	else if (isnan(au->most) && rate->least * SKEW_RATIO < rate->most)
+		buf_addf(out,
+			 "the slowest is %s, which moved %.0f%% of what %s did",
+			 rate->least_of->name, 100 * rate->least / rate->most,
+			 rate->most_of->name);
+}
+
+void merge_tell_slowest(const struct merge *m)
+{
+	for (size_t i = 0; m->is_one_job && m->count > 1 &&
+			   i < m->run->job_count;
+	     i++) {
+		struct verdict_result *v = &m->run->jobs[i].verdict;
+		struct buf text = { 0 };
+
+		if (!v->because)
+			continue;
+		buf_addf(&text, "%s; ", v->because);
+		size_t before = text.len;
+		put_slowest(&text, &m->jobs[i]);
+		if (text.len > before)
+			mem_replace(&v->because, buf_str(&text));
+		buf_fini(&text);
+	}
 }
 
 /* CPUs and memory stay those of one host: that is what a dataset is compared

@@ -18,8 +18,10 @@ const struct mlgen_field metrics_merged_job_fields[] = {
 	  .help = "The 99th percentile of the stalls of its accelerators; null = none was counted." },
 	{ "cpu_percent", MLGEN_F_PERCENT(J, cpu_percent), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "How busy its host's CPUs were, as host.cpu_percent has it; null = unknown." },
+	{ "host_barrier_percent", MLGEN_F_PERCENT(J, host_barrier_percent), .unit = "%", .flags = MLGEN_NULLABLE,
+	  .help = "How much of their time its accelerators waited for other processes; null = it has none." },
 	{ "is_slowest", MLGEN_F_BOOL(J, is_slowest),
-	  .help = "Whether it has the least utilisation of all runs or, of jobs without accelerators, moved the least; false where all are alike." },
+	  .help = "Whether it is the one that the others wait for, has the least utilisation of all runs or, of jobs without accelerators, moved the least; false where all are alike." },
 	{ 0 },
 };
 #undef J

@@ -13,6 +13,7 @@
 struct metrics_merged_job {
 	const char *jobname;
 	double au_percent, bytes_per_sec, stall_p99_ns, cpu_percent;
+	double host_barrier_percent;
 	bool is_slowest; /* of all runs, where they are not alike */
 };
 
