@@ -15,6 +15,7 @@
 #include "run/results.h"
 
 struct csv;
+struct json_each;
 struct run;
 
 struct program {
@@ -30,6 +31,7 @@ struct program {
 	struct csv *log;        /* the same; closed by watch_run */
 	struct tracefile trace; /* the same */
 	struct prom *prom;      /* the same; NULL = none */
+	struct json_each *each; /* the same */
 	struct output rows;     /* the same, of a question */
 	struct output *logs; /* of write_iolog, one of each job; NULL = none */
 	int logged_fd;  /* what they are made of, to be read; -1 = not yet */

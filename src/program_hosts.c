@@ -66,7 +66,7 @@ static int check_hosts(struct program *p, struct mlgen_err *err)
 	struct settings *set = &p->set.settings;
 	uint64_t there = hosts_count(p->hosts);
 
-	if (set->hosts > 1 && set->hosts != there)
+	if (set->hosts && set->hosts != there)
 		return mlgen_fail(err, -EINVAL,
 				  "hosts=%" PRIu64 ": the launcher started "
 				  "this job on %" PRIu64 "; leave out --hosts",
@@ -78,6 +78,11 @@ static int check_hosts(struct program *p, struct mlgen_err *err)
 				  "log=%s: has the rows of one process, and "
 				  "the launcher started %u; leave out --log",
 				  set->log, hosts_total(p->hosts));
+	if (set->series)
+		return mlgen_fail(err, -EINVAL,
+				  "series: is that of one process, and the "
+				  "launcher started %u; leave out --series",
+				  hosts_total(p->hosts));
 	if (set->metrics || set->metrics_file)
 		return mlgen_fail(
 			err, -EINVAL,

@@ -33,6 +33,7 @@ int program_plan(struct program *p)
 	int status;
 
 	if (program_check_format(p, &err) < 0 ||
+	    run_number(p->hosts, p->set.jobs, p->set.count, &err) < 0 ||
 	    plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
 	    program_open_outputs(p, false, &err) < 0) {
 		status = program_usage(&err);
@@ -104,6 +105,7 @@ static int report_run(struct program *p, struct run *run,
 	verdict_fill(result);
 	if (!p->is_abandoned && !measure_ceiling(p, result))
 		status = EXIT_INTERRUPTED;
+	merge_tell_slowest(&p->merge);
 	bool failed = status == EXIT_RAN && verdict_log_failed(result);
 	if (status == EXIT_RAN && is_missed(p, result))
 		status = EXIT_MISSED;
@@ -124,6 +126,7 @@ static int run_jobs(struct program *p, struct run *run)
 	struct series_result series = { 0 };
 	struct watch_shows shows = {
 		.log = p->log,
+		.each = p->each,
 		.series =
 			settings_has_series(&p->set.settings) ? &series : NULL,
 	};
@@ -143,6 +146,9 @@ static int run_jobs(struct program *p, struct run *run)
 	bool is_whole = program_trace_end(p, run);
 	struct run_result *result = run_collect(run);
 	int status = EXIT_RAN;
+	bool is_each_whole = json_each_end(p->each, result, &err) == 0;
+	if (!is_each_whole)
+		log_error("%s", err.text);
 	merge_hosts(&p->merge, p->hosts, result, &p->ask);
 	/* Of several hosts it would be this one's alone. */
 	if (hosts_total(p->hosts) == 1)
@@ -155,7 +161,7 @@ static int run_jobs(struct program *p, struct run *run)
 	if (status == EXIT_USAGE)
 		return status;
 	status = program_status(status, program_put_logs(p, run, is_whole));
-	bool is_short = rc == WATCH_NO_LOG || !is_whole;
+	bool is_short = rc == WATCH_NO_LOG || !is_whole || !is_each_whole;
 	is_short |= !end_metrics(p, status);
 	return program_status(status, is_short ? EXIT_FAILED : EXIT_RAN);
 }
@@ -164,6 +170,9 @@ static int open_shows(struct program *p, struct mlgen_err *err)
 {
 	int rc = is_shown_live(p) ? view_check(err) : 0;
 
+	if (rc == 0)
+		rc = json_each_new(&p->each, &p->set, hosts_rank(p->hosts),
+				   err);
 	return rc < 0 ? rc : program_open_outputs(p, true, err);
 }
 
@@ -191,6 +200,8 @@ int program_run(struct program *p)
 		status = p->is_mute ? EXIT_USAGE : program_usage(&err);
 	else
 		status = run_jobs(p, run);
+	json_each_free(p->each);
+	p->each = NULL;
 	if (p->is_abandoned)
 		return status;
 	merge_fini(&p->merge);

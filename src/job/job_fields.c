@@ -731,7 +731,8 @@ const struct mlgen_field job_fields[] = {
 	  .help = "With checkpoint_mode=async: bytes per second at which each rank copies its state to host memory; 0 takes no time." },
 	{ "checkpoint_ranks", MLGEN_F_STR(struct job, checkpoint_ranks),
 	  .def = "all", .group = "Checkpoint",
-	  .help = "The ranks that this host plays: all, zero, or numbers and ranges with commas, such as 0-7,64." },
+	  .help = "The ranks that this host plays: all, zero, or numbers and ranges with commas, such as 0-7,64.\n"
+		  "Of one job on several hosts: of all of them, which have even shares." },
 	{ "checkpoint_threads", MLGEN_F_U64(struct job, checkpoint_threads),
 	  .def = "1", .min = 1, .max = 1024, .unit = "threads", .group = "Checkpoint",
 	  .help = "Threads that write, or read, the files of one rank." },

@@ -115,6 +115,9 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Write the report to this file instead of standard output." },
 	{ "json", MLGEN_F_STR(struct settings, json), .group = "Output",
 	  .help = "Write a JSON document to this file beside the report." },
+	{ "json-each", MLGEN_F_STR(struct settings, json_each), .group = "Output",
+	  .help = "Into this directory, a JSON document of each process, rank-N.json.\n"
+		  "It is replaced after each epoch, of those within a second after the last, and is marked as not complete until the run is over: what a host came to that others miss is in it." },
 	{ "html", MLGEN_F_STR(struct settings, html), .group = "Output",
 	  .help = "Write a page to this file: what the JSON document has, as charts and tables, in one file for any browser.\n"
 		  "It has the run over time, as with --series." },
@@ -165,8 +168,9 @@ const struct mlgen_field settings_fields[] = {
 		  "With JSON documents of runs of the job beside it also the AU that their costs of hits and misses come to." },
 	{ "memory", MLGEN_F_SIZE(struct settings, memory_bytes), .def = "0", .unit = "bytes", .group = "Questions",
 	  .help = "With --datasize and --check: memory of a host, if it is not this one." },
-	{ "hosts", MLGEN_F_U64(struct settings, hosts), .def = "1", .min = 1, .max = 65536, .group = "Questions",
-	  .help = "With --datasize and --check: number of hosts, each with the accelerators of the job." },
+	{ "hosts", MLGEN_F_U64(struct settings, hosts), .def = "0", .min = 0, .max = 65536, .group = "Questions",
+	  .help = "With --datasize and --check: number of hosts, each with the accelerators of the job; 0 = one.\n"
+		  "Under mpirun or srun: as many as there are, which need not be said, and nothing else." },
 	{ "report", MLGEN_F_BOOL(struct settings, report), .def = "0", .group = "Questions",
 	  .help = "Print the report of JSON documents, as the runs that wrote them did; mlgen r.json is the same.\n"
 		  "With --output-format=csv a row for each job; with json or fio-json one document." },

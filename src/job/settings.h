@@ -51,7 +51,7 @@ struct settings {
 	char *allow_device; /* may be written, a:b; NULL = none */
 	bool replace; /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
-	char *output, *json, *html, *log;
+	char *output, *json, *json_each, *html, *log;
 	char *metrics, *metrics_file; /* of a run, for Prometheus */
 	uint64_t metrics_linger_ns;   /* 0 = not */
 	char *trace; /* of a run: a file for all that it does; or of an import */

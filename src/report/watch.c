@@ -35,6 +35,8 @@ struct watch {
 	struct status *status;
 	struct csv *csv;
 	struct view *view;
+	struct json_each *each;
+	uint64_t epochs;        /* that its jobs had begun at the last tick */
 	unsigned keys;          /* that asked for the end */
 	struct series **series; /* one of each job; NULL = none are wanted */
 	struct host_look *host;
@@ -94,6 +96,20 @@ static void write_rows(struct watch *w)
 	}
 }
 
+/* One was ended where another has begun: of several jobs any. */
+static void watch_epochs(struct watch *w)
+{
+	uint64_t epochs = 0, working = 0;
+
+	for (size_t i = 0; i < w->jobs; i++) {
+		epochs += w->now[i].epoch;
+		working += w->now[i].epoch != 0;
+	}
+	if (epochs > working && epochs != w->epochs)
+		json_each_begin(w->each, w->run);
+	w->epochs = epochs;
+}
+
 static void tick(struct watch *w)
 {
 	uint64_t ns = clock_monotonic_ns();
@@ -109,6 +125,7 @@ static void tick(struct watch *w)
 	}
 	if (ticks) {
 		run_tick(w->run);
+		watch_epochs(w);
 		status_update(w->status, w->now, w->jobs);
 		if (w->view)
 			view_update(w->view, w->now, w->jobs);
@@ -283,6 +300,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 		.set = set,
 		.csv = shows->log,
 		.view = shows->view,
+		.each = shows->each,
 		.series = shows->series ? mem_array(jobs, sizeof(*w->series))
 					: NULL,
 		.main = pthread_self(),

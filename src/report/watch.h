@@ -8,6 +8,7 @@
 
 #include "job/settings.h"
 #include "report/csv.h"
+#include "report/json_each.h"
 #include "report/view.h"
 #include "run/run.h"
 #include "run/series_result.h"
@@ -20,6 +21,7 @@ struct watch_shows {
 	struct csv *log;              /* NULL = none */
 	struct view *view;            /* NULL = none */
 	struct series_result *series; /* to be filled; NULL = not */
+	struct json_each *each;       /* NULL = none */
 };
 
 /*
