@@ -32,9 +32,29 @@ struct classing {
 
 /* Of formats that hold samples. */
 static const char *const data_endings[] = {
-	"npz",  "npy",  "tfrecord", "tfrecords", "rec",     "tar", "h#",
-	"hdf#", "jpg",  "jpeg",     "png",       "parquet", "csv", "arrow",
-	"mdr",  "lmdb", "mdb",      "bin",       "beton",   "wds",
+	"npz",
+	"npy",
+	"tfrecord",
+	"tfrecords",
+	"rec",
+	"tar",
+	"h#",
+	"hdf#",
+	"jpg",
+	"jpeg",
+	"png",
+	"parquet",
+	"csv",
+	"arrow",
+	"mdr",
+	"lmdb",
+	"mdb",
+	"bin",
+	"beton",
+	"wds",
+	/* As DLIO calls its own. */
+	"indexed_binary",
+	"mmap_indexed_binary",
 };
 
 /* Words in paths of checkpoints, and their endings. */
