@@ -88,4 +88,45 @@ loop flux flux.job --num_files=8 --samples_per_file=32 --batch_size=8 \
 unlike='' other=
 loop saved unet3d.job --num_files=112 --sample_size=100k --compute_time=50ms \
 	--epochs=3 --checkpoint_every='1 epoch' --checkpoint_size=8m
+
+# Of the shipped ones megatron.job is left out: its samples are pages of a mapping,
+# of which mlgen's own trace has nothing. Readers of TFRecords are given 256 KiB at a
+# time, which hides batches that are smaller; one rank shows no shard.
+unlike=" batch_size: 64, was 16; shuffle: none, was buffer:1024; compute_time: 80ms, was 20ms;"
+loop bert bert.job --num_files=8 --samples_per_file=2048 --batch_size=16 \
+	--compute_time=20ms --steps=0 --epochs=2
+unlike=" shard: strided, was contiguous;"
+loop dlio-default dlio-default.job --compute_time=100ms --epochs=3
+unlike=
+loop dlrm-dlio dlrm-dlio.job --samples_per_file=64 --sample_size=1m \
+	--compute_time=64ms --epochs=2
+loop dlrm-npz dlrm-npz.job --num_files=2048 --batch_size=64 \
+	--compute_time=50ms --epochs=2
+loop flux-jpeg flux-jpeg.job --num_files=320 --sample_size=100k \
+	--batch_size=8 --compute_time=100ms --epochs=2
+
+# ---- checkpoints of a model: in full, but by an engine that writes nothing; the
+# larger ones differ from it in numbers, and would have many more writes
+options="phase ranks checkpoints pause model_layers model_hidden model_ffn
+	model_heads model_kv_heads model_vocabulary tensor_parallel
+	pipeline_parallel zero_stage checkpoint_layout checkpoint_fsync access bs"
+small="--section=save --checkpoints=2 --pause=1s --directory=llama.data"
+# shellcheck disable=SC2086 # words
+{
+	"$MLGEN" llama3-8b-checkpoint.job $small --ioengine=null \
+		--trace=llama.trace --quiet >out 2>&1 || note "$(cat out)"
+	"$MLGEN" llama3-8b-checkpoint.job $small --showjob >llama.was 2>&1
+}
+"$strip" llama.trace llama.mlt
+exits "llama3-8b: its checkpoints become a job" 0 "$MLGEN" --distil llama.mlt \
+	--output=llama.job
+exits "... that mlgen takes" 0 "$MLGEN" llama.job --showjob
+cp out llama.is
+lost=
+for option in $options; do
+	was=$(has llama.was "$option")
+	is=$(has llama.is "$option")
+	[ "$was" = "$is" ] || lost="$lost $option: $is, was $was;"
+done
+is "... with the same model, ranks, cadence and calls" "$lost" ""
 done_testing
