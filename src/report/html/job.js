@@ -101,6 +101,13 @@ function checkpoint_lanes(grid, times, title)
 	below(c, [["checkpoint", plain], ["rank", plain], ["begin", seconds], ["took", seconds]],
 		all.slice(0, 1000).map((t) => [t.number, t.rank, t.begin_seconds, t.seconds]));
 }
+function checkpoint_charts(grid, m)
+{
+	checkpoint_lanes(grid, get(m, "saves.rank_times"), "Checkpoints saved");
+	checkpoints(grid, m.checkpoints, "Checkpoints saved");
+	checkpoint_lanes(grid, get(m, "restores.rank_times"), "Checkpoints restored");
+	checkpoints(grid, m.restore, "Checkpoints restored");
+}
 /* Where the time of each went: rows of stacked shares. */
 function rank_shares(grid, ranks)
 {
@@ -196,9 +203,12 @@ function job_tiles(to, j, m)
 }
 function job_charts(grid, j, m, s)
 {
+	const epochs = list(m.epochs), labels = epochs.map((e) => "epoch " + e.epoch);
+	/* Of a job that does nothing else they come first. */
+	if (!epochs.length)
+		checkpoint_charts(grid, m);
 	if (s && list(s.end_seconds).length > 1)
 		over_time(grid, s, m.target_au_percent);
-	const epochs = list(m.epochs), labels = epochs.map((e) => "epoch " + e.epoch);
 	if (epochs.some((e) => has(e.au_percent)))
 		bars(grid, "Accelerator utilisation by epoch", "au-epochs", labels, [["AU", epochs.map((e) => e.au_percent)]], { unit: percent, max: 100 });
 	bars(grid, "Throughput by epoch", "epochs", labels, [["samples", epochs.map((e) => e.sample_bytes_per_sec)]], { unit: rate });
@@ -222,10 +232,8 @@ function job_charts(grid, j, m, s)
 	if (depth && Object.values(depth).filter((v) => v > 0).length)
 		bars(grid, "Operations in flight", "depth", Object.keys(depth), [["of the operations", Object.values(depth)]], { unit: percent, max: 100 });
 	caches(grid, j.cache);
-	checkpoint_lanes(grid, get(m, "saves.rank_times"), "Checkpoints saved");
-	checkpoints(grid, m.checkpoints, "Checkpoints saved");
-	checkpoint_lanes(grid, get(m, "restores.rank_times"), "Checkpoints restored");
-	checkpoints(grid, m.restore, "Checkpoints restored");
+	if (epochs.length)
+		checkpoint_charts(grid, m);
 	ceiling(grid, m);
 }
 function job_facts(grid, j, m, global)

@@ -116,7 +116,7 @@ function unit_of(key)
 {
 	return /bytes.*_per_sec$/.test(key) ? rate : /bytes/.test(key) ? bytes
 		: /bits_per_sec$/.test(key) ? (v) => scaled(v, 1000, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
-		: /_ns$|^(min|max|mean|stddev)$/.test(key) ? time_ns
+		: /_ns(\.|$)|^(min|max|mean|stddev)$/.test(key) ? time_ns
 		: /percent/.test(key) ? percent : /seconds/.test(key) ? seconds : count;
 }
 const entries_of = (o) => Object.entries(o || {}).filter((e) => has(e[1]) && typeof e[1] !== "object");

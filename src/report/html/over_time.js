@@ -18,7 +18,8 @@ function over(s, value)
 
 		if (is_behind_hole)
 			out.push({ x: end[i - 1] + 1e-9, y: null, is_begin: true });
-		if (i === 0 || is_behind_hole)
+		/* Where a line begins it begins with its interval. */
+		if (i === 0 || is_behind_hole || (y !== null && out[out.length - 1].y === null))
 			out.push({ x: begin[i], y, from: begin[i], is_begin: true });
 		out.push({ x: end[i], y, from: begin[i] });
 	}
