@@ -360,8 +360,7 @@ static void add_interface(const char *line, uint64_t *received, uint64_t *sent)
 	uint64_t in, out;
 
 	if (sscanf(line,
-		   " %63[^:]: %" SCNu64
-		   " %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
+		   " %63[^:]: %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
 		   name, &in, &out) != 3 ||
 	    strcmp(name, "lo") == 0)
 		return;

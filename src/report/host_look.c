@@ -25,8 +25,8 @@ struct host_look *host_look_new(void)
 	struct host_look *h = mem_zalloc(sizeof(*h));
 
 	host_cpu_read(&h->cpu);
-	h->has_network = host_network_read("", &h->received_bytes,
-					   &h->sent_bytes);
+	h->has_network =
+		host_network_read("", &h->received_bytes, &h->sent_bytes);
 	h->cpu_wall_ns = clock_monotonic_ns();
 	return h;
 }

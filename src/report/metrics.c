@@ -275,8 +275,8 @@ static void fill_sizes(struct metrics_job *m, const struct job_result *r)
 		for (unsigned i = 0; i < SIZES_CLASSES; i++)
 			if (of[d]->count[i])
 				out[n++] = (struct metrics_size){
-					d ? "write" : "read",
-					of[d]->largest[i], of[d]->count[i]
+					d ? "write" : "read", of[d]->largest[i],
+					of[d]->count[i]
 				};
 	m->request_sizes = (struct metric_list){ out, n };
 }

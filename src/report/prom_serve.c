@@ -136,8 +136,8 @@ static void connected(void *serve, struct MHD_Connection *to, void **state,
 {
 	struct prom_serve *s = serve;
 	struct connection *c = s->connections;
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		to, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(to, MHD_CONNECTION_INFO_CONNECTION_FD);
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		s->has_closed = true;

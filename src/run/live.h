@@ -75,9 +75,9 @@ void live_copy(struct live *to, const struct live *from);
 
 /* What is the same for all jobs that are looked at at one time. */
 struct live_host {
-	const char *time;                          /* of day */
-	uint64_t log_ns;                           /* since the log began */
-	double cpu_percent;                        /* NaN = unknown */
+	const char *time;   /* of day */
+	uint64_t log_ns;    /* since the log began */
+	double cpu_percent; /* NaN = unknown */
 	/* UINT64_MAX = unknown */
 	uint64_t resident_bytes, page_cache_bytes;
 	uint64_t switches_per_sec, received_bytes_per_sec, sent_bytes_per_sec;

@@ -118,8 +118,8 @@ static double rank_seconds(const struct saver *s, uint64_t i)
 	uint64_t end_ns = s->begin_ns;
 
 	for (unsigned k = 0; k < s->threads_each; k++)
-		end_ns = u64_max(
-			end_ns, s->threads[i * s->threads_each + k].end_ns);
+		end_ns = u64_max(end_ns,
+				 s->threads[i * s->threads_each + k].end_ns);
 	return (double)(end_ns - s->begin_ns) / 1e9;
 }
 
