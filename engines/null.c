@@ -133,7 +133,7 @@ static uint64_t transfer_ns(uint64_t bytes, uint64_t bytes_per_sec)
  * turn. When it has passed. Only the number itself is shared, so that nothing
  * has to be ordered with it.
  */
-static uint64_t pass(struct device *d, uint64_t asked_ns, uint64_t ns)
+static uint64_t null_pass(struct device *d, uint64_t asked_ns, uint64_t ns)
 {
 	uint64_t free_ns =
 		atomic_load_explicit(&d->free_ns, memory_order_relaxed);
@@ -176,8 +176,8 @@ static void wait_for(const struct mlgen_ctx *ctx, struct ending *at,
 	uint64_t passed_ns = w->asked_ns;
 
 	if (opts->bandwidth && bytes)
-		passed_ns = pass(m->device, passed_ns,
-				 transfer_ns(bytes, opts->bandwidth));
+		passed_ns = null_pass(m->device, passed_ns,
+				      transfer_ns(bytes, opts->bandwidth));
 	at->due_ns = later(at->due_ns, add_ns(passed_ns, w->latency_ns));
 	at->end_ns = later(at->end_ns, later(at->due_ns, w->ready_ns));
 }

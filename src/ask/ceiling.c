@@ -315,7 +315,8 @@ uint64_t ceiling_jobs_beside(const struct run_result *r,
 	return n;
 }
 
-static void announce(const struct job_result *j, double seconds, bool is_brief)
+static void ceiling_announce(const struct job_result *j, double seconds,
+			     bool is_brief)
 {
 	const char *what = "measuring what this host could reach without "
 			   "storage";
@@ -342,7 +343,7 @@ static int measure_job(const struct ask *a, const struct run_result *r,
 			     .seconds = seconds,
 			     .is_brief = is_brief };
 
-	announce(j, seconds, is_brief);
+	ceiling_announce(j, seconds, is_brief);
 	jobset_keep(a->set);
 	ceiling_result_init(m.to);
 	m.to->jobs_beside = ceiling_jobs_beside(r, j);

@@ -99,7 +99,7 @@ static void scale_bytes(struct column *c, double largest, bool is_rate,
 	put_unit(c, name);
 }
 
-static void choose(struct column *c, double largest, bool is_alone)
+static void column_choose(struct column *c, double largest, bool is_alone)
 {
 	const struct figure *f = c->figure;
 	bool is_rate = figure_has_unit(f, "bytes/s");
@@ -135,7 +135,7 @@ void column_init(struct column *c, const struct figure *f,
 	memset(c, 0, sizeof(*c));
 	c->figure = f;
 	snprintf(c->title, sizeof(c->title), "%s", f->key);
-	choose(c, largest, is_alone);
+	column_choose(c, largest, is_alone);
 	c->decimals =
 		c->kind == COLUMN_PERCENT ? 1 : decimals_of(largest / c->scale);
 	c->width = (int)printable_columns(c->title);

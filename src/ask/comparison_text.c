@@ -75,7 +75,7 @@ static void put_value(const struct sheet *s, const char *text)
 	fprintf(s->to, "  ...%s", text);
 }
 
-static void widen(struct sheet *s, const char *text)
+static void comparison_text_widen(struct sheet *s, const char *text)
 {
 	int len = (int)printable_columns(text);
 
@@ -200,9 +200,9 @@ static void sheet_init(struct sheet *s, FILE *to, const struct comparison *c)
 	for (size_t i = 0; i < ARRAY_LEN(circumstances); i++)
 		add_circumstance(s, circumstances[i]);
 	for (size_t i = 0; i < c->count; i++) {
-		widen(s, document_name(c, i));
+		comparison_text_widen(s, document_name(c, i));
 		for (size_t k = 0; k < s->line_count; k++)
-			widen(s, s->lines[k].cells[i]);
+			comparison_text_widen(s, s->lines[k].cells[i]);
 	}
 }
 

@@ -257,8 +257,8 @@ static void take_latency(struct figure_value *v, const struct record *r,
 		set_real(v, r->store ? json_read_stddev(h) : hist_stddev(h));
 }
 
-static void take(struct figure_value *v, const struct record *r,
-		 const struct field_path *w, const void *at)
+static void figure_take(struct figure_value *v, const struct record *r,
+			const struct field_path *w, const void *at)
 {
 	const char *inside = *w->rest ? w->rest + 1 : "";
 
@@ -322,9 +322,10 @@ static void take_option(struct figure_value *v, const struct mlgen_field *f,
 }
 
 /* Goes along `path` in a struct; NULL = it is not there. */
-static const void *follow(struct field_path *w, const struct record *r,
-			  const struct mlgen_field *table, const void *base,
-			  const char *path, bool *has_row)
+static const void *figure_follow(struct field_path *w, const struct record *r,
+				 const struct mlgen_field *table,
+				 const void *base, const char *path,
+				 bool *has_row)
 {
 	field_path_init(w, table, path);
 	do {
@@ -348,8 +349,8 @@ static const void *find_member(const struct figure *f, const struct record *r,
 		const void *base = record_base(r, &record_roots[i]);
 
 		if (path && base)
-			at = follow(w, r, record_roots[i].table, base, path,
-				    has_row);
+			at = figure_follow(w, r, record_roots[i].table, base,
+					   path, has_row);
 	}
 	return at;
 }
@@ -411,7 +412,7 @@ bool figure_value(const struct figure *f, const struct record *r,
 	if (text)
 		take_option(v, f->row, text);
 	if (at)
-		take(v, r, &w, at);
+		figure_take(v, r, &w, at);
 	return has_row;
 }
 

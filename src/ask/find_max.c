@@ -278,7 +278,7 @@ static void probe(struct find_max *f, struct search_step step)
 
 /* ---- the whole ---- */
 
-static void find(struct find_max *f)
+static void find_max_find(struct find_max *f)
 {
 	struct search_step step;
 
@@ -297,7 +297,7 @@ static void find(struct find_max *f)
 		find_fraction(f);
 }
 
-static int report(struct find_max *f)
+static int find_max_report(struct find_max *f)
 {
 	const struct settings *set = &f->ask->set->settings;
 	bool is_json = set->output_format != OUTPUT_TEXT;
@@ -359,11 +359,11 @@ static int ask_find(const struct ask *a, bool is_min)
 	if (find_question(&f, &err) < 0) {
 		log_error("%s", err.text);
 	} else {
-		find(&f);
+		find_max_find(&f);
 		if (is_refused(&f))
 			log_error("%s", f.probes[0].error);
 		else
-			status = report(&f);
+			status = find_max_report(&f);
 	}
 	find_fini(&f);
 	return status;

@@ -27,8 +27,8 @@ static struct metrics_probe *probes_as_shown(const struct find_max *f)
 	return p;
 }
 
-static const struct metrics_find_max *fill(struct metrics_find_max *m,
-					   const struct find_max *f)
+static const struct metrics_find_max *
+find_max_json_fill(struct metrics_find_max *m, const struct find_max *f)
 {
 	const struct search_answer *a = &f->answer;
 	bool is_unsure = a->at_most > a->value;
@@ -59,7 +59,7 @@ void find_json(const struct find_max *f, FILE *to)
 					 .interrupted = f->interrupted };
 	struct metrics_find_max m;
 	const struct json_extra extra = { "find_max", metrics_find_max_fields,
-					  fill(&m, f) };
+					  find_max_json_fill(&m, f) };
 
 	if (f->has_best)
 		json_report_with(to, f->best.result, &f->best.set, &extra);

@@ -16,8 +16,8 @@
 
 /* ---- one by one ---- */
 
-static void fold(struct result_doc *to, const struct result_doc *from,
-		 enum merge_how how)
+static void merge_files_fold(struct result_doc *to,
+			     const struct result_doc *from, enum merge_how how)
 {
 	for (size_t i = 0; i < to->run.job_count; i++)
 		merge_jobs(&to->run.jobs[i], &from->run.jobs[i], how,
@@ -63,7 +63,7 @@ static int read_turn(struct merge *m, size_t *next, struct result_doc *turn,
 					run->path);
 		if (rc == 0) {
 			merge_note(m, run, &one.run);
-			fold(turn, &one, MERGE_CLIENTS);
+			merge_files_fold(turn, &one, MERGE_CLIENTS);
 		}
 		result_fini(&one);
 		if (rc < 0)
@@ -115,7 +115,7 @@ static int read_turns(struct merge *m, struct mlgen_err *err)
 			rc = check_repetition(&m->result.run, &turn.run, path,
 					      err);
 		if (rc == 0)
-			fold(&m->result, &turn, MERGE_TURNS);
+			merge_files_fold(&m->result, &turn, MERGE_TURNS);
 		result_fini(&turn);
 	}
 	return rc;

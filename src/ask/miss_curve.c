@@ -158,7 +158,7 @@ static void put_json(const struct ask *a, struct miss_curve_document *d)
 		json_struct(a->json, miss_curve_fields, d, NULL);
 }
 
-static int fail(const struct mlgen_err *err)
+static int miss_curve_fail(const struct mlgen_err *err)
 {
 	log_error("%s", err->text);
 	return EXIT_USAGE;
@@ -201,5 +201,5 @@ int ask_miss_curve(const struct ask *a)
 	for (size_t i = 0; i < set->count; i++)
 		miss_curve_fini(&curves[i]);
 	mem_free(curves);
-	return rc < 0 ? fail(&err) : EXIT_RAN;
+	return rc < 0 ? miss_curve_fail(&err) : EXIT_RAN;
 }

@@ -138,8 +138,8 @@ struct finding {
 	bool is_of_all; /* the same of each run */
 };
 
-static struct finding look(const struct mlperf_row *row,
-			   const struct mlperf_subject *s)
+static struct finding mlperf_check_look(const struct mlperf_row *row,
+					const struct mlperf_subject *s)
 {
 	struct buf text = { 0 };
 	enum mlperf_state state = row->check(s, &text);
@@ -158,7 +158,7 @@ static struct finding look_at_all(const struct mlperf_row *row,
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->of[i].turn < g->warm_ups)
 			continue;
-		struct finding one = look(row, &g->of[i]);
+		struct finding one = mlperf_check_look(row, &g->of[i]);
 		bool is_first = !worst.of;
 		bool is_of_all =
 			is_first ||
@@ -200,8 +200,8 @@ static void add_finding(struct findings *f, const struct mlperf_row *row,
 }
 
 /* Of one job of the group, or (NULL) of all. */
-static void find(struct findings *f, const struct mlperf_group *g,
-		 const struct mlperf_subject *only)
+static void mlperf_check_find(struct findings *f, const struct mlperf_group *g,
+			      const struct mlperf_subject *only)
 {
 	const struct mlperf_row *rows = rules_of(g->of[0].job);
 	size_t n = 0;
@@ -210,8 +210,8 @@ static void find(struct findings *f, const struct mlperf_group *g,
 		n++;
 	*f = (struct findings){ .rules = mem_array(n, sizeof(*f->rules)) };
 	for (const struct mlperf_row *row = rows; row->name; row++) {
-		struct finding found =
-			only ? look(row, only) : look_at_all(row, g);
+		struct finding found = only ? mlperf_check_look(row, only)
+					    : look_at_all(row, g);
 
 		add_finding(f, row, &found);
 	}
@@ -279,7 +279,7 @@ unsigned mlperf_print(FILE *to, const struct ask *a,
 	for (size_t i = 0; i < g->count; i++) {
 		struct findings f;
 
-		find(&f, &g->of[i], NULL);
+		mlperf_check_find(&f, &g->of[i], NULL);
 		/* Behind a report, or another block. */
 		if (!is_quiet && (i || !a->set->file_count))
 			fputc('\n', to);
@@ -309,7 +309,7 @@ static void give(struct metric_list *to, const struct mlperf_group *g,
 {
 	struct findings f;
 
-	find(&f, g, s);
+	mlperf_check_find(&f, g, s);
 	*to = (struct metric_list){ f.rules, f.count };
 }
 

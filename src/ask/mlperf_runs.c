@@ -157,8 +157,9 @@ static bool is_short_of_hosts(const struct mlperf_group *g, unsigned *parts)
 	return false;
 }
 
-static enum mlperf_state judge(const struct mlperf_subject *s,
-			       const struct runs *runs, struct buf *text)
+static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s,
+					   const struct runs *runs,
+					   struct buf *text)
 {
 	const struct mlperf_group *g = s->group;
 	const struct mlperf_subject *twice = find_double(g);
@@ -199,5 +200,6 @@ enum mlperf_state mlperf_check_runs(const struct mlperf_subject *s,
 	if (!s->workload || !mlperf_repeats(s))
 		return MLPERF_NONE;
 	struct runs runs = count_runs(s->group);
-	return runs.count < 2 ? say_few(s, text) : judge(s, &runs, text);
+	return runs.count < 2 ? say_few(s, text)
+			      : mlperf_runs_judge(s, &runs, text);
 }

@@ -55,8 +55,8 @@ static void keep_scale(struct jobset *set, const struct jobset *asked)
 				set->jobs[i]->scaled_as = asked->jobs[k];
 }
 
-static int load(struct jobset *set, const struct ask *a, int argc, char **argv,
-		struct mlgen_err *err)
+static int probe_load_argv(struct jobset *set, const struct ask *a, int argc,
+			   char **argv, struct mlgen_err *err)
 {
 	struct diag diag;
 
@@ -148,7 +148,7 @@ int probe_load(struct jobset *set, const struct ask *a,
 	       const struct probe_args *args, struct mlgen_err *err)
 {
 	char **argv = whole_argv(a, args);
-	int rc = load(set, a, a->argc + (int)args->count, argv, err);
+	int rc = probe_load_argv(set, a, a->argc + (int)args->count, argv, err);
 
 	free_argv(argv);
 	return rc;
@@ -162,7 +162,8 @@ int probe_run(struct probe *p, const struct ask *a,
 		return err->code;
 	p->argv = whole_argv(a, args);
 	p->argc = a->argc + (int)args->count;
-	int rc = hosts_agree(a->hosts, load(&p->set, a, p->argc, p->argv, err),
+	int rc = hosts_agree(a->hosts,
+			     probe_load_argv(&p->set, a, p->argc, p->argv, err),
 			     err);
 	if (rc < 0)
 		return rc;

@@ -72,7 +72,8 @@ static size_t read_bounded(void *to, size_t most, void *data)
 	return n;
 }
 
-static int parse(struct results_file *f, FILE *from, struct mlgen_err *err)
+static int results_file_parse(struct results_file *f, FILE *from,
+			      struct mlgen_err *err)
 {
 	json_error_t e;
 	int rc = check_file(f, from, err);
@@ -96,7 +97,7 @@ static int load_text(struct results_file *f, const char *text, size_t bytes,
 	return f->root ? 0 : fail_at(f, &e, err);
 }
 
-static int load(struct results_file *f, struct mlgen_err *err)
+static int results_file_load(struct results_file *f, struct mlgen_err *err)
 {
 	bool is_stdin = strcmp(f->path, "-") == 0;
 	FILE *from = is_stdin ? stdin : fopen(f->path, "re");
@@ -104,7 +105,7 @@ static int load(struct results_file *f, struct mlgen_err *err)
 	if (!from)
 		return mlgen_fail(err, -errno, "%s: %s", f->path,
 				  strerror(errno));
-	int rc = parse(f, from, err);
+	int rc = results_file_parse(f, from, err);
 	if (!is_stdin)
 		fclose(from);
 	return rc;
@@ -288,21 +289,21 @@ int results_open(struct results_file *f, const char *path,
 		 struct mlgen_err *err)
 {
 	begin_file(f, path);
-	return read_loaded(f, RUNS, load(f, err), err);
+	return read_loaded(f, RUNS, results_file_load(f, err), err);
 }
 
 int results_open_any(struct results_file *f, const char *path,
 		     struct mlgen_err *err)
 {
 	begin_file(f, path);
-	return read_loaded(f, ANYTHING, load(f, err), err);
+	return read_loaded(f, ANYTHING, results_file_load(f, err), err);
 }
 
 int results_open_scored(struct results_file *f, const char *path,
 			struct mlgen_err *err)
 {
 	begin_file(f, path);
-	return read_loaded(f, RUNS_AND_SCORES, load(f, err), err);
+	return read_loaded(f, RUNS_AND_SCORES, results_file_load(f, err), err);
 }
 
 int results_open_text(struct results_file *f, const char *name,

@@ -15,7 +15,7 @@ static const char *option_of(json_t *job, const char *option)
 }
 
 /* 0 where it is null, or missing. */
-static double number(json_t *o, const char *key)
+static double results_older_number(json_t *o, const char *key)
 {
 	return json_number_value(json_object_get(o, key));
 }
@@ -38,9 +38,10 @@ static void set_rate(json_t *o, const char *key, double n, double seconds)
  * way, so that each has its part by its payload. */
 static void split_io_bytes(json_t *ml, json_t *eval)
 {
-	double all = number(ml, "io_bytes");
-	double payload = number(eval, "sample_bytes");
-	double part = payload / (number(ml, "sample_bytes") + payload);
+	double all = results_older_number(ml, "io_bytes");
+	double payload = results_older_number(eval, "sample_bytes");
+	double part =
+		payload / (results_older_number(ml, "sample_bytes") + payload);
 
 	if (!(payload > 0) || !(all > 0))
 		part = 0;
@@ -51,32 +52,34 @@ static void split_io_bytes(json_t *ml, json_t *eval)
 		return;
 	set_count(ml, "io_bytes", all - part);
 	set_rate(ml, "io_bytes_per_sec", all - part,
-		 number(ml, "wall_seconds"));
-	if (number(eval, "seconds") > 0)
+		 results_older_number(ml, "wall_seconds"));
+	if (results_older_number(eval, "seconds") > 0)
 		json_object_set_new(eval, "io_bytes_per_sec",
-				    json_real(part / number(eval, "seconds")));
+				    json_real(part / results_older_number(
+							     eval, "seconds")));
 }
 
 static void set_direction(json_t *d, double seconds)
 {
-	double bytes = number(d, "io_bytes");
+	double bytes = results_older_number(d, "io_bytes");
 
-	if (!(number(d, "total_ios") > 0))
+	if (!(results_older_number(d, "total_ios") > 0))
 		return;
 	set_count(d, "runtime", seconds * 1e3);
 	set_count(d, "bw_bytes", bytes / seconds);
 	set_count(d, "bw", floor(bytes / seconds) / 1024);
-	set_rate(d, "iops", number(d, "total_ios"), seconds);
+	set_rate(d, "iops", results_older_number(d, "total_ios"), seconds);
 }
 
 /* It was the time of the epochs alone. */
 static void set_runtime(json_t *job, json_t *ml, json_t *eval)
 {
 	json_t *saves = json_object_get(ml, "saves");
-	double seconds = number(ml, "wall_seconds") + number(eval, "seconds") +
-			 number(saves, "stall_seconds");
+	double seconds = results_older_number(ml, "wall_seconds") +
+			 results_older_number(eval, "seconds") +
+			 results_older_number(saves, "stall_seconds");
 
-	seconds = fmax(seconds, number(saves, "wall_seconds"));
+	seconds = fmax(seconds, results_older_number(saves, "wall_seconds"));
 	if (!(seconds > 0))
 		return;
 	set_count(job, "job_runtime", seconds * 1e3);

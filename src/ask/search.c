@@ -128,8 +128,8 @@ static struct search_step step_of(enum search_what what, uint64_t value)
 
 /* ---- nothing holds yet ---- */
 
-static const struct search_trial *largest(const struct search *s,
-					  uint64_t below)
+static const struct search_trial *search_largest(const struct search *s,
+						 uint64_t below)
 {
 	const struct search_trial *found = NULL;
 
@@ -141,7 +141,7 @@ static const struct search_trial *largest(const struct search *s,
 }
 
 /* The one that came nearest. */
-static const struct search_trial *nearest(const struct search *s)
+static const struct search_trial *search_nearest(const struct search *s)
 {
 	const struct search_trial *found = NULL;
 
@@ -157,9 +157,9 @@ static const struct search_trial *nearest(const struct search *s)
 /* Do larger numbers come nearer to the limit? */
 static bool rises(const struct search *s)
 {
-	const struct search_trial *last = largest(s, UINT64_MAX);
+	const struct search_trial *last = search_largest(s, UINT64_MAX);
 	const struct search_trial *before =
-		last ? largest(s, last->value) : NULL;
+		last ? search_largest(s, last->value) : NULL;
 
 	if (!last || last->is_impossible || last->value == s->most || s->falls)
 		return false;
@@ -172,9 +172,10 @@ static struct search_step next_of_none(const struct search *s)
 	if (!s->count)
 		return step_of(SEARCH_SHORT, s->least);
 	if (rises(s))
-		return step_of(SEARCH_SHORT,
-			       twice(largest(s, UINT64_MAX)->value, s->most));
-	const struct search_trial *best = nearest(s);
+		return step_of(
+			SEARCH_SHORT,
+			twice(search_largest(s, UINT64_MAX)->value, s->most));
+	const struct search_trial *best = search_nearest(s);
 	if (best && !search_find(s, best->value, true))
 		return step_of(SEARCH_FULL, best->value);
 	return step_of(SEARCH_END, 0);

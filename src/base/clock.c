@@ -127,7 +127,7 @@ static void wake_one(struct clock *c, struct waiter **at, int result)
 }
 
 /* The first to come among those with the nearest deadline. */
-static struct waiter **nearest(struct clock *c)
+static struct waiter **clock_nearest(struct clock *c)
 {
 	struct waiter **best = &c->first;
 
@@ -145,7 +145,7 @@ static void advance(struct clock *c)
 {
 	if (c->waiting == 0 || c->expected + c->joined > c->waiting)
 		return;
-	struct waiter **at = nearest(c);
+	struct waiter **at = clock_nearest(c);
 	assert(*at); /* somebody waits */
 	uint64_t deadline = (*at)->deadline_ns;
 	if (deadline == CLOCK_NEVER) {

@@ -19,7 +19,7 @@ struct key {
 	uint64_t start, twist;
 };
 
-static inline uint64_t mix(uint64_t z)
+static inline uint64_t rng_mix(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * MIX_1;
 	z = (z ^ (z >> 27)) * MIX_2;
@@ -28,9 +28,9 @@ static inline uint64_t mix(uint64_t z)
 
 static inline struct key make_key(uint64_t seed, uint64_t stream)
 {
-	uint64_t start = mix(mix(seed + GOLDEN) + stream * GOLDEN);
+	uint64_t start = rng_mix(rng_mix(seed + GOLDEN) + stream * GOLDEN);
 
-	return (struct key){ start, mix(start ^ stream ^ MIX_2) };
+	return (struct key){ start, rng_mix(start ^ stream ^ MIX_2) };
 }
 
 /*
@@ -60,7 +60,7 @@ uint64_t rng_u64(uint64_t seed, uint64_t stream, uint64_t index)
 {
 	struct key k = make_key(seed, stream);
 
-	return mix(mix(index * GOLDEN + k.start) ^ k.twist);
+	return rng_mix(rng_mix(index * GOLDEN + k.start) ^ k.twist);
 }
 
 double rng_f64(uint64_t seed, uint64_t stream, uint64_t index)

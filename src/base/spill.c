@@ -67,7 +67,7 @@ static bool spill_out(struct spill *s, size_t bytes)
 }
 
 /* As it is, where it is. */
-static bool grow(struct spill *s, size_t bytes)
+static bool spill_grow(struct spill *s, size_t bytes)
 {
 	void *at;
 
@@ -103,7 +103,7 @@ void spill_need(struct spill *s, size_t bytes)
 			return;
 		s->no_file = true;
 	}
-	if (s->bytes == 0 ? move(s, size, -1) : grow(s, size))
+	if (s->bytes == 0 ? move(s, size, -1) : spill_grow(s, size))
 		return;
 	if (!s->fd)
 		mem_none(size);

@@ -174,7 +174,7 @@ static int open_writer(struct capture *c, struct mlgen_err *err)
 /* ---- recording ---- */
 
 /* The command is there, and waits, before it is followed. */
-static int begin(struct capture *c, struct mlgen_err *err)
+static int capture_begin(struct capture *c, struct mlgen_err *err)
 {
 	int rc = c->backend->open(&c->watch.state, &c->cfg, err);
 
@@ -249,7 +249,7 @@ static void close_trace(struct capture *c)
 	}
 }
 
-static void record(struct capture *c)
+static void capture_record(struct capture *c)
 {
 	struct capture_watch *w = &c->watch;
 	struct mlgen_err err = { 0 };
@@ -293,7 +293,7 @@ static int status_of(struct capture *c)
 
 /* ---- all of it ---- */
 
-static int prepare(struct capture *c, struct mlgen_err *err)
+static int capture_prepare(struct capture *c, struct mlgen_err *err)
 {
 	int rc = find_whom(c, err);
 
@@ -304,7 +304,7 @@ static int prepare(struct capture *c, struct mlgen_err *err)
 	if (rc == 0)
 		rc = open_writer(c, err);
 	if (rc == 0)
-		rc = begin(c, err);
+		rc = capture_begin(c, err);
 	return rc;
 }
 
@@ -348,11 +348,11 @@ int ask_capture(const struct ask *a)
 	}
 	signals_attend(SIGNALS_WATCHED);
 	warn_client(&c);
-	if (prepare(&c, &err) < 0) {
+	if (capture_prepare(&c, &err) < 0) {
 		log_error("%s", err.text);
 		status = EXIT_USAGE;
 	} else {
-		record(&c);
+		capture_record(&c);
 		status = status_of(&c);
 		if (!c.is_without)
 			describe(&c);

@@ -157,7 +157,7 @@ struct told {
 	int error;
 };
 
-static void tell(int fd, enum step step, int error)
+static void capture_child_tell(int fd, enum step step, int error)
 {
 	struct told t = { .step = step, .error = error };
 
@@ -191,20 +191,20 @@ static __attribute__((noreturn)) void child_main(char *const *argv,
 	int rc = become(u);
 
 	if (rc < 0) {
-		tell(told, STEP_USER, -rc);
+		capture_child_tell(told, STEP_USER, -rc);
 		_exit(CAPTURE_NOT_EXECUTABLE);
 	}
 	drop_capabilities();
 	/* Yama lets only parents trace, and a tracer is no parent. */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-	tell(told, STEP_READY, 0);
+	capture_child_tell(told, STEP_READY, 0);
 	/* Its parent may have gone instead. */
 	if (read(go, &byte, 1) != 1)
 		_exit(CAPTURE_NOT_EXECUTABLE);
 	(void)prctl(PR_SET_PTRACER, 0, 0, 0, 0);
 	signals_hand_down();
 	execvp(argv[0], argv);
-	tell(told, STEP_EXEC, errno);
+	capture_child_tell(told, STEP_EXEC, errno);
 	_exit(errno == ENOENT ? CAPTURE_NOT_FOUND : CAPTURE_NOT_EXECUTABLE);
 }
 

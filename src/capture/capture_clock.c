@@ -26,7 +26,8 @@ void capture_clock_init(struct capture_clock *c, uint64_t offset_ns)
 				     .host_ns = offset_ns };
 }
 
-static uint64_t change(struct capture_clock *c, uint64_t offset_ns)
+static uint64_t capture_clock_change(struct capture_clock *c,
+				     uint64_t offset_ns)
 {
 	if (offset_ns != c->offset_ns) {
 		c->other_ns = c->offset_ns;
@@ -50,7 +51,7 @@ void capture_clock_empty(struct capture_clock *c, uint64_t now_ns)
 {
 	c->least_ns = now_ns;
 	if (c->was_set)
-		change(c, c->host_ns);
+		capture_clock_change(c, c->host_ns);
 	c->was_set = false;
 }
 
@@ -109,11 +110,12 @@ uint64_t capture_clock_of(struct capture_clock *c,
 		least = u64_min(least, far);
 	}
 	if (least > FAR_NS)
-		return change(c, wall_ns - c->least_ns);
+		return capture_clock_change(c, wall_ns - c->least_ns);
 	c->least_ns =
 		u64_max(c->least_ns, u64_min(wall_ns - known[best], now_ns));
-	return known[best] == c->other_ns ? c->other_ns
-					  : change(c, known[best]);
+	return known[best] == c->other_ns
+		       ? c->other_ns
+		       : capture_clock_change(c, known[best]);
 }
 
 struct capture_stamp capture_stamp_of(char *line, size_t bytes)

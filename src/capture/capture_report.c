@@ -86,7 +86,7 @@ static void tell_more(const char *path)
 	buf_fini(&word);
 }
 
-static void tell(const struct description *d, bool quiet)
+static void capture_report_tell(const struct description *d, bool quiet)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -107,7 +107,7 @@ void capture_describe(const char *path, bool quiet)
 
 	log_progress("%s is looked through ...", path);
 	if (describe_trace(&d, &path, 1, NS_PER_S, &err) == 0) {
-		tell(&d, quiet);
+		capture_report_tell(&d, quiet);
 		tell_device(&d, path);
 		tell_more(path);
 	} else {

@@ -124,7 +124,7 @@ static void tick(struct watching *l, uint64_t now)
 		l->tick_ns += TICK_NS;
 }
 
-static void look(struct watching *l)
+static void capture_watch_look(struct watching *l)
 {
 	const struct timespec at_once = { 0 };
 	struct capture_watch *w = l->w;
@@ -157,7 +157,7 @@ int capture_watch(struct capture_watch *w, struct mlgen_err *err)
 			w->end = CAPTURE_BROKEN;
 			return rc;
 		}
-		look(&l);
+		capture_watch_look(&l);
 	}
 	return 0;
 }

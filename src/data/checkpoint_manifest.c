@@ -170,8 +170,9 @@ static json_t *files_of(const struct shard_set *set, const struct checkpoint *k)
 	return list;
 }
 
-static json_t *encode(const struct shard_set *set, const struct checkpoint *k,
-		      bool is_complete)
+static json_t *checkpoint_manifest_encode(const struct shard_set *set,
+					  const struct checkpoint *k,
+					  bool is_complete)
 {
 	/* clang-format off */
 	return json_pack("{s:i, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
@@ -190,7 +191,7 @@ static json_t *encode(const struct shard_set *set, const struct checkpoint *k,
 int checkpoint_manifest_store(int folder_fd, const struct shard_set *set,
 			      const struct checkpoint *k, bool is_complete)
 {
-	json_t *root = encode(set, k, is_complete);
+	json_t *root = checkpoint_manifest_encode(set, k, is_complete);
 	int r = root ? jsonfile_replace(folder_fd, CHECKPOINT_MANIFEST, root,
 					is_complete)
 		     : -ENOMEM;
@@ -262,8 +263,8 @@ static int checkpoint_manifest_parse(FILE *from, json_t **out, char *why,
 }
 
 /* With more flags for open(2). */
-static int load(int folder_fd, int flags, json_t **out, char *why,
-		size_t why_bytes)
+static int checkpoint_manifest_load(int folder_fd, int flags, json_t **out,
+				    char *why, size_t why_bytes)
 {
 	const char *wrong;
 	FILE *f;
@@ -367,8 +368,9 @@ static bool is_of_others(const json_t *root, const struct shard_set *set)
 	return is_one;
 }
 
-static void decode(const json_t *root, const struct shard_set *set,
-		   struct checkpoint *k)
+static void checkpoint_manifest_decode(const json_t *root,
+				       const struct shard_set *set,
+				       struct checkpoint *k)
 {
 	get_count(root, "number", &k->number);
 	get_count(root, "bytes", &k->bytes);
@@ -381,11 +383,11 @@ int checkpoint_manifest_look(int folder_fd, const struct shard_set *set,
 			     struct checkpoint *k, char *why, size_t why_bytes)
 {
 	json_t *root;
-	int rc = load(folder_fd, 0, &root, why, why_bytes);
+	int rc = checkpoint_manifest_load(folder_fd, 0, &root, why, why_bytes);
 
 	if (rc < 0)
 		return rc;
-	decode(root, set, k);
+	checkpoint_manifest_decode(root, set, k);
 	json_decref(root);
 	return 0;
 }
@@ -396,7 +398,7 @@ bool checkpoint_manifest_fits(int folder_fd, const struct shard_set *set,
 	json_t *root;
 	bool fits;
 
-	if (load(folder_fd, 0, &root, how, how_bytes) < 0)
+	if (checkpoint_manifest_load(folder_fd, 0, &root, how, how_bytes) < 0)
 		return false;
 	fits = is_same(structure_of(set), json_object_get(root, "made_from"),
 		       how, how_bytes) &&
@@ -415,7 +417,8 @@ int checkpoint_manifest_mark(int folder_fd, const struct process *by)
 	struct checkpoint k = { 0 };
 	char why[128];
 	json_t *root;
-	int rc = load(folder_fd, O_NOFOLLOW, &root, why, sizeof(why));
+	int rc = checkpoint_manifest_load(folder_fd, O_NOFOLLOW, &root, why,
+					  sizeof(why));
 
 	if (rc < 0)
 		return rc;
@@ -452,11 +455,12 @@ int checkpoint_manifest_files(int folder_fd, const struct shard_set *set,
 			      size_t why_bytes)
 {
 	json_t *root;
-	int rc = load(folder_fd, O_NOFOLLOW, &root, why, why_bytes);
+	int rc = checkpoint_manifest_load(folder_fd, O_NOFOLLOW, &root, why,
+					  why_bytes);
 
 	if (rc < 0)
 		return rc == -ENOENT ? rc : -EPERM;
-	decode(root, set, &r->now);
+	checkpoint_manifest_decode(root, set, &r->now);
 	rc = take_names(r, json_object_get(root, "files"), why, why_bytes);
 	json_decref(root);
 	return rc;

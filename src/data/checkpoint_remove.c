@@ -94,9 +94,10 @@ static int hold(struct checkpoint_removal *r, const struct checkpoints *c,
 }
 
 /* What was listed may be something else by now, or somebody's. */
-static int judge(const struct checkpoint_removal *r,
-		 const struct checkpoints *c, const struct checkpoint *listed,
-		 struct mlgen_err *err)
+static int checkpoint_remove_judge(const struct checkpoint_removal *r,
+				   const struct checkpoints *c,
+				   const struct checkpoint *listed,
+				   struct mlgen_err *err)
 {
 	char who[256];
 
@@ -133,7 +134,7 @@ int checkpoint_removal_begin(struct checkpoint_removal *r,
 		return stays(c, k, why, err);
 	if (rc < 0)
 		return checkpoint_fail_manifest(c, k, rc, err);
-	return judge(r, c, k, err);
+	return checkpoint_remove_judge(r, c, k, err);
 }
 
 bool checkpoint_removal_is_all(const struct checkpoint_removal *r)

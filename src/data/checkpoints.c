@@ -26,7 +26,8 @@
 
 /* The list */
 
-static void add(struct checkpoints *c, const struct checkpoint *k)
+static void checkpoints_append(struct checkpoints *c,
+			       const struct checkpoint *k)
 {
 	c->items = mem_realloc(c->items, (c->count + 1) * sizeof(*c->items));
 	c->items[c->count++] = *k;
@@ -74,7 +75,7 @@ static void checkpoints_look_at(struct checkpoints *c, const char *name)
 	if (why[0])
 		add_foreign(c, &k, why);
 	else
-		add(c, &k);
+		checkpoints_append(c, &k);
 }
 
 static int by_age(const void *a, const void *b)
@@ -295,7 +296,7 @@ int checkpoint_path(const struct checkpoints *c, const struct checkpoint *k,
 
 void checkpoints_add(struct checkpoints *c, const struct checkpoint *k)
 {
-	add(c, k);
+	checkpoints_append(c, k);
 }
 
 void checkpoints_remove(struct checkpoints *c, const char *name)

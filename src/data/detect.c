@@ -35,35 +35,35 @@ struct sniff {
 	size_t bytes;
 };
 
-static bool begins(const struct sniff *s, size_t off, const char *magic,
-		   size_t n)
+static bool detect_begins(const struct sniff *s, size_t off, const char *magic,
+			  size_t n)
 {
 	return s->bytes >= off + n && memcmp(s->head + off, magic, n) == 0;
 }
 
 static bool is_npy(const struct sniff *s)
 {
-	return begins(s, 0, "\x93NUMPY", 6);
+	return detect_begins(s, 0, "\x93NUMPY", 6);
 }
 
 static bool is_npz(const struct sniff *s)
 {
-	return begins(s, 0, "PK\3\4", 4);
+	return detect_begins(s, 0, "PK\3\4", 4);
 }
 
 static bool is_jpeg(const struct sniff *s)
 {
-	return begins(s, 0, "\xff\xd8\xff", 3);
+	return detect_begins(s, 0, "\xff\xd8\xff", 3);
 }
 
 static bool is_png(const struct sniff *s)
 {
-	return begins(s, 0, "\x89PNG\r\n\x1a\n", 8);
+	return detect_begins(s, 0, "\x89PNG\r\n\x1a\n", 8);
 }
 
 static bool is_tar(const struct sniff *s)
 {
-	return begins(s, 257, "ustar", 5);
+	return detect_begins(s, 257, "ustar", 5);
 }
 
 /* A block of the user's may stand in front: 512 bytes, 1024, ... */
@@ -71,7 +71,7 @@ static bool is_hdf5(const struct sniff *s)
 {
 	static const char magic[] = "\x89HDF\r\n\x1a\n";
 
-	if (begins(s, 0, magic, 8))
+	if (detect_begins(s, 0, magic, 8))
 		return true;
 	for (uint64_t off = 512; off <= 2048; off *= 2) {
 		const uint8_t *at = NULL;
@@ -89,8 +89,8 @@ static bool is_parquet(const struct sniff *s)
 {
 	const uint8_t *end;
 
-	if (s->look->file_bytes < 12 ||
-	    (!begins(s, 0, "PAR1", 4) && !begins(s, 0, "PARE", 4)))
+	if (s->look->file_bytes < 12 || (!detect_begins(s, 0, "PAR1", 4) &&
+					 !detect_begins(s, 0, "PARE", 4)))
 		return false;
 	end = look_at(s->look, s->look->file_bytes - 4, 4);
 	return end &&
@@ -254,7 +254,7 @@ static uint64_t next_data(const struct detect *d, uint64_t from, uint64_t end,
 }
 
 /* Which files decide: of each of so many parts of the scan the first. */
-static unsigned choose(const struct detect *d, uint64_t at[SAMPLES_MAX])
+static unsigned detect_choose(const struct detect *d, uint64_t at[SAMPLES_MAX])
 {
 	uint64_t files = scan_files(d->scan),
 		 parts = u64_min(files, SAMPLES_MAX);
@@ -278,11 +278,11 @@ static void sample(struct detect *d)
 	uint64_t at[SAMPLES_MAX], counts[KINDS] = { 0 };
 	size_t found[SAMPLES_MAX];
 	char name[PATH_MAX];
-	unsigned n = choose(d, at);
+	unsigned n = detect_choose(d, at);
 
 	d->takes_labels = n == 0;
 	if (n == 0)
-		n = choose(d, at);
+		n = detect_choose(d, at);
 	d->best = RAW;
 	for (unsigned i = 0; i < n; i++) {
 		if (scan_name(d->scan, at[i], name, sizeof(name)) < 0)
@@ -336,7 +336,7 @@ static void put_counts(struct buf *to, const struct detect *d, bool left_out)
 			 units_human_count(text, d->others));
 }
 
-static int judge(const struct detect *d, struct mlgen_err *err)
+static int detect_judge(const struct detect *d, struct mlgen_err *err)
 {
 	uint64_t all = 0, best = d->counts[d->best];
 	struct buf text = { 0 };
@@ -379,7 +379,7 @@ int detect_format(const struct format **out, struct scan *scan,
 	if (r == 0) {
 		sample(&d);
 		scan_keep(scan, keep_kind, &self);
-		r = judge(&d, err);
+		r = detect_judge(&d, err);
 	} else {
 		mlgen_fail(err, r, "%s", d.ignored.text);
 	}

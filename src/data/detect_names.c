@@ -14,7 +14,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool ends(const char *name, const char *with)
+static bool detect_names_ends(const char *name, const char *with)
 {
 	size_t n = strlen(name), m = strlen(with);
 
@@ -24,7 +24,7 @@ static bool ends(const char *name, const char *with)
 static bool ends_one_of(const char *name, const char *const *suffixes)
 {
 	for (; *suffixes; suffixes++)
-		if (ends(name, *suffixes))
+		if (detect_names_ends(name, *suffixes))
 			return true;
 	return false;
 }
@@ -94,7 +94,7 @@ const char *detect_by_suffix(const char *path)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		if (ends(base_name(path), all[i].suffix))
+		if (detect_names_ends(base_name(path), all[i].suffix))
 			return all[i].format;
 	return NULL;
 }

@@ -160,7 +160,7 @@ static void look_at_some(struct looker *k, uint64_t from, uint64_t end)
 }
 
 /* How far it is; by the thread that asked for all this. */
-static void tell(struct looking *g)
+static void found_tell(struct looking *g)
 {
 	double seconds = since(&g->started);
 	char done[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
@@ -188,14 +188,14 @@ static void *looker_main(void *arg)
 			break;
 		look_at_some(k, from, u64_min(from + TURN_FILES, files));
 		if (k->index == 0)
-			tell(g);
+			found_tell(g);
 	}
 	return NULL;
 }
 
 /* All files */
 
-static int start(struct looking *g, unsigned threads)
+static int found_start(struct looking *g, unsigned threads)
 {
 	int r = 0;
 
@@ -225,7 +225,7 @@ static int start(struct looking *g, unsigned threads)
 }
 
 /* All have ended; the first damaged file in order is what is told. */
-static int finish(struct looking *g, struct mlgen_err *err)
+static int found_finish(struct looking *g, struct mlgen_err *err)
 {
 	const struct looker *first = NULL;
 
@@ -262,12 +262,12 @@ static int look_at_all(struct looking *g, struct mlgen_err *err)
 		return mlgen_fail(err, -errno, "%s: %s", g->ds->directory,
 				  strerror(errno));
 	clock_gettime(CLOCK_MONOTONIC, &g->started);
-	r = start(g, (unsigned)u64_min(turns, FOUND_THREADS));
+	r = found_start(g, (unsigned)u64_min(turns, FOUND_THREADS));
 	if (r)
 		atomic_store(&g->stops, true);
 	else
 		looker_main(&g->lookers[0]);
-	r = finish(g, err);
+	r = found_finish(g, err);
 	g->found->seconds = since(&g->started);
 	close(g->dir_fd);
 	return r;

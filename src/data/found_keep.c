@@ -55,8 +55,8 @@ struct span {
 };
 
 /* `ends` has where each thread's last file has ended. */
-static struct span settle(const struct looking *g, struct entry *e,
-			  uint64_t ends[FOUND_THREADS])
+static struct span found_keep_settle(const struct looking *g, struct entry *e,
+				     uint64_t ends[FOUND_THREADS])
 {
 	unsigned thread = (unsigned)(e->words >> WHERE_BITS);
 	uint64_t start = ends[thread], end = e->words & WHERE_MASK;
@@ -129,7 +129,7 @@ void found_settle(struct looking *g)
 
 		if (f->entries[i].words == WHERE_NONE)
 			continue;
-		s = settle(g, &f->entries[i], ends);
+		s = found_keep_settle(g, &f->entries[i], ends);
 		if (writes && r == 0)
 			r = keep_one(g, i, &s);
 	}

@@ -237,7 +237,7 @@ static bool recorder_read(void *arg, bool is_sample, uint64_t off,
 }
 
 /* As h5py: f['records'], then what the type and the shape of the dataset are. */
-static bool record(struct recorder *r)
+static bool hdf5_image_record(struct recorder *r)
 {
 	hid_t dataset = H5I_INVALID_HID, space = H5I_INVALID_HID;
 	hid_t file = hdf5_source_open(h5, &r->source);
@@ -305,7 +305,7 @@ int hdf5_image_learn(struct hdf5_image *im, const uint64_t *sides)
 	r->source.arg = r;
 	r->source.end_of_file = im->head_bytes + payload_of(im->rank, sides);
 	hdf5_image_fill(im, sides, r->head);
-	ok = hdf5_source_sizes(h5, &sieve, &cache) && record(r);
+	ok = hdf5_source_sizes(h5, &sieve, &cache) && hdf5_image_record(r);
 	im->sieve_bytes = sieve;
 	mem_free(r);
 	return ok ? 0 : -EINVAL;

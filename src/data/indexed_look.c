@@ -115,7 +115,7 @@ static int check_entry(struct twins *t, uint64_t i, uint64_t off, uint64_t size)
 			 i, size, off, l->file_bytes);
 }
 
-static int interrupted(const struct look *l)
+static int indexed_look_interrupted(const struct look *l)
 {
 	return mlgen_fail(l->err, -EINTR, "%s: interrupted", l->path);
 }
@@ -142,7 +142,7 @@ static int look_through(struct twins *t)
 		}
 		next = off + size;
 		if (i % ENTRIES_AT_ONCE == 0 && signals_taken())
-			return interrupted(t->file);
+			return indexed_look_interrupted(t->file);
 	}
 	return 0;
 }
@@ -160,7 +160,7 @@ static int put_words(struct twins *t)
 		if (r == 0 && t->how == ANYWHERE)
 			r = look_word(l, size);
 		if (r == 0 && i % ENTRIES_AT_ONCE == 0 && signals_taken())
-			r = interrupted(l);
+			r = indexed_look_interrupted(l);
 	}
 	return r || t->how == ANYWHERE ? r : look_word(l, off + size);
 }

@@ -91,7 +91,7 @@ static struct slot *free_slot(const struct listed *l, uint64_t hash)
 	return &l->slots[at];
 }
 
-static void grow(struct listed *l)
+static void listed_grow(struct listed *l)
 {
 	struct slot *old = l->slots;
 	uint64_t room = l->room;
@@ -107,7 +107,7 @@ static void grow(struct listed *l)
 static void add_slot(struct listed *l, const char *path, struct slot s)
 {
 	if (2 * l->count >= l->room)
-		grow(l);
+		listed_grow(l);
 	s.hash = hash_of(path);
 	*free_slot(l, s.hash) = s;
 	l->count++;

@@ -73,7 +73,7 @@ void look_close(struct look *l)
 }
 
 /* One range holds what is behind the last, and all where they are too many. */
-static void remember(struct look *l, uint64_t off, uint64_t end)
+static void look_remember(struct look *l, uint64_t off, uint64_t end)
 {
 	unsigned n = l->range_count;
 
@@ -90,7 +90,8 @@ static void remember(struct look *l, uint64_t off, uint64_t end)
 }
 
 /* Whole pages, as far as the file goes: bytes that were there, or -errno. */
-static ssize_t fetch(struct look *l, uint8_t *to, uint64_t off, size_t bytes)
+static ssize_t look_fetch(struct look *l, uint8_t *to, uint64_t off,
+			  size_t bytes)
 {
 	size_t done = 0;
 
@@ -113,7 +114,7 @@ static ssize_t fetch(struct look *l, uint8_t *to, uint64_t off, size_t bytes)
 			break;
 	}
 	l->read_bytes += done;
-	remember(l, off, off + round_up(done, JUMP_BYTES));
+	look_remember(l, off, off + round_up(done, JUMP_BYTES));
 	return (ssize_t)done;
 }
 
@@ -147,7 +148,7 @@ const uint8_t *look_at(struct look *l, uint64_t off, size_t bytes)
 		return l->window + (off - l->window_off);
 	want = u64_max(want, round_up(end - start, JUMP_BYTES));
 	l->window_bytes = 0;
-	n = fetch(l, l->window, start, (size_t)want);
+	n = look_fetch(l, l->window, start, (size_t)want);
 	if (n < 0)
 		return NULL;
 	l->window_off = start;

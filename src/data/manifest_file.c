@@ -101,8 +101,8 @@ static int check_version(const json_t *root, const char *path,
 			  path, version, MANIFEST_VERSION);
 }
 
-static int decode(const json_t *root, const char *path, struct manifest *m,
-		  struct mlgen_err *err)
+static int manifest_file_decode(const json_t *root, const char *path,
+				struct manifest *m, struct mlgen_err *err)
 {
 	const json_t *complete = json_object_get(root, "complete");
 	int r = check_version(root, path, err);
@@ -135,7 +135,7 @@ static int manifest_file_parse(FILE *from, const char *path, struct manifest *m,
 			 why.text);
 		return bad(path, what, err);
 	}
-	r = decode(root, path, m, err);
+	r = manifest_file_decode(root, path, m, err);
 	json_decref(root);
 	return r;
 }
@@ -165,7 +165,7 @@ static int encode_options(json_t *root, const struct manifest *m)
 	return r;
 }
 
-static json_t *encode(const struct manifest *m)
+static json_t *manifest_file_encode(const struct manifest *m)
 {
 	/* clang-format off */
 	json_t *root = json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:b}",
@@ -254,7 +254,7 @@ int manifest_store(const char *directory, const struct manifest *m,
 int manifest_store_at(int dir_fd, const char *directory,
 		      const struct manifest *m, struct mlgen_err *err)
 {
-	json_t *root = encode(m);
+	json_t *root = manifest_file_encode(m);
 	int r;
 
 	if (!root)

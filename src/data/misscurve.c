@@ -57,7 +57,7 @@ void misscurve_free(struct misscurve *m)
 }
 
 /* Modulo 2^64, so that what goes is added as its negative. */
-static void add(struct misscurve *m, uint32_t moment, uint64_t bytes)
+static void misscurve_add(struct misscurve *m, uint32_t moment, uint64_t bytes)
 {
 	m->bytes[moment] += bytes;
 	m->all_bytes += bytes;
@@ -131,10 +131,10 @@ unsigned misscurve_touch(struct misscurve *m, uint64_t unit)
 		uint64_t since = m->all_bytes - sum_to(m, moment);
 
 		first = first_size(m, since + bytes);
-		add(m, moment, -bytes);
+		misscurve_add(m, moment, -bytes);
 	}
 	m->units[m->next] = (uint32_t)unit;
-	add(m, m->next, bytes);
+	misscurve_add(m, m->next, bytes);
 	m->last[unit] = ++m->next;
 	return first;
 }

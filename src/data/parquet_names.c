@@ -75,7 +75,7 @@ void parquet_names_fini(struct parquet_names *n)
 }
 
 /* Ends the name here, or goes on with what is within? */
-static bool ends(const char *rest)
+static bool parquet_names_ends(const char *rest)
 {
 	return *rest == '\0' || *rest == '.';
 }
@@ -86,7 +86,8 @@ static bool is_in_range(const struct parquet_name *n, const char *number)
 	unsigned long v;
 
 	if (digits < n->digits || digits > DIGITS_MAX ||
-	    !ends(number + digits) || (digits > n->digits && *number == '0'))
+	    !parquet_names_ends(number + digits) ||
+	    (digits > n->digits && *number == '0'))
 		return false;
 	v = strtoul(number, NULL, 10);
 	return v >= n->first && v <= n->last;
@@ -98,7 +99,8 @@ static bool is_meant(const struct parquet_name *n, const char *column)
 
 	if (strncmp(n->text, column, len) != 0)
 		return false;
-	return n->is_range ? is_in_range(n, column + len) : ends(column + len);
+	return n->is_range ? is_in_range(n, column + len)
+			   : parquet_names_ends(column + len);
 }
 
 bool parquet_names_has(struct parquet_names *n, const char *column)

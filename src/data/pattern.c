@@ -169,8 +169,8 @@ static void fill_anywhere(struct pattern *p, struct region *r,
 	}
 }
 
-static void fill(struct pattern *p, uint32_t region, struct pattern_op *op,
-		 unsigned step, unsigned turns)
+static void pattern_fill(struct pattern *p, uint32_t region,
+			 struct pattern_op *op, unsigned step, unsigned turns)
 {
 	struct region *r = &p->regions[region];
 
@@ -276,7 +276,7 @@ static unsigned take_turns(struct pattern *p)
 	for (unsigned i = 0; i < window; i++) {
 		uint32_t region = turn_of(p, i);
 
-		fill(p, region, &p->ops[i], window, turns);
+		pattern_fill(p, region, &p->ops[i], window, turns);
 		finished |= p->regions[region].left == 0;
 	}
 	p->cursor = (p->cursor + window) % p->active_count;

@@ -85,7 +85,8 @@ static uint64_t place_of(const struct plan *p, const struct recorded_call *c,
 
 /* Whole blocks of it. None begins in the block that the file ends in, once all
  * of that was read. */
-static void widen(const struct plan *p, uint64_t *off, uint64_t *len)
+static void plan_recorded_widen(const struct plan *p, uint64_t *off,
+				uint64_t *len)
 {
 	uint64_t align = p->config->align_bytes, end = *off + *len;
 
@@ -200,7 +201,7 @@ static bool next_read(struct plan *p, const struct recorded_call *c,
 		return false;
 	p->recorded.goes_on = !is_done(l, len);
 	p->recorded.done += !p->recorded.goes_on;
-	widen(p, &off, &len);
+	plan_recorded_widen(p, &off, &len);
 	op->op = MLGEN_READ;
 	op->off = off;
 	op->len_bytes = len;

@@ -230,7 +230,7 @@ static int load_names(struct scan_cursor *k, unsigned records)
 }
 
 /* From a record on that there is. */
-static bool load(struct scan_cursor *k, uint64_t first)
+static bool scan_cache_load(struct scan_cursor *k, uint64_t first)
 {
 	const struct scan_cache *c = k->cache;
 	unsigned n = (unsigned)u64_min(c->files - first, SCAN_BLOCK);
@@ -250,8 +250,8 @@ static const char *name_of(const struct scan_cursor *k, unsigned i)
 }
 
 /* By part, then in the byte order of names. */
-static int compare(const struct scan_cursor *k, enum scan_part part,
-		   const char *name, size_t bytes, unsigned i)
+static int scan_cache_compare(const struct scan_cursor *k, enum scan_part part,
+			      const char *name, size_t bytes, unsigned i)
 {
 	const struct scan_record *r = &k->records[i];
 	size_t m = r->name_bytes;
@@ -267,14 +267,14 @@ static int compare(const struct scan_cursor *k, enum scan_part part,
 static int side(const struct scan_cursor *k, enum scan_part part,
 		const char *name, size_t bytes)
 {
-	if (compare(k, part, name, bytes, 0) < 0)
+	if (scan_cache_compare(k, part, name, bytes, 0) < 0)
 		return -1;
-	return compare(k, part, name, bytes, k->count - 1) > 0;
+	return scan_cache_compare(k, part, name, bytes, k->count - 1) > 0;
 }
 
 /* The block that would have it. */
-static bool seek(struct scan_cursor *k, enum scan_part part, const char *name,
-		 size_t bytes)
+static bool scan_cache_seek(struct scan_cursor *k, enum scan_part part,
+			    const char *name, size_t bytes)
 {
 	uint64_t low = 0, high = k->cache->files;
 
@@ -282,7 +282,7 @@ static bool seek(struct scan_cursor *k, enum scan_part part, const char *name,
 		uint64_t middle = low + (high - low) / 2;
 		int where;
 
-		if (!load(k, middle))
+		if (!scan_cache_load(k, middle))
 			return false;
 		where = side(k, part, name, bytes);
 		if (where == 0)
@@ -304,12 +304,12 @@ static bool go_to(struct scan_cursor *k, enum scan_part part, const char *name,
 	if (where == 0)
 		return true;
 	/* Mostly it is the one behind, and what is before that is nowhere. */
-	if (where > 0 && next < k->cache->files && load(k, next)) {
+	if (where > 0 && next < k->cache->files && scan_cache_load(k, next)) {
 		where = side(k, part, name, bytes);
 		if (where == 0 || (where < 0 && next > 0))
 			return where == 0;
 	}
-	return seek(k, part, name, bytes);
+	return scan_cache_seek(k, part, name, bytes);
 }
 
 const struct scan_record *scan_cursor_find(struct scan_cursor *k,
@@ -323,7 +323,7 @@ const struct scan_record *scan_cursor_find(struct scan_cursor *k,
 		return NULL;
 	for (high = k->count; low < high;) {
 		unsigned middle = low + (high - low) / 2;
-		int d = compare(k, part, name, bytes, middle);
+		int d = scan_cache_compare(k, part, name, bytes, middle);
 
 		if (d == 0)
 			return &k->records[middle];
@@ -339,7 +339,7 @@ const struct scan_record *scan_cursor_at(struct scan_cursor *k, uint64_t index,
 					 const char **name)
 {
 	if ((index < k->first || index - k->first >= k->count) &&
-	    !load(k, index))
+	    !scan_cache_load(k, index))
 		return NULL;
 	*name = name_of(k, (unsigned)(index - k->first));
 	return &k->records[index - k->first];

@@ -23,7 +23,7 @@ static struct link *place_of(struct link *table, uint64_t room, dev_t dev,
 	return &table[at];
 }
 
-static void grow(struct links *l)
+static void scan_links_grow(struct links *l)
 {
 	uint64_t room = l->folder_room ? 2 * l->folder_room : 64;
 	struct link *table = mem_array((size_t)room, sizeof(*table));
@@ -113,7 +113,7 @@ bool links_enter(struct links *l, const struct stat *st)
 	struct link *at;
 
 	if (2 * l->folder_count >= l->folder_room)
-		grow(l);
+		scan_links_grow(l);
 	at = place_of(l->folders, l->folder_room, st->st_dev, st->st_ino);
 	if (at->ino)
 		return false;

@@ -55,7 +55,7 @@ static int scan_add(struct walk *w, size_t name, const struct stat *st,
 
 /* ---- one folder ---- */
 
-static bool begins(const char *s, const char *with)
+static bool scan_walk_begins(const char *s, const char *with)
 {
 	return strncmp(s, with, strlen(with)) == 0;
 }
@@ -67,7 +67,7 @@ static bool is_of_no_interest(const char *name)
 
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	       strcmp(name, MANIFEST_NAME) == 0 ||
-	       begins(name, ".mlgen-dataset.") ||
+	       scan_walk_begins(name, ".mlgen-dataset.") ||
 	       (*name == '.' && n > 6 && strcmp(name + n - 5, ".part") == 0);
 }
 

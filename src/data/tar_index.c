@@ -194,7 +194,7 @@ static int take_end(struct tar_walk *w, const struct tar_index *x)
 	return r;
 }
 
-static int follow(struct tar_walk *w, struct tar_index *x)
+static int tar_index_follow(struct tar_walk *w, struct tar_index *x)
 {
 	int r = 0;
 
@@ -242,7 +242,7 @@ static int follow_index(struct tar_walk *w, struct tar_index *x)
 	x->f = look_index_open(l, tar_beside, x->path);
 	if (!x->f)
 		return 0;
-	r = follow(w, x);
+	r = tar_index_follow(w, x);
 	look_index_close(l, x->f);
 	if (r != -ESTALE)
 		return r;

@@ -55,7 +55,7 @@ static uint64_t octal(const uint8_t *at, unsigned bytes)
 }
 
 /* Signed base 256 has the highest bit set; what is negative is no size. */
-static uint64_t number(const uint8_t *at, unsigned bytes)
+static uint64_t tar_look_number(const uint8_t *at, unsigned bytes)
 {
 	if (*at == 0x80)
 		return look_be(at + bytes - 8, 8);
@@ -213,7 +213,7 @@ int tar_step(struct tar_walk *w)
 				 "no header of a tar file: its checksum is "
 				 "wrong");
 	type = (char)block[TYPE_AT];
-	size = has_data(type) ? number(block + 124, 12) : 0;
+	size = has_data(type) ? tar_look_number(block + 124, 12) : 0;
 	if (!strchr("xgLK", type) || type == '\0') {
 		if (!w->has_name)
 			take_name(w, block);

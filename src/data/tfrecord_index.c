@@ -56,8 +56,8 @@ bool tfrecord_beside(const char *path, unsigned i, char *out, size_t size)
 }
 
 /* True: the lines follow the file, and `take` has had the end of each record. */
-static bool follow(struct look *l, FILE *f,
-		   int (*take)(struct look *l, uint64_t end))
+static bool tfrecord_index_follow(struct look *l, FILE *f,
+				  int (*take)(struct look *l, uint64_t end))
 {
 	uint64_t at = 0, off, bytes;
 
@@ -101,9 +101,9 @@ bool tfrecord_by_index(struct look *l)
 		return false;
 	follows = is_of_file(l, f);
 	rewind(f);
-	follows = follows && follow(l, f, NULL);
+	follows = follows && tfrecord_index_follow(l, f, NULL);
 	rewind(f);
-	if (follows && follow(l, f, take_record))
+	if (follows && tfrecord_index_follow(l, f, take_record))
 		l->sample_bytes = l->file_bytes - l->samples * FRAME_BYTES;
 	look_index_close(l, f);
 	if (!follows)

@@ -98,7 +98,7 @@ static int give_in(struct inflation *f)
 	return 0;
 }
 
-static int wrong(struct inflation *f, int code)
+static int tfrecord_inflate_wrong(struct inflation *f, int code)
 {
 	return look_fail(f->l, f->in_at - f->z.avail_in,
 			 "it cannot be decompressed: %s",
@@ -112,7 +112,7 @@ static int next_member(struct inflation *f)
 {
 	int code = inflateReset(&f->z);
 
-	return code == Z_OK ? 0 : wrong(f, code);
+	return code == Z_OK ? 0 : tfrecord_inflate_wrong(f, code);
 }
 
 static int inflate_some(struct inflation *f, bool *is_end)
@@ -134,7 +134,7 @@ static int inflate_some(struct inflation *f, bool *is_end)
 		if (code == Z_STREAM_END && !*is_end && next_member(f) != 0)
 			return f->l->err->code;
 		if (code != Z_OK && code != Z_STREAM_END)
-			return wrong(f, code);
+			return tfrecord_inflate_wrong(f, code);
 	} while (f->z.avail_out && !*is_end);
 	n = OUT_BYTES - f->z.avail_out;
 	f->passed += n;
@@ -155,7 +155,9 @@ int tfrecord_inflate(struct look *l)
 	f->l = l;
 	f->out = mem_array(OUT_BYTES, 1);
 	/* 32: by its header gzip's or zlib's format. */
-	r = inflateInit2(&f->z, 15 + 32) == Z_OK ? 0 : wrong(f, Z_MEM_ERROR);
+	r = inflateInit2(&f->z, 15 + 32) == Z_OK
+		    ? 0
+		    : tfrecord_inflate_wrong(f, Z_MEM_ERROR);
 	while (r == 0 && !is_end)
 		r = inflate_some(f, &is_end);
 	if (r == 0 && (f->head_bytes || f->left))

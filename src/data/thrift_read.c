@@ -16,7 +16,7 @@
 #define LONG_LIST 15
 #define VARINT_MAX 10
 
-static void fail(struct thrift_reader *t, const char *what)
+static void thrift_read_fail(struct thrift_reader *t, const char *what)
 {
 	if (t->failed)
 		return;
@@ -42,7 +42,7 @@ static bool thrift_fill(struct thrift_reader *t)
 	if (t->there)
 		return true;
 	if (left == 0) {
-		fail(t, "a value of the footer is cut off here");
+		thrift_read_fail(t, "a value of the footer is cut off here");
 		return false;
 	}
 	left = u64_min(left, PIECE_BYTES);
@@ -73,7 +73,7 @@ static uint64_t get_varint(struct thrift_reader *t)
 		if (!(b & 0x80))
 			return v;
 	}
-	fail(t, "a number of the footer has more than 64 bits");
+	thrift_read_fail(t, "a number of the footer has more than 64 bits");
 	return 0;
 }
 
@@ -84,10 +84,11 @@ static int64_t get_zigzag(struct thrift_reader *t)
 	return (int64_t)(v >> 1 ^ (v & 1 ? UINT64_MAX : 0));
 }
 
-static void pass(struct thrift_reader *t, uint64_t bytes)
+static void thrift_read_pass(struct thrift_reader *t, uint64_t bytes)
 {
 	if (bytes > t->end - t->off) {
-		fail(t, "a text of the footer is longer than what is left");
+		thrift_read_fail(
+			t, "a text of the footer is longer than what is left");
 		return;
 	}
 	while (bytes && thrift_fill(t)) {
@@ -103,9 +104,10 @@ static void pass(struct thrift_reader *t, uint64_t bytes)
 bool thrift_enter(struct thrift_reader *t, unsigned type)
 {
 	if (type != WIRE_STRUCT)
-		fail(t, "a struct of the footer is none");
+		thrift_read_fail(t, "a struct of the footer is none");
 	else if (++t->depth > DEPTH_MAX)
-		fail(t, "the footer has structs within structs without end");
+		thrift_read_fail(
+			t, "the footer has structs within structs without end");
 	return !t->failed;
 }
 
@@ -138,7 +140,8 @@ static uint64_t list_head(struct thrift_reader *t, unsigned *type)
 		n = get_varint(t);
 	/* Each takes a byte at least. */
 	if (n > t->end - t->off) {
-		fail(t, "a list of the footer is longer than what is left");
+		thrift_read_fail(
+			t, "a list of the footer is longer than what is left");
 		n = 0;
 	}
 	return n;
@@ -150,7 +153,8 @@ static void skip_map(struct thrift_reader *t)
 	unsigned types = n ? get_byte(t) : 0;
 
 	if (n > t->end - t->off)
-		fail(t, "a map of the footer is longer than what is left");
+		thrift_read_fail(
+			t, "a map of the footer is longer than what is left");
 	for (uint64_t i = 0; i < n && !t->failed; i++) {
 		thrift_skip(t, types >> 4);
 		thrift_skip(t, types & 0x0f);
@@ -180,7 +184,8 @@ static void skip_struct(struct thrift_reader *t)
 void thrift_skip(struct thrift_reader *t, unsigned type)
 {
 	if (++t->depth > DEPTH_MAX)
-		fail(t, "the footer has structs within structs without end");
+		thrift_read_fail(
+			t, "the footer has structs within structs without end");
 	switch (t->failed ? WIRE_TRUE : type) {
 	case WIRE_TRUE:
 	case WIRE_FALSE:
@@ -194,10 +199,10 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 		get_varint(t);
 		break;
 	case WIRE_DOUBLE:
-		pass(t, 8);
+		thrift_read_pass(t, 8);
 		break;
 	case WIRE_BINARY:
-		pass(t, get_varint(t));
+		thrift_read_pass(t, get_varint(t));
 		break;
 	case WIRE_LIST:
 	case WIRE_SET:
@@ -210,7 +215,8 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 		skip_struct(t);
 		break;
 	default:
-		fail(t, "a value of the footer is of no type of Thrift's");
+		thrift_read_fail(
+			t, "a value of the footer is of no type of Thrift's");
 	}
 	t->depth--;
 }
@@ -218,7 +224,7 @@ void thrift_skip(struct thrift_reader *t, unsigned type)
 int64_t thrift_int(struct thrift_reader *t, const struct thrift_field *f)
 {
 	if (f->type != WIRE_I16 && f->type != WIRE_I32 && f->type != WIRE_I64) {
-		fail(t, "a number of the footer is none");
+		thrift_read_fail(t, "a number of the footer is none");
 		return 0;
 	}
 	return get_zigzag(t);
@@ -231,15 +237,16 @@ size_t thrift_string(struct thrift_reader *t, unsigned type, char *out,
 	size_t i = 0;
 
 	if (type != WIRE_BINARY)
-		fail(t, "a text of the footer is none");
+		thrift_read_fail(t, "a text of the footer is none");
 	if (n > t->end - t->off) {
-		fail(t, "a text of the footer is longer than what is left");
+		thrift_read_fail(
+			t, "a text of the footer is longer than what is left");
 		n = 0;
 	}
 	for (; i < n && i + 1 < size; i++)
 		out[i] = (char)get_byte(t);
 	out[i] = '\0';
-	pass(t, n - i);
+	thrift_read_pass(t, n - i);
 	return (size_t)n;
 }
 
@@ -248,7 +255,7 @@ uint64_t thrift_elements(struct thrift_reader *t, const struct thrift_field *f,
 {
 	*type = 0;
 	if (f->type != WIRE_LIST) {
-		fail(t, "a list of the footer is none");
+		thrift_read_fail(t, "a list of the footer is none");
 		return 0;
 	}
 	return list_head(t, type);

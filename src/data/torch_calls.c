@@ -131,7 +131,7 @@ static void empty_buffer(struct shard_read *r)
 
 /* A buffer that has been read to its end is of no use any more, even for what
  * lies in it. */
-static void seek(struct shard_read *r, uint64_t off)
+static void torch_calls_seek(struct shard_read *r, uint64_t off)
 {
 	bool has_more = r->at_off < r->buffer_end;
 
@@ -149,7 +149,7 @@ static void begin_wish(const struct shard *f, struct shard_read *r)
 	/* Before it looks at the old magic, it asks for the file's size. */
 	if (r->order == WISH_OLD_MAGIC)
 		empty_buffer(r);
-	seek(r, next.off);
+	torch_calls_seek(r, next.off);
 	has = u64_min(r->buffer_end - r->at_off, next.bytes);
 	r->at_off += has;
 	r->left = next.bytes - has;

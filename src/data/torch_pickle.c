@@ -74,7 +74,7 @@ static void op_number(struct pickler *p, unsigned char small,
 	window_number(p->w, v < 256 ? 1 : 4, v);
 }
 
-static uint64_t remember(struct pickler *p)
+static uint64_t torch_pickle_remember(struct pickler *p)
 {
 	op_number(p, BINPUT, LONG_BINPUT, p->memo);
 	return p->memo++;
@@ -88,7 +88,7 @@ static void string(struct pickler *p, const char *text)
 	op(p, BINUNICODE);
 	window_number(p->w, 4, bytes);
 	window_put(p->w, text, bytes);
-	remember(p);
+	torch_pickle_remember(p);
 }
 
 static bool torch_pickle_is_known(struct pickler *p, uint64_t memo)
@@ -113,7 +113,7 @@ static void global(struct pickler *p, uint64_t *memo, const char *names)
 		return;
 	op(p, GLOBAL);
 	window_text(p->w, names);
-	*memo = remember(p);
+	*memo = torch_pickle_remember(p);
 }
 
 /* The fewest bytes with room for a sign. */
@@ -148,7 +148,7 @@ static void tuple_of_one(struct pickler *p, uint64_t v)
 {
 	integer(p, v);
 	op(p, TUPLE1);
-	remember(p);
+	torch_pickle_remember(p);
 }
 
 static unsigned type_of(const struct state_tensor *t)
@@ -179,7 +179,7 @@ static void storage(struct pickler *p, uint64_t key, unsigned type,
 	shared_string(p, &p->cpu, "cpu");
 	integer(p, values);
 	op(p, TUPLE);
-	remember(p);
+	torch_pickle_remember(p);
 	op(p, BINPERSID);
 }
 
@@ -188,7 +188,7 @@ static void empty_hooks(struct pickler *p)
 	global(p, &p->hooks, "collections\nOrderedDict\n");
 	op(p, EMPTY_TUPLE);
 	op(p, REDUCE);
-	remember(p);
+	torch_pickle_remember(p);
 }
 
 /* name: _rebuild_tensor_v2(storage, 0, (values,), (1,), False, OrderedDict()) */
@@ -207,9 +207,9 @@ static void item(struct pickler *p, uint64_t key, const struct state_tensor *t)
 	op(p, NEWFALSE);
 	empty_hooks(p);
 	op(p, TUPLE);
-	remember(p);
+	torch_pickle_remember(p);
 	op(p, REDUCE);
-	remember(p);
+	torch_pickle_remember(p);
 }
 
 static void items(struct pickler *p, const struct shard *f)
@@ -242,7 +242,7 @@ void torch_pickle(const struct shard *f, struct window *w)
 	op(&p, PROTO);
 	window_number(w, 1, 2);
 	op(&p, EMPTY_DICT);
-	remember(&p);
+	torch_pickle_remember(&p);
 	items(&p, f);
 	op(&p, STOP);
 }

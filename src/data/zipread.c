@@ -35,7 +35,8 @@ static void deliver(struct zipread *z, uint64_t bytes)
 }
 
 /* At least LEAST, or what is left: what was asked of the file. */
-static uint64_t take(struct zipread *z, struct pyfile *f, uint64_t bytes)
+static uint64_t zipread_take(struct zipread *z, struct pyfile *f,
+			     uint64_t bytes)
 {
 	uint64_t left = z->member.stored_bytes - z->taken;
 
@@ -64,12 +65,12 @@ static bool more_deflated(struct zipread *z, struct pyfile *f)
 	uint64_t asked = 0, most, out;
 
 	if (z->want > tail)
-		asked = take(z, f, z->want - tail);
+		asked = zipread_take(z, f, z->want - tail);
 	most = in_proportion(z->taken, m->plain_bytes, m->stored_bytes);
 	out = most > z->plain ? most - z->plain : 0;
 	out = u64_min(out, u64_max(z->want, LEAST));
 	if (asked == 0 && out == 0)
-		asked = take(z, f, LEAST);
+		asked = zipread_take(z, f, LEAST);
 	z->plain += out;
 	deliver(z, out);
 	if (asked == 0 && out == 0)
@@ -86,7 +87,7 @@ bool zipread_more(struct zipread *z, struct pyfile *f)
 			return true;
 	if (z->want == 0)
 		return false;
-	got = take(z, f, z->want);
+	got = zipread_take(z, f, z->want);
 	deliver(z, got);
 	if (got == 0)
 		z->want = 0;

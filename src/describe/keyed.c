@@ -12,7 +12,7 @@ struct slot {
 };
 
 /* The last step of splitmix64: keys are mostly small and dense. */
-static uint64_t mix(uint64_t x)
+static uint64_t keyed_mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -21,7 +21,7 @@ static uint64_t mix(uint64_t x)
 
 static struct slot *find_slot(struct slot *slots, uint64_t size, uint64_t key)
 {
-	uint64_t i = mix(key) & (size - 1);
+	uint64_t i = keyed_mix(key) & (size - 1);
 
 	while (slots[i].number && slots[i].key != key)
 		i = (i + 1) & (size - 1);

@@ -64,7 +64,7 @@ static struct mark_account *list_have(struct mark_list *l, uint64_t key)
 	return m;
 }
 
-static void widen(struct mark_account *m, const struct trace_record *r)
+static void markbook_widen(struct mark_account *m, const struct trace_record *r)
 {
 	uint64_t end = r->flags & TRACE_BEGINS ? UINT64_MAX : opkind_end_ns(r);
 
@@ -116,7 +116,7 @@ void markbook_note(struct markbook *b, const struct trace_record *r)
 	}
 	if (m && m->start_ns == UINT64_MAX)
 		m->number = r->off;
-	widen(m, r);
+	markbook_widen(m, r);
 }
 
 /* ---- between the passes ---- */

@@ -235,7 +235,7 @@ static void take_sync(struct booking *g, const struct trace_record *r,
 	a->end_ns = u64_max(a->end_ns, opkind_end_ns(r));
 }
 
-static void take(struct booking *g, const struct trace_record *r)
+static void plain_book_take(struct booking *g, const struct trace_record *r)
 {
 	struct distil *d = g->d;
 	uint32_t task;
@@ -278,7 +278,7 @@ int plain_book_read(struct plain_book *b, struct distil *d,
 	rc = trace_ordered_read_some(&g.records, reader, &wants, err);
 	trace_reader_close(reader);
 	while (rc >= 0 && (rc = trace_ordered_next(g.records, &r, err)) > 0)
-		take(&g, r);
+		plain_book_take(&g, r);
 	trace_ordered_free(g.records);
 	for (uint32_t i = 0; i < d->task_count; i++)
 		mem_free(g.threads[i].ends);

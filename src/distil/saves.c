@@ -291,7 +291,7 @@ static void take_call(struct saving *g, const struct trace_record *r)
 	}
 }
 
-static void take(struct saving *g, const struct trace_record *r)
+static void saves_take(struct saving *g, const struct trace_record *r)
 {
 	switch (r->op) {
 	case TRACE_STEP:
@@ -324,7 +324,7 @@ static int take_all(struct saving *g, struct mlgen_err *err)
 	rc = trace_ordered_read_some(&g->records, reader, &wants, err);
 	trace_reader_close(reader);
 	while (rc >= 0 && (rc = trace_ordered_next(g->records, &r, err)) > 0)
-		take(g, r);
+		saves_take(g, r);
 	return rc;
 }
 

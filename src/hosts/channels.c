@@ -64,8 +64,8 @@ static void close_here(struct hosts_channel *c)
 }
 
 /* With `calls` held. */
-static void take(struct hosts_channel *c, enum message_kind kind,
-		 uint64_t votes)
+static void channel_take(struct hosts_channel *c, enum message_kind kind,
+			 uint64_t votes)
 {
 	switch (kind) {
 	case MESSAGE_ARRIVE:
@@ -91,7 +91,7 @@ void channels_take(struct hosts *h, struct peer *p, const struct message *m)
 
 	p->rounds += m->kind == MESSAGE_ARRIVE;
 	pthread_mutex_lock(&c->calls);
-	take(c, (enum message_kind)m->kind, m->value);
+	channel_take(c, (enum message_kind)m->kind, m->value);
 	pthread_mutex_unlock(&c->calls);
 }
 
@@ -102,7 +102,7 @@ static void tell(struct hosts_channel *c, enum message_kind kind,
 	pthread_mutex_lock(&c->calls);
 	c->has_left |= kind == MESSAGE_LEAVE;
 	if (c->hosts->rank == 0)
-		take(c, kind, votes);
+		channel_take(c, kind, votes);
 	else
 		star_send_all(c->hosts, NULL, kind, c->number, votes, NULL);
 	pthread_mutex_unlock(&c->calls);

@@ -112,8 +112,8 @@ static void take_text(struct peer *p, const char *bytes, uint64_t n)
 		 (int)u64_min(n, sizeof(p->does) - 1), bytes);
 }
 
-static void take(struct hosts *h, struct peer *p, const struct message *m,
-		 const char *bytes)
+static void star_receive_take(struct hosts *h, struct peer *p,
+			      const struct message *m, const char *bytes)
 {
 	char text[512];
 
@@ -161,7 +161,7 @@ static bool take_whole_ones(struct hosts *h, struct peer *p)
 			return false;
 		if (p->in.len - at - sizeof(m) < n)
 			break;
-		take(h, p, &m, p->in.s + at + sizeof(m));
+		star_receive_take(h, p, &m, p->in.s + at + sizeof(m));
 		at += sizeof(m) + (size_t)n;
 	}
 	if (at) {

@@ -60,7 +60,7 @@ static bool find_holder(char name[256], const struct node *n)
 	return e;
 }
 
-static bool tell(char out[BLOCKDEV_USER_BYTES], const struct node *n)
+static bool blockdev_tell(char out[BLOCKDEV_USER_BYTES], const struct node *n)
 {
 	char target[256], holder[256];
 
@@ -107,7 +107,7 @@ static bool tell_of_partitions(char out[BLOCKDEV_USER_BYTES],
 
 	while (d && !told && (e = readdir(d)))
 		told = partition_of(&part, whole, e->d_name) == 0 &&
-		       tell(out, &part);
+		       blockdev_tell(out, &part);
 	if (d)
 		closedir(d);
 	return told;
@@ -193,7 +193,7 @@ void blockdev_user(char out[BLOCKDEV_USER_BYTES], dev_t device)
 
 	snprintf(whole.sys, sizeof(whole.sys), "/sys/dev/block/%u:%u",
 		 major(device), minor(device));
-	if (!tell(out, &whole) && !tell_of_partitions(out, &whole))
+	if (!blockdev_tell(out, &whole) && !tell_of_partitions(out, &whole))
 		snprintf(out, BLOCKDEV_USER_BYTES,
 			 "is held by another program (lsof may tell which)");
 }

@@ -128,7 +128,7 @@ static int cgroup_put(const char *root, const char *dir, const char *name,
 }
 
 /* This process, whatever its number is outside of a container. */
-static int enter(const char *root, const char *dir)
+static int cgroup_enter(const char *root, const char *dir)
 {
 	return cgroup_put(root, dir, "cgroup.procs", "0\n");
 }
@@ -251,7 +251,7 @@ static int make(struct cgroup *g, const char *root, const char *parent)
 
 static int cgroup_join(struct cgroup *g, const char *root)
 {
-	int rc = enter(root, g->path);
+	int rc = cgroup_enter(root, g->path);
 
 	g->is_joined = rc == 0;
 	return rc;
@@ -308,7 +308,7 @@ int cgroup_leave(struct cgroup *g, const char *root)
 		first = cgroup_put(root, g->home, "cgroup.subtree_control",
 				   "-memory");
 	if (g->is_joined)
-		rc = enter(root, g->home);
+		rc = cgroup_enter(root, g->home);
 	first = first ? first : rc;
 	snprintf(path, sizeof(path), "%s%s", root, g->path);
 	if (g->is_made && rmdir(path) && !first)

@@ -40,7 +40,7 @@ static bool devstat_has(const struct devset *set, const char *name)
 	return false;
 }
 
-static void add(struct devset *set, const char *name)
+static void devset_add(struct devset *set, const char *name)
 {
 	if (strlen(name) >= DEVSET_NAME_BYTES || devstat_has(set, name))
 		return;
@@ -92,7 +92,7 @@ static int devstat_find(struct devset *set, const char *root, const char *name,
 	if (below.count == 0) {
 		if (counting == COUNTS_NOTHING)
 			return -ENODATA;
-		add(set, name);
+		devset_add(set, name);
 	}
 	for (size_t i = 0; rc == 0 && i < below.count; i++)
 		rc = devstat_find(set, root, below.names[i], levels - 1);
@@ -165,14 +165,14 @@ void devset_below(struct devset *set, const char *root, const char *name)
 	dir = opendir(path);
 	while (dir && (e = readdir(dir)))
 		if (e->d_name[0] != '.')
-			add(set, e->d_name);
+			devset_add(set, e->d_name);
 	if (dir)
 		closedir(dir);
 	snprintf(path, sizeof(path), "%s/sys/block", root);
 	dir = strncmp(name, "nvme", 4) ? NULL : opendir(path);
 	while (dir && (e = readdir(dir)))
 		if (is_path_of(e->d_name, name))
-			add(set, e->d_name);
+			devset_add(set, e->d_name);
 	if (dir)
 		closedir(dir);
 }

@@ -51,7 +51,7 @@ static __attribute__((cold)) bool goes_no_further(const struct io *io,
 	return true;
 }
 
-static inline void finish(struct io *io, struct io_op *op, uint64_t now)
+static inline void io_finish(struct io *io, struct io_op *op, uint64_t now)
 {
 	op->end_ns = now;
 	if (op->is_cut) {
@@ -135,7 +135,7 @@ static int64_t do_in_place(struct io *io, struct io_op *op)
 	now = clock_now(io->clock);
 	count_add(&io->stat->blocked_ns[op->io.op], now - op->start_ns);
 	mark(io, now);
-	finish(io, op, now);
+	io_finish(io, op, now);
 	return op->io.result;
 }
 
@@ -195,7 +195,7 @@ static __attribute__((cold)) void cancel_queued(struct io *io, uint64_t now)
 			op->start_ns = now;
 		op->io.result = -ECANCELED;
 		iobuf_give_slot(&io->buf, op->slot);
-		finish(io, op, now);
+		io_finish(io, op, now);
 		add_done(io, op);
 	}
 	io->queued = kept;
@@ -272,7 +272,7 @@ static bool completed(struct io *io, struct io_op *op, uint64_t now)
 		return false;
 	}
 	iobuf_give_slot(&io->buf, op->slot);
-	finish(io, op, now);
+	io_finish(io, op, now);
 	return true;
 }
 

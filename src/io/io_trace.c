@@ -76,8 +76,8 @@ static inline uint64_t length_of(const struct mlgen_io *io)
 	return 0;
 }
 
-static inline void fill(struct trace_record *to, const struct io_op *op,
-			bool is_async)
+static inline void io_trace_fill(struct trace_record *to,
+				 const struct io_op *op, bool is_async)
 {
 	const struct mlgen_io *io = &op->io;
 
@@ -128,7 +128,7 @@ static __attribute__((noinline)) void put_named(struct trace_ring *ring,
 		let_go(ring, op->io.file);
 	if (!to)
 		return;
-	fill(to, op, is_async);
+	io_trace_fill(to, op, is_async);
 	to->pid = (uint32_t)n.path_bytes;
 	to->tid = (uint32_t)second;
 	if (op->io.op == MLGEN_OPEN) {
@@ -146,8 +146,8 @@ static __attribute__((noinline)) void put_named(struct trace_ring *ring,
 }
 
 /* The file has its number; or it has none, and is named. */
-static inline void put(struct trace_ring *ring, const struct io_op *op,
-		       uint32_t number, bool is_async)
+static inline void io_trace_put(struct trace_ring *ring, const struct io_op *op,
+				uint32_t number, bool is_async)
 {
 	struct trace_record *to;
 
@@ -158,7 +158,7 @@ static inline void put(struct trace_ring *ring, const struct io_op *op,
 	to = trace_ring_room(ring, 1, kinds[op->io.op], op->end_ns);
 	if (!to)
 		return;
-	fill(to, op, is_async);
+	io_trace_fill(to, op, is_async);
 	to->file = number;
 	trace_ring_put(ring, 1);
 }
@@ -171,7 +171,7 @@ void io_trace(struct trace_ring *ring, struct io_op *op, bool is_async)
 	if (!file || op->io.result == -ECANCELED)
 		return;
 	number = trace_ring_number(ring, file->trace);
-	put(ring, op, number, is_async);
+	io_trace_put(ring, op, number, is_async);
 	if (op->io.op != MLGEN_CLOSE)
 		return;
 	let_go(ring, file);

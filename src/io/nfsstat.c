@@ -13,7 +13,7 @@
 
 /* Is this the first line of the mount at `target`?
  * device SOURCE mounted on TARGET with fstype TYPE statvers=1.1 */
-static bool begins(char *line, const char *target)
+static bool nfsstat_begins(char *line, const char *target)
 {
 	static const char before[] = " mounted on ", after[] = " with fstype ";
 	char *at = strstr(line, before);
@@ -57,7 +57,7 @@ int nfsstat_read(struct nfsstat *s, const char *root, const char *target)
 		const char *line = text + strspn(text, " \t");
 
 		if (!strncmp(text, "device ", 7)) {
-			is_ours = begins(text, target);
+			is_ours = nfsstat_begins(text, target);
 			if (is_ours)
 				*s = (struct nfsstat){ 0 };
 			has_bytes &= !is_ours;

@@ -43,7 +43,7 @@ static bool is_letter(char c)
 }
 
 /* "500 steps", "90s": the number, the caller's, and the word, in text. */
-static char *split(const char *text, const char **word)
+static char *job_checkpoint_split(const char *text, const char **word)
 {
 	size_t n = strlen(text);
 
@@ -101,7 +101,7 @@ int job_checkpoint_every(const struct job *j, struct checkpoint_every *e,
 	*e = (struct checkpoint_every){ 0 };
 	if (!j->checkpoint_every)
 		return 0;
-	number = split(j->checkpoint_every, &word);
+	number = job_checkpoint_split(j->checkpoint_every, &word);
 	rc = parse_every(number, word, e);
 	mem_free(number);
 	return rc ? fail_every(j, err) : 0;

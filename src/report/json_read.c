@@ -44,7 +44,7 @@ static void put_path(struct buf *out, const struct place *p)
 		buf_addf(out, "[%zu]", p->index);
 }
 
-static int fail(const struct place *p, const char *what)
+static int json_read_fail(const struct place *p, const char *what)
 {
 	struct buf path = { 0 };
 
@@ -79,7 +79,7 @@ static int read_count(const struct place *p, uint64_t *out)
 	json_int_t v = json_integer_value(p->value);
 
 	if (!json_is_integer(p->value) || v < 0)
-		return fail(p, "must be a whole number from 0");
+		return json_read_fail(p, "must be a whole number from 0");
 	*out = (uint64_t)v;
 	return 0;
 }
@@ -87,7 +87,7 @@ static int read_count(const struct place *p, uint64_t *out)
 static int read_number(const struct place *p, double *out)
 {
 	if (!json_is_number(p->value))
-		return fail(p, "must be a number");
+		return json_read_fail(p, "must be a number");
 	*out = json_number_value(p->value);
 	return 0;
 }
@@ -102,7 +102,7 @@ READ(bool)
 	(void)f;
 	*(bool *)member = json_is_true(p->value);
 	if (!json_is_boolean(p->value))
-		return fail(p, "must be true or false");
+		return json_read_fail(p, "must be true or false");
 	return 0;
 }
 
@@ -127,7 +127,7 @@ READ(choice)
 			*(int *)member = c->value;
 			return 0;
 		}
-	return fail(p, "is no word that is known here");
+	return json_read_fail(p, "is no word that is known here");
 }
 
 /* In the struct itself, or what a pointer points to. */
@@ -136,7 +136,7 @@ READ(text)
 	const char *text = json_string_value(p->value);
 
 	if (!text)
-		return fail(p, "must be text");
+		return json_read_fail(p, "must be text");
 	char *copy = json_store_text(p->r->store, text);
 	if (f->stride)
 		snprintf(member, f->stride, "%s", copy);
@@ -155,11 +155,11 @@ static int read_bin(const struct place *bins, struct hist *h, const char *key,
 
 	if (units_u64(key, &ns, NULL) < 0 ||
 	    hist_bucket_midpoint(hist_bucket_of(ns)) != ns)
-		return fail(&p, "is no bin of mlgen's histograms");
+		return json_read_fail(&p, "is no bin of mlgen's histograms");
 	if (read_count(&p, &n) < 0)
 		return -EINVAL;
 	if (n > UINT64_MAX - h->count)
-		return fail(&p, "is more than can be counted");
+		return json_read_fail(&p, "is more than can be counted");
 	h->buckets[hist_bucket_of(ns)] += n;
 	h->count += n;
 	return 0;
@@ -171,7 +171,7 @@ static int read_bins(const struct place *outer, struct hist *h)
 	const struct place p = member_of(outer, "bins", bins);
 
 	if (!json_is_object(bins))
-		return fail(&p, "must be an object");
+		return json_read_fail(&p, "must be an object");
 	void *at = json_object_iter(bins);
 	for (; at; at = json_object_iter_next(bins, at))
 		if (read_bin(&p, h, json_object_iter_key(at),
@@ -198,7 +198,7 @@ static int read_member_f64(const struct place *outer, const char *key,
 	if (read_number(&p, out) < 0)
 		return -EINVAL;
 	return *out < 0 || *out > 1e19
-		       ? fail(&p, "must be a number of nanoseconds")
+		       ? json_read_fail(&p, "must be a number of nanoseconds")
 		       : 0;
 }
 
@@ -224,7 +224,7 @@ READ(hist)
 
 	(void)f;
 	if (!json_is_object(p->value))
-		return fail(p, "must be an object");
+		return json_read_fail(p, "must be an object");
 	if (read_member_count(p, "N", &n) < 0)
 		return -EINVAL;
 	if (n == 0)
@@ -237,9 +237,9 @@ READ(hist)
 	    read_sums(p, read) < 0)
 		return -EINVAL;
 	if (h->count != n)
-		return fail(p, "its bins do not add up to N");
+		return json_read_fail(p, "its bins do not add up to N");
 	if (h->min_ns > h->max_ns)
-		return fail(p, "min is above max");
+		return json_read_fail(p, "min is above max");
 	*(struct hist **)member = h;
 	return 0;
 }
@@ -264,7 +264,7 @@ READ(list)
 	size_t n = json_array_size(p->value);
 
 	if (!json_is_array(p->value))
-		return fail(p, "must be a list");
+		return json_read_fail(p, "must be a list");
 	if (n == 0)
 		return 0;
 	char *items = json_store_alloc(p->r->store, n * f->stride);
@@ -284,7 +284,7 @@ READ(f64s)
 
 	(void)f;
 	if (!json_is_array(p->value))
-		return fail(p, "must be a list");
+		return json_read_fail(p, "must be a list");
 	if (n == 0)
 		return 0;
 	double *items = json_store_alloc(p->r->store, n * sizeof(*items));
@@ -306,7 +306,7 @@ READ(map)
 
 	(void)f;
 	if (!json_is_object(p->value))
-		return fail(p, "must be an object");
+		return json_read_fail(p, "must be an object");
 	if (n == 0)
 		return 0;
 	struct metric_pair *pairs =
@@ -317,7 +317,7 @@ READ(map)
 	{
 		const struct place item = member_of(p, key, value);
 		if (!json_is_string(value) && !json_is_null(value))
-			return fail(&item, "must be text");
+			return json_read_fail(&item, "must be text");
 		if (!printable_is(key))
 			continue; /* no key of mlgen's */
 		pairs[i].key = json_store_text(p->r->store, key);
@@ -354,7 +354,7 @@ static int read_table(const struct place *p, const struct mlgen_field *table,
 		      char *base)
 {
 	if (!json_is_object(p->value))
-		return fail(p, "must be an object");
+		return json_read_fail(p, "must be an object");
 	for (const struct mlgen_field *f = table; f->name; f++) {
 		json_t *value = json_object_get(p->value, f->name);
 		const struct place member = member_of(p, f->name, value);

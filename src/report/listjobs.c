@@ -182,7 +182,7 @@ static void read_comments(struct entry *e)
 	buf_fini(&variants);
 }
 
-static void widen(size_t *width, const char *text)
+static void listjobs_widen(size_t *width, const char *text)
 {
 	size_t len = text ? printable_columns(text) : 0;
 
@@ -196,8 +196,8 @@ static void listjobs_read_all(struct list *l)
 	for (size_t i = 0; i < l->count; i++) {
 		read_comments(&l->entries[i]);
 		if (printable_columns(l->entries[i].name) <= NAME_MAX_WIDTH)
-			widen(&l->name_width, l->entries[i].name);
-		widen(&l->sees_width, l->entries[i].sees);
+			listjobs_widen(&l->name_width, l->entries[i].name);
+		listjobs_widen(&l->sees_width, l->entries[i].sees);
 	}
 }
 

@@ -82,7 +82,7 @@ static int open_descriptor(struct place *p, int fd, struct mlgen_err *err)
 /* ---- what is not there yet ---- */
 
 /* Follow the link at *path, which leads to nothing. False: it is none. */
-static bool follow(char **path)
+static bool place_follow(char **path)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlink(*path, target, sizeof(target) - 1);
@@ -129,7 +129,7 @@ static int settle_new(struct place *p, struct mlgen_err *err)
 	char *path = mem_strdup(p->given);
 	int links = 0, rc;
 
-	while (links < LINKS_MAX && follow(&path))
+	while (links < LINKS_MAX && place_follow(&path))
 		links++;
 	rc = links == LINKS_MAX ? place_fail(p, ELOOP, err)
 				: settle_name(p, path, err);
@@ -223,8 +223,8 @@ static bool is_locked(int fd)
 	return false;
 }
 
-static int settle(struct place *p, int looked_at, const struct stat *st,
-		  struct mlgen_err *err)
+static int place_settle(struct place *p, int looked_at, const struct stat *st,
+			struct mlgen_err *err)
 {
 	int rc = check_kind(p, st, err);
 
@@ -253,7 +253,7 @@ int place_open(struct place *p, const char *option, const char *given,
 	} else {
 		looked_at = firstlook(given, &st);
 		if (looked_at >= 0)
-			rc = settle(p, looked_at, &st, err);
+			rc = place_settle(p, looked_at, &st, err);
 		else if (looked_at == -ENOENT)
 			rc = settle_new(p, err);
 		else

@@ -10,7 +10,8 @@
 #define LOOKS TRACK_LOOKS
 #define LOOK_NS NS_PER_S
 
-static void remember(struct track *t, const struct live *now, bool is_whole)
+static void status_track_remember(struct track *t, const struct live *now,
+				  bool is_whole)
 {
 	struct live *l = &t->looks[t->next];
 
@@ -35,7 +36,7 @@ void track_follow(struct track *t, const struct live *now, bool is_whole)
 	}
 	last = &t->looks[(t->next + LOOKS - 1) % LOOKS];
 	if (t->count == 0 || now->now_ns >= last->now_ns + LOOK_NS)
-		remember(t, now, is_whole);
+		status_track_remember(t, now, is_whole);
 }
 
 void track_fini(struct track *t)

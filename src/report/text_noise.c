@@ -25,7 +25,7 @@
 #define COMMAND_LINES 2
 
 /* "; " between what is said. */
-static void say(struct buf *text, const char *what)
+static void text_noise_say(struct buf *text, const char *what)
 {
 	if (text->len)
 		buf_add(text, "; ");
@@ -36,7 +36,7 @@ static void put_others(struct buf *text, const struct noise *n)
 {
 	char number[UNITS_TEXT_BYTES];
 
-	say(text, "other processes and the kernel had ");
+	text_noise_say(text, "other processes and the kernel had ");
 	buf_addf(text, "%s of the CPUs",
 		 show_percent(number, n->other_percent));
 	if (n->guest_percent >= 1)
@@ -51,7 +51,7 @@ static void put_throttled(struct buf *text, const struct noise *n)
 {
 	char times[UNITS_TEXT_BYTES], percent[UNITS_TEXT_BYTES];
 
-	say(text, "the CPU quota of its control group stopped it ");
+	text_noise_say(text, "the CPU quota of its control group stopped it ");
 	buf_addf(text, "%s time%s, %s of the time",
 		 units_human_count(times, n->throttled),
 		 n->throttled == 1 ? "" : "s",
@@ -65,7 +65,7 @@ void text_noise(struct buf *text, const struct text_block *b)
 	char number[UNITS_TEXT_BYTES];
 
 	if (kinds & NOISE_STEAL) {
-		say(text, "the hypervisor took ");
+		text_noise_say(text, "the hypervisor took ");
 		buf_addf(text, "%s of the CPUs",
 			 show_percent(number, n->steal_percent));
 	}
@@ -74,19 +74,19 @@ void text_noise(struct buf *text, const struct text_block *b)
 	if (kinds & NOISE_THROTTLED)
 		put_throttled(text, n);
 	if (kinds & NOISE_HOT) {
-		say(text, "heat slowed CPUs down ");
+		text_noise_say(text, "heat slowed CPUs down ");
 		buf_addf(text, "%s time%s", units_human_count(number, n->hot),
 			 n->hot == 1 ? "" : "s");
 	}
 	if (kinds & NOISE_MEMORY) {
-		say(text, "threads waited for memory ");
+		text_noise_say(text, "threads waited for memory ");
 		buf_addf(text, "%s of the time",
 			 show_percent(number, n->pressure_memory_percent));
 		if (b->run->host.memory_limit_bytes)
 			buf_add(text, " (of memory_limit)");
 	}
 	if (b->ml->time_percent.oversleep >= LATE_LEAST) {
-		say(text, "late wake-ups were ");
+		text_noise_say(text, "late wake-ups were ");
 		buf_addf(text, "%s of accelerator time",
 			 show_percent(number, b->ml->time_percent.oversleep));
 	}
@@ -140,7 +140,7 @@ void text_slowest(struct buf *text, const struct text_block *b)
 			 units_human_ms(other, median_ns));
 	}
 	if (rank_stands_out(b)) {
-		say(text, "accelerator ");
+		text_noise_say(text, "accelerator ");
 		buf_addf(text,
 			 "%" PRIu64 ": stall %s ms on the mean, median of all "
 			 "%s",

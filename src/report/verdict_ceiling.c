@@ -26,8 +26,8 @@ static double near_points(const struct ml_result *ml)
 			   : fmin(part, CEILING_NEAR_POINTS);
 }
 
-static void take(struct ceiling_gap *g, bool of_null,
-		 const struct ceiling_result *c, double points)
+static void verdict_ceiling_take(struct ceiling_gap *g, bool of_null,
+				 const struct ceiling_result *c, double points)
 {
 	double au = of_null ? c->null_au_percent : c->cached_au_percent;
 	double rate =
@@ -60,10 +60,10 @@ void verdict_ceiling(struct ceiling_gap *g, const struct job *job,
 	g->copying = null - cached;
 	if (bound <= near_points(ml)) {
 		g->says = CEILING_NEAR;
-		take(g, of_null, c, bound);
+		verdict_ceiling_take(g, of_null, c, bound);
 	} else if (sure > near_points(ml) && c->jobs_beside == 0) {
 		g->says = CEILING_ABOVE;
-		take(g, is_model, c, sure);
+		verdict_ceiling_take(g, is_model, c, sure);
 	}
 }
 

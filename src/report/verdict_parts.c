@@ -6,8 +6,8 @@
 #include "report/verdict.h"
 #include "run/metrics_result.h"
 
-static void say(char **to, verdict_sentence *what,
-		const struct verdict_findings *f)
+static void verdict_parts_say(char **to, verdict_sentence *what,
+			      const struct verdict_findings *f)
 {
 	struct buf text = { 0 };
 
@@ -24,9 +24,9 @@ void verdict_take(struct verdict_result *to, const struct verdict *list,
 	if (!list->name)
 		return;
 	mem_replace(&to->name, list->name);
-	say(&to->headline, list->headline, f);
-	say(&to->because, list->because, f);
-	say(&to->try_next, list->try_next, f);
+	verdict_parts_say(&to->headline, list->headline, f);
+	verdict_parts_say(&to->because, list->because, f);
+	verdict_parts_say(&to->try_next, list->try_next, f);
 }
 
 /* clang-format off */

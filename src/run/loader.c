@@ -27,7 +27,7 @@ static void loader_fail(struct loader *l, const struct mlgen_err *err)
 	failure_set(l->rank->train->failure, err);
 }
 
-static uint64_t now(const struct loader *l)
+static uint64_t loader_now(const struct loader *l)
 {
 	return clock_now(l->rank->train->clock);
 }
@@ -91,7 +91,7 @@ static void start_counting(struct loader *l)
 
 	if (l->worker.counts || !atomic_load(&t->counting))
 		return;
-	worker_start_counting(&l->worker, t->place, now(l));
+	worker_start_counting(&l->worker, t->place, loader_now(l));
 	l->before_pass_bytes = 0;
 }
 
@@ -124,7 +124,7 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 		if (allowed)
 			break;
 		if (!begin_ns)
-			begin_ns = now(l);
+			begin_ns = loader_now(l);
 		/* What it waits for has mostly been begun, and is there soon
 		 * where storage is fast: asleep, it would be woken for each
 		 * extent alone. */
@@ -137,7 +137,7 @@ bool loader_await_turn(struct loader *l, uint64_t number, uint64_t delivered)
 	}
 	atomic_store_explicit(&l->needs, UINT64_MAX, memory_order_relaxed);
 	if (begin_ns) {
-		count_add(&l->worker.stat.idle_ns, now(l) - begin_ns);
+		count_add(&l->worker.stat.idle_ns, loader_now(l) - begin_ns);
 		io_wake(l->worker.io);
 	}
 	start_counting(l);
@@ -155,8 +155,8 @@ void loader_begin_turn(struct loader *l)
 {
 	const struct train *t = l->rank->train;
 
-	count_set(&l->rank->count.waiting_since_ns, now(l));
-	worker_resume(&l->worker, now(l));
+	count_set(&l->rank->count.waiting_since_ns, loader_now(l));
+	worker_resume(&l->worker, loader_now(l));
 	start_counting(l);
 	worker_watch_node(&l->worker, t->place);
 	io_wake(l->worker.io);
@@ -164,7 +164,7 @@ void loader_begin_turn(struct loader *l)
 
 void loader_end_turn(struct loader *l)
 {
-	worker_pause(&l->worker, now(l));
+	worker_pause(&l->worker, loader_now(l));
 }
 
 static bool fail_engine(struct loader *l, int rc)
@@ -209,7 +209,7 @@ static void take_error(struct loader *l, struct token *token,
 	if (worker_has_error(&l->worker))
 		return;
 	loader_describe(l, task, &err);
-	worker_keep_error(&l->worker, &err, now(l));
+	worker_keep_error(&l->worker, &err, loader_now(l));
 }
 
 /* What was read of a cache, or for it. */
@@ -392,7 +392,7 @@ static void loader_work(struct loader *l)
 {
 	const struct train *t = l->rank->train;
 
-	worker_resume(&l->worker, now(l));
+	worker_resume(&l->worker, loader_now(l));
 	if (t->dataset->format->at_start && l->next.number == 0 &&
 	    (!loader_await(l, 0) || !loader_read_indexes(l)))
 		return;
@@ -427,14 +427,14 @@ static void end_reading(struct loader *l)
 static void loader_pause(struct loader *l)
 {
 	end_reading(l);
-	worker_pause(&l->worker, now(l));
+	worker_pause(&l->worker, loader_now(l));
 	worker_close(&l->worker);
 }
 
 void loader_close(struct loader *l)
 {
 	end_reading(l);
-	worker_stop_counting(&l->worker, now(l));
+	worker_stop_counting(&l->worker, loader_now(l));
 	worker_close(&l->worker);
 }
 

@@ -18,7 +18,7 @@
  * small read has of an extent's time waits for the next one. */
 #define SPENT_LEAST_NS 50000u
 
-static uint64_t now(const struct loader *l)
+static uint64_t loader_decode_now(const struct loader *l)
 {
 	return clock_now(l->rank->train->clock);
 }
@@ -40,7 +40,7 @@ static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
 static void sleep_for(struct loader *l, uint64_t ns)
 {
 	const struct train *t = l->rank->train;
-	uint64_t end_ns = now(l) + ns;
+	uint64_t end_ns = loader_decode_now(l) + ns;
 
 	stop_sleep_until(t->stop, t->clock, end_ns);
 	count_add(&l->worker.stat.idle_ns, ns);
@@ -59,7 +59,7 @@ static void decompress(struct loader *l, const struct read_task *task)
 		sleep_for(l, (uint64_t)((double)task->packed_bytes * 1e9 /
 					(double)j->decompress_rate));
 	else if (l->unpack)
-		l->decoded_ns = now(l);
+		l->decoded_ns = loader_decode_now(l);
 }
 
 static void spend(struct loader *l, uint64_t ns)
@@ -71,8 +71,9 @@ static void spend(struct loader *l, uint64_t ns)
 		sleep_for(l, ns);
 		return;
 	}
-	end_ns = now(l) + ns;
-	while (now(l) < end_ns && !stop_has_come(t->stop, now(l)))
+	end_ns = loader_decode_now(l) + ns;
+	while (loader_decode_now(l) < end_ns &&
+	       !stop_has_come(t->stop, loader_decode_now(l)))
 		;
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;

@@ -63,7 +63,7 @@ void merge_jobs(struct job_result *to, const struct job_result *from,
 
 /* ---- jobs of a run ---- */
 
-static void *grow(void *owner, void *p, size_t had, size_t bytes)
+static void *merge_grow(void *owner, void *p, size_t had, size_t bytes)
 {
 	(void)owner;
 	(void)had;
@@ -71,7 +71,7 @@ static void *grow(void *owner, void *p, size_t had, size_t bytes)
 }
 
 /* Histograms are the slots', and may be added to. */
-static struct hist *take(void *owner, struct hist *from)
+static struct hist *merge_take(void *owner, struct hist *from)
 {
 	(void)owner;
 	return from;
@@ -90,8 +90,9 @@ static const char *borrow(void *owner, const char *from)
 	return from;
 }
 
-static const struct merge_memory of_slots = { grow, take, borrow };
-static const struct merge_memory of_workers = { grow, go_without, borrow };
+static const struct merge_memory of_slots = { merge_grow, merge_take, borrow };
+static const struct merge_memory of_workers = { merge_grow, go_without,
+						borrow };
 
 static void merge_job(struct job_result *to, const struct job_result *from,
 		      const struct merge_memory *memory)

@@ -193,7 +193,8 @@ static void derive(const struct merging *m, struct checkpoints_result *to,
 }
 
 /* None yet, so that what is added stays as it is. */
-static void begin(const struct merging *m, struct checkpoints_result *to)
+static void metrics_checkpoint_begin(const struct merging *m,
+				     struct checkpoints_result *to)
 {
 	bool is_restore = to->is_restore;
 	struct metric_list items = to->items;
@@ -229,7 +230,7 @@ static void checkpoints(struct merging *m, const struct mlgen_field *f,
 	if (b->count == 0)
 		return;
 	if (to->count == 0)
-		begin(m, to);
+		metrics_checkpoint_begin(m, to);
 	before = *to;
 	merge_table(m, f->sub, &in);
 	derive(m, to, &before, b);

@@ -26,7 +26,7 @@ static const char *newfile_name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void count(struct newfile *x, uint64_t bytes)
+static void newfile_count(struct newfile *x, uint64_t bytes)
 {
 	count_add_shared(&x->maker->progress->bytes_done, bytes);
 	x->end += bytes;
@@ -163,7 +163,7 @@ int newfile_fill(struct newfile *x, void *source, struct mlgen_err *err)
 			return CREW_STOPPED;
 		r = newfile_write(x, off, len, err);
 		if (r == 0 && off == x->end)
-			count(x, len);
+			newfile_count(x, len);
 		if (r == 0 && x->unsynced >= SYNC_BYTES)
 			r = sync_and_drop(x, MLGEN_FDATASYNC, err);
 		if (r)

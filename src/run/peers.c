@@ -5,7 +5,7 @@
 #include <errno.h>
 
 /* With the lock held: everyone is there. */
-static void pass(struct peers *p, uint64_t votes)
+static void peers_pass(struct peers *p, uint64_t votes)
 {
 	p->arrived = 0;
 	p->is_sent = false;
@@ -31,7 +31,7 @@ static bool pass_here(struct peers *p, uint64_t *votes)
 		p->is_sent = true;
 		return true;
 	}
-	pass(p, *votes);
+	peers_pass(p, *votes);
 	return false;
 }
 
@@ -40,7 +40,7 @@ static void others_passed(void *arg, uint64_t votes)
 	struct peers *p = arg;
 
 	pthread_mutex_lock(&p->lock);
-	pass(p, votes);
+	peers_pass(p, votes);
 	pthread_mutex_unlock(&p->lock);
 	bell_ring(&p->bell, p->clock);
 }

@@ -345,7 +345,7 @@ static void fill_result(const struct prepare *p, struct prepare_result *result)
 	result->files_kept = count_get(&p->maker.present_files);
 }
 
-static int interrupted(const struct prepare *p, struct mlgen_err *err)
+static int prepare_interrupted(const struct prepare *p, struct mlgen_err *err)
 {
 	return mlgen_fail(err, CREW_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
@@ -414,7 +414,7 @@ int prepare_dataset(const struct prepare_request *req,
 		r = look_at_cache(&p, result, err);
 	result->wall_ns = clock_now(req->clock) - start_ns;
 	result->interrupted = r == CREW_STOPPED;
-	return r == CREW_STOPPED ? interrupted(&p, err) : r;
+	return r == CREW_STOPPED ? prepare_interrupted(&p, err) : r;
 }
 
 int prepare_ask(const struct prepare_request *req, struct mlgen_err *err)

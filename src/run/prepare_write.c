@@ -64,7 +64,7 @@ static int sync_folder(struct crew_worker *w, uint64_t index,
 
 /* Writing all of them */
 
-static void announce(const void *arg, const char *time)
+static void prepare_write_announce(const void *arg, const char *time)
 {
 	const struct prepare *p = arg;
 	char files[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
@@ -117,7 +117,8 @@ static int write_share(struct prepare *p, struct mlgen_err *err)
 	count_set(&p->maker.missing_bytes, (p->missing_bytes + n - 1) / n);
 	filemaker_begin(&p->maker);
 	return filemaker_run(&p->maker, &task,
-			     says ? announce : announce_nothing, p, err);
+			     says ? prepare_write_announce : announce_nothing,
+			     p, err);
 }
 
 int prepare_tell(struct prepare *p, bool writes, struct mlgen_err *err)
@@ -160,8 +161,9 @@ int prepare_write(struct prepare *p, struct mlgen_err *err)
 }
 
 /* A process that is not rank 0: until there is nothing more to write. */
-static int follow(struct prepare *p, const struct prepare_order *order,
-		  bool *started, struct mlgen_err *err)
+static int prepare_write_follow(struct prepare *p,
+				const struct prepare_order *order,
+				bool *started, struct mlgen_err *err)
 {
 	p->is_fresh = order->is_fresh;
 	p->files.looks_inside = order->looks_inside;
@@ -195,5 +197,5 @@ int prepare_take_part(struct prepare *p, bool *started, struct mlgen_err *err)
 	buf_fini(&b);
 	if (r < 0)
 		return r;
-	return order.writes ? follow(p, &order, started, err) : 0;
+	return order.writes ? prepare_write_follow(p, &order, started, err) : 0;
 }

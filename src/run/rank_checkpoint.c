@@ -101,8 +101,8 @@ static const struct peers_decision decide_behind_snapshots = {
 };
 
 /* It stands still from now on. */
-static int enter(struct rank *r, const struct stage *at, uint64_t batch,
-		 uint64_t end_ns, bool is_async)
+static int rank_checkpoint_enter(struct rank *r, const struct stage *at,
+				 uint64_t batch, uint64_t end_ns, bool is_async)
 {
 	struct train *t = r->train;
 	struct train_saves *s = &t->saves;
@@ -185,7 +185,7 @@ int rank_checkpoint(struct rank *r, const struct stage *at, uint64_t batch,
 
 	if (!is_due(t, at, batch, begin_ns))
 		return 0;
-	rc = enter(r, at, batch, begin_ns, is_async);
+	rc = rank_checkpoint_enter(r, at, batch, begin_ns, is_async);
 	if (rc == 0)
 		rc = is_async ? take_snapshot(r) : await_commit(r);
 	if (rc < 0)

@@ -45,8 +45,8 @@ static uint64_t samples_to_draw_from(const struct rank *r,
 
 /* decode_threads batches are decoded at a time, in turn: each from when it was
  * whole and the one decode_threads before it was done. When this one is. */
-static uint64_t decode(struct rank *r, const struct stage *at, uint64_t batch,
-		       const struct token *token)
+static uint64_t rank_step_decode(struct rank *r, const struct stage *at,
+				 uint64_t batch, const struct token *token)
 {
 	const struct job *j = r->train->job;
 	uint64_t number = at->first_batch + batch;
@@ -88,7 +88,7 @@ static int take_batch(struct rank *r, const struct stage *at, uint64_t batch,
 	whole_ns = waits ? clock_now(t->clock) : s->begin_ns;
 	token_take(&r->have, sampler_batch_samples(&at->pass->sampler, batch),
 		   &s->token);
-	decoded_ns = decode(r, at, batch, &s->token);
+	decoded_ns = rank_step_decode(r, at, batch, &s->token);
 	if (decoded_ns > clock_now(t->clock) &&
 	    !stop_sleep_until(t->stop, t->clock, decoded_ns))
 		return -EPIPE;

@@ -225,7 +225,7 @@ static void finish_group(struct run *r, unsigned group)
 			finish_slot(r, s);
 }
 
-static void fail(struct run *r, int rc, struct mlgen_err *err)
+static void run_fail(struct run *r, int rc, struct mlgen_err *err)
 {
 	if (rc < 0)
 		failure_set(&r->shared.failure, err);
@@ -375,13 +375,13 @@ static void run_group(struct run *r, unsigned group)
 	hosts_doing(r->shared.cfg.hosts, "running its jobs");
 	if (goes_on)
 		rc = start_group(r, group, &err);
-	fail(r, rc, &err);
+	run_fail(r, rc, &err);
 	close_idle(r, group);
 	clock_leave(r->shared.cfg.clock); /* joining does not hold time up */
 	finish_group(r, group);
 	err = (struct mlgen_err){ 0 };
 	rc = check_group(r, group, &err);
-	fail(r, rc, &err);
+	run_fail(r, rc, &err);
 	join_clock(r);
 }
 

@@ -113,8 +113,8 @@ static void make(struct saver_thread *t, struct saver_request *q)
 	saver_data_end(t, begin_ns);
 }
 
-static void submit(struct saver_thread *t, struct saver_request *q,
-		   struct saver_open *f, uint64_t bytes)
+static void saver_write_submit(struct saver_thread *t, struct saver_request *q,
+			       struct saver_open *f, uint64_t bytes)
 {
 	q->part = (struct iovec){ q->slice, (size_t)bytes };
 	q->io = (struct io_op){
@@ -174,7 +174,7 @@ static int write_plain(struct saver_thread *t, struct saver_open *f,
 		make(t, q);
 		whole = whole_blocks(t, bytes);
 		if (whole)
-			submit(t, q, f, whole);
+			saver_write_submit(t, q, f, whole);
 		else
 			saver_give(t, q);
 	}

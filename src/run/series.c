@@ -152,8 +152,8 @@ static void take_cell(struct series_cell *c, const struct live_field *f,
 	}
 }
 
-static void take(struct series *s, struct series_interval *v,
-		 const struct live_span *span)
+static void series_take(struct series *s, struct series_interval *v,
+			const struct live_span *span)
 {
 	*v = (struct series_interval){
 		.begin_ns = span->before->now_ns,
@@ -281,7 +281,7 @@ void series_add(struct series *s, const struct live_span *span)
 		return;
 	s->job = span->now->job_name;
 	note_phase(s, span);
-	take(s, &v, span);
+	series_take(s, &v, span);
 	if (last && last->looks < s->looks)
 		join(s, last, &v);
 	else {

@@ -151,7 +151,7 @@ void tier_ahead_go_on(struct tier_ahead *a)
 
 /* ---- who reads it ---- */
 
-static bool take(struct tier_ahead *a, struct wanted *w)
+static bool tier_ahead_take(struct tier_ahead *a, struct wanted *w)
 {
 	struct tier_cache *c = a->cache;
 	bool has;
@@ -225,7 +225,7 @@ static void fetch_all(struct fetcher *f)
 
 		if (atomic_load(&a->ends))
 			break;
-		if (!take(a, &w)) {
+		if (!tier_ahead_take(a, &w)) {
 			bell_wait(&a->bell, clock, seen, CLOCK_NEVER);
 			io_wake(f->worker.io);
 		} else if (!tier_is_there(a->cache, &w.d) && fetch(f, &w) < 0) {

@@ -404,8 +404,8 @@ void tier_count(struct tier_loader *l)
 	l->tally = (struct tier_tally){ 0 };
 }
 
-static void take(struct tier_loader *l, const struct tier_ring *r,
-		 uint64_t epoch, uint64_t begin, uint64_t end)
+static void tier_decide_take(struct tier_loader *l, const struct tier_ring *r,
+			     uint64_t epoch, uint64_t begin, uint64_t end)
 {
 	uint64_t start = r->starts[epoch % TIER_STARTS];
 	bool is_known = l->cache->epoch < epoch + TIER_STARTS;
@@ -441,7 +441,7 @@ const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 	pthread_mutex_lock(&c->lock);
 	tier_count(l);
 	decide_until(c, r, epoch, end);
-	take(l, r, epoch, position, end);
+	tier_decide_take(l, r, epoch, position, end);
 	pthread_mutex_unlock(&c->lock);
 	return l->taken;
 }

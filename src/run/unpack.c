@@ -76,7 +76,7 @@ void unpack_begin(struct unpack *u)
 	u->is_ended = false;
 }
 
-static const char *wrong(const struct unpack *u, int code)
+static const char *unpack_wrong(const struct unpack *u, int code)
 {
 	return u->z.msg ? u->z.msg : zError(code);
 }
@@ -94,7 +94,7 @@ static const char *inflate_some(struct unpack *u)
 		if (code == Z_BUF_ERROR)
 			return NULL;
 		if (code != Z_OK && code != Z_STREAM_END)
-			return wrong(u, code);
+			return unpack_wrong(u, code);
 		u->is_ended = code == Z_STREAM_END;
 	} while (!u->is_ended && (u->z.avail_in || !u->z.avail_out));
 	return NULL;

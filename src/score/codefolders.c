@@ -10,7 +10,7 @@
 static const char *const modules[] = { ".py", ".pyc", ".so" };
 static const char *const compiled = "/__pycache__";
 
-static bool ends(const char *path, size_t length, const char *with)
+static bool codefolders_ends(const char *path, size_t length, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -20,7 +20,7 @@ static bool ends(const char *path, size_t length, const char *with)
 static bool is_module(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_LEN(modules); i++)
-		if (ends(path, strlen(path), modules[i]))
+		if (codefolders_ends(path, strlen(path), modules[i]))
 			return true;
 	return false;
 }
@@ -40,7 +40,7 @@ void codefolders_add(struct codefolders *f, const char *path)
 
 	if (!is_module(path))
 		return;
-	if (ends(path, length, compiled))
+	if (codefolders_ends(path, length, compiled))
 		length -= strlen(compiled);
 	if (!length || has(f, path, length))
 		return;

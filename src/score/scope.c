@@ -30,12 +30,12 @@ static const char *const shared[] = {
 	"/dev/shm/nccl-", "/dev/shm/vader_segment.",
 };
 
-static bool begins(const char *path, const char *with)
+static bool scope_begins(const char *path, const char *with)
 {
 	return strncmp(path, with, strlen(with)) == 0;
 }
 
-static bool ends(const char *path, const char *with)
+static bool scope_ends(const char *path, const char *with)
 {
 	size_t length = strlen(path), n = strlen(with);
 
@@ -47,22 +47,22 @@ bool scope_has(const char *path)
 	if (!*path)
 		return false;
 	/* Files in memory are files. */
-	if (begins(path, "/dev/") && !begins(path, "/dev/shm/"))
+	if (scope_begins(path, "/dev/") && !scope_begins(path, "/dev/shm/"))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(shared); i++)
-		if (begins(path, shared[i]))
+		if (scope_begins(path, shared[i]))
 			return false;
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
-		if (begins(path, folders[i]))
+		if (scope_begins(path, folders[i]))
 			return false;
 	for (size_t i = 0; i < ARRAY_LEN(no_files); i++)
-		if (begins(path, no_files[i]))
+		if (scope_begins(path, no_files[i]))
 			return false;
 	for (size_t i = 0; i < ARRAY_LEN(inside); i++)
 		if (strstr(path, inside[i]))
 			return false;
 	for (size_t i = 0; i < ARRAY_LEN(endings); i++)
-		if (ends(path, endings[i]))
+		if (scope_ends(path, endings[i]))
 			return false;
 	return true;
 }

@@ -282,7 +282,7 @@ static int read_one(struct scoring *s, size_t i, bool whole,
 			  name, p->other_calls, p->failed_calls);
 }
 
-static void forget(struct scoring *s)
+static void score_forget(struct scoring *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		profile_fini(&s->of[i]);
@@ -329,14 +329,14 @@ int score_traces(struct score_document *to, const char *const *files,
 	if (rc == 0 && !have_phase(&s)) {
 		/* One of them has no markers, or others: all as one. */
 		s.to->whole = true;
-		forget(&s);
+		score_forget(&s);
 		rc = read_all(&s, true, err);
 	}
 	if (rc == 0) {
 		say_what(&s);
 		score_phases(&s);
 	}
-	forget(&s);
+	score_forget(&s);
 	mem_free(s.of);
 	return rc;
 }

@@ -135,7 +135,7 @@ static struct score_distance sequential(const struct score_pair *p)
 			  "no access behind another in one file");
 }
 
-static struct score_distance seek(const struct score_pair *p)
+static struct score_distance score_parts_seek(const struct score_pair *p)
 {
 	return spread_w1_log2(&p->a->seeks, &p->b->seeks,
 			      "no seeks in one of them");
@@ -414,7 +414,7 @@ const struct score_part score_parts[] = {
 	{ 4, "file size: D", .05, .02, file_size },
 	{ 4, "samples a file: D", .05, .02, file_samples },
 	{ 5, "in sequence", .02, .01, sequential },
-	{ 5, "seek: W1, log2", .5, NONE, seek },
+	{ 5, "seek: W1, log2", .5, NONE, score_parts_seek },
 	{ 6, "coverage", .02, 0, coverage },
 	{ 6, "visits an epoch", .05, 0, multiplicity },
 	{ 6, "order of two rounds", .05, NONE, order },

@@ -73,8 +73,8 @@ static int64_t read_at(int fd, void *to, size_t bytes, uint64_t at)
 	return (int64_t)got;
 }
 
-static int refuse(const struct trace_file *f, int rc, uint32_t version,
-		  struct mlgen_err *err)
+static int trace_file_refuse(const struct trace_file *f, int rc,
+			     uint32_t version, struct mlgen_err *err)
 {
 	if (rc == -EPROTONOSUPPORT)
 		return mlgen_fail(err, rc,
@@ -117,7 +117,7 @@ static int look_at_head(struct trace_file *f, struct mlgen_err *err)
 	if (rc == 0 && (size_t)n < sizeof(h))
 		rc = -EBADMSG;
 	f->at = sizeof(h);
-	return rc < 0 ? refuse(f, rc, version, err) : 0;
+	return rc < 0 ? trace_file_refuse(f, rc, version, err) : 0;
 }
 
 /* With its descriptor, which is its own. */

@@ -70,7 +70,8 @@ static bool begin_member(struct trace_gunzip *g)
 	return true;
 }
 
-static enum trace_gunzip_state fail(struct trace_gunzip *g, int code)
+static enum trace_gunzip_state trace_gunzip_fail(struct trace_gunzip *g,
+						 int code)
 {
 	g->why = g->z.msg ? g->z.msg : zError(code);
 	return GUNZIP_IS_BAD;
@@ -97,7 +98,7 @@ enum trace_gunzip_state trace_gunzip_take(struct trace_gunzip *g, char *to,
 		return GUNZIP_NEEDS; /* nothing came of nothing */
 	}
 	if (code != Z_OK)
-		return fail(g, code);
+		return trace_gunzip_fail(g, code);
 	return g->z.avail_in || !g->z.avail_out ? GUNZIP_HAS_MORE
 						: GUNZIP_NEEDS;
 }

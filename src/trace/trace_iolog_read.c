@@ -61,7 +61,7 @@ static bool is_blank(char c)
 }
 
 /* At most WORDS; more are as many. */
-static void split(struct reading *r, struct buf *line)
+static void trace_iolog_read_split(struct reading *r, struct buf *line)
 {
 	char *at = line->s, *end = line->s + line->len;
 
@@ -234,7 +234,7 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to,
 		rc = trace_input_line(in, &line, &what->is_cut, err);
 		if (rc <= 0)
 			break;
-		split(&r, &line);
+		trace_iolog_read_split(&r, &line);
 		rc = take_line(&r);
 		rc = rc < 0 ? rc : 1;
 	}

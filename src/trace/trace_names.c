@@ -48,7 +48,7 @@ void trace_names_free(struct trace_names *n)
 /* Odd, and with as many bits set as not. */
 #define FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t trace_names_mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * FACTOR;
 	return hash ^ hash >> 32;
@@ -61,12 +61,12 @@ static uint64_t hash_of(const char *name, size_t bytes)
 
 	for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
 		memcpy(&word, name, sizeof(word));
-		hash = mix(hash, word);
+		hash = trace_names_mix(hash, word);
 		name += sizeof(word);
 	}
 	word = 0;
 	memcpy(&word, name, bytes);
-	return mix(mix(hash, word), 0);
+	return trace_names_mix(trace_names_mix(hash, word), 0);
 }
 
 static const char *text_of(const struct trace_names *n, uint32_t id)

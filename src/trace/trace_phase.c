@@ -76,7 +76,7 @@ static bool counts_more(const struct trace_phase *a,
 }
 
 /* Drop what has ended, and choose of the others. */
-static void settle(struct trace_phases *p, uint64_t now_ns)
+static void trace_phase_settle(struct trace_phases *p, uint64_t now_ns)
 {
 	unsigned kept = 0;
 
@@ -105,6 +105,6 @@ const struct trace_phase *trace_phase_at(struct trace_phases *p,
 	if (is_new)
 		hold(p, phase_of(r));
 	if (is_new || (p->count && r->start_ns >= p->until_ns))
-		settle(p, r->start_ns);
+		trace_phase_settle(p, r->start_ns);
 	return p->now;
 }

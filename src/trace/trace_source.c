@@ -43,8 +43,8 @@ static const struct beginning *beginning_of(const char *at, size_t bytes)
 	return NULL;
 }
 
-static int refuse(const char *path, const struct beginning *b,
-		  struct mlgen_err *err)
+static int trace_source_refuse(const char *path, const struct beginning *b,
+			       struct mlgen_err *err)
 {
 	if (!b)
 		return mlgen_fail(
@@ -79,13 +79,13 @@ static int look_at_text(struct trace_input *in, struct mlgen_err *err)
 	b = beginning_of(in->buffer + in->at, in->end - in->at);
 	if (!b || b->form == FORM_OTHER ||
 	    (b->form == FORM_TRACE && in->gunzip))
-		return refuse(in->name, b, err);
+		return trace_source_refuse(in->name, b, err);
 	return (int)b->form;
 }
 
 /* FORM_TRACE, FORM_IOLOG or -errno with err. What is no file is not waited
  * for. */
-static int look(const char *path, struct mlgen_err *err)
+static int trace_source_look(const char *path, struct mlgen_err *err)
 {
 	struct trace_input in;
 	int rc;
@@ -151,7 +151,7 @@ static int open_iolog(struct trace_reader **out, const char *path,
 int trace_source_open(struct trace_reader **out, const char *path,
 		      struct mlgen_err *err)
 {
-	int form = look(path, err);
+	int form = trace_source_look(path, err);
 
 	*out = NULL;
 	if (form < 0)

@@ -68,7 +68,7 @@ static struct inode_slot *find_slot(const struct bpf_files *f, uint32_t dev,
 	return &f->slots[at];
 }
 
-static void grow(struct bpf_files *f)
+static void bpf_files_grow(struct bpf_files *f)
 {
 	struct inode_slot *old = f->slots;
 	size_t size = f->size;
@@ -81,8 +81,8 @@ static void grow(struct bpf_files *f)
 	mem_free(old);
 }
 
-static void remember(struct bpf_files *f, uint32_t id, uint32_t dev,
-		     uint64_t ino)
+static void bpf_files_remember(struct bpf_files *f, uint32_t id, uint32_t dev,
+			       uint64_t ino)
 {
 	if (id >= f->inode_room) {
 		size_t room = f->inode_room ? 2 * f->inode_room : 1024;
@@ -98,19 +98,19 @@ static void remember(struct bpf_files *f, uint32_t id, uint32_t dev,
 	f->inode_of[id] = (struct inode_of){ ino, dev };
 }
 
-static struct inode_slot *put(struct bpf_files *f, uint32_t dev, uint64_t ino,
-			      uint32_t id)
+static struct inode_slot *bpf_files_put(struct bpf_files *f, uint32_t dev,
+					uint64_t ino, uint32_t id)
 {
 	struct inode_slot *s = find_slot(f, dev, ino);
 
 	if (!s->id && ++f->used > f->size / 2) {
-		grow(f);
+		bpf_files_grow(f);
 		s = find_slot(f, dev, ino);
 	}
 	s->ino = ino;
 	s->dev = dev;
 	s->id = id;
-	remember(f, id, dev, ino);
+	bpf_files_remember(f, id, dev, ino);
 	return s;
 }
 
@@ -166,7 +166,7 @@ void files_name(struct bpf_files *f, const struct capture_name *n)
 
 	join_names(&f->path, n, n->text_bytes);
 	id = name_id(f, buf_str(&f->path), f->path.len, known);
-	s = put(f, n->dev, n->ino, id);
+	s = bpf_files_put(f, n->dev, n->ino, id);
 	mem_replace(&s->directory, S_ISDIR(n->mode) ? buf_str(&f->path) : NULL);
 }
 
@@ -187,7 +187,7 @@ uint32_t files_find(struct bpf_files *f, uint32_t dev, uint64_t ino)
 	int n = snprintf(text, sizeof(text), "(inode %" PRIu64 " of %u:%u)",
 			 ino, dev >> 20, dev & 0xfffff);
 	id = name_id(f, text, (size_t)n, known);
-	put(f, dev, ino, id);
+	bpf_files_put(f, dev, ino, id);
 	return id;
 }
 
@@ -250,7 +250,7 @@ void files_renamed(struct bpf_files *f, uint32_t from, uint32_t to)
 	if (s->id != from)
 		return; /* that name was another's meanwhile */
 	f->inode_of[from] = (struct inode_of){ 0 };
-	put(f, i.dev, i.ino, to);
+	bpf_files_put(f, i.dev, i.ino, to);
 }
 
 uint32_t files_text(struct bpf_files *f, const char *text)

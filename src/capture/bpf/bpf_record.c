@@ -124,7 +124,7 @@ static struct trace_record make_record(const struct capture_event *e)
 	};
 }
 
-static void put(struct bpf_record *r, const struct trace_record *t)
+static void bpf_record_put(struct bpf_record *r, const struct trace_record *t)
 {
 	trace_writer_record(r->writer, t);
 	r->records++;
@@ -161,7 +161,7 @@ static void take_call(struct bpf_record *r, const struct capture_event *e)
 		if (e->op == TRACE_ADVISE)
 			t.off = m.off;
 	}
-	put(r, &t);
+	bpf_record_put(r, &t);
 }
 
 static uint32_t path_of(struct bpf_record *r, const struct capture_paths *p,
@@ -192,7 +192,7 @@ static void take_paths(struct bpf_record *r, const struct capture_paths *p)
 			r->ino = 0;
 		}
 	}
-	put(r, &t);
+	bpf_record_put(r, &t);
 }
 
 static void take_submit(struct bpf_record *r, const struct capture_event *e)
@@ -200,7 +200,7 @@ static void take_submit(struct bpf_record *r, const struct capture_event *e)
 	struct trace_record t = make_record(e);
 
 	t.file = file_of(r, e);
-	put(r, &t);
+	bpf_record_put(r, &t);
 }
 
 static void take_end(struct bpf_record *r, const struct capture_event *e)
@@ -208,7 +208,7 @@ static void take_end(struct bpf_record *r, const struct capture_event *e)
 	struct trace_record t = make_record(e), end;
 
 	t.file = file_of(r, e);
-	put(r, &t);
+	bpf_record_put(r, &t);
 	r->unseen_ends += e->duration_ns == TRACE_UNKNOWN;
 	end = t;
 	end.op = TRACE_ASYNC_COMPLETE;
@@ -219,7 +219,7 @@ static void take_end(struct bpf_record *r, const struct capture_event *e)
 		end.start_ns += e->duration_ns;
 		end.duration_ns = 0;
 	}
-	put(r, &end);
+	bpf_record_put(r, &end);
 }
 
 static void take_block(struct bpf_record *r, const struct capture_event *e)
@@ -227,7 +227,7 @@ static void take_block(struct bpf_record *r, const struct capture_event *e)
 	struct trace_record t = make_record(e);
 
 	t.file = disk_file(r, e->dev);
-	put(r, &t);
+	bpf_record_put(r, &t);
 }
 
 /* ---- tasks ---- */
@@ -246,7 +246,7 @@ static void take_task(struct bpf_record *r, const struct capture_event *e)
 	t.pid = e->number;
 	t.tid = (uint32_t)e->result;
 	t.result = e->pid;
-	put(r, &t);
+	bpf_record_put(r, &t);
 }
 
 static void take_exec(struct bpf_record *r, const struct capture_text *x)
@@ -255,7 +255,7 @@ static void take_exec(struct bpf_record *r, const struct capture_text *x)
 
 	tasks_executed(r->tasks, x->task.pid, x->text, x->bytes);
 	t.file = file_of(r, &x->task);
-	put(r, &t);
+	bpf_record_put(r, &t);
 }
 
 /* What it is called by itself, where it is one of several threads. */
@@ -279,7 +279,7 @@ static void take_exit(struct bpf_record *r, const struct capture_text *x)
 
 	if (x->task.more & EVENT_IS_THREAD)
 		name_thread(r, x);
-	put(r, &t);
+	bpf_record_put(r, &t);
 	if (x->task.more & EVENT_IS_LAST)
 		tasks_ended(r->tasks, x->task.pid, x->task.start_ns);
 }

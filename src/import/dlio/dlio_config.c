@@ -97,8 +97,8 @@ static bool boolean(const struct yaml_node *n, bool *yes)
 /* ---- what the types read ---- */
 
 /* Says what stands there, and what should. */
-static void wrong(struct dlio_config *c, const struct yaml_node *n,
-		  const char *path, const char *wanted)
+static void dlio_config_wrong(struct dlio_config *c, const struct yaml_node *n,
+			      const char *path, const char *wanted)
 {
 	const char *text = n->text ? n->text : "";
 	struct yaml_node bare = *n;
@@ -146,14 +146,15 @@ static void read_number(struct dlio_config *c, const struct dlio_key *k,
 	    (!is_whole || v->number == floor(v->number)))
 		dlio_config_check_range(c, k, n, v->number);
 	else
-		wrong(c, n, k->path, is_whole ? "a whole number" : "a number");
+		dlio_config_wrong(c, n, k->path,
+				  is_whole ? "a whole number" : "a number");
 }
 
 static void read_boolean(struct dlio_config *c, const struct dlio_key *k,
 			 const struct yaml_node *n, struct dlio_value *v)
 {
 	if (!boolean(n, &v->yes))
-		wrong(c, n, k->path, "True or False");
+		dlio_config_wrong(c, n, k->path, "True or False");
 }
 
 static void dlio_config_read_text(struct dlio_config *c,
@@ -164,7 +165,7 @@ static void dlio_config_read_text(struct dlio_config *c,
 	if (n->kind == YAML_TEXT && !strstr(n->text, "${"))
 		v->text = n->text;
 	else
-		wrong(c, n, k->path, "a text");
+		dlio_config_wrong(c, n, k->path, "a text");
 }
 
 /* Older formats and loaders are called dlio_npz, dali_npz, dlio_pytorch. */
@@ -181,7 +182,7 @@ static void read_word(struct dlio_config *c, const struct dlio_key *k,
 	bool yes;
 
 	if (n->kind != YAML_TEXT) {
-		wrong(c, n, k->path, "a text");
+		dlio_config_wrong(c, n, k->path, "a text");
 	} else if (dlio_has_word(k->words, without_prefix(n->text))) {
 		v->text = without_prefix(n->text);
 	} else if (boolean(n, &yes) && !yes && dlio_has_word(k->words, "off")) {
@@ -237,8 +238,8 @@ static void read_distribution(struct dlio_config *c, const struct dlio_key *k,
 		t->b = kinds[i].b ? parameter(c, k, n, kinds[i].b) : 0;
 		return;
 	}
-	wrong(c, type, k->path,
-	      "one of: normal uniform gamma exponential poisson");
+	dlio_config_wrong(c, type, k->path,
+			  "one of: normal uniform gamma exponential poisson");
 }
 
 static void read_time(struct dlio_config *c, const struct dlio_key *k,
@@ -250,8 +251,9 @@ static void read_time(struct dlio_config *c, const struct dlio_key *k,
 	else if (dlio_number(n, &v->time.a))
 		dlio_config_check_range(c, k, n, v->time.a);
 	else
-		wrong(c, n, k->path,
-		      "a number of seconds, or a map with mean or type");
+		dlio_config_wrong(
+			c, n, k->path,
+			"a number of seconds, or a map with mean or type");
 }
 
 /* Who needs the items takes them from the node. */
@@ -261,12 +263,12 @@ static void dlio_config_read_list(struct dlio_config *c,
 				  struct dlio_value *v)
 {
 	if (n->kind != YAML_LIST)
-		wrong(c, n, k->path, "a list");
+		dlio_config_wrong(c, n, k->path, "a list");
 	for (size_t i = 0; n->kind == YAML_LIST && i < n->count; i++) {
 		if (k->type == DLIO_WHOLES)
 			read_number(c, k, n->items[i], v);
 		else if (n->items[i]->kind != YAML_MAP)
-			wrong(c, n->items[i], k->path, "a map");
+			dlio_config_wrong(c, n->items[i], k->path, "a map");
 	}
 }
 
@@ -375,7 +377,7 @@ static void take_entry(struct dlio_config *c, const char *path,
 	} else if (is_group && n->kind == YAML_MAP) {
 		take_map(c, path, n);
 	} else if (is_group && !yaml_is_null(n)) {
-		wrong(c, n, path, "a map of keys");
+		dlio_config_wrong(c, n, path, "a map of keys");
 	} else if (!is_group) {
 		add_extra(c, path, n, NULL);
 	}

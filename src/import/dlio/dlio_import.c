@@ -152,7 +152,7 @@ static void tell_faults(const struct dlio_config *c)
 }
 
 /* The key that is meant, of today's spellings and the older ones; or NULL. */
-static const char *nearest(const char *path)
+static const char *dlio_import_nearest(const char *path)
 {
 	const char *words[2 * DLIO_ROWS_MAX + 1] = { 0 };
 	size_t count = 0;
@@ -168,7 +168,7 @@ static const char *nearest(const char *path)
 
 static void note(const struct dlio_extra *x, const char *what)
 {
-	const char *meant = x->why ? NULL : nearest(x->path);
+	const char *meant = x->why ? NULL : dlio_import_nearest(x->path);
 	struct buf line = { 0 }, clean = { 0 };
 
 	yaml_place(&line, x->node);
@@ -241,7 +241,8 @@ static int print_job(const struct ask *a, const struct dlio_config *c,
 	return EXIT_FAILED;
 }
 
-static int answer(const struct ask *a, struct dlio_config *c, const char *file)
+static int dlio_import_answer(const struct ask *a, struct dlio_config *c,
+			      const char *file)
 {
 	struct buf job = { 0 };
 	int status = EXIT_USAGE;
@@ -272,7 +273,7 @@ static int import(const struct ask *a, char *const *args, size_t count)
 		if (check_known(args[0], root, &config, &err) < 0)
 			status = dlio_import_refuse(&err);
 		else
-			status = answer(a, &config, args[0]);
+			status = dlio_import_answer(a, &config, args[0]);
 		dlio_config_fini(&config);
 	}
 	yaml_tree_fini(&tree);

@@ -345,7 +345,7 @@ const struct dlio_key *dlio_key_of(const char *path)
 	return k;
 }
 
-static bool begins(const char *words, const char *path, size_t len)
+static bool dlio_keys_begins(const char *words, const char *path, size_t len)
 {
 	for (; words && *words; words += strcspn(words, " ")) {
 		words += *words == ' ';
@@ -362,7 +362,8 @@ bool dlio_is_group(const char *path)
 	path = newer(path);
 	len = strlen(path);
 	for (const struct dlio_key *k = dlio_keys; k->path; k++)
-		if (begins(k->path, path, len) || begins(k->older, path, len))
+		if (dlio_keys_begins(k->path, path, len) ||
+		    dlio_keys_begins(k->older, path, len))
 			return true;
 	return false;
 }

@@ -143,7 +143,8 @@ static void write_parallelism(struct dlio_writer *w, bool trains)
 
 /* ---- one tensor a rank ---- */
 
-static double sum(const struct dlio_writer *w, const char *path, double divisor)
+static double dlio_state_sum(const struct dlio_writer *w, const char *path,
+			     double divisor)
 {
 	const struct yaml_node *n = dlio_value(w->c, path)->node;
 	double total = 0, one;
@@ -160,21 +161,24 @@ static double counted_bytes(struct dlio_writer *w)
 	double pipeline = dlio_take(w, "model.parallelism.pipeline")->number;
 	double layers = fmax(dlio_take(w, "model.num_layers")->number, 0);
 	double model = ceil(layers / pipeline) *
-		       sum(w, "model.layer_parameters", tensor);
-	double optimizer = 3 * sum(w, "model.optimization_groups", 1);
+		       dlio_state_sum(w, "model.layer_parameters", tensor);
+	double optimizer =
+		3 * dlio_state_sum(w, "model.optimization_groups", 1);
 
 	dlio_take(w, "model.layer_parameters");
 	dlio_take(w, "model.optimization_groups");
 	dlio_take(w, "model.parallelism.zero_stage");
-	dlio_say(w,
-		 "layer_parameters and optimization_groups, as DLIO makes "
-		 "bytes of them: %.0f layers of a rank with %s bytes "
-		 "each, and three times the groups, %s bytes. It saves "
-		 "them in two files, here they are one. "
-		 "--ranks=%.0f would be one copy of the model.",
-		 ceil(layers / pipeline),
-		 dlio_digits(sum(w, "model.layer_parameters", tensor)).s,
-		 dlio_digits(optimizer).s, tensor * pipeline);
+	dlio_say(
+		w,
+		"layer_parameters and optimization_groups, as DLIO makes "
+		"bytes of them: %.0f layers of a rank with %s bytes "
+		"each, and three times the groups, %s bytes. It saves "
+		"them in two files, here they are one. "
+		"--ranks=%.0f would be one copy of the model.",
+		ceil(layers / pipeline),
+		dlio_digits(dlio_state_sum(w, "model.layer_parameters", tensor))
+			.s,
+		dlio_digits(optimizer).s, tensor * pipeline);
 	return model + optimizer;
 }
 

@@ -58,7 +58,7 @@ static int take_bytes(struct reading *r, void *to, size_t bytes, size_t *taken)
 	return 1;
 }
 
-static int refuse(struct reading *r, const char *what, uint32_t magic)
+static int blktrace_refuse(struct reading *r, const char *what, uint32_t magic)
 {
 	return mlgen_fail(r->err, -EINVAL,
 			  "%s: at byte %" PRIu64 ": %s (%08" PRIx32
@@ -77,13 +77,14 @@ static int check_magic(struct reading *r, const void *bytes)
 		r->is_swapped = is_swapped;
 	memcpy(&first, bytes, sizeof(first));
 	if (!is_known || is_swapped != r->is_swapped)
-		return refuse(r,
-			      r->at ? "no record begins here"
-				    : "is no binary file of blktrace",
-			      first);
+		return blktrace_refuse(r,
+				       r->at ? "no record begins here"
+					     : "is no binary file of blktrace",
+				       first);
 	blktrace_event_take(bytes, r->is_swapped, &r->event);
 	if ((r->event.magic & 0xff) != BLKTRACE_VERSION)
-		return refuse(r, "a record of another version", r->event.magic);
+		return blktrace_refuse(r, "a record of another version",
+				       r->event.magic);
 	return 0;
 }
 

@@ -105,14 +105,15 @@ static const struct call names[] = {
 };
 /* clang-format on */
 
-static int compare(const void *name, const void *row)
+static int call_names_compare(const void *name, const void *row)
 {
 	return strcmp(name, ((const struct call *)row)->name);
 }
 
 static const struct call *find_exact(const char *name)
 {
-	return bsearch(name, names, ARRAY_LEN(names), sizeof(*names), compare);
+	return bsearch(name, names, ARRAY_LEN(names), sizeof(*names),
+		       call_names_compare);
 }
 
 static const char *without_prefix(const char *name)

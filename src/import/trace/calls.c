@@ -171,9 +171,9 @@ static bool moves_bytes(const struct call *k)
 }
 
 /* Where the call is, at the position of what is open. */
-static void place(struct calls *c, const struct call *k,
-		  const struct call_seen *s, struct fd_open *f,
-		  struct trace_record *to)
+static void calls_place(struct calls *c, const struct call *k,
+			const struct call_seen *s, struct fd_open *f,
+			struct trace_record *to)
 {
 	uint64_t moved = to->result > 0 ? (uint64_t)to->result : 0;
 
@@ -236,7 +236,7 @@ static int add_record(struct calls *c, const struct call *k,
 	if (k->kind == CALL_RENAME && s->becomes)
 		to.off = s->becomes;
 	if (k->kind == CALL_MOVES && f && to.result >= 0)
-		place(c, k, s, f, &to);
+		calls_place(c, k, s, f, &to);
 	return trace_fill_add(c->m->fill, &to, err);
 }
 
@@ -250,8 +250,8 @@ static bool needs_open(const struct call *k)
 }
 
 /* What happens to what is open besides; before the record, or behind it. */
-static void change(struct calls *c, const struct call *k,
-		   const struct call_seen *s, struct fd_open *f)
+static void calls_change(struct calls *c, const struct call *k,
+			 const struct call_seen *s, struct fd_open *f)
 {
 	uint32_t file = f ? f->file : s->file;
 
@@ -285,7 +285,7 @@ int calls_take(struct calls *c, const struct call *k, const struct call_seen *s,
 	}
 	if (k->op != TRACE_NONE)
 		rc = add_record(c, k, s, f, err);
-	change(c, k, s, f);
+	calls_change(c, k, s, f);
 	return rc;
 }
 

@@ -236,7 +236,7 @@ static int add_row(struct darshan *d, const struct darshan_row *r)
 	return trace_fill_add(d->m->fill, &to, d->err);
 }
 
-static int unread(struct darshan *d, const char *why)
+static int darshan_unread(struct darshan *d, const char *why)
 {
 	return import_unread(d->m, d->in.name, d->number, d->err, "%s", why);
 }
@@ -260,11 +260,12 @@ static int take_row(struct darshan *d, const char *line, size_t bytes)
 	enum module module;
 
 	if (wrong)
-		return unread(d, wrong);
+		return darshan_unread(d, wrong);
 	module = module_of(r.module, r.module_bytes);
 	if (module == MODULES && strncmp(r.module, "X_", 2) != 0)
-		return unread(d, "is no row of DXT, which begins with X_POSIX "
-				 "or X_MPIIO");
+		return darshan_unread(
+			d, "is no row of DXT, which begins with X_POSIX "
+			   "or X_MPIIO");
 	if (module == MODULES) {
 		snprintf(name, sizeof(name), "%.*s",
 			 (int)u64_min(r.module_bytes, sizeof(name)), r.module);
@@ -272,10 +273,11 @@ static int take_row(struct darshan *d, const char *line, size_t bytes)
 		return 0;
 	}
 	if (!d->file)
-		return unread(d, "no line '# DXT, file_id: ID, file_name: "
-				 "NAME' above says which file this is");
+		return darshan_unread(d,
+				      "no line '# DXT, file_id: ID, file_name: "
+				      "NAME' above says which file this is");
 	if (d->before + r.rank >= OTHER_THREADS)
-		return unread(d, "a rank of more than 100 million");
+		return darshan_unread(d, "a rank of more than 100 million");
 	return is_wanted(d, module) ? add_row(d, &r) : 0;
 }
 

@@ -90,8 +90,8 @@ struct taking {
 	size_t why_bytes;
 };
 
-static const char *say(struct taking *t, const char *what, struct word w,
-		       const char *wrong)
+static const char *darshan_row_say(struct taking *t, const char *what,
+				   struct word w, const char *wrong)
 {
 	snprintf(t->why, t->why_bytes, "the %s '%.*s' %s", what,
 		 (int)u64_min(w.bytes, 40), w.s, wrong);
@@ -103,7 +103,7 @@ static const char *take_number(struct taking *t, const char *what,
 {
 	const char *wrong = trace_number_take(w.s, w.bytes, most, out);
 
-	return wrong ? say(t, what, w, wrong) : NULL;
+	return wrong ? darshan_row_say(t, what, w, wrong) : NULL;
 }
 
 static const char *take_time(struct taking *t, const char *what, struct word w,
@@ -112,7 +112,7 @@ static const char *take_time(struct taking *t, const char *what, struct word w,
 	const char *wrong =
 		darshan_seconds(w.s, w.bytes, ns, &t->row->decimals);
 
-	return wrong ? say(t, what, w, wrong) : NULL;
+	return wrong ? darshan_row_say(t, what, w, wrong) : NULL;
 }
 
 static bool word_is(struct word w, const char *text)
@@ -136,7 +136,8 @@ static const char *take_cell(struct taking *t, enum column c, struct word w)
 		r->is_write = word_is(w, "write");
 		return r->is_write || word_is(w, "read")
 			       ? NULL
-			       : say(t, "word", w, "is neither read nor write");
+			       : darshan_row_say(t, "word", w,
+						 "is neither read nor write");
 	case COLUMN_SEGMENT:
 		return take_number(t, "segment", w, UINT64_MAX, &segment);
 	case COLUMN_OFFSET:
@@ -159,11 +160,12 @@ static const char *take_rest(struct taking *t, struct words *l)
 	while (next_word(l, &w)) {
 		if (*w.s == '[') {
 			if (w.s[w.bytes - 1] != ']')
-				return say(t, "list", w, "has no end");
+				return darshan_row_say(t, "list", w,
+						       "has no end");
 			continue;
 		}
 		if (r->has_thread)
-			return say(t, "word", w, "is one too many");
+			return darshan_row_say(t, "word", w, "is one too many");
 		const char *wrong =
 			take_number(t, "thread", w, UINT64_MAX - 1, &r->thread);
 

@@ -31,7 +31,7 @@ struct dftracer {
 	uint64_t others;          /* events that are not complete ones */
 };
 
-static int unread(struct dftracer *d, const char *why)
+static int dftracer_unread(struct dftracer *d, const char *why)
 {
 	return json_objects_unread(&d->objects, why);
 }
@@ -233,13 +233,15 @@ static int take_complete(struct dftracer *d, const json_t *event)
 	};
 
 	if (!e.name || !e.cat)
-		return unread(d, "an event without name or cat, which say what "
-				 "it is");
+		return dftracer_unread(
+			d, "an event without name or cat, which say what "
+			   "it is");
 	if (!json_time(json_object_get(event, "ts"), NS_PER_US, &e.start_ns))
-		return unread(d, "an event without ts, the microseconds at "
-				 "which it began");
+		return dftracer_unread(
+			d, "an event without ts, the microseconds at "
+			   "which it began");
 	if (dur && !json_time(dur, NS_PER_US, &e.duration_ns))
-		return unread(d, "dur is no number of microseconds");
+		return dftracer_unread(d, "dur is no number of microseconds");
 	if (is_cat(e.cat, "POSIX") || is_cat(e.cat, "STDIO"))
 		return take_call(d, &e);
 	/* Where it began and ended itself. */
@@ -254,8 +256,9 @@ static int take_event(void *who, const json_t *event)
 	const char *ph = text_in(event, "ph");
 
 	if (!ph)
-		return unread(d, "an event without ph, its kind; X is a "
-				 "complete one, M a name");
+		return dftracer_unread(d,
+				       "an event without ph, its kind; X is a "
+				       "complete one, M a name");
 	if (strcmp(ph, "X") == 0)
 		return take_complete(d, event);
 	if (strcmp(ph, "M") == 0)
@@ -265,7 +268,7 @@ static int take_event(void *who, const json_t *event)
 	return 0;
 }
 
-static void tell(struct dftracer *d)
+static void dftracer_tell(struct dftracer *d)
 {
 	uint64_t nameless = dftracer_names_unexplained(d->names);
 
@@ -317,7 +320,7 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 	if (rc == 0)
 		rc = dftracer_marks_end(&d.marks, m, err);
 	if (rc == 0)
-		tell(&d);
+		dftracer_tell(&d);
 	keyed_fini(&d.posix);
 	dftracer_marks_fini(&d.marks);
 	dftracer_names_free(d.names);

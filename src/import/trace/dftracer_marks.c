@@ -71,8 +71,8 @@ static uint64_t from_0(struct dftracer_count *c, uint64_t number)
 	return number - u64_min(number, c->first);
 }
 
-static void widen(struct dftracer_marks *k, const struct dftracer_event *e,
-		  uint64_t epoch)
+static void dftracer_marks_widen(struct dftracer_marks *k,
+				 const struct dftracer_event *e, uint64_t epoch)
 {
 	uint64_t end_ns = e->start_ns + e->duration_ns;
 	bool is_new;
@@ -137,7 +137,7 @@ int dftracer_marks_take(struct dftracer_marks *k, struct importing *m,
 	uint64_t epoch;
 
 	if (number_in(e->args, "epoch", EPOCH_MOST, &epoch))
-		widen(k, e, from_0(&k->epochs, epoch));
+		dftracer_marks_widen(k, e, from_0(&k->epochs, epoch));
 	if (mark)
 		return add_mark(k, m, e, mark, err);
 	k->left++;

@@ -40,8 +40,8 @@ void dftracer_names_free(struct dftracer_names *n)
 	mem_free(n);
 }
 
-static struct hashed *find(struct dftracer_names *n, const char *hash,
-			   bool *is_new)
+static struct hashed *dftracer_names_find(struct dftracer_names *n,
+					  const char *hash, bool *is_new)
 {
 	uint32_t id = trace_names_id(n->hashes, hash, strlen(hash), is_new);
 
@@ -56,7 +56,7 @@ void dftracer_names_explain(struct dftracer_names *n, const char *hash,
 			    const char *name)
 {
 	bool is_new;
-	struct hashed *h = find(n, hash, &is_new);
+	struct hashed *h = dftracer_names_find(n, hash, &is_new);
 	uint64_t id;
 
 	if (!is_new && h->is_explained)
@@ -75,7 +75,7 @@ void dftracer_names_explain(struct dftracer_names *n, const char *hash,
 uint32_t dftracer_names_file(struct dftracer_names *n, const char *hash)
 {
 	bool is_new;
-	struct hashed *h = find(n, hash, &is_new);
+	struct hashed *h = dftracer_names_find(n, hash, &is_new);
 	struct buf name = { 0 };
 
 	if (!is_new)

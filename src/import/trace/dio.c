@@ -45,7 +45,7 @@ static const char *const duration_names[] = { "execution_time", "latency",
 static const char *const result_names[] = { "return_value", "retval", "ret",
 					    "result", NULL };
 
-static int unread(struct dio *d, const char *why)
+static int dio_unread(struct dio *d, const char *why)
 {
 	return json_objects_unread(&d->objects, why);
 }
@@ -201,12 +201,14 @@ static int take_call(struct dio *d, const struct event *e, const char *name)
 		return 0;
 	}
 	if (!time_in(e->event, begin_names, &s.start_ns))
-		return unread(d, "an event without the time of the call, as "
-				 "call_timestamp in nanoseconds");
+		return dio_unread(d,
+				  "an event without the time of the call, as "
+				  "call_timestamp in nanoseconds");
 	s.duration_ns = TRACE_UNKNOWN;
 	if (time_in(e->event, end_names, &end_ns)) {
 		if (end_ns < s.start_ns)
-			return unread(d, "an event that ends before it begins");
+			return dio_unread(
+				d, "an event that ends before it begins");
 		s.duration_ns = end_ns - s.start_ns;
 	} else {
 		json_time(json_member(e->event, duration_names), 1,
@@ -243,12 +245,12 @@ static int take_event(void *who, const json_t *whole)
 	e.args = json_member(e.event, ANY_OF("args", "arguments"));
 	name = json_string_value(json_member(e.event, call_names));
 	if (!has_text(name))
-		return unread(d, "an event without the name of its system "
-				 "call, as syscall");
+		return dio_unread(d, "an event without the name of its system "
+				     "call, as syscall");
 	return take_call(d, &e, name);
 }
 
-static void tell(struct dio *d)
+static void dio_tell(struct dio *d)
 {
 	if (d->tagged)
 		import_note(d->m,
@@ -273,7 +275,7 @@ int import_dio(struct importing *m, struct mlgen_err *err)
 	if (rc == 0)
 		rc = import_judge(m, "dio", err);
 	if (rc == 0)
-		tell(&d);
+		dio_tell(&d);
 	keyed_fini(&d.processes);
 	calls_free(d.calls);
 	json_objects_fini(&d.objects);

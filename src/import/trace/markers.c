@@ -112,9 +112,9 @@ static int refuse_clocks(struct marking *k)
 
 /* ---- what becomes of a marker ---- */
 
-static int put(struct marking *k, const struct marker_kind *kind,
-	       const char *text, size_t bytes, uint64_t start_ns,
-	       uint64_t duration_ns)
+static int markers_put(struct marking *k, const struct marker_kind *kind,
+		       const char *text, size_t bytes, uint64_t start_ns,
+		       uint64_t duration_ns)
 {
 	struct trace_record to = {
 		.start_ns = start_ns,
@@ -140,7 +140,8 @@ static int put_text(struct marking *k, uint64_t now_ns)
 				    .rank = l->rank,
 				    .number = TRACE_UNKNOWN };
 
-	return l->name.len ? put(k, &text, l->name.s, l->name.len, now_ns, 0)
+	return l->name.len ? markers_put(k, &text, l->name.s, l->name.len,
+					 now_ns, 0)
 			   : 0;
 }
 
@@ -149,8 +150,8 @@ static int end_kind(struct marking *k, struct marker_kind *kind,
 {
 	kind->is_open = false;
 	k->endless += duration_ns == TRACE_UNKNOWN;
-	return put(k, kind, kind->name, strlen(kind->name), kind->start_ns,
-		   duration_ns);
+	return markers_put(k, kind, kind->name, strlen(kind->name),
+			   kind->start_ns, duration_ns);
 }
 
 static struct marker_kind *kind_of(struct marking *k)
@@ -288,7 +289,7 @@ static int end_all(struct marking *k)
 	return rc;
 }
 
-static void tell(struct marking *k)
+static void markers_tell(struct marking *k)
 {
 	if (k->wrong)
 		import_note(k->m, "%s: %" PRIu64 " line%s could not be read",
@@ -342,7 +343,7 @@ static int take_file(struct marking *k)
 	if (rc == 0)
 		rc = end_all(k);
 	if (rc == 0)
-		tell(k);
+		markers_tell(k);
 	return rc;
 }
 

@@ -91,7 +91,7 @@ static bool is_log(const struct mcgill_text *name)
 
 /* ---- records ---- */
 
-static int put(struct reading *r, const struct trace_record *to)
+static int mcgill_put(struct reading *r, const struct trace_record *to)
 {
 	return trace_fill_add(r->m->fill, to, r->err);
 }
@@ -123,7 +123,7 @@ static int put_open(struct reading *r, const struct mcgill_line *l)
 	}
 	if (l->name.bytes && to.file)
 		mcgill_names_opened(r->names, l->name, to.file);
-	return put(r, &to);
+	return mcgill_put(r, &to);
 }
 
 /* creat(), mkdir(), rmdir(), unlink(). */
@@ -135,7 +135,7 @@ static int put_create(struct reading *r, const struct mcgill_line *l)
 	if (l->op == TRACE_OPEN)
 		to.len_bytes = O_WRONLY | O_CREAT | O_TRUNC;
 	to.file = name_of(r, l->path);
-	return put(r, &to);
+	return mcgill_put(r, &to);
 }
 
 static int put_call(struct reading *r, const struct mcgill_line *l)
@@ -149,7 +149,7 @@ static int put_call(struct reading *r, const struct mcgill_line *l)
 	if (l->op != TRACE_MUNMAP && to.off > INT64_MAX)
 		to.off = TRACE_UNKNOWN;
 	to.file = file_of(r, l);
-	return put(r, &to);
+	return mcgill_put(r, &to);
 }
 
 /* From when it was issued to when it was done. */
@@ -165,11 +165,11 @@ static int put_block(struct reading *r, const struct mcgill_line *l)
 	to.len_bytes = l->bytes;
 	to.flags = l->writes ? TRACE_WRITES : 0;
 	to.duration_ns = 0;
-	rc = put(r, &to);
+	rc = mcgill_put(r, &to);
 	to.op = TRACE_BLOCK_COMPLETE;
 	to.start_ns = l->time_ns;
 	to.pid = to.tid = 0;
-	return rc < 0 ? rc : put(r, &to);
+	return rc < 0 ? rc : mcgill_put(r, &to);
 }
 
 /* ---- the clock ---- */
@@ -305,7 +305,7 @@ static int read_file(struct reading *r, const struct mcgill_file *f)
 	return rc;
 }
 
-static void tell(struct reading *r)
+static void mcgill_tell(struct reading *r)
 {
 	uint64_t several = mcgill_names_ambiguous(r->names);
 
@@ -363,7 +363,7 @@ int import_mcgill(struct importing *m, struct mlgen_err *err)
 		rc = read_all(&r, &files);
 	if (rc == 0) {
 		set_clock(&r);
-		tell(&r);
+		mcgill_tell(&r);
 		rc = import_judge(m, "mcgill", err);
 	}
 	mcgill_names_free(r.names);

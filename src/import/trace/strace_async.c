@@ -87,8 +87,8 @@ static uint64_t bytes_of(struct strace_text request, struct strace_text code)
 }
 
 /* 0, also of what is left out; STRACE_BAD, or -errno. */
-static int submit(struct strace_event *e, struct strace_text request,
-		  uint64_t context)
+static int strace_async_submit(struct strace_event *e,
+			       struct strace_text request, uint64_t context)
 {
 	struct strace_aio *a = &e->r->aio[e->r->aio_at];
 	struct strace_text code, fd;
@@ -135,15 +135,15 @@ int strace_take_submit(struct strace_event *e)
 	list = e->call.args[2];
 	while (rc == 0 && left-- > 0 && strace_text_item(&list, &request) &&
 	       *request.s == '{')
-		rc = submit(e, request, context);
+		rc = strace_async_submit(e, request, context);
 	return rc;
 }
 
 /* ---- completion ---- */
 
 /* The oldest of its kind. */
-static struct strace_aio *find(struct strace_event *e, uint64_t context,
-			       uint64_t data)
+static struct strace_aio *strace_async_find(struct strace_event *e,
+					    uint64_t context, uint64_t data)
 {
 	struct strace_reader *r = e->r;
 
@@ -175,7 +175,7 @@ int strace_take_events(struct strace_event *e)
 		if (!strace_text_member_number(event, "data", &data) ||
 		    !strace_text_member_number(event, "res", &result))
 			break;
-		a = find(e, context, (uint64_t)data);
+		a = strace_async_find(e, context, (uint64_t)data);
 		if (a)
 			rc = aio_put(e->r, a,
 				     e->end_ns > a->start_ns

@@ -134,7 +134,7 @@ int strace_take_sendfile(struct strace_event *e)
 
 /* ---- positions ---- */
 
-static int seek(struct strace_event *e, int64_t to)
+static int strace_io_seek(struct strace_event *e, int64_t to)
 {
 	struct strace_ref ref;
 
@@ -151,7 +151,7 @@ static int seek(struct strace_event *e, int64_t to)
 
 int strace_take_seek(struct strace_event *e)
 {
-	return seek(e, e->call.result);
+	return strace_io_seek(e, e->call.result);
 }
 
 /* Of 32 bits: the result is the third argument. */
@@ -162,7 +162,7 @@ int strace_take_llseek(struct strace_event *e)
 
 	if (e->call.arg_count < 3 || !pointed(e->call.args[2], &to, &has_to))
 		return strace_bad(e, "a seek without its result");
-	return has_to ? seek(e, (int64_t)to) : 0;
+	return has_to ? strace_io_seek(e, (int64_t)to) : 0;
 }
 
 /* ---- calls on a whole file, or a range ---- */

@@ -161,7 +161,7 @@ int strace_folder(struct strace_event *e, int at)
 }
 
 /* Behind a folder: "." and blank parts go, ".." may be a link's and stays. */
-static void join(struct buf *path, const char *s)
+static void strace_ref_join(struct buf *path, const char *s)
 {
 	size_t n;
 
@@ -193,7 +193,7 @@ int strace_path(struct strace_event *e, int at, int arg)
 	if (rc)
 		return rc;
 	if (r->path.len)
-		join(&r->path, buf_str(&r->scratch));
+		strace_ref_join(&r->path, buf_str(&r->scratch));
 	else
 		buf_addn(&r->path, buf_str(&r->scratch), r->scratch.len);
 	return 0;

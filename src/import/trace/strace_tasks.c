@@ -24,7 +24,7 @@ struct strace_task *strace_tasks_find(const struct strace_tasks *t,
 	return task;
 }
 
-static void enter(struct strace_tasks *t, struct strace_task *task)
+static void strace_tasks_enter(struct strace_tasks *t, struct strace_task *task)
 {
 	struct strace_task **place = place_of(t, task->tid);
 
@@ -32,7 +32,7 @@ static void enter(struct strace_tasks *t, struct strace_task *task)
 	*place = task;
 }
 
-static void grow(struct strace_tasks *t)
+static void strace_tasks_grow(struct strace_tasks *t)
 {
 	struct strace_tasks old = *t;
 
@@ -42,7 +42,7 @@ static void grow(struct strace_tasks *t)
 		for (struct strace_task *at = old.places[i], *next; at;
 		     at = next) {
 			next = at->next;
-			enter(t, at);
+			strace_tasks_enter(t, at);
 		}
 	mem_free(old.places);
 }
@@ -76,16 +76,16 @@ struct strace_task *strace_tasks_add(struct strace_tasks *t, uint32_t tid,
 	struct strace_task *task = mem_zalloc(sizeof(*task));
 
 	if (t->count >= t->size)
-		grow(t);
+		strace_tasks_grow(t);
 	task->tid = tid;
 	task->pending.fd = -1;
 	strace_task_move(task, process);
-	enter(t, task);
+	strace_tasks_enter(t, task);
 	t->count++;
 	return task;
 }
 
-static void leave(struct strace_tasks *t, struct strace_task *task)
+static void strace_tasks_leave(struct strace_tasks *t, struct strace_task *task)
 {
 	struct strace_task **at = place_of(t, task->tid);
 
@@ -96,7 +96,7 @@ static void leave(struct strace_tasks *t, struct strace_task *task)
 
 void strace_tasks_remove(struct strace_tasks *t, struct strace_task *task)
 {
-	leave(t, task);
+	strace_tasks_leave(t, task);
 	t->count--;
 	strace_task_unlist(task);
 	process_put(task->process);
@@ -107,11 +107,11 @@ void strace_tasks_remove(struct strace_tasks *t, struct strace_task *task)
 void strace_tasks_rename(struct strace_tasks *t, struct strace_task *task,
 			 uint32_t tid)
 {
-	leave(t, task);
+	strace_tasks_leave(t, task);
 	if (task->process->pid == task->tid)
 		task->process->pid = tid;
 	task->tid = tid;
-	enter(t, task);
+	strace_tasks_enter(t, task);
 }
 
 struct strace_task *strace_tasks_only(const struct strace_tasks *t)

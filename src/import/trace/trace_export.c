@@ -46,8 +46,8 @@ static int export_iolog(struct trace_ordered *o, FILE *to,
 	return rc;
 }
 
-static int put(const struct ask *a, struct trace_ordered *o,
-	       struct mlgen_err *err)
+static int trace_export_put(const struct ask *a, struct trace_ordered *o,
+			    struct mlgen_err *err)
 {
 	return a->set->settings.export == EXPORT_CSV
 		       ? export_csv(o, a->to, err)
@@ -68,7 +68,7 @@ int ask_export(const struct ask *a)
 	if (rc == 0) {
 		status = tell_missing(trace_reader_read(r)) ? EXIT_RAN
 							    : EXIT_FAILED;
-		rc = put(a, o, &err);
+		rc = trace_export_put(a, o, &err);
 		if (rc < 0)
 			status = EXIT_FAILED;
 	}

@@ -54,8 +54,9 @@ static char *checkpoint_directory_of(const struct plan_report *p)
 	return p->checkpoint.directory;
 }
 
-static void report(FILE *to, const struct run_result *run,
-		   const struct job_result *r, size_t n, bool quiet)
+static void checkpoint_page_report(FILE *to, const struct run_result *run,
+				   const struct job_result *r, size_t n,
+				   bool quiet)
 {
 	struct text_block b;
 
@@ -70,7 +71,7 @@ const struct page checkpoint_page = {
 	.plan_text = plan_checkpoint_text,
 	.directory = checkpoint_directory_of,
 	.list = list_state,
-	.text = report,
+	.text = checkpoint_page_report,
 	.verdict = verdict_fill_checkpoint,
 	.seconds = checkpoint_seconds_of,
 	.workers = "threads",

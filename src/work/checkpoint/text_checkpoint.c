@@ -104,7 +104,7 @@ static void put_answer(struct buf *out, const struct text_block *b,
 	buf_addc(out, '\n');
 }
 
-static void answer(struct buf *out, const struct text_block *b)
+static void text_checkpoint_answer(struct buf *out, const struct text_block *b)
 {
 	if (b->checkpoints->completed == 0) {
 		buf_addf(out, "%s: no checkpoint was %s", b->job->name,
@@ -324,7 +324,7 @@ void text_checkpoint_report(FILE *to, struct text_block *b, bool quiet)
 	b->unit = show_rate_unit(b->checkpoints->bytes_per_sec);
 	for (unsigned i = 0; i < PARTS; i++)
 		buf_init(&parts[i]);
-	answer(&parts[ANSWER], b);
+	text_checkpoint_answer(&parts[ANSWER], b);
 	if (!quiet) {
 		below_answer(&below, b);
 		buf_add(&parts[ANSWER], buf_str(&below));

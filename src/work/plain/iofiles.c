@@ -293,8 +293,8 @@ static uint64_t offset_of(const struct looking *x, uint64_t limit)
 	return offset->percent > 0 ? off - off % x->smallest : offset->bytes;
 }
 
-static int place(const struct looking *x, struct iofile *file,
-		 struct mlgen_err *err)
+static int iofiles_place(const struct looking *x, struct iofile *file,
+			 struct mlgen_err *err)
 {
 	const struct job *j = x->job;
 	bool is_real = !file->is_missing && file->kind != IOFILE_CHAR &&
@@ -402,7 +402,7 @@ static int iofiles_look_at_all(struct looking *x, struct mlgen_err *err)
 		if (job_touches_files(x->job))
 			r = iofiles_look(x, &f->files[i], err);
 		if (r == 0)
-			r = place(x, &f->files[i], err);
+			r = iofiles_place(x, &f->files[i], err);
 	}
 	if (r)
 		return r;

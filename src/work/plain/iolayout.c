@@ -196,7 +196,7 @@ static int look_at_missing(struct iofiles *f, struct mlgen_err *err)
 
 /* Making them */
 
-static void announce(const void *arg, const char *time)
+static void iolayout_announce(const void *arg, const char *time)
 {
 	const struct layout *x = arg;
 	const struct filemaker *m = &x->maker;
@@ -236,9 +236,11 @@ static int make_parts(struct layout *x, struct mlgen_err *err)
 
 	iolayout_begin(x);
 	if (!x->parts.has_content)
-		return filemaker_run(&x->maker, &make, announce, x, err);
+		return filemaker_run(&x->maker, &make, iolayout_announce, x,
+				     err);
 	r = crew_run(&x->maker.crew, &make, err);
-	return r ? r : filemaker_run(&x->maker, &fill, announce, x, err);
+	return r ? r
+		 : filemaker_run(&x->maker, &fill, iolayout_announce, x, err);
 }
 
 static int work_locked(struct layout *x, struct mlgen_err *err)
@@ -280,7 +282,7 @@ static int iolayout_work(struct layout *x, struct mlgen_err *err)
 	return r;
 }
 
-static int interrupted(const struct layout *x, struct mlgen_err *err)
+static int iolayout_interrupted(const struct layout *x, struct mlgen_err *err)
 {
 	return mlgen_fail(err, CREW_STOPPED,
 			  "%s: interrupted with %" PRIu64 " of %" PRIu64
@@ -337,7 +339,7 @@ int iolayout_run(struct iofiles *f, struct iolayout *l, struct mlgen_err *err)
 	list_folders(&x);
 	r = iolayout_work(&x, err);
 	if (r == CREW_STOPPED)
-		interrupted(&x, err);
+		iolayout_interrupted(&x, err);
 	free_folders(&x);
 	return r;
 }

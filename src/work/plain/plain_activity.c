@@ -144,8 +144,8 @@ static void need(const struct slot *s, uint64_t room_bytes, struct memneed *n)
 }
 
 /* Jobs before it may have made its files: they are looked at anew. */
-static int prepare(struct slot *s, struct run_shared *run,
-		   struct mlgen_err *err)
+static int plain_activity_prepare(struct slot *s, struct run_shared *run,
+				  struct mlgen_err *err)
 {
 	struct iofiles_request req = request_of(s, run);
 	struct iolayout layout = { .req = &req,
@@ -458,7 +458,7 @@ const struct activity plain_activity = {
 	.need = need,
 	.put_costs = plain_put_costs,
 	.lower = "numjobs, iodepth or bs",
-	.prepare = prepare,
+	.prepare = plain_activity_prepare,
 	.start = plain_start,
 	.fini = plain_fini,
 	.records = records,

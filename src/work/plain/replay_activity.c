@@ -42,7 +42,7 @@ static int replay_init(struct slot *s, struct run_shared *run,
 
 /* ---- rules ---- */
 
-static void forget(struct replay *r)
+static void replay_activity_forget(struct replay *r)
 {
 	replay_ops_fini(&r->ops);
 	replay_files_fini(&r->files);
@@ -56,11 +56,11 @@ static int rule_trace(struct slot *s, struct run_shared *run,
 	int rc;
 
 	(void)run;
-	forget(r);
+	replay_activity_forget(r);
 	replay_files_init(&r->files, s->job);
 	rc = replay_ops_read(&r->ops, &r->files, s->job, err);
 	if (rc < 0)
-		forget(r);
+		replay_activity_forget(r);
 	return rc;
 }
 
@@ -212,8 +212,8 @@ static void replay_memory(const struct slot *s, uint64_t room_bytes,
 
 /* ---- preparation ---- */
 
-static int prepare(struct slot *s, struct run_shared *run,
-		   struct mlgen_err *err)
+static int replay_activity_prepare(struct slot *s, struct run_shared *run,
+				   struct mlgen_err *err)
 {
 	struct replay *r = replay_of(s);
 	struct replay_files_maker m = { .clock = run->cfg.clock,
@@ -312,7 +312,7 @@ static void replay_fini(struct slot *s)
 	iofiles_fini(&r->plain.files);
 	mem_free(r->shared.positions);
 	mem_free(r->shared.turns);
-	forget(r);
+	replay_activity_forget(r);
 	mem_free(r);
 	s->own = NULL;
 }
@@ -407,7 +407,7 @@ const struct activity replay_activity = {
 	.need = replay_memory,
 	.put_costs = replay_put_costs,
 	.lower = "replay_threads",
-	.prepare = prepare,
+	.prepare = replay_activity_prepare,
 	.start = replay_start,
 	.fini = replay_fini,
 	.records = one_record,

@@ -89,7 +89,7 @@ void replay_blocks_add(struct replay_blocks *b, const struct trace_record *r)
 	add_issue(b, r);
 }
 
-static void fold(struct replay_blocks *b, struct trace_record *r)
+static void replay_blocks_fold(struct replay_blocks *b, struct trace_record *r)
 {
 	if (!b->span_bytes || r->off == TRACE_UNKNOWN || r->off < b->span_bytes)
 		return;
@@ -106,7 +106,7 @@ bool replay_blocks_next(struct replay_blocks *b, bool is_end,
 	    !(issued_at(b, b->first)->is_done || is_full || is_end))
 		return false;
 	*out = issued_at(b, b->first++)->request;
-	fold(b, out);
+	replay_blocks_fold(b, out);
 	return true;
 }
 

@@ -83,7 +83,7 @@ static void sync_names(const struct making *x)
 
 /* ---- files ---- */
 
-static void announce(const void *arg, const char *time)
+static void replay_files_make_announce(const void *arg, const char *time)
 {
 	const struct making *x = arg;
 	const struct filemaker *m = &x->maker;
@@ -106,7 +106,8 @@ static int run(struct making *x,
 	bool is_first = !x->is_announced && x->f->missing_files;
 
 	x->is_announced |= is_first;
-	return is_first ? filemaker_run(&x->maker, &task, announce, x, err)
+	return is_first ? filemaker_run(&x->maker, &task,
+					replay_files_make_announce, x, err)
 			: crew_run(&x->maker.crew, &task, err);
 }
 

@@ -24,7 +24,8 @@ static int name_too_long(const struct replay_files *f, uint32_t id,
 }
 
 /* Two names, of which the second one stays. */
-static void join(struct replay_files *f, uint32_t id, uint32_t stays)
+static void replay_files_names_join(struct replay_files *f, uint32_t id,
+				    uint32_t stays)
 {
 	struct replay_file *from = replay_file(f, id);
 	struct replay_file *to = replay_file(f, stays);
@@ -34,7 +35,8 @@ static void join(struct replay_files *f, uint32_t id, uint32_t stays)
 	from->flags |= REPLAY_FILE_ALIAS;
 }
 
-static int settle(struct replay_files *f, uint32_t id, struct mlgen_err *err)
+static int replay_files_names_settle(struct replay_files *f, uint32_t id,
+				     struct mlgen_err *err)
 {
 	size_t bytes;
 	const char *name = trace_names_text(f->names, id, &bytes);
@@ -46,7 +48,8 @@ static int settle(struct replay_files *f, uint32_t id, struct mlgen_err *err)
 	if (*path == '\0')
 		memcpy(path, "/", 2);
 	if (strlen(path) != bytes || memcmp(path, name, bytes) != 0)
-		join(f, id, replay_files_id(f, path, strlen(path)));
+		replay_files_names_join(f, id,
+					replay_files_id(f, path, strlen(path)));
 	return 0;
 }
 
@@ -140,7 +143,7 @@ static int check_above(const struct replay_files *f, uint32_t id,
 	return 0;
 }
 
-static void count(struct replay_files *f, uint32_t id)
+static void replay_files_names_count(struct replay_files *f, uint32_t id)
 {
 	const struct replay_file *file = replay_file(f, id);
 
@@ -171,7 +174,7 @@ int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
 
 		if (flags && !(flags & REPLAY_FILE_ALIAS) &&
 		    !replay_file_is_traced(f, id))
-			r = settle(f, id, err);
+			r = replay_files_names_settle(f, id, err);
 	}
 	for (uint32_t id = 1; id <= trace_names_count(f->names) && r == 0; id++)
 		infer(f, id);
@@ -183,7 +186,7 @@ int replay_names_settle(struct replay_files *f, struct mlgen_err *err)
 
 		if (!flags || flags & REPLAY_FILE_ALIAS)
 			continue;
-		count(f, id);
+		replay_files_names_count(f, id);
 		if (!replay_file_is_below(f, id))
 			continue;
 		f->uses_directory = true;

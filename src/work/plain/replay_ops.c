@@ -70,8 +70,9 @@ static uint32_t file_of(struct reading *x, uint32_t file)
 }
 
 /* Of all records the same answer: 1 and the operation, or 0. */
-static int take(struct reading *x, const struct trace_record *r,
-		struct replay_op *op, struct replay_left_counts *left)
+static int replay_ops_take(struct reading *x, const struct trace_record *r,
+			   struct replay_op *op,
+			   struct replay_left_counts *left)
 {
 	uint32_t file = file_of(x, r->file), to = 0;
 
@@ -108,7 +109,7 @@ static void look_at(struct reading *x, const struct trace_record *r)
 	struct replay_left_counts unused = { 0 };
 	struct replay_op op;
 
-	if (!take(x, r, &op, &unused))
+	if (!replay_ops_take(x, r, &op, &unused))
 		return;
 	if (x->lanes.keys.count == 0)
 		x->first_ns = r->start_ns;
@@ -258,8 +259,8 @@ static struct scope_state *scope_of(struct reading *x, uint32_t file)
 }
 
 /* Its times, and behind whom it begins. */
-static void place(struct reading *x, struct replay_op *op, unsigned worker,
-		  const struct trace_record *r)
+static void replay_ops_place(struct reading *x, struct replay_op *op,
+			     unsigned worker, const struct trace_record *r)
 {
 	struct scope_state *w = &x->workers[worker], *s = scope_of(x, op->file);
 	uint64_t end = opkind_end_ns(r), behind;
@@ -279,8 +280,8 @@ static void place(struct reading *x, struct replay_op *op, unsigned worker,
 		x->o->depth = op->under_way + 1u;
 }
 
-static int put(struct reading *x, unsigned worker, const struct replay_op *op,
-	       struct mlgen_err *err)
+static int replay_ops_put(struct reading *x, unsigned worker,
+			  const struct replay_op *op, struct mlgen_err *err)
 {
 	replay_count(x->o, replay_file(x->files, op->file), op);
 	return replay_spool_add(x->o->spool, worker, op, err);
@@ -302,8 +303,8 @@ static int put_parts(struct reading *x, unsigned worker, struct replay_op *op,
 		op->moved_bytes = (uint32_t)u64_min(n, moved);
 		left -= n;
 		moved -= op->moved_bytes;
-		place(x, op, worker, r);
-		rc = put(x, worker, op, err);
+		replay_ops_place(x, op, worker, r);
+		rc = replay_ops_put(x, worker, op, err);
 		op->off += n;
 	} while (left && rc == 0);
 	return rc;
@@ -315,7 +316,7 @@ static int put_record(struct reading *x, const struct trace_record *r,
 	struct replay_op op;
 	unsigned worker;
 
-	if (!take(x, r, &op, &x->left))
+	if (!replay_ops_take(x, r, &op, &x->left))
 		return 0;
 	worker = replay_lanes_of(&x->lanes, r);
 	if (!replay_opened_take(&x->opened, worker, &op)) {
@@ -324,8 +325,8 @@ static int put_record(struct reading *x, const struct trace_record *r,
 	}
 	if (replay_moves(r->op) || op.op == MLGEN_ALLOCATE)
 		return put_parts(x, worker, &op, r, err);
-	place(x, &op, worker, r);
-	return put(x, worker, &op, err);
+	replay_ops_place(x, &op, worker, r);
+	return replay_ops_put(x, worker, &op, err);
 }
 
 /* ---- all of it ---- */

@@ -4,7 +4,7 @@
 
 #include "base/util.h"
 
-static void add(struct replay_slice *to, const struct replay_slice *b)
+static void slice_add(struct replay_slice *to, const struct replay_slice *b)
 {
 	to->asked_ios += b->asked_ios;
 	to->asked_bytes += b->asked_bytes;
@@ -13,15 +13,15 @@ static void add(struct replay_slice *to, const struct replay_slice *b)
 }
 
 /* Two become one. */
-static void fold(struct replay_slices *s)
+static void replay_slices_fold(struct replay_slices *s)
 {
 	for (size_t i = 0; i < REPLAY_SLICES; i++) {
 		struct replay_slice both = { 0 };
 
 		if (2 * i < REPLAY_SLICES)
-			add(&both, &s->slices[2 * i]);
+			slice_add(&both, &s->slices[2 * i]);
 		if (2 * i + 1 < REPLAY_SLICES)
-			add(&both, &s->slices[2 * i + 1]);
+			slice_add(&both, &s->slices[2 * i + 1]);
 		s->slices[i] = both;
 	}
 	s->count = divide_up(s->count, 2);
@@ -32,7 +32,7 @@ void replay_slices_stretch(struct replay_slices *s, double seconds)
 {
 	/* Sums of halves may differ in the last digit. */
 	while (s->seconds > 0 && s->seconds < seconds * .999)
-		fold(s);
+		replay_slices_fold(s);
 }
 
 void replay_slices_add(struct replay_slices *s, double at, uint64_t bytes)
@@ -40,7 +40,7 @@ void replay_slices_add(struct replay_slices *s, double at, uint64_t bytes)
 	size_t i;
 
 	while (at >= s->seconds * REPLAY_SLICES)
-		fold(s);
+		replay_slices_fold(s);
 	i = (size_t)(at / s->seconds);
 	if (i >= REPLAY_SLICES)
 		i = REPLAY_SLICES - 1;
@@ -57,6 +57,6 @@ void replay_slices_merge(struct replay_slices *to,
 	replay_slices_stretch(to, other.seconds);
 	replay_slices_stretch(&other, to->seconds);
 	for (size_t i = 0; i < REPLAY_SLICES; i++)
-		add(&to->slices[i], &other.slices[i]);
+		slice_add(&to->slices[i], &other.slices[i]);
 	to->count = u64_max(to->count, other.count);
 }

@@ -16,7 +16,7 @@
 /* A pace that ends so far behind, as a part of the time, was not kept. */
 #define LATE_PART 100
 
-static uint64_t now(const struct stream *s)
+static uint64_t stream_now(const struct stream *s)
 {
 	return clock_now(s->all->clock);
 }
@@ -41,7 +41,7 @@ static void await_start(struct stream *s)
 	for (;;) {
 		uint32_t seen = bell_look(&all->go);
 
-		if (stream_is_over(s) || now(s) >= all->start_after_ns)
+		if (stream_is_over(s) || stream_now(s) >= all->start_after_ns)
 			return;
 		bell_wait(&all->go, all->clock, seen, all->start_after_ns);
 	}
@@ -75,7 +75,7 @@ static void ramp_is_over(struct stream *s)
 
 	if (all->watch)
 		all->watch->begin_anew(all->watched);
-	start_counting(s, now(s));
+	start_counting(s, stream_now(s));
 }
 
 /* False: the run is over. */
@@ -164,7 +164,8 @@ void stream_take_error(struct stream *s, const struct io_op *op)
 	bool is_counted =
 		ignored_counts(s->all->job, op->io.op, (int)op->io.result);
 
-	if (op->io.result == -ECANCELED && stop_has_come(s->all->stop, now(s)))
+	if (op->io.result == -ECANCELED &&
+	    stop_has_come(s->all->stop, stream_now(s)))
 		return; /* it was not even begun, or only played */
 	if (is_counted)
 		opstat_add_error(&s->worker.stat);
@@ -172,7 +173,7 @@ void stream_take_error(struct stream *s, const struct io_op *op)
 		return;
 	stream_describe(s, op, &err);
 	if (is_counted)
-		worker_keep_error(&s->worker, &err, now(s));
+		worker_keep_error(&s->worker, &err, stream_now(s));
 	else
 		stream_fail(s, &err);
 }
@@ -196,8 +197,8 @@ static void stream_complete(struct stream *s, struct io_op *op)
 }
 
 /* Hand it over; a synchronous engine has then done it. */
-static void submit(struct stream *s, enum mlgen_op kind,
-		   struct mlgen_file *file, uint64_t due_ns)
+static void stream_submit(struct stream *s, enum mlgen_op kind,
+			  struct mlgen_file *file, uint64_t due_ns)
 {
 	struct stream_op *so = s->free_ops[--s->free_count];
 	struct io_op *op = &so->io;
@@ -242,7 +243,7 @@ static bool submit_sync(struct stream *s)
 		kind = MLGEN_FDATASYNC;
 	else
 		return false;
-	submit(s, kind, s->last_written, 0);
+	stream_submit(s, kind, s->last_written, 0);
 	return true;
 }
 
@@ -270,7 +271,7 @@ static void submit_next(struct stream *s, uint64_t due_ns)
 	bool is_write = s->next.is_write;
 
 	s->has_next = false;
-	submit(s, is_write ? MLGEN_WRITE : MLGEN_READ, file, due_ns);
+	stream_submit(s, is_write ? MLGEN_WRITE : MLGEN_READ, file, due_ns);
 	if (is_write)
 		note_write(s, file);
 }
@@ -286,7 +287,7 @@ static bool thinks_now(const struct stream *s)
  * Submit whatever may go now. The time at which the next one is due, if that
  * is not yet; else UINT64_MAX.
  */
-static uint64_t fill(struct stream *s)
+static uint64_t stream_fill(struct stream *s)
 {
 	uint64_t due_ns = 0;
 
@@ -298,7 +299,7 @@ static uint64_t fill(struct stream *s)
 		if (s->pace.is_paced) {
 			due_ns = atomic_load(&s->all->start_ns) +
 				 pace_due(&s->pace, s->next.is_write);
-			if (due_ns > now(s))
+			if (due_ns > stream_now(s))
 				return due_ns;
 			pace_take(&s->pace, s->next.is_write,
 				  s->next.len_bytes);
@@ -345,14 +346,14 @@ static int reap(struct stream *s, unsigned min, uint64_t deadline_ns)
 
 void stream_nap(struct stream *s, uint64_t until_ns)
 {
-	uint64_t begin = now(s);
+	uint64_t begin = stream_now(s);
 
 	if (until_ns > s->end_ns)
 		until_ns = s->end_ns;
 	if (until_ns > begin)
 		stop_sleep_exactly(s->all->stop, s->all->clock, until_ns,
 				   &s->late_ns);
-	count_add(&s->worker.stat.idle_ns, now(s) - begin);
+	count_add(&s->worker.stat.idle_ns, stream_now(s) - begin);
 	io_wake(stream_io(s));
 }
 
@@ -377,24 +378,24 @@ static uint64_t turn(struct stream *s)
 	uint64_t due_ns;
 
 	s->has_done = false;
-	due_ns = fill(s);
+	due_ns = stream_fill(s);
 	if (s->has_done)
 		return io_last_ns(stream_io(s));
 	if (stream_in_flight(s)) {
 		int n = reap(s, least(s),
 			     due_ns < s->end_ns ? due_ns : s->end_ns);
 
-		return n > 0 ? io_last_ns(stream_io(s)) : now(s);
+		return n > 0 ? io_last_ns(stream_io(s)) : stream_now(s);
 	}
 	if (thinks_now(s)) {
 		s->since_thought = 0;
-		due_ns = now(s) + s->all->job->thinktime_ns;
+		due_ns = stream_now(s) + s->all->job->thinktime_ns;
 	}
 	if (due_ns != UINT64_MAX)
 		stream_nap(s, due_ns);
 	else
 		s->is_complete = true; /* there is nothing left to do */
-	return now(s);
+	return stream_now(s);
 }
 
 /* What is under way ends; its time still counts. */
@@ -408,7 +409,7 @@ static void drain(struct stream *s)
 static void end_sync(struct stream *s)
 {
 	for (size_t i = 0; i < s->open_files && !stream_is_over(s); i++) {
-		submit(s, MLGEN_FSYNC, &s->files[i], 0);
+		stream_submit(s, MLGEN_FSYNC, &s->files[i], 0);
 		drain(s);
 	}
 }
@@ -427,10 +428,10 @@ static void stream_run(struct stream *s)
 	if (s->all->job->end_fsync && s->has_written)
 		end_sync(s);
 	if (s->worker.counts)
-		s->wall_ns = now(s) - s->worker.begin_ns;
+		s->wall_ns = stream_now(s) - s->worker.begin_ns;
 	s->was_late = s->lag_ns > s->wall_ns / LATE_PART;
 	traced_stage(s->all->traced, s->worker.trace,
-		     atomic_load(&s->all->start_ns), now(s));
+		     atomic_load(&s->all->start_ns), stream_now(s));
 }
 
 /* Some filesystems tell only here what became of the writes. */
@@ -438,7 +439,7 @@ static void stream_leave(struct stream *s)
 {
 	struct streams *all = s->all;
 
-	worker_stop_counting(&s->worker, now(s));
+	worker_stop_counting(&s->worker, stream_now(s));
 	if (all->watch)
 		all->watch->end(all->watched, s->index);
 }

@@ -301,7 +301,8 @@ static bool has_checkpoints(const struct slot *s)
 	return s->shards.state != NULL;
 }
 
-static int prepare(struct slot *s, struct run_shared *r, struct mlgen_err *err)
+static int train_activity_prepare(struct slot *s, struct run_shared *r,
+				  struct mlgen_err *err)
 {
 	int rc = prepare_dataset_of(s, r, err);
 
@@ -420,7 +421,7 @@ const struct activity train_activity = {
 	.need = need,
 	.put_costs = put_costs,
 	.lower = "accelerators, read_threads, iodepth or bs",
-	.prepare = prepare,
+	.prepare = train_activity_prepare,
 	.start = train_activity_start,
 	.join = train_join_threads,
 	.look_back = train_dataset_look_back,
@@ -443,7 +444,7 @@ const struct activity prepare_activity = {
 	.requests = train_requests,
 	.need = need,
 	.lower = "sample_size or samples_per_file",
-	.prepare = prepare,
+	.prepare = train_activity_prepare,
 	.records = one_record,
 	.collect = train_activity_collect,
 };
