@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "report/json.h"
 #include "run/merge.h"
 
@@ -79,13 +80,9 @@ struct once {
 	bool is_there;
 	double cpu_percent, user_percent, system_percent;
 	double network_percent, received_bits_per_sec;
+	/* UINT64_MAX: of one it is not known. */
 	uint64_t device_read_bytes, device_reads, received_bytes, line_rate;
 };
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b; /* UINT64_MAX: of one it is not known */
-}
 
 static void once_add(struct once *o, const struct job_result *r)
 {
@@ -114,9 +111,9 @@ static void once_add(struct once *o, const struct job_result *r)
 	o->received_bits_per_sec =
 		fmax(o->received_bits_per_sec, one.received_bits_per_sec);
 	o->device_read_bytes =
-		most(o->device_read_bytes, one.device_read_bytes);
-	o->device_reads = most(o->device_reads, one.device_reads);
-	o->received_bytes = most(o->received_bytes, one.received_bytes);
+		u64_max(o->device_read_bytes, one.device_read_bytes);
+	o->device_reads = u64_max(o->device_reads, one.device_reads);
+	o->received_bytes = u64_max(o->received_bytes, one.received_bytes);
 }
 
 static uint64_t sum(uint64_t a, uint64_t b)

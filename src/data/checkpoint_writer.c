@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/units.h"
+#include "base/util.h"
 #include "data/checkpoint_inside.h"
 
 void checkpoint_sign(struct checkpoint *k, const struct process *self)
@@ -78,7 +79,7 @@ static void word_age(const struct checkpoint *k, char *to, size_t bytes)
 	uint64_t age_s = now_s > k->begun_s ? now_s - k->begun_s : 0;
 	char text[UNITS_TEXT_BYTES];
 
-	units_human_time(text, age_s * UINT64_C(1000000000));
+	units_human_time(text, age_s * NS_PER_S);
 	snprintf(to, bytes, "began it %s ago", text);
 }
 

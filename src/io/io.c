@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "io/io_trace.h"
 #include "io/meta.h"
 #include "io/transfer.h"
 
 /* A storage that takes longer for an answer is looked at in vain. */
-#define FIFO_LOOK_NS UINT64_C(1000000000)
+#define FIFO_LOOK_NS NS_PER_S
 
 static bool engine_takes(const struct io *io, const struct io_op *op)
 {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/util.h"
 #include "report/view_layout.h"
 #include "report/view_restore.h"
 #include "report/view_terminal.h"
@@ -70,7 +71,7 @@ static void add_hists(struct live *to, const struct live *job)
 		{ to->lat[MLGEN_WRITE], job->lat[MLGEN_WRITE] },
 	};
 
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
 		if (pairs[i].from && pairs[i].from->count > 0)
 			hist_merge(pairs[i].to, pairs[i].from);
 }

@@ -18,7 +18,7 @@
 #include "run/tracemarks.h"
 
 /* A sample on a slow mount ends after so long, and counts as found. */
-#define SAMPLE_NS UINT64_C(1000000000)
+#define SAMPLE_NS NS_PER_S
 
 /* At the first barrier: time zero. */
 static void begin_time(void *arg, uint64_t votes)

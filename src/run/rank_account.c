@@ -2,6 +2,8 @@
 /* rank_account.c - see rank_account.h. */
 #include "run/rank_account.h"
 
+#include "base/util.h"
+
 void rank_account_init(struct rank *r)
 {
 	r->step = hist_new();
@@ -110,11 +112,11 @@ void rank_forget(struct rank *r)
 		&c->host_barrier_ns,
 	};
 
-	for (unsigned i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+	for (unsigned i = 0; i < ARRAY_LEN(counters); i++)
 		count_set(counters[i], 0);
 	struct hist *const hists[] = { r->step, r->first_step, r->stall,
 				       r->oversleep, r->epoch_stall };
-	for (unsigned i = 0; i < sizeof(hists) / sizeof(*hists); i++)
+	for (unsigned i = 0; i < ARRAY_LEN(hists); i++)
 		hist_reset(hists[i]);
 	r->counted_steps = r->counted_compute_ns = r->counted_wall_ns = 0;
 }

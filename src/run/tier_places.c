@@ -16,8 +16,6 @@
  * engine; but not for a host that stood still. */
 #define LATE_MAX_NS UINT64_C(10000000)
 
-#define NS_PER_SEC 1e9
-
 uint32_t tier_sum(const unsigned char *memory, uint64_t bytes)
 {
 	return (uint32_t)crc32_z(0, memory, (size_t)bytes);
@@ -105,9 +103,9 @@ static uint64_t played_end_ns(struct tier_loader *l, uint64_t from_ns,
 	uint64_t due_ns = from_ns, rate = j->cache_bandwidth_bytes;
 
 	if (rate)
-		due_ns = pass(
-			l->cache, due_ns,
-			(uint64_t)((double)bytes * NS_PER_SEC / (double)rate));
+		due_ns = pass(l->cache, due_ns,
+			      (uint64_t)((double)bytes * (double)NS_PER_S /
+					 (double)rate));
 	return due_ns +
 	       dist_draw(&j->cache_latency, l->seed, RNG_ENGINE, l->drawn++);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/util.h"
+
 static const char *const names[MLGEN_OPS] = {
 	[MLGEN_OPEN] = "open",           [MLGEN_STAT] = "stat",
 	[MLGEN_READ] = "read",           [MLGEN_WRITE] = "write",
@@ -28,7 +30,7 @@ static uint64_t get(const _Atomic uint64_t *counter)
 
 static uint64_t timeval_ns(struct timeval tv)
 {
-	return (uint64_t)tv.tv_sec * 1000000000 + (uint64_t)tv.tv_usec * 1000;
+	return (uint64_t)tv.tv_sec * NS_PER_S + (uint64_t)tv.tv_usec * 1000;
 }
 
 static struct usage usage_now(void)

@@ -2,6 +2,8 @@
 /* replay_check.c - see replay_check.h. */
 #include "work/plain/replay_check.h"
 
+#include "base/util.h"
+
 #define FAULT(d, j, option, ...)                                               \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
 
@@ -11,7 +13,7 @@ static void check_options(const struct job *j, struct diag *d)
 	static const char *const options[] = { "ramp_time", "time_based",
 					       "iodepth", "bs" };
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		if (job_is_changed(j, options[i]))
 			diag_add(d, DIAG_NOTE, job_place(j, options[i]),
 				 "%s: is not used by phase=replay, which does "

@@ -4,7 +4,7 @@
 #include "work/plain/replay_lane_inside.h"
 
 /* Of trace: further ahead of the slowest a worker waits. */
-#define AHEAD_NS UINT64_C(1000000000)
+#define AHEAD_NS NS_PER_S
 /* Between two looks at what nobody rings for. */
 #define LOOK_NS UINT64_C(1000000)
 /* A wait for completions ends late by less than this, on a host that is not
