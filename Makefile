@@ -184,8 +184,8 @@ check-slow: mlgen $(TOOLS)
 	$(Q)$(RUN) -t 1200 $(sort $(wildcard t/func/slow/*.sh))
 
 # Of several hosts, which are namespaces: root makes them.
-check-hosts: all
-	$(Q)$(RUN) -t 600 $(sort $(wildcard t/hosts/[0-9]*.sh))
+check-hosts: all $(TOOLS)
+	$(Q)$(RUN) -j 4 -t 600 $(sort $(wildcard t/hosts/[0-9]*.sh))
 
 # Seconds for each target.
 FUZZ_SECONDS ?= 20

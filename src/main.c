@@ -142,13 +142,12 @@ static void say_refused(const struct mlgen_err *err)
 static int meet_others(struct program *p, struct mlgen_err *err)
 {
 	const struct settings *set = &p->set.settings;
-	const struct hosts_config cfg = {
-		.binary_dir = p->binary_dir,
-		.version = PROGRAM_VERSION,
-		.port = (uint16_t)set->peers_port,
-		.over_mpi = set->barrier_over == BARRIER_OVER_MPI,
-		.say = say_refused
-	};
+	const struct hosts_config cfg = { .binary_dir = p->binary_dir,
+					  .version = PROGRAM_VERSION,
+					  .port = (uint16_t)set->peers_port,
+					  .over_mpi = set->barrier_over ==
+						      BARRIER_OVER_MPI,
+					  .say = say_refused };
 	int rc = hosts_meet(&p->hosts, &cfg, err);
 	char *jobs = NULL;
 	size_t n = 0;

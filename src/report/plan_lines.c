@@ -216,7 +216,8 @@ void plan_put_ratio(FILE *to, const struct plan_report *p, const char *what)
 	if (isnan(p->dataset_memory_ratio))
 		return;
 	plan_start_line(&line, "");
-	buf_addf(&line, "memory of this host %s; %s / memory",
+	buf_addf(&line, "memory of %s %s; %s / memory",
+		 p->is_of_hosts ? "all hosts" : "this host",
 		 units_human_bytes(bytes, (double)p->memory_bytes), what);
 	double x = p->dataset_memory_ratio;
 	snprintf(ratio, sizeof(ratio), "%.*f x",

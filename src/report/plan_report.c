@@ -45,6 +45,7 @@ static void plan_begin(struct plan_report *p, const struct job *job,
 	uint64_t limit = job->memory_limit * (1 + host->other_hosts);
 
 	p->memory_bytes = host_all_memory(host);
+	p->is_of_hosts = host->other_hosts > 0;
 	if (limit && limit < p->memory_bytes)
 		p->memory_bytes = limit;
 	p->touches_files = job_touches_files(job);

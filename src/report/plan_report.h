@@ -98,6 +98,7 @@ struct plan_report {
 	bool present_estimate;
 	struct mount mount; /* zeroed when it could not be read */
 	uint64_t free_bytes, memory_bytes;
+	bool is_of_hosts; /* memory is that of several */
 	double dataset_memory_ratio;
 
 	uint64_t steps_per_epoch, left_over_samples;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 10-meet.sh - processes on several hosts are one job: each sample is read once, and what differs is refused.
+# Sleeps: launchers take a second to start.
 . "$(dirname "$0")/rig.sh"
 
 hosts_up 2

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 20-death.sh - a process that dies, hangs or loses its cable is missed: the others end, and say which host it was.
+# Sleeps: death is silence of 10 s.
 . "$(dirname "$0")/rig.sh"
 
 hosts_up 2

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 30-report.sh - what several hosts do is one data set, one report and one exit status.
+# Sleeps: launchers take a second to start.
 . "$(dirname "$0")/rig.sh"
 
 hosts_up 2
