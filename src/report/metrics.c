@@ -408,9 +408,10 @@ void metrics_job_share(struct metrics_job *m, const struct run_result *r)
 
 /* Of a job that saves or restores: what is not about accelerators. */
 static const char *const of_checkpoints[] = {
-	"iodepth_used", "in_use",  "checkpoints", "saves",    "restore",
-	"restores",     "storage", "host",        "network",  "numa",
-	"verdict",      "errors",  "interrupted", "complete", "mlperf_check",
+	"iodepth_used", "in_use",   "checkpoints",  "saves",
+	"restore",      "restores", "storage",      "host",
+	"network",      "numa",     "verdict",      "errors",
+	"interrupted",  "complete", "mlperf_check", "energy",
 };
 
 static bool is_one_of(const char *name, const char *const *names, size_t n)

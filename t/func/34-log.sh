@@ -34,7 +34,7 @@ exits "--log writes a table" 0 \
 	train --epochs=3 --log=log.csv --log_interval=50ms
 is "with a name for each column" "$(head -n 1 log.csv)" \
 	"time,seconds,job,phase,epoch,step,samples,sample_bytes,io_bytes,au_percent,stall_percent,cpu_percent,resident_bytes,page_cache_bytes,read_ios,write_ios,read_bytes,write_bytes,checkpoint,checkpoint_bytes,errors,hit_percent,read_p50_ns,read_p99_ns,read_max_ns,write_p50_ns,write_p99_ns,write_max_ns,sample_p50_ns,sample_p99_ns,sample_max_ns,stall_p50_ns,stall_p99_ns,stall_max_ns,switches_per_sec,received_bytes_per_sec,sent_bytes_per_sec"
-is "and as many values in each row" "$(awk -F, '{ print NF }' log.csv | uniq)" 34
+is "and as many values in each row" "$(awk -F, '{ print NF }' log.csv | uniq)" 37
 ok "a row for each interval" test "$(column time | wc -l)" -ge 4
 not_ok "in UTC" grep -qvE '^(time|20[0-9-]{8}T[0-9:]{8}\.[0-9]{3}Z),' log.csv
 is "time does not go back" \
