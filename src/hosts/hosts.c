@@ -155,7 +155,8 @@ int64_t hosts_clock_offset_ns(const struct hosts *h, unsigned rank,
 int hosts_vote(struct hosts *h, uint64_t mine, uint64_t *all,
 	       struct mlgen_err *err)
 {
-	if (ballot_vote(h ? h->votes : NULL, mine, all) == 0)
+	*all = mine;
+	if (!h || ballot_vote(h->votes, mine, all) == 0)
 		return 0;
 	pthread_mutex_lock(&h->lock);
 	int rc = fail_lost(h, err);
