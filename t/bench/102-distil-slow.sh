@@ -69,7 +69,7 @@ compare()
 		"$(calc "$(median <"$T/job") - $real" | tr -d -)" \
 		"$(echo "$spread" | awk '{ print ($1 > 3 ? $1 : 3) }')"
 }
-compare 10
-compare 20
-compare 30
+for mib in ${BANDWIDTHS:-10 20 30}; do
+	compare "$mib"
+done
 verdict
