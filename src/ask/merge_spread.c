@@ -155,9 +155,8 @@ static void put_slowest(struct buf *out, const struct merge_job *j)
 
 void merge_tell_slowest(const struct merge *m)
 {
-	for (size_t i = 0; m->is_one_job && m->count > 1 &&
-			   i < m->run->job_count;
-	     i++) {
+	for (size_t i = 0;
+	     m->is_one_job && m->count > 1 && i < m->run->job_count; i++) {
 		struct verdict_result *v = &m->run->jobs[i].verdict;
 		struct buf text = { 0 };
 

@@ -231,10 +231,10 @@ void mlperf_need(struct mlperf_need *n, const struct job *j, double per_file,
 		 double sample_bytes, uint64_t hosts, uint64_t memory_bytes)
 {
 	n->sample_bytes = sample_bytes;
-	n->steps_samples = (double)MLPERF_STEPS * (double)j->batch_size *
-			   (j->accelerators_all ? (double)j->accelerators_all
-						  : (double)j->accelerators *
-							    (double)hosts);
+	n->steps_samples =
+		(double)MLPERF_STEPS * (double)j->batch_size *
+		(j->accelerators_all ? (double)j->accelerators_all
+				     : (double)j->accelerators * (double)hosts);
 	n->memory_samples = ceil((double)MLPERF_MEMORIES * (double)hosts *
 				 (double)memory_bytes / sample_bytes);
 	n->samples = fmax(n->steps_samples, n->memory_samples);
