@@ -3,13 +3,10 @@
 #include "run/tier_filler.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/units.h"
-
-/* Its requests are those of one unit after the other. */
-#define FILLER_DEPTH 1u
+#include "run/tier_thread.h"
 
 /* A place of the queue: free; a loader is at it; full; the filler is at it.
  * Acquire and release order what is in the place with its state. */
@@ -26,57 +23,16 @@ struct place {
 
 struct tier_filler {
 	struct tier_cache *cache;
-	struct worker worker;
-	struct reader *reader;
-	struct tier_loader *loader; /* as one of them, with a way */
+	struct tier_thread thread; /* its loader has one way */
 	struct place *places;
 	unsigned count;
 	struct bell bell;
 	_Atomic bool ends;
-	struct mlgen_err err; /* err.code 0 = none */
 };
 
 uint64_t tier_filler_bytes(const struct job *j, uint64_t slot_bytes)
 {
 	return (j->cache_queue + 1) * slot_bytes;
-}
-
-int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
-{
-	const struct tier *t = c->tier;
-	struct tier_filler *f = mem_zalloc(sizeof(*f));
-	char text[UNITS_TEXT_BYTES];
-
-	c->filler = f;
-	f->cache = c;
-	worker_init(&f->worker);
-	f->count = (unsigned)t->job->cache_queue;
-	f->places = mem_array(f->count, sizeof(*f->places));
-	for (unsigned i = 0; i < f->count; i++) {
-		f->places[i].memory = mem_buffer(t->slot_bytes, MEM_MMAP);
-		if (!f->places[i].memory)
-			return mlgen_fail(
-				err, -ENOMEM,
-				"cache_queue: no memory for %u samples of %s; "
-				"a shorter one, or cache_fill=sync",
-				f->count,
-				units_human_bytes(text, (double)t->slot_bytes));
-	}
-	return 0;
-}
-
-void tier_filler_free(struct tier_filler *f)
-{
-	if (!f)
-		return;
-	for (unsigned i = 0; i < f->count; i++)
-		mem_buffer_free(f->places[i].memory, f->cache->tier->slot_bytes,
-				MEM_MMAP);
-	tier_loader_free(f->loader);
-	reader_free(f->reader);
-	worker_fini(&f->worker);
-	mem_free(f->places);
-	mem_free(f);
 }
 
 /* The first one that is in this state, and in that one from now on. */
@@ -121,39 +77,10 @@ bool tier_filler_give(struct tier_filler *f, struct tier_way *w)
 	return true;
 }
 
-static int open_filler(struct tier_filler *f, struct mlgen_err *err)
-{
-	struct tier *t = f->cache->tier;
-	const struct job *j = t->job;
-	struct worker_config cfg = {
-		.place = t->cfg.place,
-		.traced = t->cfg.traced,
-		.role = "cache filler",
-		.io = { .job = t->cfg.engine_job,
-			.clock = t->cfg.clock,
-			.iodepth = FILLER_DEPTH,
-			.transfers = FILLER_DEPTH,
-			.files = 2,
-			.buf_bytes = 4096,
-			.mem = MEM_MALLOC },
-	};
-	uint64_t number = j->accelerators * job_readers(j) +
-			  (uint64_t)(f->cache - t->caches);
-	int rc;
-
-	rc = worker_open(&f->worker, &cfg, err);
-	if (rc < 0)
-		return rc;
-	f->reader = reader_new(f->worker.io, &f->worker.stat, 1, FILLER_DEPTH);
-	f->loader = tier_loader_new(t, f->cache->first_rank, number, &f->worker,
-				    f->reader, err);
-	return f->loader ? 0 : err->code;
-}
-
-static void count_filled(struct tier_filler *f, const struct tier_way *w,
+static void count_filled(struct tier_loader *l, const struct tier_way *w,
 			 const struct read_task *task)
 {
-	struct tier_tally *y = &f->loader->tally;
+	struct tier_tally *y = &l->tally;
 
 	if (w->is_held && !task->fill_error) {
 		y->fills++;
@@ -163,13 +90,14 @@ static void count_filled(struct tier_filler *f, const struct tier_way *w,
 	}
 }
 
-static int keep(struct tier_filler *f, struct place *p, struct mlgen_err *err)
+static int keep(struct tier_thread *th, const struct place *p)
 {
-	struct tier_way *w = &f->loader->ways[0];
+	struct tier_loader *l = th->loader;
+	struct tier_way *w = &l->ways[0];
 	const struct read_task *task;
 	int rc;
 
-	tier_turn_to_epoch(f->loader, p->epoch);
+	tier_turn_to_epoch(l, p->epoch);
 	w->d = p->d;
 	w->extent = (struct extent){ .id = p->extent.id };
 	w->kept_bytes = p->kept_bytes;
@@ -177,21 +105,19 @@ static int keep(struct tier_filler *f, struct place *p, struct mlgen_err *err)
 	w->memory = p->memory;
 	w->list = (struct read_list){ .pieces = w->pieces };
 	tier_directory_fill(w);
-	reader_start_list(f->reader, &f->cache->tier->plain, &w->extent,
-			  &w->list);
-	task = reader_finish_one(f->reader, &rc);
-	if (!task)
-		return mlgen_fail(err, rc, "cache_directory: cannot go on: %s",
-				  strerror(-rc));
-	rc = tier_directory_filled(w, task, err);
-	count_filled(f, w, task);
+	reader_start_list(th->reader, &l->tier->plain, &w->extent, &w->list);
+	rc = tier_thread_finish(th, "cache_directory", &task);
+	if (rc < 0)
+		return rc;
+	rc = tier_directory_filled(w, task, &th->err);
+	count_filled(l, w, task);
 	return rc;
 }
 
-static void work(struct tier_filler *f)
+static void keep_all(struct tier_thread *th)
 {
-	struct clock *clock = f->cache->tier->cfg.clock;
-	unsigned char *own = f->loader->ways[0].memory;
+	struct tier_filler *f = th->arg;
+	unsigned char *own = th->loader->ways[0].memory;
 	int rc = 0;
 
 	for (;;) {
@@ -202,45 +128,74 @@ static void work(struct tier_filler *f)
 		if (!p && ends)
 			break;
 		if (!p) {
-			bell_wait(&f->bell, clock, seen, CLOCK_NEVER);
-			io_wake(f->worker.io);
+			bell_wait(&f->bell, th->cache->tier->cfg.clock, seen,
+				  CLOCK_NEVER);
+			io_wake(th->worker.io);
 			continue;
 		}
 		if (rc == 0)
-			rc = keep(f, p, &f->err);
+			rc = keep(th, p);
 		leave_place(p, PLACE_FREE);
 	}
-	f->loader->ways[0].memory = own;
+	th->loader->ways[0].memory = own;
 }
 
-static void *filler_main(void *filler)
-{
-	struct tier_filler *f = filler;
-	struct clock *clock = f->cache->tier->cfg.clock;
+/* ---- its life ---- */
 
-	clock_join(clock);
-	if (open_filler(f, &f->err) == 0)
-		work(f);
-	if (f->loader)
-		tier_loader_close(f->loader);
-	worker_stop_counting(&f->worker, clock_now(clock));
-	worker_close(&f->worker);
-	clock_leave(clock);
-	return NULL;
+int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
+{
+	const struct tier *t = c->tier;
+	struct tier_filler *f = mem_zalloc(sizeof(*f));
+	char text[UNITS_TEXT_BYTES];
+
+	c->filler = f;
+	f->cache = c;
+	f->thread = (struct tier_thread){
+		.cache = c,
+		.role = "cache filler",
+		.number = t->job->accelerators * job_readers(t->job) +
+			  (uint64_t)(c - t->caches),
+		.files = 2,
+		.buf_bytes = 4096,
+		.work = keep_all,
+		.arg = f,
+	};
+	tier_thread_init(&f->thread);
+	f->count = (unsigned)t->job->cache_queue;
+	f->places = mem_array(f->count, sizeof(*f->places));
+	for (unsigned i = 0; i < f->count; i++) {
+		f->places[i].memory = mem_buffer(t->slot_bytes, MEM_MMAP);
+		if (!f->places[i].memory)
+			return mlgen_fail(
+				err, -ENOMEM,
+				"cache_queue: no memory for %u samples of %s; "
+				"a shorter one, or cache_fill=sync",
+				f->count,
+				units_human_bytes(text, (double)t->slot_bytes));
+	}
+	return 0;
+}
+
+void tier_filler_free(struct tier_filler *f)
+{
+	if (!f)
+		return;
+	for (unsigned i = 0; i < f->count; i++)
+		mem_buffer_free(f->places[i].memory, f->cache->tier->slot_bytes,
+				MEM_MMAP);
+	tier_thread_fini(&f->thread);
+	mem_free(f->places);
+	mem_free(f);
 }
 
 int tier_filler_start(struct tier_filler *f, struct mlgen_err *err)
 {
-	return worker_start(&f->worker.thread, f->cache->tier->cfg.clock,
-			    filler_main, f, err);
+	return tier_thread_start(&f->thread, err);
 }
 
 int tier_filler_end(struct tier_filler *f, struct mlgen_err *err)
 {
 	atomic_store(&f->ends, true);
 	bell_ring(&f->bell, f->cache->tier->cfg.clock);
-	worker_join(&f->worker.thread);
-	if (f->err.code && err && !err->code)
-		*err = f->err;
-	return f->err.code;
+	return tier_thread_join(&f->thread, err);
 }
