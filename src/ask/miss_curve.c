@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "job/workload.h"
 #include "report/json.h"
 #include "report/metrics.h"
@@ -103,6 +104,31 @@ static void put_au(FILE *to, const struct miss_curve *m, const struct job *j)
 	put_rows(to, m, true);
 }
 
+/* What a run of the job would do besides, which is not in it. */
+static void put_left_out(FILE *to, const struct job *j)
+{
+	const struct {
+		const char *name;
+		bool is_set;
+	} options[] = {
+		{ "cache_substitute",
+		  j->cache_substitute != CACHE_SUBSTITUTE_NONE },
+		{ "cache_hits_first", j->cache_hits_first },
+		{ "cache_prefetch", j->cache_prefetch > 0 },
+		{ "cache_warm", j->cache_warm > 0 },
+	};
+	const char *between = "  counted without ";
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		if (!options[i].is_set)
+			continue;
+		fprintf(to, "%s%s", between, options[i].name);
+		between = ", ";
+	}
+	if (between[0] == ',')
+		fprintf(to, ", which a run of the job has\n");
+}
+
 void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
 {
 	char bytes[UNITS_TEXT_BYTES], accesses[UNITS_TEXT_BYTES];
@@ -113,6 +139,7 @@ void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
 		m->job, units_human_bytes(bytes, (double)m->data_bytes),
 		m->caches > 1 ? " for each accelerator" : "", m->epochs,
 		units_human_count(accesses, m->accesses));
+	put_left_out(to, j);
 	put_rows(to, m, false);
 	put_au(to, m, j);
 }

@@ -60,6 +60,13 @@ is "of one order for all epochs lru hits all or nothing" \
 is "and minio what it holds" "$(ratios minio)" \
 	"1000 2000 3000 4000 5000 6000 7000 8000 9000 10000"
 
+# ---- what a run does besides
+is "of a plain cache nothing is left out" \
+	"$(grep -c 'counted without' curve.out)" 0
+curve --cache=lru --cache_size=10% --cache_substitute=any --cache_prefetch=8
+like "what is left out is said" "$(cat curve.out)" \
+	"counted without cache_substitute, cache_prefetch, which a run of the job has"
+
 # ---- steps cut it
 curve --steps=1000
 is "what steps leave out is not accessed" \
