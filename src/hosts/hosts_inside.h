@@ -97,7 +97,7 @@ struct hosts {
 	/* Below: under lock. */
 	struct hosts_channel **channels;
 	size_t channel_room;
-	uint32_t reserved; /* channels that are taken; 0 is of `votes` */
+	uint32_t reserved;     /* channels that are taken; 0 is of `votes` */
 	struct mlgen_err lost; /* who is gone; empty = nobody */
 	hosts_hear *hear;
 	void *hear_arg;
