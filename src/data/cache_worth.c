@@ -131,7 +131,7 @@ static void lower_bar(struct cache *c)
 {
 	unsigned count = (unsigned)u64_min(SAMPLES, c->heap_count);
 	uint32_t half = c->heap_room / 2, kept = 0;
-	uint64_t samples[SAMPLES];
+	uint64_t samples[SAMPLES] = { 0 };
 
 	for (unsigned i = 0; i < count; i++)
 		samples[i] = c->heap[(uint64_t)i * c->heap_count / count].worth;
@@ -174,7 +174,7 @@ static void push(struct cache *c, uint64_t worth, uint32_t slot)
 static uint64_t bar_of_slots(const struct cache *c)
 {
 	unsigned count = (unsigned)u64_min(SAMPLES, c->high);
-	uint64_t samples[SAMPLES];
+	uint64_t samples[SAMPLES] = { 0 };
 
 	if (c->high <= c->heap_room / 2)
 		return UINT64_MAX;
