@@ -15,7 +15,7 @@ void rank_collect_au(struct job_result *out, const struct rank *ranks,
 
 /* The accelerator that stalled longest on the mean. */
 void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks,
-			  uint64_t n);
+			  uint64_t all);
 
 void rank_collect_time(struct time_percent *p, const struct rank *ranks,
 		       uint64_t n);

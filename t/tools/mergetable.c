@@ -181,6 +181,7 @@ static void set_record(struct job_result *r, const struct job *job,
 	r->ml.saves.items.count = r->ml.saves.count = 2;
 	r->ml.restores.items.count = r->ml.restores.count = 2;
 	r->io.replay.slices.count = 2;
+	r->io.replay.slice_seconds = 2; /* else they do not merge */
 	r->numa.loader_nodes = NULL; /* its rule makes the text */
 	r->numa.seen = (struct node_set){ 0 };
 	node_set_add(&r->numa.seen, n);
