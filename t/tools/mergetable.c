@@ -17,6 +17,10 @@ static void print_value(const struct mlgen_field *f, const char *at)
 {
 	const void *p = at;
 
+	if (!at) {
+		printf(" -");
+		return;
+	}
 	switch (f->type) {
 	case MLGEN_BOOL:
 		printf(" %d", *(const bool *)p);
@@ -44,32 +48,25 @@ static void print_value(const struct mlgen_field *f, const char *at)
 static void print_table(const struct mlgen_field *table, const char *path,
 			const struct merged_records *r);
 
-/* The elements that all of them have. */
+/* How many elements each has, and the first ones. */
 static void print_list(const struct mlgen_field *f, const char *path,
 		       const struct merged_records *r)
 {
-	size_t count = SIZE_MAX;
+	struct merged_records first = { .of = { NULL } };
 	char element[512];
 
 	printf("%s[]", path);
 	for (unsigned i = 0; i < 2 + WAYS; i++) {
 		const struct metric_list *l = (const void *)r->of[i];
 
-		printf(" %zu", l->count);
-		count = l->count < count ? l->count : count;
+		printf(" %zu", l ? l->count : 0);
+		if (l && l->count > 0)
+			first.of[i] = l->items;
 	}
 	printf("\n");
-	for (size_t n = 0; f->sub && n < count && n < 1; n++) {
-		struct merged_records e;
-
-		for (unsigned i = 0; i < 2 + WAYS; i++)
-			e.of[i] = (char *)((const struct metric_list
-						    *)(const void *)r->of[i])
-					  ->items +
-				  n * f->stride;
-		snprintf(element, sizeof(element), "%.400s[%zu]", path, n);
-		print_table(f->sub, element, &e);
-	}
+	snprintf(element, sizeof(element), "%.400s[0]", path);
+	if (f->sub)
+		print_table(f->sub, element, &first);
 }
 
 static void print_row(const struct mlgen_field *f, const char *path,
@@ -97,7 +94,7 @@ static void print_table(const struct mlgen_field *table, const char *path,
 		struct merged_records at;
 
 		for (unsigned i = 0; i < 2 + WAYS; i++)
-			at.of[i] = r->of[i] + f->off;
+			at.of[i] = r->of[i] ? r->of[i] + f->off : NULL;
 		snprintf(row, sizeof(row), "%s%s%s", path,
 			 *path && *f->name ? "." : "", f->name);
 		print_row(f, row, &at);
@@ -182,7 +179,7 @@ static void set_record(struct job_result *r, const struct job *job,
 	r->ml.restores.items.count = r->ml.restores.count = 2;
 	r->io.replay.slices.count = 2;
 	r->io.replay.slice_seconds = 2; /* else they do not merge */
-	r->numa.loader_nodes = NULL; /* its rule makes the text */
+	r->numa.loader_nodes = NULL;    /* its rule makes the text */
 	r->numa.seen = (struct node_set){ 0 };
 	node_set_add(&r->numa.seen, n);
 	r->failed.is_too_many = false;
