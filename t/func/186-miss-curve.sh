@@ -5,6 +5,8 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
+command -v jq >/dev/null || skip_all "jq is not here"
+
 # curve OPTION...: its document is in curve.json, its text in curve.out.
 curve()
 {
