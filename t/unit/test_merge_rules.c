@@ -118,6 +118,24 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 }
 END_TEST
 
+START_TEST(without_au_the_reason_stays)
+{
+	static struct job_result to, from;
+	struct job *job = job_new("a");
+
+	fill_record(&to, job, &work_train);
+	fill_record(&from, job, &work_train);
+	to.ml.au_percent = from.ml.au_percent = NONE;
+	to.failed.is_too_many = from.failed.is_too_many = false;
+	to.ml.au_unmeasured = from.ml.au_unmeasured = "compute_time=0";
+	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
+	ck_assert_str_eq(to.ml.au_unmeasured, "compute_time=0");
+	keep(to.numa.loader_nodes);
+	free_all();
+	job_free(job);
+}
+END_TEST
+
 static void fill_slices(struct job_result *r, const struct job *job,
 			double seconds, size_t n)
 {
@@ -179,6 +197,7 @@ Suite *suite_merge_rules(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_test(t, every_member_has_a_rule);
 	tcase_add_test(t, a_group_keeps_latencies_and_the_slowest_of_all);
+	tcase_add_test(t, without_au_the_reason_stays);
 	tcase_add_loop_test(t, slices_of_a_replay_add_up_where_they_are_alike,
 			    0, 4);
 	suite_add_tcase(s, t);
