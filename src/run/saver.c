@@ -275,6 +275,7 @@ void saver_free(struct saver *s)
 		s->engine_job.engine->job_fini(&s->engine_job);
 	opstat_fini(&s->total);
 	mem_free(s->sum.items.items);
+	mem_free(s->sum.rank_times.items);
 	pthread_mutex_destroy(&s->lock);
 	mem_free(s);
 }

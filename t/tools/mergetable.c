@@ -206,6 +206,8 @@ static void print_work(const char *name, const struct workload *work,
 	}
 	printf("# %s: first, second, in a group, of clients, in turn\n", name);
 	print_table(metrics_result_fields, "", &r);
+	for (unsigned i = 0; i < WAYS; i++)
+		keep(first[i].numa.loader_nodes);
 	free_all();
 }
 

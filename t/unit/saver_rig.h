@@ -158,6 +158,7 @@ static inline void rig_finish(struct rig *r)
 static inline void rig_end(struct rig *r)
 {
 	mem_free(r->result.items.items);
+	mem_free(r->result.rank_times.items);
 	saver_free(r->saver);
 	failure_fini(&r->failure);
 	checkpoints_fini(&r->checkpoints);

@@ -250,6 +250,7 @@ static inline void rig_saver(struct rig *r)
 static inline void rig_saver_fini(struct rig *r)
 {
 	mem_free((void *)r->saves.items.items);
+	mem_free(r->saves.rank_times.items);
 	saver_free(r->train.saver);
 	checkpoints_fini(&r->checkpoints);
 	content_free(r->content);
