@@ -123,16 +123,6 @@ static void set_hist(struct hist **h, unsigned n)
 		hist_add(*h, 1000);
 }
 
-static void set_text(const struct mlgen_field *f, void *to, unsigned n)
-{
-	const char *text = n % 2 ? "odd" : "even";
-
-	if (f->stride)
-		snprintf(to, f->stride, "%s", text);
-	else
-		memcpy(to, &text, sizeof(text));
-}
-
 static void set_row(const struct mlgen_field *f, void *to, unsigned n)
 {
 	switch (f->type) {
@@ -144,7 +134,7 @@ static void set_row(const struct mlgen_field *f, void *to, unsigned n)
 		*(double *)to = n + .25;
 		break;
 	case MLGEN_STR:
-		set_text(f, to, n);
+		put_text(f, to, n % 2 ? "odd" : "even");
 		break;
 	case MLGEN_HIST:
 		set_hist(to, n);

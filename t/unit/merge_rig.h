@@ -111,15 +111,21 @@ static inline void fill_list(const struct mlgen_field *f, struct metric_list *l)
 			((double *)l->items)[i] = any_f64();
 }
 
-static inline void fill_text(const struct mlgen_field *f, void *to)
+/* Into the row, or borrowed by it. */
+static inline void put_text(const struct mlgen_field *f, void *to,
+			    const char *text)
 {
-	static const char *const texts[] = { "", "one", "two", "three" };
-	const char *text = texts[any(4)];
-
 	if (f->stride)
 		snprintf(to, f->stride, "%s", text);
 	else
 		memcpy(to, &text, sizeof(text));
+}
+
+static inline void fill_text(const struct mlgen_field *f, void *to)
+{
+	static const char *const texts[] = { "", "one", "two", "three" };
+
+	put_text(f, to, texts[any(4)]);
 }
 
 static inline void fill_row(const struct mlgen_field *f, void *to,
