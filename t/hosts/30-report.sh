@@ -17,12 +17,6 @@ accelerators=2
 directory=data
 END
 
-# figure FILE KEY: of its first job.
-figure()
-{
-	"$MLGEN" --table="$2" --output-format=csv "$1" | sed -n 2p
-}
-
 one_report()
 {
 	rm -rf data ./*.json

@@ -24,11 +24,6 @@ sed 's/^\[save\]/[load]/; s/phase=checkpoint/phase=restore/' save.job >load.job
 	cat model
 } >train.job
 
-figure()
-{
-	"$MLGEN" --table="$2" --output-format=csv "$1" | sed -n 2p
-}
-
 # What is in each file, but for who has written the manifest.
 sums()
 {

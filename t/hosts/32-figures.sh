@@ -16,11 +16,6 @@ epochs=2
 ioengine=null
 END
 
-figure()
-{
-	"$MLGEN" --table="$2" --output-format=csv "$1" | sed -n 2p
-}
-
 # value FILE PATH: of a document, a path of keys and numbers.
 value()
 {

@@ -156,3 +156,9 @@ rank_pids()
 		done
 	done | sort -n
 }
+
+# figure FILE KEY: of its first job.
+figure()
+{
+	"$MLGEN" --table="$2" --output-format=csv "$1" | sed -n 2p
+}
