@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode_found.c - what who reads does with a sample: how long that takes, and behind which reads. */
+/* decode_found.c - what a reader does with a sample: how long that takes, and behind which reads. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
