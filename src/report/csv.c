@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/util.h"
-#include "report/host_look.h"
 
 struct csv {
 	FILE *to;
@@ -24,7 +23,6 @@ struct csv {
 	int failed;      /* -errno of the first failed write */
 	bool started;
 	uint64_t start_ns; /* of the column `seconds` */
-	struct host_look *look;
 	struct hist *scratch;
 };
 
@@ -188,20 +186,19 @@ int csv_open(struct csv **out, struct place *p, struct mlgen_err *err)
 	}
 	buf_init(&c->row);
 	c->scratch = hist_new();
-	c->look = host_look_new();
 	*out = c;
 	return 0;
 }
 
-void csv_row(struct csv *c, const struct live *now, const struct live *before)
+void csv_row(struct csv *c, const struct live_span *s)
 {
-	struct live_host host;
+	struct live_host host = *s->host;
+	uint64_t now_ns = s->now->now_ns;
 
 	if (!c->started)
-		csv_start(c, before->now_ns);
-	host_look(c->look, &host, now->now_ns, before->now_ns);
-	host.log_ns = now->now_ns > c->start_ns ? now->now_ns - c->start_ns : 0;
-	put_cells(c, &(struct live_span){ now, before, &host });
+		csv_start(c, s->before->now_ns);
+	host.log_ns = now_ns > c->start_ns ? now_ns - c->start_ns : 0;
+	put_cells(c, &(struct live_span){ s->now, s->before, &host });
 	write_row(c);
 }
 
@@ -216,7 +213,6 @@ int csv_close(struct csv *c)
 		unlink(c->path);
 	buf_fini(&c->row);
 	hist_free(c->scratch);
-	host_look_free(c->look);
 	mem_free(c->path);
 	mem_free(c);
 	return rc;

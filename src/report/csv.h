@@ -21,11 +21,12 @@ struct csv;
 int csv_open(struct csv **out, struct place *p, struct mlgen_err *err);
 
 /*
- * The interval between two looks at a job: its columns are the figures of
- * live_fields. The first row's `before` is where the column `seconds` begins.
- * Without progress a row is zeros; an empty cell does not apply to this phase.
+ * The interval between two looks at a job, with the host: its columns are the
+ * figures of live_fields, of which `time` is the host's and `seconds` counts from
+ * the first row's `before`. Without progress a row is zeros; an empty cell does
+ * not apply to this phase.
  */
-void csv_row(struct csv *c, const struct live *now, const struct live *before);
+void csv_row(struct csv *c, const struct live_span *s);
 
 /* 0 or -errno of the first failed write; NULL is fine. */
 int csv_close(struct csv *c);

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/util.h"
-#include "report/host_look.h"
 #include "report/prom_hist.h"
 #include "report/prom_text.h"
+#include "run/host_look.h"
 
 #define LOOK_LEAST_NS (NS_PER_S / 10)
 /* Between two readings of what is per second of the host. */

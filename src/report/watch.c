@@ -17,8 +17,8 @@
 #include "base/thread.h"
 #include "base/util.h"
 #include "report/csv.h"
-#include "report/host_look.h"
 #include "report/status.h"
+#include "run/host_look.h"
 #include "run/series.h"
 
 #define TICK_NS NS_PER_S
@@ -74,12 +74,12 @@ static void add_interval(struct watch *w, size_t job)
 	const struct live *now = &w->now[job], *before = &w->logged[job];
 	struct live_host host;
 
-	if (w->csv)
-		csv_row(w->csv, now, before);
-	if (!w->series)
-		return;
 	host_look(w->host, &host, now->now_ns, before->now_ns);
-	series_add(w->series[job], &(struct live_span){ now, before, &host });
+	const struct live_span span = { now, before, &host };
+	if (w->csv)
+		csv_row(w->csv, &span);
+	if (w->series)
+		series_add(w->series[job], &span);
 }
 
 static void write_rows(struct watch *w)
@@ -225,7 +225,6 @@ static void want_intervals(struct watch *w, size_t job)
 
 static void start_series(struct watch *w)
 {
-	w->host = host_look_new();
 	for (size_t i = 0; i < w->jobs; i++)
 		w->series[i] = series_new(w->now[i].now_ns, w->jobs);
 }
@@ -240,6 +239,8 @@ static void watch_init(struct watch *w)
 			want_intervals(w, i);
 		else
 			w->now[i].stall = hist_new();
+	if (wants_intervals(w))
+		w->host = host_look_new();
 	watch_look(w);
 	for (size_t i = 0; i < w->jobs; i++)
 		live_copy(&w->logged[i], &w->now[i]);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "report/csv.h"
+#include "run/host_look.h"
 
 #define SEC UINT64_C(1000000000)
 #define CELLS 48
@@ -39,6 +40,18 @@ static inline void log_open(struct log *l)
 	ck_assert_int_ge(fd, 0);
 	close(fd);
 	ck_assert_int_eq(open_csv(&l->csv, l->path, &err), 0);
+}
+
+/* The interval, with this host. */
+static inline void log_row(struct csv *c, const struct live *now,
+			   const struct live *before)
+{
+	struct host_look *look = host_look_new();
+	struct live_host host;
+
+	host_look(look, &host, now->now_ns, before->now_ns);
+	csv_row(c, &(struct live_span){ now, before, &host });
+	host_look_free(look);
 }
 
 static inline void log_read(struct log *l)
@@ -85,7 +98,7 @@ static inline void one_row(struct log *l, const struct live *now,
 	unsigned columns = 0;
 
 	log_open(l);
-	csv_row(l->csv, now, before);
+	log_row(l->csv, now, before);
 	ck_assert_int_eq(csv_close(l->csv), 0);
 	log_read(l);
 	for (const struct live_field *f = live_fields; f->field.name; f++)

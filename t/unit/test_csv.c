@@ -22,7 +22,7 @@ START_TEST(the_header_names_every_column)
 	struct log l;
 
 	log_open(&l);
-	csv_row(l.csv, &now, &before);
+	log_row(l.csv, &now, &before);
 	ck_assert_int_eq(csv_close(l.csv), 0);
 	log_read(&l);
 	ck_assert_int_eq(strncmp(l.text, header, strlen(header)), 0);
@@ -195,7 +195,7 @@ START_TEST(a_name_with_comma_and_quote_stays_one_cell)
 
 	before.job_name = now.job_name = "a,\"b\"";
 	log_open(&l);
-	csv_row(l.csv, &now, &before);
+	log_row(l.csv, &now, &before);
 	ck_assert_int_eq(csv_close(l.csv), 0);
 	log_read(&l);
 	ck_assert_ptr_nonnull(strstr(l.text, ",1.000,\"a,\"\"b\"\"\",train,"));
@@ -209,8 +209,8 @@ START_TEST(seconds_count_from_the_first_look_for_all_jobs)
 	char *cells[CELLS];
 
 	log_open(&l);
-	csv_row(l.csv, &second, &first);
-	csv_row(l.csv, &third, &second);
+	log_row(l.csv, &second, &first);
+	log_row(l.csv, &third, &second);
 	ck_assert_int_eq(csv_close(l.csv), 0);
 	log_read(&l);
 	cells_of(&l, 2, cells);
@@ -224,7 +224,7 @@ START_TEST(rows_are_there_before_the_log_is_closed)
 	struct log l;
 
 	log_open(&l);
-	csv_row(l.csv, &now, &before);
+	log_row(l.csv, &now, &before);
 	log_read(&l);
 	ck_assert_ptr_nonnull(strstr(l.text, ",unet3d,train,"));
 	ck_assert_int_eq(csv_close(l.csv), 0);
@@ -240,7 +240,7 @@ START_TEST(a_full_disk_is_reported_at_the_end)
 	if (access("/dev/full", W_OK) != 0)
 		return;
 	ck_assert_int_eq(open_csv(&c, "/dev/full", &err), 0);
-	csv_row(c, &now, &before);
+	log_row(c, &now, &before);
 	ck_assert_int_eq(csv_close(c), -ENOSPC);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host_look.c - see host_look.h. */
-#include "report/host_look.h"
+#include "run/host_look.h"
 
 #include <stdbool.h>
 #include <stdio.h>
