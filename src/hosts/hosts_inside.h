@@ -8,6 +8,7 @@
 #include "hosts/ballot.h"
 #include "hosts/hosts.h"
 #include "hosts/mpi_plugin.h"
+#include "hosts/survey.h"
 
 /*
  * The network is a star of TCP connections with rank 0 in the middle. In each
@@ -25,6 +26,8 @@ enum message_kind {
 	MESSAGE_DATA,  /* + bytes: of a gather to rank 0, of a share from it */
 	MESSAGE_END, /* + text, both ways: all are to end (struct hosts_news) */
 	MESSAGE_GONE, /* + text, from rank 0: process number `channel` is gone */
+	MESSAGE_ASK,  /* from rank 0: the question number `value` of a survey */
+	MESSAGE_ANSWER, /* + bytes, to rank 0: of a survey */
 	MESSAGE_KINDS
 };
 
@@ -32,6 +35,14 @@ struct message {
 	uint32_t kind, channel;
 	uint64_t value; /* votes, or the length of what follows */
 };
+
+/* Do so many bytes as its value says follow? */
+static inline bool message_has_bytes(uint32_t kind)
+{
+	return kind == MESSAGE_DOES || kind == MESSAGE_DATA ||
+	       kind == MESSAGE_END || kind == MESSAGE_GONE ||
+	       kind == MESSAGE_ANSWER;
+}
 
 /* What they tell each other through MPI before there is a star. */
 #define HELLO_ADDRESSES 8
@@ -97,7 +108,8 @@ struct hosts {
 	/* Below: under lock. */
 	struct hosts_channel **channels;
 	size_t channel_room;
-	uint32_t reserved;     /* channels that are taken; 0 is of `votes` */
+	uint32_t reserved; /* channels that are taken; 0 is of `votes` */
+	struct survey *surveys;
 	struct mlgen_err lost; /* who is gone; empty = nobody */
 	hosts_hear *hear;
 	void *hear_arg;
@@ -148,6 +160,12 @@ void channels_close_wanted(struct hosts *h);
 /* Nobody is to wait any more. */
 void channels_close_all(struct hosts *h);
 void channels_fini(struct hosts *h);
+
+/* ---- survey.c: on the receiving thread ---- */
+
+void survey_take_question(struct hosts *h, const struct message *m);
+void survey_take_answer(struct hosts *h, unsigned rank, const struct message *m,
+			const char *bytes);
 
 /* ---- bridge.c: barrier_over=mpi ---- */
 

@@ -55,12 +55,6 @@ static int send_whole(int fd, struct iovec *parts, size_t count)
 	return 0;
 }
 
-static bool has_bytes(enum message_kind kind)
-{
-	return kind == MESSAGE_DOES || kind == MESSAGE_DATA ||
-	       kind == MESSAGE_END || kind == MESSAGE_GONE;
-}
-
 void star_send(struct hosts *h, struct peer *p, enum message_kind kind,
 	       uint32_t channel, uint64_t value, const void *bytes)
 {
@@ -68,13 +62,14 @@ void star_send(struct hosts *h, struct peer *p, enum message_kind kind,
 	struct iovec parts[2] = { { .iov_base = &m, .iov_len = sizeof(m) } };
 
 	(void)h;
-	if (has_bytes(kind)) {
+	if (message_has_bytes(kind)) {
 		memcpy(&parts[1].iov_base, &bytes, sizeof(bytes));
 		parts[1].iov_len = (size_t)value;
 	}
 	pthread_mutex_lock(&p->sending);
 	/* A message that is half sent is the last one. */
-	if (p->fd >= 0 && send_whole(p->fd, parts, has_bytes(kind) ? 2 : 1) < 0)
+	if (p->fd >= 0 &&
+	    send_whole(p->fd, parts, message_has_bytes(kind) ? 2 : 1) < 0)
 		shutdown(p->fd, SHUT_RDWR);
 	pthread_mutex_unlock(&p->sending);
 }

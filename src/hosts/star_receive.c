@@ -135,15 +135,15 @@ static void star_receive_take(struct hosts *h, struct peer *p,
 		if (!atomic_load(&h->is_ending))
 			note_lost(h, text);
 		break;
+	case MESSAGE_ASK:
+		survey_take_question(h, m);
+		break;
+	case MESSAGE_ANSWER:
+		survey_take_answer(h, p->rank, m, bytes);
+		break;
 	default:
 		channels_take(h, p, m);
 	}
-}
-
-static bool has_bytes(const struct message *m)
-{
-	return m->kind == MESSAGE_DOES || m->kind == MESSAGE_DATA ||
-	       m->kind == MESSAGE_END || m->kind == MESSAGE_GONE;
 }
 
 /* All whole messages of what has come. False: what came is no message. */
@@ -154,7 +154,7 @@ static bool take_whole_ones(struct hosts *h, struct peer *p)
 
 	while (p->in.len - at >= sizeof(m)) {
 		memcpy(&m, p->in.s + at, sizeof(m));
-		uint64_t n = has_bytes(&m) ? m.value : 0;
+		uint64_t n = message_has_bytes(m.kind) ? m.value : 0;
 
 		if (m.kind >= MESSAGE_KINDS || n > MESSAGE_MOST ||
 		    m.channel > UINT16_MAX * 64)

@@ -13,6 +13,7 @@
 #include "hosts/hosts_inside.h"
 #include "hosts/launcher.h"
 #include "hosts/meet.h"
+#include "hosts/survey.h"
 
 #define RANKS 4
 
@@ -309,6 +310,74 @@ START_TEST(test_a_channel_passes_without_who_left_and_can_be_closed)
 }
 END_TEST
 
+struct talker {
+	unsigned rank, said;
+};
+
+static void put_words(void *arg, struct buf *to)
+{
+	struct talker *t = arg;
+
+	buf_addf(to, "%u says %u", t->rank, ++t->said);
+}
+
+static void expect_answer(struct survey *s, unsigned rank, const char *text)
+{
+	struct buf b = { 0 };
+
+	ck_assert_int_eq(survey_answer(s, rank, &b), text != NULL);
+	ck_assert_str_eq(buf_str(&b), text ? text : "");
+	buf_fini(&b);
+}
+
+#define LONG_NS (60 * NS_PER_S)
+
+/* Rank 3 ends before the first question, rank 2 before the second. */
+static void be_asked(struct member *m)
+{
+	struct talker t = { .rank = m->rank };
+	struct survey *s = survey_open(m->hosts, hosts_reserve(m->hosts, 1),
+				       put_words, &t);
+
+	if (m->rank == 3)
+		survey_end(s);
+	if (m->rank == 0)
+		expect_answer(s, 1, NULL);
+	ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
+	survey_ask(s, LONG_NS);
+	if (m->rank == 0) {
+		expect_answer(s, 1, "1 says 1");
+		expect_answer(s, 3, "3 says 1");
+		ck_assert(!survey_is_over(s));
+	}
+	ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
+	if (m->rank == 2)
+		survey_end(s);
+	ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
+	survey_ask(s, LONG_NS);
+	if (m->rank == 0) {
+		expect_answer(s, 1, "1 says 2");
+		expect_answer(s, 2, "2 says 2");
+		expect_answer(s, 3, "3 says 1");
+	}
+	ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
+	survey_end(s);
+	ck_assert_int_eq(hosts_barrier(m->hosts, &m->err), 0);
+	ck_assert(survey_is_over(s));
+	survey_free(s);
+}
+
+START_TEST(test_others_answer_when_asked_and_once_more_at_their_end)
+{
+	struct member m[RANKS] = { 0 };
+
+	run_members(m, be_asked);
+	ck_assert(survey_is_over(NULL));
+	survey_ask(NULL, LONG_NS);
+	expect_answer(NULL, 1, NULL);
+}
+END_TEST
+
 static const struct {
 	const char *set[6]; /* name, value, ... */
 	enum launcher_mpi mpi;
@@ -387,6 +456,8 @@ Suite *suite_star(void)
 		test_one_that_is_gone_is_named_and_the_others_go_on_to_the_gather);
 	tcase_add_test(
 		t, test_a_channel_passes_without_who_left_and_can_be_closed);
+	tcase_add_test(
+		t, test_others_answer_when_asked_and_once_more_at_their_end);
 	suite_add_tcase(s, t);
 	TCase *launcher = tcase_create("launcher");
 	tcase_add_loop_test(launcher,
