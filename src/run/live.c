@@ -139,13 +139,13 @@ const struct live_field live_fields[] = {
 
 	{ .field = { "checkpoint_done", MLGEN_F_U64(L, checkpoint_done), .unit = "bytes",
 	    .help = "So much of the checkpoint under way is written, or read." },
-	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_SAVE, OF(checkpoint_bytes), .is_unlogged = true },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_SAVE, OF(checkpoint_bytes), .is_unlogged = true, .join = LIVE_JOIN_SUM_OF },
 	{ .field = { "files", MLGEN_F_U64(L, files_done), .unit = "files",
 	    .help = "Files that are prepared." },
-	  .kind = LIVE_PROGRESS, .show = LIVE_AS_COUNT, .when = LIVE_IN_PREPARE, OF(files_total), .is_unlogged = true },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_COUNT, .when = LIVE_IN_PREPARE, OF(files_total), .is_unlogged = true, .join = LIVE_JOIN_SUM },
 	{ .field = { "prepared_bytes", MLGEN_F_U64(L, bytes_done), .unit = "bytes",
 	    .help = "Bytes of files that are prepared." },
-	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_PREPARE, OF(bytes_total), .is_unlogged = true },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_PREPARE, OF(bytes_total), .is_unlogged = true, .join = LIVE_JOIN_SUM },
 	{ .field = { "compute_time", MLGEN_F_TIME(L, compute_ns), .unit = "s",
 	    .help = "Compute, on samples that did not fail, of steps that have ended, of all accelerators." },
 	  .kind = LIVE_COUNTER, .when = LIVE_IN_TRAIN, .is_unlogged = true },
@@ -180,13 +180,13 @@ const struct live_field live_fields[] = {
 	  .metric = "" },
 	{ .field = { "waiting", MLGEN_F_TIME(L, waiting_ns), .unit = "s",
 	    .help = "How long the longest stall under way has lasted." },
-	  .kind = LIVE_GAUGE, .show = LIVE_AS_SECONDS, .when = LIVE_IN_TRAIN, .is_unlogged = true },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_SECONDS, .when = LIVE_IN_TRAIN, .is_unlogged = true, .join = LIVE_JOIN_MOST },
 	{ .field = { "done_percent", MLGEN_F_PERCENT(L, done_percent), .unit = "%",
 	    .help = "How much of the time of this phase is over." },
-	  .kind = LIVE_GAUGE, .show = LIVE_AS_PERCENT, .is_unlogged = true },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_PERCENT, .is_unlogged = true, .join = LIVE_JOIN_LEAST },
 	{ .field = { "left", MLGEN_F_TIME(L, left_ns), .unit = "s",
 	    .help = "How long it will still take." },
-	  .kind = LIVE_GAUGE, .show = LIVE_AS_LEFT, .is_unlogged = true },
+	  .kind = LIVE_GAUGE, .show = LIVE_AS_LEFT, .is_unlogged = true, .join = LIVE_JOIN_MOST },
 	{ .field = { 0 } },
 };
 
@@ -201,8 +201,7 @@ const char *live_phase_name(enum live_phase phase)
 	return c->name;
 }
 
-/* The histograms of a look, one after the other; NULL = no more. */
-static struct hist **hist_place(struct live *l, unsigned i)
+struct hist **live_hist(struct live *l, unsigned i)
 {
 	if (i < MLGEN_OPS)
 		return &l->lat[i];
@@ -215,7 +214,7 @@ void live_hists_new(struct live *l)
 {
 	struct hist **h;
 
-	for (unsigned i = 0; (h = hist_place(l, i)); i++)
+	for (unsigned i = 0; (h = live_hist(l, i)); i++)
 		if (!*h)
 			*h = hist_new();
 }
@@ -224,7 +223,7 @@ void live_hists_free(struct live *l)
 {
 	struct hist **h;
 
-	for (unsigned i = 0; (h = hist_place(l, i)); i++) {
+	for (unsigned i = 0; (h = live_hist(l, i)); i++) {
 		hist_free(*h);
 		*h = NULL;
 	}
@@ -237,8 +236,8 @@ static void copy_figures(struct live *to, const struct live *from)
 	struct hist **h;
 
 	*to = *from;
-	for (unsigned i = 0; (h = hist_place(to, i)); i++)
-		*h = *hist_place(&own, i);
+	for (unsigned i = 0; (h = live_hist(to, i)); i++)
+		*h = *live_hist(&own, i);
 }
 
 void live_reset(struct live *l)
@@ -247,7 +246,7 @@ void live_reset(struct live *l)
 	struct hist **h;
 
 	copy_figures(l, &none);
-	for (unsigned i = 0; (h = hist_place(l, i)); i++)
+	for (unsigned i = 0; (h = live_hist(l, i)); i++)
 		if (*h)
 			hist_reset(*h);
 }
@@ -258,8 +257,8 @@ void live_copy(struct live *to, const struct live *from)
 	struct hist **h;
 
 	copy_figures(to, from);
-	for (unsigned i = 0; (h = hist_place(to, i)); i++) {
-		const struct hist *one = *hist_place(&there, i);
+	for (unsigned i = 0; (h = live_hist(to, i)); i++) {
+		const struct hist *one = *live_hist(&there, i);
 
 		if (*h && one)
 			memcpy(*h, one, sizeof(*one));

@@ -68,10 +68,17 @@ struct live {
 /* All histograms of a look, empty; and none again. */
 void live_hists_new(struct live *l);
 void live_hists_free(struct live *l);
+/* Where they are, one after the other; NULL = no more. */
+struct hist **live_hist(struct live *l, unsigned i);
 /* Nothing is known yet; its histograms stay its own, and are emptied. */
 void live_reset(struct live *l);
 /* As it is there, also in those histograms that `to` has. */
 void live_copy(struct live *to, const struct live *from);
+
+/* A look of another process at the same job is added: `to` is rank 0's, with what
+ * was added before, and stays its look at that time. Of its histograms those that
+ * both have. */
+void live_join(struct live *to, const struct live *other);
 
 /* What is the same for all jobs that are looked at at one time. */
 struct live_host {
@@ -127,6 +134,16 @@ enum live_show {
 	LIVE_AS_P99,        /* "611 ms" */
 };
 
+/* How that of several processes of one job becomes one, of a gauge or a progress;
+ * of all others it follows from the kind. */
+enum live_join {
+	LIVE_JOIN_FIRST, /* it is that of rank 0 */
+	LIVE_JOIN_SUM, /* of a progress: there are as many in all as rank 0 says */
+	LIVE_JOIN_SUM_OF, /* likewise, and each has its part of them */
+	LIVE_JOIN_MOST,
+	LIVE_JOIN_LEAST,
+};
+
 struct live_field {
 	/* No name ends the table. A row without help is where the figure above
 	 * it comes from in other intervals. */
@@ -139,6 +156,7 @@ struct live_field {
 	bool is_unlogged; /* not a column of the log */
 	/* DISTRIBUTION: the member is the first of MLGEN_OPS, one for each. */
 	bool is_by_operation;
+	enum live_join join;
 	/* What a metric of it is (report/prom_family.h), where help says it of
 	 * an interval; "" = there is none. */
 	const char *metric;

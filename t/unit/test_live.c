@@ -114,6 +114,96 @@ START_TEST(a_figure_is_found_by_its_name_where_it_applies)
 }
 END_TEST
 
+static bool is_sum(const struct live_field *f)
+{
+	return f->kind == LIVE_COUNTER || f->kind == LIVE_SHARE ||
+	       f->join == LIVE_JOIN_SUM_OF;
+}
+
+START_TEST(what_processes_did_is_the_sum_of_it_in_every_row)
+{
+	for (const struct live_field *f = live_fields; f->field.name; f++) {
+		struct live a = { .job_name = "j" }, b = a;
+
+		if (!is_sum(f))
+			continue;
+		/* Of which no process has more than there is. */
+		a.files_total = a.bytes_total = UINT64_MAX;
+		set(&a, f->field.off, 1000);
+		set(&b, f->field.off, 30);
+		if (f->of)
+			set(&a, f->of, 5000);
+		if (f->of)
+			set(&b, f->of, 600);
+		live_join(&a, &b);
+		const struct live_span s = { &a, &(struct live){ 0 }, NULL };
+		if (f->kind == LIVE_SHARE) {
+			ck_assert_uint_eq(live_part(f, &s), 1030);
+			ck_assert_uint_eq(live_whole(f, &s), 5600);
+			continue;
+		}
+		ck_assert_uint_eq(live_count(f, &s), 1030);
+		if (f->kind == LIVE_PROGRESS)
+			ck_assert_uint_eq(live_of(f, &s), 5600);
+	}
+}
+END_TEST
+
+START_TEST(processes_of_a_job_are_one_job)
+{
+	struct live a = { .phase = LIVE_TRAIN,
+			  .now_ns = 100 * SEC,
+			  .epoch = 3,
+			  .step = 7,
+			  .files_done = 60,
+			  .files_total = 100,
+			  .waiting_ns = 2,
+			  .left_ns = UINT64_MAX,
+			  .done_percent = (double)NAN };
+	struct live b = { .phase = LIVE_DONE,
+			  .now_ns = 900 * SEC,
+			  .epoch = 4,
+			  .step = 9,
+			  .files_done = 50,
+			  .files_total = 100,
+			  .waiting_ns = 5,
+			  .left_ns = 8,
+			  .done_percent = 40,
+			  .is_checkpointing = true,
+			  .oldest = { .start_ns = 880 * SEC, .path = "/x" } };
+
+	a.lat[MLGEN_READ] = hist_new();
+	b.lat[MLGEN_READ] = hist_new();
+	b.lat[MLGEN_WRITE] = hist_new(); /* nobody asked for it */
+	hist_add(a.lat[MLGEN_READ], 100);
+	hist_add(b.lat[MLGEN_READ], 200);
+	live_join(&a, &b);
+	ck_assert_int_eq(a.phase, LIVE_TRAIN);
+	ck_assert_uint_eq(a.now_ns, 100 * SEC);
+	ck_assert_uint_eq(a.epoch, 3);
+	ck_assert_uint_eq(a.step, 7);
+	ck_assert_uint_eq(a.files_done, 100);
+	ck_assert_uint_eq(a.files_total, 100);
+	ck_assert_uint_eq(a.waiting_ns, 5);
+	ck_assert_uint_eq(a.left_ns, 8);
+	ck_assert_double_eq(a.done_percent, 40);
+	ck_assert(a.is_checkpointing);
+	/* As long ago, by the clock of the first. */
+	ck_assert_uint_eq(a.oldest.start_ns, 80 * SEC);
+	ck_assert_str_eq(a.oldest.path, "/x");
+	ck_assert_uint_eq(a.lat[MLGEN_READ]->count, 2);
+	ck_assert_ptr_null(a.lat[MLGEN_WRITE]);
+	b.phase = LIVE_IO;
+	b.oldest.start_ns = 890 * SEC;
+	a.phase = LIVE_DONE;
+	live_join(&a, &b);
+	ck_assert_int_eq(a.phase, LIVE_IO);
+	ck_assert_uint_eq(a.oldest.start_ns, 80 * SEC);
+	live_hists_free(&a);
+	live_hists_free(&b);
+}
+END_TEST
+
 Suite *suite_live(void)
 {
 	Suite *s = suite_create("live");
@@ -124,6 +214,8 @@ Suite *suite_live(void)
 	tcase_add_test(t, only_a_training_with_a_tier_has_hits);
 	tcase_add_test(t, a_figure_has_one_value_in_any_interval);
 	tcase_add_test(t, a_figure_is_found_by_its_name_where_it_applies);
+	tcase_add_test(t, what_processes_did_is_the_sum_of_it_in_every_row);
+	tcase_add_test(t, processes_of_a_job_are_one_job);
 	suite_add_tcase(s, t);
 	return s;
 }
