@@ -59,8 +59,7 @@ static int share_memory(struct program *p, struct mlgen_err *err)
 	return rc;
 }
 
-/* --hosts= of a question is what there is, and nothing asks for what there is
- * not of several. */
+/* --hosts= of a question is what there is. */
 static int check_hosts(struct program *p, struct mlgen_err *err)
 {
 	struct settings *set = &p->set.settings;
@@ -72,24 +71,6 @@ static int check_hosts(struct program *p, struct mlgen_err *err)
 				  "this job on %" PRIu64 "; leave out --hosts",
 				  set->hosts, there);
 	set->hosts = there;
-	/* The others' figures come when the run is over. */
-	if (set->log)
-		return mlgen_fail(err, -EINVAL,
-				  "log=%s: has the rows of one process, and "
-				  "the launcher started %u; leave out --log",
-				  set->log, hosts_total(p->hosts));
-	if (set->series)
-		return mlgen_fail(err, -EINVAL,
-				  "series: is that of one process, and the "
-				  "launcher started %u; leave out --series",
-				  hosts_total(p->hosts));
-	if (set->metrics || set->metrics_file)
-		return mlgen_fail(
-			err, -EINVAL,
-			"metrics: are those of one process, and the "
-			"launcher started %u; leave out --metrics and "
-			"--metrics-file",
-			hosts_total(p->hosts));
 	return 0;
 }
 
@@ -113,6 +94,8 @@ int program_take_part(struct program *p, struct mlgen_err *err)
 	mem_replace(&set->json, NULL);
 	mem_replace(&set->html, NULL);
 	mem_replace(&set->log, NULL);
+	mem_replace(&set->metrics, NULL);
+	mem_replace(&set->metrics_file, NULL);
 	set->eta = ETA_NEVER;
 	set->status_interval_ns = 0;
 	return 0;

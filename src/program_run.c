@@ -120,6 +120,11 @@ static bool is_shown_live(const struct program *p)
 	return p->set.settings.live && !p->is_mute;
 }
 
+static bool wants_series(const struct program *p)
+{
+	return settings_has_series(&p->set.settings) && !p->is_mute;
+}
+
 static int run_jobs(struct program *p, struct run *run)
 {
 	struct mlgen_err err = { 0 };
@@ -127,8 +132,7 @@ static int run_jobs(struct program *p, struct run *run)
 	struct watch_shows shows = {
 		.log = p->log,
 		.each = p->each,
-		.series =
-			settings_has_series(&p->set.settings) ? &series : NULL,
+		.series = wants_series(p) ? &series : NULL,
 	};
 
 	if (program_trace(p, run, &err) < 0 ||
@@ -150,11 +154,7 @@ static int run_jobs(struct program *p, struct run *run)
 	if (!is_each_whole)
 		log_error("%s", err.text);
 	merge_hosts(&p->merge, p->hosts, result, &p->ask);
-	/* Of several hosts it would be this one's alone. */
-	if (hosts_total(p->hosts) == 1)
-		result->series = series;
-	else
-		series_result_fini(&series);
+	result->series = series; /* of all of them already */
 	if (!p->is_mute)
 		status = report_run(p, run, result);
 	status = program_end_together(p, status);

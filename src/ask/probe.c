@@ -84,7 +84,10 @@ static int run_it(struct probe *p, const struct ask *a,
 					      .is_asked = true };
 	struct series_result series = { 0 };
 	const struct watch_shows shows = {
-		.series = settings_has_series(&p->set.settings) ? &series : NULL
+		.series = settings_has_series(&p->set.settings) &&
+					  hosts_rank(a->hosts) == 0
+				  ? &series
+				  : NULL
 	};
 	struct mlgen_err cut = { 0 };
 	int rc = 0;
@@ -99,8 +102,8 @@ static int run_it(struct probe *p, const struct ask *a,
 	if (args->trace)
 		run_trace_end(p->run, &cut);
 	p->result = run_collect(p->run);
-	p->result->series = series;
 	merge_hosts(&p->merge, a->hosts, p->result, a);
+	p->result->series = series;
 	p->interrupted = p->result->interrupted || p->abandoned;
 	verdict_fill(p->result);
 	/* What is not in the trace may follow from what went wrong. */

@@ -3,6 +3,7 @@
 #include "report/prom_page.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -10,26 +11,39 @@
 #include "report/prom_hist.h"
 #include "report/prom_text.h"
 #include "run/host_look.h"
+#include "run/others.h"
 
 #define LOOK_LEAST_NS (NS_PER_S / 10)
 /* Between two readings of what is per second of the host. */
 #define RATE_LEAST_NS NS_PER_S
+#define HOST_NAME_BYTES 256
 
-/* Of a job as it was looked at. */
+/* Of a job as it was looked at, in one process. */
 struct seen {
+	bool is_there; /* it has been, once */
 	struct live live;
 	enum live_phase phase; /* that it is at, or was at before it was done */
 	struct prom_hist *hists;
+};
+
+/* That a process runs on. */
+struct prom_host {
+	bool is_there; /* it is the first process on it, and has said */
+	struct live_host now;
+	char name[HOST_NAME_BYTES];
+	char rank[12]; /* "" of a process alone */
 };
 
 struct prom_page {
 	pthread_mutex_t lock; /* of all that follows */
 	char *host;
 	const struct run *run; /* NULL = none that could be looked at */
+	struct others *others; /* of that; NULL = there are none */
 	size_t jobs;
-	struct seen *seen; /* one of each job */
-	struct live look;  /* with all the histograms there are */
-	struct live_host now;
+	unsigned processes;
+	struct seen *seen;       /* one of each job, process by process */
+	struct live look;        /* with all the histograms there are */
+	struct prom_host *hosts; /* one of each process */
 	struct host_look *host_look;
 	uint64_t looked_ns;  /* CLOCK_MONOTONIC; 0 = not yet */
 	struct buf texts[2]; /* of the last look; empty = not made yet */
@@ -56,6 +70,23 @@ static struct hist **hists_at(const struct live_field *f, struct live *l)
 	return (struct hist **)(void *)((char *)l + f->field.off);
 }
 
+/* Before there is a run, there is one process. */
+static void make_hosts(struct prom_page *p, unsigned processes)
+{
+	p->processes = processes;
+	mem_free(p->hosts);
+	p->hosts = mem_array(processes, sizeof(*p->hosts));
+	for (unsigned i = 0; i < processes; i++) {
+		struct prom_host *h = &p->hosts[i];
+
+		if (processes > 1)
+			snprintf(h->rank, sizeof(h->rank), "%u", i);
+		snprintf(h->name, sizeof(h->name), "%s",
+			 processes > 1 ? others_host_name(p->others, i)
+				       : p->host);
+	}
+}
+
 struct prom_page *prom_page_new(const char *host)
 {
 	struct prom_page *p = mem_zalloc(sizeof(*p));
@@ -64,6 +95,7 @@ struct prom_page *prom_page_new(const char *host)
 	p->host = mem_strdup(host);
 	live_hists_new(&p->look);
 	p->host_look = host_look_new();
+	make_hosts(p, 1);
 	return p;
 }
 
@@ -72,9 +104,10 @@ void prom_page_free(struct prom_page *p)
 	if (!p)
 		return;
 	live_hists_free(&p->look);
-	for (size_t i = 0; i < p->jobs; i++)
+	for (size_t i = 0; i < p->jobs * p->processes; i++)
 		mem_free(p->seen[i].hists);
 	mem_free(p->seen);
+	mem_free(p->hosts);
 	host_look_free(p->host_look);
 	mem_free(p->host);
 	buf_fini(&p->texts[0]);
@@ -97,26 +130,45 @@ static enum live_phase last_phase(const struct live *l)
 	return l->checkpoint > 0 ? LIVE_CHECKPOINT : LIVE_PREPARE;
 }
 
-static void look_at_job(struct prom_page *p, size_t i)
+static void look_at_job(struct prom_page *p, unsigned rank, size_t i)
 {
-	struct seen *s = &p->seen[i];
+	struct seen *s = &p->seen[rank * p->jobs + i];
 	struct prom_hist *h = s->hists;
 
-	run_look(p->run, i, &p->look);
+	if (rank == 0)
+		run_look(p->run, i, &p->look);
+	else if (!others_look(p->others, rank, i, &p->look))
+		return;
+	s->is_there = true;
 	s->live = p->look;
+	s->live.job_name = p->seen[i].live.job_name;
 	s->phase = last_phase(&s->live);
 	for (const struct live_field *f = live_fields; f->field.name; f++)
 		for (unsigned k = 0; k < hists_of(f); k++)
 			prom_hist_of(h++, hists_at(f, &p->look)[k]);
 }
 
+static void look_at_hosts(struct prom_page *p, uint64_t now_ns)
+{
+	host_look(p->host_look, &p->hosts[0].now, now_ns,
+		  now_ns - 2 * RATE_LEAST_NS);
+	for (unsigned rank = 0; rank < p->processes; rank++) {
+		struct prom_host *h = &p->hosts[rank];
+
+		h->is_there |= others_look_host(p->others, rank, &h->now);
+	}
+}
+
 static void look(struct prom_page *p)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	for (size_t i = 0; p->run && i < p->jobs; i++)
-		look_at_job(p, i);
-	host_look(p->host_look, &p->now, now_ns, now_ns - 2 * RATE_LEAST_NS);
+	if (p->run)
+		others_ask(p->others);
+	for (unsigned rank = 0; p->run && rank < p->processes; rank++)
+		for (size_t i = 0; i < p->jobs; i++)
+			look_at_job(p, rank, i);
+	look_at_hosts(p, now_ns);
 	p->looked_ns = now_ns;
 	buf_reset(&p->texts[0]);
 	buf_reset(&p->texts[1]);
@@ -126,9 +178,11 @@ void prom_page_follow(struct prom_page *p, const struct run *run, size_t jobs)
 {
 	pthread_mutex_lock(&p->lock);
 	p->run = run;
+	p->others = run_others(run);
 	p->jobs = jobs;
-	p->seen = mem_array(jobs, sizeof(*p->seen));
-	for (size_t i = 0; i < jobs; i++)
+	make_hosts(p, others_total(p->others));
+	p->seen = mem_array(jobs * p->processes, sizeof(*p->seen));
+	for (size_t i = 0; i < jobs * p->processes; i++)
 		p->seen[i].hists =
 			mem_array(hist_count(), sizeof(struct prom_hist));
 	look(p);
@@ -140,6 +194,7 @@ void prom_page_end(struct prom_page *p)
 	pthread_mutex_lock(&p->lock);
 	look(p);
 	p->run = NULL;
+	p->others = NULL;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -178,29 +233,54 @@ static void put_hists(struct prom_text *t, const struct live_field *f,
 /* What grows is there from the beginning, or a rate would miss what came first;
  * anything else while it is something. */
 static void put_sample(struct prom_text *t, const struct live_field *f,
-		       bool is_target, const struct seen *seen, unsigned hist)
+		       bool is_target, const struct seen *seen,
+		       struct prom_labels *l, unsigned hist)
 {
 	/* Since the beginning. */
 	const struct live none = { .phase = seen->phase };
 	const struct live_span s = { &seen->live, &none, NULL };
-	struct prom_labels l = { .section = seen->live.job_name };
 
+	l->section = seen->live.job_name;
 	if (f->kind == LIVE_DISTRIBUTION)
-		put_hists(t, f, &seen->hists[hist], &l);
+		put_hists(t, f, &seen->hists[hist], l);
 	else if (f->kind != LIVE_COUNTER && !live_applies(f, &s))
 		return;
 	else if (!is_target)
-		put_number(t, f, &s, &l);
+		put_number(t, f, &s, l);
 	else if (live_of(f, &s))
-		prom_text_count(t, &l, live_of(f, &s));
+		prom_text_count(t, l, live_of(f, &s));
+}
+
+static void put_jobs(struct prom_page *p, struct prom_text *t,
+		     const struct live_field *f, bool is_target, unsigned hist)
+{
+	for (size_t i = 0; i < p->jobs * p->processes; i++) {
+		const struct prom_host *h = &p->hosts[i / p->jobs];
+		struct prom_labels l = { .host = h->name,
+					 .rank = *h->rank ? h->rank : NULL };
+
+		if (p->seen[i].is_there)
+			put_sample(t, f, is_target, &p->seen[i], &l, hist);
+	}
+}
+
+static void put_of_hosts(struct prom_page *p, struct prom_text *t,
+			 const struct live_field *f)
+{
+	for (unsigned i = 0; i < p->processes; i++) {
+		const struct prom_host *h = &p->hosts[i];
+		const struct live_span host = { NULL, NULL, &h->now };
+		const struct prom_labels l = { .host = h->name };
+
+		if (h->is_there)
+			put_number(t, f, &host, &l);
+	}
 }
 
 static void put_family(struct prom_page *p, struct prom_text *t,
 		       const struct live_field *f, bool is_target,
 		       unsigned hist)
 {
-	const struct live_span host = { NULL, NULL, &p->now };
-	const struct prom_labels none = { 0 };
 	struct prom_family family;
 	size_t before = t->to->len;
 
@@ -208,9 +288,9 @@ static void put_family(struct prom_page *p, struct prom_text *t,
 	prom_text_family(t, &family);
 	size_t behind_head = t->to->len;
 	if (f->kind == LIVE_OF_HOST)
-		put_number(t, f, &host, &none);
-	for (size_t i = 0; f->kind != LIVE_OF_HOST && i < p->jobs; i++)
-		put_sample(t, f, is_target, &p->seen[i], hist);
+		put_of_hosts(p, t, f);
+	else
+		put_jobs(p, t, f, is_target, hist);
 	if (t->to->len == behind_head)
 		buf_cut(t->to, before);
 	prom_family_fini(&family);

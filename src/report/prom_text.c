@@ -40,8 +40,9 @@ static void put_head(struct prom_text *t, const char *ending,
 		     const struct prom_labels *l, const char *le)
 {
 	buf_addf(t->to, "%s%s{", t->family->name, ending);
-	put_label(t, "host", t->host);
+	put_label(t, "host", l->host);
 	put_label(t, ",section", l->section);
+	put_label(t, ",rank", l->rank);
 	put_label(t, ",operation", l->operation);
 	put_label(t, ",le", le);
 	buf_add(t->to, "} ");

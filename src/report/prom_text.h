@@ -11,17 +11,19 @@
 
 /*
  * All samples of a metric stand together, behind its head. Labels are host and,
- * where they say something, section (the job) and operation.
+ * where they say something, section (the job), rank (of several processes) and
+ * operation.
  */
 struct prom_text {
 	struct buf *to;
-	bool is_open; /* OpenMetrics */
-	const char *host;
+	bool is_open;                     /* OpenMetrics */
+	const char *host;                 /* of this process, for the build */
 	const struct prom_family *family; /* at hand; by prom_text_family */
 };
 
 struct prom_labels {
-	const char *section, *operation; /* NULL = has none */
+	const char *host;
+	const char *section, *rank, *operation; /* NULL = has none */
 };
 
 void prom_text_family(struct prom_text *t, const struct prom_family *p);

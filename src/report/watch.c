@@ -19,9 +19,11 @@
 #include "report/csv.h"
 #include "report/status.h"
 #include "run/host_look.h"
+#include "run/others.h"
 #include "run/series.h"
 
 #define TICK_NS NS_PER_S
+#define OTHERS_NS 20000000ull /* between two looks for their end */
 #define GRACE_NS NS_PER_S     /* for threads, after a signal */
 #define HASTE_NS 100000000ull /* after a second one */
 
@@ -40,6 +42,7 @@ struct watch {
 	unsigned keys;          /* that asked for the end */
 	struct series **series; /* one of each job; NULL = none are wanted */
 	struct host_look *host;
+	struct others *others;     /* whose jobs are in the looks, too */
 	struct live *now, *logged; /* per job; logged: at its last row */
 	pthread_t main;
 	_Atomic bool is_done;
@@ -58,10 +61,14 @@ static void *conduct(void *arg)
 	return NULL;
 }
 
+/* Rank 0 looks at what all processes do. */
 static void watch_look(struct watch *w)
 {
-	for (size_t i = 0; i < w->jobs; i++)
+	others_ask(w->others);
+	for (size_t i = 0; i < w->jobs; i++) {
 		run_look(w->run, i, &w->now[i]);
+		others_add(w->others, i, &w->now[i]);
+	}
 }
 
 static bool wants_intervals(const struct watch *w)
@@ -75,6 +82,7 @@ static void add_interval(struct watch *w, size_t job)
 	struct live_host host;
 
 	host_look(w->host, &host, now->now_ns, before->now_ns);
+	others_add_hosts(w->others, &host);
 	const struct live_span span = { now, before, &host };
 	if (w->csv)
 		csv_row(w->csv, &span);
@@ -168,15 +176,22 @@ static uint64_t next_wake_ns(const struct watch *w)
 {
 	uint64_t ns = u64_min(w->next_tick_ns, w->next_row_ns);
 
+	if (atomic_load(&w->is_done))
+		ns = u64_min(ns, clock_monotonic_ns() + OTHERS_NS);
 	return w->view ? u64_min(ns, clock_monotonic_ns() + VIEW_ATTEND_NS)
 		       : ns;
+}
+
+/* What others still do is shown as well. */
+static bool is_over(const struct watch *w)
+{
+	return atomic_load(&w->is_done) && !others_work(w->others);
 }
 
 static void loop(struct watch *w)
 {
 	look_for_signals(w);
-	while (!atomic_load(&w->is_done) &&
-	       clock_monotonic_ns() < w->leave_ns) {
+	while (!is_over(w) && clock_monotonic_ns() < w->leave_ns) {
 		uint64_t until_ns = next_wake_ns(w);
 		int sig = wait_signal(u64_min(until_ns, w->leave_ns));
 
@@ -297,6 +312,7 @@ int watch_run(struct run *run, size_t jobs, const struct settings *set,
 
 	*w = (struct watch){
 		.run = run,
+		.others = run_others(run),
 		.jobs = jobs,
 		.set = set,
 		.csv = shows->log,

@@ -30,7 +30,8 @@ struct watch_shows {
  * on, and who is still inside a call a second later, or sooner after a second
  * signal, is named and left behind: then *abandoned is set, and the caller
  * reports and exits without freeing what those threads may still touch. SIGUSR1
- * prints a status line. The log (NULL: none) and the view (NULL: none), a key of
+ * prints a status line. What rank 0 of several processes shows is of all of them,
+ * and it goes on until the last one is over. The log (NULL: none) and the view (NULL: none), a key of
  * which is as good as a signal, are closed in any case. 0, WATCH_NO_LOG, or
  * -errno with err: nothing ran.
  */

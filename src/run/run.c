@@ -140,11 +140,14 @@ int run_new(struct run **out, const struct run_config *cfg,
 
 	*out = r;
 	r->shared.channels =
-		hosts_reserve(cfg->hosts, 2 * (uint32_t)cfg->count);
+		hosts_reserve(cfg->hosts, 2 * (uint32_t)cfg->count + 1);
 	if (hosts_agree(cfg->hosts, check_run(r, err), err) < 0)
 		return err->code;
 	shared_find(r->slots, cfg->count);
 	energy_open(&r->energy, "");
+	r->others = others_new(r, cfg->count, cfg->hosts,
+			       r->shared.channels + 2 * (uint32_t)cfg->count,
+			       r->host.cpus);
 	for (size_t i = 0; i < cfg->count; i++)
 		slot_tell_place(&r->slots[i]);
 	return 0;
@@ -154,6 +157,7 @@ void run_free(struct run *r)
 {
 	if (!r)
 		return;
+	others_free(r->others);
 	memlimit_lift(&r->memory);
 	run_result_fini(&r->result);
 	for (size_t i = 0; i < r->shared.cfg.count; i++) {
@@ -399,6 +403,7 @@ void run_execute(struct run *r)
 	for (unsigned g = 0; g < groups && !run_stops(r, false); g++)
 		run_group(r, g);
 	hosts_watch(r->shared.cfg.hosts, NULL, NULL);
+	others_end(r->others);
 	hosts_doing(r->shared.cfg.hosts, "reporting");
 	disks_end(&r->disks, r->shared.cfg.clock);
 	clock_leave(r->shared.cfg.clock);
@@ -408,5 +413,6 @@ void run_execute(struct run *r)
 void run_abandon(struct run *r)
 {
 	stop_all(r);
+	others_end(r->others);
 	memlimit_lift(&r->memory); /* threads that hang go along */
 }

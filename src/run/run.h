@@ -103,8 +103,10 @@ typedef void slot_tell(void *arg, const char *job_name,
 void run_each_call(const struct run *r, slot_tell *tell, void *arg);
 /* Nobody waits for anybody any more; threads in the kernel stay there. */
 void run_abandon(struct run *r);
-/* Look at job number i; histograms that the look has are filled. */
+/* Look at job number i of this process; histograms that the look has are filled.
+ * What the others do in it can be asked for: others.h. */
 void run_look(const struct run *r, size_t i, struct live *live);
+struct others *run_others(const struct run *r); /* NULL = there are none */
 /* Once a second: the series behind fio's bw_min, iops_max, ... */
 void run_tick(struct run *r);
 

@@ -6,6 +6,7 @@
 #include "io/host.h"
 #include "run/disks.h"
 #include "run/memlimit.h"
+#include "run/others.h"
 #include "run/run.h"
 #include "run/slot.h"
 
@@ -18,6 +19,7 @@ struct run {
 	struct slot *slots;
 	struct disks disks;
 	struct energy_meter energy;
+	struct others *others; /* NULL = there are none */
 	uint64_t timestamp_ms;
 	struct tracer *tracer; /* NULL = there is no trace */
 	struct traced_config trace;

@@ -62,6 +62,11 @@ void run_look(const struct run *r, size_t i, struct live *live)
 	live->checkpoint_moved += live->checkpoint_done;
 }
 
+struct others *run_others(const struct run *r)
+{
+	return r->others;
+}
+
 void run_tick(struct run *r)
 {
 	uint64_t now_ns = clock_now(r->shared.cfg.clock);

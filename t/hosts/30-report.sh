@@ -17,6 +17,20 @@ accelerators=2
 directory=data
 END
 
+# added LOG COLUMN: over all rows.
+added()
+{
+	awk -F, -v want="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) c = i }
+		NR > 1 { n += $c } END { print n }' "$1"
+}
+
+# series_sum FILE KEY: over all intervals of its first job.
+series_sum()
+{
+	python3 -c 'import json, sys
+print(sum(int(n or 0) for n in json.load(open(sys.argv[1]))["series"]["jobs"][0][sys.argv[2]]))' "$@"
+}
+
 one_report()
 {
 	rm -rf data ./*.json
@@ -40,10 +54,19 @@ one_report()
 	like "$1: --report reads it again" "$("$MLGEN" --report all.json)" '2 runs on 2 hosts'
 	launch "$1" 2 j.job --require='samples_per_sec>=1e9' --quiet
 	is "$1: what is required and missed is status 3 for all" $? 3
-	launch "$1" 2 j.job --trace=t.mlt --quiet
+	launch "$1" 2 j.job --trace=t.mlt --log=l.csv --log_interval=100ms \
+		--metrics-file=m.prom --json=l.json --series --compute_time=20ms --quiet
 	is "$1: each process has a trace" "$(echo t.*.mlt)" "t.0.mlt t.1.mlt"
-	launch "$1" 2 j.job --log=l.csv
-	is "$1: a log of all of them there is not" $? 2
+	ok "$1: there is one log, of intervals" [ "$(wc -l <l.csv)" -gt 3 ]
+	is "$1: which has the samples of all" "$(added l.csv samples)" "$(figure l.json samples)"
+	is "$1: and all that was read" "$(added l.csv read_bytes)" "$(figure l.json read.io_bytes)"
+	is "$1: the series, too" "$(series_sum l.json samples)" "$(figure l.json samples)"
+	for h in 1 2; do
+		is "$1: metrics say what h$h did" "$(sed -n \
+			"s/^mlgen_samples_total{host=\"h$h\",section=\"j\",rank=\"$((h - 1))\"} //p" m.prom)" 120
+		is "$1: and its memory once" \
+			"$(grep -c "^mlgen_resident_bytes{host=\"h$h\"} [1-9]" m.prom)" 1
+	done
 	launch "$1" 2 j.job --dry-run
 	is "$1: a dry run" $? 0
 	is "$1: is told once" "$(grep -c '^j: ' said)" 1

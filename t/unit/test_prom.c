@@ -13,6 +13,8 @@
 #include "report/prom_text.h"
 #include "suites.h"
 
+#define HOST "h"
+
 static const struct live_field *row(const char *name)
 {
 	const struct live_field *f = live_fields;
@@ -96,12 +98,12 @@ static struct prom_text text_of(bool is_open)
 	buf_reset(&out);
 	return (struct prom_text){ .to = &out,
 				   .is_open = is_open,
-				   .host = "h" };
+				   .host = HOST };
 }
 
 START_TEST(a_counter_is_named_as_each_form_wants_it)
 {
-	struct prom_labels l = { .section = "a" };
+	struct prom_labels l = { .host = HOST, .section = "a" };
 	struct prom_family p;
 
 	prom_family_init(&p, row("read_bytes"), false);
@@ -130,7 +132,7 @@ END_TEST
 
 START_TEST(names_of_jobs_cannot_leave_their_quotes)
 {
-	struct prom_labels l = { .section = "a\"} 1\n# \\ \xff" };
+	struct prom_labels l = { .host = HOST, .section = "a\"} 1\n# \\ \xff" };
 	struct prom_family p;
 
 	prom_family_init(&p, row("samples"), false);
@@ -174,7 +176,7 @@ END_TEST
 START_TEST(seconds_are_exact_and_infinity_has_all)
 {
 	struct prom_hist h = { .count = 3, .sum_ns = UINT64_C(61000000001) };
-	struct prom_labels l = { .operation = "read" };
+	struct prom_labels l = { .host = HOST, .operation = "read" };
 	struct prom_family p;
 
 	h.below[PROM_BOUNDS - 1] = 2;

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* others.c - see others.h. */
+#include "run/others.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/util.h"
+#include "hosts/survey.h"
+#include "run/host_look.h"
+#include "run/run.h"
+
+#define ANSWER_MOST_NS (3 * NS_PER_S / 10)
+/* Readings of the host that are nearer are one. */
+#define RATE_LEAST_NS (NS_PER_S / 2)
+
+struct others {
+	const struct run *run;
+	size_t jobs;
+	struct hosts *hosts;
+	struct survey *survey;
+	double cpus; /* that this process may use */
+	/* Not rank 0: the survey's thread's. */
+	struct host_look *host;
+	struct live look;
+};
+
+/*
+ * An answer is a head, and for each job its look and its histograms, which are
+ * bins that are not empty. All processes are of one version (hosts/meet.h); on
+ * machines of one byte order, as MPI's.
+ */
+struct others_head {
+	struct live_host host;
+	double cpus;
+};
+
+struct others_bin {
+	uint64_t bucket, count;
+};
+
+/* ---- to say ---- */
+
+static void put_hist(struct buf *to, const struct hist *h)
+{
+	uint64_t bins = 0;
+
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		bins += h->buckets[i] != 0;
+	buf_addn(to, (const char *)h, offsetof(struct hist, buckets));
+	buf_addn(to, (const char *)&bins, sizeof(bins));
+	for (unsigned i = 0; i < HIST_BUCKETS && bins; i++) {
+		const struct others_bin b = { i, h->buckets[i] };
+
+		if (b.count)
+			buf_addn(to, (const char *)&b, sizeof(b));
+	}
+}
+
+static void put_answer(void *arg, struct buf *to)
+{
+	struct others *o = arg;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct others_head head = { .cpus = o->cpus };
+	struct hist **h;
+
+	host_look(o->host, &head.host, now_ns, now_ns - 2 * RATE_LEAST_NS);
+	buf_addn(to, (const char *)&head, sizeof(head));
+	for (size_t i = 0; i < o->jobs; i++) {
+		run_look(o->run, i, &o->look);
+		buf_addn(to, (const char *)&o->look, sizeof(o->look));
+		for (unsigned k = 0; (h = live_hist(&o->look, k)); k++)
+			put_hist(to, *h);
+	}
+}
+
+/* ---- to read ---- */
+
+/* What is left of an answer. */
+struct others_rest {
+	const char *at;
+	size_t left;
+};
+
+static bool take(struct others_rest *r, void *to, size_t n)
+{
+	if (r->left < n)
+		return false;
+	memcpy(to, r->at, n);
+	r->at += n;
+	r->left -= n;
+	return true;
+}
+
+/* `to` NULL: it is passed over. */
+static bool take_hist(struct others_rest *r, struct hist *to)
+{
+	uint64_t bins;
+	struct others_bin b;
+	char head[offsetof(struct hist, buckets)];
+
+	if (!take(r, head, sizeof(head)) || !take(r, &bins, sizeof(bins)))
+		return false;
+	if (to) {
+		hist_reset(to);
+		memcpy(to, head, sizeof(head));
+	}
+	for (; bins; bins--) {
+		if (!take(r, &b, sizeof(b)) || b.bucket >= HIST_BUCKETS)
+			return false;
+		if (to)
+			to->buckets[b.bucket] = b.count;
+	}
+	return true;
+}
+
+/* The next look; with `to` NULL it is passed over. */
+static bool take_look(struct others_rest *r, struct live *to)
+{
+	struct live figures, own = to ? *to : (struct live){ 0 };
+	struct hist **h;
+
+	if (!take(r, &figures, sizeof(figures)))
+		return false;
+	for (unsigned k = 0; (h = live_hist(&figures, k)); k++) {
+		*h = *live_hist(&own, k);
+		if (!take_hist(r, *h))
+			return false;
+	}
+	figures.job_name = own.job_name;
+	if (to)
+		*to = figures;
+	return true;
+}
+
+static bool take_answer(struct others *o, unsigned rank, struct buf *answer,
+			struct others_head *head, struct others_rest *rest)
+{
+	if (!survey_answer(o->survey, rank, answer))
+		return false;
+	*rest = (struct others_rest){ buf_str(answer), answer->len };
+	if (!take(rest, head, sizeof(*head)))
+		return false;
+	head->host.time = NULL;
+	return true;
+}
+
+bool others_look(struct others *o, unsigned rank, size_t job, struct live *to)
+{
+	struct buf answer = { 0 };
+	struct others_rest rest;
+	struct others_head head;
+	bool is_there = o && take_answer(o, rank, &answer, &head, &rest);
+
+	for (size_t i = 0; is_there && i < job; i++)
+		is_there = take_look(&rest, NULL);
+	is_there = is_there && take_look(&rest, to);
+	buf_fini(&answer);
+	return is_there;
+}
+
+void others_add(struct others *o, size_t job, struct live *to)
+{
+	struct live one = { .job_name = to->job_name };
+
+	if (!o)
+		return;
+	for (unsigned k = 0; live_hist(to, k); k++)
+		if (*live_hist(to, k))
+			*live_hist(&one, k) = hist_new();
+	for (unsigned rank = 1; rank < others_total(o); rank++)
+		if (others_look(o, rank, job, &one))
+			live_join(to, &one);
+	live_hists_free(&one);
+}
+
+/* ---- hosts ---- */
+
+/* UINT64_MAX = not known. */
+static void add_known(uint64_t *to, uint64_t n)
+{
+	if (n != UINT64_MAX)
+		*to = *to == UINT64_MAX ? n : *to + n;
+}
+
+static void add_process(struct live_host *to, const struct live_host *one)
+{
+	add_known(&to->resident_bytes, one->resident_bytes);
+	add_known(&to->switches_per_sec, one->switches_per_sec);
+}
+
+static bool answer_of(struct others *o, unsigned rank, struct others_head *head)
+{
+	struct buf answer = { 0 };
+	struct others_rest rest;
+	bool is_there = take_answer(o, rank, &answer, head, &rest);
+
+	buf_fini(&answer);
+	return is_there;
+}
+
+bool others_look_host(struct others *o, unsigned rank, struct live_host *to)
+{
+	struct others_head one;
+
+	if (!o)
+		return rank == 0;
+	if (!hosts_is_first_on_host(o->hosts, rank) ||
+	    (rank && !answer_of(o, rank, &one)))
+		return false;
+	if (rank)
+		*to = one.host;
+	for (unsigned i = rank + 1; i < others_total(o); i++)
+		if (hosts_host_of(o->hosts, i) ==
+			    hosts_host_of(o->hosts, rank) &&
+		    answer_of(o, i, &one))
+			add_process(to, &one.host);
+	return true;
+}
+
+void others_add_hosts(struct others *o, struct live_host *to)
+{
+	struct others_head one;
+
+	if (!o)
+		return;
+	double busy = to->cpu_percent * o->cpus, cpus = o->cpus;
+	for (unsigned rank = 1; rank < others_total(o); rank++) {
+		if (!answer_of(o, rank, &one))
+			continue;
+		add_process(to, &one.host);
+		if (!hosts_is_first_on_host(o->hosts, rank))
+			continue;
+		add_known(&to->page_cache_bytes, one.host.page_cache_bytes);
+		add_known(&to->received_bytes_per_sec,
+			  one.host.received_bytes_per_sec);
+		add_known(&to->sent_bytes_per_sec, one.host.sent_bytes_per_sec);
+		busy += one.host.cpu_percent * one.cpus;
+		cpus += one.cpus;
+	}
+	to->cpu_percent = busy / cpus;
+}
+
+/* ---- all of it ---- */
+
+struct others *others_new(const struct run *run, size_t jobs,
+			  struct hosts *hosts, uint32_t number, uint64_t cpus)
+{
+	if (!hosts)
+		return NULL;
+	struct others *o = mem_zalloc(sizeof(*o));
+
+	*o = (struct others){
+		.run = run, .jobs = jobs, .hosts = hosts, .cpus = (double)cpus
+	};
+	if (hosts_rank(hosts)) {
+		o->host = host_look_new();
+		live_hists_new(&o->look);
+	}
+	o->survey = survey_open(hosts, number, put_answer, o);
+	return o;
+}
+
+void others_end(struct others *o)
+{
+	if (o)
+		survey_end(o->survey);
+}
+
+void others_free(struct others *o)
+{
+	if (!o)
+		return;
+	survey_free(o->survey);
+	host_look_free(o->host);
+	live_hists_free(&o->look);
+	mem_free(o);
+}
+
+void others_ask(struct others *o)
+{
+	if (o)
+		survey_ask(o->survey, ANSWER_MOST_NS);
+}
+
+bool others_work(struct others *o)
+{
+	return o && !survey_is_over(o->survey);
+}
+
+unsigned others_total(const struct others *o)
+{
+	return o ? hosts_total(o->hosts) : 1;
+}
+
+const char *others_host_name(const struct others *o, unsigned rank)
+{
+	return o ? hosts_name(o->hosts, rank) : "";
+}
