@@ -90,7 +90,8 @@ static const char *bare_setting(const struct mlgen_field *f)
 	return NULL;
 }
 
-/* Several requirements are one text with commas. */
+/* Several requirements are one text with commas, several sections have a line
+ * each: a name may have a comma. */
 static void append_value(struct settings *s, const struct mlgen_field *f,
 			 const char *value, struct diag *d)
 {
@@ -99,7 +100,7 @@ static void append_value(struct settings *s, const struct mlgen_field *f,
 
 	field_format(&text, f, s);
 	if (text.len)
-		buf_addc(&text, ',');
+		buf_addc(&text, strcmp(f->name, "section") == 0 ? '\n' : ',');
 	buf_add(&text, value);
 	if (field_parse(f, s, buf_str(&text), 1024, &err))
 		diag_add(d, DIAG_ERROR, on_command_line, "%s", err.text);

@@ -28,7 +28,6 @@ struct load {
 	size_t job_count;
 	const char **names; /* of all jobs there are, also not selected */
 	size_t name_count;
-	bool has_section; /* --section was met */
 };
 
 /* ---- job files by name ---- */
@@ -93,15 +92,27 @@ static void add_job(struct jobset *set, struct job *j)
 	set->jobs[set->count++] = j;
 }
 
+/* The next name of --section and its length; NULL: there is none. */
+static const char *next_section(const char *at, size_t *len)
+{
+	at += *at == '\n';
+	*len = strcspn(at, "\n");
+	return *len ? at : NULL;
+}
+
 static bool is_selected(struct load *l, const char *name)
 {
-	const char *section = l->set->settings.section;
-	bool is_it = !section || strcmp(section, name) == 0;
+	const char *at = l->set->settings.section;
+	bool is_it = !at;
+	size_t len;
 
+	while (at && !is_it && (at = next_section(at, &len))) {
+		is_it = len == strlen(name) && strncmp(at, name, len) == 0;
+		at += len;
+	}
 	l->names =
 		mem_realloc(l->names, (l->name_count + 1) * sizeof(*l->names));
 	l->names[l->name_count++] = name;
-	l->has_section |= is_it;
 	return is_it;
 }
 
@@ -237,14 +248,28 @@ static void fail_name(struct load *l, const char *option, const char *name)
 	buf_fini(&names);
 }
 
+static void check_sections(struct load *l)
+{
+	const char *at = l->set->settings.section;
+	size_t len;
+
+	while (at && (at = next_section(at, &len))) {
+		char *name = mem_strndup(at, len);
+
+		if (!is_named(l, name))
+			fail_name(l, "section", name);
+		mem_free(name);
+		at += len;
+	}
+}
+
 static void check_names(struct load *l)
 {
 	const struct cmdline *c = &l->cmd;
 
 	if (!l->name_count)
 		return;
-	if (!l->has_section)
-		fail_name(l, "section", l->set->settings.section);
+	check_sections(l);
 	for (size_t i = 0; i < c->section_count; i++) {
 		const struct cmdline_part *part = &c->sections[i];
 

@@ -45,7 +45,7 @@ struct settings {
 	char *enghelp; /* an engine, or "" for all */
 	bool parse_only, dry_run, showjob;
 	bool thorough; /* look at all files of a dataset before it is read */
-	char *section; /* run only this one */
+	char *section; /* run only these, a name a line */
 	bool readonly; /* refuse anything that writes */
 	bool allow_fill; /* preparation may use more than half of the free space */
 	char *allow_device; /* may be written, a:b; NULL = none */

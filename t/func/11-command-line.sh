@@ -143,6 +143,12 @@ is "words are replaced" "$(value directory --name=x --directory='/d/$jobname-1')
 is "a flag needs no value" "$(value stonewall --name=x --stonewall)" "1"
 is "--section selects one" \
 	"$(value epochs a.job --section=two)" "2"
+is "given twice it selects both, in the order of the file" \
+	"$(value epochs a.job --section=two --section=one)" \
+	"$(value epochs a.job --section=one) 2"
+exits "one of several that is not there is refused" 2 "$MLGEN" --parse-only \
+	a.job --section=two --section=tow --section=one
+like "and named" "$(cat err)" "^mlgen: section: there is no job 'tow'; there is one two"
 
 # ---- files
 mkdir lib
