@@ -14,8 +14,10 @@
 struct nextuse {
 	struct nextuse_config cfg;
 	uint32_t *next; /* by access: index from this epoch's first on */
-	uint32_t *last; /* by unit: its last access, + 1; 0 = none open */
-	uint64_t count, room, before;
+	/* By unit: its last access, + 1; 0 = none open. Between epochs its first
+	 * one, where that was looked for. */
+	uint32_t *last;
+	uint64_t count, room, before, epoch;
 	bool has_begun;
 };
 
@@ -125,16 +127,41 @@ static void close_epoch(struct nextuse *n, uint64_t epoch)
 	orderwalk_end(&w);
 }
 
+/* The first accesses of an epoch, of units that have none yet; its accesses. */
+static uint64_t look_first(struct nextuse *n, uint64_t epoch, uint64_t index)
+{
+	struct orderwalk w;
+	struct orderwalk_at at;
+
+	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank,
+			epoch);
+	while (orderwalk_next(&w, &at)) {
+		uint32_t *first = &n->last[unit_of(n, at.extent)];
+
+		index++;
+		if (!*first)
+			*first = (uint32_t)index;
+	}
+	orderwalk_end(&w);
+	return index;
+}
+
+static void forget_last(struct nextuse *n)
+{
+	memset(n->last, 0, n->cfg.units * sizeof(*n->last));
+}
+
 void nextuse_epoch(struct nextuse *n, uint64_t epoch)
 {
 	if (n->has_begun)
 		n->before += n->count;
 	n->has_begun = true;
+	n->epoch = epoch;
+	/* What was not closed is open no more. */
+	forget_last(n);
 	open_epoch(n, epoch);
 	if (epoch + 1 < n->cfg.epochs)
 		close_epoch(n, epoch + 1);
-	/* What the following one has not is open no more. */
-	memset(n->last, 0, n->cfg.units * sizeof(*n->last));
 }
 
 uint64_t nextuse_accesses(const struct nextuse *n)
@@ -147,4 +174,21 @@ uint64_t nextuse_at(const struct nextuse *n, uint64_t index)
 	uint32_t next = n->next[index];
 
 	return next == NEVER ? NEXTUSE_NEVER : n->before + next;
+}
+
+void nextuse_look_first(struct nextuse *n)
+{
+	uint64_t index;
+
+	forget_last(n);
+	index = look_first(n, n->epoch, 0);
+	if (n->epoch + 1 < n->cfg.epochs)
+		look_first(n, n->epoch + 1, index);
+}
+
+uint64_t nextuse_first(const struct nextuse *n, uint64_t unit)
+{
+	uint32_t first = n->last[unit];
+
+	return first ? n->before + first - 1 : NEXTUSE_NEVER;
 }

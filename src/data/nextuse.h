@@ -15,8 +15,8 @@
  * has is as far away as one that never comes again; of permutations there is
  * none such, but in the last epoch.
  *
- * 4 bytes an access of an epoch and 4 a unit. Written by nextuse_epoch alone,
- * which one thread calls; then any may read.
+ * 4 bytes an access of an epoch and 4 a unit. Written by nextuse_epoch and
+ * nextuse_look_first, which one thread calls; then any may read.
  */
 struct nextuse;
 
@@ -47,5 +47,10 @@ uint64_t nextuse_accesses(const struct nextuse *n);
 /* When the unit of the epoch's access `index` (from 0) is accessed next, of all
  * accesses of all epochs; NEXTUSE_NEVER. */
 uint64_t nextuse_at(const struct nextuse *n, uint64_t index);
+
+/* The first access of a unit from the beginning of this epoch on, likewise. To be
+ * asked between nextuse_look_first and the next nextuse_epoch. */
+void nextuse_look_first(struct nextuse *n);
+uint64_t nextuse_first(const struct nextuse *n, uint64_t unit);
 
 uint64_t nextuse_state_bytes(const struct nextuse_config *cfg);

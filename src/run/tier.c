@@ -121,7 +121,7 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 		bytes += cache_count(j) * s.slots * sizeof(uint64_t) *
 			 (j->cache_directory ? 2 : 1);
 	if (j->cache == CACHE_BELADY)
-		bytes += tier_future_bytes(pass, j->accelerators);
+		bytes += tier_future_bytes(j, pass, s.units.count);
 	return bytes;
 }
 

@@ -137,7 +137,7 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	if (j->cache_prefetch)
 		c->ahead = tier_ahead_new(c);
 	if (j->cache == CACHE_BELADY)
-		c->future = tier_future_new(t, c->first_rank, c->end_rank);
+		return tier_future_init(c, err);
 	return 0;
 }
 
@@ -156,17 +156,10 @@ void tier_decide_fini(struct tier_cache *c)
 	mem_free(c->seen);
 	mem_free(c->records);
 	tier_walk_end(c);
-	tier_future_free(c->future);
+	nextuse_free(c->future);
 	tier_ahead_free(c->ahead);
 	cache_free(c->cache);
 	pthread_mutex_destroy(&c->lock);
-}
-
-static bool is_last(const struct tier_cache *c, uint64_t epoch)
-{
-	const struct job *j = c->tier->job;
-
-	return !j->time_based && epoch + 1 >= j->epochs;
 }
 
 static void begin_epoch(struct tier_cache *c, uint64_t epoch)
@@ -184,7 +177,7 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 		c->last[i] = UINT64_MAX - 1;
 	}
 	if (c->future)
-		tier_future_begin(c->future, epoch, is_last(c, epoch));
+		tier_future_begin(c, epoch);
 	if (c->ahead)
 		tier_ahead_begin(c->ahead, epoch);
 	c->draw_ns += clock_now(c->tier->cfg.clock) - from_ns;
@@ -216,7 +209,7 @@ static void decide_access(struct tier_cache *c, const struct tier_access *of,
 	if (t->cfg.weight)
 		a.weight = t->cfg.weight(t->cfg.weights, of->extent.id);
 	if (c->future)
-		a.next_use = tier_future_next(c->future);
+		a.next_use = tier_future_next(c);
 	cache_access(c->cache, &a, &answer);
 	d->slot = answer.slot;
 	d->generation = answer.generation & GENERATION_MOST;
@@ -360,10 +353,11 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 
 	if (c->future && !c->has_begun) {
 		begin_epoch(c, 0);
+		nextuse_look_first(c->future);
 		c->has_begun = true;
 	}
 	if (c->future)
-		a.next_use = tier_future_first(c->future, unit);
+		a.next_use = nextuse_first(c->future, unit);
 	cache_access(c->cache, &a, &answer);
 	if (answer.is_hit || answer.slot == CACHE_NO_SLOT)
 		return false;

@@ -10,6 +10,7 @@
 #include "base/perm.h"
 #include "base/stop.h"
 #include "data/cache.h"
+#include "data/nextuse.h"
 #include "data/orderwalk.h"
 #include "run/bell.h"
 #include "run/tier.h"
@@ -135,7 +136,8 @@ struct tier_cache {
 	uint32_t *trained;
 	struct tier_seen *seen;
 	struct tier_order order;
-	struct tier_future *future;   /* of belady; NULL */
+	struct nextuse *future;       /* of belady; NULL */
+	uint64_t future_at;           /* accesses decided, of the epoch */
 	struct tier_ahead *ahead;     /* of cache_prefetch; NULL */
 	struct cache_counts *records; /* of epochs, and one of the rest */
 	uint64_t record_count, epochs_begun;
@@ -307,18 +309,15 @@ bool tier_substitute(struct tier_cache *c, const struct extent *x,
 bool tier_makes_room(const struct tier_cache *c, uint64_t unit);
 
 /* tier_future.c: when each unit is next accessed (belady). */
-struct tier_future;
 
-struct tier_future *tier_future_new(const struct tier *t, uint64_t first_rank,
-				    uint64_t end_rank);
-void tier_future_free(struct tier_future *f); /* NULL is fine */
-/* An epoch begins, and whether it is the last of all. */
-void tier_future_begin(struct tier_future *f, uint64_t epoch, bool is_last);
-/* Of a unit, the first access of the epoch that has begun, or after it. */
-uint64_t tier_future_first(const struct tier_future *f, uint64_t unit);
+/* c->future; 0, or -errno with err. */
+int tier_future_init(struct tier_cache *c, struct mlgen_err *err);
+uint64_t tier_future_bytes(const struct job *job, const struct pass *pass,
+			   uint64_t units);
+/* An epoch begins. */
+void tier_future_begin(struct tier_cache *c, uint64_t epoch);
 /* Of the next access in its order. */
-uint64_t tier_future_next(struct tier_future *f);
-uint64_t tier_future_bytes(const struct pass *pass, uint64_t ranks);
+uint64_t tier_future_next(struct tier_cache *c);
 
 /* tier_places.c, for places: a miss is read from storage, to memory or (NULL) to
  * nowhere. Its ranges as pieces; their number. */

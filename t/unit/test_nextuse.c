@@ -66,6 +66,16 @@ static uint64_t next_of(const uint64_t *units, uint64_t at, uint64_t end)
 	return NEXTUSE_NEVER;
 }
 
+/* Of a unit, from an epoch's beginning on; the end is that of the following. */
+static uint64_t first_of(const uint64_t *units, uint64_t start, uint64_t end,
+			 uint64_t unit)
+{
+	for (uint64_t i = start; i < end; i++)
+		if (units[i] == unit)
+			return i;
+	return NEXTUSE_NEVER;
+}
+
 static void check_uses(const struct nextuse_config *cfg)
 {
 	uint64_t starts[EPOCHS + 1];
@@ -84,6 +94,10 @@ static void check_uses(const struct nextuse_config *cfg)
 		for (uint64_t i = 0; i < nextuse_accesses(n); i++)
 			ck_assert_uint_eq(nextuse_at(n, i),
 					  next_of(units, starts[e] + i, end));
+		nextuse_look_first(n);
+		for (uint64_t u = 0; u < cfg->units; u++)
+			ck_assert_uint_eq(nextuse_first(n, u),
+					  first_of(units, starts[e], end, u));
 	}
 	nextuse_free(n);
 	mem_free(units);
@@ -132,6 +146,27 @@ START_TEST(an_order_that_follows_from_losses_has_no_next_uses)
 }
 END_TEST
 
+START_TEST(it_takes_4_bytes_an_access_and_4_a_unit)
+{
+	static const struct sampler_config order = { .ranks = 2, .batch = 4 };
+	struct dataset ds;
+	struct sampler s;
+
+	init(&ds, &s, &order);
+	struct nextuse_config cfg = { .sampler = &s,
+				      .end_rank = 2,
+				      .epochs = EPOCHS };
+	uint64_t none = nextuse_state_bytes(&cfg);
+
+	cfg.units = 84;
+	ck_assert_uint_eq(nextuse_state_bytes(&cfg) - none, 4 * 84);
+	cfg.end_rank = 0;
+	cfg.units = 0;
+	ck_assert_uint_eq(none - nextuse_state_bytes(&cfg), 4 * 84);
+	dataset_fini(&ds);
+}
+END_TEST
+
 Suite *suite_nextuse(void)
 {
 	Suite *s = suite_create("nextuse");
@@ -139,6 +174,7 @@ Suite *suite_nextuse(void)
 
 	tcase_add_loop_test(tc, next_uses_are_those_of_the_order, 0, 4);
 	tcase_add_test(tc, an_order_that_follows_from_losses_has_no_next_uses);
+	tcase_add_test(tc, it_takes_4_bytes_an_access_and_4_a_unit);
 	suite_add_tcase(s, tc);
 	return s;
 }
