@@ -260,14 +260,26 @@ uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot)
 					   : bytes_of(c, c->entries[slot].unit);
 }
 
-static uint32_t take_slot(struct cache *c, uint64_t unit, uint64_t bytes)
+static uint32_t next_slot(struct cache *c)
 {
 	uint32_t slot = c->free;
 
 	if (slot == CACHE_NO_SLOT)
-		slot = c->high++;
-	else
-		c->free = c->entries[slot].next_free;
+		return c->high++;
+	c->free = c->entries[slot].next_free;
+	return slot;
+}
+
+static void set_free(struct cache *c, uint32_t slot)
+{
+	c->entries[slot].unit = CACHE_FREE;
+	c->entries[slot].next_free = c->free;
+	c->free = slot;
+}
+
+static void take_slot(struct cache *c, uint32_t slot, uint64_t unit,
+		      uint64_t bytes)
+{
 	c->entries[slot].unit = (uint32_t)unit;
 	c->entries[slot].generation++;
 	if (c->sizes)
@@ -275,21 +287,16 @@ static uint32_t take_slot(struct cache *c, uint64_t unit, uint64_t bytes)
 	c->slot_of[unit] = slot + 1;
 	c->used_bytes += bytes;
 	c->count++;
-	return slot;
 }
 
 static void give_back(struct cache *c, uint32_t slot)
 {
-	struct cache_entry *e = &c->entries[slot];
-
 	if (c->policy->remove)
 		c->policy->remove(c, slot);
-	c->slot_of[e->unit] = 0;
+	c->slot_of[c->entries[slot].unit] = 0;
 	c->used_bytes -= cache_slot_bytes(c, slot);
 	c->count--;
-	e->unit = CACHE_FREE;
-	e->next_free = c->free;
-	c->free = slot;
+	set_free(c, slot);
 }
 
 void cache_evict(struct cache *c, uint32_t slot)
@@ -333,6 +340,16 @@ static bool has_room(struct cache *c, const struct cache_access *a,
 	       (c->policy->make_room && c->policy->make_room(c, a, bytes));
 }
 
+/* Into a slot that nobody has; its generation. */
+static uint32_t come(struct cache *c, uint32_t slot,
+		     const struct cache_access *a, uint64_t bytes)
+{
+	take_slot(c, slot, a->unit, bytes);
+	if (c->policy->add)
+		c->policy->add(c, slot, a);
+	return c->entries[slot].generation;
+}
+
 void cache_access(struct cache *c, const struct cache_access *a,
 		  struct cache_answer *answer)
 {
@@ -349,10 +366,26 @@ void cache_access(struct cache *c, const struct cache_access *a,
 	bytes = bytes_of(c, a->unit);
 	if (!has_room(c, a, bytes))
 		return;
-	answer->slot = take_slot(c, a->unit, bytes);
-	answer->generation = c->entries[answer->slot].generation;
-	if (c->policy->add)
-		c->policy->add(c, answer->slot, a);
+	answer->slot = next_slot(c);
+	answer->generation = come(c, answer->slot, a, bytes);
+}
+
+uint32_t cache_restore(struct cache *c, const struct cache_access *a,
+		       uint32_t slot)
+{
+	uint64_t bytes = bytes_of(c, a->unit);
+
+	if (slot < c->high || slot >= c->slots ||
+	    cache_find(c, a->unit) != CACHE_NO_SLOT ||
+	    !cache_has_room(c, a->unit))
+		return 0;
+	for (; c->high < slot; c->high++) {
+		set_free(c, c->high);
+		if (c->policy->worth)
+			c->worth[c->high] = CACHE_WORTH_NONE;
+	}
+	c->high = slot + 1;
+	return come(c, slot, a, bytes);
 }
 
 /* What the slot leads to waits for what the unit leads to. */

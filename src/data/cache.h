@@ -70,6 +70,12 @@ void cache_free(struct cache *c); /* NULL is fine */
 void cache_access(struct cache *c, const struct cache_access *a,
 		  struct cache_answer *answer);
 
+/* Before any access: a unit comes into the slot that it had in an earlier cache of
+ * as many slots. Slots go up from one call to the next. Its generation; 0: it is
+ * not kept. */
+uint32_t cache_restore(struct cache *c, const struct cache_access *a,
+		       uint32_t slot);
+
 /* These units are accessed next: what is known of them comes to where the CPU has
  * it at hand. Nothing else changes. */
 void cache_expect(const struct cache *c, const uint64_t *units, unsigned count);

@@ -35,6 +35,12 @@ static uint64_t data_bytes(const struct tier_units *u)
 	return u->kind == CACHE_FILES ? totals.bytes : totals.sample_bytes;
 }
 
+/* Of a unit, as it is kept. */
+static double mean_bytes(const struct tier_units *u)
+{
+	return (double)data_bytes(u) * u->factor / (double)u->count;
+}
+
 static uint64_t cache_count(const struct job *j)
 {
 	return j->cache_scope == CACHE_OF_RANK ? j->accelerators : 1;
@@ -109,6 +115,28 @@ static bool tier_has_slots(const struct job *j)
 	return tier_place_of(j)->keeps || j->cache_prefetch;
 }
 
+/* Of units that differ, so many as fit of the mean size: who looks at each of
+ * them is the run. */
+static void expect_slots(struct sizes_of_tier *s)
+{
+	double mean = mean_bytes(&s->units);
+	double fit = (double)s->limits.capacity_bytes / fmax(1, mean);
+
+	if (!s->units.same_bytes && fit < (double)s->limits.capacity_units)
+		s->limits.capacity_units = (uint64_t)ceil(fit);
+	s->slots = cache_slots(&s->limits);
+}
+
+/* Of a slot, beside what the policy has of it: its word, and a checksum. */
+static uint64_t slot_state_bytes(const struct job *j)
+{
+	bool has_sum = tier_place_of(j)->keeps && j->cache_verify;
+
+	return tier_has_slots(j)
+		       ? sizeof(uint64_t) + (has_sum ? sizeof(uint32_t) : 0)
+		       : 0;
+}
+
 uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 {
 	const struct pass *pass = &stages->train;
@@ -116,10 +144,9 @@ uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)
 	uint64_t bytes;
 
 	size_up(&s, j, pass);
-	bytes = tier_decide_bytes(j, pass, &s.limits);
-	if (tier_has_slots(j))
-		bytes += cache_count(j) * s.slots * sizeof(uint64_t) *
-			 (j->cache_directory ? 2 : 1);
+	expect_slots(&s);
+	bytes = tier_decide_bytes(j, pass, &s.limits) +
+		cache_count(j) * s.slots * slot_state_bytes(j);
 	if (j->cache == CACHE_BELADY)
 		bytes += tier_future_bytes(j, pass, s.units.count);
 	return bytes;
@@ -257,9 +284,8 @@ bool tier_is_hot(const void *tier, uint64_t unit)
 /* As many as fit, of the mean size. */
 static uint64_t count_hot(const struct tier *t)
 {
-	double mean = (double)t->data_bytes * t->units.factor /
-		      (double)t->units.count;
-	double fit = (double)t->limits.capacity_bytes / fmax(1, mean);
+	double fit = (double)t->limits.capacity_bytes /
+		     fmax(1, mean_bytes(&t->units));
 
 	return t->limits.capacity_units < UINT64_MAX
 		       ? t->limits.capacity_units

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier_decide.c - hits, misses and slots in the order of the plan, and what is counted of them. */
+#include <errno.h>
+#include <inttypes.h>
+
 #include "base/mem.h"
 #include "base/util.h"
 #include "run/tier_ahead.h"
@@ -13,22 +16,30 @@
 #define ENTRY_HIT (UINT32_C(1) << 30)
 #define ENTRY_SUBSTITUTED (UINT32_C(1) << 31)
 
-static struct tier_entry entry_of(const struct tier_decision *d)
+static void ring_put(struct tier_ring *r, uint64_t number,
+		     const struct tier_decision *d)
 {
 	uint32_t word = d->generation | (d->is_hit ? ENTRY_HIT : 0) |
 			(d->is_substituted ? ENTRY_SUBSTITUTED : 0);
 
-	return (struct tier_entry){ d->slot, word, d->substitute };
+	r->at[number % r->room] = (struct tier_entry){ d->slot, word };
+	if (d->is_substituted)
+		r->substitutes[number % r->room] = d->substitute;
+	r->end = number + 1;
 }
 
-static struct tier_decision decision_of(const struct tier_entry *e)
+static struct tier_decision ring_get(const struct tier_ring *r, uint64_t number)
 {
+	struct tier_entry e = r->at[number % r->room];
+	bool is_substituted = e.word & ENTRY_SUBSTITUTED;
+
 	return (struct tier_decision){
-		.slot = e->slot,
-		.generation = e->word & GENERATION_MOST,
-		.is_hit = e->word & ENTRY_HIT,
-		.is_substituted = e->word & ENTRY_SUBSTITUTED,
-		.substitute = e->substitute,
+		.slot = e.slot,
+		.generation = e.word & GENERATION_MOST,
+		.is_hit = e.word & ENTRY_HIT,
+		.is_substituted = is_substituted,
+		.substitute =
+			is_substituted ? r->substitutes[number % r->room] : 0,
 	};
 }
 
@@ -55,9 +66,24 @@ static uint64_t ring_room(const struct job *j, const struct pass *pass)
 	const struct sampler *s = &pass->sampler;
 	uint64_t of_batch = s->batch / s->extent_samples + 2;
 	uint64_t ahead = (pass->window + BATCHES_BEYOND) * of_batch;
+	uint64_t epochs = 0;
 
-	return s->is_sized || may_drift(j) ? ahead + 2 * s->rank_extents
-					   : ahead;
+	/* They meet at its end, or never. */
+	if (may_drift(j))
+		epochs = j->accelerators > 1 && j->barrier == BARRIER_NONE ? 2
+									   : 1;
+	/* Its batches are of any number of extents. */
+	if (s->is_sized)
+		epochs = 2;
+	return ahead + epochs * s->rank_extents;
+}
+
+/* Of a decision that waits. */
+static uint64_t entry_bytes(const struct job *j)
+{
+	return sizeof(struct tier_entry) +
+	       (j->cache_substitute != CACHE_SUBSTITUTE_NONE ? sizeof(uint32_t)
+							     : 0);
 }
 
 static bool asks_what_was_trained(const struct job *j)
@@ -72,10 +98,9 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 	const struct sampler *s = &pass->sampler;
 	uint64_t caches = j->cache_scope == CACHE_OF_RANK ? j->accelerators : 1;
 
-	return j->accelerators * ring_room(j, pass) *
-		       sizeof(struct tier_entry) +
+	return j->accelerators * ring_room(j, pass) * entry_bytes(j) +
 	       caches * (cache_state_bytes(limits) +
-			 s->extents * sizeof(struct tier_seen)) +
+			 s->extents * sizeof(uint32_t)) +
 	       (asks_what_was_trained(j)
 			? j->accelerators * s->rank_extents * sizeof(uint32_t)
 			: 0);
@@ -98,10 +123,33 @@ static uint64_t unit_bytes(const void *tier, uint64_t unit)
 	return tier_kept_bytes(&t->units, tier_unit_bytes(&t->units, unit));
 }
 
-static void make_ring(struct tier_ring *r, uint64_t room)
+static void make_ring(struct tier_ring *r, const struct tier *t)
 {
-	r->room = room;
-	r->at = mem_array(room, sizeof(*r->at));
+	r->room = ring_room(t->job, t->cfg.pass);
+	r->at = mem_array(r->room, sizeof(*r->at));
+	if (t->job->cache_substitute != CACHE_SUBSTITUTE_NONE)
+		r->substitutes = mem_array(r->room, sizeof(*r->substitutes));
+}
+
+static void free_ring(struct tier_ring *r)
+{
+	mem_free(r->at);
+	mem_free(r->substitutes);
+}
+
+/* Where each epoch's are told from the one's before. */
+static int check_accesses(const struct tier_cache *c, struct mlgen_err *err)
+{
+	uint64_t accesses =
+		(c->end_rank - c->first_rank) * sampler_of(c)->rank_extents;
+
+	if (accesses < TIER_EPOCH_MOST)
+		return 0;
+	return mlgen_fail(err, -EINVAL,
+			  "cache: the %" PRIu64 " accesses of an epoch are "
+			  "more than the %" PRIu32 " that can be told apart; "
+			  "use fewer files, or cache_scope=rank",
+			  accesses, TIER_EPOCH_MOST);
 }
 
 int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
@@ -110,8 +158,10 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	const struct job *j = t->job;
 	struct cache_config cfg = t->limits;
 	uint64_t ranks = c->end_rank - c->first_rank;
-	int rc;
+	int rc = check_accesses(c, err);
 
+	if (rc < 0)
+		return rc;
 	cfg.unit_bytes = unit_bytes;
 	cfg.is_hot = tier_is_hot;
 	cfg.arg = t;
@@ -129,8 +179,8 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 		c->trained = mem_array(ranks * sampler_of(c)->rank_extents,
 				       sizeof(*c->trained));
 	for (uint64_t i = 0; i < ranks; i++)
-		make_ring(&c->rings[i], ring_room(j, t->cfg.pass));
-	c->seen = mem_array(sampler_of(c)->extents, sizeof(*c->seen));
+		make_ring(&c->rings[i], t);
+	tier_note_init(c, sampler_of(c)->extents);
 	c->record_count =
 		j->time_based ? TIER_EPOCHS : u64_min(j->epochs, TIER_EPOCHS);
 	c->records = mem_array(c->record_count + 1, sizeof(*c->records));
@@ -148,12 +198,12 @@ void tier_decide_fini(struct tier_cache *c)
 	if (!c->cache)
 		return;
 	for (uint64_t i = 0; c->rings && i < ranks; i++)
-		mem_free(c->rings[i].at);
+		free_ring(&c->rings[i]);
 	mem_free(c->rings);
 	mem_free(c->last);
 	mem_free(c->ranks);
 	mem_free(c->trained);
-	mem_free(c->seen);
+	tier_note_fini(c);
 	mem_free(c->records);
 	tier_walk_end(c);
 	nextuse_free(c->future);
@@ -168,7 +218,7 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 
 	c->epoch = epoch;
 	c->epochs_begun = epoch + 1;
-	c->order = (struct tier_order){ 0 };
+	tier_note_begin(c);
 	tier_walk_begin(c, epoch);
 	for (uint64_t i = 0; i < c->end_rank - c->first_rank; i++) {
 		struct tier_ring *r = &c->rings[i];
@@ -270,8 +320,7 @@ static bool decide_next(struct tier_cache *c)
 	note_trained(c, a, &d);
 	ring = &c->rings[rank];
 	number = ring->starts[c->epoch % TIER_STARTS] + a->at.position;
-	ring->at[number % ring->room] = entry_of(&d);
-	ring->end = number + 1;
+	ring_put(ring, number, &d);
 	return true;
 }
 
@@ -409,7 +458,7 @@ static void tier_decide_take(struct tier_loader *l, const struct tier_ring *r,
 
 		l->taken[i - begin] =
 			is_known && r->end - number <= r->room
-				? decision_of(&r->at[number % r->room])
+				? ring_get(r, number)
 				: (struct tier_decision){ .slot = CACHE_NO_SLOT,
 							  .is_lost = true };
 	}

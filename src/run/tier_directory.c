@@ -17,13 +17,6 @@ static bool is_slab(const struct tier *t)
 	return t->job->cache_layout == CACHE_LAYOUT_SLAB;
 }
 
-static uint64_t place_of(const struct tier_way *w)
-{
-	const struct tier_cache *c = w->loader->cache;
-
-	return c->places ? c->places[w->d.slot] : w->d.slot;
-}
-
 static int kept_earlier(const struct tier_cache *c, struct mlgen_err *err)
 {
 	if (c->tier->job->cache_persist || !tier_manifest_is_there(c))
@@ -45,7 +38,6 @@ static int directory_open(struct tier_cache *c, struct mlgen_err *err)
 		c->folder.is_ours = false; /* what is there stays */
 		return rc;
 	}
-	c->stored = mem_array(c->slot_count, sizeof(*c->stored));
 	if (c->tier->job->cache_persist)
 		rc = tier_manifest_read(c, err);
 	if (rc < 0)
@@ -68,10 +60,6 @@ static int directory_close(struct tier_cache *c, struct mlgen_err *err)
 	else
 		tier_folder_remove(c);
 	tier_folder_close(c);
-	mem_free(c->stored);
-	mem_free(c->places);
-	c->stored = NULL;
-	c->places = NULL;
 	return rc;
 }
 
@@ -117,7 +105,7 @@ static void directory_leave(struct tier_loader *l)
 	l->has_slab = false;
 }
 
-/* The file of the way's unit, or the slab; where in it the unit begins. */
+/* The file of the way's slot, or the slab; where in it the slot begins. */
 static uint64_t aim(struct tier_way *w, struct read_piece *p, int flags)
 {
 	struct tier_loader *l = w->loader;
@@ -125,9 +113,9 @@ static uint64_t aim(struct tier_way *w, struct read_piece *p, int flags)
 
 	if (is_slab(l->tier)) {
 		p->open = &l->slab;
-		return place_of(w) * l->tier->slot_bytes;
+		return w->d.slot * l->tier->slot_bytes;
 	}
-	tier_file_name(w->name, w->d.unit, place_of(w));
+	tier_file_name(w->name, w->d.slot);
 	if (snprintf(w->path, sizeof(w->path), "%s/%s", f->path, w->name) < 0)
 		w->path[0] = '\0';
 	p->file = (struct mlgen_file){ .path = w->path,
@@ -180,12 +168,6 @@ static bool may_fill(void *way)
 	w->is_held = tier_slot_fill(
 		&c->slots[w->d.slot], w->d.generation,
 		!atomic_load_explicit(&c->tier->is_full, memory_order_relaxed));
-	/* What is evicted goes when its slot is filled anew. */
-	if (w->is_held)
-		tier_file_name(w->old_name,
-			       c->stored[w->d.slot] ? c->stored[w->d.slot] - 1
-						    : w->d.unit,
-			       place_of(w));
 	return w->is_held;
 }
 
@@ -196,12 +178,12 @@ void tier_directory_fill(struct tier_way *w)
 
 	w->list.begins = may_fill;
 	w->list.arg = w;
+	/* What was evicted goes when its slot is filled anew. */
 	if (!is_slab(l->tier)) {
 		*p = (struct read_piece){ .op = MLGEN_UNLINK,
 					  .is_tier = true,
 					  .is_fill = true };
 		aim(w, p, 0);
-		p->file.name = w->old_name;
 		p++;
 	}
 	*p = (struct read_piece){ .op = MLGEN_WRITE,
@@ -263,7 +245,6 @@ int tier_directory_filled(struct tier_way *w, const struct read_task *task,
 		return 0;
 	if (c->sums && is_whole)
 		c->sums[w->d.slot] = tier_sum(w->memory, w->kept_bytes);
-	c->stored[w->d.slot] = (uint32_t)w->d.unit + 1;
 	tier_slot_filled(&c->slots[w->d.slot], w->d.generation, is_whole);
 	if (!code || code == -ECANCELED)
 		return 0;

@@ -18,12 +18,13 @@
 #include "base/dirs.h"
 #include "base/mem.h"
 
+#define UNIT_SUFFIX ".unit"
 #define MARKER_TEXT "a cache of mlgen's; it removes what is in here\n"
 
-void tier_file_name(char out[TIER_NAME_BYTES], uint64_t unit, uint64_t place)
+void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot)
 {
-	snprintf(out, TIER_NAME_BYTES, "%02x/%" PRIx64 ".%" PRIx64,
-		 (unsigned)(unit % TIER_SHARDS), unit, place);
+	snprintf(out, TIER_NAME_BYTES, "%02x/%" PRIx32 UNIT_SUFFIX,
+		 slot % TIER_SHARDS, slot);
 }
 
 /* Of a job's name what no shell takes for something else. */
@@ -132,14 +133,12 @@ int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 	return rc;
 }
 
-/* "1f4a5.2c": two numbers, and nothing else. */
+/* "1f4a5.unit". */
 static bool is_our_name(const char *name)
 {
 	size_t digits = strspn(name, "0123456789abcdef");
-	const char *second = name + digits + 1;
 
-	return digits && name[digits] == '.' && *second &&
-	       second[strspn(second, "0123456789abcdef")] == '\0';
+	return digits && strcmp(name + digits, UNIT_SUFFIX) == 0;
 }
 
 static void empty_shard(int dir_fd, const char *shard)

@@ -25,8 +25,8 @@ void tier_folder_remove(struct tier_cache *c);
 /* It is held no longer. */
 void tier_folder_close(struct tier_cache *c);
 
-/* Of the unit's file in a slot; within the folder. */
-void tier_file_name(char out[TIER_NAME_BYTES], uint64_t unit, uint64_t place);
+/* Of a slot's file, whatever unit is in it; within the folder. */
+void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot);
 
 /* tier_manifest.c: what is in the slots of a tier that is kept, for the next
  * run. */

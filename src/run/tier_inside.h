@@ -41,14 +41,14 @@ struct tier_decision {
 /* As it waits for who asks for it. */
 struct tier_entry {
 	uint32_t slot;
-	uint32_t word;       /* generation, and two bits: hit, substituted */
-	uint32_t substitute; /* a unit */
+	uint32_t word; /* generation, and two bits: hit, substituted */
 };
 
 /* Decisions on a rank's positions, numbered through all epochs; that of number n
  * is at n % room. */
 struct tier_ring {
 	struct tier_entry *at;
+	uint32_t *substitutes; /* units; NULL = nothing stands for another */
 	uint64_t room, end;
 	uint64_t starts[TIER_STARTS]; /* of epoch e at e % TIER_STARTS */
 };
@@ -69,10 +69,18 @@ struct tier_walk {
 	unsigned next, end;
 };
 
-/* Of an extent: the epoch of its last access, from 1, and its place in that
- * one's order. */
+/*
+ * When an extent was accessed last, of which epoch and where in it, is one number:
+ * accesses are counted through all epochs, from 1. What was before the epoch
+ * before this one need not be known, so that they are counted anew from there
+ * before 32 bits are full.
+ */
+#define TIER_EPOCH_MOST                                                        \
+	(UINT32_C(1) << 31) /* accesses, that can be told apart */
+
 struct tier_seen {
-	uint32_t epoch, place;
+	uint32_t *last; /* of extents: their first access of an epoch; 0 */
+	uint64_t epoch_first, before_first; /* this one, and the one before */
 };
 
 /* Of the order of the epoch at hand. */
@@ -94,8 +102,8 @@ struct tier_rank {
 	uint64_t later_accesses, later_hits;
 };
 
-/* "a5/1f4a5.2c": unit and place. */
-#define TIER_NAME_BYTES 40
+/* "a5/1f4a5.unit": its slot. */
+#define TIER_NAME_BYTES 24
 
 /* Where bytes are kept of one cache, but for memory. */
 struct tier_folder {
@@ -110,9 +118,7 @@ struct tier_cache {
 	uint64_t first_rank, end_rank;
 	_Atomic uint64_t *slots; /* tier_slot.h; NULL = nothing is kept */
 	uint64_t slot_count;
-	uint32_t *places; /* of slots in a slab; NULL = their number */
-	uint32_t *sums;   /* of slots: cache_verify; else NULL */
-	uint32_t *stored; /* of slots: 1 + whose bytes they have; 0 */
+	uint32_t *sums;             /* of slots: cache_verify; else NULL */
 	struct tier_filler *filler; /* of cache_fill=async; else NULL */
 	unsigned char *memory;      /* all slots, one behind the other; NULL */
 	size_t memory_bytes;
@@ -134,7 +140,7 @@ struct tier_cache {
 	/* cache_substitute: extents as they are trained on, of each rank one
 	 * behind the other, of the epoch at hand; NULL = nobody asks. */
 	uint32_t *trained;
-	struct tier_seen *seen;
+	struct tier_seen seen;
 	struct tier_order order;
 	struct nextuse *future;       /* of belady; NULL */
 	uint64_t future_at;           /* accesses decided, of the epoch */
@@ -184,8 +190,8 @@ struct tier_way {
 	struct extent extent;
 	uint64_t asked; /* the id of the extent that stands in the order */
 	char paths[TIER_RANGES][PATH_MAX]; /* of the data set */
-	/* Of files of the cache's: that of its unit, that of the one before. */
-	char path[PATH_MAX], name[TIER_NAME_BYTES], old_name[TIER_NAME_BYTES];
+	/* Of a file of the cache's. */
+	char path[PATH_MAX], name[TIER_NAME_BYTES];
 };
 
 struct tier_loader {
@@ -250,6 +256,11 @@ struct cache_counts *tier_record_of(struct tier_cache *c, uint64_t epoch);
 void tier_note_access(struct tier_cache *c, const struct extent *x,
 		      const struct tier_decision *d, struct tier_rank *rank,
 		      struct cache_counts *r);
+
+/* Extents that were seen: 4 bytes each. An epoch begins. */
+void tier_note_init(struct tier_cache *c, uint64_t extents);
+void tier_note_fini(struct tier_cache *c);
+void tier_note_begin(struct tier_cache *c);
 
 /* Where an extent stands in this epoch's order, and where it did before. */
 void tier_note_order(struct tier_cache *c, const struct tier_access *a,

@@ -17,12 +17,12 @@
 #include "run/tier_folder.h"
 
 /*
- * Lines of text: what the cache is of, each unit with its place and checksum,
+ * Lines of text: what the cache is of, each unit with its slot and checksum,
  * and last a checksum of all before it. It is there only while no run is: who
  * reads it removes it, and who ends writes it anew, so that a run which was
  * killed leaves none.
  */
-#define MANIFEST_HEAD "mlgen cache 1\n"
+#define MANIFEST_HEAD "mlgen cache 2\n"
 #define MANIFEST_LAST "end "
 
 /* More is no manifest of ours. */
@@ -70,8 +70,7 @@ static void put_units(const struct tier_cache *c, struct buf *out)
 	for (uint32_t s = 0; s < c->slot_count; s++)
 		if (is_kept(c, s, &unit))
 			buf_addf(out, "%" PRIx64 " %" PRIx32 " %" PRIx32 "\n",
-				 unit, c->places ? c->places[s] : s,
-				 c->sums ? c->sums[s] : 0);
+				 unit, s, c->sums ? c->sums[s] : 0);
 }
 
 static int manifest_fail(const struct tier_cache *c, int code,
@@ -176,67 +175,43 @@ static int differs(const struct tier_cache *c, const char *made,
 			  c->folder.path, (int)a, made, (int)b, want);
 }
 
-/* Which slot has a place. */
-static void make_places(struct tier_cache *c, uint32_t **slot_of)
-{
-	c->places = mem_array(c->slot_count, sizeof(*c->places));
-	*slot_of = mem_array(c->slot_count, sizeof(**slot_of));
-	for (uint32_t i = 0; i < c->slot_count; i++)
-		c->places[i] = (*slot_of)[i] = i;
-}
-
-static void give_place(struct tier_cache *c, uint32_t *slot_of, uint32_t slot,
-		       uint32_t place)
-{
-	uint32_t had = c->places[slot], other = slot_of[place];
-
-	c->places[other] = had;
-	slot_of[had] = other;
-	c->places[slot] = place;
-	slot_of[place] = slot;
-}
-
-static void take_unit(struct tier_cache *c, uint32_t *slot_of, uint64_t unit,
-		      uint32_t place, uint32_t sum)
+static void take_unit(struct tier_cache *c, uint64_t unit, uint32_t slot,
+		      uint32_t sum)
 {
 	const struct cache_access a = { .unit = unit, .next_use = 0 };
+	uint32_t generation = cache_restore(c->cache, &a, slot);
 	char name[TIER_NAME_BYTES];
-	struct cache_answer answer;
 
-	cache_access(c->cache, &a, &answer);
-	if (answer.is_hit || answer.slot == CACHE_NO_SLOT) {
-		tier_file_name(name, unit, place);
+	if (!generation) {
+		tier_file_name(name, slot);
 		if (c->tier->job->cache_layout == CACHE_LAYOUT_FILES)
 			unlinkat(c->folder.dir_fd, name, 0);
 		return;
 	}
-	give_place(c, slot_of, answer.slot, place);
-	c->stored[answer.slot] = (uint32_t)unit + 1;
-	c->slots[answer.slot] = tier_slot_word(answer.generation, SLOT_READY);
+	c->slots[slot] = tier_slot_word(generation, SLOT_READY);
 	if (c->sums)
-		c->sums[answer.slot] = sum;
+		c->sums[slot] = sum;
 	c->kept_units++;
 }
 
+/* Slots go up: none is there twice. */
 static int take_units(struct tier_cache *c, const char *at)
 {
-	uint64_t unit, place, sum;
-	uint32_t *slot_of;
+	uint64_t unit, slot, sum, first = 0;
 	char *end;
 
-	make_places(c, &slot_of);
 	while (strncmp(at, MANIFEST_LAST, strlen(MANIFEST_LAST)) != 0) {
 		unit = strtoull(at, &end, 16);
-		place = strtoull(end, &end, 16);
+		slot = strtoull(end, &end, 16);
 		sum = strtoull(end, &end, 16);
 		if (*end != '\n' || unit >= c->tier->units.count ||
-		    place >= c->slot_count)
-			break;
-		take_unit(c, slot_of, unit, (uint32_t)place, (uint32_t)sum);
+		    slot < first || slot >= c->slot_count)
+			return -EINVAL;
+		take_unit(c, unit, (uint32_t)slot, (uint32_t)sum);
+		first = slot + 1;
 		at = end + 1;
 	}
-	mem_free(slot_of);
-	return strncmp(at, MANIFEST_LAST, strlen(MANIFEST_LAST)) ? -EINVAL : 1;
+	return 1;
 }
 
 static int take_manifest(struct tier_cache *c, const char *text, size_t bytes,
@@ -257,7 +232,9 @@ static int take_manifest(struct tier_cache *c, const char *text, size_t bytes,
 	else
 		rc = take_units(c, text + want.len);
 	buf_fini(&want);
-	if (rc > 0 && unlinkat(c->folder.dir_fd, TIER_MANIFEST, 0) != 0)
+	/* Nor is it there after a loss of power, when slots have others. */
+	if (rc > 0 && (unlinkat(c->folder.dir_fd, TIER_MANIFEST, 0) != 0 ||
+		       fsync(c->folder.dir_fd) != 0))
 		rc = manifest_fail(c, -errno, err);
 	return rc;
 }

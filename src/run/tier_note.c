@@ -2,6 +2,7 @@
 /* tier_note.c - what a cache tier counts of accesses, and of the order they came in. */
 #include <math.h>
 
+#include "base/mem.h"
 #include "base/util.h"
 #include "run/tier_inside.h"
 
@@ -44,26 +45,60 @@ void tier_note_access(struct tier_cache *c, const struct extent *x,
 	rank->later_hits += hits;
 }
 
+void tier_note_init(struct tier_cache *c, uint64_t extents)
+{
+	c->seen.last = mem_array(extents, sizeof(*c->seen.last));
+	c->seen.epoch_first = 1;
+}
+
+void tier_note_fini(struct tier_cache *c)
+{
+	mem_free(c->seen.last);
+}
+
+/* From the epoch before on. */
+static void count_anew(struct tier_cache *c)
+{
+	struct tier_seen *s = &c->seen;
+	uint64_t extents = c->tier->cfg.pass->sampler.extents;
+	uint32_t off = (uint32_t)(s->before_first - 1);
+
+	for (uint64_t i = 0; i < extents; i++)
+		s->last[i] = s->last[i] > off ? s->last[i] - off : 0;
+	s->before_first -= off;
+	s->epoch_first -= off;
+}
+
+void tier_note_begin(struct tier_cache *c)
+{
+	c->seen.before_first = c->seen.epoch_first;
+	c->seen.epoch_first += c->order.accesses;
+	if (c->seen.epoch_first > TIER_EPOCH_MOST)
+		count_anew(c);
+	c->order = (struct tier_order){ 0 };
+}
+
 void tier_note_order(struct tier_cache *c, const struct tier_access *a,
 		     struct cache_counts *r)
 {
 	const struct orderwalk_at *at = &a->at;
 	const struct extent *x = &a->extent;
-	struct tier_seen *seen = &c->seen[at->extent];
 	struct tier_order *o = &c->order;
 	uint64_t *last = &c->last[at->rank - c->first_rank];
-	uint32_t epoch = (uint32_t)(c->epoch + 1);
-	double place = (double)o->accesses, before = seen->place;
+	uint64_t seen = c->seen.last[at->extent];
+	uint64_t number = c->seen.epoch_first + o->accesses;
+	double place = (double)o->accesses;
+	double before = (double)seen - (double)c->seen.before_first;
 
 	o->accesses++;
 	o->follows += at->extent == *last + 1;
 	*last = at->extent;
-	if (seen->epoch == epoch)
+	if (seen >= c->seen.epoch_first)
 		return;
 	r->unique_samples += x->samples;
 	r->footprint_bytes +=
 		dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
-	if (seen->epoch && seen->epoch + 1 == epoch) {
+	if (seen >= c->seen.before_first) {
 		o->pairs++;
 		o->x += place;
 		o->y += before;
@@ -71,8 +106,7 @@ void tier_note_order(struct tier_cache *c, const struct tier_access *a,
 		o->yy += before * before;
 		o->xy += place * before;
 	}
-	seen->epoch = epoch;
-	seen->place = (uint32_t)place;
+	c->seen.last[at->extent] = (uint32_t)number;
 }
 
 void tier_end_epoch(struct tier_cache *c)

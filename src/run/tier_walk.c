@@ -22,7 +22,7 @@ static void look_ahead(struct tier_cache *c)
 			break;
 		dataset_extent(t->cfg.pass->dataset, a->at.extent, &a->extent);
 		a->unit = tier_unit_of(&t->units, &a->extent);
-		__builtin_prefetch(&c->seen[a->at.extent], 1);
+		__builtin_prefetch(&c->seen.last[a->at.extent], 1);
 		units[w->end++] = a->unit;
 	}
 	cache_expect(c->cache, units, w->end);

@@ -352,6 +352,47 @@ START_TEST(lfu_keeps_what_is_read_often)
 }
 END_TEST
 
+/* Every third slot of an earlier one is taken up; those between them are free. */
+START_TEST(what_was_kept_comes_into_the_slot_that_it_had)
+{
+	uint64_t hot = 1000;
+	struct cache_config cfg = { .policy = (enum job_cache)_i,
+				    .units = 200,
+				    .each_bytes = 1,
+				    .capacity_bytes = UINT64_MAX,
+				    .capacity_units = 100,
+				    .is_hot = is_below,
+				    .arg = &hot };
+	struct cache *c = cache_rig_new(&cfg);
+	struct cache_access a = { .unit = 5, .weight = 1 };
+	struct cache_answer answer;
+	uint64_t unit;
+
+	for (uint32_t slot = 1; slot < 100; slot += 3) {
+		a.unit = 199 - slot;
+		ck_assert_uint_eq(cache_restore(c, &a, slot), 1);
+		ck_assert_uint_eq(cache_find(c, a.unit), slot);
+		ck_assert_uint_eq(cache_restore(c, &a, slot + 1), 0);
+	}
+	a.unit = 151;
+	ck_assert_uint_eq(cache_restore(c, &a, 99), 1);
+	ck_assert_uint_eq(cache_restore(c, &a, 100), 0);
+	ck_assert(!cache_unit_in(c, 2, &unit));
+	ck_assert_uint_eq(cache_units(c), 34);
+	/* The free ones first, and then some go. */
+	for (uint64_t i = 0; i < 400; i++) {
+		a = (struct cache_access){ i % 150, 2, i };
+		cache_access(c, &a, &answer);
+		ck_assert_uint_eq(cache_find(c, a.unit), answer.slot);
+		ck_assert(answer.slot == CACHE_NO_SLOT ||
+			  (cache_unit_in(c, answer.slot, &unit) &&
+			   unit == a.unit));
+	}
+	ck_assert_uint_eq(cache_units(c), 100);
+	cache_free(c);
+}
+END_TEST
+
 START_TEST(memory_is_26_bytes_a_slot_and_4_a_unit_at_most)
 {
 	struct cache_config cfg = { .policy = (enum job_cache)_i,
@@ -407,6 +448,8 @@ Suite *suite_cache(void)
 		tc,
 		nothing_goes_for_a_newcomer_that_is_worth_less_than_some_of_it);
 	tcase_add_test(tc, lfu_keeps_what_is_read_often);
+	tcase_add_loop_test(tc, what_was_kept_comes_into_the_slot_that_it_had,
+			    CACHE_LRU, CACHE_HOT + 1);
 	tcase_add_loop_test(tc, memory_is_26_bytes_a_slot_and_4_a_unit_at_most,
 			    CACHE_LRU, CACHE_HOT + 1);
 	tcase_add_test(tc, more_units_than_have_numbers_are_refused);

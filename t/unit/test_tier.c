@@ -206,6 +206,83 @@ START_TEST(epochs_are_counted)
 }
 END_TEST
 
+/* The epochs' correlations, where so many accesses were counted before. */
+static void correlations(uint64_t before, double *out, uint32_t *last)
+{
+	struct tier_seen *seen;
+	struct fixture f;
+
+	set_up(&f, CACHE_MINIO);
+	seen = &f.tier->caches[0].seen;
+	seen->epoch_first += before;
+	ask_all(&f, 0, 0);
+	for (unsigned i = 0; i < EPOCHS; i++)
+		out[i] = f.tier->caches[0].records[i].rank_correlation;
+	*last = 0;
+	for (unsigned i = 0; i < FILES; i++)
+		*last = seen->last[i] > *last ? seen->last[i] : *last;
+	tear_down(&f);
+}
+
+/* It begins at 1, and those of two epochs are known. */
+START_TEST(accesses_are_counted_anew_before_32_bits_are_full)
+{
+	double want[EPOCHS], got[EPOCHS];
+	uint32_t last;
+
+	correlations(0, want, &last);
+	ck_assert_uint_eq(last, EPOCHS * FILES);
+	correlations(TIER_EPOCH_MOST - FILES, got, &last);
+	ck_assert_uint_eq(last, EPOCHS * FILES);
+	for (unsigned i = 1; i + 1 < EPOCHS; i++)
+		ck_assert_double_eq(got[i], want[i]);
+}
+END_TEST
+
+static uint64_t state_bytes(struct fixture *f)
+{
+	const struct stages stages = { .train = f->pass };
+
+	return tier_state_bytes(&f->job, &stages);
+}
+
+/* Of so many files, of which so many are held in a directory. */
+static void resize(struct fixture *f, uint64_t files, uint64_t held)
+{
+	static char tier[] = "tier";
+
+	dataset_fini(&f->dataset);
+	f->job.num_files = files;
+	f->job.cache_size = (struct cache_size){ .samples = held };
+	f->job.cache_directory = tier;
+	f->job.cache_persist = true;
+	ck_assert_int_eq(dataset_init(&f->dataset, &f->job, 0, NULL), 0);
+	ck_assert_int_eq(
+		train_pass(&f->pass, &f->job, &f->dataset, false, 0, NULL), 0);
+}
+
+#define MORE 100000u
+
+START_TEST(it_takes_16_bytes_a_sample_and_32_an_entry_at_most)
+{
+	uint64_t least, of_samples, of_entries;
+	struct fixture f;
+
+	set_up(&f, _i);
+	resize(&f, 1000, 1000);
+	least = state_bytes(&f);
+	resize(&f, 1000 + MORE, 1000);
+	of_samples = state_bytes(&f) - least;
+	resize(&f, 1000 + MORE, 1000 + MORE);
+	of_entries = state_bytes(&f) - least - of_samples;
+	ck_assert_uint_ge(of_samples, 8 * MORE);
+	ck_assert_uint_le(of_samples, 16 * MORE);
+	ck_assert_uint_ge(of_entries, 20 * MORE);
+	ck_assert_uint_le(of_entries, 32 * MORE);
+	tear_down(&f);
+}
+END_TEST
+
 START_TEST(a_slot_is_read_by_those_whose_bytes_it_has)
 {
 	_Atomic uint64_t slot = 0;
@@ -260,6 +337,10 @@ Suite *suite_tier(void)
 	tcase_add_test(tc, threads_side_by_side_get_them_too);
 	tcase_add_test(tc, what_was_written_over_is_said_to_be_lost);
 	tcase_add_test(tc, epochs_are_counted);
+	tcase_add_test(tc, accesses_are_counted_anew_before_32_bits_are_full);
+	tcase_add_loop_test(tc,
+			    it_takes_16_bytes_a_sample_and_32_an_entry_at_most,
+			    CACHE_LRU, CACHE_HOT + 1);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("slots");
 	tcase_add_test(tc, a_slot_is_read_by_those_whose_bytes_it_has);

@@ -24,6 +24,7 @@
 #include "run/hold.h"
 #include "run/loader.h"
 #include "run/prepare_place.h"
+#include "run/tier.h"
 #include "run/train.h"
 #include "work/checkpoint/plan_checkpoint.h"
 
@@ -328,6 +329,9 @@ static void compute_memory(struct plan_report *p, const struct stages *stages)
 		(double)j->accelerators * hold_samples(j, &stages->train);
 
 	memneed_train(&p->need, j, stages);
+	tier_need(&p->need, j, stages);
+	if (j->cache != CACHE_NONE)
+		p->cache_state_bytes = (double)tier_state_bytes(j, stages);
 	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 	p->framework_bytes = samples * p->totals.mean_sample_bytes;
 }

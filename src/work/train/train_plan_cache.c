@@ -6,10 +6,7 @@
 
 #include "base/buf.h"
 #include "base/units.h"
-#include "base/util.h"
-#include "data/cache.h"
 #include "data/cacheshare.h"
-#include "data/pages.h"
 #include "job/cache_words.h"
 #include "report/plan_lines.h"
 #include "report/show.h"
@@ -61,39 +58,6 @@ static void put_expected(struct buf *line, const struct job *j,
 			 hits * 100);
 }
 
-static uint64_t units_of(const struct plan_report *p)
-{
-	const struct dataset *ds = &p->dataset;
-
-	switch (p->job->cache_unit.kind) {
-	case CACHE_FILES:
-		return ds->files;
-	case CACHE_PAGES:
-		return pages_of(ds, p->job->cache_unit.number).count;
-	default:
-		return dataset_extents(ds);
-	}
-}
-
-/* What it takes to know what is there, of memory. */
-static double bookkeeping_bytes(const struct plan_report *p,
-				const struct cacheshare *c)
-{
-	const struct job *j = p->job;
-	double caches =
-		j->cache_scope == CACHE_OF_RANK ? (double)j->accelerators : 1;
-	uint64_t units = units_of(p);
-	const struct cache_config cfg = {
-		.policy = (enum job_cache)j->cache,
-		.units = units,
-		.each_bytes = dist_is_const(&p->dataset.sample_size),
-		.capacity_bytes = UINT64_MAX,
-		.capacity_units = (uint64_t)ceil(c->share * (double)units),
-	};
-
-	return caches * (double)cache_state_bytes(&cfg);
-}
-
 void train_plan_cache(FILE *to, const struct plan_report *p)
 {
 	struct buf line = { 0 }, rest = { 0 };
@@ -110,7 +74,7 @@ void train_plan_cache(FILE *to, const struct plan_report *p)
 	plan_put_checked(to, &line, plan_find_check(p, "cache"));
 	put_expected(&rest, p->job, &c);
 	buf_addf(&rest, "%s of memory for its bookkeeping",
-		 units_human_bytes(n, bookkeeping_bytes(p, &c)));
+		 units_human_bytes(n, p->cache_state_bytes));
 	plan_put_sentence(to, buf_str(&rest));
 	buf_fini(&rest);
 }
