@@ -24,7 +24,7 @@ has()
 	sed -n "s/^$2=//p" "$1" | head -n 1
 }
 
-# loop NAME ACCELERATORS JOB OPTION...: run it, distil it, and compare.
+# loop NAME JOB OPTION...: run it, distil it, and compare.
 loop()
 {
 	name=$1
@@ -34,9 +34,9 @@ loop()
 	"$MLGEN" "$@" --directory="$name.data" --showjob >"$name.was" 2>&1
 	"$strip" "$name.trace" "$name.mlt"
 	exits "$name: its trace becomes a job" 0 "$MLGEN" --distil "$name.mlt" \
-		--output="$name.job"
+		--output="$name-again.job"
 	cat err >>"$name.err"
-	exits "... that mlgen takes" 0 "$MLGEN" "$name.job" --showjob
+	exits "... that mlgen takes" 0 "$MLGEN" "$name-again.job" --showjob
 	cp out "$name.is"
 	lost=
 	for option in $options; do
@@ -46,7 +46,7 @@ loop()
 	done
 	is "... with the same options" "$lost" "${unlike:-}"
 	rm -f score.json
-	"$MLGEN" --score "$name.trace" "$name.job" --directory="$name.new" \
+	"$MLGEN" --score "$name.trace" "$name-again.job" --directory="$name.new" \
 		--json=score.json >score.txt 2>score.err
 	is "... which asks for the same (M1 to M8)" "$(failing)" "${other:-}"
 	[ "$(failing)" = "${other:-}" ] || note "$(cat score.txt score.err | head -n 60)"
