@@ -149,15 +149,95 @@ static void say_marked(struct found_eval *f)
 			 "have it marked");
 }
 
+/* Batches that are read before the rank has computed with the first one: its own,
+ * and those that readers are ahead. */
+static uint32_t first_batches(const struct found_eval *f)
+{
+	const struct distil_found *found = &f->d->found[f->party];
+
+	return 1 + found->read_threads * found->prefetch;
+}
+
+/* Of an evaluation so short that its readers pause but once, that is behind the
+ * first batches; 0 = it is none. */
+static uint32_t batch_of_first(const struct found_eval *f,
+			       const struct pulse *p)
+{
+	const struct rank_reads *r = &f->reads.rank[0];
+	uint32_t each = 0, batches = first_batches(f);
+
+	while (each < r->count && r->at[each].epoch == r->at[0].epoch)
+		each++;
+	if (!p->spacing.every || 2 * p->spacing.every <= each || batches < 2 ||
+	    p->spacing.every % batches)
+		return 0;
+	return p->spacing.every / batches;
+}
+
+/* A batch behind the first ones is begun when the rank takes another; the first
+ * one it takes when that was read. */
+static size_t steps_of(const struct rank_reads *r, uint32_t batch,
+		       uint32_t batches, double *to)
+{
+	uint32_t position = 0;
+	uint64_t taken_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		position = i && r->at[i].epoch == r->at[i - 1].epoch
+				   ? position + 1
+				   : 0;
+		if (position == batch - 1)
+			taken_ns = r->at[i].end_ns;
+		if (position < batches * batch || position % batch)
+			continue;
+		to[n++] = (double)r->at[i].start_ns - (double)taken_ns;
+		taken_ns = r->at[i].start_ns;
+	}
+	return n;
+}
+
+static void say_first(struct found_eval *f, uint32_t batch)
+{
+	uint32_t batches = first_batches(f);
+	double *step_ns;
+	size_t n = 0, room = 0;
+	char text[32];
+
+	for (uint32_t i = 0; i < f->reads.count; i++)
+		room += f->reads.rank[i].count;
+	step_ns = mem_array(room + 1, sizeof(*step_ns));
+	for (uint32_t i = 0; i < f->reads.count; i++)
+		n += steps_of(&f->reads.rank[i], batch, batches, step_ns + n);
+	pulse_sort(step_ns, n);
+	snprintf(text, sizeof(text), "%u", batch);
+	jobsection_say(f->to, DISTIL_LIKELY, "eval_batch_size", text,
+		       "readers pause once in an evaluation, behind the files "
+		       "of %u batches: one that is computed with, and those "
+		       "ahead of it",
+		       batches);
+	if (n)
+		say_time(f, step_ns, n, DISTIL_LIKELY,
+			 "that readers waited for");
+	mem_free(step_ns);
+}
+
 static void say_seen(struct found_eval *f)
 {
 	const struct rank_reads *r = &f->reads.rank[0];
 	bool own = f->d->found[f->party].read_threads == 0;
 	struct pulse p;
+	uint32_t first;
 	char text[32];
 
 	pulse_find(&p, r->at, r->count, r->workers,
 		   own ? PULSE_IS_OWN : PULSE_HAS_WORKERS);
+	first = batch_of_first(f, &p);
+	if (first) {
+		say_first(f, first);
+		pulse_fini(&p);
+		return;
+	}
 	if (p.batch) {
 		snprintf(text, sizeof(text), "%u", p.batch);
 		jobsection_say(f->to,

@@ -15,7 +15,7 @@ export TMPDIR=.
 # workers are held up, and a loader's name where workers have batches of their own.
 options="format access num_files samples_per_file batch_size accelerators
 	read_threads shuffle shard epochs compute_time checkpoint_every
-	checkpoint_size"
+	checkpoint_size eval_files eval_every eval_after eval_batch_size eval_time"
 
 # has FILE OPTION: its value when all defaults are in place; nothing where there
 # is none
