@@ -89,7 +89,7 @@ static uint64_t visits_per_file(const struct samplebook *b)
 	double all = (double)b->count * (double)u64_max(b->epochs, 1);
 	double each = all > 0 ? (double)u64_max(b->opens, 1) / all : 1;
 
-	return each < 1.5 ? 1 : (uint64_t)(each + 0.5);
+	return each < 1.5 || b->is_drawn ? 1 : (uint64_t)(each + 0.5);
 }
 
 static void know_model(struct finding *f, const struct explain_visit *visits,

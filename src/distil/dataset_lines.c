@@ -72,8 +72,9 @@ static void say_format(struct finding *f)
 static void say_files(struct finding *f)
 {
 	uint64_t seen = f->book.count, named = f->files_named;
-	bool takes = named > seen &&
-		     (!f->book.is_read_again || seen >= named - named / 10);
+	bool takes =
+		named > seen && (!f->book.is_read_again || f->book.is_drawn ||
+				 seen >= named - named / 10);
 	char text[UNITS_TEXT_BYTES];
 
 	f->found->num_files = takes ? named : seen;

@@ -8,147 +8,49 @@
 
 #include "base/mem.h"
 #include "base/util.h"
-#include "distil/ordering.h"
+#include "distil/order_followed.h"
 #include "distil/rank_split.h"
-#include "distil/rankreads.h"
 
-/* Of more files so many are looked at, and of all of them each read. */
-#define FILES_MOST 32768
 /* An order by chance has a correlation of 3 by the root of n, at most. */
 #define FILES_LEAST 8
+
+/* Ends of runs that are where those of that length have to be. */
+#define RUNS_EXPLAINED 0.8
 
 /* Of files read more than once in what would be an epoch: of two that run into
  * each other there are fewer. Counts of which the variance is so much more than
  * its share by chance are of different weights. */
 #define DRAWN_LEAST 0.05
+#define UNEVEN_LEAST 0.3 /* of the mean: variance of counts */
+#define UNREAD_MOST 0.5
 #define WEIGHTED_LEAST 0.2
-
-struct order_file {
-	uint32_t id, name; /* of the entry; number by name */
-	char *path;        /* while they are sorted */
-};
 
 struct found_order {
 	struct distil *d;
 	uint32_t party;
 	struct jobsection *to;
-	struct keyed keys; /* of ids */
-	struct order_file *file;
-	size_t room;
-	uint32_t every; /* of so many files one is looked at */
-	uint32_t ranks, epochs;
-	uint64_t *visits; /* by stage */
-	uint64_t all_files;
-	struct ordered is;
+	uint32_t epochs;
+	struct order_followed of;
 };
 
-/* ---- files by name ---- */
-
-/* A number that has nothing to do with the order of ids. */
-static bool is_looked_at(const struct found_order *f, uint32_t id)
-{
-	uint64_t mixed = id * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (mixed >> 33) % f->every == 0;
-}
-
-static int by_path(const void *a, const void *b)
-{
-	const struct order_file *const *x = a, *const *y = b;
-
-	return strcmp((*x)->path, (*y)->path);
-}
-
-static void number_by_name(struct found_order *f)
-{
-	uint32_t n = f->keys.count;
-	struct order_file **sorted = mem_array(n + 1, sizeof(*sorted));
-
-	for (uint32_t i = 0; i < n; i++) {
-		f->file[i].path = mem_strdup(distil_path(f->d, f->file[i].id));
-		sorted[i] = &f->file[i];
-	}
-	qsort(sorted, n, sizeof(struct order_file *), by_path);
-	for (uint32_t i = 0; i < n; i++)
-		sorted[i]->name = i;
-	for (uint32_t i = 0; i < n; i++)
-		mem_free(f->file[i].path);
-	mem_free(sorted);
-}
-
-static int note_files(struct found_order *f, struct mlgen_err *err)
-{
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	int rc;
-
-	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
-		bool is_new;
-		uint32_t n;
-
-		if (!rankreads_is_sample(f->d, x, f->party, STAGE_TRAIN))
-			continue;
-		f->visits[x->stage]++;
-		if (!is_looked_at(f, x->file))
-			continue;
-		n = keyed_number(&f->keys, x->file, &is_new);
-		if (!is_new)
-			continue;
-		f->file = mem_grow(f->file, &f->room, (size_t)n + 1,
-				   sizeof(*f->file));
-		f->file[n] = (struct order_file){ .id = x->file };
-	}
-	f->all_files = (uint64_t)f->keys.count * f->every;
-	return rc;
-}
-
-/* ---- reads in their order ---- */
-
-static void count_tasks(struct found_order *f)
-{
-	const struct distil *d = f->d;
-
-	f->ranks = 1;
-	for (uint32_t i = 0; i < d->task_count; i++)
-		if (d->task[i].party == f->party &&
-		    d->task[i].rank != UINT32_MAX)
-			f->ranks = (uint32_t)u64_max(f->ranks,
-						     d->task[i].rank + 1);
-}
-
-static int follow_reads(struct found_order *f, struct mlgen_err *err)
-{
-	struct ordering *o =
-		ordering_new(f->keys.count, f->ranks, f->d->task_count);
-	struct visits_cursor c = { 0 };
-	const struct visit *x;
-	uint32_t epoch = 0;
-	int rc;
-
-	while ((rc = visits_next(f->d->visits, &c, &x, err)) > 0) {
-		const struct distil_task *t = &f->d->task[x->task];
-		uint32_t n;
-
-		if (!rankreads_is_sample(f->d, x, f->party, STAGE_TRAIN) ||
-		    !keyed_find(&f->keys, x->file, &n))
-			continue;
-		/* Two epochs may run into each other. */
-		epoch = (uint32_t)u64_max(epoch, x->stage);
-		ordering_add(
-			o, &(struct ordering_read){
-				   .file = f->file[n].name,
-				   .epoch = epoch,
-				   .rank = t->rank == UINT32_MAX ? 0 : t->rank,
-				   .worker = x->task,
-				   .off = x->off,
-			   });
-	}
-	ordering_end(o, &f->is);
-	ordering_free(o);
-	return rc;
-}
-
 /* ---- epochs ---- */
+
+/* A trace that ends in the first epoch. */
+static void note_begun(struct found_order *f, uint64_t visits)
+{
+	const struct distil_found *found = &f->d->found[f->party];
+	uint64_t files = found->num_files;
+	double samples = (double)visits / fmax(found->visits_per_sample, 1);
+	double all = (double)(files * order_samples_per_file(f->d, f->party));
+
+	if (samples >= 0.98 * all)
+		return;
+	jobsection_note(f->to,
+			"The epoch is a part of one: %.0f of %.0f samples "
+			"(%.0f%%), or lacks a last batch that is not full. "
+			"steps= ends a run in the middle of an epoch.",
+			samples, all, 100 * samples / all);
+}
 
 static void say_epochs(struct found_order *f)
 {
@@ -160,11 +62,11 @@ static void say_epochs(struct found_order *f)
 		const struct distil_stage *s = &f->d->stages[i];
 
 		if (s->kind != STAGE_TRAIN || s->party != f->party ||
-		    !f->visits[i])
+		    !f->of.visits[i])
 			continue;
 		f->epochs++;
-		most = u64_max(most, f->visits[i]);
-		last = f->visits[i];
+		most = u64_max(most, f->of.visits[i]);
+		last = f->of.visits[i];
 		sure = s->sure > sure ? s->sure : sure;
 	}
 	snprintf(text, sizeof(text), "%u", f->epochs);
@@ -175,6 +77,8 @@ static void say_epochs(struct found_order *f)
 		jobsection_say(f->to, DISTIL_LIKELY, "epochs", text,
 			       "no file is read a second time once others were "
 			       "read for the first");
+	if (f->epochs == 1)
+		note_begun(f, most);
 	if (last * 50 < most * 49)
 		jobsection_note(f->to,
 				"The last epoch is a part of one: %" PRIu64
@@ -189,7 +93,7 @@ static void say_epochs(struct found_order *f)
 static void say_shuffle(struct found_order *f, enum distil_sure sure,
 			const char *value, const char *why)
 {
-	const struct ordered *o = &f->is;
+	const struct ordered *o = &f->of.is;
 	char figures[160] = "";
 	size_t n = 0;
 
@@ -214,13 +118,51 @@ static bool is_far_from(double correlation, double n)
 	return isnan(correlation) || fabs(correlation) < 4 / sqrt(n);
 }
 
+static bool has_runs(const struct order_followed *of)
+{
+	return of->near.run && of->near.explained >= RUNS_EXPLAINED;
+}
+
+/* Runs of neighbours, shuffled, and samples within so many of them. */
+static void say_runs(struct found_order *f)
+{
+	const struct neighbourly *is = &f->of.near;
+	uint64_t runs = (uint64_t)llround(fmax(is->window_runs, 1));
+	char group[32] = "", text[64];
+
+	if (runs > 1)
+		snprintf(group, sizeof(group), ":%" PRIu64, runs);
+	snprintf(text, sizeof(text), "chunks:%" PRIu32 "%s", is->run, group);
+	jobsection_say(f->to, DISTIL_LIKELY, "shuffle", text,
+		       "samples that lie side by side are read near each "
+		       "other, but where runs of %" PRIu32
+		       " end: %.0f%% of the places where they are not; as far "
+		       "apart as in windows of %.1f runs (pages:%" PRIu64
+		       ":%" PRIu64 " is the same in bytes)",
+		       is->run, 100 * is->explained, is->window_runs,
+		       is->run * f->d->found[f->party].sample_bytes, runs);
+}
+
+/* What a trace of so many files does not show. */
+static void note_every(struct found_order *f)
+{
+	if (f->of.every > 1)
+		jobsection_note(f->to,
+				"One file in %" PRIu32
+				" is looked at: whether neighbours stay "
+				"together (shuffle=chunks, pages) is not seen.",
+				f->of.every);
+}
+
 /* Samples of a file are read one by one. */
 static void judge_within(struct found_order *f)
 {
-	const struct ordered *o = &f->is;
+	const struct ordered *o = &f->of.is;
 	double whole = 1 - 1 / o->per_file;
 
-	if (o->runs < 0.5 * whole || o->inner < 0.75)
+	if (has_runs(&f->of) && (o->runs < 0.5 * whole || o->inner < 0.75))
+		say_runs(f);
+	else if (o->runs < 0.5 * whole || o->inner < 0.75)
 		say_shuffle(f, DISTIL_LIKELY, "sample",
 			    "samples of a file are read out of order, or those "
 			    "of others between them");
@@ -240,7 +182,7 @@ static void judge_within(struct found_order *f)
 /* Files are read once in an epoch. */
 static void judge_files(struct found_order *f)
 {
-	const struct ordered *o = &f->is;
+	const struct ordered *o = &f->of.is;
 	const char *all =
 		f->d->found[f->party].samples_per_file > 1 ? "file" : "sample";
 	char text[40];
@@ -258,11 +200,13 @@ static void judge_files(struct found_order *f)
 			    "them");
 	} else if (o->by_name > 0.5 && o->displaced < o->files / 4) {
 		snprintf(text, sizeof(text), "buffer:%" PRIu64,
-			 (uint64_t)o->displaced * f->every);
+			 (uint64_t)o->displaced * f->of.every);
 		say_shuffle(f, DISTIL_GUESS, text,
 			    "files are read near their place by name, at most "
 			    "so many away; mlgen reads in order and draws from "
 			    "a buffer");
+	} else if (has_runs(&f->of)) {
+		say_runs(f);
 	} else {
 		bool is_sure = f->epochs > 1 && o->files >= 64 &&
 			       is_far_from(o->by_name, o->files) &&
@@ -276,37 +220,52 @@ static void judge_files(struct found_order *f)
 
 /* ---- draws ---- */
 
-/* Files of one sample, of which many are read again before others are read at
- * all; where epochs end is not seen then. */
-static bool is_drawn(const struct found_order *f)
+/* Samples: of files that have several each by itself. */
+static const struct ordered *drawn_of(const struct found_order *f)
 {
-	return f->d->found[f->party].samples_per_file <= 1 &&
-	       f->is.files >= FILES_LEAST && f->is.twice >= DRAWN_LEAST;
+	return f->of.samples.reads ? &f->of.samples : &f->of.is;
 }
 
-static double mean_reads(const struct ordered *o)
+/* Samples of which many are read again before others are read at all, and as
+ * unevenly as chance has it; where epochs end is not seen then. Where a visit is
+ * for a whole file no sample is told from another. */
+static bool is_drawn(const struct found_order *f)
 {
-	return (double)o->reads /
-	       ((double)o->files * (o->epochs ? o->epochs : 1));
+	const struct ordered *o = drawn_of(f);
+
+	return (o != &f->of.samples || o->unread < UNREAD_MOST) &&
+	       o->files >= FILES_LEAST && o->twice >= DRAWN_LEAST &&
+	       o->count_variance >= UNEVEN_LEAST * o->count_mean;
+}
+
+/* Of the samples that names speak of, the part that is among those counted. */
+static double counted_part(const struct found_order *f)
+{
+	double all = (double)f->d->found[f->party].num_files;
+
+	return all > 0 ? fmin((double)f->of.all_files / all, 1) : 1;
 }
 
 static void say_drawn_epochs(struct found_order *f)
 {
-	double mean = mean_reads(&f->is) * f->is.epochs;
+	double mean =
+		drawn_of(f)->count_mean * counted_part(f) * f->of.is.epochs;
 	char text[32];
 
 	snprintf(text, sizeof(text), "%.0f", fmax(mean, 1));
 	jobsection_say(f->to, DISTIL_GUESS, "epochs", text,
-		       "a file is read so often in the mean: %.2f", mean);
+		       "a sample is read so often in the mean: %.2f", mean);
 }
 
 /* Counts of a draw by chance vary as much as their mean is, and by weight more:
  * by the square of how much these vary. */
 static void judge_drawn(struct found_order *f)
 {
-	const struct ordered *o = &f->is;
-	double mean = mean_reads(o);
-	double excess = fmax(o->count_variance - mean, 0);
+	const struct ordered *o = drawn_of(f);
+	double part = counted_part(f), mean = part * o->count_mean;
+	double square = o->count_variance + o->count_mean * o->count_mean;
+	double variance = part * square - mean * mean;
+	double excess = fmax(variance - mean, 0);
 	bool is_weighted = excess > WEIGHTED_LEAST * mean;
 	char text[48] = "replacement";
 
@@ -315,20 +274,24 @@ static void judge_drawn(struct found_order *f)
 			 sqrt(excess) / mean);
 	jobsection_say(f->to, is_weighted ? DISTIL_GUESS : DISTIL_LIKELY,
 		       "shuffle", text,
-		       "%.1f%% of files are read more than once before all "
+		       "%.1f%% of samples are read more than once before all "
 		       "are, at most %u times; the variance of counts is "
 		       "%.2f, that of a draw by chance is its mean, %.2f",
-		       100 * o->twice, o->most, o->count_variance, mean);
+		       100 * part * o->twice, o->most, variance, mean);
+	jobsection_note(f->to,
+			"Losses are in no trace: what shuffle=importance "
+			"draws, by weights that follow from them, looks "
+			"like this, too.");
 }
 
 /* ---- shard ---- */
 
 static void say_shard(struct found_order *f)
 {
-	const struct ordered *o = &f->is;
+	const struct ordered *o = &f->of.is;
 	bool stays = isnan(o->same_rank) || o->same_rank >= 0.95;
 
-	if (f->ranks < 2)
+	if (f->of.ranks < 2)
 		return;
 	if (o->several > 0.5) {
 		jobsection_say(f->to, DISTIL_LIKELY, "shard", "strided",
@@ -339,7 +302,7 @@ static void say_shard(struct found_order *f)
 		jobsection_say(f->to, DISTIL_SURE, "shard", "contiguous",
 			       "a rank has files whose names stand together, "
 			       "the same ones in each epoch");
-	} else if (stays && f->every == 1 && o->strided >= 0.95) {
+	} else if (stays && f->of.every == 1 && o->strided >= 0.95) {
 		bool is_file = o->per_file > 1.5 ||
 			       f->d->found[f->party].samples_per_file > 1 ||
 			       (jobsection_value(f->to, "shuffle") &&
@@ -377,10 +340,39 @@ static void say_order(struct found_order *f)
 		return;
 	}
 	say_epochs(f);
-	if (f->is.per_file > 1.5 && f->is.runs > 0)
+	if (f->of.is.per_file > 1.5 && f->of.is.runs > 0)
 		judge_within(f);
 	else
 		judge_files(f);
+	if (strcmp(jobsection_value(f->to, "shuffle"), "sample") == 0)
+		note_every(f);
+}
+
+static bool shows_order(const struct order_followed *of)
+{
+	return is_by_name(&of->is) || has_runs(of) ||
+	       (of->ranks > 1 &&
+		(of->is.contiguous >= 0.5 || of->is.strided >= 0.95));
+}
+
+/* By whole names; and where these show nothing, and nothing else tells directories
+ * from each other, by the names of files in theirs: one list is dealt out to
+ * several directories so. */
+static int follow(struct found_order *f, struct mlgen_err *err)
+{
+	struct order_followed other;
+	int rc = order_follow(&f->of, f->d, f->party, ORDER_BY_PATH, err);
+
+	if (rc < 0 || shows_order(&f->of) || f->of.directories < 2)
+		return rc;
+	rc = order_follow(&other, f->d, f->party, ORDER_BY_BASENAME, err);
+	if (rc == 0 && shows_order(&other)) {
+		order_followed_fini(&f->of);
+		f->of = other;
+	} else {
+		order_followed_fini(&other);
+	}
+	return rc;
 }
 
 int distil_order(struct distil *d, uint32_t party, struct jobsection *to,
@@ -391,22 +383,11 @@ int distil_order(struct distil *d, uint32_t party, struct jobsection *to,
 
 	if (rc < 0)
 		return rc;
-	f.every = (uint32_t)divide_up(d->file_count, FILES_MOST);
-	if (!f.every)
-		f.every = 1;
-	f.visits = mem_array(d->stage_count + 1, sizeof(*f.visits));
-	rc = note_files(&f, err);
-	if (rc == 0 && f.keys.count) {
-		number_by_name(&f);
-		count_tasks(&f);
-		rc = follow_reads(&f, err);
-	}
-	if (rc == 0 && f.keys.count) {
+	rc = follow(&f, err);
+	if (rc == 0 && f.of.files) {
 		say_order(&f);
 		say_shard(&f);
 	}
-	keyed_fini(&f.keys);
-	mem_free(f.file);
-	mem_free(f.visits);
+	order_followed_fini(&f.of);
 	return rc;
 }

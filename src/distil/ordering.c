@@ -261,6 +261,7 @@ void ordering_end(struct ordering *o, struct ordered *to)
 		.several = part_of(o->several, o->owners),
 		.strided = strided_part(o),
 		.contiguous = contiguous_part(o),
+		.count_mean = mean,
 		.count_variance =
 			o->counts ? o->count_squares / (double)o->counts -
 					    mean * mean

@@ -43,7 +43,7 @@ struct ordered {
 	double contiguous; /* ranks less one, by how often the rank changes from
 			     * one name to the next */
 	/* How often a file is read in an epoch, those that are not, too. */
-	double count_variance, unread, twice;
+	double count_mean, count_variance, unread, twice;
 	uint32_t most;
 	double count_by_epoch; /* correlation of counts with the epoch before */
 };

@@ -229,6 +229,25 @@ static void sum_up(struct samplebook *b, const struct distil *d)
 						 b->most, b->visits);
 }
 
+/* The variance of a Poisson distribution is its mean. A part of an epoch in which
+ * files have several samples comes near it only where it is a small one. */
+#define DRAWN_LEAST 0.8
+#define DRAWN_FILES_LEAST 32
+
+static bool are_drawn(const struct samplebook *b)
+{
+	double n = (double)b->count, mean = (double)b->visits / n, squares = 0;
+
+	if (b->count < DRAWN_FILES_LEAST || !b->is_read_again)
+		return false;
+	for (uint32_t id = 0; id < b->ids; id++) {
+		double visits = sample_file(b, id)->visits;
+
+		squares += visits * visits;
+	}
+	return squares / n - mean * mean >= DRAWN_LEAST * mean;
+}
+
 int samplebook_init(struct samplebook *b, const struct distil *d,
 		    uint32_t party, struct mlgen_err *err)
 {
@@ -248,6 +267,7 @@ int samplebook_init(struct samplebook *b, const struct distil *d,
 	if (d->has_markers)
 		b->epochs = u64_max(b->epochs, d->marks.epochs.count);
 	b->is_read_again = b->visits > b->count + b->count / 2;
+	b->is_drawn = are_drawn(b);
 	sum_up(b, d);
 	return rc;
 }

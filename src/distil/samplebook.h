@@ -41,6 +41,8 @@ struct samplebook {
 	uint64_t stride_bytes;
 	struct sample_beside labels, indexes;
 	bool is_read_again; /* most of them more than once */
+	bool is_drawn; /* as often as chance has it: counts of visits vary as a
+			* draw with replacement makes them, or more */
 };
 
 /* One walk over the visits. 0, or -errno with err as visits_next. */

@@ -98,12 +98,37 @@ loop bert bert.job --num_files=8 --samples_per_file=2048 --batch_size=16 \
 unlike=" shard: strided, was contiguous;"
 loop dlio-default dlio-default.job --compute_time=100ms --epochs=3
 unlike=
+loop dlio-eval dlio-default.job --compute_time=100ms --epochs=3 --accelerators=2
 loop dlrm-dlio dlrm-dlio.job --samples_per_file=64 --sample_size=1m \
 	--compute_time=64ms --epochs=2
 loop dlrm-npz dlrm-npz.job --num_files=2048 --batch_size=64 \
 	--compute_time=50ms --epochs=2
 loop flux-jpeg flux-jpeg.job --num_files=320 --sample_size=100k \
 	--batch_size=8 --compute_time=100ms --epochs=2
+
+# ---- orders
+loop chunks quickstart.job --num_files=640 --sample_size=10k \
+	--compute_time=20ms --epochs=3 --shuffle=chunks:16:4
+loop chunks-in-files quickstart.job --num_files=64 --samples_per_file=64 \
+	--sample_size=4k --format=npy --access=plain --compute_time=20ms \
+	--epochs=2 --shuffle=chunks:40
+loop replacement quickstart.job --num_files=640 --sample_size=10k \
+	--compute_time=20ms --epochs=6 --shuffle=replacement
+loop drawn-of-files quickstart.job --num_files=64 --samples_per_file=64 \
+	--sample_size=4k --format=npy --access=plain --compute_time=20ms \
+	--epochs=3 --shuffle=replacement
+# A page of a size is a chunk of as many samples; weights are drawn anew, and of
+# losses, from which those of importance follow, nothing is seen.
+unlike=" shuffle: chunks:5:17, was pages:50k;"
+loop pages quickstart.job --num_files=640 --sample_size=10k \
+	--compute_time=20ms --epochs=3 --shuffle=pages:50k
+unlike=" shuffle: weighted:lognormal:1:0.99, was weighted:lognormal:1:1;"
+loop weighted quickstart.job --num_files=640 --sample_size=10k \
+	--compute_time=20ms --epochs=6 --shuffle=weighted:lognormal:1:1
+unlike=" shuffle: weighted:lognormal:1:0.76, was importance;" other='m4 m6 m7'
+loop importance quickstart.job --num_files=640 --sample_size=10k \
+	--compute_time=20ms --epochs=6 --shuffle=importance
+unlike='' other=
 
 # ---- checkpoints of a model: in full, but by an engine that writes nothing; the
 # larger ones differ from it in numbers, and would have many more writes

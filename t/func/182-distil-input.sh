@@ -99,6 +99,14 @@ exits "one and a half is one" 0 "$MLGEN" --distil half.mlt
 like "with the files of the whole" "$(cat out)" '^num_files=40$'
 cp out half.job
 is_job "that mlgen takes" half.job
+epoch 1000 10 11 17 | sed 's,\(s_[0-9]*\),\1_of_40,' | made begun
+exits "a half of the first" 0 "$MLGEN" --distil begun.mlt
+is "is an epoch of the files that names speak of" \
+	"$(grep '^num_files=\|^epochs=' out | paste -sd' ' -)" \
+	"num_files=40 epochs=1"
+like "that is not whole" "$(cat out)" '^# The epoch is a part of one: 17 of 40'
+cp out begun.job
+is_job "and that mlgen takes" begun.job
 
 "$MLGEN" --name=w --num_files=64 --sample_size=64k --compute_time=1ms \
 	--epochs=40 --directory=data --format=npz --trace=long.mlt --quiet \
