@@ -136,6 +136,96 @@ START_TEST(without_au_the_reason_stays)
 }
 END_TEST
 
+/* Epochs that some have not are none of all clients; turns are kept up to 1,024. */
+START_TEST(epochs_of_two_lengths_merge_as_they_were_run)
+{
+	static const struct {
+		enum merge_how how;
+		size_t had, more, count;
+	} cases[] = {
+		{ MERGE_GROUP, 2, 3, 3 },       { MERGE_GROUP, 3, 2, 3 },
+		{ MERGE_CLIENTS, 2, 3, 2 },     { MERGE_CLIENTS, 3, 2, 2 },
+		{ MERGE_TURNS, 2, 3, 5 },       { MERGE_TURNS, 1023, 1, 1024 },
+		{ MERGE_TURNS, 1023, 3, 1024 }, { MERGE_TURNS, 1024, 1, 1024 },
+	};
+	size_t had = cases[_i].had, more = cases[_i].more;
+	static struct job_result to, from;
+	struct job *job = job_new("a");
+
+	fill_record(&to, job, &work_train);
+	fill_record(&from, job, &work_train);
+	to.ml.epochs = (struct metric_list){
+		keep(mem_zalloc(had * sizeof(struct epoch_result))), had
+	};
+	from.ml.epochs = (struct metric_list){
+		keep(mem_zalloc(more * sizeof(struct epoch_result))), more
+	};
+	to.ml.cache.epochs = (struct metric_list){
+		keep(mem_zalloc(had * sizeof(struct cache_epoch))), had
+	};
+	from.ml.cache.epochs = (struct metric_list){
+		keep(mem_zalloc(more * sizeof(struct cache_epoch))), more
+	};
+	merge_jobs(&to, &from, cases[_i].how, &memory, NULL);
+	ck_assert_uint_eq(to.ml.epochs.count, cases[_i].count);
+	ck_assert_uint_eq(to.ml.cache.epochs.count, cases[_i].count);
+	keep(to.numa.loader_nodes);
+	free_all();
+	job_free(job);
+}
+END_TEST
+
+/* AU of accelerators in turn is the mean of those that were in both. */
+START_TEST(accelerators_that_ran_once_keep_their_au)
+{
+	static const struct {
+		size_t had, more;
+	} cases[] = { { 2, 2 }, { 2, 3 }, { 1, 2 }, { 3, 2 } };
+	size_t had = cases[_i].had, more = cases[_i].more;
+	double to_au[] = { 10, 20, 30 }, from_au[] = { 30, 40, 50 };
+	static struct job_result to, from;
+	struct job *job = job_new("a");
+
+	fill_record(&to, job, &work_train);
+	fill_record(&from, job, &work_train);
+	to.ml.counted_steps = from.ml.counted_steps = 3;
+	to.ml.au_percent_per_accelerator = (struct metric_list){ to_au, had };
+	from.ml.au_percent_per_accelerator =
+		(struct metric_list){ from_au, more };
+	merge_jobs(&to, &from, MERGE_TURNS, &memory, NULL);
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_double_eq_tol(
+			to_au[i], 10 * i + (i < had && i < more ? 20 : 10),
+			1e-9);
+	keep(to.numa.loader_nodes);
+	free_all();
+	job_free(job);
+}
+END_TEST
+
+/* Time of workers is a mean by how many there were; nobody known counts as one. */
+START_TEST(shares_of_time_weigh_by_workers)
+{
+	static struct job_result to, from;
+	struct job *job = job_new("a");
+
+	fill_record(&to, job, &work_train);
+	fill_record(&from, job, &work_train);
+	to.wall_seconds = from.wall_seconds = 10;
+	to.ml.accelerators = from.ml.accelerators = 0;
+	to.ml.saves.threads = to.ml.restores.threads = 0;
+	from.ml.saves.threads = 1;
+	from.ml.restores.threads = 2;
+	to.ml.time_percent.compute = 20;
+	from.ml.time_percent.compute = 40;
+	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
+	ck_assert_double_eq_tol(to.ml.time_percent.compute, 35, 1e-9);
+	keep(to.numa.loader_nodes);
+	free_all();
+	job_free(job);
+}
+END_TEST
+
 static void fill_slices(struct job_result *r, const struct job *job,
 			double seconds, size_t n)
 {
@@ -198,6 +288,10 @@ Suite *suite_merge_rules(void)
 	tcase_add_test(t, every_member_has_a_rule);
 	tcase_add_test(t, a_group_keeps_latencies_and_the_slowest_of_all);
 	tcase_add_test(t, without_au_the_reason_stays);
+	tcase_add_test(t, shares_of_time_weigh_by_workers);
+	tcase_add_loop_test(t, epochs_of_two_lengths_merge_as_they_were_run, 0,
+			    8);
+	tcase_add_loop_test(t, accelerators_that_ran_once_keep_their_au, 0, 4);
 	tcase_add_loop_test(t, slices_of_a_replay_add_up_where_they_are_alike,
 			    0, 4);
 	suite_add_tcase(s, t);

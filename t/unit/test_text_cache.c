@@ -206,6 +206,10 @@ START_TEST(a_larger_tier_follows_from_what_hits_and_misses_cost)
 	w->job.compute_time.a = 1e6;
 	ck_assert(isnan(verdict_cache_share(&f, 90)));
 	w->job.compute_time.a = 20e6;
+	/* Readers that were idle for 5 % of it were busy for 9.5 ms. */
+	w->result.ml.loader_percent.idle = 5;
+	ck_assert_double_eq_tol(verdict_cache_share(&f, 90), .1944, .001);
+	w->result.ml.loader_percent.idle = 0;
 	/* LRU takes far more for so many hits. */
 	w->job.cache = CACHE_LRU;
 	ck_assert_double_gt(verdict_cache_share(&f, 90), .55);

@@ -5,6 +5,7 @@
 #include "report/verdict_supply.h"
 #include "suites.h"
 #include "verdict_rig.h"
+#include "work/plain/verdict_io.h"
 #include "work/train/train_verdict_host.h"
 
 /* The highest percentile beyond which ten stalls lie, else their mean. */
@@ -18,14 +19,18 @@ START_TEST(stall_is_a_percentile_that_has_something_beyond_it)
 		{ 999, "stall p90 2.000 ms in steps of 4.000 ms" },
 		{ 100, "stall p90 2.000 ms in steps of 4.000 ms" },
 		{ 99, "stall 2.000 ms (mean) in steps of 4.000 ms" },
+		{ 1, "stall 2.000 ms (mean) in steps of 4.000 ms" },
+		{ 0, "stall 25.0% of accelerator time" },
 	};
 	struct ml_result ml = { .stall_ns = hist_new(), .step_ns = hist_new() };
-	const struct verdict_findings f = { .ml = &ml };
+	const struct time_percent time = { .compute = 75, .stall = 25 };
+	struct verdict_findings f = { .ml = &ml };
 	struct buf out = { 0 };
 
 	for (uint64_t i = 0; i < rows[_i].stalls; i++)
 		hist_add(ml.stall_ns, 2000000);
 	hist_add(ml.step_ns, 4000000);
+	show_accelerator_time(&time, &f.time);
 	verdict_put_stall(&out, &f);
 	ck_assert_str_eq(buf_str(&out), rows[_i].said);
 	buf_fini(&out);
@@ -80,15 +85,86 @@ START_TEST(what_is_hidden_asks_for_as_many_files_as_show_it)
 }
 END_TEST
 
+static int reaps_nothing(struct mlgen_ctx *ctx, struct mlgen_io **io,
+			 unsigned min, unsigned max, uint64_t timeout_ns)
+{
+	(void)ctx;
+	(void)io;
+	(void)min;
+	(void)max;
+	(void)timeout_ns;
+	return 0;
+}
+
+/* Accelerators, their threads and what each thread has in flight. */
+START_TEST(reads_in_flight_are_those_of_all_threads)
+{
+	struct mlgen_engine engine = null_engine;
+	struct world w;
+
+	world_init(&w);
+	engine.name = "io_uring";
+	engine.caps = 0;
+	engine.reap = reaps_nothing;
+	w.job.engine = &engine;
+	w.job.iodepth = 3;
+	w.result.ml.loader_percent =
+		(struct loader_percent){ .read = 95, .idle = 5 };
+	verdict_fill(&w.run);
+	check_has(w.result.verdict.try_next, "--read_threads=8 ");
+	check_has(w.result.verdict.try_next, "(96 now)?");
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(a_plain_job_is_the_hosts_from_90_percent_on)
+{
+	static const struct {
+		double cpu_percent;
+		const char *name;
+	} rows[] = { { 90, "host" }, { 89.9, NULL } };
+	struct world w;
+
+	world_init(&w);
+	w.job.direct = true;
+	w.result.read.total_ios = 1;
+	w.result.host.cpu_percent = rows[_i].cpu_percent;
+	verdict_fill_io(&w.run, &w.result);
+	if (rows[_i].name)
+		ck_assert_str_eq(w.result.verdict.name, rows[_i].name);
+	else
+		ck_assert_ptr_null(w.result.verdict.name);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(steps_that_take_no_time_have_no_rate)
+{
+	struct ml_result ml = { .accelerators = 2, .step_ns = hist_new() };
+	const struct job job = { .batch_size = 5 };
+
+	ck_assert(isnan(verdict_steady_rate(&job, &ml)));
+	hist_add(ml.step_ns, 0);
+	ck_assert(isnan(verdict_steady_rate(&job, &ml)));
+	hist_add(ml.step_ns, 1000000000);
+	ck_assert_double_eq_tol(verdict_steady_rate(&job, &ml), 20, 1e-9);
+	mem_free(ml.step_ns);
+}
+END_TEST
+
 Suite *suite_verdict_words(void)
 {
 	Suite *s = suite_create("verdict_words");
 	TCase *t = tcase_create("verdict_words");
 
 	tcase_add_loop_test(
-		t, stall_is_a_percentile_that_has_something_beyond_it, 0, 4);
+		t, stall_is_a_percentile_that_has_something_beyond_it, 0, 6);
 	tcase_add_test(t, batches_are_read_ahead_as_the_loader_has_it);
 	tcase_add_test(t, what_is_hidden_asks_for_as_many_files_as_show_it);
+	tcase_add_test(t, reads_in_flight_are_those_of_all_threads);
+	tcase_add_loop_test(t, a_plain_job_is_the_hosts_from_90_percent_on, 0,
+			    2);
+	tcase_add_test(t, steps_that_take_no_time_have_no_rate);
 	suite_add_tcase(s, t);
 	return s;
 }
