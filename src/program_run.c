@@ -28,7 +28,8 @@ static void check_plans(struct program *p, struct plan_report *plans)
 int program_plan(struct program *p)
 {
 	struct mlgen_err err = { 0 };
-	struct run_result none = { .host = p->host };
+	struct run_result none = { .host = p->host,
+				   .timestamp_ms = clock_wall_ns() / 1000000 };
 	struct plan_report *plans = mem_array(p->set.count, sizeof(*plans));
 	int status;
 

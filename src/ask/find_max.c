@@ -137,7 +137,7 @@ static void keep_best(struct find_max *f, struct probe *run,
 		      const struct metrics_probe *p)
 {
 	const struct settings *set = &f->ask->set->settings;
-	bool is_asked = set->json || set->output_format != OUTPUT_TEXT;
+	bool is_asked = f->ask->json || set->output_format != OUTPUT_TEXT;
 	bool is_better =
 		!f->held.value ? true : p->holds && p->value >= f->held.value;
 

@@ -2,6 +2,7 @@
 /* find_max_json.c - what --find-max found, in the document of the run that shows it. */
 #include "ask/find_max.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "report/json.h"
 
@@ -56,6 +57,8 @@ find_max_json_fill(struct metrics_find_max *m, const struct find_max *f)
 void find_json(const struct find_max *f, FILE *to)
 {
 	const struct run_result none = { .host = *f->ask->host,
+					 .timestamp_ms =
+						 clock_wall_ns() / 1000000,
 					 .interrupted = f->interrupted };
 	struct metrics_find_max m;
 	const struct json_extra extra = { "find_max", metrics_find_max_fields,

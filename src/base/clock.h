@@ -20,6 +20,9 @@ struct clock;
 /* The time of the machine's clock, for what is no part of a run. */
 uint64_t clock_monotonic_ns(void);
 
+/* What the host's clock says it is, since 1970; it may be set at any time. */
+uint64_t clock_wall_ns(void);
+
 /* The machine's clock. Free with clock_free. */
 struct clock *clock_new_real(void);
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "hosts/addresses.h"
@@ -36,14 +37,6 @@ struct offset {
 	int64_t ns;
 	uint64_t unsure_ns;
 };
-
-static int64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
-}
 
 /*
  * Small messages go at once; who does not take what is sent for 10 s, or whose
@@ -125,7 +118,7 @@ static bool measure_clock(struct peer *p)
 
 	for (unsigned i = 0; i < PINGS; i++) {
 		uint64_t from_ns = star_now_ns();
-		int64_t mine_ns = realtime_ns(), theirs_ns = 0;
+		int64_t mine_ns = (int64_t)clock_wall_ns(), theirs_ns = 0;
 
 		if (!write_whole(p->fd, &mine_ns, sizeof(mine_ns)) ||
 		    !read_whole(p->fd, &theirs_ns, sizeof(theirs_ns)))
@@ -226,7 +219,7 @@ static void answer_clock(int fd, struct hello *mine)
 	for (unsigned i = 0; i < PINGS; i++) {
 		if (!read_whole(fd, &ns, sizeof(ns)))
 			break;
-		ns = realtime_ns();
+		ns = (int64_t)clock_wall_ns();
 		if (!write_whole(fd, &ns, sizeof(ns)))
 			break;
 	}
@@ -311,7 +304,7 @@ int star_meet(struct hosts *h, const struct hosts_config *cfg,
 	if (h->rank == 0 && !cfg->over_mpi)
 		listener = addresses_listen(&mine, cfg->port);
 	if (getrandom(&mine.token, sizeof(mine.token), 0) < 0)
-		mine.token = (uint64_t)realtime_ns();
+		mine.token = clock_wall_ns();
 	int rc = exchange(h, &mine, err);
 	if (rc == 0)
 		rc = look_for_faults(h, err);

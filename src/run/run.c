@@ -5,6 +5,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -76,14 +77,11 @@ static void make_slots(struct run *r)
 static struct run *make_run(const struct run_config *cfg)
 {
 	struct run *r = mem_zalloc(sizeof(*r));
-	struct timespec ts;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
 	r->shared.cfg = *cfg;
 	r->host = *cfg->host;
 	r->shared.cfg.host = &r->host;
-	r->timestamp_ms =
-		(uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	r->timestamp_ms = clock_wall_ns() / 1000000;
 	failure_init(&r->shared.failure, stop_failed, r);
 	make_slots(r);
 	return r;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/util.h"
@@ -62,14 +63,6 @@ static void tracer_fail(struct tracer *t, const struct mlgen_err *err)
 
 /* ---- the writer: beginning ---- */
 
-static uint64_t wall_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
 /* All parts of a run would have it; this has one. */
 static void make_id(struct trace_head *head)
 {
@@ -90,7 +83,7 @@ static int empty_file(const struct tracer *t, struct mlgen_err *err)
 
 static void tracer_begin(struct tracer *t)
 {
-	struct trace_head head = { .wall_ns = wall_now_ns(),
+	struct trace_head head = { .wall_ns = clock_wall_ns(),
 				   .clock_ns = clock_now(t->cfg.clock) };
 	struct mlgen_err err = { 0 };
 	int rc = empty_file(t, &err);

@@ -58,6 +58,11 @@ train --epochs=2 --find-max=accelerators --require='au>=1' --runtime=200ms \
 	--html=find.html >/dev/null
 ok "a search has its probes" test "$(figures find.html \
 	'len(f["answer"][0]["find_max"]["probes"])')" -ge 1
+is "and the run that its answer is of" "$(figures find.html \
+	'[j["options_resolved"]["accelerators"] for j in f["answer"][0]["jobs"]] == [str(f["answer"][0]["find_max"]["answer"])]')" True
+train --dry-run --html=planned.html >/dev/null
+is "what is only planned is dated, too" "$(figures planned.html \
+	'f["answer"][0]["timestamp"] > 1600000000')" True
 "$MLGEN" --name=l --directory=l --checkpoint_size=256k --ranks=3 \
 	--phase=checkpoint --checkpoints=3 --quiet --json=lanes.json \
 	--html=lanes.html >/dev/null

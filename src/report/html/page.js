@@ -77,7 +77,7 @@ function one_document(d)
 }
 /* What a document is of, and how it is shown. */
 const kinds = [
-	{ name: "run", is: (d) => list(d.jobs).length, title: names_of, put: one_document },
+	{ name: "run", is: (d) => list(d.jobs).length || d.find_max, title: (d) => names_of(d) || "Search of " + d.find_max.job, put: one_document },
 	{ name: "score", is: (d) => d.score, title: () => "Score", put: (d) => score(main, d) },
 	{ name: "description of a trace", is: (d) => d.trace && !d.jobs, title: () => "Description of a trace", put: (d) => trace_page(main, d.trace) },
 	{ name: "miss curve", is: (d) => d.miss_curves, title: (d) => "Miss curve of " + d.miss_curves.map((m) => m.jobname).join(", "), put: (d) => d.miss_curves.forEach((m) => miss_curve(main, m)) },
