@@ -8,9 +8,19 @@ const ink = () => dark.matches && !is_printing
 	? { text: "#95a3b3", line: "#2c3743" } : { text: "#5d6b7c", line: "#e4e8ed" };
 const colors = ["#3b82f6", "#f08c2e", "#22a06b", "#a259d9", "#e0526b",
 	"#16a3b8", "#b8902c", "#7a869a"];
+/* Of what time went to: the same in each chart. */
+const parts_of_time = {
+	compute: "#3b82f6", stall: "#f08c2e", barrier: "#22a06b", host_barrier: "#0f766e",
+	checkpoint: "#a259d9", evaluation: "#16a3b8", oversleep: "#b8902c",
+	data: "#6d8fd6", open: "#f08c2e", stat: "#d9a13b", read: "#3b82f6", write: "#22a06b",
+	fsync: "#a259d9", close: "#16a3b8", reap: "#b8902c", cpu: "#e0526b",
+	idle: "#c3ccd6", other: "#7a869a",
+};
 const good = "#22a06b", bad = "#e5484d", grey = "#98a4b3";
 
-function axis(unit, title, more)
+const color_of = (i) => colors[i % colors.length];
+
+function axis(unit, title, more, steps)
 {
 	const a = Object.assign({
 		ticks: { callback: (v) => unit(v), maxTicksLimit: 7, maxRotation: 0 },
@@ -23,7 +33,7 @@ function axis(unit, title, more)
 	}
 	/* Bytes are round where a power of two is. */
 	if ((unit === bytes || unit === rate) && a.type !== "logarithmic") {
-		const step = (s) => 2 ** Math.ceil(Math.log2((s.max || 1) / 6));
+		const step = (s) => 2 ** Math.ceil(Math.log2((s.max || 1) / (steps || 6)));
 
 		a.afterDataLimits = (s) => { s.max = Math.ceil((s.max || 1) / step(s)) * step(s); };
 		a.afterBuildTicks = (s) => {
@@ -109,7 +119,7 @@ function lines(grid, title, id, sets, o)
 		data: { datasets: sets.map((s, i) => Object.assign({
 			label: s[0], data: s[1], borderWidth: 1.8, tension: 0,
 			pointRadius: s[1].length < 40 && !o.stepped ? 2 : 0, pointHitRadius: 6,
-			borderColor: colors[i], backgroundColor: colors[i] + "33",
+			borderColor: color_of(i), backgroundColor: color_of(i) + "33",
 			stepped: o.stepped || false, fill: !!o.stacked,
 		}, s[2] || {})) },
 		options: {
@@ -136,15 +146,16 @@ function bars(grid, title, id, labels, sets, o)
 	if (!sets.length)
 		return null;
 	const c = card(grid, title, o.cls), flat = o.flat;
-	const value = axis(o.unit, "", { beginAtZero: true, suggestedMax: o.max, stacked: !!o.stacked });
+	const value = axis(o.unit, "", { beginAtZero: true, suggestedMax: o.max, stacked: !!o.stacked }, flat ? 4 : 6);
 	/* What is far beyond it would leave nothing to be seen of the others. */
 	if (o.clip)
 		value.afterDataLimits = (s) => { s.max = Math.min(s.max, o.clip); };
-	const names = { stacked: !!o.stacked, ticks: { autoSkip: true, maxRotation: 0 }, grid: { display: false } };
+	const is_long = flat && labels.some((l) => l.length > 20);
+	const names = { stacked: !!o.stacked, ticks: { autoSkip: true, maxRotation: 0, font: { size: is_long ? 10 : 12 } }, grid: { display: false } };
 	draw(c, id, () => ({
 		type: "bar",
 		data: { labels, datasets: sets.map((s, i) => ({
-			label: s[0], data: s[1], backgroundColor: s[2] || colors[i],
+			label: s[0], data: s[1], backgroundColor: s[2] || color_of(i),
 			barPercentage: o.dense ? 1 : .8, categoryPercentage: o.dense ? 1 : .8,
 			maxBarThickness: o.dense ? undefined : 46,
 		})) },

@@ -50,7 +50,7 @@ function shares(grid, title, id, groups)
 	const kinds = [...new Set(groups.flatMap((g) => Object.keys(g[1] || {})))];
 
 	bars(grid, title, id, groups.map((g) => g[0]),
-		kinds.map((k) => [k, groups.map((g) => g[1] ? g[1][k] : null)]),
+		kinds.map((k) => [k, groups.map((g) => g[1] ? g[1][k] : null), parts_of_time[k]]),
 		{ unit: percent, flat: true, stacked: true, max: 100 });
 }
 function checkpoints(grid, items, title)

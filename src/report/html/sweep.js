@@ -63,7 +63,7 @@ function sweep(to, docs)
 
 			return v.length ? v.reduce((s, n) => s + n, 0) / v.length : null;
 		};
-		const title = `${q[0]} by ${axes[0]}` + (others.length > 1 ? ` and ${axes[1]}` : "");
+		const title = `${q[0][0].toUpperCase() + q[0].slice(1)} by ${axes[0]}` + (others.length > 1 ? ` and ${axes[1]}` : "");
 		const name = (b) => b === "" ? q[0] : `${axes[1]}=${b}`;
 		if (xs.length > 2 && !xs.some((x) => isNaN(number_of(x))))
 			lines(grid, title, "sweep", others.slice(0, 16).map((b) => [name(b), xs.map((a) => ({ x: number_of(a), y: mean(a, b) }))]),
