@@ -151,7 +151,7 @@ function bars(grid, title, id, labels, sets, o)
 	if (o.clip)
 		value.afterDataLimits = (s) => { s.max = Math.min(s.max, o.clip); };
 	const is_long = flat && labels.some((l) => l.length > 20);
-	const names = { stacked: !!o.stacked, ticks: { autoSkip: true, maxRotation: 0, font: { size: is_long ? 10 : 12 } }, grid: { display: false } };
+	const names = { stacked: !!o.stacked, ticks: { autoSkip: !flat || labels.length > 24, maxRotation: 0, font: { size: is_long ? 10 : 12 } }, grid: { display: false } };
 	draw(c, id, () => ({
 		type: "bar",
 		data: { labels, datasets: sets.map((s, i) => ({
@@ -165,7 +165,7 @@ function bars(grid, title, id, labels, sets, o)
 			scales: flat ? { x: value, y: names } : { x: names, y: value },
 			plugins: { tooltip: { mode: "index", callbacks: tooltip(o.unit) } },
 		},
-	}), flat ? Math.max(120, 70 + 34 * labels.length) : 0);
+	}), flat ? Math.max(120, (sets.length > 6 ? 100 : 70) + 34 * labels.length) : 0);
 	below(c, [["", plain]].concat(sets.map((s) => [s[0], o.unit])),
 		labels.map((l, i) => [l].concat(sets.map((s) => s[1][i]))));
 	return c;

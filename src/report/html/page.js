@@ -146,7 +146,9 @@ page();
 charts.forEach(start);
 const redraw = () => charts.forEach(start);
 dark.addEventListener("change", redraw);
-window.addEventListener("beforeprint", () => { is_printing = true; redraw(); });
-window.addEventListener("afterprint", () => { is_printing = false; redraw(); });
+/* As wide as paper before the charts are drawn for it: they are not drawn again. */
+const print_as = (is_on) => () => { is_printing = is_on; document.body.classList.toggle("paper", is_on); redraw(); };
+window.addEventListener("beforeprint", print_as(true));
+window.addEventListener("afterprint", print_as(false));
 if (location.hash === "#measure")
 	measure();
