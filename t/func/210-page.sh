@@ -179,19 +179,38 @@ not_ok "and no page is left" test -e x.html
 
 # ---- a browser
 
+browse()
+{
+	chromium --headless --no-sandbox --disable-gpu --disable-quic \
+		--no-first-run --disable-background-networking \
+		--disable-component-update --disable-sync \
+		--user-data-dir="$T/browser" --virtual-time-budget=3000 \
+		--log-net-log="$T/net" --enable-logging=stderr --dump-dom \
+		"file://$PWD/$1.html#measure" >dom 2>console
+}
+# What it was asked for over a network; what a browser asks for itself goes to its
+# maker, whatever the page is.
+asked_for()
+{
+	grep -oE '"url":"(http|ws|ftp)[^"]*"' "$T/net" |
+		grep -vE '//[a-z0-9.]*google(apis)?\.com/' | sort -u
+}
+
 if ! command -v chromium >/dev/null; then
 	skip "a browser draws them" "chromium is not here"
 elif ! grep -q 'chartjs.org' run.html; then
 	skip "a browser draws them" "built without Chart.js"
 else
+	# Without the policy that forbids all of them.
+	sed '/Content-Security-Policy/d
+		s,</body>,<img src="http://host.invalid/of-others">&,' \
+		run.html >asking.html
+	browse asking
+	is "a request that a page makes would be seen" "$(asked_for)" \
+		'"url":"http://host.invalid/of-others"'
 	for page in run plain checkpoint lanes tier find sweep table compare \
 		describe merged score curve mixed hour holes evil failed; do
-		chromium --headless --no-sandbox --disable-gpu --disable-quic \
-			--no-first-run --disable-background-networking \
-			--disable-component-update --disable-sync \
-			--user-data-dir="$T/browser" --virtual-time-budget=3000 \
-			--enable-logging=stderr --dump-dom \
-			"file://$PWD/$page.html#measure" >dom 2>console
+		browse $page
 		is "a browser draws every chart of $page.html" "$(python3 -c '
 import html, json, re
 m = re.search("data-charts=\"(.*?)\"", open("dom", errors="replace").read())
@@ -199,6 +218,7 @@ c = json.loads(html.unescape(m.group(1))) if m else []
 print(len(c) > 0, [x["id"] for x in c if not x["coloured"]])')" "True []"
 		cp dom $page.dom
 		not_ok "without an error" grep -q 'CONSOLE' console
+		is "or a request that is not the browser's own" "$(asked_for)" ""
 		not_ok "or a script of others" grep -q '<title>owned' dom
 	done
 	like "what failed is shown as text" "$(cat failed.dom)" \
