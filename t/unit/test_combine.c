@@ -229,7 +229,14 @@ START_TEST(seconds_of_repetitions_are_pooled)
 	ck_assert_double_eq(to.read.bw_kib.max, 200);
 	ck_assert_uint_eq(to.read.bw_kib.samples, 20);
 
+	/* Less than 1 KiB/s apart, too. */
+	to.read = seconds_of(10, 100, .5);
+	from.read = seconds_of(10, 100, .5);
+	merge_jobs(&to, &from, MERGE_TURNS, &json_store_memory, &store);
+	ck_assert_double_eq_tol(to.read.bw_kib.dev, .5, 1e-9);
+
 	to.read = seconds_of(10, 100, 0);
+	from.read = seconds_of(10, 200, 0);
 	to.wall_seconds = 10;
 	merge_jobs(&to, &from, MERGE_CLIENTS, &json_store_memory, &store);
 	ck_assert_uint_eq(to.io.numjobs, 4);

@@ -351,7 +351,13 @@ START_TEST(workers_of_one_job_have_one_window_and_its_caches_once)
 	measure(&run.jobs[0], 1, 2);
 	measure(&run.jobs[1], 1, 6);
 	run.jobs[0].storage.cache_drops = run.jobs[1].storage.cache_drops = 1;
+	for (unsigned i = 0; i < 2; i++) {
+		run.jobs[i].marks.end.energy.package_uj = 30000000;
+		run.jobs[i].read.io_bytes = (1 + 2ULL * i) << 30;
+		run.jobs[i].write.io_bytes = (2 + 2ULL * i) << 30;
+	}
 	merge_workers(&run.jobs[0], &run.jobs[1]);
+	ck_assert_double_eq_tol(run.jobs[0].energy.joules_per_gib, 3, 1e-9);
 	ck_assert_double_eq(run.jobs[0].window.seconds, 5);
 	ck_assert_uint_eq(run.jobs[0].storage.device_read_bytes, 3000);
 	ck_assert_uint_eq(run.jobs[0].storage.cache_drops, 1);

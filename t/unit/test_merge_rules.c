@@ -118,6 +118,43 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 }
 END_TEST
 
+/* Of ranks that were as slow as each other the first one is named. */
+START_TEST(the_slowest_rank_is_the_first_of_its_like)
+{
+	static const struct {
+		double first, second;
+		uint64_t slowest;
+	} cases[] = {
+		{ 10, 10, 1 }, { 10, 9, 2 }, { 9, 10, 1 }, { NONE, 9, 2 }
+	};
+	static struct job_result to, from;
+	struct job *job = job_new("a");
+	struct checkpoints_result *c[] = { &to.ml.saves, &from.ml.saves };
+
+	fill_record(&to, job, &work_train);
+	fill_record(&from, job, &work_train);
+	for (unsigned i = 0; i < 2; i++) {
+		struct checkpoint_result *k = keep(mem_zalloc(sizeof(*k)));
+
+		c[i]->items.items = k;
+		c[i]->items.count = c[i]->count = c[i]->completed = 1;
+		c[i]->slowest_rank_bytes_per_sec =
+			k->slowest_rank_bytes_per_sec =
+				i ? cases[_i].second : cases[_i].first;
+		c[i]->slowest_rank = k->slowest_rank = 1 + i;
+		k->complete = true;
+	}
+	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
+	ck_assert_uint_eq(c[0]->slowest_rank, cases[_i].slowest);
+	ck_assert_uint_eq(
+		((struct checkpoint_result *)c[0]->items.items)->slowest_rank,
+		cases[_i].slowest);
+	keep(to.numa.loader_nodes);
+	free_all();
+	job_free(job);
+}
+END_TEST
+
 START_TEST(without_au_the_reason_stays)
 {
 	static struct job_result to, from;
@@ -287,6 +324,7 @@ Suite *suite_merge_rules(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_test(t, every_member_has_a_rule);
 	tcase_add_test(t, a_group_keeps_latencies_and_the_slowest_of_all);
+	tcase_add_loop_test(t, the_slowest_rank_is_the_first_of_its_like, 0, 4);
 	tcase_add_test(t, without_au_the_reason_stays);
 	tcase_add_test(t, shares_of_time_weigh_by_workers);
 	tcase_add_loop_test(t, epochs_of_two_lengths_merge_as_they_were_run, 0,

@@ -68,7 +68,7 @@ START_TEST(what_is_hidden_asks_for_as_many_files_as_show_it)
 	world_init(&w);
 	w.job.loader = LOADER_PYTORCH;
 	w.job.prefetch = 2;
-	w.job.scale = 100;
+	w.job.scale = 100 - (double)_i;
 	w.result.dataset = &ds;
 	w.result.ml.steps = 79;
 	w.result.ml.epochs_total = 1;
@@ -80,7 +80,9 @@ START_TEST(what_is_hidden_asks_for_as_many_files_as_show_it)
 	w.result.ml.time_percent =
 		(struct time_percent){ .compute = 97, .stall = 3 };
 	verdict_fill(&w.run);
-	check_has(w.result.verdict.try_next, "--num_files=2240 ");
+	check_has(w.result.verdict.try_next,
+		  _i ? "--num_files=2240 --scale=100% : epochs"
+		     : "--num_files=2240 : epochs");
 	world_fini(&w);
 }
 END_TEST
@@ -138,6 +140,28 @@ START_TEST(a_plain_job_is_the_hosts_from_90_percent_on)
 }
 END_TEST
 
+START_TEST(one_cpu_is_no_cpus)
+{
+	static const struct {
+		double cpus;
+		const char *said;
+	} rows[] = {
+		{ 1, "CPU 95.0% busy (1 CPU)" },
+		{ 1.5, "CPU 95.0% busy (1.5 CPUs)" },
+		{ .5, "CPU 95.0% busy (0.5 CPUs)" },
+		{ 0, "CPU 95.0% busy (64 CPUs)" },
+	};
+	const struct host_result h = { .cpu_percent = 95,
+				       .cpus = rows[_i].cpus };
+	const struct host host = { .cpus = 64 };
+	struct buf out = { 0 };
+
+	verdict_put_full(&out, &h, &host);
+	ck_assert_str_eq(buf_str(&out), rows[_i].said);
+	buf_fini(&out);
+}
+END_TEST
+
 START_TEST(steps_that_take_no_time_have_no_rate)
 {
 	struct ml_result ml = { .accelerators = 2, .step_ns = hist_new() };
@@ -160,10 +184,12 @@ Suite *suite_verdict_words(void)
 	tcase_add_loop_test(
 		t, stall_is_a_percentile_that_has_something_beyond_it, 0, 6);
 	tcase_add_test(t, batches_are_read_ahead_as_the_loader_has_it);
-	tcase_add_test(t, what_is_hidden_asks_for_as_many_files_as_show_it);
+	tcase_add_loop_test(t, what_is_hidden_asks_for_as_many_files_as_show_it,
+			    0, 2);
 	tcase_add_test(t, reads_in_flight_are_those_of_all_threads);
 	tcase_add_loop_test(t, a_plain_job_is_the_hosts_from_90_percent_on, 0,
 			    2);
+	tcase_add_loop_test(t, one_cpu_is_no_cpus, 0, 4);
 	tcase_add_test(t, steps_that_take_no_time_have_no_rate);
 	suite_add_tcase(s, t);
 	return s;
