@@ -4,6 +4,7 @@
 # In memory: a page is a few files.
 
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/runs.sh"
 
 command -v python3 >/dev/null || skip_all "python3 is not here"
 job="--name=t --directory=$T/data --format=raw --num_files=32 --sample_size=64k
@@ -127,6 +128,17 @@ for name in hour eight holes; do
 	ok "the page of $name.json is smaller than 2 MiB" \
 		test "$(wc -c <$name.html)" -le 2097152
 done
+(
+	virtual_time
+	"$MLGEN" --name=h --directory=h --format=raw --num_files=32 \
+		--sample_size=64k --batch_size=4 --accelerators=2 \
+		--compute_time=500ms --epochs=1000000 --time_based \
+		--runtime=3600s --quiet --html="$T/virtual.html" >/dev/null
+)
+ok "so is that of a run of an hour in virtual time" \
+	test "$(wc -c <virtual.html)" -le 2097152
+is "whose intervals thinned themselves" "$(figures virtual.html \
+	'360 <= len(f["answer"][0]["series"]["jobs"][0]["read_bytes"]) <= 720')" True
 is "an hour of one job lacks nothing" "$(figures hour.html 'f["left_out"]')" "[]"
 like "of eight it says what it lacks" "$(figures eight.html 'f["left_out"]')" "'bins'"
 
@@ -209,7 +221,7 @@ else
 	is "a request that a page makes would be seen" "$(asked_for)" \
 		'"url":"http://host.invalid/of-others"'
 	for page in run plain checkpoint lanes tier find sweep table compare \
-		describe merged score curve mixed hour holes evil failed; do
+		describe merged score curve mixed hour virtual holes evil failed; do
 		browse $page
 		is "a browser draws every chart of $page.html" "$(python3 -c '
 import html, json, re

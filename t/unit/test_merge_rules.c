@@ -118,6 +118,29 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 }
 END_TEST
 
+/* What clients weighed is nothing that turns go by: 2 workers of 20 s each and one of
+ * 40 s weigh alike. */
+START_TEST(turns_of_clients_weigh_by_their_own_time)
+{
+	static struct job_result r[3];
+	static const double seconds[] = { 10, 20, 40 };
+	struct job *job = job_new("a");
+
+	for (unsigned i = 0; i < 3; i++) {
+		fill_record(&r[i], job, &work_train);
+		r[i].wall_seconds = seconds[i];
+		r[i].ml.accelerators = 1;
+		r[i].ml.time_percent.compute = i < 2 ? 10 : 20;
+	}
+	merge_jobs(&r[0], &r[1], MERGE_CLIENTS, &memory, NULL);
+	merge_jobs(&r[0], &r[2], MERGE_TURNS, &memory, NULL);
+	ck_assert_double_eq_tol(r[0].ml.time_percent.compute, 15, 1e-9);
+	keep(r[0].numa.loader_nodes);
+	free_all();
+	job_free(job);
+}
+END_TEST
+
 /* Of ranks that were as slow as each other the first one is named. */
 START_TEST(the_slowest_rank_is_the_first_of_its_like)
 {
@@ -324,6 +347,7 @@ Suite *suite_merge_rules(void)
 	tcase_set_timeout(t, 30);
 	tcase_add_test(t, every_member_has_a_rule);
 	tcase_add_test(t, a_group_keeps_latencies_and_the_slowest_of_all);
+	tcase_add_test(t, turns_of_clients_weigh_by_their_own_time);
 	tcase_add_loop_test(t, the_slowest_rank_is_the_first_of_its_like, 0, 4);
 	tcase_add_test(t, without_au_the_reason_stays);
 	tcase_add_test(t, shares_of_time_weigh_by_workers);
