@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/units.h"
@@ -38,6 +39,7 @@ static const struct mlgen_field curve_fields[] = {
 	{ "accesses", MLGEN_F_U64(S, accesses), .help = "Of the epochs after the first." },
 	{ "hit_ns", MLGEN_F_F64(S, hit_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a hit takes; null = not known." },
 	{ "miss_ns", MLGEN_F_F64(S, miss_ns), .unit = "ns", .flags = MLGEN_NULLABLE, .help = "What a miss takes; null = not known." },
+	{ "left_out", METRICS_CHARS(S, left_out), .flags = MLGEN_NULLABLE, .help = "Options of the job that change what a run hits, and are left out here; null: none." },
 	{ "points", METRIC_LIST(S, points, struct miss_point, point_fields), .help = "Policy by policy, the smallest size first." },
 	{ 0 },
 };
@@ -105,7 +107,7 @@ static void put_au(FILE *to, const struct miss_curve *m, const struct job *j)
 }
 
 /* What a run of the job would do besides, which is not in it. */
-static void put_left_out(FILE *to, const struct job *j)
+static void fill_left_out(struct miss_curve *m, const struct job *j)
 {
 	const struct {
 		const char *name;
@@ -117,16 +119,14 @@ static void put_left_out(FILE *to, const struct job *j)
 		{ "cache_prefetch", j->cache_prefetch > 0 },
 		{ "cache_warm", j->cache_warm > 0 },
 	};
-	const char *between = "  counted without ";
+	struct buf text = { 0 };
 
-	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-		if (!options[i].is_set)
-			continue;
-		fprintf(to, "%s%s", between, options[i].name);
-		between = ", ";
-	}
-	if (between[0] == ',')
-		fprintf(to, ", which a run of the job has\n");
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (options[i].is_set)
+			buf_addf(&text, "%s%s", text.len ? ", " : "",
+				 options[i].name);
+	snprintf(m->left_out, sizeof(m->left_out), "%s", buf_str(&text));
+	buf_fini(&text);
 }
 
 void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
@@ -139,7 +139,10 @@ void miss_curve_text(FILE *to, const struct miss_curve *m, const struct job *j)
 		m->job, units_human_bytes(bytes, (double)m->data_bytes),
 		m->caches > 1 ? " for each accelerator" : "", m->epochs,
 		units_human_count(accesses, m->accesses));
-	put_left_out(to, j);
+	if (*m->left_out)
+		fprintf(to,
+			"  counted without %s, which a run of the job has\n",
+			m->left_out);
 	put_rows(to, m, false);
 	put_au(to, m, j);
 }
@@ -170,6 +173,8 @@ static int curve_of(const struct ask *a, const struct job *j,
 	rc = dataset_take_there(&ds, j, err);
 	if (rc == 0)
 		rc = miss_curve_count(m, j, &ds, err);
+	if (rc == 0)
+		fill_left_out(m, j);
 	if (rc == 0)
 		rc = miss_curve_costs(m, j, a->set->files, a->set->file_count,
 				      err);

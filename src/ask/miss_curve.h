@@ -28,7 +28,9 @@ struct miss_curve {
 	uint64_t caches;            /* each of the size, of its own rank */
 	uint64_t epochs, accesses;  /* of the epochs after the first */
 	double hit_ns, miss_ns;     /* of an extent; NaN = not known */
-	struct metric_list points;  /* miss_point, policy by policy; owned */
+	/* Options of the job that a run has beside it; "" = none. */
+	char left_out[96];
+	struct metric_list points; /* miss_point, policy by policy; owned */
 };
 
 struct miss_curve_document {

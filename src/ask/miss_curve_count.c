@@ -322,12 +322,9 @@ static int check_count(const struct counting *c, struct mlgen_err *err)
 static int check_job(const struct job *j, const struct dataset *ds,
 		     struct mlgen_err *err)
 {
-	if (j->cache_unit.kind == CACHE_PAGES && !pages_fit(ds))
-		return mlgen_fail(err, -EINVAL,
-				  "miss-curve: '%s' has cache_unit=page, and "
-				  "files that differ in samples have no pages; "
-				  "cache_unit=sample or file",
-				  j->name);
+	if (j->cache_unit.kind == CACHE_PAGES &&
+	    pages_check(ds, j->cache_unit.number, err) < 0)
+		return err->code;
 	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
 		return mlgen_fail(err, -EINVAL,
 				  "miss-curve: '%s' has shuffle=importance, "

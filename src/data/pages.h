@@ -4,14 +4,17 @@
 
 #include <assert.h>
 
+#include <mlgen/err.h>
+
 #include "base/util.h"
 #include "data/dataset.h"
 
 /*
  * A page is so many extents of a file, one behind the other, as many as SIZE has
  * room for on the mean and one at least; the last page of a file may have fewer.
+ * SIZE is that of an extent at least, and of a file at most (pages_check).
  * A sample lies in one page: they begin and end with samples, as those of
- * shuffle=pages do. All files have as many extents (pages_fit).
+ * shuffle=pages do. All files have as many extents.
  */
 struct pages {
 	uint64_t extents;      /* of a page */
@@ -19,10 +22,9 @@ struct pages {
 	uint64_t per_file, count;
 };
 
-static inline bool pages_fit(const struct dataset *ds)
-{
-	return !ds->found && !ds->extents_differ;
-}
+/* Can pages be of this size? 0, or -EINVAL with err: what would be right. */
+int pages_check(const struct dataset *ds, uint64_t size_bytes,
+		struct mlgen_err *err);
 
 static inline struct pages pages_of(const struct dataset *ds,
 				    uint64_t size_bytes)

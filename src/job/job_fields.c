@@ -118,7 +118,7 @@ static const struct mlgen_choice cache_scopes[] = {
 static const struct mlgen_choice cache_units[] = {
 	{ "sample", CACHE_SAMPLES, "what is read together: a sample, where samples can be read alone" },
 	{ "file", CACHE_FILES, "whole files" },
-	{ "page:SIZE", CACHE_PAGES, "neighbours of a file, of SIZE together; a miss brings all of them" },
+	{ "page:SIZE", CACHE_PAGES, "neighbours of a file, of SIZE together, from that of one sample to that of a file; a miss brings all of them" },
 	{ 0 },
 };
 

@@ -221,12 +221,9 @@ static int check_options(const struct job *j, const struct dataset *ds,
 {
 	bool is_decoded = j->cache_stage == CACHE_DECODED;
 
-	if (j->cache_unit.kind == CACHE_PAGES && !pages_fit(ds))
-		return mlgen_fail(err, -EINVAL,
-				  "cache_unit: pages are of files that have "
-				  "as many samples each, and those of %s "
-				  "differ; use sample or file",
-				  ds->directory);
+	if (j->cache_unit.kind == CACHE_PAGES &&
+	    pages_check(ds, j->cache_unit.number, err) < 0)
+		return err->code;
 	if (is_decoded && j->cache_unit.kind != CACHE_SAMPLES)
 		return mlgen_fail(err, -EINVAL,
 				  "cache_stage: what is decoded are samples; "

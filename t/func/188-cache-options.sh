@@ -70,6 +70,31 @@ else
 	skip "a tier that is too large" "no file of 4 TiB can be made here"
 fi
 
+# ---- its pages: from a sample to a file
+pages()
+{
+	train --cache_size=50% --samples_per_file=20 --num_files=4 \
+		--cache_latency=1us --ioengine=null "$@"
+}
+for where in "" --dry-run; do
+	exits "a page of one sample is taken${where:+, $where}" 0 pages $where \
+		--cache_unit=page:2k
+	exits "and one of a file" 0 pages $where --cache_unit=page:40k
+done
+for question in --quiet --miss-curve; do
+	exits "one of less is refused, $question" 2 pages $question \
+		--epochs=2 --cache_unit=page:2047
+	like "saying what would be right" "$(cat err)" \
+		'^mlgen: cache_unit: a page of 2047 bytes holds not one of what is read together, which has 2048; a size from there to the 40960 of a file, or sample$'
+	exits "and one of more" 2 pages $question --epochs=2 \
+		--cache_unit=page:40961
+	like "the same" "$(cat err)" \
+		'^mlgen: cache_unit: a page of 40961 bytes is larger than a file, which has 40960; a size from 2048 to there, or file$'
+	exits "of files that are read whole there are none" 2 pages $question \
+		--epochs=2 --samples_per_file=1 --cache_unit=page:1m
+	like "which says so" "$(cat err)" 'are read whole; use sample$'
+done
+
 # ---- what a dry run says of it
 page()
 {
