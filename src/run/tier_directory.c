@@ -44,6 +44,8 @@ static int directory_open(struct tier_cache *c, struct mlgen_err *err)
 		c->folder.is_ours = false;
 	if (rc == 0)
 		tier_folder_empty(c); /* of a run that was killed */
+	if (rc >= 0 && c->tier->job->cache_persist)
+		tier_manifest_reserve(c);
 	if (rc >= 0 && c->tier->job->cache_fill == CACHE_FILL_ASYNC)
 		rc = tier_filler_new(c, err);
 	return rc < 0 ? rc : 0;

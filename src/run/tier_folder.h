@@ -34,6 +34,9 @@ void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot);
 /* Take what an earlier one has left over; the manifest is gone then. 1 where it
  * did, 0: there was none, or -errno with err: it is of something else. */
 int tier_manifest_read(struct tier_cache *c, struct mlgen_err *err);
+/* Room on the disk for the one to come, before the tier takes all there is; where
+ * there is none, that is what tier_manifest_write says. */
+void tier_manifest_reserve(struct tier_cache *c);
 /* After all have been joined. 0, or -errno with err. */
 int tier_manifest_write(struct tier_cache *c, struct mlgen_err *err);
 bool tier_manifest_is_there(const struct tier_cache *c);

@@ -82,19 +82,50 @@ static int manifest_fail(const struct tier_cache *c, int code,
 			  c->folder.path, strerror(-code));
 }
 
+static int open_new(const struct tier_cache *c)
+{
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(c->folder.dir_fd, TIER_MANIFEST ".new", flags, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Of a number below this, in hexadecimal. */
+static uint64_t digits(uint64_t end)
+{
+	return (uint64_t)snprintf(NULL, 0, "%" PRIx64, end);
+}
+
+void tier_manifest_reserve(struct tier_cache *c)
+{
+	uint64_t line = digits(c->tier->units.count) + digits(c->slot_count) +
+			(c->sums ? 8 : 1) + sizeof("  \n") - 1;
+	struct buf text = { 0 };
+	int fd = open_new(c);
+	uint64_t bytes;
+
+	put_identity(c, &text);
+	bytes = text.len + line * c->slot_count +
+		sizeof(MANIFEST_LAST "01234567\n");
+	buf_fini(&text);
+	if (fd < 0)
+		return;
+	fallocate(fd, 0, 0, (off_t)bytes);
+	close(fd);
+}
+
+/* Into what was reserved, of which the rest goes. */
 static int put_file(const struct tier_cache *c, const struct buf *text)
 {
-	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
-	int dir = c->folder.dir_fd, rc;
-	int fd = openat(dir, TIER_MANIFEST ".new", flags, 0600);
+	int dir = c->folder.dir_fd, fd = open_new(c), rc;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* The bytes that it tells of first. */
 	rc = syncfs(fd) == 0 ? 0 : -errno;
 	if (rc == 0)
 		rc = writeall(fd, buf_str(text), text->len);
-	if (rc == 0 && fsync(fd) != 0)
+	if (rc == 0 && (ftruncate(fd, (off_t)text->len) != 0 || fsync(fd) != 0))
 		rc = -errno;
 	close(fd);
 	if (rc == 0 &&

@@ -149,6 +149,29 @@ for layout in slab files; do
 	is "$layout: what a killed run has left is of no use to the next" \
 		"$calls" "600 60"
 	is "... and gone" "$(left)" 0
+
+	# One that had what an earlier one has kept: since it began that is not
+	# what the manifest said, which is there no longer.
+	keep="--cache_size=30% --cache_directory=$tier --cache_layout=$layout
+		--cache_persist=1 --cache_verify=1"
+	# shellcheck disable=SC2086
+	run $keep --cache=random
+	# shellcheck disable=SC2086
+	background "$MLGEN" $job $keep --cache=random --time_based=1 \
+		--runtime=60 --compute_time=1ms
+	# shellcheck disable=SC2329
+	is_taken()
+	{
+		[ ! -e "$tier/mlgen-cache-j/manifest" ]
+	}
+	poll is_taken
+	kill -9 "$pid"
+	finish
+	# shellcheck disable=SC2086
+	run $keep --cache=minio
+	is "$layout: one that is killed leaves nothing of what it had found" \
+		"$calls $(json "$T/run.json" jobs.0.cache.wrong)" "600 60 0"
+	rm -rf "$tier"
 done
 
 # Others' files.
@@ -180,6 +203,19 @@ for how in "slab sync" "files sync" "slab async" "files async"; do
 		--cache_fill="${how#* }"
 	like "$title: the cache grows no more" "$(cat "$T/err")" "grows no more"
 	like "... and the run goes on" "$calls" "^600 "
+	keep="--cache=minio --cache_size=50% --cache_directory=$T/small
+		--cache_queue=600 --cache_verify=1 --cache_persist=1
+		--cache_layout=${how% *} --cache_fill=${how#* }"
+	# shellcheck disable=SC2086
+	run $keep
+	is "... and is kept as far as it came" \
+		"$(grep -v '^mlgen: note: ' "$T/err")" ""
+	# shellcheck disable=SC2086
+	run $keep
+	is "... where the next run finds what was read" "${calls% *} $(
+		json "$T/run.json" jobs.0.cache.wrong \
+			jobs.0.cache.kept_units |
+			awk '{ print $1, ($2 > 50 && $2 < 100) }')" "600 0 1"
 	umount "$T/small"
 done
 done_testing
