@@ -43,10 +43,10 @@ static bool random_make_room(struct cache *c, const struct cache_access *a,
 static const struct cache_policy policies[] = {
 	[CACHE_LRU] = { BY_AGE, .hit = cache_list_renew },
 	[CACHE_FIFO] = { BY_AGE },
-	[CACHE_LFU] = { .slot_bytes = sizeof(struct cache_link), .make_room = cache_lfu_make_room,
+	[CACHE_LFU] = { .slot_bytes = sizeof(struct cache_link), .has_word = true, .make_room = cache_lfu_make_room,
 			.hit = cache_lfu_hit, .add = cache_lfu_add, .remove = cache_lfu_remove },
 	[CACHE_RANDOM] = { .make_room = random_make_room },
-	[CACHE_CLOCK] = { .slot_bytes = sizeof(struct cache_link), .make_room = cache_clock_make_room,
+	[CACHE_CLOCK] = { .slot_bytes = sizeof(struct cache_link), .has_word = true, .make_room = cache_clock_make_room,
 			  .hit = cache_clock_hit, .add = cache_clock_add, .remove = cache_list_remove },
 	[CACHE_MINIO] = { .takes = NULL },
 	[CACHE_IMPORTANCE] = { BY_WORTH, .worth = cache_worth_importance },
@@ -119,10 +119,16 @@ uint64_t cache_slots(const struct cache_config *cfg)
 	return u64_min(most, cfg->capacity_bytes / u64_max(cfg->each_bytes, 1));
 }
 
+/* Sizes have a place of their own where their word is taken. */
+static bool has_sizes(const struct cache_config *cfg)
+{
+	return !cfg->each_bytes && policies[cfg->policy].has_word;
+}
+
 static uint64_t slot_bytes(const struct cache_config *cfg)
 {
 	return sizeof(struct cache_entry) + policies[cfg->policy].slot_bytes +
-	       (cfg->each_bytes ? 0 : sizeof(uint32_t));
+	       (has_sizes(cfg) ? sizeof(uint32_t) : 0);
 }
 
 /* Nodes of it: an eighth of the slots, and of few all. */
@@ -190,7 +196,7 @@ static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
 	c->heap_room = (uint32_t)nodes;
 	c->links = cut(&at, slots * policies[c->cfg.policy].slot_bytes);
 	c->entries = cut(&at, slots * sizeof(*c->entries));
-	if (!c->cfg.each_bytes)
+	if (has_sizes(&c->cfg))
 		c->sizes = cut(&at, slots * sizeof(*c->sizes));
 	c->slot_of = cut(&at, c->cfg.units * sizeof(*c->slot_of));
 	return 0;
@@ -254,10 +260,12 @@ static uint64_t bytes_of(const struct cache *c, uint64_t unit)
 
 uint64_t cache_slot_bytes(const struct cache *c, uint32_t slot)
 {
-	if (!c->sizes)
+	uint32_t bytes;
+
+	if (c->cfg.each_bytes)
 		return c->cfg.each_bytes;
-	return c->sizes[slot] < UINT32_MAX ? c->sizes[slot]
-					   : bytes_of(c, c->entries[slot].unit);
+	bytes = c->sizes ? c->sizes[slot] : c->entries[slot].bytes;
+	return bytes < UINT32_MAX ? bytes : bytes_of(c, c->entries[slot].unit);
 }
 
 static uint32_t next_slot(struct cache *c)
@@ -280,10 +288,14 @@ static void set_free(struct cache *c, uint32_t slot)
 static void take_slot(struct cache *c, uint32_t slot, uint64_t unit,
 		      uint64_t bytes)
 {
+	uint32_t kept = (uint32_t)u64_min(bytes, UINT32_MAX);
+
 	c->entries[slot].unit = (uint32_t)unit;
 	c->entries[slot].generation++;
 	if (c->sizes)
-		c->sizes[slot] = (uint32_t)u64_min(bytes, UINT32_MAX);
+		c->sizes[slot] = kept;
+	else if (!c->policy->has_word)
+		c->entries[slot].bytes = kept;
 	c->slot_of[unit] = slot + 1;
 	c->used_bytes += bytes;
 	c->count++;

@@ -20,9 +20,9 @@
  * (importance, belady), it does so unless each of those is worth less, and then
  * none of them goes. One that is larger than the cache is never kept.
  *
- * At most 22 bytes for each unit that it can hold, 4 more where they differ in
- * size, and 4 for each that there is; nothing is allocated after cache_new. One thread at a time. What policies are
- * called stands in job/cache_words.h: cache_policies are the choices of options.
+ * At most 22 bytes for each unit that it can hold, or 24 where they differ in size,
+ * and 4 for each that there is; nothing is allocated after cache_new. One thread
+ * at a time. What policies are called stands in job/cache_words.h: cache_policies are the choices of options.
  */
 struct cache;
 

@@ -10,9 +10,9 @@ struct cache_entry {
 	uint32_t generation;
 	union {
 		uint32_t next_free; /* slot, where it is free */
-		uint32_t aside;     /* by worth: in a chain; 0 = it is not */
 		uint32_t was_hit;   /* CACHE_CLOCK: since its last turn */
 		uint32_t times;     /* CACHE_LFU: its list, from 0 */
+		uint32_t bytes;     /* else, where they differ: as sizes */
 	};
 };
 
@@ -45,7 +45,8 @@ struct cache {
 	struct cache_config cfg;
 	uint32_t *slot_of;           /* by unit, + 1; 0 = not there */
 	struct cache_entry *entries; /* by slot */
-	/* By slot, UINT32_MAX = that or more; NULL = they are alike. */
+	/* By slot, UINT32_MAX = that or more; NULL = they are alike, or
+	 * entries have them. */
 	uint32_t *sizes;
 	union {
 		struct cache_link *links; /* by slot */
@@ -58,8 +59,10 @@ struct cache {
 	struct cache_list lists[CACHE_LISTS]; /* the first, but of lfu */
 	uint64_t filled;                      /* bits of those of lfu */
 	uint32_t heap_count, heap_room;
-	uint64_t bar;   /* what is not in the heap is worth it, or more */
-	uint32_t aside; /* the first slot that is set aside, + 1; 0 = none */
+	uint64_t bar; /* what is not in the heap is worth it, or more */
+	/* By worth: the first slot that is set aside, + 1; 0 = none. What slot_of
+	 * has of its unit is the next one then. */
+	uint32_t aside;
 	uint64_t used_bytes;
 	uint64_t tick; /* what was drawn, or accessed, so far */
 	void *memory;
@@ -73,6 +76,7 @@ struct cache {
  */
 struct cache_policy {
 	size_t slot_bytes; /* of its own, beside struct cache_entry */
+	bool has_word;     /* ... and a word in there */
 	/* Is the unit one to be kept? NULL = each is. */
 	bool (*takes)(const struct cache *c, uint64_t unit);
 	bool (*make_room)(struct cache *c, const struct cache_access *a,

@@ -103,7 +103,9 @@ static void order(struct cache *c)
 
 static bool is_aside(const struct cache *c, uint32_t slot)
 {
-	return c->aside && c->entries[slot].aside;
+	uint32_t unit = c->entries[slot].unit;
+
+	return c->aside && unit != CACHE_FREE && c->slot_of[unit] != slot + 1;
 }
 
 static bool is_old(const struct cache *c, const struct cache_node *n)
@@ -226,7 +228,6 @@ void cache_worth_add(struct cache *c, uint32_t slot,
 		     const struct cache_access *a)
 {
 	c->worth[slot] = c->policy->worth(a, 0);
-	c->entries[slot].aside = 0;
 	push(c, c->worth[slot], slot);
 }
 
@@ -246,10 +247,11 @@ void cache_worth_remove(struct cache *c, uint32_t slot)
 	c->worth[slot] = CACHE_WORTH_NONE;
 }
 
-/* A chain of slots, of each the next one + 1; the last is its own next. */
+/* A chain of slots: what is known of a unit is not where it is but which comes
+ * next. Nobody looks for it until all of them are back, or gone. */
 static void set_aside(struct cache *c, uint32_t slot)
 {
-	c->entries[slot].aside = c->aside ? c->aside : slot + 1;
+	c->slot_of[c->entries[slot].unit] = c->aside;
 	c->aside = slot + 1;
 	pop(c);
 }
@@ -258,10 +260,11 @@ static void set_aside(struct cache *c, uint32_t slot)
 static void end_aside(struct cache *c, bool goes)
 {
 	while (c->aside) {
-		uint32_t slot = c->aside - 1, next = c->entries[slot].aside;
+		uint32_t slot = c->aside - 1;
+		uint32_t *slot_of = &c->slot_of[c->entries[slot].unit];
 
-		c->aside = next == slot + 1 ? 0 : next;
-		c->entries[slot].aside = 0;
+		c->aside = *slot_of;
+		*slot_of = slot + 1;
 		if (goes)
 			cache_evict(c, slot);
 		else if (c->worth[slot] <= c->bar)

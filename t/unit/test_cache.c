@@ -393,7 +393,7 @@ START_TEST(what_was_kept_comes_into_the_slot_that_it_had)
 }
 END_TEST
 
-START_TEST(memory_is_26_bytes_a_slot_and_4_a_unit_at_most)
+START_TEST(memory_is_24_bytes_a_slot_and_4_a_unit_at_most)
 {
 	struct cache_config cfg = { .policy = (enum job_cache)_i,
 				    .units = 1000000,
@@ -406,7 +406,7 @@ START_TEST(memory_is_26_bytes_a_slot_and_4_a_unit_at_most)
 			  500000 * 22 + 1000000 * 4 + 4096);
 	cfg.each_bytes = 0;
 	ck_assert_uint_le(cache_state_bytes(&cfg),
-			  500000 * 26 + 1000000 * 4 + 4096);
+			  500000 * 24 + 1000000 * 4 + 4096);
 }
 END_TEST
 
@@ -450,7 +450,7 @@ Suite *suite_cache(void)
 	tcase_add_test(tc, lfu_keeps_what_is_read_often);
 	tcase_add_loop_test(tc, what_was_kept_comes_into_the_slot_that_it_had,
 			    CACHE_LRU, CACHE_HOT + 1);
-	tcase_add_loop_test(tc, memory_is_26_bytes_a_slot_and_4_a_unit_at_most,
+	tcase_add_loop_test(tc, memory_is_24_bytes_a_slot_and_4_a_unit_at_most,
 			    CACHE_LRU, CACHE_HOT + 1);
 	tcase_add_test(tc, more_units_than_have_numbers_are_refused);
 	tcase_add_loop_test(tc, each_policy_has_a_word, CACHE_NONE,

@@ -246,13 +246,19 @@ static uint64_t state_bytes(struct fixture *f)
 	return tier_state_bytes(&f->job, &stages);
 }
 
-/* Of so many files, of which so many are held in a directory. */
-static void resize(struct fixture *f, uint64_t files, uint64_t held)
+/* Of so many files, of which so many are held in a directory: all alike, or each
+ * of another size. */
+static void resize(struct fixture *f, uint64_t files, uint64_t held,
+		   bool differ)
 {
 	static char tier[] = "tier";
 
 	dataset_fini(&f->dataset);
 	f->job.num_files = files;
+	if (differ)
+		f->job.sample_size = (struct dist){ .kind = DIST_UNIFORM,
+						    .a = 1000,
+						    .b = 2000 };
 	f->job.cache_size = (struct cache_size){ .samples = held };
 	f->job.cache_directory = tier;
 	f->job.cache_persist = true;
@@ -266,14 +272,15 @@ static void resize(struct fixture *f, uint64_t files, uint64_t held)
 START_TEST(it_takes_16_bytes_a_sample_and_32_an_entry_at_most)
 {
 	uint64_t least, of_samples, of_entries;
+	bool differ = _i % 2;
 	struct fixture f;
 
-	set_up(&f, _i);
-	resize(&f, 1000, 1000);
+	set_up(&f, _i / 2);
+	resize(&f, 1000, 1000, differ);
 	least = state_bytes(&f);
-	resize(&f, 1000 + MORE, 1000);
+	resize(&f, 1000 + MORE, 1000, differ);
 	of_samples = state_bytes(&f) - least;
-	resize(&f, 1000 + MORE, 1000 + MORE);
+	resize(&f, 1000 + MORE, 1000 + MORE, differ);
 	of_entries = state_bytes(&f) - least - of_samples;
 	ck_assert_uint_ge(of_samples, 8 * MORE);
 	ck_assert_uint_le(of_samples, 16 * MORE);
@@ -340,7 +347,7 @@ Suite *suite_tier(void)
 	tcase_add_test(tc, accesses_are_counted_anew_before_32_bits_are_full);
 	tcase_add_loop_test(tc,
 			    it_takes_16_bytes_a_sample_and_32_an_entry_at_most,
-			    CACHE_LRU, CACHE_HOT + 1);
+			    2 * CACHE_LRU, 2 * CACHE_HOT + 2);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("slots");
 	tcase_add_test(tc, a_slot_is_read_by_those_whose_bytes_it_has);
