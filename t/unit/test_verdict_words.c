@@ -176,6 +176,34 @@ START_TEST(steps_that_take_no_time_have_no_rate)
 }
 END_TEST
 
+/* 80 steps would show it: an epoch of 79 is short, one of 80 is cut short. */
+START_TEST(steps_cut_short_what_epochs_would_show)
+{
+	struct dataset ds = { .files = 2240 - (uint64_t)_i,
+			      .samples_per_file = 2 };
+	struct world w;
+
+	world_init(&w);
+	w.job.loader = LOADER_PYTORCH;
+	w.job.prefetch = 2;
+	w.job.steps = 79;
+	w.result.dataset = &ds;
+	w.result.ml.steps = 79;
+	w.result.ml.epochs_total = 1;
+	w.result.ml.au_percent = 95;
+	w.result.ml.io_bytes_per_sec = 40;
+	w.result.ml.demand_io_bytes_per_sec = 100;
+	w.result.ml.loader_percent =
+		(struct loader_percent){ .read = 40, .idle = 50 };
+	w.result.ml.time_percent =
+		(struct time_percent){ .compute = 97, .stall = 3 };
+	verdict_fill(&w.run);
+	check_has(w.result.verdict.because,
+		  _i ? "epochs are short" : "the run is short");
+	world_fini(&w);
+}
+END_TEST
+
 Suite *suite_verdict_words(void)
 {
 	Suite *s = suite_create("verdict_words");
@@ -186,6 +214,7 @@ Suite *suite_verdict_words(void)
 	tcase_add_test(t, batches_are_read_ahead_as_the_loader_has_it);
 	tcase_add_loop_test(t, what_is_hidden_asks_for_as_many_files_as_show_it,
 			    0, 2);
+	tcase_add_loop_test(t, steps_cut_short_what_epochs_would_show, 0, 2);
 	tcase_add_test(t, reads_in_flight_are_those_of_all_threads);
 	tcase_add_loop_test(t, a_plain_job_is_the_hosts_from_90_percent_on, 0,
 			    2);
