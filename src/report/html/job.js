@@ -263,7 +263,8 @@ function series_of(d, name)
 {
 	return list(get(d, "series.jobs")).find((s) => s.job === name);
 }
-function run_page(to, d)
+/* put_hosts(to): what stands below the first headline; null = nothing. */
+function run_page(to, d, put_hosts)
 {
 	const jobs = list(d.jobs);
 
@@ -279,6 +280,8 @@ function run_page(to, d)
 		}
 		verdict(to, m.verdict, m.au_percent);
 		job_tiles(to, j, m);
+		if (i === 0 && put_hosts)
+			put_hosts(to);
 		const grid = add(to, "div", null, "grid");
 		/* Records of one job share what was seen of it over time. */
 		const is_first = jobs.findIndex((k) => k.jobname === j.jobname) === i;

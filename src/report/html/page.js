@@ -71,9 +71,7 @@ function one_document(d)
 {
 	if (d.find_max)
 		find_max(main, d.find_max);
-	if (d.merged)
-		hosts(main, d.merged);
-	run_page(main, d);
+	run_page(main, d, d.merged ? (to) => hosts(to, d.merged) : null);
 }
 /* What a document is of, and how it is shown. */
 const kinds = [
