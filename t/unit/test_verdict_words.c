@@ -58,6 +58,24 @@ START_TEST(batches_are_read_ahead_as_the_loader_has_it)
 }
 END_TEST
 
+/* An epoch of 79 steps behind what is slow to read, with 8 batches ahead. */
+static void hide(struct world *w, const struct dataset *ds)
+{
+	struct ml_result *ml = &w->result.ml;
+
+	world_init(w);
+	w->job.loader = LOADER_PYTORCH;
+	w->job.prefetch = 2;
+	w->result.dataset = ds;
+	ml->steps = 79;
+	ml->epochs_total = 1;
+	ml->au_percent = 95;
+	ml->io_bytes_per_sec = 40;
+	ml->demand_io_bytes_per_sec = 100;
+	ml->loader_percent = (struct loader_percent){ .read = 40, .idle = 50 };
+	ml->time_percent = (struct time_percent){ .compute = 97, .stall = 3 };
+}
+
 /* 8 batches ahead are hidden by fewer than 80 steps of 8 accelerators with batches
  * of 7, which are 4,480 samples. */
 START_TEST(what_is_hidden_asks_for_as_many_files_as_show_it)
@@ -65,20 +83,8 @@ START_TEST(what_is_hidden_asks_for_as_many_files_as_show_it)
 	struct world w;
 	struct dataset ds = { .samples_per_file = 2 };
 
-	world_init(&w);
-	w.job.loader = LOADER_PYTORCH;
-	w.job.prefetch = 2;
+	hide(&w, &ds);
 	w.job.scale = 100 - (double)_i;
-	w.result.dataset = &ds;
-	w.result.ml.steps = 79;
-	w.result.ml.epochs_total = 1;
-	w.result.ml.au_percent = 95;
-	w.result.ml.io_bytes_per_sec = 40;
-	w.result.ml.demand_io_bytes_per_sec = 100;
-	w.result.ml.loader_percent =
-		(struct loader_percent){ .read = 40, .idle = 50 };
-	w.result.ml.time_percent =
-		(struct time_percent){ .compute = 97, .stall = 3 };
 	verdict_fill(&w.run);
 	check_has(w.result.verdict.try_next,
 		  _i ? "--num_files=2240 --scale=100% : epochs"
@@ -183,20 +189,8 @@ START_TEST(steps_cut_short_what_epochs_would_show)
 			      .samples_per_file = 2 };
 	struct world w;
 
-	world_init(&w);
-	w.job.loader = LOADER_PYTORCH;
-	w.job.prefetch = 2;
+	hide(&w, &ds);
 	w.job.steps = 79;
-	w.result.dataset = &ds;
-	w.result.ml.steps = 79;
-	w.result.ml.epochs_total = 1;
-	w.result.ml.au_percent = 95;
-	w.result.ml.io_bytes_per_sec = 40;
-	w.result.ml.demand_io_bytes_per_sec = 100;
-	w.result.ml.loader_percent =
-		(struct loader_percent){ .read = 40, .idle = 50 };
-	w.result.ml.time_percent =
-		(struct time_percent){ .compute = 97, .stall = 3 };
 	verdict_fill(&w.run);
 	check_has(w.result.verdict.because,
 		  _i ? "epochs are short" : "the run is short");
