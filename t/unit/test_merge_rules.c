@@ -87,15 +87,28 @@ START_TEST(every_member_has_a_rule)
 }
 END_TEST
 
+/* Two records of a training, which a test merges. */
+static struct job *job;
+static struct job_result to, from;
+
+static void setup(void)
+{
+	job = job_new("a");
+	fill_record(&to, job, &work_train);
+	fill_record(&from, job, &work_train);
+}
+
+static void teardown(void)
+{
+	keep(to.numa.loader_nodes);
+	free_all();
+	job_free(job);
+}
+
 /* The load of a group's host and what storage delivered are measured as one, but
  * these are the jobs' own. */
 START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 {
-	static struct job_result to, from;
-	struct job *job = job_new("a");
-
-	fill_record(&to, job, &work_train);
-	fill_record(&from, job, &work_train);
 	to.host.oversleep_ns = copy_hist(NULL, keep(hist_new()));
 	from.host.oversleep_ns = copy_hist(NULL, keep(hist_new()));
 	hist_add(from.host.oversleep_ns, 1);
@@ -112,9 +125,6 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 	ck_assert_uint_eq(to.storage.cache_drops, 7);
 	ck_assert_uint_eq(to.prepare.files_written, 7);
 	ck_assert(to.prepare.is_nothing_resident);
-	keep(to.numa.loader_nodes);
-	free_all();
-	job_free(job);
 }
 END_TEST
 
@@ -122,22 +132,18 @@ END_TEST
  * 40 s weigh alike. */
 START_TEST(turns_of_clients_weigh_by_their_own_time)
 {
-	static struct job_result r[3];
-	static const double seconds[] = { 10, 20, 40 };
-	struct job *job = job_new("a");
+	static struct job_result last;
+	struct job_result *r[] = { &to, &from, &last };
 
+	fill_record(&last, job, &work_train);
 	for (unsigned i = 0; i < 3; i++) {
-		fill_record(&r[i], job, &work_train);
-		r[i].wall_seconds = seconds[i];
-		r[i].ml.accelerators = 1;
-		r[i].ml.time_percent.compute = i < 2 ? 10 : 20;
+		r[i]->wall_seconds = 10 << i;
+		r[i]->ml.accelerators = 1;
+		r[i]->ml.time_percent.compute = i < 2 ? 10 : 20;
 	}
-	merge_jobs(&r[0], &r[1], MERGE_CLIENTS, &memory, NULL);
-	merge_jobs(&r[0], &r[2], MERGE_TURNS, &memory, NULL);
-	ck_assert_double_eq_tol(r[0].ml.time_percent.compute, 15, 1e-9);
-	keep(r[0].numa.loader_nodes);
-	free_all();
-	job_free(job);
+	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
+	merge_jobs(&to, &last, MERGE_TURNS, &memory, NULL);
+	ck_assert_double_eq_tol(to.ml.time_percent.compute, 15, 1e-9);
 }
 END_TEST
 
@@ -150,12 +156,8 @@ START_TEST(the_slowest_rank_is_the_first_of_its_like)
 	} cases[] = {
 		{ 10, 10, 1 }, { 10, 9, 2 }, { 9, 10, 1 }, { NONE, 9, 2 }
 	};
-	static struct job_result to, from;
-	struct job *job = job_new("a");
 	struct checkpoints_result *c[] = { &to.ml.saves, &from.ml.saves };
 
-	fill_record(&to, job, &work_train);
-	fill_record(&from, job, &work_train);
 	for (unsigned i = 0; i < 2; i++) {
 		struct checkpoint_result *k = keep(mem_zalloc(sizeof(*k)));
 
@@ -172,27 +174,16 @@ START_TEST(the_slowest_rank_is_the_first_of_its_like)
 	ck_assert_uint_eq(
 		((struct checkpoint_result *)c[0]->items.items)->slowest_rank,
 		cases[_i].slowest);
-	keep(to.numa.loader_nodes);
-	free_all();
-	job_free(job);
 }
 END_TEST
 
 START_TEST(without_au_the_reason_stays)
 {
-	static struct job_result to, from;
-	struct job *job = job_new("a");
-
-	fill_record(&to, job, &work_train);
-	fill_record(&from, job, &work_train);
 	to.ml.au_percent = from.ml.au_percent = NONE;
 	to.failed.is_too_many = from.failed.is_too_many = false;
 	to.ml.au_unmeasured = from.ml.au_unmeasured = "compute_time=0";
 	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
 	ck_assert_str_eq(to.ml.au_unmeasured, "compute_time=0");
-	keep(to.numa.loader_nodes);
-	free_all();
-	job_free(job);
 }
 END_TEST
 
@@ -209,11 +200,6 @@ START_TEST(epochs_of_two_lengths_merge_as_they_were_run)
 		{ MERGE_TURNS, 1023, 3, 1024 }, { MERGE_TURNS, 1024, 1, 1024 },
 	};
 	size_t had = cases[_i].had, more = cases[_i].more;
-	static struct job_result to, from;
-	struct job *job = job_new("a");
-
-	fill_record(&to, job, &work_train);
-	fill_record(&from, job, &work_train);
 	to.ml.epochs = (struct metric_list){
 		keep(mem_zalloc(had * sizeof(struct epoch_result))), had
 	};
@@ -229,9 +215,6 @@ START_TEST(epochs_of_two_lengths_merge_as_they_were_run)
 	merge_jobs(&to, &from, cases[_i].how, &memory, NULL);
 	ck_assert_uint_eq(to.ml.epochs.count, cases[_i].count);
 	ck_assert_uint_eq(to.ml.cache.epochs.count, cases[_i].count);
-	keep(to.numa.loader_nodes);
-	free_all();
-	job_free(job);
 }
 END_TEST
 
@@ -243,11 +226,6 @@ START_TEST(accelerators_that_ran_once_keep_their_au)
 	} cases[] = { { 2, 2 }, { 2, 3 }, { 1, 2 }, { 3, 2 } };
 	size_t had = cases[_i].had, more = cases[_i].more;
 	double to_au[] = { 10, 20, 30 }, from_au[] = { 30, 40, 50 };
-	static struct job_result to, from;
-	struct job *job = job_new("a");
-
-	fill_record(&to, job, &work_train);
-	fill_record(&from, job, &work_train);
 	to.ml.counted_steps = from.ml.counted_steps = 3;
 	to.ml.au_percent_per_accelerator = (struct metric_list){ to_au, had };
 	from.ml.au_percent_per_accelerator =
@@ -257,20 +235,12 @@ START_TEST(accelerators_that_ran_once_keep_their_au)
 		ck_assert_double_eq_tol(
 			to_au[i], 10 * i + (i < had && i < more ? 20 : 10),
 			1e-9);
-	keep(to.numa.loader_nodes);
-	free_all();
-	job_free(job);
 }
 END_TEST
 
 /* Time of workers is a mean by how many there were; nobody known counts as one. */
 START_TEST(shares_of_time_weigh_by_workers)
 {
-	static struct job_result to, from;
-	struct job *job = job_new("a");
-
-	fill_record(&to, job, &work_train);
-	fill_record(&from, job, &work_train);
 	to.wall_seconds = from.wall_seconds = 10;
 	to.ml.accelerators = from.ml.accelerators = 0;
 	to.ml.saves.threads = to.ml.restores.threads = 0;
@@ -280,14 +250,10 @@ START_TEST(shares_of_time_weigh_by_workers)
 	from.ml.time_percent.compute = 40;
 	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
 	ck_assert_double_eq_tol(to.ml.time_percent.compute, 35, 1e-9);
-	keep(to.numa.loader_nodes);
-	free_all();
-	job_free(job);
 }
 END_TEST
 
-static void fill_slices(struct job_result *r, const struct job *job,
-			double seconds, size_t n)
+static void fill_slices(struct job_result *r, double seconds, size_t n)
 {
 	struct replay_slice *s = keep(mem_array(n, sizeof(*s)));
 
@@ -315,12 +281,10 @@ START_TEST(slices_of_a_replay_add_up_where_they_are_alike)
 		{ MERGE_CLIENTS, 3, 0 },
 		{ MERGE_TURNS, 2, 0 },
 	};
-	static struct job_result to, from;
-	struct job *job = job_new("a");
 	const struct replay_result *r = &to.io.replay;
 
-	fill_slices(&to, job, 2, 2);
-	fill_slices(&from, job, cases[_i].seconds, 3);
+	fill_slices(&to, 2, 2);
+	fill_slices(&from, cases[_i].seconds, 3);
 	merge_jobs(&to, &from, cases[_i].how, &memory, NULL);
 	ck_assert_uint_eq(r->blocks, 7 + 8);
 	ck_assert_uint_eq(r->folded, 2 + 3);
@@ -333,9 +297,6 @@ START_TEST(slices_of_a_replay_add_up_where_they_are_alike)
 		ck_assert_uint_eq(s[1].done_ios, 4);
 		ck_assert_uint_eq(s[2].done_bytes, 20);
 	}
-	keep(to.numa.loader_nodes);
-	free_all();
-	job_free(job);
 }
 END_TEST
 
@@ -345,6 +306,7 @@ Suite *suite_merge_rules(void)
 	TCase *t = tcase_create("merge_rules");
 
 	tcase_set_timeout(t, 30);
+	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, every_member_has_a_rule);
 	tcase_add_test(t, a_group_keeps_latencies_and_the_slowest_of_all);
 	tcase_add_test(t, turns_of_clients_weigh_by_their_own_time);
