@@ -131,6 +131,9 @@ static void say_fit(struct finding *f, const struct sizefit *fit)
 	buf_fini(&text);
 }
 
+/* As the option sample_size has it. */
+#define SAMPLE_BYTES_MOST (UINT64_C(1) << 40)
+
 /* So many files are all made with the sizes that they had; of more the sizes are
  * drawn from all. */
 enum { WEIGHED_MOST = 4096 };
@@ -198,10 +201,28 @@ static int say_recorded(struct finding *f, const struct sizefit *fit,
 	return 0;
 }
 
+/* Of ascending sizes. */
+static void cut_sizes(struct finding *f)
+{
+	size_t i = f->size_count;
+	char text[UNITS_TEXT_BYTES];
+
+	units_human_bytes(text, (double)f->sizes[i - 1]);
+	while (i > 0 && f->sizes[i - 1] > SAMPLE_BYTES_MOST)
+		f->sizes[--i] = SAMPLE_BYTES_MOST;
+	if (i < f->size_count)
+		jobsection_note(f->to,
+				"Samples of %zu of %zu files are larger, up to "
+				"%s, than the 1 TiB that mlgen makes at most; "
+				"here they have that.",
+				f->size_count - i, f->size_count, text);
+}
+
 static int say_sizes(struct finding *f, struct mlgen_err *err)
 {
 	struct sizefit fit;
 
+	cut_sizes(f);
 	sizefit(&fit, f->sizes, f->size_count);
 	f->found->sample_bytes = (uint64_t)llround(fmax(fit.mean, 1));
 	if (f->found->format == FORMAT_PARQUET && f->book.least != f->book.most)

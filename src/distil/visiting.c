@@ -329,7 +329,7 @@ static void note_moved(struct visit *x, struct going *g,
 	x->flags |= is_write ? VISIT_WRITES : VISIT_READS;
 	if (r->op == TRACE_FAULT)
 		x->flags |= VISIT_MAPS;
-	if (!moves(r) || r->off == TRACE_UNKNOWN)
+	if (!moves(r) || r->off == TRACE_UNKNOWN || r->off > INT64_MAX)
 		return;
 	if (is_jump(g, x, r)) {
 		x->flags |= VISIT_JUMPS;

@@ -114,7 +114,7 @@ static int look_at_head(struct trace_file *f, struct mlgen_err *err)
 	if (n < 0)
 		return fail_read(f, (int)n, err);
 	rc = trace_get_file_head(&f->head, &h, &version);
-	if (rc == 0 && (size_t)n < sizeof(h))
+	if ((rc == 0 || rc == -EPROTONOSUPPORT) && (size_t)n < sizeof(h))
 		rc = -EBADMSG;
 	f->at = sizeof(h);
 	return rc < 0 ? trace_file_refuse(f, rc, version, err) : 0;

@@ -53,6 +53,8 @@ echo '[x]' >text.mlt
 refused "a text" 'text.mlt: .*no trace' text.mlt
 refused "a directory" 'is no regular file' "$T"
 epoch 1000 10 11 40 | made one
+head -c 8 one.mlt >short.mlt
+refused "the begin of one" 'short.mlt: .*first 64 bytes' short.mlt
 refused "another form of output" 'a job is text' --output-format=json one.mlt
 refused "--json beside it" 'json' --json=x.json one.mlt
 refused "--require beside it" 'require' --require='au>=90' one.mlt
@@ -168,6 +170,24 @@ is_job "that mlgen takes" many.job
 exits "files that no disk here holds" 0 "$MLGEN" --distil huge.mlt
 cp out huge.job
 is_job "are a job of files of that size" huge.job
+# Places in files that no file can have, and samples larger than mlgen's.
+for size in 1125899906842624 9223372036854771711 18446744073709547520; do
+	awk -v size="$size" 'BEGIN { for (e = 0; e < 2; e++) for (i = 0; i < 9; i++) {
+		f = "/data/far/s_" i ".bin"
+		at = 1000 + e * 90000000 + i * 1000000
+		print "open", at, 1000, 10, 11, f, 0, 0, 0
+		print "read", at + 2000, 1000, 10, 11, f, size, 4096, 4096
+		print "close", at + 4000, 1000, 10, 11, f, 0, 0, 0
+	} }' | made far
+	exits "reads at $size" 0 "$MLGEN" --distil far.mlt --output=far.job
+	larger=9
+	[ "$size" != 18446744073709547520 ] || larger=0 # no place at all
+	is "are of samples as large as can be" \
+		"$(grep -c '^# Samples of 9 of 9 files are larger' far.job)" \
+		"$((larger / 9))"
+	is_job "in a job that mlgen takes" far.job
+	rm -f far.*
+done
 awk 'BEGIN { for (e = 0; e < 2; e++) for (i = 0; i < 20; i++) {
 	f = "/data/map/s_" i ".bin"
 	at = 1000 + e * 90000000 + i * 1000000
