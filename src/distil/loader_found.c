@@ -137,6 +137,12 @@ static void say_prefetch(struct pipeline *f)
 			       f->best && f->best->idle > f->best->batches / 4
 				       ? "readers wait at times that differ"
 				       : "readers never wait");
+	else if (f->best->order_percent > 0)
+		jobsection_say(f->to, DISTIL_LIKELY, "prefetch", text,
+			       "were a rank's readers fewer than %u batches "
+			       "ahead, it would have taken some within half a "
+			       "step: so in %.0f%% of epochs",
+			       window, f->best->order_percent);
 	else
 		jobsection_say(f->to,
 			       f->best->window_percent >= 50 ? DISTIL_LIKELY

@@ -41,6 +41,10 @@ struct pulse {
 		idle; /* all; those in front of which there was nothing to do */
 	uint32_t window;       /* batches ahead; 0 = not to be seen */
 	double window_percent; /* of what says so, that says this */
+	/* It is no smaller by the order in which batches were begun: of so many
+	 * epochs, in percent, that is true; 0 = it is what was waited for that
+	 * says so. */
+	double order_percent;
 	/* Steps of which it is known that the rank did nothing but compute, by
 	 * length: at most PULSE_STEPS_MOST. */
 	double *step_ns;

@@ -13,6 +13,9 @@
 #define LATE_PART 0.15
 /* That say the same: else storage was in the way. */
 #define WINDOW_PERCENT 40
+/* Workers are no more batches ahead than so many each, where their order says it. */
+#define ROUNDS_MOST 4
+#define AGAINST_PERCENT 50
 
 static bool same_epoch(const struct pulse_batch *a, const struct pulse_batch *b)
 {
@@ -161,6 +164,69 @@ static void find_window(struct pulse *p, const struct pulse_batch *at,
 		p->window = v->window;
 }
 
+/* Of batches that none but a rank that takes one lets begin, two were begun so near
+ * each other, or the later one first, as it takes none: behind less than half a
+ * step. */
+static bool is_against(const struct pulse_batch *at, size_t count,
+		       uint64_t from, uint64_t to, double step)
+{
+	for (size_t i = 1; i < count && same_epoch(&at[0], &at[i]); i++) {
+		const struct pulse_batch *a = &at[i - 1], *b = &at[i];
+		double apart = (double)b->start_ns - (double)a->start_ns;
+
+		if (a->number >= from && a->number < to && a->is_idle &&
+		    b->is_idle && apart < step / 2)
+			return true;
+	}
+	return false;
+}
+
+static double against_percent(const struct pulse_batch *at, size_t count,
+			      uint64_t from, uint64_t to, double step)
+{
+	uint64_t epochs = 0, against = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i && same_epoch(&at[i - 1], &at[i]))
+			continue;
+		epochs++;
+		against += is_against(at + i, count - i, from, to, step);
+	}
+	return epochs ? 100.0 * (double)against / (double)epochs : 0;
+}
+
+/*
+ * Each of PyTorch's workers is as many batches ahead as the others. It hands its
+ * first one on through shared memory, which takes tens of ms when it is the first:
+ * the pause before its second batch is none of waiting for the rank, though it
+ * looks so. So it takes more rounds of all workers than votes say, as long as the
+ * order in most epochs is against it.
+ */
+static void raise_window(struct pulse *p, const struct pulse_batch *at,
+			 size_t count, double step)
+{
+	uint32_t round = p->workers, window = round;
+	double against = 100;
+
+	if (p->kind != PULSE_WORKER || round < 2 || !p->window)
+		return;
+	while (window < p->window)
+		window += round;
+	for (; window <= ROUNDS_MOST * round; window += round) {
+		against = against_percent(at, count, window, window + round,
+					  step);
+		if (against < AGAINST_PERCENT)
+			break;
+	}
+	if (against >= AGAINST_PERCENT || window <= p->window)
+		return;
+	against = against_percent(at, count, window - round, window, step);
+	if (against < AGAINST_PERCENT)
+		return;
+	p->window = window;
+	p->order_percent = against;
+}
+
 /* How long a batch is read, in the middle. */
 static double usual_read(const struct pulse_batch *at, size_t count)
 {
@@ -296,6 +362,7 @@ void pulse_steps(struct pulse *p, const struct pulse_batch *at, size_t count)
 		keep_pauses(p, at, count);
 	} else if (step > 0) {
 		find_window(p, at, count, step);
+		raise_window(p, at, count, step);
 		keep_steps(p, at, count, step);
 		p->first_late_ns = late_first(p, at, count);
 	}

@@ -23,6 +23,7 @@ struct line {
 	double compute_ns; /* of a step */
 	double uneven;     /* by so much of it, either way */
 	double late_ns;    /* the first batch of an epoch is taken so late */
+	double stall_ns;   /* of a worker behind its first batch, about */
 	bool forks;        /* workers are others in each epoch */
 };
 
@@ -102,6 +103,8 @@ static double play_epoch(struct played *p, const struct line *l,
 						   : taken[k - window];
 		double end = play_batch(p, l, free_ns, from, k, epoch);
 
+		if (l->stall_ns > 0 && k < readers(l))
+			free_ns[k] += l->stall_ns * (1 + 0.2 * draw(p));
 		taken[k] = (last > end ? last : end) + (k ? 0 : l->late_ns);
 		last = taken[k] + l->compute_ns * (1 + l->uneven * draw(p));
 	}
@@ -211,6 +214,22 @@ START_TEST(batches_that_overlap_come_back)
 			l.compute_ns = l.read_ns * batches[i] / w * 1.5;
 			check_found(&l, "overlap");
 		}
+}
+END_TEST
+
+/* PyTorch's hand on their first batch through shared memory. */
+START_TEST(workers_that_stall_behind_their_first_batch_are_as_far_ahead)
+{
+	for (uint32_t w = 2; w <= 6; w++) {
+		struct line l = line_of(PULSE_WORKER, w, 4, 2);
+
+		l.epochs = 5;
+		l.compute_ns = 12e6;
+		l.read_ns = 5e5;
+		l.stall_ns = 40e6;
+		l.late_ns = 65e6;
+		check_found(&l, "stalled");
+	}
 }
 END_TEST
 
@@ -451,6 +470,9 @@ Suite *suite_pipeline_found(void)
 	tcase_add_test(c, a_first_batch_that_is_late_is_seen_through);
 	tcase_add_test(c, workers_of_a_batch_each_come_back);
 	tcase_add_test(c, batches_that_overlap_come_back);
+	tcase_add_test(
+		c,
+		workers_that_stall_behind_their_first_batch_are_as_far_ahead);
 	tcase_add_test(c, batches_of_all_workers_come_back);
 	tcase_add_test(c, a_rank_that_reads_by_itself_comes_back);
 	tcase_add_test(c, batches_of_one_sample_come_back);
