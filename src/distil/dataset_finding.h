@@ -11,6 +11,7 @@
 /* What is found out of one party, on the way to its lines. */
 struct finding {
 	struct distil *d;
+	uint32_t party;
 	struct distil_found *found;
 	struct jobsection *to;
 	struct samplebook book;
@@ -24,6 +25,7 @@ struct finding {
 	/* Of samples_per_file. */
 	enum distil_sure samples_sure;
 	char samples_why[256];
+	bool is_counted; /* by how often a file is read whole */
 };
 
 /* Its lines, and NAME.sizes where one needs it. 0, or -errno with err. */

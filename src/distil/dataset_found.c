@@ -220,6 +220,7 @@ static void find_samples(struct finding *f)
 		else
 			snprintf(why, size,
 				 "each visit of a file is to the same places");
+		f->is_counted = !samplebook_stride(b, b->first) && n > 1;
 	}
 	f->found->samples_per_file = f->model.samples_per_file = n;
 }
@@ -266,7 +267,9 @@ static void find_sizes(struct finding *f)
 int distil_dataset(struct distil *d, uint32_t party, struct jobsection *to,
 		   struct mlgen_err *err)
 {
-	struct finding f = { .d = d, .found = &d->found[party], .to = to };
+	struct finding f = {
+		.d = d, .party = party, .found = &d->found[party], .to = to
+	};
 	int rc = samplebook_init(&f.book, d, party, err);
 
 	if (rc == 0 && f.book.count == 0)

@@ -315,6 +315,28 @@ static void say_parquet(struct finding *f)
 			       f->columns.read);
 }
 
+/* Of files that several processes read as often as each other it is not known
+ * whether they have one training's samples between them. */
+static void note_several(struct finding *f)
+{
+	const struct distil *d = f->d;
+	uint64_t samples = f->found->samples_per_file;
+	uint32_t ranks = 0;
+
+	for (uint32_t i = 0; i < d->task_count; i++)
+		if (d->task[i].party == f->party &&
+		    d->task[i].rank != UINT32_MAX)
+			ranks = (uint32_t)u64_max(ranks, d->task[i].rank + 1);
+	if (!f->is_counted || ranks < 2 || samples % ranks)
+		return;
+	jobsection_note(f->to,
+			"Or each of %" PRIu32
+			" processes reads all of it, %" PRIu64
+			" time%s: several trainings of the same files at once "
+			"are not told from one of files with several samples.",
+			ranks, samples / ranks, plural(samples / ranks));
+}
+
 int dataset_lines(struct finding *f, struct mlgen_err *err)
 {
 	char text[UNITS_TEXT_BYTES];
@@ -331,6 +353,7 @@ int dataset_lines(struct finding *f, struct mlgen_err *err)
 	jobsection_say(f->to, f->samples_sure, "samples_per_file",
 		       count_text(text, f->found->samples_per_file), "%s",
 		       f->samples_why);
+	note_several(f);
 	rc = say_sizes(f, err);
 	say_parquet(f);
 	say_labels(f);

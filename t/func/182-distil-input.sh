@@ -143,6 +143,17 @@ is "with its files" "$(grep '^num_files=' out | sort | paste -sd' ' -)" \
 cp out two.job
 is_job "that mlgen takes" two.job
 {
+	epoch 1000 10 11 40 /data/a
+	epoch 1500 20 21 40 /data/a
+	epoch 90000000 10 11 40 /data/a
+	epoch 90001500 20 21 40 /data/a
+} | made same
+exits "two of the same files are one" 0 "$MLGEN" --distil same.mlt \
+	--output=same.job
+like "that says what they may be" "$(cat same.job)" \
+	'^# Or each of 2 processes reads all of it'
+is_job "and that mlgen takes" same.job
+{
 	awk 'BEGIN { for (i = 0; i < 3000; i++)
 		print "process", 100 + i, 10, "worker" }'
 	awk 'BEGIN { for (i = 0; i < 3000; i++) {
