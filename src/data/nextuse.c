@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 #define NEVER UINT32_MAX /* in memory, where indexes have 32 bits */
+#define COMING 16        /* units that are looked at together */
 
 struct nextuse {
 	struct nextuse_config cfg;
@@ -86,64 +87,67 @@ static void make_room(struct nextuse *n)
 	n->room = room;
 }
 
-/* This epoch: an access closes the one before of its unit, and is open. */
-static void open_epoch(struct nextuse *n, uint64_t epoch)
+/* An access of index `index` from this epoch's first on; `last` of its unit. */
+typedef void visit_fn(struct nextuse *n, uint32_t *last, uint64_t index);
+
+/*
+ * All accesses of an epoch, from this index on; the end. Units lie anywhere in
+ * memory: some are looked at side by side, as in cache_expect.
+ */
+static uint64_t walk(struct nextuse *n, uint64_t epoch, uint64_t index,
+		     visit_fn *visit)
 {
-	struct orderwalk w;
-	struct orderwalk_at at;
-
-	n->count = 0;
-	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank,
-			epoch);
-	while (orderwalk_next(&w, &at)) {
-		uint32_t *last = &n->last[unit_of(n, at.extent)];
-
-		make_room(n);
-		if (*last)
-			n->next[*last - 1] = (uint32_t)n->count;
-		n->next[n->count++] = NEVER;
-		*last = (uint32_t)n->count;
-	}
-	orderwalk_end(&w);
-}
-
-/* The following one: the first access of a unit closes what is open. */
-static void close_epoch(struct nextuse *n, uint64_t epoch)
-{
-	uint64_t index = n->count;
+	uint32_t *coming[COMING];
+	unsigned count;
 	struct orderwalk w;
 	struct orderwalk_at at;
 
 	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank,
 			epoch);
-	while (orderwalk_next(&w, &at)) {
-		uint32_t *last = &n->last[unit_of(n, at.extent)];
-
-		if (*last)
-			n->next[*last - 1] = (uint32_t)index;
-		*last = 0;
-		index++;
-	}
-	orderwalk_end(&w);
-}
-
-/* The first accesses of an epoch, of units that have none yet; its accesses. */
-static uint64_t look_first(struct nextuse *n, uint64_t epoch, uint64_t index)
-{
-	struct orderwalk w;
-	struct orderwalk_at at;
-
-	orderwalk_begin(&w, n->cfg.sampler, n->cfg.first_rank, n->cfg.end_rank,
-			epoch);
-	while (orderwalk_next(&w, &at)) {
-		uint32_t *first = &n->last[unit_of(n, at.extent)];
-
-		index++;
-		if (!*first)
-			*first = (uint32_t)index;
-	}
+	do {
+		for (count = 0; count < COMING && orderwalk_next(&w, &at);
+		     count++) {
+			coming[count] = &n->last[unit_of(n, at.extent)];
+			__builtin_prefetch(coming[count], 1);
+		}
+		for (unsigned i = 0; i < count; i++)
+			if (*coming[i])
+				__builtin_prefetch(&n->next[*coming[i] - 1], 1);
+		for (unsigned i = 0; i < count; i++)
+			visit(n, coming[i], index++);
+	} while (count == COMING);
 	orderwalk_end(&w);
 	return index;
+}
+
+/* What was accessed last is so again here. */
+static void close_last(struct nextuse *n, const uint32_t *last, uint64_t index)
+{
+	if (*last)
+		n->next[*last - 1] = (uint32_t)index;
+}
+
+/* In this epoch: one closes the one before of its unit, and is open. */
+static void visit_this(struct nextuse *n, uint32_t *last, uint64_t index)
+{
+	make_room(n);
+	close_last(n, last, index);
+	n->next[n->count++] = NEVER;
+	*last = (uint32_t)n->count;
+}
+
+/* In the following one: the first of a unit closes what is open. */
+static void visit_following(struct nextuse *n, uint32_t *last, uint64_t index)
+{
+	close_last(n, last, index);
+	*last = 0;
+}
+
+static void visit_first(struct nextuse *n, uint32_t *last, uint64_t index)
+{
+	(void)n;
+	if (!*last)
+		*last = (uint32_t)index + 1;
 }
 
 static void forget_last(struct nextuse *n)
@@ -159,9 +163,10 @@ void nextuse_epoch(struct nextuse *n, uint64_t epoch)
 	n->epoch = epoch;
 	/* What was not closed is open no more. */
 	forget_last(n);
-	open_epoch(n, epoch);
+	n->count = 0;
+	walk(n, epoch, 0, visit_this);
 	if (epoch + 1 < n->cfg.epochs)
-		close_epoch(n, epoch + 1);
+		walk(n, epoch + 1, n->count, visit_following);
 }
 
 uint64_t nextuse_accesses(const struct nextuse *n)
@@ -178,12 +183,10 @@ uint64_t nextuse_at(const struct nextuse *n, uint64_t index)
 
 void nextuse_look_first(struct nextuse *n)
 {
-	uint64_t index;
-
 	forget_last(n);
-	index = look_first(n, n->epoch, 0);
+	walk(n, n->epoch, 0, visit_first);
 	if (n->epoch + 1 < n->cfg.epochs)
-		look_first(n, n->epoch + 1, index);
+		walk(n, n->epoch + 1, n->count, visit_first);
 }
 
 uint64_t nextuse_first(const struct nextuse *n, uint64_t unit)
