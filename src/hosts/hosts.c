@@ -84,11 +84,27 @@ static int await_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
 	return rc;
 }
 
+/* "host n2 (rank 1): ", of what happened there; of what another one has said, and
+ * this one passes on, nothing more. */
+static void name_process(const struct hosts *h, unsigned rank, const char *text,
+			 char *to, size_t size)
+{
+	for (unsigned i = 0; i < h->total; i++) {
+		snprintf(to, size, "host %s (rank %u): ", hosts_name(h, i), i);
+		if (strncmp(text, to, strlen(to)) == 0) {
+			*to = '\0';
+			return;
+		}
+	}
+	snprintf(to, size, "host %s (rank %u): ", hosts_name(h, rank), rank);
+}
+
 /* Of the lowest rank that has failed, for all. */
 static void take_first_error(const struct hosts *h, const struct buf *all,
 			     struct buf *to)
 {
 	struct mlgen_err e, named = { 0 };
+	char of[128];
 
 	for (unsigned rank = 0; rank < h->total; rank++) {
 		size_t n;
@@ -99,8 +115,8 @@ static void take_first_error(const struct hosts *h, const struct buf *all,
 		memcpy(&e, part, sizeof(e));
 		if (!e.code)
 			continue;
-		mlgen_fail(&named, e.code, "host %s (rank %u): %.*s",
-			   hosts_name(h, rank), rank, MLGEN_ERR_MAX - 128,
+		name_process(h, rank, e.text, of, sizeof(of));
+		mlgen_fail(&named, e.code, "%s%.*s", of, MLGEN_ERR_MAX - 128,
 			   e.text);
 		break;
 	}
@@ -271,13 +287,14 @@ void hosts_watch(struct hosts *h, hosts_hear *hear, void *arg)
 
 void hosts_tell(struct hosts *h, const struct mlgen_err *err)
 {
-	char text[1024] = "";
+	char text[1024] = "", of[128];
 
 	if (!h)
 		return;
-	if (err)
-		snprintf(text, sizeof(text), "host %s (rank %u): %.*s",
-			 hosts_name(h, h->rank), h->rank, 900, err->text);
+	if (err) {
+		name_process(h, h->rank, err->text, of, sizeof(of));
+		snprintf(text, sizeof(text), "%s%.*s", of, 890, err->text);
+	}
 	star_send_all(h, NULL, MESSAGE_END, err != NULL, strlen(text), text);
 }
 

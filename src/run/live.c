@@ -139,7 +139,7 @@ const struct live_field live_fields[] = {
 
 	{ .field = { "checkpoint_done", MLGEN_F_U64(L, checkpoint_done), .unit = "bytes",
 	    .help = "So much of the checkpoint under way is written, or read." },
-	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_SAVE, OF(checkpoint_bytes), .is_unlogged = true, .join = LIVE_JOIN_SUM_OF },
+	  .kind = LIVE_PROGRESS, .show = LIVE_AS_BYTES, .when = LIVE_IN_SAVE, OF(checkpoint_bytes), .is_unlogged = true, .join = LIVE_JOIN_SUM },
 	{ .field = { "files", MLGEN_F_U64(L, files_done), .unit = "files",
 	    .help = "Files that are prepared." },
 	  .kind = LIVE_PROGRESS, .show = LIVE_AS_COUNT, .when = LIVE_IN_PREPARE, OF(files_total), .is_unlogged = true, .join = LIVE_JOIN_SUM },

@@ -138,8 +138,7 @@ enum live_show {
  * of all others it follows from the kind. */
 enum live_join {
 	LIVE_JOIN_FIRST, /* it is that of rank 0 */
-	LIVE_JOIN_SUM, /* of a progress: there are as many in all as rank 0 says */
-	LIVE_JOIN_SUM_OF, /* likewise, and each has its part of them */
+	LIVE_JOIN_SUM,   /* of a progress: each has its part of what there is */
 	LIVE_JOIN_MOST,
 	LIVE_JOIN_LEAST,
 };

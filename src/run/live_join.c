@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/util.h"
 #include "run/live.h"
 
 /* Members are summed from what both were before: rows share some of them. */
@@ -50,25 +49,15 @@ static void join_least(const struct joining *j, size_t off)
 	memcpy((char *)j->to + off, &a, sizeof(a));
 }
 
-static void join_progress(const struct joining *j, const struct live_field *f)
-{
-	join_sum(j, f->field.off);
-	if (f->join == LIVE_JOIN_SUM_OF)
-		join_sum(j, f->of);
-	else /* each may have counted what was there before */
-		put_count(j, f->field.off,
-			  u64_min(count_at(j->to, f->field.off),
-				  count_at(&j->before, f->of)));
-}
-
 static void join_row(const struct joining *j, const struct live_field *f)
 {
-	if (f->kind == LIVE_COUNTER || f->kind == LIVE_SHARE)
+	bool has_of = f->kind == LIVE_SHARE ||
+		      (f->kind == LIVE_PROGRESS && f->join == LIVE_JOIN_SUM);
+
+	if (f->kind == LIVE_COUNTER || has_of)
 		join_sum(j, f->field.off);
-	if (f->kind == LIVE_SHARE)
+	if (has_of)
 		join_sum(j, f->of);
-	if (f->kind == LIVE_PROGRESS && f->join != LIVE_JOIN_FIRST)
-		join_progress(j, f);
 	if (f->kind == LIVE_GAUGE && f->join == LIVE_JOIN_MOST)
 		join_most(j, f->field.off);
 	if (f->kind == LIVE_GAUGE && f->join == LIVE_JOIN_LEAST)

@@ -175,6 +175,14 @@ static void fail_some(struct member *m)
 	ck_assert_int_eq(rc, m->rank == 3 ? -EIO : -ENOSPC);
 	if (m->rank < 2)
 		ck_assert_ptr_nonnull(strstr(err.text, "(rank 2): disk 2"));
+	/* Who passes it on is not named as well. */
+	if (m->rank == 3)
+		err = (struct mlgen_err){ 0 };
+	rc = hosts_agree(m->hosts, m->rank == 3 ? 0 : -ENOSPC, &err);
+	ck_assert_int_eq(rc, -ENOSPC);
+	if (m->rank == 3)
+		ck_assert_str_eq(strstr(err.text, "(rank"),
+				 "(rank 2): disk 2 is full");
 }
 
 START_TEST(test_the_lowest_that_failed_has_failed_for_all)
