@@ -18,7 +18,7 @@ mpirun=${MPIRUN:-mpirun}
 mlgen=${MLGEN:-mlgen}
 count=$(printf '%s\n' "$hosts" | tr ',' '\n' | grep -c .)
 case $("$mpirun" --version 2>&1) in
-*"Open MPI"*)
+*"Open MPI"* | *OpenRTE*)
 	# Without binding: a process has readers for all CPUs of its host.
 	set -- --host "$hosts" --map-by node --bind-to none -n "$count" "$mlgen" "$@" ;;
 *)	set -- -hosts "$hosts" -ppn 1 -n "$count" "$mlgen" "$@" ;;

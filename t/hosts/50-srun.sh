@@ -133,4 +133,16 @@ if command -v mpirun.openmpi >/dev/null && [ -f "$TOP/build/mlgen-mpi-openmpi.so
 	is "mpirun in a batch job is what starts the processes" "$(cat batch.status)" 0
 	like "of one job" "$(cat batch.out)" ' 2 processes, 4 accelerators'
 fi
+
+# The example, which sbatch takes as it is.
+for mpi in pmix:openmpi pmi2:mpich; do
+	[ -f "$TOP/build/mlgen-mpi-${mpi#*:}.so" ] || continue
+	rm -f slurm.out
+	exits "examples/slurm.sh with ${mpi%:*} is a batch job" 0 on_node env MPI="${mpi%:*}" \
+		MLGEN="$MLGEN" ACCELERATORS=3 sbatch --wait --nodes=1 --output="$T/slurm.out" \
+		"$TOP/examples/slurm.sh" "$T/j.job" --directory="$T/data"
+	like "with its report" "$(cat slurm.out)" ' 3 accelerators'
+	ok "and its document" [ -s "$(echo mlgen-*.json)" ]
+	rm -f mlgen-*.json
+done
 done_testing
