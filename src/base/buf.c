@@ -56,7 +56,8 @@ void buf_add(struct buf *b, const char *s)
 void buf_addn(struct buf *b, const char *s, size_t n)
 {
 	make_room(b, n);
-	memcpy(b->s + b->len, s, n);
+	if (n) /* s may be NULL then */
+		memcpy(b->s + b->len, s, n);
 	b->len += n;
 	b->s[b->len] = '\0';
 }

@@ -13,6 +13,8 @@ START_TEST(a_zeroed_buf_is_an_empty_string)
 	struct buf b = { 0 };
 
 	ck_assert_str_eq(buf_str(&b), "");
+	buf_addn(&b, NULL, 0);
+	ck_assert_str_eq(buf_str(&b), "");
 	buf_reset(&b);
 	buf_fini(&b);
 	buf_init(&b);
