@@ -45,8 +45,6 @@ counted()
 	like "$1: with what there is" "$(cat said)" 'hosts=3: the launcher started this job on 2'
 	launch "$1" 2 j.job --hosts=1 --check=mlperf-v2
 	is "$1: one is not two, either" $? 2
-	launch "$1" 2 j.job --series=1
-	is "$1: a series of all hosts there is not" $? 2
 	launch "$1" 2 j.job --json-each=j.job/each
 	is "$1: a directory that cannot be is refused" $? 2
 	like "$1: and named" "$(cat said)" 'json-each=j.job/each: .*j.job is a regular file'
