@@ -374,6 +374,7 @@ void checkpoint_form_find(struct checkpoint_form *f, const struct saves *s,
 	find_bytes(&g);
 	trial_init(&g.trial);
 	find_form(&g);
+	f->has_zero_names = has_name(&g, "zero_pp_rank_");
 	trial_fini(&g.trial);
 	mem_free(g.path);
 }

@@ -33,6 +33,7 @@ struct checkpoint_form {
 	uint32_t *ranks;               /* owned, ascending */
 	uint32_t rank_count;
 	bool has_rank_names; /* files say whose they are */
+	bool has_zero_names; /* as DeepSpeed's ZeRO does */
 	uint32_t unlike;     /* files of other bytes, where there is no model */
 	uint32_t threads;    /* of a rank */
 };

@@ -206,10 +206,17 @@ static void say_state(const struct saying *g, struct jobsection *to)
 				f->unlike, f->files);
 	if (!f->model.name && f->files > f->rank_count)
 		jobsection_note(to,
-				"a rank writes %" PRIu32
-				" files here; the job has one of all their "
-				"bytes",
-				f->files / f->rank_count);
+				"%" PRIu32 " rank%s write %" PRIu32
+				" files here; the job has one of each, of all "
+				"their bytes",
+				f->rank_count, plural(f->rank_count), f->files);
+	if (!f->model.name && f->has_zero_names)
+		jobsection_note(to,
+				"Files are named as DeepSpeed's ZeRO does, of "
+				"a model that is none of the published ones: "
+				"with model_layers and the others of it, and "
+				"zero_stage, instead of checkpoint_size, "
+				"checkpoint_layout=deepspeed has these files.");
 }
 
 void checkpoint_say_what(const struct saying *g, struct jobsection *to)

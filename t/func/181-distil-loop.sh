@@ -154,4 +154,13 @@ for option in $options; do
 	[ "$was" = "$is" ] || lost="$lost $option: $is, was $was;"
 done
 is "... with the same model, ranks, cadence and calls" "$lost" ""
+"$MLGEN" --name=zero --phase=checkpoint --ranks=4 --checkpoint_layout=deepspeed \
+	--model_layers=4 --model_hidden=256 --model_ffn=512 --model_heads=4 \
+	--model_kv_heads=4 --model_vocabulary=1000 --zero_stage=1 \
+	--directory=zero.data --trace=zero.trace --quiet >out 2>&1 ||
+	note "$(cat out)"
+exits "shards of a model that nobody published are a job" 0 \
+	"$MLGEN" --distil zero.trace --output=zero.job
+like "of their bytes, that says what it lacks" "$(cat zero.job)" \
+	"^# Files are named as DeepSpeed's ZeRO does"
 done_testing
