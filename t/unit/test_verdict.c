@@ -338,6 +338,8 @@ START_TEST(enough_for_is_an_estimate_that_agrees_with_au)
 		{ 21.4, 23.67, 89.9, 90, 7, 90 }, /* 8.04, but it missed */
 		{ 21.0, 23.67, 90.1, 90, 8, 90 }, /* 7.9, but it met */
 		{ 14.86, NONE, NONE, 90, UINT64_MAX, 90 },
+		{ 14.86, 23.67, 63.1, 1, 502, 1 },
+		{ 14.86, 23.67, 63.1, 0, UINT64_MAX, 0 },
 	};
 	struct world w;
 	double at;
@@ -486,7 +488,7 @@ Suite *suite_verdict(void)
 	tcase_add_test(t, a_few_files_over_and_over_are_memory);
 	tcase_add_test(t, a_model_of_storage_is_storage);
 	tcase_add_loop_test(t, enough_for_is_an_estimate_that_agrees_with_au, 0,
-			    7);
+			    9);
 	tcase_add_test(t, only_a_training_that_finished_a_step_has_a_verdict);
 	tcase_add_test(t, filling_twice_gives_the_same_and_leaks_nothing);
 	suite_add_tcase(s, t);
