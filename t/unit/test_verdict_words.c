@@ -54,6 +54,9 @@ START_TEST(batches_are_read_ahead_as_the_loader_has_it)
 	ck_assert_uint_eq(verdict_batches_ahead(&w.job), 2 + 36);
 	w.job.loader = LOADER_PYTORCH;
 	ck_assert_uint_eq(verdict_batches_ahead(&w.job), 2 * 28);
+	w.job.shuffle =
+		(struct variant){ .kind = SHUFFLE_BUFFER, .number = 70 };
+	ck_assert_uint_eq(verdict_batches_ahead(&w.job), 2 * 28 + 10);
 	world_fini(&w);
 }
 END_TEST
@@ -146,6 +149,21 @@ START_TEST(a_plain_job_is_the_hosts_from_90_percent_on)
 }
 END_TEST
 
+/* Files of a byte are files, and of none nobody knows how many there should be. */
+START_TEST(past_memory_go_files_of_any_size)
+{
+	struct world w;
+
+	world_init(&w);
+	w.result.storage.memory_percent = 90;
+	w.result.totals.mean_file_bytes = 1 - _i;
+	verdict_fill(&w.run);
+	check_has(w.result.verdict.try_next,
+		  _i ? "--dataset_ratio=5, or" : "--dataset_ratio=5 : 1");
+	world_fini(&w);
+}
+END_TEST
+
 START_TEST(one_cpu_is_no_cpus)
 {
 	static const struct {
@@ -212,6 +230,7 @@ Suite *suite_verdict_words(void)
 	tcase_add_test(t, reads_in_flight_are_those_of_all_threads);
 	tcase_add_loop_test(t, a_plain_job_is_the_hosts_from_90_percent_on, 0,
 			    2);
+	tcase_add_loop_test(t, past_memory_go_files_of_any_size, 0, 2);
 	tcase_add_loop_test(t, one_cpu_is_no_cpus, 0, 4);
 	tcase_add_test(t, steps_that_take_no_time_have_no_rate);
 	suite_add_tcase(s, t);
