@@ -113,7 +113,8 @@ static double reach_of(const struct neighbours *b, double *near)
 
 static void end_epoch(struct neighbours *b)
 {
-	double near, reach = b->epoch ? reach_of(b, &near) : (double)NAN;
+	double near = 0;
+	double reach = b->epoch ? reach_of(b, &near) : (double)NAN;
 
 	if (isnan(reach))
 		return;

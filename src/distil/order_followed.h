@@ -27,7 +27,7 @@ struct order_followed {
 
 /* Two walks over the visits. No files = nothing was read for its samples. 0, or
  * -errno with err as visits_next; to be finished in any case. */
-int order_follow(struct order_followed *f, const struct distil *d,
+int order_follow(struct order_followed *to, const struct distil *d,
 		 uint32_t party, enum order_names names, struct mlgen_err *err);
 void order_followed_fini(struct order_followed *f); /* takes a zeroed one */
 
