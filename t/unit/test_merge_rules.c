@@ -2,6 +2,7 @@
 /* test_merge_rules.c - every member of a result has a rule, and what follows from it. */
 #include <check.h>
 
+#include "base/util.h"
 #include "merge_rig.h"
 #include "run/merge.h"
 #include "suites.h"
@@ -117,6 +118,8 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 	from.storage.slowest_file_bytes = 66;
 	to.storage.cache_drops = to.prepare.files_written = 7;
 	to.prepare.is_nothing_resident = true;
+	to.ml.restores.is_restore = true;
+	from.ml.restores.is_restore = false;
 	merge_jobs(&to, &from, MERGE_GROUP, &memory, NULL);
 	ck_assert_uint_eq(to.host.oversleep_ns->count, 1);
 	ck_assert_double_eq(to.host.cpu_percent, 5);
@@ -125,6 +128,7 @@ START_TEST(a_group_keeps_latencies_and_the_slowest_of_all)
 	ck_assert_uint_eq(to.storage.cache_drops, 7);
 	ck_assert_uint_eq(to.prepare.files_written, 7);
 	ck_assert(to.prepare.is_nothing_resident);
+	ck_assert(to.ml.restores.is_restore);
 }
 END_TEST
 
@@ -144,6 +148,28 @@ START_TEST(turns_of_clients_weigh_by_their_own_time)
 	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
 	merge_jobs(&to, &last, MERGE_TURNS, &memory, NULL);
 	ck_assert_double_eq_tol(to.ml.time_percent.compute, 15, 1e-9);
+}
+END_TEST
+
+START_TEST(what_is_alike_is_known_of_all)
+{
+	uint64_t *of[2][5];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct job_result *r = i ? &from : &to;
+		uint64_t *rows[] = { &r->ml.cache.size_bytes,
+				     &r->ml.cache.size_samples,
+				     &r->ml.cache.data_bytes,
+				     &r->ml.samples_per_extent,
+				     &r->numa.device_node };
+
+		memcpy(of[i], rows, sizeof(rows));
+		for (unsigned row = 0; row < ARRAY_LEN(rows); row++)
+			*rows[row] = 7;
+	}
+	merge_jobs(&to, &from, MERGE_CLIENTS, &memory, NULL);
+	for (unsigned row = 0; row < ARRAY_LEN(of[0]); row++)
+		ck_assert_uint_eq(*of[0][row], 7);
 }
 END_TEST
 
@@ -309,6 +335,7 @@ Suite *suite_merge_rules(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, every_member_has_a_rule);
 	tcase_add_test(t, a_group_keeps_latencies_and_the_slowest_of_all);
+	tcase_add_test(t, what_is_alike_is_known_of_all);
 	tcase_add_test(t, turns_of_clients_weigh_by_their_own_time);
 	tcase_add_loop_test(t, the_slowest_rank_is_the_first_of_its_like, 0, 4);
 	tcase_add_test(t, without_au_the_reason_stays);
