@@ -35,8 +35,12 @@ if [ -z "${T:-}" ]; then	# run by hand, without t/func/run
 	TOP=$(cd "$(dirname "$0")" && while [ ! -f configure ]; do cd ..; done; pwd)
 	MLGEN=${MLGEN:-$TOP/mlgen}
 	T=$(mktemp -d "${TMPDIR:-/tmp}/mlgen-test.XXXXXX") || exit 1
-	export TOP MLGEN T
-	trap 'rm -rf "$T"' EXIT
+	TAP_OWNER=$$
+	export TOP MLGEN T TAP_OWNER
+fi
+# A script that began again with mounts of its own (own_mounts) is the same process.
+if [ "${TAP_OWNER-}" = $$ ]; then
+	trap 'umount -l "$T"/* 2>/dev/null; rm -rf "$T"' EXIT
 	trap 'exit 130' INT TERM
 fi
 cd "$T" || exit 1
