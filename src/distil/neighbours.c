@@ -94,7 +94,7 @@ static uint64_t classify(const struct neighbours *b, uint64_t count[CLASSES])
 static double reach_of(const struct neighbours *b, double *near)
 {
 	uint64_t count[CLASSES] = { 0 }, sum = 0, pairs = classify(b, count);
-	double reach = NAN;
+	double reach = (double)NAN;
 
 	*near = 0;
 	for (uint32_t i = 0; pairs >= PAIRS_LEAST && i < CLASSES; i++) {
