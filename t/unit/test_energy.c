@@ -162,6 +162,7 @@ START_TEST(a_counter_of_words_or_without_a_range_is_unknown)
 	put_server();
 	tree_file(root, CAP "intel-rapl:1:0/energy_uj", "many\n");
 	expect_unknown("cannot be read");
+	tree_remove(root);
 	put_server();
 	tree_file(root, CAP "intel-rapl:0/max_energy_range_uj", "");
 	expect_unknown("cannot be read");
