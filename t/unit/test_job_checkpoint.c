@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_checkpoint.c - the options of checkpoints, and what follows from them. */
 #include "job_options.h"
+#include "reap_rig.h"
 #include "suites.h"
 
 #include <errno.h>
@@ -22,17 +23,6 @@ static const struct mlgen_engine writes_engine = {
 	.name = "writes",
 	.caps = MLGEN_CAP(MLGEN_WRITE),
 };
-
-static int no_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
-		   unsigned max, uint64_t timeout_ns)
-{
-	(void)ctx;
-	(void)io;
-	(void)min;
-	(void)max;
-	(void)timeout_ns;
-	return 0;
-}
 
 static const struct mlgen_engine libaio_engine = {
 	.name = "libaio",

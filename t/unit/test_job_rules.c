@@ -6,6 +6,7 @@
 #include "job/guess.h"
 #include "job/job.h"
 #include "job_options.h"
+#include "reap_rig.h"
 #include "suites.h"
 
 static const struct mlgen_engine files_engine = {
@@ -26,17 +27,6 @@ static const struct mlgen_engine writes_engine = {
 	.name = "writes",
 	.caps = MLGEN_CAP(MLGEN_WRITE),
 };
-static int no_reap(struct mlgen_ctx *ctx, struct mlgen_io **io, unsigned min,
-		   unsigned max, uint64_t timeout_ns)
-{
-	(void)ctx;
-	(void)io;
-	(void)min;
-	(void)max;
-	(void)timeout_ns;
-	return 0;
-}
-
 static const struct mlgen_engine libaio_engine = {
 	.name = "libaio",
 	.reap = no_reap,

@@ -3,6 +3,7 @@
 #include "data/dataset.h"
 #include "report/verdict_parts.h"
 #include "report/verdict_supply.h"
+#include "reap_rig.h"
 #include "suites.h"
 #include "verdict_rig.h"
 #include "work/plain/verdict_io.h"
@@ -96,17 +97,6 @@ START_TEST(what_is_hidden_asks_for_as_many_files_as_show_it)
 }
 END_TEST
 
-static int reaps_nothing(struct mlgen_ctx *ctx, struct mlgen_io **io,
-			 unsigned min, unsigned max, uint64_t timeout_ns)
-{
-	(void)ctx;
-	(void)io;
-	(void)min;
-	(void)max;
-	(void)timeout_ns;
-	return 0;
-}
-
 /* Accelerators, their threads and what each thread has in flight. */
 START_TEST(reads_in_flight_are_those_of_all_threads)
 {
@@ -116,7 +106,7 @@ START_TEST(reads_in_flight_are_those_of_all_threads)
 	world_init(&w);
 	engine.name = "io_uring";
 	engine.caps = 0;
-	engine.reap = reaps_nothing;
+	engine.reap = no_reap;
 	w.job.engine = &engine;
 	w.job.iodepth = 3;
 	w.result.ml.loader_percent =
