@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -21,21 +20,13 @@
 /* Looks at two clocks take less. */
 #define LOOK_NS 10000
 
-static uint64_t wall_ns(void)
-{
-	struct timespec ts = { 0 };
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
 /* Nearest when nothing ran in between. */
 uint64_t capture_wall_minus_clock_ns(void)
 {
 	uint64_t best = 0, least = UINT64_MAX;
 
 	for (int i = 0; i < 3 && least > LOOK_NS; i++) {
-		uint64_t before = clock_monotonic_ns(), wall = wall_ns();
+		uint64_t before = clock_monotonic_ns(), wall = clock_wall_ns();
 		uint64_t took = clock_monotonic_ns() - before;
 
 		if (took < least)
@@ -90,7 +81,7 @@ static void put_all(struct trace_fill *fill, const struct capture_head *h)
 int capture_head_write(struct trace_writer **out, const struct capture_head *h,
 		       struct mlgen_err *err)
 {
-	struct trace_head head = { .wall_ns = wall_ns(),
+	struct trace_head head = { .wall_ns = clock_wall_ns(),
 				   .clock_ns = clock_monotonic_ns() };
 	struct trace_fill *fill;
 	int rc;

@@ -213,7 +213,7 @@ static double explained_part(const struct neighbours *b, uint32_t run)
 
 void neighbours_end(struct neighbours *b, struct neighbourly *to)
 {
-	uint32_t *apart = mem_array((size_t)b->samples + 1, sizeof(*apart));
+	uint32_t *spacing = mem_array((size_t)b->samples + 1, sizeof(*spacing));
 	double window;
 
 	end_epoch(b);
@@ -222,8 +222,8 @@ void neighbours_end(struct neighbours *b, struct neighbourly *to)
 		.near = b->epochs ? b->near / b->epochs : (double)NAN,
 	};
 	if (to->near >= NEAR_LEAST)
-		to->run = most_common(apart, spacings(b, apart));
-	mem_free(apart);
+		to->run = most_common(spacing, spacings(b, spacing));
+	mem_free(spacing);
 	if (to->run < 2) {
 		to->run = 0;
 		return;

@@ -27,7 +27,8 @@ struct following {
 	struct keyed keys; /* of ids */
 	struct order_file *file;
 	size_t room;
-	uint64_t end; /* behind what is read of a file, at most */
+	uint64_t each; /* samples of a file */
+	uint64_t end;  /* behind what is read of a file, at most */
 };
 
 /* ---- files by name ---- */
@@ -132,22 +133,26 @@ static void count_tasks(struct following *f)
 							 d->task[i].rank + 1);
 }
 
+/* Of all files together, as far as samples are looked at. */
+static uint32_t samples_seen(const struct following *f)
+{
+	return f->each > SAMPLES_MOST
+		       ? 0
+		       : (uint32_t)u64_min(f->keys.count * f->each,
+					   SAMPLES_MOST);
+}
+
 static struct neighbours *neighbours_of(const struct following *f)
 {
-	uint64_t each = order_samples_per_file(f->d, f->party),
-		 all = f->keys.count * each;
-
 	/* Of files some of which are not looked at, none are neighbours. */
-	if (f->to->every > 1 || each > SAMPLES_MOST)
-		return neighbours_new(0);
-	return neighbours_new((uint32_t)u64_min(all, SAMPLES_MOST));
+	return neighbours_new(f->to->every > 1 ? 0 : samples_seen(f));
 }
 
 /* Which sample of its file a visit reads: by where it ends, less a half of what
  * one has of the file, its head included. */
 static uint64_t sample_of(const struct following *f, const struct visit *x)
 {
-	uint64_t n = order_samples_per_file(f->d, f->party), each = f->end / n;
+	uint64_t n = f->each, each = f->end / n;
 
 	if (n < 2 || !each || x->end_off == TRACE_UNKNOWN ||
 	    x->end_off < each / 2)
@@ -158,12 +163,7 @@ static uint64_t sample_of(const struct following *f, const struct visit *x)
 /* Where files have several: how often each sample is read. */
 static struct ordering *samples_of(const struct following *f)
 {
-	uint64_t each = order_samples_per_file(f->d, f->party),
-		 all = f->keys.count * each;
-	bool is_several = each > 1 && each <= SAMPLES_MOST;
-
-	return ordering_new(
-		is_several ? (uint32_t)u64_min(all, SAMPLES_MOST) : 0, 1, 1);
+	return ordering_new(f->each > 1 ? samples_seen(f) : 0, 1, 1);
 }
 
 static int follow_reads(struct following *f, struct mlgen_err *err)
@@ -195,9 +195,7 @@ static int follow_reads(struct following *f, struct mlgen_err *err)
 				   .worker = x->task,
 				   .off = x->off,
 			   });
-		sample = f->file[n].name *
-				 order_samples_per_file(f->d, f->party) +
-			 sample_of(f, x);
+		sample = f->file[n].name * f->each + sample_of(f, x);
 		neighbours_add(near, sample, epoch);
 		if (sample < SAMPLES_MOST)
 			ordering_add(samples, &(struct ordering_read){
@@ -223,7 +221,10 @@ uint64_t order_samples_per_file(const struct distil *d, uint32_t party)
 int order_follow(struct order_followed *to, const struct distil *d,
 		 uint32_t party, enum order_names names, struct mlgen_err *err)
 {
-	struct following f = { .d = d, .party = party, .to = to };
+	struct following f = { .d = d,
+			       .party = party,
+			       .to = to,
+			       .each = order_samples_per_file(d, party) };
 	uint64_t every = divide_up(d->file_count, FILES_MOST);
 	int rc;
 

@@ -31,9 +31,9 @@ struct watch_shows {
  * signal, is named and left behind: then *abandoned is set, and the caller
  * reports and exits without freeing what those threads may still touch. SIGUSR1
  * prints a status line. What rank 0 of several processes shows is of all of them,
- * and it goes on until the last one is over. The log (NULL: none) and the view (NULL: none), a key of
- * which is as good as a signal, are closed in any case. 0, WATCH_NO_LOG, or
- * -errno with err: nothing ran.
+ * and it goes on until the last one is over. The log (NULL: none) and the view
+ * (NULL: none), a key of which is as good as a signal, are closed in any case. 0,
+ * WATCH_NO_LOG, or -errno with err: nothing ran.
  */
 int watch_run(struct run *run, size_t jobs, const struct settings *set,
 	      const struct watch_shows *shows, bool *abandoned,
