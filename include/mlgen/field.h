@@ -47,8 +47,9 @@ enum mlgen_field_flags {
 	MLGEN_FIO = 1,      /* an option of fio, with fio's meaning */
 	MLGEN_SELECTS = 2,  /* has [option=value] sections */
 	MLGEN_NULLABLE = 4, /* metric: UINT64_MAX or NaN prints as null */
-	MLGEN_REPEATS = 8,  /* command line: may be given several times */
+	MLGEN_REPEATS = 8,  /* command line: several are one, with commas */
 	MLGEN_BESIDE = 16,  /* a path, in a job file relative to its folder */
+	MLGEN_LINES = 32,   /* as MLGEN_REPEATS, but each has a line */
 };
 
 /*

@@ -90,8 +90,8 @@ static const char *bare_setting(const struct mlgen_field *f)
 	return NULL;
 }
 
-/* Several requirements are one text with commas, several sections have a line
- * each: a name may have a comma. */
+/* Several requirements are one text with commas; several sections have a line each,
+ * since a name may have a comma. */
 static void append_value(struct settings *s, const struct mlgen_field *f,
 			 const char *value, struct diag *d)
 {
@@ -100,7 +100,7 @@ static void append_value(struct settings *s, const struct mlgen_field *f,
 
 	field_format(&text, f, s);
 	if (text.len)
-		buf_addc(&text, strcmp(f->name, "section") == 0 ? '\n' : ',');
+		buf_addc(&text, f->flags & MLGEN_LINES ? '\n' : ',');
 	buf_add(&text, value);
 	if (field_parse(f, s, buf_str(&text), 1024, &err))
 		diag_add(d, DIAG_ERROR, on_command_line, "%s", err.text);
@@ -149,7 +149,7 @@ static void set_setting(struct settings *s, const struct mlgen_field *f,
 		mem_replace(&s->enghelp, value);
 	else if (strcmp(f->name, "cmdhelp") == 0)
 		mem_replace(&s->cmdhelp, *value ? value : "all");
-	else if (f->flags & MLGEN_REPEATS)
+	else if (f->flags & (MLGEN_REPEATS | MLGEN_LINES))
 		append_value(s, f, value, d);
 	else if (field_parse(f, s, value, 1024, &err))
 		diag_add(d, DIAG_ERROR, on_command_line, "%s", err.text);

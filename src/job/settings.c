@@ -96,7 +96,7 @@ const struct mlgen_field settings_fields[] = {
 	{ "showjob", MLGEN_F_BOOL(struct settings, showjob), .def = "0", .group = "Before a run",
 	  .help = "Print every option of the job, its value and where it came from.\n"
 		  "It is a job file of the same jobs; what none can hold is refused." },
-	{ "section", MLGEN_F_STR(struct settings, section), .group = "Before a run", .flags = MLGEN_FIO | MLGEN_REPEATS,
+	{ "section", MLGEN_F_STR(struct settings, section), .group = "Before a run", .flags = MLGEN_FIO | MLGEN_LINES,
 	  .help = "Run only the job of this name. Given several times, each of these, in the order of the job file." },
 	{ "readonly", MLGEN_F_BOOL(struct settings, readonly), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
 	  .help = "Refuse whatever writes, also the preparation of a dataset." },
