@@ -99,6 +99,16 @@ void mem_replace(char **p, const char *s)
 	*p = copy;
 }
 
+void mem_give_back(void *at, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)at + page - 1) / page * page;
+	uintptr_t to = ((uintptr_t)at + bytes) / page * page;
+
+	if (to > from)
+		(void)madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 size_t mem_huge_page_bytes(void)
 {
 	FILE *f = fopen("/proc/meminfo", "re");

@@ -59,5 +59,10 @@ void *mem_reserve(size_t bytes, enum mem_kind kind);
 /* Either of them. */
 void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind);
 
+/* Of memory that is in use the pages that lie whole in it: they hold nothing any
+ * more, and come into use anew, zeroed, where something is written. Not of huge
+ * pages. */
+void mem_give_back(void *at, size_t bytes);
+
 /* Of the host's default huge page (Hugepagesize of /proc/meminfo); 0 = none. */
 size_t mem_huge_page_bytes(void);

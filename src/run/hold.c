@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/units.h"
@@ -35,7 +34,7 @@ struct slot {
 struct hold {
 	unsigned char *base;
 	size_t bytes;
-	uint64_t slot_bytes, slots, page_bytes;
+	uint64_t slot_bytes, slots;
 	pthread_mutex_t lock; /* of what follows */
 	struct slot *slot;
 	uint64_t free_slots; /* a stack */
@@ -166,16 +165,13 @@ static int map(struct hold *h)
 	return 0;
 }
 
-/* Whole pages behind what is still needed; others lie in the next slot, too. */
+/* What lies behind that is still needed; not for a little of it. */
 static void give_back(const struct hold *h, uint64_t slot, uint64_t needed,
 		      uint64_t touched)
 {
-	uint64_t from = round_up(slot + needed, h->page_bytes);
-	uint64_t to = slot + touched;
-
-	to -= to % h->page_bytes;
-	if (to > from && to - from >= GIVE_BACK_BYTES)
-		madvise(h->base + from, (size_t)(to - from), MADV_DONTNEED);
+	if (touched - needed >= GIVE_BACK_BYTES)
+		mem_give_back(h->base + slot + needed,
+			      (size_t)(touched - needed));
 }
 
 static void hold_put(struct hold *h, uint64_t *stack, uint64_t slot)
@@ -286,7 +282,6 @@ int hold_new(struct hold **out, const struct hold_config *c,
 	h->slots = c->slots;
 	h->slot_bytes = c->slot_bytes;
 	h->window = c->window;
-	h->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	if (map(h) < 0) {
 		mem_free(h);
 		return mlgen_fail(err, -ENOMEM,

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <zlib.h>
 
 #include "base/mem.h"
@@ -259,12 +258,11 @@ static void memory_miss(struct tier_way *w, const struct extent *x)
 static void give_back(const struct tier_way *w)
 {
 	const struct tier *t = w->loader->tier;
-	uint64_t page = 4096, used = (w->kept_bytes + page - 1) / page * page;
 
-	if (!t->units.same_bytes && used < t->slot_bytes &&
+	if (!t->units.same_bytes && w->kept_bytes < t->slot_bytes &&
 	    t->job->mem != MEM_HUGEPAGE)
-		(void)madvise(slot_memory(w) + used,
-			      (size_t)(t->slot_bytes - used), MADV_DONTNEED);
+		mem_give_back(slot_memory(w) + w->kept_bytes,
+			      (size_t)(t->slot_bytes - w->kept_bytes));
 }
 
 static int memory_filled(struct tier_way *w, const struct read_task *task,
