@@ -76,6 +76,11 @@ void uring_files_register_buffer(struct ring *r)
 
 	if (r->opts->fixedbufs == USE_NO || !ctx->buf || !ctx->buf_bytes)
 		return;
+	if (ctx->buf_is_given_back) {
+		uring_note(ctx, "fixedbufs: not registered, for reads go into "
+				"memory that is new each time (fresh_memory)");
+		return;
+	}
 	rc = register_parts(r, ctx->buf_bytes);
 	if (rc == -ENOMEM && limit != RLIM_INFINITY)
 		uring_note(ctx,

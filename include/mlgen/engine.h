@@ -22,7 +22,7 @@
  * table mlgen_engine_NAME, or is a shared object of its own: see
  * MLGEN_ENGINE_ABI.
  */
-#define MLGEN_ENGINE_ABI 4
+#define MLGEN_ENGINE_ABI 5
 
 /*
  * A shared object exports its table as `mlgen_engine` and is loaded by
@@ -150,6 +150,9 @@ struct mlgen_ctx {
 	unsigned files;   /* most files that are open at once */
 	void *buf; /* the worker's buffer, aligned; touched, if files are */
 	size_t buf_bytes;
+	/* Pages of it are given back while it works, and others come in their
+	 * place: nobody may keep them, as registered buffers do. */
+	bool buf_is_given_back;
 	/*
 	 * What init says of itself. can_link: takes chains, OPEN to CLOSE of
 	 * one file with MLGEN_IO_LINK on all but the last. in_use: which of

@@ -45,13 +45,6 @@ static double middle_of(double *at, uint32_t n)
 	return n ? at[n / 2] : 0;
 }
 
-static bool is_whole(const struct pipeline *f, const struct specimen *x)
-{
-	return f->d->task[x->visit.task].party == f->party &&
-	       x->count == x->visit.calls &&
-	       distil_class(f->d, x->visit.file) == CLASS_SAMPLE;
-}
-
 static bool is_read(const struct specimen_call *c)
 {
 	return c->op == TRACE_READ && c->result >= 0;
@@ -76,7 +69,7 @@ static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
 	uint32_t n = 0, alike = 0;
 
 	for (uint32_t i = 0; i < s->count; i++)
-		if (is_whole(f, &s->at[i]))
+		if (pipeline_is_whole(f, &s->at[i]))
 			reads[n++] = (double)reads_of(&s->at[i]);
 	middle = middle_of(reads, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -113,7 +106,7 @@ static void find_reads(struct between *b, const struct pipeline *f)
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < s->count; i++)
-			if (is_whole(f, &s->at[i]) &&
+			if (pipeline_is_whole(f, &s->at[i]) &&
 			    reads_of(&s->at[i]) == b->reads)
 				at[n++] = think_behind(&s->at[i], r);
 		b->read_ns[r - 1] = middle_of(at, n);
@@ -131,7 +124,7 @@ static void find_between(struct between *b, const struct pipeline *f)
 		const struct specimen *x = &s->at[i];
 		double ns = 0;
 
-		if (!is_whole(f, x))
+		if (!pipeline_is_whole(f, x))
 			continue;
 		for (uint32_t k = 0; k < x->count; k++)
 			ns += (double)x->calls[k].think_ns;
@@ -260,6 +253,13 @@ static bool is_between(const struct pipeline *f, const struct between *b,
 
 	return f->loader != LOADER_TFDATA && middle >= DECODE_LEAST_NS &&
 	       middle >= cpu_ns / 2;
+}
+
+bool pipeline_is_whole(const struct pipeline *f, const struct specimen *x)
+{
+	return f->d->task[x->visit.task].party == f->party &&
+	       x->count == x->visit.calls &&
+	       distil_class(f->d, x->visit.file) == CLASS_SAMPLE;
 }
 
 void pipeline_decoding(struct pipeline *f)

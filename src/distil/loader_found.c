@@ -202,5 +202,6 @@ void pipeline_loader(struct pipeline *f)
 	say_workers(f);
 	say_prefetch(f);
 	pipeline_decoding(f);
+	pipeline_fresh(f);
 	say_last_batch(f);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_inside.h - what is known of a training's pipeline while it is found; for pipeline_found.c, loader_found.c and decode_found.c. */
+/* pipeline_inside.h - what is known of a training's pipeline while it is found; for pipeline_found.c, loader_found.c, decode_found.c and fresh_found.c. */
 #pragma once
 
 #include "distil/pulse.h"
@@ -38,6 +38,11 @@ void pipeline_find_loader(struct pipeline *f);
 void pipeline_loader(struct pipeline *f);
 /* What they do with a sample, and when: preprocess_time= and what belongs to it. */
 void pipeline_decoding(struct pipeline *f);
+/* What they read into: fresh_memory=. */
+void pipeline_fresh(struct pipeline *f);
+/* Of a file of samples, with all its calls. */
+struct specimen;
+bool pipeline_is_whole(const struct pipeline *f, const struct specimen *x);
 /* Workers that are others in each epoch: worker_start=. 0, or -errno with err as
  * visits_next. */
 int pipeline_start(struct pipeline *f, struct mlgen_err *err);

@@ -19,6 +19,9 @@ struct specimen_call {
 	int64_t result;
 	uint64_t duration_ns;
 	uint64_t think_ns; /* since the call before; 0 for the first */
+	/* Of the thread, from the end of the call before to that of this one;
+	 * TRACE_UNKNOWN = not known. */
+	uint64_t cpu_ns;
 	uint16_t op;       /* enum trace_op */
 	uint16_t flags;    /* enum trace_flag */
 };

@@ -158,6 +158,7 @@ static void keep_call(struct going *g, const struct trace_record *r,
 		.think_ns = n && r->start_ns > t->end_ns
 				    ? r->start_ns - t->end_ns
 				    : 0,
+		.cpu_ns = r->cpu_ns,
 		.op = r->op,
 		.flags = r->flags,
 	};

@@ -357,6 +357,15 @@ static int turn(struct io *io, struct reaping *r)
 	return io->error;
 }
 
+void io_give_back(struct io *io, const struct io_op *op)
+{
+	mem_give_back(iobuf_at(&io->buf, op),
+		      (size_t)(op->want_bytes < io->buf.span_bytes
+				       ? op->want_bytes
+				       : io->buf.span_bytes));
+	io_wake(io);
+}
+
 void *io_buffer(struct io *io, size_t *bytes)
 {
 	*bytes = io->ctx.buf_bytes;

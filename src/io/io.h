@@ -103,6 +103,7 @@ struct io_config {
 	bool may_meet_fifos;
 	struct stop *stop; /* of the job; NULL = none */
 	bool ends_in_time;
+	bool gives_back; /* io_give_back will be called */
 	/* Of the thread: what is completed is put there, errors too, but for
 	 * what was never begun (-ECANCELED). NULL = there is no trace. */
 	struct trace_ring *trace;
@@ -118,6 +119,10 @@ void io_free(struct io *io); /* NULL is fine; stops it if need be */
 
 /* The buffer, for filling before a WRITE. */
 void *io_buffer(struct io *io, size_t *bytes);
+
+/* What a READ into the buffer, which was given back, has touched of it comes into
+ * use anew with the next one. Not of huge pages. */
+void io_give_back(struct io *io, const struct io_op *op);
 
 /*
  * Start one operation; at most iodepth may be under way. result is in

@@ -137,6 +137,7 @@ int io_new(struct io **out, const struct io_config *cfg, struct mlgen_err *err)
 		.iodepth = cfg->iodepth,
 		.files = cfg->files ? cfg->files : cfg->iodepth,
 		.buf_bytes = cfg->buf_bytes,
+		.buf_is_given_back = cfg->gives_back,
 		.now_ns = ctx_now,
 		.sleep_until = ctx_sleep_until,
 		.draw = ctx_draw,

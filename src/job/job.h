@@ -191,6 +191,7 @@ struct job {
 	int preprocess, preprocess_at;
 	char *preprocess_split; /* NULL = by bytes; see job_read_shares */
 	bool hold_samples;
+	uint64_t fresh_memory; /* bytes of a read; 0 = none */
 
 	/* A cache between sampler and storage; CACHE_NONE = there is none, and
 	 * nothing of what follows counts. */

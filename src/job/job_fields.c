@@ -585,6 +585,10 @@ const struct mlgen_field job_fields[] = {
 	{ "hold_samples", MLGEN_F_BOOL(struct job, hold_samples),
 	  .def = "0", .group = "Loader",
 	  .help = "Keep what is read ahead in memory until its batch is taken, as a framework does; without it mlgen reads into the same buffer again and again." },
+	{ "fresh_memory", MLGEN_F_SIZE(struct job, fresh_memory),
+	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Loader",
+	  .help = "Reads of at least so many bytes go into memory that nobody has touched yet, whose pages the kernel has to make while it copies, on the CPU of who reads; 0: none do.\n"
+		  "Python: where malloc maps what a read returns, from 128k on." },
 
 	{ "cache", MLGEN_F_ENUM(struct job, cache, cache_policies),
 	  .def = "none", .group = "Cache",

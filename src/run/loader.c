@@ -357,6 +357,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 			.buf_bytes = t->buffer_bytes,
 			.mem = (enum mem_kind)t->job->mem,
 			.may_meet_fifos = true,
+			.gives_back = t->job->fresh_memory > 0,
 			.seed = rng_u64(t->job->randseed, RNG_ENGINE,
 					l->rank->index * job_readers(t->job) +
 						l->index),
@@ -374,6 +375,7 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	reader_free(l->reader);
 	l->reader = reader_new(l->worker.io, &l->worker.stat,
 			       job_samples_at_once(t->job), depth);
+	reader_fresh(l->reader, t->job->fresh_memory);
 	rc = loader_open_decoding(l, err);
 	return rc == 0 && t->tier ? open_tier(l, err) : rc;
 }

@@ -63,6 +63,10 @@ typedef void reader_decode(void *arg, const struct read_task *task,
 			   uint64_t bytes);
 void reader_decode_with(struct reader *r, reader_decode *decode, void *arg);
 
+/* From now on a read of at least so many bytes goes into memory that nobody has
+ * touched yet (fresh_memory), whose io `gives_back`; 0 = none does. */
+void reader_fresh(struct reader *r, uint64_t bytes);
+
 /* Is there room for one more extent, and is any under way? */
 bool reader_has_room(const struct reader *r);
 bool reader_is_busy(const struct reader *r);

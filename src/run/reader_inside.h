@@ -47,6 +47,7 @@ struct reader {
 	struct unpack *unpack; /* NULL = nothing is decompressed */
 	reader_decode *decode; /* NULL = nothing comes behind a read */
 	void *decode_arg;
+	uint64_t fresh_bytes;   /* UINT64_MAX = of no read */
 	struct task *last_task; /* that was started */
 	struct task *tasks;
 	unsigned task_count, active;

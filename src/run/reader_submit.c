@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reader_submit.c - operations of a reader's tasks go to the engine, as far as plans and depth allow. */
+#include "base/mem.h"
 #include "run/reader_inside.h"
 #include "run/unpack.h"
 
@@ -84,6 +85,10 @@ static void submit_next(struct reader *r, struct task *t)
 	op->io.off = t->next.off;
 	op->io.len_bytes = t->next.len_bytes;
 	op->into = t->next.op == MLGEN_READ ? take_room(t) : NULL;
+	if (op->into && op->io.len_bytes >= r->fresh_bytes) {
+		mem_give_back(op->into, (size_t)op->io.len_bytes);
+		io_wake(r->io);
+	}
 	op->from = NULL;
 	t->packed = t->next.packed;
 	if (t->packed != PLAN_RAW)

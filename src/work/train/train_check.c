@@ -305,6 +305,23 @@ static void check_preprocess(const struct job *j, struct diag *d)
 		      job_samples_at_once(j));
 }
 
+static void check_fresh_memory(const struct job *j, struct diag *d)
+{
+	if (!j->fresh_memory)
+		return;
+	if (job_work(j)->only_prepares)
+		note_unused(j, "fresh_memory", "phase=train", d);
+	else if (!job_touches_files(j))
+		diag_add(d, DIAG_NOTE, job_place(j, "fresh_memory"),
+			 "ioengine=%s moves no bytes, so that no memory is "
+			 "touched",
+			 j->engine->name);
+	else if (j->mem == MEM_HUGEPAGE)
+		FAULT(d, j, "fresh_memory",
+		      "huge pages are reserved before, and not made anew for a "
+		      "read; use mem=malloc, or fresh_memory=0");
+}
+
 static void check_worker_start(const struct job *j, struct diag *d)
 {
 	if (dist_mean(&j->worker_start) <= 0)
@@ -328,6 +345,7 @@ static void check_loader(const struct job *j, struct diag *d)
 	check_shuffle(j, d);
 	check_importance(j, d);
 	check_shard(j, d);
+	check_fresh_memory(j, d);
 	if (j->loader != LOADER_TFDATA) {
 		note_unused(j, "deterministic", "loader=tfdata", d);
 		note_unused(j, "decode_threads", "loader=tfdata", d);
