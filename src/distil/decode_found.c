@@ -188,13 +188,19 @@ static void say_reads(struct pipeline *f, const struct between *b,
 		      double behind)
 {
 	double visits = pipeline_visits(f);
-	struct dist d = timefit_constant(visits * (between_middle(b) + behind));
+	double *ns = mem_array(b->count + 1, sizeof(*ns));
 	struct buf text = { 0 };
+	struct timefit fit;
 
-	timefit_format(&text, &d);
+	for (uint32_t i = 0; i < b->count; i++)
+		ns[i] = visits * (b->sample_ns[i] + behind);
+	timefit(&fit, ns, b->count);
+	mem_free(ns);
+	timefit_format(&text, &fit.dist);
 	jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
 		       "what a reader does between the calls of a sample, and "
-		       "from one to the next of a batch, in the middle");
+		       "from one to the next of a batch; in the middle %.4g ms",
+		       visits * (between_middle(b) + behind) / 1e6);
 	jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
 		       "there, and not behind them, is most of its CPU time");
 	if (visits == 1)

@@ -84,6 +84,27 @@ START_TEST(a_constant_is_seen_behind_what_held_it_up)
 }
 END_TEST
 
+/* A few that stood still for long are no part of what the others vary by. */
+START_TEST(what_was_held_up_makes_no_deviation)
+{
+	double *times = mem_array(TIMES, sizeof(*times));
+	struct dist d = { .kind = DIST_LOGNORMAL, .a = 10e6, .b = 3e6 };
+	struct timefit fit;
+
+	for (uint64_t i = 0; i < TIMES; i++)
+		times[i] = (double)dist_draw(&d, 3, 4, i) *
+			   (i % 125 ? 1 : 20);
+	qsort(times, TIMES, sizeof(*times), by_size);
+	timefit(&fit, times, TIMES);
+	mem_free(times);
+	ck_assert_int_eq(fit.dist.kind, DIST_LOGNORMAL);
+	ck_assert_double_eq_tol(fit.dist.a, 10e6, 0.5e6);
+	ck_assert_double_eq_tol(fit.dist.b, 3e6, 0.5e6);
+	/* ... of which nothing is hidden. */
+	ck_assert(fit.mean_ns > 11e6 && fit.stdev_ns > 10e6);
+}
+END_TEST
+
 Suite *suite_timefit(void)
 {
 	Suite *s = suite_create("timefit");
@@ -92,6 +113,7 @@ Suite *suite_timefit(void)
 	tcase_add_loop_test(times, times_come_back_as_their_distribution, 0,
 			    ARRAY_LEN(written));
 	tcase_add_test(times, a_constant_is_seen_behind_what_held_it_up);
+	tcase_add_test(times, what_was_held_up_makes_no_deviation);
 	suite_add_tcase(s, times);
 	return s;
 }
