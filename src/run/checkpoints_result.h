@@ -69,9 +69,9 @@ struct checkpoints_result {
 	struct hist *open_ns, *write_ns, *read_ns, *fsync_ns, *close_ns,
 		*rename_ns, *unlink_ns; /* the slot's or the saver's */
 	bool durable; /* every byte of the complete ones was flushed */
-	/* Dirty or under writeback on this host at the end, at most what was
-	 * written; UINT64_MAX = not known. */
-	uint64_t in_memory_bytes;
+	/* Dirty or under writeback on this host at the end, of whomever; of
+	 * that at most what was written. UINT64_MAX = not known. */
+	uint64_t dirty_bytes, in_memory_bytes;
 	bool verified;       /* verify= looked at every byte */
 	bool caches_dropped; /* drop_caches was done */
 	double wall_seconds; /* from the first begin to the last end */

@@ -203,7 +203,7 @@ static void metrics_checkpoint_begin(const struct merging *m,
 	to->is_restore = is_restore;
 	to->items = items;
 	to->completed = m->how == MERGE_CLIENTS ? UINT64_MAX : 0;
-	to->in_memory_bytes = 0;
+	to->dirty_bytes = to->in_memory_bytes = 0;
 	to->durable = to->verified = to->caches_dropped = true;
 }
 
@@ -410,8 +410,10 @@ const struct mlgen_field metrics_checkpoints_fields[] = {
 	  .help = "Latency of removing a file of an older checkpoint." },
 	{ "durable", RESULT_BOOL(S, durable, and),
 	  .help = "Every byte of the completed ones was flushed." },
+	{ "dirty_bytes", RESULT_U64(S, dirty_bytes, in_memory), .unit = "bytes", .flags = MLGEN_NULLABLE,
+	  .help = "Bytes in memory of this host, of whatever files, that were not on storage yet at the end; null = unknown." },
 	{ "in_memory_bytes", RESULT_U64(S, in_memory_bytes, in_memory), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "Bytes of this host that were not on storage yet at the end, at most those written; null = unknown." },
+	  .help = "Of these at most those written by the completed ones: not on storage yet; null = unknown." },
 	{ "verified", RESULT_BOOL(S, verified, and),
 	  .help = "Of a restore: every byte was checked, as verify asks." },
 	{ "caches_dropped", RESULT_BOOL(S, caches_dropped, and),

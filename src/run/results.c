@@ -99,6 +99,7 @@ void checkpoints_result_init(struct checkpoints_result *r)
 		.wait_seconds = none,
 		.delete_seconds = none,
 		.rank_percent = { none, none, none, none, none, none, none },
+		.dirty_bytes = UINT64_MAX,
 		.in_memory_bytes = UINT64_MAX,
 		.wall_seconds = none,
 	};

@@ -131,9 +131,8 @@ static void saver_collect_describe(const struct saver *s,
 		!is_restore && job->checkpoint_fsync != CHECKPOINT_FSYNC_NONE;
 	r->verified = is_restore && job->verify == VERIFY_CRC32C &&
 		      r->completed == r->count && r->count > 0;
-	r->in_memory_bytes = is_restore   ? UINT64_MAX
-			     : r->durable ? 0
-					  : s->in_memory_bytes;
+	r->dirty_bytes = is_restore ? UINT64_MAX : s->dirty_bytes;
+	r->in_memory_bytes = r->durable ? 0 : r->dirty_bytes;
 	if (r->in_memory_bytes != UINT64_MAX && r->in_memory_bytes > r->bytes)
 		r->in_memory_bytes = r->bytes;
 }
@@ -141,7 +140,7 @@ static void saver_collect_describe(const struct saver *s,
 void saver_record_init(struct saver *s)
 {
 	checkpoints_result_init(&s->sum);
-	s->in_memory_bytes = UINT64_MAX;
+	s->dirty_bytes = UINT64_MAX;
 }
 
 void saver_record_keep(struct saver *s)

@@ -233,14 +233,14 @@ static void commit_or_fail(struct saver_thread *t, struct checkpoint_result *r)
 		saver_fail(s, &err);
 }
 
-static void look_at_memory(struct saver *s)
+static void look_at_dirty(struct saver *s)
 {
 	uint64_t bytes = 0;
 
 	if (saver_touches_files(s) && !s->cfg.is_restore &&
 	    !s->cfg.align_bytes && dirty_bytes(&bytes, "") < 0)
 		bytes = UINT64_MAX; /* not known */
-	s->in_memory_bytes = bytes;
+	s->dirty_bytes = bytes;
 }
 
 void saver_unmake(struct saver *s, const struct checkpoint *k)
@@ -266,7 +266,7 @@ void saver_end_round(struct saver_thread *t)
 	if (!s->cfg.is_restore && !r.complete)
 		saver_unmake(s, &s->now);
 	record(s, &r);
-	look_at_memory(s);
+	look_at_dirty(s);
 	atomic_store(&s->last_ns, now(s));
 	atomic_store(&s->is_busy, false);
 	bell_ring(&s->over, s->cfg.clock);

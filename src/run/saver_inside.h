@@ -124,7 +124,7 @@ struct saver {
 	uint64_t first_ns;             /* the first begin */
 
 	struct opstat total; /* made by saver_collect */
-	uint64_t in_memory_bytes;
+	uint64_t dirty_bytes;
 };
 
 static inline struct io *saver_io(const struct saver_thread *t)

@@ -240,8 +240,8 @@ exits "a save, a restore and a training that saves" 0 "$MLGEN" saves.job \
 			bytes_per_sec slowest_rank_bytes_per_sec slowest_rank \
 			slowest_checkpoint stall_seconds snapshot_seconds \
 			wait_seconds deleted_checkpoints deleted_files \
-			delete_seconds durable in_memory_bytes verified \
-			caches_dropped wall_seconds
+			delete_seconds durable dirty_bytes in_memory_bytes \
+			verified caches_dropped wall_seconds
 		for kind in open write read fsync close rename unlink; do
 			has jobs.$at.${kind}_ns. $latency
 		done

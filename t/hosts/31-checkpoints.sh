@@ -91,6 +91,39 @@ trained()
 }
 each_mpi trained
 
+# Two processes on each of two hosts, whose kernels say that so many kB are dirty.
+dirty()
+{
+	sed "s/^Dirty:.*/Dirty: $2 kB/; s/^Writeback:.*/Writeback: 0 kB/; /^NFS_Unstable/d" \
+		/proc/meminfo >meminfo
+	mlgen=$MLGEN MLGEN=$T/dirty.sh
+	launch "$1" 4 save.job --directory=ck --checkpoint_fsync=none --checkpoints=1 \
+		--json=all.json --quiet
+	dirty_status=$?
+	MLGEN=$mlgen
+	return $dirty_status
+}
+
+in_memory()
+{
+	rm -rf ck
+	cat >dirty.sh <<END
+#!/bin/sh
+exec unshare -m sh -c 'mount --bind "$T/meminfo" /proc/meminfo && exec "\$@"' sh "$MLGEN" "\$@"
+END
+	chmod +x dirty.sh
+	unshare -m true 2>/dev/null || { skip "$1: what is dirty" "no mounts here"; return; }
+	dirty "$1" 8
+	is "$1: two processes on each of two hosts save without fsync" $? 0
+	is "$1: what is dirty on a host counts once" \
+		"$(figure all.json saves.dirty_bytes) $(figure all.json saves.in_memory_bytes)" \
+		"16384 16384"
+	dirty "$1" 100000000
+	is "$1: and no more than was written" \
+		"$(figure all.json saves.in_memory_bytes)" "$(figure all.json saves.bytes)"
+}
+each_mpi in_memory
+
 # A file where a shard of the second host's is to be.
 failed()
 {

@@ -193,6 +193,7 @@ static inline void fill_checkpoints(struct checkpoints_result *c)
 	c->first_seconds = k[0].seconds;
 	c->later_seconds = c->count > 1 ? k[1].seconds : NONE;
 	c->bytes_per_sec = (double)c->bytes / sum;
+	c->dirty_bytes = any(1000);
 	c->in_memory_bytes = any(1000);
 	c->job_ranks = c->ranks + any(3);
 	c->slowest_rank_bytes_per_sec = any_f64();
