@@ -3,6 +3,7 @@
 # 20-death.sh - a process that dies, hangs or loses its cable is missed: the others end, and say which host it was.
 # Sleeps: death is silence of 10 s.
 . "$(dirname "$0")/rig.sh"
+. "$TOP/t/func/runs.sh"
 
 hosts_up 2
 cat >j.job <<'END'
@@ -18,25 +19,24 @@ accelerators=1
 ioengine=null
 END
 
-# The pid of a rank, once the job has begun on it.
-await_rank()
+# Rank 0 has heard of steps, which both take together.
+has_begun()
 {
-	for _ in $(seq 100); do
-		pid=$(rank_pids | sed -n "s/^$1 //p")
-		[ -z "$pid" ] || [ "$(ls "/proc/$pid/task" | wc -l)" -lt 6 ] || break
-		sleep 0.1
-	done
-	sleep 0.5
-	echo "$pid"
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step") c = i }
+		NR > 1 && $c > 0 { steps++ } END { exit !steps }' l.csv 2>/dev/null
 }
 
-# begin MPI: a job of two, whose rank 1 is $pid; ended TITLE SECONDS: it ends by
-# itself before that.
+# begin MPI: a job of two, whose rank 1 is $pid; fails where there is none.
+# ended TITLE SECONDS: it ends by itself before that.
 begin()
 {
-	launch "$1" 2 j.job &
+	rm -f l.csv
+	launch "$1" 2 j.job --log=l.csv --log_interval=200ms &
 	job=$!
-	pid=$(await_rank 1)
+	poll has_begun
+	pid=$(rank_pids | sed -n 's/^1 //p')
+	ok "$1: a job has begun" test -n "$pid" || cat said
+	[ -n "$pid" ]
 }
 
 ended()
@@ -60,28 +60,28 @@ ended()
 
 killed()
 {
-	begin "$1"
+	begin "$1" || return
 	kill -9 "$pid"
 	ended "$1: after kill -9 of rank 1 rank 0 ends" 5
 	# hydra kills the others at once, and what they write may be lost.
 	[ "$1" = mpich ] ||
 		like "$1: it says who is gone, and what it did" "$(cat said)" \
-			"host h2 \(rank 1\) is gone: its connection was closed; .*running its jobs, and it had come to [0-9]+ barriers"
+			"host h2 \(rank 1\) is gone: its connection (was closed|broke).*; .*running its jobs, and it had come to [0-9]+ barriers"
 	[ "$1" = mpich ] ||
 		like "$1: and reports" "$(cat said)" "% AU"
-	begin "$1"
+	begin "$1" || return
 	kill -STOP "$pid"
 	ended "$1: a stopped rank 1 is missed after 10 s" 15
 	like "$1: silence is told" "$(cat said)" \
 		"host h2 \(rank 1\) is gone: nothing has come from it for 10 s"
 	like "$1: and reported is what was before" "$(cat said)" "% AU"
-	begin "$1"
+	begin "$1" || return
 	cable 2 down
 	ended "$1: a pulled cable is noticed" 20
 	cable 2 up
 	like "$1: the host behind it is named" "$(cat said)" \
 		"host h2 \(rank 1\) is gone"
-	begin "$1"
+	begin "$1" || return
 	kill -INT "$pid"
 	ended "$1: interrupting one interrupts all" 5
 	unlike "$1: which is no death" "$(cat said)" "is gone"
