@@ -79,6 +79,39 @@ dropped()
 	is "$1: and say so" "$(figure all.json storage.caches_dropped)" true
 }
 
+# Of each host a pipe stands for what empties its caches: what has come there is
+# what was asked of its kernel.
+dropped_once()
+{
+	for i in 1 2; do
+		[ -p "pipe$i" ] || mkfifo "pipe$i"
+	done
+	# So that writing waits for no reader.
+	exec 7<>pipe1 8<>pipe2
+	cat >pipes.sh <<END
+#!/bin/sh
+exec unshare -m sh -c 'mount --bind "\$0" /proc/sys/vm/drop_caches && exec "\$@"' \
+	"$T/pipe\$(hostname | tr -d h)" "$MLGEN" "\$@"
+END
+	chmod +x pipes.sh
+	unshare -m true 2>/dev/null || { skip "$1: what empties caches" "no mounts here"; return; }
+	for how in run:1 epoch:3; do
+		MLGEN=$T/pipes.sh
+		launch "$1" 4 j.job --drop_caches="${how%:*}" --quiet
+		dropped_status=$?
+		MLGEN=$mlgen
+		is "$1: two processes on each of two hosts, drop_caches=${how%:*}" \
+			$dropped_status 0
+		for i in 1 2; do
+			echo end >"pipe$i"
+			is "$1: host $i has emptied its caches ${how#*:} times" \
+				"$(sed '/^end$/q' <"pipe$i" | grep -c '^3$')" "${how#*:}"
+		done
+	done
+	exec 7<&- 8<&-
+}
+
+each_mpi dropped_once
 if can --memory_limit=700m; then
 	each_mpi limited
 fi

@@ -145,16 +145,26 @@ cable()
 	ip -n "mlh$$-$1" link set eth0 "$2"
 }
 
-# Those whose program is ours, in a namespace of ours: "RANK PID" lines.
+rig_is_mlgen()
+{
+	[ "$(readlink "/proc/$1/exe" 2>/dev/null)" = "$(readlink -f "$MLGEN")" ]
+}
+
+# Those whose program is ours, in a namespace of ours: "RANK PID" lines. What
+# such a process forks (which takes its memory group away behind it) is none.
 rank_pids()
 {
 	for rig_i in $(seq "$rig_hosts"); do
 		for rig_pid in $(ip netns pids "mlh$$-$rig_i"); do
-			[ "$(readlink "/proc/$rig_pid/exe")" = "$(readlink -f "$MLGEN")" ] &&
-				echo "$(tr '\0' '\n' <"/proc/$rig_pid/environ" |
-				sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p' | head -n 1) $rig_pid"
+			rig_is_mlgen "$rig_pid" || continue
+			rig_is_mlgen "$(sed -n 's/^PPid:[^0-9]*//p' \
+				"/proc/$rig_pid/status" 2>/dev/null)" && continue
+			# It may have ended since.
+			rig_rank=$(tr '\0' '\n' 2>/dev/null <"/proc/$rig_pid/environ" |
+				sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p' | head -n 1)
+			[ -z "$rig_rank" ] || echo "$rig_rank $rig_pid"
 		done
-	done | sort -n
+	done 2>/dev/null | sort -n
 }
 
 # figure FILE KEY: of its first job.
