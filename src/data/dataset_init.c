@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "data/dataset_given.h"
 #include "data/dataset_scan.h"
 #include "data/format.h"
 #include "data/found.h"
@@ -300,26 +301,27 @@ static int settle_found(struct dataset *ds, const struct job *job,
 }
 
 static int init_found(struct dataset *ds, const struct job *job,
-		      struct mlgen_err *err)
+		      struct dataset_given *given, struct mlgen_err *err)
 {
 	int r;
 
 	begin_found(ds, job);
-	r = dataset_scan(ds, job, err);
+	r = dataset_scan(ds, job, given, err);
 	return r ? r
 		 : settle_found(ds, job, scaled_as(job)->batch_size,
 				SCALED_BATCHES, err);
 }
 
 static int init_found_eval(struct dataset *eval, const struct dataset *train,
-			   const struct job *job, struct mlgen_err *err)
+			   const struct job *job, struct dataset_given *given,
+			   struct mlgen_err *err)
 {
 	int r;
 
 	memset(eval, 0, sizeof(*eval));
 	begin_found(eval, job);
 	eval->recorded = recorded_hold(train->recorded);
-	r = dataset_scan_eval(eval, train, job, err);
+	r = dataset_scan_eval(eval, train, job, given, err);
 	if (r == 0)
 		r = settle_found(eval, job, eval_batch(scaled_as(job)), 1, err);
 	eval->split = EVAL_FOLDER;
@@ -354,8 +356,21 @@ static int read_recorded(struct dataset *ds, const struct job *job,
 	return r;
 }
 
+static bool takes_files(const struct dataset *ds, const struct job *job,
+			const struct dataset_given *given)
+{
+	return given ? given->is_found : dataset_scan_takes(ds, job);
+}
+
 int dataset_init(struct dataset *ds, const struct job *job,
 		 uint64_t memory_bytes, struct mlgen_err *err)
+{
+	return dataset_given_init(ds, job, memory_bytes, NULL, err);
+}
+
+int dataset_given_init(struct dataset *ds, const struct job *job,
+		       uint64_t memory_bytes, struct dataset_given *given,
+		       struct mlgen_err *err)
 {
 	int r;
 
@@ -365,8 +380,8 @@ int dataset_init(struct dataset *ds, const struct job *job,
 	ds->directory = dataset_directory_of(job);
 	r = read_recorded(ds, job, err);
 	if (r == 0)
-		r = dataset_scan_takes(ds, job)
-			    ? init_found(ds, job, err)
+		r = takes_files(ds, job, given)
+			    ? init_found(ds, job, given, err)
 			    : init_made(ds, job, memory_bytes, err);
 	if (r == 0 && !job_work(job)->only_prepares)
 		r = check_packed(ds, job, err);
@@ -399,9 +414,16 @@ void dataset_fini(struct dataset *ds)
 int dataset_init_eval(struct dataset *eval, const struct dataset *train,
 		      const struct job *job, struct mlgen_err *err)
 {
+	return dataset_given_init_eval(eval, train, job, NULL, err);
+}
+
+int dataset_given_init_eval(struct dataset *eval, const struct dataset *train,
+			    const struct job *job, struct dataset_given *given,
+			    struct mlgen_err *err)
+{
 	uint64_t files = eval_files(train, job);
 	int r = train->scan && files
-			? init_found_eval(eval, train, job, err)
+			? init_found_eval(eval, train, job, given, err)
 			: dataset_init_split(eval, train, files, err);
 
 	if (r == 0 && eval->files && !job_work(job)->only_prepares)

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/dataset_dlio.h"
+#include "data/dataset_given.h"
 #include "data/detect.h"
 #include "data/format.h"
 #include "data/found.h"
@@ -374,8 +375,8 @@ static int look_into(struct dataset *ds, const struct job *job,
 }
 
 /* Lists the files, and looks into them. */
-static int find_files(struct dataset *ds, const struct job *job,
-		      enum scan_part part, struct mlgen_err *err)
+static int look_for_files(struct dataset *ds, const struct job *job,
+			  enum scan_part part, struct mlgen_err *err)
 {
 	int r = list_files(ds, job, part, err);
 
@@ -386,8 +387,31 @@ static int find_files(struct dataset *ds, const struct job *job,
 					 : settle_format(ds, job, err);
 	if (r == 0)
 		r = take_parts(ds, err);
-	if (r == 0)
-		r = look_into(ds, job, part, err);
+	return r ? r : look_into(ds, job, part, err);
+}
+
+/* Another process has done that. */
+static void take_given(struct dataset *ds, struct dataset_given *g)
+{
+	mem_replace(&ds->directory, g->directory);
+	ds->format = g->format;
+	ds->parts = g->parts;
+	ds->scan = g->scan;
+	ds->found = g->found;
+	g->scan = NULL;
+	g->found = NULL;
+}
+
+static int find_files(struct dataset *ds, const struct job *job,
+		      enum scan_part part, struct dataset_given *given,
+		      struct mlgen_err *err)
+{
+	int r = 0;
+
+	if (given)
+		take_given(ds, given);
+	else
+		r = look_for_files(ds, job, part, err);
 	if (r)
 		return r;
 	ds->files = scan_files(ds->scan);
@@ -395,12 +419,12 @@ static int find_files(struct dataset *ds, const struct job *job,
 }
 
 int dataset_scan(struct dataset *ds, const struct job *job,
-		 struct mlgen_err *err)
+		 struct dataset_given *given, struct mlgen_err *err)
 {
 	int r = dataset_scan_check(job, err);
 
 	if (r == 0)
-		r = find_files(ds, job, SCAN_TRAINING, err);
+		r = find_files(ds, job, SCAN_TRAINING, given, err);
 	if (r)
 		return r;
 	if (job->dataset == DATASET_SCAN)
@@ -412,7 +436,8 @@ int dataset_scan(struct dataset *ds, const struct job *job,
 }
 
 int dataset_scan_eval(struct dataset *eval, const struct dataset *train,
-		      const struct job *job, struct mlgen_err *err)
+		      const struct job *job, struct dataset_given *given,
+		      struct mlgen_err *err)
 {
 	int r;
 
@@ -422,7 +447,7 @@ int dataset_scan_eval(struct dataset *eval, const struct dataset *train,
 				  "are trained with, and none to evaluate; "
 				  "eval_files=0");
 	eval->format = train->format;
-	r = find_files(eval, job, SCAN_EVALUATION, err);
+	r = find_files(eval, job, SCAN_EVALUATION, given, err);
 	if (r == 0)
 		r = choose_count(eval, job, "eval_files", job->eval_files,
 				 scan_place(eval->scan), err);

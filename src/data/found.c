@@ -457,6 +457,7 @@ void found_count_extents(struct found *f, unsigned fact)
 {
 	uint64_t before = 0;
 
+	f->counts_extents = true;
 	f->extents_fact = fact;
 	for (uint64_t i = 0; i <= f->files; i++) {
 		uint64_t n = f->entries[i].facts[fact];

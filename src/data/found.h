@@ -36,6 +36,14 @@ int found_new_listed(struct found **out, struct scan *scan,
 		     struct mlgen_err *err);
 void found_free(struct found *f); /* NULL is fine */
 
+/* What one process of a job has found, for the others (hosts/relay.h): as it was
+ * before format->found_init. `beside` as of namefile_open. 0 or -errno with
+ * err. */
+struct relay;
+int found_give(const struct found *f, struct relay *to, struct mlgen_err *err);
+int found_take(struct found **out, const char *beside, struct relay *from,
+	       struct mlgen_err *err);
+
 /* What it took: bytes read of the files, and seconds. */
 uint64_t found_read_bytes(const struct found *f);
 double found_seconds(const struct found *f);

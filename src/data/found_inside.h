@@ -33,6 +33,7 @@ struct entry {
 struct found {
 	struct entry *entries;
 	uint64_t files, each, most;
+	bool counts_extents;
 	unsigned extents_fact; /* of each: how many are before it */
 	struct namefile words[FOUND_THREADS];
 	struct namefile_map maps[FOUND_THREADS];

@@ -66,6 +66,14 @@ int scan_new(struct scan **out, const struct scan_request *req,
 	     struct mlgen_err *err);
 void scan_free(struct scan *s); /* NULL is fine */
 
+/* What one process of a job has listed, for the others (hosts/relay.h), which
+ * then have the same files in the same order, and tell nothing of them. `beside`
+ * as of namefile_open. 0 or -errno with err. */
+struct relay;
+int scan_give(const struct scan *s, struct relay *to, struct mlgen_err *err);
+int scan_take(struct scan **out, const char *beside, struct relay *from,
+	      struct mlgen_err *err);
+
 /* The folder below which all names are, and the first of the places that were
  * asked for, whose storage it is. */
 const char *scan_base(const struct scan *s);

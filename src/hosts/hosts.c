@@ -84,6 +84,50 @@ static int await_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
 	return rc;
 }
 
+/* Is a process the first on its host, and not alone there? */
+static bool has_others(const struct hosts *h, unsigned first)
+{
+	for (unsigned i = first + 1; i < h->total; i++)
+		if (h->host_of[i] == h->host_of[first])
+			return hosts_is_first_on_host(h, first);
+	return false;
+}
+
+/* Rank 0: the bytes of a first process to the others on its host. */
+static void send_on(struct hosts *h, unsigned first, const char *bytes,
+		    size_t n)
+{
+	for (unsigned i = first + 1; i < h->total; i++)
+		if (h->host_of[i] == h->host_of[first])
+			star_send(h, star_peer(h, i), MESSAGE_DATA, 0, n,
+				  bytes);
+}
+
+static int pass_on(struct hosts *h, const struct buf *own,
+		   struct mlgen_err *err)
+{
+	int rc = 0;
+
+	send_on(h, 0, buf_str(own), own->len);
+	for (unsigned i = 1; i < h->total; i++) {
+		struct buf part = { 0 };
+		uint64_t n = 0;
+
+		if (!has_others(h, i))
+			continue;
+		gather_from(h, star_peer(h, i), &part);
+		memcpy(&n, part.s, sizeof(n));
+		if (n != PART_GONE)
+			send_on(h, i, part.s + sizeof(n), (size_t)n);
+		buf_fini(&part);
+	}
+	pthread_mutex_lock(&h->lock);
+	if (h->lost.code)
+		rc = fail_lost(h, err);
+	pthread_mutex_unlock(&h->lock);
+	return rc;
+}
+
 /* "host n2 (rank 1): ", of what happened there; of what another one has said, and
  * this one passes on, nothing more. */
 static void name_process(const struct hosts *h, unsigned rank, const char *text,
@@ -231,6 +275,21 @@ int hosts_share(struct hosts *h, struct buf *b, struct mlgen_err *err)
 	if (rc == 0)
 		star_send_all(h, NULL, MESSAGE_DATA, 0, b->len, buf_str(b));
 	return rc;
+}
+
+int hosts_share_here(struct hosts *h, struct buf *b, struct mlgen_err *err)
+{
+	unsigned first = 0;
+
+	if (!h)
+		return 0;
+	if (h->rank == 0)
+		return pass_on(h, b, err);
+	while (h->host_of[first] != h->host_of[h->rank])
+		first++;
+	if (first != h->rank)
+		return await_share(h, b, err);
+	return has_others(h, first) ? send_part(h, b->s, b->len, err) : 0;
 }
 
 int hosts_agree(struct hosts *h, int rc, struct mlgen_err *err)

@@ -66,6 +66,8 @@ const char *hosts_part(const struct buf *all, unsigned rank, size_t *n);
 /* Together: what is in the buffer of rank 0 is then in that of all. 0, or
  * -EPIPE with err. */
 int hosts_share(struct hosts *h, struct buf *b, struct mlgen_err *err);
+/* The same on each host, from the first process there: by way of rank 0. */
+int hosts_share_here(struct hosts *h, struct buf *b, struct mlgen_err *err);
 
 /*
  * Together: each gives what something came to for it, 0 or -errno with err.

@@ -87,15 +87,6 @@ static struct run *make_run(const struct run_config *cfg)
 	return r;
 }
 
-static int init_slots(struct run *r, struct mlgen_err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < r->shared.cfg.count && rc == 0; i++)
-		rc = r->slots[i].does->init(&r->slots[i], &r->shared, err);
-	return rc;
-}
-
 struct run_config run_config_of(const struct settings *set,
 				struct job *const *jobs, size_t count,
 				const struct host *host, struct clock *clock)
@@ -124,8 +115,7 @@ static int check_run(struct run *r, struct mlgen_err *err)
 	if (rc == 0)
 		rc = memlimit_set(&r->memory, cfg->jobs, cfg->count, &r->host,
 				  err);
-	if (rc == 0)
-		rc = init_slots(r, err);
+	rc = run_begin(r, rc, err);
 	if (rc == 0)
 		rc = rules_ask(&r->shared, NULL, NULL, err);
 	return rc;
@@ -259,7 +249,7 @@ int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
 		rc = memlimit_try(&r->memory, cfg->jobs[0], &r->host, &why);
 	for (size_t i = 0; i < cfg->count && rc < 0; i++)
 		told(arg, i, "memory_limit", &why);
-	rc = init_slots(r, err);
+	rc = run_begin(r, 0, err);
 	if (rc == 0)
 		rc = rules_ask(&r->shared, told, arg, err);
 	if (rc == 0)

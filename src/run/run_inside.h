@@ -38,6 +38,13 @@ bool run_is_stopping(const struct run *r);
  * on alone. */
 bool run_stops(struct run *r, bool ends);
 
+/*
+ * Set up the slots (activity.h, init), with others together: each after the one
+ * before, so that one which fails has failed in all of them. `rc`: what came
+ * before that in this process. 0, or -errno with err.
+ */
+int run_begin(struct run *r, int rc, struct mlgen_err *err);
+
 /* Prepare the jobs of a group, with others together: 0, CREW_STOPPED, or -errno
  * with err. */
 int run_prepare(struct run *r, unsigned group, struct mlgen_err *err);

@@ -44,6 +44,9 @@ struct slot {
 	const struct job *job;
 	const struct activity *does;
 	struct dataset dataset, eval; /* eval.format NULL = none */
+	/* While it is set up: what another process has found of these; NULL =
+	 * it looks for itself. */
+	struct dataset_given *given;
 	struct mount mount;
 	uint64_t align_bytes; /* direct=1; 0 = buffered */
 	struct placement place;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/dataset_given.h"
 #include "data/foreign.h"
 #include "data/manifest.h"
 #include "job/ignored.h"
@@ -55,7 +56,9 @@ static int train_init_slot(struct slot *s, struct run_shared *run,
 	int rc = train_dataset_init(s, run, err);
 
 	if (rc == 0 && j->eval_files)
-		rc = dataset_init_eval(&s->eval, &s->dataset, j, err);
+		rc = dataset_given_init_eval(&s->eval, &s->dataset, j,
+					     s->given ? &s->given[1] : NULL,
+					     err);
 	if (rc == 0 && trains(s))
 		rc = train_stages(&stages, j, &s->dataset, eval_of(s), 0, err);
 	return rc == 0 ? setup_checkpoints_init(s, err) : rc;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "data/dataset_given.h"
 #include "data/scan.h"
 #include "data/scan_marks.h"
 #include "job/workload.h"
@@ -30,8 +31,8 @@ int train_dataset_init(struct slot *s, struct run_shared *run,
 		       struct mlgen_err *err)
 {
 	const struct job *j = s->job;
-	int rc = dataset_init(&s->dataset, j, host_all_memory(run->cfg.host),
-			      err);
+	int rc = dataset_given_init(
+		&s->dataset, j, host_all_memory(run->cfg.host), s->given, err);
 
 	if (rc == 0 && (!job_work(j)->only_prepares || !run->cfg.replace))
 		rc = dataset_take_there(&s->dataset, j, err);
