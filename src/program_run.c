@@ -35,9 +35,9 @@ int program_plan(struct program *p)
 
 	if (program_check_format(p, &err) < 0 ||
 	    run_number(p->hosts, p->set.jobs, p->set.count, &err) < 0 ||
-	    plan_make_all(plans, &p->set, &p->host, &err) < 0 ||
+	    plan_make_all(plans, &p->set, &p->host, p->hosts, &err) < 0 ||
 	    program_open_outputs(p, false, &err) < 0) {
-		status = program_usage(&err);
+		status = p->is_mute ? EXIT_USAGE : program_usage(&err);
 	} else {
 		check_plans(p, plans);
 		status = program_report(p, &none, plans);

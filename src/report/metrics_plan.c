@@ -77,7 +77,7 @@ const struct mlgen_field metrics_plan_checkpoint_fields[] = {
 	{ "bytes", MLGEN_F_U64(K, bytes), .unit = "bytes",
 	  .help = "Their sum: tensors, without what the layout of the files adds." },
 	{ "files", MLGEN_F_U64(K, files), .unit = "files", .help = "Files of one checkpoint of all ranks." },
-	{ "local_ranks", MLGEN_F_U64(K, local_ranks), .unit = "ranks", .help = "Ranks that this host plays." },
+	{ "local_ranks", MLGEN_F_U64(K, local_ranks), .unit = "ranks", .help = "Ranks that this host plays, or the hosts of the job." },
 	{ "local_bytes", MLGEN_F_U64(K, local_bytes), .unit = "bytes", .help = "What these have of one checkpoint." },
 	{ "local_files", MLGEN_F_U64(K, local_files), .unit = "files", .help = "Files of these." },
 	{ "checkpoints", MLGEN_F_U64(K, checkpoints), .unit = "checkpoints", .flags = MLGEN_NULLABLE,
@@ -89,7 +89,7 @@ const struct mlgen_field metrics_plan_checkpoint_fields[] = {
 	{ "last", MLGEN_F_STR(K, last), .help = "The last one to be restored." },
 	{ "saved_by", MLGEN_F_STR(K, saved_by), .help = "Job of this run that saves what is restored; null = none does." },
 	{ "move_bytes", MLGEN_F_U64(K, move_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
-	  .help = "What this host writes, or reads, in all; null = as much as runtime allows." },
+	  .help = "What these write, or read, in all; null = as much as runtime allows." },
 	{ "free_bytes", MLGEN_F_U64(K, free_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
 	  .help = "Space that is free there for this user; null = unknown." },
 	{ "in_flight", MLGEN_F_U64(K, in_flight), .unit = "requests", .help = "Requests in flight at once, of all threads." },
@@ -101,6 +101,10 @@ const struct mlgen_field metrics_plan_checkpoint_fields[] = {
 
 #define P struct plan_report
 const struct mlgen_field metrics_plan_fields[] = {
+	{ "hosts", MLGEN_F_U64(P, hosts), .unit = "hosts",
+	  .help = "Hosts that the job runs on, as a launcher started it; what follows is of all of them." },
+	{ "processes", MLGEN_F_U64(P, processes), .unit = "processes", .help = "Processes of the job." },
+	{ "accelerators", MLGEN_F_U64(P, accelerators), .unit = "accelerators", .help = "Accelerators of all processes." },
 	{ "present_files", MLGEN_F_U64(P, present_files), .unit = "files",
 	  .help = "Files of the dataset, or of a plain job, that are there." },
 	{ "present_bytes", MLGEN_F_U64(P, present_bytes), .unit = "bytes",
@@ -114,9 +118,9 @@ const struct mlgen_field metrics_plan_fields[] = {
 	{ "free_bytes", MLGEN_F_U64(P, free_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
 	  .help = "Space that is free for this user; null = unknown." },
 	{ "memory_bytes", MLGEN_F_U64(P, memory_bytes), .unit = "bytes",
-	  .help = "Memory of this host." },
+	  .help = "Memory of this host; of several their sum." },
 	{ "dataset_memory_ratio", MLGEN_F_F64(P, dataset_memory_ratio), .flags = MLGEN_NULLABLE,
-	  .help = "Size of the dataset in memories of this host; MLPerf Storage asks for 5." },
+	  .help = "Size of the dataset in memories of this host, or of all hosts; MLPerf Storage asks for 5." },
 	{ "steps_per_epoch", MLGEN_F_U64(P, steps_per_epoch), .unit = "steps",
 	  .help = "Steps of an epoch; MLPerf Storage asks for 500." },
 	{ "left_over_samples", MLGEN_F_U64(P, left_over_samples), .unit = "samples",
@@ -146,11 +150,11 @@ const struct mlgen_field metrics_plan_fields[] = {
 	{ "direct_align_bytes", MLGEN_F_U64(P, direct_align_bytes), .unit = "bytes",
 	  .help = "Alignment to which direct=1 rounds; 0 = through the page cache." },
 	{ "open_files", MLGEN_F_U64(P, open_files), .unit = "files",
-	  .help = "Open files that the run needs at once." },
+	  .help = "Open files that a process needs at once." },
 	{ "open_files_limit", MLGEN_F_U64(P, open_files_limit), .unit = "files",
 	  .help = "Open files that this process may have." },
 	{ "program_bytes", MLGEN_F_U64(P, program_bytes), .unit = "bytes",
-	  .help = "Memory that mlgen will need; an estimate." },
+	  .help = "Memory that mlgen will need on a host, for all its processes there; an estimate." },
 	{ "framework_bytes", MLGEN_F_F64(P, framework_bytes), .unit = "bytes", .flags = MLGEN_NULLABLE,
 	  .help = "Memory in which the framework would hold samples read ahead; mlgen does so with hold_samples=1." },
 	{ "checkpoint", METRIC_OBJECT(P, checkpoint, struct plan_checkpoint, metrics_plan_checkpoint_fields),
@@ -233,14 +237,14 @@ void metrics_planned(struct job_result *to, const struct plan_report *p)
 	const struct job *j = p->job;
 
 	ml->mlperf_check = p->mlperf_check;
-	ml->accelerators = j->accelerators;
+	ml->accelerators = p->accelerators;
 	ml->accelerator = j->accelerator;
 	ml->target_au_percent = j->target_au;
 	ml->demand_bytes_per_sec = p->demand_bytes_per_sec;
 	ml->demand_io_bytes_per_sec = p->demand_io_bytes_per_sec;
 	if (p->total_steps != UINT64_MAX) {
 		ml->steps = p->total_steps;
-		ml->samples = p->total_steps * j->batch_size * j->accelerators;
+		ml->samples = p->total_steps * j->batch_size * p->accelerators;
 		ml->sample_bytes = (uint64_t)fmin(
 			(double)ml->samples * p->totals.mean_sample_bytes,
 			1e18);

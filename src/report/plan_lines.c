@@ -248,7 +248,8 @@ void plan_put_open_files(struct buf *text, const struct plan_report *p)
 {
 	if (!plan_find_check(p, "files"))
 		return;
-	plan_say(text, p,
-		 "{plan.open_files} open at once; limit "
-		 "{plan.open_files_limit}");
+	plan_say(text, p, "{plan.open_files} open at once");
+	if (p->processes > 1)
+		buf_add(text, " in a process");
+	plan_say(text, p, "; limit {plan.open_files_limit}");
 }

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hosts/hosts.h"
 #include "report/page.h"
 #include "report/plan_classes.h"
+#include "report/plan_hosts.h"
 #include "report/plan_parts.h"
 #include "run/run.h"
 
@@ -48,6 +50,8 @@ static void plan_begin(struct plan_report *p, const struct job *job,
 	p->is_of_hosts = host->other_hosts > 0;
 	if (limit && limit < p->memory_bytes)
 		p->memory_bytes = limit;
+	p->hosts = p->processes = 1;
+	p->accelerators = job_all_accelerators(job);
 	p->touches_files = job_touches_files(job);
 	p->open_files_limit = host->open_files;
 }
@@ -60,22 +64,25 @@ static void take_refusal(void *plans, size_t i, const char *name,
 	plan_add_fail(&p[i], name, err);
 }
 
-static void take_dataset(void *plans, size_t i, struct dataset *ds)
+static void take_dataset(void *plans, size_t i, struct dataset *ds,
+			 struct dataset *eval)
 {
 	struct plan_report *p = plans;
 
 	p[i].dataset = *ds;
-	*ds = (struct dataset){ 0 };
+	p[i].eval = *eval;
+	*ds = *eval = (struct dataset){ 0 };
 }
 
 /* What a run would ask before it begins. */
 static int ask_rules(struct plan_report *plans, struct job *const *jobs,
-		     size_t count, const struct host *host,
+		     size_t count, const struct host *host, struct hosts *hosts,
 		     const struct settings *set, struct mlgen_err *err)
 {
 	struct clock *clock = clock_new_real();
-	const struct run_config cfg =
-		run_config_of(set, jobs, count, host, clock);
+	struct run_config cfg = run_config_of(set, jobs, count, host, clock);
+
+	cfg.hosts = hosts;
 	int rc = run_ask(&cfg, take_refusal, take_dataset, plans, err);
 
 	clock_free(clock);
@@ -106,14 +113,14 @@ static int plan_one(struct plan_report *plans, size_t i,
 }
 
 static int plan_jobs(struct plan_report *plans, struct job *const *jobs,
-		     size_t count, const struct host *host,
+		     size_t count, const struct host *host, struct hosts *hosts,
 		     const struct settings *set, struct mlgen_err *err)
 {
 	int rc;
 
 	for (size_t i = 0; i < count; i++)
 		plan_begin(&plans[i], jobs[i], host);
-	rc = ask_rules(plans, jobs, count, host, set, err);
+	rc = ask_rules(plans, jobs, count, host, hosts, set, err);
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		const struct plan_input in = { jobs[i], host, set };
 
@@ -125,7 +132,7 @@ static int plan_jobs(struct plan_report *plans, struct job *const *jobs,
 int plan_make(struct plan_report *p, struct job *job, const struct host *host,
 	      const struct settings *set, struct mlgen_err *err)
 {
-	int rc = plan_jobs(p, &job, 1, host, set, err);
+	int rc = plan_jobs(p, &job, 1, host, NULL, set, err);
 
 	if (rc)
 		plan_fini(p);
@@ -156,15 +163,24 @@ void plan_fini(struct plan_report *p)
 	mlperf_rules_fini(&p->mlperf_check);
 	mem_free(p->io.directory);
 	fini_checkpoint(&p->checkpoint);
+	dataset_fini(&p->eval);
 	dataset_fini(&p->dataset);
 	memset(p, 0, sizeof(*p));
 }
 
 int plan_make_all(struct plan_report *plans, const struct jobset *set,
-		  const struct host *host, struct mlgen_err *err)
+		  const struct host *host, struct hosts *hosts,
+		  struct mlgen_err *err)
 {
-	return plan_jobs(plans, set->jobs, set->count, host, &set->settings,
-			 err);
+	int rc = plan_jobs(plans, set->jobs, set->count, host, hosts,
+			   &set->settings, err);
+
+	rc = hosts_agree(hosts, rc, err);
+	if (rc == 0)
+		rc = plan_join(plans, set->count, hosts, err);
+	for (size_t i = 0; i < set->count && rc == 0; i++)
+		list_blockers(&plans[i]);
+	return rc;
 }
 
 const struct plan_check *plan_find_check(const struct plan_report *p,

@@ -90,9 +90,13 @@ struct plan_checkpoint {
 /* Unknown figures are NaN or UINT64_MAX. */
 struct plan_report {
 	const struct job *job;
-	struct dataset dataset; /* of those that have one; from the start */
+	/* Of those that have one, from the start; eval.format NULL = none. */
+	struct dataset dataset, eval;
 	struct dataset_totals totals;
 	bool touches_files; /* false: ioengine=null */
+	/* What is planned is of all these (plan_hosts.h); 1 = there are no
+	 * others. Accelerators are those of all. */
+	uint64_t hosts, processes, accelerators;
 
 	uint64_t present_files, present_bytes, write_files, write_bytes;
 	bool present_estimate;
@@ -116,13 +120,15 @@ struct plan_report {
 	struct plan_checkpoint checkpoint;
 
 	uint64_t reads_in_flight;
-	uint64_t open_files, open_files_limit; /* need at once, allowed */
+	uint64_t open_files, open_files_limit; /* of a process: need at once,
+						  allowed */
 	uint64_t direct_align_bytes;           /* 0 = buffered */
 	struct plan_calls calls_per_sample;
 	struct sizes read_sizes; /* of the samples looked at */
 	double io_bytes_per_sample;
 	struct memneed need;      /* estimate of mlgen's own memory */
-	uint64_t program_bytes;   /* in use, of that, and at rest */
+	uint64_t program_bytes;   /* in use, of that, and at rest; of the
+				     host that has most */
 	double framework_bytes;   /* what the framework would hold */
 	double held_bytes;        /* with hold_samples, beside program_bytes */
 	double cache_state_bytes; /* bookkeeping of a cache tier, in there */
@@ -149,9 +155,13 @@ int plan_make(struct plan_report *p, struct job *job, const struct host *host,
 void plan_fini(struct plan_report *p); /* takes a zeroed struct */
 
 /* The same for all jobs of a run, into `plans`: what a restore reads may be what
- * a job before it saves. plan_fini of each, also where it fails. */
+ * a job before it saves. With others together: files are looked for by one, and
+ * rank 0's plans are those of all then. plan_fini of each, also where it
+ * fails. */
+struct hosts;
 int plan_make_all(struct plan_report *plans, const struct jobset *set,
-		  const struct host *host, struct mlgen_err *err);
+		  const struct host *host, struct hosts *hosts,
+		  struct mlgen_err *err);
 
 /* The check of this name, or NULL. */
 const struct plan_check *plan_find_check(const struct plan_report *p,

@@ -134,10 +134,24 @@ static void put_others(FILE *to, const struct plan_report *p)
 	}
 }
 
+static void put_hosts(FILE *to, const struct plan_report *p)
+{
+	struct buf line = { 0 };
+
+	if (p->processes == 1)
+		return;
+	plan_start_line(&line, "hosts");
+	plan_say(&line, p, "{plan.hosts} host{s}, {plan.processes} processes");
+	if (job_work(p->job)->has_accelerators)
+		plan_say(&line, p, ", {plan.accelerators} accelerator{s}");
+	plan_put_line(to, &line);
+}
+
 void plan_text(FILE *to, const struct plan_report *p)
 {
 	fprintf(to, "%s: dry run, nothing was read or written\n\n",
 		p->job->name);
+	put_hosts(to, p);
 	job_work(p->job)->page->plan_text(to, p);
 	put_others(to, p);
 	put_origins(to, p);

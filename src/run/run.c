@@ -255,7 +255,7 @@ int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
 	if (rc == 0)
 		ask_turn(r, told, arg);
 	for (size_t i = 0; i < cfg->count && rc == 0; i++)
-		offer(arg, i, &r->slots[i].dataset);
+		offer(arg, i, &r->slots[i].dataset, &r->slots[i].eval);
 	run_free(r);
 	return rc;
 }

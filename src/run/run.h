@@ -60,13 +60,15 @@ void run_free(struct run *r); /* NULL is fine */
 
 /*
  * For a dry run: tell what run_new would refuse, and for which job, each time in
- * its words; changes nothing. Then the dataset of each is offered, whose files
- * may have been listed for it: who takes it leaves a zeroed one. 0, or -errno
- * with err where a job has nothing that could be asked about.
+ * its words; changes nothing. Then the datasets of each are offered, whose files
+ * may have been listed for it: who takes one leaves a zeroed one. 0, or -errno
+ * with err where a job has nothing that could be asked about. With others
+ * (cfg->hosts) together, but each tells its own.
  */
 typedef void run_told(void *arg, size_t job, const char *name,
 		      const struct mlgen_err *err);
-typedef void run_offer(void *arg, size_t job, struct dataset *ds);
+typedef void run_offer(void *arg, size_t job, struct dataset *ds,
+		       struct dataset *eval);
 int run_ask(const struct run_config *cfg, run_told *told, run_offer *offer,
 	    void *arg, struct mlgen_err *err);
 

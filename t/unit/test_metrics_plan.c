@@ -47,12 +47,15 @@ END_TEST
 START_TEST(a_plan_until_runtime_has_no_samples)
 {
 	struct job *job = job_new("train");
-	struct plan_report p = { .job = job, .total_steps = UINT64_MAX };
+	struct plan_report p = { .job = job,
+				 .accelerators = 6,
+				 .total_steps = UINT64_MAX };
 	struct job_result r = { 0 };
 
 	metrics_planned(&r, &p);
 	ck_assert_uint_eq(r.ml.samples, 0);
-	ck_assert_uint_eq(r.ml.accelerators, job->accelerators);
+	/* Those of all processes. */
+	ck_assert_uint_eq(r.ml.accelerators, 6);
 	ck_assert_ptr_null(r.storage.filesystem);
 	ck_assert(r.storage.read_ahead_bytes == UINT64_MAX);
 	job_free(job);

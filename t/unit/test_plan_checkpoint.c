@@ -229,13 +229,13 @@ START_TEST(what_is_saved_before_can_be_restored)
 	struct plan_report p[2] = { 0 };
 
 	reads->group = 1;
-	ck_assert_int_eq(plan_make_all(p, &jobset, &host, NULL), 0);
+	ck_assert_int_eq(plan_make_all(p, &jobset, &host, NULL, NULL), 0);
 	ck_assert_uint_eq(p[1].blockers.count, 0);
 	ck_assert_str_eq(p[1].checkpoint.saved_by, "x");
 	plan_fini(&p[0]);
 	plan_fini(&p[1]);
 	set_options(reads, "checkpoint_size=2m");
-	ck_assert_int_eq(plan_make_all(p, &jobset, &host, NULL), 0);
+	ck_assert_int_eq(plan_make_all(p, &jobset, &host, NULL, NULL), 0);
 	ck_assert_uint_eq(p[1].blockers.count, 1);
 	ck_assert(is_blocked(&p[1], "checkpoints"));
 	plan_fini(&p[0]);

@@ -42,6 +42,9 @@ static void fill(struct plan_report *p)
 	for (size_t i = 2; i < 5; i++)
 		checks[i].text = words[i + 3];
 	*p = (struct plan_report){
+		.hosts = 1,
+		.processes = 1,
+		.accelerators = 8,
 		.job = job,
 		.dataset = { .format = &format_npz,
 			     .directory = directory,

@@ -21,6 +21,9 @@ struct look {
 	struct state state;
 	struct content *content; /* only its span counts here */
 	struct shard_set set;
+	/* What the directory is to hold: with the ranks of other processes. */
+	struct state whole;
+	struct shard_set whole_set;
 	struct checkpoints there;
 };
 
@@ -218,7 +221,7 @@ static void look_at_directory(struct look *l)
 	/* What fails is told by a rule. */
 	if (mount_read(&l->c->mount, l->c->directory, NULL) == 0)
 		l->c->free_bytes = l->c->mount.free_bytes;
-	if (checkpoints_open(&l->there, l->c->directory, &l->set, &err)) {
+	if (checkpoints_open(&l->there, l->c->directory, &l->whole_set, &err)) {
 		plan_add_check(l->p, "checkpoints", PLAN_FAIL, "%s", err.text);
 		return;
 	}
@@ -283,6 +286,8 @@ static int begin_look(struct look *l, struct mlgen_err *err)
 	const struct job *j = l->p->job;
 	int rc = state_init(&l->state, j, err);
 
+	if (rc == 0)
+		rc = state_whole(&l->whole, &l->state, err);
 	if (rc)
 		return rc;
 	l->content = content_new(saver_span_bytes(j), 0);
@@ -294,6 +299,8 @@ static int begin_look(struct look *l, struct mlgen_err *err)
 		.bs = is_restore(l->p) ? j->bs.read : j->bs.write,
 		.direct = j->direct,
 	};
+	l->whole_set = l->set;
+	l->whole_set.state = &l->whole;
 	return 0;
 }
 
@@ -316,6 +323,7 @@ int plan_checkpoint(struct plan_report *p, const struct plan_input *in,
 	}
 	checkpoints_fini(&l.there);
 	content_free(l.content);
+	ranges_fini(&l.whole.local);
 	state_fini(&l.state);
 	return rc;
 }

@@ -160,8 +160,8 @@ static void put_sums(FILE *to, const struct plan_report *p)
 	if (c->local_ranks == c->ranks)
 		return;
 	plan_start_line(&line, "");
-	plan_say(&line, p,
-		 "{plan.checkpoint.local_ranks} rank{s} on this host: ");
+	plan_say(&line, p, "{plan.checkpoint.local_ranks} rank{s} on ");
+	buf_add(&line, p->hosts > 1 ? "these hosts: " : "this host: ");
 	put_sum(to, &line, c->local_files, c->local_bytes);
 }
 

@@ -170,16 +170,16 @@ static void check_memory(struct plan_report *p)
 	else if (p->job->direct || job_drops_each_epoch(p->job))
 		plan_add_check(p, "memory", PLAN_OK, "%s", "");
 	else
-		plan_add_check(
-			p, "memory", PLAN_WARNING,
-			"this host can keep much of the dataset in memory; "
-			"MLPerf Storage asks for %d x: %s, or %s",
-			MLPERF_MEMORIES,
-			dataset_makes_files(&p->dataset, p->job)
-				? ratio
-				: "a directory with more files",
-			advice_direct(p->job) ? "direct=1"
-					      : "invalidate=epoch");
+		plan_add_check(p, "memory", PLAN_WARNING,
+			       "%s can keep much of the dataset in memory; "
+			       "MLPerf Storage asks for %d x: %s, or %s",
+			       p->is_of_hosts ? "these hosts" : "this host",
+			       MLPERF_MEMORIES,
+			       dataset_makes_files(&p->dataset, p->job)
+				       ? ratio
+				       : "a directory with more files",
+			       advice_direct(p->job) ? "direct=1"
+						     : "invalidate=epoch");
 }
 
 /* As the run will ask. */
@@ -205,7 +205,7 @@ static void check_steps(struct plan_report *p)
 		return;
 	}
 	uint64_t samples =
-		plan_product(j->batch_size * j->accelerators, MLPERF_STEPS);
+		plan_product(j->batch_size * p->accelerators, MLPERF_STEPS);
 	uint64_t files = divide_up(samples, p->dataset.samples_per_file);
 	plan_add_check(p, "steps", PLAN_WARNING,
 		       "MLPerf Storage asks for %d steps per epoch: "
@@ -230,7 +230,7 @@ static void count_steps(struct plan_report *p, const struct stages *stages)
 	const struct job *j = p->job;
 	uint64_t steps = stages->train.sampler.steps;
 	uint64_t samples = dataset_samples(&p->dataset);
-	uint64_t taken = steps * j->accelerators * j->batch_size;
+	uint64_t taken = steps * p->accelerators * j->batch_size;
 
 	p->steps_per_epoch = steps;
 	p->left_over_samples = taken < samples ? samples - taken : 0;
@@ -298,8 +298,10 @@ static void compute_demand(struct plan_report *p)
 	demand_of(&d, p->job, &plan);
 	p->samples_per_sec_one = d.samples_per_sec;
 	p->bytes_per_sec_one = d.bytes_per_sec;
-	p->demand_bytes_per_sec = d.all_bytes_per_sec;
-	p->demand_io_bytes_per_sec = d.all_io_bytes_per_sec;
+	/* Of those that other processes have, too. */
+	double of_all = (double)p->accelerators / (double)p->job->accelerators;
+	p->demand_bytes_per_sec = d.all_bytes_per_sec * of_all;
+	p->demand_io_bytes_per_sec = d.all_io_bytes_per_sec * of_all;
 	count_calls(p, &plan);
 }
 
@@ -313,7 +315,7 @@ static void compute_length(struct plan_report *p)
 	double seconds = runtime, samples = (double)NAN;
 
 	if (p->total_steps != UINT64_MAX) {
-		samples = (double)p->total_steps * (double)j->accelerators *
+		samples = (double)p->total_steps * (double)p->accelerators *
 			  (double)j->batch_size;
 		seconds = fmin(runtime, (double)p->total_steps * step_seconds);
 	}
@@ -326,7 +328,7 @@ static void compute_memory(struct plan_report *p, const struct stages *stages)
 {
 	const struct job *j = p->job;
 	double samples =
-		(double)j->accelerators * hold_samples(j, &stages->train);
+		(double)p->accelerators * hold_samples(j, &stages->train);
 
 	memneed_train(&p->need, j, stages);
 	tier_need(&p->need, j, stages);
@@ -379,19 +381,11 @@ static int plan_training(struct plan_report *p, const struct plan_input *in,
 			 struct mlgen_err *err)
 {
 	const struct job *j = p->job;
-	struct dataset eval = { 0 };
 	struct stages stages;
-	int rc = 0;
+	int rc = train_stages(&stages, j, &p->dataset,
+			      j->eval_files ? &p->eval : NULL, 0, err);
 
-	if (j->eval_files)
-		rc = dataset_init_eval(&eval, &p->dataset, j, err);
-	if (rc == 0)
-		rc = train_stages(&stages, j, &p->dataset,
-				  j->eval_files ? &eval : NULL, 0, err);
-	if (rc == 0)
-		rc = plan_stages(p, in, &stages, err);
-	dataset_fini(&eval);
-	return rc;
+	return rc ? rc : plan_stages(p, in, &stages, err);
 }
 
 int train_plan(struct plan_report *p, const struct plan_input *in,

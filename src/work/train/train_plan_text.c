@@ -86,7 +86,7 @@ static void put_epoch(FILE *to, const struct plan_report *p)
 	plan_start_line(&line, "epoch");
 	buf_addf(&line, "%s / (%" PRIu64 " accelerator%s x batch %" PRIu64 ")",
 		 units_human_count(n, dataset_samples(&p->dataset)),
-		 j->accelerators, plural(j->accelerators), j->batch_size);
+		 p->accelerators, plural(p->accelerators), j->batch_size);
 	plan_say(&line, p, " = {plan.steps_per_epoch} step{s},");
 	/* Leave room for the check, as a billion samples do not. */
 	if (line.len + sizeof(" 0 samples left over") > PLAN_CHECK_AT) {
@@ -202,11 +202,11 @@ static void put_demand_lines(FILE *to, const struct plan_report *p)
 		 j->accelerator ? j->accelerator : "accelerator");
 	put_demand_line(to, "demand", who, p->samples_per_sec_one, &u, decimals,
 			p->bytes_per_sec_one);
-	if (j->accelerators > 1) {
-		show_accelerators(who, j->accelerators, j->accelerator);
+	if (p->accelerators > 1) {
+		show_accelerators(who, p->accelerators, j->accelerator);
 		put_demand_line(to, "", who,
 				p->samples_per_sec_one *
-					(double)j->accelerators,
+					(double)p->accelerators,
 				&u, decimals, all);
 	}
 	if (isnan(j->target_au))
@@ -233,7 +233,7 @@ static void put_readers(struct buf *text, const struct plan_report *p)
 	const struct job *j = p->job;
 
 	plan_say(text, p,
-		 "{plan.reads_in_flight} read{s} ({accelerators} "
+		 "{plan.reads_in_flight} read{s} ({plan.accelerators} "
 		 "accelerator{s}[ x {read_threads} read_threads]");
 	if (job_interleaves(j))
 		buf_addf(text, " x %u files", JOB_INTERLEAVE_THREADS);
@@ -330,7 +330,8 @@ static void put_emptied(struct buf *text, const struct plan_report *p)
 {
 	if (!plan_find_check(p, "caches"))
 		return;
-	buf_addf(text, "this host's are emptied before %s",
+	buf_addf(text, "%s are emptied before %s",
+		 p->hosts > 1 ? "those of each host" : "this host's",
 		 p->job->drop_caches == DROP_CACHES_EPOCH ? "each epoch"
 							  : "the job");
 }
