@@ -6,7 +6,7 @@
 #include "hosts/hosts_inside.h"
 
 /* Others may come to one before it is opened here. */
-static struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
+struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
 {
 	struct hosts_channel *c;
 
@@ -23,6 +23,7 @@ static struct hosts_channel *channel_of(struct hosts *h, uint32_t number)
 	if (!c) {
 		c = h->channels[number] = mem_zalloc(sizeof(*c));
 		pthread_mutex_init(&c->calls, NULL);
+		pthread_cond_init(&c->has_said, NULL);
 		c->hosts = h;
 		c->number = number;
 		c->members = h->total;
@@ -51,7 +52,7 @@ static void look_at_members(struct hosts_channel *c)
 }
 
 /* With `calls` held. */
-static void close_here(struct hosts_channel *c)
+void channel_close_here(struct hosts_channel *c)
 {
 	if (c->is_closed)
 		return;
@@ -61,6 +62,7 @@ static void close_here(struct hosts_channel *c)
 	if (c->waiter && !c->has_left)
 		c->waiter->closed(c->arg);
 	c->is_closed = true;
+	pthread_cond_broadcast(&c->has_said);
 }
 
 /* With `calls` held. */
@@ -76,12 +78,13 @@ static void channel_take(struct hosts_channel *c, enum message_kind kind,
 	case MESSAGE_LEAVE:
 		c->members--;
 		look_at_members(c);
+		exchange_look(c);
 		break;
 	case MESSAGE_PASS:
 		tell_passed(c, votes);
 		break;
 	default:
-		close_here(c);
+		channel_close_here(c);
 	}
 }
 
@@ -137,7 +140,7 @@ void channels_close_all(struct hosts *h)
 
 	while ((c = next_channel(h, &at))) {
 		pthread_mutex_lock(&c->calls);
-		close_here(c);
+		channel_close_here(c);
 		pthread_mutex_unlock(&c->calls);
 	}
 }
@@ -147,6 +150,8 @@ void channels_fini(struct hosts *h)
 	for (size_t i = 0; i < h->channel_room; i++) {
 		if (!h->channels[i])
 			continue;
+		exchange_fini(h->channels[i]);
+		pthread_cond_destroy(&h->channels[i]->has_said);
 		pthread_mutex_destroy(&h->channels[i]->calls);
 		mem_free(h->channels[i]);
 	}
@@ -181,7 +186,7 @@ struct hosts_channel *hosts_open(struct hosts *h, uint32_t number,
 	pthread_mutex_unlock(&h->lock);
 	if (is_lost) {
 		pthread_mutex_lock(&c->calls);
-		close_here(c);
+		channel_close_here(c);
 		pthread_mutex_unlock(&c->calls);
 	}
 	return c;

@@ -13,14 +13,6 @@
 /* Before the bytes of a part; of one that is gone it says so. */
 #define PART_GONE UINT64_MAX
 
-static void add_part(struct buf *all, const void *bytes, size_t n)
-{
-	uint64_t length = n;
-
-	buf_addn(all, (const char *)&length, sizeof(length));
-	buf_addn(all, bytes, n);
-}
-
 /* With the lock held: the first of what is there. */
 static void take_data(struct peer *p, struct buf *to, bool with_length)
 {
@@ -167,6 +159,14 @@ static void take_first_error(const struct hosts *h, const struct buf *all,
 	buf_addn(to, (const char *)&named, sizeof(named));
 }
 
+void hosts_add_part(struct buf *all, const void *bytes, size_t n)
+{
+	uint64_t length = n;
+
+	buf_addn(all, (const char *)&length, sizeof(length));
+	buf_addn(all, bytes, n);
+}
+
 unsigned hosts_rank(const struct hosts *h)
 {
 	return h ? h->rank : 0;
@@ -237,7 +237,7 @@ int hosts_gather(struct hosts *h, const void *mine, size_t n, struct buf *all,
 	if (h && h->rank)
 		return send_part(h, mine, n, err);
 	buf_reset(all);
-	add_part(all, mine, n);
+	hosts_add_part(all, mine, n);
 	for (unsigned i = 0; h && i < h->peer_count; i++)
 		gather_from(h, &h->peers[i], all);
 	return 0;

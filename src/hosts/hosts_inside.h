@@ -28,6 +28,8 @@ enum message_kind {
 	MESSAGE_GONE, /* + text, from rank 0: process number `channel` is gone */
 	MESSAGE_ASK,  /* from rank 0: the question number `value` of a survey */
 	MESSAGE_ANSWER, /* + bytes, to rank 0: of a survey */
+	MESSAGE_SAY,    /* + bytes, to rank 0: a part of an exchange */
+	MESSAGE_TOLD,   /* + bytes, from rank 0: all parts of it */
 	MESSAGE_KINDS
 };
 
@@ -41,7 +43,8 @@ static inline bool message_has_bytes(uint32_t kind)
 {
 	return kind == MESSAGE_DOES || kind == MESSAGE_DATA ||
 	       kind == MESSAGE_END || kind == MESSAGE_GONE ||
-	       kind == MESSAGE_ANSWER;
+	       kind == MESSAGE_ANSWER || kind == MESSAGE_SAY ||
+	       kind == MESSAGE_TOLD;
 }
 
 /* What they tell each other through MPI before there is a star. */
@@ -85,9 +88,15 @@ struct hosts_channel {
 	void *arg;
 	bool is_closed, has_left;
 	_Atomic bool wants_close; /* by this process; the thread does it */
+	/* Of an exchange: what all say, as rank 0 tells it. */
+	pthread_cond_t has_said; /* or is closed */
+	struct buf told;
+	bool is_told;
 	/* Rank 0's. */
 	unsigned members, arrived;
 	uint64_t votes;
+	struct buf *said; /* of each process; NULL = none has said anything */
+	unsigned said_count;
 };
 
 struct hosts {
@@ -115,6 +124,11 @@ struct hosts {
 	void *hear_arg;
 	pthread_mutex_t telling; /* held over a call of hear */
 };
+
+/* ---- hosts.c ---- */
+
+/* Behind those that are there, as hosts_part reads them. */
+void hosts_add_part(struct buf *all, const void *bytes, size_t n);
 
 /* ---- star_meet.c ---- */
 
@@ -160,6 +174,19 @@ void channels_close_wanted(struct hosts *h);
 /* Nobody is to wait any more. */
 void channels_close_all(struct hosts *h);
 void channels_fini(struct hosts *h);
+/* The one with a number, which is made where there is none yet. */
+struct hosts_channel *channel_of(struct hosts *h, uint32_t number);
+/* Nobody is to wait there any more; with `calls` held. */
+void channel_close_here(struct hosts_channel *c);
+
+/* ---- exchange.c ---- */
+
+/* A message of one has come; on the receiving thread. */
+void exchange_take(struct hosts *h, const struct peer *p,
+		   const struct message *m, const char *bytes);
+/* With `calls` held, of rank 0: does anyone wait for who has left? */
+void exchange_look(struct hosts_channel *c);
+void exchange_fini(struct hosts_channel *c);
 
 /* ---- survey.c: on the receiving thread ---- */
 

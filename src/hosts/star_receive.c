@@ -141,6 +141,10 @@ static void star_receive_take(struct hosts *h, struct peer *p,
 	case MESSAGE_ANSWER:
 		survey_take_answer(h, p->rank, m, bytes);
 		break;
+	case MESSAGE_SAY:
+	case MESSAGE_TOLD:
+		exchange_take(h, p, m, bytes);
+		break;
 	default:
 		channels_take(h, p, m);
 	}

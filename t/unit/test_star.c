@@ -2,17 +2,13 @@
 /* test_star.c - processes played by threads meet over loopback: what they say arrives, and who goes is missed. */
 #include <check.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/util.h"
 #include "hosts/ballot.h"
 #include "hosts/channels.h"
-#include "hosts/hosts_inside.h"
 #include "hosts/launcher.h"
-#include "hosts/meet.h"
 #include "hosts/survey.h"
 #include "star_rig.h"
 
