@@ -34,7 +34,7 @@ struct loss {
 struct importance {
 	struct importance_config cfg;
 	float *weight;
-	uint32_t *order;   /* rank_extents of each rank */
+	uint32_t *order;   /* rank_extents of each known rank */
 	uint32_t *scratch; /* of one rank's draw: hits, then misses */
 	uint8_t *times;    /* an extent was drawn in it */
 	/* Of the batch at hand. */
@@ -50,8 +50,8 @@ struct importance_config importance_config(const struct job *job,
 {
 	return (struct importance_config){
 		.extents = sampler->extents,
-		.ranks = sampler->ranks,
 		.rank_extents = sampler->rank_extents,
+		.known = sampler_ranks_known(job),
 		.seed = sampler->seed,
 		.is_aggressive = job->importance_mode == IMPORTANCE_AGGRESSIVE,
 		.rep = job->importance_rep,
@@ -61,11 +61,23 @@ struct importance_config importance_config(const struct job *job,
 	};
 }
 
+static uint64_t order_extents(const struct importance_config *c)
+{
+	return (c->known.end - c->known.first) * c->rank_extents;
+}
+
+/* Where a rank's order begins. */
+static uint64_t order_place(const struct importance_config *c, uint64_t rank)
+{
+	assert(rank >= c->known.first && rank < c->known.end);
+	return (rank - c->known.first) * c->rank_extents;
+}
+
 uint64_t importance_state_bytes(const struct importance_config *cfg)
 {
 	return sizeof(struct importance) +
 	       cfg->extents * (sizeof(float) + sizeof(uint8_t)) +
-	       (cfg->ranks + 1) * cfg->rank_extents * sizeof(uint32_t);
+	       (order_extents(cfg) + cfg->rank_extents) * sizeof(uint32_t);
 }
 
 int importance_new(struct importance **out, const struct importance_config *cfg,
@@ -85,8 +97,7 @@ int importance_new(struct importance **out, const struct importance_config *cfg,
 	im->cfg = *cfg;
 	im->weight = mem_array(cfg->extents, sizeof(*im->weight));
 	im->times = mem_array(cfg->extents, sizeof(*im->times));
-	im->order =
-		mem_array(cfg->ranks * cfg->rank_extents, sizeof(*im->order));
+	im->order = mem_array(order_extents(cfg), sizeof(*im->order));
 	im->scratch = mem_array(cfg->rank_extents, sizeof(*im->scratch));
 	for (uint64_t i = 0; i < cfg->extents; i++)
 		im->weight[i] = 1;
@@ -115,7 +126,7 @@ uint64_t importance_at(const struct importance *im, uint64_t rank,
 		       uint64_t position)
 {
 	assert(position < im->cfg.rank_extents);
-	return im->order[rank * im->cfg.rank_extents + position];
+	return im->order[order_place(&im->cfg, rank) + position];
 }
 
 /* ---- a draw ---- */
@@ -269,7 +280,7 @@ static void put_order(struct importance *im, uint64_t rank, uint64_t hits,
 	uint64_t all = im->cfg.rank_extents, copies = repeated(im, hits);
 	struct shuffled first = { im->scratch, hits, copies };
 	struct shuffled rest = { im->scratch + hits, all - hits, all - hits };
-	uint32_t *to = &im->order[rank * all];
+	uint32_t *to = &im->order[order_place(&im->cfg, rank)];
 
 	to = put_shuffled(to, &first, u64_min(copies, all),
 			  rng_u64(seed, RNG_IMPORTANCE, 1));
@@ -304,7 +315,8 @@ void importance_draw(struct importance *im, uint64_t epoch, importance_has *has,
 	im->left = 1;
 	for (uint64_t e = 1; e < epoch; e++)
 		im->left *= dist_mean(&im->cfg.decay);
-	for (uint64_t rank = 0; rank < im->cfg.ranks; rank++) {
+	for (uint64_t rank = im->cfg.known.first; rank < im->cfg.known.end;
+	     rank++) {
 		uint64_t own = rng_u64(seed, RNG_IMPORTANCE, rank);
 		uint64_t n = im->cfg.is_aggressive && epoch > 0
 				     ? take_aggressive(im, own)

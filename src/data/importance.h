@@ -17,16 +17,18 @@
  * follow from the losses of the epochs before. Losses are played: the difficulty
  * of a sample, drawn once, times what is left of it after so many epochs.
  *
- * Every rank draws for itself, by weights that all share.
+ * Every rank draws for itself, by weights that all share: so a process draws for
+ * its own ranks alone, as long as it hears what all were trained on.
  *
- * Memory: at most 16 bytes an extent, once a host. Written at the epoch's
+ * Memory: at most 16 bytes an extent, once a process. Written at the epoch's
  * barrier alone (importance_trained, importance_draw, by one thread), read by
  * all threads between two of them.
  */
 struct importance;
 
 struct importance_config {
-	uint64_t extents, ranks, rank_extents; /* of a rank's epoch */
+	uint64_t extents, rank_extents; /* of a rank's epoch */
+	struct sampler_ranks known;     /* that are drawn here */
 	uint64_t seed;
 	bool is_aggressive; /* PADS */
 	double rep;         /* how often a hit is repeated; of hits_first */
@@ -50,11 +52,13 @@ uint64_t importance_state_bytes(const struct importance_config *cfg);
 void importance_draw(struct importance *im, uint64_t epoch, importance_has *has,
 		     const void *cache);
 
-/* The extent at a rank's position of the epoch that was drawn last. */
+/* The extent at a rank's position of the epoch that was drawn last; of a rank
+ * that is known here. */
 uint64_t importance_at(const struct importance *im, uint64_t rank,
 		       uint64_t position);
 
-/* A rank has computed on this batch of that epoch: losses become weights. */
+/* A rank, known here or not, has computed on this batch of that epoch: losses
+ * become weights. In the order of the plan. */
 void importance_trained(struct importance *im, uint64_t epoch,
 			const uint64_t *extents, unsigned count);
 

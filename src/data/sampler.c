@@ -205,6 +205,18 @@ struct sampler_config sampler_config(const struct job *job, uint64_t ranks)
 	};
 }
 
+struct sampler_ranks sampler_ranks_known(const struct job *job)
+{
+	uint64_t all = job_all_accelerators(job);
+
+	if (job->cache != CACHE_NONE && job->cache_scope == CACHE_OF_ALL)
+		return (struct sampler_ranks){ 0, all };
+	return (struct sampler_ranks){
+		job->accelerators_before,
+		job->accelerators_before + job->accelerators,
+	};
+}
+
 static double mean_sample_bytes(const struct dataset *ds)
 {
 	return dataset_mean_file_bytes(ds) * (double)ds->files /

@@ -81,6 +81,11 @@ struct sampler_config {
 	bool is_eval; /* for the names of options in messages */
 };
 
+/* Ranks from `first` on, up to before `end`. */
+struct sampler_ranks {
+	uint64_t first, end;
+};
+
 /* The round of files that was asked for last (sampler_uneven.c); of more lanes
  * than these it is looked up what they have. */
 #define SAMPLER_ROUND_LANES 32
@@ -115,6 +120,10 @@ struct sampler_epoch {
 };
 
 struct sampler_config sampler_config(const struct job *job, uint64_t ranks);
+/* Of an order that is drawn at the epochs' barriers: whose a process of the job
+ * has to know. Those of its accelerators; of a cache of all hosts those of all,
+ * since each decides for all of it. */
+struct sampler_ranks sampler_ranks_known(const struct job *job);
 /* 0, or -EINVAL with err: a rank gets no batch. */
 int sampler_init(struct sampler *s, const struct sampler_config *cfg,
 		 const struct dataset *ds, struct mlgen_err *err);

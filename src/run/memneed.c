@@ -107,7 +107,7 @@ static void memneed_importance(struct memneed *n, const struct job *j,
 static void memneed_hits_first(struct memneed *n, const struct job *j,
 			       const struct sampler *s)
 {
-	uint64_t bytes = hitsfirst_state_bytes(s);
+	uint64_t bytes = hitsfirst_state_bytes(s, sampler_ranks_known(j));
 
 	if (train_parts_hits(j))
 		memneed_add(n, bytes, bytes);

@@ -226,7 +226,8 @@ static int init_hits_first(struct train *t, struct mlgen_err *err)
 				  "cache_hits_first: moves up to %" PRIu32
 				  " samples that can be read alone; drop it",
 				  UINT32_MAX);
-	s->hits_first = t->hits_first = hitsfirst_new(s);
+	s->hits_first = t->hits_first =
+		hitsfirst_new(s, sampler_ranks_known(t->job));
 	return 0;
 }
 

@@ -27,6 +27,8 @@ static void set_up(struct dataset *ds, struct sampler *s)
 	ck_assert_int_eq(sampler_init(s, &cfg, ds, NULL), 0);
 }
 
+static const struct sampler_ranks all = { 0, RANKS };
+
 /* Of each rank another part. */
 static bool has(const void *cache, uint64_t rank, uint64_t extent)
 {
@@ -42,7 +44,7 @@ START_TEST(hits_come_first_in_their_order_and_then_the_rest)
 	struct sampler s;
 
 	set_up(&ds, &s);
-	h = hitsfirst_new(&s);
+	h = hitsfirst_new(&s, all);
 	hitsfirst_draw(h, 2, has, NULL);
 	sampler_epoch(&e, &s, 2);
 	for (uint64_t rank = 0; rank < RANKS; rank++) {
@@ -74,13 +76,38 @@ START_TEST(without_a_cache_an_order_is_what_it_was)
 	struct sampler s;
 
 	set_up(&ds, &s);
-	h = hitsfirst_new(&s);
+	h = hitsfirst_new(&s, all);
 	hitsfirst_draw(h, 1, NULL, NULL);
 	sampler_epoch(&e, &s, 1);
 	for (uint64_t i = 0; i < OF_RANK; i++)
 		ck_assert_uint_eq(hitsfirst_at(h, 2, i), sampler_at(&e, 2, i));
-	ck_assert_uint_le(hitsfirst_state_bytes(&s),
+	ck_assert_uint_le(hitsfirst_state_bytes(&s, all),
 			  200 + SAMPLES * 4 + OF_RANK * 4 + 400);
+	hitsfirst_free(h);
+	dataset_fini(&ds);
+}
+END_TEST
+
+/* In a process that has one rank. */
+START_TEST(an_order_of_one_rank_is_that_which_it_has_among_all)
+{
+	const struct sampler_ranks one = { 1, 2 };
+	struct hitsfirst *h, *alone;
+	struct dataset ds;
+	struct sampler s;
+
+	set_up(&ds, &s);
+	h = hitsfirst_new(&s, all);
+	alone = hitsfirst_new(&s, one);
+	hitsfirst_draw(h, 1, has, NULL);
+	hitsfirst_draw(alone, 1, has, NULL);
+	for (uint64_t i = 0; i < OF_RANK; i++)
+		ck_assert_uint_eq(hitsfirst_at(alone, 1, i),
+				  hitsfirst_at(h, 1, i));
+	ck_assert_uint_eq(hitsfirst_state_bytes(&s, all) -
+				  hitsfirst_state_bytes(&s, one),
+			  2 * OF_RANK * 4);
+	hitsfirst_free(alone);
 	hitsfirst_free(h);
 	dataset_fini(&ds);
 }
@@ -93,6 +120,7 @@ Suite *suite_hitsfirst(void)
 
 	tcase_add_test(tc, hits_come_first_in_their_order_and_then_the_rest);
 	tcase_add_test(tc, without_a_cache_an_order_is_what_it_was);
+	tcase_add_test(tc, an_order_of_one_rank_is_that_which_it_has_among_all);
 	suite_add_tcase(s, tc);
 	return s;
 }

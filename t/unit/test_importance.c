@@ -27,8 +27,8 @@ static struct importance_config config(uint64_t ranks, double rep,
 {
 	return (struct importance_config){
 		.extents = SAMPLES,
-		.ranks = ranks,
 		.rank_extents = SAMPLES / ranks,
+		.known = { 0, ranks },
 		.seed = 11,
 		.is_aggressive = is_aggressive,
 		.rep = rep,
@@ -106,7 +106,9 @@ struct shade {
 	double hit_ratio, unique;
 };
 
-static void learn(struct importance *im, uint64_t ranks, uint64_t epoch)
+/* What an epoch of another one has, all of whose ranks are known. */
+static void learn_from(struct importance *im, const struct importance *all,
+		       uint64_t ranks, uint64_t epoch)
 {
 	uint64_t each = SAMPLES / ranks;
 
@@ -115,10 +117,15 @@ static void learn(struct importance *im, uint64_t ranks, uint64_t epoch)
 			uint64_t batch[BATCH];
 
 			for (unsigned i = 0; i < BATCH; i++)
-				batch[i] = importance_at(im, r, at + i);
+				batch[i] = importance_at(all, r, at + i);
 			importance_trained(im, epoch, batch, BATCH);
 		}
 	}
+}
+
+static void learn(struct importance *im, uint64_t ranks, uint64_t epoch)
+{
+	learn_from(im, im, ranks, epoch);
 }
 
 static struct shade read_epoch(struct importance *im, struct shade_cache *c,
@@ -154,8 +161,8 @@ static struct shade play(const struct importance_config *cfg, double part)
 	ck_assert_int_eq(importance_new(&im, cfg, NULL), 0);
 	for (uint64_t epoch = 0; epoch < 8; epoch++) {
 		importance_draw(im, epoch, has, c);
-		is = read_epoch(im, c, cfg->ranks);
-		learn(im, cfg->ranks, epoch);
+		is = read_epoch(im, c, cfg->known.end);
+		learn(im, cfg->known.end, epoch);
 	}
 	importance_free(im);
 	mem_free(c);
@@ -296,6 +303,15 @@ static bool is_even(const void *cache, uint64_t rank, uint64_t extent)
 	return extent % 2 == 0;
 }
 
+static void check_alike(const struct importance *a, const struct importance *b,
+			struct sampler_ranks of)
+{
+	for (uint64_t r = of.first; r < of.end; r++)
+		for (uint64_t p = 0; p < SAMPLES / 4; p++)
+			ck_assert_uint_eq(importance_at(a, r, p),
+					  importance_at(b, r, p));
+}
+
 /* Half is in the cache: 1.5 times that is three quarters of the order. */
 START_TEST(hits_stand_first_and_are_repeated)
 {
@@ -329,12 +345,39 @@ START_TEST(the_same_seed_draws_the_same)
 			learn(im[i], 4, epoch);
 		}
 	}
-	for (uint64_t r = 0; r < 4; r++)
-		for (uint64_t p = 0; p < SAMPLES / 4; p++)
-			ck_assert_uint_eq(importance_at(im[0], r, p),
-					  importance_at(im[1], r, p));
+	check_alike(im[0], im[1], cfg.known);
 	importance_free(im[0]);
 	importance_free(im[1]);
+}
+END_TEST
+
+/* Three processes: each draws for its own, and hears what all were trained on. */
+START_TEST(ranks_that_are_drawn_apart_are_drawn_alike)
+{
+	static const struct sampler_ranks part[] = { { 0, 1 },
+						     { 1, 3 },
+						     { 3, 4 } };
+	struct importance_config cfg = config(4, 1.5, _i);
+	struct importance *all, *im[3];
+
+	ck_assert_int_eq(importance_new(&all, &cfg, NULL), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		cfg.known = part[i];
+		ck_assert_int_eq(importance_new(&im[i], &cfg, NULL), 0);
+	}
+	for (uint64_t epoch = 0; epoch < 4; epoch++) {
+		importance_draw(all, epoch, is_even, NULL);
+		for (unsigned i = 0; i < 3; i++) {
+			importance_draw(im[i], epoch, is_even, NULL);
+			check_alike(all, im[i], part[i]);
+		}
+		for (unsigned i = 0; i < 3; i++)
+			learn_from(im[i], all, 4, epoch);
+		learn(all, 4, epoch);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		importance_free(im[i]);
+	importance_free(all);
 }
 END_TEST
 
@@ -346,6 +389,10 @@ START_TEST(it_takes_no_more_than_16_bytes_an_extent)
 
 	cfg.extents = cfg.rank_extents = 100000000;
 	ck_assert_uint_le(importance_state_bytes(&cfg), 16 * cfg.extents);
+	/* Of orders a process has those of its own. */
+	cfg.rank_extents = cfg.extents / 8;
+	cfg.known = (struct sampler_ranks){ 3, 4 };
+	ck_assert_uint_le(importance_state_bytes(&cfg), 6 * cfg.extents + 200);
 	cfg.extents = UINT64_C(5000000000);
 	ck_assert_int_eq(importance_new(&im, &cfg, &err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "shuffle: importance"));
@@ -366,6 +413,8 @@ Suite *suite_importance(void)
 	tcase_add_test(t, weights_are_ranks_by_loss);
 	tcase_add_test(t, hits_stand_first_and_are_repeated);
 	tcase_add_test(t, the_same_seed_draws_the_same);
+	tcase_add_loop_test(t, ranks_that_are_drawn_apart_are_drawn_alike, 0,
+			    2);
 	tcase_add_test(t, it_takes_no_more_than_16_bytes_an_extent);
 	suite_add_tcase(s, t);
 	return s;
