@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "hosts/exchange.h"
+
 /* With the lock held: everyone is there. */
 static void peers_pass(struct peers *p, uint64_t votes)
 {
@@ -124,6 +126,11 @@ uint64_t peers_passed_ns(const struct peers *p)
 uint64_t peers_here_ns(const struct peers *p)
 {
 	return atomic_load(&p->here_ns);
+}
+
+int peers_exchange(struct peers *p, const void *mine, size_t n, struct buf *all)
+{
+	return p->channel ? hosts_exchange(p->channel, mine, n, all) : -EPIPE;
 }
 
 void peers_leave(struct peers *p)

@@ -66,6 +66,14 @@ int peers_barrier(struct peers *p, const struct peers_decision *decision,
 uint64_t peers_passed_ns(const struct peers *p);
 uint64_t peers_here_ns(const struct peers *p);
 
+/*
+ * Between two barriers, by one member in each of several processes: each gets
+ * what all of them say (exchange.h). 0, or -EPIPE: closed, here or elsewhere, or
+ * a process has left.
+ */
+int peers_exchange(struct peers *p, const void *mine, size_t n,
+		   struct buf *all);
+
 /* This rank is done: barriers wait for one less from now on. */
 void peers_leave(struct peers *p);
 

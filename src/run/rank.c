@@ -291,7 +291,7 @@ static int train_epoch(struct rank *r, const struct stage *at)
 
 	count_set(&r->count.epoch, at->epoch + 1);
 	hist_reset(r->epoch_stall);
-	if (drop_before(r, at->epoch) < 0 || rank_order_draw(r) < 0)
+	if (drop_before(r, at->epoch) < 0 || rank_order_draw(r, at->epoch) < 0)
 		return -EPIPE;
 	if (at->epoch == 0 && peers_barrier(&t->peers, &decide_start, t) < 0)
 		return -EPIPE;

@@ -173,6 +173,7 @@ struct train {
 	const void *cache;
 	uint64_t orders_drawn;         /* of so many epochs */
 	uint64_t draw_ns;              /* in all of that */
+	_Atomic bool has_asked;        /* a rank here, what others trained on */
 	const struct run_watch *watch; /* NULL = nobody watches */
 	void *watched;                 /* its argument */
 	/* Set before train_start: there is nothing to drop at first. */

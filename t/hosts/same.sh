@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# same.sh - do several processes read what one with as many accelerators reads?
+# same.sh - is what several processes do that which one with as many accelerators does? Sourced after rig.sh and runs.sh.
 # shellcheck shell=sh
 #
-# Sourced after rig.sh and runs.sh. The job is j.job, with one reader for each
-# accelerator, so that the order of reads is that of samples.
+# Of j.job, which has one reader for each accelerator, so that the order of reads
+# is that of samples.
 
 # orders TRACE...: which accelerator read which sample: each one's in order.
 orders()
@@ -30,6 +30,7 @@ same()
 	rm -f ./*.mlt ./*.json
 	"$MLGEN" j.job --accelerators=$((n * each)) "$@" --quiet \
 		--trace=one.mlt --json=one.json >one.out 2>&1 || cat one.out
+	rm -rf data/checkpoints
 	launch "$mpi" "$n" j.job --accelerators="$each" "$@" --quiet \
 		--trace=all.mlt --json=all.json
 	is "$mpi: $n processes with $each accelerators each end well ($*)" $? 0

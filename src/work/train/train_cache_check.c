@@ -281,8 +281,6 @@ static int rule_room(struct slot *s, struct run_shared *run,
 		       : fail_room(j, need, memory, "the memory", err);
 }
 
-/* What follows from losses, or from what a cache has, no other process hears
- * of, and all of them draw from one order. */
 static int rule_hosts(struct slot *s, struct run_shared *run,
 		      struct mlgen_err *err)
 {
@@ -291,20 +289,6 @@ static int rule_hosts(struct slot *s, struct run_shared *run,
 
 	if (total == 1)
 		return 0;
-	if (j->shuffle.kind == SHUFFLE_IMPORTANCE)
-		return mlgen_fail(err, -EOPNOTSUPP,
-				  "shuffle: job '%s': importance follows from "
-				  "the losses of all, and this is one of %u "
-				  "processes, which do not exchange them; use "
-				  "shuffle=weighted, or start it without "
-				  "mpirun or srun",
-				  j->name, total);
-	if (j->cache != CACHE_NONE && j->cache_hits_first)
-		return mlgen_fail(err, -EOPNOTSUPP,
-				  "cache_hits_first: job '%s' is one of %u "
-				  "processes, of which none knows what the "
-				  "caches of the others have; leave it out",
-				  j->name, total);
 	if (j->cache != CACHE_NONE && j->cache_scope == CACHE_OF_ALL)
 		return mlgen_fail(err, -EOPNOTSUPP,
 				  "cache_scope: job '%s': all is one cache of "
