@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* star_meet.c - processes that know each other through MPI connect, and compare their clocks; see hosts_inside.h. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,13 +14,14 @@
 #include "base/mem.h"
 #include "base/util.h"
 #include "hosts/addresses.h"
+#include "hosts/connect.h"
 #include "hosts/hosts_inside.h"
 #include "hosts/meet.h"
 
-/* How long one address is tried; all of them; and how long rank 0 waits. */
-#define TRY_MS 2000
-#define CONNECT_NS (8 * NS_PER_S)
+/* How long rank 0 waits for all of them. */
 #define ACCEPT_NS (10 * NS_PER_S)
+/* What it says may take longer: nothing before all have come. */
+#define RECEIVE_S 20
 #define PINGS 16
 
 /* The first thing that is said on a connection. */
@@ -38,54 +36,21 @@ struct offset {
 	uint64_t unsure_ns;
 };
 
-/*
- * Small messages go at once; who does not take what is sent for 10 s, or whose
- * machine does not answer, is gone (hosts.md's spike: a pulled cable is noticed
- * after TCP_USER_TIMEOUT; the heartbeat finds what TCP does not).
- */
-static void set_options(int fd)
-{
-	const int on = 1, idle_s = 2, every_s = 2, probes = 3, most_ms = 10000;
-	/* Rank 0 says nothing before all have come. */
-	const struct timeval most = { .tv_sec = 10 }, longer = { .tv_sec = 20 };
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &most_ms,
-		   sizeof(most_ms));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &longer, sizeof(longer));
-}
-
-static bool read_whole(int fd, void *to, size_t n)
-{
-	return recv(fd, to, n, MSG_WAITALL) == (ssize_t)n;
-}
-
-static bool write_whole(int fd, const void *from, size_t n)
-{
-	return send(fd, from, n, MSG_NOSIGNAL) == (ssize_t)n;
-}
-
 /* ---- rank 0 ---- */
 
 static void take_connection(struct hosts *h, int fd, unsigned *met)
 {
 	struct greeting g;
-	const struct timeval soon = { .tv_sec = 1 };
 
 	/* Who does not know the word is none of ours. */
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
-	if (!read_whole(fd, &g, sizeof(g)) || g.token != h->hellos[0].token ||
+	connect_set_patience(fd, 1);
+	if (!connect_read(fd, &g, sizeof(g)) || g.token != h->hellos[0].token ||
 	    g.rank == 0 || g.rank >= h->total ||
 	    star_peer(h, (unsigned)g.rank)->fd >= 0) {
 		close(fd);
 		return;
 	}
-	set_options(fd);
+	connect_set_options(fd, RECEIVE_S);
 	star_peer(h, (unsigned)g.rank)->fd = fd;
 	(*met)++;
 }
@@ -120,8 +85,8 @@ static bool measure_clock(struct peer *p)
 		uint64_t from_ns = star_now_ns();
 		int64_t mine_ns = (int64_t)clock_wall_ns(), theirs_ns = 0;
 
-		if (!write_whole(p->fd, &mine_ns, sizeof(mine_ns)) ||
-		    !read_whole(p->fd, &theirs_ns, sizeof(theirs_ns)))
+		if (!connect_write(p->fd, &mine_ns, sizeof(mine_ns)) ||
+		    !connect_read(p->fd, &theirs_ns, sizeof(theirs_ns)))
 			return false;
 		uint64_t half_ns = (star_now_ns() - from_ns) / 2;
 
@@ -130,7 +95,7 @@ static bool measure_clock(struct peer *p)
 				theirs_ns - mine_ns - (int64_t)half_ns, half_ns
 			};
 	}
-	return write_whole(p->fd, &best, sizeof(best));
+	return connect_write(p->fd, &best, sizeof(best));
 }
 
 static void receive_all(struct hosts *h, int listener, struct hello *mine)
@@ -151,79 +116,19 @@ static void receive_all(struct hosts *h, int listener, struct hello *mine)
 
 /* ---- the others ---- */
 
-/* A connected socket, or -errno. */
-static int try_address(const struct hello_address *a, uint16_t port)
-{
-	struct sockaddr_storage to;
-	socklen_t bytes = addresses_fill(&to, a, port);
-	int fd = socket(a->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-			0);
-	int error = 0;
-	socklen_t n = sizeof(error);
-
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (struct sockaddr *)&to, bytes) < 0)
-		error = errno;
-	if (error == EINPROGRESS) {
-		struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-		error = ETIMEDOUT;
-		if (poll(&p, 1, TRY_MS) == 1)
-			getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n);
-	}
-	if (error) {
-		close(fd);
-		return -error;
-	}
-	fcntl(fd, F_SETFL, 0);
-	return fd;
-}
-
-/* Each address in turn; `why` has what became of them. */
-static int connect_any(const struct hello *to, bool is_same_host, char *why,
-		       size_t size)
-{
-	uint64_t until_ns = star_now_ns() + CONNECT_NS;
-	char text[64];
-	int n = snprintf(why, size,
-			 "cannot reach rank 0 (host %s), port %u:", to->name,
-			 to->port);
-
-	for (unsigned i = 0; i < to->addresses && star_now_ns() < until_ns;
-	     i++) {
-		if (addresses_is_loopback(&to->address[i]) && !is_same_host)
-			continue;
-		int fd = try_address(&to->address[i], to->port);
-		if (fd >= 0) {
-			why[0] = '\0';
-			return fd;
-		}
-		addresses_text(&to->address[i], text, sizeof(text));
-		if ((size_t)n < size)
-			n += snprintf(why + n, size - (size_t)n, " %s: %s;",
-				      text, strerror(-fd));
-	}
-	if ((size_t)n < size)
-		snprintf(why + n, size - (size_t)n,
-			 " let the hosts reach each other (peers_port= says "
-			 "which port is used), or set barrier_over=mpi");
-	return -1;
-}
-
 static void answer_clock(int fd, struct hello *mine)
 {
 	struct offset best = { 0 };
 	int64_t ns;
 
 	for (unsigned i = 0; i < PINGS; i++) {
-		if (!read_whole(fd, &ns, sizeof(ns)))
+		if (!connect_read(fd, &ns, sizeof(ns)))
 			break;
 		ns = (int64_t)clock_wall_ns();
-		if (!write_whole(fd, &ns, sizeof(ns)))
+		if (!connect_write(fd, &ns, sizeof(ns)))
 			break;
 	}
-	if (!read_whole(fd, &best, sizeof(best)))
+	if (!connect_read(fd, &best, sizeof(best)))
 		snprintf(mine->why, sizeof(mine->why),
 			 "rank 0 closed the connection");
 	mine->clock_offset_ns = best.ns;
@@ -234,15 +139,20 @@ static void reach_rank_0(struct hosts *h, struct hello *mine)
 {
 	const struct hello *to = &h->hellos[0];
 	const struct greeting g = { .token = to->token, .rank = h->rank };
-	bool is_same_host = strcmp(mine->name, to->name) == 0 &&
-			    strcmp(mine->boot_id, to->boot_id) == 0;
-	int fd = connect_any(to, is_same_host, mine->why, sizeof(mine->why));
+	const struct connect_to at = {
+		.hello = to,
+		.is_same_host = strcmp(mine->name, to->name) == 0 &&
+				strcmp(mine->boot_id, to->boot_id) == 0,
+		.way_out = " (peers_port= says which port is used), or set "
+			   "barrier_over=mpi"
+	};
+	int fd = connect_any(&at, mine->why, sizeof(mine->why));
 
 	if (fd < 0)
 		return;
-	set_options(fd);
+	connect_set_options(fd, RECEIVE_S);
 	h->peers[0].fd = fd;
-	if (!write_whole(fd, &g, sizeof(g)))
+	if (!connect_write(fd, &g, sizeof(g)))
 		snprintf(mine->why, sizeof(mine->why),
 			 "rank 0 closed the connection: %s", strerror(errno));
 	else
