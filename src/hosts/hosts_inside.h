@@ -102,6 +102,7 @@ struct hosts_channel {
 struct hosts {
 	const struct hosts_mpi *mpi; /* NULL: met without, as tests do */
 	unsigned rank, total, count;
+	uint16_t port;        /* peers_port; 0 = any */
 	struct hello *hellos; /* of all, by rank */
 	unsigned *host_of;
 	struct peer *peers; /* rank 0: of rank 1, 2, ...; others: of rank 0 */

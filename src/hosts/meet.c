@@ -94,6 +94,7 @@ int hosts_meet_through(struct hosts **out, const struct hosts_mpi *mpi,
 	struct hosts *h = new_hosts(mpi, rank, total);
 
 	*out = NULL;
+	h->port = cfg->port;
 	introduce(&h->hellos[rank], cfg);
 	int rc = star_meet(h, cfg, err);
 	if (rc == 0 && cfg->over_mpi)

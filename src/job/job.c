@@ -149,6 +149,18 @@ uint64_t job_all_accelerators(const struct job *j)
 	return j->accelerators_all ? j->accelerators_all : j->accelerators;
 }
 
+uint64_t job_cache_parts(const struct job *j)
+{
+	return j->cache_scope == CACHE_OF_ALL && j->place.total > 1
+		       ? j->place.total
+		       : 1;
+}
+
+uint64_t job_cache_part(const struct job *j)
+{
+	return job_cache_parts(j) > 1 ? j->place.rank : 0;
+}
+
 uint64_t job_read_threads(const struct job *j)
 {
 	return j->read_threads *

@@ -300,6 +300,7 @@ struct job {
 	 * each. Zeroed: there are no others. */
 	struct job_place {
 		uint64_t host, hosts, process, processes;
+		uint64_t rank, total; /* of all processes */
 	} place;
 	unsigned group; /* jobs of one group start together */
 	/* Whose accelerators and batches scale counts: the job as it was before
@@ -389,6 +390,10 @@ uint64_t job_read_threads(const struct job *j);
 uint64_t job_readers(const struct job *j);
 /* Of all processes that run it; those of this one are job->accelerators. */
 uint64_t job_all_accelerators(const struct job *j);
+/* The processes among which its cache tier is divided, cache_scope=all, and which
+ * part this one's is; 1 and 0 where it is whole. */
+uint64_t job_cache_parts(const struct job *j);
+uint64_t job_cache_part(const struct job *j);
 
 /* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read;
  * count 0 = never. */

@@ -111,7 +111,7 @@ static const struct mlgen_choice decompressions[] = {
 static const struct mlgen_choice cache_scopes[] = {
 	{ "host", CACHE_OF_HOST, "one for all accelerators of a host" },
 	{ "rank", CACHE_OF_RANK, "one for each accelerator, of that size each" },
-	{ "all", CACHE_OF_ALL, "one, whose samples are divided among all hosts; on one host that is host" },
+	{ "all", CACHE_OF_ALL, "one of that size, which all processes of a job have together: each keeps a part of its samples, and gives them to the others over TCP; of one process that is host" },
 	{ 0 },
 };
 

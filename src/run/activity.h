@@ -43,6 +43,11 @@ struct activity {
 
 	/* NULL from here on: there is nothing but the preparation. */
 
+	/* What the processes of a job set up together, before start: 0, or -errno
+	 * with err, alike in all of them. NULL = nothing. */
+	int (*meet)(struct slot *s, struct run_shared *run,
+		    struct mlgen_err *err);
+
 	/* Set up and start its threads; join them. */
 	int (*start)(struct slot *s, struct run_shared *run, uint64_t now_ns,
 		     struct mlgen_err *err);

@@ -53,6 +53,8 @@ static const struct merge_rule merge_cache_epochs = {
 	  .help = "Those in whose place the tier gave another one (cache_substitute)." }, \
 	{ "late_hits", RESULT_U64(S, m.late_hits, sum), .unit = "samples", \
 	  .help = "Of the hits: what the tier did not have yet, or any more, when it was asked, so that storage gave it." }, \
+	{ "peer_hits", RESULT_U64(S, m.peer_hits, sum), .unit = "samples", \
+	  .help = "Samples that another process had, and gave (cache_scope=all)." }, \
 	{ "fills", RESULT_U64(S, m.fills, sum), .unit = "units", \
 	  .help = "Units (cache_unit) that were brought into the tier." }, \
 	{ "dropped_fills", RESULT_U64(S, m.dropped_fills, sum), .unit = "units", \
@@ -62,11 +64,11 @@ static const struct merge_rule merge_cache_epochs = {
 	{ "prefetches", RESULT_U64(S, m.prefetches, sum), .unit = "units", \
 	  .help = "Units that were asked for ahead of their batch (cache_prefetch)." }, \
 	{ "cache_bytes", RESULT_U64(S, m.cache_bytes, sum), .unit = "bytes", \
-	  .help = "Bytes that the tier gave." }, \
+	  .help = "Bytes that the tier gave, of what it has in this process." }, \
 	{ "storage_bytes", RESULT_U64(S, m.storage_bytes, sum), .unit = "bytes", \
 	  .help = "Bytes that storage gave, with what went into the tier ahead." }, \
 	{ "peer_bytes", RESULT_U64(S, m.peer_bytes, sum), .unit = "bytes", \
-	  .help = "Bytes that tiers of other hosts gave." }, \
+	  .help = "Bytes that other processes gave, beside cache_bytes (cache_scope=all)." }, \
 	{ "filled_bytes", RESULT_U64(S, m.filled_bytes, sum), .unit = "bytes", \
 	  .help = "Bytes that were written into the tier." }, \
 	{ "footprint_bytes", RESULT_U64(S, m.footprint_bytes, sum), .unit = "bytes", \
@@ -118,6 +120,8 @@ const struct mlgen_field metrics_cache_fields[] = {
 	  .help = "That directory; null = there is none." },
 	{ "caches", RESULT_U64(C, caches, parts),
 	  .help = "Tiers on this host: one, or with cache_scope=rank one for each accelerator." },
+	{ "parts", RESULT_U64(C, parts, same), .flags = MLGEN_NULLABLE,
+	  .help = "Processes that each is divided among, with cache_scope=all; 1 = it is whole, null = they differ." },
 	{ "size_bytes", RESULT_U64(C, size_bytes, same), .unit = "bytes", .flags = MLGEN_NULLABLE,
 	  .help = "What each can hold; null = it is a number of samples." },
 	{ "size_samples", RESULT_U64(C, size_samples, same), .unit = "samples", .flags = MLGEN_NULLABLE,
@@ -140,9 +144,19 @@ const struct mlgen_field metrics_cache_fields[] = {
 	{ "ranks", RESULT_LIST(C, ranks, struct cache_rank, metrics_cache_rank_fields, forget),
 	  .help = "Each accelerator, where they are not all alike; empty of merged runs." },
 	{ "hit_ns", RESULT_HIST(C, hit_ns, hist), .unit = "ns",
-	  .help = "Latency of samples that the tier gave." },
+	  .help = "Latency of samples that the tier gave, of what it has in this process." },
 	{ "miss_ns", RESULT_HIST(C, miss_ns, hist), .unit = "ns",
 	  .help = "Latency of samples that storage gave." },
+	{ "peer_ns", RESULT_HIST(C, peer_ns, hist), .unit = "ns",
+	  .help = "Latency of samples that other processes gave (cache_scope=all)." },
+	{ "served_samples", RESULT_U64(C, served_samples, sum), .unit = "samples",
+	  .help = "Samples that were given to other processes, which count them as peer_hits." },
+	{ "served_bytes", RESULT_U64(C, served_bytes, sum), .unit = "bytes",
+	  .help = "Bytes of these, as they were sent." },
+	{ "sent_bytes", RESULT_U64(C, sent_bytes, sum), .unit = "bytes",
+	  .help = "Bytes of misses that were sent to the processes which keep them." },
+	{ "received_bytes", RESULT_U64(C, received_bytes, sum), .unit = "bytes",
+	  .help = "Bytes of misses of other processes that were sent to this one." },
 	{ "is_full", RESULT_BOOL(C, is_full, or),
 	  .help = "The directory had no more room: the tier has stopped growing." },
 	{ "verified", RESULT_U64(C, verified, sum), .unit = "samples",

@@ -232,6 +232,7 @@ struct cache_counts {
 	uint64_t hits, misses, substitutions;
 	/* Of hits: what the tier did not have (yet), and storage gave. */
 	uint64_t late_hits;
+	uint64_t peer_hits; /* that another process had: cache_scope=all */
 	uint64_t fills, dropped_fills, evictions, prefetches; /* units */
 	uint64_t cache_bytes, storage_bytes, peer_bytes, filled_bytes;
 	uint64_t footprint_bytes; /* of the unique samples */
@@ -256,10 +257,11 @@ struct cache_rank {
 
 /* A cache tier (cache=); policy NULL = there is none. */
 struct cache_result {
-	const char *policy;         /* borrowed */
-	const char *place;          /* "directory", "memory", "played" */
-	const char *directory;      /* borrowed; NULL */
-	uint64_t caches;            /* on this host */
+	const char *policy;    /* borrowed */
+	const char *place;     /* "directory", "memory", "played" */
+	const char *directory; /* borrowed; NULL */
+	uint64_t caches;       /* on this host */
+	uint64_t parts; /* processes that each is divided among; 1 = none */
 	uint64_t size_bytes;        /* of each; UINT64_MAX = by samples */
 	uint64_t size_samples;      /* UINT64_MAX = by bytes */
 	uint64_t data_bytes;        /* of the data set */
@@ -270,7 +272,12 @@ struct cache_result {
 	struct metric_list epochs; /* cache_epoch, the first 1024; owned */
 	struct metric_list
 		ranks; /* cache_rank; owned; none where they are alike */
-	struct hist *hit_ns, *miss_ns; /* of samples; owned by the tier */
+	/* Of samples; owned by the tier: what it had here, storage, and the
+	 * parts of other processes. */
+	struct hist *hit_ns, *miss_ns, *peer_ns;
+	/* To other processes and from them, of what was asked for here, and
+	 * what they have asked for. */
+	uint64_t sent_bytes, received_bytes, served_samples, served_bytes;
 	bool is_full; /* DIR has no more room: it has stopped growing */
 	uint64_t verified, wrong; /* hits looked at by cache_verify */
 	uint64_t kept_units; /* that an earlier run had left (cache_persist) */

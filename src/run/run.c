@@ -128,13 +128,13 @@ int run_new(struct run **out, const struct run_config *cfg,
 
 	*out = r;
 	r->shared.channels =
-		hosts_reserve(cfg->hosts, 2 * (uint32_t)cfg->count + 1);
+		hosts_reserve(cfg->hosts, 3 * (uint32_t)cfg->count + 1);
 	if (hosts_agree(cfg->hosts, check_run(r, err), err) < 0)
 		return err->code;
 	shared_find(r->slots, cfg->count);
 	energy_open(&r->energy, "");
 	r->others = others_new(r, cfg->count, cfg->hosts,
-			       r->shared.channels + 2 * (uint32_t)cfg->count,
+			       r->shared.channels + 3 * (uint32_t)cfg->count,
 			       r->host.cpus);
 	for (size_t i = 0; i < cfg->count; i++)
 		slot_tell_place(&r->slots[i]);
@@ -305,6 +305,19 @@ static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 	return rc;
 }
 
+/* What jobs of several processes set up together. */
+static int meet_group(struct run *r, unsigned group, struct mlgen_err *err)
+{
+	struct hosts *h = r->shared.cfg.hosts;
+	struct slot *s = NULL;
+	int rc = 0;
+
+	while (h && rc == 0 && (s = run_next_in_group(r, group, s)))
+		if (s->does->meet)
+			rc = s->does->meet(s, &r->shared, err);
+	return rc;
+}
+
 /* What several have agreed to start one alone does not leave out: it ends at
  * once. */
 static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
@@ -313,9 +326,11 @@ static int start_group(struct run *r, unsigned group, struct mlgen_err *err)
 	bool goes = hosts_total(h) > 1;
 	/* Nobody reads what the first of his host is about to drop. */
 	int rc = hosts_agree(h, drop_caches(r, group, err), err);
-	uint64_t now_ns = clock_now(r->shared.cfg.clock);
 	struct slot *s = NULL;
 
+	if (rc == 0)
+		rc = meet_group(r, group, err);
+	uint64_t now_ns = clock_now(r->shared.cfg.clock);
 	while (rc == 0 && (goes || !run_is_stopping(r)) &&
 	       (s = run_next_in_group(r, group, s)))
 		if (s->does->start)
@@ -336,6 +351,7 @@ static void close_idle(struct run *r, unsigned group)
 			continue;
 		hosts_refuse(h, first);
 		hosts_refuse(h, first + (uint32_t)r->shared.cfg.count);
+		hosts_refuse(h, first + 2 * (uint32_t)r->shared.cfg.count);
 	}
 }
 

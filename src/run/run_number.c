@@ -19,7 +19,9 @@ static int tell_counts(struct hosts *h, const uint64_t *mine, size_t count,
 static struct job_place place_of(const struct hosts *h)
 {
 	struct job_place p = { .host = hosts_host_of(h, hosts_rank(h)),
-			       .hosts = hosts_count(h) };
+			       .hosts = hosts_count(h),
+			       .rank = hosts_rank(h),
+			       .total = hosts_total(h) };
 
 	for (unsigned rank = 0; rank < hosts_total(h); rank++) {
 		if (hosts_host_of(h, rank) != p.host)

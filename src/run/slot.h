@@ -31,7 +31,7 @@ struct run_shared {
 	_Atomic bool interrupted;
 	_Atomic bool has_started; /* the first byte was written or read */
 	/* Of cfg.hosts: from here on one for the barriers of each slot, then
-	 * one for the checkpoints of each. */
+	 * one for the checkpoints of each, then one for its cache. */
 	uint32_t channels;
 	_Atomic bool has_heard; /* of an end from there, which they know of */
 	struct blockdev_guards guards; /* devices that jobs write */
@@ -62,6 +62,7 @@ struct slot {
 	struct slot *largest;
 	bool is_prepared;
 	struct train train;
+	struct tier_peers *cache_peers; /* NULL = its cache is whole */
 	void *own; /* of its workload alone, freed by its fini */
 	/* Of a job with checkpoints; saver NULL = it has none. */
 	struct state state;

@@ -44,6 +44,7 @@ struct tier_config {
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
 	struct stop *stop;
+	struct tier_peers *peers; /* NULL = nobody else has a part of it */
 };
 
 /* Does the job have one? What it asks for of it: 0, or -errno with err. */
@@ -62,10 +63,14 @@ int tier_new(struct tier **out, const struct tier_config *cfg,
 void tier_free(struct tier *t); /* NULL is fine */
 
 /* Around the training's threads: whoever fills behind them starts, and is
- * joined. What is to stay is written down then, and the rest goes. 0, or -errno
+ * joined. What is to stay is written down then, and the rest goes. Where other
+ * processes have parts of it, all of them are waited for, in both. 0, or -errno
  * with err. */
 int tier_start(struct tier *t, struct mlgen_err *err);
 int tier_end(struct tier *t, struct mlgen_err *err);
+
+/* Any thread: an error; nobody waits for another process any more. NULL is fine. */
+void tier_close(struct tier *t);
 
 /* With cache_warm, before tier_start: that part of it is filled, on a thread of
  * its own, while the caller, who has joined the clock, waits. 0, or -errno with

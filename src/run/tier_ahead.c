@@ -164,7 +164,7 @@ struct tier_ahead *tier_ahead_new(struct tier_cache *c)
 	a->cache = c;
 	a->room = j->cache_prefetch;
 	a->queue = mem_array(a->room, sizeof(*a->queue));
-	a->count = (unsigned)tier_ahead_threads(j, c->end_rank - c->first_rank);
+	a->count = (unsigned)tier_ahead_threads(j, c->own_end - c->own_first);
 	a->threads = mem_array(a->count, sizeof(*a->threads));
 	for (unsigned i = 0; i < a->count; i++) {
 		a->threads[i] = (struct tier_thread){

@@ -7,83 +7,9 @@
 #include "base/util.h"
 #include "run/tier_ahead.h"
 
-/* Batches that a ring has beyond those that may be read ahead: the one at hand,
- * that of a rank which is a step behind, and what a part of one is. */
-#define BATCHES_BEYOND 3u
-
-/* As many bits as a decision has of it, and what stands above them. */
-#define GENERATION_MOST ((UINT32_C(1) << 30) - 1)
-#define ENTRY_HIT (UINT32_C(1) << 30)
-#define ENTRY_SUBSTITUTED (UINT32_C(1) << 31)
-
-static void ring_put(struct tier_ring *r, uint64_t number,
-		     const struct tier_decision *d)
-{
-	uint32_t word = d->generation | (d->is_hit ? ENTRY_HIT : 0) |
-			(d->is_substituted ? ENTRY_SUBSTITUTED : 0);
-
-	r->at[number % r->room] = (struct tier_entry){ d->slot, word };
-	if (d->is_substituted)
-		r->substitutes[number % r->room] = d->substitute;
-	r->end = number + 1;
-}
-
-static struct tier_decision ring_get(const struct tier_ring *r, uint64_t number)
-{
-	struct tier_entry e = r->at[number % r->room];
-	bool is_substituted = e.word & ENTRY_SUBSTITUTED;
-
-	return (struct tier_decision){
-		.slot = e.slot,
-		.generation = e.word & GENERATION_MOST,
-		.is_hit = e.word & ENTRY_HIT,
-		.is_substituted = is_substituted,
-		.substitute =
-			is_substituted ? r->substitutes[number % r->room] : 0,
-	};
-}
-
 static const struct sampler *sampler_of(const struct tier_cache *c)
 {
 	return &c->tier->cfg.pass->sampler;
-}
-
-/* An accelerator may have read on by an epoch before another one has, or before
- * one of its own loaders has: of plain ones it takes what comes first. */
-static bool may_drift(const struct job *j)
-{
-	bool shares = j->accelerators > 1 && j->cache_scope != CACHE_OF_RANK;
-
-	return (shares && j->barrier != BARRIER_STEP) ||
-	       (j->read_threads > 1 &&
-		(j->loader == LOADER_PLAIN ||
-		 (j->loader == LOADER_TFDATA && !j->deterministic)));
-}
-
-/* How much may be decided of a rank before it asks for it. */
-static uint64_t ring_room(const struct job *j, const struct pass *pass)
-{
-	const struct sampler *s = &pass->sampler;
-	uint64_t of_batch = s->batch / s->extent_samples + 2;
-	uint64_t ahead = (pass->window + BATCHES_BEYOND) * of_batch;
-	uint64_t epochs = 0;
-
-	/* They meet at its end, or never. */
-	if (may_drift(j))
-		epochs = j->accelerators > 1 && j->barrier == BARRIER_NONE ? 2
-									   : 1;
-	/* Its batches are of any number of extents. */
-	if (s->is_sized)
-		epochs = 2;
-	return ahead + epochs * s->rank_extents;
-}
-
-/* Of a decision that waits. */
-static uint64_t entry_bytes(const struct job *j)
-{
-	return sizeof(struct tier_entry) +
-	       (j->cache_substitute != CACHE_SUBSTITUTE_NONE ? sizeof(uint32_t)
-							     : 0);
 }
 
 static bool asks_what_was_trained(const struct job *j)
@@ -97,12 +23,13 @@ uint64_t tier_decide_bytes(const struct job *j, const struct pass *pass,
 {
 	const struct sampler *s = &pass->sampler;
 	uint64_t caches = j->cache_scope == CACHE_OF_RANK ? j->accelerators : 1;
+	uint64_t ranks = tier_ranks_of(j);
 
-	return j->accelerators * ring_room(j, pass) * entry_bytes(j) +
+	return j->accelerators * tier_ring_bytes(j, pass) +
 	       caches * (cache_state_bytes(limits) +
 			 s->extents * sizeof(uint32_t)) +
 	       (asks_what_was_trained(j)
-			? j->accelerators * s->rank_extents * sizeof(uint32_t)
+			? ranks * s->rank_extents * sizeof(uint32_t)
 			: 0);
 }
 
@@ -111,7 +38,8 @@ static void count_eviction(void *to, uint64_t unit, uint32_t slot)
 	struct tier_cache *c = to;
 
 	(void)unit;
-	(void)slot;
+	if (!tier_is_here(c, slot))
+		return;
 	c->all.evictions++;
 	tier_record_of(c, c->epoch)->evictions++;
 }
@@ -121,20 +49,6 @@ static uint64_t unit_bytes(const void *tier, uint64_t unit)
 	const struct tier *t = tier;
 
 	return tier_kept_bytes(&t->units, tier_unit_bytes(&t->units, unit));
-}
-
-static void make_ring(struct tier_ring *r, const struct tier *t)
-{
-	r->room = ring_room(t->job, t->cfg.pass);
-	r->at = mem_array(r->room, sizeof(*r->at));
-	if (t->job->cache_substitute != CACHE_SUBSTITUTE_NONE)
-		r->substitutes = mem_array(r->room, sizeof(*r->substitutes));
-}
-
-static void free_ring(struct tier_ring *r)
-{
-	mem_free(r->at);
-	mem_free(r->substitutes);
 }
 
 /* Where each epoch's are told from the one's before. */
@@ -158,6 +72,7 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	const struct job *j = t->job;
 	struct cache_config cfg = t->limits;
 	uint64_t ranks = c->end_rank - c->first_rank;
+	uint64_t own = c->own_end - c->own_first;
 	int rc = check_accesses(c, err);
 
 	if (rc < 0)
@@ -171,15 +86,16 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 	if (rc < 0)
 		return rc;
 	pthread_mutex_init(&c->lock, NULL);
-	c->slot_count = cache_slots(&cfg);
-	c->rings = mem_array(ranks, sizeof(*c->rings));
+	c->all_slots = cache_slots(&cfg);
+	c->slot_count = tier_slots_here(c->all_slots, c->parts, c->part);
+	c->rings = mem_array(own, sizeof(*c->rings));
 	c->last = mem_array(ranks, sizeof(*c->last));
-	c->ranks = mem_array(ranks, sizeof(*c->ranks));
+	c->ranks = mem_array(own, sizeof(*c->ranks));
 	if (asks_what_was_trained(j))
 		c->trained = mem_array(ranks * sampler_of(c)->rank_extents,
 				       sizeof(*c->trained));
-	for (uint64_t i = 0; i < ranks; i++)
-		make_ring(&c->rings[i], t);
+	for (uint64_t i = 0; i < own; i++)
+		tier_ring_init(&c->rings[i], t);
 	tier_note_init(c, sampler_of(c)->extents);
 	c->record_count =
 		j->time_based ? TIER_EPOCHS : u64_min(j->epochs, TIER_EPOCHS);
@@ -193,12 +109,12 @@ int tier_decide_init(struct tier_cache *c, struct mlgen_err *err)
 
 void tier_decide_fini(struct tier_cache *c)
 {
-	uint64_t ranks = c->end_rank - c->first_rank;
+	uint64_t own = c->own_end - c->own_first;
 
 	if (!c->cache)
 		return;
-	for (uint64_t i = 0; c->rings && i < ranks; i++)
-		free_ring(&c->rings[i]);
+	for (uint64_t i = 0; c->rings && i < own; i++)
+		tier_ring_fini(&c->rings[i]);
 	mem_free(c->rings);
 	mem_free(c->last);
 	mem_free(c->ranks);
@@ -220,12 +136,13 @@ static void begin_epoch(struct tier_cache *c, uint64_t epoch)
 	c->epochs_begun = epoch + 1;
 	tier_note_begin(c);
 	tier_walk_begin(c, epoch);
-	for (uint64_t i = 0; i < c->end_rank - c->first_rank; i++) {
+	for (uint64_t i = 0; i < c->own_end - c->own_first; i++) {
 		struct tier_ring *r = &c->rings[i];
 
 		r->starts[epoch % TIER_STARTS] = r->end;
-		c->last[i] = UINT64_MAX - 1;
 	}
+	for (uint64_t i = 0; i < c->end_rank - c->first_rank; i++)
+		c->last[i] = UINT64_MAX - 1;
 	if (c->future)
 		tier_future_begin(c, epoch);
 	if (c->ahead)
@@ -244,7 +161,7 @@ static void decide_substitute(struct tier_cache *c, const struct extent *x,
 	if (!tier_substitute(c, x, &unit, &slot))
 		return;
 	d->slot = slot;
-	d->generation = cache_generation(c->cache, slot) & GENERATION_MOST;
+	d->generation = cache_generation(c->cache, slot) & TIER_GENERATION_MOST;
 	d->is_substituted = true;
 	d->substitute = (uint32_t)unit;
 }
@@ -262,7 +179,7 @@ static void decide_access(struct tier_cache *c, const struct tier_access *of,
 		a.next_use = tier_future_next(c);
 	cache_access(c->cache, &a, &answer);
 	d->slot = answer.slot;
-	d->generation = answer.generation & GENERATION_MOST;
+	d->generation = answer.generation & TIER_GENERATION_MOST;
 	d->is_hit = answer.is_hit;
 }
 
@@ -299,29 +216,47 @@ static void note_trained(struct tier_cache *c, const struct tier_access *a,
 	c->trained[first + a->at.position] = (uint32_t)other.id;
 }
 
+/* What is decided of this process's own waits until it is asked for. */
+static void keep_own(struct tier_cache *c, const struct tier_access *a,
+		     const struct tier_decision *d, struct cache_counts *r)
+{
+	uint64_t rank = a->at.rank - c->own_first;
+	struct tier_ring *ring = &c->rings[rank];
+	uint64_t start = ring->starts[c->epoch % TIER_STARTS];
+
+	tier_note_access(c, &a->extent, d, &c->ranks[rank], r);
+	tier_ring_put(ring, start + a->at.position, d);
+}
+
 /* False: the epoch is over. */
 static bool decide_next(struct tier_cache *c)
 {
 	const struct tier_access *a = tier_walk_next(c);
 	struct cache_counts *r;
-	struct tier_ring *ring;
 	struct tier_decision d;
-	uint64_t rank, number;
 
 	if (!a)
 		return false;
 	if (c->ahead)
 		tier_ahead_go_on(c->ahead);
 	r = tier_record_of(c, c->epoch);
-	rank = a->at.rank - c->first_rank;
 	decide(c, a, &d);
-	tier_note_access(c, &a->extent, &d, &c->ranks[rank], r);
 	tier_note_order(c, a, r);
 	note_trained(c, a, &d);
-	ring = &c->rings[rank];
-	number = ring->starts[c->epoch % TIER_STARTS] + a->at.position;
-	ring_put(ring, number, &d);
+	if (tier_is_own(c, a->at.rank))
+		keep_own(c, a, &d, r);
 	return true;
+}
+
+void tier_decide_rest(struct tier_cache *c)
+{
+	const struct tier_access *a;
+
+	pthread_mutex_lock(&c->lock);
+	while (c->has_begun && (a = tier_walk_look(c)) &&
+	       !tier_is_own(c, a->at.rank))
+		decide_next(c);
+	pthread_mutex_unlock(&c->lock);
 }
 
 /* Of a rank, up to this number; the epoch may have to begin first. */
@@ -356,13 +291,14 @@ bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 	if (t->cfg.weight)
 		a.weight = t->cfg.weight(t->cfg.weights, extent);
 	cache_access(c->cache, &a, &answer);
-	if (answer.is_hit || answer.slot == CACHE_NO_SLOT)
+	if (answer.is_hit || answer.slot == CACHE_NO_SLOT ||
+	    !tier_is_here(c, answer.slot))
 		return false;
 	tier_record_of(c, c->epoch)->prefetches++;
 	*d = (struct tier_decision){
 		.unit = a.unit,
 		.slot = answer.slot,
-		.generation = answer.generation & GENERATION_MOST,
+		.generation = answer.generation & TIER_GENERATION_MOST,
 	};
 	return true;
 }
@@ -374,8 +310,8 @@ void tier_count_dropped(struct tier_cache *c)
 
 bool tier_is_there(struct tier_cache *c, const struct tier_decision *d)
 {
-	uint64_t word =
-		atomic_load_explicit(&c->slots[d->slot], memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(tier_word(c, d->slot),
+					     memory_order_relaxed);
 	enum tier_slot_state s = tier_slot_state(word);
 
 	return tier_slot_generation(word) > d->generation ||
@@ -408,12 +344,13 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 	if (c->future)
 		a.next_use = nextuse_first(c->future, unit);
 	cache_access(c->cache, &a, &answer);
-	if (answer.is_hit || answer.slot == CACHE_NO_SLOT)
+	if (answer.is_hit || answer.slot == CACHE_NO_SLOT ||
+	    !tier_is_here(c, answer.slot))
 		return false;
 	*d = (struct tier_decision){
 		.unit = unit,
 		.slot = answer.slot,
-		.generation = answer.generation & GENERATION_MOST,
+		.generation = answer.generation & TIER_GENERATION_MOST,
 	};
 	return true;
 }
@@ -440,6 +377,12 @@ void tier_count(struct tier_loader *l)
 	r->cache_bytes += y->cache_bytes;
 	r->storage_bytes += y->storage_bytes;
 	r->filled_bytes += y->filled_bytes;
+	r->peer_hits += y->peer_hits;
+	r->peer_bytes += y->peer_bytes;
+	c->sent_bytes += y->sent_bytes;
+	c->served_samples += y->served_samples;
+	c->served_bytes += y->served_bytes;
+	c->received_bytes += y->received_bytes;
 	c->verified += y->verified;
 	c->wrong += y->wrong;
 	count_add_shared(&l->tier->accesses, y->accesses);
@@ -458,7 +401,7 @@ static void tier_decide_take(struct tier_loader *l, const struct tier_ring *r,
 
 		l->taken[i - begin] =
 			is_known && r->end - number <= r->room
-				? ring_get(r, number)
+				? tier_ring_get(r, number)
 				: (struct tier_decision){ .slot = CACHE_NO_SLOT,
 							  .is_lost = true };
 	}
@@ -472,7 +415,7 @@ const struct tier_decision *tier_decide(struct tier_loader *l, uint64_t epoch,
 					uint64_t position)
 {
 	struct tier_cache *c = l->cache;
-	struct tier_ring *r = &c->rings[l->rank - c->first_rank];
+	struct tier_ring *r = &c->rings[l->rank - c->own_first];
 	uint64_t batch, end;
 
 	if (l->epoch == epoch && position >= l->begin && position < l->end)

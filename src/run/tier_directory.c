@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "run/tier_filler.h"
 #include "run/tier_folder.h"
+#include "run/tier_thread.h"
 
 static bool is_slab(const struct tier *t)
 {
@@ -115,9 +116,10 @@ static uint64_t aim(struct tier_way *w, struct read_piece *p, int flags)
 
 	if (is_slab(l->tier)) {
 		p->open = &l->slab;
-		return w->d.slot * l->tier->slot_bytes;
+		return tier_slot_here(l->cache, w->d.slot) *
+		       l->tier->slot_bytes;
 	}
-	tier_file_name(w->name, w->d.slot);
+	tier_file_name(w->name, tier_slot_here(l->cache, w->d.slot));
 	if (snprintf(w->path, sizeof(w->path), "%s/%s", f->path, w->name) < 0)
 		w->path[0] = '\0';
 	p->file = (struct mlgen_file){ .path = w->path,
@@ -168,7 +170,7 @@ static bool may_fill(void *way)
 	struct tier_cache *c = w->loader->cache;
 
 	w->is_held = tier_slot_fill(
-		&c->slots[w->d.slot], w->d.generation,
+		tier_word(c, w->d.slot), w->d.generation,
 		!atomic_load_explicit(&c->tier->is_full, memory_order_relaxed));
 	return w->is_held;
 }
@@ -246,8 +248,9 @@ int tier_directory_filled(struct tier_way *w, const struct read_task *task,
 	if (!w->is_held)
 		return 0;
 	if (c->sums && is_whole)
-		c->sums[w->d.slot] = tier_sum(w->memory, w->kept_bytes);
-	tier_slot_filled(&c->slots[w->d.slot], w->d.generation, is_whole);
+		c->sums[tier_slot_here(c, w->d.slot)] =
+			tier_sum(w->memory, w->kept_bytes);
+	tier_slot_filled(tier_word(c, w->d.slot), w->d.generation, is_whole);
 	if (!code || code == -ECANCELED)
 		return 0;
 	if (!is_no_room(code))
@@ -275,6 +278,37 @@ static const unsigned char *directory_look(struct tier_way *w)
 	return w->memory;
 }
 
+static void directory_fetch(struct tier_way *w, const struct tier_ask *ask)
+{
+	struct tier_loader *l = w->loader;
+
+	w->list = (struct read_list){ .pieces = w->pieces };
+	for (unsigned i = 0; i < ask->count; i++) {
+		const struct tier_piece *p = &ask->pieces[i];
+
+		add_read(w, p->at, p->bytes, w->memory + p->at);
+	}
+	reader_start_list(l->reader, &l->tier->plain, &w->extent, &w->list);
+}
+
+static uint32_t directory_keep(struct tier_thread *th, struct tier_way *w)
+{
+	struct tier_loader *l = w->loader;
+	const struct read_task *task;
+
+	if (l->cache->filler)
+		return tier_filler_give(l->cache->filler, w) ? TIER_PASSED_ON
+							     : TIER_DROPPED;
+	w->list = (struct read_list){ .pieces = w->pieces };
+	tier_directory_fill(w);
+	reader_start_list(l->reader, &l->tier->plain, &w->extent, &w->list);
+	if (tier_thread_finish(th, "cache_directory", &task) < 0 ||
+	    tier_directory_filled(w, task, &th->err) < 0)
+		return TIER_FAILED;
+	return w->is_held && !task->error && !task->fill_error ? TIER_KEPT
+							       : TIER_DROPPED;
+}
+
 const struct tier_place tier_directory = {
 	.name = "directory",
 	.keeps = true,
@@ -287,4 +321,6 @@ const struct tier_place tier_directory = {
 	.miss = directory_miss,
 	.filled = directory_filled,
 	.look = directory_look,
+	.fetch = directory_fetch,
+	.keep = directory_keep,
 };

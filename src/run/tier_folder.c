@@ -40,6 +40,8 @@ static char *folder_path(const struct tier_cache *c)
 			 isalnum((unsigned char)*s) || *s == '.' ? *s : '_');
 	if (c->tier->cache_count > 1)
 		buf_addf(&text, "-%" PRIu64, c->first_rank);
+	if (c->parts > 1)
+		buf_addf(&text, "-part%" PRIu32, c->part);
 	path = buf_take(&text);
 	buf_fini(&text);
 	return path;

@@ -16,7 +16,7 @@ static struct nextuse_config config_of(const struct job *j,
 {
 	return (struct nextuse_config){
 		.sampler = &pass->sampler,
-		.end_rank = j->accelerators,
+		.end_rank = tier_ranks_of(j),
 		.epochs = j->time_based ? UINT64_MAX : j->epochs,
 		.units = units,
 		.unit_of = unit_of,

@@ -14,6 +14,7 @@
 #include "data/orderwalk.h"
 #include "run/bell.h"
 #include "run/tier.h"
+#include "run/tier_peers.h"
 #include "run/tier_slot.h"
 #include "run/tier_units.h"
 
@@ -37,6 +38,9 @@ struct tier_decision {
 	 * nothing else. */
 	bool is_lost;
 };
+
+/* As many bits as a decision has of a generation. */
+#define TIER_GENERATION_MOST ((UINT32_C(1) << 30) - 1)
 
 /* As it waits for who asks for it. */
 struct tier_entry {
@@ -94,6 +98,9 @@ struct tier_tally {
 	uint64_t late_hits, fills, dropped_fills;
 	uint64_t cache_bytes, storage_bytes, filled_bytes;
 	uint64_t accesses, hits, verified, wrong;
+	/* Of other processes' parts; and for them. */
+	uint64_t peer_hits, peer_bytes, sent_bytes;
+	uint64_t served_samples, served_bytes, received_bytes;
 };
 
 /* Of a rank, in all; and of the epochs after the first. */
@@ -112,14 +119,20 @@ struct tier_folder {
 	bool is_ours; /* from here on what is in it may be removed */
 };
 
-/* One cache, of a host or of a rank. What stands below `lock` is under it. */
+/* One cache, of a host, of a rank, or of all processes. What stands below `lock`
+ * is under it. */
 struct tier_cache {
 	struct tier *tier;
-	uint64_t first_rank, end_rank;
+	/* Whose accesses are decided; and those of them that are asked here. */
+	uint64_t first_rank, end_rank, own_first, own_end;
+	/* Slot s is here if s % parts is `part`: 1 and 0 where it is whole. */
+	uint32_t parts, part;
 	_Atomic uint64_t *slots; /* tier_slot.h; NULL = nothing is kept */
-	uint64_t slot_count;
+	uint64_t all_slots;
+	uint64_t slot_count;        /* of these that are here */
 	uint32_t *sums;             /* of slots: cache_verify; else NULL */
 	struct tier_filler *filler; /* of cache_fill=async; else NULL */
+	struct tier_server *server; /* for other processes; NULL */
 	unsigned char *memory;      /* all slots, one behind the other; NULL */
 	size_t memory_bytes;
 	_Atomic uint64_t
@@ -133,7 +146,7 @@ struct tier_cache {
 	struct tier_walk walk;
 	uint64_t epoch; /* at hand, from 0 */
 	bool has_begun;
-	struct tier_ring *rings; /* of its ranks */
+	struct tier_ring *rings; /* of its own ranks */
 	struct tier_rank *ranks;
 	uint64_t *last;       /* extent of each rank's access before */
 	uint64_t substituted; /* looks for a substitute so far */
@@ -149,10 +162,41 @@ struct tier_cache {
 	uint64_t record_count, epochs_begun;
 	struct cache_counts all;
 	uint64_t verified, wrong;
+	uint64_t served_samples, served_bytes, received_bytes, sent_bytes;
 	uint64_t draw_ns;
 };
 
+/* Of so many slots those that are here. */
+static inline uint64_t tier_slots_here(uint64_t slots, uint64_t parts,
+				       uint64_t part)
+{
+	return slots > part ? (slots - part - 1) / parts + 1 : 0;
+}
+
+/* Is a slot that of this process? Its number among these, and its word. */
+static inline bool tier_is_here(const struct tier_cache *c, uint32_t slot)
+{
+	return slot % c->parts == c->part;
+}
+
+static inline uint32_t tier_slot_here(const struct tier_cache *c, uint32_t slot)
+{
+	return slot / c->parts;
+}
+
+static inline _Atomic uint64_t *tier_word(const struct tier_cache *c,
+					  uint32_t slot)
+{
+	return &c->slots[tier_slot_here(c, slot)];
+}
+
+static inline bool tier_is_own(const struct tier_cache *c, uint64_t rank)
+{
+	return rank >= c->own_first && rank < c->own_end;
+}
+
 struct tier_place;
+struct tier_thread;
 
 struct tier {
 	struct tier_config cfg;
@@ -170,8 +214,9 @@ struct tier {
 	uint64_t cache_count;
 	_Atomic uint64_t accesses, hits;
 	_Atomic bool is_full;
+	bool has_met; /* tier_start has waited for the other processes */
 	pthread_mutex_t lock; /* of what follows */
-	struct hist *hit_ns, *miss_ns;
+	struct hist *hit_ns, *miss_ns, *peer_ns;
 };
 
 /* One extent on its way. */
@@ -180,6 +225,8 @@ struct tier_way {
 	struct tier_loader *loader;
 	struct tier_decision d;
 	bool enters;                /* its slot is read */
+	bool is_remote;             /* its slot is another process's */
+	uint32_t sum;               /* ... which says this of its bytes */
 	bool fills;                 /* its slot is to be filled, or is being */
 	bool is_held;               /* ... and is, by this one */
 	bool is_passed_on;          /* the filler has it */
@@ -209,7 +256,8 @@ struct tier_loader {
 	struct tier_decision taken[TIER_TAKEN];
 	uint64_t epoch, begin, end;
 	struct tier_tally tally;
-	struct hist *hit_ns, *miss_ns;
+	struct hist *hit_ns, *miss_ns, *peer_ns;
+	struct mlgen_err peer_err;     /* code 0 = none: of another process */
 	bool fills_itself;             /* whatever cache_fill says */
 	bool is_ahead;                 /* nobody has asked for it yet */
 	uint64_t seed, drawn, late_ns; /* played */
@@ -219,7 +267,7 @@ struct tier_loader {
 struct tier_place {
 	const char *name;
 	bool keeps;   /* has slots with bytes in them */
-	bool buffers; /* loaders need memory of their own for units */
+	bool buffers; /* loaders need memory for units (tier_has_buffers) */
 	/* Of one cache, before and after the run. NULL = nothing to do. */
 	int (*open)(struct tier_cache *c, struct mlgen_err *err);
 	int (*close)(struct tier_cache *c, struct mlgen_err *err);
@@ -236,10 +284,39 @@ struct tier_place {
 		      struct mlgen_err *err);
 	/* Of a hit: the bytes of the unit, of cache_verify. */
 	const unsigned char *(*look)(struct tier_way *w);
+	/* For another process: the pieces that it asks for begin to be read to
+	 * w->memory; what it has sent is there, and is kept: what is said of it
+	 * (enum tier_said). NULL = look() has them, and they go there. */
+	void (*fetch)(struct tier_way *w, const struct tier_ask *ask);
+	uint32_t (*keep)(struct tier_thread *th, struct tier_way *w);
 };
 
 extern const struct tier_place tier_played, tier_memory, tier_directory;
 const struct tier_place *tier_place_of(const struct job *job);
+
+/* tier_sizes.c */
+
+/* Of one whose limits are known. */
+struct tier_sizes {
+	struct tier_units units;
+	struct cache_config limits;
+	uint64_t slot_bytes, slots;
+};
+
+void tier_size_up(struct tier_sizes *s, const struct job *job,
+		  const struct pass *pass);
+uint64_t tier_cache_count(const struct job *job);
+/* Where it counts whether bytes are there. */
+bool tier_has_slots(const struct job *job);
+/* Do loaders need memory of their own for units? */
+bool tier_has_buffers(const struct job *job);
+/* Of the data set; and of a unit, as it is kept. */
+uint64_t tier_data_bytes(const struct tier_units *u);
+double tier_mean_bytes(const struct tier_units *u);
+/* What is the same in all processes that have parts of it. */
+uint64_t tier_identity(const struct job *job, const struct pass *pass);
+/* Accelerators whose accesses are decided here, which may be those of others. */
+uint64_t tier_ranks_of(const struct job *job);
 
 /* The one that a rank asks; NULL: it is one of another host. */
 struct tier_cache *tier_cache_of(const struct tier *t, uint64_t rank);
@@ -273,7 +350,17 @@ void tier_end_epoch(struct tier_cache *c);
 void tier_walk_begin(struct tier_cache *c, uint64_t epoch);
 /* NULL: the epoch is over. It is there until the next one is asked for. */
 const struct tier_access *tier_walk_next(struct tier_cache *c);
+/* The same, and it is still the next. */
+const struct tier_access *tier_walk_look(struct tier_cache *c);
 void tier_walk_end(struct tier_cache *c); /* at any time */
+
+/* tier_ring.c */
+void tier_ring_init(struct tier_ring *r, const struct tier *t);
+void tier_ring_fini(struct tier_ring *r);
+uint64_t tier_ring_bytes(const struct job *job, const struct pass *pass);
+void tier_ring_put(struct tier_ring *r, uint64_t number,
+		   const struct tier_decision *d);
+struct tier_decision tier_ring_get(const struct tier_ring *r, uint64_t number);
 
 /* tier_decide.c */
 
@@ -301,6 +388,10 @@ bool tier_decide_warm(struct tier_cache *c, uint64_t unit,
 bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 		       struct tier_decision *d);
 void tier_count_dropped(struct tier_cache *c);
+
+/* What comes behind the last access that was asked for here, and is other
+ * processes'. Once nobody decides any more. */
+void tier_decide_rest(struct tier_cache *c);
 
 /* Has somebody else brought, or taken, what it was decided for? */
 bool tier_is_there(struct tier_cache *c, const struct tier_decision *d);
@@ -337,5 +428,24 @@ void tier_read_storage(struct tier_way *w, const struct extent *x,
 unsigned tier_storage_pieces(struct tier_way *w, const struct extent *x,
 			     unsigned char *memory);
 uint32_t tier_sum(const unsigned char *memory, uint64_t bytes);
+/* Of the way's slot, in memory: its bytes; and they are all there, or are not. */
+unsigned char *tier_memory_slot(const struct tier_way *w);
+void tier_memory_filled(struct tier_way *w, bool is_whole);
+/* Of a unit that is in memory: the extent, to where it is wanted, or (NULL) into
+ * the worker's buffer. */
+void tier_copy_out(struct tier_way *w, const struct extent *x,
+		   const unsigned char *from, void *into, uint64_t into_bytes);
 void tier_took(struct tier_way *w, const struct extent *x, uint64_t start_ns,
 	       uint64_t end_ns);
+
+/* tier_remote.c: slots of other processes. */
+
+/* A hit: it is asked for, and waited for. False: it is not there, and nothing has
+ * begun; or its process is lost, and l->peer_err says so. */
+bool tier_remote_hit(struct tier_way *w, const struct extent *x, void *into,
+		     uint64_t into_bytes, uint64_t *ready_ns);
+/* A miss is read from storage, into w->memory; behind it that is sent to whose
+ * slot it is for. -errno with err: its process is lost. */
+void tier_remote_miss(struct tier_way *w, const struct extent *x);
+int tier_remote_fill(struct tier_way *w, const struct read_task *task,
+		     struct mlgen_err *err);

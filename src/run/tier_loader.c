@@ -22,13 +22,13 @@ static int make_ways(struct tier_loader *l, struct mlgen_err *err)
 		w->loader = l;
 		w->next = l->free_way;
 		l->free_way = w;
-		if (!t->place->buffers)
+		if (!tier_has_buffers(t->job))
 			continue;
 		w->memory = mem_buffer(t->slot_bytes, MEM_MMAP);
 		if (!w->memory)
 			return mlgen_fail(
 				err, -ENOMEM,
-				"cache_directory: no memory for a sample of "
+				"cache: no memory for a sample of "
 				"%s on its way there, one of %u a loader; "
 				"fewer of them, or a lower iodepth",
 				units_human_bytes(text, (double)t->slot_bytes),
@@ -51,7 +51,8 @@ struct tier_loader *tier_loader_new(struct tier *t, uint64_t rank,
 				   .reader = r,
 				   .slab = { .fd = -1 },
 				   .hit_ns = hist_new(),
-				   .miss_ns = hist_new() };
+				   .miss_ns = hist_new(),
+				   .peer_ns = hist_new() };
 	l->seed = rng_u64(t->job->randseed, RNG_ENGINE, ~number);
 	rc = make_ways(l, err);
 	if (rc == 0 && t->place->join)
@@ -72,6 +73,7 @@ void tier_loader_close(struct tier_loader *l)
 	pthread_mutex_lock(&t->lock);
 	hist_merge(t->hit_ns, l->hit_ns);
 	hist_merge(t->miss_ns, l->miss_ns);
+	hist_merge(t->peer_ns, l->peer_ns);
 	pthread_mutex_unlock(&t->lock);
 	if (t->place->leave)
 		t->place->leave(l);
@@ -87,6 +89,7 @@ void tier_loader_free(struct tier_loader *l)
 	mem_free(l->ways);
 	hist_free(l->hit_ns);
 	hist_free(l->miss_ns);
+	hist_free(l->peer_ns);
 	mem_free(l);
 }
 
@@ -100,12 +103,31 @@ static struct tier_way *take_way(struct tier_loader *l)
 
 static bool may_enter(const struct tier_way *w)
 {
-	const struct tier_loader *l = w->loader;
+	const struct tier_cache *c = w->loader->cache;
 
-	if (!w->d.is_hit && !w->d.is_substituted)
+	return !c->slots ||
+	       tier_slot_enter(tier_word(c, w->d.slot), w->d.generation);
+}
+
+/* As the plan has it. */
+static bool was_there(const struct tier_way *w)
+{
+	return w->d.is_hit || w->d.is_substituted;
+}
+
+/* False: its bytes are not there. What another process has of a tier that is
+ * played is as far away as all of it is. */
+static bool start_hit(struct tier_way *w, const struct extent *x, void *into,
+		      uint64_t into_bytes, uint64_t *ready_ns)
+{
+	const struct tier *t = w->loader->tier;
+
+	if (w->is_remote && t->cfg.peers)
+		return tier_remote_hit(w, x, into, into_bytes, ready_ns);
+	if (!w->is_remote && !may_enter(w))
 		return false;
-	return !l->cache->slots ||
-	       tier_slot_enter(&l->cache->slots[w->d.slot], w->d.generation);
+	t->place->hit(w, x, into, into_bytes, ready_ns);
+	return true;
 }
 
 /* From storage; what is kept of it is w->fills. */
@@ -114,7 +136,10 @@ static void start_miss(struct tier_way *w, const struct extent *x)
 	const struct tier_place *place = w->loader->tier->place;
 
 	w->fills = w->d.slot != CACHE_NO_SLOT && w->loader->cache->slots;
-	place->miss(w, x);
+	if (w->is_remote && w->loader->tier->cfg.peers)
+		tier_remote_miss(w, x);
+	else
+		place->miss(w, x);
 }
 
 static struct tier_way *begin_way(struct tier_loader *l,
@@ -130,6 +155,8 @@ static struct tier_way *begin_way(struct tier_loader *l,
 	w->bytes = tier_unit_bytes(&l->tier->units, w->d.unit);
 	w->kept_bytes = tier_kept_bytes(&l->tier->units, w->bytes);
 	w->enters = w->fills = w->is_held = false;
+	w->is_remote =
+		d->slot != CACHE_NO_SLOT && !tier_is_here(l->cache, d->slot);
 	return w;
 }
 
@@ -156,10 +183,9 @@ void tier_read(struct tier_loader *l, const struct stage *at,
 		tier_unit_extent(&l->tier->units, d->substitute, x, &other);
 	w = begin_way(l, d, &other);
 	w->asked = x->id;
-	w->enters = may_enter(w);
-	if (w->enters)
-		l->tier->place->hit(w, &other, into, into_bytes, ready_ns);
-	else
+	w->enters = was_there(w) &&
+		    start_hit(w, &other, into, into_bytes, ready_ns);
+	if (!w->enters)
 		start_miss(w, &other);
 	reader_own(l->reader, w);
 	if (into)
@@ -188,14 +214,20 @@ static int verify(struct tier_way *w, const struct read_task *task,
 	struct tier_loader *l = w->loader;
 	const unsigned char *bytes;
 
+	uint32_t sum;
+
 	if (!l->cache->sums || task->error)
 		return 0;
-	bytes = l->tier->place->look(w);
+	bytes = w->is_remote ? w->memory : l->tier->place->look(w);
+	sum = w->is_remote
+		      ? w->sum
+		      : l->cache->sums[tier_slot_here(l->cache, w->d.slot)];
 	l->tally.verified += w->extent.samples;
-	if (tier_sum(bytes, w->kept_bytes) == l->cache->sums[w->d.slot])
+	if (tier_sum(bytes, w->kept_bytes) == sum)
 		return 0;
 	l->tally.wrong += w->extent.samples;
-	tier_slot_spoil(&l->cache->slots[w->d.slot]);
+	if (!w->is_remote)
+		tier_slot_spoil(tier_word(l->cache, w->d.slot));
 	return fail_wrong(w, task, err);
 }
 
@@ -203,20 +235,20 @@ static int end_hit(struct tier_way *w, const struct read_task *task,
 		   struct mlgen_err *err)
 {
 	struct tier_loader *l = w->loader;
-	int rc = verify(w, task, err);
-
-	if (l->cache->slots)
-		tier_slot_leave(&l->cache->slots[w->d.slot]);
-	l->tally.cache_bytes += tier_kept_bytes(
+	uint64_t bytes = tier_kept_bytes(
 		&l->tier->units,
 		dataset_extent_bytes(task->dataset, &task->extent));
-	return rc;
-}
+	int rc = verify(w, task, err);
 
-/* As the plan has it. */
-static bool was_there(const struct tier_way *w)
-{
-	return w->d.is_hit || w->d.is_substituted;
+	if (w->is_remote) {
+		l->tally.peer_hits += w->extent.samples;
+		l->tally.peer_bytes += bytes;
+		return rc;
+	}
+	if (l->cache->slots)
+		tier_slot_leave(tier_word(l->cache, w->d.slot));
+	l->tally.cache_bytes += bytes;
+	return rc;
 }
 
 static void count_fill(struct tier_way *w, bool is_whole)
@@ -241,12 +273,21 @@ static int end_miss(struct tier_way *w, const struct read_task *task,
 
 	l->tally.late_hits += was_there(w) ? w->extent.samples : 0;
 	l->tally.storage_bytes += w->bytes;
-	if (w->fills)
+	if (w->fills && w->is_remote && l->tier->cfg.peers)
+		rc = tier_remote_fill(w, task, err);
+	else if (w->fills)
 		rc = place->filled(w, task, err);
 	if (w->d.slot != CACHE_NO_SLOT && !w->is_passed_on)
 		count_fill(w, is_kept && (!l->cache->slots || w->is_held) &&
 				      !task->fill_error);
 	return rc;
+}
+
+static struct hist *latencies_of(const struct tier_way *w)
+{
+	const struct tier_loader *l = w->loader;
+
+	return !w->enters ? l->miss_ns : w->is_remote ? l->peer_ns : l->hit_ns;
 }
 
 int tier_read_end(struct tier_loader *l, const struct read_task *task,
@@ -263,9 +304,11 @@ int tier_read_end(struct tier_loader *l, const struct read_task *task,
 		l->tally.hits += w->d.is_hit ? w->extent.samples : 0;
 	}
 	if (!l->is_ahead && !task->error && task->end_ns)
-		hist_add(w->enters ? l->hit_ns : l->miss_ns, ns);
+		hist_add(latencies_of(w), ns);
 	w->is_passed_on = false;
 	rc = w->enters ? end_hit(w, task, err) : end_miss(w, task, err);
+	if (rc == 0 && l->peer_err.code)
+		rc = mlgen_fail(err, l->peer_err.code, "%s", l->peer_err.text);
 	w->next = l->free_way;
 	l->free_way = w;
 	return rc;

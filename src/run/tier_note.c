@@ -95,9 +95,11 @@ void tier_note_order(struct tier_cache *c, const struct tier_access *a,
 	*last = at->extent;
 	if (seen >= c->seen.epoch_first)
 		return;
-	r->unique_samples += x->samples;
-	r->footprint_bytes +=
-		dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
+	if (tier_is_own(c, at->rank)) {
+		r->unique_samples += x->samples;
+		r->footprint_bytes +=
+			dataset_extent_bytes(c->tier->cfg.pass->dataset, x);
+	}
 	if (seen >= c->seen.before_first) {
 		o->pairs++;
 		o->x += place;

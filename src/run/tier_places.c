@@ -137,9 +137,9 @@ static void played_hit(struct tier_way *w, const struct extent *x, void *into,
 /* With cache_prefetch it counts whether the bytes are there. */
 static void played_miss(struct tier_way *w, const struct extent *x)
 {
-	w->is_held =
-		w->fills && tier_slot_fill(&w->loader->cache->slots[w->d.slot],
-					   w->d.generation, true);
+	w->is_held = w->fills &&
+		     tier_slot_fill(tier_word(w->loader->cache, w->d.slot),
+				    w->d.generation, true);
 	tier_read_storage(w, x, NULL);
 }
 
@@ -148,7 +148,7 @@ static int played_filled(struct tier_way *w, const struct read_task *task,
 {
 	(void)err;
 	if (w->is_held)
-		tier_slot_filled(&w->loader->cache->slots[w->d.slot],
+		tier_slot_filled(tier_word(w->loader->cache, w->d.slot),
 				 w->d.generation, !task->error);
 	return 0;
 }
@@ -162,11 +162,11 @@ const struct tier_place tier_played = {
 
 /* memory: a slab, of which hits are copied out. */
 
-static unsigned char *slot_memory(const struct tier_way *w)
+unsigned char *tier_memory_slot(const struct tier_way *w)
 {
-	const struct tier *t = w->loader->tier;
+	const struct tier_cache *c = w->loader->cache;
 
-	return w->loader->cache->memory + w->d.slot * t->slot_bytes;
+	return c->memory + tier_slot_here(c, w->d.slot) * c->tier->slot_bytes;
 }
 
 /* A unit that differs in size from the one before has no more in use than it
@@ -178,7 +178,9 @@ static int memory_open(struct tier_cache *c, struct mlgen_err *err)
 	char text[UNITS_TEXT_BYTES];
 	uint64_t bytes;
 
-	if (__builtin_mul_overflow(c->slot_count, t->slot_bytes, &bytes))
+	/* Of many processes one may have no slot. */
+	if (__builtin_mul_overflow(u64_max(c->slot_count, 1), t->slot_bytes,
+				   &bytes))
 		bytes = SIZE_MAX / 2;
 	c->memory_bytes = (size_t)bytes;
 	if (!t->units.same_bytes && kind == MEM_MALLOC)
@@ -221,14 +223,13 @@ static void copy_out(struct tier_way *w, const unsigned char *from,
 		memcpy(buffer, from + done, u64_min(part, bytes - done));
 }
 
-static void memory_hit(struct tier_way *w, const struct extent *x, void *into,
-		       uint64_t into_bytes, uint64_t *ready_ns)
+void tier_copy_out(struct tier_way *w, const struct extent *x,
+		   const unsigned char *from, void *into, uint64_t into_bytes)
 {
 	const struct tier *t = w->loader->tier;
-	const unsigned char *from = slot_memory(w);
 	struct tier_range ranges[TIER_RANGES];
 	unsigned n = tier_extent_ranges(&t->units, x, ranges);
-	uint64_t begin_ns = clock_now(t->cfg.clock), used = 0;
+	uint64_t used = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned char *to = into;
@@ -238,6 +239,15 @@ static void memory_hit(struct tier_way *w, const struct extent *x, void *into,
 			 into_bytes - used);
 		used = u64_min(into_bytes, used + bytes);
 	}
+}
+
+static void memory_hit(struct tier_way *w, const struct extent *x, void *into,
+		       uint64_t into_bytes, uint64_t *ready_ns)
+{
+	const struct tier *t = w->loader->tier;
+	uint64_t begin_ns = clock_now(t->cfg.clock);
+
+	tier_copy_out(w, x, tier_memory_slot(w), into, into_bytes);
 	*ready_ns = clock_now(t->cfg.clock);
 	tier_took(w, x, begin_ns, *ready_ns);
 }
@@ -249,9 +259,9 @@ static void memory_miss(struct tier_way *w, const struct extent *x)
 
 	w->is_held = w->fills && w->bytes <= t->slot_bytes &&
 		     w->kept_bytes <= t->slot_bytes &&
-		     tier_slot_fill(&w->loader->cache->slots[w->d.slot],
+		     tier_slot_fill(tier_word(w->loader->cache, w->d.slot),
 				    w->d.generation, true);
-	tier_read_storage(w, x, w->is_held ? slot_memory(w) : NULL);
+	tier_read_storage(w, x, w->is_held ? tier_memory_slot(w) : NULL);
 }
 
 /* Of a smaller unit the pages behind it go back. */
@@ -261,28 +271,34 @@ static void give_back(const struct tier_way *w)
 
 	if (!t->units.same_bytes && w->kept_bytes < t->slot_bytes &&
 	    t->job->mem != MEM_HUGEPAGE)
-		mem_give_back(slot_memory(w) + w->kept_bytes,
+		mem_give_back(tier_memory_slot(w) + w->kept_bytes,
 			      (size_t)(t->slot_bytes - w->kept_bytes));
+}
+
+void tier_memory_filled(struct tier_way *w, bool is_whole)
+{
+	struct tier_cache *c = w->loader->cache;
+
+	give_back(w);
+	if (c->sums && is_whole)
+		c->sums[tier_slot_here(c, w->d.slot)] =
+			tier_sum(tier_memory_slot(w), w->kept_bytes);
+	tier_slot_filled(tier_word(c, w->d.slot), w->d.generation, is_whole);
 }
 
 static int memory_filled(struct tier_way *w, const struct read_task *task,
 			 struct mlgen_err *err)
 {
-	struct tier_cache *c = w->loader->cache;
-
 	(void)err;
 	if (!w->is_held)
 		return 0;
-	give_back(w);
-	if (c->sums && !task->error)
-		c->sums[w->d.slot] = tier_sum(slot_memory(w), w->kept_bytes);
-	tier_slot_filled(&c->slots[w->d.slot], w->d.generation, !task->error);
+	tier_memory_filled(w, !task->error);
 	return 0;
 }
 
 static const unsigned char *memory_look(struct tier_way *w)
 {
-	return slot_memory(w);
+	return tier_memory_slot(w);
 }
 
 const struct tier_place tier_memory = {

@@ -38,6 +38,7 @@ static void counts_add(struct cache_counts *to, const struct cache_counts *of)
 	to->prefetches += of->prefetches;
 	to->cache_bytes += of->cache_bytes;
 	to->storage_bytes += of->storage_bytes;
+	to->peer_hits += of->peer_hits;
 	to->peer_bytes += of->peer_bytes;
 	to->filled_bytes += of->filled_bytes;
 	to->footprint_bytes += of->footprint_bytes;
@@ -91,7 +92,7 @@ static const struct tier_rank *rank_of(const struct tier *t, uint64_t rank)
 {
 	const struct tier_cache *c = tier_cache_of(t, rank);
 
-	return &c->ranks[rank - c->first_rank];
+	return &c->ranks[rank - c->own_first];
 }
 
 /* One alone is what all of them is. */
@@ -104,7 +105,7 @@ static void collect_ranks(const struct tier *t, struct cache_result *out)
 		return;
 	ranks = mem_array(n, sizeof(*ranks));
 	for (uint64_t i = 0; i < n; i++) {
-		uint64_t rank = t->caches[0].first_rank + i;
+		uint64_t rank = t->caches[0].own_first + i;
 		const struct tier_rank *r = rank_of(t, rank);
 
 		ranks[i] = (struct cache_rank){
@@ -128,13 +129,17 @@ static void collect_caches(struct tier *t, struct cache_result *out)
 
 		if (c->has_begun)
 			tier_end_epoch(c);
-		for (uint64_t k = 0; k < c->end_rank - c->first_rank; k++) {
+		for (uint64_t k = 0; k < c->own_end - c->own_first; k++) {
 			hits += c->ranks[k].later_hits;
 			accesses += c->ranks[k].later_accesses;
 		}
 		draw_ns += c->draw_ns;
 		out->used_bytes += c->used_bytes;
 		out->units += c->used_units;
+		out->sent_bytes += c->sent_bytes;
+		out->served_samples += c->served_samples;
+		out->served_bytes += c->served_bytes;
+		out->received_bytes += c->received_bytes;
 		out->verified += c->verified;
 		out->wrong += c->wrong;
 		out->kept_units += c->kept_units;
@@ -153,7 +158,9 @@ void tier_result(struct tier *t, struct cache_result *out)
 		.policy = cache_word(j->cache),
 		.place = t->place->name,
 		.directory = j->cache_directory,
-		.caches = t->cache_count,
+		/* Of all of them one, of those that have parts of it. */
+		.caches = t->caches[0].part ? 0 : t->cache_count,
+		.parts = t->caches[0].parts,
 		.size_bytes = j->cache_size.samples ? UINT64_MAX
 						    : t->limits.capacity_bytes,
 		.size_samples = j->cache_size.samples ? j->cache_size.samples
@@ -162,6 +169,7 @@ void tier_result(struct tier *t, struct cache_result *out)
 		.state_bytes = tier_state_bytes(j, &stages),
 		.hit_ns = t->hit_ns,
 		.miss_ns = t->miss_ns,
+		.peer_ns = t->peer_ns,
 		.is_full = atomic_load(&t->is_full),
 	};
 	counts_begin(&out->all);

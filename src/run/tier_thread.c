@@ -43,7 +43,7 @@ static int open_thread(struct tier_thread *th)
 		return rc;
 	th->reader =
 		reader_new(th->worker.io, &th->worker.stat, 1, THREAD_DEPTH);
-	th->loader = tier_loader_new(t, th->cache->first_rank, th->number,
+	th->loader = tier_loader_new(t, th->cache->own_first, th->number,
 				     &th->worker, th->reader, &th->err);
 	if (!th->loader)
 		return th->err.code;

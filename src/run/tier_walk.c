@@ -35,13 +35,21 @@ void tier_walk_begin(struct tier_cache *c, uint64_t epoch)
 			c->first_rank, c->end_rank, epoch);
 }
 
-const struct tier_access *tier_walk_next(struct tier_cache *c)
+const struct tier_access *tier_walk_look(struct tier_cache *c)
 {
 	struct tier_walk *w = &c->walk;
 
 	if (w->next == w->end)
 		look_ahead(c);
-	return w->next < w->end ? &w->coming[w->next++] : NULL;
+	return w->next < w->end ? &w->coming[w->next] : NULL;
+}
+
+const struct tier_access *tier_walk_next(struct tier_cache *c)
+{
+	const struct tier_access *a = tier_walk_look(c);
+
+	c->walk.next += a != NULL;
+	return a;
 }
 
 void tier_walk_end(struct tier_cache *c)

@@ -56,7 +56,7 @@ static void fill(struct tier_thread *th)
 		if (t->place->keeps)
 			rc = fetch(th, &d, &x);
 		else if (c->slots)
-			c->slots[d.slot] =
+			*tier_word(c, d.slot) =
 				tier_slot_word(d.generation, SLOT_READY);
 	}
 }

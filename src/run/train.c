@@ -342,6 +342,7 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 		.place = t->place,
 		.traced = t->traced,
 		.stop = t->stop,
+		.peers = t->cache_peers,
 	};
 	int rc;
 
@@ -418,6 +419,7 @@ void train_close(struct train *t)
 {
 	atomic_store(&t->closed, true);
 	peers_close(&t->peers);
+	tier_close(t->tier);
 	train_wake(t);
 	if (t->saver)
 		saver_close(t->saver);

@@ -151,7 +151,8 @@ struct train {
 	struct saver *saver;
 	const struct state *state;
 	struct train_saves saves;
-	struct tier *tier; /* NULL = there is no cache */
+	struct tier *tier;              /* NULL = there is no cache */
+	struct tier_peers *cache_peers; /* not its own; NULL = it is whole */
 	struct stages stages;
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;

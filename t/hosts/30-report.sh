@@ -113,9 +113,6 @@ END
 	is "$1: but checkpoints are those of all" $? 2
 	like "$1: with the way out" "$(cat said)" 'own/data/checkpoints: is not .* all hosts share as checkpoint_directory='
 	MLGEN=$mlgen
-	launch "$1" 2 j.job --cache_latency=1us --cache=lru --cache_size=20% --cache_scope=all
-	is "$1: a cache of all hosts is refused" $? 2
-	like "$1: with the reason" "$(cat said)" 'of the 2 processes'
 }
 each_mpi apart
 

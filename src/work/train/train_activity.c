@@ -16,6 +16,7 @@
 #include "run/reader.h"
 #include "run/setup_checkpoints.h"
 #include "run/tier.h"
+#include "run/tier_peers.h"
 #include "work/train/train_cache_check.h"
 #include "work/train/train_collect.h"
 #include "work/train/train_dataset.h"
@@ -141,6 +142,25 @@ static const struct rule *const train_rules[] = {
 	NULL,
 };
 
+static int train_meet(struct slot *s, struct run_shared *r,
+		      struct mlgen_err *err)
+{
+	const struct tier_peers_config cfg = {
+		.hosts = r->cfg.hosts,
+		.channel = r->channels + (uint32_t)(s - r->slots) +
+			   2 * (uint32_t)r->cfg.count,
+		.number = (unsigned)(s - r->slots),
+	};
+	struct stages stages;
+	int rc = train_stages(&stages, s->job, &s->dataset, eval_of(s),
+			      s->align_bytes, err);
+
+	/* It went well in init, with the same. */
+	return rc < 0 ? rc
+		      : tier_peers_open(&s->cache_peers, s->job, &stages.train,
+					&cfg, err);
+}
+
 static uint64_t train_open_files(const struct slot *s)
 {
 	const struct job *j = s->job;
@@ -149,7 +169,7 @@ static uint64_t train_open_files(const struct slot *s)
 		return 0;
 	return j->accelerators * job_readers(j) *
 		       (job_samples_at_once(j) + tier_open_files(j)) +
-	       setup_checkpoints_files(s);
+	       tier_peers_files(j) + setup_checkpoints_files(s);
 }
 
 static uint64_t train_requests(const struct slot *s)
@@ -338,6 +358,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r,
 	if (rc < 0)
 		return rc;
 	s->train.hosts = r->cfg.hosts;
+	s->train.cache_peers = s->cache_peers;
 	slot_join_others(s, r, &s->train.peers);
 	train_give_up_below(&s->train, r->cfg.au_floor);
 	s->train.place = &s->place;
@@ -366,6 +387,8 @@ static void train_join_threads(struct slot *s)
 static void train_activity_fini(struct slot *s)
 {
 	train_fini(&s->train);
+	tier_peers_free(s->cache_peers);
+	s->cache_peers = NULL;
 	setup_checkpoints_fini(s);
 }
 
@@ -425,6 +448,7 @@ const struct activity train_activity = {
 	.put_costs = put_costs,
 	.lower = "accelerators, read_threads, iodepth or bs",
 	.prepare = train_activity_prepare,
+	.meet = train_meet,
 	.start = train_activity_start,
 	.join = train_join_threads,
 	.look_back = train_dataset_look_back,

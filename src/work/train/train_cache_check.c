@@ -11,7 +11,6 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/cacheshare.h"
-#include "hosts/hosts.h"
 #include "job/cache_words.h"
 #include "job/workload.h"
 
@@ -221,8 +220,13 @@ static int rule_place(struct slot *s, struct run_shared *run,
 
 /* ---- its room ---- */
 
+/* On this host, where one of all hosts has a part of it. */
 static double caches_of(const struct job *j)
 {
+	uint64_t parts = job_cache_parts(j);
+
+	if (parts > 1)
+		return (double)j->place.processes / (double)parts;
 	return j->cache_scope == CACHE_OF_RANK ? (double)j->accelerators : 1;
 }
 
@@ -281,26 +285,8 @@ static int rule_room(struct slot *s, struct run_shared *run,
 		       : fail_room(j, need, memory, "the memory", err);
 }
 
-static int rule_hosts(struct slot *s, struct run_shared *run,
-		      struct mlgen_err *err)
-{
-	const struct job *j = s->job;
-	unsigned total = hosts_total(run->cfg.hosts);
-
-	if (total == 1)
-		return 0;
-	if (j->cache != CACHE_NONE && j->cache_scope == CACHE_OF_ALL)
-		return mlgen_fail(err, -EOPNOTSUPP,
-				  "cache_scope: job '%s': all is one cache of "
-				  "all hosts, and samples are not sent from "
-				  "one of the %u processes to another; use "
-				  "cache_scope=host",
-				  j->name, total);
-	return 0;
-}
-
 const struct rule train_cache_rules[] = {
-	{ "hosts", rule_hosts },
+	{ "hosts", train_cache_rule_scope },
 	{ "cache", rule_place },
 	{ "cache", rule_room },
 	{ NULL, NULL },

@@ -2,6 +2,7 @@
 /* train_plan_cache.c - the cache tier of a training on the page of a dry run. */
 #include "work/train/train_plan.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/buf.h"
@@ -43,6 +44,11 @@ static void put_where(struct buf *line, const struct job *j)
 		buf_add(line, " in memory");
 	if (j->cache_scope == CACHE_OF_RANK && j->accelerators > 1)
 		buf_add(line, ", for each accelerator");
+	if (job_cache_parts(j) > 1)
+		buf_addf(line,
+			 ", one of all %" PRIu64 " processes, each of which "
+			 "keeps 1/%" PRIu64,
+			 job_cache_parts(j), job_cache_parts(j));
 }
 
 static void put_expected(struct buf *line, const struct job *j,

@@ -41,6 +41,11 @@ static void put_size(struct buf *text, const struct cache_result *c)
 					      (double)c->data_bytes));
 }
 
+static bool is_divided(const struct cache_result *c)
+{
+	return c->parts > 1 && c->parts != UINT64_MAX;
+}
+
 static void put_epoch(struct buf *text, const struct cache_epoch *e)
 {
 	char ratio[UNITS_TEXT_BYTES];
@@ -84,6 +89,9 @@ static void put_cache(struct buf *text, const struct text_block *b)
 				 ? "that is only played"
 				 : "in memory");
 	put_size(text, c);
+	if (is_divided(c))
+		buf_addf(text, ", divided among %" PRIu64 " processes",
+			 c->parts);
 	if (isnan(c->hit_ratio))
 		buf_addf(text, ": hit ratio %s, of one epoch",
 			 put_ratio(ratio, c->all.hit_ratio));
@@ -119,11 +127,31 @@ static void put_bytes(struct buf *text, const struct text_block *b)
 	text_say(text, b,
 		 "{cache.cache_bytes} from the tier, "
 		 "{cache.storage_bytes} from storage"
-		 "[, {cache.peer_bytes} from other hosts]"
+		 "[, {cache.peer_bytes} from other processes]"
 		 "; {cache.used_bytes} held at the end");
 	if (b->cache->is_full)
 		buf_add(text, "; its directory is full, and it has stopped "
 			      "growing");
+}
+
+/* How far away the rest of it is. */
+static void put_peers(struct buf *text, const struct text_block *b)
+{
+	const struct cache_result *c = b->cache;
+	char n[UNITS_TEXT_BYTES];
+
+	if (!c->policy || !is_divided(c) || !c->peer_ns)
+		return;
+	text_say(text, b, "{cache.peer_hits} hits in other processes' parts");
+	if (c->peer_ns->count)
+		buf_addf(text, ", of %s ms each (mean)",
+			 units_human_ms(n, hist_mean(c->peer_ns)));
+	if (c->hit_ns && c->hit_ns->count)
+		buf_addf(text, ", own ones %s ms",
+			 units_human_ms(n, hist_mean(c->hit_ns)));
+	text_say(text, b,
+		 "[; {cache.sent_bytes} of misses sent to where they are "
+		 "kept]");
 }
 
 /* Of the last epoch, which has one before it. */
@@ -150,11 +178,9 @@ static void put_order(struct buf *text, const struct text_block *b)
 }
 
 static const struct text_line cache_lines[] = {
-	{ "cache", put_cache },
-	{ "cache samples", put_counts },
-	{ "cache bytes", put_bytes },
-	{ "order", put_order },
-	{ 0 },
+	{ "cache", put_cache },       { "cache samples", put_counts },
+	{ "cache bytes", put_bytes }, { "cache peers", put_peers },
+	{ "order", put_order },       { 0 },
 };
 
 void train_text_cache(struct buf *out, const struct text_block *b)

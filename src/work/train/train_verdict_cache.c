@@ -21,7 +21,19 @@ static double hit_share(const struct cache_result *c)
 {
 	double hits = seconds_of(c->hit_ns), misses = seconds_of(c->miss_ns);
 
-	return hits > 0 ? hits / (hits + misses) : 0;
+	return hits > 0 ? hits / (hits + misses + seconds_of(c->peer_ns)) : 0;
+}
+
+static double count_of(const struct hist *h)
+{
+	return h ? (double)h->count : 0;
+}
+
+/* Of a tier that is divided most of them are other processes'. */
+static double mean_hit_seconds(const struct cache_result *c)
+{
+	return (seconds_of(c->hit_ns) + seconds_of(c->peer_ns)) /
+	       (count_of(c->hit_ns) + count_of(c->peer_ns));
 }
 
 bool verdict_cache_holds(const struct verdict_findings *f)
@@ -92,8 +104,8 @@ static double seconds_allowed(const struct verdict_findings *f,
 
 static bool has_costs(const struct cache_result *c)
 {
-	return c->policy && c->hit_ns && c->hit_ns->count && c->miss_ns &&
-	       c->miss_ns->count && !isnan(c->all.hit_ratio);
+	return c->policy && count_of(c->hit_ns) + count_of(c->peer_ns) > 0 &&
+	       count_of(c->miss_ns) > 0 && !isnan(c->all.hit_ratio);
 }
 
 double verdict_cache_share(const struct verdict_findings *f, double au_percent)
@@ -103,7 +115,7 @@ double verdict_cache_share(const struct verdict_findings *f, double au_percent)
 	if (!has_costs(c) || !cacheshare_holds_for(f->job) ||
 	    !(dist_mean(&f->job->compute_time) > 0) || f->ml->samples == 0)
 		return (double)NAN;
-	double saved = (hist_mean(c->miss_ns) - hist_mean(c->hit_ns)) / 1e9;
+	double saved = hist_mean(c->miss_ns) / 1e9 - mean_hit_seconds(c);
 	double lacks = busy_seconds(f) - seconds_allowed(f, au_percent);
 	double ratio = c->all.hit_ratio + lacks / saved;
 	return saved > 0 && lacks > 0

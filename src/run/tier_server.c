@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier_server.c - see tier_server.h. */
+#include "run/tier_server.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/util.h"
+#include "hosts/connect.h"
+#include "run/tier_filler.h"
+#include "run/tier_thread.h"
+
+/* What epoll says of what is no connection. */
+#define IS_END UINT32_MAX
+
+struct tier_server {
+	struct tier_cache *cache;
+	const struct doors *doors;
+	struct tier_thread threads[TIER_SERVERS];
+	unsigned started;
+	int epoll, end;
+};
+
+/* It is one thread's, until it is watched again. */
+static bool watch(struct tier_server *s, uint32_t number, int how)
+{
+	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT,
+				 .data.u32 = number };
+
+	return epoll_ctl(s->epoll, how, doors_from(s->doors, number), &e) == 0;
+}
+
+/* ---- what they ask ---- */
+
+static bool is_question(const struct tier_cache *c, const struct tier_ask *ask)
+{
+	uint64_t bytes = tier_ask_bytes(ask, c->tier->slot_bytes);
+
+	return (ask->kind == TIER_GET || ask->kind == TIER_FILL) &&
+	       bytes != UINT64_MAX && ask->slot < c->all_slots &&
+	       tier_is_here(c, ask->slot) &&
+	       ask->generation <= TIER_GENERATION_MOST &&
+	       (ask->kind == TIER_GET ||
+		(ask->count == 1 && ask->pieces[0].at == 0));
+}
+
+static bool answer_with(int fd, uint32_t said, uint32_t sum)
+{
+	const struct tier_answer a = { .said = said, .sum = sum };
+
+	return connect_write(fd, &a, sizeof(a));
+}
+
+/* Its bytes, or -errno. */
+static int look_at(struct tier_thread *th, const struct tier_ask *ask)
+{
+	struct tier_loader *l = th->loader;
+	struct tier_way *w = &l->ways[0];
+	const struct read_task *task;
+
+	if (!l->tier->place->fetch)
+		return 0;
+	l->tier->place->fetch(w, ask);
+	if (tier_thread_finish(th, "cache_scope=all", &task) < 0)
+		return th->err.code;
+	return task->error;
+}
+
+static bool send_pieces(struct tier_way *w, int fd, const struct tier_ask *ask)
+{
+	const struct tier_loader *l = w->loader;
+	const struct tier_cache *c = l->cache;
+	const unsigned char *memory = l->tier->place->look(w);
+	const struct tier_answer a = {
+		.said = TIER_THERE,
+		.sum = c->sums ? c->sums[tier_slot_here(c, ask->slot)] : 0,
+		.bytes = tier_ask_bytes(ask, l->tier->slot_bytes)
+	};
+	bool is_sent = connect_write(fd, &a, sizeof(a));
+
+	for (unsigned i = 0; i < ask->count && is_sent; i++)
+		is_sent = connect_write(fd, memory + ask->pieces[i].at,
+					(size_t)ask->pieces[i].bytes);
+	return is_sent;
+}
+
+static void aim(struct tier_way *w, const struct tier_ask *ask)
+{
+	w->d = (struct tier_decision){ .slot = ask->slot,
+				       .generation = ask->generation };
+	w->extent = (struct extent){ .id = ask->extent };
+	w->is_held = w->is_passed_on = w->is_remote = false;
+}
+
+/* It stays in its slot until it is sent. */
+static bool answer_get(struct tier_thread *th, int fd,
+		       const struct tier_ask *ask)
+{
+	struct tier_loader *l = th->loader;
+	struct tier_way *w = &l->ways[0];
+	_Atomic uint64_t *word = tier_word(l->cache, ask->slot);
+	bool is_sent;
+
+	aim(w, ask);
+	if (!tier_slot_enter(word, ask->generation))
+		return answer_with(fd, TIER_NOT_THERE, 0);
+	int rc = look_at(th, ask);
+
+	is_sent = rc < 0 ? answer_with(fd, TIER_FAILED, (uint32_t)-rc)
+			 : send_pieces(w, fd, ask);
+	tier_slot_leave(word);
+	if (is_sent && rc == 0) {
+		l->tally.served_samples += ask->samples;
+		l->tally.served_bytes +=
+			tier_ask_bytes(ask, l->tier->slot_bytes);
+	}
+	return is_sent;
+}
+
+/* What is not kept has come all the same. */
+static bool drain(struct tier_thread *th, int fd, uint64_t bytes)
+{
+	size_t part;
+	unsigned char *buffer = io_buffer(th->worker.io, &part);
+
+	while (bytes) {
+		size_t n = (size_t)u64_min(part, bytes);
+
+		if (!connect_read(fd, buffer, n))
+			return false;
+		bytes -= n;
+	}
+	return true;
+}
+
+/* Where it is received: in memory its slot, if it is to be filled. NULL: it is
+ * not kept. */
+static unsigned char *place_to_fill(struct tier_way *w)
+{
+	const struct tier_place *place = w->loader->tier->place;
+	struct tier_cache *c = w->loader->cache;
+
+	if (place->keep)
+		return w->memory;
+	w->is_held =
+		tier_slot_fill(tier_word(c, w->d.slot), w->d.generation, true);
+	return w->is_held ? tier_memory_slot(w) : NULL;
+}
+
+/* What has come is kept, if it is what was sent: what is said of it. */
+static uint32_t keep(struct tier_thread *th, const struct tier_ask *ask,
+		     const unsigned char *memory)
+{
+	struct tier_loader *l = th->loader;
+	struct tier_way *w = &l->ways[0];
+	const struct tier_place *place = l->tier->place;
+	bool is_wrong =
+		l->cache->sums && tier_sum(memory, w->kept_bytes) != ask->sum;
+
+	if (!place->keep)
+		tier_memory_filled(w, !is_wrong);
+	else if (!is_wrong)
+		return place->keep(th, w);
+	return is_wrong ? TIER_DROPPED : TIER_KEPT;
+}
+
+static bool answer_fill(struct tier_thread *th, int fd,
+			const struct tier_ask *ask)
+{
+	struct tier_loader *l = th->loader;
+	struct tier_way *w = &l->ways[0];
+	uint64_t bytes = ask->pieces[0].bytes;
+	uint32_t said = TIER_DROPPED;
+
+	tier_turn_to_epoch(l, ask->epoch);
+	aim(w, ask);
+	w->bytes = w->kept_bytes = bytes;
+	unsigned char *to = place_to_fill(w);
+	bool is_there =
+		to ? connect_read(fd, to, (size_t)bytes) : drain(th, fd, bytes);
+
+	if (!is_there && w->is_held)
+		tier_slot_filled(tier_word(l->cache, ask->slot),
+				 ask->generation, false);
+	if (!is_there)
+		return false;
+	if (to)
+		said = keep(th, ask, to);
+	l->tally.received_bytes += bytes;
+	if (said == TIER_FAILED)
+		return answer_with(fd, said, (uint32_t)-th->err.code);
+	return answer_with(fd, said, 0);
+}
+
+static bool answer(struct tier_thread *th, int fd)
+{
+	struct tier_ask ask;
+
+	if (!connect_read(fd, &ask, sizeof(ask)) ||
+	    !is_question(th->cache, &ask))
+		return false;
+	return ask.kind == TIER_GET ? answer_get(th, fd, &ask)
+				    : answer_fill(th, fd, &ask);
+}
+
+/* Who says no question is shut out. */
+static void serve(struct tier_thread *th, uint32_t number)
+{
+	struct tier_server *s = th->arg;
+	int fd = doors_from(s->doors, number);
+
+	if (!answer(th, fd) || !watch(s, number, EPOLL_CTL_MOD))
+		shutdown(fd, SHUT_RDWR);
+}
+
+static void serve_all(struct tier_thread *th)
+{
+	struct tier_server *s = th->arg;
+	struct epoll_event e;
+
+	for (;;) {
+		if (epoll_wait(s->epoll, &e, 1, -1) != 1)
+			continue; /* a signal */
+		if (e.data.u32 == IS_END)
+			break;
+		serve(th, e.data.u32);
+		io_wake(th->worker.io);
+	}
+}
+
+/* ---- its life ---- */
+
+static int open_polls(struct tier_server *s, struct mlgen_err *err)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u32 = IS_END };
+	const int least = sizeof(struct tier_ask);
+	bool is_good;
+	int fd;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->end = eventfd(0, EFD_CLOEXEC);
+	is_good = s->epoll >= 0 && s->end >= 0 &&
+		  epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->end, &e) == 0;
+	for (uint32_t i = 0; is_good && (fd = doors_from(s->doors, i)) >= 0;
+	     i++) {
+		setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+		is_good = watch(s, i, EPOLL_CTL_ADD);
+	}
+	return is_good ? 0
+		       : mlgen_fail(err, -errno, "cache_scope=all: epoll: %s",
+				    strerror(errno));
+}
+
+static int start_threads(struct tier_server *s, struct mlgen_err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < TIER_SERVERS && rc == 0; i++) {
+		s->threads[i] = (struct tier_thread){
+			.cache = s->cache,
+			.role = "cache server",
+			.number = i,
+			.files = 2 + tier_open_files(s->cache->tier->job),
+			.buf_bytes = TIER_SERVER_BYTES,
+			.fills_itself = true,
+			.work = serve_all,
+			.arg = s,
+		};
+		tier_thread_init(&s->threads[i]);
+		rc = tier_thread_start(&s->threads[i], err);
+		s->started += rc == 0;
+	}
+	return rc;
+}
+
+int tier_server_start(struct tier_server **out, struct tier_cache *c,
+		      const struct tier_peers *peers, struct mlgen_err *err)
+{
+	struct tier_server *s = *out = mem_zalloc(sizeof(*s));
+
+	s->cache = c;
+	s->doors = tier_peers_doors(peers);
+	int rc = open_polls(s, err);
+	return rc ? rc : start_threads(s, err);
+}
+
+int tier_server_end(struct tier_server *s, struct mlgen_err *err)
+{
+	const uint64_t one = 1;
+	int rc = 0;
+
+	if (!s)
+		return 0;
+	if (s->end >= 0 && write(s->end, &one, sizeof(one)) < 0)
+		rc = -errno; /* only 2^64 of them would not fit */
+	for (unsigned i = 0; i < s->started; i++) {
+		int met = tier_thread_join(&s->threads[i], err);
+
+		rc = rc ? rc : met;
+	}
+	for (unsigned i = 0; i < TIER_SERVERS; i++)
+		tier_thread_fini(&s->threads[i]);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	if (s->end >= 0)
+		close(s->end);
+	mem_free(s);
+	return rc;
+}
