@@ -110,6 +110,11 @@ static json_t *structure_of(const struct shard_set *set)
 			to, "access",
 			json_string(set->is_plain ? "plain" : "framework"));
 
+	/* As in manifests from before there was one. */
+	if (s->job->checkpoint_archive && *s->job->checkpoint_archive)
+		r |= json_object_set_new(
+			to, "checkpoint_archive",
+			json_string(s->job->checkpoint_archive));
 	if (r == 0)
 		return to;
 	json_decref(to);
@@ -301,29 +306,40 @@ static void checkpoint_manifest_put_text(char *out, size_t bytes,
 		snprintf(out, bytes, "none");
 }
 
-static bool checkpoint_manifest_is_equal(json_t *ours, const json_t *theirs,
+/* One that is missing in either is "none". */
+static bool is_equal_at(const char *key, const json_t *ours,
+			const json_t *theirs, char *how, size_t how_bytes)
+{
+	json_t *mine = json_object_get(ours, key);
+	json_t *other = json_object_get(theirs, key);
+	char here[128], there[128];
+
+	if (mine && other && json_equal(mine, other))
+		return true;
+	checkpoint_manifest_put_text(here, sizeof(here), mine);
+	checkpoint_manifest_put_text(there, sizeof(there), other);
+	snprintf(how, how_bytes, "%s: %s there, %s in the job", key, there,
+		 here);
+	return false;
+}
+
+static bool checkpoint_manifest_is_equal(json_t *ours, json_t *theirs,
 					 char *how, size_t how_bytes)
 {
 	const char *key;
 	json_t *value;
 
 	json_object_foreach(ours, key, value)
-	{
-		json_t *other = json_object_get(theirs, key);
-		char here[128], there[128];
-		if (other && json_equal(value, other))
-			continue;
-		checkpoint_manifest_put_text(here, sizeof(here), value);
-		checkpoint_manifest_put_text(there, sizeof(there), other);
-		snprintf(how, how_bytes, "%s: %s there, %s in the job", key,
-			 there, here);
-		return false;
-	}
+		if (!is_equal_at(key, ours, theirs, how, how_bytes))
+			return false;
+	json_object_foreach(theirs, key, value)
+		if (!is_equal_at(key, ours, theirs, how, how_bytes))
+			return false;
 	return true;
 }
 
 /* Takes `ours` over. */
-static bool is_same(json_t *ours, const json_t *theirs, char *how,
+static bool is_same(json_t *ours, json_t *theirs, char *how,
 		    size_t how_bytes)
 {
 	bool same = ours &&

@@ -8,10 +8,17 @@
 #include "data/torch_calls.h"
 #include "data/torch_zip.h"
 
-/* The file's name without its suffix is the archive's. */
+/* The file's name without its suffix is the archive's, or that of whose calls
+ * these are. */
 static void torch_init(struct shard *f)
 {
-	snprintf(f->zip.stem, sizeof(f->zip.stem), "rank_%" PRIu64, f->rank);
+	const char *name = f->set->state->job->checkpoint_archive;
+
+	if (name && *name)
+		snprintf(f->zip.stem, sizeof(f->zip.stem), "%s", name);
+	else
+		snprintf(f->zip.stem, sizeof(f->zip.stem), "rank_%" PRIu64,
+			 f->rank);
 	torch_zip_init(f);
 }
 

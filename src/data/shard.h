@@ -47,7 +47,7 @@ struct shard {
 	/* Tensors before every so-manieth group, to find one. */
 	uint64_t marks[SHARD_MARKS];
 	struct { /* torch_zip.h's own */
-		char stem[32];
+		char stem[JOB_ARCHIVE_BYTES];
 		uint64_t pickle_off, pickle_bytes;
 		uint64_t version_off, version_data_off;
 		uint64_t directory_off, directory_bytes;

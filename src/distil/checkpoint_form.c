@@ -2,6 +2,8 @@
 /* checkpoint_form.c - see checkpoint_form.h. */
 #include "distil/checkpoint_form.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,6 +224,24 @@ static bool is_one_tensor(struct forming *g, enum job_layout layout)
 
 /* ---- of other calls ---- */
 
+/* torch.save calls the archive as its file, without the suffix. */
+static void name_archive(struct forming *g)
+{
+	const char *slash = strrchr(g->path, '/');
+	const char *name = slash ? slash + 1 : g->path;
+	const char *dot = strrchr(name, '.');
+	size_t length = dot ? (size_t)(dot - name) : strlen(name);
+	char own[JOB_ARCHIVE_BYTES];
+
+	snprintf(own, sizeof(own), "rank_%" PRIu64, g->rank);
+	snprintf(g->f->archive, sizeof(g->f->archive), "%.*s", (int)length,
+		 name);
+	if (length >= JOB_ARCHIVE_BYTES || strcmp(g->f->archive, own) == 0 ||
+	    !job_is_archive(g->f->archive))
+		g->f->archive[0] = '\0';
+	mem_replace(&g->trial.job->checkpoint_archive, g->f->archive);
+}
+
 static bool is_archive(struct forming *g)
 {
 	bool is_file;
@@ -229,9 +249,13 @@ static bool is_archive(struct forming *g)
 	if (!tensors_are_torch(g->f->like, &is_file) ||
 	    !open_as(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH))
 		return false;
+	if (!is_file)
+		name_archive(g);
 	if (!tensors_find(&g->f->tensors, &g->trial, g->rank, g->f->like,
 			  true)) {
 		tensor_list_fini(&g->f->tensors);
+		g->f->archive[0] = '\0';
+		mem_replace(&g->trial.job->checkpoint_archive, NULL);
 		return false;
 	}
 	found(g, is_file ? LAYOUT_DEEPSPEED : LAYOUT_TORCH, DISTIL_LIKELY,

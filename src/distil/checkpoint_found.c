@@ -314,6 +314,7 @@ static const char *const restore_options[] = {
 	"ranks",
 	"checkpoint_ranks",
 	"checkpoint_layout",
+	"checkpoint_archive",
 	"checkpoint_pattern",
 	"checkpoint_size",
 	"tensor_sizes",
@@ -374,10 +375,14 @@ static void note_lone_restores(const struct saying *g, struct jobsection *to)
 static void put_tensors(FILE *to, const void *arg)
 {
 	const struct tensor_list *l = arg;
+	struct buf b = { 0 };
 
-	fprintf(to, "# Tensors of a rank, by what wrote them in the trace.\n");
-	for (uint32_t i = 0; i < l->count; i++)
-		fprintf(to, "%" PRIu64 "\n", l->bytes[i]);
+	fprintf(to, "# Tensors of a rank, by what wrote them in the trace%s.\n",
+		l->name_bytes ? "; names are as long as\n# theirs are together"
+			      : "");
+	tensors_put(&b, l);
+	fputs(buf_str(&b), to);
+	buf_fini(&b);
 }
 
 static enum form_access access_of(const struct saying *g,

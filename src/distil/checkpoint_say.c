@@ -171,6 +171,15 @@ static void say_tensors(const struct saying *g, struct jobsection *to)
 		f->tensors.count, f->like->writes, f->like->bytes);
 }
 
+static void say_archive(const struct saying *g, struct jobsection *to)
+{
+	if (g->form.archive[0])
+		jobsection_say(to, DISTIL_LIKELY, "checkpoint_archive",
+			       g->form.archive,
+			       "a file is called so, and torch.save writes its "
+			       "name in front of each tensor");
+}
+
 static void say_pattern(const struct saying *g, struct jobsection *to)
 {
 	static const char *const patterns[] = { "unet3d", "bert", "dlrm" };
@@ -190,6 +199,7 @@ static void say_state(const struct saying *g, struct jobsection *to)
 
 	jobsection_say(to, f->sure, "checkpoint_layout", layouts[f->layout],
 		       "%s", f->why);
+	say_archive(g, to);
 	if (f->layout == LAYOUT_PATTERN)
 		say_pattern(g, to);
 	else if (f->model.name)

@@ -96,17 +96,13 @@ static uint32_t calls_before_end(const struct saved_file *f)
 
 /*
  * One call has a record's header and its data; the first one has the pickle, and a
- * tensor as well if that is short. The file's name is in each header, and mlgen's
- * own may need another 64 bytes there, or fewer: the tensor makes up for them, as
- * storage sees calls.
+ * tensor as well if that is short. The archive's name is in each header, so that
+ * another one may need another 64 bytes there, or fewer.
  */
 static void take_path_calls(struct tensor_list *l, const struct saved_file *f,
-			    uint64_t rank)
+			    const char *archive)
 {
-	char stem[32];
-	size_t name =
-		(size_t)snprintf(stem, sizeof(stem), "rank_%" PRIu64, rank) +
-		sizeof("/data/1");
+	size_t name = strlen(archive) + sizeof("/data/1");
 	uint32_t n = calls_before_end(f);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -194,6 +190,28 @@ static void number(struct tensor_list *l)
 
 /* ---- until the file is as long ---- */
 
+/* Of names of which it is known only how long they are together. */
+static void put_name(struct buf *to, const struct tensor_list *l, uint32_t i)
+{
+	uint64_t width = l->name_bytes / l->count +
+			 (i < l->name_bytes % l->count ? 1 : 0);
+	size_t before = to->len;
+
+	buf_addf(to, "t%" PRIu32, i);
+	while (to->len - before < width)
+		buf_addc(to, '_');
+	buf_addc(to, ' ');
+}
+
+void tensors_put(struct buf *to, const struct tensor_list *l)
+{
+	for (uint32_t i = 0; i < l->count; i++) {
+		if (l->name_bytes)
+			put_name(to, l, i);
+		buf_addf(to, "%" PRIu64 "\n", l->bytes[i]);
+	}
+}
+
 int tensors_offer(const struct tensor_list *l, struct trial *t)
 {
 	int fd = unnamed_open(unnamed_folder(NULL));
@@ -201,8 +219,7 @@ int tensors_offer(const struct tensor_list *l, struct trial *t)
 
 	if (fd < 0)
 		return -1;
-	for (uint32_t i = 0; i < l->count; i++)
-		buf_addf(&b, "%" PRIu64 "\n", l->bytes[i]);
+	tensors_put(&b, l);
 	if (writeall_at(fd, buf_str(&b), b.len, 0) < 0) {
 		close(fd);
 		fd = -1;
@@ -242,21 +259,25 @@ static bool is_near(uint64_t a, uint64_t b)
 	return (a > b ? a - b : b - a) <= ALIGN;
 }
 
+static bool open_with(const struct tensor_list *l, struct trial *t)
+{
+	int fd = tensors_offer(l, t);
+	bool is_open = fd >= 0 && trial_open(t);
+
+	if (fd >= 0)
+		close(fd);
+	return is_open;
+}
+
 static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank,
 		uint64_t bytes)
 {
-	uint64_t got = 0;
-
 	for (unsigned i = 0; i < FIT_STEPS; i++) {
-		int fd = tensors_offer(l, t);
-		bool is_open = fd >= 0 && trial_open(t);
+		uint64_t got;
 
-		got = is_open ? trial_bytes(t, rank, 0) : 0;
-
-		if (fd >= 0)
-			close(fd);
-		if (!is_open)
+		if (!open_with(l, t))
 			return false;
+		got = trial_bytes(t, rank, 0);
 		l->is_exact = got == bytes;
 		if (l->is_exact || (i >= FIT_STEPS / 2 && is_near(got, bytes)))
 			return true;
@@ -266,19 +287,62 @@ static bool fit(struct tensor_list *l, struct trial *t, uint64_t rank,
 	return false;
 }
 
+/* Names by their place are as long as this, and those of put_name no shorter. */
+static uint64_t own_name_bytes(const struct tensor_list *l, const char *before)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < l->count; i++)
+		bytes += (uint64_t)snprintf(NULL, 0, "%s%" PRIu32, before, i);
+	return bytes;
+}
+
+/* The pickle has the names of all tensors, so that its own call tells how long
+ * these are; what else it has of the program's counts as names, too. */
+static void find_names(struct tensor_list *l, struct trial *t, uint64_t rank,
+		       uint64_t first_write)
+{
+	uint64_t own = own_name_bytes(l, "tensor."), got;
+
+	if (!open_with(l, t))
+		return;
+	got = trial_first_write(t, rank);
+	if (got == first_write || own + first_write < got)
+		return;
+	l->name_bytes = own + first_write - got;
+	if (l->name_bytes < own_name_bytes(l, "t") + l->count ||
+	    l->name_bytes / l->count + 1 >= STATE_NAME_BYTES ||
+	    !open_with(l, t) || trial_first_write(t, rank) != first_write)
+		l->name_bytes = 0;
+}
+
+static const char *archive_of(const struct trial *t, uint64_t rank,
+			      char own[JOB_ARCHIVE_BYTES])
+{
+	const char *name = t->job->checkpoint_archive;
+
+	snprintf(own, JOB_ARCHIVE_BYTES, "rank_%" PRIu64, rank);
+	return name && *name ? name : own;
+}
+
 bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
 		  const struct saved_file *f, bool is_archive)
 {
+	bool is_path = is_archive && t->job->checkpoint_layout == LAYOUT_TORCH;
+	char own[JOB_ARCHIVE_BYTES];
+
 	*l = (struct tensor_list){ 0 };
 	if (!is_archive)
 		take_calls(l, f);
-	else if (t->job->checkpoint_layout == LAYOUT_TORCH)
-		take_path_calls(l, f, rank);
+	else if (is_path)
+		take_path_calls(l, f, archive_of(t, rank, own));
 	else
 		take_file_calls(l, f);
 	if (l->count == 0)
 		return false;
 	number(l);
 	t->job->checkpoint_size_bytes = 0;
+	if (is_path)
+		find_names(l, t, rank, f->calls[0].bytes);
 	return fit(l, t, rank, f->bytes);
 }

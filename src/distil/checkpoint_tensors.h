@@ -7,10 +7,13 @@
 
 #include "distil/checkpoint_trial.h"
 
+struct buf;
+
 /* Sizes of tensors by their number, as a tensor_sizes file has them. */
 struct tensor_list {
 	uint64_t *bytes; /* owned */
 	uint32_t count;
+	uint64_t name_bytes; /* of all names together; 0 = they have none */
 	bool is_exact; /* the file is as long, to the byte; else to 64 */
 };
 
@@ -21,13 +24,16 @@ void tensor_list_fini(struct tensor_list *l); /* takes a zeroed one */
 bool tensors_are_torch(const struct saved_file *f, bool *is_file);
 
 /*
- * Of an archive each tensor that a call of its own wrote, and in place of those
+ * Of an archive, whose own name the trial has, each tensor that a call of its own wrote, and in place of those
  * that went through a buffer a few of their bytes; of any other file a tensor
  * for each call. The trial has the layout; with the list it has the file's bytes,
  * or nearly, if this is true.
  */
 bool tensors_find(struct tensor_list *l, struct trial *t, uint64_t rank,
 		  const struct saved_file *f, bool is_archive);
+
+/* Appends the list as a tensor_sizes file has it. */
+void tensors_put(struct buf *to, const struct tensor_list *l);
 
 /* tensor_sizes of a trial, as a file without a name; its descriptor, or -1. */
 int tensors_offer(const struct tensor_list *l, struct trial *t);

@@ -68,6 +68,16 @@ static void need_content(struct trial *t)
 	t->set.content = t->content;
 }
 
+uint64_t trial_first_write(struct trial *t, uint64_t rank)
+{
+	struct shard_write w = { 0 };
+	struct shard shard;
+
+	need_content(t);
+	shard_init(&shard, &t->set, rank, 0, 0);
+	return shard_write_next(&shard, &w) ? w.bytes : 0;
+}
+
 bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f)
 {
 	struct shard_write w = { 0 };

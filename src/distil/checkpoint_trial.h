@@ -27,6 +27,9 @@ bool trial_open(struct trial *t);
 /* Bytes of a file of a rank; 0 = there is none. */
 uint64_t trial_bytes(const struct trial *t, uint64_t rank, uint64_t index);
 
+/* Bytes of the call that writes the first of it. */
+uint64_t trial_first_write(struct trial *t, uint64_t rank);
+
 /* Are these the calls that write it? Of the first so many that were kept. */
 bool trial_writes(struct trial *t, uint64_t rank, const struct saved_file *f);
 

@@ -124,6 +124,9 @@ struct job_kept {
 };
 
 /* Validated as a whole, immutable once loaded. Times are ns, sizes bytes. */
+/* Of checkpoint_archive, with its end. */
+enum { JOB_ARCHIVE_BYTES = 32 };
+
 struct job {
 	char *name; /* of the section */
 
@@ -226,6 +229,7 @@ struct job {
 	uint64_t zero_stage;
 	uint64_t checkpoint_size_bytes; /* instead of a model; 0 = the model */
 	char *tensor_sizes; /* a file, instead of a model; NULL = none */
+	char *checkpoint_archive; /* NULL = as its file is called */
 
 	uint64_t checkpoints;   /* to save, or to restore */
 	uint64_t pause_ns;      /* before each but the first */
@@ -407,6 +411,8 @@ int job_checkpoint_every(const struct job *j, struct checkpoint_every *e,
 bool job_has_checkpoints(const struct job *j);
 /* checkpoint_directory, or the default of the phase; to be freed. */
 char *job_checkpoint_directory(const struct job *j);
+/* May a checkpoint_archive be called so? */
+bool job_is_archive(const char *name);
 
 /* Where the option was set, for a message. */
 struct diag_place job_place(const struct job *j, const char *option);

@@ -136,6 +136,17 @@ char *job_checkpoint_directory(const struct job *j)
 	return buf_take(&path);
 }
 
+bool job_is_archive(const char *name)
+{
+	static const char marks[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-";
+	size_t length = strlen(name);
+
+	return length > 0 && length < JOB_ARCHIVE_BYTES && *name != '.' &&
+	       strspn(name, marks) == length;
+}
+
 /* ---- who ---- */
 
 /*

@@ -753,6 +753,9 @@ const struct mlgen_field job_fields[] = {
 	{ "checkpoint_pattern", MLGEN_F_ENUM(struct job, checkpoint_pattern, patterns),
 	  .def = "unet3d", .group = "Checkpoint",
 	  .help = "With checkpoint_layout=pattern: whose write sizes." },
+	{ "checkpoint_archive", MLGEN_F_STR(struct job, checkpoint_archive),
+	  .group = "Checkpoint",
+	  .help = "With checkpoint_layout=torch: the name in front of all records of an archive, which torch.save takes from that of its file; up to 31 letters, digits, dots, hyphens and underscores. Empty: rank_R." },
 	{ "checkpoint_fsync", MLGEN_F_ENUM(struct job, checkpoint_fsync, checkpoint_fsyncs),
 	  .def = "file", .group = "Checkpoint",
 	  .help = "When files are flushed to storage.\n"

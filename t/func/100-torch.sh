@@ -123,6 +123,20 @@ for list in hundred thousand; do
 		$list.list archive
 done
 
+# torch.save calls the archive as its file is called: here it is another's.
+save torch-named --access=framework --tensor_sizes=hundred.list \
+	--checkpoint_archive=checkpoint_17
+unzips "an archive of another name" torch-named hundred.list checkpoint_17
+exits "which is restored by that name" 0 ./play torch-named --phase=restore \
+	--access=framework --tensor_sizes=hundred.list \
+	--checkpoint_archive=checkpoint_17 --verify=crc32c
+exits "and not by its own" 2 ./play torch-named --phase=restore \
+	--access=framework --tensor_sizes=hundred.list
+like "in words" "$(cat err)" \
+	'checkpoint_archive: checkpoint_17 there, none in the job'
+mv torch-named/global_epoch1_step1/rank_0.pt \
+	torch-named/global_epoch1_step1/checkpoint_17.pt
+
 # Types other than bytes, layers and an optimizer in one file.
 model="--model_layers=13 --model_hidden=64 --model_ffn=128 --model_heads=4
 	--model_kv_heads=2 --model_vocabulary=1000"

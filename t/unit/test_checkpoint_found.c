@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "distil/checkpoint_trial.h"
 #include "distil_rig.h"
 #include "shard_rig.h"
 #include "suites.h"
@@ -175,6 +177,54 @@ START_TEST(tensors_of_an_archive_are_the_writes_that_they_went_out_with)
 	is_said(&g, "tensor_sizes", "a.tensors");
 	has_tensors(&g, bytes, ARRAY_LEN(bytes));
 	distil_rig_close(&g);
+}
+END_TEST
+
+/* Of what nothing but calls is known: the archive is called as its file, and the
+ * pickle is as long as with these names. */
+START_TEST(names_of_an_archive_and_its_tensors_are_as_long_as_theirs)
+{
+	struct buf list = { 0 };
+	struct mlgen_err err = { 0 };
+	struct shard_rig r = { 0 };
+	struct shard_write w = { 0 };
+	struct distil_rig g;
+	char tensors[80];
+	struct trial t;
+	struct shard f;
+
+	for (unsigned i = 0; i < 14; i++)
+		buf_addf(&list, "model.layers.%u.attention.weight %u\n", i,
+			 400000 + 4096 * i);
+	rig_open_list(&r,
+		      "checkpoint_layout=torch access=framework "
+		      "checkpoint_archive=epoch_7",
+		      buf_str(&list), 8192);
+	buf_fini(&list);
+	distil_rig_open(&g);
+	shard_init(&f, &r.set, 0, 0, 0);
+	distil_rig_stage(&g, STAGE_SAVE, UINT32_MAX, 0, 1000000000,
+			 write_shard(&g, &r, &f, "ck/epoch_7.pt", 10,
+				     1000000000));
+	distil_rig_read(&g, CLASS_CHECKPOINT);
+	g.to = jobtext_section(g.d.to, "checkpoint");
+	ck_assert_int_eq(distil_checkpoints(&g.d, UINT32_MAX, g.to, &err), 0);
+	is_said(&g, "checkpoint_layout", "torch");
+	is_said(&g, "checkpoint_archive", "epoch_7");
+	is_said(&g, "tensor_sizes", "a.tensors");
+	/* It makes the very same calls. */
+	trial_init(&t);
+	t.job->checkpoint_layout = LAYOUT_TORCH;
+	mem_replace(&t.job->checkpoint_archive, "epoch_7");
+	snprintf(tensors, sizeof(tensors), "%sa.tensors", g.d.side_folder);
+	mem_replace(&t.job->tensor_sizes, tensors);
+	ck_assert(trial_open(&t));
+	ck_assert_uint_eq(trial_bytes(&t, 0, 0), f.bytes);
+	ck_assert(shard_write_next(&f, &w));
+	ck_assert_uint_eq(trial_first_write(&t, 0), w.bytes);
+	trial_fini(&t);
+	distil_rig_close(&g);
+	rig_close(&r);
 }
 END_TEST
 
@@ -363,6 +413,8 @@ Suite *suite_checkpoint_found(void)
 
 	tcase_add_loop_test(t, layout_and_size_are_those_that_give_the_calls, 0,
 			    (int)ARRAY_LEN(layouts));
+	tcase_add_test(
+		t, names_of_an_archive_and_its_tensors_are_as_long_as_theirs);
 	tcase_add_loop_test(
 		t, tensors_of_an_archive_are_the_writes_that_they_went_out_with,
 		0, (int)ARRAY_LEN(archives));

@@ -74,6 +74,8 @@ START_TEST(another_job_is_told_by_what_differs)
 		  "tensor_parallel: 1 there, 2 in the job" },
 		{ "checkpoint_layout=stream",
 		  "checkpoint_layout: torch there, stream in the job" },
+		{ "checkpoint_archive=a",
+		  "checkpoint_archive: none there, a in the job" },
 		{ "access=framework",
 		  "access: plain there, framework in the job" },
 		{ "model_layers=0 checkpoint_size=1m",

@@ -365,6 +365,8 @@ static const char *const jobs[] = {
 	"--name=x --phase=restore --kb_base=1000 --checkpoint_size=1mib "
 	"--ranks=4 --restore_shift=1 --verify=crc32c --scale=1%",
 	"--name=x --phase=restore --tensor_sizes=/d/x --access=framework",
+	"--name=x --phase=checkpoint --checkpoint_size=1m "
+	"--checkpoint_archive=model",
 	"--name=x --phase=checkpoint --checkpoint_layout=pattern "
 	"--checkpoint_pattern=dlrm",
 	"--name=x --replay_trace=/t/a.mlt --replay_files=traced "

@@ -118,6 +118,22 @@ static void check_training_without(const struct job *j, struct diag *d)
 	}
 }
 
+static void check_archive(const struct job *j, struct diag *d)
+{
+	const char *name = j->checkpoint_archive;
+
+	if (!name || !*name)
+		return;
+	if (j->checkpoint_layout != LAYOUT_TORCH)
+		note_unused(j, "checkpoint_archive", "checkpoint_layout=torch",
+			    d);
+	else if (!job_is_archive(name))
+		FAULT(d, j, "checkpoint_archive",
+		      "'%s' is no name of 1 to %d letters, digits, dots, "
+		      "hyphens and underscores, of which a dot is not the first",
+		      name, JOB_ARCHIVE_BYTES - 1);
+}
+
 static void check_kind(const struct job *j, struct diag *d)
 {
 	static const char *const of_model[] = {
@@ -327,6 +343,7 @@ void checkpoint_check(const struct job *j, struct diag *d)
 		check_training_with(j, d);
 	check_phase(j, d);
 	check_kind(j, d);
+	check_archive(j, d);
 	check_model(j, d);
 	check_local(j, d);
 	check_access(j, d);
