@@ -329,18 +329,17 @@ static bool checkpoint_manifest_is_equal(json_t *ours, json_t *theirs,
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(ours, key, value)
-		if (!is_equal_at(key, ours, theirs, how, how_bytes))
-			return false;
-	json_object_foreach(theirs, key, value)
-		if (!is_equal_at(key, ours, theirs, how, how_bytes))
-			return false;
+	json_object_foreach(ours, key,
+			    value) if (!is_equal_at(key, ours, theirs, how,
+						    how_bytes)) return false;
+	json_object_foreach(theirs, key,
+			    value) if (!is_equal_at(key, ours, theirs, how,
+						    how_bytes)) return false;
 	return true;
 }
 
 /* Takes `ours` over. */
-static bool is_same(json_t *ours, json_t *theirs, char *how,
-		    size_t how_bytes)
+static bool is_same(json_t *ours, json_t *theirs, char *how, size_t how_bytes)
 {
 	bool same = ours &&
 		    checkpoint_manifest_is_equal(ours, theirs, how, how_bytes);

@@ -22,10 +22,10 @@ struct checkpoint_form {
 	enum job_layout layout;
 	enum job_pattern pattern;
 	uint64_t size_bytes; /* checkpoint_size; 0 = other options say it */
-	struct checkpoint_model model; /* name NULL = it is none */
-	struct tensor_list tensors;    /* count 0 = it is none */
+	struct checkpoint_model model;   /* name NULL = it is none */
+	struct tensor_list tensors;      /* count 0 = it is none */
 	char archive[JOB_ARCHIVE_BYTES]; /* checkpoint_archive; "" = none */
-	enum distil_sure sure;         /* of the layout */
+	enum distil_sure sure;           /* of the layout */
 	bool has_calls;  /* all calls are as the layout makes them */
 	const char *why; /* static; what says so */
 	/* Who saves. */

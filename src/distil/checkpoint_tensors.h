@@ -14,7 +14,7 @@ struct tensor_list {
 	uint64_t *bytes; /* owned */
 	uint32_t count;
 	uint64_t name_bytes; /* of all names together; 0 = they have none */
-	bool is_exact; /* the file is as long, to the byte; else to 64 */
+	bool is_exact;       /* the file is as long, to the byte; else to 64 */
 };
 
 void tensor_list_fini(struct tensor_list *l); /* takes a zeroed one */

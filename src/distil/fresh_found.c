@@ -75,8 +75,8 @@ static size_t first_slow(const struct fresh_reads *r)
 		double bytes = (double)r->at[i].bytes;
 
 		wrong += r->at[i].is_slow ? bytes : -bytes;
-		if (wrong >= least || (i + 1 < r->count &&
-				       r->at[i + 1].bytes == r->at[i].bytes))
+		if (wrong >= least ||
+		    (i + 1 < r->count && r->at[i + 1].bytes == r->at[i].bytes))
 			continue;
 		least = wrong;
 		best = i + 1;
@@ -95,8 +95,7 @@ static void say_fresh(struct pipeline *f, const struct fresh_reads *r,
 		slow += r->at[i].is_slow ? (double)r->at[i].bytes : 0;
 		ns += r->at[i].cpu_ns;
 	}
-	if (r->count - first < READS_LEAST ||
-	    slow * 100 < SLOW_PERCENT * bytes)
+	if (r->count - first < READS_LEAST || slow * 100 < SLOW_PERCENT * bytes)
 		return;
 	snprintf(text, sizeof(text), "%" PRIu64, r->at[first].bytes);
 	jobsection_say(f->to, DISTIL_LIKELY, "fresh_memory", text,

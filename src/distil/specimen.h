@@ -22,8 +22,8 @@ struct specimen_call {
 	/* Of the thread, from the end of the call before to that of this one;
 	 * TRACE_UNKNOWN = not known. */
 	uint64_t cpu_ns;
-	uint16_t op;       /* enum trace_op */
-	uint16_t flags;    /* enum trace_flag */
+	uint16_t op;    /* enum trace_op */
+	uint16_t flags; /* enum trace_flag */
 };
 
 struct specimen {

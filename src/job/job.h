@@ -228,7 +228,7 @@ struct job {
 	uint64_t data_parallel; /* 0 = what ranks leave */
 	uint64_t zero_stage;
 	uint64_t checkpoint_size_bytes; /* instead of a model; 0 = the model */
-	char *tensor_sizes; /* a file, instead of a model; NULL = none */
+	char *tensor_sizes;       /* a file, instead of a model; NULL = none */
 	char *checkpoint_archive; /* NULL = as its file is called */
 
 	uint64_t checkpoints;   /* to save, or to restore */

@@ -153,8 +153,8 @@ static unsigned char *place_to_fill(struct tier_way *w)
 }
 
 /* What has come is kept, if it is what was sent: what is said of it. */
-static uint32_t keep(struct tier_thread *th, const struct tier_ask *ask,
-		     const unsigned char *memory)
+static uint32_t server_keep(struct tier_thread *th, const struct tier_ask *ask,
+			    const unsigned char *memory)
 {
 	struct tier_loader *l = th->loader;
 	struct tier_way *w = &l->ways[0];
@@ -190,7 +190,7 @@ static bool answer_fill(struct tier_thread *th, int fd,
 	if (!is_there)
 		return false;
 	if (to)
-		said = keep(th, ask, to);
+		said = server_keep(th, ask, to);
 	l->tally.received_bytes += bytes;
 	if (said == TIER_FAILED)
 		return answer_with(fd, said, (uint32_t)-th->err.code);

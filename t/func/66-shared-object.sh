@@ -300,7 +300,7 @@ refused "a FIFO" ./fifo.so './fifo\.so: is not a regular file$'
 refused "no slash" external:text.so "text\\.so: a path needs a '/': write \\./text\\.so\$"
 refused "no symbol" ./nothing.so './nothing\.so: has no symbol mlgen_engine'
 refused "an undefined symbol" ./open.so './open\.so: cannot be loaded: .*nowhere'
-refused "another ABI" ./abi.so './abi\.so: built for engine ABI 77, this mlgen has 4;'
+refused "another ABI" ./abi.so './abi\.so: built for engine ABI 77, this mlgen has 5;'
 refused "another size" ./size.so './size\.so: its table has 8 bytes, not [0-9]+;'
 refused "no submit" ./submit.so './submit\.so: its table needs name, help and submit'
 exits "options of an engine that is missing are refused" 2 "$MLGEN" \

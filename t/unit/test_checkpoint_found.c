@@ -203,9 +203,9 @@ START_TEST(names_of_an_archive_and_its_tensors_are_as_long_as_theirs)
 	buf_fini(&list);
 	distil_rig_open(&g);
 	shard_init(&f, &r.set, 0, 0, 0);
-	distil_rig_stage(&g, STAGE_SAVE, UINT32_MAX, 0, 1000000000,
-			 write_shard(&g, &r, &f, "ck/epoch_7.pt", 10,
-				     1000000000));
+	distil_rig_stage(
+		&g, STAGE_SAVE, UINT32_MAX, 0, 1000000000,
+		write_shard(&g, &r, &f, "ck/epoch_7.pt", 10, 1000000000));
 	distil_rig_read(&g, CLASS_CHECKPOINT);
 	g.to = jobtext_section(g.d.to, "checkpoint");
 	ck_assert_int_eq(distil_checkpoints(&g.d, UINT32_MAX, g.to, &err), 0);

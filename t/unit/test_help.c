@@ -339,7 +339,8 @@ static const char *const jobs[] = {
 	"--access=framework "
 	"--shuffle=buffer:64 --shard=file --decode_threads=8 "
 	"--deterministic=0 "
-	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples --fresh_memory=128k",
+	"--preprocess_time=normal:5ms:1ms --preprocess=burn --hold_samples "
+	"--fresh_memory=128k",
 	"--name=x --dataset=scan --format=npz --scan_key=image "
 	"--preprocess_time=1ms --preprocess_at=reads "
 	"--preprocess_split=1/20:4/50 "

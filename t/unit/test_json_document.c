@@ -155,6 +155,9 @@ START_TEST(a_dry_run_has_a_plan_and_the_figures_it_knows)
 
 	set_up_job(&one);
 	struct plan_report plan = { .job = one.job,
+				    .hosts = 1,
+				    .processes = 1,
+				    .accelerators = 2,
 				    .demand_bytes_per_sec = 1e9,
 				    .total_steps = 4,
 				    .checks = { &check, 1 },

@@ -92,8 +92,7 @@ START_TEST(what_was_held_up_makes_no_deviation)
 	struct timefit fit;
 
 	for (uint64_t i = 0; i < TIMES; i++)
-		times[i] = (double)dist_draw(&d, 3, 4, i) *
-			   (i % 125 ? 1 : 20);
+		times[i] = (double)dist_draw(&d, 3, 4, i) * (i % 125 ? 1 : 20);
 	qsort(times, TIMES, sizeof(*times), by_size);
 	timefit(&fit, times, TIMES);
 	mem_free(times);

@@ -130,7 +130,8 @@ static void check_archive(const struct job *j, struct diag *d)
 	else if (!job_is_archive(name))
 		FAULT(d, j, "checkpoint_archive",
 		      "'%s' is no name of 1 to %d letters, digits, dots, "
-		      "hyphens and underscores, of which a dot is not the first",
+		      "hyphens and underscores, of which a dot is not the "
+		      "first",
 		      name, JOB_ARCHIVE_BYTES - 1);
 }
 
