@@ -235,22 +235,19 @@ static void serve_all(struct tier_thread *th)
 
 /* ---- its life ---- */
 
+/* A part of a question wakes a thread, too: with SO_RCVLOWAT the last bytes of a
+ * fill, where these are fewer, would not wake who waits for them. */
 static int open_polls(struct tier_server *s, struct mlgen_err *err)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = IS_END };
-	const int least = sizeof(struct tier_ask);
 	bool is_good;
-	int fd;
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->end = eventfd(0, EFD_CLOEXEC);
 	is_good = s->epoll >= 0 && s->end >= 0 &&
 		  epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->end, &e) == 0;
-	for (uint32_t i = 0; is_good && (fd = doors_from(s->doors, i)) >= 0;
-	     i++) {
-		setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+	for (uint32_t i = 0; is_good && doors_from(s->doors, i) >= 0; i++)
 		is_good = watch(s, i, EPOLL_CTL_ADD);
-	}
 	return is_good ? 0
 		       : mlgen_fail(err, -errno, "cache_scope=all: epoll: %s",
 				    strerror(errno));
