@@ -178,6 +178,7 @@ static uint64_t draw_order(void *arg)
 	struct train *t = arg;
 	uint64_t from_ns = clock_now(t->clock), epoch = t->orders_drawn;
 
+	tier_end_order(t->tier);
 	if (t->importance && epoch > 0 && !has_to_ask(t))
 		learn(t, epoch - 1);
 	if (t->importance)

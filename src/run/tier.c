@@ -228,6 +228,12 @@ void tier_close(struct tier *t)
 		tier_peers_cut(t->cfg.peers);
 }
 
+void tier_end_order(struct tier *t)
+{
+	for (uint64_t i = 0; t && i < t->cache_count; i++)
+		tier_decide_rest(&t->caches[i]);
+}
+
 bool tier_has(const void *tier, uint64_t rank, uint64_t extent)
 {
 	const struct tier *t = tier;

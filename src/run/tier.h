@@ -77,7 +77,11 @@ void tier_close(struct tier *t);
  * err. */
 int tier_warm(struct tier *t, struct mlgen_err *err);
 
-/* An importance_has; between epochs. */
+/* Between epochs: what ranks of other processes have accessed behind all of this
+ * one's is decided, too. NULL is fine. */
+void tier_end_order(struct tier *t);
+
+/* An importance_has; between epochs, behind tier_end_order. */
 bool tier_has(const void *tier, uint64_t rank, uint64_t extent);
 
 /* Of an access of the epoch at hand, behind it: the extent that was read in its

@@ -390,7 +390,7 @@ bool tier_decide_ahead(struct tier_cache *c, uint64_t extent, uint64_t number,
 void tier_count_dropped(struct tier_cache *c);
 
 /* What comes behind the last access that was asked for here, and is other
- * processes'. Once nobody decides any more. */
+ * processes'. While nobody decides anything else. */
 void tier_decide_rest(struct tier_cache *c);
 
 /* Has somebody else brought, or taken, what it was decided for? */

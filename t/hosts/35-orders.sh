@@ -50,6 +50,11 @@ as_one()
 	same_hits "$mpi" 3 1 "$@" --shuffle=importance --cache=minio --cache_substitute=any
 	same_hits "$mpi" 3 2 "$@" --shuffle=sample --cache=lru --cache_hits_first=1
 	same_hits "$mpi" 2 2 "$@" --shuffle=weighted:uniform:1:3 --cache=lru --cache_hits_first=1
+	# One cache of all, whose decisions all processes make.
+	set -- --cache_size=10% --cache_scope=all --cache_latency=1us
+	same_hits "$mpi" 2 2 "$@" --shuffle=importance --cache=importance --barrier=epoch
+	same_hits "$mpi" 3 1 "$@" --shuffle=importance --cache=minio --cache_substitute=any
+	same_hits "$mpi" 3 2 "$@" --shuffle=sample --cache=lru --cache_hits_first=1
 }
 each_mpi as_one
 
