@@ -59,6 +59,7 @@ found()
 	same "$1" 2 2 --format=raw --directory=laid --eval_files=30 --eval_every=1
 	special 2
 	# Only rank 0 has what a launcher was given.
+	# shellcheck disable=SC2046 # words
 	on_host 1 sh -c 'exec "$@" <list' sh $(launcher "$1" 2) "$MLGEN" j.job \
 		--format=raw --file_list=- --json=all.json --quiet >said 2>&1
 	is "$1: a list on standard input is enough in rank 0" $? 0
