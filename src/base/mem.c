@@ -101,12 +101,12 @@ void mem_replace(char **p, const char *s)
 
 void mem_give_back(void *at, size_t bytes)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = ((uintptr_t)at + page - 1) / page * page;
-	uintptr_t to = ((uintptr_t)at + bytes) / page * page;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t skip = (page - (uintptr_t)at % page) % page;
 
-	if (to > from)
-		(void)madvise((void *)from, to - from, MADV_DONTNEED);
+	if (bytes > skip && bytes - skip >= page)
+		(void)madvise((char *)at + skip,
+			      (bytes - skip) / page * page, MADV_DONTNEED);
 }
 
 size_t mem_huge_page_bytes(void)
