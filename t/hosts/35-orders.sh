@@ -7,20 +7,7 @@
 . "$TOP/t/hosts/same.sh"
 
 hosts_up 3
-cat >j.job <<'END'
-[j]
-format=raw
-num_files=97
-samples_per_file=3
-sample_size=6k
-batch_size=2
-compute_time=0
-epochs=4
-randseed=7
-read_threads=1
-directory=data
-END
-"$MLGEN" j.job --epochs=1 --quiet >prepare.out 2>&1 || cat prepare.out
+same_job 4
 
 # hits FILE: what its caches did.
 hits()

@@ -7,21 +7,7 @@
 . "$TOP/t/hosts/same.sh"
 
 hosts_up 4
-# One reader each, so that the order of reads is that of samples.
-cat >j.job <<'END'
-[j]
-format=raw
-num_files=97
-samples_per_file=3
-sample_size=6k
-batch_size=2
-compute_time=0
-epochs=2
-randseed=7
-read_threads=1
-directory=data
-END
-"$MLGEN" j.job --epochs=1 --quiet >prepare.out 2>&1 || cat prepare.out
+same_job 2
 
 as_one()
 {

@@ -5,6 +5,25 @@
 # Of j.job, which has one reader for each accelerator, so that the order of reads
 # is that of samples.
 
+# same_job EPOCHS: one of samples that straddle batches, and its files.
+same_job()
+{
+	cat >j.job <<END
+[j]
+format=raw
+num_files=97
+samples_per_file=3
+sample_size=6k
+batch_size=2
+compute_time=0
+epochs=$1
+randseed=7
+read_threads=1
+directory=data
+END
+	"$MLGEN" j.job --epochs=1 --quiet >prepare.out 2>&1 || cat prepare.out
+}
+
 # orders TRACE...: which accelerator read which sample: each one's in order.
 orders()
 {
