@@ -72,7 +72,9 @@ static json_t *bins_object(const struct hist *h)
 {
 	json_t *o = json_object();
 
-	for (unsigned b = 0; h && b < HIST_BUCKETS; b++) {
+	if (!h)
+		return o;
+	for (unsigned b = hist_first(h); b <= hist_last(h); b++) {
 		if (!h->buckets[b])
 			continue;
 		char key[24];

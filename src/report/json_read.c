@@ -218,6 +218,15 @@ static int read_sums(const struct place *p, struct read_hist *out)
 	return 0;
 }
 
+static uint64_t counted_in_range(const struct hist *h)
+{
+	uint64_t n = 0;
+
+	for (unsigned b = hist_first(h); b <= hist_last(h); b++)
+		n += h->buckets[b];
+	return n;
+}
+
 READ(hist)
 {
 	uint64_t n;
@@ -240,6 +249,8 @@ READ(hist)
 		return json_read_fail(p, "its bins do not add up to N");
 	if (h->min_ns > h->max_ns)
 		return json_read_fail(p, "min is above max");
+	if (counted_in_range(h) != n)
+		return json_read_fail(p, "has a bin below min or above max");
 	*(struct hist **)member = h;
 	return 0;
 }

@@ -227,7 +227,9 @@ static unsigned share_of(uint64_t value)
 static void add_shares(struct metrics_job *m, const struct hist *h,
 		       double percent)
 {
-	for (unsigned b = 0; h && b < HIST_BUCKETS; b++) {
+	if (!h)
+		return;
+	for (unsigned b = hist_first(h); b <= hist_last(h); b++) {
 		if (!h->buckets[b])
 			continue;
 		double share = percent * (double)h->buckets[b];

@@ -48,11 +48,11 @@ static void put_hist(struct buf *to, const struct hist *h)
 {
 	uint64_t bins = 0;
 
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
 		bins += h->buckets[i] != 0;
 	buf_addn(to, (const char *)h, offsetof(struct hist, buckets));
 	buf_addn(to, (const char *)&bins, sizeof(bins));
-	for (unsigned i = 0; i < HIST_BUCKETS && bins; i++) {
+	for (unsigned i = hist_first(h); i <= hist_last(h); i++) {
 		const struct others_bin b = { i, h->buckets[i] };
 
 		if (b.count)

@@ -16,7 +16,7 @@ static struct series_bins *pack(const struct hist *h)
 {
 	uint64_t used = 0;
 
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
 		used += h->buckets[i] != 0;
 	if (used == 0)
 		return NULL;
@@ -25,7 +25,7 @@ static struct series_bins *pack(const struct hist *h)
 	*p = (struct series_bins){ .sum_ns = h->sum_ns,
 				   .min_ns = h->min_ns,
 				   .max_ns = h->max_ns };
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
 		if (h->buckets[i])
 			p->bins[p->used++] =
 				h->buckets[i] << SERIES_BUCKET_BITS | i;

@@ -58,16 +58,14 @@ void hist_reset(struct hist *h)
 {
 	if (h->count == 0)
 		return;
+	for (unsigned i = hist_first(h); i <= hist_last(h); i++)
+		STORE(h->buckets[i], 0);
 	STORE(h->count, 0);
 	STORE(h->sum_ns, 0);
 	STORE(h->min_ns, UINT64_MAX);
 	STORE(h->max_ns, 0);
 	STORE(h->saturated, 0);
 	store_f64(&h->sum_squares, 0);
-	/* Only what is not zero: pages never used stay untouched. */
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
-		if (h->buckets[i] != 0)
-			STORE(h->buckets[i], 0);
 }
 
 void hist_merge(struct hist *to, const struct hist *from)
@@ -82,7 +80,7 @@ void hist_merge(struct hist *to, const struct hist *from)
 		to->min_ns = from->min_ns;
 	if (from->max_ns > to->max_ns)
 		to->max_ns = from->max_ns;
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+	for (unsigned i = hist_first(from); i <= hist_last(from); i++)
 		to->buckets[i] += from->buckets[i];
 }
 
@@ -99,7 +97,7 @@ static void narrow(struct hist *h, unsigned bucket, bool is_least)
 /* Of buckets that are left: the range that they span. */
 static void find_extremes(struct hist *h, bool is_least_new, bool is_most_new)
 {
-	unsigned first = 0, last = HIST_BUCKETS - 1;
+	unsigned first = hist_first(h), last = hist_last(h);
 
 	while (first < last && h->buckets[first] == 0)
 		first++;
@@ -126,7 +124,7 @@ void hist_subtract(struct hist *to, const struct hist *before)
 	to->sum_ns = less(to->sum_ns, before->sum_ns);
 	to->saturated = less(to->saturated, before->saturated);
 	to->sum_squares -= before->sum_squares;
-	for (unsigned i = 0; i < HIST_BUCKETS; i++) {
+	for (unsigned i = hist_first(to); i <= hist_last(to); i++) {
 		to->buckets[i] = less(to->buckets[i], before->buckets[i]);
 		to->count += to->buckets[i];
 	}
@@ -136,23 +134,6 @@ void hist_subtract(struct hist *to, const struct hist *before)
 		return;
 	}
 	find_extremes(to, is_least_new, is_most_new);
-}
-
-void hist_snapshot(struct hist *to, const struct hist *from)
-{
-	uint64_t count = 0;
-
-	to->sum_ns = LOAD(from->sum_ns);
-	to->min_ns = LOAD(from->min_ns);
-	to->max_ns = LOAD(from->max_ns);
-	to->saturated = LOAD(from->saturated);
-	to->sum_squares = load_f64(&from->sum_squares);
-	for (unsigned i = 0; i < HIST_BUCKETS; i++) {
-		to->buckets[i] = LOAD(from->buckets[i]);
-		count += to->buckets[i];
-	}
-	/* What the buckets hold, so that ranks never point past the last. */
-	to->count = count;
 }
 
 void hist_gather(struct hist *to, const struct hist *from)
@@ -187,8 +168,8 @@ uint64_t hist_percentile(const struct hist *h, double percent)
 	if (percent >= 100)
 		return h->max_ns;
 	uint64_t seen = 0;
-	unsigned bucket = 0;
-	while (bucket < HIST_BUCKETS - 1) {
+	unsigned bucket = hist_first(h);
+	while (bucket < hist_last(h)) {
 		seen += h->buckets[bucket];
 		if (seen >= rank)
 			break;
@@ -218,6 +199,16 @@ double hist_stddev(const struct hist *h)
 	double variance = h->sum_squares / (double)h->count - mean * mean;
 	/* Rounding can leave a little less than nothing. */
 	return variance > 0 ? sqrt(variance) : 0;
+}
+
+unsigned hist_first(const struct hist *h)
+{
+	return hist_bucket_of(h->min_ns);
+}
+
+unsigned hist_last(const struct hist *h)
+{
+	return hist_bucket_of(h->max_ns);
 }
 
 static unsigned shift_of(unsigned bucket)

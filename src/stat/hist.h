@@ -41,8 +41,7 @@ void hist_merge(struct hist *to, const struct hist *from);
  */
 void hist_subtract(struct hist *to, const struct hist *before);
 
-/* Copy while another thread may be adding; to += from in that case. */
-void hist_snapshot(struct hist *to, const struct hist *from);
+/* to += from, while another thread may be adding to that. */
 void hist_gather(struct hist *to, const struct hist *from);
 
 /*
@@ -56,6 +55,14 @@ uint64_t hist_beyond(const struct hist *h, double percent);
 
 double hist_mean(const struct hist *h);   /* 0 when empty */
 double hist_stddev(const struct hist *h); /* population */
+
+/*
+ * The first and the last bucket of what was counted; empty: the first is behind
+ * the last. Whoever looks at buckets looks from one to the other: a page that was
+ * never used may take memory when it is read.
+ */
+unsigned hist_first(const struct hist *h);
+unsigned hist_last(const struct hist *h);
 
 /* Bucket geometry, for readers of bins. */
 uint64_t hist_bucket_midpoint(unsigned bucket);

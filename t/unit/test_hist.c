@@ -203,11 +203,10 @@ START_TEST(an_interval_is_now_minus_before)
 
 	for (uint64_t i = 0; i < 100; i++)
 		hist_add(h, 10);
-	hist_snapshot(before, h);
+	*before = *h;
 	for (uint64_t i = 0; i < 50; i++)
 		hist_add(h, 200);
-	hist_snapshot(now, h);
-	ck_assert_mem_eq(now, h, sizeof(*h));
+	*now = *h;
 	hist_subtract(now, before);
 	ck_assert_uint_eq(now->count, 50);
 	ck_assert_uint_eq(now->sum_ns, 50 * 200);
@@ -215,15 +214,15 @@ START_TEST(an_interval_is_now_minus_before)
 	ck_assert_uint_eq(now->max_ns, 200);
 	ck_assert_uint_eq(hist_percentile(now, 1), 200);
 	/* Smaller values than before, and none as large. */
-	hist_snapshot(before, h);
+	*before = *h;
 	hist_add(h, 7);
 	hist_add(h, 40);
-	hist_snapshot(now, h);
+	*now = *h;
 	hist_subtract(now, before);
 	ck_assert_uint_eq(now->min_ns, 7);
 	ck_assert_uint_eq(now->max_ns, 40);
 	/* The same copy twice: nothing. */
-	hist_snapshot(now, h);
+	*now = *h;
 	hist_subtract(now, h);
 	ck_assert_uint_eq(now->count, 0);
 	ck_assert_uint_eq(hist_percentile(now, 99), 0);
@@ -292,7 +291,7 @@ static void *add_many(void *arg)
 	return NULL;
 }
 
-START_TEST(a_snapshot_beside_the_writer_is_consistent)
+START_TEST(what_is_gathered_beside_the_writer_is_consistent)
 {
 	struct hist *h = hist_new(), *seen = hist_new();
 	pthread_t writer;
@@ -301,14 +300,16 @@ START_TEST(a_snapshot_beside_the_writer_is_consistent)
 	for (int i = 0; i < 50; i++) {
 		uint64_t sum = 0;
 
-		hist_snapshot(seen, h);
+		hist_reset(seen);
+		hist_gather(seen, h);
 		for (unsigned b = 0; b < HIST_BUCKETS; b++)
 			sum += seen->buckets[b];
 		ck_assert_uint_eq(seen->count, sum);
 		hist_percentile(seen, 99);
 	}
 	pthread_join(writer, NULL);
-	hist_snapshot(seen, h);
+	hist_reset(seen);
+	hist_gather(seen, h);
 	ck_assert_uint_eq(seen->count, 200000);
 	hist_free(h);
 	hist_free(seen);
@@ -334,7 +335,7 @@ Suite *suite_hist(void)
 	tcase_add_test(tc, what_began_anew_is_an_interval_of_its_own);
 	tcase_add_test(tc, what_is_gathered_adds_up);
 	tcase_add_test(tc, reset_makes_it_new);
-	tcase_add_test(tc, a_snapshot_beside_the_writer_is_consistent);
+	tcase_add_test(tc, what_is_gathered_beside_the_writer_is_consistent);
 	suite_add_tcase(s, tc);
 	return s;
 }

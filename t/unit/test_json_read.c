@@ -280,6 +280,8 @@ static const struct {
 	{ "{\"hist\": {}}", "top.hist.N: must be a whole number" },
 	{ LATENCY("2", "{\"2\": 1}"), "top.hist: its bins do not add up to N" },
 	{ LATENCY("1", "{\"2\": 2}"), "top.hist: its bins do not add up to N" },
+	{ LATENCY("1", "{\"20\": 1}"),
+	  "top.hist: has a bin below min or above max" },
 	{ LATENCY("1", "[]"), "top.hist.bins: must be an object" },
 	{ LATENCY("1", "{\"2\": -1}"), "top.hist.bins.2: must be a whole" },
 	{ LATENCY("1", "{\"x\": 1}"), "top.hist.bins.x: is no bin" },
