@@ -17,6 +17,8 @@
 /* A thread that sleeps is woken later than it asked for by nearly as much: what a
  * small read has of an extent's time waits for the next one. */
 #define SPENT_LEAST_NS 50000u
+/* Who is woken later than this was held up by more than timers are. */
+#define OWED_MOST_NS 1000000u
 
 static uint64_t loader_decode_now(const struct loader *l)
 {
@@ -36,13 +38,23 @@ static uint64_t preprocess_ns(const struct job *j, const struct extent *x)
 	return drawn ? (uint64_t)(ns / (double)drawn * x->samples) : 0;
 }
 
-/* Asleep, the CPU that it would take is another's. */
+/*
+ * Asleep, the CPU that it would take is another's. Who sleeps is woken late, by
+ * a tenth of a millisecond on some hosts; the next sleep is shorter by that, so
+ * that many short ones take no longer than one long one.
+ */
 static void sleep_for(struct loader *l, uint64_t ns)
 {
 	const struct train *t = l->rank->train;
-	uint64_t end_ns = loader_decode_now(l) + ns;
+	uint64_t owed_ns = u64_min(l->overslept_ns, ns), woken_ns;
+	uint64_t end_ns = loader_decode_now(l) + ns - owed_ns;
 
 	stop_sleep_until(t->stop, t->clock, end_ns);
+	woken_ns = loader_decode_now(l);
+	l->overslept_ns -= owed_ns;
+	if (woken_ns > end_ns)
+		l->overslept_ns = u64_min(l->overslept_ns + woken_ns - end_ns,
+					  OWED_MOST_NS);
 	count_add(&l->worker.stat.idle_ns, ns);
 	io_wake(l->worker.io);
 	l->decoded_ns = end_ns;

@@ -70,6 +70,33 @@ START_TEST(decoding_takes_its_time)
 }
 END_TEST
 
+/* Each sleep is woken late, and the next one takes that back: 41 batches of four
+ * samples take what they would, and the last lateness. */
+START_TEST(lateness_does_not_add_up)
+{
+	uint64_t elapsed[2];
+
+	for (unsigned late = 0; late < 2; late++) {
+		struct rig r = { .job = tfdata_job(41, 4),
+				 .late_ns = late * 80000 };
+
+		r.job->num_files = 41 * 4;
+		r.job->samples_per_file = 1;
+		r.job->loader = LOADER_PYTORCH;
+		r.job->batch_size = 4;
+		r.job->preprocess_time = constant(_i ? 50000 : 5 * MS);
+		r.job->preprocess_at = PREPROCESS_AT_READS;
+		r.job->compute_time = constant(0);
+		rig_go(&r);
+		check_counts(&r, 41, 41 * 4, 41 * 4);
+		elapsed[late] = r.elapsed_ns;
+		rig_end(&r);
+	}
+	ck_assert_uint_ge(elapsed[1], elapsed[0]);
+	ck_assert_uint_le(elapsed[1], elapsed[0] + 160000);
+}
+END_TEST
+
 /* Asleep as it is, it counts as idle. */
 START_TEST(a_loader_that_decodes_is_idle)
 {
@@ -121,6 +148,7 @@ Suite *suite_run_decode(void)
 
 	tcase_set_timeout(t, 20);
 	tcase_add_loop_test(t, decoding_takes_its_time, 0, COUNT(decodes));
+	tcase_add_loop_test(t, lateness_does_not_add_up, 0, 2);
 	tcase_add_test(t, a_loader_that_decodes_is_idle);
 	tcase_add_loop_test(
 		t, what_a_sample_takes_to_decode_follows_from_the_seed, 0, 2);
