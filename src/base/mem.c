@@ -105,8 +105,8 @@ void mem_give_back(void *at, size_t bytes)
 	size_t skip = (page - (uintptr_t)at % page) % page;
 
 	if (bytes > skip && bytes - skip >= page)
-		(void)madvise((char *)at + skip,
-			      (bytes - skip) / page * page, MADV_DONTNEED);
+		(void)madvise((char *)at + skip, (bytes - skip) / page * page,
+			      MADV_DONTNEED);
 }
 
 size_t mem_huge_page_bytes(void)
