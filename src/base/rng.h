@@ -34,6 +34,7 @@ enum rng_stream {
 	RNG_DECAY,       /* and what is left of them */
 	RNG_RUNS,        /* places of short runs, orders within windows */
 	RNG_SUBSTITUTE,  /* what a cache has, in place of what it has not */
+	RNG_FIRST,       /* how much longer a loader's first sample takes */
 };
 
 /* 64 uniform bits. */

@@ -187,8 +187,9 @@ struct job {
 	char *recorded_calls; /* a file; of access=recorded */
 	bool deterministic;
 	uint64_t decode_threads;
-	struct dist preprocess_time; /* of one sample */
-	struct dist worker_start;    /* 0 = loaders stay */
+	struct dist preprocess_time;   /* of one sample */
+	struct dist first_sample_time; /* what a loader's takes beside that */
+	struct dist worker_start;      /* 0 = loaders stay */
 	int decompress;
 	uint64_t decompress_rate; /* compressed bytes per second */
 	int preprocess, preprocess_at;

@@ -91,6 +91,23 @@ static void spend(struct loader *l, uint64_t ns)
 	l->decoded_ns = end_ns;
 }
 
+/* Of first_sample_time. */
+static void spend_first(struct loader *l, const struct extent *x)
+{
+	const struct job *j = l->rank->train->job;
+	uint64_t who = l->rank->index * u64_max(j->read_threads, 1) + l->index;
+	uint64_t ns;
+
+	if (!l->is_new || !x->samples)
+		return;
+	l->is_new = false;
+	ns = (uint64_t)dist_draw(&j->first_sample_time,
+				 rng_u64(j->randseed, RNG_FIRST, who),
+				 RNG_FIRST, l->next.number);
+	if (ns)
+		spend(l, ns);
+}
+
 /* A cache has it so. */
 static bool was_decoded(const struct loader *l, const struct read_task *task)
 {
@@ -126,6 +143,7 @@ static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 
 	if (was_decoded(l, task))
 		return;
+	spend_first(l, x);
 	if (!l->decode_all_ns)
 		l->decode_all_ns = l->decode_left_ns =
 			preprocess_ns(l->rank->train->job, x);
@@ -175,7 +193,10 @@ static int open_unpack(struct loader *l, struct mlgen_err *err)
 
 bool loader_preprocesses(const struct job *j)
 {
-	return dist_mean(&j->preprocess_time) > 0 && !loader_decodes_batches(j);
+	return dist_mean(&j->preprocess_time) +
+			       dist_mean(&j->first_sample_time) >
+		       0 &&
+	       !loader_decodes_batches(j);
 }
 
 static int open_shares(struct loader *l, struct mlgen_err *err)
@@ -198,6 +219,7 @@ int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 	const struct job *j = l->rank->train->job;
 	int rc = 0;
 
+	l->is_new = true;
 	if (loader_preprocesses(j) && j->preprocess_at == PREPROCESS_AT_READS) {
 		rc = open_shares(l, err);
 		reader_decode_with(l->reader, decode_read, l);
@@ -210,5 +232,6 @@ void loader_decode(struct loader *l, const struct read_task *task)
 	if (was_decoded(l, task))
 		return;
 	decompress(l, task);
+	spend_first(l, &task->extent);
 	preprocess(l, &task->extent);
 }

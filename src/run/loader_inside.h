@@ -34,7 +34,7 @@ bool loader_read_indexes(struct loader *l);
 void loader_begin_turn(struct loader *l);
 void loader_end_turn(struct loader *l);
 
-/* Does a loader spend preprocess_time, and not the rank? */
+/* Does a loader spend preprocess_time or first_sample_time, and not the rank? */
 bool loader_preprocesses(const struct job *j);
 
 /* Its reader is open: what decoding needs is made ready. */

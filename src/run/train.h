@@ -46,7 +46,8 @@ struct loader {
 	struct unpack *unpack;    /* decompress=real; NULL = none */
 	struct tier_loader *tier; /* NULL = there is no cache */
 	uint64_t decoded_ns;      /* end of the last preprocess_time */
-	uint64_t overslept_ns;    /* woken so late that the next one is shorter */
+	uint64_t overslept_ns; /* woken so late that the next one is shorter */
+	bool is_new; /* its first sample is to come (first_sample_time) */
 	/* Of preprocess_at=reads: what the extent under way takes, 0 = none has
 	 * been read of it yet; what its reads have not spent of that, and what
 	 * of this is too little to be spent alone. */

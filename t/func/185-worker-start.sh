@@ -51,6 +51,16 @@ exits "the run ends in between" 0 "$MLGEN" --name=x --format=npz \
 	--directory=data --compute_time=10ms --worker_start=1h --quiet \
 	--runtime=1 --time_based=1
 
+run first --worker_start=50ms --first_sample_time=70ms --preprocess_time=2ms
+run plain --worker_start=50ms --preprocess_time=2ms
+is "the first sample of a new one takes longer" \
+	"$(awk "BEGIN { printf \"%.2f\", $(ml first.json wall_seconds) - \
+		$(ml plain.json wall_seconds) }")" "0.21"
+exits "tf.data reads here and decodes there" 2 "$MLGEN" --name=x \
+	--ioengine=null --format=tfrecord --loader=tfdata --first_sample_time=1ms
+like "which is said" "$(cat err)" \
+	'first_sample_time: threads of loader=tfdata read, and others decode'
+
 # ---- from a trace
 if [ -x "$strip" ]; then
 	"$strip" anew.mlt anew.bare
@@ -59,6 +69,13 @@ if [ -x "$strip" ]; then
 	"$MLGEN" --distil stay.bare --output=stay.job 2>err || note "$(cat err)"
 	like "it is distilled from new threads" \
 		"$(grep ^worker_start= anew.job)" '^worker_start=(4[6-9]|5[0-4])'
+	is "which are as slow with their first sample as with others" \
+		"$(grep ^first_sample_time= anew.job)" ""
+	"$strip" first.mlt first.bare
+	"$MLGEN" --distil first.bare --output=first.job 2>err || note "$(cat err)"
+	like "where they are not, it is told apart" "$(sed -n \
+		's/^\(first_sample_time\|worker_start\)=//p' first.job | paste -s -d' ' -)" \
+		'^(70ms|70[0-4]..us|69[5-9]..us) (4[6-9]|5[0-9])'
 	is "and not from those that stay" \
 		"$(grep ^worker_start= stay.job)" ""
 else

@@ -198,6 +198,13 @@ static const struct {
 	{ "preprocess=burn preprocess_time=1ms", &files_engine, NULL },
 	{ "preprocess=burn", &files_engine,
 	  "preprocess: counts with preprocess_time only" },
+	{ "preprocess=burn first_sample_time=1ms", &files_engine, NULL },
+	{ "preprocess_at=reads first_sample_time=1ms", &files_engine, NULL },
+	{ "first_sample_time=1ms phase=prepare", &files_engine,
+	  "first_sample_time: counts with phase=train only" },
+	{ "first_sample_time=1ms loader=tfdata shuffle=none", &files_engine,
+	  "first_sample_time: threads of loader=tfdata read, and others "
+	  "decode; use loader=pytorch or plain, or first_sample_time=0" },
 	{ "fresh_memory=128k", &files_engine, NULL },
 	{ "fresh_memory=128k phase=prepare", &files_engine,
 	  "fresh_memory: counts with phase=train only" },

@@ -97,6 +97,31 @@ START_TEST(lateness_does_not_add_up)
 }
 END_TEST
 
+/* 41 batches of two samples in one worker that the rank always waits for. */
+START_TEST(the_first_sample_takes_longer)
+{
+	struct rig r = { .job = tfdata_job(41, 4) };
+
+	r.job->num_files = 41 * 2;
+	r.job->samples_per_file = 1;
+	r.job->loader = LOADER_PYTORCH;
+	r.job->batch_size = 2;
+	r.job->prefetch = 1;
+	r.job->compute_time = constant(1 * MS);
+	r.job->preprocess_time = constant(_i < 2 ? 5 * MS : 0);
+	r.job->preprocess_at =
+		_i == 1 ? PREPROCESS_AT_READS : PREPROCESS_AT_SAMPLE;
+	r.job->first_sample_time = constant(100 * MS);
+	rig_go(&r);
+	check_counts(&r, 41, 41 * 2, 41 * 2);
+	ck_assert_uint_eq(rig_rank(&r)->first_step->max_ns,
+			  (_i < 2 ? 100 + 10 + 1 : 100 + 1) * MS);
+	ck_assert_uint_eq(r.elapsed_ns,
+			  (_i < 2 ? 100 + 41 * 10 + 1 : 100 + 41) * MS);
+	rig_end(&r);
+}
+END_TEST
+
 /* Asleep as it is, it counts as idle. */
 START_TEST(a_loader_that_decodes_is_idle)
 {
@@ -148,6 +173,7 @@ Suite *suite_run_decode(void)
 
 	tcase_set_timeout(t, 20);
 	tcase_add_loop_test(t, decoding_takes_its_time, 0, COUNT(decodes));
+	tcase_add_loop_test(t, the_first_sample_takes_longer, 0, 3);
 	tcase_add_loop_test(t, lateness_does_not_add_up, 0, 2);
 	tcase_add_test(t, a_loader_that_decodes_is_idle);
 	tcase_add_loop_test(

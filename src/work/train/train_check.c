@@ -282,10 +282,14 @@ static void check_split(const struct job *j, struct diag *d)
 
 static void check_preprocess(const struct job *j, struct diag *d)
 {
+	bool first = dist_mean(&j->first_sample_time) > 0;
+
 	if (dist_mean(&j->preprocess_time) <= 0) {
+		note_unused(j, "preprocess_split", "preprocess_time", d);
+	}
+	if (dist_mean(&j->preprocess_time) <= 0 && !first) {
 		note_unused(j, "preprocess", "preprocess_time", d);
 		note_unused(j, "preprocess_at", "preprocess_time", d);
-		note_unused(j, "preprocess_split", "preprocess_time", d);
 		return;
 	}
 	if (j->preprocess_at == PREPROCESS_AT_SAMPLE) {
@@ -322,6 +326,18 @@ static void check_fresh_memory(const struct job *j, struct diag *d)
 		      "read; use mem=malloc, or fresh_memory=0");
 }
 
+static void check_first_sample(const struct job *j, struct diag *d)
+{
+	if (dist_mean(&j->first_sample_time) <= 0)
+		return;
+	if (job_work(j)->only_prepares)
+		note_unused(j, "first_sample_time", "phase=train", d);
+	else if (j->loader == LOADER_TFDATA)
+		FAULT(d, j, "first_sample_time",
+		      "threads of loader=tfdata read, and others decode; use "
+		      "loader=pytorch or plain, or first_sample_time=0");
+}
+
 static void check_worker_start(const struct job *j, struct diag *d)
 {
 	if (dist_mean(&j->worker_start) <= 0)
@@ -353,6 +369,7 @@ static void check_loader(const struct job *j, struct diag *d)
 		note_unused(j, "decode_threads", "preprocess=sleep", d);
 	}
 	check_preprocess(j, d);
+	check_first_sample(j, d);
 	check_worker_start(j, d);
 	if (job_work(j)->only_prepares)
 		note_unused(j, "hold_samples", "phase=train", d);
