@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/dist_file.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "distil/pipeline_inside.h"
+#include "distil/side_file.h"
 #include "distil/timefit.h"
 
 /* A pause between two samples that is no decoding: mlgen has one, too. */
@@ -21,6 +23,8 @@
 /* What is less than this, of all, goes to a later read: a thread that sleeps for
  * less is woken late by as much. */
 #define SHARE_LEAST_NS 40e3
+/* A model that is farther off than this is none: times go into a file. */
+#define RECORDED_PERCENT 10
 /* Who makes more reads of a sample makes them by its bytes. */
 #define READS_MOST 256
 
@@ -69,7 +73,7 @@ static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
 	uint32_t n = 0, alike = 0;
 
 	for (uint32_t i = 0; i < s->count; i++)
-		if (pipeline_is_whole(f, &s->at[i]))
+		if (pipeline_is_usual(f, &s->at[i]))
 			reads[n++] = (double)reads_of(&s->at[i]);
 	middle = middle_of(reads, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -106,7 +110,7 @@ static void find_reads(struct between *b, const struct pipeline *f)
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < s->count; i++)
-			if (pipeline_is_whole(f, &s->at[i]) &&
+			if (pipeline_is_usual(f, &s->at[i]) &&
 			    reads_of(&s->at[i]) == b->reads)
 				at[n++] = think_behind(&s->at[i], r);
 		b->read_ns[r - 1] = middle_of(at, n);
@@ -124,7 +128,7 @@ static void find_between(struct between *b, const struct pipeline *f)
 		const struct specimen *x = &s->at[i];
 		double ns = 0;
 
-		if (!pipeline_is_whole(f, x))
+		if (!pipeline_is_usual(f, x))
 			continue;
 		for (uint32_t k = 0; k < x->count; k++)
 			ns += (double)x->calls[k].think_ns;
@@ -184,28 +188,75 @@ static void say_split(struct pipeline *f, const struct between *b,
 	buf_fini(&text);
 }
 
-static void say_reads(struct pipeline *f, const struct between *b,
-		      double behind)
+/* Values themselves, beside the job. */
+struct recorded_times {
+	uint64_t *ns;
+	size_t count;
+};
+
+static void write_times(FILE *to, const void *arg)
+{
+	const struct recorded_times *r = arg;
+
+	dist_file_write(to, r->ns, r->count, DIST_NS,
+			"what a reader does with a sample, beside its calls");
+}
+
+/* As an option's value: the model, or where that is far off a file beside the job. */
+static int put_times(struct pipeline *f, struct buf *to,
+		     const struct timefit *fit, const double *ns, size_t count,
+		     struct mlgen_err *err)
+{
+	struct recorded_times r = { .count = count };
+	char name[SIDE_FILE_BYTES];
+	int rc;
+
+	if (dist_is_const(&fit->dist) || fit->off_percent < RECORDED_PERCENT) {
+		timefit_format(to, &fit->dist);
+		return 0;
+	}
+	r.ns = mem_array(count, sizeof(*r.ns));
+	for (size_t i = 0; i < count; i++)
+		r.ns[i] = (uint64_t)ns[i];
+	rc = side_file(name, f->d->side_folder, f->d->side_name, "preprocess",
+		       write_times, &r, err);
+	if (rc == 0)
+		buf_addf(to, "file:%s", name);
+	mem_free(r.ns);
+	return rc;
+}
+
+static int say_reads(struct pipeline *f, const struct between *b, double behind,
+		     struct mlgen_err *err)
 {
 	double visits = pipeline_visits(f);
 	double *ns = mem_array(b->count + 1, sizeof(*ns));
 	struct buf text = { 0 };
 	struct timefit fit;
+	int rc;
 
 	for (uint32_t i = 0; i < b->count; i++)
 		ns[i] = visits * (b->sample_ns[i] + behind);
 	timefit(&fit, ns, b->count);
+	rc = put_times(f, &text, &fit, ns, b->count, err);
 	mem_free(ns);
-	timefit_format(&text, &fit.dist);
-	jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
-		       "what a reader does between the calls of a sample, and "
-		       "from one to the next of a batch; in the middle %.4g ms",
-		       visits * (between_middle(b) + behind) / 1e6);
-	jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
-		       "there, and not behind them, is most of its CPU time");
-	if (visits == 1)
-		say_split(f, b, behind);
+	if (rc == 0) {
+		jobsection_say(
+			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
+			"what a reader does between the calls of a "
+			"sample, and from one to the next of a batch; in "
+			"the middle %.4g ms, and the nearest model is "
+			"%.3g%% of the mean off",
+			visits * (between_middle(b) + behind) / 1e6,
+			fit.off_percent);
+		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
+			       "there, and not behind them, is most of its CPU "
+			       "time");
+		if (visits == 1)
+			say_split(f, b, behind);
+	}
 	buf_fini(&text);
+	return rc;
 }
 
 static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
@@ -268,7 +319,14 @@ bool pipeline_is_whole(const struct pipeline *f, const struct specimen *x)
 	       distil_class(f->d, x->visit.file) == CLASS_SAMPLE;
 }
 
-void pipeline_decoding(struct pipeline *f)
+bool pipeline_is_usual(const struct pipeline *f, const struct specimen *x)
+{
+	return pipeline_is_whole(f, x) &&
+	       (!f->first_ns ||
+		f->first_ns[x->visit.task] != x->visit.start_ns);
+}
+
+int pipeline_decoding(struct pipeline *f, struct mlgen_err *err)
 {
 	struct visit_mean mean = mean_of(f);
 	struct between b = { 0 };
@@ -280,6 +338,7 @@ void pipeline_decoding(struct pipeline *f)
 	bool burns = mean.cpu_ns >= DECODE_LEAST_NS && mean.cpu_ns >= pause / 2,
 	     reads;
 	double ns = burns ? mean.cpu_ns : pause;
+	int rc = 0;
 
 	find_between(&b, f);
 	reads = burns && is_between(f, &b, mean.cpu_ns);
@@ -289,7 +348,7 @@ void pipeline_decoding(struct pipeline *f)
 	if (ns >= DECODE_LEAST_NS &&
 	    ns >= DECODE_PERCENT / 100 * mean.call_ns) {
 		if (reads)
-			say_reads(f, &b, pause);
+			rc = say_reads(f, &b, pause, err);
 		else
 			say_whole(f, ns, burns, mean.cpu_ns > 0);
 		if (burns)
@@ -299,4 +358,5 @@ void pipeline_decoding(struct pipeline *f)
 				       "this host's");
 	}
 	between_fini(&b);
+	return rc;
 }

@@ -12,7 +12,7 @@
 struct distil_ask {
 	const char *const *paths; /* the files of one trace */
 	size_t path_count;
-	/* Files beside the job (NAME.sizes, NAME.calls) go to this folder, "" =
+	/* Files beside the job (NAME.sizes, NAME.calls and others) go to this folder, "" =
 	 * the current one; their names have no folder in the job. */
 	const char *side_folder, *side_name;
 };

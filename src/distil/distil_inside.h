@@ -115,7 +115,8 @@ struct distil {
 	uint64_t calls, failed_calls, faults, blocks;
 	const char *const *paths; /* of the trace */
 	size_t path_count;
-	const char *side_folder, *side_name; /* of NAME.sizes and NAME.calls */
+	const char *side_folder,
+		*side_name; /* of NAME.sizes, NAME.calls and others */
 	struct jobtext *to;
 };
 

@@ -196,12 +196,17 @@ static void say_last_batch(struct pipeline *f)
 			       "left out of each epoch");
 }
 
-void pipeline_loader(struct pipeline *f)
+int pipeline_loader(struct pipeline *f, struct mlgen_err *err)
 {
+	int rc;
+
 	say_loader(f);
 	say_workers(f);
 	say_prefetch(f);
-	pipeline_decoding(f);
+	rc = pipeline_start(f, err);
+	if (rc == 0)
+		rc = pipeline_decoding(f, err);
 	pipeline_fresh(f);
 	say_last_batch(f);
+	return rc;
 }

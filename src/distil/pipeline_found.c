@@ -449,13 +449,13 @@ int distil_pipeline(struct distil *d, uint32_t party, struct jobsection *to,
 		say_batch(&f);
 		say_compute(&f);
 		say_barrier(&f);
-		pipeline_loader(&f);
-		rc = pipeline_start(&f, err);
+		rc = pipeline_loader(&f, err);
 	}
 	for (uint32_t i = 0; f.pulse && i < f.reads.count; i++)
 		pulse_fini(&f.pulse[i]);
 	mem_free(f.pulse);
 	mem_free(f.step_ns);
+	mem_free(f.first_ns);
 	stepmarks_fini(&f.marks);
 	rankreads_fini(&f.reads);
 	return rc;

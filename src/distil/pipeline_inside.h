@@ -25,6 +25,9 @@ struct pipeline {
 	/* Files of many samples that are gone through: NaN, 0 = not seen. */
 	double forward_batch, forward_step_ns;
 	double sample_bytes;
+	/* By task: when it began with its first sample, which takes longer than
+	 * others (first_sample_time); NULL = none does. */
+	uint64_t *first_ns;
 	bool has_rounds; /* batches are not to be told from rounds of files */
 };
 
@@ -34,15 +37,18 @@ double pipeline_visits(const struct pipeline *f);
 void pipeline_forward(struct pipeline *f);
 /* Which loader it is, before anything is said. */
 void pipeline_find_loader(struct pipeline *f);
-/* Who reads for a rank, and how: loader= and what belongs to it. */
-void pipeline_loader(struct pipeline *f);
+/* Who reads for a rank, and how: loader= and what belongs to it. 0, or -errno with
+ * err as side_file. */
+int pipeline_loader(struct pipeline *f, struct mlgen_err *err);
 /* What they do with a sample, and when: preprocess_time= and what belongs to it. */
-void pipeline_decoding(struct pipeline *f);
+int pipeline_decoding(struct pipeline *f, struct mlgen_err *err);
 /* What they read into: fresh_memory=. */
 void pipeline_fresh(struct pipeline *f);
 /* Of a file of samples, with all its calls. */
 struct specimen;
 bool pipeline_is_whole(const struct pipeline *f, const struct specimen *x);
-/* Workers that are others in each epoch: worker_start=. 0, or -errno with err as
+/* ... that takes no longer than most, as a new worker's first one may. */
+bool pipeline_is_usual(const struct pipeline *f, const struct specimen *x);
+/* Workers that are others in each epoch: worker_start= and first_sample_time=. 0, or -errno with err as
  * visits_next. */
 int pipeline_start(struct pipeline *f, struct mlgen_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start_found.c - how long workers take to begin that are new ones in each epoch. */
+/* start_found.c - how long workers take to begin that are new ones in each epoch, and with their first sample. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,29 +12,55 @@
 
 /* Less than a thread takes to begin is nothing. */
 #define START_LEAST_NS 1e6
+/* Of fewer workers one that was held up says nothing. */
+#define FIRST_LEAST 4
 /* Each is held against the others. */
 enum { WORKERS_MOST = 4096 };
+/* What others than a first sample take is known by so many. */
+enum { VISITS_MOST = 4096 };
 
 /* A worker that reads samples, and the epoch in which it does. */
 struct worker_seen {
 	uint64_t first_ns; /* its first sample; 0 = it reads none */
+	uint64_t last_ns;  /* the latest that was looked at */
+	uint64_t visit_ns; /* from the first to the second; 0 = there is none */
 	uint32_t stage;
 	bool stays; /* ... in several */
 };
 
 struct starting {
-	const struct pipeline *f;
+	struct pipeline *f;
 	struct worker_seen *seen; /* by task */
 	double *ns;
 	size_t count, room;
+	/* Of samples that are not a worker's first: a quarter takes no longer,
+	 * for behind some of them workers wait. */
+	double usual_visit_ns;
+	double first_more_ns; /* that one takes longer, in the middle; 0 = it is
+				* as the others */
 	bool is_forked;
 };
+
+/* What is done with a sample ends where the next one begins. */
+static void look_at(struct worker_seen *w, uint64_t start_ns, double *other_ns,
+		    size_t *others)
+{
+	if (!w->first_ns)
+		w->first_ns = start_ns;
+	else if (w->last_ns == w->first_ns)
+		w->visit_ns = start_ns - w->first_ns;
+	else if (*others < VISITS_MOST)
+		other_ns[(*others)++] = (double)(start_ns - w->last_ns);
+	w->last_ns = start_ns;
+}
 
 static int see_workers(struct starting *s, struct mlgen_err *err)
 {
 	const struct distil *d = s->f->d;
+	double *other_ns = mem_array(VISITS_MOST, sizeof(*other_ns));
 	struct visits_cursor c = { 0 };
 	const struct visit *x;
+	size_t others = 0;
 	int rc;
 
 	while ((rc = visits_next(d->visits, &c, &x, err)) > 0) {
@@ -44,12 +70,14 @@ static int see_workers(struct starting *s, struct mlgen_err *err)
 		    !rankreads_is_sample(d, x, s->f->party, STAGE_TRAIN))
 			continue;
 		w = &s->seen[x->task];
-		if (!w->first_ns) {
-			w->first_ns = u64_max(x->start_ns, 1);
+		if (!w->first_ns)
 			w->stage = x->stage;
-		}
+		look_at(w, u64_max(x->start_ns, 1), other_ns, &others);
 		w->stays |= w->stage != x->stage;
 	}
+	pulse_sort(other_ns, others);
+	s->usual_visit_ns = others ? pulse_quantile(other_ns, others, 0.25) : 0;
+	mem_free(other_ns);
 	return rc;
 }
 
@@ -161,9 +189,54 @@ static double first_late(const struct starting *s)
 	double late =
 		s->is_forked && s->f->best ? s->f->best->first_late_ns : 0;
 
+	late = fmax(late - s->first_more_ns, 0);
 	for (size_t i = 0; i < s->count; i++)
 		s->ns[i] += late;
 	return late;
+}
+
+static void keep_firsts(const struct starting *s)
+{
+	uint32_t tasks = s->f->d->task_count;
+
+	s->f->first_ns = mem_array(tasks, sizeof(*s->f->first_ns));
+	for (uint32_t i = 0; i < tasks; i++)
+		s->f->first_ns[i] = s->seen[i].first_ns;
+}
+
+/* What a worker does but once, with its first sample: it imports what decodes that,
+ * and has pages copied that it shares with who forked it. */
+static void say_first(struct starting *s)
+{
+	uint32_t most = s->f->d->task_count;
+	double *more = mem_array(most + 1, sizeof(*more));
+	struct buf text = { 0 };
+	struct timefit fit;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < most; i++)
+		if (s->seen[i].first_ns)
+			more[n++] = fmax((double)s->seen[i].visit_ns -
+						 s->usual_visit_ns,
+					 0);
+	pulse_sort(more, n);
+	if (n >= FIRST_LEAST && s->usual_visit_ns > 0 &&
+	    pulse_quantile(more, n, 0.25) >=
+		    fmax(START_LEAST_NS, s->usual_visit_ns)) {
+		timefit(&fit, more, n);
+		timefit_format(&text, &fit.dist);
+		s->first_more_ns = pulse_quantile(more, n, 0.5);
+		keep_firsts(s);
+		jobsection_say(
+			s->f->to, DISTIL_LIKELY, "first_sample_time",
+			buf_str(&text),
+			"so much longer a new worker is at its first "
+			"sample than at others, of which a quarter takes "
+			"%.4g ms at most; mean %.4g ms of %zu",
+			s->usual_visit_ns / 1e6, fit.mean_ns / 1e6, n);
+	}
+	mem_free(more);
+	buf_fini(&text);
 }
 
 static void say_start(struct starting *s)
@@ -211,8 +284,10 @@ int pipeline_start(struct pipeline *f, struct mlgen_err *err)
 		return 0;
 	s.seen = mem_array(f->d->task_count, sizeof(*s.seen));
 	rc = see_workers(&s, err);
-	if (rc == 0 && are_new(&s))
+	if (rc == 0 && are_new(&s)) {
 		time_starts(&s);
+		say_first(&s);
+	}
 	if (rc == 0 && s.count)
 		say_start(&s);
 	mem_free(s.seen);

@@ -205,7 +205,7 @@ const struct mlgen_field settings_fields[] = {
 		  "Several files of one run are one trace. With --output-format=json as a document, which --json=FILE writes; --log=FILE has a row for each log_interval of traced time." },
 	{ "distil", MLGEN_F_BOOL(struct settings, distil), .def = "0", .group = "Questions",
 	  .help = "Print a job file that asks storage for what a trace shows, with what in the trace says so behind each option. See FROM A TRACE TO A JOB.\n"
-		  "What no option has a value for goes to files beside --output=FILE, or in the current directory: NAME.sizes, NAME.calls." },
+		  "What no option has a value for goes to files beside --output=FILE, or in the current directory: NAME.sizes, NAME.calls, NAME.preprocess." },
 	{ "score", MLGEN_F_BOOL(struct settings, score), .def = "0", .group = "Questions",
 	  .help = "Say how alike traces are: of real runs, and of the candidate, which is the last. What is compared, and how far apart it may be: COMPARING TRACES.\n"
 		  "The candidate may be a job file, with options of the job: it is run for its trace.\n"

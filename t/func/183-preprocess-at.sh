@@ -115,4 +115,31 @@ exits "a trace with CPU time is distilled" 0 "$MLGEN" --distil decoded.mlt
 is "with the time of a sample, and where it is spent" \
 	"$(grep ^preprocess out | paste -sd' ' -)" \
 	"preprocess_time=1001us preprocess_at=reads preprocess_split=1/20:2/60 preprocess=sleep"
+
+# ---- times that no model is near to: two of five samples take 2.6 times as long
+awk 'function call(op, off, bytes, cpu) {
+	at += cpu
+	printf "%s %.0f %d %d %d %s %d %d %d %d\n", op, at, 1000, 10, 11, f, off, bytes, bytes, cpu
+	at += 1000
+}
+BEGIN { at = 1000000
+	for (e = 0; e < 3; e++) for (i = 0; i < 200; i++) {
+		f = "/data/set/s_" i ".bin"
+		at += i % 4 ? 0 : 10000000
+		x = ((i * 7) % 5 < 2 ? 2.6 : 1) * (1 + (i * 13) % 17 / 50)
+		call("open", 0, 0, 200000)
+		call("read", 0, 1024, 1000)
+		call("read", 1024, 131072, int(200000 * x))
+		call("close", 0, 0, int(600000 * x))
+	} }' | "$maketrace" uneven.mlt
+exits "a trace with uneven times is distilled" 0 "$MLGEN" --distil uneven.mlt --output=uneven.job
+is "they go beside the job" "$(grep ^preprocess_time= uneven.job)" \
+	"preprocess_time=file:uneven.preprocess"
+like "which is told" "$(cat err)" 'uneven.preprocess goes along with the job'
+is "with all of them, from 1 to 2.9 ms" "$(grep -v '^#' uneven.preprocess | sed -n '1s/ .*//p;$s/ .*//p' |
+	paste -s -d' ' -)" "1001us 2946.6us"
+exits "and mlgen takes it" 0 "$MLGEN" uneven.job --dry-run
+echo mine >uneven2.preprocess
+exits "another's file is not written over" 2 "$MLGEN" --distil uneven.mlt --output=uneven2.job
+is "it stays as it was" "$(cat uneven2.preprocess)" mine
 done_testing
