@@ -51,7 +51,7 @@ static uint16_t port_of(int fd)
 	return ntohs(at.ss_family == AF_INET ? in.sin_port : in6.sin6_port);
 }
 
-/* Of an interface; link-local ones would need its number at the other end. */
+/* Of an interface. */
 static bool take_address(struct hello_address *to, const struct ifaddrs *i)
 {
 	struct sockaddr_in in;
@@ -72,21 +72,49 @@ static bool take_address(struct hello_address *to, const struct ifaddrs *i)
 	return !IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr);
 }
 
-static void list_addresses(struct hello *mine, const struct ifaddrs *all,
+/* Many of one family leave room for the other. */
+static bool has_room(const struct hello *mine, int family)
+{
+	unsigned of_family = 0;
+
+	for (unsigned i = 0; i < mine->addresses; i++)
+		of_family += mine->address[i].family == family;
+	return of_family < HELLO_ADDRESSES / 2;
+}
+
+static void take_addresses(struct hello *mine, const struct ifaddrs *all,
 			   bool of_loopback)
 {
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
 		struct hello_address a;
 
-		if (mine->addresses < HELLO_ADDRESSES && take_address(&a, i) &&
-		    addresses_is_loopback(&a) == of_loopback)
+		if (!take_address(&a, i) ||
+		    addresses_is_loopback(&a) != of_loopback)
+			continue;
+		if (!of_loopback)
+			mine->reach |=
+				a.family == AF_INET ? REACH_IPV4 : REACH_IPV6;
+		if (has_room(mine, a.family))
 			mine->address[mine->addresses++] = a;
 	}
 }
 
-int addresses_listen(struct hello *mine, uint16_t port)
+void addresses_list(struct hello *mine)
 {
 	struct ifaddrs *all = NULL;
+
+	mine->addresses = 0;
+	mine->reach = 0;
+	if (getifaddrs(&all) < 0)
+		return;
+	mine->reach = REACH_LISTED;
+	take_addresses(mine, all, false);
+	take_addresses(mine, all, true);
+	freeifaddrs(all);
+}
+
+int addresses_listen(struct hello *mine, uint16_t port)
+{
 	int fd = listen_at(AF_INET6, port);
 
 	if (fd < 0 && errno != EADDRINUSE)
@@ -99,12 +127,45 @@ int addresses_listen(struct hello *mine, uint16_t port)
 		return -1;
 	}
 	mine->port = port_of(fd);
-	if (getifaddrs(&all) < 0)
-		return fd;
-	list_addresses(mine, all, false);
-	list_addresses(mine, all, true);
-	freeifaddrs(all);
+	addresses_list(mine);
 	return fd;
+}
+
+/* Of both, the one that others cannot reach at all. */
+static bool put_lonely(const struct hello *h, unsigned rank, char *why,
+		       size_t size)
+{
+	if (h->reach & (REACH_IPV4 | REACH_IPV6))
+		return false;
+	snprintf(why, size,
+		 "host %s (rank %u) has no address for others: those of its "
+		 "loopback are none, and link-local ones of IPv6 (fe80::) "
+		 "lead nowhere without an interface; give it an address of "
+		 "IPv4, or a global or unique local one of IPv6",
+		 h->name, rank);
+	return true;
+}
+
+bool addresses_can_meet(const struct hello *from, unsigned from_rank,
+			const struct hello *to, unsigned to_rank, char *why,
+			size_t size)
+{
+	static const char *const families[] = {
+		[REACH_IPV4] = "IPv4", [REACH_IPV6] = "IPv6"
+	};
+	const unsigned any = REACH_IPV4 | REACH_IPV6;
+
+	if (!from->reach || !to->reach || (from->reach & to->reach & any))
+		return true;
+	if (put_lonely(to, to_rank, why, size) ||
+	    put_lonely(from, from_rank, why, size))
+		return false;
+	snprintf(why, size,
+		 "host %s (rank %u) has addresses of %s alone, host %s (rank "
+		 "%u) of %s alone: give both some of one kind",
+		 from->name, from_rank, families[from->reach & any], to->name,
+		 to_rank, families[to->reach & any]);
+	return false;
 }
 
 socklen_t addresses_fill(struct sockaddr_storage *to,

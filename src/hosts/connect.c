@@ -17,6 +17,9 @@
 #include "hosts/addresses.h"
 #include "hosts/hosts_inside.h"
 
+/* What is always told behind all that went wrong. */
+#define WAY_OUT_BYTES 160
+
 /* How long one address is tried; all of them. */
 #define TRY_MS 2000
 #define CONNECT_NS (8 * NS_PER_S)
@@ -128,7 +131,7 @@ int connect_any(const struct connect_to *to, char *why, size_t size)
 			return fd;
 		}
 		addresses_text(&h->address[i], text, sizeof(text));
-		if ((size_t)n < size)
+		if ((size_t)n + WAY_OUT_BYTES < size)
 			n += snprintf(why + n, size - (size_t)n, " %s: %s;",
 				      text, strerror(-fd));
 	}

@@ -85,7 +85,6 @@ static void open_own(struct doors *d, struct door *mine)
 	*mine = (struct door){ .hello = d->hosts->hellos[d->hosts->rank],
 			       .same = d->cfg.same,
 			       .connections = d->cfg.connections };
-	mine->hello.addresses = 0;
 	d->listener = -1;
 	if (port > UINT16_MAX)
 		snprintf(mine->hello.why, sizeof(mine->hello.why),
@@ -120,6 +119,23 @@ static int tell_all(struct doors *d, const struct door *mine,
 	}
 	buf_fini(&all);
 	return rc;
+}
+
+/* Of all who have another host: is there a way between them? */
+static int look_for_networks(const struct doors *d, struct mlgen_err *err)
+{
+	const struct hosts *h = d->hosts;
+	char why[MLGEN_ERR_MAX - 64];
+
+	for (unsigned i = 0; i < h->total; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (h->host_of[i] != h->host_of[k] &&
+			    !addresses_can_meet(&d->of[i].hello, i,
+						&d->of[k].hello, k, why,
+						sizeof(why)))
+				return mlgen_fail(err, -EHOSTUNREACH, "%s: %s",
+						  d->cfg.what, why);
+	return 0;
 }
 
 /* What is wrong is so for all. */
@@ -293,6 +309,8 @@ int doors_open(struct doors **out, struct hosts *h,
 	int rc = tell_all(d, &mine, err);
 	if (rc == 0)
 		rc = look_for_faults(d, err);
+	if (rc == 0)
+		rc = look_for_networks(d, err);
 	if (rc == 0)
 		rc = hosts_agree(h, meet_all(d, err), err);
 	shut_door(d);

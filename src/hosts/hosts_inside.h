@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "hosts/ballot.h"
 #include "hosts/hosts.h"
@@ -48,7 +49,10 @@ static inline bool message_has_bytes(uint32_t kind)
 }
 
 /* What they tell each other through MPI before there is a star. */
-#define HELLO_ADDRESSES 8
+#define HELLO_ADDRESSES 16 /* half of them IPv4, half IPv6 */
+
+/* What a host can be reached at, and can go out from, by others. */
+enum hello_reach { REACH_IPV4 = 1, REACH_IPV6 = 2, REACH_LISTED = 4 };
 
 struct hello {
 	char version[32];
@@ -56,14 +60,22 @@ struct hello {
 	uint64_t token; /* rank 0's: who connects has to know it */
 	uint16_t port;  /* rank 0's */
 	uint16_t addresses;
+	uint32_t reach; /* of enum hello_reach; 0 = nothing is known */
 	struct hello_address {
 		int family;
 		unsigned char bytes[16];
 	} address[HELLO_ADDRESSES];
 	int64_t clock_offset_ns; /* of CLOCK_REALTIME to rank 0's */
 	uint64_t clock_unsure_ns;
-	char why[512]; /* it cannot be in the star; "" = it can */
+	char why[768]; /* it cannot be in the star; "" = it can */
 };
+
+static inline bool hello_is_same_host(const struct hello *a,
+				      const struct hello *b)
+{
+	return strcmp(a->name, b->name) == 0 &&
+	       strcmp(a->boot_id, b->boot_id) == 0;
+}
 
 /* One process at the other end of a connection. */
 struct peer {

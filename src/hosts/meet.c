@@ -37,19 +37,13 @@ static void introduce(struct hello *mine, const struct hosts_config *cfg)
 	read_boot_id(mine->boot_id, sizeof(mine->boot_id));
 }
 
-static bool is_same_host(const struct hello *a, const struct hello *b)
-{
-	return strcmp(a->name, b->name) == 0 &&
-	       strcmp(a->boot_id, b->boot_id) == 0;
-}
-
 static void number_hosts(struct hosts *h)
 {
 	h->host_of = mem_array(h->total, sizeof(*h->host_of));
 	for (unsigned i = 0; i < h->total; i++) {
 		unsigned first = 0;
 
-		while (!is_same_host(&h->hellos[first], &h->hellos[i]))
+		while (!hello_is_same_host(&h->hellos[first], &h->hellos[i]))
 			first++;
 		h->host_of[i] = first < i ? h->host_of[first] : h->count++;
 	}

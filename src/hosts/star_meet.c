@@ -141,8 +141,7 @@ static void reach_rank_0(struct hosts *h, struct hello *mine)
 	const struct greeting g = { .token = to->token, .rank = h->rank };
 	const struct connect_to at = {
 		.hello = to,
-		.is_same_host = strcmp(mine->name, to->name) == 0 &&
-				strcmp(mine->boot_id, to->boot_id) == 0,
+		.is_same_host = hello_is_same_host(mine, to),
 		.way_out = " (peers_port= says which port is used), or set "
 			   "barrier_over=mpi"
 	};
@@ -193,6 +192,21 @@ static int look_for_faults(struct hosts *h, struct mlgen_err *err)
 	return 0;
 }
 
+/* Do they have addresses of one family? */
+static int look_for_networks(struct hosts *h, struct mlgen_err *err)
+{
+	const struct hello *to = &h->hellos[0];
+	char why[MLGEN_ERR_MAX - 64];
+
+	for (unsigned i = 1; i < h->total; i++)
+		if (!hello_is_same_host(&h->hellos[i], to) &&
+		    !addresses_can_meet(&h->hellos[i], i, to, 0, why,
+					sizeof(why)))
+			return mlgen_fail(err, -EHOSTUNREACH,
+					  "%s, or set barrier_over=mpi", why);
+	return 0;
+}
+
 static void make_peers(struct hosts *h)
 {
 	h->peer_count = h->rank == 0 ? h->total - 1 : 1;
@@ -213,11 +227,15 @@ int star_meet(struct hosts *h, const struct hosts_config *cfg,
 	make_peers(h);
 	if (h->rank == 0 && !cfg->over_mpi)
 		listener = addresses_listen(&mine, cfg->port);
+	else if (!cfg->over_mpi)
+		addresses_list(&mine);
 	if (getrandom(&mine.token, sizeof(mine.token), 0) < 0)
 		mine.token = clock_wall_ns();
 	int rc = exchange(h, &mine, err);
 	if (rc == 0)
 		rc = look_for_faults(h, err);
+	if (rc == 0 && !cfg->over_mpi)
+		rc = look_for_networks(h, err);
 	if (rc == 0 && !cfg->over_mpi) {
 		if (h->rank == 0)
 			receive_all(h, listener, &mine);

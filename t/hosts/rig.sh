@@ -5,10 +5,14 @@
 # Takes root; without it, without ip or without an MPI the script skips.
 #
 #	hosts_up N		N hosts, h1 ... hN, at 10.99.7.1 ... .N behind a switch
+#	hosts_up N six		at fd00:99:7::1 ... ::N, without IPv4; Open MPI starts
+#				over that, while hydra of MPICH, which knows IPv4 alone,
+#				starts on a host of its own what is then put on theirs
 #	on_host I COMMAND...	COMMAND on host I
 #	launch MPI RANKS ARG...	mlgen ARG... by mpirun of openmpi or mpich, RANKS
 #				processes dealt out to all hosts; what they say goes
 #				to $T/said, the status is that of mpirun
+#	RIG_UCX			in the environment: what MPICH may talk over (default tcp,self)
 #	special I TEXT		from here on mlgen is started on host I by this text
 #				of a shell, in which "$@" is the command; without
 #				TEXT as everywhere else
@@ -57,26 +61,51 @@ while :; do
 	*)	break ;;
 	esac
 done
-n=\${1##*.}
+n=\${1##*[!0-9]}
 shift
+[ -z "\${rig_stays:-}" ] || exec unshare --uts sh -c 'hostname "\$0"; exec sh -c "\$1"' "h\$n" "\$*"
 exec ip netns exec "mlh$$-\$n" unshare --uts sh -c 'hostname "\$0"; exec sh -c "\$1"' "h\$n" "\$*"
 END
-chmod +x "$T/rsh"
+cat >"$T/into" <<END
+#!/bin/sh
+n=\$(hostname)
+exec ip netns exec "mlh$$-\${n#h}" "\$@"
+END
+chmod +x "$T/rsh" "$T/into"
+
+# address I [six]: its network card gets one.
+address()
+{
+	if [ -z "${2:-}" ]; then
+		ip -n "mlh$$-$1" addr add "10.99.7.$1/24" dev eth0
+		return
+	fi
+	for rig_of in all default eth0 lo; do
+		ip netns exec "mlh$$-$1" sysctl -qw "net.ipv6.conf.$rig_of.disable_ipv6=0"
+	done >"$T/six" 2>&1
+	ip -n "mlh$$-$1" -6 addr add "fd00:99:7::$1/64" dev eth0 nodad 2>>"$T/six" ||
+		skip_all "no IPv6 here: $(tail -n 1 "$T/six")"
+}
 
 hosts_up()
 {
-	rig_hosts=$1
+	rig_hosts=$1 rig_family=${2:-}
 	ip -n "mlh$$-0" link add sw type bridge
 	ip -n "mlh$$-0" link set sw up
+	ip -n "mlh$$-0" link set lo up
 	rig_list=
 	for rig_i in $(seq "$1"); do
 		ip netns add "mlh$$-$rig_i"
 		ip link add eth0 netns "mlh$$-$rig_i" type veth peer name "p$rig_i" netns "mlh$$-0"
 		ip -n "mlh$$-0" link set "p$rig_i" master sw up
-		ip -n "mlh$$-$rig_i" addr add "10.99.7.$rig_i/24" dev eth0
+		address "$rig_i" "$rig_family"
 		ip -n "mlh$$-$rig_i" link set eth0 up
 		ip -n "mlh$$-$rig_i" link set lo up
-		rig_list="$rig_list,10.99.7.$rig_i"
+		if [ -z "$rig_family" ]; then
+			rig_list="$rig_list,10.99.7.$rig_i"
+		else
+			rig_list="$rig_list,h$rig_i"
+		fi
 	done
 	rig_list=${rig_list#,}
 }
@@ -92,7 +121,14 @@ on_host()
 # The command of a launcher, but for what it starts; MPI_ARGS is added.
 launcher()
 {
-	case $1 in
+	case $1${rig_family:-} in
+	openmpisix)
+		echo "mpirun.openmpi --allow-run-as-root --bind-to none --oversubscribe \
+			--map-by node --mca plm_rsh_agent $T/rsh \
+			--host $(echo "$rig_list" | sed 's/,/:16,/g'):16 -n $2 ${MPI_ARGS:-}" ;;
+	mpichsix)
+		echo "mpirun.mpich -launcher ssh -launcher-exec $T/rsh -localhost 127.0.0.1 \
+			-hosts $rig_list -ppn 1 -genv UCX_TLS ${RIG_UCX:-tcp,self} -n $2 ${MPI_ARGS:-}" ;;
 	openmpi)
 		echo "mpirun.openmpi --allow-run-as-root --bind-to none --oversubscribe \
 			--map-by node --mca plm_rsh_agent $T/rsh \
@@ -122,10 +158,18 @@ END
 launch()
 {
 	rig_mpi=$1 rig_ranks=$2
+	rig_from=1 rig_into=
 	shift 2
+	if [ "$rig_mpi$rig_family" = mpichsix ]; then
+		rig_from=0 rig_into=$T/into
+		export rig_stays=yes
+	fi
 	# shellcheck disable=SC2046,SC2086 # words
-	on_host 1 $(launcher "$rig_mpi" "$rig_ranks") ${rig_by:-} "$MLGEN" "$@" \
+	on_host $rig_from $(launcher "$rig_mpi" "$rig_ranks") $rig_into ${rig_by:-} "$MLGEN" "$@" \
 		>"$T/said" 2>&1 </dev/null
+	rig_status=$?
+	unset rig_stays
+	return $rig_status
 }
 
 each_mpi()
