@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "base/units.h"
 #include "base/util.h"
@@ -31,16 +32,40 @@ static uint64_t less(uint64_t all, uint64_t used)
 	return all > used ? all - used : 0;
 }
 
+/* Where there are very many, in the place of one that leaves most. */
+static struct memroom_place *new_place(struct memroom *m)
+{
+	struct memroom_place *most = &m->places[0];
+
+	if (m->place_count < MEMROOM_PLACES)
+		return &m->places[m->place_count++];
+	for (size_t i = 1; i < MEMROOM_PLACES; i++)
+		if (m->places[i].bytes > most->bytes)
+			most = &m->places[i];
+	return most;
+}
+
+static void add_place(struct memroom *m, const struct memroom_place *p)
+{
+	*new_place(m) = *p;
+	if (p->bytes >= m->bytes)
+		return;
+	m->bytes = p->bytes;
+	memcpy(m->of, p->of, sizeof(m->of));
+}
+
 static void see_host(struct memroom *m, const char *root)
 {
+	struct memroom_place p = { 0 };
 	char text[UNITS_TEXT_BYTES];
 
 	m->bytes = UINT64_MAX;
-	if (sysfile_keyed(&m->bytes, root, "/proc/meminfo", "MemAvailable") &&
-	    sysfile_keyed(&m->bytes, root, "/proc/meminfo", "MemTotal"))
+	if (sysfile_keyed(&p.bytes, root, "/proc/meminfo", "MemAvailable") &&
+	    sysfile_keyed(&p.bytes, root, "/proc/meminfo", "MemTotal"))
 		return;
-	snprintf(m->of, sizeof(m->of), "this host has %s available",
-		 units_human_bytes(text, (double)m->bytes));
+	snprintf(p.of, sizeof(p.of), "this host has %s available",
+		 units_human_bytes(text, (double)p.bytes));
+	add_place(m, &p);
 }
 
 static int read_file(uint64_t *out, const char *root, const char *dir,
@@ -75,8 +100,10 @@ static void see_group(void *arg, const char *root, const char *dir, bool is_v2)
 	const struct group_files *f = &versions[is_v2];
 	char text[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
 	const struct groups *g = arg;
-	struct memroom *m = g->m;
-	uint64_t limit, used, left;
+	struct memroom_place p = { 0 };
+	char path[PATH_MAX];
+	uint64_t limit, used;
+	struct stat st;
 
 	/* "max" is no number. */
 	if (strcmp(dir, g->but_group) == 0 ||
@@ -84,14 +111,18 @@ static void see_group(void *arg, const char *root, const char *dir, bool is_v2)
 		return;
 	if (read_file(&used, root, dir, f->used))
 		used = 0;
-	left = less(limit, less(used, cached_bytes(f, root, dir)));
-	if (left >= m->bytes)
-		return;
-	m->bytes = left;
-	snprintf(m->of, sizeof(m->of),
+	p.bytes = less(limit, less(used, cached_bytes(f, root, dir)));
+	snprintf(p.of, sizeof(p.of),
 		 "the control group %.300s leaves %s of its %s", dir,
-		 units_human_bytes(text, (double)left),
+		 units_human_bytes(text, (double)p.bytes),
 		 units_human_bytes(of, (double)limit));
+	/* By its path others may know another one: in containers. */
+	snprintf(path, sizeof(path), "%s%s", root, dir);
+	if (stat(path, &st) == 0) {
+		p.id[0] = st.st_dev;
+		p.id[1] = st.st_ino;
+	}
+	add_place(g->m, &p);
 }
 
 /* All private writable mappings count for both. */

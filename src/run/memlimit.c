@@ -74,8 +74,7 @@ static int take_group(struct memlimit *m, const struct job *job,
 		      struct mlgen_err *err)
 {
 	char memory[UNITS_TEXT_BYTES];
-	/* The processes of a host share it evenly. */
-	uint64_t processes = job->place.hosts ? job->place.processes : 1;
+	uint64_t processes = memlimit_processes(job);
 	int rc = cgroup_limit_memory(&m->group, "",
 				     job->memory_limit / processes, why);
 
@@ -100,7 +99,8 @@ static int take_group(struct memlimit *m, const struct job *job,
 static bool is_too_little(struct memlimit *m, const struct job *job,
 			  struct host *host)
 {
-	if (job->memory_limit >= MEMNEED_LIMITED_BYTES)
+	if (job->memory_limit / memlimit_processes(job) >=
+	    MEMNEED_LIMITED_BYTES)
 		return false;
 	m->limit_bytes = job->memory_limit;
 	host->memory_bytes = job->memory_limit;
@@ -151,6 +151,11 @@ int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		m->limit_bytes = host->memory_bytes = job->memory_limit;
 	m->group = (struct cgroup){ 0 };
 	return rc < 0 ? rc : 0;
+}
+
+uint64_t memlimit_processes(const struct job *job)
+{
+	return job->place.hosts ? job->place.processes : 1;
 }
 
 void memlimit_room(const struct memlimit *m, struct memroom *room)

@@ -285,6 +285,14 @@ static int too_much(const struct sum *s, uint64_t need, const char *verb,
 	return rc;
 }
 
+/* Each of which has its part of what the host may take. */
+static void put_processes(struct buf *out, uint64_t processes)
+{
+	if (processes > 1)
+		buf_addf(out, ", each of %" PRIu64 " processes on this host",
+			 processes);
+}
+
 /* Of all groups: that the next one fits, too. */
 static uint64_t least_limit(const struct memneed_jobs *all)
 {
@@ -300,14 +308,15 @@ static uint64_t least_limit(const struct memneed_jobs *all)
 }
 
 static int limit_too_low(const struct sum *s, uint64_t limit_bytes,
-			 uint64_t least_bytes, struct mlgen_err *err)
+			 uint64_t least_bytes, uint64_t processes,
+			 struct mlgen_err *err)
 {
 	char have[UNITS_TEXT_BYTES], need[UNITS_TEXT_BYTES];
 	uint64_t least_mib = plus(least_bytes, MIB - 1) / MIB;
 	struct buf takes = { 0 }, lower = { 0 };
 	int rc;
 
-	if (s->bytes > limit_bytes) {
+	if (s->bytes > limit_bytes / processes) {
 		put_whose(&takes, s);
 		buf_addf(&takes, " takes about %s",
 			 units_human_bytes(need, (double)s->bytes));
@@ -319,6 +328,7 @@ static int limit_too_low(const struct sum *s, uint64_t limit_bytes,
 			 "kills who needs more",
 			 units_human_bytes(need, MEMNEED_LIMITED_BYTES));
 	}
+	put_processes(&takes, processes);
 	rc = mlgen_fail(
 		err, -ENOMEM,
 		"memory_limit: %s is too little: %s; memory_limit=%" PRIu64
@@ -345,13 +355,46 @@ int memneed_check(const struct memneed_jobs *all, unsigned group,
 }
 
 int memneed_check_limit(const struct memneed_jobs *all, unsigned group,
-			uint64_t limit_bytes, struct mlgen_err *err)
+			uint64_t limit_bytes, uint64_t processes,
+			struct mlgen_err *err)
+{
+	uint64_t part = limit_bytes / processes;
+	struct sum s;
+
+	sum_up(&s, all, group);
+	if (!s.most || (s.bytes <= part && part >= MEMNEED_LIMITED_BYTES))
+		return 0;
+	return limit_too_low(&s, limit_bytes,
+			     times(least_limit(all), processes), processes,
+			     err);
+}
+
+uint64_t memneed_bytes(const struct memneed_jobs *all, unsigned group)
 {
 	struct sum s;
 
 	sum_up(&s, all, group);
-	if (!s.most ||
-	    (s.bytes <= limit_bytes && limit_bytes >= MEMNEED_LIMITED_BYTES))
-		return 0;
-	return limit_too_low(&s, limit_bytes, least_limit(all), err);
+	return s.most ? s.bytes : 0;
+}
+
+int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
+		      const struct memneed_host *host, struct mlgen_err *err)
+{
+	struct buf whose = { 0 }, lower = { 0 };
+	char text[UNITS_TEXT_BYTES];
+	struct sum s;
+
+	sum_up(&s, all, group);
+	put_whose(&whose, &s);
+	put_lower(&lower, &s);
+	int rc = mlgen_fail(
+		err, -ENOMEM,
+		"memory: host %s: %s takes about %s in %u processes together, "
+		"and %s; %s, start fewer processes on it, or allow it more",
+		host->name, buf_str(&whose),
+		units_human_bytes(text, (double)host->bytes), host->processes,
+		host->of, buf_str(&lower));
+	buf_fini(&whose);
+	buf_fini(&lower);
+	return rc;
 }

@@ -85,7 +85,22 @@ struct memneed_jobs {
 int memneed_check(const struct memneed_jobs *all, unsigned group,
 		  const struct memroom *room, struct mlgen_err *err);
 
-/* The same of memory_limit, in bytes; err names the least with which all groups
- * find what they need. */
+/* The same of memory_limit, in bytes, of which each of so many processes of this
+ * host has its part; err names the least with which all groups find what they
+ * need. */
 int memneed_check_limit(const struct memneed_jobs *all, unsigned group,
-			uint64_t limit_bytes, struct mlgen_err *err);
+			uint64_t limit_bytes, uint64_t processes,
+			struct mlgen_err *err);
+
+/* What memneed_check compares with room->bytes. */
+uint64_t memneed_bytes(const struct memneed_jobs *all, unsigned group);
+
+/* The processes of a host take too much together: -ENOMEM with err. */
+struct memneed_host {
+	const char *name;
+	unsigned processes;
+	uint64_t bytes; /* of all of them */
+	const char *of; /* as of struct memroom */
+};
+int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
+		      const struct memneed_host *host, struct mlgen_err *err);

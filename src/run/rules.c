@@ -8,10 +8,12 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "hosts/hosts.h"
 #include "io/dropcaches.h"
 #include "io/memroom.h"
 #include "io/sysfile.h"
 #include "run/activity.h"
+#include "run/memhost.h"
 #include "run/memlimit.h"
 #include "run/memneed.h"
 #include "run/shared.h"
@@ -58,7 +60,8 @@ static int memory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 	int rc = memneed_check(&all, s->job->group, &k->room, err);
 
 	if (rc == 0 && limit)
-		rc = memneed_check_limit(&all, s->job->group, limit, err);
+		rc = memneed_check_limit(&all, s->job->group, limit,
+					 memlimit_processes(s->job), err);
 	k->lacks_memory |= rc < 0;
 	return rc;
 }
@@ -224,6 +227,27 @@ static void count_needs(struct run_shared *run)
 	}
 }
 
+/* Of those on one host, when each by itself has enough. */
+static int ask_together(struct asking *a)
+{
+	const struct run_config *cfg = &a->run->cfg;
+	struct rules_known *k = a->run->known;
+	const struct memneed_jobs all = { cfg->jobs, k->needs, cfg->count };
+	struct mlgen_err why = { 0 };
+	size_t job = 0;
+	int rc = memhost_check(cfg->hosts, &all, &k->room, &job,
+			       a->told ? &why : a->err);
+
+	if (rc == -ENOMEM && a->told) {
+		if (!k->lacks_memory)
+			a->told(a->arg, job, "program", &why);
+		return 0;
+	}
+	if (rc < 0 && a->told)
+		*a->err = why;
+	return rc;
+}
+
 int rules_engine(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 {
 	if (!s->job->engine || !s->job->engine->submit)
@@ -259,6 +283,9 @@ int rules_ask(struct run_shared *run, run_told *told, void *arg,
 		count_needs(run);
 		rc = ask_all(&a, last_rules);
 	}
+	rc = hosts_agree(run->cfg.hosts, rc, err);
+	if (rc == 0)
+		rc = ask_together(&a);
 	run->known = NULL;
 	mem_free(known.needs);
 	return rc;

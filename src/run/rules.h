@@ -32,8 +32,9 @@ int rules_cpus(struct slot *s, struct run_shared *run, struct mlgen_err *err);
 
 /*
  * Ask about memory_limit, which is of all jobs, before it is set; then, of slots
- * that are set up (activity.h, init), everything else. With `told` NULL the
- * first that does not hold ends it: 0, or -errno with err. Else 0.
+ * that are set up (activity.h, init), everything else, together with the other
+ * processes of the job. With `told` NULL the first that does not hold ends it: 0,
+ * or -errno with err. Else 0, or -EPIPE with err.
  */
 int rules_ask_limit(struct run_shared *run, run_told *told, void *arg,
 		    struct mlgen_err *err);

@@ -111,9 +111,87 @@ END
 	exec 7<&- 8<&-
 }
 
+# together MPI: ARG... are two processes on each host, which h2 has too little for.
+together()
+{
+	together_mpi=$1
+	shift
+	launch "$together_mpi" 4 j.job --sample_size=1m --read_threads=64 "$@"
+}
+
+fit_alone()
+{
+	unshare -m true 2>/dev/null || { skip "$1: a host with little memory" "no mounts here"; return; }
+	# A process takes some 100 MiB.
+	special 2 'sed "s/^MemAvailable:.*/MemAvailable: 153600 kB/" /proc/meminfo >mem
+		exec unshare -m sh -c "mount --bind mem /proc/meminfo && exec \"\$@\"" sh "$@"'
+	together "$1" --directory=big
+	is "$1: processes that fit alone, but not together, are refused" $? 2
+	like "$1: with host, sum and way out" "$(cat said)" \
+		'memory: host h2: j \(read_threads=64\) takes about (1[89]|20)[0-9][0-9.]* MiB in 2 processes together, and this host has 150 MiB available; lower .*, start fewer processes on it, or allow it more'
+	is "$1: once" "$(grep -c 'processes together' said)" 1
+	ok "$1: before anything is written" test ! -e big
+	together "$1" --directory=big --dry-run --json=all.json
+	is "$1: a dry run ends well" $? 0
+	like "$1: and says FAIL" "$(tr -s ' \n' ' ' <said)" 'FAIL memory: host h2: .* in 2 processes together'
+	like "$1: a blocker" "$(json all.json jobs.0.plan.blockers.0.text)" '^memory: host h2: '
+	launch "$1" 2 j.job --sample_size=1m --read_threads=64 --directory=big \
+		--dry-run
+	is "$1: one process on each host is none" "$(grep -c FAIL said)" 0
+	special 2
+}
+
+# own_group: where a memory group below that of this script would be; not below one
+# whose limit somebody else minds.
+own_group()
+{
+	sed -n 's,^[0-9]*:memory:\(.*\),/sys/fs/cgroup/memory\1/mlgen-test-'$$',p' /proc/self/cgroup |
+		grep . || sed -n 's,^0::\(.*\),/sys/fs/cgroup\1/mlgen-test-'$$',p' /proc/self/cgroup
+}
+
+in_a_group()
+{
+	group=$(own_group)
+	limit=$group/memory.limit_in_bytes
+	mkdir "$group" 2>/dev/null
+	[ -f "$limit" ] || limit=$group/memory.max
+	if ! echo 157286400 2>/dev/null >"$limit"; then
+		rmdir "$group" 2>/dev/null
+		skip "$1: a control group of two processes" "none can be made here"
+		return
+	fi
+	special 2 "nsenter --mount=/proc/$$/ns/mnt sh -c 'echo \$PPID >$group/cgroup.procs'
+		exec \"\$@\""
+	MLGEN=$T/outside.sh
+	together "$1" --directory=big
+	together_status=$?
+	MLGEN=$mlgen
+	is "$1: processes that fit into their control group alone, but not together, are refused" \
+		$together_status 2
+	like "$1: and the group is named" "$(cat said)" \
+		"in 2 processes together, and the control group .*/mlgen-test-$$ leaves .* of its 150 MiB"
+	special 2
+	poll rmdir "$group"
+}
+
 each_mpi dropped_once
+each_mpi fit_alone
+each_mpi in_a_group
+# Half of it is a process's.
+part_of_limit()
+{
+	MLGEN=$T/outside.sh
+	together "$1" --directory=big --memory_limit=150m
+	together_status=$?
+	MLGEN=$mlgen
+	is "$1: a limit whose half is too little for a process is refused" $together_status 2
+	like "$1: with the least that works for both" "$(cat said)" \
+		'memory_limit: 150 MiB is too little: j .* takes about (9|10)[0-9.]* MiB, each of 2 processes on this host; memory_limit=(1[89]|20)[0-9]MiB is the least that works'
+}
+
 if can --memory_limit=700m; then
 	each_mpi limited
+	each_mpi part_of_limit
 fi
 if can --drop_caches=run; then
 	each_mpi dropped

@@ -94,7 +94,7 @@ END_TEST
 static void expect_limited(unsigned group, uint64_t limit_mib, const char *text)
 {
 	struct mlgen_err err = { 0 };
-	int rc = memneed_check_limit(&all, group, limit_mib * MIB, &err);
+	int rc = memneed_check_limit(&all, group, limit_mib * MIB, 1, &err);
 
 	ck_assert_int_eq(rc, text ? -ENOMEM : 0);
 	ck_assert_str_eq(err.text, text ? text : "");
@@ -120,6 +120,23 @@ START_TEST(the_least_limit_that_works_is_named)
 }
 END_TEST
 
+/* Each of two processes takes 302 MiB of its half. */
+START_TEST(a_limit_is_of_all_processes_of_a_host)
+{
+	struct mlgen_err err = { 0 };
+
+	ck_assert_int_eq(memneed_check_limit(&all, 0, 604 * MIB, 2, &err), 0);
+	ck_assert_int_eq(memneed_check_limit(&all, 0, 603 * MIB, 2, &err),
+			 -ENOMEM);
+	ck_assert_str_eq(err.text,
+			 "memory_limit: 603 MiB is too little: b "
+			 "(accelerators=20), with the jobs beside it, takes "
+			 "about 302 MiB, each of 2 processes on this host; "
+			 "memory_limit=644MiB is the least that works, or "
+			 "lower accelerators, read_threads, iodepth or bs");
+}
+END_TEST
+
 START_TEST(the_program_itself_takes_some)
 {
 	memset(needs, 0, sizeof(needs));
@@ -139,7 +156,7 @@ START_TEST(nothing_wraps_around)
 	needs[1].left_bytes = UINT64_MAX;
 	expect(1, "takes about");
 	ck_assert_int_eq(
-		memneed_check_limit(&all, 1, MIB, &(struct mlgen_err){ 0 }),
+		memneed_check_limit(&all, 1, MIB, 1, &(struct mlgen_err){ 0 }),
 		-ENOMEM);
 }
 END_TEST
@@ -155,6 +172,7 @@ Suite *suite_memneed(void)
 	tcase_add_test(t, preparing_takes_memory_before_the_jobs_do);
 	tcase_add_test(t, address_space_is_another_matter);
 	tcase_add_test(t, the_least_limit_that_works_is_named);
+	tcase_add_test(t, a_limit_is_of_all_processes_of_a_host);
 	tcase_add_test(t, the_program_itself_takes_some);
 	tcase_add_test(t, nothing_wraps_around);
 	suite_add_tcase(s, t);

@@ -67,6 +67,11 @@ START_TEST(the_least_of_host_and_groups_is_left)
 	ck_assert_msg(m.bytes == c->mib * MIB, "%s: %llu", c->what,
 		      (unsigned long long)m.bytes);
 	ck_assert_msg(strstr(m.of, c->of) != NULL, "%s: %s", c->what, m.of);
+	ck_assert_uint_ge(m.place_count, 1);
+	ck_assert_uint_eq(m.places[0].id[0] | m.places[0].id[1], 0);
+	ck_assert_uint_eq(m.places[0].bytes, 1024 * MIB);
+	for (size_t i = 1; i < m.place_count; i++)
+		ck_assert_uint_ne(m.places[i].id[1], 0);
 	tree_remove(root);
 }
 END_TEST
