@@ -15,6 +15,7 @@
 struct part {
 	uint64_t program_bytes, reads_in_flight;
 	uint64_t io_move_bytes, io_buffer_bytes;
+	uint64_t checkpoint_bytes; /* part of program_bytes */
 	uint64_t local_ranks, local_bytes, local_files, move_bytes, in_flight;
 	uint64_t refusals;
 };
@@ -26,6 +27,7 @@ static void add_part(struct buf *to, const struct plan_report *p)
 			     .reads_in_flight = p->reads_in_flight,
 			     .io_move_bytes = p->io.move_bytes,
 			     .io_buffer_bytes = p->io.buffer_bytes,
+			     .checkpoint_bytes = p->checkpoint.program_bytes,
 			     .local_ranks = p->checkpoint.local_ranks,
 			     .local_bytes = p->checkpoint.local_bytes,
 			     .local_files = p->checkpoint.local_files,
@@ -82,18 +84,27 @@ static const char *take_refusal(struct plan_report *p, const struct hosts *h,
 	return text + strlen(text) + 1;
 }
 
+/* What the processes of a host take of memory for a job. */
+struct host_memory {
+	uint64_t program_bytes, checkpoint_bytes;
+};
+
 /* Memory of each host, job by job, in `sums`. */
 static void take_rank(struct plan_report *plans, size_t count,
 		      const struct hosts *h, unsigned rank, const char *at,
-		      uint64_t *sums)
+		      struct host_memory *sums)
 {
 	for (size_t i = 0; i < count; i++) {
-		uint64_t *sum = &sums[hosts_host_of(h, rank) * count + i];
+		struct host_memory *sum =
+			&sums[hosts_host_of(h, rank) * count + i];
 		struct part part;
 
 		memcpy(&part, at, sizeof(part));
 		at += sizeof(part);
-		*sum = plan_sum(*sum, part.program_bytes);
+		sum->program_bytes =
+			plan_sum(sum->program_bytes, part.program_bytes);
+		sum->checkpoint_bytes =
+			plan_sum(sum->checkpoint_bytes, part.checkpoint_bytes);
 		if (rank)
 			add_figures(&plans[i], &part);
 		for (uint64_t k = 0; k < part.refusals; k++)
@@ -107,7 +118,7 @@ static void take_all(struct plan_report *plans, size_t count,
 		     const struct hosts *h, const struct buf *all)
 {
 	size_t hosts = hosts_count(h);
-	uint64_t *sums = mem_array(hosts * count, sizeof(*sums));
+	struct host_memory *sums = mem_array(hosts * count, sizeof(*sums));
 
 	for (unsigned rank = 0; rank < hosts_total(h); rank++) {
 		size_t n = 0;
@@ -117,11 +128,14 @@ static void take_all(struct plan_report *plans, size_t count,
 			take_rank(plans, count, h, rank, part, sums);
 	}
 	for (size_t i = 0; i < count; i++) {
-		uint64_t most = 0;
+		struct host_memory most = { 0 };
 
 		for (size_t k = 0; k < hosts; k++)
-			most = u64_max(most, sums[k * count + i]);
-		plans[i].program_bytes = most;
+			if (sums[k * count + i].program_bytes >=
+			    most.program_bytes)
+				most = sums[k * count + i];
+		plans[i].program_bytes = most.program_bytes;
+		plans[i].checkpoint.program_bytes = most.checkpoint_bytes;
 		plans[i].hosts = hosts;
 		plans[i].processes = hosts_total(h);
 	}

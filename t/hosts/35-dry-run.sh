@@ -79,6 +79,36 @@ same()
 		is "$1: $key is that of one process" "$(planned all.json $key)" "$(planned one.json $key)"
 	done
 	ok "$1: which is some" test "$(planned one.json checkpoint.move_bytes)" -gt 0
+	# Ranks 0 and 2 of the processes are on h1, with 3 of the 5 of the job.
+	of_all=$(planned all.json checkpoint.program_bytes)
+	launch "$1" 2 save.job --ranks=2 --dry-run --json=all.json
+	is "$1: memory of checkpoints is that of a host's processes, too" \
+		"$((of_all > 2 * $(planned all.json checkpoint.program_bytes)))" 1
+}
+
+# The files of a plain job are those of its options: all processes use the same.
+plain()
+{
+	mkdir -p plain
+	cat >io.job <<-'END'
+	[io]
+	rw=write
+	size=64k
+	numjobs=3
+	directory=plain
+	END
+	launch "$1" 4 io.job --dry-run --json=all.json
+	"$MLGEN" io.job --dry-run --json=one.json >one.out 2>&1
+	is "$1: what several would make of files is that of one process" \
+		"$(planned all.json write_files write_bytes)" "$(planned one.json write_files write_bytes)"
+	like "$1: so does its page" "$(cat said)" '^data  *3 files in plain'
+	is "$1: what they move is four times as much" "$(planned all.json move_bytes)" \
+		"$(($(planned one.json move_bytes) * 4))"
+	like "$1: and so are the requests, with whose workers they are" "$(cat said)" \
+		'^in flight 12 requests \(3 workers in each process, one each\)'
+	launch "$1" 4 io.job --quiet
+	is "$1: a run has made these" "$(find plain -type f | wc -l)" 3
+	rm -rf plain
 }
 
 refused()
@@ -112,7 +142,7 @@ scanned()
 	special 2
 }
 
-for part in same refused scanned; do
+for part in same plain refused scanned; do
 	each_mpi "$part"
 done
 done_testing

@@ -16,7 +16,9 @@ static void plan(struct member *m)
 	struct plan_report p[2] = {
 		{ .program_bytes = 100 * unit,
 		  .reads_in_flight = unit,
-		  .checkpoint = { .local_ranks = 2, .move_bytes = 5 } },
+		  .checkpoint = { .local_ranks = 2,
+				  .move_bytes = 5,
+				  .program_bytes = 10 * unit } },
 		{ .io.move_bytes = m->rank == 2 ? UINT64_MAX : 7 },
 	};
 
@@ -36,6 +38,7 @@ static void plan(struct member *m)
 		ck_assert_uint_eq(p[0].reads_in_flight, 10);
 		ck_assert_uint_eq(p[0].checkpoint.local_ranks, 8);
 		ck_assert_uint_eq(p[0].checkpoint.move_bytes, 20);
+		ck_assert_uint_eq(p[0].checkpoint.program_bytes, 100);
 		ck_assert_uint_eq(p[1].io.move_bytes, UINT64_MAX);
 		ck_assert_ptr_nonnull(strstr(text, host));
 		ck_assert_ptr_nonnull(strstr(text, "(rank 3): no room for 9"));

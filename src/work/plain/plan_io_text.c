@@ -125,6 +125,8 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 	plan_say(text, p,
 		 "{plan.reads_in_flight} request{s} ({numjobs} "
 		 "worker{s}");
+	if (p->processes > 1)
+		buf_add(text, " in each process");
 	if (job_depth(p->job) == 1)
 		buf_add(text, ", one each)");
 	else

@@ -162,6 +162,8 @@ static void put_in_flight(struct buf *text, const struct plan_report *p)
 		return;
 	plan_say(text, p,
 		 "{plan.reads_in_flight} request{s} ({plan.workers} worker{s}");
+	if (p->processes > 1)
+		buf_add(text, " in each process");
 	if (p->replay.depth == 1)
 		buf_add(text, ", one each)");
 	else
