@@ -611,7 +611,8 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Where the tier's bytes are, such as a directory on local NVMe: a miss is written there, a hit is read from there.\n"
 		  "Unset they are in memory, which is really taken, or only played\n"
 		  "with cache_latency or cache_bandwidth. What others have in the\n"
-		  "directory is left alone." },
+		  "directory is left alone. Of several processes of a job on a host\n"
+		  "each has a folder of its own there, and as much as cache_size in it." },
 	{ "cache_fill", MLGEN_F_ENUM(struct job, cache_fill, cache_fills),
 	  .def = "sync", .group = "Cache",
 	  .help = "With cache_directory: who writes a sample that was missed." },

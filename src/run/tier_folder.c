@@ -27,6 +27,21 @@ void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot)
 		 slot % TIER_SHARDS, slot);
 }
 
+/* Which one of those of a job on a host it is. */
+static void put_number(struct buf *text, const struct tier_cache *c)
+{
+	const struct job *j = c->tier->job;
+	bool has_others = j->place.processes > 1;
+
+	if (c->parts > 1)
+		buf_addf(text, "-part%" PRIu32, c->part);
+	else if (c->tier->cache_count > 1 ||
+		 (has_others && j->cache_scope == CACHE_OF_RANK))
+		buf_addf(text, "-%" PRIu64, c->first_rank);
+	else if (has_others)
+		buf_addf(text, "-process%" PRIu64, j->place.process);
+}
+
 /* Of a job's name what no shell takes for something else. */
 static char *folder_path(const struct tier_cache *c)
 {
@@ -38,10 +53,7 @@ static char *folder_path(const struct tier_cache *c)
 	for (const char *s = j->name; *s; s++)
 		buf_addf(&text, "%c",
 			 isalnum((unsigned char)*s) || *s == '.' ? *s : '_');
-	if (c->tier->cache_count > 1)
-		buf_addf(&text, "-%" PRIu64, c->first_rank);
-	if (c->parts > 1)
-		buf_addf(&text, "-part%" PRIu32, c->part);
+	put_number(&text, c);
 	path = buf_take(&text);
 	buf_fini(&text);
 	return path;
@@ -70,7 +82,8 @@ static bool is_empty(int dir_fd)
 }
 
 /* An empty folder becomes ours. */
-static int take_marker(struct tier_folder *f, struct mlgen_err *err)
+static int take_marker(struct tier_folder *f, const struct job *j,
+		       struct mlgen_err *err)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 	bool is_new = is_empty(f->dir_fd);
@@ -89,8 +102,12 @@ static int take_marker(struct tier_folder *f, struct mlgen_err *err)
 		return mlgen_fail(
 			err, -EBUSY,
 			"cache_directory: %s is in use by another "
-			"mlgen; wait until it is done, or use another",
-			f->path);
+			"mlgen%s; wait until it is done, or use another",
+			f->path,
+			j->place.hosts > 1 ? ", or by another host of this "
+					     "job, which is to have a disk of "
+					     "its own there"
+					   : "");
 	f->is_ours = true;
 	if (is_new && write(f->lock_fd, MARKER_TEXT, sizeof(MARKER_TEXT) - 1) <
 			      (ssize_t)sizeof(MARKER_TEXT) - 1)
@@ -129,7 +146,7 @@ int tier_folder_open(struct tier_cache *c, struct mlgen_err *err)
 		rc = -errno;
 	if (rc < 0)
 		return tier_folder_fail(f, "", rc, err);
-	rc = take_marker(f, err);
+	rc = take_marker(f, c->tier->job, err);
 	if (rc == 0 && c->tier->job->cache_layout == CACHE_LAYOUT_FILES)
 		rc = make_shards(f, err);
 	return rc;

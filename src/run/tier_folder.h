@@ -10,7 +10,8 @@
 #define TIER_SHARDS 256u
 
 /*
- * cache_directory/mlgen-cache-JOB[-RANK]: what has the marker in it is ours, and
+ * cache_directory/mlgen-cache-JOB, with -RANK, -partN or -processN where a job has
+ * several on a host: what has the marker in it is ours, and
  * the marker is locked while a run uses it. Whatever else lies in there, or
  * beside it, is not touched.
  */

@@ -129,6 +129,30 @@ directory()
 }
 each_mpi directory
 
+# Both processes of a host, whose file system is that of the other one here.
+beside()
+{
+	rm -rf tier
+	special 2 'mkdir -p tier2 tier && exec unshare -m sh -c "mount --bind tier2 tier && exec \"\$@\"" sh "$@"'
+	for scope in host rank; do
+		mkdir -p tier
+		launch "$1" 4 j.job --cache_scope=$scope --cache_directory=tier --cache_persist=1 --quiet
+		is "$1: processes of a host with cache_scope=$scope and a directory" $? 0
+		is "$1: have a folder each" "$(find tier -mindepth 1 -maxdepth 1 | wc -l)" 2
+		is "$1: on each host" "$(find tier2 -mindepth 1 -maxdepth 1 | wc -l)" 2
+		launch "$1" 4 j.job --cache_scope=$scope --cache_directory=tier --cache_persist=1 --epochs=1 \
+			--json=all.json
+		ok "$1: which the next run finds again" [ "$(figure all.json cache.hits)" -gt 0 ]
+		rm -rf tier tier2
+	done
+	special 2
+	launch "$1" 2 j.job --cache_scope=host --cache_directory=tier --quiet
+	is "$1: hosts in one directory are refused" $? 2
+	like "$1: with what they are to have" "$(cat said)" \
+		'cache_directory: tier/mlgen-cache-j is in use by another mlgen, or by another host of this job'
+}
+each_mpi beside
+
 refused()
 {
 	while read -r options; do

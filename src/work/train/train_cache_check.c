@@ -13,6 +13,7 @@
 #include "data/cacheshare.h"
 #include "job/cache_words.h"
 #include "job/workload.h"
+#include "run/memlimit.h"
 
 #define FAULT(d, j, option, ...)                                               \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
@@ -220,14 +221,17 @@ static int rule_place(struct slot *s, struct run_shared *run,
 
 /* ---- its room ---- */
 
-/* On this host, where one of all hosts has a part of it. */
+/* On this host, with those of its other processes; where one of all hosts has a
+ * part of it. */
 static double caches_of(const struct job *j)
 {
 	uint64_t parts = job_cache_parts(j);
+	uint64_t processes = memlimit_processes(j);
 
 	if (parts > 1)
 		return (double)j->place.processes / (double)parts;
-	return j->cache_scope == CACHE_OF_RANK ? (double)j->accelerators : 1;
+	return (double)processes *
+	       (j->cache_scope == CACHE_OF_RANK ? (double)j->accelerators : 1);
 }
 
 static int fail_room(const struct job *j, double need, uint64_t room,
