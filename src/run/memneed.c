@@ -2,6 +2,7 @@
 /* memneed.c - see memneed.h. */
 #include "run/memneed.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -385,6 +386,7 @@ int memneed_fail_host(const struct memneed_jobs *all, unsigned group,
 	struct sum s;
 
 	sum_up(&s, all, group);
+	assert(s.most); /* it is a job's group */
 	put_whose(&whose, &s);
 	put_lower(&lower, &s);
 	int rc = mlgen_fail(
