@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/dist_file.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
@@ -139,31 +138,18 @@ static void say_fit(struct finding *f, const struct sizefit *fit)
 enum { WEIGHED_MOST = 4096 };
 
 /* Values themselves, beside the job. */
-struct recording {
-	const uint64_t *values;
-	size_t count;
-	const char *comment;
-};
-
-static void write_sizes(FILE *to, const void *arg)
-{
-	const struct recording *r = arg;
-
-	dist_file_write(to, r->values, r->count, DIST_BYTES, r->comment);
-}
-
 static int write_recorded(struct finding *f, double mean,
 			  char name[SIDE_FILE_BYTES], struct mlgen_err *err)
 {
 	struct buf comment = { 0 };
 	uint64_t *weighed = NULL;
-	struct recording r = { f->sizes, f->size_count, NULL };
+	struct side_values v = { f->sizes, f->size_count, DIST_BYTES, NULL };
 	int rc;
 
 	if (f->size_count == f->found->num_files &&
 	    f->size_count <= WEIGHED_MOST)
-		r.values = weighed =
-			sizefit_weigh(f->sizes, f->size_count, &r.count);
+		v.values = weighed =
+			sizefit_weigh(f->sizes, f->size_count, &v.count);
 	buf_addf(&comment,
 		 "sizes of samples, of %zu files below %s; mean %.0f"
 		 " bytes%s",
@@ -171,9 +157,9 @@ static int write_recorded(struct finding *f, double mean,
 		 weighed ? "; counted so that as many files have these very "
 			   "sizes"
 			 : "");
-	r.comment = buf_str(&comment);
-	rc = side_file(name, f->d->side_folder, f->d->side_name, "sizes",
-		       write_sizes, &r, err);
+	v.comment = buf_str(&comment);
+	rc = side_file_values(name, f->d->side_folder, f->d->side_name, "sizes",
+			      &v, err);
 	mem_free(weighed);
 	buf_fini(&comment);
 	return rc;

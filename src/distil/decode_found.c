@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/dist_file.h"
 #include "base/mem.h"
 #include "base/util.h"
 #include "distil/pipeline_inside.h"
@@ -188,26 +187,17 @@ static void say_split(struct pipeline *f, const struct between *b,
 	buf_fini(&text);
 }
 
-/* Values themselves, beside the job. */
-struct recorded_times {
-	uint64_t *ns;
-	size_t count;
-};
-
-static void write_times(FILE *to, const void *arg)
-{
-	const struct recorded_times *r = arg;
-
-	dist_file_write(to, r->ns, r->count, DIST_NS,
-			"what a reader does with a sample, beside its calls");
-}
-
 /* As an option's value: the model, or where that is far off a file beside the job. */
 static int put_times(struct pipeline *f, struct buf *to,
 		     const struct timefit *fit, const double *ns, size_t count,
 		     struct mlgen_err *err)
 {
-	struct recorded_times r = { .count = count };
+	struct side_values v = {
+		.count = count,
+		.unit = DIST_NS,
+		.comment = "what a reader does with a sample, beside its calls"
+	};
+	uint64_t *values;
 	char name[SIDE_FILE_BYTES];
 	int rc;
 
@@ -215,14 +205,14 @@ static int put_times(struct pipeline *f, struct buf *to,
 		timefit_format(to, &fit->dist);
 		return 0;
 	}
-	r.ns = mem_array(count, sizeof(*r.ns));
+	v.values = values = mem_array(count, sizeof(*values));
 	for (size_t i = 0; i < count; i++)
-		r.ns[i] = (uint64_t)ns[i];
-	rc = side_file(name, f->d->side_folder, f->d->side_name, "preprocess",
-		       write_times, &r, err);
+		values[i] = (uint64_t)ns[i];
+	rc = side_file_values(name, f->d->side_folder, f->d->side_name,
+			      "preprocess", &v, err);
 	if (rc == 0)
 		buf_addf(to, "file:%s", name);
-	mem_free(r.ns);
+	mem_free(values);
 	return rc;
 }
 

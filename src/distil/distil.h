@@ -12,8 +12,8 @@
 struct distil_ask {
 	const char *const *paths; /* the files of one trace */
 	size_t path_count;
-	/* Files beside the job (NAME.sizes, NAME.calls and others) go to this folder, "" =
-	 * the current one; their names have no folder in the job. */
+	/* Files beside the job (NAME.sizes, NAME.calls and others) go to this
+	 * folder, "" = the current one; their names have no folder in the job. */
 	const char *side_folder, *side_name;
 };
 

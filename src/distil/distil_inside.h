@@ -115,8 +115,7 @@ struct distil {
 	uint64_t calls, failed_calls, faults, blocks;
 	const char *const *paths; /* of the trace */
 	size_t path_count;
-	const char *side_folder,
-		*side_name; /* of NAME.sizes, NAME.calls and others */
+	const char *side_folder, *side_name; /* of distil_ask */
 	struct jobtext *to;
 };
 

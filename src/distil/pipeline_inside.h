@@ -40,7 +40,8 @@ void pipeline_find_loader(struct pipeline *f);
 /* Who reads for a rank, and how: loader= and what belongs to it. 0, or -errno with
  * err as side_file. */
 int pipeline_loader(struct pipeline *f, struct mlgen_err *err);
-/* What they do with a sample, and when: preprocess_time= and what belongs to it. */
+/* What they do with a sample, and when: preprocess_time= and what belongs to it. 0,
+ * or -errno with err as side_file. */
 int pipeline_decoding(struct pipeline *f, struct mlgen_err *err);
 /* What they read into: fresh_memory=. */
 void pipeline_fresh(struct pipeline *f);
@@ -49,6 +50,6 @@ struct specimen;
 bool pipeline_is_whole(const struct pipeline *f, const struct specimen *x);
 /* ... that takes no longer than most, as a new worker's first one may. */
 bool pipeline_is_usual(const struct pipeline *f, const struct specimen *x);
-/* Workers that are others in each epoch: worker_start= and first_sample_time=. 0, or -errno with err as
- * visits_next. */
+/* Workers that are others in each epoch: worker_start= and first_sample_time=. 0,
+ * or -errno with err as visits_next. */
 int pipeline_start(struct pipeline *f, struct mlgen_err *err);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/dist_file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/writeall.h"
@@ -110,4 +111,18 @@ int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem,
 	if (rc == 0)
 		log_note("%s goes along with the job", path);
 	return rc;
+}
+
+static void write_values(FILE *to, const void *arg)
+{
+	const struct side_values *v = arg;
+
+	dist_file_write(to, v->values, v->count, v->unit, v->comment);
+}
+
+int side_file_values(char name[SIDE_FILE_BYTES], const char *folder,
+		     const char *stem, const char *suffix,
+		     const struct side_values *v, struct mlgen_err *err)
+{
+	return side_file(name, folder, stem, suffix, write_values, v, err);
 }

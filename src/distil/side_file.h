@@ -2,9 +2,13 @@
 /* side_file.h - files that go along with a distilled job: they are written whole, and over nobody else's. */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <mlgen/err.h>
+
+#include "base/dist.h"
 
 /* Writes the content; errors are those of the stream. */
 typedef void side_file_write(FILE *to, const void *arg);
@@ -19,3 +23,15 @@ enum { SIDE_FILE_BYTES = 256 };
 int side_file(char name[SIDE_FILE_BYTES], const char *folder, const char *stem,
 	      const char *suffix, side_file_write *write, const void *arg,
 	      struct mlgen_err *err);
+
+/* So, a file of ascending values for a distribution (base/dist_file.h), the first
+ * line of which is `comment`. */
+struct side_values {
+	const uint64_t *values;
+	size_t count;
+	enum dist_unit unit;
+	const char *comment;
+};
+int side_file_values(char name[SIDE_FILE_BYTES], const char *folder,
+		     const char *stem, const char *suffix,
+		     const struct side_values *v, struct mlgen_err *err);

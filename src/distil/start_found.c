@@ -21,9 +21,9 @@ enum { VISITS_MOST = 4096 };
 
 /* A worker that reads samples, and the epoch in which it does. */
 struct worker_seen {
-	uint64_t first_ns; /* its first sample; 0 = it reads none */
-	uint64_t last_ns;  /* the latest that was looked at */
-	uint64_t visit_ns; /* from the first to the second; 0 = there is none */
+	uint64_t first_ns;       /* its first sample; 0 = it reads none */
+	uint64_t last_ns;        /* the latest that was looked at */
+	uint64_t first_visit_ns; /* up to the second; 0 = there is none */
 	uint32_t stage;
 	bool stays; /* ... in several */
 };
@@ -48,7 +48,7 @@ static void look_at(struct worker_seen *w, uint64_t start_ns, double *other_ns,
 	if (!w->first_ns)
 		w->first_ns = start_ns;
 	else if (w->last_ns == w->first_ns)
-		w->visit_ns = start_ns - w->first_ns;
+		w->first_visit_ns = start_ns - w->first_ns;
 	else if (*others < VISITS_MOST)
 		other_ns[(*others)++] = (double)(start_ns - w->last_ns);
 	w->last_ns = start_ns;
@@ -216,7 +216,7 @@ static void say_first(struct starting *s)
 
 	for (uint32_t i = 0; i < most; i++)
 		if (s->seen[i].first_ns)
-			more[n++] = fmax((double)s->seen[i].visit_ns -
+			more[n++] = fmax((double)s->seen[i].first_visit_ns -
 						 s->usual_visit_ns,
 					 0);
 	pulse_sort(more, n);

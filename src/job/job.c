@@ -149,6 +149,11 @@ uint64_t job_all_accelerators(const struct job *j)
 	return j->accelerators_all ? j->accelerators_all : j->accelerators;
 }
 
+uint64_t job_host_processes(const struct job *j)
+{
+	return j->place.hosts ? j->place.processes : 1;
+}
+
 uint64_t job_cache_parts(const struct job *j)
 {
 	return j->cache_scope == CACHE_OF_ALL && j->place.total > 1

@@ -399,6 +399,9 @@ uint64_t job_all_accelerators(const struct job *j);
  * part this one's is; 1 and 0 where it is whole. */
 uint64_t job_cache_parts(const struct job *j);
 uint64_t job_cache_part(const struct job *j);
+/* Processes of the job on this host, of which a limit is dealt out evenly; 1 = it is
+ * alone. */
+uint64_t job_host_processes(const struct job *j);
 
 /* checkpoint_every in parts. 0, or -EINVAL with err where it cannot be read;
  * count 0 = never. */

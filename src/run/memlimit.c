@@ -74,7 +74,7 @@ static int take_group(struct memlimit *m, const struct job *job,
 		      struct mlgen_err *err)
 {
 	char memory[UNITS_TEXT_BYTES];
-	uint64_t processes = memlimit_processes(job);
+	uint64_t processes = job_host_processes(job);
 	int rc = cgroup_limit_memory(&m->group, "",
 				     job->memory_limit / processes, why);
 
@@ -99,7 +99,7 @@ static int take_group(struct memlimit *m, const struct job *job,
 static bool is_too_little(struct memlimit *m, const struct job *job,
 			  struct host *host)
 {
-	if (job->memory_limit / memlimit_processes(job) >=
+	if (job->memory_limit / job_host_processes(job) >=
 	    MEMNEED_LIMITED_BYTES)
 		return false;
 	m->limit_bytes = job->memory_limit;
@@ -151,11 +151,6 @@ int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		m->limit_bytes = host->memory_bytes = job->memory_limit;
 	m->group = (struct cgroup){ 0 };
 	return rc < 0 ? rc : 0;
-}
-
-uint64_t memlimit_processes(const struct job *job)
-{
-	return job->place.hosts ? job->place.processes : 1;
 }
 
 void memlimit_room(const struct memlimit *m, struct memroom *room)

@@ -43,9 +43,6 @@ int memlimit_set(struct memlimit *m, struct job *const *jobs, size_t count,
 int memlimit_try(struct memlimit *m, const struct job *job, struct host *host,
 		 struct mlgen_err *err);
 
-/* Of this host, with an even part of the limit each. */
-uint64_t memlimit_processes(const struct job *job);
-
 /* What there is of memory, but for the limit. */
 void memlimit_room(const struct memlimit *m, struct memroom *room);
 

@@ -61,7 +61,7 @@ static int memory(struct slot *s, struct run_shared *run, struct mlgen_err *err)
 
 	if (rc == 0 && limit)
 		rc = memneed_check_limit(&all, s->job->group, limit,
-					 memlimit_processes(s->job), err);
+					 job_host_processes(s->job), err);
 	k->lacks_memory |= rc < 0;
 	return rc;
 }

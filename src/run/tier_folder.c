@@ -31,7 +31,7 @@ void tier_file_name(char out[TIER_NAME_BYTES], uint32_t slot)
 static void put_number(struct buf *text, const struct tier_cache *c)
 {
 	const struct job *j = c->tier->job;
-	bool has_others = j->place.processes > 1;
+	bool has_others = job_host_processes(j) > 1;
 
 	if (c->parts > 1)
 		buf_addf(text, "-part%" PRIu32, c->part);

@@ -13,7 +13,6 @@
 #include "data/cacheshare.h"
 #include "job/cache_words.h"
 #include "job/workload.h"
-#include "run/memlimit.h"
 
 #define FAULT(d, j, option, ...)                                               \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
@@ -226,10 +225,10 @@ static int rule_place(struct slot *s, struct run_shared *run,
 static double caches_of(const struct job *j)
 {
 	uint64_t parts = job_cache_parts(j);
-	uint64_t processes = memlimit_processes(j);
+	uint64_t processes = job_host_processes(j);
 
 	if (parts > 1)
-		return (double)j->place.processes / (double)parts;
+		return (double)processes / (double)parts;
 	return (double)processes *
 	       (j->cache_scope == CACHE_OF_RANK ? (double)j->accelerators : 1);
 }

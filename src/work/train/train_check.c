@@ -282,12 +282,12 @@ static void check_split(const struct job *j, struct diag *d)
 
 static void check_preprocess(const struct job *j, struct diag *d)
 {
+	bool any = dist_mean(&j->preprocess_time) > 0;
 	bool first = dist_mean(&j->first_sample_time) > 0;
 
-	if (dist_mean(&j->preprocess_time) <= 0) {
+	if (!any)
 		note_unused(j, "preprocess_split", "preprocess_time", d);
-	}
-	if (dist_mean(&j->preprocess_time) <= 0 && !first) {
+	if (!any && !first) {
 		note_unused(j, "preprocess", "preprocess_time", d);
 		note_unused(j, "preprocess_at", "preprocess_time", d);
 		return;
