@@ -12,11 +12,15 @@
 #include <unistd.h>
 
 struct mmap_opts {
+	uint64_t mmap_from;
 	bool thp;
 };
 
 /* clang-format off */
 static const struct mlgen_field mmap_fields[] = {
+	{ "mmap_from", MLGEN_F_SIZE(struct mmap_opts, mmap_from),
+	  .def = "0", .group = "mmap",
+	  .help = "Reads of less are made by read(2), and a file is mapped by the first that is not; 0 maps each file as it is opened." },
 	{ "thp", MLGEN_F_BOOL(struct mmap_opts, thp),
 	  .def = "0", .group = "mmap", .flags = MLGEN_FIO,
 	  .help = "Ask for transparent huge pages in the mappings; the filesystem decides." },
@@ -54,6 +58,13 @@ static void choose_pages(struct mlgen_ctx *ctx, struct table *t)
 			 "mappings have small ones");
 }
 
+static uint64_t from_bytes(const struct mlgen_ctx *ctx)
+{
+	const struct mmap_opts *opts = ctx->opts;
+
+	return opts ? opts->mmap_from : 0;
+}
+
 static int mmap_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 {
 	struct table *t = calloc(1, sizeof(*t));
@@ -64,6 +75,7 @@ static int mmap_init(struct mlgen_ctx *ctx, struct mlgen_err *err)
 	ctx->priv = t;
 	mmap_guard_thread();
 	t->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	t->from_bytes = from_bytes(ctx);
 	t->count = ctx->files > ctx->iodepth ? ctx->files : ctx->iodepth;
 	t->maps = calloc(t->count, sizeof(*t->maps));
 	t->unused = calloc(t->count, sizeof(*t->unused));
@@ -126,13 +138,27 @@ static int64_t read_rest(const struct map *m, const struct mlgen_io *op,
 	return mmap_guard_copy(m, op, bytes);
 }
 
+/* What was opened to be written was opened to be read as well. */
+static int64_t read_plainly(const struct mlgen_io *op)
+{
+	ssize_t n;
+
+	if ((op->file->flags & O_ACCMODE) == O_WRONLY)
+		return -EBADF;
+	n = preadv(op->file->fd, op->iov, op->iovcnt, (off_t)op->off);
+	return n < 0 ? -errno : n;
+}
+
 static int64_t mmap_read(struct table *t, struct mlgen_io *op)
 {
 	int rc = 0;
-	struct map *m = map_of(t, op->file, &rc);
+	struct map *m;
 	uint64_t bytes = op->len_bytes;
 	int64_t done;
 
+	if (bytes < t->from_bytes)
+		return read_plainly(op);
+	m = map_of(t, op->file, &rc);
 	if (!m)
 		return rc;
 	if (!(m->prot & PROT_READ))
@@ -215,6 +241,8 @@ static int64_t mmap_open(struct table *t, struct mlgen_io *op)
 			  mmap_open_flags(file->flags), file->mode);
 	if (file->fd < 0)
 		return -errno;
+	if (t->from_bytes)
+		return 0;
 	rc = mmap_map_attach(t, file, file->flags);
 	if (rc == 0 || rc == -EISDIR)
 		return 0;

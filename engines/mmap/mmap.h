@@ -29,6 +29,7 @@ struct table {
 	unsigned *unused; /* a stack of their numbers */
 	unsigned count, unused_count;
 	uint64_t page_bytes;
+	uint64_t from_bytes; /* of a read that is mapped; 0 = of all files */
 	bool thp;
 };
 

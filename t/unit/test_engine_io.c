@@ -21,6 +21,7 @@ static const struct engine_case {
 	{ "libaio", { "libaio_vectored=1", NULL } },
 	{ "mmap", { NULL } },
 	{ "mmap", { "thp=1", NULL } },
+	{ "mmap", { "mmap_from=1g", NULL } },
 	{ "fault", { "engine=psync", NULL } },
 	{ "fault", { "engine=io_uring", NULL } },
 	{ "fault", { "engine=libaio", NULL } },

@@ -274,6 +274,35 @@ START_TEST(huge_pages_are_in_use_or_noted)
 }
 END_TEST
 
+/* The first is read, as all below the limit are; only one that is not maps. */
+START_TEST(what_is_short_is_read_and_maps_nothing)
+{
+	static const char *const options[] = { "mmap_from=8k", NULL };
+	struct rig r;
+	size_t bytes;
+
+	ck_assert(rig_start(&r, "mmap", options, 1, 65536));
+	open_by_engine(&r, 20000, O_RDONLY);
+	const unsigned char *buf = io_buffer(r.io, &bytes);
+	ck_assert_uint_eq(r.file.word, 0);
+	ck_assert_int_eq(do_one(&r, MLGEN_READ, 16000, 8191), 4000);
+	ck_assert_uint_eq(buf[3999], rig_byte(19999));
+	ck_assert_int_eq(do_one(&r, MLGEN_READ, 30000, 1), 0);
+	ck_assert_uint_eq(r.file.word, 0);
+	ck_assert_int_eq(do_one(&r, MLGEN_READ, 1, 8192), 8192);
+	ck_assert_uint_eq(buf[8191], rig_byte(8192));
+	ck_assert_uint_ne(r.file.word, 0);
+	ck_assert_int_eq(do_one(&r, MLGEN_READ, 5, 1), 1);
+	ck_assert_uint_eq(buf[0], rig_byte(5));
+	ck_assert_int_eq(do_one(&r, MLGEN_CLOSE, 0, 0), 0);
+	r.file.flags = O_WRONLY;
+	ck_assert_int_eq(do_one(&r, MLGEN_OPEN, 0, 0), 0);
+	ck_assert_int_eq(do_one(&r, MLGEN_READ, 0, 1), -EBADF);
+	ck_assert_int_eq(do_one(&r, MLGEN_CLOSE, 0, 0), 0);
+	rig_end(&r);
+}
+END_TEST
+
 Suite *suite_engine_mmap(void)
 {
 	Suite *s = suite_create("engine_mmap");
@@ -290,6 +319,7 @@ Suite *suite_engine_mmap(void)
 	tcase_add_loop_test(t, files_are_synced_and_advised_empty_or_not, 0, 3);
 	tcase_add_test(t, a_folder_is_opened_to_be_synced_only);
 	tcase_add_loop_test(t, huge_pages_are_in_use_or_noted, 0, 2);
+	tcase_add_test(t, what_is_short_is_read_and_maps_nothing);
 	suite_add_tcase(s, t);
 	return s;
 }
