@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/format.h"
+#include "describe/touchrun.h"
 #include "distil/calls_found.h"
 #include "distil/distil_inside.h"
 #include "distil/samplevisits.h"
@@ -134,6 +135,26 @@ static int record(struct distil *d, uint32_t party, const struct explained *x,
 	return rc;
 }
 
+/* Faults bring as much as they do: whatever is read in less is told apart by it. */
+static void say_mapped(const struct distil_found *f, struct jobsection *to)
+{
+	char text[UNITS_TEXT_BYTES];
+	bool reads = f->read_beside_bytes > 0;
+	bool apart = reads && f->read_beside_bytes < TOUCHRUN_BYTES;
+
+	units_put_size(text, TOUCHRUN_BYTES);
+	jobsection_say(to, DISTIL_LIKELY, "ioengine", "mmap",
+		       "samples are pages of mapped files, of which each "
+		       "fault brings 64 KiB%s",
+		       reads && !apart ? "; whatever else is read of them is "
+					 "mapped here, too"
+				       : "");
+	if (apart)
+		jobsection_say(to, DISTIL_SURE, "mmap_from", text,
+			       "no call reads more than %" PRIu64 " bytes",
+			       f->read_beside_bytes);
+}
+
 int distil_access(struct distil *d, uint32_t party, struct jobsection *to,
 		  struct mlgen_err *err)
 {
@@ -150,10 +171,7 @@ int distil_access(struct distil *d, uint32_t party, struct jobsection *to,
 	else
 		say_plain(x, to);
 	if (rc == 0 && f->is_mapped)
-		jobsection_say(to, DISTIL_LIKELY, "ioengine", "mmap",
-			       "samples are pages of mapped files, of which "
-			       "each fault brings 64 KiB; whatever else is "
-			       "read of them is mapped here, too");
+		say_mapped(f, to);
 	if (rc == 0 && f->is_direct)
 		jobsection_say(to, DISTIL_SURE, "direct", "1",
 			       "files are opened with O_DIRECT");

@@ -133,6 +133,8 @@ static void find_access(struct finding *f, uint32_t party)
 	explain(x, &ask);
 	f->found->is_direct = ask.direct;
 	f->found->is_mapped = samplevisits_mapped(visits, ask.count);
+	f->found->read_beside_bytes =
+		samplevisits_read_beside(visits, ask.count);
 	f->found->format = x->format;
 	f->found->is_framework =
 		x->is_explained && x->access == ACCESS_FRAMEWORK;

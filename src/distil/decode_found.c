@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/util.h"
+#include "describe/touchrun.h"
 #include "distil/pipeline_inside.h"
 #include "distil/side_file.h"
 #include "distil/timefit.h"
@@ -48,17 +49,27 @@ static double middle_of(double *at, uint32_t n)
 	return n ? at[n / 2] : 0;
 }
 
-static bool is_read(const struct specimen_call *c)
+/* Pages that are touched are reads of what the kernel brings with them. */
+static bool is_read(struct touchrun *run, const struct specimen *x,
+		    const struct specimen_call *c)
 {
+	uint64_t from, bytes;
+
+	if (c->op == TRACE_MMAP || c->op == TRACE_MUNMAP)
+		*run = (struct touchrun){ 0 };
+	if (c->op == TRACE_FAULT)
+		return c->off != TRACE_UNKNOWN &&
+		       touchrun_next(run, c->off, x->file_bytes, &from, &bytes);
 	return c->op == TRACE_READ && c->result >= 0;
 }
 
 static uint64_t reads_of(const struct specimen *x)
 {
+	struct touchrun run = { 0 };
 	uint64_t n = 0;
 
 	for (uint32_t k = 0; k < x->count; k++)
-		n += is_read(&x->calls[k]);
+		n += is_read(&run, x, &x->calls[k]);
 	return n;
 }
 
@@ -87,13 +98,14 @@ static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
  * thought to be behind it. */
 static double think_behind(const struct specimen *x, uint64_t read)
 {
+	struct touchrun run = { 0 };
 	uint64_t n = 0;
 	double ns = 0;
 
 	for (uint32_t k = 0; k < x->count; k++) {
 		if (n == read || (n == 0 && read == 1))
 			ns += (double)x->calls[k].think_ns;
-		n += is_read(&x->calls[k]);
+		n += is_read(&run, x, &x->calls[k]);
 	}
 	return ns;
 }
@@ -134,9 +146,7 @@ static void find_between(struct between *b, const struct pipeline *f)
 		b->sample_ns[b->count++] = ns;
 	}
 	qsort(b->sample_ns, b->count, sizeof(*b->sample_ns), by_number);
-	/* What is mapped is touched, and not read. */
-	if (!f->d->found[f->party].is_mapped)
-		find_reads(b, f);
+	find_reads(b, f);
 }
 
 static void between_fini(struct between *b)

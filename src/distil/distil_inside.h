@@ -78,6 +78,7 @@ struct distil_found {
 	double visits_per_sample; /* 1 where a file is a sample */
 	struct explained access;  /* its calls, for access_found.c */
 	bool is_direct, is_mapped;
+	uint64_t read_beside_bytes; /* is_mapped: the largest read; 0 = none */
 	/* pipeline (pipeline_found.c) */
 	uint32_t accelerators, read_threads, batch_size, prefetch;
 	double compute_ns; /* NaN = not known */

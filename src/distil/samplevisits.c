@@ -64,17 +64,36 @@ bool samplevisits_direct(const struct explain_visit *visits, unsigned count)
 	return direct * 2 > opens;
 }
 
+static bool touches(const struct specimen *s)
+{
+	uint32_t k = 0;
+
+	while (k < s->count && s->calls[k].op != TRACE_FAULT)
+		k++;
+	return k < s->count;
+}
+
 bool samplevisits_mapped(const struct explain_visit *visits, unsigned count)
 {
 	unsigned mapped = 0;
 
+	for (unsigned i = 0; i < count; i++)
+		mapped += touches(visits[i].specimen);
+	return mapped * 2 > count;
+}
+
+uint64_t samplevisits_read_beside(const struct explain_visit *visits,
+				  unsigned count)
+{
+	uint64_t most = 0;
+
 	for (unsigned i = 0; i < count; i++) {
 		const struct specimen *s = visits[i].specimen;
-		uint32_t k = 0;
 
-		while (k < s->count && s->calls[k].op != TRACE_FAULT)
-			k++;
-		mapped += k < s->count;
+		for (uint32_t k = 0; touches(s) && k < s->count; k++)
+			if (s->calls[k].op == TRACE_READ &&
+			    s->calls[k].len_bytes > most)
+				most = s->calls[k].len_bytes;
 	}
-	return mapped * 2 > count;
+	return most;
 }

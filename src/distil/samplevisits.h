@@ -20,5 +20,9 @@ struct explain_visit *samplevisits_all(const struct distil *d, uint32_t party,
 /* Do most of them touch pages of a mapping? */
 bool samplevisits_mapped(const struct explain_visit *visits, unsigned count);
 
+/* The largest read of those that touch pages as well; 0 = they read nothing. */
+uint64_t samplevisits_read_beside(const struct explain_visit *visits,
+				  unsigned count);
+
 /* Are files opened with O_DIRECT? */
 bool samplevisits_direct(const struct explain_visit *visits, unsigned count);
