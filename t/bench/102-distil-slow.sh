@@ -47,17 +47,19 @@ figure "compute_time of the job" \
 
 compare()
 {
-	rm -f "$T/real" "$T/job"
+	rm -f "$T/real" "$T/job" "$T/real_s" "$T/job_s"
 	throttle read $(($1 << 20))
 	for _ in $(seq "$rounds"); do
 		cold "$T/data"
 		# shellcheck disable=SC2086
 		held "$python" "$train" $loader >"$T/line"
 		of "$T/line" au >>"$T/real"
+		of "$T/line" seconds >>"$T/real_s"
 		cold "$T/own"
 		held "$MLGEN" "$T/job.job" --directory="$T/own" --quiet \
 			--json="$T/run.json" >"$T/.out" 2>&1
 		ml "$T/run.json" au_percent >>"$T/job"
+		ml "$T/run.json" wall_seconds >>"$T/job_s"
 	done
 	rmdir "$group"
 	real=$(median <"$T/real")
@@ -65,6 +67,8 @@ compare()
 		END { print v[NR] - v[1] }')
 	figure "$1 MiB/s: AU of the loader" "$real (spread $spread)"
 	figure "$1 MiB/s: AU of the job" "$(median <"$T/job")"
+	figure "$1 MiB/s: seconds of all epochs, job / loader" \
+		"$(calc "$(median <"$T/job_s") / $(median <"$T/real_s")")"
 	at_most "$1 MiB/s: points between them" \
 		"$(calc "$(median <"$T/job") - $real" | tr -d -)" \
 		"$(echo "$spread" | awk '{ print ($1 > 3 ? $1 : 3) }')"
