@@ -193,7 +193,8 @@ struct job {
 	int decompress;
 	uint64_t decompress_rate; /* compressed bytes per second */
 	int preprocess, preprocess_at;
-	char *preprocess_split; /* NULL = by bytes; see job_read_shares */
+	char *preprocess_split;   /* NULL = by bytes; see job_read_shares */
+	char *first_sample_split; /* NULL = all behind the first read */
 	bool hold_samples;
 	uint64_t fresh_memory; /* bytes of a read; 0 = none */
 
@@ -363,14 +364,14 @@ struct job_size {
 int job_sizes(const struct job *j, unsigned direction,
 	      struct job_size sizes[JOB_SIZES_MAX], struct mlgen_err *err);
 
-/* Of preprocess_split, in the order of reads. Their number, 0 = it is not given, or
- * -EINVAL with err where it cannot be read. */
+/* Of preprocess_split or first_sample_split, in the order of reads. Their number, 0 =
+ * it is not given, or -EINVAL with err where it cannot be read. */
 #define JOB_READ_SHARES_MAX 64
 struct job_read_share {
 	uint64_t read;  /* of a sample, from 1 */
-	double percent; /* of preprocess_time; all sum to at most 100 */
+	double percent; /* of the time; all sum to at most 100 */
 };
-int job_read_shares(const struct job *j,
+int job_read_shares(const char *list,
 		    struct job_read_share shares[JOB_READ_SHARES_MAX],
 		    struct mlgen_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_split.c - behind which of a sample's reads how much of preprocess_time is spent: preprocess_split. */
+/* job_split.c - behind which of a sample's reads how much of its time is spent: preprocess_split, first_sample_split. */
 #include "job/job.h"
 
 #include <errno.h>
@@ -83,16 +83,9 @@ static int read_list(const char *list, struct job_read_share *shares,
 	}
 }
 
-int job_read_shares(const struct job *j,
+int job_read_shares(const char *list,
 		    struct job_read_share shares[JOB_READ_SHARES_MAX],
 		    struct mlgen_err *err)
 {
-	struct mlgen_err why = { 0 };
-	int n = 0;
-
-	if (has_text(j->preprocess_split))
-		n = read_list(j->preprocess_split, shares, &why);
-	if (n < 0)
-		mlgen_fail(err, -EINVAL, "preprocess_split: %s", why.text);
-	return n;
+	return has_text(list) ? read_list(list, shares, err) : 0;
 }

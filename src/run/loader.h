@@ -36,6 +36,9 @@ bool loader_open(struct loader *l);
 void loader_drop(struct loader *l);
 void loader_close(struct loader *l);
 
+/* What loader_open made ready to decode with; zeroed is fine. */
+void loader_close_decoding(struct loader *l);
+
 /* Does preprocess_time pass batch by batch, decode_threads of them at a time,
  * behind the loaders? Else each of them spends it on what it has read. */
 bool loader_decodes_batches(const struct job *job);

@@ -17,6 +17,7 @@
 /* A thread that sleeps is woken later than it asked for by nearly as much: what a
  * small read has of an extent's time waits for the next one. */
 #define SPENT_LEAST_NS 50000u
+#define ALL_AT_FIRST_READ "1/100"
 /* Who is woken later than this was held up by more than timers are. */
 #define OWED_MOST_NS 1000000u
 
@@ -91,21 +92,17 @@ static void spend(struct loader *l, uint64_t ns)
 	l->decoded_ns = end_ns;
 }
 
-/* Of first_sample_time. */
-static void spend_first(struct loader *l, const struct extent *x)
+static uint64_t first_sample_ns(struct loader *l, const struct extent *x)
 {
 	const struct job *j = l->rank->train->job;
 	uint64_t who = l->rank->index * u64_max(j->read_threads, 1) + l->index;
-	uint64_t ns;
 
 	if (!l->is_new || !x->samples)
-		return;
+		return 0;
 	l->is_new = false;
-	ns = (uint64_t)dist_draw(&j->first_sample_time,
-				 rng_u64(j->randseed, RNG_FIRST, who),
-				 RNG_FIRST, l->next.number);
-	if (ns)
-		spend(l, ns);
+	return (uint64_t)dist_draw(&j->first_sample_time,
+				   rng_u64(j->randseed, RNG_FIRST, who),
+				   RNG_FIRST, l->next.number);
 }
 
 /* A cache has it so. */
@@ -114,41 +111,53 @@ static bool was_decoded(const struct loader *l, const struct read_task *task)
 	return l->tier && tier_was_decoded(l->tier, task);
 }
 
-/* Of an extent's time, what its read has that got so many bytes. */
-static double part_of_read(struct loader *l, const struct read_task *task,
-			   uint64_t bytes)
+/* What the time has behind a read that got so many bytes. */
+static double part_of_read(const struct loader *l, struct decoding *d,
+			   const struct read_task *task, uint64_t bytes)
 {
 	const struct job_read_share *share;
 	uint64_t all;
 
-	if (!l->decode_shares) {
+	if (!d->shares) {
 		all = dataset_extent_bytes(task->dataset, &task->extent);
 		return all ? (double)bytes / (double)all : 0;
 	}
-	l->decode_reads++;
-	share = &l->decode_shares[l->decode_next_share];
-	if (l->decode_next_share == l->decode_share_count ||
-	    share->read != l->decode_reads)
+	share = &d->shares[d->next_share];
+	if (d->next_share == d->share_count || share->read != l->decode_reads)
 		return 0;
-	l->decode_next_share++;
+	d->next_share++;
 	return share->percent / 100;
+}
+
+static uint64_t due_ns(const struct loader *l, struct decoding *d,
+		       const struct read_task *task, uint64_t bytes)
+{
+	return d->all_ns ? (uint64_t)((double)d->all_ns *
+				      part_of_read(l, d, task, bytes))
+			 : 0;
+}
+
+static void begin(struct loader *l, const struct extent *x)
+{
+	l->usual.all_ns = preprocess_ns(l->rank->train->job, x);
+	l->first.all_ns = first_sample_ns(l, x);
+	l->usual.next_share = l->first.next_share = 0;
+	l->decode_left_ns = l->usual.all_ns + l->first.all_ns;
+	l->decode_due_ns = 0;
 }
 
 /* Of preprocess_at=reads. */
 static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 {
 	struct loader *l = arg;
-	const struct extent *x = &task->extent;
 	uint64_t ns;
 
 	if (was_decoded(l, task))
 		return;
-	spend_first(l, x);
-	if (!l->decode_all_ns)
-		l->decode_all_ns = l->decode_left_ns =
-			preprocess_ns(l->rank->train->job, x);
-	l->decode_due_ns += (uint64_t)((double)l->decode_all_ns *
-				       part_of_read(l, task, bytes));
+	if (!l->decode_reads++)
+		begin(l, &task->extent);
+	l->decode_due_ns += due_ns(l, &l->usual, task, bytes) +
+			    due_ns(l, &l->first, task, bytes);
 	ns = u64_min(l->decode_due_ns, l->decode_left_ns);
 	if (ns < SPENT_LEAST_NS)
 		return;
@@ -160,16 +169,13 @@ static void decode_read(void *arg, const struct read_task *task, uint64_t bytes)
 /* All of it, or what its reads have left. */
 static void preprocess(struct loader *l, const struct extent *x)
 {
-	const struct job *j = l->rank->train->job;
-	uint64_t ns;
-
-	if (!loader_preprocesses(j))
+	if (!loader_preprocesses(l->rank->train->job))
 		return;
-	ns = l->decode_all_ns ? l->decode_left_ns : preprocess_ns(j, x);
-	l->decode_all_ns = l->decode_due_ns = 0;
-	l->decode_reads = l->decode_next_share = 0;
-	if (ns)
-		spend(l, ns);
+	if (!l->decode_reads)
+		begin(l, x);
+	l->decode_reads = 0;
+	if (l->decode_left_ns)
+		spend(l, l->decode_left_ns);
 }
 
 static int open_unpack(struct loader *l, struct mlgen_err *err)
@@ -199,17 +205,18 @@ bool loader_preprocesses(const struct job *j)
 	       !loader_decodes_batches(j);
 }
 
-static int open_shares(struct loader *l, struct mlgen_err *err)
+static int open_shares(struct decoding *d, const char *list,
+		       struct mlgen_err *err)
 {
 	struct job_read_share shares[JOB_READ_SHARES_MAX];
-	int n = job_read_shares(l->rank->train->job, shares, err);
+	int n = job_read_shares(list, shares, err);
 
-	mem_free(l->decode_shares);
-	l->decode_shares = NULL;
-	l->decode_share_count = n > 0 ? (unsigned)n : 0;
+	mem_free(d->shares);
+	d->shares = NULL;
+	d->share_count = n > 0 ? (unsigned)n : 0;
 	if (n > 0) {
-		l->decode_shares = mem_array((size_t)n, sizeof(*shares));
-		memcpy(l->decode_shares, shares, (size_t)n * sizeof(*shares));
+		d->shares = mem_array((size_t)n, sizeof(*shares));
+		memcpy(d->shares, shares, (size_t)n * sizeof(*shares));
 	}
 	return n < 0 ? n : 0;
 }
@@ -221,7 +228,13 @@ int loader_open_decoding(struct loader *l, struct mlgen_err *err)
 
 	l->is_new = true;
 	if (loader_preprocesses(j) && j->preprocess_at == PREPROCESS_AT_READS) {
-		rc = open_shares(l, err);
+		rc = open_shares(&l->usual, j->preprocess_split, err);
+		if (rc == 0)
+			rc = open_shares(&l->first,
+					 has_text(j->first_sample_split)
+						 ? j->first_sample_split
+						 : ALL_AT_FIRST_READ,
+					 err);
 		reader_decode_with(l->reader, decode_read, l);
 	}
 	return rc < 0 ? rc : open_unpack(l, err);
@@ -232,6 +245,11 @@ void loader_decode(struct loader *l, const struct read_task *task)
 	if (was_decoded(l, task))
 		return;
 	decompress(l, task);
-	spend_first(l, &task->extent);
 	preprocess(l, &task->extent);
+}
+
+void loader_close_decoding(struct loader *l)
+{
+	mem_free(l->usual.shares);
+	mem_free(l->first.shares);
 }

@@ -119,7 +119,7 @@ static void fini_rank(struct rank *r)
 		tier_loader_free(l->tier);
 		reader_free(l->reader);
 		unpack_free(l->unpack);
-		mem_free(l->decode_shares);
+		loader_close_decoding(l);
 		ring_free(l->ring);
 		worker_fini(&l->worker);
 	}

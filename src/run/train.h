@@ -37,6 +37,14 @@ struct tier;
 struct tier_loader;
 
 /* Where a loader keeps what is its own. Made before the threads start. */
+/* A time that an extent takes, and behind which of its reads. */
+struct decoding {
+	uint64_t all_ns; /* of the extent under way */
+	/* Of its split, NULL = as each read has of the bytes; which is next. */
+	struct job_read_share *shares;
+	unsigned share_count, next_share;
+};
+
 struct loader {
 	struct rank *rank;
 	uint64_t index; /* within the rank */
@@ -48,15 +56,11 @@ struct loader {
 	uint64_t decoded_ns;      /* end of the last preprocess_time */
 	uint64_t overslept_ns; /* woken so late that the next one is shorter */
 	bool is_new; /* its first sample is to come (first_sample_time) */
-	/* Of preprocess_at=reads: what the extent under way takes, 0 = none has
-	 * been read of it yet; what its reads have not spent of that, and what
-	 * of this is too little to be spent alone. */
-	uint64_t decode_all_ns, decode_left_ns, decode_due_ns;
-	/* Of preprocess_split, NULL = it is not given; reads of the extent under
-	 * way, and which share comes next. */
-	struct job_read_share *decode_shares;
-	uint64_t decode_reads;
-	unsigned decode_share_count, decode_next_share;
+	/* Of preprocess_at=reads: reads of the extent under way, what they have
+	 * not spent of both times, and what of this is too little to be spent
+	 * alone. */
+	uint64_t decode_reads, decode_left_ns, decode_due_ns;
+	struct decoding usual, first; /* preprocess_time, first_sample_time */
 	/* What is being read, and what of io_bytes was read before it. */
 	const struct pass *pass; /* NULL = indexes, which are the training's */
 	/* Without a thread: the order of the stage at hand, and that one's

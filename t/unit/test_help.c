@@ -344,7 +344,7 @@ static const char *const jobs[] = {
 	"--name=x --dataset=scan --format=npz --scan_key=image "
 	"--preprocess_time=1ms --preprocess_at=reads "
 	"--preprocess_split=1/20:4/50 "
-	"--first_sample_time=normal:9ms:1ms "
+	"--first_sample_time=normal:9ms:1ms --first_sample_split=2/70 "
 	"--worker_start=3ms",
 	"--name=x --dataset=scan --format=npy --scan_pair=_x.npy:_y.npy",
 	"--name=x --dataset=scan --format=parquet --access=framework "

@@ -270,13 +270,14 @@ static void check_decompress(const struct job *j, struct diag *d)
 		      job_samples_at_once(j));
 }
 
-static void check_split(const struct job *j, struct diag *d)
+static void check_split(const struct job *j, const char *option,
+			const char *list, struct diag *d)
 {
 	struct job_read_share shares[JOB_READ_SHARES_MAX];
 	struct mlgen_err err = { 0 };
 
-	if (job_read_shares(j, shares, &err) < 0)
-		diag_add(d, DIAG_ERROR, job_place(j, "preprocess_split"), "%s",
+	if (job_read_shares(list, shares, &err) < 0)
+		diag_add(d, DIAG_ERROR, job_place(j, option), "%s: %s", option,
 			 err.text);
 }
 
@@ -287,6 +288,8 @@ static void check_preprocess(const struct job *j, struct diag *d)
 
 	if (!any)
 		note_unused(j, "preprocess_split", "preprocess_time", d);
+	if (!first)
+		note_unused(j, "first_sample_split", "first_sample_time", d);
 	if (!any && !first) {
 		note_unused(j, "preprocess", "preprocess_time", d);
 		note_unused(j, "preprocess_at", "preprocess_time", d);
@@ -294,9 +297,11 @@ static void check_preprocess(const struct job *j, struct diag *d)
 	}
 	if (j->preprocess_at == PREPROCESS_AT_SAMPLE) {
 		note_unused(j, "preprocess_split", "preprocess_at=reads", d);
+		note_unused(j, "first_sample_split", "preprocess_at=reads", d);
 		return;
 	}
-	check_split(j, d);
+	check_split(j, "preprocess_split", j->preprocess_split, d);
+	check_split(j, "first_sample_split", j->first_sample_split, d);
 	if (j->loader == LOADER_TFDATA)
 		FAULT(d, j, "preprocess_at",
 		      "loader=tfdata decodes batches that are read; use "
