@@ -25,6 +25,8 @@
 #define SHARE_LEAST_NS 40e3
 /* A model that is farther off than this is none: times go into a file. */
 #define RECORDED_PERCENT 10
+/* Of fewer first samples one that was held up says nothing. */
+#define FIRSTS_LEAST 2
 /* Who makes more reads of a sample makes them by its bytes. */
 #define READS_MOST 256
 
@@ -94,9 +96,26 @@ static uint64_t usual_reads(const struct pipeline *f, uint32_t whole)
 	return (uint64_t)middle;
 }
 
+/* Since the visit's call before: calls on other files count, as those that import
+ * a module do. */
+static double pause_before(const struct specimen *x, uint32_t k)
+{
+	const struct specimen_call *c = &x->calls[k];
+	uint64_t end_ns = k ? c[-1].start_ns + c[-1].duration_ns : c->start_ns;
+
+	return c->start_ns > end_ns ? (double)(c->start_ns - end_ns) : 0;
+}
+
+/* The thread's own. */
+static double think_before(const struct specimen *x, uint32_t k)
+{
+	return (double)x->calls[k].think_ns;
+}
+
 /* Behind read `read`, from 1, up to the next one; what is before the first is
  * thought to be behind it. */
-static double think_behind(const struct specimen *x, uint64_t read)
+static double behind_read(const struct specimen *x, uint64_t read,
+			  double (*before)(const struct specimen *, uint32_t))
 {
 	struct touchrun run = { 0 };
 	uint64_t n = 0;
@@ -104,7 +123,7 @@ static double think_behind(const struct specimen *x, uint64_t read)
 
 	for (uint32_t k = 0; k < x->count; k++) {
 		if (n == read || (n == 0 && read == 1))
-			ns += (double)x->calls[k].think_ns;
+			ns += before(x, k);
 		n += is_read(&run, x, &x->calls[k]);
 	}
 	return ns;
@@ -123,7 +142,8 @@ static void find_reads(struct between *b, const struct pipeline *f)
 		for (uint32_t i = 0; i < s->count; i++)
 			if (pipeline_is_usual(f, &s->at[i]) &&
 			    reads_of(&s->at[i]) == b->reads)
-				at[n++] = think_behind(&s->at[i], r);
+				at[n++] =
+					behind_read(&s->at[i], r, think_before);
 		b->read_ns[r - 1] = middle_of(at, n);
 	}
 	mem_free(at);
@@ -163,13 +183,14 @@ static double between_middle(const struct between *b)
 /* ---- said ---- */
 
 /* "10/18:12/44", of all: what is little is put to a later one. */
-static void split_text(struct buf *to, const struct between *b, double all_ns)
+static void split_text(struct buf *to, const double *read_ns, uint64_t reads,
+		       double all_ns)
 {
 	double due = 0;
 	unsigned n = 0;
 
-	for (uint64_t r = 1; r <= b->reads; r++) {
-		due += b->read_ns[r - 1];
+	for (uint64_t r = 1; r <= reads; r++) {
+		due += read_ns[r - 1];
 		if (due < SHARE_LEAST_NS || n == JOB_READ_SHARES_MAX)
 			continue;
 		buf_addf(to, "%s%" PRIu64 "/%.0f", n++ ? ":" : "", r,
@@ -187,7 +208,7 @@ static void say_split(struct pipeline *f, const struct between *b,
 	for (uint64_t r = 0; r < b->reads; r++)
 		all += b->read_ns[r];
 	if (all > 0)
-		split_text(&text, b, all);
+		split_text(&text, b->read_ns, b->reads, all);
 	if (*buf_str(&text))
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_split",
 			       buf_str(&text),
@@ -195,6 +216,55 @@ static void say_split(struct pipeline *f, const struct between *b,
 			       "most have %" PRIu64 ", in the middle of all",
 			       b->reads);
 	buf_fini(&text);
+}
+
+static bool is_first(const struct pipeline *f, const struct specimen *x)
+{
+	return pipeline_is_whole(f, x) && !pipeline_is_usual(f, x);
+}
+
+/* What first samples have more behind each read, in the middle; of how many. */
+static uint32_t find_firsts(const struct pipeline *f, const struct between *b,
+			    double *more_ns)
+{
+	const struct specimens *s = &f->d->specimens;
+	double *at = mem_array(s->count + 1, sizeof(*at));
+	uint32_t n = 0;
+
+	for (uint64_t r = 1; r <= b->reads; r++) {
+		n = 0;
+		for (uint32_t i = 0; i < s->count; i++)
+			if (is_first(f, &s->at[i]) &&
+			    reads_of(&s->at[i]) == b->reads)
+				at[n++] =
+					behind_read(&s->at[i], r, pause_before);
+		more_ns[r - 1] = fmax(middle_of(at, n) - b->read_ns[r - 1], 0);
+	}
+	mem_free(at);
+	return n;
+}
+
+static void say_first_split(struct pipeline *f, const struct between *b)
+{
+	double *more_ns = mem_array(b->reads + 1, sizeof(*more_ns));
+	uint32_t n = f->first_ns ? find_firsts(f, b, more_ns) : 0;
+	struct buf text = { 0 };
+	double sum = 0;
+
+	for (uint64_t r = 0; n && r < b->reads; r++)
+		sum += more_ns[r];
+	if (n >= FIRSTS_LEAST && sum > 0)
+		split_text(&text, more_ns, b->reads,
+			   fmax(sum, f->first_more_ns));
+	if (*buf_str(&text))
+		jobsection_say(f->to, DISTIL_LIKELY, "first_sample_split",
+			       buf_str(&text),
+			       "pauses behind the reads of a new worker's "
+			       "first sample, in the middle of %" PRIu32
+			       ", less those of others",
+			       n);
+	buf_fini(&text);
+	mem_free(more_ns);
 }
 
 /* As an option's value: the model, or where that is far off a file beside the job. */
@@ -252,8 +322,10 @@ static int say_reads(struct pipeline *f, const struct between *b, double behind,
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_at", "reads",
 			       "there, and not behind them, is most of its CPU "
 			       "time");
-		if (visits == 1)
+		if (visits == 1) {
 			say_split(f, b, behind);
+			say_first_split(f, b);
+		}
 	}
 	buf_fini(&text);
 	return rc;
@@ -281,7 +353,8 @@ static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 
 /* ---- found ---- */
 
-/* Of a sample's visit, on average; cpu_ns 0 = it is not known. */
+/* Of a sample's visit, on average, first ones of new workers left out; cpu_ns 0 = it
+ * is not known. */
 struct visit_mean {
 	double call_ns, cpu_ns;
 };
@@ -298,7 +371,9 @@ static struct visit_mean mean_of(const struct pipeline *f)
 	}
 	return (struct visit_mean){
 		.call_ns = visits ? (double)call_ns / (double)visits : 0,
-		.cpu_ns = cpu_visits ? (double)cpu_ns / (double)cpu_visits : 0,
+		.cpu_ns = f->first_ns  ? f->usual_cpu_ns
+			  : cpu_visits ? (double)cpu_ns / (double)cpu_visits
+				       : 0,
 	};
 }
 

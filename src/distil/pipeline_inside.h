@@ -28,6 +28,8 @@ struct pipeline {
 	/* By task: when it began with its first sample, which takes longer than
 	 * others (first_sample_time); NULL = none does. */
 	uint64_t *first_ns;
+	double first_more_ns; /* so much, in the middle */
+	double usual_cpu_ns;  /* of others, on average; 0 = it is not known */
 	bool has_rounds; /* batches are not to be told from rounds of files */
 };
 

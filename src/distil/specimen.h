@@ -17,7 +17,7 @@ enum {
 struct specimen_call {
 	uint64_t off, len_bytes; /* off: TRACE_UNKNOWN = not known */
 	int64_t result;
-	uint64_t duration_ns;
+	uint64_t start_ns, duration_ns;
 	uint64_t think_ns; /* since the call before; 0 for the first */
 	/* Of the thread, from the end of the call before to that of this one;
 	 * TRACE_UNKNOWN = not known. */

@@ -36,10 +36,21 @@ struct starting {
 	/* Of samples that are not a worker's first: a quarter takes no longer,
 	 * for behind some of them workers wait. */
 	double usual_visit_ns;
+	uint64_t usual_cpu_ns, usual_cpu_visits; /* of all of them */
 	double first_more_ns; /* that one takes longer, in the middle; 0 = it is
 				* as the others */
 	bool is_forked;
 };
+
+/* What others than a worker's first sample take of a CPU. */
+static void add_cpu(struct starting *s, const struct worker_seen *w,
+		    const struct visit *x)
+{
+	if (!w->first_ns || x->cpu_ns == TRACE_UNKNOWN)
+		return;
+	s->usual_cpu_ns += x->cpu_ns;
+	s->usual_cpu_visits++;
+}
 
 /* What is done with a sample ends where the next one begins. */
 static void look_at(struct worker_seen *w, uint64_t start_ns, double *other_ns,
@@ -72,6 +83,7 @@ static int see_workers(struct starting *s, struct mlgen_err *err)
 		w = &s->seen[x->task];
 		if (!w->first_ns)
 			w->stage = x->stage;
+		add_cpu(s, w, x);
 		look_at(w, u64_max(x->start_ns, 1), other_ns, &others);
 		w->stays |= w->stage != x->stage;
 	}
@@ -199,6 +211,10 @@ static void keep_firsts(const struct starting *s)
 {
 	uint32_t tasks = s->f->d->task_count;
 
+	s->f->first_more_ns = s->first_more_ns;
+	if (s->usual_cpu_visits)
+		s->f->usual_cpu_ns =
+			(double)s->usual_cpu_ns / (double)s->usual_cpu_visits;
 	s->f->first_ns = mem_array(tasks, sizeof(*s->f->first_ns));
 	for (uint32_t i = 0; i < tasks; i++)
 		s->f->first_ns[i] = s->seen[i].first_ns;

@@ -154,6 +154,7 @@ static void keep_call(struct going *g, const struct trace_record *r,
 		.off = r->off,
 		.len_bytes = r->len_bytes,
 		.result = r->result,
+		.start_ns = r->start_ns,
 		.duration_ns = opkind_duration_ns(r),
 		.think_ns = n && r->start_ns > t->end_ns
 				    ? r->start_ns - t->end_ns

@@ -75,6 +75,12 @@ is "and what is left behind the sample" "$(pauses split)" "64 14"
 run none --access=framework --preprocess_at=reads --preprocess_split=500/100
 is "a read that is not made has none" "$(pauses none)" "0 70"
 
+run firsts --access=framework --preprocess_at=reads --preprocess_split=500/100 \
+	--first_sample_time=50ms --first_sample_split=3/30:10/50
+is "of a first sample, too, behind the third read" "$(behind 3 firsts)" 15
+is "and the tenth" "$(behind 10 firsts)" 25
+is "and what is left, with that of all samples, behind it" "$(pauses firsts)" "40 80"
+
 # ---- what it does not go with
 refused()
 {
@@ -141,6 +147,37 @@ exits "a trace of a mapping is distilled" 0 "$MLGEN" --distil touched.mlt
 is "with the time of a sample, and behind which pages it is spent" \
 	"$(grep ^preprocess out | paste -sd' ' -)" \
 	"preprocess_time=1004us preprocess_at=reads preprocess_split=1/20:2/60 preprocess=sleep"
+
+# ---- the same by two new processes in each epoch, whose first samples have 30 ms
+# more behind the first read and 10 ms behind the second
+{
+	awk 'BEGIN {
+	print "process 10 1 python"
+	for (p = 20; p < 26; p++)
+		print "process", p, 10, "python"
+}'
+	awk 'function call(op, off, bytes, cpu) {
+	at += cpu
+	printf "%s %.0f %d %d %d %s %d %d %d %d\n", op, at, 1000, p, p, f, off, bytes, bytes, cpu
+	at += 1000
+}
+BEGIN { for (e = 0; e < 3; e++) for (i = 0; i < 96; i++) {
+		k = int(i / 4)
+		p = 20 + 2 * e + k % 2
+		f = "/data/set/s_" (i * (5 + 6 * e)) % 96 ".bin"
+		if (i % 4 == 0)
+			at = 1000000 + e * 400000000 + (k < 2 ? 0 : 40000000) + k * 10000000
+		is_first = i == 0 || i == 4
+		call("open", 0, 0, 200000)
+		call("read", 0, 1024, 1000)
+		call("read", 1024, 131072, 200000 + is_first * 30000000)
+		call("close", 0, 0, 600000 + is_first * 10000000)
+	} }' | sort -s -n -k 2
+} | "$maketrace" new.mlt
+exits "a trace of new workers is distilled" 0 "$MLGEN" --distil new.mlt
+is "with where a first sample takes longer" \
+	"$(grep -E '^(first|preprocess)_' out | paste -sd' ' -)" \
+	"first_sample_time=40ms preprocess_time=1001us preprocess_at=reads preprocess_split=1/20:2/60 first_sample_split=1/75:2/25"
 
 # ---- times that no model is near to: two of five samples take 2.6 times as long
 awk 'function call(op, off, bytes, cpu) {
