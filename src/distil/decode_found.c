@@ -182,19 +182,25 @@ static double between_middle(const struct between *b)
 
 /* ---- said ---- */
 
-/* "10/18:12/44", of all: what is little is put to a later one. */
+/* "10/18:12/44", of all: what is little is put to a later one. Sums are rounded, and
+ * not parts, so that these are no more than 100 together. */
 static void split_text(struct buf *to, const double *read_ns, uint64_t reads,
 		       double all_ns)
 {
-	double due = 0;
+	double due = 0, sum = 0, said = 0;
 	unsigned n = 0;
 
 	for (uint64_t r = 1; r <= reads; r++) {
+		double percent;
+
 		due += read_ns[r - 1];
-		if (due < SHARE_LEAST_NS || n == JOB_READ_SHARES_MAX)
+		sum += read_ns[r - 1];
+		percent = round(100 * sum / all_ns) - said;
+		if (due < SHARE_LEAST_NS || percent < 1 ||
+		    n == JOB_READ_SHARES_MAX)
 			continue;
-		buf_addf(to, "%s%" PRIu64 "/%.0f", n++ ? ":" : "", r,
-			 100 * due / all_ns);
+		buf_addf(to, "%s%" PRIu64 "/%.0f", n++ ? ":" : "", r, percent);
+		said += percent;
 		due = 0;
 	}
 }

@@ -122,6 +122,25 @@ is "with the time of a sample, and where it is spent" \
 	"$(grep ^preprocess out | paste -sd' ' -)" \
 	"preprocess_time=1001us preprocess_at=reads preprocess_split=1/20:2/60 preprocess=sleep"
 
+# ---- parts of 33.6, 33.6 and 32.8 % are 100 together, and not 101
+awk 'function call(op, off, bytes, cpu) {
+	at += cpu
+	print op, at, 1000, 10, 11, f, off, bytes, bytes, cpu
+	at += 1000
+}
+BEGIN { at = 1000000
+	for (e = 0; e < 3; e++) for (i = 0; i < 48; i++) {
+		f = "/data/set/s_" i ".bin"
+		at += i % 4 ? 0 : 10000000
+		call("open", 0, 0, 0)
+		call("read", 0, 1024, 0)
+		call("read", 1024, 4096, 336000)
+		call("read", 5120, 131072, 336000)
+		call("close", 0, 0, 328000)
+	} }' | "$maketrace" thirds.mlt
+exits "a trace with thirds is distilled" 0 "$MLGEN" --distil thirds.mlt
+is "into parts that can be" "$(grep ^preprocess_split out)" "preprocess_split=1/34:2/33:3/33"
+
 # ---- the same with pages of a mapping, which are reads, too: 0.6 ms behind the
 # second of three
 awk 'function call(op, off, bytes, cpu) {
