@@ -101,67 +101,52 @@ exits "without a time" 0 "$MLGEN" --name=x --ioengine=null --format=npz \
 	--preprocess_at=reads --dry-run
 like "it is told to mean nothing" "$(cat err out)" 'preprocess_at'
 
-# ---- as a trace has it: 0.2 ms of CPU behind the first read, 0.6 behind the
-# second, 0.2 behind the sample, of batches of 4
-awk 'function call(op, off, bytes, cpu) {
-	at += cpu
-	print op, at, 1000, 10, 11, f, off, bytes, bytes, cpu
-	at += 1000
+# ---- as a trace has it, of batches of 4
+# traced NAME CALLS: three epochs of 48 files, of each of which these calls are made
+traced()
+{
+	awk 'function call(op, off, bytes, cpu) {
+		at += cpu
+		print op, at, 1000, 10, 11, f, off, bytes, bytes, cpu
+		at += 1000
+	}
+	BEGIN { at = 1000000
+		for (e = 0; e < 3; e++) for (i = 0; i < 48; i++) {
+			f = "/data/set/s_" i ".bin"
+			at += i % 4 ? 0 : 10000000
+			'"$2"'
+		} }' | "$maketrace" "$1.mlt"
 }
-BEGIN { at = 1000000
-	for (e = 0; e < 3; e++) for (i = 0; i < 48; i++) {
-		f = "/data/set/s_" i ".bin"
-		at += i % 4 ? 0 : 10000000
-		call("open", 0, 0, 200000)
-		call("read", 0, 1024, 1000)
-		call("read", 1024, 131072, 200000)
-		call("close", 0, 0, 600000)
-	} }' | "$maketrace" decoded.mlt
+
+# 0.2 ms of CPU behind the first read, 0.6 behind the second, 0.2 behind the sample
+traced decoded 'call("open", 0, 0, 200000)
+	call("read", 0, 1024, 1000)
+	call("read", 1024, 131072, 200000)
+	call("close", 0, 0, 600000)'
 exits "a trace with CPU time is distilled" 0 "$MLGEN" --distil decoded.mlt
 is "with the time of a sample, and where it is spent" \
 	"$(grep ^preprocess out | paste -sd' ' -)" \
 	"preprocess_time=1001us preprocess_at=reads preprocess_split=1/20:2/60 preprocess=sleep"
 
-# ---- parts of 33.6, 33.6 and 32.8 % are 100 together, and not 101
-awk 'function call(op, off, bytes, cpu) {
-	at += cpu
-	print op, at, 1000, 10, 11, f, off, bytes, bytes, cpu
-	at += 1000
-}
-BEGIN { at = 1000000
-	for (e = 0; e < 3; e++) for (i = 0; i < 48; i++) {
-		f = "/data/set/s_" i ".bin"
-		at += i % 4 ? 0 : 10000000
-		call("open", 0, 0, 0)
-		call("read", 0, 1024, 0)
-		call("read", 1024, 4096, 336000)
-		call("read", 5120, 131072, 336000)
-		call("close", 0, 0, 328000)
-	} }' | "$maketrace" thirds.mlt
+# parts of 33.6, 33.6 and 32.8 % are 100 together, and not 101
+traced thirds 'call("open", 0, 0, 0)
+	call("read", 0, 1024, 0)
+	call("read", 1024, 4096, 336000)
+	call("read", 5120, 131072, 336000)
+	call("close", 0, 0, 328000)'
 exits "a trace with thirds is distilled" 0 "$MLGEN" --distil thirds.mlt
 is "into parts that can be" "$(grep ^preprocess_split out)" "preprocess_split=1/34:2/33:3/33"
 
-# ---- the same with pages of a mapping, which are reads, too: 0.6 ms behind the
-# second of three
-awk 'function call(op, off, bytes, cpu) {
-	at += cpu
-	print op, at, 1000, 10, 11, f, off, bytes, bytes, cpu
-	at += 1000
-}
-BEGIN { at = 1000000
-	for (e = 0; e < 3; e++) for (i = 0; i < 48; i++) {
-		f = "/data/set/s_" i ".bin"
-		if (e == 0)
-			print "size", f, 131072
-		at += i % 4 ? 0 : 10000000
-		call("open", 0, 0, 200000)
-		call("read", 0, 1024, 1000)
-		call("mmap", 0, 131072, 1000)
-		call("close", 0, 0, 1000)
-		call("fault", 0, 4096, 200000)
-		call("fault", 65536, 4096, 600000)
-		call("munmap", 0, 131072, 1000)
-	} }' | "$maketrace" touched.mlt
+# pages of a mapping are reads, too: 0.6 ms behind the second of three
+traced touched 'if (e == 0)
+		print "size", f, 131072
+	call("open", 0, 0, 200000)
+	call("read", 0, 1024, 1000)
+	call("mmap", 0, 131072, 1000)
+	call("close", 0, 0, 1000)
+	call("fault", 0, 4096, 200000)
+	call("fault", 65536, 4096, 600000)
+	call("munmap", 0, 131072, 1000)'
 exits "a trace of a mapping is distilled" 0 "$MLGEN" --distil touched.mlt
 is "with the time of a sample, and behind which pages it is spent" \
 	"$(grep ^preprocess out | paste -sd' ' -)" \
