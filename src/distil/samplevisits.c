@@ -90,7 +90,9 @@ uint64_t samplevisits_read_beside(const struct explain_visit *visits,
 	for (unsigned i = 0; i < count; i++) {
 		const struct specimen *s = visits[i].specimen;
 
-		for (uint32_t k = 0; touches(s) && k < s->count; k++)
+		if (!touches(s))
+			continue;
+		for (uint32_t k = 0; k < s->count; k++)
 			if (s->calls[k].op == TRACE_READ &&
 			    s->calls[k].len_bytes > most)
 				most = s->calls[k].len_bytes;
