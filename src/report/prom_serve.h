@@ -18,7 +18,8 @@
  */
 struct prom_serve;
 
-/* Can this mlgen do it at all? 0, or -ENOTSUP with err: without the library. */
+/* Can this mlgen do it at all? 0, -ENOTSUP with err where it was built without the library, or
+ * -ENOENT where the library is not installed. */
 int prom_serve_check(struct mlgen_err *err);
 
 /* Serve this page, which outlives it, from now on; `at` is where, as

@@ -107,6 +107,16 @@ if grep -q 'built without libmicrohttpd' dry; then
 	done_testing
 	exit
 fi
+# Runs without --metrics do not load the library, which takes longer than mlgen's own start.
+soname=$(sed -n 's/^#define MICROHTTPD_SONAME "\(.*\)"$/\1/p' "$TOP/config.h")
+mkdir no-library
+echo "none" >"no-library/$soname"
+exits "a job without --metrics runs where libmicrohttpd does not load" 0 \
+	env LD_LIBRARY_PATH="$T/no-library" "$MLGEN" two.job --dry-run
+exits "a job with it is refused" 2 \
+	env LD_LIBRARY_PATH="$T/no-library" "$MLGEN" two.job --dry-run --metrics=0
+like "and the missing library is named" "$(cat err)" \
+	"metrics: libmicrohttpd cannot be loaded: .*$soname.*; install .* $soname"
 exits "an address of others is refused" 2 "$MLGEN" two.job --metrics=192.0.2.1:0
 like "in words" "$(cat err)" "metrics=192\.0\.2\.1:0: .*none of this host's"
 exits "so is what is none" 2 "$MLGEN" two.job --metrics=here:http
