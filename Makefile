@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makefile - build, test, check and install mlgen; V=1 prints the commands.
+#
+# O=DIR builds another configuration next to the one in the top of the tree: ./configure O=DIR
+# writes DIR/config.mk, and make O=DIR leaves everything in DIR: the program and DIR/build.
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DEFAULT_GOAL := all
 
+O ?= .
+# What precedes the path of every file that is made: nothing in the top of the tree.
+P := $(if $(filter-out . ./ $(CURDIR),$(O)),$(O:%/=%)/)
+B := $(P)build
+
 # Everything but cleaning needs to know what configure found.
 ifneq ($(filter-out clean distclean,$(or $(MAKECMDGOALS),all)),)
--include config.mk
+-include $(P)config.mk
 # An engine, or a file of one, that came or went is news for configure.
 ifneq ($(sort $(ENGINE_FILES)),$(sort $(wildcard engines/*.c engines/*/*.c)))
-config.mk: engines-changed
+$(P)config.mk: engines-changed
 endif
 endif
 
-config.mk: configure
-	$(if $(wildcard config.mk),@echo "  CONFIG  ./configure $(value CONFIGURE_ARGS)")
-	@./configure $(CONFIGURE_ARGS)
+$(P)config.mk: configure
+	$(if $(wildcard $@),@echo "  CONFIG  ./configure $(value CONFIGURE_ARGS)")
+	@./configure $(or $(CONFIGURE_ARGS),$(if $(P),O=$(O)))
 
-config.h: config.mk ;
+$(P)config.h: $(P)config.mk ;
 
 V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
@@ -30,105 +38,116 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion \
 
 # What the sources rely on, whatever CFLAGS says.
 LANGUAGE := -std=gnu11 -D_GNU_SOURCE -ffp-contract=off -pthread
-INCLUDES := -Isrc -Iinclude -I.
+INCLUDES := -Isrc -Iinclude -I$(O)
 COMPILE = $(LANGUAGE) $(INCLUDES) $(CFLAGS) $(WARNINGS) $(WERROR) \
 	$(SANITIZE_FLAGS) $(LIB_CFLAGS)
 # An engine sees the public headers and those of its own folder.
-COMPILE_ENGINE = $(filter-out -Isrc -I.,$(COMPILE))
+COMPILE_ENGINE = $(filter-out -Isrc -I$(O),$(COMPILE))
+# Tests are compiled more often than they run, so their own code is not optimised.
+NOT_OPTIMISED := -O0 -U_FORTIFY_SOURCE
+# Objects come out of the cache of compiled objects where ccache is installed.
+CCACHE := $(shell command -v ccache 2>/dev/null)
 LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) -pthread
 
-LIBRARY := build/libmlgen.a
+LIBRARY := $(B)/libmlgen.a
 # What runs in the kernel is compiled apart; without it, nothing asks for it.
 KERNEL_SRC := $(wildcard src/*/*/*.bpf.c)
 # Compiled against each MPI that configure found, and loaded by a launcher's run.
 PLUGIN_SRC := src/hosts/plugin/mpi_plugin.c
-PLUGINS = $(MPI_FOUND:%=build/mlgen-mpi-%.so)
+PLUGINS = $(MPI_FOUND:%=$(B)/mlgen-mpi-%.so)
 LIBRARY_SRC = $(filter-out $(KERNEL_SRC) $(PLUGIN_SRC) $(if $(filter yes,$(HAVE_BPF)),, \
 	src/capture/bpf/%),$(sort $(wildcard src/*/*.c src/*/*/*.c))) $(ENGINES)
-LIBRARY_OBJ = $(LIBRARY_SRC:%.c=build/%.o)
-# The program around them.
-PROGRAM_OBJ := $(patsubst %.c,build/%.o,$(sort $(wildcard src/*.c)))
+LIBRARY_OBJ = $(LIBRARY_SRC:%.c=$(B)/%.o)
+# The program around them, which finds the shipped jobs next to itself.
+PROGRAM := $(P)mlgen
+JOBS_LINK := $(if $(P),$(P)jobs)
+PROGRAM_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard src/*.c)))
 UNIT_SRC := $(sort $(wildcard t/unit/test_*.c))
-UNIT_OBJ := build/t/unit/main.o $(UNIT_SRC:%.c=build/%.o)
+UNIT_OBJ := $(B)/t/unit/main.o $(UNIT_SRC:%.c=$(B)/%.o)
 UNIT_NAMES := $(UNIT_SRC:t/unit/test_%.c=%)
-BENCH := $(patsubst %.c,build/%,$(sort $(wildcard t/bench/*.c)))
+BENCH := $(patsubst %.c,$(B)/%,$(sort $(wildcard t/bench/*.c)))
 # mlgen itself in virtual time and on a made-up machine: t/golden/sim.h.
-GOLDEN_OBJ := $(patsubst %.c,build/%.o,$(sort $(wildcard t/golden/*.c)))
+GOLDEN_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard t/golden/*.c)))
 GOLDEN_WRAPS = $(shell awk -F', ' '/^\tX/ { print "-Wl,--wrap=" $$2 }' \
 	t/golden/wraps.h)
 # What the tests meet mlgen with; faultfs only where libfuse is.
 FUSE_LIBS := $(shell pkg-config --libs fuse3 2>/dev/null)
 TOOLS := $(filter-out $(if $(FUSE_LIBS),,%/faultfs), \
-	$(patsubst %.c,build/%,$(sort $(wildcard t/tools/*.c))))
+	$(patsubst %.c,$(B)/%,$(sort $(wildcard t/tools/*.c))))
 # What shells complete: the templates with the tables of the program in them.
-COMPLETIONS := build/completion/mlgen.bash build/completion/_mlgen
-OBJ = $(PROGRAM_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) build/t/lint/manlists.o \
+COMPLETIONS := $(B)/completion/mlgen.bash $(B)/completion/_mlgen
+OBJ = $(PROGRAM_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) $(B)/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
-.PHONY: all check check-slow check-hosts golden mutate fuzz lint bench demo man \
+.PHONY: all check check-all check-slow check-hosts golden mutate fuzz lint bench demo man \
 	completion install uninstall dist clean distclean engines-changed always
 
-all: mlgen $(PLUGINS)
+all: $(PROGRAM) $(PLUGINS)
 
-mlgen: $(PROGRAM_OBJ) $(LIBRARY)
-build/unit-tests: $(UNIT_OBJ) $(LIBRARY)
-build/manlists: build/t/lint/manlists.o $(LIBRARY)
-build/golden/mlgen: $(PROGRAM_OBJ) $(GOLDEN_OBJ) $(LIBRARY)
+$(PROGRAM): $(PROGRAM_OBJ) $(LIBRARY) | $(JOBS_LINK)
+$(B)/unit-tests: $(UNIT_OBJ) $(LIBRARY)
+$(B)/manlists: $(B)/t/lint/manlists.o $(LIBRARY)
+$(B)/golden/mlgen: $(PROGRAM_OBJ) $(GOLDEN_OBJ) $(LIBRARY)
 $(BENCH): %: %.o $(LIBRARY)
 $(TOOLS): %: %.o
-build/t/tools/maketrace: $(LIBRARY)
-build/t/tools/mergetable: $(LIBRARY)
-build/t/tools/trace_text: $(LIBRARY)
-build/t/tools/record_bpf: $(LIBRARY)
-build/t/tools/striptrace: $(LIBRARY)
-build/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
-build/unit-tests: private LIBS += $(CHECK_LIBS)
-build/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)
-$(UNIT_OBJ): private COMPILE += $(CHECK_CFLAGS)
-$(UNIT_OBJ): | build/unit-suites.h
+$(B)/t/tools/maketrace: $(LIBRARY)
+$(B)/t/tools/mergetable: $(LIBRARY)
+$(B)/t/tools/trace_text: $(LIBRARY)
+$(B)/t/tools/record_bpf: $(LIBRARY)
+$(B)/t/tools/striptrace: $(LIBRARY)
+$(B)/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
+$(B)/unit-tests: private LIBS += $(CHECK_LIBS)
+$(B)/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)
+$(UNIT_OBJ): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS)
+$(TOOLS:%=%.o) $(GOLDEN_OBJ): private COMPILE += $(NOT_OPTIMISED)
+$(UNIT_OBJ): | $(B)/unit-suites.h
 
-mlgen build/unit-tests build/manlists build/golden/mlgen $(BENCH) $(TOOLS):
+$(PROGRAM) $(B)/unit-tests $(B)/manlists $(B)/golden/mlgen $(BENCH) $(TOOLS):
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $^ $(LIBS) -lm
 
+$(JOBS_LINK):
+	$(Q)ln -s '$(CURDIR)/jobs' $@
+
 # Made anew, so that an object whose source is gone leaves it.
-$(LIBRARY): $(LIBRARY_OBJ) build/objects
+$(LIBRARY): $(LIBRARY_OBJ) $(B)/objects
 	$(call say,AR,$@)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $(LIBRARY_OBJ)
 
-build/engines/%.o: engines/%.c build/flags
+$(B)/engines/%.o: engines/%.c $(B)/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(COMPILE_ENGINE) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(COMPILE_ENGINE) -MMD -MP -c -o $@ $<
 
-build/%.o: %.c build/flags | config.h
+$(B)/%.o: %.c $(B)/flags | $(P)config.h
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(COMPILE) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(COMPILE) -MMD -MP -c -o $@ $<
 
-build/mlgen-mpi-%.so: $(PLUGIN_SRC) src/hosts/mpi_plugin.h build/flags config.mk
+$(B)/mlgen-mpi-%.so: $(PLUGIN_SRC) src/hosts/mpi_plugin.h $(B)/flags $(P)config.mk
 	$(call say,MPI,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out $(LIB_CFLAGS),$(COMPILE)) $(MPI_CFLAGS_$*) -fPIC \
 		-shared $(LDFLAGS) -o $@ $< $(MPI_LIBS_$*)
 
 # With its line numbers: they are the descriptions of types (BTF), too.
-build/%.bpf.o: %.bpf.c build/flags
+$(B)/%.bpf.o: %.bpf.c $(B)/flags
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BPF_CC) $(BPF_CFLAGS) -Isrc $(LIB_CFLAGS) -Wall -Wextra \
 		-Wno-unused-parameter $(WERROR) -MMD -MP -c -o $@ $<
 
-# Which has the other one in it, as bytes.
-build/src/capture/bpf/bpf_object.o: build/src/capture/bpf/capture.bpf.o
+# Which has the other one in it, as bytes: the assembler looks for it below O.
+$(B)/src/capture/bpf/bpf_object.o: private COMPILE += -Wa,-I,$(O)
+$(B)/src/capture/bpf/bpf_object.o: $(B)/src/capture/bpf/capture.bpf.o
 
 # And what each page has in it.
-build/src/report/html/html_parts.o: $(wildcard src/report/html/*.css \
+$(B)/src/report/html/html_parts.o: $(wildcard src/report/html/*.css \
 	src/report/html/*.js) $(CHARTJS)
 
--include $(OBJ:.o=.d) $(KERNEL_SRC:%.c=build/%.d)
+-include $(OBJ:.o=.d) $(KERNEL_SRC:%.c=$(B)/%.d)
 
 # Files that change only when what they say does: other flags or another list
 # of sources rebuild, the same ones do not.
@@ -136,51 +155,59 @@ define update
 $(shell mkdir -p $(@D))$(file >$@.new,$(1))@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 endef
 
-build/flags: always
+$(B)/flags: always
 	$(call update,$(CC) $(COMPILE) $(LINK) $(LIBS) $(BPF_CC) $(BPF_CFLAGS))
 
-build/objects: always
+$(B)/objects: always
 	$(call update,$(LIBRARY_OBJ))
 
 # The commit that is built, of a checkout of this very folder; of an archive none.
-build/commit.h: always
+$(B)/commit.h: always
 	$(call update,#define MLGEN_COMMIT "$(shell [ ! -e .git ] || git describe \
 		--always --dirty --abbrev=12 --exclude='*' 2>/dev/null)")
 
-build/src/main.o: build/commit.h
+$(B)/src/main.o: $(B)/commit.h
 
-build/unit-suites.h: always
+$(B)/unit-suites.h: always
 	$(call update,#define UNIT_SUITES(X) $(foreach name,$(UNIT_NAMES),X($(name))))
 
 # ---- tests ------------------------------------------------------------------
 
-# Under AddressSanitizer, too, memory that cannot be had is a NULL to be met.
-RUN = SANITIZE='$(SANITIZERS)' \
+# Under AddressSanitizer, too, an allocation that cannot be had is a NULL that mlgen meets.
+RUN = SANITIZE='$(SANITIZERS)' BUILT='$(abspath $(O))' \
 	ASAN_OPTIONS=allocator_may_return_null=1:$$ASAN_OPTIONS \
 	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-30} \
-	t/func/run $(if $(RETRY),-r) $(if $(SANITIZERS),-t 600)
+	t/func/run $(if $(RETRY),-r) $(if $(TIMES),-T) $(if $(SANITIZERS),-t 600)
 
-# RETRY=y: what failed runs once more, by itself (t/func/run -r).
-# Which scripts, and which suites of the unit tests: a pattern of grep -E.
+# RETRY=y runs what failed once more, by itself; TIMES=y prints what each test used
+# (t/func/run -r and -T). CHECKS names the scripts and SUITES the unit suites, as a pattern of
+# grep -E.
 CHECKS ?= $(sort $(wildcard t/func/[0-9]*.sh))
+# These scripts compare mlgen with other programs, which they need and wait for.
+PEERS ?= $(sort $(wildcard t/func/peers/[0-9]*.sh))
 SUITES ?= .*
 
-# Without libcheck the scripts run all the same.
-UNIT_TESTS = $(if $(filter yes,$(HAVE_CHECK)),build/unit-tests)
+# The scripts run without libcheck, too.
+UNIT_TESTS = $(if $(filter yes,$(HAVE_CHECK)),$(B)/unit-tests)
+CHECKED := $(PROGRAM) $(B)/golden/mlgen $(TOOLS)
 
-check: mlgen build/golden/mlgen $(UNIT_TESTS) $(TOOLS) $(COMPLETIONS)
-	$(Q)HAVE_CHECK=$(HAVE_CHECK) t/func/needs
+check: $(CHECKED) $(UNIT_TESTS)
+	$(Q)HAVE_CHECK=$(HAVE_CHECK) t/func/needs check
 	$(Q)$(RUN) $(UNIT_TESTS:%=-u % -s '$(SUITES)') $(CHECKS)
 
+check-all: $(CHECKED) $(UNIT_TESTS) $(COMPLETIONS)
+	$(Q)HAVE_CHECK=$(HAVE_CHECK) t/func/needs all
+	$(Q)$(RUN) $(UNIT_TESTS:%=-u % -s '$(SUITES)') $(CHECKS) $(PEERS)
+
 # Every wording and figure that golden files hold, as it is now.
-golden: build/golden/mlgen build/t/tools/maketrace build/t/tools/mergetable
+golden: $(B)/golden/mlgen $(B)/t/tools/maketrace $(B)/t/tools/mergetable
 	$(Q)t/golden/run --update
 
 # What no test notices of changes at places drawn by chance; an hour or so.
-mutate: build/unit-tests build/golden/mlgen
+mutate: $(B)/unit-tests $(B)/golden/mlgen
 	$(Q)t/mutate/run
 
-check-slow: mlgen $(TOOLS)
+check-slow: $(PROGRAM) $(TOOLS)
 	$(Q)$(RUN) -t 1200 $(sort $(wildcard t/func/slow/*.sh))
 
 # Of several hosts, which are namespaces: root makes them.
@@ -190,25 +217,25 @@ check-hosts: all $(TOOLS)
 # Seconds for each target.
 FUZZ_SECONDS ?= 20
 
-fuzz: mlgen
+fuzz: $(PROGRAM)
 	$(Q)t/fuzz/run $(FUZZ_SECONDS)
 
-lint: mlgen build/manlists build/unit-suites.h build/commit.h
+lint: $(PROGRAM) $(B)/manlists $(B)/unit-suites.h $(B)/commit.h
 	$(Q)CC='$(CC)' COMPILE='$(COMPILE)' t/lint/run
 
-bench: mlgen $(BENCH)
+bench: $(PROGRAM) $(BENCH)
 	$(Q)status=0; for script in $(sort $(wildcard t/bench/*.sh)); do \
 		echo "  BENCH   $$script"; \
-		MLGEN='$(CURDIR)/mlgen' BENCH='$(CURDIR)/build/t/bench' \
+		MLGEN='$(abspath $(PROGRAM))' BENCH='$(abspath $(B))/t/bench' \
 			$$script || status=1; \
 	done; exit $$status
 
-demo: mlgen
-	$(Q)./mlgen quickstart.job --html=mlgen-demo.html
+demo: $(PROGRAM)
+	$(Q)$(abspath $(PROGRAM)) quickstart.job --html=mlgen-demo.html
 	$(Q)echo "mlgen-demo.html has it as a page: open it in a browser"
 
 # The lists of options and metrics in man/, from the tables in the program.
-man: build/manlists
+man: $(B)/manlists
 	$(Q)t/lint/man --update
 
 # ---- install ----------------------------------------------------------------
@@ -227,20 +254,20 @@ zsh_dir = $(DESTDIR)$(ZSH_DIR)
 
 completion: $(COMPLETIONS)
 
-$(COMPLETIONS): build/%: %.in build/manlists config.mk
+$(COMPLETIONS): $(B)/%: %.in $(B)/manlists $(P)config.mk
 	$(call say,TABLES,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)build/manlists --completion >$@.options
+	$(Q)$(B)/manlists --completion >$@.options
 	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' \
-		-e "s|@ENGINES@|$$(build/manlists --engines)|" \
+		-e "s|@ENGINES@|$$($(B)/manlists --engines)|" \
 		-e 's|@JOBS_DIR@|$(datadir)/mlgen/jobs|' $< >$@.new
 	$(Q)mv $@.new $@
 
-install: mlgen $(PLUGINS) $(COMPLETIONS)
+install: $(PROGRAM) $(PLUGINS) $(COMPLETIONS)
 	$(call say,INSTALL,$(DESTDIR)$(prefix))
-	$(Q)$(INSTALL) -D -m 644 build/completion/mlgen.bash $(bash_dir)/mlgen
-	$(Q)$(INSTALL) -D -m 644 build/completion/_mlgen $(zsh_dir)/_mlgen
-	$(Q)$(INSTALL) -D -m 755 mlgen $(DESTDIR)$(bindir)/mlgen
+	$(Q)$(INSTALL) -D -m 644 $(B)/completion/mlgen.bash $(bash_dir)/mlgen
+	$(Q)$(INSTALL) -D -m 644 $(B)/completion/_mlgen $(zsh_dir)/_mlgen
+	$(Q)$(INSTALL) -D -m 755 $(PROGRAM) $(DESTDIR)$(bindir)/mlgen
 	$(Q)$(foreach f,$(PLUGINS),$(INSTALL) -D -m 644 $(f) \
 		$(DESTDIR)$(libdir)/mlgen/$(notdir $(f)) &&) :
 	$(Q)$(foreach f,$(JOBS),$(INSTALL) -D -m 644 $(f) \
@@ -281,7 +308,7 @@ dist:
 		--output=$(DISTDIR)/$(DIST).tar.gz HEAD
 
 clean:
-	$(Q)rm -rf build mlgen
+	$(Q)rm -rf $(B) $(PROGRAM)
 
 distclean: clean
-	$(Q)rm -f config.mk config.h config.log
+	$(Q)rm -f $(P)config.mk $(P)config.h $(P)config.log $(JOBS_LINK)

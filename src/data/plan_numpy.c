@@ -7,7 +7,7 @@
 /*
  * Three layers of Python lie between NumPy and read(2), and the sizes follow
  * from them (NumPy 1.24, CPython 3.11; derived from their sources, compared
- * with strace in t/func/60-framework.sh and 130-scan-numpy.sh):
+ * with strace in t/func/peers/60-framework.sh and 130-scan-numpy.sh):
  *
  * - NumPy takes an array of an archive in chunks of 256 KiB, less where no
  *   whole number of elements is as many.

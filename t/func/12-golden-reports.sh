@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/tap.sh"
 
-[ -x "$TOP/build/golden/mlgen" ] ||
+[ -x "$BUILT/build/golden/mlgen" ] ||
 	skip_all "build/golden/mlgen is not there: make check makes it"
 cd "$TOP/t/golden" || exit 1
 # shellcheck disable=SC2046 # a word for each file

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-refuse=$TOP/build/t/tools/refuse
+refuse=$BUILT/build/t/tools/refuse
 
 # What other programs use meanwhile.
 steady()

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/runs.sh"
 . "$(dirname "$0")/calls.sh"
 
-text=$TOP/build/t/tools/trace_text
+text=$BUILT/build/t/tools/trace_text
 [ -x "$text" ] || skip_all "build/t/tools/trace_text is not here; make check builds it"
 can_trace || skip_all "strace is not here or not allowed"
 

@@ -4,7 +4,7 @@
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
-maketrace=$TOP/build/t/tools/maketrace
+maketrace=$BUILT/build/t/tools/maketrace
 [ -x "$maketrace" ] || skip_all "build/t/tools/maketrace is not here; make check builds it"
 
 # described FILE...: what a trace shows, as a document.

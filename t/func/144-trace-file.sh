@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-text=$TOP/build/t/tools/trace_text
+text=$BUILT/build/t/tools/trace_text
 [ -x "$text" ] || skip_all "build/t/tools/trace_text is not here; make check builds it"
 
 cat >x.job <<'END'

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-make_trace=$TOP/build/t/tools/maketrace
+make_trace=$BUILT/build/t/tools/maketrace
 [ -x "$make_trace" ] ||
 	skip_all "build/t/tools/maketrace is not here; make check builds it"
 

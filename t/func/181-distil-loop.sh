@@ -6,7 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-strip=$TOP/build/t/tools/striptrace
+strip=$BUILT/build/t/tools/striptrace
 [ -x "$strip" ] || skip_all "build/t/tools/striptrace is not built"
 virtual_time
 export TMPDIR=.

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-maketrace=$TOP/build/t/tools/maketrace
+maketrace=$BUILT/build/t/tools/maketrace
 [ -x "$maketrace" ] || skip_all "build/t/tools/maketrace is not built"
 
 # made NAME: the trace NAME.mlt of the list on standard input
@@ -227,7 +227,7 @@ awk 'BEGIN {
 	for (k = 0; k < 64; k++)
 		print "read", t + 10000 + k * 100000, 90000, 10, 10, f, k * 1048576, 1048576, 1048576
 	print "close", t + 9000000, 1000, 10, 10, f, 0, 0, 0
-}' | "$TOP/build/t/tools/maketrace" renamed.mlt
+}' | "$BUILT/build/t/tools/maketrace" renamed.mlt
 exits "a checkpoint that is renamed" 0 "$MLGEN" --distil renamed.mlt
 is "is restored by its new name" "$(grep -c '^phase=restore' out)" 1
 mkdir plain

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-strip=$TOP/build/t/tools/striptrace
+strip=$BUILT/build/t/tools/striptrace
 [ -x "$strip" ] || skip_all "build/t/tools/striptrace is not built"
 export TMPDIR=.
 framework="access=framework"
@@ -145,7 +145,7 @@ awk 'BEGIN { for (e = 0; e < 3; e++) for (i = 0; i < 24; i++) {
 			4096 * (k < 2 ? 16 * k : 16 * k - 5), 4096, 0
 	print "close", t + 30000, 1000, 10, 11, f, 0, 0, 0
 	print "munmap", t + 32000, 1000, 10, 11, f, 4096, 409728, 0
-} }' | "$TOP/build/t/tools/maketrace" mapped.mlt
+} }' | "$BUILT/build/t/tools/maketrace" mapped.mlt
 name=mapped
 distilled "though pages are touched instead of read" \
 	"format=npy num_files=24 samples_per_file=1 sample_size=400k access=recorded recorded_calls=mapped.calls"

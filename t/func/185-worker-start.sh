@@ -7,7 +7,7 @@
 . "$(dirname "$0")/runs.sh"
 
 virtual_time
-strip=$TOP/build/t/tools/striptrace
+strip=$BUILT/build/t/tools/striptrace
 
 # run NAME OPTION...: 3 epochs of 24 batches in 10 ms each, by two workers
 run()

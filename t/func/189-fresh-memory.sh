@@ -56,7 +56,7 @@ rm -rf fresh
 
 
 # ---- as a trace has it
-maketrace=$TOP/build/t/tools/maketrace
+maketrace=$BUILT/build/t/tools/maketrace
 [ -x "$maketrace" ] || { skip "traces" "build/t/tools/maketrace is not built"; done_testing; exit 0; }
 
 # found LARGE SMALL: fresh_memory= of a trace, where a read of 200000 bytes, one of

@@ -108,7 +108,7 @@ if grep -q 'built without libmicrohttpd' dry; then
 	exit
 fi
 # Runs without --metrics do not load the library, which takes longer than mlgen's own start.
-soname=$(sed -n 's/^#define MICROHTTPD_SONAME "\(.*\)"$/\1/p' "$TOP/config.h")
+soname=$(sed -n 's/^#define MICROHTTPD_SONAME "\(.*\)"$/\1/p' "$BUILT/config.h")
 mkdir no-library
 echo "none" >"no-library/$soname"
 exits "a job without --metrics runs where libmicrohttpd does not load" 0 \

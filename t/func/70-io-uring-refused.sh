@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-refuse=$TOP/build/t/tools/refuse
+refuse=$BUILT/build/t/tools/refuse
 [ -x "$refuse" ] || skip_all "build/t/tools/refuse is not here; make check builds it"
 "$MLGEN" --enghelp | grep -q '^io_uring ' || skip_all "built without io_uring"
 

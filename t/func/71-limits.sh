@@ -5,8 +5,8 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
 
-refuse=$TOP/build/t/tools/refuse
-hold_aio=$TOP/build/t/tools/hold_aio
+refuse=$BUILT/build/t/tools/refuse
+hold_aio=$BUILT/build/t/tools/hold_aio
 [ -x "$refuse" ] || skip_all "build/t/tools/refuse is not here; make check builds it"
 
 job="--name=x --directory=data --format=raw --num_files=20 --sample_size=2k

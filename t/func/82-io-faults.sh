@@ -7,7 +7,7 @@
 
 [ "$(id -u)" -ne 0 ] || own_mounts
 
-refuse=$TOP/build/t/tools/refuse
+refuse=$BUILT/build/t/tools/refuse
 [ -x "$refuse" ] || skip_all "build/t/tools/refuse is not here; make check builds it"
 
 io()

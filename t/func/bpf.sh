@@ -12,8 +12,8 @@
 #	count OP...			how many there are of each
 #	said records|lost|...		a figure of what it said
 
-recorder=$TOP/build/t/tools/record_bpf
-text=$TOP/build/t/tools/trace_text
+recorder=$BUILT/build/t/tools/record_bpf
+text=$BUILT/build/t/tools/trace_text
 [ -x "$recorder" ] && [ -x "$text" ] ||
 	skip_all "build/t/tools is not here; make check builds it"
 "$recorder" x.mlt true 2>said

@@ -11,7 +11,7 @@
 #	recorded		t.mlt as trace_text prints it
 #	has FILE OP...		how many records of these there are of FILE
 
-text=$TOP/build/t/tools/trace_text
+text=$BUILT/build/t/tools/trace_text
 [ -x "$text" ] || skip_all "build/t/tools/trace_text is not here; make check builds it"
 
 backends=

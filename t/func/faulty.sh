@@ -10,7 +10,7 @@
 #	fault_go		whatever hangs is let go
 #	fault_umount
 
-faultfs=$TOP/build/t/tools/faultfs
+faultfs=$BUILT/build/t/tools/faultfs
 [ -x "$faultfs" ] ||
 	skip_all "build/t/tools/faultfs is not here; it takes libfuse3 (libfuse3-dev)"
 [ -w /dev/fuse ] && command -v fusermount3 >/dev/null ||

@@ -187,7 +187,7 @@ as_nobody()
 
 virtual_time()
 {
-	MLGEN=$TOP/build/golden/mlgen
+	MLGEN=$BUILT/build/golden/mlgen
 	[ -x "$MLGEN" ] || {
 		echo "Bail out! $MLGEN is not there: make build/golden/mlgen"
 		exit 1

@@ -9,7 +9,8 @@
 #	like "and the nearest one is named" "$(cat "$T/err")" "did you mean"
 #	done_testing
 #
-# At hand: $MLGEN the program, $TOP the top of the source tree, $T an empty
+# At hand: $MLGEN the program, $TOP the top of the source tree, $BUILT the folder
+# of the configuration under test (config.h, build/; as a rule $TOP), $T an empty
 # folder that is removed afterwards (the current one too), $SANITIZE the
 # sanitizers built in, or empty. Titles are sentences about behaviour and come
 # first, always:
@@ -33,10 +34,11 @@ tap_count=0
 
 if [ -z "${T:-}" ]; then	# run by hand, without t/func/run
 	TOP=$(cd "$(dirname "$0")" && while [ ! -f configure ]; do cd ..; done; pwd)
-	MLGEN=${MLGEN:-$TOP/mlgen}
+	BUILT=${BUILT:-$TOP}
+	MLGEN=${MLGEN:-$BUILT/mlgen}
 	T=$(mktemp -d "${TMPDIR:-/tmp}/mlgen-test.XXXXXX") || exit 1
 	TAP_OWNER=$$
-	export TOP MLGEN T TAP_OWNER
+	export TOP BUILT MLGEN T TAP_OWNER
 fi
 # A script that began again with mounts of its own (own_mounts) is the same process.
 if [ "${TAP_OWNER-}" = $$ ]; then

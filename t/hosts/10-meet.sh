@@ -97,7 +97,7 @@ for_none mpirun openmpi "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0"
 exits "a task of srun without an MPI is refused" 2 \
 	env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 "$MLGEN" j.job
 like "and told what srun needs" "$(cat err)" "srun --mpi=pmix"
-if [ -f "$TOP/build/mlgen-mpi-mpich.so" ]; then
+if [ -f "$BUILT/build/mlgen-mpi-mpich.so" ]; then
 	exits "a launcher of which the library knows nothing is refused" 2 \
 		env PMI_SIZE=2 PMI_RANK=0 "$MLGEN" j.job
 	like "and both are named" "$(cat err)" \

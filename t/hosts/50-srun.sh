@@ -98,7 +98,7 @@ figures()
 # through MPI PLUGIN: srun meets through it.
 through()
 {
-	if ! [ -f "$TOP/build/mlgen-mpi-$2.so" ] ||
+	if ! [ -f "$BUILT/build/mlgen-mpi-$2.so" ] ||
 		! on_node srun --mpi=list 2>&1 | grep -qw "$1"; then
 		skip "srun --mpi=$1" "Slurm or mlgen was built without"
 		return
@@ -127,7 +127,7 @@ cat >b.sh <<END
 mpirun.openmpi --allow-run-as-root --bind-to none --oversubscribe -n 2 "$MLGEN" "$T/j.job" >"$T/batch.out" 2>&1
 echo \$? >"$T/batch.status"
 END
-if command -v mpirun.openmpi >/dev/null && [ -f "$TOP/build/mlgen-mpi-openmpi.so" ]; then
+if command -v mpirun.openmpi >/dev/null && [ -f "$BUILT/build/mlgen-mpi-openmpi.so" ]; then
 	on_node sbatch -n 2 --output=/dev/null b.sh >/dev/null 2>&1
 	poll test -s batch.status
 	is "mpirun in a batch job is what starts the processes" "$(cat batch.status)" 0
@@ -136,7 +136,7 @@ fi
 
 # The example, which sbatch takes as it is.
 for mpi in pmix:openmpi pmi2:mpich; do
-	[ -f "$TOP/build/mlgen-mpi-${mpi#*:}.so" ] || continue
+	[ -f "$BUILT/build/mlgen-mpi-${mpi#*:}.so" ] || continue
 	rm -f slurm.out
 	exits "examples/slurm.sh with ${mpi%:*} is a batch job" 0 on_node env MPI="${mpi%:*}" \
 		MLGEN="$MLGEN" ACCELERATORS=3 sbatch --wait --nodes=1 --output="$T/slurm.out" \

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/rig.sh"
 . "$TOP/t/func/runs.sh"
 
-relay=$TOP/build/t/tools/relay
+relay=$BUILT/build/t/tools/relay
 [ -x "$relay" ] || skip_all "$relay is not here; make check-hosts builds it"
 hosts_up 2
 cat >j.job <<'END'

@@ -139,7 +139,7 @@ differing()
 	commit=$("$MLGEN" --version | sed -n 's/.*(commit \([0-9a-f]*\).*/\1/p' | head -n 1)
 	LC_ALL=C sed "s/$commit/$(echo "$commit" | tr 0-9a-f 1-9a-f0)/g" "$MLGEN" >other/mlgen
 	chmod +x other/mlgen
-	cp "$TOP"/build/mlgen-mpi-*.so other/build
+	cp "$BUILT"/build/mlgen-mpi-*.so other/build
 	special 2 'shift; exec ./other/mlgen "$@"'
 	launch "$1" 2 j.job --quiet
 	is "$1: another version on one host is refused" $? 2
@@ -153,11 +153,11 @@ wrong()
 {
 	other=mpich
 	[ "$1" != mpich ] || other=openmpi
-	[ -f "$TOP/build/mlgen-mpi-$other.so" ] || return 0
+	[ -f "$BUILT/build/mlgen-mpi-$other.so" ] || return 0
 	fast "$1"
 	mkdir -p wrong/build
 	cp "$MLGEN" wrong/mlgen
-	cp "$TOP/build/mlgen-mpi-$other.so" "wrong/build/mlgen-mpi-$1.so"
+	cp "$BUILT/build/mlgen-mpi-$other.so" "wrong/build/mlgen-mpi-$1.so"
 	own=$MLGEN MLGEN=$T/wrong/mlgen
 	launch "$1" 2 j.job
 	is "$1: a launcher that the library does not know is refused" $? 2

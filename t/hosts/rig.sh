@@ -176,7 +176,7 @@ each_mpi()
 {
 	rig_any=
 	for rig_each in openmpi mpich; do
-		[ -f "$TOP/build/mlgen-mpi-$rig_each.so" ] &&
+		[ -f "$BUILT/build/mlgen-mpi-$rig_each.so" ] &&
 			command -v "mpirun.$rig_each" >/dev/null || continue
 		rig_any=yes
 		"$1" "$rig_each"

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 155-capture-no-space.sh - a recording whose filesystem fills up ends there, and the command goes on.
+
+. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../runs.sh"
+. "$(dirname "$0")/../captures.sh"
+
+mkdir small
+# In a mount namespace of its own, which ends with it.
+if [ -z "${MLGEN_TEST_MOUNTED-}" ]; then
+	unshare -m true 2>/dev/null ||
+		skip_all "may not mount a small filesystem here"
+	MLGEN_TEST_MOUNTED=1
+	export MLGEN_TEST_MOUNTED
+	rmdir small
+	exec unshare -m sh "$0"
+fi
+mount -t tmpfs -o size=400k,mode=755 none small ||
+	skip_all "may not mount a small filesystem here"
+
+# capture_small ARGUMENTS...
+capture_small()
+{
+	"$MLGEN" --capture=small/x.mlt --capture-backend="$backend" \
+		--eta=never --quiet "$@"
+}
+
+# Two calls on files for each byte.
+count=60000
+head -c $count /dev/zero >in
+for backend in $backends; do
+	note "$backend"
+	exits "no room for the trace is status 1 of a command that succeeds" 1 \
+		capture_small -- dd if=in of=copy bs=1 count=$count
+	like "which is told, with the file" "$(cat err)" \
+		'^mlgen: small/x\.mlt: .*No space left on device'
+	is "once" "$(grep -c 'No space' err)" 1
+	like "with what is missing" "$(cat err)" \
+		'The trace is incomplete: [0-9]+ records are in it, [0-9]+ are not'
+	is "the command went on to its end" "$(wc -c <copy)" $count
+	ok "what is there can be read" sh -c '"$1" small/x.mlt >x.txt' - "$text"
+	ok "and is a part of it" test "$(grep -c "^read .*/in " x.txt)" -gt 1000
+	is "no event is damaged or invented" \
+		"$(tail -n 1 x.txt | cut -d' ' -f4) $(awk -v n=$count '
+			$1 == "read" && $2 ~ /\/in$/ && ($4 != 1 || $3 > n)' x.txt |
+			wc -l)" "0 0"
+	rm -f copy
+	exits "a status of the command's own is kept" 4 capture_small -- \
+		sh -c "dd if=in of=copy bs=1 count=$count; exit 4"
+
+	# ---- no room for the first byte
+	rm small/x.mlt
+	dd if=/dev/zero of=small/full bs=4k 2>dd.err
+	exits "nor any room at all: nothing is begun" 2 \
+		capture_small -- touch begun
+	like "it says why" "$(cat err)" 'small/x\.mlt: .*No space left on device'
+	not_ok "the command did not run" test -e begun
+	not_ok "no empty file is left" test -e small/x.mlt
+	rm small/full
+done
+
+# ---- files that are there
+printf 'notes\n' >notes
+exits "a file that is no trace is refused" 2 "$MLGEN" --capture=notes -- touch begun
+like "and named" "$(cat err)" \
+	'^mlgen: capture=notes: is there, and is no trace; it is not overwritten'
+is "it stays as it is" "$(cat notes)" notes
+exits "so is a directory" 2 "$MLGEN" --capture=small -- touch begun
+exits "and what is no file" 2 "$MLGEN" --capture=/dev/null -- touch begun
+exits "and standard output" 2 sh -c '"$1" --capture=o.mlt -- touch begun >o.mlt' - "$MLGEN"
+like "which is the command's" "$(cat err)" 'capture=o.mlt: is also a standard file of the command'
+not_ok "nothing of that ran" test -e begun
+for backend in $backends; do
+	rm -f t.mlt
+	capture -- cat notes >/dev/null 2>err
+	ln -sf t.mlt link.mlt
+	"$MLGEN" --capture=link.mlt --capture-backend="$backend" -- true 2>err
+	is "$backend: a trace is replaced, through a link too" \
+		"$? $(has "$PWD/notes" open)" "0 0"
+done
+done_testing

@@ -1,0 +1,264 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# 210-page.sh - pages of --html: what they embed, what they refuse, and what a browser draws of them.
+# In memory: a page is a few files.
+
+. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../runs.sh"
+
+command -v python3 >/dev/null || skip_all "python3 is not here"
+job="--name=t --directory=$T/data --format=raw --num_files=32 --sample_size=64k
+	--batch_size=4 --compute_time=5ms --epochs=3 --log_interval=50ms --quiet"
+train()
+{
+	# shellcheck disable=SC2086 # words
+	"$MLGEN" $job "$@"
+}
+# figures PAGE EXPRESSION: of the embedded figures, f.
+figures()
+{
+	python3 - "$@" <<-'END'
+	import json, re, sys
+	text = open(sys.argv[1], encoding="utf-8").read()
+	part = re.search(r'id="figures">(.*?)</script>', text, re.S).group(1)
+	f = json.loads(part)
+	print(eval(sys.argv[2]))
+	END
+}
+
+exits "a run writes a page beside its document" 0 \
+	train --accelerators=2 --html=run.html --json=run.json
+is "whose figures are those of the document" "$(python3 -c '
+import json, re
+page = open("run.html").read()
+f = json.loads(re.search("id=\"figures\">(.*?)</script>", page, re.S).group(1))
+print(f["answer"][0] == json.load(open("run.json")))')" True
+ok "over time, too" test "$(figures run.html \
+	'len(f["answer"][0]["series"]["jobs"][0]["read_bytes"])')" -ge 2
+is "all bytes of the run are in one interval or another" "$(figures run.html \
+	'sum(v or 0 for v in f["answer"][0]["series"]["jobs"][0]["read_bytes"]) == f["answer"][0]["jobs"][0]["ml"]["io_bytes"]')" True
+ok "it is smaller than 2 MiB" test "$(wc -c <run.html)" -le 2097152
+not_ok "and asks for nothing from anywhere" \
+	grep -qE '(src|href)="?(https?:)?//' run.html
+
+train --accelerators=1 --html=other.html --json=other.json >/dev/null
+exits "a page is made of documents, too" 0 \
+	"$MLGEN" --page run.json other.json --html=sweep.html
+is "of all of them" "$(figures sweep.html 'len(f["documents"])')" 2
+exits "a comparison has a page" 0 \
+	"$MLGEN" --compare run.json run.json --html=compare.html
+is "with its rows" "$(figures compare.html 'len(f["answer"]) > 0')" True
+"$MLGEN" --name=p --directory=. --rw=randrw --bs=4k --size=1m --quiet \
+	--log_interval=20ms --html=plain.html >/dev/null
+
+"$MLGEN" --name=c --directory=c --model_layers=4 --model_hidden=64 \
+	--model_ffn=128 --model_heads=4 --model_kv_heads=4 \
+	--model_vocabulary=1000 --ranks=4 --phase=checkpoint --checkpoints=3 \
+	--quiet --html=checkpoint.html >/dev/null
+train --epochs=2 --find-max=accelerators --require='au>=1' --runtime=200ms \
+	--html=find.html >/dev/null
+ok "a search has its probes" test "$(figures find.html \
+	'len(f["answer"][0]["find_max"]["probes"])')" -ge 1
+is "and the run that its answer is of" "$(figures find.html \
+	'[j["options_resolved"]["accelerators"] for j in f["answer"][0]["jobs"]] == [str(f["answer"][0]["find_max"]["answer"])]')" True
+train --dry-run --html=planned.html >/dev/null
+is "what is only planned is dated, too" "$(figures planned.html \
+	'f["answer"][0]["timestamp"] > 1600000000')" True
+"$MLGEN" --name=l --directory=l --checkpoint_size=256k --ranks=3 \
+	--phase=checkpoint --checkpoints=3 --quiet --json=lanes.json \
+	--html=lanes.html >/dev/null
+is "of checkpoints there is a lane for each rank" "$(figures lanes.html \
+	'sorted({t["rank"] for t in f["answer"][0]["jobs"][0]["ml"]["saves"]["rank_times"]})')" "[0, 1, 2]"
+train --accelerators=2 --cache=lru --cache_size=1m --cache_directory=memory \
+	--check=mlperf-v2 --html=tier.html >/dev/null
+train --accelerators=1 --trace=run.mlt >/dev/null
+train --accelerators=2 --trace=two.mlt >/dev/null
+exits "the description of a trace has a page" 0 \
+	"$MLGEN" --describe run.mlt --html=describe.html
+"$MLGEN" --score run.mlt two.mlt --html=score.html >/dev/null
+ok "so has a score, whatever it comes to" grep -q '"verdict"' score.html
+# shellcheck disable=SC2086 # words
+exits "so has a miss curve" 0 "$MLGEN" $job --miss-curve --html=curve.html
+
+"$MLGEN" --describe run.mlt --output-format=json >described.json
+"$MLGEN" --score run.mlt two.mlt --output-format=json >scored.json
+# shellcheck disable=SC2086 # words
+"$MLGEN" $job --miss-curve --output-format=json >curve.json
+exits "documents of all kinds may be in one" 0 "$MLGEN" --page run.json \
+	described.json lanes.json scored.json curve.json --html=mixed.html
+is "each of them as it is" "$(figures mixed.html \
+	'[x["document"] == json.load(open(x["file"])) for x in f["documents"]]')" \
+	"[True, True, True, True, True]"
+exits "questions about runs refuse them" 2 "$MLGEN" --compare run.json described.json
+like "by what they are" "$(cat "$T/err")" \
+	"described.json: is the description of a trace, and no report of a run; --page"
+
+# A run of an hour: as many intervals as there may be, of digits as many; and eight
+# jobs of it. One with a hole in its time, and a clock that was set back.
+python3 - <<'END'
+import copy, json, random
+d = json.load(open("run.json"))
+s = d["series"]["jobs"][0]
+n = 720
+for k, v in s.items():
+    if isinstance(v, list) and v and isinstance(v[0], (int, float, type(None))):
+        most = 100 if "percent" in k else 1e9
+        s[k] = [random.random() * most for _ in range(n)]
+s["begin_seconds"] = [5.000123456 * i for i in range(n)]
+s["end_seconds"] = [5.000123456 * (i + 1) for i in range(n)]
+s["seconds"] = [5.000123456] * n
+s["au_percent"] = [100 * random.random() for _ in range(n)]
+for l in s["latencies"]:
+    l["intervals_each"] = 5
+    l["from_ns"] = [float(int(1000 * 1.19 ** i)) for i in range(60)]
+    l["counts"] = [float(random.randrange(100000)) for _ in range(60 * 144)]
+json.dump(d, open("hour.json", "w"))
+d["series"]["jobs"] = [dict(copy.deepcopy(s), job="t%d" % i) for i in range(8)]
+d["jobs"] = [dict(copy.deepcopy(d["jobs"][0]), jobname="t%d" % i) for i in range(8)]
+json.dump(d, open("eight.json", "w"))
+d = json.load(open("run.json"))
+s = d["series"]["jobs"][0]
+for k in ("begin_seconds", "end_seconds"):
+    s[k] = [t + (5 if i > 2 else 0) - (3 if i > 4 else 0) for i, t in enumerate(s[k])]
+s["read_bytes"][1] = None
+json.dump(d, open("holes.json", "w"))
+END
+for name in hour eight holes; do
+	"$MLGEN" --page $name.json --html=$name.html >/dev/null
+	ok "the page of $name.json is smaller than 2 MiB" \
+		test "$(wc -c <$name.html)" -le 2097152
+done
+(
+	virtual_time
+	"$MLGEN" --name=h --directory=h --format=raw --num_files=32 \
+		--sample_size=64k --batch_size=4 --accelerators=2 \
+		--compute_time=500ms --epochs=1000000 --time_based \
+		--runtime=3600s --quiet --html="$T/virtual.html" >/dev/null
+)
+ok "so is that of a run of an hour in virtual time" \
+	test "$(wc -c <virtual.html)" -le 2097152
+is "whose intervals thinned themselves" "$(figures virtual.html \
+	'360 <= len(f["answer"][0]["series"]["jobs"][0]["read_bytes"]) <= 720')" True
+is "an hour of one job lacks nothing" "$(figures hour.html 'f["left_out"]')" "[]"
+like "of eight it says what it lacks" "$(figures eight.html 'f["left_out"]')" "'bins'"
+
+train --accelerators=1 --json=again.json >/dev/null
+exits "so have merged runs" 0 \
+	"$MLGEN" --merge other.json again.json --html=merged.html
+exits "and a table" 0 \
+	"$MLGEN" --table=file,au_percent run.json other.json --html=table.html
+exits "of an import there is none" 2 "$MLGEN" --export=csv run.mlt --html=x.html
+like "in words" "$(cat "$T/err")" "no page of --export"
+
+# Of a job that failed, in the words of another program.
+python3 - <<'END'
+import json
+d = json.load(open("run.json"))
+d["jobs"][0]["error_text"] = "</script><script>document.title='owned'</script>\"'\u2028<!--"
+json.dump(d, open("failed.json", "w"))
+END
+"$MLGEN" --page failed.json --html=failed.html >/dev/null
+is "the text of an error begins no element" \
+	"$(grep -cE '<script>document|<!--' failed.html)" 0
+
+evil='x<script>document.title="owned"<!--&'
+place="$T/d$(printf '\377')</script><script>document.title='owned'</script>"
+mkdir -p "$place"
+exits "a job and its directory may be called anything" 0 \
+	"$MLGEN" --name="$evil" --directory="$place" \
+	--num_files=8 --sample_size=1k --compute_time=2ms --steps=8 \
+	--html=evil.html --quiet
+is "and that is text in the page" "$(figures evil.html \
+	'f["answer"][0]["jobs"][0]["jobname"]')" "$evil"
+is "which begins no element" "$(grep -cE '<script>document|<!--&' evil.html)" 0
+
+exits "a page that cannot be written is refused before the run" 2 \
+	train --accelerators=1 --html=none/x.html
+like "in words" "$(cat "$T/err")" "html=none/x.html: .*[Nn]o such"
+if [ -c /dev/full ]; then
+	exits "a full disk is told behind the run" 1 \
+		train --accelerators=1 --html=/dev/full --json=kept.json
+	like "in words" "$(cat "$T/err")" "html=/dev/full|/dev/full: .*[Nn]o space"
+	ok "and its result is there" grep -q '"au_percent"' kept.json
+fi
+exits "--page needs a place for it" 2 "$MLGEN" --page run.json
+like "and says so" "$(cat "$T/err")" "add --html=FILE"
+sed 's/"schema_version": 2/"schema_version": 99/' run.json >strange.json
+exits "a document of another schema is refused" 2 \
+	"$MLGEN" --page run.json strange.json --html=x.html
+like "by its name" "$(cat "$T/err")" "strange.json: has schema_version 99"
+not_ok "and no page is left" test -e x.html
+
+# ---- a browser
+
+browse()
+{
+	chromium --headless --no-sandbox --disable-gpu --disable-quic \
+		--no-first-run --disable-background-networking \
+		--disable-component-update --disable-sync \
+		--user-data-dir="$T/browser" --virtual-time-budget=3000 \
+		--log-net-log="$T/net" --enable-logging=stderr --dump-dom \
+		"file://$PWD/$1.html#measure" >dom 2>console
+}
+# What it was asked for over a network; what a browser asks for itself goes to its
+# maker, whatever the page is.
+asked_for()
+{
+	grep -oE '"url":"(http|ws|ftp)[^"]*"' "$T/net" |
+		grep -vE '//[a-z0-9.]*google(apis)?\.com/' | sort -u
+}
+
+if ! command -v chromium >/dev/null; then
+	skip "a browser draws them" "chromium is not here"
+elif ! grep -q 'chartjs.org' run.html; then
+	skip "a browser draws them" "built without Chart.js"
+else
+	# Without the policy that forbids all of them.
+	sed '/Content-Security-Policy/d
+		s,</body>,<img src="http://host.invalid/of-others">&,' \
+		run.html >asking.html
+	browse asking
+	is "a request that a page makes would be seen" "$(asked_for)" \
+		'"url":"http://host.invalid/of-others"'
+	for page in run plain checkpoint lanes tier find sweep table compare \
+		describe merged score curve mixed hour virtual holes evil failed; do
+		browse $page
+		is "a browser draws every chart of $page.html" "$(python3 -c '
+import html, json, re
+m = re.search("data-charts=\"(.*?)\"", open("dom", errors="replace").read())
+c = json.loads(html.unescape(m.group(1))) if m else []
+print(len(c) > 0, [x["id"] for x in c if not x["coloured"]])')" "True []"
+		cp dom $page.dom
+		not_ok "without an error" grep -q 'CONSOLE' console
+		is "or a request that is not the browser's own" "$(asked_for)" ""
+		not_ok "or a script of others" grep -q '<title>owned' dom
+	done
+	like "what failed is shown as text" "$(cat failed.dom)" \
+		'&lt;/script&gt;&lt;script&gt;document'
+	# Of each list that a chart is of, every figure stands in a table.
+	is "figures in the page are those of the document" "$(python3 - <<-'END'
+	import json, re
+	dom = open("run.dom", errors="replace").read()
+	shown = [float(v) for v in re.findall("data-v=\"([0-9.e+-]+)\"", dom)]
+	d = json.load(open("run.json"))
+	m, s = d["jobs"][0]["ml"], d["series"]["jobs"][0]
+	want = {
+	    "epochs": [e["au_percent"] for e in m["epochs"]],
+	    "rates": [e["sample_bytes_per_sec"] for e in m["epochs"]],
+	    "ranks": m["au_percent_per_accelerator"],
+	    "time": [v for r in m["ranks"] for v in r["time_percent"].values() if v],
+	    "loaders": [v for r in m["ranks"] for v in r["loader_percent"].values() if v],
+	    "sizes": [x["count"] for x in d["jobs"][0]["request_sizes"]],
+	    "p99": [v for v in s["sample_p99_ns"] if v],
+	}
+	print([k for k, values in want.items() if not values or not all(
+	    any(abs(v - x) <= 1e-9 * abs(v) for x in shown) for v in values)])
+	END
+	)" "[]"
+	is "a tile has the figure of the document" "$(python3 -c '
+import json, re
+au = json.load(open("run.json"))["jobs"][0]["ml"]["au_percent"]
+print(any(abs(float(v) - au) < 1e-9 for v in
+	re.findall("data-v=\"([0-9.e+-]+)\"", open("run.dom").read())))')" True
+fi
+done_testing
