@@ -79,7 +79,7 @@ COMPLETIONS := $(B)/completion/mlgen.bash $(B)/completion/_mlgen
 OBJ = $(PROGRAM_OBJ) $(LIBRARY_OBJ) $(UNIT_OBJ) $(B)/t/lint/manlists.o \
 	$(BENCH:%=%.o) $(TOOLS:%=%.o) $(GOLDEN_OBJ)
 
-.PHONY: all check check-all check-slow check-hosts golden mutate fuzz lint bench demo man \
+.PHONY: all check check-all check-slow check-hosts golden mutate fuzz lint lint-all bench demo man \
 	completion install uninstall dist clean distclean engines-changed always
 
 all: $(PROGRAM) $(PLUGINS)
@@ -220,8 +220,9 @@ FUZZ_SECONDS ?= 20
 fuzz: $(PROGRAM)
 	$(Q)t/fuzz/run $(FUZZ_SECONDS)
 
-lint: $(PROGRAM) $(B)/manlists $(B)/unit-suites.h $(B)/commit.h
-	$(Q)CC='$(CC)' COMPILE='$(COMPILE)' t/lint/run
+# What has changed since BASE, and what includes it; lint-all looks at everything.
+lint lint-all: $(PROGRAM) $(B)/manlists $(B)/unit-suites.h $(B)/commit.h
+	$(Q)CC='$(CC)' COMPILE='$(COMPILE)' $(if $(filter lint-all,$@),LINT_ALL=y) t/lint/run
 
 bench: $(PROGRAM) $(BENCH)
 	$(Q)status=0; for script in $(sort $(wildcard t/bench/*.sh)); do \

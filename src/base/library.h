@@ -18,5 +18,6 @@ struct library_symbol {
  * ends. Loading it twice is harmless. 0, or -ENOENT with err, whose text begins with `who`: the
  * library is not installed, or is not the version that mlgen was built with.
  */
-int library_load(const char *who, const char *soname, const struct library_symbol *symbols,
-		 size_t count, void *table, struct mlgen_err *err);
+int library_load(const char *who, const char *soname,
+		 const struct library_symbol *symbols, size_t count,
+		 void *table, struct mlgen_err *err);

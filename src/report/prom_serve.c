@@ -226,8 +226,8 @@ static void *keep_serving(void *serve)
 
 int prom_serve_check(struct mlgen_err *err)
 {
-	return library_load("metrics: libmicrohttpd", MICROHTTPD_SONAME, http_symbols,
-			    ARRAY_LEN(http_symbols), &http, err);
+	return library_load("metrics: libmicrohttpd", MICROHTTPD_SONAME,
+			    http_symbols, ARRAY_LEN(http_symbols), &http, err);
 }
 
 /* A daemon closes its socket, too. */

@@ -46,6 +46,62 @@ shell_files()
 	} | sed 's|^\./||' | sort -u
 }
 
+# The commit that lint compares with: BASE, the last release, or the last commit of which
+# make lint-all has looked at everything. Nothing where the whole tree is to be looked at.
+lint_base()
+{
+	[ -z "${LINT_ALL:-}" ] || return
+	base=${BASE:-$(git describe --tags --abbrev=0 2>/dev/null || cat t/lint/base)}
+	if git rev-parse -q --verify "$base^{commit}" 2>/dev/null; then
+		return
+	fi
+	[ -z "${BASE:-}" ] || {
+		echo "BASE=$BASE: is no commit of this repository" >&2
+		exit 1
+	}
+	echo "lint: $base is not in this clone, so the whole tree is looked at" >&2
+}
+
+# Of the files named on standard input those that differ from the base, and those that
+# include one of them, also through others: all that a change can have broken.
+affected()
+{
+	base=$(lint_base) || exit 1
+	[ -n "$base" ] || { cat; return; }
+	{
+		git diff --name-only "$base" -- '*.[ch]'
+		git ls-files --others --exclude-standard -- '*.[ch]'
+		echo '='
+		grep -rEn '^[ 	]*#[ 	]*include[ 	]*["<]' src engines include t \
+			--include='*.[ch]' |
+			sed -E 's/^([^:]*):[0-9]+:[^"<]*["<]([^">]*)[">].*/\1 \2/'
+	} | awk '
+	/^=$/ { edges = 1; next }
+	!edges { seen[$1]; queue[++last] = $1; next }
+	{
+		# An included file is named from src, from include, or from its own folder.
+		folder = $1; sub(/[^\/]*$/, "", folder)
+		users["src/" $2] = users["src/" $2] " " $1
+		users["include/" $2] = users["include/" $2] " " $1
+		users[$2] = users[$2] " " $1
+		users[folder $2] = users[folder $2] " " $1
+	}
+	END {
+		for (i = 1; i <= last; i++) {
+			n = split(users[queue[i]], user, " ")
+			for (k = 1; k <= n; k++)
+				if (!(user[k] in seen)) {
+					seen[user[k]]
+					queue[++last] = user[k]
+				}
+		}
+		for (i = 1; i <= last; i++)
+			print queue[i]
+	}' >"$faults.affected"
+	grep -Fx -f "$faults.affected"
+	rm -f "$faults.affected"
+}
+
 fault()
 {
 	printf '%s\n' "$*" >>"$faults"
