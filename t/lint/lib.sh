@@ -69,8 +69,8 @@ affected()
 	base=$(lint_base) || exit 1
 	[ -n "$base" ] || { cat; return; }
 	{
-		git diff --name-only "$base" -- '*.[ch]'
-		git ls-files --others --exclude-standard -- '*.[ch]'
+		git diff --name-only "$base"
+		git ls-files --others --exclude-standard
 		echo '='
 		grep -rEn '^[ 	]*#[ 	]*include[ 	]*["<]' src engines include t \
 			--include='*.[ch]' |
