@@ -43,25 +43,20 @@ struct thread {
 	bool timed_out;
 	uint64_t pending; /* signals, a bit each */
 	unsigned spins;
-	pthread_cond_t turn;
+	uint32_t turn; /* a futex; 1 = the thread may run */
 	void *(*main)(void *arg);
 	void *arg;
 };
 
 static struct {
-	pthread_mutex_t lock;
 	struct thread *first, **end; /* in the order of creation */
-	struct thread *running;
 	unsigned created;
 	uint64_t order;
 	uint64_t now_ns;
 	uint64_t asked;        /* how often for this time */
 	uint64_t late_ns;      /* how late the kernel wakes a sleeper */
 	uint64_t interrupt_ns; /* when SIGINT comes */
-} sim = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	  .end = &sim.first,
-	  .now_ns = UP_NS,
-	  .interrupt_ns = NEVER };
+} sim = { .end = &sim.first, .now_ns = UP_NS, .interrupt_ns = NEVER };
 
 static _Thread_local struct thread *me;
 
@@ -78,7 +73,6 @@ static struct thread *new_thread(void)
 
 	if (!t)
 		abort();
-	pthread_cond_init(&t->turn, NULL);
 	t->number = sim.created++;
 	t->order = ++sim.order;
 	*sim.end = t;
@@ -95,7 +89,6 @@ static void free_thread(struct thread *t)
 	*at = t->next;
 	if (!t->next)
 		sim.end = at;
-	pthread_cond_destroy(&t->turn);
 	free(t);
 }
 
@@ -103,14 +96,16 @@ __attribute__((constructor)) static void begin(void)
 {
 	me = new_thread();
 	me->id = pthread_self();
-	sim.running = me;
 	sim.late_ns = sim_option("SLEEPS_LATE_NS", 0);
 	if (getenv("INTERRUPT_AT_MS"))
 		sim.interrupt_ns =
 			UP_NS + sim_option("INTERRUPT_AT_MS", 0) * 1000000;
 }
 
-/* What follows until "calls" is under the lock. */
+/*
+ * Only the thread whose turn it is runs, so nothing below needs a lock: a turn is
+ * handed over with release and taken with acquire.
+ */
 
 static struct thread *longest_ready(void)
 {
@@ -155,15 +150,21 @@ static void choose(void)
 		t->timed_out = true;
 		t->state = READY;
 	}
-	sim.running = t;
-	pthread_cond_signal(&t->turn);
+	__atomic_store_n(&t->turn, 1, __ATOMIC_RELEASE);
+	if (t != me)
+		__real_syscall(SYS_futex, (long)&t->turn, FUTEX_WAKE_PRIVATE, 1,
+			       0, 0, 0);
 }
 
 static void await_turn(void)
 {
-	while (sim.running != me)
-		pthread_cond_wait(&me->turn, &sim.lock);
+	int error = errno; /* of the call that takes its time */
+
+	while (!__atomic_exchange_n(&me->turn, 0, __ATOMIC_ACQUIRE))
+		__real_syscall(SYS_futex, (long)&me->turn, FUTEX_WAIT_PRIVATE,
+			       0, 0, 0, 0);
 	me->spins = 0;
+	errno = error;
 }
 
 /* False: the deadline came first. */
@@ -188,16 +189,6 @@ static void wake(const void *word)
 
 /* The calls. */
 
-static void lock(void)
-{
-	__real_pthread_mutex_lock(&sim.lock);
-}
-
-static void unlock(void)
-{
-	__real_pthread_mutex_unlock(&sim.lock);
-}
-
 uint64_t sim_now_ns(void)
 {
 	return sim.now_ns;
@@ -210,9 +201,7 @@ unsigned sim_thread(void)
 
 void sim_sleep_until(uint64_t deadline_ns)
 {
-	lock();
 	block(NULL, deadline_ns);
-	unlock();
 }
 
 static struct timespec to_timespec(uint64_t ns)
@@ -250,7 +239,6 @@ static long futex_wait(const uint32_t *word, uint32_t seen,
 		       const struct timespec *until)
 {
 	uint64_t deadline_ns = NEVER;
-	bool woken;
 
 	if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != seen) {
 		errno = EAGAIN;
@@ -259,13 +247,8 @@ static long futex_wait(const uint32_t *word, uint32_t seen,
 	if (until)
 		deadline_ns = (uint64_t)until->tv_sec * NS_PER_S +
 			      (uint64_t)until->tv_nsec + sim.late_ns;
-	if (deadline_ns > sim.now_ns) {
-		lock();
-		woken = block(word, deadline_ns);
-		unlock();
-		if (woken)
-			return 0;
-	}
+	if (deadline_ns > sim.now_ns && block(word, deadline_ns))
+		return 0;
 	errno = ETIMEDOUT;
 	return -1;
 }
@@ -288,9 +271,7 @@ long __wrap_syscall(long number, ...)
 	if ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
 		return futex_wait((const uint32_t *)a[0], (uint32_t)a[2],
 				  (const struct timespec *)a[3]);
-	lock();
 	wake((const void *)a[0]);
-	unlock();
 	return 0;
 }
 
@@ -300,15 +281,11 @@ static void *run(void *arg)
 	void *result;
 
 	me = t;
-	lock();
 	await_turn();
-	unlock();
 	result = t->main(t->arg);
-	lock();
 	t->state = DONE;
 	wake(t);
 	choose();
-	unlock();
 	return result;
 }
 
@@ -318,7 +295,6 @@ int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr,
 	struct thread *t;
 	int rc;
 
-	lock();
 	t = new_thread();
 	t->main = main;
 	t->arg = arg;
@@ -326,7 +302,6 @@ int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr,
 	*id = t->id;
 	if (rc)
 		free_thread(t);
-	unlock();
 	return rc;
 }
 
@@ -343,23 +318,18 @@ int __wrap_pthread_join(pthread_t id, void **result)
 {
 	struct thread *t;
 
-	lock();
 	t = find(id);
 	while (t && t->state != DONE)
 		block(t, NEVER);
 	if (t)
 		free_thread(t);
-	unlock();
 	return __real_pthread_join(id, result);
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *m)
 {
-	while (pthread_mutex_trylock(m)) {
-		lock();
+	while (pthread_mutex_trylock(m))
 		block(m, NEVER);
-		unlock();
-	}
 	return 0;
 }
 
@@ -367,9 +337,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 {
 	int rc = __real_pthread_mutex_unlock(m);
 
-	lock();
 	wake(m);
-	unlock();
 	return rc;
 }
 
@@ -377,13 +345,11 @@ int __wrap_pthread_kill(pthread_t id, int sig)
 {
 	struct thread *t;
 
-	lock();
 	t = find(id);
 	if (t) {
 		t->pending |= UINT64_C(1) << sig;
 		wake(&t->pending);
 	}
-	unlock();
 	return t ? 0 : ESRCH;
 }
 
@@ -408,7 +374,6 @@ int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info,
 	int sig;
 
 	(void)info;
-	lock();
 	if (most)
 		deadline_ns = sim.now_ns + (uint64_t)most->tv_sec * NS_PER_S +
 			      (uint64_t)most->tv_nsec;
@@ -417,7 +382,6 @@ int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info,
 							  : deadline_ns;
 		block(&me->pending, until_ns);
 	}
-	unlock();
 	if (sig)
 		return sig;
 	errno = EAGAIN;
