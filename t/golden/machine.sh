@@ -2,33 +2,28 @@
 # machine.sh - the made-up machine of machine.txt, for shells that run build/golden/mlgen.
 # shellcheck shell=sh
 
-# make_machine FOLDER TEXT: the machine as a tree; the files are cut out of
-# machine.txt, which is TEXT.
+# make_machine FOLDER TEXT: make the machine as a tree; its files are cut out of
+# TEXT, which is machine.txt.
 make_machine()
 {
+	# shellcheck disable=SC2046 # a word for each folder
+	mkdir -p $(awk -v to="$1" '
+	/^== / {
+		path = to $2
+		sub(/\/[^\/]*$/, "", path)
+		if (!seen[path]++) print path
+	}' "$2")
 	awk -v to="$1" '
-	function folder_of(path) { sub(/\/[^\/]*$/, "", path); return path }
 	/^== / {
 		if (file) close(file)
 		file = to $2
-		if ($3 == "->") { links = links file " " $4 "\n"; file = "" }
-		else if ($2 ~ /\/$/) { folders = folders " " file; file = "" }
-		else {
-			system("mkdir -p " folder_of(file))
-			printf "" >file
-		}
+		if ($3 == "->") { links = links "ln -s " $4 " " file "\n"; file = "" }
+		else if ($2 ~ /\/$/) file = ""
+		else printf "" >file
 		next
 	}
 	file { print >file }
-	END {
-		if (folders) system("mkdir -p" folders)
-		n = split(links, link, "\n")
-		for (i = 1; i < n; i++) {
-			split(link[i], part, " ")
-			system("mkdir -p " folder_of(part[1]) \
-				"; ln -s " part[2] " " part[1])
-		}
-	}' "$2"
+	END { printf "%s", links }' "$2" | sh
 }
 
 # enter_machine MACHINE HOME: what is started from here on runs on the tree MACHINE,
