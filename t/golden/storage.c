@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-#define FILES 65536
+#define FILES 8192
 
 /* What a memory copy moves; 1 byte takes at least 1 ns of it. */
 #define MEMORY_BYTES_PER_SEC (UINT64_C(8) << 30)
