@@ -167,7 +167,16 @@ static int inject_link(struct fault *f, struct shadow *s, bool *is_cancelled)
 	return rc;
 }
 
-/* Give back what is due, in the order of completion. */
+static bool inject_is_transfer(const struct mlgen_io *op)
+{
+	return op->op == MLGEN_READ || op->op == MLGEN_WRITE;
+}
+
+/*
+ * Give back what is due, in the order of completion. When the job ends, transfers that
+ * are not due are cancelled. The others report what they have done: the caller would not
+ * know of a file that was made or renamed.
+ */
 static unsigned give_due(struct fault *f, struct mlgen_io **io, unsigned max,
 			 uint64_t now)
 {
@@ -180,7 +189,7 @@ static unsigned give_due(struct fault *f, struct mlgen_io **io, unsigned max,
 			f->done[kept++] = s;
 			continue;
 		}
-		if (s->due_ns > now)
+		if (s->due_ns > now && inject_is_transfer(&s->io))
 			s->outer->result = -ECANCELED;
 		io[given++] = s->outer;
 		f->unused[f->unused_count++] = s;
