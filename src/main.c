@@ -11,6 +11,7 @@
 #include "ask/require.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "base/signals.h"
 #include "base/thread.h"
 #include "build/commit.h"
@@ -273,6 +274,7 @@ static void leave(void *arg)
 {
 	struct program *p = arg;
 
+	replace_stop();
 	output_discard(&p->text);
 	output_discard(&p->json);
 	output_discard(&p->html);

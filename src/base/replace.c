@@ -4,16 +4,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 
 #define SUFFIX ".part"
+
+/* replace_stop() waits this long for files that are being made, in steps of 1 ms. A
+ * filesystem may hang in there. */
+#define STOP_STEPS 1000
+#define STOP_STEP_NS 1000000
+
+/* A process ends as a whole, so this is one state for all files. */
+static struct {
+	_Atomic unsigned making; /* files that are not in r->temporary yet */
+	_Atomic bool is_stopped;
+} state;
 
 static char *name_beside(const char *target)
 {
@@ -44,19 +57,30 @@ mode_t replace_new_mode(void)
 	return 0666 & ~mask;
 }
 
-int replace_begin(struct replace *r, const char *target, mode_t mode)
+/* Make the file and note its name: replace_stop() sees both or neither. */
+static int make_temporary(struct replace *r, char *path)
 {
-	char *path = name_beside(target);
-	int rc = 0;
-
-	r->target = mem_strdup(target);
+	/* Either this load sees the flag, or replace_stop() sees the count. */
+	atomic_fetch_add(&state.making, 1);
+	if (atomic_load(&state.is_stopped)) {
+		atomic_fetch_sub(&state.making, 1);
+		for (;;)
+			pause();
+	}
 	r->fd = mkostemps(path, (int)strlen(SUFFIX), O_CLOEXEC);
-	if (r->fd < 0)
-		rc = -errno;
+	int rc = r->fd < 0 ? -errno : 0;
 	if (rc)
 		mem_free(path);
 	else
 		atomic_store(&r->temporary, path);
+	atomic_fetch_sub(&state.making, 1);
+	return rc;
+}
+
+int replace_begin(struct replace *r, const char *target, mode_t mode)
+{
+	r->target = mem_strdup(target);
+	int rc = make_temporary(r, name_beside(target));
 	if (rc == 0 && fchmod(r->fd, mode) != 0)
 		rc = -errno;
 	if (rc)
@@ -82,6 +106,15 @@ int replace_commit(struct replace *r)
 void replace_abandon(struct replace *r)
 {
 	replace_fini(r);
+}
+
+void replace_stop(void)
+{
+	const struct timespec step = { .tv_nsec = STOP_STEP_NS };
+
+	atomic_store(&state.is_stopped, true);
+	for (int i = 0; i < STOP_STEPS && atomic_load(&state.making); i++)
+		nanosleep(&step, NULL);
 }
 
 void replace_discard(struct replace *r)

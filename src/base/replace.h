@@ -27,6 +27,11 @@ int replace_commit(struct replace *r);
 /* Leaves the old file; takes a zeroed, failed or committed one. */
 void replace_abandon(struct replace *r);
 
-/* From another thread, before the program ends at once: what is half-written
- * goes. */
+/*
+ * From another thread, before the program ends at once: a file that is half-written
+ * is removed. Call replace_stop() first, once for all of them: after it replace_begin()
+ * does not return any more, so that no file is made after those that are there were
+ * removed.
+ */
+void replace_stop(void);
 void replace_discard(struct replace *r);

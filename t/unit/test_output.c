@@ -4,12 +4,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/replace.h"
 #include "report/output.h"
 #include "suites.h"
 
@@ -279,6 +282,42 @@ START_TEST(a_zeroed_one_can_be_abandoned)
 }
 END_TEST
 
+/* The letter of /proc/PID/stat. */
+static char process_state(pid_t pid)
+{
+	char name[64], state = '?';
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	f = fopen(name, "r");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_eq(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+	fclose(f);
+	return state;
+}
+
+START_TEST(no_file_is_made_once_they_are_stopped)
+{
+	struct replace r = { 0 };
+	pid_t child = fork();
+	char state;
+	int status;
+
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		replace_stop();
+		_exit(replace_begin(&r, path, 0600) < 0);
+	}
+	do
+		state = process_state(child);
+	while (state != 'S' && state != 'Z');
+	ck_assert_uint_eq(files_in_directory(), 0);
+	kill(child, SIGKILL);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
+}
+END_TEST
+
 Suite *suite_output(void)
 {
 	Suite *s = suite_create("output");
@@ -300,6 +339,7 @@ Suite *suite_output(void)
 	tcase_add_loop_test(t, what_cannot_be_written_is_refused_when_opened, 0,
 			    (int)(sizeof(refused) / sizeof(refused[0])));
 	tcase_add_test(t, a_zeroed_one_can_be_abandoned);
+	tcase_add_test(t, no_file_is_made_once_they_are_stopped);
 	suite_add_tcase(s, t);
 	return s;
 }
