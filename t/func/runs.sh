@@ -13,6 +13,8 @@
 #				function, so that $pid is the program
 #	finish			wait for that; its status is in $status
 #	is_gone			it has ended, or is about to be waited for
+#	stands_still		stop it by SIGSTOP, and wait until it is; SIGCONT
+#				lets it go on
 #	poll COMMAND...		until COMMAND succeeds; fails after half a minute
 #	is_memory DIRECTORY	the filesystem there keeps files in memory
 #	own_mounts		what is mounted from here on is the script's alone,
@@ -118,9 +120,28 @@ finish()
 	status=$?
 }
 
+# The letter of the state in /proc/PID/stat goes to $state, without a program being
+# started; 1: there is no such process.
+read_state()
+{
+	{ read -r state <"/proc/$pid/stat"; } 2>/dev/null || return 1
+	state=${state##*) }
+	state=${state%% *}
+}
+
 is_gone()
 {
-	[ ! -d "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status"
+	! read_state || [ "$state" = Z ]
+}
+
+# A thread on another CPU goes on for some microseconds after the signal.
+stands_still()
+{
+	kill -STOP "$pid" 2>/dev/null || return 1
+	until is_gone; do
+		[ "$state" != T ] || return 0
+	done
+	return 1
 }
 
 poll()
