@@ -8,19 +8,49 @@
 
 # Six hundred thousand times one of 300 files: a scan that takes its time.
 mkdir -p scan
-(cd scan && seq 300 | sed 's/$/.raw/' | xargs -I{} sh -c 'echo >"$1"' sh {})
-awk 'BEGIN { for (i = 0; i < 600000; i++) print i % 300 + 1 ".raw" }' >list
+for i in 1 2 3; do
+	for j in 0 1 2 3 4 5 6 7 8 9; do
+		for k in 0 1 2 3 4 5 6 7 8 9; do
+			echo >scan/$i$j$k.raw
+		done
+	done
+done
+files=$(cd scan && ls)
+yes "$files" | head -n 600000 >list
+head -n 15000 list >short
 
-# in_scan: it has the list open.
-in_scan()
+# has_open FILE: the program does.
+has_open()
 {
-	find "/proc/$pid/fd" -lname "$T/list" 2>/dev/null | grep -q .
+	for fd in "/proc/$pid/fd"/*; do
+		# shellcheck disable=SC3013 # every sh here has it
+		[ ! "$fd" -ef "$1" ] || return 0
+	done
+	return 1
 }
 
-# is_up: it takes signals by now.
+# stops_in_scan LIST: it stands still, and has the list open.
+stops_in_scan()
+{
+	has_open "$1" && stands_still || return 1
+	has_open "$1" && return
+	kill -CONT "$pid"
+	return 1
+}
+
+# in_scan SIGNAL [LIST]: the signal comes in a scan.
+in_scan()
+{
+	poll stops_in_scan "${2-list}"
+	kill "-$1" "$pid"
+	kill -CONT "$pid"
+}
+
+# is_up: it takes signals by now, which a thread does.
 is_up()
 {
-	[ "$(find "/proc/$pid/task" -maxdepth 1 2>/dev/null | wc -l)" -ge 3 ]
+	set -- "/proc/$pid/task"/*
+	[ $# -ge 2 ]
 }
 
 # gone TITLE: soon, with status 130 and nothing half-written.
@@ -30,30 +60,46 @@ gone()
 	is_gone || kill -KILL "$pid"
 	finish
 	is "... with status 130" "$status" 130
-	is "... and nothing half-written" "$(echo run.json*)" "${2:-run.json*}"
+	is "... and nothing half-written" "$(echo .run.json* run.json*)" \
+		".run.json* ${2:-run.json*}"
 }
 
 scan="--name=x --dataset=scan --format=raw --directory=$T/scan
-	--file_list=$T/list --compute_time=1ms --json=$T/run.json"
+	--compute_time=1ms --json=$T/run.json"
 for sig in INT TERM HUP; do
 	# shellcheck disable=SC2086 # several options
-	background "$MLGEN" $scan
-	poll in_scan
-	kill -$sig "$pid"
+	background "$MLGEN" $scan --file_list="$T/list"
+	in_scan $sig
 	gone "SIG$sig: a scan"
 	is "... which says so" "$(cat err)" "mlgen: interrupted"
 done
 # shellcheck disable=SC2086
-background "$MLGEN" $scan --dry-run
-poll in_scan
-kill -TERM "$pid"
+background "$MLGEN" $scan --file_list="$T/list" --dry-run
+in_scan TERM
 gone "a dry run"
+
+# used_ticks: the time that it has used, in hundredths of a second.
+used_ticks()
+{
+	read -r stat <"/proc/$pid/stat" || return 1
+	# shellcheck disable=SC2086 # a word for each field
+	set -- ${stat##*) }
+	ticks=$((${12} + ${13}))
+}
+# goes_on: it has used more time than at the signal.
+goes_on()
+{
+	used_ticks && [ $ticks -gt $((before + 2)) ]
+}
 # shellcheck disable=SC2086
-background env nohup "$MLGEN" $scan --dry-run
-poll in_scan
+background env nohup "$MLGEN" $scan --file_list="$T/list" --dry-run
+poll stops_in_scan list
+used_ticks
+before=$ticks
 kill -HUP "$pid"
-ok "SIGHUP is none for what nohup started" poll in_scan
-kill -TERM "$pid"
+kill -CONT "$pid"
+ok "SIGHUP is none for what nohup started" poll goes_on
+in_scan TERM
 gone "... which SIGTERM"
 
 mkfifo fifo.job
@@ -73,9 +119,10 @@ kill "$sleeper"
 
 # Between two probes it looks at its files again, for most of its time.
 # shellcheck disable=SC2086
-background "$MLGEN" $scan --steps=3 --find-max=batch_size --require='steps>=1'
+background "$MLGEN" $scan --file_list="$T/short" --steps=3 --find-max=batch_size \
+	--require='steps>=1'
 poll grep -qE '^ *(short|full) ' out
-kill -INT "$pid"
+in_scan INT short
 gone "a search between its probes" run.json
 is "... with a document of what there is" \
 	"$(json run.json find_max.interrupted)" true
@@ -84,6 +131,11 @@ rm -f run.json
 # ---- readers that leave
 null="--name=x --ioengine=null --format=raw --num_files=64 --sample_size=4k
 	--compute_time=1ms --epochs=1"
+# waits_at_log: the program is about to write its log. The shell has the fifo open, too.
+waits_at_log()
+{
+	read -r name <"/proc/$pid/comm" && [ "$name" != sh ] && has_open log.fifo
+}
 # run_to COMMAND...: its status goes to the file status, and descriptor 3 to a
 # reader that leaves after a byte, or at once.
 run_to()
@@ -95,7 +147,7 @@ run_to()
 mkfifo log.fifo
 # shellcheck disable=SC2086
 {
-	run_to "$MLGEN" $null --epochs=200 --status-interval=10ms 2>&1 >out |
+	run_to "$MLGEN" $null --epochs=5 --status-interval=10ms 2>&1 >out |
 		head -c 1 >byte
 	is_json "a reader of stderr that leaves costs nobody the JSON" run.json
 	is "... and is no failure" "$(cat status)" 0
@@ -103,11 +155,17 @@ mkfifo log.fifo
 	is_json "a reader of the report that leaves costs nobody the JSON" \
 		run.json
 	is "... but is a failure" "$(cat status)" 1
-	head -c 1 log.fifo >byte &
-	run_to "$MLGEN" $null --epochs=10 --log=log.fifo --log_interval=10ms \
-		>out 2>err
+	# There is no room in the pipe, so the log cannot be written before the reader leaves.
+	exec 7<>log.fifo
+	head -c 65536 /dev/zero >&7
+	rm -f run.json
+	background sh -c 'exec 7>&-; exec "$@"' sh "$MLGEN" $null --json=run.json \
+		--log=log.fifo --log_interval=10ms
+	poll waits_at_log
+	exec 7>&-
+	finish
 	is_json "a reader of the log that leaves costs nobody the JSON" run.json
-	is "... but is a failure" "$(cat status)" 1
+	is "... but is a failure" "$status" 1
 	like "... which is told" "$(cat err)" \
 		'^mlgen: log=log.fifo: Broken pipe$'
 }
