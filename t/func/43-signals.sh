@@ -26,16 +26,18 @@ under_way()
 reported()
 {
 	finish
-	is "$1: status 130" "$status" 130
-	like "$1: the first line says so" "$(head -n 1 out)" \
+	title=$1
+	is "$title: status 130" "$status" 130
+	like "$title: the first line says so" "$(head -n 1 out)" \
 		'^x: .*\(interrupted after [0-9,]+ steps?\)'
-	is_json "$1: the JSON document is whole" run.json
-	is "$1: and says so" "$(json run.json interrupted) $(ml run.json interrupted)" \
-		"true true"
-	is "$1: every accelerator has done the same steps" \
-		"$(ml run.json samples sample_bytes)" \
-		"$(($(ml run.json steps) * 4)) $(($(ml run.json steps) * 8192))"
-	is "$1: stderr has one note" "$(cat err)" \
+	is_json "$title: the JSON document is whole" run.json
+	# shellcheck disable=SC2046 # a word for each value
+	set -- $(json run.json interrupted jobs.0.ml.interrupted jobs.0.ml.samples \
+		jobs.0.ml.sample_bytes jobs.0.ml.steps)
+	is "$title: and says so" "$1 $2" "true true"
+	is "$title: every accelerator has done the same steps" "$3 $4" \
+		"$(($5 * 4)) $(($5 * 8192))"
+	is "$title: stderr has one note" "$(cat err)" \
 		"mlgen: note: interrupted: nothing more is begun, and the report comes within a second (once more to leave at once)"
 }
 
@@ -85,7 +87,14 @@ is "a requirement does not hide the interruption" "$status" 130
 rm -f run.json log.csv
 # shellcheck disable=SC2086
 background "$MLGEN" $job --startdelay=1h
-poll test -s log.csv
+# The log is opened after SIGUSR1 is blocked, which ends a program otherwise.
+poll test -e log.csv
+answers()
+{
+	kill -USR1 "$pid"
+	[ -s err ]
+}
+poll answers
 kill -INT "$pid"
 ok "a job that waits for its start is left at once" poll is_gone
 is_gone || kill -INT "$pid"
