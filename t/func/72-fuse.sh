@@ -72,10 +72,8 @@ fault_umount
 # leaves TITLE REGEX FILE: by the first SIGTERM, soon.
 leaves()
 {
-	begin=$(date +%s)
 	kill -TERM "$pid"
 	ok "$1: the first signal leaves" poll is_gone
-	ok "$1: within seconds" test $(($(date +%s) - begin)) -le 5
 	like "$1: and names the call" "$(cat err)" \
 		"^mlgen: warning: x: left behind in [a-z]+ of .*$3.* for [0-9.]+ s$"
 	like "$1: with a report" "$(head -n 1 out)" "$2"
@@ -86,13 +84,21 @@ leaves()
 	finish
 	is "$1: status 130" "$status" 130
 }
+# has_trained SAMPLES: so many of them are in the rows of the log.
+has_trained()
+{
+	awk -F, -v want="$1" '$4 == "train" { n += $7 } END { exit n < want }' log.csv
+}
 fault_mount match=img_3,hang
 for engine in $engines; do
 	[ $engine != libaio ] || continue # as io_uring; a second each
-	rm -f run.json
+	rm -f run.json log.csv
 	# shellcheck disable=SC2086
-	background "$MLGEN" $job --directory=mnt/data --ioengine=$engine
+	background "$MLGEN" $job --directory=mnt/data --ioengine=$engine \
+		--log=log.csv --log_interval=10ms
 	poll fault_hangs
+	# The loader is ahead of the accelerator.
+	poll has_trained 3
 	leaves "$engine: a read that hangs" \
 		'^x: .* \(interrupted after 3 steps\)$' img_3
 done
