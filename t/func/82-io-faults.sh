@@ -199,13 +199,26 @@ for how in "none read 5" "write read 5" "read write 5" \
 done
 
 # ---- whichever operation fails
+# What the run has left: the lines of nth.err, those that name path, operation and error,
+# and whether the report says that the run ended too early, and is whole.
+nth_results()
+{
+	awk -v error='^mlgen: x\\.0\\.0: ((read|write) at [0-9]+|fsync|close): Input/output error\\. ' '
+	FILENAME == "nth.err" { lines++; named += $0 ~ error; next }
+	/^      "io": / { in_io = 1 }
+	in_io && /^        "complete": false/ { early = 1 }
+	/^      "error_text": / { text = 1 }
+	{ last = $0 }
+	END { print lines + 0, named + 0, early && text && last == "}" }' \
+		nth.err nth.json 2>/dev/null
+}
 # One run, in which operation $2 of engine $1 fails; 0: it failed as it should;
 # 1: it passed; 2: neither, and $why says what.
 nth_run()
 {
 	timeout 30 "$MLGEN" --name=x --rw=randrw --size=32k --bs=4k --fsync=3 \
 		--end_fsync=1 --ioengine=fault --engine="$1" --fail_after="$2" \
-		--iodepth="$(depth_of "$1")" --json=nth.json --quiet \
+		--iodepth="$3" --json=nth.json --quiet \
 		>nth.out 2>nth.err </dev/null
 	nth_status=$?
 	if [ $nth_status -eq 0 ] && [ ! -s nth.err ] &&
@@ -218,27 +231,24 @@ nth_run()
 		return 0
 	elif [ $nth_status -ne 1 ]; then
 		why="status $nth_status"
-	elif [ "$(wc -l <nth.err)" -ne 1 ]; then
-		why="not one line"
-	elif ! grep -Eq '^mlgen: x\.0\.0: ((read|write) at [0-9]+|fsync|close): Input/output error\. ' nth.err; then
-		why="no path, operation and error"
-	elif [ "$(json nth.json jobs.0.io.complete)" != false ] ||
-		[ "$(json nth.json jobs.0.error_text)" = absent ] ||
-		! tail -n 1 nth.json | grep -qx '}'; then
-		why="no whole report"
-	else
-		return 0
+		return 2
 	fi
+	case $(nth_results) in
+	"1 1 1")	return 0 ;;
+	"1 1 "*)	why="no whole report" ;;
+	"1 "*)		why="no path, operation and error" ;;
+	*)		why="not one line" ;;
+	esac
 	return 2
 }
 # Open, 8 transfers, 2 syncs at least, close.
 for engine in $engines null; do
-	nth=0 rc=0
+	nth=0 rc=0 depth=$(depth_of "$engine")
 	while [ $rc -eq 0 ]; do
 		nth=$((nth + 1))
 		rm -f nth.json
 		rc=0
-		nth_run "$engine" $nth || rc=$?
+		nth_run "$engine" $nth "$depth" || rc=$?
 	done
 	if [ $rc -eq 1 ] && [ $nth -ge 12 ]; then
 		tap_pass "$engine: each of $((nth - 1)) operations may fail"
