@@ -168,21 +168,40 @@ train()
 		"$@"
 }
 ok "there is a dataset" train --phase=prepare --checkpoint_every=
+# stops_in_part: the run of train_slowly stands still while it writes d/$part.
+stops_in_part()
+{
+	[ -e "d/$part/model_states-0.pt" ] && stands_still
+}
+
+# train_slowly OPTION...: until it stands still there, again if it was through by then.
+train_slowly()
+{
+	for try in 1 2 3 4 5 6 7 8 9; do
+		rm -rf d
+		background "$MLGEN" --name=x --directory="$T/data" --format=raw \
+			--num_files=4 --sample_size=4k --compute_time=1ms \
+			--checkpoint_layout=stream --checkpoint_size=64k --bs=16k \
+			--checkpoint_directory=d --checkpoint_every="2 steps" \
+			--quiet --ioengine=fault --engine=psync --delay_every=1 \
+			--delay=50ms "$@"
+		poll stops_in_part &&
+			grep -q '"complete": false' "d/$part/mlgen-checkpoint.json" &&
+			return
+		note "try $try came too late"
+		kill -CONT "$pid"
+		finish
+	done
+}
 for commit in 0 1; do
 	part=global_epoch1_step2
 	[ $commit = 0 ] || part=.$part.part
-	rm -rf d
-	background "$MLGEN" --name=x --directory="$T/data" --format=raw \
-		--num_files=4 --sample_size=4k --compute_time=1ms \
-		--checkpoint_layout=stream --checkpoint_size=64k --bs=16k \
-		--checkpoint_directory=d --checkpoint_every="2 steps" --quiet \
-		--ioengine=fault --engine=psync --delay_every=1 --delay=100ms \
-		--rename_commit=$commit
-	poll test -e d/$part/model_states-0.pt
+	train_slowly --rename_commit=$commit
 	exits "rename_commit=$commit: a name that another run writes is refused" \
 		1 train
 	like "... with its process and the ways out" "$(cat err)" \
 		"^mlgen: d/$part: is that of pid $pid on host $host, which began it .* ago and still runs; another checkpoint_directory=, or --replace removes it"
+	kill -CONT "$pid"
 	finish
 	is "... which is not disturbed" "$status $(whole)" "0 2"
 	exits "... and once it is over, is replaced" 0 train
