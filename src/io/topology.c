@@ -421,15 +421,6 @@ void node_set_merge(struct node_set *to, const struct node_set *from)
 		to->bits[i] |= from->bits[i];
 }
 
-unsigned node_set_count(const struct node_set *s)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < TOPOLOGY_NODES / 64; i++)
-		n += (unsigned)__builtin_popcountll(s->bits[i]);
-	return n;
-}
-
 static bool has_node(const struct node_set *s, unsigned node)
 {
 	return node < TOPOLOGY_NODES && (s->bits[node / 64] >> (node % 64)) & 1;

@@ -63,7 +63,6 @@ struct node_set {
 
 void node_set_add(struct node_set *s, unsigned node);
 void node_set_merge(struct node_set *to, const struct node_set *from);
-unsigned node_set_count(const struct node_set *s);
 /* "0-1,3", appended. */
 void node_set_text(const struct node_set *s, struct buf *out);
 

@@ -280,7 +280,7 @@ void text_numa(struct buf *text, const struct text_block *b)
 	buf_add(text, page_of(b->result)->workers);
 	if (has_text(n->loader_nodes))
 		buf_addf(text, " on node%s %s",
-			 node_set_count(&n->seen) == 1 ? "" : "s",
+			 strpbrk(n->loader_nodes, ",-") ? "s" : "",
 			 n->loader_nodes);
 	if (is_known)
 		put_far(text, b);
