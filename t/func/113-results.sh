@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 113-results.sh - reports are read again: as a table, side by side, merged.
-# Alone: rates of short runs are compared, which others on the machine would spoil.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
+virtual_time
+# Sleepers wake late, so that rates and shares have digits behind their point.
+export SLEEPS_LATE_NS=37123
 
 # run NAME OPTION...: a short training without storage, its report in NAME.json.
 run()
@@ -217,7 +219,9 @@ client()
 		>"$1.json"
 }
 run a --accelerators=2
+SLEEPS_LATE_NS=54321
 run b --accelerators=2
+SLEEPS_LATE_NS=37123
 client c1 a host1 1000000
 client c2 b host2 1000002
 client c3 a host1 9000000
