@@ -3,6 +3,7 @@
 #include "sim.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 static struct {
 	struct sim_storage done;
 	uint64_t free_ns; /* when the device has served all so far */
+	uint64_t first_read_ns;
 	struct file {
 		ino_t inode;   /* 0 = unused */
 		uint64_t name; /* its hash, when it was opened last */
@@ -113,6 +115,16 @@ void sim_open_takes(void)
 	take(sim_now_ns() + sim_option("STORAGE_OPEN_NS", 20000));
 }
 
+/* The option says how long after the first read memory serves all of them. */
+static bool is_warm(void)
+{
+	uint64_t after_ms = sim_option("STORAGE_WARM_AFTER_MS", UINT64_MAX);
+
+	if (storage.first_read_ns == 0)
+		storage.first_read_ns = sim_now_ns();
+	return (sim_now_ns() - storage.first_read_ns) / 1000000 >= after_ms;
+}
+
 void sim_read_takes(int fd, uint64_t off, ssize_t bytes)
 {
 	uint64_t size = bytes > 0 ? (uint64_t)bytes : 0;
@@ -123,7 +135,8 @@ void sim_read_takes(int fd, uint64_t off, ssize_t bytes)
 	if (sim_thread() == 0)
 		return;
 	name = name_of(fd);
-	if (draw(name, off, 1) % 100 < sim_option("STORAGE_CACHED", 0)) {
+	if (is_warm() ||
+	    draw(name, off, 1) % 100 < sim_option("STORAGE_CACHED", 0)) {
 		take(sim_now_ns() + 1000 + copied_ns);
 		return;
 	}
