@@ -154,8 +154,7 @@ is "and the log has nothing" "$(cat n.iolog)" 'fio version 3 iolog'
 background "$MLGEN" --quiet --ceiling=no --name=l --rw=randread --size=1m \
 	--directory=d --bs=4k --thinktime=1ms --time_based --runtime=60 \
 	--write_iolog=l.iolog --status-interval=100ms
-ok "a run that has begun" poll grep -q 'l' out err
-sleep 1
+ok "a run has read something" poll grep -q '  l  r=[1-9]' err
 kill -INT $pid
 finish
 is "and is interrupted" $status 130
