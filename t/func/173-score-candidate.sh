@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 173-score-candidate.sh - the candidate of a score may be a job, which is run for it; and documents of scores in tables.
-# Alone: it looks for temporary files of mlgen's, and sends a signal to a run.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
