@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 194-metrics.sh - --metrics serves what the report says, and bears any client; --metrics-file has the same.
-# Alone: a thousand connections
+# Sleeps: its server waits for clients that say nothing.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"
@@ -164,8 +164,9 @@ is "a port that is in use is refused" "$("$MLGEN" two.job \
 	--metrics="$(url | sed 's/.*:\([0-9]*\).*/\1/')" 2>&1; echo $?)" \
 	"mlgen: metrics=$(url | sed 's/.*:\([0-9]*\).*/\1/'): Address already in use; another program, or mlgen, serves there: port 0 is one that is free
 2"
-is "what is no page is not found" "$($python "$client" status "$(url | sed 's/metrics$//')")" 404
-is "nothing can be sent there" "$($python "$client" status "$(url)" POST)" 405
+is "what is no page is not found, and nothing can be sent to one" \
+	"$($python "$client" status "$(url | sed 's/metrics$//')" GET "$(url)" POST |
+		paste -sd' ' -)" '404 405'
 ok "when the run is over it waits for one more scrape" poll grep -q 'metrics stay' err
 is "and is served before anything is prepared" "$(grep -nE 'metrics are at|writing' err |
 	sed 's/:.*//' | paste -sd' ' -)" '1 2'
@@ -182,26 +183,37 @@ is "and so is what was read" \
 	"$(value last.txt "mlgen_read_bytes_total{host=\"$host\",section=\"t\"}")" \
 	"$(json t.json jobs.0.read.io_bytes)"
 
-# Two seconds, with all that a server has to bear in the middle.
+# All that a server has to bear, while a third job keeps the run from its end: the last
+# of the requests that wait would end a run that only lingers.
+cat two.job - >held.job <<'END'
+[hold]
+rate_iops=10
+time_based
+runtime=10m
+END
+# is_done JOB OPERATION: the page after.txt says that all of its operations were done
+is_done()
+{
+	page after.txt && [ "$(value after.txt \
+		"mlgen_$2_ios_total{host=\"$host\",section=\"$1\"}")" = 2000 ]
+}
 here=127.0.0.1
 grep -qs '^0*1 ' /proc/net/if_inet6 && here='[::1]'
-start "$MLGEN" two.job --ceiling=no --metrics="$here:0" --metrics-linger=120s --json=h.json
+start "$MLGEN" held.job --ceiling=no --metrics="$here:0" --json=h.json
 poll grep -q 'metrics are at' err
-ok "clients do what they can" $python "$client" hostile "$(url)"
-ok "and the run comes to its end" poll grep -q 'metrics stay' err
-ok "when they are gone a page can be had" poll page after.txt
-finish
-is "which was the last one" "$status" 0
-is "all operations were done meanwhile" \
-	"$(json h.json jobs.0.read.total_ios jobs.1.write.total_ios)" '2000 2000'
-like "and the form is that of Prometheus" "$(head -n 1 after.txt)" \
-	'^text/plain; version=0\.0\.4; charset=utf-8$'
-
-start "$MLGEN" two.job --section=plain --ceiling=no --io_size=640k --metrics=0 --metrics-linger=120s
-poll grep -q 'metrics stay' err
 is "of forty that wait it holds eight, and answers when they are gone" \
 	"$($python "$client" crowd "$(url)" "$pid")" '8 200'
+ok "clients do what they can" $python "$client" hostile "$(url)"
+ok "when they are gone a page can be had, and operations go on" poll is_done plain read
+like "and the form is that of Prometheus" "$(head -n 1 after.txt)" \
+	'^text/plain; version=0\.0\.4; charset=utf-8$'
+ok "so do those of the other job" poll is_done 'od\"d\\name' write
+kill -INT "$pid"
 finish
+is "a signal ends the run that is served" "$status" 130
+is "and all operations are in the report" \
+	"$(json h.json jobs.0.read.total_ios jobs.1.write.total_ios)" '2000 2000'
+
 start "$MLGEN" two.job --section=plain --ceiling=no --io_size=640k --metrics=0 --metrics-linger=120s
 poll grep -q 'metrics stay' err
 kill -INT "$pid"
