@@ -86,7 +86,10 @@ like "which is told, too" "$(cat err)" 'metrics-linger: nothing is served'
 if [ "$has_small" ]; then
 	background "$MLGEN" two.job --ceiling=no --metrics-file=small/m.prom --json=full.json
 	ok "a page is there from the beginning" poll test -s small/m.prom
+	# The run waits until the disk is full, however long that takes.
+	kill -STOP "$pid"
 	dd if=/dev/zero of=small/full bs=4k 2>dd.err
+	kill -CONT "$pid"
 	finish
 	is "a full disk is an error of the run" "$status" 1
 	like "which is told" "$(cat err)" \
