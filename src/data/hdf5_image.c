@@ -268,18 +268,32 @@ static int unknown_layout(struct mlgen_err *err)
 			  v[0], v[1], v[2]);
 }
 
+/* Let libhdf5 write and open files to find their layout; head_bytes stays 0 if this fails. */
+static int learn_layout(struct hdf5_image *im, unsigned rank,
+			struct mlgen_err *err)
+{
+	*im = (struct hdf5_image){ .rank = rank };
+	im->head_bytes = make_head(rank, marks, im->head);
+	if (im->head_bytes && find_places(im) && is_right(im) &&
+	    hdf5_image_learn(im, marks) == 0)
+		return 0;
+	im->head_bytes = 0;
+	return unknown_layout(err);
+}
+
 int hdf5_image_init(struct hdf5_image *im, unsigned rank, struct mlgen_err *err)
 {
+	static struct hdf5_image layouts[HDF5_RANK_MAX + 1];
+	int rc = 0;
+
 	assert(rank <= HDF5_RANK_MAX);
-	*im = (struct hdf5_image){ .rank = rank };
 	h5 = hdf5_library(err);
 	if (!h5)
 		return -ENOENT;
-	im->head_bytes = make_head(rank, marks, im->head);
-	if (im->head_bytes == 0 || !find_places(im) || !is_right(im) ||
-	    hdf5_image_learn(im, marks))
-		return unknown_layout(err);
-	return 0;
+	if (layouts[rank].head_bytes == 0)
+		rc = learn_layout(&layouts[rank], rank, err);
+	*im = layouts[rank];
+	return rc;
 }
 
 void hdf5_image_fill(const struct hdf5_image *im, const uint64_t *sides,

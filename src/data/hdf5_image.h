@@ -44,8 +44,11 @@ struct hdf5_image {
 	uint64_t sieve_bytes;
 };
 
-/* One thread at a time. 0, or -EINVAL with err: a libhdf5 that lays files out
- * in a way that is not known here. */
+/*
+ * One thread at a time. The first call for a rank asks libhdf5, and later calls
+ * copy its answer. 0, or -EINVAL with err if libhdf5 lays files out in a way that
+ * mlgen does not know.
+ */
 int hdf5_image_init(struct hdf5_image *im, unsigned rank,
 		    struct mlgen_err *err);
 
