@@ -44,6 +44,23 @@ static size_t record_name(const struct shard *f, const struct shard_piece *p,
 	return (size_t)n;
 }
 
+/* The length of record_name() without printing the name: a dry run adds up the
+ * sizes of all records of all files. */
+static size_t name_bytes(const struct shard *f, const struct shard_piece *p)
+{
+	size_t n = strlen(f->zip.stem);
+
+	if (!is_tensor(f, p->order))
+		return n +
+		       (p->order == 0 ? sizeof("/data.pkl")
+				      : sizeof("/version")) -
+		       1;
+	n += sizeof("/data/"); /* and the first digit */
+	for (uint64_t v = p->tensor; v >= 10; v /= 10)
+		n++;
+	return n;
+}
+
 static uint64_t record_bytes(const struct shard *f, const struct shard_piece *p)
 {
 	struct state_tensor t;
@@ -88,21 +105,17 @@ static uint64_t padding_bytes(uint64_t off)
 
 static uint64_t padding_off(const struct shard *f, const struct shard_piece *p)
 {
-	char name[NAME_MAX_BYTES];
-
-	return p->record_off + TORCH_LOCAL_BYTES + record_name(f, p, name) +
+	return p->record_off + TORCH_LOCAL_BYTES + name_bytes(f, p) +
 	       zip64_bytes(p);
 }
 
 static uint64_t part_bytes(const struct shard *f, const struct shard_piece *p)
 {
-	char name[NAME_MAX_BYTES];
-
 	switch (p->part) {
 	case TORCH_LOCAL:
 		return TORCH_LOCAL_BYTES;
 	case TORCH_NAME:
-		return record_name(f, p, name);
+		return name_bytes(f, p);
 	case TORCH_ZIP64:
 		return zip64_bytes(p);
 	case TORCH_PADDING:
@@ -181,7 +194,6 @@ static void put_zip64(struct window *w, const struct shard_piece *p,
 static void put_local(const struct shard *f, const struct shard_piece *p,
 		      struct window *w)
 {
-	char name[NAME_MAX_BYTES];
 	uint64_t extra = zip64_bytes(p) + padding_bytes(padding_off(f, p));
 
 	window_text(w, "PK\3\4");
@@ -189,7 +201,7 @@ static void put_local(const struct shard *f, const struct shard_piece *p,
 	put_common(w);
 	window_number(w, 8, 0);
 	window_number(w, 4, 0);
-	window_number(w, 2, record_name(f, p, name));
+	window_number(w, 2, name_bytes(f, p));
 	window_number(w, 2, (unsigned)extra);
 }
 
@@ -248,16 +260,14 @@ static void put_descriptor(const struct shard *f, const struct shard_piece *p,
 
 static uint64_t entry_bytes(const struct shard *f, const struct shard_piece *p)
 {
-	char name[NAME_MAX_BYTES];
-
-	return CENTRAL_BYTES + record_name(f, p, name) + zip64_bytes(p);
+	return CENTRAL_BYTES + name_bytes(f, p) + zip64_bytes(p);
 }
 
 static void put_entry(const struct shard *f, const struct shard_piece *p,
 		      struct window *w)
 {
 	char name[NAME_MAX_BYTES];
-	size_t name_bytes = record_name(f, p, name);
+	size_t bytes = record_name(f, p, name);
 
 	window_text(w, "PK\1\2");
 	window_number(w, 4, 0); /* made by, version needed */
@@ -265,12 +275,12 @@ static void put_entry(const struct shard *f, const struct shard_piece *p,
 	window_number(w, 4, record_crc32(f, p));
 	window_number(w, 4, cap32(p->record_bytes));
 	window_number(w, 4, cap32(p->record_bytes));
-	window_number(w, 2, name_bytes);
+	window_number(w, 2, bytes);
 	window_number(w, 2, zip64_bytes(p));
 	window_number(w, 8, 0); /* comment, disk, internal attributes, ... */
 	window_number(w, 2, 0); /* ... external ones */
 	window_number(w, 4, cap32(p->record_off));
-	window_put(w, name, name_bytes);
+	window_put(w, name, bytes);
 	put_zip64(w, p, p->record_bytes);
 }
 
