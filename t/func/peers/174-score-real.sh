@@ -10,8 +10,8 @@
 python=/usr/bin/python3
 $python -c 'import numpy' 2>/dev/null || skip_all "python3-numpy is not here"
 
-files=96
-shape="--num_files=$files --sample_size=200k"
+files=48
+shape="--num_files=$files --sample_size=60k"
 # shellcheck disable=SC2086 # several options
 "$MLGEN" --name=unet3d --phase=prepare --format=npz $shape --directory=data \
 	--quiet >out 2>err || skip_all "no files to read: $(cat err)"
@@ -24,11 +24,12 @@ score()
 	status=$?
 	[ $status = 0 ] || [ $status = 3 ] || note "$(cat score.err)"
 }
-# like_train OPTION...: the job that is shipped, as train.py is.
+# like_train OPTION...: score the shipped job, run in the shape of train.py, against
+# the traces in $captured.
 like_train()
 {
 	# shellcheck disable=SC2086
-	score 1.mlt 2.mlt 3.mlt unet3d.job $shape --directory=data \
+	score $captured unet3d.job $shape --directory=data \
 		--batch_size=4 --read_threads=2 --prefetch=2 --epochs=3 \
 		--compute_time=10ms "$@"
 }
@@ -41,22 +42,30 @@ failing()
 	done | paste -s -d' ' -
 }
 
+has_floor=
 for backend in $backends; do
 	note "$backend"
-	for n in 1 2 3; do
-		"$MLGEN" --capture=$n.mlt --capture-backend="$backend" \
+	# A noise floor of the order takes three runs. One back end shows that it is known.
+	captured="1.mlt 2.mlt"
+	[ -n "$has_floor" ] || captured="$captured 3.mlt"
+	for trace in $captured; do
+		"$MLGEN" --capture="$trace" --capture-backend="$backend" \
 			--eta=never -- $python "$TOP/examples/train.py" data \
 			>train.out 2>&1 || note "$(cat train.out)"
 	done
-	score 1.mlt 2.mlt 3.mlt
-	is "$backend: three runs of a real loader ask for the same" \
+	# shellcheck disable=SC2086 # several traces
+	score $captured
+	is "$backend: several runs of a real loader ask for the same" \
 		"$(failing)" ""
 	like "of which nothing that decides is unknown" \
 		"$(json score.json score.m1 score.m2 score.m3 score.m4 score.m5 \
 			score.m6 score.m7)" '^([0-9.e-]+ ){6}[0-9.e-]+$'
-	like "and the noise floor is known: of the order of files" \
-		"$(json score.json score.phases.0.figures.14.figure \
-			score.phases.0.figures.14.floor)" '^order of two rounds [0-9]'
+	[ -n "$has_floor" ] ||
+		like "and the noise floor is known: of the order of files" \
+			"$(json score.json score.phases.0.figures.14.figure \
+				score.phases.0.figures.14.floor)" \
+			'^order of two rounds [0-9]'
+	has_floor=yes
 	is "its data is where the captures say that it is" \
 		"$(json score.json score.same_place)" true
 
