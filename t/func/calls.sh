@@ -10,7 +10,9 @@
 #				the same of those calls, of iovecs so many parts
 #	calls FILE [each]	those of the last time that FILE was opened, or of
 #				each time
-#	calls_of FILE...	the same of several, each behind its name
+#	calls_of FILE...	those of the last time of several files, each after
+#				the name of the file
+#	last_calls N FILE...	the same of the last N times that each was opened
 #	no_python_calls PYTHON	why calls of this Python, here, cannot be compared
 #				with those of the plans; nothing: they can
 #
@@ -57,9 +59,19 @@ trace()
 		64 "$@"
 }
 
-calls()
+# calls_in LAST NAMED FILE...: the calls of the last LAST times (0: all times) that each
+# FILE was opened, after its name if NAMED is "yes". One pass finds those of all files.
+calls_in()
 {
-	awk -v file="$1" -v each="${2:-}" '
+	calls_last=$1 calls_named=$2
+	shift 2
+	calls_files=$(printf '%s\n' "$@") awk -v last="$calls_last" \
+		-v named="$calls_named" '
+	BEGIN {
+		count = split(ENVIRON["calls_files"], names, "\n")
+		for (i = 1; i <= count; i++)
+			opens[names[i]] = 0
+	}
 	function argument(n,	i, rest) {
 		rest = $0
 		sub(/^[a-z0-9]*\(/, "", rest)
@@ -74,47 +86,67 @@ calls()
 		sub(/ .*/, "", text)
 		return text
 	}
-	# What is read may look like anything: from the end.
+	# What is read may look like anything, so these count from the end.
 	function last_argument(n,	rest, parts, count) {
 		rest = $0
 		sub(/\) += [^)]*$/, "", rest)
 		count = split(rest, parts, ", ")
 		return parts[count - n]
 	}
+	function say(file, text) {
+		seen[file, opens[file]] = seen[file, opens[file]] text "\n"
+	}
 	function read(length_bytes, off) {
-		seen = seen "read " length_bytes " @" off " = " result() "\n"
+		say(file, "read " length_bytes " @" off " = " result())
 	}
 	/^openat\(/ {
-		if (index($0, "\"" file "\"") && result() >= 0) {
-			if (each != "")
-				printf "%s", seen
-			fd = result()
-			copy = ""
-			seen = "open" (/O_DIRECT/ ? " direct" : "") "\n"
-			at = 0
-		}
+		split($0, parts, "\"")
+		fd = result()
+		if (fd < 0)
+			next
+		delete file_of[fd]
+		delete copied[fd]
+		if (!(parts[2] in opens))
+			next
+		file_of[fd] = parts[2]
+		fd_of[parts[2]] = fd
+		at[fd] = 0
+		opens[parts[2]]++
+		say(parts[2], "open" (/O_DIRECT/ ? " direct" : ""))
 		next
 	}
 	# libhdf5 looks whether what it has open is a symbolic link.
-	fd != "" && /^(lstat|newfstatat)\(/ && /AT_SYMLINK_NOFOLLOW|^lstat/ &&
-	index($0, "\"" file "\"") {
-		seen = seen "stat\n"
-		next
-	}
-	fd == "" || (argument(1) != fd && argument(1) != copy) { next }
-	/^close\(/ {
-		if (argument(1) == fd) {
-			seen = seen "close\n"
-			fd = ""
+	/^(lstat|newfstatat)\(/ && /AT_SYMLINK_NOFOLLOW|^lstat/ {
+		split($0, parts, "\"")
+		if (parts[2] in fd_of) {
+			say(parts[2], "stat")
+			next
 		}
-		copy = ""
 	}
-	/^(fstat|newfstatat)\(/ { seen = seen "stat\n" }
-	/^fcntl\(/ && /F_DUPFD/ { copy = result() }
-	/^lseek\(/ { at = result() }
+	{
+		of = argument(1)
+		fd = (of in copied) ? copied[of] : of
+		if (!(fd in file_of))
+			next
+		file = file_of[fd]
+	}
+	/^close\(/ {
+		if (of == fd) {
+			say(file, "close")
+			delete file_of[fd]
+			delete fd_of[file]
+		} else
+			delete copied[of]
+	}
+	/^(fstat|newfstatat)\(/ { say(file, "stat") }
+	/^fcntl\(/ && /F_DUPFD/ {
+		delete file_of[result()]
+		copied[result()] = fd
+	}
+	/^lseek\(/ { at[fd] = result() }
 	/^read\(/ {
-		read(last_argument(0), at)
-		at += result()
+		read(last_argument(0), at[fd])
+		at[fd] += result()
 	}
 	/^pread64\(/ { read(last_argument(1), last_argument(0)) }
 	/^preadv\(/ {
@@ -127,13 +159,34 @@ calls()
 		}
 		read(bytes, off)
 	}
-	END { printf "%s", seen }' trace
+	END {
+		for (i = 1; i <= count; i++) {
+			if (named == "yes")
+				print names[i]
+			n = opens[names[i]]
+			for (k = last && n > last ? n - last + 1 : 1; k <= n; k++)
+				printf "%s", seen[names[i], k]
+		}
+	}' trace
+}
+
+calls()
+{
+	if [ -n "${2-}" ]; then
+		calls_in 0 no "$1"
+	else
+		calls_in 1 no "$1"
+	fi
 }
 
 calls_of()
 {
-	for calls_file; do
-		echo "$calls_file"
-		calls "$calls_file"
-	done
+	calls_in 1 yes "$@"
+}
+
+last_calls()
+{
+	last_count=$1
+	shift
+	calls_in "$last_count" yes "$@"
 }

@@ -161,19 +161,12 @@ END
 job="--name=h --directory=data --dataset=scan --format=hdf5 --invalidate=0
 	--read_threads=1 --accelerators=1 --prefetch=1 --shuffle=none --quiet"
 
-# all_calls: of every file the last times that it was read, each of its samples.
+# all_calls: those of the last time that each sample of each file was read.
 all_calls()
 {
 	for path in data/*.hdf5; do
-		echo "$path"
 		samples=${path#data/}
-		calls "$path" each | awk -v last="${samples%%-*}" '
-		/^open/ { n++ }
-		{ seen[n] = seen[n] $0 "\n" }
-		END {
-			for (i = n - last + 1; i <= n; i++)
-				printf "%s", seen[i]
-		}'
+		last_calls "${samples%%-*}" "$path"
 	done
 }
 

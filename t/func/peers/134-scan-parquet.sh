@@ -217,14 +217,7 @@ if can_trace; then
 		trace "$MLGEN" $job --access=framework --ioengine=psync \
 			${columns:+"--read_columns=$columns"} >out 2>&1
 		for groups in 1 2 50; do
-			echo "data/$groups.parquet"
-			calls data/$groups.parquet each | awk -v last=$groups '
-			/^open/ { n++ }
-			{ seen[n] = seen[n] $0 "\n" }
-			END {
-				for (i = n - last + 1; i <= n; i++)
-					printf "%s", seen[i]
-			}'
+			last_calls $groups data/$groups.parquet
 		done >mlgen.calls
 		# shellcheck disable=SC2046
 		node npm/plan.mjs $(echo "$columns" | tr , ' ') >plan 2>&1

@@ -144,15 +144,7 @@ if can_trace; then
 		# shellcheck disable=SC2086
 		trace "$MLGEN" $job $whole --ioengine=psync >out 2>&1
 		for file in "1 1" "1000 4" "2 2" "every 7"; do
-			name=data/${file% *}.parquet
-			echo "$name"
-			calls "$name" each | awk -v last="${file#* }" '
-			/^open/ { n++ }
-			{ seen[n] = seen[n] $0 "\n" }
-			END {
-				for (i = n - last + 1; i <= n; i++)
-					printf "%s", seen[i]
-			}'
+			last_calls "${file#* }" "data/${file% *}.parquet"
 		done >mlgen.calls
 		ok "each row group is read as its footer says: $codec" \
 			diff plan mlgen.calls
