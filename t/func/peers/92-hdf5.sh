@@ -68,18 +68,6 @@ exits "a file that lost its end" 2 "$MLGEN" --name=h $job $framework \
 like "is an error" "$(cat err)" 'img_5_of_6\.hdf5: '
 
 # ---- call by call
-# last N: of the openings in the input.
-last()
-{
-	awk -v last="$1" '
-	/^open/ { n++ }
-	{ seen[n] = seen[n] $0 "\n" }
-	END {
-		for (i = n - last + 1; i <= n; i++)
-			printf "%s", seen[i]
-	}'
-}
-
 # The capture: h5py 3.7.0 with HDF5 1.10.8, a file of 8 samples of 114244
 # bytes, `f["records"][3]`.
 captured='open
@@ -104,76 +92,93 @@ else
 	trace "$MLGEN" --name=h $job $framework --num_files=4 \
 		--samples_per_file=8 --sample_size=114244 --ioengine=psync \
 		>out 2>&1
-	calls data/h/train/img_2_of_4.hdf5 each | last 8 >seen
+	last_calls 8 data/h/train/img_2_of_4.hdf5 >seen
 	is "a file is opened for each of its samples" "$(grep -c '^open' seen)" 8
 	is "row 3 is read as h5py was seen to read it" \
 		"$(awk '/^open/ { n++ } n == 4' seen)" "$captured"
 fi
 
-# ---- beside h5py itself
+# ---- next to h5py itself
 python=/usr/bin/python3
-"$python" -c 'import h5py' 2>/dev/null || {
-	skip "h5py reads the files" "$python has no h5py (Debian: python3-h5py)"
-	done_testing
-	exit
-}
 
-# check.py SAMPLES dlio|plain DIRECTORY: each file is the one
-# that h5py would have written for the array in it, and no two hold the same.
+# check.py: for each "DIRECTORY SAMPLES dlio|plain" on standard input, prints how many
+# files the directory has, or what is wrong with one. Each file has to be the one that
+# h5py would have written for the array in it, and no two begin with the same bytes.
 cat >check.py <<'END'
-import glob, os, sys, zlib
+import glob, sys, zlib
 import h5py
 
-samples, law, directory = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-files = sorted(glob.glob(directory + '/train/**/*.hdf5', recursive=True))
-heads = set()
-for name in files:
-    with h5py.File(name, 'r') as f:
-        assert list(f.keys()) == ['records'], (name, list(f.keys()))
-        d = f['records']
-        assert d.dtype == 'uint8' and d.shape[0] == samples, (name, d)
-        assert d.ndim == (3 if law == 'dlio' else 2), (name, d.shape)
-        assert d.chunks is None and d.maxshape == d.shape, name
-        place, x = d.id.get_offset(), d[()]
-    with open(name, 'rb') as f:
-        raw = f.read()
-    assert raw[place:] == x.tobytes(), name + ': samples are not where they lie'
-    noise = raw[place:][:1 << 16]
-    assert len(zlib.compress(noise, 1)) >= len(noise), name
-    with h5py.File('same.hdf5', 'w') as f:
-        f.create_dataset('records', data=x)
-    with open('same.hdf5', 'rb') as f:
-        assert f.read() == raw, name + ' is not as h5py writes it'
-    heads.add(x.tobytes()[:64])
-assert len(heads) == len(files), 'two files begin alike'
-print(len(files))
+def check(directory, samples, law):
+    files = sorted(glob.glob(directory + '/train/**/*.hdf5', recursive=True))
+    heads = set()
+    for name in files:
+        with h5py.File(name, 'r') as f:
+            assert list(f.keys()) == ['records'], (name, list(f.keys()))
+            d = f['records']
+            assert d.dtype == 'uint8' and d.shape[0] == samples, (name, d)
+            assert d.ndim == (3 if law == 'dlio' else 2), (name, d.shape)
+            assert d.chunks is None and d.maxshape == d.shape, name
+            place, x = d.id.get_offset(), d[()]
+        with open(name, 'rb') as f:
+            raw = f.read()
+        assert raw[place:] == x.tobytes(), name + ': samples are not where they lie'
+        noise = raw[place:][:1 << 16]
+        assert len(zlib.compress(noise, 1)) >= len(noise), name
+        with h5py.File('same.hdf5', 'w') as f:
+            f.create_dataset('records', data=x)
+        with open('same.hdf5', 'rb') as f:
+            assert f.read() == raw, name + ' is not as h5py writes it'
+        heads.add(x.tobytes()[:64])
+    assert len(heads) == len(files), 'two files begin alike'
+    return len(files)
+
+for line in sys.stdin:
+    directory, samples, law = line.split()
+    try:
+        print(check(directory, int(samples), law), flush=True)
+    except Exception as e:
+        print(repr(e), flush=True)
 END
 
-# makes TITLE FILES SAMPLES dlio|plain OPTION...
+# makes TITLE FILES SAMPLES dlio|plain OPTION...: writes files, which check.py reads
+# when all are there.
 makes()
 {
-	title=$1 files=$2 samples=$3 law=$4
+	directory=made/$((tap_count + 1))
+	echo "$directory $3 $4" >>made.cases
+	echo "$2 $1" >>made.titles
+	title=$1 files=$2 samples=$3
 	shift 4
 	ok "$title: mlgen writes it" "$MLGEN" --name=h --phase=prepare \
-		--format=hdf5 --directory=data --num_files="$files" \
+		--format=hdf5 --directory="$directory" --num_files="$files" \
 		--samples_per_file="$samples" "$@"
-	is "$title: h5py would have" \
-		"$("$python" check.py "$samples" "$law" data 2>&1)" "$files"
-	rm -rf data
 }
 
-rm -rf data
+mkdir made
 makes "one byte" 1 1 plain --sample_size=1
-makes "one sample a file" 20 1 plain --sample_size=100k
+makes "one sample a file" 10 1 plain --sample_size=100k
 makes "several samples a file" 5 7 plain --sample_size=30000
 makes "many small ones" 1 20000 plain --sample_size=10
 makes "larger than the buffer" 2 1 plain --sample_size=3m
 makes "a chunk that ends with the payload" 1 1 plain --sample_size=1046528
-makes "sizes of a distribution" 20 3 plain --sample_size=normal:100k:30k
-makes "two sides as DLIO draws them" 20 1 dlio --sample_size=dlio:200k:90k
-makes "several two-sided samples" 4 3 dlio --sample_size=dlio:300k:50k
+makes "sizes of a distribution" 20 3 plain --sample_size=normal:30k:9k
+makes "two sides as DLIO draws them" 20 1 dlio --sample_size=dlio:60k:27k
+makes "several two-sided samples" 4 3 dlio --sample_size=dlio:100k:17k
 makes "by io_uring" 5 3 plain --sample_size=100k --ioengine=io_uring
 makes "in folders" 30 1 plain --sample_size=5k --subfolders=12
+
+"$python" check.py <made.cases >made.checked 2>err
+if grep -q "No module named 'h5py'" err; then
+	skip "h5py reads the files" "$python has no h5py (Debian: python3-h5py)"
+	done_testing
+	exit
+fi
+note "$(cat err)"
+while read -r files title; do
+	read -r got <&3
+	is "$title: h5py would have" "$got" "$files"
+done <made.titles 3<made.checked
+rm -rf made
 
 can_trace || {
 	skip "every sample is read as h5py reads it here and now" \
@@ -182,63 +187,72 @@ can_trace || {
 	exit
 }
 
+# load.py: for each "SAMPLES FILE..." on standard input, opens each file for each sample.
 cat >load.py <<'END'
 import sys, h5py
-samples = int(sys.argv[1])
-for name in sys.argv[2:3] + sys.argv[2:]:   # the first one imports
+
+def load(name, samples):
     for k in range(samples):
         f = h5py.File(name, 'r')
         f['records'][k]
         f.close()
+
+for number, line in enumerate(sys.stdin):
+    samples, *names = line.split()
+    if number == 0:
+        load(names[0], 1)   # imports
+    for name in names:
+        load(name, int(samples))
 END
 
-# all_calls SAMPLES: of every file the last so many times that it was read.
-all_calls()
+# Sizes next to the end of the sieve buffer, and to what is set aside for small datasets.
+for bytes in 1 16 2047 2048 2049 32767 32768 32769 65534 65535 65536 65537 131072; do
+	printf '[b%d]\nstonewall\nnum_files=1\nsample_size=%d\n' \
+		"$bytes" "$bytes"
+done >b.job
+
+# Files, samples in each, name of the job (and of its folder), options, title.
+cat >cases <<'END'
+12 1 any --name=any,--sample_size=uniform:1:600k files of any size are read as h5py reads them
+12 1 small --name=small,--sample_size=uniform:1:13k small ones, too
+2 1 large --name=large,--sample_size=uniform:2m:5m and large ones
+5 6 several --name=several,--sample_size=uniform:1:300k and each of several samples
+2 20 follow --name=follow,--sample_size=uniform:1:20k of small samples also what follows
+3 4 sides --name=sides,--sample_size=dlio:70k:20k and of two-sided ones
+13 3 b b.job and those next to an edge
+END
+
+# with_case COMMAND...: runs it with the options of the case.
+with_case()
 {
-	for path in data/*/train/*.hdf5; do
-		echo "$path"
-		calls "$path" each | last "$1"
-	done
+	case $options in
+	*.job)	"$@" "$options" --samples_per_file="$samples" ;;
+	*)	"$@" "${options%,*}" "${options#*,}" --num_files="$files" \
+			--samples_per_file="$samples" ;;
+	esac
 }
 
-# alike TITLE FILES SAMPLES OPTION...: h5py and mlgen, of so many files.
-alike()
-{
-	title=$1 count=$(($2 * $3)) samples=$3
-	shift 3
-	dataset "$@" --samples_per_file="$samples"
-	trace "$python" load.py "$samples" data/*/train/*.hdf5 >out 2>&1
-	all_calls "$samples" >h5py.calls
+rm -rf data
+while read -r files samples name options title; do
+	# shellcheck disable=SC2086 # several options
+	with_case "$MLGEN" $job --phase=prepare </dev/null >prepare.out 2>&1
+	echo "$samples" data/"$name"*/train/*.hdf5
+done <cases >loads
+trace "$python" load.py <loads >out 2>&1
+while read -r _ samples name _; do
+	last_calls "$samples" data/"$name"*/train/*.hdf5 >"h5py.$name"
+done <cases
+while read -r files samples name options title; do
 	# shellcheck disable=SC2086
-	trace "$MLGEN" "$@" --samples_per_file="$samples" $job $framework \
-		--ioengine=psync >out 2>&1
-	all_calls "$samples" >mlgen.calls
-	if [ "$(grep -c '^close' mlgen.calls)" -eq "$count" ]; then
-		ok "$title" diff h5py.calls mlgen.calls
+	with_case trace "$MLGEN" $job $framework --ioengine=psync \
+		</dev/null >out 2>&1
+	last_calls "$samples" data/"$name"*/train/*.hdf5 >mlgen.calls
+	if [ "$(grep -c '^close' mlgen.calls)" -eq $((files * samples)) ]; then
+		ok "$title" diff "h5py.$name" mlgen.calls
 	else
 		tap_fail "$title" "not every sample was read" "$(tail -3 out)"
 	fi
-}
-
-alike "files of any size are read as h5py reads them" 40 1 --name=h \
-	--num_files=40 --sample_size=uniform:1:600k
-alike "small ones, too" 40 1 --name=h --num_files=40 \
-	--sample_size=uniform:1:13k
-alike "and large ones" 2 1 --name=h --num_files=2 --sample_size=uniform:2m:9m
-alike "and each of several samples" 10 8 --name=h --num_files=10 \
-	--sample_size=uniform:1:300k
-alike "of small samples also what follows" 4 20 --name=h --num_files=4 \
-	--sample_size=uniform:1:20k
-alike "and of two-sided ones" 4 5 --name=h --num_files=4 \
-	--sample_size=dlio:70k:20k
-
-# Where the sieve buffer ends, and what is set aside for small datasets.
-edges="1 16 2047 2048 2049 32767 32768 32769 65534 65535 65536 65537 131072"
-for bytes in $edges; do
-	printf '[b%d]\nstonewall\nnum_files=1\nsample_size=%d\n' \
-		"$bytes" "$bytes"
-done >edges.job
-alike "and those next to an edge" 13 3 edges.job
+done <cases
 
 # ---- libhdf5 makes an image in memory, and opens no file for it
 if can_trace; then
