@@ -96,7 +96,7 @@ $(B)/t/tools/trace_text: $(LIBRARY)
 $(B)/t/tools/record_bpf: $(LIBRARY)
 $(B)/t/tools/striptrace: $(LIBRARY)
 $(B)/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
-$(B)/unit-tests: private LIBS += $(CHECK_LIBS)
+$(B)/unit-tests: private LIBS += $(CHECK_LIBS) -Wl,--wrap=_mark_point
 $(B)/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)
 $(UNIT_OBJ): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS)
 $(TOOLS:%=%.o) $(GOLDEN_OBJ): private COMPILE += $(NOT_OPTIMISED)
