@@ -37,7 +37,8 @@ reported()
 	is "$title: and says so" "$1 $2" "true true"
 	is "$title: every accelerator has done the same steps" "$3 $4" \
 		"$(($5 * 4)) $(($5 * 8192))"
-	is "$title: stderr has one note" "$(cat err)" \
+	# A machine may be too busy for the second that threads have; see the end.
+	is "$title: stderr has one note" "$(grep -v ': left behind in ' err)" \
 		"mlgen: note: interrupted: nothing more is begun, and the report comes within a second (once more to leave at once)"
 }
 
@@ -103,63 +104,70 @@ is "with status 130" "$status" 130
 is_json "and a JSON document" run.json
 
 # ---- what would go on for long
-# ends SIGNAL TITLE COMMAND...: one signal is enough.
+# ends SIGNAL TITLE OPTION...: one signal is enough.
 ends()
 {
 	sig=$1 title=$2
 	shift 2
 	rm -f run.json log.csv
-	background "$@" --json=run.json --log=log.csv --log_interval=10ms
+	background "$MLGEN" "$@" --json=run.json --log=log.csv --log_interval=10ms
 	poll grep -qsE ',(train|checkpoint|restore|io),' log.csv
 	kill "-$sig" "$pid"
 	poll is_gone || kill -KILL "$pid"
 	finish
 	is "$title is cut by one SIG$sig, with status 130" "$status" 130
 	is "... and reported" "$(json run.json interrupted)" true
-	if [ "${SANITIZE-}" ]; then
-		skip "... in which nothing is left behind" \
-			"a second is short for threads under a sanitizer"
-		return
-	fi
-	is "... in which nothing is left behind" "$(grep 'warning:' err)" ""
+}
+# leaves_nothing SIGNAL TITLE OPTION...: in virtual time, where a second is enough for
+# all threads however busy the machine is.
+leaves_nothing()
+{
+	title=$2
+	shift 2
+	INTERRUPT_AT_MS=3 "$MLGEN" "$@" --json=run.json >out 2>err
+	is "$title: nothing is left behind" "$? $(json run.json interrupted) $(grep warning: err)" \
+		"130 true "
 }
 null="--name=x --ioengine=null"
 big="--format=raw --num_files=4 --sample_size=1t --bs=1m --bandwidth=1m"
+# each_long_job FUNCTION
 # shellcheck disable=SC2086
+each_long_job()
 {
-	ends TERM "a computation of an hour" "$MLGEN" $job --compute_time=1h
+	"$1" TERM "a computation of an hour" $job --compute_time=1h
 	for loader in pytorch plain; do
-		ends TERM "a sample that takes days (loader=$loader)" \
-			"$MLGEN" $null $big --loader=$loader --accelerators=2
+		"$1" TERM "a sample that takes days (loader=$loader)" \
+			$null $big --loader=$loader --accelerators=2
 	done
-	ends TERM "one that others wait for, in order" "$MLGEN" $null \
+	"$1" TERM "one that others wait for, in order" $null \
 		--format=tfrecord --loader=tfdata --shuffle=none \
 		--read_threads=4 --num_files=4 --samples_per_file=2 \
 		--sample_size=1g --bandwidth=1k
-	ends TERM "one that an accelerator reads itself" "$MLGEN" $null $big \
+	"$1" TERM "one that an accelerator reads itself" $null $big \
 		--read_threads=0 --prefetch=0 --accelerators=2
-	ends HUP "a latency of an hour" "$MLGEN" $null --format=raw \
+	"$1" HUP "a latency of an hour" $null --format=raw \
 		--num_files=9 --sample_size=4k --latency=1h
-	ends TERM "decoding for an hour" "$MLGEN" $null --format=raw \
+	"$1" TERM "decoding for an hour" $null --format=raw \
 		--num_files=9 --sample_size=4k --preprocess_time=1h
-	ends TERM "busy decoding for an hour" "$MLGEN" $null --format=raw \
+	"$1" TERM "busy decoding for an hour" $null --format=raw \
 		--num_files=9 --sample_size=4k --preprocess_time=1h \
 		--preprocess=burn
-	ends TERM "a checkpoint of a petabyte" "$MLGEN" $null \
+	"$1" TERM "a checkpoint of a petabyte" $null \
 		--phase=checkpoint --checkpoint_size=1p --bandwidth=1g
-	ends TERM "one that costs nothing" "$MLGEN" $null \
+	"$1" TERM "one that costs nothing" $null \
 		--phase=checkpoint --checkpoint_size=1p
-	ends INT "a pause between two" "$MLGEN" $null --phase=checkpoint \
+	"$1" INT "a pause between two" $null --phase=checkpoint \
 		--checkpoint_size=1k --checkpoints=2 --pause=1h
-	ends TERM "a snapshot of an hour" "$MLGEN" $null --format=raw \
+	"$1" TERM "a snapshot of an hour" $null --format=raw \
 		--num_files=9 --sample_size=4k --checkpoint_every="1 step" \
 		--checkpoint_mode=async --checkpoint_size=1g \
-		--snapshot_bandwidth=1k --checkpoint_directory="$T/none"
-	ends TERM "a request of an hour" "$MLGEN" $null --rw=read --size=1t \
+		--snapshot_bandwidth=1k --checkpoint_directory=none
+	"$1" TERM "a request of an hour" $null --rw=read --size=1t \
 		--bs=1m --bandwidth=1k
-	ends TERM "an operation that is delayed by an hour" "$MLGEN" $job \
+	"$1" TERM "an operation that is delayed by an hour" $job \
 		--ioengine=fault --engine=psync --delay_every=9 --delay=1h
 }
+each_long_job ends
 
 # lasts TITLE COMMAND...: as long as runtime says, and no longer.
 lasts()
@@ -212,5 +220,14 @@ like "and reports what ran before" "$(head -n 1 out)" \
 	'^x: .*\(interrupted after [0-9,]+ steps?\)'
 is_json "in JSON too" run.json
 ok "with its counts" test "$(ml run.json samples)" -ge 4
+
+# ---- in virtual time
+virtual_time
+rm -rf data
+# shellcheck disable=SC2086
+"$MLGEN" $job --phase=prepare >out 2>&1
+# shellcheck disable=SC2086
+leaves_nothing INT "a run under way" $job --compute_time=2ms
+each_long_job leaves_nothing
 
 done_testing

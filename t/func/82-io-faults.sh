@@ -358,7 +358,9 @@ interrupts()
 		"$(($(values read.total_ios) * 4096)) $(($(values write.total_ios) * 4096))"
 	like "$title: and its first line, too" "$(head -n 1 out)" \
 		'^x: .*\(interrupted( after .*)?\)'
-	is "$title: stderr has one note" "$(complaints)" \
+	# A disk may be too busy for the second that threads have; t/func/43 looks at that.
+	is "$title: stderr has one note" \
+		"$(complaints | grep -v ': left behind in ')" \
 		"mlgen: note: interrupted: nothing more is begun, and the report comes within a second (once more to leave at once)"
 }
 for engine in $engines; do
