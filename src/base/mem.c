@@ -13,6 +13,9 @@
 
 #include "base/log.h"
 
+/* The size of a huge page of x86-64, and of ARM64 with pages of 4 KiB. */
+#define TABLE_ALIGN_BYTES ((size_t)2 << 20)
+
 void mem_none(size_t bytes)
 {
 	if (bytes == SIZE_MAX)
@@ -153,14 +156,56 @@ static char *take_map(size_t bytes, enum mem_kind kind)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void *mem_buffer(size_t bytes, enum mem_kind kind)
+/* A write, because a read would map the one shared zero page. */
+static void touch(char *p, size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t at = 0; at < bytes; at += page)
+		*(volatile char *)(p + at) = 0;
+}
+
+void *mem_buffer(size_t bytes, enum mem_kind kind)
+{
 	char *p = mem_reserve(bytes, kind);
 
-	/* Written, not read: a read would map the one shared zero page. */
-	for (size_t at = 0; p && at < bytes; at += page)
-		*(volatile char *)(p + at) = 0;
+	if (p)
+		touch(p, bytes);
+	return p;
+}
+
+/* A mapping at a multiple of TABLE_ALIGN_BYTES. The kernel aligns a mapping only
+ * if its size is such a multiple, so this maps more and gives back the rest. */
+static char *map_aligned(size_t bytes)
+{
+	char *p = take_map(bytes + TABLE_ALIGN_BYTES, MEM_MMAP);
+	size_t skip;
+
+	if (!p)
+		return NULL;
+	skip = (TABLE_ALIGN_BYTES - (uintptr_t)p % TABLE_ALIGN_BYTES) %
+	       TABLE_ALIGN_BYTES;
+	if (skip)
+		munmap(p, skip);
+	munmap(p + skip + bytes, TABLE_ALIGN_BYTES - skip);
+	return p + skip;
+}
+
+void *mem_table(size_t bytes)
+{
+	size_t all = mapped_bytes(bytes, MEM_MMAP);
+	char *p;
+
+	errno = ENOMEM;
+	if (!all || all > SIZE_MAX - TABLE_ALIGN_BYTES)
+		return NULL;
+	if (all < TABLE_ALIGN_BYTES)
+		return mem_buffer(bytes, MEM_MMAP);
+	p = map_aligned(all);
+	if (!p)
+		return NULL;
+	(void)madvise(p, all, MADV_HUGEPAGE);
+	touch(p, all);
 	return p;
 }
 

@@ -56,7 +56,13 @@ void *mem_buffer(size_t bytes, enum mem_kind kind);
 /* The same without touching them: of what an engine that moves no byte leaves
  * alone, no page comes into use. */
 void *mem_reserve(size_t bytes, enum mem_kind kind);
-/* Either of them. */
+/*
+ * Touched memory for tables that are accessed at random places. It is in huge
+ * pages where the kernel has free ones, which also makes the first touch cheap.
+ * NULL when out of memory. mem_buffer_free() takes it as MEM_MMAP.
+ */
+void *mem_table(size_t bytes);
+/* Free memory of any of the three. */
 void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind);
 
 /* Of memory that is in use the pages that lie whole in it: they hold nothing any

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -153,22 +152,6 @@ uint64_t cache_state_bytes(const struct cache_config *cfg)
 
 /* ---- its life ---- */
 
-/*
- * Accesses go anywhere in it: with pages of 4 KiB most of their time is spent on
- * looking pages up. Larger ones are asked for, and a host that has none gives
- * others. Touched here, so that it is there when it counts. NULL: none.
- */
-static char *take_pages(size_t bytes)
-{
-	char *p = mem_reserve(bytes, MEM_MMAP);
-
-	if (p) {
-		madvise(p, bytes, MADV_HUGEPAGE);
-		memset(p, 0, bytes);
-	}
-	return p;
-}
-
 /* The next `bytes` of it. */
 static void *cut(char **at, uint64_t bytes)
 {
@@ -184,7 +167,7 @@ static int take_memory(struct cache *c, uint64_t slots, struct mlgen_err *err)
 	char *at;
 
 	c->memory_bytes = (size_t)memory_bytes(&c->cfg, slots);
-	at = take_pages(c->memory_bytes);
+	at = mem_table(c->memory_bytes);
 	c->memory = at;
 	if (!at)
 		return mlgen_fail(err, -ENOMEM,

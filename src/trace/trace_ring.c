@@ -31,7 +31,7 @@ struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers,
 		numbers = TRACE_RING_NUMBERS_MAX;
 	bytes = head + data + (numbers + 1) * sizeof(uint32_t) +
 		numbers * sizeof(uint16_t);
-	r = mem_buffer(bytes, MEM_MALLOC);
+	r = mem_table(bytes);
 	if (!r)
 		return NULL;
 	memset(r, 0, head);
@@ -50,7 +50,7 @@ struct trace_ring *trace_ring_new(unsigned slots, unsigned numbers,
 void trace_ring_free(struct trace_ring *r)
 {
 	if (r)
-		mem_buffer_free(r, r->bytes, MEM_MALLOC);
+		mem_buffer_free(r, r->bytes, MEM_MMAP);
 }
 
 static void count_lost(struct trace_ring_lost *l, uint64_t now_ns)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "suites.h"
 
 /* A sanitizer's allocator ends the program by itself, in its own way. */
@@ -155,7 +156,7 @@ static void reserve_pages(long pages)
 /* Every page that holds a byte of it is in memory before it is used. */
 static void check_touched(char *p, size_t bytes, size_t page)
 {
-	unsigned char in_memory[300];
+	unsigned char in_memory[1300];
 	size_t pages = (bytes + page - 1) / page;
 
 	ck_assert_uint_le(pages, sizeof(in_memory));
@@ -230,6 +231,24 @@ START_TEST(a_buffer_is_page_aligned_touched_and_writable)
 }
 END_TEST
 
+START_TEST(a_table_is_page_aligned_touched_and_writable)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const size_t sizes[] = { 0, page + 1, 512 * page, 1200 * page + 1 };
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		char *p = mem_table(sizes[i]);
+
+		ck_assert_ptr_nonnull(p);
+		ck_assert_uint_eq((uintptr_t)p % page, 0);
+		check_touched(p, sizes[i], page);
+		memset(p, 1, sizes[i]);
+		mem_buffer_free(p, sizes[i], MEM_MMAP);
+	}
+	ck_assert_ptr_null(mem_table(SIZE_MAX / 2));
+}
+END_TEST
+
 START_TEST(no_buffer_is_nothing_to_free)
 {
 	mem_buffer_free(NULL, 0, kinds[_i].kind);
@@ -297,6 +316,7 @@ Suite *suite_mem(void)
 			    what_is_reserved_is_in_memory_once_it_is_touched, 0,
 			    KINDS - 1);
 #endif
+	tcase_add_test(tc, a_table_is_page_aligned_touched_and_writable);
 	tcase_add_loop_test(tc, no_buffer_is_nothing_to_free, 0, KINDS);
 	tcase_add_loop_test(tc, a_buffer_too_large_is_null, 0, KINDS);
 	tcase_add_test(tc, huge_pages_that_nobody_reserved_are_no_memory);
