@@ -67,8 +67,9 @@ static void save_as(struct distil_rig *g, struct shard_rig *r, unsigned saves)
 	}
 }
 
-static void found_as(struct distil_rig *g, const char *options,
-		     const char *list, unsigned saves)
+/* Plain writes have `bs` bytes. */
+static void found_in_writes(struct distil_rig *g, const char *options,
+			    const char *list, unsigned saves, uint64_t bs)
 {
 	struct shard_rig r = { 0 };
 	struct mlgen_err err = { 0 };
@@ -77,6 +78,7 @@ static void found_as(struct distil_rig *g, const char *options,
 		rig_open_list(&r, options, list, 8192);
 	else
 		rig_open_span(&r, options, 8192);
+	r.set.bs = bs;
 	distil_rig_open(g);
 	save_as(g, &r, saves);
 	distil_rig_read(g, CLASS_CHECKPOINT);
@@ -84,6 +86,12 @@ static void found_as(struct distil_rig *g, const char *options,
 	ck_assert_msg(distil_checkpoints(&g->d, UINT32_MAX, g->to, &err) == 0,
 		      "%s", err.text);
 	rig_close(&r);
+}
+
+static void found_as(struct distil_rig *g, const char *options,
+		     const char *list, unsigned saves)
+{
+	found_in_writes(g, options, list, saves, 8192);
 }
 
 static void is_said(struct distil_rig *g, const char *option, const char *value)
@@ -228,18 +236,26 @@ START_TEST(names_of_an_archive_and_its_tensors_are_as_long_as_theirs)
 }
 END_TEST
 
+#define LLAMA3_8B                                                              \
+	"model_layers=32 model_hidden=4096 model_ffn=14336 model_heads=32 "    \
+	"model_kv_heads=8 model_vocabulary=128256 ranks=8 zero_stage=3 "       \
+	"checkpoint_layout=deepspeed access=plain "
+
+static const struct {
+	const char *options, *scale;
+	uint64_t bs;
+} scales[] = {
+	{ LLAMA3_8B "scale=0.003", "0.003%", 8192 },
+	{ LLAMA3_8B, NULL, 64 << 20 }, /* the full size */
+};
+
 START_TEST(a_published_model_is_known_by_its_files_and_their_scale)
 {
 	struct distil_rig g;
 
-	found_as(&g,
-		 "model_layers=32 model_hidden=4096 model_ffn=14336 "
-		 "model_heads=32 model_kv_heads=8 model_vocabulary=128256 "
-		 "ranks=8 zero_stage=3 checkpoint_layout=deepspeed "
-		 "access=plain scale=0.003",
-		 NULL, 1);
+	found_in_writes(&g, scales[_i].options, NULL, 1, scales[_i].bs);
 	is_said(&g, "model_layers", "32");
-	is_said(&g, "scale", "0.003%");
+	is_said(&g, "scale", scales[_i].scale);
 	is_said(&g, "zero_stage", "3");
 	is_said(&g, "ranks", "8");
 	is_said(&g, "access", "plain");
@@ -418,8 +434,9 @@ Suite *suite_checkpoint_found(void)
 	tcase_add_loop_test(
 		t, tensors_of_an_archive_are_the_writes_that_they_went_out_with,
 		0, (int)ARRAY_LEN(archives));
-	tcase_add_test(t,
-		       a_published_model_is_known_by_its_files_and_their_scale);
+	tcase_add_loop_test(
+		t, a_published_model_is_known_by_its_files_and_their_scale, 0,
+		(int)ARRAY_LEN(scales));
 	tcase_add_test(t, old_ones_are_kept_and_names_change_as_the_trace_says);
 	tcase_add_loop_test(
 		t, how_often_a_training_saves_is_counted_in_steps_or_epochs, 0,
