@@ -38,8 +38,8 @@ quarter()
 	# shellcheck disable=SC2086 # a command of the manual, word for word
 	set -- ${2:-none}
 	shift
-	"$MLGEN" "$@" ${more:+"$more"} --accelerators=1 --bandwidth=1536m --runtime=8s \
-		--json="$T/$name.json" --quiet >"$name.out" 2>"$name.err"
+	"$MLGEN" "$@" --accelerators=1 --bandwidth=1536m --ramp_time=3s --runtime=3s \
+		${more:+"$more"} --json="$T/$name.json" --quiet >"$name.out" 2>"$name.err"
 	echo $? >"$name.status"
 }
 
