@@ -25,17 +25,12 @@ start()
 {
 	start_name=$1
 	shift
-	echo "$*" >"$start_name.args"
-	case $start_name in
-	*-quota)	in=in_group ;;
-	*)		in= ;;
-	esac
 	# shellcheck disable=SC2086 # options are words
 	{
-		$in "$MLGEN" --name=x $common "$@" --json="$start_name.json" \
+		"$MLGEN" --name=x $common "$@" --json="$start_name.json" \
 			--log="$start_name.csv" >"$start_name.txt" \
 			2>"$start_name.err" &
-		$in "$MLGEN" --name=x $common "$@" --output-format=dlio \
+		"$MLGEN" --name=x $common "$@" --output-format=dlio \
 			--output="$start_name.dlio" >/dev/null 2>&1 &
 	}
 }
@@ -55,7 +50,7 @@ second()
 {
 	case $1 in
 	tfdata-eval)	echo 60.95 ;;
-	tfdata*)	echo 64 ;;
+	tfdata*)	echo 64.00 ;;
 	*)		echo 60.95 ;;
 	esac
 }
@@ -63,10 +58,10 @@ second()
 # of_json FILE: lines of KEY WANT become KEY GOT WANT.
 of_json()
 {
-	of_file=$1
-	while read -r key want; do
-		echo "$key $(json "$of_file" "$key") $want"
-	done
+	cat >wanted
+	# shellcheck disable=SC2046 # a word for each key
+	json "$1" $(cut -d' ' -f1 wanted) | tr ' ' '\n' | paste -d' ' wanted - |
+		awk '{ print $1, $3, $2 }'
 }
 
 # rates NAME SIZE JOB: of the JSON. 32 samples of SIZE bytes in 525 ms.
@@ -93,8 +88,7 @@ bytes_rates()
 		jobs.$3.ml.sample_bytes $((64 * $2))
 		jobs.$3.ml.sample_bytes_per_sec $(($2 * 6095 / 100))
 		jobs.$3.ml.epochs.0.sample_bytes_per_sec $(($2 * 6095 / 100))
-		jobs.$3.ml.epochs.1.sample_bytes_per_sec $(second "$1" |
-			awk -v size="$2" '{ print size * $1 }')
+		jobs.$3.ml.epochs.1.sample_bytes_per_sec $(($2 * $(second "$1" | tr -d .) / 100))
 		jobs.$3.ml.demand_bytes_per_sec $(($2 * 160))
 	END
 }
@@ -188,61 +182,10 @@ table()
 		awk '$2 != $3'
 }
 
-# A control group with half a CPU, where one can be made.
-group=
-half_a_cpu()
-{
-	for cpu in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct /sys/fs/cgroup; do
-		[ -w $cpu/cgroup.procs ] || continue
-		group=$cpu/mlgen-test-$$
-		mkdir "$group" 2>/dev/null || continue
-		if [ -f "$group/cpu.max" ]; then
-			echo 50000 100000 >"$group/cpu.max" && return
-		elif [ -f "$group/cpu.cfs_quota_us" ]; then
-			echo 100000 >"$group/cpu.cfs_period_us"
-			echo 50000 >"$group/cpu.cfs_quota_us" && return
-		fi 2>/dev/null
-		rmdir "$group"
-	done
-	group=
-	return 1
-}
-
-# shellcheck disable=SC2016 # for the shell in the group
-in_group()
-{
-	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
-}
-
 start_jobs()
 {
 	"$MLGEN" jobs.job --json=jobs.json --log=jobs.csv --log_interval=100ms \
 		>jobs.txt 2>jobs.err &
-}
-
-# timing NAME: what of its rates has nothing to do with the size of a sample.
-timing()
-{
-	rates "$1" 262144 0 | grep -v bytes
-	[ "$1" = jobs ] || dlio "$1" 262144 | grep -v MB_per_second
-}
-
-# settle NAME...: who was held up by others on this host runs again, alone.
-settle()
-{
-	for settled; do
-		for again in 1 2; do
-			[ "$(timing "$settled")" ] || break
-			note "$settled: run $again again"
-			if [ "$settled" = jobs ]; then
-				start_jobs
-			else
-				# shellcheck disable=SC2046 # words
-				start "$settled" $(cat "$settled.args")
-			fi
-			wait
-		done
-	done
 }
 
 cat >jobs.job <<-END
@@ -265,10 +208,6 @@ cat >jobs.job <<-END
 END
 
 # ---- all of them side by side: they mostly sleep
-all="again jobs"
-if half_a_cpu; then
-	trap 'rmdir "$group" 2>/dev/null; rm -rf "$T"' EXIT
-fi
 order=
 for loader in plain pytorch tfdata; do
 	[ $loader = tfdata ] && order=--shuffle=file
@@ -277,10 +216,7 @@ for loader in plain pytorch tfdata; do
 		start $loader $raw --loader=$loader $order
 		start $loader-eval $raw --loader=$loader $order --eval_files=8
 		start $loader-columns $columns --loader=$loader $order
-		[ -z "$group" ] ||
-			start $loader-quota $raw --loader=$loader $order
 	}
-	all="$all $loader $loader-eval $loader-columns${group:+ $loader-quota}"
 done
 # shellcheck disable=SC2086 # options are words
 {
@@ -289,9 +225,6 @@ done
 }
 start_jobs
 wait
-# shellcheck disable=SC2086 # names
-settle $all
-[ -z "$group" ] || rmdir "$group"
 
 # ---- a training
 for loader in plain pytorch tfdata; do
@@ -325,20 +258,6 @@ for loader in plain pytorch tfdata; do
 	is "$name: the times of the JSON" \
 		"$(rates $name 65536 0 | grep -v bytes)" ""
 	is "$name: and what was moved" "$(moved $name 3994000 0)" ""
-done
-
-# ---- under a quota of half a CPU
-for loader in plain pytorch tfdata; do
-	name=$loader-quota
-	if [ ! "$group" ]; then
-		skip "$name: all of it" "no control group can be made here"
-		continue
-	fi
-	is "$name: the rates of the JSON" "$(rates $name 262144 0)" ""
-	is "$name: and what was moved" "$(moved $name 15978000 0)" ""
-	is "$name: the text" "$(text $name 262144)" ""
-	is "$name: the summary of DLIO" "$(dlio $name 262144)" ""
-	is "$name: the log" "$(log $name 262144 16777216 1050)" ""
 done
 
 # ---- several jobs, each with a storage of its own
