@@ -6,77 +6,77 @@
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"
 . "$(dirname "$0")/../calls.sh"
+. "$(dirname "$0")/../made.sh"
 
 # ---- read by others
 python=/usr/bin/python3
 reason=
-"$python" -c 'import tarfile' 2>/dev/null ||
-	reason="there is no $python"
+"$python" -I -S -c '' 2>/dev/null || reason="there is no $python"
 
-# check.py DIRECTORY SAMPLES: every shard is what tarfile writes for the
+cp "$TOP/t/func/made.py" .
+# check.py: SAMPLES follows the directory. Every shard is what tarfile writes for the
 # samples in it, and their names count through all shards.
 cat >check.py <<'END'
-import glob, io, sys, tarfile
+import glob, io, tarfile
+from made import check_each
 
-directory, samples = sys.argv[1], int(sys.argv[2])
-names = glob.glob(directory + '/train/**/*.tar', recursive=True)
-names.sort(key=lambda name: name.rsplit('/', 1)[1])
-key, heads = 0, set()
-for name in names:
-    again = io.BytesIO()
-    out = tarfile.open(fileobj=again, mode='w|', format=tarfile.USTAR_FORMAT)
-    with tarfile.open(name, mode='r|*') as shard:
-        for i, member in enumerate(shard):
-            suffix = ('bin', 'cls')[i % 2]
-            assert member.name == '%08d.%s' % (key, suffix), member.name
-            assert member.isreg() and not member.pax_headers, member.name
-            data = shard.extractfile(member).read()
-            assert len(data) == member.size, member.name
-            if suffix == 'bin':
-                heads.add(data[:16])
-            else:
-                assert 0 <= int(data) < 1000 and data == b'%d' % int(data)
-                key += 1
-            same = tarfile.TarInfo(member.name)
-            same.size, same.mode = len(data), 0o444
-            same.uname = same.gname = 'bigdata'
-            out.addfile(same, io.BytesIO(data))
-    out.close()
-    assert key % samples == 0, (name, key)
-    with open(name, 'rb') as f:
-        assert f.read() == again.getvalue(), name + ' is not as tarfile writes it'
-if all(len(h) == 16 for h in heads):
-    assert len(heads) == key, 'two samples begin alike'
-print(len(names), key)
+def check(directory, samples):
+    names = glob.glob(directory + '/train/**/*.tar', recursive=True)
+    names.sort(key=lambda name: name.rsplit('/', 1)[1])
+    key, heads = 0, set()
+    for name in names:
+        again = io.BytesIO()
+        out = tarfile.open(fileobj=again, mode='w|', format=tarfile.USTAR_FORMAT)
+        with tarfile.open(name, mode='r|*') as shard:
+            for i, member in enumerate(shard):
+                suffix = ('bin', 'cls')[i % 2]
+                assert member.name == '%08d.%s' % (key, suffix), member.name
+                assert member.isreg() and not member.pax_headers, member.name
+                data = shard.extractfile(member).read()
+                assert len(data) == member.size, member.name
+                if suffix == 'bin':
+                    heads.add(data[:16])
+                else:
+                    assert 0 <= int(data) < 1000 and data == b'%d' % int(data)
+                    key += 1
+                same = tarfile.TarInfo(member.name)
+                same.size, same.mode = len(data), 0o444
+                same.uname = same.gname = 'bigdata'
+                out.addfile(same, io.BytesIO(data))
+        out.close()
+        assert key % int(samples) == 0, (name, key)
+        with open(name, 'rb') as f:
+            assert f.read() == again.getvalue(), name + ' is not as tarfile writes it'
+    if all(len(h) == 16 for h in heads):
+        assert len(heads) == key, 'two samples begin alike'
+    return '%d files, %d samples' % (len(names), key)
+
+check_each(check)
 END
 
-# makes TITLE FILES SAMPLES OPTION...
-makes()
+# tar_files TITLE FILES SAMPLES OPTION...
+tar_files()
 {
 	title=$1 files=$2 samples=$3
 	shift 3
-	ok "$title: mlgen writes it" "$MLGEN" --name=t --phase=prepare \
-		--format=tar --directory=data --num_files="$files" \
-		--samples_per_file="$samples" "$@"
-	if [ -n "$reason" ]; then
-		skip "$title: tarfile reads it" "$reason"
-	else
-		is "$title: tarfile reads it" \
-			"$("$python" check.py data "$samples" 2>&1)" \
-			"$files $((files * samples))"
-	fi
-	rm -rf data
+	makes "$title" "$files files, $((files * samples)) samples" "$samples" \
+		--format=tar --num_files="$files" --samples_per_file="$samples" "$@"
 }
 
-makes "one byte" 1 1 --sample_size=1
-makes "one sample a shard" 20 1 --sample_size=100k
-makes "several samples a shard" 5 7 --sample_size=30000
-makes "labels of all lengths" 2 1100 --sample_size=20
-makes "larger than the buffer" 2 1 --sample_size=20m
-makes "whole blocks" 3 20 --sample_size=4k
-makes "the end mark in a block of its own" 1 4 --sample_size=1024
-makes "sizes of a distribution" 20 3 --sample_size=normal:100k:30k
-makes "in folders" 30 2 --sample_size=5k --subfolders=12
+tar_files "one byte" 1 1 --sample_size=1
+tar_files "one sample a shard" 10 1 --sample_size=100k
+tar_files "several samples a shard" 5 7 --sample_size=30000
+tar_files "labels of all lengths" 1 1100 --sample_size=20
+tar_files "larger than the buffer" 1 1 --sample_size=20m
+tar_files "whole blocks" 3 20 --sample_size=4k
+tar_files "the end mark in a block of its own" 1 4 --sample_size=1024
+tar_files "sizes of a distribution" 20 3 --sample_size=normal:30k:9k
+tar_files "in folders" 30 2 --sample_size=5k --subfolders=12
+if [ -z "$reason" ]; then
+	check_made "tarfile reads it" "$python" check.py
+else
+	skip "tarfile reads what mlgen writes" "$reason"
+fi
 
 if command -v tar >/dev/null; then
 	"$MLGEN" --name=t --phase=prepare --format=tar --directory=data \
@@ -125,7 +125,7 @@ exits "a sample of 8 GiB" 2 "$MLGEN" --name=t --format=tar --directory=none \
 like "does not fit into a member" "$(cat err)" \
 	'sample_size: 8 GiB do not fit into a member of a tar file'
 
-# ---- beside Python itself
+# ---- next to Python itself
 [ -n "$reason" ] || reason=$(no_python_calls "$python")
 if [ -n "$reason" ]; then
 	skip "every shard is read as WebDataset reads it here and now" "$reason"
@@ -135,88 +135,51 @@ fi
 
 # WebDataset opens a file and lets tarfile go through it as a stream.
 cat >load.py <<'END'
-import sys, tarfile
-for name in sys.argv[1:]:
+import glob, tarfile
+for name in sorted(glob.glob('*/train/*.tar')):
     with open(name, 'rb') as f:
         shard = tarfile.open(fileobj=f, mode='r|*')
         for member in shard:
             shard.extractfile(member).read()
 END
 
-# calls: of every shard those of the last time that it was read; the first one
-# is looked at before.
-calls()
+# Samples in a shard, their size, title.
+cat >cases <<'END'
+1 uniform:1:13k small shards are read as tarfile reads them
+3 uniform:1:600k shards of any size
+60 uniform:1:13k shards of many samples
+20 512 a last member at another place: 512 bytes
+20 1024 a last member at another place: 1024 bytes
+20 3584 a last member at another place: 3584 bytes
+20 4096 a last member at another place: 4096 bytes
+20 8192 a last member at another place: 8192 bytes
+END
+
+# of_case COMMAND...: runs it with the options of a case.
+of_case()
 {
-	awk '
-	/^openat\(/ {
-		fd = /\.tar"/ ? $NF : ""
-		name = $2
-		seen = name "\n"
-		reads = 0
-		next
-	}
-	{
-		of = $0
-		sub(/^[a-z0-9]*\(/, "", of)
-		sub(/[,)].*/, "", of)
-	}
-	fd == "" || of != fd { next }
-	/^close/ {
-		if (reads) {
-			if (!(name in last))
-				names[++count] = name
-			last[name] = seen "close\n"
-		}
-		fd = ""
-		next
-	}
-	/stat/ { seen = seen "stat\n"; next }
-	{
-		bytes = $0
-		sub(/^[^,]*,[^,]*, /, "", bytes)
-		sub(/[,)].*/, "", bytes)
-		seen = seen "read " bytes " = " $NF "\n"
-		reads++
-	}
-	END {
-		for (i = 1; i <= count; i++)
-			printf "%s", last[names[i]]
-	}' trace
+	"$@" --name=t --directory="$samples-$size" --format=tar --invalidate=0 \
+		--num_files=5 --samples_per_file="$samples" --sample_size="$size" \
+		</dev/null >out 2>&1 || note "$(cat out)"
 }
 
-trace()
-{
-	trace_only openat,fstat,newfstatat,read,pread64,close 0 "$@"
-}
-
-# alike TITLE OPTION...
-alike()
-{
-	title=$1
-	shift
-	dataset "$@"
-	trace "$python" load.py data/train/*.tar >out 2>&1
-	calls >python.calls
-	# shellcheck disable=SC2086
-	trace "$MLGEN" $job --loader=tfdata --read_threads=1 --shuffle=none \
-		--deterministic=0 --access=framework >out 2>&1
-	calls >mlgen.calls
-	if [ "$(grep -c '^close' python.calls)" -eq 9 ]; then
-		ok "$title" diff python.calls mlgen.calls
+while read -r samples size _; do
+	of_case "$MLGEN" --phase=prepare
+done <cases
+trace "$python" load.py >out 2>&1
+while read -r samples size _; do
+	calls_of "$samples-$size"/train/*.tar >"python.$samples-$size"
+done <cases
+while read -r samples size title; do
+	# The shards are looked at before they are read.
+	of_case trace "$MLGEN" --loader=tfdata --read_threads=1 --shuffle=none \
+		--deterministic=0 --access=framework
+	calls_of "$samples-$size"/train/*.tar >mlgen.calls
+	if [ "$(grep -c '^close' mlgen.calls)" -eq 5 ]; then
+		ok "$title" diff "python.$samples-$size" mlgen.calls
 	else
-		tap_fail "$title" "not every shard was read"
+		tap_fail "$title" "not every shard was read" "$(cat out)"
 	fi
-}
-
-alike "small shards are read as tarfile reads them" --num_files=9 \
-	--sample_size=uniform:1:13k
-alike "shards of any size" --num_files=9 --samples_per_file=3 \
-	--sample_size=uniform:1:600k
-alike "shards of many samples" --num_files=9 --samples_per_file=60 \
-	--sample_size=uniform:1:13k
-for bytes in 512 1024 3584 4096 8192; do
-	alike "a last member at another place: $bytes bytes" --num_files=9 \
-		--samples_per_file=20 --sample_size=$bytes
-done
+done <cases
 
 done_testing

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"
 . "$(dirname "$0")/../calls.sh"
+. "$(dirname "$0")/../made.sh"
 
 "$MLGEN" --name=h --format=hdf5 --dry-run >/dev/null 2>err ||
 	! grep -q 'was left out of this mlgen' err || {
@@ -101,21 +102,22 @@ fi
 # ---- next to h5py itself
 python=/usr/bin/python3
 
-# check.py: for each "DIRECTORY SAMPLES dlio|plain" on standard input, prints how many
-# files the directory has, or what is wrong with one. Each file has to be the one that
-# h5py would have written for the array in it, and no two begin with the same bytes.
+cp "$TOP/t/func/made.py" .
+# check.py: SAMPLES dlio|plain follow the directory. Each file is the one that h5py would
+# have written for the array in it, and no two begin with the same bytes.
 cat >check.py <<'END'
-import glob, sys, zlib
-import h5py
+import glob, zlib
+from made import check_each, need
 
 def check(directory, samples, law):
+    h5py = need('h5py', 'python3-h5py')
     files = sorted(glob.glob(directory + '/train/**/*.hdf5', recursive=True))
     heads = set()
     for name in files:
         with h5py.File(name, 'r') as f:
             assert list(f.keys()) == ['records'], (name, list(f.keys()))
             d = f['records']
-            assert d.dtype == 'uint8' and d.shape[0] == samples, (name, d)
+            assert d.dtype == 'uint8' and d.shape[0] == int(samples), (name, d)
             assert d.ndim == (3 if law == 'dlio' else 2), (name, d.shape)
             assert d.chunks is None and d.maxshape == d.shape, name
             place, x = d.id.get_offset(), d[()]
@@ -132,57 +134,35 @@ def check(directory, samples, law):
     assert len(heads) == len(files), 'two files begin alike'
     return len(files)
 
-for line in sys.stdin:
-    directory, samples, law = line.split()
-    try:
-        print(check(directory, int(samples), law), flush=True)
-    except Exception as e:
-        print(repr(e), flush=True)
+check_each(check)
 END
 
-# makes TITLE FILES SAMPLES dlio|plain OPTION...: writes files, which check.py reads
-# when all are there.
-makes()
+# hdf5 TITLE FILES SAMPLES dlio|plain OPTION...
+hdf5()
 {
-	directory=made/$((tap_count + 1))
-	echo "$directory $3 $4" >>made.cases
-	echo "$2 $1" >>made.titles
-	title=$1 files=$2 samples=$3
+	title=$1 files=$2 samples=$3 law=$4
 	shift 4
-	ok "$title: mlgen writes it" "$MLGEN" --name=h --phase=prepare \
-		--format=hdf5 --directory="$directory" --num_files="$files" \
-		--samples_per_file="$samples" "$@"
+	makes "$title" "$files" "$samples $law" --format=hdf5 \
+		--num_files="$files" --samples_per_file="$samples" "$@"
 }
 
-mkdir made
-makes "one byte" 1 1 plain --sample_size=1
-makes "one sample a file" 10 1 plain --sample_size=100k
-makes "several samples a file" 5 7 plain --sample_size=30000
-makes "many small ones" 1 20000 plain --sample_size=10
-makes "larger than the buffer" 2 1 plain --sample_size=3m
-makes "a chunk that ends with the payload" 1 1 plain --sample_size=1046528
-makes "sizes of a distribution" 20 3 plain --sample_size=normal:30k:9k
-makes "two sides as DLIO draws them" 20 1 dlio --sample_size=dlio:60k:27k
-makes "several two-sided samples" 4 3 dlio --sample_size=dlio:100k:17k
-makes "by io_uring" 5 3 plain --sample_size=100k --ioengine=io_uring
-makes "in folders" 30 1 plain --sample_size=5k --subfolders=12
+hdf5 "one byte" 1 1 plain --sample_size=1
+hdf5 "one sample a file" 10 1 plain --sample_size=100k
+hdf5 "several samples a file" 5 7 plain --sample_size=30000
+hdf5 "many small ones" 1 20000 plain --sample_size=10
+hdf5 "larger than the buffer" 2 1 plain --sample_size=3m
+hdf5 "a chunk that ends with the payload" 1 1 plain --sample_size=1046528
+hdf5 "sizes of a distribution" 20 3 plain --sample_size=normal:30k:9k
+hdf5 "two sides as DLIO draws them" 20 1 dlio --sample_size=dlio:60k:27k
+hdf5 "several two-sided samples" 4 3 dlio --sample_size=dlio:100k:17k
+hdf5 "by io_uring" 5 3 plain --sample_size=100k --ioengine=io_uring
+hdf5 "in folders" 30 1 plain --sample_size=5k --subfolders=12
+check_made "h5py would have" "$python" check.py
 
-"$python" check.py <made.cases >made.checked 2>err
-if grep -q "No module named 'h5py'" err; then
-	skip "h5py reads the files" "$python has no h5py (Debian: python3-h5py)"
-	done_testing
-	exit
-fi
-note "$(cat err)"
-while read -r files title; do
-	read -r got <&3
-	is "$title: h5py would have" "$got" "$files"
-done <made.titles 3<made.checked
-rm -rf made
-
-can_trace || {
-	skip "every sample is read as h5py reads it here and now" \
-		"no strace, or it is not allowed"
+reason=$made_skip
+can_trace || reason="no strace, or it is not allowed"
+[ -z "$reason" ] || {
+	skip "every sample is read as h5py reads it here and now" "$reason"
 	done_testing
 	exit
 }

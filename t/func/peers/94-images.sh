@@ -5,6 +5,7 @@
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"
+. "$(dirname "$0")/../made.sh"
 
 # prepare OPTION...: a new dataset.
 prepare()
@@ -91,131 +92,122 @@ exits "a JPEG file that lost its end" 1 "$MLGEN" --name=n --directory=data \
 like "is an error" "$(cat err)" 'img_3_of_8.jpeg: the file ends at 99999 of 100000 bytes'
 
 # ---- readers from elsewhere
-python=/usr/bin/python3
-"$python" -c 'import numpy' 2>/dev/null || {
-	skip "NumPy loads what was written" \
-		"$python has no numpy (Debian: python3-numpy)"
-	done_testing
-	exit
-}
+cp "$TOP/t/func/made.py" .
+# check.py: after the directory follow
+#
+#	npy SAMPLES BYTES|dlio LABEL	every array has its shape, and is what NumPy
+#					would have saved; no two are alike
+#	jpeg [SIZE...]			every file decodes without a warning, to noise;
+#					there is one of each SIZE. Without SIZE no two
+#					are alike
+#	large				Pillow opens every file without a warning
+cat >check.py <<'END'
+import glob, io, os, warnings
+from made import check_each, need
 
-# npy.py SAMPLES BYTES|dlio LABEL: every array has its shape, and is what
-# NumPy would have saved; no two are alike.
-cat >npy.py <<'END'
-import glob, io, sys
-import numpy
+warnings.simplefilter('error')
 
-samples, size, label = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-heads = set()
-names = sorted(glob.glob('data/train/**/*.npy', recursive=True))
-for name in names:
-    a = numpy.load(name)
-    assert a.dtype == numpy.uint8, name
-    if '.label.' in name:
-        assert a.shape == (samples, label), (name, a.shape)
-    elif size == 'dlio':
-        assert a.ndim == 3 and a.shape[0] == samples, (name, a.shape)
+def npy(directory, samples, size, label):
+    numpy = need('numpy', 'python3-numpy')
+    heads = set()
+    names = sorted(glob.glob(directory + '/train/**/*.npy', recursive=True))
+    for name in names:
+        a = numpy.load(name)
+        assert a.dtype == numpy.uint8, name
+        if '.label.' in name:
+            assert a.shape == (int(samples), int(label)), (name, a.shape)
+        elif size == 'dlio':
+            assert a.ndim == 3 and a.shape[0] == int(samples), (name, a.shape)
+        else:
+            assert a.shape == (int(samples), int(size)), (name, a.shape)
+        same = io.BytesIO()
+        numpy.save(same, a)
+        with open(name, 'rb') as f:
+            assert f.read() == same.getvalue(), name + ' is not as numpy writes it'
+        heads.add(a.tobytes()[:64])
+    assert len(heads) == len(names), 'two files begin alike'
+    return len(names)
+
+def jpeg(directory, *want):
+    numpy = need('numpy', 'python3-numpy')
+    Image = need('PIL.Image', 'python3-pil')
+    sizes, heads = [], set()
+    names = glob.glob(directory + '/**/train/**/*.jpeg', recursive=True)
+    for name in names:
+        sizes.append(os.path.getsize(name))
+        with Image.open(name) as image:
+            image.load()
+            assert image.format == 'JPEG' and image.mode == 'L', name
+            a = numpy.asarray(image)
+        if sizes[-1] > 2000:
+            assert a[:999].std() > 30, (name, a[:999].std())
+            heads.add(a[:99].tobytes()[:4096])
+    assert min(sizes) >= 163, 'smaller than its headers'
+    if want:
+        assert sorted(sizes) == sorted(map(int, want)), sorted(sizes)
     else:
-        assert a.shape == (samples, int(size)), (name, a.shape)
-    same = io.BytesIO()
-    numpy.save(same, a)
-    with open(name, 'rb') as f:
-        assert f.read() == same.getvalue(), name + ' is not as numpy writes it'
-    heads.add(a.tobytes()[:64])
-assert len(heads) == len(names), 'two files begin alike'
-print(len(names))
+        assert len(heads) == sum(s > 2000 for s in sizes), 'two begin alike'
+    return len(names)
+
+def large(directory):
+    Image = need('PIL.Image', 'python3-pil')
+    names = glob.glob(directory + '/train/*.jpeg')
+    for name in names:
+        with Image.open(name) as image:
+            assert image.format == 'JPEG', name
+    return len(names)
+
+check_each(lambda directory, kind, *words: globals()[kind](directory, *words))
 END
 
-# makes TITLE FILES SAMPLES BYTES LABEL OPTION...
-makes()
+engines="psync io_uring"
+if ! prepare --format=npy --num_files=1 --sample_size=1 --ioengine=io_uring >out 2>&1 &&
+	grep -q io_uring_setup out; then
+	engines=psync
+	skip "files that io_uring writes" "$(cat out)"
+fi
+
+# npys TITLE FILES "SAMPLES BYTES|dlio LABEL" OPTION...: by each engine
+npys()
 {
-	title=$1 files=$2 samples=$3 size=$4 label=$5
-	shift 5
-	for engine in psync io_uring; do
-		prepare --format=npy --samples_per_file="$samples" \
-			--ioengine=$engine "$@" >out 2>&1
-		if grep -q io_uring_setup out; then
-			skip "$title, $engine" "$(cat out)"
-			continue
-		fi
-		is "$title, $engine" \
-			"$("$python" npy.py "$samples" "$size" "$label" 2>&1)" \
-			"$files"
+	title=$1 files=$2 words=$3
+	shift 3
+	for engine in $engines; do
+		makes "$title, $engine" "$files" "npy $words" --format=npy \
+			--ioengine="$engine" "$@"
 	done
 }
 
-makes "NumPy loads one byte" 1 1 1 0 --num_files=1 --sample_size=1
-makes "one sample a file" 20 1 102400 0 --num_files=20 --sample_size=100k
-makes "several samples a file" 5 7 30000 0 --num_files=5 --sample_size=30000
-makes "more than the buffer holds" 2 1 3145728 0 --num_files=2 --sample_size=3m
-makes "two sides as DLIO draws them" 8 1 dlio 0 --num_files=8 \
-	--sample_size=dlio:200k:90k
-makes "labels" 24 1 50000 8000 --num_files=12 --sample_size=50000 \
+npys "one byte" 1 "1 1 0" --num_files=1 --sample_size=1
+npys "one sample a file" 8 "1 102400 0" --num_files=8 --sample_size=100k
+npys "several samples a file" 5 "7 30000 0" --num_files=5 --samples_per_file=7 \
+	--sample_size=30000
+npys "more than the buffer holds" 2 "1 3145728 0" --num_files=2 --sample_size=3m
+npys "two sides as DLIO draws them" 8 "1 dlio 0" --num_files=8 \
+	--sample_size=dlio:60k:27k
+npys "labels" 24 "1 50000 8000" --num_files=12 --sample_size=50000 \
 	--label_size=8000 --subfolders=5
-makes "labels of several samples" 6 4 900 30 --num_files=3 --sample_size=900 \
-	--label_size=30
+npys "labels of several samples" 6 "4 900 30" --num_files=3 --samples_per_file=4 \
+	--sample_size=900 --label_size=30
 
-"$python" -c 'import PIL' 2>/dev/null || {
-	skip "Pillow decodes what was written" \
-		"$python has no Pillow (Debian: python3-pil)"
-	done_testing
-	exit
-}
-
-# jpeg.py SIZE...: of each size there is a file, which decodes without a
-# warning, to noise. Without SIZE: of any, and no two are alike.
-cat >jpeg.py <<'END'
-import glob, os, sys, warnings
-import numpy
-from PIL import Image
-
-warnings.simplefilter('error')
-sizes, heads = [], set()
-names = glob.glob('data/**/train/**/*.jpeg', recursive=True)
-for name in names:
-    sizes.append(os.path.getsize(name))
-    with Image.open(name) as image:
-        image.load()
-        assert image.format == 'JPEG' and image.mode == 'L', name
-        a = numpy.asarray(image)
-    if sizes[-1] > 2000:
-        assert a[:999].std() > 30, (name, a[:999].std())
-        heads.add(a[:99].tobytes()[:4096])
-want = sorted(map(int, sys.argv[1:]))
-if want:
-    assert sorted(sizes) == want, sorted(sizes)
-else:
-    assert len(heads) == sum(s > 2000 for s in sizes), 'two begin alike'
-print(len(names))
-END
-
-sizes="163 164 200 231 1024 1025 4095 4096 4097 10000 65535 65536 65537
-	114660 150001 179254 262144 262145 1000003 2097152"
+sizes="163 164 200 231 1024 1025 4095 4096 4097 10000 65535 65536 65537"
+sizes="$sizes 114660 150001 179254 262144 262145 1000003 2097152"
 for bytes in $sizes; do
 	printf '[b%d]\nstonewall\nnum_files=1\nsample_size=%d\n' "$bytes" \
 		"$bytes"
 done >sizes.job
-for engine in psync io_uring; do
-	rm -rf data
+for engine in $engines; do
+	to_make "JPEG files of all sizes, $engine" 20 "jpeg $sizes"
 	# shellcheck disable=SC2016 # for mlgen, which knows $jobname
-	"$MLGEN" sizes.job --directory='data/$jobname' --format=jpeg \
-		--phase=prepare --ioengine=$engine >out 2>&1
-	if grep -q io_uring_setup out; then
-		skip "Pillow decodes files of all sizes, $engine" "$(cat out)"
-		continue
-	fi
-	# shellcheck disable=SC2086 # one word each
-	is "Pillow decodes files of all sizes, $engine" \
-		"$("$python" jpeg.py $sizes 2>&1)" 20
+	"$MLGEN" sizes.job --directory="$made_directory"'/$jobname' --format=jpeg \
+		--phase=prepare --ioengine=$engine >out 2>&1 || note "$(cat out)"
 done
-prepare --format=jpeg --num_files=60 --sample_size=uniform:200:400k >out 2>&1
-is "and of sizes that are drawn" "$("$python" jpeg.py 2>&1)" 60
-prepare --format=jpeg --num_files=40 --sample_size=normal:400:400 >out 2>&1
-is "those drawn too small are the least there is" \
-	"$("$python" jpeg.py 2>&1) $(find data -name '*.jpeg' -size -163c | wc -l)" \
-	"40 0"
-prepare --format=jpeg --num_files=1 --sample_size=70m >out 2>&1
-is "and a large one, which Pillow takes for no bomb yet" \
-	"$("$python" jpeg.py 73400320 2>&1)" 1
+makes "JPEG files of sizes that are drawn" 30 "jpeg" --format=jpeg --num_files=30 \
+	--sample_size=uniform:200:400k
+makes "sizes drawn too small become the least there is" 40 "jpeg" --format=jpeg \
+	--num_files=40 --sample_size=normal:400:400
+makes "a large JPEG file, which Pillow takes for no bomb yet" 1 "large" \
+	--format=jpeg --num_files=1 --sample_size=70m
+check_made "NumPy or Pillow reads it" /usr/bin/python3 check.py
 
 done_testing
