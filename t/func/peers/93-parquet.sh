@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"
 . "$(dirname "$0")/../npm.sh"
+. "$(dirname "$0")/../made.sh"
 
 # make_files FILES ROWS GROUP BYTES OPTION...: files in $T/data
 make_files()
@@ -65,96 +66,107 @@ refuses "a list that is wider than that" "more than 2147483647 bytes in a row" \
 reader=$T/npm/check.mjs
 why=$(no_npm hyparquet)
 
-# check.mjs FILE: its schema, row groups and whether all values are there. The
-# chunks have to fill the file from the magic bytes to the footer.
+# check.mjs: prints for each directory its number of files, their schema and row groups,
+# and "all there" where all values are; or what is wrong. The chunks have to fill a file
+# from the magic bytes to the footer, and no two files may be the same.
 [ -n "$why" ] || cat >"$reader" <<'END'
 import { asyncBufferFromFile, parquetMetadata, parquetReadObjects } from 'hyparquet'
-import { readFileSync } from 'node:fs'
-
-const name = process.argv[2]
-const file = await asyncBufferFromFile(name)
-const bytes = new Uint8Array(readFileSync(name))	// not of node's pool
-const meta = parquetMetadata(bytes.slice().buffer)
-const rows = Number(meta.num_rows)
-const fail = why => { console.log(`${name}: ${why}`); process.exit(1) }
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
 
 const kind = e => e.type === 'FIXED_LEN_BYTE_ARRAY' ?
 	(e.logical_type?.type ?? `bytes(${e.type_length})`) :
 	(e.converted_type ?? e.type)
-const columns = meta.schema.slice(1)
-console.log(columns.map(e => `${e.name}:${kind(e)}`).join(' '))
-const groups = meta.row_groups.map(g => Number(g.num_rows))
-console.log(`${groups.length} x ${groups[0]} rows`)
-if (groups.some(n => n !== groups[0]) || groups.length * groups[0] !== rows)
-	fail('row groups are not alike')
+const isInteger = v => Number.isInteger(v), isNumber = v => typeof v === 'number'
+const isGood = e => ({
+	INT_8: v => Number.isInteger(v) && v >= -128 && v <= 127,
+	INT32: isInteger,
+	INT64: v => typeof v === 'bigint',
+	FLOAT: isNumber,
+	DOUBLE: isNumber,
+	FLOAT16: isNumber,
+}[kind(e)] ?? (v => v.length === e.type_length))
 
-let end = 4n
-for (const g of meta.row_groups) {
-	let sum = 0n
-	if (g.columns.length !== columns.length) fail('a chunk is missing')
-	g.columns.forEach((c, i) => {
-		const m = c.meta_data
-		if (m.data_page_offset !== end) fail('chunks do not join')
-		if (m.path_in_schema[0] !== columns[i].name) fail('wrong name')
-		if (Number(m.num_values) !== Number(g.num_rows)) fail('values')
-		end += m.total_compressed_size
-		sum += m.total_compressed_size
-	})
-	if (sum !== g.total_byte_size) fail('a sum is wrong')
-}
-if (Number(end) + meta.metadata_length + 8 !== file.byteLength)
-	fail('the footer is not behind the last chunk')
+async function check(name, bytes)
+{
+	const fail = why => { throw new Error(`${name}: ${why}`) }
+	const file = await asyncBufferFromFile(name)
+	const meta = parquetMetadata(bytes.slice().buffer)
+	const rows = Number(meta.num_rows)
+	const columns = meta.schema.slice(1)
+	const groups = meta.row_groups.map(g => Number(g.num_rows))
+	if (groups.some(n => n !== groups[0]) || groups.length * groups[0] !== rows)
+		fail('row groups are not alike')
 
-const table = await parquetReadObjects({ file, utf8: false })
-if (table.length !== rows) fail(`${table.length} rows were read`)
-for (const e of columns) {
-	const seen = new Set()
-	for (const row of table) {
-		const v = row[e.name]
-		const good = {
-			INT_8: () => Number.isInteger(v) && v >= -128 && v <= 127,
-			INT32: () => Number.isInteger(v),
-			INT64: () => typeof v === 'bigint',
-			FLOAT: () => typeof v === 'number',
-			DOUBLE: () => typeof v === 'number',
-			FLOAT16: () => typeof v === 'number',
-		}[kind(e)] ?? (() => v.length === e.type_length)
-		if (!good()) fail(`${e.name} has ${v}`)
-		seen.add(v instanceof Uint8Array ? Buffer.from(v).toString('hex') : v)
+	let end = 4n
+	for (const g of meta.row_groups) {
+		let sum = 0n
+		if (g.columns.length !== columns.length) fail('a chunk is missing')
+		g.columns.forEach((c, i) => {
+			const m = c.meta_data
+			if (m.data_page_offset !== end) fail('chunks do not join')
+			if (m.path_in_schema[0] !== columns[i].name) fail('wrong name')
+			if (Number(m.num_values) !== Number(g.num_rows)) fail('values')
+			end += m.total_compressed_size
+			sum += m.total_compressed_size
+		})
+		if (sum !== g.total_byte_size) fail('a sum is wrong')
 	}
-	// As many different values as random ones of that width would be; NaNs
-	// are one.
-	const all = { INT_8: 256, FLOAT16: 63488 }[kind(e)] ??
-		(e.type_length < 4 ? 256 ** e.type_length : 2 ** 32)
-	const want = all * (1 - Math.exp(-rows / all)) * 0.8
-	if (seen.size < Math.floor(want))
-		fail(`${e.name}: ${seen.size} different values of ${rows}`)
+	if (Number(end) + meta.metadata_length + 8 !== file.byteLength)
+		fail('the footer is not behind the last chunk')
+
+	const table = await parquetReadObjects({ file, utf8: false })
+	if (table.length !== rows) fail(`${table.length} rows were read`)
+	const looked = Math.min(rows, 20000)
+	for (const e of columns) {
+		const good = isGood(e)
+		for (const row of table)
+			if (!good(row[e.name])) fail(`${e.name} has ${row[e.name]}`)
+		const seen = new Set(table.slice(0, looked).map(row => row[e.name]).map(v =>
+			v instanceof Uint8Array ? Buffer.from(v).toString('hex') : v))
+		// As many different values as random ones of that width would be; NaNs
+		// are one.
+		const all = { INT_8: 256, FLOAT16: 63488 }[kind(e)] ??
+			(e.type_length < 4 ? 256 ** e.type_length : 2 ** 32)
+		const want = all * (1 - Math.exp(-looked / all)) * 0.8
+		if (seen.size < Math.floor(want))
+			fail(`${e.name}: ${seen.size} different values of ${looked}`)
+	}
+	return `${columns.map(e => `${e.name}:${kind(e)}`).join(' ')}, ${
+		groups.length} x ${groups[0]} rows, all there`
 }
-console.log('all there')
+
+async function checkAll(directory)
+{
+	const names = readdirSync(`${directory}/train`).filter(n => n.endsWith('.parquet'))
+	const said = new Set(), sums = new Set()
+	for (const name of names) {
+		const path = `${directory}/train/${name}`
+		const bytes = new Uint8Array(readFileSync(path))	// not of node's pool
+		sums.add(createHash('md5').update(bytes).digest('hex'))
+		said.add(await check(path, bytes))
+	}
+	if (sums.size !== names.length) throw new Error('two files are the same')
+	return `${names.length}: ${[...said].join(' / ')}`
+}
+
+for (const line of readFileSync(0, 'utf8').trim().split('\n'))
+	try {
+		console.log(await checkAll(line))
+	} catch (e) {
+		console.log(e.message)
+	}
 END
 
 # reads TITLE SCHEMA GROUPS FILES ROWS GROUP BYTES OPTION...
 reads()
 {
-	title=$1 schema=$2 groups=$3
-	shift 3
-	if [ -n "$why" ]; then
-		skip "$title: hyparquet reads it" "$why"
-		return
-	fi
-	ok "$title: mlgen writes it" make_files "$@"
-	files=$(find "$T/data" -name 'img_*_of_*.parquet' | sort)
-	is "$title: all of its files" "$(echo "$files" | wc -l)" "$1"
-	for file in $files; do
-		is "$title: hyparquet reads it ($(basename "$file"))" \
-			"$(node "$reader" "$file" 2>&1)" "$schema
-$groups rows
-all there"
-	done
-	is "$title: no two files are the same" \
-		"$(find "$T/data" -name '*.parquet' -exec cksum {} + |
-			cut -d ' ' -f 1 | sort -u | wc -l)" "$1"
-	rm -rf "$T/data"
+	title=$1 want="$4: $2, $3 rows, all there"
+	files=$4 rows=$5 group=$6 bytes=$7
+	shift 7
+	makes "$title" "$want" "" --format=parquet --num_files="$files" \
+		--samples_per_file="$rows" --row_group_size="$group" \
+		--sample_size="$bytes" "$@"
 }
 
 reads "no columns" "data:bytes(1000)" "1 x 7" 3 7 1024 1000
@@ -166,10 +178,11 @@ reads "lists" "a:bytes(40) b:bytes(7) c:bytes(6) d:bytes(8)" "4 x 25" \
 	2 100 25 61 --columns='a:float32[10], b:int8[7], c:float16[3], d:int64[1]'
 reads "ranges" "f_08:FLOAT f_09:FLOAT f_10:FLOAT g1:INT_8 g2:INT_8" \
 	"2 x 8" 1 16 8 14 --columns='f_08..10:float32, g1..2:int8'
-reads "chunks of many pages" "a:DOUBLE b:INT_8 c:FLOAT16" "1 x 600000" \
-	1 600000 600000 11 --columns=a:float64,b:int8,c:float16
-reads "pages that end with the chunk" "a:INT64" "2 x 131072" \
-	1 262144 131072 8 --columns=a:int64
+# A page has 1 MiB of values.
+reads "chunks of many pages" "a:bytes(32) b:INT_8 c:bytes(8)" "1 x 140000" \
+	1 140000 140000 41 --columns='a:float64[4],b:int8,c:float16[4]'
+reads "pages that end with the chunk" "a:bytes(64)" "2 x 16384" \
+	1 32768 16384 64 --columns='a:int64[8]'
 reads "values larger than a page" "a:bytes(3000000) b:INT_8" "2 x 3" \
 	1 6 3 3000001 --columns='a:float32[750000],b:int8'
 reads "row groups of one row" "a:INT_8 b:INT64" "300 x 1" \
@@ -177,6 +190,11 @@ reads "row groups of one row" "a:INT_8 b:INT64" "300 x 1" \
 reads "the footer is longer than a read of it" \
 	"$(seq -f 'column_%02g:INT32' -s ' ' 0 39)" "50 x 2" \
 	1 100 2 160 --columns=column_00..39:int32
+if [ -z "$why" ]; then
+	check_made "hyparquet reads it" node "$reader"
+else
+	skip "hyparquet reads what mlgen writes" "$why"
+fi
 
 # ---- read by mlgen
 # run_job OPTION...: one thread reads three files in their order.
