@@ -49,8 +49,13 @@ struct entry {
 	bool is_there;
 };
 
+/*
+ * least[1] is the entry to evict, least[n] the lesser of least[2n] and least[2n + 1];
+ * the entry of sample i stands at least[SAMPLES + i].
+ */
 struct shade_cache {
 	struct entry of[SAMPLES];
+	const struct entry *least[2 * SAMPLES];
 	uint32_t reads[SAMPLES], keys, capacity;
 };
 
@@ -66,14 +71,24 @@ static bool is_less(const struct entry *a, const struct entry *b)
 	       (a->weight <= b->weight && a->reads < b->reads);
 }
 
-static struct entry *least(struct shade_cache *c)
+/* The first of two that are alike; NULL where neither is in the cache. */
+static const struct entry *lesser(const struct entry *a, const struct entry *b)
 {
-	struct entry *found = NULL;
+	if (!a || !b)
+		return a ? a : b;
+	return is_less(b, a) ? b : a;
+}
 
-	for (unsigned i = 0; i < SAMPLES; i++)
-		if (c->of[i].is_there && (!found || is_less(&c->of[i], found)))
-			found = &c->of[i];
-	return found;
+static void put(struct shade_cache *c, uint64_t extent, struct entry now)
+{
+	uint64_t n = SAMPLES + extent;
+
+	c->keys += now.is_there;
+	c->keys -= c->of[extent].is_there;
+	c->of[extent] = now;
+	c->least[n] = now.is_there ? &c->of[extent] : NULL;
+	while (n >>= 1)
+		c->least[n] = lesser(c->least[2 * n], c->least[2 * n + 1]);
 }
 
 static bool read_through(struct shade_cache *c, const struct importance *im,
@@ -82,21 +97,18 @@ static bool read_through(struct shade_cache *c, const struct importance *im,
 	struct entry now = { .weight = importance_weight(im, extent),
 			     .reads = ++c->reads[extent],
 			     .is_there = true };
-	struct entry *evicted;
+	const struct entry *evicted = c->least[1];
 
 	if (c->of[extent].is_there) {
-		c->of[extent] = now;
+		put(c, extent, now);
 		return true;
 	}
 	if (c->keys + CACHE_ROOM >= c->capacity) {
-		evicted = least(c);
 		if (!evicted || !is_less(evicted, &now))
 			return false;
-		evicted->is_there = false;
-		c->keys--;
+		put(c, (uint64_t)(evicted - c->of), (struct entry){ 0 });
 	}
-	c->of[extent] = now;
-	c->keys++;
+	put(c, extent, now);
 	return false;
 }
 
