@@ -23,9 +23,12 @@ import sys
 # The timers of a page have this long, in virtual time.
 BUDGET_MS = 3000
 
+# Without a zygote all processes are children, whose CPU time t/func/run -T can see.
 FLAGS = '''--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
     --disable-background-networking --disable-component-update --disable-sync
-    --disable-extensions --no-proxy-server --remote-debugging-pipe'''.split()
+    --disable-extensions --disable-software-rasterizer --disable-breakpad
+    --no-zygote --no-startup-window --no-proxy-server
+    --remote-debugging-pipe'''.split()
 
 
 class Browser:
