@@ -27,7 +27,7 @@ static struct fault fail_at(unsigned number, const char *options)
 	char text[64];
 	struct rig r;
 
-	make_directory_in("/dev/shm");
+	make_directory();
 	snprintf(text, sizeof(text), "fail_after=%u", number);
 	rig_open(&r, engines_find("fault"), options, text);
 	rig_start(&r, clock_new_real());
@@ -66,7 +66,7 @@ static const char *const words[] = {
 #define WORDS (sizeof(words) / sizeof(words[0]))
 
 static const char *const fault_ways[] = {
-	"access=plain bs=8m",
+	"access=plain bs=4m",
 	"access=framework",
 	"access=framework checkpoint_layout=stream checkpoint_fsync=end",
 	"access=plain bs=1m checkpoint_threads=2",
@@ -145,11 +145,11 @@ static void check_whole(const char *options, unsigned *newer)
 START_TEST(what_is_to_be_replaced_is_whole_until_that_is_done)
 {
 	const char *options =
-		_i ? "ranks=1 bs=8m rename_commit=1" : "ranks=1 bs=8m";
+		_i ? "ranks=1 bs=4m rename_commit=1" : "ranks=1 bs=4m";
 	unsigned n = 0, newer = 0, rc;
 
 	do {
-		make_directory_in("/dev/shm");
+		make_directory();
 		ck_assert_int_eq(save_there(engines_find("psync"), options, 0),
 				 0);
 		rc = save_there(engines_find("fault"), options, ++n) != 0;
@@ -170,7 +170,7 @@ START_TEST(a_full_filesystem_says_what_is_missing)
 {
 	struct rig r;
 
-	make_directory_in("/dev/shm");
+	make_directory();
 	rig_open(&r, engines_find("fault"),
 		 "model_layers=0 checkpoint_size=1m bs=64k ranks=1",
 		 "fail_after=10 fail_errno=ENOSPC");
@@ -385,7 +385,7 @@ START_TEST(an_interrupted_one_stays_and_is_known_to_be_broken)
 	stopping = *psync;
 	stopping.submit = stopping_submit;
 	scene = &r;
-	make_directory_in("/dev/shm");
+	make_directory();
 	atomic_store(&moves, 0);
 	rig_open(&r, &stopping, _i ? "rename_commit=1" : "", "");
 	rig_start(&r, clock_new_real());
@@ -413,7 +413,7 @@ START_TEST(a_closed_saver_begins_nothing)
 {
 	struct rig r;
 
-	make_directory_in("/dev/shm");
+	make_directory();
 	rig_open(&r, engines_find("psync"), "", "");
 	rig_start(&r, clock_new_real());
 	saver_close(r.saver);
