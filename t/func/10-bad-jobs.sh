@@ -13,7 +13,11 @@ bad=$TOP/t/jobs/bad
 # In the folder of the pairs, so that messages carry the bare name.
 parse()
 {
-	args=$(tr -d '\000' <"$bad/$1.job" | sed -n '1s/^; args: //p')
+	args=
+	IFS= read -r first <"$bad/$1.job"
+	case $first in
+	'; args: '*)	args=${first#; args: } ;;
+	esac
 	set -f
 	# shellcheck disable=SC2086 # several arguments
 	(cd "$bad" && exec "$MLGEN" --parse-only $args "$1.job")
@@ -23,12 +27,13 @@ parse()
 }
 
 for job in "$bad"/*.job; do
-	name=$(basename "$job" .job)
+	name=${job##*/}
+	name=${name%.job}
 	exits "$name is refused" 2 parse "$name"
 	is "$name is explained" "$(cat "$T/err")" "$(cat "$bad/$name.err")"
 done
 for err in "$bad"/*.err; do
-	ok "$(basename "$err") has its job" test -f "${err%.err}.job"
+	ok "${err##*/} has its job" test -f "${err%.err}.job"
 done
 
 # ---- what is too large, too odd or too private for a golden file

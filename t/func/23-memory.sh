@@ -43,11 +43,13 @@ held=$((2 * 2 * 4 * 2 * 2048))	# KiB: all that may be ahead
 # shellcheck disable=SC2086 # several options
 "$MLGEN" $ahead --phase=prepare >out 2>&1
 
+# How large a sample is does not matter to what is read.
 # shellcheck disable=SC2086
 counts()
 {
 	rm -f run.json
-	if "$MLGEN" $ahead --epochs=2 --json=run.json "$@" >out 2>err; then
+	if "$MLGEN" $ahead --directory="$T/small" --sample_size=256k --epochs=2 \
+		--json=run.json "$@" >out 2>err; then
 		ml run.json steps samples sample_bytes io_bytes
 	else
 		echo "status $?: $(cat err)"
