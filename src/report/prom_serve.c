@@ -48,7 +48,8 @@
 
 /*
  * libmicrohttpd is loaded by the first run that serves metrics: it brings TLS and nine more
- * libraries, and starting mlgen took 9.6 ms of CPU time with it and 5.5 ms without it. Written
+ * libraries. Starting mlgen (--version) took 8.1 ms of CPU time with it and takes 4.2 ms
+ * without it, medians of three rounds of 100. The table is written
  * once, before the thread that serves is started.
  */
 static struct {
