@@ -18,8 +18,9 @@
 /* A thousand jobs with all their histograms are not that large. */
 #define BYTES_MAX (INT64_C(256) << 20)
 
+/* A text that is cut within a word, as in nul, has a wrong token at its very end. */
 static int fail_at(const struct results_file *f, const json_error_t *e,
-		   struct mlgen_err *err)
+		   bool at_end, struct mlgen_err *err)
 {
 	enum json_error_code code = json_error_code(e);
 	const char *hint = "";
@@ -29,7 +30,8 @@ static int fail_at(const struct results_file *f, const json_error_t *e,
 				  "%s: is empty; the run that was to write it "
 				  "did not end",
 				  f->path);
-	if (code == json_error_premature_end_of_input)
+	if (code == json_error_premature_end_of_input ||
+	    (code == json_error_invalid_syntax && at_end))
 		hint = "; the file ends too early: was it copied whole?";
 	return mlgen_fail(err, -EINVAL, "%s:%d:%d: no JSON: %s%s", f->path,
 			  e->line, e->column, e->text, hint);
@@ -85,7 +87,10 @@ static int results_file_parse(struct results_file *f, FILE *from,
 				     &e);
 	if (b.bytes > BYTES_MAX)
 		return too_large(f, err);
-	return f->root ? 0 : fail_at(f, &e, err);
+	if (f->root)
+		return 0;
+	bool at_end = e.position == b.bytes && fgetc(from) == EOF;
+	return fail_at(f, &e, at_end, err);
 }
 
 static int load_text(struct results_file *f, const char *text, size_t bytes,
@@ -94,7 +99,9 @@ static int load_text(struct results_file *f, const char *text, size_t bytes,
 	json_error_t e;
 
 	f->root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
-	return f->root ? 0 : fail_at(f, &e, err);
+	if (f->root)
+		return 0;
+	return fail_at(f, &e, e.position == (int64_t)bytes, err);
 }
 
 static int results_file_load(struct results_file *f, struct mlgen_err *err)

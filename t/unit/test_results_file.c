@@ -53,6 +53,8 @@ static const struct {
 	{ "", ": is empty" },
 	{ "{", ":1:1: no JSON: " },
 	{ "{\n \"a\": [1,\n", "the file ends too early" },
+	{ "{\"a\": nu", "the file ends too early" },
+	{ "{\"a\": 12", "the file ends too early" },
 	{ "{\n\"a\": 1 \"b\"}", ":2:10: no JSON: " },
 	{ "{\"a\": 1, \"a\": 2}", "no JSON: duplicate object key" },
 	{ "{\"a\": 1e999}", "no JSON: " },
