@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 103-checkpoint-plan.sh - a dry run tells what a checkpoint is and what would stop it; the shipped ones are those published.
-# In memory: plans and counts are compared, not what holds the files.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

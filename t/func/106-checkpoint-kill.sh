@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 106-checkpoint-kill.sh - a run that is killed at any step leaves a whole checkpoint, and the next one tidies up.
-# In memory: what a killed process leaves is the same on every filesystem.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

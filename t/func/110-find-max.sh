@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # 110-find-max.sh - how many accelerators: what arithmetic says, and why it is not more.
 # In virtual time, where arithmetic holds whatever else the machine does.
-# In memory: storage is played by a model.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

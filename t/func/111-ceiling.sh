@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 111-ceiling.sh - what the host could reach without storage: measured, reported, and no more.
+# On disk: direct=1 is tried, which files in memory do not have.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 112-null-model.sh - ioengine=null with a latency and a bandwidth is storage of which arithmetic knows all.
 # In virtual time, where arithmetic holds whatever else the machine does.
+# On disk: direct=1 is tried, which files in memory do not have.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

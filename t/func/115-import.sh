@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 115-import.sh - a workload of DLIO becomes the job file that does what its YAML says.
-# In memory: jobs are compared; they run to show that they do.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

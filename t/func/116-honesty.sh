@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 116-honesty.sh - a report says what it ran on, what disturbed it, and keeps to its memory_limit.
+# On disk: the page cache is told from storage.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 12-golden-plain.sh - fio's jobs print, byte for byte, what their golden files hold.
-# In memory: the machine is made up, its storage too.
 
 . "$(dirname "$0")/tap.sh"
 

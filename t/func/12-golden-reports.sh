@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 12-golden-reports.sh - whatever else has a golden file is printed, byte for byte, as that holds it.
-# In memory: the machine is made up, its storage too.
 
 . "$(dirname "$0")/tap.sh"
 

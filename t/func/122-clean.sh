@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 122-clean.sh - --clean lists what manifests own, --yes removes exactly that, and everything else stays.
-# In memory: files by the hundred come and go, and what is removed is the same on every filesystem.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 140-trace.sh - --trace has what strace sees of the same run, file by file and call by call.
+# On disk: the opens of what drops files from the page cache are told from a job's by its calls.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

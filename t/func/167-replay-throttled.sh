@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 167-replay-throttled.sh - on a disk that is held at a rate think times make a replay longer, and fixed ones make it late.
+# On disk: a control group limits what a disk does.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

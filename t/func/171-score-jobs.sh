@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 171-score-jobs.sh - two runs of each shipped job, made small, ask for the same: M1 to M7 pass.
-# In memory: the test compares what runs ask for, and not how fast the disk answers.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 177-replay.sh - a trace is replayed: the same operations, for each file and thread, in their order.
+# On disk: a score wants storage, and files in memory have none.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

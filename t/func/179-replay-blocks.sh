@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 179-replay-blocks.sh - requests of block devices are replayed on files that stand for these, never on a device.
+# On disk: what passes the page cache is counted.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 180-recorded - access=recorded: samples are read by the calls of a file, as strace and a trace see them.
+# On disk: direct=1 is tried, which files in memory do not have.
 
 . "$(dirname "$0")/tap.sh"
 . "$TOP/t/func/runs.sh"

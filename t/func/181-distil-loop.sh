@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # 181-distil-loop.sh - a job's trace, without its markers, is distilled into a job that has the same options and asks storage for the same.
 # In virtual time, where a step takes what it computes.
-# In memory: virtual time decides about latencies, so the disk has no influence.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 184-distil-data.sh - data set and access of a distilled job are those of the job that was traced, for every format, with its files there and without.
-# In memory: the test compares options and sizes, which do not depend on the disk.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

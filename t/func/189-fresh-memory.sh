@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 189-fresh-memory.sh - reads into memory that is new each time, as those of Python are, and how a trace shows them.
+# On disk: reads from tmpfs make pages of their own.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # 190-sample-orders.sh - orders beyond the permutation are read as asked, again in the next run, and are found in a trace.
 # In virtual time, where a step takes what it computes.
-# In memory: virtual time decides about latencies, so the disk has no influence.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

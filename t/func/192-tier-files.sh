@@ -43,11 +43,6 @@ for engine in psync io_uring libaio; do
 		is "... and nothing is left" "$(left)" 0
 	done
 done
-run --ioengine=io_uring --loader=plain --iodepth=8 --direct=1 --cache=lru \
-	--cache_size=50% --cache_directory="$tier" --cache_verify=1
-is "several at a time, direct: what is kept is what was read" \
-	"$(json "$T/run.json" jobs.0.read.total_ios)" 600
-
 run --cache=lru --cache_size=50% --cache_verify=1
 memory=$calls
 run --cache=lru --cache_size=50% --cache_latency=1us
@@ -69,16 +64,6 @@ for how in "slab sync" "files async"; do
 	is "... decoded, a third of it fits" "${calls% *}" 600
 done
 
-for layout in slab files; do
-	run --directory="$T/pages" --format=raw --num_files=10 \
-		--samples_per_file=20 --cache=lru \
-		--cache_size=50% --cache_directory="$tier" --cache_verify=1 \
-		--cache_layout=$layout --cache_unit=page:60k --direct=1
-	is "$layout: a page is written as one, and a sample of it is read" \
-		"$(json "$T/run.json" jobs.0.cache.wrong jobs.0.cache.late_hits \
-			jobs.0.cache.fills jobs.0.cache.misses |
-			awk '{ print $1, ($3 + $2 >= $4), ($4 < 500) }')" "0 1 1"
-done
 run --cache=lru --cache_size=20% --cache_directory="$tier" --cache_verify=1 \
 	--cache_substitute=any
 is "what stands for another is read from the tier" "$calls" "600 40"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 20-counts.sh - a run reads exactly the samples and bytes that its job asks for.
-# In memory: operations are counted, whatever does them.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

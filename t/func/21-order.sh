@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 21-order.sh - which files are opened, in which order and by whom, seen from the kernel.
-# In memory: samples are looked at in their order, whatever holds them.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

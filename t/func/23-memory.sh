@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 23-memory.sh - what comes from memory is told, and what should come from storage does.
+# On disk: direct=1 is tried, which files in memory do not have.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

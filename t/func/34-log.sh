@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 34-log.sh - the CSV log and the status line while jobs run.
-# In memory: what is looked at is what is printed of it.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 36-io-report.sh - the report of a plain job: fio's line, one screen, figures that agree.
+# On disk: what went to the page cache is no result of storage, and of files in memory that is not said.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 40-prepare.sh - a dataset is written once, whole, kept, completed, and never over anything else.
+# On disk: files are dropped from the page cache.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 42-damage.sh - files that are cut, lost or changed during a run end it in one clear line.
-# In memory: files are damaged on purpose, whatever holds them.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

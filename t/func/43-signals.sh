@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # 43-signals.sh - an interrupted run stops where it is, reports what there is, and leaves.
 # Sleeps: a run is given time to get under way, and signals to be seen.
-# In memory: what a signal ends is the program.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

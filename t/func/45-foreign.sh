@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 45-foreign.sh - nothing is made in a directory that holds what is somebody else's.
-# In memory: files are found and left alone, whatever holds them.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

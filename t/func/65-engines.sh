@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 65-engines.sh - the same job on every engine reads the same samples and the same bytes.
+# On disk: direct=1 is tried, which files in memory do not have.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

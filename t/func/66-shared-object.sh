@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 66-shared-object.sh - an engine that is a shared object is loaded by its path, or refused in one line.
-# In memory: an engine is loaded, files are few.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

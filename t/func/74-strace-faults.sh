@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 74-strace-faults.sh - system calls that are interrupted or fail, on each engine.
+# On disk: direct=1 is tried, which files in memory do not have.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

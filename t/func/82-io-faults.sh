@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 82-io-faults.sh - plain jobs on bad days: what is gone on with, what ends the run, and what is said.
+# On disk: RWF_NOWAIT is asked of a disk's filesystem.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

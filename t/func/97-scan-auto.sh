@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 97-scan-auto.sh - format=auto: files say of which format they are, and other kinds are left out.
+# On disk: direct=1 is tried, which files in memory do not have.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 97-scan.sh - dataset=scan reads the files that are there, once listed, and changes nothing.
+# On disk: files are dropped from the page cache.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 98-parts.sh - datasets of several files per index are made, resumed, mended and replaced whole.
-# In memory: names and bytes are compared, not what holds the files.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 99-loaders.sh - loader=tfdata and what it has of its own, on every engine; shards of files.
-# In memory: orders and calls are compared, not what answers them.
 
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/runs.sh"

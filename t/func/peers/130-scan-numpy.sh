@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 130-scan-numpy.sh - archives and arrays that NumPy and zipfile wrote are read as NumPy reads them, call by call.
-# In memory: the calls are compared, not what answers them.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

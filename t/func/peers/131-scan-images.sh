@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 131-scan-images.sh - images and tables, made and found, are opened by Pillow and pandas, and read as they read them.
-# In memory: bytes and calls are compared, not what holds the files.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

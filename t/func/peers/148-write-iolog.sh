@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 148-write-iolog.sh - write_iolog writes what a job did as a log that fio replays, and overwrites nothing else.
+# On disk: what other programs do is measured and recorded there.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

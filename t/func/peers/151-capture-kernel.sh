@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 151-capture-kernel.sh - what strace does not see: requests of io_uring and libaio, pages of mappings, the cache, disks, CPU time, thousands of short processes.
+# On disk: what other programs do is measured and recorded there.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 154-capture-ends.sh - a recording ends with the command, its time or a signal, and its trace is whole.
 # Sleeps: commands that have to last, in processes of their own.
+# On disk: what other programs do is measured and recorded there.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 156-capture-programs.sh - programs of all kinds are recorded, and none of them notices.
 # Sleeps: a program that goes on in the background.
+# On disk: what other programs do is measured and recorded there.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

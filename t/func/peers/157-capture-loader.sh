@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 157-capture-loader.sh - a loader with two worker processes, as README records it.
+# On disk: what other programs do is measured and recorded there.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

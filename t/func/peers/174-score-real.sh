@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 174-score-real.sh - a captured loader of NumPy is like itself, and what mlgen's job of its shape asks of storage is like it; controls are not.
-# In memory: what is asked for is compared, not what answers it.
+# On disk: what other programs do is measured and recorded there.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

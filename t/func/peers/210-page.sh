@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 210-page.sh - pages of --html: what they embed, what they refuse, and what a browser draws of them.
-# In memory: a page is a few files.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

@@ -18,6 +18,7 @@
 #				fdatasync and end_fsync
 #
 # A job without a row is a fault.
+# On disk: what other programs do is measured and recorded there.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

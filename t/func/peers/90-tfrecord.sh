@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 90-tfrecord.sh - protobuf parses every record that mlgen writes, and its checksums and index are right.
-# In memory: bytes and calls are compared, not what holds the files.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

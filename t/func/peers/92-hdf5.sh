@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 92-hdf5.sh - h5py reads the HDF5 files that mlgen writes, and mlgen reads them as h5py does.
-# In memory: bytes and calls are compared, not what holds the files.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

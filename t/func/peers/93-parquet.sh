@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 93-parquet.sh - hyparquet reads every Parquet file that mlgen writes; bad columns are refused.
-# In memory: bytes and calls are compared, not what holds the files.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 95-indexed.sh - the files of the indexed formats are what DLIO's readers expect, and are read as they do.
-# In memory: bytes and calls are compared, not what holds the files.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

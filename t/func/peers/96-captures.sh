@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 96-captures.sh - access=framework makes the calls that were captured of NumPy and Pillow, and those they make here.
-# In memory: the calls are compared, not what answers them.
+# On disk: what other programs do is measured and recorded there.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"
