@@ -65,6 +65,8 @@ PROGRAM_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard src/*.c)))
 UNIT_SRC := $(sort $(wildcard t/unit/test_*.c))
 UNIT_OBJ := $(B)/t/unit/main.o $(UNIT_SRC:%.c=$(B)/%.o)
 UNIT_NAMES := $(UNIT_SRC:t/unit/test_%.c=%)
+# The headers that most suites include are compiled once. ccache keeps no such objects.
+UNIT_PCH := $(if $(CCACHE),,$(B)/t/unit/headers.h.gch)
 BENCH := $(patsubst %.c,$(B)/%,$(sort $(wildcard t/bench/*.c)))
 # mlgen itself in virtual time and on a made-up machine: t/golden/sim.h.
 GOLDEN_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard t/golden/*.c)))
@@ -98,7 +100,9 @@ $(B)/t/tools/striptrace: $(LIBRARY)
 $(B)/t/tools/faultfs: private LIBS += $(FUSE_LIBS)
 $(B)/unit-tests: private LIBS += $(CHECK_LIBS) -Wl,--wrap=_mark_point
 $(B)/golden/mlgen: private LIBS += $(GOLDEN_WRAPS)
-$(UNIT_OBJ): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS)
+$(UNIT_OBJ) $(UNIT_PCH): private COMPILE += $(NOT_OPTIMISED) $(CHECK_CFLAGS)
+$(UNIT_OBJ): private COMPILE += $(UNIT_PCH:%.gch=-include %)
+$(UNIT_OBJ): $(UNIT_PCH)
 $(TOOLS:%=%.o) $(GOLDEN_OBJ): private COMPILE += $(NOT_OPTIMISED)
 $(UNIT_OBJ): | $(B)/unit-suites.h
 
@@ -106,6 +110,12 @@ $(PROGRAM) $(B)/unit-tests $(B)/manlists $(B)/golden/mlgen $(BENCH) $(TOOLS):
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $^ $(LIBS) -lm
+
+$(B)/t/unit/headers.h.gch: t/unit/headers.h $(B)/flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)cp $< $(@:.gch=)
+	$(Q)$(CC) $(COMPILE) -x c-header -o $@ $(@:.gch=)
 
 $(JOBS_LINK):
 	$(Q)ln -s '$(CURDIR)/jobs' $@

@@ -49,25 +49,34 @@ json_look()
 	# A report that was not written has none of them.
 	[ -f "$json_file" ] || json_file=/dev/null
 	json_wanted=$(printf '%s\n' "$@") awk -v names="$json_names" '
-	BEGIN { n = split(ENVIRON["json_wanted"], wanted, "\n") }
+	# A path is put together only for what a wanted one ends with.
+	BEGIN {
+		n = split(ENVIRON["json_wanted"], wanted, "\n")
+		for (i = 1; i <= n; i++) {
+			parts = split(wanted[i], part, ".")
+			ends[part[parts]]
+		}
+	}
 	{
-		match($0, /^ */)
-		depth = RLENGTH / 2
-		text = substr($0, RLENGTH + 1)
-		sub(/,$/, "", text)
+		text = $0
+		sub(/^ +/, "", text)
+		depth = (length($0) - length(text)) / 2
 		if (depth == 0 || text ~ /^[]}]/)
 			next
-		if (match(text, /^"([^"\\]|\\.)*": /)) {
-			key = substr(text, 2, RLENGTH - 4)
-			text = substr(text, RLENGTH + 1)
+		if (text ~ /^"/ && (at = index(text, "\": "))) {
+			key = substr(text, 2, at - 2)
+			text = substr(text, at + 3)
 		} else
 			key = item[depth] + 0
 		item[depth]++
 		item[depth + 1] = 0
 		path[depth] = key
+		if (!(key in ends))
+			next
 		whole = path[1]
 		for (i = 2; i <= depth; i++)
 			whole = whole "." path[i]
+		sub(/,$/, "", text)
 		gsub(/^"|"$/, "", text)
 		value[whole] = text
 	}

@@ -32,6 +32,11 @@
 
 tap_count=0
 
+# This leaves the folder that a relative name begins in.
+case $0 in
+/*)	;;
+*)	exec sh "$PWD/$0" "$@" ;;
+esac
 if [ -z "${T:-}" ]; then	# run by hand, without t/func/run
 	TOP=$(cd "$(dirname "$0")" && while [ ! -f configure ]; do cd ..; done; pwd)
 	BUILT=${BUILT:-$TOP}
