@@ -51,11 +51,11 @@ for magic in '\211PNG\r\n\032\n' '\211HDF\r\n\032\n' 'PK\003\004[a]\n=\n' \
 done
 {
 	echo '[train]'
-	yes 'bs=1 2 3' | head -c 3145728
+	yes 'bs=1 2 3' | head -c 1048576
 } >"$T/dull.job"
-exits "3 MB of the same fault are refused" 2 "$MLGEN" --parse-only dull.job
-seq -f 'option_%.0f=1' 1 200000 | sed '1i[train]' >"$T/names.job"
-exits "200,000 unknown options are refused" 2 "$MLGEN" --parse-only names.job
+exits "1 MB of the same fault are refused" 2 "$MLGEN" --parse-only dull.job
+seq -f 'option_%.0f=1' 1 20000 | sed '1i[train]' >"$T/names.job"
+exits "20,000 unknown options are refused" 2 "$MLGEN" --parse-only names.job
 is "twenty are told" "$(grep -c '^names.job:[0-9]*: ' "$T/err")" 20
 is "and the rest is counted, of the 257 of a section" \
 	"$(tail -n +21 "$T/err")" "names.job: 237 more errors"

@@ -120,7 +120,7 @@ exits "an option has a limit of its own" 0 "$MLGEN" --name=io --ioengine=null \
 	--find-max=iodepth_batch_submit --require='numjobs<=9' --json=run.json
 is "that is said" "$(found answer limited_by limit)" "4096 null option"
 exits "a plain job's option" 0 "$in_real_time" --name=io --ioengine=null --rw=read \
-	--size=1m --runtime=200ms --time_based --find-max=numjobs \
+	--size=1m --runtime=40ms --time_based --find-max=numjobs \
 	--require='numjobs<=5' --json=run.json
 is "is found likewise" "$(found answer limited_by)" "5 6"
 exits "a depth where there is none" 2 "$MLGEN" --name=io --ioengine=psync \

@@ -364,7 +364,7 @@ demand_of()
 	rm -f plan.json
 	"$MLGEN" "$1.job" --accelerator="$2" --accelerators="$3" \
 		--target_au="$4" --dry-run --json=plan.json \
-		--num_files=$((3500 * $3)) >out 2>err
+		--num_files=$((3500 * ($3 < 8 ? $3 : 8))) >out 2>err
 	demand=$(sed -n "s/^.* $3 x $2 *\([0-9.]*\) *samples.*/\1/p; \
 		s/^demand *one $2 *\([0-9.]*\) *samples.*/\1/p" out | tail -n 1)
 	rate=$(echo "$demand $4" | awk '{ print $1 * $2 / 100 }')

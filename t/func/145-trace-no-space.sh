@@ -8,18 +8,18 @@
 text=$BUILT/build/t/tools/trace_text
 [ -x "$text" ] || skip_all "build/t/tools/trace_text is not here; make check builds it"
 
-if ! own_mounts || ! mount_small small 1m; then
+if ! own_mounts || ! mount_small small 512k; then
 	skip_all "may not mount a small filesystem here"
 fi
 
-# As slow as the host needs, 409,600 reads: some MiB of a trace.
+# As slow as the host needs, 102,400 reads: a MiB or more of a trace.
 exits "no room for the trace is an error of the run" 1 "$MLGEN" --name=n \
-	--rw=randread --ioengine=null --size=1600m --bs=4k \
-	--rate_iops=400000 --ceiling=no --trace=small/x.trace --json=run.json
+	--rw=randread --ioengine=null --size=400m --bs=4k \
+	--rate_iops=200000 --ceiling=no --trace=small/x.trace --json=run.json
 like "which is told once, with the file" "$(cat err)" \
 	'^mlgen: .*small/x\.trace: .*No space left on device'
 is "and no more" "$(wc -l <err)" 1
-is "the run went on to its end" "$(json run.json jobs.0.read.total_ios)" 409600
+is "the run went on to its end" "$(json run.json jobs.0.read.total_ios)" 102400
 is "the report says that the trace is not whole" \
 	"$(json run.json trace.complete)" false
 like "in words, too" "$(cat out)" '^trace     small/x\.trace: .*; INCOMPLETE'
@@ -29,7 +29,7 @@ is "all that the report counts" "$(tail -n 1 x.txt | cut -d' ' -f2)" \
 ok "and is a part of it" test "$(json run.json trace.records)" -gt 1000
 # Reads, an open, a close, and the stage that the job is.
 is "with what is missing, it is all that was done" \
-	"$(($(json run.json trace.records) + $(json run.json trace.lost)))" 409603
+	"$(($(json run.json trace.records) + $(json run.json trace.lost)))" 102403
 is "no event is damaged or invented" \
 	"$(tail -n 1 x.txt | cut -d' ' -f4) $(awk '$1 == "read" && \
 		($2 != "n.0.0" || $4 != 4096 || $5 != 4096 || $6 != 0)' x.txt |

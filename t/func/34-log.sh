@@ -96,7 +96,7 @@ is "... as a preparation" \
 		log.csv)" 2097152
 
 background "$MLGEN" --name=p --directory=. --size=2m --bs=4k --rw=randread \
-	--time_based --runtime=600s --status-interval=1s
+	--time_based --runtime=600s --rate_iops=2000 --status-interval=1s
 ok "its status line is printed" poll sh -c 'test "$(grep -c "r=" err)" -ge 2'
 kill -USR1 "$pid"
 kill -INT "$pid"
