@@ -34,7 +34,7 @@ struct memsource {
 	 * accounts for most of the bytes. */
 	bool is_sure;
 	struct devset devices;
-	char root[64];
+	char root[128];
 };
 
 struct memsource_count {
