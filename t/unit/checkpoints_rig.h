@@ -11,26 +11,23 @@
 #include "data/checkpoints.h"
 #include "data/layout.h"
 #include "job_options.h"
+#include "temp.h"
 #include "work/workloads.h"
 
 #define SMALL                                                                  \
 	"model_layers=2 model_hidden=64 model_ffn=128 model_heads=4 "          \
 	"model_kv_heads=2 model_vocabulary=100 ranks=4 zero_stage=3 bs=4096 "
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 
 static inline void set_up(void)
 {
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 }
 
 static inline void tear_down(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 /* What a list of checkpoints stands on. */

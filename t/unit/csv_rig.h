@@ -10,13 +10,14 @@
 
 #include "report/csv.h"
 #include "run/host_look.h"
+#include "temp.h"
 
 #define SEC UINT64_C(1000000000)
 #define CELLS 48
 
 /* A log in a file of its own, read back line by line. */
 struct log {
-	char path[64];
+	char path[TEMP_BYTES];
 	struct csv *csv;
 	char text[8192];
 };
@@ -35,9 +36,7 @@ static inline void log_open(struct log *l)
 {
 	struct mlgen_err err = { 0 };
 
-	snprintf(l->path, sizeof(l->path), "/tmp/mlgen-csv-XXXXXX");
-	int fd = mkstemp(l->path);
-	ck_assert_int_ge(fd, 0);
+	int fd = temp_file(l->path);
 	close(fd);
 	ck_assert_int_eq(open_csv(&l->csv, l->path, &err), 0);
 }

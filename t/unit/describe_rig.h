@@ -10,13 +10,14 @@
 
 #include "base/util.h"
 #include "describe/describe.h"
+#include "temp.h"
 #include "trace/trace_writer.h"
 
 #define US UINT64_C(1000)
 
 /* A trace in a file of its own, while it is made. */
 static struct {
-	char path[64];
+	char path[TEMP_BYTES];
 	int fd;
 	struct trace_writer *w;
 } rig;
@@ -29,9 +30,7 @@ static inline void set_up(void)
 					 .wall_ns = 1000 * NS_PER_S,
 					 .clock_ns = 0 };
 
-	snprintf(rig.path, sizeof(rig.path), "/tmp/mlgen-describe-XXXXXX");
-	rig.fd = mkstemp(rig.path);
-	ck_assert_int_ge(rig.fd, 0);
+	rig.fd = temp_file(rig.path);
 	ck_assert_int_eq(
 		trace_writer_new(&rig.w, rig.fd, rig.path, &head, &err), 0);
 }

@@ -12,12 +12,13 @@
 #include "base/mem.h"
 #include "distil/distil_inside.h"
 #include "distil/visiting.h"
+#include "temp.h"
 #include "trace/trace_writer.h"
 
 struct distil_rig {
 	struct distil d;
 	struct jobsection *to; /* the test's own */
-	char folder[32], path[64], side[40];
+	char folder[TEMP_BYTES], path[TEMP_BELOW], side[TEMP_BYTES + 1];
 	const char *paths[1];
 	struct trace_writer *writer;
 	int fd;
@@ -28,8 +29,8 @@ static inline void distil_rig_open(struct distil_rig *g)
 	struct trace_head head = { .run_id = "rig", .wall_ns = 1 };
 	struct mlgen_err err = { 0 };
 
-	*g = (struct distil_rig){ .folder = "/tmp/mlgen-distil.XXXXXX" };
-	ck_assert_ptr_nonnull(mkdtemp(g->folder));
+	*g = (struct distil_rig){ 0 };
+	temp_folder(g->folder);
 	snprintf(g->path, sizeof(g->path), "%s/a.trace", g->folder);
 	g->paths[0] = g->path;
 	g->fd = open(g->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -125,7 +126,7 @@ static inline void distil_rig_read(struct distil_rig *g, enum file_class class)
 
 static inline void distil_rig_close(struct distil_rig *g)
 {
-	char path[80];
+	char path[TEMP_BELOW];
 
 	struct distil *d = &g->d;
 

@@ -14,6 +14,7 @@
 #include "io/engines.h"
 #include "io/io.h"
 #include "job/fields.h"
+#include "temp.h"
 
 #define RIG_OPTIONS 6
 
@@ -28,7 +29,7 @@ struct rig {
 	void *opts;
 	struct io *io;
 	struct mlgen_err err;
-	char dir[256], path[300];
+	char dir[TEMP_BYTES], path[300];
 	struct mlgen_file file;
 };
 
@@ -124,13 +125,10 @@ static inline bool rig_start(struct rig *r, const char *engine,
 /* A file of so many bytes, open with those flags beside O_CLOEXEC. */
 static inline void rig_file(struct rig *r, uint64_t bytes, int flags)
 {
-	const char *tmp = getenv("TMPDIR");
 	unsigned char *content = mem_zalloc((size_t)bytes);
 	int fd;
 
-	snprintf(r->dir, sizeof(r->dir), "%.200s/mlgen-engine-XXXXXX",
-		 tmp ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(r->dir));
+	temp_folder_in(r->dir, flags & O_DIRECT ? temp_disk() : temp_place());
 	snprintf(r->path, sizeof(r->path), "%s/data", r->dir);
 	for (uint64_t i = 0; i < bytes; i++)
 		content[i] = rig_byte(i);

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "job/jobset.h"
+#include "temp.h"
 
 struct ring_opts {
 	uint64_t depth;
@@ -64,13 +65,13 @@ static inline const char *why_absent(const char *engine)
 	return strcmp(engine, "libaio") == 0 ? "libaio not found" : NULL;
 }
 
-static char dir[] = "/tmp/mlgen-unit.XXXXXX";
+static char dir[TEMP_BYTES];
 static struct jobset set;
 static struct diag faults;
 
 static inline void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	temp_folder(dir);
 	ck_assert_int_eq(chdir(dir), 0);
 	unsetenv("MLGEN_JOBS");
 	diag_init(&faults);
@@ -81,10 +82,8 @@ static inline void teardown(void)
 {
 	diag_fini(&faults);
 	jobset_fini(&set);
-	unlink("a.job");
-	unlink("b.job");
 	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert_int_eq(rmdir(dir), 0);
+	temp_remove(dir);
 }
 
 static inline void write_file(const char *name, const char *text)

@@ -16,8 +16,9 @@
 #include "io/engines.h"
 #include "job/job.h"
 #include "run/filemaker.h"
+#include "temp.h"
 
-static char top[64];
+static char top[TEMP_BYTES];
 static struct clock *the_clock;
 static struct job job;
 static struct filemaker_progress progress;
@@ -33,8 +34,7 @@ static inline void layout_begin(void)
 {
 	int fd;
 
-	snprintf(top, sizeof(top), "/var/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(top));
+	temp_folder_in(top, temp_disk());
 	ck_assert_int_eq(chdir(top), 0);
 	fd = open("stderr", O_WRONLY | O_CREAT | O_APPEND, 0600);
 	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
@@ -45,13 +45,10 @@ static inline void layout_begin(void)
 
 static inline void layout_end(void)
 {
-	char command[96];
-
 	clock_leave(the_clock);
 	clock_free(the_clock);
 	ck_assert_int_eq(chdir("/"), 0);
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	shell(command);
+	temp_remove(top);
 }
 
 static inline uint64_t size_of(const char *path)

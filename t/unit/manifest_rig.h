@@ -11,24 +11,22 @@
 #include "base/dist.h"
 #include "data/format.h"
 #include "data/manifest.h"
+#include "temp.h"
 #include "work/workloads.h"
 
-static __attribute__((unused)) char directory[64], manifest_path[128];
+static __attribute__((unused)) char directory[TEMP_BYTES],
+	manifest_path[TEMP_BELOW];
 
 static inline void set_up(void)
 {
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	snprintf(manifest_path, sizeof(manifest_path), "%s/%s", directory,
 		 MANIFEST_NAME);
 }
 
 static inline void tear_down(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 static inline void make(struct dataset *ds, const char *size, uint64_t files)

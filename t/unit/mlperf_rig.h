@@ -13,6 +13,7 @@
 #include "ask/mlperf_inside.h"
 #include "base/mem.h"
 #include "io/engines.h"
+#include "temp.h"
 #include "work/workloads.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -61,7 +62,7 @@ static __attribute__((unused)) const char saving[] = "[global]\n"
 						     "phase=restore\n"
 						     "drop_caches=run\n";
 
-static __attribute__((unused)) char top[64];
+static __attribute__((unused)) char top[TEMP_BYTES];
 static __attribute__((unused)) struct jobset set;
 static __attribute__((unused)) struct host host;
 static __attribute__((unused)) struct jobset_env env;
@@ -70,7 +71,7 @@ static __attribute__((unused)) struct run_result run;
 
 static inline void put_file(const char *name, const char *text)
 {
-	char path[128];
+	char path[TEMP_BELOW];
 
 	snprintf(path, sizeof(path), "%s/jobs/%s.job", top, name);
 	FILE *to = fopen(path, "w");
@@ -81,10 +82,9 @@ static inline void put_file(const char *name, const char *text)
 
 static inline void set_up(void)
 {
-	char path[128];
+	char path[TEMP_BELOW];
 
-	snprintf(top, sizeof(top), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(top));
+	temp_folder(top);
 	snprintf(path, sizeof(path), "%s/jobs", top);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	put_file("unet3d", training);
@@ -101,13 +101,10 @@ static inline void set_up(void)
 
 static inline void tear_down(void)
 {
-	char command[128];
-
 	for (size_t i = 0; i < run.job_count; i++)
 		mem_free(results[i].ml.mlperf_check.items);
 	jobset_fini(&set);
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(top);
 }
 
 /* A command line, split at blanks; its first word is the name of a job. */

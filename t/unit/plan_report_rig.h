@@ -12,10 +12,11 @@
 #include "data/format.h"
 #include "report/plan_lines.h"
 #include "report/plan_report.h"
+#include "temp.h"
 
 #define MIB (1u << 20)
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 
 static struct job *job;
 
@@ -26,8 +27,7 @@ static struct settings settings;
 /* 1,000 files of 1 MiB for 2 accelerators, on a host of 100 MiB. */
 static inline void set_up(void)
 {
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	job = job_new("train");
 	mem_replace(&job->directory, directory);
 	job->format = FORMAT_RAW;
@@ -46,11 +46,8 @@ static inline void set_up(void)
 
 static inline void tear_down(void)
 {
-	char command[128];
-
 	job_free(job);
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 static inline void make(struct plan_report *p)

@@ -4,6 +4,8 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +20,10 @@
 #include "io/engines.h"
 #include "run/crew.h"
 #include "run/prepare.h"
+#include "temp.h"
 #include "work/workloads.h"
 
-static char top[64], directory[96];
+static char top[TEMP_BYTES], directory[TEMP_BELOW];
 
 static struct clock *the_clock;
 
@@ -67,11 +70,10 @@ static inline void make(const char *format, const char *size, uint64_t files,
 /* What is said on stderr goes to a file that tests may read. */
 static inline void set_up(void)
 {
-	char path[96];
+	char path[TEMP_BELOW];
 	int fd;
 
-	snprintf(top, sizeof(top), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(top));
+	temp_folder(top);
 	snprintf(directory, sizeof(directory), "%s/a/b", top);
 	snprintf(path, sizeof(path), "%s/stderr", top);
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -89,15 +91,11 @@ static inline void set_up(void)
 
 static inline void tear_down(void)
 {
-	char command[256];
-
 	dataset_fini(&eval);
 	dataset_fini(&ds);
 	clock_leave(the_clock);
 	clock_free(the_clock);
-	snprintf(command, sizeof(command), "chmod -R u+w '%s'; rm -rf '%s'",
-		 top, top);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(top);
 }
 
 static inline int prepare(void)
@@ -141,6 +139,12 @@ static inline char *path_in(const char *name)
 	return path;
 }
 
+static inline void make_folder(const char *name)
+{
+	temp_parents(path_in(name));
+	ck_assert_int_eq(mkdir(path_in(name), 0755), 0);
+}
+
 static inline void put_text(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
@@ -160,16 +164,16 @@ static inline uint64_t size_of(const char *path)
 /* How many names lie below the directory: files, and temporary ones. */
 static inline int count_names(const char *pattern)
 {
-	char command[256];
-	int n = -1;
-	FILE *f;
+	char *const top_of[] = { directory, NULL };
+	FTS *tree = fts_open(top_of, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *e;
+	int n = 0;
 
-	snprintf(command, sizeof(command),
-		 "find '%s' -type f -name '%s' | wc -l", directory, pattern);
-	f = popen(command, "r");
-	ck_assert_ptr_nonnull(f);
-	ck_assert_int_eq(fscanf(f, "%d", &n), 1);
-	pclose(f);
+	ck_assert_ptr_nonnull(tree);
+	while ((e = fts_read(tree)))
+		n += e->fts_info == FTS_F &&
+		     fnmatch(pattern, e->fts_name, 0) == 0;
+	fts_close(tree);
 	return n;
 }
 

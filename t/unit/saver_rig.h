@@ -14,6 +14,7 @@
 #include "data/layout.h"
 #include "io/engines.h"
 #include "run/saver.h"
+#include "temp.h"
 #include "work/workloads.h"
 
 #define MS 1000000ull
@@ -24,28 +25,16 @@
 	"model_kv_heads=2 model_vocabulary=333 ranks=2 zero_stage=3 "          \
 	"bs=16384 iodepth=3 "
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 
-static inline void make_directory_in(const char *folder)
-{
-	if (access(folder, W_OK) != 0)
-		folder = "/var/tmp";
-	snprintf(directory, sizeof(directory), "%s/mlgen-unit.XXXXXX", folder);
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-}
-
-/* In memory, where a flush costs nothing. */
 static inline void make_directory(void)
 {
-	make_directory_in("/dev/shm");
+	temp_folder_in(directory, temp_memory());
 }
 
 static inline void remove_directory(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 /* One job: a zeroed struct, then rig_open; rig_go starts its threads. */

@@ -17,10 +17,11 @@
 #include "data/kept.h"
 #include "data/look.h"
 #include "data/scan.h"
+#include "temp.h"
 
 #define FILES 200u
 
-static char directory[64], data[80], cache[96];
+static char directory[TEMP_BYTES], data[TEMP_BYTES + 8], cache[TEMP_BYTES + 16];
 
 static struct mlgen_err err;
 
@@ -61,11 +62,7 @@ static inline void set_up(void)
 {
 	int fd = open("/dev/null", O_WRONLY);
 
-	/* In memory, if possible: files are replaced many times, and ext4 writes
-	 * each one out then. */
-	snprintf(directory, sizeof(directory), "%s/mlgen-unit.XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder_in(directory, temp_memory());
 	snprintf(data, sizeof(data), "%s/data", directory);
 	snprintf(cache, sizeof(cache), "%s/cache", directory);
 	ck_assert_int_eq(mkdir(data, 0700), 0);
@@ -77,15 +74,12 @@ static inline void set_up(void)
 
 static inline void tear_down(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 static inline void put(unsigned number, char what, size_t bytes)
 {
-	char path[96], *text = mem_zalloc(bytes + 1);
+	char path[TEMP_BELOW], *text = mem_zalloc(bytes + 1);
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%06u", data, number);

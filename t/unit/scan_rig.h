@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "data/format.h"
+#include "temp.h"
 
-static char directory[64], log_path[80];
+static char directory[TEMP_BYTES], log_path[TEMP_BELOW];
 
 static struct mlgen_err err;
 
@@ -23,8 +24,7 @@ static inline void set_up(void)
 {
 	int fd;
 
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	snprintf(log_path, sizeof(log_path), "%s.log", directory);
 	fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0644);
 	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
@@ -35,13 +35,9 @@ static inline void set_up(void)
 
 static inline void tear_down(void)
 {
-	char command[256];
-
 	ck_assert_int_eq(chdir("/"), 0);
-	snprintf(command, sizeof(command),
-		 "chmod -R u+rwx '%s'; rm -rf '%s' '%s'", directory, directory,
-		 log_path);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
+	unlink(log_path);
 }
 
 static inline void put(const char *path, size_t bytes)

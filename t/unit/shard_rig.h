@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "data/layout.h"
 #include "data/shard.h"
+#include "temp.h"
 #include "work/workloads.h"
 
 #define RIG_SPAN 8192u
@@ -22,7 +23,7 @@ struct shard_rig {
 	struct state state;
 	struct content *content;
 	struct shard_set set;
-	char list[64]; /* a tensor_sizes file, unless empty */
+	char list[TEMP_BYTES]; /* a tensor_sizes file, unless empty */
 };
 
 static inline void rig_set(struct job *j, const char *name, const char *value)
@@ -82,9 +83,7 @@ static inline void rig_open_list(struct shard_rig *r, const char *options,
 	FILE *f;
 	int fd;
 
-	snprintf(r->list, sizeof(r->list), "/tmp/mlgen-shard.XXXXXX");
-	fd = mkstemp(r->list);
-	ck_assert_int_ge(fd, 0);
+	fd = temp_file(r->list);
 	f = fdopen(fd, "w");
 	ck_assert_int_ge(fputs(text, f), 0);
 	ck_assert_int_eq(fclose(f), 0);

@@ -14,8 +14,9 @@
 #include "base/below.h"
 #include "data/jsonfile.h"
 #include "suites.h"
+#include "temp.h"
 
-static char root[64];
+static char root[TEMP_BYTES];
 static int root_fd;
 
 static const char *at(const char *name)
@@ -51,8 +52,7 @@ static void check_text(const char *name, const char *text)
 /* inside/deep, outside/secret, and links from one to the other. */
 static void set_up(void)
 {
-	snprintf(root, sizeof(root), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temp_folder(root);
 	ck_assert_int_eq(mkdir(at("inside"), 0700), 0);
 	ck_assert_int_eq(mkdir(at("inside/deep"), 0700), 0);
 	ck_assert_int_eq(mkdir(at("outside"), 0700), 0);
@@ -67,11 +67,8 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	char command[128];
-
 	close(root_fd);
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(root);
 }
 
 static const struct folder_case {

@@ -148,7 +148,7 @@ static const struct {
 static void has_tensors(struct distil_rig *g, const uint64_t *bytes,
 			uint32_t count)
 {
-	char path[80], line[80];
+	char path[TEMP_BELOW], line[80];
 	uint32_t n = 0;
 	FILE *from;
 
@@ -197,7 +197,7 @@ START_TEST(names_of_an_archive_and_its_tensors_are_as_long_as_theirs)
 	struct shard_rig r = { 0 };
 	struct shard_write w = { 0 };
 	struct distil_rig g;
-	char tensors[80];
+	char tensors[TEMP_BELOW];
 	struct trial t;
 	struct shard f;
 

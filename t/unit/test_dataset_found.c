@@ -17,6 +17,7 @@
 #include "distil/side_file.h"
 #include "distil/sizefit.h"
 #include "suites.h"
+#include "temp.h"
 
 /* ---- sample sizes of files ---- */
 
@@ -203,13 +204,13 @@ END_TEST
 
 START_TEST(files_drawn_from_weighed_sizes_are_those_of_the_trace)
 {
-	char path[] = "/tmp/sizes-XXXXXX", text[64];
+	char path[TEMP_BYTES], text[TEMP_BYTES + 8];
 	uint64_t values[VALUES], again[VALUES], *weighed;
 	struct mlgen_err err = { 0 };
 	struct dist d = { 0 };
 	size_t count;
 	FILE *f;
-	int fd = mkstemp(path);
+	int fd = temp_file(path);
 
 	for (size_t i = 0; i < VALUES; i++)
 		values[i] = 1000 + i * i * i;
@@ -248,11 +249,12 @@ static void read_back(const char *path, char text[64])
 
 START_TEST(a_side_file_is_never_written_over_another)
 {
-	char folder[] = "/tmp/side-XXXXXX", with[64], path[96], text[64];
+	char folder[TEMP_BYTES], with[TEMP_BYTES + 1], path[TEMP_BYTES + 8];
+	char text[64];
 	char name[SIDE_FILE_BYTES];
 	struct mlgen_err err = { 0 };
 
-	ck_assert_ptr_nonnull(mkdtemp(folder));
+	temp_folder(folder);
 	snprintf(with, sizeof(with), "%s/", folder);
 	snprintf(path, sizeof(path), "%s/a.sizes", folder);
 	ck_assert_int_eq(

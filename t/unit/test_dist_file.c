@@ -28,7 +28,7 @@ static void setup(void)
 static int parse(struct dist *d, const char *behind, enum dist_unit unit,
 		 struct mlgen_err *err)
 {
-	char text[96];
+	char text[TEMP_BELOW + 8];
 
 	snprintf(text, sizeof(text), "file:%s%s", path, behind);
 	return dist_parse(d, text, unit, "ms", 1024, err);

@@ -18,16 +18,16 @@
 #include "data/sampler.h"
 #include "data/scan.h"
 #include "suites.h"
+#include "temp.h"
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 static struct mlgen_err err;
 
 static void set_up(void)
 {
 	int fd = open("/dev/null", O_WRONLY);
 
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
 	close(fd);
 	memset(&err, 0, sizeof(err));
@@ -35,10 +35,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 /* A format of which each byte is a sample, and says which: its place times its
@@ -76,7 +73,7 @@ static const struct format byte_format = { .name = "byte",
 
 static void put(unsigned number, char what, size_t bytes)
 {
-	char path[96], *text = mem_zalloc(bytes + 1);
+	char path[TEMP_BELOW], *text = mem_zalloc(bytes + 1);
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%06u", directory, number);

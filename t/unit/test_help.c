@@ -12,6 +12,7 @@
 #include "job/help.h"
 #include "job/showjob.h"
 #include "job/help_topics.h"
+#include "temp.h"
 
 #define TEXT_BYTES 131072
 
@@ -46,16 +47,13 @@ static const struct mlgen_engine null_engine = {
 static const struct mlgen_engine *const engines[] = { &psync_engine,
 						      &null_engine, NULL };
 
-static char path[] = "/tmp/mlgen-unit.XXXXXX";
+static char path[TEMP_BYTES];
 static char *text;
 static FILE *to;
 
 static void setup(void)
 {
-	int fd = mkstemp(path);
-
-	ck_assert_int_ge(fd, 0);
-	close(fd);
+	close(temp_file(path));
 	text = mem_zalloc(TEXT_BYTES);
 	to = fmemopen(text, TEXT_BYTES, "w");
 	ck_assert_ptr_nonnull(to);

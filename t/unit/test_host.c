@@ -12,27 +12,21 @@
 #include "io/host.h"
 #include "io/sysfile.h"
 #include "suites.h"
+#include "temp.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define S UINT64_C(1000000000)
 
-static char root[256];
+static char root[TEMP_BYTES];
 
 static void make_root(void)
 {
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(root, sizeof(root), "%.200s/mlgen-host-XXXXXX",
-		 tmp ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temp_folder(root);
 }
 
 static void remove_root(void)
 {
-	char command[300];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(root);
 }
 
 /* A file below the root, with the directories above it. */

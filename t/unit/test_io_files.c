@@ -10,19 +10,16 @@
 #include "io/engines.h"
 #include "mock_engine.h"
 #include "suites.h"
+#include "temp.h"
 
 struct place {
-	char dir[256];
+	char dir[TEMP_BYTES];
 	char a[300], b[300];
 };
 
 static void make_place(struct place *p)
 {
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(p->dir, sizeof(p->dir), "%.200s/mlgen-io-XXXXXX",
-		 tmp ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(p->dir));
+	temp_folder(p->dir);
 	snprintf(p->a, sizeof(p->a), "%s/a", p->dir);
 	snprintf(p->b, sizeof(p->b), "%s/b", p->dir);
 }

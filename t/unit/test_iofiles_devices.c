@@ -29,7 +29,7 @@ static bool set_loop(void)
 
 static void drop_loop(void)
 {
-	char command[96];
+	char command[256];
 
 	iofiles_fini(&files); /* or the device is not let go */
 	snprintf(command, sizeof(command), "losetup -d %s", loop);
@@ -57,7 +57,7 @@ END_TEST
 
 START_TEST(a_block_device_is_written_only_where_it_is_named)
 {
-	char link[96], command[256];
+	char link[TEMP_BELOW], command[256];
 
 	if (!set_loop())
 		return;

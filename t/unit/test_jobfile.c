@@ -10,12 +10,13 @@
 #include "base/buf.h"
 #include "job/jobfile.h"
 #include "job/words.h"
+#include "temp.h"
 
-static char dir[] = "/tmp/mlgen-unit.XXXXXX";
+static char dir[TEMP_BYTES];
 
 static void setup(void)
 {
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	temp_folder(dir);
 	ck_assert_int_eq(chdir(dir), 0);
 	setenv("MLGEN_TEST_SET", "seven", 1);
 	setenv("MLGEN_TEST_EMPTY", "", 1);
@@ -26,10 +27,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-	unlink("a.job");
-	unlink("b.inc");
 	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert_int_eq(rmdir(dir), 0);
+	temp_remove(dir);
 }
 
 static void write_file(const char *name, const void *bytes, size_t n)

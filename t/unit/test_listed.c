@@ -13,12 +13,13 @@
 #include "data/listed.h"
 #include "data/scan.h"
 #include "suites.h"
+#include "temp.h"
 
 #define FILES 3000u
 #define SAMPLES 20000u
 #define FILE_BYTES 100u
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 static struct mlgen_err err;
 
 static void path_of(char *path, size_t size, unsigned number)
@@ -28,22 +29,18 @@ static void path_of(char *path, size_t size, unsigned number)
 
 static void set_up(void)
 {
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	memset(&err, 0, sizeof(err));
 }
 
 static void tear_down(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 static void make_files(unsigned n)
 {
-	char path[96];
+	char path[TEMP_BELOW];
 
 	for (unsigned i = 0; i < n; i++) {
 		path_of(path, sizeof(path), i);
@@ -75,7 +72,7 @@ static void begin(struct rig *g)
 static void add(struct rig *g, unsigned number, uint64_t off, uint64_t bytes)
 {
 	const struct listed_file *f;
-	char path[96];
+	char path[TEMP_BELOW];
 
 	path_of(path, sizeof(path), number);
 	f = listed_find(g->listed, &g->places, path);
@@ -175,7 +172,7 @@ END_TEST
 
 START_TEST(what_is_no_file_of_the_scan_takes_its_samples_along)
 {
-	char path[96];
+	char path[TEMP_BELOW];
 	struct rig g;
 
 	make_files(3);

@@ -177,7 +177,7 @@ END_TEST
 /* The file of the same name here is not the shipped one. */
 START_TEST(a_changed_file_is_compared_with_the_shipped_one)
 {
-	char path[128];
+	char path[TEMP_BELOW];
 
 	load(V2 " --batch_size=9");
 	snprintf(path, sizeof(path), "%s/jobs", top);

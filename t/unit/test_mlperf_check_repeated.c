@@ -16,7 +16,7 @@ static void load_runs(unsigned n, double spread, bool has_seeds)
 			 "[r%u]\nstonewall\nrandseed=%u\n"
 			 "checkpoint_every=5epochs\ncheckpoint_size=1m\n",
 			 i, has_seeds ? i : 7);
-	char path[128];
+	char path[TEMP_BELOW];
 	snprintf(path, sizeof(path), "%s/runs", top);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	put_file("../runs/unet3d", text);

@@ -12,8 +12,9 @@
 #include "io/devstat.h"
 #include "io/mount.h"
 #include "suites.h"
+#include "temp.h"
 
-static char root[256];
+static char root[TEMP_BYTES];
 
 static void make_parents(const char *path)
 {
@@ -75,11 +76,7 @@ static const char mountinfo[] =
 
 static void make_root(void)
 {
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(root, sizeof(root), "%.200s/mlgen-mount-XXXXXX",
-		 tmp ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temp_folder(root);
 	put_file("/proc/self/mountinfo", mountinfo);
 	put_file(VDA "/dev", "254:0\n");
 	put_file(VDA "/queue/scheduler", "mq-deadline kyber [none]\n");
@@ -124,10 +121,7 @@ static void make_root(void)
 
 static void remove_root(void)
 {
-	char command[300];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(root);
 }
 
 /* clang-format off */

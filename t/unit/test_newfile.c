@@ -14,11 +14,12 @@
 #include "io/engines.h"
 #include "job/fields.h"
 #include "suites.h"
+#include "temp.h"
 
 #define CHUNKS 5u
 #define CHUNK_BYTES 1000
 
-static char top[64], path[96], temporary[PATH_MAX];
+static char top[TEMP_BYTES], path[TEMP_BELOW], temporary[PATH_MAX];
 static struct clock *the_clock;
 static struct filemaker_progress progress;
 static struct newfile_kind kind;
@@ -118,8 +119,7 @@ static void set_up(void)
 	memset(&progress, 0, sizeof(progress));
 	made_bytes = 0;
 	engine_opts = NULL;
-	snprintf(top, sizeof(top), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(top));
+	temp_folder(top);
 	snprintf(path, sizeof(path), "%s/got", top);
 	kind = (struct newfile_kind){ .suffix = ".coming",
 				      .next = next_chunk,
@@ -207,7 +207,7 @@ static void set_fault(const char *name, const char *value)
 
 START_TEST(of_no_room_it_says_what_is_left)
 {
-	char text[192];
+	char text[TEMP_BELOW + 64];
 
 	engine = engines_find("fault");
 	engine_opts = mem_zalloc(engine->opts_size);

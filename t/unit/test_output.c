@@ -15,22 +15,19 @@
 #include "base/replace.h"
 #include "report/output.h"
 #include "suites.h"
+#include "temp.h"
 
-static char directory[64], path[128];
+static char directory[TEMP_BYTES], path[TEMP_BELOW];
 
 static void set_up(void)
 {
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	snprintf(path, sizeof(path), "%s/out", directory);
 }
 
 static void tear_down(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 static unsigned files_in_directory(void)

@@ -6,40 +6,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "io/pagecache.h"
 #include "suites.h"
+#include "temp.h"
 
-#define TMPFS 0x01021994
-
-static char path[300];
+static char path[TEMP_BYTES];
 
 /* A file of `bytes`, written to storage, so that its pages can be dropped. */
 static void make_file(size_t bytes)
 {
-	const char *tmp = getenv("TMPDIR");
 	char block[4096];
 
 	memset(block, 'x', sizeof(block));
-	snprintf(path, sizeof(path), "%.200s/mlgen-cache-XXXXXX",
-		 tmp ? tmp : "/tmp");
-	int fd = mkstemp(path);
-	ck_assert_int_ge(fd, 0);
+	int fd = temp_file_in(path, temp_disk());
 	for (size_t n; bytes; bytes -= n) {
 		n = bytes < sizeof(block) ? bytes : sizeof(block);
 		ck_assert_int_eq(write(fd, block, n), (ssize_t)n);
 	}
 	ck_assert_int_eq(fsync(fd), 0);
 	close(fd);
-}
-
-static bool is_tmpfs(void)
-{
-	struct statfs s;
-
-	return statfs(path, &s) == 0 && s.f_type == TMPFS;
 }
 
 static uint64_t resident(uint64_t file_bytes)
@@ -74,7 +61,7 @@ START_TEST(a_dropped_file_is_not_resident)
 
 	make_file(bytes);
 	ck_assert_int_eq(pagecache_drop(path), 0);
-	if (!is_tmpfs()) /* which is its own storage */
+	if (!temp_is_memory(path)) /* which is its own storage */
 		ck_assert_uint_eq(resident(bytes), 0);
 	unlink(path);
 }
@@ -94,7 +81,7 @@ START_TEST(a_file_that_is_not_on_storage_yet_is_dropped_too)
 	close(fd);
 	free(data);
 	ck_assert_int_eq(pagecache_drop(path), 0);
-	if (!is_tmpfs())
+	if (!temp_is_memory(path))
 		ck_assert_uint_eq(resident(bytes), 0);
 	unlink(path);
 }
@@ -117,7 +104,7 @@ START_TEST(a_look_at_a_file_is_bounded)
 	}
 	ck_assert_int_eq(pagecache_drop(path), 0);
 	ck_assert_int_eq(pagecache_sample(path, 0, &in, &looked), 0);
-	if (!is_tmpfs())
+	if (!temp_is_memory(path))
 		ck_assert_uint_eq(in, 0);
 	unlink(path);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "temp.h"
 #include "work/checkpoint/plan_checkpoint.h"
 #include "report/plan_report.h"
 
@@ -15,14 +16,13 @@
 
 #define GIB (1ull << 30)
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 static struct host host;
 static struct settings settings;
 
 static void set_up(void)
 {
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	memset(&settings, 0, sizeof(settings));
 	host = (struct host){ .memory_bytes = 100 * GIB, .open_files = 4096 };
 }

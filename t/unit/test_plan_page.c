@@ -118,11 +118,16 @@ START_TEST(the_page_is_aligned)
 }
 END_TEST
 
+/* A folder's name is not broken: what TMPDIR is longer than /tmp is let pass. */
 static void expect_narrow(char *text)
 {
+	size_t more = strlen(directory) - strlen("/tmp/mlgen-unit.XXXXXX");
+
 	for (char *line = strtok_r(text, "\n", &text); line;
 	     line = strtok_r(NULL, "\n", &text))
-		ck_assert_msg(strlen(line) <= 90, "%s", line);
+		ck_assert_msg(strlen(line) <=
+				      90 + (strstr(line, directory) ? more : 0),
+			      "%s", line);
 }
 
 START_TEST(no_line_is_wider_than_90)

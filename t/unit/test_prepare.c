@@ -155,7 +155,7 @@ END_TEST
 
 START_TEST(one_line_says_how_much_where_and_how_long)
 {
-	char path[96], text[512], want[256];
+	char path[TEMP_BELOW], text[512], want[256];
 	size_t n;
 	FILE *f;
 

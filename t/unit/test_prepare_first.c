@@ -112,7 +112,7 @@ START_TEST(a_scan_is_left_alone)
 			   .scale = 100,
 			   .accelerators = 1,
 			   .batch_size = 1 };
-	char path[96];
+	char path[TEMP_BELOW];
 
 	snprintf(path, sizeof(path), "%s/one", top);
 	put_text(path, "12345");

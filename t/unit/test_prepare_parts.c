@@ -72,13 +72,9 @@ END_TEST
 
 START_TEST(a_folder_of_any_part_may_be_of_others)
 {
-	char command[256];
-
 	if (!make_of_parts("tfrecord", 7))
 		return;
-	snprintf(command, sizeof(command), "mkdir -p '%s/index/train/2'",
-		 directory);
-	ck_assert_int_eq(system(command), 0);
+	make_folder("index/train/2");
 	put_text(file_path(7 + 2), "mine");
 	prepare_fails(-EEXIST, "/index/train/2/img_2_of_7");
 	ck_assert(!started);
@@ -140,13 +136,10 @@ END_TEST
 
 START_TEST(files_to_evaluate_with_of_others_are_not_touched)
 {
-	char command[256];
-
 	prepare_ok(20, 0);
 	ck_assert_int_eq(dataset_init_split(&eval, &ds, 5, NULL), 0);
 	request.eval = &eval;
-	snprintf(command, sizeof(command), "mkdir -p '%s/valid'", directory);
-	ck_assert_int_eq(system(command), 0);
+	make_folder("valid");
 	put_text(path_in("valid/img_3_of_5.raw"), "mine");
 	prepare_fails(-EEXIST, "valid/img_3_of_5.raw: is in the way");
 	ck_assert_uint_eq(size_of(path_in("valid/img_3_of_5.raw")), 4);

@@ -19,10 +19,7 @@
 
 START_TEST(what_mlgen_did_not_write_is_never_overwritten)
 {
-	char command[256];
-
-	snprintf(command, sizeof(command), "mkdir -p '%s/train'", directory);
-	ck_assert_int_eq(system(command), 0);
+	make_folder("train");
 	put_text(path_in("notes"), "mine");
 	prepare_ok(20, 0); /* other names are in nobody's way */
 	ck_assert_int_eq(unlink(path_in(MANIFEST_NAME)), 0);
@@ -37,10 +34,7 @@ END_TEST
 
 START_TEST(a_temporary_name_of_others_stays_too)
 {
-	char command[256];
-
-	snprintf(command, sizeof(command), "mkdir -p '%s/train'", directory);
-	ck_assert_int_eq(system(command), 0);
+	make_folder("train");
 	put_text(path_in("train/.img_02_of_20.raw.part"), "mine");
 	prepare_fails(-EEXIST, ".img_02_of_20.raw.part: is in the way");
 	ck_assert_uint_eq(size_of(path_in("train/.img_02_of_20.raw.part")), 4);
@@ -196,7 +190,7 @@ END_TEST
 
 START_TEST(a_file_in_the_place_of_the_directory_is_an_error)
 {
-	char path[96];
+	char path[TEMP_BELOW];
 
 	snprintf(path, sizeof(path), "%s/a", top);
 	put_text(path, "mine");

@@ -15,6 +15,7 @@
 #include "hosts/relay.h"
 #include "star_rig.h"
 #include "suites.h"
+#include "temp.h"
 
 /* Of several pieces, and a part of one. */
 #define NUMBERS (300000u)
@@ -141,7 +142,7 @@ START_TEST(more_than_was_given_is_an_error)
 }
 END_TEST
 
-static char folder[64];
+static char folder[TEMP_BYTES];
 
 static void list(struct member *m)
 {
@@ -178,10 +179,9 @@ static void list(struct member *m)
 START_TEST(what_one_has_listed_all_have_in_its_order)
 {
 	struct member m[RANKS] = { 0 };
-	char path[128];
+	char path[TEMP_BELOW];
 
-	snprintf(folder, sizeof(folder), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
+	temp_folder(folder);
 	for (unsigned i = 0; i < 300; i++) {
 		snprintf(path, sizeof(path), "%s/%03u", folder, i);
 		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -190,8 +190,7 @@ START_TEST(what_one_has_listed_all_have_in_its_order)
 		close(fd);
 	}
 	run_members(m, list);
-	snprintf(path, sizeof(path), "rm -rf '%s'", folder);
-	ck_assert_int_eq(system(path), 0);
+	temp_remove(folder);
 }
 END_TEST
 

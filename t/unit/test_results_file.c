@@ -12,21 +12,17 @@
 #include "ask/results_file.h"
 #include "report/metrics.h"
 #include "suites.h"
+#include "temp.h"
 
 #define HEAD "\"mlgen version\": \"1.0\", \"schema_version\": 1, "
 
-static char path[] = "/tmp/mlgen-results.XXXXXX";
+static char path[TEMP_BYTES];
 static struct results_file file;
 static struct mlgen_err err;
 
 static void setup(void)
 {
-	int fd;
-
-	strcpy(path + strlen(path) - 6, "XXXXXX");
-	fd = mkstemp(path);
-	ck_assert_int_ge(fd, 0);
-	close(fd);
+	close(temp_file(path));
 	memset(&file, 0, sizeof(file));
 	memset(&err, 0, sizeof(err));
 }

@@ -17,18 +17,18 @@
 #include "data/sampler.h"
 #include "data/scan.h"
 #include "suites.h"
+#include "temp.h"
 
 #define MOST 64u
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 static struct mlgen_err err;
 
 static void set_up(void)
 {
 	int fd = open("/dev/null", O_WRONLY);
 
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
 	close(fd);
 	memset(&err, 0, sizeof(err));
@@ -36,10 +36,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 /* A format of which each byte is an extent of as many samples; words are how
@@ -72,7 +69,7 @@ static const struct format counts_format = { .name = "counts",
 
 static void put(unsigned number, const uint8_t *counts, size_t n)
 {
-	char path[96];
+	char path[TEMP_BELOW];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%06u", directory, number);

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "saver_rig.h"
+#include "temp.h"
 
 static const struct mlgen_engine *engine(const char *name)
 {
@@ -72,7 +73,7 @@ static unsigned entries(void)
 
 static bool has_direct(void)
 {
-	char path[128];
+	char path[TEMP_BELOW];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/probe", directory);
@@ -127,7 +128,8 @@ START_TEST(files_are_what_the_layout_says_and_are_read_back)
 	char verified[256];
 	struct rig r;
 
-	make_directory_in(strstr(way, "direct=1") ? "/var/tmp" : "/dev/shm");
+	temp_folder_in(directory,
+		       strstr(way, "direct=1") ? temp_disk() : temp_memory());
 	if (can_be_done(name, way)) {
 		ck_assert_int_eq(rig_saves(&r, engine(name), way, 2), 0);
 		ck_assert_uint_eq(r.result.completed, 2);

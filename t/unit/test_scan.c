@@ -370,7 +370,7 @@ END_TEST
 START_TEST(names_need_a_place_and_leave_nothing_there)
 {
 	struct scan *s;
-	char inside[96];
+	char inside[TEMP_BELOW];
 
 	put("file", 5);
 	ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);

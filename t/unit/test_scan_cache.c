@@ -50,7 +50,7 @@ END_TEST
 START_TEST(only_files_that_changed_are_looked_into)
 {
 	const struct timespec times[] = { { 0, 0 }, { 1000000000, 999999999 } };
-	char path[96];
+	char path[TEMP_BELOW];
 
 	put_all();
 	scan_by_cache();
@@ -77,7 +77,7 @@ END_TEST
 
 START_TEST(files_that_have_gone_leave_the_cache)
 {
-	char *bytes, path[96];
+	char *bytes, path[TEMP_BELOW];
 	size_t n, m;
 
 	put_all();
@@ -107,7 +107,7 @@ END_TEST
 
 START_TEST(what_stands_beside_a_file_counts_for_it)
 {
-	char path[96];
+	char path[TEMP_BELOW];
 	FILE *f;
 
 	byte_format.look_beside = byte_beside;

@@ -10,26 +10,23 @@
 #include "data/scan.h"
 #include "data/scan_marks.h"
 #include "suites.h"
+#include "temp.h"
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 
 static void set_up(void)
 {
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 }
 
 static void tear_down(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 static void set_size(unsigned number, unsigned bytes)
 {
-	char path[96];
+	char path[TEMP_BELOW];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%06u", directory, number);
@@ -54,7 +51,7 @@ START_TEST(few_files_are_all_looked_at)
 {
 	struct scan *s = scan_of(10);
 	struct scan_changed c;
-	char path[96];
+	char path[TEMP_BELOW];
 
 	scan_look_again(s, 10, &c);
 	ck_assert_uint_eq(c.looked_at, 10);

@@ -12,25 +12,22 @@
 #include "data/scan_braces.h"
 #include "data/scan_places.h"
 #include "suites.h"
+#include "temp.h"
 
-static char directory[64];
+static char directory[TEMP_BYTES];
 static struct mlgen_err err;
 
 static void set_up(void)
 {
-	snprintf(directory, sizeof(directory), "/tmp/mlgen-unit.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	ck_assert_int_eq(chdir(directory), 0);
 	memset(&err, 0, sizeof(err));
 }
 
 static void tear_down(void)
 {
-	char command[128];
-
 	ck_assert_int_eq(chdir("/"), 0);
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(directory);
 }
 
 static void put(const char *path)

@@ -11,12 +11,13 @@
 #include "io/topology.h"
 #include "run/placement.h"
 #include "suites.h"
+#include "temp.h"
 #include "work/workloads.h"
 
 /* Node 0 has the CPUs 0-7, node 1 has 8-15. */
 #define TWO_NODES "Package:2 NUMANode:1 Core:4 PU:2"
 
-static char root[256];
+static char root[TEMP_BYTES];
 
 static void make_parents(const char *path)
 {
@@ -107,11 +108,7 @@ static void put_stacks(void)
 
 static void setup(void)
 {
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(root, sizeof(root), "%.200s/mlgen-topology-XXXXXX",
-		 tmp ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temp_folder(root);
 	put_disks();
 	put_stacks();
 	put_file("/sys/devices/system/node/online", "0-1\n");
@@ -120,11 +117,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-	char command[300];
-
 	unsetenv("HWLOC_SYNTHETIC");
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(root);
 }
 
 /* clang-format off */

@@ -14,22 +14,18 @@
 
 #include "base/mem.h"
 #include "suites.h"
+#include "temp.h"
 #include "trace/trace_chunk.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 
-static char path[2][64];
+static char path[2][TEMP_BYTES];
 static struct mlgen_err err;
 
 static void make_names(void)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		snprintf(path[i], sizeof(path[i]), "trace-test-XXXXXX");
-		int fd = mkstemp(path[i]);
-
-		ck_assert_int_ge(fd, 0);
-		close(fd);
-	}
+	for (unsigned i = 0; i < 2; i++)
+		close(temp_file(path[i]));
 }
 
 static void remove_names(void)

@@ -7,6 +7,7 @@
 
 #include "base/spill.h"
 #include "suites.h"
+#include "temp.h"
 #include "trace/trace_names.h"
 
 START_TEST(has_one_id)
@@ -101,8 +102,9 @@ START_TEST(stays_in_memory_without_one)
 {
 	struct spill s = { .most = 128 << 10 };
 
-	setenv("TMPDIR", "/no/such/folder", 1);
+	temp_pretend("/no/such/folder");
 	fill(&s);
+	temp_pretend(NULL);
 	ck_assert_int_eq(s.fd, 0);
 	spill_free(&s);
 }

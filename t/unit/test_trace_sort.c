@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "suites.h"
+#include "temp.h"
 #include "trace/trace_sort.h"
 
 static struct mlgen_err err;
@@ -93,11 +94,11 @@ START_TEST(where_no_file_can_be_made_it_is_said)
 	struct trace_record r = { .start_ns = 1 };
 	struct trace_sort *s = trace_sort_new(2);
 
-	setenv("TMPDIR", "/nowhere/at/all", 1);
+	temp_pretend("/nowhere/at/all");
 	ck_assert_int_eq(trace_sort_add(s, &r, &err), 0);
 	ck_assert_int_eq(trace_sort_add(s, &r, &err), 0);
 	ck_assert_int_lt(trace_sort_add(s, &r, &err), 0);
-	unsetenv("TMPDIR");
+	temp_pretend(NULL);
 	ck_assert_ptr_nonnull(strstr(err.text, "/nowhere/at/all"));
 	ck_assert_ptr_nonnull(strstr(err.text, "TMPDIR"));
 	memset(&err, 0, sizeof(err));

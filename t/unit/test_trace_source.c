@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "suites.h"
+#include "temp.h"
 #include "trace/trace_source.h"
 #include "trace/trace_writer.h"
 
@@ -212,9 +213,9 @@ START_TEST(without_a_place_for_the_trace_the_place_is_named)
 	struct trace_reader *r;
 
 	write_text(V3, sizeof(V3) - 1);
-	setenv("TMPDIR", "/nowhere", 1);
+	temp_pretend("/nowhere");
 	ck_assert_int_eq(trace_source_open(&r, name, &err), -ENOENT);
-	unsetenv("TMPDIR");
+	temp_pretend(NULL);
 	ck_assert_msg(strstr(err.text, "/nowhere (TMPDIR=DIR"), "%s", err.text);
 }
 END_TEST

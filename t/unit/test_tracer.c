@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "io/io_trace.h"
 #include "suites.h"
+#include "temp.h"
 #include "trace/trace_reader.h"
 #include "trace/tracer.h"
 
@@ -30,7 +31,7 @@ struct seen {
 };
 
 struct fixture {
-	char path[64];
+	char path[TEMP_BYTES];
 	int fd;
 	struct clock *clock;
 	struct tracer *t;
@@ -43,9 +44,7 @@ static void set_up(struct fixture *f, uint64_t threads)
 	struct mlgen_err err = { 0 };
 
 	memset(f, 0, sizeof(*f));
-	snprintf(f->path, sizeof(f->path), "/tmp/mlgen-tracer.XXXXXX");
-	f->fd = mkstemp(f->path);
-	ck_assert_int_ge(f->fd, 0);
+	f->fd = temp_file(f->path);
 	f->clock = clock_new_virtual(1000);
 	cfg.fd = f->fd;
 	cfg.path = f->path;

@@ -11,6 +11,7 @@
 #include "data/thrift.h"
 #include "run/unpack.h"
 #include "suites.h"
+#include "temp.h"
 #include "train_rig.h"
 
 #define RAW 700000u
@@ -252,9 +253,9 @@ static void put_file(const char *path)
 static struct job *job_of_scan(char *directory)
 {
 	struct job *j = new_job();
-	char path[96];
+	char path[TEMP_BELOW];
 
-	ck_assert_ptr_nonnull(mkdtemp(directory));
+	temp_folder(directory);
 	snprintf(path, sizeof(path), "%s/a.parquet", directory);
 	put_file(path);
 	mem_replace(&j->directory, directory);
@@ -269,7 +270,7 @@ static struct job *job_of_scan(char *directory)
 
 static uint64_t elapsed_of(int decompress, uint64_t *idle_ns)
 {
-	char directory[] = "/tmp/mlgen-unit.XXXXXX", path[96];
+	char directory[TEMP_BYTES];
 	struct rig r = { .job = job_of_scan(directory) };
 	uint64_t elapsed;
 
@@ -281,9 +282,7 @@ static uint64_t elapsed_of(int decompress, uint64_t *idle_ns)
 	elapsed = r.elapsed_ns;
 	*idle_ns = rig_rank(&r)->loaders[0].worker.stat.idle_ns;
 	rig_end(&r);
-	snprintf(path, sizeof(path), "%s/a.parquet", directory);
-	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(rmdir(directory), 0);
+	temp_remove(directory);
 	return elapsed;
 }
 

@@ -8,22 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/mlgen-text-XXXXXX";
-static char path[64];
+#include "temp.h"
+
+static char dir[TEMP_BYTES], path[TEMP_BELOW];
 
 static inline void make_place(const char *name)
 {
-	memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
-	ck_assert_ptr_nonnull(mkdtemp(dir));
+	temp_folder(dir);
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 }
 
-/* Whatever a test has left in the file's place goes, too. */
 static inline void remove_place(void)
 {
-	unlink(path);
-	rmdir(path);
-	rmdir(dir);
+	temp_remove(dir);
 }
 
 /* A text and its bytes, zero bytes in it among them. */

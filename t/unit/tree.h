@@ -8,24 +8,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TREE_BYTES 256
+#include "temp.h"
+
+#define TREE_BYTES TEMP_BYTES
 
 static inline void tree_make(char root[TREE_BYTES])
 {
-	const char *tmp = getenv("TMPDIR");
-
-	/* Short: a root is kept where it is used. */
-	snprintf(root, TREE_BYTES, "%.40s/mlgen-tree-XXXXXX",
-		 tmp ? tmp : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	temp_folder(root);
 }
 
 static inline void tree_remove(const char *root)
 {
-	char command[TREE_BYTES + 16];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	ck_assert_int_eq(system(command), 0);
+	temp_remove(root);
 }
 
 /* root + path, with its folders. */
@@ -35,12 +29,7 @@ static inline void tree_name(char *name, size_t size, const char *root,
 	int len = snprintf(name, size, "%s%s", root, path);
 
 	ck_assert_int_lt(len, (int)size);
-	for (char *s = name + 1; *s; s++)
-		if (*s == '/') {
-			*s = '\0';
-			mkdir(name, 0755);
-			*s = '/';
-		}
+	temp_parents(name);
 }
 
 static inline void tree_file(const char *root, const char *path,
