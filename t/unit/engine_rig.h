@@ -38,6 +38,30 @@ static inline unsigned char rig_byte(uint64_t off)
 	return (unsigned char)((off * 31 + off / 4096 * 7) % 251);
 }
 
+/* rig_byte of `n` offsets from `off` on, plus `add`. */
+static inline void rig_bytes(unsigned char *to, uint64_t off, size_t n,
+			     unsigned char add)
+{
+	unsigned v = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		v = i && (off + i) % 4096 ? v + 31 : rig_byte(off + i);
+		v -= v < 251 ? 0 : 251;
+		to[i] = (unsigned char)(v + add);
+	}
+}
+
+static inline bool rig_bytes_are(const unsigned char *bytes, uint64_t off,
+				 size_t n)
+{
+	unsigned char *want = mem_zalloc(n + 1);
+
+	rig_bytes(want, off, n, 0);
+	bool are = memcmp(bytes, want, n) == 0;
+	mem_free(want);
+	return are;
+}
+
 static inline void rig_option(struct rig *r, const struct mlgen_engine *e,
 			      const char *option)
 {
@@ -130,8 +154,7 @@ static inline void rig_file(struct rig *r, uint64_t bytes, int flags)
 
 	temp_folder_in(r->dir, flags & O_DIRECT ? temp_disk() : temp_place());
 	snprintf(r->path, sizeof(r->path), "%s/data", r->dir);
-	for (uint64_t i = 0; i < bytes; i++)
-		content[i] = rig_byte(i);
+	rig_bytes(content, 0, bytes, 0);
 	fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, content, (size_t)bytes), (ssize_t)bytes);
