@@ -38,14 +38,19 @@ static int by_value(const void *a, const void *b)
 
 static uint32_t permuted(uint32_t at, uint64_t stream)
 {
-	static struct drawn of[FILES];
-	static uint64_t stands = UINT64_MAX;
+	static struct {
+		bool is_drawn;
+		uint64_t stream;
+		struct drawn of[FILES];
+	} kept[16];
+	struct drawn *of = kept[stream % 16].of;
 
-	if (stands != stream) {
+	if (!kept[stream % 16].is_drawn || kept[stream % 16].stream != stream) {
 		for (uint32_t i = 0; i < FILES; i++)
 			of[i] = (struct drawn){ rng_f64(5, stream, i), i };
 		qsort(of, FILES, sizeof(*of), by_value);
-		stands = stream;
+		kept[stream % 16].is_drawn = true;
+		kept[stream % 16].stream = stream;
 	}
 	return of[at].file;
 }
