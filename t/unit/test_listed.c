@@ -135,9 +135,9 @@ START_TEST(samples_are_grouped_by_file_and_stay_in_order)
 
 		ck_assert_int_gt(scan_name(g.scan, file, name, sizeof(name)),
 				 0);
+		unsigned number = (unsigned)atoi(name);
 		for (unsigned i = 0; i < SAMPLES; i++) {
-			if (i % 9 == 0 ||
-			    i * 7919u % FILES != (unsigned)atoi(name))
+			if (i % 9 == 0 || i * 7919u % FILES != number)
 				continue;
 			ck_assert_uint_eq(*word++, i % 90);
 			ck_assert_uint_eq(*word++, 1 + i % 10);
