@@ -4,8 +4,6 @@
 
 #include <check.h>
 #include <fcntl.h>
-#include <fnmatch.h>
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,17 +162,7 @@ static inline uint64_t size_of(const char *path)
 /* How many names lie below the directory: files, and temporary ones. */
 static inline int count_names(const char *pattern)
 {
-	char *const top_of[] = { directory, NULL };
-	FTS *tree = fts_open(top_of, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	FTSENT *e;
-	int n = 0;
-
-	ck_assert_ptr_nonnull(tree);
-	while ((e = fts_read(tree)))
-		n += e->fts_info == FTS_F &&
-		     fnmatch(pattern, e->fts_name, 0) == 0;
-	fts_close(tree);
-	return n;
+	return (int)temp_count(directory, pattern);
 }
 
 static inline bool file_is_right(uint64_t i)

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdbool.h>
@@ -111,6 +112,26 @@ static inline void temp_parents(const char *path)
 		}
 		folder[i] = path[i];
 	}
+}
+
+/* How many files below the folder have such a name. */
+static inline unsigned temp_count(const char *folder, const char *pattern)
+{
+	char path[PATH_MAX];
+	unsigned n = 0;
+	struct dirent *e;
+	DIR *d = opendir(folder);
+
+	while (d && (e = readdir(d))) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+		n += e->d_type == DT_DIR ? temp_count(path, pattern)
+					 : fnmatch(pattern, e->d_name, 0) == 0;
+	}
+	if (d)
+		closedir(d);
+	return n;
 }
 
 static inline void temp_remove_at(int folder, const char *name)

@@ -247,7 +247,7 @@ END_TEST
 
 static int make_anew(void)
 {
-	shell("rm -rf d");
+	temp_remove("d");
 	return replay_files_make(&files, &maker, &err);
 }
 
