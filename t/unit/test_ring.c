@@ -244,7 +244,7 @@ START_TEST(nothing_is_lost_between_two_threads)
 }
 END_TEST
 
-#define PUSHES (20 * MANY)
+#define PUSHES (10 * MANY)
 
 static void nap(int signal)
 {
