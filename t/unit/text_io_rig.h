@@ -21,17 +21,29 @@ struct world {
 	struct disk_util disk;
 };
 
-/* n latencies from `least` to a hundred times that; most of them low. */
+/* n latencies from `least` to a hundred times that; most of them low. The last
+ * ones asked for are kept, for all workers have the same. */
 static inline struct hist *hist_of(uint64_t n, uint64_t least_ns)
 {
+	static struct hist *kept;
+	static uint64_t kept_n, kept_least_ns;
 	struct hist *h = hist_new();
 
-	for (uint64_t i = 0; i < n; i++) {
-		double part = (double)i / (double)n;
+	if (kept_n != n || kept_least_ns != least_ns) {
+		hist_free(kept);
+		kept = hist_new();
+		for (uint64_t i = 0; i < n; i++) {
+			double part = (double)i / (double)n;
 
-		hist_add(h, least_ns + (uint64_t)(99 * (double)least_ns * part *
-						  part * part * part));
+			hist_add(kept,
+				 least_ns +
+					 (uint64_t)(99 * (double)least_ns *
+						    part * part * part * part));
+		}
+		kept_n = n;
+		kept_least_ns = least_ns;
 	}
+	hist_merge(h, kept);
 	return h;
 }
 
