@@ -32,6 +32,7 @@
 #				jobs and results are relative ones
 
 # Only what mlgen prints, with two blanks a level: jq may not be there.
+json_prefix=
 json()
 {
 	json_look '' "$@"
@@ -48,13 +49,16 @@ json_look()
 	shift 2
 	# A report that was not written has none of them.
 	[ -f "$json_file" ] || json_file=/dev/null
-	json_wanted=$(printf '%s\n' "$@") awk -v names="$json_names" '
+	awk -v names="$json_names" -v prefix="$json_prefix" '
 	# A path is put together only for what a wanted one ends with.
 	BEGIN {
-		n = split(ENVIRON["json_wanted"], wanted, "\n")
+		n = ARGC - 2
 		for (i = 1; i <= n; i++) {
+			wanted[i] = prefix ARGV[i]
 			parts = split(wanted[i], part, ".")
 			ends[part[parts]]
+			ends[part[parts - 1] "." part[parts]]	# 99.900000
+			ARGV[i] = ""
 		}
 	}
 	{
@@ -92,15 +96,14 @@ json_look()
 				((wanted[i] in value) ? value[wanted[i]] : \
 				 "absent")
 		print ""
-	}' "$json_file"
+	}' "$@" "$json_file"
 }
 
 ml()
 {
-	ml_file=$1
-	shift
-	# shellcheck disable=SC2046 # one word for each key
-	json "$ml_file" $(printf 'jobs.0.ml.%s\n' "$@")
+	json_prefix=jobs.0.ml.
+	json_look '' "$@"
+	json_prefix=
 }
 
 # Python starts in half of the time of jq, which compiles a library first.

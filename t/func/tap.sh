@@ -125,7 +125,11 @@ is()
 tap_matches()
 {
 	case $2 in
-	*[!a-zA-Z0-9\ _=:,/%-]*)	printf '%s\n' "$1" | grep -Eq -e "$2" ;;
+	*[!a-zA-Z0-9\ _=:,/%-]*)
+		grep -Eq -e "$2" <<-END
+		$1
+		END
+		;;
 	*)	case $1 in *"$2"*) ;; *) return 1 ;; esac ;;
 	esac
 }
