@@ -3,9 +3,9 @@
 # 140-trace.sh - --trace has what strace sees of the same run, file by file and call by call.
 # On disk: the opens of what drops files from the page cache are told from a job's by its calls.
 
-. "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/runs.sh"
-. "$(dirname "$0")/calls.sh"
+. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../runs.sh"
+. "$(dirname "$0")/../calls.sh"
 
 text=$BUILT/build/t/tools/trace_text
 [ -x "$text" ] || skip_all "build/t/tools/trace_text is not here; make check builds it"

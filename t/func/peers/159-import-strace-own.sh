@@ -3,9 +3,9 @@
 # 159-import-strace-own.sh - what strace saw of a run of mlgen, imported, is the trace that the run wrote itself.
 # On disk: the opens of what drops files from the page cache are told from a job's by its calls.
 
-. "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/runs.sh"
-. "$(dirname "$0")/calls.sh"
+. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../runs.sh"
+. "$(dirname "$0")/../calls.sh"
 can_trace || skip_all "strace is not here or not allowed"
 here=$(pwd -P)
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # 160-import-strace-tree.sh - hundreds of processes that come and go are told apart in a log of strace, and share positions as they did.
 
-. "$(dirname "$0")/tap.sh"
-. "$(dirname "$0")/runs.sh"
-. "$(dirname "$0")/calls.sh"
+. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../runs.sh"
+. "$(dirname "$0")/../calls.sh"
 can_trace || skip_all "strace is not here or not allowed"
 
 # A line for each of so many children, that read it byte by byte from one open

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 158-import-strace.sh - what strace wrote of a program, in any of its forms, is what the program did.
 
-. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/../tap.sh"
 command -v strace >/dev/null || skip_all "strace is not here"
 command -v python3 >/dev/null || skip_all "python3 is not here"
 strace -o probe true 2>/dev/null || skip_all "strace may not trace here"
