@@ -19,7 +19,7 @@
 #include "data/scan.h"
 #include "temp.h"
 
-#define FILES 200u
+#define FILES 100u
 
 static char directory[TEMP_BYTES], data[TEMP_BYTES + 8], cache[TEMP_BYTES + 16];
 

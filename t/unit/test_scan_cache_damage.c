@@ -168,7 +168,7 @@ START_TEST(without_room_nothing_is_kept_and_nothing_left)
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &room), 0);
 	no_room = room;
 	/* The words of all files, in one list at most, are less. */
-	no_room.rlim_cur = 96 << 10;
+	no_room.rlim_cur = 48 << 10;
 	ck_assert_uint_gt(n, no_room.rlim_cur);
 	setrlimit(RLIMIT_FSIZE, &no_room);
 	r = make(&ds, &keeps);
