@@ -124,7 +124,7 @@ static bool read_range(struct range *r, const char *s, const char *end)
 
 static bool is_full(const struct namelist *l)
 {
-	return l->count > BRACES_MAX || l->bytes > BYTES_MAX;
+	return l->is_over || l->count > BRACES_MAX || l->bytes > BYTES_MAX;
 }
 
 static int too_many(const char *name, struct mlgen_err *err)
@@ -178,6 +178,7 @@ static void put_range(struct namelist *to, const char *name,
 			       : (uint64_t)r->first - (uint64_t)r->last;
 	uint64_t count = far / (uint64_t)r->step + 1;
 
+	to->is_over = count > BRACES_MAX;
 	for (uint64_t i = 0; i < count && !is_full(to); i++) {
 		int64_t by = (int64_t)i * r->step;
 		int64_t v = r->last > r->first ? r->first + by : r->first - by;

@@ -2,6 +2,7 @@
 /* scan_braces.h - names with braces, as bash and WebDataset write many of them in one. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <mlgen/err.h>
@@ -11,6 +12,7 @@ struct namelist {
 	char **names;
 	size_t count, room;
 	size_t bytes; /* of all names, with a zero each */
+	bool is_over; /* there would be more than can be */
 };
 
 void namelist_add(struct namelist *l, char *name); /* which it owns */
