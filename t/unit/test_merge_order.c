@@ -7,7 +7,7 @@
 #include "suites.h"
 
 #define RECORDS 3
-#define TRIALS 30
+#define TRIALS 15
 
 /* ---- merged in some order ---- */
 
