@@ -75,7 +75,7 @@ START_TEST(what_goes_is_what_is_worth_least)
 {
 	bool is_belady = _i % 2;
 	struct cache_order o =
-		cache_order_drawn(WORTH_UNITS, 30000, 1.3, (uint64_t)_i);
+		cache_order_drawn(WORTH_UNITS, 15000, 1.3, (uint64_t)_i);
 	struct worths *w = mem_zalloc(sizeof(*w));
 	struct cache_config cfg = {
 		.policy = is_belady ? CACHE_BELADY : CACHE_IMPORTANCE,
