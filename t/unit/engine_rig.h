@@ -38,28 +38,23 @@ static inline unsigned char rig_byte(uint64_t off)
 	return (unsigned char)((off * 31 + off / 4096 * 7) % 251);
 }
 
-/* rig_byte of `n` offsets from `off` on, plus `add`. */
-static inline void rig_bytes(unsigned char *to, uint64_t off, size_t n,
-			     unsigned char add)
+/* rig_byte of all offsets up to `bytes`, made once. */
+static inline const unsigned char *rig_content(uint64_t bytes)
 {
-	unsigned v = 0;
+	static unsigned char *made;
+	static uint64_t made_bytes;
 
-	for (size_t i = 0; i < n; i++) {
-		v = i && (off + i) % 4096 ? v + 31 : rig_byte(off + i);
-		v -= v < 251 ? 0 : 251;
-		to[i] = (unsigned char)(v + add);
-	}
+	if (bytes > made_bytes)
+		made = mem_realloc(made, bytes);
+	for (; made_bytes < bytes; made_bytes++)
+		made[made_bytes] = rig_byte(made_bytes);
+	return made;
 }
 
 static inline bool rig_bytes_are(const unsigned char *bytes, uint64_t off,
-				 size_t n)
+				 uint64_t n)
 {
-	unsigned char *want = mem_zalloc(n + 1);
-
-	rig_bytes(want, off, n, 0);
-	bool are = memcmp(bytes, want, n) == 0;
-	mem_free(want);
-	return are;
+	return memcmp(bytes, rig_content(off + n + 1) + off, n) == 0;
 }
 
 static inline void rig_option(struct rig *r, const struct mlgen_engine *e,
@@ -149,17 +144,15 @@ static inline bool rig_start(struct rig *r, const char *engine,
 /* A file of so many bytes, open with those flags beside O_CLOEXEC. */
 static inline void rig_file(struct rig *r, uint64_t bytes, int flags)
 {
-	unsigned char *content = mem_zalloc((size_t)bytes);
 	int fd;
 
 	temp_folder_in(r->dir, flags & O_DIRECT ? temp_disk() : temp_place());
 	snprintf(r->path, sizeof(r->path), "%s/data", r->dir);
-	rig_bytes(content, 0, bytes, 0);
 	fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, content, (size_t)bytes), (ssize_t)bytes);
+	ck_assert_int_eq(write(fd, rig_content(bytes + 1), (size_t)bytes),
+			 (ssize_t)bytes);
 	close(fd);
-	mem_free(content);
 	r->file = (struct mlgen_file){ .path = r->path, .flags = flags };
 	r->file.fd = open(r->path, flags | O_CLOEXEC);
 }

@@ -100,12 +100,20 @@ START_TEST(a_full_queue_of_reads_brings_what_is_in_the_file)
 }
 END_TEST
 
+static void fill_bytes(unsigned char *to, size_t bytes, unsigned char add)
+{
+	const unsigned char *content = rig_content(bytes);
+
+	for (size_t i = 0; i < bytes; i++)
+		to[i] = (unsigned char)(content[i] + add);
+}
+
 static void fill(struct io *io, unsigned char add)
 {
 	size_t bytes;
 	unsigned char *buf = io_buffer(io, &bytes);
 
-	rig_bytes(buf, 0, bytes, add);
+	fill_bytes(buf, bytes, add);
 }
 
 static void check_file(const struct rig *r, uint64_t bytes, uint64_t period,
@@ -116,7 +124,7 @@ static void check_file(const struct rig *r, uint64_t bytes, uint64_t period,
 	int fd = open(r->path, O_RDONLY | O_CLOEXEC);
 
 	ck_assert_int_eq(read(fd, content, bytes + 1), (ssize_t)bytes);
-	rig_bytes(want, 0, period, add);
+	fill_bytes(want, period, add);
 	for (uint64_t at = 0; at < bytes; at += period) {
 		uint64_t n = bytes - at < period ? bytes - at : period;
 
