@@ -20,8 +20,7 @@ plan_of()
 # figures KEY...: of jobs.0.plan.checkpoint.
 figures()
 {
-	# shellcheck disable=SC2046 # one word for each key
-	json plan.json $(printf 'jobs.0.plan.checkpoint.%s\n' "$@")
+	json_below jobs.0.plan.checkpoint plan.json "$@"
 }
 
 # blocked TITLE TEXT-REGEX OPTION...: status 0, a FAIL line and a blocker.

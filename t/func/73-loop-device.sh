@@ -56,8 +56,7 @@ ramped()
 }
 storage()
 {
-	# shellcheck disable=SC2046 # one word for each key
-	json run.json $(printf 'jobs.0.io.storage.%s\n' "$@")
+	json_below jobs.0.io.storage run.json "$@"
 }
 exits "a file is read within ramp_time" 0 ramped --ramp_time=2
 read=$(storage device_read_bytes)

@@ -31,8 +31,7 @@ with_limit()
 # values KEY...: of the first record
 values()
 {
-	# shellcheck disable=SC2046 # one word for each key
-	json run.json $(printf 'jobs.0.%s\n' "$@")
+	json_below jobs.0 run.json "$@"
 }
 
 # What the engine has to say of buffered files is no matter here.

@@ -13,8 +13,7 @@ io()
 
 values()
 {
-	# shellcheck disable=SC2046 # one word for each key
-	json run.json $(printf 'jobs.0.%s\n' "$@")
+	json_below jobs.0 run.json "$@"
 }
 
 # holds TITLE CONDITION: of awk

@@ -18,8 +18,7 @@ run()
 
 values()
 {
-	# shellcheck disable=SC2046 # one word for each key
-	json run.json $(printf 'jobs.0.%s\n' "$@")
+	json_below jobs.0 run.json "$@"
 }
 
 # What the engine has to say of buffered files is no matter here.

@@ -7,6 +7,8 @@
 #	json FILE KEY.0.KEY...	values of a JSON document, on one line; keys and
 #				places in a list with dots between them
 #	json_lacks FILE KEY...	those of the keys that are not there
+#	json_below KEY FILE KEY...
+#				values of what KEY holds
 #	ml FILE KEY...		the same of jobs.0.ml
 #	is_json TITLE FILE	a parser other than mlgen's reads FILE
 #	background PROGRAM...	run it, its output in $T/out and $T/err; no shell
@@ -99,11 +101,17 @@ json_look()
 	}' "$@" "$json_file"
 }
 
-ml()
+json_below()
 {
-	json_prefix=jobs.0.ml.
+	json_prefix=$1.
+	shift
 	json_look '' "$@"
 	json_prefix=
+}
+
+ml()
+{
+	json_below jobs.0.ml "$@"
 }
 
 # Python starts in half of the time of jq, which compiles a library first.
