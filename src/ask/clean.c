@@ -144,9 +144,14 @@ static int check_found(const struct clean *c, const char *directory)
 	return EXIT_USAGE;
 }
 
-/* With --yes all of it is looked at first: what cannot be understood is told
- * before anything is gone. */
-static int clean_directory(struct clean *c, const char *directory, bool yes)
+static void put_rest(const struct clean *c)
+{
+	if (c->faults > CLEAN_SHOWN)
+		log_error("%" PRIu64 " more faults", c->faults - CLEAN_SHOWN);
+}
+
+/* List what mlgen owns in a directory, or find out whether it can be removed. */
+static int look_at(struct clean *c, const char *directory)
 {
 	struct mlgen_err err = { 0 };
 	DIR *dir = clean_open(c, directory, &err);
@@ -156,39 +161,69 @@ static int clean_directory(struct clean *c, const char *directory, bool yes)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	c->is_quiet = yes;
 	clean_look(c, dir);
-	status = check_found(c, directory);
-	if (status == EXIT_RAN && yes) {
-		c->removes = true;
-		c->is_quiet = false;
-		c->files = c->bytes = 0;
-		clean_look(c, dir);
-		status = c->faults ? EXIT_FAILED : EXIT_RAN;
-	}
 	closedir(dir);
-	if (c->faults > CLEAN_SHOWN)
-		log_error("%" PRIu64 " more faults", c->faults - CLEAN_SHOWN);
-	if (status != EXIT_USAGE)
+	status = check_found(c, directory);
+	put_rest(c);
+	if (status == EXIT_RAN && !c->is_quiet)
 		clean_put_sum(c);
 	return status;
 }
 
-int ask_clean(const struct ask *a)
+/* A directory that was there a moment ago may have gone with one that it was in. */
+static int remove_from(struct clean *c, const char *directory)
 {
-	const struct settings *set = &a->set->settings;
+	struct mlgen_err err = { 0 };
+	DIR *dir = clean_open(c, directory, &err);
+
+	if (dir) {
+		clean_look(c, dir);
+		closedir(dir);
+		put_rest(c);
+	} else if (err.code != -ENOENT) {
+		clean_fault(c, &err);
+	}
+	clean_put_sum(c);
+	return c->faults ? EXIT_FAILED : EXIT_RAN;
+}
+
+/* Do so with each directory that was named; the status is the worst one. */
+static int each_directory(const struct ask *a, const struct clean *as,
+			  int (*go)(struct clean *c, const char *directory))
+{
 	struct clean *c = mem_zalloc(sizeof(*c));
 	int status = EXIT_RAN;
 
 	for (size_t i = 0; i < a->set->file_count; i++) {
-		int one;
-
-		*c = (struct clean){ .to = a->to, .replaces = set->replace };
+		*c = *as;
 		process_self(&c->self);
-		one = clean_directory(c, a->set->files[i], set->yes);
+		int one = go(c, a->set->files[i]);
 		if (one != EXIT_RAN)
 			status = one;
 	}
 	mem_free(c);
 	return status;
+}
+
+/* With --yes all directories are looked at before anything is removed from one. */
+int ask_clean(const struct ask *a)
+{
+	const struct settings *set = &a->set->settings;
+	struct clean as = { .to = a->to,
+			    .replaces = set->replace,
+			    .is_quiet = set->yes };
+	int status = each_directory(a, &as, look_at);
+
+	if (!set->yes)
+		return status;
+	if (status != EXIT_RAN) {
+		if (a->set->file_count > 1)
+			log_error("clean: nothing was removed from any of the %zu "
+				  "directories",
+				  a->set->file_count);
+		return status;
+	}
+	as.is_quiet = false;
+	as.removes = true;
+	return each_directory(a, &as, remove_from);
 }

@@ -300,6 +300,22 @@ sed -i 's/"version": 1/"version": 2/' d/global_epoch1_step1/mlgen-checkpoint.jso
 refused "a checkpoint of a newer version" \
 	"^mlgen: d/global_epoch1_step1: mlgen-checkpoint.json was written by another mlgen; " d --yes
 is "and nothing is gone" "$(find d -type f | wc -l)" 6
+# ---- several directories
+rm -r d
+dataset d/a
+dataset e/a
+refused "one of several that is not there" "^mlgen: none: No such file or directory\$" \
+	d none e --yes
+like "as are the others" "$(cat err)" \
+	'^mlgen: clean: nothing was removed from any of the 3 directories$'
+ok "and nothing is gone" test -f d/a/mlgen-dataset.json -a -f e/a/mlgen-dataset.json
+exits "all that can be cleaned go" 0 clean d e --yes
+is "with a sum for each" "$(grep -c '^removed [1-9]' out)" 2
+is "and are gone" "$(find d e)" "d
+e"
+dataset d/a
+exits "one may be in another" 0 clean d d/a --yes
+like "which has taken it" "$(tail -n 1 out)" '^removed 0 files'
 exits "--yes alone is refused" 2 "$MLGEN" --yes d
 like "and told" "$(cat err)" "yes: goes with --clean"
 done_testing
