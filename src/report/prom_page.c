@@ -123,7 +123,7 @@ static enum live_phase last_phase(const struct live *l)
 {
 	if (l->phase != LIVE_DONE)
 		return l->phase;
-	if (l->is_io)
+	if (l->work == LIVE_IO)
 		return LIVE_IO;
 	if (l->epoch > 0)
 		return LIVE_TRAIN;

@@ -127,7 +127,7 @@ static enum at where(const struct live *now)
 	case LIVE_WAIT:
 		return AT_WAIT;
 	case LIVE_PREPARE:
-		return now->is_io ? AT_LAYOUT : AT_PREPARE;
+		return now->work == LIVE_IO ? AT_LAYOUT : AT_PREPARE;
 	case LIVE_DROP:
 		return AT_DROP;
 	case LIVE_DONE:

@@ -109,7 +109,7 @@ static void add_up(struct view *v, const struct live *jobs, size_t n)
 {
 	live_reset(&v->all);
 	v->all.phase = phase_of_all(jobs, n);
-	v->all.is_io = v->all.phase == LIVE_IO;
+	v->all.work = v->all.phase;
 	v->all.now_ns = n ? jobs[0].now_ns : 0;
 	for (size_t i = 0; i < n; i++)
 		add_job(&v->all, &jobs[i]);

@@ -62,7 +62,8 @@ struct activity {
 	void (*wake)(struct slot *s);
 	/* Time zero of its clock, 0 = not yet. */
 	uint64_t (*start_ns)(const struct slot *s);
-	/* Its workers, by number; NULL = no more. */
+	/* The workers that its records are of, by number; NULL = no more. All that
+	 * move bytes are in slot->workers. */
 	struct worker *(*worker)(const struct slot *s, uint64_t i);
 	/* What the status line and the log show. */
 	void (*look)(const struct slot *s, struct live *live);

@@ -17,12 +17,15 @@ static char *or_null(char *s)
 
 void collect_workers(struct slot *s)
 {
-	const struct worker *w;
+	const struct worker *w = atomic_load(&s->workers.first);
 
 	opstat_fini(&s->total);
 	opstat_init(&s->total);
-	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++)
-		opstat_merge(&s->total, &w->stat);
+	for (; w; w = w->next)
+		if (w->is_helper)
+			opstat_merge_moved(&s->total, &w->stat);
+		else
+			opstat_merge(&s->total, &w->stat);
 }
 
 /* What is neither inside a call nor idle is the loader's own: as much of it
@@ -173,11 +176,11 @@ void collect_around(struct job_result *out, const struct slot *s, size_t record)
 void collect_numa(struct numa_result *n, const struct slot *s)
 {
 	const struct placement *p = &s->place;
-	const struct worker *w;
+	const struct worker *w = atomic_load(&s->workers.first);
 	struct node_watch all = { 0 };
 	struct buf text = { 0 };
 
-	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++)
+	for (; w; w = w->next)
 		node_watch_merge(&all, &w->watch);
 	node_set_text(&all.seen, &text);
 	*n = (struct numa_result){

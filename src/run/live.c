@@ -270,11 +270,16 @@ bool live_is_column(const struct live_field *f)
 	return f->field.help && !f->is_unlogged;
 }
 
-/* The interval in which a job ends still holds what it did last. */
+/* The interval in which a job ends still holds what it did last, and its work where all
+ * of that began and ended in the interval. */
 static bool was_in(const struct live_span *s, enum live_phase phase)
 {
-	return s->now->phase == phase ||
-	       (s->now->phase == LIVE_DONE && s->before->phase == phase);
+	const struct live *now = s->now;
+
+	return now->phase == phase ||
+	       (now->phase == LIVE_DONE &&
+		(s->before->phase == phase ||
+		 (now->work == phase && now->has_worked)));
 }
 
 /* Steps, and none of them computes: they have no AU. */
@@ -294,8 +299,7 @@ static unsigned when_of(const struct live_span *s)
 	if (was_in(s, LIVE_TRAIN) || was_in(s, LIVE_DROP))
 		when |= LIVE_IN_TRAIN | (computes(now) ? LIVE_IN_STEPS : 0) |
 			(now->accesses ? LIVE_IN_TIER : 0);
-	/* Also one that began and ended within the interval. */
-	if (now->is_io && (now->phase == LIVE_IO || now->phase == LIVE_DONE))
+	if (was_in(s, LIVE_IO))
 		when |= LIVE_IN_IO;
 	if (was_in(s, LIVE_CHECKPOINT))
 		when |= LIVE_IN_CHECKPOINT;

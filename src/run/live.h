@@ -52,7 +52,9 @@ struct live {
 	uint64_t inside_ns, idle_ns, worker_ns;
 	struct io_outstanding oldest;
 	uint64_t errors; /* counted by continue_on_error */
-	bool is_io;      /* the job is a plain one, whatever its phase now */
+	/* The phase that the job is there for, whatever its phase now. */
+	enum live_phase work;
+	bool has_worked; /* ... and it has been in that */
 	/* 0 read, 1 write: operations, also in chains, and bytes, as transferred
 	 * by whatever works in the job. */
 	uint64_t io_ios[2], io_moved[2];

@@ -369,6 +369,8 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	if (l->index == 0 && l->rank->here == 0)
 		cfg.job_name = t->job->name;
 	tracemarks_role(l, cfg.role);
+	cfg.list = t->workers;
+	cfg.has_ramp = t->job->ramp_time_ns > 0;
 	rc = worker_open(&l->worker, &cfg, err);
 	if (rc < 0)
 		return rc;

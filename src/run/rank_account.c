@@ -11,6 +11,9 @@ void rank_account_init(struct rank *r)
 	r->stall = hist_new();
 	r->oversleep = hist_new();
 	r->epoch_stall = hist_new();
+	pthread_mutex_init(&r->books, NULL);
+	if (r->train->job->ramp_time_ns)
+		r->left_out_stall = hist_new();
 }
 
 void rank_account_fini(struct rank *r)
@@ -20,6 +23,8 @@ void rank_account_fini(struct rank *r)
 	hist_free(r->stall);
 	hist_free(r->oversleep);
 	hist_free(r->epoch_stall);
+	hist_free(r->left_out_stall);
+	pthread_mutex_destroy(&r->books);
 }
 
 /* Nothing was computed with a sample that was not read. */
@@ -97,6 +102,19 @@ void rank_look_for_hope(struct rank *r, uint64_t epoch)
 	atomic_fetch_add(&r->train->hopeless, 1);
 }
 
+/* Those that a running job shows (train_look). */
+static void leave_out(struct rank *r)
+{
+	struct rank_count *to = &r->left_out, *from = &r->count;
+
+	count_add(&to->samples, count_get(&from->samples));
+	count_add(&to->sample_bytes, count_get(&from->sample_bytes));
+	count_add(&to->useful_ns, count_get(&from->useful_ns));
+	count_add(&to->step_ns, count_get(&from->step_ns));
+	count_add(&to->stall_ns, count_get(&from->stall_ns));
+	hist_merge(r->left_out_stall, r->stall);
+}
+
 void rank_forget(struct rank *r)
 {
 	struct rank_count *c = &r->count;
@@ -112,12 +130,16 @@ void rank_forget(struct rank *r)
 		&c->host_barrier_ns,
 	};
 
+	pthread_mutex_lock(&r->books);
+	if (r->left_out_stall)
+		leave_out(r);
 	for (unsigned i = 0; i < ARRAY_LEN(counters); i++)
 		count_set(counters[i], 0);
 	struct hist *const hists[] = { r->step, r->first_step, r->stall,
 				       r->oversleep, r->epoch_stall };
 	for (unsigned i = 0; i < ARRAY_LEN(hists); i++)
 		hist_reset(hists[i]);
+	pthread_mutex_unlock(&r->books);
 	r->counted_steps = r->counted_compute_ns = r->counted_wall_ns = 0;
 }
 

@@ -170,10 +170,10 @@ void run_free(struct run *r)
 
 static bool has_counted(struct slot *s)
 {
-	const struct worker *w;
+	const struct worker *w = atomic_load(&s->workers.first);
 	bool counted = slot_counts(s);
 
-	for (uint64_t i = 0; (w = s->does->worker(s, i)); i++)
+	for (; w; w = w->next)
 		counted |= w->counts;
 	return counted;
 }

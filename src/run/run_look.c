@@ -37,6 +37,17 @@ bool run_has_started(const struct run *r)
 	return has;
 }
 
+static enum live_phase work_of(const struct slot *s)
+{
+	const struct workload *w = job_work(s->job);
+
+	if (!s->does->start)
+		return LIVE_PREPARE;
+	if (w->is_plain)
+		return LIVE_IO;
+	return w->has_accelerators ? LIVE_TRAIN : LIVE_CHECKPOINT;
+}
+
 void run_look(const struct run *r, size_t i, struct live *live)
 {
 	const struct slot *s = &r->slots[i];
@@ -47,7 +58,8 @@ void run_look(const struct run *r, size_t i, struct live *live)
 	live->now_ns = clock_now(r->shared.cfg.clock);
 	live->left_ns = UINT64_MAX;
 	live->done_percent = (double)NAN;
-	live->is_io = job_work(s->job)->is_plain;
+	live->work = work_of(s);
+	live->has_worked = atomic_load(&s->work_begin_ns) != 0;
 	live->files_done = count_get(&s->progress.files_done);
 	live->files_total = count_get(&s->progress.files_total);
 	live->bytes_done = count_get(&s->progress.bytes_done);

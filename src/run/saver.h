@@ -40,6 +40,7 @@ struct saver_config {
 	struct checkpoints *checkpoints; /* the saver's while it lives */
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
+	struct worker_list *workers; /* to join; NULL = none */
 	struct clock *clock;
 	struct failure *failure;
 	const _Atomic bool *interrupted;

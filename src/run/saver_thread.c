@@ -102,6 +102,7 @@ static int set_up(struct saver_thread *t, struct mlgen_err *err)
 			 t->rank->rank);
 	else
 		snprintf(cfg.role, sizeof(cfg.role), "saver of all");
+	cfg.list = s->cfg.workers;
 	rc = worker_open(&t->worker, &cfg, err);
 	if (rc < 0)
 		return rc;

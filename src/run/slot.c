@@ -36,10 +36,9 @@ bool slot_has_begun(const struct slot *s)
 	return s->does->start_ns && s->does->start_ns(s) != 0;
 }
 
-/* While the job works, or after: before, there are none. */
-static const struct worker *worker_of(const struct slot *s, uint64_t i)
+static struct worker *first_of(const struct slot *s)
 {
-	return s->does->worker ? s->does->worker(s, i) : NULL;
+	return atomic_load(&s->workers.first);
 }
 
 uint64_t slot_worker_bytes(const struct worker *w, unsigned direction)
@@ -47,30 +46,33 @@ uint64_t slot_worker_bytes(const struct worker *w, unsigned direction)
 	return opstat_io_bytes(&w->stat, direction);
 }
 
-uint64_t slot_worker_ios(const struct worker *w, unsigned direction)
+static uint64_t ios_of(const struct opstat *t, unsigned direction)
 {
 	enum mlgen_op op = direction ? MLGEN_WRITE : MLGEN_READ;
 
-	return __atomic_load_n(&w->stat.lat[op]->count, __ATOMIC_RELAXED) +
-	       count_get(&w->stat.linked[op]);
+	return __atomic_load_n(&t->lat[op]->count, __ATOMIC_RELAXED) +
+	       count_get(&t->linked[op]);
+}
+
+uint64_t slot_worker_ios(const struct worker *w, unsigned direction)
+{
+	return ios_of(&w->stat, direction);
 }
 
 uint64_t slot_io_bytes(const struct slot *s, unsigned direction)
 {
-	const struct worker *w;
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; (w = worker_of(s, i)); i++)
+	for (const struct worker *w = first_of(s); w; w = w->next)
 		n += slot_worker_bytes(w, direction);
 	return n;
 }
 
 static uint64_t read_bytes_of(const struct slot *s)
 {
-	const struct worker *w;
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; (w = worker_of(s, i)); i++)
+	for (const struct worker *w = first_of(s); w; w = w->next)
 		n += count_get(&w->stat.io_bytes[0]);
 	return n;
 }
@@ -97,53 +99,75 @@ uint64_t slot_counted_bytes(void *slot)
 
 uint64_t slot_ios(const struct slot *s, unsigned direction)
 {
-	const struct worker *w;
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; (w = worker_of(s, i)); i++)
+	for (const struct worker *w = first_of(s); w; w = w->next)
 		n += slot_worker_ios(w, direction);
 	return n;
 }
 
-void slot_look_moved(const struct worker *w, struct live *live)
+static void look_at_moved(const struct opstat *t, bool has_samples,
+			  struct live *live)
 {
 	for (unsigned d = 0; d < 2; d++) {
-		live->io_ios[d] += slot_worker_ios(w, d);
-		live->io_moved[d] += slot_worker_bytes(w, d);
+		live->io_ios[d] += ios_of(t, d);
+		live->io_moved[d] += opstat_io_bytes(t, d);
 	}
 	for (unsigned op = 0; op < MLGEN_OPS; op++)
 		if (live->lat[op])
-			hist_gather(live->lat[op], w->stat.lat[op]);
-	if (live->sample)
-		hist_gather(live->sample, w->stat.sample);
+			hist_gather(live->lat[op], t->lat[op]);
+	if (live->sample && has_samples)
+		hist_gather(live->sample, t->sample);
 }
 
-/* By a clock that all of them share: their time is so many clocks. */
-static void look_at_time(const struct worker *w, struct live *live)
+static void look_at_time(const struct opstat *t, struct live *live)
 {
-	const struct opstat *t = &w->stat;
-
 	for (unsigned i = 0; i < MLGEN_OPS; i++)
 		live->inside_ns += count_get(&t->blocked_ns[i]);
 	live->inside_ns += count_get(&t->reap_ns);
 	live->idle_ns += count_get(&t->idle_ns);
-	if (atomic_load(&w->io) && !atomic_load(&w->has_ended))
-		live->worker_ns += live->now_ns;
 }
 
-void slot_look_at(const struct worker *w, struct live *live)
+static void look_at_all(const struct opstat *t, bool is_helper,
+			struct live *live)
+{
+	look_at_moved(t, !is_helper, live);
+	if (!is_helper)
+		look_at_time(t, live);
+}
+
+void slot_look_moved(struct worker *w, struct live *live)
+{
+	pthread_mutex_lock(&w->books);
+	look_at_moved(&w->stat, true, live);
+	pthread_mutex_unlock(&w->books);
+}
+
+/* By a clock that all workers share: their time is so many clocks. */
+static void look_at(struct worker *w, struct live *live)
 {
 	const struct io *io = atomic_load(&w->io);
 	struct io_outstanding o = { 0 };
 
-	slot_look_moved(w, live);
-	look_at_time(w, live);
+	pthread_mutex_lock(&w->books);
+	look_at_all(&w->stat, w->is_helper, live);
+	if (w->left_out.sample)
+		look_at_all(&w->left_out, w->is_helper, live);
+	pthread_mutex_unlock(&w->books);
+	if (!w->is_helper && io && !atomic_load(&w->has_ended))
+		live->worker_ns += live->now_ns;
 	live->errors += count_get(&w->stat.errors);
 	if (io)
 		io_look(io, &o);
 	if (o.start_ns &&
 	    (!live->oldest.start_ns || o.start_ns < live->oldest.start_ns))
 		live->oldest = o;
+}
+
+void slot_look_at_workers(const struct slot *s, struct live *live)
+{
+	for (struct worker *w = first_of(s); w; w = w->next)
+		look_at(w, live);
 }
 
 struct telling {
@@ -180,9 +204,9 @@ void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg)
 	crew_look(&s->progress.crew, tell_one, &t);
 	if (!slot_is_working(s))
 		return;
-	for (uint64_t i = 0; (w = worker_of(s, i)); i++)
+	for (w = first_of(s); w; w = w->next)
 		tell_worker(&t, w);
-	/* A training's workers are its loaders. */
+	/* Those of a training's checkpoints are in no list. */
 	for (uint64_t i = 0;
 	     s->train.saver && (w = saver_worker(s->train.saver, i)); i++)
 		tell_worker(&t, w);

@@ -61,6 +61,7 @@ struct slot {
 	 * directory, maybe this one: it is made first. */
 	struct slot *largest;
 	bool is_prepared;
+	struct worker_list workers; /* all that move bytes for its work */
 	struct train train;
 	struct tier_peers *cache_peers; /* NULL = its cache is whole */
 	void *own; /* of its workload alone, freed by its fini */
@@ -122,9 +123,10 @@ uint64_t slot_worker_bytes(const struct worker *w, unsigned direction);
 uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
 
 /* Add what a worker has moved, with its latencies. */
-void slot_look_moved(const struct worker *w, struct live *live);
-/* That, its errors, and what it has had under way longest, into live->oldest. */
-void slot_look_at(const struct worker *w, struct live *live);
+void slot_look_moved(struct worker *w, struct live *live);
+/* That of all its workers, with their time and errors, and what any of them has had
+ * under way longest, into live->oldest. */
+void slot_look_at_workers(const struct slot *s, struct live *live);
 
 /* Each of its threads that is inside a call: those of its work, where they are
  * set up, and those of a preparation. */

@@ -127,8 +127,9 @@ void tier_free(struct tier *t)
 	for (uint64_t i = 0; i < t->cache_count; i++) {
 		struct tier_cache *c = &t->caches[i];
 
-		tier_server_end(c->server, NULL);
+		tier_server_free(c->server);
 		close_cache(t, c, NULL);
+		tier_filler_free(c->filler);
 		tier_decide_fini(c);
 		mem_free(c->slots);
 		mem_free(c->sums);
@@ -191,10 +192,7 @@ static int end_server(struct tier *t, struct mlgen_err *err)
 		tier_peers_await(t->cfg.peers);
 	else
 		tier_peers_leave(t->cfg.peers);
-	int rc = tier_server_end(c->server, err);
-
-	c->server = NULL;
-	return rc;
+	return tier_server_end(c->server, err);
 }
 
 int tier_end(struct tier *t, struct mlgen_err *err)

@@ -124,6 +124,7 @@ static int fetch(struct tier_thread *th, const struct wanted *w)
 	const struct read_task *task;
 	struct extent x;
 
+	tier_thread_begin(th);
 	tier_turn_to_epoch(th->loader, w->epoch);
 	dataset_extent(t->plain.dataset, w->extent, &x);
 	tier_miss(th->loader, &w->d, &x);

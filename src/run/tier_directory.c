@@ -56,8 +56,6 @@ static int directory_close(struct tier_cache *c, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	tier_filler_free(c->filler);
-	c->filler = NULL;
 	if (c->folder.is_ours && c->tier->job->cache_persist)
 		rc = tier_manifest_write(c, err);
 	else

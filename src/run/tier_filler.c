@@ -97,6 +97,7 @@ static int keep(struct tier_thread *th, const struct place *p)
 	const struct read_task *task;
 	int rc;
 
+	tier_thread_begin(th);
 	tier_turn_to_epoch(l, p->epoch);
 	w->d = p->d;
 	w->extent = (struct extent){ .id = p->extent.id };

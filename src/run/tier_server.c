@@ -201,6 +201,7 @@ static bool answer(struct tier_thread *th, int fd)
 {
 	struct tier_ask ask;
 
+	tier_thread_begin(th);
 	if (!connect_read(fd, &ask, sizeof(ask)) ||
 	    !is_question(th->cache, &ask))
 		return false;
@@ -291,8 +292,6 @@ int tier_server_end(struct tier_server *s, struct mlgen_err *err)
 	const uint64_t one = 1;
 	int rc = 0;
 
-	if (!s)
-		return 0;
 	if (s->end >= 0 && write(s->end, &one, sizeof(one)) < 0)
 		rc = -errno; /* only 2^64 of them would not fit */
 	for (unsigned i = 0; i < s->started; i++) {
@@ -300,6 +299,15 @@ int tier_server_end(struct tier_server *s, struct mlgen_err *err)
 
 		rc = rc ? rc : met;
 	}
+	s->started = 0;
+	return rc;
+}
+
+void tier_server_free(struct tier_server *s)
+{
+	if (!s)
+		return;
+	tier_server_end(s, NULL);
 	for (unsigned i = 0; i < TIER_SERVERS; i++)
 		tier_thread_fini(&s->threads[i]);
 	if (s->epoll >= 0)
@@ -307,5 +315,4 @@ int tier_server_end(struct tier_server *s, struct mlgen_err *err)
 	if (s->end >= 0)
 		close(s->end);
 	mem_free(s);
-	return rc;
 }

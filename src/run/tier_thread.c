@@ -37,6 +37,10 @@ static int open_thread(struct tier_thread *th)
 	};
 	int rc;
 
+	if (!th->is_not_counted)
+		cfg.list = t->cfg.workers;
+	cfg.has_ramp = t->job->ramp_time_ns > 0;
+	th->worker.is_helper = true;
 	snprintf(cfg.role, sizeof(cfg.role), "%s", th->role);
 	rc = worker_open(&th->worker, &cfg, &th->err);
 	if (rc < 0)
@@ -91,6 +95,16 @@ int tier_thread_join(struct tier_thread *t, struct mlgen_err *err)
 	if (err && !err->code)
 		*err = t->err;
 	return t->err.code;
+}
+
+void tier_thread_begin(struct tier_thread *t)
+{
+	const struct tier_config *cfg = &t->cache->tier->cfg;
+
+	if (!t->worker.counts && !t->is_not_counted &&
+	    (!cfg->counting || atomic_load(cfg->counting)))
+		worker_start_counting(&t->worker, cfg->place,
+				      clock_now(cfg->clock));
 }
 
 int tier_thread_finish(struct tier_thread *t, const char *name,

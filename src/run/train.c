@@ -341,6 +341,8 @@ int train_open_tier(struct train *t, struct mlgen_err *err)
 		.engine_job = &t->engine_job,
 		.place = t->place,
 		.traced = t->traced,
+		.workers = t->workers,
+		.counting = &t->counting,
 		.stop = t->stop,
 		.peers = t->cache_peers,
 	};
@@ -428,7 +430,7 @@ void train_close(struct train *t)
 void train_look_at_saves(const struct train *t, struct live *live)
 {
 	struct saver_look look;
-	const struct worker *w;
+	struct worker *w;
 
 	if (!t->saver)
 		return;

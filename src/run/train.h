@@ -118,6 +118,10 @@ struct rank {
 	struct token have;    /* delivered of this stage, not yet taken */
 	uint64_t *decoded_ns; /* when each of decode_threads is free */
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
+	/* What ramp_time leaves out of these: as in struct worker. */
+	pthread_mutex_t books;
+	struct rank_count left_out;
+	struct hist *left_out_stall; /* NULL = there is no ramp_time */
 	struct trace_ring *trace; /* NULL = there is no trace */
 	/* Compute on samples that were delivered. */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
@@ -154,6 +158,7 @@ struct train {
 	 * joins the saver. saver NULL = no checkpoints; state: its model's. */
 	const struct placement *place;
 	const struct traced *traced; /* NULL = there is no trace */
+	struct worker_list *workers; /* for its threads to join; NULL = none */
 	struct saver *saver;
 	const struct state *state;
 	struct train_saves saves;

@@ -14,6 +14,7 @@
 void worker_init(struct worker *w)
 {
 	opstat_init(&w->stat);
+	pthread_mutex_init(&w->books, NULL);
 }
 
 void worker_fini(struct worker *w)
@@ -23,6 +24,8 @@ void worker_fini(struct worker *w)
 	mem_free(w->ended);
 	io_free(w->io);
 	opstat_fini(&w->stat);
+	opstat_fini(&w->left_out);
+	pthread_mutex_destroy(&w->books);
 }
 
 /*
@@ -48,6 +51,17 @@ static void keep_ended(struct worker *w)
 	w->ended[w->ended_count++] = w->io;
 }
 
+/* The list is only ever added to. */
+static void join(struct worker_list *list, struct worker *w)
+{
+	struct worker *first = atomic_load(&list->first);
+
+	w->is_listed = true;
+	do
+		w->next = first;
+	while (!atomic_compare_exchange_weak(&list->first, &first, w));
+}
+
 int worker_open(struct worker *w, const struct worker_config *cfg,
 		struct mlgen_err *err)
 {
@@ -56,6 +70,10 @@ int worker_open(struct worker *w, const struct worker_config *cfg,
 	const char *cpus = cfg->place ? cfg->place->loader_cpus : NULL;
 	int rc = cpus ? host_set_cpus(cpus, true, err) : 0;
 
+	if (cfg->list && !w->is_listed)
+		join(cfg->list, w);
+	if (cfg->has_ramp && !w->left_out.sample)
+		opstat_init(&w->left_out);
 	own_descriptors(cfg->io.job);
 	io_cfg.stat = &w->stat;
 	w->trace = traced_ring(cfg->traced, cfg->role,
@@ -88,7 +106,13 @@ static void forget_counts(struct worker *w)
 	uint64_t errors =
 		atomic_load_explicit(&w->stat.errors, memory_order_relaxed);
 
+	pthread_mutex_lock(&w->books);
+	if (w->left_out.sample) {
+		opstat_merge(&w->left_out, &w->stat);
+		atomic_store(&w->left_out.errors, 0);
+	}
 	opstat_reset(&w->stat);
+	pthread_mutex_unlock(&w->books);
 	atomic_store_explicit(&w->stat.errors, errors, memory_order_relaxed);
 }
 

@@ -25,20 +25,39 @@ struct rate_set {
 	struct rate_series bytes[2], ios[2];
 };
 
+struct worker;
+
 /*
- * Loaders of a training and streams of a plain job are workers; so will be
- * whoever writes checkpoints. Made before the thread starts, by worker_init;
+ * All threads of a job that move bytes for its work: loaders, streams, threads of a cache
+ * tier, and the savers of a job that does nothing else. A thread joins in worker_open and
+ * stays until the job is freed. Any thread may walk through the list, by `next`.
+ */
+struct worker_list {
+	struct worker *_Atomic first;
+};
+
+/*
+ * Loaders of a training, streams of a plain job, savers and threads of a cache tier
+ * are workers. Made before the thread starts, by worker_init;
  * what it counts is read by others after it was joined, but for what is atomic.
  */
 struct worker {
 	pthread_t thread;
 	struct opstat stat;
+	/* What ramp_time leaves out of that: figures of a running job are of both, so
+	 * that none of them falls. Under `books`, as is forgetting. */
+	pthread_mutex_t books;
+	struct opstat left_out;
 	struct node_watch watch;
 	struct io *_Atomic io; /* for io_look; set by the worker itself */
 	/* Those before it, of threads that have ended: who looks at one of them
 	 * may go on. */
 	struct io **ended;
 	size_t ended_count, ended_room;
+	struct worker *next; /* in its struct worker_list */
+	bool is_listed;
+	/* It works beside those whose time is reported: only what it moves counts. */
+	bool is_helper;
 	struct trace_ring *trace; /* from worker_open to worker_close; NULL */
 	bool counts;              /* past ramp_time */
 	bool is_paused;
@@ -71,6 +90,8 @@ struct worker_config {
 	const struct placement *place;
 	const struct traced *traced;  /* NULL = there is no trace */
 	char role[TRACED_ROLE_BYTES]; /* ... for that */
+	struct worker_list *list;     /* to join; NULL = none */
+	bool has_ramp; /* it will forget what it counts at first */
 	struct io_config io;          /* `stat` and `trace` are the worker's */
 };
 

@@ -72,10 +72,8 @@ void usage_add(struct usage *to, const struct usage *from)
 	to->minor_faults += from->minor_faults;
 }
 
-static void merge_hists(struct opstat *to, const struct opstat *from)
+static void merge_samples(struct opstat *to, const struct opstat *from)
 {
-	for (unsigned i = 0; i < MLGEN_OPS; i++)
-		hist_merge(to->lat[i], from->lat[i]);
 	hist_merge(to->sample, from->sample);
 	if (from->slowest.ns > to->slowest.ns)
 		to->slowest = from->slowest;
@@ -145,12 +143,10 @@ void opstat_reset(struct opstat *s)
 	s->usage = (struct usage){ 0 };
 }
 
-void opstat_merge(struct opstat *to, const struct opstat *from)
+void opstat_merge_moved(struct opstat *to, const struct opstat *from)
 {
-	merge_hists(to, from);
-	merge_depths(to, from);
 	for (unsigned i = 0; i < MLGEN_OPS; i++) {
-		count_add(&to->blocked_ns[i], count_get(&from->blocked_ns[i]));
+		hist_merge(to->lat[i], from->lat[i]);
 		set(&to->linked[i],
 		    get(&to->linked[i]) + get(&from->linked[i]));
 	}
@@ -161,6 +157,15 @@ void opstat_merge(struct opstat *to, const struct opstat *from)
 		to->short_ios[i] += from->short_ios[i];
 	}
 	set(&to->errors, get(&to->errors) + get(&from->errors));
+}
+
+void opstat_merge(struct opstat *to, const struct opstat *from)
+{
+	opstat_merge_moved(to, from);
+	merge_samples(to, from);
+	merge_depths(to, from);
+	for (unsigned i = 0; i < MLGEN_OPS; i++)
+		count_add(&to->blocked_ns[i], count_get(&from->blocked_ns[i]));
 	to->eval_bytes += from->eval_bytes;
 	count_add(&to->reap_ns, count_get(&from->reap_ns));
 	count_add(&to->idle_ns, count_get(&from->idle_ns));

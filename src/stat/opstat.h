@@ -114,6 +114,9 @@ void opstat_init(struct opstat *s); /* allocates the histograms */
 void opstat_fini(struct opstat *s);
 void opstat_reset(struct opstat *s); /* start of what is counted */
 void opstat_merge(struct opstat *to, const struct opstat *from);
+/* Only what was moved, with its latencies and errors: not the samples, and none of the
+ * time, of a thread that helps the workers. */
+void opstat_merge_moved(struct opstat *to, const struct opstat *from);
 
 /* "open", "stat", "read", ... */
 const char *opstat_name(enum mlgen_op op);

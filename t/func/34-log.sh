@@ -52,6 +52,27 @@ not_ok "AU and stall are percentages" \
 ok "memory is not nothing" test "$(column resident_bytes | head -n 1)" -gt 9999
 ok "nor is the page cache" test "$(column page_cache_bytes | head -n 1)" -gt 0
 
+exits "what ramp_time leaves out of a result is in the log" 0 \
+	train --epochs=20 --ramp_time=200ms --log=log.csv --log_interval=50ms \
+	--json=run.json --trace=run.trace
+"$MLGEN" --export=csv run.trace | awk -F, '
+	$6 == "read" { n++; bytes += $10 }
+	END { print n, bytes }' >moved
+is "its rows are all that was read" "$(sum read_ios) $(sum read_bytes)" "$(cat moved)"
+ok "which is more than the result has" test \
+	"$(json run.json jobs.0.read.total_ios)" -lt "$(cut -d' ' -f1 moved)"
+is "and no interval without a sample" \
+	"$(column samples | sed '1d; $d' | grep -cx 0)" 0
+exits "a training of less than an interval" 0 train --epochs=1 --log=log.csv \
+	--log_interval=1m
+is "has a row with all that it did" "$(sum samples) $(sum sample_bytes) $(sum read_ios)" \
+	"40 81920 40"
+exits "as have checkpoints" 0 "$MLGEN" --name=save --phase=checkpoint \
+	--directory=saves --checkpoint_size=64k --checkpoints=2 --log=log.csv \
+	--log_interval=1m --quiet
+is "... with what they wrote" "$(awk -F, 'END { print $4, ($18 >= 131072) }' log.csv)" \
+	"done 1"
+
 rm -rf data
 exits "a preparation is logged too" 0 \
 	train --phase=prepare --num_files=200 --log=log.csv --log_interval=10ms \

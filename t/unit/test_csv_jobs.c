@@ -7,7 +7,8 @@ static struct live plain(uint64_t seconds, enum live_phase phase)
 {
 	return (struct live){ .job_name = "rr",
 			      .phase = phase,
-			      .is_io = true,
+			      .work = LIVE_IO,
+			      .has_worked = true,
 			      .now_ns = seconds * SEC,
 			      .io_ios = { 1000 * seconds, 10 * seconds },
 			      .io_moved = { 4096000 * seconds,

@@ -115,7 +115,8 @@ static struct live plain(uint64_t second)
 	return (struct live){
 		.job_name = "rr",
 		.phase = LIVE_IO,
-		.is_io = true,
+		.work = LIVE_IO,
+		.has_worked = true,
 		.now_ns = (1000 + second) * SEC,
 		.io_ios = { 203000 * second, 87 * second },
 		.io_moved = { 203000 * 4096 * second, 87 * 4096 * second },

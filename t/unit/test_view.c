@@ -289,7 +289,7 @@ START_TEST(a_plain_job_has_no_accelerators)
 {
 	stage_init(1);
 	stage.all.phase = stage.then.phase = LIVE_IO;
-	stage.all.is_io = stage.then.is_io = true;
+	stage.all.work = stage.then.work = LIVE_IO;
 	draw(80, 24, true);
 	ck_assert_int_eq(row_with("Accelerators"), -1);
 	ck_assert_ptr_null(strstr(row_text(7), " AU "));

@@ -283,7 +283,6 @@ static uint64_t checkpoint_left_ns(const struct slot *s,
 
 static void checkpoint_look(const struct slot *s, struct live *live)
 {
-	const struct worker *w;
 	struct saver_look l;
 
 	saver_look(s->saver, &l);
@@ -293,8 +292,7 @@ static void checkpoint_look(const struct slot *s, struct live *live)
 	live->checkpoint_bytes = l.bytes_total;
 	live->is_checkpointing = l.is_busy;
 	live->is_restore = checkpoint_is_restore(s);
-	for (uint64_t i = 0; (w = worker_at(s, i)); i++)
-		slot_look_at(w, live);
+	slot_look_at_workers(s, live);
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	live->left_ns = checkpoint_left_ns(s, live);
 	if (live->phase == LIVE_CHECKPOINT && !start_ns(s))

@@ -192,6 +192,7 @@ void plain_begin(struct slot *s, uint64_t now_ns)
 {
 	plain_of(s)->streams.place = &s->place;
 	plain_of(s)->streams.traced = &s->traced;
+	plain_of(s)->streams.workers = &s->workers;
 	plain_of(s)->streams.stop = &s->progress.stop;
 	plain_of(s)->streams.start_after_ns =
 		s->job->startdelay_ns ? now_ns + s->job->startdelay_ns : 0;
@@ -282,10 +283,7 @@ static uint64_t plain_left_ns(const struct slot *s, const struct live *live)
 
 void plain_look(const struct slot *s, struct live *live)
 {
-	const struct worker *w;
-
-	for (uint64_t i = 0; (w = plain_worker_at(s, i)); i++)
-		slot_look_at(w, live);
+	slot_look_at_workers(s, live);
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	live->left_ns = plain_left_ns(s, live);
 	if (live->phase == LIVE_IO && !plain_start_ns(s))

@@ -46,6 +46,8 @@ int stream_open_io(struct stream *s, const struct stream_needs *needs,
 	if (needs->writes)
 		cfg.io.stamp = rng_u64(j->randseed, RNG_CONTENT, s->index) | 1;
 	snprintf(cfg.role, sizeof(cfg.role), "worker %" PRIu64, s->index);
+	cfg.list = s->all->workers;
+	cfg.has_ramp = j->ramp_time_ns > 0;
 	rc = worker_open(&s->worker, &cfg, err);
 	if (rc == 0 && needs->writes)
 		fill_buffer(s);

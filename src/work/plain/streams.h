@@ -37,6 +37,7 @@ struct streams {
 	const struct iofiles *files;
 	const struct placement *place; /* set before streams_start */
 	const struct traced *traced;   /* the same; NULL = there is no trace */
+	struct worker_list *workers;   /* for their threads to join; NULL = none */
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
 	struct failure *failure;

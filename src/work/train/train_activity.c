@@ -363,6 +363,7 @@ static int train_activity_start(struct slot *s, struct run_shared *r,
 	train_give_up_below(&s->train, r->cfg.au_floor);
 	s->train.place = &s->place;
 	s->train.traced = &s->traced;
+	s->train.workers = &s->workers;
 	s->train.stop = &s->progress.stop;
 	s->train.start_after_ns = now_ns + s->job->startdelay_ns;
 	/* It was looked at just now. */

@@ -36,16 +36,27 @@ static uint64_t train_left_ns(const struct slot *s, const struct live *live)
 	return left;
 }
 
-static void look_at_rank(const struct rank *r, struct live *live)
+static void look_at_counts(const struct rank_count *c, struct live *live)
 {
-	const struct rank_count *c = &r->count;
-	uint64_t since = count_get(&c->waiting_since_ns);
-
 	live->samples += count_get(&c->samples);
 	live->sample_bytes += count_get(&c->sample_bytes);
 	live->compute_ns += count_get(&c->useful_ns);
 	live->step_ns += count_get(&c->step_ns);
 	live->stall_ns += count_get(&c->stall_ns);
+}
+
+static void look_at_rank(struct rank *r, struct live *live)
+{
+	uint64_t since = count_get(&r->count.waiting_since_ns);
+
+	pthread_mutex_lock(&r->books);
+	look_at_counts(&r->count, live);
+	look_at_counts(&r->left_out, live);
+	if (live->stall)
+		hist_gather(live->stall, r->stall);
+	if (live->stall && r->left_out_stall)
+		hist_gather(live->stall, r->left_out_stall);
+	pthread_mutex_unlock(&r->books);
 	if (since && live->now_ns > since &&
 	    live->now_ns - since > live->waiting_ns)
 		live->waiting_ns = live->now_ns - since;
@@ -59,13 +70,9 @@ void train_look(const struct slot *s, struct live *live)
 	live->epochs = s->job->time_based ? 0 : s->job->epochs;
 	live->step = count_get(&t->ranks[0].count.step);
 	live->steps = epoch_steps(s);
-	for (uint64_t i = 0; i < s->job->accelerators; i++) {
+	for (uint64_t i = 0; i < s->job->accelerators; i++)
 		look_at_rank(&t->ranks[i], live);
-		for (uint64_t w = 0; w < job_readers(s->job); w++)
-			slot_look_at(&t->ranks[i].loaders[w].worker, live);
-		if (live->stall)
-			hist_gather(live->stall, t->ranks[i].stall);
-	}
+	slot_look_at_workers(s, live);
 	live->io_bytes = live->io_moved[0] + live->io_moved[1];
 	if (live->phase == LIVE_TRAIN && !atomic_load(&t->start_ns))
 		live->phase = LIVE_WAIT; /* startdelay */
