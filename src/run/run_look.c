@@ -52,20 +52,23 @@ void run_look(const struct run *r, size_t i, struct live *live)
 {
 	const struct slot *s = &r->slots[i];
 
+	/* Once: it may end while it is looked at, and what it did must not vanish. */
+	int phase = atomic_load(&s->phase);
+	bool has_worked = atomic_load(&s->work_begin_ns) != 0;
+
 	live_reset(live);
 	live->job_name = s->job->name;
-	live->phase = (enum live_phase)atomic_load(&s->phase);
+	live->phase = (enum live_phase)phase;
 	live->now_ns = clock_now(r->shared.cfg.clock);
 	live->left_ns = UINT64_MAX;
 	live->done_percent = (double)NAN;
 	live->work = work_of(s);
-	live->has_worked = atomic_load(&s->work_begin_ns) != 0;
+	live->has_worked = has_worked;
 	live->files_done = count_get(&s->progress.files_done);
 	live->files_total = count_get(&s->progress.files_total);
 	live->bytes_done = count_get(&s->progress.bytes_done);
 	live->bytes_total = count_get(&s->progress.bytes_total);
-	if (slot_is_working(s) ||
-	    (live->phase == LIVE_DONE && atomic_load(&s->work_begin_ns)))
+	if (slot_works_in(phase) || (phase == LIVE_DONE && has_worked))
 		s->does->look(s, live);
 	/* All checkpoints are alike. */
 	if (live->checkpoint > 0)

@@ -23,12 +23,15 @@ bool slot_has_dataset(const struct slot *s)
 	return job_work(s->job)->has_dataset;
 }
 
-bool slot_is_working(const struct slot *s)
+bool slot_works_in(int phase)
 {
-	int phase = atomic_load(&s->phase);
-
 	return phase == LIVE_TRAIN || phase == LIVE_CHECKPOINT ||
 	       phase == LIVE_IO;
+}
+
+bool slot_is_working(const struct slot *s)
+{
+	return slot_works_in(atomic_load(&s->phase));
 }
 
 bool slot_has_begun(const struct slot *s)

@@ -107,6 +107,7 @@ bool slot_has_dataset(const struct slot *s);
 
 /* Are its threads set up, so that others may touch them? */
 bool slot_is_working(const struct slot *s);
+bool slot_works_in(int phase);
 
 /* Is its time zero past? */
 bool slot_has_begun(const struct slot *s);
