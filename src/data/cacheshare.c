@@ -13,11 +13,11 @@ static double kept_factor(const struct job *j)
 }
 
 void cacheshare_of(struct cacheshare *c, const struct job *j,
-		   const struct dataset *ds, const struct dataset_totals *t)
+		   const struct dataset *ds, uint64_t stored_bytes)
 {
 	const struct cache_size *size = &j->cache_size;
 	double samples = (double)dataset_samples(ds);
-	double all = (double)t->sample_bytes * kept_factor(j);
+	double all = (double)stored_bytes * kept_factor(j);
 
 	*c = (struct cacheshare){ .bytes = UINT64_MAX, .samples = UINT64_MAX };
 	if (size->samples) {
@@ -25,7 +25,7 @@ void cacheshare_of(struct cacheshare *c, const struct job *j,
 		c->asked = (double)size->samples / samples;
 	} else {
 		double bytes = size->bytes ? (double)size->bytes
-					   : (double)t->sample_bytes *
+					   : (double)stored_bytes *
 						     size->percent / 100;
 
 		c->bytes = (uint64_t)bytes;

@@ -7,7 +7,8 @@
 #include "data/dataset.h"
 #include "job/job.h"
 
-/* cache_size of each cache, of this data set, as samples are kept. */
+/* cache_size of each cache, of this data set, as samples are kept: stored_bytes of it
+ * before they are decoded (tier_stored_bytes). */
 struct cacheshare {
 	uint64_t bytes;    /* UINT64_MAX = it is counted in samples */
 	uint64_t samples;  /* UINT64_MAX = by bytes */
@@ -17,7 +18,7 @@ struct cacheshare {
 	double asked;      /* the same, and above 1 where it is larger */
 };
 void cacheshare_of(struct cacheshare *c, const struct job *j,
-		   const struct dataset *ds, const struct dataset_totals *t);
+		   const struct dataset *ds, uint64_t stored_bytes);
 
 /*
  * Hit ratio from the second epoch on of a cache that holds this share of the

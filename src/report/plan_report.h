@@ -131,6 +131,7 @@ struct plan_report {
 				     host that has most */
 	double framework_bytes;   /* what the framework would hold */
 	double held_bytes;        /* with hold_samples, beside program_bytes */
+	uint64_t cache_stored_bytes; /* of the data set in a cache tier */
 	double cache_state_bytes; /* bookkeeping of a cache tier, in there */
 
 	struct metric_list checks;   /* struct plan_check */

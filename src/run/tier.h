@@ -58,6 +58,10 @@ void tier_need(struct memneed *n, const struct job *job,
 /* Bytes of memory for its bookkeeping, of all caches of this host. */
 uint64_t tier_state_bytes(const struct job *job, const struct stages *stages);
 
+/* Of the data set, as the tier stores it before anything is decoded: in whole blocks where
+ * reads are direct, and with what a file has around its samples where that is kept. */
+uint64_t tier_stored_bytes(const struct job *job, const struct stages *stages);
+
 /* Before any thread of the training starts: memory is in use, folders are ours,
  * what an earlier run has kept is there. 0, or -errno with err. */
 int tier_new(struct tier **out, const struct tier_config *cfg,

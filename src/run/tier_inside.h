@@ -310,7 +310,7 @@ uint64_t tier_cache_count(const struct job *job);
 bool tier_has_slots(const struct job *job);
 /* Do loaders need memory of their own for units? */
 bool tier_has_buffers(const struct job *job);
-/* Of the data set; and of a unit, as it is kept. */
+/* Payload of the data set, or its files; and the mean of a unit, as it is kept. */
 uint64_t tier_data_bytes(const struct tier_units *u);
 double tier_mean_bytes(const struct tier_units *u);
 /* What is the same in all processes that have parts of it. */

@@ -26,8 +26,6 @@ uint64_t tier_data_bytes(const struct tier_units *u)
 {
 	struct dataset_totals totals;
 
-	if (u->same_bytes)
-		return u->same_bytes * u->count;
 	dataset_totals(u->plan->dataset, &totals);
 	return u->kind == CACHE_FILES ? totals.bytes : totals.sample_bytes;
 }
@@ -35,7 +33,7 @@ uint64_t tier_data_bytes(const struct tier_units *u)
 /* Of a unit, as it is kept. */
 double tier_mean_bytes(const struct tier_units *u)
 {
-	return (double)tier_data_bytes(u) * u->factor / (double)u->count;
+	return (double)u->stored_bytes * u->factor / (double)u->count;
 }
 
 uint64_t tier_cache_count(const struct job *j)
@@ -74,7 +72,7 @@ static struct cache_config limits_of(const struct job *j,
 	else if (size->percent > 0)
 		cfg.capacity_bytes =
 			(uint64_t)(size->percent / 100 *
-					   (double)tier_data_bytes(u) +
+					   (double)u->stored_bytes +
 				   0.5);
 	else
 		cfg.capacity_bytes = size->bytes;
@@ -163,6 +161,14 @@ static uint64_t slot_state_bytes(const struct job *j)
 	return tier_has_slots(j)
 		       ? sizeof(uint64_t) + (has_sum ? sizeof(uint32_t) : 0)
 		       : 0;
+}
+
+uint64_t tier_stored_bytes(const struct job *j, const struct stages *stages)
+{
+	struct tier_units u;
+
+	tier_units_init(&u, &stages->train.plan, j);
+	return u.stored_bytes;
 }
 
 uint64_t tier_state_bytes(const struct job *j, const struct stages *stages)

@@ -230,6 +230,17 @@ static uint64_t largest(const struct tier_units *u)
 	return most;
 }
 
+static uint64_t stored_bytes_of(const struct tier_units *u)
+{
+	uint64_t bytes = 0;
+
+	if (u->same_bytes)
+		return u->same_bytes * u->count;
+	for (uint64_t i = 0; i < u->count; i++)
+		bytes += tier_unit_bytes(u, i);
+	return bytes;
+}
+
 void tier_units_init(struct tier_units *u, const struct plan_config *plan,
 		     const struct job *job)
 {
@@ -247,4 +258,5 @@ void tier_units_init(struct tier_units *u, const struct plan_config *plan,
 	u->largest_bytes = largest(u);
 	if (are_alike(u))
 		u->same_bytes = tier_unit_bytes(u, 0);
+	u->stored_bytes = stored_bytes_of(u);
 }

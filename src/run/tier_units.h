@@ -21,6 +21,9 @@ struct tier_units {
 	uint64_t count;
 	uint64_t same_bytes;    /* of each; 0 = they differ */
 	uint64_t largest_bytes; /* of those that were looked at, a million */
+	/* Of all units as they lie in the tier, before they are decoded: what
+	 * cache_size= is a part of. */
+	uint64_t stored_bytes;
 };
 
 #define TIER_RANGES 2

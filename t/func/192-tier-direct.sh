@@ -33,4 +33,10 @@ for layout in slab files; do
 			jobs.0.cache.fills jobs.0.cache.misses |
 			awk '{ print $1, ($3 + $2 >= $4), ($4 < 500) }')" "0 1 1"
 done
+for percent in 50 100; do
+	run --directory="$T/small" --format=raw --sample_size=700 --cache=minio \
+		--cache_size=$percent% --direct=1
+	is "samples that are less than a block: $percent% of them are kept" \
+		"$(json "$T/run.json" jobs.0.cache.hits)" $((400 * percent / 100))
+done
 done_testing

@@ -41,6 +41,9 @@ for engine in psync io_uring libaio; do
 		is "... and nothing is left" "$(left)" 0
 	done
 done
+run --cache=minio --cache_size=100% --sample_size=normal:20000:8000 --directory="$T/sizes"
+is "100% is all of a data set whose files have headers and sizes of their own" \
+	"$(json "$T/run.json" jobs.0.cache.hits jobs.0.cache.hit_ratio)" "400 1.0"
 run --cache=lru --cache_size=50% --cache_verify=1
 memory=$calls
 run --cache=lru --cache_size=50% --cache_latency=1us

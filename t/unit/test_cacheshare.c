@@ -55,7 +55,6 @@ END_TEST
 static struct cacheshare share_of(const char *size, int stage)
 {
 	const struct dataset ds = { .files = 100, .samples_per_file = 10 };
-	const struct dataset_totals totals = { .sample_bytes = 1000000 };
 	struct job *j = job_new("a");
 	struct cacheshare c;
 
@@ -64,7 +63,7 @@ static struct cacheshare share_of(const char *size, int stage)
 			 0);
 	j->cache_stage = stage;
 	j->cache_decoded_factor = 4;
-	cacheshare_of(&c, j, &ds, &totals);
+	cacheshare_of(&c, j, &ds, 1000000);
 	job_free(j);
 	return c;
 }

@@ -13,6 +13,7 @@
 #include "data/cacheshare.h"
 #include "job/cache_words.h"
 #include "job/workload.h"
+#include "run/tier.h"
 
 #define FAULT(d, j, option, ...)                                               \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
@@ -271,14 +272,17 @@ static int rule_room(struct slot *s, struct run_shared *run,
 		     struct mlgen_err *err)
 {
 	const struct job *j = s->job;
-	struct dataset_totals totals;
 	struct cacheshare share;
+	struct stages stages;
 
 	if (j->cache == CACHE_NONE || !slot_touches_files(s) ||
 	    (!j->cache_directory && is_played(j)))
 		return 0;
-	dataset_totals(&s->dataset, &totals);
-	cacheshare_of(&share, j, &s->dataset, &totals);
+	int rc = train_stages(&stages, j, &s->dataset,
+			      s->eval.files ? &s->eval : NULL, 0, err);
+	if (rc < 0)
+		return rc;
+	cacheshare_of(&share, j, &s->dataset, tier_stored_bytes(j, &stages));
 	double need = share.held_bytes * caches_of(j);
 	if (j->cache_directory)
 		return check_disk(j, need, err);

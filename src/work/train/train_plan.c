@@ -332,8 +332,10 @@ static void compute_memory(struct plan_report *p, const struct stages *stages)
 
 	memneed_train(&p->need, j, stages);
 	tier_need(&p->need, j, stages);
-	if (j->cache != CACHE_NONE)
+	if (j->cache != CACHE_NONE) {
 		p->cache_state_bytes = (double)tier_state_bytes(j, stages);
+		p->cache_stored_bytes = tier_stored_bytes(j, stages);
+	}
 	p->program_bytes = plan_sum(MEMNEED_PROGRAM_BYTES, p->need.bytes);
 	p->framework_bytes = samples * p->totals.mean_sample_bytes;
 }

@@ -72,7 +72,7 @@ void train_plan_cache(FILE *to, const struct plan_report *p)
 
 	if (p->job->cache == CACHE_NONE)
 		return;
-	cacheshare_of(&c, p->job, &p->dataset, &p->totals);
+	cacheshare_of(&c, p->job, &p->dataset, p->cache_stored_bytes);
 	plan_start_line(&line, "cache");
 	buf_addf(&line, "%s, ", cache_word(p->job->cache));
 	put_share(&line, &c);
