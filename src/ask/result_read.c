@@ -165,7 +165,6 @@ static void read_figures(struct job_result *r, const struct metrics_job *m)
 {
 	r->group = (unsigned)m->groupid;
 	r->members = m->members.count ? (unsigned)m->members.count : 1;
-	r->elapsed_seconds = (double)m->elapsed;
 	r->usr_cpu_percent = m->usr_cpu;
 	r->sys_cpu_percent = m->sys_cpu;
 	r->ctx = m->ctx;
@@ -238,14 +237,16 @@ static void set_work(struct job_result *r, const struct record *from)
 		r->work = preparing();
 }
 
-/* The document has whole seconds, rounded up: the wall time is nearer where it
+/* An older document has whole seconds only, rounded up: the wall time is nearer where it
  * is of the same second. */
-static void guess_elapsed(struct job_result *r)
+static void read_elapsed(struct job_result *r, const struct metrics_job *m)
 {
-	double wall = r->wall_seconds;
-	double whole = r->elapsed_seconds;
+	double wall = r->wall_seconds, whole = (double)m->elapsed;
 
-	if (wall > whole - 1 && wall <= whole)
+	r->elapsed_seconds = whole;
+	if (m->elapsed_seconds > 0)
+		r->elapsed_seconds = m->elapsed_seconds;
+	else if (wall > whole - 1 && wall <= whole)
 		r->elapsed_seconds = wall;
 	else if (whole > 0)
 		r->elapsed_seconds = whole - 0.5;
@@ -315,7 +316,7 @@ static int read_record(struct reading *g, const struct record *from,
 		fields_unknown(metrics_prepare_fields, &r->prepare);
 	read_dataset(g, from, r);
 	guess_runtime(r, from->job->job_runtime_ms);
-	guess_elapsed(r);
+	read_elapsed(r, from->job);
 	forget_verdicts(r);
 	read_failed(r, from);
 	return 0;

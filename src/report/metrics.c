@@ -359,6 +359,7 @@ void metrics_job_init(struct metrics_job *m, const struct job_result *r,
 	m->total_err = r->errors;
 	m->first_error = r->failed.first_errno;
 	m->elapsed = whole(ceil(r->elapsed_seconds));
+	m->elapsed_seconds = r->elapsed_seconds;
 	m->job_runtime_ms = whole(seconds * 1e3);
 	m->usr_cpu = r->usr_cpu_percent;
 	m->sys_cpu = r->sys_cpu_percent;

@@ -95,6 +95,7 @@ struct metrics_job {
 	const char *error_text;
 	uint64_t total_err, first_error;
 	uint64_t elapsed, job_runtime_ms;
+	double elapsed_seconds;
 	struct metric_list members; /* metric_pair: jobname, - */
 	struct metric_list options; /* metric_pair, the value is owned */
 	struct metric_list options_resolved, options_origin;

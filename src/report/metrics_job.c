@@ -173,6 +173,8 @@ const struct mlgen_field metrics_job_fields[] = {
 	  .help = "The errno of the first of these; 0 = none." },
 	{ "elapsed", MLGEN_F_U64(J, elapsed), .unit = "s",
 	  .help = "Whole time of the job with startdelay and preparation, rounded up." },
+	{ "elapsed_seconds", MLGEN_F_F64(J, elapsed_seconds), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "The same, not rounded." },
 	{ "job_runtime", MLGEN_F_U64(J, job_runtime_ms), .unit = "ms",
 	  .help = "Time over which the job was measured; of a training its epochs, evaluations, and the waits for checkpoints." },
 	{ "members", METRIC_LIST(J, members, struct metric_pair, metrics_member_fields),

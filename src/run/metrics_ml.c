@@ -218,7 +218,7 @@ const struct mlgen_field metrics_slowest_rank_fields[] = {
 	{ "stall_mean_ns", RESULT_F64(L, stall_mean_ns, forget), .unit = "ns", .flags = MLGEN_NULLABLE,
 	  .help = "Their mean." },
 	{ "stall_median_ns", RESULT_F64(L, stall_median_ns, forget), .unit = "ns", .flags = MLGEN_NULLABLE,
-	  .help = "The median of these means, of all accelerators." },
+	  .help = "The median of these means, of all accelerators; of an even number the lower one." },
 	{ 0 },
 };
 #undef L

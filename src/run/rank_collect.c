@@ -80,8 +80,9 @@ void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks,
 		n++;
 	}
 	qsort(means, n, sizeof(*means), rank_by_value);
+	/* Of an even number the lower one: of two, the slow one has no part in it. */
 	if (n > 0)
-		out->stall_median_ns = (means[(n - 1) / 2] + means[n / 2]) / 2;
+		out->stall_median_ns = means[(n - 1) / 2];
 	mem_free(means);
 }
 
