@@ -18,6 +18,11 @@
 #define ENOUGH_STALLS 10
 #define SHARE_OF_STEP 0.01
 
+/* Workers that waited for a CPU for so much of the time that they could have run, while
+ * the host was no busier than this, were put on the same CPUs. */
+#define CROWDED_LEAST 20.0
+#define CROWDED_BUSY_MOST 75.0
+
 /* Percent of the accelerators' time: AU is given to a tenth of that. */
 #define LATE_LEAST 1.0
 
@@ -58,6 +63,24 @@ static void put_throttled(struct buf *text, const struct noise *n)
 		 show_percent(percent, n->throttled_percent));
 }
 
+static void put_crowded(struct buf *text, const struct text_block *b)
+{
+	const struct thread_cpu_result *t = &b->result->thread_cpu;
+	double waited = 100 * t->workers_waited_seconds /
+			(t->workers_waited_seconds + t->workers_seconds);
+	char part[UNITS_TEXT_BYTES], busy[UNITS_TEXT_BYTES];
+
+	if (!(waited >= CROWDED_LEAST) ||
+	    !(b->host->cpu_percent <= CROWDED_BUSY_MOST))
+		return;
+	text_noise_say(text, "its threads were ready to run and had no CPU ");
+	buf_addf(text,
+		 "%s of the time, while CPUs were %s busy: the kernel kept "
+		 "them on the same ones",
+		 show_percent(part, waited),
+		 show_percent(busy, b->host->cpu_percent));
+}
+
 void text_noise(struct buf *text, const struct text_block *b)
 {
 	const struct noise *n = &b->host->noise;
@@ -85,6 +108,7 @@ void text_noise(struct buf *text, const struct text_block *b)
 		if (b->run->host.memory_limit_bytes)
 			buf_add(text, " (of memory_limit)");
 	}
+	put_crowded(text, b);
 	if (b->ml->time_percent.oversleep >= LATE_LEAST) {
 		text_noise_say(text, "late wake-ups were ");
 		buf_addf(text, "%s of accelerator time",

@@ -259,6 +259,7 @@ void collect_worker_cpu(struct thread_cpu_result *t, const struct usage *u)
 {
 	*t = (struct thread_cpu_result){
 		.workers_seconds = (double)(u->user_ns + u->system_ns) / 1e9,
+		.workers_waited_seconds = (double)u->waited_ns / 1e9,
 		.accelerators_seconds = (double)NAN,
 		.others_seconds = (double)NAN,
 	};

@@ -284,6 +284,8 @@ const struct mlgen_field metrics_numa_fields[] = {
 const struct mlgen_field metrics_thread_cpu_fields[] = {
 	{ "workers_seconds", RESULT_F64(T, workers_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "Of those that move bytes: read threads, the workers of a plain job, those that save or restore checkpoints in a job for these; null = read_threads=0, where accelerators do it." },
+	{ "workers_waited_seconds", RESULT_F64(T, workers_waited_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,
+	  .help = "How long these were ready to run, all together, and had no CPU." },
 	{ "accelerators_seconds", RESULT_F64(T, accelerators_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "Of simulated accelerators: waking, spinning, taking batches; null = there are none." },
 	{ "others_seconds", RESULT_F64(T, others_seconds, sum), .unit = "s", .flags = MLGEN_NULLABLE,

@@ -154,6 +154,7 @@ struct energy_result {
  * none of these, or no window. */
 struct thread_cpu_result {
 	double workers_seconds; /* loaders; streams of a plain job; savers */
+	double workers_waited_seconds; /* ready to run, without a CPU */
 	double accelerators_seconds;
 	double others_seconds; /* the rest, and threads of jobs beside it */
 };

@@ -2,8 +2,12 @@
 /* opstat.c - what one worker counts of its operations, and how they add up. */
 #include "stat/opstat.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/util.h"
 
@@ -33,6 +37,23 @@ static uint64_t timeval_ns(struct timeval tv)
 	return (uint64_t)tv.tv_sec * NS_PER_S + (uint64_t)tv.tv_usec * 1000;
 }
 
+/* The second of three numbers (Documentation/scheduler/sched-stats.rst). */
+static uint64_t waited_now(void)
+{
+	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	char text[80];
+	uint64_t ran, waited = 0;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 ? waited
+									: 0;
+}
+
 static struct usage usage_now(void)
 {
 	struct rusage ru = { 0 };
@@ -41,6 +62,7 @@ static struct usage usage_now(void)
 	return (struct usage){
 		.user_ns = timeval_ns(ru.ru_utime),
 		.system_ns = timeval_ns(ru.ru_stime),
+		.waited_ns = waited_now(),
 		.context_switches = (uint64_t)(ru.ru_nvcsw + ru.ru_nivcsw),
 		.major_faults = (uint64_t)ru.ru_majflt,
 		.minor_faults = (uint64_t)ru.ru_minflt,
@@ -58,6 +80,7 @@ void usage_end(struct usage *u)
 
 	u->user_ns = now.user_ns - u->user_ns;
 	u->system_ns = now.system_ns - u->system_ns;
+	u->waited_ns = now.waited_ns - u->waited_ns;
 	u->context_switches = now.context_switches - u->context_switches;
 	u->major_faults = now.major_faults - u->major_faults;
 	u->minor_faults = now.minor_faults - u->minor_faults;
@@ -67,6 +90,7 @@ void usage_add(struct usage *to, const struct usage *from)
 {
 	to->user_ns += from->user_ns;
 	to->system_ns += from->system_ns;
+	to->waited_ns += from->waited_ns;
 	to->context_switches += from->context_switches;
 	to->major_faults += from->major_faults;
 	to->minor_faults += from->minor_faults;

@@ -246,7 +246,7 @@ END_TEST
 START_TEST(other_threads_have_what_is_left_of_the_cpu_time)
 {
 	const struct marks m = from_to(1, 3);
-	struct thread_cpu_result t = { 0.25, 0.5, 7 };
+	struct thread_cpu_result t = { 0.25, 0, 0.5, 7 };
 
 	marks_other_cpu(&t, &m);
 	ck_assert_double_eq_tol(t.others_seconds, 0.25, 1e-9);

@@ -30,6 +30,7 @@ static void world_init(struct world *w)
 	w->b = (struct text_block){ .run = &w->run,
 				    .ml = &w->result.ml,
 				    .storage = &w->result.storage,
+				    .result = &w->result,
 				    .host = &w->result.host };
 }
 
@@ -63,6 +64,30 @@ START_TEST(a_quiet_host_gets_no_line)
 	w.result.host.noise.other_percent = 30;
 	w.result.host.noise.busy_percent = 40;
 	w.result.host.cpu_percent = 100; /* of a quota, say */
+	put_noise(&w);
+	check_text(&w, "");
+	world_fini(&w);
+}
+END_TEST
+
+/* Two threads on one CPU of two, and the same where all CPUs are busy. */
+START_TEST(threads_on_one_cpu_are_told)
+{
+	struct world w;
+
+	world_init(&w);
+	w.result.host.cpu_percent = 52;
+	w.result.thread_cpu.workers_seconds = 6;
+	w.result.thread_cpu.workers_waited_seconds = 6;
+	put_noise(&w);
+	check_text(&w,
+		   "noise              its threads were ready to run and had no "
+		   "CPU 50.0% of the time,\n"
+		   "                   while CPUs were 52.0% busy: the kernel kept "
+		   "them on the same ones\n");
+	buf_fini(&w.out);
+	w.out = (struct buf){ 0 };
+	w.result.host.cpu_percent = 98;
 	put_noise(&w);
 	check_text(&w, "");
 	world_fini(&w);
@@ -227,6 +252,7 @@ Suite *suite_text_noise(void)
 	TCase *t = tcase_create("text_noise");
 
 	tcase_add_test(t, a_quiet_host_gets_no_line);
+	tcase_add_test(t, threads_on_one_cpu_are_told);
 	tcase_add_test(t, noise_is_told_with_its_figures);
 	tcase_add_loop_test(t, a_sample_is_named_when_it_stands_out, 0,
 			    sizeof(sample_cases) / sizeof(sample_cases[0]));
