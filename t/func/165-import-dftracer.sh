@@ -143,6 +143,28 @@ is "by the time of day" "$(rows | sed -n 's/,stage,.*//p')" \
 exits "but not where times are none of day" 2 take twice.pfw --markers=marks.csv
 like "which is said" "$(cat err)" "the log's times are none of day"
 
+# ---- newer versions: kinds are numbers, and times in a unit that is said
+# newer COMPLETE NAME UNIT TS DUR: one open, whose time is TS and DUR of the unit
+newer()
+{
+	echo '['
+	[ -z "$3" ] || echo "{\"name\":\"CM\",\"cat\":\"dftracer\",\"ph\":$2,\"args\":{\"name\":\"time_metric\",\"value\":\"$3\"}}"
+	echo "{\"name\":\"FH\",\"cat\":\"dftracer\",\"ph\":$2,\"args\":{\"name\":\"/a\",\"value\":\"f1\"}}"
+	echo '{"name":"x","cat":"POSIX","ph":2}'
+	echo "{\"name\":\"open64\",\"cat\":\"POSIX\",\"pid\":7,\"tid\":7,\"ts\":$4,\"dur\":$5,\"ph\":$1,\"args\":{\"fhash\":\"f1\",\"ret\":3}}"
+}
+while read -r complete name unit ts dur; do
+	newer "$complete" "$name" "${unit#-}" "$ts" "$dur" >newer.pfw
+	exits "ph $complete and $name, times in $unit" 0 take newer.pfw
+	is "... the open is where it was" "$(rows | cut -d, -f1,2,6,7)" \
+		"1700000000000000000,12000000,open,/a"
+done <<'END'
+1 4 - 1700000000000000 12000
+1 4 MS 1700000000000 12
+"X" "M" NS 1700000000000000000 12000000
+"X" "M" SEC 1700000000 0.012
+END
+
 # ---- what is no such file ----
 
 refused()
@@ -161,7 +183,15 @@ refused "no time" '{"name":"open","cat":"POSIX","ph":"X"}\n' '2: an event withou
 refused "a time before all" '{"name":"open","cat":"POSIX","ph":"X","ts":-5}\n' \
 	'2: an event without ts'
 refused "no duration" '{"name":"open","cat":"POSIX","ph":"X","ts":5,"dur":"x"}\n' \
-	'2: dur is no number'
+	'2: dur is no time'
+refused "a kind that is none" '{"name":"open","cat":"POSIX","ts":1,"ph":0}\n' \
+	'2: an event without ph'
+refused "a unit that is none" \
+	'{"name":"CM","ph":"M","args":{"name":"time_metric","value":"MIN"}}\n' \
+	'2: time_metric is none of NS, US, MS and SEC'
+refused "a unit behind times in another" \
+	'{"name":"open","cat":"POSIX","ts":1,"ph":1,"args":{"fname":"/a"}}\n{"name":"CM","ph":4,"args":{"name":"time_metric","value":"MS"}}\n' \
+	'3: time_metric says another unit'
 exits "an empty file is refused" 2 take /dev/null
 
 { event open 1 '"fname":"/a"'; echo '{"name":"read","cat":"POSIX","args":{"x'

@@ -14,7 +14,20 @@
 #include "import/trace/dftracer_names.h"
 #include "import/trace/json_objects.h"
 
-#define NS_PER_US 1000u
+/* Of the members ts and dur, by the event CM that says time_metric. */
+static const struct {
+	const char *name;
+	uint64_t ns;
+} units[] = {
+	{ "NS", 1 },
+	{ "US", 1000 },
+	{ "MS", 1000000 },
+	{ "SEC", 1000000000 },
+};
+#define UNIT_NS 1000u /* where nothing says it */
+
+/* Chrome's letters; the numbers of newer versions. */
+enum event_kind { EVENT_COMPLETE = 1, EVENT_COUNTER, EVENT_SUM, EVENT_NAME };
 
 struct dftracer {
 	struct importing *m;
@@ -23,6 +36,8 @@ struct dftracer {
 	struct calls *calls;
 	struct dftracer_names *names;
 	struct dftracer_marks marks;
+	uint64_t unit_ns;  /* of the times of this file */
+	bool has_complete; /* ... and it had some already */
 	/* Files that a process opens, reads or writes by POSIX: those of STDIO
 	 * are above them, and the same I/O again. */
 	struct keyed posix;
@@ -207,8 +222,24 @@ static bool is_cat(const char *cat, const char *name)
 	return strcasecmp(cat, name) == 0;
 }
 
-/* What a hash stands for. */
-static void take_name(struct dftracer *d, const json_t *event)
+static int take_unit(struct dftracer *d, const char *name)
+{
+	for (size_t i = 0; name && i < ARRAY_LEN(units); i++) {
+		if (strcasecmp(name, units[i].name) != 0)
+			continue;
+		if (d->has_complete && units[i].ns != d->unit_ns)
+			return dftracer_unread(
+				d, "time_metric says another unit than that of "
+				   "the events before it");
+		d->unit_ns = units[i].ns;
+		return 0;
+	}
+	return dftracer_unread(
+		d, "time_metric is none of NS, US, MS and SEC");
+}
+
+/* What a hash stands for, or the unit of times. */
+static int take_name(struct dftracer *d, const json_t *event)
 {
 	const json_t *args = json_object_get(event, "args");
 	const char *what = text_in(event, "name");
@@ -219,6 +250,10 @@ static void take_name(struct dftracer *d, const json_t *event)
 
 	if (what && strcmp(what, "FH") == 0 && has_text(name) && has_text(hash))
 		dftracer_names_explain(d->names, hash, name);
+	if (what && strcmp(what, "CM") == 0 && name &&
+	    strcmp(name, "time_metric") == 0)
+		return take_unit(d, text_in(args, "value"));
+	return 0;
 }
 
 static int take_complete(struct dftracer *d, const json_t *event)
@@ -236,12 +271,13 @@ static int take_complete(struct dftracer *d, const json_t *event)
 		return dftracer_unread(
 			d, "an event without name or cat, which say what "
 			   "it is");
-	if (!json_time(json_object_get(event, "ts"), NS_PER_US, &e.start_ns))
+	if (!json_time(json_object_get(event, "ts"), d->unit_ns,
+		       &e.start_ns))
 		return dftracer_unread(
-			d, "an event without ts, the microseconds at "
-			   "which it began");
-	if (dur && !json_time(dur, NS_PER_US, &e.duration_ns))
-		return dftracer_unread(d, "dur is no number of microseconds");
+			d, "an event without ts, the time at which it began");
+	if (dur && !json_time(dur, d->unit_ns, &e.duration_ns))
+		return dftracer_unread(d, "dur is no time");
+	d->has_complete = true;
 	if (is_cat(e.cat, "POSIX") || is_cat(e.cat, "STDIO"))
 		return take_call(d, &e);
 	/* Where it began and ended itself. */
@@ -250,22 +286,39 @@ static int take_complete(struct dftracer *d, const json_t *event)
 	return dftracer_marks_take(&d->marks, d->m, &e, d->err);
 }
 
+/* 0: it has none. */
+static int kind_of(const json_t *event)
+{
+	const json_t *ph = json_object_get(event, "ph");
+	const char *letter = json_string_value(ph);
+	int64_t number;
+
+	if (letter)
+		return strcmp(letter, "X") == 0	  ? EVENT_COMPLETE
+		       : strcmp(letter, "M") == 0 ? EVENT_NAME
+						  : EVENT_COUNTER;
+	if (!json_is_integer(ph) || !json_whole(ph, &number) || number < 1)
+		return 0;
+	return number <= EVENT_NAME ? (int)number : EVENT_COUNTER;
+}
+
 static int take_event(void *who, const json_t *event)
 {
 	struct dftracer *d = who;
-	const char *ph = text_in(event, "ph");
 
-	if (!ph)
+	switch (kind_of(event)) {
+	case 0:
 		return dftracer_unread(d,
-				       "an event without ph, its kind; X is a "
-				       "complete one, M a name");
-	if (strcmp(ph, "X") == 0)
+				       "an event without ph, its kind; X or 1 "
+				       "is a complete one, M or 4 a name");
+	case EVENT_COMPLETE:
 		return take_complete(d, event);
-	if (strcmp(ph, "M") == 0)
-		take_name(d, event);
-	else
+	case EVENT_NAME:
+		return take_name(d, event);
+	default:
 		d->others++;
-	return 0;
+		return 0;
+	}
 }
 
 static void dftracer_tell(struct dftracer *d)
@@ -299,7 +352,7 @@ static void dftracer_tell(struct dftracer *d)
 	if (d->others)
 		import_note(d->m,
 			    "%" PRIu64 " event%s left out: neither complete "
-			    "(ph X) nor a name (M)",
+			    "(ph X, or 1) nor a name (M, or 4)",
 			    d->others, plural(d->others));
 	calls_tell(d->calls);
 }
@@ -313,8 +366,11 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 	d.objects.err = err;
 	d.calls = calls_new(m, false);
 	d.names = dftracer_names_new(m->fill);
-	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
+	for (size_t i = 0; rc == 0 && i < m->file_count; i++) {
+		d.unit_ns = UNIT_NS;
+		d.has_complete = false;
 		rc = json_objects_read(&d.objects, m->files[i], take_event, &d);
+	}
 	if (rc == 0)
 		rc = import_judge(m, "dftracer", err);
 	if (rc == 0)
