@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 
 #define NEVER UINT32_MAX /* in memory, where indexes have 32 bits */
 #define COMING 16        /* units that are looked at together */
@@ -19,6 +20,7 @@ struct nextuse {
 	 * one, where that was looked for. */
 	uint32_t *last;
 	uint64_t count, room, before, epoch;
+	uint64_t open; /* units that have not come again, or not yet at all */
 	bool has_begun;
 };
 
@@ -132,22 +134,34 @@ static void visit_this(struct nextuse *n, uint32_t *last, uint64_t index)
 {
 	make_room(n);
 	close_last(n, last, index);
+	n->open += !*last;
 	n->next[n->count++] = NEVER;
 	*last = (uint32_t)n->count;
 }
 
-/* In the following one: the first of a unit closes what is open. */
+/* In the following ones: the first of a unit closes what is open. */
 static void visit_following(struct nextuse *n, uint32_t *last, uint64_t index)
 {
 	close_last(n, last, index);
+	n->open -= *last != 0;
 	*last = 0;
 }
 
 static void visit_first(struct nextuse *n, uint32_t *last, uint64_t index)
 {
-	(void)n;
+	n->open -= !*last;
 	if (!*last)
 		*last = (uint32_t)index + 1;
+}
+
+/* From `epoch` on, which begins at `index`, while there are open units. */
+static void walk_on(struct nextuse *n, uint64_t epoch, uint64_t index,
+		    visit_fn *visit)
+{
+	uint64_t end = epoch + u64_min(NEXTUSE_EPOCHS, n->cfg.epochs - epoch);
+
+	for (; epoch < end && n->open && index < NEVER - n->room; epoch++)
+		index = walk(n, epoch, index, visit);
 }
 
 static void forget_last(struct nextuse *n)
@@ -163,10 +177,9 @@ void nextuse_epoch(struct nextuse *n, uint64_t epoch)
 	n->epoch = epoch;
 	/* What was not closed is open no more. */
 	forget_last(n);
-	n->count = 0;
+	n->count = n->open = 0;
 	walk(n, epoch, 0, visit_this);
-	if (epoch + 1 < n->cfg.epochs)
-		walk(n, epoch + 1, n->count, visit_following);
+	walk_on(n, epoch + 1, n->count, visit_following);
 }
 
 uint64_t nextuse_accesses(const struct nextuse *n)
@@ -184,9 +197,8 @@ uint64_t nextuse_at(const struct nextuse *n, uint64_t index)
 void nextuse_look_first(struct nextuse *n)
 {
 	forget_last(n);
-	walk(n, n->epoch, 0, visit_first);
-	if (n->epoch + 1 < n->cfg.epochs)
-		walk(n, n->epoch + 1, n->count, visit_first);
+	n->open = n->cfg.units;
+	walk_on(n, n->epoch, 0, visit_first);
 }
 
 uint64_t nextuse_first(const struct nextuse *n, uint64_t unit)

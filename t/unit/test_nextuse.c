@@ -57,7 +57,7 @@ static uint64_t all_units(const struct nextuse_config *cfg, uint64_t *units,
 	return count;
 }
 
-/* The first behind it, before the end of the following epoch. */
+/* The first behind it. */
 static uint64_t next_of(const uint64_t *units, uint64_t at, uint64_t end)
 {
 	for (uint64_t i = at + 1; i < end; i++)
@@ -66,7 +66,7 @@ static uint64_t next_of(const uint64_t *units, uint64_t at, uint64_t end)
 	return NEXTUSE_NEVER;
 }
 
-/* Of a unit, from an epoch's beginning on; the end is that of the following. */
+/* Of a unit, from an epoch's beginning on. */
 static uint64_t first_of(const uint64_t *units, uint64_t start, uint64_t end,
 			 uint64_t unit)
 {
@@ -86,7 +86,7 @@ static void check_uses(const struct nextuse_config *cfg)
 	all_units(cfg, units, starts);
 	ck_assert_int_eq(nextuse_new(&n, cfg, &err), 0);
 	for (uint64_t e = 0; e < EPOCHS; e++) {
-		uint64_t end = starts[e + 2 < EPOCHS ? e + 2 : EPOCHS];
+		uint64_t end = starts[EPOCHS];
 
 		nextuse_epoch(n, e);
 		ck_assert_uint_eq(nextuse_accesses(n),
@@ -113,6 +113,7 @@ START_TEST(next_uses_are_those_of_the_order)
 		  .drop_last = true },
 		{ .ranks = 2, .batch = 4, .shuffle.kind = SHUFFLE_NONE },
 		{ .ranks = 2, .batch = 3, .shuffle.kind = SHUFFLE_FILE },
+		{ .ranks = 1, .batch = 3, .shuffle.kind = SHUFFLE_REPLACEMENT },
 	};
 	uint64_t file_samples = 12;
 	struct dataset ds;
@@ -172,7 +173,7 @@ Suite *suite_nextuse(void)
 	Suite *s = suite_create("nextuse");
 	TCase *tc = tcase_create("nextuse");
 
-	tcase_add_loop_test(tc, next_uses_are_those_of_the_order, 0, 4);
+	tcase_add_loop_test(tc, next_uses_are_those_of_the_order, 0, 5);
 	tcase_add_test(tc, an_order_that_follows_from_losses_has_no_next_uses);
 	tcase_add_test(tc, it_takes_4_bytes_an_access_and_4_a_unit);
 	suite_add_tcase(s, tc);
