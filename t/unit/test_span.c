@@ -65,7 +65,9 @@ static void scene_init(struct scene *c, uint64_t ramp_ns)
 	for (unsigned i = 0; i < WORKERS; i++) {
 		memset(&workers[i], 0, sizeof(workers[i]));
 		worker_init(&workers[i]);
+		workers[i].next = i ? &workers[i - 1] : NULL;
 	}
+	atomic_store(&c->slot.workers.first, &workers[WORKERS - 1]);
 	span_open(&c->slot.span, &(struct span_request){ .clock = c->clock,
 							 .mount = &here,
 							 .root = tree,
