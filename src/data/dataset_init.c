@@ -235,7 +235,7 @@ int dataset_init_format(struct dataset *ds, struct mlgen_err *err)
 				  "label_size: only format=npy has files of "
 				  "labels, format=%s has none; drop label_size",
 				  f->name);
-	return f->init ? f->init(ds, err) : 0;
+	return f->init && !ds->is_found ? f->init(ds, err) : 0;
 }
 
 static char *copy_of(const char *text)

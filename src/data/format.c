@@ -72,18 +72,22 @@ uint64_t format_sample_bytes(const struct file_shape *shape)
 uint64_t format_file_bytes(const struct format *f,
 			   const struct file_shape *shape)
 {
-	return shape->facts && shape->part == 0 ? shape->found_bytes
-						: f->file_bytes(shape);
+	return shape->found_bytes && shape->part == 0 ? shape->found_bytes
+						      : f->file_bytes(shape);
 }
 
 void format_sample_range(const struct format *f, const struct file_shape *shape,
 			 uint64_t first, uint64_t n, uint64_t *off,
 			 uint64_t *len)
 {
-	if (shape->facts)
+	if (shape->facts) {
 		f->found_range(shape, first, n, off, len);
-	else
+	} else if (shape->found_bytes) {
+		*off = 0;
+		*len = shape->found_bytes;
+	} else {
 		f->sample_range(shape, first, n, off, len);
+	}
 }
 
 void format_content(void *to, size_t bytes, uint64_t seed_index,

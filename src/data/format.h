@@ -16,10 +16,10 @@ struct file_shape {
 	unsigned part;      /* which of the format's files (dataset.h) */
 	const void *common; /* the dataset's; format->init made it */
 	/* Of a file that a scan has looked at (look.h), else NULL: its facts
-	 * and words, which format->look has put down, and its size. Sides say
-	 * nothing of it. */
+	 * and words, which format->look has put down. Sides say nothing of
+	 * it. */
 	const uint64_t *facts, *words;
-	uint64_t found_bytes;
+	uint64_t found_bytes; /* size of a file of a scan; 0 = it is made */
 };
 
 /*
@@ -58,8 +58,9 @@ struct format {
 	 * Optional: what all files have in common, from ds->options and the
 	 * sizes; in ds->common (NULL is fine for fini), with ds->parts and
 	 * ds->extent_samples where they are not 1. ds has all else but the
-	 * number of files. 0, or -EINVAL with err: "OPTION: what is wrong,
-	 * what would be right".
+	 * number of files. Not asked of a scan: limits of what mlgen writes
+	 * are not those of the files of others. 0, or -EINVAL with err:
+	 * "OPTION: what is wrong, what would be right".
 	 */
 	int (*init)(struct dataset *ds, struct mlgen_err *err);
 	void (*fini)(struct dataset *ds);

@@ -63,6 +63,28 @@ START_TEST(a_dataset_has_names_and_sizes_of_a_scan)
 }
 END_TEST
 
+/* mlgen writes no image of fewer than 163 bytes, nor of more than 3 GiB. */
+START_TEST(images_of_others_have_any_size)
+{
+	static const uint64_t sizes[] = { 142, (UINT64_C(3) << 30) + 1 };
+	struct job job = scan_job();
+	struct file_shape shape;
+	struct dataset ds;
+	uint64_t off, len;
+
+	put("a", sizes[_i]);
+	job.format = FORMAT_JPEG;
+	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), 0);
+	ck_assert_uint_eq(dataset_file_bytes(&ds, 0), sizes[_i]);
+	format_shape(&ds, 0, &shape);
+	ck_assert_uint_eq(format_file_bytes(ds.format, &shape), sizes[_i]);
+	format_sample_range(ds.format, &shape, 0, 1, &off, &len);
+	ck_assert_uint_eq(off, 0);
+	ck_assert_uint_eq(len, sizes[_i]);
+	dataset_fini(&ds);
+}
+END_TEST
+
 START_TEST(scale_takes_the_first_files_of_a_scan)
 {
 	struct job job = scan_job();
@@ -164,6 +186,7 @@ Suite *suite_scan_dataset(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, a_dataset_has_names_and_sizes_of_a_scan);
+	tcase_add_loop_test(t, images_of_others_have_any_size, 0, 2);
 	tcase_add_test(t, scale_takes_the_first_files_of_a_scan);
 	tcase_add_loop_test(t, what_only_made_files_have_is_refused, 0, 4);
 	tcase_add_test(t, files_to_evaluate_with_lie_in_valid);
