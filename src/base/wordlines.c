@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bom.h"
 #include "base/filekind.h"
 
 #define LINE_BYTES 512
@@ -34,12 +35,13 @@ static int read_lines(struct wordlines *w, const struct wordlines_sort *sort,
 		      void *arg, FILE *f)
 {
 	char line[LINE_BYTES];
+	size_t skip;
 	int rc = 0;
 
 	while (rc == 0 && fgets(line, sizeof(line), f)) {
-		w->line++;
+		skip = w->line++ ? 0 : bom_bytes(line, strlen(line));
 		if (is_whole_line(line, f))
-			rc = take_line(sort, arg, line);
+			rc = take_line(sort, arg, line + skip);
 		else
 			rc = wordlines_fail(w, -EINVAL,
 					    "a line of more than %d bytes, or "

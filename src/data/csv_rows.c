@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bom.h"
 #include "base/util.h"
 #include "data/format.h"
 #include "data/look.h"
@@ -189,8 +190,14 @@ static int csv_look(struct look *l)
 	while (off < l->file_bytes) {
 		size_t n = (size_t)u64_min(l->file_bytes - off, LOOK_BYTES / 2);
 		const uint8_t *at = look_at(l, off, n);
-		int rc = at ? take_bytes(&r, at, n, off) : l->err->code;
+		size_t skip = at && off == 0 ? bom_bytes(at, n) : 0;
+		int rc;
 
+		if (!at)
+			return l->err->code;
+		if (skip)
+			r.row_off = skip;
+		rc = take_bytes(&r, at + skip, n - skip, off + skip);
 		if (rc)
 			return rc;
 		off += n;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bom.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -151,6 +152,15 @@ __attribute__((format(printf, 2, 3))) static int bad_line(struct list *l,
 			  l->line, text);
 }
 
+/* A mark before the first line is no part of its path. */
+static size_t drop_bom(struct list *l, size_t n)
+{
+	size_t skip = l->line == 1 ? bom_bytes(l->text, n) : 0;
+
+	memmove(l->text, l->text + skip, n - skip);
+	return n - skip;
+}
+
 /* 1: a line is in l->text; 0: there is none; or -errno with err. */
 static int next_line(struct list *l)
 {
@@ -170,6 +180,7 @@ static int next_line(struct list *l)
 	if (c < -1)
 		return mlgen_fail(l->w->err, c + 1, "file_list: %s: %s",
 				  l->name, strerror(-(c + 1)));
+	n = drop_bom(l, n);
 	if (n && l->text[n - 1] == '\r')
 		n--;
 	l->text[n] = '\0';

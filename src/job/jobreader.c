@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bom.h"
 #include "base/firstlook.h"
 #include "base/mem.h"
 #include "job/pathname.h"
@@ -239,9 +240,8 @@ static char *next_line(struct jobreader_level *l)
 
 static char *skip_mark_and_blanks(const struct jobreader *r, char *s)
 {
-	if (r->levels[r->depth - 1].line == 1 &&
-	    strncmp(s, "\xef\xbb\xbf", 3) == 0)
-		s += 3;
+	if (r->levels[r->depth - 1].line == 1)
+		s += bom_bytes(s, strlen(s));
 	return s + strspn(s, BLANKS);
 }
 

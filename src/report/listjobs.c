@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bom.h"
 #include "base/buf.h"
 #include "base/filekind.h"
 #include "base/mem.h"
@@ -160,7 +161,7 @@ static void read_line(struct entry *e, const char *line, struct buf *variants)
 static void read_comments(struct entry *e)
 {
 	char *line = NULL;
-	size_t size = 0;
+	size_t size = 0, skip = BOM_BYTES;
 	struct buf variants = { 0 }, shown = { 0 };
 	FILE *f;
 
@@ -171,7 +172,9 @@ static void read_comments(struct entry *e)
 	while (getline(&line, &size, f) >= 0) {
 		line[strcspn(line, "\r\n")] = '\0';
 		buf_reset(&shown);
-		printable_add(&shown, line);
+		skip = skip ? bom_bytes(line, strlen(line)) : 0;
+		printable_add(&shown, line + skip);
+		skip = 0;
 		read_line(e, buf_str(&shown), &variants);
 	}
 	buf_fini(&shown);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bom.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/util.h"
@@ -190,9 +191,9 @@ static int begin_text(struct trace_input *in, struct mlgen_err *err)
 	in->is_begun = true;
 	if (rc < 0 || in->is_binary)
 		return rc < 0 ? rc : 0;
-	rc = begin_bytes(in, "\xef\xbb\xbf", 3, err);
+	rc = begin_bytes(in, BOM, BOM_BYTES, err);
 	if (rc > 0)
-		in->at = 3;
+		in->at = BOM_BYTES;
 	return rc < 0 ? rc : 0;
 }
 

@@ -52,6 +52,9 @@ reads "with directory they are there" "3 6000 d" --file_list=list --directory=d
 printf 'd/a/1\r\n\r\n%s/d/a/3\r\n\nd/b/2' "$T" >list
 reads "CRLF, empty lines, no last newline, absolute paths" \
 	"3 6000 $T/d" --file_list=list
+printf '\357\273\277d/a/1\nd/a/3\n' >list
+reads "a byte order mark is no part of the first path" "2 4000 d/a" \
+	--file_list=list
 printf 'd/a/1\nd/a/1\nd//a/1\nd/a/2\n' >list
 reads "a file is taken once" "2 3000 d/a" --file_list=list
 like "which is said" "$(cat err)" 'list: left out: 2 that were met before$'

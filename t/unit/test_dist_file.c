@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bom.h"
 #include "base/buf.h"
 #include "base/dist.h"
 #include "base/dist_file.h"
@@ -63,6 +64,19 @@ START_TEST(few_values_come_out_as_they_are_and_as_often)
 	ck_assert_double_eq_tol(n[1], DRAWS / 8.0, 600);
 	ck_assert_double_eq_tol(dist_mean(&d),
 				(3 * 4096 + 5000 + 4 * 65536) / 8.0, 1e-6);
+	dist_drop(&d);
+}
+END_TEST
+
+/* All lists of words are read by the same function (wordlines.h). */
+START_TEST(a_byte_order_mark_is_no_part_of_the_first_value)
+{
+	struct dist d = good(BOM "512\r\n1536\r\n", "", DIST_BYTES);
+
+	ck_assert_double_eq_tol(dist_mean(&d), 1024, 1);
+	dist_drop(&d);
+	d = good(BOM "# sizes\n7 x2\n", "", DIST_BYTES);
+	ck_assert_double_eq(dist_mean(&d), 7);
 	dist_drop(&d);
 }
 END_TEST
@@ -395,6 +409,7 @@ Suite *suite_dist_file(void)
 
 	tcase_add_checked_fixture(tc, setup, remove_place);
 	tcase_add_test(tc, few_values_come_out_as_they_are_and_as_often);
+	tcase_add_test(tc, a_byte_order_mark_is_no_part_of_the_first_value);
 	tcase_add_test(tc, between_plain_values_all_are_as_likely);
 	tcase_add_test(tc, a_run_of_equal_values_is_exactly_that);
 	tcase_add_test(tc, a_plain_value_between_counted_ones_counts_once);
