@@ -90,7 +90,7 @@ static int settle_format(struct dataset *ds, const struct job *j,
 		return settle_listed(ds, j, err);
 	if (ds->format) {
 		if (ds->format != &format_raw)
-			detect_leave_out(ds->scan, ds->format, ds->directory);
+			detect_leave_out(ds->scan, ds->directory);
 		return check_format(ds->format, j, err);
 	}
 	r = detect_format(&ds->format, ds->scan, ds->directory, err);

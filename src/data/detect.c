@@ -391,36 +391,26 @@ int detect_format(const struct format **out, struct scan *scan,
 
 /* ---- a format that is given ---- */
 
-struct leave_out {
-	const char *format;
-	const struct scan *scan;
-};
-
 static bool keep_data(const void *arg, uint64_t file)
 {
-	const struct leave_out *l = arg;
+	const struct scan *scan = *(const struct scan *const *)arg;
 	char name[PATH_MAX];
-	const char *own;
 
-	if (scan_name(l->scan, file, name, sizeof(name)) < 0)
-		return true;
-	own = detect_by_suffix(name);
-	return detect_name(name) == NAME_DATA ||
-	       (own && strcmp(own, l->format) == 0);
+	return scan_name(scan, file, name, sizeof(name)) < 0 ||
+	       detect_name(name) == NAME_DATA;
 }
 
-void detect_leave_out(struct scan *scan, const struct format *format,
-		      const char *directory)
+void detect_leave_out(struct scan *scan, const char *directory)
 {
-	const struct leave_out l = { format->name, scan };
+	const struct scan *self = scan;
 	uint64_t before = scan_files(scan), data = 0;
 	char text[UNITS_TEXT_BYTES];
 
-	while (data < before && !keep_data(&l, data))
+	while (data < before && !keep_data(&self, data))
 		data++;
 	if (data == before)
 		return;
-	scan_keep(scan, keep_data, &l);
+	scan_keep(scan, keep_data, &self);
 	before -= scan_files(scan);
 	if (before)
 		scan_note(scan, "%s: left out: %s of other kinds", directory,

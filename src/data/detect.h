@@ -23,8 +23,7 @@ int detect_format(const struct format **out, struct scan *scan,
 
 /* The same of a format that is given: what by its name is a label, a checksum
  * or an index leaves, unless nothing else is there. Nothing is read. */
-void detect_leave_out(struct scan *scan, const struct format *format,
-		      const char *directory);
+void detect_leave_out(struct scan *scan, const char *directory);
 
 /* Of a regular file alone: by what is in it, else by its suffix. NULL: it shows
  * nothing, or is not there. */

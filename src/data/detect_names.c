@@ -21,6 +21,14 @@ static bool detect_names_ends(const char *name, const char *with)
 	return n > m && strcasecmp(name + n - m, with) == 0;
 }
 
+/* Is there such a folder above the file? */
+static bool is_below(const char *path, const char *folder)
+{
+	const char *at = strstr(path, folder);
+
+	return at && (at == path || at[-1] == '/');
+}
+
 static bool ends_one_of(const char *name, const char *const *suffixes)
 {
 	for (; *suffixes; suffixes++)
@@ -29,12 +37,28 @@ static bool ends_one_of(const char *name, const char *const *suffixes)
 	return false;
 }
 
-static bool is_litter(const char *name)
+/*
+ * Spark, Dask and pyarrow pass over names that begin with '_' or '.': footers
+ * of other files, which hold no row, and parts of a job that is not committed.
+ * Delta Lake keeps checkpoints of its log as Parquet files.
+ */
+static bool is_parquet_aside(const char *path, const char *name)
+{
+	static const char *const suffixes[] = { ".parquet", ".pq", NULL };
+
+	if (!ends_one_of(name, suffixes))
+		return false;
+	return *name == '_' || *name == '.' || is_below(path, "_delta_log/") ||
+	       is_below(path, "_temporary/");
+}
+
+static bool is_litter(const char *path, const char *name)
 {
 	static const char *const names[] = {
 		".DS_Store", "Thumbs.db", "desktop.ini", "_SUCCESS",
-		"MD5SUMS",   "SHA1SUMS",  "SHA256SUMS",  "SHA512SUMS",
-		"CHECKSUMS", "LICENSE",   "README",
+		"MD5SUMS",   "SHA1SUMS",  "SHA256SUMS",	 "SHA512SUMS",
+		"CHECKSUMS", "LICENSE",	  "README",	 "_metadata",
+		"_common_metadata",
 	};
 	static const char *const suffixes[] = {
 		".md5", ".sha1",  ".sha256", ".sha512", ".crc",  ".crc32",
@@ -44,7 +68,8 @@ static bool is_litter(const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcasecmp(name, names[i]) == 0)
 			return true;
-	return strncmp(name, "._", 2) == 0 || ends_one_of(name, suffixes);
+	return strncmp(name, "._", 2) == 0 || ends_one_of(name, suffixes) ||
+	       is_parquet_aside(path, name);
 }
 
 enum detect_name detect_name(const char *path)
@@ -55,7 +80,7 @@ enum detect_name detect_name(const char *path)
 	};
 	const char *name = base_name(path);
 
-	if (is_litter(name))
+	if (is_litter(path, name))
 		return NAME_LITTER;
 	return ends_one_of(name, labels) ? NAME_LABEL : NAME_DATA;
 }

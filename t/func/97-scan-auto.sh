@@ -183,6 +183,23 @@ like "an indexed binary by its indices" "$(cat err out)" \
 	'indexed_binary'
 rm -r i d
 
+# ---- what Spark, Dask, pyarrow and Delta Lake put beside Parquet files
+"$MLGEN" --name=p --directory=p --format=parquet --num_files=4 \
+	--sample_size=40 --columns=a:float32[10] --phase=prepare >out 2>err
+mv p/train d
+mkdir -p d/_delta_log d/_temporary/0
+for name in _metadata _common_metadata _SUCCESS .part-0.parquet.crc \
+	_hidden.parquet .odd.parquet _delta_log/1.checkpoint.parquet \
+	_temporary/0/part-0.parquet; do
+	file "d/$name" PAR1
+done
+finds "footers of other files and parts of no table are left out" "4 parquet"
+like "and counted" "$(cat err)" \
+	'^mlgen: note: d: format=parquet; left out: 8 of other kinds$'
+finds "of a format that is given, too" "4 parquet" --format=parquet
+like "and counted so" "$(cat err)" '^mlgen: note: d: left out: 8 of other kinds$'
+rm -r p d
+
 # ---- it leaves no trace
 files d 70 '' $jpeg
 if can_trace; then
