@@ -55,9 +55,9 @@ static bool is_parquet_aside(const char *path, const char *name)
 static bool is_litter(const char *path, const char *name)
 {
 	static const char *const names[] = {
-		".DS_Store", "Thumbs.db", "desktop.ini", "_SUCCESS",
-		"MD5SUMS",   "SHA1SUMS",  "SHA256SUMS",	 "SHA512SUMS",
-		"CHECKSUMS", "LICENSE",	  "README",	 "_metadata",
+		".DS_Store",        "Thumbs.db", "desktop.ini", "_SUCCESS",
+		"MD5SUMS",          "SHA1SUMS",  "SHA256SUMS",  "SHA512SUMS",
+		"CHECKSUMS",        "LICENSE",   "README",      "_metadata",
 		"_common_metadata",
 	};
 	static const char *const suffixes[] = {

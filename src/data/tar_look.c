@@ -18,7 +18,8 @@
  * names are alike up to the first dot of the last component, the key. What has
  * no such name is read over, as are folders, links and what begins and ends
  * with "__". Names longer than a header has room for are those of GNU tar ('L')
- * and of pax ('x': path=, size=); numbers beyond eight octal digits are GNU's
+ * and of pax ('x': path=, size=); GNU's sparse members ('S', and in pax headers
+ * GNU.sparse.*) have the bytes that are stored; numbers beyond eight octal digits are GNU's
  * base 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar Format").
  */
 enum {
@@ -28,8 +29,10 @@ enum {
 	NAME_BYTES = 100,
 	PREFIX_AT = 345,
 	PREFIX_BYTES = 155,
-	/* Of long names and pax headers more than this is no header. */
-	EXTENDED_MAX = LOOK_BYTES / 2,
+	SPARSE_MORE_AT = 482,
+	/* Of long names and pax headers more than this is no header: several
+	 * attributes (64 KiB each) and maps of sparse files have room. */
+	EXTENDED_MAX = 1 << 20,
 };
 
 /* Facts: where the end mark is. */
@@ -88,6 +91,40 @@ static void take_name(struct tar_walk *w, const uint8_t *block)
 	w->name[at + n] = '\0';
 }
 
+static void take_long_name(struct tar_walk *w, const char *text, size_t bytes)
+{
+	snprintf(w->name, sizeof(w->name), "%.*s",
+		 (int)u64_min(bytes, PATH_MAX - 1), text);
+	w->has_name = true;
+}
+
+/* The value of `key` in a record of so many bytes; NULL = it is another's. */
+static const char *value_of(const char *record, size_t bytes, const char *key)
+{
+	size_t n = strlen(key);
+
+	return bytes > n && memcmp(record, key, n) == 0 ? record + n : NULL;
+}
+
+/* A sparse member's path= is a placeholder. */
+static void take_record(struct tar_walk *w, const char *record, size_t bytes)
+{
+	const char *end = record + bytes, *v;
+
+	if ((v = value_of(record, bytes, "GNU.sparse.name="))) {
+		take_long_name(w, v, (size_t)(end - v));
+		w->has_sparse_name = true;
+	} else if ((v = value_of(record, bytes, "path="))) {
+		if (!w->has_sparse_name)
+			take_long_name(w, v, (size_t)(end - v));
+	} else if ((v = value_of(record, bytes, "size="))) {
+		w->size = strtoull(v, NULL, 10);
+		w->has_size = true;
+	} else if ((v = value_of(record, bytes, "GNU.sparse.major="))) {
+		w->has_sparse_map = strtoull(v, NULL, 10) == 1;
+	}
+}
+
 /* "LENGTH KEY=VALUE\n", over and over. */
 static void take_pax(struct tar_walk *w, const char *text, size_t bytes)
 {
@@ -98,17 +135,7 @@ static void take_pax(struct tar_walk *w, const char *text, size_t bytes)
 
 		if (*end != ' ' || n <= head || n > bytes)
 			return;
-		if (n - head > 5 && memcmp(end + 1, "path=", 5) == 0) {
-			size_t length = n - head - 6;
-
-			length = length < PATH_MAX ? length : PATH_MAX - 1;
-			memcpy(w->name, end + 6, length);
-			w->name[length] = '\0';
-			w->has_name = true;
-		} else if (n - head > 5 && memcmp(end + 1, "size=", 5) == 0) {
-			w->size = strtoull(end + 6, NULL, 10);
-			w->has_size = true;
-		}
+		take_record(w, text + head, n - head - 1);
 		text += n;
 		bytes -= n;
 	}
@@ -118,7 +145,7 @@ static void take_pax(struct tar_walk *w, const char *text, size_t bytes)
 static int take_extended(struct tar_walk *w, char type, uint64_t at,
 			 uint64_t size)
 {
-	char text[EXTENDED_MAX + 1];
+	char *text;
 	int r;
 
 	if (type == 'g')
@@ -128,17 +155,14 @@ static int take_extended(struct tar_walk *w, char type, uint64_t at,
 				 "an extended header of %" PRIu64
 				 " bytes; mlgen takes up to %d",
 				 size, EXTENDED_MAX);
+	text = mem_zalloc((size_t)size + 1);
 	r = look_copy(w->l, at, text, size);
-	if (r)
-		return r;
-	text[size] = '\0';
-	if (type == 'x') {
+	if (r == 0 && type == 'x')
 		take_pax(w, text, (size_t)size);
-	} else if (type == 'L') {
-		snprintf(w->name, sizeof(w->name), "%.*s", PATH_MAX - 1, text);
-		w->has_name = true;
-	}
-	return 0;
+	else if (r == 0 && type == 'L')
+		take_long_name(w, text, (size_t)size);
+	mem_free(text);
+	return r;
 }
 
 static int end_sample(struct tar_walk *w)
@@ -196,12 +220,28 @@ static bool has_data(char type)
 	return !strchr("123456", type) || type == '\0';
 }
 
+static int take_member(struct tar_walk *w, char type, uint64_t data)
+{
+	int r = 0;
+
+	if (type == '\0' || strchr("07S", type)) {
+		if (w->has_sparse_map)
+			r = tar_pass_sparse_map(w, &data);
+		w->data = data;
+		w->is_member = tar_key_length(w->name) > 0;
+		r = r ? r : tar_take(w, data);
+	}
+	w->has_name = w->has_size = false;
+	w->has_sparse_name = w->has_sparse_map = false;
+	return r;
+}
+
 int tar_step(struct tar_walk *w)
 {
 	uint64_t data = w->at + TAR_BLOCK, size;
 	const uint8_t *block = look_at(w->l, w->at, TAR_BLOCK);
+	bool is_extended, has_more;
 	char type;
-	int r = 0;
 
 	w->is_member = false;
 	if (!block)
@@ -214,11 +254,15 @@ int tar_step(struct tar_walk *w)
 				 "wrong");
 	type = (char)block[TYPE_AT];
 	size = has_data(type) ? tar_look_number(block + 124, 12) : 0;
-	if (!strchr("xgLK", type) || type == '\0') {
+	is_extended = type != '\0' && strchr("xgLK", type);
+	has_more = block[SPARSE_MORE_AT];
+	if (!is_extended) {
 		if (!w->has_name)
 			take_name(w, block);
 		w->size = size = w->has_size && has_data(type) ? w->size : size;
 	}
+	if (type == 'S' && tar_pass_sparse_headers(w, has_more, &data))
+		return w->l->err->code;
 	if (size > w->l->file_bytes || data > w->l->file_bytes - size)
 		return look_fail(w->l, w->at,
 				 "a member of %" PRIu64 " bytes, of which the "
@@ -227,15 +271,8 @@ int tar_step(struct tar_walk *w)
 				 w->l->file_bytes -
 					 u64_min(data, w->l->file_bytes));
 	w->at = data + round_up(size, TAR_BLOCK);
-	if (strchr("xgLK", type) && type != '\0')
-		return take_extended(w, type, data, size);
-	if (type == '0' || type == '\0' || type == '7') {
-		w->data = data;
-		w->is_member = tar_key_length(w->name) > 0;
-		r = tar_take(w, data);
-	}
-	w->has_name = w->has_size = false;
-	return r;
+	return is_extended ? take_extended(w, type, data, size)
+			   : take_member(w, type, data);
 }
 
 int tar_look(struct look *l)

@@ -21,6 +21,8 @@ struct tar_walk {
 	/* The member, or what an extended header has said of it. */
 	uint64_t size, data;
 	bool has_name, has_size; /* from an extended header */
+	bool has_sparse_name;    /* the one that counts, of a sparse member */
+	bool has_sparse_map;     /* stands before the member's bytes */
 	bool is_member;          /* of a sample: the last step was to one */
 	char name[PATH_MAX];
 	/* The sample that is open. */
@@ -32,6 +34,16 @@ struct tar_walk {
 /* One header and what belongs to it: 0, 1 = it is the end, or -errno with
  * l->err. */
 int tar_step(struct tar_walk *w);
+
+/*
+ * Of GNU tar's sparse members the bytes that are not holes are stored; these
+ * move *data to them. 0, or -errno with l->err. The headers that go on behind
+ * that of the old format, 'S', whose byte 482 says whether there are any:
+ */
+int tar_pass_sparse_headers(struct tar_walk *w, bool has_more, uint64_t *data);
+/* The map that pax format 1.0 begins the member with, of which w->size loses as
+ * much. */
+int tar_pass_sparse_map(struct tar_walk *w, uint64_t *data);
 
 /* The bytes of a member of this name and size are at `data`: of the open sample,
  * or the first of another. 0, or -errno with l->err. */
