@@ -29,7 +29,7 @@ enum {
 /* p->end: of the chunk of the image that is being read. */
 static void begin_chunk(struct plan *p, uint64_t off)
 {
-	uint64_t behind = p->file_bytes - PNG_END_BYTES - 4; /* its CRC */
+	uint64_t behind = p->png.end_off - PNG_END_BYTES - 4; /* its CRC */
 	uint64_t bytes = p->png.data_bytes;
 
 	p->off = off;
@@ -73,7 +73,7 @@ static void read_next_head(struct plan *p)
 
 	pyfile_read(&p->python, PNG_CHUNK_BYTES);
 	p->step = CLOSE;
-	if (next >= p->file_bytes - PNG_END_BYTES)
+	if (next >= p->png.end_off - PNG_END_BYTES)
 		return;
 	begin_chunk(p, next);
 	p->step = IMAGE;

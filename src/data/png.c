@@ -38,6 +38,8 @@ enum {
 
 /* Chunks before the image that a look goes through. */
 #define CHUNKS_MAX 4096u
+/* From the image to IEND, in a file that goes on behind it. */
+#define CHUNKS_TO_END (1u << 20)
 
 struct picture {
 	uint64_t stride, rows; /* bytes of a row; pixels are one less */
@@ -300,57 +302,88 @@ static int png_init(struct dataset *ds, struct mlgen_err *err)
 
 /* ---- of others ---- */
 
-/* Facts are the layout's members. */
-static int look_chunk(struct look *l, uint64_t *off, bool *is_data)
+struct progress {
+	uint64_t off; /* of the next chunk */
+	bool has_header, is_data;
+};
+
+/* Facts are the layout's members. Pillow takes the header wherever it stands
+ * before the image; Apple's tools put CgBI before it. */
+static int look_chunk(struct look *l, struct progress *p)
 {
-	const uint8_t *at = look_at(l, *off, 8);
+	const uint8_t *at = look_at(l, p->off, 8);
 	uint64_t bytes, left;
+	bool is_header;
 
 	if (!at)
 		return l->err->code;
 	bytes = look_be(at, 4);
-	left = l->file_bytes - *off;
+	left = l->file_bytes - p->off;
 	if (left < PNG_CHUNK_BYTES + PNG_END_BYTES ||
 	    bytes > left - PNG_CHUNK_BYTES - PNG_END_BYTES)
-		return look_fail(l, *off,
+		return look_fail(l, p->off,
 				 "a PNG chunk of %" PRIu64 " bytes, of which "
 				 "the file has fewer: it is cut off or damaged",
 				 bytes);
-	*is_data = memcmp(at + 4, "IDAT", 4) == 0;
-	if (*off == PNG_SIGNATURE_BYTES &&
-	    (memcmp(at + 4, "IHDR", 4) != 0 || bytes != HEADER_BYTES))
-		return look_fail(l, *off,
-				 "a PNG file's first chunk is its "
-				 "header, IHDR, and this one is not");
-	if (*is_data) {
-		l->facts[2] = *off + 8;
+	p->is_data = memcmp(at + 4, "IDAT", 4) == 0;
+	is_header = memcmp(at + 4, "IHDR", 4) == 0;
+	if ((p->is_data && !p->has_header) ||
+	    (is_header && bytes != HEADER_BYTES))
+		return look_fail(l, p->off,
+				 "before the image a PNG file has its header, "
+				 "IHDR, of %d bytes, and this one has not",
+				 HEADER_BYTES);
+	p->has_header |= is_header;
+	if (p->is_data) {
+		l->facts[2] = p->off + 8;
 		l->facts[3] = bytes;
 	} else if (bytes > PYFILE_BLOCK && bytes > l->facts[1]) {
-		l->facts[0] = *off + 8;
+		l->facts[0] = p->off + 8;
 		l->facts[1] = bytes;
 	}
-	*off += PNG_CHUNK_BYTES + bytes;
+	p->off += PNG_CHUNK_BYTES + bytes;
 	return 0;
 }
 
-static int look_end(struct look *l)
+/* 1 where IEND is at `off`, which is its end then; 0, or -errno. */
+static int look_iend(struct look *l, uint64_t off, uint64_t *bytes)
 {
-	const uint8_t *at = look_at(l, l->file_bytes - PNG_END_BYTES, 8);
+	const uint8_t *at = look_at(l, off, 8);
 
 	if (!at)
 		return l->err->code;
-	if (memcmp(at, "\0\0\0\0IEND", 8) == 0)
+	*bytes = look_be(at, 4);
+	if (memcmp(at, "\0\0\0\0IEND", 8) != 0)
 		return 0;
-	return look_fail(l, l->file_bytes,
+	l->facts[4] = off + PNG_END_BYTES;
+	return 1;
+}
+
+/* Readers stop at IEND, whatever others have appended. */
+static int look_end(struct look *l, uint64_t off)
+{
+	uint64_t bytes;
+	int r = look_iend(l, l->file_bytes - PNG_END_BYTES, &bytes);
+
+	for (unsigned i = 0; r == 0 && i < CHUNKS_TO_END; i++) {
+		if (l->file_bytes - off < PNG_END_BYTES)
+			break;
+		r = look_iend(l, off, &bytes);
+		if (r || bytes > l->file_bytes - off - PNG_CHUNK_BYTES)
+			break;
+		off += PNG_CHUNK_BYTES + bytes;
+	}
+	if (r)
+		return r < 0 ? r : 0;
+	return look_fail(l, off,
 			 "the file does not end as PNG files do, with IEND: it "
-			 "is cut off, or something stands behind it");
+			 "is cut off or damaged");
 }
 
 static int png_look(struct look *l)
 {
-	uint64_t off = PNG_SIGNATURE_BYTES;
+	struct progress p = { .off = PNG_SIGNATURE_BYTES };
 	const uint8_t *at = look_at(l, 0, PNG_SIGNATURE_BYTES);
-	bool is_data = false;
 	int r = 0;
 
 	if (!at)
@@ -359,18 +392,18 @@ static int png_look(struct look *l)
 		return look_fail(l, 0,
 				 "no PNG file begins here: \\x89PNG "
 				 "would");
-	for (unsigned i = 0; i < CHUNKS_MAX && r == 0 && !is_data; i++)
-		r = look_chunk(l, &off, &is_data);
+	for (unsigned i = 0; i < CHUNKS_MAX && r == 0 && !p.is_data; i++)
+		r = look_chunk(l, &p);
 	if (r)
 		return r;
-	if (!is_data)
-		return look_fail(l, off,
+	if (!p.is_data)
+		return look_fail(l, p.off,
 				 "no image (IDAT) among the first %u "
 				 "chunks of the PNG file",
 				 CHUNKS_MAX);
 	l->samples = 1;
 	l->sample_bytes = l->file_bytes;
-	return look_end(l);
+	return look_end(l, p.off);
 }
 
 void png_layout(const struct file_shape *shape, struct png_layout *l)
@@ -380,13 +413,15 @@ void png_layout(const struct file_shape *shape, struct png_layout *l)
 
 	if (shape->facts) {
 		*l = (struct png_layout){ shape->facts[0], shape->facts[1],
-					  shape->facts[2], shape->facts[3] };
+					  shape->facts[2], shape->facts[3],
+					  shape->facts[4] };
 		return;
 	}
 	p = picture_of(shape);
 	comment = KEYWORD_BYTES + p.blanks;
 	*l = (struct png_layout){ .data_off = p.data_off + 8,
-				  .data_bytes = u64_min(p.stream, IDAT_MAX) };
+				  .data_bytes = u64_min(p.stream, IDAT_MAX),
+				  .end_off = p.end + PNG_END_BYTES };
 	if (comment <= PYFILE_BLOCK)
 		return;
 	l->large_off = p.data_off - 4 - comment;

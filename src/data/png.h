@@ -20,6 +20,7 @@ struct png_layout {
 	/* The first chunk of the image: its payload. All but the last are as
 	 * long. */
 	uint64_t data_off, data_bytes;
+	uint64_t end_off; /* behind IEND; what follows no reader looks at */
 };
 
 void png_layout(const struct file_shape *shape, struct png_layout *l);

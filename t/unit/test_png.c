@@ -140,8 +140,8 @@ static const struct damage {
 	const char *why;
 } damages[] = {
 	{ 0, 1, "P", 1000, "no PNG file begins here" },
-	{ 12, 4, "IDAT", 1000, "first chunk is its header" },
-	{ 11, 1, "\16", 1000, "first chunk is its header" },
+	{ 12, 4, "IDAT", 1000, "has its header, IHDR, of 13 bytes" },
+	{ 11, 1, "\16", 1000, "has its header, IHDR, of 13 bytes" },
 	{ 33, 4, "\xff\xff\xff\xff", 1000, "of which the file has fewer" },
 	{ 992, 4, "IENX", 1000, "does not end as PNG files do" },
 	{ 0, 0, NULL, 999, "of which the file has fewer" },
@@ -166,6 +166,34 @@ START_TEST(an_image_that_is_damaged_is_refused)
 	ck_assert_int_eq(f.result, -EINVAL);
 	ck_assert_msg(strstr(f.err.text, d->why) != NULL, "%s", f.err.text);
 	found_fini(&f);
+	mem_free(file);
+}
+END_TEST
+
+/* CgBI of Apple's tools before the header, and something behind the end. */
+START_TEST(what_others_add_to_an_image_is_no_damage)
+{
+	static const char first[] = "\0\0\0\4CgBI\x50\0\x20\6\x2c\xb8\x77\x66";
+	const struct file_shape shape = { .samples = 1, .sides = { 1, 1000 } };
+	uint8_t *made = whole(&format_png, &shape, 7, LEAST_BUFFER);
+	uint8_t *file = mem_zalloc(1116);
+	struct png_layout a, b;
+	struct found f;
+
+	memcpy(file, made, 8);
+	memcpy(file + 8, first, 16);
+	memcpy(file + 24, made + 8, 992);
+	for (size_t bytes = 1016; bytes <= 1116; bytes += 50) {
+		look(&f, file, bytes);
+		ck_assert_msg(f.result == 0, "%s", f.err.text);
+		ck_assert_uint_eq(f.look.sample_bytes, bytes);
+		png_layout(&shape, &a);
+		png_layout(&f.shape, &b);
+		ck_assert_uint_eq(b.data_off, a.data_off + 16);
+		ck_assert_uint_eq(b.end_off, 1016);
+		found_fini(&f);
+	}
+	mem_free(made);
 	mem_free(file);
 }
 END_TEST
@@ -237,6 +265,7 @@ Suite *suite_png(void)
 	tcase_add_loop_test(t, what_mlgen_makes_is_found_as_it_was_made, 0,
 			    SIZES);
 	tcase_add_loop_test(t, an_image_that_is_damaged_is_refused, 0, DAMAGES);
+	tcase_add_test(t, what_others_add_to_an_image_is_no_damage);
 	tcase_add_test(t, chunks_without_an_image_come_to_an_end);
 	tcase_add_test(t, pillow_goes_through_an_image_chunk_by_chunk);
 	suite_add_tcase(s, t);
