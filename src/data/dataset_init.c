@@ -175,7 +175,7 @@ static int check_eval(const struct dataset *eval, const struct job *job,
 {
 	uint64_t samples = dataset_samples(eval), batch = eval_batch(job);
 
-	if (samples / batch / job_all_accelerators(job) > 0)
+	if (!job->drop_last || samples / batch / job_all_accelerators(job) > 0)
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "eval_files: %" PRIu64 " with %" PRIu64
@@ -184,31 +184,6 @@ static int check_eval(const struct dataset *eval, const struct job *job,
 			  "eval_files or a smaller eval_batch_size",
 			  eval->files, samples, batch,
 			  job_all_accelerators(job));
-}
-
-/* drop_last=0: the last batch may be short, but never all of them. */
-static int check_shard(const struct dataset *ds, const struct job *job,
-		       uint64_t ranks, struct mlgen_err *err)
-{
-	const char *more = advice_more_files(job, dataset_makes_files(ds, job));
-	uint64_t samples = dataset_samples(ds);
-	uint64_t batch = job->batch_size;
-	uint64_t shard = divide_up(samples, ranks);
-
-	if (ranks > samples)
-		return mlgen_fail(err, -EINVAL,
-				  "accelerators: %" PRIu64 " are more than the "
-				  "%" PRIu64 " samples of the dataset; %s or "
-				  "fewer accelerators",
-				  ranks, samples, more);
-	if (batch > shard)
-		return mlgen_fail(err, -EINVAL,
-				  "batch_size: %" PRIu64 " is more than the "
-				  "%" PRIu64 " samples of one accelerator's "
-				  "shard (%" PRIu64 " samples / %" PRIu64
-				  " accelerators); %s or a smaller batch_size",
-				  batch, shard, samples, ranks, more);
-	return 0;
 }
 
 bool dataset_makes_files(const struct dataset *ds, const struct job *job)
@@ -482,6 +457,7 @@ void dataset_place_eval(struct dataset *eval, const struct dataset *train,
 int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 			uint64_t ranks, struct mlgen_err *err)
 {
-	return job->drop_last ? check_full_batches(ds, job, ranks, err)
-			      : check_shard(ds, job, ranks, err);
+	/* Otherwise an order that is too short for one batch each is padded,
+	 * and all batches are short. */
+	return job->drop_last ? check_full_batches(ds, job, ranks, err) : 0;
 }

@@ -144,7 +144,7 @@ static uint64_t shard_extents(struct sampler *s)
 static int check_batch(const struct sampler *s, uint64_t samples,
 		       struct mlgen_err *err)
 {
-	if (samples >= s->batch)
+	if (samples >= s->batch || (samples && !s->drop_last))
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "%sbatch_size: %" PRIu64 " is more than the %" PRIu64

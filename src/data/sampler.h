@@ -22,7 +22,8 @@ struct importance;
  * or whole files, strided. With drop_last every rank has the same number of
  * full batches, floor(N / (P x batch)) where an extent is a sample; without,
  * the order is padded by repetition from its start to ceil(N / P) for each
- * rank, as PyTorch's DistributedSampler does, and the last batch is short.
+ * rank, as PyTorch's DistributedSampler does, and the last batch is short,
+ * which may be the only one.
  *
  * loader=tfdata reads `lanes` files at a time, an extent of each in turn, as
  * tf.data's interleave does; its shards are of whole files, too.

@@ -26,9 +26,6 @@ before"
 refused "more accelerators than samples" \
 	"mlgen: accelerators: 25 need at least 25 x batch_size 1 = 25 samples per step, the dataset has 24; more num_files or fewer accelerators" \
 	--accelerators=25
-refused "a batch larger than a shard" \
-	"mlgen: batch_size: 2 is more than the 1 samples of one accelerator's shard (24 samples / 24 accelerators); more num_files or a smaller batch_size" \
-	--accelerators=24 --batch_size=2 --drop_last=0
 refused "a batch larger than the dataset" \
 	"mlgen: batch_size: 25 is more than the 24 samples of the dataset; more num_files or a smaller batch_size" \
 	--batch_size=25

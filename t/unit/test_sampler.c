@@ -287,6 +287,36 @@ START_TEST(the_last_batch_is_short_without_drop_last)
 }
 END_TEST
 
+/* As PyTorch's DistributedSampler, whose padding may go round several times. */
+START_TEST(an_order_that_is_too_short_is_padded_for_every_rank)
+{
+	static const struct {
+		uint64_t files, ranks, batch, each;
+	} cases[] = {
+		{ 10, 8, 3, 2 }, { 3, 8, 4, 1 }, { 2, 1, 3, 2 }, { 1, 5, 1, 1 }
+	};
+	uint64_t files = cases[_i].files, ranks = cases[_i].ranks;
+	struct job job = job_of(files, 1, cases[_i].batch);
+	struct sampler_epoch e;
+	struct dataset ds;
+	struct sampler s;
+
+	job.shuffle.kind = SHUFFLE_NONE;
+	ck_assert_int_eq(dataset_init(&ds, &job, 0, NULL), 0);
+	ck_assert_int_eq(dataset_check_ranks(&ds, &job, ranks, NULL), 0);
+	ck_assert_int_eq(init(&s, &job, &ds, ranks, NULL), 0);
+	ck_assert_uint_eq(s.steps, 1);
+	ck_assert_uint_eq(sampler_batch_samples(&s, 0), cases[_i].each);
+	ck_assert_uint_eq(s.rank_extents, cases[_i].each);
+	sampler_epoch(&e, &s, 0);
+	for (uint64_t r = 0; r < ranks; r++)
+		for (uint64_t k = 0; k < cases[_i].each; k++)
+			ck_assert_uint_eq(sampler_at(&e, r, k),
+					  (k * ranks + r) % files);
+	dataset_fini(&ds);
+}
+END_TEST
+
 START_TEST(a_rank_without_a_batch_is_an_error)
 {
 	struct job job = job_of(10, 1, 3);
@@ -336,6 +366,8 @@ Suite *suite_sampler(void)
 	tcase_add_test(t, epochs_and_seeds_are_different_orders_and_repeat);
 	tcase_add_test(t, steps_are_floor_of_samples_by_ranks_times_batch);
 	tcase_add_test(t, the_last_batch_is_short_without_drop_last);
+	tcase_add_loop_test(
+		t, an_order_that_is_too_short_is_padded_for_every_rank, 0, 4);
 	tcase_add_test(t, a_rank_without_a_batch_is_an_error);
 	tcase_add_test(t, a_billion_samples_are_no_larger_than_ten);
 	suite_add_tcase(s, t);

@@ -279,7 +279,7 @@ static const struct {
 	  "accelerators: 5 are more than the 4 files of the evaluation, of which each takes whole ones; more eval_files, or shard=strided with loader=pytorch" },
 	{ { 4, 8, 1, 3, 9, 0, SHARD_FILE, SHUFFLE_NONE, true, false },
 	  "batch_size: 9 is more than the 8 samples of one accelerator's shard (4 files, 3 accelerators); more num_files, a smaller batch_size or fewer accelerators" },
-	{ { 1, 8, 8, 1, 9, 0, SHARD_STRIDED, SHUFFLE_NONE, false, true },
+	{ { 1, 8, 8, 1, 9, 0, SHARD_STRIDED, SHUFFLE_NONE, true, true },
 	  "eval_batch_size: 9 is more than the 8 samples of one accelerator's shard (1 file, 1 accelerator); more eval_files, a smaller eval_batch_size or fewer accelerators" },
 	{ { 1, 8, 8, 2, 1, 0, SHARD_STRIDED, SHUFFLE_NONE, true, false },
 	  "batch_size: 1 is more than the 0 samples of one accelerator's shard (1 file, 2 accelerators); more num_files, a smaller batch_size or fewer accelerators" },
