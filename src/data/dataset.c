@@ -6,10 +6,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "data/format.h"
 #include "data/found.h"
+#include "data/indexed_look.h"
 #include "data/namepair.h"
 #include "data/scan.h"
 
@@ -36,6 +38,15 @@ static int turn_to_twin(const struct dataset *ds, char *path, size_t size)
 	return namepair_twin(&pair, first, path, size);
 }
 
+static int turn_to_index(char *path, size_t size)
+{
+	char file[PATH_MAX];
+
+	snprintf(file, sizeof(file), "%s", path);
+	return indexed_megatron_path(file, path, size) ? (int)strlen(path)
+						       : -ENAMETOOLONG;
+}
+
 static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
 			size_t size)
 {
@@ -50,6 +61,8 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
 		return r < 0 ? r : n + r;
 	if (ds->options.scan_pair)
 		return turn_to_twin(ds, out, size);
+	if (ds->has_megatron)
+		return turn_to_index(out, size);
 	n += r;
 	r = snprintf(out + n, size - (size_t)n, "%s",
 		     ds->format->parts[file / ds->files].beside);

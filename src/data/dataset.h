@@ -89,6 +89,7 @@ struct dataset {
 	/* Its files were there, and are somebody else's: of dataset=scan, or
 	 * where DLIO had made them. */
 	bool is_found;
+	bool has_megatron; /* part 1 is an index of its own name */
 	/* dataset=scan: names and sizes come from here; owned. The first
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;

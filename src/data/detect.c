@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/detect_names.h"
+#include "data/indexed_look.h"
 #include "data/look.h"
 
 #define SAMPLES_MAX 64u
@@ -127,6 +128,8 @@ static bool is_indexed(const struct sniff *s)
 	static const char *const twins[] = { ".off.idx", ".sz.idx" };
 	char path[PATH_MAX];
 
+	if (indexed_is_megatron(s->dir_fd, s->name))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(twins); i++) {
 		int n = snprintf(path, sizeof(path), "%s%s", s->name, twins[i]);
 

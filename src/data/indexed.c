@@ -17,6 +17,8 @@ enum { ENTRY_BYTES = 8 };
 
 static uint64_t indexed_file_bytes(const struct file_shape *shape)
 {
+	if (shape->facts && shape->part != SAMPLES)
+		return indexed_found_index_bytes(shape);
 	return shape->samples * (shape->part == SAMPLES
 					 ? format_sample_bytes(shape)
 					 : ENTRY_BYTES);
@@ -83,6 +85,7 @@ const struct format format_indexed_binary = {
 	.reader = "DLIO",
 	.look = indexed_look,
 	.look_beside = indexed_beside,
+	.found_init = indexed_found_init,
 	.found_range = indexed_found_range,
 	.at_start = &plan_indexes,
 };
@@ -102,6 +105,7 @@ const struct format format_mmap_indexed_binary = {
 	.reader = "DLIO",
 	.look = indexed_look,
 	.look_beside = indexed_beside,
+	.found_init = indexed_found_init,
 	.found_range = indexed_found_range,
 	.at_start = &plan_map,
 };
