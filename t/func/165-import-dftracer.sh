@@ -194,6 +194,30 @@ refused "a unit behind times in another" \
 	'3: time_metric says another unit'
 exits "an empty file is refused" 2 take /dev/null
 
+# ---- what has nothing for a trace, whatever the importer ----
+
+echo "$name" >empty.dftracer
+echo '{"syscall":"futex","call_timestamp":1,"return_timestamp":2,"pid":1,"tid":1}' >empty.dio
+echo '1 10:00:00.000000 getpid() = 1 <0.000001>' >empty.strace
+echo "$header" >empty.csv
+echo 'fio version 3 iolog' >empty.fio-iolog
+echo '# darshan log version: 3.41' >empty.darshan
+echo 'TIMESTAMP PID OFFSET RET LAT FILENAME' >empty.mcgill
+# A record of blktrace's that only names a process.
+{ printf '\007tae\001\000\000\000%016d%016d' 0 0 | tr 0 '\000'
+	printf '\000\000\000\000\000\000\000\000'; } >empty.blktrace
+for kind in csv fio-iolog strace mcgill darshan dftracer blktrace dio; do
+	rm -f x.trace
+	exits "import=$kind of a log without calls is refused" 2 take "empty.$kind"
+	ok "import=$kind of it leaves no trace" test ! -e x.trace
+done
+kind=dio
+take empty.dio 2>err
+like "with what the log has" "$(cat err)" 'not known here, and are left out: futex 1$'
+like "and with what it has not" "$(cat err)" \
+	"^mlgen: import=dio: nothing in 'empty\\.dio' is a call on a file"
+kind=dftracer
+
 { event open 1 '"fname":"/a"'; echo '{"name":"read","cat":"POSIX","args":{"x'
 	event close 3 '"fname":"/a"'; echo '}'; printf '{"name":"read"'; } >torn.pfw
 exits "a file with torn lines is refused" 2 take torn.pfw

@@ -101,6 +101,20 @@ static int commit(struct import *m, struct mlgen_err *err)
 		      : 0;
 }
 
+/* An empty trace would look like a job without I/O: a log of another kind, or
+ * of calls that are not on files, has to be told from that. */
+static int refuse_empty(const struct import *m, struct mlgen_err *err)
+{
+	if (m->filled.records || m->filled.markers)
+		return 0;
+	import_tell(&m->read);
+	return mlgen_fail(err, -EINVAL,
+			  "import=%s: nothing in '%s' is a call on a file or a "
+			  "marker, and the trace would be empty; is this what "
+			  "the option says?",
+			  m->importer->name, m->read.files[0]);
+}
+
 static int read_all(struct import *m, struct mlgen_err *err)
 {
 	const char *markers = m->ask->set->settings.markers;
@@ -116,6 +130,8 @@ static int read_all(struct import *m, struct mlgen_err *err)
 		rc = trace_fill_finish(m->read.fill, &m->filled, err);
 		m->read.fill = NULL;
 	}
+	if (rc == 0)
+		rc = refuse_empty(m, err);
 	return rc < 0 ? rc : commit(m, err);
 }
 
