@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bom.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/util.h"
@@ -49,8 +50,20 @@ int trace_input_open(struct trace_input *in, const char *path,
 	return S_ISDIR(st.st_mode) ? input_fail(in, EISDIR, err) : 0;
 }
 
+static void warn_cut(const struct trace_input *in)
+{
+	uint64_t lines = in->line - 1;
+
+	log_warn("%s: is a gzip file that is cut off, at byte %" PRIu64
+		 " of it; what is before that is read, %" PRIu64 " line%s",
+		 in->name, trace_gunzip_at_bytes(in->gunzip), lines,
+		 plural(lines));
+}
+
 void trace_input_close(struct trace_input *in)
 {
+	if (in->is_cut_off && !in->only_looks)
+		warn_cut(in);
 	if (in->owns_fd && in->fd >= 0)
 		close(in->fd);
 	trace_gunzip_free(in->gunzip);
@@ -114,10 +127,13 @@ static int give_gzip(struct trace_input *in, struct mlgen_err *err)
 
 	if (n < 0)
 		return input_fail(in, errno, err);
+	if (n == 0 && trace_gunzip_is_whole(in->gunzip))
+		return 0;
+	if (n == 0 && !trace_gunzip_out_bytes(in->gunzip))
+		return refuse_gzip(in, "is cut off", err);
+	in->is_cut_off = n == 0;
 	if (n == 0)
-		return trace_gunzip_is_whole(in->gunzip)
-			       ? 0
-			       : refuse_gzip(in, "is cut off", err);
+		return 0;
 	trace_gunzip_give(in->gunzip, (size_t)n);
 	return 1;
 }
@@ -234,7 +250,7 @@ int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut,
 		buf_addn(line, at, n);
 		in->at += n + (newline ? 1 : 0);
 	}
-	if (rc < 0 || (rc == 0 && !line->len))
+	if (rc < 0 || (rc == 0 && (!line->len || in->is_cut_off)))
 		return rc;
 	*is_cut = !newline;
 	in->line += newline ? 1 : 0;

@@ -18,8 +18,10 @@
  * then a call gives -EINTR.
  *
  * A gzip file, of any number of members, is the text that is in it; what it is
- * follows from its first bytes, and not from its name. Where it is cut off or
- * damaged the text up to there comes first, and then -EINVAL.
+ * follows from its first bytes, and not from its name. Where it is damaged the
+ * text up to there comes first, and then -EINVAL. Where it is cut off the text
+ * ends with its last whole line, and closing warns of that; nothing at all is
+ * -EINVAL.
  */
 struct trace_gunzip;
 
@@ -32,6 +34,8 @@ struct trace_input {
 	size_t at, end;
 	bool is_begun;
 	bool is_binary;              /* no text: all bytes are its own */
+	bool only_looks;             /* somebody else reads it, and is warned */
+	bool is_cut_off;             /* the gzip file was, and it is over */
 	struct trace_gunzip *gunzip; /* NULL: it is the text itself */
 };
 
@@ -51,8 +55,9 @@ int trace_input_more(struct trace_input *in, struct mlgen_err *err);
 
 /*
  * The next line, without its end (a newline, or one behind a return), which is
- * missing only of the last one: *is_cut. Other returns stay. 1, 0 = there is
- * none, or -errno with err.
+ * missing only of the last one: *is_cut. Such a line of a gzip file that is cut
+ * off does not come. Other returns stay. 1, 0 = there is none, or -errno with
+ * err.
  */
 int trace_input_line(struct trace_input *in, struct buf *line, bool *is_cut,
 		     struct mlgen_err *err);

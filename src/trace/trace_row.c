@@ -148,6 +148,8 @@ static int end_text(struct reading *r)
 {
 	struct trace_row *row = r->row;
 
+	if (r->in->is_cut_off)
+		return 0;
 	if (r->state == ROW_QUOTED)
 		return row_refuse(r, r->quote_line,
 				  "the quote that opens here is not closed "

@@ -99,6 +99,7 @@ static int trace_source_look(const char *path, struct mlgen_err *err)
 		return rc;
 	rc = trace_input_open(&in, path, err);
 	in.is_binary = true;
+	in.only_looks = true;
 	if (rc == 0)
 		rc = look_at_text(&in, err);
 	trace_input_close(&in);

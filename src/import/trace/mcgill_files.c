@@ -68,6 +68,7 @@ static enum mcgill_kind kind_by_header(const char *path)
 	bool is_cut;
 	int rc = trace_input_open(&in, path, &unused);
 
+	in.only_looks = true;
 	for (int i = 0; rc == 0 && i < LINES_LOOKED_AT; i++)
 		if (trace_input_line(&in, &line, &is_cut, &unused) <= 0 ||
 		    (mcgill_header(&form, buf_str(&line)) && form.kind))
