@@ -291,10 +291,15 @@ static int check_cells(struct reading *r)
 		return 0;
 	return trace_input_refuse(
 		r->in, r->row.line, r->err,
-		"%zu cell%s, and the header has %zu; %s", r->row.count,
-		plural(r->row.count), r->cells,
-		r->row.is_cut ? "the file seems to be cut off here"
-			      : "a cell with a comma in it is put in quotes");
+		"%zu cell%s, and the header has %zu; a cell with a comma in "
+		"it is put in quotes",
+		r->row.count, plural(r->row.count), r->cells);
+}
+
+/* The part of a row that a cut left, of a program that was stopped. */
+static bool is_torn(const struct reading *r)
+{
+	return r->row.is_cut && r->row.count < r->cells;
 }
 
 static int take_row(struct reading *r)
@@ -336,9 +341,12 @@ int trace_csv_read(struct trace_input *in, struct trace_fill *to,
 	int rc = read_header(&r);
 
 	if (rc == 0)
-		while ((rc = trace_row_next(&r.row, in, err)) > 0 &&
-		       (rc = take_row(&r)) == 0)
+		while ((rc = trace_row_next(&r.row, in, err)) > 0) {
 			what->is_cut = r.row.is_cut;
+			rc = is_torn(&r) ? 0 : take_row(&r);
+			if (rc < 0)
+				break;
+		}
 	what->has_phases &= !r.has_markers;
 	trace_row_fini(&r.row);
 	return rc;

@@ -2,6 +2,7 @@
 /* trace_iolog_read.c - a log that fio replays as a trace. */
 #include "trace/trace_iolog.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -236,6 +237,12 @@ int trace_iolog_read(struct trace_input *in, struct trace_fill *to,
 			break;
 		trace_iolog_read_split(&r, &line);
 		rc = take_line(&r);
+		/* A part of a line, of a program that was stopped. */
+		if (rc == -EINVAL && what->is_cut) {
+			*err = (struct mlgen_err){ 0 };
+			rc = 0;
+			break;
+		}
 		rc = rc < 0 ? rc : 1;
 	}
 	buf_fini(&line);

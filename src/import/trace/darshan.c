@@ -333,8 +333,10 @@ static int read_file(struct darshan *d, const char *path)
 				      d->err);
 		if (rc <= 0)
 			break;
+		d->m->is_torn = d->m->tally.is_cut;
 		rc = take_line(d);
 	}
+	d->m->is_torn = false;
 	if (rc == 0)
 		end_file(d);
 	trace_input_close(&d->in);

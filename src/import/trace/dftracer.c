@@ -14,20 +14,18 @@
 #include "import/trace/dftracer_names.h"
 #include "import/trace/json_objects.h"
 
-/* Of the members ts and dur, by the event CM that says time_metric. */
-static const struct {
+/* The units of time that a log may be in (DFTracer's TimeMetric). */
+static const struct time_metric {
 	const char *name;
 	uint64_t ns;
-} units[] = {
+} time_metrics[] = {
 	{ "NS", 1 },
 	{ "US", 1000 },
 	{ "MS", 1000000 },
 	{ "SEC", 1000000000 },
 };
-#define UNIT_NS 1000u /* where nothing says it */
 
-/* Chrome's letters; the numbers of newer versions. */
-enum event_kind { EVENT_COMPLETE = 1, EVENT_COUNTER, EVENT_SUM, EVENT_NAME };
+#define NS_PER_US 1000u
 
 struct dftracer {
 	struct importing *m;
@@ -36,11 +34,11 @@ struct dftracer {
 	struct calls *calls;
 	struct dftracer_names *names;
 	struct dftracer_marks marks;
-	uint64_t unit_ns;  /* of the times of this file */
-	bool has_complete; /* ... and it had some already */
 	/* Files that a process opens, reads or writes by POSIX: those of STDIO
 	 * are above them, and the same I/O again. */
 	struct keyed posix;
+	uint64_t unit_ns;         /* of the times of this file */
+	uint64_t timed;           /* events of this file, read by that unit */
 	uint64_t repeated, stdio; /* calls of STDIO, left out and taken */
 	uint64_t causeless;       /* failed, nobody says why */
 	uint64_t others;          /* events that are not complete ones */
@@ -222,37 +220,51 @@ static bool is_cat(const char *cat, const char *name)
 	return strcasecmp(cat, name) == 0;
 }
 
-static int take_unit(struct dftracer *d, const char *name)
+/*
+ * The unit of the times that follow. A file says it once, among its first
+ * events; times that were read by another unit cannot be mended, so that a
+ * file that says it later is refused.
+ */
+static int take_unit(struct dftracer *d, const char *value)
 {
-	for (size_t i = 0; name && i < ARRAY_LEN(units); i++) {
-		if (strcasecmp(name, units[i].name) != 0)
-			continue;
-		if (d->has_complete && units[i].ns != d->unit_ns)
-			return dftracer_unread(
-				d, "time_metric says another unit than that of "
-				   "the events before it");
-		d->unit_ns = units[i].ns;
-		return 0;
-	}
-	return dftracer_unread(
-		d, "time_metric is none of NS, US, MS and SEC");
+	const struct time_metric *t = time_metrics;
+
+	while (t < time_metrics + ARRAY_LEN(time_metrics) &&
+	       strcasecmp(t->name, value) != 0)
+		t++;
+	if (t == time_metrics + ARRAY_LEN(time_metrics))
+		return trace_input_refuse(
+			&d->objects.in, d->objects.line, d->err,
+			"time_metric '%.40s' is no unit of time that is "
+			"known; they are NS, US, MS and SEC",
+			value);
+	if (d->timed && t->ns != d->unit_ns)
+		return trace_input_refuse(
+			&d->objects.in, d->objects.line, d->err,
+			"time_metric %s comes after %" PRIu64 " event%s whose "
+			"times have another unit; move the event CM to the "
+			"beginning of the file",
+			t->name, d->timed, plural(d->timed));
+	d->unit_ns = t->ns;
+	return 0;
 }
 
-/* What a hash stands for, or the unit of times. */
+/* What a hash stands for, or how the log was made. */
 static int take_name(struct dftracer *d, const json_t *event)
 {
 	const json_t *args = json_object_get(event, "args");
 	const char *what = text_in(event, "name");
 	const char *name = text_in(args, "name");
 	char room[24];
-	const char *hash = hash_text(json_member(args, ANY_OF("value", "hash")),
-				     room, sizeof(room));
+	const char *value = hash_text(
+		json_member(args, ANY_OF("value", "hash")), room, sizeof(room));
 
-	if (what && strcmp(what, "FH") == 0 && has_text(name) && has_text(hash))
-		dftracer_names_explain(d->names, hash, name);
-	if (what && strcmp(what, "CM") == 0 && name &&
-	    strcmp(name, "time_metric") == 0)
-		return take_unit(d, text_in(args, "value"));
+	if (!what || !has_text(name) || !has_text(value))
+		return 0;
+	if (strcmp(what, "CM") == 0 && strcmp(name, "time_metric") == 0)
+		return take_unit(d, value);
+	if (strcmp(what, "FH") == 0)
+		dftracer_names_explain(d->names, value, name);
 	return 0;
 }
 
@@ -271,13 +283,14 @@ static int take_complete(struct dftracer *d, const json_t *event)
 		return dftracer_unread(
 			d, "an event without name or cat, which say what "
 			   "it is");
-	if (!json_time(json_object_get(event, "ts"), d->unit_ns,
-		       &e.start_ns))
+	if (!json_time(json_object_get(event, "ts"), d->unit_ns, &e.start_ns))
 		return dftracer_unread(
-			d, "an event without ts, the time at which it began");
+			d, "an event without ts, the time at which it began, "
+			   "in microseconds or the log's time_metric");
 	if (dur && !json_time(dur, d->unit_ns, &e.duration_ns))
-		return dftracer_unread(d, "dur is no time");
-	d->has_complete = true;
+		return dftracer_unread(d, "dur is no number of microseconds, "
+					  "or the log's time_metric");
+	d->timed++;
 	if (is_cat(e.cat, "POSIX") || is_cat(e.cat, "STDIO"))
 		return take_call(d, &e);
 	/* Where it began and ended itself. */
@@ -286,20 +299,23 @@ static int take_complete(struct dftracer *d, const json_t *event)
 	return dftracer_marks_take(&d->marks, d->m, &e, d->err);
 }
 
-/* 0: it has none. */
-static int kind_of(const json_t *event)
+/*
+ * The kind of an event: the letter of the Chrome trace format or, since
+ * DFTracer writes numbers (enum EventType), the letter that a number stands
+ * for. 0 = an event without a kind that could be known.
+ */
+static char kind_of(const json_t *event)
 {
+	static const char by_number[] = { 0, 'X', 'C', 'A', 'M' };
 	const json_t *ph = json_object_get(event, "ph");
 	const char *letter = json_string_value(ph);
 	int64_t number;
 
-	if (letter)
-		return strcmp(letter, "X") == 0	  ? EVENT_COMPLETE
-		       : strcmp(letter, "M") == 0 ? EVENT_NAME
-						  : EVENT_COUNTER;
-	if (!json_is_integer(ph) || !json_whole(ph, &number) || number < 1)
-		return 0;
-	return number <= EVENT_NAME ? (int)number : EVENT_COUNTER;
+	if (!json_whole(ph, &number))
+		return letter ? *letter : 0;
+	return number > 0 && number < (int64_t)ARRAY_LEN(by_number)
+		       ? by_number[number]
+		       : 0;
 }
 
 static int take_event(void *who, const json_t *event)
@@ -308,12 +324,11 @@ static int take_event(void *who, const json_t *event)
 
 	switch (kind_of(event)) {
 	case 0:
-		return dftracer_unread(d,
-				       "an event without ph, its kind; X or 1 "
-				       "is a complete one, M or 4 a name");
-	case EVENT_COMPLETE:
+		return dftracer_unread(d, "an event without ph, its kind; X or "
+					  "1 is a complete one, M or 4 a name");
+	case 'X':
 		return take_complete(d, event);
-	case EVENT_NAME:
+	case 'M':
 		return take_name(d, event);
 	default:
 		d->others++;
@@ -352,9 +367,16 @@ static void dftracer_tell(struct dftracer *d)
 	if (d->others)
 		import_note(d->m,
 			    "%" PRIu64 " event%s left out: neither complete "
-			    "(ph X, or 1) nor a name (M, or 4)",
+			    "(ph X or 1) nor a name (M or 4)",
 			    d->others, plural(d->others));
 	calls_tell(d->calls);
+}
+
+static int dftracer_file(struct dftracer *d, const char *path)
+{
+	d->unit_ns = NS_PER_US;
+	d->timed = 0;
+	return json_objects_read(&d->objects, path, take_event, d);
 }
 
 int import_dftracer(struct importing *m, struct mlgen_err *err)
@@ -366,11 +388,8 @@ int import_dftracer(struct importing *m, struct mlgen_err *err)
 	d.objects.err = err;
 	d.calls = calls_new(m, false);
 	d.names = dftracer_names_new(m->fill);
-	for (size_t i = 0; rc == 0 && i < m->file_count; i++) {
-		d.unit_ns = UNIT_NS;
-		d.has_complete = false;
-		rc = json_objects_read(&d.objects, m->files[i], take_event, &d);
-	}
+	for (size_t i = 0; rc == 0 && i < m->file_count; i++)
+		rc = dftracer_file(&d, m->files[i]);
 	if (rc == 0)
 		rc = import_judge(m, "dftracer", err);
 	if (rc == 0)

@@ -37,6 +37,9 @@ struct importing {
 	size_t file_count;
 	struct trace_fill *fill;
 	bool is_lenient; /* however many lines cannot be read */
+	/* The line at hand is the last one of a file and has no end: where it
+	 * cannot be read it is the part that a cut left, and not counted. */
+	bool is_torn;
 	/* To be taken off each time of day, so that it is of the trace's clock;
 	 * 0 where the trace's clock is the time of day. */
 	uint64_t clock_offset_ns;

@@ -289,12 +289,14 @@ static int read_file(struct reading *r, const struct mcgill_file *f)
 	r->file = f->path;
 	r->form = (struct mcgill_form){ .kind = f->kind };
 	rc = trace_input_open(&in, f->path, r->err);
-	if (rc == 0)
-		while ((rc = trace_input_line(&in, &line, &is_cut, r->err)) >
-			       0 &&
-		       (rc = take_line(r, buf_str(&line), in.line - !is_cut)) ==
-			       0)
-			;
+	while (rc == 0) {
+		rc = trace_input_line(&in, &line, &is_cut, r->err);
+		if (rc <= 0)
+			break;
+		r->m->is_torn = is_cut;
+		rc = take_line(r, buf_str(&line), in.line - !is_cut);
+	}
+	r->m->is_torn = false;
 	if (rc == 0 && is_cut)
 		import_note(r->m,
 			    "%s: the last line has no end; is the file "

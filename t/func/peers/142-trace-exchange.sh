@@ -150,8 +150,11 @@ refused "an empty file" '' '1: is empty; the first line names the columns'
 refused "no column of times" 'op,file\nread,a\n' '1: the header has no column start_ns'
 refused "no column of operations" 'start_ns\n1\n' '1: the header has no column op'
 refused "a column twice" 'op,start_ns,op\n' '1: the header has op twice'
-refused "half a line" "$o,file\\n1,read,a\\n2,rea" \
-	'3: 2 cells, and the header has 3; the file seems to be cut off here'
+printf "$o,file\\n1,read,a\\n2,rea" >half.csv
+exits "half a line is what a cut left" 0 take half.csv --trace=half.trace
+like "which is said" "$(cat err)" 'half\.csv: the last line has no end'
+refused "half a line in between" "$o,file\\n1,read,a\\n2,rea\\n" \
+	'3: 2 cells, and the header has 3; a cell with a comma'
 refused "one cell more" "$o\\n1,read,a\\n" '2: 3 cells, and the header has 2'
 refused "a negative number" "$o,bytes\\n1,read,-4096\\n" \
 	"2: bytes: '-4096' is negative; it is a number from 0"
