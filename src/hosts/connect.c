@@ -47,8 +47,31 @@ void connect_set_options(int fd, unsigned receive_s)
 	connect_set_patience(fd, receive_s);
 }
 
+/*
+ * A timeout of a socket is that of one call, which gives what has come until
+ * then: who sends little by little would have it anew with each. False, with
+ * the errno of a call that timed out: the time for all of it is over.
+ */
+static bool has_time(int fd, int option, uint64_t from_ns, size_t bytes)
+{
+	struct timeval t = { 0 };
+	socklen_t size = sizeof(t);
+	uint64_t most_ns;
+
+	getsockopt(fd, SOL_SOCKET, option, &t, &size);
+	most_ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * 1000;
+	if (!most_ns ||
+	    star_now_ns() - from_ns <
+		    most_ns + (uint64_t)((double)bytes / MIB) * NS_PER_S)
+		return true;
+	errno = EWOULDBLOCK;
+	return false;
+}
+
 bool connect_read(int fd, void *to, size_t n)
 {
+	const uint64_t from_ns = star_now_ns();
+	const size_t all = n;
 	char *at = to;
 
 	while (n) {
@@ -62,12 +85,16 @@ bool connect_read(int fd, void *to, size_t n)
 			return false;
 		at += got;
 		n -= (size_t)got;
+		if (n && !has_time(fd, SO_RCVTIMEO, from_ns, all))
+			return false;
 	}
 	return true;
 }
 
 bool connect_write(int fd, const void *from, size_t n)
 {
+	const uint64_t from_ns = star_now_ns();
+	const size_t all = n;
 	const char *at = from;
 
 	while (n) {
@@ -79,6 +106,8 @@ bool connect_write(int fd, const void *from, size_t n)
 			return false;
 		at += sent;
 		n -= (size_t)sent;
+		if (n && !has_time(fd, SO_SNDTIMEO, from_ns, all))
+			return false;
 	}
 	return true;
 }

@@ -10,8 +10,9 @@ struct hello;
 /*
  * Small messages go at once; who does not take what is sent for 10 s, or whose
  * machine does not answer, is gone (hosts.md's spike: a pulled cable is noticed
- * after TCP_USER_TIMEOUT; the heartbeat finds what TCP does not). What is
- * received may take so many seconds to come.
+ * after TCP_USER_TIMEOUT; the heartbeat finds what TCP does not). All of what
+ * one connect_read asks for may take this many seconds to come, and a second
+ * more for each MiB of it.
  */
 void connect_set_options(int fd, unsigned receive_s);
 void connect_set_patience(int fd, unsigned receive_s); /* that alone */

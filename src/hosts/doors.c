@@ -3,8 +3,6 @@
 #include "hosts/doors.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,14 +15,13 @@
 #include "base/util.h"
 #include "hosts/addresses.h"
 #include "hosts/connect.h"
+#include "hosts/greeter.h"
 #include "hosts/hosts_inside.h"
 
 /* Who has to answer does so within this time, or hangs. */
 #define RECEIVE_S 10
-/* How long a process waits for the others to come; how long one that came may
- * take to say who it is. */
+/* How long a process waits for the others to come. */
 #define COME_NS (30 * NS_PER_S)
-#define GREET_S 1
 #define LOOK_MS 100
 
 /* What each tells all. */
@@ -41,12 +38,9 @@ struct doors {
 	int listener;
 	int *to, *from;
 	unsigned came, expected;
+	uint64_t *came_of;   /* by rank, while they come */
+	char strangers[128]; /* who came and is none of ours, for a message */
 	_Atomic bool is_failed; /* this process cannot reach another one */
-};
-
-struct greeting {
-	uint64_t token; /* of whose door it is */
-	uint64_t rank;  /* who comes */
 };
 
 bool doors_can_open(const struct hosts *h)
@@ -93,8 +87,6 @@ static void open_own(struct doors *d, struct door *mine)
 			 d->hosts->port, port);
 	else
 		d->listener = addresses_listen(&mine->hello, (uint16_t)port);
-	if (d->listener >= 0)
-		fcntl(d->listener, F_SETFL, O_NONBLOCK);
 }
 
 /* Of all of them, by rank. */
@@ -162,37 +154,32 @@ static int look_for_faults(const struct doors *d, struct mlgen_err *err)
 
 /* ---- who comes in ---- */
 
-static bool is_ours(const struct doors *d, int fd, uint64_t *came_of)
+static bool take_connection(void *who, int fd, uint64_t rank)
 {
+	struct doors *d = who;
 	const struct hosts *h = d->hosts;
-	struct greeting g;
 
-	connect_set_patience(fd, GREET_S);
-	if (!connect_read(fd, &g, sizeof(g)) ||
-	    g.token != d->of[h->rank].hello.token || g.rank >= h->total ||
-	    g.rank == h->rank || came_of[g.rank] == d->of[g.rank].connections)
+	if (rank >= h->total || rank == h->rank ||
+	    d->came_of[rank] == d->of[rank].connections)
 		return false;
-	came_of[g.rank]++;
+	d->came_of[rank]++;
 	connect_set_options(fd, RECEIVE_S);
+	d->from[d->came++] = fd;
 	return true;
 }
 
-static void take_all(struct doors *d, uint64_t *came_of)
+static void take_all(struct doors *d)
 {
 	uint64_t until_ns = star_now_ns() + COME_NS;
+	struct greeter door;
 
+	greeter_init(&door, d->listener, d->of[d->hosts->rank].hello.token,
+		     take_connection, d);
 	while (d->came < d->expected && star_now_ns() < until_ns &&
-	       !atomic_load(&d->is_failed)) {
-		struct pollfd p = { .fd = d->listener, .events = POLLIN };
-
-		if (poll(&p, 1, LOOK_MS) != 1)
-			continue;
-		int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd >= 0 && is_ours(d, fd, came_of))
-			d->from[d->came++] = fd;
-		else if (fd >= 0)
-			close(fd);
-	}
+	       !atomic_load(&d->is_failed))
+		greeter_look(&door, LOOK_MS);
+	greeter_fini(&door);
+	greeter_tell(&door, d->strangers, sizeof(d->strangers));
 }
 
 /* While this one goes to the others: of many more are on their way than wait
@@ -200,10 +187,10 @@ static void take_all(struct doors *d, uint64_t *came_of)
 static void *take_main(void *doors)
 {
 	struct doors *d = doors;
-	uint64_t *came_of = mem_array(d->hosts->total, sizeof(*came_of));
 
-	take_all(d, came_of);
-	mem_free(came_of);
+	d->came_of = mem_array(d->hosts->total, sizeof(*d->came_of));
+	take_all(d);
+	mem_free(d->came_of);
 	return NULL;
 }
 
@@ -282,9 +269,9 @@ static int meet_all(struct doors *d, struct mlgen_err *err)
 	if (rc == 0 && d->came < d->expected)
 		rc = mlgen_fail(err, -ETIMEDOUT,
 				"%s: %u of %u connections of the others have "
-				"come within %u s",
+				"come within %u s%s",
 				d->cfg.what, d->came, d->expected,
-				(unsigned)(COME_NS / NS_PER_S));
+				(unsigned)(COME_NS / NS_PER_S), d->strangers);
 	return rc;
 }
 

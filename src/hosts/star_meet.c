@@ -2,7 +2,6 @@
 /* star_meet.c - processes that know each other through MPI connect, and compare their clocks; see hosts_inside.h. */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,6 +14,7 @@
 #include "base/util.h"
 #include "hosts/addresses.h"
 #include "hosts/connect.h"
+#include "hosts/greeter.h"
 #include "hosts/hosts_inside.h"
 #include "hosts/meet.h"
 
@@ -23,12 +23,8 @@
 /* What it says may take longer: nothing before all have come. */
 #define RECEIVE_S 20
 #define PINGS 16
-
-/* The first thing that is said on a connection. */
-struct greeting {
-	uint64_t token;
-	uint64_t rank;
-};
+/* All pings of one process, which answers as soon as it has connected. */
+#define PINGS_NS (10 * NS_PER_S)
 
 /* What rank 0 found out about a clock. */
 struct offset {
@@ -38,48 +34,54 @@ struct offset {
 
 /* ---- rank 0 ---- */
 
-static void take_connection(struct hosts *h, int fd, unsigned *met)
+static bool take_connection(void *who, int fd, uint64_t rank)
 {
-	struct greeting g;
+	struct hosts *h = who;
 
-	/* Who does not know the word is none of ours. */
-	connect_set_patience(fd, 1);
-	if (!connect_read(fd, &g, sizeof(g)) || g.token != h->hellos[0].token ||
-	    g.rank == 0 || g.rank >= h->total ||
-	    star_peer(h, (unsigned)g.rank)->fd >= 0) {
-		close(fd);
-		return;
-	}
-	connect_set_options(fd, RECEIVE_S);
-	star_peer(h, (unsigned)g.rank)->fd = fd;
-	(*met)++;
+	if (rank == 0 || rank >= h->total ||
+	    star_peer(h, (unsigned)rank)->fd >= 0)
+		return false;
+	connect_set_options(fd, (unsigned)(PINGS_NS / NS_PER_S));
+	star_peer(h, (unsigned)rank)->fd = fd;
+	return true;
 }
 
-static unsigned accept_all(struct hosts *h, int listener)
+static unsigned count_connected(const struct hosts *h)
 {
-	uint64_t until_ns = star_now_ns() + ACCEPT_NS;
 	unsigned met = 0;
 
-	while (met < h->peer_count) {
-		uint64_t now_ns = star_now_ns();
-		struct pollfd p = { .fd = listener, .events = POLLIN };
-
-		if (now_ns >= until_ns)
-			break;
-		if (poll(&p, 1, (int)divide_up(until_ns - now_ns, 1000000)) <=
-		    0)
-			continue;
-		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd >= 0)
-			take_connection(h, fd, &met);
-	}
+	for (unsigned i = 0; i < h->peer_count; i++)
+		met += h->peers[i].fd >= 0;
 	return met;
+}
+
+/* False: why not, in `mine`. */
+static bool accept_all(struct hosts *h, int listener, struct hello *mine)
+{
+	uint64_t until_ns = star_now_ns() + ACCEPT_NS, now_ns;
+	struct greeter door;
+	char strangers[128];
+	unsigned met;
+
+	greeter_init(&door, listener, h->hellos[0].token, take_connection, h);
+	while ((met = count_connected(h)) < h->peer_count &&
+	       (now_ns = star_now_ns()) < until_ns)
+		greeter_look(&door, (int)divide_up(until_ns - now_ns, 1000000));
+	greeter_fini(&door);
+	if (met == h->peer_count)
+		return true;
+	snprintf(mine->why, sizeof(mine->why),
+		 "%u of %u other processes connected to it within %u s%s", met,
+		 h->peer_count, (unsigned)(ACCEPT_NS / NS_PER_S),
+		 greeter_tell(&door, strangers, sizeof(strangers)));
+	return false;
 }
 
 /* The quickest answer says most: it is half of its way old, give or take that. */
 static bool measure_clock(struct peer *p)
 {
 	struct offset best = { .unsure_ns = UINT64_MAX };
+	uint64_t until_ns = star_now_ns() + PINGS_NS;
 
 	for (unsigned i = 0; i < PINGS; i++) {
 		uint64_t from_ns = star_now_ns();
@@ -87,6 +89,8 @@ static bool measure_clock(struct peer *p)
 
 		if (!connect_write(p->fd, &mine_ns, sizeof(mine_ns)) ||
 		    !connect_read(p->fd, &theirs_ns, sizeof(theirs_ns)))
+			return false;
+		if (star_now_ns() > until_ns)
 			return false;
 		uint64_t half_ns = (star_now_ns() - from_ns) / 2;
 
@@ -100,13 +104,8 @@ static bool measure_clock(struct peer *p)
 
 static void receive_all(struct hosts *h, int listener, struct hello *mine)
 {
-	unsigned met = accept_all(h, listener);
-
-	if (met < h->peer_count)
-		snprintf(mine->why, sizeof(mine->why),
-			 "%u of %u other processes connected to it within "
-			 "%u s",
-			 met, h->peer_count, (unsigned)(ACCEPT_NS / NS_PER_S));
+	if (!accept_all(h, listener, mine))
+		return;
 	for (unsigned i = 0; i < h->peer_count && !mine->why[0]; i++)
 		if (!measure_clock(&h->peers[i]))
 			snprintf(mine->why, sizeof(mine->why),
@@ -119,11 +118,15 @@ static void receive_all(struct hosts *h, int listener, struct hello *mine)
 static void answer_clock(int fd, struct hello *mine)
 {
 	struct offset best = { 0 };
+	uint64_t until_ns = 0;
 	int64_t ns;
 
+	/* Their time begins with the first one, which comes when all are there. */
 	for (unsigned i = 0; i < PINGS; i++) {
-		if (!connect_read(fd, &ns, sizeof(ns)))
+		if (!connect_read(fd, &ns, sizeof(ns)) ||
+		    (i && star_now_ns() > until_ns))
 			break;
+		until_ns = i ? until_ns : star_now_ns() + PINGS_NS;
 		ns = (int64_t)clock_wall_ns();
 		if (!connect_write(fd, &ns, sizeof(ns)))
 			break;

@@ -2,12 +2,17 @@
 /* test_star.c - processes played by threads meet over loopback: what they say arrives, and who goes is missed. */
 #include <check.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/util.h"
+#include "hosts/addresses.h"
 #include "hosts/ballot.h"
 #include "hosts/channels.h"
+#include "hosts/connect.h"
+#include "hosts/greeter.h"
 #include "hosts/launcher.h"
 #include "hosts/survey.h"
 #include "star_rig.h"
@@ -378,6 +383,176 @@ START_TEST(test_the_environment_says_whose_library_it_is)
 }
 END_TEST
 
+/* ---- who comes to a port ---- */
+
+#define WORD UINT64_C(0x1122334455667788)
+
+static uint64_t greeted[8];
+static unsigned greeted_count;
+
+static bool note_greeting(void *who, int fd, uint64_t rank)
+{
+	(void)who;
+	if (rank == 7)
+		return false;
+	greeted[greeted_count++] = rank;
+	close(fd);
+	return true;
+}
+
+static int port_open(struct greeter *g)
+{
+	struct hello mine = { .port = 0 };
+	int fd = addresses_listen(&mine, 0);
+
+	ck_assert_int_ge(fd, 0);
+	greeter_init(g, fd, WORD, note_greeting, NULL);
+	greeted_count = 0;
+	return mine.port;
+}
+
+static int knock_at(int port)
+{
+	const struct sockaddr_in to = { .sin_family = AF_INET,
+					.sin_port = htons((uint16_t)port),
+					.sin_addr.s_addr =
+						htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)),
+			 0);
+	return fd;
+}
+
+static void greet(int fd, uint64_t token, uint64_t rank, size_t bytes)
+{
+	const struct greeting said = { .token = token, .rank = rank };
+
+	ck_assert_int_eq(send(fd, &said, bytes, MSG_NOSIGNAL), (ssize_t)bytes);
+}
+
+static void close_port(struct greeter *g)
+{
+	greeter_fini(g);
+	close(g->listener);
+}
+
+START_TEST(test_a_stranger_who_says_little_holds_up_nobody)
+{
+	struct greeter g;
+	int port = port_open(&g), slow = knock_at(port), ours;
+
+	greet(slow, WORD, 1, 1);
+	for (int i = 0; i < 2; i++)
+		greeter_look(&g, 0);
+	ck_assert_uint_eq(g.count, 1);
+	ours = knock_at(port);
+	greet(ours, WORD, 3, sizeof(struct greeting));
+	for (int i = 0; i < 2; i++)
+		greeter_look(&g, 1000);
+	ck_assert_uint_eq(greeted_count, 1);
+	ck_assert_uint_eq(greeted[0], 3);
+	ck_assert_uint_eq(g.count, 1);
+	close(slow);
+	close(ours);
+	close_port(&g);
+}
+END_TEST
+
+START_TEST(test_a_greeting_has_one_deadline_and_its_sender_is_named)
+{
+	struct greeter g;
+	char text[128];
+	int port = port_open(&g), slow = knock_at(port);
+
+	ck_assert_str_eq(greeter_tell(&g, text, sizeof(text)), "");
+	g.patience_ns = UINT64_C(1000000000000);
+	greeter_look(&g, 1000);
+	ck_assert_uint_eq(g.count, 1);
+	/* However often it says something: its time is that of its coming. */
+	g.guests[0].until_ns = star_now_ns();
+	greet(slow, WORD, 1, 1);
+	greeter_look(&g, 1000);
+	ck_assert_uint_eq(g.count, 0);
+	ck_assert_str_eq(
+		greeter_tell(&g, text, sizeof(text)),
+		"; 1 connection, the last from 127.0.0.1, was not from "
+		"this job");
+	close(slow);
+	close_port(&g);
+}
+END_TEST
+
+/* A byte each 5 ms, until somebody has closed the other end. */
+static void *trickle(void *fd)
+{
+	while (send(*(int *)fd, "x", 1, MSG_NOSIGNAL) == 1)
+		(void)poll(NULL, 0, 5);
+	return NULL;
+}
+
+START_TEST(test_what_comes_in_parts_has_one_deadline)
+{
+	const struct timeval patience = { .tv_usec = 50000 };
+	pthread_t thread;
+	char to[200];
+	int fds[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &patience,
+		   sizeof(patience));
+	pthread_create(&thread, NULL, trickle, &fds[1]);
+	ck_assert(!connect_read(fds[0], to, sizeof(to)));
+	ck_assert_int_eq(errno, EWOULDBLOCK);
+	close(fds[0]);
+	pthread_join(thread, NULL);
+	close(fds[1]);
+}
+END_TEST
+
+START_TEST(test_who_does_not_know_the_word_or_is_not_expected_has_to_go)
+{
+	struct greeter g;
+	int port = port_open(&g);
+	int fds[] = { knock_at(port), knock_at(port), knock_at(port) };
+
+	greet(fds[0], WORD + 1, 1, sizeof(struct greeting));
+	greet(fds[1], WORD, 7, sizeof(struct greeting));
+	close(fds[2]);
+	while (g.strangers < 3)
+		greeter_look(&g, 1000);
+	ck_assert_uint_eq(greeted_count, 0);
+	ck_assert_uint_eq(g.count, 0);
+	close(fds[0]);
+	close(fds[1]);
+	close_port(&g);
+}
+END_TEST
+
+START_TEST(test_of_more_strangers_than_places_the_oldest_has_to_go)
+{
+	struct greeter g;
+	int port = port_open(&g), fds[GREETER_PLACES + 2], ours;
+
+	g.patience_ns = UINT64_C(1000000000000);
+	for (unsigned i = 0; i < ARRAY_LEN(fds); i++) {
+		fds[i] = knock_at(port);
+		greeter_look(&g, 1000);
+	}
+	ck_assert_uint_eq(g.count, GREETER_PLACES);
+	ck_assert_uint_eq(g.strangers, 2);
+	ours = knock_at(port);
+	greet(ours, WORD, 1, sizeof(struct greeting));
+	while (!greeted_count)
+		greeter_look(&g, 1000);
+	ck_assert_uint_eq(greeted[0], 1);
+	for (unsigned i = 0; i < ARRAY_LEN(fds); i++)
+		close(fds[i]);
+	close(ours);
+	close_port(&g);
+}
+END_TEST
+
 Suite *suite_star(void);
 
 Suite *suite_star(void)
@@ -397,6 +572,17 @@ Suite *suite_star(void)
 	tcase_add_test(
 		t, test_others_answer_when_asked_and_once_more_at_their_end);
 	suite_add_tcase(s, t);
+	TCase *port = tcase_create("port");
+	tcase_add_test(port, test_a_stranger_who_says_little_holds_up_nobody);
+	tcase_add_test(
+		port, test_a_greeting_has_one_deadline_and_its_sender_is_named);
+	tcase_add_test(port, test_what_comes_in_parts_has_one_deadline);
+	tcase_add_test(
+		port,
+		test_who_does_not_know_the_word_or_is_not_expected_has_to_go);
+	tcase_add_test(port,
+		       test_of_more_strangers_than_places_the_oldest_has_to_go);
+	suite_add_tcase(s, port);
 	TCase *launcher = tcase_create("launcher");
 	tcase_add_loop_test(launcher,
 			    test_the_environment_says_whose_library_it_is, 0,
