@@ -350,6 +350,15 @@ static int list_files(struct dataset *ds, const struct job *job,
 	return r;
 }
 
+/* Where a dataset would be made and DLIO's is there, none of its files may be
+ * missing. */
+static enum job_scan_errors errors_of(const struct job *job)
+{
+	return job->dataset == DATASET_SCAN
+		       ? (enum job_scan_errors)job->scan_errors
+		       : SCAN_REFUSE;
+}
+
 static int look_into(struct dataset *ds, const struct job *job,
 		     enum scan_part part, struct mlgen_err *err)
 {
@@ -364,9 +373,8 @@ static int look_into(struct dataset *ds, const struct job *job,
 	if (scan_has_listed(ds->scan))
 		return found_new_listed(&ds->found, ds->scan, err);
 	if (ds->format->look)
-		return found_new(&ds->found, ds->scan, ds,
-				 (enum job_scan_errors)job->scan_errors, &keeps,
-				 err);
+		return found_new(&ds->found, ds->scan, ds, errors_of(job),
+				 &keeps, err);
 	if (keeps.path)
 		scan_note(ds->scan,
 			  "scan_cache: not used; a scan looks into no %s file",

@@ -128,8 +128,12 @@ static int look_into(struct looker *k, uint64_t file)
 	return r;
 }
 
-static void leave_out(struct looker *k)
+static void leave_out(struct looker *k, uint64_t file)
 {
+	if (!k->damage.code) {
+		k->damage = k->err;
+		k->damaged_at = file;
+	}
 	if (atomic_fetch_add(&k->of->damaged, 1) < TOLD_MAX)
 		scan_note(k->of->scan, "%s; left out", k->err.text);
 	k->err = (struct mlgen_err){ 0 };
@@ -149,8 +153,8 @@ static void look_at_some(struct looker *k, uint64_t from, uint64_t end)
 	for (uint64_t i = from; i < end && !atomic_load(&g->stops); i++) {
 		int r = look_into(k, i);
 
-		if (r < 0 && is_of_file(r) && g->errors == SCAN_SKIP) {
-			leave_out(k);
+		if (r < 0 && is_of_file(r) && g->errors != SCAN_REFUSE) {
+			leave_out(k, i);
 		} else if (r < 0) {
 			k->failed_at = i;
 			atomic_store(&g->stops, true);
@@ -227,7 +231,7 @@ static int found_start(struct looking *g, unsigned threads)
 /* All have ended; the first damaged file in order is what is told. */
 static int found_finish(struct looking *g, struct mlgen_err *err)
 {
-	const struct looker *first = NULL;
+	const struct looker *first = NULL, *damaged = NULL;
 
 	for (unsigned i = 0; i < FOUND_THREADS; i++) {
 		struct looker *k = &g->lookers[i];
@@ -241,7 +245,12 @@ static int found_finish(struct looking *g, struct mlgen_err *err)
 		mem_free(k->cursor);
 		if (k->err.code && (!first || k->failed_at < first->failed_at))
 			first = k;
+		if (k->damage.code &&
+		    (!damaged || k->damaged_at < damaged->damaged_at))
+			damaged = k;
 	}
+	if (damaged)
+		g->damage = damaged->damage;
 	if (first)
 		*err = first->err;
 	else if (atomic_load(&g->stops))
@@ -326,9 +335,12 @@ static int leave_empty(struct found *f, struct scan *scan,
 
 	scan_keep(scan, has_samples, f);
 	found_sum_up(f);
-	if (damaged > TOLD_MAX)
-		scan_note(scan, "%s: left out: %s damaged files", directory,
-			  units_human_count(text, damaged));
+	if (damaged)
+		scan_note(scan,
+			  "%s: left out: %s file%s damaged, or not as mlgen "
+			  "reads %s files",
+			  directory, units_human_count(text, damaged),
+			  damaged == 1 ? " that is" : "s that are", format);
 	if (atomic_load(&g->stale) > TOLD_MAX)
 		scan_note(scan,
 			  "%s: %s indexes are not as their files are; those "
@@ -340,11 +352,13 @@ static int leave_empty(struct found *f, struct scan *scan,
 			  directory,
 			  units_human_count(text, before - f->files - damaged),
 			  format);
-	if (f->files == 0)
+	if (f->files == 0 && g->damage.code)
+		*err = g->damage;
+	else if (f->files == 0)
 		return mlgen_fail(err, -EINVAL,
 				  "%s: no %s file in it has a sample",
 				  directory, format);
-	return 0;
+	return err->code;
 }
 
 struct found *found_of(const struct scan *scan)

@@ -20,9 +20,10 @@ struct found;
 
 /*
  * Looks at all files of a scan, of a dataset that has directory, format and
- * options. Those without a sample leave the scan and are counted, and with
- * SCAN_SKIP those that are damaged. 0, or -errno with err: that of the first
- * such file in order, -EINVAL where no file has a sample, -EINTR.
+ * options. Those without a sample leave the scan and are counted, and so do,
+ * but with SCAN_REFUSE, those that are damaged. 0, or -errno with err: that of
+ * the first such file in order where it is refused or nothing is left, -EINVAL
+ * where no file has a sample, -EINTR.
  *
  * What an earlier scan has found of a file that has not changed since is taken
  * from where that is kept, and what this one finds is kept there (kept.h); keeps

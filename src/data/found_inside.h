@@ -47,7 +47,9 @@ struct looker {
 	struct look look;
 	struct scan_cursor *cursor; /* of what was kept; owned, NULL = none */
 	struct mlgen_err err;
-	uint64_t failed_at; /* the file of err */
+	uint64_t failed_at;      /* the file of err */
+	struct mlgen_err damage; /* of the first file that was left out ... */
+	uint64_t damaged_at;     /* ... and which it is */
 	uint64_t packed_most;
 	pthread_t thread;
 	unsigned index;
@@ -65,6 +67,8 @@ struct looking {
 	struct timespec started;
 	double told_seconds;
 	_Atomic uint64_t next, done, damaged;
+	struct mlgen_err
+		damage;         /* of the first file of all that was left out */
 	_Atomic uint64_t stale; /* indexes that are not as their files are */
 	_Atomic bool stops;
 	struct looker lookers[FOUND_THREADS];

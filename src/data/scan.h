@@ -20,7 +20,8 @@
  * links lead to the first in order is taken. What cannot be read as a file (a
  * socket, a link that leads nowhere or back to where it lies, what this user
  * may not read) is counted, the first few are named on stderr, and by
- * scan_errors the job is refused or goes without them. Empty files, of which
+ * scan_errors the job is refused (SCAN_SKIP_DAMAGED, too, which is about what
+ * files hold: found.h) or goes without them. Empty files, of which
  * there is nothing to read, are left out in either case, and mlgen's own
  * (manifest, lock, unfinished files) are not seen at all.
  */

@@ -85,7 +85,7 @@ int scan_judge(struct walk *w, const char *where, const char *found)
 
 	put_listed(&text, s);
 	put_wrong(&text, s);
-	if (text.len && w->req->errors == SCAN_REFUSE)
+	if (text.len && w->req->errors != SCAN_SKIP)
 		r = mlgen_fail(w->err, s->unreadable ? -EACCES : -EINVAL,
 			       "%s: %s %s; --scan_errors=skip goes without",
 			       where, found, buf_str(&text));
@@ -104,7 +104,7 @@ int scan_judge_list(struct walk *w, const char *list)
 
 	put_listed(&text, s);
 	put_wrong(&text, s);
-	if (text.len && w->req->errors == SCAN_REFUSE)
+	if (text.len && w->req->errors != SCAN_SKIP)
 		r = mlgen_fail(w->err, -EINVAL,
 			       "%s: file_list names %s; --scan_errors=skip "
 			       "goes without",

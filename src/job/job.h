@@ -74,7 +74,7 @@ enum job_cache_substitute {
 enum job_cache_stage { CACHE_RAW, CACHE_DECODED };
 enum job_shard { SHARD_STRIDED, SHARD_CONTIGUOUS, SHARD_FILE };
 enum job_dataset { DATASET_MADE, DATASET_SCAN };
-enum job_scan_errors { SCAN_REFUSE, SCAN_SKIP };
+enum job_scan_errors { SCAN_REFUSE, SCAN_SKIP, SCAN_SKIP_DAMAGED };
 enum job_preprocess { PREPROCESS_SLEEP, PREPROCESS_BURN };
 enum job_preprocess_at { PREPROCESS_AT_SAMPLE, PREPROCESS_AT_READS };
 enum job_decompress { DECOMPRESS_NONE, DECOMPRESS_REAL, DECOMPRESS_SLEEP };

@@ -84,6 +84,7 @@ static const struct mlgen_choice datasets[] = {
 };
 
 static const struct mlgen_choice scan_errors[] = {
+	{ "auto", SCAN_SKIP_DAMAGED, "a file that is damaged, or as mlgen cannot read it, is counted, reported and left out; with anything else the job does not run" },
 	{ "refuse", SCAN_REFUSE, "the job does not run" },
 	{ "skip", SCAN_SKIP, "it is counted, reported and left out" },
 	{ 0 },
@@ -396,8 +397,8 @@ const struct mlgen_field job_fields[] = {
 	  .def = "made", .group = "Dataset",
 	  .help = "Where the files come from." },
 	{ "scan_errors", MLGEN_F_ENUM(struct job, scan_errors, scan_errors),
-	  .def = "refuse", .group = "Dataset",
-	  .help = "What happens when dataset=scan meets a directory that it cannot read, a socket, a loop of links." },
+	  .def = "auto", .group = "Dataset",
+	  .help = "What happens when dataset=scan meets a directory that it cannot read, a socket, a loop of links, a damaged file." },
 	{ "scan_key", MLGEN_F_STR(struct job, scan_key),
 	  .group = "Dataset",
 	  .help = "Array of an npz file that dataset=scan reads, by its name; without it the first one." },

@@ -153,11 +153,26 @@ START_TEST(what_is_damaged_is_named_or_left_out)
 	ck_assert_ptr_nonnull(strstr(err.text, "/000150: at byte 0: damaged"));
 	unmake(&ds);
 	memset(&err, 0, sizeof(err));
+	ck_assert_int_eq(make(&ds, SCAN_SKIP_DAMAGED), 0);
+	ck_assert_uint_eq(ds.files, 197);
+	unmake(&ds);
 	ck_assert_int_eq(make(&ds, SCAN_SKIP), 0);
 	ck_assert_uint_eq(ds.files, 197);
 	ck_assert_uint_eq(dataset_samples(&ds), 197 * 5);
 	ck_assert_uint_eq(scan_bytes(ds.scan), 197 * 5);
 	ck_assert_uint_eq(found_each(ds.found), 5);
+	unmake(&ds);
+}
+END_TEST
+
+START_TEST(where_all_are_damaged_the_first_is_why)
+{
+	struct dataset ds;
+
+	for (unsigned i = 0; i < 200; i++)
+		put(i, i == 2 ? '-' : '!', 5);
+	ck_assert_int_eq(make(&ds, SCAN_SKIP_DAMAGED), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "/000000: at byte 0: damaged"));
 	unmake(&ds);
 }
 END_TEST
@@ -381,6 +396,7 @@ Suite *suite_found(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, each_file_is_counted);
 	tcase_add_test(t, what_is_damaged_is_named_or_left_out);
+	tcase_add_test(t, where_all_are_damaged_the_first_is_why);
 	tcase_add_test(t, no_sample_at_all_is_refused);
 	tcase_add_test(t, files_in_order_are_those_of_the_model);
 	tcase_add_test(t, shuffled_files_are_each_read_whole);

@@ -293,12 +293,12 @@ refused empty "data: no hdf5 file in it has a sample"
 rm -rf data
 cp -r odd data
 # shellcheck disable=SC2086
-exits "of several the first is told" 2 "$MLGEN" $job
+exits "of several the first is told" 2 "$MLGEN" $job --scan_errors=refuse
 # shellcheck disable=SC2086
-exits "with scan_errors=skip they are left out" 0 "$MLGEN" $job \
-	--access=framework --scan_errors=skip --json=run.json
+exits "without scan_errors=refuse they are left out" 0 "$MLGEN" $job \
+	--access=framework --json=run.json
 is "and the rest is read" "$(ml run.json samples)" 4
-like "which is said" "$(cat err)" 'data: left out: 17 damaged files'
+like "which is said" "$(cat err)" 'data: left out: 17 files that are damaged, or not as mlgen reads hdf5 files'
 like "and of those without a sample, too" "$(cat err)" \
 	'left out: 1 hdf5 files without a sample'
 

@@ -116,11 +116,12 @@ fi
 refused()
 {
 	# shellcheck disable=SC2086
-	exits "$1 is refused" 2 "$MLGEN" $job --format=indexed_binary
+	exits "$1 is refused" 2 "$MLGEN" $job --format=indexed_binary \
+		--scan_errors=refuse
 	like "$1: in words" "$(cat err)" "^mlgen: $2"
 	# shellcheck disable=SC2086
 	exits "$1: or left out" 0 "$MLGEN" $job --format=indexed_binary \
-		--scan_errors=skip --json=run.json
+		--json=run.json
 	is "$1: the rest is read" "$(ml run.json samples)" 1001
 	rm -rf data
 	"$python" write.py any >samples

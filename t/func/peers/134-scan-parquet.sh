@@ -72,11 +72,10 @@ bad=data/20/train/img_1_of_2.parquet
 refused()
 {
 	# shellcheck disable=SC2086
-	exits "$1 is refused" 2 "$MLGEN" $job
+	exits "$1 is refused" 2 "$MLGEN" $job --scan_errors=refuse
 	like "$1: in words" "$(cat err)" "^mlgen: $bad: at byte [0-9]*: $2"
 	# shellcheck disable=SC2086
-	exits "$1: or left out" 0 "$MLGEN" $job --scan_errors=skip \
-		--json=run.json
+	exits "$1: or left out" 0 "$MLGEN" $job --json=run.json
 	is "$1: the rest is read" "$(ml run.json samples)" 620
 	rm -rf data/20
 	make_files 20 20

@@ -162,10 +162,11 @@ if [ -n "$records" ]; then
 	# broken TITLE REGEX: bad/x.tfrecord is refused, and left out if asked
 	broken()
 	{
-		exits "$1 is refused" 2 scan bad --format=tfrecord --batch_size=1
+		exits "$1 is refused" 2 scan bad --format=tfrecord \
+			--batch_size=1 --scan_errors=refuse
 		like "$1: in words" "$(cat err)" "$2"
 		exits "$1 is left out" 0 scan bad --format=tfrecord \
-			--batch_size=1 --scan_errors=skip
+			--batch_size=1
 		is "$1: the others are read" "$(ml run.json samples)" 3
 	}
 
@@ -179,14 +180,16 @@ if [ -n "$records" ]; then
 	broken_plain='bad/x.tfrecord: at byte 0: the records are compressed'
 	broken "a compressed file, read in places," "$broken_plain"
 	exits "one that is cut off" 2 scan bad --format=tfrecord --batch_size=1 \
-		--access=framework --loader=tfdata --shuffle=file
+		--access=framework --loader=tfdata --shuffle=file \
+		--scan_errors=refuse
 	like "cannot be decompressed" "$(cat err)" \
 		'bad/x.tfrecord: at byte 1000: it cannot be decompressed: it is cut off'
 	# Members of 16 MiB make 2 GB of 9 MB, without as much being compressed.
 	head -c 16m /dev/zero | gzip -1 >member
 	for _ in $(seq 125); do cat member; done >bad/x.tfrecord
 	exits "a bomb" 2 scan bad --format=tfrecord --batch_size=1 \
-		--access=framework --loader=tfdata --shuffle=file
+		--access=framework --loader=tfdata --shuffle=file \
+		--scan_errors=refuse
 	like "is no TFRecord file" "$(cat err)" \
 		'bad/x.tfrecord: at byte [0-9]+: '
 
@@ -206,10 +209,12 @@ rm -rf bad
 mkdir bad
 cp tar/f4.tar bad/ok.tar
 head -c 5000 tar/f0.tar >bad/x.tar
-exits "a tar file that is cut off" 2 scan bad --format=tar --batch_size=1
+exits "a tar file that is cut off" 2 scan bad --format=tar --batch_size=1 \
+	--scan_errors=refuse
 like "is named, with the place" "$(cat err)" "$tar_bad(a member of|the file is cut)"
 head -c 10240 /dev/urandom >bad/x.tar
-exits "no tar file" 2 scan bad --format=tar --batch_size=1
+exits "no tar file" 2 scan bad --format=tar --batch_size=1 \
+	--scan_errors=refuse
 like "is named, too" "$(cat err)" "${tar_bad}no header of a tar file"
 head -c 10240 /dev/zero >bad/x.tar
 ok "a tar file of nothing is left out" scan bad --format=tar --batch_size=1

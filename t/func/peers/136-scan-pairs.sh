@@ -102,9 +102,10 @@ rm kits/README kits/case_99999_y.npy kits/other.npy
 # broken TITLE REGEX: as kits/ is now; one pair of it is damaged.
 broken()
 {
-	exits "$1 is refused" 2 run kits --format=npy $pair
+	exits "$1 is refused" 2 run kits --format=npy $pair \
+		--scan_errors=refuse
 	like "$1: in words" "$(cat err)" "^mlgen: $2"
-	exits "$1: or left out" 0 run kits --format=npy $pair --scan_errors=skip
+	exits "$1: or left out" 0 run kits --format=npy $pair
 	like "$1: which is said" "$(cat err)" "^mlgen: note: $2.*; left out$"
 	is "$1: the others are read" "$(ml run.json samples)" 4
 	cp keep/* kits
@@ -122,7 +123,8 @@ broken "a twin that is cut off" \
 	'kits/case_00001_y.npy: at byte 0: the array is cut off'
 rm kits/case_00001_y.npy
 mkdir kits/case_00001_y.npy
-exits "a folder for a twin is refused" 2 run kits --format=npy $pair
+exits "a folder for a twin is refused" 2 run kits --format=npy $pair \
+	--scan_errors=refuse
 like "in words" "$(cat err)" '^mlgen: kits/case_00001_y.npy: is no file;'
 rmdir kits/case_00001_y.npy
 cp keep/* kits
