@@ -8,7 +8,8 @@
 
 /*
  * Words stand between blanks; what stands behind a # is a comment, and lines
- * without words are none. A byte order mark may stand before the first line. A message about a line begins "PATH:LINE: ".
+ * without words are none. A byte order mark may stand before the first line. A
+ * message about a line begins "PATH:LINE: ".
  */
 struct wordlines {
 	const char *path;

@@ -19,8 +19,9 @@
  * no such name is read over, as are folders, links and what begins and ends
  * with "__". Names longer than a header has room for are those of GNU tar ('L')
  * and of pax ('x': path=, size=); GNU's sparse members ('S', and in pax headers
- * GNU.sparse.*) have the bytes that are stored; numbers beyond eight octal digits are GNU's
- * base 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar Format").
+ * GNU.sparse.*) have the bytes that are stored; numbers beyond eight octal
+ * digits are GNU's base 256 (POSIX.1-2017, pax; GNU tar's manual, "Basic Tar
+ * Format").
  */
 enum {
 	CHECKSUM_AT = 148,
