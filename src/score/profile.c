@@ -19,8 +19,6 @@
 
 /* A second at first; more than so many become fewer, longer ones. */
 #define SERIES_MOST 65536
-/* First steps and samples may begin together with the marker of their phase. */
-#define EARLY_MOST 64
 /* Times of one phase that are told apart, to add up how long it was. */
 #define TIMES_MOST 1024
 
@@ -50,8 +48,6 @@ struct profiler {
 	/* Where the last call was, and until when that holds. */
 	size_t last;
 	uint64_t last_until_ns, first_ns, end_ns;
-	struct trace_record early[EARLY_MOST];
-	size_t early_count;
 	/* Is a file in scope, and on which mount? By id. */
 	unsigned char *scope;
 	struct mappings mappings;
@@ -289,29 +285,12 @@ static void add_marker(struct profiler *f, const struct trace_record *r)
 		spread_add(&p->steps, r->duration_ns, 1);
 }
 
-static void add_early(struct profiler *f)
-{
-	for (size_t i = 0; i < f->early_count; i++)
-		add_marker(f, &f->early[i]);
-	f->early_count = 0;
-}
-
-/* Where no phase holds, one may begin at this very time. */
-static void add_or_wait(struct profiler *f, const struct trace_record *r)
-{
-	if (!f->whole && !trace_phase_at(&f->held, r) &&
-	    f->early_count < EARLY_MOST)
-		f->early[f->early_count++] = *r;
-	else
-		add_marker(f, r);
-}
-
 static void add_event(struct profiler *f, const struct trace_record *r)
 {
 	struct profile_phase *p;
 
 	if (r->op == TRACE_STEP || r->op == TRACE_SAMPLE) {
-		add_or_wait(f, r);
+		add_marker(f, r);
 		return;
 	}
 	p = &f->to->phases[phase_of(f, r)];
@@ -332,9 +311,6 @@ static void add_record(struct profiler *f, const struct trace_record *r)
 {
 	if (!trace_op_name(r->op) || !opkind_has_time(r))
 		return;
-	if (f->early_count &&
-	    (r->start_ns > f->early[0].start_ns || !trace_is_marker(r->op)))
-		add_early(f);
 	if (r->op == TRACE_FAULT)
 		add_touch(f, r);
 	else if (opkind_of(r->op) & OPKIND_CALL)
@@ -385,7 +361,6 @@ static int read_records(struct profiler *f, struct mlgen_err *err)
 		add_record(f, r);
 	if (rc < 0)
 		return rc;
-	add_early(f);
 	inflight_go(&f->flight, f->end_ns, f->last_until_ns, seen_of(f));
 	books_finish(&f->books, f->to);
 	for (size_t i = 0; i < f->to->count; i++)

@@ -145,3 +145,9 @@ static inline bool trace_is_marker(unsigned op)
 {
 	return op >= TRACE_SAMPLE && op < TRACE_OPS;
 }
+
+/* A marker that says which part of a run holds (trace_phase.h). */
+static inline bool trace_is_phase(unsigned op)
+{
+	return op == TRACE_EPOCH || op == TRACE_STAGE || op == TRACE_CHECKPOINT;
+}

@@ -329,8 +329,7 @@ static int take_row(struct reading *r)
 		to.result = result_as_asked(&to);
 	if (trace_is_marker(to.op) && to.duration_ns == TRACE_UNKNOWN)
 		to.flags |= TRACE_BEGINS;
-	r->has_markers |= to.op == TRACE_EPOCH || to.op == TRACE_STAGE ||
-			  to.op == TRACE_CHECKPOINT;
+	r->has_markers |= trace_is_phase(to.op);
 	return trace_fill_add(r->to, &to, r->err);
 }
 

@@ -2,11 +2,6 @@
 /* trace_phase.c - which part of a run holds at a time, by the markers of its epochs, stages and checkpoints. */
 #include "trace/trace_phase.h"
 
-static bool is_phase(unsigned op)
-{
-	return op == TRACE_EPOCH || op == TRACE_STAGE || op == TRACE_CHECKPOINT;
-}
-
 bool trace_phase_is_open(const struct trace_record *marker)
 {
 	return marker->duration_ns == TRACE_UNKNOWN ||
@@ -100,7 +95,7 @@ static void trace_phase_settle(struct trace_phases *p, uint64_t now_ns)
 const struct trace_phase *trace_phase_at(struct trace_phases *p,
 					 const struct trace_record *r)
 {
-	bool is_new = is_phase(r->op);
+	bool is_new = trace_is_phase(r->op);
 
 	if (is_new)
 		hold(p, phase_of(r));

@@ -29,7 +29,7 @@ struct trace_phases {
 bool trace_phase_is_open(const struct trace_record *marker);
 
 /*
- * Records come by their start, of the same one markers first (trace_sort.h).
+ * Records come by their start, of the same one phases first (trace_sort.h).
  * What holds at this one's start, markers among them; NULL = nothing does.
  * Until the next call. A zeroed struct has seen none.
  */

@@ -20,9 +20,12 @@ enum { BLOCK = 1024, BLOCK_LEAST = 16, MERGE_RECORDS = 1 << 19 };
 /* What decides about the order in a run. */
 struct sort_key {
 	uint64_t start_ns;
-	uint32_t place; /* in the run; behind all markers for the others */
+	uint32_t place; /* in the run, and above it the kind of the record */
 };
-#define NO_MARKER (1u << 31)
+/* A phase holds for what begins together with it, and any marker for calls. */
+enum { KIND_PHASE, KIND_MARKER, KIND_CALL };
+#define KIND_SHIFT 30
+#define PLACE_MASK ((1u << KIND_SHIFT) - 1)
 
 /* Sorted records in the file, and a block of them in memory. */
 struct sort_run {
@@ -86,9 +89,12 @@ static int by_key(const void *a, const void *b)
 
 static struct sort_key key_of(const struct trace_record *r, size_t place)
 {
-	uint32_t mark = trace_is_marker(r->op) ? 0 : NO_MARKER;
+	uint32_t kind = trace_is_phase(r->op)    ? KIND_PHASE
+			: trace_is_marker(r->op) ? KIND_MARKER
+						 : KIND_CALL;
 
-	return (struct sort_key){ r->start_ns, mark | (uint32_t)place };
+	return (struct sort_key){ r->start_ns,
+				  kind << KIND_SHIFT | (uint32_t)place };
 }
 
 /* Much of it is in order when it comes. */
@@ -107,7 +113,7 @@ static void sort_run(struct trace_sort *s)
 
 static const struct trace_record *sorted(const struct trace_sort *s, size_t i)
 {
-	return &s->records[s->keys[i].place & ~NO_MARKER];
+	return &s->records[s->keys[i].place & PLACE_MASK];
 }
 
 /* ---- runs in the file ---- */

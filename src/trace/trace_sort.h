@@ -9,8 +9,9 @@
 /*
  * So many are sorted in memory and written to a file without a name
  * (base/unnamed.h); in the end all such runs are merged. Of records with the
- * same start markers come first, since they hold for the others, and else the
- * order is the one in which they came.
+ * same start those that say which phase holds come first, then the other
+ * markers, since they hold for what begins with them; otherwise the order is the
+ * one in which they came.
  */
 struct trace_sort;
 

@@ -185,6 +185,33 @@ START_TEST(a_phase_is_what_began_last_and_else_the_epoch)
 }
 END_TEST
 
+START_TEST(a_step_that_begins_with_its_phase_is_in_it)
+{
+	struct part p;
+	struct trace_record r;
+
+	begin(&p, 0);
+	/* A step ends before its epoch does, and is written first. */
+	put(&p, TRACE_CLOSE, 10, 1, NULL);
+	put(&p, TRACE_STEP, 10, 5, NULL);
+	put(&p, TRACE_SAMPLE, 10, 2, NULL);
+	add(&p, &r, TRACE_EPOCH, 10, 10, NULL);
+	r.off = 0;
+	trace_writer_record(p.writer, &r);
+	put(&p, TRACE_STEP, 20, 5, NULL);
+	add(&p, &r, TRACE_EPOCH, 20, 10, NULL);
+	r.off = 1;
+	trace_writer_record(p.writer, &r);
+	end(&p);
+	ck_assert_str_eq(text_of(&p, 1), "10,10,,,epoch 0,epoch,,0,,0,,\n"
+					 "10,5,,,epoch 0,step,,,,0,,\n"
+					 "10,2,,,epoch 0,sample,,,,0,,\n"
+					 "10,1,,,epoch 0,close,,,,0,,\n"
+					 "20,10,,,epoch 1,epoch,,1,,0,,\n"
+					 "20,5,,,epoch 1,step,,,,0,,\n");
+}
+END_TEST
+
 START_TEST(a_marker_whose_end_was_not_seen_holds_to_the_end)
 {
 	struct part p;
@@ -243,6 +270,7 @@ Suite *suite_trace_csv(void)
 	tcase_add_test(t,
 		       flags_have_their_names_and_those_of_later_ones_a_number);
 	tcase_add_test(t, a_phase_is_what_began_last_and_else_the_epoch);
+	tcase_add_test(t, a_step_that_begins_with_its_phase_is_in_it);
 	tcase_add_test(t, a_marker_whose_end_was_not_seen_holds_to_the_end);
 	tcase_add_test(t, of_very_many_phases_some_hold);
 	tcase_add_test(t, a_trace_of_nothing_is_a_header);

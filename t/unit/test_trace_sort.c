@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/util.h"
 #include "suites.h"
 #include "temp.h"
 #include "trace/trace_sort.h"
@@ -19,6 +20,8 @@ static int by_start(const void *a, const void *b)
 
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
+	if (trace_is_phase(x->op) != trace_is_phase(y->op))
+		return trace_is_phase(x->op) ? -1 : 1;
 	if (x_marks != y_marks)
 		return x_marks ? -1 : 1;
 	return x->cpu_ns < y->cpu_ns ? -1 : x->cpu_ns > y->cpu_ns;
@@ -27,6 +30,8 @@ static int by_start(const void *a, const void *b)
 /* Few starts, so that many are the same. */
 static struct trace_record *make(size_t n, uint64_t starts)
 {
+	static const uint16_t ops[] = { TRACE_READ, TRACE_STEP, TRACE_READ,
+					TRACE_EPOCH, TRACE_READ };
 	struct trace_record *all = mem_array(n, sizeof(*all));
 	uint64_t state = 7;
 
@@ -34,7 +39,7 @@ static struct trace_record *make(size_t n, uint64_t starts)
 		state = state * UINT64_C(6364136223846793005) + 1;
 		all[i] = (struct trace_record){
 			.start_ns = (state >> 33) % starts,
-			.op = (state >> 20) % 5 ? TRACE_READ : TRACE_STEP,
+			.op = ops[(state >> 20) % ARRAY_LEN(ops)],
 			.cpu_ns = i,
 			.len_bytes = state,
 		};
