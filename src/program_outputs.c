@@ -11,6 +11,7 @@
 #include "ask/mlperf_check.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "import/dlio/dlio_summary.h"
 #include "report/json.h"
 #include "report/outputs.h"
@@ -28,8 +29,7 @@ void program_fini_outputs(struct program *p)
 {
 	struct mlgen_err told = { 0 };
 
-	prom_close(p->prom, &told);
-	p->prom = NULL;
+	prom_close(&p->prom, &told);
 	output_abandon(&p->text);
 	output_abandon(&p->json);
 	if (p->document)
@@ -41,12 +41,16 @@ void program_fini_outputs(struct program *p)
 	output_abandon(&p->rows);
 	csv_close(p->log);
 	tracefile_close(&p->trace);
-	for (size_t i = 0; p->logs && i < p->set.count; i++)
-		output_abandon(&p->logs[i]);
-	if (p->logs && p->logged_fd >= 0)
+	struct output *logs = p->logs;
+	for (size_t i = 0; logs && i < p->set.count; i++)
+		output_abandon(&logs[i]);
+	if (logs && p->logged_fd >= 0)
 		close(p->logged_fd);
-	mem_free(p->logs);
+	/* Whoever ends the program looks at them. */
+	signals_hold();
 	p->logs = NULL;
+	signals_release();
+	mem_free(logs);
 }
 
 int program_status(int status, int written)
@@ -62,7 +66,11 @@ int program_open_outputs(struct program *p, bool is_run, struct mlgen_err *err)
 	bool has_rows = !is_run && q && q->writes_log;
 
 	if (is_run && traced_is_logged(p->set.jobs, p->set.count)) {
-		p->logs = mem_array(p->set.count, sizeof(*p->logs));
+		struct output *logs = mem_array(p->set.count, sizeof(*logs));
+
+		signals_hold();
+		p->logs = logs;
+		signals_release();
 		p->logged_fd = -1;
 	}
 	const struct outputs o = { .text = &p->text,

@@ -84,8 +84,7 @@ static bool end_metrics(struct program *p, int status)
 
 	if (status != EXIT_INTERRUPTED)
 		prom_linger(p->prom);
-	int rc = prom_close(p->prom, &err);
-	p->prom = NULL;
+	int rc = prom_close(&p->prom, &err);
 	if (rc < 0)
 		log_error("%s", err.text);
 	return rc == 0;

@@ -38,6 +38,25 @@ static struct {
 	_Atomic int attention;
 } state;
 
+/* Held while somebody changes what `leave` reads, and by it for ever. */
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+void signals_hold(void)
+{
+	pthread_mutex_lock(&held);
+}
+
+void signals_release(void)
+{
+	pthread_mutex_unlock(&held);
+}
+
+static void leave_now(void)
+{
+	signals_hold();
+	state.leave(state.arg);
+}
+
 static sigset_t set_of(const int *list, size_t n)
 {
 	sigset_t set;
@@ -81,9 +100,9 @@ int signals_wait(const struct timespec *most)
 
 	/* Before it is counted: others would come to an end of their own. */
 	if (is_ending(sig) && atomic_load(&state.attention) == SIGNALS_UNSEEN)
-		state.leave(state.arg);
+		leave_now();
 	if (is_ending(sig) && atomic_fetch_add(&state.taken, 1) + 1 >= PATIENCE)
-		state.leave(state.arg);
+		leave_now();
 	return sig;
 }
 
@@ -120,7 +139,7 @@ static void *guard(void *arg)
 
 		is_late |= is_ending(sig);
 		if (is_over || (is_late && has_attention(SIGNALS_UNSEEN)))
-			state.leave(state.arg);
+			leave_now();
 	}
 	return NULL;
 }

@@ -42,6 +42,14 @@ int signals_wait(const struct timespec *most);
  * none of them ends the program. */
 int signals_next(const struct timespec *most, siginfo_t *info);
 
+/*
+ * What `leave` reads may be changed or freed between these two, on any thread;
+ * it waits until then. Nothing that can hang, and no wait for a signal, goes in
+ * between: a third signal would not end the program.
+ */
+void signals_hold(void);
+void signals_release(void);
+
 /* In a child before it calls execve: mask and dispositions as this program was
  * started with. */
 void signals_hand_down(void);

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/signals.h"
 #include "base/writeall.h"
 
 enum { STREAM_BUFFER_BYTES = 256 << 10 };
@@ -108,11 +109,19 @@ static int deliver(struct output *o)
 	return error ? error : closed;
 }
 
+/* Whoever ends the program looks at it (output_discard). */
+static void clear(struct output *o)
+{
+	signals_hold();
+	memset(o, 0, sizeof(*o));
+	signals_release();
+}
+
 int output_open(struct output *o, struct place *p, struct mlgen_err *err)
 {
 	int rc = 0;
 
-	memset(o, 0, sizeof(*o));
+	clear(o);
 	o->fd = p ? -1 : STDOUT_FILENO;
 	o->file.fd = -1;
 	o->to = open_memstream(&o->text, &o->bytes);
@@ -160,7 +169,7 @@ void output_abandon(struct output *o)
 	replace_abandon(&o->file);
 	free(o->text);
 	mem_free(o->path);
-	memset(o, 0, sizeof(*o));
+	clear(o);
 }
 
 void output_discard(struct output *o)

@@ -161,7 +161,6 @@ int prom_open(struct prom **out, const struct settings *set, const char *host,
 {
 	int rc = prom_check(set, err);
 
-	*out = NULL;
 	if (rc < 0 || (!set->metrics && !file))
 		return rc;
 	struct prom *p = mem_zalloc(sizeof(*p));
@@ -175,8 +174,9 @@ int prom_open(struct prom **out, const struct settings *set, const char *host,
 		rc = open_file(p, file, err);
 	if (rc < 0)
 		prom_free(p);
-	else
-		*out = p;
+	signals_hold();
+	*out = rc < 0 ? NULL : p;
+	signals_release();
 	return rc;
 }
 
@@ -214,8 +214,9 @@ void prom_linger(struct prom *p)
 	clock_leave(p->clock);
 }
 
-int prom_close(struct prom *p, struct mlgen_err *err)
+int prom_close(struct prom **at, struct mlgen_err *err)
 {
+	struct prom *p = *at;
 	int rc = 0;
 
 	if (!p)
@@ -228,6 +229,10 @@ int prom_close(struct prom *p, struct mlgen_err *err)
 	if (rc < 0)
 		mlgen_fail(err, rc, "metrics-file=%s: %s", p->set->metrics_file,
 			   strerror(-rc));
+	/* Whoever ends the program looks at it. */
+	signals_hold();
+	*at = NULL;
+	signals_release();
 	prom_free(p);
 	return rc;
 }

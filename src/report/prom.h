@@ -42,9 +42,9 @@ void prom_end(struct prom *p);
  * signal comes. */
 void prom_linger(struct prom *p);
 
-/* Write the file once more. 0, or -errno with err: it could not be written, then
- * or now, whichever is the last. */
-int prom_close(struct prom *p, struct mlgen_err *err);
+/* Write the file once more, and free *at, which is NULL then. 0, or -errno with
+ * err: it could not be written, then or now, whichever is the last. */
+int prom_close(struct prom **at, struct mlgen_err *err);
 
 /* From another thread, before the program ends at once: no half-written file is
  * left. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/signals.h"
 #include "trace/trace_iolog.h"
 #include "trace/trace_reader.h"
 
@@ -103,9 +104,13 @@ int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)
 		rc = place_lock(p, err);
 	if (rc < 0)
 		return rc;
-	*f = (struct tracefile){ .path = mem_strdup(p->given),
-				 .fd = p->fd,
-				 .made = is_new ? mem_strdup(p->path) : NULL };
+	struct tracefile opened = { .path = mem_strdup(p->given),
+				    .fd = p->fd,
+				    .made = is_new ? mem_strdup(p->path)
+						   : NULL };
+	signals_hold();
+	*f = opened;
+	signals_release();
 	p->fd = -1;
 	place_close(p);
 	return 0;
@@ -126,15 +131,19 @@ void tracefile_discard(const struct tracefile *f)
 
 int tracefile_close(struct tracefile *f)
 {
+	struct tracefile closed = *f;
 	int rc = 0;
 
 	if (!f->path)
 		return 0;
 	tracefile_discard(f);
-	if (close(f->fd) < 0)
-		rc = -errno;
-	mem_free(f->made);
-	mem_free(f->path);
+	/* Whoever ends the program looks at it. */
+	signals_hold();
 	*f = (struct tracefile){ 0 };
+	signals_release();
+	if (close(closed.fd) < 0)
+		rc = -errno;
+	mem_free(closed.made);
+	mem_free(closed.path);
 	return rc;
 }

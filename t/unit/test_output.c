@@ -10,9 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/replace.h"
+#include "base/signals.h"
 #include "report/output.h"
 #include "suites.h"
 #include "temp.h"
@@ -315,6 +317,38 @@ START_TEST(no_file_is_made_once_they_are_stopped)
 }
 END_TEST
 
+/* What the child changes, and whoever ends it looks at. */
+static _Atomic bool is_changing;
+
+static void leave(void *arg)
+{
+	(void)arg;
+	_exit(is_changing ? 1 : 0);
+}
+
+START_TEST(nobody_ends_the_program_while_an_output_is_changed)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	pid_t child = fork();
+	int status;
+
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		signals_begin(leave, NULL);
+		signals_hold();
+		is_changing = true;
+		kill(getpid(), SIGTERM);
+		nanosleep(&moment, NULL); /* the guard is there by now */
+		is_changing = false;
+		signals_release();
+		for (;;)
+			pause();
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+END_TEST
+
 Suite *suite_output(void)
 {
 	Suite *s = suite_create("output");
@@ -322,6 +356,7 @@ Suite *suite_output(void)
 
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, a_new_file_has_the_mode_of_the_umask);
+	tcase_add_test(t, nobody_ends_the_program_while_an_output_is_changed);
 	tcase_add_test(t, an_old_file_is_replaced_and_keeps_its_mode);
 	tcase_add_test(t, until_it_is_closed_the_old_file_is_there);
 	tcase_add_test(t, a_link_stays_and_its_target_is_replaced);
