@@ -2,10 +2,13 @@
 /* capture_strace.c - the way to record that needs no rights: strace, whose lines are read as they come. */
 #include "capture/capture.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,6 +74,40 @@ static int strace_follow(void *state, pid_t child, struct mlgen_err *err)
 				     err);
 }
 
+/* "flags:	0102001", in octal, of /proc/PID/fdinfo/FD. */
+static bool appends(pid_t pid, const char *fd)
+{
+	char path[64], line[128];
+	unsigned flags = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.16s", (int)pid, fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "flags: %o", &flags) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return flags & O_APPEND;
+}
+
+static void tell_descriptors(struct by_strace *s, pid_t pid)
+{
+	char path[32];
+	struct dirent *d;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	folder = opendir(path);
+	while (folder && (d = readdir(folder)))
+		if (d->d_name[0] != '.')
+			strace_reader_fd(s->reader, (uint32_t)pid,
+					 atoi(d->d_name),
+					 appends(pid, d->d_name));
+	if (folder)
+		closedir(folder);
+}
+
 /* strace does not say of what runs already which threads are of one process. */
 static void tell_tasks(struct by_strace *s, pid_t pid)
 {
@@ -89,6 +126,7 @@ static void tell_tasks(struct by_strace *s, pid_t pid)
 				   (uint32_t)pid,
 				   (uint32_t)capture_pid_parent(pid), line,
 				   n > 0 ? folder : NULL);
+	tell_descriptors(s, pid);
 	capture_pids_fini(&threads);
 	mem_free(line);
 }

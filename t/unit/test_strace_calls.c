@@ -350,6 +350,33 @@ START_TEST(threads_that_were_there_before_are_of_their_process)
 }
 END_TEST
 
+static void know_descriptors(struct strace_reader *r)
+{
+	strace_reader_task(r, 7, 7, 1, "logger", "/w");
+	strace_reader_fd(r, 7, 3, true);
+	strace_reader_fd(r, 7, 4, false);
+}
+
+#define SEEK_AND_WRITE(fd)                                                     \
+	"7 00:00:01 lseek(" fd "</w/a>, 0, SEEK_CUR) = 0 <0>\n"                \
+	"7 00:00:02 write(" fd "</w/a>, \"x\", 1) = 1 <0>\n"
+
+START_TEST(what_was_open_for_appends_writes_to_an_end_that_is_not_known)
+{
+	before = know_descriptors;
+	ROWS(SEEK_AND_WRITE("3"), "2" S ",0,7,7,,write,/w/a,,1,1,\n");
+	ROWS(SEEK_AND_WRITE("4"), "2" S ",0,7,7,,write,/w/a,0,1,1,\n");
+	ck_assert_uint_eq(m.tally.inexact, 0);
+	before = NULL;
+	/* Nobody says how it was opened. */
+	ROWS(SEEK_AND_WRITE("3"), "2" S ",0,7,7,,write,/w/a,0,1,1,\n");
+	ck_assert_uint_eq(m.tally.inexact, 1);
+	ROWS("7 00:00:00 fcntl(3</w/a>, F_GETFL) = 0x8401 (flags O_WRONLY|"
+	     "O_APPEND|O_LARGEFILE) <0>\n" SEEK_AND_WRITE("3"),
+	     "2" S ",0,7,7,,write,/w/a,,1,1,\n");
+}
+END_TEST
+
 START_TEST(a_fork_that_was_taken_for_another_is_put_right)
 {
 	/* Two in a fork at a time: the child of which is not known yet. */
@@ -391,6 +418,9 @@ Suite *suite_strace_calls(void)
 	tcase_add_test(c, requests_last_from_submission_to_completion);
 	tcase_add_test(c, a_thread_that_executes_becomes_its_process);
 	tcase_add_test(c, threads_that_were_there_before_are_of_their_process);
+	tcase_add_test(
+		c,
+		what_was_open_for_appends_writes_to_an_end_that_is_not_known);
 	tcase_add_test(c, a_fork_that_was_taken_for_another_is_put_right);
 	suite_add_tcase(s, c);
 	return s;

@@ -22,6 +22,9 @@ struct fdtable;
 struct fd_open {
 	uint32_t file; /* id of a name; 0 = it is no file of the trace */
 	bool appends;  /* O_APPEND: writes go to the end */
+	/* The open was not seen, and O_APPEND may be set: where it writes at
+	 * its position is inexact. */
+	bool may_append;
 	bool is_position_known;
 	bool is_shared; /* with somebody unseen: inexact from now on */
 	uint64_t position;

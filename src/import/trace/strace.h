@@ -27,6 +27,12 @@ void strace_reader_free(struct strace_reader *r); /* NULL is fine */
 void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid,
 			uint32_t parent, const char *command, const char *cwd);
 
+/* Likewise: process `pid` has the descriptor fd open, with O_APPEND or without.
+ * The log shows neither, and a position says nothing of where such a one
+ * writes. */
+void strace_reader_fd(struct strace_reader *r, uint32_t pid, int fd,
+		      bool appends);
+
 /*
  * One line of `bytes`, without its newline, which is written into. `line[bytes]`
  * has to be there, and is made 0. `file` is for messages, `lineno` from 1. 0, or

@@ -135,6 +135,12 @@ int strace_take_dup(struct strace_event *e)
 	return 0;
 }
 
+static void set_appends(struct fd_open *f, bool appends)
+{
+	f->appends = appends;
+	f->may_append = false;
+}
+
 int strace_take_fcntl(struct strace_event *e)
 {
 	struct strace_text what;
@@ -156,7 +162,9 @@ int strace_take_fcntl(struct strace_event *e)
 			e->r->fds, e->task->tid, ref.fd,
 			strace_text_has(e->call.all, "FD_CLOEXEC"));
 	else if (strace_text_is(what, "F_SETFL") && ref.open)
-		ref.open->appends = strace_text_has(e->call.all, "O_APPEND");
+		set_appends(ref.open, strace_text_has(e->call.all, "O_APPEND"));
+	else if (strace_text_is(what, "F_GETFL") && ref.open)
+		set_appends(ref.open, e->call.result & O_APPEND);
 	return 0;
 }
 

@@ -68,6 +68,13 @@ void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid,
 		strace_process_tell(r, p, TRACE_UNKNOWN);
 }
 
+void strace_reader_fd(struct strace_reader *r, uint32_t pid, int fd,
+		      bool appends)
+{
+	/* Its file is known by the first call that has it. */
+	fdtable_open(r->fds, pid, fd, 0, appends, false);
+}
+
 /* "flags=..." of clone, and of clone3 in {}. */
 static struct strace_text flags_of(struct strace_text args)
 {

@@ -65,14 +65,20 @@ static void set_seen(struct strace_event *e, struct strace_ref *ref,
 		     uint32_t file, bool is_char)
 {
 	uint32_t tag = is_char ? STRACE_TAG_CHAR : 0;
+	bool is_told, appends;
 
 	if (ref->open && ref->open->file == file)
 		return;
+	/* strace_reader_fd */
+	is_told = ref->open && !ref->open->file && !ref->open->may_append;
+	appends = is_told && ref->open->appends;
 	if (!ref->open)
 		ref->open = fdtable_open(e->r->fds, e->task->tid, ref->fd, file,
 					 false, false);
 	ref->open->file = file;
-	ref->open->appends = ref->open->is_position_known = false;
+	ref->open->appends = appends;
+	ref->open->may_append = !is_told;
+	ref->open->is_position_known = false;
 	ref->open->end = TRACE_UNKNOWN;
 	ref->open->tag = tag;
 }
