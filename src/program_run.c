@@ -172,7 +172,7 @@ static int open_shows(struct program *p, struct mlgen_err *err)
 
 	if (rc == 0)
 		rc = json_each_new(&p->each, &p->set, hosts_rank(p->hosts),
-				   err);
+				   hosts_total(p->hosts), err);
 	return rc < 0 ? rc : program_open_outputs(p, true, err);
 }
 

@@ -17,9 +17,15 @@
  */
 struct json_each;
 
-/* The directory is made where it is missing. 0, or -errno with err. */
+/*
+ * The directory is made where it is missing. Documents of ranks that this run,
+ * of this many processes, does not have are of a larger one before it: they are
+ * removed when the first one is written, since whoever reads all of them would
+ * add them up. A file by such a name that mlgen has not written is refused. 0,
+ * or -errno with err.
+ */
 int json_each_new(struct json_each **out, const struct jobset *set,
-		  unsigned rank, struct mlgen_err *err);
+		  unsigned rank, unsigned processes, struct mlgen_err *err);
 /* Of a run that goes on: its jobs are not complete in it. One at a time: while
  * one is written nothing is begun. NULL is fine. */
 void json_each_begin(struct json_each *e, struct run *run);

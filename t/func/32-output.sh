@@ -100,4 +100,26 @@ for closed in 0 1 2 "0 1 2" "1 2"; do
 	is "and the dataset is a dataset" "$(cat data/train/* | wc -c)" 8192
 done
 
+# ---- a document of each process ----
+
+each()
+{
+	"$MLGEN" --name=e --directory="$T/each-data" --format=raw --num_files=4 \
+		--sample_size=4k --ceiling=no --quiet --json-each=each
+}
+
+mkdir each
+exits "each process has a document" 0 each
+cp each/rank-0.json each/rank-1.json
+cp each/rank-0.json each/rank-12.json
+cp each/rank-0.json each/rank-1.json.old
+exits "in a directory that a larger run has used" 0 each
+is "from which its other documents are gone" "$(ls each | paste -sd' ' -)" \
+	"rank-0.json rank-1.json.old"
+echo '{"rank": 3}' >each/rank-3.json
+exits "what mlgen has not written is refused" 2 each
+like "and named" "$(cat err)" \
+	"^mlgen: json-each=each: rank-3\\.json is no document of mlgen's"
+ok "and stays" test -f each/rank-3.json
+
 done_testing
