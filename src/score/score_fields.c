@@ -26,7 +26,7 @@ static const struct mlgen_field part_fields[] = {
 	{ "limit", REAL(limit), .help = "The largest of threshold, chance and floor." },
 	{ "threshold", REAL(threshold), .help = "Of a job that is made from a trace." },
 	{ "preset_threshold", REAL(preset), .help = "Of a job that is made from a description: shown, and not required; null = there is none." },
-	{ "chance", REAL(chance), .help = "What two shuffled orders differ by, of m6 and m7; null = of others." },
+	{ "chance", REAL(chance), .help = "What figures of few events differ by, of m6 to m9: orders, blocks, times without an operation, steps; null = of others." },
 	{ "floor", REAL(floor), .help = "The largest distance of two real traces, times 1.5; null = there is only one, or none is known." },
 	{ "verdict", VERDICT(verdict), .help = "Whether the distance is within the limit." },
 	{ "unknown", TEXT(why), .help = "Why the distance is null; null = it is known." },

@@ -11,6 +11,10 @@
 /* Sizes of caches that miss ratios are compared at, in parts of what the real
  * trace read. */
 #define CACHES 10
+/* Times without an operation that chance makes more or less; of very few half of
+ * them at most, since a limit of all would be none. */
+#define IDLE_BY_CHANCE 2.
+#define IDLE_BY_CHANCE_MOST .5
 /* A correlation says something of so many seconds that vary so much. */
 #define SERIES_LEAST 30
 #define SERIES_VARIABILITY .2
@@ -42,11 +46,20 @@ static struct score_distance spread_w1_log2(const struct spread *a,
 	return apart(spread_pair_w1_log2(a, b), why);
 }
 
+/* The value at a share of n values is that at another one by chance: these are
+ * off by sqrt(share (1 - share) / n), and two are by sqrt(2) more off each other.
+ * Twice that is allowed, which chance exceeds in one of 20. */
 static struct score_distance spread_quantile(const struct spread *a,
 					     const struct spread *b,
 					     double share, const char *why)
 {
-	return apart(spread_pair_quantile(a, b, share), why);
+	struct score_distance d = apart(spread_pair_quantile(a, b, share), why);
+	double n = (double)u64_min(a->count, b->count);
+
+	if (n > 0)
+		d.at_least = spread_pair_quantile_around(
+			a, b, share, 2 * sqrt(2 * share * (1 - share) / n));
+	return d;
 }
 
 /* ---- M1 to M5: what was asked for ---- */
@@ -265,10 +278,19 @@ static struct score_distance think(const struct score_pair *p)
 		     "no time between the calls of a thread");
 }
 
+/* A time of about a millisecond is counted or not by chance, and so is one at an
+ * end of the phase: two of few are more than the threshold. */
 static struct score_distance idle_count(const struct score_pair *p)
 {
-	return bytes_apart(p->a->inflight.idle_count, p->b->inflight.idle_count,
-			   "storage was never idle for a millisecond");
+	struct score_distance d = bytes_apart(
+		p->a->inflight.idle_count, p->b->inflight.idle_count,
+		"storage was never idle for a millisecond");
+
+	if (p->a->inflight.idle_count)
+		d.at_least =
+			fmin(IDLE_BY_CHANCE / (double)p->a->inflight.idle_count,
+			     IDLE_BY_CHANCE_MOST);
+	return d;
 }
 
 static struct score_distance idle_time(const struct score_pair *p)

@@ -69,3 +69,26 @@ double spread_pair_quantile(const struct spread *a, const struct spread *b,
 	spread_pair_fini(&t);
 	return d;
 }
+
+/* The farther one of both sides. */
+static double around(const struct weighted *w, size_t count, double share,
+		     double off)
+{
+	double at = weighted_quantile(w, count, share);
+
+	return fmax(weighted_quantile(w, count, fmin(share + off, 1)) - at,
+		    at - weighted_quantile(w, count, fmax(share - off, 0)));
+}
+
+double spread_pair_quantile_around(const struct spread *a,
+				   const struct spread *b, double share,
+				   double off)
+{
+	struct spread_pair t = spread_pair_of(a, b);
+	double at = weighted_quantile(t.a, t.a_count, share);
+	double most = fmax(around(t.a, t.a_count, share, off),
+			   around(t.b, t.b_count, share, off));
+
+	spread_pair_fini(&t);
+	return at > 0 ? most / at : 0;
+}

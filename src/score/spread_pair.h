@@ -25,3 +25,8 @@ double spread_pair_ks(const struct spread *a, const struct spread *b);
 double spread_pair_w1_log2(const struct spread *a, const struct spread *b);
 double spread_pair_quantile(const struct spread *a, const struct spread *b,
 			    double share);
+/* How far values at `off` below and above that share are from the value there,
+ * in the distribution where they are farther, by the quantile of `a`. */
+double spread_pair_quantile_around(const struct spread *a,
+				   const struct spread *b, double share,
+				   double off);

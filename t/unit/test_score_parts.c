@@ -198,6 +198,56 @@ START_TEST(steps_are_apart_at_half_and_nearly_all)
 }
 END_TEST
 
+static void add_steps(struct profile_phase *p, uint64_t ns, unsigned count)
+{
+	while (count--)
+		spread_add(&p->steps, ns, 1);
+}
+
+/* Steps of 100, and one of 300 in the candidate: its 95th percentile of 17. */
+START_TEST(a_percentile_of_few_steps_varies_by_chance)
+{
+	struct score_distance d;
+
+	add_steps(&a, 100, 17);
+	add_steps(&b, 100, 16);
+	add_steps(&b, 300, 1);
+	d = look("step: p95");
+	ck_assert_double_eq_tol(d.value, 2, EXACT);
+	ck_assert_double_eq_tol(d.at_least, 2, EXACT);
+	ck_assert_double_eq_tol(look("step: p50").at_least, 0, EXACT);
+	/* Nearly all of a thousand are no chance. */
+	add_steps(&a, 100, 1000);
+	add_steps(&b, 300, 1000);
+	d = look("step: p95");
+	ck_assert_double_eq_tol(d.value, 2, EXACT);
+	ck_assert_double_eq_tol(d.at_least, 0, EXACT);
+}
+END_TEST
+
+START_TEST(one_time_more_of_few_is_chance)
+{
+	static const struct {
+		uint64_t real;
+		double at_least;
+	} rows[] = {
+		{ 0, 0 }, { 1, .5 }, { 3, .5 }, { 17, 2. / 17 }, { 1000, .002 }
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		a.inflight.idle_count = rows[i].real;
+		b.inflight.idle_count = rows[i].real + 1;
+		ck_assert_double_eq_tol(look("idle: times").at_least,
+					rows[i].at_least, EXACT);
+	}
+	a.inflight.idle_count = 17;
+	b.inflight.idle_count = 18;
+	ck_assert(look("idle: times").value < look("idle: times").at_least);
+	b.inflight.idle_count = 0;
+	ck_assert(look("idle: times").value > look("idle: times").at_least);
+}
+END_TEST
+
 START_TEST(times_between_calls_are_apart_by_a_part_of_their_mean)
 {
 	const char *none = "no time between the calls of a thread";
@@ -298,6 +348,8 @@ Suite *suite_score_parts(void)
 	tcase_add_loop_test(t, sizes_are_apart_by_their_powers_of_two, 0,
 			    ARRAY_LEN(logs));
 	tcase_add_test(t, steps_are_apart_at_half_and_nearly_all);
+	tcase_add_test(t, a_percentile_of_few_steps_varies_by_chance);
+	tcase_add_test(t, one_time_more_of_few_is_chance);
 	tcase_add_test(t,
 		       times_between_calls_are_apart_by_a_part_of_their_mean);
 	tcase_add_test(t, thresholds_are_those_of_the_manual);
