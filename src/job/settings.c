@@ -117,7 +117,8 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Write a JSON document to this file beside the report." },
 	{ "json-each", MLGEN_F_STR(struct settings, json_each), .group = "Output",
 	  .help = "Into this directory, a JSON document of each process, rank-N.json.\n"
-		  "It is replaced after each epoch, of those within a second after the last, and is marked as not complete until the run is over: what a host came to that others miss is in it." },
+		  "It is replaced after each epoch, of those within a second after the last, and is marked as not complete until the run is over: what a host came to that others miss is in it.\n"
+		  "Documents of a larger run before, of ranks that this one does not have, are removed." },
 	{ "html", MLGEN_F_STR(struct settings, html), .group = "Output",
 	  .help = "Write a page to this file: what the JSON document has, as charts and tables, in one file for any browser.\n"
 		  "It has the run over time, as with --series." },
