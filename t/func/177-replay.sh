@@ -190,4 +190,14 @@ run again.mlt --name=there --replay_trace=train.mlt --replay_files=traced \
 is "what is only read is read where it is" \
 	"$(json run.json jobs.0.io.replay.redirected jobs.0.io.errors)" "0 0"
 not_ok "and nothing is made" test -e aside2
+
+# ---- appends that the trace has no offset of ----
+
+printf '%s\n' start_ns,op,file,offset,bytes,result 0,open,/log,,577,3 \
+	10,write,/log,,4096,4096 20,read,/log,0,4096,4096 >append.csv
+"$MLGEN" --import=csv append.csv --trace=append.mlt >out 2>&1
+exits "a read of what was appended fails" 1 "$MLGEN" --name=a \
+	--replay_trace=append.mlt --directory="$T/appended" --replay_time=asap
+like "by what the replay left out, not by others" "$(cat out err)" \
+	'read at 0: behind the end of the file; writes of which the trace does not know the offset'
 done_testing

@@ -390,7 +390,8 @@ uint64_t fd_open_advance(struct fd_open *f, uint32_t tid, uint64_t start_ns,
 		return TRACE_UNKNOWN;
 	}
 	*flags |= TRACE_OFF_INFERRED;
-	if (f->is_shared || (is_write && f->may_append) || (f->last_tid != tid && f->last_end_ns > start_ns))
+	if (f->is_shared || (is_write && f->may_append) ||
+	    (f->last_tid != tid && f->last_end_ns > start_ns))
 		*flags |= TRACE_OFF_INEXACT;
 	if (bytes || !is_to_end) {
 		f->position = at + bytes;

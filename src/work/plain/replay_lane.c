@@ -134,7 +134,19 @@ static void replay_fini_lane(struct stream *s)
 	s->own = NULL;
 }
 
+static const char *replay_why_short(const struct stream *s)
+{
+	const struct replay_shared *all = s->all->own;
+
+	return all->ops->left_writes
+		       ? "writes of which the trace does not know the offset, "
+			 "such as appends, were left out, and may have made it "
+			 "that long"
+		       : "";
+}
+
 const struct stream_kind stream_replay = {
+	.why_short = replay_why_short,
 	.set_up = replay_set_up,
 	.run = replay_run,
 	.close_files = replay_close_files,

@@ -20,6 +20,7 @@ enum replay_left {
 
 struct replay_left_counts {
 	uint64_t count[LEFT_REASONS];
+	uint64_t writes; /* of LEFT_NO_OFFSET: files are shorter without them */
 };
 
 /* "12 getdents, 3 without an offset"; "" where there is none. The sum. */

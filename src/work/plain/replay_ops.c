@@ -463,6 +463,7 @@ int replay_ops_read(struct replay_ops *o, struct replay_files *files,
 	o->most_open = replay_opened_most(&x.opened);
 	o->left_operations =
 		replay_left_put(&x.left, o->left_out, sizeof(o->left_out));
+	o->left_writes = x.left.writes;
 	reading_fini(&x);
 	if (rc < 0)
 		replay_ops_fini(o);

@@ -67,7 +67,8 @@ struct replay_ops {
 	uint64_t align_bytes;    /* what their offsets and lengths divide by */
 	bool was_incomplete;     /* the trace lost something, or has no end */
 	uint64_t left_operations;
-	char left_out[256]; /* as replay_result has it */
+	uint64_t left_writes; /* of them, that have no offset */
+	char left_out[256];   /* as replay_result has it */
 	/* Asked for, over the time of the trace at replay_speed. */
 	double slice_seconds;
 	struct replay_slice slices[REPLAY_SLICES];

@@ -81,6 +81,9 @@ int replay_take(struct replay_op *op, const struct trace_record *r,
 
 	if (why)
 		left->count[why - 1]++;
+	if (why == LEFT_NO_OFFSET + 1 &&
+	    (r->op == TRACE_WRITE || r->op == TRACE_ALLOCATE))
+		left->writes++;
 	if (!row->op || why)
 		return 0;
 	*op = (struct replay_op){ .op = (uint8_t)(row->op - 1),

@@ -105,13 +105,21 @@ static void describe_end(const struct stream *s, const struct io_op *op,
 {
 	const struct mlgen_io *io = &op->io;
 	char end[32] = "behind the end of the file";
+	const char *why = "";
 
 	if (op->done_bytes)
 		snprintf(end, sizeof(end), "it ends at %" PRIu64,
 			 io->off + op->done_bytes);
-	mlgen_fail(err, -ENODATA,
-		   "%s: read at %" PRIu64 ": %s; it was truncated while %s ran",
-		   io->file->path, io->off, end, s->all->job->name);
+	if (s->all->kind->why_short)
+		why = s->all->kind->why_short(s);
+	if (*why)
+		mlgen_fail(err, -ENODATA, "%s: read at %" PRIu64 ": %s; %s",
+			   io->file->path, io->off, end, why);
+	else
+		mlgen_fail(err, -ENODATA,
+			   "%s: read at %" PRIu64
+			   ": %s; it was truncated while %s ran",
+			   io->file->path, io->off, end, s->all->job->name);
 }
 
 /* What the error itself does not tell; "" = it tells all. */

@@ -26,6 +26,9 @@ struct stream_kind {
 	void (*run)(struct stream *s);
 	void (*close_files)(struct stream *s);
 	void (*fini)(struct stream *s); /* after join */
+	/* Why a file may be shorter than a read expects, though nobody has
+	 * truncated it: "" = for no such reason. NULL = there never is one. */
+	const char *(*why_short)(const struct stream *s);
 };
 
 /* Set up by streams_init, its threads by streams_start; a zeroed one is fine
@@ -37,7 +40,8 @@ struct streams {
 	const struct iofiles *files;
 	const struct placement *place; /* set before streams_start */
 	const struct traced *traced;   /* the same; NULL = there is no trace */
-	struct worker_list *workers;   /* for their threads to join; NULL = none */
+	struct worker_list
+		*workers; /* for their threads to join; NULL = none */
 	struct mlgen_engine_job engine_job;
 	struct clock *clock;
 	struct failure *failure;
