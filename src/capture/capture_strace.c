@@ -102,7 +102,7 @@ static void tell_descriptors(struct by_strace *s, pid_t pid)
 	while (folder && (d = readdir(folder)))
 		if (d->d_name[0] != '.')
 			strace_reader_fd(s->reader, (uint32_t)pid,
-					 atoi(d->d_name),
+					 (int)strtol(d->d_name, NULL, 10),
 					 appends(pid, d->d_name));
 	if (folder)
 		closedir(folder);
