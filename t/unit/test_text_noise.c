@@ -80,11 +80,13 @@ START_TEST(threads_on_one_cpu_are_told)
 	w.result.thread_cpu.workers_seconds = 6;
 	w.result.thread_cpu.workers_waited_seconds = 6;
 	put_noise(&w);
-	check_text(&w,
-		   "noise              its threads were ready to run and had no "
-		   "CPU 50.0% of the time,\n"
-		   "                   while CPUs were 52.0% busy: the kernel kept "
-		   "them on the same ones\n");
+	check_text(
+		&w,
+		"noise              its threads were ready to run and had no "
+		"CPU 50.0% of the time,\n"
+		"                   while CPUs were 52.0% busy: the kernel "
+		"kept "
+		"them on the same ones\n");
 	buf_fini(&w.out);
 	w.out = (struct buf){ 0 };
 	w.result.host.cpu_percent = 98;
