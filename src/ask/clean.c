@@ -218,7 +218,8 @@ int ask_clean(const struct ask *a)
 		return status;
 	if (status != EXIT_RAN) {
 		if (a->set->file_count > 1)
-			log_error("clean: nothing was removed from any of the %zu "
+			log_error("clean: nothing was removed from any of the "
+				  "%zu "
 				  "directories",
 				  a->set->file_count);
 		return status;

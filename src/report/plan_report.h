@@ -126,13 +126,13 @@ struct plan_report {
 	struct plan_calls calls_per_sample;
 	struct sizes read_sizes; /* of the samples looked at */
 	double io_bytes_per_sample;
-	struct memneed need;      /* estimate of mlgen's own memory */
-	uint64_t program_bytes;   /* in use, of that, and at rest; of the
+	struct memneed need;    /* estimate of mlgen's own memory */
+	uint64_t program_bytes; /* in use, of that, and at rest; of the
 				     host that has most */
-	double framework_bytes;   /* what the framework would hold */
-	double held_bytes;        /* with hold_samples, beside program_bytes */
+	double framework_bytes; /* what the framework would hold */
+	double held_bytes;      /* with hold_samples, beside program_bytes */
 	uint64_t cache_stored_bytes; /* of the data set in a cache tier */
-	double cache_state_bytes; /* bookkeeping of a cache tier, in there */
+	double cache_state_bytes;    /* bookkeeping of a cache tier, in there */
 
 	struct metric_list checks;   /* struct plan_check */
 	struct metric_list blockers; /* those that are PLAN_FAIL, borrowed */

@@ -48,9 +48,8 @@ static void merge_thread_cpu(struct thread_cpu_result *to,
 {
 	to->workers_seconds =
 		merge_sum_of(to->workers_seconds, from->workers_seconds);
-	to->workers_waited_seconds =
-		merge_sum_of(to->workers_waited_seconds,
-			     from->workers_waited_seconds);
+	to->workers_waited_seconds = merge_sum_of(to->workers_waited_seconds,
+						  from->workers_waited_seconds);
 	to->accelerators_seconds = merge_sum_of(to->accelerators_seconds,
 						from->accelerators_seconds);
 	marks_other_cpu(to, both);

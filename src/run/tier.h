@@ -42,8 +42,8 @@ struct tier_config {
 	const void *weights;
 	struct mlgen_engine_job *engine_job; /* the loaders' */
 	const struct placement *place;
-	const struct traced *traced; /* NULL = there is no trace */
-	struct worker_list *workers; /* for its threads to join; NULL = none */
+	const struct traced *traced;  /* NULL = there is no trace */
+	struct worker_list *workers;  /* for its threads to join; NULL = none */
 	const _Atomic bool *counting; /* ramp_time is over; NULL = always */
 	struct stop *stop;
 	struct tier_peers *peers; /* NULL = nobody else has a part of it */

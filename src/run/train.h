@@ -122,7 +122,7 @@ struct rank {
 	pthread_mutex_t books;
 	struct rank_count left_out;
 	struct hist *left_out_stall; /* NULL = there is no ramp_time */
-	struct trace_ring *trace; /* NULL = there is no trace */
+	struct trace_ring *trace;    /* NULL = there is no trace */
 	/* Compute on samples that were delivered. */
 	uint64_t counted_steps, counted_compute_ns, counted_wall_ns;
 	bool counts;      /* past ramp_time */

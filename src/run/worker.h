@@ -91,8 +91,8 @@ struct worker_config {
 	const struct traced *traced;  /* NULL = there is no trace */
 	char role[TRACED_ROLE_BYTES]; /* ... for that */
 	struct worker_list *list;     /* to join; NULL = none */
-	bool has_ramp; /* it will forget what it counts at first */
-	struct io_config io;          /* `stat` and `trace` are the worker's */
+	bool has_ramp;       /* it will forget what it counts at first */
+	struct io_config io; /* `stat` and `trace` are the worker's */
 };
 
 /* On the right CPUs, then io_new: buffers lie on the node that touches them

@@ -14,7 +14,8 @@
 /* CPU and faults of one thread. */
 struct usage {
 	uint64_t user_ns, system_ns;
-	uint64_t waited_ns; /* ready to run, without a CPU; 0 also where unknown */
+	uint64_t
+		waited_ns; /* ready to run, without a CPU; 0 also where unknown */
 	uint64_t context_switches, major_faults, minor_faults;
 };
 

@@ -182,8 +182,7 @@ static void collect_thread_cpu(struct thread_cpu_result *t,
 {
 	collect_worker_cpu(t, &s->total.usage);
 	if (!s->job->read_threads)
-		t->workers_seconds = t->workers_waited_seconds =
-			(double)NAN;
+		t->workers_seconds = t->workers_waited_seconds = (double)NAN;
 	t->accelerators_seconds =
 		rank_collect_cpu_seconds(s->train.ranks, s->job->accelerators);
 }
