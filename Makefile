@@ -114,7 +114,7 @@ $(PROGRAM) $(B)/unit-tests $(B)/manlists $(B)/golden/mlgen $(BENCH) $(TOOLS):
 $(B)/t/unit/headers.h.gch: t/unit/headers.h $(B)/flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)cp $< $(@:.gch=)
+	$(Q)echo '#include "$(abspath $<)"' >$(@:.gch=)
 	$(Q)$(CC) $(COMPILE) -x c-header -o $@ $(@:.gch=)
 
 $(JOBS_LINK):
