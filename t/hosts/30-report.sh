@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 30-report.sh - what several hosts do is one data set, one report and one exit status.
+# On disk: direct=1 is tried, or what a page cache and a disk do.
 # Sleeps: launchers take a second to start.
 . "$(dirname "$0")/rig.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 31-checkpoints.sh - several hosts save one checkpoint together, in one directory with one manifest, and restore it.
+# On disk: direct=1 is tried, or what a page cache and a disk do.
 . "$(dirname "$0")/rig.sh"
 
 hosts_up 2

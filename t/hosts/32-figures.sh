@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 32-figures.sh - what is said of each host, of the slow one, and of all: hosts=, MLPerf's windows, --json-each, groups.
+# On disk: direct=1 is tried, or what a page cache and a disk do.
 . "$(dirname "$0")/rig.sh"
 
 hosts_up 2

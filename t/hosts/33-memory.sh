@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 33-memory.sh - memory_limit= and drop_caches= of two processes on each of two hosts: they share what a host may take, and start with nothing in its cache.
+# On disk: direct=1 is tried, or what a page cache and a disk do.
 # Sleeps: launchers take a second to start.
 . "$(dirname "$0")/rig.sh"
 . "$TOP/t/func/runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 34-cache.sh - one cache of all processes: it decides as one process does, and its samples go from one to the other.
+# On disk: the test uses direct=1 or measures what storage does.
 # Sleeps: launchers take a second to start, and a job has to run before one of it is killed.
 . "$(dirname "$0")/rig.sh"
 

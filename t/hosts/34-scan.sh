@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # 34-scan.sh - files that are there are looked for by one process, and all others read what it has found.
+# On disk: direct=1 is tried, or what a page cache and a disk do.
 . "$(dirname "$0")/rig.sh"
 . "$TOP/t/func/runs.sh"
 . "$TOP/t/hosts/same.sh"

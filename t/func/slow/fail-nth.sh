@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # fail-nth.sh - every operation of every engine fails once, in many kinds of jobs.
+# On disk: the test uses direct=1 or measures what storage does.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # hung-mount.sh - what hangs for ten seconds shows in the status line, by its path.
+# On disk: the test uses direct=1 or measures what storage does.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

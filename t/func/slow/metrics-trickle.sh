@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # metrics-trickle.sh - clients that send a byte a second keep nobody else from a page for longer than ten seconds.
+# On disk: the test uses direct=1 or measures what storage does.
 # Sleeps: that is what they do.
 
 . "$(dirname "$0")/../tap.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # quickstart.sh - what the README's second command runs, as it is.
+# On disk: the test uses direct=1 or measures what storage does.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

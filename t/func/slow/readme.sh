@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # readme.sh - the journeys of README, by its own commands: they run, and print what it says.
+# On disk: the test uses direct=1 or measures what storage does.
 #
 # Two commands, a taste, how many accelerators, a sweep. 5 GB and ten minutes.
 # Directories of README are below this script's own; all else is word for word.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tier-throttled.sh - a tier on a disk of its own, before one that is held at a rate: bytes are those of the devices, AU that of arithmetic.
+# On disk: the test uses direct=1 or measures what storage does.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # unet3d.sh - unet3d.job on 28 files of 16 MiB, through the page cache and past it.
+# On disk: the test uses direct=1 or measures what storage does.
 
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../runs.sh"
