@@ -362,7 +362,7 @@ static int look_iend(struct look *l, uint64_t off, uint64_t *bytes)
 /* Readers stop at IEND, whatever others have appended. */
 static int look_end(struct look *l, uint64_t off)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	int r = look_iend(l, l->file_bytes - PNG_END_BYTES, &bytes);
 
 	for (unsigned i = 0; r == 0 && i < CHUNKS_TO_END; i++) {
