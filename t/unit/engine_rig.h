@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -38,16 +40,24 @@ static inline unsigned char rig_byte(uint64_t off)
 	return (unsigned char)((off * 31 + off / 4096 * 7) % 251);
 }
 
-/* rig_byte of all offsets up to `bytes`, made once. */
+/* rig_byte of all offsets up to `bytes`, made once; whoever asks may have threads. */
 static inline const unsigned char *rig_content(uint64_t bytes)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static unsigned char *made;
-	static uint64_t made_bytes;
+	static uint64_t made_bytes, room;
 
-	if (bytes > made_bytes)
-		made = mem_realloc(made, bytes);
+	pthread_mutex_lock(&lock);
+	if (!made) {
+		room = UINT64_C(64) << 20;
+		made = mmap(NULL, room, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		ck_assert(made != MAP_FAILED);
+	}
+	ck_assert_uint_le(bytes, room);
 	for (; made_bytes < bytes; made_bytes++)
 		made[made_bytes] = rig_byte(made_bytes);
+	pthread_mutex_unlock(&lock);
 	return made;
 }
 
