@@ -70,10 +70,10 @@ int worker_open(struct worker *w, const struct worker_config *cfg,
 	const char *cpus = cfg->place ? cfg->place->loader_cpus : NULL;
 	int rc = cpus ? host_set_cpus(cpus, true, err) : 0;
 
-	if (cfg->list && !w->is_listed)
-		join(cfg->list, w);
 	if (cfg->has_ramp && !w->left_out.sample)
 		opstat_init(&w->left_out);
+	if (cfg->list && !w->is_listed)
+		join(cfg->list, w);
 	own_descriptors(cfg->io.job);
 	io_cfg.stat = &w->stat;
 	w->trace = traced_ring(cfg->traced, cfg->role,
