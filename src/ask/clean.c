@@ -205,7 +205,7 @@ static int each_directory(const struct ask *a, const struct clean *as,
 	return status;
 }
 
-/* With --yes all directories are looked at before anything is removed from one. */
+/* All directories are looked at before --yes removes anything from one of them. */
 int ask_clean(const struct ask *a)
 {
 	const struct settings *set = &a->set->settings;

@@ -156,7 +156,7 @@ static int read_head(struct twins *t, struct look *index)
 	return 0;
 }
 
-/* One file is both. */
+/* Megatron keeps offsets and sizes in one file, which is opened for each. */
 static int open_megatron(struct twins *t)
 {
 	int r;

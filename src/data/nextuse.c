@@ -139,7 +139,7 @@ static void visit_this(struct nextuse *n, uint32_t *last, uint64_t index)
 	*last = (uint32_t)n->count;
 }
 
-/* In the following ones: the first of a unit closes what is open. */
+/* The first access of a unit in a following epoch closes what is open. */
 static void visit_following(struct nextuse *n, uint32_t *last, uint64_t index)
 {
 	close_last(n, last, index);
@@ -154,7 +154,7 @@ static void visit_first(struct nextuse *n, uint32_t *last, uint64_t index)
 		*last = (uint32_t)index + 1;
 }
 
-/* From `epoch` on, which begins at `index`, while there are open units. */
+/* Walk the epochs from `epoch` on, which begins at `index`, while there are open units. */
 static void walk_on(struct nextuse *n, uint64_t epoch, uint64_t index,
 		    visit_fn *visit)
 {

@@ -102,7 +102,7 @@ void rank_look_for_hope(struct rank *r, uint64_t epoch)
 	atomic_fetch_add(&r->train->hopeless, 1);
 }
 
-/* Those that a running job shows (train_look). */
+/* Keep the counters that a running job shows (train_look). */
 static void leave_out(struct rank *r)
 {
 	struct rank_count *to = &r->left_out, *from = &r->count;

@@ -80,7 +80,7 @@ void rank_collect_slowest(struct slowest_rank *out, const struct rank *ranks,
 		n++;
 	}
 	qsort(means, n, sizeof(*means), rank_by_value);
-	/* Of an even number the lower one: of two, the slow one has no part in it. */
+	/* The lower one of two middles is taken: of two means, the slow one has no part in it. */
 	if (n > 0)
 		out->stall_median_ns = means[(n - 1) / 2];
 	mem_free(means);

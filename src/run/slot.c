@@ -146,7 +146,7 @@ void slot_look_moved(struct worker *w, struct live *live)
 	pthread_mutex_unlock(&w->books);
 }
 
-/* By a clock that all workers share: their time is so many clocks. */
+/* All workers share a clock, so their time is that of the clock, once for each. */
 static void look_at(struct worker *w, struct live *live)
 {
 	const struct io *io = atomic_load(&w->io);
@@ -209,7 +209,7 @@ void slot_each_call(struct slot *s, uint64_t now_ns, slot_tell *tell, void *arg)
 		return;
 	for (w = first_of(s); w; w = w->next)
 		tell_worker(&t, w);
-	/* Those of a training's checkpoints are in no list. */
+	/* Savers of a training are in no list of workers. */
 	for (uint64_t i = 0;
 	     s->train.saver && (w = saver_worker(s->train.saver, i)); i++)
 		tell_worker(&t, w);

@@ -125,7 +125,7 @@ uint64_t slot_worker_ios(const struct worker *w, unsigned direction);
 
 /* Add what a worker has moved, with its latencies. */
 void slot_look_moved(struct worker *w, struct live *live);
-/* That of all its workers, with their time and errors, and what any of them has had
+/* Adds that of all its workers, with their time and errors, and what any of them has had
  * under way longest, into live->oldest. */
 void slot_look_at_workers(const struct slot *s, struct live *live);
 

@@ -17,7 +17,7 @@ struct tier_server;
 /* 0, or -errno with err. */
 int tier_server_start(struct tier_server **out, struct tier_cache *c,
 		      const struct tier_peers *peers, struct mlgen_err *err);
-/* Its threads are joined: 0, or -errno with err, what one of them has met. */
+/* Joins the threads: 0, or -errno with err, what one of them has met. */
 int tier_server_end(struct tier_server *s, struct mlgen_err *err);
-/* What they have counted goes, too; NULL is fine. */
+/* Frees the server with what its threads have counted; NULL is fine. */
 void tier_server_free(struct tier_server *s);

@@ -38,7 +38,7 @@ int tier_thread_join(struct tier_thread *t, struct mlgen_err *err);
 /* After it was joined, or never started. */
 void tier_thread_fini(struct tier_thread *t);
 
-/* By `work`, before each unit: what it moves from here on counts if ramp_time is over. */
+/* Called by `work` before each unit: what it moves from here on counts if ramp_time is over. */
 void tier_thread_begin(struct tier_thread *t);
 
 /* By `work`: the extent that it has begun is done. 0, or -errno with thread->err,

@@ -56,7 +56,7 @@ struct worker {
 	size_t ended_count, ended_room;
 	struct worker *next; /* in its struct worker_list */
 	bool is_listed;
-	/* It works beside those whose time is reported: only what it moves counts. */
+	/* The thread helps those whose time is reported: only what it moves counts. */
 	bool is_helper;
 	struct trace_ring *trace; /* from worker_open to worker_close; NULL */
 	bool counts;              /* past ramp_time */
