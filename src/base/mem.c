@@ -102,14 +102,24 @@ void mem_replace(char **p, const char *s)
 	*p = copy;
 }
 
-void mem_give_back(void *at, size_t bytes)
+void mem_renew(void *at, size_t bytes, enum mem_pages pages)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t skip = (page - (uintptr_t)at % page) % page;
+	size_t skip = (page - (uintptr_t)at % page) % page, whole;
 
-	if (bytes > skip && bytes - skip >= page)
-		(void)madvise((char *)at + skip, (bytes - skip) / page * page,
-			      MADV_DONTNEED);
+	if (bytes <= skip || bytes - skip < page)
+		return;
+	whole = (bytes - skip) / page * page;
+	(void)madvise((char *)at + skip, whole, MADV_DONTNEED);
+	if (pages != MEM_PAGES_AS_BEFORE)
+		(void)madvise((char *)at + skip, whole,
+			      pages == MEM_PAGES_HUGE ? MADV_HUGEPAGE
+						      : MADV_NOHUGEPAGE);
+}
+
+void mem_give_back(void *at, size_t bytes)
+{
+	mem_renew(at, bytes, MEM_PAGES_AS_BEFORE);
 }
 
 size_t mem_huge_page_bytes(void)

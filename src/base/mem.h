@@ -70,5 +70,10 @@ void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind);
  * pages. */
 void mem_give_back(void *at, size_t bytes);
 
+/* The same, and of what pages it is to be when it comes into use anew: of huge ones
+ * where the kernel has some (MADV_HUGEPAGE), of none, or as it was. */
+enum mem_pages { MEM_PAGES_AS_BEFORE, MEM_PAGES_SMALL, MEM_PAGES_HUGE };
+void mem_renew(void *at, size_t bytes, enum mem_pages pages);
+
 /* Of the host's default huge page (Hugepagesize of /proc/meminfo); 0 = none. */
 size_t mem_huge_page_bytes(void);

@@ -80,6 +80,7 @@ struct format {
 	 * framework reads it so, and job_check refuses. */
 	const struct plan_kind *framework[2];
 	const char *reader; /* whose calls these are: "NumPy" */
+	bool is_array;      /* what that returns is an array of NumPy */
 	/* Optional, where samples are all of one size: bytes of one that are
 	 * asked for, as declared; NULL = all. */
 	uint64_t (*read_bytes)(const struct dataset *ds);

@@ -88,6 +88,7 @@ const struct format format_hdf5 = {
 	/* There is no O_DIRECT in h5py. */
 	.framework = { &plan_hdf5, NULL },
 	.reader = "h5py",
+	.is_array = true,
 	.look = hdf5_look,
 	.found_range = hdf5_found_range,
 };

@@ -147,6 +147,7 @@ const struct format format_npy = {
 	.write_next = npy_write_next,
 	.framework = { &plan_npy, &plan_npy_direct },
 	.reader = "NumPy",
+	.is_array = true,
 	.look = npy_look,
 	.found_range = npy_found_range,
 };

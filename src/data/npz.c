@@ -356,6 +356,7 @@ const struct format format_npz = {
 	.write_next = npz_write_next,
 	.framework = { &plan_numpy, &plan_whole_file },
 	.reader = "NumPy",
+	.is_array = true,
 	.look = npz_look,
 	.found_range = npz_found_range,
 };

@@ -89,6 +89,7 @@ static void say_fresh(struct pipeline *f, const struct fresh_reads *r,
 {
 	double bytes = 0, slow = 0, ns = 0;
 	char text[UNITS_TEXT_BYTES];
+	uint64_t least;
 
 	for (size_t i = first; i < r->count; i++) {
 		bytes += (double)r->at[i].bytes;
@@ -97,7 +98,10 @@ static void say_fresh(struct pipeline *f, const struct fresh_reads *r,
 	}
 	if (r->count - first < READS_LEAST || slow * 100 < SLOW_PERCENT * bytes)
 		return;
-	snprintf(text, sizeof(text), "%" PRIu64, r->at[first].bytes);
+	/* What is slow each time does not move as malloc's threshold would. */
+	least = r->at[first].bytes;
+	snprintf(text, sizeof(text), "%" PRIu64,
+		 least - (least == JOB_MALLOC_MAPS_BYTES));
 	jobsection_say(f->to, DISTIL_LIKELY, "fresh_memory", text,
 		       "reads of so many bytes and more take %.1f ns of CPU a "
 		       "byte, and no copying does: memory that is new each "

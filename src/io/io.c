@@ -357,12 +357,13 @@ static int turn(struct io *io, struct reaping *r)
 	return io->error;
 }
 
-void io_give_back(struct io *io, const struct io_op *op)
+void io_give_back(struct io *io, const struct io_op *op, enum mem_pages pages)
 {
-	mem_give_back(iobuf_at(&io->buf, op),
-		      (size_t)(op->want_bytes < io->buf.span_bytes
-				       ? op->want_bytes
-				       : io->buf.span_bytes));
+	mem_renew(iobuf_at(&io->buf, op),
+		  (size_t)(op->want_bytes < io->buf.span_bytes
+				   ? op->want_bytes
+				   : io->buf.span_bytes),
+		  pages);
 	io_wake(io);
 }
 

@@ -122,7 +122,7 @@ void *io_buffer(struct io *io, size_t *bytes);
 
 /* What a READ into the buffer, which was given back, has touched of it comes into
  * use anew with the next one. Not of huge pages. */
-void io_give_back(struct io *io, const struct io_op *op);
+void io_give_back(struct io *io, const struct io_op *op, enum mem_pages pages);
 
 /*
  * Start one operation; at most iodepth may be under way. result is in

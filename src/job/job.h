@@ -123,10 +123,16 @@ struct job_kept {
 	bool has_told[2]; /* what is to be noted of a scan; by its part */
 };
 
-/* Validated as a whole, immutable once loaded. Times are ns, sizes bytes. */
 /* Of checkpoint_archive, with its end. */
 enum { JOB_ARCHIVE_BYTES = 32 };
 
+/* From so many bytes on, and up to so many, what glibc's malloc maps moves its
+ * threshold up when it is freed (M_MMAP_THRESHOLD, mallopt(3)): from then on memory
+ * of that size is kept and taken again. */
+#define JOB_MALLOC_MAPS_BYTES (UINT64_C(128) << 10)
+#define JOB_MALLOC_MAPS_MAX_BYTES (UINT64_C(32) << 20)
+
+/* Validated as a whole, immutable once loaded. Times are ns, sizes bytes. */
 struct job {
 	char *name; /* of the section */
 

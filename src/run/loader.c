@@ -377,7 +377,8 @@ static int open_io(struct loader *l, struct mlgen_err *err)
 	reader_free(l->reader);
 	l->reader = reader_new(l->worker.io, &l->worker.stat,
 			       job_samples_at_once(t->job), depth);
-	reader_fresh(l->reader, t->job->fresh_memory);
+	reader_fresh(l->reader, t->job->fresh_memory,
+		     t->dataset->format->is_array);
 	rc = loader_open_decoding(l, err);
 	return rc == 0 && t->tier ? open_tier(l, err) : rc;
 }

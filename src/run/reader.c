@@ -34,7 +34,7 @@ struct reader *reader_new(struct io *io, struct opstat *stat, unsigned tasks,
 			      .task_count = tasks,
 			      .op_count = ops,
 			      .depth = iodepth,
-			      .fresh_bytes = UINT64_MAX };
+			      .fresh.from_bytes = UINT64_MAX };
 	r->can_chain =
 		io_can_link(io) && ops >= iodepth + (CHAIN_OPS - 1) * tasks;
 	r->last_finished = &r->finished;
@@ -64,11 +64,6 @@ void reader_decode_with(struct reader *r, reader_decode *decode, void *arg)
 	r->decode = decode;
 	r->decode_arg = arg;
 	r->can_chain = false;
-}
-
-void reader_fresh(struct reader *r, uint64_t bytes)
-{
-	r->fresh_bytes = bytes ? bytes : UINT64_MAX;
 }
 
 void reader_free(struct reader *r)

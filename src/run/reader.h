@@ -64,8 +64,10 @@ typedef void reader_decode(void *arg, const struct read_task *task,
 void reader_decode_with(struct reader *r, reader_decode *decode, void *arg);
 
 /* From now on a read of at least so many bytes goes into memory that nobody has
- * touched yet (fresh_memory), whose io `gives_back`; 0 = none does. */
-void reader_fresh(struct reader *r, uint64_t bytes);
+ * touched yet (fresh_memory), whose io `gives_back`; 0 = none does. With
+ * JOB_MALLOC_MAPS_BYTES that moves as glibc's threshold does. is_array: NumPy
+ * takes the memory. */
+void reader_fresh(struct reader *r, uint64_t bytes, bool is_array);
 
 /* Is there room for one more extent, and is any under way? */
 bool reader_has_room(const struct reader *r);

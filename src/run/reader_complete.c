@@ -2,7 +2,6 @@
 /* reader_complete.c - operations of a reader's tasks come back: what failed, what was short, what is over. */
 #include <errno.h>
 
-#include "base/mem.h"
 #include "run/reader_inside.h"
 
 void reader_end_task(struct reader *r, struct task *t)
@@ -119,16 +118,6 @@ static void complete_single(struct reader *r, struct task *t,
 	skip_to_close(t);
 }
 
-/* Nobody looks at what it has read any more; what is held until its batch is
- * taken was given back before. */
-static void give_back(struct reader *r, struct task *t, const struct io_op *op)
-{
-	if (!op->into)
-		io_give_back(r->io, op);
-	else if (t->packed != PLAN_RAW && !t->public.into)
-		mem_give_back(op->into, (size_t)op->want_bytes);
-}
-
 void reader_complete(struct reader *r, struct io_op *op)
 {
 	struct task *t = op->owner;
@@ -144,8 +133,8 @@ void reader_complete(struct reader *r, struct io_op *op)
 		complete_link(r, t, op);
 	else
 		complete_single(r, t, op);
-	if (op->io.op == MLGEN_READ && op->want_bytes >= r->fresh_bytes)
-		give_back(r, t, op);
+	if (op->io.op == MLGEN_READ)
+		reader_give_back(r, t, op);
 	if (!t->has_next && !t->in_flight)
 		reader_end_task(r, t);
 }

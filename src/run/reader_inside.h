@@ -41,13 +41,23 @@ void task_unpack(struct task *t, struct unpack *u, const struct io_op *op);
 /* Operations of a chain: open, read, close. */
 #define CHAIN_OPS 3u
 
+/* Which reads go into memory that is new: reader_fresh. */
+struct fresh {
+	uint64_t from_bytes; /* so large ones; UINT64_MAX = none */
+	uint64_t
+		moves_to_bytes; /* the most that from_bytes grows to; 0 = stays */
+	uint64_t array_bytes; /* arrays that are held, from so many bytes on */
+	bool is_array;        /* what is read is an array of NumPy */
+	bool has_huge;        /* huge pages were asked for */
+};
+
 struct reader {
 	struct io *io;
 	struct opstat *stat;
 	struct unpack *unpack; /* NULL = nothing is decompressed */
 	reader_decode *decode; /* NULL = nothing comes behind a read */
 	void *decode_arg;
-	uint64_t fresh_bytes;   /* UINT64_MAX = of no read */
+	struct fresh fresh;
 	struct task *last_task; /* that was started */
 	struct task *tasks;
 	unsigned task_count, active;
@@ -74,6 +84,12 @@ bool task_next(struct task *t);
  * any more. And what an operation has of its piece. */
 bool task_is_refused(struct task *t);
 void task_list_op(struct reader *r, struct task *t, struct io_op *op);
+
+/* Before a read into memory of its own, and behind a read. */
+void reader_renew(struct reader *r, const struct task *t,
+		  const struct io_op *op);
+void reader_give_back(struct reader *r, const struct task *t,
+		      const struct io_op *op);
 
 /* The plan of the task's extent, from its beginning; in a chain if it can be. */
 void reader_plan(struct reader *r, struct task *t);

@@ -85,10 +85,8 @@ static void submit_next(struct reader *r, struct task *t)
 	op->io.off = t->next.off;
 	op->io.len_bytes = t->next.len_bytes;
 	op->into = t->next.op == MLGEN_READ ? take_room(t) : NULL;
-	if (op->into && op->io.len_bytes >= r->fresh_bytes) {
-		mem_give_back(op->into, (size_t)op->io.len_bytes);
-		io_wake(r->io);
-	}
+	if (op->into)
+		reader_renew(r, t, op);
 	op->from = NULL;
 	t->packed = t->next.packed;
 	if (t->packed != PLAN_RAW)

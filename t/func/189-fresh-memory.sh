@@ -55,6 +55,35 @@ like "an engine that moves nothing makes no pages" "$(cat err)" \
 	'note: (fresh_memory: )?ioengine=null moves no bytes, so that no memory'
 rm -rf fresh
 
+# ---- as Python has it: glibc's threshold moves, and NumPy's arrays ask for huge pages
+# shellcheck disable=SC2086
+many=$(faults --fresh_memory=100k) few=$(faults --fresh_memory=128k)
+ok "what was mapped once comes from the heap then, as malloc's threshold moves" \
+	[ "$few" -lt $((many - pages / 2)) ]
+rm -rf fresh
+
+# A NumPy loader has 513 to 515 minor faults for each array of 8 MiB: three huge pages
+# and what lies before and behind them. Where huge pages are off it has 2,050.
+fresh="--name=x --directory=$T/arrays --format=npz --num_files=4 --epochs=12
+	--sample_size=8m --batch_size=2 --read_threads=1 --hold_samples=1"
+# shellcheck disable=SC2086
+"$MLGEN" $fresh --phase=prepare >out 2>&1
+if grep -q '\[never\]' /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null; then
+	skip "arrays" "the kernel makes no huge pages"
+else
+	for how in --access=plain --access=framework; do
+		none=$(faults $how --fresh_memory=1g)
+		some=$(faults $how --fresh_memory=128k)
+		ok "an array is new each time, in huge pages: $how, $none, $some" \
+			[ "$some" -gt $((none + 16 * 400)) ] && [ "$some" -lt $((none + 48 * 700)) ]
+	done
+fi
+# shellcheck disable=SC2086
+"$MLGEN" $fresh --hold_samples=0 --fresh_memory=128k >out 2>err
+like "arrays that are not held are none, which is told" "$(cat err)" \
+	'arrays of NumPy, which are new each time, are there only with hold_samples=1'
+rm -rf arrays
+
 
 # ---- as a trace has it
 maketrace=$BUILT/build/t/tools/maketrace

@@ -329,6 +329,12 @@ static void check_fresh_memory(const struct job *j, struct diag *d)
 		FAULT(d, j, "fresh_memory",
 		      "huge pages are reserved before, and not made anew for a "
 		      "read; use mem=malloc, or fresh_memory=0");
+	else if (!j->hold_samples && format_of(j->format) &&
+		 format_of(j->format)->is_array)
+		diag_add(d, DIAG_NOTE, job_place(j, "fresh_memory"),
+			 "arrays of %s, which are new each time, are there "
+			 "only with hold_samples=1",
+			 format_of(j->format)->reader);
 }
 
 static void check_first_sample(const struct job *j, struct diag *d)
