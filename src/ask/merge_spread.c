@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ask/asked.h"
 #include "ask/merge_files.h"
@@ -76,6 +77,15 @@ static struct metrics_merged_job came_to(const struct job_result *r)
 	};
 }
 
+static void note_job(struct merge *m, struct merge_run *run, size_t i)
+{
+	const struct metrics_merged_job *j = &run->jobs[i];
+
+	spread_add(&m->jobs[i].au_percent, j->au_percent, run);
+	spread_add(&m->jobs[i].bytes_per_sec, j->bytes_per_sec, run);
+	spread_add(&m->jobs[i].host_barrier, j->host_barrier_percent, run);
+}
+
 void merge_note(struct merge *m, struct merge_run *run,
 		const struct run_result *result)
 {
@@ -89,13 +99,54 @@ void merge_note(struct merge *m, struct merge_run *run,
 	for (size_t i = 0; i < n; i++) {
 		run->jobs[i] = came_to(&result->jobs[i]);
 		run->jobs[i].jobname = m->run->jobs[i].job->name;
-		spread_add(&m->jobs[i].au_percent, run->jobs[i].au_percent,
-			   run);
-		spread_add(&m->jobs[i].bytes_per_sec,
-			   run->jobs[i].bytes_per_sec, run);
-		spread_add(&m->jobs[i].host_barrier,
-			   run->jobs[i].host_barrier_percent, run);
+		note_job(m, run, i);
 	}
+}
+
+static uint64_t longest_ms(const struct run_result *r)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < r->job_count; i++)
+		most = fmax(most, r->jobs[i].elapsed_seconds * 1e3);
+	return (uint64_t)most;
+}
+
+void merge_of_document(struct merge *m, const struct metrics_merged *of,
+		       struct run_result *result)
+{
+	const struct metrics_merged_run *from = of->runs.items;
+
+	*m = (struct merge){
+		.run = result,
+		.is_one_job = of->runs.count && from[0].rank != UINT64_MAX,
+		.runs = mem_array(of->runs.count, sizeof(*m->runs)),
+		.hosts = of->hosts,
+		.turns = of->turns,
+		.overlap_percent = of->overlap_percent
+	};
+	start_jobs(m);
+	for (; m->count < of->runs.count; m->count++, from++) {
+		struct merge_run *run = &m->runs[m->count];
+		size_t n = from->jobs.count < result->job_count
+				   ? from->jobs.count
+				   : result->job_count;
+
+		*run = (struct merge_run){
+			.name = mem_strdup(from->file),
+			.hostname = mem_strdup(from->hostname),
+			.start_ms = from->timestamp_ms,
+			.end_ms = from->timestamp_ms + longest_ms(result),
+			.turn = from->turn,
+			.rank = from->rank,
+			.jobs = mem_array(result->job_count,
+					  sizeof(*run->jobs)),
+		};
+		memcpy(run->jobs, from->jobs.items, n * sizeof(*run->jobs));
+		for (size_t i = 0; i < n; i++)
+			note_job(m, run, i);
+	}
+	merge_tell_slowest(m);
 }
 
 /* Whom the others wait for at barriers; NULL = nobody in particular. */

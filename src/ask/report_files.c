@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "ask/merge_files.h"
 #include "ask/require.h"
 #include "ask/result_read.h"
 #include "ask/table_files.h"
 #include "base/log.h"
 #include "report/json.h"
 #include "report/text.h"
-#include "report/text_block.h"
 #include "report/verdict.h"
 #include "run/failed.h"
 
@@ -90,19 +90,17 @@ static int read_document(struct reported *r, const struct ask *a,
 
 /* ---- as it is asked for ---- */
 
-static void print_merged(FILE *to, const struct metrics_merged *m)
+static void print_text(FILE *to, struct reported *r, bool quiet)
 {
-	const struct metrics_merged_run *runs = m->runs.items;
-	struct buf out = { 0 }, text = { 0 };
+	struct merge m;
 
-	buf_addf(&text, "%zu runs on %" PRIu64 " host%s: ", m->runs.count,
-		 m->hosts, m->hosts == 1 ? "" : "s");
-	for (size_t i = 0; i < m->runs.count; i++)
-		buf_addf(&text, "%s%s", i ? ", " : "", runs[i].file);
-	text_put(&out, "merged", TEXT_EVIDENCE_INDENT, buf_str(&text));
-	text_print(to, &out);
-	buf_fini(&text);
-	buf_fini(&out);
+	if (!r->merged) {
+		text_report(to, &r->doc.run, quiet);
+		return;
+	}
+	merge_of_document(&m, r->merged, &r->doc.run);
+	merge_print(to, &m, quiet);
+	merge_fini(&m);
 }
 
 static int print_json(const struct ask *a, const struct reported *r)
@@ -130,7 +128,7 @@ static int status_of(const struct ask *a, const struct run_result *run)
 }
 
 /* The name of one of several stands above it. */
-static int print_one(const struct ask *a, size_t file, const struct reported *r)
+static int print_one(const struct ask *a, size_t file, struct reported *r)
 {
 	const struct settings *set = &a->set->settings;
 	int rc = 0;
@@ -141,9 +139,7 @@ static int print_one(const struct ask *a, size_t file, const struct reported *r)
 		if (a->set->file_count > 1 && !set->quiet)
 			fprintf(a->to, "%s== %s\n", file ? "\n" : "",
 				a->set->files[file]);
-		text_report(a->to, &r->doc.run, set->quiet);
-		if (r->merged && !set->quiet)
-			print_merged(a->to, r->merged);
+		print_text(a->to, r, set->quiet);
 	}
 	return rc < 0 ? EXIT_FAILED : status_of(a, &r->doc.run);
 }

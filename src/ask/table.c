@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/units.h"
 
 #define KEYS_MAX 64
 /* Files that cannot be read are named, up to so many. */
@@ -197,13 +198,14 @@ static void put_quoted(FILE *to, const char *text)
 static void put_csv(FILE *to, const struct figure_value *v)
 {
 	enum figure_kind kind = figure_told(v);
+	char text[UNITS_TEXT_BYTES];
 
 	if (kind == VALUE_WHOLE)
 		fprintf(to, "%" PRIu64, v->whole);
 	else if (kind == VALUE_BOOL)
 		fputs(v->whole ? "true" : "false", to);
 	else if (kind == VALUE_REAL)
-		fprintf(to, "%.15g", v->real);
+		fputs(units_put_f64(text, v->real), to);
 	else if (kind == VALUE_TEXT)
 		put_quoted(to, v->text);
 }

@@ -80,9 +80,23 @@ like "is missed as in a run" "$(cat err)" '^mlgen: x: accelerators is 1.*, requi
 "$MLGEN" --merge x.json --json=m1.json --quiet >/dev/null
 exits "a merged report" 0 "$MLGEN" m1.json
 sed 's/"hostname": .*/"hostname": "other",/' x.json >y.json
-"$MLGEN" --merge x.json y.json --json=m.json --quiet >/dev/null 2>&1
+"$MLGEN" --merge x.json y.json --json=m.json >m.txt 2>/dev/null
 exits "of several" 0 "$MLGEN" m.json
-like "names these" "$(cat out)" '^merged +2 runs on 2 hosts: '
+like "says of whom it is" "$(cat out)" '^merged +2 runs on 2 hosts, '
+is "and all else that --merge said" "$(cat out)" "$(cat m.txt)"
+# As rank 0 of a job of two processes writes it: ranks, and the slower one is named.
+awk '/^  "merged"/ { merged = 1 }
+	merged { sub(/"turns": 2/, "\"turns\": 1"); sub(/"turn": 2/, "\"turn\": 1") }
+	merged && /"rank": null/ { sub(/null/, n++) }
+	merged && /"host_barrier_percent"/ { sub(/: [^,]*/, ": " (n > 1 ? 40 : 30) ".5") }
+	merged && /"is_slowest"/ { sub(/: .*/, ": " (n > 1 ? "false" : "true")) } 1' m.json >ranks.json
+exits "of a job of several processes" 0 "$MLGEN" ranks.json
+like "has them in its first line" "$(sed -n 1,2p out)" '2 hosts'
+like "and is called no merge" "$(cat out)" '^hosts +2 processes on 2 hosts, one job'
+like "has the line of each host" "$(cat out)" '^x[.]json .* 30[.]5%.*  slowest$'
+like "and of the other" "$(cat out)" '^y[.]json .* 40[.]5%[^a-z]*$'
+like "and says for whom all wait" "$(tr -s ' \n' ' ' <out)" \
+	'all wait for x[.]json: 40[.]5% of accelerator time on y[.]json'
 "$MLGEN" --name=f --rw=write --size=64k --ioengine=fault --fail_after=5 \
 	--json=f.json >f.txt 2>/dev/null
 exits "a run that failed" 1 "$MLGEN" f.json

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "json_rig.h"
 #include "report/json.h"
@@ -63,7 +65,7 @@ static const struct mlgen_field all_fields[] = {
 };
 /* clang-format on */
 
-static json_t *written(const struct all *a, const struct f64_list *percentiles)
+static char *text_of(const struct all *a, const struct f64_list *percentiles)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -71,7 +73,12 @@ static json_t *written(const struct all *a, const struct f64_list *percentiles)
 
 	ck_assert_int_eq(json_struct(to, all_fields, a, percentiles), 0);
 	fclose(to);
-	return parse(text);
+	return text;
+}
+
+static json_t *written(const struct all *a, const struct f64_list *percentiles)
+{
+	return parse(text_of(a, percentiles));
 }
 
 START_TEST(every_type_has_its_form)
@@ -100,6 +107,47 @@ START_TEST(every_type_has_its_form)
 	ck_assert(json_is_null(json_object_get(o, "absent")));
 	ck_assert_int_eq(int_at(json_object_get(o, "inner"), "n"), 5);
 	json_decref(o);
+}
+END_TEST
+
+/* A threshold that is decided again on what was stored has the same answer. */
+START_TEST(numbers_are_stored_whole_and_as_short_as_can_be)
+{
+	static const struct {
+		double v;
+		const char *text;
+	} numbers[] = {
+		{ 63.1, ": 63.1," },
+		{ 90, ": 90.0," },
+		{ 1e300, ": 1e+300," },
+		{ -2.5e-9, ": -2.5e-09," },
+		{ 0.1 + 0.2, ": 0.30000000000000004," },
+		{ 100.0 / 3, ": 33.333333333333336," },
+	};
+	char like_a_number[] = "0.10000000000000001";
+	char quoted[] = "\"0.10000000000000001";
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		struct all a = { .share = numbers[i].v,
+				 .text = like_a_number,
+				 .odd = quoted };
+		char *text = text_of(&a, NULL);
+
+		ck_assert_msg(strstr(text, numbers[i].text), "%s: %s",
+			      numbers[i].text, text);
+		ck_assert_ptr_nonnull(
+			strstr(text, "\"text\": \"0.10000000000000001\""));
+		ck_assert_ptr_nonnull(
+			strstr(text, "\\\"0.10000000000000001\""));
+		free(text);
+	}
+	for (double v = nextafter(90, 0), n = 0; n < 100; n++, v *= 1.37) {
+		struct all a = { .share = v };
+		json_t *o = written(&a, NULL);
+
+		ck_assert(real_at(o, "share") == v);
+		json_decref(o);
+	}
 }
 END_TEST
 
@@ -238,6 +286,7 @@ Suite *suite_json(void)
 	TCase *t = tcase_create("json");
 
 	tcase_add_test(t, every_type_has_its_form);
+	tcase_add_test(t, numbers_are_stored_whole_and_as_short_as_can_be);
 	tcase_add_test(t, what_json_cannot_say_is_null_or_the_nearest);
 	tcase_add_test(t, keys_stand_in_the_order_of_the_table);
 	tcase_add_test(t, lists_are_arrays_and_maps_are_objects);
