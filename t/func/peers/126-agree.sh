@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# 126-agree.sh - trace, report, log and series of 200 random jobs have the same operations, bytes and samples.
+# 126-agree.sh - trace, report, log, series and metrics of 200 random jobs have the same operations, bytes and samples.
 
 . "$(dirname "$0")/../tap.sh"
 

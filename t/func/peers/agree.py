@@ -1,27 +1,35 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""agree.py - run random jobs, and compare what their trace, JSON, log and series say.
+"""agree.py - run random jobs, and compare what their trace, JSON, log, series and metrics say.
 
 	agree.py MLGEN SEED COUNT
 
-Each job is a training, a plain job or checkpoints with options that are drawn by the seed
-and its number, so that `agree.py MLGEN SEED 0 NUMBER` runs that one alone. A line is
+Each job is a training, in one process or two, a plain job, checkpoints or a replay of one
+of these, with options that are drawn by the seed and its number, so that `agree.py MLGEN SEED 0 NUMBER` runs that one alone. A line is
 printed for each fault, with the command. What is compared:
 
 - reads, writes and their bytes of the trace with the rows of the log, with and without
   ramp_time, and with the JSON of jobs without ramp_time;
 - samples in the rows of the log with the report's, likewise;
-- what the series has with the rows of the log;
+- what the series and the metrics have with the rows of the log;
+- reads, writes and bytes of a replay with those of the trace it plays;
 - operations of the report with the number of values in its histograms.
 """
 
 import csv
+import glob
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
+
+
+# Two processes on this host, where there is Open MPI.
+MPIRUN = (["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+          if shutil.which("mpirun.openmpi") else [])
 
 
 def training(r):
@@ -73,16 +81,37 @@ def checkpoints(r):
             f"--ioengine={r.choice(['psync', 'io_uring'])}"]
 
 
-def of_trace(mlgen):
-    """Reads, writes and their bytes in the trace."""
-    text = subprocess.run([mlgen, "--export=csv", "run.trace"], check=True,
-                          capture_output=True, text=True).stdout
+def replay(r):
+    """Options of a replay; what it plays is recorded first."""
+    return ["--name=r", "--replay_trace=played.mlt", "--directory=again",
+            f"--replay_time={r.choice(['think', 'fixed', 'asap'])}",
+            f"--replay_order={r.choice(['thread', 'file', 'global'])}",
+            f"--replay_threads={r.choice([0, 0, 2])}",
+            f"--ioengine={r.choice(['psync', 'io_uring', 'libaio'])}"]
+
+
+def of_trace(mlgen, files):
+    """Reads, writes and their bytes in the traces of all processes."""
     n = {"read": [0, 0], "write": [0, 0]}
-    for row in csv.DictReader(text.splitlines()):
-        if row["op"] in n and row["phase"] != "prepare":
-            n[row["op"]][0] += 1
-            n[row["op"]][1] += max(int(row["result"] or 0), 0)
+    for name in glob.glob(files):
+        text = subprocess.run([mlgen, "--export=csv", name], check=True,
+                              capture_output=True, text=True).stdout
+        for row in csv.DictReader(text.splitlines()):
+            if row["op"] in n and row["phase"] != "prepare":
+                n[row["op"]][0] += 1
+                n[row["op"]][1] += max(int(row["result"] or 0), 0)
     return n["read"] + n["write"]
+
+
+def of_metrics(names):
+    """Totals of the metrics' file, which has all processes' figures or one's."""
+    n = dict.fromkeys(names, 0)
+    with open("m.prom", encoding="utf-8") as f:
+        for line in f:
+            name = line.split("{")[0].removeprefix("mlgen_").removesuffix("_total")
+            if name in n and not line.startswith("#"):
+                n[name] += int(float(line.split()[-1]))
+    return [n[name] for name in names]
 
 
 def of_log():
@@ -103,19 +132,25 @@ def of_series(document, names):
     return [round(sum(v or 0 for v in job[n])) if n in job else None for n in names]
 
 
-def faults(mlgen, options, kind):
+def run(command, options):
+    """None, or what went wrong."""
+    p = subprocess.run([*command, *options, "--ceiling=no", "--quiet", "--json=run.json",
+                        "--trace=run.mlt", "--log=log.csv", "--log_interval=10ms",
+                        "--metrics-file=m.prom", "--html=run.html"],
+                       capture_output=True, text=True, timeout=60, check=False)
+    return f"status {p.returncode}: {p.stderr.strip()[-200:]}" if p.returncode else None
+
+
+def faults(mlgen, options, kind, launch):
     """What does not agree in one job."""
     ramp = any(o.startswith("--ramp_time") for o in options)
-    p = subprocess.run([mlgen, *options, "--ceiling=no", "--quiet", "--json=run.json",
-                        "--trace=run.trace", "--log=log.csv", "--log_interval=10ms",
-                        "--html=run.html"],
-                       capture_output=True, text=True, timeout=60, check=False)
-    if p.returncode:
-        return [f"status {p.returncode}: {p.stderr.strip()[-200:]}"]
+    wrong = run([*launch, mlgen], options)
+    if wrong:
+        return [wrong]
     with open("run.json", encoding="utf-8") as f:
         document = json.load(f)
     job = document["jobs"][0]
-    trace, log = of_trace(mlgen), of_log()
+    trace, log = of_trace(mlgen, "run*.mlt"), of_log()
     names = ["read_ios", "read_bytes", "write_ios", "write_bytes"]
     rows = [log[n] for n in names]
     report = [job["read"]["total_ios"], job["read"]["io_bytes"],
@@ -127,6 +162,10 @@ def faults(mlgen, options, kind):
     if [v for v in series if v is not None] != [
             v for v, s in zip(rows, series) if s is not None]:
         bad.append(f"series {series}, log {rows}")
+    if of_metrics(names) != rows:
+        bad.append(f"metrics {of_metrics(names)}, log {rows}")
+    if kind is replay and of_trace(mlgen, "played.mlt") != trace:
+        bad.append(f"played {of_trace(mlgen, 'played.mlt')}, trace {trace}")
     # A training's checkpoints have figures of their own.
     saves = job["ml"].get("saves") if kind is training else None
     if saves and saves.get("bytes"):
@@ -154,18 +193,27 @@ def main():
     wrong = 0
     for number in numbers:
         r = random.Random(seed * 1000 + number)
-        kind = r.choice([training, training, training, plain, checkpoints])
+        kind = r.choice([training, training, training, plain, checkpoints, replay])
+        played = r.choice([training, plain, checkpoints])(r) if kind is replay else None
         options = kind(r)
+        launch = r.choice([[], [], [], MPIRUN]) if kind is training else []
+        if launch:  # twice as many accelerators need as many samples
+            options = [re.sub("(_files)=.*", r"\1=32", o) for o in options]
         os.mkdir("job")
         os.chdir("job")
         try:
-            bad = faults(mlgen, options, kind)
+            lost = run([mlgen], played) if played else None
+            if played and not lost:
+                os.rename("run.mlt", "played.mlt")
+            bad = [lost] if lost else faults(mlgen, options, kind, launch)
         finally:
             os.chdir("..")
             shutil.rmtree("job")
         for text in bad:
             wrong += 1
-            print(f"job {number}: {text}\n  mlgen {' '.join(options)}")
+            print(f"job {number}: {text}\n  {' '.join([*launch, 'mlgen', *options])}")
+            if played:
+                print(f"  of a trace of mlgen {' '.join(played)}")
     print(f"{len(numbers)} jobs, {wrong} faults")
     return wrong > 0
 
