@@ -122,7 +122,8 @@ static int check_document(const struct results_file *first,
 
 /* ---- when? ---- */
 
-/* Groups of jobs follow each other. `elapsed` was rounded up. */
+/* Groups of jobs follow each other. `elapsed`, all that older documents have, was
+ * rounded up. */
 static double group_ms(const struct results_file *doc, uint64_t group)
 {
 	double longest = 0;
@@ -132,7 +133,10 @@ static double group_ms(const struct results_file *doc, uint64_t group)
 
 		if (job->groupid != group)
 			continue;
-		longest = fmax(longest, ((double)job->elapsed - 1) * 1e3);
+		longest = fmax(longest,
+			       job->elapsed_seconds > 0
+				       ? job->elapsed_seconds * 1e3
+				       : ((double)job->elapsed - 1) * 1e3);
 		longest = fmax(longest, (double)job->job_runtime_ms);
 	}
 	return longest;

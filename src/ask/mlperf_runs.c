@@ -112,6 +112,30 @@ static bool add_gap(struct buf *text, const struct mlperf_group *g)
 	return false;
 }
 
+/* Which documents are of one run: those that overlap. */
+static void add_hosts(struct buf *text, const struct mlperf_group *g)
+{
+	for (unsigned turn = 0; turn < g->turns; turn++) {
+		size_t parts = 0;
+
+		for (size_t i = 0; i < g->count; i++)
+			parts += g->of[i].turn == turn;
+		for (size_t i = 0, n = 0; parts > 1 && i < g->count; i++) {
+			if (g->of[i].turn != turn)
+				continue;
+			n++;
+			buf_addf(text, "%s%s",
+				 n == 1       ? "; "
+				 : n == parts ? " and "
+					      : ", ",
+				 g->of[i].name);
+		}
+		if (parts > 1)
+			buf_add(text,
+				" overlap, and are taken as hosts of one run");
+	}
+}
+
 static void add_mean(struct buf *text, const struct mlperf_subject *s,
 		     double mean)
 {
@@ -138,7 +162,9 @@ static void add_wanted(struct buf *text, const struct mlperf_subject *s)
 static enum mlperf_state say_few(const struct mlperf_subject *s,
 				 struct buf *text)
 {
-	buf_add(text, "one run; ");
+	buf_add(text, "one run");
+	add_hosts(text, s->group);
+	buf_add(text, "; ");
 	add_wanted(text, s);
 	buf_addf(text, ": --check=mlperf-%s r%d.json ... r%d.json",
 		 s->rules->option, !needs_warm_up(s), MLPERF_RUNS);
@@ -170,6 +196,7 @@ static enum mlperf_state mlperf_runs_judge(const struct mlperf_subject *s,
 	buf_addf(text, "%u runs within %.1f%%%s, ", runs->count, spread,
 		 g->warm_ups ? ", without the first, which warmed up" : "");
 	add_mean(text, s, mean);
+	add_hosts(text, g);
 	if (spread > MLPERF_SPREAD)
 		buf_addf(text, "; the rules ask for %d%%", MLPERF_SPREAD);
 	if (twice)

@@ -256,6 +256,15 @@ exits "though a step then needs samples for both" 3 "$MLGEN" \
 	--check=mlperf-v2 --memory=128m r0.json h.json
 like "which are counted" "$(cat out)" \
 	'^  workload +ok +cosmoflow on 1 x h100, 2 hosts$'
+like "and named" "$(tr -s ' \n' ' ' <out)" \
+	'runs .*one run; r0[.]json and h[.]json overlap, and are taken as hosts of one run'
+# Of a run of less than a second `elapsed` is 1, so that it seemed to last until then.
+later=$(awk -F'[:,]' '/"elapsed_seconds"/ { printf "%d", 141 + 1000 * $2; exit }' r0.json)
+ok "the run took less than a second" [ "$later" -lt 900 ]
+sed "s/\"timestamp_ms\": 1700000000000/\"timestamp_ms\": $((1700000000000 + later))/" r0.json >h.json
+"$MLGEN" --check=mlperf-v2 --memory=128m r0.json h.json >out 2>&1
+like "0.14 s behind the end of a run the next one is another" "$(cat out)" \
+	'^  workload +ok +cosmoflow on 1 x h100$'
 exits "the same run twice is refused" 2 "$MLGEN" --check=mlperf-v2 r0.json \
 	r0.json
 like "as one run" "$(cat err)" 'r0\.json: is the same run as r0\.json'
