@@ -125,6 +125,8 @@ void merge_of_document(struct merge *m, const struct metrics_merged *of,
 		.turns = of->turns,
 		.overlap_percent = of->overlap_percent
 	};
+	if (m->is_one_job)
+		result->host.other_hosts = of->hosts - 1;
 	start_jobs(m);
 	for (; m->count < of->runs.count; m->count++, from++) {
 		struct merge_run *run = &m->runs[m->count];

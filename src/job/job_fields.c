@@ -623,7 +623,7 @@ const struct mlgen_field job_fields[] = {
 	  .help = "With cache_directory: who writes a sample that was missed." },
 	{ "cache_queue", MLGEN_F_U64(struct job, cache_queue),
 	  .def = "64", .min = 1, .max = 1e6, .unit = "samples", .group = "Cache",
-	  .help = "With cache_fill=async: samples that may wait to be written; more are not kept." },
+	  .help = "With cache_fill=async: samples that may wait to be written; more are not kept. The default takes no more than 1 GiB of memory, or two samples." },
 	{ "cache_layout", MLGEN_F_ENUM(struct job, cache_layout, cache_layouts),
 	  .def = "slab", .group = "Cache",
 	  .help = "With cache_directory: how samples lie there." },

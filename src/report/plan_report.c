@@ -6,12 +6,17 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "hosts/hosts.h"
 #include "report/page.h"
 #include "report/plan_classes.h"
 #include "report/plan_hosts.h"
 #include "report/plan_parts.h"
+#include "run/activity.h"
 #include "run/run.h"
+
+/* Where mlgen takes more than this part of the host's memory, a dry run warns. */
+#define MEMORY_SHARE 4
 
 static void list_blockers(struct plan_report *p)
 {
@@ -89,12 +94,34 @@ static int ask_rules(struct plan_report *plans, struct job *const *jobs,
 	return rc;
 }
 
+/* Memory that mlgen takes is none for the page cache, which a framework might leave. */
+static void check_memory(struct plan_report *p)
+{
+	const struct activity *does = job_work(p->job)->run;
+	char size[UNITS_TEXT_BYTES];
+	struct buf costs = { 0 };
+
+	if (p->program_bytes <= p->memory_bytes / MEMORY_SHARE) {
+		plan_add_check(p, "program", PLAN_OK, "%s", "");
+		return;
+	}
+	if (p->need.option_bytes > p->program_bytes / 2)
+		buf_addf(&costs, "%s, which takes %s of it", p->need.option,
+			 units_human_bytes(size, (double)p->need.option_bytes));
+	else
+		buf_add(&costs, does->lower);
+	plan_add_check(p, "program", PLAN_WARNING,
+		       "more than a quarter of this host's memory; lower %s",
+		       buf_str(&costs));
+	buf_fini(&costs);
+}
+
 /* Lines that the page has whatever the workload. */
 static void add_common(struct plan_report *p)
 {
 	if (p->open_files)
 		plan_add_check(p, "files", PLAN_OK, "%s", "");
-	plan_add_check(p, "program", PLAN_OK, "%s", "");
+	check_memory(p);
 }
 
 static int plan_one(struct plan_report *plans, size_t i,

@@ -68,6 +68,16 @@ void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes)
 	n->address_bytes = plus(n->address_bytes, address_bytes);
 }
 
+void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes,
+		     uint64_t address_bytes)
+{
+	memneed_add(n, bytes, address_bytes);
+	if (bytes <= n->option_bytes)
+		return;
+	n->option = option;
+	n->option_bytes = bytes;
+}
+
 /* Threads with so much on the heap each. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each)
 {
@@ -153,8 +163,8 @@ void memneed_hold(struct memneed *n, const struct job *j,
 
 	hold_plan(&c, j, stages);
 	if (c.slots)
-		memneed_add(
-			n, (uint64_t)hold_bytes(j, stages),
+		memneed_add_for(
+			n, "prefetch", (uint64_t)hold_bytes(j, stages),
 			times(j->accelerators, times(c.slots, c.slot_bytes)));
 }
 

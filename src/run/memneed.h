@@ -25,6 +25,8 @@ struct memneed {
 	uint64_t prepare_bytes; /* in use before that, for its files */
 	uint64_t left_bytes;    /* of `bytes`: its counts, until the end */
 	uint64_t threads;       /* that would have a ring each in a trace */
+	const char *option;     /* that by itself takes the most; NULL = none does */
+	uint64_t option_bytes;
 };
 
 /* The program itself, at rest. */
@@ -49,6 +51,9 @@ void memneed_saver(struct memneed *n, const struct job *job,
 		   const struct shard_set *set, uint64_t most_bytes);
 /* So much more, in use and mapped. */
 void memneed_add(struct memneed *n, uint64_t bytes, uint64_t address_bytes);
+/* The same, by one option. */
+void memneed_add_for(struct memneed *n, const char *option, uint64_t bytes,
+		     uint64_t address_bytes);
 /* Threads with so much on the heap each; their buffers, of so many bytes each,
  * which have something in the page cache beside them. */
 void memneed_threads(struct memneed *n, uint64_t threads, uint64_t each_bytes);

@@ -8,6 +8,11 @@
 #include "base/units.h"
 #include "run/tier_thread.h"
 
+/* A queue whose length nobody has given takes no more memory than that, but for one
+ * sample that waits while another one is written. */
+#define QUEUE_BYTES (UINT64_C(1) << 30)
+#define QUEUE_LEAST 2u
+
 /* A place of the queue: free; a loader is at it; full; the filler is at it.
  * Acquire and release order what is in the place with its state. */
 enum place_state { PLACE_FREE, PLACE_TAKEN, PLACE_FULL, PLACE_BUSY };
@@ -30,9 +35,13 @@ struct tier_filler {
 	_Atomic bool ends;
 };
 
-uint64_t tier_filler_bytes(const struct job *j, uint64_t slot_bytes)
+uint64_t tier_filler_places(const struct job *j, uint64_t slot_bytes)
 {
-	return (j->cache_queue + 1) * slot_bytes;
+	uint64_t fit = QUEUE_BYTES / slot_bytes;
+
+	if (job_is_given(j, "cache_queue") || fit >= j->cache_queue)
+		return j->cache_queue;
+	return fit > QUEUE_LEAST ? fit : QUEUE_LEAST;
 }
 
 /* The first one that is in this state, and in that one from now on. */
@@ -162,10 +171,11 @@ int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
 		.arg = f,
 	};
 	tier_thread_init(&f->thread);
-	f->count = (unsigned)t->job->cache_queue;
+	f->count = (unsigned)tier_filler_places(t->job, t->slot_bytes);
 	f->places = mem_array(f->count, sizeof(*f->places));
 	for (unsigned i = 0; i < f->count; i++) {
-		f->places[i].memory = mem_buffer(t->slot_bytes, MEM_MMAP);
+		/* Those behind the first come into use when the queue fills. */
+		f->places[i].memory = mem_reserve(t->slot_bytes, MEM_MMAP);
 		if (!f->places[i].memory)
 			return mlgen_fail(
 				err, -ENOMEM,

@@ -5,7 +5,7 @@
 #include "run/tier_inside.h"
 
 /*
- * A queue of cache_queue places, each with memory for a unit. A loader that has
+ * A queue of places, each with memory for a unit (tier_filler_places). A loader that has
  * read one looks for a place that is free, leaves its memory there and takes
  * that of the place: nobody waits, and where none is free the fill is dropped.
  */
@@ -23,7 +23,9 @@ int tier_filler_end(struct tier_filler *f, struct mlgen_err *err);
  * w->memory is other memory. */
 bool tier_filler_give(struct tier_filler *f, struct tier_way *w);
 
-uint64_t tier_filler_bytes(const struct job *j, uint64_t slot_bytes);
+/* How many units may wait: cache_queue, but where that is the default no more than 1
+ * GiB of the largest ones, or two. */
+uint64_t tier_filler_places(const struct job *j, uint64_t slot_bytes);
 
 /* tier_directory.c, for the filler: the pieces by which w->memory is kept; and
  * behind them. */

@@ -196,8 +196,8 @@ static void need_memory(struct memneed *n, const struct job *j,
 
 	if (j->mem == MEM_HUGEPAGE)
 		used = 0;
-	memneed_add(n, times(used, tier_cache_count(j)),
-		    times(mapped, tier_cache_count(j)));
+	memneed_add_for(n, "cache_size", times(used, tier_cache_count(j)),
+			times(mapped, tier_cache_count(j)));
 }
 
 static void need_ahead(struct memneed *n, const struct job *j,
@@ -224,6 +224,18 @@ static void need_servers(struct memneed *n, const struct job *j,
 	memneed_add(n, TIER_SERVERS * each, times(TIER_SERVERS, s->slot_bytes));
 }
 
+/* Its queue, and the unit that it is at. */
+static void need_filler(struct memneed *n, const struct job *j,
+			const struct tier_sizes *s)
+{
+	uint64_t queue =
+		times(tier_filler_places(j, s->slot_bytes) + 1, s->slot_bytes);
+
+	memneed_threads(n, tier_cache_count(j), 0);
+	memneed_add_for(n, "cache_queue", times(queue, tier_cache_count(j)),
+			times(queue, tier_cache_count(j)));
+}
+
 void tier_need(struct memneed *n, const struct job *j,
 	       const struct stages *stages)
 {
@@ -244,12 +256,9 @@ void tier_need(struct memneed *n, const struct job *j,
 		need_servers(n, j, &s);
 	buffers = times(s.slot_bytes, j->accelerators * job_readers(j) *
 					      job_samples_at_once(j));
-	if (j->cache_directory && j->cache_fill == CACHE_FILL_ASYNC) {
-		buffers += times(tier_cache_count(j),
-				 tier_filler_bytes(j, s.slot_bytes));
-		memneed_threads(n, tier_cache_count(j), 0);
-	}
 	memneed_add(n, buffers, buffers);
+	if (j->cache_directory && j->cache_fill == CACHE_FILL_ASYNC)
+		need_filler(n, j, &s);
 }
 
 static int check_engine(const struct job *j, struct mlgen_err *err)
