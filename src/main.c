@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "build/commit.h"
 #include "config.h"
+#include "data/detect.h"
 #include "hosts/launcher.h"
 #include "hosts/meet.h"
 #include "hosts/same_job.h"
@@ -47,6 +48,7 @@ static void find_binary_dir(struct program *p, const char *argv0)
 				      .why_absent = engines_why_absent,
 				      .load = engines_load,
 				      .look = engines_look,
+				      .shards = detect_shards,
 				      .binary_dir = p->binary_dir,
 				      .installed_dir = MLGEN_JOBS_DIR };
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "base/util.h"
@@ -435,4 +437,55 @@ const struct format *detect_file(const char *path)
 		kind = sniff_file(&l, AT_FDCWD, path, (uint64_t)st.st_size);
 	look_fini(&l);
 	return kind == RAW ? NULL : format_find(kinds[kind].format);
+}
+
+/* ---- shards ---- */
+
+/* So many files are looked into; the others are of that format by their suffix. Behind so
+ * many entries a directory is none of a few large files. */
+#define SHARDS_LOOKED_INTO 8u
+#define SHARD_ENTRIES_MAX 65536u
+
+struct shards {
+	const struct format *format; /* NULL = none is known yet */
+	uint64_t count, entries;
+};
+
+/* False: this file is no shard, or of another format. */
+static bool add_shard(struct shards *s, const char *path)
+{
+	const struct format *f = s->count < SHARDS_LOOKED_INTO
+					 ? detect_file(path)
+					 : format_find(detect_by_suffix(path));
+
+	if (!f || !f->is_forward || (s->format && f != s->format))
+		return false;
+	s->format = f;
+	s->count++;
+	return true;
+}
+
+const char *detect_shards(const char *directory, uint64_t least)
+{
+	char *root = mem_strdup(directory);
+	char *const roots[] = { root, NULL };
+	struct shards s = { 0 };
+	FTS *walk =
+		fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+	bool are_shards = walk != NULL;
+	FTSENT *e;
+
+	while (are_shards && s.count < least && (e = fts_read(walk))) {
+		bool is_file = e->fts_info == FTS_F || e->fts_info == FTS_NSOK;
+
+		are_shards = ++s.entries < SHARD_ENTRIES_MAX;
+		if (are_shards && is_file && *e->fts_name != '.' &&
+		    detect_name(e->fts_name) == NAME_DATA)
+			are_shards = add_shard(&s, e->fts_path);
+	}
+	if (walk)
+		fts_close(walk);
+	mem_free(root);
+	return are_shards && s.count >= least && s.format ? s.format->name
+							  : NULL;
 }

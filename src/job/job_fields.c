@@ -510,7 +510,8 @@ const struct mlgen_field job_fields[] = {
 
 	{ "loader", MLGEN_F_ENUM(struct job, loader, loaders),
 	  .def = "pytorch", .group = "Loader",
-	  .help = "Which data loader's order of reads and deliveries is kept." },
+	  .help = "Which data loader's order of reads and deliveries is kept.\n"
+		  "With dataset=scan of tar and tfrecord files, and none of loader, shuffle and shard, it is tfdata with shard=file, shuffle=buffer:1000 and access=framework." },
 	{ "read_threads", MLGEN_F_U64(struct job, read_threads),
 	  .def = "4", .max = 1024, .unit = "threads", .group = "Loader",
 	  .help = "Threads that read for one accelerator.\n"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <mlgen/engine.h>
 #include <mlgen/err.h>
@@ -26,6 +27,12 @@ struct jobset_env {
 	/* Could it be one? 0 or -errno with err; nothing of it is run.
 	 * Optional. */
 	int (*look)(const char *path, struct mlgen_err *err);
+	/*
+	 * The format of the files in a directory, where that is one of shards, which
+	 * hold many samples one behind the other, and where there are at least so
+	 * many; NULL = they are no shards, or cannot be looked at. Optional.
+	 */
+	const char *(*shards)(const char *directory, uint64_t least);
 };
 
 /* Is ioengine= the path of a shared object? "./my.so", "external:my.so". */

@@ -14,6 +14,8 @@
 #include "job/words.h"
 #include "job/workload.h"
 
+/* Samples that are shuffled where shards are read and nobody has said how. */
+#define SHARD_BUFFER 1000u
 #define KB_BASE 1024 /* what k means unless kb_base= says otherwise */
 
 /* A job in the making. */
@@ -351,6 +353,58 @@ static void settle_format(struct build *b)
 		j->format = FORMAT_AUTO;
 }
 
+/* What shards, or a loader that reads them, have another meaning with. */
+static bool says_how_to_read(const struct job *j)
+{
+	static const char *const options[] = {
+		"loader",
+		"shuffle",
+		"shard",
+		"cache",
+		"worker_start",
+		"preprocess_at",
+		"first_sample_time",
+		"file_list",
+	};
+	bool is_given = j->read_threads == 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		is_given |= job_is_given(j, options[i]);
+	return is_given;
+}
+
+/* Who makes shards wants them read from front to back: in random order of samples each
+ * would be opened once a sample. */
+static void settle_shards(struct build *b)
+{
+	const struct jobset_env *env = b->r->engines.env;
+	struct job *j = b->job;
+	bool may_be = j->format == FORMAT_AUTO || j->format == FORMAT_TAR ||
+		      j->format == FORMAT_TFRECORD;
+	const char *format;
+
+	if (j->dataset != DATASET_SCAN || !may_be || !env->shards ||
+	    says_how_to_read(j))
+		return;
+	format =
+		env->shards(j->directory ? j->directory : ".", j->accelerators);
+	if (!format)
+		return;
+	j->loader = LOADER_TFDATA;
+	j->shard = SHARD_FILE;
+	j->shuffle = (struct variant){ .kind = SHUFFLE_BUFFER,
+				       .number = SHARD_BUFFER };
+	if (!j->direct && !job_is_given(j, "access"))
+		j->access = ACCESS_FRAMEWORK;
+	diag_add(b->r->d, DIAG_NOTE, job_place(j, "dataset"),
+		 "dataset: %s files are read from front to back, a shard a "
+		 "thread, as "
+		 "with loader=tfdata, shard=file, shuffle=buffer:%u%s; "
+		 "loader=pytorch reads samples in random order",
+		 format, SHARD_BUFFER,
+		 j->access == ACCESS_FRAMEWORK ? ", access=framework" : "");
+}
+
 /* Whoever asks for H100 gets [accelerator=h100], by that name. */
 static void settle_selected(struct build *b)
 {
@@ -442,6 +496,7 @@ struct job *resolve_job(struct resolver *r, const struct layers *layers,
 	settle_batches(&b);
 	settle_prefetch(&b);
 	settle_format(&b);
+	settle_shards(&b);
 	list_accelerators(&b);
 	*is_whole = b.is_whole;
 	return b.job;

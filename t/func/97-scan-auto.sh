@@ -169,7 +169,7 @@ if [ -d t/train ]; then
 	finds "TFRecord by the checksum of its first length" "4 tfrecord"
 	refused "which a framework reads with tf.data" \
 		'^mlgen: access: format=auto found tfrecord files' \
-		--access=framework
+		--access=framework --loader=pytorch
 	rm -r t
 else
 	skip "TFRecord by its checksum" "no isal in this mlgen"
@@ -182,6 +182,46 @@ run --dry-run
 like "an indexed binary by its indices" "$(cat err out)" \
 	'indexed_binary'
 rm -r i d
+
+# ---- shards are read from front to back, where nobody says how
+# how OPTION...: the loader, order and share of a job, as resolved.
+how()
+{
+	"$MLGEN" --name=x --directory=d --dataset=scan --showjob "$@" 2>err |
+		sed -n 's/^\(loader\|shuffle\|shard\|access\)=//p' | paste -sd' ' -
+}
+fresh="plain pytorch sample strided"
+if "$MLGEN" --name=t --directory=t --format=tfrecord --num_files=4 --samples_per_file=50 \
+	--sample_size=1k --phase=prepare >out 2>err; then
+	is "files that are made are read as before" \
+		"$(how --dataset=made --format=tfrecord)" "$fresh"
+	mv t/train d
+	touch d/README.md
+	is "shards that are there are read by tf.data's way" "$(how)" \
+		"framework tfdata buffer:1000 file"
+	like "which is told" "$(cat err)" \
+		'note: dataset: tfrecord files are read from front to back, a shard a thread'
+	is "so are those of a format that is given" "$(how --format=tfrecord)" \
+		"framework tfdata buffer:1000 file"
+	is "but not with direct=1, which no framework has" "$(how --direct=1)" \
+		"plain tfdata buffer:1000 file"
+	for given in loader=pytorch shuffle=sample shard=strided worker_start=1ms; do
+		like "not where somebody says how: $given" "$(how --$given)" \
+			'^plain pytorch sample strided$'
+	done
+	is "nor where there are fewer than accelerators" "$(how --accelerators=5)" "$fresh"
+	run --batch_size=2 --accelerators=2
+	is "and each is opened once" "$(json run.json jobs.0.ml.ops.open.total)" 4
+	like "which the report says" "$(tr -s ' \n' ' ' <out)" \
+		'each file from front to back [(]loader=tfdata, shuffle=buffer:1000[)]'
+	rm -r t d
+else
+	skip "shards" "no isal in this mlgen"
+fi
+files d 12 .jpg $jpeg
+is "images are none" "$(how)" "$fresh"
+is "nor is what is not there" "$(how --directory=none)" "$fresh"
+rm -r d
 
 # ---- what Spark, Dask, pyarrow and Delta Lake put beside Parquet files
 "$MLGEN" --name=p --directory=p --format=parquet --num_files=4 \

@@ -60,6 +60,15 @@ static const char *reader_of(const struct text_block *b)
 						      : "its framework";
 }
 
+/* Of files that are there this may be nobody's choice (resolve.c). */
+static void put_shards(struct buf *text, const struct job *job)
+{
+	buf_add(text,
+		", each file from front to back (loader=tfdata, shuffle=");
+	job_option_text(job, "shuffle", text);
+	buf_addc(text, ')');
+}
+
 static void put_readers(struct buf *text, const struct text_block *b)
 {
 	const struct job *job = b->job;
@@ -82,6 +91,8 @@ static void put_readers(struct buf *text, const struct text_block *b)
 	else
 		buf_addf(text, ", reads as %s does",
 			 job->direct ? "DLIO" : reader_of(b));
+	if (job->dataset == DATASET_SCAN && job->loader == LOADER_TFDATA)
+		put_shards(text, job);
 }
 
 /* "146.6 MB (mean)"; "2 MiB" where all files have one, round, size. */
