@@ -7,6 +7,9 @@
 #include "base/mem.h"
 #include "job/workload.h"
 
+/* AU is no figure of a run that it makes look so many points better. */
+#define AU_MISLEADS_POINTS 10
+
 static void fini_verdict(struct verdict_result *v)
 {
 	mem_free(v->name);
@@ -75,6 +78,25 @@ bool job_result_ran(const struct job_result *r)
 bool job_result_has_accelerators(const struct job_result *r)
 {
 	return r->work && r->work->has_accelerators;
+}
+
+double job_result_busy_percent(const struct job_result *r)
+{
+	const struct time_percent *t = &r->ml.time_percent;
+	double steps = t->compute + t->stall + t->barrier + t->host_barrier +
+		       t->oversleep;
+
+	return !isnan(r->ml.au_percent) && steps > 0 ? 100 * t->compute / steps
+						     : (double)NAN;
+}
+
+bool job_result_au_misleads(const struct job_result *r)
+{
+	uint64_t epochs = r->ml.epochs_total ? r->ml.epochs_total : 1;
+
+	return r->ml.counted_steps < FEW_STEPS * r->ml.accelerators * epochs &&
+	       job_result_busy_percent(r) <
+		       r->ml.au_percent - AU_MISLEADS_POINTS;
 }
 
 bool job_result_is_of_checkpoints(const struct job_result *r)

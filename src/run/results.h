@@ -481,6 +481,12 @@ bool job_result_ran(const struct job_result *r);
 bool job_result_has_accelerators(const struct job_result *r);
 bool job_result_is_of_checkpoints(const struct job_result *r);
 
+/* AU with the first step of each epoch, percent; NaN = there is no AU. */
+double job_result_busy_percent(const struct job_result *r);
+/* First steps, which AU leaves out, are so much of the time of short epochs that it says
+ * nothing. */
+bool job_result_au_misleads(const struct job_result *r);
+
 /* Of a training: its epochs, evaluations, and waits for checkpoints. */
 double job_result_runtime(const struct job_result *r);
 

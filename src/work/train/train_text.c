@@ -18,6 +18,22 @@
 
 #define LINES 45
 
+/* "33.3% busy (99.9% AU means nothing at 3 steps), ". */
+static void put_misleading_au(struct buf *out, const struct text_block *b,
+			      bool brief)
+{
+	const struct ml_result *ml = b->ml;
+	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
+	uint64_t counted = ml->counted_steps / ranks;
+
+	buf_addf(out, "%.1f%% busy", job_result_busy_percent(b->result));
+	buf_addf(out, " (%.1f%% AU", ml->au_percent);
+	if (!brief)
+		buf_addf(out, " means nothing at %" PRIu64 " step%s", counted,
+			 counted == 1 ? "" : "s");
+	buf_add(out, "), ");
+}
+
 /* "63.1% AU (target 90%: missed), "; `brief` drops what stands in brackets. */
 static void put_au(struct buf *out, const struct text_block *b, bool brief)
 {
@@ -29,6 +45,12 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 		return;
 	if (isnan(ml->au_percent) && b->result->failed.is_too_many) {
 		buf_add(out, "no AU, ");
+		return;
+	}
+	/* One that missed what was asked for would miss it with first steps, too. */
+	if (job_result_au_misleads(b->result) &&
+	    (isnan(ml->target_au_percent) || ml->target_met)) {
+		put_misleading_au(out, b, brief);
 		return;
 	}
 	if (isnan(ml->au_percent))
