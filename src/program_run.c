@@ -25,6 +25,16 @@ static void check_plans(struct program *p, struct plan_report *plans)
 				    &p->ask);
 }
 
+/* Scripts ask before a run whether it would begin. */
+static bool is_blocked(const struct program *p, const struct plan_report *plans)
+{
+	bool is_one = false;
+
+	for (size_t i = 0; i < p->set.count; i++)
+		is_one |= plans[i].blockers.count > 0;
+	return is_one && p->set.settings.dry_run != DRY_RUN_SHOW;
+}
+
 int program_plan(struct program *p)
 {
 	struct mlgen_err err = { 0 };
@@ -41,6 +51,8 @@ int program_plan(struct program *p)
 	} else {
 		check_plans(p, plans);
 		status = program_report(p, &none, plans);
+		if (status == EXIT_RAN && is_blocked(p, plans))
+			status = EXIT_USAGE;
 	}
 	for (size_t i = 0; i < p->set.count; i++)
 		plan_fini(&plans[i]);

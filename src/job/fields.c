@@ -296,3 +296,14 @@ bool field_is_default(const struct mlgen_field *f, const void *base)
 	buf_fini(&def);
 	return is_equal;
 }
+
+bool job_field_is_flag(const struct mlgen_field *f)
+{
+	if (f->type == MLGEN_BOOL)
+		return true;
+	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
+		if (strcmp(c->name, "1") == 0)
+			return true;
+	}
+	return false;
+}

@@ -139,3 +139,6 @@ bool field_is_spelling(const struct mlgen_field *f,
 		       const struct mlgen_choice *choice);
 /* "default 4, 1 to 1024" */
 void field_range_text(struct buf *out, const struct mlgen_field *f);
+
+/* May the option stand without a value, which is 1 then? */
+bool job_field_is_flag(const struct mlgen_field *f);

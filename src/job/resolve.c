@@ -30,18 +30,6 @@ struct build {
 
 /* ---- one option ---- */
 
-/* May the option stand without a value? */
-static bool is_flag(const struct mlgen_field *f)
-{
-	if (f->type == MLGEN_BOOL)
-		return true;
-	for (const struct mlgen_choice *c = f->choices; c && c->name; c++) {
-		if (strcmp(c->name, "1") == 0)
-			return true;
-	}
-	return false;
-}
-
 /* What a job file names lies beside it. */
 static void put_value(const struct opt *o, const struct mlgen_field *f,
 		      const char *value, struct buf *text)
@@ -65,7 +53,7 @@ static bool expand(const struct resolver *r, const struct opt *o,
 	struct buf value = { 0 };
 	bool is_good = false;
 
-	if (o->is_bare && !is_flag(f))
+	if (o->is_bare && !job_field_is_flag(f))
 		diag_add(r->d, DIAG_ERROR, o->at,
 			 "%s: no value; write %s%s=VALUE", f->name,
 			 o->at.file ? "" : "--", f->name);

@@ -16,6 +16,20 @@ static const struct mlgen_choice formats[] = {
 	{ 0 },
 };
 
+/* What a BOOL takes, and one more. */
+static const struct mlgen_choice dry_runs[] = {
+	{ "0", DRY_RUN_OFF, "run" },
+	{ "1", DRY_RUN_GATE, "with status 2 where the run would stop before its first byte; so does --dry-run alone" },
+	{ "show", DRY_RUN_SHOW, "with status 0 there, too" },
+	{ "no", DRY_RUN_OFF, "as 0" },
+	{ "off", DRY_RUN_OFF, "as 0" },
+	{ "false", DRY_RUN_OFF, "as 0" },
+	{ "yes", DRY_RUN_GATE, "as 1" },
+	{ "on", DRY_RUN_GATE, "as 1" },
+	{ "true", DRY_RUN_GATE, "as 1" },
+	{ 0 },
+};
+
 static const struct mlgen_choice ceilings[] = {
 	{ "auto", CEILING_AUTO, "briefly, after a run of 5 s or more whose verdict is host or unclear" },
 	{ "no", CEILING_OFF, "never" },
@@ -89,7 +103,7 @@ const struct mlgen_field settings_fields[] = {
 
 	{ "parse-only", MLGEN_F_BOOL(struct settings, parse_only), .def = "0", .group = "Before a run", .flags = MLGEN_FIO,
 	  .help = "Check the job files and run nothing." },
-	{ "dry-run", MLGEN_F_BOOL(struct settings, dry_run), .def = "0", .group = "Before a run",
+	{ "dry-run", MLGEN_F_ENUM(struct settings, dry_run, dry_runs), .def = "0", .group = "Before a run",
 	  .help = "Print the plan and what would stop the run; nothing is touched." },
 	{ "thorough", MLGEN_F_BOOL(struct settings, thorough), .def = "0", .group = "Before a run",
 	  .help = "Ask for every file of a dataset before it is read, by name and size, and not for a thousand of them; with --dry-run and before a run." },

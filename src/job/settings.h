@@ -34,6 +34,7 @@ enum settings_import {
 };
 enum settings_export { EXPORT_NONE, EXPORT_CSV, EXPORT_FIO_IOLOG };
 enum settings_backend { BACKEND_AUTO, BACKEND_BPF, BACKEND_STRACE };
+enum settings_dry_run { DRY_RUN_OFF, DRY_RUN_GATE, DRY_RUN_SHOW };
 enum settings_ceiling { CEILING_AUTO, CEILING_OFF, CEILING_ON };
 enum settings_barrier_over { BARRIER_OVER_TCP, BARRIER_OVER_MPI };
 enum settings_eta { ETA_AUTO, ETA_ALWAYS, ETA_NEVER };
@@ -43,7 +44,8 @@ struct settings {
 	char *help;    /* a topic, "all", or "" for the topics */
 	char *cmdhelp; /* an option, or "all" */
 	char *enghelp; /* an engine, or "" for all */
-	bool parse_only, dry_run, showjob;
+	bool parse_only, showjob;
+	int dry_run; /* enum settings_dry_run */
 	bool thorough; /* look at all files of a dataset before it is read */
 	char *section; /* run only these, a name a line */
 	bool readonly; /* refuse anything that writes */

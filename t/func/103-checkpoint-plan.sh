@@ -29,7 +29,7 @@ blocked()
 	title=$1 regex=$2
 	shift 2
 	plan_of "$@"
-	is "$title: is no error of a dry run" $? 0
+	is "$title: is status 2 of a dry run" $? 2
 	like "$title: but a FAIL" "$(cat out)" ' FAIL$'
 	like "$title: in words" "$(tr -s ' \n' ' ' <out)" "$regex"
 	like "$title: and in JSON" \

@@ -33,12 +33,12 @@ not_ok "nothing was made" test -e "$MLGEN_DIR"
 # What it says is what --check wants, and a file less is not.
 sized=$(sed -n 's/^mlgen //p' out)
 # shellcheck disable=SC2086 # several words
-exits "what it says is planned" 0 "$MLGEN" $sized --dry-run --memory=256g \
+exits "what it says is planned" 0 "$MLGEN" $sized --dry-run=show --memory=256g \
 	--check=mlperf-v2
 like "and large enough" "$(cat out)" '^  dataset +ok'
 like "and long enough" "$(cat out)" '^  steps +ok'
 # shellcheck disable=SC2086
-exits "with a file less" 0 "$MLGEN" $sized --num_files=27999 --dry-run \
+exits "with a file less" 0 "$MLGEN" $sized --num_files=27999 --dry-run=show \
 	--memory=256g --check=mlperf-v2
 like "it is not" "$(cat out)" '^  steps +BROKEN +499 in an epoch'
 
@@ -69,25 +69,25 @@ exits "memory without a unit is not taken for bytes" 2 "$MLGEN" \
 	--datasize unet3d.job --memory=256
 like "but asked about" "$(cat err)" 'memory: 256 bytes are no host.s; .*256g'
 exits "memory without a question about it is refused" 2 "$MLGEN" unet3d.job \
-	--memory=256g --dry-run
+	--memory=256g --dry-run=show
 like "by name" "$(cat err)" 'memory: goes with --datasize and --check'
 echo old >run.json
 exits "--datasize has no JSON" 2 "$MLGEN" --datasize unet3d.job --json=run.json
 is "and leaves the file alone" "$(cat run.json)" old
-exits "it does not run, with --dry-run or without" 0 "$MLGEN" --datasize \
-	--dry-run unet3d.job --accelerators=8 --memory=256g
+exits "it does not run, with --dry-run=show or without" 0 "$MLGEN" --datasize \
+	--dry-run=show unet3d.job --accelerators=8 --memory=256g
 like "and keeps that" "$(cat out)" \
-	'^mlgen --dry-run unet3d.job --accelerators=8 --num_files=28000$'
+	'^mlgen --dry-run=show unet3d.job --accelerators=8 --num_files=28000$'
 exits "with memory_limit that counts" 0 "$MLGEN" --datasize unet3d.job \
 	--memory_limit=1g --accelerators=1
 like "as the host's" "$(cat out)" '^  5 x memory +5 x 1 GiB / '
 # What their tools count is rounded down to whole files.
 "$MLGEN" resnet50.job --accelerators=8 --num_files=1278 --memory=16g \
-	--dry-run --check=mlperf-v2 >out
+	--dry-run=show --check=mlperf-v2 >out
 like "1,278 files of resnet50 are enough, as their datasize says" \
 	"$(tr -s ' \n' ' ' <out)" 'steps ok 499 in an epoch; at least 500, which'
 "$MLGEN" resnet50.job --accelerators=8 --num_files=1277 --memory=16g \
-	--dry-run --check=mlperf-v2 >out
+	--dry-run=show --check=mlperf-v2 >out
 like "1,277 are not" "$(cat out)" '^  steps +BROKEN'
 exits "nor has a plain job one" 2 "$MLGEN" --datasize --name=p --rw=read \
 	--size=1m
@@ -96,7 +96,7 @@ like "which is said" "$(cat err)" 'name a training'
 # ---- rules, before a run
 plan_of()
 {
-	"$MLGEN" "$@" --memory=256g --dry-run >out 2>err
+	"$MLGEN" "$@" --memory=256g --dry-run=show >out 2>err
 }
 plan_of unet3d.job --accelerators=8 --check=mlperf-v2
 is "a dry run is checked, and succeeds" $? 0
@@ -170,7 +170,7 @@ for model in 8b 70b 405b 1t; do
 	is "accelerators hold it" "$(grep -c '^  memory .* ok ' out)" 2
 done
 is "--quiet is a line for each" \
-	"$("$MLGEN" unet3d.job --check=mlperf-v2 --dry-run --quiet |
+	"$("$MLGEN" unet3d.job --check=mlperf-v2 --dry-run=show --quiet |
 		grep -c '^unet3d: MLPerf Storage v2.0: NOT VALID, ')" 1
 
 # ---- and after one
@@ -181,7 +181,7 @@ exits "a run is checked, and its status is its own" 0 "$MLGEN" quickstart.job \
 like "the report comes first" "$(sed -n 1p out)" '^quickstart: .* AU'
 like "then the rules" "$(cat out)" \
 	'^quickstart: MLPerf Storage v2\.0: NOT VALID, '
-is "a dry run has the rules in its JSON" "$("$MLGEN" unet3d.job --dry-run \
+is "a dry run has the rules in its JSON" "$("$MLGEN" unet3d.job --dry-run=show \
 	--check=mlperf-v2 --json=plan.json >/dev/null &&
 	ml plan.json mlperf_check.0.rule mlperf_check.0.state \
 		mlperf_check.3.rule mlperf_check.3.state)" \
@@ -358,7 +358,7 @@ like "with their figures" "$(json summary.json num_accelerators \
 	'^2 0\.00195[0-9]* absent$'
 is "and without files" "$(json summary.json num_files_train num_samples_per_file \
 	data_size_per_host_GB epochs)" "0 1 0.0 0"
-exits "a dry run has none" 2 "$MLGEN" quickstart.job --dry-run \
+exits "a dry run has none" 2 "$MLGEN" quickstart.job --dry-run=show \
 	--output-format=dlio
 like "which is said" "$(cat err)" 'output-format=dlio: a dry run has no results'
 exits "nor has a plain job" 2 "$MLGEN" --name=p --rw=read --size=1m \

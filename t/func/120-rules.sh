@@ -27,7 +27,7 @@ both()
 	find . -path ./made -prune -o -mindepth 2 -print | sort >after
 	ok "$title: nothing is made" cmp before after
 	rm -f plan.json
-	exits "$title: a dry run shows it" 0 "$@" --dry-run --json=plan.json
+	exits "$title: a dry run shows it" 2 "$@" --dry-run --json=plan.json
 	is "$title: in the same words" \
 		"mlgen: $(json plan.json jobs.0.plan.blockers.0.text | steady)" \
 		"$(echo "$said" | steady)"
@@ -312,7 +312,7 @@ JOB
 exits "two datasets in one directory: the run is refused" 2 "$MLGEN" two.job
 said=$(cat err)
 like "... in words" "$said" '^mlgen: b: dataset data is that of a too, with format=raw'
-exits "... a dry run shows it" 0 "$MLGEN" two.job --dry-run --json=plan.json
+exits "... a dry run shows it" 2 "$MLGEN" two.job --dry-run --json=plan.json
 is "... in the same words" "mlgen: $(json plan.json jobs.1.plan.blockers.0.text)" \
 	"$said"
 

@@ -15,7 +15,7 @@ both()
 	said=$(grep -v '^mlgen: \(note\|warning\): ' err)
 	like "$title: in words" "$said" "^mlgen: $regex"
 	not_ok "$title: nothing is made" test -e data/train
-	exits "$title: a dry run shows it" 0 train "$@" --dry-run --json=plan.json
+	exits "$title: a dry run shows it" 0 train "$@" --dry-run=show --json=plan.json
 	is "$title: in the same words" \
 		"mlgen: $(json plan.json jobs.0.plan.blockers.0.text)" "$said"
 	like "$title: on its page, too" "$(tr -s ' \n' ' ' <out)" "FAIL $regex"
@@ -38,7 +38,7 @@ both "a tier that is the dataset" \
 	--cache_directory=elsewhere/link/
 both "a tier around the dataset" "cache_directory: $T holds the dataset" \
 	--cache_directory="$T"
-exits "one beside it is taken" 0 train --cache_directory=data-tier --dry-run \
+exits "one beside it is taken" 0 train --cache_directory=data-tier --dry-run=show \
 	--json=plan.json
 is "without a word" "$(json plan.json jobs.0.plan.blockers.0.text)" absent
 is "and nothing is made for it" "$(find . -name '*tier*')" ""
@@ -59,12 +59,12 @@ if [ -s large/4.raw ]; then
 		exits "16 TiB are too much of $where" 2 large $where --quiet
 		like "which is said" "$(cat err)" \
 			'^mlgen: cache_size: the tier takes 16 TiB, and .* (has|is) [0-9.]+ .iB; lower cache_size, '
-		exits "a dry run says so, too" 0 large $where --dry-run
+		exits "a dry run says so, too" 0 large $where --dry-run=show
 		like "as FAIL" "$(tr -s ' \n' ' ' <out)" \
 			'FAIL cache_size: the tier takes 16 TiB'
 	done
 	exits "one that is only played may be as large" 0 large \
-		--cache_latency=1ms --dry-run
+		--cache_latency=1ms --dry-run=show
 	unlike "as one likes" "$(cat out)" 'the tier takes'
 else
 	skip "a tier that is too large" "no file of 4 TiB can be made here"
@@ -76,7 +76,7 @@ pages()
 	train --cache_size=50% --samples_per_file=20 --num_files=4 \
 		--cache_latency=1us --ioengine=null "$@"
 }
-for where in "" --dry-run; do
+for where in "" --dry-run=show; do
 	exits "a page of one sample is taken${where:+, $where}" 0 pages $where \
 		--cache_unit=page:2k
 	exits "and one of a file" 0 pages $where --cache_unit=page:40k
@@ -98,7 +98,7 @@ done
 # ---- what a dry run says of it
 page()
 {
-	train "$@" --dry-run >out 2>err
+	train "$@" --dry-run=show >out 2>err
 	tr -s ' \n' ' ' <out | grep -o 'cache [a-z]*, .* for its bookkeeping'
 }
 is "a share of the dataset, what of it is a hit, and memory" \
@@ -130,13 +130,13 @@ like "an option that counts for nothing is noted" "$(cat err)" \
 
 # ---- MLPerf Storage
 exits "a tier keeps no rules of MLPerf Storage" 0 "$MLGEN" unet3d.job \
-	--cache=minio --cache_size=10% --check=mlperf-v2 --dry-run
+	--cache=minio --cache_size=10% --check=mlperf-v2 --dry-run=show
 like "by the name of a rule" "$(tr -s ' \n' ' ' <out)" \
 	'cache BROKEN cache=minio is a cache of the benchmark.s own, which CLOSED does not have: --cache=none'
 
 exits "nor do epochs that have others in the place of some samples" 0 \
 	"$MLGEN" unet3d.job --cache=minio --cache_size=10% \
-	--cache_substitute=any --check=mlperf-v2 --dry-run
+	--cache_substitute=any --check=mlperf-v2 --dry-run=show
 like "by the name of a rule" "$(tr -s ' \n' ' ' <out)" \
 	'epochs BROKEN cache_substitute=any leaves samples out of epochs'
 

@@ -129,13 +129,13 @@ else
 fi
 
 # shellcheck disable=SC2086
-"$MLGEN" $ahead --dry-run >out 2>&1
+"$MLGEN" $ahead --dry-run=show >out 2>&1
 like "a dry run tells what a framework would hold" "$(cat out)" \
 	'PyTorch would also hold 64 MiB of prefetched'
 like "and how to do the same" "$(tr -s '\n ' ' ' <out)" \
 	'hold_samples=1 takes that from the page cache, too'
 # shellcheck disable=SC2086
-"$MLGEN" $ahead --dry-run --hold_samples=1 >out 2>&1
+"$MLGEN" $ahead --dry-run=show --hold_samples=1 >out 2>&1
 like "or what is held" "$(cat out)" \
 	'^ +prefetched samples, held as PyTorch does +64 MiB +ok$'
 unlike "which is not told twice" "$(cat out)" 'would also'
@@ -157,7 +157,7 @@ exits "and a large one is refused, too" 2 "$MLGEN" $large --prefetch=1 \
 like "by its own name" "$(cat err)" \
 	'^mlgen: hold_samples: samples read ahead in an evaluation would take 16 TiB, .*eval_batch_size'
 # shellcheck disable=SC2086
-exits "a dry run of it is no failure" 0 "$MLGEN" $large --dry-run \
+exits "a dry run of it is no failure" 0 "$MLGEN" $large --dry-run=show \
 	--json=plan.json
 like "but tells that it would be" "$(cat out)" \
 	'prefetched samples, held as PyTorch does +16 TiB +FAIL$'

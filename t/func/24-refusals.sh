@@ -108,7 +108,7 @@ exits "too few open files are refused" 2 few_files 39
 is "with the number that is needed" "$(cat err)" \
 	"mlgen: 40 files may be open at once, the limit is 39; lower read_threads or accelerators, or raise it with ulimit -n 40"
 not_ok "before anything is written" test -e data
-exits "which a dry run knows" 0 few_files 39 --dry-run
+exits "which a dry run knows" 2 few_files 39 --dry-run
 like "as what would stop the run" "$(cat out)" \
 	'^files     40 open at once; limit 39 +FAIL$'
 exits "and just enough are enough" 0 few_files 40
@@ -206,7 +206,7 @@ if read_only true 2>/dev/null; then
 		"^mlgen: $T/ro: .*Read-only file system" read_only
 	nowhere "or a directory to be made there" "$T/ro/new" \
 		"^mlgen: $T/ro/new: .*Read-only file system" read_only
-	exits "which a dry run knows" 0 read_only "$MLGEN" --name=x \
+	exits "which a dry run knows" 2 read_only "$MLGEN" --name=x \
 		--num_files=4 --directory="$T/ro/new" --dry-run
 	like "as what would stop the run" "$(tr -s ' \n' ' ' <out)" \
 		'FAIL .*Read-only file system'

@@ -19,7 +19,7 @@ blocked()
 	title=$1 regex=$2
 	shift 2
 	plan_of "$@"
-	is "$title: is no error of a dry run" $? 0
+	is "$title: is status 2 of a dry run" $? 2
 	like "$title: but a FAIL" "$(cat out)" ' FAIL$'
 	like "$title: in words" "$(tr -s ' \n' ' ' <out)" "$regex"
 	like "$title: and in JSON" \
@@ -171,7 +171,15 @@ io_plan
 like "what is there is counted" "$(cat out)" \
 	'^          present 1 file; to write 1 +8(\.00)? MiB +ok$'
 io_plan --rw=randread --readonly
-is "a job that may not write is no error of a dry run" $? 0
+for how in 1 yes; do
+	io_plan --rw=randread --readonly --dry-run=$how
+	is "--dry-run=$how: so that scripts can ask before a run" $? 2
+done
+io_plan --rw=randread --readonly --dry-run=show
+is "--dry-run=show is the plan alone" $? 0
+like "which says the same" "$(cat out)" ' FAIL$'
+io_plan --rw=randread --readonly
+is "a job that may not write is status 2 of a dry run" $? 2
 like "but a blocker" "$(json plan.json jobs.0.plan.blockers.0.text)" 'readonly'
 rm io/*
 io_plan --size=900t

@@ -185,7 +185,7 @@ for kind in fifo directory socket "character device"; do
 	like "... by name" "$(cat err)" \
 		"^mlgen: data/mlgen-dataset.json: is a $kind, and no regular file; another directory"
 	exits_soon "... with --replace" 2 "$MLGEN" "$@" --phase=prepare --replace
-	exits_soon "a dry run ends" 0 "$MLGEN" "$@" --dry-run
+	exits_soon "a dry run ends" 2 "$MLGEN" "$@" --dry-run
 	like "... and says so" "$(tr -s ' \n' ' ' <out)" "is a $kind, and no regular file"
 done
 rm -rf data/mlgen-dataset.json

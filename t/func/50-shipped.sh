@@ -27,7 +27,7 @@ for path in "$TOP"/jobs/*.job "$TOP"/examples/*.job; do
 	job=${path##*/}
 	exits "$job: parses without a word" 0 "$MLGEN" --parse-only "$path"
 	ok "$job: at all" test ! -s out -a ! -s err
-	exits "$job: dry run" 0 "$MLGEN" "$path" --dry-run \
+	exits "$job: dry run" 0 "$MLGEN" "$path" --dry-run=show \
 		--json="plans/$job.json"
 	mv out "plans/${job%.job}"
 	ok "$job: says how it is run" grep -Eq \
@@ -44,7 +44,7 @@ for path in "$TOP"/jobs/*.job "$TOP"/examples/*.job; do
 			cp "plans/${job%.job}" "plans/${job%.job}.$own"
 			continue
 		fi
-		exits "$job: with $accelerator" 0 "$MLGEN" "$job" --dry-run \
+		exits "$job: with $accelerator" 0 "$MLGEN" "$job" --dry-run=show \
 			--accelerator="$accelerator"
 		mv out "plans/${job%.job}.$accelerator"
 	done
@@ -168,7 +168,7 @@ awk '/^# One accelerator at 100% needs:/ {
 ok "jobs promise something" test "$(wc -l <rows)" -gt 10
 demands rows >told
 tell told
-exits "unet3d.job --scale=2%" 0 "$MLGEN" unet3d.job --scale=2% --dry-run
+exits "unet3d.job --scale=2%" 0 "$MLGEN" unet3d.job --scale=2% --dry-run=show
 like "is 28 files, as it says" "$(cat out)" '^dataset   28 npz files'
 
 # ---- guesses
@@ -178,7 +178,7 @@ for guess in unet3d:b200 retinanet:mi355 flux:mi355 dlrm:mi355; do
 		"plans/${guess%:*}.${guess#*:}"
 done
 not_ok "unet3d on an h100 is none" grep 'a guess' plans/unet3d.h100
-unlike "nor is what the user says" "$("$MLGEN" unet3d.job --dry-run \
+unlike "nor is what the user says" "$("$MLGEN" unet3d.job --dry-run=show \
 	--accelerator=b200 --compute_time=170ms)" 'a guess'
 exits "a guess of no option is refused" 2 "$MLGEN" unet3d.job --guess=compute_tme \
 	--parse-only
@@ -300,7 +300,7 @@ is "flux has six row groups a file" \
 	"$(option flux b200 samples_per_file row_group_size batch_size)" \
 	"288 48 48 "
 exits "workers can be tried on a b200" 0 "$MLGEN" dlrm.job --read_threads=4 \
-	--dry-run
+	--dry-run=show
 
 # ---- examples
 exits "train-with-checkpoints.job runs, made small" 0 \

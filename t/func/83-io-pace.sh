@@ -214,7 +214,7 @@ exits "--dry-run" 0 io --directory=empty --rw=randwrite --size=1m --numjobs=2 \
 	--dry-run
 is "touches nothing" "$(ls -A empty)" ""
 like "and says what would be laid out" "$(cat out)" '^ +present 0 files; to write 2 +2 MiB '
-exits "--dry-run of what must not be" 0 io --directory=empty --rw=read \
+exits "--dry-run of what must not be" 2 io --directory=empty --rw=read \
 	--filename=x --dry-run
 like "says why" "$(cat out)" 'size: empty/x is missing; say how large'
 is "and touches nothing either" "$(ls -A empty)" ""
