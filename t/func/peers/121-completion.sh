@@ -91,7 +91,7 @@ in_both()
 {
 	says=$1_says
 	is "$1 completes an option" "$($says 'mlgen --batch')" "--batch_size="
-	is "$1 completes one without a value" "$($says 'mlgen --dry')" "--dry-run"
+	is "$1 completes one without a value" "$($says 'mlgen --parse')" "--parse-only"
 	is "$1 completes what is begun of choices" \
 		"$($says 'mlgen --rw=randr')" "randread randrw"
 	is "$1 completes engines" "$($says 'mlgen --ioengine=')" "$engines"
