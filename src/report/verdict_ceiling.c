@@ -64,6 +64,8 @@ void verdict_ceiling(struct ceiling_gap *g, const struct job *job,
 	} else if (sure > near_points(ml) && c->jobs_beside == 0) {
 		g->says = CEILING_ABOVE;
 		verdict_ceiling_take(g, is_model, c, sure);
+	} else if (!isnan(bound)) {
+		verdict_ceiling_take(g, of_null, c, bound);
 	}
 }
 

@@ -91,7 +91,7 @@ START_TEST(others_on_the_cpus_may_be_what_a_ceiling_was_above)
 		double cpu, mine;
 		const char *name;
 	} rows[] = {
-		{ 98, 40, "host" },
+		{ 98, 40, "unclear" },
 		{ 98, 60, "storage" },
 		{ 89, 40, "storage" },
 	};
@@ -109,6 +109,46 @@ START_TEST(others_on_the_cpus_may_be_what_a_ceiling_was_above)
 		ck_assert_str_eq(w.result.verdict.try_next,
 				 "the same while nothing else runs on these "
 				 "CPUs");
+	world_fini(&w);
+}
+END_TEST
+
+/* HOST-BOUND beside a ceiling of 91 % would be a verdict against its own evidence. */
+START_TEST(a_hint_that_the_ceiling_disputes_is_unclear)
+{
+	static const struct {
+		double cpu, oversleep, null_au;
+		uint64_t beside;
+		const char *name, *headline, *try_next;
+	} rows[] = {
+		{ 98, 0, 91, 1, "unclear",
+		  "CPU 98.0% busy (64 CPUs), yet with "
+		  "storage taken away this host reaches 91.0% AU",
+		  "alone" },
+		{ 50, 2, 91, 1, "unclear",
+		  "oversleep is 2.0% of accelerator time, yet", "alone" },
+		{ 50, 2, 61, 1, "host", "this host reaches 61.0% AU", "fewer" },
+		{ 98, 0, NONE, 0, "host", "CPU 98.0% busy", "--ceiling" },
+	};
+	struct world w;
+
+	world_init(&w);
+	struct ml_result *ml = &w.result.ml;
+	ml->au_percent = 60;
+	w.result.host.cpu_percent = w.result.host.user_percent = rows[_i].cpu;
+	ml->time_percent = (struct time_percent){
+		.compute = 60,
+		.oversleep = rows[_i].oversleep,
+		.stall = 40 - rows[_i].oversleep,
+	};
+	ml->ceiling.is_tried = !isnan(rows[_i].null_au);
+	ml->ceiling.jobs_beside = rows[_i].beside;
+	ml->ceiling.null_au_percent = ml->ceiling.cached_au_percent =
+		rows[_i].null_au;
+	verdict_fill(&w.run);
+	ck_assert_str_eq(w.result.verdict.name, rows[_i].name);
+	check_has(w.result.verdict.headline, rows[_i].headline);
+	check_has(w.result.verdict.try_next, rows[_i].try_next);
 	world_fini(&w);
 }
 END_TEST
@@ -139,6 +179,8 @@ Suite *suite_verdict_ceiling(void)
 		(int)(sizeof(under_ceilings) / sizeof(*under_ceilings)));
 	tcase_add_loop_test(
 		t, others_on_the_cpus_may_be_what_a_ceiling_was_above, 0, 3);
+	tcase_add_loop_test(t, a_hint_that_the_ceiling_disputes_is_unclear, 0,
+			    4);
 	tcase_add_loop_test(t, in_doubt_the_ceiling_is_what_to_try, 0, 2);
 	suite_add_tcase(s, t);
 	return s;

@@ -450,6 +450,8 @@ static const struct verdict verdicts[] = {
 	  network_because, network_try },
 	{ "host", verdict_host_holds, verdict_host_headline,
 	  verdict_host_because, verdict_host_try },
+	{ "unclear", verdict_disputed_holds, verdict_disputed_headline,
+	  verdict_disputed_because, verdict_disputed_try },
 	{ "storage", hidden_holds, hidden_headline, hidden_because,
 	  hidden_try },
 	{ "compute", verdict_keeps_up, compute_headline, compute_because,

@@ -134,19 +134,64 @@ bool verdict_keeps_up(const struct verdict_findings *f)
 	return !isnan(f->ml->demand_bytes_per_sec) && hardly_waits(f);
 }
 
-/* A ceiling is a measurement, a busy CPU a hint; but others who had the CPUs
- * may have left them by the time of the ceiling, unless it is known what storage
- * costs. Nothing is in the way of accelerators that are busy. */
+/* A ceiling is a measurement, a busy CPU a hint. Nothing is in the way of accelerators
+ * that are busy. */
 bool verdict_host_holds(const struct verdict_findings *f)
 {
-	bool hinted = is_full(f) || wakes_late(f);
-
 	if (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f))
+		return false;
+	if (f->ceiling.says == CEILING_NEAR)
+		return is_full(f) || wakes_late(f) || !verdict_keeps_up(f);
+	return isnan(f->ceiling.reached) && (is_full(f) || wakes_late(f));
+}
+
+/* ---- the hint and the measurement disagree ---- */
+
+/* Others who had the CPUs may have left them by the time of the ceiling, unless it is
+ * known what storage costs; and with jobs beside this one a ceiling decides nothing. */
+bool verdict_disputed_holds(const struct verdict_findings *f)
+{
+	if (isnan(f->ceiling.reached) || f->ceiling.says == CEILING_NEAR ||
+	    (f->ml->au_percent >= BUSY_AU_PERCENT && hardly_waits(f)))
 		return false;
 	if (f->ceiling.says == CEILING_ABOVE)
 		return is_taken(f) && !verdict_is_model(f->job);
-	return hinted ||
-	       (f->ceiling.says == CEILING_NEAR && !verdict_keeps_up(f));
+	return is_full(f) || wakes_late(f);
+}
+
+void verdict_disputed_headline(struct buf *out,
+			       const struct verdict_findings *f)
+{
+	if (is_full(f))
+		verdict_put_full(out, &f->result->host, &f->run->host);
+	else
+		buf_addf(out, "oversleep is %.1f%% of accelerator time",
+			 show_share(&f->time, "oversleep"));
+	buf_add(out, ", yet ");
+	verdict_ceiling_put(out, &f->ceiling);
+}
+
+void verdict_disputed_because(struct buf *out, const struct verdict_findings *f)
+{
+	if (is_taken(f))
+		buf_add(out,
+			"others had the CPUs in the run, and may have left "
+			"them when the ceiling was measured; ");
+	else if (f->ml->ceiling.jobs_beside)
+		buf_add(out, "the ceiling is of this job without those beside "
+			     "it; ");
+	else
+		buf_add(out, "what the host does and what it could do "
+			     "disagree; ");
+	verdict_put_cpu(out, &f->result->host);
+}
+
+void verdict_disputed_try(struct buf *out, const struct verdict_findings *f)
+{
+	if (is_taken(f) || !f->ml->ceiling.jobs_beside)
+		buf_add(out, "the same while nothing else runs on these CPUs");
+	else
+		buf_add(out, "the same job alone, with --ceiling");
 }
 
 void verdict_host_headline(struct buf *out, const struct verdict_findings *f)
