@@ -99,7 +99,9 @@ static char *say_fit(const struct find_max *f, const struct fit *fit)
 	if (!fit->do_differ)
 		return NULL;
 	if (fit->best_rate > 0)
-		buf_addf(&out, "%s: one needs %s for %g%%", fit->best,
+		buf_addf(&out, "%s: %.0f (one needs %s for %g%%)", fit->best,
+			 fmax(1, floor(f->delivered_bytes_per_sec /
+				       fit->best_rate)),
 			 show_rate(rate, &f->unit, fit->best_rate), au);
 	else
 		buf_addf(&out,
@@ -191,8 +193,11 @@ static struct dist stretched(const struct dist *d, double by)
 /* What is of the search alone, and what would write over its answer. */
 static bool is_dropped(const char *arg)
 {
-	static const char *const names[] = { "find-max", "find_max", "json",
-					     "output" };
+	static const char *const names[] = {
+		"find-max",  "find_max",     "json",         "json-each",
+		"json_each", "output",       "html",         "log",
+		"trace",     "metrics-file", "metrics_file",
+	};
 	size_t len = strcspn(arg, "=");
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {

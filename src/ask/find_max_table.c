@@ -121,7 +121,8 @@ static void put_why(struct buf *out, const struct find_max *f,
 	const struct requirement *q = missed(f, p);
 
 	if (!p->too_many_errors && find_is_hidden(f, p))
-		buf_addf(out, "readers bring %.0f%%  ", p->supply_percent);
+		buf_addf(out, "reads reach %.0f%% of need, ",
+			 p->supply_percent);
 	/* Beside a model a busy host is a hint; that it is not the limit is
 	 * measured. */
 	bool is_hint = verdict_is_model(f->job) && !strcmp(p->verdict, "host");
@@ -131,6 +132,8 @@ static void put_why(struct buf *out, const struct find_max *f,
 	if (q) {
 		buf_add(out, "misses ");
 		put_part(out, q);
+	} else {
+		buf_add(out, "unclear");
 	}
 }
 

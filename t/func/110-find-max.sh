@@ -101,12 +101,13 @@ like "and of how sure that is" "$(tr -s ' \n' ' ' <out)" \
 
 # ---- other ends
 exits "none is status 3" 3 find_max --bandwidth=300k --find-max=accelerators \
-	--require='au>=90'
+	--require='au>=90' --html=answer.html --metrics-file=answer.prom
 is "and null" "$(found answer limited_by confirmed)" "null 1 true"
 like "with the part of one that it feeds" "$(cat out)" \
 	'^ANSWER    none: the modelled storage feeds 0\.[0-9]+ of one accelerator at 90% AU$'
 like "and a command that plays the part" "$(cat out)" \
 	'^play it   .*/mlgen --name=x --ioengine=null '
+not_ok "which writes nothing over the answer" grep -q 'answer[.]' out
 is "no more were tried" "$(grep -Ec '^ *(full|[0-9]+) +[0-9]+ .* fail' out)" \
 	"$(grep -Ec '^ *(full|[0-9]+) +1 .* fail' out)"
 exits "the dataset may be too small for more" 0 find_max --num_files=64 \
