@@ -2,6 +2,7 @@
 /* dirs.c - see dirs.h. */
 #include "base/dirs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -61,6 +62,23 @@ bool dirs_can_write(const char *path)
 	bool can = faccessat(AT_FDCWD, part, W_OK | X_OK, AT_EACCESS) == 0;
 	mem_free(part);
 	return can;
+}
+
+bool dirs_is_empty(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	bool empty = d != NULL;
+
+	while (d && (e = readdir(d)))
+		empty &= strcmp(e->d_name, ".") == 0 ||
+			 strcmp(e->d_name, "..") == 0;
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	return empty;
 }
 
 const char *dirs_in_the_way(char out[DIRS_WAY_BYTES], const char *path,

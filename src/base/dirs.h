@@ -13,6 +13,9 @@ int dirs_make(char *path, bool *made);
  * the path that is there, as it would be made then. */
 bool dirs_can_write(const char *path);
 
+/* Has the directory, an open descriptor, no entry? False where it cannot be read. */
+bool dirs_is_empty(int dir_fd);
+
 /* Room for the longest path and some words. */
 #define DIRS_WAY_BYTES (PATH_MAX + 80)
 

@@ -284,6 +284,8 @@ const struct mlgen_field job_fields[] = {
 	{ "directory", MLGEN_F_STR(struct job, directory),
 	  .def = "mlgen-data/$jobname", .group = "Job", .flags = MLGEN_FIO,
 	  .help = "Directory of the dataset, made when it is missing; of the files of a plain job, by default the current one.\n"
+		  "A relative path is made whole, of an absolute one the last folder:\n"
+		  "without the others a filesystem may not be mounted.\n"
 		  "With dataset=scan also files, and several with ':' between them\n"
 		  "(a colon in a name is '\\:'), patterns such as shard-*.tar, and\n"
 		  "braces: shard-{000..127}.tar, {a,b}/{0..3}. What is there under\n"

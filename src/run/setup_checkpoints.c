@@ -12,6 +12,7 @@
 #include "data/foreign.h"
 #include "hosts/hosts.h"
 #include "job/workload.h"
+#include "run/newdir.h"
 #include "run/saver.h"
 
 static bool saves(const struct job *j)
@@ -161,6 +162,25 @@ static void describe_files(struct slot *s)
 	s->whole_shards.state = &s->whole;
 }
 
+/* What lies below the directory of a data set is made with that. */
+static int rule_directory(struct slot *s, struct run_shared *run,
+			  struct mlgen_err *err)
+{
+	const char *path = s->checkpoint_directory;
+	size_t len = strlen(s->job->directory);
+	bool is_below = job_work(s->job)->has_dataset && path &&
+			strncmp(path, s->job->directory, len) == 0 &&
+			path[len] == '/';
+
+	if (!has_files(s) || !saves(s->job) || run->cfg.readonly || is_below)
+		return 0;
+	return newdir_check(s->job,
+			    s->job->checkpoint_directory
+				    ? "checkpoint_directory"
+				    : "directory",
+			    path, err);
+}
+
 static int rule_writable(struct slot *s, struct run_shared *run,
 			 struct mlgen_err *err)
 {
@@ -173,15 +193,11 @@ static int rule_writable(struct slot *s, struct run_shared *run,
 }
 
 const struct rule setup_checkpoints_rules[] = {
-	{ "checkpoints", rule_hosts },
-	{ "checkpoints", rule_readonly },
-	{ "verify", rule_verify },
-	{ "checkpoints", rule_alone },
-	{ "checkpoints", rule_foreign },
-	{ "checkpoints", rule_writable },
-	{ "room", rule_mount },
-	{ "direct", rule_direct },
-	{ NULL, NULL },
+	{ "checkpoints", rule_hosts },     { "checkpoints", rule_readonly },
+	{ "verify", rule_verify },         { "checkpoints", rule_alone },
+	{ "checkpoints", rule_directory }, { "checkpoints", rule_foreign },
+	{ "checkpoints", rule_writable },  { "room", rule_mount },
+	{ "direct", rule_direct },         { NULL, NULL },
 };
 
 int setup_checkpoints_init(struct slot *s, struct mlgen_err *err)

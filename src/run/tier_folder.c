@@ -66,27 +66,12 @@ static int tier_folder_fail(const struct tier_folder *f, const char *what,
 			  strerror(-code));
 }
 
-static bool is_empty(int dir_fd)
-{
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *e;
-	bool empty = d != NULL;
-
-	while (d && (e = readdir(d)))
-		empty &= strcmp(e->d_name, ".") == 0 ||
-			 strcmp(e->d_name, "..") == 0;
-	if (d)
-		closedir(d);
-	return empty;
-}
-
 /* An empty folder becomes ours. */
 static int take_marker(struct tier_folder *f, const struct job *j,
 		       struct mlgen_err *err)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-	bool is_new = is_empty(f->dir_fd);
+	bool is_new = dirs_is_empty(f->dir_fd);
 
 	f->lock_fd = openat(f->dir_fd, TIER_MARKER,
 			    flags | (is_new ? O_CREAT | O_EXCL : 0), 0600);

@@ -29,6 +29,7 @@ is "with every term, and the command line" "$(cat out)" \
 mlgen unet3d.job --accelerators=8 --num_files=28000"
 is "and nothing else" "$(cat err)" ""
 not_ok "nothing was made" test -e "$MLGEN_DIR"
+mkdir "$MLGEN_DIR"
 
 # What it says is what --check wants, and a file less is not.
 sized=$(sed -n 's/^mlgen //p' out)
@@ -74,6 +75,7 @@ like "by name" "$(cat err)" 'memory: goes with --datasize and --check'
 echo old >run.json
 exits "--datasize has no JSON" 2 "$MLGEN" --datasize unet3d.job --json=run.json
 is "and leaves the file alone" "$(cat run.json)" old
+rm run.json
 exits "it does not run, with --dry-run=show or without" 0 "$MLGEN" --datasize \
 	--dry-run=show unet3d.job --accelerators=8 --memory=256g
 like "and keeps that" "$(cat out)" \

@@ -22,6 +22,7 @@ small='
 	megatron	--samples_per_file=128
 	dlio-default	--eval_time=1ms'
 
+mkdir small
 run()
 {
 	run_trace=$1

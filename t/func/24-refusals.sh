@@ -182,6 +182,99 @@ else
 fi
 nowhere "a name that is too long" "$(printf '%0300d' 0)" \
 	'^mlgen: 0+.*: File name too long'
+
+# A tree that is not there may be one of a filesystem that is not mounted.
+last='is not there, and of an absolute path only the last folder is made; mount what belongs there, or make it'
+nowhere "a directory without the one above it" "$T/array/data" \
+	"^mlgen: directory: $T/array/data of job 'x': $T/array $last\$"
+nowhere "even several levels above" "$T/array/a/b/c" \
+	"^mlgen: directory: $T/array/a/b/c of job 'x': $T/array $last\$"
+cat >tree.job <<END
+[plain]
+rw=write
+size=4k
+filename=$T/array/data/file
+
+[found]
+rw=read
+size=4k
+directory=$T/array
+
+[save]
+phase=checkpoint
+checkpoint_size=1k
+directory=$T/array/data
+
+[train]
+num_files=4
+sample_size=1k
+checkpoint_every=1 epoch
+checkpoint_size=1k
+checkpoint_directory=$T/array/data
+
+[tier]
+num_files=4
+sample_size=1k
+cache=lru
+cache_size=50%
+cache_directory=$T/array/data
+END
+in_tree()
+{
+	exits "$1: a tree that is not there is refused" 2 "$MLGEN" tree.job \
+		--section="$1"
+	like "$1: naming the job and the line" "$(cat err)" \
+		"^mlgen: tree.job:$2: $3: $T/array.* of job '$1': "
+	exits "$1: a dry run knows" 2 "$MLGEN" tree.job --section="$1" --dry-run
+	like "$1: and says the same" "$(tr -s ' \n' ' ' <out)" \
+		"FAIL .*tree.job:$2: $3: "
+}
+in_tree plain 4 filename
+in_tree found 9 directory
+in_tree save 14 directory
+in_tree train 21 checkpoint_directory
+in_tree tier 28 cache_directory
+not_ok "none of it is made" test -e array
+exits "the last folder of an absolute path is made" 0 "$MLGEN" --name=x \
+	--num_files=4 --sample_size=1k --directory="$T/one" \
+	--checkpoint_every='1 epoch' --checkpoint_size=1k
+ok "with what lies in it" test -d one/checkpoints
+exits "a plain job makes what lies below its directory" 0 "$MLGEN" --name=x \
+	--rw=write --size=4k --directory="$T/one" --filename=a/b/c
+exits "a relative path is made whole" 0 "$MLGEN" --name=x --num_files=4 \
+	--sample_size=1k --directory=two/three/four
+rm -rf one two
+
+# awaited COMMAND...: fstab has a filesystem for $T/array and what leads there.
+awaited()
+{
+	# shellcheck disable=SC2016 # for the shell in there
+	unshare -m sh -c 'mount --bind "$0" /etc/fstab || exit 77
+		exec "$@"' "$T/fstab" "$@"
+}
+mkdir array
+printf '# nothing\nnone /proc proc defaults 0 0\n/dev/none %s/ xfs noauto 0 0\n' \
+	"$T/array" >fstab
+if awaited true 2>/dev/null; then
+	unmounted="nothing is mounted on $T/array, for which fstab has a filesystem; mount it, or name another directory"
+	nowhere "where a filesystem is not mounted" "$T/array" \
+		"^mlgen: directory: $T/array of job 'x': $unmounted\$" awaited
+	nowhere "or a folder of it" array/data \
+		"^mlgen: directory: array/data of job 'x': $unmounted\$" awaited
+	exits "a plain job is refused there, too" 2 awaited "$MLGEN" --name=x \
+		--rw=write --size=4k --directory=array
+	is "for the same reason" "$(cat err)" \
+		"mlgen: directory: array of job 'x': $unmounted"
+	is "nothing is written there" "$(ls array)" ""
+	mkdir array/data
+	exits "what holds something is no such directory" 0 awaited "$MLGEN" \
+		--name=x --num_files=4 --sample_size=1k --directory=array/data
+else
+	skip "where a filesystem is not mounted nothing is made" \
+		"may not put another fstab in its place"
+fi
+rm -rf array
+
 mkdir private
 chmod 755 "$T"
 chmod 555 private

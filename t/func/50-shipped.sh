@@ -228,6 +228,7 @@ small='
 	dlrm-dlio	--samples_per_file=16 --sample_size=2k
 	megatron	--samples_per_file=128
 	dlio-default	--eval_time=1ms'
+mkdir small
 run_small()
 {
 	engine=$1

@@ -67,6 +67,7 @@ exits "prepare needs an engine that writes" 2 "$MLGEN" \
 like "which this one does not" "$(cat err)" 'skeleton cannot write'
 
 # One job with the engine, one without, and an option between them.
+mkdir data
 cat >two.job <<-END
 	[global]
 	directory=$T/data/two

@@ -111,7 +111,7 @@ refused "a file that is too small" \
 refused "a directory" 'd/s: is a directory' --rw=read --filename=d/s
 refused "a missing file without a size" 'size: d/none is missing; say how large' \
 	--rw=read --filename=d/none
-refused "a directory that is missing" 'directory: none: No such file' \
+refused "a directory that is missing" "directory: none of job 'x': No such file" \
 	--rw=read --directory=none --size=1m
 refused "a list of directories" "directory: 'd:e' is a list" --rw=read \
 	--directory=d:e --size=1m

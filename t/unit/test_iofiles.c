@@ -226,7 +226,7 @@ static const struct {
 	{ RW_READ, "ln -s none d/f", "f", -ENOENT, "d/f: is a link that leads nowhere" },
 	{ RW_READ, "ln -s f d/f", "f", -ELOOP, "d/f: Too many levels of symbolic links" },
 	{ RW_READ, ":", "p/f", -ENOTDIR, "d/p/f: Not a directory" },
-	{ RW_READ, "mv d e", "f", -ENOENT, "directory: d: No such file or directory; make it" },
+	{ RW_READ, "mv d e", "f", -ENOENT, "directory: d of job 'x': No such file or directory; make it" },
 	{ RW_READ, "mv d e; ln -s e/p d", "f", -ENOTDIR, "d/f: Not a directory" },
 };
 /* clang-format on */

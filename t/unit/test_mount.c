@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/devstat.h"
+#include "io/fstab.h"
 #include "io/mount.h"
 #include "suites.h"
 #include "temp.h"
@@ -341,6 +342,21 @@ START_TEST(direct_in_memory_is_refused)
 }
 END_TEST
 
+START_TEST(what_fstab_names_is_awaited_until_it_is_mounted)
+{
+	make_root();
+	put_file("/etc/fstab", "# a comment\n"
+			       "/dev/nvme0n1 /mnt/array xfs defaults 0 0\n"
+			       "UUID=12 /mnt/with\\040blank ext4 noauto 0 0\n"
+			       "/swap none swap sw 0 0\n");
+	ck_assert(!fstab_awaits(root, "/mnt/array"));
+	ck_assert(fstab_awaits(root, "/mnt/with blank"));
+	ck_assert(!fstab_awaits(root, "/mnt"));
+	ck_assert(!fstab_awaits("/no/such/root", "/mnt/with blank"));
+	remove_root();
+}
+END_TEST
+
 START_TEST(a_mount_is_told_with_escapes)
 {
 	struct buf out = { 0 };
@@ -393,6 +409,7 @@ Suite *suite_mount(void)
 	tcase_add_test(t, a_directory_to_be_made_is_looked_at_where_it_will_be);
 	tcase_add_test(t, direct_alignment_is_told_or_refused_in_words);
 	tcase_add_test(t, direct_in_memory_is_refused);
+	tcase_add_test(t, what_fstab_names_is_awaited_until_it_is_mounted);
 	tcase_add_test(t, a_mount_is_told_with_escapes);
 	tcase_add_test(t, all_mounts_are_listed_with_the_device_of_their_files);
 	suite_add_tcase(s, t);

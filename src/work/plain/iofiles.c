@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "io/mount.h"
+#include "run/newdir.h"
 #include "work/plain/ionames.h"
 
 /* What the statics below work on. */
@@ -129,16 +130,18 @@ static int check_directory(const struct job *j, const char *path,
 	char *directory = ionames_directory(j);
 	size_t len = directory ? strlen(directory) : 0;
 	bool is_in = len && strncmp(path, directory, len) == 0;
+	struct newdir_place place;
 	struct stat st;
 	int r = 0;
 
 	if (is_in && stat(directory, &st) != 0)
-		r = mlgen_fail(err, -errno,
-			       "directory: %s: %s; make it, or name another",
-			       directory, strerror(errno));
+		r = -errno;
 	else if (is_in && !S_ISDIR(st.st_mode))
-		r = mlgen_fail(err, -ENOTDIR, "directory: %s: %s", directory,
-			       strerror(ENOTDIR));
+		r = -ENOTDIR;
+	if (r)
+		mlgen_fail(err, r, "%s: %s; make it, or name another",
+			   newdir_put_place(&place, j, "directory", directory),
+			   strerror(-r));
 	mem_free(directory);
 	return r;
 }

@@ -15,6 +15,8 @@
 #include "base/util.h"
 #include "io/mount.h"
 #include "run/dirlock.h"
+#include "run/newdir.h"
+#include "work/plain/ionames.h"
 #include "work/plain/iopart.h"
 
 /* A folder that files are made in. */
@@ -96,10 +98,29 @@ static int look_at_mounts(struct layout *x, struct mlgen_err *err)
 	return 0;
 }
 
+/* What lies below directory= is made whole, and that itself is there. */
+static int check_directories(struct layout *x, struct mlgen_err *err)
+{
+	const struct job *j = x->l->req->job;
+	char *directory = ionames_directory(j);
+	size_t len = directory ? strlen(directory) : 0;
+	int r = 0;
+
+	for (size_t i = 0; i < x->folder_count && r == 0; i++) {
+		const char *path = x->folders[i].path;
+		bool is_in = len && strncmp(path, directory, len) == 0;
+
+		r = newdir_check(j, is_in ? "directory" : "filename",
+				 is_in ? directory : path, err);
+	}
+	mem_free(directory);
+	return r;
+}
+
 static int check_writable(struct layout *x, struct mlgen_err *err)
 {
 	char what[UNITS_TEXT_BYTES + 8], files[UNITS_TEXT_BYTES];
-	int r = 0;
+	int r = check_directories(x, err);
 
 	snprintf(what, sizeof(what), "%s file%s",
 		 units_human_count(files, x->f->missing_files),

@@ -17,6 +17,7 @@
 #include "io/mount.h"
 #include "run/datadir.h"
 #include "run/dirlock.h"
+#include "run/newdir.h"
 #include "work/plain/replay_inside.h"
 
 /* What the statics below work on. */
@@ -368,6 +369,9 @@ int replay_files_check_writable(const struct replay_files *f,
 
 	if (!(n || f->missing_folders) || !job_touches_files(f->job))
 		return 0;
+	int r = newdir_check(f->job, "directory", f->job->directory, err);
+	if (r)
+		return r;
 	if (n)
 		snprintf(what, sizeof(what), "%s file%s",
 			 units_human_count(text, n), plural(n));

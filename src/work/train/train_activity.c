@@ -13,6 +13,7 @@
 #include "run/activity.h"
 #include "run/collect.h"
 #include "run/crew.h"
+#include "run/newdir.h"
 #include "run/reader.h"
 #include "run/setup_checkpoints.h"
 #include "run/tier.h"
@@ -63,6 +64,15 @@ static int train_init_slot(struct slot *s, struct run_shared *run,
 	if (rc == 0 && trains(s))
 		rc = train_stages(&stages, j, &s->dataset, eval_of(s), 0, err);
 	return rc == 0 ? setup_checkpoints_init(s, err) : rc;
+}
+
+/* The folder of checkpoints in it is made with it. */
+static int rule_directory(struct slot *s, struct run_shared *run,
+			  struct mlgen_err *err)
+{
+	if (!slot_touches_files(s) || s->dataset.scan || run->cfg.readonly)
+		return 0;
+	return newdir_check(s->job, "directory", s->dataset.directory, err);
 }
 
 static int rule_hold(struct slot *s, struct run_shared *run,
@@ -123,6 +133,7 @@ static int rule_direct(struct slot *s, struct run_shared *run,
 }
 
 static const struct rule first_rules[] = {
+	{ "dataset", rule_directory },
 	{ "hold", rule_hold },
 	{ "cache", rule_cache },
 	{ "engine", rules_engine },

@@ -13,6 +13,7 @@
 #include "data/cacheshare.h"
 #include "job/cache_words.h"
 #include "job/workload.h"
+#include "run/newdir.h"
 #include "run/tier.h"
 
 #define FAULT(d, j, option, ...)                                               \
@@ -219,6 +220,19 @@ static int rule_place(struct slot *s, struct run_shared *run,
 			  j->cache_directory, near, dataset_place(&s->dataset));
 }
 
+static int rule_directory(struct slot *s, struct run_shared *run,
+			  struct mlgen_err *err)
+{
+	const struct job *j = s->job;
+
+	(void)run;
+	return j->cache == CACHE_NONE || !j->cache_directory ||
+			       !slot_touches_files(s)
+		       ? 0
+		       : newdir_check(j, "cache_directory", j->cache_directory,
+				      err);
+}
+
 /* ---- its room ---- */
 
 /* On this host, with those of its other processes; where one of all hosts has a
@@ -295,6 +309,7 @@ static int rule_room(struct slot *s, struct run_shared *run,
 const struct rule train_cache_rules[] = {
 	{ "hosts", train_cache_rule_scope },
 	{ "cache", rule_place },
+	{ "cache", rule_directory },
 	{ "cache", rule_room },
 	{ NULL, NULL },
 };
