@@ -120,7 +120,8 @@ enum job_continue {
 struct job_kept {
 	bool finds;  /* what a scan finds in files is kept */
 	int scan_fd; /* there, a file without a name; -1 = nothing is yet */
-	bool has_told[2]; /* what is to be noted of a scan; by its part */
+	bool has_told[2];      /* what is to be noted of a scan; by its part */
+	bool has_named_device; /* that its files lie on */
 };
 
 /* Of checkpoint_archive, with its end. */

@@ -12,6 +12,7 @@
 #include "hosts/channels.h"
 #include "io/dropcaches.h"
 #include "run/activity.h"
+#include "run/devices.h"
 #include "run/rules.h"
 #include "run/run_inside.h"
 #include "run/shared.h"
@@ -400,6 +401,8 @@ void run_execute(struct run *r)
 	for (size_t i = 0; i < r->shared.cfg.count; i++)
 		if (r->shared.cfg.jobs[i]->group >= groups)
 			groups = r->shared.cfg.jobs[i]->group + 1;
+	if (hosts_rank(r->shared.cfg.hosts) == 0)
+		devices_tell(r->slots, r->shared.cfg.count);
 	disks_begin(&r->disks, r->slots, r->shared.cfg.count,
 		    r->shared.cfg.clock);
 	join_clock(r);

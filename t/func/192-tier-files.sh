@@ -18,6 +18,7 @@ run()
 	rm -f "$T/run.json"
 	# shellcheck disable=SC2086
 	"$MLGEN" $job "$@" >"$T/out" 2>"$T/err" || note "$(cat "$T/err")"
+	drop_devices "$T/err"
 	calls=$(json "$T/run.json" jobs.0.read.total_ios \
 		jobs.0.write.total_ios)
 }

@@ -141,4 +141,27 @@ like "which are named" "$(cat out)" 'no barrier'
 is "preparing a complete dataset says so" "$(head -n 1 out)" \
 	"y: nothing written, 64 files are there"
 
+# ---- what the files lie on, before the first byte
+# named COMMAND...: the lines that name it, and the number of the first one.
+named()
+{
+	"$@" >out 2>err </dev/null
+	grep -nE '^[^:]*: (files|checkpoints) on ' err | sed 's/ on .*/ on/'
+}
+rm -rf data
+is "it is named before the first byte is written" "$(named train --quiet)" \
+	"1:x: files on"
+like "with where it is mounted" "$(head -n 1 err)" ' at /'
+is "and once, though a search runs the job several times" \
+	"$(named "$MLGEN" --name=x --directory="$T/data" --format=npz \
+		--num_files=4 --sample_size=4k --compute_time=1ms --epochs=2 \
+		--find-max=accelerators --require='au>=1' --quiet)" "1:x: files on"
+is "jobs whose files lie on the same one name it once" \
+	"$(named "$MLGEN" --directory="$T" --quiet --name=a --rw=read --size=4k \
+		--name=b --rw=write --size=4k --name=c --phase=checkpoint \
+		--checkpoint_size=4k --directory="$T/ckpt")" "1:a: files on"
+is "a job that touches no file names none" \
+	"$(named train --ioengine=null --quiet)" ""
+is "nor does a dry run" "$(named train --dry-run)" ""
+
 done_testing

@@ -66,6 +66,7 @@ else
 fi
 sums data >whole
 train >out 2>err
+drop_devices err
 is "a training finds them" "$(cat err)" ""
 is "and reads them" "$(ml run.json samples)" 30
 is "as they were" "$(sums data)" "$(cat whole)"

@@ -38,6 +38,7 @@ meets()
 	for _ in 1 2 3 4 5; do
 		faulty "$@" >out 2>err </dev/null
 		status=$?
+		drop_devices err
 		[ $status -eq 0 ] && ! grep -q INJECTED trace || return 0
 	done
 	return 1

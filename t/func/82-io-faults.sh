@@ -221,6 +221,7 @@ nth_run()
 		--iodepth="$3" --json=nth.json --quiet \
 		>nth.out 2>nth.err </dev/null
 	nth_status=$?
+	drop_devices nth.err
 	if [ $nth_status -eq 0 ] && [ ! -s nth.err ] &&
 		[ "$(json nth.json jobs.0.read.io_bytes \
 			jobs.0.write.io_bytes)" = "16384 16384" ]; then
@@ -443,6 +444,7 @@ case $engines in
 			--filename=x.0.0 --bs=16k --iodepth=8 \
 			--ioengine=io_uring --json=open/run.json >out 2>err
 		is "a buffer that may not be locked is not registered" $? 0
+		drop_devices err
 		is "which one note says" "$(cat err)" \
 			"mlgen: note: x: fixedbufs: 128 KiB of locked memory wanted, ulimit -l is 64 KiB; not registered, the numbers mean the same"
 		is "all is read" "$(json open/run.json \

@@ -18,6 +18,7 @@ scan()
 	rm -f run.json
 	"$MLGEN" --name=x --directory=data --dataset=scan --batch_size=2 \
 		--invalidate=0 --json=run.json "$@" >out 2>err </dev/null
+	drop_devices err
 }
 
 # found: files known from before, samples and bytes of all.

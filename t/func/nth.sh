@@ -25,6 +25,7 @@ nth_run()
 		--fail_errno="$nth_error" --json=nth.json --quiet \
 		>nth.out 2>nth.err </dev/null
 	nth_status=$?
+	drop_devices nth.err
 	nth_samples_run=$(ml nth.json samples)
 	if [ $nth_status -eq 0 ] && [ "$nth_samples_run" = "$nth_samples" ] &&
 		[ ! -s nth.err ]; then

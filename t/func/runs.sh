@@ -138,6 +138,7 @@ finish()
 {
 	wait "$pid"
 	status=$?
+	drop_devices "$T/err"
 }
 
 # The letter of the state in /proc/PID/stat goes to $state, without a program being

@@ -18,7 +18,9 @@
 #	ok TITLE COMMAND...		COMMAND succeeds
 #	not_ok TITLE COMMAND...		COMMAND fails
 #	exits TITLE STATUS COMMAND...	COMMAND exits with STATUS; its output is
-#					left in $T/out and $T/err
+#					left in $T/out and $T/err, without the
+#					lines that name the devices
+#	drop_devices FILE		take such lines out of what was printed
 #	is TITLE GOT WANT		the two texts are equal
 #	like TITLE TEXT REGEX		a line of TEXT matches (grep -E)
 #	unlike TITLE TEXT REGEX		no line of TEXT does
@@ -72,6 +74,12 @@ tap_fail()
 	note "$@"
 }
 
+drop_devices()
+{
+	tap_lines='^[^:]*: (files|checkpoints) on '
+	! grep -Eq "$tap_lines" "$1" || sed -Ei "/$tap_lines/d" "$1"
+}
+
 ok()
 {
 	tap_title=$1
@@ -103,6 +111,7 @@ exits()
 	shift 2
 	"$@" >"$T/out" 2>"$T/err" </dev/null
 	tap_got=$?
+	drop_devices "$T/err"
 	if [ "$tap_got" -eq "$tap_want" ]; then
 		tap_pass "$tap_title"
 	else
