@@ -123,9 +123,9 @@ static int choose_backend(struct capture *c, struct mlgen_err *err)
 
 /* ---- the file ---- */
 
-static int check_place(const struct place *p, struct mlgen_err *err)
+static int check_place(const struct place *p, bool force, struct mlgen_err *err)
 {
-	int rc = tracefile_check(p, err);
+	int rc = tracefile_check(p, force, err);
 
 	if (rc < 0)
 		return rc;
@@ -145,7 +145,7 @@ static int open_file(struct capture *c, struct mlgen_err *err)
 	int rc = place_open(&p, "capture", c->set->capture, err);
 
 	if (rc == 0)
-		rc = check_place(&p, err);
+		rc = check_place(&p, c->set->force, err);
 	if (rc == 0)
 		rc = tracefile_open(&c->file, &p, err);
 	place_close(&p);

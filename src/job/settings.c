@@ -154,8 +154,10 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Add the figures of the log over time to the JSON document, in at most 720 intervals: those of a longer run become longer."  },
 	{ "trace", MLGEN_F_STR(struct settings, trace), .group = "Output",
 	  .help = "Write all that the run asks of storage to this file: each operation, and which sample, step and epoch it was for; or what --import reads.\n"
-		  "A trace that is there is replaced; any other file is refused. What is lost on the way is counted, and makes the status 1.\n"
+		  "A trace that is there is replaced; any other file is refused without --force. What is lost on the way is counted, and makes the status 1.\n"
 		  "Under mpirun or srun each process has one: a.mlt is a.RANK.mlt." },
+	{ "force", MLGEN_F_BOOL(struct settings, force), .def = "0", .group = "Output",
+	  .help = "Let --json, --html, --log, --trace and write_iolog replace a file that is no earlier output of their kind. A block device is refused all the same." },
 	{ "eta", MLGEN_F_ENUM(struct settings, eta, etas), .def = "auto", .group = "Output", .flags = MLGEN_FIO,
 	  .help = "Whether there is a status line." },
 	{ "live", MLGEN_F_BOOL(struct settings, live), .def = "0", .group = "Output",

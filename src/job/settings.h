@@ -56,6 +56,7 @@ struct settings {
 	char *output, *json, *json_each, *html, *log;
 	char *metrics, *metrics_file; /* of a run, for Prometheus */
 	uint64_t metrics_linger_ns;   /* 0 = not */
+	bool force;                   /* outputs replace any regular file */
 	char *trace; /* of a run: a file for all that it does; or of an import */
 	uint64_t log_interval_ns;
 	int eta;

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "data/checkpoints.h"
 #include "data/manifest.h"
+#include "report/ours.h"
 #include "report/page.h"
 #include "report/place.h"
 
@@ -220,12 +221,26 @@ static int look_at_logs(struct place *places, const struct jobset *set,
 static int check_contents(const struct place *places, const struct jobset *set,
 			  struct mlgen_err *err)
 {
-	int rc =
-		places[TRACE].option ? tracefile_check(&places[TRACE], err) : 0;
+	static const struct {
+		unsigned place;
+		enum ours_kind kind;
+	} checked[] = {
+		{ JSON, OURS_JSON },
+		{ HTML, OURS_HTML },
+		{ LOG, OURS_LOG },
+	};
+	bool force = set->settings.force;
+	int rc = 0;
 
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(checked); i++)
+		if (places[checked[i].place].option)
+			rc = ours_check(&places[checked[i].place],
+					checked[i].kind, force, err);
+	if (rc == 0 && places[TRACE].option)
+		rc = tracefile_check(&places[TRACE], force, err);
 	for (size_t i = PLACES; rc == 0 && i < place_count(set); i++)
 		if (places[i].option)
-			rc = tracefile_check_log(&places[i], err);
+			rc = ours_check(&places[i], OURS_IOLOG, force, err);
 	return rc;
 }
 

@@ -25,8 +25,8 @@ struct outputs {
 };
 
 /*
- * Refused: what place.h refuses, of a trace and of logs of write_iolog what
- * tracefile.h does; two options, or one and standard output or error, with the
+ * Refused: what place.h refuses; what ours.h does, of all but --output and
+ * --metrics-file; of a trace what tracefile.h does; two options, or one and standard output or error, with the
  * same regular file; a file that this program reads: job files
  * and what they include, documents, the engine, lists of tensors, the files of
  * plain jobs and of datasets. Before all of that is checked no file is made

@@ -3,94 +3,21 @@
 #include "report/tracefile.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/signals.h"
-#include "trace/trace_iolog.h"
-#include "trace/trace_reader.h"
+#include "report/ours.h"
 
-/* What a descriptor has open, which may only be written through it, or what the
- * path names (NULL = nothing): to be read. A descriptor, or -errno. */
-static int open_again(int fd, const char *name)
-{
-	char path[64];
-	int again;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	again = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (again < 0 && name)
-		again = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return again < 0 ? -errno : again;
-}
-
-/* Bytes, or -errno. */
-static ssize_t read_first(const struct place *p, char *to, size_t bytes)
-{
-	int fd = open_again(p->fd, p->path);
-	ssize_t n;
-
-	if (fd < 0)
-		return fd;
-	n = pread(fd, to, bytes, 0);
-	n = n < 0 ? -errno : n;
-	close(fd);
-	return n;
-}
-
-/* What may be replaced, by its first bytes. */
-struct ours {
-	const char *is; /* "trace" */
-	size_t bytes;
-	bool (*holds)(const char *first, size_t bytes);
-};
-
-static bool is_trace(const char *first, size_t bytes)
-{
-	return trace_is_magic(first, bytes);
-}
-
-static const struct ours traces = { "trace", TRACE_MAGIC_BYTES, is_trace };
-static const struct ours logs = { "iolog of fio's", TRACE_IOLOG_FIRST_BYTES,
-				  trace_iolog_is };
-
-static int check_content(const struct place *p, const struct ours *ours,
-			 struct mlgen_err *err)
-{
-	char first[64];
-	ssize_t n = read_first(p, first, ours->bytes);
-
-	if (n < 0)
-		return mlgen_fail(err, (int)n,
-				  "%s=%s: what is in it cannot be read: %s; "
-				  "only a %s is replaced, name another file",
-				  p->option, p->given, strerror((int)-n),
-				  ours->is);
-	if (n > 0 && !ours->holds(first, (size_t)n))
-		return mlgen_fail(err, -EEXIST,
-				  "%s=%s: is there, and is no %s; it is not "
-				  "overwritten, name another file",
-				  p->option, p->given, ours->is);
-	return 0;
-}
-
-int tracefile_check(const struct place *p, struct mlgen_err *err)
+int tracefile_check(const struct place *p, bool force, struct mlgen_err *err)
 {
 	if (p->kind == PLACE_STREAM)
 		return mlgen_fail(err, -ENOTSUP,
 				  "%s=%s: is no regular file, which a trace "
 				  "is; name another one",
 				  p->option, p->given);
-	return p->kind == PLACE_FILE ? check_content(p, &traces, err) : 0;
-}
-
-int tracefile_check_log(const struct place *p, struct mlgen_err *err)
-{
-	return p->kind == PLACE_FILE ? check_content(p, &logs, err) : 0;
+	return ours_check(p, OURS_TRACE, force, err);
 }
 
 int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)
@@ -118,7 +45,7 @@ int tracefile_open(struct tracefile *f, struct place *p, struct mlgen_err *err)
 
 int tracefile_read(const struct tracefile *f)
 {
-	return open_again(f->fd, f->path);
+	return ours_open(f->fd, f->path);
 }
 
 void tracefile_discard(const struct tracefile *f)

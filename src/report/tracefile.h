@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracefile.h - --trace: the file, looked at before a run, and kept from others while it is written; and which files write_iolog replaces. */
+/* tracefile.h - --trace: the file, looked at before a run, and kept from others while it is written. */
 #pragma once
+
+#include <stdbool.h>
 
 #include <mlgen/err.h>
 
@@ -13,13 +15,9 @@ struct tracefile {
 	char *made; /* it was not there before: to be removed if it is empty */
 };
 
-/* May a trace be written there? In place of another one, or of nothing; any other
- * file is refused, and what is no file. Nothing is changed. 0 or -errno with
- * err. */
-int tracefile_check(const struct place *p, struct mlgen_err *err);
-
-/* The same of a log of write_iolog, which may go into a pipe, too. */
-int tracefile_check_log(const struct place *p, struct mlgen_err *err);
+/* May a trace be written there? In a regular file alone, and as ours.h has it.
+ * Nothing is changed. 0 or -errno with err. */
+int tracefile_check(const struct place *p, bool force, struct mlgen_err *err);
 
 /* Behind that of a trace: make the file if need be, and lock it. What is in it stays. The
  * place is closed, or taken over. 0 or -errno with err. */

@@ -53,7 +53,7 @@ ok "and whose file is whole" whole target
 # ---- what is not overwritten
 echo "not a trace" >mine.txt
 refused "a file that is no trace" \
-	'^mlgen: trace=mine\.txt: is there, and is no trace; it is not overwritten, name another file$' \
+	'^mlgen: trace=mine\.txt: is there, and is no trace; it is not overwritten: name another file, or add --force$' \
 	--trace=mine.txt
 is "it stays" "$(cat mine.txt)" "not a trace"
 printf 'ML' >short

@@ -98,6 +98,50 @@ redirected()
 refused "--json onto the file that is standard output" \
 	'json=shared: is also standard output' shared redirected --json=shared
 
+# ---- what is no earlier output of the kind
+echo "mine" >mine
+for option in json html log trace; do
+	case $option in
+	json)	kind="JSON document of mlgen's" ;;
+	html)	kind="page of mlgen's" ;;
+	log)	kind="log of mlgen's" ;;
+	trace)	kind=trace ;;
+	esac
+	refused "--$option onto a file of somebody's" \
+		"$option=mine: is there, and is no $kind; it is not overwritten: name another file, or add --force\$" \
+		mine train --$option=mine
+	exits "--$option: an empty file becomes one" 0 \
+		sh -c ": >out.$option && \"\$MLGEN\" x.job --ceiling=no --quiet --$option=out.$option"
+	ok "--$option: it is written" test -s out.$option
+	exits "--$option: an earlier one is replaced" 0 train --$option=out.$option
+	cp mine mine.$option
+	exits "--$option: with --force any file is" 0 train --force \
+		--$option=mine.$option
+	not_ok "--$option: that is gone" grep -qx mine mine.$option
+	exits "--$option: a folder is not" 2 train --force --$option=sub
+done
+refused "a page onto a document" "html=a\.json: is there, and is no page" a.json \
+	train --html=a.json
+refused "a document onto a page" "json=out\.html: is there, and is no JSON" \
+	out.html train --json=out.html
+refused "a merged document" "json=mine: is there, and is no JSON" mine \
+	"$MLGEN" --merge a.json a.json --json=mine
+refused "in a dry run, too" "json=mine: is there, and is no JSON" mine \
+	train --dry-run --json=mine
+exits "fio's form is replaced by ours" 0 train --output-format=fio-json \
+	--output=out --json=fio.json
+exits "as it is by its own" 0 train --json=fio.json
+exits "a log of a description is one" 0 "$MLGEN" --describe out.trace \
+	--output=out --log=out.log
+exits "a log of a run replaces it" 0 train --log=out.log
+mkfifo pipe
+cat pipe >piped &
+exits "a fifo is written" 0 train --json=pipe
+wait $!
+like "with the document" "$(cat piped)" '^  "jobs": '
+exits "and what swallows everything" 0 train --json=/dev/null --log=/dev/null \
+	--html=/dev/null
+
 # ---- descriptors are their opener's to decide on
 on_descriptor()
 {

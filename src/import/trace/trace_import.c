@@ -48,7 +48,7 @@ static bool is_read(const struct import *m)
 static int check_place(struct import *m, struct mlgen_err *err)
 {
 	const struct place *p = &m->place;
-	int rc = tracefile_check(p, err);
+	int rc = tracefile_check(p, m->ask->set->settings.force, err);
 
 	if (rc < 0)
 		return rc;

@@ -131,6 +131,7 @@ int html_write(struct html *h, FILE *to)
 	      "<meta name=\"viewport\" "
 	      "content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<meta name=\"generator\" content=\"mlgen\">\n"
 	      "<title>mlgen</title>\n",
 	      to);
 	put_part(to, "style", html_css, html_css_end);

@@ -188,7 +188,7 @@ exits "without --trace there is no place for it" 2 take all.csv
 like "which is said" "$(cat err)" '^mlgen: import=csv: makes a trace; name it with --trace=FILE$'
 cp all.csv text
 exits "a file that is no trace stays" 2 take all.csv --trace=text
-like "and is named" "$(cat err)" '^mlgen: trace=text: is there, and is no trace; it is not overwritten, name another file$'
+like "and is named" "$(cat err)" '^mlgen: trace=text: is there, and is no trace; it is not overwritten: name another file, or add --force$'
 ok "with all that is in it" cmp all.csv text
 : >empty
 exits "an empty one may be one" 0 take all.csv --trace=empty
