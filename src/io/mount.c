@@ -235,10 +235,12 @@ static void put_block_device(struct mount *m, const char *path, dev_t dev)
 }
 
 /*
- * In a chroot the mount table does not list what its root lies on. The type is
- * then what statfs tells (linux/magic.h); where it is mounted stays unknown.
+ * In a chroot, or a container whose root is no mount point, the mount table does
+ * not list what its root lies on. The type is then what statfs tells
+ * (linux/magic.h), and it is seen from the root on; its source stays unknown.
  */
-static void put_unlisted(struct mount *m, const char *path, dev_t dev)
+static void put_unlisted(struct mount *m, const char *root, const char *path,
+			 dev_t dev)
 {
 	static const struct {
 		unsigned long magic;
@@ -250,8 +252,13 @@ static void put_unlisted(struct mount *m, const char *path, dev_t dev)
 		{ 0x794c7630, "overlay" }, { 0x6969, "nfs" },
 		{ 0x0bd00bd0, "lustre" },
 	};
+	char top[PATH_MAX];
 	struct statfs v;
+	struct stat st;
 
+	snprintf(top, sizeof(top), "%s/", root);
+	if (stat(top, &st) == 0 && st.st_dev == dev)
+		mount_put(m->target, sizeof(m->target), "/");
 	mount_put(m->type, sizeof(m->type), "unknown");
 	for (size_t i = 0; statfs(path, &v) == 0 && i < ARRAY_LEN(known); i++)
 		if ((unsigned long)v.f_type == known[i].magic)
@@ -364,7 +371,7 @@ void mount_read_at(struct mount *m, const char *root, const char *path,
 	snprintf(table, sizeof(table), "%s/proc/self/mountinfo", root);
 	f = fopen(table, "re");
 	if (!f || find_line(m, f, path, dev))
-		put_unlisted(m, path, dev);
+		put_unlisted(m, root, path, dev);
 	if (f)
 		fclose(f);
 	mount_put_device(m, root);

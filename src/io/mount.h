@@ -42,9 +42,10 @@ int mount_read(struct mount *m, const char *path, struct mlgen_err *err);
 
 /*
  * The part of mount_read that reads /proc and /sys, of a resolved path and its
- * st_dev; space is not filled. A path that no line of the mount table holds
- * (in a chroot) has its type from statfs and no source or target. For tests, which put a tree at `root` ("" is
- * this machine).
+ * st_dev; space is not filled. A path that no line of the mount table holds (in
+ * a chroot) has its type from statfs, no source, and the target "/" if it lies on
+ * the filesystem of the root. For tests, which put a tree at `root` ("" is this
+ * machine).
  */
 void mount_read_at(struct mount *m, const char *root, const char *path,
 		   dev_t dev);

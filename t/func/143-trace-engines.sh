@@ -167,4 +167,30 @@ like "it knows where their files lie" "$(cat entries)" \
 like "and each thread says whose it is" "$(cat entries)" \
 	'^entry thread [0-9]+ [0-9]+ - - - - loader 1 of rank 0 of b$'
 
+
+# in_chroot COMMAND...: in a system whose root is no mount point, so that the mount
+# table there does not list it
+in_chroot()
+{
+	# shellcheck disable=SC2016 # for the shell in there
+	unshare -m sh -c '
+		for dir in /usr /lib /lib64 /bin /proc /dev; do
+			[ -d "$dir" ] || continue
+			mkdir -p "$0$dir" && mount --rbind "$dir" "$0$dir" ||
+				exit 77
+		done
+		exec chroot "$0" "$@"' "$T/root" "$@"
+}
+if in_chroot true 2>/dev/null; then
+	cp "$MLGEN" root/mlgen
+	# shellcheck disable=SC2086
+	ok "in a chroot" in_chroot /mlgen --name=a $one --trace=x.trace \
+		--ceiling=no --quiet
+	"$text" root/x.trace >x.txt
+	like "the mount is known, too" "$(grep '^entry mount' x.txt)" \
+		'^entry mount [0-9]+ - - - - - [^ ]+ / none$'
+else
+	skip "in a chroot the mount is known, too" "may not make one"
+fi
+
 done_testing

@@ -263,6 +263,24 @@ START_TEST(without_a_mount_table_the_device_is_still_known)
 }
 END_TEST
 
+START_TEST(what_no_mount_holds_is_seen_from_the_root_on)
+{
+	struct mount m;
+	struct stat st;
+
+	make_root();
+	put_file("/proc/self/mountinfo",
+		 "22 27 0:21 / /proc rw - proc proc rw\n");
+	ck_assert_int_eq(stat(root, &st), 0);
+	mount_read_at(&m, root, "/f", st.st_dev);
+	ck_assert_str_eq(m.target, "/");
+	ck_assert_str_eq(m.source, "");
+	mount_read_at(&m, root, "/f", st.st_dev + 1);
+	ck_assert_str_eq(m.target, "");
+	remove_root();
+}
+END_TEST
+
 START_TEST(a_directory_to_be_made_is_looked_at_where_it_will_be)
 {
 	struct mlgen_err err = { 0 };
@@ -406,6 +424,7 @@ Suite *suite_mount(void)
 	tcase_add_loop_test(t, what_lies_behind_a_mount_is_counted, 0, 6);
 	tcase_add_test(t, without_a_disk_nothing_can_tell_what_was_read);
 	tcase_add_test(t, without_a_mount_table_the_device_is_still_known);
+	tcase_add_test(t, what_no_mount_holds_is_seen_from_the_root_on);
 	tcase_add_test(t, a_directory_to_be_made_is_looked_at_where_it_will_be);
 	tcase_add_test(t, direct_alignment_is_told_or_refused_in_words);
 	tcase_add_test(t, direct_in_memory_is_refused);
