@@ -804,7 +804,9 @@ const struct mlgen_field job_fields[] = {
 	{ "drop_caches", MLGEN_F_ENUM(struct job, drop_caches, drops),
 	  .def = "no", .group = "I/O",
 	  .help = "When this host's page cache is emptied of everything, which takes root (vm.drop_caches).\n"
-		  "Names and sizes of files go, too, which invalidate leaves there." },
+		  "Names and sizes of files go, too, which invalidate leaves there.\n"
+		  "With phase=restore the job's own files go, and everything only if\n"
+		  "more than 1% of them stays." },
 	{ "verify", MLGEN_F_ENUM(struct job, verify, verifies),
 	  .def = "none", .group = "I/O", .flags = MLGEN_FIO,
 	  .help = "With phase=restore: how what is read is checked." },

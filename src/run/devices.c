@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "job/workload.h"
 
 /* "/dev/vda1, ext4 at / (virtio)"; "tmpfs at /tmp: this is memory". */
 static void put_mount(struct buf *to, const struct mount *m)
@@ -47,6 +48,26 @@ static bool is_named(const struct slot *slots, size_t at)
 	return is_same;
 }
 
+static void tell_drops(const struct slot *s)
+{
+	const struct job *j = s->job;
+
+	if (!slot_drops_caches(s) || job_kept(j)->has_named_device)
+		return;
+	if (job_work(j)->restores)
+		log_note(
+			"%s: drop_caches=run: its files leave this host's page "
+			"cache before it reads, and all that is in there does "
+			"if more than 1%% of them stays",
+			j->name);
+	else
+		log_note(
+			"%s: drop_caches=%s: this host's page cache is emptied "
+			"of everything, other programs' files too",
+			j->name,
+			j->drop_caches == DROP_CACHES_EPOCH ? "epoch" : "run");
+}
+
 void devices_tell(const struct slot *slots, size_t count)
 {
 	struct buf text = { 0 };
@@ -63,6 +84,8 @@ void devices_tell(const struct slot *slots, size_t count)
 		log_plain("%s: %s on %s", j->name,
 			  i % 2 ? "checkpoints" : "files", buf_str(&text));
 	}
+	for (size_t i = 0; i < count; i++)
+		tell_drops(&slots[i]);
 	for (size_t i = 0; i < count; i++)
 		job_kept(slots[i].job)->has_named_device = true;
 	buf_fini(&text);

@@ -417,7 +417,7 @@ const struct mlgen_field metrics_checkpoints_fields[] = {
 	{ "verified", RESULT_BOOL(S, verified, and),
 	  .help = "Of a restore: every byte was checked, as verify asks." },
 	{ "caches_dropped", RESULT_BOOL(S, caches_dropped, and),
-	  .help = "The caches of this host were emptied before, as drop_caches asks." },
+	  .help = "The files, or with more than 1% of them left everything, went from the caches of this host before, as drop_caches asks." },
 	{ "wall_seconds", RESULT_F64(S, wall_seconds, span), .unit = "s", .flags = MLGEN_NULLABLE,
 	  .help = "From the begin of the first to the end of the last, with what lies between them." },
 	{ 0 },

@@ -288,7 +288,7 @@ static int start_slot(struct run *r, struct slot *s, uint64_t now_ns,
 }
 
 /* Once for all of a group on a host, before any of them has begun. Before later
- * epochs a training does it. */
+ * epochs a training does it. A restore tries first what its own files come to. */
 static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 {
 	struct slot *s = NULL;
@@ -296,7 +296,7 @@ static int drop_caches(struct run *r, unsigned group, struct mlgen_err *err)
 	int rc = 0;
 
 	while (rc == 0 && (s = run_next_in_group(r, group, s))) {
-		if (!slot_drops_caches(s))
+		if (!slot_drops_caches(s) || job_work(s->job)->restores)
 			continue;
 		if (!is_done && hosts_is_first_here(r->shared.cfg.hosts))
 			rc = dropcaches_run("", err);

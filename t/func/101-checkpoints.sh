@@ -357,10 +357,24 @@ echo 0 >caches
 if [ -n "${MLGEN_TEST_MOUNTED-}" ] && mount --bind caches $caches; then
 	rm -rf d
 	exits "drop_caches=run goes before the restore" 0 "$MLGEN" both.job \
-		--quiet --json=run.json --drop_caches=run
+		--quiet --json=run.json --restore.drop_caches=run
 	is "... which says so" "$(json run.json \
 		jobs.1.ml.restores.caches_dropped)" true
-	is "... pages, dentries and inodes" "$(cat caches)" 3
+	like "... before it begins" "$(cat err)" \
+		"^mlgen: note: [^ ]+: drop_caches=run: its files leave this host's page cache"
+	is "... and drops no more than its own files where that is enough" \
+		"$(cat caches)" 0
+	mkdir memory
+	mount_small memory 4m
+	exits "files that stay in the page cache" 0 "$MLGEN" both.job \
+		--quiet --json=run.json --restore.drop_caches=run \
+		--directory=memory
+	is "... take pages, dentries and inodes of all" "$(cat caches)" 3
+	like "... and that is told" "$(cat err)" \
+		'^mlgen: note: [^ ]+: drop_caches: 100% of its files stays in the page cache, so that is emptied of everything$'
+	is "... once more in the report" "$(json run.json \
+		jobs.1.ml.restores.caches_dropped)" true
+	umount memory
 	echo 0 >caches
 	exits "ioengine=null has no use for it" 0 "$MLGEN" both.job --quiet \
 		--verify=none --ioengine=null --drop_caches=run
@@ -373,6 +387,8 @@ if [ -n "${MLGEN_TEST_MOUNTED-}" ] && mount --bind caches $caches; then
 	is "... which the run says" "$(ml run.json storage.caches_dropped \
 		storage.cache_drops)" "true 0"
 	is "... and does" "$(cat caches)" 3
+	like "... which is told first" "$(cat err)" \
+		"^mlgen: note: t: drop_caches=epoch: this host's page cache is emptied of everything, other programs' files too$"
 	if can_trace; then
 		# shellcheck disable=SC2086
 		trace_only write 9 "$MLGEN" $train --drop_caches=epoch

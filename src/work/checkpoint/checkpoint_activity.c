@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/filekind.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "hosts/hosts.h"
+#include "io/dropcaches.h"
 #include "io/pagecache.h"
 #include "run/activity.h"
 #include "run/collect.h"
@@ -110,23 +112,39 @@ static int prepare(struct slot *s, struct run_shared *run,
 /* What is missing is found when it is read. */
 static bool drops(const struct slot *s)
 {
-	return checkpoint_is_restore(s) &&
-	       s->job->invalidate != INVALIDATE_NONE && slot_touches_files(s);
+	const struct job *j = s->job;
+
+	return checkpoint_is_restore(s) && slot_touches_files(s) &&
+	       (j->invalidate != INVALIDATE_NONE ||
+		j->drop_caches != DROP_CACHES_NO);
 }
+
+/* What of the files stays in the page cache, by samples. */
+struct dropping {
+	const struct slot *s;
+	uint64_t files, looked_bytes, resident_bytes;
+};
 
 /* A file that is going to be read leaves the page cache. The first of all is
  * looked at in any case, and so is what cannot be dropped: is it a file? */
-static int drop_file(const struct slot *s, const char *path, bool is_first,
+static int drop_file(struct dropping *d, const char *path, bool is_first,
 		     struct mlgen_err *err)
 {
-	bool has_failed = drops(s) && pagecache_drop(path) < 0;
+	bool has_failed = drops(d->s) && pagecache_drop(path) < 0;
+	uint64_t resident, looked;
 
+	if (d->s->job->drop_caches != DROP_CACHES_NO &&
+	    pagecache_sample(path, d->files++, &resident, &looked) == 0) {
+		d->resident_bytes += resident;
+		d->looked_bytes += looked;
+	}
 	return is_first || has_failed ? filekind_check(path, "", err) : 0;
 }
 
-static int drop_one(const struct slot *s, const struct checkpoint *k,
+static int drop_one(struct dropping *d, const struct checkpoint *k,
 		    struct mlgen_err *err)
 {
+	const struct slot *s = d->s;
 	char name[FILE_NAME_BYTES], path[PATH_MAX];
 	bool is_first = true;
 	struct shard f;
@@ -141,7 +159,7 @@ static int drop_one(const struct slot *s, const struct checkpoint *k,
 			shard_name(&f, name, sizeof(name));
 			if (checkpoint_path(&s->checkpoints, k, name, path) < 0)
 				continue;
-			rc = drop_file(s, path, is_first, err);
+			rc = drop_file(d, path, is_first, err);
 			is_first = false;
 			if (rc == 0 && !drops(s))
 				return 0;
@@ -150,16 +168,40 @@ static int drop_one(const struct slot *s, const struct checkpoint *k,
 	return rc;
 }
 
-static int drop_cache(const struct slot *s, struct mlgen_err *err)
+/* What others have in the page cache goes only where enough of the files stays,
+ * such as what another process has mapped. */
+static int drop_everything(struct slot *s, const struct dropping *d,
+			   struct mlgen_err *err)
 {
-	bool reads = checkpoint_is_restore(s) && slot_touches_files(s);
+	double percent = d->looked_bytes ? 100 * (double)d->resident_bytes /
+						   (double)d->looked_bytes
+					 : 100;
 	int rc = 0;
 
-	for (uint64_t i = 0; i < s->job->checkpoints && reads && rc == 0 &&
+	if (s->job->drop_caches == DROP_CACHES_NO)
+		return 0;
+	if (percent > 1) {
+		log_note("%s: drop_caches: %.0f%% of its files stays in the "
+			 "page cache, so that is emptied of everything",
+			 s->job->name, percent);
+		rc = dropcaches_run("", err);
+	}
+	s->has_dropped_caches = rc == 0;
+	return rc;
+}
+
+static int drop_cache(struct slot *s, struct mlgen_err *err)
+{
+	struct dropping d = { .s = s };
+	int rc = 0;
+
+	if (!checkpoint_is_restore(s) || !slot_touches_files(s))
+		return 0;
+	for (uint64_t i = 0; i < s->job->checkpoints && rc == 0 &&
 			     !stop_is_set(&s->progress.stop);
 	     i++)
-		rc = drop_one(s, &saving_of(s)->restores[i], err);
-	return rc;
+		rc = drop_one(&d, &saving_of(s)->restores[i], err);
+	return rc == 0 ? drop_everything(s, &d, err) : rc;
 }
 
 static void make_driver(struct slot *s, struct run_shared *run, uint64_t now_ns)

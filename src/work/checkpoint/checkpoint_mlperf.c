@@ -319,8 +319,8 @@ static enum mlperf_state check_cache(const struct mlperf_subject *s,
 		buf_add(text, "this host's caches were not emptied");
 		return MLPERF_BROKEN;
 	}
-	buf_add(text, s->run ? "this host's caches were emptied before it"
-			     : "this host's caches are emptied before it");
+	buf_add(text, s->run ? "its files left this host's caches before it"
+			     : "its files leave this host's caches before it");
 	return MLPERF_OK;
 }
 

@@ -225,7 +225,8 @@ static void put_caches(struct buf *text, const struct text_block *b)
 	if (verdict_without_storage(b->job))
 		return;
 	if (b->checkpoints->caches_dropped)
-		buf_add(text, "emptied before the first one (drop_caches=run)");
+		buf_add(text, "its files left this host's before the first one "
+			      "(drop_caches=run)");
 	else if (b->job->direct)
 		buf_add(text, "NOT EMPTIED (drop_caches=no); direct=1 passes "
 			      "by this host's page cache");
