@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """train.py - reads npz files as a training does, with two worker processes.
 
+Needs NumPy: apt install python3-numpy, or pip install numpy.
+
 train.py DIR [EPOCHS]: all of them below DIR, by PyTorch's DataLoader where PyTorch is
 there, else by NumPy and multiprocessing. It computes nothing: a step sleeps for 10 ms.
 """
@@ -11,8 +13,10 @@ import random
 import sys
 import time
 
-import numpy
-
+try:
+    import numpy
+except ImportError:
+    sys.exit("train.py: needs NumPy; apt install python3-numpy, or pip install numpy")
 try:
     from torch.utils.data import DataLoader
 except ImportError:

@@ -15,9 +15,11 @@
 /* As configure found them; the names of the files are those of the Makefile. */
 static const struct library {
 	const char *word, *name, *packages;
+	const char *as_root; /* what its mpirun asks of root */
 } libraries[] = {
-	[LAUNCHER_OPENMPI] = { "openmpi", "Open MPI", PACKAGES_OPENMPI },
-	[LAUNCHER_MPICH] = { "mpich", "MPICH", PACKAGES_MPICH },
+	[LAUNCHER_OPENMPI] = { "openmpi", "Open MPI", PACKAGES_OPENMPI,
+			       ", as root with --allow-run-as-root" },
+	[LAUNCHER_MPICH] = { "mpich", "MPICH", PACKAGES_MPICH, "" },
 };
 
 /* The file of a plugin: false where there is none. */
@@ -93,8 +95,8 @@ const struct hosts_mpi *mpi_start(const struct launcher *l,
 		   "%s started %u processes and this is rank %u of them, but "
 		   "the library of %s sees rank %u of %u: it is not a launcher "
 		   "of this %s; start mlgen with the mpirun that belongs to "
-		   "the plugin %s",
+		   "the plugin %s%s",
 		   l->name, l->total, l->rank, mpi->name, rank, total,
-		   lib->name, path);
+		   lib->name, path, geteuid() == 0 ? lib->as_root : "");
 	return NULL;
 }

@@ -64,6 +64,14 @@ else
 		is_json "$plan parses" "$plan"
 	done
 fi
+if [ -x /usr/bin/python3 ]; then	# without what is installed beside Python
+	exits "examples/train.py without NumPy ends" 1 /usr/bin/python3 -I -S \
+		"$TOP/examples/train.py" .
+	is "with what it needs" "$(cat err)" \
+		"train.py: needs NumPy; apt install python3-numpy, or pip install numpy"
+else
+	skip "examples/train.py says that it needs NumPy" "no /usr/bin/python3"
+fi
 
 ok "the list fits 100 columns" awk 'length > 100 { exit 1 }' list
 not_ok "and has nothing that cannot be loaded" grep 'cannot be' list

@@ -164,6 +164,8 @@ wrong()
 	MLGEN=$own
 	like "$1: both are named" "$(cat said)" \
 		'mpirun of .* started 2 processes .* the library of .* sees rank 0 of 1'
+	[ "$1" != openmpi ] || like "$1: and what its mpirun asks of root" \
+		"$(cat said)" 'openmpi\.so, as root with --allow-run-as-root'
 }
 
 # A process that ends by itself, without a word to MPI.
