@@ -316,8 +316,9 @@ static void put_caches(struct buf *text, const struct plan_report *p)
 	    (!job_work(j)->restores && j->drop_caches == DROP_CACHES_NO))
 		return;
 	if (j->drop_caches == DROP_CACHES_RUN && job_work(j)->restores)
-		buf_add(text, "the files leave this host's first; everything, if "
-			      "more than 1% stays");
+		buf_add(text,
+			"the files leave this host's first; everything, if "
+			"more than 1% stays");
 	else if (j->drop_caches == DROP_CACHES_RUN)
 		buf_add(text, "this host's are emptied before the job");
 	else if (j->invalidate != INVALIDATE_NONE)
