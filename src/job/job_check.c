@@ -17,6 +17,43 @@
 #define FAULT(d, j, option, ...)                                               \
 	diag_add(d, DIAG_ERROR, job_place(j, option), option ": " __VA_ARGS__)
 
+/* Seconds of a step from which on a number without a unit is taken for a slip:
+ * the longest of MLPerf Storage, unet3d on v100, takes 1.36 s. */
+#define COMPUTE_DOUBTED 10
+
+/* The text of an option that ends without a unit; NULL = it has one, or is a
+ * default. */
+static const char *without_unit(const struct job *j, const char *option)
+{
+	const struct mlgen_field *f = field_find(job_fields, option);
+	const char *raw = j->origins[f - job_fields].raw;
+
+	return raw && *raw && isdigit((unsigned char)raw[strlen(raw) - 1])
+		       ? raw
+		       : NULL;
+}
+
+/* Values that are right and seldom meant. */
+static void warn_of_units(const struct job *j, struct diag *d)
+{
+	const char *time = without_unit(j, "compute_time");
+	const char *scale = without_unit(j, "scale");
+	double seconds = dist_mean(&j->compute_time) / (double)NS_PER_S;
+
+	if (time && j->compute_time.kind != DIST_FILE &&
+	    seconds >= COMPUTE_DOUBTED)
+		diag_add(d, DIAG_WARNING, job_place(j, "compute_time"),
+			 "compute_time: %s has no unit, so a step takes %g s; "
+			 "MLPerf's steps take less than 2 s: write 323ms, or "
+			 "%gs if that is meant",
+			 time, seconds, seconds);
+	if (scale && j->scale <= 1)
+		diag_add(d, DIAG_WARNING, job_place(j, "scale"),
+			 "scale: %s has no unit and is %g %%; write %g%% for "
+			 "that, or %g%% for %g of all",
+			 scale, j->scale, j->scale, j->scale * 100, j->scale);
+}
+
 static void check_times(const struct job *j, struct diag *d)
 {
 	if (j->time_based && !j->runtime_ns)
@@ -175,6 +212,7 @@ void job_check(const struct job *j, struct diag *d)
 {
 	check_paths(j, d);
 	check_times(j, d);
+	warn_of_units(j, d);
 	check_errors(j, d);
 	check_percentiles(j, d);
 	check_cpus(j, d);

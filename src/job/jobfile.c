@@ -232,8 +232,24 @@ static int take_pair(void *user, const char *section, const char *name,
 	return 1;
 }
 
+/* "key:" or "key: value" where no job has begun. */
+static bool is_yaml(const struct parse *p, const char *line, size_t key_len)
+{
+	return !p->file->count && !p->has_header && key_len &&
+	       line[key_len] == ':' &&
+	       strchr(" \t", line[key_len + 1]); /* or its end */
+}
+
 static bool has_key(struct parse *p, const char *line, size_t key_len)
 {
+	if (is_yaml(p, line, key_len)) {
+		diag_add(p->d, DIAG_ERROR, p->reader.at,
+			 "%.60s: YAML, and no job file; a workload of DLIO "
+			 "becomes one by --import=dlio",
+			 line);
+		p->is_over = true;
+		return false;
+	}
 	if (line[key_len] == ':') {
 		diag_add(p->d, DIAG_ERROR, p->reader.at,
 			 "%.60s: ':' in the name; an option is written "

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "job/cmdline.h"
+#include "job/elsewhere.h"
 #include "job/jobfile.h"
 #include "job/resolve.h"
 #include "job/resolve_engine.h"
@@ -61,6 +62,9 @@ static void fail_missing_file(struct load *l, const char *name)
 			 where_it_is(nearest, buf_str(&with_suffix)));
 	else if (strchr(name, '='))
 		buf_addf(&text, "; as an option: --%s", name);
+	else if ((nearest = jobset_nearest_file(name, env)) ||
+		 (nearest = jobset_nearest_file(buf_str(&with_suffix), env)))
+		buf_addf(&text, "; did you mean %s?", nearest);
 	else if (!strchr(name, '/'))
 		buf_addf(&text, " here, %s%s or among the installed jobs",
 			 dir && *dir ? "in $MLGEN_JOBS=" : "beside mlgen",
@@ -248,6 +252,23 @@ static void fail_name(struct load *l, const char *option, const char *name)
 	buf_fini(&names);
 }
 
+/* --reader.batch_size reads as an option of a job "reader", and is DLIO's. */
+static void fail_section(struct load *l, const char *option, const char *name)
+{
+	struct buf key = { 0 };
+	const char *here;
+
+	buf_addf(&key, "%s.%s", name, option);
+	here = elsewhere_option(buf_str(&key));
+	if (here)
+		diag_add(l->r.d, DIAG_ERROR, on_command_line,
+			 "%s: DLIO's name; in mlgen it is %s: write --%s",
+			 buf_str(&key), here, here);
+	else
+		fail_name(l, option, name);
+	buf_fini(&key);
+}
+
 static void check_sections(struct load *l)
 {
 	const char *at = l->set->settings.section;
@@ -274,7 +295,7 @@ static void check_names(struct load *l)
 		const struct cmdline_part *part = &c->sections[i];
 
 		if (!is_named(l, part->name))
-			fail_name(l, part->opts.opts[0]->key, part->name);
+			fail_section(l, part->opts.opts[0]->key, part->name);
 	}
 }
 

@@ -44,3 +44,8 @@ bool jobset_is_path(const char *ioengine);
  * An argument with a slash is a path. The result is the caller's (mem_free).
  */
 char *jobset_find_file(const char *name, const struct jobset_env *env);
+
+/* The job file whose name comes closest, as an argument that would find it:
+ * where `name` has a folder there, else where job files are looked for.
+ * NULL = none is close. The result is the caller's (mem_free). */
+char *jobset_nearest_file(const char *name, const struct jobset_env *env);

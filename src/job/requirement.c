@@ -2,6 +2,7 @@
 /* requirement.c - what --require says, taken apart. */
 #include "job/jobset.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -32,8 +33,28 @@ static bool is_of(const char *metric, const char *unit)
 	return strstr(metric, unit) != NULL;
 }
 
-/* Of what has a unit, in that of its name: "1ms" of stall_ns.p99, "10g" of
- * bytes_per_sec, "90%" of au. */
+/* "1m" is a million, as rates are counted: not the 1,048,576 of a size. */
+static int read_count(const char *text, double *value, struct mlgen_err *err)
+{
+	static const char suffixes[] = "kmgt";
+	size_t len = strlen(text);
+	const char *s = len ? strchr(suffixes, tolower(text[len - 1])) : NULL;
+	char *number = mem_strndup(text, len - (s != NULL));
+	int rc = s ? units_f64(number, value, NULL) : -EINVAL;
+
+	mem_free(number);
+	if (rc)
+		return mlgen_fail(err, -EINVAL,
+				  "'%s': must be a number, such as 200 or "
+				  "1.5m; k, m, g and t are powers of 1000",
+				  text);
+	for (; s >= suffixes; s--)
+		*value *= 1000;
+	return 0;
+}
+
+/* What has a unit is in that of its name: "1ms" of stall_ns.p99, "10g" of
+ * bytes_per_sec, "90%" of au. All else is counted: "200k" of read.iops. */
 static int read_value(struct requirement *q, const char *text,
 		      struct mlgen_err *err)
 {
@@ -50,7 +71,7 @@ static int read_value(struct requirement *q, const char *text,
 		 is_of(q->metric, "cpu"))
 		return units_percent(text, &q->value, err);
 	else
-		return units_f64(text, &q->value, err);
+		return read_count(text, &q->value, err);
 	if (rc == 0)
 		q->value = (double)n;
 	return rc;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "job/elsewhere.h"
 #include "job/fio_options.h"
 #include "job/settings.h"
 #include "job/workload.h"
@@ -50,11 +51,13 @@ void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 {
 	const struct fio_option *fio = fio_option_find(o->key);
 	const struct loaded_engine *failed = resolve_engine_failed(&r->engines);
-	const char *nearest = NULL;
+	const char *nearest = NULL, *here = NULL;
 
 	/* Past what is printed they are only counted: noise must be quick. */
-	if (!fio && diag_has_room(r->d, o->at.file))
+	if (!fio && diag_has_room(r->d, o->at.file)) {
+		here = elsewhere_option(o->key);
 		nearest = nearest_option(r, o->key);
+	}
 	if (fio && fio_option_is_harmless(fio, o->value))
 		diag_add(r->d, DIAG_NOTE, o->at,
 			 "%s: fio option, changes nothing here: %s", o->key,
@@ -68,6 +71,9 @@ void resolve_fail_unknown(const struct resolver *r, const struct opt *o)
 	else if (strcmp(o->key, "include") == 0)
 		diag_add(r->d, DIAG_ERROR, o->at,
 			 "include: written without '=': include FILE");
+	else if (here)
+		diag_add(r->d, DIAG_ERROR, o->at,
+			 "%s: unknown option; in mlgen it is %s", o->key, here);
 	else if (failed)
 		diag_add(r->d, DIAG_ERROR, o->at,
 			 "%s: unknown option, unless one of ioengine=%s, which "
@@ -95,7 +101,14 @@ bool resolve_fail_phase(const struct resolver *r, const struct opt *o,
 			const struct job *j, bool is_decided, bool is_own)
 {
 	const char *phase = job_work_name(j);
+	const char *instead = workload_instead(job_work(j), o->field);
 
+	if (is_decided && instead && (is_own || !o->at.file)) {
+		diag_add(r->d, DIAG_ERROR, o->at,
+			 "%s: %s; phase=%s has %s instead", o->key,
+			 workload_of(o->field), phase, instead);
+		return false;
+	}
 	if (!is_decided)
 		diag_add(r->d, DIAG_ERROR, o->at,
 			 "%s: %s; say which one it is: add rw=read, which is "

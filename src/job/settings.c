@@ -168,7 +168,7 @@ const struct mlgen_field settings_fields[] = {
 	{ "quiet", MLGEN_F_BOOL(struct settings, quiet), .def = "0", .group = "Output",
 	  .help = "Print only the first line of the report." },
 	{ "require", MLGEN_F_STR(struct settings, require), .group = "Output", .flags = MLGEN_REPEATS,
-	  .help = "Exit with status 3 unless this holds, such as 'au>=90'; several with commas, or 'and' between." },
+	  .help = "Exit with status 3 unless this holds, such as 'au>=90', 'read.iops>=1m' or 'stall_ns.p99<5ms'; several with commas, or 'and' between." },
 
 	{ "find-max", MLGEN_F_STR(struct settings, find_max), .group = "Questions",
 	  .help = "Find the largest value of this option, such as accelerators, for which --require still holds.\n"

@@ -50,6 +50,17 @@ const char *workload_of(const struct mlgen_field *f)
 	return owner->option_of;
 }
 
+const char *workload_instead(const struct workload *w,
+			     const struct mlgen_field *f)
+{
+	const struct workload_default *d = w->instead;
+
+	for (; d && d->option; d++)
+		if (strcmp(d->option, f->name) == 0)
+			return d->value;
+	return NULL;
+}
+
 int workload_said(bool (*is_given)(const void *arg, const char *option),
 		  const void *arg)
 {

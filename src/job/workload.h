@@ -34,6 +34,9 @@ struct workload {
 	const char *const *also;
 	/* Defaults that are not those of job_fields; NULL = none. */
 	const struct workload_default *defaults;
+	/* Options of others that are tried here, and what does it here: they
+	 * are refused by that name on the command line, too. NULL = none. */
+	const struct workload_default *instead;
 	/* What relates two of its options, as job_check() has it. */
 	void (*check)(const struct job *j, struct diag *d);
 	/* The option by which more is done at once. */
@@ -81,6 +84,11 @@ bool workload_has(const struct workload *w, const struct mlgen_field *f);
 
 /* "an option of phase=train"; of one that not every workload has. */
 const char *workload_of(const struct mlgen_field *f);
+
+/* What such a job has instead of an option that it does not have; NULL = not
+ * known. */
+const char *workload_instead(const struct workload *w,
+			     const struct mlgen_field *f);
 
 /* The value of phase= that an option says without it: of those whose said_by
  * `is_given` the last; -1 = of none. */

@@ -80,8 +80,19 @@ exits "an endless file is refused" 2 "$MLGEN" --parse-only /dev/zero
 mkdir "$T/dir.job"
 exits "a directory is refused" 2 "$MLGEN" --parse-only dir.job
 is "and called one" "$(cat "$T/err")" "dir.job: a directory, not a job file"
-exits "a missing file is refused" 2 "$MLGEN" --parse-only ./none.job
-is "and called missing" "$(cat "$T/err")" "mlgen: ./none.job: no such job file"
+exits "a missing file is refused" 2 "$MLGEN" --parse-only ./nowhere.job
+is "and called missing" "$(cat "$T/err")" "mlgen: ./nowhere.job: no such job file"
+exits "a name with a slip is refused" 2 "$MLGEN" --parse-only quikstart.job
+is "and the name that comes closest is shown" "$(cat "$T/err")" \
+	"mlgen: quikstart.job: no such job file; did you mean quickstart.job?"
+exits "without the suffix, too" 2 "$MLGEN" --parse-only quikstart
+is "which is shown with it" "$(cat "$T/err")" \
+	"mlgen: quikstart: no such job file; did you mean quickstart.job?"
+cp "$TOP/jobs/quickstart.job" "$T/here.job"
+exits "in a folder that is named, that folder is searched" 2 \
+	"$MLGEN" --parse-only "$T/heer.job"
+is "for the path to write" "$(cat "$T/err")" \
+	"mlgen: $T/heer.job: no such job file; did you mean $T/here.job?"
 printf '[train]\n' >"$T/private.job"
 chmod 0 "$T/private.job"
 if [ -r "$T/private.job" ]; then

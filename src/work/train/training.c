@@ -16,6 +16,11 @@ static const char *const also_of_prepare[] = {
 	"Cache",    "Model",   "Checkpoint",  NULL
 };
 
+static const struct workload_default instead[] = {
+	{ "numjobs", "read_threads (of each accelerator) and accelerators" },
+	{ NULL, NULL },
+};
+
 static void training_check(const struct job *j, struct diag *d)
 {
 	train_check(j, d);
@@ -26,6 +31,7 @@ const struct workload work_train = {
 	.groups = groups,
 	.option_of = "an option of phase=train",
 	.also = also,
+	.instead = instead,
 	.check = training_check,
 	.more_at_once = "read_threads",
 	.has_dataset = true,
