@@ -193,11 +193,8 @@ static struct dist stretched(const struct dist *d, double by)
 /* What is of the search alone, and what would write over its answer. */
 static bool is_dropped(const char *arg)
 {
-	static const char *const names[] = {
-		"find-max",  "find_max",     "json",         "json-each",
-		"json_each", "output",       "html",         "log",
-		"trace",     "metrics-file", "metrics_file",
-	};
+	static const char *const names[] = { "find-max", "find_max", "json",
+					     "output", "html" };
 	size_t len = strcspn(arg, "=");
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {

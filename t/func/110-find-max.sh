@@ -101,7 +101,7 @@ like "and of how sure that is" "$(tr -s ' \n' ' ' <out)" \
 
 # ---- other ends
 exits "none is status 3" 3 find_max --bandwidth=300k --find-max=accelerators \
-	--require='au>=90' --html=answer.html --metrics-file=answer.prom
+	--require='au>=90' --html=answer.html
 is "and null" "$(found answer limited_by confirmed)" "null 1 true"
 like "with the part of one that it feeds" "$(cat out)" \
 	'^ANSWER    none: the modelled storage feeds 0\.[0-9]+ of one accelerator at 90% AU$'
@@ -225,6 +225,10 @@ like "neither" "$(cat err)" "there is no job 'y'; there is x"
 exits "a requirement that names no metric" 2 find_max \
 	--find-max=accelerators --require='au_percnt>=90'
 like "is guessed, too" "$(cat err)" "did you mean 'au_percent'"
+exits "one with a unit, too" 2 find_max \
+	--find-max=accelerators --require='reed.iops>=1m'
+like "is told so, and not of its unit" "$(cat err)" \
+	"reed.iops: no run measures it; did you mean 'read.iops'"
 exits "one that can never hold" 2 find_max --find-max=accelerators \
 	--require='au>=101'
 like "is refused" "$(cat err)" 'au>=101 can never hold; au is between 0 and 100'
