@@ -126,9 +126,9 @@ static void write_text(struct program *p, struct run_result *result,
 	const struct settings *set = &p->set.settings;
 
 	if (!plans && p->merge.count > 1)
-		merge_print(p->text.to, &p->merge, set->quiet);
+		merge_print(p->text.to, &p->merge, detail_of(set));
 	else if (!plans)
-		text_report(p->text.to, result, set->quiet);
+		text_report(p->text.to, result, detail_of(set));
 	for (size_t i = 0; plans && i < p->set.count; i++)
 		plan_text(p->text.to, &plans[i]);
 	if (set->check != CHECK_NONE)

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "base/util.h"
 
-#define LABEL_WIDTH 20
+#define LABEL_WIDTH 17
 #define VALUE_WIDTH 12
 #define STACKED_WIDTH 14 /* "worse +100.0%" */
 /* Names and options: what is longer shows its end. */
@@ -257,10 +257,10 @@ static void put_aside(const struct sheet *s, const struct comparison_row *row)
 	struct buf text = { 0 };
 
 	put_difference(&text, row, 1);
-	fprintf(s->to, "%10s", buf_str(&text));
+	fprintf(s->to, "%9s", buf_str(&text));
 	buf_reset(&text);
 	if (row->marks[1] == MARK_SAME && row->noise_of == SPREAD_NONE) {
-		fputs(row->limit[1] > 0 ? "   allowed\n" : "\n", s->to);
+		fputs(row->limit[1] > 0 ? "  allowed\n" : "\n", s->to);
 		buf_fini(&text);
 		return;
 	}
@@ -270,7 +270,7 @@ static void put_aside(const struct sheet *s, const struct comparison_row *row)
 		buf_add(&text, comparison_mark_word(row->marks[1]));
 	if (row->marks[1] == MARK_SAME)
 		put_limit(&text, s->c, row, 1);
-	fprintf(s->to, "%s%s\n", text.len ? "   " : "", buf_str(&text));
+	fprintf(s->to, "%s%s\n", text.len ? "  " : "", buf_str(&text));
 	buf_fini(&text);
 }
 

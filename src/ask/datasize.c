@@ -17,7 +17,7 @@
 #include "report/show.h"
 
 /* The column of the figures' ends, and of what they count. */
-#define COUNT_END 68
+#define COUNT_END 60
 
 static char *datasize_whole(char *out, double n)
 {
@@ -109,14 +109,19 @@ static void put_headline(FILE *to, const struct job *j, int check,
 	const struct mlperf_rules *rules = mlperf_rules_for(check, j);
 	const struct mlperf_workload *w = mlperf_find_workload(rules, j);
 
+	struct buf line = { 0 };
+
 	show_accelerators(who, j->accelerators, j->accelerator);
 	units_human_bytes(memory, (double)memory_bytes);
 	if (hosts > 1)
-		fprintf(to, "%s on %" PRIu64 " hosts with %s and %s each",
-			j->name, hosts, memory, who);
+		buf_addf(&line, "%s on %" PRIu64 " hosts with %s and %s each",
+			 j->name, hosts, memory, who);
 	else
-		fprintf(to, "%s on %s, 1 host with %s", j->name, who, memory);
-	fprintf(to, ": what MLPerf Storage %s asks for\n", rules->version);
+		buf_addf(&line, "%s on %s, 1 host with %s", j->name, who,
+			 memory);
+	fprintf(to, "%s:\n  what MLPerf Storage %s asks for\n", buf_str(&line),
+		rules->version);
+	buf_fini(&line);
 	if (!w || !w->is_training || !mlperf_has_accelerator(w, j->accelerator))
 		fprintf(to, "  (none of its workloads: the same rules)\n");
 }

@@ -8,6 +8,7 @@
 
 #include "ask/require.h"
 #include "base/units.h"
+#include "base/wrap.h"
 #include "job/workload.h"
 #include "report/text_block.h"
 #include "report/verdict.h"
@@ -58,26 +59,26 @@ static bool has_column(const struct find_max *f, unsigned i)
 
 static void put_columns(struct buf *out, const struct find_max *f)
 {
-	buf_addf(out, "%5s  %*s", "probe", option_width(f), f->option->name);
+	buf_addf(out, "%5s %*s", "probe", option_width(f), f->option->name);
 	if (find_trains(f))
-		buf_addf(out, "  %6s", "AU");
+		buf_addf(out, " %6s", "AU");
 	for (unsigned i = 0; i < f->required_count; i++)
 		if (has_column(f, i))
 			buf_addf(out, "  %*s", metric_width(&f->required[i]),
 				 f->required[i].metric);
 	if (job_work(f->job)->is_open_ended)
-		buf_addf(out, "  %6s", f->unit.name);
+		buf_addf(out, " %6s", f->unit.name);
 	if (find_trains(f))
-		buf_addf(out, "  %13s  %6s", "stall p99, ms", "steps");
+		buf_addf(out, "  %13s %6s", "stall p99, ms", "steps");
 	buf_addc(out, '\n');
 }
 
 static void put_rate(struct buf *out, const struct find_max *f, double rate)
 {
 	if (isnan(rate))
-		buf_addf(out, "  %6s", "-");
+		buf_addf(out, " %6s", "-");
 	else
-		buf_addf(out, "  %6.*f",
+		buf_addf(out, " %6.*f",
 			 show_rate_decimals(&f->unit, rate / f->unit.bytes),
 			 rate / f->unit.bytes);
 }
@@ -86,7 +87,7 @@ static void put_training(struct buf *out, const struct metrics_probe *p)
 {
 	char ms[UNITS_TEXT_BYTES], steps[UNITS_TEXT_BYTES];
 
-	buf_addf(out, "  %13s  %6s", units_human_ms(ms, p->stall_p99_ns),
+	buf_addf(out, "  %13s %6s", units_human_ms(ms, p->stall_p99_ns),
 		 units_human_count(steps, p->steps));
 }
 
@@ -141,9 +142,10 @@ static void put_row(struct buf *out, const struct find_max *f,
 		    const struct metrics_probe *p)
 {
 	char figure[FIND_FIGURE_BYTES];
+	struct buf why = { 0 };
 
 	if (find_trains(f))
-		buf_addf(out, "  %6s", find_au_text(figure, p->au_percent));
+		buf_addf(out, " %6s", find_au_text(figure, p->au_percent));
 	for (unsigned i = 0; i < f->required_count; i++)
 		if (has_column(f, i))
 			buf_addf(out, "  %*s", metric_width(&f->required[i]),
@@ -153,14 +155,15 @@ static void put_row(struct buf *out, const struct find_max *f,
 		put_rate(out, f, p->sample_bytes_per_sec);
 	if (find_trains(f))
 		put_training(out, p);
-	buf_add(out, p->holds ? "   pass   " : "   fail   ");
+	buf_add(out, p->holds ? "  pass  " : "  fail  ");
 	if (!p->holds)
-		put_why(out, f, p);
+		put_why(&why, f, p);
 	else if (strcmp(p->verdict, "memory") == 0)
-		put_verdict(out, p);
+		put_verdict(&why, p);
 	if (p->cut_short)
-		buf_addf(out, "%sended early",
-			 out->s[out->len - 1] == ' ' ? "" : ", ");
+		buf_addf(&why, "%sended early", why.len ? ", " : "");
+	wrap_words(out, wrap_column_of(out), wrap_columns(), buf_str(&why));
+	buf_fini(&why);
 }
 
 static void print_line(FILE *to, const struct buf *line)
@@ -215,7 +218,7 @@ void find_text_probe(struct find_max *f, const struct metrics_probe *p)
 		return;
 	snprintf(number, sizeof(number), "%zu", f->probe_count);
 	find_put_shown(&value, f, p->value);
-	buf_addf(&line, "%5s  %*s", p->full ? "full" : number, option_width(f),
+	buf_addf(&line, "%5s %*s", p->full ? "full" : number, option_width(f),
 		 buf_str(&value));
 	buf_fini(&value);
 	if (p->possible)

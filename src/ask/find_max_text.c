@@ -387,7 +387,7 @@ static void put_play(struct buf *out, const struct find_max *f)
 	if (isnan(f->fraction))
 		return;
 	find_put_play(&command, f);
-	text_put_command(out, "play it", INDENT, buf_str(&command), UINT_MAX);
+	text_put_command(out, "play it", INDENT, buf_str(&command));
 	buf_fini(&command);
 }
 

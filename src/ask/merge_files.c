@@ -146,7 +146,7 @@ static int write_all(const struct merge *m)
 	if (rc == 0 && set->output_format == OUTPUT_JSON)
 		rc = merge_print_json(a->to, m, &jobs);
 	else if (rc == 0)
-		merge_print(a->to, m, set->quiet);
+		merge_print(a->to, m, detail_of(set));
 	if (rc < 0)
 		return EXIT_FAILED;
 	bool is_missed = set->require &&

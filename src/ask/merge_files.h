@@ -6,6 +6,7 @@
 
 #include "ask/ask.h"
 #include "ask/result_read.h"
+#include "report/detail.h"
 #include "report/metrics_merged.h"
 
 /* A document, as the first look at it found it. */
@@ -65,6 +66,6 @@ void merge_name_hosts(struct merge *m);
 void merge_fini(struct merge *m);
 
 /* The report, its first line with the number of hosts behind it. */
-void merge_print(FILE *to, const struct merge *m, bool quiet);
+void merge_print(FILE *to, const struct merge *m, enum detail detail);
 /* The jobs of `set` are those of the result. 0 or -EIO. */
 int merge_print_json(FILE *to, const struct merge *m, const struct jobset *set);

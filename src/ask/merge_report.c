@@ -8,6 +8,7 @@
 
 #include "ask/asked.h"
 #include "ask/merge_files.h"
+#include "base/wrap.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "report/json.h"
@@ -53,13 +54,14 @@ static void put_of_whom(struct buf *out, const struct merge *m,
 /* Behind the first line, or where it is full, and not the only one, below. */
 static void print_answer(FILE *to, const char *text, size_t len,
 			 const struct merge *m, const struct job_result *r,
-			 bool quiet)
+			 enum detail detail)
 {
 	struct buf who = { 0 };
 
 	put_of_whom(&who, m, r);
 	fwrite(text, 1, len, to);
-	if (who.len && (quiet || len + 6 + who.len <= TEXT_COLUMNS))
+	if (who.len &&
+	    (detail == DETAIL_FIRST || len + 6 + who.len <= wrap_columns()))
 		fprintf(to, "      %s\n", buf_str(&who));
 	else if (who.len)
 		fprintf(to, "\n  %s\n", buf_str(&who));
@@ -236,7 +238,7 @@ static size_t records_of(const struct run_result *run, size_t first)
 }
 
 static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
-			bool quiet)
+			enum detail detail)
 {
 	struct run_result part = *m->run;
 	char *text = NULL;
@@ -248,29 +250,32 @@ static void print_block(FILE *to, const struct merge *m, size_t first, size_t n,
 	part.jobs = &m->run->jobs[first];
 	part.job_count = n;
 	/* Once, behind the last. */
-	if (first + n < m->run->job_count)
+	if (first + n < m->run->job_count) {
 		part.trace.file = NULL;
-	text_report(memory, &part, quiet);
+		part.disk_count = 0;
+	}
+	part.host_is_told = first > 0;
+	text_report(memory, &part, detail);
 	fclose(memory);
 	size_t len = strcspn(text, "\n");
-	print_answer(to, text, len, m, part.jobs, quiet);
+	print_answer(to, text, len, m, part.jobs, detail);
 	if (text[len])
 		fputs(text + len + 1, to);
-	if (!quiet)
+	if (detail > DETAIL_BRIEF)
 		print_merged(to, m, first);
 	free(text);
 }
 
-void merge_print(FILE *to, const struct merge *m, bool quiet)
+void merge_print(FILE *to, const struct merge *m, enum detail detail)
 {
 	const struct run_result *run = m->run;
 	size_t n;
 
 	for (size_t i = 0; i < run->job_count; i += n) {
 		n = records_of(run, i);
-		if (i > 0 && !quiet)
+		if (i > 0 && detail > DETAIL_FIRST)
 			fputc('\n', to);
-		print_block(to, m, i, n, quiet);
+		print_block(to, m, i, n, detail);
 	}
 }
 

@@ -90,16 +90,16 @@ static int read_document(struct reported *r, const struct ask *a,
 
 /* ---- as it is asked for ---- */
 
-static void print_text(FILE *to, struct reported *r, bool quiet)
+static void print_text(FILE *to, struct reported *r, enum detail detail)
 {
 	struct merge m;
 
 	if (!r->merged) {
-		text_report(to, &r->doc.run, quiet);
+		text_report(to, &r->doc.run, detail);
 		return;
 	}
 	merge_of_document(&m, r->merged, &r->doc.run);
-	merge_print(to, &m, quiet);
+	merge_print(to, &m, detail);
 	merge_fini(&m);
 }
 
@@ -139,7 +139,7 @@ static int print_one(const struct ask *a, size_t file, struct reported *r)
 		if (a->set->file_count > 1 && !set->quiet)
 			fprintf(a->to, "%s== %s\n", file ? "\n" : "",
 				a->set->files[file]);
-		print_text(a->to, r, set->quiet);
+		print_text(a->to, r, detail_of(set));
 	}
 	return rc < 0 ? EXIT_FAILED : status_of(a, &r->doc.run);
 }

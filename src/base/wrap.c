@@ -4,8 +4,20 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-static size_t column_of(const struct buf *out)
+size_t wrap_columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ||
+	    size.ws_col < WRAP_COLUMNS)
+		return WRAP_COLUMNS;
+	return size.ws_col;
+}
+
+size_t wrap_column_of(const struct buf *out)
 {
 	size_t n = 0;
 
@@ -22,11 +34,11 @@ static void next_line(struct buf *out, size_t indent)
 void wrap_words(struct buf *out, size_t indent, size_t columns,
 		const char *text)
 {
-	size_t column = column_of(out);
+	size_t column = wrap_column_of(out);
+	bool is_first = column <= indent;
 
 	while (*text) {
 		size_t word = strcspn(text, " ");
-		bool is_first = column <= indent;
 
 		if (!is_first && column + 1 + word > columns) {
 			next_line(out, indent);
@@ -37,6 +49,7 @@ void wrap_words(struct buf *out, size_t indent, size_t columns,
 		}
 		buf_addn(out, text, word);
 		column += word;
+		is_first = false;
 		text += word + strspn(text + word, " ");
 	}
 }
@@ -79,7 +92,7 @@ void wrap_lists(struct buf *out, size_t indent, size_t columns,
 		const char *text)
 {
 	size_t room = columns - indent;
-	size_t len = first_length(text, columns - column_of(out), room);
+	size_t len = first_length(text, columns - wrap_column_of(out), room);
 
 	buf_addn(out, text, len);
 	for (text += len; *text; text += len) {

@@ -6,6 +6,16 @@
 
 #include "base/buf.h"
 
+/* Every terminal has that many columns: tables are made for them. */
+#define WRAP_COLUMNS 80
+
+/* The length of a line: WRAP_COLUMNS, or what the terminal at standard output
+ * has, where that is more. */
+size_t wrap_columns(void);
+
+/* The length of the last line of `out`. */
+size_t wrap_column_of(const struct buf *out);
+
 /*
  * Both append to the last line of `out`, which may hold a label; further lines
  * begin `indent` from the left and are at most `columns` long, but for a word

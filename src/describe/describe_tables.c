@@ -156,14 +156,14 @@ static void put_task(struct buf *out, const struct described_task *t,
 		buf_addf(&name, "%" PRIu64, is_thread ? t->tid : t->pid);
 	if (!is_thread || !t->text)
 		buf_addf(&name, " %s", word_of(described_roles, t->role));
-	buf_addf(out, "%-24.24s", buf_str(&name));
+	buf_addf(out, "%-20.20s", buf_str(&name));
 	buf_fini(&name);
-	put_count(out, 9, t->opens);
-	put_count(out, 13, t->reads);
-	put_bytes(out, 11, t->read_bytes);
+	put_count(out, 8, t->opens);
+	put_count(out, 10, t->reads);
+	put_bytes(out, 10, t->read_bytes);
 	put_rate(out, 8, t->read_bytes_per_sec);
 	put_bytes(out, 10, t->written_bytes);
-	put_percent(out, 8, t->io_percent);
+	put_percent(out, 7, t->io_percent);
 	put_percent(out, 7, t->on_cpu_percent);
 	buf_addc(out, '\n');
 }
@@ -178,8 +178,8 @@ static void put_tasks(struct buf *out, const struct description *d)
 	if (l->count < 2)
 		return;
 	buf_addf(out,
-		 "%-24s    opens        reads       read   MiB/s   written"
-		 "  in I/O on CPU\n",
+		 "%-20s   opens     reads      read   MiB/s   written"
+		 " in I/O on CPU\n",
 		 is_thread ? "thread" : "process");
 	for (size_t i = 0; i < l->count && i < TASKS_SHOWN; i++)
 		put_task(out, &tasks[i], is_thread);

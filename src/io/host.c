@@ -21,7 +21,8 @@
 #include "io/cpuquota.h"
 #include "io/sysfile.h"
 
-#define CPUS_MAX 8192u /* NR_CPUS of the largest kernels */
+#define CPUS_MAX 8192u      /* NR_CPUS of the largest kernels */
+#define LAUNCHER_DISTANCE 4 /* processes from mlgen up to mpirun or srun */
 
 /* More than glibc's 1024, and without its allocation. */
 union cpus {
@@ -214,14 +215,60 @@ bool host_put_argument(char *out, size_t size, const char *arg)
 	return true;
 }
 
-void host_read_command(struct host *h, const char *root)
+/* The process that has started `pid`, or 0. */
+static unsigned long parent_of(const char *root, const char *pid)
+{
+	char path[PATH_MAX], text[512];
+	const char *at;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/%s/stat", root, pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	/* "17 (a name) S 16 ...", and the name may hold anything. */
+	at = strrchr(text, ')');
+	return at && strlen(at) > 4 ? strtoul(at + 4, NULL, 10) : 0;
+}
+
+/* Is `pid` a program that starts jobs of several processes? */
+static bool is_launcher(const char *root, const char *pid)
+{
+	static const char *const names[] = {
+		"mpirun",  "mpiexec", "mpiexec.hydra", "orterun",
+		"prterun", "prun",    "srun",
+	};
+	char path[PATH_MAX], program[PATH_MAX] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/%s/cmdline", root, pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	size_t n = fread(program, 1, sizeof(program) - 1, f);
+	fclose(f);
+	program[n] = '\0';
+	const char *slash = strrchr(program, '/');
+	const char *name = slash ? slash + 1 : program;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The arguments of one process, as a shell takes them. */
+static void read_arguments(struct host *h, const char *root, const char *pid)
 {
 	char path[PATH_MAX], *text = NULL;
 	size_t size = 0;
 	FILE *f;
 
 	h->command[0] = '\0';
-	snprintf(path, sizeof(path), "%s/proc/self/cmdline", root);
+	snprintf(path, sizeof(path), "%s/proc/%s/cmdline", root, pid);
 	f = fopen(path, "re");
 	if (!f)
 		return;
@@ -235,6 +282,26 @@ void host_read_command(struct host *h, const char *root)
 	}
 	free(text);
 	fclose(f);
+}
+
+/* A launcher's own arguments end with those of the processes that it starts.
+ * Between both there may be a proxy, and a shell. */
+void host_read_command(struct host *h, const char *root)
+{
+	char pid[24] = "self";
+
+	for (int i = 0; i < LAUNCHER_DISTANCE; i++) {
+		unsigned long parent = parent_of(root, pid);
+
+		if (parent <= 1)
+			break;
+		snprintf(pid, sizeof(pid), "%lu", parent);
+		if (is_launcher(root, pid)) {
+			read_arguments(h, root, pid);
+			return;
+		}
+	}
+	read_arguments(h, root, "self");
 }
 
 /* "model name : AMD EPYC", of POWER "cpu : POWER9"; ARM has no name here. */

@@ -32,6 +32,8 @@ uint64_t host_all_memory(const struct host *h);
 
 /* The parts of it that are read from files; `root` as below. */
 void host_read_model(struct host *h, const char *root);
+/* The command line, with mpirun or srun before it where one has started this
+ * process and runs on this host. */
 void host_read_command(struct host *h, const char *root);
 
 /* Append one argument to a command line, quoted if a shell would take it apart.

@@ -167,6 +167,10 @@ const struct mlgen_field settings_fields[] = {
 	  .help = "Print a status line that stays this often, at least 10ms apart; 0 is never." },
 	{ "quiet", MLGEN_F_BOOL(struct settings, quiet), .def = "0", .group = "Output",
 	  .help = "Print only the first line of the report." },
+	{ "brief", MLGEN_F_BOOL(struct settings, brief), .def = "0", .group = "Output",
+	  .help = "Print what a mail needs of the report: its first lines, what limits it, one line of latencies and what to try next." },
+	{ "verbose", MLGEN_F_BOOL(struct settings, verbose), .def = "0", .group = "Output",
+	  .help = "Print in addition what could not be measured on this host, such as its energy." },
 	{ "require", MLGEN_F_STR(struct settings, require), .group = "Output", .flags = MLGEN_REPEATS,
 	  .help = "Exit with status 3 unless this holds, such as 'au>=90', 'read.iops>=1m' or 'stall_ns.p99<5ms'; several with commas, or 'and' between." },
 

@@ -62,7 +62,7 @@ struct settings {
 	int eta;
 	bool live; /* a full screen in the place of the status line */
 	uint64_t status_interval_ns; /* 0 = never */
-	bool quiet, series, page;
+	bool quiet, brief, verbose, series, page;
 	char *require; /* "au>=90"; several joined with ',' */
 	/* Questions (src/ask): */
 	char *find_max; /* an integer option; NULL = not asked */

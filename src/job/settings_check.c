@@ -147,6 +147,11 @@ void settings_check(const struct settings *s, const struct question *questions,
 			 "output-format=csv: goes with --table, or with the "
 			 "JSON documents of runs; --log=FILE writes the "
 			 "intervals of a run as CSV");
+	if (s->quiet + s->brief + s->verbose > 1)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: the report is of one length; leave out --%s",
+			 s->quiet ? "quiet" : "brief",
+			 s->brief && s->quiet ? "brief" : "verbose");
 	question_check_options(questions, s, d);
 	pathname_check("output", s->output, on_command_line, d);
 	pathname_check("json", s->json, on_command_line, d);

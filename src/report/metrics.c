@@ -72,6 +72,8 @@ static const struct mlgen_field disk_fields[] = {
 	  .help = "Time of all operations in the queue together." },
 	{ "util", MLGEN_F_PERCENT(U, util.util), .unit = "%", .flags = MLGEN_NULLABLE,
 	  .help = "Percent of the time in which the disk had something to do." },
+	{ "queue_depth", MLGEN_F_F64(U, util.queue_depth), .flags = MLGEN_NULLABLE,
+	  .help = "Operations in the queue, on the mean over the time." },
 	{ 0 },
 };
 #undef U

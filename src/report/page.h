@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "job/workload.h"
+#include "report/detail.h"
 #include "report/plan_report.h"
 #include "run/results.h"
 
@@ -41,12 +42,11 @@ struct page {
 	/* ---- of a result ---- */
 
 	/* `n` records of one job behind each other, of more than one where it
-	 * has a record for each worker; quiet = its first line alone. */
+	 * has a record for each worker. */
 	void (*text)(FILE *to, const struct run_result *run,
-		     const struct job_result *records, size_t n, bool quiet);
+		     const struct job_result *records, size_t n,
+		     enum detail detail);
 	bool has_records; /* one for each worker */
-	/* Once, behind the last job of a run that has one of these; or NULL. */
-	void (*text_end)(FILE *to, const struct run_result *run);
 	/* Decide what limits it, into its verdict; NULL = it has none. */
 	void (*verdict)(const struct run_result *run, struct job_result *r);
 	/* Over which its bytes and operations are counted. */

@@ -15,7 +15,7 @@ void plan_pad_to(struct buf *line, size_t column)
 {
 	do
 		buf_addc(line, ' ');
-	while (line->len < column);
+	while (wrap_column_of(line) < column);
 }
 
 void plan_add_at_point(struct buf *line, const char *number, size_t point)
@@ -28,7 +28,7 @@ void plan_add_at_point(struct buf *line, const char *number, size_t point)
 
 void plan_add_figure(FILE *to, struct buf *line, const char *number)
 {
-	if (line->len + 4 > PLAN_POINT_AT) {
+	if (wrap_column_of(line) + 4 > PLAN_POINT_AT) {
 		fprintf(to, "%s\n", buf_str(line));
 		buf_reset(line);
 	}
@@ -57,7 +57,7 @@ void plan_put_line(FILE *to, struct buf *line)
 void plan_put_wrapped(FILE *to, struct buf *line, size_t indent,
 		      const char *text)
 {
-	wrap_words(line, indent, PLAN_LINE_END, text);
+	wrap_lists(line, indent, wrap_columns(), text);
 	plan_put_line(to, line);
 }
 
@@ -74,7 +74,7 @@ void plan_put_checked(FILE *to, struct buf *line,
 {
 	static const char *const states[] = { "ok", "WARNING", "FAIL" };
 
-	if (check && line->len >= PLAN_CHECK_AT) {
+	if (check && wrap_column_of(line) >= PLAN_CHECK_AT) {
 		fprintf(to, "%s\n", buf_str(line));
 		buf_reset(line);
 	}
@@ -92,6 +92,8 @@ void plan_put_checked(FILE *to, struct buf *line,
 static void put_one(FILE *to, const struct plan_line *l,
 		    const struct plan_report *p)
 {
+	const struct plan_check *check =
+		l->check ? plan_find_check(p, l->check) : NULL;
 	struct buf line = { 0 }, text = { 0 };
 
 	l->put(&text, p);
@@ -101,10 +103,10 @@ static void put_one(FILE *to, const struct plan_line *l,
 			plan_put_wrapped(to, &line, l->wrapped_at,
 					 buf_str(&text));
 		} else {
-			buf_add(&line, buf_str(&text));
-			plan_put_checked(to, &line,
-					 l->check ? plan_find_check(p, l->check)
-						  : NULL);
+			wrap_lists(&line, PLAN_TEXT_AT,
+				   check ? PLAN_CHECK_AT - 1 : wrap_columns(),
+				   buf_str(&text));
+			plan_put_checked(to, &line, check);
 		}
 	}
 	buf_fini(&text);

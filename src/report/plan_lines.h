@@ -6,12 +6,11 @@
 #include "report/plan_report.h"
 #include "report/template.h"
 
-/* Columns, from 0: where text begins, where the points of figures stand, where
- * the checklist begins, and where a line ends. */
+/* Columns, from 0: where text begins, where the points of figures stand, and where
+ * the checklist begins. A line ends at WRAP_COLUMNS. */
 #define PLAN_TEXT_AT 10
-#define PLAN_POINT_AT 74
-#define PLAN_CHECK_AT 82
-#define PLAN_LINE_END 90
+#define PLAN_POINT_AT 64
+#define PLAN_CHECK_AT 72
 
 /* A new line with its label. plan_put_line prints it and frees it. */
 void plan_start_line(struct buf *line, const char *label);

@@ -2,18 +2,21 @@
 /* text_block.c - one job's part of the text report, and how its lines are laid out. */
 #include "report/text_block.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/printable.h"
 #include "base/wrap.h"
 #include "report/metrics_tables.h"
+#include "report/page.h"
 #include "report/verdict.h"
 #include "report/verdict_errors.h"
 #include "run/failed.h"
 
 /* Lines that sum to 100 % have their "= 100%" below each other here. */
-#define SUM_COLUMN 78
+#define SUM_COLUMN (WRAP_COLUMNS - 6)
 
 static void put_enough(struct buf *out, const struct text_block *b)
 {
@@ -34,8 +37,18 @@ static void put_enough(struct buf *out, const struct text_block *b)
 	text_put(out, "  enough for", TEXT_ANSWER_INDENT, text);
 }
 
+/* Of the jobs that did run. */
+static bool is_first(const struct run_result *run, const struct job_result *r)
+{
+	size_t i = 0;
+
+	while (i < run->job_count && !run->jobs[i].work)
+		i++;
+	return i < run->job_count && run->jobs[i].job == r->job;
+}
+
 void text_block_init(struct text_block *b, const struct run_result *run,
-		     const struct job_result *result)
+		     const struct job_result *result, enum detail detail)
 {
 	const struct ml_result *ml = &result->ml;
 	const struct io_result *io = &result->io;
@@ -56,6 +69,8 @@ void text_block_init(struct text_block *b, const struct run_result *run,
 		.verdict = &result->verdict,
 		.readers_each = job_read_threads(result->job),
 		.readers = ml->accelerators * job_read_threads(result->job),
+		.detail = detail,
+		.is_first = !run->host_is_told && is_first(run, result),
 	};
 }
 
@@ -94,6 +109,17 @@ void text_allowed_errors(struct buf *out, const struct text_block *b)
 	verdict_put_failed(out, b->result);
 }
 
+void text_wrap_answer(struct buf *line)
+{
+	struct buf text = { 0 };
+
+	buf_addn(&text, buf_str(line), strcspn(buf_str(line), "\n"));
+	buf_reset(line);
+	wrap_lists(line, 2, wrap_columns(), buf_str(&text));
+	buf_addc(line, '\n');
+	buf_fini(&text);
+}
+
 void text_put(struct buf *out, const char *label, size_t indent,
 	      const char *text)
 {
@@ -102,7 +128,7 @@ void text_put(struct buf *out, const char *label, size_t indent,
 	size_t first = start + 2 > indent ? start + 3 : indent;
 
 	buf_addf(out, "%-*s", (int)first, label);
-	wrap_lists(out, indent, TEXT_COLUMNS, text);
+	wrap_lists(out, indent, wrap_columns(), text);
 	buf_addc(out, '\n');
 }
 
@@ -166,17 +192,69 @@ void text_verdict(struct buf *out, const struct text_block *b)
 	const char *name = verdict_label(v->name);
 	char label[64];
 
+	if (!name && b->detail == DETAIL_BRIEF)
+		text_one_latency(out, b);
 	if (!name)
 		return;
 	snprintf(label, sizeof(label), "  %s", name);
 	text_put(out, label, TEXT_ANSWER_INDENT,
 		 v->headline ? v->headline : "");
-	if (v->because)
+	if (v->because && b->detail > DETAIL_BRIEF)
 		text_put(out, "  because", TEXT_ANSWER_INDENT, v->because);
-	if (!strcmp(v->name, "storage"))
+	if (!strcmp(v->name, "storage") && b->detail > DETAIL_BRIEF)
 		put_enough(out, b);
+	if (b->detail == DETAIL_BRIEF)
+		text_one_latency(out, b);
 	if (v->try_next)
 		text_put(out, "  try next", TEXT_ANSWER_INDENT, v->try_next);
+}
+
+static void put_fio_line(struct buf *out, const struct text_block *b,
+			 const struct direction_result *d, const char *name)
+{
+	double seconds = page_of(b->result)->seconds(b->result);
+	uint64_t ms = (uint64_t)fmax(fmin(seconds, 1e9) * 1e3, 1);
+	char iops[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES],
+		decimal[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+
+	if (d->total_ios == 0 || !(seconds > 0))
+		return;
+	double rate = floor((double)d->io_bytes / seconds);
+	buf_addf(out, "  %s: IOPS=%s, BW=%sB/s (%sB/s)(%sB/%" PRIu64 "msec)\n",
+		 name,
+		 show_fio_number(iops, floor((double)d->total_ios / seconds),
+				 false),
+		 show_fio_number(binary, rate, true),
+		 show_fio_number(decimal, rate, false),
+		 show_fio_number(bytes, (double)d->io_bytes, true), ms);
+}
+
+void text_fio_lines(struct buf *out, const struct text_block *b)
+{
+	put_fio_line(out, b, &b->result->read, "read");
+	put_fio_line(out, b, &b->result->write, "write");
+}
+
+void text_one_latency(struct buf *out, const struct text_block *b)
+{
+	const struct direction_result *read = &b->result->read;
+	const struct direction_result *write = &b->result->write;
+	bool is_read = read->total_ios >= write->total_ios;
+	const struct hist *h = is_read ? read->lat_ns : write->lat_ns;
+	char n[UNITS_TEXT_BYTES];
+	struct buf text = { 0 };
+
+	if (!h || h->count == 0)
+		return;
+	buf_addf(&text, "%s, mean %s ms", is_read ? "read" : "write",
+		 units_human_ms(n, hist_mean(h)));
+	for (int p = 50; p < 100; p += 49)
+		if (hist_beyond(h, p) >= 10)
+			buf_addf(&text, ", p%d %s", p,
+				 units_human_ms(n,
+						(double)hist_percentile(h, p)));
+	buf_addf(&text, ", max %s", units_human_ms(n, (double)h->max_ns));
+	text_end(out, "  latency", TEXT_ANSWER_INDENT, &text);
 }
 
 /* The column after the last entry of a line of shares; too many entries go on
@@ -199,7 +277,7 @@ void text_shares(struct buf *out, const char *label,
 			continue;
 		int len = snprintf(entry, sizeof(entry), "%s %u.%u%%",
 				   s->of[i].name, t / 10, t % 10);
-		if (line.len + 2 + (size_t)len > TEXT_COLUMNS - 8) {
+		if (line.len + 2 + (size_t)len > SUM_COLUMN - 2) {
 			buf_addf(out, "%s\n", buf_str(&line));
 			buf_reset(&line);
 			buf_addf(&line, "%*s", TEXT_EVIDENCE_INDENT, "");

@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "report/detail.h"
 #include "report/template.h"
 #include "report/show.h"
 #include "run/results.h"
 
-#define TEXT_COLUMNS 90
 #define TEXT_ANSWER_INDENT 18
 #define TEXT_SETTING_INDENT 10
 #define TEXT_EVIDENCE_INDENT 19
@@ -34,11 +34,13 @@ struct text_block {
 	struct show_shares time, loader;
 	/* Threads that read: of one accelerator, of all. */
 	uint64_t readers_each, readers;
+	enum detail detail;
+	bool is_first; /* of the run: the host and the command stand in it */
 };
 
 /* All but unit and shares, from a result, which must outlive it. */
 void text_block_init(struct text_block *b, const struct run_result *run,
-		     const struct job_result *result);
+		     const struct job_result *result, enum detail detail);
 
 /* Why a job ended early; NULL = it did not. */
 const char *text_early_end(const struct text_block *b);
@@ -51,6 +53,9 @@ bool text_is_memory(const struct text_block *b);
  * they stand all the same. Nothing where nothing failed. */
 void text_errors(struct buf *out, const struct text_block *b);
 void text_allowed_errors(struct buf *out, const struct text_block *b);
+
+/* A first line that is too long in its shortest form goes on in a second one. */
+void text_wrap_answer(struct buf *line);
 
 /* A label, then text in as many lines as it takes, `indent` from the left. */
 void text_put(struct buf *out, const char *label, size_t indent,
@@ -79,6 +84,13 @@ void text_put_list(struct buf *out, const struct text_line *lines,
 extern const struct template_scope text_scopes[];
 void text_template(struct buf *out, const struct template *t,
 		   const struct text_block *b);
+
+/* "  read: IOPS=8181, BW=63.9MiB/s (67.0MB/s)(22.4MiB/350msec)", as fio has it,
+ * and one of writes: what moved at all. Scripts take their figures from there. */
+void text_fio_lines(struct buf *out, const struct text_block *b);
+
+/* The latencies of reads, or of writes where there are more, in one line. */
+void text_one_latency(struct buf *out, const struct text_block *b);
 
 /* The verdict and the figures that decide it, as far as there is one. */
 void text_verdict(struct buf *out, const struct text_block *b);

@@ -221,7 +221,7 @@ void text_energy(struct buf *text, const struct text_block *b)
 	const struct energy_result *e = &b->result->energy;
 
 	if (!(e->joules > 0)) {
-		if (has_text(e->unmeasured))
+		if (has_text(e->unmeasured) && b->detail == DETAIL_ALL)
 			buf_addf(text, "unknown: %s", e->unmeasured);
 		return;
 	}

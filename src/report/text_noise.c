@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/wrap.h"
+
 /* "Slowest" is named from twice the median on. */
 #define STANDS_OUT 2.0
 
@@ -25,9 +27,6 @@
 
 /* Percent of the accelerators' time: AU is given to a tenth of that. */
 #define LATE_LEAST 1.0
-
-/* Of the 45 that a report has. */
-#define COMMAND_LINES 2
 
 /* "; " between what is said. */
 static void text_noise_say(struct buf *text, const char *what)
@@ -188,11 +187,9 @@ static size_t argument_length(const char *at)
 }
 
 void text_put_command(struct buf *out, const char *label, unsigned indent,
-		      const char *command, unsigned most_lines)
+		      const char *command)
 {
-	static const char cut[] = "... (whole in JSON)";
 	const char *at = command;
-	unsigned lines = 1;
 	size_t used = 0;
 
 	if (!*at)
@@ -200,15 +197,9 @@ void text_put_command(struct buf *out, const char *label, unsigned indent,
 	buf_addf(out, "%-*s", (int)indent, label);
 	while (*at) {
 		/* A blank, and what goes on behind the line. */
-		size_t len = argument_length(at), more = 2;
+		size_t len = argument_length(at);
 
-		if (lines == most_lines)
-			more = indent + used + 1 + strlen(at) <= TEXT_COLUMNS
-				       ? 0
-				       : sizeof(cut);
-		if (used && indent + used + 1 + len + more > TEXT_COLUMNS) {
-			if (++lines > most_lines)
-				break;
+		if (used && indent + used + 1 + len + 2 > wrap_columns()) {
 			buf_addf(out, " \\\n%*s", (int)indent, "");
 			used = 0;
 		}
@@ -217,13 +208,12 @@ void text_put_command(struct buf *out, const char *label, unsigned indent,
 		used += len + (used > 0);
 		at += len + (at[len] == ' ');
 	}
-	if (*at)
-		buf_addf(out, " %s", cut);
 	buf_addc(out, '\n');
 }
 
 void text_command(struct buf *out, const struct text_block *b)
 {
-	text_put_command(out, "command", TEXT_SETTING_INDENT,
-			 b->run->host.command, COMMAND_LINES);
+	if (b->is_first)
+		text_put_command(out, "command", TEXT_SETTING_INDENT,
+				 b->run->host.command);
 }

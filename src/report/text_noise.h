@@ -11,10 +11,9 @@ void text_noise(struct buf *text, const struct text_block *b);
  * else nothing. */
 void text_slowest(struct buf *text, const struct text_block *b);
 
-/* Whole lines: the command line, to be copied into a shell; of a very long one the
- * beginning. */
+/* Whole lines: the command line, to be copied into a shell. */
 void text_command(struct buf *out, const struct text_block *b);
 
-/* One of so many lines at most, behind a label that is `indent` wide. */
+/* Such a line, behind a label that is `indent` wide. */
 void text_put_command(struct buf *out, const char *label, unsigned indent,
-		      const char *command, unsigned most_lines);
+		      const char *command);

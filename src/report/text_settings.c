@@ -251,6 +251,8 @@ void text_machine(struct buf *text, const struct text_block *b)
 	struct tm utc;
 	char when[32] = "";
 
+	if (!b->is_first)
+		return;
 	buf_addf(text, "%s, ", h->hostname);
 	put_cpus(text, h);
 	buf_add(text, ", ");

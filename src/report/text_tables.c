@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "base/wrap.h"
 
 #define NS_PER_MS 1e6
 
@@ -19,6 +20,9 @@
 #define STALLS_FOR_P99 1000
 
 #define EPOCHS_AT_START 3
+/* Of a line of latencies: its name and count, before the columns of times. */
+#define LATENCY_NAME 11
+#define LATENCY_COUNT 13
 /* Lines of epochs, without the header and the one for all. */
 #define EPOCHS_LEAST (TEXT_EPOCHS_LEAST - 2)
 
@@ -116,15 +120,14 @@ static void put_epoch(struct buf *out, const struct epoch_columns *c,
 	char count[UNITS_TEXT_BYTES];
 
 	buf_addf(out, "%5s", l->name);
-	put_cell(out, 10, c->seconds, l->seconds, "");
+	put_cell(out, 9, c->seconds, l->seconds, "");
 	buf_addf(out, "%10s", units_human_count(count, l->samples));
 	put_cell(out, 11, c->samples_per_sec, l->samples_per_sec, "");
-	put_cell(out, 8, c->rate, l->rate, "");
-	put_cell(out, 8, 1, l->au_percent, "%");
-	put_cell(out, c->has_p99 ? 15 : 16, c->stall, l->stall_ms, "");
+	put_cell(out, 7, c->rate, l->rate, "");
+	put_cell(out, 7, 1, l->au_percent, "%");
+	put_cell(out, 16, c->stall, l->stall_ms, "");
 	if (has_first_step)
-		put_cell(out, c->has_p99 ? 16 : 15, c->first_step,
-			 l->first_step_seconds, "");
+		put_cell(out, 15, c->first_step, l->first_step_seconds, "");
 	buf_addc(out, '\n');
 }
 
@@ -179,7 +182,9 @@ static void fit_percentiles(struct latency_columns *c,
 {
 	static const double usual[] = { 99, 50, 90, 99.9, 95, 99.99 };
 	unsigned room =
-		(unsigned)((TEXT_COLUMNS - 25) / c->width) - 2 - c->has_min;
+		(unsigned)((WRAP_COLUMNS - LATENCY_NAME - LATENCY_COUNT) /
+			   c->width) -
+		2 - c->has_min;
 	bool taken[F64_LIST_MAX] = { false };
 
 	room = list->count < room ? list->count : room;
@@ -200,17 +205,17 @@ static void fit_percentiles(struct latency_columns *c,
 			c->percents[c->count++] = list->values[i];
 }
 
-/* Nine columns hold 9999.999; a hung mount needs more. */
+/* Eight columns hold 999.999; a hung mount needs more. */
 static int latency_width(const struct text_latency_row *rows, size_t n,
 			 double unit_ns)
 {
-	int width = 9;
+	int width = 8;
 	double largest = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (rows[i].hist)
 			largest = larger(largest, (double)rows[i].hist->max_ns);
-	for (double limit = 9999.5 * unit_ns; largest >= limit; limit *= 10)
+	for (double limit = 999.95 * unit_ns; largest >= limit; limit *= 10)
 		width++;
 	return width;
 }
@@ -251,9 +256,9 @@ static void put_latency_header(struct buf *out, const struct latency_columns *c)
 	int len = snprintf(title, sizeof(title), "%s, %s",
 			   c->title ? c->title : "latency", c->unit);
 
-	buf_addf(out, "%s%*s", title, 25 - len, "count");
-	/* One further left than the others, as always. */
-	buf_addf(out, "%*s", c->width - 1, c->has_min ? "min" : "mean");
+	buf_addf(out, "%s%*s", title, LATENCY_NAME + LATENCY_COUNT - len,
+		 "count");
+	buf_addf(out, "%*s", c->width, c->has_min ? "min" : "mean");
 	if (c->has_min)
 		buf_addf(out, "%*s", c->width, "mean");
 	for (unsigned i = 0; i < c->count; i++) {
@@ -274,7 +279,7 @@ static void put_latency(struct buf *out, const struct latency_columns *c,
 	 * the others would not stand for all. */
 	bool is_known = h && h->count > 0 && h->count >= row->count;
 
-	buf_addf(out, "%-11s%14s", row->name,
+	buf_addf(out, "%-*s%*s", LATENCY_NAME, row->name, LATENCY_COUNT,
 		 units_human_count(count, row->count));
 	if (c->has_min)
 		put_time(out, c, is_known ? (double)h->min_ns : unknown);
@@ -330,10 +335,10 @@ void text_epochs(struct buf *out, const struct job_result *r,
 	if (kept == 0)
 		return;
 	plan_columns(&c, ml, unit);
-	buf_addf(out, "epoch   seconds   samples  samples/s   %s      AU  %s\n",
-		 unit->name,
-		 c.has_p99 ? "stall p99, ms   first step, s"
-			   : "stall mean, ms  first step, s");
+	buf_addf(out,
+		 "epoch  seconds   samples  samples/s%7s     AU%16s%15s\n",
+		 unit->name, c.has_p99 ? "stall p99, ms" : "stall mean, ms",
+		 "first step, s");
 
 	size_t room = most_lines > 2 ? most_lines - 2 : 0;
 	room = room < EPOCHS_LEAST ? EPOCHS_LEAST : room;

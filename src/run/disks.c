@@ -76,6 +76,7 @@ static struct disk_util util_of(const struct disk_count *c, double ms)
 	u.util = ms > 0 ? 100 * (double)d.io_ticks_ms / ms : 0;
 	if (u.util > 100)
 		u.util = 100;
+	u.queue_depth = ms > 0 ? (double)d.in_queue_ms / ms : (double)NAN;
 	memcpy(u.name, c->name, strnlen(c->name, sizeof(u.name) - 1));
 	return u;
 }

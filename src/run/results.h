@@ -450,7 +450,8 @@ struct disk_util {
 	char name[64];
 	uint64_t read_ios, write_ios, read_sectors, write_sectors, read_merges,
 		write_merges, read_ticks, write_ticks, in_queue;
-	double util; /* percent of the time */
+	double util;        /* percent of the time */
+	double queue_depth; /* operations in the queue, on the mean */
 };
 
 /* What --trace has made. */
@@ -473,6 +474,7 @@ struct run_result {
 	struct series_result series; /* owned */
 	/* Of a document: what wrote it; version NULL = this program. */
 	const char *version, *liburing, *libaio;
+	bool host_is_told; /* these are some of its jobs, behind its first */
 };
 
 /* Did it run, and more than prepare? Had it accelerators? Was it there for its

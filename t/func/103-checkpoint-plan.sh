@@ -47,7 +47,7 @@ like "what is written" "$(cat out)" '^to write  3 checkpoints +12 MiB +ok$'
 like "and where" "$(cat out)" \
 	'^directory data; complete ones there: 0; next global_epoch1_step1$'
 like "and flushed" "$(cat out)" '^fsync     each file before it is closed +ok$'
-ok "at most 90 columns wide" awk 'length > 90 { exit 1 }' out
+ok "at most 80 columns wide" awk 'length > 80 { exit 1 }' out
 not_ok "nothing was made" test -e data
 is_json "its plan in JSON parses" plan.json
 is "with the same figures" "$(figures ranks bytes files local_ranks \
@@ -168,8 +168,8 @@ like "with the room for it" "$(tr -s ' \n' ' ' <out)" \
 training --checkpoint_every='2 epochs' --checkpoint_mode=async \
 	--snapshot_bandwidth=1g
 is "or by epochs" "$(figures checkpoints)" 2
-like "and that it goes on" "$(cat out)" \
-	'training waits for a snapshot at 1 GiB/s per rank and goes on$'
+like "and that it goes on" "$(tr -s ' \n' ' ' <out)" \
+	'training waits for a snapshot at 1 GiB/s per rank and goes on '
 training --checkpoint_every=500ms
 is "by the clock it is an estimate" \
 	"$(figures checkpoints checkpoints_estimate)" "4 true"
@@ -226,25 +226,25 @@ figure()
 {
 	title=$1 regex=$2
 	shift 2
-	like "$title" "$("$MLGEN" "$@" --dry-run 2>&1)" "$regex"
+	like "$title" "$("$MLGEN" "$@" --dry-run 2>&1 | tr -s '\n ' ' ')" "$regex"
 }
-figure "8b, all of it" '^to write .* 1\.02 TiB' llama3-8b-checkpoint.job
-figure "8b, 100 times smaller" '^to write .* 10\.47 GiB' \
+figure "8b, all of it" ' to write .* 1\.02 TiB' llama3-8b-checkpoint.job
+figure "8b, 100 times smaller" ' to write .* 10\.47 GiB' \
 	llama3-8b-checkpoint.job --scale=1%
-figure "8b, one of two hosts" '4 ranks on this host: .* 52\.352 GiB$' \
+figure "8b, one of two hosts" '4 ranks on this host: .* 52\.352 GiB ' \
 	llama3-8b-checkpoint.job --checkpoint_ranks=0-3
-figure "70b, one host of 8" '8 ranks on this host: .* 113\.902 GiB$' \
+figure "70b, one host of 8" '8 ranks on this host: .* 113\.902 GiB ' \
 	llama3-70b-checkpoint.job --checkpoint_ranks=0-7
-figure "70b, with the heads of the real model" '^total .* 919\.962 GiB$' \
+figure "70b, with the heads of the real model" ' total .* 919\.962 GiB ' \
 	llama3-70b-checkpoint.job --model_heads=64
-figure "405b, one host of 64" '8 ranks on this host: .* 98\.545 GiB$' \
+figure "405b, one host of 64" '8 ranks on this host: .* 98\.545 GiB ' \
 	llama3-405b-checkpoint.job --checkpoint_ranks=0-7
 figure "405b, one that saves no weights" \
-	'8 ranks on this host: .* 70\.879 GiB$' \
+	'8 ranks on this host: .* 70\.879 GiB ' \
 	llama3-405b-checkpoint.job --checkpoint_ranks=256-263
-figure "1t, one host of 128" '8 ranks on this host: .* 143\.724 GiB$' \
+figure "1t, one host of 128" '8 ranks on this host: .* 143\.724 GiB ' \
 	llama3-1t-checkpoint.job --checkpoint_ranks=0-7
-figure "1t, 1,000 times smaller" '^to write .* 154\.3 GiB' \
+figure "1t, 1,000 times smaller" ' to write .* 154\.3 GiB' \
 	llama3-1t-checkpoint.job --scale=1% --checkpoints=1
 
 # Saved and restored, made small, without storage and on it.

@@ -71,7 +71,7 @@ cp unet3d.out out
 like "the question comes first" "$(sed -n 1p out)" \
 	'^unet3d: most accelerators with au >= 90$'
 like "a column for each figure" "$(cat out)" \
-	'^probe  accelerators      AU   .iB/s  stall p99, ms   steps$'
+	'^probe +accelerators +AU +.iB/s +stall p99, ms +steps$'
 is "a row for each run" "$(grep -Ec ' (pass|fail)' out)" \
 	"$(grep -c '"margin_percent"' unet3d.json)"
 like "the answer, and what its neighbour had" "$(cat out)" \
@@ -94,8 +94,8 @@ exits "storage for one" 0 find_max --steps=0 --num_files=256 --epochs=6 \
 is "another one is known to be too many behind the first epoch" \
 	"$(found answer limited_by probes.1.full probes.1.cut_short)" \
 	"1 2 true true"
-like "which is said of the run" "$(cat out)" \
-	'^ *full  *2 .* fail   .*ended early$'
+like "which is said of the run" "$(tr -s ' \n' ' ' <out)" \
+	' full 2 .* fail .*ended early '
 like "and of how sure that is" "$(tr -s ' \n' ' ' <out)" \
 	'full run of 6 epochs; .*; that of 2 ended when 90% was out of reach'
 

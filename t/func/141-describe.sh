@@ -56,7 +56,7 @@ like "who did so is said, and how sure that is" "$(cat out)" \
 	'1 trainer \(likely\), 2 loaders \(likely\)'
 like "what was not recorded is unknown, and why" "$(cat out)" \
 	'^block requests +unknown: block requests were not recorded$'
-is "no line is longer than a terminal" "$(awk 'length > 90' out)" ""
+is "no line is longer than a terminal" "$(awk 'length > 80' out)" ""
 
 described two.trace >two.json
 is_json "a document is JSON" two.json

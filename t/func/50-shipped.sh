@@ -51,8 +51,8 @@ for path in "$TOP"/jobs/*.job "$TOP"/examples/*.job; do
 done
 not_ok "nothing was written by any" test -e mlgen-data -o -e data
 # shellcheck disable=SC2046 # one word for each plan
-is "no plan is wider than 90 columns" \
-	"$(awk 'length > 90 { print FILENAME; nextfile }' \
+is "no plan is wider than 80 columns" \
+	"$(awk 'length > 80 { print FILENAME; nextfile }' \
 		$(find plans -type f ! -name '*.json'))" ""
 if [ -x /usr/bin/python3 ]; then
 	ok "every plan is JSON that another parser reads" \

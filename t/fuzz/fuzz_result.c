@@ -42,7 +42,7 @@ static void print(struct result_doc *d)
 
 	MUST(to);
 	verdict_fill(&d->run);
-	text_report(to, &d->run, false);
+	text_report(to, &d->run, DETAIL_ALL);
 	MUST(json_report(to, &d->run, &set, NULL) == 0);
 	fclose(to);
 }

@@ -400,6 +400,28 @@ START_TEST(a_command_line_can_be_given_to_a_shell_again)
 }
 END_TEST
 
+/* mpirun, a proxy with a blank in its name, and mlgen; the files of arguments end
+ * at their first zero byte here. */
+START_TEST(the_command_is_that_of_the_launcher)
+{
+	struct host h;
+
+	make_root();
+	put_file("/proc/self/cmdline", "mlgen");
+	put_file("/proc/self/stat", "17 (mlgen) S 16 1 1");
+	put_file("/proc/16/cmdline", "hydra_pmi_proxy");
+	put_file("/proc/16/stat", "16 (a) proxy) S 15 1 1");
+	put_file("/proc/15/cmdline", "/usr/bin/mpirun");
+	host_read_command(&h, root);
+	ck_assert_str_eq(h.command, "/usr/bin/mpirun");
+	put_file("/proc/15/cmdline", "bash");
+	put_file("/proc/15/stat", "15 (bash) S 1 1 1");
+	host_read_command(&h, root);
+	ck_assert_str_eq(h.command, "mlgen");
+	remove_root();
+}
+END_TEST
+
 START_TEST(a_command_line_that_is_too_long_ends_in_dots)
 {
 	static char text[3 * sizeof(((struct host *)0)->command)];
@@ -453,6 +475,7 @@ Suite *suite_host(void)
 	tcase_add_test(t, cpu_time_grows_with_work);
 	tcase_add_loop_test(t, a_command_line_can_be_given_to_a_shell_again, 0,
 			    4);
+	tcase_add_test(t, the_command_is_that_of_the_launcher);
 	tcase_add_test(t, a_command_line_that_is_too_long_ends_in_dots);
 	tcase_add_test(t, the_network_is_all_interfaces_but_the_loopback);
 	tcase_add_test(t, cpus_and_nodes_are_named);

@@ -228,7 +228,7 @@ START_TEST(the_page_says_it)
 		strstr(text, "\nin flight 4 requests (4 workers, one each)\n"));
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		ck_assert_msg(
-			strcspn(line, "\n") <= 90 ||
+			strcspn(line, "\n") <= 80 ||
 				(line > text &&
 				 strncmp(line - 1, data, strlen(data)) == 0),
 			"%s", line);

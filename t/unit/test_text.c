@@ -8,7 +8,7 @@
 START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 {
 	struct world *w = world_new();
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	/* clang-format off */
 	static const char expected[] =
 		"unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, 108.8 samples/s\n"
@@ -19,7 +19,7 @@ START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 		"  try next        --read_threads=8 : is it bandwidth, or too few reads in flight (32 now)?\n"
 		"\n"
 		"job       8 x h100, batch 7, compute 323 ms per step, barrier after every step\n"
-		"readers   32 threads (4 per accelerator), ioengine=psync, direct=0, 1 MiB reads\n"
+		"readers   32 threads (4 per accelerator), ioengine=psync, direct=0, iodepth=1, 1 MiB reads\n"
 		"dataset   28,000 npz files of 146.6 MB (mean), 3.73 TiB = 14.9 x this host's memory\n"
 		"storage   nfs4 192.0.2.1:/ai at /mnt/array (vers=4.2,proto=tcp,nconnect=16,rsize=1m)\n"
 		"host      client01, 64 CPUs, 256 GiB, Linux 6.8.0, mlgen " MLGEN_VERSION ", 2026-11-21 14:02:11 UTC\n"
@@ -61,11 +61,7 @@ END_TEST
 
 static void check_line_starts(const char *text, const char *line)
 {
-	size_t len = strlen(line);
-
-	while (*text && strncmp(text, line, len) != 0)
-		text += strcspn(text, "\n") + 1;
-	ck_assert_msg(*text != '\0', "no line '%s'", line);
+	ck_assert_msg(has_flowed(text, line), "no line '%s'", line);
 }
 
 /* Opened, read and closed in one submission: the read takes the time of all
@@ -77,7 +73,7 @@ START_TEST(an_engines_means_are_named_and_chains_have_no_latency)
 	mem_replace(&w->job.ioengine, "io_uring");
 	w->result.in_use = "registered files, chains";
 	w->result.ops.open.total++;
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	check_line_starts(text,
 			  "readers   32 threads (4 per accelerator), "
@@ -96,7 +92,7 @@ START_TEST(one_thread_is_no_threads)
 
 	w->job.read_threads = 1;
 	w->result.ml.accelerators = 1;
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_line_starts(text, "readers   1 thread (1 per accelerator), ");
 	free(text);
 	world_free(w);
@@ -208,7 +204,7 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 		"  try next        --accelerators=4 : storage keeps up, ask for more\n"
 		"\n"
 		"job       2 accelerators, batch 8, compute 100 ms per step, barrier after every step\n"
-		"readers   4 threads (2 per accelerator), ioengine=psync, direct=0, 1 MiB reads\n"
+		"readers   4 threads (2 per accelerator), ioengine=psync, direct=0, iodepth=1, 1 MiB reads\n"
 		"dataset   256 raw files of 2 MiB, 512 MiB = 0.03 x this host's memory\n"
 		"storage   ext4 on /dev/nvme0n1p2 at / (scheduler none, read_ahead 128 KiB)\n"
 		"host      lap7, 8 CPUs, 16 GiB, Linux 6.1.0, mlgen " MLGEN_VERSION ", 2026-11-21 14:02:11 UTC\n"
@@ -241,7 +237,7 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 
 	/* clang-format on */
 	make_laptop(w);
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	check_text(text, expected);
 	free(text);
@@ -257,7 +253,7 @@ START_TEST(without_compute_there_is_no_au_and_no_demand)
 	w->job.compute_time.a = 0;
 	ml->au_percent = ml->demand_bytes_per_sec = NONE;
 	ml->time_percent = (struct time_percent){ .stall = 99, .other = 1 };
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	check_has(text, "no compute, barrier");
 	free(text);
@@ -285,7 +281,7 @@ START_TEST(a_model_of_storage_is_named_by_what_it_plays)
 	c->is_tried = true;
 	c->null_au_percent = 99.6;
 	strcpy(c->unmeasured, "from memory: ioengine=null reads no file");
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	check_has(text, "\nstorage   a model: ioengine=null, delay=20ms; "
 			"touches no file\n");
@@ -302,7 +298,7 @@ START_TEST(the_null_engine_is_never_taken_for_storage)
 
 	w->job.engine = &null_engine;
 	mem_replace(&w->job.ioengine, "null");
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	check_has(text, "\nstorage   none: ioengine=null touches no file\n");
 	check_lacks(text, "STORAGE-BOUND");
@@ -325,7 +321,7 @@ START_TEST(control_characters_of_a_name_never_reach_the_terminal)
 	struct world *w = world_new();
 
 	mem_replace(&w->job.name, "a\033[2Jb");
-	char *text = report_text(&w->run, true);
+	char *text = report_text(&w->run, DETAIL_FIRST);
 	ck_assert_int_eq(strncmp(text, "a\\x1b[2Jb: 63.1% AU", 19), 0);
 	free(text);
 	world_free(w);
@@ -344,10 +340,10 @@ START_TEST(each_job_has_its_block)
 	both[1] = b->result;
 	a->run.jobs = both;
 	a->run.job_count = 2;
-	char *text = report_text(&a->run, false);
+	char *text = report_text(&a->run, DETAIL_USUAL);
 	check_has(text, "; no errors\n\nquickstart: 98.1% AU, 312 MiB/s");
 	free(text);
-	text = report_text(&a->run, true);
+	text = report_text(&a->run, DETAIL_FIRST);
 	ck_assert_str_eq(text,
 			 "unet3d: 63.1% AU (target 90%: missed), 14.86 GiB/s, "
 			 "108.8 samples/s\n"
@@ -366,7 +362,7 @@ START_TEST(a_job_that_never_began_has_one_line)
 	struct world *w = world_new();
 
 	w->result.work = NULL;
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	ck_assert_str_eq(text, "unet3d: did not run\n");
 	free(text);
 	world_free(w);

@@ -73,7 +73,7 @@ START_TEST(a_tier_has_its_lines)
 	struct tier t;
 
 	tier_init(&t, w);
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_has(text, "\ncache              minio in memory, 200 MiB (20.0% "
 			"of the dataset): hit ratio 20.0% from\n"
 			"                   epoch 2 on; epoch 1 (cold) 0.0%, 2 "
@@ -113,7 +113,7 @@ START_TEST(what_happened_to_it_is_said)
 	c->is_full = true;
 	c->epochs.count = 1;
 	c->hit_ratio = NONE;
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_has(text, "minio in /mnt/nvme/tier, 8 x 5,000 samples: hit ratio "
 			"13.3%,\n                   of one epoch\n");
 	check_has(text, "400 hits, 2,600 misses, 3 substituted, 4 of the hits "
@@ -130,7 +130,7 @@ END_TEST
 START_TEST(without_one_there_is_no_word_of_it)
 {
 	struct world *w = world_new();
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 
 	check_lacks(text, "cache ");
 	check_lacks(text, "\nhit ");
@@ -230,7 +230,7 @@ START_TEST(storage_that_is_the_limit_asks_for_a_larger_tier)
 
 	tier_init(&t, w);
 	bind_to_storage(w);
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_has(text, "STORAGE-BOUND");
 	check_has(text, "--cache_size=25% : a tier of 25% would reach 90% AU "
 			"(estimate)");
@@ -249,7 +249,7 @@ START_TEST(a_tier_whose_disk_is_the_limit_is_named)
 	bind_to_storage(w);
 	w->result.ml.cache.directory = "/mnt/nvme/tier";
 	add_many(t.hit, 4000, 10 * MS);
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_has(text, "CACHE-BOUND     the tier's disk is the limit: "
 			"/mnt/nvme/tier and storage gave");
 	check_has(text, "58.6% of the time of samples is that of hits, of "

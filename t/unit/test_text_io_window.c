@@ -169,9 +169,10 @@ START_TEST(what_the_disks_did_stands_once_below_all_jobs)
 				      .util = 98.2 };
 	w->run.disks = &w->disk;
 	w->run.disk_count = 1;
+	w->disk.queue_depth = 3.5;
 	check_line(&w->run,
-		   "disk      nvme1n1: 98.2% busy, 524,288 reads (2 GiB), "
-		   "0 writes (0 B),");
+		   "disk      nvme1n1: 98.2% busy, 3.500 in its queue (mean), "
+		   "524,288 reads (2 GiB), 0 writes (0 B),");
 	world_free(w);
 }
 END_TEST

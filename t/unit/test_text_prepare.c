@@ -15,7 +15,7 @@ START_TEST(a_preparation_reports_what_it_wrote_and_kept)
 		.wall_ns = UINT64_C(441000000000),
 		.resident_percent = 0,
 	};
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	ck_assert_str_eq(
 		text, "unet3d: 15,520 files, 2.07 TiB written in 7m21s, "
@@ -39,7 +39,7 @@ START_TEST(a_preparation_with_nothing_to_do_says_so)
 		.wall_ns = 12 * MS,
 		.resident_percent = NONE,
 	};
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	ck_assert_str_eq(text, "unet3d: nothing written, 28,000 files are "
 			       "there\n"
 			       "  in memory now   unknown\n");
@@ -60,7 +60,7 @@ START_TEST(a_preparation_cut_short_says_how_it_goes_on)
 		.resident_percent = 0,
 		.interrupted = true,
 	};
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_has(text, "unet3d: 1 file, 3 MiB written in 1.50 s, 2.00 MiB/s, "
 			"0.667 files/s (interrupted)\n");
 	check_has(text, "\n  the dataset is incomplete; the next run goes on "

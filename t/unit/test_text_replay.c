@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "flowed.h"
 #include "suites.h"
 #include "work/plain/replay_text.h"
 #include "work/workloads.h"
@@ -79,20 +80,20 @@ static const char *report(void)
 	free(text);
 	f = open_memstream(&text, &bytes);
 	ck_assert_ptr_nonnull(f);
-	replay_text(f, &run, &result, 1, false);
+	replay_text(f, &run, &result, 1, DETAIL_USUAL);
 	fclose(f);
 	return text;
 }
 
 static void expect(const char *words)
 {
-	ck_assert_msg(strstr(report(), words) != NULL, "no \"%s\" in\n%s",
-		      words, text);
+	ck_assert_msg(has_flowed(report(), words), "no \"%s\" in\n%s", words,
+		      text);
 }
 
 static void expect_none(const char *words)
 {
-	ck_assert_msg(strstr(report(), words) == NULL, "\"%s\" in\n%s", words,
+	ck_assert_msg(!has_flowed(report(), words), "\"%s\" in\n%s", words,
 		      text);
 }
 

@@ -79,7 +79,7 @@ START_TEST(storage_is_described_by_what_lies_under_the_directory)
 		mem_replace(&s->scheduler, "none");
 		s->read_ahead_bytes = 131072;
 	}
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	snprintf(line, sizeof(line), "\nstorage   %s\n", mounts[_i].expected);
 	check_has(text, line);
@@ -142,7 +142,7 @@ START_TEST(loaders_far_from_their_disk_are_reported)
 	mem_replace(&w->job.numa_cpu_nodes, numa_lines[_i].numa_cpu_nodes);
 	mem_replace(&w->job.cpus_allowed, numa_lines[_i].cpus_allowed);
 	fill_numa(&w->result.numa, (size_t)_i);
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	if (numa_lines[_i].expected) {
 		snprintf(line, sizeof(line), "\n%-19s%s\n", "numa",
@@ -179,7 +179,7 @@ START_TEST(the_network_stands_with_the_host)
 	struct world *w = world_new();
 
 	w->result.network = rows[_i].network;
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	if (rows[_i].expected)
 		check_has(text, rows[_i].expected);
@@ -214,7 +214,7 @@ START_TEST(servers_see_reads_of_another_size)
 	mem_replace(&s->filesystem, rows[_i].filesystem);
 	s->device_read_bytes = rows[_i].bytes;
 	s->device_reads = rows[_i].reads;
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	if (rows[_i].expected)
 		check_has(text, rows[_i].expected);
@@ -258,7 +258,7 @@ START_TEST(dropping_is_reported_as_it_happened)
 	w->job.invalidate = rows[_i].invalidate;
 	w->result.storage.cache_drops = rows[_i].drops;
 	w->result.storage.resident_files = rows[_i].files;
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	check_has(text, rows[_i].expected[0]);
 	check_has(text, rows[_i].expected[1]);

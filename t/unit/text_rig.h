@@ -274,7 +274,7 @@ static inline void world_free(struct world *w)
 /* The lines before the first empty one. */
 static inline void check_head(struct world *w, const char *expected)
 {
-	char *text = report_text(&w->run, false);
+	char *text = report_text(&w->run, DETAIL_USUAL);
 	char *end = strstr(text, "\n\n");
 
 	ck_assert_ptr_nonnull(end);
@@ -285,8 +285,7 @@ static inline void check_head(struct world *w, const char *expected)
 
 static inline void check_has(const char *text, const char *part)
 {
-	ck_assert_msg(strstr(text, part) != NULL, "no '%s' in:\n%s", part,
-		      text);
+	ck_assert_msg(has_flowed(text, part), "no '%s' in:\n%s", part, text);
 }
 
 static inline void check_lacks(const char *text, const char *part)

@@ -56,13 +56,13 @@ static char *checkpoint_directory_of(const struct plan_report *p)
 
 static void checkpoint_page_report(FILE *to, const struct run_result *run,
 				   const struct job_result *r, size_t n,
-				   bool quiet)
+				   enum detail detail)
 {
 	struct text_block b;
 
 	(void)n;
-	text_block_init(&b, run, r);
-	text_checkpoint_report(to, &b, quiet);
+	text_block_init(&b, run, r, detail);
+	text_checkpoint_report(to, &b);
 }
 
 const struct page checkpoint_page = {

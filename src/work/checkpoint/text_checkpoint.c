@@ -5,11 +5,12 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/wrap.h"
 #include "job/workload.h"
 #include "work/checkpoint/text_checkpoint_parts.h"
 #include "report/verdict.h"
 
-#define LINES 45
+#define LINES 52
 
 /* Most of the bytes were flushed by fsync, not by write. */
 #define MOSTLY_FSYNC 50.0
@@ -120,9 +121,10 @@ static void text_checkpoint_answer(struct buf *out, const struct text_block *b)
 	for (unsigned length = 0; length < LENGTHS; length++) {
 		buf_reset(out);
 		put_answer(out, b, length);
-		if (out->len <= TEXT_COLUMNS + 1)
+		if (out->len <= wrap_columns() + 1)
 			return;
 	}
+	text_wrap_answer(out);
 }
 
 /* ---- the lines below it ---- */
@@ -315,8 +317,9 @@ bool text_not_durable(struct buf *out, const struct job *job,
 }
 
 /* The table of checkpoints comes last: it takes the lines that are left. */
-void text_checkpoint_report(FILE *to, struct text_block *b, bool quiet)
+void text_checkpoint_report(FILE *to, struct text_block *b)
 {
+	const enum detail detail = b->detail;
 	enum { ANSWER, SETTINGS, TABLE, LATENCY, EVIDENCE, PARTS };
 	struct buf parts[PARTS];
 	struct buf below = { 0 };
@@ -326,7 +329,11 @@ void text_checkpoint_report(FILE *to, struct text_block *b, bool quiet)
 	for (unsigned i = 0; i < PARTS; i++)
 		buf_init(&parts[i]);
 	text_checkpoint_answer(&parts[ANSWER], b);
-	if (!quiet) {
+	if (detail > DETAIL_FIRST)
+		text_fio_lines(&parts[ANSWER], b);
+	if (detail == DETAIL_BRIEF)
+		text_verdict(&parts[ANSWER], b);
+	if (detail > DETAIL_BRIEF) {
 		below_answer(&below, b);
 		buf_add(&parts[ANSWER], buf_str(&below));
 		text_put_list(&parts[SETTINGS],
@@ -341,7 +348,7 @@ void text_checkpoint_report(FILE *to, struct text_block *b, bool quiet)
 	}
 	for (unsigned i = 0; i < PARTS; i++)
 		lines += text_lines(&parts[i]) + (i > 0);
-	if (!quiet)
+	if (detail > DETAIL_BRIEF)
 		text_checkpoint_table(&parts[TABLE], b,
 				      lines < LINES ? LINES - lines : 0);
 	for (unsigned i = 0; i < PARTS; i++) {

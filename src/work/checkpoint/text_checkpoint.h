@@ -7,8 +7,7 @@
 
 #include "report/text_block.h"
 
-/* quiet: its first line alone. */
-void text_checkpoint_report(FILE *to, struct text_block *b, bool quiet);
+void text_checkpoint_report(FILE *to, struct text_block *b);
 
 /*
  * "NOT DURABLE: 41.2 of 1047 GiB were still in this host's memory at the end",

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/wrap.h"
 #include "base/util.h"
 #include "job/workload.h"
 #include "report/text_evidence.h"
@@ -151,7 +152,7 @@ static void plan_table(struct table *t, const struct text_block *b)
 
 static void put_header(struct buf *out, const struct table *t)
 {
-	buf_addf(out, "checkpoint   seconds%10.3s   %s   slowest rank, %s",
+	buf_addf(out, "checkpoint   seconds%8.3s   %s  slowest rank, %s",
 		 t->unit->name, t->unit->name, t->unit->name);
 	if (t->has_commit)
 		buf_add(out, "  commit, s");
@@ -164,7 +165,7 @@ static void put_header(struct buf *out, const struct table *t)
 static void put_incomplete(struct buf *out, const struct checkpoint_result *k)
 {
 	static const char what[] = "not complete";
-	size_t room = TEXT_COLUMNS - 13 - sizeof(what) - 4;
+	size_t room = wrap_columns() - 13 - sizeof(what) - 4;
 	bool is_long = strlen(k->error) > room;
 
 	buf_addf(out, "%10" PRIu64 "   %s", k->number, what);
@@ -185,10 +186,10 @@ static void put_checkpoint(struct buf *out, const struct table *t,
 	}
 	buf_addf(out, "%10" PRIu64, k->number);
 	put_cell(out, 10, t->seconds, k->seconds);
-	buf_addf(out, "%10s",
+	buf_addf(out, "%8s",
 		 units_sig4(number, (double)k->bytes / t->unit->bytes));
 	put_cell(out, 8, t->rate, k->bytes_per_sec / t->unit->bytes);
-	put_cell(out, 10, t->slowest,
+	put_cell(out, 9, t->slowest,
 		 k->slowest_rank_bytes_per_sec / t->unit->bytes);
 	snprintf(rank, sizeof(rank), " (rank %" PRIu64 ")", k->slowest_rank);
 	if (t->has_commit || t->has_delete)

@@ -10,7 +10,6 @@
 
 /* Members of a struct page. */
 #define PLAIN_PAGE                                                             \
-	.directory = plan_io_directory, .text_end = text_io_disks,             \
-	.verdict = verdict_fill_io, .seconds = text_io_seconds,                \
-	.workers = "workers", .looked_at = "time", .key = "io",                \
-	.fields = metrics_io_fields, .has_row = metrics_io_has
+	.directory = plan_io_directory, .verdict = verdict_fill_io,            \
+	.seconds = text_io_seconds, .workers = "workers", .looked_at = "time", \
+	.key = "io", .fields = metrics_io_fields, .has_row = metrics_io_has

@@ -263,7 +263,7 @@ static const struct text_line evidence[] = {
 };
 
 void replay_text(FILE *to, const struct run_result *run,
-		 const struct job_result *records, size_t n, bool quiet)
+		 const struct job_result *records, size_t n, enum detail detail)
 {
 	static const struct text_io_kind kind = {
 		.answer = below_answer,
@@ -272,5 +272,5 @@ void replay_text(FILE *to, const struct run_result *run,
 		.evidence = evidence,
 	};
 
-	text_io_print(to, run, records, n, quiet, &kind);
+	text_io_print(to, run, records, n, detail, &kind);
 }

@@ -6,13 +6,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "report/detail.h"
 #include "base/buf.h"
 #include "job/job.h"
 #include "run/results.h"
 
 /* As text_io_report(). */
 void replay_text(FILE *to, const struct run_result *run,
-		 const struct job_result *records, size_t n, bool quiet);
+		 const struct job_result *records, size_t n,
+		 enum detail detail);
 
 /* ", think times kept, twice as fast", appended: when an operation is due. */
 void replay_put_how(struct buf *text, const struct job *j);

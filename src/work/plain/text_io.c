@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/util.h"
+#include "base/wrap.h"
 #include "report/text_block.h"
 #include "report/text_evidence.h"
 #include "work/plain/plain.h"
@@ -110,7 +111,7 @@ static void sum_fini(struct job_result *sum)
 /* ---- the answer ---- */
 
 /* What a first line that is too long goes without, one after the other. */
-enum { NO_TIME = 1, NO_WORKERS, LENGTHS };
+enum { NO_TIME = 1, NO_WORKERS, NO_GAP, LENGTHS };
 
 /* Of a job that moved nothing; what it was for may be done all the same. */
 static void put_nothing(struct buf *out, const struct text_block *b)
@@ -170,7 +171,8 @@ static void put_end(struct buf *out, const struct text_block *b,
 	else if (end)
 		buf_addf(out, " (%s)", end);
 	if (text_is_memory(b))
-		buf_add(out, "      MEMORY, NOT STORAGE");
+		buf_addf(out, "%sMEMORY, NOT STORAGE",
+			 length < NO_GAP ? "      " : "  ");
 	buf_addc(out, '\n');
 }
 
@@ -191,37 +193,10 @@ static void put_answer(struct buf *out, const struct text_block *b)
 			buf_add(out, "; ");
 		put_direction(out, b, &r->write, "write");
 		put_end(out, b, length);
-		if (out->len <= TEXT_COLUMNS + 1)
+		if (out->len <= wrap_columns() + 1)
 			return;
 	}
-}
-
-/* To the letter: scripts take their figures from this line. */
-static void put_fio_line(struct buf *out, const struct text_block *b,
-			 const struct direction_result *d, const char *name)
-{
-	uint64_t ms =
-		(uint64_t)fmax(fmin(b->result->wall_seconds, 1e9) * 1e3, 1);
-	char iops[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES],
-		decimal[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-
-	if (d->total_ios == 0 || !(b->result->wall_seconds > 0))
-		return;
-	double per_sec = 1 / b->result->wall_seconds;
-	double rate = floor((double)d->io_bytes * per_sec);
-	buf_addf(out, "  %s: IOPS=%s, BW=%sB/s (%sB/s)(%sB/%" PRIu64 "msec)\n",
-		 name,
-		 show_fio_number(iops, floor((double)d->total_ios * per_sec),
-				 false),
-		 show_fio_number(binary, rate, true),
-		 show_fio_number(decimal, rate, false),
-		 show_fio_number(bytes, (double)d->io_bytes, true), ms);
-}
-
-static void put_fio_lines(struct buf *out, const struct text_block *b)
-{
-	put_fio_line(out, b, &b->result->read, "read");
-	put_fio_line(out, b, &b->result->write, "write");
+	text_wrap_answer(out);
 }
 
 /* "asked 100 MiB/s, had 83.1 MiB/s: NOT MET" */
@@ -284,7 +259,7 @@ static const struct text_line below_answer[] = {
 static void put_below_answer(struct buf *out, const struct text_block *b,
 			     const struct text_line *own)
 {
-	put_fio_lines(out, b);
+	text_fio_lines(out, b);
 	text_put_list(out, own, TEXT_ANSWER_INDENT, b);
 	text_verdict(out, b);
 }
@@ -345,7 +320,7 @@ static void put_evidence(struct buf *out, const struct text_block *b,
 }
 
 static void report(FILE *to, const struct text_block *b,
-		   const struct job_result *records, size_t n, bool quiet,
+		   const struct job_result *records, size_t n,
 		   const struct text_io_kind *kind)
 {
 	enum { ANSWER, SETTINGS, OWN, WORKERS, LATENCY, EVIDENCE, PARTS };
@@ -358,7 +333,10 @@ static void report(FILE *to, const struct text_block *b,
 		buf_init(&parts[i]);
 	put_answer(&first, b);
 	buf_add(&parts[ANSWER], buf_str(&first));
-	if (!quiet) {
+	if (b->detail == DETAIL_BRIEF) {
+		text_fio_lines(&parts[ANSWER], b);
+		text_verdict(&parts[ANSWER], b);
+	} else if (b->detail > DETAIL_BRIEF) {
 		put_below_answer(&parts[ANSWER], b, kind->answer);
 		text_put_list(&parts[SETTINGS], kind->settings,
 			      TEXT_SETTING_INDENT, b);
@@ -378,69 +356,38 @@ static void report(FILE *to, const struct text_block *b,
 }
 
 void text_io_print(FILE *to, const struct run_result *run,
-		   const struct job_result *records, size_t n, bool quiet,
-		   const struct text_io_kind *kind)
+		   const struct job_result *records, size_t n,
+		   enum detail detail, const struct text_io_kind *kind)
 {
 	struct job_result sum;
 	struct text_block b;
 
 	sum_init(&sum, records, n);
 	verdict_fill_io(run, &sum);
-	text_block_init(&b, run, &sum);
+	text_block_init(&b, run, &sum, detail);
 	double seconds = sum.wall_seconds;
 	double most = (double)(sum.read.io_bytes > sum.write.io_bytes
 				       ? sum.read.io_bytes
 				       : sum.write.io_bytes);
 	b.unit = show_rate_unit(seconds > 0 ? most / seconds : (double)NAN);
 	show_loader_time(&sum.io.worker_percent, &b.loader);
-	report(to, &b, records, n, quiet, kind);
+	report(to, &b, records, n, kind);
 	sum_fini(&sum);
 }
 
 void text_io_report(FILE *to, const struct run_result *run,
-		    const struct job_result *records, size_t n, bool quiet)
+		    const struct job_result *records, size_t n,
+		    enum detail detail)
 {
 	static const struct text_io_kind kind = {
 		.answer = below_answer,
 		.settings = text_io_settings,
 	};
 
-	text_io_print(to, run, records, n, quiet, &kind);
+	text_io_print(to, run, records, n, detail, &kind);
 }
 
 double text_io_seconds(const struct job_result *r)
 {
 	return r->wall_seconds;
-}
-
-void text_io_disks(FILE *to, const struct run_result *run)
-{
-	struct buf out, text;
-
-	buf_init(&out);
-	for (size_t i = 0; i < run->disk_count; i++) {
-		const struct disk_util *d = &run->disks[i];
-		char n[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-
-		buf_init(&text);
-		buf_addf(&text, "%s: %s busy, ", d->name,
-			 show_percent(n, d->util));
-		buf_addf(&text, "%s reads (%s), ",
-			 units_human_count(n, d->read_ios),
-			 units_human_bytes(bytes,
-					   (double)d->read_sectors * 512));
-		buf_addf(&text, "%s writes (%s)",
-			 units_human_count(n, d->write_ios),
-			 units_human_bytes(bytes,
-					   (double)d->write_sectors * 512));
-		if (i == 0)
-			buf_add(&text, ", of anyone during the whole run");
-		text_put(&out, i ? "" : "disk", TEXT_SETTING_INDENT,
-			 buf_str(&text));
-		buf_fini(&text);
-	}
-	if (out.len)
-		fputc('\n', to);
-	text_print(to, &out);
-	buf_fini(&out);
 }

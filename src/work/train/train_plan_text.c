@@ -42,7 +42,7 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 	const struct dataset_totals *t = &p->totals;
 	uint64_t per_file = p->dataset.samples_per_file;
 	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
-	struct buf line = { 0 };
+	struct buf line = { 0 }, sizes = { 0 };
 
 	plan_start_line(&line, "dataset");
 	buf_addf(&line, "%s %s file%s", units_human_count(n, p->dataset.files),
@@ -53,16 +53,22 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 	else
 		buf_addf(&line, " x %s sample%s",
 			 units_human_count(m, per_file), plural(per_file));
-	buf_addf(&line, ", %s mean", units_human_mb(n, t->mean_file_bytes));
+	buf_addf(&sizes, "%s mean", units_human_mb(n, t->mean_file_bytes));
 	if (t->stdev_file_bytes > 0)
-		buf_addf(&line, ", %s stdev",
+		buf_addf(&sizes, ", %s stdev",
 			 units_human_mb(n, t->stdev_file_bytes));
+	bool is_short = line.len + 2 + sizes.len + 4 <= PLAN_POINT_AT;
+	if (is_short)
+		buf_addf(&line, ", %s", buf_str(&sizes));
 	plan_add_figure(to, &line, units_human_bytes(n, (double)t->bytes));
 	if (t->estimate) {
 		plan_pad_to(&line, PLAN_CHECK_AT);
 		buf_add(&line, "estimate");
 	}
 	plan_put_line(to, &line);
+	if (!is_short)
+		plan_put_sentence(to, buf_str(&sizes));
+	buf_fini(&sizes);
 	if (t->scan_read_bytes > 0 || t->scan_kept_files > 0)
 		put_scan(to, t);
 	if (!p->touches_files) {

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/util.h"
+#include "base/wrap.h"
 #include "report/show.h"
 #include "report/text_block.h"
 #include "work/checkpoint/text_checkpoint.h"
@@ -16,7 +17,7 @@
 #include "report/verdict_errors.h"
 #include "work/train/train_text_parts.h"
 
-#define LINES 45
+#define LINES 52
 
 /* "33.3% busy (99.9% AU means nothing at 3 steps), ". */
 static void put_misleading_au(struct buf *out, const struct text_block *b,
@@ -134,9 +135,10 @@ static void train_answer(struct buf *out, const struct text_block *b)
 	for (unsigned length = 0; length < LENGTHS; length++) {
 		buf_reset(out);
 		put_answer(out, b, length);
-		if (out->len <= TEXT_COLUMNS + 1)
+		if (out->len <= wrap_columns() + 1)
 			return;
 	}
+	text_wrap_answer(out);
 }
 
 enum { ANSWER, SETTINGS, EPOCHS, LATENCY, SAVES, EVIDENCE, PARTS };
@@ -188,21 +190,25 @@ static void fill_parts(struct parts *p, const struct text_block *b)
 }
 
 void train_text(FILE *to, const struct run_result *run,
-		const struct job_result *r, size_t n, bool quiet)
+		const struct job_result *r, size_t n, enum detail detail)
 {
 	struct text_block all;
 	const struct text_block *b = &all;
 	struct parts p = { .is_tight = false };
 
 	(void)n;
-	text_block_init(&all, run, r);
+	text_block_init(&all, run, r, detail);
 	all.unit = show_report_unit(&r->ml);
 	show_accelerator_time(&r->ml.time_percent, &all.time);
 	show_loader_time(&r->ml.loader_percent, &all.loader);
 	for (unsigned i = 0; i < PARTS; i++)
 		buf_init(&p.of[i]);
 	train_answer(&p.of[ANSWER], b);
-	if (!quiet)
+	if (detail > DETAIL_FIRST)
+		text_fio_lines(&p.of[ANSWER], b);
+	if (detail == DETAIL_BRIEF)
+		text_verdict(&p.of[ANSWER], b);
+	else if (detail > DETAIL_BRIEF)
 		fill_parts(&p, b);
 	for (unsigned i = 0; i < PARTS; i++) {
 		if (is_apart(&p, i))
@@ -244,7 +250,7 @@ static void put_prepare_answer(struct buf *out, const struct text_block *b)
 }
 
 void prepare_text(FILE *to, const struct run_result *run,
-		  const struct job_result *r, size_t n, bool quiet)
+		  const struct job_result *r, size_t n, enum detail detail)
 {
 	struct text_block all;
 	const struct text_block *b = &all;
@@ -252,11 +258,11 @@ void prepare_text(FILE *to, const struct run_result *run,
 	struct buf out, text;
 
 	(void)n;
-	text_block_init(&all, run, r);
+	text_block_init(&all, run, r, detail);
 	buf_init(&out);
 	buf_init(&text);
 	put_prepare_answer(&out, b);
-	if (!quiet) {
+	if (detail > DETAIL_BRIEF) {
 		text_say(&text, b, "{prepare.resident_percent}");
 		if (b->storage->is_memory)
 			buf_add(&text,
@@ -267,11 +273,12 @@ void prepare_text(FILE *to, const struct run_result *run,
 		text_put(&out, "  in memory now", TEXT_ANSWER_INDENT,
 			 buf_str(&text));
 	}
-	if (!quiet && p->files_kept > 0 && p->files_written > 0)
+	if (detail > DETAIL_BRIEF && p->files_kept > 0 && p->files_written > 0)
 		text_say(&out, b,
 			 "  {prepare.files_kept} files were there "
 			 "already, complete, and were kept\n");
-	if (!quiet && (p->interrupted || b->result->err.code != 0))
+	if (detail > DETAIL_FIRST &&
+	    (p->interrupted || b->result->err.code != 0))
 		buf_add(&out, "  the dataset is incomplete; the next run goes "
 			      "on where this one ended\n");
 	text_print(to, &out);

@@ -4,10 +4,11 @@
 
 #include <stdio.h>
 
+#include "report/detail.h"
 #include "run/results.h"
 
 /* As `text` of report/page.h. */
 void train_text(FILE *to, const struct run_result *run,
-		const struct job_result *r, size_t n, bool quiet);
+		const struct job_result *r, size_t n, enum detail detail);
 void prepare_text(FILE *to, const struct run_result *run,
-		  const struct job_result *r, size_t n, bool quiet);
+		  const struct job_result *r, size_t n, enum detail detail);

@@ -80,8 +80,7 @@ static void put_readers(struct buf *text, const struct text_block *b)
 	else
 		buf_add(text, "each accelerator's own thread");
 	text_say(text, b, ", ioengine={ioengine}[ ({ml.in_use})], {direct=}");
-	if (job_depth(job) > 1)
-		buf_addf(text, ", iodepth=%u", job_depth(job));
+	buf_addf(text, ", iodepth=%u", job_depth(job));
 	if (job->direct)
 		text_say(text, b, "[ (aligned to {read_align_bytes})]");
 	if (job->access == ACCESS_PLAIN)

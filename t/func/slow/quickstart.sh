@@ -16,7 +16,7 @@ like "the dataset is announced" "$(cat err)" \
 like "and the result is" "$(head -n 1 out)" \
 	'^quickstart: [0-9.]+% AU, [0-9.]+ MiB/s, [0-9.]+ samples/s'
 ok "on one screen" test "$(wc -l <out)" -le 45
-ok "of 90 columns" awk 'length > 90 { exit 1 }' out
+ok "of 80 columns" awk 'length > 80 { exit 1 }' out
 is "all samples of five epochs" "$(ml out.json steps samples sample_bytes)" \
 	"80 1280 $((1280 * 2097152))"
 is "are counted long enough" "$(ml out.json too_short)" false
