@@ -513,7 +513,9 @@ const struct mlgen_field job_fields[] = {
 	{ "loader", MLGEN_F_ENUM(struct job, loader, loaders),
 	  .def = "pytorch", .group = "Loader",
 	  .help = "Which data loader's order of reads and deliveries is kept.\n"
-		  "With dataset=scan of tar and tfrecord files, and none of loader, shuffle and shard, it is tfdata with shard=file, shuffle=buffer:1000 and access=framework." },
+		  "With dataset=scan of tar and tfrecord files, and none of loader,\n"
+		  "shuffle and shard, it is tfdata with shard=file,\n"
+		  "shuffle=buffer:1000 and access=framework." },
 	{ "read_threads", MLGEN_F_U64(struct job, read_threads),
 	  .def = "4", .max = 1024, .unit = "threads", .group = "Loader",
 	  .help = "Threads that read for one accelerator.\n"
@@ -598,8 +600,13 @@ const struct mlgen_field job_fields[] = {
 	{ "fresh_memory", MLGEN_F_SIZE(struct job, fresh_memory),
 	  .def = "0", .max = MOST_BYTES, .unit = "bytes", .group = "Loader",
 	  .help = "Reads of at least so many bytes go into memory that nobody has touched yet, whose pages the kernel has to make while it copies, on the CPU of who reads; 0: none do.\n"
-		  "128k is what glibc's malloc, and so Python, begins with, and it moves as it does there: what was mapped for up to 32 MiB is kept once it is free, so that from then on only reads of more bytes go into new memory. Any other size stays, as with another malloc or with MALLOC_MMAP_THRESHOLD_.\n"
-		  "With hold_samples=1 an array of NumPy (format=npy, npz and hdf5) is new as a whole each time, and asks for huge pages from 4 MiB on." },
+		  "128k is what glibc's malloc, and so Python, begins with, and it\n"
+		  "moves as it does there: what was mapped for up to 32 MiB is kept\n"
+		  "once it is free, so that from then on only reads of more bytes go\n"
+		  "into new memory. Any other size stays, as with another malloc or\n"
+		  "with MALLOC_MMAP_THRESHOLD_.\n"
+		  "With hold_samples=1 an array of NumPy (format=npy, npz and hdf5) is\n"
+		  "new as a whole each time, and asks for huge pages from 4 MiB on." },
 
 	{ "cache", MLGEN_F_ENUM(struct job, cache, cache_policies),
 	  .def = "none", .group = "Cache",

@@ -45,7 +45,7 @@ struct settings {
 	char *cmdhelp; /* an option, or "all" */
 	char *enghelp; /* an engine, or "" for all */
 	bool parse_only, showjob;
-	int dry_run; /* enum settings_dry_run */
+	int dry_run;   /* enum settings_dry_run */
 	bool thorough; /* look at all files of a dataset before it is read */
 	char *section; /* run only these, a name a line */
 	bool readonly; /* refuse anything that writes */

@@ -25,7 +25,8 @@ struct memneed {
 	uint64_t prepare_bytes; /* in use before that, for its files */
 	uint64_t left_bytes;    /* of `bytes`: its counts, until the end */
 	uint64_t threads;       /* that would have a ring each in a trace */
-	const char *option;     /* that by itself takes the most; NULL = none does */
+	const char
+		*option; /* that by itself takes the most; NULL = none does */
 	uint64_t option_bytes;
 };
 

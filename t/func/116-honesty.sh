@@ -33,7 +33,7 @@ is "to be copied into a shell" "$(printf '%s\n' "$command" |
 		--sample_size=1m --epochs=2 \
 		--require='samples>=1 and au <= 100')"
 like "and the CPU" "$(tr '\n' ' ' <out)" ' CPUs? \(.* NUMA nodes?\), '
-ok "which fits a screen" test "$(wc -l <out)" -le 45
+ok "which fits a screen" test "$(wc -l <out)" -le 52
 for key in cpu_model numa_nodes liburing libaio memory_limit_bytes; do
 	case $(json run.json machine.$key) in
 	absent)	ok "machine.$key is there" false ;;

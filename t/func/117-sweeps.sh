@@ -33,7 +33,7 @@ fi
 exits "sweep.sh runs" 0 env ACCELERATORS="1 2" READ_THREADS="1 3" \
 	"$sweep" "$@"
 is "with a line for each combination" \
-	"$(sed 's/quickstart: .*samples.s.*/q/' err | grep 'accelerators .*threads' |
+	"$(sed 's/quickstart: .*/q/' err | grep 'accelerators .*threads' |
 		tr -s ' ' | paste -sd, -)" \
 	" 1 accelerators 1 read_threads q, 1 accelerators 3 read_threads q, 2 accelerators 1 read_threads q, 2 accelerators 3 read_threads q"
 for n in 1 2; do

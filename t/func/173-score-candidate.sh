@@ -68,23 +68,25 @@ unlike "before anything runs" "$(cat err)" 'running it'
 
 # ---- a job that comes to nothing
 
+# An earlier document, which the next one may take the place of.
+before=$(printf '{\n  "mlgen version": "old"\n}')
 old()
 {
-	echo old >score.json
+	echo "$before" >score.json
 	score "$@"
 }
 old real.mlt x.job --directory=/proc/none
 is "a job that cannot run has no score, and the status of its run" \
 	"$status $(cat out)" "2 "
 like "with its own words" "$(cat err)" '^mlgen: /proc/none: '
-is "what was there stays" "$(cat score.json)" old
+is "what was there stays" "$(cat score.json)" "$before"
 mkdir gone
 "$MLGEN" x.job --directory=gone --phase=prepare --quiet >out 2>&1
 rm gone/train/img_07_of_64.npz
 old real.mlt x.job --directory=gone --continue_on_error=all
 is "so has one that fails on the way" "$status" 1
 like "which names the file" "$(cat err)" 'img_07_of_64'
-is "what was there stays then, too" "$(cat out score.json)" old
+is "what was there stays then, too" "$(cat out score.json)" "$before"
 exits "a job that is not there is refused" 2 "$MLGEN" --score real.mlt none.job
 like "as without --score" "$(cat err)" '^mlgen: none\.job: no such job file'
 exits "a trace that is not there, too" 2 "$MLGEN" --score real.mlt none.mlt
@@ -105,7 +107,7 @@ like "and where is said" "$(cat err)" '/none: .*TMPDIR='
 
 # ---- a signal
 
-echo old >score.json
+echo "$before" >score.json
 background "$MLGEN" --score real.mlt x.job --compute_time=100s \
 	--json=score.json
 poll grep -q 'running it' "$T/err"
@@ -114,7 +116,7 @@ finish
 is "interrupted, it ends as a run does" "$status" 130
 like "and says that there is no score" "$(cat "$T/err")" \
 	'^mlgen: (x\.job: )?interrupted'
-is "and leaves nothing" "$(ls "$TMPDIR"; cat "$T/out" score.json)" old
+is "and leaves nothing" "$(ls "$TMPDIR"; cat "$T/out" score.json)" "$before"
 
 # ---- tables of scores
 

@@ -123,8 +123,8 @@ is "folded, they are behind one another as they were" "$(requests again.mlt)" \
 is "which is counted" \
 	"$(json run.json jobs.0.io.replay.blocks jobs.0.io.replay.folded)" "3 2"
 like "and said" "$("$MLGEN" --name=far --replay_trace=far.mlt \
-	--replay_span=1m --dry-run)" \
-	'devices +3 requests of block devices, replayed on a file for each; 2 beyond'
+	--replay_span=1m --dry-run | tr -s ' \n' ' ')" \
+	'devices 3 requests of block devices, replayed on a file for each; 2 beyond'
 
 # ---- where it cannot be ----
 

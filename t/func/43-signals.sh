@@ -28,7 +28,7 @@ reported()
 	title=$1
 	is "$title: status 130" "$status" 130
 	like "$title: the first line says so" "$(head -n 1 out)" \
-		'^x: .*\(interrupted after [0-9,]+ steps?\)'
+		'^x: .*\(interrupted( after [0-9,]+ steps?)?\)'
 	is_json "$title: the JSON document is whole" run.json
 	# shellcheck disable=SC2046 # a word for each value
 	set -- $(json run.json interrupted jobs.0.ml.interrupted jobs.0.ml.samples \

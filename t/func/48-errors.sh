@@ -116,15 +116,15 @@ done
 "$MLGEN" $job --phase=prepare >out 2>&1
 train --quiet --json=good.json >out 2>&1
 exits "--compare: one with errors is worse" 3 "$MLGEN" --compare good.json bad.json
-like "by these" "$(cat out)" '^errors +0 +1 +\+1   worse$'
+like "by these" "$(cat out)" '^errors +0 +1 +\+1 +worse$'
 like "whatever else it has" "$(cat out)" '^AU +[0-9.]+% +- +-$'
 exits "by any tolerance" 3 "$MLGEN" --compare --tolerance=100 good.json bad.json
 exits "the other way it is better" 0 "$MLGEN" --compare --tolerance=100 \
 	bad.json good.json
-like "which is said" "$(cat out)" '^errors +1 +0 +-1   better$'
+like "which is said" "$(cat out)" '^errors +1 +0 +-1 +better$'
 exits "what is allowed is not worse" 0 "$MLGEN" --compare --tolerance=100 \
 	good.json allowed.json
-like "but said" "$(cat out)" '^errors +0 +1 +\+1   allowed$'
+like "but said" "$(cat out)" '^errors +0 +1 +\+1 +allowed$'
 exits "--table" 0 "$MLGEN" --table=file,au,errors,failed_samples good.json bad.json \
 	allowed.json
 like "has no AU of it" "$(cat out)" '^ *bad.json +- +1 +1$'

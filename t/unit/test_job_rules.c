@@ -214,7 +214,11 @@ static const struct {
 	{ "first_sample_time=1ms loader=tfdata shuffle=none", &files_engine,
 	  "first_sample_time: threads of loader=tfdata read, and others "
 	  "decode; use loader=pytorch or plain, or first_sample_time=0" },
-	{ "fresh_memory=128k", &files_engine, NULL },
+	{ "fresh_memory=128k format=raw", &files_engine, NULL },
+	{ "fresh_memory=128k hold_samples=1", &files_engine, NULL },
+	{ "fresh_memory=128k", &files_engine,
+	  "fresh_memory: arrays of NumPy, which are new each time, are there "
+	  "only with hold_samples=1" },
 	{ "fresh_memory=128k phase=prepare", &files_engine,
 	  "fresh_memory: counts with phase=train only" },
 	{ "hold_samples=1", &files_engine, NULL },

@@ -37,7 +37,7 @@ static const struct saved saved[] = {
 	{ " --checkpoint_fsync=none",
 	  "fsync BROKEN checkpoint_fsync=none leaves them in memory: "
 	  "--checkpoint_fsync=file" },
-	{ "", "cache ok this host's caches are emptied before it" },
+	{ "", "cache ok its files leave this host's caches before it" },
 	{ " --restore.drop_caches=no",
 	  "cache BROKEN drop_caches=no: this host's caches are to be emptied" },
 };

@@ -332,7 +332,8 @@ static void check_fresh_memory(const struct job *j, struct diag *d)
 	else if (!j->hold_samples && format_of(j->format) &&
 		 format_of(j->format)->is_array)
 		diag_add(d, DIAG_NOTE, job_place(j, "fresh_memory"),
-			 "arrays of %s, which are new each time, are there "
+			 "fresh_memory: arrays of %s, which are new each time, "
+			 "are there "
 			 "only with hold_samples=1",
 			 format_of(j->format)->reader);
 }

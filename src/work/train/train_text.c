@@ -19,25 +19,40 @@
 
 #define LINES 52
 
+/* What a first line that is too long goes without, one after the other; never
+ * without an AU that is known. */
+enum {
+	NO_BRACKETS = 1,
+	NO_SAMPLES,
+	NO_COUNT,
+	FEWER_WORDS,
+	FEWEST_WORDS,
+	LENGTHS
+};
+
 /* "33.3% busy (99.9% AU means nothing at 3 steps), ". */
 static void put_misleading_au(struct buf *out, const struct text_block *b,
-			      bool brief)
+			      unsigned length)
 {
 	const struct ml_result *ml = b->ml;
 	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
 	uint64_t counted = ml->counted_steps / ranks;
 
 	buf_addf(out, "%.1f%% busy", job_result_busy_percent(b->result));
-	buf_addf(out, " (%.1f%% AU", ml->au_percent);
-	if (!brief)
-		buf_addf(out, " means nothing at %" PRIu64 " step%s", counted,
-			 counted == 1 ? "" : "s");
-	buf_add(out, "), ");
+	if (length < NO_BRACKETS)
+		buf_addf(out,
+			 " (%.1f%% AU means nothing at %" PRIu64 " step%s)",
+			 ml->au_percent, counted, counted == 1 ? "" : "s");
+	else if (length < FEWEST_WORDS)
+		buf_addf(out, " (%.1f%% AU)", ml->au_percent);
+	buf_add(out, ", ");
 }
 
-/* "63.1% AU (target 90%: missed), "; `brief` drops what stands in brackets. */
-static void put_au(struct buf *out, const struct text_block *b, bool brief)
+/* "63.1% AU (target 90%: missed), "; without
+ * NO_BRACKETS. */
+static void put_au(struct buf *out, const struct text_block *b, unsigned length)
 {
+	bool brief = length >= NO_BRACKETS;
 	const struct ml_result *ml = b->ml;
 	uint64_t ranks = ml->accelerators ? ml->accelerators : 1;
 	uint64_t counted = ml->counted_steps / ranks;
@@ -51,7 +66,7 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 	/* One that missed what was asked for would miss it with first steps, too. */
 	if (job_result_au_misleads(b->result) &&
 	    (isnan(ml->target_au_percent) || ml->target_met)) {
-		put_misleading_au(out, b, brief);
+		put_misleading_au(out, b, length);
 		return;
 	}
 	if (isnan(ml->au_percent))
@@ -59,7 +74,7 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 	else
 		buf_addf(out, "%.1f%% AU", ml->au_percent);
 	if (ml->too_short && brief)
-		buf_add(out, " (too short)");
+		buf_add(out, length < FEWEST_WORDS ? " (too short)" : "");
 	else if (ml->too_short)
 		buf_addf(out, " (too short: %" PRIu64 " counted step%s)",
 			 counted, counted == 1 ? "" : "s");
@@ -70,17 +85,6 @@ static void put_au(struct buf *out, const struct text_block *b, bool brief)
 			 ml->target_met ? "met" : "missed");
 	buf_add(out, ", ");
 }
-
-/* What a first line that is too long goes without, one after the other; never
- * without an AU that is known. */
-enum {
-	NO_BRACKETS = 1,
-	NO_SAMPLES,
-	NO_COUNT,
-	FEWER_WORDS,
-	FEWEST_WORDS,
-	LENGTHS
-};
 
 /* Checkpoints without fsync are no result of storage, the rest may be one. */
 static void put_reserve(struct buf *out, const struct text_block *b,
@@ -115,7 +119,7 @@ static void put_answer(struct buf *out, const struct text_block *b,
 	}
 	bool is_short = length >= NO_SAMPLES;
 	if (!is_short || !isnan(ml->au_percent))
-		put_au(out, b, length >= NO_BRACKETS);
+		put_au(out, b, length);
 	buf_add(out, show_rate(rate, &b->unit, ml->sample_bytes_per_sec));
 	if (!is_short || isnan(ml->au_percent))
 		buf_addf(out, ", %s samples/s",
