@@ -216,7 +216,7 @@ is "a thread that hangs in a call is left by the first signal" "$status" 130
 like "and named, with how long it has been there" "$(cat err)" \
 	'^mlgen: warning: x: left behind in (open|read) of .*data/train/img_13_of_20.raw for [0-9]+\.[0-9] s$'
 like "and reports what ran before" "$(head -n 1 out)" \
-	'^x: .*\(interrupted after [0-9,]+ steps?\)'
+	'^x: .*\(interrupted( after [0-9,]+ steps?)?\)'
 is_json "in JSON too" run.json
 ok "with its counts" test "$(ml run.json samples)" -ge 4
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/util.h"
 #include "base/wrap.h"
 #include "job/workload.h"
 #include "work/checkpoint/text_checkpoint_parts.h"
@@ -306,6 +307,10 @@ bool text_not_durable(struct buf *out, const struct job *job,
 
 	if (c->completed == 0 || c->durable || verdict_without_storage(job))
 		return false;
+	if (brevity >= ARRAY_LEN(ends)) {
+		buf_add(out, "NOT DURABLE");
+		return true;
+	}
 	if (c->in_memory_bytes == UINT64_MAX)
 		snprintf(part, sizeof(part), "an unknown part of %s",
 			 units_human_bytes(bytes, (double)c->bytes));

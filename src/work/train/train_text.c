@@ -90,7 +90,8 @@ static void put_au(struct buf *out, const struct text_block *b, unsigned length)
 static void put_reserve(struct buf *out, const struct text_block *b,
 			unsigned length)
 {
-	unsigned brevity = length >= FEWEST_WORDS  ? 2
+	unsigned fewest = text_is_memory(b) ? 3 : 2;
+	unsigned brevity = length >= FEWEST_WORDS  ? fewest
 			   : length >= FEWER_WORDS ? 1
 						   : 0;
 	struct buf text = { 0 };
