@@ -12,7 +12,7 @@
 
 /* Of figures, so that the page with its scripts stays below 2 MiB. */
 #define FIGURES_BYTES (1700u << 10)
-#define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15))
+#define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(17))
 
 void html_init(struct html *h, const char *asked)
 {

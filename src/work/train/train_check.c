@@ -316,6 +316,8 @@ static void check_preprocess(const struct job *j, struct diag *d)
 
 static void check_fresh_memory(const struct job *j, struct diag *d)
 {
+	const struct format *format = format_of((enum job_format)j->format);
+
 	if (!j->fresh_memory)
 		return;
 	if (job_work(j)->only_prepares)
@@ -329,13 +331,11 @@ static void check_fresh_memory(const struct job *j, struct diag *d)
 		FAULT(d, j, "fresh_memory",
 		      "huge pages are reserved before, and not made anew for a "
 		      "read; use mem=malloc, or fresh_memory=0");
-	else if (!j->hold_samples && format_of(j->format) &&
-		 format_of(j->format)->is_array)
+	else if (!j->hold_samples && format && format->is_array)
 		diag_add(d, DIAG_NOTE, job_place(j, "fresh_memory"),
 			 "fresh_memory: arrays of %s, which are new each time, "
-			 "are there "
-			 "only with hold_samples=1",
-			 format_of(j->format)->reader);
+			 "are there only with hold_samples=1",
+			 format->reader);
 }
 
 static void check_first_sample(const struct job *j, struct diag *d)

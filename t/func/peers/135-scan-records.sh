@@ -163,10 +163,10 @@ if [ -n "$records" ]; then
 	broken()
 	{
 		exits "$1 is refused" 2 scan bad --format=tfrecord \
-			--batch_size=1 --scan_errors=refuse
+			--batch_size=1 --loader=pytorch --scan_errors=refuse
 		like "$1: in words" "$(cat err)" "$2"
 		exits "$1 is left out" 0 scan bad --format=tfrecord \
-			--batch_size=1
+			--batch_size=1 --loader=pytorch
 		is "$1: the others are read" "$(ml run.json samples)" 3
 	}
 

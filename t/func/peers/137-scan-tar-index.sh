@@ -81,7 +81,8 @@ scan()
 	rm -f run.json
 	# "how" is nothing, or a word.
 	$how "$MLGEN" --name=t --directory="$directory" --dataset=scan \
-		--format=tar --batch_size=1 --json=run.json --invalidate=0 "$@" \
+		--format=tar --loader=pytorch --batch_size=1 --json=run.json \
+		--invalidate=0 "$@" \
 		>out 2>err
 }
 

@@ -22,8 +22,8 @@ dataset()
 # ---- what it says before it runs
 # shellcheck disable=SC2086
 "$MLGEN" --name=f $job --num_files=9 --sample_size=146600628 --dry-run >out 2>err
-like "a dry run tells the calls of a sample" "$(cat out)" \
-	'^calls     per sample: open 1, stat 2, read 1,129 \(50% 4 KiB, 50% 252 KiB\), close 1$'
+like "a dry run tells the calls of a sample" "$(tr -s ' \n' ' ' <out)" \
+	' calls per sample: open 1, stat 2, read 1,129 \(50% 4 KiB, 50% 252 KiB\), close 1 '
 is "and has nothing to note" "$(cat err)" ""
 # shellcheck disable=SC2086
 "$MLGEN" --name=f $job --num_files=9 --sample_size=1t --dry-run >out 2>&1
@@ -53,10 +53,10 @@ is "a read that meets the end is no short one" \
 	"$(json run.json jobs.0.read.short_ios)" 0
 # shellcheck disable=SC2086
 "$MLGEN" --name=f ${job% --quiet} --num_files=6 --sample_size=100k >out 2>&1
-like "the report tells the sizes" "$(cat out)" \
-	'^read sizes +73% 4 KiB, 9% 1 B, 9% 23 B, 9% 92 KiB as called, 10\.24 KiB mean$'
+like "the report tells the sizes" "$(tr -s ' \n' ' ' <out)" \
+	' read sizes 73% 4 KiB, 9% 1 B, 9% 23 B, 9% 92 KiB as called, 10\.24 KiB mean '
 like "and whose calls they are" "$(tr -s ' \n' ' ' <out)" \
-	'direct=0, reads as NumPy does'
+	'direct=0,( iodepth=1,)? reads as NumPy does'
 dataset --name=f --num_files=2 --samples_per_file=4 --sample_size=100k
 # shellcheck disable=SC2086
 "$MLGEN" --name=f $job --num_files=2 --samples_per_file=4 --sample_size=100k \
