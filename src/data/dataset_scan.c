@@ -285,7 +285,7 @@ static int other_names(const struct dataset *ds, enum scan_part part,
 			  ds->format->name);
 }
 
-/* Where a dataset would be made, and one of DLIO's is. */
+/* A dataset would be made here, but DLIO has made one already: it is used. */
 static int keep_dlio(struct dataset *ds, enum scan_part part,
 		     struct mlgen_err *err)
 {

@@ -33,7 +33,7 @@ bool indexed_is_megatron(int dir_fd, const char *path);
  */
 int indexed_look(struct look *l);
 int indexed_found_init(struct dataset *ds, struct mlgen_err *err);
-/* Of the index of a file that was looked at. */
+/* Returns the size of the index of a file that was looked at. */
 uint64_t indexed_found_index_bytes(const struct file_shape *shape);
 bool indexed_beside(const char *path, unsigned i, char *out, size_t size);
 void indexed_found_range(const struct file_shape *shape, uint64_t first,

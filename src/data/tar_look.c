@@ -31,8 +31,8 @@ enum {
 	PREFIX_AT = 345,
 	PREFIX_BYTES = 155,
 	SPARSE_MORE_AT = 482,
-	/* Of long names and pax headers more than this is no header: several
-	 * attributes (64 KiB each) and maps of sparse files have room. */
+	/* A long name or a pax header that is larger than this is damaged: several
+	 * attributes (64 KiB each) and maps of sparse files fit. */
 	EXTENDED_MAX = 1 << 20,
 };
 

@@ -47,7 +47,7 @@ static bool is_left(const char *name, unsigned processes)
 	return strcmp(again, name) == 0;
 }
 
-/* By how it begins (json_report). */
+/* Tells a document of ours by its first bytes, which json_report writes. */
 static bool is_document(int folder, const char *name)
 {
 	static const char key[] = "{\n  \"mlgen version\":";

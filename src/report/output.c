@@ -109,7 +109,7 @@ static int deliver(struct output *o)
 	return error ? error : closed;
 }
 
-/* Whoever ends the program looks at it (output_discard). */
+/* The thread that handles signals reads it, too, when it ends the program (output_discard). */
 static void clear(struct output *o)
 {
 	signals_hold();

@@ -229,7 +229,7 @@ int prom_close(struct prom **at, struct mlgen_err *err)
 	if (rc < 0)
 		mlgen_fail(err, rc, "metrics-file=%s: %s", p->set->metrics_file,
 			   strerror(-rc));
-	/* Whoever ends the program looks at it. */
+	/* The thread that handles signals reads it, too. */
 	signals_hold();
 	*at = NULL;
 	signals_release();

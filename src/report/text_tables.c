@@ -335,8 +335,7 @@ void text_epochs(struct buf *out, const struct job_result *r,
 	if (kept == 0)
 		return;
 	plan_columns(&c, ml, unit);
-	buf_addf(out,
-		 "epoch  seconds   samples  samples/s%7s     AU%16s%15s\n",
+	buf_addf(out, "epoch  seconds   samples  samples/s%7s     AU%16s%15s\n",
 		 unit->name, c.has_p99 ? "stall p99, ms" : "stall mean, ms",
 		 "first step, s");
 

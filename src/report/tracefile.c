@@ -64,7 +64,7 @@ int tracefile_close(struct tracefile *f)
 	if (!f->path)
 		return 0;
 	tracefile_discard(f);
-	/* Whoever ends the program looks at it. */
+	/* The thread that handles signals reads it, too. */
 	signals_hold();
 	*f = (struct tracefile){ 0 };
 	signals_release();

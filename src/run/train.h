@@ -118,7 +118,7 @@ struct rank {
 	struct token have;    /* delivered of this stage, not yet taken */
 	uint64_t *decoded_ns; /* when each of decode_threads is free */
 	struct hist *step, *first_step, *stall, *oversleep, *epoch_stall;
-	/* What ramp_time leaves out of these: as in struct worker. */
+	/* ramp_time moves what these have counted here, as in struct worker. */
 	pthread_mutex_t books;
 	struct rank_count left_out;
 	struct hist *left_out_stall; /* NULL = there is no ramp_time */

@@ -44,8 +44,8 @@ struct worker_list {
 struct worker {
 	pthread_t thread;
 	struct opstat stat;
-	/* What ramp_time leaves out of that: figures of a running job are of both, so
-	 * that none of them falls. Under `books`, as is forgetting. */
+	/* ramp_time moves what was counted before its end here. Live figures add both,
+	 * so that none of them falls. `books` guards the move and the sum. */
 	pthread_mutex_t books;
 	struct opstat left_out;
 	struct node_watch watch;
