@@ -135,8 +135,9 @@ void merge_of_document(struct merge *m, const struct metrics_merged *of,
 				   : result->job_count;
 
 		*run = (struct merge_run){
-			.name = mem_strdup(from->file),
-			.hostname = mem_strdup(from->hostname),
+			.name = mem_strdup(from->file ? from->file : "?"),
+			.hostname = mem_strdup(from->hostname ? from->hostname
+							      : "?"),
 			.start_ms = from->timestamp_ms,
 			.end_ms = from->timestamp_ms + longest_ms(result),
 			.turn = from->turn,
@@ -195,11 +196,12 @@ static void put_slowest(struct buf *out, const struct merge_job *j)
 			 "goes into that, and %.1f%% there",
 			 wait->least_of->name, wait->most, wait->most_of->name,
 			 wait->least);
-	else if (au->most - au->least >= SKEW_POINTS)
+	else if (au->least_of && au->most - au->least >= SKEW_POINTS)
 		buf_addf(out, "the slowest is %s: AU %.1f%%, and %.1f%% on %s",
 			 au->least_of->name, au->least, au->most,
 			 au->most_of->name);
-	else if (isnan(au->most) && rate->least * SKEW_RATIO < rate->most)
+	else if (isnan(au->most) && rate->least_of &&
+		 rate->least * SKEW_RATIO < rate->most)
 		buf_addf(out,
 			 "the slowest is %s, which moved %.0f%% of what %s did",
 			 rate->least_of->name, 100 * rate->least / rate->most,

@@ -97,6 +97,13 @@ like "has the line of each host" "$(cat out)" '^x[.]json .* 30[.]5%.*  slowest$'
 like "and of the other" "$(cat out)" '^y[.]json .* 40[.]5%[^a-z]*$'
 like "and says for whom all wait" "$(tr -s ' \n' ' ' <out)" \
 	'all wait for x[.]json: 40[.]5% of accelerator time on y[.]json'
+# Whatever is missing in it.
+for key in file hostname rank turn jobs hosts turns runs jobname bytes_per_sec; do
+	awk -v key="\"$key\"" '/^  "merged"/ { merged = 1 } !merged || $1 != key ":"' ranks.json |
+		sed -E ':a; N; $!ba; s/,(\n *[]}])/\1/g' >less.json
+	"$MLGEN" less.json >out 2>err
+	like "without $key it is no crash" $? '^[02]$'
+done
 "$MLGEN" --name=f --rw=write --size=64k --ioengine=fault --fail_after=5 \
 	--json=f.json >f.txt 2>/dev/null
 exits "a run that failed" 1 "$MLGEN" f.json
