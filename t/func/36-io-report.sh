@@ -162,7 +162,7 @@ poll grep -qs ',io,.*,[1-9][0-9]*,0,' log.csv
 kill -INT "$pid"
 finish
 is "an interrupted job has its status" "$status" 130
-like "and says so" "$(head -n 1 out)" '\(interrupted( after [^)]*)?\)'
+like "and says so" "$(sed -n 1,2p out | paste -sd' ' - | tr -s ' ')" '\(interrupted( after [^)]*)?\)'
 is "in JSON too" \
 	"$(json run.json interrupted jobs.0.io.interrupted jobs.0.io.complete)" \
 	"true true false"

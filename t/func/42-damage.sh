@@ -26,7 +26,7 @@ damaged()
 	is "$title: the run fails" "$status" 1
 	like "$title: naming file, fault and place" "$(cat err)" "$regex"
 	is "$title: in one line" "$(wc -l <err)" 1
-	like "$title: what ran before is reported" "$(head -n 1 out)" \
+	like "$title: what ran before is reported" "$(sed -n 1,2p out | paste -sd' ' - | tr -s ' ')" \
 		'/s.* \(stopped by an error( after [0-9,]+ steps)?\)'
 	is_json "$title: as JSON too" run.json
 	like "$title: with the error" "$(json run.json jobs.0.error_text)" \

@@ -150,7 +150,7 @@ for engine in $engines; do
 		like "$engine: $rw that hangs: it is named" "$(cat err)" \
 			"^mlgen: warning: x: left behind in $rw of .*hung for "
 		like "$engine: $rw that hangs: the first SIGINT reports" \
-			"$(head -n 1 out)" '^x: .*\(interrupted'
+			"$(sed -n 1,2p out | paste -sd' ' - | tr -s ' ')" '^x: .*\(interrupted'
 		is_json "$engine: $rw that hangs: in JSON, too" run.json
 		is "$engine: $rw that hangs: which says so" \
 			"$(json run.json interrupted) $(values io.complete)" \
