@@ -70,8 +70,8 @@ void mem_buffer_free(void *p, size_t bytes, enum mem_kind kind);
  * pages. */
 void mem_give_back(void *at, size_t bytes);
 
-/* The same, and of what pages it is to be when it comes into use anew: of huge ones
- * where the kernel has some (MADV_HUGEPAGE), of none, or as it was. */
+/* Gives it back, too, and tells the kernel which pages to make when it is touched
+ * again: huge ones where there are some (MADV_HUGEPAGE), small ones, or as before. */
 enum mem_pages { MEM_PAGES_AS_BEFORE, MEM_PAGES_SMALL, MEM_PAGES_HUGE };
 void mem_renew(void *at, size_t bytes, enum mem_pages pages);
 

@@ -350,8 +350,8 @@ static int list_files(struct dataset *ds, const struct job *job,
 	return r;
 }
 
-/* Where a dataset would be made and DLIO's is there, none of its files may be
- * missing. */
+/* None of DLIO's files may be missing where its dataset is used in place of one that
+ * would be made. */
 static enum job_scan_errors errors_of(const struct job *job)
 {
 	return job->dataset == DATASET_SCAN

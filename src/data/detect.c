@@ -441,8 +441,8 @@ const struct format *detect_file(const char *path)
 
 /* ---- shards ---- */
 
-/* So many files are looked into; the others are of that format by their suffix. Behind so
- * many entries a directory is none of a few large files. */
+/* The first files are looked into, the others are of that format by their suffix. A
+ * directory of more entries does not hold a few large files. */
 #define SHARDS_LOOKED_INTO 8u
 #define SHARD_ENTRIES_MAX 65536u
 

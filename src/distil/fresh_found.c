@@ -98,7 +98,7 @@ static void say_fresh(struct pipeline *f, const struct fresh_reads *r,
 	}
 	if (r->count - first < READS_LEAST || slow * 100 < SLOW_PERCENT * bytes)
 		return;
-	/* What is slow each time does not move as malloc's threshold would. */
+	/* These reads are slow each time, so the threshold must not be the one that moves. */
 	least = r->at[first].bytes;
 	snprintf(text, sizeof(text), "%" PRIu64,
 		 least - (least == JOB_MALLOC_MAPS_BYTES));
