@@ -53,7 +53,7 @@ int merge_look(struct merge *m, struct mlgen_err *err);
  * is the least or the most. */
 void merge_note(struct merge *m, struct merge_run *run,
 		const struct run_result *result);
-/* The same, and all else that the report needs, from a document of merged runs whose
+/* Fills *m with all that the report needs, from a document of merged runs whose
  * result is `result`, verdicts included. `of` may go then. */
 void merge_of_document(struct merge *m, const struct metrics_merged *of,
 		       struct run_result *result);

@@ -341,7 +341,7 @@ static void settle_format(struct build *b)
 		j->format = FORMAT_AUTO;
 }
 
-/* What shards, or a loader that reads them, have another meaning with. */
+/* Has the user said how to read, or given an option that tfdata refuses? */
 static bool says_how_to_read(const struct job *j)
 {
 	static const char *const options[] = {

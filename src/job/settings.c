@@ -16,7 +16,7 @@ static const struct mlgen_choice formats[] = {
 	{ 0 },
 };
 
-/* What a BOOL takes, and one more. */
+/* These are the values of a BOOL, and `show`. */
 static const struct mlgen_choice dry_runs[] = {
 	{ "0", DRY_RUN_OFF, "run" },
 	{ "1", DRY_RUN_GATE, "with status 2 where the run would stop before its first byte; so does --dry-run alone" },
