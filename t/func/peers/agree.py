@@ -4,15 +4,17 @@
 
 	agree.py MLGEN SEED COUNT
 
-Each job is a training, in one process or two, a plain job, checkpoints or a replay of one
-of these, with options that are drawn by the seed and its number, so that `agree.py MLGEN SEED 0 NUMBER` runs that one alone. A line is
-printed for each fault, with the command. What is compared:
+Each job is a training, a plain job, checkpoints or a restore, in one process or two, or a
+replay of one of these in one process. Its options are drawn by the seed and its number, so
+that `agree.py MLGEN SEED 0 NUMBER` runs that one alone. A line is printed for each fault,
+with the command. What is compared:
 
 - reads, writes and their bytes of the trace with the rows of the log, with and without
   ramp_time, and with the JSON of jobs without ramp_time;
 - samples in the rows of the log with the report's, likewise;
 - what the series and the metrics have with the rows of the log;
 - reads, writes and bytes of a replay with those of the trace it plays;
+- bytes of saves and restores in the JSON with those of these phases of the trace;
 - operations of the report with the number of values in its histograms.
 """
 
@@ -81,6 +83,11 @@ def checkpoints(r):
             f"--ioengine={r.choice(['psync', 'io_uring'])}"]
 
 
+def restores(r):
+    """Options of a job that restores what a first job of the same options saves."""
+    return [o.replace("phase=checkpoint", "phase=restore") for o in checkpoints(r)]
+
+
 def replay(r):
     """Options of a replay; what it plays is recorded first."""
     return ["--name=r", "--replay_trace=played.mlt", "--directory=again",
@@ -91,8 +98,9 @@ def replay(r):
 
 
 def of_trace(mlgen, files):
-    """Reads, writes and their bytes in the traces of all processes."""
+    """Reads, writes and their bytes in the traces of all processes; bytes of checkpoints."""
     n = {"read": [0, 0], "write": [0, 0]}
+    checkpoint = {"save": 0, "restore": 0}
     for name in glob.glob(files):
         text = subprocess.run([mlgen, "--export=csv", name], check=True,
                               capture_output=True, text=True).stdout
@@ -100,7 +108,9 @@ def of_trace(mlgen, files):
             if row["op"] in n and row["phase"] != "prepare":
                 n[row["op"]][0] += 1
                 n[row["op"]][1] += max(int(row["result"] or 0), 0)
-    return n["read"] + n["write"]
+                if row["phase"] in checkpoint:
+                    checkpoint[row["phase"]] += max(int(row["result"] or 0), 0)
+    return n["read"] + n["write"], checkpoint
 
 
 def of_metrics(names):
@@ -150,7 +160,7 @@ def faults(mlgen, options, kind, launch):
     with open("run.json", encoding="utf-8") as f:
         document = json.load(f)
     job = document["jobs"][0]
-    trace, log = of_trace(mlgen, "run*.mlt"), of_log()
+    (trace, checkpoint), log = of_trace(mlgen, "run*.mlt"), of_log()
     names = ["read_ios", "read_bytes", "write_ios", "write_bytes"]
     rows = [log[n] for n in names]
     report = [job["read"]["total_ios"], job["read"]["io_bytes"],
@@ -164,12 +174,12 @@ def faults(mlgen, options, kind, launch):
         bad.append(f"series {series}, log {rows}")
     if of_metrics(names) != rows:
         bad.append(f"metrics {of_metrics(names)}, log {rows}")
-    if kind is replay and of_trace(mlgen, "played.mlt") != trace:
-        bad.append(f"played {of_trace(mlgen, 'played.mlt')}, trace {trace}")
-    # A training's checkpoints have figures of their own.
-    saves = job["ml"].get("saves") if kind is training else None
-    if saves and saves.get("bytes"):
-        trace[2:] = report[2:] = [0, 0]
+    if kind is replay and of_trace(mlgen, "played.mlt")[0] != trace:
+        bad.append(f"played {of_trace(mlgen, 'played.mlt')[0]}, trace {trace}")
+    for phase, key in (("save", "saves"), ("restore", "restores")):
+        part = job.get("ml", {}).get(key)
+        if part and not ramp and part["bytes"] != checkpoint[phase]:
+            bad.append(f"{key} {part['bytes']} bytes, trace {checkpoint[phase]}")
     if not ramp and report != trace:
         bad.append(f"report {report}, trace {trace}")
     if ramp and any(a > b for a, b in zip(report, trace)):
@@ -193,18 +203,22 @@ def main():
     wrong = 0
     for number in numbers:
         r = random.Random(seed * 1000 + number)
-        kind = r.choice([training, training, training, plain, checkpoints, replay])
-        played = r.choice([training, plain, checkpoints])(r) if kind is replay else None
+        kind = r.choice([training, training, training, plain, checkpoints, restores, replay])
+        first = r.choice([training, plain, checkpoints])(r) if kind is replay else None
         options = kind(r)
-        launch = r.choice([[], [], [], MPIRUN]) if kind is training else []
+        launch = r.choice([[], [], [], MPIRUN]) if kind is not replay else []
+        if kind is restores:
+            first = [o.replace("phase=restore", "phase=checkpoint") for o in options]
         if launch:  # twice as many accelerators need as many samples
             options = [re.sub("(_files)=.*", r"\1=32", o) for o in options]
         os.mkdir("job")
         os.chdir("job")
         try:
-            lost = run([mlgen], played) if played else None
-            if played and not lost:
+            lost = run([*launch, mlgen], first) if first else None
+            if kind is replay and not lost:
                 os.rename("run.mlt", "played.mlt")
+            for name in glob.glob("run*.mlt"):
+                os.remove(name)
             bad = [lost] if lost else faults(mlgen, options, kind, launch)
         finally:
             os.chdir("..")
@@ -212,8 +226,8 @@ def main():
         for text in bad:
             wrong += 1
             print(f"job {number}: {text}\n  {' '.join([*launch, 'mlgen', *options])}")
-            if played:
-                print(f"  of a trace of mlgen {' '.join(played)}")
+            if first:
+                print(f"  after mlgen {' '.join(first)}")
     print(f"{len(numbers)} jobs, {wrong} faults")
     return wrong > 0
 
