@@ -15,7 +15,7 @@
 #include "data/checkpoint_inside.h"
 #include "data/checkpoint_manifest.h"
 #include "data/checkpoint_name.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 
 /* The manifest of one is in memory while it is looked at. */
 struct clean_checkpoint {

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "base/util.h"
 #include "data/format.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 #include "data/manifest.h"
 #include "run/datafile.h"
 

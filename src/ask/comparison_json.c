@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ask/comparison.h"
+#include "base/jsonfile.h"
 
 static json_t *real_or_null(double v)
 {
@@ -20,7 +21,7 @@ static json_t *line_object(const struct comparison *c)
 
 static void put_line(FILE *to, json_t *o)
 {
-	json_dumpf(o, to, JSON_REAL_PRECISION(15));
+	jsonfile_dump(to, o, 0);
 	json_decref(o);
 	fputc('\n', to);
 }

@@ -11,6 +11,7 @@
 #include "ask/figure.h"
 #include "ask/results_file.h"
 #include "ask/table_files.h"
+#include "base/jsonfile.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -249,7 +250,7 @@ static void print_json(FILE *to, const struct table *t)
 			json_object_set_new(
 				row, t->figures[i].key,
 				json_value(&t->cells[r * t->columns + i]));
-		json_dumpf(row, to, JSON_REAL_PRECISION(15));
+		jsonfile_dump(to, row, 0);
 		json_decref(row);
 		fputc('\n', to);
 	}

@@ -15,7 +15,7 @@
 #include "base/filekind.h"
 #include "base/mem.h"
 #include "data/checkpoint_inside.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 #include "data/layout.h"
 
 #define CHECKPOINT_VERSION 1

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "data/checkpoint_inside.h"
 #include "data/checkpoint_manifest.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 
 static bool is_of_manifest(const char *name)
 {

@@ -15,7 +15,7 @@
 #include "base/dirs.h"
 #include "base/filekind.h"
 #include "base/mem.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 #include "data/manifest.h"
 
 #define MANIFEST_VERSION 1

@@ -2,7 +2,6 @@
 /* json.c - a result or a plan as one JSON document. */
 #include "report/json.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/jsonfile.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
@@ -18,8 +18,6 @@
 #include "report/page.h"
 #include "stat/hist.h"
 #include "stat/metric.h"
-
-#define DUMP_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(17))
 
 /* Which members of a table to write; NULL = all. */
 struct walk {
@@ -358,41 +356,9 @@ static json_t *as_fio(json_t *root)
 	return o;
 }
 
-struct json_output {
-	FILE *to;
-	bool is_in_text; /* between two quotation marks */
-};
-
-/* 63.1 stays 63.1, and a document that is read again decides as the run did. */
-static int put_real(const char *s, size_t n, FILE *to)
-{
-	char given[64] = "", text[UNITS_TEXT_BYTES];
-
-	if (n >= sizeof(given))
-		return fwrite(s, 1, n, to) == n ? 0 : -1;
-	memcpy(given, s, n);
-	if (fputs(units_put_f64(text, strtod(given, NULL)), to) == EOF)
-		return -1;
-	return strpbrk(text, ".e") || fputs(".0", to) != EOF ? 0 : -1;
-}
-
-/* jansson hands over tokens: a quotation mark, text, a number. */
-static int put_token(const char *s, size_t n, void *arg)
-{
-	struct json_output *o = arg;
-
-	if (n == 1 && *s == '"')
-		o->is_in_text = !o->is_in_text;
-	else if (!o->is_in_text && (isdigit((unsigned char)*s) || *s == '-') &&
-		 (memchr(s, '.', n) || memchr(s, 'e', n)))
-		return put_real(s, n, o->to);
-	return fwrite(s, 1, n, o->to) == n ? 0 : -1;
-}
-
 static int dump(json_t *root, FILE *to)
 {
-	struct json_output o = { .to = to };
-	int rc = json_dump_callback(root, put_token, &o, DUMP_FLAGS);
+	int rc = jsonfile_dump(to, root, JSON_INDENT(2));
 
 	json_decref(root);
 	if (rc || fputc('\n', to) == EOF)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/below.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 #include "suites.h"
 #include "temp.h"
 

@@ -10,11 +10,10 @@
 #include <time.h>
 
 #include "ask/mlperf_rules.h"
+#include "base/jsonfile.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "job/workload.h"
-
-#define DUMP_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
 
 /* What DLIO compares with where a job names no target (metric.au). */
 #define DEFAULT_AU 90
@@ -386,7 +385,7 @@ int dlio_summary(FILE *to, const struct run_result *r, const struct jobset *set)
 	add_host(o, &r->host);
 	set_count(o, "epochs", epochs);
 	set_time(o, "end", r->timestamp_ms + elapsed_ms(r));
-	int rc = json_dumpf(o, to, DUMP_FLAGS);
+	int rc = jsonfile_dump(to, o, JSON_INDENT(2));
 	json_decref(o);
 	return rc || fputc('\n', to) == EOF ? -EIO : 0;
 }

@@ -13,7 +13,7 @@
 #include "base/filekind.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 #include "io/mount.h"
 #include "run/datadir.h"
 #include "run/dirlock.h"

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/util.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 #include "run/datadir.h"
 #include "run/dirlock.h"
 #include "work/plain/iocontent.h"

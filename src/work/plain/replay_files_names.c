@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "data/jsonfile.h"
+#include "base/jsonfile.h"
 #include "run/dirlock.h"
 #include "work/plain/replay_inside.h"
 

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jsonfile.h - replace a JSON document as a whole, so that nobody ever sees half of it. */
+/* jsonfile.h - write JSON documents: to a stream, or as a file that nobody sees half of. */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
+
+/* Write `root` with jansson's `flags`. A real has the fewest digits that are read as the same
+ * number, so that 63.1 stays 63.1 and whoever reads the document decides as mlgen did. 0, or
+ * -EIO. */
+int jsonfile_dump(FILE *to, const json_t *root, size_t flags);
 
 /* The temporary name of NAME, a literal. */
 #define JSONFILE_PART(name) "." name ".part"
