@@ -47,7 +47,7 @@ COMPILE_ENGINE = $(filter-out -Isrc -I$(O),$(COMPILE))
 NOT_OPTIMISED := -O0 -U_FORTIFY_SOURCE
 # Objects come out of the cache of compiled objects where ccache is installed.
 CCACHE := $(shell command -v ccache 2>/dev/null)
-LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) -pthread
+LINK = $(CFLAGS) $(LDFLAGS) $(SANITIZE_FLAGS) $(SANITIZE_LINK) -pthread
 
 LIBRARY := $(B)/libmlgen.a
 # What runs in the kernel is compiled apart; without it, nothing asks for it.
