@@ -3,6 +3,7 @@
 #include "run/tracemarks.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/util.h"
@@ -37,9 +38,22 @@ void tracemarks_close(struct rank *r)
 	r->trace = NULL;
 }
 
+/* A sample of several files is named by its first; task->path is the last. */
+static const char *path_of(const struct read_task *task, char path[PATH_MAX])
+{
+	const struct dataset *ds = task->dataset;
+
+	return dataset_sample_parts(ds) > 1 &&
+			       dataset_path(ds, task->extent.file, path,
+					    PATH_MAX) > 0
+		       ? path
+		       : task->path;
+}
+
 void tracemarks_sample(const struct loader *l, const struct read_task *task)
 {
 	const struct extent *x = &task->extent;
+	char path[PATH_MAX];
 	uint64_t end_ns =
 		task->end_ns ? task->end_ns : io_last_ns(l->worker.io);
 	const struct trace_mark mark = {
@@ -49,7 +63,7 @@ void tracemarks_sample(const struct loader *l, const struct read_task *task)
 		.off = x->id,
 		.len_bytes = dataset_extent_bytes(task->dataset, x),
 		.result = (int64_t)l->rank->index,
-		.text = task->path,
+		.text = path_of(task, path),
 	};
 
 	if (!task->error && x->samples)
