@@ -12,6 +12,7 @@
 #include "data/format.h"
 #include "data/found.h"
 #include "data/indexed_look.h"
+#include "data/labels.h"
 #include "data/namepair.h"
 #include "data/scan.h"
 
@@ -38,6 +39,15 @@ static int turn_to_twin(const struct dataset *ds, char *path, size_t size)
 	return namepair_twin(&pair, first, path, size);
 }
 
+static int turn_to_label(const struct dataset *ds, uint64_t file, char *path,
+			 size_t size)
+{
+	char first[PATH_MAX];
+
+	snprintf(first, sizeof(first), "%s", path);
+	return labels_path(ds->labels, file, first, path, size);
+}
+
 static int turn_to_index(char *path, size_t size)
 {
 	char file[PATH_MAX];
@@ -59,6 +69,8 @@ static int path_of_scan(const struct dataset *ds, uint64_t file, char *out,
 		      size - (size_t)n);
 	if (r < 0 || file < ds->files)
 		return r < 0 ? r : n + r;
+	if (ds->labels)
+		return turn_to_label(ds, dataset_file_of(ds, file), out, size);
 	if (ds->options.scan_pair)
 		return turn_to_twin(ds, out, size);
 	if (ds->has_megatron)
@@ -74,9 +86,32 @@ uint64_t dataset_all_files(const struct dataset *ds)
 	return ds->files * ds->parts;
 }
 
+uint64_t dataset_there(const struct dataset *ds)
+{
+	uint64_t absent = 0;
+
+	if (ds->labels)
+		absent = ds->files - labels_count(ds->labels, ds->files);
+	return dataset_all_files(ds) - absent;
+}
+
 unsigned dataset_sample_parts(const struct dataset *ds)
 {
-	return ds->options.scan_pair ? ds->parts : 1;
+	return ds->options.scan_pair || ds->labels ? ds->parts : 1;
+}
+
+bool dataset_has_file(const struct dataset *ds, uint64_t file)
+{
+	return !ds->labels || file < ds->files ||
+	       labels_bytes(ds->labels, dataset_file_of(ds, file)) > 0;
+}
+
+unsigned dataset_parts_of(const struct dataset *ds, uint64_t file)
+{
+	unsigned parts = dataset_sample_parts(ds);
+
+	return ds->labels && !dataset_has_file(ds, ds->files + file) ? parts - 1
+								     : parts;
 }
 
 uint64_t dataset_file_of(const struct dataset *ds, uint64_t file)
@@ -218,7 +253,7 @@ uint64_t dataset_extent_bytes(const struct dataset *ds, const struct extent *x)
 	struct file_shape shape;
 	uint64_t off, len, bytes = 0;
 
-	if (!ds->found)
+	if (!ds->found && !ds->labels)
 		return x->samples * dataset_sample_bytes(ds, x->file);
 	for (unsigned part = 0; part < dataset_sample_parts(ds); part++) {
 		format_shape(ds, part * ds->files + x->file, &shape);

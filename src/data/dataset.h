@@ -29,6 +29,7 @@ struct extent {
 
 struct format;
 struct found;
+struct labels;
 struct recorded;
 struct scan;
 
@@ -39,7 +40,8 @@ struct format_options {
 	/* owned; NULL = none given */
 	char *columns, *read_columns, *scan_key, *hdf5_dataset;
 	/* Of a scan of npy files, else NULL: each has a twin (namepair.h),
-	 * part 1, and a sample is of both. */
+	 * part 1, and a sample is of both. Label files of other kinds are in
+	 * dataset.labels. */
 	char *scan_pair;
 	int access, decompress;
 };
@@ -93,6 +95,9 @@ struct dataset {
 	/* dataset=scan: names and sizes come from here; owned. The first
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;
+	/* Of a scan whose files have label files next to them (labels.h), which
+	 * are part 1; owned, else NULL. */
+	struct labels *labels;
 	/* access=recorded: the calls by which samples are read; held, else
 	 * NULL. */
 	struct recorded *recorded;
@@ -167,12 +172,20 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 			uint64_t ranks, struct mlgen_err *err);
 
 uint64_t dataset_all_files(const struct dataset *ds); /* of all parts */
+/* The same without the labels that files of a scan do not have. */
+uint64_t dataset_there(const struct dataset *ds);
 /* The first so many parts have the bytes of samples; others only say where. */
 unsigned dataset_sample_parts(const struct dataset *ds);
 
 /* A path whose storage is that of its files: the directory, or the first of
  * the places of a scan. */
 const char *dataset_place(const struct dataset *ds);
+
+/* False: the number is that of a label that a file does not have. There is no
+ * such file, and dataset_path is -ENOENT. */
+bool dataset_has_file(const struct dataset *ds, uint64_t file);
+/* How many files the samples of a file of part 0 are read from. */
+unsigned dataset_parts_of(const struct dataset *ds, uint64_t file);
 
 /* Within its part, the file that stands for this one: itself, but with
  * distinct_files. */
@@ -248,6 +261,7 @@ struct dataset_totals {
 	/* What a scan has read to look into the files; NaN = it has not. */
 	double scan_read_bytes, scan_seconds;
 	double scan_kept_files; /* of which an earlier scan knew it; NaN */
+	double label_files;     /* of files that have one; NaN = no pairs */
 	bool estimate;          /* above a million files: expectation */
 };
 void dataset_totals(const struct dataset *ds, struct dataset_totals *t);

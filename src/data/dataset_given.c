@@ -8,10 +8,11 @@
 #include "base/mem.h"
 #include "data/format.h"
 #include "data/found.h"
+#include "data/labels.h"
 #include "data/scan.h"
 
 struct given_head {
-	bool is_found, has_found;
+	bool is_found, has_found, has_labels;
 	char format[32];
 	unsigned parts;
 	uint64_t directory_bytes;
@@ -22,6 +23,7 @@ int dataset_give(const struct dataset *ds, struct relay *to,
 {
 	struct given_head head = { .is_found = ds->scan != NULL,
 				   .has_found = ds->found != NULL,
+				   .has_labels = ds->labels != NULL,
 				   .parts = ds->parts };
 
 	if (ds->scan) {
@@ -37,6 +39,8 @@ int dataset_give(const struct dataset *ds, struct relay *to,
 		rc = scan_give(ds->scan, to, err);
 	if (rc == 0 && ds->found)
 		rc = found_give(ds->found, to, err);
+	if (rc == 0 && ds->labels)
+		rc = labels_give(ds->labels, to, err);
 	return rc;
 }
 
@@ -57,6 +61,8 @@ int dataset_given_take(struct dataset_given *g, const char *beside,
 		rc = scan_take(&g->scan, beside, from, err);
 	if (rc == 0 && head.has_found)
 		rc = found_take(&g->found, beside, from, err);
+	if (rc == 0 && head.has_labels)
+		rc = labels_take(&g->labels, from, err);
 	return rc;
 }
 
@@ -65,5 +71,6 @@ void dataset_given_fini(struct dataset_given *g)
 	mem_free(g->directory);
 	scan_free(g->scan);
 	found_free(g->found);
+	labels_free(g->labels);
 	*g = (struct dataset_given){ 0 };
 }

@@ -13,9 +13,10 @@ struct dataset_given {
 	bool is_found; /* there are files; else a dataset is to be made */
 	const struct format *format;
 	unsigned parts;
-	char *directory;     /* owned */
-	struct scan *scan;   /* owned, until it is taken */
-	struct found *found; /* the same; NULL = nothing was looked into */
+	char *directory;       /* owned */
+	struct scan *scan;     /* owned, until it is taken */
+	struct found *found;   /* the same; NULL = nothing was looked into */
+	struct labels *labels; /* the same; NULL = no labels */
 };
 
 /* As dataset_init and dataset_init_eval, of what is given; NULL: this process

@@ -15,6 +15,8 @@
 #include "data/dataset_scan.h"
 #include "data/format.h"
 #include "data/found.h"
+#include "data/labels.h"
+#include "data/namepair.h"
 #include "data/recorded.h"
 #include "data/scan.h"
 #include "job/advice.h"
@@ -195,7 +197,7 @@ int dataset_init_format(struct dataset *ds, struct mlgen_err *err)
 {
 	const struct format *f = ds->format;
 
-	ds->parts = 1;
+	ds->parts = ds->labels ? 2 : 1;
 	ds->extent_samples = 1;
 	ds->split = TRAIN_FOLDER;
 	if (f->needs)
@@ -220,9 +222,8 @@ static char *copy_of(const char *text)
 
 static struct format_options options_of(const struct job *job)
 {
-	bool has_pairs =
-		job->dataset == DATASET_SCAN &&
-		(job->format == FORMAT_NPY || job->format == FORMAT_AUTO);
+	bool has_pairs = job->dataset == DATASET_SCAN && job->scan_pair &&
+			 !namepair_is_none(job->scan_pair);
 
 	return (struct format_options){
 		.label_size_bytes = job->label_size_bytes,
@@ -381,6 +382,7 @@ void dataset_fini(struct dataset *ds)
 	mem_free(ds->options.scan_pair);
 	mem_free(ds->directory);
 	found_free(ds->found);
+	labels_free(ds->labels);
 	mem_free(ds->known);
 	scan_free(ds->scan);
 	memset(ds, 0, sizeof(*ds));

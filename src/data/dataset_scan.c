@@ -17,6 +17,7 @@
 #include "data/format.h"
 #include "data/found.h"
 #include "data/kept.h"
+#include "data/labels.h"
 #include "data/namepair.h"
 #include "data/scan.h"
 #include "job/workload.h"
@@ -208,7 +209,8 @@ static bool is_first(void *arg, const char *name)
 	return role == NAMEPAIR_FIRST;
 }
 
-static void note_unpaired(const struct dataset *ds, const struct pairing *p)
+static void note_unpaired(const struct dataset *ds, const struct pairing *p,
+			  bool has_labels)
 {
 	uint64_t firsts = p->counts[NAMEPAIR_FIRST];
 	uint64_t twins = p->counts[NAMEPAIR_TWIN];
@@ -221,12 +223,28 @@ static void note_unpaired(const struct dataset *ds, const struct pairing *p)
 			  ds->directory,
 			  units_human_count(text, p->counts[NAMEPAIR_NEITHER]),
 			  ds->options.scan_pair);
-	if (twins > firsts)
+	if (twins > firsts && !has_labels)
 		scan_note(ds->scan,
 			  "%s: left out: at least %s with %s in the path that "
 			  "are no file's twin",
 			  ds->directory,
 			  units_human_count(text, twins - firsts), p->pair.to);
+}
+
+/* Two arrays are one sample where both are npy files; a list may name the first
+ * of them alone. */
+static bool are_arrays(const struct dataset *ds)
+{
+	return ds->format == &format_npy &&
+	       (labels_listed(ds->labels) == 0 ||
+		labels_have_suffix(ds->labels, ".npy"));
+}
+
+/* Samples of shards have their labels in them, and an index beside a file is no
+ * label. NULL: the format is not known yet. */
+static bool takes_labels(const struct format *f)
+{
+	return !f || (!f->is_forward && !f->at_start && !f->parts[1].beside);
 }
 
 /* Only the first files of pairs stay; their twins are part 1. */
@@ -235,14 +253,14 @@ static int take_pairs(struct dataset *ds, struct mlgen_err *err)
 	const char *text = ds->options.scan_pair;
 	struct pairing p = { .directory = ds->directory };
 
-	if (ds->format != &format_npy)
+	if (!takes_labels(ds->format))
 		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: %s has %s files, and npy files "
-				  "alone can be pairs; leave it out",
+				  "scan_pair: %s has %s files, which have no "
+				  "label files beside them; leave it out",
 				  ds->directory, ds->format->name);
-	if (!namepair_parse(&p.pair, text))
-		return mlgen_fail(err, -EINVAL,
-				  "scan_pair: '%s' is not FROM:TO", text);
+
+	namepair_parse(&p.pair, text); /* collect_labels has asked */
+	p.counts[NAMEPAIR_TWIN] = labels_listed(ds->labels);
 	scan_keep_named(ds->scan, is_first, &p);
 	if (scan_files(ds->scan) == 0)
 		return mlgen_fail(err, -EINVAL,
@@ -251,8 +269,42 @@ static int take_pairs(struct dataset *ds, struct mlgen_err *err)
 				  "as _x.npy:_y.npy",
 				  ds->directory, (int)p.pair.from_bytes,
 				  p.pair.from);
-	note_unpaired(ds, &p);
+	note_unpaired(ds, &p, !are_arrays(ds));
 	ds->parts = 2;
+	if (are_arrays(ds)) {
+		labels_free(ds->labels);
+		ds->labels = NULL;
+	} else {
+		mem_replace(&ds->options.scan_pair, NULL);
+	}
+	return 0;
+}
+
+/* Take label files out of the scan, before its format is looked for. */
+static int collect_labels(struct dataset *ds, const struct job *job,
+			  struct mlgen_err *err)
+{
+	struct namepair pair;
+	bool is_asked = ds->options.scan_pair != NULL;
+
+	if (job->dataset != DATASET_SCAN)
+		return 0;
+	if (is_asked && !namepair_parse(&pair, ds->options.scan_pair))
+		return mlgen_fail(err, -EINVAL,
+				  "scan_pair: '%s' is not FROM:TO",
+				  ds->options.scan_pair);
+	if (is_asked && scan_has_listed(ds->scan))
+		return mlgen_fail(err, -EINVAL,
+				  "scan_pair: the list has OFFSET and LENGTH "
+				  "of each sample, and no files in pairs; "
+				  "leave it out");
+	if (!is_asked && !job->scan_pair && takes_labels(ds->format) &&
+	    !scan_has_listed(ds->scan) &&
+	    labels_are_usual(ds->scan, ds->directory))
+		mem_replace(&ds->options.scan_pair, LABELS_USUAL_PAIR);
+	if (ds->options.scan_pair)
+		ds->labels = labels_new(ds->scan, ds->directory,
+					ds->options.scan_pair);
 	return 0;
 }
 
@@ -382,6 +434,37 @@ static int look_into(struct dataset *ds, const struct job *job,
 	return 0;
 }
 
+/* A pair that was asked for has to be there; one that is assumed need not. */
+static int settle_labels(struct dataset *ds, const struct job *job,
+			 struct mlgen_err *err)
+{
+	const struct scan *scan = ds->scan;
+	int r = ds->labels ? labels_settle(ds->labels, scan, ds->directory, err)
+			   : 0;
+
+	if (r || !ds->labels)
+		return r;
+	if (labels_count(ds->labels, scan_files(scan)) == 0 && job->scan_pair)
+		return labels_refuse(ds->labels, scan, ds->directory, err);
+	if (labels_count(ds->labels, scan_files(scan)) == 0) {
+		scan_note(scan,
+			  "%s: left out: the files in labels/, none of which "
+			  "has the name of one in images/",
+			  ds->directory);
+		labels_free(ds->labels);
+		ds->labels = NULL;
+		ds->parts = 1;
+		return 0;
+	}
+	if (!job->scan_pair)
+		scan_note(scan,
+			  "%s: images/ and labels/ are read in pairs; "
+			  "scan_pair=none reads the images alone",
+			  ds->directory);
+	labels_note_unpaired(ds->labels, scan, ds->directory);
+	return 0;
+}
+
 /* Lists the files, and looks into them. */
 static int look_for_files(struct dataset *ds, const struct job *job,
 			  enum scan_part part, struct mlgen_err *err)
@@ -391,11 +474,15 @@ static int look_for_files(struct dataset *ds, const struct job *job,
 	if (r)
 		return r;
 	mem_replace(&ds->directory, scan_base(ds->scan));
-	r = job->dataset == DATASET_MADE ? keep_dlio(ds, part, err)
-					 : settle_format(ds, job, err);
+	r = collect_labels(ds, job, err);
+	if (r == 0)
+		r = job->dataset == DATASET_MADE ? keep_dlio(ds, part, err)
+						 : settle_format(ds, job, err);
 	if (r == 0)
 		r = take_parts(ds, err);
-	return r ? r : look_into(ds, job, part, err);
+	if (r == 0)
+		r = look_into(ds, job, part, err);
+	return r ? r : settle_labels(ds, job, err);
 }
 
 /* Another process has done that. */
@@ -406,6 +493,10 @@ static void take_given(struct dataset *ds, struct dataset_given *g)
 	ds->parts = g->parts;
 	ds->scan = g->scan;
 	ds->found = g->found;
+	ds->labels = g->labels;
+	if (ds->labels)
+		mem_replace(&ds->options.scan_pair, NULL);
+	g->labels = NULL;
 	g->scan = NULL;
 	g->found = NULL;
 }
@@ -473,6 +564,8 @@ void dataset_scan_mean(struct dataset *ds)
 		bytes += (double)scan_size(ds->scan, i);
 	if (ds->found)
 		bytes = (double)found_sample_bytes(ds->found, ds->files);
+	if (ds->labels)
+		bytes += (double)labels_sum(ds->labels, ds->files);
 	ds->samples_per_file = divide_up(samples, u64_max(ds->files, 1));
 	if (dataset_each(ds) == 0)
 		ds->uneven_samples = samples;

@@ -9,6 +9,7 @@
 #include "data/dataset.h"
 #include "data/format.h"
 #include "data/found.h"
+#include "data/labels.h"
 #include "data/scan.h"
 #include "stat/moments.h"
 
@@ -78,6 +79,18 @@ static void totals_exact(const struct dataset *ds, struct dataset_totals *t)
 }
 
 /* Counted whatever their number: no sizes are drawn, they are at hand. */
+/* A label is read with each sample of its file. */
+static uint64_t label_bytes_read(const struct dataset *ds)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t i = 0; i < ds->files; i++)
+		bytes += labels_bytes(ds->labels, i) *
+			 (dataset_first_extent(ds, i + 1) -
+			  dataset_first_extent(ds, i));
+	return bytes;
+}
+
 static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 {
 	struct moments files = { 0 };
@@ -93,6 +106,10 @@ static void totals_of_scan(const struct dataset *ds, struct dataset_totals *t)
 	}
 	t->sample_bytes = t->row_bytes =
 		ds->found ? found_sample_bytes(ds->found, ds->files) : t->bytes;
+	if (ds->labels)
+		t->label_files = (double)labels_count(ds->labels, ds->files);
+	if (ds->labels && ds->found)
+		t->sample_bytes = t->row_bytes += label_bytes_read(ds);
 	t->mean_file_bytes = (double)t->bytes / (double)ds->files;
 	if (ds->found && ds->format->look) {
 		t->scan_read_bytes = (double)found_read_bytes(ds->found);
@@ -172,6 +189,10 @@ double dataset_mean_file_bytes(const struct dataset *ds)
 {
 	double mean = dist_mean(&ds->sample_size);
 
+	if (ds->labels)
+		return ((double)scan_bytes(ds->scan) +
+			(double)labels_sum(ds->labels, scan_files(ds->scan))) /
+		       (double)scan_files(ds->scan);
 	if (ds->found)
 		return (double)scan_bytes(ds->scan) /
 		       (double)scan_files(ds->scan);
@@ -191,7 +212,8 @@ void dataset_totals(const struct dataset *ds, struct dataset_totals *t)
 {
 	*t = (struct dataset_totals){ .scan_read_bytes = (double)NAN,
 				      .scan_seconds = (double)NAN,
-				      .scan_kept_files = (double)NAN };
+				      .scan_kept_files = (double)NAN,
+				      .label_files = (double)NAN };
 	if (ds->scan)
 		totals_of_scan(ds, t);
 	else if (dist_is_const(&ds->sample_size))

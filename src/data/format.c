@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/util.h"
 #include "data/found.h"
+#include "data/labels.h"
 #include "data/scan.h"
 
 static const struct format *const formats[] = {
@@ -52,6 +53,10 @@ void format_shape(const struct dataset *ds, uint64_t file,
 			scan_size(ds->scan, file);
 		if (ds->found)
 			found_shape(ds->found, file, shape);
+		if (ds->labels) {
+			shape->has_labels = true;
+			shape->label_bytes = labels_bytes(ds->labels, file);
+		}
 		return;
 	}
 	dist_draw_sides(&ds->sample_size, DATASET_SEED, RNG_SAMPLE_SIZE,
@@ -59,9 +64,15 @@ void format_shape(const struct dataset *ds, uint64_t file,
 			shape->sides);
 }
 
+static bool is_label(const struct file_shape *shape)
+{
+	return shape->has_labels && shape->part > 0;
+}
+
 bool format_has_parts(const struct format *f, const struct file_shape *shape)
 {
-	return shape->samples > 1 || (shape->facts && !f->look);
+	return !is_label(shape) &&
+	       (shape->samples > 1 || (shape->facts && !f->look));
 }
 
 uint64_t format_sample_bytes(const struct file_shape *shape)
@@ -72,6 +83,8 @@ uint64_t format_sample_bytes(const struct file_shape *shape)
 uint64_t format_file_bytes(const struct format *f,
 			   const struct file_shape *shape)
 {
+	if (is_label(shape))
+		return shape->label_bytes;
 	return shape->found_bytes && shape->part == 0 ? shape->found_bytes
 						      : f->file_bytes(shape);
 }
@@ -80,7 +93,10 @@ void format_sample_range(const struct format *f, const struct file_shape *shape,
 			 uint64_t first, uint64_t n, uint64_t *off,
 			 uint64_t *len)
 {
-	if (shape->facts) {
+	if (is_label(shape)) {
+		*off = 0;
+		*len = shape->label_bytes;
+	} else if (shape->facts) {
 		f->found_range(shape, first, n, off, len);
 	} else if (shape->found_bytes) {
 		*off = 0;

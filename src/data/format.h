@@ -20,6 +20,8 @@ struct file_shape {
 	 * it. */
 	const uint64_t *facts, *words;
 	uint64_t found_bytes; /* size of a file of a scan; 0 = it is made */
+	bool has_labels; /* part 1 is a label file, which is read whole ... */
+	uint64_t label_bytes; /* ... and has this size; 0 = the file has none */
 };
 
 /*

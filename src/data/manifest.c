@@ -267,7 +267,7 @@ static void all_present(const struct dataset *ds, uint64_t *files,
 	struct dataset_totals t;
 
 	dataset_totals(ds, &t);
-	*files = dataset_all_files(ds);
+	*files = dataset_there(ds);
 	*bytes = t.bytes;
 	*estimate = t.estimate;
 }

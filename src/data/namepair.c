@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+bool namepair_is_none(const char *text)
+{
+	return strcmp(text, "none") == 0;
+}
+
 bool namepair_parse(struct namepair *p, const char *text)
 {
 	const char *colon = strchr(text, ':');

@@ -18,6 +18,9 @@ struct namepair {
 
 enum namepair_role { NAMEPAIR_NEITHER, NAMEPAIR_FIRST, NAMEPAIR_TWIN };
 
+/* scan_pair=none: there are no pairs, and none are assumed. */
+bool namepair_is_none(const char *text);
+
 /* False: it is no two different texts with one ':' between them. */
 bool namepair_parse(struct namepair *p, const char *text);
 

@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "data/format.h"
+#include "data/labels.h"
 
 #define PART_MIN_BYTES 4096ull
 #define PART_MAX_BYTES (1ull << 20)
@@ -63,6 +64,12 @@ static void plain_init(struct plan *p, const struct file_shape *shape,
 	align_range(p, p->config->align_bytes);
 }
 
+/* Files of a sample that the kind of plan reads; labels come after it. */
+static unsigned parts_of_kind(const struct dataset *ds)
+{
+	return ds->labels ? 1 : dataset_sample_parts(ds);
+}
+
 static bool plain_next(struct plan *p, struct plan_op *op)
 {
 	if (p->step == STEP_CLOSED)
@@ -82,7 +89,7 @@ static bool plain_next(struct plan *p, struct plan_op *op)
 		op->op = MLGEN_CLOSE;
 		op->after = true;
 		p->step = STEP_CLOSED;
-		if (++p->has < dataset_sample_parts(p->config->dataset))
+		if (++p->has < parts_of_kind(p->config->dataset))
 			p->step = STEP_OPEN;
 	}
 	return true;
@@ -182,12 +189,85 @@ static void begin_part(struct plan *p, unsigned part)
 	p->file_bytes = format_file_bytes(ds->format, &p->shape);
 }
 
+/*
+ * With access=framework and a buffered file a label is read as by
+ * open(path).read() in Python (CPython 3.11): open() asks for the size, and so
+ * does read(), which then asks for one byte more than there is and, as only an
+ * empty read is the end, once again. Otherwise a label is read as plan_plain
+ * reads a file.
+ */
+enum { LABEL_NONE, LABEL_OPEN, LABEL_STAT, LABEL_STAT_AGAIN, LABEL_READ };
+enum { LABEL_CLOSED = LABEL_READ + 1 };
+
+static bool is_read_by_python(const struct plan *p)
+{
+	return p->config->access == ACCESS_FRAMEWORK && !p->config->direct;
+}
+
+/* A read in requests of bs: false = the label has been read. */
+static bool next_label_request(struct plan *p, struct plan_op *op)
+{
+	uint64_t align = p->config->align_bytes, end = p->file_bytes;
+
+	if (align)
+		end = round_up(end, align);
+	op->off = p->label_off;
+	op->len_bytes = u64_min(end - p->label_off, p->config->bs_bytes);
+	op->after = p->label_off == 0;
+	p->label_off += op->len_bytes;
+	return op->len_bytes > 0;
+}
+
+static bool next_label_read(struct plan *p, struct plan_op *op)
+{
+	op->op = MLGEN_READ;
+	if (!is_read_by_python(p))
+		return next_label_request(p, op);
+	op->after = true;
+	return pyfile_next(&p->python, &op->off, &op->len_bytes);
+}
+
+static bool label_next(struct plan *p, struct plan_op *op)
+{
+	if (p->label_step == LABEL_CLOSED)
+		return false;
+	op->part = 1;
+	if (p->label_step == LABEL_READ) {
+		if (next_label_read(p, op))
+			return true;
+		*op = (struct plan_op){ .op = MLGEN_CLOSE, .after = true };
+		p->label_step = LABEL_CLOSED;
+		return true;
+	}
+	op->op = p->label_step == LABEL_OPEN ? MLGEN_OPEN : MLGEN_STAT;
+	op->after = true;
+	p->label_step = is_read_by_python(p) ? p->label_step + 1 : LABEL_READ;
+	if (p->label_step == LABEL_READ) {
+		pyfile_open(&p->python, p->shape.label_bytes);
+		pyfile_read_all(&p->python);
+	}
+	return true;
+}
+
+static bool has_next(struct plan *p, struct plan_op *op)
+{
+	if (p->label_step == LABEL_NONE) {
+		if (p->kind->next(p, op))
+			return true;
+		if (p->shape.label_bytes == 0 || p->extent.samples == 0)
+			return false;
+		memset(op, 0, sizeof(*op));
+		p->label_step = LABEL_OPEN;
+	}
+	return label_next(p, op);
+}
+
 bool plan_next(struct plan *p, struct plan_op *op)
 {
 	uint64_t there;
 
 	memset(op, 0, sizeof(*op));
-	if (!p->kind->next(p, op))
+	if (!has_next(p, op))
 		return false;
 	if ((op->op == MLGEN_OPEN || op->op == MLGEN_STAT) &&
 	    op->part != p->shape.part)
@@ -228,7 +308,13 @@ void plan_count(const struct plan_config *config, const struct extent *x,
 
 uint64_t plan_largest_read(const struct plan_config *config)
 {
-	return kind_of(config, NULL)->largest_read(config);
+	uint64_t most = kind_of(config, NULL)->largest_read(config);
+
+	/* Python asks for one byte more than a label has. */
+	return config->dataset->labels
+		       ? u64_max(most,
+				 labels_largest(config->dataset->labels) + 1)
+		       : most;
 }
 
 static uint64_t largest_of(const struct plan_config *config,

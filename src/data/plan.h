@@ -76,6 +76,9 @@ struct plan {
 			* the row group */
 	struct png_layout png; /* plan_png */
 	struct plan_recorded recorded;
+	/* The label file, after all that kind->next gives: its step and place. */
+	unsigned label_step;
+	uint64_t label_off;
 	struct extent extent;
 	struct file_shape shape;
 };
@@ -91,7 +94,8 @@ struct plan_counts {
 /*
  * One way of reading a file. plan_init has set config, kind, extent, shape and
  * file_bytes (of part 0), and the rest to zero. An OPEN of another part makes
- * file_bytes that part's.
+ * file_bytes that part's. A label file (dataset.labels) is read after the last
+ * operation of the kind, which knows nothing of it.
  */
 struct plan_kind {
 	void (*init)(struct plan *p, const struct file_shape *shape,

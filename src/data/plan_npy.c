@@ -43,10 +43,16 @@ static void next_data(struct plan *p, struct plan_op *op)
 	p->off += op->len_bytes;
 }
 
+/* A label file that is no array is read by plan_next. */
+static unsigned arrays_of(const struct dataset *ds)
+{
+	return ds->labels ? 1 : ds->parts;
+}
+
 /* From the last operation of one part to before the first of the next. */
 static void turn_to_next_part(struct plan *p)
 {
-	if (p->has + 1 == p->config->dataset->parts)
+	if (p->has + 1 == arrays_of(p->config->dataset))
 		return;
 	p->has++;
 	p->step = OPEN;
@@ -136,7 +142,7 @@ static bool direct_next(struct plan *p, struct plan_op *op)
 	struct file_shape shape;
 
 	if (!plan_whole_file.next(p, op)) {
-		if (p->has + 1 >= ds->parts)
+		if (p->has + 1 >= arrays_of(ds))
 			return false;
 		p->has++;
 		format_shape(ds, p->has * ds->files + p->extent.file, &shape);

@@ -221,7 +221,8 @@ static void next_other(struct plan *p, const struct recorded_call *c,
 
 static bool turn_to_next_part(struct plan *p)
 {
-	if (p->has + 1 >= dataset_sample_parts(p->config->dataset))
+	if (p->config->dataset->labels ||
+	    p->has + 1 >= dataset_sample_parts(p->config->dataset))
 		return false;
 	p->has++;
 	p->step = 0;

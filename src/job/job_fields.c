@@ -406,10 +406,11 @@ const struct mlgen_field job_fields[] = {
 	  .help = "Array of an npz file that dataset=scan reads, by its name; without it the first one." },
 	{ "scan_pair", MLGEN_F_STR(struct job, scan_pair),
 	  .group = "Dataset",
-	  .help = "FROM:TO: dataset=scan takes two npy files for one: that with FROM in its path, and its twin, with TO in place of it.\n"
-		  "_x.npy:_y.npy are the ends of names, images/:labels/ folders;\n"
-		  "of several FROM in a path the last one counts.\n"
-		  "Both files have as many samples, and are read for each." },
+	  .help = "FROM:TO: with dataset=scan, read two files for each sample: one with FROM in its path, and its label, with TO in place of it.\n"
+		  "images/:labels/ are folders, _x.npy:_y.npy ends of names; of\n"
+		  "several FROM in a path the last one counts. A label may have\n"
+		  "another suffix, or be missing; of npy arrays both are needed.\n"
+		  "Without it, images/ next to labels/ are read so; none: never." },
 	{ "scan_depth", MLGEN_F_U64(struct job, scan_depth),
 	  .def = "0", .max = 4096, .unit = "folders", .group = "Dataset",
 	  .help = "How deep dataset=scan looks: 1 takes the files of directory itself, 2 those of its folders as well, and so on; 0 is no limit.\n"

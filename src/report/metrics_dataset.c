@@ -45,6 +45,8 @@ const struct mlgen_field metrics_dataset_fields[] = {
 	  .help = "How long that took." },
 	{ "scan_kept_files", MLGEN_F_F64(M, totals.scan_kept_files), .unit = "files", .flags = MLGEN_NULLABLE,
 	  .help = "Files that it did not look into, because scan_cache, or the run before of the same command, had what is in them; null = it looks into none." },
+	{ "label_files", MLGEN_F_F64(M, totals.label_files), .unit = "files", .flags = MLGEN_NULLABLE,
+	  .help = "Files that have a label file, which is read with their samples; null = there are no such pairs." },
 	{ "estimate", MLGEN_F_BOOL(M, totals.estimate),
 	  .help = "The sizes are expectations, not sums: there are more than a million files." },
 	{ 0 },

@@ -39,6 +39,8 @@ static int check_one(const struct sampling *s, uint64_t i,
 	char path[PATH_MAX];
 	struct stat st;
 
+	if (!dataset_has_file(ds, index))
+		return 0;
 	if (dataset_path(ds, index, path, sizeof(path)) < 0)
 		return datafile_too_long(ds, err);
 	if (stat(path, &st) != 0)

@@ -15,7 +15,13 @@ static int drop_file(struct crew_worker *w, uint64_t index,
 		     struct mlgen_err *err)
 {
 	const struct prepare_cache *c = w->owner;
-	int r = datafile_path(c->files, index, w->path, err);
+	uint64_t in_set = index;
+	unsigned set = datafiles_set(c->files, &in_set);
+	int r;
+
+	if (!dataset_has_file(c->files->sets[set], in_set))
+		return 0;
+	r = datafile_path(c->files, index, w->path, err);
 
 	/* What fails costs only memory, unless it is no file. */
 	if (r == 0 && pagecache_drop(w->path) < 0)

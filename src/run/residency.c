@@ -24,6 +24,7 @@ static void sample(struct residency *r, const struct sampling *s)
 	uint64_t files = dataset_all_files(s->ds);
 	uint64_t wanted = files < RESIDENCY_FILES ? files : RESIDENCY_FILES;
 	double resident = 0, total = 0;
+	uint64_t absent = 0;
 	struct perm order;
 
 	*r = (struct residency){ .failed_file = UINT64_MAX };
@@ -35,6 +36,10 @@ static void sample(struct residency *r, const struct sampling *s)
 		if (s->deadline_ns != CLOCK_NEVER &&
 		    clock_now(s->clock) >= s->deadline_ns)
 			break;
+		if (!dataset_has_file(s->ds, file)) {
+			absent++;
+			continue;
+		}
 		if (dataset_path(s->ds, file, path, sizeof(path)) <= 0 ||
 		    pagecache_sample(path, file, &found, &looked)) {
 			r->failed_file = file;
@@ -49,7 +54,7 @@ static void sample(struct residency *r, const struct sampling *s)
 			break;
 	}
 	r->percent = total > 0 ? 100 * resident / total : (double)NAN;
-	r->is_nothing = r->files == wanted && resident <= 0;
+	r->is_nothing = r->files + absent == wanted && resident <= 0;
 }
 
 void residency_sample(struct residency *r, const struct dataset *ds,

@@ -69,7 +69,7 @@ unsigned tier_unit_ranges(const struct tier_units *u, const struct extent *x,
 			  struct tier_range *out)
 {
 	const struct dataset *ds = u->plan->dataset;
-	unsigned parts = dataset_sample_parts(ds);
+	unsigned parts = dataset_parts_of(ds, x->file);
 	struct extent page;
 
 	if (u->kind == CACHE_PAGES) {

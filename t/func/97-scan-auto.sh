@@ -270,4 +270,37 @@ like "which are 2 in the mean" "$(cat again)" '^dataset   2 raw files of .*, 4 s
 is "and are said to differ" "$(json run.json jobs.0.dataset.samples_per_file \
 	jobs.0.dataset.samples jobs.0.dataset.uneven)" "2 4 true"
 
+# ---- labels next to images
+rm -r d
+files d/images/train 4 .jpg "$jpeg"
+file d/images/train/5.jpeg "$jpeg"
+mkdir -p d/labels/train
+for i in 1 2 3 5 9; do echo "0 0.5 0.5 0.$i 0.2" >d/labels/train/$i.txt; done
+reads_back "images/ with labels/ next to it" --drop_last=0 --trace=labels.trace
+like "is a data set of pairs" "$(cat err)" \
+	'^mlgen: note: d: images/ and labels/ are read in pairs; scan_pair=none reads'
+like "files without a label are counted" "$(cat err)" \
+	'^mlgen: note: d: 1 of 5 files has no label by scan_pair=/images/:/labels/'
+like "and so are labels without a file" "$(cat err)" \
+	'^mlgen: note: d: left out: 1 label of no file$'
+like "the report counts labels" "$(tr -s ' \n' ' ' <out)" \
+	' dataset 5 jpeg files of [^,]*, 4 with a label file, '
+is "bytes and operations are those of both files" \
+	"$(json run.json jobs.0.dataset.label_files jobs.0.dataset.bytes) \
+$(ml run.json samples sample_bytes io_bytes ops.open.total)" \
+	"4.0 15092 5 15092 15092 9"
+"$MLGEN" labels.trace --export=csv >trace.csv
+is "the trace has both, and names samples by their images" \
+	"$(grep -c ',read,d/labels/train/[1235].txt,0,18,18,' trace.csv) \
+$(grep -c ',read,d/images/' trace.csv) $(grep -c ',sample,d/images/' trace.csv)" \
+	"4 5 5"
+ok "a dry run" run --dry-run --scan_pair=images:labels
+like "says how many files have a label" "$(cat out)" \
+	'^ +4 of these files have a label file, read with the sample$'
+refused "a folder of labels that is missing" \
+	'^mlgen: scan_pair: d/masks/train: No such file or directory; the labels of d would' \
+	--scan_pair=images:masks --dry-run
+ok "none" run --scan_pair=none --dry-run
+like "reads the images alone" "$(cat err)" 'left out: 5 of other kinds$'
+
 done_testing

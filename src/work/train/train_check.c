@@ -70,13 +70,12 @@ static void check_scan(const struct job *j, struct diag *d)
 		return;
 	if (j->format != FORMAT_NPZ && j->format != FORMAT_AUTO)
 		note_unused(j, "scan_key", "format=npz", d);
-	if (j->scan_pair && !namepair_parse(&pair, j->scan_pair))
+	if (j->scan_pair && !namepair_is_none(j->scan_pair) &&
+	    !namepair_parse(&pair, j->scan_pair))
 		FAULT(d, j, "scan_pair",
-		      "'%s': is not FROM:TO, two parts of paths, such as "
-		      "_x.npy:_y.npy",
+		      "'%s': is not FROM:TO, two different parts of paths, "
+		      "such as images/:labels/ or _x.npy:_y.npy, or none",
 		      j->scan_pair);
-	else if (j->format != FORMAT_NPY && j->format != FORMAT_AUTO)
-		note_unused(j, "scan_pair", "format=npy", d);
 	if (job_work(j)->only_prepares)
 		FAULT(d, j, "dataset",
 		      "scan reads the files that are there, so phase=prepare "

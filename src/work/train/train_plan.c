@@ -62,7 +62,7 @@ static bool look_at_files(struct plan_report *p, const struct plan_input *in)
 			       "--replace deletes the dataset that is there, "
 			       "which was made otherwise");
 	}
-	p->write_files = dataset_all_files(&p->dataset) - p->present_files;
+	p->write_files = dataset_there(&p->dataset) - p->present_files;
 	if (p->write_files && p->totals.bytes > p->present_bytes)
 		p->write_bytes = p->totals.bytes - p->present_bytes;
 	return true;
@@ -86,7 +86,7 @@ static int add_eval(struct plan_report *p, struct prepare_need *n,
 	if (rc == 0) {
 		dataset_totals(&eval, &totals);
 		n->eval_bytes = totals.bytes;
-		n->missing_files += dataset_all_files(&eval) - files;
+		n->missing_files += dataset_there(&eval) - files;
 		n->missing_bytes += totals.bytes - bytes;
 		n->present_files += files;
 		n->present_bytes += bytes;
@@ -219,7 +219,7 @@ static void count_eval(struct plan_report *p, const struct pass *pass)
 	struct dataset_totals totals;
 
 	dataset_totals(pass->dataset, &totals);
-	p->eval_files = dataset_all_files(pass->dataset);
+	p->eval_files = dataset_there(pass->dataset);
 	p->eval_bytes = totals.bytes;
 	p->eval_steps = pass->sampler.steps;
 }

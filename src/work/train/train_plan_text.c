@@ -42,7 +42,7 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 	const struct dataset_totals *t = &p->totals;
 	uint64_t per_file = p->dataset.samples_per_file;
 	char n[UNITS_TEXT_BYTES], m[UNITS_TEXT_BYTES];
-	struct buf line = { 0 }, sizes = { 0 };
+	struct buf line = { 0 }, sizes = { 0 }, labels = { 0 };
 
 	plan_start_line(&line, "dataset");
 	buf_addf(&line, "%s %s file%s", units_human_count(n, p->dataset.files),
@@ -69,6 +69,15 @@ static void put_dataset(FILE *to, const struct plan_report *p)
 	if (!is_short)
 		plan_put_sentence(to, buf_str(&sizes));
 	buf_fini(&sizes);
+	if (t->label_files > 0) {
+		buf_addf(&labels,
+			 "%s of these files ha%s a label file, read with the "
+			 "sample",
+			 units_human_count(n, (uint64_t)t->label_files),
+			 t->label_files < 2 ? "s" : "ve");
+		plan_put_sentence(to, buf_str(&labels));
+		buf_fini(&labels);
+	}
 	if (t->scan_read_bytes > 0 || t->scan_kept_files > 0)
 		put_scan(to, t);
 	if (!p->touches_files) {

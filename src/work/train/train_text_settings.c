@@ -124,6 +124,9 @@ static void put_dataset(struct buf *text, const struct text_block *b)
 	else if (ds->samples_per_file > 1)
 		buf_addf(text, ", %s samples each",
 			 units_human_count(number, ds->samples_per_file));
+	if (t->label_files > 0)
+		buf_addf(text, ", %s with a label file",
+			 units_human_count(number, (uint64_t)t->label_files));
 	buf_addf(text, ", %s", units_human_bytes(number, (double)t->bytes));
 	if (t->estimate)
 		buf_add(text, " (estimate)");

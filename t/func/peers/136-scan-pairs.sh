@@ -133,8 +133,9 @@ like "is refused" "$(cat err)" \
 	"^mlgen: scan_pair: no file in kits has '_z' in its path; "
 mkdir others
 printf '\377\330\377\340' >others/a_x.jpg
-exits "files of another format" 2 run others $pair
-like "are no pairs" "$(cat err)" '^mlgen: scan_pair: others has jpeg files'
+exits "files of another name" 2 run others $pair
+like "are no pairs" "$(cat err)" \
+	"^mlgen: scan_pair: no file in others has '_x.npy' in its path; "
 
 # ---- call by call
 reason=$(no_python_calls "$python")
