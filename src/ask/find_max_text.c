@@ -100,7 +100,7 @@ static void put_neighbour(struct buf *out, const struct find_max *f,
 	if (f->required_count == 1 && find_is_au(&f->required[0])) {
 		buf_addf(out, "reached %s", find_au_text(au, p->au_percent));
 		if (find_is_hidden(f, p))
-			buf_addf(out, ", but readers bring only %.0f%%",
+			buf_addf(out, ", but read threads bring only %.0f%%",
 				 p->supply_percent);
 		return;
 	}
@@ -117,7 +117,7 @@ static void put_hidden(struct buf *out, const struct find_max *f)
 		return;
 	buf_addf(out,
 		 "epochs are short: most of one is read before its first "
-		 "step, which AU leaves out. Readers that never idle "
+		 "step, which AU leaves out. Read threads that never idle "
 		 "would bring %.0f%% of what ",
 		 p->supply_percent);
 	put_value(out, f, p->value);
@@ -220,7 +220,7 @@ static void put_none(struct buf *out, const struct find_max *f)
 	buf_add(out, p->possible ? " gave " : " could not run");
 	put_figure(out, f, p);
 	if (find_is_hidden(f, p))
-		buf_addf(out, ", but readers bring only %.0f%%",
+		buf_addf(out, ", but read threads bring only %.0f%%",
 			 p->supply_percent);
 	if (f->is_min && !(f->job->cache_warm > 0))
 		buf_add(out, ". The first epoch counts, in which a tier fills; "

@@ -33,7 +33,7 @@ static const struct mlgen_field point_fields[] = {
 static const struct mlgen_field curve_fields[] = {
 	{ "jobname", METRICS_TEXT(S, job), .help = "The job that it is of." },
 	{ "data_bytes", MLGEN_F_U64(S, data_bytes), .unit = "bytes", .help = "Of the data set: payload of samples, or files with cache_unit=file." },
-	{ "units", MLGEN_F_U64(S, units), .help = "What is kept as a whole: extents, or files." },
+	{ "units", MLGEN_F_U64(S, units), .help = "What is kept as a whole: samples, or files." },
 	{ "caches", MLGEN_F_U64(S, caches), .help = "Of each size so many, with cache_scope=rank one for each accelerator." },
 	{ "epochs", MLGEN_F_U64(S, epochs), .help = "Epochs of the job." },
 	{ "accesses", MLGEN_F_U64(S, accesses), .help = "Of the epochs after the first." },
@@ -100,7 +100,7 @@ static void put_au(FILE *to, const struct miss_curve *m, const struct job *j)
 	}
 	fprintf(to,
 		"AU in percent, where a hit takes %s and a miss %s, with "
-		"%" PRIu64 " readers an accelerator\n",
+		"%" PRIu64 " read threads an accelerator\n",
 		units_human_time(hit, (uint64_t)m->hit_ns),
 		units_human_time(miss, (uint64_t)m->miss_ns), job_readers(j));
 	put_rows(to, m, true);

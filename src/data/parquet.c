@@ -79,8 +79,8 @@ static int init_groups(struct parquet *p, const struct dataset *ds,
 		return 0;
 	return mlgen_fail(err, -EINVAL,
 			  "row_group_size: %" PRIu64 " makes %" PRIu64 " row "
-			  "groups of a file's %" PRIu64 " rows, and readers "
-			  "take %d at most; use a larger one",
+			  "groups of a file's %" PRIu64 " rows, and mlgen "
+			  "takes %d at most; use a larger one",
 			  group, p->groups, rows, GROUPS_MAX);
 }
 

@@ -281,7 +281,7 @@ static int put_times(struct pipeline *f, struct buf *to,
 	struct side_values v = {
 		.count = count,
 		.unit = DIST_NS,
-		.comment = "what a reader does with a sample, beside its calls"
+		.comment = "what a loader does with a sample, beside its calls"
 	};
 	uint64_t *values;
 	char name[SIDE_FILE_BYTES];
@@ -319,7 +319,7 @@ static int say_reads(struct pipeline *f, const struct between *b, double behind,
 	if (rc == 0) {
 		jobsection_say(
 			f->to, DISTIL_LIKELY, "preprocess_time", buf_str(&text),
-			"what a reader does between the calls of a "
+			"what a loader does between the calls of a "
 			"sample, and from one to the next of a batch; in "
 			"the middle %.4g ms, and the nearest model is "
 			"%.3g%% of the mean off",
@@ -346,12 +346,12 @@ static void say_whole(struct pipeline *f, double ns, bool burns, bool has_cpu)
 	if (burns)
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
 			       buf_str(&text),
-			       "CPU that a reader takes for a sample, in and "
+			       "CPU that a loader takes for a sample, in and "
 			       "behind its reads");
 	else
 		jobsection_say(f->to, DISTIL_LIKELY, "preprocess_time",
 			       buf_str(&text),
-			       "in the middle a reader pauses so long between "
+			       "in the middle a loader pauses so long between "
 			       "two samples of a batch%s",
 			       has_cpu ? ", without CPU" : "");
 	buf_fini(&text);

@@ -212,13 +212,13 @@ static void say_first(struct found_eval *f, uint32_t batch)
 	pulse_sort(step_ns, n);
 	snprintf(text, sizeof(text), "%u", batch);
 	jobsection_say(f->to, DISTIL_LIKELY, "eval_batch_size", text,
-		       "readers pause once in an evaluation, behind the files "
+		       "loaders pause once in an evaluation, behind the files "
 		       "of %u batches: one that is computed with, and those "
 		       "ahead of it",
 		       batches);
 	if (n)
 		say_time(f, step_ns, n, DISTIL_LIKELY,
-			 "that readers waited for");
+			 "that loaders waited for");
 	mem_free(step_ns);
 }
 
@@ -243,7 +243,7 @@ static void say_seen(struct found_eval *f)
 		jobsection_say(f->to,
 			       p.spacing.every ? DISTIL_LIKELY : DISTIL_GUESS,
 			       "eval_batch_size", text,
-			       "readers pause after so many files in "
+			       "loaders pause after so many files in "
 			       "evaluations");
 	} else {
 		jobsection_note(f->to,
@@ -256,7 +256,7 @@ static void say_seen(struct found_eval *f)
 	else
 		jobsection_note(f->to,
 				"How long a step of an evaluation computes is "
-				"not to be seen: its readers never wait.");
+				"not to be seen: its loaders never wait.");
 	pulse_fini(&p);
 }
 

@@ -135,11 +135,11 @@ static void say_prefetch(struct pipeline *f)
 			       "%s, so that how far they may go is not to be "
 			       "seen",
 			       f->best && f->best->idle > f->best->batches / 4
-				       ? "readers wait at times that differ"
-				       : "readers never wait");
+				       ? "loaders wait at times that differ"
+				       : "loaders never wait");
 	else if (f->best->order_percent > 0)
 		jobsection_say(f->to, DISTIL_LIKELY, "prefetch", text,
-			       "were a rank's readers fewer than %u batches "
+			       "were a rank's loaders fewer than %u batches "
 			       "ahead, it would have taken some within half a "
 			       "step: so in %.0f%% of epochs",
 			       window, f->best->order_percent);
@@ -148,7 +148,7 @@ static void say_prefetch(struct pipeline *f)
 			       f->best->window_percent >= 50 ? DISTIL_LIKELY
 							     : DISTIL_GUESS,
 			       "prefetch", text,
-			       "at the begin of an epoch a rank's readers are "
+			       "at the begin of an epoch a rank's loaders are "
 			       "%u batch%s ahead of the one that is taken: "
 			       "%.0f%% of what they wait for says so",
 			       window, window == 1 ? "" : "es",

@@ -198,7 +198,7 @@ static void say_forward_batch(struct pipeline *f)
 			       ? DISTIL_LIKELY
 			       : DISTIL_GUESS,
 		       "batch_size", text,
-		       "the bytes that readers are given at a time are those "
+		       "the bytes that loaders are given at a time are those "
 		       "of %.1f samples; this is the roundest number near by",
 		       f->forward_batch);
 }
@@ -235,7 +235,7 @@ static void say_batch(struct pipeline *f)
 	} else {
 		f->batch = 1;
 		jobsection_say(f->to, DISTIL_GUESS, "batch_size", "1",
-			       "readers pause nowhere in particular: nothing "
+			       "loaders pause nowhere in particular: nothing "
 			       "shows where a batch ends, as when storage is "
 			       "the limit");
 	}
@@ -290,7 +290,7 @@ static void say_seen_time(struct pipeline *f, double percent)
 	else
 		snprintf(
 			why, sizeof(why),
-			"from batch to batch, for %zu that readers, idle until "
+			"from batch to batch, for %zu that loaders, idle until "
 			"then, began when a rank took one that was there "
 			"already: %.0f%% of all",
 			f->steps, percent);
@@ -328,7 +328,7 @@ static void say_bound(struct pipeline *f)
 	d = timefit_constant(ns);
 	timefit_format(&text, &d);
 	jobsection_say(f->to, DISTIL_GUESS, "compute_time", buf_str(&text),
-		       "AN UPPER BOUND: readers have something to do all the "
+		       "AN UPPER BOUND: loaders have something to do all the "
 		       "time, so storage was the limit; all that a step took, "
 		       "reading or not, is this. Where storage is faster, the "
 		       "real training may be, too");
@@ -359,7 +359,7 @@ static void say_forward_time(struct pipeline *f)
 
 	timefit_format(&text, &d);
 	jobsection_say(f->to, DISTIL_LIKELY, "compute_time", buf_str(&text),
-		       "readers that wait in the middle of a file go on so far "
+		       "loaders that wait in the middle of a file go on so far "
 		       "from each other, most often");
 	f->d->found[f->party].compute_ns = f->forward_step_ns;
 	buf_fini(&text);

@@ -575,13 +575,13 @@ const struct mlgen_field job_fields[] = {
 	  .help = "With preprocess_at=reads: behind which of a sample's reads, the first of which is 1, how many percent of preprocess_time are spent, as READ/PERCENT with colons between them: 1/20:4/50. What is left of 100 comes behind the sample. Empty: as each read has of its bytes." },
 	{ "first_sample_time", FIELD_TIME_DIST(struct job, first_sample_time),
 	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Loader",
-	  .help = "So much longer the first sample of a new loader takes to decode, as where that imports modules; a time or a distribution. It is spent as preprocess= says, with preprocess_at=reads behind the first read or as first_sample_split= says, else when all was read." },
+	  .help = "So much longer the first sample of a new read thread takes to decode, as where that imports modules; a time or a distribution. It is spent as preprocess= says, with preprocess_at=reads behind the first read or as first_sample_split= says, else when all was read." },
 	{ "first_sample_split", MLGEN_F_STR(struct job, first_sample_split),
 	  .group = "Loader",
 	  .help = "As preprocess_split=, of first_sample_time: each module is imported by the first call that needs it. Empty: all behind the first read." },
 	{ "worker_start", FIELD_TIME_DIST(struct job, worker_start),
 	  .def = "0", .max = NS_PER_DAY, .unit = "s", .group = "Loader",
-	  .help = "With loader=pytorch: loaders end with each epoch, and others begin with the next, each of which takes so long until its first read, as processes that are forked and import modules do; a time or a distribution. 0: they stay.\n"
+	  .help = "With loader=pytorch: read threads end with each epoch, and others begin with the next, each of which takes so long until its first read, as processes that are forked and import modules do; a time or a distribution. 0: they stay.\n"
 		  "PyTorch: persistent_workers=False." },
 	{ "decompress", MLGEN_F_ENUM(struct job, decompress, decompressions),
 	  .def = "none", .group = "Loader",

@@ -64,7 +64,7 @@ const struct mlgen_field metrics_find_max_fields[] = {
 	{ "limit", METRICS_TEXT(F, limit),
 	  .help = "What stands in the way there: storage, network, memory, host (more storage would not help), compute, errors, unclear, not possible, files (too few in the dataset for more), or option (the most it can be); null = not known." },
 	{ "limit_bytes_per_sec", MLGEN_F_F64(F, limit_bytes_per_sec), .unit = "bytes/s", .flags = MLGEN_NULLABLE,
-	  .help = "The most that was delivered in any of the runs, page caches aside; of short epochs of one accelerator, what readers brought while they were not idle. null = none was measured." },
+	  .help = "The most that was delivered in any of the runs, page caches aside; of short epochs of one accelerator, what read threads brought while they were not idle. null = none was measured." },
 	{ "fraction", MLGEN_F_F64(F, fraction), .flags = MLGEN_NULLABLE,
 	  .help = "Where storage does not feed one accelerator: the part of one that it feeds at the AU required; compute_time divided by it is that accelerator. null = it feeds one, or something else is the limit." },
 	{ "confirmed", MLGEN_F_BOOL(F, confirmed),

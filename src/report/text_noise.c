@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/wrap.h"
+#include "report/text_tables.h"
 
 /* "Slowest" is named from twice the median on. */
 #define STANDS_OUT 2.0
@@ -156,7 +157,8 @@ void text_slowest(struct buf *text, const struct text_block *b)
 	double median_ns;
 
 	if (sample_stands_out(b, &median_ns)) {
-		buf_addf(text, "extent in %s (%s): ", s->slowest_file,
+		buf_addf(text, "%s in %s (%s): ", text_unit_read(b->ml),
+			 s->slowest_file,
 			 units_human_bytes(one, (double)s->slowest_file_bytes));
 		buf_addf(text, "%s ms, p50 %s",
 			 units_human_ms(one, s->slowest_sample_ns),

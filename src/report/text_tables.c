@@ -359,6 +359,11 @@ void text_epochs(struct buf *out, const struct job_result *r,
 		put_all_epochs(out, &c, r);
 }
 
+const char *text_unit_read(const struct ml_result *ml)
+{
+	return ml->samples_per_extent > 1 ? "extent" : "sample";
+}
+
 void text_latency(struct buf *out, const struct job_result *r,
 		  const struct f64_list *percentiles)
 {
@@ -371,7 +376,7 @@ void text_latency(struct buf *out, const struct job_result *r,
 		{ "write", o->write.total, o->write.lat_ns },
 		{ "fsync", o->fsync.total, o->fsync.lat_ns },
 		{ "close", o->close.total, o->close.lat_ns },
-		{ "extent", ml->sample_ns ? ml->sample_ns->count : 0,
+		{ text_unit_read(ml), ml->sample_ns ? ml->sample_ns->count : 0,
 		  ml->sample_ns },
 		{ "hit", ml->cache.hit_ns ? ml->cache.hit_ns->count : 0,
 		  ml->cache.hit_ns },

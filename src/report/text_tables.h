@@ -24,6 +24,10 @@ void text_epochs(struct buf *out, const struct job_result *r,
 void text_latency(struct buf *out, const struct job_result *r,
 		  const struct f64_list *percentiles);
 
+/* What a training reads at once, as rows call it: "sample", or "extent" if that
+ * is several samples. */
+const char *text_unit_read(const struct ml_result *ml);
+
 /*
  * The same of a plain job, with the least latency, and in microseconds where
  * every mean is below 100 of them: a read from the page cache takes one. Rows

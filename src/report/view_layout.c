@@ -96,7 +96,7 @@ static const struct shares shares[] = {
 	  "compute",
 	  "stall",
 	  { VIEW_GOOD, VIEW_POOR, VIEW_FAINT } },
-	{ "Loaders",
+	{ "Read threads",
 	  "inside_percent",
 	  "idle_percent",
 	  "I/O",

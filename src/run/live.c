@@ -171,7 +171,7 @@ const struct live_field live_fields[] = {
 	    .help = "Stalls of all accelerators, but for the first steps of epochs." },
 	  .kind = LIVE_DISTRIBUTION, .show = LIVE_AS_P99, .when = LIVE_IN_TRAIN, .is_unlogged = true },
 	{ .field = { "inside_percent", PART(inside_ns), .unit = "%",
-	    .help = "Time of loaders, or of the workers of a plain job, inside calls or waiting for what they asked." },
+	    .help = "Time of read threads, or of the workers of a plain job, inside calls or waiting for what they asked." },
 	  .kind = LIVE_SHARE, .show = LIVE_AS_SHARE, .when = LIVE_IN_WORK, OF(worker_ns), .is_unlogged = true,
 	  .metric = "" },
 	{ .field = { "idle_percent", PART(idle_ns), .unit = "%",

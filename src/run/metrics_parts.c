@@ -177,7 +177,7 @@ const struct mlgen_field metrics_storage_fields[] = {
 	{ "caches_dropped", RESULT_BOOL(S, caches_dropped, and),
 	  .help = "Whether this host's caches were emptied before the job began and, with drop_caches=epoch, before each of its epochs." },
 	{ "slowest_file", RESULT_CHARS(S, slowest_file, with),
-	  .help = "File of the extent (see sample_ns) that took longest of all; null = there are none." },
+	  .help = "File of the sample (see sample_ns) that took longest of all; null = there are none." },
 	{ "slowest_sample_ns", RESULT_F64(S, slowest_sample_ns, with), .unit = "ns", .flags = MLGEN_NULLABLE,
 	  .help = "How long that one took." },
 	{ "slowest_file_bytes", RESULT_U64(S, slowest_file_bytes, with), .unit = "bytes",

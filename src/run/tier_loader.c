@@ -29,7 +29,7 @@ static int make_ways(struct tier_loader *l, struct mlgen_err *err)
 			return mlgen_fail(
 				err, -ENOMEM,
 				"cache: no memory for a sample of "
-				"%s on its way there, one of %u a loader; "
+				"%s on its way there, one of %u a read thread; "
 				"fewer of them, or a lower iodepth",
 				units_human_bytes(text, (double)t->slot_bytes),
 				l->way_count);

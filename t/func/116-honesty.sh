@@ -86,7 +86,7 @@ is "the slowest file is named" "$(ml run.json storage.slowest_file \
 	storage.slowest_file_bytes)" "$slow 1048576"
 ok "with how long its sample took" \
 	test "$(ml run.json storage.slowest_sample_ns | cut -d. -f1)" -ge 500000000
-like "in the report, too" "$(cat out)" "^slowest            extent in "
+like "in the report, too" "$(cat out)" "^slowest            sample in "
 like "by its name" "$(tr -d '\n ' <out)" "$(basename "$slow")"
 train --accelerators=3 --batch_size=1 --compute_time=1ms
 like "the slowest accelerator is one of them" \

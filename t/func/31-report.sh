@@ -40,7 +40,7 @@ like "what decided it" "$(cat report)" '^  because         .'
 like "the job" "$(tr -s '\n ' ' ' <report)" \
 	' job 2 accelerators, batch 2, compute 3 ms per step, barrier after every step '
 like "the readers" "$(tr -s '\n ' ' ' <report)" \
-	' readers 8 threads \(4 per accelerator\), ioengine=psync, direct=0, iodepth=1, 1 MiB reads '
+	' threads 8 read threads \(4 per accelerator\), ioengine=psync, direct=0, iodepth=1, 1 MiB reads '
 like "the dataset" "$(cat report)" '^dataset   64 npz files of '
 like "the storage" "$(cat report)" '^storage   .+'
 like "and the host" "$(tr -s '\n ' ' ' <report)" \
@@ -54,7 +54,7 @@ like "with its samples" \
 is "each operation has a line with its count" \
 	"$(sed -n '/^latency/,/^$/p' report |
 		awk '$2 ~ /^[0-9]/ { print $1, $2 }' | paste -sd' ' -)" \
-	"open 256 read 256 close 256 extent 256 stall 120 step 120"
+	"open 256 read 256 close 256 sample 256 stall 120 step 120"
 is "a percentile with few values beyond it is left out" \
 	"$(awk '$1 == "stall" && $2 == 120 { print $6, $7 }' report)" "- -"
 
@@ -69,7 +69,7 @@ sums()
 }
 is "accelerator time is all accounted for" "$(sums 'accelerator time')" \
 	"100.0% 100"
-is "and so is loader time" "$(sums 'loader time')" "100.0% 100"
+is "and so is the time of read threads" "$(sums 'read thread time')" "100.0% 100"
 like "what came from memory is said" "$(cat report)" '^from memory        .'
 like "and that all went well" "$(sed -n '/^steady/,$p' report)" 'no errors'
 

@@ -40,7 +40,7 @@ exits "a training" 0 run
 cp out usual
 like "has IOPS and bytes below its first line" "$(sed -n 2p usual)" \
 	'^  read: IOPS=[0-9.k]+, BW=.*iB/s .*msec\)$'
-like "its queue depth" "$(cat usual)" ', iodepth=1,'
+like "its queue depth" "$(cat usual)" ' iodepth=1,'
 like "what the disk did, and its queue" "$(tail -n 2 usual)" \
 	'^disk      nvme0n1: .* busy, .* in its queue'
 unlike "nothing of what is not here" "$(cat usual)" 'energy'

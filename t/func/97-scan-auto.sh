@@ -55,8 +55,8 @@ reads_back()
 	shift
 	ok "$title" run "$@"
 	ok "$title: reads back" sh -c "'$MLGEN' run.json >again"
-	is "$title: as it was" "$(grep -A1 '^readers\|^dataset' again)" \
-		"$(grep -A1 '^readers\|^dataset' out)"
+	is "$title: as it was" "$(grep -A1 '^threads\|^dataset' again)" \
+		"$(grep -A1 '^threads\|^dataset' out)"
 }
 
 # refused TITLE REGEX OPTION...

@@ -19,7 +19,7 @@ START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 		"  try next        --read_threads=8 : is it bandwidth, or too few reads in flight (32 now)?\n"
 		"\n"
 		"job       8 x h100, batch 7, compute 323 ms per step, barrier after every step\n"
-		"readers   32 threads (4 per accelerator), ioengine=psync, direct=0, iodepth=1, 1 MiB reads\n"
+		"threads   32 read threads (4 per accelerator), ioengine=psync, direct=0, iodepth=1, 1 MiB reads\n"
 		"dataset   28,000 npz files of 146.6 MB (mean), 3.73 TiB = 14.9 x this host's memory\n"
 		"storage   nfs4 192.0.2.1:/ai at /mnt/array (vers=4.2,proto=tcp,nconnect=16,rsize=1m)\n"
 		"host      client01, 64 CPUs, 256 GiB, Linux 6.8.0, mlgen " MLGEN_VERSION ", 2026-11-21 14:02:11 UTC\n"
@@ -36,12 +36,12 @@ START_TEST(a_storage_bound_run_reads_as_in_the_manual)
 		"open              140,000    0.445    0.241    0.499    1.913   12.42    88.10\n"
 		"read           19,600,000    2.394    1.896    3.301    8.110   21.82   412.3\n"
 		"close             140,000    0.008    0.005    0.009    0.021    0.140    6.025\n"
-		"extent            140,000  318.2    282.1    431.0    702.5   1120     1488\n"
+		"sample            140,000  318.2    282.1    431.0    702.5   1120     1488\n"
 		"stall              19,960  187.2    157.8    303.0    610.3    987.8   1205\n"
 		"step               19,960  525.1    496.0    639.6    950.0   1321     1540\n"
 		"\n"
 		"accelerator time   compute 62.8%  stall 33.9%  barrier 2.9%  other 0.4%       = 100%\n"
-		"loader time        read 99.8%  open 0.1%  idle 0.1%                           = 100%\n"
+		"read thread time   read 99.8%  open 0.1%  idle 0.1%                           = 100%\n"
 		"read sizes         up to 1 MiB as called (bs), 1023 KiB mean\n"
 		"from memory        unknown: nothing here counts what storage delivered;\n"
 		"                   0.0% of the dataset was cached before (256 files sampled);\n"
@@ -76,7 +76,7 @@ START_TEST(an_engines_means_are_named_and_chains_have_no_latency)
 	char *text = report_text(&w->run, DETAIL_USUAL);
 	check_shape(text);
 	check_line_starts(text,
-			  "readers   32 threads (4 per accelerator), "
+			  "threads   32 read threads (4 per accelerator), "
 			  "ioengine=io_uring (registered files, chains),");
 	check_line_starts(text, "open              140,001        -        -"
 				"        -        -        -        -");
@@ -93,7 +93,8 @@ START_TEST(one_thread_is_no_threads)
 	w->job.read_threads = 1;
 	w->result.ml.accelerators = 1;
 	char *text = report_text(&w->run, DETAIL_USUAL);
-	check_line_starts(text, "readers   1 thread (1 per accelerator), ");
+	check_line_starts(text,
+			  "threads   1 read thread (1 per accelerator), ");
 	free(text);
 	world_free(w);
 }
@@ -204,7 +205,7 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 		"  try next        --accelerators=4 : storage keeps up, ask for more\n"
 		"\n"
 		"job       2 accelerators, batch 8, compute 100 ms per step, barrier after every step\n"
-		"readers   4 threads (2 per accelerator), ioengine=psync, direct=0, iodepth=1, 1 MiB reads\n"
+		"threads   4 read threads (2 per accelerator), ioengine=psync, direct=0, iodepth=1, 1 MiB reads\n"
 		"dataset   256 raw files of 2 MiB, 512 MiB = 0.03 x this host's memory\n"
 		"storage   ext4 on /dev/nvme0n1p2 at / (scheduler none, read_ahead 128 KiB)\n"
 		"host      lap7, 8 CPUs, 16 GiB, Linux 6.1.0, mlgen " MLGEN_VERSION ", 2026-11-21 14:02:11 UTC\n"
@@ -221,13 +222,13 @@ START_TEST(a_laptop_report_counts_in_mib_and_leaves_thin_percentiles_out)
 		"open                1,280    0.024    0.018    0.030    0.066        -    0.214\n"
 		"read                2,560    0.776    0.655    0.911    1.511        -    4.870\n"
 		"close               1,280    0.004    0.003    0.004    0.009        -    0.031\n"
-		"extent              1,280    1.479    1.339    1.847    3.023        -    6.112\n"
+		"sample              1,280    1.479    1.339    1.847    3.023        -    6.112\n"
 		"stall                 150    1.462    1.006    3.023        -        -    7.900\n"
 		"step                  150  101.7    101.4    103.5          -        -  108.2\n"
 		"\n"
 		"accelerator time   compute 97.6%  stall 1.9%  barrier 0.2%  oversleep 0.1%\n"
 		"                   other 0.2%                                                 = 100%\n"
-		"loader time        read 5.5%  open 0.1%  other 0.1%  idle 94.3%               = 100%\n"
+		"read thread time   read 5.5%  open 0.1%  other 0.1%  idle 94.3%               = 100%\n"
 		"read sizes         1 MiB as called (bs)\n"
 		"from memory        0.0% of the bytes read (device counters);\n"
 		"                   0.0% of the dataset was cached before (256 files sampled);\n"

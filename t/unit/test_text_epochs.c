@@ -86,7 +86,7 @@ START_TEST(shares_add_up_to_100_as_printed)
 	check_has(text, "compute 33.4%  stall 33.3%  barrier 33.3%");
 	check_lacks(text, "oversleep");
 	check_has(text,
-		  "\nloader time        read 10.0%  write 10.0%  "
+		  "\nread thread time   read 10.0%  write 10.0%  "
 		  "open 10.0%  stat 10.0%  fsync 10.0%\n"
 		  "                   close 10.0%  reap 10.0%  cpu 10.0%  "
 		  "other 10.0%  idle 10.0%  = 100%\n");

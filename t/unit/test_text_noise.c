@@ -164,7 +164,7 @@ START_TEST(a_sample_is_named_when_it_stands_out)
 	w.result.storage.slowest_sample_ns = sample_cases[_i].slowest_ms * 1e6;
 	text_slowest(&w.out, &w.b);
 	ck_assert_msg(
-		!!strstr(buf_str(&w.out), "extent in /d/img_1.raw (1 MiB): ") ==
+		!!strstr(buf_str(&w.out), "sample in /d/img_1.raw (1 MiB): ") ==
 			sample_cases[_i].is_named,
 		"case %d: %s", _i, buf_str(&w.out));
 	world_fini(&w);

@@ -99,21 +99,21 @@ static const struct {
 	const char *numa_cpu_nodes, *cpus_allowed, *unbound, *expected;
 } numa_lines[] = {
 	{ 1, 1, 100, LOADER_PYTORCH, NULL, NULL, NULL,
-	  "loaders on node 0, disk vda on node 1: far (numa=device binds them)" },
+	  "read threads on node 0, disk vda on node 1: far (numa=device binds them)" },
 	{ 2, 1, 0, LOADER_PYTORCH, NULL, NULL, NULL,
-	  "loaders on node 1, disk vda on node 1: near" },
+	  "read threads on node 1, disk vda on node 1: near" },
 	{ 3, 1, 48.25, LOADER_PYTORCH, NULL, NULL, NULL,
-	  "loaders on nodes 0-1, disk vda on node 1: 48.2% of the batches far\n"
+	  "read threads on nodes 0-1, disk vda on node 1: 48.2% of the batches far\n"
 	  "                   (numa=device binds them)" },
 	{ 1, 1, 100, LOADER_PLAIN, "0", NULL, NULL,
-	  "loaders on node 0, disk vda on node 1: far (with numa_cpu_nodes=0)" },
+	  "read threads on node 0, disk vda on node 1: far (with numa_cpu_nodes=0)" },
 	{ 3, 1, 30, LOADER_PLAIN, NULL, "0-9", NULL,
-	  "loaders on nodes 0-1, disk vda on node 1: 30.0% of the samples far\n"
+	  "read threads on nodes 0-1, disk vda on node 1: 30.0% of the samples far\n"
 	  "                   (with cpus_allowed=0-9)" },
 	{ 3, UINT64_MAX, NONE, LOADER_PYTORCH, NULL, NULL, "disk vda is a riddle",
-	  "loaders on nodes 0-1, not bound: disk vda is a riddle" },
+	  "read threads on nodes 0-1, not bound: disk vda is a riddle" },
 	{ 0, UINT64_MAX, NONE, LOADER_PYTORCH, NULL, NULL, "this host has one NUMA node",
-	  "loaders not bound: this host has one NUMA node" },
+	  "read threads not bound: this host has one NUMA node" },
 	{ 3, UINT64_MAX, NONE, LOADER_PYTORCH, NULL, NULL, NULL, NULL },
 	{ 0, 0, NONE, LOADER_PYTORCH, NULL, NULL, NULL, NULL },
 };

@@ -293,7 +293,7 @@ START_TEST(a_plain_job_has_no_accelerators)
 	draw(80, 24, true);
 	ck_assert_int_eq(row_with("Accelerators"), -1);
 	ck_assert_ptr_null(strstr(row_text(7), " AU "));
-	ck_assert_int_ge(row_with("Loaders"), 0);
+	ck_assert_int_ge(row_with("Read threads"), 0);
 	stage_fini();
 }
 END_TEST

@@ -116,7 +116,7 @@ function rank_shares(grid, ranks)
 	const names = shown.map((r) => "rank " + r.rank);
 
 	shares(grid, "Time of each accelerator" + more, "rank-time", shown.map((r, i) => [names[i], r.time_percent]));
-	shares(grid, "Time of the loaders of each accelerator" + more, "rank-loaders", shown.map((r, i) => [names[i], r.loader_percent]));
+	shares(grid, "Time of the read threads of each accelerator" + more, "rank-loaders", shown.map((r, i) => [names[i], r.loader_percent]));
 }
 function request_sizes(grid, sizes)
 {
@@ -220,7 +220,7 @@ function job_charts(grid, j, m, s)
 	distribution(grid, "Time of a step", "steps", m.step_ns);
 	distribution(grid, "Time of a stall", "stalls", m.stall_ns);
 	shares(grid, "Where time went", "time", [["accelerators", m.time_percent],
-		["loaders", m.loader_percent], ["workers", m.worker_percent],
+		["read threads", m.loader_percent], ["workers", m.worker_percent],
 		["ranks saving", get(m, "saves.completed") ? m.saves.rank_percent : null],
 		["ranks restoring", get(m, "restores.completed") ? m.restores.rank_percent : null]].filter((g) => g[1] && Object.values(g[1]).some(has)));
 	const ranks = list(m.au_percent_per_accelerator);

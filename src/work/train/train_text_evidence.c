@@ -165,14 +165,14 @@ static void put_accelerator_time(struct buf *out, const struct text_block *b)
 	text_shares(out, "accelerator time", &b->time);
 }
 
-static void put_loader_time(struct buf *out, const struct text_block *b)
+static void put_read_thread_time(struct buf *out, const struct text_block *b)
 {
-	text_shares(out, "loader time", &b->loader);
+	text_shares(out, "read thread time", &b->loader);
 }
 
 const struct text_line train_evidence[] = {
 	{ NULL, put_accelerator_time },
-	{ NULL, put_loader_time },
+	{ NULL, put_read_thread_time },
 	{ "read sizes", put_read_sizes },
 	{ "window", text_window },
 	{ "from memory", text_from_memory },

@@ -69,13 +69,13 @@ static void put_shards(struct buf *text, const struct job *job)
 	buf_addc(text, ')');
 }
 
-static void put_readers(struct buf *text, const struct text_block *b)
+static void put_threads(struct buf *text, const struct text_block *b)
 {
 	const struct job *job = b->job;
 
 	if (job->read_threads)
 		text_say(text, b,
-			 "{readers} thread{s} ({readers_each} per "
+			 "{readers} read thread{s} ({readers_each} per "
 			 "accelerator)");
 	else
 		buf_add(text, "each accelerator's own thread");
@@ -135,7 +135,7 @@ static void put_dataset(struct buf *text, const struct text_block *b)
 
 const struct text_line train_settings[] = {
 	{ "job", put_job },
-	{ "readers", put_readers },
+	{ "threads", put_threads },
 	{ "dataset", put_dataset },
 	{ "storage", text_storage },
 	{ "host", text_machine },

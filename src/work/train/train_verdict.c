@@ -343,7 +343,8 @@ static void hidden_headline(struct buf *out, const struct verdict_findings *f)
 		got[UNITS_TEXT_BYTES];
 	double supply = verdict_supply_percent(f->result) / 100;
 
-	buf_addf(out, "%s ask%s for %s; %s gives readers that never idle %s",
+	buf_addf(out,
+		 "%s ask%s for %s; %s gives read threads that never idle %s",
 		 show_accelerators(who, ml->accelerators, ml->accelerator),
 		 ml->accelerators == 1 ? "s" : "",
 		 show_rate(asked, &f->unit, ml->demand_bytes_per_sec),

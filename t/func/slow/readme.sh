@@ -58,8 +58,8 @@ like "its first line has the rate" "$(head -1 taste.out)" \
 like "then a verdict" "$(sed -n 2p taste.out)" '^  [A-Z][A-Z, -]+   '
 like "with the reason" "$(sed -n 3,5p taste.out)" '^  because  '
 like "and what to try next" "$(sed -n 3,8p taste.out)" '^  try next  '
-for line in job readers dataset storage host command epoch 'latency, ms' \
-	'accelerator time' 'loader time' 'from memory' steady; do
+for line in job threads dataset storage host command epoch 'latency, ms' \
+	'accelerator time' 'read thread time' 'from memory' steady; do
 	like "the report has: $line" "$(cat taste.out)" "^($line|  *$line) "
 done
 rm -rf "$T/array/unet3d"
