@@ -112,7 +112,7 @@ static bool add_gap(struct buf *text, const struct mlperf_group *g)
 	return false;
 }
 
-/* Which documents are of one run: those that overlap. */
+/* Name the documents of each run. Documents that overlap in time are of one run. */
 static void add_hosts(struct buf *text, const struct mlperf_group *g)
 {
 	for (unsigned turn = 0; turn < g->turns; turn++) {

@@ -43,9 +43,9 @@ int signals_wait(const struct timespec *most);
 int signals_next(const struct timespec *most, siginfo_t *info);
 
 /*
- * What `leave` reads may be changed or freed between these two, on any thread;
- * it waits until then. Nothing that can hang, and no wait for a signal, goes in
- * between: a third signal would not end the program.
+ * `leave` does not run between these two calls, so that any thread may change or
+ * free what it reads. Code in between must not hang or wait for a signal, because
+ * a third signal would not end the program.
  */
 void signals_hold(void);
 void signals_release(void);

@@ -95,8 +95,8 @@ struct dataset {
 	/* dataset=scan: names and sizes come from here; owned. The first
 	 * `files` of it, and sample_size is the constant that is their mean. */
 	struct scan *scan;
-	/* Of a scan whose files have label files next to them (labels.h), which
-	 * are part 1; owned, else NULL. */
+	/* Label files of a scan (labels.h), which are part 1; owned, NULL = the
+	 * files have none. */
 	struct labels *labels;
 	/* access=recorded: the calls by which samples are read; held, else
 	 * NULL. */
@@ -172,7 +172,7 @@ int dataset_check_ranks(const struct dataset *ds, const struct job *job,
 			uint64_t ranks, struct mlgen_err *err);
 
 uint64_t dataset_all_files(const struct dataset *ds); /* of all parts */
-/* The same without the labels that files of a scan do not have. */
+/* dataset_all_files without the label files that are missing. */
 uint64_t dataset_there(const struct dataset *ds);
 /* The first so many parts have the bytes of samples; others only say where. */
 unsigned dataset_sample_parts(const struct dataset *ds);

@@ -29,7 +29,7 @@ void detect_leave_out(struct scan *scan, const char *directory);
  * nothing, or is not there. */
 const struct format *detect_file(const char *path);
 
-/* For jobset_env: the format's name where the first files below a directory are all of
- * one that has shards (is_forward), and there are at least `least` of them; else NULL.
+/* jobset_env asks this: the name of the format of shards (is_forward) that the first
+ * files below a directory have, if there are at least `least` of them; else NULL.
  * Symbolic links are followed, and a huge directory is not gone through. */
 const char *detect_shards(const char *directory, uint64_t least);

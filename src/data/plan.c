@@ -190,8 +190,8 @@ static void begin_part(struct plan *p, unsigned part)
 }
 
 /*
- * With access=framework and a buffered file a label is read as by
- * open(path).read() in Python (CPython 3.11): open() asks for the size, and so
+ * A label that access=framework reads buffered is read as by open(path).read()
+ * in Python (CPython 3.11): open() asks for the size, and so
  * does read(), which then asks for one byte more than there is and, as only an
  * empty read is the end, once again. Otherwise a label is read as plan_plain
  * reads a file.

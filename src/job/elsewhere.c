@@ -21,7 +21,7 @@ static bool is_word(char c)
 	return c == '_' || isalnum((unsigned char)c);
 }
 
-/* As field_name_equal() has it: '-' is '_', of `len` characters. */
+/* Compare `len` characters by the rule of field_name_equal(): '-' is '_'. */
 static bool is_same(const char *text, const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -53,8 +53,9 @@ static int read_count(const char *text, double *value, struct mlgen_err *err)
 	return 0;
 }
 
-/* What has a unit is in that of its name: "1ms" of stall_ns.p99, "10g" of
- * bytes_per_sec, "90%" of au. All else is counted: "200k" of read.iops. */
+/* Read a value in the unit that the metric's name ends with: "1ms" of
+ * stall_ns.p99, "10g" of bytes_per_sec, "90%" of au. A metric without a unit is
+ * a count: "200k" of read.iops. */
 static int read_value(struct requirement *q, const char *text,
 		      struct mlgen_err *err)
 {

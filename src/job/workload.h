@@ -85,8 +85,8 @@ bool workload_has(const struct workload *w, const struct mlgen_field *f);
 /* "an option of phase=train"; of one that not every workload has. */
 const char *workload_of(const struct mlgen_field *f);
 
-/* What such a job has instead of an option that it does not have; NULL = not
- * known. */
+/* Name the option that stands in for one that jobs of this workload do not have;
+ * NULL = none is known. */
 const char *workload_instead(const struct workload *w,
 			     const struct mlgen_field *f);
 

@@ -11,7 +11,7 @@
 #include "trace/trace_iolog.h"
 #include "trace/trace_reader.h"
 
-/* Of a page, which says after some lines whose it is. */
+/* Bytes read of a file. A page names its program after some lines only. */
 #define FIRST_BYTES 1024
 
 static bool begins(const char *first, size_t bytes, const char *with)

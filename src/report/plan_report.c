@@ -15,7 +15,7 @@
 #include "run/activity.h"
 #include "run/run.h"
 
-/* Where mlgen takes more than this part of the host's memory, a dry run warns. */
+/* A dry run warns if mlgen takes more than this part of the host's memory. */
 #define MEMORY_SHARE 4
 
 static void list_blockers(struct plan_report *p)

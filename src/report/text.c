@@ -24,7 +24,7 @@ static size_t count_records(const struct run_result *r, size_t first)
 	return n;
 }
 
-/* What the disks did, for all jobs of the run together. */
+/* Print what the disks did for all jobs of the run together. */
 static void text_disks(FILE *to, const struct run_result *run)
 {
 	struct buf out = { 0 };

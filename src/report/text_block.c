@@ -37,7 +37,7 @@ static void put_enough(struct buf *out, const struct text_block *b)
 	text_put(out, "  enough for", TEXT_ANSWER_INDENT, text);
 }
 
-/* Of the jobs that did run. */
+/* Is this the first job that did run? */
 static bool is_first(const struct run_result *run, const struct job_result *r)
 {
 	size_t i = 0;

@@ -20,10 +20,10 @@
 #define STALLS_FOR_P99 1000
 
 #define EPOCHS_AT_START 3
-/* Of a line of latencies: its name and count, before the columns of times. */
+/* Widths of name and count in a line of latencies, before the columns of times. */
 #define LATENCY_NAME 11
 #define LATENCY_COUNT 13
-/* Lines of epochs, without the header and the one for all. */
+/* Number of lines of epochs, without the header and the line of the whole run. */
 #define EPOCHS_LEAST (TEXT_EPOCHS_LEAST - 2)
 
 /* Digits after the point in each column: one number for the whole column. */

@@ -24,8 +24,8 @@ void text_epochs(struct buf *out, const struct job_result *r,
 void text_latency(struct buf *out, const struct job_result *r,
 		  const struct f64_list *percentiles);
 
-/* What a training reads at once, as rows call it: "sample", or "extent" if that
- * is several samples. */
+/* Name in rows of the unit that a training reads: "sample", or "extent" if it
+ * reads several samples at once. */
 const char *text_unit_read(const struct ml_result *ml);
 
 /*

@@ -41,7 +41,7 @@ void task_unpack(struct task *t, struct unpack *u, const struct io_op *op);
 /* Operations of a chain: open, read, close. */
 #define CHAIN_OPS 3u
 
-/* Which reads go into memory that is new: reader_fresh. */
+/* reader_fresh decides by these numbers which reads go into new memory. */
 struct fresh {
 	uint64_t from_bytes; /* so large ones; UINT64_MAX = none */
 	uint64_t

@@ -162,7 +162,7 @@ static void describe_files(struct slot *s)
 	s->whole_shards.state = &s->whole;
 }
 
-/* What lies below the directory of a data set is made with that. */
+/* A folder below the directory of a data set is made with the data set. */
 static int rule_directory(struct slot *s, struct run_shared *run,
 			  struct mlgen_err *err)
 {

@@ -174,7 +174,7 @@ int tier_filler_new(struct tier_cache *c, struct mlgen_err *err)
 	f->count = (unsigned)tier_filler_places(t->job, t->slot_bytes);
 	f->places = mem_array(f->count, sizeof(*f->places));
 	for (unsigned i = 0; i < f->count; i++) {
-		/* Those behind the first come into use when the queue fills. */
+		/* The places after the first come into use when the queue fills. */
 		f->places[i].memory = mem_reserve(t->slot_bytes, MEM_MMAP);
 		if (!f->places[i].memory)
 			return mlgen_fail(

@@ -224,7 +224,7 @@ static void need_servers(struct memneed *n, const struct job *j,
 	memneed_add(n, TIER_SERVERS * each, times(TIER_SERVERS, s->slot_bytes));
 }
 
-/* Its queue, and the unit that it is at. */
+/* A filler needs memory for its queue and for the unit that it writes. */
 static void need_filler(struct memneed *n, const struct job *j,
 			const struct tier_sizes *s)
 {

@@ -106,7 +106,7 @@ static void add_mount(struct tracer *t, const struct mount *m)
 	const uint64_t number[] = { stat(m->target, &st) == 0
 					    ? (uint64_t)st.st_dev
 					    : TRACE_UNKNOWN };
-	/* As the kernel has it of a mount without a source. */
+	/* The kernel lists a mount without a source as "none". */
 	mount_put_text(&text, m->type, m->target,
 		       m->source[0] ? m->source : "none");
 	tracer_entry(t, TRACE_MOUNT, number, ARRAY_LEN(number), buf_str(&text));

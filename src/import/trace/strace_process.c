@@ -71,7 +71,7 @@ void strace_reader_task(struct strace_reader *r, uint32_t tid, uint32_t pid,
 void strace_reader_fd(struct strace_reader *r, uint32_t pid, int fd,
 		      bool appends)
 {
-	/* Its file is known by the first call that has it. */
+	/* The first call with this descriptor says which file it is. */
 	fdtable_open(r->fds, pid, fd, 0, appends, false);
 }
 

@@ -119,7 +119,7 @@ static bool drops(const struct slot *s)
 		j->drop_caches != DROP_CACHES_NO);
 }
 
-/* What of the files stays in the page cache, by samples. */
+/* Part of the files that stays in the page cache, estimated from samples. */
 struct dropping {
 	const struct slot *s;
 	uint64_t files, looked_bytes, resident_bytes;
@@ -168,8 +168,8 @@ static int drop_one(struct dropping *d, const struct checkpoint *k,
 	return rc;
 }
 
-/* What others have in the page cache goes only where enough of the files stays,
- * such as what another process has mapped. */
+/* Empty the whole page cache only if more than a percent of the files stays in
+ * it, for example because another process has mapped them. */
 static int drop_everything(struct slot *s, const struct dropping *d,
 			   struct mlgen_err *err)
 {

@@ -98,7 +98,7 @@ static int look_at_mounts(struct layout *x, struct mlgen_err *err)
 	return 0;
 }
 
-/* What lies below directory= is made whole, and that itself is there. */
+/* Check directory= in place of the folders below it, which are made whole. */
 static int check_directories(struct layout *x, struct mlgen_err *err)
 {
 	const struct job *j = x->l->req->job;

@@ -19,8 +19,8 @@
 
 #define LINES 52
 
-/* What a first line that is too long goes without, one after the other; never
- * without an AU that is known. */
+/* Parts that a first line drops while it is too long, in this order. A known AU
+ * always stays. */
 enum {
 	NO_BRACKETS = 1,
 	NO_SAMPLES,
@@ -63,7 +63,7 @@ static void put_au(struct buf *out, const struct text_block *b, unsigned length)
 		buf_add(out, "no AU, ");
 		return;
 	}
-	/* One that missed what was asked for would miss it with first steps, too. */
+	/* An AU below its target would be below it with first steps, too. */
 	if (job_result_au_misleads(b->result) &&
 	    (isnan(ml->target_au_percent) || ml->target_met)) {
 		put_misleading_au(out, b, length);

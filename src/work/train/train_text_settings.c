@@ -60,7 +60,7 @@ static const char *reader_of(const struct text_block *b)
 						      : "its framework";
 }
 
-/* Of files that are there this may be nobody's choice (resolve.c). */
+/* Name the order of shards: resolve.c may have chosen it, not the user. */
 static void put_shards(struct buf *text, const struct job *job)
 {
 	buf_add(text,
