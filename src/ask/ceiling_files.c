@@ -103,9 +103,13 @@ int ceiling_warm(struct ceiling_warm *w, const struct dataset *ds,
 	while (rc > 0 && w->files < files) {
 		uint64_t bytes = 0;
 
-		for (unsigned part = 0; rc > 0 && part < ds->parts; part++)
-			rc = warm_file(ds, part * ds->files + w->files, chunk,
-				       clock, deadline_ns, &bytes, err);
+		for (unsigned part = 0; rc > 0 && part < ds->parts; part++) {
+			uint64_t file = part * ds->files + w->files;
+
+			if (dataset_has_file(ds, file))
+				rc = warm_file(ds, file, chunk, clock,
+					       deadline_ns, &bytes, err);
+		}
 		if (rc > 0) {
 			w->files++;
 			w->bytes += bytes;

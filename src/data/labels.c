@@ -188,7 +188,8 @@ bool labels_have_suffix(const struct labels *l, const char *suffix)
 
 /* ---- whose labels they are ---- */
 
-/* Of labels that differ in the suffix alone the first kind that was met wins. */
+/* Labels whose paths differ in the suffix alone are in the order in which their
+ * suffixes were met, and the first one is taken. */
 static int by_key(const void *a, const void *b)
 {
 	const struct listed_label *x = a, *y = b;

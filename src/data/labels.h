@@ -72,7 +72,7 @@ uint64_t labels_count(const struct labels *l, uint64_t files);
 int labels_path(const struct labels *l, uint64_t file, const char *path,
 		char *out, size_t size);
 
-/* What one process of a job has found, for the others (hosts/relay.h). */
+/* One process of a job gives what it has found to the others (hosts/relay.h). */
 int labels_give(const struct labels *l, struct relay *to,
 		struct mlgen_err *err);
 int labels_take(struct labels **out, struct relay *from, struct mlgen_err *err);

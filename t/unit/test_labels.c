@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask/ceiling_files.h"
 #include "base/util.h"
 #include "data/dataset.h"
 #include "data/format.h"
@@ -169,6 +170,23 @@ START_TEST(a_label_is_read_after_its_sample)
 }
 END_TEST
 
+START_TEST(a_ceiling_passes_over_labels_that_are_missing)
+{
+	struct job job = pair_job("images:labels");
+	struct clock *clock = clock_new_virtual(1000);
+	struct ceiling_warm w;
+	struct dataset ds;
+
+	put_folders();
+	ck_assert_int_eq(dataset_init(&ds, &job, 0, &err), 0);
+	ck_assert_int_eq(ceiling_warm(&w, &ds, 3, clock, CLOCK_NEVER, &err), 0);
+	ck_assert_uint_eq(w.files, 3);
+	ck_assert_uint_eq(w.bytes, 7040);
+	dataset_fini(&ds);
+	clock_free(clock);
+}
+END_TEST
+
 START_TEST(pairs_that_are_none_are_refused)
 {
 	static const struct {
@@ -228,6 +246,7 @@ Suite *suite_labels(void)
 	tcase_add_test(t, suffixes_of_one_folder_are_a_pair);
 	tcase_add_test(t, labels_outside_the_directory_are_looked_for);
 	tcase_add_test(t, a_label_is_read_after_its_sample);
+	tcase_add_test(t, a_ceiling_passes_over_labels_that_are_missing);
 	tcase_add_loop_test(t, pairs_that_are_none_are_refused, 0, 3);
 	tcase_add_test(t,
 		       folders_of_the_usual_names_are_no_pair_without_a_match);
