@@ -138,7 +138,7 @@ refused "more accelerators than files" \
 # read from the device at that moment may hide it, so there are five attempts.
 tries()
 {
-	for attempt in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		run --epochs=4 --invalidate=0 "$@"
 		! grep -q 'NOT A STORAGE RESULT' out || break
 	done
