@@ -9,10 +9,12 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
+#include "base/wrap.h"
 
 #define LABEL_WIDTH 17
 #define VALUE_WIDTH 12
-#define STACKED_WIDTH 14 /* "worse +100.0%" */
+#define DIFFERENCE_WIDTH 9 /* "+102%" */
+#define STACKED_WIDTH 14   /* "worse +100.0%" */
 /* Names and options: what is longer shows its end. */
 #define VALUE_MOST 26
 /* More of a difference is told as "12 x". */
@@ -251,13 +253,42 @@ static void put_limit(struct buf *out, const struct comparison *c,
 			 row->limit[i] < 99.95 ? 1 : 0, row->limit[i], percent);
 }
 
+/* Print the words after two values and their difference, or below them where the line
+ * would be too long, and end the line. Text in brackets is not broken. */
+static void put_words(const struct sheet *s, const char *words)
+{
+	size_t columns = wrap_columns(), first = strcspn(words, "(");
+	size_t indent = (size_t)s->label + 2 * (2 + (size_t)s->value) +
+			DIFFERENCE_WIDTH + 2;
+	bool is_whole = indent + strlen(words) <= columns;
+
+	if (!*words) {
+		fputc('\n', s->to);
+		return;
+	}
+	if (!is_whole && words[first])
+		first--; /* the blank */
+	if (indent + first > columns) {
+		indent = (size_t)s->label + 2;
+		is_whole = true;
+		fprintf(s->to, "\n%*s", (int)indent, "");
+	} else {
+		fputs("  ", s->to);
+	}
+	if (is_whole || !words[first])
+		fprintf(s->to, "%s\n", words);
+	else
+		fprintf(s->to, "%.*s\n%*s%s\n", (int)first, words, (int)indent,
+			"", words + first + 1);
+}
+
 /* Two results: behind their values. */
 static void put_aside(const struct sheet *s, const struct comparison_row *row)
 {
 	struct buf text = { 0 };
 
 	put_difference(&text, row, 1);
-	fprintf(s->to, "%9s", buf_str(&text));
+	fprintf(s->to, "%*s", DIFFERENCE_WIDTH, buf_str(&text));
 	buf_reset(&text);
 	if (row->marks[1] == MARK_SAME && row->noise_of == SPREAD_NONE) {
 		fputs(row->limit[1] > 0 ? "  allowed\n" : "\n", s->to);
@@ -270,7 +301,7 @@ static void put_aside(const struct sheet *s, const struct comparison_row *row)
 		buf_add(&text, comparison_mark_word(row->marks[1]));
 	if (row->marks[1] == MARK_SAME)
 		put_limit(&text, s->c, row, 1);
-	fprintf(s->to, "%s%s\n", text.len ? "  " : "", buf_str(&text));
+	put_words(s, buf_str(&text));
 	buf_fini(&text);
 }
 
