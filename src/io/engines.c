@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/wrap.h"
 #include "config.h"
 #include "job/fields.h"
+#include "job/help_text.h"
 #include "job/jobset.h"
 
 /* config.h, which configure writes, names the engines and nothing else. */
@@ -32,22 +34,36 @@ const struct engine_absent engines_absent[] = {
 };
 /* clang-format on */
 
+#define ENGINE_INDENT 12 /* of the help of an engine */
+#define OPTION_INDENT 8  /* of the help of an option */
+
 static void option_help(FILE *to, const struct mlgen_field *f)
 {
-	struct buf text = { 0 };
+	struct buf text = { 0 }, none = { 0 };
 
 	buf_addf(&text, "    %s=", f->name);
 	field_type_text(&text, f);
 	buf_add(&text, "  (");
 	field_range_text(&text, f);
 	buf_add(&text, ")");
-	fprintf(to, "%s\n        %s\n", buf_str(&text), f->help);
+	fprintf(to, "%s\n", buf_str(&text));
+	help_text_print(to, &none, f->help, OPTION_INDENT, wrap_columns());
+	buf_fini(&none);
 	buf_fini(&text);
+}
+
+static void name_help(FILE *to, const char *name, const char *text)
+{
+	struct buf line = { 0 };
+
+	buf_addf(&line, "%-10s", name);
+	help_text_print(to, &line, text, ENGINE_INDENT, wrap_columns());
+	buf_fini(&line);
 }
 
 static void engine_help(FILE *to, const struct mlgen_engine *e)
 {
-	fprintf(to, "%-10s  %s\n", e->name, e->help);
+	name_help(to, e->name, e->help);
 	for (const struct mlgen_field *f = e->opts; f && f->name; f++)
 		option_help(to, f);
 }
@@ -56,8 +72,13 @@ static void all_help(FILE *to)
 {
 	for (const struct mlgen_engine *const *e = engines_built; *e; e++)
 		engine_help(to, *e);
-	for (const struct engine_absent *a = engines_absent; a->name; a++)
-		fprintf(to, "%-10s  not built: %s\n", a->name, a->why);
+	for (const struct engine_absent *a = engines_absent; a->name; a++) {
+		struct buf why = { 0 };
+
+		buf_addf(&why, "not built: %s", a->why);
+		name_help(to, a->name, buf_str(&why));
+		buf_fini(&why);
+	}
 }
 
 static int unknown(const char *name, struct mlgen_err *err)

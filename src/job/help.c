@@ -6,17 +6,18 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/wrap.h"
 #include "job/fio_options.h"
 #include "job/help_text.h"
 #include "job/variant.h"
 
-#define WIDTH 90
 #define OPTION_INDENT 19 /* of those of --cmdhelp */
-#define RANGE_COLUMN 62
+#define RANGE_COLUMN 56  /* of the range after a short text */
 #define CHOICE_WIDTH 10
 
 /* ---- --cmdhelp ---- */
 
+/* The range stands on the line of a text that leaves room for it. */
 static void print_first_line(FILE *to, const struct mlgen_field *f)
 {
 	struct buf usage = { 0 }, text = { 0 }, range = { 0 };
@@ -24,15 +25,17 @@ static void print_first_line(FILE *to, const struct mlgen_field *f)
 	help_text_usage(&usage, f);
 	help_text_clause(&text, f->help);
 	field_range_text(&range, f);
-	if (usage.len < OPTION_INDENT &&
-	    OPTION_INDENT + text.len < RANGE_COLUMN &&
-	    RANGE_COLUMN + range.len <= WIDTH) {
+	size_t end = OPTION_INDENT + text.len + 2;
+	size_t at = end < RANGE_COLUMN ? RANGE_COLUMN : end;
+	if (at + range.len > wrap_columns())
+		at = end;
+	if (usage.len < OPTION_INDENT && at + range.len <= wrap_columns()) {
 		fprintf(to, "%-*s%-*s%s\n", OPTION_INDENT, buf_str(&usage),
-			RANGE_COLUMN - OPTION_INDENT, buf_str(&text),
+			(int)at - OPTION_INDENT, buf_str(&text),
 			buf_str(&range));
 	} else {
 		help_text_print(to, &usage, buf_str(&text), OPTION_INDENT,
-				WIDTH);
+				wrap_columns());
 		fprintf(to, "%*s%s\n", OPTION_INDENT, "", buf_str(&range));
 	}
 	buf_fini(&usage);
@@ -43,14 +46,13 @@ static void print_first_line(FILE *to, const struct mlgen_field *f)
 /* Names of other tools and the like. */
 static void print_more_lines(FILE *to, const char *help)
 {
-	const char *line = strchr(help, '\n');
+	const char *more = strchr(help, '\n');
+	struct buf none = { 0 };
 
-	while (line) {
-		size_t len = strcspn(++line, "\n");
-
-		fprintf(to, "%*s%.*s\n", OPTION_INDENT, "", (int)len, line);
-		line = strchr(line, '\n');
-	}
+	if (more)
+		help_text_print(to, &none, more + 1, OPTION_INDENT,
+				wrap_columns());
+	buf_fini(&none);
 }
 
 static void print_choices(FILE *to, const struct mlgen_field *f)
@@ -61,7 +63,8 @@ static void print_choices(FILE *to, const struct mlgen_field *f)
 		buf_addf(&line, "%*s%-*s ", OPTION_INDENT, "", CHOICE_WIDTH,
 			 c->name);
 		help_text_print(to, &line, c->help,
-				OPTION_INDENT + CHOICE_WIDTH + 2, WIDTH);
+				OPTION_INDENT + CHOICE_WIDTH + 2,
+				wrap_columns());
 		buf_fini(&line);
 	}
 }

@@ -37,6 +37,31 @@ void help_text_usage(struct buf *out, const struct mlgen_field *f)
 	field_type_text(out, f);
 }
 
+/* Length of a paragraph: up to a line that ends a sentence. Other line breaks of the
+ * tables are ignored. */
+static size_t paragraph_length(const char *text)
+{
+	size_t len = strcspn(text, "\n");
+
+	while (text[len] && len && text[len - 1] != '.')
+		len += 1 + strcspn(text + len + 1, "\n");
+	return len;
+}
+
+/* Append one paragraph, on lines of its own. */
+static void put_paragraph(struct buf *line, size_t indent, size_t columns,
+			  const char *text, size_t len)
+{
+	struct buf words = { 0 };
+
+	if (wrap_column_of(line) > indent)
+		buf_addf(line, "\n%*s", (int)indent, "");
+	for (size_t i = 0; i < len; i++)
+		buf_addc(&words, text[i] == '\n' ? ' ' : text[i]);
+	wrap_words(line, indent, columns, buf_str(&words));
+	buf_fini(&words);
+}
+
 void help_text_print(FILE *to, struct buf *line, const char *text,
 		     size_t indent, size_t columns)
 {
@@ -44,6 +69,11 @@ void help_text_print(FILE *to, struct buf *line, const char *text,
 		buf_addf(line, "\n%*s", (int)indent, "");
 	else
 		buf_addf(line, "%*s", (int)(indent - line->len), "");
-	wrap_words(line, indent, columns, text);
+	while (*text) {
+		size_t len = paragraph_length(text);
+
+		put_paragraph(line, indent, columns, text, len);
+		text += len + (text[len] == '\n');
+	}
 	fprintf(to, "%s\n", buf_str(line));
 }

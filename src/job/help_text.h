@@ -19,6 +19,7 @@ bool help_text_is_setting(const struct mlgen_field *f);
 /* Append "--json=TEXT", "bs=SIZE[,SIZE]". */
 void help_text_usage(struct buf *out, const struct mlgen_field *f);
 
-/* Print a line with the words behind it, from `indent` on, and end it. */
+/* Print a line with the words behind it, from `indent` on, and end it. Lines of the
+ * text that end a sentence stay lines; others are filled. */
 void help_text_print(FILE *to, struct buf *line, const char *text,
 		     size_t indent, size_t columns);

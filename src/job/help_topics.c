@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/wrap.h"
 #include "job/help.h"
 #include "job/help_text.h"
 
-#define WIDTH 80
 #define HELP_INDENT 33  /* of the sentences about options */
 #define TOPIC_INDENT 16 /* of the names of a topic's options */
 #define TOPIC_MAX 32
@@ -59,7 +59,8 @@ static void print_short(FILE *to, const struct mlgen_field *f)
 		buf_addf(&text, " [%s]", f->def);
 	if (f->def && f->type == MLGEN_BOOL && strcmp(f->def, "0") != 0)
 		buf_add(&text, " [on]");
-	help_text_print(to, &usage, buf_str(&text), HELP_INDENT, WIDTH);
+	help_text_print(to, &usage, buf_str(&text), HELP_INDENT,
+			wrap_columns());
 	buf_fini(&usage);
 	buf_fini(&text);
 }
@@ -88,7 +89,7 @@ static void print_name(FILE *to)
 	help_text_print(to, &usage,
 			"start a job of this name, made of the options behind "
 			"it",
-			HELP_INDENT, WIDTH);
+			HELP_INDENT, wrap_columns());
 	buf_fini(&usage);
 }
 
@@ -158,7 +159,7 @@ static void print_topic_line(FILE *to, const struct mlgen_field *first)
 
 		if (strcmp(f->group, first->group) != 0)
 			break;
-		if (line.len + strlen(f->name) + 2 + behind > WIDTH) {
+		if (line.len + strlen(f->name) + 2 + behind > wrap_columns()) {
 			buf_add(&line, more);
 			break;
 		}

@@ -235,11 +235,23 @@ for option in $("$MLGEN" --cmdhelp | sed -n 's/^\([a-z_]*\)=.*/\1/p'); do
 done
 exits "--cmdhelp explains one option" 0 "$MLGEN" --cmdhelp=read_threads
 is "as the manual has it" "$(cat "$T/out")" \
-"read_threads=INT   threads that read for one accelerator      default 4, 0 to 1024
+"read_threads=INT   threads that read for one accelerator  default 4, 0 to 1024
                    With 0 it reads each batch itself, and that time is stall.
-                   PyTorch: num_workers. MLPerf Storage: reader.read_threads (up to 32)."
+                   PyTorch: num_workers. MLPerf Storage: reader.read_threads (up
+                   to 32)."
+exits "and the engines" 0 "$MLGEN" --enghelp
+is "at most 80 wide" "$(awk 'length > 80' "$T/out")" ""
 exits "and all" 0 "$MLGEN" --cmdhelp
+is "at most 80 wide, too" "$(awk 'length > 80' "$T/out")" ""
 like "with their values" "$(cat "$T/out")" '^ +contiguous  accelerator r of n'
+if command -v script >/dev/null; then
+	script -qec "stty cols 120; '$MLGEN' --cmdhelp" /dev/null >wide 2>&1 </dev/null
+	ok "a wider terminal has longer lines" \
+		awk '{ sub(/\r$/, "") } length > 120 { exit 1 } length > 100 { is = 1 }
+			END { exit !is }' wide
+else
+	skip "a wider terminal has longer lines" "script is not here"
+fi
 exits "but not one that is misspelt" 2 "$MLGEN" --cmdhelp=read_thread
 like "whose nearest it names" "$(cat "$T/err")" "did you mean 'read_threads'"
 exits "an option of fio that changes nothing is explained" 0 \
