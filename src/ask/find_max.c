@@ -302,6 +302,7 @@ static int find_max_report(struct find_max *f)
 	const struct settings *set = &f->ask->set->settings;
 	bool is_json = set->output_format != OUTPUT_TEXT;
 
+	find_lines(f);
 	if (f->ask->json)
 		find_json(f, f->ask->json);
 	if (is_json)
@@ -323,6 +324,9 @@ static void find_fini(struct find_max *f)
 		probe_fini(&f->best);
 	search_fini(&f->search);
 	mem_free(f->probes);
+	for (size_t i = 0; i < f->line_count; i++)
+		mem_free(f->lines[i].text);
+	mem_free(f->lines);
 	mem_free(f->held.headline);
 	mem_free(f->held.beside);
 	mem_free(f->missed.headline);

@@ -61,6 +61,9 @@ struct find_max {
 	double delivered_bytes_per_sec; /* the most of any run; NaN = none */
 	double fraction; /* of one accelerator that is fed; NaN = one or more */
 	char *fits;      /* of the published ones; owned, NULL = unknown */
+	/* The answer in words; both owned. */
+	struct metrics_answer_line *lines;
+	size_t line_count;
 	bool interrupted, abandoned;
 	struct mlgen_err err; /* a run failed: the search ended there */
 	uint64_t files,
@@ -161,12 +164,18 @@ const char *find_au_text(char *out, double au);
 
 /* ---- find_max_table.c ---- */
 
+/* Append "quickstart: most accelerators with au >= 90". */
+void find_put_question(struct buf *out, const struct find_max *f);
+
 void find_text_head(struct find_max *f);
 void find_text_probe(struct find_max *f, const struct metrics_probe *p);
 
 /* ---- find_max_text.c ---- */
 
-/* ANSWER and what it rests on; the first line alone with `quiet`. */
+/* After the search: fill f->lines, ANSWER and the lines that explain it. */
+void find_lines(struct find_max *f);
+
+/* Print these lines; the first alone with `quiet`. */
 void find_text_answer(const struct find_max *f, FILE *to, bool quiet);
 
 /* ---- find_max_mlperf.c ---- */

@@ -37,6 +37,7 @@ find_max_json_fill(struct metrics_find_max *m, const struct find_max *f)
 	*m = (struct metrics_find_max){
 		.option = f->option->name,
 		.job = f->job->name,
+		.lines = { f->lines, f->line_count },
 		.requirement = f->requirement,
 		.smallest = f->is_min,
 		.answer = shown_if(f, a->found, a->value),
@@ -61,12 +62,16 @@ void find_json(const struct find_max *f, FILE *to)
 						 clock_wall_ns() / 1000000,
 					 .interrupted = f->interrupted };
 	struct metrics_find_max m;
+	struct buf question = { 0 };
 	const struct json_extra extra = { "find_max", metrics_find_max_fields,
 					  find_max_json_fill(&m, f) };
 
+	find_put_question(&question, f);
+	m.question = buf_str(&question);
 	if (f->has_best)
 		json_report_with(to, f->best.result, &f->best.set, &extra);
 	else
 		json_report_with(to, &none, f->ask->set, &extra);
 	mem_free(m.probes.items);
+	buf_fini(&question);
 }

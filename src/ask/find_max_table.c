@@ -194,14 +194,19 @@ static void choose_unit(struct find_max *f, const struct metrics_probe *p)
 	buf_fini(&out);
 }
 
+void find_put_question(struct buf *out, const struct find_max *f)
+{
+	buf_addf(out, "%s: %s %s with ", f->job->name,
+		 f->is_min ? "least" : "most", f->option->name);
+	put_requirement(out, f);
+}
+
 void find_text_head(struct find_max *f)
 {
 	struct buf out = { 0 };
 
-	buf_addf(&out, "%s: %s %s with ", f->job->name,
-		 f->is_min ? "least" : "most", f->option->name);
-	put_requirement(&out, f);
-	buf_add(&out, "\n");
+	find_put_question(&out, f);
+	buf_addc(&out, '\n');
 	text_print(f->table, &out);
 	fflush(f->table);
 	buf_fini(&out);

@@ -7,13 +7,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/units.h"
+#include "base/util.h"
 #include "job/advice.h"
 #include "report/text_block.h"
 #include "report/text_noise.h"
 #include "report/verdict.h"
 
 #define INDENT 10
+
+/* Label of a command, which is broken so that a shell can read it. */
+#define LABEL_PLAY "play it"
 
 static void put_option(struct buf *out, const struct find_max *f, uint64_t n)
 {
@@ -382,13 +387,8 @@ static void put_fits(struct buf *out, const struct find_max *f)
 
 static void put_play(struct buf *out, const struct find_max *f)
 {
-	struct buf command = { 0 };
-
-	if (isnan(f->fraction))
-		return;
-	find_put_play(&command, f);
-	text_put_command(out, "play it", INDENT, buf_str(&command));
-	buf_fini(&command);
+	if (!isnan(f->fraction))
+		find_put_play(out, f);
 }
 
 static void put_sure(struct buf *out, const struct find_max *f)
@@ -460,40 +460,74 @@ static void find_max_text_put_memory(struct buf *out, const struct find_max *f)
 					       : "a --memory_limit");
 }
 
-typedef void part(struct buf *out, const struct find_max *f);
+/* ---- the lines ---- */
 
-static void put_part(struct buf *out, const char *label, part *what,
-		     const struct find_max *f)
+static void add_line(struct find_max *f, const char *label, char *text)
 {
-	struct buf text = { 0 };
+	f->lines =
+		mem_realloc(f->lines, (f->line_count + 1) * sizeof(*f->lines));
+	f->lines[f->line_count++] = (struct metrics_answer_line){ label, text };
+}
 
-	what(&text, f);
-	if (text.len)
-		text_put(out, label, INDENT, buf_str(&text));
-	buf_fini(&text);
+static const struct {
+	const char *label;
+	void (*put)(struct buf *out, const struct find_max *f);
+} parts[] = {
+	{ "ANSWER", find_max_text_put_answer },
+	{ "limit", put_limit },
+	{ "fits", put_fits },
+	{ LABEL_PLAY, put_play },
+	{ "host", put_host },
+	{ "beside", put_beside },
+	{ "sure", put_sure },
+	{ "but", put_hidden },
+	{ "but", find_max_text_put_memory },
+};
+
+void find_lines(struct find_max *f)
+{
+	struct buf whole = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		struct buf text = { 0 };
+
+		parts[i].put(&text, f);
+		if (text.len)
+			add_line(f, parts[i].label, buf_take(&text));
+		buf_fini(&text);
+	}
+	find_text_mlperf(&whole, f);
+	for (const char *at = buf_str(&whole); *at;) {
+		struct buf line = { 0 };
+		size_t len = strcspn(at, "\n");
+
+		buf_addn(&line, at, len);
+		add_line(f, NULL, buf_take(&line));
+		at += len + (at[len] == '\n');
+	}
+	buf_fini(&whole);
+}
+
+static void put_line(struct buf *out, const struct metrics_answer_line *line)
+{
+	if (!line->label)
+		buf_addf(out, "%s\n", line->text);
+	else if (strcmp(line->label, LABEL_PLAY) == 0)
+		text_put_command(out, line->label, INDENT, line->text);
+	else
+		text_put(out, line->label, INDENT, line->text);
 }
 
 void find_text_answer(const struct find_max *f, FILE *to, bool quiet)
 {
 	struct buf out = { 0 };
 
-	if (quiet) {
-		buf_addf(&out, "%s: ", f->job->name);
-		find_max_text_put_answer(&out, f);
+	if (quiet)
+		buf_addf(&out, "%s: %s\n", f->job->name, f->lines[0].text);
+	else
 		buf_addc(&out, '\n');
-	} else {
-		buf_addc(&out, '\n');
-		put_part(&out, "ANSWER", find_max_text_put_answer, f);
-		put_part(&out, "limit", put_limit, f);
-		put_part(&out, "fits", put_fits, f);
-		put_play(&out, f);
-		put_part(&out, "host", put_host, f);
-		put_part(&out, "beside", put_beside, f);
-		put_part(&out, "sure", put_sure, f);
-		put_part(&out, "but", put_hidden, f);
-		put_part(&out, "but", find_max_text_put_memory, f);
-		find_text_mlperf(&out, f);
-	}
+	for (size_t i = 0; !quiet && i < f->line_count; i++)
+		put_line(&out, &f->lines[i]);
 	text_print(to, &out);
 	fflush(to);
 	buf_fini(&out);

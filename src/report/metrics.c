@@ -163,6 +163,7 @@ const struct metrics_section metrics_sections[] = {
 	{ "series.jobs[].latencies[]", metrics_series_latency_fields },
 	{ "trace", metrics_trace_fields },
 	{ "find_max", metrics_find_max_fields },
+	{ "find_max.lines[]", metrics_answer_line_fields },
 	{ "find_max.probes[]", metrics_probe_fields },
 	{ "merged", metrics_merged_fields },
 	{ "merged.runs[]", metrics_merged_run_fields },

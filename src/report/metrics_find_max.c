@@ -48,10 +48,22 @@ const struct mlgen_field metrics_probe_fields[] = {
 };
 #undef P
 
+#define L struct metrics_answer_line
+const struct mlgen_field metrics_answer_line_fields[] = {
+	{ "label", METRICS_TEXT(L, label),
+	  .help = "Label of the line: ANSWER, limit, fits, play it, host, beside, sure or but; null = none." },
+	{ "text", MLGEN_F_STR(L, text), .help = "Text of the line, which is not broken." },
+	{ 0 },
+};
+#undef L
+
 #define F struct metrics_find_max
 const struct mlgen_field metrics_find_max_fields[] = {
 	{ "option", METRICS_TEXT(F, option), .help = "Option that was varied." },
 	{ "job", METRICS_TEXT(F, job), .help = "Job whose option it is." },
+	{ "question", METRICS_TEXT(F, question), .help = "The question, in the words of the terminal." },
+	{ "lines", METRIC_LIST(F, lines, struct metrics_answer_line, metrics_answer_line_fields),
+	  .help = "The answer in the words of the terminal, line by line." },
 	{ "requirement", METRICS_TEXT(F, requirement), .help = "What had to hold." },
 	{ "smallest", MLGEN_F_BOOL(F, smallest),
 	  .help = "It was asked for the smallest value, of which less is harder: --find-min, in percent of the dataset." },

@@ -28,8 +28,16 @@ struct metrics_probe {
 	char error[512]; /* why it was not possible, or failed; "" */
 };
 
+/* A line of the answer, as the terminal prints it. */
+struct metrics_answer_line {
+	const char *label; /* "ANSWER"; NULL = the text is the whole line */
+	char *text;        /* owned by the search */
+};
+
 struct metrics_find_max {
 	const char *option, *job;
+	const char *question;     /* "x: most accelerators with au >= 90" */
+	struct metric_list lines; /* metrics_answer_line, owned by the search */
 	const char *requirement;
 	bool smallest;       /* it was asked for the smallest value */
 	uint64_t answer;     /* UINT64_MAX = none */
@@ -48,3 +56,4 @@ struct metrics_find_max {
 
 extern const struct mlgen_field metrics_find_max_fields[];
 extern const struct mlgen_field metrics_probe_fields[];
+extern const struct mlgen_field metrics_answer_line_fields[];

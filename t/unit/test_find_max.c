@@ -45,11 +45,15 @@ static char *answer_of(const char *verdict, const char *headline)
 	f.missed.memory_percent = f.held.memory_percent = (double)NAN;
 	f.missed.epochs_differ = f.held.epochs_differ = (double)NAN;
 	find_limit(&f);
+	find_lines(&f);
 	ck_assert_ptr_nonnull(f.limit);
 	ck_assert_str_eq(f.limit, verdict);
 	find_text_answer(&f, to, false);
 	fclose(to);
 	mem_free(f.missed.headline);
+	for (size_t i = 0; i < f.line_count; i++)
+		mem_free(f.lines[i].text);
+	mem_free(f.lines);
 	job_free(job);
 	return text;
 }

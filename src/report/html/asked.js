@@ -9,19 +9,43 @@ function asked_percent(f)
 
 	return m ? +m[1] : null;
 }
-/* The search as a picture: what was tried, one after the other, and what came. */
-function find_max(to, f)
+/* Show the answer in the words of the terminal, which the document has. */
+function answer_lines(v, f)
 {
-	const probes = list(f.probes), name = f.option || "value";
-	const y_key = probes.some((p) => has(p.au_percent)) ? "au_percent" : "margin_percent";
-	const v = add(to, "div", null, "card verdict " + (has(f.answer) ? "good" : "warn"));
+	const [first, ...others] = list(f.lines);
 
+	add(v, "span", first.label, "badge");
+	add(v, "p", first.text, "headline");
+	for (const l of others) {
+		const p = add(v, "p", null, "line");
+
+		if (has(l.label)) {
+			add(p, "b", l.label);
+			p.append(" ");
+		}
+		add(p, "span", l.text, l.label === "play it" ? "command" : "");
+	}
+}
+/* Older documents have no lines: say what their members say. */
+function answer_members(v, f)
+{
 	add(v, "span", f.smallest ? "smallest" : "largest", "badge");
-	add(v, "p", `${name} for which ${f.requirement || "it"} holds: ${show(f.answer)}`, "headline");
+	add(v, "p", `${f.option || "value"} for which ${f.requirement || "it"} holds: ${show(f.answer)}`, "headline");
 	add(v, "p", [f.limit ? "limit: " + f.limit : null, f.limited_by,
 		has(f.limit_bytes_per_sec) ? rate(f.limit_bytes_per_sec) : null,
 		f.confirmed === true ? "confirmed by a second run" : null,
 		f.interrupted ? "interrupted" : null].filter(has).join("; "));
+}
+/* The search: its answer, then a picture of what was tried, one after the other, and what came. */
+function find_max(to, f)
+{
+	const probes = list(f.probes), name = f.option || "value";
+	const y_key = probes.some((p) => has(p.au_percent)) ? "au_percent" : "margin_percent";
+	const v = add(to, "div", null, "card verdict answer " + (has(f.answer) ? "good" : "warn"));
+
+	if (has(f.question))
+		add(v, "p", f.question, "note");
+	(list(f.lines).length ? answer_lines : answer_members)(v, f);
 	const grid = add(to, "div", null, "grid");
 	const points = (x, y, holds) => probes.map((p, i) => ({ x: x(p, i), y: y(p), say: `probe ${i + 1}: ${name} ${show(p.value)}, ${show(p[y_key], percent)}, ${p.holds ? "holds" : "does not"}` , holds: !!p.holds }))
 		.filter((p) => p.holds === holds && has(p.x) && has(p.y));
@@ -42,7 +66,7 @@ function find_max(to, f)
 	if (!probes.length)
 		return;
 	const keys = Object.keys(probes[0]).filter((k) => probes.some((p) => has(p[k]) && p[k] !== false && (typeof p[k] !== "object")));
-	table(card(grid, "Probes in their order", "wide"), keys.map((k) => [k, k === "value" ? count : unit_of(k)]), probes.map((p) =>
+	table(card(grid, "Probes in their order", "wide"), words_of(keys, { value: name, full: "full run", demand_bytes_per_sec: "asked for" }).map((w, i) => [w, keys[i] === "value" ? count : unit_of(keys[i])]), probes.map((p) =>
 		keys.map((k) => typeof p[k] === "boolean" ? { v: p[k] ? "yes" : "no", cls: k === "holds" ? p[k] ? "good" : "bad" : "" } : p[k])));
 }
 

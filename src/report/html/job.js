@@ -290,7 +290,7 @@ function run_page(to, d, put_hosts)
 		if (plan) {
 			pairs(grid, "Plan", plan);
 			if (list(plan.checks).length)
-				table(card(grid, "Checks", "wide"), Object.keys(plan.checks[0]).map((k) => [k]), plan.checks.map((c) => Object.values(c).map((v) => show(v))));
+				table(card(grid, "Checks", "wide"), words_of(Object.keys(plan.checks[0])).map((w) => [w]), plan.checks.map((c) => Object.values(c).map((v) => show(v))));
 		}
 	});
 	const grid = add(to, "div", null, "grid");

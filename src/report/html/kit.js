@@ -119,6 +119,25 @@ function unit_of(key)
 		: /_ns(\.|$)|^(min|max|mean|stddev)$/.test(key) ? time_ns
 		: /percent/.test(key) ? percent : /seconds/.test(key) ? seconds : count;
 }
+/* Members whose names would not read well without their underscores. */
+const named = {
+	au_percent: "AU", sample_bytes_per_sec: "throughput", bytes_per_sec: "throughput", seconds: "time",
+	at_most_bytes: "at most", largest_bytes: "largest", cpu_percent: "CPU", jobname: "job", hostname: "host",
+};
+/* "stall p99" of stall_p99_ns: cells have their unit. */
+function short_words(key)
+{
+	return named[key] || key.replace(/_bytes_per_sec$/, " rate").replace(/_per_sec$/, " per second")
+		.replace(/(.)_(ns|percent|seconds|bytes|count)\b/, "$1").replace(/[_.]+/g, " ").replace(/\bau\b/, "AU").replace(/\bcpus?\b/, (s) => s.replace("cpu", "CPU"));
+}
+const long_words = (key) => key.replace(/_per_sec$/, " per second").replace(/_ns\b/, " time").replace(/[_.]+/g, " ");
+/* Headings of these members. Short forms that are equal are replaced by long ones. */
+function words_of(keys, own)
+{
+	const short = keys.map((k) => own && own[k] || short_words(k));
+
+	return short.map((s, i) => short.indexOf(s) === short.lastIndexOf(s) ? s : long_words(keys[i]));
+}
 const entries_of = (o) => Object.entries(o || {}).filter((e) => has(e[1]) && typeof e[1] !== "object");
 /* Members that are no objects, one a row. */
 function pairs(to, title, o, cls)
@@ -127,7 +146,8 @@ function pairs(to, title, o, cls)
 
 	if (!rows.length)
 		return;
+	const words = words_of(rows.map((e) => e[0]));
 	const t = table(card(to, title, cls), [["", plain], ["", plain]],
-		rows.map((e) => [e[0], show(e[1], unit_of(e[0]))]));
+		rows.map((e, i) => [words[i], show(e[1], unit_of(e[0]))]));
 	t.classList.add("pairs");
 }

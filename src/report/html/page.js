@@ -7,8 +7,9 @@ function generic(to, o, path)
 	const grid = add(to, "div", null, "grid");
 	const flat = Object.entries(o).filter((e) => has(e[1]) && typeof e[1] !== "object" && !/version/.test(e[0]));
 
+	const words = words_of(flat.map((e) => e[0]));
 	if (flat.length)
-		table(card(grid, path.join(" ") || "Figures", "wide"), [["", plain], ["", plain]], flat.map((e) => [e[0], show(e[1], unit_of(e[0]))]));
+		table(card(grid, path.join(" ") || "Figures", "wide"), [["", plain], ["", plain]], flat.map((e, i) => [words[i], show(e[1], unit_of(e[0]))]));
 	const hists = Object.entries(o).filter((e) => e[1] && e[1].bins);
 	percentile_curve(grid, hists);
 	for (const [k, v] of Object.entries(o)) {
@@ -16,9 +17,9 @@ function generic(to, o, path)
 			continue;
 		if (Array.isArray(v)) {
 			if (v.length && typeof v[0] === "object")
-				list_card(grid, path.concat(k).join(" "), v);
+				list_card(grid, path.concat(short_words(k)).join(" "), v);
 		} else if (Object.keys(v).length) {
-			generic(to, v, path.concat(k));
+			generic(to, v, path.concat(short_words(k)));
 		}
 	}
 }
@@ -26,7 +27,7 @@ function object_table(grid, title, items)
 {
 	const keys = Object.keys(items[0]).filter((k) => items.some((x) => has(x[k]) && typeof x[k] !== "object"));
 
-	table(card(grid, title, "wide"), keys.map((k) => [k, unit_of(k)]), items.slice(0, 500).map((x) => keys.map((k) => x[k])));
+	table(card(grid, title, "wide"), words_of(keys).map((w, i) => [w, unit_of(keys[i])]), items.slice(0, 500).map((x) => keys.map((k) => x[k])));
 }
 function list_card(grid, title, items)
 {
@@ -37,7 +38,7 @@ function list_card(grid, title, items)
 	const value = keys.find((k) => k !== name && !/^start|^at_most/.test(k) && /bytes$|count|operations|percent|seconds|value/.test(k) && items.some((x) => x[k] > 0));
 
 	if (value && items.length > 1 && items.length <= 200)
-		bars(grid, `${title}: ${value}`, "list", items.map((x) => show(x[name])), [[value, items.map((x) => x[value])]], { unit: unit_of(value), flat: items.length <= 12 });
+		bars(grid, `${title}: ${short_words(value)}`, "list", items.map((x) => show(x[name])), [[short_words(value), items.map((x) => x[value])]], { unit: unit_of(value), flat: items.length <= 12 });
 	object_table(grid, title, items);
 }
 /* Hosts, and repetitions: a row of each job of each. */

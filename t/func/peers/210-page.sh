@@ -49,7 +49,13 @@ figures "with its rows" compare.html 'len(f["answer"]) > 0' True
 	--model_vocabulary=1000 --ranks=4 --phase=checkpoint --checkpoints=3 \
 	--quiet --html=checkpoint.html >/dev/null
 train --epochs=2 --find-max=accelerators --require='au>=1' --runtime=200ms \
-	--html=find.html >/dev/null
+	--html=find.html --json=find.json --quiet=0 >find.txt
+exits "the document of a search has its page, too" 0 \
+	"$MLGEN" --page find.json --html=found.html
+figures "a search has the lines of the terminal" find.html \
+	'" ".join(open("find.txt").read().split()).endswith(" ".join(" ".join((l["label"] or "", l["text"])) for l in f["answer"][0]["find_max"]["lines"]))' True
+figures "from the answer on" find.html \
+	'[l["label"] for l in f["answer"][0]["find_max"]["lines"]][:2]' "['ANSWER', 'limit']"
 figures "a search has its probes" find.html \
 	'len(f["answer"][0]["find_max"]["probes"]) >= 1' True
 figures "and the run that its answer is of" find.html \
@@ -212,7 +218,7 @@ else
 		s,</body>,<img src="http://host.invalid/of-others"><script>\
 		setTimeout(() => { new Image().src = "http://host.invalid/later" }\, 2000)\
 		</script>&,' run.html >asking.html
-	pages="run plain checkpoint lanes tier find sweep table compare
+	pages="run plain checkpoint lanes tier find found sweep table compare
 		describe merged score curve mixed hour virtual holes evil failed"
 	# shellcheck disable=SC2046,SC2086 # a word for each page
 	ok "a browser opens all pages" python3 "$TOP/t/func/browse.py" browser \
@@ -229,6 +235,23 @@ else
 	done
 	like "what failed is shown as text" "$(cat failed.dom)" \
 		'&lt;/script&gt;&lt;script&gt;document'
+	# Runs side by side have options in their headings.
+	for page in run plain find table describe merged score curve; do
+		is "no heading of $page.html is a key" "$(grep -o '<th[^>]*>[^<]*' \
+			$page.dom | sed 's/.*>//' | grep -E '[a-z]_[a-z]')" ""
+	done
+	python3 -I -S - <<-'END' >answers
+	import html, json, re
+	def text(page):
+	    dom = re.sub("<script.*?</script>|<style.*?</style>", "", open(page, errors="replace").read(), flags=re.S)
+	    return " ".join(html.unescape(re.sub("<[^>]*>", " ", dom)).split())
+	printed = " ".join(open("find.txt").read().split())
+	answer = printed[printed.index("ANSWER"):]
+	for page in "find.dom", "found.dom":
+	    print(answer in text(page)[:len(answer) + 600])
+	END
+	is "the answer of a search is at the top, word for word" \
+		"$(sed -n 1,2p answers | paste -sd' ' -)" "True True"
 	# Of each list that a chart is of, every figure stands in a table.
 	python3 -I -S - <<-'END' >shown
 	import json, re
