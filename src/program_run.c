@@ -39,7 +39,9 @@ int program_plan(struct program *p)
 {
 	struct mlgen_err err = { 0 };
 	struct run_result none = { .host = p->host,
-				   .timestamp_ms = clock_wall_ns() / 1000000 };
+				   .timestamp_ms = clock_wall_ns() / 1000000,
+				   .title = p->set.settings.title,
+				   .notes = p->set.settings.note };
 	struct plan_report *plans = mem_array(p->set.count, sizeof(*plans));
 	int status;
 

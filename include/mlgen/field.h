@@ -36,6 +36,7 @@ enum mlgen_type {
 	MLGEN_CACHE_SIZE,  /* struct cache_size: bytes, 20%, or 5000 samples */
 	MLGEN_VARIANT, /* struct variant: one of `choices` and its argument */
 	/* metrics only */
+	MLGEN_TEXTS,     /* const char *, an array of its lines; NULL = [] */
 	MLGEN_HIST,      /* struct hist *, a latency object */
 	MLGEN_OBJECT,    /* a struct, described by `sub` */
 	MLGEN_LIST,      /* struct metric_list of structs like `sub` */

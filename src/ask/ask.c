@@ -17,8 +17,8 @@ static const char *const of_capture[] = { "duration", "pid",
 const struct question ask_questions[] = {
 	{ "table", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .prints_csv = true, .answer = ask_table },
 	{ "compare", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .needs_two = true, .goes_with = of_compare, .answer = ask_compare },
-	{ "merge", ABOUT_FILES, RUNS, .writes_json = true, .writes_html = true, .takes_require = true, .answer = ask_merge },
-	{ "report", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .prints_csv = true, .is_implied = true, .takes_require = true, .answer = ask_report },
+	{ "merge", ABOUT_FILES, RUNS, .writes_json = true, .writes_html = true, .takes_require = true, .has_report = true, .answer = ask_merge },
+	{ "report", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .prints_csv = true, .is_implied = true, .takes_require = true, .has_report = true, .answer = ask_report },
 	{ "page", ABOUT_FILES, RUNS, .writes_html = true, .shows_documents = true, .answer = ask_page },
 	{ "import", ABOUT_FILES, "the YAML file of a workload, or the log of another program", .goes_with = of_import, .answer = ask_import },
 	{ "export", ABOUT_FILES, "a trace", .is_streamed = true, .answer = ask_export },
@@ -30,8 +30,8 @@ const struct question ask_questions[] = {
 	{ "datasize", ABOUT_JOBS, .goes_with = of_a_host, .answer = ask_datasize },
 	{ "miss-curve", ABOUT_JOBS, .takes_documents = true, .answer = ask_miss_curve },
 	{ "check", ABOUT_DOCUMENTS, RUNS, .goes_with = of_a_host, .answer = ask_check },
-	{ "find-max", ABOUT_JOBS, .is_live = true, .takes_require = true, .answer = ask_find_max },
-	{ "find-min", ABOUT_JOBS, .is_live = true, .takes_require = true, .answer = ask_find_min },
+	{ "find-max", ABOUT_JOBS, .is_live = true, .takes_require = true, .has_report = true, .answer = ask_find_max },
+	{ "find-min", ABOUT_JOBS, .is_live = true, .takes_require = true, .has_report = true, .answer = ask_find_min },
 	{ 0 },
 };
 /* clang-format on */

@@ -215,6 +215,25 @@ static void take_chars(struct figure_value *v, const struct mlgen_field *row,
 		set_text(v, text);
 }
 
+/* Join the lines: "array A; firmware 7.2". */
+static void take_lines(struct figure_value *v, const char *at)
+{
+	struct buf text = { 0 };
+	const char *lines;
+
+	memcpy(&lines, at, sizeof(lines));
+	for (; lines && *lines; lines += strspn(lines, "\n")) {
+		size_t len = strcspn(lines, "\n");
+
+		buf_add(&text, text.len ? "; " : "");
+		buf_addn(&text, lines, len);
+		lines += len;
+	}
+	if (text.len)
+		set_text(v, buf_str(&text));
+	buf_fini(&text);
+}
+
 static void take_pair(struct figure_value *v, const struct metric_list *map,
 		      const char *key)
 {
@@ -285,6 +304,9 @@ static void figure_take(struct figure_value *v, const struct record *r,
 		break;
 	case MLGEN_STR:
 		take_chars(v, w->row, at);
+		break;
+	case MLGEN_TEXTS:
+		take_lines(v, at);
 		break;
 	case MLGEN_MAP:
 		take_pair(v, at, inside);

@@ -60,6 +60,8 @@ void find_json(const struct find_max *f, FILE *to)
 	const struct run_result none = { .host = *f->ask->host,
 					 .timestamp_ms =
 						 clock_wall_ns() / 1000000,
+					 .title = f->ask->set->settings.title,
+					 .notes = f->ask->set->settings.note,
 					 .interrupted = f->interrupted };
 	struct metrics_find_max m;
 	struct buf question = { 0 };

@@ -11,6 +11,7 @@
 #include "base/wrap.h"
 #include "job/workload.h"
 #include "report/text_block.h"
+#include "report/text_settings.h"
 #include "report/verdict.h"
 
 /* "stall_ns.p99 < 1ms" */
@@ -203,10 +204,12 @@ void find_put_question(struct buf *out, const struct find_max *f)
 
 void find_text_head(struct find_max *f)
 {
+	const struct settings *set = &f->ask->set->settings;
 	struct buf out = { 0 };
 
 	find_put_question(&out, f);
 	buf_addc(&out, '\n');
+	text_put_title(&out, set->title, set->note);
 	text_print(f->table, &out);
 	fflush(f->table);
 	buf_fini(&out);

@@ -174,6 +174,7 @@ int ask_merge(const struct ask *a)
 	} else {
 		merge_name_hosts(&m);
 		merge_mark_slowest(&m);
+		result_retitle(&m.result, &a->set->settings);
 		verdict_fill(&m.result.run);
 		status = write_all(&m);
 	}

@@ -46,6 +46,7 @@ int page_files(const struct ask *a, const struct question *q,
 	int rc;
 
 	html_init(&h, q ? q->option : "run");
+	html_title(&h, a->set->settings.title, a->set->settings.note);
 	rc = html_answer(&h, answer, bytes, err);
 	if (rc == 0 && q && q->shows_documents)
 		rc = add_documents(&h, a, err);

@@ -83,8 +83,10 @@ static int read_document(struct reported *r, const struct ask *a,
 	if (rc == 0)
 		rc = result_read(&r->doc, &f, a->env, err);
 	results_close(&f);
-	if (rc == 0)
+	if (rc == 0) {
+		result_retitle(&r->doc, &a->set->settings);
 		verdict_fill(&r->doc.run);
+	}
 	return rc;
 }
 

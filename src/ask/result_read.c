@@ -375,6 +375,8 @@ static int read_run(struct reading *g, struct mlgen_err *err)
 	run->libaio = top_of(g)->machine.libaio;
 	run->timestamp_ms = top_of(g)->timestamp_ms;
 	run->interrupted = top_of(g)->interrupted;
+	run->title = top_of(g)->title;
+	run->notes = top_of(g)->notes;
 	read_disks(g);
 	if (g->f->records[0].series)
 		run->series = *g->f->records[0].series;
@@ -400,6 +402,14 @@ int result_read(struct result_doc *d, struct results_file *f,
 	d->store = f->store;
 	f->store = (struct json_store){ 0 };
 	return rc;
+}
+
+void result_retitle(struct result_doc *d, const struct settings *set)
+{
+	if (set->title)
+		d->run.title = set->title;
+	if (set->note)
+		d->run.notes = set->note;
 }
 
 /* Those of verdict_fill(). */

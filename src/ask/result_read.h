@@ -26,4 +26,6 @@ struct result_doc {
  * does not know. fini in any case. */
 int result_read(struct result_doc *d, struct results_file *f,
 		const struct jobset_env *env, struct mlgen_err *err);
+/* Title and notes of the command line take the place of the document's. */
+void result_retitle(struct result_doc *d, const struct settings *set);
 void result_fini(struct result_doc *d);

@@ -68,7 +68,7 @@ void field_unknown(const struct mlgen_field *f, void *member)
 		[MLGEN_ENUM] = unknown_choice, [MLGEN_STR] = unknown_text,
 		[MLGEN_HIST] = unknown_hist,   [MLGEN_OBJECT] = unknown_object,
 		[MLGEN_LIST] = unknown_list,   [MLGEN_F64_ARRAY] = unknown_list,
-		[MLGEN_MAP] = unknown_list,
+		[MLGEN_MAP] = unknown_list,    [MLGEN_TEXTS] = unknown_text,
 	};
 
 	if (f->type < ARRAY_LEN(types) && types[f->type])

@@ -35,6 +35,7 @@ struct question {
 	bool takes_documents; /* of jobs: *.json among them are results of runs */
 	bool takes_require;   /* --require is about its figures */
 	bool prints_csv;      /* --output-format=csv is one of its own */
+	bool has_report; /* of runs: --title and --note have a place in it */
 	bool is_implied; /* by documents alone, *.json, where nothing is asked */
 	bool is_live;    /* what it prints appears while it is answered */
 	bool is_streamed; /* the same, also to a file: it may be any length */

@@ -136,6 +136,12 @@ const struct mlgen_field settings_fields[] = {
 	{ "html", MLGEN_F_STR(struct settings, html), .group = "Output",
 	  .help = "Write a page to this file: what the JSON document has, as charts and tables, in one file for any browser.\n"
 		  "It has the run over time, as with --series." },
+	{ "title", MLGEN_F_STR(struct settings, title), .group = "Output",
+	  .help = "What the report is about, such as the array and its firmware.\n"
+		  "The title and the heading of the page, a line of the report, and a member of the JSON document, so that reports and pages that are made of the document have it. One line of up to 120 letters." },
+	{ "note", MLGEN_F_STR(struct settings, note), .group = "Output", .flags = MLGEN_LINES,
+	  .help = "What else a reader should know, such as the protocol; may be given several times.\n"
+		  "Notes follow the title. Up to 20, each of up to 400 letters." },
 	{ "log", MLGEN_F_STR(struct settings, log), .group = "Output",
 	  .help = "Write one CSV row per log_interval to this file." },
 	{ "log_interval", MLGEN_F_TIME(struct settings, log_interval_ns), .def = "1s",

@@ -54,6 +54,7 @@ struct settings {
 	bool replace; /* delete a dataset made otherwise, or checkpoints of other runs */
 	int output_format;
 	char *output, *json, *json_each, *html, *log;
+	char *title, *note; /* for readers; each note has a line; NULL = none */
 	char *metrics, *metrics_file; /* of a run, for Prometheus */
 	uint64_t metrics_linger_ns;   /* 0 = not */
 	bool force;                   /* outputs replace any regular file */

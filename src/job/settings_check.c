@@ -3,8 +3,10 @@
 #include "job/settings_check.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/buf.h"
+#include "base/printable.h"
 #include "base/units.h"
 #include "base/util.h"
 #include "job/fields.h"
@@ -139,6 +141,75 @@ static void check_live(const struct settings *s, const struct question *asked,
 					 : "showjob");
 }
 
+/* ---- title and notes ---- */
+
+#define TITLE_LETTERS 120
+#define NOTE_LETTERS 400
+#define NOTES_MOST 20
+
+/* Check one line, which pages and terminals show as it is. */
+static void check_line(const char *option, const char *text, size_t letters,
+		       struct diag *d)
+{
+	size_t has = printable_columns(text);
+
+	if (!printable_is(text))
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: is one line of text in UTF-8, without control "
+			 "characters%s",
+			 option,
+			 strcmp(option, "title") == 0
+				 ? "; --note=TEXT adds lines below it"
+				 : "");
+	else if (!text[strspn(text, " ")])
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: is blank; leave it out, or write what a reader "
+			 "should know",
+			 option);
+	else if (has > letters)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: of %zu letters is too long; up to %zu, and "
+			 "--note=TEXT may be given several times",
+			 option, has, letters);
+}
+
+static void check_notes(const char *notes, struct diag *d)
+{
+	size_t count = 0;
+
+	while (notes) {
+		struct buf line = { 0 };
+		size_t len = strcspn(notes, "\n");
+
+		buf_addn(&line, notes, len);
+		check_line("note", buf_str(&line), NOTE_LETTERS, d);
+		buf_fini(&line);
+		notes = notes[len] ? notes + len + 1 : NULL;
+		count++;
+	}
+	if (count > NOTES_MOST)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "note: %zu are too many for the top of a report; up "
+			 "to %d",
+			 count, NOTES_MOST);
+}
+
+static void check_labels(const struct settings *s, const struct question *asked,
+			 struct diag *d)
+{
+	const char *option = s->title ? "title" : "note";
+
+	if (s->title)
+		check_line("title", s->title, TITLE_LETTERS, d);
+	check_notes(s->note, d);
+	if ((s->title || s->note) && asked && !asked->has_report && !s->html)
+		diag_add(d, DIAG_ERROR, on_command_line,
+			 "%s: is for a report or a page, and --%s makes none; "
+			 "leave out --%s%s",
+			 option, asked->option, option,
+			 asked->writes_html ? ", or add --html=FILE" : "");
+}
+
 void settings_check(const struct settings *s, const struct question *questions,
 		    const struct question *asked, struct diag *d)
 {
@@ -161,6 +232,7 @@ void settings_check(const struct settings *s, const struct question *questions,
 	check_trace(s, asked, d);
 	check_metrics(s, asked, d);
 	check_live(s, asked, d);
+	check_labels(s, asked, d);
 	if (s->datasize && s->html)
 		diag_add(d, DIAG_ERROR, on_command_line,
 			 "html: there is no page of --datasize");

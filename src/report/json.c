@@ -155,6 +155,27 @@ VALUE(text)
 	return text_value(s);
 }
 
+VALUE(lines)
+{
+	json_t *a = json_array();
+	struct buf line = { 0 };
+	const char *s;
+
+	(void)f;
+	(void)walk;
+	memcpy(&s, at, sizeof(s));
+	while (s && *s) {
+		size_t len = strcspn(s, "\n");
+
+		buf_reset(&line);
+		buf_addn(&line, s, len);
+		json_array_append_new(a, text_value(buf_str(&line)));
+		s += len + (s[len] == '\n');
+	}
+	buf_fini(&line);
+	return a;
+}
+
 VALUE(hist)
 {
 	return hist_object(*(struct hist *const *)at, f->flags & MLGEN_FIO,
@@ -234,7 +255,7 @@ static json_t *member_value(const struct mlgen_field *f, const void *at,
 		[MLGEN_ENUM] = value_choice, [MLGEN_STR] = value_text,
 		[MLGEN_HIST] = value_hist,   [MLGEN_OBJECT] = value_object,
 		[MLGEN_LIST] = value_list,   [MLGEN_F64_ARRAY] = value_f64s,
-		[MLGEN_MAP] = value_map,
+		[MLGEN_MAP] = value_map,     [MLGEN_TEXTS] = value_lines,
 	};
 
 	return f->type < ARRAY_LEN(types) && types[f->type]

@@ -145,6 +145,33 @@ READ(text)
 	return 0;
 }
 
+READ(lines)
+{
+	size_t n = json_array_size(p->value);
+	struct buf all = { 0 };
+	int rc = 0;
+
+	(void)f;
+	if (!json_is_array(p->value))
+		return json_read_fail(p, "must be a list");
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		const struct place item = item_of(p, i);
+
+		if (!json_is_string(item.value)) {
+			rc = json_read_fail(&item, "must be text");
+			break;
+		}
+		buf_add(&all, i ? "\n" : "");
+		printable_add(&all, json_string_value(item.value));
+	}
+	char *copy = n ? json_store_alloc(p->r->store, all.len + 1) : NULL;
+	if (copy)
+		memcpy(copy, buf_str(&all), all.len + 1);
+	memcpy(member, &copy, sizeof(copy));
+	buf_fini(&all);
+	return rc;
+}
+
 /* ---- latencies ---- */
 
 static int read_bin(const struct place *bins, struct hist *h, const char *key,
@@ -353,7 +380,7 @@ static int read_member(const struct place *p, const struct mlgen_field *f,
 		[MLGEN_ENUM] = read_choice, [MLGEN_STR] = read_text,
 		[MLGEN_HIST] = read_hist,   [MLGEN_OBJECT] = read_object,
 		[MLGEN_LIST] = read_list,   [MLGEN_F64_ARRAY] = read_f64s,
-		[MLGEN_MAP] = read_map,
+		[MLGEN_MAP] = read_map,     [MLGEN_TEXTS] = read_lines,
 	};
 
 	return f->type < ARRAY_LEN(types) && types[f->type]

@@ -90,6 +90,10 @@ const struct mlgen_field metrics_top_fields[] = {
 	{ "time", MLGEN_F_STR(T, time), .help = "The same in words, local time." },
 	{ "interrupted", MLGEN_F_BOOL(T, interrupted),
 	  .help = "The run was stopped by a signal; figures cover what ran before." },
+	{ "title", METRICS_TEXT(T, title),
+	  .help = "Text of --title; null = not given." },
+	{ "notes", METRICS_LINES(T, notes),
+	  .help = "Texts of --note." },
 	{ "machine", METRIC_OBJECT(T, machine, struct metrics_machine, machine_fields),
 	  .help = "This host." },
 	{ "global options", METRIC_MAP(T, global_options),
@@ -318,6 +322,8 @@ void metrics_top_init(struct metrics_top *t, const struct run_result *r,
 		strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm);
 	t->time = mem_strdup(text);
 	t->interrupted = r->interrupted;
+	t->title = r->title;
+	t->notes = r->notes;
 	t->machine = (struct metrics_machine){
 		.hostname = r->host.hostname,
 		.kernel = r->host.kernel,

@@ -136,6 +136,7 @@ struct metrics_top {
 	uint64_t schema_version, timestamp, timestamp_ms;
 	char *time; /* owned */
 	bool interrupted;
+	const char *title, *notes; /* a line each; borrowed */
 	struct metrics_machine machine;
 	struct metric_list global_options; /* metric_pair, the value is owned */
 	struct metric_list jobs;           /* stays empty: json.c adds them */

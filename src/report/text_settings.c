@@ -263,3 +263,23 @@ void text_machine(struct buf *text, const struct text_block *b)
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &utc) > 0)
 		buf_addf(text, ", %s", when);
 }
+
+void text_put_title(struct buf *out, const char *title, const char *notes)
+{
+	if (title)
+		text_put(out, "title", TEXT_SETTING_INDENT, title);
+	for (const char *at = notes; at && *at; at += strspn(at, "\n")) {
+		struct buf line = { 0 };
+		size_t len = strcspn(at, "\n");
+
+		buf_addn(&line, at, len);
+		text_end(out, "note", TEXT_SETTING_INDENT, &line);
+		at += len;
+	}
+}
+
+void text_title(struct buf *out, const struct text_block *b)
+{
+	if (b->is_first)
+		text_put_title(out, b->run->title, b->run->notes);
+}

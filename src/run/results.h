@@ -474,6 +474,8 @@ struct run_result {
 	struct series_result series; /* owned */
 	/* Of a document: what wrote it; version NULL = this program. */
 	const char *version, *liburing, *libaio;
+	/* Texts of --title and --note, a line per note; borrowed, NULL = none. */
+	const char *title, *notes;
 	bool host_is_told; /* these are some of its jobs, behind its first */
 };
 

@@ -101,6 +101,8 @@ struct run_config run_config_of(const struct settings *set,
 				    .readonly = set->readonly,
 				    .allow_fill = set->allow_fill,
 				    .allow_device = set->allow_device,
+				    .title = set->title,
+				    .notes = set->note,
 				    .replace = set->replace,
 				    .thorough = set->thorough,
 				    .traces = set->trace || logs };

@@ -35,8 +35,9 @@ struct run_config {
 	/* A training of known length ends, behind its first epoch, where its AU
 	 * cannot reach so many percent any more, whatever comes; 0 = never. */
 	double au_floor;
-	const char *allow_device; /* NULL = none */
-	struct hosts *hosts;      /* of one job; NULL = there are no others */
+	const char *allow_device;  /* NULL = none */
+	const char *title, *notes; /* as run_result has them */
+	struct hosts *hosts;       /* of one job; NULL = there are no others */
 };
 
 /*

@@ -40,6 +40,8 @@ struct run_result *run_collect(struct run *r)
 
 	*out = (struct run_result){ .host = *r->shared.cfg.host,
 				    .timestamp_ms = r->timestamp_ms,
+				    .title = r->shared.cfg.title,
+				    .notes = r->shared.cfg.notes,
 				    .interrupted =
 					    atomic_load(&r->shared.interrupted),
 				    .trace = r->traced };

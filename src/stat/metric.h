@@ -30,6 +30,10 @@ struct metric_pair {
 #define METRICS_TEXT(s, m)                                                     \
 	.type = MLGEN_STR, .off = MLGEN_MEMBER(s, m, const char *)
 
+/* The same of several lines, which are the elements of an array. */
+#define METRICS_LINES(s, m)                                                    \
+	.type = MLGEN_TEXTS, .off = MLGEN_MEMBER(s, m, const char *)
+
 /* Text that stands in the struct itself, so that `stride` says its size; "" is
  * null. */
 #define METRICS_CHARS(s, m)                                                    \

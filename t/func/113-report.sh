@@ -29,8 +29,17 @@ rw=randrw
 size=1m
 directory=.
 JOB
-exits "a run of all kinds of jobs" 0 "$MLGEN" kinds.job --json=k.json
+title='Array <b>X</b>, "firmware" 7.2 & \n'
+note='Größe: 4 Shelves'
+exits "a run of all kinds of jobs" 0 "$MLGEN" kinds.job --json=k.json \
+	--title="$title" --note="NFS 4.1, RDMA" --note="$note"
 mv out k.txt
+is "its title and its notes stand once, before the first job's lines" \
+	"$(grep -E '^(title|note|job) ' k.txt | head -n 4 | cut -c11- | sed '4s/ .*//')" \
+	"$(printf '%s\n' "$title" "NFS 4.1, RDMA" "$note" 1)"
+is "and no more" "$(grep -cE '^(title|note) ' k.txt)" 3
+is "and in the document" "$(json k.json title notes.0 notes.1 notes.2)" \
+	"$(printf '%s' "$title" | sed 's/[\\"]/\\&/g') NFS 4.1, RDMA $note absent"
 
 # What a document has not: the sizes of requests.
 words()
@@ -40,6 +49,12 @@ words()
 exits "its document alone" 0 "$MLGEN" k.json
 is "prints its report" "$(words out)" "$(words k.txt)"
 is "and nothing else" "$(cat err)" ""
+exits "with another title" 0 "$MLGEN" k.json --title=other
+is "it has that, and its notes" \
+	"$(grep -E '^(title|note) ' out | cut -c11- | paste -sd'|' -)" \
+	"other|NFS 4.1, RDMA|$note"
+exits "as a table" 0 "$MLGEN" --table=title,notes k.json
+like "too" "$(sed -n 2p out)" "NFS 4.1, RDMA; $note\$"
 cp k.json other-name
 exits "of another name with --report" 0 "$MLGEN" --report other-name
 is "too" "$(words out)" "$(words k.txt)"
@@ -76,6 +91,9 @@ done
 like "fio's has its version" "$(sed -n 2p out)" '"fio version": "mlgen-'
 exits "what is required" 3 "$MLGEN" x.json --require='accelerators>1' --quiet
 like "is missed as in a run" "$(cat err)" '^mlgen: x: accelerators is 1.*, required >1$'
+
+exits "as a document it has them" 0 "$MLGEN" k.json --output-format=json
+is "as the run's" "$(json out title notes.0 notes.1)" "$(json k.json title notes.0 notes.1)"
 
 "$MLGEN" --merge x.json --json=m1.json --quiet >/dev/null
 exits "a merged report" 0 "$MLGEN" m1.json
@@ -125,6 +143,12 @@ head -c 5000 k.json >cut.json
 sed 's/"schema_version": 2/"schema_version": 7/' k.json >newer.json
 sed 's/^        "counted_steps": .*/        "counted_steps": "many",/' k.json >type.json
 "$MLGEN" --name=x --ioengine=null --dry-run --output-format=json >dry.json
+exits "a title of two lines is refused" 2 "$MLGEN" k.json --title='two
+lines'
+like "in words" "$(cat err)" '^mlgen: title: is one line of text in UTF-8'
+exits "a note of two is two" 0 "$MLGEN" k.json --note='two
+lines'
+is "each has its own" "$(grep -c '^note ' out)" 2
 refused 'none.json: No such file' none.json
 refused 'cut.json:[0-9]+:[0-9]+: no JSON: .*ends too early' cut.json
 refused 'empty.json: is empty' empty.json

@@ -26,6 +26,7 @@ struct all {
 	struct hist *hist, *no_hist;
 	struct inner inner;
 	struct metric_list list, doubles, map;
+	const char *lines;
 };
 
 static const struct mlgen_choice words[] = {
@@ -61,6 +62,7 @@ static const struct mlgen_field all_fields[] = {
 	{ "list", METRIC_LIST(struct all, list, struct inner, inner_fields) },
 	{ "doubles", METRIC_F64S(struct all, doubles) },
 	{ "map", METRIC_MAP(struct all, map) },
+	{ "lines", METRICS_LINES(struct all, lines) },
 	{ 0 },
 };
 /* clang-format on */
@@ -191,8 +193,10 @@ START_TEST(lists_are_arrays_and_maps_are_objects)
 	struct metric_pair pairs[] = { { "bs", "1m" }, { "log", NULL } };
 	struct all a = { .list = { items, 2 },
 			 .doubles = { doubles, 2 },
-			 .map = { pairs, 2 } };
+			 .map = { pairs, 2 },
+			 .lines = "one \"1\"\ntwo" };
 	json_t *o = written(&a, NULL);
+	json_t *lines = json_object_get(o, "lines");
 	json_t *list = json_object_get(o, "list");
 	json_t *values = json_object_get(o, "doubles");
 	json_t *map = json_object_get(o, "map");
@@ -204,6 +208,10 @@ START_TEST(lists_are_arrays_and_maps_are_objects)
 	ck_assert(json_is_null(json_array_get(values, 1)));
 	ck_assert_str_eq(json_string_value(json_object_get(map, "bs")), "1m");
 	ck_assert(json_is_null(json_object_get(map, "log")));
+	ck_assert_uint_eq(json_array_size(lines), 2);
+	ck_assert_str_eq(json_string_value(json_array_get(lines, 0)),
+			 "one \"1\"");
+	ck_assert_str_eq(json_string_value(json_array_get(lines, 1)), "two");
 	json_decref(o);
 }
 END_TEST

@@ -28,6 +28,7 @@ struct all {
 	struct hist *hist, *no_hist;
 	struct inner inner;
 	struct metric_list list, doubles, map;
+	const char *lines, *no_lines;
 };
 
 static const struct mlgen_choice words[] = {
@@ -59,6 +60,8 @@ static const struct mlgen_field all_fields[] = {
 	{ "inner", METRIC_OBJECT(struct all, inner, struct inner, inner_fields) },
 	{ "list", METRIC_LIST(struct all, list, struct inner, inner_fields) },
 	{ "doubles", METRIC_F64S(struct all, doubles) },
+	{ "lines", METRICS_LINES(struct all, lines) },
+	{ "no_lines", METRICS_LINES(struct all, no_lines) },
 	{ "map", METRIC_MAP(struct all, map) },
 	{ 0 },
 };
@@ -142,6 +145,7 @@ START_TEST(every_type_comes_back)
 			 .inner = { 5, 1 },
 			 .list = { items, 2 },
 			 .doubles = { doubles, 3 },
+			 .lines = "one\ntwo",
 			 .map = { pairs, 2 } };
 	struct all b;
 	const struct inner *list;
@@ -169,6 +173,8 @@ START_TEST(every_type_comes_back)
 	ck_assert(isnan(list[1].share));
 	ck_assert_uint_eq(b.doubles.count, 3);
 	ck_assert(isnan(((double *)b.doubles.items)[1]));
+	ck_assert_str_eq(b.lines, "one\ntwo");
+	ck_assert_ptr_null(b.no_lines);
 	map = b.map.items;
 	ck_assert_str_eq(map[0].value, "x");
 	ck_assert_ptr_null(map[1].value);
@@ -275,6 +281,8 @@ static const struct {
 	{ "{\"list\": {}}", "top.list: must be a list" },
 	{ "{\"list\": [{}, {\"n\": {}}]}", "top.list[1].n: must be a whole" },
 	{ "{\"doubles\": [1, \"a\"]}", "top.doubles[1]: must be a number" },
+	{ "{\"lines\": \"one\"}", "top.lines: must be a list" },
+	{ "{\"lines\": [\"one\", 2]}", "top.lines[1]: must be text" },
 	{ "{\"map\": {\"a\": 1}}", "top.map.a: must be text" },
 	{ "{\"hist\": 1}", "top.hist: must be an object" },
 	{ "{\"hist\": {}}", "top.hist.N: must be a whole number" },

@@ -35,10 +35,10 @@ static int load(const char *line)
 	const struct jobset_env env = { .engines = engines,
 					.questions = ask_questions };
 	char *words = mem_strdup(line), *at = words;
-	char *argv[16] = { words };
+	char *argv[32] = { words };
 	int argc = 1, rc = 0;
 
-	while (*at && argc < 16) {
+	while (*at && argc < 32) {
 		argv[argc++] = at;
 		at += strcspn(at, " ");
 		if (*at)
@@ -68,6 +68,13 @@ START_TEST(the_arguments_are_files)
 	ck_assert_uint_eq(set.count, 0);
 }
 END_TEST
+
+#define LETTERS_11 "abcdefghij\u00e4"
+#define LETTERS_121                                                            \
+	LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11      \
+		LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11 LETTERS_11
+#define NOTES_7                                                                \
+	" --note=a --note=b --note=c --note=d --note=e --note=f --note=g"
 
 static const struct {
 	const char *line, *fault;
@@ -115,6 +122,17 @@ static const struct {
 	{ "--check=mlperf-v2 --require=au>=90 a.json", "--check asks" },
 	{ "--clean --require=au>=90 d", "--clean asks nothing" },
 	{ "--capture=t.mlt --require=au>=90 -- true", "require: is of a run" },
+	{ "--name=x --title=", "title: no value; write --title=VALUE" },
+	{ "--name=x --title=a\x1b[1m", "title: is one line of text in UTF-8" },
+	{ "--name=x --note=a\xff", "note: is one line of text in UTF-8" },
+	{ "--name=x --note=a\n\nb", "note: is blank; leave it out" },
+	{ "--name=x --title=" LETTERS_121,
+	  "title: of 121 letters is too long; up to 120" },
+	{ "--name=x" NOTES_7 NOTES_7 NOTES_7, "note: 21 are too many" },
+	{ "--table=au --title=t a.json",
+	  "title: is for a report or a page, and --table makes none; leave out "
+	  "--title, or add --html=FILE" },
+	{ "--clean --note=t d", "leave out --note" },
 	{ "--score a.mlt", "score: 'a.mlt' alone; name two files" },
 	{ "--score a.mlt b.mlt --epochs=2",
 	  "epochs: is of a job, and --score" },
@@ -138,6 +156,8 @@ static const struct {
 	{ "--name=x --datasize --check=mlperf-v2", "datasize" },
 	{ "--name=x --find-max=epochs --datasize", "datasize" },
 	{ "--name=x --x.find-max=epochs", "find-max" },
+	{ "--name=x --title=t --note=a,b --note=c", NULL },
+	{ "--table=au --title=t --html=p.html a.json", "table" },
 };
 
 START_TEST(of_several_those_about_files_come_first)

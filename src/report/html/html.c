@@ -29,6 +29,21 @@ void html_fini(struct html *h)
 	h->root = NULL;
 }
 
+void html_title(struct html *h, const char *title, const char *notes)
+{
+	json_t *lines = json_array();
+
+	if (title)
+		json_object_set_new(h->root, "title", json_string(title));
+	while (notes && *notes) {
+		size_t len = strcspn(notes, "\n");
+
+		json_array_append_new(lines, json_stringn(notes, len));
+		notes += len + (notes[len] == '\n');
+	}
+	json_object_set_new(h->root, "notes", lines);
+}
+
 int html_answer(struct html *h, const char *text, size_t bytes,
 		struct mlgen_err *err)
 {

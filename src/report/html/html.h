@@ -22,6 +22,10 @@ struct html {
 /* Of what was asked, by its option: "run", "compare", ... */
 void html_init(struct html *h, const char *asked);
 
+/* Title and notes of the command line, which replace those of the documents; NULL =
+ * none. */
+void html_title(struct html *h, const char *title, const char *notes);
+
 /* What --json would have of it, or lines of JSON; none is fine. 0, or -EINVAL
  * with err. */
 int html_answer(struct html *h, const char *text, size_t bytes,

@@ -60,11 +60,22 @@ function hosts(to, merged)
 
 /* ---- the page ---- */
 
-function heading(title, sub)
+/* The title of the command line, or of the document `d`, replaces `name`, the subject of the
+ * page. Notes follow. */
+function heading(name, sub, d)
 {
-	document.title = title + " – mlgen";
-	add(main, "h1", title);
-	add(main, "p", sub.filter(has).join(" · "), "sub");
+	const title = figures.title || get(d || {}, "title");
+	const notes = [figures.notes, get(d || {}, "notes")].map(list).find((n) => n.length) || [];
+
+	document.title = (title || name) + " – mlgen";
+	add(main, "h1", title || name);
+	add(main, "p", (title ? [name] : []).concat(sub.filter(has)).join(" · "), "sub");
+	if (notes.length) {
+		const all = add(main, "div", null, "notes");
+
+		for (const n of notes)
+			add(all, "p", n);
+	}
 }
 const names_of = (d) => [...new Set(list(d.jobs).map((j) => j.jobname))].join(", ");
 const facts_of = (d) => [d.time || get(d, "trace.time"), get(d, "machine.hostname"), get(d, "machine.cpu_model"), "mlgen " + (d["mlgen version"] || figures.version)];
@@ -87,7 +98,7 @@ function single(d)
 {
 	const kind = kind_of(d);
 
-	heading(kind.title(d) + (d.merged ? ", merged" : ""), facts_of(d));
+	heading(kind.title(d) + (d.merged ? ", merged" : ""), facts_of(d), d);
 	kind.put(d);
 }
 /* Runs beside each other; then each that is something else. */

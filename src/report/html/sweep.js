@@ -50,8 +50,9 @@ function sweep(to, docs)
 	const known = metrics.filter((q) => runs.some((x) => value(x, q[2]) > 0));
 	const order = (k) => [...new Set(runs.map((x) => text(x, k)))].sort((a, b) => number_of(a) - number_of(b) || (a < b ? -1 : 1));
 
-	table(card(grid, "Runs", "wide"), [["file", plain]].concat(axes.slice(0, 4).map((k) => [k, plain]), known.map((q) => [q[0], q[1]])),
-		runs.map((x) => [x.file || first(x).jobname].concat(axes.slice(0, 4).map((k) => text(x, k)), known.map((q) => value(x, q[2])))));
+	const titles = runs.some((x) => x.document.title) ? [["title", (x) => x.document.title || ""]] : [];
+	table(card(grid, "Runs", "wide"), [["file", plain]].concat(titles.map((t) => [t[0], plain]), axes.slice(0, 4).map((k) => [k, plain]), known.map((q) => [q[0], q[1]])),
+		runs.map((x) => [x.file || first(x).jobname].concat(titles.map((t) => t[1](x)), axes.slice(0, 4).map((k) => text(x, k)), known.map((q) => value(x, q[2])))));
 	for (const q of known) {
 		if (!axes.length) {
 			bars(grid, q[0] + " of each run", "runs", runs.map((x, i) => x.file || String(i + 1)), [[q[0], runs.map((x) => value(x, q[2]))]], { unit: q[1], flat: true });

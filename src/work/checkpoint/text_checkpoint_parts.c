@@ -350,23 +350,17 @@ static void put_stall(struct buf *text, const struct text_block *b)
 /* ---- public ---- */
 
 const struct text_line text_save_settings[] = {
-	{ "job", put_job },
-	{ "state", put_state },
-	{ "writers", put_threads },
-	{ "storage", text_storage },
-	{ "host", text_machine },
-	{ NULL, text_command },
-	{ 0 },
+	{ NULL, text_title },        { "job", put_job },
+	{ "state", put_state },      { "writers", put_threads },
+	{ "storage", text_storage }, { "host", text_machine },
+	{ NULL, text_command },      { 0 },
 };
 
 const struct text_line text_restore_settings[] = {
-	{ "job", put_job },
-	{ "state", put_state },
-	{ "readers", put_threads },
-	{ "storage", text_storage },
-	{ "host", text_machine },
-	{ NULL, text_command },
-	{ 0 },
+	{ NULL, text_title },        { "job", put_job },
+	{ "state", put_state },      { "readers", put_threads },
+	{ "storage", text_storage }, { "host", text_machine },
+	{ NULL, text_command },      { 0 },
 };
 
 void text_checkpoint_table(struct buf *out, const struct text_block *b,

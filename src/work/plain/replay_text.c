@@ -91,13 +91,10 @@ static void put_files(struct buf *text, const struct text_block *b)
 }
 
 static const struct text_line settings[] = {
-	{ "job", put_job },
-	{ "workers", put_workers },
-	{ "files", put_files },
-	{ "storage", text_storage },
-	{ "host", text_machine },
-	{ NULL, text_command },
-	{ 0 },
+	{ NULL, text_title },        { "job", put_job },
+	{ "workers", put_workers },  { "files", put_files },
+	{ "storage", text_storage }, { "host", text_machine },
+	{ NULL, text_command },      { 0 },
 };
 
 /* ---- asked against done ---- */

@@ -318,6 +318,7 @@ static void put_steady(struct buf *text, const struct text_block *b)
 }
 
 const struct text_line text_io_settings[] = {
+	{ NULL, text_title },
 	{ "job", put_job },
 	{ "workers", text_io_put_workers },
 	{ "files", put_files },

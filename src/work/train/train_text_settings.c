@@ -134,11 +134,8 @@ static void put_dataset(struct buf *text, const struct text_block *b)
 }
 
 const struct text_line train_settings[] = {
-	{ "job", put_job },
-	{ "threads", put_threads },
-	{ "dataset", put_dataset },
-	{ "storage", text_storage },
-	{ "host", text_machine },
-	{ NULL, text_command },
-	{ 0 },
+	{ NULL, text_title },        { "job", put_job },
+	{ "threads", put_threads },  { "dataset", put_dataset },
+	{ "storage", text_storage }, { "host", text_machine },
+	{ NULL, text_command },      { 0 },
 };

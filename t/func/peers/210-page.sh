@@ -168,9 +168,17 @@ mkdir -p "$place"
 exits "a job and its directory may be called anything" 0 \
 	"$MLGEN" --name="$evil" --directory="$place" \
 	--num_files=8 --sample_size=1k --compute_time=2ms --steps=8 \
-	--html=evil.html --quiet
+	--title="$evil \"7.2\"" --note="<b>'NFS' & RDMA</b>" --note="Größe ↔ 4" \
+	--html=evil.html --json=evil.json --quiet
 figures "and that is text in the page" evil.html \
 	'f["answer"][0]["jobs"][0]["jobname"]' "$evil"
+figures "so are title and notes" evil.html \
+	'"|".join([f["answer"][0]["title"]] + f["answer"][0]["notes"])' \
+	"$evil \"7.2\"|<b>'NFS' & RDMA</b>|Größe ↔ 4"
+exits "a page of its document" 0 "$MLGEN" evil.json --html=again.html --quiet
+exits "and of both, with a title of its own" 0 "$MLGEN" --page run.json evil.json \
+	--title='Two arrays' --note=one --html=titled.html
+figures "has them" again.html 'f["documents"][0]["document"]["title"]' "$evil \"7.2\""
 is "which begins no element" "$(grep -cE '<script>document|<!--&' evil.html)" 0
 
 exits "a page that cannot be written is refused before the run" 2 \
@@ -219,7 +227,8 @@ else
 		setTimeout(() => { new Image().src = "http://host.invalid/later" }\, 2000)\
 		</script>&,' run.html >asking.html
 	pages="run plain checkpoint lanes tier find found sweep table compare
-		describe merged score curve mixed hour virtual holes evil failed"
+		describe merged score curve mixed hour virtual holes evil again
+		titled failed"
 	# shellcheck disable=SC2046,SC2086 # a word for each page
 	ok "a browser opens all pages" python3 "$TOP/t/func/browse.py" browser \
 		asking.html $(printf '%s.html\n' $pages)
@@ -249,9 +258,22 @@ else
 	answer = printed[printed.index("ANSWER"):]
 	for page in "find.dom", "found.dom":
 	    print(answer in text(page)[:len(answer) + 600])
+	for page in "evil.dom", "again.dom", "titled.dom":
+	    dom = open(page).read()
+	    print(html.unescape(re.search("<title>(.*?)</title>", dom).group(1)),
+	          *(html.unescape(x) for x in re.findall("<h1>(.*?)</h1>|<div class=.notes.>(.*?)</div>", dom)[0] if x), sep="|")
+	    print(*(html.unescape(x) for x in re.findall("<p>(.*?)</p>", re.search("<div class=.notes.>(.*?)</div>", dom).group(1))), sep="|")
 	END
 	is "the answer of a search is at the top, word for word" \
 		"$(sed -n 1,2p answers | paste -sd' ' -)" "True True"
+	for at in 3 5; do
+		is "a title is title and heading of the page" "$(sed -n ${at}p answers)" \
+			"$evil \"7.2\" – mlgen|$evil \"7.2\""
+		is "with the notes below" "$(sed -n $((at + 1))p answers)" \
+			"<b>'NFS' & RDMA</b>|Größe ↔ 4"
+	done
+	is "that of the command line comes first" "$(sed -n 7,8p answers)" \
+		"$(printf 'Two arrays – mlgen|Two arrays\none')"
 	# Of each list that a chart is of, every figure stands in a table.
 	python3 -I -S - <<-'END' >shown
 	import json, re
