@@ -3,7 +3,7 @@
 # readme.sh - the journeys of README, by its own commands: they run, and print what it says.
 # On disk: the test uses direct=1 or measures what storage does.
 #
-# Two commands, a taste, how many accelerators, a sweep. 5 GB and ten minutes.
+# The first screen, how many accelerators, a sweep. 5 GB and ten minutes.
 # Directories of README are below this script's own; all else is word for word.
 
 # shellcheck source=t/func/tap.sh
@@ -52,21 +52,35 @@ journey taste 'unet3d.job .*--scale=2%'
 like "README says what a taste takes" "$(grep 'scale=2%' "$TOP/README.md")" \
 	'# a taste: 28 files, 4\.5 GB$'
 like "and it is that" "$(cat taste.err)" 'writing 28 npz files, 4\.23 GiB to '
-is "they are there" "$(find "$T/array/unet3d/train" -name '*.npz' | wc -l)" 28
+is "they are there" "$(find "$T/array/taste/train" -name '*.npz' | wc -l)" 28
 like "its first line has the rate" "$(head -1 taste.out)" \
-	'^unet3d: [0-9.]+% AU.*, [0-9.]+ [MG]iB/s, [0-9.]+ samples/s'
-like "then a verdict" "$(sed -n 2p taste.out)" '^  [A-Z][A-Z, -]+   '
-like "with the reason" "$(sed -n 3,5p taste.out)" '^  because  '
-like "and what to try next" "$(sed -n 3,8p taste.out)" '^  try next  '
+	'^unet3d: [0-9.]+% (AU|busy).*, [0-9.]+ [MG]iB/s'
+like "then what fio prints" "$(sed -n 2p taste.out)" '^  read: IOPS=.*, BW='
+like "and a verdict" "$(sed -n 3p taste.out)" '^  [A-Z][A-Z, -]+   '
+like "with the reason" "$(sed -n 4,6p taste.out)" '^  because  '
+like "and what to try next" "$(sed -n 4,10p taste.out)" '^  try next  '
 for line in job threads dataset storage host command epoch 'latency, ms' \
 	'accelerator time' 'read thread time' 'from memory' steady; do
 	like "the report has: $line" "$(cat taste.out)" "^($line|  *$line) "
 done
-rm -rf "$T/array/unet3d"
+journey uring 'unet3d.job .*--scale=2% --ioengine=io_uring'
+like "the same files are read through io_uring" \
+	"$(tr -s ' \n' ' ' <uring.out)" 'ioengine=io_uring, direct=1, iodepth=8'
+is "and none is written again" "$(grep -c 'writing' uring.err)" 0
+journey page 'unet3d.job .*--html=unet3d.html'
+like "there is a page to send" "$(head -c 100 "$T/here/unet3d.html")" \
+	'^<!DOCTYPE html>'
+rm -rf "$T/array/taste"
+journey jobs '--list-jobs'
+like "it has the jobs of README's table" "$(cat jobs.out)" '^unet3d  .* 2\.96 GiB/s'
 
 # ---- how many accelerators?
+journey quick 'quickstart.job .*/quick --find-max=accelerators'
+like "512 MiB of files, as README says" "$(cat quick.err)" 'writing 256 raw files, 512 MiB'
+like "are enough for an answer" "$(cat quick.out)" '^ANSWER  '
+rm -rf "$T/array/quick"
 # 40 MB/s is what README's disk gave; this one is as fast as it is.
-journey many 'quickstart.job .*--find-max=accelerators'
+journey many 'quickstart.job .*--compute_time=1s --find-max=accelerators'
 is "the question" "$(head -1 many.out)" \
 	"quickstart: most accelerators with au >= 90"
 like "the probes" "$(sed -n 3p many.out)" \
